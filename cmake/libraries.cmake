@@ -1,0 +1,50 @@
+# The libraries: supple_core (no stdio, no dependency) and supple_io (files), each static, and one shared libsupple
+# that holds both. Folders are listed in the order of the road; a folder may use only those before it.
+set(SUPPLE_CORE_FOLDERS base math linalg geometry character rig bind pose deform upsample
+  methods/linear methods/dualquat methods scenes)
+set(SUPPLE_IO_FOLDERS load output)
+
+function(supple_sources result)
+  set(sources "")
+  foreach(folder ${ARGN})
+    file(GLOB found CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${folder}/*.c)
+    list(APPEND sources ${found})
+  endforeach()
+  set(${result} ${sources} PARENT_SCOPE)
+endfunction()
+
+supple_sources(SUPPLE_CORE_SOURCES ${SUPPLE_CORE_FOLDERS})
+supple_sources(SUPPLE_IO_SOURCES ${SUPPLE_IO_FOLDERS})
+
+function(supple_objects name)
+  add_library(${name} OBJECT ${ARGN})
+  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR}/include PRIVATE ${PROJECT_SOURCE_DIR}/src)
+  target_compile_definitions(${name} PRIVATE SUPPLE_BUILD=1)
+  target_link_libraries(${name} PRIVATE supple_options)
+endfunction()
+
+supple_objects(supple_core_objects ${SUPPLE_CORE_SOURCES})
+supple_objects(supple_io_objects ${SUPPLE_IO_SOURCES})
+include(${PROJECT_SOURCE_DIR}/cmake/simd.cmake)
+
+function(supple_library name)
+  set_target_properties(${name} PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
+  target_include_directories(${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)
+  target_link_libraries(${name} PUBLIC m Threads::Threads)
+  if(SUPPLE_SANITIZE)
+    target_link_options(${name} PUBLIC -fsanitize=${SUPPLE_SANITIZE})
+  endif()
+endfunction()
+
+add_library(supple_core STATIC $<TARGET_OBJECTS:supple_core_objects>)
+supple_library(supple_core)
+add_library(supple_io STATIC $<TARGET_OBJECTS:supple_io_objects>)
+supple_library(supple_io)
+target_link_libraries(supple_io PUBLIC supple_core)
+if(SUPPLE_SHARED)
+  add_library(supple_shared SHARED $<TARGET_OBJECTS:supple_core_objects> $<TARGET_OBJECTS:supple_io_objects>)
+  set_target_properties(supple_shared PROPERTIES OUTPUT_NAME supple)
+  supple_library(supple_shared)
+endif()
+add_library(supple::supple ALIAS supple_io)

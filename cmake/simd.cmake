@@ -1,0 +1,11 @@
+# Kernels that are compiled once per instruction set and chosen at run time: src/**/NAME_avx2.c, NAME_avx512.c.
+# A compiler for another processor never sees the flags; the files then hold nothing.
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64" AND NOT SUPPLE_SCALAR)
+  foreach(source ${SUPPLE_CORE_SOURCES})
+    if(source MATCHES "_avx2\\.c$")
+      set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "-mavx2;-mfma")
+    elseif(source MATCHES "_avx512\\.c$")
+      set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "-mavx512f;-mavx512vl;-mavx512dq;-mavx512bw;-mavx2;-mfma;-mprefer-vector-width=512")
+    endif()
+  endforeach()
+endif()

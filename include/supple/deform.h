@@ -1,0 +1,25 @@
+/* deform.h - an instance: one character that is being animated. Takes a pose, gives skin. */
+#ifndef SUPPLE_DEFORM_H
+#define SUPPLE_DEFORM_H
+
+#include "supple/model.h"
+
+typedef struct sup_instance sup_instance;
+
+/* `pose` is where it starts, NULL = the bind pose. The model must outlive its instances. Different instances may
+ * step on different threads at the same time. */
+SUP_API sup_result sup_instance_create(const sup_context *context, const sup_model *model, const sup_pose *pose,
+                                       sup_instance **instance, sup_error *error);
+SUP_API void sup_instance_destroy(sup_instance *instance);
+
+/* One frame: `dt` seconds after the one before, the skeleton at `pose`, the skin into `out`. A pose with a
+ * non-finite number is refused with SUP_ERROR_DATA and changes nothing: never NaN out. Allocates nothing. */
+SUP_API sup_result sup_instance_step(sup_instance *instance, const sup_pose *pose, float dt, const sup_skin_out *out);
+
+/* Teleport: at rest in `pose`, no velocity. */
+SUP_API sup_result sup_instance_reset(sup_instance *instance, const sup_pose *pose);
+
+/* Sets a live parameter for this instance. SUP_ERROR_ARGUMENT when it is unknown, out of range or needs a bind. */
+SUP_API sup_result sup_instance_set(sup_instance *instance, const char *name, double value, sup_error *error);
+
+#endif

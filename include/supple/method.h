@@ -1,0 +1,90 @@
+/* method.h - what a skinning method is: a name, a table of parameters and a handful of functions.
+ *
+ * For users: the list of methods and their parameters. For authors of methods: the interface to fill in; see
+ * samples/own_method.c. The parameter table is the one source for command-line flags, sliders, bindings,
+ * validation and documentation. */
+#ifndef SUPPLE_METHOD_H
+#define SUPPLE_METHOD_H
+
+#include "supple/pose.h"
+#include "supple/rig.h"
+
+typedef struct sup_model sup_model;
+typedef struct sup_model_builder sup_model_builder;
+
+typedef enum sup_param_type { SUP_PARAM_FLOAT, SUP_PARAM_INT, SUP_PARAM_BOOL, SUP_PARAM_CHOICE } sup_param_type;
+
+typedef struct sup_param {
+    const char *name; /* "stiffness" */
+    const char *unit; /* "Pa", "1/s", "" */
+    sup_param_type type;
+    double minimum, maximum, fallback; /* fallback = default; CHOICE: index into choices */
+    const char *const *choices;        /* NULL-terminated, for SUP_PARAM_CHOICE */
+    bool live;                         /* may change between steps; false: a change needs a new bind */
+    const char *help;                  /* one sentence */
+} sup_param;
+
+enum {
+    SUP_METHOD_DYNAMIC = 1u << 0, /* has velocity: the result depends on what came before */
+    SUP_METHOD_USES_WEIGHTS = 1u << 1
+};
+
+/* Caller-owned output of a step, in the character's vertex order and the file's world space. A NULL array is not
+ * written. Strides in bytes; 0 means tightly packed. */
+typedef struct sup_skin_out {
+    float *positions; /* 3 floats a vertex */
+    size_t position_stride;
+    float *normals; /* 3 floats, unit */
+    size_t normal_stride;
+    float *tangents; /* 4 floats, xyz unit, w = handedness */
+    size_t tangent_stride;
+} sup_skin_out;
+
+/* What a method is given to bind: precompute everything that does not change from step to step. */
+typedef struct sup_bind_input {
+    const sup_context *context; /* defaults filled in */
+    const sup_rig *rig;
+    const double *values;      /* [method->param_count] checked parameter values */
+    sup_progress_fn *progress; /* may be NULL */
+    void *progress_user;
+} sup_bind_input;
+
+/* What a method is given to step. */
+typedef struct sup_step_input {
+    const sup_context *context;
+    const sup_model *model;
+    const double *values; /* [method->param_count] live parameters may differ from those at bind */
+    const sup_pose *pose;
+    float dt; /* seconds since the last step */
+} sup_step_input;
+
+typedef struct sup_method {
+    const char *name;    /* "linear" */
+    const char *summary; /* one sentence */
+    uint32_t version;    /* of the model layout: a saved model with another one is refused */
+    uint32_t flags;
+    const sup_param *params;
+    int32_t param_count;
+    /* Fills `builder` with named arrays (model.h). */
+    sup_result (*bind)(const sup_bind_input *input, sup_model_builder *builder, sup_error *error);
+    /* Bytes of state one instance needs, 64-aligned; 0 is allowed. No further memory may be taken later. */
+    size_t (*state_size)(const sup_model *model, const sup_context *context);
+    /* Puts the state at rest in `input->pose`. Also called once when an instance is opened. */
+    sup_result (*reset)(const sup_step_input *input, void *state);
+    /* One frame. No allocation, no I/O, no locks. */
+    sup_result (*step)(const sup_step_input *input, void *state, const sup_skin_out *out);
+} sup_method;
+
+/* The methods of this library, in the order in which they are listed to people. */
+SUP_API int32_t sup_method_count(void);
+SUP_API const sup_method *sup_method_at(int32_t index);
+/* NULL when there is none of that name. */
+SUP_API const sup_method *sup_method_find(const char *name);
+
+/* Default values of a method's parameters into values[param_count]; and one value from text: a number, on/off, or a
+ * choice's name. Out of range or unknown: SUP_ERROR_ARGUMENT and a sentence that lists what is allowed. */
+SUP_API void sup_method_defaults(const sup_method *method, double *values);
+SUP_API sup_result sup_method_set(const sup_method *method, double *values, const char *name, const char *text,
+                                  sup_error *error);
+
+#endif

@@ -1,0 +1,55 @@
+/* output.h - files out. Part of supple_io.
+ *
+ * .glb (the input document with the motion as morph targets), .pc2 and .mdd (point caches), .obj (a sequence,
+ * NAME_0000.obj ...). Files are written beside their place and renamed when whole. */
+#ifndef SUPPLE_OUTPUT_H
+#define SUPPLE_OUTPUT_H
+
+#include "supple/deform.h"
+
+typedef struct sup_cache_def {
+    int32_t frame_count;
+    double fps;        /* frames per second of the motion */
+    double start_time; /* seconds, of the first frame */
+    bool normals;      /* write morphed normals where the format has them; the default def says true */
+} sup_cache_def;
+
+SUP_API sup_cache_def sup_default_cache_def(void);
+
+/* Frames go in one after another; the file is in place after sup_cache_finish and not before. */
+typedef struct sup_cache_writer sup_cache_writer;
+SUP_API sup_result sup_cache_open(const sup_context *context, const char *path, const sup_character *character,
+                                  const sup_cache_def *def, sup_cache_writer **writer, sup_error *error);
+/* positions [vertex_count*3], normals [vertex_count*3] or NULL, in the character's order, world space. */
+SUP_API sup_result sup_cache_write(sup_cache_writer *writer, const float *positions, const float *normals,
+                                   sup_error *error);
+/* Writes what is left, renames, frees. On failure nothing is left behind and an older file is untouched. */
+SUP_API sup_result sup_cache_finish(sup_cache_writer *writer, sup_error *error);
+/* Gives up: removes what was written, frees. */
+SUP_API void sup_cache_abandon(sup_cache_writer *writer);
+
+/* A whole motion in one call. */
+typedef struct sup_bake_def {
+    const sup_method *method; /* NULL = the default method */
+    const double *values;     /* [method->param_count], NULL = defaults */
+    const sup_rig_def *rig;   /* NULL = defaults */
+    const sup_clip *clip;     /* NULL = the character's first clip; a character without one gives its rest pose */
+    double fps;               /* 0 = 30 */
+    int32_t first_frame, last_frame; /* both included; last -1 = to the end */
+    bool no_normals;
+    sup_progress_fn *progress;
+    void *progress_user;
+} sup_bake_def;
+
+typedef struct sup_bake_stats {
+    int32_t frame_count, vertex_count;
+    double bind_ms;  /* rig and bind */
+    double step_ms;  /* mean per frame, pose and skinning alone */
+    double write_ms; /* whole, writing */
+    uint64_t bytes;  /* written */
+} sup_bake_stats;
+
+SUP_API sup_result sup_bake(const sup_context *context, const sup_character *character, const sup_bake_def *def,
+                            const char *path, sup_bake_stats *stats, sup_error *error);
+
+#endif

@@ -1,0 +1,45 @@
+/* supple.h - Supple: character skinning that looks alive, in C.
+ *
+ * A skin mesh and a skeleton go in; skinned motion comes out. The road that data walks, and the header of each
+ * station, to be read top to bottom:
+ *
+ *     load      file -> sup_character        load.h, character.h     (scenes.h: built-in characters)
+ *     rig       character -> sup_rig         rig.h                   one welded skin, checked, with weights
+ *     bind      rig + method -> sup_model    method.h, model.h       once; immutable, shareable, one block
+ *     pose      clip + time -> sup_pose      pose.h                  joint transforms
+ *     deform    model -> sup_instance        deform.h                a step per frame
+ *     output    skin -> files                output.h
+ *
+ * The shortest program is one call (samples/bake.c):
+ *
+ *     sup_character *character = NULL;
+ *     sup_error error;
+ *     if (sup_load(NULL, "dancer.glb", NULL, &character, &error) == SUP_OK)
+ *         sup_bake(NULL, character, &(sup_bake_def){0}, "dancer_baked.glb", NULL, &error);
+ *     sup_character_destroy(character);
+ *
+ * An engine takes the steps itself (samples/engine.c): sup_rig_create, sup_bind, sup_instance_create once, then
+ * sup_pose_sample (or its own joint transforms) and sup_instance_step into its own buffers each frame.
+ *
+ * Rules that hold everywhere
+ *   - Functions that can fail return sup_result; a sup_error, where you pass one, says what, where and what to do.
+ *   - A NULL context or def means defaults; a zero member of a def means its default.
+ *   - What sup_x_create gives, sup_x_destroy frees; destroying NULL is allowed.
+ *   - A step allocates nothing, and gives the same bits for any number of threads.
+ *   - Lengths are in the file's own units, angles in radians, time in seconds. */
+#ifndef SUPPLE_H
+#define SUPPLE_H
+
+#include "supple/base.h"
+#include "supple/math.h"
+#include "supple/character.h"
+#include "supple/scenes.h"
+#include "supple/load.h"
+#include "supple/rig.h"
+#include "supple/method.h"
+#include "supple/model.h"
+#include "supple/pose.h"
+#include "supple/deform.h"
+#include "supple/output.h"
+
+#endif
