@@ -14,7 +14,7 @@ typedef struct sup_measure_surface {
     int32_t vertex_count, triangle_count;
     const float *positions;   /* [vertex_count*3] rest shape, finite */
     const int32_t *triangles; /* [triangle_count*3] */
-    double size;              /* length that penetration, drift and jitter are relative to; 0 = the bounding box diagonal */
+    double size; /* length that penetration, drift and jitter are relative to; 0 = the bounding box diagonal */
     /* Regions whose volume is followed, such as the triangles a bone moves or those around a joint. May overlap. */
     int32_t region_count;
     const int32_t *region_first;     /* [region_count+1] */
@@ -22,17 +22,17 @@ typedef struct sup_measure_surface {
 } sup_measure_surface;
 
 typedef struct sup_frame_measure {
-    double volume_ratio;      /* enclosed volume / rest volume; holes are closed by fans for the measure */
-    int32_t intersections;    /* crossing triangle pairs that share no vertex and did not cross at rest */
+    double volume_ratio;        /* enclosed volume / rest volume; holes are closed by fans for the measure */
+    int32_t intersections;      /* crossing triangle pairs that share no vertex and did not cross at rest */
     int32_t rest_intersections; /* crossing pairs that crossed at rest already */
-    double penetration;       /* deepest place of the skin inside itself / size */
+    double penetration;         /* deepest place of the skin inside itself / size */
     double stretch_min, stretch_max, stretch_mean; /* edge length / rest length */
-    double area_max, area_mean;   /* triangle area change, max(a, 1/a), 1 = none */
+    double area_max, area_mean;                    /* triangle area change, max(a, 1/a), 1 = none */
     double angle_max, angle_mean; /* largest / smallest singular value of the triangle's map, 1 = none */
-    int32_t flips;            /* triangles that turned against their neighbours and did not at rest */
-    double roughness;         /* root mean square change of the Laplacian's length / mean rest edge */
-    double displacement_max;  /* farthest vertex from its rest place / size */
-    int32_t nonfinite;        /* vertices with a number that is not finite; they are measured at their rest place */
+    int32_t flips;                /* triangles that turned against their neighbours and did not at rest */
+    double roughness;             /* root mean square change of the Laplacian's length / mean rest edge */
+    double displacement_max;      /* farthest vertex from its rest place / size */
+    int32_t nonfinite;            /* vertices with a number that is not finite; they are measured at their rest place */
 } sup_frame_measure;
 
 SUP_API sup_result sup_measurer_create(const sup_context *context, const sup_measure_surface *surface,
