@@ -31,24 +31,6 @@ bool render_def_camera(render_def *def, const char *name)
     return true;
 }
 
-void render_def_frame(render_def *def, const float *positions, int64_t vertex_count, int32_t up)
-{
-    float low[3] = {0, 0, 0}, high[3] = {0, 0, 0};
-    for (int64_t v = 0; v < vertex_count; v++)
-        for (int k = 0; k < 3; k++) {
-            float x = positions[3 * v + k];
-            if (v == 0 || x < low[k]) low[k] = x;
-            if (v == 0 || x > high[k]) high[k] = x;
-        }
-    float diagonal = 0.0f;
-    for (int k = 0; k < 3; k++) {
-        def->target[k] = 0.5f * (low[k] + high[k]);
-        diagonal += (high[k] - low[k]) * (high[k] - low[k]);
-    }
-    def->radius = diagonal > 0.0f ? 0.5f * sqrtf(diagonal) : 1.0f;
-    def->ground = low[up];
-}
-
 static void cross(const float *a, const float *b, float *c)
 {
     c[0] = a[1] * b[2] - a[2] * b[1];
@@ -111,4 +93,48 @@ bool camera_project(const camera *c, const float point[3], float *x, float *y)
     *x = 0.5f * (float)c->width * (1.0f + u / (depth * c->half_width));
     *y = 0.5f * (float)c->height * (1.0f - v / (depth * c->half_height));
     return true;
+}
+
+/* Moves the target and the radius so that the projected points are centred and fill the picture but for a margin. */
+static void tighten(render_def *def, const float *positions, int64_t vertex_count, int32_t up)
+{
+    camera c = camera_of(def, up);
+    float low[2] = {INFINITY, INFINITY}, high[2] = {-INFINITY, -INFINITY}, distance = 0.0f;
+    for (int64_t v = 0; v < vertex_count; v++) {
+        float p[2];
+        if (!camera_project(&c, positions + 3 * v, &p[0], &p[1])) return;
+        for (int k = 0; k < 2; k++) {
+            low[k] = fminf(low[k], p[k]);
+            high[k] = fmaxf(high[k], p[k]);
+        }
+    }
+    for (int k = 0; k < 3; k++)
+        distance += (def->target[k] - c.eye[k]) * c.forward[k];
+    float pixel = 2.0f * c.half_height * distance / (float)c.height;
+    float shift_x = (0.5f * (low[0] + high[0]) - 0.5f * (float)c.width) * pixel;
+    float shift_y = (0.5f * (float)c.height - 0.5f * (low[1] + high[1])) * pixel;
+    float fill = fmaxf((high[0] - low[0]) / (float)c.width, (high[1] - low[1]) / (float)c.height);
+    for (int k = 0; k < 3; k++)
+        def->target[k] += shift_x * c.right[k] + shift_y * c.above[k];
+    if (fill > 0.0f) def->radius *= fill / 0.86f;
+}
+
+void render_def_frame(render_def *def, const float *positions, int64_t vertex_count, int32_t up)
+{
+    float low[3] = {0, 0, 0}, high[3] = {0, 0, 0};
+    for (int64_t v = 0; v < vertex_count; v++)
+        for (int k = 0; k < 3; k++) {
+            float x = positions[3 * v + k];
+            if (v == 0 || x < low[k]) low[k] = x;
+            if (v == 0 || x > high[k]) high[k] = x;
+        }
+    float diagonal = 0.0f;
+    for (int k = 0; k < 3; k++) {
+        def->target[k] = 0.5f * (low[k] + high[k]);
+        diagonal += (high[k] - low[k]) * (high[k] - low[k]);
+    }
+    def->radius = diagonal > 0.0f ? 0.5f * sqrtf(diagonal) : 1.0f;
+    def->ground = low[up];
+    for (int round = 0; round < 3; round++)
+        tighten(def, positions, vertex_count, up);
 }

@@ -8,4 +8,8 @@
 void image_line(render_image *image, float x0, float y0, float x1, float y1, float width, const uint8_t color[3],
                 float opacity);
 
+/* Text on a baseline; `height` is that of capitals with descender room, 8 units of the font's grid, in pixels. */
+void image_text(render_image *image, float x, float baseline, float height, const uint8_t color[3], const char *text);
+float image_text_width(const char *text, float height);
+
 #endif

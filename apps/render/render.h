@@ -40,7 +40,8 @@ void render_image_destroy(render_image *image);
 
 /* A def that shows the whole scene from a named or "AZ,EL" camera; false when the camera is unknown. */
 bool render_def_camera(render_def *def, const char *camera);
-/* Sets target, radius and ground from the extent of positions (several frames may be given one after another). */
+/* Sets target, radius and ground so that the points (several frames may be given one after another) fill the picture.
+ * Size and angles of the def must be set before. */
 void render_def_frame(render_def *def, const float *positions, int64_t vertex_count, int32_t up);
 
 sup_result render_picture(const sup_context *context, const render_scene *scene, const render_def *def,
