@@ -9,21 +9,26 @@
 
 typedef struct sup_cache_def {
     int32_t frame_count;
-    double fps;        /* frames per second of the motion */
-    double start_time; /* seconds, of the first frame */
+    double fps;        /* frames per second of the motion, 0 = 30 */
+    double start_time; /* seconds, of the first frame: for point caches; a GLB plays from 0 */
     bool normals;      /* write morphed normals where the format has them; the default def says true */
+    const char *name;  /* of the motion, for formats that name it; NULL = "motion". Read while opening */
 } sup_cache_def;
 
 SUP_API sup_cache_def sup_default_cache_def(void);
 
-/* Frames go in one after another; the file is in place after sup_cache_finish and not before. */
+/* Frames go in one after another; the file is in place after sup_cache_finish and not before. The format is told by
+ * the ending of `path`. The character must outlive the writer. */
 typedef struct sup_cache_writer sup_cache_writer;
 SUP_API sup_result sup_cache_open(const sup_context *context, const char *path, const sup_character *character,
                                   const sup_cache_def *def, sup_cache_writer **writer, sup_error *error);
-/* positions [vertex_count*3], normals [vertex_count*3] or NULL, in the character's order, world space. */
+/* positions [vertex_count*3], normals [vertex_count*3] or NULL, in the character's order, world space of its file.
+ * Normals may be NULL in all frames but not in some; with def.normals false those of the first frame stay as they are.
+ * A number that is not finite is refused with its frame and vertex. After a failure only finish or abandon remain. */
 SUP_API sup_result sup_cache_write(sup_cache_writer *writer, const float *positions, const float *normals,
                                    sup_error *error);
-/* Writes what is left, renames, frees. On failure nothing is left behind and an older file is untouched. */
+/* Writes what is left, renames, frees; exactly def.frame_count frames must be there. On failure nothing is left behind
+ * and an older file is untouched. */
 SUP_API sup_result sup_cache_finish(sup_cache_writer *writer, sup_error *error);
 /* Gives up: removes what was written, frees. */
 SUP_API void sup_cache_abandon(sup_cache_writer *writer);
