@@ -46,6 +46,9 @@ typedef struct sup_bake_def {
     void *progress_user;
 } sup_bake_def;
 
+/* The whole first clip at 30 frames per second, with normals: last_frame is -1, and 0 would be the first frame alone. */
+SUP_API sup_bake_def sup_default_bake_def(void);
+
 typedef struct sup_bake_stats {
     int32_t frame_count, vertex_count;
     double bind_ms;  /* rig and bind */
@@ -54,6 +57,8 @@ typedef struct sup_bake_stats {
     uint64_t bytes;  /* written */
 } sup_bake_stats;
 
+/* `def` NULL = sup_default_bake_def(). The output is opened first, so a path that cannot be written fails at once; the
+ * first frame starts at rest in its pose. */
 SUP_API sup_result sup_bake(const sup_context *context, const sup_character *character, const sup_bake_def *def,
                             const char *path, sup_bake_stats *stats, sup_error *error);
 

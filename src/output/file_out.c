@@ -1,4 +1,5 @@
 /* file_out.c - files that are there whole or not at all. */
+#define _XOPEN_SOURCE 700 /* realpath */
 #include "output/file_out.h"
 
 #include <errno.h>

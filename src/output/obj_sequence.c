@@ -7,6 +7,7 @@
 #include "output/file_out.h"
 #include "output/number_text.h"
 
+#include <math.h>
 #include <unistd.h>
 
 typedef struct part_text { /* pieces of obj_sequence.fixed */
