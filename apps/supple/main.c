@@ -83,6 +83,8 @@ static void fill_standard_descriptors(void)
 int main(int argc, char **argv)
 {
     fill_standard_descriptors();
-    signal(SIGPIPE, SIG_IGN); /* a reader that goes away must not cost the output file */
+    /* A reader that goes away must not cost the output file; a file-size limit must end in a sentence. */
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
     return app_finish_stdout(run(argc, argv));
 }
