@@ -1,0 +1,16 @@
+/* bake.c - the shortest program: a character file in, its first motion skinned, a file out. */
+#include <stdio.h>
+#include <supple/supple.h>
+
+int main(int argc, char **argv)
+{
+    sup_character *character = NULL;
+    sup_error error = {0};
+    sup_bake_def def = {.last_frame = -1}; /* to the end; everything else is default */
+    if (argc != 3) return 1;
+    if (sup_load(NULL, argv[1], NULL, &character, &error) == SUP_OK)
+        sup_bake(NULL, character, &def, argv[2], NULL, &error);
+    if (error.result != SUP_OK) fprintf(stderr, "%s: %s\n", error.where, error.message);
+    sup_character_destroy(character);
+    return error.result != SUP_OK;
+}
