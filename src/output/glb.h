@@ -83,12 +83,7 @@ typedef struct sup_glb_keep {
     int32_t *view_map;                 /* [document->view_count] the same */
 } sup_glb_keep;
 
-typedef enum sup_glb_use {
-    SUP_GLB_USE_INDICES,
-    SUP_GLB_USE_ATTRIBUTE,
-    SUP_GLB_USE_COLOUR,
-    SUP_GLB_USE_BOUNDED /* positions that stay as they are: min and max are needed */
-} sup_glb_use;
+typedef enum sup_glb_use { SUP_GLB_USE_INDICES, SUP_GLB_USE_ATTRIBUTE, SUP_GLB_USE_COLOUR } sup_glb_use;
 
 /* Index in the output of an accessor of the input, copied element by element, packed and dense, the first time; -1 when
  * it cannot be used: it lies about its size, or has not `count` elements (-1: any number that has bytes). */

@@ -124,57 +124,6 @@ static void bake_meshes(sup_glb_keep *keep, const sup_json *old_meshes, sup_json
     }
 }
 
-static bool is_baked(const sup_character *character, int32_t node, int32_t primitive)
-{
-    for (int32_t p = 0; p < character->part_count; p++)
-        if (character->parts[p].node == node && character->parts[p].primitive == primitive) return true;
-    return false;
-}
-
-/* A primitive that is no part of the character (points, lines), as it is. NULL when its data is not there. */
-static sup_json *keep_primitive(sup_glb_keep *keep, const sup_json *source)
-{
-    sup_json_tree *tree = &keep->plan->tree;
-    const sup_json *old = sup_json_get(source, "attributes"), *position = sup_json_get(old, "POSITION");
-    int32_t positions = sup_glb_keep_accessor(keep, position, SUP_GLB_USE_BOUNDED, -1);
-    if (positions < 0) return NULL;
-    int64_t index = 0, count = 0;
-    sup_json_integer(position, &index);
-    sup_json_integer(sup_json_get(sup_json_at(keep->accessors, index), "count"), &count);
-    sup_json *primitive = sup_json_copy(tree, source), *attributes = keep_attributes(keep, old, count);
-    sup_glb_set_integer(tree, attributes, "POSITION", positions);
-    sup_json_set(tree, primitive, "attributes", attributes);
-    sup_json_remove(primitive, "targets");
-    remove_extension(primitive, "KHR_draco_mesh_compression");
-    if (sup_json_get(source, "indices") == NULL) return primitive;
-    int32_t indices = sup_glb_keep_accessor(keep, sup_json_get(source, "indices"), SUP_GLB_USE_INDICES, -1);
-    if (indices < 0) return NULL;
-    sup_glb_set_integer(tree, primitive, "indices", indices);
-    return primitive;
-}
-
-/* What of a node's mesh is no part of the character stays with the node, unless a skin moved it. */
-static void keep_rest_of_mesh(sup_glb_keep *keep, sup_json *node, int32_t index, const sup_json *old_meshes,
-                              sup_json *meshes)
-{
-    sup_json_tree *tree = &keep->plan->tree;
-    int64_t mesh_index = -1;
-    bool skinned = sup_json_get(node, "skin") != NULL;
-    if (!sup_json_integer(sup_json_get(node, "mesh"), &mesh_index)) return;
-    sup_json_remove(node, "mesh");
-    const sup_json *source = sup_json_at(old_meshes, mesh_index);
-    const sup_json *primitives = sup_json_get(source, "primitives");
-    sup_json *mesh = NULL;
-    for (int32_t i = 0; !skinned && i < sup_json_count(primitives); i++) {
-        if (is_baked(keep->plan->character, index, i)) continue;
-        sup_json *kept = keep_primitive(keep, sup_json_at(primitives, i));
-        if (kept == NULL) continue;
-        if (mesh == NULL) mesh = sup_json_append(tree, meshes, copy_mesh(tree, source));
-        sup_json_append(tree, sup_json_get(mesh, "primitives"), kept);
-    }
-    if (mesh != NULL) sup_glb_set_integer(tree, node, "mesh", sup_json_count(meshes) - 1);
-}
-
 /* glTF wants unit quaternions; the reader has normalised its own copy. */
 static void mend_rotation(sup_json_tree *tree, sup_json *node)
 {
@@ -193,13 +142,12 @@ static void mend_rotation(sup_json_tree *tree, sup_json *node)
     sup_json_set(tree, node, "rotation", mended);
 }
 
-static void strip_nodes(sup_glb_keep *keep, int32_t node_count, const sup_json *old_meshes, sup_json *meshes)
+static void strip_nodes(sup_json_tree *tree, int32_t node_count)
 {
-    sup_json_tree *tree = &keep->plan->tree;
     const sup_json *nodes = sup_json_get(tree->root, "nodes");
     for (int32_t i = 0; i < node_count; i++) {
         sup_json *node = sup_json_at(nodes, i);
-        keep_rest_of_mesh(keep, node, i, old_meshes, meshes);
+        sup_json_remove(node, "mesh");
         sup_json_remove(node, "skin");
         sup_json_remove(node, "weights");
         remove_extension(node, "EXT_mesh_gpu_instancing");
@@ -264,7 +212,7 @@ sup_result sup_glb_plan_document(sup_glb_plan *plan, sup_error *error)
     sup_glb_set_asset(tree);
     need_scene(plan);
     bake_meshes(&keep, old_meshes, meshes);
-    strip_nodes(&keep, node_count, old_meshes, meshes);
+    strip_nodes(tree, node_count);
     sup_glb_keep_images(&keep);
     sup_glb_keep_extensions(&keep);
     if (tree->failed) return sup_fail_memory(error, "the document");

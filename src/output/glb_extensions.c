@@ -69,18 +69,16 @@ static void visit_value(walk *w, visit at)
     }
 }
 
-/* The component type of an attribute that needs KHR_mesh_quantization. */
+/* True for texture coordinates of a type that only KHR_mesh_quantization allows; positions and normals are floats. */
 static bool is_quantized(const sup_json_tree *tree, const sup_json *attribute)
 {
     int64_t index = -1, component = SUP_GLB_FLOAT;
     sup_json_integer(attribute, &index);
     const sup_json *accessor = sup_json_at(sup_json_get(tree->root, "accessors"), index);
     sup_json_integer(sup_json_get(accessor, "componentType"), &component);
-    if (component == SUP_GLB_FLOAT) return false;
+    if (component == SUP_GLB_FLOAT || strncmp(attribute->key, "TEXCOORD_", 9) != 0) return false;
     bool is_signed = component == SUP_GLB_BYTE || component == SUP_GLB_SHORT;
-    bool normalized = sup_json_boolean(sup_json_get(accessor, "normalized"), false);
-    if (strncmp(attribute->key, "TEXCOORD_", 9) == 0) return is_signed || !normalized;
-    return strcmp(attribute->key, "POSITION") == 0 || strcmp(attribute->key, "NORMAL") == 0;
+    return is_signed || !sup_json_boolean(sup_json_get(accessor, "normalized"), false);
 }
 
 static bool needs_quantization(const sup_json_tree *tree)

@@ -174,10 +174,6 @@ int32_t sup_glb_keep_accessor(sup_glb_keep *keep, const sup_json *index, sup_glb
     for (int32_t i = 0; i < SUP_COUNT(kept); i++)
         if (sup_json_get(source, kept[i]) != NULL)
             sup_json_set(tree, made, kept[i], sup_json_copy(tree, sup_json_get(source, kept[i])));
-    for (int i = 0; i < 2 && use == SUP_GLB_USE_BOUNDED; i++)
-        if (sup_json_get(source, i == 0 ? "min" : "max") != NULL)
-            sup_json_set(tree, made, i == 0 ? "min" : "max",
-                         sup_json_copy(tree, sup_json_get(source, i == 0 ? "min" : "max")));
     return keep->accessor_map[at] = sup_glb_last_accessor(tree);
 }
 

@@ -84,11 +84,15 @@ static sup_result check_size(const sup_cache_writer *writer, uint64_t bytes, sup
                     writer->def.frame_count, writer->character->vertex_count, (double)bytes * 1e-9);
 }
 
+/* Bytes of all frames and of the animation, when everything moves. */
 static uint64_t expected_size(const sup_cache_writer *writer)
 {
     const glb_writer *glb = writer->state;
     double vertex = writer->def.normals ? 24.0 : 12.0, frames = (double)writer->def.frame_count;
-    double bytes = (double)glb->plan.fixed_size + frames * vertex * (double)writer->character->vertex_count;
+    double weight = writer->def.frame_count <= FLOAT_WEIGHT_FRAMES ? 4.0 : 1.0;
+    double bytes = frames * vertex * (double)writer->character->vertex_count;
+    if (glb->plan.weight_accessor < 0) bytes += frames * (4.0 + (frames - 1.0) * weight);
+    bytes += (double)glb->plan.fixed_size;
     return bytes > 1e18 ? UINT64_MAX : (uint64_t)bytes;
 }
 
@@ -120,11 +124,11 @@ static sup_result open_glb(sup_cache_writer *writer, sup_error *error)
     plan->time_accessor = plan->weight_accessor = -1;
     sup_result result =
         writer->character->document != NULL ? sup_glb_plan_document(plan, error) : sup_glb_plan_fresh(plan, error);
+    if (result == SUP_OK) result = check_size(writer, expected_size(writer), error);
     if (result != SUP_OK) return result;
     if (writer->def.frame_count > 1) add_animation_data(writer);
     if (plan->tree.failed) return sup_fail_memory(error, "the document");
-    result = check_size(writer, expected_size(writer), error);
-    if (result == SUP_OK) result = allocate(writer, error);
+    result = allocate(writer, error);
     return result == SUP_OK ? sup_file_out_open(&glb->out, writer->path, error) : result;
 }
 
