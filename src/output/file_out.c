@@ -96,6 +96,10 @@ int sup_file_replace(const char *temporary, const char *path, const char *backup
 {
     struct stat status;
     *had_older = lstat(path, &status) == 0;
+    if (*had_older && S_ISDIR(status.st_mode)) {
+        *had_older = false;
+        return EISDIR;
+    }
     /* A second name for the older file leaves no moment without one; where there are no hard links it is moved. */
     if (*had_older && link(path, backup) != 0 && rename(path, backup) != 0) {
         *had_older = false;

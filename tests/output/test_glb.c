@@ -24,8 +24,8 @@ static void check_plays(const char *path, const sup_character *original, const h
         for (int32_t i = 0; i < frames->vertex_count * 3; i++) {
             double wanted = 0.5 * ((double)a[i] + (double)b[i]);
             double late = 1.2e-7 * f; /* key times are floats: how far off in frames, times the motion of a frame */
-            CHECK_MSG(fabs((double)got[i] - wanted) <= tolerance + late, "%s: frame %g vertex %d: %.9g, expected %.9g", path,
-                      0.5 * f, i / 3, (double)got[i], wanted);
+            CHECK_MSG(fabs((double)got[i] - wanted) <= tolerance + late, "%s: frame %g vertex %d: %.9g, expected %.9g",
+                      path, 0.5 * f, i / 3, (double)got[i], wanted);
         }
     }
     helper_frames_free(&played);
