@@ -6,10 +6,9 @@ int main(int argc, char **argv)
 {
     sup_character *character = NULL;
     sup_error error = {0};
-    sup_bake_def def = {.last_frame = -1}; /* to the end; everything else is default */
     if (argc != 3) return 1;
     if (sup_load(NULL, argv[1], NULL, &character, &error) == SUP_OK)
-        sup_bake(NULL, character, &def, argv[2], NULL, &error);
+        sup_bake(NULL, character, NULL, argv[2], NULL, &error);
     if (error.result != SUP_OK) fprintf(stderr, "%s: %s\n", error.where, error.message);
     sup_character_destroy(character);
     return error.result != SUP_OK;

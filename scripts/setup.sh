@@ -93,7 +93,7 @@ fi
 # The Khronos glTF validator, for the tests of written files. They are skipped by name when it cannot be had.
 if [ "$target" = test ] && [ -f tests/validator/package-lock.json ] && [ ! -d tests/validator/node_modules ]; then
     echo "Fetching the glTF validator (npm ci in tests/validator)"
-    if ! (cd tests/validator && npm ci --silent --no-audit --no-fund); then
+    if ! (cd tests/validator && npm ci --silent --no-audit --no-fund --prefer-offline --fetch-retries=1 --fetch-timeout=20000); then
         rm -rf tests/validator/node_modules
         echo "setup: the glTF validator could not be fetched; tests that need it are skipped." >&2
     fi

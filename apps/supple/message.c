@@ -81,7 +81,7 @@ int app_fail(const sup_error *error, app_phase phase, const char *place)
 {
     if (error->where[0] == '\0')
         app_say("%s: %s", place, error->message);
-    else if (strstr(error->where, place) != NULL || phase == APP_PHASE_BAKE)
+    else if (strstr(error->where, place) != NULL)
         app_say("%s: %s", error->where, error->message);
     else
         app_say("%s: %s: %s", place, error->where, error->message);
