@@ -165,6 +165,21 @@ TEST(glb_refuses_more_than_it_can_hold)
     sup_character_destroy(character);
 }
 
+TEST(glb_names_are_utf8)
+{
+    sup_character *character = helper_character(false);
+    helper_frames frames = helper_wave(character, 2);
+    sup_error error;
+    sup_cache_def def = {.normals = true, .name = "a\xff\"\n\xc3\xa9\xed\xa0\x80\xf0\x9f\x98\x80\xe2\x82"};
+    const char *path = test_temp("names.glb");
+    CHECK_OK(helper_write(path, character, &frames, &def, &error), error);
+    sup_character *read = helper_read_gltf(path);
+    CHECK_TEXT(read->clips[0].name, "a?\"\n\xc3\xa9???\xf0\x9f\x98\x80??");
+    sup_character_destroy(read);
+    helper_frames_free(&frames);
+    sup_character_destroy(character);
+}
+
 /* --- Whole trips of real files --- */
 
 static const char *const assets[] = {
