@@ -70,38 +70,25 @@ static bool find_pairs(sup_measurer *m, const float *positions)
 {
     pair_search search = {m, positions, false};
     m->pairs.count = 0;
-    sup_box_tree_self_pairs(&m->tree, visit_pair, &search);
+    sup_bvh_self_pairs(&m->tree, visit_pair, &search);
     if (m->pairs.count > 1) qsort(m->pairs.data, m->pairs.count, sizeof(int64_t), compare_keys);
     return !search.failed;
 }
 
 typedef struct ray_count {
     const sup_measurer *m;
-    const float *positions;
-    int32_t vertex; /* whose own triangles do not count */
-    sup_vec3d origin, direction;
-    int32_t crossings; /* leaving minus entering */
+    int32_t vertex;    /* whose own triangles do not count */
+    int32_t crossings; /* leaving minus entering, turned by the orientation of each piece */
 } ray_count;
 
-/* Moeller-Trumbore; leaving through the front counts +1, entering -1, each turned by the piece's orientation. */
-static void count_crossing(void *user, int32_t item)
+static bool count_crossing(void *user, const sup_bvh_hit *hit)
 {
     ray_count *ray = user;
-    const int32_t *t = ray->m->closed.triangles + 3 * (size_t)item;
-    if (t[0] == ray->vertex || t[1] == ray->vertex || t[2] == ray->vertex) return;
-    sup_vec3d a = sup_v3_load(ray->positions + 3 * (size_t)t[0]);
-    sup_vec3d e1 = sup_v3_sub(sup_v3_load(ray->positions + 3 * (size_t)t[1]), a);
-    sup_vec3d e2 = sup_v3_sub(sup_v3_load(ray->positions + 3 * (size_t)t[2]), a);
-    sup_vec3d h = sup_v3_cross(ray->direction, e2);
-    double det = sup_v3_dot(e1, h);
-    if (det == 0.0) return;
-    sup_vec3d s = sup_v3_sub(ray->origin, a);
-    double u = sup_v3_dot(s, h) / det;
-    sup_vec3d q = sup_v3_cross(s, e1);
-    double v = sup_v3_dot(ray->direction, q) / det;
-    if (u < 0.0 || v < 0.0 || u + v > 1.0 || sup_v3_dot(e2, q) / det <= 0.0) return;
-    double sign = ray->m->component_sign[ray->m->closed.component[t[0]]];
-    ray->crossings += (det < 0.0) == (sign > 0.0) ? 1 : -1;
+    const int32_t *t = ray->m->closed.triangles + 3 * (size_t)hit->triangle;
+    if (t[0] == ray->vertex || t[1] == ray->vertex || t[2] == ray->vertex) return false;
+    bool outward = ray->m->component_sign[ray->m->closed.component[t[0]]] > 0.0;
+    ray->crossings += outward ? hit->facing : -hit->facing;
+    return false; /* go on to the next */
 }
 
 static sup_vec3d vertex_normal(const sup_measurer *m, const float *positions, int32_t v)
@@ -129,16 +116,11 @@ static bool vertex_inside(const sup_measurer *m, const float *positions, int32_t
     int votes = 0;
     for (int i = 0; i < 3; i++) {
         double tilt = i == 0 ? 0.0137 : i == 1 ? 0.171 : -0.233; /* never along a mesh's own symmetry */
-        ray_count ray = {m,
-                         positions,
-                         v,
-                         sup_v3_madd(sup_v3_load(positions + 3 * (size_t)v), 1e-5 * m->mean_edge, normal),
-                         sup_v3_madd(normal, tilt, side),
-                         0};
-        double origin[3] = {ray.origin.x, ray.origin.y, ray.origin.z};
-        double direction[3] = {ray.direction.x, ray.direction.y, ray.direction.z};
-        sup_box_tree_ray(&m->tree, origin, direction, count_crossing, &ray);
-        votes += ray.crossings > 0 ? 1 : 0;
+        ray_count count = {m, v, 0};
+        sup_vec3d start = sup_v3_madd(sup_v3_load(positions + 3 * (size_t)v), 1e-5 * m->mean_edge, normal);
+        sup_bvh_ray ray = {start, sup_v3_madd(normal, tilt, side), 0.0, INFINITY, count_crossing, &count};
+        sup_bvh_ray_any(&m->tree, &ray);
+        votes += count.crossings > 0 ? 1 : 0;
     }
     return votes >= 2;
 }
@@ -146,49 +128,26 @@ static bool vertex_inside(const sup_measurer *m, const float *positions, int32_t
 typedef struct depth_search {
     const sup_measurer *m;
     sup_vec3d point, normal;
-    double distance;
 } depth_search;
 
-/* Nearest point of triangle abc to p: clamped barycentrics, then the edges (Ericson, Real-Time Collision Detection 5.1.5). */
-static sup_vec3d nearest_on_triangle(sup_vec3d p, sup_vec3d a, sup_vec3d b, sup_vec3d c)
-{
-    sup_vec3d ab = sup_v3_sub(b, a), ac = sup_v3_sub(c, a), n = sup_v3_cross(ab, ac);
-    double nn = sup_v3_dot(n, n);
-    sup_vec3d ap = sup_v3_sub(p, a);
-    if (nn > 0.0) {
-        double v = sup_v3_dot(sup_v3_cross(ap, ac), n) / nn, w = sup_v3_dot(sup_v3_cross(ab, ap), n) / nn;
-        if (v >= 0.0 && w >= 0.0 && v + w <= 1.0) return sup_v3_madd(sup_v3_madd(a, v, ab), w, ac);
-    }
-    sup_vec3d on[3] = {sup_v3_lerp(a, b, sup_v3_segment_parameter(p, a, b)),
-                       sup_v3_lerp(b, c, sup_v3_segment_parameter(p, b, c)),
-                       sup_v3_lerp(c, a, sup_v3_segment_parameter(p, c, a))};
-    int best = 0;
-    for (int i = 1; i < 3; i++)
-        if (sup_v3_distance(p, on[i]) < sup_v3_distance(p, on[best])) best = i;
-    return on[best];
-}
-
 /* Only triangles that face the vertex's own side and have it behind them are a way out. */
-static void visit_depth(void *user, int32_t item)
+static bool is_way_out(void *user, int32_t triangle)
 {
-    depth_search *search = user;
-    const int32_t *t = search->m->closed.triangles + 3 * (size_t)item;
+    const depth_search *search = user;
+    const int32_t *t = search->m->closed.triangles + 3 * (size_t)triangle;
     const float *positions = search->m->current;
-    sup_vec3d a = sup_v3_load(positions + 3 * (size_t)t[0]), b = sup_v3_load(positions + 3 * (size_t)t[1]);
-    sup_vec3d c = sup_v3_load(positions + 3 * (size_t)t[2]);
-    sup_vec3d n = sup_v3_scale(sup_v3_cross(sup_v3_sub(b, a), sup_v3_sub(c, a)),
-                               search->m->component_sign[search->m->closed.component[t[0]]]);
-    if (sup_v3_dot(n, search->normal) >= 0.0 || sup_v3_dot(n, sup_v3_sub(search->point, a)) >= 0.0) return;
-    double distance = sup_v3_distance(search->point, nearest_on_triangle(search->point, a, b, c));
-    if (distance < search->distance) search->distance = distance;
+    sup_vec3d a = sup_v3_load(positions + 3 * (size_t)t[0]);
+    sup_vec3d n = sup_v3_cross(sup_v3_sub(sup_v3_load(positions + 3 * (size_t)t[1]), a),
+                               sup_v3_sub(sup_v3_load(positions + 3 * (size_t)t[2]), a));
+    n = sup_v3_scale(n, search->m->component_sign[search->m->closed.component[t[0]]]);
+    return sup_v3_dot(n, search->normal) < 0.0 && sup_v3_dot(n, sup_v3_sub(search->point, a)) < 0.0;
 }
 
 static double vertex_depth(const sup_measurer *m, int32_t v)
 {
-    depth_search search = {m, sup_v3_load(m->current + 3 * (size_t)v), vertex_normal(m, m->current, v), m->size};
-    double point[3] = {search.point.x, search.point.y, search.point.z};
-    sup_box_tree_near(&m->tree, point, &search.distance, visit_depth, &search);
-    return search.distance < m->size ? search.distance / m->size : 0.0;
+    depth_search search = {m, sup_v3_load(m->current + 3 * (size_t)v), vertex_normal(m, m->current, v)};
+    sup_bvh_nearest nearest = sup_bvh_closest_of(&m->tree, search.point, m->size, is_way_out, &search);
+    return nearest.triangle >= 0 ? nearest.distance / m->size : 0.0;
 }
 
 static int32_t enqueue(sup_measurer *m, int32_t v, int32_t count)
@@ -261,8 +220,8 @@ static void test_rest_vertices(void *work, int32_t begin, int32_t end, int32_t w
 
 sup_result sup_measure_rest_contact(sup_measurer *m, sup_error *error)
 {
-    sup_result result = sup_box_tree_build(&m->tree, &m->arena, m->rest, m->closed.triangles,
-                                           m->closed.triangle_count + m->closed.fan_count, error);
+    sup_result result = sup_bvh_create(&m->context, m->rest, m->closed.triangle_count + m->closed.fan_count,
+                                       m->closed.triangles, &m->tree, error);
     if (result != SUP_OK) return result;
     if (!find_pairs(m, m->rest)) return sup_fail_memory(error, "the crossing pairs");
     m->rest_pair_count = (int32_t)m->pairs.count;
@@ -275,7 +234,7 @@ sup_result sup_measure_rest_contact(sup_measurer *m, sup_error *error)
 
 sup_result sup_measure_contact(sup_measurer *m, sup_frame_measure *out)
 {
-    sup_box_tree_refit(&m->tree, m->current, m->closed.triangles);
+    sup_bvh_refit(&m->tree, m->current);
     if (!find_pairs(m, m->current) || !keep_new_pairs(m, out)) return SUP_ERROR_MEMORY;
     out->penetration = flood_depth(m);
     return SUP_OK;

@@ -170,6 +170,7 @@ void sup_measurer_destroy(sup_measurer *m)
     for (int32_t r = 0; r < m->region_count; r++)
         sup_closed_surface_destroy(&m->regions[r].closed);
     sup_closed_surface_destroy(&m->closed);
+    sup_bvh_free(&m->tree);
     sup_array_free(&allocator, &m->pairs);
     sup_arena_destroy(&m->arena);
     sup_free(&allocator, m, sizeof *m);

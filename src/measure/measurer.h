@@ -4,7 +4,7 @@
 
 #include "base/base.h"
 #include "geometry/adjacency.h"
-#include "geometry/box_tree.h"
+#include "geometry/bvh.h"
 #include "supple/measure.h"
 
 /* The surface closed by fans: a triangle from every boundary edge to the middle of its boundary. Closed triangles are
@@ -49,7 +49,7 @@ struct sup_measurer {
     float *laplacian;         /* [vertex_count] length of the uniform Laplacian at rest */
     int32_t *degree;          /* [vertex_count] edges at a vertex */
     double *sum;              /* [vertex_count*3] scratch */
-    sup_box_tree tree;        /* over all closed triangles */
+    sup_bvh tree;             /* over all closed triangles */
     int64_t *rest_pairs;      /* [rest_pair_count] keys in rising order */
     int32_t rest_pair_count;
     unsigned char *rest_inside; /* [vertex_count] inside another piece of the surface at rest */
