@@ -212,6 +212,11 @@ TEST(retarget_rest_pose_of_the_source)
         CHECK_OK(sup_pose_sample(target, clip, 0.0, b), error);
         for (int n = 0; n < JOINTS; n++)
             CHECK_NEAR(sup_v3_distance(place_of(a, n), place_of(b, n)), 0.0, 1e-5);
+        /* Hands come along with the raised arms: turned about z by what the arms hung down. */
+        for (int hand = 8; hand <= 12; hand += 4) {
+            CHECK_NEAR(b->world[hand].m[0], cos(0.7), 1e-5);
+            CHECK_NEAR(b->world[hand].m[4], hand == 8 ? sin(0.7) : -sin(0.7), 1e-5);
+        }
         sup_clip_destroy(clip);
     }
     sup_pose_destroy(a);
