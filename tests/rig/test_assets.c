@@ -254,3 +254,35 @@ TEST(counts_agree_with_other_tools)
     fclose(file);
     CHECK(files >= 40);
 }
+
+/* Meshes with a skeleton of their own file: the rig makes the weights. */
+TEST(meshes_with_skeletons_get_weights)
+{
+    static const char *const pairs[][2] = {
+        {"makehuman/mh_male_average.obj", "makehuman/mh_male_average.cmu_mb.skel"},
+        {"fps/tbone/tbone.off", "fps/tbone/tbone.skel"},
+        {"fps/cylinder/cylinder.off", "fps/cylinder/cylinder.skel"},
+        {"scans/scan_male_apose.ply", "makehuman/mh_male_average.cmu_mb.skel"},
+    };
+    static const sup_weight_source sources[] = {SUP_WEIGHTS_AUTO, SUP_WEIGHTS_NEAREST, SUP_WEIGHTS_RIGID};
+    for (int i = 0; i < 4; i++) {
+        char skeleton[4096];
+        snprintf(skeleton, sizeof skeleton, "%s", test_asset(pairs[i][1]));
+        sup_load_def load_def = sup_default_load_def();
+        load_def.skeleton = skeleton;
+        sup_character *c = NULL;
+        sup_error error = {0};
+        CHECK_OK(sup_load(NULL, test_asset(pairs[i][0]), &load_def, &c, &error), error);
+        for (int k = 0; k < 3; k++) {
+            sup_rig_def def = {.weights = sources[k]};
+            sup_rig *rig = make_rig(c, &def);
+            make_check_rig(c, rig);
+            CHECK(rig->max_influences <= (k == 0 ? 4 : k == 1 ? 3 : 1));
+            const sup_defect *made = make_find(rig->defects, rig->defect_count, SUP_DEFECT_NO_INFLUENCE);
+            CHECK(made != NULL && made->severity == SUP_SEVERITY_NOTE);
+            CHECK_MSG((strstr(made->message, "bone heat") != NULL) == (k == 0), "%s", made->message);
+            sup_rig_destroy(rig);
+        }
+        sup_character_destroy(c);
+    }
+}
