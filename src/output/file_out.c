@@ -1,5 +1,5 @@
 /* file_out.c - files that are there whole or not at all. */
-#define _XOPEN_SOURCE 700 /* realpath */
+#define _XOPEN_SOURCE 700 /* realpath; NOLINT(bugprone-reserved-identifier) */
 #include "output/file_out.h"
 
 #include <errno.h>

@@ -284,13 +284,17 @@ static sup_result measure_json(sup_cache_writer *writer, sup_error *error)
     const sup_allocator *allocator = &writer->context.allocator;
     sup_json_tree tree = sup_json_tree_create(allocator);
     sup_array text = {.item_size = 1};
-    frame_record *frames = sup_arena_alloc(&tree.arena, (size_t)writer->def.frame_count + 1, sizeof *frames);
-    sup_result result = SUP_OK;
+    size_t count = (size_t)writer->def.frame_count + 1;
+    frame_record *frames = sup_arena_alloc(&tree.arena, count, sizeof *frames);
+    sup_result result = SUP_ERROR_MEMORY;
     tree.root = sup_json_copy(&tree, glb->plan.tree.root);
-    if (frames == NULL) result = sup_fail_memory(error, "the document");
-    for (int32_t f = 0; result == SUP_OK && f <= writer->def.frame_count; f++)
-        frames[f] = (frame_record){UINT32_MAX, UINT32_MAX};
-    if (result == SUP_OK) result = make_json(writer, &tree, frames, UINT32_MAX, true, &text, error);
+    if (frames != NULL) {
+        for (size_t f = 0; f < count; f++)
+            frames[f] = (frame_record){UINT32_MAX, UINT32_MAX};
+        result = make_json(writer, &tree, frames, UINT32_MAX, true, &text, error);
+    } else {
+        result = sup_fail_memory(error, "the document");
+    }
     glb->json_room = (text.count + 3) / 4 * 4;
     sup_array_free(allocator, &text);
     sup_json_tree_destroy(&tree);
@@ -338,7 +342,8 @@ static sup_result write_fixed(sup_cache_writer *writer, sup_error *error)
 {
     glb_writer *glb = writer->state;
     const sup_glb_blob *blobs = (const sup_glb_blob *)(const void *)glb->plan.blobs.data;
-    sup_result result = write_padding(glb, GLB_HEADER + CHUNK_HEADER + glb->json_room + CHUNK_HEADER, ' ', error);
+    sup_result result =
+        write_padding(glb, (size_t)GLB_HEADER + CHUNK_HEADER + glb->json_room + CHUNK_HEADER, ' ', error);
     for (size_t i = 0; result == SUP_OK && i < glb->plan.blobs.count; i++) {
         result = blobs[i].data != NULL ? sup_file_out_write(&glb->out, blobs[i].data, blobs[i].size, error)
                                        : write_weights(writer, error);
@@ -383,7 +388,8 @@ static sup_result begin_frames(sup_cache_writer *writer, const float *normals, s
     }
     sup_result result = measure_json(writer, error);
     if (result == SUP_OK)
-        result = check_size(writer, expected_size(writer) + glb->json_room + GLB_HEADER + 2 * CHUNK_HEADER, error);
+        result =
+            check_size(writer, expected_size(writer) + glb->json_room + GLB_HEADER + (uint64_t)2 * CHUNK_HEADER, error);
     return result == SUP_OK ? write_fixed(writer, error) : result;
 }
 
