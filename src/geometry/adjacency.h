@@ -48,8 +48,9 @@ void sup_adjacency_neighbours(const sup_adjacency *adjacency, int32_t *first, in
  * holds vertex_count. */
 int32_t sup_mesh_components(int32_t vertex_count, int32_t triangle_count, const int32_t *triangles, int32_t *component);
 
-/* Chains of boundary edges. A loop goes on through the fan of triangles at a vertex, so two loops that touch in a
- * vertex stay apart; it ends open only where it meets a non-manifold edge. */
+/* Chains of boundary edges. A loop goes on through the fan of triangles at a vertex, as if each fan had a vertex of its
+ * own: two pieces that touch in a vertex have a loop each, two holes that touch in a vertex are one. A chain ends open
+ * only where it meets a non-manifold edge. */
 typedef struct sup_boundary {
     int32_t loop_count, edge_count;
     int32_t *loop_first; /* [loop_count+1] */

@@ -177,10 +177,10 @@ sup_result sup_rig_bone_defects(sup_rig_build *build, sup_error *error)
         if (short_bone && flat++ == 0) first_flat = node;
     }
     sup_result result = sup_rig_defect(build, SUP_DEFECT_UNREFERENCED_JOINT, SUP_SEVERITY_NOTE, -1, idle, first_idle,
-                                       error, "%d joints of the skeleton move no vertex (first: %s).", idle,
-                                       first_idle < 0 ? "" : sup_rig_node_name(build, first_idle));
+                                       error, "%d joint%s of the skeleton without a vertex to move (first: %s).", idle,
+                                       sup_plural(idle), first_idle < 0 ? "" : sup_rig_node_name(build, first_idle));
     if (result != SUP_OK) return result;
     return sup_rig_defect(build, SUP_DEFECT_ZERO_LENGTH_BONE, SUP_SEVERITY_NOTE, -1, flat, first_flat, error,
-                          "%d joints stand in the place of their parent: a bone without length (first: %s).", flat,
-                          first_flat < 0 ? "" : sup_rig_node_name(build, first_flat));
+                          "%d bone%s without length: a joint in the place of its parent (first: %s).", flat,
+                          sup_plural(flat), first_flat < 0 ? "" : sup_rig_node_name(build, first_flat));
 }

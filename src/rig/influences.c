@@ -3,8 +3,8 @@
 
 #include "geometry/adjacency.h"
 
-/* A sum of weights further from 1 than rounding of 8-bit weights explains. */
-static const double normalised_tolerance = 4e-3;
+/* A sum of weights further from 1 than the rounding of four 8-bit weights explains. */
+static const double normalised_tolerance = 1e-2;
 
 typedef struct weight_faults {
     int32_t nonfinite, first_nonfinite;
@@ -133,20 +133,19 @@ static sup_result report_faults(sup_rig_build *build, int32_t part, const weight
     const char *name = sup_rig_part_name(build, part);
     sup_result result = sup_rig_defect(
         build, SUP_DEFECT_NON_FINITE_WEIGHT, SUP_SEVERITY_REPAIRED, part, f->nonfinite, f->first_nonfinite, error,
-        "%d vertices of part %s have weights that are not finite; those are dropped.", f->nonfinite, name);
+        "Vertices of part %s with weights that are not finite, which are dropped: %d.", name, f->nonfinite);
     if (result == SUP_OK)
         result = sup_rig_defect(build, SUP_DEFECT_NEGATIVE_WEIGHT, SUP_SEVERITY_REPAIRED, part, f->negative,
                                 f->first_negative, error,
-                                "%d vertices of part %s have negative weights; those are dropped.", f->negative, name);
+                                "Vertices of part %s with negative weights, which are dropped: %d.", name, f->negative);
     if (result == SUP_OK)
-        result = sup_rig_defect(build, SUP_DEFECT_UNNORMALISED_WEIGHTS, SUP_SEVERITY_REPAIRED, part, f->unnormalised,
-                                f->first_unnormalised, error,
-                                "%d vertices of part %s have weights that do not sum to 1; they are scaled to.",
-                                f->unnormalised, name);
+        result = sup_rig_defect(
+            build, SUP_DEFECT_UNNORMALISED_WEIGHTS, SUP_SEVERITY_REPAIRED, part, f->unnormalised, f->first_unnormalised,
+            error, "Vertices of part %s whose weights do not sum to 1 and are scaled to: %d.", name, f->unnormalised);
     if (result == SUP_OK)
         result = sup_rig_defect(
             build, SUP_DEFECT_DUPLICATE_INFLUENCE, SUP_SEVERITY_REPAIRED, part, f->duplicate, f->first_duplicate, error,
-            "%d vertices of part %s name a joint twice; the weights are added.", f->duplicate, name);
+            "Vertices of part %s that name a joint twice, whose weights are added: %d.", name, f->duplicate);
     return result;
 }
 

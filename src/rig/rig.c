@@ -67,7 +67,8 @@ static sup_result run_stages(sup_rig_build *build, sup_error *error)
     static stage *const surface[] = {sup_rig_skeleton, sup_rig_positions, sup_rig_skin,
                                      sup_rig_normals,  sup_rig_roles,     sup_rig_topology};
     static stage *const skeleton[] = {sup_rig_influences,       sup_rig_bones,           sup_rig_made_weights,
-                                      sup_rig_bone_tails_again, sup_rig_pack_influences, sup_rig_bone_defects};
+                                      sup_rig_bone_tails_again, sup_rig_pack_influences, sup_rig_bone_defects,
+                                      sup_rig_bones_outside};
     sup_result result = SUP_OK;
     for (int32_t i = 0; i < SUP_COUNT(surface) && result == SUP_OK; i++) {
         if (build->stop || (build->fatal && !build->inspect)) return SUP_OK;

@@ -80,11 +80,18 @@ sup_result sup_rig_made_weights(sup_rig_build *build, sup_error *error);
 sup_result sup_rig_pack_influences(sup_rig_build *build, sup_error *error);
 sup_result sup_rig_bone_tails_again(sup_rig_build *build, sup_error *error);
 sup_result sup_rig_bone_defects(sup_rig_build *build, sup_error *error);
+sup_result sup_rig_bones_outside(sup_rig_build *build, sup_error *error);
 
 /* Adds a defect unless count is 0. */
 sup_result sup_rig_defect(sup_rig_build *build, sup_defect_id id, sup_severity severity, int32_t part, int64_t count,
                           int32_t first, sup_error *error, const char *format, ...)
     __attribute__((format(printf, 8, 9)));
+
+/* "s" for all counts but 1. */
+static inline const char *sup_plural(int64_t count)
+{
+    return count == 1 ? "" : "s";
+}
 
 /* Name of a part or node for messages, never empty. */
 const char *sup_rig_part_name(const sup_rig_build *build, int32_t part);

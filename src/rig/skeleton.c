@@ -347,12 +347,12 @@ static sup_result report_matrices(skeleton_work *w, sup_error *error)
         }
     sup_result result = sup_rig_defect(
         w->build, SUP_DEFECT_SINGULAR_INVERSE_BIND, SUP_SEVERITY_FATAL, -1, lost, first_lost, error,
-        "%d inverse bind matrices cannot be inverted, nor can the joint's rest pose (first: bone %d, joint %s).", lost,
-        first_lost, first_lost < 0 ? "" : sup_rig_node_name(w->build, c->bones[first_lost].node));
+        "Inverse bind matrices that cannot be inverted, nor can the joint's rest pose: %d (first: bone %d, joint %s).",
+        lost, first_lost, first_lost < 0 ? "" : sup_rig_node_name(w->build, c->bones[first_lost].node));
     if (result != SUP_OK) return result;
     return sup_rig_defect(
         w->build, SUP_DEFECT_SINGULAR_INVERSE_BIND, SUP_SEVERITY_REPAIRED, -1, mended, first_mended, error,
-        "%d inverse bind matrices cannot be inverted; the rest pose of the joint is used (first: bone %d, joint %s).",
+        "Inverse bind matrices that cannot be inverted; the joint's rest pose is used: %d (first: bone %d, joint %s).",
         mended, first_mended, first_mended < 0 ? "" : sup_rig_node_name(w->build, c->bones[first_mended].node));
 }
 
@@ -366,12 +366,12 @@ static sup_result report_nodes(skeleton_work *w, sup_error *error)
     }
     sup_result result =
         sup_rig_defect(w->build, SUP_DEFECT_REST_DIFFERS_FROM_BIND, SUP_SEVERITY_NOTE, -1, differ, first_differ, error,
-                       "The rest pose of %d joints is not the bind pose; the bind pose counts (first: %s).", differ,
-                       first_differ < 0 ? "" : sup_rig_node_name(w->build, first_differ));
+                       "The rest pose of %d joint%s is not the bind pose, which counts (first: %s).", differ,
+                       sup_plural(differ), first_differ < 0 ? "" : sup_rig_node_name(w->build, first_differ));
     if (result != SUP_OK) return result;
     return sup_rig_defect(w->build, SUP_DEFECT_ZERO_SCALE_JOINT, SUP_SEVERITY_WARNING, -1, zero, first_zero, error,
-                          "%d joints have scale 0 in the rest pose: what they carry has no size there (first: %s).",
-                          zero, first_zero < 0 ? "" : sup_rig_node_name(w->build, first_zero));
+                          "%d joint%s with scale 0 in the rest pose, so what it carries has no size there (first: %s).",
+                          zero, sup_plural(zero), first_zero < 0 ? "" : sup_rig_node_name(w->build, first_zero));
 }
 
 /* True, or a fatal defect that says what is missing. */

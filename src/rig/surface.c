@@ -107,9 +107,10 @@ sup_result sup_rig_positions(sup_rig_build *build, sup_error *error)
             if (bad[v] && count++ == 0) first = v;
         if (count > 0) result = mend_positions(build, part, bad, mean, error);
         if (result == SUP_OK)
-            result = sup_rig_defect(build, SUP_DEFECT_NON_FINITE_POSITION, SUP_SEVERITY_REPAIRED, p, count, first,
-                                    error, "%d positions of part %s are not finite; they are put between neighbours.",
-                                    count, sup_rig_part_name(build, p));
+            result =
+                sup_rig_defect(build, SUP_DEFECT_NON_FINITE_POSITION, SUP_SEVERITY_REPAIRED, p, count, first, error,
+                               "Positions of part %s that are not finite and are put between neighbours: %d.",
+                               sup_rig_part_name(build, p), count);
     }
     build->rig->vertex_count = c->vertex_count;
     build->rig->positions = build->positions;
@@ -252,13 +253,13 @@ static sup_result build_skin_triangles(sup_rig_build *build, sup_error *error)
     build->rig->skin_triangle_source = source;
     sup_result result = sup_rig_defect(build, SUP_DEFECT_DEGENERATE_TRIANGLE, SUP_SEVERITY_REPAIRED, -1,
                                        found.degenerate, found.first_degenerate, error,
-                                       "%d triangles have no area; they are left out of the skin (first: triangle %d).",
-                                       found.degenerate, found.first_degenerate);
+                                       "%d triangle%s without area, left out of the skin (first: triangle %d).",
+                                       found.degenerate, sup_plural(found.degenerate), found.first_degenerate);
     if (result != SUP_OK) return result;
     return sup_rig_defect(build, SUP_DEFECT_DUPLICATE_FACE, SUP_SEVERITY_REPAIRED, -1, found.duplicate,
                           found.first_duplicate, error,
-                          "%d triangles repeat another one; they are left out of the skin (first: triangle %d).",
-                          found.duplicate, found.first_duplicate);
+                          "%d triangle%s that repeat another one, left out of the skin (first: triangle %d).",
+                          found.duplicate, sup_plural(found.duplicate), found.first_duplicate);
 }
 
 sup_result sup_rig_skin(sup_rig_build *build, sup_error *error)
@@ -329,9 +330,9 @@ static sup_result take_normals(sup_rig_build *build, float *normals, int32_t *mi
             if (n.x == 0.0 && n.y == 0.0 && n.z == 0.0) (*missing)++;
             sup_v3_store(normals + 3 * (size_t)v, n);
         }
-        sup_result result = sup_rig_defect(build, SUP_DEFECT_NON_FINITE_NORMAL, SUP_SEVERITY_REPAIRED, p, bad, first,
-                                           error, "%d normals of part %s are not finite; they are computed.", bad,
-                                           sup_rig_part_name(build, p));
+        sup_result result = sup_rig_defect(
+            build, SUP_DEFECT_NON_FINITE_NORMAL, SUP_SEVERITY_REPAIRED, p, bad, first, error,
+            "Normals of part %s that are not finite and are computed instead: %d.", sup_rig_part_name(build, p), bad);
         if (result != SUP_OK) return result;
     }
     return SUP_OK;

@@ -28,7 +28,8 @@ static sup_result find_components(sup_rig_build *build, sup_error *error)
     for (int32_t s = 0; s < rig->skin_vertex_count && first < 0; s++)
         if (component[s] >= 0 && component[s] != rig->main_component) first = rig->skin_to_vertex[s];
     return sup_rig_defect(build, SUP_DEFECT_ISLAND, SUP_SEVERITY_NOTE, -1, rig->component_count - 1, first, error,
-                          "The skin has %d separate pieces beside the largest one.", rig->component_count - 1);
+                          "The skin has %d piece%s apart from the largest one.", rig->component_count - 1,
+                          sup_plural(rig->component_count - 1));
 }
 
 static sup_result report_edges(sup_rig_build *build, const sup_adjacency *a, sup_error *error)
@@ -41,13 +42,15 @@ static sup_result report_edges(sup_rig_build *build, const sup_adjacency *a, sup
         bool same_way = count == 2 && a->triangles[a->edge_halves[first]] == a->triangles[a->edge_halves[first + 1]];
         if (same_way && twisted++ == 0) first_twisted = rig->skin_to_vertex[a->edge_vertices[2 * e]];
     }
-    sup_result result = sup_rig_defect(
-        build, SUP_DEFECT_NON_MANIFOLD_EDGE, SUP_SEVERITY_WARNING, -1, crowded, first_crowded, error,
-        "%d edges of the skin have three triangles or more (first: at vertex %d).", crowded, first_crowded);
+    sup_result result =
+        sup_rig_defect(build, SUP_DEFECT_NON_MANIFOLD_EDGE, SUP_SEVERITY_WARNING, -1, crowded, first_crowded, error,
+                       "%d edge%s of the skin with three triangles or more (first: at vertex %d).", crowded,
+                       sup_plural(crowded), first_crowded);
     if (result != SUP_OK) return result;
-    return sup_rig_defect(build, SUP_DEFECT_MISORIENTED_EDGE, SUP_SEVERITY_WARNING, -1, twisted, first_twisted, error,
-                          "%d edges of the skin have neighbours that disagree about the outside (first: at vertex %d).",
-                          twisted, first_twisted);
+    return sup_rig_defect(
+        build, SUP_DEFECT_MISORIENTED_EDGE, SUP_SEVERITY_WARNING, -1, twisted, first_twisted, error,
+        "%d edge%s of the skin with neighbours that disagree about the outside (first: at vertex %d).", twisted,
+        sup_plural(twisted), first_twisted);
 }
 
 static sup_result report_holes(sup_rig_build *build, const sup_adjacency *a, sup_error *error)
@@ -57,8 +60,8 @@ static sup_result report_holes(sup_rig_build *build, const sup_adjacency *a, sup
     if (result != SUP_OK || boundary.loop_count == 0) return result;
     int32_t first = build->rig->skin_to_vertex[boundary.vertices[0]];
     return sup_rig_defect(build, SUP_DEFECT_HOLE, SUP_SEVERITY_WARNING, -1, boundary.loop_count, first, error,
-                          "The skin has %d holes with %d edges together (first: at vertex %d).", boundary.loop_count,
-                          boundary.edge_count, first);
+                          "The skin has %d hole%s with %d edge%s (first: at vertex %d).", boundary.loop_count,
+                          sup_plural(boundary.loop_count), boundary.edge_count, sup_plural(boundary.edge_count), first);
 }
 
 static sup_result report_slivers(sup_rig_build *build, sup_error *error)
@@ -77,8 +80,8 @@ static sup_result report_slivers(sup_rig_build *build, sup_error *error)
         if (thin && count++ == 0) first = rig->skin_triangle_source[t];
     }
     return sup_rig_defect(build, SUP_DEFECT_SLIVER, SUP_SEVERITY_NOTE, -1, count, first, error,
-                          "%d triangles are thinner than %g of their length (first: triangle %d).", count,
-                          sliver_height, first);
+                          "%d triangle%s thinner than %g of the longest side (first: triangle %d).", count,
+                          sup_plural(count), sliver_height, first);
 }
 
 static sup_result report_unused(sup_rig_build *build, sup_error *error)
@@ -94,7 +97,7 @@ static sup_result report_unused(sup_rig_build *build, sup_error *error)
         for (int32_t v = c->parts[p].vertex_first; v < c->parts[p].vertex_first + c->parts[p].vertex_count; v++)
             if (!used[v] && count++ == 0) first = v;
         result = sup_rig_defect(build, SUP_DEFECT_UNUSED_VERTEX, SUP_SEVERITY_NOTE, p, count, first, error,
-                                "%d vertices of part %s belong to no triangle.", count, sup_rig_part_name(build, p));
+                                "Vertices of part %s in no triangle: %d.", sup_rig_part_name(build, p), count);
     }
     return result;
 }

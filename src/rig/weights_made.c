@@ -179,7 +179,7 @@ static sup_result make_parts(sup_rig_build *build, sup_error *error)
     }
     if (result != SUP_OK || filled == 0) return result;
     return sup_rig_defect(build, SUP_DEFECT_NO_INFLUENCE, SUP_SEVERITY_REPAIRED, -1, filled, -1, error,
-                          "Bone heat does not reach %d vertices; they take the nearest bones.", filled);
+                          "Vertices that bone heat does not reach and that take the nearest bones: %d.", filled);
 }
 
 /* A vertex on a piece of skin without any weight: the nearest bone of its skin. */
@@ -218,7 +218,7 @@ sup_result sup_rig_made_weights(sup_rig_build *build, sup_error *error)
         if (!build->part_made[p])
             result = sup_rig_defect(build, SUP_DEFECT_NO_INFLUENCE, SUP_SEVERITY_REPAIRED, p, build->part_bare[p],
                                     build->first_bare[p], error,
-                                    "%d vertices of part %s have no weights; they take those of their neighbours.",
-                                    build->part_bare[p], sup_rig_part_name(build, p));
+                                    "Vertices of part %s without weights, which take those of neighbours: %d.",
+                                    sup_rig_part_name(build, p), build->part_bare[p]);
     return result;
 }
