@@ -1,4 +1,4 @@
-/* winding.h (internal) - inside or outside a triangle mesh, and how far from it: a tree over the triangles.
+/* winding.h (internal) - how far inside a triangle mesh a point is: a tree over the triangles.
  *
  * The generalised winding number (Jacobson, Kavan, Sorkine-Hornung 2013) is 1 inside a closed surface, 0 outside, and
  * between them where the surface is open, so it holds on meshes with holes, overlaps and loose pieces. Far triangles
@@ -26,11 +26,5 @@ sup_result sup_winding_create(const sup_allocator *allocator, const float *posit
 void sup_winding_destroy(sup_winding *tree);
 
 double sup_winding_number(const sup_winding *tree, sup_vec3d p);
-
-/* Distance to the nearest triangle, or `limit` when none is nearer. */
-double sup_winding_distance(const sup_winding *tree, sup_vec3d p, double limit);
-
-/* Point of a triangle nearest to p. */
-sup_vec3d sup_triangle_nearest(sup_vec3d p, sup_vec3d a, sup_vec3d b, sup_vec3d c);
 
 #endif

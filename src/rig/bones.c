@@ -46,6 +46,7 @@ static void for_influences(sup_rig_build *build, leaf_sums *sums, const bool *op
     const sup_influence_rows *rows = &build->rows;
     for (int32_t v = 0; v < build->rig->vertex_count; v++) {
         int32_t row = rows->source[v];
+        if (build->leader[v] != v) continue; /* a place counts once, however seams split it */
         for (size_t k = rows->first[row]; k < rows->first[row] + (size_t)rows->count[row]; k++)
             if (open[rows->joint[k]]) fn(build, sums, open, v, rows->joint[k], rows->weight[k]);
     }

@@ -6,6 +6,7 @@
  * nothing, such as a flat sheet, has no inside and is not judged. */
 #include "rig/rig.h"
 
+#include "geometry/bvh.h"
 #include "geometry/winding.h"
 
 static const double inside_winding = 0.25;
@@ -40,26 +41,46 @@ static bool *moving_joints(sup_rig_build *build)
     return moves;
 }
 
+/* Takes back the marks of joints on the surface. */
+static sup_result forgive_surface(sup_rig_build *build, int32_t triangle_count, const int32_t *triangles, bool *outside,
+                                  sup_error *error)
+{
+    const sup_rig *rig = build->rig;
+    sup_bvh tree;
+    sup_result result = sup_bvh_create(&build->context, rig->skin_positions, triangle_count, triangles, &tree, error);
+    if (result != SUP_OK) return result;
+    for (int32_t j = 0; j < rig->joint_count; j++) {
+        sup_vec3d head = sup_v3_load(build->bone_head + 3 * (size_t)j);
+        if (outside[j] && sup_bvh_closest(&tree, head, on_surface * (double)rig->size).triangle >= 0)
+            outside[j] = false;
+    }
+    sup_bvh_free(&tree);
+    return SUP_OK;
+}
+
 sup_result sup_rig_bones_outside(sup_rig_build *build, sup_error *error)
 {
     const sup_rig *rig = build->rig;
     int32_t triangle_count, count = 0, first = -1;
     int32_t *triangles = skin_role_triangles(build, &triangle_count);
-    bool *moves = moving_joints(build);
-    if (triangles == NULL || moves == NULL) return sup_fail_memory(error, "the bones");
+    bool *outside = moving_joints(build), any = false;
+    if (triangles == NULL || outside == NULL) return sup_fail_memory(error, "the bones");
     sup_winding tree;
     sup_result result =
         sup_winding_create(&build->context.allocator, rig->skin_positions, triangle_count, triangles, &tree, error);
     if (result != SUP_OK) return result;
     bool has_inside = fabs(tree.volume) > encloses * tree.area * sqrt(tree.area);
-    for (int32_t j = 0; j < rig->joint_count && has_inside; j++) {
+    for (int32_t j = 0; j < rig->joint_count; j++) {
         sup_vec3d head = sup_v3_load(build->bone_head + 3 * (size_t)j);
-        double tolerance = on_surface * (double)rig->size;
-        if (!moves[j] || !build->joint_is_bone[j] || fabs(sup_winding_number(&tree, head)) > inside_winding) continue;
-        if (sup_winding_distance(&tree, head, tolerance) < tolerance) continue;
-        if (count++ == 0) first = rig->joint_node[j];
+        outside[j] = outside[j] && has_inside && build->joint_is_bone[j] &&
+                     fabs(sup_winding_number(&tree, head)) < inside_winding;
+        any = any || outside[j];
     }
     sup_winding_destroy(&tree);
+    if (any) result = forgive_surface(build, triangle_count, triangles, outside, error);
+    if (result != SUP_OK) return result;
+    for (int32_t j = 0; j < rig->joint_count; j++)
+        if (outside[j] && count++ == 0) first = rig->joint_node[j];
     return sup_rig_defect(build, SUP_DEFECT_BONE_OUTSIDE_SKIN, SUP_SEVERITY_WARNING, -1, count, first, error,
                           "%d joint%s outside of the skin that %s (first: %s).", count, count == 1 ? " lies" : "s lie",
                           count == 1 ? "it moves" : "they move", first < 0 ? "" : sup_rig_node_name(build, first));

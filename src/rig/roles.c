@@ -9,6 +9,7 @@
  * body, as where a character comes as head, trunk and legs, and is skin. */
 #include "rig/rig.h"
 
+#include "geometry/bvh.h"
 #include "geometry/winding.h"
 
 /* Samples of one mesh, and of all together: crowds of meshes get fewer each. */
@@ -50,18 +51,41 @@ static int32_t gather_groups(sup_rig_build *build, mesh_group *groups)
     return count;
 }
 
-static bool is_covered(const sup_winding *trees, int32_t tree_count, sup_vec3d p, double distance)
+/* The meshes that are skin so far. */
+typedef struct skin_so_far {
+    int32_t count;
+    sup_winding winding[MOST_COMPARED];
+    sup_bvh bvh[MOST_COMPARED];
+} skin_so_far;
+
+static sup_result add_mesh(sup_rig_build *build, const mesh_group *group, skin_so_far *skin, sup_error *error)
+{
+    const int32_t *triangles = build->rig->skin_triangles + 3 * (size_t)group->triangle_first;
+    sup_winding *winding = &skin->winding[skin->count];
+    sup_result result = sup_winding_create(&build->context.allocator, build->rig->skin_positions, group->triangle_count,
+                                           triangles, winding, error);
+    if (result != SUP_OK) return result;
+    result = sup_bvh_create(&build->context, build->rig->skin_positions, group->triangle_count, triangles,
+                            &skin->bvh[skin->count], error);
+    if (result != SUP_OK)
+        sup_winding_destroy(winding);
+    else
+        skin->count++;
+    return result;
+}
+
+static bool is_covered(const skin_so_far *skin, sup_vec3d p, double distance)
 {
     double winding = 0.0;
-    for (int32_t k = 0; k < tree_count; k++) {
-        if (sup_winding_distance(&trees[k], p, distance) < distance) return true;
-        winding += sup_winding_number(&trees[k], p);
+    for (int32_t k = 0; k < skin->count; k++) {
+        if (sup_bvh_closest(&skin->bvh[k], p, distance).triangle >= 0) return true;
+        winding += sup_winding_number(&skin->winding[k], p);
     }
     return fabs(winding) > 0.5;
 }
 
 static sup_part_role judge(const sup_rig_build *build, const mesh_group *group, const mesh_group *main,
-                           const sup_winding *trees, int32_t tree_count, int32_t samples)
+                           const skin_so_far *skin, int32_t samples)
 {
     const sup_rig *rig = build->rig;
     if (group->area <= small_area * main->area) return SUP_PART_FOLLOWER;
@@ -74,8 +98,7 @@ static sup_part_role judge(const sup_rig_build *build, const mesh_group *group, 
             centre = sup_v3_madd(centre, 1.0 / 3.0, sup_v3_load(rig->skin_positions + 3 * (size_t)corner));
         }
         all += build->triangle_area[t];
-        if (is_covered(trees, tree_count, centre, near_distance * (double)rig->size))
-            covered += build->triangle_area[t];
+        if (is_covered(skin, centre, near_distance * (double)rig->size)) covered += build->triangle_area[t];
     }
     return covered > covered_share * all ? SUP_PART_FOLLOWER : SUP_PART_SKIN;
 }
@@ -91,8 +114,7 @@ static int32_t largest(const mesh_group *groups, const bool *done, int32_t count
 
 static sup_result judge_groups(sup_rig_build *build, mesh_group *groups, int32_t count, sup_error *error)
 {
-    sup_winding trees[MOST_COMPARED];
-    int32_t tree_count = 0;
+    skin_so_far skin = {0};
     sup_result result = SUP_OK;
     bool *done = sup_arena_alloc(&build->scratch, (size_t)count, sizeof *done);
     if (done == NULL) return sup_fail_memory(error, "the roles of the parts");
@@ -105,15 +127,14 @@ static sup_result judge_groups(sup_rig_build *build, mesh_group *groups, int32_t
     }
     for (int32_t g = main; g >= 0 && result == SUP_OK; g = largest(groups, done, count)) {
         done[g] = true;
-        if (g != main) groups[g].role = judge(build, &groups[g], &groups[main], trees, tree_count, samples);
-        if (groups[g].role != SUP_PART_SKIN || tree_count == MOST_COMPARED) continue;
-        result = sup_winding_create(&build->context.allocator, build->rig->skin_positions, groups[g].triangle_count,
-                                    build->rig->skin_triangles + 3 * (size_t)groups[g].triangle_first,
-                                    &trees[tree_count], error);
-        if (result == SUP_OK) tree_count++;
+        if (g != main) groups[g].role = judge(build, &groups[g], &groups[main], &skin, samples);
+        if (groups[g].role == SUP_PART_SKIN && skin.count < MOST_COMPARED)
+            result = add_mesh(build, &groups[g], &skin, error);
     }
-    for (int32_t k = 0; k < tree_count; k++)
-        sup_winding_destroy(&trees[k]);
+    for (int32_t k = 0; k < skin.count; k++) {
+        sup_winding_destroy(&skin.winding[k]);
+        sup_bvh_free(&skin.bvh[k]);
+    }
     return result;
 }
 

@@ -4,8 +4,6 @@
 #include "rig/rig.h"
 #include "rig/weights.h"
 
-#pragma weak sup_weights_heat
-
 typedef struct made_work {
     sup_rig_build *build;
     sup_weights_input input;
@@ -128,8 +126,7 @@ static sup_result compute(made_work *w, const char **how, int32_t *filled, sup_e
     }
     *how = "bone heat";
     sup_error ignored;
-    sup_result result =
-        sup_weights_heat != NULL ? sup_weights_heat(&w->input, &w->output, &ignored) : SUP_ERROR_NUMERIC;
+    sup_result result = sup_weights_heat(&w->input, &w->output, &ignored);
     if (result == SUP_ERROR_MEMORY) return sup_fail_memory(error, "weights");
     if (result == SUP_OK) return fill_with_nearest(w, filled, error);
     *how = "the nearest bones, as bone heat failed";

@@ -101,51 +101,14 @@ TEST(open_ball_agrees_with_the_slow_sum)
     sup_winding_destroy(&tree);
 }
 
-TEST(distance_agrees_with_the_slow_search)
-{
-    int32_t count = make_sphere(5);
-    sup_winding tree = create(count);
-    sup_random random = {4};
-    for (int i = 0; i < 300; i++) {
-        sup_vec3d p = random_point(&random, 1.6);
-        double slow = INFINITY;
-        for (int32_t t = 0; t < count; t++) {
-            /* Sampling the triangle bounds its distance from above and, by the sample spacing, from below. */
-            sup_vec3d q = sup_triangle_nearest(p, at(faces[3 * t]), at(faces[3 * t + 1]), at(faces[3 * t + 2]));
-            slow = fmin(slow, sup_v3_distance(p, q));
-        }
-        CHECK_NEAR(sup_winding_distance(&tree, p, 100.0), slow, 1e-12);
-        CHECK_NEAR(sup_winding_distance(&tree, p, 0.1), fmin(slow, 0.1), 1e-12);
-    }
-    sup_winding_destroy(&tree);
-}
-
-TEST(nearest_point_of_a_triangle_beats_all_samples)
-{
-    sup_random random = {6};
-    for (int i = 0; i < 300; i++) {
-        sup_vec3d p = random_point(&random, 2), a = random_point(&random, 1), b = random_point(&random, 1);
-        sup_vec3d c = i % 5 == 0 ? sup_v3_lerp(a, b, 0.3) : random_point(&random, 1);
-        double found = sup_v3_distance(p, sup_triangle_nearest(p, a, b, c)), best = INFINITY;
-        for (int u = 0; u <= 60; u++)
-            for (int v = 0; u + v <= 60; v++) {
-                sup_vec3d q = sup_v3_madd(sup_v3_madd(a, u / 60.0, sup_v3_sub(b, a)), v / 60.0, sup_v3_sub(c, a));
-                best = fmin(best, sup_v3_distance(p, q));
-            }
-        CHECK(found <= best + 1e-12 && found >= best - 0.08);
-    }
-}
-
 TEST(empty_and_flat_surfaces)
 {
     sup_winding tree = create(0);
     CHECK(sup_winding_number(&tree, sup_v3(0, 0, 0)) == 0.0);
-    CHECK(sup_winding_distance(&tree, sup_v3(0, 0, 0), 7.0) == 7.0);
     sup_winding_destroy(&tree);
     make_sphere(0);
     faces[0] = faces[1] = faces[2] = 5;
     tree = create(1);
     CHECK(isfinite(sup_winding_number(&tree, at(5))));
-    CHECK_NEAR(sup_winding_distance(&tree, sup_v3_add(at(5), sup_v3(0, 2, 0)), 7.0), 2.0, 1e-12);
     sup_winding_destroy(&tree);
 }

@@ -217,3 +217,91 @@ double make_skinning_error(const sup_character *c, const sup_rig *rig, int poses
     free(world);
     return worst / (double)rig->size;
 }
+
+static void check_skeleton(const sup_character *c, const sup_rig *rig)
+{
+    for (int32_t j = 0; j < rig->joint_count; j++) {
+        CHECK(rig->joint_node[j] >= 0 && rig->joint_node[j] < c->node_count);
+        CHECK(rig->joint_parent[j] >= -1 && rig->joint_parent[j] < j);
+        sup_affine bind = sup_affine_from_float(rig->joint_bind[j]);
+        sup_affine both = sup_affine_multiply(bind, sup_affine_from_float(rig->joint_inverse_bind[j]));
+        for (int i = 0; i < 12; i++)
+            CHECK_NEAR(both.m[i], i % 5 == 0 ? 1.0 : 0.0, 1e-4 * (i % 4 == 3 ? (double)rig->size : 1.0));
+        for (int i = 0; i < 3; i++) {
+            CHECK_NEAR(rig->bone_head[3 * j + i], bind.m[4 * i + 3], 1e-6 * (double)rig->size);
+            CHECK(isfinite(rig->bone_tail[3 * j + i]));
+        }
+    }
+}
+
+static void check_vertices(const sup_rig *rig)
+{
+    int32_t most = 0;
+    for (int32_t v = 0; v < rig->vertex_count; v++) {
+        CHECK(sup_v3_finite(sup_v3_load(rig->positions + 3 * (size_t)v)));
+        CHECK_NEAR(sup_v3_length(sup_v3_load(rig->normals + 3 * (size_t)v)), 1.0, 1e-5);
+        int32_t first = rig->influence_first[v], end = rig->influence_first[v + 1];
+        double sum = 0.0;
+        CHECK(end > first);
+        if (end - first > most) most = end - first;
+        for (int32_t k = first; k < end; k++) {
+            CHECK(rig->influence_joint[k] >= 0 && rig->influence_joint[k] < rig->joint_count);
+            CHECK(rig->influence_weight[k] > 0.0f);
+            CHECK(k == first || rig->influence_weight[k] <= rig->influence_weight[k - 1]);
+            for (int32_t other = first; other < k; other++)
+                CHECK(rig->influence_joint[other] != rig->influence_joint[k]);
+            sum += (double)rig->influence_weight[k];
+        }
+        CHECK_NEAR(sum, 1.0, 1e-6);
+    }
+    CHECK_EQ(rig->max_influences, most);
+    for (int32_t v = 0; v < rig->vertex_count && rig->tangents != NULL; v++) {
+        const float *t = rig->tangents + 4 * (size_t)v;
+        double length = sup_v3_length(sup_v3_load(t));
+        CHECK(length == 0.0 ? t[3] == 0.0f : fabs(length - 1.0) < 1e-5 && fabsf(t[3]) == 1.0f);
+    }
+}
+
+static void check_skin(const sup_character *c, const sup_rig *rig)
+{
+    int32_t next = 0;
+    for (int32_t p = 0; p < c->part_count; p++) {
+        CHECK((rig->part_role[p] == SUP_PART_PROP) == (c->parts[p].skin < 0));
+        for (int32_t v = c->parts[p].vertex_first; v < c->parts[p].vertex_first + c->parts[p].vertex_count; v++) {
+            int32_t s = rig->vertex_to_skin[v];
+            if (rig->part_role[p] == SUP_PART_PROP) {
+                CHECK_EQ(s, -1);
+                continue;
+            }
+            CHECK(s >= 0 && s < rig->skin_vertex_count && s <= next);
+            if (s == next) CHECK_EQ(rig->skin_to_vertex[next++], v); /* by first appearance */
+            double apart = sup_v3_distance(sup_v3_load(rig->positions + 3 * (size_t)v),
+                                           sup_v3_load(rig->skin_positions + 3 * (size_t)s));
+            CHECK(apart <= 1.0001e-6 * (double)rig->size);
+        }
+    }
+    CHECK_EQ(next, rig->skin_vertex_count);
+    for (int32_t t = 0; t < rig->skin_triangle_count; t++) {
+        const int32_t *corner = rig->skin_triangles + 3 * (size_t)t;
+        const int32_t *source = c->triangles + 3 * (size_t)rig->skin_triangle_source[t];
+        CHECK(corner[0] != corner[1] && corner[1] != corner[2] && corner[2] != corner[0]);
+        CHECK_EQ(corner[0], rig->vertex_to_skin[source[0]]);
+        CHECK_EQ(corner[1] + corner[2], rig->vertex_to_skin[source[1]] + rig->vertex_to_skin[source[2]]);
+        CHECK(rig->skin_component[corner[0]] == rig->skin_component[corner[1]] && rig->skin_component[corner[0]] >= 0);
+        CHECK(rig->skin_component[corner[0]] < rig->component_count);
+    }
+    CHECK(rig->main_component >= -1 && rig->main_component < rig->component_count);
+}
+
+void make_check_rig(const sup_character *c, const sup_rig *rig)
+{
+    CHECK(rig->character == c);
+    CHECK_EQ(rig->vertex_count, c->vertex_count);
+    check_skeleton(c, rig);
+    check_vertices(rig);
+    check_skin(c, rig);
+    for (int32_t i = 0; i < rig->defect_count; i++) {
+        CHECK(rig->defects[i].count > 0 && rig->defects[i].message[0] != '\0');
+        CHECK(rig->defects[i].severity != SUP_SEVERITY_FATAL);
+    }
+}

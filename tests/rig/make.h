@@ -42,6 +42,9 @@ sup_character *make_build(make_data *d);
 sup_rig *make_rig(const sup_character *character, const sup_rig_def *def);
 const sup_defect *make_find(const sup_defect *defects, int32_t count, sup_defect_id id);
 
+/* Everything that rig.h promises of a rig, checked. */
+void make_check_rig(const sup_character *c, const sup_rig *rig);
+
 /* Skinning of every vertex by the file's own formula and by the rig, in random poses of all nodes; the largest
  * difference in units of the character's size. */
 double make_skinning_error(const sup_character *c, const sup_rig *rig, int poses, uint64_t seed);
