@@ -94,7 +94,7 @@ sup_json *sup_glb_add_accessor(sup_json_tree *tree, int64_t view, uint64_t offse
 {
     sup_json *accessors = sup_json_need(tree, tree->root, "accessors", SUP_JSON_ARRAY);
     sup_json *accessor = sup_json_append(tree, accessors, sup_json_new_object(tree));
-    if (view >= 0) sup_glb_set_integer(tree, accessor, "bufferView", view);
+    sup_glb_set_integer(tree, accessor, "bufferView", view);
     if (offset > 0) sup_glb_set_integer(tree, accessor, "byteOffset", (int64_t)offset);
     sup_glb_set_integer(tree, accessor, "componentType", component);
     sup_glb_set_integer(tree, accessor, "count", count);

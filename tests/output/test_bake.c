@@ -105,6 +105,13 @@ TEST(bake_refuses_frames_that_are_not_there)
     CHECK_EQ(sup_bake(NULL, character, NULL, test_temp("range.xyz"), NULL, &error), SUP_ERROR_ARGUMENT);
     CHECK_EQ(sup_bake(NULL, NULL, NULL, "a.glb", NULL, &error), SUP_ERROR_ARGUMENT);
     CHECK_EQ(sup_bake(NULL, character, NULL, NULL, NULL, &error), SUP_ERROR_ARGUMENT);
+    sup_channel far = character->clips[0].channels[0];
+    far.index = character->node_count;
+    sup_clip foreign = {"foreign", 0.0f, 1.0f, 1, &far};
+    def = sup_default_bake_def();
+    def.clip = &foreign;
+    CHECK_EQ(sup_bake(NULL, character, &def, test_temp("range.glb"), NULL, &error), SUP_ERROR_ARGUMENT);
+    CHECK_TEXT(error.id, "bake.clip");
     test_temp("range.glb");
     sup_character_destroy(character);
 }

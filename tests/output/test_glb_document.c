@@ -288,3 +288,44 @@ TEST(document_is_pruned)
     CHECK_TEXT(t.after->clips[0].name, "motion");
     end_trip(&t);
 }
+
+/* Pictures beside the file move into it; one that is not there keeps its name. */
+TEST(document_takes_pictures_in)
+{
+    static const char text[] =
+        "{\"asset\":{\"version\":\"2.0\"},\"images\":[{\"uri\":\"%s\"},{\"uri\":\"not_there.png\"}],"
+        "\"textures\":[{\"source\":0},{\"source\":1}],\"nodes\":[{\"mesh\":0}],"
+        "\"meshes\":[{\"primitives\":[{\"attributes\":{\"POSITION\":0}}]}],"
+        "\"accessors\":[{\"bufferView\":0,\"componentType\":5126,\"count\":3,\"type\":\"VEC3\",\"min\":[0,0,0],"
+        "\"max\":[0,0,0]}],\"bufferViews\":[{\"buffer\":0,\"byteLength\":36}],"
+        "\"buffers\":[{\"byteLength\":36,\"uri\":\"data:application/octet-stream;base64,"
+        "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\"}]}";
+    char json[2000];
+    const char *picture = test_temp("beside.png"), *input = test_temp("pictures.gltf"),
+               *path = test_temp("pictures.bin.glb");
+    FILE *file = fopen(picture, "wb");
+    CHECK(file != NULL && fwrite(png, 1, sizeof png, file) == sizeof png && fclose(file) == 0);
+    snprintf(json, sizeof json, text, strrchr(picture, '/') + 1);
+    helper_put_file(input, json);
+    sup_error error;
+    sup_character *before = helper_read_gltf(input);
+    helper_frames frames = helper_wave(before, 2);
+    CHECK_OK(helper_write(path, before, &frames, NULL, &error), error);
+    remove(picture);
+    sup_character *after = helper_read_gltf(path);
+    sup_context context = sup_context_resolve(NULL);
+    sup_json_tree tree = sup_json_tree_create(&context.allocator);
+    CHECK_OK(sup_json_parse(&tree, path, after->document->json, &error), error);
+    const sup_json *images = sup_json_get(tree.root, "images"), *image = sup_json_at(images, 0);
+    CHECK(sup_json_get(image, "uri") == NULL);
+    CHECK_TEXT(sup_json_text(sup_json_get(image, "mimeType")), "image/png");
+    sup_bytes view = after->document->views[whole(sup_json_get(image, "bufferView"))];
+    CHECK(view.size == sizeof png && memcmp(view.data, png, sizeof png) == 0);
+    CHECK_TEXT(sup_json_text(sup_json_get(sup_json_at(images, 1), "uri")), "not_there.png");
+    CHECK_EQ(sup_json_count(sup_json_get(tree.root, "scenes")), 1); /* the input had none */
+    sup_json_tree_destroy(&tree);
+    sup_character_destroy(after);
+    sup_character_destroy(before);
+    helper_frames_free(&frames);
+    remove(path); /* the validator would miss the picture */
+}
