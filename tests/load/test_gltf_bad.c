@@ -150,6 +150,12 @@ TEST(gltf_bad_members)
          "\"count\":3,\"sparse\":{\"count\":2,\"indices\":{\"bufferView\":3,\"componentType\":5125},\"values\":{"
          "\"bufferView\":0}}",
          "gltf.accessor.range"},
+        {"\"type\":\"VEC3\",\"count\":2", /* indices 2 of the triangle: one beyond the end */
+         "\"type\":\"VEC3\",\"count\":2,\"sparse\":{\"count\":1,\"indices\":{\"bufferView\":3,\"byteOffset\":4,"
+         "\"componentType\":5123},\"values\":{\"bufferView\":0}}",
+         "gltf.accessor.sparse"},
+        {"\"byteOffset\":240,\"byteLength\":24", "\"byteOffset\":240,\"byteLength\":25", "gltf.view.range"},
+        {"\"byteOffset\":240,\"byteLength\":24", "\"byteOffset\":265,\"byteLength\":0", "gltf.view.range"},
         {"\"type\":\"VEC3\"", "\"type\":\"VEC5\"", "gltf.accessor.type"},
         {"\"type\":\"VEC3\"", "\"type\":3", "gltf.accessor.type"},
         {"\"componentType\":5126", "\"componentType\":5124", "gltf.accessor.type"},
