@@ -36,7 +36,7 @@ typedef struct sup_skin_out {
     size_t position_stride;
     float *normals; /* 3 floats, unit */
     size_t normal_stride;
-    float *tangents; /* 4 floats, xyz unit, w = handedness */
+    float *tangents; /* 4 floats, xyz unit, w = handedness; refused when the character has none */
     size_t tangent_stride;
 } sup_skin_out;
 
@@ -67,6 +67,9 @@ typedef struct sup_method {
     int32_t param_count;
     /* Fills `builder` with named arrays (model.h). */
     sup_result (*bind)(const sup_bind_input *input, sup_model_builder *builder, sup_error *error);
+    /* May be NULL. Whether the arrays of a model, which may come from a file, are all there and in range: whatever
+     * passes must be safe to step. Called after every bind and load. */
+    sup_result (*check)(const sup_model *model, sup_error *error);
     /* Bytes of state one instance needs, 64-aligned; 0 is allowed. No further memory may be taken later. */
     size_t (*state_size)(const sup_model *model, const sup_context *context);
     /* Puts the state at rest in `input->pose`. Also called once when an instance is opened. */

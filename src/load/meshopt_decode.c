@@ -99,7 +99,7 @@ static void apply_deltas(unsigned char deltas[4][MAX_BLOCK], size_t elements, si
             uint32_t d = 0;
             for (int32_t k = 0; k < 4; k++)
                 d |= (uint32_t)deltas[k][i] << (8 * k);
-            d = d << rotate | d >> ((32 - rotate) & 31);
+            d = d >> rotate | d << ((32 - rotate) & 31); /* the encoder rotated to the left */
             for (int32_t k = 0; k < 4; k++)
                 last[k] = (unsigned char)(last[k] ^ (d >> (8 * k)));
         }

@@ -85,11 +85,15 @@ sup_result sup_gltf_size(sup_gltf *g, const sup_json *object, const char *key, i
 {
     const sup_json *member = sup_json_get(object, key);
     int64_t read = fallback;
+    if (member == NULL && fallback < 0)
+        return sup_gltf_fail(g, SUP_ERROR_FORMAT, "gltf.number", "The %s %d has no \"%s\".", kind, number, key);
     if (member != NULL && !sup_json_integer(member, &read)) read = -1;
-    if (read < 0 || read > limit)
+    if (read < 0)
         return sup_gltf_fail(g, SUP_ERROR_FORMAT, "gltf.number",
-                             "\"%s\" of %s %d must be a whole number from 0 to %lld.", key, kind, number,
-                             (long long)limit);
+                             "\"%s\" of %s %d must be a whole number that is not negative.", key, kind, number);
+    if (read > limit)
+        return sup_gltf_fail(g, SUP_ERROR_FORMAT, "gltf.number", "\"%s\" of %s %d is %lld; at most %lld can be.", key,
+                             kind, number, (long long)read, (long long)limit);
     *value = read;
     return SUP_OK;
 }

@@ -100,7 +100,9 @@ TEST(gltf_assets_have_the_known_counts)
     while (fgets(line, sizeof line, file) != NULL) {
         double stats[COLUMNS] = {0};
         char *comma = strchr(line, ','), *at = comma;
-        if (comma == NULL || (strncmp(comma - 4, ".glb", 4) != 0 && strncmp(comma - 5, ".gltf", 5) != 0)) continue;
+        if (comma == NULL || comma - line < 5 ||
+            (strncmp(comma - 4, ".glb", 4) != 0 && strncmp(comma - 5, ".gltf", 5) != 0))
+            continue;
         *comma = '\0';
         for (int i = 1; i < COLUMNS; i++)
             stats[i] = strtod(at + 1, &at);

@@ -1,0 +1,259 @@
+/* simd.h (internal) - float lanes as GCC and Clang vector types: one kernel source for every processor.
+ *
+ * A kernel is written once in NAME_kernel.h on `sup_wide`, SUP_LANES floats side by side, and compiled once per
+ * instruction set: NAME_base.c (what every processor of the target has: SSE2, NEON, WASM SIMD, or plain floats under
+ * SUPPLE_SCALAR), NAME_avx2.c and NAME_avx512.c (x86 only; cmake/simd.cmake gives them their flags, elsewhere they are
+ * empty). sup_simd_lanes() says at run time which of them this processor takes.
+ *
+ * Arithmetic is a + b, a * b, a / b on sup_wide; sup_wide_fma is fused where the instruction set can do it in one go. */
+#ifndef SUP_BASE_SIMD_H
+#define SUP_BASE_SIMD_H
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#if defined(SUPPLE_SCALAR)
+#define SUP_LANES 1
+#elif defined(__AVX512F__)
+#define SUP_LANES 16
+#elif defined(__AVX2__)
+#define SUP_LANES 8
+#else
+#define SUP_LANES 4
+#endif
+
+#if !defined(SUPPLE_SCALAR)
+#if defined(__SSE2__)
+#include <immintrin.h>
+#elif defined(__ARM_NEON)
+#include <arm_neon.h>
+#elif defined(__wasm_simd128__)
+#include <wasm_simd128.h>
+#endif
+#endif
+
+/* Lanes of the widest kernel this processor can run: 16, 8, or what the base kernels have. */
+static inline int32_t sup_simd_lanes(void)
+{
+#if defined(__x86_64__) && !defined(SUPPLE_SCALAR)
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512bw"))
+        return 16;
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? 8 : 4;
+#elif defined(SUPPLE_SCALAR)
+    return 1;
+#else
+    return 4;
+#endif
+}
+
+/* Four floats at a time, on every processor: a row of a matrix. */
+typedef float sup_four __attribute__((vector_size(16)));
+
+static inline sup_four sup_four_load(const float *from)
+{
+    sup_four a;
+    memcpy(&a, from, sizeof a);
+    return a;
+}
+
+static inline sup_four sup_four_splat(float x)
+{
+    return (sup_four){x, x, x, x};
+}
+
+/* a * b + c */
+static inline sup_four sup_four_fma(sup_four a, sup_four b, sup_four c)
+{
+#if SUP_LANES >= 8
+    return (sup_four)_mm_fmadd_ps((__m128)a, (__m128)b, (__m128)c);
+#elif SUP_LANES == 4 && defined(__aarch64__) && defined(__ARM_NEON)
+    return (sup_four)vfmaq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b);
+#else
+    return a * b + c;
+#endif
+}
+
+static inline float sup_four_lane(sup_four a, int32_t lane)
+{
+    return a[lane];
+}
+
+#if SUP_LANES == 1
+
+typedef float sup_wide;
+typedef int32_t sup_mask; /* all bits set in lanes where it holds, as comparisons of vectors give */
+
+static inline sup_wide sup_wide_splat(float x)
+{
+    return x;
+}
+
+static inline sup_mask sup_wide_less(sup_wide a, sup_wide b)
+{
+    return a < b ? -1 : 0;
+}
+
+static inline sup_mask sup_mask_and(sup_mask a, sup_mask b)
+{
+    return a & b;
+}
+
+static inline bool sup_mask_all(sup_mask mask)
+{
+    return mask != 0;
+}
+
+static inline sup_wide sup_wide_select(sup_mask mask, sup_wide yes, sup_wide no)
+{
+    return mask != 0 ? yes : no;
+}
+
+static inline sup_wide sup_wide_fma(sup_wide a, sup_wide b, sup_wide c)
+{
+    return a * b + c;
+}
+
+static inline sup_wide sup_wide_sqrt(sup_wide a)
+{
+    return sqrtf(a);
+}
+
+static inline bool sup_mask_lane(sup_mask mask, int32_t lane)
+{
+    (void)lane;
+    return mask != 0;
+}
+
+#else
+
+typedef float sup_wide __attribute__((vector_size(SUP_LANES * 4)));
+typedef int32_t sup_mask __attribute__((vector_size(SUP_LANES * 4)));
+
+static inline sup_wide sup_wide_splat(float x)
+{
+#if SUP_LANES == 16
+    return (sup_wide)_mm512_set1_ps(x);
+#elif SUP_LANES == 8
+    return (sup_wide)_mm256_set1_ps(x);
+#else
+    return (sup_wide){x, x, x, x};
+#endif
+}
+
+static inline sup_mask sup_wide_less(sup_wide a, sup_wide b)
+{
+    return (sup_mask)(a < b);
+}
+
+static inline sup_mask sup_mask_and(sup_mask a, sup_mask b)
+{
+    return a & b;
+}
+
+static inline bool sup_mask_all(sup_mask mask)
+{
+#if SUP_LANES == 16
+    return _mm512_movepi32_mask((__m512i)mask) == 0xffff;
+#elif SUP_LANES == 8
+    return _mm256_movemask_ps((__m256)mask) == 0xff;
+#elif defined(__SSE2__)
+    return _mm_movemask_ps((__m128)mask) == 0xf;
+#else
+    return (mask[0] & mask[1] & mask[2] & mask[3]) != 0;
+#endif
+}
+
+static inline sup_wide sup_wide_select(sup_mask mask, sup_wide yes, sup_wide no)
+{
+    return (sup_wide)((mask & (sup_mask)yes) | (~mask & (sup_mask)no));
+}
+
+/* a * b + c */
+static inline sup_wide sup_wide_fma(sup_wide a, sup_wide b, sup_wide c)
+{
+#if SUP_LANES == 16
+    return (sup_wide)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
+#elif SUP_LANES == 8
+    return (sup_wide)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
+#elif defined(__aarch64__) && defined(__ARM_NEON)
+    return (sup_wide)vfmaq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b);
+#else
+    return a * b + c;
+#endif
+}
+
+static inline sup_wide sup_wide_sqrt(sup_wide a)
+{
+#if SUP_LANES == 16
+    return (sup_wide)_mm512_sqrt_ps((__m512)a);
+#elif SUP_LANES == 8
+    return (sup_wide)_mm256_sqrt_ps((__m256)a);
+#elif defined(__SSE2__)
+    return (sup_wide)_mm_sqrt_ps((__m128)a);
+#elif defined(__aarch64__) && defined(__ARM_NEON)
+    return (sup_wide)vsqrtq_f32((float32x4_t)a);
+#elif defined(__wasm_simd128__)
+    return (sup_wide)wasm_f32x4_sqrt((v128_t)a);
+#else
+    return (sup_wide){sqrtf(a[0]), sqrtf(a[1]), sqrtf(a[2]), sqrtf(a[3])};
+#endif
+}
+
+static inline bool sup_mask_lane(sup_mask mask, int32_t lane)
+{
+    return mask[lane] != 0;
+}
+
+/* a0 b0 a1 b1 and a2 b2 a3 b3 of every four lanes. */
+static inline sup_wide sup_wide_zip_low(sup_wide a, sup_wide b)
+{
+#if SUP_LANES == 16
+    return (sup_wide)_mm512_unpacklo_ps((__m512)a, (__m512)b);
+#elif SUP_LANES == 8
+    return (sup_wide)_mm256_unpacklo_ps((__m256)a, (__m256)b);
+#else
+    return __builtin_shufflevector(a, b, 0, 4, 1, 5);
+#endif
+}
+
+static inline sup_wide sup_wide_zip_high(sup_wide a, sup_wide b)
+{
+#if SUP_LANES == 16
+    return (sup_wide)_mm512_unpackhi_ps((__m512)a, (__m512)b);
+#elif SUP_LANES == 8
+    return (sup_wide)_mm256_unpackhi_ps((__m256)a, (__m256)b);
+#else
+    return __builtin_shufflevector(a, b, 2, 6, 3, 7);
+#endif
+}
+
+#endif
+
+/* Any alignment; compilers make one load of the memcpy. */
+static inline sup_wide sup_wide_load(const float *from)
+{
+    sup_wide a;
+    memcpy(&a, from, sizeof a);
+    return a;
+}
+
+static inline void sup_wide_store(float *to, sup_wide a)
+{
+    memcpy(to, &a, sizeof a);
+}
+
+/* `size` with the sign of `sign`; -0 counts as negative. */
+static inline sup_wide sup_wide_copy_sign(sup_wide size, sup_wide sign)
+{
+#if SUP_LANES == 1
+    return copysignf(size, sign);
+#else
+    const sup_mask bit = (sup_mask)sup_wide_splat(-0.0f);
+    return (sup_wide)(((sup_mask)size & ~bit) | ((sup_mask)sign & bit));
+#endif
+}
+
+#endif

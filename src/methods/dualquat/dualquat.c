@@ -1,0 +1,111 @@
+/* dualquat.c - dual quaternion skinning as a method: joints of a pose into stretch and rigid motion.
+ *
+ * Based on: [aburumman2016survey], eq. 2; [kavan2008dual] for the split of scale and shear from rigid motion. */
+#include "methods/dualquat/dualquat.h"
+
+#include "base/simd.h"
+
+static const sup_skin_kernels dualquat_kernels = SUP_SKIN_KERNELS(sup_dualquat_window);
+
+/* Stretches nearer to the identity than this are float noise of rigid joints. */
+static const double rigid_tolerance = 2e-6;
+
+static size_t round_up(size_t bytes)
+{
+    return (bytes + 63) / 64 * 64;
+}
+
+static size_t joint_bytes(const sup_skin_model *skin)
+{
+    size_t count = (size_t)skin->joint_count;
+    return round_up(count * 8 * sizeof(float)) + round_up(count * 12 * sizeof(float)) + round_up(count);
+}
+
+static size_t dualquat_state_size(const sup_model *model, const sup_context *context)
+{
+    sup_skin_model skin = sup_skin_open(model);
+    return sup_skin_state_size(&skin, context, joint_bytes(&skin));
+}
+
+static void store_dual_quaternion(sup_quatd q, sup_vec3d t, float out[8])
+{
+    /* dual part = (t, 0) q / 2 */
+    sup_quatd dual = sup_quatd_multiply((sup_quatd){0.5 * t.x, 0.5 * t.y, 0.5 * t.z, 0.0}, q);
+    const double values[8] = {q.x, q.y, q.z, q.w, dual.x, dual.y, dual.z, dual.w};
+    for (int32_t i = 0; i < 8; i++)
+        out[i] = (float)values[i];
+}
+
+/* M = D S: S stretches about the joint's place c in the bind pose, D is the rigid motion that takes c where M does.
+ * Whether S is more than float noise. */
+static bool split_joint(sup_affine joint, sup_vec3d c, float rigid[8], float stretch[12])
+{
+    sup_quatd rotation;
+    double s[9], off = 0.0;
+    sup_affine_polar(joint, &rotation, s);
+    sup_vec3d stretched = sup_v3(s[0] * c.x + s[1] * c.y + s[2] * c.z, s[3] * c.x + s[4] * c.y + s[5] * c.z,
+                                 s[6] * c.x + s[7] * c.y + s[8] * c.z);
+    const double move[3] = {c.x - stretched.x, c.y - stretched.y, c.z - stretched.z};
+    for (int32_t r = 0; r < 3; r++) {
+        for (int32_t k = 0; k < 3; k++) {
+            stretch[4 * r + k] = (float)s[3 * r + k];
+            off = fmax(off, fabs(s[3 * r + k] - (r == k ? 1.0 : 0.0)));
+        }
+        stretch[4 * r + 3] = (float)move[r];
+    }
+    sup_vec3d translation = sup_v3_sub(sup_affine_point(joint, c), sup_quatd_rotate(rotation, c));
+    store_dual_quaternion(rotation, translation, rigid);
+    return off > rigid_tolerance;
+}
+
+static sup_result split_joints(const sup_skin_model *skin, const sup_pose *pose, float *rigid, float *stretch,
+                               unsigned char *stretched)
+{
+    double largest = 1.0, reach = 0.0; /* rotations have ones */
+    for (int32_t j = 0; j < skin->joint_count; j++) {
+        sup_affine joint = sup_skin_joint(skin, pose, j);
+        for (int32_t i = 0; i < 12; i++)
+            largest = fmax(largest, fabs(joint.m[i]));
+        if (!(largest <= (double)SUP_SKIN_LIMIT)) return SUP_ERROR_DATA;
+        sup_vec3d centre = sup_v3_load(skin->joint_centre + 3 * (int64_t)j);
+        reach = fmax(reach, fmax(fabs(centre.x), fmax(fabs(centre.y), fabs(centre.z))));
+        stretched[j] = split_joint(joint, centre, rigid + 8 * (int64_t)j, stretch + 12 * (int64_t)j);
+    }
+    return sup_skin_range(skin, pose, largest, reach);
+}
+
+sup_result sup_dualquat_step(const sup_step_input *input, void *state, const sup_skin_out *out, int32_t lanes)
+{
+    sup_skin_model skin = sup_skin_open(input->model);
+    if (out->tangents != NULL && skin.tangents == NULL) return SUP_ERROR_ARGUMENT;
+    size_t count = (size_t)skin.joint_count;
+    unsigned char *memory = state, *after_rigid = memory + round_up(count * 8 * sizeof(float));
+    unsigned char *stretched = after_rigid + round_up(count * 12 * sizeof(float));
+    float *rigid = (float *)(void *)memory, *stretch = (float *)(void *)after_rigid;
+    sup_result result = split_joints(&skin, input->pose, rigid, stretch, stretched);
+    if (result != SUP_OK) return result;
+    sup_dualquat_joints joints = {rigid, stretch, stretched};
+    sup_skin_window work = {
+        .skin = &skin, .joints = &joints, .rigid = input->values[SUP_SKIN_RIGID] != 0.0, .out = *out};
+    sup_skin_run(input, &work, &dualquat_kernels, lanes, memory + joint_bytes(&skin));
+    return SUP_OK;
+}
+
+static sup_result dualquat_step(const sup_step_input *input, void *state, const sup_skin_out *out)
+{
+    return sup_dualquat_step(input, state, out, sup_simd_lanes());
+}
+
+const sup_method sup_method_dualquat = {
+    .name = "dualquat",
+    .summary = "Dual quaternion skinning: rigid motions blended by weight. Keeps volume in twists; bulges in bends.",
+    .version = 1,
+    .flags = SUP_METHOD_USES_WEIGHTS,
+    .params = sup_skin_params,
+    .param_count = SUP_SKIN_PARAM_COUNT,
+    .bind = sup_skin_bind,
+    .check = sup_skin_check,
+    .state_size = dualquat_state_size,
+    .reset = sup_skin_reset,
+    .step = dualquat_step,
+};

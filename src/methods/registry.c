@@ -1,0 +1,23 @@
+/* registry.c - the methods of this library. The first is the default. */
+#include "base/base.h"
+#include "methods/dualquat/dualquat.h"
+#include "methods/linear/linear.h"
+
+static const sup_method *const methods[] = {&sup_method_linear, &sup_method_dualquat};
+
+int32_t sup_method_count(void)
+{
+    return SUP_COUNT(methods);
+}
+
+const sup_method *sup_method_at(int32_t index)
+{
+    return index >= 0 && index < SUP_COUNT(methods) ? methods[index] : NULL;
+}
+
+const sup_method *sup_method_find(const char *name)
+{
+    for (int32_t i = 0; i < SUP_COUNT(methods); i++)
+        if (sup_text_equal(methods[i]->name, name)) return methods[i];
+    return NULL;
+}
