@@ -57,6 +57,8 @@ void app_session_close(app_session *session);
 int app_open_character(app_session *session, const char *input, const char *skeleton, sup_character **character);
 /* The load def with this build's readers of further formats. */
 sup_load_def app_load_def(const char *skeleton);
+/* app_fail for a file of any format: for an unknown ending it says what this build knows. */
+int app_fail_load(const sup_error *error, const char *path);
 /* "scene:" inputs are made by code, not read from a file. */
 bool app_is_scene(const char *input);
 

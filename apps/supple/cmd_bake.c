@@ -267,7 +267,7 @@ static int load_motion(bake_job *job)
         return app_fail(&error, APP_PHASE_LOAD, values->map);
     retarget.map = job->map;
     if (sup_load_motion(context, values->motion, &def, job->character, &retarget, &job->motion, &error) != SUP_OK)
-        return app_fail(&error, APP_PHASE_LOAD, values->motion);
+        return app_fail_load(&error, values->motion);
     job->clip = job->motion;
     return APP_DONE;
 }
@@ -352,13 +352,17 @@ static void print_json(const bake_job *job, const sup_bake_stats *stats, double 
 
 static void print_result(const bake_job *job, const sup_bake_stats *stats, double total_ms)
 {
-    const char *clip = job->clip == NULL ? "the rest pose" : job->clip->name;
-    if (clip[0] == '\0') clip = "a motion without a name";
-    printf("%s: %s frames, %s vertices, %.3g ms per frame\n", app_clean(job->values->output),
-           app_grouped(stats->frame_count), app_grouped(stats->vertex_count), stats->step_ms);
-    printf("  %s with %s, %s written in %.2f s (load %.0f ms, bind %.0f ms, write %.0f ms)\n", app_clean(clip),
-           job->method->name, app_size((double)stats->bytes), total_ms / 1e3, job->session.load_ms, stats->bind_ms,
-           stats->write_ms);
+    printf("%s: %s frame%s, %s vertices, %.3g ms per frame\n", app_clean(job->values->output),
+           app_grouped(stats->frame_count), stats->frame_count == 1 ? "" : "s", app_grouped(stats->vertex_count),
+           stats->step_ms);
+    if (job->clip == NULL)
+        printf("  the rest pose, there is no clip;");
+    else if (job->clip->name[0] == '\0')
+        printf("  a clip without a name;");
+    else
+        printf("  clip %s;", app_clean(job->clip->name));
+    printf(" method %s; %s in %.2f s (load %.0f ms, bind %.0f ms, write %.0f ms)\n", job->method->name,
+           app_size((double)stats->bytes), total_ms / 1e3, job->session.load_ms, stats->bind_ms, stats->write_ms);
 }
 
 static int bake(bake_job *job)

@@ -249,11 +249,16 @@ static void print_parts(const info_report *report)
 
 static void print_clips(const sup_character *character)
 {
+    int width = 8;
     if (character->clip_count == 0) return;
+    for (int32_t i = 0; i < character->clip_count; i++) {
+        int length = (int)strlen(character->clips[i].name);
+        if (length > width && length <= 48) width = length;
+    }
     printf("\n  clips\n");
     for (int32_t i = 0; i < character->clip_count; i++) {
         const sup_clip *clip = &character->clips[i];
-        printf("  %10d  %-24s %8.2f s  %6s frames at 30\n", (int)i, app_clean(text_or(clip->name, "(no name)")),
+        printf("  %10d  %-*s %8.2f s  %6s frames at 30\n", (int)i, width, app_clean(text_or(clip->name, "(no name)")),
                (double)clip->end - (double)clip->start, app_grouped(sup_clip_frame_count(clip, 30.0)));
     }
 }

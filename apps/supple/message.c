@@ -77,14 +77,26 @@ static int exit_status(sup_result result, app_phase phase)
     return APP_OTHER;
 }
 
+/* What to do, for the kinds of failure whose messages cannot know it. */
+static const char *advice(const sup_error *error, app_phase phase)
+{
+    if (error->result == SUP_ERROR_FORMAT && strstr(error->message, "xport") == NULL)
+        return " Copy or export the file again.";
+    bool is_plain = strcmp(error->id, "file.folder") != 0 && strcmp(error->id, "file.special") != 0;
+    if (error->result == SUP_ERROR_IO && is_plain)
+        return phase == APP_PHASE_LOAD ? " Check its path and permissions." : " Make room or choose another place.";
+    return error->result == SUP_ERROR_MEMORY ? " Close other programs or take a smaller character." : "";
+}
+
 int app_fail(const sup_error *error, app_phase phase, const char *place)
 {
-    if (error->where[0] == '\0')
-        app_say("%s: %s", place, error->message);
-    else if (strstr(error->where, place) != NULL)
-        app_say("%s: %s", error->where, error->message);
+    const char *where = error->where, *message = error->message, *hint = advice(error, phase);
+    if (where[0] == '\0')
+        app_say("%s: %s%s", place, message, hint);
+    else if (strstr(where, place) != NULL)
+        app_say("%s: %s%s", where, message, hint);
     else
-        app_say("%s: %s: %s", place, error->where, error->message);
+        app_say("%s: %s: %s%s", place, where, message, hint);
     return exit_status(error->result, phase);
 }
 

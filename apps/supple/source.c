@@ -83,34 +83,29 @@ static int open_scene(app_session *session, const char *input, sup_character **c
     return APP_DONE;
 }
 
-#ifndef SUPPLE_APP_ASSIMP
-/* Stands where Assimp's reader would: says that this build has none. */
-static sup_result refuse_other(void *user, const sup_context *context, const char *name, sup_bytes bytes,
-                               sup_character **character, sup_error *error)
-{
-    (void)user, (void)context, (void)bytes, (void)character;
-    if (error == NULL) return SUP_ERROR_UNSUPPORTED;
-    error->result = SUP_ERROR_UNSUPPORTED;
-    snprintf(error->id, sizeof error->id, "app.no_assimp");
-    snprintf(error->where, sizeof error->where, "%s", name);
-    snprintf(
-        error->message, sizeof error->message,
-        "This is none of .glb .gltf .obj .off .ply .stl .skel .bvh .ini, and this supple was built without Assimp, "
-        "which reads FBX and Collada: install libassimp-dev and build again.");
-    return SUP_ERROR_UNSUPPORTED;
-}
-#endif
-
 sup_load_def app_load_def(const char *skeleton)
 {
     sup_load_def def = sup_default_load_def();
     def.skeleton = skeleton;
 #ifdef SUPPLE_APP_ASSIMP
     def.other = sup_read_assimp;
-#else
-    def.other = refuse_other;
 #endif
     return def;
+}
+
+int app_fail_load(const sup_error *error, const char *path)
+{
+    if (strcmp(error->id, "load.format") != 0) return app_fail(error, APP_PHASE_LOAD, path);
+#ifdef SUPPLE_APP_ASSIMP
+    const char *assimp = ", and .fbx .dae through Assimp";
+#else
+    const char *assimp =
+        "; .fbx and .dae need Assimp, which this build is without: install libassimp-dev and build again";
+#endif
+    app_say("%s: The ending says the format, and this one is not known. Known are .glb .gltf .obj .off .ply .stl .skel "
+            ".bvh .ini%s.",
+            error->where[0] != '\0' ? error->where : path, assimp);
+    return APP_INPUT;
 }
 
 int app_open_character(app_session *session, const char *input, const char *skeleton, sup_character **character)
@@ -124,7 +119,7 @@ int app_open_character(app_session *session, const char *input, const char *skel
     } else {
         sup_load_def def = app_load_def(skeleton);
         if (sup_load(&session->context, input, &def, character, &error) != SUP_OK)
-            status = app_fail(&error, APP_PHASE_LOAD, input);
+            status = app_fail_load(&error, input);
     }
     session->load_ms = app_milliseconds() - began;
     return status;

@@ -1,7 +1,8 @@
 /* output.h - files out. Part of supple_io.
  *
  * .glb (the input document with the motion as morph targets), .pc2 and .mdd (point caches), .obj (a sequence,
- * NAME_0000.obj ...). Files are written beside their place and renamed when whole. */
+ * NAME_0000.obj ...). Files are written beside their place and renamed when whole. Vertices stand in the character's
+ * order, all parts one after another, in the world space of its file (Y up for glTF). */
 #ifndef SUPPLE_OUTPUT_H
 #define SUPPLE_OUTPUT_H
 

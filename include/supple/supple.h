@@ -41,5 +41,6 @@
 #include "supple/pose.h"
 #include "supple/deform.h"
 #include "supple/output.h"
+#include "supple/measure.h"
 
 #endif

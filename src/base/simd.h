@@ -49,6 +49,38 @@ static inline int32_t sup_simd_lanes(void)
 #endif
 }
 
+/* Four floats at a time, on every processor: a row of a matrix. */
+typedef float sup_four __attribute__((vector_size(16)));
+
+static inline sup_four sup_four_load(const float *from)
+{
+    sup_four a;
+    memcpy(&a, from, sizeof a);
+    return a;
+}
+
+static inline sup_four sup_four_splat(float x)
+{
+    return (sup_four){x, x, x, x};
+}
+
+/* a * b + c */
+static inline sup_four sup_four_fma(sup_four a, sup_four b, sup_four c)
+{
+#if SUP_LANES >= 8
+    return (sup_four)_mm_fmadd_ps((__m128)a, (__m128)b, (__m128)c);
+#elif SUP_LANES == 4 && defined(__aarch64__) && defined(__ARM_NEON)
+    return (sup_four)vfmaq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b);
+#else
+    return a * b + c;
+#endif
+}
+
+static inline float sup_four_lane(sup_four a, int32_t lane)
+{
+    return a[lane];
+}
+
 #if SUP_LANES == 1
 
 typedef float sup_wide;
@@ -175,6 +207,29 @@ static inline bool sup_mask_lane(sup_mask mask, int32_t lane)
     return mask[lane] != 0;
 }
 
+/* a0 b0 a1 b1 and a2 b2 a3 b3 of every four lanes. */
+static inline sup_wide sup_wide_zip_low(sup_wide a, sup_wide b)
+{
+#if SUP_LANES == 16
+    return (sup_wide)_mm512_unpacklo_ps((__m512)a, (__m512)b);
+#elif SUP_LANES == 8
+    return (sup_wide)_mm256_unpacklo_ps((__m256)a, (__m256)b);
+#else
+    return __builtin_shufflevector(a, b, 0, 4, 1, 5);
+#endif
+}
+
+static inline sup_wide sup_wide_zip_high(sup_wide a, sup_wide b)
+{
+#if SUP_LANES == 16
+    return (sup_wide)_mm512_unpackhi_ps((__m512)a, (__m512)b);
+#elif SUP_LANES == 8
+    return (sup_wide)_mm256_unpackhi_ps((__m256)a, (__m256)b);
+#else
+    return __builtin_shufflevector(a, b, 2, 6, 3, 7);
+#endif
+}
+
 #endif
 
 /* Any alignment; compilers make one load of the memcpy. */
@@ -190,9 +245,15 @@ static inline void sup_wide_store(float *to, sup_wide a)
     memcpy(to, &a, sizeof a);
 }
 
-static inline sup_wide sup_wide_negate(sup_wide a)
+/* `size` with the sign of `sign`; -0 counts as negative. */
+static inline sup_wide sup_wide_copy_sign(sup_wide size, sup_wide sign)
 {
-    return -a;
+#if SUP_LANES == 1
+    return copysignf(size, sign);
+#else
+    const sup_mask bit = (sup_mask)sup_wide_splat(-0.0f);
+    return (sup_wide)(((sup_mask)size & ~bit) | ((sup_mask)sign & bit));
+#endif
 }
 
 #endif

@@ -87,7 +87,10 @@ static size_t packed_size(const sup_model_builder *builder)
 
 uint64_t sup_model_checksum(const unsigned char *block, size_t size)
 {
-    return sup_hash64(block + sizeof(sup_model_header), size - sizeof(sup_model_header), SUP_MODEL_VERSION);
+    sup_model_header header;
+    memcpy(&header, block, sizeof header);
+    header.checksum = 0;
+    return sup_hash64(block + sizeof header, size - sizeof header, sup_hash64(&header, sizeof header, 0));
 }
 
 sup_result sup_model_pack(const sup_context *context, const sup_method *method, const sup_model_header *counts,
@@ -116,6 +119,7 @@ sup_result sup_model_pack(const sup_context *context, const sup_method *method, 
         if (array->size > 0) memcpy(block + offset, array->data, array->size);
         offset += array->size;
     }
+    memcpy(block, &header, sizeof header);
     header.checksum = sup_model_checksum(block, size);
     memcpy(block, &header, sizeof header);
     model->context = *context;

@@ -12,13 +12,13 @@
 #define SUP_MODEL_MAGIC "SUPPLEM\n"
 enum { SUP_MODEL_VERSION = 1, SUP_MODEL_ALIGNMENT = 64, SUP_MODEL_NAME = 32 };
 
-/* Start of a block. The checksum is of everything after this header. */
+/* Start of a block. */
 typedef struct sup_model_header {
     char magic[8];
     uint32_t version;        /* of the block */
     uint32_t method_version; /* of the method's arrays */
     uint64_t size;           /* bytes of the whole block */
-    uint64_t checksum;
+    uint64_t checksum;       /* of all bytes, these eight as zero */
     int32_t vertex_count, node_count, morph_weight_count, array_count;
     char method[SUP_MODEL_NAME]; /* zero-terminated */
     uint32_t reserved[12];       /* zero */

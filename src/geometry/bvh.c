@@ -369,7 +369,8 @@ static void try_triangle(const sup_bvh *bvh, int32_t triangle, sup_vec3d point, 
     *nearest = (sup_bvh_nearest){triangle, u, v, sqrt(distance2), at};
 }
 
-sup_bvh_nearest sup_bvh_closest(const sup_bvh *bvh, sup_vec3d point, double limit)
+sup_bvh_nearest sup_bvh_closest_of(const sup_bvh *bvh, sup_vec3d point, double limit, sup_bvh_choose_fn *accept,
+                                   void *user)
 {
     int32_t stack[STACK_SIZE], depth = 0;
     sup_bvh_nearest nearest = {-1, 0.0, 0.0, INFINITY, point};
@@ -386,10 +387,61 @@ sup_bvh_nearest sup_bvh_closest(const sup_bvh *bvh, sup_vec3d point, double limi
             stack[depth++] = left_first ? left : right;
             continue;
         }
-        for (int32_t k = 0; k < node->count; k++)
-            try_triangle(bvh, bvh->order[node->first + k], point, &best, &nearest);
+        for (int32_t k = 0; k < node->count; k++) {
+            int32_t triangle = bvh->order[node->first + k];
+            if (accept == NULL || accept(user, triangle)) try_triangle(bvh, triangle, point, &best, &nearest);
+        }
     }
     return nearest;
+}
+
+sup_bvh_nearest sup_bvh_closest(const sup_bvh *bvh, sup_vec3d point, double limit)
+{
+    return sup_bvh_closest_of(bvh, point, limit, NULL, NULL);
+}
+
+static bool nodes_overlap(const sup_bvh_node *a, const sup_bvh_node *b)
+{
+    for (int k = 0; k < 3; k++)
+        if (a->lower[k] > b->upper[k] || b->lower[k] > a->upper[k]) return false;
+    return true;
+}
+
+static bool visit_leaves(const sup_bvh *bvh, const sup_bvh_node *a, const sup_bvh_node *b, sup_bvh_pair_fn *visit,
+                         void *user)
+{
+    for (int32_t i = 0; i < a->count; i++)
+        for (int32_t j = a == b ? i + 1 : 0; j < b->count; j++)
+            if (!visit(user, bvh->order[a->first + i], bvh->order[b->first + j])) return false;
+    return true;
+}
+
+void sup_bvh_self_pairs(const sup_bvh *bvh, sup_bvh_pair_fn *visit, void *user)
+{
+    int32_t stack[3 * STACK_SIZE][2]; /* a step takes one pair and leaves three at most, one level down */
+    int32_t depth = 0;
+    if (bvh->node_count > 0) memset(stack[depth++], 0, sizeof(stack[0]));
+    while (depth > 0) {
+        depth--;
+        int32_t left = stack[depth][0], right = stack[depth][1];
+        const sup_bvh_node *a = &bvh->nodes[left], *b = &bvh->nodes[right];
+        if (left == right && a->count == 0) { /* a node with itself: both children, and the two together */
+            const int32_t next[3][2] = {{left + 1, left + 1}, {a->first, a->first}, {left + 1, a->first}};
+            memcpy(stack[depth], next, sizeof(next));
+            depth += 3;
+            continue;
+        }
+        if (left != right && !nodes_overlap(a, b)) continue;
+        if (a->count > 0 && b->count > 0) {
+            if (!visit_leaves(bvh, a, b, visit, user)) return;
+            continue;
+        }
+        bool split_left = b->count > 0 || (a->count == 0 && left < right);
+        const int32_t next[2][2] = {{split_left ? left + 1 : left, split_left ? right : right + 1},
+                                    {split_left ? a->first : left, split_left ? right : b->first}};
+        memcpy(stack[depth], next, sizeof(next));
+        depth += 2;
+    }
 }
 
 static bool count_crossing(void *user, const sup_bvh_hit *hit)

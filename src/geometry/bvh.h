@@ -59,6 +59,14 @@ typedef struct sup_bvh_nearest {
 
 /* Nearest point of the surface within `limit` (INFINITY for all); ties by the lower triangle. */
 sup_bvh_nearest sup_bvh_closest(const sup_bvh *bvh, sup_vec3d point, double limit);
+/* The same among the triangles that `accept` says true to. */
+typedef bool sup_bvh_choose_fn(void *user, int32_t triangle);
+sup_bvh_nearest sup_bvh_closest_of(const sup_bvh *bvh, sup_vec3d point, double limit, sup_bvh_choose_fn *accept,
+                                   void *user);
+
+/* Calls `visit` once for every pair of different triangles whose leaf boxes overlap; ends when it returns false. */
+typedef bool sup_bvh_pair_fn(void *user, int32_t a, int32_t b);
+void sup_bvh_self_pairs(const sup_bvh *bvh, sup_bvh_pair_fn *visit, void *user);
 
 /* Whether a point is inside, as far as that can be said of an open or dirty surface: half or more of a
  * fixed set of rays cross the surface more often one way than the other. */

@@ -288,7 +288,7 @@ static void start_nodes(quotient *q)
     q->stamp = 0;
     double dense = 10.0 * sqrt((double)q->size);
     if (dense < 16.0) dense = 16.0;
-    for (int32_t i = q->size - 1; i >= 0; i--) { /* the lowest index of a degree comes first */
+    for (int32_t i = 0; i < q->size; i++) {
         if ((double)q->length[i] > dense) {
             q->kind[i] = NODE_GONE;
             q->remaining--;

@@ -1,7 +1,8 @@
 /* read_bvh.c - Biovision hierarchies: a skeleton, and its motion as one clip named after the file.
  *
  * Channels may be any subset in any order; rotations are applied in the order in which they are listed. Positions
- * replace a joint's OFFSET, component by component. End sites become leaf joints named after their parent. Unit and up
+ * replace a joint's OFFSET, component by component, or are added to it: writers differ, and the numbers tell which.
+ * End sites become leaf joints named after their parent. Unit and up
  * axis are not part of the format. */
 #include "load/file.h"
 #include "load/read.h"
@@ -274,6 +275,38 @@ static sup_result read_frames(bvh_reader *r)
     return SUP_OK;
 }
 
+/* Positions that repeat the OFFSET or stand for it lie along it; positions relative to it do not: their mean component
+ * along it is near 0. Between joints that is a clear case. The position of a root is a place in the world, where a low
+ * one (somebody lies on the floor) must not be taken for a relative one. */
+static bool is_relative(const bvh_reader *r, const bvh_joint *joint, const bool moves[3])
+{
+    double along = 0.0, whole = 0.0;
+    for (int i = 0; i < 3; i++) {
+        if (!moves[i]) continue;
+        double mean = 0.0;
+        for (int64_t f = 0; f < r->frames; f++)
+            mean += (double)joint->translations[f * 3 + i] / (double)r->frames;
+        along += mean * joint->offset[i];
+        whole += joint->offset[i] * joint->offset[i];
+    }
+    return along < (joint->parent < 0 ? 0.05 : 0.5) * whole;
+}
+
+static void settle_positions(bvh_reader *r)
+{
+    for (size_t j = 0; j < r->joints.count; j++) {
+        bvh_joint *joint = joint_at(r, j);
+        bool moves[3] = {false, false, false};
+        for (size_t c = 0; c < joint->channel_count; c++) {
+            bvh_channel channel = channel_at(r, joint->channel_first + c);
+            if (channel.kind == BVH_POSITION) moves[channel.axis] = true;
+        }
+        if (joint->translations == NULL || !is_relative(r, joint, moves)) continue;
+        for (int64_t k = 0; k < r->frames * 3; k++)
+            if (moves[k % 3]) joint->translations[k] += (float)joint->offset[k % 3];
+    }
+}
+
 /* --- Character --- */
 
 static sup_result make_nodes(bvh_reader *r, sup_character *made)
@@ -331,6 +364,7 @@ static sup_result read_all(bvh_reader *r, sup_character *made)
     if (result == SUP_OK && has_motion) result = read_motion_header(r);
     if (result == SUP_OK && has_motion) result = allocate_keys(r, arena);
     if (result == SUP_OK && has_motion) result = read_frames(r);
+    if (result == SUP_OK && has_motion && r->frames > 0) settle_positions(r);
     if (result == SUP_OK) result = make_nodes(r, made);
     made->name = sup_path_stem(arena, r->text.name);
     if (result == SUP_OK && made->name == NULL) result = sup_fail_memory(r->error, "the joints");

@@ -41,8 +41,16 @@ typedef struct sup_gltf_accessor {
 /* A node as the later stages need it beside sup_node. */
 typedef struct sup_gltf_node {
     int32_t mesh, skin;
+    const sup_json *weights;          /* default weights of morph targets, or NULL */
     int32_t morph_first, morph_count; /* weight slots of this instance of the mesh */
 } sup_gltf_node;
+
+/* A mesh, looked up once however many nodes show it. */
+typedef struct sup_gltf_mesh {
+    const char *name;
+    const sup_json *primitives, *weights, *target_names;
+    int32_t target_count; /* of the primitive that has most */
+} sup_gltf_mesh;
 
 typedef struct sup_gltf {
     const sup_read_input *input;
@@ -64,8 +72,10 @@ typedef struct sup_gltf {
     sup_gltf_accessor *opened; /* [accessors] checked ones; width 0: not yet */
     const float **floats;      /* [accessors] whole accessors as floats, made once, or NULL */
 
-    sup_gltf_node *nodes; /* [character->node_count] */
-    sup_part *parts;      /* [character->part_count] */
+    int32_t material_count;
+    sup_gltf_mesh *mesh_infos; /* [meshes] */
+    sup_gltf_node *nodes;      /* [character->node_count] */
+    sup_part *parts;           /* [character->part_count] */
 } sup_gltf;
 
 /* Fails with the file's name as the place. */

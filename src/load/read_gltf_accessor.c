@@ -104,6 +104,8 @@ static sup_result open_sparse(sup_gltf *g, const sup_json *sparse, size_t elemen
     if (a->sparse_indices == NULL || a->sparse_values == NULL)
         return sup_gltf_fail(g, SUP_ERROR_FORMAT, "gltf.accessor.sparse",
                              "The sparse accessor %d has no indices or no values.", a->index);
+    result = sup_gltf_charge(g, (size_t)count, sizeof(uint32_t));
+    if (result != SUP_OK) return result;
     for (int32_t i = 0; i < a->sparse_count; i++)
         if (load_unsigned(a->sparse_indices + (size_t)i * index_size, a->sparse_component) >= (uint32_t)a->count)
             return sup_gltf_fail(g, SUP_ERROR_FORMAT, "gltf.accessor.sparse",

@@ -11,6 +11,7 @@ static sup_result open_sampler(sup_gltf *g, const sup_json *samplers, int32_t in
 {
     const sup_json *object;
     sup_result result = sup_gltf_object(g, samplers, index, "sampler", &object);
+    if (result == SUP_OK) result = sup_gltf_charge(g, (size_t)sup_json_count(object), sizeof(sup_json));
     if (result == SUP_OK) result = sup_gltf_open_member(g, object, "input", "animation", clip, &s->input);
     if (result == SUP_OK) result = sup_gltf_open_member(g, object, "output", "animation", clip, &s->output);
     if (result != SUP_OK) return result;

@@ -65,13 +65,15 @@ static sup_result open_primitive(sup_gltf *g, const sup_json *list, primitive *p
 {
     int64_t mode;
     sup_result result = sup_gltf_object(g, list, part->primitive, "primitive", &p->object);
+    if (result != SUP_OK) return result;
+    p->attributes = sup_json_get(p->object, "attributes");
+    size_t members = (size_t)sup_json_count(p->object) + (size_t)sup_json_count(p->attributes);
+    result = sup_gltf_charge(g, members, sizeof(sup_json)); /* each instance looks through them */
     if (result == SUP_OK) result = sup_gltf_size(g, p->object, "mode", MODE_TRIANGLES, 6, "mesh", part->mesh, &mode);
     if (result != SUP_OK) return result;
     p->mode = (int32_t)mode;
-    p->attributes = sup_json_get(p->object, "attributes");
-    const sup_json *materials = sup_json_get(g->root, "materials");
-    result = sup_gltf_index(g, p->object, "material", "material", sup_json_count(materials), "mesh", part->mesh,
-                            &part->material);
+    result =
+        sup_gltf_index(g, p->object, "material", "material", g->material_count, "mesh", part->mesh, &part->material);
     if (result == SUP_OK) result = sup_gltf_open_member(g, p->attributes, "POSITION", "mesh", part->mesh, &p->position);
     if (result == SUP_OK) result = sup_gltf_open_member(g, p->object, "indices", "mesh", part->mesh, &p->indices);
     if (result != SUP_OK) return result;
@@ -88,13 +90,10 @@ static sup_result open_primitive(sup_gltf *g, const sup_json *list, primitive *p
 /* The parts of one node; all counts are known after this. */
 static sup_result add_parts(sup_gltf *g, int32_t node, primitive *primitives, int32_t *filled)
 {
-    const sup_json *mesh, *list;
     int32_t number = g->nodes[node].mesh;
-    sup_result result = sup_gltf_object(g, g->meshes, number, "mesh", &mesh);
-    if (result == SUP_OK) result = sup_gltf_list(g, mesh, "primitives", &list);
-    if (result != SUP_OK) return result;
-    const char *name = sup_gltf_name(g, sup_json_get(mesh, "name"));
-    if (name == NULL) return g->error->result;
+    const sup_json *list = g->mesh_infos[number].primitives;
+    const char *name = g->mesh_infos[number].name;
+    sup_result result = SUP_OK;
     if (name[0] == '\0') name = g->character->nodes[node].name;
     for (int32_t i = 0; result == SUP_OK && i < sup_json_count(list); i++) {
         sup_part *part = &g->parts[*filled];
@@ -284,20 +283,46 @@ static sup_result read_influences(sup_gltf *g, const primitive *primitives)
     return result;
 }
 
+static sup_result look_up_meshes(sup_gltf *g)
+{
+    int32_t count = sup_json_count(g->meshes);
+    const sup_json *materials, *mesh, *targets;
+    sup_result result = sup_gltf_list(g, g->root, "materials", &materials);
+    if (result != SUP_OK) return result;
+    g->material_count = sup_json_count(materials);
+    g->mesh_infos = sup_gltf_alloc(g, &g->scratch, (size_t)count, sizeof *g->mesh_infos);
+    if (g->mesh_infos == NULL) return g->error->result;
+    for (int32_t i = 0; i < count; i++) {
+        sup_gltf_mesh *info = &g->mesh_infos[i];
+        result = sup_gltf_object(g, g->meshes, i, "mesh", &mesh);
+        if (result == SUP_OK) result = sup_gltf_list(g, mesh, "primitives", &info->primitives);
+        for (int32_t k = 0; k < sup_json_count(info->primitives) && result == SUP_OK; k++) {
+            result = sup_gltf_list(g, sup_json_at(info->primitives, k), "targets", &targets);
+            if (sup_json_count(targets) > info->target_count) info->target_count = sup_json_count(targets);
+        }
+        if (result != SUP_OK) return result;
+        info->weights = sup_json_get(mesh, "weights");
+        info->target_names = sup_json_get(sup_json_get(mesh, "extras"), "targetNames");
+        info->name = sup_gltf_name(g, sup_json_get(mesh, "name"));
+        if (info->name == NULL) return g->error->result;
+    }
+    return SUP_OK;
+}
+
 sup_result sup_gltf_read_meshes(sup_gltf *g)
 {
     size_t count = 0;
     sup_character *c = g->character;
+    sup_result result = look_up_meshes(g);
+    if (result != SUP_OK) return result;
     for (int32_t i = 0; i < c->node_count; i++)
-        if (g->nodes[i].mesh >= 0)
-            count += (size_t)sup_json_count(sup_json_get(sup_json_at(g->meshes, g->nodes[i].mesh), "primitives"));
+        if (g->nodes[i].mesh >= 0) count += (size_t)sup_json_count(g->mesh_infos[g->nodes[i].mesh].primitives);
     if (count > MAX_ELEMENTS)
         return sup_gltf_fail(g, SUP_ERROR_UNSUPPORTED, "gltf.mesh.large", "The file has too many parts.");
     g->parts = sup_gltf_alloc(g, g->arena, count, sizeof *g->parts);
     primitive *primitives = sup_gltf_alloc(g, &g->scratch, count, sizeof *primitives);
     if (g->parts == NULL || primitives == NULL) return g->error->result;
     int32_t filled = 0;
-    sup_result result = SUP_OK;
     for (int32_t i = 0; i < c->node_count && result == SUP_OK; i++)
         if (g->nodes[i].mesh >= 0) result = add_parts(g, i, primitives, &filled);
     c->parts = g->parts;

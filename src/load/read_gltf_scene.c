@@ -80,6 +80,7 @@ static sup_result read_nodes(sup_gltf *g, int32_t skin_count)
         if (result != SUP_OK) return result;
         nodes[i].name = sup_gltf_name(g, sup_json_get(object, "name"));
         if (nodes[i].name == NULL) return g->error->result;
+        g->nodes[i].weights = sup_json_get(object, "weights");
         result = read_transform(g, object, i, &nodes[i].rest);
         if (result == SUP_OK) result = read_children(g, object, i, nodes);
         if (result == SUP_OK)

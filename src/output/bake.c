@@ -46,6 +46,20 @@ static bool bind_progress(void *user, float fraction, const char *stage)
     return b->def.progress == NULL || b->def.progress(b->def.progress_user, BIND_SHARE * fraction, stage);
 }
 
+/* A clip of another character may name nodes that this one does not have. */
+static sup_result check_clip(const bake *b, sup_error *error)
+{
+    for (int32_t i = 0; b->clip != NULL && i < b->clip->channel_count; i++) {
+        const sup_channel *channel = &b->clip->channels[i];
+        int32_t limit =
+            channel->target == SUP_CHANNEL_MORPH ? b->character->morph_weight_count : b->character->node_count;
+        if (channel->index < 0 || channel->index >= limit)
+            return sup_fail(error, SUP_ERROR_ARGUMENT, "bake.clip", b->clip->name,
+                            "The clip is not for this character: it moves a node or morph target that does not exist.");
+    }
+    return SUP_OK;
+}
+
 /* Which frames of which clip. */
 static sup_result choose_frames(bake *b, sup_error *error)
 {
@@ -63,7 +77,7 @@ static sup_result choose_frames(bake *b, sup_error *error)
                         "The motion has %d frame%s, 0 to %d: frames %d to %d cannot be baked.", frames,
                         frames == 1 ? "" : "s", frames - 1, b->first, last);
     b->count = last - b->first + 1;
-    return SUP_OK;
+    return check_clip(b, error);
 }
 
 static sup_result open_writer(bake *b, const char *path, sup_error *error)
@@ -74,7 +88,10 @@ static sup_result open_writer(bake *b, const char *path, sup_error *error)
     cache.start_time = (double)b->first / b->def.fps;
     cache.normals = !b->def.no_normals;
     cache.name = b->clip != NULL ? b->clip->name : "rest";
-    return sup_cache_open(b->context, path, b->character, &cache, &b->writer, error);
+    double start = now_ms();
+    sup_result result = sup_cache_open(b->context, path, b->character, &cache, &b->writer, error);
+    b->stats.write_ms = now_ms() - start;
+    return result;
 }
 
 static sup_result pose_frame(bake *b, int32_t frame, sup_error *error)

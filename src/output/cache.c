@@ -4,7 +4,8 @@
 #include "load/file.h"
 #include "math/affine.h"
 
-static const sup_cache_format *const formats[] = {&sup_format_glb, &sup_format_pc2, &sup_format_mdd, &sup_format_obj};
+static const sup_cache_format *const formats[] = {&sup_format_glb, &sup_format_pc2, &sup_format_mdd, &sup_format_obj,
+                                                  NULL};
 
 sup_cache_def sup_default_cache_def(void)
 {
@@ -15,8 +16,8 @@ static const sup_cache_format *find_format(const char *path)
 {
     char ending[16];
     sup_path_ending(path, ending, sizeof ending);
-    for (int32_t i = 0; i < SUP_COUNT(formats); i++)
-        if (sup_text_equal(formats[i]->ending, ending)) return formats[i];
+    for (const sup_cache_format *const *at = formats; *at != NULL; at++)
+        if (sup_text_equal((*at)->ending, ending)) return *at;
     return NULL;
 }
 
@@ -24,9 +25,9 @@ static sup_result fail_ending(const char *path, sup_error *error)
 {
     char list[240] = "";
     size_t used = 0;
-    for (int32_t i = 0; i < SUP_COUNT(formats) && used < sizeof list; i++)
-        used += sup_format(list + used, sizeof list - used, "%s.%s (%s)", i == 0 ? "" : ", ", formats[i]->ending,
-                           formats[i]->summary);
+    for (const sup_cache_format *const *at = formats; *at != NULL && used < sizeof list; at++)
+        used += sup_format(list + used, sizeof list - used, "%s.%s (%s)", at == formats ? "" : ", ", (*at)->ending,
+                           (*at)->summary);
     return sup_fail(error, SUP_ERROR_ARGUMENT, "output.ending", path,
                     "The output's ending must name a format that can be written: %s.", list);
 }

@@ -1,9 +1,9 @@
 /* file_out.c - files that are there whole or not at all. */
-#define _XOPEN_SOURCE 700 /* realpath */
+#define _XOPEN_SOURCE 700 /* realpath; NOLINT(bugprone-reserved-identifier) */
 #include "output/file_out.h"
 
 #include <errno.h>
-#include <limits.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -36,15 +36,35 @@ static sup_result resolve_path(sup_file_out *out, const char *path, sup_error *e
     return SUP_OK;
 }
 
+/* A new file beside the place, under a name that nobody uses: not another writer of this process, not a process of the
+ * same number that died. False, with errno, when that cannot be done. */
+static bool create_temporary(sup_file_out *out)
+{
+    int handle = -1;
+    for (int attempt = 0; attempt < 100 && handle < 0; attempt++) {
+        char number[16] = "";
+        if (attempt > 0) sup_format(number, sizeof number, "_%d", attempt);
+        sup_format(out->temporary, sizeof out->temporary, "%s.part%lld%s", out->path, (long long)getpid(), number);
+        handle = open(out->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (handle < 0 && errno != EEXIST) return false;
+    }
+    if (handle < 0) return false;
+    out->file = fdopen(handle, "wb");
+    if (out->file != NULL) return true;
+    int reason = errno;
+    close(handle);
+    remove(out->temporary);
+    errno = reason;
+    return false;
+}
+
 sup_result sup_file_out_open(sup_file_out *out, const char *path, sup_error *error)
 {
     memset(out, 0, sizeof *out);
     sup_result result = resolve_path(out, path, error);
     if (result != SUP_OK) return result;
-    sup_format(out->temporary, sizeof out->temporary, "%s.part%lld", out->path, (long long)getpid());
-    out->file = fopen(out->temporary, "wb");
-    if (out->file == NULL) return fail_write(out, "file.create", "The output cannot be created", errno, error);
-    return SUP_OK;
+    return create_temporary(out) ? SUP_OK
+                                 : fail_write(out, "file.create", "The output cannot be created", errno, error);
 }
 
 sup_result sup_file_out_write(sup_file_out *out, const void *data, size_t size, sup_error *error)

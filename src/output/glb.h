@@ -62,7 +62,7 @@ sup_result sup_glb_plan_fresh(sup_glb_plan *plan, sup_error *error);
 
 /* A new fixed bufferView over bytes that outlive the plan; its index. stride and target 0: not given. */
 int32_t sup_glb_add_view(sup_glb_plan *plan, const void *data, size_t size, int32_t stride, int32_t target);
-/* A new accessor without min and max; view -1 for zeros. Its index is the count of accessors - 1. */
+/* A new accessor without min and max. Its index is the count of accessors - 1. */
 sup_json *sup_glb_add_accessor(sup_json_tree *tree, int64_t view, uint64_t offset, int32_t component, int64_t count,
                                const char *type);
 int32_t sup_glb_last_accessor(const sup_json_tree *tree);

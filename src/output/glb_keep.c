@@ -144,7 +144,7 @@ static void mend_floats(unsigned char *data, size_t count, bool clamp)
         memcpy(&value, data + 4 * i, sizeof value);
         float good = isfinite(value) ? value : 0.0f;
         if (clamp) good = good < 0.0f ? 0.0f : (good > 1.0f ? 1.0f : good);
-        if (memcmp(&good, &value, sizeof good) != 0) memcpy(data + 4 * i, &good, sizeof good);
+        memcpy(data + 4 * i, &good, sizeof good);
     }
 }
 

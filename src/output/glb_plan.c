@@ -31,9 +31,33 @@ void sup_glb_set_integer(sup_json_tree *tree, sup_json *object, const char *key,
     sup_json_set(tree, object, key, sup_json_new_integer(tree, value));
 }
 
+/* Bytes of a well-formed UTF-8 character at `text` (RFC 3629, table 3-7 of Unicode), 0 when it is none. */
+static size_t utf8_length(const unsigned char *text)
+{
+    unsigned char first = text[0];
+    size_t length = first < 0x80 ? 1 : first >= 0xc2 && first < 0xe0 ? 2 : first >= 0xe0 && first < 0xf0 ? 3 : 4;
+    if ((first >= 0x80 && first < 0xc2) || first > 0xf4) return 0;
+    for (size_t i = 1; i < length; i++)
+        if ((text[i] & 0xc0) != 0x80) return 0; /* the end of the text stops here too */
+    if ((first == 0xe0 && text[1] < 0xa0) || (first == 0xed && text[1] >= 0xa0)) return 0; /* overlong, surrogate */
+    if ((first == 0xf0 && text[1] < 0x90) || (first == 0xf4 && text[1] >= 0x90)) return 0;
+    return length;
+}
+
 void sup_glb_set_text(sup_json_tree *tree, sup_json *object, const char *key, const char *text)
 {
-    sup_json_set(tree, object, key, sup_json_new_string(tree, text));
+    char *clean = sup_arena_string(&tree->arena, text);
+    if (clean == NULL) {
+        tree->failed = true;
+        return;
+    }
+    /* Names of OBJ files and the like may be in any encoding; JSON is UTF-8. */
+    for (unsigned char *at = (unsigned char *)clean; *at != '\0';) {
+        size_t length = utf8_length(at);
+        if (length == 0) *at = '?';
+        at += length == 0 ? 1 : length;
+    }
+    sup_json_set(tree, object, key, sup_json_new_string(tree, clean));
 }
 
 void sup_glb_set_asset(sup_json_tree *tree)
@@ -70,7 +94,7 @@ sup_json *sup_glb_add_accessor(sup_json_tree *tree, int64_t view, uint64_t offse
 {
     sup_json *accessors = sup_json_need(tree, tree->root, "accessors", SUP_JSON_ARRAY);
     sup_json *accessor = sup_json_append(tree, accessors, sup_json_new_object(tree));
-    if (view >= 0) sup_glb_set_integer(tree, accessor, "bufferView", view);
+    sup_glb_set_integer(tree, accessor, "bufferView", view);
     if (offset > 0) sup_glb_set_integer(tree, accessor, "byteOffset", (int64_t)offset);
     sup_glb_set_integer(tree, accessor, "componentType", component);
     sup_glb_set_integer(tree, accessor, "count", count);

@@ -13,7 +13,7 @@
 
 /* Where the positions and normals of one part in one frame are. */
 typedef struct target_record {
-    int64_t position_at, normal_at; /* bytes from the start of the frame's view, -1: nothing moved, all zeros */
+    int64_t position_at, normal_at; /* bytes from the start of the frame's view, -1: nothing moved, the shared zeros */
     float low[3], high[3];          /* bounds of the positions */
 } target_record;
 
@@ -105,7 +105,7 @@ static sup_result allocate(sup_cache_writer *writer, sup_error *error)
     glb->base = sup_arena_alloc(arena, vertices, 3 * sizeof(float));
     glb->base_normals = sup_arena_alloc(arena, vertices, 3 * sizeof(float));
     glb->packed = sup_arena_alloc(arena, vertices, 6 * sizeof(float));
-    glb->frames = sup_arena_alloc(arena, frames, sizeof *glb->frames);
+    glb->frames = sup_arena_alloc(arena, frames + 1, sizeof *glb->frames);
     glb->targets = sup_arena_alloc(arena, records, sizeof *glb->targets);
     bool ok = glb->base != NULL && glb->base_normals != NULL && glb->packed != NULL && glb->frames != NULL &&
               glb->targets != NULL;
@@ -165,12 +165,12 @@ static sup_json *find_primitive(const sup_json_tree *tree, const sup_glb_part *p
     return sup_json_at(sup_json_get(mesh, "primitives"), part->primitive);
 }
 
-/* Views of the frames after the fixed ones. Returns the view of each frame through `view_of`, -1 for none. */
+/* Views of the frames and of the zeros after the fixed ones. Returns their indices through `view_of`, -1 for none. */
 static void add_frame_views(const sup_cache_writer *writer, sup_json_tree *tree, const frame_record *frames,
                             int32_t *view_of)
 {
     sup_json *views = sup_json_need(tree, tree->root, "bufferViews", SUP_JSON_ARRAY);
-    for (int32_t f = 0; f < writer->def.frame_count; f++) {
+    for (int32_t f = 0; f <= writer->def.frame_count; f++) {
         view_of[f] = -1;
         if (frames[f].size == 0) continue;
         view_of[f] = sup_json_count(views);
@@ -207,7 +207,8 @@ static void add_part(const sup_cache_writer *writer, sup_json_tree *tree, int32_
                 accessor = add_frame_accessor(tree, view_of[f], measure ? INT32_MAX : at[i], count,
                                               i == 0 ? record : NULL, measure);
             else if (zeros < 0)
-                accessor = zeros = add_frame_accessor(tree, -1, 0, count, &(target_record){0}, false);
+                accessor = zeros =
+                    add_frame_accessor(tree, view_of[writer->def.frame_count], 0, count, &(target_record){0}, false);
             sup_glb_set_integer(tree, target, i == 0 ? "POSITION" : "NORMAL", accessor);
         }
     }
@@ -257,7 +258,7 @@ static sup_result make_json(const sup_cache_writer *writer, sup_json_tree *tree,
 {
     const glb_writer *glb = writer->state;
     const sup_allocator *allocator = &writer->context.allocator;
-    size_t size = sup_size_multiply((size_t)writer->def.frame_count, sizeof(int32_t));
+    size_t size = sup_size_multiply((size_t)writer->def.frame_count + 1, sizeof(int32_t));
     int32_t *view_of = sup_alloc(allocator, size);
     if (view_of == NULL) return sup_fail_memory(error, "the document");
     add_frame_views(writer, tree, frames, view_of);
@@ -283,13 +284,17 @@ static sup_result measure_json(sup_cache_writer *writer, sup_error *error)
     const sup_allocator *allocator = &writer->context.allocator;
     sup_json_tree tree = sup_json_tree_create(allocator);
     sup_array text = {.item_size = 1};
-    frame_record *frames = sup_arena_alloc(&tree.arena, (size_t)writer->def.frame_count, sizeof *frames);
-    sup_result result = SUP_OK;
+    size_t count = (size_t)writer->def.frame_count + 1;
+    frame_record *frames = sup_arena_alloc(&tree.arena, count, sizeof *frames);
+    sup_result result = SUP_ERROR_MEMORY;
     tree.root = sup_json_copy(&tree, glb->plan.tree.root);
-    if (frames == NULL) result = sup_fail_memory(error, "the document");
-    for (int32_t f = 0; result == SUP_OK && f < writer->def.frame_count; f++)
-        frames[f] = (frame_record){UINT32_MAX, UINT32_MAX};
-    if (result == SUP_OK) result = make_json(writer, &tree, frames, UINT32_MAX, true, &text, error);
+    if (frames != NULL) {
+        for (size_t f = 0; f < count; f++)
+            frames[f] = (frame_record){UINT32_MAX, UINT32_MAX};
+        result = make_json(writer, &tree, frames, UINT32_MAX, true, &text, error);
+    } else {
+        result = sup_fail_memory(error, "the document");
+    }
     glb->json_room = (text.count + 3) / 4 * 4;
     sup_array_free(allocator, &text);
     sup_json_tree_destroy(&tree);
@@ -337,7 +342,8 @@ static sup_result write_fixed(sup_cache_writer *writer, sup_error *error)
 {
     glb_writer *glb = writer->state;
     const sup_glb_blob *blobs = (const sup_glb_blob *)(const void *)glb->plan.blobs.data;
-    sup_result result = write_padding(glb, GLB_HEADER + CHUNK_HEADER + glb->json_room + CHUNK_HEADER, ' ', error);
+    sup_result result =
+        write_padding(glb, (size_t)GLB_HEADER + CHUNK_HEADER + glb->json_room + CHUNK_HEADER, ' ', error);
     for (size_t i = 0; result == SUP_OK && i < glb->plan.blobs.count; i++) {
         result = blobs[i].data != NULL ? sup_file_out_write(&glb->out, blobs[i].data, blobs[i].size, error)
                                        : write_weights(writer, error);
@@ -382,7 +388,8 @@ static sup_result begin_frames(sup_cache_writer *writer, const float *normals, s
     }
     sup_result result = measure_json(writer, error);
     if (result == SUP_OK)
-        result = check_size(writer, expected_size(writer) + glb->json_room + GLB_HEADER + 2 * CHUNK_HEADER, error);
+        result =
+            check_size(writer, expected_size(writer) + glb->json_room + GLB_HEADER + (uint64_t)2 * CHUNK_HEADER, error);
     return result == SUP_OK ? write_fixed(writer, error) : result;
 }
 
@@ -484,6 +491,38 @@ static void put_u32(unsigned char *to, uint64_t value)
         to[i] = (unsigned char)(value >> (8 * i));
 }
 
+/* True when a part needs zeros in some frame. */
+static bool part_rests(const sup_cache_writer *writer, int32_t p)
+{
+    const glb_writer *glb = writer->state;
+    bool normals = glb->plan.parts[p].normals && glb->morph_normals;
+    for (int32_t f = 1; f < writer->def.frame_count; f++) {
+        const target_record *record = record_of(writer, f, p);
+        if (record->position_at < 0 || (normals && record->normal_at < 0)) return true;
+    }
+    return false;
+}
+
+/* Zeros for all parts that stand still while their mesh moves. An accessor without a view would mean the same, but not
+ * every viewer reads those right (three.js issue 24999). */
+static sup_result write_zeros(sup_cache_writer *writer, sup_error *error)
+{
+    glb_writer *glb = writer->state;
+    int32_t largest = 0;
+    for (int32_t m = 0; m < glb->plan.mesh_count; m++) {
+        const sup_glb_mesh *mesh = &glb->plan.meshes[m];
+        if (!mesh_moves(writer, mesh)) continue;
+        for (int32_t p = mesh->part_first; p < mesh->part_first + mesh->part_count; p++) {
+            int32_t count = writer->character->parts[p].vertex_count;
+            if (count > largest && part_rests(writer, p)) largest = count;
+        }
+    }
+    size_t size = (size_t)largest * 3 * sizeof(float);
+    glb->frames[writer->def.frame_count] = (frame_record){glb->bin_size, size};
+    glb->bin_size += size;
+    return write_padding(glb, size, '\0', error);
+}
+
 static sup_result patch_headers(sup_cache_writer *writer, sup_error *error)
 {
     glb_writer *glb = writer->state;
@@ -504,7 +543,8 @@ static sup_result finish_glb(sup_cache_writer *writer, sup_error *error)
 {
     glb_writer *glb = writer->state;
     sup_array text = {.item_size = 1};
-    sup_result result = check_size(writer, glb->out.written, error);
+    sup_result result = write_zeros(writer, error);
+    if (result == SUP_OK) result = check_size(writer, glb->out.written, error);
     if (result == SUP_OK) result = make_json(writer, &glb->plan.tree, glb->frames, glb->bin_size, false, &text, error);
     if (result == SUP_OK && text.count > glb->json_room)
         result = sup_fail(error, SUP_ERROR_NUMERIC, "output.glb.room", writer->path,

@@ -49,11 +49,11 @@ char *sup_put_int(char *at, int32_t value)
     uint32_t rest = (uint32_t)value;
     for (; rest >= 100; rest /= 100) {
         first -= 2;
-        memcpy(digits + first, pairs + 2 * (rest % 100), 2);
+        memcpy(digits + first, pairs + (size_t)2 * (rest % 100), 2);
     }
     if (rest >= 10) {
         first -= 2;
-        memcpy(digits + first, pairs + 2 * rest, 2);
+        memcpy(digits + first, pairs + (size_t)2 * rest, 2);
     } else {
         digits[--first] = (char)('0' + rest);
     }
@@ -83,7 +83,7 @@ char *sup_put_float(char *at, float value)
     }
     uint32_t rest = to_decimal(fabs((double)value), &exponent);
     for (int i = 7; i > 0; i -= 2) {
-        memcpy(digits + i, pairs + 2 * (rest % 100), 2);
+        memcpy(digits + i, pairs + (size_t)2 * (rest % 100), 2);
         rest /= 100;
     }
     digits[0] = (char)('0' + rest);

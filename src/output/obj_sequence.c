@@ -22,12 +22,11 @@ typedef struct waiting_frame {
 
 typedef struct obj_sequence {
     sup_arena arena;
-    sup_file_out out;       /* of the frame at hand */
-    sup_array fixed;        /* text that every frame repeats */
-    part_text *parts;       /* [part_count] */
-    char *lines;            /* room for the v or vn lines of the largest part */
-    waiting_frame *waiting; /* [frame_count] */
-    int32_t waiting_count;
+    sup_file_out out;  /* of the frame at hand */
+    sup_array fixed;   /* text that every frame repeats */
+    part_text *parts;  /* [part_count] */
+    char *lines;       /* room for the v or vn lines of the largest part */
+    sup_array waiting; /* waiting_frame */
 } obj_sequence;
 
 enum { LINE_SIZE = 3 * (SUP_NUMBER_TEXT + 1) + 4 };
@@ -146,9 +145,8 @@ static sup_result open_sequence(sup_cache_writer *writer, sup_error *error)
     sequence->fixed.item_size = 1;
     sequence->parts = sup_arena_alloc(&sequence->arena, (size_t)character->part_count, sizeof *sequence->parts);
     sequence->lines = sup_arena_alloc(&sequence->arena, (size_t)largest, LINE_SIZE);
-    sequence->waiting = sup_arena_alloc(&sequence->arena, (size_t)writer->def.frame_count, sizeof *sequence->waiting);
-    if (sequence->parts == NULL || sequence->lines == NULL || sequence->waiting == NULL)
-        return sup_fail_memory(error, "the output");
+    sequence->waiting.item_size = sizeof(waiting_frame);
+    if (sequence->parts == NULL || sequence->lines == NULL) return sup_fail_memory(error, "the output");
     /* A folder that cannot be written is found out now, not after the simulation of the first frame. */
     char path[4096];
     if (!frame_path(writer, writer->def.frame_count, path, sizeof path))
@@ -196,15 +194,17 @@ static sup_result keep_waiting(sup_cache_writer *writer, sup_error *error)
     const sup_file_out *out = &sequence->out;
     char backup[sizeof out->temporary];
     sup_format(backup, sizeof backup, "%s.old%lld", out->path, (long long)getpid());
-    waiting_frame *frame = &sequence->waiting[sequence->waiting_count];
-    frame->temporary = sup_arena_string(&sequence->arena, out->temporary);
-    frame->path = sup_arena_string(&sequence->arena, out->path);
-    frame->backup = sup_arena_string(&sequence->arena, backup);
-    if (frame->temporary == NULL || frame->path == NULL || frame->backup == NULL) {
+    waiting_frame frame = {sup_arena_string(&sequence->arena, out->temporary),
+                           sup_arena_string(&sequence->arena, out->path), sup_arena_string(&sequence->arena, backup),
+                           false};
+    waiting_frame *slot = NULL;
+    if (frame.temporary != NULL && frame.path != NULL && frame.backup != NULL)
+        slot = sup_array_push(&writer->context.allocator, &sequence->waiting, 1);
+    if (slot == NULL) {
         remove(out->temporary);
         return sup_fail_memory(error, "the output");
     }
-    sequence->waiting_count++;
+    *slot = frame;
     writer->bytes += out->written;
     return SUP_OK;
 }
@@ -237,22 +237,23 @@ static sup_result frame_sequence(sup_cache_writer *writer, const float *position
 static sup_result finish_sequence(sup_cache_writer *writer, sup_error *error)
 {
     obj_sequence *sequence = writer->state;
-    int32_t done = 0;
+    waiting_frame *frames = (waiting_frame *)(void *)sequence->waiting.data;
+    size_t count = sequence->waiting.count, done = 0;
     int reason = 0;
-    for (; done < sequence->waiting_count && reason == 0; done++) {
-        waiting_frame *frame = &sequence->waiting[done];
-        reason = sup_file_replace(frame->temporary, frame->path, frame->backup, &frame->had_older);
+    for (; done < count; done++) {
+        reason =
+            sup_file_replace(frames[done].temporary, frames[done].path, frames[done].backup, &frames[done].had_older);
+        if (reason != 0) break;
     }
     if (reason != 0) {
-        const char *where = sequence->waiting[--done].path;
-        for (int32_t i = 0; i < done; i++)
-            sup_file_restore(sequence->waiting[i].path, sequence->waiting[i].backup, sequence->waiting[i].had_older);
-        return sup_fail(error, SUP_ERROR_IO, "file.rename", where, "The output cannot be put in its place: %s.",
-                        strerror(reason));
+        for (size_t i = 0; i < done; i++)
+            sup_file_restore(frames[i].path, frames[i].backup, frames[i].had_older);
+        return sup_fail(error, SUP_ERROR_IO, "file.rename", frames[done].path,
+                        "The output cannot be put in its place: %s.", strerror(reason));
     }
-    for (int32_t i = 0; i < sequence->waiting_count; i++)
-        if (sequence->waiting[i].had_older) remove(sequence->waiting[i].backup);
-    sequence->waiting_count = 0;
+    for (size_t i = 0; i < count; i++)
+        if (frames[i].had_older) remove(frames[i].backup);
+    sequence->waiting.count = 0;
     return SUP_OK;
 }
 
@@ -260,8 +261,10 @@ static void close_sequence(sup_cache_writer *writer)
 {
     obj_sequence *sequence = writer->state;
     sup_file_out_abandon(&sequence->out);
-    for (int32_t i = 0; i < sequence->waiting_count; i++)
-        remove(sequence->waiting[i].temporary);
+    const waiting_frame *frames = (const waiting_frame *)(const void *)sequence->waiting.data;
+    for (size_t i = 0; i < sequence->waiting.count; i++)
+        remove(frames[i].temporary);
+    sup_array_free(&writer->context.allocator, &sequence->waiting);
     sup_array_free(&writer->context.allocator, &sequence->fixed);
     if (sequence->arena.allocator.allocate != NULL) sup_arena_destroy(&sequence->arena);
 }

@@ -60,7 +60,10 @@ static void find_leg(const sup_named_skeleton *s, sup_side side, int32_t *limb)
     int32_t toe = find_below(s, side, "toe toes toebase toee ball mtp", lower);
     if (ankle >= 0 && toe < 0 && sup_skeleton_is_above(s, ankle, foot)) toe = foot;
     foot = first_found(ankle, foot);
-    if (foot < 0 && lower >= 0) foot = find(s, side, "leg", lower); /* leg_1, leg_2, leg_3: numbered from the hip */
+    if (foot < 0 && lower >= 0) { /* leg_1, leg_2, leg_3, leg_4: numbered from the hip */
+        foot = find(s, side, "leg", lower);
+        if (foot >= 0 && toe < 0) toe = find(s, side, "leg", foot);
+    }
     limb[SUP_LIMB_UPPER_LEG] = upper;
     limb[SUP_LIMB_LOWER_LEG] = lower;
     limb[SUP_LIMB_FOOT] = foot;

@@ -109,12 +109,11 @@ static int8_t finger_of(const words *w)
     static const char *const fingers[5][2] = {
         {"thumb", "thumb"}, {"index", "index"}, {"middle", "mid"}, {"ring", "ring"}, {"pinky", "little"}};
     static const char *const ends[] = {"metacarpal", "tip", "end", "leaf", "nub"};
-    for (int i = 0; i < w->count; i++) {
+    for (int i = 0; i < w->count; i++)
         if (is_one_of(w->word[i], ends, SUP_COUNT(ends))) return -1;
-        if (i + 1 < w->count && strcmp(w->word[i + 1], "hand") == 0) return -1;
-    }
     for (int i = 0; i < w->count; i++) {
-        for (int finger = 0; finger < 5; finger++)
+        bool before_hand = i + 1 < w->count && strcmp(w->word[i + 1], "hand") == 0;
+        for (int finger = 0; finger < 5 && !before_hand; finger++)
             if (is_one_of(w->word[i], fingers[finger], 2)) return (int8_t)finger;
         if (strcmp(w->word[i], "finger") == 0 && w->number >= 0) {
             int32_t first = w->number;

@@ -82,12 +82,38 @@ static void find_leans(retargeter *r)
     }
 }
 
+/* The joint that carries the motion through space: the hips, or what they and the rest of the body hang on where legs
+ * or spine hang beside the hips. Such a joint moves with the hips, and turns with them when it sits there too. */
 static void find_root(retargeter *r)
 {
     const sup_character *target = r->target.character;
-    r->root = r->target.body.hips;
+    const sup_body *body = &r->target.body;
+    r->root = body->hips;
+    if (r->root >= 0 && r->match.source[r->root] >= 0) {
+        const int32_t others[4] = {body->limb[SUP_SIDE_LEFT][SUP_LIMB_UPPER_LEG],
+                                   body->limb[SUP_SIDE_RIGHT][SUP_LIMB_UPPER_LEG], body->chest, body->head};
+        for (int i = 0; i < 4; i++) {
+            int32_t common = sup_skeleton_common(&r->target, r->root, others[i]);
+            if (common >= 0) r->root = common;
+        }
+        double apart = sup_v3_distance(sup_posed_position(&r->target_rest, r->root),
+                                       sup_posed_position(&r->target_rest, body->hips));
+        bool is_free = r->root != body->hips && r->match.source[r->root] < 0;
+        if (is_free && apart < 0.2 * r->frame.size * r->frame.scale) {
+            r->match.source[r->root] = r->match.source[body->hips];
+            r->match.count++;
+        }
+        return;
+    }
     for (int32_t i = 0; i < target->node_count && (r->root < 0 || r->match.source[r->root] < 0); i++)
         if (r->match.source[target->node_order[i]] >= 0) r->root = target->node_order[i];
+}
+
+/* Source node whose path through space the root takes. */
+static int32_t root_source(const retargeter *r)
+{
+    int32_t own = r->match.source[r->root];
+    return own >= 0 ? own : r->match.source[r->target.body.hips];
 }
 
 static void find_detached(retargeter *r)
@@ -131,9 +157,9 @@ static sup_result prepare(retargeter *r, const sup_character *source, const sup_
     sup_posed_skeleton_sample(target, NULL, 0.0, &r->target_rest);
     sup_posed_skeleton_place(target, &r->target_rest);
     r->frame = sup_retarget_frame_find(&r->source, &r->source_rest, &r->target, &r->target_rest, &r->match);
+    find_root(r);
     find_above(r);
     find_leans(r);
-    find_root(r);
     find_detached(r);
     return SUP_OK;
 }
@@ -163,7 +189,7 @@ static sup_quatd target_rotation(const retargeter *r, int32_t node)
 static sup_vec3d root_place(const retargeter *r)
 {
     sup_vec3d rest = sup_posed_position(&r->target_rest, r->root);
-    sup_vec3d moved = sup_v3_sub(sup_posed_position(&r->source_now, r->match.source[r->root]), r->origin);
+    sup_vec3d moved = sup_v3_sub(sup_posed_position(&r->source_now, root_source(r)), r->origin);
     moved = sup_v3_scale(turned(r, moved), r->frame.scale);
     if (!r->def->keep_root_motion) moved = sup_v3_scale(r->frame.up, sup_v3_dot(moved, r->frame.up));
     return sup_v3_add(rest, sup_v3_add(moved, r->lift));
@@ -251,7 +277,7 @@ static void measure_clearance(retargeter *r, double *source, double *target)
 static void find_ground(retargeter *r)
 {
     double theirs, ours;
-    int32_t root = r->match.source[r->root];
+    int32_t root = root_source(r);
     r->origin = sup_posed_position(&r->source_rest, root);
     r->lift = sup_v3(0, 0, 0);
     measure_clearance(r, &theirs, &ours);

@@ -175,7 +175,8 @@ if [ -d "$assets" ]; then
     run 0 "motion from a BVH file" "$supple" bake "$assets/makehuman/mh_male_average.glb" \
         --motion "$(find "$assets/bvh" -name 'cmu_*.bvh' | sort | head -n 1)" -o bvh.pc2 --frames 0:9 --json
     check "ten frames" test "$(json_number frames)" = 10
-    if "$supple" info "$assets/fbx/nothing.fbx" 2>&1 | grep -q 'without Assimp'; then
+    : >nothing.fbx
+    if "$supple" info nothing.fbx 2>&1 | grep -q 'need Assimp'; then
         skip "FBX" "this build has no Assimp"
     else
         for file in "$assets"/fbx/*.fbx; do

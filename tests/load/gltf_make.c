@@ -2,14 +2,14 @@
 
 #include "test.h"
 
-gltf_make *make_begin(void)
+gltf_make *gltf_begin(void)
 {
     static gltf_make made;
     memset(&made, 0, sizeof made);
     return &made;
 }
 
-int make_view(gltf_make *m, const void *data, size_t size, const char *extra)
+int gltf_add_view(gltf_make *m, const void *data, size_t size, const char *extra)
 {
     char text[512];
     m->binary_size = (m->binary_size + 3) / 4 * 4;
@@ -23,7 +23,7 @@ int make_view(gltf_make *m, const void *data, size_t size, const char *extra)
     return m->view_count++;
 }
 
-int make_accessor(gltf_make *m, int view, int component, const char *type, int count, const char *extra)
+int gltf_add_accessor(gltf_make *m, int view, int component, const char *type, int count, const char *extra)
 {
     char text[1024], place[64] = "";
     if (view >= 0) snprintf(place, sizeof place, "\"bufferView\":%d,", view);
@@ -34,17 +34,17 @@ int make_accessor(gltf_make *m, int view, int component, const char *type, int c
     return m->accessor_count++;
 }
 
-int make_array(gltf_make *m, const void *data, size_t size, int component, const char *type, int count)
+int gltf_add_array(gltf_make *m, const void *data, size_t size, int component, const char *type, int count)
 {
-    return make_accessor(m, make_view(m, data, size, ""), component, type, count, "");
+    return gltf_add_accessor(m, gltf_add_view(m, data, size, ""), component, type, count, "");
 }
 
-int make_floats(gltf_make *m, const float *data, const char *type, int width, int count)
+int gltf_add_floats(gltf_make *m, const float *data, const char *type, int width, int count)
 {
-    return make_array(m, data, (size_t)(width * count) * sizeof *data, MAKE_FLOAT, type, count);
+    return gltf_add_array(m, data, (size_t)(width * count) * sizeof *data, MAKE_FLOAT, type, count);
 }
 
-void make_json(gltf_make *m, const char *format, ...)
+void gltf_finish(gltf_make *m, const char *format, ...)
 {
     int size = snprintf(m->json, sizeof m->json, "{\"asset\":{\"version\":\"2.0\"},");
     if (m->binary_size > 0)
@@ -61,7 +61,7 @@ void make_json(gltf_make *m, const char *format, ...)
     size += snprintf(m->json + size, sizeof m->json - (size_t)size, "}");
     CHECK((size_t)size < sizeof m->json);
     m->json_size = (size_t)size;
-    make_glb(m);
+    gltf_pack(m);
 }
 
 static void put_u32(gltf_make *m, size_t value)
@@ -70,7 +70,7 @@ static void put_u32(gltf_make *m, size_t value)
         m->file[m->file_size++] = (unsigned char)(value >> (8 * i));
 }
 
-void make_glb(gltf_make *m)
+void gltf_pack(gltf_make *m)
 {
     size_t json_size = (m->json_size + 3) / 4 * 4, binary_size = (m->binary_size + 3) / 4 * 4;
     CHECK(28 + json_size + binary_size <= sizeof m->file);
@@ -91,8 +91,8 @@ void make_glb(gltf_make *m)
     m->file_size += binary_size;
 }
 
-sup_result read_bytes(const char *name, const void *data, size_t size, const sup_file_reader *reader,
-                      sup_character **character, sup_error *error)
+sup_result gltf_read_bytes(const char *name, const void *data, size_t size, const sup_file_reader *reader,
+                           sup_character **character, sup_error *error)
 {
     sup_context context = sup_context_resolve(NULL);
     char *copy = malloc(size + 1); /* of just that size, so that a sanitizer sees every step beyond */
@@ -105,19 +105,19 @@ sup_result read_bytes(const char *name, const void *data, size_t size, const sup
     return result;
 }
 
-sup_character *read_made(const gltf_make *m)
+sup_character *gltf_read_made(const gltf_make *m)
 {
     sup_error error = {0};
     sup_character *character = NULL;
-    CHECK_OK(read_bytes("made.glb", m->file, m->file_size, NULL, &character, &error), error);
+    CHECK_OK(gltf_read_bytes("made.glb", m->file, m->file_size, NULL, &character, &error), error);
     return character;
 }
 
-void check_refused_glb(const gltf_make *m, sup_result result, const char *id)
+void gltf_check_refused(const gltf_make *m, sup_result result, const char *id)
 {
     sup_error error = {0};
     sup_character *character = NULL;
-    sup_result got = read_bytes("made.glb", m->file, m->file_size, NULL, &character, &error);
+    sup_result got = gltf_read_bytes("made.glb", m->file, m->file_size, NULL, &character, &error);
     if (got == SUP_OK) sup_character_destroy(character);
     CHECK_MSG(got == result && strcmp(error.id, id) == 0, "expected %d %s, got %d %s (%s) for %s", result, id, got,
               error.id, error.message, m->json);

@@ -16,23 +16,23 @@ typedef struct gltf_make {
 } gltf_make;
 
 /* An empty file; one at a time, static memory. */
-gltf_make *make_begin(void);
+gltf_make *gltf_begin(void);
 /* Adds bytes and a view of them; `extra` is more JSON for the view, such as ",\"byteStride\":8", or "". */
-int make_view(gltf_make *m, const void *data, size_t size, const char *extra);
+int gltf_add_view(gltf_make *m, const void *data, size_t size, const char *extra);
 /* Adds an accessor; view -1 for none; `extra` as above. */
-int make_accessor(gltf_make *m, int view, int component, const char *type, int count, const char *extra);
+int gltf_add_accessor(gltf_make *m, int view, int component, const char *type, int count, const char *extra);
 /* Both: `count` elements of `size` bytes in all. */
-int make_array(gltf_make *m, const void *data, size_t size, int component, const char *type, int count);
-int make_floats(gltf_make *m, const float *data, const char *type, int width, int count);
+int gltf_add_array(gltf_make *m, const void *data, size_t size, int component, const char *type, int count);
+int gltf_add_floats(gltf_make *m, const float *data, const char *type, int width, int count);
 /* The JSON text with `body` (the remaining members, no braces, printf-style) and the GLB file. */
-void make_json(gltf_make *m, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void make_glb(gltf_make *m);
+void gltf_finish(gltf_make *m, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void gltf_pack(gltf_make *m);
 
 /* Reads bytes with the file system's reader or `reader`. */
-sup_result read_bytes(const char *name, const void *data, size_t size, const sup_file_reader *reader,
-                      sup_character **character, sup_error *error);
+sup_result gltf_read_bytes(const char *name, const void *data, size_t size, const sup_file_reader *reader,
+                           sup_character **character, sup_error *error);
 /* The GLB that was made: must be read, or must fail with that result and id. */
-sup_character *read_made(const gltf_make *m);
-void check_refused_glb(const gltf_make *m, sup_result result, const char *id);
+sup_character *gltf_read_made(const gltf_make *m);
+void gltf_check_refused(const gltf_make *m, sup_result result, const char *id);
 
 #endif

@@ -23,11 +23,11 @@ static void check_ints(const int32_t *got, const int32_t *expected, int count)
 
 TEST(gltf_parts_follow_node_and_primitive_order)
 {
-    gltf_make *m = make_begin();
-    int position = make_floats(m, square, "VEC3", 3, 4);
-    int triangle = make_floats(m, square, "VEC3", 3, 3);
-    int indices = make_array(m, square_indices, sizeof square_indices, MAKE_USHORT, "SCALAR", 6);
-    make_json(
+    gltf_make *m = gltf_begin();
+    int position = gltf_add_floats(m, square, "VEC3", 3, 4);
+    int triangle = gltf_add_floats(m, square, "VEC3", 3, 3);
+    int indices = gltf_add_array(m, square_indices, sizeof square_indices, MAKE_USHORT, "SCALAR", 6);
+    gltf_finish(
         m,
         "\"meshes\":[{\"name\":\"two\",\"primitives\":[{\"attributes\":{\"POSITION\":%d},\"indices\":%d,\"material\":1}"
         ","
@@ -36,7 +36,7 @@ TEST(gltf_parts_follow_node_and_primitive_order)
         "\"nodes\":[{\"name\":\"late\",\"mesh\":1},{\"name\":\"first\",\"mesh\":0,\"children\":[2]},{\"mesh\":0}],"
         "\"scenes\":[{\"nodes\":[1]}],\"scene\":0",
         position, indices, triangle, position);
-    sup_character *c = read_made(m);
+    sup_character *c = gltf_read_made(m);
     static const int32_t expected[6][6] = {/* node, mesh, primitive, material, vertices, triangles */
                                            {0, 1, 0, -1, 4, 0}, {0, 1, 1, -1, 0, 0}, {1, 0, 0, 1, 4, 2},
                                            {1, 0, 1, -1, 3, 1}, {2, 0, 0, 1, 4, 2},  {2, 0, 1, -1, 3, 1}};
@@ -68,18 +68,18 @@ TEST(gltf_primitive_modes_and_index_types)
 {
     static const uint8_t bytes[5] = {0, 1, 2, 3, 0};
     static const uint32_t words[5] = {3, 2, 1, 0, 3};
-    gltf_make *m = make_begin();
-    int position = make_floats(m, square, "VEC3", 3, 4);
-    int small = make_array(m, bytes, sizeof bytes, MAKE_UBYTE, "SCALAR", 5);
-    int large = make_array(m, words, sizeof words, MAKE_UINT, "SCALAR", 5);
-    make_json(
+    gltf_make *m = gltf_begin();
+    int position = gltf_add_floats(m, square, "VEC3", 3, 4);
+    int small = gltf_add_array(m, bytes, sizeof bytes, MAKE_UBYTE, "SCALAR", 5);
+    int large = gltf_add_array(m, words, sizeof words, MAKE_UINT, "SCALAR", 5);
+    gltf_finish(
         m,
         "\"meshes\":[{\"primitives\":[{\"attributes\":{\"POSITION\":%d},\"indices\":%d,\"mode\":5},"
         "{\"attributes\":{\"POSITION\":%d},\"indices\":%d,\"mode\":6},{\"attributes\":{\"POSITION\":%d},\"mode\":5},"
         "{\"attributes\":{\"POSITION\":%d},\"mode\":0},{\"attributes\":{\"POSITION\":%d},\"indices\":%d}]}],"
         "\"nodes\":[{\"mesh\":0}]",
         position, small, position, large, position, position, position, small);
-    sup_character *c = read_made(m);
+    sup_character *c = gltf_read_made(m);
     static const int32_t expected[27] = {/* strip */ 0,
                                          1,
                                          2,
@@ -123,27 +123,27 @@ TEST(gltf_interleaved_sparse_and_empty_accessors)
     static const float with[6] = {-1, -2, -3, -4, -5, -6};
     static const uint8_t only = 1;
     char sparse[300];
-    gltf_make *m = make_begin();
-    int view = make_view(m, vertices, sizeof vertices, ",\"byteStride\":20");
-    int indices = make_view(m, at, sizeof at, ""), values = make_view(m, with, sizeof with, "");
-    int one = make_view(m, &only, 1, "");
-    int uv = make_accessor(m, view, MAKE_FLOAT, "VEC2", 3, ",\"byteOffset\":12");
+    gltf_make *m = gltf_begin();
+    int view = gltf_add_view(m, vertices, sizeof vertices, ",\"byteStride\":20");
+    int indices = gltf_add_view(m, at, sizeof at, ""), values = gltf_add_view(m, with, sizeof with, "");
+    int one = gltf_add_view(m, &only, 1, "");
+    int uv = gltf_add_accessor(m, view, MAKE_FLOAT, "VEC2", 3, ",\"byteOffset\":12");
     snprintf(sparse, sizeof sparse,
              ",\"sparse\":{\"count\":2,\"indices\":{\"bufferView\":%d,\"componentType\":5123},\"values\":{"
              "\"bufferView\":%d}}",
              indices, values);
-    int replaced = make_accessor(m, view, MAKE_FLOAT, "VEC3", 3, sparse);
+    int replaced = gltf_add_accessor(m, view, MAKE_FLOAT, "VEC3", 3, sparse);
     snprintf(sparse, sizeof sparse,
              ",\"sparse\":{\"count\":1,\"indices\":{\"bufferView\":%d,\"componentType\":5121},"
              "\"values\":{\"bufferView\":%d,\"byteOffset\":12}}",
              one, values);
-    int zeros = make_accessor(m, -1, MAKE_FLOAT, "VEC3", 3, sparse);
-    int none = make_accessor(m, -1, MAKE_FLOAT, "VEC3", 3, "");
-    make_json(m,
-              "\"meshes\":[{\"primitives\":[{\"attributes\":{\"POSITION\":%d,\"TEXCOORD_0\":%d}},"
-              "{\"attributes\":{\"POSITION\":%d}},{\"attributes\":{\"POSITION\":%d}}]}],\"nodes\":[{\"mesh\":0}]",
-              replaced, uv, zeros, none);
-    sup_character *c = read_made(m);
+    int zeros = gltf_add_accessor(m, -1, MAKE_FLOAT, "VEC3", 3, sparse);
+    int none = gltf_add_accessor(m, -1, MAKE_FLOAT, "VEC3", 3, "");
+    gltf_finish(m,
+                "\"meshes\":[{\"primitives\":[{\"attributes\":{\"POSITION\":%d,\"TEXCOORD_0\":%d}},"
+                "{\"attributes\":{\"POSITION\":%d}},{\"attributes\":{\"POSITION\":%d}}]}],\"nodes\":[{\"mesh\":0}]",
+                replaced, uv, zeros, none);
+    sup_character *c = gltf_read_made(m);
     static const float expected[27] = {-1, -2, -3, 4, 5, 6, -4, -5, -6, 0, 0, 0, -4, -5, -6};
     static const float uvs[18] = {0.5f, 0.25f, 0, 1, 1, 0};
     CHECK_EQ(c->vertex_count, 9);
@@ -159,21 +159,21 @@ TEST(gltf_quantised_attributes)
     static const int8_t tangents[8] = {0, 127, 0, 127, 0, 0, 127, -127};
     static const uint16_t uvs[4] = {65535, 0, 32768, 16384};
     static const uint8_t raw[8] = {1, 2, 3, 0, 4, 5, 255, 0};
-    gltf_make *m = make_begin();
-    int p = make_accessor(m, make_view(m, positions, 16, ",\"byteStride\":8"), MAKE_SHORT, "VEC3", 2,
-                          ",\"normalized\":true");
-    int q = make_accessor(m, make_view(m, raw, 8, ",\"byteStride\":4"), MAKE_UBYTE, "VEC3", 2, "");
-    int n =
-        make_accessor(m, make_view(m, normals, 8, ",\"byteStride\":4"), MAKE_BYTE, "VEC3", 2, ",\"normalized\":true");
-    int t = make_accessor(m, make_view(m, tangents, 8, ""), MAKE_BYTE, "VEC4", 2, ",\"normalized\":true");
-    int uv = make_accessor(m, make_view(m, uvs, 8, ""), MAKE_USHORT, "VEC2", 2, ",\"normalized\":true");
-    make_json(m,
-              "\"extensionsUsed\":[\"KHR_mesh_quantization\"],\"extensionsRequired\":[\"KHR_mesh_quantization\"],"
-              "\"meshes\":[{\"primitives\":[{\"attributes\":{\"POSITION\":%d,\"NORMAL\":%d,\"TANGENT\":%d,\"TEXCOORD_"
-              "0\":%d}},"
-              "{\"attributes\":{\"POSITION\":%d}}]}],\"nodes\":[{\"mesh\":0}]",
-              p, n, t, uv, q);
-    sup_character *c = read_made(m);
+    gltf_make *m = gltf_begin();
+    int p = gltf_add_accessor(m, gltf_add_view(m, positions, 16, ",\"byteStride\":8"), MAKE_SHORT, "VEC3", 2,
+                              ",\"normalized\":true");
+    int q = gltf_add_accessor(m, gltf_add_view(m, raw, 8, ",\"byteStride\":4"), MAKE_UBYTE, "VEC3", 2, "");
+    int n = gltf_add_accessor(m, gltf_add_view(m, normals, 8, ",\"byteStride\":4"), MAKE_BYTE, "VEC3", 2,
+                              ",\"normalized\":true");
+    int t = gltf_add_accessor(m, gltf_add_view(m, tangents, 8, ""), MAKE_BYTE, "VEC4", 2, ",\"normalized\":true");
+    int uv = gltf_add_accessor(m, gltf_add_view(m, uvs, 8, ""), MAKE_USHORT, "VEC2", 2, ",\"normalized\":true");
+    gltf_finish(m,
+                "\"extensionsUsed\":[\"KHR_mesh_quantization\"],\"extensionsRequired\":[\"KHR_mesh_quantization\"],"
+                "\"meshes\":[{\"primitives\":[{\"attributes\":{\"POSITION\":%d,\"NORMAL\":%d,\"TANGENT\":%d,\"TEXCOORD_"
+                "0\":%d}},"
+                "{\"attributes\":{\"POSITION\":%d}}]}],\"nodes\":[{\"mesh\":0}]",
+                p, n, t, uv, q);
+    sup_character *c = gltf_read_made(m);
     const float expected[12] = {-1, 0, 1, 16384.0f / 32767, -5.0f / 32767, 7.0f / 32767, 1, 2, 3, 4, 5, 255};
     const float uv_expected[8] = {1, 0, 32768.0f / 65535, 16384.0f / 65535, 0, 0, 0, 0};
     const float tangent_expected[16] = {0, 1, 0, 1, 0, 0, 1, -1};
@@ -190,10 +190,10 @@ TEST(gltf_quantised_attributes)
 
 TEST(gltf_node_transforms)
 {
-    gltf_make *m = make_begin();
-    make_json(m, "\"nodes\":[{\"matrix\":[0,2,0,0,-3,0,0,0,0,0,4,0,5,6,7,1],\"children\":[1,2]},"
-                 "{\"translation\":[1,2,3],\"rotation\":[0,0,2,2],\"scale\":[1,0,-1]},{\"name\":\"\\u00e9\"}]");
-    sup_character *c = read_made(m);
+    gltf_make *m = gltf_begin();
+    gltf_finish(m, "\"nodes\":[{\"matrix\":[0,2,0,0,-3,0,0,0,0,0,4,0,5,6,7,1],\"children\":[1,2]},"
+                   "{\"translation\":[1,2,3],\"rotation\":[0,0,2,2],\"scale\":[1,0,-1]},{\"name\":\"\\u00e9\"}]");
+    sup_character *c = gltf_read_made(m);
     const sup_transform *t = &c->nodes[0].rest;
     const float half = 0.70710678f;
     CHECK_EQ(c->node_count, 3);
@@ -225,13 +225,14 @@ TEST(gltf_skins_and_influences)
         matrices[i * 16 + 3] = matrices[i * 16 + 7] = matrices[i * 16 + 11] = 0;
         matrices[i * 16 + 15] = 1;
     }
-    gltf_make *m = make_begin();
-    int position = make_floats(m, square, "VEC3", 3, 2);
-    int j0 = make_array(m, joints8, 8, MAKE_UBYTE, "VEC4", 2), j1 = make_array(m, joints16, 16, MAKE_USHORT, "VEC4", 2);
-    int w0 = make_floats(m, weights, "VEC4", 4, 2);
-    int w1 = make_accessor(m, make_view(m, weights8, 8, ""), MAKE_UBYTE, "VEC4", 2, ",\"normalized\":true");
-    int binds = make_floats(m, matrices, "MAT4", 16, 2);
-    make_json(
+    gltf_make *m = gltf_begin();
+    int position = gltf_add_floats(m, square, "VEC3", 3, 2);
+    int j0 = gltf_add_array(m, joints8, 8, MAKE_UBYTE, "VEC4", 2),
+        j1 = gltf_add_array(m, joints16, 16, MAKE_USHORT, "VEC4", 2);
+    int w0 = gltf_add_floats(m, weights, "VEC4", 4, 2);
+    int w1 = gltf_add_accessor(m, gltf_add_view(m, weights8, 8, ""), MAKE_UBYTE, "VEC4", 2, ",\"normalized\":true");
+    int binds = gltf_add_floats(m, matrices, "MAT4", 16, 2);
+    gltf_finish(
         m,
         "\"meshes\":[{\"primitives\":[{\"attributes\":{\"POSITION\":%d,\"JOINTS_0\":%d,\"WEIGHTS_0\":%d,\"JOINTS_1\":%"
         "d,"
@@ -239,7 +240,7 @@ TEST(gltf_skins_and_influences)
         "\"nodes\":[{\"mesh\":0,\"skin\":1},{\"mesh\":1},{\"children\":[3]},{\"children\":[4]},{},{\"mesh\":0}],"
         "\"skins\":[{\"joints\":[4],\"name\":\"one\"},{\"joints\":[3,2],\"inverseBindMatrices\":%d,\"skeleton\":2}]",
         position, j0, w0, j1, w1, position, binds);
-    sup_character *c = read_made(m);
+    sup_character *c = gltf_read_made(m);
     CHECK_EQ(c->skin_count, 2);
     CHECK_EQ(c->bone_count, 3);
     CHECK_TEXT(c->skins[0].name, "one");
@@ -272,24 +273,24 @@ TEST(gltf_morph_targets)
     static const int8_t small[8] = {127, 0, 0, 0, 0, -127, 0, 0};
     static const uint8_t at = 1;
     char sparse[300];
-    gltf_make *m = make_begin();
-    int position = make_floats(m, square, "VEC3", 3, 2), full = make_floats(m, offsets, "VEC3", 3, 2);
-    int quantised =
-        make_accessor(m, make_view(m, small, 8, ",\"byteStride\":4"), MAKE_BYTE, "VEC3", 2, ",\"normalized\":true");
-    int index = make_view(m, &at, 1, ""), value = make_view(m, offsets + 3, 12, "");
+    gltf_make *m = gltf_begin();
+    int position = gltf_add_floats(m, square, "VEC3", 3, 2), full = gltf_add_floats(m, offsets, "VEC3", 3, 2);
+    int quantised = gltf_add_accessor(m, gltf_add_view(m, small, 8, ",\"byteStride\":4"), MAKE_BYTE, "VEC3", 2,
+                                      ",\"normalized\":true");
+    int index = gltf_add_view(m, &at, 1, ""), value = gltf_add_view(m, offsets + 3, 12, "");
     snprintf(sparse, sizeof sparse,
              ",\"sparse\":{\"count\":1,\"indices\":{\"bufferView\":%d,\"componentType\":5121},\"values\":{"
              "\"bufferView\":%d}}",
              index, value);
-    int thin = make_accessor(m, -1, MAKE_FLOAT, "VEC3", 2, sparse);
-    make_json(
+    int thin = gltf_add_accessor(m, -1, MAKE_FLOAT, "VEC3", 2, sparse);
+    gltf_finish(
         m,
         "\"meshes\":[{\"primitives\":[{\"attributes\":{\"POSITION\":%d},\"targets\":[{\"POSITION\":%d,\"NORMAL\":%d},"
         "{\"POSITION\":%d}]},{\"attributes\":{\"POSITION\":%d},\"targets\":[{\"POSITION\":%d},{\"NORMAL\":%d}]}],"
         "\"weights\":[0.5,0.25],\"extras\":{\"targetNames\":[\"smile\",\"frown\"]}}],"
         "\"nodes\":[{},{\"mesh\":0},{\"mesh\":0,\"weights\":[0,1]}]",
         position, full, quantised, thin, position, thin, full);
-    sup_character *c = read_made(m);
+    sup_character *c = gltf_read_made(m);
     CHECK_EQ(c->morph_count, 8);
     CHECK_EQ(c->morph_weight_count, 4);
     static const int32_t slots[8] = {0, 1, 0, 1, 2, 3, 2, 3}, parts[8] = {0, 0, 1, 1, 2, 2, 3, 3};
@@ -315,12 +316,14 @@ TEST(gltf_animations)
     static const int16_t turns[12] = {0, 0, 0, 32767, 0, 0, 32767, 0, -32768, 0, 0, 0};
     static const float weights[6] = {0, 1, 2, 3, 4, 5};
     static const float cubic_weights[18] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17};
-    gltf_make *m = make_begin();
-    int position = make_floats(m, square, "VEC3", 3, 2), input = make_floats(m, times, "SCALAR", 1, 3);
-    int move = make_floats(m, moves, "VEC3", 3, 3), scale = make_floats(m, cubic, "VEC3", 3, 9);
-    int turn = make_accessor(m, make_view(m, turns, sizeof turns, ""), MAKE_SHORT, "VEC4", 3, ",\"normalized\":true");
-    int weight = make_floats(m, weights, "SCALAR", 1, 6), cubic_weight = make_floats(m, cubic_weights, "SCALAR", 1, 18);
-    make_json(
+    gltf_make *m = gltf_begin();
+    int position = gltf_add_floats(m, square, "VEC3", 3, 2), input = gltf_add_floats(m, times, "SCALAR", 1, 3);
+    int move = gltf_add_floats(m, moves, "VEC3", 3, 3), scale = gltf_add_floats(m, cubic, "VEC3", 3, 9);
+    int turn =
+        gltf_add_accessor(m, gltf_add_view(m, turns, sizeof turns, ""), MAKE_SHORT, "VEC4", 3, ",\"normalized\":true");
+    int weight = gltf_add_floats(m, weights, "SCALAR", 1, 6),
+        cubic_weight = gltf_add_floats(m, cubic_weights, "SCALAR", 1, 18);
+    gltf_finish(
         m,
         "\"meshes\":[{\"primitives\":[{\"attributes\":{\"POSITION\":%d},\"targets\":[{\"POSITION\":%d},{}]}]}],"
         "\"nodes\":[{\"mesh\":0},{\"mesh\":0}],\"animations\":[{\"name\":\"all\",\"samplers\":["
@@ -338,7 +341,7 @@ TEST(gltf_animations)
         "\"weights\"}}]},"
         "{\"channels\":[],\"samplers\":[]}]",
         position, position, input, move, input, turn, input, scale, input, weight, input, cubic_weight);
-    sup_character *c = read_made(m);
+    sup_character *c = gltf_read_made(m);
     CHECK_EQ(c->clip_count, 2);
     const sup_clip *clip = &c->clips[0];
     CHECK_TEXT(clip->name, "all");
@@ -381,11 +384,11 @@ TEST(gltf_meshopt_compression)
         }
     }
     for (int pass = 0; pass < 2; pass++) {
-        gltf_make *m = make_begin();
-        make_view(m, attributes, sizeof attributes, "");
-        make_view(m, triangle, sizeof triangle, "");
-        int position = make_accessor(m, 2, MAKE_FLOAT, "VEC3", 3, "");
-        int indices = make_accessor(m, 3, MAKE_USHORT, "SCALAR", 3, "");
+        gltf_make *m = gltf_begin();
+        gltf_add_view(m, attributes, sizeof attributes, "");
+        gltf_add_view(m, triangle, sizeof triangle, "");
+        int position = gltf_add_accessor(m, 2, MAKE_FLOAT, "VEC3", 3, "");
+        int indices = gltf_add_accessor(m, 3, MAKE_USHORT, "SCALAR", 3, "");
         char views[1024];
         snprintf(
             views, sizeof views,
@@ -398,14 +401,15 @@ TEST(gltf_meshopt_compression)
         m->view_count = 0;
         size_t bytes = m->binary_size;
         m->binary_size = 0; /* buffers and views are written here */
-        make_json(m,
-                  "\"extensionsRequired\":[\"%s\"],\"buffers\":[{\"byteLength\":%zu},{\"byteLength\":42,\"extensions\":"
-                  "{\"%s\":{\"fallback\":true}}}],\"bufferViews\":[%s],\"meshes\":[{\"primitives\":[{\"attributes\":"
-                  "{\"POSITION\":%d},\"indices\":%d}]}],\"nodes\":[{\"mesh\":0}]",
-                  names[pass], bytes, names[pass], views, position, indices);
+        gltf_finish(
+            m,
+            "\"extensionsRequired\":[\"%s\"],\"buffers\":[{\"byteLength\":%zu},{\"byteLength\":42,\"extensions\":"
+            "{\"%s\":{\"fallback\":true}}}],\"bufferViews\":[%s],\"meshes\":[{\"primitives\":[{\"attributes\":"
+            "{\"POSITION\":%d},\"indices\":%d}]}],\"nodes\":[{\"mesh\":0}]",
+            names[pass], bytes, names[pass], views, position, indices);
         m->binary_size = bytes;
-        make_glb(m);
-        sup_character *c = read_made(m);
+        gltf_pack(m);
+        sup_character *c = gltf_read_made(m);
         check_floats(c->positions, square, 9, 0.0);
         check_ints(c->triangles, (const int32_t[3]){0, 1, 2}, 3);
         CHECK_EQ(c->document->view_count, 4);
@@ -449,7 +453,7 @@ TEST(gltf_external_files_and_data_uris)
     sup_file_reader reader = {read_two, &files};
     sup_error error = {0};
     sup_character *c = NULL;
-    CHECK_OK(read_bytes("folder/x.gltf", text, sizeof text - 1, &reader, &c, &error), error);
+    CHECK_OK(gltf_read_bytes("folder/x.gltf", text, sizeof text - 1, &reader, &c, &error), error);
     check_floats(c->positions, square, 12, 0.0);
     check_ints(c->triangles, (const int32_t[3]){0, 1, 2}, 3);
     CHECK_EQ(files.count, 3);

@@ -15,14 +15,14 @@ static gltf_make *make_arrays(void)
     static const float matrices[32] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1,
                                        1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
     static const float times[2] = {0, 1};
-    gltf_make *m = make_begin();
-    make_floats(m, points, "VEC3", 3, 3);
-    make_array(m, joints, sizeof joints, MAKE_UBYTE, "VEC4", 3);
-    make_floats(m, weights, "VEC4", 4, 3);
-    make_array(m, indices, sizeof indices, MAKE_USHORT, "SCALAR", 3);
-    make_floats(m, matrices, "MAT4", 16, 2);
-    make_floats(m, times, "SCALAR", 1, 2);
-    make_floats(m, points, "VEC3", 3, 2);
+    gltf_make *m = gltf_begin();
+    gltf_add_floats(m, points, "VEC3", 3, 3);
+    gltf_add_array(m, joints, sizeof joints, MAKE_UBYTE, "VEC4", 3);
+    gltf_add_floats(m, weights, "VEC4", 4, 3);
+    gltf_add_array(m, indices, sizeof indices, MAKE_USHORT, "SCALAR", 3);
+    gltf_add_floats(m, matrices, "MAT4", 16, 2);
+    gltf_add_floats(m, times, "SCALAR", 1, 2);
+    gltf_add_floats(m, points, "VEC3", 3, 2);
     return m;
 }
 
@@ -37,7 +37,7 @@ static const char *const body =
 static gltf_make *make_whole(void)
 {
     gltf_make *m = make_arrays();
-    make_json(m, "%s", body);
+    gltf_finish(m, "%s", body);
     return m;
 }
 
@@ -51,13 +51,13 @@ static gltf_make *make_changed(const char *from, const char *to)
     memmove(at + strlen(to), at + strlen(from), rest);
     memcpy(at, to, strlen(to));
     m->json_size = strlen(m->json);
-    make_glb(m);
+    gltf_pack(m);
     return m;
 }
 
 TEST(gltf_bad_base_file_is_good)
 {
-    sup_character *c = read_made(make_whole());
+    sup_character *c = gltf_read_made(make_whole());
     CHECK_EQ(c->vertex_count, 3);
     CHECK_EQ(c->morph_count, 1);
     CHECK_EQ(c->clips[0].channel_count, 1);
@@ -150,6 +150,12 @@ TEST(gltf_bad_members)
          "\"count\":3,\"sparse\":{\"count\":2,\"indices\":{\"bufferView\":3,\"componentType\":5125},\"values\":{"
          "\"bufferView\":0}}",
          "gltf.accessor.range"},
+        {"\"type\":\"VEC3\",\"count\":2", /* indices 2 of the triangle: one beyond the end */
+         "\"type\":\"VEC3\",\"count\":2,\"sparse\":{\"count\":1,\"indices\":{\"bufferView\":3,\"byteOffset\":4,"
+         "\"componentType\":5123},\"values\":{\"bufferView\":0}}",
+         "gltf.accessor.sparse"},
+        {"\"byteOffset\":240,\"byteLength\":24", "\"byteOffset\":240,\"byteLength\":25", "gltf.view.range"},
+        {"\"byteOffset\":240,\"byteLength\":24", "\"byteOffset\":265,\"byteLength\":0", "gltf.view.range"},
         {"\"type\":\"VEC3\"", "\"type\":\"VEC5\"", "gltf.accessor.type"},
         {"\"type\":\"VEC3\"", "\"type\":3", "gltf.accessor.type"},
         {"\"componentType\":5126", "\"componentType\":5124", "gltf.accessor.type"},
@@ -190,27 +196,28 @@ TEST(gltf_bad_members)
         {"\"bufferViews\":[", "\"bufferViews\":[[],", "gltf.object"},
     };
     for (int i = 0; i < SUP_COUNT(cases); i++)
-        check_refused_glb(make_changed(cases[i].from, cases[i].to), SUP_ERROR_FORMAT, cases[i].id);
+        gltf_check_refused(make_changed(cases[i].from, cases[i].to), SUP_ERROR_FORMAT, cases[i].id);
 }
 
 TEST(gltf_bad_versions_and_extensions)
 {
-    check_refused_glb(make_changed("\"2.0\"", "\"1.0\""), SUP_ERROR_UNSUPPORTED, "gltf.version");
-    check_refused_glb(make_changed("\"2.0\"", "\"2.1\",\"minVersion\":\"2.1\""), SUP_ERROR_UNSUPPORTED, "gltf.version");
-    check_refused_glb(make_changed("\"asset\"", "\"extensionsRequired\":[\"KHR_draco_mesh_compression\"],\"asset\""),
-                      SUP_ERROR_UNSUPPORTED, "gltf.extension.draco");
-    check_refused_glb(make_changed("\"asset\"", "\"extensionsRequired\":[\"ACME_new\"],\"asset\""),
-                      SUP_ERROR_UNSUPPORTED, "gltf.extension");
-    check_refused_glb(make_changed("\"asset\"", "\"extensionsRequired\":[5],\"asset\""), SUP_ERROR_FORMAT,
-                      "gltf.extension");
+    gltf_check_refused(make_changed("\"2.0\"", "\"1.0\""), SUP_ERROR_UNSUPPORTED, "gltf.version");
+    gltf_check_refused(make_changed("\"2.0\"", "\"2.1\",\"minVersion\":\"2.1\""), SUP_ERROR_UNSUPPORTED,
+                       "gltf.version");
+    gltf_check_refused(make_changed("\"asset\"", "\"extensionsRequired\":[\"KHR_draco_mesh_compression\"],\"asset\""),
+                       SUP_ERROR_UNSUPPORTED, "gltf.extension.draco");
+    gltf_check_refused(make_changed("\"asset\"", "\"extensionsRequired\":[\"ACME_new\"],\"asset\""),
+                       SUP_ERROR_UNSUPPORTED, "gltf.extension");
+    gltf_check_refused(make_changed("\"asset\"", "\"extensionsRequired\":[5],\"asset\""), SUP_ERROR_FORMAT,
+                       "gltf.extension");
     gltf_make *m =
         make_changed("\"asset\"", "\"extensionsRequired\":[\"KHR_materials_unlit\",\"KHR_texture_transform\"],"
                                   "\"extensionsUsed\":[\"KHR_draco_mesh_compression\"],\"asset\"");
-    sup_character_destroy(read_made(m));
+    sup_character_destroy(gltf_read_made(m));
     sup_error error = {0};
     sup_character *c = NULL;
     m = make_changed("\"asset\"", "\"extensionsRequired\":[\"ACME_new\"],\"asset\"");
-    read_bytes("made.glb", m->file, m->file_size, NULL, &c, &error);
+    gltf_read_bytes("made.glb", m->file, m->file_size, NULL, &c, &error);
     CHECK(strstr(error.message, "ACME_new") != NULL);
     CHECK_TEXT(error.where, "made.glb");
 }
@@ -219,7 +226,7 @@ static void check_refused_bytes(const void *data, size_t size, sup_result result
 {
     sup_error error = {0};
     sup_character *c = NULL;
-    sup_result got = read_bytes("x.glb", data, size, NULL, &c, &error);
+    sup_result got = gltf_read_bytes("x.glb", data, size, NULL, &c, &error);
     CHECK_MSG(got == result && strcmp(error.id, id) == 0, "expected %d %s, got %d %s", result, id, got, error.id);
 }
 
@@ -253,7 +260,7 @@ TEST(gltf_bad_containers)
     check_refused_bytes(m->file, m->file_size, SUP_ERROR_FORMAT, "gltf.buffer.missing");
     m = make_whole();
     memset(m->file + 20 + m->json_size, 0, binary - 20 - m->json_size); /* padded with zeros: read all the same */
-    sup_character_destroy(read_made(m));
+    sup_character_destroy(gltf_read_made(m));
 }
 
 TEST(gltf_bad_external_files)
@@ -267,7 +274,7 @@ TEST(gltf_bad_external_files)
         int size =
             snprintf(text, sizeof text,
                      "{\"asset\":{\"version\":\"2.0\"},\"buffers\":[{\"uri\":\"%s\",\"byteLength\":4}]}", uris[i]);
-        CHECK(read_bytes("x.gltf", text, (size_t)size, NULL, &c, &error) != SUP_OK);
+        CHECK(gltf_read_bytes("x.gltf", text, (size_t)size, NULL, &c, &error) != SUP_OK);
         CHECK_TEXT(error.id, ids[i]);
     }
     static char text[8192];
@@ -275,7 +282,7 @@ TEST(gltf_bad_external_files)
         snprintf(text, sizeof text, "{\"asset\":{\"version\":\"2.0\"},\"buffers\":[{\"byteLength\":4,\"uri\":\"");
     memset(text + size, 'a', 5000);
     strcpy(text + size + 5000, "\"}]}");
-    CHECK(read_bytes("x.gltf", text, strlen(text), NULL, &c, &error) == SUP_ERROR_FORMAT);
+    CHECK(gltf_read_bytes("x.gltf", text, strlen(text), NULL, &c, &error) == SUP_ERROR_FORMAT);
     CHECK_TEXT(error.id, "gltf.uri.long");
 }
 
@@ -283,33 +290,33 @@ TEST(gltf_bad_numbers_in_arrays)
 {
     const float infinite[2] = {0, INFINITY}, back[2] = {1, 0};
     gltf_make *m = make_arrays();
-    make_floats(m, infinite, "SCALAR", 1, 2);
-    make_floats(m, back, "SCALAR", 1, 2);
+    gltf_add_floats(m, infinite, "SCALAR", 1, 2);
+    gltf_add_floats(m, back, "SCALAR", 1, 2);
     const char *animation = "\"nodes\":[{}],\"animations\":[{\"samplers\":[{\"input\":%d,\"output\":%d}],\"channels\":"
                             "[{\"sampler\":0,\"target\":{\"node\":0,\"path\":\"translation\"}}]}]";
     char text[512];
     snprintf(text, sizeof text, animation, 7, 6);
-    make_json(m, "%s", text);
-    check_refused_glb(m, SUP_ERROR_FORMAT, "character.clip.nonfinite");
+    gltf_finish(m, "%s", text);
+    gltf_check_refused(m, SUP_ERROR_FORMAT, "character.clip.nonfinite");
     snprintf(text, sizeof text, animation, 8, 6);
-    make_json(m, "%s", text);
-    check_refused_glb(m, SUP_ERROR_FORMAT, "character.clip.order");
+    gltf_finish(m, "%s", text);
+    gltf_check_refused(m, SUP_ERROR_FORMAT, "character.clip.order");
     float matrices[32] = {0};
     matrices[5] = NAN;
     m = make_arrays();
-    make_floats(m, matrices, "MAT4", 16, 2);
-    make_json(m, "\"nodes\":[{},{}],\"skins\":[{\"joints\":[0,1],\"inverseBindMatrices\":7}]");
-    check_refused_glb(m, SUP_ERROR_FORMAT, "gltf.skin.nonfinite");
+    gltf_add_floats(m, matrices, "MAT4", 16, 2);
+    gltf_finish(m, "\"nodes\":[{},{}],\"skins\":[{\"joints\":[0,1],\"inverseBindMatrices\":7}]");
+    gltf_check_refused(m, SUP_ERROR_FORMAT, "gltf.skin.nonfinite");
 }
 
 TEST(gltf_bad_positions_are_kept)
 {
     const float positions[9] = {NAN, 0, 0, 1, INFINITY, 0, 0, 1, 0};
-    gltf_make *m = make_begin();
-    make_floats(m, positions, "VEC3", 3, 3);
-    make_json(
+    gltf_make *m = gltf_begin();
+    gltf_add_floats(m, positions, "VEC3", 3, 3);
+    gltf_finish(
         m, "\"meshes\":[{\"primitives\":[{\"attributes\":{\"POSITION\":0,\"NORMAL\":0}}]}],\"nodes\":[{\"mesh\":0}]");
-    sup_character *c = read_made(m);
+    sup_character *c = gltf_read_made(m);
     CHECK(isnan(c->positions[0]) && isinf(c->positions[4]));
     for (int i = 0; i < 6; i++)
         CHECK(c->normals[i] == 0.0f);
@@ -364,32 +371,32 @@ static void check_bounded(const gltf_make *m)
 
 TEST(gltf_bad_counts_take_no_memory)
 {
-    gltf_make *m = make_begin();
-    make_accessor(m, -1, MAKE_FLOAT, "VEC3", 100000000, "");
-    make_json(m, "\"meshes\":[{\"primitives\":[{\"attributes\":{\"POSITION\":0}}]}],\"nodes\":[{\"mesh\":0}]");
+    gltf_make *m = gltf_begin();
+    gltf_add_accessor(m, -1, MAKE_FLOAT, "VEC3", 100000000, "");
+    gltf_finish(m, "\"meshes\":[{\"primitives\":[{\"attributes\":{\"POSITION\":0}}]}],\"nodes\":[{\"mesh\":0}]");
     check_bounded(m);
-    m = make_begin();
-    make_accessor(m, -1, MAKE_USHORT, "SCALAR", 100000000, "");
-    make_accessor(m, -1, MAKE_FLOAT, "VEC3", 3, "");
-    make_json(
+    m = gltf_begin();
+    gltf_add_accessor(m, -1, MAKE_USHORT, "SCALAR", 100000000, "");
+    gltf_add_accessor(m, -1, MAKE_FLOAT, "VEC3", 3, "");
+    gltf_finish(
         m, "\"meshes\":[{\"primitives\":[{\"attributes\":{\"POSITION\":1},\"indices\":0}]}],\"nodes\":[{\"mesh\":0}]");
     check_bounded(m);
-    m = make_begin();
-    make_accessor(m, -1, MAKE_FLOAT, "SCALAR", 100000000, "");
-    make_accessor(m, -1, MAKE_FLOAT, "VEC3", 100000000, "");
-    make_json(m,
-              "\"nodes\":[{}],\"animations\":[{\"samplers\":[{\"input\":0,\"output\":1}],\"channels\":[{\"sampler\":0,"
-              "\"target\":{\"node\":0,\"path\":\"scale\"}}]}]");
+    m = gltf_begin();
+    gltf_add_accessor(m, -1, MAKE_FLOAT, "SCALAR", 100000000, "");
+    gltf_add_accessor(m, -1, MAKE_FLOAT, "VEC3", 100000000, "");
+    gltf_finish(
+        m, "\"nodes\":[{}],\"animations\":[{\"samplers\":[{\"input\":0,\"output\":1}],\"channels\":[{\"sampler\":0,"
+           "\"target\":{\"node\":0,\"path\":\"scale\"}}]}]");
     check_bounded(m);
     /* instances: 2500 of 4000 vertices, from a file of 80 kB */
-    m = make_begin();
+    m = gltf_begin();
     static float many[3 * 4000];
-    make_floats(m, many, "VEC3", 3, 4000);
+    gltf_add_floats(m, many, "VEC3", 3, 4000);
     static char nodes[40000];
     size_t at = 0;
     for (int i = 0; i < 2500; i++)
         at += (size_t)snprintf(nodes + at, sizeof nodes - at, "%s{\"mesh\":0}", i > 0 ? "," : "");
-    make_json(m, "\"meshes\":[{\"primitives\":[{\"attributes\":{\"POSITION\":0}}]}],\"nodes\":[%s]", nodes);
+    gltf_finish(m, "\"meshes\":[{\"primitives\":[{\"attributes\":{\"POSITION\":0}}]}],\"nodes\":[%s]", nodes);
     check_bounded(m);
 }
 
@@ -418,14 +425,14 @@ TEST(gltf_survives_every_cut)
     sup_error error = {0};
     sup_character *c = NULL;
     for (size_t size = 0; size < m->file_size; size++)
-        CHECK(read_bytes("cut.glb", m->file, size, NULL, &c, &error) != SUP_OK);
+        CHECK(gltf_read_bytes("cut.glb", m->file, size, NULL, &c, &error) != SUP_OK);
     for (size_t size = 0; size < m->json_size; size++) /* the text alone, and with a header that fits the cut */
-        CHECK(read_bytes("cut.gltf", m->json, size, NULL, &c, &error) != SUP_OK);
+        CHECK(gltf_read_bytes("cut.gltf", m->json, size, NULL, &c, &error) != SUP_OK);
     for (size_t size = 20; size < m->file_size; size++) {
         unsigned char *copy = m->file;
         for (int i = 0; i < 4; i++)
             copy[8 + i] = (unsigned char)(size >> (8 * i));
-        if (read_bytes("cut.glb", copy, size, NULL, &c, &error) == SUP_OK) sup_character_destroy(c);
+        if (gltf_read_bytes("cut.glb", copy, size, NULL, &c, &error) == SUP_OK) sup_character_destroy(c);
     }
 }
 
@@ -447,7 +454,7 @@ TEST(gltf_survives_damage)
             m->file[at] = round % 2 == 0 ? (unsigned char)sup_random_u32(&random)
                                          : (unsigned char)digits[sup_random_u32(&random) % (sizeof digits - 1)];
         }
-        if (read_bytes("damaged.glb", m->file, size, NULL, &c, &error) == SUP_OK) {
+        if (gltf_read_bytes("damaged.glb", m->file, size, NULL, &c, &error) == SUP_OK) {
             sup_character_destroy(c);
             read++;
         } else {

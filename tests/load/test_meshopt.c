@@ -331,6 +331,17 @@ TEST(meshopt_refuses_cut_streams)
     }
 }
 
+/* Edges and vertices that were never there. */
+TEST(meshopt_refuses_empty_fifos)
+{
+    unsigned char edge[18] = {0xE1, 0x00}, vertex[18] = {0xE1, 0xF1, 0, 0x10}, table[18] = {0xE1, 0xF0, 0xF0};
+    unsigned char fresh[18] = {0xE1, 0xF0}, data[12];
+    CHECK(decode(SUP_MESHOPT_TRIANGLES, SUP_MESHOPT_NONE, 3, 4, fresh, sizeof fresh, data));
+    CHECK(!decode(SUP_MESHOPT_TRIANGLES, SUP_MESHOPT_NONE, 3, 4, edge, sizeof edge, data));
+    CHECK(!decode(SUP_MESHOPT_TRIANGLES, SUP_MESHOPT_NONE, 3, 4, vertex, sizeof vertex, data));
+    CHECK(!decode(SUP_MESHOPT_TRIANGLES, SUP_MESHOPT_NONE, 3, 4, table, sizeof table, data));
+}
+
 TEST(meshopt_survives_damage)
 {
     unsigned char data[4096], damaged[4096];

@@ -105,6 +105,13 @@ TEST(bake_refuses_frames_that_are_not_there)
     CHECK_EQ(sup_bake(NULL, character, NULL, test_temp("range.xyz"), NULL, &error), SUP_ERROR_ARGUMENT);
     CHECK_EQ(sup_bake(NULL, NULL, NULL, "a.glb", NULL, &error), SUP_ERROR_ARGUMENT);
     CHECK_EQ(sup_bake(NULL, character, NULL, NULL, NULL, &error), SUP_ERROR_ARGUMENT);
+    sup_channel far = character->clips[0].channels[0];
+    far.index = character->node_count;
+    sup_clip foreign = {"foreign", 0.0f, 1.0f, 1, &far};
+    def = sup_default_bake_def();
+    def.clip = &foreign;
+    CHECK_EQ(sup_bake(NULL, character, &def, test_temp("range.glb"), NULL, &error), SUP_ERROR_ARGUMENT);
+    CHECK_TEXT(error.id, "bake.clip");
     test_temp("range.glb");
     sup_character_destroy(character);
 }
@@ -182,4 +189,58 @@ TEST(bake_over_its_own_input)
     helper_frames_free(&second);
     sup_character_destroy(again);
     sup_character_destroy(character);
+}
+
+/* Every character, a few frames, both ways of skinning in turn: the validator looks at the files afterwards. */
+TEST(bake_every_asset)
+{
+    static const char *const assets[] = {
+        "gltf/babylon_LeftHand_noanim.glb",
+        "gltf/kaykit_Barbarian.glb",
+        "gltf/khronos_CesiumMan.glb",
+        "gltf/khronos_Fox.glb",
+        "gltf/khronos_RiggedFigure.glb",
+        "gltf/khronos_RiggedSimple.glb",
+        "gltf/khronos_SimpleSkin.gltf",
+        "gltf/m2m_Dragon.glb",
+        "gltf/m2m_Horse.glb",
+        "gltf/m2m_HumanBunny.glb",
+        "gltf/m2m_Human_customanim.glb",
+        "gltf/m2m_Snake.glb",
+        "gltf/quat_Dolphin.glb",
+        "gltf/quat_Frog.glb",
+        "gltf/quat_Horse.glb",
+        "gltf/quat_Husky.glb",
+        "gltf/quat_Knight.glb",
+        "gltf/quat_ManCasual.glb",
+        "gltf/quat_PlatformerCharacter.glb",
+        "gltf/quat_RobotExpressive.glb",
+        "gltf/quat_Stegosaurus.glb",
+        "gltf/quat_Trex.glb",
+        "gltf/quat_Wasp_nanweights.glb",
+        "gltf/quat_WomanCasual.glb",
+        "makehuman/mh_child.glb",
+        "makehuman/mh_female_average.glb",
+        "makehuman/mh_male_average.glb",
+        "makehuman/mh_male_obese.glb",
+    };
+    for (int32_t i = 0; i < SUP_COUNT(assets); i++) {
+        sup_character *character = load(assets[i]);
+        sup_error error;
+        sup_bake_stats stats;
+        char name[200];
+        sup_bake_def def = sup_default_bake_def();
+        def.method = sup_method_at(i % sup_method_count());
+        if (character->clip_count > 0) def.last_frame = 4;
+        snprintf(name, sizeof name, "bake_%d.glb", (int)i);
+        const char *path = test_temp(name);
+        CHECK_OK(sup_bake(NULL, character, &def, path, &stats, &error), error);
+        sup_character *read = helper_read_gltf(path);
+        CHECK_EQ(read->vertex_count, character->vertex_count);
+        CHECK_EQ(read->clip_count, character->clip_count > 0 ? 1 : 0);
+        for (int32_t v = 0; v < read->vertex_count * 3; v++)
+            CHECK(isfinite(read->positions[v]));
+        sup_character_destroy(read);
+        sup_character_destroy(character);
+    }
 }

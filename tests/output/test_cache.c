@@ -263,3 +263,33 @@ TEST(running_out_of_memory_is_survived)
     helper_frames_free(&frames);
     sup_character_destroy(character);
 }
+
+/* Two writers of one process at the same path: each has a file of its own until it is done. */
+TEST(two_writers_do_not_meet)
+{
+    sup_character *character = helper_character(false);
+    helper_frames frames = helper_wave(character, 2), still = helper_skin(character, NULL, 30.0, 2);
+    const helper_frames *both[2] = {&frames, &still};
+    sup_error error;
+    sup_cache_def def = sup_default_cache_def();
+    sup_cache_writer *writers[2];
+    long size = 0;
+    def.frame_count = 2;
+    const char *path = test_temp("two.pc2");
+    for (int i = 0; i < 2; i++)
+        CHECK_OK(sup_cache_open(NULL, path, character, &def, &writers[i], &error), error);
+    for (int32_t f = 0; f < 2; f++)
+        for (int i = 0; i < 2; i++)
+            CHECK_OK(sup_cache_write(writers[i], helper_positions(both[i], f), NULL, &error), error);
+    for (int i = 0; i < 2; i++) {
+        CHECK_OK(sup_cache_finish(writers[i], &error), error);
+        unsigned char *file = helper_file(path, &size);
+        CHECK_EQ(size, 32 + 2 * 8 * 12);
+        CHECK(memcmp(file + 32, both[i]->positions, 2 * 8 * 12) == 0);
+        free(file);
+    }
+    CHECK_EQ(helper_count_files("test_output_two"), 1);
+    helper_frames_free(&frames);
+    helper_frames_free(&still);
+    sup_character_destroy(character);
+}

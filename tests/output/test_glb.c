@@ -165,6 +165,56 @@ TEST(glb_refuses_more_than_it_can_hold)
     sup_character_destroy(character);
 }
 
+/* glTF wants unit normals in the base; targets add up to what was given all the same. */
+TEST(glb_base_normals_are_unit)
+{
+    sup_character *character = helper_character(false);
+    helper_frames frames = helper_wave(character, 2);
+    sup_error error;
+    for (int32_t i = 0; i < 24; i++)
+        frames.normals[i] *= 3.0f;
+    memset(frames.normals + 6, 0, 3 * sizeof(float));   /* one without length */
+    memset(frames.normals + 12, 0, 12 * sizeof(float)); /* a part without normals in either frame */
+    memset(frames.normals + 24 + 12, 0, 12 * sizeof(float));
+    const char *path = test_temp("unit.glb");
+    CHECK_OK(helper_write(path, character, &frames, NULL, &error), error);
+    sup_context context = sup_context_resolve(NULL);
+    sup_json_tree tree = sup_json_tree_create(&context.allocator);
+    sup_character *read = helper_read_gltf(path);
+    CHECK_OK(sup_json_parse(&tree, path, read->document->json, &error), error);
+    const sup_json *meshes = sup_json_get(tree.root, "meshes");
+    for (int32_t m = 0; m < 2; m++) {
+        const sup_json *primitive = sup_json_at(sup_json_get(sup_json_at(meshes, m), "primitives"), 0);
+        CHECK((sup_json_get(sup_json_get(primitive, "attributes"), "NORMAL") != NULL) == (m == 0));
+        CHECK((sup_json_get(sup_json_at(sup_json_get(primitive, "targets"), 0), "NORMAL") != NULL) == (m == 0));
+    }
+    for (int32_t v = 0; v < 4; v++)
+        CHECK_NEAR(sup_v3_length(sup_v3_load(read->normals + 3 * v)), 1.0, 1e-6);
+    helper_frames played = helper_skin(read, &read->clips[0], 30.0, 2);
+    for (int32_t i = 24; i < 36; i++)
+        CHECK_NEAR(played.normals[i], frames.normals[i], 1e-6);
+    helper_frames_free(&played);
+    sup_json_tree_destroy(&tree);
+    sup_character_destroy(read);
+    helper_frames_free(&frames);
+    sup_character_destroy(character);
+}
+
+TEST(glb_names_are_utf8)
+{
+    sup_character *character = helper_character(false);
+    helper_frames frames = helper_wave(character, 2);
+    sup_error error;
+    sup_cache_def def = {.normals = true, .name = "a\xff\"\n\xc3\xa9\xed\xa0\x80\xf0\x9f\x98\x80\xe2\x82"};
+    const char *path = test_temp("names.glb");
+    CHECK_OK(helper_write(path, character, &frames, &def, &error), error);
+    sup_character *read = helper_read_gltf(path);
+    CHECK_TEXT(read->clips[0].name, "a?\"\n\xc3\xa9???\xf0\x9f\x98\x80??");
+    sup_character_destroy(read);
+    helper_frames_free(&frames);
+    sup_character_destroy(character);
+}
+
 /* --- Whole trips of real files --- */
 
 static const char *const assets[] = {

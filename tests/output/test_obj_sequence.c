@@ -3,6 +3,8 @@
 
 #include "output/number_text.h"
 
+#include <unistd.h>
+
 static void check_number(float value)
 {
     char text[64];
@@ -123,6 +125,40 @@ TEST(obj_sequence_is_all_or_nothing)
     CHECK(size > 100 && file[0] == '#');
     free(file);
     remove_frames("undo", 4);
+    helper_frames_free(&frames);
+    sup_character_destroy(character);
+}
+
+/* The file of frame 1 vanishes before it is put in its place: the older ones of 0 and 1 are still there. */
+TEST(obj_sequence_survives_a_lost_file)
+{
+    sup_character *character = helper_character(false);
+    helper_frames frames = helper_wave(character, 2);
+    sup_error error;
+    sup_cache_writer *writer = NULL;
+    sup_cache_def def = sup_default_cache_def();
+    char name[2][4200], lost[4300];
+    long size = 0;
+    def.frame_count = 2;
+    remove_frames("lost", 2);
+    const char *path = test_temp("lost.obj");
+    for (int i = 0; i < 2; i++) {
+        snprintf(name[i], sizeof name[i], "%.*s_000%d.obj", (int)strlen(path) - 4, path, i);
+        helper_put_file(name[i], i == 0 ? "zero" : "one");
+    }
+    CHECK_OK(sup_cache_open(NULL, path, character, &def, &writer, &error), error);
+    for (int32_t f = 0; f < 2; f++)
+        CHECK_OK(sup_cache_write(writer, helper_positions(&frames, f), NULL, &error), error);
+    snprintf(lost, sizeof lost, "%s.part%ld", name[1], (long)getpid());
+    CHECK_EQ(remove(lost), 0);
+    CHECK_EQ(sup_cache_finish(writer, &error), SUP_ERROR_IO);
+    for (int i = 0; i < 2; i++) {
+        unsigned char *file = helper_file(name[i], &size);
+        CHECK_TEXT((const char *)file, i == 0 ? "zero" : "one");
+        free(file);
+    }
+    CHECK_EQ(helper_count_files("test_output_lost"), 2);
+    remove_frames("lost", 2);
     helper_frames_free(&frames);
     sup_character_destroy(character);
 }

@@ -61,15 +61,17 @@ static bool split_joint(sup_affine joint, sup_vec3d c, float rigid[8], float str
 static sup_result split_joints(const sup_skin_model *skin, const sup_pose *pose, float *rigid, float *stretch,
                                unsigned char *stretched)
 {
-    double largest = 0.0;
+    double largest = 1.0, reach = 0.0; /* rotations have ones */
     for (int32_t j = 0; j < skin->joint_count; j++) {
         sup_affine joint = sup_skin_joint(skin, pose, j);
         for (int32_t i = 0; i < 12; i++)
             largest = fmax(largest, fabs(joint.m[i]));
         if (!(largest <= (double)SUP_SKIN_LIMIT)) return SUP_ERROR_DATA;
-        stretched[j] = split_joint(joint, sup_v3_load(skin->joint_centre + 3 * j), rigid + 8 * j, stretch + 12 * j);
+        sup_vec3d centre = sup_v3_load(skin->joint_centre + 3 * (int64_t)j);
+        reach = fmax(reach, fmax(fabs(centre.x), fmax(fabs(centre.y), fabs(centre.z))));
+        stretched[j] = split_joint(joint, centre, rigid + 8 * (int64_t)j, stretch + 12 * (int64_t)j);
     }
-    return sup_skin_range(skin, pose, largest);
+    return sup_skin_range(skin, pose, largest, reach);
 }
 
 sup_result sup_dualquat_step(const sup_step_input *input, void *state, const sup_skin_out *out, int32_t lanes)

@@ -9,47 +9,47 @@
  * of signs then serves every vertex, whichever joint is its strongest. cos(45 degrees) and a little. */
 static const float same_side = 0.7072f;
 
-static inline float dot4(const float *a, const float *b)
+SUP_INLINE float dot4(const float *a, const float *b)
 {
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3];
 }
 
 /* Signs of the joints of a block against the first one, for all lanes; false when lanes must decide themselves. */
-static inline bool common_signs(const block_view *view, const float *rigid, float *signs)
+SUP_INLINE bool common_signs(const block_view *view, const float *rigid, float *signs)
 {
-    const float *first = rigid + view->joints[0] * 8;
+    const float *first = rigid + (size_t)view->joints[0] * 8;
     bool common = true;
     signs[0] = 1.0f;
     for (int32_t slot = 1; slot < view->slots; slot++) {
-        float dot = dot4(first, rigid + view->joints[slot] * 8);
+        float dot = dot4(first, rigid + (size_t)view->joints[slot] * 8);
         signs[slot] = dot < 0.0f ? -1.0f : 1.0f;
         common = common && fabsf(dot) > same_side;
     }
     return common;
 }
 
-static inline void add_joint(const float *joint, sup_wide weight, sup_wide q[8])
+SUP_INLINE void add_joint(const float *joint, sup_wide weight, sup_wide q[8])
 {
     for (int32_t i = 0; i < 8; i++)
         q[i] = sup_wide_fma(weight, sup_wide_splat(joint[i]), q[i]);
 }
 
-static inline void blend_common(const block_view *view, int32_t lane, const float *rigid, const float *signs,
-                                sup_wide q[8])
+SUP_INLINE void blend_common(const block_view *view, int32_t lane, const float *rigid, const float *signs,
+                             sup_wide q[8])
 {
     sup_wide weight = sup_wide_load(view->weights + lane);
-    const float *joint = rigid + view->joints[0] * 8;
+    const float *joint = rigid + (size_t)view->joints[0] * 8;
     for (int32_t i = 0; i < 8; i++)
         q[i] = weight * sup_wide_splat(joint[i]);
     for (int32_t slot = 1; slot < view->slots; slot++) {
         weight = sup_wide_load(view->weights + slot * SUP_SKIN_BLOCK + lane) * sup_wide_splat(signs[slot]);
-        add_joint(rigid + view->joints[slot] * 8, weight, q);
+        add_joint(rigid + (size_t)view->joints[slot] * 8, weight, q);
     }
 }
 
 /* Each lane takes the quaternions on the side of its strongest joint. */
-static inline void blend_by_lane(const block_view *view, const unsigned char *strongest, int32_t lane,
-                                 const float *rigid, sup_wide q[8])
+static __attribute__((noinline)) void blend_by_lane(const block_view *view, const unsigned char *strongest,
+                                                    int32_t lane, const float *rigid, sup_wide q[8])
 {
     float pivots[4][SUP_LANES];
     for (int32_t k = 0; k < SUP_LANES; k++)
@@ -58,7 +58,7 @@ static inline void blend_by_lane(const block_view *view, const unsigned char *st
     for (int32_t i = 0; i < 8; i++)
         q[i] = sup_wide_splat(0.0f);
     for (int32_t slot = 0; slot < view->slots; slot++) {
-        const float *joint = rigid + view->joints[slot] * 8;
+        const float *joint = rigid + (size_t)view->joints[slot] * 8;
         sup_wide weight = sup_wide_load(view->weights + slot * SUP_SKIN_BLOCK + lane);
         sup_wide dot = sup_wide_load(pivots[0]) * sup_wide_splat(joint[0]);
         for (int32_t i = 1; i < 4; i++)
@@ -68,28 +68,31 @@ static inline void blend_by_lane(const block_view *view, const unsigned char *st
 }
 
 /* Blocks whose lanes have joints of their own: the strongest is the first. */
-static inline void blend_apart_signed(const block_view *view, int32_t lane, const float *rigid, sup_wide q[8])
+static __attribute__((noinline)) void blend_apart_signed(const block_view *view, int32_t lane, const float *rigid,
+                                                         sup_wide q[8])
 {
     float columns[8][SUP_LANES];
     for (int32_t k = 0; k < SUP_LANES; k++) {
-        const float *pivot = rigid + view->joints[lane + k] * 8;
-        float sum[8] = {0};
+        const float *pivot = rigid + (size_t)view->joints[lane + k] * 8;
+        sup_four real = {0}, dual = {0};
         for (int32_t slot = 0; slot < view->slots; slot++) {
             int32_t at = slot * SUP_SKIN_BLOCK + lane + k;
-            const float *joint = rigid + view->joints[at] * 8;
-            float weight = dot4(pivot, joint) < 0.0f ? -view->weights[at] : view->weights[at];
-            for (int32_t i = 0; i < 8; i++)
-                sum[i] += weight * joint[i];
+            const float *joint = rigid + (size_t)view->joints[at] * 8;
+            sup_four weight = sup_four_splat(dot4(pivot, joint) < 0.0f ? -view->weights[at] : view->weights[at]);
+            real = sup_four_fma(weight, sup_four_load(joint), real);
+            dual = sup_four_fma(weight, sup_four_load(joint + 4), dual);
         }
-        for (int32_t i = 0; i < 8; i++)
-            columns[i][k] = sum[i];
+        for (int32_t i = 0; i < 4; i++) {
+            columns[i][k] = sup_four_lane(real, i);
+            columns[4 + i][k] = sup_four_lane(dual, i);
+        }
     }
     for (int32_t i = 0; i < 8; i++)
         q[i] = sup_wide_load(columns[i]);
 }
 
 /* The matrix of a dual quaternion of any length: eq. 2 with the division by the squared length folded in. */
-static inline void matrix_of(const sup_wide q[8], sup_wide m[12])
+SUP_INLINE void matrix_of(const sup_wide q[8], sup_wide m[12])
 {
     const sup_wide *e = q + 4;
     sup_wide square = sup_wide_fma(q[3], q[3], dot3(q, q)), s = sup_wide_splat(2.0f) / square;
@@ -112,7 +115,7 @@ static inline void matrix_of(const sup_wide q[8], sup_wide m[12])
 }
 
 /* m <- m * s */
-static inline void stretch_first(sup_wide m[12], const sup_wide s[12])
+SUP_INLINE void stretch_first(sup_wide m[12], const sup_wide s[12])
 {
     for (int32_t r = 0; r < 3; r++) {
         sup_wide row[4] = {m[4 * r], m[4 * r + 1], m[4 * r + 2], m[4 * r + 3]};
@@ -123,7 +126,22 @@ static inline void stretch_first(sup_wide m[12], const sup_wide s[12])
     }
 }
 
-static inline bool is_stretched(const block_view *view, const unsigned char *stretched)
+/* Lanes with some scale or shear among their joints. Out of line: rare, and large. */
+static __attribute__((noinline)) void move_stretched(const sup_skin_window *work, const block_view *view, int32_t block,
+                                                     int32_t lane, const sup_wide rigid[12])
+{
+    const sup_dualquat_joints *joints = work->joints;
+    sup_wide m[12], s[12];
+    if (view->shared)
+        blend_shared(view, lane, joints->stretch, s);
+    else
+        blend_apart(view, lane, joints->stretch, s);
+    memcpy(m, rigid, sizeof m);
+    stretch_first(m, s);
+    move_lanes(work, block, lane, skin_outputs(&work->out), false, m);
+}
+
+SUP_INLINE bool is_stretched(const block_view *view, const unsigned char *stretched)
 {
     int32_t count = view->shared ? view->slots : view->slots * SUP_SKIN_BLOCK;
     unsigned char any = 0;
@@ -132,7 +150,7 @@ static inline bool is_stretched(const block_view *view, const unsigned char *str
     return any != 0;
 }
 
-void SUP_KERNEL(sup_dualquat_window)(const sup_skin_window *work)
+SUP_INLINE void skin_window(const sup_skin_window *work, int32_t outputs)
 {
     const sup_skin_model *skin = work->skin;
     const sup_dualquat_joints *joints = work->joints;
@@ -146,21 +164,33 @@ void SUP_KERNEL(sup_dualquat_window)(const sup_skin_window *work)
             sup_wide q[8], m[12];
             if (common)
                 blend_common(&view, lane, joints->rigid, signs, q);
-            else if (view.shared)
-                blend_by_lane(&view, skin->strongest + (int64_t)block * SUP_SKIN_BLOCK, lane, joints->rigid, q);
-            else
-                blend_apart_signed(&view, lane, joints->rigid, q);
-            matrix_of(q, m);
-            if (stretched) {
-                sup_wide s[12];
+            else {
+                sup_wide sum[8];
                 if (view.shared)
-                    blend_shared(&view, lane, joints->stretch, 12, s);
+                    blend_by_lane(&view, skin->strongest + (int64_t)block * SUP_SKIN_BLOCK, lane, joints->rigid, sum);
                 else
-                    blend_apart(&view, lane, joints->stretch, 12, s);
-                stretch_first(m, s);
-                move_lanes(work, block, lane, m, false);
-            } else
-                move_lanes(work, block, lane, m, true);
+                    blend_apart_signed(&view, lane, joints->rigid, sum);
+                memcpy(q, sum, sizeof q);
+            }
+            matrix_of(q, m);
+            if (stretched)
+                move_stretched(work, &view, block, lane, m);
+            else
+                move_lanes(work, block, lane, outputs, true, m);
         }
+    }
+}
+
+void SUP_KERNEL(sup_dualquat_window)(const sup_skin_window *work)
+{
+    switch (skin_outputs(&work->out)) {
+    case OUT_POSITIONS:
+        skin_window(work, OUT_POSITIONS);
+        break;
+    case OUT_POSITIONS | OUT_NORMALS:
+        skin_window(work, OUT_POSITIONS | OUT_NORMALS);
+        break;
+    default:
+        skin_window(work, skin_outputs(&work->out));
     }
 }

@@ -26,7 +26,7 @@ static sup_result compose_joints(const sup_skin_model *skin, const sup_pose *pos
             largest = fmax(largest, fabs(joint.m[i]));
         }
     }
-    return sup_skin_range(skin, pose, largest);
+    return sup_skin_range(skin, pose, largest, 0.0);
 }
 
 sup_result sup_linear_step(const sup_step_input *input, void *state, const sup_skin_out *out, int32_t lanes)

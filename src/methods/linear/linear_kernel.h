@@ -1,11 +1,11 @@
 /* linear_kernel.h (internal) - linear blend skinning of one window; includers define SUP_KERNEL(name).
  *
- * Based on: [aburumman2016survey], eq. 1: v' = sum_j w_j T_j R_j^-1 v. The joint matrices are blended first and applied once,
- * which is the same sum, and gives the matrix that normals and tangents need. */
+ * Based on: [aburumman2016survey], eq. 1: v' = sum_j w_j T_j R_j^-1 v. The joint matrices are blended first and applied
+ * once, which is the same sum, and gives the matrix that normals and tangents need. */
 #include "methods/linear/linear.h"
 #include "methods/skin/skin_kernel.h"
 
-void SUP_KERNEL(sup_linear_window)(const sup_skin_window *work)
+SUP_INLINE void skin_window(const sup_skin_window *work, int32_t outputs)
 {
     const sup_skin_model *skin = work->skin;
     const float *joints = work->joints;
@@ -16,10 +16,27 @@ void SUP_KERNEL(sup_linear_window)(const sup_skin_window *work)
         for (int32_t lane = 0; lane < SUP_SKIN_BLOCK; lane += SUP_LANES) {
             sup_wide m[12];
             if (view.shared)
-                blend_shared(&view, lane, joints, 12, m); /* eq. 1 */
-            else
-                blend_apart(&view, lane, joints, 12, m);
-            move_lanes(work, block, lane, m, false);
+                blend_shared(&view, lane, joints, m); /* eq. 1 */
+            else {
+                sup_wide apart[12];
+                blend_apart(&view, lane, joints, apart);
+                memcpy(m, apart, sizeof m);
+            }
+            move_lanes(work, block, lane, outputs, false, m);
         }
+    }
+}
+
+void SUP_KERNEL(sup_linear_window)(const sup_skin_window *work)
+{
+    switch (skin_outputs(&work->out)) {
+    case OUT_POSITIONS:
+        skin_window(work, OUT_POSITIONS);
+        break;
+    case OUT_POSITIONS | OUT_NORMALS:
+        skin_window(work, OUT_POSITIONS | OUT_NORMALS);
+        break;
+    default:
+        skin_window(work, skin_outputs(&work->out));
     }
 }

@@ -55,10 +55,10 @@ sup_affine sup_skin_joint(const sup_skin_model *skin, const sup_pose *pose, int3
                                sup_affine_from_float(inverse_bind));
 }
 
-sup_result sup_skin_range(const sup_skin_model *skin, const sup_pose *pose, double largest)
+sup_result sup_skin_range(const sup_skin_model *skin, const sup_pose *pose, double largest, double reach)
 {
     /* A product of joint and vertex has 4 terms, and is turned and added a few times more by dual quaternions. */
-    double extent = morphed_extent(skin, pose->morph_weights);
+    double extent = fmax(morphed_extent(skin, pose->morph_weights), reach);
     return largest <= (double)SUP_SKIN_LIMIT && largest * extent <= (double)FLT_MAX / 256.0 ? SUP_OK : SUP_ERROR_DATA;
 }
 

@@ -58,9 +58,9 @@ sup_skin_model sup_skin_open(const sup_model *model); /* of a model that passed 
 
 /* world(joint) * inverse bind. */
 sup_affine sup_skin_joint(const sup_skin_model *skin, const sup_pose *pose, int32_t joint);
-/* SUP_ERROR_DATA when `largest`, the largest number in the joints' matrices, or what it makes of some vertex, is beyond
- * the range of float arithmetic. */
-sup_result sup_skin_range(const sup_skin_model *skin, const sup_pose *pose, double largest);
+/* SUP_ERROR_DATA when `largest`, the largest number in the joints' matrices, or what it makes of some vertex or of a
+ * coordinate as large as `reach`, is beyond the range of float arithmetic. */
+sup_result sup_skin_range(const sup_skin_model *skin, const sup_pose *pose, double largest, double reach);
 
 /* Bind positions and normals of a window with the pose's morph targets added. Arrays are those of the model where no
  * target is active, else `scratch` [sup_skin_morph_scratch] is filled. Index both by block - window_first[window]. */

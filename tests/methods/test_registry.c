@@ -1,0 +1,26 @@
+/* The list of methods, and what every method in it must keep to. */
+#include "bind/model.h"
+#include "test.h"
+
+TEST(linear_is_the_first_and_names_are_found)
+{
+    CHECK(sup_method_count() >= 2);
+    CHECK_TEXT(sup_method_at(0)->name, "linear");
+    CHECK(sup_method_at(-1) == NULL && sup_method_at(sup_method_count()) == NULL);
+    CHECK(sup_method_find("no such method") == NULL && sup_method_find(NULL) == NULL);
+}
+
+TEST(every_method_is_complete)
+{
+    for (int32_t i = 0; i < sup_method_count(); i++) {
+        const sup_method *method = sup_method_at(i);
+        CHECK(sup_method_find(method->name) == method);
+        CHECK(method->summary[0] != 0 && method->bind != NULL && method->check != NULL && method->step != NULL);
+        CHECK(strlen(method->name) < SUP_MODEL_NAME);
+        for (int32_t p = 0; p < method->param_count; p++) {
+            const sup_param *param = &method->params[p];
+            CHECK(param->name != NULL && param->unit != NULL && param->help[0] != 0);
+            CHECK_EQ(sup_param_check(param, param->fallback, NULL), SUP_OK);
+        }
+    }
+}
