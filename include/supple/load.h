@@ -44,6 +44,19 @@ SUP_API sup_result sup_load_motion(const sup_context *context, const char *path,
                                    const sup_character *target, const sup_retarget_def *retarget, sup_clip **clip,
                                    sup_error *error);
 
+/* A point cache (.pc2, .mdd): where every vertex is in every frame. */
+typedef struct sup_cache {
+    int32_t frame_count, vertex_count;
+    double start_time, fps;            /* of an .mdd; a .pc2 counts in frames: start and frames per sample */
+    const float *positions;            /* [frame_count*vertex_count*3] */
+    struct sup_cache_storage *storage; /* the library's own */
+} sup_cache;
+
+/* `vertex_count` is what the cache must have, 0 for any. Numbers that are not finite are kept: measuring counts them. */
+SUP_API sup_result sup_cache_load(const sup_context *context, const char *path, int32_t vertex_count, sup_cache **cache,
+                                  sup_error *error);
+SUP_API void sup_cache_destroy(sup_cache *cache);
+
 /* A joint map for sup_retarget_def from its text: a line a pair, "target_joint = source_joint"; "#" comments;
  * "target_joint = -" leaves the joint in its rest pose. */
 SUP_API sup_result sup_joint_map_load(const sup_context *context, const char *path, sup_joint_map **map,

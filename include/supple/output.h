@@ -1,7 +1,8 @@
 /* output.h - files out. Part of supple_io.
  *
  * .glb (the input document with the motion as morph targets), .pc2 and .mdd (point caches), .obj (a sequence,
- * NAME_0000.obj ...). Files are written beside their place and renamed when whole. */
+ * NAME_0000.obj ...). Files are written beside their place and renamed when whole. Vertices stand in the character's
+ * order, all parts one after another, in the world space of its file (Y up for glTF). */
 #ifndef SUPPLE_OUTPUT_H
 #define SUPPLE_OUTPUT_H
 
@@ -9,21 +10,26 @@
 
 typedef struct sup_cache_def {
     int32_t frame_count;
-    double fps;        /* frames per second of the motion */
-    double start_time; /* seconds, of the first frame */
+    double fps;        /* frames per second of the motion, 0 = 30 */
+    double start_time; /* seconds, of the first frame: for point caches; a GLB plays from 0 */
     bool normals;      /* write morphed normals where the format has them; the default def says true */
+    const char *name;  /* of the motion, for formats that name it; NULL = "motion". Read while opening */
 } sup_cache_def;
 
 SUP_API sup_cache_def sup_default_cache_def(void);
 
-/* Frames go in one after another; the file is in place after sup_cache_finish and not before. */
+/* Frames go in one after another; the file is in place after sup_cache_finish and not before. The format is told by
+ * the ending of `path`. The character must outlive the writer. */
 typedef struct sup_cache_writer sup_cache_writer;
 SUP_API sup_result sup_cache_open(const sup_context *context, const char *path, const sup_character *character,
                                   const sup_cache_def *def, sup_cache_writer **writer, sup_error *error);
-/* positions [vertex_count*3], normals [vertex_count*3] or NULL, in the character's order, world space. */
+/* positions [vertex_count*3], normals [vertex_count*3] or NULL, in the character's order, world space of its file.
+ * Normals may be NULL in all frames but not in some; with def.normals false those of the first frame stay as they are.
+ * A number that is not finite is refused with its frame and vertex. After a failure only finish or abandon remain. */
 SUP_API sup_result sup_cache_write(sup_cache_writer *writer, const float *positions, const float *normals,
                                    sup_error *error);
-/* Writes what is left, renames, frees. On failure nothing is left behind and an older file is untouched. */
+/* Writes what is left, renames, frees; exactly def.frame_count frames must be there. On failure nothing is left behind
+ * and an older file is untouched. */
 SUP_API sup_result sup_cache_finish(sup_cache_writer *writer, sup_error *error);
 /* Gives up: removes what was written, frees. */
 SUP_API void sup_cache_abandon(sup_cache_writer *writer);
@@ -41,6 +47,9 @@ typedef struct sup_bake_def {
     void *progress_user;
 } sup_bake_def;
 
+/* The whole first clip at 30 frames per second, with normals: last_frame is -1, and 0 would be the first frame alone. */
+SUP_API sup_bake_def sup_default_bake_def(void);
+
 typedef struct sup_bake_stats {
     int32_t frame_count, vertex_count;
     double bind_ms;  /* rig and bind */
@@ -49,6 +58,8 @@ typedef struct sup_bake_stats {
     uint64_t bytes;  /* written */
 } sup_bake_stats;
 
+/* `def` NULL = sup_default_bake_def(). The output is opened first, so a path that cannot be written fails at once; the
+ * first frame starts at rest in its pose. */
 SUP_API sup_result sup_bake(const sup_context *context, const sup_character *character, const sup_bake_def *def,
                             const char *path, sup_bake_stats *stats, sup_error *error);
 

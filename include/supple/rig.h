@@ -81,7 +81,8 @@ typedef struct sup_rig {
     const sup_character *character;
     float size; /* diagonal of the bounding box of all vertices in the bind pose, file units */
 
-    /* Skeleton: the joints of all skins and the joints between them, parents before children. */
+    /* Skeleton: the joints of all skins, the joints between them, and the nodes that carry props; parents before
+     * children. A node that two skins bind in ways that do not fit together is there twice. */
     int32_t joint_count;
     const int32_t *joint_node;           /* [joint_count] */
     const int32_t *joint_parent;         /* [joint_count] joint, -1 for roots */
@@ -111,7 +112,7 @@ typedef struct sup_rig {
     int32_t skin_triangle_count;
     const int32_t *skin_triangles;       /* [skin_triangle_count*3], without degenerate and duplicate ones */
     const int32_t *skin_triangle_source; /* [skin_triangle_count] triangle of the character */
-    const int32_t *skin_component;       /* [skin_vertex_count] connected piece */
+    const int32_t *skin_component;       /* [skin_vertex_count] connected piece, -1 for a vertex of no triangle */
     int32_t component_count;
     int32_t main_component; /* the one with the largest area among SUP_PART_SKIN, -1 for none */
 

@@ -15,7 +15,7 @@
  *     sup_character *character = NULL;
  *     sup_error error;
  *     if (sup_load(NULL, "dancer.glb", NULL, &character, &error) == SUP_OK)
- *         sup_bake(NULL, character, &(sup_bake_def){0}, "dancer_baked.glb", NULL, &error);
+ *         sup_bake(NULL, character, NULL, "dancer_baked.glb", NULL, &error);
  *     sup_character_destroy(character);
  *
  * An engine takes the steps itself (samples/engine.c): sup_rig_create, sup_bind, sup_instance_create once, then
@@ -41,5 +41,6 @@
 #include "supple/pose.h"
 #include "supple/deform.h"
 #include "supple/output.h"
+#include "supple/measure.h"
 
 #endif

@@ -56,6 +56,11 @@ bool sup_text_equal_nocase(const char *a, const char *b); /* ASCII */
 sup_result sup_fail(sup_error *error, sup_result result, const char *id, const char *where, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 sup_result sup_fail_memory(sup_error *error, const char *what);
+#ifdef __clang_analyzer__
+/* The analyser sees one file at a time: tell it that these return failures, or it follows paths that do not exist. */
+#define sup_fail(error, result, ...) (sup_fail(error, result, __VA_ARGS__), (result))
+#define sup_fail_memory(error, what) (sup_fail_memory(error, what), SUP_ERROR_MEMORY)
+#endif
 void sup_log(const sup_context *context, sup_log_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

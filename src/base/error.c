@@ -1,5 +1,7 @@
 /* error.c - results, errors, the log and the version. */
 #include "base/base.h"
+#undef sup_fail /* of the analyser */
+#undef sup_fail_memory
 
 int32_t sup_version(void)
 {

@@ -1,7 +1,10 @@
 /* file_out.c - files that are there whole or not at all. */
+#define _XOPEN_SOURCE 700 /* realpath; NOLINT(bugprone-reserved-identifier) */
 #include "output/file_out.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,20 +14,57 @@ static sup_result fail_write(sup_file_out *out, const char *id, const char *what
     return sup_fail(error, SUP_ERROR_IO, id, out->path, "%s: %s.", what, strerror(reason));
 }
 
-sup_result sup_file_out_open(sup_file_out *out, const char *path, sup_error *error)
+/* The place that gets the file: `path`, or what it points at when it is a symbolic link to something. */
+static sup_result resolve_path(sup_file_out *out, const char *path, sup_error *error)
 {
     struct stat status;
-    memset(out, 0, sizeof *out);
     if (strlen(path) >= sizeof out->path)
         return sup_fail(error, SUP_ERROR_IO, "file.name", "", "The output path is longer than %d characters.",
                         (int)sizeof out->path - 1);
     sup_format(out->path, sizeof out->path, "%s", path);
-    if (stat(path, &status) == 0 && S_ISDIR(status.st_mode))
+    if (stat(path, &status) != 0) return SUP_OK;
+    if (S_ISDIR(status.st_mode))
         return sup_fail(error, SUP_ERROR_IO, "file.folder", path, "The output is a folder: name a file in it.");
-    sup_format(out->temporary, sizeof out->temporary, "%s.part%lld", path, (long long)getpid());
-    out->file = fopen(out->temporary, "wb");
-    if (out->file == NULL) return fail_write(out, "file.create", "The output cannot be created", errno, error);
+    if (!S_ISREG(status.st_mode))
+        return sup_fail(error, SUP_ERROR_IO, "file.special", path,
+                        "The output is a device or pipe: name a plain file, which is written beside its place first.");
+    if (lstat(path, &status) == 0 && S_ISLNK(status.st_mode)) {
+        char *target = realpath(path, NULL);
+        if (target != NULL && strlen(target) < sizeof out->path) sup_format(out->path, sizeof out->path, "%s", target);
+        free(target);
+    }
     return SUP_OK;
+}
+
+/* A new file beside the place, under a name that nobody uses: not another writer of this process, not a process of the
+ * same number that died. False, with errno, when that cannot be done. */
+static bool create_temporary(sup_file_out *out)
+{
+    int handle = -1;
+    for (int attempt = 0; attempt < 100 && handle < 0; attempt++) {
+        char number[16] = "";
+        if (attempt > 0) sup_format(number, sizeof number, "_%d", attempt);
+        sup_format(out->temporary, sizeof out->temporary, "%s.part%lld%s", out->path, (long long)getpid(), number);
+        handle = open(out->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (handle < 0 && errno != EEXIST) return false;
+    }
+    if (handle < 0) return false;
+    out->file = fdopen(handle, "wb");
+    if (out->file != NULL) return true;
+    int reason = errno;
+    close(handle);
+    remove(out->temporary);
+    errno = reason;
+    return false;
+}
+
+sup_result sup_file_out_open(sup_file_out *out, const char *path, sup_error *error)
+{
+    memset(out, 0, sizeof *out);
+    sup_result result = resolve_path(out, path, error);
+    if (result != SUP_OK) return result;
+    return create_temporary(out) ? SUP_OK
+                                 : fail_write(out, "file.create", "The output cannot be created", errno, error);
 }
 
 sup_result sup_file_out_write(sup_file_out *out, const void *data, size_t size, sup_error *error)
@@ -43,18 +83,25 @@ sup_result sup_file_out_patch(sup_file_out *out, uint64_t offset, const void *da
     return SUP_OK;
 }
 
-sup_result sup_file_out_commit(sup_file_out *out, sup_error *error)
+sup_result sup_file_out_close(sup_file_out *out, sup_error *error)
 {
     if (fflush(out->file) != 0) return fail_write(out, "file.write", "The output cannot be written", errno, error);
     FILE *file = out->file;
     out->file = NULL;
-    bool closed = fclose(file) == 0;
-    if (!closed || rename(out->temporary, out->path) != 0) {
-        int reason = errno;
-        remove(out->temporary);
-        return fail_write(out, "file.rename", "The output cannot be put in its place", reason, error);
-    }
-    return SUP_OK;
+    if (fclose(file) == 0) return SUP_OK;
+    int reason = errno;
+    remove(out->temporary);
+    return fail_write(out, "file.write", "The output cannot be written", reason, error);
+}
+
+sup_result sup_file_out_commit(sup_file_out *out, sup_error *error)
+{
+    sup_result result = sup_file_out_close(out, error);
+    if (result != SUP_OK) return result;
+    if (rename(out->temporary, out->path) == 0) return SUP_OK;
+    int reason = errno;
+    remove(out->temporary);
+    return fail_write(out, "file.rename", "The output cannot be put in its place", reason, error);
 }
 
 void sup_file_out_abandon(sup_file_out *out)
@@ -63,4 +110,31 @@ void sup_file_out_abandon(sup_file_out *out)
     fclose(out->file);
     out->file = NULL;
     remove(out->temporary);
+}
+
+int sup_file_replace(const char *temporary, const char *path, const char *backup, bool *had_older)
+{
+    struct stat status;
+    *had_older = lstat(path, &status) == 0;
+    if (*had_older && S_ISDIR(status.st_mode)) {
+        *had_older = false;
+        return EISDIR;
+    }
+    /* A second name for the older file leaves no moment without one; where there are no hard links it is moved. */
+    if (*had_older && link(path, backup) != 0 && rename(path, backup) != 0) {
+        *had_older = false;
+        return errno;
+    }
+    if (rename(temporary, path) == 0) return 0;
+    int reason = errno;
+    if (*had_older) sup_file_restore(path, backup, true);
+    return reason;
+}
+
+void sup_file_restore(const char *path, const char *backup, bool had_older)
+{
+    if (!had_older)
+        remove(path);
+    else if (rename(backup, path) == 0)
+        remove(backup); /* still there when both are names of one file, which rename leaves as they are */
 }

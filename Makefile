@@ -1,0 +1,45 @@
+# Supple: 'make demo' to see it work, 'make test' to check everything. Both install what is missing.
+# All the work is CMake's and the scripts'; this file only names it.
+PREFIX ?= /usr/local
+BUILD_TYPE ?= Release
+
+help:
+	@echo "make demo             build, and bake the built-in human to out/demo.glb"
+	@echo "make build            build/supple and the libraries"
+	@echo "make test             all tests, sanitizers, static checks and a short fuzz run: what CI runs"
+	@echo "make quick            only the tests of the normal build"
+	@echo "make bench            the benchmarks"
+	@echo "make install          to PREFIX=$(PREFIX): program, libraries, headers, man page"
+	@echo "make format           clang-format on every C file"
+	@echo "make clean            removes build folders and out/"
+	@echo "demo, test and bench install missing Debian packages first (as root or with sudo); offline when all is there."
+
+setup:
+	@scripts/setup.sh build
+
+build: setup
+	@scripts/build.sh build -DCMAKE_BUILD_TYPE=$(BUILD_TYPE)
+
+demo: build
+	@scripts/demo.sh
+
+test:
+	@scripts/setup.sh test
+	@scripts/test.sh
+
+quick: build
+	@ctest --test-dir build --output-on-failure
+
+bench: build
+	@scripts/bench.sh
+
+install: build
+	@cmake --install build --prefix "$(PREFIX)"
+
+format:
+	@scripts/check_format.sh --fix
+
+clean:
+	@rm -rf build build-* out
+
+.PHONY: help setup build demo test quick bench install format clean

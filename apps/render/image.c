@@ -1,0 +1,106 @@
+/* image.c - images: memory, PNG files and soft lines. */
+#include "image.h"
+
+#include <errno.h>
+#include <math.h>
+#include <png.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+render_image render_image_create(int32_t width, int32_t height)
+{
+    render_image image = {width, height, NULL};
+    if (width > 0 && height > 0 && width <= 16384 && height <= 16384)
+        image.pixels = calloc((size_t)width * (size_t)height, 3);
+    return image;
+}
+
+void render_image_destroy(render_image *image)
+{
+    free(image->pixels);
+    image->pixels = NULL;
+}
+
+static sup_result fail_write(sup_error *error, const char *path, const char *reason)
+{
+    if (error != NULL) {
+        error->result = SUP_ERROR_IO;
+        snprintf(error->id, sizeof error->id, "%s", "file.write");
+        snprintf(error->message, sizeof error->message, "The picture cannot be written: %s.", reason);
+        snprintf(error->where, sizeof error->where, "%s", path);
+    }
+    return SUP_ERROR_IO;
+}
+
+/* False when libpng or the disk refuses; libpng jumps back here on errors. */
+static bool write_rows(const render_image *image, FILE *file)
+{
+    png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, NULL, NULL, NULL);
+    png_infop info = png != NULL ? png_create_info_struct(png) : NULL;
+    if (info == NULL || setjmp(png_jmpbuf(png)) != 0) {
+        png_destroy_write_struct(&png, &info);
+        return false;
+    }
+    png_init_io(png, file);
+    png_set_IHDR(png, info, (png_uint_32)image->width, (png_uint_32)image->height, 8, PNG_COLOR_TYPE_RGB,
+                 PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+    png_write_info(png, info);
+    for (int32_t y = 0; y < image->height; y++)
+        png_write_row(png, image->pixels + (size_t)y * (size_t)image->width * 3);
+    png_write_end(png, NULL);
+    png_destroy_write_struct(&png, &info);
+    return true;
+}
+
+sup_result render_write_png(const render_image *image, const char *path, sup_error *error)
+{
+    char temporary[4200];
+    if (snprintf(temporary, sizeof temporary, "%s.part%ld", path, (long)getpid()) >= (int)sizeof temporary)
+        return fail_write(error, path, "the path is too long");
+    FILE *file = fopen(temporary, "wb");
+    if (file == NULL) return fail_write(error, path, strerror(errno));
+    errno = 0;
+    bool written = write_rows(image, file);
+    bool closed = fclose(file) == 0;
+    if (!written || !closed || rename(temporary, path) != 0) {
+        int reason = errno;
+        remove(temporary);
+        return fail_write(error, path, reason != 0 ? strerror(reason) : "libpng refused it");
+    }
+    return SUP_OK;
+}
+
+static void blend(uint8_t *pixel, const uint8_t color[3], float opacity)
+{
+    for (int k = 0; k < 3; k++)
+        pixel[k] = (uint8_t)lrintf((float)pixel[k] + opacity * ((float)color[k] - (float)pixel[k]));
+}
+
+static int32_t clamp_index(float value, int32_t limit)
+{
+    return value < 0.0f ? 0 : value > (float)(limit - 1) ? limit - 1 : (int32_t)value;
+}
+
+void image_line(render_image *image, float x0, float y0, float x1, float y1, float width, const uint8_t color[3],
+                float opacity)
+{
+    float reach = 0.5f * width + 1.0f, dx = x1 - x0, dy = y1 - y0, length2 = dx * dx + dy * dy;
+    if (!isfinite(x0) || !isfinite(y0) || !isfinite(x1) || !isfinite(y1)) return;
+    if (fmaxf(x0, x1) < -reach || fmaxf(y0, y1) < -reach) return;
+    if (fminf(x0, x1) > (float)image->width + reach || fminf(y0, y1) > (float)image->height + reach) return;
+    int32_t left = clamp_index(fminf(x0, x1) - reach, image->width),
+            right = clamp_index(fmaxf(x0, x1) + reach, image->width);
+    int32_t top = clamp_index(fminf(y0, y1) - reach, image->height),
+            bottom = clamp_index(fmaxf(y0, y1) + reach, image->height);
+    for (int32_t y = top; y <= bottom; y++)
+        for (int32_t x = left; x <= right; x++) {
+            float px = (float)x + 0.5f - x0, py = (float)y + 0.5f - y0;
+            float t = length2 > 0.0f ? fminf(fmaxf((px * dx + py * dy) / length2, 0.0f), 1.0f) : 0.0f;
+            float distance = hypotf(px - t * dx, py - t * dy);
+            float cover = fminf(fmaxf(0.5f * width + 0.5f - distance, 0.0f), 1.0f);
+            if (cover > 0.0f)
+                blend(image->pixels + 3 * ((size_t)y * (size_t)image->width + (size_t)x), color, cover * opacity);
+        }
+}

@@ -1,0 +1,367 @@
+/* cmd_info.c - `supple info`: what is in a character, where its parts stand in every output, what is wrong with it. */
+#include "json_out.h"
+#include "options.h"
+
+#include <float.h>
+#include <string.h>
+
+typedef struct info_values {
+    const char *input, *skeleton;
+    bool json, joints;
+} info_values;
+
+#define AT(field) offsetof(info_values, field)
+static const app_option info_options[] = {
+    {.kind = APP_POSITIONAL,
+     .name = "FILE",
+     .offset = AT(input),
+     .help = "character file, mesh, skeleton, .ini, or scene:NAME ('supple scenes')"},
+    {.kind = APP_FLAG, .name = "json", .offset = AT(json), .help = "as one JSON object; the keys are in the man page"},
+    {.kind = APP_FLAG, .name = "joints", .offset = AT(joints), .help = "also list the joints, as a tree"},
+    {.kind = APP_TEXT,
+     .name = "skeleton",
+     .argument = "FILE",
+     .offset = AT(skeleton),
+     .help = "a .skel or .bvh for a mesh without one"},
+};
+
+static const app_verb info_verb = {
+    .name = "info",
+    .usage = "FILE [--json] [options]",
+    .summary = "Says what is in a character and what is wrong with it.",
+    .details = "Offsets are the place of a part's first vertex in every output of 'supple bake'.\n\n"
+               "Examples:\n"
+               "  supple info dancer.glb\n"
+               "  supple info scene:human --json\n"
+               "  supple info body.obj --skeleton body.skel\n",
+    .options = info_options,
+    .option_count = (int)(sizeof info_options / sizeof info_options[0]),
+};
+
+/* What the verb tells, gathered before anything is printed. */
+typedef struct info_report {
+    const char *input;
+    const sup_character *character;
+    const sup_rig *rig; /* NULL when no rig can be made: the defects say why */
+    const sup_defects *defects;
+    int32_t joint_count, max_influences;
+    bool has_bounds;
+    double minimum[3], maximum[3]; /* bind pose, world, file units */
+} info_report;
+
+static void add_point(info_report *report, const float *p)
+{
+    for (int axis = 0; axis < 3; axis++) {
+        double x = (double)p[axis];
+        if (!(x >= -FLT_MAX && x <= FLT_MAX)) return;
+        if (!report->has_bounds || x < report->minimum[axis]) report->minimum[axis] = x;
+        if (!report->has_bounds || x > report->maximum[axis]) report->maximum[axis] = x;
+    }
+    report->has_bounds = true;
+}
+
+/* The box of the bind pose; where there is no rig, of the mesh and then the joints as the rest pose has them. */
+static int measure(info_report *report, const sup_context *context)
+{
+    const sup_character *character = report->character;
+    if (report->rig != NULL) {
+        for (int32_t v = 0; v < report->rig->vertex_count; v++)
+            add_point(report, report->rig->positions + 3 * (size_t)v);
+        return APP_DONE;
+    }
+    sup_pose *pose = NULL;
+    sup_error error = {0};
+    if (sup_pose_create(context, character, &pose, &error) != SUP_OK)
+        return app_fail(&error, APP_PHASE_LOAD, report->input);
+    for (int32_t i = 0; i < character->part_count; i++) {
+        const sup_part *part = &character->parts[i];
+        for (int32_t v = part->vertex_first; v < part->vertex_first + part->vertex_count; v++) {
+            const float *p = character->positions + 3 * (size_t)v;
+            sup_vec3 point = sup_mat34_transform_point(pose->world[part->node], (sup_vec3){p[0], p[1], p[2]});
+            add_point(report, (float[3]){point.x, point.y, point.z});
+        }
+    }
+    for (int32_t n = 0; n < character->node_count && character->vertex_count == 0; n++)
+        if (character->nodes[n].is_joint)
+            add_point(report, (float[3]){pose->world[n].m[3], pose->world[n].m[7], pose->world[n].m[11]});
+    sup_pose_destroy(pose);
+    return APP_DONE;
+}
+
+static void count(info_report *report)
+{
+    const sup_character *character = report->character;
+    for (int32_t n = 0; n < character->node_count; n++)
+        if (character->nodes[n].is_joint) report->joint_count++;
+    for (int32_t v = 0; v < character->vertex_count; v++) {
+        int32_t influences = character->influence_first[v + 1] - character->influence_first[v];
+        if (influences > report->max_influences) report->max_influences = influences;
+    }
+}
+
+static const char *role_name(const info_report *report, int32_t part)
+{
+    static const char *const names[] = {"skin", "follower", "prop"};
+    return report->rig != NULL ? names[report->rig->part_role[part]] : NULL;
+}
+
+static const char *text_or(const char *text, const char *otherwise)
+{
+    return text != NULL && text[0] != '\0' ? text : otherwise;
+}
+
+/* --- JSON --- */
+
+static void json_parts(app_json *json, const info_report *report)
+{
+    const sup_character *character = report->character;
+    app_json_array(json, "parts");
+    for (int32_t i = 0; i < character->part_count; i++) {
+        const sup_part *part = &character->parts[i];
+        app_json_object(json, NULL);
+        app_json_text(json, "name", part->name);
+        app_json_text(json, "role", role_name(report, i));
+        app_json_integer(json, "offset", part->vertex_first);
+        app_json_integer(json, "vertices", part->vertex_count);
+        app_json_integer(json, "triangle_offset", part->triangle_first);
+        app_json_integer(json, "triangles", part->triangle_count);
+        app_json_integer(json, "node", part->node);
+        app_json_text(json, "node_name", character->nodes[part->node].name);
+        app_json_integer(json, "mesh", part->mesh);
+        app_json_integer(json, "primitive", part->primitive);
+        app_json_index(json, "material", part->material);
+        app_json_index(json, "skin", part->skin);
+        app_json_object_end(json);
+    }
+    app_json_array_end(json);
+}
+
+static void json_skeleton(app_json *json, const sup_character *character)
+{
+    app_json_array(json, "skeleton");
+    for (int32_t n = 0; n < character->node_count; n++) {
+        if (!character->nodes[n].is_joint) continue;
+        app_json_object(json, NULL);
+        app_json_integer(json, "node", n);
+        app_json_text(json, "name", character->nodes[n].name);
+        app_json_index(json, "parent", character->nodes[n].parent);
+        app_json_object_end(json);
+    }
+    app_json_array_end(json);
+}
+
+static void json_clips(app_json *json, const sup_character *character)
+{
+    app_json_array(json, "clips");
+    for (int32_t i = 0; i < character->clip_count; i++) {
+        const sup_clip *clip = &character->clips[i];
+        app_json_object(json, NULL);
+        app_json_text(json, "name", clip->name);
+        app_json_number(json, "start", (double)clip->start);
+        app_json_number(json, "seconds", (double)clip->end - (double)clip->start);
+        app_json_integer(json, "frames_at_30", sup_clip_frame_count(clip, 30.0));
+        app_json_integer(json, "channels", clip->channel_count);
+        app_json_object_end(json);
+    }
+    app_json_array_end(json);
+}
+
+static void json_defects(app_json *json, const sup_defects *defects)
+{
+    app_json_array(json, "defects");
+    for (int32_t i = 0; i < defects->count; i++) {
+        const sup_defect *defect = &defects->items[i];
+        app_json_object(json, NULL);
+        app_json_text(json, "name", sup_defect_name(defect->id));
+        app_json_text(json, "severity", sup_severity_name(defect->severity));
+        app_json_index(json, "part", defect->part);
+        app_json_integer(json, "count", defect->count);
+        app_json_index(json, "first", defect->first);
+        app_json_text(json, "message", defect->message);
+        app_json_object_end(json);
+    }
+    app_json_array_end(json);
+}
+
+static void json_bounds(app_json *json, const info_report *report)
+{
+    double size[3];
+    if (!report->has_bounds) {
+        app_json_null(json, "bounds");
+        return;
+    }
+    for (int axis = 0; axis < 3; axis++)
+        size[axis] = report->maximum[axis] - report->minimum[axis];
+    app_json_object(json, "bounds");
+    app_json_vector(json, "minimum", report->minimum);
+    app_json_vector(json, "maximum", report->maximum);
+    app_json_vector(json, "size", size);
+    app_json_object_end(json);
+}
+
+static void print_json(const info_report *report)
+{
+    const sup_character *character = report->character;
+    app_json json = {.file = stdout};
+    app_json_object(&json, NULL);
+    app_json_text(&json, "file", report->input);
+    app_json_text(&json, "name", character->name);
+    app_json_integer(&json, "vertices", character->vertex_count);
+    app_json_integer(&json, "triangles", character->triangle_count);
+    app_json_integer(&json, "nodes", character->node_count);
+    app_json_integer(&json, "joints", report->joint_count);
+    app_json_integer(&json, "skins", character->skin_count);
+    app_json_text(&json, "weights", report->max_influences > 0 ? "file" : "none");
+    app_json_integer(&json, "max_influences", report->max_influences);
+    app_json_integer(&json, "morph_targets", character->morph_count);
+    if (character->unit_metres > 0.0f)
+        app_json_number(&json, "unit_metres", (double)character->unit_metres);
+    else
+        app_json_null(&json, "unit_metres");
+    json_bounds(&json, report);
+    json_parts(&json, report);
+    json_clips(&json, character);
+    json_skeleton(&json, character);
+    json_defects(&json, report->defects);
+    app_json_object_end(&json);
+}
+
+/* --- Text --- */
+
+static void print_parts(const info_report *report)
+{
+    const sup_character *character = report->character;
+    if (character->part_count == 0) return;
+    printf("\n  parts\n  %10s %10s %10s  %-9s %5s %9s  %s\n", "offset", "vertices", "triangles", "role", "skin",
+           "material", "name");
+    for (int32_t i = 0; i < character->part_count; i++) {
+        const sup_part *part = &character->parts[i];
+        char skin[16] = "-", material[16] = "-";
+        if (part->skin >= 0) snprintf(skin, sizeof skin, "%d", (int)part->skin);
+        if (part->material >= 0) snprintf(material, sizeof material, "%d", (int)part->material);
+        printf("  %10s %10s %10s  %-9s %5s %9s  %s (node %d%s%s)\n", app_grouped(part->vertex_first),
+               app_grouped(part->vertex_count), app_grouped(part->triangle_count),
+               text_or(role_name(report, i), "unknown"), skin, material, app_clean(text_or(part->name, "no name")),
+               (int)part->node, character->nodes[part->node].name[0] != '\0' ? " " : "",
+               app_clean(character->nodes[part->node].name));
+    }
+}
+
+static void print_clips(const sup_character *character)
+{
+    int width = 8;
+    if (character->clip_count == 0) return;
+    for (int32_t i = 0; i < character->clip_count; i++) {
+        int length = (int)strlen(character->clips[i].name);
+        if (length > width && length <= 48) width = length;
+    }
+    printf("\n  clips\n");
+    for (int32_t i = 0; i < character->clip_count; i++) {
+        const sup_clip *clip = &character->clips[i];
+        printf("  %10d  %-*s %8.2f s  %6s frames at 30\n", (int)i, width, app_clean(text_or(clip->name, "(no name)")),
+               (double)clip->end - (double)clip->start, app_grouped(sup_clip_frame_count(clip, 30.0)));
+    }
+}
+
+static void print_joints(const sup_character *character)
+{
+    printf("\n  joints\n");
+    for (int32_t n = 0; n < character->node_count; n++) {
+        int32_t node = character->node_order[n];
+        int depth = 0;
+        if (!character->nodes[node].is_joint) continue;
+        for (int32_t up = character->nodes[node].parent; up >= 0; up = character->nodes[up].parent)
+            depth += character->nodes[up].is_joint ? 1 : 0;
+        printf("  %10d  %*s%s\n", (int)node, 2 * (depth < 40 ? depth : 40), "",
+               app_clean(text_or(character->nodes[node].name, "(no name)")));
+    }
+}
+
+static void print_defects(const sup_defects *defects)
+{
+    if (defects->count == 0) {
+        printf("\n  defects     none found\n");
+        return;
+    }
+    printf("\n  defects\n");
+    for (int32_t i = 0; i < defects->count; i++) {
+        const sup_defect *defect = &defects->items[i];
+        printf("  %10s  %s x %s: %s\n", sup_severity_name(defect->severity), sup_defect_name(defect->id),
+               app_grouped(defect->count), app_clean(defect->message));
+    }
+}
+
+static void print_size(const info_report *report)
+{
+    float unit = report->character->unit_metres;
+    if (report->has_bounds)
+        printf("  size        %.3g x %.3g x %.3g", report->maximum[0] - report->minimum[0],
+               report->maximum[1] - report->minimum[1], report->maximum[2] - report->minimum[2]);
+    else
+        printf("  size        unknown");
+    if (unit == 1.0f)
+        printf(" m\n");
+    else if (unit > 0.0f)
+        printf(" units of %g m\n", (double)unit);
+    else
+        printf(" units; the format does not say how long a unit is\n");
+}
+
+static void print_text(const info_report *report, bool joints)
+{
+    const sup_character *character = report->character;
+    printf("%s\n", app_clean(report->input));
+    printf("  vertices    %s in %s part%s\n", app_grouped(character->vertex_count), app_grouped(character->part_count),
+           character->part_count == 1 ? "" : "s");
+    printf("  triangles   %s\n", app_grouped(character->triangle_count));
+    printf("  joints      %s of %s nodes, %s skin%s\n", app_grouped(report->joint_count),
+           app_grouped(character->node_count), app_grouped(character->skin_count),
+           character->skin_count == 1 ? "" : "s");
+    if (report->max_influences > 0)
+        printf("  weights     in the file, at most %d a vertex\n", (int)report->max_influences);
+    else
+        printf("  weights     none in the file\n");
+    if (character->morph_count > 0) printf("  morphs      %s targets\n", app_grouped(character->morph_count));
+    print_size(report);
+    print_parts(report);
+    print_clips(character);
+    if (joints) print_joints(character);
+    print_defects(report->defects);
+}
+
+static int inspect(app_session *session, const info_values *values, const sup_character *character)
+{
+    sup_defects *defects = NULL;
+    sup_rig *rig = NULL;
+    sup_error error = {0};
+    info_report report = {.input = values->input, .character = character};
+    count(&report);
+    /* Only the roles of the parts and the bind pose are wanted: no need to make heat weights. */
+    sup_rig_def def = sup_default_rig_def();
+    if (report.max_influences == 0) def.weights = SUP_WEIGHTS_RIGID;
+    if (sup_character_inspect(&session->context, character, &defects, &error) != SUP_OK)
+        return app_fail(&error, APP_PHASE_LOAD, values->input);
+    if (sup_rig_create(&session->context, character, &def, &rig, &error) == SUP_OK) report.rig = rig;
+    report.defects = defects;
+    int status = measure(&report, &session->context);
+    if (status == APP_DONE && values->json) print_json(&report);
+    if (status == APP_DONE && !values->json) print_text(&report, values->joints);
+    sup_rig_destroy(rig);
+    sup_defects_destroy(defects);
+    return status;
+}
+
+int app_command_info(int argc, char **argv)
+{
+    info_values values = {0};
+    app_session session;
+    sup_character *character = NULL;
+    int status = APP_DONE;
+    if (!app_parse(&info_verb, argc, argv, &values, &status)) return status;
+    status = app_session_open(&session, 0, values.json);
+    if (status == APP_DONE) status = app_open_character(&session, values.input, values.skeleton, &character);
+    if (status == APP_DONE) status = inspect(&session, &values, character);
+    sup_character_destroy(character);
+    app_session_close(&session);
+    return status;
+}

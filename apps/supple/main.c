@@ -1,0 +1,90 @@
+/* main.c - the supple program: picks the verb. */
+#include "app.h"
+#include "options.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct verb_entry {
+    const char *name, *usage, *summary;
+    int (*run)(int argc, char **argv);
+} verb_entry;
+
+static const verb_entry verbs[] = {
+    {"info", "FILE [--json]", "What is in a character file, and what is wrong with it.", app_command_info},
+    {"bake", "INPUT -o OUTPUT", "Plays a motion on a character and writes the skinned result.", app_command_bake},
+    {"methods", "[--json]", "The skinning methods and their parameters.", app_command_methods},
+    {"scenes", "[--json]", "The built-in characters.", app_command_scenes},
+};
+enum { VERB_COUNT = sizeof verbs / sizeof verbs[0] };
+
+static int print_help(void)
+{
+    printf("Supple %d.%d.%d: a skin mesh and a skeleton in, skinned motion out.\n\n"
+           "Usage: supple VERB [arguments]\n\n",
+           SUP_VERSION_MAJOR, SUP_VERSION_MINOR, SUP_VERSION_PATCH);
+    for (int i = 0; i < VERB_COUNT; i++)
+        printf("  %-8s %-16s %s\n", verbs[i].name, verbs[i].usage, verbs[i].summary);
+    printf("\n'supple VERB --help' explains a verb; 'man supple' has it all.\n\n"
+           "Try:\n"
+           "  supple bake scene:human -o human.glb\n"
+           "  supple info human.glb\n");
+    return APP_DONE;
+}
+
+static int print_version(void)
+{
+    printf("supple %d.%d.%d\n", SUP_VERSION_MAJOR, SUP_VERSION_MINOR, SUP_VERSION_PATCH);
+    return APP_DONE;
+}
+
+static int unknown_verb(const char *name)
+{
+    const char *names[VERB_COUNT];
+    for (int i = 0; i < VERB_COUNT; i++)
+        names[i] = verbs[i].name;
+    const char *nearest = app_nearest(name, names, VERB_COUNT);
+    if (nearest != NULL) return app_usage("There is no verb '%s'; did you mean '%s'?", name, nearest);
+    return app_usage("There is no verb '%s'; there are info, bake, methods and scenes ('supple --help').", name);
+}
+
+static int run_verb(int argc, char **argv)
+{
+    for (int i = 0; i < VERB_COUNT; i++)
+        if (strcmp(verbs[i].name, argv[0]) == 0) return verbs[i].run(argc, argv);
+    return unknown_verb(argv[0]);
+}
+
+static int run(int argc, char **argv)
+{
+    if (argc < 2) return app_usage("Say what to do: supple VERB [arguments]; 'supple --help' lists the verbs.");
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) return print_help();
+    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) return print_version();
+    if (strcmp(argv[1], "help") == 0) {
+        if (argc < 3) return print_help();
+        char *help[] = {argv[2], (char[]){"--help"}, NULL};
+        return run_verb(2, help);
+    }
+    if (argv[1][0] == '-') return app_usage("There is no option %s before a verb; see 'supple --help'.", argv[1]);
+    return run_verb(argc - 1, argv + 1);
+}
+
+/* A closed stdin, stdout or stderr would give its number to the next file that is opened, and messages would be
+ * written into that file. */
+static void fill_standard_descriptors(void)
+{
+    for (int descriptor = 0; descriptor < 3; descriptor++)
+        if (fcntl(descriptor, F_GETFD) == -1 && errno == EBADF && open("/dev/null", O_RDWR) < 0) return;
+}
+
+int main(int argc, char **argv)
+{
+    fill_standard_descriptors();
+    /* A reader that goes away must not cost the output file; a file-size limit must end in a sentence. */
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
+    return app_finish_stdout(run(argc, argv));
+}

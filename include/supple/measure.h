@@ -1,0 +1,66 @@
+/* measure.h - numbers that judge a deformed skin: volume, self-intersection, stretch, flips, smoothness.
+ *
+ * A measurer is made once from the rest shape of a character (its welded skin) and asked frame by frame. All numbers
+ * are free of units: lengths are relative to the character's size or to the rest lengths. */
+#ifndef SUPPLE_MEASURE_H
+#define SUPPLE_MEASURE_H
+
+#include "supple/rig.h"
+
+typedef struct sup_measurer sup_measurer;
+
+/* A surface to judge: what sup_measurer_create takes from a rig, or a caller from elsewhere. */
+typedef struct sup_measure_surface {
+    int32_t vertex_count, triangle_count;
+    const float *positions;   /* [vertex_count*3] rest shape, finite */
+    const int32_t *triangles; /* [triangle_count*3] */
+    double size; /* length that penetration, drift and jitter are relative to; 0 = the bounding box diagonal */
+    /* Regions whose volume is followed, such as the triangles a bone moves or those around a joint. May overlap. */
+    int32_t region_count;
+    const int32_t *region_first;     /* [region_count+1] */
+    const int32_t *region_triangles; /* triangle indices */
+} sup_measure_surface;
+
+typedef struct sup_frame_measure {
+    double volume_ratio;        /* enclosed volume / rest volume; holes are closed by fans for the measure */
+    int32_t intersections;      /* crossing triangle pairs that share no vertex and did not cross at rest */
+    int32_t rest_intersections; /* crossing pairs that crossed at rest already */
+    double penetration;         /* deepest place of the skin inside itself / size */
+    double stretch_min, stretch_max, stretch_mean; /* edge length / rest length */
+    double area_max, area_mean;                    /* triangle area change, max(a, 1/a), 1 = none */
+    double angle_max, angle_mean; /* largest / smallest singular value of the triangle's map, 1 = none */
+    int32_t flips;                /* triangles that turned against their neighbours and did not at rest */
+    double roughness;             /* root mean square change of the Laplacian's length / mean rest edge */
+    double displacement_max;      /* farthest vertex from its rest place / size */
+    int32_t nonfinite;            /* vertices with a number that is not finite; they are measured at their rest place */
+} sup_frame_measure;
+
+SUP_API sup_result sup_measurer_create(const sup_context *context, const sup_measure_surface *surface,
+                                       sup_measurer **measurer, sup_error *error);
+SUP_API void sup_measurer_destroy(sup_measurer *measurer);
+
+/* positions [vertex_count*3] of the surface's vertices; region_volume_ratio [region_count] or NULL. One measurer may
+ * be used by one thread at a time. */
+SUP_API sup_result sup_measurer_frame(sup_measurer *measurer, const float *positions, sup_frame_measure *measure,
+                                      double *region_volume_ratio);
+
+/* The crossing pairs of the last frame that did not cross at rest, [count*2] triangle indices, first < second, in
+ * rising order; and the vertices of the surface found inside it, with their depth / size, [vertex_count], 0 = outside. */
+SUP_API const int32_t *sup_measurer_pairs(const sup_measurer *measurer, int32_t *count);
+SUP_API const float *sup_measurer_depths(const sup_measurer *measurer);
+
+/* The welded skin of a rig as a surface, with two regions per joint: 2j = the triangles that joint j moves most,
+ * 2j+1 = those around joint j where its bone meets its parent's (an elbow, a knee). `surface` points into `storage`,
+ * which sup_rig_surface_destroy frees. */
+typedef struct sup_rig_surface {
+    sup_measure_surface surface;
+    struct sup_rig_surface_storage *storage;
+} sup_rig_surface;
+SUP_API sup_result sup_rig_surface_create(const sup_context *context, const sup_rig *rig, sup_rig_surface **surface,
+                                          sup_error *error);
+SUP_API void sup_rig_surface_destroy(sup_rig_surface *surface);
+
+/* Render vertices [rig->vertex_count*3] to surface vertices [surface.vertex_count*3]. */
+SUP_API void sup_rig_surface_gather(const sup_rig *rig, const float *vertices, float *surface_positions);
+
+#endif

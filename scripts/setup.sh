@@ -1,0 +1,100 @@
+#!/usr/bin/env bash
+# Installs what is missing of the Debian packages that a target needs: scripts/setup.sh build|test
+# Asks dpkg and the PATH first; touches the network only when something is missing.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+target=${1:-build}
+
+# A line per need: package, and what shows that it is there already however it came (a command, or a file).
+build_needs='
+gcc            command gcc
+libc6-dev      file /usr/include/stdio.h
+cmake          command cmake
+ninja-build    command ninja
+libassimp-dev  file /usr/include/assimp/cimport.h
+'
+test_needs="$build_needs"'
+g++              command g++
+clang            command clang
+clang-tidy       command clang-tidy
+clang-format     command clang-format
+libclang-rt-dev  runtime asan fuzzer tsan
+pkg-config       command pkg-config
+nodejs           command node
+npm              command npm
+shellcheck       command shellcheck
+'
+
+is_there() { # kind, names...
+    local kind=$1 name
+    shift
+    case $kind in
+    command) command -v "$1" >/dev/null 2>&1 ;;
+    file) [ -e "$1" ] ;;
+    runtime)
+        command -v clang >/dev/null 2>&1 || return 1
+        for name in "$@"; do
+            [ -e "$(clang -print-file-name="libclang_rt.$name-$(uname -m).a")" ] || return 1
+        done
+        ;;
+    esac
+}
+
+missing=()
+case $target in
+build) needs=$build_needs ;;
+test) needs=$test_needs ;;
+*)
+    echo "setup: say what to set up: scripts/setup.sh build|test" >&2
+    exit 1
+    ;;
+esac
+while read -r package check; do
+    [ -n "$package" ] || continue
+    # shellcheck disable=SC2086 # the check is several words
+    if is_there $check; then continue; fi
+    if dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed'; then continue; fi
+    missing+=("$package")
+done <<<"$needs"
+
+install_packages() {
+    local sudo=()
+    if ! command -v apt-get >/dev/null 2>&1; then
+        echo "setup: these Debian packages are missing and there is no apt-get here: $*" >&2
+        echo "setup: install what your system calls them and run this again." >&2
+        return 1
+    fi
+    if [ "$(id -u)" -ne 0 ]; then
+        if ! command -v sudo >/dev/null 2>&1; then
+            echo "setup: these packages are missing: $*" >&2
+            echo "setup: run 'apt-get install $*' as root, then this again." >&2
+            return 1
+        fi
+        sudo=(sudo)
+    fi
+    echo "Installing what is missing: $*"
+    # DEBIAN_FRONTEND goes through env, because sudo drops it.
+    "${sudo[@]}" apt-get update -qq &&
+        "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null
+}
+
+if [ ${#missing[@]} -gt 0 ]; then
+    if ! install_packages "${missing[@]}"; then
+        # Assimp only adds FBX and Collada: everything else works without it.
+        if [ "${missing[*]}" = libassimp-dev ]; then
+            echo "setup: going on without Assimp: FBX and Collada files cannot be read." >&2
+        else
+            echo "setup: the packages above could not be installed; is the network there?" >&2
+            exit 1
+        fi
+    fi
+fi
+
+# The Khronos glTF validator, for the tests of written files. They are skipped by name when it cannot be had.
+if [ "$target" = test ] && [ -f tests/validator/package-lock.json ] && [ ! -d tests/validator/node_modules ]; then
+    echo "Fetching the glTF validator (npm ci in tests/validator)"
+    if ! (cd tests/validator && npm ci --silent --no-audit --no-fund --prefer-offline --fetch-retries=1 --fetch-timeout=20000); then
+        rm -rf tests/validator/node_modules
+        echo "setup: the glTF validator could not be fetched; tests that need it are skipped." >&2
+    fi
+fi

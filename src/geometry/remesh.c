@@ -1,0 +1,324 @@
+/* remesh.c - rounds of edge operations and relaxing until the triangles have the wanted sizes and good shapes. */
+#include "geometry/remesh.h"
+#include "geometry/halfedge.h"
+
+static const double SPLIT_RATIO = 4.0 / 3.0, COLLAPSE_RATIO = 4.0 / 5.0;
+
+typedef struct remesh {
+    const sup_remesh_def *def;
+    sup_halfedges mesh;
+    double scale;       /* wanted edge length = scale * size of the vertex */
+    double limit;       /* edges are not made longer than this: coarsening goes in steps */
+    sup_vec3d *relaxed; /* [vertex_count] */
+    double strength;    /* of relaxing */
+    bool half;          /* the mesh is open along x = 0 */
+} remesh;
+
+static double wanted(const remesh *r, int32_t a, int32_t b)
+{
+    double length = 0.5 * (r->mesh.size[a] + r->mesh.size[b]) * r->scale;
+    return length < r->limit ? length : r->limit;
+}
+
+static double edge_length(const remesh *r, int32_t h)
+{
+    return sup_v3_distance(r->mesh.position[r->mesh.origin[h]], r->mesh.position[sup_he_target(&r->mesh, h)]);
+}
+
+static sup_vec3d face_normal(sup_vec3d a, sup_vec3d b, sup_vec3d c)
+{
+    return sup_v3_cross(sup_v3_sub(b, a), sup_v3_sub(c, a));
+}
+
+/* --- Sizes --- */
+typedef struct size_work {
+    const sup_field *sizes;
+    sup_halfedges *mesh;
+} size_work;
+
+static void evaluate_sizes(void *work, int32_t begin, int32_t end, int32_t worker)
+{
+    size_work *w = work;
+    SUP_UNUSED(worker);
+    for (int32_t v = begin; v < end; v++)
+        w->mesh->size[v] = sup_field_value(w->sizes, w->mesh->position[v]);
+}
+
+/* No size larger than a neighbour's plus gradation * distance: sweeps in both directions until nothing changes much. */
+static void grade_sizes(remesh *r)
+{
+    sup_halfedges *m = &r->mesh;
+    int32_t halves = m->face_count * 3;
+    for (int sweep = 0; sweep < 24; sweep++) {
+        int32_t changed = 0;
+        for (int32_t i = 0; i < halves; i++) {
+            int32_t h = sweep % 2 == 0 ? i : halves - 1 - i, a = m->origin[h], b = sup_he_target(m, h);
+            double bound = m->size[a] + r->def->gradation * sup_v3_distance(m->position[a], m->position[b]);
+            if (m->size[b] > bound) {
+                changed += m->size[b] > bound * 1.01;
+                m->size[b] = bound;
+            }
+        }
+        if (changed == 0) break;
+    }
+}
+
+/* The scale for which triangles of the wanted sizes are as many as the vertex target asks for: an even mesh has one
+ * vertex for every sqrt(3)/2 * L^2, and edges between 4/5 and 4/3 of the wanted length come out 0.97 of it long. */
+static double fit_scale(const remesh *r)
+{
+    const sup_halfedges *m = &r->mesh;
+    double vertices = 0.0;
+    for (int32_t f = 0; f < m->face_count; f++) {
+        const int32_t *o = m->origin + (size_t)f * 3;
+        double area = 0.5 * sup_v3_length(face_normal(m->position[o[0]], m->position[o[1]], m->position[o[2]]));
+        double size = (m->size[o[0]] + m->size[o[1]] + m->size[o[2]]) / 3.0;
+        vertices += area / (size * size);
+    }
+    return sqrt(vertices / (0.8660254037844386 * r->def->vertex_target)) / 0.97;
+}
+
+/* --- Edge operations --- */
+static bool split_long(remesh *r)
+{
+    sup_halfedges *m = &r->mesh;
+    for (int32_t h = 0; h < m->face_count * 3; h++) {
+        if (m->origin[h] < 0 || (m->twin[h] >= 0 && m->twin[h] < h)) continue;
+        int32_t a = m->origin[h], b = sup_he_target(m, h);
+        if (edge_length(r, h) <= SPLIT_RATIO * wanted(r, a, b)) continue;
+        if (!sup_he_split(m, h, sup_v3_lerp(m->position[a], m->position[b], 0.5))) return false;
+    }
+    return true;
+}
+
+/* Whether the faces round u, but those that hold v, keep their side and stay small when u moves to p. */
+static bool faces_allow(const remesh *r, int32_t u, int32_t v, sup_vec3d p)
+{
+    const sup_halfedges *m = &r->mesh;
+    for (int32_t h = m->out[u], start = h; h >= 0;) {
+        int32_t b = sup_he_target(m, h), c = m->origin[sup_he_prev(h)];
+        if (b != v && c != v) {
+            sup_vec3d before = face_normal(m->position[u], m->position[b], m->position[c]);
+            sup_vec3d after = face_normal(p, m->position[b], m->position[c]);
+            double length = sup_v3_length(after), edge = sup_v3_distance(p, m->position[b]);
+            if (sup_v3_dot(before, after) <= 0.5 * sup_v3_length(before) * length) return false;
+            if (edge > SPLIT_RATIO * wanted(r, u, b) || length < 0.1 * edge * edge) return false;
+        }
+        int32_t following = sup_he_around(m, h);
+        h = following == start ? -1 : following;
+    }
+    return true;
+}
+
+static void collapse_short(remesh *r)
+{
+    sup_halfedges *m = &r->mesh;
+    for (int32_t h = 0; h < m->face_count * 3; h++) {
+        if (m->origin[h] < 0) continue;
+        int32_t u = m->origin[h], v = sup_he_target(m, h);
+        if (edge_length(r, h) >= COLLAPSE_RATIO * wanted(r, u, v) || !sup_he_may_collapse(m, h)) continue;
+        bool one_sided = sup_he_on_border(m, v) && !sup_he_on_border(m, u);
+        sup_vec3d p = one_sided ? m->position[v] : sup_v3_lerp(m->position[u], m->position[v], 0.5);
+        if (faces_allow(r, u, v, p) && faces_allow(r, v, u, p)) sup_he_collapse(m, h, p);
+    }
+}
+
+static double cosine_at(sup_vec3d apex, sup_vec3d a, sup_vec3d b)
+{
+    sup_vec3d x = sup_v3_sub(a, apex), y = sup_v3_sub(b, apex);
+    double length = sup_v3_length(x) * sup_v3_length(y);
+    return length > 0.0 ? sup_v3_dot(x, y) / length : 1.0;
+}
+
+/* Delaunay on the surface: flip where the angles opposite to the edge sum to more than a half turn, and the two new
+ * faces do not fold. */
+static bool flip_improves(const remesh *r, int32_t h)
+{
+    const sup_halfedges *m = &r->mesh;
+    int32_t t = m->twin[h];
+    sup_vec3d a = m->position[m->origin[h]], b = m->position[m->origin[t]];
+    sup_vec3d c = m->position[m->origin[sup_he_prev(h)]], d = m->position[m->origin[sup_he_prev(t)]];
+    double at_c = cosine_at(c, a, b), at_d = cosine_at(d, a, b);
+    if (at_c + at_d >= -1e-3) return false; /* acos(x) + acos(y) > pi exactly where x + y < 0 */
+    sup_vec3d first = face_normal(a, b, c), second = face_normal(b, a, d);
+    sup_vec3d new_first = face_normal(a, d, c), new_second = face_normal(d, b, c);
+    double old_fold = sup_v3_dot(first, second) / (sup_v3_length(first) * sup_v3_length(second) + 1e-300);
+    double new_fold =
+        sup_v3_dot(new_first, new_second) / (sup_v3_length(new_first) * sup_v3_length(new_second) + 1e-300);
+    sup_vec3d side = sup_v3_add(first, second);
+    return new_fold > old_fold - 0.3 && sup_v3_dot(new_first, side) > 0.0 && sup_v3_dot(new_second, side) > 0.0;
+}
+
+static void flip_edges(remesh *r, int passes)
+{
+    sup_halfedges *m = &r->mesh;
+    for (int pass = 0; pass < passes; pass++) {
+        int32_t flips = 0;
+        for (int32_t h = 0; h < m->face_count * 3; h++) {
+            if (m->origin[h] < 0 || m->twin[h] < h) continue;
+            if (!flip_improves(r, h) || !sup_he_may_flip(m, h)) continue;
+            sup_he_flip(m, h);
+            flips++;
+        }
+        if (flips == 0) break;
+    }
+}
+
+/* --- Relaxing --- */
+/* A few Newton steps along the gradient, none longer than half an edge; on the border within its plane. */
+static sup_vec3d pull_onto_field(const remesh *r, sup_vec3d p, double edge, bool border)
+{
+    const sup_field *field = &r->def->field;
+    for (int step = 0; step < 2; step++) {
+        double f = sup_field_value(field, p);
+        sup_vec3d g = sup_field_gradient(field, p, 0.02 * edge);
+        if (border) g.x = 0.0;
+        double gg = sup_v3_dot(g, g);
+        if (gg < 1e-4) break;
+        double move = -f / gg, reach = 0.5 * edge / sqrt(gg);
+        move = move > reach ? reach : move < -reach ? -reach : move;
+        p = sup_v3_madd(p, move, g);
+        if (fabs(f) < 1e-3 * edge) break;
+    }
+    return p;
+}
+
+/* Towards the centre of the faces round a vertex, weighted by their area over the wanted one, along the tangent plane;
+ * a border vertex towards the middle of its two border neighbours. */
+static sup_vec3d relax_target(const sup_halfedges *m, int32_t v, bool border)
+{
+    sup_vec3d p = m->position[v], normal = sup_v3(0.0, 0.0, 0.0), sum = normal, first = p, last = p;
+    double total = 0.0;
+    for (int32_t h = m->out[v], start = h; h >= 0;) {
+        int32_t b = sup_he_target(m, h), c = m->origin[sup_he_prev(h)];
+        sup_vec3d n = face_normal(p, m->position[b], m->position[c]);
+        double size = (m->size[v] + m->size[b] + m->size[c]) / 3.0, weight = sup_v3_length(n) / (size * size);
+        sup_vec3d middle = sup_v3_scale(sup_v3_add(p, sup_v3_add(m->position[b], m->position[c])), 1.0 / 3.0);
+        normal = sup_v3_add(normal, n);
+        sum = sup_v3_madd(sum, weight, middle);
+        total += weight;
+        if (h == start) first = m->position[b];
+        last = m->position[c];
+        int32_t following = sup_he_around(m, h);
+        h = following == start ? -1 : following;
+    }
+    if (border) return sup_v3_lerp(first, last, 0.5);
+    sup_vec3d unit = sup_v3_unit_or(normal, sup_v3(0.0, 0.0, 0.0));
+    sup_vec3d shift = total > 0.0 ? sup_v3_sub(sup_v3_scale(sum, 1.0 / total), p) : sup_v3(0.0, 0.0, 0.0);
+    return sup_v3_add(p, sup_v3_madd(shift, -sup_v3_dot(shift, unit), unit));
+}
+
+static void relax_vertices(void *work, int32_t begin, int32_t end, int32_t worker)
+{
+    remesh *r = work;
+    const sup_halfedges *m = &r->mesh;
+    SUP_UNUSED(worker);
+    for (int32_t v = begin; v < end; v++) {
+        r->relaxed[v] = m->position[v];
+        if (m->out[v] < 0) continue;
+        bool border = sup_he_on_border(m, v);
+        sup_vec3d p = sup_v3_lerp(m->position[v], relax_target(m, v, border), r->strength);
+        p = pull_onto_field(r, p, wanted(r, v, v), border);
+        /* Off the plane stays off the plane: the mirrored twin is another vertex. */
+        double least = 0.05 * wanted(r, v, v);
+        if (r->half && !border && p.x < least) p.x = r->relaxed[v].x;
+        if (sup_v3_finite(p)) r->relaxed[v] = p;
+    }
+}
+
+static bool relax(remesh *r, int times, double strength)
+{
+    sup_halfedges *m = &r->mesh;
+    size_t room = (size_t)m->vertex_count * sizeof *r->relaxed;
+    r->relaxed = sup_alloc(&m->allocator, room);
+    if (r->relaxed == NULL) return false;
+    r->strength = strength;
+    for (int i = 0; i < times; i++) {
+        sup_parallel(r->def->context, m->vertex_count, 512, relax_vertices, r);
+        memcpy(m->position, r->relaxed, room);
+    }
+    sup_free(&m->allocator, r->relaxed, room);
+    return true;
+}
+
+/* Drops removed vertices and faces, so that later rounds walk through living ones only. */
+static bool compact(remesh *r)
+{
+    sup_surface living;
+    sup_halfedges next;
+    bool manifold;
+    if (!sup_halfedges_extract(&r->mesh, &living)) return false;
+    bool done = sup_halfedges_create(&next, &living, &manifold);
+    if (done) {
+        int32_t number = 0; /* extraction numbers by first use; repeat it for the sizes */
+        for (int32_t v = 0; v < next.vertex_count; v++)
+            next.size[v] = 0.0;
+        for (int32_t h = 0; h < r->mesh.face_count * 3; h++)
+            if (r->mesh.origin[h] >= 0) next.size[next.origin[number++]] = r->mesh.size[r->mesh.origin[h]];
+        sup_halfedges_free(&r->mesh);
+        r->mesh = next;
+    }
+    sup_surface_free(&living);
+    return done;
+}
+
+static bool run_rounds(remesh *r, double start_length)
+{
+    double largest = 0.0;
+    for (int32_t v = 0; v < r->mesh.vertex_count; v++)
+        largest = r->mesh.size[v] * r->scale > largest ? r->mesh.size[v] * r->scale : largest;
+    r->limit = 1.6 * start_length;
+    for (int32_t round = 0; round < r->def->rounds;) {
+        collapse_short(r);
+        if (!compact(r) || !split_long(r)) return false;
+        flip_edges(r, 2);
+        bool last_step = r->limit >= largest;
+        if (!relax(r, 1, last_step ? 0.8 : 0.5)) return false;
+        if (last_step) round++;
+        r->limit *= 1.6;
+    }
+    for (int i = 0; i < 3; i++) {
+        flip_edges(r, 4);
+        if (!relax(r, 1, 0.6)) return false;
+    }
+    flip_edges(r, 4);
+    for (int32_t i = 0; i < r->def->subdivisions; i++) {
+        if (!compact(r) || !sup_he_subdivide(&r->mesh)) return false;
+        r->scale *= 0.5;
+        if (!relax(r, 2, 0.5)) return false;
+    }
+    return true;
+}
+
+static sup_result remesh_surface(remesh *r, const sup_field *sizes, sup_surface *surface, sup_error *error)
+{
+    bool manifold;
+    if (!sup_halfedges_create(&r->mesh, surface, &manifold))
+        return manifold ? sup_fail_memory(error, "remeshing")
+                        : sup_fail(error, SUP_ERROR_DATA, "remesh.manifold", "", "The surface is no manifold.");
+    size_work work = {sizes, &r->mesh};
+    sup_parallel(r->def->context, r->mesh.vertex_count, 512, evaluate_sizes, &work);
+    grade_sizes(r);
+    r->scale = fit_scale(r);
+    for (int32_t h = 0; h < r->mesh.face_count * 3; h++)
+        r->half |= r->mesh.twin[h] < 0;
+    double total = 0.0;
+    for (int32_t h = 0; h < r->mesh.face_count * 3; h++)
+        total += edge_length(r, h);
+    sup_surface done;
+    if (!run_rounds(r, total / (r->mesh.face_count * 3.0)) || !sup_halfedges_extract(&r->mesh, &done))
+        return sup_fail_memory(error, "remeshing");
+    sup_surface_free(surface);
+    *surface = done;
+    return SUP_OK;
+}
+
+sup_result sup_remesh(const sup_remesh_def *def, const sup_field *sizes, sup_surface *surface, sup_error *error)
+{
+    if (surface->triangle_count == 0)
+        return sup_fail(error, SUP_ERROR_DATA, "remesh.empty", "", "There is no surface to mesh.");
+    remesh r = {.def = def};
+    sup_result result = remesh_surface(&r, sizes, surface, error);
+    sup_halfedges_free(&r.mesh);
+    return result;
+}

@@ -1,0 +1,192 @@
+/* bake.c - a whole motion in one call: rig, bind, then pose, step and write for every frame. */
+#include "output/cache.h"
+
+#include <math.h>
+#include <time.h>
+
+/* Everything that lives while a motion is baked. */
+typedef struct bake {
+    const sup_context *context;
+    const sup_character *character;
+    sup_bake_def def;
+    const sup_clip *clip; /* NULL: the rest pose */
+    int32_t first, count; /* frames */
+    sup_rig *rig;
+    sup_model *model;
+    sup_instance *instance;
+    sup_pose *pose;
+    sup_cache_writer *writer;
+    float *positions, *normals; /* [vertex_count*3] */
+    sup_bake_stats stats;
+} bake;
+
+static const float BIND_SHARE = 0.1f; /* of the progress */
+
+sup_bake_def sup_default_bake_def(void)
+{
+    return (sup_bake_def){.fps = 30.0, .last_frame = -1};
+}
+
+static double now_ms(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec * 1e3 + (double)time.tv_nsec * 1e-6;
+}
+
+static sup_result report(const bake *b, float fraction, const char *stage, sup_error *error)
+{
+    if (b->def.progress == NULL || b->def.progress(b->def.progress_user, fraction, stage)) return SUP_OK;
+    return sup_fail(error, SUP_ERROR_CANCELLED, "bake.cancelled", b->character->name, "The bake was cancelled.");
+}
+
+static bool bind_progress(void *user, float fraction, const char *stage)
+{
+    const bake *b = user;
+    return b->def.progress == NULL || b->def.progress(b->def.progress_user, BIND_SHARE * fraction, stage);
+}
+
+/* A clip of another character may name nodes that this one does not have. */
+static sup_result check_clip(const bake *b, sup_error *error)
+{
+    for (int32_t i = 0; b->clip != NULL && i < b->clip->channel_count; i++) {
+        const sup_channel *channel = &b->clip->channels[i];
+        int32_t limit =
+            channel->target == SUP_CHANNEL_MORPH ? b->character->morph_weight_count : b->character->node_count;
+        if (channel->index < 0 || channel->index >= limit)
+            return sup_fail(error, SUP_ERROR_ARGUMENT, "bake.clip", b->clip->name,
+                            "The clip is not for this character: it moves a node or morph target that does not exist.");
+    }
+    return SUP_OK;
+}
+
+/* Which frames of which clip. */
+static sup_result choose_frames(bake *b, sup_error *error)
+{
+    const sup_character *character = b->character;
+    if (b->def.fps == 0.0) b->def.fps = 30.0;
+    if (!(b->def.fps > 0.0) || !isfinite(b->def.fps))
+        return sup_fail(error, SUP_ERROR_ARGUMENT, "bake.fps", character->name,
+                        "Frames per second must be a positive number.");
+    b->clip = b->def.clip != NULL ? b->def.clip : character->clip_count > 0 ? &character->clips[0] : NULL;
+    int32_t frames = b->clip != NULL ? sup_clip_frame_count(b->clip, b->def.fps) : 1;
+    int32_t last = b->def.last_frame == -1 ? frames - 1 : b->def.last_frame;
+    b->first = b->def.first_frame;
+    if (b->first < 0 || last < b->first || last >= frames)
+        return sup_fail(error, SUP_ERROR_ARGUMENT, "bake.frames", b->clip != NULL ? b->clip->name : "",
+                        "The motion has %d frame%s, 0 to %d: frames %d to %d cannot be baked.", frames,
+                        frames == 1 ? "" : "s", frames - 1, b->first, last);
+    b->count = last - b->first + 1;
+    return check_clip(b, error);
+}
+
+static sup_result open_writer(bake *b, const char *path, sup_error *error)
+{
+    sup_cache_def cache = sup_default_cache_def();
+    cache.frame_count = b->count;
+    cache.fps = b->def.fps;
+    cache.start_time = (double)b->first / b->def.fps;
+    cache.normals = !b->def.no_normals;
+    cache.name = b->clip != NULL ? b->clip->name : "rest";
+    double start = now_ms();
+    sup_result result = sup_cache_open(b->context, path, b->character, &cache, &b->writer, error);
+    b->stats.write_ms = now_ms() - start;
+    return result;
+}
+
+static sup_result pose_frame(bake *b, int32_t frame, sup_error *error)
+{
+    sup_result result = b->clip == NULL ? sup_pose_rest(b->character, b->pose)
+                                        : sup_pose_sample(b->character, b->clip,
+                                                          sup_clip_frame_time(b->clip, b->def.fps, frame), b->pose);
+    return result == SUP_OK ? SUP_OK
+                            : sup_fail(error, result, "bake.pose", b->character->name,
+                                       "The pose of frame %d cannot be sampled.", frame);
+}
+
+static sup_result prepare(bake *b, sup_error *error)
+{
+    double start = now_ms();
+    sup_bind_def bind = {.values = b->def.values, .progress = bind_progress, .progress_user = b};
+    const sup_method *method = b->def.method != NULL ? b->def.method : sup_method_at(0);
+    sup_result result = report(b, 0.0f, "rig", error);
+    if (result == SUP_OK) result = sup_rig_create(b->context, b->character, b->def.rig, &b->rig, error);
+    if (result == SUP_OK) result = sup_bind(b->context, method, b->rig, &bind, &b->model, error);
+    if (result == SUP_OK) result = sup_pose_create(b->context, b->character, &b->pose, error);
+    if (result == SUP_OK) result = pose_frame(b, b->first, error);
+    if (result == SUP_OK) result = sup_instance_create(b->context, b->model, b->pose, &b->instance, error);
+    b->stats.bind_ms = now_ms() - start;
+    if (result != SUP_OK) return result;
+    size_t size = sup_size_multiply((size_t)b->character->vertex_count, 3 * sizeof(float));
+    b->positions = sup_alloc(&b->context->allocator, size);
+    b->normals = sup_alloc(&b->context->allocator, size);
+    return b->positions != NULL && b->normals != NULL ? SUP_OK : sup_fail_memory(error, "the frames");
+}
+
+/* The first frame is the start: at rest in its pose, no time passes. */
+static sup_result bake_frame(bake *b, int32_t i, sup_error *error)
+{
+    double start = now_ms();
+    bool with_normals = i == 0 || !b->def.no_normals;
+    sup_skin_out out = {.positions = b->positions, .normals = with_normals ? b->normals : NULL};
+    sup_result result = i == 0 ? SUP_OK : pose_frame(b, b->first + i, error);
+    if (result != SUP_OK) return result;
+    result = sup_instance_step(b->instance, b->pose, i == 0 ? 0.0f : (float)(1.0 / b->def.fps), &out);
+    if (result != SUP_OK)
+        return sup_fail(error, result, "bake.step", b->character->name, "Frame %d cannot be skinned: %s.", b->first + i,
+                        sup_result_name(result));
+    double stepped = now_ms();
+    result = sup_cache_write(b->writer, b->positions, with_normals ? b->normals : NULL, error);
+    b->stats.step_ms += stepped - start;
+    b->stats.write_ms += now_ms() - stepped;
+    return result;
+}
+
+static sup_result bake_frames(bake *b, sup_error *error)
+{
+    sup_result result = SUP_OK;
+    for (int32_t i = 0; result == SUP_OK && i < b->count; i++) {
+        result = report(b, BIND_SHARE + (1.0f - BIND_SHARE) * (float)i / (float)b->count, "frames", error);
+        if (result == SUP_OK) result = bake_frame(b, i, error);
+    }
+    if (result == SUP_OK) result = report(b, 1.0f, "finish", error);
+    if (result != SUP_OK) return result;
+    double start = now_ms();
+    result = sup_cache_finish_counted(b->writer, &b->stats.bytes, error);
+    b->writer = NULL;
+    b->stats.write_ms += now_ms() - start;
+    return result;
+}
+
+static void release(bake *b)
+{
+    size_t size = sup_size_multiply((size_t)b->character->vertex_count, 3 * sizeof(float));
+    sup_cache_abandon(b->writer);
+    sup_free(&b->context->allocator, b->positions, size);
+    sup_free(&b->context->allocator, b->normals, size);
+    sup_instance_destroy(b->instance);
+    sup_pose_destroy(b->pose);
+    sup_model_destroy(b->model);
+    sup_rig_destroy(b->rig);
+}
+
+sup_result sup_bake(const sup_context *context, const sup_character *character, const sup_bake_def *def,
+                    const char *path, sup_bake_stats *stats, sup_error *error)
+{
+    if (character == NULL || path == NULL)
+        return sup_fail(error, SUP_ERROR_ARGUMENT, "argument.null", "", "sup_bake needs a character and a path.");
+    sup_context resolved = sup_context_resolve(context);
+    bake b = {.context = &resolved, .character = character, .def = def != NULL ? *def : sup_default_bake_def()};
+    sup_result result = choose_frames(&b, error);
+    /* The output first: a wrong ending or an unwritable folder is found before any work. */
+    if (result == SUP_OK) result = open_writer(&b, path, error);
+    if (result == SUP_OK) result = prepare(&b, error);
+    if (result == SUP_OK) result = bake_frames(&b, error);
+    release(&b);
+    if (result != SUP_OK || stats == NULL) return result;
+    b.stats.frame_count = b.count;
+    b.stats.vertex_count = character->vertex_count;
+    b.stats.step_ms /= (double)b.count;
+    *stats = b.stats;
+    return SUP_OK;
+}

@@ -1,0 +1,180 @@
+/* rig.c - the rig object: stages in order, memory, the way out. */
+#include "rig/rig.h"
+
+struct sup_rig_storage {
+    sup_context context;
+    sup_arena arena;
+};
+
+/* The list that sup_character_inspect returns, and what frees it, in one block. */
+typedef struct owned_defects {
+    sup_defects defects; /* first: the public pointer is the block's */
+    sup_allocator allocator;
+    size_t size;
+} owned_defects;
+
+sup_rig_def sup_default_rig_def(void)
+{
+    return (sup_rig_def){SUP_WEIGHTS_AUTO, 0, 0.0f};
+}
+
+static sup_rig *create_empty(const sup_context *context)
+{
+    sup_rig *rig = sup_alloc_zero(&context->allocator, sizeof *rig);
+    struct sup_rig_storage *storage = sup_alloc_zero(&context->allocator, sizeof *storage);
+    if (rig == NULL || storage == NULL) {
+        sup_free(&context->allocator, rig, sizeof *rig);
+        sup_free(&context->allocator, storage, sizeof *storage);
+        return NULL;
+    }
+    storage->context = *context;
+    storage->arena = sup_arena_create(&context->allocator);
+    rig->storage = storage;
+    return rig;
+}
+
+void sup_rig_destroy(sup_rig *rig)
+{
+    if (rig == NULL) return;
+    struct sup_rig_storage *storage = rig->storage;
+    sup_allocator allocator = storage->context.allocator;
+    sup_arena_destroy(&storage->arena);
+    sup_free(&allocator, storage, sizeof *storage);
+    sup_free(&allocator, rig, sizeof *rig);
+}
+
+static sup_result check_def(const sup_rig_def *def, sup_rig_def *checked, sup_error *error)
+{
+    *checked = def != NULL ? *def : sup_default_rig_def();
+    if ((int)checked->weights < SUP_WEIGHTS_AUTO || (int)checked->weights > SUP_WEIGHTS_RIGID)
+        return sup_fail(error, SUP_ERROR_ARGUMENT, "rig.weights", "", "The source of weights %d is not known.",
+                        (int)checked->weights);
+    if (checked->max_influences < 0)
+        return sup_fail(error, SUP_ERROR_ARGUMENT, "rig.max_influences", "",
+                        "The number of influences a vertex may have must be 0 (all) or more, not %d.",
+                        checked->max_influences);
+    if (!isfinite(checked->weld_distance))
+        return sup_fail(error, SUP_ERROR_ARGUMENT, "rig.weld_distance", "", "The weld distance must be a number.");
+    if (checked->weld_distance == 0.0f) checked->weld_distance = 1e-6f;
+    return SUP_OK;
+}
+
+/* Runs the stages until one fails or finds a fatal defect; a report goes on with the surface of a character that has
+ * no skeleton. */
+static sup_result run_stages(sup_rig_build *build, sup_error *error)
+{
+    typedef sup_result stage(sup_rig_build *, sup_error *);
+    static stage *const surface[] = {sup_rig_skeleton, sup_rig_positions, sup_rig_skin,
+                                     sup_rig_normals,  sup_rig_roles,     sup_rig_topology};
+    static stage *const skeleton[] = {sup_rig_influences,       sup_rig_bones,           sup_rig_made_weights,
+                                      sup_rig_bone_tails_again, sup_rig_pack_influences, sup_rig_bone_defects,
+                                      sup_rig_bones_outside};
+    sup_result result = SUP_OK;
+    for (int32_t i = 0; i < SUP_COUNT(surface) && result == SUP_OK; i++) {
+        if (build->stop || (build->fatal && !build->inspect)) return SUP_OK;
+        result = surface[i](build, error);
+    }
+    for (int32_t i = 0; i < SUP_COUNT(skeleton) && result == SUP_OK && !build->fatal; i++)
+        result = skeleton[i](build, error);
+    return result;
+}
+
+static sup_result run_build(sup_rig_build *build, const sup_context *context, const sup_character *character,
+                            sup_error *error)
+{
+    build->context = sup_context_resolve(context);
+    build->character = character;
+    build->scratch = sup_arena_create(&build->context.allocator);
+    build->rig = create_empty(&build->context);
+    if (build->rig == NULL) return sup_fail_memory(error, "the rig");
+    build->arena = &build->rig->storage->arena;
+    build->rig->character = character;
+    return run_stages(build, error);
+}
+
+static void end_build(sup_rig_build *build)
+{
+    sup_arena_destroy(&build->scratch);
+    if (build->defects.data != NULL) sup_array_free(&build->context.allocator, &build->defects);
+}
+
+/* The first fatal defect as an error. */
+static sup_result refuse(const sup_rig_build *build, sup_error *error)
+{
+    const sup_defect *items = (const sup_defect *)(const void *)build->defects.data;
+    for (size_t i = 0; i < build->defects.count; i++) {
+        if (items[i].severity != SUP_SEVERITY_FATAL) continue;
+        char id[48];
+        sup_format(id, sizeof id, "rig.%s", sup_defect_name(items[i].id));
+        for (char *c = id; *c != '\0'; c++)
+            if (*c == ' ' || *c == '-') *c = '_';
+        return sup_fail(error, SUP_ERROR_DATA, id, build->character->name, "%s", items[i].message);
+    }
+    return SUP_OK;
+}
+
+static sup_result keep_defects(sup_rig_build *build, sup_error *error)
+{
+    sup_rig *rig = build->rig;
+    rig->defect_count = (int32_t)build->defects.count;
+    if (build->defects.count == 0) return SUP_OK;
+    rig->defects = sup_arena_copy(build->arena, build->defects.data, build->defects.count, sizeof(sup_defect));
+    return rig->defects != NULL ? SUP_OK : sup_fail_memory(error, "the list of defects");
+}
+
+sup_result sup_rig_create(const sup_context *context, const sup_character *character, const sup_rig_def *def,
+                          sup_rig **rig, sup_error *error)
+{
+    if (character == NULL || rig == NULL)
+        return sup_fail(error, SUP_ERROR_ARGUMENT, "argument.null", "",
+                        "sup_rig_create needs a character and a place for the rig.");
+    sup_rig_build build = {0};
+    sup_result result = check_def(def, &build.def, error);
+    if (result != SUP_OK) return result;
+    result = run_build(&build, context, character, error);
+    if (result == SUP_OK) result = refuse(&build, error);
+    if (result == SUP_OK) result = keep_defects(&build, error);
+    end_build(&build);
+    if (result != SUP_OK) {
+        sup_rig_destroy(build.rig);
+        return result;
+    }
+    *rig = build.rig;
+    return SUP_OK;
+}
+
+sup_result sup_character_inspect(const sup_context *context, const sup_character *character, sup_defects **defects,
+                                 sup_error *error)
+{
+    if (character == NULL || defects == NULL)
+        return sup_fail(error, SUP_ERROR_ARGUMENT, "argument.null", "",
+                        "sup_character_inspect needs a character and a place for the defects.");
+    sup_rig_build build = {.inspect = true};
+    sup_result result = check_def(NULL, &build.def, error);
+    if (result == SUP_OK) result = run_build(&build, context, character, error);
+    if (result == SUP_OK) {
+        size_t size = sizeof(owned_defects) + build.defects.count * sizeof(sup_defect);
+        owned_defects *owned = sup_alloc_zero(&build.context.allocator, size);
+        if (owned == NULL) {
+            result = sup_fail_memory(error, "the list of defects");
+        } else {
+            sup_defect *items = (sup_defect *)(void *)(owned + 1);
+            if (build.defects.count > 0) memcpy(items, build.defects.data, build.defects.count * sizeof *items);
+            owned->defects = (sup_defects){(int32_t)build.defects.count, items};
+            owned->allocator = build.context.allocator;
+            owned->size = size;
+            *defects = &owned->defects;
+        }
+    }
+    end_build(&build);
+    sup_rig_destroy(build.rig);
+    return result;
+}
+
+void sup_defects_destroy(sup_defects *defects)
+{
+    if (defects == NULL) return;
+    owned_defects *owned = (owned_defects *)(void *)defects;
+    sup_allocator allocator = owned->allocator;
+    sup_free(&allocator, owned, owned->size);
+}

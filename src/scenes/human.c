@@ -1,0 +1,300 @@
+/* human.c - an adult of 1.75 m in A-pose: the shapes of the body and its joints. Left side only; the right mirrors it. */
+#include "scenes/human.h"
+
+enum { TORSO, HEAD, LEG, ARM };
+
+/* Mesh edges, relative: large muscles, limbs, feet, face, details. */
+#define LARGE 0.0135
+#define LIMB 0.0110
+#define FOOT 0.0070
+#define FACE 0.0058
+#define DETAIL 0.0034
+
+static const sup_region regions[] = {
+    {"torso", -1, 0.0, false, 0.06},
+    {"head", TORSO, 0.030, false, 0.04},
+    {"leg", TORSO, 0.060, true, 0.06},
+    {"arm", TORSO, 0.045, true, 0.05},
+};
+
+/* Height, 0, z of the middle, half width twice, depth to the front and to the back, squareness. */
+static const sup_section torso_sections[] = {
+    {0.825, 0, -0.010, 0.075, 0.075, 0.060, 0.065, 0.00}, {0.860, 0, -0.008, 0.130, 0.130, 0.088, 0.092, 0.05},
+    {0.905, 0, -0.006, 0.158, 0.158, 0.098, 0.104, 0.15}, {0.950, 0, -0.004, 0.160, 0.160, 0.100, 0.098, 0.20},
+    {1.000, 0, -0.001, 0.149, 0.149, 0.099, 0.086, 0.25}, {1.050, 0, 0.001, 0.137, 0.137, 0.096, 0.078, 0.25},
+    {1.100, 0, 0.002, 0.131, 0.131, 0.094, 0.078, 0.25},  {1.160, 0, 0.001, 0.136, 0.136, 0.097, 0.087, 0.25},
+    {1.230, 0, -0.002, 0.148, 0.148, 0.102, 0.100, 0.30}, {1.300, 0, -0.006, 0.156, 0.156, 0.104, 0.108, 0.35},
+    {1.355, 0, -0.011, 0.152, 0.152, 0.097, 0.106, 0.35}, {1.400, 0, -0.018, 0.130, 0.130, 0.080, 0.092, 0.25},
+    {1.440, 0, -0.025, 0.088, 0.088, 0.062, 0.072, 0.10}, {1.475, 0, -0.026, 0.060, 0.060, 0.053, 0.058, 0.00},
+    {1.520, 0, -0.020, 0.053, 0.053, 0.051, 0.053, 0.00}, {1.570, 0, -0.012, 0.052, 0.052, 0.050, 0.053, 0.00},
+};
+/* Along the leg from the ankle up: middle x and z, inner, outer, front, back. The axis leans; x and z follow it. */
+static const sup_section leg_sections[] = {
+    {0.050, 0.000, -0.012, 0.030, 0.031, 0.036, 0.036, 0.00},
+    {0.085, 0.000, -0.012, 0.0315, 0.0325, 0.036, 0.038, 0.00},
+    {0.120, 0.000, -0.011, 0.029, 0.030, 0.034, 0.037, 0.00},
+    {0.170, 0.000, -0.010, 0.031, 0.033, 0.036, 0.042, 0.00},
+    {0.230, 0.000, -0.010, 0.040, 0.043, 0.042, 0.056, 0.00},
+    {0.290, 0.000, -0.009, 0.049, 0.052, 0.046, 0.067, 0.00},
+    {0.350, 0.000, -0.006, 0.052, 0.053, 0.048, 0.068, 0.00},
+    {0.410, 0.000, -0.002, 0.048, 0.049, 0.048, 0.058, 0.05},
+    {0.460, 0.000, 0.001, 0.047, 0.047, 0.050, 0.051, 0.10},
+    {0.500, 0.000, 0.002, 0.049, 0.048, 0.052, 0.050, 0.10},
+    {0.545, 0.000, 0.002, 0.052, 0.051, 0.054, 0.054, 0.05},
+    {0.610, 0.000, 0.001, 0.060, 0.060, 0.064, 0.063, 0.00},
+    {0.690, 0.000, 0.000, 0.070, 0.069, 0.075, 0.073, 0.00},
+    {0.770, 0.000, -0.001, 0.079, 0.077, 0.083, 0.083, 0.00},
+    {0.840, 0.002, -0.002, 0.084, 0.080, 0.086, 0.088, 0.00},
+    {0.910, 0.004, -0.003, 0.080, 0.076, 0.082, 0.084, 0.00},
+};
+
+static const sup_shape shapes[] = {
+    /* trunk */
+    SUP_LOFT(TORSO, 0.0, LARGE, 0, 0, 0, 0.020, 0, 1, 0, 0.030, torso_sections),
+    SUP_BALL(TORSO, 0.045, LARGE, 0.070, 0.880, -0.062, 0.068, 0.078, 0.062, 0.10, 1.0, -0.15), /* seat */
+    SUP_BALL(TORSO, 0.040, LARGE, 0.072, 1.300, 0.070, 0.066, 0.048, 0.032, -0.25, 1.0, -0.15), /* breast muscle */
+    SUP_CONE(TORSO, 0.040, LARGE, 0.125, 1.300, -0.040, 0.045, 0.095, 1.160, -0.040, 0.040),    /* flank of the back */
+    SUP_CONE(TORSO, 0.045, LARGE, 0.035, 1.490, -0.036, 0.030, 0.150, 1.420, -0.022, 0.034),    /* trapezius */
+    SUP_BALL(TORSO, 0.040, LARGE, 0.085, 1.330, -0.085, 0.060, 0.070, 0.035, 0.2, 1.0, 0.1),    /* shoulder blade */
+    SUP_CONE(TORSO, 0.014, LIMB, 0.018, 1.428, 0.034, 0.009, 0.140, 1.436, 0.002, 0.010),       /* collarbone */
+    SUP_CONE(TORSO, 0.018, LIMB, 0.024, 1.435, 0.026, 0.010, 0.050, 1.540, -0.012, 0.013),      /* neck muscle */
+    SUP_BALL(TORSO, 0.050, LARGE, 0.0, 1.010, 0.066, 0.085, 0.090, 0.032, 0, 0, 0),             /* belly */
+    SUP_CONE(TORSO, -0.030, LARGE, 0.0, 1.02, -0.128, 0.030, 0.0, 1.34, -0.150, 0.032), /* furrow of the spine */
+
+    /* head */
+    SUP_BALL(HEAD, 0.0, FACE, 0.0, 1.664, -0.010, 0.076, 0.086, 0.096, 0, 0, 0),                    /* skull */
+    SUP_BALL(HEAD, 0.040, FACE, 0.0, 1.625, 0.030, 0.062, 0.066, 0.062, 0, 0, 0),                   /* face */
+    SUP_CONE(HEAD, 0.030, FACE, 0.042, 1.590, 0.005, 0.022, 0.012, 1.552, 0.062, 0.020),            /* jaw */
+    SUP_BALL(HEAD, 0.020, FACE, 0.0, 1.546, 0.070, 0.020, 0.016, 0.016, 0, 0, 0),                   /* chin */
+    SUP_BALL(HEAD, 0.022, FACE, 0.046, 1.628, 0.058, 0.020, 0.016, 0.020, 0, 0, 0),                 /* cheekbone */
+    SUP_CONE(HEAD, 0.016, FACE, 0.010, 1.678, 0.082, 0.009, 0.044, 1.676, 0.064, 0.009),            /* brow */
+    SUP_BALL(HEAD, -0.016, FACE, 0.032, 1.653, 0.098, 0.019, 0.012, 0.020, 0, 0, 0),                /* socket */
+    SUP_CONE(HEAD, 0.014, DETAIL, 0.0, 1.664, 0.083, 0.0065, 0.0, 1.620, 0.104, 0.0095),            /* nose */
+    SUP_BALL(HEAD, 0.008, DETAIL, 0.0105, 1.615, 0.094, 0.0085, 0.0080, 0.0100, 0, 0, 0),           /* nostril wing */
+    SUP_BALL(HEAD, 0.010, DETAIL, 0.0, 1.5865, 0.0875, 0.0225, 0.0055, 0.0090, 0, 0, 0),            /* upper lip */
+    SUP_BALL(HEAD, 0.008, DETAIL, 0.0, 1.5760, 0.0860, 0.0190, 0.0060, 0.0095, 0, 0, 0),            /* lower lip */
+    SUP_BALL(HEAD, 0.010, DETAIL, 0.0800, 1.640, -0.014, 0.0085, 0.0320, 0.0185, 0.12, 1.0, -0.25), /* ear */
+    SUP_BALL(HEAD, -0.006, DETAIL, 0.0905, 1.643, -0.011, 0.0070, 0.0190, 0.0100, 0.12, 1.0, -0.25),
+
+    /* leg */
+    SUP_LOFT(LEG, 0.0, LIMB, 0.132, 0, -0.004, 0.030, 0.090, 0.92, 0.004, 0.060, leg_sections),
+    SUP_BALL(LEG, 0.020, LIMB, 0.111, 0.492, 0.046, 0.024, 0.030, 0.018, 0, 0, 0),  /* knee cap */
+    SUP_BALL(LEG, 0.010, FOOT, 0.156, 0.086, -0.012, 0.012, 0.016, 0.014, 0, 0, 0), /* ankle bones */
+    SUP_BALL(LEG, 0.010, FOOT, 0.101, 0.094, -0.008, 0.011, 0.016, 0.014, 0, 0, 0),
+    SUP_BALL(LEG, 0.025, FOOT, 0.128, 0.034, -0.044, 0.031, 0.036, 0.034, 0, 0, 0),                     /* heel */
+    SUP_FLAT_CONE(LEG, 0.030, FOOT, 0.131, 0.060, 0.004, 0.036, 0.141, 0.026, 0.112, 0.024, 1.15, 1.0), /* instep */
+    SUP_BALL(LEG, 0.024, FOOT, 0.148, 0.021, 0.108, 0.045, 0.020, 0.040, 0, 0, 0),          /* ball of the foot */
+    SUP_BALL(LEG, 0.024, FOOT, 0.146, 0.020, 0.030, 0.034, 0.020, 0.070, 0, 0, 0),          /* outer edge */
+    SUP_CONE(LEG, 0.010, DETAIL, 0.126, 0.019, 0.140, 0.0150, 0.128, 0.015, 0.176, 0.0125), /* toes */
+    SUP_CONE(LEG, 0.006, DETAIL, 0.149, 0.017, 0.140, 0.0115, 0.153, 0.013, 0.176, 0.0098),
+    SUP_CONE(LEG, 0.006, DETAIL, 0.166, 0.016, 0.134, 0.0108, 0.172, 0.012, 0.166, 0.0090),
+    SUP_CONE(LEG, 0.006, DETAIL, 0.180, 0.015, 0.124, 0.0105, 0.188, 0.011, 0.152, 0.0086),
+    SUP_CONE(LEG, 0.006, DETAIL, 0.190, 0.014, 0.108, 0.0105, 0.200, 0.010, 0.134, 0.0084),
+    SUP_BALL(LEG, -0.008, FOOT, 0.145, -4.0, 0.060, 4.0, 4.0, 4.0, 0, 0, 0), /* the floor flattens the sole */
+
+    /* shoulder cap, in the arm's region */
+    SUP_BALL(ARM, 0.030, LIMB, 0.190, 1.392, -0.014, 0.050, 0.062, 0.050, -0.6, 1.0, 0.0),
+};
+
+#define X_AXIS  \
+    {           \
+        1, 0, 0 \
+    }
+#define LEAN_AXIS \
+    {             \
+        0, 0, -1  \
+    } /* positive leans to the left */
+#define LEG_FLEX \
+    {            \
+        -1, 0, 0 \
+    }
+#define LEG_SWING \
+    {             \
+        0, 0, 1   \
+    }
+static const sup_joint_row joints[] = {
+    /* name, parent, at, toward, flex about, swing about, flex, swing, twist, region, shift, blend, plane */
+    {"hips",
+     NULL,
+     {0, 0.955, -0.005},
+     {0, 1.02, -0.01},
+     X_AXIS,
+     LEAN_AXIS,
+     {-60, 60},
+     {-30, 30},
+     {-360, 360},
+     TORSO,
+     0,
+     0.05,
+     {0, 0, 0}},
+    {"spine",
+     "hips",
+     {0, 1.035, -0.015},
+     {0, 1.14, -0.02},
+     X_AXIS,
+     LEAN_AXIS,
+     {-25, 45},
+     {-25, 25},
+     {-30, 30},
+     TORSO,
+     0,
+     0.06,
+     {0, 1, 0}},
+    {"spine1",
+     "spine",
+     {0, 1.145, -0.022},
+     {0, 1.26, -0.03},
+     X_AXIS,
+     LEAN_AXIS,
+     {-25, 45},
+     {-25, 25},
+     {-30, 30},
+     TORSO,
+     0,
+     0.06,
+     {0, 1, 0}},
+    {"chest",
+     "spine1",
+     {0, 1.255, -0.028},
+     {0, 1.45, -0.035},
+     X_AXIS,
+     LEAN_AXIS,
+     {-25, 35},
+     {-25, 25},
+     {-30, 30},
+     TORSO,
+     0,
+     0.06,
+     {0, 1, 0}},
+    {"neck",
+     "chest",
+     {0, 1.478, -0.030},
+     {0, 1.57, -0.015},
+     X_AXIS,
+     LEAN_AXIS,
+     {-40, 45},
+     {-35, 35},
+     {-45, 45},
+     TORSO,
+     0,
+     0.035,
+     {0, 1, 0.1}},
+    {"head",
+     "neck",
+     {0, 1.568, -0.014},
+     {0, 1.74, -0.005},
+     X_AXIS,
+     LEAN_AXIS,
+     {-40, 40},
+     {-30, 30},
+     {-45, 45},
+     HEAD,
+     0,
+     0.030,
+     {0, 1, 0.45}},
+    {"*shoulder",
+     "chest",
+     {0.030, 1.425, -0.005},
+     {0.170, 1.400, -0.014},
+     {0, -1, 0},
+     {0, 0, 1},
+     {-20, 25},
+     {-15, 40},
+     {-15, 15},
+     TORSO,
+     0.065,
+     0.070,
+     {1, 0.45, 0}},
+    {"*upper_leg",
+     "hips",
+     {0.090, 0.915, -0.002},
+     {0.111, 0.495, 0.002},
+     LEG_FLEX,
+     LEG_SWING,
+     {-30, 130},
+     {-30, 60},
+     {-50, 50},
+     LEG,
+     0.010,
+     0.075,
+     {0.25, -1, 0}},
+    {"*lower_leg",
+     "*upper_leg",
+     {0.111, 0.495, 0.002},
+     {0.130, 0.085, -0.012},
+     X_AXIS,
+     LEG_SWING,
+     {0, 155},
+     {-5, 5},
+     {-15, 15},
+     LEG,
+     0,
+     0.055,
+     {0, -1, 0}},
+    {"*foot",
+     "*lower_leg",
+     {0.130, 0.085, -0.012},
+     {0.145, 0.022, 0.118},
+     LEG_FLEX,
+     LEG_SWING,
+     {-60, 50},
+     {-50, 50},
+     {-50, 50},
+     LEG,
+     0.0,
+     0.035,
+     {0, -0.8, 0.6}},
+    {"*toes",
+     "*foot",
+     {0.146, 0.022, 0.118},
+     {0.152, 0.016, 0.180},
+     LEG_FLEX,
+     LEG_SWING,
+     {-40, 70},
+     {-5, 5},
+     {-5, 5},
+     LEG,
+     0.0,
+     0.022,
+     {0.25, 0, 1}},
+};
+
+static const sup_contact contacts[] = {
+    {"left_foot", {0.128, 0.0, -0.060}},   {"left_foot", {0.146, 0.0, 0.112}},   {"left_toes", {0.150, 0.0, 0.170}},
+    {"right_foot", {-0.128, 0.0, -0.060}}, {"right_foot", {-0.146, 0.0, 0.112}}, {"right_toes", {-0.150, 0.0, 0.170}},
+};
+
+static const sup_shape eyes[] = {
+    SUP_BALL(0, 0.0, 0.002, 0.0315, 1.6525, 0.0735, 0.0125, 0.0125, 0.0125, 0, 0, 0),
+    SUP_BALL(0, 0.0, 0.002, -0.0315, 1.6525, 0.0735, 0.0125, 0.0125, 0.0125, 0, 0, 0),
+};
+static const sup_extra_row extras[] = {
+    {"eyes", "head", false, 400.0, 0.0035, {-0.05, 1.63, 0.055}, {0.05, 1.675, 0.095}, 0, SUP_COUNT(eyes)},
+};
+
+/* The arm hangs 45 degrees down, palm towards the thigh, thumb forward. */
+static const sup_placement arm_placement = {{0.180, 1.398, -0.016},
+                                            {0, 0, 1},
+                                            {0.70710678118654752, -0.70710678118654752, 0},
+                                            {0.70710678118654752, 0.70710678118654752, 0}};
+
+void sup_recipe_human(sup_recipe *recipe)
+{
+    recipe->mirrored = true;
+    recipe->cell = 0.0055;
+    recipe->lower = sup_v3(-0.06, -0.03, -0.22);
+    recipe->upper = sup_v3(0.74, 1.80, 0.22);
+    sup_recipe_add_regions(recipe, regions, SUP_COUNT(regions));
+    sup_recipe_add_shapes(recipe, shapes, SUP_COUNT(shapes));
+    sup_recipe_add_joints(recipe, joints, SUP_COUNT(joints));
+    int32_t upper_arm = recipe->joint_count;
+    sup_recipe_add_arm(recipe, &arm_placement, ARM, true, "*shoulder");
+    recipe->joints[upper_arm].flex_axis = sup_v3(-1.0, 0.0, 0.0); /* forward beside the body, not across it */
+    memcpy(recipe->contacts, contacts, sizeof contacts);
+    recipe->contact_count = SUP_COUNT(contacts);
+    memcpy(recipe->extras, extras, sizeof extras);
+    recipe->extra_count = SUP_COUNT(extras);
+    memcpy(recipe->extra_shapes, eyes, sizeof eyes);
+    recipe->extra_shape_count = SUP_COUNT(eyes);
+    sup_recipe_add_human_motions(recipe);
+}

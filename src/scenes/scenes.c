@@ -1,0 +1,63 @@
+/* scenes.c - the list of built-in characters. */
+#include "scenes/recipe.h"
+
+typedef struct scene_row {
+    sup_scene_info info;
+    void (*fill)(sup_recipe *recipe);
+} scene_row;
+
+static const scene_row scenes[] = {
+    {{"human", "An adult of 1.75 m in A-pose, with fingers, toes and eyes: walks, squats, dances.", 20000},
+     sup_recipe_human},
+    {{"elephant", "An elephant with a soft trunk, ears, tusks and a tail.", 16000}, sup_recipe_elephant},
+    {{"hand", "A left hand with five fingers of three joints each.", 6000}, sup_recipe_hand},
+    {{"arm", "A left arm with shoulder, elbow and hand.", 6000}, sup_recipe_arm},
+    {{"tbone", "A T of three soft branches that meet in one joint.", 3000}, sup_recipe_tbone},
+    {{"cylinder", "A capped tube with two moving bones: the smallest thing that bends and twists.", 2000},
+     sup_recipe_cylinder},
+};
+
+int32_t sup_scene_count(void)
+{
+    return SUP_COUNT(scenes);
+}
+
+sup_scene_info sup_scene_at(int32_t index)
+{
+    sup_scene_info none = {"", "", 0};
+    return index >= 0 && index < SUP_COUNT(scenes) ? scenes[index].info : none;
+}
+
+static sup_result unknown_name(const char *name, sup_error *error)
+{
+    char names[160];
+    size_t length = 0;
+    for (int32_t i = 0; i < SUP_COUNT(scenes) && length < sizeof names; i++)
+        length += sup_format(names + length, sizeof names - length, "%s%s", i > 0 ? ", " : "", scenes[i].info.name);
+    return sup_fail(error, SUP_ERROR_ARGUMENT, "scene.name", name,
+                    "There is no built-in character \"%s\"; there are: %s.", name, names);
+}
+
+sup_result sup_scene_create(const sup_context *context, const char *name, double resolution, sup_character **character,
+                            sup_error *error)
+{
+    if (name == NULL || character == NULL)
+        return sup_fail(error, SUP_ERROR_ARGUMENT, "argument.null", "",
+                        "sup_scene_create needs a name and a place for the result.");
+    const scene_row *scene = NULL;
+    for (int32_t i = 0; i < SUP_COUNT(scenes); i++)
+        if (sup_text_equal(scenes[i].info.name, name)) scene = &scenes[i];
+    if (scene == NULL) return unknown_name(name, error);
+    if (!(resolution >= 0.05 && resolution <= 20.0))
+        return sup_fail(error, SUP_ERROR_ARGUMENT, "scene.resolution", name,
+                        "The resolution of a built-in character must be 0.05 to 20, not %g.", resolution);
+    sup_context resolved = sup_context_resolve(context);
+    sup_recipe *recipe = sup_alloc_zero(&resolved.allocator, sizeof *recipe);
+    if (recipe == NULL) return sup_fail_memory(error, "a character");
+    scene->fill(recipe);
+    recipe->name = scene->info.name;
+    recipe->vertex_target = (double)scene->info.default_vertex_count;
+    sup_result result = sup_recipe_cook(&resolved, recipe, resolution, character, error);
+    sup_free(&resolved.allocator, recipe, sizeof *recipe);
+    return result;
+}

@@ -1,0 +1,438 @@
+/* sculpt.c - evaluation of a body of smoothly joined shapes, fast through a grid of which shapes matter where. */
+#include "scenes/sculpt.h"
+
+enum { MASK_WORDS = SUP_SHAPES_MAX * 2 / 64, COARSE = 4 };
+
+static const double FAR_AWAY = 1e9;
+static const double STEEPEST = 1.6;     /* bound on the gradient of a shape's value */
+static const double SIBLING_JOIN = 0.1; /* of the join with the parent */
+
+/* A section interval: each column as a cubic of the distance from the interval's start. */
+typedef struct loft_piece {
+    double start;
+    double x[4], z[4], left[4], right[4], front[4], back[4], square[4];
+} loft_piece;
+
+typedef struct solid {
+    sup_shape_kind kind;
+    int32_t region;
+    double blend, edge;
+    bool carve;
+    sup_vec3d origin, axis[3]; /* local x, y (along), z */
+    double inverse_wide, inverse_deep;
+    double length, ra, rb, sine, cosine; /* of the cone's flank */
+    double cap_low, cap_high, first, last;
+    const loft_piece *pieces;
+    int32_t piece_count;
+    double thinnest;  /* radius: no point is deeper inside */
+    sup_vec3d centre; /* bounding ball */
+    double radius;
+} solid;
+
+struct sup_sculpture {
+    sup_arena arena;
+    int32_t solid_count, region_count; /* regions of both sides */
+    solid solids[SUP_SHAPES_MAX * 2];
+    int32_t parent[SUP_REGIONS_MAX * 2];
+    double join[SUP_REGIONS_MAX * 2], largest_join;
+    sup_vec3d lower;
+    double block;
+    int32_t blocks[3], coarse[3];
+    uint64_t *masks;        /* [blocks*MASK_WORDS] */
+    uint64_t *coarse_masks; /* [coarse*MASK_WORDS] */
+    uint64_t all[MASK_WORDS];
+};
+
+/* --- Single shapes --- */
+/* Distance to a round cone or a ball in scaled space, divided by the length of its gradient in real space. */
+static double cone_value(const solid *s, double x, double y, double z)
+{
+    x *= s->inverse_wide;
+    z *= s->inverse_deep;
+    if (s->kind == SUP_SHAPE_ELLIPSOID) y /= s->ra;
+    double radial = sqrt(x * x + z * z), ra = s->kind == SUP_SHAPE_ELLIPSOID ? 1.0 : s->ra;
+    double flank = s->length > 0.0 ? y - radial * s->sine / s->cosine : -1.0;
+    double distance, gr, gy;
+    if (flank > 0.0 && flank < s->length) {
+        distance = radial * s->cosine + y * s->sine - ra;
+        gr = s->cosine;
+        gy = s->sine;
+    } else {
+        double over = flank >= s->length && s->length > 0.0 ? y - s->length : y;
+        double reach = sqrt(radial * radial + over * over);
+        distance = reach - (flank >= s->length && s->length > 0.0 ? s->rb : ra);
+        gr = reach > 0.0 ? radial / reach : 1.0;
+        gy = reach > 0.0 ? over / reach : 0.0;
+    }
+    double gx = radial > 0.0 ? gr * x / radial * s->inverse_wide : gr * s->inverse_wide;
+    double gz = radial > 0.0 ? gr * z / radial * s->inverse_deep : 0.0;
+    if (s->kind == SUP_SHAPE_ELLIPSOID) gy /= s->ra;
+    return distance / sqrt(gx * gx + gy * gy + gz * gz);
+}
+
+static double cubic(const double c[4], double t, double *slope)
+{
+    *slope = c[1] + t * (2.0 * c[2] + t * 3.0 * c[3]);
+    return c[0] + t * (c[1] + t * (c[2] + t * c[3]));
+}
+
+static double loft_value(const solid *s, double x, double y, double z)
+{
+    double inside = y < s->first ? s->first : y > s->last ? s->last : y;
+    int32_t i = 0;
+    while (i + 1 < s->piece_count && s->pieces[i + 1].start <= inside)
+        i++;
+    const loft_piece *piece = &s->pieces[i];
+    double t = inside - piece->start, cx_slope, cz_slope, rx_slope, rz_slope, square_slope;
+    double u = x - cubic(piece->x, t, &cx_slope), v = z - cubic(piece->z, t, &cz_slope);
+    double rx = cubic(u > 0.0 ? piece->right : piece->left, t, &rx_slope);
+    double rz = cubic(v > 0.0 ? piece->front : piece->back, t, &rz_slope);
+    double square = cubic(piece->square, t, &square_slope);
+    u /= rx;
+    v /= rz;
+    double uu = u * u, vv = v * v, round = sqrt(uu + vv) + 1e-12, boxy = sqrt(sqrt(uu * uu + vv * vv)) + 1e-12;
+    double rho = round + square * (boxy - round), boxy3 = boxy * boxy * boxy;
+    double gu = (1.0 - square) * u / round + square * u * uu / boxy3;
+    double gv = (1.0 - square) * v / round + square * v * vv / boxy3;
+    double gx = gu / rx, gz = gv / rz, gy = 0.0;
+    if (y > s->first && y < s->last)
+        gy = -gx * (cx_slope + u * rx_slope) - gz * (cz_slope + v * rz_slope);
+    else {
+        double cap = y <= s->first ? s->cap_low : s->cap_high, over = (y - inside) / cap;
+        double whole = sqrt(rho * rho + over * over) + 1e-12;
+        gx *= rho / whole;
+        gz *= rho / whole;
+        gy = over / whole / cap;
+        rho = whole;
+    }
+    return (rho - 1.0) / sqrt(gx * gx + gy * gy + gz * gz);
+}
+
+static double solid_value(const solid *s, sup_vec3d p)
+{
+    sup_vec3d d = sup_v3_sub(p, s->origin);
+    double x = sup_v3_dot(d, s->axis[0]), y = sup_v3_dot(d, s->axis[1]), z = sup_v3_dot(d, s->axis[2]);
+    double value = s->kind == SUP_SHAPE_LOFT ? loft_value(s, x, y, z) : cone_value(s, x, y, z);
+    if (value < -s->thinnest) value = -s->thinnest; /* deep inside flat shapes the estimate is too steep */
+    /* Never nearer than the bounding ball: what the grid of blocks relies on. */
+    double outside = sup_v3_distance(p, s->centre) - s->radius;
+    return value < outside ? outside : value;
+}
+
+/* Smooth minimum with a cubic transition: second derivatives stay continuous, so highlights do. */
+static double smooth_min(double a, double b, double width)
+{
+    double low = a < b ? a : b, gap = a < b ? b - a : a - b;
+    if (gap >= width) return low;
+    double h = (width - gap) / width;
+    return low - h * h * h * width * (1.0 / 6.0);
+}
+
+/* --- The whole --- */
+static void region_values(const sup_sculpture *s, const uint64_t *mask, sup_vec3d p, double *own)
+{
+    for (int32_t r = 0; r < s->region_count; r++)
+        own[r] = FAR_AWAY;
+    for (int w = 0; w < MASK_WORDS; w++)
+        for (uint64_t bits = mask[w]; bits != 0; bits &= bits - 1) {
+            const solid *item = &s->solids[w * 64 + __builtin_ctzll(bits)];
+            double value = solid_value(item, p), *to = &own[item->region];
+            *to = item->carve ? -smooth_min(-*to, value, item->blend) : smooth_min(*to, value, item->blend);
+        }
+}
+
+static double whole_value(const sup_sculpture *s, const uint64_t *mask, sup_vec3d p)
+{
+    double own[SUP_REGIONS_MAX * 2], children[SUP_REGIONS_MAX * 2], join[SUP_REGIONS_MAX * 2] = {0.0};
+    region_values(s, mask, p, own);
+    for (int32_t r = 0; r < s->region_count; r++)
+        children[r] = FAR_AWAY;
+    double value = FAR_AWAY;
+    for (int32_t r = s->region_count - 1; r >= 0; r--) {
+        if (own[r] >= FAR_AWAY && children[r] >= FAR_AWAY) continue;
+        value = children[r] < FAR_AWAY ? smooth_min(own[r], children[r], join[r]) : own[r];
+        int32_t to = s->parent[r];
+        if (to < 0) continue;
+        if (value < children[to]) join[to] = s->join[r];
+        children[to] = smooth_min(children[to], value, SIBLING_JOIN * s->join[r]);
+    }
+    return value;
+}
+
+static const uint64_t *mask_at(const sup_sculpture *s, sup_vec3d p)
+{
+    double x = (p.x - s->lower.x) / s->block, y = (p.y - s->lower.y) / s->block, z = (p.z - s->lower.z) / s->block;
+    if (!(x >= 0.0 && y >= 0.0 && z >= 0.0 && x < s->blocks[0] && y < s->blocks[1] && z < s->blocks[2])) return s->all;
+    int32_t index = ((int32_t)z * s->blocks[1] + (int32_t)y) * s->blocks[0] + (int32_t)x;
+    return s->masks + (size_t)index * MASK_WORDS;
+}
+
+double sup_sculpture_value(const void *sculpture, sup_vec3d p)
+{
+    const sup_sculpture *s = sculpture;
+    return whole_value(s, mask_at(s, p), p);
+}
+
+double sup_sculpture_edge(const void *sculpture, sup_vec3d p)
+{
+    const sup_sculpture *s = sculpture;
+    const uint64_t *mask = mask_at(s, p);
+    double nearest = FAR_AWAY, values[SUP_SHAPES_MAX * 2], sum = 0.0, total = 0.0;
+    for (int w = 0; w < MASK_WORDS; w++)
+        for (uint64_t bits = mask[w]; bits != 0; bits &= bits - 1) {
+            int32_t i = w * 64 + __builtin_ctzll(bits);
+            values[i] = fabs(solid_value(&s->solids[i], p));
+            nearest = values[i] < nearest ? values[i] : nearest;
+        }
+    for (int w = 0; w < MASK_WORDS; w++)
+        for (uint64_t bits = mask[w]; bits != 0; bits &= bits - 1) {
+            int32_t i = w * 64 + __builtin_ctzll(bits);
+            double away = (values[i] - nearest) / s->solids[i].edge, weight = 1.0 / (0.1 + away * away);
+            sum += weight * s->solids[i].edge;
+            total += weight;
+        }
+    return sum / total;
+}
+
+void sup_sculpture_regions(const sup_sculpture *sculpture, sup_vec3d p, double *distance)
+{
+    region_values(sculpture, mask_at(sculpture, p), p, distance);
+}
+
+/* --- Making ready --- */
+/* Slope of a column at section i: the parabola through its neighbours. */
+static double column_slope(const sup_section *sections, int32_t count, int32_t i, size_t column)
+{
+    const double *here = (const double *)&sections[i];
+    if (count == 1) return 0.0;
+    const double *before = (const double *)&sections[i > 0 ? i - 1 : i];
+    const double *after = (const double *)&sections[i + 1 < count ? i + 1 : i];
+    double a = i > 0 ? (here[column] - before[column]) / (here[0] - before[0]) : 0.0;
+    double b = i + 1 < count ? (after[column] - here[column]) / (after[0] - here[0]) : 0.0;
+    if (i == 0) return b;
+    if (i + 1 == count) return a;
+    double la = here[0] - before[0], lb = after[0] - here[0];
+    return (a * lb + b * la) / (la + lb);
+}
+
+static const loft_piece *build_pieces(sup_arena *arena, const sup_shape *shape)
+{
+    int32_t intervals = shape->section_count - 1;
+    loft_piece *pieces = sup_arena_alloc(arena, (size_t)intervals, sizeof *pieces);
+    if (pieces == NULL) return NULL;
+    for (int32_t i = 0; i < intervals; i++) {
+        const double *from = (const double *)&shape->sections[i], *to = (const double *)&shape->sections[i + 1];
+        double *columns[7] = {pieces[i].x,     pieces[i].z,    pieces[i].left,  pieces[i].right,
+                              pieces[i].front, pieces[i].back, pieces[i].square};
+        double length = to[0] - from[0];
+        pieces[i].start = from[0];
+        for (size_t c = 0; c < 7; c++) {
+            double rise = (to[c + 1] - from[c + 1]) / length;
+            double m0 = column_slope(shape->sections, shape->section_count, i, c + 1);
+            double m1 = column_slope(shape->sections, shape->section_count, i + 1, c + 1);
+            columns[c][0] = from[c + 1];
+            columns[c][1] = m0;
+            columns[c][2] = (3.0 * rise - 2.0 * m0 - m1) / length;
+            columns[c][3] = (m0 + m1 - 2.0 * rise) / (length * length);
+        }
+    }
+    return pieces;
+}
+
+static void bound_loft(solid *s, const sup_shape *shape)
+{
+    double widest = 0.0, low = s->first - s->cap_low, high = s->last + s->cap_high;
+    for (int32_t i = 0; i < shape->section_count; i++) {
+        const sup_section *c = &shape->sections[i];
+        double x = fabs(c->x) + (c->left > c->right ? c->left : c->right);
+        double z = fabs(c->z) + (c->front > c->back ? c->front : c->back);
+        double reach = sqrt(x * x + z * z);
+        widest = reach > widest ? reach : widest;
+        x = c->left > c->right ? c->left : c->right;
+        z = c->front > c->back ? c->front : c->back;
+        s->thinnest = s->thinnest > (x < z ? x : z) ? s->thinnest : (x < z ? x : z);
+    }
+    widest *= 1.1; /* the cubics may overshoot their sections */
+    s->centre = sup_v3_madd(s->origin, 0.5 * (low + high), s->axis[1]);
+    s->radius = sqrt(widest * widest + 0.25 * (high - low) * (high - low));
+}
+
+static void bound_cone(solid *s, double wide, double deep)
+{
+    double scale = wide > deep ? wide : deep, thin = wide < deep ? wide : deep;
+    s->thinnest = thin * (s->ra > s->rb ? s->ra : s->rb);
+    if (s->kind == SUP_SHAPE_ELLIPSOID) {
+        s->thinnest = thin < s->ra ? thin : s->ra;
+        s->centre = s->origin;
+        s->radius = scale > s->ra ? scale : s->ra;
+        return;
+    }
+    scale = scale > 1.0 ? scale : 1.0;
+    s->centre = sup_v3_madd(s->origin, 0.5 * s->length, s->axis[1]);
+    s->radius = 0.5 * s->length + scale * (s->ra > s->rb ? s->ra : s->rb);
+}
+
+static bool build_solid(sup_arena *arena, const sup_shape *shape, solid *s)
+{
+    sup_vec3d along = shape->kind == SUP_SHAPE_ELLIPSOID ? shape->b : sup_v3_sub(shape->b, shape->a);
+    sup_vec3d side = sup_v3_unit_or(shape->side, sup_v3(1.0, 0.0, 0.0));
+    double wide = shape->wide > 0.0 ? shape->wide : 1.0, deep = shape->deep > 0.0 ? shape->deep : 1.0;
+    memset(s, 0, sizeof *s);
+    s->kind = shape->kind;
+    s->region = shape->region;
+    s->carve = shape->blend < 0.0;
+    s->blend = fabs(shape->blend);
+    s->edge = shape->edge;
+    s->origin = shape->a;
+    s->axis[1] = sup_v3_unit_or(along, sup_v3(0.0, 1.0, 0.0));
+    side = sup_v3_madd(side, -sup_v3_dot(side, s->axis[1]), s->axis[1]);
+    if (sup_v3_length(side) < 1e-6) side = sup_v3_cross(s->axis[1], sup_v3(0.0, 0.0, 1.0));
+    s->axis[0] = sup_v3_unit_or(side, sup_v3(1.0, 0.0, 0.0));
+    s->axis[2] = sup_v3_cross(s->axis[0], s->axis[1]);
+    s->inverse_wide = 1.0 / wide;
+    s->inverse_deep = 1.0 / deep;
+    s->ra = shape->ra;
+    s->rb = shape->rb;
+    if (shape->kind == SUP_SHAPE_LOFT) {
+        s->pieces = build_pieces(arena, shape);
+        s->piece_count = shape->section_count - 1;
+        s->first = shape->sections[0].along;
+        s->last = shape->sections[shape->section_count - 1].along;
+        s->cap_low = shape->ra;
+        s->cap_high = shape->rb;
+        bound_loft(s, shape);
+        return s->pieces != NULL;
+    }
+    s->length = shape->kind == SUP_SHAPE_CONE ? sup_v3_length(along) : 0.0;
+    if (s->length <= fabs(s->ra - s->rb)) s->length = 0.0; /* one ball holds the other */
+    s->sine = s->length > 0.0 ? (s->ra - s->rb) / s->length : 0.0;
+    s->cosine = sqrt(1.0 - s->sine * s->sine);
+    bound_cone(s, wide, deep);
+    return true;
+}
+
+static sup_vec3d mirror(sup_vec3d v)
+{
+    return sup_v3(-v.x, v.y, v.z);
+}
+
+static bool build_solids(sup_sculpture *s, const sup_sculpture_def *def)
+{
+    for (int32_t i = 0; i < def->shape_count; i++) {
+        solid *item = &s->solids[s->solid_count++];
+        if (!build_solid(&s->arena, &def->shapes[i], item)) return false;
+        bool middle = fabs(item->centre.x) < 1e-9 && !def->regions[item->region].paired;
+        if (!def->mirrored || middle) continue;
+        solid *twin = &s->solids[s->solid_count++];
+        *twin = *item;
+        twin->origin = mirror(item->origin);
+        twin->centre = mirror(item->centre);
+        for (int k = 0; k < 3; k++)
+            twin->axis[k] = mirror(item->axis[k]);
+        if (def->regions[item->region].paired) twin->region += def->region_count;
+    }
+    return true;
+}
+
+static void build_regions(sup_sculpture *s, const sup_sculpture_def *def)
+{
+    int32_t count = def->region_count;
+    s->region_count = def->mirrored ? count * 2 : count;
+    for (int32_t r = 0; r < s->region_count; r++) {
+        const sup_region *region = &def->regions[r % count];
+        bool right = r >= count, parent_paired = region->parent >= 0 && def->regions[region->parent].paired;
+        s->parent[r] = region->parent < 0 ? -1 : region->parent + (right && parent_paired ? count : 0);
+        s->join[r] = region->join;
+        s->largest_join = region->join > s->largest_join ? region->join : s->largest_join;
+    }
+    for (int32_t i = 0; i < s->solid_count; i++)
+        s->all[i / 64] |= (uint64_t)1 << (i % 64);
+}
+
+/* Which shapes of `candidates` can matter within `radius` of the point `centre`. */
+static void cull(const sup_sculpture *s, const uint64_t *candidates, sup_vec3d centre, double radius, uint64_t *mask)
+{
+    double reach = fabs(whole_value(s, candidates, centre)) + STEEPEST * radius + s->largest_join;
+    for (int w = 0; w < MASK_WORDS; w++) {
+        mask[w] = 0;
+        for (uint64_t bits = candidates[w]; bits != 0; bits &= bits - 1) {
+            int bit = __builtin_ctzll(bits);
+            const solid *item = &s->solids[w * 64 + bit];
+            double near = solid_value(item, centre) - STEEPEST * radius;
+            double ball = sup_v3_distance(centre, item->centre) - item->radius - radius;
+            if ((near > ball ? near : ball) <= reach + item->blend) mask[w] |= (uint64_t)1 << bit;
+        }
+    }
+}
+
+static sup_vec3d block_centre(const sup_sculpture *s, const int32_t count[3], int32_t index, double edge)
+{
+    int32_t x = index % count[0], y = index / count[0] % count[1], z = index / count[0] / count[1];
+    return sup_v3(s->lower.x + (x + 0.5) * edge, s->lower.y + (y + 0.5) * edge, s->lower.z + (z + 0.5) * edge);
+}
+
+static void cull_coarse(void *work, int32_t begin, int32_t end, int32_t worker)
+{
+    sup_sculpture *s = work;
+    double edge = s->block * COARSE;
+    SUP_UNUSED(worker);
+    for (int32_t i = begin; i < end; i++)
+        cull(s, s->all, block_centre(s, s->coarse, i, edge), edge * 0.8660254037844386,
+             s->coarse_masks + (size_t)i * MASK_WORDS);
+}
+
+static void cull_fine(void *work, int32_t begin, int32_t end, int32_t worker)
+{
+    sup_sculpture *s = work;
+    SUP_UNUSED(worker);
+    for (int32_t i = begin; i < end; i++) {
+        int32_t x = i % s->blocks[0], y = i / s->blocks[0] % s->blocks[1], z = i / s->blocks[0] / s->blocks[1];
+        int32_t from = (z / COARSE * s->coarse[1] + y / COARSE) * s->coarse[0] + x / COARSE;
+        cull(s, s->coarse_masks + (size_t)from * MASK_WORDS, block_centre(s, s->blocks, i, s->block),
+             s->block * 0.8660254037844386, s->masks + (size_t)i * MASK_WORDS);
+    }
+}
+
+static bool build_grid(sup_sculpture *s, const sup_sculpture_def *def)
+{
+    double extent[3] = {def->upper.x - def->lower.x, def->upper.y - def->lower.y, def->upper.z - def->lower.z};
+    double largest = extent[0] > extent[1] ? extent[0] : extent[1];
+    largest = extent[2] > largest ? extent[2] : largest;
+    s->lower = def->lower;
+    s->block = largest / 48.0;
+    size_t fine = 1, coarse = 1;
+    for (int i = 0; i < 3; i++) {
+        s->coarse[i] = (int32_t)ceil(extent[i] / (s->block * COARSE));
+        s->blocks[i] = s->coarse[i] * COARSE;
+        fine *= (size_t)s->blocks[i];
+        coarse *= (size_t)s->coarse[i];
+    }
+    s->masks = sup_arena_alloc(&s->arena, fine * MASK_WORDS, sizeof *s->masks);
+    s->coarse_masks = sup_arena_alloc(&s->arena, coarse * MASK_WORDS, sizeof *s->coarse_masks);
+    if (s->masks == NULL || s->coarse_masks == NULL) return false;
+    sup_parallel(def->context, (int32_t)coarse, 4, cull_coarse, s);
+    sup_parallel(def->context, (int32_t)fine, 64, cull_fine, s);
+    return true;
+}
+
+sup_sculpture *sup_sculpture_create(const sup_sculpture_def *def)
+{
+    sup_arena arena = sup_arena_create(&def->context->allocator);
+    sup_sculpture *s = sup_arena_alloc(&arena, 1, sizeof *s);
+    if (s == NULL) return NULL;
+    s->arena = arena;
+    bool done = build_solids(s, def);
+    build_regions(s, def);
+    if (!done || !build_grid(s, def)) {
+        sup_sculpture_destroy(s);
+        return NULL;
+    }
+    return s;
+}
+
+void sup_sculpture_destroy(sup_sculpture *sculpture)
+{
+    if (sculpture == NULL) return;
+    sup_arena arena = sculpture->arena;
+    sup_arena_destroy(&arena);
+}

@@ -1,0 +1,71 @@
+/* sculpt.h (internal) - bodies from a table of simple shapes that flow into each other: one distance-like field.
+ *
+ * Shapes belong to regions (torso, arm, finger); a region is the smooth union of its own shapes, in table order. Regions
+ * form a tree: siblings meet nearly sharply (fingers do not web), then join their parent smoothly. Metres. */
+#ifndef SUP_SCENES_SCULPT_H
+#define SUP_SCENES_SCULPT_H
+
+#include "geometry/isosurface.h"
+
+enum { SUP_SHAPES_MAX = 320, SUP_REGIONS_MAX = 40 };
+
+typedef enum sup_shape_kind {
+    SUP_SHAPE_CONE,      /* from a (radius ra) to b (radius rb), round ends; cross-section scaled by wide and deep */
+    SUP_SHAPE_ELLIPSOID, /* centre a, half axes wide (along side), ra (along b, a direction), deep */
+    SUP_SHAPE_LOFT       /* sections along the line from a towards b, rounded ends of length ra and rb */
+} sup_shape_kind;
+
+/* One cross-section of a loft: two half ellipses in each direction, or something squarer. */
+typedef struct sup_section {
+    double along;                    /* distance from a */
+    double x, z;                     /* centre, in the loft's own side and front directions */
+    double left, right, front, back; /* radii towards -x, +x, +z, -z */
+    double square;                   /* 0 = ellipse, 1 = rounded rectangle */
+} sup_section;
+
+typedef struct sup_shape {
+    sup_shape_kind kind;
+    int32_t region;
+    double blend; /* width of the smooth union with the shapes of the region before it; negative carves instead */
+    double edge;  /* wanted length of mesh edges, relative between shapes */
+    sup_vec3d a, b;
+    double ra, rb;
+    double wide, deep; /* 0 means 1 */
+    sup_vec3d side;    /* direction of the local x axis, zero = +X; front = side x along */
+    const sup_section *sections;
+    int32_t section_count;
+} sup_shape;
+
+typedef struct sup_region {
+    const char *name;
+    int32_t parent;     /* region, -1 for the first */
+    double join;        /* width of the smooth union with the parent */
+    bool paired;        /* the shapes are of the left side (x > 0); the right has a mirrored region of its own */
+    double weight_band; /* how far skin weights of this region reach into others */
+} sup_region;
+
+typedef struct sup_sculpture sup_sculpture; /* the tables made ready for evaluation */
+
+typedef struct sup_sculpture_def {
+    const sup_context *context;
+    const sup_shape *shapes;
+    int32_t shape_count;
+    const sup_region *regions; /* parents before children */
+    int32_t region_count;
+    bool mirrored;          /* every shape exists on both sides of x = 0 */
+    sup_vec3d lower, upper; /* box of the body, the left half when mirrored */
+} sup_sculpture_def;
+
+/* NULL when memory ran out. */
+sup_sculpture *sup_sculpture_create(const sup_sculpture_def *def);
+void sup_sculpture_destroy(sup_sculpture *sculpture);
+
+/* The field; its user is the sculpture. */
+double sup_sculpture_value(const void *sculpture, sup_vec3d p);
+/* Wanted relative edge length near p; its user is the sculpture. */
+double sup_sculpture_edge(const void *sculpture, sup_vec3d p);
+/* Distance to each region's own shapes, 1e9 for those too far off to matter at p; regions of the right side follow at
+ * [region_count, 2*region_count). */
+void sup_sculpture_regions(const sup_sculpture *sculpture, sup_vec3d p, double *distance);
+
+#endif

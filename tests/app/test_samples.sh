@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# test_samples.sh BUILD - the samples run, and the README shows the program that was compiled.
+. "$(dirname "$0")/lib.sh"
+build=$1
+
+run 0 "engine" "$build/sample_engine"
+check "engine moves the skin" grep -q -E 'frame 60: the farthest of [0-9]+ vertices moved 0\.[0-9]*[1-9]' "$work/out"
+check "engine starts at rest" grep -q -E 'frame  0: .* moved 0.000 m' "$work/out"
+run 0 "own method" "$build/sample_own_method"
+check "no air, no change" grep -q '^air 0.00: the skin is 0.000 ' "$work/out"
+check "air 0.05 moves it by that" grep -q '^air 0.05: the skin is 0.050 ' "$work/out"
+check "air 0.10 moves it by that" grep -q '^air 0.10: the skin is 0.100 ' "$work/out"
+
+triangle_gltf >"$work/in.gltf"
+run 0 "bake" "$build/sample_bake" "$work/in.gltf" "$work/baked.glb"
+check "bake wrote a file" test -s "$work/baked.glb"
+run 1 "bake without arguments" "$build/sample_bake"
+run 1 "bake a missing file" "$build/sample_bake" "$work/missing.glb" "$work/x.glb"
+check "bake says why" test -s "$work/err"
+
+# The README's program is samples/bake.c from its first #include.
+sed -n '/^```c$/,/^```$/p' "$source_dir/README.md" | sed '1d;/^```$/,$d' >"$work/readme.c"
+sed -n '/^#include/,$p' "$source_dir/samples/bake.c" >"$work/sample.c"
+check "README shows samples/bake.c" cmp "$work/readme.c" "$work/sample.c"
+finish

@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# test_validator.sh SUPPLE - the Khronos glTF validator finds no error in any GLB that we write.
+. "$(dirname "$0")/lib.sh"
+supple=$1
+validator=$source_dir/tests/validator
+if ! command -v node >/dev/null || [ ! -d "$validator/node_modules" ]; then
+    skip "validator" "no glTF validator (npm ci in tests/validator)"
+    finish
+fi
+mkdir "$work/glb"
+triangle_gltf >"$work/triangle.gltf"
+inputs=("$work/triangle.gltf")
+while read -r scene; do inputs+=("scene:$scene@0.5"); done < <("$supple" scenes --names)
+for file in "$assets"/gltf/*.gl* "$assets"/makehuman/*.glb; do
+    if [ -e "$file" ]; then inputs+=("$file"); fi
+done
+[ -d "$assets" ] || skip "validator on assets" "no folder $assets"
+for input in "${inputs[@]}"; do
+    name=$(basename "$input")
+    for extra in "" --no-normals; do
+        # shellcheck disable=SC2086 # no word when there is none
+        run 0 "bake $name $extra" "$supple" bake "$input" -o "$work/glb/${name//[:@]/_}$extra.glb" --fps 5 --quiet $extra
+    done
+done
+for file in "$work"/glb/*.glb; do
+    run 0 "validate $(basename "$file")" node "$validator/validate.mjs" "$file" || head -n 5 "$work/out"
+done
+finish

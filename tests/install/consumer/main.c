@@ -1,0 +1,18 @@
+/* main.c - a stranger's program: skins a built-in character and writes it. */
+#include <supple/supple.h>
+
+#include <stdio.h>
+
+int main(int argc, char **argv)
+{
+    sup_character *character = NULL;
+    sup_error error = {0};
+    sup_bake_def def = {.first_frame = 0, .last_frame = 2};
+    sup_bake_stats stats = {0};
+    if (argc != 2 || sup_version() != SUP_VERSION_MAJOR * 10000 + SUP_VERSION_MINOR * 100 + SUP_VERSION_PATCH) return 1;
+    if (sup_scene_create(NULL, "cylinder", 0.5, &character, &error) == SUP_OK)
+        sup_bake(NULL, character, &def, argv[1], &stats, &error);
+    sup_character_destroy(character);
+    printf("%d frames%s%s\n", (int)stats.frame_count, error.message[0] != '\0' ? ": " : "", error.message);
+    return stats.frame_count != 3;
+}
