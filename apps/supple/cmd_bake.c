@@ -381,7 +381,7 @@ static int bake(bake_job *job)
                         .clip = job->clip,
                         .fps = values->fps,
                         .first_frame = job->first_frame,
-                        .last_frame = job->last_frame,
+                        .frame_count = job->last_frame - job->first_frame + 1,
                         .no_normals = values->no_normals,
                         .progress = app_progress_tell,
                         .progress_user = &progress};
