@@ -236,10 +236,16 @@ static sup_result read_list(ply_reader *r, const ply_property *property)
     return SUP_OK;
 }
 
+static const ply_property *properties_of(const ply_reader *r, const ply_element *element)
+{
+    const ply_property *all = (const ply_property *)(const void *)r->properties.data;
+    return element->property_count > 0 ? all + element->property_first : NULL;
+}
+
 /* One element; `values` gets what has a role. */
 static sup_result read_item(ply_reader *r, const ply_element *element, double values[PLY_VALUES])
 {
-    const ply_property *property = (const ply_property *)(const void *)r->properties.data + element->property_first;
+    const ply_property *property = properties_of(r, element);
     sup_result result = SUP_OK;
     for (size_t i = 0; i < element->property_count && result == SUP_OK; i++, property++) {
         double value;
@@ -256,7 +262,7 @@ static sup_result read_item(ply_reader *r, const ply_element *element, double va
 /* Bytes that one element takes at least. */
 static size_t smallest_item(const ply_reader *r, const ply_element *element)
 {
-    const ply_property *property = (const ply_property *)(const void *)r->properties.data + element->property_first;
+    const ply_property *property = properties_of(r, element);
     size_t size = 0;
     for (size_t i = 0; i < element->property_count; i++, property++)
         size += r->is_text ? 2 : type_sizes[property->count_type != PLY_NONE ? property->count_type : property->type];
