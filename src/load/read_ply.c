@@ -220,7 +220,8 @@ static sup_result read_list(ply_reader *r, const ply_property *property)
     double length;
     if (!next_value(r, property->count_type, &length)) return fail_short(r);
     size_t smallest = r->is_text ? 2 : type_sizes[property->type]; /* bytes that one item takes at least */
-    if (!(length >= 0.0) || length != floor(length) || length > (double)((sup_text_left(&r->text) + 1) / smallest))
+    size_t room = (sup_text_left(&r->text) + 1) / smallest;
+    if (!(length >= 0.0) || length != floor(length) || length > (double)room)
         return sup_text_fail(&r->text, r->error, "ply.list",
                              "A list promises %g items, but the file is too short to hold them.", length);
     bool keep = property->role == PLY_FACE_LIST;
