@@ -58,6 +58,8 @@ static void flow_down(const sup_skeleton *skeleton, int32_t region, sup_vec3d p,
         const sup_joint *joint = &skeleton->joints[j];
         if (joint->region != region || joint->parent < 0) continue;
         gate[j] = beyond(joint, p);
+        /* A joint of one side in the skin of the middle does not reach across x = 0. */
+        if (joint->row->name[0] == '*') gate[j] *= smooth_step((joint->right ? -p.x : p.x) / joint->row->blend);
         taken[joint->parent] += gate[j];
     }
     for (int32_t j = 0; j < skeleton->count; j++) {
