@@ -24,7 +24,7 @@ static void region_shares(const sup_recipe *recipe, const sup_sculpture *sculptu
         double away = (distance[r] - nearest) / region->weight_band, near = away < 1.0 ? 1.0 - away : 0.0;
         share[r] = near * near;
         if (recipe->mirrored && region->paired)
-            share[r] *= smooth_step((r < count ? p.x : -p.x) / (0.5 * region->weight_band));
+            share[r] *= smooth_step((r < count ? p.x : -p.x) / (0.2 * region->weight_band));
         if (r == 0) share[r] += 1e-9;
         total += share[r];
     }
