@@ -1,6 +1,6 @@
 /* dualquat.c - dual quaternion skinning as a method: joints of a pose into stretch and rigid motion.
  *
- * Based on: [abu2017survey], eq. 2; [kavan2008dual] for the split of scale and shear from rigid motion. */
+ * Based on: [aburumman2016survey], eq. 2; [kavan2008dual] for the split of scale and shear from rigid motion. */
 #include "methods/dualquat/dualquat.h"
 
 #include "base/simd.h"

@@ -1,6 +1,6 @@
 /* dualquat_kernel.h (internal) - dual quaternion skinning of one window; includers define SUP_KERNEL(name).
  *
- * Based on: [abu2017survey], eq. 2: v' = q v q*, q = sum_j w_j q_j / |sum_j w_j q_j|; [kavan2008dual].
+ * Based on: [aburumman2016survey], eq. 2: v' = q v q*, q = sum_j w_j q_j / |sum_j w_j q_j|; [kavan2008dual].
  * Deviates: a joint's scale and shear, which no dual quaternion holds, are blended linearly and applied first. */
 #include "methods/dualquat/dualquat.h"
 #include "methods/skin/skin_kernel.h"

@@ -1,6 +1,6 @@
 /* linear_kernel.h (internal) - linear blend skinning of one window; includers define SUP_KERNEL(name).
  *
- * Based on: [abu2017survey], eq. 1: v' = sum_j w_j T_j R_j^-1 v. The joint matrices are blended first and applied
+ * Based on: [aburumman2016survey], eq. 1: v' = sum_j w_j T_j R_j^-1 v. The joint matrices are blended first and applied
  * once, which is the same sum, and gives the matrix that normals and tangents need. */
 #include "methods/linear/linear.h"
 #include "methods/skin/skin_kernel.h"
