@@ -318,9 +318,9 @@ static void print_text(const info_report *report, bool joints)
            app_grouped(character->node_count), app_grouped(character->skin_count),
            character->skin_count == 1 ? "" : "s");
     if (report->max_influences > 0)
-        printf("  weights     in the file, at most %d a vertex\n", (int)report->max_influences);
+        printf("  weights     given, at most %d a vertex\n", (int)report->max_influences);
     else
-        printf("  weights     none in the file\n");
+        printf("  weights     none; made when baked\n");
     if (character->morph_count > 0) printf("  morphs      %s targets\n", app_grouped(character->morph_count));
     print_size(report);
     print_parts(report);

@@ -171,7 +171,9 @@ if [ -d "$assets" ]; then
         run 0 "bake $(basename "$file")" "$supple" bake "$file" -o ini.pc2 --frames 0:1 --quiet
     done
     run 0 "mesh with a skeleton" "$supple" bake "$assets/makehuman/mh_male_average.obj" \
-        --skeleton "$assets/makehuman/mh_male_average.skel" -o mesh.glb --quiet
+        --skeleton "$assets/makehuman/mh_male_average.cmu_mb.skel" -o mesh.glb --quiet
+    run 0 "mesh, skeleton and .anim" "$supple" bake "$assets/fps/cylinder/cylinder.off" \
+        --skeleton "$assets/fps/cylinder/cylinder.skel" --motion "$assets/fps/cylinder/cylinder0.anim" -o anim.pc2 --quiet
     run 0 "motion from a BVH file" "$supple" bake "$assets/makehuman/mh_male_average.glb" \
         --motion "$(find "$assets/bvh" -name 'cmu_*.bvh' | sort | head -n 1)" -o bvh.pc2 --frames 0:9 --json
     check "ten frames" test "$(json_number frames)" = 10
