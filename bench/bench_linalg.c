@@ -178,7 +178,7 @@ typedef struct timing {
     double analyse, factor, scalar3, solve4, solve8, solve1_double, error;
 } timing;
 
-static void time_solves(const sup_cholesky *c, const sup_csr *a, timing *t)
+static void time_solves(const sup_cholesky *c, timing *t)
 {
     int32_t n = c->size;
     int64_t ints, floats;
@@ -224,7 +224,6 @@ static void time_solves(const sup_cholesky *c, const sup_csr *a, timing *t)
         length += xd[i] * xd[i];
     }
     t->error = sqrt(difference / length);
-    (void)a;
     free(int_block), free(float_block), free(b), free(x), free(work), free(bd), free(xd), free(wd);
     free(s.first), free(s.row), free(s.value);
 }
@@ -244,7 +243,7 @@ static void bench(const char *name, const sup_csr *a)
         if (t1 - t0 < t.analyse) t.analyse = t1 - t0;
         if (t2 - t1 < t.factor) t.factor = t2 - t1;
     }
-    time_solves(c, a, &t);
+    time_solves(c, &t);
     printf("%-12s %6d %8.0f %8.0f %6d | %7.2f %7.2f %6.2f | %7.3f %5.2fx %7.3f %5.2fx %7.3f | %.1e\n", name,
            (int)a->size, (double)c->nonzeros / 1e3, (double)c->value_first[c->supernode_count] / 1e3,
            (int)c->supernode_count, t.analyse, t.factor, c->flops * 2e-6 / t.factor, t.solve4, t.scalar3 / t.solve4,

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Files of at most 800 lines, functions of at most 120: from their first line to the closing brace in column 0.
+# Functions of tests may be longer: they hold tables of cases.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 passed=0 failed=0
@@ -7,7 +8,7 @@ while IFS= read -r -d '' file; do
     bad=$(awk -v file="$file" '
         /^[a-zA-Z_].*[^;{]$|^[a-zA-Z_].*[)]$/ { head = FNR }
         /^\{/ { begin = head ? head : FNR }
-        /^\}/ { if (begin && FNR - begin + 1 > 120)
+        /^\}/ { if (begin && FNR - begin + 1 > 120 && file !~ /^tests\//)
                     printf "%s:%d: a function of %d lines, 120 at most\n", file, begin, FNR - begin + 1
                 begin = 0; head = 0 }
         END { if (FNR > 800) printf "%s: %d lines, 800 at most\n", file, FNR }' "$file")

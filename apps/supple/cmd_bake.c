@@ -109,7 +109,7 @@ static int bake(app_take *take, const bake_values *values)
                         .clip = take->clip,
                         .fps = values->take.fps,
                         .first_frame = take->first_frame,
-                        .last_frame = take->last_frame,
+                        .frame_count = take->last_frame - take->first_frame + 1,
                         .no_normals = values->no_normals,
                         .progress = app_progress_tell,
                         .progress_user = &progress};

@@ -41,13 +41,14 @@ typedef struct sup_bake_def {
     const sup_rig_def *rig;   /* NULL = defaults */
     const sup_clip *clip;     /* NULL = the character's first clip; a character without one gives its rest pose */
     double fps;               /* 0 = 30 */
-    int32_t first_frame, last_frame; /* both included; last -1 = to the end */
+    int32_t first_frame;      /* of the clip, from 0 */
+    int32_t frame_count;      /* 0 = to the end */
     bool no_normals;
     sup_progress_fn *progress;
     void *progress_user;
 } sup_bake_def;
 
-/* The whole first clip at 30 frames per second, with normals: last_frame is -1, and 0 would be the first frame alone. */
+/* All defaults: the whole first clip at 30 frames per second, with normals. */
 SUP_API sup_bake_def sup_default_bake_def(void);
 
 typedef struct sup_bake_stats {

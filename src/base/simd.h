@@ -208,27 +208,27 @@ static inline bool sup_mask_lane(sup_mask mask, int32_t lane)
 }
 
 /* a0 b0 a1 b1 and a2 b2 a3 b3 of every four lanes. */
+#if SUP_LANES == 8
 static inline sup_wide sup_wide_zip_low(sup_wide a, sup_wide b)
 {
-#if SUP_LANES == 16
-    return (sup_wide)_mm512_unpacklo_ps((__m512)a, (__m512)b);
-#elif SUP_LANES == 8
     return (sup_wide)_mm256_unpacklo_ps((__m256)a, (__m256)b);
-#else
-    return __builtin_shufflevector(a, b, 0, 4, 1, 5);
-#endif
 }
 
 static inline sup_wide sup_wide_zip_high(sup_wide a, sup_wide b)
 {
-#if SUP_LANES == 16
-    return (sup_wide)_mm512_unpackhi_ps((__m512)a, (__m512)b);
-#elif SUP_LANES == 8
     return (sup_wide)_mm256_unpackhi_ps((__m256)a, (__m256)b);
-#else
-    return __builtin_shufflevector(a, b, 2, 6, 3, 7);
-#endif
 }
+#elif SUP_LANES == 4
+static inline sup_wide sup_wide_zip_low(sup_wide a, sup_wide b)
+{
+    return __builtin_shufflevector(a, b, 0, 4, 1, 5);
+}
+
+static inline sup_wide sup_wide_zip_high(sup_wide a, sup_wide b)
+{
+    return __builtin_shufflevector(a, b, 2, 6, 3, 7);
+}
+#endif
 
 #endif
 
@@ -243,6 +243,41 @@ static inline sup_wide sup_wide_load(const float *from)
 static inline void sup_wide_store(float *to, sup_wide a)
 {
     memcpy(to, &a, sizeof a);
+}
+
+/* x, y and z of lane k to the three floats at first + index[k] * stride bytes. */
+static inline void sup_wide_scatter3(char *first, size_t stride, const uint16_t *index, sup_wide x, sup_wide y,
+                                     sup_wide z)
+{
+#if SUP_LANES == 1
+    const float lane[3] = {x, y, z};
+    memcpy(first + index[0] * stride, lane, sizeof lane);
+#elif SUP_LANES == 16
+    __m512 low = _mm512_unpacklo_ps((__m512)x, (__m512)y), high = _mm512_unpackhi_ps((__m512)x, (__m512)y);
+    /* Row k: lanes k, k + 4, k + 8 and k + 12 as x y z and a fourth that the mask leaves out. */
+    const __m512 rows[4] = {_mm512_shuffle_ps(low, (__m512)z, _MM_SHUFFLE(0, 0, 1, 0)),
+                            _mm512_shuffle_ps(low, (__m512)z, _MM_SHUFFLE(1, 1, 3, 2)),
+                            _mm512_shuffle_ps(high, (__m512)z, _MM_SHUFFLE(2, 2, 1, 0)),
+                            _mm512_shuffle_ps(high, (__m512)z, _MM_SHUFFLE(3, 3, 3, 2))};
+    for (int32_t k = 0; k < 4; k++) {
+        _mm_mask_storeu_ps(first + index[k] * stride, 7, _mm512_castps512_ps128(rows[k]));
+        _mm_mask_storeu_ps(first + index[k + 4] * stride, 7, _mm512_extractf32x4_ps(rows[k], 1));
+        _mm_mask_storeu_ps(first + index[k + 8] * stride, 7, _mm512_extractf32x4_ps(rows[k], 2));
+        _mm_mask_storeu_ps(first + index[k + 12] * stride, 7, _mm512_extractf32x4_ps(rows[k], 3));
+    }
+#else
+    uint64_t pairs[SUP_LANES]; /* x and y together: a third fewer stores */
+    uint32_t last[SUP_LANES];
+    sup_wide low = sup_wide_zip_low(x, y), high = sup_wide_zip_high(x, y);
+    memcpy(pairs, &low, sizeof low);
+    memcpy(pairs + SUP_LANES / 2, &high, sizeof high);
+    memcpy(last, &z, sizeof last);
+    for (int32_t k = 0; k < SUP_LANES; k++) {
+        char *to = first + index[k] * stride;
+        memcpy(to, pairs + k / 4 * 2 + k % 2 + (k % 4 < 2 ? 0 : SUP_LANES / 2), 8);
+        memcpy(to + 8, last + k, 4);
+    }
+#endif
 }
 
 /* `size` with the sign of `sign`; -0 counts as negative. */

@@ -357,12 +357,13 @@ sup_result sup_isosurface(const sup_isosurface_def *def, sup_surface *surface, s
     return result;
 }
 
-sup_vec3d sup_field_gradient(const sup_field *field, sup_vec3d p, double step)
+sup_vec3d sup_field_slope(const sup_field *field, sup_vec3d p, double step, double *mean)
 {
     double a = sup_field_value(field, sup_v3(p.x + step, p.y - step, p.z - step));
     double b = sup_field_value(field, sup_v3(p.x - step, p.y - step, p.z + step));
     double c = sup_field_value(field, sup_v3(p.x - step, p.y + step, p.z - step));
     double d = sup_field_value(field, sup_v3(p.x + step, p.y + step, p.z + step));
+    *mean = 0.25 * (a + b + c + d);
     return sup_v3_scale(sup_v3(a - b - c + d, -a - b + c + d, -a + b - c + d), 0.25 / step);
 }
 

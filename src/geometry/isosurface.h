@@ -16,8 +16,8 @@ static inline double sup_field_value(const sup_field *field, sup_vec3d p)
 {
     return field->value(field->user, p);
 }
-/* Gradient by four samples at a distance `step` on the corners of a tetrahedron. */
-sup_vec3d sup_field_gradient(const sup_field *field, sup_vec3d p, double step);
+/* Gradient, and value as the mean, of four samples `step` away along each axis on the corners of a tetrahedron. */
+sup_vec3d sup_field_slope(const sup_field *field, sup_vec3d p, double step, double *mean);
 
 typedef struct sup_isosurface_def {
     const sup_context *context;

@@ -2,7 +2,7 @@
  *
  * U. Pinkall, K. Polthier, "Computing discrete minimal surfaces and their conjugates", Experimental Mathematics 2(1),
  * 1993 (key pinkall1993minimal): the cotangent weights. N. Sharp, K. Crane, "A Laplacian for nonmanifold triangle
- * meshes", CGF 39(5), 2020 (key sharp2020laplacian): the intrinsic mollification of its section 4.5. Deviation: their
+ * meshes", CGF 39(5), 2020 (key sharp2020laplacian): the intrinsic mollification. Deviation: their
  * tufted cover and intrinsic Delaunay flips are left out; an edge whose weight would be negative is cut instead,
  * which gives the same sign guarantee from the given edges alone. */
 #include "geometry/laplace.h"
@@ -23,7 +23,7 @@ static void triangle_lengths(const float *positions, const int32_t *t, double le
         length[k] = edge_length(positions, t[(k + 1) % 3], t[(k + 2) % 3]);
 }
 
-/* What must be added to every edge so that all triangle inequalities hold with some room (eq. 7 of the paper). */
+/* What must be added to every edge so that all triangle inequalities hold with some room. */
 static double mollification(const float *positions, int32_t triangle_count, const int32_t *triangles)
 {
     double sum = 0.0, room = 0.0;

@@ -11,6 +11,7 @@ typedef struct remesh {
     double limit;       /* edges are not made longer than this: coarsening goes in steps */
     sup_vec3d *relaxed; /* [vertex_count] */
     double strength;    /* of relaxing */
+    int32_t pulls;      /* Newton steps back onto the field after a relaxing step */
     bool half;          /* the mesh is open along x = 0 */
 } remesh;
 
@@ -64,7 +65,7 @@ static void grade_sizes(remesh *r)
 }
 
 /* The scale for which triangles of the wanted sizes are as many as the vertex target asks for: an even mesh has one
- * vertex for every sqrt(3)/2 * L^2, and edges between 4/5 and 4/3 of the wanted length come out 0.97 of it long. */
+ * vertex for every sqrt(3)/2 * L^2, and edges between 4/5 and 4/3 of the wanted length come out 1.03 times as long, as the counts of the built-in characters show. */
 static double fit_scale(const remesh *r)
 {
     const sup_halfedges *m = &r->mesh;
@@ -75,7 +76,7 @@ static double fit_scale(const remesh *r)
         double size = (m->size[o[0]] + m->size[o[1]] + m->size[o[2]]) / 3.0;
         vertices += area / (size * size);
     }
-    return sqrt(vertices / (0.8660254037844386 * r->def->vertex_target)) / 0.97;
+    return sqrt(vertices / (0.8660254037844386 * r->def->vertex_target)) / 1.03;
 }
 
 /* --- Edge operations --- */
@@ -165,20 +166,21 @@ static void flip_edges(remesh *r, int passes)
 }
 
 /* --- Relaxing --- */
-/* A few Newton steps along the gradient, none longer than half an edge; on the border within its plane. */
+/* Newton steps along the gradient, none longer than half an edge; on the border within its plane. The four samples of
+ * the gradient give the value as well, as their mean. */
 static sup_vec3d pull_onto_field(const remesh *r, sup_vec3d p, double edge, bool border)
 {
-    const sup_field *field = &r->def->field;
-    for (int step = 0; step < 2; step++) {
-        double f = sup_field_value(field, p);
-        sup_vec3d g = sup_field_gradient(field, p, 0.02 * edge);
+    double step = 0.02 * edge;
+    for (int i = 0; i < r->pulls; i++) {
+        double mean;
+        sup_vec3d g = sup_field_slope(&r->def->field, p, step, &mean);
         if (border) g.x = 0.0;
         double gg = sup_v3_dot(g, g);
         if (gg < 1e-4) break;
-        double move = -f / gg, reach = 0.5 * edge / sqrt(gg);
+        double move = -mean / gg, reach = 0.5 * edge / sqrt(gg);
         move = move > reach ? reach : move < -reach ? -reach : move;
         p = sup_v3_madd(p, move, g);
-        if (fabs(f) < 1e-3 * edge) break;
+        if (fabs(mean) < 1e-3 * edge) break;
     }
     return p;
 }
@@ -226,13 +228,14 @@ static void relax_vertices(void *work, int32_t begin, int32_t end, int32_t worke
     }
 }
 
-static bool relax(remesh *r, int times, double strength)
+static bool relax(remesh *r, int times, double strength, int32_t pulls)
 {
     sup_halfedges *m = &r->mesh;
     size_t room = (size_t)m->vertex_count * sizeof *r->relaxed;
     r->relaxed = sup_alloc(&m->allocator, room);
     if (r->relaxed == NULL) return false;
     r->strength = strength;
+    r->pulls = pulls;
     for (int i = 0; i < times; i++) {
         sup_parallel(r->def->context, m->vertex_count, 512, relax_vertices, r);
         memcpy(m->position, r->relaxed, room);
@@ -269,23 +272,23 @@ static bool run_rounds(remesh *r, double start_length)
         largest = r->mesh.size[v] * r->scale > largest ? r->mesh.size[v] * r->scale : largest;
     r->limit = 1.6 * start_length;
     for (int32_t round = 0; round < r->def->rounds;) {
+        bool last_step = r->limit >= largest; /* until then the mesh only gets coarser */
         collapse_short(r);
-        if (!compact(r) || !split_long(r)) return false;
+        if (!compact(r) || (last_step && !split_long(r))) return false;
         flip_edges(r, 2);
-        bool last_step = r->limit >= largest;
-        if (!relax(r, 1, last_step ? 0.8 : 0.5)) return false;
-        if (last_step) round++;
+        if (!relax(r, 1, last_step ? 0.8 : 0.4, last_step)) return false;
+        round += last_step;
         r->limit *= 1.6;
     }
     for (int i = 0; i < 3; i++) {
         flip_edges(r, 4);
-        if (!relax(r, 1, 0.6)) return false;
+        if (!relax(r, 1, 0.6, i < 2 ? 1 : 3)) return false;
     }
     flip_edges(r, 4);
     for (int32_t i = 0; i < r->def->subdivisions; i++) {
         if (!compact(r) || !sup_he_subdivide(&r->mesh)) return false;
         r->scale *= 0.5;
-        if (!relax(r, 2, 0.5)) return false;
+        if (!relax(r, 2, 0.5, 2)) return false;
     }
     return true;
 }

@@ -41,7 +41,7 @@ typedef struct sup_cholesky_options {
 sup_result sup_cholesky_analyse(const sup_context *context, const sup_csr *matrix, const sup_cholesky_options *options,
                                 sup_cholesky **cholesky, sup_error *error);
 /* `matrix` has the pattern that was analysed. SUP_ERROR_NUMERIC with the row of A where it is not positive definite
- * (to rounding) or not finite; the object may then be given other values. */
+ * (a pivot below size * 2.2e-16 of its diagonal counts as zero) or not finite; the object may then be given other values. */
 sup_result sup_cholesky_factorise(sup_cholesky *cholesky, const sup_csr *matrix, sup_error *error);
 void sup_cholesky_destroy(sup_cholesky *cholesky);
 

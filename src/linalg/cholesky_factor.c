@@ -143,8 +143,10 @@ static sup_result run_factorisation(factorisation *f, const sup_csr *matrix, sup
     if (!load_values(c, matrix, &row))
         return sup_fail(error, SUP_ERROR_NUMERIC, "linalg.cholesky.finite", "",
                         "Row %d of the matrix holds a number that is not finite.", (int)row);
-    for (int32_t k = 0; k < c->size; k++) /* what rounding alone can leave of a pivot that should be zero */
-        f->smallest[k] = 64.0 * DBL_EPSILON * fabs(matrix->value[matrix->first[c->order[k] + 1] - 1]);
+    /* What rounding alone can leave of a pivot that should be zero grows with the size. */
+    double rounding = DBL_EPSILON * (c->size > 64 ? c->size : 64);
+    for (int32_t k = 0; k < c->size; k++)
+        f->smallest[k] = rounding * fabs(matrix->value[matrix->first[c->order[k] + 1] - 1]);
     for (int32_t s = 0; s < c->supernode_count; s++) {
         int32_t failed = factor_front(f, s);
         if (failed >= 0)

@@ -2,7 +2,7 @@
  *
  * P. R. Amestoy, T. A. Davis, I. S. Duff, "An approximate minimum degree ordering algorithm", SIAM J. Matrix Anal.
  * Appl. 17(4), 1996 (key amestoy1996amd): quotient graph with element absorption, aggressive absorption, mass
- * elimination, supervariables found by hashing, and the approximate external degree of their eq. (4). Rows with very
+ * elimination, supervariables found by hashing, and the approximate external degree. Rows with very
  * many entries are put last, as they suggest in their discussion of dense rows.
  *
  * Quotient graph: a node is a variable (not yet eliminated, with a list of elements and then of variables), an
@@ -126,7 +126,7 @@ static void measure_overlaps(quotient *q, int32_t p)
     }
 }
 
-/* Drops from i's list what the clique of p covers, puts p in front and returns eq. (4) without the clique's part.
+/* Drops from i's list what the clique of p covers, puts p in front and returns the approximate degree without the clique's part.
  * Every variable of the clique lost p or an absorbed element, so there is room for p. */
 static int32_t prune_variable(quotient *q, int32_t p, int32_t i)
 {
@@ -216,7 +216,7 @@ static void merge_bucket(quotient *q, int32_t bucket)
     }
 }
 
-/* Back into the degree lists, with the approximate degree of eq. (4); what was merged leaves the clique. */
+/* Back into the degree lists, with the approximate degree; what was merged leaves the clique. */
 static void finish_clique(quotient *q, int32_t p, int32_t rows)
 {
     int32_t to = q->start[p];

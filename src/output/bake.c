@@ -24,7 +24,7 @@ static const float BIND_SHARE = 0.1f; /* of the progress */
 
 sup_bake_def sup_default_bake_def(void)
 {
-    return (sup_bake_def){.fps = 30.0, .last_frame = -1};
+    return (sup_bake_def){.fps = 30.0};
 }
 
 static double now_ms(void)
@@ -70,13 +70,12 @@ static sup_result choose_frames(bake *b, sup_error *error)
                         "Frames per second must be a positive number.");
     b->clip = b->def.clip != NULL ? b->def.clip : character->clip_count > 0 ? &character->clips[0] : NULL;
     int32_t frames = b->clip != NULL ? sup_clip_frame_count(b->clip, b->def.fps) : 1;
-    int32_t last = b->def.last_frame == -1 ? frames - 1 : b->def.last_frame;
     b->first = b->def.first_frame;
-    if (b->first < 0 || last < b->first || last >= frames)
+    b->count = b->def.frame_count != 0 ? b->def.frame_count : frames - b->first;
+    if (b->first < 0 || b->count < 1 || b->first >= frames || b->count > frames - b->first)
         return sup_fail(error, SUP_ERROR_ARGUMENT, "bake.frames", b->clip != NULL ? b->clip->name : "",
-                        "The motion has %d frame%s, 0 to %d: frames %d to %d cannot be baked.", frames,
-                        frames == 1 ? "" : "s", frames - 1, b->first, last);
-    b->count = last - b->first + 1;
+                        "The motion has %d frame%s, 0 to %d: %d frames from %d on cannot be baked.", frames,
+                        frames == 1 ? "" : "s", frames - 1, b->count, b->first);
     return check_clip(b, error);
 }
 

@@ -74,7 +74,7 @@ static void find_arm(const sup_named_skeleton *s, sup_side side, int32_t *limb)
 {
     int32_t upper = find(s, side, "upperarm uparm humerus armupper", -1);
     upper = first_found(upper, find(s, side, "arm", -1));
-    int32_t shoulder = find(s, side, "shoulder", -1);
+    int32_t shoulder = find(s, side, "shoulder shldr", -1);
     int32_t clavicle = find(s, side, "clavicle collar collarbone sternoclavicular scapula", -1);
     if (upper < 0)
         upper = shoulder;

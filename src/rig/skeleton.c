@@ -177,8 +177,9 @@ static sup_affine choose_map(const skeleton_work *w, int32_t skin)
         best_shared = shared;
         best_map = map;
     }
-    /* Rounding aside the mesh stands where its numbers say: then keep the numbers. */
-    if (map_difference(sup_affine_identity(), best_map, w->radius[skin]) < 1e-5) best_map = sup_affine_identity();
+    /* Rounding aside the mesh stands where its numbers say: then keep the numbers, unless shared joints would mind. */
+    double rounding = best_shared ? 0.5 * share_tolerance : 1e-5;
+    if (map_difference(sup_affine_identity(), best_map, w->radius[skin]) < rounding) best_map = sup_affine_identity();
     return best_map;
 }
 

@@ -297,9 +297,9 @@ static double *computed_normals(sup_rig_build *build)
 {
     const sup_character *c = build->character;
     double *normals = sup_arena_alloc(&build->scratch, 3 * (size_t)c->vertex_count, sizeof *normals);
-    int32_t *triangles =
-        sup_arena_copy(&build->scratch, c->triangles, 3 * (size_t)c->triangle_count, sizeof *triangles);
-    if (normals == NULL || (triangles == NULL && c->triangle_count > 0)) return NULL;
+    int32_t *triangles = sup_arena_alloc(&build->scratch, 3 * (size_t)c->triangle_count, sizeof *triangles);
+    if (normals == NULL || triangles == NULL) return NULL;
+    if (c->triangle_count > 0) memcpy(triangles, c->triangles, 3 * (size_t)c->triangle_count * sizeof *triangles);
     for (int32_t p = 0; p < c->part_count; p++) {
         if (!is_mirrored(build, p)) continue;
         for (int32_t t = c->parts[p].triangle_first; t < c->parts[p].triangle_first + c->parts[p].triangle_count; t++) {

@@ -1,7 +1,7 @@
 /* weights_heat.c - skinning weights as the equilibrium of heat that flows from the bones into the skin.
  *
  * I. Baran, J. Popovic, "Automatic rigging and animation of 3D characters", ACM TOG 26(3), 2007 (key
- * baran2007pinocchio), section 4: -Lap(w_j) + H w_j = H p_j, H_ii = c / d_i^2 with d_i the distance to the nearest
+ * baran2007pinocchio), skin attachment: -Lap(w_j) + H w_j = H p_j, H_ii = c / d_i^2 with d_i the distance to the nearest
  * bone, c = 1, p_ij = 1 where bone j is the nearest of vertex i, shared where several are equally near.
  * Deviations, so that open, dirty and layered meshes hold:
  * - the nearest bone that can be seen counts, not only the nearest; sight is a ray against the triangles. A bone

@@ -29,7 +29,7 @@ static sup_result mesh_body(const sup_context *context, const sup_recipe *recipe
                               .lower = recipe->lower,
                               .upper = recipe->upper,
                               .cell = recipe->cell,
-                              .slack = 1.6,
+                              .slack = 1.4,
                               .half = recipe->mirrored};
     sup_result result = sup_isosurface(&iso, surface, error);
     if (result != SUP_OK) return result;

@@ -20,8 +20,8 @@ static const sup_region regions[] = {
 /* From rump to neck at height 1.85: 0, middle below the line, half width twice, depth below and above. */
 static const sup_section body_sections[] = {
     {-1.36, 0, 0.06, 0.30, 0.30, 0.36, 0.32, 0},   {-1.20, 0, 0.02, 0.47, 0.47, 0.52, 0.48, 0},
-    {-0.90, 0, 0.00, 0.62, 0.62, 0.64, 0.64, 0.1}, {-0.45, 0, 0.00, 0.72, 0.72, 0.76, 0.72, 0.1},
-    {0.00, 0, 0.00, 0.74, 0.74, 0.80, 0.74, 0.1},  {0.40, 0, -0.02, 0.68, 0.68, 0.76, 0.74, 0.1},
+    {-0.90, 0, 0.00, 0.62, 0.62, 0.64, 0.66, 0.1}, {-0.45, 0, 0.00, 0.72, 0.72, 0.76, 0.76, 0.1},
+    {0.00, 0, 0.00, 0.74, 0.74, 0.80, 0.80, 0.1},  {0.40, 0, -0.02, 0.68, 0.68, 0.76, 0.74, 0.1},
     {0.72, 0, -0.06, 0.56, 0.56, 0.64, 0.66, 0},   {1.00, 0, -0.12, 0.44, 0.44, 0.50, 0.52, 0},
     {1.20, 0, -0.18, 0.38, 0.38, 0.42, 0.42, 0},
 };
@@ -44,7 +44,6 @@ static const sup_shape shapes[] = {
     SUP_LOFT(BODY, 0.0, LARGE, 0, 1.85, 0, 0.16, 0, 1.85, 1, 0.20, body_sections),
     SUP_BALL(BODY, 0.25, LARGE, 0.30, 2.15, 0.62, 0.26, 0.42, 0.30, 0, 0, 0),  /* shoulder */
     SUP_BALL(BODY, 0.25, LARGE, 0.34, 1.75, -0.95, 0.28, 0.50, 0.36, 0, 0, 0), /* haunch */
-    SUP_CONE(BODY, 0.20, LARGE, 0, 2.52, -0.55, 0.10, 0, 2.50, 0.45, 0.10),    /* back ridge */
 
     /* head */
     SUP_BALL(HEAD, 0.0, FACE, 0.0, 2.42, 1.48, 0.39, 0.46, 0.38, 0, 1, -0.25),
@@ -67,25 +66,25 @@ static const sup_shape shapes[] = {
     SUP_CONE(TRUNK, -0.02, SMALL, 0.034, 0.268, 2.475, 0.022, 0.034, 0.30, 2.42, 0.016), /* nostrils */
 
     /* ear: a thin leaf that stands off sideways and back */
-    {.kind = SUP_SHAPE_ELLIPSOID,
+    {.kind = SUP_SHAPE_LEAF,
      .region = EAR,
      .edge = FACE,
-     .a = {0.70, 2.30, 1.12},
+     .a = {0.70, 2.32, 1.12},
      .b = {0.10, 1.0, 0.05},
      .side = {0.84, 0, -0.54},
-     .wide = 0.42,
-     .ra = 0.50,
-     .deep = 0.055},
-    {.kind = SUP_SHAPE_ELLIPSOID,
+     .wide = 0.37,
+     .ra = 0.45,
+     .deep = 0.034},
+    {.kind = SUP_SHAPE_LEAF,
      .region = EAR,
-     .blend = 0.10,
+     .blend = 0.12,
      .edge = FACE,
-     .a = {0.62, 1.98, 1.16},
+     .a = {0.60, 1.98, 1.17},
      .b = {0.10, 1.0, 0.05},
      .side = {0.84, 0, -0.54},
-     .wide = 0.24,
-     .ra = 0.34,
-     .deep = 0.050},
+     .wide = 0.18,
+     .ra = 0.30,
+     .deep = 0.032},
 
     /* legs */
     SUP_LOFT(FRONT, 0.0, LIMB, 0.37, 0, 0.62, 0.04, 0.37, 1, 0.62, 0.25, front_sections),

@@ -4,7 +4,7 @@
 enum { MASK_WORDS = SUP_SHAPES_MAX * 2 / 64, COARSE = 4 };
 
 static const double FAR_AWAY = 1e9;
-static const double STEEPEST = 1.6;     /* bound on the gradient of a shape's value */
+static const double STEEPEST = 1.4;     /* bound on the gradient of a shape's value */
 static const double SIBLING_JOIN = 0.1; /* of the join with the parent */
 
 /* A section interval: each column as a cubic of the distance from the interval's start. */
@@ -34,12 +34,16 @@ struct sup_sculpture {
     int32_t solid_count, region_count; /* regions of both sides */
     solid solids[SUP_SHAPES_MAX * 2];
     int32_t parent[SUP_REGIONS_MAX * 2];
-    double join[SUP_REGIONS_MAX * 2], largest_join;
+    double join[SUP_REGIONS_MAX * 2];
+    double
+        reach[SUP_REGIONS_MAX * 2]; /* how far off a shape of the region can still matter: its widest blend or join */
     sup_vec3d lower;
     double block;
-    int32_t blocks[3], coarse[3];
-    uint64_t *masks;        /* [blocks*MASK_WORDS] */
-    uint64_t *coarse_masks; /* [coarse*MASK_WORDS] */
+    int32_t coarse[3];
+    /* Masks of shapes: of coarse blocks first, then of the fine blocks of those coarse ones that the surface meets. */
+    uint64_t *masks;
+    int32_t *coarse_first; /* [coarse] first fine mask of a coarse block, -1 when its own serves for all its points */
+    double *coarse_value;  /* [coarse] field in the middle */
     uint64_t all[MASK_WORDS];
 };
 
@@ -68,6 +72,16 @@ static double cone_value(const solid *s, double x, double y, double z)
     double gz = radial > 0.0 ? gr * z / radial * s->inverse_deep : 0.0;
     if (s->kind == SUP_SHAPE_ELLIPSOID) gy /= s->ra;
     return distance / sqrt(gx * gx + gy * gy + gz * gz);
+}
+
+/* Distance to a flat ellipse, less its thickness. */
+static double leaf_value(const solid *s, double x, double y, double z, double thick)
+{
+    double u = x * s->inverse_wide, v = y / s->ra, rho = sqrt(u * u + v * v) + 1e-12;
+    double gx = u / rho * s->inverse_wide, gy = v / rho / s->ra;
+    double beside = (rho - 1.0) / sqrt(gx * gx + gy * gy);
+    if (beside <= 0.0) return fabs(z) - thick;
+    return sqrt(beside * beside + z * z) - thick;
 }
 
 static double cubic(const double c[4], double t, double *slope)
@@ -112,11 +126,21 @@ static double solid_value(const solid *s, sup_vec3d p)
 {
     sup_vec3d d = sup_v3_sub(p, s->origin);
     double x = sup_v3_dot(d, s->axis[0]), y = sup_v3_dot(d, s->axis[1]), z = sup_v3_dot(d, s->axis[2]);
-    double value = s->kind == SUP_SHAPE_LOFT ? loft_value(s, x, y, z) : cone_value(s, x, y, z);
+    double value = s->kind == SUP_SHAPE_LOFT   ? loft_value(s, x, y, z)
+                   : s->kind == SUP_SHAPE_LEAF ? leaf_value(s, x, y, z, 1.0 / s->inverse_deep)
+                                               : cone_value(s, x, y, z);
     if (value < -s->thinnest) value = -s->thinnest; /* deep inside flat shapes the estimate is too steep */
     /* Never nearer than the bounding ball: what the grid of blocks relies on. */
     double outside = sup_v3_distance(p, s->centre) - s->radius;
     return value < outside ? outside : value;
+}
+
+/* Whether the whole shape is farther than `distance` away, judged by its bounding ball. */
+static bool out_of_reach(const solid *s, sup_vec3d p, double distance)
+{
+    sup_vec3d d = sup_v3_sub(p, s->centre);
+    double apart = distance + s->radius;
+    return apart < 0.0 || sup_v3_dot(d, d) > apart * apart;
 }
 
 /* Smooth minimum with a cubic transition: second derivatives stay continuous, so highlights do. */
@@ -136,7 +160,9 @@ static void region_values(const sup_sculpture *s, const uint64_t *mask, sup_vec3
     for (int w = 0; w < MASK_WORDS; w++)
         for (uint64_t bits = mask[w]; bits != 0; bits &= bits - 1) {
             const solid *item = &s->solids[w * 64 + __builtin_ctzll(bits)];
-            double value = solid_value(item, p), *to = &own[item->region];
+            double *to = &own[item->region];
+            if (!item->carve && out_of_reach(item, p, *to + item->blend)) continue;
+            double value = solid_value(item, p);
             *to = item->carve ? -smooth_min(-*to, value, item->blend) : smooth_min(*to, value, item->blend);
         }
 }
@@ -162,9 +188,14 @@ static double whole_value(const sup_sculpture *s, const uint64_t *mask, sup_vec3
 static const uint64_t *mask_at(const sup_sculpture *s, sup_vec3d p)
 {
     double x = (p.x - s->lower.x) / s->block, y = (p.y - s->lower.y) / s->block, z = (p.z - s->lower.z) / s->block;
-    if (!(x >= 0.0 && y >= 0.0 && z >= 0.0 && x < s->blocks[0] && y < s->blocks[1] && z < s->blocks[2])) return s->all;
-    int32_t index = ((int32_t)z * s->blocks[1] + (int32_t)y) * s->blocks[0] + (int32_t)x;
-    return s->masks + (size_t)index * MASK_WORDS;
+    if (!(x >= 0.0 && y >= 0.0 && z >= 0.0 && x < s->coarse[0] * COARSE && y < s->coarse[1] * COARSE &&
+          z < s->coarse[2] * COARSE))
+        return s->all;
+    int32_t ix = (int32_t)x, iy = (int32_t)y, iz = (int32_t)z;
+    int32_t coarse = (iz / COARSE * s->coarse[1] + iy / COARSE) * s->coarse[0] + ix / COARSE;
+    int32_t fine = (iz % COARSE * COARSE + iy % COARSE) * COARSE + ix % COARSE;
+    int32_t first = s->coarse_first[coarse];
+    return s->masks + (size_t)(first < 0 ? coarse : first + fine) * MASK_WORDS;
 }
 
 double sup_sculpture_value(const void *sculpture, sup_vec3d p)
@@ -261,10 +292,10 @@ static void bound_cone(solid *s, double wide, double deep)
 {
     double scale = wide > deep ? wide : deep, thin = wide < deep ? wide : deep;
     s->thinnest = thin * (s->ra > s->rb ? s->ra : s->rb);
-    if (s->kind == SUP_SHAPE_ELLIPSOID) {
+    if (s->kind != SUP_SHAPE_CONE) {
         s->thinnest = thin < s->ra ? thin : s->ra;
         s->centre = s->origin;
-        s->radius = scale > s->ra ? scale : s->ra;
+        s->radius = (scale > s->ra ? scale : s->ra) + (s->kind == SUP_SHAPE_LEAF ? deep : 0.0);
         return;
     }
     scale = scale > 1.0 ? scale : 1.0;
@@ -274,7 +305,8 @@ static void bound_cone(solid *s, double wide, double deep)
 
 static bool build_solid(sup_arena *arena, const sup_shape *shape, solid *s)
 {
-    sup_vec3d along = shape->kind == SUP_SHAPE_ELLIPSOID ? shape->b : sup_v3_sub(shape->b, shape->a);
+    bool direction = shape->kind == SUP_SHAPE_ELLIPSOID || shape->kind == SUP_SHAPE_LEAF;
+    sup_vec3d along = direction ? shape->b : sup_v3_sub(shape->b, shape->a);
     sup_vec3d side = sup_v3_unit_or(shape->side, sup_v3(1.0, 0.0, 0.0));
     double wide = shape->wide > 0.0 ? shape->wide : 1.0, deep = shape->deep > 0.0 ? shape->deep : 1.0;
     memset(s, 0, sizeof *s);
@@ -343,16 +375,26 @@ static void build_regions(sup_sculpture *s, const sup_sculpture_def *def)
         bool right = r >= count, parent_paired = region->parent >= 0 && def->regions[region->parent].paired;
         s->parent[r] = region->parent < 0 ? -1 : region->parent + (right && parent_paired ? count : 0);
         s->join[r] = region->join;
-        s->largest_join = region->join > s->largest_join ? region->join : s->largest_join;
     }
-    for (int32_t i = 0; i < s->solid_count; i++)
+    for (int32_t r = 0; r < s->region_count; r++) {
+        s->reach[r] = s->join[r] > s->reach[r] ? s->join[r] : s->reach[r];
+        int32_t to = s->parent[r];
+        if (to >= 0 && s->join[r] > s->reach[to]) s->reach[to] = s->join[r];
+    }
+    double widest[SUP_REGIONS_MAX * 2] = {0.0};
+    for (int32_t i = 0; i < s->solid_count; i++) {
+        const solid *item = &s->solids[i];
         s->all[i / 64] |= (uint64_t)1 << (i % 64);
+        if (item->blend > widest[item->region]) widest[item->region] = item->blend;
+    }
+    for (int32_t r = 0; r < s->region_count; r++)
+        s->reach[r] += widest[r];
 }
 
 /* Which shapes of `candidates` can matter within `radius` of the point `centre`. */
 static void cull(const sup_sculpture *s, const uint64_t *candidates, sup_vec3d centre, double radius, uint64_t *mask)
 {
-    double reach = fabs(whole_value(s, candidates, centre)) + STEEPEST * radius + s->largest_join;
+    double reach = fabs(whole_value(s, candidates, centre)) + STEEPEST * radius;
     for (int w = 0; w < MASK_WORDS; w++) {
         mask[w] = 0;
         for (uint64_t bits = candidates[w]; bits != 0; bits &= bits - 1) {
@@ -360,25 +402,30 @@ static void cull(const sup_sculpture *s, const uint64_t *candidates, sup_vec3d c
             const solid *item = &s->solids[w * 64 + bit];
             double near = solid_value(item, centre) - STEEPEST * radius;
             double ball = sup_v3_distance(centre, item->centre) - item->radius - radius;
-            if ((near > ball ? near : ball) <= reach + item->blend) mask[w] |= (uint64_t)1 << bit;
+            if ((near > ball ? near : ball) <= reach + s->reach[item->region]) mask[w] |= (uint64_t)1 << bit;
         }
     }
 }
 
-static sup_vec3d block_centre(const sup_sculpture *s, const int32_t count[3], int32_t index, double edge)
+static sup_vec3d coarse_corner(const sup_sculpture *s, int32_t index)
 {
-    int32_t x = index % count[0], y = index / count[0] % count[1], z = index / count[0] / count[1];
-    return sup_v3(s->lower.x + (x + 0.5) * edge, s->lower.y + (y + 0.5) * edge, s->lower.z + (z + 0.5) * edge);
+    int32_t x = index % s->coarse[0], y = index / s->coarse[0] % s->coarse[1], z = index / s->coarse[0] / s->coarse[1];
+    double edge = s->block * COARSE;
+    return sup_v3(s->lower.x + x * edge, s->lower.y + y * edge, s->lower.z + z * edge);
 }
+
+static const double HALF_DIAGONAL = 0.8660254037844386; /* of a cube of edge 1 */
 
 static void cull_coarse(void *work, int32_t begin, int32_t end, int32_t worker)
 {
     sup_sculpture *s = work;
     double edge = s->block * COARSE;
     SUP_UNUSED(worker);
-    for (int32_t i = begin; i < end; i++)
-        cull(s, s->all, block_centre(s, s->coarse, i, edge), edge * 0.8660254037844386,
-             s->coarse_masks + (size_t)i * MASK_WORDS);
+    for (int32_t i = begin; i < end; i++) {
+        sup_vec3d centre = sup_v3_add(coarse_corner(s, i), sup_v3(0.5 * edge, 0.5 * edge, 0.5 * edge));
+        s->coarse_value[i] = whole_value(s, s->all, centre);
+        cull(s, s->all, centre, edge * HALF_DIAGONAL, s->masks + (size_t)i * MASK_WORDS);
+    }
 }
 
 static void cull_fine(void *work, int32_t begin, int32_t end, int32_t worker)
@@ -386,32 +433,46 @@ static void cull_fine(void *work, int32_t begin, int32_t end, int32_t worker)
     sup_sculpture *s = work;
     SUP_UNUSED(worker);
     for (int32_t i = begin; i < end; i++) {
-        int32_t x = i % s->blocks[0], y = i / s->blocks[0] % s->blocks[1], z = i / s->blocks[0] / s->blocks[1];
-        int32_t from = (z / COARSE * s->coarse[1] + y / COARSE) * s->coarse[0] + x / COARSE;
-        cull(s, s->coarse_masks + (size_t)from * MASK_WORDS, block_centre(s, s->blocks, i, s->block),
-             s->block * 0.8660254037844386, s->masks + (size_t)i * MASK_WORDS);
+        if (s->coarse_first[i] < 0) continue;
+        sup_vec3d corner = coarse_corner(s, i);
+        for (int32_t fine = 0; fine < COARSE * COARSE * COARSE; fine++) {
+            double x = fine % COARSE + 0.5, y = fine / COARSE % COARSE + 0.5, z = fine / (COARSE * COARSE) + 0.5;
+            sup_vec3d centre = sup_v3_madd(corner, s->block, sup_v3(x, y, z));
+            cull(s, s->masks + (size_t)i * MASK_WORDS, centre, s->block * HALF_DIAGONAL,
+                 s->masks + (size_t)(s->coarse_first[i] + fine) * MASK_WORDS);
+        }
     }
 }
 
+/* Coarse blocks that the surface may meet get finer ones. */
 static bool build_grid(sup_sculpture *s, const sup_sculpture_def *def)
 {
     double extent[3] = {def->upper.x - def->lower.x, def->upper.y - def->lower.y, def->upper.z - def->lower.z};
     double largest = extent[0] > extent[1] ? extent[0] : extent[1];
     largest = extent[2] > largest ? extent[2] : largest;
     s->lower = def->lower;
-    s->block = largest / 48.0;
-    size_t fine = 1, coarse = 1;
+    s->block = largest / 80.0;
+    int32_t coarse = 1, total;
     for (int i = 0; i < 3; i++) {
         s->coarse[i] = (int32_t)ceil(extent[i] / (s->block * COARSE));
-        s->blocks[i] = s->coarse[i] * COARSE;
-        fine *= (size_t)s->blocks[i];
-        coarse *= (size_t)s->coarse[i];
+        coarse *= s->coarse[i];
     }
-    s->masks = sup_arena_alloc(&s->arena, fine * MASK_WORDS, sizeof *s->masks);
-    s->coarse_masks = sup_arena_alloc(&s->arena, coarse * MASK_WORDS, sizeof *s->coarse_masks);
-    if (s->masks == NULL || s->coarse_masks == NULL) return false;
-    sup_parallel(def->context, (int32_t)coarse, 4, cull_coarse, s);
-    sup_parallel(def->context, (int32_t)fine, 64, cull_fine, s);
+    s->coarse_first = sup_arena_alloc(&s->arena, (size_t)coarse, sizeof *s->coarse_first);
+    s->coarse_value = sup_arena_alloc(&s->arena, (size_t)coarse, sizeof *s->coarse_value);
+    s->masks = sup_arena_alloc(&s->arena, (size_t)coarse * MASK_WORDS, sizeof *s->masks);
+    if (!s->coarse_first || !s->coarse_value || !s->masks) return false;
+    sup_parallel(def->context, coarse, 4, cull_coarse, s);
+    total = coarse;
+    for (int32_t i = 0; i < coarse; i++) {
+        bool met = fabs(s->coarse_value[i]) <= STEEPEST * s->block * COARSE * HALF_DIAGONAL;
+        s->coarse_first[i] = met ? total : -1;
+        if (met) total += COARSE * COARSE * COARSE;
+    }
+    uint64_t *masks = sup_arena_alloc(&s->arena, (size_t)total * MASK_WORDS, sizeof *masks);
+    if (masks == NULL) return false;
+    memcpy(masks, s->masks, (size_t)coarse * MASK_WORDS * sizeof *masks);
+    s->masks = masks;
+    sup_parallel(def->context, coarse, 4, cull_fine, s);
     return true;
 }
 

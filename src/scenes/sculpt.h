@@ -12,6 +12,7 @@ enum { SUP_SHAPES_MAX = 320, SUP_REGIONS_MAX = 40 };
 typedef enum sup_shape_kind {
     SUP_SHAPE_CONE,      /* from a (radius ra) to b (radius rb), round ends; cross-section scaled by wide and deep */
     SUP_SHAPE_ELLIPSOID, /* centre a, half axes wide (along side), ra (along b, a direction), deep */
+    SUP_SHAPE_LEAF,      /* a flat ellipse like that (half axes wide and ra), deep thick to each side, its rim round */
     SUP_SHAPE_LOFT       /* sections along the line from a towards b, rounded ends of length ra and rb */
 } sup_shape_kind;
 

@@ -223,6 +223,16 @@ TEST(float_factor_refuses_damage)
         CHECK(!sup_float_factor_check(f.ints, f.int_count, f.floats, f.float_count));
         f.ints[k] = keep;
     }
+    sup_float_factor view = sup_float_factor_view(f.ints, f.floats);
+    int32_t *row = f.ints + (view.rows - f.ints), keep_row = *row;
+    *row = view.size;
+    CHECK(!sup_float_factor_check(f.ints, f.int_count, f.floats, f.float_count));
+    *row = view.panels[0].first; /* not below its own panel */
+    CHECK(!sup_float_factor_check(f.ints, f.int_count, f.floats, f.float_count));
+    *row = keep_row;
+    f.ints[16] = view.size; /* order */
+    CHECK(!sup_float_factor_check(f.ints, f.int_count, f.floats, f.float_count));
+    f.ints[16] = 0;
     f.floats[17] = NAN;
     CHECK(!sup_float_factor_check(f.ints, f.int_count, f.floats, f.float_count));
     block_free(&f);

@@ -9,8 +9,8 @@ TEST(off_variants)
         "# comment\n4 1 0 # counts alone\n0 0 0 # a\n\n1 0 0\n1 1 0\n0 1 0\n4 0 1 2 3",
         "COFF\r\n4 1 0\r\n0 0 0 1 0 0 1\r\n1 0 0 1 0 0 1\r\n1 1 0 1 0 0 1\r\n0 1 0 1 0 0 1\r\n4 0 1 2 3\r\n",
         "NOFF\n4 1\n0 0 0 0 0 1\n1 0 0 0 0 1\n1 1 0 0 0 1\n0 1 0 0 0 1\n4 0 1 2 3\n",
-        "STCNOFF\n4 1 0\n0 0 0 0 0 1 9 9 9 9 0 0.25\n1 0 0 0 0 1 9 9 9 9 1 0\n1 1 0 0 0 1 9 9 9 9 1 1\n"
-        "0 1 0 0 0 1 9 9 9 9 0 1\n4 0 1 2 3\n"};
+        ("STCNOFF\n4 1 0\n0 0 0 0 0 1 9 9 9 9 0 0.25\n1 0 0 0 0 1 9 9 9 9 1 0\n1 1 0 0 0 1 9 9 9 9 1 1\n"
+         "0 1 0 0 0 1 9 9 9 9 0 1\n4 0 1 2 3\n")};
     for (int i = 0; i < 6; i++) {
         sup_character *c = GOOD("a.off", files[i]);
         CHECK_EQ(c->vertex_count, 4);

@@ -85,15 +85,26 @@ static inline sup_vec3d reference_normal(sup_affine a, sup_vec3d n)
     return sup_v3_scale(c, sup_affine_determinant(a) < 0.0 ? -1.0 : 1.0);
 }
 
-/* The bind position or normal with the pose's morph targets; part_bind must be the identity. */
+/* The bind position or normal with the pose's morph targets: offsets go from mesh to bind space as vectors, or as
+ * normals, and then at the scale that made the mesh's own normal a unit one. */
 static inline sup_vec3d reference_morphed(const sup_rig *rig, const sup_pose *pose, int32_t v, bool normal)
 {
+    const sup_character *character = rig->character;
     sup_vec3d base = sup_v3_load((normal ? rig->normals : rig->positions) + 3 * v);
-    for (int32_t m = 0; m < rig->character->morph_count; m++) {
-        const sup_morph *morph = &rig->character->morphs[m];
+    for (int32_t m = 0; m < character->morph_count; m++) {
+        const sup_morph *morph = &character->morphs[m];
+        const sup_part *part = &character->parts[morph->part];
         const float *offsets = normal ? morph->normals : morph->positions;
-        if (offsets != NULL)
-            base = sup_v3_madd(base, (double)pose->morph_weights[morph->weight], sup_v3_load(offsets + 3 * v));
+        int32_t local = v - part->vertex_first;
+        if (offsets == NULL || local < 0 || local >= part->vertex_count) continue;
+        sup_affine to_bind = sup_affine_from_float(rig->part_bind[morph->part]);
+        sup_vec3d offset = sup_v3_load(offsets + 3 * local);
+        if (normal) {
+            sup_vec3d own = reference_normal(to_bind, sup_v3_load(character->normals + 3 * v));
+            offset = sup_v3_scale(reference_normal(to_bind, offset), 1.0 / sup_v3_length(own));
+        } else
+            offset = sup_affine_vector(to_bind, offset);
+        base = sup_v3_madd(base, (double)pose->morph_weights[morph->weight], offset);
     }
     return base;
 }

@@ -393,3 +393,22 @@ TEST(large_and_tiny_units_give_the_same_shape)
         fixture_destroy(&f);
     }
 }
+
+TEST(morph_targets_come_from_mesh_space)
+{
+    skin_fixture f = fixture_random(13, 600, 8, 4, 5);
+    sup_random random = {4};
+    for (int32_t round = 0; round < 3; round++) { /* turned and moved, then unevenly scaled, then mirrored */
+        sup_vec3d scale = round == 0 ? sup_v3(1, 1, 1) : sup_v3(round == 2 ? -2.0 : 2.0, 0.5, 1.5);
+        sup_affine to_bind = sup_affine_from_trs(sup_v3(3, 4, 5), fixture_rotation(&random), scale);
+        f.part_bind = sup_affine_to_float(to_bind);
+        f.morphs[2].positions = NULL;
+        f.morphs[3].normals = NULL;
+        f.morphs[4].weight = 0; /* two targets on one weight */
+        for (int32_t k = 0; k < 2; k++) {
+            fixture_pose(&f, (uint64_t)round, POSE_SCALED);
+            check_all_lanes(&f, &cases[k]);
+        }
+    }
+    fixture_destroy(&f);
+}

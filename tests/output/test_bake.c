@@ -49,7 +49,7 @@ TEST(bake_is_the_steps_of_the_method)
         def.method = sup_method_at(m);
         def.fps = 24.0;
         def.first_frame = 3;
-        def.last_frame = 9;
+        def.frame_count = 7;
         const char *path = test_temp("fox.pc2");
         CHECK_OK(sup_bake(NULL, character, &def, path, &stats, &error), error);
         CHECK_EQ(stats.frame_count, 7);
@@ -84,20 +84,20 @@ TEST(bake_refuses_frames_that_are_not_there)
     sup_character *character = load("gltf/khronos_Fox.glb");
     sup_error error;
     int32_t frames = sup_clip_frame_count(&character->clips[0], 30.0);
-    const int32_t ranges[][2] = {{0, frames}, {-1, 3}, {5, 4}, {frames, -1}, {0, -2}};
+    const int32_t ranges[][2] = {{0, frames + 1}, {-1, 3}, {5, -1}, {frames, 0}, {1, frames}, {INT32_MAX, INT32_MAX}};
     char text[100];
     snprintf(text, sizeof text, "%d frames, 0 to %d", frames, frames - 1);
     for (int32_t i = 0; i < SUP_COUNT(ranges); i++) {
         sup_bake_def def = sup_default_bake_def();
         def.first_frame = ranges[i][0];
-        def.last_frame = ranges[i][1];
+        def.frame_count = ranges[i][1];
         CHECK_EQ(sup_bake(NULL, character, &def, test_temp("range.glb"), NULL, &error), SUP_ERROR_ARGUMENT);
         CHECK_TEXT(error.id, "bake.frames");
         CHECK(strstr(error.message, text) != NULL);
     }
     sup_bake_def def = sup_default_bake_def();
-    def.last_frame = frames - 1;
     def.first_frame = frames - 1;
+    def.frame_count = 1;
     CHECK_OK(sup_bake(NULL, character, &def, test_temp("range.glb"), NULL, &error), error);
     def = sup_default_bake_def();
     def.fps = -3.0;
@@ -231,7 +231,7 @@ TEST(bake_every_asset)
         char name[200];
         sup_bake_def def = sup_default_bake_def();
         def.method = sup_method_at(i % sup_method_count());
-        if (character->clip_count > 0) def.last_frame = 4;
+        if (character->clip_count > 0) def.frame_count = 5;
         snprintf(name, sizeof name, "bake_%d.glb", (int)i);
         const char *path = test_temp(name);
         CHECK_OK(sup_bake(NULL, character, &def, path, &stats, &error), error);

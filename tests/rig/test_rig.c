@@ -294,6 +294,24 @@ TEST(weights_are_cleaned)
     release(rig, c);
 }
 
+TEST(influences_of_one_joint_are_added)
+{
+    make_data *d = make_tube(6);
+    int32_t v = make_vertex(d, 0, 3, 0);
+    make_influence(d, 0, 0.3f);
+    make_influence(d, 1, 0.4f);
+    make_influence(d, 0, 0.3f);
+    make_triangle(d, 0, 1, v);
+    sup_character *c;
+    sup_rig *rig = rig_of(d, &c);
+    int32_t k = rig->influence_first[v];
+    CHECK_EQ(rig->influence_first[v + 1] - k, 2);
+    CHECK(rig->influence_joint[k] == 0 && rig->influence_joint[k + 1] == 1);
+    CHECK_NEAR(rig->influence_weight[k], 0.6, 1e-6);
+    CHECK_EQ(found(rig, SUP_DEFECT_DUPLICATE_INFLUENCE)->first, v);
+    release(rig, c);
+}
+
 TEST(welded_twin_lends_its_weights)
 {
     make_data *d = make_tube(6);

@@ -272,7 +272,7 @@ TEST(heat_walls_block)
     }
     const int32_t parents[2] = {-1, -1};
     /* the second bone hugs the wall, so it is nearer than the first tube's own bone */
-    const float heads[6] = {-2, 0, 0, -2, 0.6f, 0}, tails[6] = {2, 0, 0, 2, 0.6f, 0};
+    const float heads[6] = {-2, 0, 0, -2, 0.54f, 0}, tails[6] = {2, 0, 0, 2, 0.54f, 0};
     CHECK_EQ(solve(&test_mesh, 2, parents, heads, tails, 4, &result_a), SUP_OK);
     check_rows(&test_mesh, &result_a, 2);
     for (int32_t v = 0; v < half; v++) {
@@ -283,9 +283,9 @@ TEST(heat_walls_block)
 
 TEST(heat_odd_bones)
 {
-    /* Coincident bones share; points, bones outside and far away do not harm. */
+    /* Coincident bones share, also when rounding tells them apart; points, bones outside and far away do not harm. */
     const int32_t parents[6] = {-1, 0, 0, 1, 1, 1};
-    const float heads[18] = {-2, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 50, 50, 50, 0, 3, 0};
+    const float heads[18] = {-2, 0, 0, 0, 0, 0, 0, 2e-6f, 0, 1, 0, 0, 50, 50, 50, 0, 3, 0};
     const float tails[18] = {0, 0, 0, 2, 0, 0, 2, 0, 0, 1, 0, 0, 51, 50, 50, 1, 3, 0};
     make_tube(&test_mesh, true, 1.0);
     CHECK_EQ(solve(&test_mesh, 6, parents, heads, tails, 4, &result_a), SUP_OK);
@@ -296,6 +296,47 @@ TEST(heat_odd_bones)
         CHECK(weight_of(&result_a, v, 5) < 1e-6);
     }
     CHECK(weight_of(&result_a, (RINGS - 1) * SIDES, 1) > 0.4);
+}
+
+TEST(heat_bone_outside_yields)
+{
+    /* Nearer to one side of the tube than the bone inside, but in the open air. */
+    const float heads[6] = {-2, 0, 0, -2, 0.8f, 0}, tails[6] = {2, 0, 0, 2, 0.8f, 0};
+    const int32_t parents[2] = {-1, -1};
+    make_tube(&test_mesh, true, 1.0);
+    CHECK_EQ(solve(&test_mesh, 2, parents, heads, tails, 4, &result_a), SUP_OK);
+    for (int32_t v = 0; v < test_mesh.vertex_count; v++)
+        CHECK(weight_of(&result_a, v, 0) > 0.999);
+}
+
+static void count_warning(void *user, sup_log_level level, const char *message)
+{
+    (void)message;
+    *(int32_t *)user += level == SUP_LOG_WARNING;
+}
+
+TEST(heat_bones_very_far_away)
+{
+    /* Hardly any heat arrives, and still the system is solved, not given up. */
+    const float heads[6] = {-1e8f, 0, 0, 1e8f, 0, 0};
+    int32_t warnings = 0;
+    sup_context context = {.log = count_warning, .log_user = &warnings};
+    make_tube(&test_mesh, true, 1.0);
+    sup_weights_input in = {&context,
+                            test_mesh.vertex_count,
+                            test_mesh.triangle_count,
+                            test_mesh.positions,
+                            test_mesh.triangles,
+                            2,
+                            two_parents,
+                            heads,
+                            heads,
+                            4};
+    sup_weights_output out = {result_a.joints, result_a.values};
+    result_a.most = 4;
+    CHECK_EQ(sup_weights_heat(&in, &out, NULL), SUP_OK);
+    check_rows(&test_mesh, &result_a, 2);
+    CHECK_EQ(warnings, 0);
 }
 
 TEST(heat_only_bone_outside_or_point)

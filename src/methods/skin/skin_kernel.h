@@ -84,30 +84,6 @@ static __attribute__((noinline)) void blend_apart(const block_view *view, int32_
         m[i] = sup_wide_load(columns[i]);
 }
 
-/* Stores 3 floats a lane at the vertices of the lanes. */
-SUP_INLINE void store_xyz(char *first, size_t stride, const uint16_t *vertex, sup_wide x, sup_wide y, sup_wide z)
-{
-#if SUP_LANES == 1
-    float *to = (float *)(void *)(first + vertex[0] * stride);
-    to[0] = x;
-    to[1] = y;
-    to[2] = z;
-#else
-    /* x and y go in pairs: a third fewer stores. */
-    uint64_t pairs[SUP_LANES];
-    uint32_t last[SUP_LANES];
-    sup_wide low = sup_wide_zip_low(x, y), high = sup_wide_zip_high(x, y);
-    memcpy(pairs, &low, sizeof low);
-    memcpy(pairs + SUP_LANES / 2, &high, sizeof high);
-    memcpy(last, &z, sizeof last);
-    for (int32_t k = 0; k < SUP_LANES; k++) {
-        char *to = first + vertex[k] * stride;
-        memcpy(to, pairs + k / 4 * 2 + k % 2 + (k % 4 < 2 ? 0 : SUP_LANES / 2), 8);
-        memcpy(to + 8, last + k, 4);
-    }
-#endif
-}
-
 SUP_INLINE sup_wide dot3(const sup_wide a[3], const sup_wide b[3])
 {
     return sup_wide_fma(a[2], b[2], sup_wide_fma(a[1], b[1], a[0] * b[0]));
@@ -171,7 +147,7 @@ SUP_INLINE void store_directions(const lane_group *group, const sup_wide m[12], 
     sup_wide square = dot3(d, d), scale = sign / sup_wide_sqrt(square);
     sup_mask safe =
         sup_mask_and(sup_wide_less(sup_wide_splat(1e-30f), square), sup_wide_less(square, sup_wide_splat(1e30f)));
-    store_xyz(group->first, group->stride, group->vertex, d[0] * scale, d[1] * scale, d[2] * scale);
+    sup_wide_scatter3(group->first, group->stride, group->vertex, d[0] * scale, d[1] * scale, d[2] * scale);
     if (__builtin_expect(!sup_mask_all(safe), 0)) {
         sup_wide copy[12]; /* m itself stays in registers */
         for (int32_t i = 0; i < 12; i++)
@@ -209,7 +185,7 @@ SUP_INLINE void move_positions(const sup_skin_window *work, const float *from, c
                                 sup_wide_fma(m[4 * r + 1], p[1], sup_wide_fma(m[4 * r], p[0], m[4 * r + 3])));
     size_t stride = work->out.position_stride;
     char *first = (char *)work->out.positions + (size_t)work->window * SUP_SKIN_WINDOW * stride;
-    store_xyz(first, stride, vertex, moved[0], moved[1], moved[2]);
+    sup_wide_scatter3(first, stride, vertex, moved[0], moved[1], moved[2]);
 }
 
 SUP_INLINE void move_tangents(const sup_skin_window *work, lane_group group, const sup_wide m[12], sup_wide sign)

@@ -7,7 +7,7 @@ int main(int argc, char **argv)
 {
     sup_character *character = NULL;
     sup_error error = {0};
-    sup_bake_def def = {.first_frame = 0, .last_frame = 2};
+    sup_bake_def def = {.frame_count = 3};
     sup_bake_stats stats = {0};
     if (argc != 2 || sup_version() != SUP_VERSION_MAJOR * 10000 + SUP_VERSION_MINOR * 100 + SUP_VERSION_PATCH) return 1;
     if (sup_scene_create(NULL, "cylinder", 0.5, &character, &error) == SUP_OK)

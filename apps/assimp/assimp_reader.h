@@ -1,0 +1,12 @@
+/* assimp_reader.h - FBX and Collada through the Open Asset Import Library, as sup_load_def.other. */
+#ifndef SUPPLE_ASSIMP_READER_H
+#define SUPPLE_ASSIMP_READER_H
+
+#include "supple/load.h"
+
+/* .fbx and .dae; SUP_ERROR_UNSUPPORTED for other endings. Vertices stand in Assimp's order: three a triangle where the
+ * format has corners, nothing joined. `user` is not used. */
+sup_result sup_read_assimp(void *user, const sup_context *context, const char *name, sup_bytes bytes,
+                           sup_character **character, sup_error *error);
+
+#endif

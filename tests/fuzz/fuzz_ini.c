@@ -1,0 +1,8 @@
+/* Any bytes into the .ini reader; the files that it names are there when their ending is known. */
+#include "fuzz_reader.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    sup_character_destroy(fuzz_read(sup_read_ini, "folder/fuzz.ini", data, size));
+    return 0;
+}
