@@ -65,7 +65,9 @@ bool app_is_scene(const char *input);
 /* The verbs; each gets its own name as argv[0]. */
 int app_command_bake(int argc, char **argv);
 int app_command_info(int argc, char **argv);
+int app_command_measure(int argc, char **argv);
 int app_command_methods(int argc, char **argv);
+int app_command_render(int argc, char **argv);
 int app_command_scenes(int argc, char **argv);
 
 #endif

@@ -13,9 +13,24 @@ typedef struct verb_entry {
     int (*run)(int argc, char **argv);
 } verb_entry;
 
+#ifdef SUPPLE_APP_RENDER
+#define PICTURE_VERB(command) command
+#else
+#define PICTURE_VERB(command) refuse_picture
+static int refuse_picture(int argc, char **argv)
+{
+    (void)argc;
+    app_say("%s: This build makes no pictures: install libembree-dev and libpng-dev and build again.", argv[0]);
+    return APP_OTHER;
+}
+#endif
+
 static const verb_entry verbs[] = {
     {"info", "FILE [--json]", "What is in a character file, and what is wrong with it.", app_command_info},
     {"bake", "INPUT -o OUTPUT", "Plays a motion on a character and writes the skinned result.", app_command_bake},
+    {"render", "INPUT -o OUTPUT", "A picture of a character, or a film of its motion.",
+     PICTURE_VERB(app_command_render)},
+    {"measure", "INPUT CACHE", "Judges a baked motion by numbers.", app_command_measure},
     {"methods", "[--json]", "The skinning methods and their parameters.", app_command_methods},
     {"scenes", "[--json]", "The built-in characters.", app_command_scenes},
 };

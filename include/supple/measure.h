@@ -40,8 +40,8 @@ SUP_API sup_result sup_measurer_create(const sup_context *context, const sup_mea
                                        sup_measurer **measurer, sup_error *error);
 SUP_API void sup_measurer_destroy(sup_measurer *measurer);
 
-/* positions [vertex_count*3] of the surface's vertices; region_volume_ratio [region_count] or NULL. One measurer may
- * be used by one thread at a time. */
+/* positions [vertex_count*3] of the surface's vertices; region_volume_ratio [region_count] or NULL, NaN for a region that
+ * encloses no volume at rest, such as a nearly flat patch. One measurer may be used by one thread at a time. */
 SUP_API sup_result sup_measurer_frame(sup_measurer *measurer, const float *positions, sup_frame_measure *measure,
                                       double *region_volume_ratio);
 

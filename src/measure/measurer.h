@@ -31,7 +31,7 @@ void sup_closed_surface_middles(const sup_closed_surface *closed, float *positio
 typedef struct sup_region {
     sup_closed_surface closed;
     int32_t *vertices; /* [closed.vertex_count] of the surface */
-    double rest_volume;
+    double rest_volume; /* 0: encloses none */
 } sup_region;
 
 struct sup_measurer {
