@@ -185,7 +185,8 @@ static int load_frames(shoot *s, app_take *take, const sup_rig *rig)
     if (one && frame >= s->play.frame_count)
         return app_usage("--frame %d: The cache has %d frames, 0 to %d.", (int)frame, (int)s->play.frame_count,
                          (int)s->play.frame_count - 1);
-    if (s->play.frame_count == take->last_frame - take->first_frame + 1)
+    int32_t held = s->play.frame_count;
+    if (held == take->last_frame - take->first_frame + 1)
         s->nodes = app_judge_nodes(take, take->first_frame + (one ? frame : 0), one ? 1 : s->play.frame_count);
     if (one) {
         s->play.positions = frame_positions(s, frame);
@@ -235,6 +236,7 @@ static int check_values(render_values *values)
     if (values->frame != NO_FRAME && values->take.frames != NULL)
         return app_usage("--frames %s: Give --frame or --frames, not both.", values->take.frames);
     int status = app_check_output(&values->take, values->output);
+    if (status == APP_DONE && film) status = app_video_check(values->output);
     if (status == APP_DONE)
         status = still ? app_look_check(&values->look, 800, 800) : app_look_check(&values->look, 640, 640);
     return status;

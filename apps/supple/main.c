@@ -30,6 +30,7 @@ static const verb_entry verbs[] = {
     {"bake", "INPUT -o OUTPUT", "Plays a motion on a character and writes the skinned result.", app_command_bake},
     {"render", "INPUT -o OUTPUT", "A picture of a character, or a film of its motion.",
      PICTURE_VERB(app_command_render)},
+    {"compare", "INPUT -o SHEET", "Methods side by side, with times and measures.", PICTURE_VERB(app_command_compare)},
     {"measure", "INPUT CACHE", "Judges a baked motion by numbers.", app_command_measure},
     {"methods", "[--json]", "The skinning methods and their parameters.", app_command_methods},
     {"scenes", "[--json]", "The built-in characters.", app_command_scenes},

@@ -61,18 +61,21 @@ static bool start(app_video *video, char *const *arguments)
     return true;
 }
 
+int app_video_check(const char *path)
+{
+    if (is_installed("ffmpeg")) return APP_DONE;
+    app_say(
+        "%s: Films are made by the ffmpeg program, which is not on the PATH: install it (apt-get install ffmpeg), or "
+        "write a .png.",
+        path);
+    return APP_OTHER;
+}
+
 int app_video_open(app_video *video, const char *path, int32_t width, int32_t height, double fps)
 {
     char size[32], rate[32];
     const char *ending = strrchr(path, '.') + 1;
     *video = (app_video){.path = path, .pictures = -1, .words = -1};
-    if (!is_installed("ffmpeg")) {
-        app_say(
-            "%s: Films are made by the ffmpeg program, which is not on the PATH: install it (apt-get install ffmpeg), "
-            "or write a .png.",
-            path);
-        return APP_OTHER;
-    }
     if (snprintf(video->temporary, sizeof video->temporary, "%s.part%ld", path, (long)getpid()) >=
         (int)sizeof video->temporary)
         return app_usage("%s: The path is too long.", path);

@@ -14,6 +14,8 @@ typedef struct app_video {
     int words;     /* our end of its stderr */
 } app_video;
 
+/* Whether films can be made at all: APP_DONE, or APP_OTHER after a sentence. */
+int app_video_check(const char *path);
 /* The ending of the path says the format: .mp4, .gif or .webm. APP_DONE or an exit status after its sentence. */
 int app_video_open(app_video *video, const char *path, int32_t width, int32_t height, double fps);
 int app_video_add(app_video *video, const render_image *image);
