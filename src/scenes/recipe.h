@@ -70,7 +70,7 @@ typedef struct sup_contact {
     sup_vec3d at;
 } sup_contact;
 
-enum { SUP_MOTIONS_MAX = 16, SUP_CONTACTS_MAX = 16, SUP_EXTRAS_MAX = 4, SUP_EXTRA_SHAPES_MAX = 8 };
+enum { SUP_MOTIONS_MAX = 16, SUP_CONTACTS_MAX = 16, SUP_EXTRAS_MAX = 4, SUP_EXTRA_SHAPES_MAX = 16 };
 
 typedef struct sup_recipe {
     const char *name;

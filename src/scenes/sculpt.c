@@ -5,7 +5,7 @@ enum { MASK_WORDS = SUP_SHAPES_MAX * 2 / 64, COARSE = 4 };
 
 static const double FAR_AWAY = 1e9;
 static const double STEEPEST = 1.4;     /* bound on the gradient of a shape's value */
-static const double SIBLING_JOIN = 0.1; /* of the join with the parent */
+static const double SIBLING_JOIN = 0.4; /* of the join with the parent */
 
 /* A section interval: each column as a cubic of the distance from the interval's start. */
 typedef struct loft_piece {

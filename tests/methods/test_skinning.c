@@ -81,8 +81,8 @@ static bool well_conditioned(sup_affine a)
 static void check_against_reference(skin_fixture *f, const method_case *c, const sup_model *model, int32_t lanes)
 {
     size_t n = (size_t)f->rig.vertex_count;
-    double *positions = malloc(n * 24), *normals = malloc(n * 24), *tangents = malloc(n * 32);
-    sup_affine *matrices = malloc(n * sizeof *matrices);
+    double *positions = calloc(n, 24), *normals = calloc(n, 24), *tangents = calloc(n, 32);
+    sup_affine *matrices = calloc(n, sizeof *matrices);
     skin_result result = result_create(f->rig.vertex_count);
     CHECK_EQ(step_lanes(c, model, &f->pose, false, result, lanes), SUP_OK);
     reference_skin(fixture_rig(f), &f->pose, c->dual, positions, normals, tangents, matrices);
@@ -138,7 +138,7 @@ TEST(mirrored_and_flat_joints_match_and_stay_finite)
             fixture_pose(&f, (uint64_t)i, POSE_FLAT);
             sup_model *model = bind_fixture(&f, cases[k].method);
             for (int32_t lanes = 1; lanes <= sup_simd_lanes(); lanes *= 2) {
-                double positions[700 * 3];
+                double positions[700 * 3] = {0};
                 skin_result result = result_create(700);
                 CHECK_EQ(step_lanes(&cases[k], model, &f.pose, false, result, lanes), SUP_OK);
                 reference_skin(fixture_rig(&f), &f.pose, cases[k].dual, positions, NULL, NULL, NULL);
@@ -163,7 +163,8 @@ static skin_fixture tube(int32_t rings, int32_t sides)
     fixture_set_bind(&f, 0, sup_affine_from_trs(sup_v3(0, 0, -1), (sup_quatd){0, 0, 0, 1}, sup_v3(1, 1, 1)));
     fixture_set_bind(&f, 1, sup_affine_from_trs(sup_v3(0, 0, 0), (sup_quatd){0, 0, 0, 1}, sup_v3(1, 1, 1)));
     for (int32_t v = 0; v < rings * sides; v++) {
-        double z = -1.0 + 2.0 * (v / sides) / (rings - 1), angle = 6.283185307179586 * (v % sides) / sides;
+        int32_t ring = v / sides;
+        double z = -1.0 + 2.0 * ring / (rings - 1), angle = 6.283185307179586 * (v % sides) / sides;
         sup_v3_store(f.positions + 3 * v, sup_v3(cos(angle), sin(angle), z));
         sup_v3_store(f.normals + 3 * v, sup_v3(cos(angle), sin(angle), 0));
         sup_v3_store(f.tangents + 4 * v, sup_v3(0, 0, 1));
