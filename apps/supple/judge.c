@@ -107,13 +107,9 @@ static void write_frame(app_json *json, const sup_rig *rig, const sup_motion_mea
     app_json_object_end(json);
 }
 
-typedef struct region_range {
-    double low, high;
-} region_range;
-
-static region_range range_of(const sup_motion_measure *measure, int32_t region)
+app_range app_judge_region_range(const sup_motion_measure *measure, int32_t region)
 {
-    region_range range = {INFINITY, -INFINITY};
+    app_range range = {INFINITY, -INFINITY};
     for (int32_t f = 0; f < measure->frame_count; f++) {
         double ratio = measure->region_volume_ratio[(size_t)f * (size_t)measure->region_count + (size_t)region];
         range.low = fmin(range.low, ratio);
@@ -122,7 +118,7 @@ static region_range range_of(const sup_motion_measure *measure, int32_t region)
     return range;
 }
 
-static void write_range(app_json *json, const char *low, const char *high, region_range range)
+static void write_range(app_json *json, const char *low, const char *high, app_range range)
 {
     app_json_number(json, low, range.low);
     app_json_number(json, high, range.high);
@@ -140,8 +136,8 @@ void app_judge_json(app_json *json, const sup_rig *rig, const sup_motion_measure
     for (int32_t j = 0; j < rig->joint_count; j++) {
         app_json_object(json, NULL);
         app_json_text(json, "name", joint_name(rig, j));
-        write_range(json, "bone_volume_min", "bone_volume_max", range_of(measure, 2 * j));
-        write_range(json, "bend_volume_min", "bend_volume_max", range_of(measure, 2 * j + 1));
+        write_range(json, "bone_volume_min", "bone_volume_max", app_judge_region_range(measure, 2 * j));
+        write_range(json, "bend_volume_min", "bend_volume_max", app_judge_region_range(measure, 2 * j + 1));
         app_json_object_end(json);
     }
     app_json_array_end(json);
@@ -149,7 +145,7 @@ void app_judge_json(app_json *json, const sup_rig *rig, const sup_motion_measure
     for (int32_t p = 0; p < rig->character->part_count; p++) {
         app_json_object(json, NULL);
         app_json_text(json, "name", rig->character->parts[p].name);
-        write_range(json, "volume_min", "volume_max", range_of(measure, 2 * rig->joint_count + p));
+        write_range(json, "volume_min", "volume_max", app_judge_region_range(measure, 2 * rig->joint_count + p));
         app_json_object_end(json);
     }
     app_json_array_end(json);
@@ -179,8 +175,8 @@ const char *app_judge_value(const app_judge_figure *figure)
 {
     char text[32];
     if (figure->value < 0.0 || !isfinite(figure->value)) return app_clean("-");
-    if (figure->is_count) return app_grouped((long long)figure->value);
-    snprintf(text, sizeof text, figure->value != 0.0 && figure->value < 1e-3 ? "%.1e" : "%.4f", figure->value);
+    if (figure->is_count || figure->value == 0.0) return app_grouped((long long)figure->value);
+    snprintf(text, sizeof text, figure->value < 1e-3 ? "%.1e" : "%.4f", figure->value);
     return app_clean(text);
 }
 
@@ -195,16 +191,18 @@ static void print_bends(const sup_rig *rig, const sup_motion_measure *measure)
             bool taken = false;
             for (int32_t i = 0; i < count; i++)
                 taken = taken || shown[i] == j;
-            if (!taken && (best < 0 || range_of(measure, 2 * j + 1).low < range_of(measure, 2 * best + 1).low))
+            if (!taken && (best < 0 || app_judge_region_range(measure, 2 * j + 1).low <
+                                           app_judge_region_range(measure, 2 * best + 1).low))
                 best = j;
         }
-        if (best < 0 || !(range_of(measure, 2 * best + 1).low < 0.995)) break;
+        if (best < 0 || !(app_judge_region_range(measure, 2 * best + 1).low < 0.995)) break;
         shown[count] = best;
     }
     if (count == 0) return;
     printf("\n  volume at the bends that lose most:\n");
     for (int32_t i = 0; i < count; i++)
-        printf("    %-24s %.4f\n", app_clean(joint_name(rig, shown[i])), range_of(measure, 2 * shown[i] + 1).low);
+        printf("    %-24s %.4f\n", app_clean(joint_name(rig, shown[i])),
+               app_judge_region_range(measure, 2 * shown[i] + 1).low);
 }
 
 void app_judge_text(const sup_rig *rig, const sup_motion_measure *measure, int32_t first)

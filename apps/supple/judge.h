@@ -29,6 +29,12 @@ void app_judge_figures(const sup_motion_summary *summary, app_judge_figure figur
 /* A figure as people read it; "-" where there is none. Lives for 8 calls. */
 const char *app_judge_value(const app_judge_figure *figure);
 
+/* Smallest and largest volume / rest volume of a region over all frames; infinite where it encloses none. */
+typedef struct app_range {
+    double low, high;
+} app_range;
+app_range app_judge_region_range(const sup_motion_measure *measure, int32_t region);
+
 /* The frame that shows best what went wrong in any of the measured motions: crossings, volume and stretch, each against
  * its worst over all of them. */
 int32_t app_judge_worst_frame(const sup_motion_measure *const *measures, int32_t count);

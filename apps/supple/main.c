@@ -32,6 +32,9 @@ static const verb_entry verbs[] = {
      PICTURE_VERB(app_command_render)},
     {"compare", "INPUT -o SHEET", "Methods side by side, with times and measures.", PICTURE_VERB(app_command_compare)},
     {"measure", "INPUT CACHE", "Judges a baked motion by numbers.", app_command_measure},
+    {"report", "INPUT -o PAGE", "A page with pictures, plots and tables of the methods.",
+     PICTURE_VERB(app_command_report)},
+    {"bench", "[INPUT]", "How fast the methods are, beside a scalar reference.", app_command_bench},
     {"methods", "[--json]", "The skinning methods and their parameters.", app_command_methods},
     {"scenes", "[--json]", "The built-in characters.", app_command_scenes},
 };
@@ -47,7 +50,9 @@ static int print_help(void)
     printf("\n'supple VERB --help' explains a verb; 'man supple' has it all.\n\n"
            "Try:\n"
            "  supple bake scene:human -o human.glb\n"
-           "  supple info human.glb\n");
+           "  supple info human.glb\n"
+           "  supple render scene:human -o human.png\n"
+           "  supple compare scene:human -o sheet.png\n");
     return APP_DONE;
 }
 
@@ -64,7 +69,16 @@ static int unknown_verb(const char *name)
         names[i] = verbs[i].name;
     const char *nearest = app_nearest(name, names, VERB_COUNT);
     if (nearest != NULL) return app_usage("There is no verb '%s'; did you mean '%s'?", name, nearest);
-    return app_usage("There is no verb '%s'; there are info, bake, methods and scenes ('supple --help').", name);
+    char list[300] = "";
+    for (int i = 0; i < VERB_COUNT; i++) {
+        size_t length = strlen(list);
+        snprintf(list + length, sizeof list - length, "%s%s",
+                 i == 0                ? ""
+                 : i + 1 == VERB_COUNT ? " and "
+                                       : ", ",
+                 names[i]);
+    }
+    return app_usage("There is no verb '%s'; there are %s ('supple --help').", name, list);
 }
 
 static int run_verb(int argc, char **argv)

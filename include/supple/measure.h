@@ -64,6 +64,11 @@ SUP_API void sup_rig_surface_destroy(sup_rig_surface *surface);
 /* Render vertices [rig->vertex_count*3] to surface vertices [surface.vertex_count*3]. */
 SUP_API void sup_rig_surface_gather(const sup_rig *rig, const float *vertices, float *surface_positions);
 
+/* Linear blend (or dual quaternion) skinning in double, one vertex after another, as the equations are printed: what
+ * results and times are held against. positions and normals [rig->vertex_count*3], either may be NULL. */
+SUP_API sup_result sup_reference_skin(const sup_context *context, const sup_rig *rig, const sup_pose *pose, bool dual,
+                                      double *positions, double *normals);
+
 /* A whole motion, such as a point cache. */
 typedef struct sup_motion_def {
     int32_t frame_count;
