@@ -9,7 +9,7 @@
 typedef struct render_values {
     app_take_values take;
     app_look look;
-    const char *cache, *output;
+    const char *cache, *output, *frames;
     int frame;
     bool turn;
 } render_values;
@@ -39,7 +39,11 @@ static const app_option render_options[] = {
      .minimum = 0,
      .maximum = 1000000,
      .help = "the frame of a still, 0 when not given; a film of one frame turns around it"},
-    APP_TAKE_FRAMES(render_values),
+    {.kind = APP_TEXT,
+     .name = "frames",
+     .argument = "A:B",
+     .offset = AT(frames),
+     .help = "film only frames A to B, both included, counted from 0; A: and :B work"},
     APP_LOOK_OPTIONS(render_values),
     {.kind = APP_FLAG, .name = "wire", .offset = AT(look.wire), .help = "draw the edges of the triangles"},
     {.kind = APP_FLAG, .name = "skeleton", .offset = AT(look.bones), .help = "draw the bones over the skin"},
@@ -67,7 +71,7 @@ static const app_verb render_verb = {
     .details =
         "Soft light, ambient occlusion and a ground shadow, the same on every machine. A film of a motion plays it;\n"
         "a film of one frame (--frame), or of a character without a motion, turns the camera around it.\n"
-        "With a cache, --clip, --fps and --frames say which motion it holds, for --skeleton and --zoom.\n\n"
+        "With a cache, --clip and --fps say which motion it holds, for --skeleton and --zoom.\n\n"
         "Examples:\n"
         "  supple render scene:human -o human.png --camera front\n"
         "  supple render dancer.glb dancer.pc2 -o dance.mp4 --size 1280x720\n"
@@ -164,40 +168,49 @@ static int shoot_film(shoot *s)
     return status;
 }
 
-/* Frames into memory: of the cache, or skinned now. */
-static int load_frames(shoot *s, app_take *take, const sup_rig *rig)
+/* Which of `count` frames are wanted: one for a still and for a film around one frame, else a range. */
+static int choose_frames(const render_values *values, int32_t count, const char *what, int32_t *first, int32_t *last)
+{
+    *first = 0;
+    *last = app_ending(values->output, still_endings) >= 0 ? 0 : count - 1;
+    if (values->frame != NO_FRAME) *first = *last = values->frame;
+    if (values->frames != NULL && !app_parse_frames(values->frames, first, last))
+        return app_usage("--frames %s: Give two whole numbers from 0, the first not above the second, such as 0:59.",
+                         values->frames);
+    if (*last < 0) *last = count - 1;
+    if (*first < count && *last < count) return APP_DONE;
+    return app_usage("Frame %d is asked for: %s has %d frames, 0 to %d.", (int)(*first < count ? *last : *first), what,
+                     (int)count, (int)count - 1);
+}
+
+static int load_cache(shoot *s, app_take *take, const sup_rig *rig)
 {
     const render_values *values = s->values;
-    int32_t frame = values->frame;
-    bool one = frame != NO_FRAME || app_ending(values->output, still_endings) >= 0;
-    if (frame == NO_FRAME) frame = 0;
-    if (values->cache == NULL) {
-        if (one && frame >= take->frame_count)
-            return app_usage("--frame %d: The motion has %d frames, 0 to %d.", (int)frame, (int)take->frame_count,
-                             (int)take->frame_count - 1);
-        int32_t first = one ? frame : take->first_frame, last = one ? frame : take->last_frame;
-        int status = app_play_method(take, rig, take->method, take->params, first, last, &s->progress, &s->play);
-        if (status == APP_DONE) s->nodes = app_judge_nodes(take, first, last - first + 1);
-        return status;
-    }
-    int status = app_play_cache(take, rig, values->cache, take->first_frame, &s->play);
+    int32_t first = 0, last = 0;
+    int status = app_play_cache(take, rig, values->cache, &s->play);
+    if (status == APP_DONE) status = choose_frames(values, s->play.frame_count, "the cache", &first, &last);
     if (status != APP_DONE) return status;
-    if (one && frame >= s->play.frame_count)
-        return app_usage("--frame %d: The cache has %d frames, 0 to %d.", (int)frame, (int)s->play.frame_count,
-                         (int)s->play.frame_count - 1);
-    int32_t held = s->play.frame_count;
-    if (held == take->last_frame - take->first_frame + 1)
-        s->nodes = app_judge_nodes(take, take->first_frame + (one ? frame : 0), one ? 1 : s->play.frame_count);
-    if (one) {
-        s->play.positions = frame_positions(s, frame);
-        s->play.frame_count = 1;
-    }
+    if (s->play.frame_count == take->frame_count) s->nodes = app_judge_nodes(take, first, last - first + 1);
     if (s->nodes == NULL && (values->look.zoom != NULL || values->look.bones))
         return app_usage(
             "--zoom and --skeleton need the motion of the cache, which has %d frames and the motion %d: say "
-            "--clip, --fps or --frames as for the bake.",
+            "--clip and --fps as for the bake.",
             (int)s->play.frame_count, (int)take->frame_count);
+    s->play.positions = frame_positions(s, first);
+    s->play.frame_count = last - first + 1;
     return APP_DONE;
+}
+
+/* Frames into memory: of the cache, or skinned now. */
+static int load_frames(shoot *s, app_take *take, const sup_rig *rig)
+{
+    int32_t first = 0, last = 0;
+    if (s->values->cache != NULL) return load_cache(s, take, rig);
+    int status = choose_frames(s->values, take->frame_count, "the motion", &first, &last);
+    if (status == APP_DONE)
+        status = app_play_method(take, rig, take->method, take->params, first, last, &s->progress, &s->play);
+    if (status == APP_DONE) s->nodes = app_judge_nodes(take, first, last - first + 1);
+    return status;
 }
 
 static int render(app_take *take, const render_values *values)
@@ -230,11 +243,11 @@ static int check_values(render_values *values)
     bool still = app_ending(values->output, still_endings) >= 0, film = app_ending(values->output, film_endings) >= 0;
     if (!still && !film)
         return app_usage("%s: The ending of the output says what it is: .png, .mp4, .gif or .webm.", values->output);
-    if (still && values->take.frames != NULL)
+    if (still && values->frames != NULL)
         return app_usage("--frames %s: A .png shows one frame: give --frame, or an .mp4, .gif or .webm.",
-                         values->take.frames);
-    if (values->frame != NO_FRAME && values->take.frames != NULL)
-        return app_usage("--frames %s: Give --frame or --frames, not both.", values->take.frames);
+                         values->frames);
+    if (values->frame != NO_FRAME && values->frames != NULL)
+        return app_usage("--frames %s: Give --frame or --frames, not both.", values->frames);
     int status = app_check_output(&values->take, values->output);
     if (status == APP_DONE && film) status = app_video_check(values->output);
     if (status == APP_DONE)

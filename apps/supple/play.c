@@ -102,10 +102,10 @@ static int check_finite(const char *path, const sup_cache *cache)
     return APP_DONE;
 }
 
-int app_play_cache(app_take *take, const sup_rig *rig, const char *path, int32_t origin, app_play *play)
+int app_play_cache(app_take *take, const sup_rig *rig, const char *path, app_play *play)
 {
     sup_error error = {0};
-    *play = (app_play){.first_frame = origin, .vertex_count = rig->vertex_count};
+    *play = (app_play){.vertex_count = rig->vertex_count};
     if (sup_cache_load(&take->session.context, path, rig->vertex_count, &play->cache, &error) != SUP_OK)
         return app_fail(&error, APP_PHASE_LOAD, path);
     play->frame_count = play->cache->frame_count;

@@ -19,8 +19,8 @@ typedef struct app_play {
 /* Skins frames first to last. A method with velocity starts at frame 0 whatever the first is. */
 int app_play_method(app_take *take, const sup_rig *rig, const sup_method *method, const double *params, int32_t first,
                     int32_t last, app_progress *progress, app_play *play);
-/* Frames of a cache that holds the motion's frames from `origin` on; refuses numbers that are not finite. */
-int app_play_cache(app_take *take, const sup_rig *rig, const char *path, int32_t origin, app_play *play);
+/* All frames of a cache; refuses numbers that are not finite. */
+int app_play_cache(app_take *take, const sup_rig *rig, const char *path, app_play *play);
 void app_play_close(app_play *play);
 
 #endif
