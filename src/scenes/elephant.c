@@ -330,7 +330,7 @@ static const sup_joint_row joints[] = {
     TAIL_JOINT("tail_4", "tail_3", 1.06, -1.665, 0.75, -1.67),
 };
 
-static const sup_contact contacts[] = {
+static const sup_floor_point contacts[] = {
     {"left_front_foot", {0.37, 0, 0.78}},   {"left_front_foot", {0.37, 0, 0.46}},
     {"right_front_foot", {-0.37, 0, 0.78}}, {"right_front_foot", {-0.37, 0, 0.46}},
     {"left_hind_foot", {0.38, 0, -0.76}},   {"left_hind_foot", {0.38, 0, -1.06}},

@@ -263,7 +263,7 @@ static const sup_joint_row joints[] = {
      {0.25, 0, 1}},
 };
 
-static const sup_contact contacts[] = {
+static const sup_floor_point contacts[] = {
     {"left_foot", {0.128, 0.0, -0.060}},   {"left_foot", {0.146, 0.0, 0.112}},   {"left_toes", {0.150, 0.0, 0.170}},
     {"right_foot", {-0.128, 0.0, -0.060}}, {"right_foot", {-0.146, 0.0, 0.112}}, {"right_toes", {-0.150, 0.0, 0.170}},
 };

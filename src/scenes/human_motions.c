@@ -547,6 +547,63 @@ static const sup_travel_row jump_flight[] = {
     {0.96, 0, 0.24, 0}, {1.02, 0, 0.14, 0}, {1.08, 0, 0, 0},    {1.8, 0, 0, 0},
 };
 
+/* Elbows and one knee after the other to 120 degrees and back: the classic test of a bend. */
+static const sup_motion_row bend[] = {
+    RELAXED_HANDS,
+    {"*lower_arm", 0.0, 0, 0, 0},
+    {"*lower_arm", 1.2, 120, 0, 0},
+    {"*lower_arm", 1.8, 120, 0, 0},
+    {"*lower_arm", 3.0, 0, 0, 0},
+    {"*lower_arm", 4.0, 0, 0, 0},
+    {"left_upper_leg", 0.0, 0, 0, 0},
+    {"left_upper_leg", 0.9, 55, 0, 0},
+    {"left_upper_leg", 1.1, 55, 0, 0},
+    {"left_upper_leg", 2.0, 0, 0, 0},
+    {"left_upper_leg", 4.0, 0, 0, 0},
+    {"left_lower_leg", 0.0, 0, 0, 0},
+    {"left_lower_leg", 0.9, 120, 0, 0},
+    {"left_lower_leg", 1.1, 120, 0, 0},
+    {"left_lower_leg", 2.0, 0, 0, 0},
+    {"left_lower_leg", 4.0, 0, 0, 0},
+    {"right_upper_leg", 0.0, 0, 0, 0},
+    {"right_upper_leg", 2.0, 0, 0, 0},
+    {"right_upper_leg", 2.9, 55, 0, 0},
+    {"right_upper_leg", 3.1, 55, 0, 0},
+    {"right_upper_leg", 4.0, 0, 0, 0},
+    {"right_lower_leg", 0.0, 0, 0, 0},
+    {"right_lower_leg", 2.0, 0, 0, 0},
+    {"right_lower_leg", 2.9, 120, 0, 0},
+    {"right_lower_leg", 3.1, 120, 0, 0},
+    {"right_lower_leg", 4.0, 0, 0, 0},
+};
+
+/* Forearms and hands about their bones, trunk and head about the spine: where linear blending wrings the skin. */
+static const sup_motion_row twist[] = {
+    RELAXED_HANDS,
+    {"*hand", 0.0, 0, 0, 0},
+    {"*hand", 1.0, 0, 0, 60},
+    {"*hand", 2.0, 0, 0, 0},
+    {"*hand", 3.0, 0, 0, -60},
+    {"*hand", 4.0, 0, 0, 0},
+    {"*lower_arm", 0.0, 0, 0, 0},
+    {"*lower_arm", 1.0, 40, 0, 85},
+    {"*lower_arm", 2.0, 40, 0, 0},
+    {"*lower_arm", 3.0, 40, 0, -85},
+    {"*lower_arm", 4.0, 0, 0, 0},
+    {"spine", 0.0, 0, 0, 0},
+    {"spine", 1.0, 0, 0, 14},
+    {"spine", 3.0, 0, 0, -14},
+    {"spine", 4.0, 0, 0, 0},
+    {"spine1", 0.0, 0, 0, 0},
+    {"spine1", 1.0, 0, 0, 16},
+    {"spine1", 3.0, 0, 0, -16},
+    {"spine1", 4.0, 0, 0, 0},
+    {"head", 0.0, 0, 0, 0},
+    {"head", 1.0, 0, 0, 40},
+    {"head", 3.0, 0, 0, -40},
+    {"head", 4.0, 0, 0, 0},
+};
+
 /* Half a second of shaking, then stillness to let soft skin swing out. */
 static const sup_motion_row shake[] = {
     {"hips", 0, 0, 0, 0},           {"hips", 0.10, 0, 4, 16},
@@ -606,6 +663,8 @@ static const sup_motion motions[] = {
      .row_count = SUP_COUNT(jump),
      .travel = jump_flight,
      .travel_count = SUP_COUNT(jump_flight)},
+    SUP_MOTION("bend", 4.0, 30.0, true, false, SUP_FOOTING_GROUND, bend),
+    SUP_MOTION("twist", 4.0, 30.0, true, false, SUP_FOOTING_GROUND, twist),
     SUP_MOTION("shake", 2.2, 60.0, true, false, SUP_FOOTING_PLANT, shake),
 };
 

@@ -22,12 +22,14 @@ static double ring(const void *user, sup_vec3d p)
     return sqrt(across * across + p.y * p.y) - 0.3;
 }
 
-/* Checkered signs: the hardest thing for the rules of ambiguous faces. */
+/* A sign drawn by lot at every corner of the grid: all cases of a cube beside all others. */
 static double foam(const void *user, sup_vec3d p)
 {
-    double s = *(const double *)user, edge = fmax(fmax(fabs(p.x), fabs(p.y)), fabs(p.z)) - 0.8;
-    double wave = 0.15 * (sin(s * p.x) * sin(s * p.y + 1.0) * sin(s * p.z + 2.0));
-    return fmax(edge, wave);
+    const double cell = 0.11, outside = fmax(fmax(fabs(p.x), fabs(p.y)), fabs(p.z)) - 1.0;
+    int32_t corner[4] = {(int32_t)lround((p.x + 1.45) / cell), (int32_t)lround((p.y + 1.45) / cell),
+                         (int32_t)lround((p.z + 1.45) / cell), *(const int32_t *)user};
+    if (outside > 0.0) return outside;
+    return sup_hash64(corner, sizeof corner, 7) & 1 ? 0.1 : -0.1;
 }
 
 static double even(const void *user, sup_vec3d p)
@@ -36,7 +38,7 @@ static double even(const void *user, sup_vec3d p)
     return *(const double *)user;
 }
 
-static sup_isosurface_def definition(sup_field_fn *fn, const double *user, double cell)
+static sup_isosurface_def definition(sup_field_fn *fn, const void *user, double cell)
 {
     sup_isosurface_def def = {.context = context(),
                               .field = {fn, user},
@@ -97,11 +99,11 @@ TEST(ball_and_ring_have_their_volume_and_genus)
 
 TEST(ambiguous_cells_stay_manifold)
 {
-    for (double scale = 8.0; scale < 30.0; scale += 1.7) {
+    for (int32_t seed = 0; seed < 6; seed++) {
         sup_surface s;
         sup_error error;
-        sup_isosurface_def def = definition(foam, &scale, 0.11);
-        def.slack = 8.0; /* waves this short are far from a distance */
+        sup_isosurface_def def = definition(foam, &seed, 0.11);
+        def.slack = 100.0; /* no distance at all: every cell is looked at */
         CHECK_OK(sup_isosurface(&def, &s, &error), error);
         CHECK_EQ(euler(&s, true) % 2, 0);
         CHECK(s.triangle_count > 1000 && volume(&s) > 0.0);
@@ -185,6 +187,26 @@ TEST(remeshing_gives_even_triangles_on_the_field)
             CHECK_MSG(smallest > 0.4, "an angle of %g degrees", asin(smallest) * 57.3);
             CHECK_MSG(fabs(count / wanted[i] / 4.0 - 1.0) < 0.15, "%d vertices, not 4 * %g", count, wanted[i]);
         }
+    }
+}
+
+/* However coarse, a ring keeps its hole and foam its many handles. */
+TEST(remeshing_keeps_the_topology)
+{
+    const double one = 1.0, wanted[] = {30.0, 100.0, 500.0};
+    const int32_t seed = 3;
+    sup_field sizes = {even, &one};
+    sup_error error;
+    sup_surface s;
+    for (int i = 0; i < 6; i++) {
+        sup_isosurface_def def = i < 3 ? definition(ring, NULL, 0.06) : definition(foam, &seed, 0.11);
+        if (i >= 3) def.slack = 100.0;
+        CHECK_OK(sup_isosurface(&def, &s, &error), error);
+        int32_t before = euler(&s, true);
+        sup_remesh_def remesh = {context(), def.field, 3, 0, 0.2, wanted[i % 3]};
+        CHECK_OK(sup_remesh(&remesh, &sizes, &s, &error), error);
+        CHECK_EQ(euler(&s, true), before);
+        sup_surface_free(&s);
     }
 }
 

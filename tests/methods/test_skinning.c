@@ -415,3 +415,28 @@ TEST(morph_targets_come_from_mesh_space)
     }
     fixture_destroy(&f);
 }
+
+/* The bits of the base kernels (4 lanes or scalar), which no processor feature changes: what was skinned once is skinned
+ * the same for ever. A change here is a change of results that users will see: say so in CHANGELOG.md. */
+TEST(golden_hashes_of_the_base_kernels)
+{
+    static const uint64_t golden[2] = {0x978ae7052a15317bu, 0x8fb907410b998774u};
+    skin_fixture f = fixture_random(2026, 777, 9, 6, 0);
+    sup_random random = {99};
+    for (int32_t j = 0; j < 9; j++) {
+        sup_vec3d place = fixture_vector(&random);
+        f.pose.world[j + 1] =
+            sup_affine_to_float(sup_affine_from_trs(place, fixture_rotation(&random), sup_v3(1, 1, 1)));
+    }
+    for (int32_t i = 0; i < 2; i++) {
+        sup_model *model = bind_fixture(&f, cases[i].method);
+        skin_result result = result_create(777);
+        CHECK_EQ(step_lanes(&cases[i], model, &f.pose, false, result, 4), SUP_OK);
+        uint64_t hash = sup_hash64(result.positions, 777 * 12, 0);
+        hash = sup_hash64(result.normals, 777 * 12, hash);
+        CHECK_MSG(hash == golden[i], "%s: the hash is 0x%016llxu", cases[i].method->name, (unsigned long long)hash);
+        result_destroy(result);
+        sup_model_destroy(model);
+    }
+    fixture_destroy(&f);
+}
