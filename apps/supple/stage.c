@@ -131,7 +131,7 @@ static float zoom_radius(const sup_rig *rig, int32_t joint)
     const float *before = parent >= 0 ? rig->bone_head + 3 * (size_t)parent : tail;
     float own = hypotf(hypotf(tail[0] - head[0], tail[1] - head[1]), tail[2] - head[2]);
     float other = hypotf(hypotf(before[0] - head[0], before[1] - head[1]), before[2] - head[2]);
-    return fminf(fmaxf(0.85f * fmaxf(own, other), 0.03f * rig->size), 0.33f * rig->size);
+    return fminf(fmaxf(0.75f * sqrtf(own * other), 0.02f * rig->size), 0.33f * rig->size);
 }
 
 void app_stage_aim(const app_stage *stage, const float *positions, int32_t frame_count, const sup_mat34 *nodes,
