@@ -15,6 +15,12 @@ static const double chain_cosine = 0.8;      /* a sibling within this cone conti
 static const double tail_by_weights = 0.5;   /* shortest tail, by the distance of its joint from the skin, */
 static const double tail_made_weights = 1.5; /* and where made weights, not a file, say that the joint moves anything */
 
+/* What the skin that a joint moves says about its bone, weighted by area: faces have more vertices than skulls. */
+typedef struct leaf_sums {
+    sup_vec3d offset;        /* from the joint */
+    double weight, distance; /* distance from the joint */
+} leaf_sums;
+
 typedef struct builder {
     const sup_context *context;
     const sup_rig *rig;
@@ -32,7 +38,8 @@ typedef struct builder {
     int32_t *parent;  /* [joint_count] nearest kept joint above, -1 */
     int32_t *node_of; /* [joint_count] node of a kept joint */
     bool *leaf;       /* [joint_count] no kept joint below */
-    int32_t *strong;  /* [vertex_count] strongest kept joint of each skin vertex, -1 */
+    int32_t *strong;  /* [vertex_count] strongest joint of each skin vertex */
+    leaf_sums *sums;  /* [joint_count] */
 } builder;
 
 static bool allocate(builder *b)
@@ -48,6 +55,7 @@ static bool allocate(builder *b)
     b->node_of = sup_arena_alloc(&b->scratch, joints, sizeof *b->node_of);
     b->leaf = sup_arena_alloc(&b->scratch, joints, sizeof *b->leaf);
     b->strong = sup_arena_alloc(&b->scratch, vertices, sizeof *b->strong);
+    b->sums = sup_arena_alloc(&b->scratch, joints, sizeof *b->sums);
     /* At most a piece and a tail for each joint, and a joining piece for each root. */
     s->pieces = sup_arena_alloc(&s->arena, 3 * joints, sizeof *s->pieces);
     s->nodes = sup_arena_alloc(&s->arena, 2 * joints, sizeof *s->nodes);
@@ -56,7 +64,7 @@ static bool allocate(builder *b)
     s->node_pieces = sup_arena_alloc(&s->arena, 6 * joints, sizeof *s->node_pieces);
     s->joint_node = sup_arena_alloc(&s->arena, joints, sizeof *s->joint_node);
     return b->head != NULL && b->use != NULL && b->below != NULL && b->inside != NULL && b->kept != NULL &&
-           b->parent != NULL && b->node_of != NULL && b->leaf != NULL && b->strong != NULL && s->pieces != NULL &&
+           b->parent != NULL && b->node_of != NULL && b->leaf != NULL && b->strong != NULL && b->sums != NULL && s->pieces != NULL &&
            s->nodes != NULL && s->balls != NULL && s->node_first != NULL && s->node_pieces != NULL &&
            s->joint_node != NULL;
 }
@@ -174,11 +182,42 @@ static double clearance(const builder *b, sup_vec3d point)
     return sup_bvh_closest(b->bvh, point, INFINITY).distance;
 }
 
+static void sum_leaves(builder *b)
+{
+    const sup_tissue_skin *skin = b->skin;
+    for (int32_t t = 0; t < skin->triangle_count && skin->influence_first != NULL; t++) {
+        const int32_t *c = skin->triangles + 3 * (size_t)t;
+        sup_vec3d x[3];
+        for (int k = 0; k < 3; k++) x[k] = sup_v3_load(skin->positions + 3 * (size_t)c[k]);
+        double area = sup_v3_length(sup_v3_cross(sup_v3_sub(x[1], x[0]), sup_v3_sub(x[2], x[0])));
+        for (int k = 0; k < 3; k++)
+            for (int32_t i = skin->influence_first[c[k]]; i < skin->influence_first[c[k] + 1]; i++) {
+                int32_t joint = skin->influence_joint[i];
+                leaf_sums *sums = &b->sums[joint];
+                double weight = area * (double)skin->influence_weight[i];
+                sup_vec3d offset = sup_v3_sub(x[k], b->head[joint]);
+                sums->offset = sup_v3_madd(sums->offset, weight, offset);
+                sums->weight += weight;
+                sums->distance += weight * sup_v3_length(offset);
+            }
+    }
+}
+
+/* Where the skin says that the bone of a leaf goes: its middle is that of the skin. Skin all around the joint says
+ * nothing; then the rig's tail stands. */
+static sup_vec3d tail_offset(const builder *b, int32_t joint)
+{
+    const leaf_sums *sums = &b->sums[joint];
+    sup_vec3d given = sup_v3_sub(sup_v3_load(b->rig->bone_tail + 3 * (size_t)joint), b->head[joint]);
+    if (!(sup_v3_length(sums->offset) > 0.25 * sums->distance)) return given;
+    return sup_v3_scale(sums->offset, 2.0 / sums->weight);
+}
+
 /* Step 4: the end of a leaf's bone, drawn back until the skin there is half as far as it is at most along the bone. */
 static bool clip_tail(const builder *b, int32_t joint, bool from_file, sup_vec3d *tail)
 {
     sup_vec3d head = b->skeleton->nodes[b->node_of[joint]].position;
-    sup_vec3d along = sup_v3_sub(sup_v3_load(b->rig->bone_tail + 3 * (size_t)joint), head);
+    sup_vec3d along = tail_offset(b, joint);
     double length = sup_v3_length(along), room = clearance(b, head);
     if (!(length > join_length * (double)b->rig->size)) return false;
     along = sup_v3_scale(along, 1.0 / length);
@@ -201,6 +240,7 @@ static bool clip_tail(const builder *b, int32_t joint, bool from_file, sup_vec3d
 static void add_tails(builder *b)
 {
     const sup_character *c = b->rig->character;
+    sum_leaves(b);
     bool from_file = c->influence_first != NULL && c->influence_first[c->vertex_count] > 0;
     for (int32_t j = 0; j < b->rig->joint_count; j++) {
         sup_vec3d tail;

@@ -265,7 +265,7 @@ sup_result sup_tissue_create(const sup_context *context, const sup_rig *rig, con
 {
     maker m = {.context = sup_context_resolve(context), .rig = rig};
     if (def != NULL) m.def = *def;
-    if (m.def.smoothing == 0.0) m.def.smoothing = 1.0;
+    if (m.def.smoothing == 0.0) m.def.smoothing = 1.5;
     if (m.def.thinnest == 0.0) m.def.thinnest = 0.1;
     if (m.def.flattest == 0.0) m.def.flattest = 0.01;
     m.scratch = sup_arena_create(&m.context.allocator);
