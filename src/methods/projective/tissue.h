@@ -5,7 +5,7 @@
 #ifndef SUP_PROJECTIVE_TISSUE_H
 #define SUP_PROJECTIVE_TISSUE_H
 
-#include "projective/skeleton.h"
+#include "methods/projective/skeleton.h"
 
 typedef enum sup_base_class {
     SUP_BASE_BONE, /* on a capsule: rigid with the piece's joint; `owner` = piece */
