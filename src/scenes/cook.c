@@ -242,7 +242,7 @@ static bool fill_nodes(kitchen *k, sup_arena *arena)
     sup_character *c = k->character;
     const sup_skeleton *s = &k->skeleton;
     int32_t parts = 1 + k->recipe->extra_count;
-    sup_node *nodes = sup_arena_alloc(arena, (size_t)(s->count + parts), sizeof *nodes);
+    sup_node *nodes = sup_arena_alloc(arena, (size_t)s->count + (size_t)parts, sizeof *nodes);
     sup_bone *bones = sup_arena_alloc(arena, (size_t)s->count, sizeof *bones);
     sup_skin *skins = sup_arena_alloc(arena, 1, sizeof *skins);
     if (!nodes || !bones || !skins) return false;
@@ -295,7 +295,7 @@ static sup_result cook(kitchen *k, double resolution, sup_error *error)
     sup_arena *arena = sup_character_arena(k->character);
     k->character->name = k->recipe->name;
     k->character->unit_metres = 1.0f;
-    sup_part *parts = sup_arena_alloc(arena, (size_t)(1 + k->recipe->extra_count), sizeof *parts);
+    sup_part *parts = sup_arena_alloc(arena, 1 + (size_t)k->recipe->extra_count, sizeof *parts);
     if (parts == NULL || !fill_vertices(k, arena) || !fill_nodes(k, arena) || !fill_clips(k, arena))
         return sup_fail_memory(error, "a character");
     fill_parts(k, parts);

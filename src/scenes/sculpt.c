@@ -175,7 +175,9 @@ static double whole_value(const sup_sculpture *s, const uint64_t *mask, sup_vec3
         children[r] = FAR_AWAY;
     double value = FAR_AWAY;
     for (int32_t r = s->region_count - 1; r >= 0; r--) {
+        /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): region_values fills own[0..count) */
         if (own[r] >= FAR_AWAY && children[r] >= FAR_AWAY) continue;
+        /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): the loop above fills children */
         value = children[r] < FAR_AWAY ? smooth_min(own[r], children[r], join[r]) : own[r];
         int32_t to = s->parent[r];
         if (to < 0) continue;
