@@ -38,23 +38,37 @@ typedef struct heap_item {
 
 typedef struct star {
     int32_t count;             /* -1: more than STAR_MAX */
-    int32_t corners[STAR_MAX]; /* 3 t + k with triangles[3 t + k] = the vertex */
+    int32_t corners[STAR_MAX]; /* 3 t + k at that vertex */
+    int32_t ring_count;
+    heap_item ring[2 * STAR_MAX]; /* neighbours, and what it costs to merge into them */
 } star;
 
+/* Corner 3 t + k of triangle t. */
+typedef struct corner_link {
+    int32_t vertex; /* -1 in the first corner of a triangle that is gone */
+    int32_t next;   /* the next corner at the same vertex: a list that may still hold triangles that are gone; or -1 */
+} corner_link;
+
+/* One cache line a vertex: collapses jump about the mesh. */
+typedef struct vertex_state {
+    sup_vec3d position; /* centred, of size 1 */
+    double own_error;   /* error at its own place */
+    double importance;
+    int32_t first; /* start of the list of corners, -1 for none: gone */
+    int32_t mark;  /* stamp of the last star it was seen in */
+    int32_t links; /* triangles at the edge to it in that star */
+    bool fixed;    /* may not go */
+    bool parked;   /* not in the heap */
+} vertex_state;
+
 typedef struct decimation {
-    sup_vec3d *position; /* centred, of size 1 */
-    quadric *error;
-    double *importance;
-    bool *fixed;           /* may not go */
-    bool *parked;          /* not in the heap */
-    int32_t *triangles;    /* [triangle_count*3], first corner -1 when gone */
-    sup_vec3d *normal;     /* [triangle_count] unit, of the beginning */
-    int32_t *first, *next; /* corners at a vertex: a list that may still hold triangles that are gone */
-    int32_t *mark;         /* [vertex_count] stamp of the last star the vertex was seen in */
-    int32_t *links;        /* [vertex_count] edges' triangle count in that star */
-    int32_t stamp;
+    vertex_state *vertices;
+    quadric *error;       /* [vertex_count] */
+    corner_link *corners; /* [triangle_count*3] */
+    sup_vec3d *normal;    /* [triangle_count] unit, of the beginning */
+    int32_t *renumbered;  /* [vertex_count] */
     heap_item *heap;
-    int32_t heap_count, vertex_count, triangle_count, living;
+    int32_t heap_count, vertex_count, triangle_count, living, stamp;
     double aspect_limit;
     const limits *limits;
     sup_arena arena;
@@ -121,18 +135,18 @@ static int32_t preceding(int32_t corner)
 
 static bool is_gone(const decimation *d, int32_t corner)
 {
-    return d->triangles[corner - corner % 3] < 0;
+    return d->corners[corner - corner % 3].vertex < 0;
 }
 
 /* The triangles round v; drops those that are gone from its list. */
 static void gather(decimation *d, int32_t v, star *s)
 {
-    int32_t *link = &d->first[v];
+    int32_t *link = &d->vertices[v].first;
     s->count = 0;
     while (*link >= 0) {
         int32_t corner = *link;
         if (is_gone(d, corner)) {
-            *link = d->next[corner];
+            *link = d->corners[corner].next;
             continue;
         }
         if (s->count == STAR_MAX) {
@@ -140,20 +154,23 @@ static void gather(decimation *d, int32_t v, star *s)
             return;
         }
         s->corners[s->count++] = corner;
-        link = &d->next[corner];
+        link = &d->corners[corner].next;
     }
 }
 
-/* Marks the neighbours in a star; links[w] becomes the number of triangles at the edge to w. */
-static void mark_ring(decimation *d, const star *s)
+/* Lists and marks the neighbours in a star; links[w] becomes the number of triangles at the edge to w. */
+static void find_ring(decimation *d, star *s)
 {
     d->stamp++;
+    s->ring_count = 0;
     for (int32_t i = 0; i < s->count; i++) {
-        const int32_t ends[2] = {d->triangles[following(s->corners[i])], d->triangles[preceding(s->corners[i])]};
+        const int32_t ends[2] = {d->corners[following(s->corners[i])].vertex,
+                                 d->corners[preceding(s->corners[i])].vertex};
         for (int32_t k = 0; k < 2; k++) {
-            if (d->mark[ends[k]] != d->stamp) d->links[ends[k]] = 0;
-            d->mark[ends[k]] = d->stamp;
-            d->links[ends[k]]++;
+            bool is_new = d->vertices[ends[k]].mark != d->stamp;
+            d->vertices[ends[k]].mark = d->stamp;
+            d->vertices[ends[k]].links = is_new ? 1 : d->vertices[ends[k]].links + 1;
+            if (is_new) s->ring[s->ring_count++].vertex = ends[k];
         }
     }
 }
@@ -185,7 +202,7 @@ static void push(decimation *d, heap_item item)
         at = (at - 1) / 2;
     }
     d->heap[at] = item;
-    d->parked[item.vertex] = false;
+    d->vertices[item.vertex].parked = false;
 }
 
 static void pop(decimation *d)
@@ -195,25 +212,23 @@ static void pop(decimation *d)
 }
 
 /* --- Costs and permits --- */
-static double collapse_cost(const decimation *d, int32_t u, int32_t v)
+/* What it costs to merge u into each neighbour of its ring. */
+static void evaluate_ring(const decimation *d, int32_t u, star *s)
 {
-    double cost = evaluate(&d->error[u], d->position[v]) + evaluate(&d->error[v], d->position[v]);
-    return (cost > 0.0 ? cost : 0.0) * d->importance[u];
+    for (int32_t i = 0; i < s->ring_count; i++) {
+        int32_t v = s->ring[i].vertex;
+        double cost = evaluate(&d->error[u], d->vertices[v].position) + d->vertices[v].own_error;
+        s->ring[i].cost = (cost > 0.0 ? cost : 0.0) * d->vertices[u].importance;
+    }
 }
 
-/* The cheapest neighbour of u to merge into that comes after *tried in the order (cost, neighbour), which it becomes;
- * -1 for none. */
-static int32_t next_target(const decimation *d, int32_t u, const star *s, heap_item *tried)
+/* The first neighbour after `tried` in the order (cost, neighbour); vertex -1 for none. */
+static heap_item next_target(const star *s, heap_item tried)
 {
     heap_item best = {INFINITY, -1};
-    for (int32_t i = 0; i < s->count; i++)
-        for (int32_t k = 0; k < 2; k++) {
-            int32_t v = d->triangles[k == 0 ? following(s->corners[i]) : preceding(s->corners[i])];
-            heap_item item = {collapse_cost(d, u, v), v};
-            if (is_before(*tried, item) && is_before(item, best)) best = item;
-        }
-    *tried = best;
-    return best.vertex;
+    for (int32_t i = 0; i < s->ring_count; i++)
+        if (is_before(tried, s->ring[i]) && is_before(s->ring[i], best)) best = s->ring[i];
+    return best;
 }
 
 /* Longest edge to height; INFINITY without area. */
@@ -227,8 +242,9 @@ static double aspect_of(sup_vec3d a, sup_vec3d b, sup_vec3d c, double twice_area
 /* Whether the triangle of `corner` may have that corner moved to p. */
 static bool triangle_allows(const decimation *d, int32_t corner, sup_vec3d p, double *worst_before, double *worst)
 {
-    sup_vec3d u = d->position[d->triangles[corner]];
-    sup_vec3d a = d->position[d->triangles[following(corner)]], b = d->position[d->triangles[preceding(corner)]];
+    sup_vec3d u = d->vertices[d->corners[corner].vertex].position;
+    sup_vec3d a = d->vertices[d->corners[following(corner)].vertex].position,
+              b = d->vertices[d->corners[preceding(corner)].vertex].position;
     sup_vec3d before = sup_v3_cross(sup_v3_sub(a, u), sup_v3_sub(b, u));
     sup_vec3d after = sup_v3_cross(sup_v3_sub(a, p), sup_v3_sub(b, p));
     double length_before = sup_v3_length(before), length = sup_v3_length(after);
@@ -244,8 +260,8 @@ static bool shape_allows(const decimation *d, const star *s, int32_t v)
     double worst_before = 0.0, worst = 0.0;
     for (int32_t i = 0; i < s->count; i++) {
         int32_t corner = s->corners[i];
-        if (d->triangles[following(corner)] == v || d->triangles[preceding(corner)] == v) continue;
-        if (!triangle_allows(d, corner, d->position[v], &worst_before, &worst)) return false;
+        if (d->corners[following(corner)].vertex == v || d->corners[preceding(corner)].vertex == v) continue;
+        if (!triangle_allows(d, corner, d->vertices[v].position, &worst_before, &worst)) return false;
     }
     double limit = d->aspect_limit * d->limits->aspect;
     return worst <= (worst_before > limit ? worst_before : limit);
@@ -254,7 +270,7 @@ static bool shape_allows(const decimation *d, const star *s, int32_t v)
 /* The third corner of a triangle that holds `v` beside the vertex at `corner`, -1 when it does not hold v. */
 static int32_t opposite(const decimation *d, int32_t corner, int32_t v)
 {
-    int32_t a = d->triangles[following(corner)], b = d->triangles[preceding(corner)];
+    int32_t a = d->corners[following(corner)].vertex, b = d->corners[preceding(corner)].vertex;
     return a == v ? b : (b == v ? a : -1);
 }
 
@@ -274,15 +290,17 @@ static bool topology_allows(decimation *d, const star *around_u, int32_t v, cons
     int32_t apexes[2] = {-1, -1}, found = 0, beside_apex = 0;
     bool on_border = false;
     for (int32_t i = 0; i < around_u->count; i++) {
-        int32_t a = d->triangles[following(around_u->corners[i])], b = d->triangles[preceding(around_u->corners[i])];
+        int32_t a = d->corners[following(around_u->corners[i])].vertex,
+                b = d->corners[preceding(around_u->corners[i])].vertex;
         int32_t apex = opposite(d, around_u->corners[i], v);
-        on_border = on_border || d->links[a] == 1 || d->links[b] == 1;
+        on_border = on_border || d->vertices[a].links == 1 || d->vertices[b].links == 1;
         if (apex >= 0 && found < 2) apexes[found++] = apex;
     }
-    if (on_border && d->links[v] != 1) return false;
+    if (on_border && d->vertices[v].links != 1) return false;
     for (int32_t i = 0; i < around_v->count; i++) {
-        int32_t a = d->triangles[following(around_v->corners[i])], b = d->triangles[preceding(around_v->corners[i])];
-        bool shares_a = d->mark[a] == d->stamp, shares_b = d->mark[b] == d->stamp;
+        int32_t a = d->corners[following(around_v->corners[i])].vertex,
+                b = d->corners[preceding(around_v->corners[i])].vertex;
+        bool shares_a = d->vertices[a].mark == d->stamp, shares_b = d->vertices[b].mark == d->stamp;
         if (shares_a && a != apexes[0] && a != apexes[1]) return false;
         if (shares_b && b != apexes[0] && b != apexes[1]) return false;
         if (shares_a && shares_b && holds_edge(d, around_u, a, b)) return false;
@@ -296,7 +314,7 @@ static bool may_collapse(decimation *d, const star *around_u, int32_t v, star *a
 {
     gather(d, v, around_v);
     if (around_v->count < 0) return false;
-    int32_t valence = around_v->count + around_u->count - 2 * d->links[v];
+    int32_t valence = around_v->count + around_u->count - 2 * d->vertices[v].links;
     int32_t limit = d->limits->valence > around_v->count ? d->limits->valence : around_v->count;
     if (valence > limit || valence > STAR_MAX) return false;
     return topology_allows(d, around_u, v, around_v) && shape_allows(d, around_u, v);
@@ -305,7 +323,7 @@ static bool may_collapse(decimation *d, const star *around_u, int32_t v, star *a
 /* --- Collapse --- */
 static void wake(decimation *d, int32_t v)
 {
-    if (d->parked[v] && !d->fixed[v]) push(d, (heap_item){0.0, v});
+    if (d->vertices[v].parked && !d->vertices[v].fixed) push(d, (heap_item){0.0, v});
 }
 
 /* Merges u into v. */
@@ -317,23 +335,24 @@ static void collapse(decimation *d, int32_t u, const star *around_u, int32_t v, 
         for (int32_t i = s->count - 1; i >= 0; i--) {
             int32_t corner = s->corners[i];
             if (opposite(d, corner, k == 0 ? v : u) >= 0) continue; /* holds both */
-            d->triangles[corner] = v;
-            d->next[corner] = list;
+            d->corners[corner].vertex = v;
+            d->corners[corner].next = list;
             list = corner;
         }
     }
     for (int32_t i = 0; i < around_u->count; i++) {
         int32_t corner = around_u->corners[i];
-        if (d->triangles[corner] == u) d->triangles[corner - corner % 3] = -1;
+        if (d->corners[corner].vertex == u) d->corners[corner - corner % 3].vertex = -1;
     }
-    d->first[v] = list;
-    d->first[u] = -1;
+    d->vertices[v].first = list;
+    d->vertices[u].first = -1;
     d->living--;
     add_quadric(&d->error[v], &d->error[u]);
+    d->vertices[v].own_error = evaluate(&d->error[v], d->vertices[v].position);
     wake(d, v);
-    for (int32_t corner = list; corner >= 0; corner = d->next[corner]) {
-        wake(d, d->triangles[following(corner)]);
-        wake(d, d->triangles[preceding(corner)]);
+    for (int32_t corner = list; corner >= 0; corner = d->corners[corner].next) {
+        wake(d, d->corners[following(corner)].vertex);
+        wake(d, d->corners[preceding(corner)].vertex);
     }
 }
 
@@ -341,26 +360,27 @@ static void collapse(decimation *d, int32_t u, const star *around_u, int32_t v, 
  * changes beside it. */
 static void take_cheapest(decimation *d, star *around_u, star *around_v)
 {
-    int32_t u = d->heap[0].vertex, v;
-    heap_item tried = {-1.0, -1};
+    int32_t u = d->heap[0].vertex;
     gather(d, u, around_u);
-    if (around_u->count > 0) mark_ring(d, around_u);
-    while (around_u->count > 0 && (v = next_target(d, u, around_u, &tried)) >= 0) {
-        heap_item item = {tried.cost, u};
+    find_ring(d, around_u);
+    evaluate_ring(d, u, around_u);
+    heap_item target = next_target(around_u, (heap_item){-1.0, -1});
+    for (; target.vertex >= 0; target = next_target(around_u, target)) {
+        heap_item item = {target.cost, u};
         bool is_cheapest = d->heap_count < 2 || is_before(item, d->heap[1]);
         if (d->heap_count > 2 && !is_before(item, d->heap[2])) is_cheapest = false;
-        if (tried.cost > d->heap[0].cost && !is_cheapest) {
+        if (target.cost > d->heap[0].cost && !is_cheapest) {
             sift_down(d, 0, item);
             return;
         }
-        if (may_collapse(d, around_u, v, around_v)) {
+        if (may_collapse(d, around_u, target.vertex, around_v)) {
             pop(d);
-            collapse(d, u, around_u, v, around_v);
+            collapse(d, u, around_u, target.vertex, around_v);
             return;
         }
     }
     pop(d);
-    d->parked[u] = true;
+    d->vertices[u].parked = true;
 }
 
 static void decimate_to(decimation *d, int32_t target)
@@ -369,11 +389,12 @@ static void decimate_to(decimation *d, int32_t target)
     for (int32_t round = 0; round < SUP_COUNT(ROUNDS) && d->living > target; round++) {
         d->limits = &ROUNDS[round];
         for (int32_t v = 0; v < d->vertex_count; v++) {
-            if (!d->parked[v] || d->fixed[v] || d->first[v] < 0) continue;
-            heap_item cheapest = {-1.0, -1};
+            if (!d->vertices[v].parked || d->vertices[v].fixed || d->vertices[v].first < 0) continue;
             gather(d, v, &around_u);
-            if (around_u.count < 0 || next_target(d, v, &around_u, &cheapest) < 0) continue;
-            push(d, (heap_item){cheapest.cost, v});
+            find_ring(d, &around_u);
+            evaluate_ring(d, v, &around_u);
+            heap_item cheapest = next_target(&around_u, (heap_item){-1.0, -1});
+            if (cheapest.vertex >= 0) push(d, (heap_item){cheapest.cost, v});
         }
         while (d->heap_count > 0 && d->living > target)
             take_cheapest(d, &around_u, &around_v);
@@ -385,21 +406,22 @@ static void scale_positions(decimation *d, const float *positions)
 {
     sup_vec3d lower = sup_v3(INFINITY, INFINITY, INFINITY), upper = sup_v3(-INFINITY, -INFINITY, -INFINITY);
     for (int32_t v = 0; v < d->vertex_count; v++) {
-        sup_vec3d p = d->position[v] = sup_v3_load(positions + 3 * (size_t)v);
+        sup_vec3d p = d->vertices[v].position = sup_v3_load(positions + 3 * (size_t)v);
         lower = sup_v3(fmin(lower.x, p.x), fmin(lower.y, p.y), fmin(lower.z, p.z));
         upper = sup_v3(fmax(upper.x, p.x), fmax(upper.y, p.y), fmax(upper.z, p.z));
     }
     double size = sup_v3_distance(lower, upper), scale = size > 0.0 ? 1.0 / size : 1.0;
     sup_vec3d centre = sup_v3_lerp(lower, upper, 0.5);
     for (int32_t v = 0; v < d->vertex_count; v++)
-        d->position[v] = sup_v3_scale(sup_v3_sub(d->position[v], centre), scale);
+        d->vertices[v].position = sup_v3_scale(sup_v3_sub(d->vertices[v].position, centre), scale);
 }
 
 static void make_quadrics(decimation *d, const sup_adjacency *adjacency, double evenness)
 {
     for (int32_t t = 0; t < d->triangle_count; t++) {
-        const int32_t *corners = d->triangles + 3 * (size_t)t;
-        sup_vec3d p[3] = {d->position[corners[0]], d->position[corners[1]], d->position[corners[2]]};
+        const int32_t *corners = adjacency->triangles + 3 * (size_t)t;
+        sup_vec3d p[3] = {d->vertices[corners[0]].position, d->vertices[corners[1]].position,
+                          d->vertices[corners[2]].position};
         sup_vec3d cross = sup_v3_cross(sup_v3_sub(p[1], p[0]), sup_v3_sub(p[2], p[0]));
         sup_vec3d normal = d->normal[t] = sup_v3_unit_or(cross, sup_v3(0.0, 0.0, 0.0));
         double share = sup_v3_length(cross) / 6.0;
@@ -414,6 +436,8 @@ static void make_quadrics(decimation *d, const sup_adjacency *adjacency, double 
             add_plane(&d->error[corners[(k + 1) % 3]], side, p[k], weight);
         }
     }
+    for (int32_t v = 0; v < d->vertex_count; v++)
+        d->vertices[v].own_error = evaluate(&d->error[v], d->vertices[v].position);
 }
 
 /* Triangles that are reached from the first one at v by crossing edges at v. */
@@ -437,20 +461,22 @@ static int32_t fan_size(const sup_adjacency *adjacency, int32_t v)
 static void fix_vertices(decimation *d, const sup_adjacency *adjacency)
 {
     for (int32_t v = 0; v < d->vertex_count; v++)
-        d->fixed[v] = isinf(d->importance[v]);
+        d->vertices[v].fixed = isinf(d->vertices[v].importance);
     for (int32_t h = 0; h < 3 * d->triangle_count; h++)
         if (adjacency->half_twin[h] == SUP_HALF_NON_MANIFOLD)
-            d->fixed[d->triangles[h]] = d->fixed[d->triangles[sup_half_next(h)]] = true;
+            d->vertices[adjacency->triangles[h]].fixed = d->vertices[adjacency->triangles[sup_half_next(h)]].fixed =
+                true;
     for (int32_t v = 0; v < d->vertex_count; v++) {
         int32_t count = adjacency->vertex_first[v + 1] - adjacency->vertex_first[v];
         d->living += count > 0;
-        d->parked[v] = true;
-        d->first[v] = -1;
-        if (count > 0 && !d->fixed[v] && fan_size(adjacency, v) != count) d->fixed[v] = true;
+        d->vertices[v].parked = true;
+        d->vertices[v].first = -1;
+        if (count > 0 && !d->vertices[v].fixed && fan_size(adjacency, v) != count) d->vertices[v].fixed = true;
     }
-    for (int32_t corner = 3 * d->triangle_count - 1; corner >= 0; corner--) {
-        d->next[corner] = d->first[d->triangles[corner]];
-        d->first[d->triangles[corner]] = corner;
+    for (int32_t i = 3 * d->triangle_count - 1; i >= 0; i--) {
+        int32_t v = adjacency->triangles[i];
+        d->corners[i] = (corner_link){v, d->vertices[v].first};
+        d->vertices[v].first = i;
     }
 }
 
@@ -468,24 +494,17 @@ static sup_result check_input(int32_t vertex_count, int32_t triangle_count, cons
     return SUP_OK;
 }
 
-static bool reserve(decimation *d, const int32_t *triangles)
+static bool reserve(decimation *d)
 {
     size_t vertices = (size_t)d->vertex_count, corners = 3 * (size_t)d->triangle_count;
-    d->position = sup_arena_alloc(&d->arena, vertices, sizeof *d->position);
+    d->vertices = sup_arena_alloc(&d->arena, vertices, sizeof *d->vertices);
     d->error = sup_arena_alloc(&d->arena, vertices, sizeof *d->error);
-    d->importance = sup_arena_alloc(&d->arena, vertices, sizeof *d->importance);
-    d->fixed = sup_arena_alloc(&d->arena, vertices, sizeof *d->fixed);
-    d->parked = sup_arena_alloc(&d->arena, vertices, sizeof *d->parked);
-    d->triangles = sup_arena_copy(&d->arena, triangles, corners, sizeof *d->triangles);
+    d->corners = sup_arena_alloc(&d->arena, corners, sizeof *d->corners);
     d->normal = sup_arena_alloc(&d->arena, (size_t)d->triangle_count, sizeof *d->normal);
-    d->first = sup_arena_alloc(&d->arena, vertices, sizeof *d->first);
-    d->next = sup_arena_alloc(&d->arena, corners, sizeof *d->next);
-    d->mark = sup_arena_alloc(&d->arena, vertices, sizeof *d->mark);
-    d->links = sup_arena_alloc(&d->arena, vertices, sizeof *d->links);
+    d->renumbered = sup_arena_alloc(&d->arena, vertices, sizeof *d->renumbered);
     d->heap = sup_arena_alloc(&d->arena, vertices, sizeof *d->heap);
-    return d->position != NULL && d->error != NULL && d->importance != NULL && d->fixed != NULL && d->parked != NULL &&
-           (d->triangles != NULL || corners == 0) && d->normal != NULL && d->first != NULL && d->next != NULL &&
-           d->mark != NULL && d->links != NULL && d->heap != NULL;
+    return d->vertices != NULL && d->error != NULL && d->corners != NULL && d->normal != NULL &&
+           d->renumbered != NULL && d->heap != NULL;
 }
 
 static sup_result extract(const decimation *d, const sup_allocator *allocator, sup_decimated *decimated,
@@ -493,22 +512,22 @@ static sup_result extract(const decimation *d, const sup_allocator *allocator, s
 {
     sup_decimated out = {.allocator = *allocator, .vertex_count = d->living};
     for (int32_t t = 0; t < d->triangle_count; t++)
-        out.triangle_count += d->triangles[3 * (size_t)t] >= 0;
+        out.triangle_count += d->corners[3 * (size_t)t].vertex >= 0;
     out.vertices = sup_alloc(allocator, (size_t)out.vertex_count * sizeof *out.vertices);
     out.triangles = sup_alloc(allocator, 3 * (size_t)out.triangle_count * sizeof *out.triangles);
     if (out.vertices == NULL || out.triangles == NULL) {
         sup_decimated_free(&out);
         return sup_fail_memory(error, "the coarse mesh");
     }
-    int32_t *renumbered = d->mark, vertices = 0, corners = 0;
+    int32_t vertices = 0, corners = 0;
     for (int32_t v = 0; v < d->vertex_count; v++) {
-        if (d->first[v] < 0) continue;
+        if (d->vertices[v].first < 0) continue;
         out.vertices[vertices] = v;
-        renumbered[v] = vertices++;
+        d->renumbered[v] = vertices++;
     }
     for (int32_t t = 0; t < d->triangle_count; t++)
-        for (int32_t k = 0; k < 3 && d->triangles[3 * (size_t)t] >= 0; k++)
-            out.triangles[corners++] = renumbered[d->triangles[3 * (size_t)t + (size_t)k]];
+        for (int32_t k = 0; k < 3 && d->corners[3 * (size_t)t].vertex >= 0; k++)
+            out.triangles[corners++] = d->renumbered[d->corners[3 * (size_t)t + (size_t)k].vertex];
     *decimated = out;
     return SUP_OK;
 }
@@ -526,10 +545,10 @@ sup_result sup_decimate(const sup_context *context, int32_t vertex_count, const 
     decimation d = {.vertex_count = vertex_count, .triangle_count = triangle_count};
     d.arena = sup_arena_create(&resolved.allocator);
     d.aspect_limit = def->aspect_limit > 0.0 ? def->aspect_limit : 5.0;
-    bool ok = reserve(&d, triangles);
+    bool ok = reserve(&d);
     if (ok) {
         for (int32_t v = 0; v < vertex_count; v++) /* 0 must still put the cheaper one first */
-            d.importance[v] = def->importance != NULL ? fmax((double)def->importance[v], 1e-9) : 1.0;
+            d.vertices[v].importance = def->importance != NULL ? fmax((double)def->importance[v], 1e-9) : 1.0;
         scale_positions(&d, positions);
         double evenness = def->evenness == 0.0 ? 0.02 : fmax(def->evenness, 0.0);
         make_quadrics(&d, &adjacency, evenness);
