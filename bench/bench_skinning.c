@@ -7,7 +7,7 @@
 #include "base/simd.h"
 #include "methods/dualquat/dualquat.h"
 #include "methods/linear/linear.h"
-#include "methods/reference_skinning.h"
+#include "measure/reference.h"
 #include "methods/skin_fixture.h"
 
 #include <stdio.h>
@@ -74,7 +74,8 @@ typedef struct reference_work {
 static void run_reference(void *data)
 {
     reference_work *work = data;
-    reference_skin(work->rig, work->pose, work->dual, work->positions, work->normals, NULL, NULL);
+    sup_reference_skin_all(NULL, work->rig, work->pose, work->dual,
+                           &(sup_reference_out){work->positions, work->normals, NULL, NULL});
 }
 
 typedef struct scene {

@@ -2,7 +2,7 @@
 #include "base/simd.h"
 #include "methods/dualquat/dualquat.h"
 #include "methods/linear/linear.h"
-#include "methods/reference_skinning.h"
+#include "measure/reference.h"
 #include "methods/skin_fixture.h"
 #include "test.h"
 
@@ -85,7 +85,8 @@ static void check_against_reference(skin_fixture *f, const method_case *c, const
     sup_affine *matrices = calloc(n, sizeof *matrices);
     skin_result result = result_create(f->rig.vertex_count);
     CHECK_EQ(step_lanes(c, model, &f->pose, false, result, lanes), SUP_OK);
-    reference_skin(fixture_rig(f), &f->pose, c->dual, positions, normals, tangents, matrices);
+    sup_reference_skin_all(NULL, fixture_rig(f), &f->pose, c->dual,
+                           &(sup_reference_out){positions, normals, tangents, matrices});
     check_near("position", result.positions, positions, (int64_t)n * 3, 1e-5);
     int32_t compared = 0;
     for (size_t v = 0; v < n; v++) {
@@ -141,7 +142,8 @@ TEST(mirrored_and_flat_joints_match_and_stay_finite)
                 double positions[700 * 3] = {0};
                 skin_result result = result_create(700);
                 CHECK_EQ(step_lanes(&cases[k], model, &f.pose, false, result, lanes), SUP_OK);
-                reference_skin(fixture_rig(&f), &f.pose, cases[k].dual, positions, NULL, NULL, NULL);
+                sup_reference_skin_all(NULL, fixture_rig(&f), &f.pose, cases[k].dual,
+                                       &(sup_reference_out){positions, NULL, NULL, NULL});
                 check_near("position", result.positions, positions, 700 * 3, 1e-5);
                 for (int32_t v = 0; v < 700; v++) {
                     CHECK_NEAR(sup_v3_length(sup_v3_load(result.normals + 3 * v)), 1.0, 1e-6);
