@@ -196,7 +196,7 @@ static int time_growth(bench *b, const char *input, const bench_method *chosen)
 
 static int time_all(bench *b)
 {
-    const char *inputs[INPUT_LIMIT];
+    const char *inputs[INPUT_LIMIT] = {""};
     char scenes[INPUT_LIMIT][64];
     int32_t input_count = 0;
     int status = APP_DONE;

@@ -213,6 +213,16 @@ static int load_frames(shoot *s, app_take *take, const sup_rig *rig)
     return status;
 }
 
+/* What others call --skeleton is --skeleton-file here. */
+static int fail_rig(const app_take *take, const sup_error *error)
+{
+    if (take->character->skin_count > 0 || error->result != SUP_ERROR_DATA)
+        return app_fail(error, APP_PHASE_LOAD, take->values->input);
+    app_say("%s: There is no mesh with a skeleton in it: give a skeleton with --skeleton-file FILE.skel.",
+            take->values->input);
+    return APP_INPUT;
+}
+
 static int render(app_take *take, const render_values *values)
 {
     shoot s = {.values = values, .node_count = take->character->node_count};
@@ -222,7 +232,7 @@ static int render(app_take *take, const render_values *values)
     double began = app_milliseconds();
     bool film = app_ending(values->output, still_endings) < 0;
     if (sup_rig_create(&take->session.context, take->character, &def, &rig, &error) != SUP_OK)
-        return app_fail(&error, APP_PHASE_LOAD, values->take.input);
+        return fail_rig(take, &error);
     app_progress_begin(&s.progress, values->take.quiet || !film, false);
     int status = app_stage_open(&s.stage, &take->session.context, rig, &values->look);
     if (status == APP_DONE) status = load_frames(&s, take, rig);

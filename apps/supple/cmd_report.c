@@ -125,7 +125,7 @@ static double badness(const app_judge_figure *figure)
 
 static void write_summary(FILE *file, const app_contest *contest)
 {
-    app_judge_figure figures[APP_CONTEST_LIMIT][APP_JUDGE_FIGURES];
+    app_judge_figure figures[APP_CONTEST_LIMIT][APP_JUDGE_FIGURES] = {0};
     fprintf(file, "<h2>Measures</h2>\n<div class=\"card\"><table><thead><tr><th>worst over all frames</th>");
     for (int32_t i = 0; i < contest->entry_count; i++) {
         app_judge_figures(&contest->entries[i].measure->summary, figures[i]);

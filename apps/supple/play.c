@@ -74,7 +74,7 @@ int app_play_method(app_take *take, const sup_rig *rig, const sup_method *method
     if (result == SUP_OK) result = sup_pose_create(context, take->character, &p.pose, &error);
     if (result == SUP_OK) {
         p.model = model;
-        p.times = calloc((size_t)(last - start + 1), sizeof *p.times);
+        p.times = calloc((size_t)last - (size_t)start + 1, sizeof *p.times);
         play->owned = calloc((size_t)play->frame_count * (size_t)rig->vertex_count, 3 * sizeof(float));
         play->positions = play->owned;
         play->model_bytes = sup_model_bytes(model).size;

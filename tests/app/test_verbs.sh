@@ -110,6 +110,8 @@ refuse 1 "frame past the end" 'has [0-9]+ frames' "$supple" render $scene -o x.p
 refuse 1 "frame past the cache" 'has 5 frames' "$supple" render $scene some.pc2 -o x.png --frame 5
 refuse 1 "frames of a still" 'one frame' "$supple" render $scene -o x.png --frames 0:3
 refuse 1 "bones of a cache of other frames" 'say --clip' "$supple" render $scene some.pc2 -o x.png --skeleton
+printf 'v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n' >bare.obj
+refuse 2 "mesh without a skeleton" 'skeleton-file' "$supple" render bare.obj -o x.png
 refuse 1 "ending" '.png, .mp4' "$supple" render $scene -o x.jpg
 refuse 3 "folder that is not there" 'no/such' "$supple" render $scene -o no/such/x.png --size 16x16
 check "nothing is left of what failed" test -z "$(find . -name 'x.*' -o -name '*.part*')"
