@@ -2,8 +2,8 @@
  *
  * Based on: [komaritzan2022thesis] section 3.2.1. The thesis takes a clean skeleton inside the skin; files have helper
  * joints, joints in one place, flat lists of joints and several roots. In this order:
- *  1. a joint that moves nothing, has nothing below it that does, and lies outside the skin is left out; so is one that
- *     moves nothing and lies outside the skin at the top of the tree or in its middle: its children go to its parent;
+ *  1. a joint that lies outside the skin and is the strongest of no vertex (targets, poles, a root on the ground) is left
+ *     out: its children go to its parent, or become roots;
  *  2. a child that continues the bone of a leaf beside it becomes that leaf's child (flat lists of finger joints);
  *  3. joints in the place of their parent share its node: no piece without length;
  *  4. a leaf that moves vertices gets a tail, clipped so that a capsule fits between its end and the skin;
@@ -31,8 +31,7 @@ typedef struct builder {
     sup_skeleton_report *report;
     sup_arena scratch;
     sup_vec3d *head;  /* [joint_count] */
-    double *use;      /* [joint_count] weight it has over the skin */
-    bool *below;      /* [joint_count] it or something below it moves a vertex */
+    double *use;      /* [joint_count] vertices that it moves more than any other joint does */
     bool *inside;     /* [joint_count] */
     bool *kept;       /* [joint_count] */
     int32_t *parent;  /* [joint_count] nearest kept joint above, -1 */
@@ -48,7 +47,6 @@ static bool allocate(builder *b)
     sup_volumetric_skeleton *s = b->skeleton;
     b->head = sup_arena_alloc(&b->scratch, joints, sizeof *b->head);
     b->use = sup_arena_alloc(&b->scratch, joints, sizeof *b->use);
-    b->below = sup_arena_alloc(&b->scratch, joints, sizeof *b->below);
     b->inside = sup_arena_alloc(&b->scratch, joints, sizeof *b->inside);
     b->kept = sup_arena_alloc(&b->scratch, joints, sizeof *b->kept);
     b->parent = sup_arena_alloc(&b->scratch, joints, sizeof *b->parent);
@@ -63,8 +61,8 @@ static bool allocate(builder *b)
     s->node_first = sup_arena_alloc(&s->arena, 2 * joints + 1, sizeof *s->node_first);
     s->node_pieces = sup_arena_alloc(&s->arena, 6 * joints, sizeof *s->node_pieces);
     s->joint_node = sup_arena_alloc(&s->arena, joints, sizeof *s->joint_node);
-    return b->head != NULL && b->use != NULL && b->below != NULL && b->inside != NULL && b->kept != NULL &&
-           b->parent != NULL && b->node_of != NULL && b->leaf != NULL && b->strong != NULL && b->sums != NULL && s->pieces != NULL &&
+    return b->head != NULL && b->use != NULL && b->inside != NULL && b->kept != NULL && b->parent != NULL &&
+           b->node_of != NULL && b->leaf != NULL && b->strong != NULL && b->sums != NULL && s->pieces != NULL &&
            s->nodes != NULL && s->balls != NULL && s->node_first != NULL && s->node_pieces != NULL &&
            s->joint_node != NULL;
 }
@@ -78,12 +76,14 @@ static void survey_joints(builder *b)
         b->use[j] = skin->influence_first == NULL ? 1.0 : 0.0;
         b->inside[j] = sup_bvh_inside(b->bvh, b->head[j]);
     }
-    if (skin->influence_first != NULL)
-        for (int32_t k = 0; k < skin->influence_first[skin->vertex_count]; k++)
-            b->use[skin->influence_joint[k]] += (double)skin->influence_weight[k];
-    for (int32_t j = rig->joint_count - 1; j >= 0; j--) {
-        b->below[j] = b->below[j] || b->use[j] > 0.0;
-        if (b->below[j] && rig->joint_parent[j] >= 0) b->below[rig->joint_parent[j]] = true;
+    for (int32_t v = 0; v < skin->vertex_count && skin->influence_first != NULL; v++) {
+        float most = 0.0f;
+        for (int32_t k = skin->influence_first[v]; k < skin->influence_first[v + 1]; k++)
+            if (skin->influence_weight[k] > most) {
+                most = skin->influence_weight[k];
+                b->strong[v] = skin->influence_joint[k];
+            }
+        b->use[b->strong[v]] += 1.0;
     }
 }
 
@@ -188,7 +188,8 @@ static void sum_leaves(builder *b)
     for (int32_t t = 0; t < skin->triangle_count && skin->influence_first != NULL; t++) {
         const int32_t *c = skin->triangles + 3 * (size_t)t;
         sup_vec3d x[3];
-        for (int k = 0; k < 3; k++) x[k] = sup_v3_load(skin->positions + 3 * (size_t)c[k]);
+        for (int k = 0; k < 3; k++)
+            x[k] = sup_v3_load(skin->positions + 3 * (size_t)c[k]);
         double area = sup_v3_length(sup_v3_cross(sup_v3_sub(x[1], x[0]), sup_v3_sub(x[2], x[0])));
         for (int k = 0; k < 3; k++)
             for (int32_t i = skin->influence_first[c[k]]; i < skin->influence_first[c[k] + 1]; i++) {
@@ -286,15 +287,6 @@ static int32_t find_root(int32_t *set, int32_t i)
 static void link_by_skin(const builder *b, int32_t *tree, int32_t *linked)
 {
     const sup_tissue_skin *skin = b->skin;
-    for (int32_t v = 0; v < skin->vertex_count; v++) {
-        b->strong[v] = 0;
-        float most = 0.0f;
-        for (int32_t k = skin->influence_first[v]; k < skin->influence_first[v + 1]; k++)
-            if (skin->influence_weight[k] > most) {
-                most = skin->influence_weight[k];
-                b->strong[v] = skin->influence_joint[k];
-            }
-    }
     for (int32_t h = 0; h < 3 * skin->triangle_count; h++) {
         int32_t v = skin->triangles[h], w = skin->triangles[h % 3 == 2 ? h - 2 : h + 1];
         int32_t a = find_root(linked, find_root(tree, b->skeleton->joint_node[b->strong[v]]));

@@ -24,11 +24,15 @@ static void sort(double *values, int32_t count)
 /* Distance of the bone line from the skin. */
 static double piece_clearance(const sup_bvh *bvh, const sup_bone_piece *piece, bool *thin)
 {
-    double near[SAMPLES];
+    double near[SAMPLES], step = sup_piece_length(piece) / (SAMPLES - 1), free_way = 0.0;
     int32_t inside = 0;
     for (int32_t k = 0; k < SAMPLES; k++) {
         sup_vec3d point = sup_v3_lerp(piece->from, piece->to, (double)k / (SAMPLES - 1));
-        if (sup_bvh_inside(bvh, point)) near[inside++] = sup_bvh_closest(bvh, point, INFINITY).distance;
+        /* No surface between this sample and the one before it, which is inside: so is this one. */
+        bool sure = step < free_way;
+        free_way = 0.0;
+        if (!sure && !sup_bvh_inside(bvh, point)) continue;
+        free_way = near[inside++] = sup_bvh_closest(bvh, point, INFINITY).distance;
     }
     *thin = inside < SAMPLES;
     if (inside == 0) return 0.0;

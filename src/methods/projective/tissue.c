@@ -244,8 +244,8 @@ static sup_result make(maker *m, const sup_tissue_skin *skin, sup_error *error)
     result = sup_skeleton_create(&m->context, m->rig, &m->skin, &m->bvh, &m->def.skeleton, &m->skeleton,
                                  &m->report.skeleton, error);
     if (result != SUP_OK) return result;
-    result = sup_feet_nearest(&m->context, &m->skin, &m->bvh, m->skeleton, t->feet, error);
-    if (result == SUP_OK && m->def.smoothing > 0.0)
+    sup_feet_nearest(&m->context, &m->skin, &m->bvh, m->skeleton, t->feet);
+    if (m->def.smoothing > 0.0)
         result = sup_feet_smooth(&m->context, &m->skin, &m->adjacency, m->skeleton, m->def.smoothing, t->feet,
                                  &m->report.feet, error);
     if (result != SUP_OK) return result;

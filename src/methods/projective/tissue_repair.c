@@ -102,7 +102,8 @@ static double reach(const sup_tissue *t, int32_t triangle)
     const int32_t *c = t->triangles + 3 * (size_t)triangle;
     double longest = 0.0;
     for (int k = 0; k < 3; k++)
-        longest = fmax(longest, sup_v3_distance(sup_tissue_point(t->skin, c[k]), sup_tissue_point(t->skin, c[(k + 1) % 3])));
+        longest =
+            fmax(longest, sup_v3_distance(sup_tissue_point(t->skin, c[k]), sup_tissue_point(t->skin, c[(k + 1) % 3])));
     return longest;
 }
 
@@ -125,8 +126,12 @@ static void offer_sideways(const mender *m, const star *s, int32_t v, int32_t ba
     sup_vec3d x = sup_tissue_point(t->skin, c[0]), b = sup_tissue_point(t->base, v);
     sup_vec3d e = sup_v3_sub(sup_tissue_point(t->skin, c[1]), x), f = sup_v3_sub(sup_tissue_point(t->skin, c[2]), x);
     sup_vec3d normal = sup_v3_unit_or(sup_v3_cross(e, f), sup_v3(0, 0, 1));
-    sup_vec3d along = sup_v3_unit_or(e, sup_v3(1, 0, 0)), ways[3] = {normal, along, sup_v3_cross(normal, along)};
-    for (int w = 0; w < 6; w++) offer(m, s, v, bad, sup_v3_madd(b, w % 2 == 0 ? -step : step, ways[w / 2]), best);
+    sup_vec3d along = sup_v3_unit_or(e, sup_v3(1, 0, 0)), across = sup_v3_cross(normal, along);
+    for (int w = 0; w < 27; w++) { /* towards the faces, edges and corners of a cube */
+        sup_vec3d way = sup_v3_scale(normal, w % 3 - 1);
+        way = sup_v3_madd(sup_v3_madd(way, w / 3 % 3 - 1, along), w / 9 - 1, across);
+        if (w != 13) offer(m, s, v, bad, sup_v3_madd(b, step, sup_v3_unit_or(way, normal)), best);
+    }
 }
 
 /* Whether the prism got better. Small moves first: the first that is good enough is taken. */
@@ -148,8 +153,17 @@ static bool mend(const mender *m, int32_t bad)
     put(m->tissue, best.vertex, best.at);
     m->moved[best.vertex] = true;
     star *around = &stars[best.vertex == v[0] ? 0 : (best.vertex == v[1] ? 1 : 2)];
-    for (int32_t i = 0; i < around->count; i++) m->stuck[around->triangle[i]] = false;
+    for (int32_t i = 0; i < around->count; i++)
+        m->stuck[around->triangle[i]] = false;
     return true;
+}
+
+static int32_t count_bad(const mender *m)
+{
+    int32_t count = 0;
+    for (int32_t p = 0; p < m->tissue->triangle_count; p++)
+        count += look(m->tissue, p).ratio < m->flattest;
+    return count;
 }
 
 sup_result sup_tissue_repair(const sup_context *context, const sup_adjacency *adjacency,
@@ -166,19 +180,16 @@ sup_result sup_tissue_repair(const sup_context *context, const sup_adjacency *ad
         sup_arena_destroy(&scratch);
         return sup_fail_memory(error, "the tissue");
     }
-    int32_t bad_before = 0, bad_after = 0;
+    int32_t bad_before = count_bad(&m);
     for (int pass = 0; pass < PASSES; pass++) {
         bool again = false;
-        bad_after = 0;
         for (int32_t p = 0; p < tissue->triangle_count; p++) {
             if (look(tissue, p).ratio >= flattest) continue;
-            bad_before += pass == 0;
             if (!m.stuck[p] && mend(&m, p)) again = true;
-            bad_after += look(tissue, p).ratio < flattest;
         }
         if (!again) break;
     }
-    report->repaired = bad_before - bad_after;
+    report->repaired = bad_before - count_bad(&m);
     for (int32_t v = 0; v < tissue->skin_count; v++) {
         report->moved += m.moved[v];
         tissue->base_off[v] = tissue->base_off[v] || m.moved[v];
