@@ -21,7 +21,7 @@
 
 #include "base/base.h"
 #include "methods/projective/contact.h"
-#include "methods/projective/skeleton.h"
+#include "methods/projective/tissue.h"
 #include "supple/model.h"
 
 enum {
@@ -36,6 +36,12 @@ typedef struct sup_detect_def {
     const sup_foot *feet;         /* [vertex_count] */
     const sup_bone_piece *pieces; /* [piece_count] bind pose */
 } sup_detect_def;
+
+static inline sup_detect_def sup_detect_def_of(const sup_tissue *tissue, const sup_volumetric_skeleton *skeleton)
+{
+    return (sup_detect_def){tissue->skin_count, tissue->triangle_count, skeleton->piece_count, tissue->skin,
+                            tissue->triangles,  tissue->feet,           skeleton->pieces};
+}
 
 /* Points are numbered skin first: i < vertex_count is skin vertex i, vertex_count + i its foot. */
 typedef struct sup_detect {

@@ -146,17 +146,14 @@ static double longest_edge(const sup_detect_def *def, const int32_t *corner)
     return longest;
 }
 
-/* The prism of a triangle, cut along diagonals from the smaller to the larger vertex: neighbours cut their common
- * side the same way. Returns how many are not flat. */
+/* The prism of a triangle, its feet in the place of the bases. Returns how many of its tetrahedra are not flat. */
 static int32_t split_prism(const sup_detect_def *def, const int32_t *triangle, int32_t *tets)
 {
-    int32_t a[3] = {triangle[0], triangle[1], triangle[2]}, n = def->vertex_count, kept = 0;
-    qsort(a, 3, sizeof *a, compare_int32);
-    int32_t tet[3][4] = {
-        {a[0], a[1], a[2], n + a[2]}, {a[0], a[1], n + a[1], n + a[2]}, {a[0], n + a[0], n + a[1], n + a[2]}};
-    double volume[3], largest = 0.0, longest = longest_edge(def, a);
+    int32_t all[12], kept = 0;
+    sup_tissue_split(triangle, def->vertex_count, all);
+    double volume[3], largest = 0.0, longest = longest_edge(def, triangle);
     for (int32_t i = 0; i < 3; i++) {
-        volume[i] = rest_volume(def, tet[i]);
+        volume[i] = rest_volume(def, all + 4 * i);
         largest = fmax(largest, fabs(volume[i]));
     }
     for (int32_t i = 0; i < 3; i++) {
@@ -164,10 +161,11 @@ static int32_t split_prism(const sup_detect_def *def, const int32_t *triangle, i
             continue;
         bool turned = volume[i] < 0.0;
         int32_t *to = tets + 4 * (size_t)kept++;
-        to[0] = tet[i][0];
-        to[1] = tet[i][turned ? 2 : 1];
-        to[2] = tet[i][turned ? 1 : 2];
-        to[3] = tet[i][3];
+        memcpy(to, all + 4 * i, 4 * sizeof *to);
+        if (turned) {
+            to[1] = all[4 * i + 2];
+            to[2] = all[4 * i + 1];
+        }
     }
     return kept;
 }
