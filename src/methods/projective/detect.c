@@ -12,8 +12,9 @@ static const float facing_kept = 0.25f;   /* and of one that is there */
 
 enum {
     GRAIN_POINTS = 512, /* vertices of a piece of work */
-    GRAIN_BOXES = 32,   /* blocks and cells */
-    GRAIN_CELLS = 8,
+    GRAIN_BUNDLES = 2,  /* of blocks */
+    GRAIN_BOXES = 64,   /* cells whose box is made */
+    GRAIN_CELLS = 16,   /* cells that are tested */
     GRAIN_PAIRS = 256,
     WALK_STEPS = 8 /* triangles a pair passes in one step at most */
 };
@@ -28,14 +29,14 @@ static void *carve(unsigned char *base, size_t *size, size_t count, size_t item)
 sup_detect_arrays sup_detect_layout(const sup_detect *detect, void *state)
 {
     unsigned char *base = state;
-    size_t n = (size_t)detect->vertex_count, pieces = (size_t)detect->piece_count, size = 0;
+    size_t n = (size_t)detect->vertex_count, size = 0;
+    int32_t bundles = sup_detect_bundles(detect->block_count);
     sup_detect_arrays a;
     a.points = carve(base, &size, 8 * n, sizeof *a.points);
-    a.blocks = carve(base, &size, 3 * (size_t)detect->block_count * SUP_DETECT_GROUP, sizeof *a.blocks);
-    a.block_box = carve(base, &size, (size_t)detect->block_count, sizeof *a.block_box);
+    a.blocks = carve(base, &size, 3 * (size_t)detect->block_count * SUP_DETECT_BLOCK, sizeof *a.blocks);
+    a.block_box = carve(base, &size, (size_t)bundles, sizeof *a.block_box);
+    a.bundle_box = carve(base, &size, (size_t)sup_detect_bundles(bundles), sizeof *a.bundle_box);
     a.cell_box = carve(base, &size, (size_t)detect->cell_count, sizeof *a.cell_box);
-    a.piece_block_box = carve(base, &size, pieces, sizeof *a.piece_block_box);
-    a.piece_cell_box = carve(base, &size, pieces, sizeof *a.piece_cell_box);
     a.nearest = carve(base, &size, n, sizeof *a.nearest);
     a.pair = carve(base, &size, n, sizeof *a.pair);
     a.row_count = carve(base, &size, n / GRAIN_PAIRS + 1, sizeof *a.row_count);
@@ -114,61 +115,68 @@ static void box_add(sup_detect_box *box, const float *lower, const float *upper)
     }
 }
 
-static bool boxes_meet(const sup_detect_box *a, const sup_detect_box *b)
+/* Box i of a bundle. */
+static void put_box(sup_detect_boxes boxes, int32_t i, const sup_detect_box *box)
 {
-    return a->lower[0] <= b->upper[0] && b->lower[0] <= a->upper[0] && a->lower[1] <= b->upper[1] &&
-           b->lower[1] <= a->upper[1] && a->lower[2] <= b->upper[2] && b->lower[2] <= a->upper[2];
+    for (int32_t k = 0; k < 3; k++) {
+        boxes[k][i] = box->lower[k];
+        boxes[3 + k][i] = box->upper[k];
+    }
 }
 
-static void bound_block(detect_work *work, int32_t block)
+static sup_detect_box place_block(detect_work *work, int32_t block)
 {
-    const int32_t *vertex = work->detect->block_vertex + (size_t)block * SUP_DETECT_GROUP;
-    float *to = work->a.blocks + 3 * (size_t)block * SUP_DETECT_GROUP;
+    const int32_t *vertex = work->detect->block_vertex + (size_t)block * SUP_DETECT_BLOCK;
+    float *to = work->a.blocks + 3 * (size_t)block * SUP_DETECT_BLOCK;
     sup_detect_box box = box_none();
-    for (int32_t i = 0; i < SUP_DETECT_GROUP; i++) {
-        static const float nowhere[4] = {NAN, NAN, NAN, 0.0f};
-        const float *p = vertex[i] >= 0 ? work->a.points + 4 * (size_t)vertex[i] : nowhere;
+    for (int32_t i = 0; i < SUP_DETECT_BLOCK; i++) {
+        const float *p = work->a.points + 4 * (size_t)(vertex[i] >= 0 ? vertex[i] : 0);
         for (int32_t k = 0; k < 3; k++)
-            to[k * SUP_DETECT_GROUP + i] = p[k];
-        box_add(&box, p, p);
+            to[k * SUP_DETECT_BLOCK + i] = vertex[i] >= 0 ? p[k] : INFINITY;
+        if (vertex[i] >= 0) box_add(&box, p, p);
     }
-    work->a.block_box[block] = box;
+    return box;
 }
 
-static void bound_cell(detect_work *work, int32_t cell)
-{
-    const sup_detect *d = work->detect;
-    sup_detect_box box = box_none();
-    for (int32_t i = d->cell_point_first[cell]; i < d->cell_point_first[cell + 1]; i++) {
-        const float *p = work->a.points + 4 * (size_t)d->cell_point[i];
-        box_add(&box, p, p);
-    }
-    work->a.cell_box[cell] = box;
-}
-
-static void bound_groups(void *data, int32_t begin, int32_t end, int32_t worker)
+static void bound_bundles(void *data, int32_t begin, int32_t end, int32_t worker)
 {
     detect_work *work = data;
+    const int32_t blocks = work->detect->block_count;
     SUP_UNUSED(worker);
-    for (int32_t i = begin; i < end; i++)
-        if (i < work->detect->block_count)
-            bound_block(work, i);
-        else
-            bound_cell(work, i - work->detect->block_count);
+    for (int32_t bundle = begin; bundle < end; bundle++) {
+        sup_detect_box whole = box_none();
+        for (int32_t i = 0; i < SUP_DETECT_BLOCK; i++) {
+            int32_t block = bundle * SUP_DETECT_BLOCK + i;
+            sup_detect_box box = block < blocks ? place_block(work, block) : box_none();
+            put_box(work->a.block_box[bundle], i, &box);
+            box_add(&whole, box.lower, box.upper);
+        }
+        put_box(work->a.bundle_box[bundle / SUP_DETECT_BLOCK], bundle % SUP_DETECT_BLOCK, &whole);
+    }
 }
 
-static void bound_pieces(detect_work *work)
+static void bound_cells(void *data, int32_t begin, int32_t end, int32_t worker)
 {
+    detect_work *work = data;
     const sup_detect *d = work->detect;
-    for (int32_t p = 0; p < d->piece_count; p++) {
-        sup_detect_box blocks = box_none(), cells = box_none();
-        for (int32_t i = d->piece_block_first[p]; i < d->piece_block_first[p + 1]; i++)
-            box_add(&blocks, work->a.block_box[i].lower, work->a.block_box[i].upper);
-        for (int32_t i = d->piece_cell_first[p]; i < d->piece_cell_first[p + 1]; i++)
-            box_add(&cells, work->a.cell_box[i].lower, work->a.cell_box[i].upper);
-        work->a.piece_block_box[p] = blocks;
-        work->a.piece_cell_box[p] = cells;
+    SUP_UNUSED(worker);
+    for (int32_t cell = begin; cell < end; cell++) {
+        sup_detect_box box = box_none();
+        for (int32_t i = d->cell_point_first[cell]; i < d->cell_point_first[cell + 1]; i++) {
+            const float *p = work->a.points + 4 * (size_t)d->cell_point[i];
+            box_add(&box, p, p);
+        }
+        work->a.cell_box[cell] = box;
     }
+}
+
+/* Boxes around nothing where the last bundle of bundles is not full. */
+static void fill_bundles(detect_work *work)
+{
+    int32_t bundles = sup_detect_bundles(work->detect->block_count);
+    const sup_detect_box none = box_none();
+    for (int32_t i = bundles; i % SUP_DETECT_BLOCK != 0; i++)
+        put_box(work->a.bundle_box[i / SUP_DETECT_BLOCK], i % SUP_DETECT_BLOCK, &none);
 }
 
 /* --- One vertex and one triangle --- */
@@ -273,24 +281,52 @@ static void consider(detect_work *work, int32_t v, int32_t triangle)
     offer(&work->a.nearest[v], (uint64_t)bits << 32 | (uint32_t)triangle);
 }
 
+/* A cell that is tested: its tetrahedra are made ready when the first vertex is near. */
+typedef struct cell_test {
+    int32_t cell, first, count;
+    int32_t own_begin, own_end; /* blocks of the same piece of bone: never touched */
+    bool mapped;
+    sup_detect_maps maps;
+} cell_test;
+
+static void test_block(detect_work *work, cell_test *test, int32_t block)
+{
+    const sup_detect *d = work->detect;
+    if (block >= test->own_begin && block < test->own_end) return;
+    const size_t lanes = (size_t)block * SUP_DETECT_BLOCK;
+    uint32_t near = work->kernels->within(work->a.blocks + 3 * lanes, &work->a.cell_box[test->cell]);
+    if (near != 0 && !test->mapped) {
+        work->kernels->map(work->a.points, d->tets + 4 * (size_t)test->first, test->count, test->maps);
+        test->mapped = true;
+    }
+    for (; near != 0; near &= near - 1) {
+        int32_t v = d->block_vertex[lanes + (size_t)__builtin_ctz(near)];
+        if (v < 0) continue; /* only where a cell has no end */
+        uint64_t inside = work->kernels->test(test->maps, test->count, work->a.points + 4 * (size_t)v);
+        for (; inside != 0; inside &= inside - 1)
+            consider(work, v, d->tet_triangle[test->first + __builtin_ctzll(inside)]);
+    }
+}
+
 static void test_cell(detect_work *work, int32_t piece, int32_t cell)
 {
     const sup_detect *d = work->detect;
-    const sup_detect_box *box = &work->a.cell_box[cell];
-    int32_t first = d->cell_tet_first[cell], count = d->cell_tet_first[cell + 1] - first;
-    sup_detect_maps maps;
-    bool mapped = false;
-    for (int32_t p = 0; p < d->piece_count; p++) {
-        if (p == piece || !boxes_meet(box, &work->a.piece_block_box[p])) continue;
-        for (int32_t block = d->piece_block_first[p]; block < d->piece_block_first[p + 1]; block++) {
-            if (!boxes_meet(box, &work->a.block_box[block])) continue;
-            if (!mapped) work->kernels->map(work->a.points, d->tets + 4 * (size_t)first, count, maps);
-            mapped = true;
-            sup_detect_hit hits[SUP_DETECT_TETS * SUP_DETECT_GROUP];
-            const size_t lanes = (size_t)block * SUP_DETECT_GROUP;
-            int32_t found = work->kernels->test(maps, count, work->a.blocks + 3 * lanes, hits);
-            for (int32_t i = 0; i < found; i++)
-                consider(work, d->block_vertex[lanes + hits[i].lane], d->tet_triangle[first + hits[i].tet]);
+    cell_test test;
+    test.cell = cell;
+    test.first = d->cell_tet_first[cell];
+    test.count = d->cell_tet_first[cell + 1] - test.first;
+    test.own_begin = d->piece_block_first[piece];
+    test.own_end = d->piece_block_first[piece + 1];
+    test.mapped = false;
+    if (test.count == 0) return;
+    int32_t groups = sup_detect_bundles(sup_detect_bundles(d->block_count));
+    for (int32_t group = 0; group < groups; group++) {
+        uint32_t bundles = work->kernels->meet(work->a.bundle_box[group], &work->a.cell_box[cell]);
+        for (; bundles != 0; bundles &= bundles - 1) {
+            int32_t bundle = group * SUP_DETECT_BLOCK + __builtin_ctz(bundles);
+            uint32_t blocks = work->kernels->meet(work->a.block_box[bundle], &work->a.cell_box[cell]);
+            for (; blocks != 0; blocks &= blocks - 1)
+                test_block(work, &test, bundle * SUP_DETECT_BLOCK + __builtin_ctz(blocks));
         }
     }
 }
@@ -465,8 +501,9 @@ static void find_nearest(const sup_context *context, detect_work *work)
 {
     const sup_detect *d = work->detect;
     sup_parallel(context, d->vertex_count, GRAIN_POINTS, place_points, work);
-    sup_parallel(context, d->block_count + d->cell_count, GRAIN_BOXES, bound_groups, work);
-    bound_pieces(work);
+    sup_parallel(context, sup_detect_bundles(d->block_count), GRAIN_BUNDLES, bound_bundles, work);
+    fill_bundles(work);
+    sup_parallel(context, d->cell_count, GRAIN_BOXES, bound_cells, work);
     sup_parallel(context, d->cell_count, GRAIN_CELLS, test_cells, work);
 }
 

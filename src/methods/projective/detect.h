@@ -5,8 +5,7 @@
  * vertex inside one of them touches the triangle of that prism, and keeps touching it until it has left for good.
  * Where this differs from the thesis:
  *  - The thesis hashes vertices and tetrahedra into cells. Here both lie in groups that were made once, by piece of bone
- *    and place; boxes of pieces, then of groups are compared, and the tetrahedra of the few groups that meet are tested
- *    against 16 vertices at a time. Tetrahedra that reach to the bone are long: they fill many cells and few boxes.
+ *    and place; boxes of groups are compared, and only the tetrahedra of groups that meet are tested, many at a time. Tetrahedra that reach to the bone are long: they fill many cells and few boxes.
  *  - The thesis projects on the plane of the prism's triangle. Here the pair then walks over the neighbours to the
  *    nearest triangle, in every step: a contact slides along the skin and is not lost and found again.
  *  - A vertex that is inside another part in the bind pose may stay as deep as it is there: characters whose thighs
@@ -25,8 +24,9 @@
 #include "supple/model.h"
 
 enum {
-    SUP_DETECT_GROUP = 16,                 /* vertices, or triangles, of a group */
-    SUP_DETECT_TETS = 3 * SUP_DETECT_GROUP /* most tetrahedra of a group */
+    SUP_DETECT_BLOCK = 16,                /* vertices of a block; blocks of a bundle */
+    SUP_DETECT_CELL = 16,                 /* triangles of a cell */
+    SUP_DETECT_TETS = 3 * SUP_DETECT_CELL /* most tetrahedra of a cell, rounded up to whole lanes */
 };
 
 typedef struct sup_detect_def {
@@ -60,7 +60,7 @@ typedef struct sup_detect {
     const int32_t *ring_first;        /* [vertex_count+1] */
     const int32_t *ring;              /* vertices at most two edges away, rising, without itself */
     const int32_t *piece_block_first; /* [piece_count+1] blocks of the vertices of each piece */
-    const int32_t *block_vertex;      /* [block_count*SUP_DETECT_GROUP] vertices, -1 where there is none */
+    const int32_t *block_vertex;      /* [block_count*SUP_DETECT_BLOCK] vertices, -1 where there is none */
     const int32_t *piece_cell_first;  /* [piece_count+1] cells of the triangles with a corner of the piece */
     const int32_t *cell_tet_first;    /* [cell_count+1] */
     const int32_t *cell_point_first;  /* [cell_count+1] */

@@ -226,16 +226,16 @@ static void sort_longest(grouped *items, int32_t count)
     qsort(items, (size_t)count, sizeof *items, compare_grouped);
 }
 
-/* Cuts items[begin, end) in halves until SUP_DETECT_GROUP or fewer are left; ends of the groups go to `ends`. */
-static int32_t cut_groups(grouped *items, int32_t begin, int32_t end, int32_t *ends)
+/* Cuts items[begin, end) in halves until `most` or fewer are left; ends of the groups go to `ends`. */
+static int32_t cut_groups(grouped *items, int32_t begin, int32_t end, int32_t most, int32_t *ends)
 {
     int32_t stack[64], depth = 0, groups = 0; /* ends of the ranges to come; halves: 32 levels at most */
     while (begin < end || depth > 0) {
-        if (end - begin > SUP_DETECT_GROUP) {
+        if (end - begin > most) {
             sort_longest(items + begin, end - begin);
-            int32_t parts = (end - begin + SUP_DETECT_GROUP - 1) / SUP_DETECT_GROUP;
+            int32_t parts = (end - begin + most - 1) / most;
             stack[depth++] = end;
-            end = begin + parts / 2 * SUP_DETECT_GROUP;
+            end = begin + parts / 2 * most;
             continue;
         }
         if (begin < end) ends[groups++] = end;
@@ -247,7 +247,8 @@ static int32_t cut_groups(grouped *items, int32_t begin, int32_t end, int32_t *e
 }
 
 /* Groups of one piece each, pieces in order: piece_first[piece_count+1], ends[groups]. Returns how many groups. */
-static int32_t make_groups(grouped *items, int32_t count, int32_t piece_count, int32_t *piece_first, int32_t *ends)
+static int32_t make_groups(grouped *items, int32_t count, int32_t piece_count, int32_t most, int32_t *piece_first,
+                           int32_t *ends)
 {
     int32_t groups = 0;
     for (int32_t i = 0; i < count; i++)
@@ -258,7 +259,7 @@ static int32_t make_groups(grouped *items, int32_t count, int32_t piece_count, i
         while (end < count && items[end].piece == piece)
             end++;
         piece_first[piece] = groups;
-        groups += cut_groups(items, begin, end, ends + groups);
+        groups += cut_groups(items, begin, end, most, ends + groups);
         begin = end;
     }
     piece_first[piece_count] = groups;
@@ -275,13 +276,13 @@ static bool build_blocks(detect_build *b)
     if (items == NULL || ends == NULL || piece_first == NULL) return false;
     for (size_t v = 0; v < n; v++)
         items[v] = (grouped){0.0, rest_point(def, (int32_t)v), (int32_t)v, def->feet[v].piece};
-    int32_t blocks = make_groups(items, def->vertex_count, def->piece_count, piece_first, ends);
-    int32_t *vertex = sup_arena_alloc(b->arena, (size_t)blocks * SUP_DETECT_GROUP, sizeof *vertex);
+    int32_t blocks = make_groups(items, def->vertex_count, def->piece_count, SUP_DETECT_BLOCK, piece_first, ends);
+    int32_t *vertex = sup_arena_alloc(b->arena, (size_t)blocks * SUP_DETECT_BLOCK, sizeof *vertex);
     if (vertex == NULL) return false;
     for (int32_t block = 0; block < blocks; block++) {
         int32_t begin = block > 0 ? ends[block - 1] : 0;
-        for (int32_t i = 0; i < SUP_DETECT_GROUP; i++)
-            vertex[block * SUP_DETECT_GROUP + i] = begin + i < ends[block] ? items[begin + i].item : -1;
+        for (int32_t i = 0; i < SUP_DETECT_BLOCK; i++)
+            vertex[block * SUP_DETECT_BLOCK + i] = begin + i < ends[block] ? items[begin + i].item : -1;
     }
     b->detect->block_count = blocks;
     b->detect->block_vertex = vertex;
@@ -345,7 +346,7 @@ static bool build_cells(detect_build *b)
     int32_t *ends = sup_arena_alloc(&b->scratch, m, sizeof *ends);
     int32_t *piece_first = sup_arena_alloc(b->arena, (size_t)def->piece_count + 1, sizeof *piece_first);
     if (items == NULL || ends == NULL || piece_first == NULL) return false;
-    d->cell_count = make_groups(items, list_triangles(b, items), def->piece_count, piece_first, ends);
+    d->cell_count = make_groups(items, list_triangles(b, items), def->piece_count, SUP_DETECT_CELL, piece_first, ends);
     cell_arrays c = {sup_arena_alloc(b->arena, (size_t)d->cell_count + 1, sizeof(int32_t)),
                      sup_arena_alloc(b->arena, (size_t)d->cell_count + 1, sizeof(int32_t)),
                      sup_arena_alloc(&b->scratch, 4 * tets, sizeof(int32_t)),

@@ -34,10 +34,11 @@ static void map_lanes(float corner[12][SUP_LANES], sup_wide map[12])
         map[5 + 3 * c] = cross_part(a[0], b[1], a[1], b[0]);
     }
     sup_wide det = e[0] * map[3] + e[1] * map[4] + e[2] * map[5];
-    sup_wide zero = sup_wide_splat(0.0f);
-    sup_wide scale = sup_wide_select(sup_wide_less(zero, det), sup_wide_splat(1.0f) / det, zero);
+    sup_mask upright = sup_wide_less(sup_wide_splat(0.0f), det);
+    sup_wide scale = sup_wide_splat(1.0f) / det;
     for (int32_t k = 3; k < 12; k++)
         map[k] = map[k] * scale;
+    map[0] = sup_wide_select(upright, map[0], sup_wide_splat(NAN));
 }
 
 static void map_tets(const float *points, const int32_t *tets, int32_t count, sup_detect_maps maps)
@@ -52,30 +53,62 @@ static void map_tets(const float *points, const int32_t *tets, int32_t count, su
     }
 }
 
-static int32_t test_block(sup_detect_maps maps, int32_t count, const float *block, sup_detect_hit *hits)
+static sup_mask not_above(const float *a, float b)
 {
-    const sup_wide zero = sup_wide_splat(0.0f), one = sup_wide_splat(1.0f);
-    int32_t found = 0;
-    for (int32_t first = 0; first < SUP_DETECT_GROUP; first += SUP_LANES) {
-        const float *at = block + first;
-        sup_wide x = sup_wide_load(at), y = sup_wide_load(at + SUP_DETECT_GROUP);
-        sup_wide z = sup_wide_load(at + 2 * SUP_DETECT_GROUP);
-        for (int32_t t = 0; t < count; t++) {
-            sup_wide dx = x - sup_wide_splat(maps[0][t]), dy = y - sup_wide_splat(maps[1][t]);
-            sup_wide dz = z - sup_wide_splat(maps[2][t]), weight[3];
-            for (int32_t r = 0; r < 3; r++)
-                weight[r] = sup_wide_fma(
-                    sup_wide_splat(maps[3 + 3 * r][t]), dx,
-                    sup_wide_fma(sup_wide_splat(maps[4 + 3 * r][t]), dy, sup_wide_splat(maps[5 + 3 * r][t]) * dz));
-            sup_mask inside = sup_mask_and(
-                sup_mask_and(sup_wide_less(zero, weight[0]), sup_wide_less(zero, weight[1])),
-                sup_mask_and(sup_wide_less(zero, weight[2]), sup_wide_less(weight[0] + weight[1] + weight[2], one)));
-            if (sup_mask_all(~inside)) continue;
-            for (int32_t lane = 0; lane < SUP_LANES; lane++)
-                if (sup_mask_lane(inside, lane)) hits[found++] = (sup_detect_hit){(uint8_t)t, (uint8_t)(first + lane)};
-        }
-    }
-    return found;
+    return ~sup_wide_less(sup_wide_splat(b), sup_wide_load(a));
 }
 
-const sup_detect_kernels SUP_KERNEL(sup_detect_kernels) = {map_tets, test_block};
+static sup_mask not_below(const float *a, float b)
+{
+    return ~sup_wide_less(sup_wide_load(a), sup_wide_splat(b));
+}
+
+static uint32_t boxes_that_meet(const float (*boxes)[SUP_DETECT_BLOCK], const sup_detect_box *box)
+{
+    uint32_t bits = 0;
+    for (int32_t i = 0; i < SUP_DETECT_BLOCK; i += SUP_LANES) {
+        sup_mask meet = sup_mask_and(not_above(boxes[0] + i, box->upper[0]), not_below(boxes[3] + i, box->lower[0]));
+        for (int32_t k = 1; k < 3; k++)
+            meet = sup_mask_and(
+                meet, sup_mask_and(not_above(boxes[k] + i, box->upper[k]), not_below(boxes[3 + k] + i, box->lower[k])));
+        bits |= sup_mask_bits(meet) << i;
+    }
+    return bits;
+}
+
+static uint32_t points_within(const float *block, const sup_detect_box *box)
+{
+    uint32_t bits = 0;
+    for (int32_t i = 0; i < SUP_DETECT_BLOCK; i += SUP_LANES) {
+        sup_mask in = sup_mask_and(not_above(block + i, box->upper[0]), not_below(block + i, box->lower[0]));
+        for (int32_t k = 1; k < 3; k++) {
+            const float *at = block + k * SUP_DETECT_BLOCK + i;
+            in = sup_mask_and(in, sup_mask_and(not_above(at, box->upper[k]), not_below(at, box->lower[k])));
+        }
+        bits |= sup_mask_bits(in) << i;
+    }
+    return bits;
+}
+
+static uint64_t test_point(sup_detect_maps maps, int32_t count, const float *point)
+{
+    /* A point on the side between two tetrahedra is in both rather than in none. */
+    const sup_wide zero = sup_wide_splat(-1e-5f), one = sup_wide_splat(1.0f + 1e-5f);
+    const sup_wide x = sup_wide_splat(point[0]), y = sup_wide_splat(point[1]), z = sup_wide_splat(point[2]);
+    uint64_t bits = 0;
+    for (int32_t t = 0; t < count; t += SUP_LANES) {
+        sup_wide dx = x - sup_wide_load(maps[0] + t), dy = y - sup_wide_load(maps[1] + t);
+        sup_wide dz = z - sup_wide_load(maps[2] + t), weight[3];
+        for (int32_t r = 0; r < 3; r++)
+            weight[r] = sup_wide_fma(
+                sup_wide_load(maps[3 + 3 * r] + t), dx,
+                sup_wide_fma(sup_wide_load(maps[4 + 3 * r] + t), dy, sup_wide_load(maps[5 + 3 * r] + t) * dz));
+        sup_mask inside = sup_mask_and(
+            sup_mask_and(sup_wide_less(zero, weight[0]), sup_wide_less(zero, weight[1])),
+            sup_mask_and(sup_wide_less(zero, weight[2]), sup_wide_less(weight[0] + weight[1] + weight[2], one)));
+        bits |= (uint64_t)sup_mask_bits(inside) << t;
+    }
+    return bits & (UINT64_MAX >> (64 - count)); /* without those that fill up the last lanes */
+}
+
+const sup_detect_kernels SUP_KERNEL(sup_detect_kernels) = {boxes_that_meet, points_within, map_tets, test_point};
