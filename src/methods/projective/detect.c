@@ -250,9 +250,10 @@ static bool in_ring(const sup_detect *d, int32_t v, int32_t other)
 static bool may_touch(const sup_detect *d, int32_t v, int32_t triangle)
 {
     const int32_t *t = d->triangles + 3 * (size_t)triangle;
+    if (t[0] == v || t[1] == v || t[2] == v) return false;
     for (int32_t k = 0; k < 3; k++)
-        if (t[k] == v || d->foot_piece[t[k]] == d->foot_piece[v] || in_ring(d, v, t[k])) return false;
-    return true;
+        if (d->foot_piece[t[k]] == d->foot_piece[v]) return false;
+    return !in_ring(d, v, t[0]) && !in_ring(d, v, t[1]) && !in_ring(d, v, t[2]);
 }
 
 /* --- Vertices in tetrahedra --- */
