@@ -62,7 +62,7 @@ static double brute_margin(const blobs *b, int32_t v)
         if (margin < best) continue;
         sup_vec3d n = sup_v3_unit_or(triangle_normal(b, triangle), sup_v3(0, 0, 0));
         double depth = sup_v3_dot(n, sup_v3_sub(posed_point(b, c[0]), p)) - (double)d->slack[v];
-        margin = fmin(margin, fmin(depth, -sup_v3_dot(n, own)));
+        margin = fmin(margin, fmin(depth, 0.3 - sup_v3_dot(n, own)));
         best = fmax(best, margin);
     }
     return best;

@@ -7,8 +7,8 @@
 static const uint64_t no_pair = UINT64_MAX;
 static const float keep_distance = 0.25f; /* of the mean edge: a pair ends this far above its triangle (3.2.5) */
 static const float keep_beside = 0.5f;    /* of the mean edge: and this far beside it */
-static const float facing_new = 0.0f;     /* cosine between the normals of a new pair, at most */
-static const float facing_kept = 0.25f;   /* and of one that is there */
+static const float facing_new = 0.3f;     /* cosine between the normals of a new pair, at most */
+static const float facing_kept = 0.5f;    /* and of one that is there */
 
 enum {
     GRAIN_POINTS = 512, /* vertices of a piece of work */
@@ -487,17 +487,6 @@ static void update_pairs(void *data, int32_t begin, int32_t end, int32_t worker)
     work->a.row_count[begin / GRAIN_PAIRS] = count;
 }
 
-static int32_t close_gaps(detect_work *work)
-{
-    int32_t total = 0, n = work->detect->vertex_count;
-    for (int32_t begin = 0; begin < n; begin += GRAIN_PAIRS) {
-        int32_t count = work->a.row_count[begin / GRAIN_PAIRS];
-        if (total != begin) memmove(work->rows + total, work->rows + begin, (size_t)count * sizeof *work->rows);
-        total += count;
-    }
-    return total;
-}
-
 static void find_nearest(const sup_context *context, detect_work *work)
 {
     const sup_detect *d = work->detect;
@@ -514,7 +503,7 @@ int32_t sup_detect_step(const sup_context *context, const sup_detect *detect, vo
     detect_work work = {detect, input, choose_kernels(), sup_detect_layout(detect, state), rows, false};
     find_nearest(context, &work);
     sup_parallel(context, detect->vertex_count, GRAIN_PAIRS, update_pairs, &work);
-    return close_gaps(&work);
+    return sup_contact_close_gaps(rows, detect->vertex_count, GRAIN_PAIRS, work.a.row_count);
 }
 
 void sup_detect_depths(const sup_context *context, const sup_detect *detect, void *state, const sup_detect_input *input,

@@ -55,6 +55,19 @@ static inline int32_t sup_detect_bundles(int32_t count)
 
 sup_detect_arrays sup_detect_layout(const sup_detect *detect, void *state);
 
+/* Pieces of work [i*grain, ...) of `count` left row_count[i] rows each at their beginning: moves them together. Returns
+ * how many. */
+static inline int32_t sup_contact_close_gaps(sup_contact *rows, int32_t count, int32_t grain, const int32_t *row_count)
+{
+    int32_t total = 0;
+    for (int32_t begin = 0; begin < count; begin += grain) {
+        int32_t here = row_count[begin / grain];
+        if (total != begin) memmove(rows + total, rows + begin, (size_t)here * sizeof *rows);
+        total += here;
+    }
+    return total;
+}
+
 /* Depth of every vertex in other parts, the deepest, without regard to slack: for the bind pose. */
 void sup_detect_depths(const sup_context *context, const sup_detect *detect, void *state, const sup_detect_input *input,
                        float *depth);
