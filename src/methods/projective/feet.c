@@ -99,13 +99,12 @@ static void find_nearest(void *work, int32_t begin, int32_t end, int32_t worker)
     }
 }
 
-sup_result sup_feet_nearest(const sup_context *context, const sup_tissue_skin *skin, const sup_bvh *bvh,
-                            const sup_volumetric_skeleton *skeleton, sup_foot *feet, sup_error *error)
+void sup_feet_nearest(const sup_context *context, const sup_tissue_skin *skin, const sup_bvh *bvh,
+                      const sup_volumetric_skeleton *skeleton, sup_foot *feet)
 {
-    SUP_UNUSED(error);
+    sup_context c = sup_context_resolve(context);
     nearest_work w = {skin, bvh, skeleton, feet};
-    sup_parallel(context, skin->vertex_count, 256, find_nearest, &w);
-    return SUP_OK;
+    sup_parallel(&c, skin->vertex_count, 256, find_nearest, &w);
 }
 
 /* --- Smoothing --- */

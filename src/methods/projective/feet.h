@@ -13,8 +13,8 @@ typedef struct sup_feet_report {
 
 /* Nearest place of the bone lines for each skin vertex, on the limb that its influences say; by sight where there are
  * none. `feet` holds skin->vertex_count. */
-sup_result sup_feet_nearest(const sup_context *context, const sup_tissue_skin *skin, const sup_bvh *bvh,
-                            const sup_volumetric_skeleton *skeleton, sup_foot *feet, sup_error *error);
+void sup_feet_nearest(const sup_context *context, const sup_tissue_skin *skin, const sup_bvh *bvh,
+                      const sup_volumetric_skeleton *skeleton, sup_foot *feet);
 
 /* Smooths feet along the tree. `smoothing` is the length over which it works, in distances of a vertex from its bone;
  * 0 leaves them. `report` may be NULL. */

@@ -6,7 +6,7 @@
  *    where it starts inside the infinite cone but beside the piece of it that counts, the first root is behind it: here
  *    both roots are looked at, and the first one that lies on the primitive counts;
  *  - only primitives around the foot count, its own piece and those that meet it: another limb must not catch the line;
- *  - the tissue keeps a least thickness, so a skin vertex inside a bone gets a base further in.
+ *  - the tissue keeps a least thickness, so a skin vertex inside a bone gets a base further in, and a greatest one.
  *
  * No line misses. Let U be the union of the own piece's capsule, its two cones and its balls. The foot lies in U: the
  * axis of the capsule and the two gaps that the cones bridge cover the whole piece, and there all radii are positive.
@@ -15,6 +15,9 @@
 #include "methods/projective/shrink.h"
 
 static const double cone_factor = 0.8; /* appendix A: the cones have 80 % of the radii they connect */
+/* Of the way to the foot: around a bone that is a hair compared with the flesh around it, bases would lie so close
+ * together that the tetrahedra there have next to no volume; the ratio of volumes goes by the square of (1 - t). */
+static const double thickest = 0.88;
 
 double sup_shrink_sphere(sup_vec3d origin, sup_vec3d direction, sup_vec3d centre, double radius)
 {
@@ -129,9 +132,8 @@ sup_base_hit sup_shrink(const sup_volumetric_skeleton *skeleton, sup_vec3d skin,
             if (end == 0 || piece != foot.piece) offer_piece(&s, piece); /* the own piece is at both ends */
         }
     if (s.inside || !(s.best.t <= 1.0)) s.best = held_by_foot(&s, foot);
-    if (s.best.t < thinnest) {
-        s.best.t = thinnest;
-        s.best.clamped = true;
-    }
+    double t = fmin(fmax(s.best.t, thinnest), thickest);
+    s.best.clamped = t != s.best.t;
+    s.best.t = t;
     return s.best;
 }

@@ -15,7 +15,7 @@ typedef struct sup_base_hit {
     sup_base_class base_class;
     int32_t owner; /* piece or ball */
     int32_t piece; /* piece whose primitive, or whose ball, it is */
-    bool clamped;  /* not on the primitive but in it: the tissue would have been too thin */
+    bool clamped;  /* not on the primitive: the tissue would have been too thin or too thick */
 } sup_base_hit;
 
 /* Where the line from `skin` to its foot meets the skeleton around the foot. `thinnest` is the least thickness of the

@@ -244,8 +244,8 @@ static sup_result make(maker *m, const sup_tissue_skin *skin, sup_error *error)
     result = sup_skeleton_create(&m->context, m->rig, &m->skin, &m->bvh, &m->def.skeleton, &m->skeleton,
                                  &m->report.skeleton, error);
     if (result != SUP_OK) return result;
-    result = sup_feet_nearest(&m->context, &m->skin, &m->bvh, m->skeleton, t->feet, error);
-    if (result == SUP_OK && m->def.smoothing > 0.0)
+    sup_feet_nearest(&m->context, &m->skin, &m->bvh, m->skeleton, t->feet);
+    if (m->def.smoothing > 0.0)
         result = sup_feet_smooth(&m->context, &m->skin, &m->adjacency, m->skeleton, m->def.smoothing, t->feet,
                                  &m->report.feet, error);
     if (result != SUP_OK) return result;
@@ -265,7 +265,7 @@ sup_result sup_tissue_create(const sup_context *context, const sup_rig *rig, con
 {
     maker m = {.context = sup_context_resolve(context), .rig = rig};
     if (def != NULL) m.def = *def;
-    if (m.def.smoothing == 0.0) m.def.smoothing = 1.0;
+    if (m.def.smoothing == 0.0) m.def.smoothing = 1.5;
     if (m.def.thinnest == 0.0) m.def.thinnest = 0.1;
     if (m.def.flattest == 0.0) m.def.flattest = 0.01;
     m.scratch = sup_arena_create(&m.context.allocator);

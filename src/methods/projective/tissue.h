@@ -29,7 +29,7 @@ typedef struct sup_tissue {
 /* Zero means the default. */
 typedef struct sup_tissue_def {
     sup_skeleton_def skeleton;
-    double smoothing; /* of the feet, in distances of a vertex from its bone; 1; negative = none */
+    double smoothing; /* of the feet, in distances of a vertex from its bone; 1.5; negative = none */
     double thinnest;  /* least thickness of the tissue, of the distance from skin to foot; 0.1 */
     double flattest;  /* least volume of a tet, of the largest in its prism; 0.01 */
 } sup_tissue_def;
@@ -38,7 +38,7 @@ typedef struct sup_tissue_report {
     sup_skeleton_report skeleton;
     sup_feet_report feet;
     int32_t on_bone, on_ball, free_bases;
-    int32_t clamped;        /* bases deeper than the skeleton's surface */
+    int32_t clamped;        /* bases not on the skeleton's surface, for tissue neither too thin nor too thick */
     int32_t repaired;       /* prisms that were too flat and no longer are */
     int32_t moved;          /* bases moved by that */
     int32_t flat;           /* tets left out: volume 0 */

@@ -12,7 +12,9 @@ typedef struct mender {
     sup_tissue *tissue;
     const sup_volumetric_skeleton *skeleton;
     double flattest, thinnest;
-    double aim; /* where a repaired prism should be: above the limit, so that rounding does not spoil it */
+    bool *moved; /* [skin_count] */
+    bool *stuck; /* [triangle_count] could not be mended, and nothing around it has moved since */
+    double aim;  /* where a repaired prism should be: above the limit, so that rounding does not spoil it */
 } mender;
 
 typedef struct prism {
@@ -94,80 +96,104 @@ static void offer(const mender *m, const star *s, int32_t v, int32_t bad, sup_ve
     if (ratio > best->ratio) *best = (choice){v, at, ratio};
 }
 
-static void offer_along_line(const mender *m, int32_t bad, choice *best)
+/* Longest edge of a prism's skin triangle. */
+static double reach(const sup_tissue *t, int32_t triangle)
 {
-    static const double out[] = {0.05, 0.1, 0.2, 0.3, 0.45, 0.6}, in[] = {0.1, 0.25, 0.5};
-    for (int k = 0; k < 3; k++) {
-        int32_t v = m->tissue->triangles[3 * (size_t)bad + (size_t)k];
-        star s = look_around(m, v);
-        sup_vec3d x = sup_tissue_point(m->tissue->skin, v), b = sup_tissue_point(m->tissue->base, v);
-        sup_vec3d foot = sup_foot_point(m->skeleton, m->tissue->feet[v]);
-        double whole = sup_v3_distance(x, foot), now = whole > 0.0 ? sup_v3_distance(x, b) / whole : 0.0;
-        for (int i = 0; i < SUP_COUNT(out); i++)
-            if (now * (1.0 - out[i]) >= m->thinnest) offer(m, &s, v, bad, sup_v3_lerp(b, x, out[i]), best);
-        for (int i = 0; i < SUP_COUNT(in); i++)
-            offer(m, &s, v, bad, sup_v3_lerp(b, foot, in[i]), best);
+    const int32_t *c = t->triangles + 3 * (size_t)triangle;
+    double longest = 0.0;
+    for (int k = 0; k < 3; k++)
+        longest =
+            fmax(longest, sup_v3_distance(sup_tissue_point(t->skin, c[k]), sup_tissue_point(t->skin, c[(k + 1) % 3])));
+    return longest;
+}
+
+/* Along the line from skin to foot, out first; the tissue keeps its least thickness. */
+static void offer_along_line(const mender *m, const star *s, int32_t v, int32_t bad, double step, choice *best)
+{
+    sup_vec3d x = sup_tissue_point(m->tissue->skin, v), b = sup_tissue_point(m->tissue->base, v);
+    sup_vec3d foot = sup_foot_point(m->skeleton, m->tissue->feet[v]);
+    double whole = sup_v3_distance(x, foot);
+    if (!(whole > 0.0)) return;
+    double now = sup_v3_distance(x, b), out = now - step, in = now + step;
+    if (out >= m->thinnest * whole) offer(m, s, v, bad, sup_v3_madd(b, -step / whole, sup_v3_sub(foot, x)), best);
+    if (in <= whole) offer(m, s, v, bad, sup_v3_madd(b, step / whole, sup_v3_sub(foot, x)), best);
+}
+
+static void offer_sideways(const mender *m, const star *s, int32_t v, int32_t bad, double step, choice *best)
+{
+    const sup_tissue *t = m->tissue;
+    const int32_t *c = t->triangles + 3 * (size_t)bad;
+    sup_vec3d x = sup_tissue_point(t->skin, c[0]), b = sup_tissue_point(t->base, v);
+    sup_vec3d e = sup_v3_sub(sup_tissue_point(t->skin, c[1]), x), f = sup_v3_sub(sup_tissue_point(t->skin, c[2]), x);
+    sup_vec3d normal = sup_v3_unit_or(sup_v3_cross(e, f), sup_v3(0, 0, 1));
+    sup_vec3d along = sup_v3_unit_or(e, sup_v3(1, 0, 0)), across = sup_v3_cross(normal, along);
+    for (int w = 0; w < 27; w++) { /* towards the faces, edges and corners of a cube */
+        sup_vec3d way = sup_v3_scale(normal, w % 3 - 1);
+        way = sup_v3_madd(sup_v3_madd(way, w / 3 % 3 - 1, along), w / 9 - 1, across);
+        if (w != 13) offer(m, s, v, bad, sup_v3_madd(b, step, sup_v3_unit_or(way, normal)), best);
     }
 }
 
-static void offer_sideways(const mender *m, int32_t bad, choice *best)
+/* Whether the prism got better. Small moves first: the first that is good enough is taken. */
+static bool mend(const mender *m, int32_t bad)
 {
-    static const double steps[] = {0.02, 0.05, 0.1, 0.2, 0.4};
-    const sup_tissue *t = m->tissue;
-    const int32_t *c = t->triangles + 3 * (size_t)bad;
-    sup_vec3d x0 = sup_tissue_point(t->skin, c[0]);
-    sup_vec3d e = sup_v3_sub(sup_tissue_point(t->skin, c[1]), x0), f = sup_v3_sub(sup_tissue_point(t->skin, c[2]), x0);
-    sup_vec3d normal = sup_v3_unit_or(sup_v3_cross(e, f), sup_v3(0, 0, 1));
-    sup_vec3d along = sup_v3_unit_or(e, sup_v3(1, 0, 0)), across = sup_v3_cross(normal, along);
-    double edge = fmax(sup_v3_length(e), sup_v3_length(f));
-    for (int i = 0; i < SUP_COUNT(steps); i++)
-        for (int k = 0; k < 3; k++) {
-            star s = look_around(m, c[k]);
-            sup_vec3d b = sup_tissue_point(t->base, c[k]);
-            double step = steps[i] * fmax(edge, sup_v3_distance(b, sup_tissue_point(t->skin, c[k])));
-            sup_vec3d ways[3] = {normal, along, across};
-            for (int w = 0; w < 6; w++)
-                offer(m, &s, c[k], bad, sup_v3_madd(b, w % 2 == 0 ? -step : step, ways[w / 2]), best);
-        }
-}
-
-/* Whether the prism got better. */
-static bool mend(const mender *m, int32_t bad, bool *moved)
-{
+    static const double steps[] = {0.01, 0.03, 0.1, 0.2, 0.4, 0.7}; /* of the longest edge */
     double now = look(m->tissue, bad).ratio;
     choice best = {-1, {0, 0, 0}, now * 1.05};
-    offer_along_line(m, bad, &best);
-    if (best.ratio < m->aim) offer_sideways(m, bad, &best);
+    double edge = reach(m->tissue, bad);
+    const int32_t *v = m->tissue->triangles + 3 * (size_t)bad;
+    star stars[3] = {look_around(m, v[0]), look_around(m, v[1]), look_around(m, v[2])};
+    for (int i = 0; i < SUP_COUNT(steps) && best.ratio < m->aim; i++)
+        for (int k = 0; k < 3 && best.ratio < m->aim; k++) {
+            offer_along_line(m, &stars[k], v[k], bad, steps[i] * edge, &best);
+            offer_sideways(m, &stars[k], v[k], bad, steps[i] * edge, &best);
+        }
+    m->stuck[bad] = best.vertex < 0;
     if (best.vertex < 0) return false;
     put(m->tissue, best.vertex, best.at);
-    moved[best.vertex] = true;
+    m->moved[best.vertex] = true;
+    star *around = &stars[best.vertex == v[0] ? 0 : (best.vertex == v[1] ? 1 : 2)];
+    for (int32_t i = 0; i < around->count; i++)
+        m->stuck[around->triangle[i]] = false;
     return true;
+}
+
+static int32_t count_bad(const mender *m)
+{
+    int32_t count = 0;
+    for (int32_t p = 0; p < m->tissue->triangle_count; p++)
+        count += look(m->tissue, p).ratio < m->flattest;
+    return count;
 }
 
 sup_result sup_tissue_repair(const sup_context *context, const sup_adjacency *adjacency,
                              const sup_volumetric_skeleton *skeleton, double flattest, double thinnest,
                              sup_tissue *tissue, sup_tissue_report *report, sup_error *error)
 {
-    mender m = {adjacency, tissue, skeleton, flattest, thinnest, 1.05 * flattest};
-    bool *moved = sup_alloc_zero(&context->allocator, (size_t)tissue->skin_count * sizeof *moved);
-    if (moved == NULL) return sup_fail_memory(error, "the tissue");
-    int32_t bad_before = 0, bad_after = 0;
+    mender m = {.adjacency = adjacency, .tissue = tissue, .skeleton = skeleton, .flattest = flattest};
+    sup_arena scratch = sup_arena_create(&context->allocator);
+    m.thinnest = thinnest;
+    m.aim = 1.05 * flattest;
+    m.moved = sup_arena_alloc(&scratch, (size_t)tissue->skin_count, sizeof *m.moved);
+    m.stuck = sup_arena_alloc(&scratch, (size_t)tissue->triangle_count, sizeof *m.stuck);
+    if (m.moved == NULL || m.stuck == NULL) {
+        sup_arena_destroy(&scratch);
+        return sup_fail_memory(error, "the tissue");
+    }
+    int32_t bad_before = count_bad(&m);
     for (int pass = 0; pass < PASSES; pass++) {
         bool again = false;
-        bad_after = 0;
         for (int32_t p = 0; p < tissue->triangle_count; p++) {
             if (look(tissue, p).ratio >= flattest) continue;
-            bad_before += pass == 0;
-            if (mend(&m, p, moved)) again = true;
-            bad_after += look(tissue, p).ratio < flattest;
+            if (!m.stuck[p] && mend(&m, p)) again = true;
         }
         if (!again) break;
     }
-    report->repaired = bad_before - bad_after;
+    report->repaired = bad_before - count_bad(&m);
     for (int32_t v = 0; v < tissue->skin_count; v++) {
-        report->moved += moved[v];
-        tissue->base_off[v] = tissue->base_off[v] || moved[v];
+        report->moved += m.moved[v];
+        tissue->base_off[v] = tissue->base_off[v] || m.moved[v];
     }
-    sup_free(&context->allocator, moved, (size_t)tissue->skin_count * sizeof *moved);
+    sup_arena_destroy(&scratch);
     return SUP_OK;
 }
