@@ -232,11 +232,9 @@ static vec unit(vec a)
 
 static vec vertex_normal(const detect_work *work, int32_t v)
 {
-    const sup_detect *d = work->detect;
-    vec sum = {0.0f, 0.0f, 0.0f};
-    for (int32_t i = d->fan_first[v]; i < d->fan_first[v + 1]; i++)
-        sum = madd(sum, 1.0f, area_normal(work, d->fan[i]));
-    return unit(sum);
+    float normal[3];
+    sup_detect_normal(work->detect, work->a.points, 4, v, normal);
+    return load(normal);
 }
 
 static bool in_ring(const sup_detect *d, int32_t v, int32_t other)

@@ -4,6 +4,7 @@
 
 #include "methods/projective/detect.h"
 
+#include <math.h>
 #include <stdatomic.h>
 
 /* The tetrahedra of a cell, ready to test: entry k of tetrahedron t at maps[k][t]. Entries 0 to 2 are its first
@@ -54,6 +55,25 @@ static inline int32_t sup_detect_bundles(int32_t count)
 }
 
 sup_detect_arrays sup_detect_layout(const sup_detect *detect, void *state);
+
+/* Unit normal of a skin vertex, zero where there is none; `stride` floats from one vertex to the next. */
+static inline void sup_detect_normal(const sup_detect *d, const float *skin, int32_t stride, int32_t v, float normal[3])
+{
+    float x = 0.0f, y = 0.0f, z = 0.0f;
+    for (int32_t i = d->fan_first[v]; i < d->fan_first[v + 1]; i++) {
+        const int32_t *t = d->triangles + 3 * (size_t)d->fan[i];
+        const float *a = skin + (size_t)t[0] * (size_t)stride, *b = skin + (size_t)t[1] * (size_t)stride;
+        const float *c = skin + (size_t)t[2] * (size_t)stride;
+        const float e[3] = {b[0] - a[0], b[1] - a[1], b[2] - a[2]}, f[3] = {c[0] - a[0], c[1] - a[1], c[2] - a[2]};
+        x += e[1] * f[2] - e[2] * f[1];
+        y += e[2] * f[0] - e[0] * f[2];
+        z += e[0] * f[1] - e[1] * f[0];
+    }
+    float length = sqrtf(x * x + y * y + z * z), scale = length > 0.0f ? 1.0f / length : 0.0f;
+    normal[0] = x * scale;
+    normal[1] = y * scale;
+    normal[2] = z * scale;
+}
 
 /* Pieces of work [i*grain, ...) of `count` left row_count[i] rows each at their beginning: moves them together. Returns
  * how many. */
