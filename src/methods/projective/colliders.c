@@ -68,13 +68,25 @@ static bool look_mesh(const sup_collider *c, sup_vec3d p, double limit, own_view
     return true;
 }
 
-/* `inverse` is that of collider->world. */
-static bool look(const sup_collider *collider, const sup_affine *inverse, sup_vec3d point, double limit,
+/* From the world into the space of a thing. */
+typedef struct own_space {
+    sup_affine inverse; /* of collider->world */
+    double scale;       /* of lengths */
+} own_space;
+
+static bool enter_space(const sup_collider *collider, own_space *space)
+{
+    if (!sup_affine_inverse(collider->world, &space->inverse)) return false;
+    space->scale = cbrt(fabs(sup_affine_determinant(space->inverse)));
+    return true;
+}
+
+static bool look(const sup_collider *collider, const own_space *space, sup_vec3d point, double limit,
                  sup_collider_view *view)
 {
     if (!sup_v3_finite(point)) return false;
-    sup_vec3d p = sup_affine_point(*inverse, point);
-    double scale = cbrt(fabs(sup_affine_determinant(*inverse)));
+    sup_vec3d p = sup_affine_point(space->inverse, point);
+    double scale = space->scale;
     own_view own;
     if (collider->kind == SUP_COLLIDER_MESH) {
         if (!look_mesh(collider, p, scale * limit, &own)) return false;
@@ -90,8 +102,8 @@ static bool look(const sup_collider *collider, const sup_affine *inverse, sup_ve
 
 bool sup_collider_look(const sup_collider *collider, sup_vec3d point, double limit, sup_collider_view *view)
 {
-    sup_affine inverse;
-    return sup_affine_inverse(collider->world, &inverse) && look(collider, &inverse, point, limit, view);
+    own_space space;
+    return enter_space(collider, &space) && look(collider, &space, point, limit, view);
 }
 
 /* --- Rows --- */
@@ -146,13 +158,13 @@ static void collide_vertices(void *data, int32_t begin, int32_t end, int32_t wor
     SUP_UNUSED(worker);
     memset(which, 0xff, sizeof which);
     for (int32_t i = 0; i < in->collider_count; i++) {
-        sup_affine inverse;
-        if (!sup_affine_inverse(in->colliders[i].world, &inverse)) continue;
+        own_space space;
+        if (!enter_space(&in->colliders[i], &space)) continue;
         for (int32_t v = begin; v < end; v++) {
             sup_vec3d p = sup_v3_load(in->skin + (size_t)v * (size_t)in->skin_stride);
             double limit = work->touched[v] == i ? (double)in->keep : 0.0;
             sup_collider_view view;
-            if (!look(&in->colliders[i], &inverse, p, limit, &view)) continue;
+            if (!look(&in->colliders[i], &space, p, limit, &view)) continue;
             if (which[v - begin] >= 0 && view.height >= deepest[v - begin].height) continue;
             which[v - begin] = i;
             deepest[v - begin] = view;

@@ -26,6 +26,7 @@ typedef struct joint_bend {
     int32_t piece, node;
     sup_vec3d centre, axis; /* unit */
     double angle;
+    sup_quatd whole; /* the turn of everything beyond the joint */
 } joint_bend;
 
 static bool allocate(local_build *b)
@@ -73,7 +74,8 @@ static double bend_share(const local_build *b, const joint_bend *bend, int32_t v
 
 static sup_vec3d bend_point(const joint_bend *bend, sup_vec3d p, double share)
 {
-    sup_quatd turn = sup_quatd_from_axis_angle(bend->axis, share * bend->angle);
+    if (share == 0.0) return p;
+    sup_quatd turn = share == 1.0 ? bend->whole : sup_quatd_from_axis_angle(bend->axis, share * bend->angle);
     return sup_v3_add(bend->centre, sup_quatd_rotate(turn, sup_v3_sub(p, bend->centre)));
 }
 
@@ -130,9 +132,10 @@ static void pair_sides(local_build *b, const joint_bend *bend)
     }
 }
 
-static void try_bend(local_build *b, const joint_bend *bend)
+static void try_bend(local_build *b, joint_bend *bend)
 {
     const sup_detect_input input = {.skin = b->skin, .skin_stride = 3, .piece_ends = b->ends};
+    bend->whole = sup_quatd_from_axis_angle(bend->axis, bend->angle);
     pose_bend(b, bend);
     sup_detect_reset(b->detect, b->state);
     int32_t count = sup_detect_step(&b->context, b->detect, b->state, &input, b->rows);
@@ -153,7 +156,8 @@ static void bend_towards(local_build *b, int32_t piece, int32_t other, int32_t n
 {
     sup_vec3d d = from_node(b, piece, node), e = from_node(b, other, node), axis = sup_v3_cross(d, e);
     double sine = sup_v3_length(axis), angle = atan2(sine, sup_v3_dot(d, e));
-    joint_bend bend = {piece, node, b->skeleton->nodes[node].position, axis, angle - least_angle};
+    joint_bend bend = {.piece = piece, .node = node, .centre = b->skeleton->nodes[node].position};
+    bend.angle = angle - least_angle;
     if (bend.angle <= 0.0) return;
     if (sine > straight) {
         bend.axis = sup_v3_unit_or(axis, axis);
