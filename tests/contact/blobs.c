@@ -7,7 +7,8 @@ static void add_ball(blobs *b, int32_t blob, int32_t columns, int32_t rows, doub
     const double pi = 3.14159265358979323846;
     int32_t per = columns * rows + 2, first = blob * per;
     for (int32_t i = 0; i < per; i++) {
-        double phi = 2.0 * pi * (i % columns) / columns, theta = pi * (i / columns + 1) / (rows + 1);
+        int32_t ring = i / columns + 1;
+        double phi = 2.0 * pi * (i % columns) / columns, theta = pi * ring / (rows + 1);
         double r = 1.0 + bumps * (sup_random_unit(random) - 0.5);
         if (i >= per - 2) theta = i == per - 2 ? 0.0 : pi;
         double *p = b->skin + 3 * (size_t)(first + i);

@@ -156,7 +156,10 @@ static void collide_vertices(void *data, int32_t begin, int32_t end, int32_t wor
     sup_collider_view deepest[GRAIN_VERTICES];
     int32_t which[GRAIN_VERTICES], count = 0;
     SUP_UNUSED(worker);
-    memset(which, 0xff, sizeof which);
+    for (int32_t k = 0; k < GRAIN_VERTICES; k++) {
+        which[k] = -1;
+        deepest[k].height = INFINITY;
+    }
     for (int32_t i = 0; i < in->collider_count; i++) {
         own_space space;
         if (!enter_space(&in->colliders[i], &space)) continue;
@@ -165,7 +168,7 @@ static void collide_vertices(void *data, int32_t begin, int32_t end, int32_t wor
             double limit = work->touched[v] == i ? (double)in->keep : 0.0;
             sup_collider_view view;
             if (!look(&in->colliders[i], &space, p, limit, &view)) continue;
-            if (which[v - begin] >= 0 && view.height >= deepest[v - begin].height) continue;
+            if (!(view.height < deepest[v - begin].height)) continue;
             which[v - begin] = i;
             deepest[v - begin] = view;
         }

@@ -52,6 +52,7 @@ size_t sup_detect_state_size(const sup_detect *detect)
 void sup_detect_reset(const sup_detect *detect, void *state)
 {
     sup_detect_arrays a = sup_detect_layout(detect, state);
+    if (a.pair == NULL) return;
     for (int32_t v = 0; v < detect->vertex_count; v++)
         a.pair[v] = -1;
 }
