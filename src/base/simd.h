@@ -106,6 +106,12 @@ static inline bool sup_mask_all(sup_mask mask)
     return mask != 0;
 }
 
+/* Bit k is lane k. */
+static inline uint32_t sup_mask_bits(sup_mask mask)
+{
+    return mask != 0 ? 1 : 0;
+}
+
 static inline sup_wide sup_wide_select(sup_mask mask, sup_wide yes, sup_wide no)
 {
     return mask != 0 ? yes : no;
@@ -163,6 +169,19 @@ static inline bool sup_mask_all(sup_mask mask)
     return _mm_movemask_ps((__m128)mask) == 0xf;
 #else
     return (mask[0] & mask[1] & mask[2] & mask[3]) != 0;
+#endif
+}
+
+static inline uint32_t sup_mask_bits(sup_mask mask)
+{
+#if SUP_LANES == 16
+    return (uint32_t)_mm512_movepi32_mask((__m512i)mask);
+#elif SUP_LANES == 8
+    return (uint32_t)_mm256_movemask_ps((__m256)mask);
+#elif defined(__SSE2__)
+    return (uint32_t)_mm_movemask_ps((__m128)mask);
+#else
+    return (uint32_t)((mask[0] & 1) | (mask[1] & 2) | (mask[2] & 4) | (mask[3] & 8));
 #endif
 }
 
