@@ -446,8 +446,9 @@ static void iterate(sup_step *step)
         done++;
         bool enough = step->inner[step->history][step->history] <= 2.0 * goal;
         /* Where the memory is full a plain step ends it: it needs no looking back. */
-        accelerated = !plain && step->history > 0 && step->history + 1 < SUP_SOLVER_HISTORY;
+        accelerated = !plain && !getenv("NOAA") && step->history > 0 && step->history + 1 < SUP_SOLVER_HISTORY;
         choose_step(step, accelerated);
+        if (getenv("DBG")) { fprintf(stderr, "E %.10g dd %g w", energy, step->inner[step->history][step->history]); for (int q = 0; q <= step->history; q++) fprintf(stderr, " %.3f", (double)step->factor[q]); fprintf(stderr, "\n"); }
         if (getenv("DBG") && (done == most || enough)) fprintf(stderr, "bound %g of %g\n", bound(step), step->inner[step->history][step->history]);
         move(step);
         part = 1.0;
