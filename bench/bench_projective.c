@@ -243,7 +243,6 @@ int main(int argc, char **argv)
         bench_asset("male", "male/male_LR20.off", "male/male.skel", argc > 2 ? argv[2] : "male/male0.anim", 4);
     if (strcmp(what, "cylinder") == 0)
         bench_asset("cylinder", "cylinder/cylinder.off", "cylinder/cylinder.skel", "cylinder/cylinder0.anim", 1);
-    if (strcmp(what, "tbone") == 0)
-        bench_asset("tbone", "tbone/tbone.off", "tbone/tbone.skel", "tbone/tbone0.anim", 3);
+    if (strcmp(what, "tbone") == 0) bench_asset("tbone", "tbone/tbone.off", "tbone/tbone.skel", "tbone/tbone0.anim", 3);
     return 0;
 }

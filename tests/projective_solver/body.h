@@ -1,28 +1,28 @@
-/* body.h - a skin, bones and a simple tissue between them, to test and time the solver on. The tissue is not the
- * method's own: bases lie at 40 % of the way from the nearest bone to the skin, free where two bones meet. */
+/* body.h - bodies to test and time the solver on: tubes made by code with a simple tissue (bases at 40 % of the way from
+ * the bone to the skin, free where two bones meet), and characters from files with the method's own tissue. */
 #ifndef SUP_TESTS_PROJECTIVE_SOLVER_BODY_H
 #define SUP_TESTS_PROJECTIVE_SOLVER_BODY_H
 
 #include "bind/model.h"
 #include "math/affine.h"
 #include "methods/projective/solver.h"
+#include "methods/projective/tissue.h"
 #include "supple/load.h"
-
-typedef struct body_bone {
-    int32_t joint; /* that carries it */
-    sup_vec3d from, to;
-} body_bone;
 
 typedef struct body {
     sup_tissue tissue;
-    int32_t bone_count, joint_count;
-    body_bone *bones;
-    int32_t *bone; /* [skin_count] of each base */
+    int32_t joint_count;
+    int32_t *joint;                  /* [skin_count] that carries each base */
+    bool *half;                      /* [skin_count] the base turns by half of its joint's turn, about the joint */
+    sup_affine *bind, *inverse_bind; /* [joint_count] */
+    int32_t *parent;                 /* [joint_count] */
     /* Motion of a loaded character, or, without one, joints of a chain along x that bend one after the other. */
     sup_character *character;
+    sup_rig *rig;
     sup_clip *clip;
     sup_pose *pose;
-    double *chain; /* [joint_count] x of the joints */
+    sup_tissue *owned; /* what `tissue` is a copy of, when the library made it */
+    sup_volumetric_skeleton *skeleton;
     /* Made by body_bind. */
     sup_model *model;
     sup_system system;

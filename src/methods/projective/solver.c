@@ -18,7 +18,7 @@
 #include <stdlib.h>
 
 enum { NOW, BEFORE, WORK, SPARE };
-enum { SUM_ENERGY, SUM_INNER }; /* SUM_INNER + j: d_j . image */
+enum { SUM_ENERGY, SUM_PRODUCT, SUM_OLD, SUM_NEW, SUM_INNER }; /* SUM_INNER + j: d_j . image */
 /* What float rounding may do to the objective without being a rise. */
 #define ROUNDING 1e-6
 
@@ -40,6 +40,8 @@ static size_t carve(const sup_system *s, int32_t contacts, unsigned char *block,
         at = carve_floats(block, at, all, &m->x[k]);
     at = carve_floats(block, at, n, &m->inertial);
     at = carve_floats(block, at, n, &m->gradient);
+    at = carve_floats(block, at, n, &m->guess);
+    at = carve_floats(block, at, n, &m->miss);
     for (int32_t k = 0; k < SUP_SOLVER_HISTORY; k++)
         at = carve_floats(block, at, n + (int64_t)s->parts.slot_count * 4, &m->direction[k]);
     at = carve_floats(block, at, (int64_t)s->partial_count * 4, &m->partial);
@@ -132,38 +134,77 @@ static void place_anchors(sup_step *step)
     }
 }
 
-static void predict_vertex(const sup_step *step, int64_t i, float keep, const float fall[4])
+/* How far the last guess was from where the step ended, in the norm of the system's diagonal: its product with the miss
+ * before it and both squares. What the guess misses is what the tissue's own swinging adds; that goes on for a while. */
+static void measure_miss(const sup_step *step, int32_t range, int64_t begin, int64_t end)
 {
-    float *x = step->x + i * 4, *y = step->memory.inertial + i * 4;
-    const float *now = step->now + i * 4, *before = step->before + i * 4;
-    for (int32_t k = 0; k < 4; k++) {
-        float moved = now[k] - before[k];
-        y[k] = now[k] + keep * moved + fall[k]; /* eq. 2.9 */
-        x[k] = step->input->mode == SUP_SOLVER_PLAIN ? y[k] : now[k] + moved;
+    float *miss = step->memory.miss, *guess = step->memory.guess;
+    double *sums = step->memory.sums + (int64_t)range * SUP_SOLVER_SUMS;
+    sup_four product = sup_four_splat(0.0f), old = product, new = product;
+    for (int64_t i = begin; i < end; i++) {
+        sup_four weight = sup_four_splat(step->system->diagonal[i]);
+        sup_four before = sup_four_load(miss + i * 4);
+        sup_four now = sup_four_load(step->now + i * 4) - sup_four_load(guess + i * 4);
+        product = sup_four_fma(weight * before, now, product);
+        old = sup_four_fma(weight * before, before, old);
+        new = sup_four_fma(weight * now, now, new);
+        memcpy(miss + i * 4, &now, sizeof now);
+    }
+    sums[SUM_PRODUCT] = sums[SUM_OLD] = sums[SUM_NEW] = 0.0;
+    for (int32_t k = 0; k < 3; k++) {
+        sums[SUM_PRODUCT] += (double)sup_four_lane(product, k);
+        sums[SUM_OLD] += (double)sup_four_lane(old, k);
+        sums[SUM_NEW] += (double)sup_four_lane(new, k);
+    }
+}
+
+/* Part of the last miss that the next guess adds: how much the last two agree. */
+static float miss_to_repeat(const sup_step *step)
+{
+    double product = sup_step_sum(step, SUM_PRODUCT);
+    double larger = fmax(sup_step_sum(step, SUM_OLD), sup_step_sum(step, SUM_NEW));
+    return product > 0.0 && larger > 0.0 ? (float)(product / larger) : 0.0f;
+}
+
+static void predict(const sup_step *step, int64_t begin, int64_t end)
+{
+    float keep = 1.0f - step->input->damping, square = step->system->time_step * step->system->time_step;
+    float fall[4] = {0};
+    for (int32_t k = 0; k < 3; k++)
+        fall[k] = step->input->gravity[k] * square;
+    for (int64_t i = begin * 4; i < end * 4; i++) {
+        float moved = step->now[i] - step->before[i];
+        step->memory.inertial[i] = step->now[i] + keep * moved + fall[i % 4]; /* eq. 2.9 */
+        step->x[i] = step->input->mode == SUP_SOLVER_PLAIN ? step->memory.inertial[i] : step->now[i] + moved;
+    }
+}
+
+/* The pull of the anchors' second difference, which stands in x_last. */
+static void pull_of_anchors(const sup_step *step, int64_t begin, int64_t end)
+{
+    const sup_system *s = step->system;
+    const float *anchors = step->x_last + (int64_t)s->unknown_count * 4;
+    for (int64_t i = begin; i < end; i++) {
+        sup_four pull = sup_four_splat(0.0f);
+        for (int32_t k = s->couple_first[i]; k < s->couple_first[i + 1]; k++)
+            pull =
+                pull - sup_four_splat(s->couple_value[k]) * sup_four_load(anchors + (int64_t)s->couple_anchor[k] * 4);
+        memcpy(step->solve + i * 4, &pull, sizeof pull);
     }
 }
 
 static void start_range(void *data, int32_t begin, int32_t end, int32_t worker)
 {
     sup_step *step = data;
-    const sup_system *s = step->system;
-    float keep = 1.0f - step->input->damping, square = s->time_step * s->time_step, fall[4] = {0};
     SUP_UNUSED(worker);
-    for (int32_t k = 0; k < 3; k++)
-        fall[k] = s->is_static ? 0.0f : step->input->gravity[k] * square;
     for (int32_t range = begin; range < end; range++) {
         int32_t first, last;
         sup_step_range(step, range, &first, &last);
-        for (int64_t i = first; i < last; i++) {
-            predict_vertex(step, i, keep, fall);
-            sup_four pull = sup_four_splat(0.0f);
-            for (int32_t k = s->couple_first[i]; k < s->couple_first[i + 1]; k++) {
-                const float *anchor = step->x_last + ((int64_t)s->unknown_count + s->couple_anchor[k]) * 4;
-                pull = pull - sup_four_splat(s->couple_value[k]) * sup_four_load(anchor);
-            }
-            memcpy(step->solve + i * 4, &pull, sizeof pull);
-        }
-        if (step->input->mode != SUP_SOLVER_PLAIN) forward(step, range);
+        predict(step, first, last);
+        if (step->input->mode == SUP_SOLVER_PLAIN) continue;
+        measure_miss(step, range, first, last);
+        pull_of_anchors(step, first, last);
+        forward(step, range);
     }
 }
 
@@ -175,8 +216,11 @@ static void finish_start_range(void *data, int32_t begin, int32_t end, int32_t w
         int32_t first, last;
         sup_step_range(step, range, &first, &last);
         backward(step, range);
-        for (int64_t i = (int64_t)first * 4; i < (int64_t)last * 4; i++)
-            step->x[i] += step->solve[i];
+        for (int64_t i = (int64_t)first * 4; i < (int64_t)last * 4; i++) {
+            float guess = step->x[i] + step->solve[i];
+            step->memory.guess[i] = guess;
+            step->x[i] = guess + step->repeat * step->memory.miss[i];
+        }
     }
 }
 
@@ -208,6 +252,7 @@ static void start(sup_step *step)
     step->solve = step->memory.direction[0];
     sup_step_ranges(step, start_range);
     if (step->input->mode != SUP_SOLVER_PLAIN) {
+        step->repeat = miss_to_repeat(step);
         sup_float_top_solve4(&s->factor, &s->parts, step->solve);
         sup_step_ranges(step, finish_start_range);
     }
@@ -224,8 +269,12 @@ static void start(sup_step *step)
 static void local_pieces(void *data, int32_t begin, int32_t end, int32_t worker)
 {
     const sup_step *step = data;
-    sup_local_work work = {step->system,         step->x, step->memory.anchors, step->memory.partial,
-                           step->memory.piece_energy, step->input->shared_rotation};
+    sup_local_work work = {step->system,
+                           step->x,
+                           step->memory.anchors,
+                           step->memory.partial,
+                           step->memory.piece_energy,
+                           step->input->shared_rotation};
     SUP_UNUSED(worker);
     for (int32_t piece = begin; piece < end; piece++)
         step->kernels->local(&work, piece);
@@ -234,7 +283,7 @@ static void local_pieces(void *data, int32_t begin, int32_t end, int32_t worker)
 static void gradient_range(void *data, int32_t begin, int32_t end, int32_t worker)
 {
     const sup_step *step = data;
-    sup_gradient_work work = {step->system,           step->x,     step->memory.inertial, step->memory.partial,
+    sup_gradient_work work = {step->system,          step->x,    step->memory.inertial, step->memory.partial,
                               step->memory.gradient, step->solve};
     SUP_UNUSED(worker);
     for (int32_t range = begin; range < end; range++) {
@@ -271,8 +320,8 @@ static void inner_range(void *data, int32_t begin, int32_t end, int32_t worker)
         sup_step_range(step, range, &first, &last);
         if (step->contact_count == 0) backward(step, range);
         for (int32_t j = 0; j <= step->history; j++)
-            step->memory.sums[(int64_t)range * SUP_SOLVER_SUMS + SUM_INNER + j] = step->kernels->dot(
-                step->memory.direction[j], step->image, (int64_t)first * 4, (int64_t)last * 4);
+            step->memory.sums[(int64_t)range * SUP_SOLVER_SUMS + SUM_INNER + j] =
+                step->kernels->dot(step->memory.direction[j], step->image, (int64_t)first * 4, (int64_t)last * 4);
     }
 }
 
@@ -330,8 +379,7 @@ static void anderson_weights(const sup_step *step, double weight[SUP_SOLVER_HIST
     weight[k] = 1.0;
     for (int32_t i = 0; i < k; i++) {
         for (int32_t j = 0; j < k; j++) /* newest first: they are kept when pivots get small */
-            b[k - 1 - i][k - 1 - j] =
-                step->inner[i][j] - step->inner[i][k] - step->inner[j][k] + step->inner[k][k];
+            b[k - 1 - i][k - 1 - j] = step->inner[i][j] - step->inner[i][k] - step->inner[j][k] + step->inner[k][k];
         weight[k - 1 - i] = step->inner[k][k] - step->inner[i][k];
     }
     double t[SUP_SOLVER_HISTORY] = {0};
@@ -446,9 +494,16 @@ static void iterate(sup_step *step)
         done++;
         bool enough = step->inner[step->history][step->history] <= 2.0 * goal;
         /* Where the memory is full a plain step ends it: it needs no looking back. */
-        accelerated = !plain && step->history > 0 && step->history + 1 < SUP_SOLVER_HISTORY;
+        accelerated = !plain && !getenv("NOAA") && step->history > 0 && step->history + 1 < SUP_SOLVER_HISTORY;
         choose_step(step, accelerated);
-        if (getenv("DBG") && (done == most || enough)) fprintf(stderr, "bound %g of %g\n", bound(step), step->inner[step->history][step->history]);
+        if (getenv("DBG")) {
+            fprintf(stderr, "E %.10g dd %g w", energy, step->inner[step->history][step->history]);
+            for (int q = 0; q <= step->history; q++)
+                fprintf(stderr, " %.3f", (double)step->factor[q]);
+            fprintf(stderr, "\n");
+        }
+        if (getenv("DBG") && (done == most || enough))
+            fprintf(stderr, "bound %g of %g\n", bound(step), step->inner[step->history][step->history]);
         move(step);
         part = 1.0;
         step->history = step->history + 1 < SUP_SOLVER_HISTORY ? step->history + 1 : 0;
@@ -501,11 +556,13 @@ sup_result sup_solver_step(const sup_context *context, const sup_system *system,
     return sup_solver_step_lanes(context, system, state, input, report, sup_simd_lanes());
 }
 
-/* Forgets momentum: the step before was here too. */
+/* Forgets momentum: the step before was here too, and so was the guess. */
 static void stand_still(const sup_system *s, void *state)
 {
     sup_step step = open_step(NULL, s, state);
     const sup_solver_head *head = state;
+    memcpy(step.memory.guess, step.now, (size_t)s->unknown_count * 4 * sizeof(float));
+    memset(step.memory.miss, 0, (size_t)s->unknown_count * 4 * sizeof(float));
     memcpy(step.memory.x[head->role[BEFORE]], step.now,
            ((size_t)s->unknown_count + (size_t)s->anchor_count) * 4 * sizeof(float));
 }

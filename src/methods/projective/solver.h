@@ -45,11 +45,11 @@ typedef struct sup_solver_input {
 } sup_solver_input;
 
 typedef struct sup_solver_report {
-    int32_t iterations;    /* local steps that counted */
-    int32_t rejected;      /* accelerated steps that raised the objective and were taken back */
-    int32_t contacts;      /* rows that pushed at the end */
+    int32_t iterations;     /* local steps that counted */
+    int32_t rejected;       /* accelerated steps that raised the objective and were taken back */
+    int32_t contacts;       /* rows that pushed at the end */
     int32_t contact_solves; /* global solves that contacts cost */
-    double objective;      /* at the last local step, in file units squared */
+    double objective;       /* at the last local step, in file units squared */
 } sup_solver_report;
 
 /* Bytes of a state with room for that many contacts, a multiple of 64. */

@@ -21,8 +21,8 @@ struct sup_reference {
     bool is_static;
     double time_step;
     tet *tets;
-    double *mass;    /* [skin_count] */
-    int32_t *number; /* [2*skin_count] unknown or -1 */
+    double *mass;     /* [skin_count] */
+    int32_t *number;  /* [2*skin_count] unknown or -1 */
     double *rotation; /* [tet_count*9] projections */
     double *right, *solution, *workspace;
     sup_csr matrix;
@@ -38,8 +38,8 @@ static void position(const sup_tissue *t, int32_t v, double p[3])
 /* Inverse of a 3x3 matrix, row-major; returns its determinant. */
 static double invert(const double m[9], double inverse[9])
 {
-    double determinant = m[0] * (m[4] * m[8] - m[5] * m[7]) - m[1] * (m[3] * m[8] - m[5] * m[6]) +
-                         m[2] * (m[3] * m[7] - m[4] * m[6]);
+    double determinant =
+        m[0] * (m[4] * m[8] - m[5] * m[7]) - m[1] * (m[3] * m[8] - m[5] * m[6]) + m[2] * (m[3] * m[7] - m[4] * m[6]);
     for (int32_t i = 0; i < 3; i++)
         for (int32_t j = 0; j < 3; j++) {
             int32_t a = (j + 1) % 3, b = (j + 2) % 3, c = (i + 1) % 3, d = (i + 2) % 3;
@@ -90,7 +90,8 @@ static double steepest_hat(const tet *e)
 static void build_tets(sup_reference *r, const sup_system_def *def)
 {
     const sup_tissue *t = def->tissue;
-    double stiffness = def->tissue_stiffness > 0.0 ? def->tissue_stiffness : 85.0, diagonal, size = box_size(t, &diagonal);
+    double stiffness = def->tissue_stiffness > 0.0 ? def->tissue_stiffness : 85.0, diagonal,
+           size = box_size(t, &diagonal);
     for (int32_t k = 0; k < r->tet_count; k++) {
         tet *e = &r->tets[k];
         double p[4][3], edges[9], here = 1.0;
@@ -101,7 +102,8 @@ static void build_tets(sup_reference *r, const sup_system_def *def)
             for (int32_t c = 0; c < 3; c++)
                 edges[3 * i + c] = p[c][i] - p[3][i];
         double volume = fabs(invert(edges, e->inverse)) / 6.0;
-        if (!(volume > 0.0) || steepest_hat(e) * 1e-6 * diagonal > 1.0) { /* as flat as a system leaves out */
+        if (!(volume > 0.0) || !(t->tet_volume[k] > 0.0) ||
+            steepest_hat(e) * 1e-6 * diagonal > 1.0) { /* as flat as a system leaves out */
             *e = (tet){.vertex = {e->vertex[0], e->vertex[1], e->vertex[2], e->vertex[3]}};
             continue;
         }
@@ -297,8 +299,7 @@ static void right_side(const sup_reference *r, const double *x, const double *y,
     for (int32_t i = 0; i < r->unknown_count; i++)
         right[i] = 0.0;
     for (int32_t v = 0; v < r->skin_count && !r->is_static; v++)
-        if (r->number[v] >= 0)
-            right[r->number[v]] += r->mass[v] / (r->time_step * r->time_step) * y[3 * v + c];
+        if (r->number[v] >= 0) right[r->number[v]] += r->mass[v] / (r->time_step * r->time_step) * y[3 * v + c];
     for (int32_t k = 0; k < r->tet_count; k++) {
         const tet *e = &r->tets[k];
         double g[4][3], target[3];

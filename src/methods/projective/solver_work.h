@@ -45,26 +45,27 @@ extern const sup_solver_kernels sup_solver_kernels_avx2, sup_solver_kernels_avx5
 
 /* A contact as the solver works with it. */
 typedef struct sup_contact_row {
-    int32_t place[4];   /* vertex, corners; -1 for none */
-    float weight[4];    /* 1, -weights */
+    int32_t place[4];                    /* vertex, corners; -1 for none */
+    float weight[4];                     /* 1, -weights */
     float normal[3], point[3], start[3]; /* start: difference at the start of the step */
     float offset, stiffness, friction;
-    float cap;          /* largest tangential force; < 0 until known */
-    float hold, slide;  /* of the current iterate: stiffness along the normal and across it */
+    float cap;         /* largest tangential force; < 0 until known */
+    float hold, slide; /* of the current iterate: stiffness along the normal and across it */
 } sup_contact_row;
 
 /* The state's memory. Positions: four buffers whose roles change; anchors behind the unknowns. */
 typedef struct sup_solver_memory {
     struct sup_solver_head *head;
-    float *x[4];                         /* [(unknown_count+anchor_count)*4] */
-    float *inertial;                     /* [unknown_count*4] y */
-    float *gradient;                     /* [unknown_count*4] */
+    float *x[4];                          /* [(unknown_count+anchor_count)*4] */
+    float *inertial;                      /* [unknown_count*4] y */
+    float *gradient;                      /* [unknown_count*4] */
     float *direction[SUP_SOLVER_HISTORY]; /* [(unknown_count+slot_count)*4] */
-    float *partial;                      /* [partial_count*4] */
-    float *anchors;                      /* [anchored_batch_count*SUP_PRISM_ANCHOR_FLOATS] */
-    double *piece_energy;                /* [piece_count] */
-    double *sums;                        /* [(part_count+1)*SUP_SOLVER_SUMS] */
-    sup_contact_row *rows;               /* [contact_capacity] */
+    float *guess, *miss;                  /* [unknown_count*4] the last guess without repeating a miss, and its miss */
+    float *partial;                       /* [partial_count*4] */
+    float *anchors;                       /* [anchored_batch_count*SUP_PRISM_ANCHOR_FLOATS] */
+    double *piece_energy;                 /* [piece_count] */
+    double *sums;                         /* [(part_count+1)*SUP_SOLVER_SUMS] */
+    sup_contact_row *rows;                /* [contact_capacity] */
     float *residual, *search, *image, *product; /* [unknown_count*4]; with room for contacts only */
 } sup_solver_memory;
 
@@ -81,15 +82,16 @@ typedef struct sup_step {
     const sup_solver_kernels *kernels;
     sup_solver_memory memory;
     sup_solver_report report;
-    float *x, *x_last;        /* current and last iterate */
+    float *x, *x_last;         /* current and last iterate */
     const float *now, *before; /* x_n and x_(n-1) */
-    float *solve;             /* the vector that is solved in place: one of the directions */
-    const float *image;       /* - A times the current direction: the gradient, unless contacts changed it */
-    int32_t history;          /* directions so far */
-    double inner[SUP_SOLVER_HISTORY][SUP_SOLVER_HISTORY]; /* d_i . A d_j */
+    float *solve;              /* the vector that is solved in place: one of the directions */
+    const float *image;        /* - A times the current direction: the gradient, unless contacts changed it */
+    int32_t history;           /* directions so far */
+    double inner[SUP_SOLVER_HISTORY][SUP_SOLVER_HISTORY];           /* d_i . A d_j */
     double coefficient[SUP_SOLVER_HISTORY + 1][SUP_SOLVER_HISTORY]; /* x_k - x_0 in terms of the directions */
     float factor[SUP_SOLVER_HISTORY];
     int32_t contact_count;
+    float repeat; /* part of the last miss that the guess takes */
 } sup_step;
 
 /* Column ranges: the parts of the solve, then its top. */

@@ -11,7 +11,7 @@ enum { SOLVE_PARTS = 8 };
 
 void sup_system_name(const char *prefix, const char *name, char to[32])
 {
-    sup_format(to, 32, "%s%s", prefix, name);
+    sup_format(to, 32, "%s.%s", prefix, name);
 }
 
 void *sup_system_add(sup_system_builder *b, const char *name, sup_array_type type, int64_t count)

@@ -70,7 +70,7 @@ typedef struct sup_system {
     const int32_t *sum_from;        /* [sum_first[unknown_count]] partial gradients that make up a gradient */
 } sup_system;
 
-/* Adds the arrays to `builder`, their names starting with `prefix` (at most 12 characters). Refuses, by name, tissues
+/* Adds the arrays PREFIX.name to `builder`; `prefix` has at most 12 characters. Refuses, by name, tissues
  * whose prisms are not split into three, degenerate tetrahedra and systems that are not held (static, without anchors). */
 sup_result sup_system_bind(const sup_context *context, const sup_system_def *def, sup_model_builder *builder,
                            const char *prefix, sup_error *error);

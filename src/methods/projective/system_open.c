@@ -172,7 +172,7 @@ sup_result sup_system_open(const sup_model *model, const char *prefix, sup_syste
     if (o.missing == NULL) open_batches(&o, &s);
     if (o.missing != NULL)
         return sup_fail(error, SUP_ERROR_FORMAT, "system.damaged", o.missing,
-                        "The model's array \"%s%s\" is missing or damaged: bind the character again.", prefix,
+                        "The model's array \"%s.%s\" is missing or damaged: bind the character again.", prefix,
                         o.missing);
     *system = s;
     return SUP_OK;

@@ -90,13 +90,15 @@ static double tet_gradients(const double p[4][3], double flat, double gradient[9
     return fabs(determinant) / 6.0;
 }
 
-static void build_prism(sup_system_builder *b, sup_prism *prism, double stiffness)
+/* `rest_volume`: the tissue's own, 0 for tetrahedra that it gave up. */
+static void build_prism(sup_system_builder *b, sup_prism *prism, const double rest_volume[3], double stiffness)
 {
     for (int32_t t = 0; t < 3; t++) {
         double p[4][3];
         for (int32_t k = 0; k < 4; k++)
             rest_position(b->tissue, prism->corner[sup_prism_tets[t][k]], p[k]);
         double volume = tet_gradients(p, FLAT_HEIGHT * b->diagonal, prism->gradient[t]);
+        if (!(rest_volume[t] > 0.0)) volume = 0.0;
         prism->weight[t] = stiffness * volume * 10.0 / b->size; /* eq. 2.16, free of units (system.h) */
         if (volume > 0.0) {
             for (int32_t k = 0; k < 4; k++)
@@ -140,7 +142,15 @@ sup_result sup_system_build_prisms(sup_system_builder *b, sup_error *error)
             here = ((double)b->def->stiffness[triangle[0]] + (double)b->def->stiffness[triangle[1]] +
                     (double)b->def->stiffness[triangle[2]]) /
                    3.0;
-        build_prism(b, &b->prisms[p], stiffness * here);
+        double volume[3] = {0.0, 0.0, 0.0};
+        for (int32_t k = 0; k < 3; k++) { /* by corners on the skin, as the names have them */
+            const int32_t *tet = t->tets + (int64_t)12 * p + 4 * k;
+            int32_t on_skin = 0;
+            for (int32_t c = 0; c < 4; c++)
+                on_skin += tet[c] < t->skin_count;
+            volume[3 - on_skin] = t->tet_volume[(int64_t)3 * p + k];
+        }
+        build_prism(b, &b->prisms[p], volume, stiffness * here);
     }
     scale_masses(b);
     return SUP_OK;
