@@ -227,7 +227,17 @@ static inline bool sup_mask_lane(sup_mask mask, int32_t lane)
 }
 
 /* a0 b0 a1 b1 and a2 b2 a3 b3 of every four lanes. */
-#if SUP_LANES == 8
+#if SUP_LANES == 16
+static inline sup_wide sup_wide_zip_low(sup_wide a, sup_wide b)
+{
+    return (sup_wide)_mm512_unpacklo_ps((__m512)a, (__m512)b);
+}
+
+static inline sup_wide sup_wide_zip_high(sup_wide a, sup_wide b)
+{
+    return (sup_wide)_mm512_unpackhi_ps((__m512)a, (__m512)b);
+}
+#elif SUP_LANES == 8
 static inline sup_wide sup_wide_zip_low(sup_wide a, sup_wide b)
 {
     return (sup_wide)_mm256_unpacklo_ps((__m256)a, (__m256)b);
