@@ -49,7 +49,7 @@ void sup_thread_pool_destroy(sup_thread_pool *pool)
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { SUP_SPIN_ROUNDS = 2000, SUP_MAX_THREADS = 256 };
+enum { SUP_SPIN_ROUNDS = 2000, SUP_MAX_THREADS = 256, CLOSED = -(1 << 20) };
 
 struct sup_thread_pool {
     pthread_mutex_t caller; /* one job at a time */
@@ -58,13 +58,15 @@ struct sup_thread_pool {
     pthread_t *threads;
     int32_t thread_count; /* the caller included */
     bool quit;
-    /* The current job, published to the workers by a new generation. */
+    /* The current job, published to the workers by a new generation. Workers come in through the gate: it counts those
+     * inside while it is open, and CLOSED plus those who just looked in while it is shut. The caller waits only for
+     * workers that came in: one that sleeps, or that a busy machine does not run, costs nothing. */
     sup_task_fn *fn;
     void *work;
     int32_t count, grain;
     atomic_uint generation;
-    atomic_int next;    /* next element to hand out */
-    atomic_int running; /* workers that have not left the current job */
+    atomic_int next; /* next piece to hand out */
+    atomic_int gate;
 };
 
 typedef struct worker_start {
@@ -107,8 +109,9 @@ static void *worker_main(void *argument)
     for (;;) {
         seen = wait_for_job(start.pool, seen);
         if (start.pool->quit) return NULL;
-        take_pieces(start.pool, start.index);
-        atomic_fetch_sub_explicit(&start.pool->running, 1, memory_order_release);
+        if (atomic_fetch_add_explicit(&start.pool->gate, 1, memory_order_acquire) >= 0)
+            take_pieces(start.pool, start.index);
+        atomic_fetch_sub_explicit(&start.pool->gate, 1, memory_order_release);
     }
 }
 
@@ -130,10 +133,11 @@ static void pool_run(void *user, int32_t count, int32_t grain, sup_task_fn *fn, 
     pool->count = count;
     pool->grain = grain > 0 ? grain : 1;
     atomic_store_explicit(&pool->next, 0, memory_order_relaxed);
-    atomic_store_explicit(&pool->running, pool->thread_count - 1, memory_order_relaxed);
+    atomic_fetch_sub_explicit(&pool->gate, CLOSED, memory_order_release); /* open */
     publish(pool);
     take_pieces(pool, 0);
-    for (int i = 1; atomic_load_explicit(&pool->running, memory_order_acquire) != 0; i++)
+    atomic_fetch_add_explicit(&pool->gate, CLOSED, memory_order_acq_rel);
+    for (int i = 1; atomic_load_explicit(&pool->gate, memory_order_acquire) != CLOSED; i++)
         if (i % 64 == 0) sched_yield();
     pthread_mutex_unlock(&pool->caller);
 }
@@ -161,6 +165,7 @@ sup_result sup_thread_pool_create(int32_t thread_count, sup_thread_pool **pool_o
     pthread_mutex_init(&pool->mutex, NULL);
     pthread_cond_init(&pool->wake, NULL);
     pool->thread_count = 1;
+    atomic_init(&pool->gate, CLOSED);
     for (int32_t i = 1; i < thread_count; i++) {
         worker_start *start = malloc(sizeof *start);
         if (start == NULL) break; /* fewer threads do the same work */
