@@ -39,6 +39,6 @@ typedef struct tube_def {
     bool bad_faces; /* a fin on an edge that has two triangles, and slivers */
     bool flat;      /* all z = 0 */
 } tube_def;
-fixture fixture_tube(const tube_def *def);
+fixture fixture_tube(const tube_def *given);
 
 #endif

@@ -5,7 +5,7 @@
 static double *slow_distances(const sup_volumetric_skeleton *s)
 {
     size_t n = (size_t)s->node_count;
-    double *d = malloc(n * n * sizeof *d);
+    double *d = calloc(n * n, sizeof *d);
     for (size_t i = 0; i < n * n; i++)
         d[i] = i % (n + 1) == 0 ? 0.0 : INFINITY;
     for (int32_t p = 0; p < s->piece_count; p++) {

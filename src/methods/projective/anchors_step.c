@@ -239,7 +239,6 @@ static void place_piece(const sup_anchors *a, const sup_mat34 *joints, int32_t p
             turn_and_stretch(f, f->axis, wanted, k);
             memcpy(f->axis, wanted, sizeof wanted);
             memcpy(to, far, sizeof far);
-            length = now;
         }
         float rotation[4], scale;
         if (joint[2] != 0) {

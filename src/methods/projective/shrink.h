@@ -23,8 +23,8 @@ typedef struct sup_base_hit {
 sup_base_hit sup_shrink(const sup_volumetric_skeleton *skeleton, sup_vec3d skin, sup_foot foot, double thinnest);
 
 /* Least t >= 0 at which origin + t direction enters; INFINITY for never, or when the origin is inside already.
- * The cone has radius r0 at a and r1 at b, r0 = r1 for a cylinder; its flat ends are not part of it. */
+ * The cone has radius r0 at `from` and r1 at `to`, r0 = r1 for a cylinder; its flat ends are not part of it. */
 double sup_shrink_sphere(sup_vec3d origin, sup_vec3d direction, sup_vec3d centre, double radius);
-double sup_shrink_cone(sup_vec3d origin, sup_vec3d direction, sup_vec3d a, sup_vec3d b, double r0, double r1);
+double sup_shrink_cone(sup_vec3d origin, sup_vec3d direction, sup_vec3d from, sup_vec3d to, double r0, double r1);
 
 #endif

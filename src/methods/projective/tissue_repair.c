@@ -128,8 +128,8 @@ static void offer_sideways(const mender *m, const star *s, int32_t v, int32_t ba
     sup_vec3d normal = sup_v3_unit_or(sup_v3_cross(e, f), sup_v3(0, 0, 1));
     sup_vec3d along = sup_v3_unit_or(e, sup_v3(1, 0, 0)), across = sup_v3_cross(normal, along);
     for (int w = 0; w < 27; w++) { /* towards the faces, edges and corners of a cube */
-        sup_vec3d way = sup_v3_scale(normal, w % 3 - 1);
-        way = sup_v3_madd(sup_v3_madd(way, w / 3 % 3 - 1, along), w / 9 - 1, across);
+        int32_t i = w % 3 - 1, j = w / 3 % 3 - 1, k = w / 9 - 1;
+        sup_vec3d way = sup_v3_madd(sup_v3_madd(sup_v3_scale(normal, i), j, along), k, across);
         if (w != 13) offer(m, s, v, bad, sup_v3_madd(b, step, sup_v3_unit_or(way, normal)), best);
     }
 }
