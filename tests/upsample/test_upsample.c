@@ -144,6 +144,26 @@ TEST(upsample_keeps_the_rest_pose_at_any_scale)
     }
 }
 
+/* Far from the origin a sum of weights that is off moves the skin: rounding leaves the sum to half a unit in the last
+ * place of the largest weight. */
+TEST(upsample_weights_add_up_after_rounding)
+{
+    set_up(&fix, 1.0, 400);
+    for (int32_t row = 0; row < fix.view.row_count; row++) {
+        bool plain = row < fix.view.plain_count;
+        const float *weights = plain ? fix.view.plain : fix.view.riding;
+        size_t step = plain ? 2 : 4, first = (size_t)(plain ? row : row - fix.view.plain_count);
+        double position = -1.0, largest = 0.0;
+        for (size_t k = 0; k < (size_t)fix.view.slots; k++) {
+            double weight = (double)weights[(first * (size_t)fix.view.slots + k) * step];
+            position += weight;
+            largest = fmax(largest, fabs(weight));
+        }
+        CHECK_NEAR(position, 0.0, 6.1e-8 * largest);
+    }
+    tear_down(&fix);
+}
+
 TEST(upsample_follows_rigid_motion)
 {
     /* Turned by 120 degrees round the diagonal, and moved. */
@@ -176,6 +196,11 @@ TEST(upsample_follows_affine_maps)
         checked++;
     }
     CHECK(checked > TUBE * 8 / 10);
+    for (int32_t v = 0; v < TUBE + EYE; v++) {
+        sup_vec3d n = sup_v3_load(fix.out_normals + 3 * v), t = sup_v3_load(fix.out_tangents + 4 * v);
+        CHECK_NEAR(sup_v3_dot(n, t), 0.0, 1e-5);
+        CHECK_NEAR(sup_v3_length(t), 1.0, 1e-5);
+    }
     tear_down(&fix);
 }
 
