@@ -21,6 +21,8 @@ enum { BATCH_MAX = 512, BATCH_MIN = 8, BATCH_ENTRIES = 1 << 20, SOURCE_GRAIN = 4
 static const double BOUND_SLACK = 1.02;  /* distances are not exact: the triangle inequality may be off by a little */
 static const double WORTH_A_TURN = 1e-7; /* relative fall of a distance that is passed on */
 
+static const double NARROW = 4.0; /* edges */
+
 /* The triangle beside a half-edge from a to b, laid flat: a at the origin, b at (length, 0), the third corner c. */
 typedef struct flat_triangle {
     double length, x, y; /* y >= 0 */
@@ -29,6 +31,7 @@ typedef struct flat_triangle {
 typedef struct surface {
     sup_adjacency adjacency;
     flat_triangle *flat; /* [triangle_count*3] */
+    double *longest;     /* [vertex_count] edge at a vertex */
 } surface;
 
 /* A front. Distances of vertices whose stamp is another one are unknown. */
@@ -151,7 +154,8 @@ static void run_front(front *f, const surface *s, const double *bound, const int
     int32_t found = 0;
     while (f->heap_count > 0) {
         int32_t v = take_nearest(f);
-        if (bound != NULL && f->distance[v] > bound[v]) continue;
+        /* The triangles that a way crosses may have a corner beyond the bound, which matters where it is narrow. */
+        if (bound != NULL && f->distance[v] > fmax(bound[v], NARROW * s->longest[v])) continue;
         if (source_of != NULL && source_of[v] >= 0 && ++found > sources_wanted) return;
         expand(f, s, v);
     }
@@ -193,7 +197,8 @@ static sup_result create_surface(const sup_allocator *allocator, const sup_geode
                                              &s->adjacency, error);
     if (result != SUP_OK) return result;
     s->flat = sup_arena_alloc(&s->adjacency.arena, 3 * (size_t)mesh->triangle_count, sizeof *s->flat);
-    if (s->flat == NULL) {
+    s->longest = sup_arena_alloc(&s->adjacency.arena, (size_t)mesh->vertex_count, sizeof *s->longest);
+    if (s->flat == NULL || s->longest == NULL) {
         sup_adjacency_destroy(&s->adjacency);
         return sup_fail_memory(error, "distances along the surface");
     }
@@ -202,6 +207,10 @@ static sup_result create_surface(const sup_allocator *allocator, const sup_geode
         for (int32_t k = 0; k < 3; k++)
             p[k] = sup_v3_load(mesh->positions + 3 * (size_t)mesh->triangles[h / 3 * 3 + (h + k) % 3]);
         s->flat[h] = lay_flat(p[0], p[1], p[2]);
+        for (int32_t k = 0; k < 2; k++) {
+            double *longest = &s->longest[mesh->triangles[h / 3 * 3 + (h + k) % 3]];
+            *longest = fmax(*longest, s->flat[h].length);
+        }
     }
     return SUP_OK;
 }

@@ -37,30 +37,29 @@ static void cross_triangles(void *work, int32_t begin, int32_t end, int32_t work
             u[i] = b[i] - a[i];
             v[i] = c[i] - a[i];
         }
+        cross[3] = 0.0f;
         for (int32_t i = 0; i < 3; i++)
             cross[i] = u[(i + 1) % 3] * v[(i + 2) % 3] - u[(i + 2) % 3] * v[(i + 1) % 3];
     }
 }
 
-/* Positions and unit normals of coarse vertices side by side. In double: the square of an area is beyond float. */
+/* Positions and unit normals of coarse vertices side by side. Lengths in double: squares of areas are beyond float. */
 static void pack_vertices(void *work, int32_t begin, int32_t end, int32_t worker)
 {
     frame *f = work;
     const sup_upsample *view = f->rows.view;
     SUP_UNUSED(worker);
     for (int32_t v = begin; v < end; v++) {
-        double normal[3] = {0.0, 0.0, 0.0};
+        sup_four sum = sup_four_splat(0.0f);
         for (int32_t i = view->corner_first[v]; i < view->corner_first[v + 1]; i++)
-            for (int32_t k = 0; k < 3; k++)
-                normal[k] += (double)f->cross[4 * (size_t)view->corner_triangle[i] + (size_t)k];
-        double length = sqrt(normal[0] * normal[0] + normal[1] * normal[1] + normal[2] * normal[2]);
-        float *to = f->coarse + 8 * (size_t)v;
-        for (int32_t k = 0; k < 3; k++) {
-            to[2 * k] = f->positions[4 * (size_t)v + (size_t)k];
-            to[2 * k + 1] = length > 0.0 && length < 1e300 ? (float)(normal[k] / length)
-                                                           : view->rest_normal[3 * (size_t)v + (size_t)k];
-        }
-        to[6] = to[7] = 0.0f;
+            sum += sup_four_load(f->cross + 4 * (size_t)view->corner_triangle[i]);
+        const double x = (double)sum[0], y = (double)sum[1], z = (double)sum[2];
+        double length = sqrt(x * x + y * y + z * z);
+        const float scaled[3] = {(float)(x / length), (float)(y / length), (float)(z / length)};
+        const float *position = f->positions + 4 * (size_t)v;
+        const float *normal = length > 0.0 && length < 1e300 ? scaled : view->rest_normal + 3 * (size_t)v;
+        const float packed[8] = {position[0], normal[0], position[1], normal[1], position[2], normal[2], 0.0f, 0.0f};
+        memcpy(f->coarse + 8 * (size_t)v, packed, sizeof packed);
     }
 }
 

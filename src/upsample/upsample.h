@@ -59,7 +59,7 @@ sup_result sup_upsample_bind(const sup_context *context, const sup_upsample_def 
 /* View of the arrays of a model. */
 typedef struct sup_upsample {
     int32_t vertex_count, coarse_count, coarse_triangle_count;
-    int32_t slots;                  /* neighbours a row, even */
+    int32_t slots;                  /* neighbours a row, a multiple of 4 */
     int32_t plain_count;            /* plain rows come first */
     int32_t row_count;              /* at most vertex_count */
     const int32_t *row_vertex;      /* [row_count] output vertex */

@@ -451,7 +451,7 @@ sup_result sup_upsample_bind(const sup_context *context, const sup_upsample_def 
     bind_work w = {.def = def, .neighbours = def->neighbours > 0 ? def->neighbours : SUP_UPSAMPLE_NEIGHBOURS};
     w.arena = sup_arena_create(&resolved.allocator);
     w.near = w.neighbours + 1;
-    w.slots = (w.neighbours + 1) / 2 * 2;
+    w.slots = (w.neighbours + 3) / 4 * 4;
     result = bind_rows(&resolved, &w, builder, prefix, error);
     if (result == SUP_OK && report != NULL) make_report(&w, report);
     sup_arena_destroy(&w.arena);

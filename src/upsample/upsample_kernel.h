@@ -1,7 +1,7 @@
 /* upsample_kernel.h (internal) - weighted sums of coarse vertices; includers define SUP_KERNEL(name).
  *
  * Eq. 3.9 of [komaritzan2022]. A coarse vertex is one load of eight floats x nx y ny z nz 0 0, a pair of weights is
- * spread over them by one more, and both meet in one multiplication. Two sums run side by side, as each must wait for
+ * spread over them by one more, and both meet in one multiplication. Four sums run side by side, as each must wait for
  * the one before. Two neighbours in one wider register would need more moves than they save: 16 lanes use 8. */
 #include "base/simd.h"
 #include "upsample/upsample.h"
@@ -74,12 +74,14 @@ SUP_INLINE const float *coarse_at(const sup_upsample_rows *rows, size_t at, bool
 SUP_INLINE octet sum_row(const sup_upsample_rows *rows, size_t row, const float *pairs, size_t step, bool narrow)
 {
     size_t slots = (size_t)rows->view->slots, first = row * slots;
-    octet even = octet_zero(), odd = octet_zero();
-    for (size_t k = 0; k < slots; k += 2) {
-        even = octet_add(even, pairs + k * step, coarse_at(rows, first + k, narrow));
-        odd = octet_add(odd, pairs + (k + 1) * step, coarse_at(rows, first + k + 1, narrow));
+    octet sums[4] = {octet_zero(), octet_zero(), octet_zero(), octet_zero()};
+    for (size_t k = 0; k < slots; k += 4) {
+        sums[0] = octet_add(sums[0], pairs + k * step, coarse_at(rows, first + k, narrow));
+        sums[1] = octet_add(sums[1], pairs + (k + 1) * step, coarse_at(rows, first + k + 1, narrow));
+        sums[2] = octet_add(sums[2], pairs + (k + 2) * step, coarse_at(rows, first + k + 2, narrow));
+        sums[3] = octet_add(sums[3], pairs + (k + 3) * step, coarse_at(rows, first + k + 3, narrow));
     }
-    return octet_sum(even, odd);
+    return octet_sum(octet_sum(sums[0], sums[1]), octet_sum(sums[2], sums[3]));
 }
 
 /* The unit vector of v; `fallback`, which is one, where v has no length. */

@@ -78,8 +78,8 @@ sup_result sup_upsample_open(const sup_model *model, const char *prefix, sup_ups
     u.slots = sizes[3];
     u.plain_count = sizes[4];
     u.row_count = sizes[5];
-    if (u.vertex_count < 0 || u.coarse_count < 1 || u.coarse_triangle_count < 0 || u.slots < 2 || u.slots > 64 ||
-        u.slots % 2 != 0 || u.plain_count < 0 || u.row_count < u.plain_count || u.row_count > u.vertex_count)
+    if (u.vertex_count < 0 || u.coarse_count < 1 || u.coarse_triangle_count < 0 || u.slots < 4 || u.slots > 64 ||
+        u.slots % 4 != 0 || u.plain_count < 0 || u.row_count < u.plain_count || u.row_count > u.vertex_count)
         return damaged(error, "sizes", "its counts do not fit together");
     int64_t rows = u.row_count, entries = rows * u.slots, corners = 3 * (int64_t)u.coarse_triangle_count;
     int64_t plain = (int64_t)u.plain_count * u.slots;

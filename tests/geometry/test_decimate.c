@@ -249,7 +249,44 @@ TEST(decimate_is_scale_free_and_repeatable)
     free_mesh(&m);
 }
 
-/* A fence of three half-planes that meet in a line, and two fans that meet in a point. */
+/* Two sheets that share one vertex in their middle. */
+TEST(decimate_keeps_vertices_where_fans_meet)
+{
+    mesh sheet = make_plane(false), m = reserve_mesh(2 * sheet.vertex_count, 2 * sheet.triangle_count);
+    int32_t vertices = sheet.vertex_count, shared = 20 * SIDE + 20;
+    for (int32_t i = 0; i < 3 * vertices; i++) {
+        m.positions[i] = sheet.positions[i];
+        m.positions[3 * vertices + i] = sheet.positions[i];
+    }
+    for (int32_t v = 0; v < vertices; v++) /* cones that touch with their tips */
+        for (int32_t k = 0; k < 2; k++) {
+            float x = sheet.positions[3 * v] - 0.5f, y = sheet.positions[3 * v + 1] - 0.5f, height = hypotf(x, y);
+            m.positions[3 * (k * vertices + v) + 2] = k == 0 ? height : -height;
+        }
+    for (int32_t i = 0; i < 3 * sheet.triangle_count; i++) {
+        m.triangles[i] = sheet.triangles[i];
+        int32_t other = sheet.triangles[i] + vertices;
+        m.triangles[3 * sheet.triangle_count + i] = other == shared + vertices ? shared : other;
+    }
+    float *importance = malloc((size_t)m.vertex_count * sizeof(float));
+    for (int32_t v = 0; v < m.vertex_count; v++)
+        importance[v] = v == shared ? 0.0f : 1.0f;
+    sup_decimated d = decimate(&m, (sup_decimate_def){.vertex_target = 40, .importance = importance});
+    mesh c = coarse_mesh(&m, &d);
+    int32_t kept = 0;
+    for (int32_t v = 0; v < d.vertex_count; v++)
+        kept += d.vertices[v] == shared;
+    CHECK_EQ(kept, 1);
+    CHECK_EQ(topology_of(&c).pieces, 1);
+    CHECK_EQ(topology_of(&c).euler, topology_of(&m).euler);
+    free(importance);
+    free_mesh(&c);
+    free_mesh(&m);
+    free_mesh(&sheet);
+    sup_decimated_free(&d);
+}
+
+/* A fence of three half-planes that meet in a line. */
 TEST(decimate_leaves_non_manifold_parts)
 {
     enum { LENGTH = 12, WIDTH = 6 };
