@@ -1,6 +1,6 @@
 /* anchors.c - what each base hangs on, as arrays of a model. See anchors.h.
  *
- * Deviations from [komaritzan2022thesis] section 3.2.2: the offset of a sliding base from the sum of its ring points is
+ * Deviations from [komaritzan2022] section 3.2.2: the offset of a sliding base from the sum of its ring points is
  * kept and turned with its frame, so that the rest pose stays exactly as it is (the chords between ring points sag by
  * up to 4.9 % of the radius); the base is put back onto its own primitive, at its own distance from the axis, not onto
  * whatever is nearest. */

@@ -1,6 +1,6 @@
 /* anchors.h - where the bases that hang on the skeleton are in a pose.
  *
- * Based on: [komaritzan2022thesis] section 3.2.2: bases on bones move with them, bases on balls turn by half, and near a
+ * Based on: [komaritzan2022] section 3.2.2: bases on bones move with them, bases on balls turn by half, and near a
  * joint with one child bases slide between rings of points on parent bone, ball and child bone; section 3.4.1: bones
  * that stretch and twist. Everything that a step needs is in arrays of a model; a step takes no memory. */
 #ifndef SUP_PROJECTIVE_ANCHORS_H

@@ -1,6 +1,6 @@
 /* contact.h - a contact as the solver takes it: detection writes rows of these once a step, the solver reads them.
  *
- * Based on: [komaritzan2022thesis] section 3.2.5. A row holds the difference
+ * Based on: [komaritzan2022] section 3.2.5. A row holds the difference
  *     d = x[vertex] - sum_k weight[k] x[corner[k]] - point
  * at n . d >= offset. It does not see a common translation of its vertices when the weights sum to 1 and `point` is
  * zero, so that resting contacts do not brake a jump. Kinds of rows:

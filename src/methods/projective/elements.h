@@ -1,6 +1,6 @@
 /* elements.h (internal) - the arithmetic of one tetrahedron, SUP_LANES of them at a time.
  *
- * Based on: [komaritzan2022thesis] eq. 2.15 and 2.16. F = sum_k e_k g_k^T over three edges e_k from a common corner,
+ * Based on: [komaritzan2022] eq. 2.15 and 2.16. F = sum_k e_k g_k^T over three edges e_k from a common corner,
  * g_k the columns of the inverse rest edge matrix (the gradients of the hat functions); W = w/2 |F - R|^2 with
  * w = stiffness * volume; dW/de_k = w (F - R) g_k, since R is the nearest rotation and so adds nothing.
  *

@@ -1,6 +1,6 @@
 /* feet.c - foot points smoothed along the skeleton.
  *
- * Based on: [komaritzan2022thesis] section 3.2.1, eq. 3.1: neighbouring skin vertices shall have neighbouring foot
+ * Based on: [komaritzan2022] section 3.2.1, eq. 3.1: neighbouring skin vertices shall have neighbouring foot
  * points, so these are smoothed along the bones. The thesis stretches the skeleton out as far as it goes (180 degrees
  * for two bones, 120 for three), smooths in space and projects back after each iteration. Stretching out brings the
  * distance in space of two feet nearer to the way along the bones between them; where three bones meet no position in

@@ -1,7 +1,7 @@
 /* polar.c - polar decomposition.
  *
- * Based on: [komaritzan2022thesis] section 2.2.1 (after eq. 2.16): R = U diag(1, 1, det(U V^T)) V^T; Newton's iteration
- * R <- (R + R^-T) / 2 as in section 4.5 of [komaritzan2018projective], singular values where det F is not clearly
+ * Based on: [komaritzan2022] section 2.2.1 (after eq. 2.16): R = U diag(1, 1, det(U V^T)) V^T; Newton's iteration
+ * R <- (R + R^-T) / 2 as in section 4.5 of [komaritzan2018], singular values where det F is not clearly
  * positive. Deviation: the threshold on det F is relative to |F|^3, so that it does not depend on the scale of F. */
 #include "methods/projective/polar.h"
 

@@ -1,6 +1,6 @@
 /* projective.h - projective skinning: flesh between bones and skin, moved by projective dynamics.
  *
- * Based on: [komaritzan2018projective] Projective Skinning, [komaritzan2022thesis] chapters 2 and 3.
+ * Based on: [komaritzan2018] Projective Skinning, [komaritzan2022] chapters 2 and 3.
  *
  *     bind   surface   the body's skin, decimated to a good size               surface.c
  *            tissue    volumetric skeleton, shrunken skin, tetrahedra          skeleton.c feet.c shrink.c tissue.c

@@ -1,6 +1,6 @@
 /* shrink.c - a base for each skin vertex, on the line to its foot.
  *
- * Based on: [komaritzan2022thesis] section 3.2.1 "Skin Shrinking" and appendix A (eq. A.1 to A.4).
+ * Based on: [komaritzan2022] section 3.2.1 "Skin Shrinking" and appendix A (eq. A.1 to A.4).
  * Deviations:
  *  - appendix A always takes the root (-b - sqrt d)/a. Where the line runs along a steep cone a is 0 or negative, and
  *    where it starts inside the infinite cone but beside the piece of it that counts, the first root is behind it: here

@@ -1,6 +1,6 @@
 /* skeleton.c - pieces of bone from the joints of a rig.
  *
- * Based on: [komaritzan2022thesis] section 3.2.1. The thesis takes a clean skeleton inside the skin; files have helper
+ * Based on: [komaritzan2022] section 3.2.1. The thesis takes a clean skeleton inside the skin; files have helper
  * joints, joints in one place, flat lists of joints and several roots. In this order:
  *  1. a joint that lies outside the skin and is the strongest of no vertex (targets, poles, a root on the ground) is left
  *     out: its children go to its parent, or become roots;

@@ -1,6 +1,6 @@
 /* skeleton.h - the volumetric skeleton: bones as capsules, joints as balls, cones in the gaps between them.
  *
- * Based on: [komaritzan2018projective] Projective Skinning, [komaritzan2022thesis] section 3.2.1 and appendix A.
+ * Based on: [komaritzan2018] Projective Skinning, [komaritzan2022] section 3.2.1 and appendix A.
  * All positions are the rig's bind pose, world space, file units. Plain data to read. */
 #ifndef SUP_PROJECTIVE_SKELETON_H
 #define SUP_PROJECTIVE_SKELETON_H

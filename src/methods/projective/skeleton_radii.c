@@ -1,6 +1,6 @@
 /* skeleton_radii.c - how thick bones and joints are.
  *
- * Based on: [komaritzan2022thesis] section 3.2.1 "Bones and Joints": a bone's radius is 0.75 of its distance to the
+ * Based on: [komaritzan2022] section 3.2.1 "Bones and Joints": a bone's radius is 0.75 of its distance to the
  * skin surface, a joint's the largest of its bones', and r1 + r2 + 2 rb <= l must hold.
  * Deviation: where a bone nearly touches the skin or leaves it, that one place does not make the whole bone a hair:
  * the distance is at least half of what it is along a fifth of the bone. Bases are then clamped one by one (shrink.c). */

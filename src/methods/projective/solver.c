@@ -1,6 +1,6 @@
 /* solver.c - the step: stages in order, each a loop over pieces that threads share.
  *
- * Based on: [komaritzan2022thesis] Algorithm 2.1, eq. 2.7 to 2.16. The local step and the matrix of the global step are
+ * Based on: [komaritzan2022] Algorithm 2.1, eq. 2.7 to 2.16. The local step and the matrix of the global step are
  * those of the thesis. Deviations, all of them ways to the same minimum of eq. 2.12 in fewer iterations:
  * - The global step is solved for the increment: A d = -gradient. At the exact minimum d is zero, so float suffices.
  * - Line 2 (z <- y) starts from x_n + (x_n - x_(n-1)) - A^-1 A_fb (second difference of the anchors): where a linear

@@ -1,6 +1,6 @@
 /* solver.h (internal) - steps of projective dynamics on a system.
  *
- * Based on: [komaritzan2022thesis] Algorithm 2.1. What a step minimises is eq. 2.12,
+ * Based on: [komaritzan2022] Algorithm 2.1. What a step minimises is eq. 2.12,
  *     1/2 sum m / dt^2 |x - y|^2 + 1/2 sum w |F - R|^2,   y = x_n + mu (x_n - x_(n-1)) + dt^2 f / m,
  * with the contacts' own energy added where there are any. How it gets there is different, and faster (solver.c).
  *

@@ -1,6 +1,6 @@
 /* solver_kernel.h (internal) - the loops of a step over prisms and vertices; includers define SUP_KERNEL(name).
  *
- * Based on: [komaritzan2022thesis] section 2.2, local step. Prisms come in batches of 16 (system.h). Positions are
+ * Based on: [komaritzan2022] section 2.2, local step. Prisms come in batches of 16 (system.h). Positions are
  * gathered as rows of four floats and transposed: hardware gathers are slower. Gradients go back the same way, row by
  * row, into sums that belong to the piece alone, so their order never changes. */
 #include "methods/projective/elements.h"
@@ -126,7 +126,7 @@ SUP_ELEMENT sup_wide push(const float *tet, int t, int corners, sup_wide f[9], c
     return energy;
 }
 
-/* One rotation for the prism: the one that fits best, from sum w F ([komaritzan2018projective], section 6). */
+/* One rotation for the prism: the one that fits best, from sum w F ([komaritzan2018], section 6). */
 SUP_ELEMENT sup_wide prism_shared(const float *tets, const sup_wide3 edge[5], int corners, sup_wide3 sum[5])
 {
     sup_wide f[3][9], mean[9], r[9], energy;

@@ -1,6 +1,6 @@
 /* solver_reference.c - the reference: local step by polar decomposition, global step by an exact solve, in double.
  *
- * Based on: [komaritzan2022thesis] Algorithm 2.1. Written for reading: element by element, matrix by matrix. */
+ * Based on: [komaritzan2022] Algorithm 2.1. Written for reading: element by element, matrix by matrix. */
 #include "methods/projective/solver_reference.h"
 
 #include "linalg/cholesky.h"

@@ -1,7 +1,7 @@
 /* solver_reference.h (internal) - projective dynamics as printed, in double, one element after the other: the oracle of
  * the solver's tests and the base of its benchmark. Shares with it the tissue and nothing of the step.
  *
- * Based on: [komaritzan2022thesis] Algorithm 2.1, eq. 2.12 to 2.16, section 2.2.3. */
+ * Based on: [komaritzan2022] Algorithm 2.1, eq. 2.12 to 2.16, section 2.2.3. */
 #ifndef SUP_METHODS_PROJECTIVE_SOLVER_REFERENCE_H
 #define SUP_METHODS_PROJECTIVE_SOLVER_REFERENCE_H
 

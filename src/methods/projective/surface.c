@@ -1,6 +1,6 @@
 /* surface.c - the skin that is simulated.
  *
- * Based on: [komaritzan2022thesis] section 3.2.4: quadric error decimation, the coarse vertices a part of the fine ones.
+ * Based on: [komaritzan2022] section 3.2.4: quadric error decimation, the coarse vertices a part of the fine ones.
  * Skin near joints bends: it stays denser than the rest. */
 #include "methods/projective/surface.h"
 

@@ -1,6 +1,6 @@
 /* system.c - assembly and factorisation.
  *
- * Based on: [komaritzan2022thesis] eq. 2.13 with the hard constraints of section 2.2.3: the matrix of the unknowns is
+ * Based on: [komaritzan2022] eq. 2.13 with the hard constraints of section 2.2.3: the matrix of the unknowns is
  * M_f / dt^2 + Q_f^T W Q_f, and Q_f^T W Q_b couples them to the anchors. */
 #include "methods/projective/system_build.h"
 

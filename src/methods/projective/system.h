@@ -1,7 +1,7 @@
 /* system.h (internal) - the projective dynamics system of a tissue: assembled and factorised once, in double, and laid
  * out for the step as arrays of a model.
  *
- * Based on: [komaritzan2022thesis] section 2.2, eq. 2.12 to 2.16, hard constraints as in 2.2.3.
+ * Based on: [komaritzan2022] section 2.2, eq. 2.12 to 2.16, hard constraints as in 2.2.3.
  *
  * Unknowns are the skin vertices and the free bases; anchored bases (and skin vertices that the caller fixes) are
  * given. A place is the index of a vertex in the step's arrays: unknowns first, in order of elimination, then anchors in

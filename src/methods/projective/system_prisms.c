@@ -1,6 +1,6 @@
 /* system_prisms.c - prisms: their names, gradients, weights and masses, and their layout for the local step.
  *
- * Based on: [komaritzan2022thesis] section 2.2.1, tetrahedron strain (eq. 2.15, 2.16), and section 3.2.1, prisms. */
+ * Based on: [komaritzan2022] section 2.2.1, tetrahedron strain (eq. 2.15, 2.16), and section 3.2.1, prisms. */
 #include "methods/projective/system_build.h"
 
 #include <math.h>

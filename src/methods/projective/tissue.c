@@ -1,6 +1,6 @@
 /* tissue.c - from a rig to the tissue: skeleton, feet, bases, tetrahedra.
  *
- * Based on: [komaritzan2022thesis] section 3.2.1. Deviation: the thesis finds the diagonals of the prisms' sides by
+ * Based on: [komaritzan2022] section 3.2.1. Deviation: the thesis finds the diagonals of the prisms' sides by
  * flipping random ones until no prism has three in a circle; here the diagonal goes from the skin vertex with the lower
  * number to the base of the other. An order has no circles, and both prisms at an edge see the same order. */
 #include "methods/projective/tissue.h"

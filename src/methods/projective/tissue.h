@@ -1,6 +1,6 @@
 /* tissue.h - the tissue: every skin triangle and its copy on the skeleton span a prism of three tetrahedra.
  *
- * Based on: [komaritzan2022thesis] section 3.2.1. Vertices are numbered skin first: i < skin_count is skin vertex i,
+ * Based on: [komaritzan2022] section 3.2.1. Vertices are numbered skin first: i < skin_count is skin vertex i,
  * skin_count + i is its base on the skeleton. Bind pose, world space, file units, double. Plain data to read. */
 #ifndef SUP_PROJECTIVE_TISSUE_H
 #define SUP_PROJECTIVE_TISSUE_H

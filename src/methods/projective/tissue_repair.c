@@ -1,6 +1,6 @@
 /* tissue_repair.c - bases moved until no tetrahedron is flat.
  *
- * [komaritzan2022thesis] leaves this out; the numbers are those of facts_projective.md: min |V| >= 1e-2 max |V| in each
+ * [komaritzan2022] leaves this out; the numbers are those of facts_projective.md: min |V| >= 1e-2 max |V| in each
  * prism. A base moves along its own line first, where it stays between skin and foot, then in any direction. A move
  * counts only when no tet around the vertex changes its sign and no prism around it becomes too flat or flatter. */
 #include "methods/projective/tissue.h"

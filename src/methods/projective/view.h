@@ -21,7 +21,7 @@
 
 enum { SUP_PROJECTIVE_INFLUENCES = 4 };
 
-/* [komaritzan2022thesis] section 3.3: strain weight 85, time step 0.2; the mass is the authors' program's. */
+/* [komaritzan2022] section 3.3: strain weight 85, time step 0.2; the mass is the authors' program's. */
 #define SUP_PROJECTIVE_TISSUE_STIFFNESS 85.0
 #define SUP_PROJECTIVE_TOTAL_MASS 4000.0
 #define SUP_PROJECTIVE_TIME_STEP 0.2
