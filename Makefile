@@ -9,6 +9,7 @@ help:
 	@echo "make test             all tests, sanitizers, static checks and a short fuzz run: what CI runs"
 	@echo "make quick            only the tests of the normal build"
 	@echo "make bench            the benchmarks"
+	@echo "make pictures         the pictures of README.md, into docs/pictures/"
 	@echo "make install          to PREFIX=$(PREFIX): program, libraries, headers, man page"
 	@echo "make format           clang-format on every C file"
 	@echo "make clean            removes build folders and out/"
@@ -33,6 +34,9 @@ quick: build
 bench: build
 	@scripts/bench.sh
 
+pictures: build
+	@scripts/pictures.sh
+
 install: build
 	@cmake --install build --prefix "$(PREFIX)"
 
@@ -42,4 +46,4 @@ format:
 clean:
 	@rm -rf build build-* out
 
-.PHONY: help setup build demo test quick bench install format clean
+.PHONY: help setup build demo test quick bench pictures install format clean

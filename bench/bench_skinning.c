@@ -1,13 +1,13 @@
 /* bench_skinning.c - how fast the classic methods are: against a scalar double reference in the same run, against
  * the bytes that must move, and with a second thread.
  *
- *     bench_skinning [seconds a row, default 0.5]
+ *     bench_skinning [seconds a row, default 0.5] [character|worst|threads]
  *
  * Times are the minimum over many repetitions, with the median beside it; ratios are of minima. */
 #include "base/simd.h"
 #include "methods/dualquat/dualquat.h"
 #include "methods/linear/linear.h"
-#include "methods/reference_skinning.h"
+#include "measure/reference.h"
 #include "methods/skin_fixture.h"
 
 #include <stdio.h>
@@ -74,7 +74,8 @@ typedef struct reference_work {
 static void run_reference(void *data)
 {
     reference_work *work = data;
-    reference_skin(work->rig, work->pose, work->dual, work->positions, work->normals, NULL, NULL);
+    sup_reference_skin_all(NULL, work->rig, work->pose, work->dual,
+                           &(sup_reference_out){work->positions, work->normals, NULL, NULL});
 }
 
 typedef struct scene {
@@ -207,18 +208,24 @@ static skin_fixture shuffled_joints(int32_t vertex_count, int32_t joint_count)
     return f;
 }
 
+typedef enum section { CHARACTER, WORST, THREADS, SECTION_COUNT } section;
+
+static void run_section(section which, double seconds)
+{
+    scene s = make_scene(which == WORST ? shuffled_joints(100000, 60)
+                                        : fixture_limbs(which == THREADS ? 1000000 : 100000, 60));
+    if (which == CHARACTER) print_rows(&s, "character", seconds);
+    if (which == WORST) print_rows(&s, "joints at random (worst case)", seconds);
+    if (which == THREADS) print_threads(&s, seconds);
+    free_scene(&s);
+}
+
 int main(int argc, char **argv)
 {
-    double seconds = argc > 1 ? atof(argv[1]) : 0.5;
+    static const char *const names[SECTION_COUNT] = {"character", "worst", "threads"};
+    double seconds = argc > 1 ? strtod(argv[1], NULL) : 0.5;
     printf("skinning, one thread, four influences a vertex; speed-up is over the double reference\n");
-    scene body = make_scene(fixture_limbs(100000, 60));
-    print_rows(&body, "character", seconds);
-    free_scene(&body);
-    scene worst = make_scene(shuffled_joints(100000, 60));
-    print_rows(&worst, "joints at random (worst case)", seconds);
-    free_scene(&worst);
-    scene crowd = make_scene(fixture_limbs(1000000, 60));
-    print_threads(&crowd, seconds);
-    free_scene(&crowd);
+    for (section which = CHARACTER; which < SECTION_COUNT; which++)
+        if (argc < 3 || strcmp(argv[2], names[which]) == 0) run_section(which, seconds);
     return 0;
 }

@@ -58,7 +58,7 @@ for folder in apps/supple samples; do
     bad=""
     while IFS=: read -r file header; do
         case $header in supple/* | "") continue ;; esac
-        [ -e "$folder/$header" ] || [ -e "apps/assimp/$header" ] || bad="$bad$file includes \"$header\"; "
+        [ -e "$folder/$header" ] || [ -e "apps/assimp/$header" ] || [ -e "apps/render/$header" ] || bad="$bad$file includes \"$header\"; "
     done < <(includes_of "$folder")
     report "$([ -z "$bad" ] && echo 0 || echo 1)" "$folder uses the public headers alone, but: $bad"
 done

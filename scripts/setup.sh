@@ -12,6 +12,9 @@ libc6-dev      file /usr/include/stdio.h
 cmake          command cmake
 ninja-build    command ninja
 libassimp-dev  file /usr/include/assimp/cimport.h
+libembree-dev  cmake embree
+libpng-dev     file /usr/include/png.h
+ffmpeg         command ffmpeg
 '
 test_needs="$build_needs"'
 g++              command g++
@@ -31,6 +34,7 @@ is_there() { # kind, names...
     case $kind in
     command) command -v "$1" >/dev/null 2>&1 ;;
     file) [ -e "$1" ] ;;
+    cmake) compgen -G "/usr/lib/*/cmake/$1*" >/dev/null || compgen -G "/usr/local/lib*/cmake/$1*" >/dev/null ;;
     runtime)
         command -v clang >/dev/null 2>&1 || return 1
         for name in "$@"; do
@@ -80,13 +84,18 @@ install_packages() {
 
 if [ ${#missing[@]} -gt 0 ]; then
     if ! install_packages "${missing[@]}"; then
-        # Assimp only adds FBX and Collada: everything else works without it.
-        if [ "${missing[*]}" = libassimp-dev ]; then
-            echo "setup: going on without Assimp: FBX and Collada files cannot be read." >&2
-        else
-            echo "setup: the packages above could not be installed; is the network there?" >&2
-            exit 1
-        fi
+        # These only add something (FBX and Collada, pictures, films): everything else works without them.
+        for package in "${missing[@]}"; do
+            case $package in
+            libassimp-dev) echo "setup: going on without Assimp: FBX and Collada files cannot be read." >&2 ;;
+            libembree-dev | libpng-dev) echo "setup: going on without $package: no pictures can be made." >&2 ;;
+            ffmpeg) echo "setup: going on without ffmpeg: no films can be made." >&2 ;;
+            *)
+                echo "setup: the packages above could not be installed; is the network there?" >&2
+                exit 1
+                ;;
+            esac
+        done
     fi
 fi
 

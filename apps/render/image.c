@@ -34,8 +34,32 @@ static sup_result fail_write(sup_error *error, const char *path, const char *rea
     return SUP_ERROR_IO;
 }
 
-/* False when libpng or the disk refuses; libpng jumps back here on errors. */
-static bool write_rows(const render_image *image, FILE *file)
+typedef struct growing_bytes {
+    uint8_t *data;
+    size_t size, capacity;
+} growing_bytes;
+
+static void append_bytes(png_structp png, png_bytep data, size_t size)
+{
+    growing_bytes *bytes = png_get_io_ptr(png);
+    if (bytes->size + size > bytes->capacity) {
+        size_t capacity = 2 * (bytes->size + size);
+        uint8_t *grown = realloc(bytes->data, capacity);
+        if (grown == NULL) png_error(png, "out of memory");
+        bytes->data = grown;
+        bytes->capacity = capacity;
+    }
+    memcpy(bytes->data + bytes->size, data, size);
+    bytes->size += size;
+}
+
+static void flush_bytes(png_structp png)
+{
+    (void)png;
+}
+
+/* False when libpng refuses; it jumps back here on errors. */
+static bool encode_rows(const render_image *image, growing_bytes *bytes)
 {
     png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, NULL, NULL, NULL);
     png_infop info = png != NULL ? png_create_info_struct(png) : NULL;
@@ -43,7 +67,7 @@ static bool write_rows(const render_image *image, FILE *file)
         png_destroy_write_struct(&png, &info);
         return false;
     }
-    png_init_io(png, file);
+    png_set_write_fn(png, bytes, append_bytes, flush_bytes);
     png_set_IHDR(png, info, (png_uint_32)image->width, (png_uint_32)image->height, 8, PNG_COLOR_TYPE_RGB,
                  PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
     png_write_info(png, info);
@@ -54,20 +78,38 @@ static bool write_rows(const render_image *image, FILE *file)
     return true;
 }
 
+uint8_t *render_encode_png(const render_image *image, size_t *size)
+{
+    growing_bytes bytes = {0};
+    if (encode_rows(image, &bytes)) {
+        *size = bytes.size;
+        return bytes.data;
+    }
+    free(bytes.data);
+    return NULL;
+}
+
 sup_result render_write_png(const render_image *image, const char *path, sup_error *error)
 {
     char temporary[4200];
     if (snprintf(temporary, sizeof temporary, "%s.part%ld", path, (long)getpid()) >= (int)sizeof temporary)
         return fail_write(error, path, "the path is too long");
+    size_t size = 0;
+    uint8_t *data = render_encode_png(image, &size);
+    if (data == NULL) return fail_write(error, path, "there is not enough memory");
     FILE *file = fopen(temporary, "wb");
-    if (file == NULL) return fail_write(error, path, strerror(errno));
+    if (file == NULL) {
+        free(data);
+        return fail_write(error, path, strerror(errno));
+    }
     errno = 0;
-    bool written = write_rows(image, file);
+    bool written = fwrite(data, 1, size, file) == size;
     bool closed = fclose(file) == 0;
+    free(data);
     if (!written || !closed || rename(temporary, path) != 0) {
         int reason = errno;
         remove(temporary);
-        return fail_write(error, path, reason != 0 ? strerror(reason) : "libpng refused it");
+        return fail_write(error, path, reason != 0 ? strerror(reason) : "the disk refused it");
     }
     return SUP_OK;
 }

@@ -47,6 +47,8 @@ void render_def_frame(render_def *def, const float *positions, int64_t vertex_co
 sup_result render_picture(const sup_context *context, const render_scene *scene, const render_def *def,
                           render_image *image, sup_error *error);
 
+/* A PNG in memory, to free(); NULL when memory ran out. */
+uint8_t *render_encode_png(const render_image *image, size_t *size);
 /* PNG beside its place, then renamed. */
 sup_result render_write_png(const render_image *image, const char *path, sup_error *error);
 

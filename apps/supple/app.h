@@ -33,6 +33,12 @@ const char *app_grouped(long long number);
 const char *app_size(double bytes);
 
 double app_milliseconds(void);
+/* What times are measured on. */
+typedef struct app_machine {
+    char processor[128], system[128], compiler[32];
+    int cores;
+} app_machine;
+app_machine app_machine_find(void);
 /* Flushes stdout. A reader that has gone away is nobody's fault: quiet. A full disk is APP_OTHER and a sentence. */
 int app_finish_stdout(int status);
 
@@ -64,8 +70,13 @@ bool app_is_scene(const char *input);
 
 /* The verbs; each gets its own name as argv[0]. */
 int app_command_bake(int argc, char **argv);
+int app_command_bench(int argc, char **argv);
+int app_command_compare(int argc, char **argv);
 int app_command_info(int argc, char **argv);
+int app_command_measure(int argc, char **argv);
 int app_command_methods(int argc, char **argv);
+int app_command_render(int argc, char **argv);
+int app_command_report(int argc, char **argv);
 int app_command_scenes(int argc, char **argv);
 
 #endif

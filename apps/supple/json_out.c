@@ -138,13 +138,18 @@ void app_json_index(app_json *json, const char *key, int32_t index)
         app_json_null(json, key);
 }
 
-void app_json_vector(app_json *json, const char *key, const double values[3])
+void app_json_numbers(app_json *json, const char *key, const double *values, int32_t count)
 {
     begin_value(json, key);
     fputc('[', json->file);
-    for (int i = 0; i < 3; i++) {
+    for (int32_t i = 0; i < count; i++) {
         if (i > 0) fputs(", ", json->file);
         write_number(json->file, values[i]);
     }
     fputc(']', json->file);
+}
+
+void app_json_vector(app_json *json, const char *key, const double values[3])
+{
+    app_json_numbers(json, key, values, 3);
 }

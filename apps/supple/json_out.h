@@ -24,7 +24,8 @@ void app_json_boolean(app_json *json, const char *key, bool value);
 void app_json_null(app_json *json, const char *key);
 /* An index, null when it is -1. */
 void app_json_index(app_json *json, const char *key, int32_t index);
-/* Three numbers on one line. */
+/* Three numbers, or as many as there are, on one line. */
 void app_json_vector(app_json *json, const char *key, const double values[3]);
+void app_json_numbers(app_json *json, const char *key, const double *values, int32_t count);
 
 #endif

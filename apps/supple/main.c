@@ -13,9 +13,28 @@ typedef struct verb_entry {
     int (*run)(int argc, char **argv);
 } verb_entry;
 
+#ifdef SUPPLE_APP_RENDER
+#define PICTURE_VERB(command) command
+#else
+#define PICTURE_VERB(command) refuse_picture
+static int refuse_picture(int argc, char **argv)
+{
+    (void)argc;
+    app_say("%s: This build makes no pictures: install libembree-dev and libpng-dev and build again.", argv[0]);
+    return APP_OTHER;
+}
+#endif
+
 static const verb_entry verbs[] = {
     {"info", "FILE [--json]", "What is in a character file, and what is wrong with it.", app_command_info},
     {"bake", "INPUT -o OUTPUT", "Plays a motion on a character and writes the skinned result.", app_command_bake},
+    {"render", "INPUT -o OUTPUT", "A picture of a character, or a film of its motion.",
+     PICTURE_VERB(app_command_render)},
+    {"compare", "INPUT -o SHEET", "Methods side by side, with times and measures.", PICTURE_VERB(app_command_compare)},
+    {"measure", "INPUT CACHE", "Judges a baked motion by numbers.", app_command_measure},
+    {"report", "INPUT -o PAGE", "A page with pictures, plots and tables of the methods.",
+     PICTURE_VERB(app_command_report)},
+    {"bench", "[INPUT]", "How fast the methods are, beside a scalar reference.", app_command_bench},
     {"methods", "[--json]", "The skinning methods and their parameters.", app_command_methods},
     {"scenes", "[--json]", "The built-in characters.", app_command_scenes},
 };
@@ -31,7 +50,9 @@ static int print_help(void)
     printf("\n'supple VERB --help' explains a verb; 'man supple' has it all.\n\n"
            "Try:\n"
            "  supple bake scene:human -o human.glb\n"
-           "  supple info human.glb\n");
+           "  supple info human.glb\n"
+           "  supple render scene:human -o human.png\n"
+           "  supple compare scene:human -o sheet.png\n");
     return APP_DONE;
 }
 
@@ -48,7 +69,16 @@ static int unknown_verb(const char *name)
         names[i] = verbs[i].name;
     const char *nearest = app_nearest(name, names, VERB_COUNT);
     if (nearest != NULL) return app_usage("There is no verb '%s'; did you mean '%s'?", name, nearest);
-    return app_usage("There is no verb '%s'; there are info, bake, methods and scenes ('supple --help').", name);
+    char list[300] = "";
+    for (int i = 0; i < VERB_COUNT; i++) {
+        size_t length = strlen(list);
+        snprintf(list + length, sizeof list - length, "%s%s",
+                 i == 0                ? ""
+                 : i + 1 == VERB_COUNT ? " and "
+                                       : ", ",
+                 names[i]);
+    }
+    return app_usage("There is no verb '%s'; there are %s ('supple --help').", name, list);
 }
 
 static int run_verb(int argc, char **argv)

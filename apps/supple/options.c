@@ -200,7 +200,7 @@ static bool check_required(const app_verb *verb, const void *values, int *status
     for (int i = 0; i < verb->option_count; i++) {
         const app_option *option = &verb->options[i];
         const char *text = NULL;
-        if (option->kind != APP_POSITIONAL && !option->required) continue;
+        if (option->kind == APP_POSITIONAL ? option->optional : !option->required) continue;
         memcpy(&text, (const char *)values + option->offset, sizeof text);
         if (text != NULL) continue;
         if (option->kind == APP_POSITIONAL)

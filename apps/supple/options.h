@@ -5,7 +5,7 @@
 #include "app.h"
 
 typedef enum app_option_kind {
-    APP_POSITIONAL, /* const char *; required, filled in order */
+    APP_POSITIONAL, /* const char *; filled in order, required unless `optional` */
     APP_FLAG,       /* bool */
     APP_TEXT,       /* const char * */
     APP_WHOLE,      /* int, within minimum and maximum */
@@ -27,7 +27,7 @@ typedef struct app_option {
     const char *argument; /* "NAME", NULL for flags */
     size_t offset;        /* of its value in the verb's own struct */
     const char *help;
-    bool required;
+    bool required, optional;
     double minimum, maximum;
     const char *const *choices; /* NULL-terminated */
 } app_option;

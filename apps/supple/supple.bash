@@ -14,11 +14,12 @@ _supple_scenes() {
 
 _supple() {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} verb=${COMP_WORDS[1]}
+    local verbs='info bake render compare measure report bench methods scenes'
     local characters='glb|gltf|obj|off|ply|stl|skel|bvh|ini|fbx|dae'
     COMPREPLY=()
     shopt -q extglob || { shopt -s extglob; local restore=1; }
     if [ "$COMP_CWORD" -eq 1 ]; then
-        mapfile -t COMPREPLY < <(compgen -W "info bake methods scenes help --help --version" -- "$word")
+        mapfile -t COMPREPLY < <(compgen -W "$verbs help --help --version" -- "$word")
     elif [ "$word" = : ] && [ "$before" = scene ]; then
         _supple_scenes ""
     elif [ "$before" = : ] && [ "${COMP_WORDS[COMP_CWORD - 2]}" = scene ]; then
@@ -27,20 +28,51 @@ _supple() {
         case $before in
         -m | --method) mapfile -t COMPREPLY < <(compgen -W "$("${COMP_WORDS[0]}" methods --names 2>/dev/null)" -- "$word") ;;
         --weights) mapfile -t COMPREPLY < <(compgen -W "auto file nearest heat rigid" -- "$word") ;;
-        -o | --output) _supple_files "$word" 'glb|pc2|mdd|obj' ;;
+        --color) mapfile -t COMPREPLY < <(compgen -W "none stretch contact weights parts" -- "$word") ;;
+        --camera) mapfile -t COMPREPLY < <(compgen -W "front back side three-quarter top" -- "$word") ;;
+        --contact) mapfile -t COMPREPLY < <(compgen -W "on off" -- "$word") ;;
+        --up) mapfile -t COMPREPLY < <(compgen -W "y z" -- "$word") ;;
+        -o | --output)
+            case $verb in
+            render) _supple_files "$word" 'png|mp4|gif|webm' ;;
+            compare) _supple_files "$word" 'png' ;;
+            report) _supple_files "$word" 'html' ;;
+            *) _supple_files "$word" 'glb|pc2|mdd|obj' ;;
+            esac
+            ;;
+        --save | --against) _supple_files "$word" 'json' ;;
+        --skeleton-file) _supple_files "$word" 'skel|bvh' ;;
         --motion) _supple_files "$word" 'bvh|anim|glb|gltf|fbx|dae' ;;
-        --skeleton) _supple_files "$word" 'skel|bvh' ;;
+        --skeleton)
+            if [ "$verb" = render ]; then _supple_files "$word" "$characters"; else _supple_files "$word" 'skel|bvh'; fi
+            ;;
         --map) _supple_files "$word" 'txt|map' ;;
-        --clip | -c | --fps | --frames | --threads | -j | --set | -s) ;;
+        --clip | -c | --fps | --frame | --frames | --threads | -j | --set | -s | --methods | --zoom | --size | --instances | \
+            --seconds) ;;
         *)
             case $verb:$word in
             bake:-*) mapfile -t COMPREPLY < <(compgen -W "--output --method --set --clip --motion --map --skeleton \
                 --fps --frames --weights --threads --no-normals --json --quiet --help" -- "$word") ;;
+            render:-*) mapfile -t COMPREPLY < <(compgen -W "--output --frame --frames --camera --zoom --size --color --up \
+                --wire --skeleton --turn --method --set --clip --motion --map --skeleton-file --fps --weights --threads \
+                --quiet --help" -- "$word") ;;
+            compare:-*) mapfile -t COMPREPLY < <(compgen -W "--output --methods --set --frame --frames --camera --zoom \
+                --size --color --up --wire --clip --motion --map --skeleton --fps --weights --threads --quiet --help" \
+                -- "$word") ;;
+            measure:-*) mapfile -t COMPREPLY < <(compgen -W "--clip --motion --map --skeleton --fps --frames --weights \
+                --threads --json --quiet --help" -- "$word") ;;
+            report:-*) mapfile -t COMPREPLY < <(compgen -W "--output --methods --set --frames --camera --zoom --size \
+                --color --up --clip --motion --map --skeleton --fps --weights --threads --quiet --help" -- "$word") ;;
+            bench:-*) mapfile -t COMPREPLY < <(compgen -W "--method --set --clip --skeleton --weights --contact \
+                --instances --seconds --save --against --threads --json --quiet --help" -- "$word") ;;
             info:-*) mapfile -t COMPREPLY < <(compgen -W "--json --joints --skeleton --help" -- "$word") ;;
             methods:* | scenes:*) mapfile -t COMPREPLY < <(compgen -W "--json --names --help" -- "$word") ;;
-            help:*) mapfile -t COMPREPLY < <(compgen -W "info bake methods scenes" -- "$word") ;;
+            help:*) mapfile -t COMPREPLY < <(compgen -W "$verbs" -- "$word") ;;
             *)
-                _supple_files "$word" "$characters"
+                case $verb in
+                render | measure) _supple_files "$word" "$characters|pc2|mdd" ;;
+                *) _supple_files "$word" "$characters" ;;
+                esac
                 [[ scene: == "$word"* && -n $word ]] && COMPREPLY+=("scene:")
                 ;;
             esac

@@ -5,6 +5,7 @@
 #ifndef SUPPLE_MEASURE_H
 #define SUPPLE_MEASURE_H
 
+#include "supple/pose.h"
 #include "supple/rig.h"
 
 typedef struct sup_measurer sup_measurer;
@@ -39,8 +40,8 @@ SUP_API sup_result sup_measurer_create(const sup_context *context, const sup_mea
                                        sup_measurer **measurer, sup_error *error);
 SUP_API void sup_measurer_destroy(sup_measurer *measurer);
 
-/* positions [vertex_count*3] of the surface's vertices; region_volume_ratio [region_count] or NULL. One measurer may
- * be used by one thread at a time. */
+/* positions [vertex_count*3] of the surface's vertices; region_volume_ratio [region_count] or NULL, NaN for a region that
+ * encloses no volume at rest, such as a nearly flat patch. One measurer may be used by one thread at a time. */
 SUP_API sup_result sup_measurer_frame(sup_measurer *measurer, const float *positions, sup_frame_measure *measure,
                                       double *region_volume_ratio);
 
@@ -50,8 +51,8 @@ SUP_API const int32_t *sup_measurer_pairs(const sup_measurer *measurer, int32_t 
 SUP_API const float *sup_measurer_depths(const sup_measurer *measurer);
 
 /* The welded skin of a rig as a surface, with two regions per joint: 2j = the triangles that joint j moves most,
- * 2j+1 = those around joint j where its bone meets its parent's (an elbow, a knee). `surface` points into `storage`,
- * which sup_rig_surface_destroy frees. */
+ * 2j+1 = those around joint j where its bone meets its parent's (an elbow, a knee); then one per part of the character:
+ * 2*joint_count + p = its triangles in the skin. `surface` points into `storage`, which sup_rig_surface_destroy frees. */
 typedef struct sup_rig_surface {
     sup_measure_surface surface;
     struct sup_rig_surface_storage *storage;
@@ -62,5 +63,54 @@ SUP_API void sup_rig_surface_destroy(sup_rig_surface *surface);
 
 /* Render vertices [rig->vertex_count*3] to surface vertices [surface.vertex_count*3]. */
 SUP_API void sup_rig_surface_gather(const sup_rig *rig, const float *vertices, float *surface_positions);
+
+/* Linear blend (or dual quaternion) skinning in double, one vertex after another, as the equations are printed: what
+ * results and times are held against. positions and normals [rig->vertex_count*3], either may be NULL. */
+SUP_API sup_result sup_reference_skin(const sup_context *context, const sup_rig *rig, const sup_pose *pose, bool dual,
+                                      double *positions, double *normals);
+
+/* A whole motion, such as a point cache. */
+typedef struct sup_motion_def {
+    int32_t frame_count;
+    const float *positions;    /* [frame_count*rig->vertex_count*3] render vertices, as a bake writes them */
+    const sup_mat34 *nodes;    /* [frame_count*node_count] node -> world in each frame; NULL: no drift, no jitter */
+    sup_progress_fn *progress; /* called on the caller's thread */
+    void *progress_user;
+} sup_motion_def;
+
+/* Over all frames: the worst of each number unless it is called a mean or a sum. */
+typedef struct sup_motion_summary {
+    double volume_ratio; /* the one farthest from 1 */
+    double volume_ratio_min, volume_ratio_max, volume_ratio_mean;
+    int32_t intersections, rest_intersections;
+    int64_t intersections_sum;
+    double penetration;
+    double stretch_min, stretch_max, stretch_mean, area_max, area_mean, angle_max, angle_mean;
+    int32_t flips;
+    double roughness, roughness_mean;
+    double displacement_max;
+    int64_t nonfinite; /* sum */
+    double drift;      /* at the end of every return to an earlier pose; negative: the motion never returns */
+    double jitter;     /* in the second half of every standstill, the first may settle; negative: there is none */
+} sup_motion_summary;
+
+typedef struct sup_motion_measure {
+    int32_t frame_count, region_count;
+    const sup_frame_measure *frames;   /* [frame_count] */
+    const double *region_volume_ratio; /* [frame_count*region_count] regions as in sup_rig_surface_create */
+    /* [frame_count] farthest vertex from where it was the first time that the skeleton stood like this, in the bind pose
+     * or in the pose of the first frame, / size; -1 where the skeleton has not come back to one of them. */
+    const double *drift;
+    /* [frame_count] farthest way of a vertex since the frame before, / size, where the skeleton did not move; else -1. */
+    const double *jitter;
+    sup_motion_summary summary;
+    struct sup_motion_storage *storage; /* the library's own */
+} sup_motion_measure;
+
+/* Frames are shared out to the threads of the context, so its allocator must be safe to call from them; the numbers do
+ * not depend on how many there are. */
+SUP_API sup_result sup_measure_motion(const sup_context *context, const sup_rig *rig, const sup_motion_def *def,
+                                      sup_motion_measure **measure, sup_error *error);
+SUP_API void sup_motion_measure_destroy(sup_motion_measure *measure);
 
 #endif

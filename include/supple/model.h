@@ -28,7 +28,8 @@ SUP_API int32_t sup_model_vertex_count(const sup_model *model); /* render vertic
 SUP_API int32_t sup_model_node_count(const sup_model *model);   /* nodes a pose must have */
 SUP_API int32_t sup_model_morph_weight_count(const sup_model *model);
 
-/* For methods: arrays in the block. `name` is at most 31 characters. Type and element count are kept and checked. */
+/* For methods: arrays in the block. `name` is at most 31 characters. Type and element count are kept and checked. A
+ * method that simulates says how much in an array "census" of 2 int32: points and elements that it simulates. */
 typedef enum sup_array_type {
     SUP_ARRAY_FLOAT,
     SUP_ARRAY_DOUBLE,

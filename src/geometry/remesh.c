@@ -2,23 +2,23 @@
 #include "geometry/remesh.h"
 #include "geometry/halfedge.h"
 
-static const double SPLIT_RATIO = 4.0 / 3.0, COLLAPSE_RATIO = 4.0 / 5.0;
+static const double SPLIT_RATIO = 4.0 / 3.0, COLLAPSE_RATIO = 4.0 / 5.0, STEP_RATIO = 1.6;
 
 typedef struct remesh {
     const sup_remesh_def *def;
     sup_halfedges mesh;
-    double scale;       /* wanted edge length = scale * size of the vertex */
-    double limit;       /* edges are not made longer than this: coarsening goes in steps */
-    sup_vec3d *relaxed; /* [vertex_count] */
-    double strength;    /* of relaxing */
-    int32_t pulls;      /* Newton steps back onto the field after a relaxing step */
-    bool half;          /* the mesh is open along x = 0 */
+    double scale;        /* wanted edge length = scale * size of the vertex */
+    double limit, least; /* edges are not made longer or shorter than these: changes of size go in steps */
+    sup_vec3d *relaxed;  /* [vertex_count] */
+    double strength;     /* of relaxing */
+    int32_t pulls;       /* Newton steps back onto the field after a relaxing step */
+    bool half;           /* the mesh is open along x = 0 */
 } remesh;
 
 static double wanted(const remesh *r, int32_t a, int32_t b)
 {
     double length = 0.5 * (r->mesh.size[a] + r->mesh.size[b]) * r->scale;
-    return length < r->limit ? length : r->limit;
+    return length > r->limit ? r->limit : length < r->least ? r->least : length;
 }
 
 static double edge_length(const remesh *r, int32_t h)
@@ -267,18 +267,25 @@ static bool compact(remesh *r)
 
 static bool run_rounds(remesh *r, double start_length)
 {
-    double largest = 0.0;
-    for (int32_t v = 0; v < r->mesh.vertex_count; v++)
-        largest = r->mesh.size[v] * r->scale > largest ? r->mesh.size[v] * r->scale : largest;
-    r->limit = 1.6 * start_length;
+    double largest = 0.0, smallest = start_length;
+    for (int32_t v = 0; v < r->mesh.vertex_count; v++) {
+        double length = r->mesh.size[v] * r->scale;
+        largest = length > largest ? length : largest;
+        smallest = length < smallest ? length : smallest;
+    }
+    r->limit = STEP_RATIO * start_length;
+    r->least = start_length / STEP_RATIO;
     for (int32_t round = 0; round < r->def->rounds;) {
-        bool last_step = r->limit >= largest; /* until then the mesh only gets coarser */
+        bool last_step = r->limit >= largest && r->least <= smallest;
+        bool refines = last_step || r->least > smallest;
         collapse_short(r);
-        if (!compact(r) || (last_step && !split_long(r))) return false;
+        if (!compact(r) || (refines && !split_long(r))) return false;
         flip_edges(r, 2);
-        if (!relax(r, 1, last_step ? 0.8 : 0.4, last_step)) return false;
+        /* While the mesh only gets coarser, the field is left alone: it costs more than all the rest. */
+        if (!relax(r, 1, last_step ? 0.8 : 0.4, refines)) return false;
         round += last_step;
-        r->limit *= 1.6;
+        r->limit *= STEP_RATIO;
+        r->least /= STEP_RATIO;
     }
     for (int i = 0; i < 3; i++) {
         flip_edges(r, 4);

@@ -16,19 +16,21 @@ static sup_result read_stream(FILE *file, const char *path, const sup_allocator 
                               sup_error *error)
 {
     sup_array bytes = {.item_size = 1};
-    for (;;) {
-        unsigned char piece[65536];
-        errno = 0;
-        size_t got = fread(piece, 1, sizeof piece, file);
+    unsigned char piece[65536];
+    size_t got = 0;
+    errno = 0;
+    while ((got = fread(piece, 1, sizeof piece, file)) > 0) {
         unsigned char *place = sup_array_push(allocator, &bytes, got);
-        if (place == NULL || (got == 0 && ferror(file))) {
-            int reason = errno;
+        if (place == NULL) {
             sup_array_free(allocator, &bytes);
-            return place == NULL ? sup_fail_memory(error, path)
-                                 : fail_io(error, "file.read", path, "The file cannot be read", reason);
+            return sup_fail_memory(error, path);
         }
         memcpy(place, piece, got);
-        if (got == 0) break;
+    }
+    if (ferror(file)) {
+        int reason = errno;
+        sup_array_free(allocator, &bytes);
+        return fail_io(error, "file.read", path, "The file cannot be read", reason);
     }
     unsigned char *whole = sup_alloc(allocator, bytes.count + 1);
     if (whole != NULL) {

@@ -61,9 +61,9 @@ sup_json *sup_json_new_float(sup_json_tree *tree, float number)
     if (!isfinite(number)) return sup_json_new_null(tree);
     char text[40];
     size_t size = 0;
-    for (char digits = '6'; digits <= '9'; digits++) {
+    for (int digits = 6; digits <= 9; digits++) {
         double back = 0.0;
-        char format[] = {'%', '.', digits, 'g', '\0'};
+        char format[] = {'%', '.', (char)('0' + digits), 'g', '\0'};
         size = sup_format(text, sizeof text, format, (double)number);
         sup_parse_double(text, text + size, &back);
         if ((float)back == number) break;

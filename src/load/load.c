@@ -127,6 +127,8 @@ static sup_result load_bytes(const sup_read_input *input, const sup_load_def *de
     sup_character *made = NULL;
     sup_result result = read_bytes(input, def, &made, error);
     if (result != SUP_OK) return result;
+    if (made == NULL)
+        return sup_fail(error, SUP_ERROR_DATA, "load.nothing", input->name, "The added reader made no character.");
     if (def != NULL && def->skeleton != NULL) return join_skeleton(input, def, made, character, error);
     *character = made;
     return SUP_OK;
@@ -186,7 +188,7 @@ sup_result sup_load_motion(const sup_context *context, const char *path, const s
     sup_character *source = NULL;
     sup_result result = sup_load(context, path, &alone, &source, error);
     if (result != SUP_OK) return result;
-    if (source->clip_count == 0)
+    if (source == NULL || source->clip_count == 0)
         result = sup_fail(error, SUP_ERROR_DATA, "motion.none", path, "The file has no motion.");
     else
         result = sup_retarget(context, source, &source->clips[0], target, retarget, clip, error);

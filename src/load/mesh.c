@@ -37,7 +37,8 @@ static face_span face_at(const sup_mesh *mesh, size_t face)
     const int32_t *starts = (const int32_t *)(const void *)mesh->face_starts.data;
     const int32_t *corners = (const int32_t *)(const void *)mesh->corners.data;
     int32_t end = face + 1 < mesh->face_starts.count ? starts[face + 1] : (int32_t)mesh->corners.count;
-    return (face_span){corners + starts[face], end - starts[face]};
+    int32_t count = end - starts[face];
+    return (face_span){count > 0 ? corners + starts[face] : NULL, count};
 }
 
 /* Triangles and the largest number of corners of a face, or the first corner that is out of range. */

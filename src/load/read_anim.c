@@ -61,7 +61,7 @@ static sup_result read_number(anim_reader *r, const char *what, double *value)
 /* Published files have keys whose time was left at 0: such a key is placed one second after the one before it. */
 static sup_result read_time(anim_reader *r, int32_t key)
 {
-    double time;
+    double time = 0.0;
     sup_result result = read_number(r, "the time of a key", &time);
     if (result != SUP_OK) return result;
     r->times[key] = (float)time;
@@ -83,7 +83,7 @@ static sup_result read_key(anim_reader *r, int32_t key, sup_vec3d *axes)
         if (result == SUP_OK) result = read_number(r, "the axis of a joint's rotation", &axes[j].z);
     }
     for (int32_t j = 0; j < r->joints && result == SUP_OK; j++) {
-        double angle;
+        double angle = 0.0;
         result = read_number(r, "the angle of a joint's rotation", &angle);
         if (result != SUP_OK) break;
         sup_quat q = sup_quatd_to_float(sup_quatd_from_axis_angle(axes[j], angle));

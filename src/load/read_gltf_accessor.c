@@ -125,7 +125,7 @@ static sup_result check_accessor(sup_gltf *g, int32_t index, sup_gltf_accessor *
     *accessor = (sup_gltf_accessor){.index = index, .count = (int32_t)count, .component = (int32_t)component};
     accessor->width = type_width(sup_json_get(object, "type"));
     accessor->normalized = sup_json_boolean(sup_json_get(object, "normalized"), false);
-    size_t element = (size_t)(accessor->width * component_size(accessor->component));
+    size_t element = (size_t)accessor->width * (size_t)component_size(accessor->component);
     if (element == 0)
         return sup_gltf_fail(g, SUP_ERROR_FORMAT, "gltf.accessor.type",
                              "Accessor %d has a type or component type that cannot be used here.", index);
@@ -207,7 +207,7 @@ static void read_dense(const sup_gltf_accessor *a, int32_t width, int32_t used, 
 void sup_gltf_read_floats(const sup_gltf_accessor *a, int32_t width, float *floats)
 {
     int32_t used = a->width < width ? a->width : width;
-    size_t element = (size_t)(a->width * component_size(a->component));
+    size_t element = (size_t)a->width * (size_t)component_size(a->component);
     size_t index_size = (size_t)component_size(a->sparse_component);
     if (a->count == 0) return;
     if (a->data != NULL) read_dense(a, width, used, floats);

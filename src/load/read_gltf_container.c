@@ -183,8 +183,8 @@ static sup_result decompress_view(sup_gltf *g, const sup_json *meshopt, int32_t 
 {
     static const char *const modes[] = {"ATTRIBUTES", "TRIANGLES", "INDICES", NULL};
     static const char *const filters[] = {"NONE", "OCTAHEDRAL", "QUATERNION", "EXPONENTIAL", "COLOR", NULL};
-    sup_bytes source;
-    int64_t count, stride;
+    sup_bytes source = {0};
+    int64_t count = 0, stride = 0;
     sup_result result = read_range(g, meshopt, number, &source);
     if (result == SUP_OK)
         result = sup_gltf_size(g, meshopt, "count", -1, INT32_MAX, "compressed buffer view", number, &count);

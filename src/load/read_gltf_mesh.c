@@ -243,7 +243,7 @@ static sup_result fill_influences(sup_gltf *g, const primitive *p, const sup_par
     for (int32_t v = 0; v < part->vertex_count; v++) {
         for (int32_t k = 0; k < p->set_count * 4; k++) {
             size_t at = (size_t)(k / 4) * row + (size_t)v * 4 + (size_t)(k % 4);
-            if (weights[at] == 0.0f) continue;
+            if (skin == NULL || weights[at] == 0.0f) continue;
             if (joints[at] >= (uint32_t)skin->bone_count)
                 return sup_gltf_fail(
                     g, SUP_ERROR_FORMAT, "gltf.mesh.joint",

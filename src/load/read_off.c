@@ -11,10 +11,9 @@ typedef struct off_header {
 /* The first word, such as "STCNOFF"; a file that starts with its counts has none. */
 static sup_result read_keyword(sup_text_cursor *text, off_header *header, sup_error *error)
 {
-    sup_text_cursor before = *text;
     double unused;
     if (!sup_text_next_filled(text)) return sup_text_fail(text, error, "off.empty", "The file is empty.");
-    before = *text;
+    sup_text_cursor before = *text;
     if (sup_text_double(text, &unused)) {
         *text = before;
         return SUP_OK;

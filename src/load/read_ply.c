@@ -220,7 +220,8 @@ static sup_result read_list(ply_reader *r, const ply_property *property)
     double length;
     if (!next_value(r, property->count_type, &length)) return fail_short(r);
     size_t smallest = r->is_text ? 2 : type_sizes[property->type]; /* bytes that one item takes at least */
-    if (!(length >= 0.0) || length != floor(length) || length > (double)((sup_text_left(&r->text) + 1) / smallest))
+    size_t room = (sup_text_left(&r->text) + 1) / smallest;
+    if (!(length >= 0.0) || length != floor(length) || length > (double)room)
         return sup_text_fail(&r->text, r->error, "ply.list",
                              "A list promises %g items, but the file is too short to hold them.", length);
     bool keep = property->role == PLY_FACE_LIST;
@@ -236,10 +237,16 @@ static sup_result read_list(ply_reader *r, const ply_property *property)
     return SUP_OK;
 }
 
+static const ply_property *properties_of(const ply_reader *r, const ply_element *element)
+{
+    const ply_property *all = (const ply_property *)(const void *)r->properties.data;
+    return element->property_count > 0 ? all + element->property_first : NULL;
+}
+
 /* One element; `values` gets what has a role. */
 static sup_result read_item(ply_reader *r, const ply_element *element, double values[PLY_VALUES])
 {
-    const ply_property *property = (const ply_property *)(const void *)r->properties.data + element->property_first;
+    const ply_property *property = properties_of(r, element);
     sup_result result = SUP_OK;
     for (size_t i = 0; i < element->property_count && result == SUP_OK; i++, property++) {
         double value;
@@ -256,7 +263,7 @@ static sup_result read_item(ply_reader *r, const ply_element *element, double va
 /* Bytes that one element takes at least. */
 static size_t smallest_item(const ply_reader *r, const ply_element *element)
 {
-    const ply_property *property = (const ply_property *)(const void *)r->properties.data + element->property_first;
+    const ply_property *property = properties_of(r, element);
     size_t size = 0;
     for (size_t i = 0; i < element->property_count; i++, property++)
         size += r->is_text ? 2 : type_sizes[property->count_type != PLY_NONE ? property->count_type : property->type];

@@ -15,11 +15,13 @@ typedef struct skel_joint {
     int32_t index; /* place in the file */
 } skel_joint;
 
+typedef const skel_joint *joint_ref;
+
 typedef struct skel_reader {
     sup_text_cursor text;
     int32_t count;
-    skel_joint *joints;       /* [count] in the order of the file */
-    const skel_joint **named; /* [count] sorted by name */
+    skel_joint *joints; /* [count] in the order of the file */
+    joint_ref *named;   /* [count] sorted by name */
     sup_error *error;
 } skel_reader;
 
@@ -33,14 +35,14 @@ static int compare_words(sup_word a, sup_word b)
 /* Equal names stand in the order of the file, so that messages do not depend on the sort. */
 static int compare_joints(const void *a, const void *b)
 {
-    const skel_joint *x = *(const skel_joint *const *)a, *y = *(const skel_joint *const *)b;
+    const skel_joint *x = *(const joint_ref *)a, *y = *(const joint_ref *)b;
     int order = compare_words(x->name, y->name);
     return order != 0 ? order : (x->index > y->index) - (x->index < y->index);
 }
 
 static int compare_name(const void *key, const void *entry)
 {
-    return compare_words(*(const sup_word *)key, (*(const skel_joint *const *)entry)->name);
+    return compare_words(*(const sup_word *)key, (*(const joint_ref *)entry)->name);
 }
 
 /* A joint takes at least 11 characters: "0 0 0 a root". */
@@ -86,7 +88,7 @@ static sup_result read_joints(skel_reader *r)
     if (sup_text_next_filled(&r->text))
         return sup_text_fail(&r->text, r->error, "skel.count", "There is more here than the %d joints of line 1.",
                              r->count);
-    qsort(r->named, (size_t)r->count, sizeof *r->named, compare_joints);
+    qsort(r->named, (size_t)r->count, sizeof(joint_ref), compare_joints);
     for (int32_t i = 1; i < r->count; i++)
         if (compare_words(r->named[i]->name, r->named[i - 1]->name) == 0) {
             r->text.line = r->named[i]->line;
@@ -101,8 +103,7 @@ static int32_t find_parent(const skel_reader *r, const skel_joint *joint)
 {
     bool says_root = sup_word_is(joint->parent, "root");
     if (says_root && compare_words(joint->parent, joint->name) == 0) return -1;
-    const skel_joint *const *found =
-        bsearch(&joint->parent, r->named, (size_t)r->count, sizeof *r->named, compare_name);
+    const joint_ref *found = bsearch(&joint->parent, r->named, (size_t)r->count, sizeof(joint_ref), compare_name);
     return found != NULL ? (*found)->index : says_root ? -1 : -2;
 }
 
@@ -140,26 +141,34 @@ static sup_result make_character(skel_reader *r, sup_character *made)
     return sup_character_finish(made, r->text.name, r->error);
 }
 
+static sup_result read_all(skel_reader *r, const sup_context *context, sup_character **character)
+{
+    sup_result result = read_joints(r);
+    if (result != SUP_OK) return result;
+    sup_character *made = sup_character_begin(context);
+    if (made == NULL) return sup_fail_memory(r->error, "the joints");
+    result = make_character(r, made);
+    if (result == SUP_OK)
+        *character = made;
+    else
+        sup_character_destroy(made);
+    return result;
+}
+
 sup_result sup_read_skel(const sup_read_input *input, sup_character **character, sup_error *error)
 {
     const sup_allocator *allocator = &input->context->allocator;
     skel_reader r = {.text = sup_text_open(input->bytes, input->name, '#'), .error = error};
     sup_result result = read_count(&r);
     if (result != SUP_OK) return result;
-    size_t joints_size = sup_size_multiply((size_t)r.count, sizeof *r.joints);
-    size_t named_size = sup_size_multiply((size_t)r.count, sizeof *r.named);
+    size_t joints_size = sup_size_multiply((size_t)r.count, sizeof(skel_joint));
+    size_t named_size = sup_size_multiply((size_t)r.count, sizeof(joint_ref));
     r.joints = sup_alloc_zero(allocator, joints_size);
     r.named = sup_alloc(allocator, named_size);
-    sup_character *made = sup_character_begin(input->context);
-    if (r.joints == NULL || r.named == NULL || made == NULL)
+    if (r.joints != NULL && r.named != NULL)
+        result = read_all(&r, input->context, character);
+    else
         result = sup_fail_memory(error, "the joints");
-    else
-        result = read_joints(&r);
-    if (result == SUP_OK) result = make_character(&r, made);
-    if (result == SUP_OK)
-        *character = made;
-    else
-        sup_character_destroy(made);
     sup_free(allocator, r.joints, joints_size);
     sup_free(allocator, (void *)r.named, named_size);
     return result;

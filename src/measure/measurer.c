@@ -105,6 +105,15 @@ static double region_volume(sup_measurer *m, const sup_region *region, const flo
     return sup_closed_volume(&region->closed, m->region_scratch, NULL);
 }
 
+/* A patch that lies nearly flat encloses nothing, and its ratio would be noise: a ball has 0.094 of its area^1.5. */
+static bool encloses_volume(const sup_measurer *m, const sup_measure_surface *surface, int32_t r, double volume)
+{
+    double area = 0.0;
+    for (int32_t i = surface->region_first[r]; i < surface->region_first[r + 1]; i++)
+        area += (double)m->rest_area[surface->region_triangles[i]];
+    return fabs(volume) > 0.01 * area * sqrt(area);
+}
+
 static sup_result create_regions(sup_measurer *m, const sup_measure_surface *surface, sup_error *error)
 {
     int32_t largest = 0, *local = sup_arena_alloc(&m->arena, (size_t)surface->vertex_count, sizeof *local);
@@ -121,8 +130,10 @@ static sup_result create_regions(sup_measurer *m, const sup_measure_surface *sur
     }
     m->region_scratch = sup_arena_alloc(&m->arena, 3 * (size_t)largest, sizeof(float));
     if (m->region_scratch == NULL) return sup_fail_memory(error, "the regions");
-    for (int32_t r = 0; r < m->region_count; r++)
-        m->regions[r].rest_volume = region_volume(m, &m->regions[r], m->rest);
+    for (int32_t r = 0; r < m->region_count; r++) {
+        double volume = region_volume(m, &m->regions[r], m->rest);
+        m->regions[r].rest_volume = encloses_volume(m, surface, r, volume) ? volume : 0.0;
+    }
     return SUP_OK;
 }
 
@@ -190,9 +201,9 @@ static int32_t take_frame(sup_measurer *m, const float *positions)
     return broken;
 }
 
-static double ratio(double value, double rest)
+static double region_ratio(sup_measurer *m, const sup_region *region)
 {
-    return rest != 0.0 ? value / rest : 1.0;
+    return region->rest_volume != 0.0 ? region_volume(m, region, m->current) / region->rest_volume : (double)NAN;
 }
 
 sup_result sup_measurer_frame(sup_measurer *m, const float *positions, sup_frame_measure *measure,
@@ -201,11 +212,12 @@ sup_result sup_measurer_frame(sup_measurer *m, const float *positions, sup_frame
     if (m == NULL || positions == NULL || measure == NULL) return SUP_ERROR_ARGUMENT;
     memset(measure, 0, sizeof *measure);
     measure->nonfinite = take_frame(m, positions);
-    measure->volume_ratio = ratio(sup_closed_volume(&m->closed, m->current, m->component_sign), m->rest_volume);
+    double volume = sup_closed_volume(&m->closed, m->current, m->component_sign);
+    measure->volume_ratio = m->rest_volume != 0.0 ? volume / m->rest_volume : 1.0;
     sup_measure_distortion(m, measure);
     sup_result result = sup_measure_contact(m, measure);
     for (int32_t r = 0; result == SUP_OK && region_volume_ratio != NULL && r < m->region_count; r++)
-        region_volume_ratio[r] = ratio(region_volume(m, &m->regions[r], m->current), m->regions[r].rest_volume);
+        region_volume_ratio[r] = region_ratio(m, &m->regions[r]);
     return result;
 }
 

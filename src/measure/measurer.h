@@ -30,8 +30,8 @@ void sup_closed_surface_middles(const sup_closed_surface *closed, float *positio
 /* A region of the surface closed by fans of its own, over vertices of its own. */
 typedef struct sup_region {
     sup_closed_surface closed;
-    int32_t *vertices; /* [closed.vertex_count] of the surface */
-    double rest_volume;
+    int32_t *vertices;  /* [closed.vertex_count] of the surface */
+    double rest_volume; /* 0: encloses none */
 } sup_region;
 
 struct sup_measurer {

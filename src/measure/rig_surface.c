@@ -1,4 +1,4 @@
-/* rig_surface.c - the welded skin of a rig as a surface to measure, with a region per bone and per bend. */
+/* rig_surface.c - the welded skin of a rig as a surface to measure, with a region per bone, per bend and per part. */
 #include "base/base.h"
 #include "math/vec3.h"
 #include "supple/measure.h"
@@ -57,7 +57,20 @@ static bool in_bend(const sup_rig *rig, int32_t j, double radius, int32_t strong
     return sup_v3_distance(centre, sup_v3_load(rig->bone_head + 3 * (size_t)j)) <= radius;
 }
 
-/* Fills first[2*joint_count+1] and, when given, triangles; returns how many there are. */
+/* Triangles of the skin that come from part p. */
+static int32_t list_part(const sup_rig *rig, int32_t p, int32_t count, int32_t *triangles)
+{
+    const sup_part *part = &rig->character->parts[p];
+    for (int32_t t = 0; t < rig->skin_triangle_count; t++) {
+        int32_t source = rig->skin_triangle_source[t] - part->triangle_first;
+        if (source < 0 || source >= part->triangle_count) continue;
+        if (triangles != NULL) triangles[count] = t;
+        count++;
+    }
+    return count;
+}
+
+/* Fills first[region_count+1] and, when given, triangles; returns how many there are. */
 static int32_t list_regions(const sup_rig *rig, const int32_t *strongest, const double *radius, int32_t *first,
                             int32_t *triangles)
 {
@@ -76,7 +89,11 @@ static int32_t list_regions(const sup_rig *rig, const int32_t *strongest, const 
             count++;
         }
     }
-    first[2 * rig->joint_count] = count;
+    for (int32_t p = 0; p < rig->character->part_count; p++) {
+        first[2 * rig->joint_count + p] = count;
+        count = list_part(rig, p, count, triangles);
+    }
+    first[2 * rig->joint_count + rig->character->part_count] = count;
     return count;
 }
 
@@ -85,7 +102,8 @@ static sup_result fill(sup_rig_surface *made, const sup_rig *rig, sup_error *err
     sup_arena *arena = &made->storage->arena;
     int32_t *strongest = sup_arena_alloc(arena, (size_t)rig->skin_triangle_count, sizeof *strongest);
     double *radius = sup_arena_alloc(arena, (size_t)rig->joint_count, sizeof *radius);
-    int32_t *first = sup_arena_alloc(arena, 2 * (size_t)rig->joint_count + 1, sizeof *first);
+    int32_t region_count = 2 * rig->joint_count + rig->character->part_count;
+    int32_t *first = sup_arena_alloc(arena, (size_t)region_count + 1, sizeof *first);
     if (strongest == NULL || radius == NULL || first == NULL) return sup_fail_memory(error, "the regions");
     for (int32_t t = 0; t < rig->skin_triangle_count; t++)
         strongest[t] = strongest_joint(rig, rig->skin_triangles + 3 * (size_t)t);
@@ -100,7 +118,7 @@ static sup_result fill(sup_rig_surface *made, const sup_rig *rig, sup_error *err
                                           .positions = rig->skin_positions,
                                           .triangles = rig->skin_triangles,
                                           .size = (double)rig->size,
-                                          .region_count = 2 * rig->joint_count,
+                                          .region_count = region_count,
                                           .region_first = first,
                                           .region_triangles = triangles};
     return SUP_OK;

@@ -158,7 +158,7 @@ static sight see_bone(const heat *h, int32_t vertex, int32_t joint, sighting s)
     }
     if (o.own_piece) return SIGHT_NONE;
     if (o.other_piece) return SIGHT_HIDDEN;
-    bool inside = h->inside[(int64_t)joint * BONE_SAMPLES + (int32_t)(s.t * (BONE_SAMPLES - 1) + 0.5)];
+    bool inside = h->inside[(int64_t)joint * BONE_SAMPLES + (int32_t)lround(s.t * (BONE_SAMPLES - 1))];
     return inside ? SIGHT_CLEAR : SIGHT_OUTSIDE;
 }
 

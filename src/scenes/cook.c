@@ -22,8 +22,12 @@ typedef struct kitchen {
 
 /* --- Mesh --- */
 static sup_result mesh_body(const sup_context *context, const sup_recipe *recipe, const sup_sculpture *sculpture,
-                            double vertices, int32_t subdivisions, sup_surface *surface, sup_error *error)
+                            double vertices, double resolution, sup_surface *surface, sup_error *error)
 {
+    int32_t subdivisions = 0;
+    for (; resolution > FINEST_REMESH; resolution *= 0.25)
+        subdivisions++;
+    vertices *= resolution;
     sup_isosurface_def iso = {.context = context,
                               .field = {sup_sculpture_value, sculpture},
                               .lower = recipe->lower,
@@ -64,11 +68,7 @@ static sup_result mesh_skin(kitchen *k, double resolution, sup_error *error)
     sup_sculpture_def def = sculpture_def(k->context, k->recipe);
     k->sculpture = sup_sculpture_create(&def);
     if (k->sculpture == NULL) return sup_fail_memory(error, "a character");
-    int32_t subdivisions = 0;
-    for (; resolution > FINEST_REMESH; resolution *= 0.25)
-        subdivisions++;
-    return mesh_body(k->context, k->recipe, k->sculpture, k->recipe->vertex_target * resolution, subdivisions,
-                     &k->surfaces[0], error);
+    return mesh_body(k->context, k->recipe, k->sculpture, k->recipe->vertex_target, resolution, &k->surfaces[0], error);
 }
 
 /* An extra is meshed like a body of its own, from its own few shapes. */
@@ -85,10 +85,11 @@ static sup_result mesh_extra(kitchen *k, int32_t index, double resolution, sup_e
     sup_recipe_add_shapes(own, k->recipe->extra_shapes + extra->shape_first, extra->shape_count);
     sup_sculpture_def def = sculpture_def(k->context, own);
     sup_sculpture *sculpture = sup_sculpture_create(&def);
-    double vertices = extra->vertex_target * resolution;
-    sup_result result = sculpture == NULL ? sup_fail_memory(error, "a character")
-                                          : mesh_body(k->context, own, sculpture, vertices < 60.0 ? 60.0 : vertices, 0,
-                                                      &k->surfaces[1 + index], error);
+    double least = 60.0 / extra->vertex_target; /* below that a ball is none */
+    sup_result result = sculpture == NULL
+                            ? sup_fail_memory(error, "a character")
+                            : mesh_body(k->context, own, sculpture, extra->vertex_target,
+                                        resolution < least ? least : resolution, &k->surfaces[1 + index], error);
     sup_sculpture_destroy(sculpture);
     sup_free(&k->context->allocator, own, sizeof *own);
     return result;
@@ -241,7 +242,7 @@ static bool fill_nodes(kitchen *k, sup_arena *arena)
     sup_character *c = k->character;
     const sup_skeleton *s = &k->skeleton;
     int32_t parts = 1 + k->recipe->extra_count;
-    sup_node *nodes = sup_arena_alloc(arena, (size_t)(s->count + parts), sizeof *nodes);
+    sup_node *nodes = sup_arena_alloc(arena, (size_t)s->count + (size_t)parts, sizeof *nodes);
     sup_bone *bones = sup_arena_alloc(arena, (size_t)s->count, sizeof *bones);
     sup_skin *skins = sup_arena_alloc(arena, 1, sizeof *skins);
     if (!nodes || !bones || !skins) return false;
@@ -294,7 +295,7 @@ static sup_result cook(kitchen *k, double resolution, sup_error *error)
     sup_arena *arena = sup_character_arena(k->character);
     k->character->name = k->recipe->name;
     k->character->unit_metres = 1.0f;
-    sup_part *parts = sup_arena_alloc(arena, (size_t)(1 + k->recipe->extra_count), sizeof *parts);
+    sup_part *parts = sup_arena_alloc(arena, 1 + (size_t)k->recipe->extra_count, sizeof *parts);
     if (parts == NULL || !fill_vertices(k, arena) || !fill_nodes(k, arena) || !fill_clips(k, arena))
         return sup_fail_memory(error, "a character");
     fill_parts(k, parts);

@@ -1,5 +1,5 @@
-/* elephant.c - an African elephant, 2.9 m at the shoulder, looking along +Z: thick legs, wide ears, a soft trunk. Left side and middle; the
- * right mirrors it. */
+/* elephant.c - an African elephant, 2.9 m high, looking along +Z: thick legs, wide ears, a soft trunk. Left side and
+ * middle; the right mirrors it. */
 #include "scenes/recipe.h"
 
 enum { BODY, HEAD, TRUNK, EAR, FRONT, HIND, TAIL };
@@ -13,8 +13,8 @@ enum { BODY, HEAD, TRUNK, EAR, FRONT, HIND, TAIL };
 
 static const sup_region regions[] = {
     {"body", -1, 0.0, false, 0.20},    {"head", BODY, 0.25, false, 0.25},     {"trunk", HEAD, 0.16, false, 0.12},
-    {"ear", HEAD, 0.10, true, 0.08},   {"front leg", BODY, 0.20, true, 0.16}, {"hind leg", BODY, 0.22, true, 0.16},
-    {"tail", BODY, 0.08, false, 0.06},
+    {"ear", HEAD, 0.16, true, 0.08},   {"front leg", BODY, 0.20, true, 0.16}, {"hind leg", BODY, 0.22, true, 0.16},
+    {"tail", BODY, 0.16, false, 0.06},
 };
 
 /* From rump to neck at height 1.85: 0, middle below the line, half width twice, depth below and above. */
@@ -39,7 +39,7 @@ static const sup_section hind_sections[] = {
     {1.60, 0, -0.05, 0.200, 0.215, 0.330, 0.320, 0},
 };
 
-#define NAIL(region, x, z, turn) SUP_BALL(region, 0.010, SOFT, x, 0.055, z, 0.036, 0.045, 0.026, 0, 0, 0)
+#define NAIL(region, x, z) SUP_BALL(region, 0.010, SOFT, x, 0.055, z, 0.036, 0.045, 0.026, 0, 0, 0)
 static const sup_shape shapes[] = {
     SUP_LOFT(BODY, 0.0, LARGE, 0, 1.85, 0, 0.16, 0, 1.85, 1, 0.20, body_sections),
     SUP_BALL(BODY, 0.25, LARGE, 0.30, 2.15, 0.62, 0.26, 0.42, 0.30, 0, 0, 0),  /* shoulder */
@@ -62,13 +62,13 @@ static const sup_shape shapes[] = {
     SUP_CONE(TRUNK, 0.04, SMALL, 0, 0.76, 2.14, 0.113, 0, 0.54, 2.19, 0.099),
     SUP_CONE(TRUNK, 0.04, SMALL, 0, 0.54, 2.19, 0.099, 0, 0.38, 2.29, 0.088),
     SUP_CONE(TRUNK, 0.03, SMALL, 0, 0.38, 2.29, 0.088, 0, 0.30, 2.40, 0.084),
-    SUP_BALL(TRUNK, 0.03, SMALL, 0, 0.345, 2.465, 0.050, 0.030, 0.045, 0, 1, -0.6),      /* finger of the tip */
-    SUP_CONE(TRUNK, -0.02, SMALL, 0.034, 0.268, 2.475, 0.022, 0.034, 0.30, 2.42, 0.016), /* nostrils */
+    SUP_BALL(TRUNK, 0.03, SMALL, 0, 0.345, 2.465, 0.050, 0.030, 0.045, 0, 1, -0.6),        /* finger of the tip */
+    SUP_CONE(TRUNK, -0.03, SMALL, 0.034, 0.262, 2.480, 0.020, 0.034, 0.290, 2.435, 0.014), /* nostrils */
 
     /* ear: a thin leaf that stands off sideways and back */
     {.kind = SUP_SHAPE_LEAF,
      .region = EAR,
-     .edge = FACE,
+     .edge = SOFT,
      .a = {0.70, 2.32, 1.12},
      .b = {0.10, 1.0, 0.05},
      .side = {0.84, 0, -0.54},
@@ -78,7 +78,7 @@ static const sup_shape shapes[] = {
     {.kind = SUP_SHAPE_LEAF,
      .region = EAR,
      .blend = 0.12,
-     .edge = FACE,
+     .edge = SOFT,
      .a = {0.60, 1.98, 1.17},
      .b = {0.10, 1.0, 0.05},
      .side = {0.84, 0, -0.54},
@@ -88,13 +88,13 @@ static const sup_shape shapes[] = {
 
     /* legs */
     SUP_LOFT(FRONT, 0.0, LIMB, 0.37, 0, 0.62, 0.04, 0.37, 1, 0.62, 0.25, front_sections),
-    NAIL(FRONT, 0.30, 0.795, 0),
-    NAIL(FRONT, 0.38, 0.810, 0),
-    NAIL(FRONT, 0.46, 0.785, 0),
+    NAIL(FRONT, 0.30, 0.795),
+    NAIL(FRONT, 0.38, 0.810),
+    NAIL(FRONT, 0.46, 0.785),
     SUP_LOFT(HIND, 0.0, LIMB, 0.38, 0, -0.92, 0.04, 0.38, 1, -0.92, 0.25, hind_sections),
-    NAIL(HIND, 0.31, -0.745, 0),
-    NAIL(HIND, 0.39, -0.732, 0),
-    NAIL(HIND, 0.47, -0.755, 0),
+    NAIL(HIND, 0.31, -0.745),
+    NAIL(HIND, 0.39, -0.732),
+    NAIL(HIND, 0.47, -0.755),
 
     /* tail */
     SUP_CONE(TAIL, 0.0, SMALL, 0, 2.02, -1.42, 0.085, 0, 1.62, -1.60, 0.055),
@@ -330,7 +330,7 @@ static const sup_joint_row joints[] = {
     TAIL_JOINT("tail_4", "tail_3", 1.06, -1.665, 0.75, -1.67),
 };
 
-static const sup_contact contacts[] = {
+static const sup_floor_point contacts[] = {
     {"left_front_foot", {0.37, 0, 0.78}},   {"left_front_foot", {0.37, 0, 0.46}},
     {"right_front_foot", {-0.37, 0, 0.78}}, {"right_front_foot", {-0.37, 0, 0.46}},
     {"left_hind_foot", {0.38, 0, -0.76}},   {"left_hind_foot", {0.38, 0, -1.06}},
@@ -458,10 +458,11 @@ static const sup_motion motions[] = {
     SUP_MOTION("shake", 2.6, 60.0, true, false, SUP_FOOTING_FREE, shake),
 };
 
-#define TUSK(sign)                                                                             \
-    SUP_CONE(0, 0.0, 0.03, sign 0.17, 2.08, 1.76, 0.066, sign 0.235, 1.80, 2.04, 0.060),       \
-        SUP_CONE(0, 0.02, 0.03, sign 0.235, 1.80, 2.04, 0.060, sign 0.285, 1.66, 2.34, 0.045), \
-        SUP_CONE(0, 0.02, 0.03, sign 0.285, 1.66, 2.34, 0.045, sign 0.285, 1.68, 2.62, 0.020)
+#define TUSK(sign)                                                                              \
+    SUP_CONE(0, 0.0, 0.02, sign 0.170, 2.08, 1.76, 0.066, sign 0.225, 1.83, 2.00, 0.062),       \
+        SUP_CONE(0, 0.012, 0.02, sign 0.225, 1.83, 2.00, 0.062, sign 0.265, 1.71, 2.20, 0.053), \
+        SUP_CONE(0, 0.012, 0.02, sign 0.265, 1.71, 2.20, 0.053, sign 0.288, 1.66, 2.42, 0.041), \
+        SUP_CONE(0, 0.010, 0.02, sign 0.288, 1.66, 2.42, 0.041, sign 0.285, 1.70, 2.64, 0.020)
 static const sup_shape extra_shapes[] = {
     TUSK(+),
     TUSK(-),
@@ -469,8 +470,8 @@ static const sup_shape extra_shapes[] = {
     SUP_BALL(0, 0.0, 0.02, -0.338, 2.42, 1.665, 0.042, 0.042, 0.042, 0, 0, 0),
 };
 static const sup_extra_row extras[] = {
-    {"tusks", "head", true, 700.0, 0.015, {-0.4, 1.55, 1.65}, {0.4, 2.2, 2.70}, 0, 6},
-    {"eyes", "head", false, 200.0, 0.012, {-0.42, 2.35, 1.60}, {0.42, 2.49, 1.73}, 6, 2},
+    {"tusks", "head", true, 700.0, 0.015, {-0.4, 1.55, 1.65}, {0.4, 2.2, 2.70}, 0, 8},
+    {"eyes", "head", false, 200.0, 0.012, {-0.42, 2.35, 1.60}, {0.42, 2.49, 1.73}, 8, 2},
 };
 
 void sup_recipe_elephant(sup_recipe *recipe)

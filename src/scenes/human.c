@@ -89,11 +89,11 @@ static const sup_shape shapes[] = {
     SUP_FLAT_CONE(LEG, 0.030, FOOT, 0.131, 0.060, 0.004, 0.036, 0.141, 0.026, 0.112, 0.024, 1.15, 1.0), /* instep */
     SUP_BALL(LEG, 0.024, FOOT, 0.148, 0.021, 0.108, 0.045, 0.020, 0.040, 0, 0, 0),          /* ball of the foot */
     SUP_BALL(LEG, 0.024, FOOT, 0.146, 0.020, 0.030, 0.034, 0.020, 0.070, 0, 0, 0),          /* outer edge */
-    SUP_CONE(LEG, 0.010, DETAIL, 0.126, 0.019, 0.140, 0.0150, 0.128, 0.015, 0.176, 0.0125), /* toes */
-    SUP_CONE(LEG, 0.006, DETAIL, 0.149, 0.017, 0.140, 0.0115, 0.153, 0.013, 0.176, 0.0098),
-    SUP_CONE(LEG, 0.006, DETAIL, 0.166, 0.016, 0.134, 0.0108, 0.172, 0.012, 0.166, 0.0090),
-    SUP_CONE(LEG, 0.006, DETAIL, 0.180, 0.015, 0.124, 0.0105, 0.188, 0.011, 0.152, 0.0086),
-    SUP_CONE(LEG, 0.006, DETAIL, 0.190, 0.014, 0.108, 0.0105, 0.200, 0.010, 0.134, 0.0084),
+    SUP_CONE(LEG, 0.012, DETAIL, 0.126, 0.019, 0.140, 0.0150, 0.128, 0.015, 0.176, 0.0125), /* toes */
+    SUP_CONE(LEG, 0.010, DETAIL, 0.149, 0.017, 0.140, 0.0115, 0.153, 0.013, 0.176, 0.0098),
+    SUP_CONE(LEG, 0.010, DETAIL, 0.166, 0.016, 0.134, 0.0108, 0.172, 0.012, 0.166, 0.0090),
+    SUP_CONE(LEG, 0.010, DETAIL, 0.180, 0.015, 0.124, 0.0105, 0.188, 0.011, 0.152, 0.0086),
+    SUP_CONE(LEG, 0.010, DETAIL, 0.190, 0.014, 0.108, 0.0105, 0.200, 0.010, 0.134, 0.0084),
     SUP_BALL(LEG, -0.008, FOOT, 0.145, -4.0, 0.060, 4.0, 4.0, 4.0, 0, 0, 0), /* the floor flattens the sole */
 
     /* shoulder cap, in the arm's region */
@@ -263,7 +263,7 @@ static const sup_joint_row joints[] = {
      {0.25, 0, 1}},
 };
 
-static const sup_contact contacts[] = {
+static const sup_floor_point contacts[] = {
     {"left_foot", {0.128, 0.0, -0.060}},   {"left_foot", {0.146, 0.0, 0.112}},   {"left_toes", {0.150, 0.0, 0.170}},
     {"right_foot", {-0.128, 0.0, -0.060}}, {"right_foot", {-0.146, 0.0, 0.112}}, {"right_toes", {-0.150, 0.0, 0.170}},
 };

@@ -152,7 +152,7 @@ static sup_vec3d root_travel(const stage *s, double time)
     double lowest = 1e9, rest_lowest = 1e9;
     sup_vec3d slide = sup_v3(0.0, 0.0, 0.0);
     for (int32_t c = 0; c < s->recipe->contact_count; c++) {
-        const sup_contact *contact = &s->recipe->contacts[c];
+        const sup_floor_point *contact = &s->recipe->contacts[c];
         int32_t j = sup_skeleton_find(s->skeleton, contact->joint);
         sup_vec3d arm = sup_v3_sub(contact->at, s->skeleton->joints[j].at);
         sup_vec3d now = sup_v3_add(s->place[j], sup_quatd_rotate(s->turned[j], arm));

@@ -65,12 +65,12 @@ typedef struct sup_motion {
 } sup_motion;
 
 /* A point of the body that meets the floor, moving with a joint. */
-typedef struct sup_contact {
+typedef struct sup_floor_point {
     const char *joint;
     sup_vec3d at;
-} sup_contact;
+} sup_floor_point;
 
-enum { SUP_MOTIONS_MAX = 16, SUP_CONTACTS_MAX = 16, SUP_EXTRAS_MAX = 4, SUP_EXTRA_SHAPES_MAX = 8 };
+enum { SUP_MOTIONS_MAX = 16, SUP_CONTACTS_MAX = 16, SUP_EXTRAS_MAX = 4, SUP_EXTRA_SHAPES_MAX = 16 };
 
 typedef struct sup_recipe {
     const char *name;
@@ -82,7 +82,7 @@ typedef struct sup_recipe {
     sup_shape shapes[SUP_SHAPES_MAX];
     sup_joint_row joints[SUP_JOINTS_MAX];
     sup_motion motions[SUP_MOTIONS_MAX];
-    sup_contact contacts[SUP_CONTACTS_MAX];
+    sup_floor_point contacts[SUP_CONTACTS_MAX];
     sup_extra_row extras[SUP_EXTRAS_MAX];
     sup_shape extra_shapes[SUP_EXTRA_SHAPES_MAX];
     int32_t region_count, shape_count, joint_count, motion_count, contact_count, extra_count, extra_shape_count;

@@ -5,7 +5,7 @@ enum { MASK_WORDS = SUP_SHAPES_MAX * 2 / 64, COARSE = 4 };
 
 static const double FAR_AWAY = 1e9;
 static const double STEEPEST = 1.4;     /* bound on the gradient of a shape's value */
-static const double SIBLING_JOIN = 0.1; /* of the join with the parent */
+static const double SIBLING_JOIN = 0.4; /* of the join with the parent */
 
 /* A section interval: each column as a cubic of the distance from the interval's start. */
 typedef struct loft_piece {
@@ -175,7 +175,9 @@ static double whole_value(const sup_sculpture *s, const uint64_t *mask, sup_vec3
         children[r] = FAR_AWAY;
     double value = FAR_AWAY;
     for (int32_t r = s->region_count - 1; r >= 0; r--) {
+        /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): region_values fills own[0..count) */
         if (own[r] >= FAR_AWAY && children[r] >= FAR_AWAY) continue;
+        /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): the loop above fills children */
         value = children[r] < FAR_AWAY ? smooth_min(own[r], children[r], join[r]) : own[r];
         int32_t to = s->parent[r];
         if (to < 0) continue;

@@ -24,7 +24,7 @@ static void region_shares(const sup_recipe *recipe, const sup_sculpture *sculptu
         double away = (distance[r] - nearest) / region->weight_band, near = away < 1.0 ? 1.0 - away : 0.0;
         share[r] = near * near;
         if (recipe->mirrored && region->paired)
-            share[r] *= smooth_step((r < count ? p.x : -p.x) / (0.5 * region->weight_band));
+            share[r] *= smooth_step((r < count ? p.x : -p.x) / (0.2 * region->weight_band));
         if (r == 0) share[r] += 1e-9;
         total += share[r];
     }
@@ -58,6 +58,8 @@ static void flow_down(const sup_skeleton *skeleton, int32_t region, sup_vec3d p,
         const sup_joint *joint = &skeleton->joints[j];
         if (joint->region != region || joint->parent < 0) continue;
         gate[j] = beyond(joint, p);
+        /* A joint of one side in the skin of the middle does not reach across x = 0. */
+        if (joint->row->name[0] == '*') gate[j] *= smooth_step((joint->right ? -p.x : p.x) / joint->row->blend);
         taken[joint->parent] += gate[j];
     }
     for (int32_t j = 0; j < skeleton->count; j++) {

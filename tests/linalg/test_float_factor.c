@@ -167,7 +167,7 @@ TEST(double_kernels_agree)
         for (int32_t width = 1; width <= 21; width++)
             for (int32_t below = 0; below <= 19; below++) {
                 int32_t rows = width + below;
-                sup_csr a = matrix_dense(rows, (uint64_t)(width * 100 + below));
+                sup_csr a = matrix_dense(rows, (uint64_t)width * 100 + (uint64_t)below);
                 double *dense = dense_of(&a), smallest[32] = {0}, update[20 * 20 + 8];
                 double *panel = malloc((size_t)(rows * width + 1) * 8);
                 CHECK(panel != NULL);

@@ -21,8 +21,8 @@ static void put(buffer *b, char type, double value)
     char bytes[8];
     float f = (float)value;
     int32_t i = (int32_t)value;
-    int16_t h = (int16_t)value;
-    int8_t c = (int8_t)value;
+    int16_t h = (int16_t)i;
+    int8_t c = (int8_t)i;
     size_t size = type == 'd' ? 8 : type == 'h' ? 2 : type == 'b' ? 1 : 4;
     if (b->encoding == ASCII) {
         b->size += (size_t)snprintf(b->data + b->size, 32, "%g ", value);

@@ -24,7 +24,8 @@ TEST(stl_text)
 static size_t make_binary(char *data, const char *header, uint32_t said, int count)
 {
     memset(data, 0, 84);
-    memcpy(data, header, strlen(header));
+    for (size_t i = 0; header[i] != '\0'; i++)
+        data[i] = header[i];
     memcpy(data + 80, &said, 4);
     for (int f = 0; f < count; f++) {
         const float values[12] = {0, 0, 1, (float)f, 0, 0, (float)f + 1, 0, 0, (float)f, 1, 0};

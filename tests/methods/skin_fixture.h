@@ -243,8 +243,8 @@ static inline skin_fixture fixture_limbs(int32_t vertex_count, int32_t joint_cou
     sup_random random = {7};
     sup_vec3d *place = calloc((size_t)joint_count, sizeof *place), *along = calloc((size_t)joint_count, sizeof *along);
     for (int32_t j = 0; j < joint_count; j++) {
-        int32_t limb = j / LIMB;
-        double angle = 6.283185307179586 * limb / ((joint_count + LIMB - 1) / LIMB);
+        int32_t limb = j / LIMB, limbs = (joint_count + LIMB - 1) / LIMB;
+        double angle = 6.283185307179586 * limb / limbs;
         along[j] = sup_v3(cos(angle), sin(angle), 0.2 * (limb % 3));
         place[j] = sup_v3_scale(along[j], 0.2 + 0.1 * (j % LIMB));
         f.joint_parent[j] = j % LIMB != 0 ? j - 1 : -1;

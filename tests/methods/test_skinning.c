@@ -2,7 +2,7 @@
 #include "base/simd.h"
 #include "methods/dualquat/dualquat.h"
 #include "methods/linear/linear.h"
-#include "methods/reference_skinning.h"
+#include "measure/reference.h"
 #include "methods/skin_fixture.h"
 #include "test.h"
 
@@ -81,11 +81,12 @@ static bool well_conditioned(sup_affine a)
 static void check_against_reference(skin_fixture *f, const method_case *c, const sup_model *model, int32_t lanes)
 {
     size_t n = (size_t)f->rig.vertex_count;
-    double *positions = malloc(n * 24), *normals = malloc(n * 24), *tangents = malloc(n * 32);
-    sup_affine *matrices = malloc(n * sizeof *matrices);
+    double *positions = calloc(n, 24), *normals = calloc(n, 24), *tangents = calloc(n, 32);
+    sup_affine *matrices = calloc(n, sizeof *matrices);
     skin_result result = result_create(f->rig.vertex_count);
     CHECK_EQ(step_lanes(c, model, &f->pose, false, result, lanes), SUP_OK);
-    reference_skin(fixture_rig(f), &f->pose, c->dual, positions, normals, tangents, matrices);
+    sup_reference_skin_all(NULL, fixture_rig(f), &f->pose, c->dual,
+                           &(sup_reference_out){positions, normals, tangents, matrices});
     check_near("position", result.positions, positions, (int64_t)n * 3, 1e-5);
     int32_t compared = 0;
     for (size_t v = 0; v < n; v++) {
@@ -138,10 +139,11 @@ TEST(mirrored_and_flat_joints_match_and_stay_finite)
             fixture_pose(&f, (uint64_t)i, POSE_FLAT);
             sup_model *model = bind_fixture(&f, cases[k].method);
             for (int32_t lanes = 1; lanes <= sup_simd_lanes(); lanes *= 2) {
-                double positions[700 * 3];
+                double positions[700 * 3] = {0};
                 skin_result result = result_create(700);
                 CHECK_EQ(step_lanes(&cases[k], model, &f.pose, false, result, lanes), SUP_OK);
-                reference_skin(fixture_rig(&f), &f.pose, cases[k].dual, positions, NULL, NULL, NULL);
+                sup_reference_skin_all(NULL, fixture_rig(&f), &f.pose, cases[k].dual,
+                                       &(sup_reference_out){positions, NULL, NULL, NULL});
                 check_near("position", result.positions, positions, 700 * 3, 1e-5);
                 for (int32_t v = 0; v < 700; v++) {
                     CHECK_NEAR(sup_v3_length(sup_v3_load(result.normals + 3 * v)), 1.0, 1e-6);
@@ -163,7 +165,8 @@ static skin_fixture tube(int32_t rings, int32_t sides)
     fixture_set_bind(&f, 0, sup_affine_from_trs(sup_v3(0, 0, -1), (sup_quatd){0, 0, 0, 1}, sup_v3(1, 1, 1)));
     fixture_set_bind(&f, 1, sup_affine_from_trs(sup_v3(0, 0, 0), (sup_quatd){0, 0, 0, 1}, sup_v3(1, 1, 1)));
     for (int32_t v = 0; v < rings * sides; v++) {
-        double z = -1.0 + 2.0 * (v / sides) / (rings - 1), angle = 6.283185307179586 * (v % sides) / sides;
+        int32_t ring = v / sides;
+        double z = -1.0 + 2.0 * ring / (rings - 1), angle = 6.283185307179586 * (v % sides) / sides;
         sup_v3_store(f.positions + 3 * v, sup_v3(cos(angle), sin(angle), z));
         sup_v3_store(f.normals + 3 * v, sup_v3(cos(angle), sin(angle), 0));
         sup_v3_store(f.tangents + 4 * v, sup_v3(0, 0, 1));
@@ -409,6 +412,31 @@ TEST(morph_targets_come_from_mesh_space)
             fixture_pose(&f, (uint64_t)round, POSE_SCALED);
             check_all_lanes(&f, &cases[k]);
         }
+    }
+    fixture_destroy(&f);
+}
+
+/* The bits of the base kernels (4 lanes or scalar), which no processor feature changes: what was skinned once is skinned
+ * the same for ever. A change here is a change of results that users will see: say so in CHANGELOG.md. */
+TEST(golden_hashes_of_the_base_kernels)
+{
+    static const uint64_t golden[2] = {0x978ae7052a15317bu, 0x8fb907410b998774u};
+    skin_fixture f = fixture_random(2026, 777, 9, 6, 0);
+    sup_random random = {99};
+    for (int32_t j = 0; j < 9; j++) {
+        sup_vec3d place = fixture_vector(&random);
+        f.pose.world[j + 1] =
+            sup_affine_to_float(sup_affine_from_trs(place, fixture_rotation(&random), sup_v3(1, 1, 1)));
+    }
+    for (int32_t i = 0; i < 2; i++) {
+        sup_model *model = bind_fixture(&f, cases[i].method);
+        skin_result result = result_create(777);
+        CHECK_EQ(step_lanes(&cases[i], model, &f.pose, false, result, 4), SUP_OK);
+        uint64_t hash = sup_hash64(result.positions, 777 * 12, 0);
+        hash = sup_hash64(result.normals, 777 * 12, hash);
+        CHECK_MSG(hash == golden[i], "%s: the hash is 0x%016llxu", cases[i].method->name, (unsigned long long)hash);
+        result_destroy(result);
+        sup_model_destroy(model);
     }
     fixture_destroy(&f);
 }

@@ -4,8 +4,6 @@
 
 #include "math/vec3.h"
 
-#include <time.h>
-
 typedef struct mesh {
     int32_t vertex_count, triangle_count;
     float positions[3 * 4000];
@@ -486,22 +484,13 @@ static double bone_distance(const character *c, int32_t vertex, int32_t joint)
     return sup_v3_distance(p, sup_v3_lerp(a, b, sup_v3_segment_parameter(p, a, b)));
 }
 
-static double seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static double run_character(const character *c, int32_t *joints, float *values)
+static void run_character(const character *c, int32_t *joints, float *values)
 {
     sup_weights_input in = {NULL,           c->vertex_count, c->triangle_count, c->positions, c->triangles,
                             c->joint_count, c->parents,      c->heads,          c->tails,     4};
     sup_weights_output out = {joints, values};
     sup_error error = {0};
-    double start = seconds();
     CHECK_OK(sup_weights_heat(&in, &out, &error), error);
-    return seconds() - start;
 }
 
 TEST(heat_male)
@@ -513,8 +502,7 @@ TEST(heat_male)
     int32_t *joints = malloc((size_t)c.vertex_count * 16);
     float *values = malloc((size_t)c.vertex_count * 16);
     CHECK(joints != NULL && values != NULL);
-    double time = run_character(&c, joints, values);
-    CHECK_MSG(time < 5.0, "%g s", time); /* 0.13 s; room for sanitizers and a busy machine */
+    run_character(&c, joints, values);
     int32_t far_away = 0, crossed = 0;
     for (int32_t v = 0; v < c.vertex_count; v++) {
         double nearest = INFINITY, sum = 0.0;

@@ -12,12 +12,12 @@
 /* One straight piece of bone: from a joint to one of its children, or from a leaf joint to the end of its limb.
  * A capsule of `radius` whose axis is inset at both ends: [from + (ball radius + radius) d, to - (ball radius + radius) d]. */
 typedef struct sup_bone_piece {
-    int32_t joint;        /* rig joint that carries it */
-    int32_t child;        /* rig joint at its far end, -1 for a leaf's tail */
-    sup_vec3d from, to;   /* joint centres, different points */
+    int32_t joint;      /* rig joint that carries it */
+    int32_t child;      /* rig joint at its far end, -1 for a leaf's tail */
+    sup_vec3d from, to; /* joint centres, different points */
     double radius;
     int32_t ball_from, ball_to; /* balls at its ends, -1 for none (free end) */
-    bool is_virtual;      /* flesh without bone: shapes the tissue, anchors nothing */
+    bool is_virtual;            /* flesh without bone: shapes the tissue, anchors nothing */
 } sup_bone_piece;
 
 /* A ball where pieces meet. */

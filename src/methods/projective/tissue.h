@@ -15,14 +15,14 @@ typedef enum sup_base_class {
 
 typedef struct sup_tissue {
     int32_t skin_count, triangle_count;
-    double *skin;        /* [skin_count*3] */
-    double *base;        /* [skin_count*3] */
-    int32_t *triangles;  /* [triangle_count*3] skin vertices, outward */
-    sup_foot *feet;      /* [skin_count] where the line from the skin vertex meets the bone lines */
+    double *skin;               /* [skin_count*3] */
+    double *base;               /* [skin_count*3] */
+    int32_t *triangles;         /* [triangle_count*3] skin vertices, outward */
+    sup_foot *feet;             /* [skin_count] where the line from the skin vertex meets the bone lines */
     sup_base_class *base_class; /* [skin_count] */
-    int32_t *base_owner; /* [skin_count] piece or ball */
-    int32_t *tets;       /* [triangle_count*3*4] three for each triangle; vertex numbers as above */
-    double *tet_volume;  /* [triangle_count*3] positive: the sign of the rest shape is in its edge matrix */
+    int32_t *base_owner;        /* [skin_count] piece or ball */
+    int32_t *tets;              /* [triangle_count*3*4] three for each triangle; vertex numbers as above */
+    double *tet_volume;         /* [triangle_count*3] positive: the sign of the rest shape is in its edge matrix */
 } sup_tissue;
 
 #endif

@@ -104,8 +104,8 @@ typedef struct sup_skin_kernels {
 
 /* State of a static skinning method: joint_bytes for the joints of the current pose, a multiple of 64, then scratch. */
 size_t sup_skin_state_size(const sup_skin_model *skin, const sup_context *context, size_t joint_bytes);
-/* All windows in parallel with the kernel for `lanes` lanes. `work` has skin, joints, rigid and out. */
-void sup_skin_run(const sup_step_input *input, const sup_skin_window *work, const sup_skin_kernels *kernels,
+/* All windows in parallel with the kernel for `lanes` lanes. `common` has skin, joints, rigid and out. */
+void sup_skin_run(const sup_step_input *input, const sup_skin_window *common, const sup_skin_kernels *kernels,
                   int32_t lanes, void *scratch);
 sup_result sup_skin_reset(const sup_step_input *input, void *state); /* nothing to do */
 

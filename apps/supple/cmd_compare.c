@@ -1,0 +1,234 @@
+/* cmd_compare.c - `supple compare`: methods side by side in one picture. */
+#include "contest.h"
+#include "image.h"
+#include "stage.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct compare_values {
+    app_take_values take;
+    app_look look;
+    const char *output, *methods;
+    int frame;
+} compare_values;
+
+static const char *const endings[] = {"png", NULL};
+
+#define AT(field) offsetof(compare_values, field)
+static const app_option compare_options[] = {
+    APP_TAKE_INPUT(compare_values),
+    {.kind = APP_TEXT,
+     .name = "output",
+     .letter = 'o',
+     .argument = "OUTPUT",
+     .offset = AT(output),
+     .required = true,
+     .help = "the sheet, a .png"},
+    {.kind = APP_TEXT,
+     .name = "methods",
+     .argument = "A,B,...",
+     .offset = AT(methods),
+     .help = "which methods, in this order ('supple methods'); all when not given"},
+    APP_TAKE_SET(compare_values),
+    {.kind = APP_WHOLE,
+     .name = "frame",
+     .argument = "N",
+     .offset = AT(frame),
+     .minimum = 0,
+     .maximum = 1000000,
+     .help = "the frame to show; the worst of the motion when not given"},
+    APP_TAKE_FRAMES(compare_values),
+    APP_LOOK_OPTIONS(compare_values),
+    {.kind = APP_FLAG, .name = "wire", .offset = AT(look.wire), .help = "draw the edges of the triangles"},
+    APP_TAKE_CLIP(compare_values),
+    APP_TAKE_MOTION(compare_values),
+    APP_TAKE_MAP(compare_values),
+    APP_TAKE_SKELETON(compare_values),
+    APP_TAKE_FPS(compare_values),
+    APP_TAKE_WEIGHTS(compare_values),
+    APP_TAKE_THREADS(compare_values),
+    APP_TAKE_QUIET(compare_values),
+};
+
+static const app_verb compare_verb = {
+    .name = "compare",
+    .usage = "INPUT -o sheet.png [--methods linear,dualquat] [options]",
+    .summary = "One picture of several methods side by side, with times and measures under each.",
+    .details =
+        "All methods play the whole motion and are measured; the sheet shows one frame of it, by itself the one\n"
+        "with the most crossings, volume change and stretch. Measures are of that frame and of the worst frame.\n\n"
+        "Examples:\n"
+        "  supple compare scene:human -o sheet.png --methods linear,dualquat\n"
+        "  supple compare dancer.glb -o sheet.png --clip Samba --frame 40 --zoom LeftForeArm --color stretch\n\n"
+        "Exit status: 0 done, 1 wrong usage, 2 bad input, 3 anything else.\n",
+    .options = compare_options,
+    .option_count = (int)(sizeof compare_options / sizeof compare_options[0]),
+};
+
+enum { NO_FRAME = -1, MOST_COLUMNS = 4 };
+
+/* All lengths of a sheet follow the width of a panel. */
+typedef struct sheet {
+    render_image image;
+    int32_t columns, panel_width, panel_height, words_height, title_height;
+    float unit; /* height of small text */
+} sheet;
+
+static const uint8_t DARK[3] = {38, 42, 51}, GREY[3] = {105, 112, 125};
+static const uint8_t PAPER[3] = {241, 242, 243}; /* the backdrop of the pictures */
+
+static bool sheet_create(sheet *s, const app_look *look, int32_t count)
+{
+    s->panel_width = look->width;
+    s->panel_height = look->height;
+    s->columns = count < MOST_COLUMNS ? count : MOST_COLUMNS;
+    s->unit = (float)look->width / 30.0f;
+    s->words_height = (int32_t)(14.5f * s->unit);
+    s->title_height = (int32_t)(3.4f * s->unit);
+    int32_t rows = (count + s->columns - 1) / s->columns;
+    s->image =
+        render_image_create(s->columns * s->panel_width, s->title_height + rows * (s->panel_height + s->words_height));
+    if (s->image.pixels == NULL) return false;
+    for (size_t i = 0; i < 3 * (size_t)s->image.width * (size_t)s->image.height; i++)
+        s->image.pixels[i] = PAPER[i % 3];
+    return true;
+}
+
+static void sheet_paste(sheet *s, const render_image *picture, int32_t left, int32_t top)
+{
+    for (int32_t y = 0; y < picture->height; y++)
+        memcpy(s->image.pixels + 3 * ((size_t)(top + y) * (size_t)s->image.width + (size_t)left),
+               picture->pixels + 3 * (size_t)y * (size_t)picture->width, 3 * (size_t)picture->width);
+}
+
+static void text_right(sheet *s, float right, float baseline, const uint8_t *color, const char *text)
+{
+    image_text(&s->image, right - image_text_width(text, s->unit), baseline, s->unit, color, text);
+}
+
+/* Name, time, and a table of measures: of this frame, and the worst of the motion. */
+static void write_words(sheet *s, const app_entry *entry, int32_t frame, float left, float top)
+{
+    const sup_frame_measure *m = &entry->measure->frames[frame];
+    const sup_motion_summary *all = &entry->measure->summary;
+    const struct {
+        const char *name;
+        double here, worst;
+        bool is_count;
+    } rows[] = {{"volume", m->volume_ratio, all->volume_ratio, false},
+                {"crossing pairs", m->intersections, all->intersections, true},
+                {"penetration", m->penetration, all->penetration, false},
+                {"largest stretch", m->stretch_max, all->stretch_max, false},
+                {"smallest stretch", m->stretch_min, all->stretch_min, false},
+                {"flips", m->flips, all->flips, true}};
+    float u = s->unit, x = left + 1.5f * u, here = left + 20.0f * u, worst = left + 27.5f * u, y = top + 1.8f * u;
+    char time[64];
+    image_text(&s->image, x, y, 1.5f * u, DARK, entry->method->name);
+    snprintf(time, sizeof time, "%.3g ms a frame", entry->play.step_ms);
+    text_right(s, worst, y, DARK, time);
+    y += 2.2f * u;
+    text_right(s, here, y, GREY, "this frame");
+    text_right(s, worst, y, GREY, "worst");
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        y += 1.55f * u;
+        image_text(&s->image, x, y, u, GREY, rows[i].name);
+        text_right(s, here, y, DARK,
+                   app_judge_value(&(app_judge_figure){.is_count = rows[i].is_count, .value = rows[i].here}));
+        text_right(s, worst, y, DARK,
+                   app_judge_value(&(app_judge_figure){.is_count = rows[i].is_count, .value = rows[i].worst}));
+    }
+}
+
+static void write_title(sheet *s, const app_contest *contest, int32_t frame)
+{
+    const app_take *take = contest->take;
+    const char *input = take->values->input, *slash = strrchr(input, '/');
+    char title[300];
+    snprintf(title, sizeof title, "%s   %s%s   frame %d of %d", app_clean(slash != NULL ? slash + 1 : input),
+             take->clip != NULL ? "clip " : "rest pose", take->clip != NULL ? app_clean(take->clip->name) : "",
+             (int)(take->first_frame + frame), (int)take->frame_count);
+    float height = 1.2f * s->unit, room = (float)s->image.width - 3.0f * s->unit,
+          width = image_text_width(title, height);
+    if (width > room) height *= room / width;
+    image_text(&s->image, 1.5f * s->unit, 2.3f * s->unit, height, GREY, title);
+}
+
+static int draw(const app_contest *contest, const compare_values *values, int32_t frame, sheet *s)
+{
+    app_stage stage;
+    render_def def = {0};
+    render_image picture = render_image_create(values->look.width, values->look.height);
+    int status = app_stage_open(&stage, &contest->take->session.context, contest->rig, &values->look);
+    if (picture.pixels == NULL || !sheet_create(s, &values->look, contest->entry_count)) {
+        app_say("There is not enough memory for the sheet.");
+        status = APP_OTHER;
+    }
+    if (status == APP_DONE) {
+        app_stage_aim(&stage, app_contest_positions(contest, 0, frame), 1, app_contest_nodes(contest, frame), &def);
+        write_title(s, contest, frame);
+    }
+    for (int32_t i = 0; status == APP_DONE && i < contest->entry_count; i++) {
+        int32_t left = i % s->columns * s->panel_width;
+        int32_t top = s->title_height + i / s->columns * (s->panel_height + s->words_height);
+        status = app_stage_shoot(&stage, app_contest_positions(contest, i, frame), app_contest_nodes(contest, frame),
+                                 &def, &picture);
+        sheet_paste(s, &picture, left, top);
+        write_words(s, &contest->entries[i], frame, (float)left, (float)(top + s->panel_height));
+    }
+    app_stage_close(&stage);
+    render_image_destroy(&picture);
+    return status;
+}
+
+static int compare(app_contest *contest, app_take *take, const compare_values *values)
+{
+    app_progress progress;
+    sheet s = {0};
+    sup_error error = {0};
+    app_progress_begin(&progress, values->take.quiet, false);
+    int status = app_contest_run(contest, take, &progress);
+    app_progress_end(&progress);
+    if (status != APP_DONE) return status;
+    int32_t frame = values->frame != NO_FRAME ? values->frame - take->first_frame : app_contest_worst_frame(contest);
+    status = draw(contest, values, frame, &s);
+    if (status == APP_DONE && render_write_png(&s.image, values->output, &error) != SUP_OK)
+        status = app_fail(&error, APP_PHASE_BAKE, values->output);
+    if (status == APP_DONE && !values->take.quiet)
+        printf("%s: frame %d, %d methods\n", app_clean(values->output), (int)(take->first_frame + frame),
+               (int)contest->entry_count);
+    render_image_destroy(&s.image);
+    return status;
+}
+
+static int check_values(compare_values *values)
+{
+    if (app_ending(values->output, endings) < 0) return app_usage("%s: The sheet is a .png.", values->output);
+    int status = app_check_output(&values->take, values->output);
+    return status == APP_DONE ? app_look_check(&values->look, 480, 600) : status;
+}
+
+static int check_frame(const app_take *take, int frame)
+{
+    if (frame == NO_FRAME || (frame >= take->first_frame && frame <= take->last_frame)) return APP_DONE;
+    return app_usage("--frame %d: The frames are %d to %d.", frame, (int)take->first_frame, (int)take->last_frame);
+}
+
+int app_command_compare(int argc, char **argv)
+{
+    compare_values values = {.take.fps = 30.0, .frame = NO_FRAME};
+    app_contest contest;
+    app_take take;
+    int status = APP_DONE;
+    if (!app_parse(&compare_verb, argc, argv, &values, &status)) return status;
+    status = check_values(&values);
+    if (status == APP_DONE) status = app_contest_choose(&contest, values.methods, &values.take.set);
+    if (status != APP_DONE) return status;
+    values.take.set.count = 0; /* they are the contest's now */
+    status = app_take_open(&take, &values.take);
+    if (status == APP_DONE) status = check_frame(&take, values.frame);
+    if (status == APP_DONE) status = compare(&contest, &take, &values);
+    app_contest_close(&contest);
+    app_take_close(&take);
+    return status;
+}

@@ -1,0 +1,500 @@
+/* cmd_report.c - `supple report`: one self-contained page with pictures, plots and tables, to send to a colleague. */
+#include "contest.h"
+#include "stage.h"
+#include "svg.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+typedef struct report_values {
+    app_take_values take;
+    app_look look;
+    const char *output, *methods;
+} report_values;
+
+static const char *const endings[] = {"html", "htm", NULL};
+
+#define AT(field) offsetof(report_values, field)
+static const app_option report_options[] = {
+    APP_TAKE_INPUT(report_values),
+    {.kind = APP_TEXT,
+     .name = "output",
+     .letter = 'o',
+     .argument = "OUTPUT",
+     .offset = AT(output),
+     .required = true,
+     .help = "the page, an .html that needs no other file"},
+    {.kind = APP_TEXT,
+     .name = "methods",
+     .argument = "A,B,...",
+     .offset = AT(methods),
+     .help = "which methods, in this order ('supple methods'); all when not given"},
+    APP_TAKE_SET(report_values),
+    APP_TAKE_FRAMES(report_values),
+    APP_LOOK_OPTIONS(report_values),
+    APP_TAKE_CLIP(report_values),
+    APP_TAKE_MOTION(report_values),
+    APP_TAKE_MAP(report_values),
+    APP_TAKE_SKELETON(report_values),
+    APP_TAKE_FPS(report_values),
+    APP_TAKE_WEIGHTS(report_values),
+    APP_TAKE_THREADS(report_values),
+    APP_TAKE_QUIET(report_values),
+};
+
+static const app_verb report_verb = {
+    .name = "report",
+    .usage = "INPUT -o report.html [options]",
+    .summary = "One page that judges the methods on a motion: pictures, plots, tables, settings, machine.",
+    .details = "The page is one file, readable on dark and light screens. Its pictures are the frames with the most\n"
+               "crossings, the largest change of volume and the largest stretch over all methods.\n\n"
+               "Examples:\n"
+               "  supple report scene:human -o report.html\n"
+               "  supple report dancer.glb -o report.html --clip Samba --methods linear,dualquat\n\n"
+               "Exit status: 0 done, 1 wrong usage, 2 bad input, 3 anything else.\n",
+    .options = report_options,
+    .option_count = (int)(sizeof report_options / sizeof report_options[0]),
+};
+
+static const char style[] =
+    ":root{color-scheme:light dark;--ground:#f6f7f9;--card:#fff;--ink:#1d2129;--soft:#5c6675;--line:#d9dde4;"
+    "--s0:#c2410c;--s1:#1d4ed8;--s2:#047857;--s3:#7e22ce;--s4:#b45309;--s5:#0e7490;--s6:#be185d;--s7:#4d7c0f}\n"
+    "@media(prefers-color-scheme:dark){:root{--ground:#14171c;--card:#1d2128;--ink:#e8eaee;--soft:#a2abb9;--line:#"
+    "363c47;"
+    "--s0:#fb923c;--s1:#7aa2ff;--s2:#34d399;--s3:#c99bff;--s4:#fbbf24;--s5:#4fd1e8;--s6:#f78fbf;--s7:#a3d65c}}\n"
+    "*{box-sizing:border-box}body{margin:0;background:var(--ground);color:var(--ink);"
+    "font:16px/1.5 system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-serif}"
+    "main{max-width:1160px;margin:0 auto;padding:32px 20px 64px}h1{font-size:28px;line-height:1.2;margin:0 0 4px}"
+    "h2{font-size:20px;margin:40px 0 12px}h3{font-size:15px;margin:0 0 2px}p{margin:4px 0}.soft{color:var(--soft)}"
+    ".card{background:var(--card);border:1px solid var(--line);border-radius:10px;padding:14px 16px;overflow-x:auto}"
+    ".grid2{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(460px,100%),1fr));gap:14px}"
+    ".row{display:flex;gap:14px;flex-wrap:wrap}figure{margin:0;flex:1 1 240px;max-width:420px}"
+    "figure img{width:100%;height:auto;display:block;border-radius:8px}figcaption{margin-top:4px;font-size:14px}"
+    "table{border-collapse:collapse;width:100%;font-size:15px}th,td{padding:6px 10px;text-align:right;"
+    "border-bottom:1px solid "
+    "var(--line);font-variant-numeric:tabular-nums}th:first-child,td:first-child{text-align:left}"
+    "thead th{color:var(--soft);font-weight:600;vertical-align:bottom}tbody tr:last-child td{border-bottom:0}"
+    "td.best{font-weight:700}svg{width:100%;height:auto;display:block}"
+    ".label{fill:var(--soft);font:12px system-ui,'DejaVu Sans',sans-serif}"
+    "line.grid{stroke:var(--line);stroke-width:1}.axis{stroke:var(--soft);stroke-width:1}"
+    ".ideal{stroke:var(--soft);stroke-width:1;stroke-dasharray:5 4}.mark{stroke:var(--soft);stroke-width:1;opacity:.6}"
+    ".line{fill:none;stroke-width:2;stroke-linejoin:round}.key{display:inline-block;width:18px;height:4px;"
+    "border-radius:2px;vertical-align:middle;margin-right:6px}.keys>span{margin-right:18px;white-space:nowrap}\n";
+
+static void write_head(FILE *file, const app_contest *contest)
+{
+    const app_take *take = contest->take;
+    const char *input = take->values->input, *slash = strrchr(input, '/');
+    char day[32] = "";
+    time_t now = time(NULL);
+    struct tm local;
+    if (localtime_r(&now, &local) != NULL) strftime(day, sizeof day, "%Y-%m-%d", &local);
+    fprintf(file, "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
+                  "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><title>");
+    app_html_text(file, slash != NULL ? slash + 1 : input);
+    fprintf(file, " - Supple report</title>\n<style>\n%s", style);
+    for (int k = 0; k < 8; k++)
+        fprintf(file, ".line.s%d{stroke:var(--s%d)}.dot.s%d{fill:var(--s%d)}.key.s%d{background:var(--s%d)}", k, k, k,
+                k, k, k);
+    fprintf(file, "\n</style></head><body><main>\n<h1>");
+    app_html_text(file, slash != NULL ? slash + 1 : input);
+    fprintf(file, "</h1>\n<p class=\"soft\">");
+    if (take->clip != NULL) {
+        fprintf(file, "Clip ");
+        app_html_text(file, take->clip->name[0] != '\0' ? take->clip->name : "(without a name)");
+        fprintf(file, ", ");
+    } else {
+        fprintf(file, "Rest pose, ");
+    }
+    fprintf(file, "%s frames at %g frames per second, %s vertices, %s triangles of skin, %s joints. %s</p>\n",
+            app_grouped(contest->frame_count), take->values->fps, app_grouped(contest->rig->vertex_count),
+            app_grouped(contest->rig->skin_triangle_count), app_grouped(contest->rig->joint_count), day);
+}
+
+/* How far a figure is from ideal: smaller is better. */
+static double badness(const app_judge_figure *figure)
+{
+    if (figure->value < 0.0 || !isfinite(figure->value)) return INFINITY;
+    bool is_ratio = strcmp(figure->name, "volume") == 0 || strstr(figure->name, "stretch") != NULL;
+    return is_ratio ? fabs(log(fmax(figure->value, 1e-9))) : figure->value;
+}
+
+static void write_summary(FILE *file, const app_contest *contest)
+{
+    app_judge_figure figures[APP_CONTEST_LIMIT][APP_JUDGE_FIGURES] = {0};
+    fprintf(file, "<h2>Measures</h2>\n<div class=\"card\"><table><thead><tr><th>worst over all frames</th>");
+    for (int32_t i = 0; i < contest->entry_count; i++) {
+        app_judge_figures(&contest->entries[i].measure->summary, figures[i]);
+        fprintf(file, "<th><span class=\"key s%d\"></span>%s</th>", (int)(i % 8), contest->entries[i].method->name);
+    }
+    fprintf(file, "</tr></thead><tbody>\n<tr><td>milliseconds a frame</td>");
+    for (int32_t i = 0; i < contest->entry_count; i++)
+        fprintf(file, "<td>%.3g</td>", contest->entries[i].play.step_ms);
+    fprintf(file, "</tr>\n<tr><td>milliseconds to bind</td>");
+    for (int32_t i = 0; i < contest->entry_count; i++)
+        fprintf(file, "<td>%.3g</td>", contest->entries[i].play.bind_ms);
+    fprintf(file, "</tr>\n");
+    for (int k = 0; k < APP_JUDGE_FIGURES; k++) {
+        const app_judge_figure *best = &figures[0][k];
+        for (int32_t i = 1; i < contest->entry_count; i++)
+            if (badness(&figures[i][k]) < badness(best)) best = &figures[i][k];
+        fprintf(file, "<tr><td title=\"%s\">%s<br><span class=\"soft\">%s</span></td>", figures[0][k].help,
+                figures[0][k].name, figures[0][k].help);
+        for (int32_t i = 0; i < contest->entry_count; i++) {
+            const char *value = app_judge_value(&figures[i][k]); /* those that read the same are equally good */
+            bool is_best = contest->entry_count > 1 && strcmp(value, app_judge_value(best)) == 0;
+            fprintf(file, "<td%s>%s</td>", is_best ? " class=\"best\"" : "", value);
+        }
+        fprintf(file, "</tr>\n");
+    }
+    fprintf(file, "<tr><td>not finite<br><span class=\"soft\">vertices of all frames</span></td>");
+    for (int32_t i = 0; i < contest->entry_count; i++)
+        fprintf(file, "<td>%s</td>", app_grouped((long long)contest->entries[i].measure->summary.nonfinite));
+    fprintf(file, "</tr>\n</tbody></table></div>\n");
+}
+
+static void write_keys(FILE *file, const app_contest *contest)
+{
+    fprintf(file, "<p class=\"keys\">");
+    for (int32_t i = 0; i < contest->entry_count; i++)
+        fprintf(file, "<span><span class=\"key s%d\"></span>%s</span>", (int)(i % 8), contest->entries[i].method->name);
+    fprintf(file, "</p>\n");
+}
+
+/* A number of every frame, by name. */
+typedef struct plotted {
+    const char *title, *help;
+    size_t offset; /* in sup_frame_measure */
+    bool is_count;
+    double ideal;
+} plotted;
+
+static double frame_number(const sup_frame_measure *frame, const plotted *what)
+{
+    int32_t count = 0;
+    double number = 0.0;
+    const char *place = (const char *)frame + what->offset;
+    if (what->is_count)
+        memcpy(&count, place, sizeof count);
+    else
+        memcpy(&number, place, sizeof number);
+    return what->is_count ? (double)count : number;
+}
+
+static bool write_plot(FILE *file, const app_contest *contest, const plotted *what, int32_t mark)
+{
+    app_series series[APP_CONTEST_LIMIT];
+    int32_t frames = contest->frame_count;
+    double *values = calloc((size_t)contest->entry_count * (size_t)frames + 1, sizeof *values);
+    if (values == NULL) return false;
+    for (int32_t i = 0; i < contest->entry_count; i++) {
+        double *own = values + (size_t)i * (size_t)frames;
+        for (int32_t f = 0; f < frames; f++)
+            own[f] = frame_number(&contest->entries[i].measure->frames[f], what);
+        series[i] = (app_series){contest->entries[i].method->name, own, 1};
+    }
+    app_plot plot = {.title = what->title,
+                     .help = what->help,
+                     .first = contest->take->first_frame,
+                     .count = frames,
+                     .mark = mark,
+                     .ideal = what->ideal,
+                     .series = series,
+                     .series_count = contest->entry_count};
+    fprintf(file, "<div class=\"card\"><h3>%s</h3><p class=\"soft\">%s</p>", what->title, what->help);
+    app_svg_plot(file, &plot);
+    fprintf(file, "</div>\n");
+    free(values);
+    return true;
+}
+
+#define FIELD(name) offsetof(sup_frame_measure, name)
+static bool write_plots(FILE *file, const app_contest *contest, int32_t mark)
+{
+    static const plotted plots[] = {
+        {"Volume", "enclosed volume / rest volume", FIELD(volume_ratio), false, 1.0},
+        {"Crossing pairs", "triangle pairs that cross and did not at rest", FIELD(intersections), true, 0.0},
+        {"Penetration", "deepest place of the skin inside itself / size", FIELD(penetration), false, 0.0},
+        {"Largest stretch", "longest edge / its rest length", FIELD(stretch_max), false, 1.0},
+        {"Smallest stretch", "shortest edge / its rest length", FIELD(stretch_min), false, 1.0},
+        {"Flips", "triangles turned against their neighbours", FIELD(flips), true, 0.0},
+        {"Roughness", "change of the Laplacian / mean edge", FIELD(roughness), false, 0.0},
+        {"Distortion of angles", "mean ratio of the singular values of the triangles", FIELD(angle_mean), false, 1.0},
+    };
+    bool done = true;
+    fprintf(file, "<h2>Over time</h2>\n");
+    write_keys(file, contest);
+    fprintf(file,
+            "<p class=\"soft\">Frames to the right; dashed: ideal; the upright line: frame %d, the worst.</p>\n"
+            "<div class=\"grid2\">\n",
+            (int)(contest->take->first_frame + mark));
+    for (size_t i = 0; done && i < sizeof plots / sizeof plots[0]; i++)
+        done = write_plot(file, contest, &plots[i], mark);
+    fprintf(file, "</div>\n");
+    return done;
+}
+
+static void write_base64(FILE *file, const uint8_t *data, size_t size)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    for (size_t i = 0; i < size; i += 3) {
+        uint32_t bits = (uint32_t)data[i] << 16 | (i + 1 < size ? (uint32_t)data[i + 1] << 8 : 0u) |
+                        (i + 2 < size ? (uint32_t)data[i + 2] : 0u);
+        char out[4] = {digits[bits >> 18], digits[bits >> 12 & 63], i + 1 < size ? digits[bits >> 6 & 63] : '=',
+                       i + 2 < size ? digits[bits & 63] : '='};
+        fwrite(out, 1, 4, file);
+    }
+}
+
+static int write_picture(FILE *file, const app_contest *contest, app_stage *stage, int32_t entry, int32_t frame,
+                         const render_def *def, render_image *image)
+{
+    const char *name = contest->entries[entry].method->name;
+    size_t size = 0;
+    int status = app_stage_shoot(stage, app_contest_positions(contest, entry, frame), app_contest_nodes(contest, frame),
+                                 def, image);
+    uint8_t *png = status == APP_DONE ? render_encode_png(image, &size) : NULL;
+    if (png == NULL) return status != APP_DONE ? status : APP_OTHER;
+    fprintf(file, "<figure><img alt=\"%s, frame %d\" src=\"data:image/png;base64,", name,
+            (int)(contest->take->first_frame + frame));
+    write_base64(file, png, size);
+    fprintf(file, "\"><figcaption><span class=\"key s%d\"></span>%s</figcaption></figure>\n", (int)(entry % 8), name);
+    free(png);
+    return APP_DONE;
+}
+
+/* The methods at one frame, in one colouring. */
+static int write_pictures(FILE *file, const app_contest *contest, const report_values *values, const char *title,
+                          app_color color, int32_t frame)
+{
+    app_look look = values->look;
+    app_stage stage;
+    render_def def = {0};
+    render_image image = render_image_create(look.width, look.height);
+    if (look.color == APP_COLOR_NONE) look.color = (int)color;
+    int status = app_stage_open(&stage, &contest->take->session.context, contest->rig, &look);
+    if (image.pixels == NULL) status = APP_OTHER;
+    fprintf(file, "<h2>%s: frame %d</h2>\n<div class=\"row\">\n", title, (int)(contest->take->first_frame + frame));
+    if (status == APP_DONE)
+        app_stage_aim(&stage, app_contest_positions(contest, 0, frame), 1, app_contest_nodes(contest, frame), &def);
+    for (int32_t i = 0; status == APP_DONE && i < contest->entry_count; i++)
+        status = write_picture(file, contest, &stage, i, frame, &def, &image);
+    fprintf(file, "</div>\n");
+    app_stage_close(&stage);
+    render_image_destroy(&image);
+    return status;
+}
+
+typedef double frame_badness(const sup_frame_measure *frame);
+
+static double by_crossings(const sup_frame_measure *frame)
+{
+    return frame->intersections + frame->penetration;
+}
+
+static double by_volume(const sup_frame_measure *frame)
+{
+    return fabs(frame->volume_ratio - 1.0);
+}
+
+static double by_stretch(const sup_frame_measure *frame)
+{
+    return frame->stretch_max;
+}
+
+static int32_t worst_frame(const app_contest *contest, frame_badness *bad)
+{
+    int32_t worst = 0;
+    double most = -INFINITY;
+    for (int32_t i = 0; i < contest->entry_count; i++)
+        for (int32_t f = 0; f < contest->frame_count; f++) {
+            double here = bad(&contest->entries[i].measure->frames[f]);
+            if (here > most) {
+                most = here;
+                worst = f;
+            }
+        }
+    return worst;
+}
+
+static int write_worst_frames(FILE *file, const app_contest *contest, const report_values *values)
+{
+    const struct {
+        const char *title;
+        frame_badness *bad;
+        app_color color;
+    } rows[] = {{"Most crossings (red: crossing or inside)", by_crossings, APP_COLOR_CONTACT},
+                {"Largest change of volume", by_volume, APP_COLOR_NONE},
+                {"Largest stretch (red: double length, blue: half)", by_stretch, APP_COLOR_STRETCH}};
+    int status = APP_DONE;
+    for (size_t i = 0; status == APP_DONE && i < sizeof rows / sizeof rows[0]; i++)
+        status = write_pictures(file, contest, values, rows[i].title, rows[i].color, worst_frame(contest, rows[i].bad));
+    return status;
+}
+
+/* Bends and their smallest volume, those first that lose most in any method. */
+static void write_bends(FILE *file, const app_contest *contest)
+{
+    enum { SHOWN = 12 };
+    const sup_rig *rig = contest->rig;
+    double *low = calloc((size_t)contest->entry_count * (size_t)rig->joint_count + 1, sizeof *low);
+    bool *shown = calloc((size_t)rig->joint_count + 1, sizeof *shown);
+    for (int32_t i = 0; low != NULL && i < contest->entry_count; i++)
+        for (int32_t j = 0; j < rig->joint_count; j++)
+            low[(size_t)i * (size_t)rig->joint_count + (size_t)j] =
+                app_judge_region_range(contest->entries[i].measure, 2 * j + 1).low;
+    fprintf(file,
+            "<h2>Volume at the bends</h2>\n<div class=\"card\"><table><thead><tr><th>joint, smallest volume / rest"
+            "</th>");
+    for (int32_t i = 0; i < contest->entry_count; i++)
+        fprintf(file, "<th>%s</th>", contest->entries[i].method->name);
+    fprintf(file, "</tr></thead><tbody>\n");
+    for (int row = 0; low != NULL && shown != NULL && row < SHOWN; row++) {
+        int32_t worst = -1;
+        double least = INFINITY;
+        for (int32_t k = 0; k < contest->entry_count * rig->joint_count; k++)
+            if (!shown[k % rig->joint_count] && low[k] < least) {
+                least = low[k];
+                worst = k % rig->joint_count;
+            }
+        if (worst < 0) break;
+        shown[worst] = true;
+        fprintf(file, "<tr><td>");
+        app_html_text(file, rig->character->nodes[rig->joint_node[worst]].name);
+        fprintf(file, "</td>");
+        for (int32_t i = 0; i < contest->entry_count; i++)
+            fprintf(file, "<td>%.4f</td>", low[(size_t)i * (size_t)rig->joint_count + (size_t)worst]);
+        fprintf(file, "</tr>\n");
+    }
+    fprintf(file, "</tbody></table></div>\n");
+    free(low);
+    free(shown);
+}
+
+static void write_setting(FILE *file, const char *name, const char *value)
+{
+    fprintf(file, "<tr><td>%s</td><td>", name);
+    app_html_text(file, value);
+    fprintf(file, "</td></tr>\n");
+}
+
+static void write_settings(FILE *file, const app_contest *contest)
+{
+    const app_take_values *values = contest->take->values;
+    app_machine machine = app_machine_find();
+    char text[200];
+    fprintf(file, "<h2>Settings</h2>\n<div class=\"grid2\"><div class=\"card\"><h3>Run</h3><table><tbody>\n");
+    write_setting(file, "input", values->input);
+    if (values->motion != NULL) write_setting(file, "motion", values->motion);
+    write_setting(file, "weights", app_weight_choices[values->weights]);
+    snprintf(text, sizeof text, "%d to %d", (int)contest->take->first_frame, (int)contest->take->last_frame);
+    write_setting(file, "frames", text);
+    snprintf(text, sizeof text, "%d", (int)contest->take->session.context.tasks.worker_count);
+    write_setting(file, "threads", text);
+    snprintf(text, sizeof text, "%d.%d.%d", SUP_VERSION_MAJOR, SUP_VERSION_MINOR, SUP_VERSION_PATCH);
+    write_setting(file, "Supple", text);
+    write_setting(file, "processor", machine.processor);
+    snprintf(text, sizeof text, "%d", machine.cores);
+    write_setting(file, "cores", text);
+    write_setting(file, "system", machine.system);
+    write_setting(file, "compiler", machine.compiler);
+    fprintf(file, "</tbody></table></div>\n");
+    for (int32_t i = 0; i < contest->entry_count; i++) {
+        const app_entry *entry = &contest->entries[i];
+        fprintf(file, "<div class=\"card\"><h3>%s</h3><p class=\"soft\">", entry->method->name);
+        app_html_text(file, entry->method->summary);
+        fprintf(file, "</p><table><tbody>\n");
+        for (int32_t p = 0; p < entry->method->param_count; p++) {
+            const sup_param *param = &entry->method->params[p];
+            if (param->type == SUP_PARAM_CHOICE)
+                snprintf(text, sizeof text, "%s", param->choices[(int)entry->params[p]]);
+            else if (param->type == SUP_PARAM_BOOL)
+                snprintf(text, sizeof text, "%s", entry->params[p] != 0.0 ? "on" : "off");
+            else
+                snprintf(text, sizeof text, "%.6g %s", entry->params[p], param->unit);
+            write_setting(file, param->name, text);
+        }
+        fprintf(file, "</tbody></table></div>\n");
+    }
+    fprintf(file, "</div>\n");
+}
+
+static int write_page(FILE *file, const app_contest *contest, const report_values *values)
+{
+    int32_t mark = app_contest_worst_frame(contest);
+    write_head(file, contest);
+    write_summary(file, contest);
+    int status = write_worst_frames(file, contest, values);
+    if (status == APP_DONE && !write_plots(file, contest, mark)) status = APP_OTHER;
+    write_bends(file, contest);
+    write_settings(file, contest);
+    fprintf(file, "</main></body></html>\n");
+    return status;
+}
+
+/* Beside its place, then renamed. */
+static int write_file(const app_contest *contest, const report_values *values)
+{
+    char temporary[4200];
+    if (snprintf(temporary, sizeof temporary, "%s.part%ld", values->output, (long)getpid()) >= (int)sizeof temporary)
+        return app_usage("%s: The path is too long.", values->output);
+    FILE *file = fopen(temporary, "wb");
+    if (file == NULL) {
+        app_say("%s: The page cannot be written: %s.", values->output, strerror(errno));
+        return APP_OTHER;
+    }
+    int status = write_page(file, contest, values);
+    bool written = ferror(file) == 0;
+    written = fclose(file) == 0 && written;
+    if (status == APP_DONE && (!written || rename(temporary, values->output) != 0)) {
+        app_say("%s: The page cannot be written: %s.", values->output, strerror(errno));
+        status = APP_OTHER;
+    }
+    if (status != APP_DONE) remove(temporary);
+    return status;
+}
+
+static int report(app_contest *contest, app_take *take, const report_values *values)
+{
+    app_progress progress;
+    app_progress_begin(&progress, values->take.quiet, false);
+    int status = app_contest_run(contest, take, &progress);
+    if (status == APP_DONE) {
+        app_progress_tell(&progress, 1.0f, "drawing");
+        status = write_file(contest, values);
+    }
+    app_progress_end(&progress);
+    if (status == APP_DONE && !values->take.quiet)
+        printf("%s: %d methods, %s frames\n", app_clean(values->output), (int)contest->entry_count,
+               app_grouped(contest->frame_count));
+    return status;
+}
+
+static int check_values(report_values *values)
+{
+    if (app_ending(values->output, endings) < 0) return app_usage("%s: The page is an .html.", values->output);
+    int status = app_check_output(&values->take, values->output);
+    return status == APP_DONE ? app_look_check(&values->look, 420, 525) : status;
+}
+
+int app_command_report(int argc, char **argv)
+{
+    report_values values = {.take.fps = 30.0};
+    app_contest contest;
+    app_take take;
+    int status = APP_DONE;
+    if (!app_parse(&report_verb, argc, argv, &values, &status)) return status;
+    status = check_values(&values);
+    if (status == APP_DONE) status = app_contest_choose(&contest, values.methods, &values.take.set);
+    if (status != APP_DONE) return status;
+    values.take.set.count = 0; /* they are the contest's now */
+    status = app_take_open(&take, &values.take);
+    if (status == APP_DONE) status = report(&contest, &take, &values);
+    app_contest_close(&contest);
+    app_take_close(&take);
+    return status;
+}

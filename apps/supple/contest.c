@@ -1,0 +1,125 @@
+/* contest.c - several methods on one motion. */
+#include "contest.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int add_method(app_contest *contest, const char *name)
+{
+    app_texts none = {0};
+    if (contest->entry_count == APP_CONTEST_LIMIT)
+        return app_usage("--methods: %d methods can be compared at most.", APP_CONTEST_LIMIT);
+    app_entry *entry = &contest->entries[contest->entry_count];
+    int status = app_choose_method(name, &none, &entry->method, entry->params);
+    if (status != APP_DONE) return status;
+    for (int32_t i = 0; i < contest->entry_count; i++)
+        if (contest->entries[i].method == entry->method)
+            return app_usage("--methods: %s is there twice.", entry->method->name);
+    contest->entry_count++;
+    return APP_DONE;
+}
+
+static bool has_param(const sup_method *method, const char *name, size_t length)
+{
+    for (int32_t i = 0; i < method->param_count; i++)
+        if (strlen(method->params[i].name) == length && strncmp(method->params[i].name, name, length) == 0) return true;
+    return false;
+}
+
+/* One --set for every entry that it is meant for; `text` as the user wrote it. */
+static int apply_set(app_contest *contest, const char *text)
+{
+    const char *dot = strchr(text, '.'), *equals = strchr(text, '=');
+    bool named = dot != NULL && (equals == NULL || dot < equals);
+    const char *setting = named ? dot + 1 : text;
+    size_t length = strcspn(setting, "=");
+    int taken = 0;
+    for (int32_t i = 0; i < contest->entry_count; i++) {
+        app_entry *entry = &contest->entries[i];
+        const char *name = entry->method->name;
+        if (named && (strlen(name) != (size_t)(dot - text) || strncmp(name, text, strlen(name)) != 0)) continue;
+        if (!named && !has_param(entry->method, setting, length)) continue;
+        char param[64];
+        sup_error error = {0};
+        snprintf(param, sizeof param, "%.*s", (int)length, setting);
+        if (setting[length] != '=' ||
+            sup_method_set(entry->method, entry->params, param, setting + length + 1, &error) != SUP_OK)
+            return app_usage("--set %s: %s", text, error.id[0] != '\0' ? error.message : "Give a name and a value.");
+        taken++;
+    }
+    if (taken == 0) return app_usage("--set %s: None of the methods has that parameter.", text);
+    return APP_DONE;
+}
+
+int app_contest_choose(app_contest *contest, const char *methods, const app_texts *set)
+{
+    int status = APP_DONE;
+    *contest = (app_contest){0};
+    for (int32_t i = 0; methods == NULL && status == APP_DONE && i < sup_method_count() && i < APP_CONTEST_LIMIT; i++)
+        status = add_method(contest, sup_method_at(i)->name);
+    while (methods != NULL && status == APP_DONE) {
+        char name[64];
+        size_t length = strcspn(methods, ",");
+        snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : sizeof name - 1), methods);
+        status = add_method(contest, name);
+        if (methods[length] == '\0') break;
+        methods += length + 1;
+    }
+    for (int i = 0; status == APP_DONE && i < set->count; i++)
+        status = apply_set(contest, set->items[i]);
+    return status;
+}
+
+static int run_entry(app_contest *contest, app_entry *entry, app_progress *progress)
+{
+    app_take *take = contest->take;
+    int status = app_play_method(take, contest->rig, entry->method, entry->params, take->first_frame, take->last_frame,
+                                 progress, &entry->play);
+    if (status != APP_DONE) return status;
+    return app_judge(take, contest->rig, entry->play.positions, contest->nodes, contest->frame_count, progress,
+                     &entry->measure);
+}
+
+int app_contest_run(app_contest *contest, app_take *take, app_progress *progress)
+{
+    sup_rig_def def = app_take_rig_def(take->values);
+    sup_error error = {0};
+    int status = APP_DONE;
+    contest->take = take;
+    contest->frame_count = take->last_frame - take->first_frame + 1;
+    if (sup_rig_create(&take->session.context, take->character, &def, &contest->rig, &error) != SUP_OK)
+        return app_fail(&error, APP_PHASE_LOAD, take->values->input);
+    contest->nodes = app_judge_nodes(take, take->first_frame, contest->frame_count);
+    if (contest->nodes == NULL) return APP_OTHER;
+    for (int32_t i = 0; status == APP_DONE && i < contest->entry_count; i++)
+        status = run_entry(contest, &contest->entries[i], progress);
+    return status;
+}
+
+void app_contest_close(app_contest *contest)
+{
+    for (int32_t i = 0; i < contest->entry_count; i++) {
+        app_play_close(&contest->entries[i].play);
+        sup_motion_measure_destroy(contest->entries[i].measure);
+    }
+    free(contest->nodes);
+    sup_rig_destroy(contest->rig);
+}
+
+int32_t app_contest_worst_frame(const app_contest *contest)
+{
+    const sup_motion_measure *measures[APP_CONTEST_LIMIT];
+    for (int32_t i = 0; i < contest->entry_count; i++)
+        measures[i] = contest->entries[i].measure;
+    return app_judge_worst_frame(measures, contest->entry_count);
+}
+
+const float *app_contest_positions(const app_contest *contest, int32_t entry, int32_t frame)
+{
+    return contest->entries[entry].play.positions + 3 * (size_t)frame * (size_t)contest->rig->vertex_count;
+}
+
+const sup_mat34 *app_contest_nodes(const app_contest *contest, int32_t frame)
+{
+    return contest->nodes + (size_t)frame * (size_t)contest->take->character->node_count;
+}

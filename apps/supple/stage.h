@@ -1,0 +1,84 @@
+/* stage.h - a character before the camera: colours, normals, bones and where the camera stands. */
+#ifndef APP_STAGE_H
+#define APP_STAGE_H
+
+#include "render.h"
+#include "take.h"
+
+typedef enum app_color {
+    APP_COLOR_NONE,
+    APP_COLOR_STRETCH,
+    APP_COLOR_CONTACT,
+    APP_COLOR_WEIGHTS,
+    APP_COLOR_PARTS
+} app_color;
+extern const char *const app_color_choices[];
+extern const char *const app_up_choices[];
+
+/* What the command line says about a picture. A verb's own values have one of these, named `look`. */
+typedef struct app_look {
+    const char *camera, *zoom, *size;
+    int color, up;
+    bool wire, bones;
+    int width, height; /* from `size` by app_look_check */
+} app_look;
+
+#define APP_LOOK_AT(type, field) offsetof(type, look.field)
+#define APP_LOOK_OPTIONS(type)                                                                          \
+    {.kind = APP_TEXT,                                                                                  \
+     .name = "camera",                                                                                  \
+     .argument = "VIEW",                                                                                \
+     .offset = APP_LOOK_AT(type, camera),                                                               \
+     .help = "front, back, side, three-quarter, top, or AZIMUTH,ELEVATION in degrees"},                 \
+        {.kind = APP_TEXT,                                                                              \
+         .name = "zoom",                                                                                \
+         .argument = "JOINT",                                                                           \
+         .offset = APP_LOOK_AT(type, zoom),                                                             \
+         .help = "look at that joint from near"},                                                       \
+        {.kind = APP_TEXT,                                                                              \
+         .name = "size",                                                                                \
+         .argument = "WxH",                                                                             \
+         .offset = APP_LOOK_AT(type, size),                                                             \
+         .help = "of a picture in pixels, 16 to 8192 each"},                                            \
+        {.kind = APP_CHOICE,                                                                            \
+         .name = "color",                                                                               \
+         .argument = "WHAT",                                                                            \
+         .offset = APP_LOOK_AT(type, color),                                                            \
+         .choices = app_color_choices,                                                                  \
+         .help = "none, stretch (blue short, red long), contact (red inside), weights, parts"},         \
+    {                                                                                                   \
+        .kind = APP_CHOICE, .name = "up", .argument = "AXIS", .offset = APP_LOOK_AT(type, up),          \
+        .choices = app_up_choices, .help = "y or z: which axis of the file points up; y when not given" \
+    }
+
+/* Checks what can be checked before a file is read, and fills width and height; `width` 0 takes the defaults given. */
+int app_look_check(app_look *look, int width, int height);
+
+typedef struct app_stage {
+    sup_context context;
+    const sup_rig *rig;
+    const app_look *look;
+    int32_t zoom_joint;    /* of the rig, or -1 */
+    int32_t *shade_group;  /* [vertex_count] vertices of one group have one normal */
+    float *group_normals;  /* [vertex_count*3] */
+    float *normals;        /* [vertex_count*3] */
+    float *colors;         /* [vertex_count*3], NULL for clay */
+    float *vertex_values;  /* [skin_vertex_count] scratch */
+    float *skin_positions; /* [skin_vertex_count*3] */
+    float *bones;          /* [joint_count*6] */
+    sup_rig_surface *surface;
+    sup_measurer *measurer; /* for the colour of contact */
+} app_stage;
+
+/* APP_DONE or an exit status after its sentence; app_stage_close is due in either case. */
+int app_stage_open(app_stage *stage, const sup_context *context, const sup_rig *rig, const app_look *look);
+void app_stage_close(app_stage *stage);
+
+/* Where the camera stands so that all of the frames fit; with --zoom, at the joint in `nodes` [node_count]. */
+void app_stage_aim(const app_stage *stage, const float *positions, int32_t frame_count, const sup_mat34 *nodes,
+                   render_def *def);
+/* One picture. `nodes` (for the bones) may be NULL. */
+int app_stage_shoot(app_stage *stage, const float *positions, const sup_mat34 *nodes, const render_def *def,
+                    render_image *image);
+
+#endif

@@ -1,0 +1,29 @@
+/* svg.h - plots of numbers over frames as SVG, for a page that says what the colours are. */
+#ifndef APP_SVG_H
+#define APP_SVG_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+typedef struct app_series {
+    const char *name;
+    const double *values; /* [count], every `stride`-th double; NaN leaves a gap */
+    int32_t stride;
+} app_series;
+
+typedef struct app_plot {
+    const char *title, *help;
+    int32_t first, count; /* frames along x */
+    int32_t mark;         /* frame with a line through it, -1 for none */
+    double ideal;         /* a dashed line, NaN for none */
+    const app_series *series;
+    int32_t series_count;
+} app_plot;
+
+/* An <svg> element. Its parts have the classes plot, axis, grid, label, ideal, mark and s0 to s7 for the series, which the
+ * page's style colours: readable on dark and on light ground. */
+void app_svg_plot(FILE *file, const app_plot *plot);
+/* Text with the characters that HTML keeps for itself written as entities. */
+void app_html_text(FILE *file, const char *text);
+
+#endif

@@ -1,0 +1,236 @@
+/* take.c - choosing what a verb works on: input, clip or motion, method and settings, frames. */
+#include "take.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+enum { NAME_LIMIT = 256, ALL_FRAMES = -1 };
+
+const char *const app_weight_choices[] = {"auto", "file", "nearest", "heat", "rigid", NULL};
+
+static int fail_method(const char *name)
+{
+    const char *names[NAME_LIMIT];
+    char list[400] = "";
+    int32_t count = sup_method_count() < NAME_LIMIT ? sup_method_count() : NAME_LIMIT;
+    for (int32_t i = 0; i < count; i++) {
+        size_t length = strlen(list);
+        names[i] = sup_method_at(i)->name;
+        snprintf(list + length, sizeof list - length, "%s%s", i > 0 ? ", " : "", names[i]);
+    }
+    const char *nearest = app_nearest(name, names, count);
+    if (nearest != NULL)
+        return app_usage("--method %s: There is no such method; did you mean %s? There are: %s.", name, nearest, list);
+    return app_usage("--method %s: There is no such method; there are: %s.", name, list);
+}
+
+static int fail_param(const sup_method *method, const char *name)
+{
+    const char *names[APP_PARAM_LIMIT];
+    char list[600] = "";
+    for (int32_t i = 0; i < method->param_count; i++) {
+        size_t length = strlen(list);
+        names[i] = method->params[i].name;
+        snprintf(list + length, sizeof list - length, "%s%s", i > 0 ? ", " : "", names[i]);
+    }
+    const char *nearest = app_nearest(name, names, method->param_count);
+    if (method->param_count == 0) return app_usage("--set %s: The method %s has no parameters.", name, method->name);
+    if (nearest != NULL)
+        return app_usage("--set %s: %s has no such parameter; did you mean %s? It has: %s.", name, method->name,
+                         nearest, list);
+    return app_usage("--set %s: %s has no such parameter; it has: %s.", name, method->name, list);
+}
+
+static bool has_param(const sup_method *method, const char *name)
+{
+    for (int32_t i = 0; i < method->param_count; i++)
+        if (strcmp(method->params[i].name, name) == 0) return true;
+    return false;
+}
+
+int app_choose_method(const char *name, const app_texts *set, const sup_method **method, double *params)
+{
+    const sup_method *found = name != NULL ? sup_method_find(name) : sup_method_at(0);
+    if (found == NULL) return fail_method(name != NULL ? name : "");
+    if (found->param_count > APP_PARAM_LIMIT) return app_usage("%s has too many parameters.", found->name);
+    sup_method_defaults(found, params);
+    for (int i = 0; i < set->count; i++) {
+        const char *text = set->items[i], *equals = strchr(text, '=');
+        char param[64];
+        sup_error error = {0};
+        if (equals == NULL || equals == text || (size_t)(equals - text) >= sizeof param)
+            return app_usage("--set %s: Give a name and a value, such as --set stiffness=2.", text);
+        snprintf(param, sizeof param, "%.*s", (int)(equals - text), text);
+        if (!has_param(found, param)) return fail_param(found, param);
+        if (sup_method_set(found, params, param, equals + 1, &error) != SUP_OK)
+            return app_usage("--set %s: %s", text, error.message);
+    }
+    *method = found;
+    return APP_DONE;
+}
+
+static int fail_clip(const sup_character *character, const char *name, const char *input)
+{
+    const char *names[NAME_LIMIT];
+    char list[1500] = "";
+    int32_t count = character->clip_count < NAME_LIMIT ? character->clip_count : NAME_LIMIT;
+    if (count == 0) return app_usage("--clip %s: %s has no clips; leave --clip out or give a --motion.", name, input);
+    for (int32_t i = 0; i < count; i++) {
+        size_t length = strlen(list);
+        names[i] = character->clips[i].name;
+        snprintf(list + length, sizeof list - length, "%s%d %s", i > 0 ? ", " : "", (int)i, names[i]);
+    }
+    const char *nearest = app_nearest(name, names, count);
+    if (nearest != NULL)
+        return app_usage("--clip %s: There is no such clip; did you mean %s? There are: %s.", name, nearest, list);
+    return app_usage("--clip %s: There is no such clip; there are: %s.", name, list);
+}
+
+static int choose_clip(app_take *take)
+{
+    const sup_character *character = take->character;
+    const char *name = take->values->clip;
+    double index = 0.0;
+    if (name == NULL) {
+        take->clip = character->clip_count > 0 ? &character->clips[0] : NULL;
+        return APP_DONE;
+    }
+    int32_t found = sup_character_find_clip(character, name);
+    if (found < 0 && app_parse_whole(name, &index) && index >= 0.0 && index < (double)character->clip_count)
+        found = (int32_t)index;
+    if (found < 0) return fail_clip(character, name, take->values->input);
+    take->clip = &character->clips[found];
+    return APP_DONE;
+}
+
+static int load_motion(app_take *take)
+{
+    const app_take_values *values = take->values;
+    const sup_context *context = &take->session.context;
+    sup_retarget_def retarget = sup_default_retarget_def();
+    sup_load_def def = app_load_def(NULL);
+    sup_error error = {0};
+    if (values->map != NULL && sup_joint_map_load(context, values->map, &take->map, &error) != SUP_OK)
+        return app_fail(&error, APP_PHASE_LOAD, values->map);
+    retarget.map = take->map;
+    if (sup_load_motion(context, values->motion, &def, take->character, &retarget, &take->motion, &error) != SUP_OK)
+        return app_fail_load(&error, values->motion);
+    take->clip = take->motion;
+    return APP_DONE;
+}
+
+bool app_parse_frames(const char *text, int32_t *first, int32_t *last)
+{
+    char part[2][16] = {"", ""};
+    double number = 0.0;
+    const char *colon = strchr(text, ':');
+    size_t length = colon != NULL ? (size_t)(colon - text) : strlen(text);
+    if (length >= sizeof part[0] || (colon != NULL && strlen(colon + 1) >= sizeof part[1])) return false;
+    memcpy(part[0], text, length);
+    if (colon != NULL) memcpy(part[1], colon + 1, strlen(colon + 1));
+    if (part[0][0] == '\0' && part[1][0] == '\0') return false;
+    *first = 0;
+    *last = ALL_FRAMES;
+    if (part[0][0] != '\0') {
+        if (!app_parse_whole(part[0], &number) || number < 0.0) return false;
+        *first = (int32_t)number;
+    }
+    if (colon == NULL) *last = *first;
+    if (part[1][0] != '\0') {
+        if (!app_parse_whole(part[1], &number) || number < (double)*first) return false;
+        *last = (int32_t)number;
+    }
+    return true;
+}
+
+static int choose_frames(app_take *take)
+{
+    const char *text = take->values->frames;
+    double fps = take->values->fps;
+    int32_t count = take->clip != NULL ? sup_clip_frame_count(take->clip, fps) : 1;
+    take->frame_count = count;
+    take->last_frame = ALL_FRAMES;
+    if (text != NULL && !app_parse_frames(text, &take->first_frame, &take->last_frame))
+        return app_usage("--frames %s: Give two whole numbers from 0, the first not above the second, such as 0:59.",
+                         text);
+    if (take->first_frame >= count || take->last_frame >= count)
+        return app_usage("--frames %s: The motion has %d frames at %g frames per second, 0 to %d.", text, (int)count,
+                         fps, (int)count - 1);
+    if (take->last_frame == ALL_FRAMES) take->last_frame = count - 1;
+    return APP_DONE;
+}
+
+static int check_values(const app_take_values *values)
+{
+    if (values->map != NULL && values->motion == NULL)
+        return app_usage("--map %s: A joint map is for --motion, which is missing.", values->map);
+    if (values->clip != NULL && values->motion != NULL)
+        return app_usage("--clip %s: Give --clip or --motion, not both.", values->clip);
+    if (values->json && values->quiet) return app_usage("Give --json or --quiet, not both.");
+    return APP_DONE;
+}
+
+int app_take_open(app_take *take, const app_take_values *values)
+{
+    memset(take, 0, sizeof *take);
+    take->values = values;
+    int status = check_values(values);
+    if (status == APP_DONE) status = app_choose_method(values->method, &values->set, &take->method, take->params);
+    if (status == APP_DONE) status = app_session_open(&take->session, values->threads, values->quiet);
+    if (status == APP_DONE)
+        status = app_open_character(&take->session, values->input, values->skeleton, &take->character);
+    if (status == APP_DONE) status = values->motion != NULL ? load_motion(take) : choose_clip(take);
+    if (status == APP_DONE) status = choose_frames(take);
+    return status;
+}
+
+void app_take_close(app_take *take)
+{
+    sup_clip_destroy(take->motion);
+    sup_joint_map_destroy(take->map);
+    sup_character_destroy(take->character);
+    app_session_close(&take->session);
+}
+
+sup_rig_def app_take_rig_def(const app_take_values *values)
+{
+    static const sup_weight_source sources[] = {SUP_WEIGHTS_AUTO, SUP_WEIGHTS_FILE, SUP_WEIGHTS_NEAREST,
+                                                SUP_WEIGHTS_HEAT, SUP_WEIGHTS_RIGID};
+    sup_rig_def def = sup_default_rig_def();
+    def.weights = sources[values->weights];
+    return def;
+}
+
+sup_result app_take_pose(const app_take *take, int32_t frame, sup_pose *pose)
+{
+    if (take->clip == NULL) return sup_pose_rest(take->character, pose);
+    double time = sup_clip_frame_time(take->clip, take->values->fps, frame);
+    return sup_pose_sample(take->character, take->clip, time, pose);
+}
+
+int app_ending(const char *path, const char *const *endings)
+{
+    const char *dot = strrchr(path, '.'), *slash = strrchr(path, '/');
+    char ending[8] = "";
+    if (dot != NULL && (slash == NULL || dot > slash) && strlen(dot) < sizeof ending)
+        for (size_t i = 0; dot[i + 1] != '\0'; i++)
+            ending[i] = (char)(dot[i + 1] | 0x20);
+    for (int i = 0; endings[i] != NULL; i++)
+        if (strcmp(ending, endings[i]) == 0) return i;
+    return -1;
+}
+
+static bool same_file(const char *a, const char *b)
+{
+    struct stat status_a, status_b;
+    return a != NULL && b != NULL && stat(a, &status_a) == 0 && stat(b, &status_b) == 0 && S_ISREG(status_a.st_mode) &&
+           status_a.st_dev == status_b.st_dev && status_a.st_ino == status_b.st_ino;
+}
+
+int app_check_output(const app_take_values *values, const char *output)
+{
+    if (same_file(values->input, output) || same_file(values->motion, output) || same_file(values->skeleton, output) ||
+        same_file(values->map, output))
+        return app_usage("%s: The output is one of the inputs; name another file.", output);
+    return APP_DONE;
+}

@@ -1,0 +1,290 @@
+/* timing.c - how long the stages of a method take on one input. */
+#include "timing.h"
+
+#include <math.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_TIMES = 20000, FEWEST_FRAMES = 8 };
+
+static int compare_numbers(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Times of one stage as they come in. */
+typedef struct stopwatch {
+    double *times;
+    int count;
+    double began, total; /* milliseconds */
+} stopwatch;
+
+static void start(stopwatch *watch)
+{
+    watch->began = app_milliseconds();
+}
+
+static void stop(stopwatch *watch)
+{
+    double time = app_milliseconds() - watch->began;
+    if (watch->count < MOST_TIMES) watch->times[watch->count++] = time;
+    watch->total += time;
+}
+
+static app_times finish(stopwatch *watch)
+{
+    app_times result = {NAN, NAN, NAN, watch->count};
+    if (watch->count > 0) {
+        qsort(watch->times, (size_t)watch->count, sizeof(double), compare_numbers);
+        result.median = watch->times[watch->count / 2];
+        result.low = watch->times[watch->count / 10];
+        result.high = watch->times[watch->count - 1 - watch->count / 10];
+    }
+    watch->count = 0;
+    watch->total = 0.0;
+    return result;
+}
+
+/* An allocator that keeps count. */
+typedef struct counter {
+    atomic_size_t now, most;
+} counter;
+
+static void *count_allocate(void *user, size_t size, size_t alignment)
+{
+    counter *c = user;
+    size_t rounded = (size + alignment - 1) / alignment * alignment;
+    void *memory = rounded >= size ? aligned_alloc(alignment, rounded > 0 ? rounded : alignment) : NULL;
+    if (memory == NULL) return NULL;
+    size_t now = atomic_fetch_add(&c->now, size) + size, most = atomic_load(&c->most);
+    while (now > most && !atomic_compare_exchange_weak(&c->most, &most, now)) {
+    }
+    return memory;
+}
+
+static void count_release(void *user, void *memory, size_t size)
+{
+    counter *c = user;
+    if (memory == NULL) return;
+    atomic_fetch_sub(&c->now, size);
+    free(memory);
+}
+
+/* One input on one method, from file to frames. */
+typedef struct trial {
+    const app_timing_def *def;
+    app_timing *timing;
+    app_session session;
+    sup_context context; /* the session's, with the counting allocator */
+    counter memory;
+    stopwatch watch;
+    sup_character *character;
+    const sup_clip *clip;
+    sup_rig *rig;
+    sup_model *model;
+    sup_pose *pose;
+    sup_instance **instances;
+    float *positions, *normals;
+    double *wanted, *wanted_normals;
+} trial;
+
+static bool go_on(const trial *t, int fewest)
+{
+    return t->watch.count < fewest || (t->watch.count < MOST_TIMES && t->watch.total < 1e3 * t->def->seconds);
+}
+
+static int load(trial *t)
+{
+    const app_timing_def *def = t->def;
+    int status = APP_DONE;
+    while (status == APP_DONE && (t->watch.count == 0 || go_on(t, 1))) {
+        sup_character_destroy(t->character);
+        t->character = NULL;
+        start(&t->watch);
+        status = app_open_character(&t->session, def->input, def->skeleton, &t->character);
+        stop(&t->watch);
+    }
+    t->timing->load = finish(&t->watch);
+    if (status != APP_DONE) return status;
+    int32_t clip = def->clip != NULL ? sup_character_find_clip(t->character, def->clip) : 0;
+    if (clip < 0) return app_usage("--clip %s: %s has no such clip.", def->clip, def->input);
+    t->clip = clip < t->character->clip_count ? &t->character->clips[clip] : NULL;
+    return APP_DONE;
+}
+
+static sup_result make_rig(trial *t, sup_error *error)
+{
+    sup_result result = SUP_OK;
+    while (result == SUP_OK && go_on(t, 1)) {
+        sup_rig_destroy(t->rig);
+        t->rig = NULL;
+        start(&t->watch);
+        result = sup_rig_create(&t->context, t->character, &t->def->rig, &t->rig, error);
+        stop(&t->watch);
+    }
+    t->timing->rig = finish(&t->watch);
+    return result;
+}
+
+static sup_result bind(trial *t, sup_error *error)
+{
+    sup_bind_def def = {.values = t->def->params};
+    sup_result result = SUP_OK;
+    while (result == SUP_OK && go_on(t, 1)) {
+        sup_model_destroy(t->model);
+        t->model = NULL;
+        start(&t->watch);
+        result = sup_bind(&t->context, t->def->method, t->rig, &def, &t->model, error);
+        stop(&t->watch);
+    }
+    t->timing->bind = finish(&t->watch);
+    t->timing->peak_bytes = atomic_load(&t->memory.most);
+    return result;
+}
+
+static void take_census(trial *t)
+{
+    const int32_t *census = sup_model_array(t->model, "census", SUP_ARRAY_INT32, 2);
+    t->timing->simulated = census != NULL ? census[0] : -1;
+    t->timing->elements = census != NULL ? census[1] : -1;
+    t->timing->energy = NAN;
+    t->timing->model_bytes = sup_model_bytes(t->model).size;
+    t->timing->vertices = t->rig->vertex_count;
+    t->timing->joints = t->rig->joint_count;
+}
+
+static sup_result open_instances(trial *t, sup_error *error)
+{
+    size_t vertices = (size_t)t->rig->vertex_count + 1, before = atomic_load(&t->memory.now);
+    sup_result result = sup_pose_create(&t->context, t->character, &t->pose, error);
+    t->instances = calloc((size_t)t->def->instances, sizeof(sup_instance *));
+    t->positions = calloc(3 * vertices, sizeof(float));
+    t->normals = calloc(3 * vertices, sizeof(float));
+    t->wanted = calloc(3 * vertices, sizeof(double));
+    t->wanted_normals = calloc(3 * vertices, sizeof(double));
+    if (t->instances == NULL || t->positions == NULL || t->normals == NULL || t->wanted == NULL ||
+        t->wanted_normals == NULL)
+        return SUP_ERROR_MEMORY;
+    for (int i = 0; result == SUP_OK && i < t->def->instances; i++)
+        result = sup_instance_create(&t->context, t->model, NULL, &t->instances[i], error);
+    t->timing->state_bytes = (atomic_load(&t->memory.now) - before) / (size_t)t->def->instances;
+    return result;
+}
+
+static int32_t frame_count(const trial *t)
+{
+    return t->clip != NULL ? sup_clip_frame_count(t->clip, 30.0) : 1;
+}
+
+static sup_result pose_at(trial *t, int32_t frame)
+{
+    if (t->clip == NULL) return sup_pose_rest(t->character, t->pose);
+    return sup_pose_sample(t->character, t->clip, sup_clip_frame_time(t->clip, 30.0, frame % frame_count(t)), t->pose);
+}
+
+static sup_result time_pose(trial *t)
+{
+    sup_result result = SUP_OK;
+    for (int32_t f = 0; result == SUP_OK && f < 4 * MOST_TIMES && go_on(t, FEWEST_FRAMES); f++) {
+        start(&t->watch);
+        result = pose_at(t, f);
+        stop(&t->watch);
+    }
+    t->timing->pose = finish(&t->watch);
+    return result;
+}
+
+/* The motion from its start, over and over; a frame that jumps back to the start resets. */
+static sup_result time_steps(trial *t)
+{
+    sup_result result = SUP_OK;
+    sup_skin_out out = {.positions = t->positions, .normals = t->normals};
+    for (int32_t f = 0; result == SUP_OK && go_on(t, FEWEST_FRAMES); f++) {
+        result = pose_at(t, f);
+        bool first = f % frame_count(t) == 0;
+        for (int i = 0; first && result == SUP_OK && i < t->def->instances; i++)
+            result = sup_instance_reset(t->instances[i], t->pose);
+        start(&t->watch);
+        for (int i = 0; result == SUP_OK && i < t->def->instances; i++)
+            result = sup_instance_step(t->instances[i], t->pose, first ? 0.0f : 1.0f / 30.0f, &out);
+        stop(&t->watch);
+    }
+    t->timing->step = finish(&t->watch);
+    return result;
+}
+
+static sup_result time_reference(trial *t)
+{
+    bool dual = strcmp(t->def->method->name, "dualquat") == 0;
+    sup_result result = SUP_OK;
+    for (int32_t f = 0; result == SUP_OK && go_on(t, 3); f++) {
+        result = pose_at(t, f);
+        start(&t->watch);
+        if (result == SUP_OK) result = sup_reference_skin(NULL, t->rig, t->pose, dual, t->wanted, t->wanted_normals);
+        stop(&t->watch);
+    }
+    t->timing->reference = finish(&t->watch);
+    return result;
+}
+
+static int run(trial *t)
+{
+    sup_error error = {0};
+    t->watch.times = calloc(MOST_TIMES, sizeof(double));
+    if (t->watch.times == NULL) {
+        app_say("There is not enough memory for the times.");
+        return APP_OTHER;
+    }
+    int status = load(t);
+    if (status != APP_DONE) return status;
+    sup_result result = make_rig(t, &error);
+    if (result == SUP_OK) result = bind(t, &error);
+    if (result == SUP_OK) {
+        take_census(t);
+        result = open_instances(t, &error);
+    }
+    if (result == SUP_OK) result = time_pose(t);
+    if (result == SUP_OK) result = time_steps(t);
+    if (result == SUP_OK) result = time_reference(t);
+    if (result == SUP_OK) return APP_DONE;
+    if (error.id[0] == '\0') {
+        error.result = result;
+        snprintf(error.message, sizeof error.message, "%s failed: %s.", t->def->method->name, sup_result_name(result));
+    }
+    return app_fail(&error, APP_PHASE_LOAD, t->def->input);
+}
+
+int app_timing_run(const app_timing_def *def, app_timing *timing)
+{
+    trial t = {.def = def, .timing = timing};
+    *timing = (app_timing){.instances = def->instances, .contact = -1};
+    timing->before_step_ms = timing->before_bind_ms = timing->before_ratio = (double)NAN;
+    snprintf(timing->input, sizeof timing->input, "%s", def->input);
+    snprintf(timing->method, sizeof timing->method, "%s", def->method->name);
+    int status = app_session_open(&t.session, def->threads, true);
+    t.context = t.session.context;
+    t.context.allocator = (sup_allocator){count_allocate, count_release, &t.memory};
+    timing->threads = t.context.tasks.worker_count;
+    if (status == APP_DONE) status = run(&t);
+    for (int i = 0; t.instances != NULL && i < def->instances; i++)
+        sup_instance_destroy(t.instances[i]);
+    free(t.instances);
+    free(t.positions);
+    free(t.normals);
+    free(t.wanted);
+    free(t.wanted_normals);
+    free(t.watch.times);
+    sup_pose_destroy(t.pose);
+    sup_model_destroy(t.model);
+    sup_rig_destroy(t.rig);
+    sup_character_destroy(t.character);
+    app_session_close(&t.session);
+    return status;
+}
+
+double app_timing_ratio(const app_timing *timing)
+{
+    return timing->reference.low * timing->instances / timing->step.low;
+}

@@ -1,0 +1,45 @@
+/* timing.h - how long the stages of a method take on one input, beside the scalar reference, and what memory they use. */
+#ifndef APP_TIMING_H
+#define APP_TIMING_H
+
+#include "take.h"
+
+/* Milliseconds over several repetitions: the median, and the tenth and ninetieth of a hundred around it. */
+typedef struct app_times {
+    double median, low, high;
+    int count;
+} app_times;
+
+typedef struct app_timing {
+    char input[256];
+    char method[64];
+    int32_t threads, instances;
+    int contact; /* 1 on, 0 off, -1 the method has none */
+    int32_t vertices, joints;
+    int64_t simulated, elements;     /* -1: the method simulates nothing */
+    app_times load, rig, bind, pose; /* pose: sampling of the clip */
+    app_times step;                  /* of all instances together, positions and normals */
+    app_times reference;             /* double, scalar, one thread: linear blend, or dual quaternions for "dualquat" */
+    double energy;                   /* NaN: the method has none */
+    size_t model_bytes, state_bytes; /* of one model and one instance */
+    size_t peak_bytes;               /* most that rig and bind held at once */
+    double before_step_ms, before_bind_ms, before_ratio; /* of an earlier run; NaN: not there */
+} app_timing;
+
+/* How many times as fast as the reference, from the low times of both: a busy machine spoils medians first. */
+double app_timing_ratio(const app_timing *timing);
+
+typedef struct app_timing_def {
+    const char *input, *skeleton;
+    const sup_method *method;
+    const double *params;
+    int threads, instances;
+    double seconds; /* for each stage, about */
+    sup_rig_def rig;
+    const char *clip; /* NULL: the first */
+} app_timing_def;
+
+/* APP_DONE or an exit status after its sentence. `contact`, `before_*` are the caller's. */
+int app_timing_run(const app_timing_def *def, app_timing *timing);
+
+#endif

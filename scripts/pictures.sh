@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# Makes the pictures that README.md and docs/ show, into docs/pictures/: scripts/pictures.sh
+# All from built-in characters: anybody can run it again, and gets the same pictures.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+supple=build/supple
+out=docs/pictures
+mkdir -p "$out"
+render() { "$supple" render "$@" --quiet; }
+compare() { "$supple" compare "$@" --methods linear,dualquat --quiet; }
+
+render scene:human -o "$out/human.png" --size 300x400 --camera front
+render scene:human -o "$out/skeleton.png" --size 300x400 --color weights --skeleton
+render scene:human -o "$out/squat_contact.png" --size 300x400 --clip squat --frame 36 --color contact
+render scene:human -o "$out/squat_stretch.png" --size 300x400 --clip squat --frame 36 --color stretch
+render scene:elephant -o "$out/elephant.png" --size 400x400 --clip trunk_curl --frame 60
+render scene:hand -o "$out/fist.png" --size 400x400 --clip fist --frame 40
+compare scene:arm -o "$out/elbow.png" --size 340x340 --clip bend --camera side
+compare scene:arm -o "$out/wrist.png" --size 340x340 --clip twist --frame 72 --zoom hand --camera 90,5
+compare scene:cylinder -o "$out/twist.png" --size 340x340 --clip twist --camera front
+if command -v ffmpeg >/dev/null 2>&1; then
+    render scene:human -o "$out/walk.gif" --size 200x260 --clip walk --fps 20 --camera 50,8
+else
+    echo "pictures: ffmpeg is missing: $out/walk.gif stays as it is." >&2
+fi
+ls -l "$out"

@@ -1,0 +1,17 @@
+/* reference.h (internal) - everything that the scalar reference can give, for tests. */
+#ifndef SUP_MEASURE_REFERENCE_H
+#define SUP_MEASURE_REFERENCE_H
+
+#include "math/affine.h"
+#include "supple/measure.h"
+
+typedef struct sup_reference_out {
+    double *positions, *normals; /* [vertex_count*3] or NULL */
+    double *tangents;            /* [vertex_count*4] or NULL */
+    sup_affine *matrices;        /* [vertex_count] blended, or NULL */
+} sup_reference_out;
+
+sup_result sup_reference_skin_all(const sup_context *context, const sup_rig *rig, const sup_pose *pose, bool dual,
+                                  const sup_reference_out *out);
+
+#endif
