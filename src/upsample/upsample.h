@@ -25,12 +25,16 @@
 enum {
     SUP_UPSAMPLE_RIDES = -1,     /* of `place`: off the surface, goes with the nearest point of it */
     SUP_UPSAMPLE_LEFT_OUT = -2,  /* not written */
+    SUP_UPSAMPLE_BETWEEN = -3,   /* on the simulated skin, but between the vertices of the surface */
     SUP_UPSAMPLE_NEIGHBOURS = 24 /* the default */
 };
 
 /* What moves what. All in the bind pose, one space. */
 typedef struct sup_upsample_def {
-    sup_geodesic_mesh surface;      /* the fine skin that is simulated: distances are measured along it */
+    /* The fine skin that is simulated: distances are measured along it. Eight times the coarse vertices are enough: a
+     * larger skin is better decimated in two steps, to the surface and on to the coarse mesh; its other vertices are
+     * SUP_UPSAMPLE_BETWEEN. */
+    sup_geodesic_mesh surface;
     int32_t coarse_count;           /* of the mesh that is simulated, */
     const int32_t *coarse_vertices; /* [coarse_count] whose vertices are some of the surface's, all different */
     int32_t coarse_triangle_count;

@@ -1,5 +1,6 @@
 /* upsample_bind.c - weights of all vertices: geodesic neighbours, moving least squares, rows for the kernels. */
 #include "geometry/bvh.h"
+#include "geometry/normals.h"
 #include "upsample/mls.h"
 #include "upsample/upsample.h"
 
@@ -119,9 +120,27 @@ static void neighbours_in_triangle(const bind_work *w, const int32_t corners[3],
     close_neighbourhood(n, w->neighbours);
 }
 
-static bool neighbours_of_point(const bind_work *w, sup_vec3d point, neighbourhood *n)
+typedef struct facing {
+    const bind_work *work;
+    sup_vec3d normal;
+} facing;
+
+static bool faces_along(void *user, int32_t triangle)
 {
-    sup_bvh_nearest at = sup_bvh_closest(&w->bvh, point, INFINITY);
+    const facing *f = user;
+    const float *positions = f->work->def->surface.positions;
+    return sup_v3_dot(sup_triangle_cross(positions, f->work->served + 3 * (size_t)triangle), f->normal) > 0.0;
+}
+
+/* Those at the nearest point of the surface; with `normal`, of what faces that way: not the other lip, or finger. */
+static bool neighbours_of_point(const bind_work *w, sup_vec3d point, const sup_vec3d *normal, neighbourhood *n)
+{
+    sup_bvh_nearest at = {.triangle = -1};
+    if (normal != NULL) {
+        facing f = {w, *normal};
+        at = sup_bvh_closest_of(&w->bvh, point, INFINITY, faces_along, &f);
+    }
+    if (at.triangle < 0) at = sup_bvh_closest(&w->bvh, point, INFINITY);
     if (at.triangle < 0) return false;
     const double share[3] = {1.0 - at.u - at.v, at.u, at.v};
     neighbours_in_triangle(w, w->served + 3 * (size_t)at.triangle, share, n);
@@ -190,11 +209,13 @@ static void weigh_vertex(bind_work *w, int32_t vertex)
     int32_t place = def->place[vertex];
     sup_vec3d point = place >= 0 ? surface_point(w, place) : sup_v3_load(def->positions + 3 * (size_t)vertex);
     neighbourhood n = {0};
+    sup_vec3d direction = sup_v3_load(def->normals + 3 * (size_t)vertex);
     bool served = place >= 0 && w->nearest[(size_t)place * (size_t)w->near + (size_t)w->wanted - 1] >= 0;
     if (served)
         neighbours_at_vertex(w, place, &n);
-    else if (!neighbours_of_point(w, point, &n))
+    else if (!neighbours_of_point(w, point, place == SUP_UPSAMPLE_BETWEEN ? &direction : NULL, &n))
         return;
+    served = served || place == SUP_UPSAMPLE_BETWEEN;
     sup_mls mls;
     double position[SUP_MLS_MAX], normal[SUP_MLS_MAX];
     size_t first = (size_t)vertex * (size_t)w->slots;
@@ -209,7 +230,6 @@ static void weigh_vertex(bind_work *w, int32_t vertex)
         weights[4 * i + 1] = (float)normal[i];
     }
     round_weights(position, n.count, 1.0, weights, 4);
-    sup_vec3d direction = sup_v3_load(def->normals + 3 * (size_t)vertex);
     memset(position, 0, sizeof position);
     if (!served || !sup_mls_normal(&mls, direction, NOISE_LIMIT, normal)) {
         weigh_direction(&mls, direction, position, normal);
@@ -255,7 +275,7 @@ static sup_result check_def(const sup_upsample_def *def, const char *prefix, sup
         if (def->coarse_triangles[i] < 0 || def->coarse_triangles[i] >= def->coarse_count)
             return wrong(error, "a coarse triangle has a corner that is not there");
     for (int32_t v = 0; v < def->vertex_count; v++)
-        if (def->place[v] >= def->surface.vertex_count || def->place[v] < SUP_UPSAMPLE_LEFT_OUT)
+        if (def->place[v] >= def->surface.vertex_count || def->place[v] < SUP_UPSAMPLE_BETWEEN)
             return wrong(error, "a vertex is at a place that is not on the surface");
     return SUP_OK;
 }

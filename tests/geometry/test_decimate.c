@@ -175,6 +175,19 @@ TEST(decimate_plane_keeps_outline_and_sides)
     }
 }
 
+/* Without evenness every collapse in a plane costs nothing, so that only the limits keep triangles from turning over. */
+TEST(decimate_never_turns_triangles_over)
+{
+    mesh m = make_plane(false);
+    sup_decimated d = decimate(&m, (sup_decimate_def){.vertex_target = 60, .evenness = -1.0, .aspect_limit = 1e9});
+    mesh c = coarse_mesh(&m, &d);
+    for (int32_t t = 0; t < c.triangle_count; t++)
+        CHECK(sup_triangle_cross(c.positions, c.triangles + 3 * t).z > 0.0);
+    free_mesh(&c);
+    free_mesh(&m);
+    sup_decimated_free(&d);
+}
+
 TEST(decimate_torus_stays_a_torus)
 {
     mesh m = make_torus();

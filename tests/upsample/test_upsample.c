@@ -314,6 +314,43 @@ TEST(upsample_small_pieces_ride)
     tear_down(&fix);
 }
 
+/* Distances measured on a thinned surface: the rest pose stays exact. */
+TEST(upsample_between_the_vertices_of_the_surface)
+{
+    set_up(&fix, 1.0, 400);
+    sup_error error = {0};
+    sup_decimated thin;
+    static float importance[TUBE], positions[TUBE * 3];
+    static int32_t coarse_vertices[TUBE], thin_of[TUBE];
+    for (int32_t v = 0; v < TUBE; v++)
+        importance[v] = 1.0f;
+    for (int32_t i = 0; i < fix.coarse.vertex_count; i++)
+        importance[fix.coarse.vertices[i]] = INFINITY;
+    sup_decimate_def decimate = {.vertex_target = 1200, .importance = importance};
+    CHECK_OK(sup_decimate(NULL, TUBE, fix.positions, fix.triangle_count, fix.triangles, &decimate, &thin, &error),
+             error);
+    for (int32_t v = 0; v < TUBE; v++)
+        fix.place[v] = SUP_UPSAMPLE_BETWEEN;
+    for (int32_t i = 0; i < thin.vertex_count; i++) {
+        memcpy(positions + 3 * i, fix.positions + 3 * thin.vertices[i], 12);
+        thin_of[thin.vertices[i]] = i;
+        fix.place[thin.vertices[i]] = i;
+    }
+    for (int32_t i = 0; i < fix.coarse.vertex_count; i++)
+        coarse_vertices[i] = thin_of[fix.coarse.vertices[i]];
+    sup_model_destroy(fix.model);
+    fix.def.surface = (sup_geodesic_mesh){thin.vertex_count, thin.triangle_count, positions, thin.triangles};
+    fix.def.coarse_vertices = coarse_vertices;
+    fix.model = bind_model(NULL, &fix.def, &fix.report);
+    CHECK_OK(sup_upsample_open(fix.model, "up.", &fix.view, &error), error);
+    CHECK(fix.report.quadratic > TUBE * 8 / 10 && fix.report.riding < EYE + TUBE / 20);
+    apply(&fix, identity);
+    for (int32_t i = 0; i < TUBE * 3; i++)
+        CHECK_NEAR(fix.out_positions[i], fix.positions[i], 1e-5);
+    tear_down(&fix);
+    sup_decimated_free(&thin);
+}
+
 /* Fewer coarse vertices than neighbours asked for: still exact for rigid motion. */
 TEST(upsample_of_very_few)
 {
