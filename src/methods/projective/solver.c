@@ -497,19 +497,22 @@ static void iterate(sup_step *step)
     for (int32_t done = 0; done < step->most;) {
         double energy = evaluate(step);
         bool rose = done > 0 && !(energy <= last + ROUNDING * fabs(last));
-        if (rose && (accelerated || (step->contact_count > 0 && part > 0.1))) {
-            part = accelerated ? 1.0 : part * 0.5;
+        if (rose && (accelerated || step->contact_count > 0)) {
+            /* Without contacts the plain step cannot raise the objective. With them, rows that begin to push can. */
+            part = accelerated ? 1.0 : part > 0.2 ? part * 0.5 : 0.0;
             accelerated = false;
             take_back(step, part);
-            continue;
+            if (part > 0.0) continue;
+            break;
         }
         last = energy;
         find_direction(step);
         step->report.iterations = ++done;
         step->report.objective = energy;
         bool stop = !plain && enough(step, energy);
-        /* Where the memory is full a plain step ends it: it needs no looking back. */
-        accelerated = !plain && step->history > 0 && step->history + 1 < SUP_SOLVER_HISTORY;
+        /* Where the memory is full a plain step ends it: it needs no looking back. The last one with contacts either. */
+        accelerated = !plain && step->history > 0 && step->history + 1 < SUP_SOLVER_HISTORY &&
+                      !(step->contact_count > 0 && (stop || done == step->most));
         choose_step(step, accelerated);
         move(step);
         part = 1.0;
@@ -543,6 +546,15 @@ static sup_result check_input(const sup_system *s, const sup_solver_input *input
     return good && input->damping >= 0.0f && input->damping <= 1.0f ? SUP_OK : SUP_ERROR_DATA;
 }
 
+/* Contacts change from step to step: nobody sees the last digits of the objective with them. */
+static void set_limits(sup_step *step)
+{
+    const sup_solver_input *input = step->input;
+    bool plain = input->mode == SUP_SOLVER_PLAIN, fixed = input->iterations > 0, touching = step->contact_count > 0;
+    step->most = fixed ? input->iterations : plain ? 10 : touching ? 5 : 8;
+    step->tolerance = input->tolerance > 0.0f ? input->tolerance : fixed ? 0.0f : touching ? 1e-6f : EXACT;
+}
+
 sup_result sup_solver_step_lanes(const sup_context *context, const sup_system *system, void *state,
                                  const sup_solver_input *input, sup_solver_report *report, int32_t lanes)
 {
@@ -552,10 +564,8 @@ sup_result sup_solver_step_lanes(const sup_context *context, const sup_system *s
     sup_step step = open_step(&resolved, system, state);
     step.input = input;
     step.kernels = kernels_for(lanes);
-    bool plain = input->mode == SUP_SOLVER_PLAIN, fixed = input->iterations > 0;
-    step.most = fixed ? input->iterations : plain ? 10 : 8;
-    step.tolerance = input->tolerance > 0.0f ? input->tolerance : fixed ? 0.0f : EXACT;
     start(&step);
+    set_limits(&step);
     iterate(&step);
     sup_solver_head *head = state;
     int32_t last = head->role[BEFORE], work = head->role[WORK], spare = head->role[SPARE];
