@@ -189,7 +189,7 @@ static void bench_body(const char *name, body *b, int32_t every, int32_t repeats
            (int)s->factor.panel_count, bind_ms, (double)sup_solver_state_size(s, 0) / 1e6,
            (double)sup_model_bytes(b->model).size / 1e6);
     printf("  %-26s %26s | %s\n", "", "", "us: start local gradient top backward contact mix");
-    sup_solver_input accelerated = {0}, adaptive = {.tolerance = 1e-5f, .iterations = 8},
+    sup_solver_input accelerated = {0}, adaptive = {.tolerance = 1e-6f},
                      plain = {.mode = SUP_SOLVER_PLAIN}, fast = {.shared_rotation = true};
     quality q = judge(b, &m, reference, accelerated, every), qa = judge(b, &m, reference, adaptive, every),
             qp = judge(b, &m, reference, plain, every), qf = judge(b, &m, reference, fast, every);
@@ -198,24 +198,24 @@ static void bench_body(const char *name, body *b, int32_t every, int32_t repeats
     result r = run_motion(b, &m, NULL, plain, lanes, repeats);
     print_row("plain 10", &r, &qp, q.reference_ms);
     r = run_motion(b, &m, NULL, accelerated, lanes, repeats);
-    print_row("accelerated 5", &r, &q, q.reference_ms);
+    print_row("accelerated", &r, &q, q.reference_ms);
     for (int32_t l = lanes / 2; l >= 4; l /= 2) {
         char text[32];
-        snprintf(text, sizeof text, "accelerated 5, %d lanes", (int)l);
+        snprintf(text, sizeof text, "accelerated, %d lanes", (int)l);
         result k = run_motion(b, &m, NULL, accelerated, l, repeats);
         print_row(text, &k, NULL, q.reference_ms);
     }
     r = run_motion(b, &m, NULL, adaptive, lanes, repeats);
-    print_row("adaptive 1e-5, at most 8", &r, &qa, q.reference_ms);
+    print_row("tolerance 1e-6", &r, &qa, q.reference_ms);
     r = run_motion(b, &m, NULL, fast, lanes, repeats);
     print_row("one rotation a prism", &r, &qf, q.reference_ms);
     sup_thread_pool *pool = NULL;
     if (sup_thread_pool_create(2, &pool, &error) != SUP_OK) exit(1);
     sup_context context = {.tasks = sup_thread_pool_tasks(pool)};
     r = run_motion(b, &m, &context, accelerated, lanes, repeats);
-    print_row("accelerated 5, 2 threads", &r, NULL, q.reference_ms);
+    print_row("accelerated, 2 threads", &r, NULL, q.reference_ms);
     r = run_motion(b, &m, &context, adaptive, lanes, repeats);
-    print_row("adaptive, 2 threads", &r, NULL, q.reference_ms);
+    print_row("tolerance 1e-6, 2 threads", &r, NULL, q.reference_ms);
     sup_thread_pool_destroy(pool);
     motion_free(&m);
     sup_reference_destroy(reference);

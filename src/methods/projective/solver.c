@@ -14,13 +14,13 @@
 #include "base/simd.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 enum { NOW, BEFORE, WORK, SPARE };
 enum { SUM_ENERGY, SUM_PRODUCT, SUM_OLD, SUM_NEW, SUM_INNER }; /* SUM_INNER + j: d_j . image */
 /* What float rounding may do to the objective without being a rise. */
 #define ROUNDING 1e-6
+/* Part of the objective that nobody can tell in float positions: what a step stops at unless told otherwise. */
+#define EXACT 3e-8f
 
 /* --- Memory --- */
 
@@ -122,15 +122,17 @@ static void backward(const sup_step *step, int32_t range)
 
 /* --- Start --- */
 
-/* Anchors to the end of both buffers that will hold iterates; their second difference into `solve` is built from it. */
+/* The anchors' targets behind the unknowns of x, their second difference behind those of x_last. */
 static void place_anchors(sup_step *step)
 {
     const sup_system *s = step->system;
     int64_t first = (int64_t)s->unknown_count * 4, end = first + (int64_t)s->anchor_count * 4;
-    for (int64_t i = first; i < end; i++) {
-        float target = i % 4 == 3 ? 0.0f : step->input->anchors[i - first];
-        step->x[i] = target;
-        step->x_last[i] = target - 2.0f * step->now[i] + step->before[i];
+    for (int64_t i = first; i < end; i += 4) {
+        sup_four target = sup_four_load(step->input->anchors + (i - first)), now = sup_four_load(step->now + i);
+        target[3] = 0.0f;
+        sup_four difference = target - now - (now - sup_four_load(step->before + i));
+        memcpy(step->x + i, &target, sizeof target);
+        memcpy(step->x_last + i, &difference, sizeof difference);
     }
 }
 
@@ -168,14 +170,15 @@ static float miss_to_repeat(const sup_step *step)
 
 static void predict(const sup_step *step, int64_t begin, int64_t end)
 {
-    float keep = 1.0f - step->input->damping, square = step->system->time_step * step->system->time_step;
-    float fall[4] = {0};
-    for (int32_t k = 0; k < 3; k++)
-        fall[k] = step->input->gravity[k] * square;
-    for (int64_t i = begin * 4; i < end * 4; i++) {
-        float moved = step->now[i] - step->before[i];
-        step->memory.inertial[i] = step->now[i] + keep * moved + fall[i % 4]; /* eq. 2.9 */
-        step->x[i] = step->input->mode == SUP_SOLVER_PLAIN ? step->memory.inertial[i] : step->now[i] + moved;
+    float square = step->system->time_step * step->system->time_step;
+    const float *g = step->input->gravity;
+    sup_four keep = sup_four_splat(1.0f - step->input->damping);
+    sup_four fall = {g[0] * square, g[1] * square, g[2] * square, 0.0f};
+    for (int64_t i = begin * 4; i < end * 4; i += 4) {
+        sup_four now = sup_four_load(step->now + i), moved = now - sup_four_load(step->before + i);
+        sup_four inertial = sup_four_fma(keep, moved, now) + fall, guess = now + moved; /* eq. 2.9 */
+        memcpy(step->memory.inertial + i, &inertial, sizeof inertial);
+        memcpy(step->x + i, step->input->mode == SUP_SOLVER_PLAIN ? &inertial : &guess, sizeof guess);
     }
 }
 
@@ -216,10 +219,12 @@ static void finish_start_range(void *data, int32_t begin, int32_t end, int32_t w
         int32_t first, last;
         sup_step_range(step, range, &first, &last);
         backward(step, range);
-        for (int64_t i = (int64_t)first * 4; i < (int64_t)last * 4; i++) {
-            float guess = step->x[i] + step->solve[i];
-            step->memory.guess[i] = guess;
-            step->x[i] = guess + step->repeat * step->memory.miss[i];
+        sup_four repeat = sup_four_splat(step->repeat);
+        for (int64_t i = (int64_t)first * 4; i < (int64_t)last * 4; i += 4) {
+            sup_four guess = sup_four_load(step->x + i) + sup_four_load(step->solve + i);
+            memcpy(step->memory.guess + i, &guess, sizeof guess);
+            guess = sup_four_fma(repeat, sup_four_load(step->memory.miss + i), guess);
+            memcpy(step->x + i, &guess, sizeof guess);
         }
     }
 }
@@ -393,21 +398,53 @@ static void anderson_weights(const sup_step *step, double weight[SUP_SOLVER_HIST
     }
 }
 
-/* Coefficients of the next iterate. */
-static void choose_step(sup_step *step, bool accelerate)
+/* Coefficients of the next iterate from weights of the images. */
+static void set_step(sup_step *step, const double weight[SUP_SOLVER_HISTORY])
 {
     int32_t k = step->history;
-    double *next = step->coefficient[k + 1], *here = step->coefficient[k], weight[SUP_SOLVER_HISTORY] = {0};
-    if (accelerate)
-        anderson_weights(step, weight);
-    else
-        weight[k] = 1.0;
+    double *next = step->coefficient[k + 1], *here = step->coefficient[k];
     for (int32_t i = 0; i <= k; i++) {
         next[i] = weight[i];
         for (int32_t j = i + 1; j <= k; j++)
             next[i] += weight[j] * step->coefficient[j][i];
         step->factor[i] = (float)(next[i] - (i < k ? here[i] : 0.0));
     }
+}
+
+/* A multiple of the newest direction. */
+static void set_multiple(sup_step *step, double multiple)
+{
+    int32_t k = step->history;
+    for (int32_t i = 0; i <= k; i++) {
+        step->coefficient[k + 1][i] = i < k ? step->coefficient[k][i] : multiple;
+        step->factor[i] = i < k ? 0.0f : (float)multiple;
+    }
+}
+
+/* Slope of the objective along the chosen step (negative: down), and the square of its length in the norm of A. */
+static double step_slope(const sup_step *step, double *square)
+{
+    int32_t k = step->history;
+    double slope = 0.0;
+    *square = 0.0;
+    for (int32_t i = 0; i <= k; i++) {
+        slope -= (double)step->factor[i] * step->inner[i][k];
+        for (int32_t j = 0; j <= k; j++)
+            *square += (double)step->factor[i] * (double)step->factor[j] * step->inner[i][j];
+    }
+    return slope;
+}
+
+/* The next step. Where directions grow instead of shrinking (an element is turning over), shortening the combined
+ * direction leads backwards or far away: then twice the plain step, which the bound below still allows. */
+static void choose_step(sup_step *step, bool accelerate)
+{
+    double weight[SUP_SOLVER_HISTORY] = {0}, square, plain = step->inner[step->history][step->history];
+    set_multiple(step, 1.0);
+    if (!accelerate) return;
+    anderson_weights(step, weight);
+    set_step(step, weight);
+    if (step_slope(step, &square) > -0.5 * plain || square > 36.0 * plain) set_multiple(step, 1.9);
 }
 
 static void mix_range(void *data, int32_t begin, int32_t end, int32_t worker)
@@ -432,100 +469,90 @@ static void move(sup_step *step)
     sup_step_done(step, SUP_SOLVER_MIX);
 }
 
-/* What the quadratic bound says about the chosen step: the objective cannot rise when this is negative. */
-static double bound(const sup_step *step)
-{
-    int32_t k = step->history;
-    double change = 0.0;
-    for (int32_t i = 0; i <= k; i++) {
-        change -= (double)step->factor[i] * step->inner[i][k];
-        for (int32_t j = 0; j <= k; j++)
-            change += 0.5 * (double)step->factor[i] * (double)step->factor[j] * step->inner[i][j];
-    }
-    return change;
-}
-
 /* Back to the last iterate, and from there a part of the plain step. */
 static void take_back(sup_step *step, double part)
 {
     float *x = step->x;
     step->x = step->x_last;
     step->x_last = x;
-    int32_t k = --step->history;
-    for (int32_t i = 0; i <= k; i++) {
-        step->coefficient[k + 1][i] = i < k ? step->coefficient[k][i] : part;
-        step->factor[i] = i < k ? 0.0f : (float)part;
-    }
+    step->history--;
+    set_multiple(step, part);
     move(step);
     step->history++;
     step->report.rejected++;
 }
 
-/* Half of sum m / dt^2 |x_0 - x_n|^2, and what a strain of 1e-6 everywhere costs: less is rounding. */
-static double step_scale(sup_step *step)
+/* Iterations stop where the next one promises a gain below this: a part of the objective, and what a strain of 1e-6
+ * everywhere costs, which is rounding. The plain step gains at least half of d . A d. */
+static bool enough(const sup_step *step, double energy)
 {
-    const sup_system *s = step->system;
-    double sum = 0.0;
-    for (int64_t i = 0; i < s->unknown_count; i++)
-        for (int32_t k = 0; k < 3; k++) {
-            double moved = (double)step->x[i * 4 + k] - (double)step->now[i * 4 + k];
-            sum += 0.5 * (double)s->mass[i] * moved * moved;
-        }
-    return sum + 1e-7 * (double)s->weight_sum;
+    double gain = 0.5 * step->inner[step->history][step->history];
+    return gain <= (double)step->tolerance * energy || gain <= 1e-12 * (double)step->system->weight_sum;
 }
 
 static void iterate(sup_step *step)
 {
-    const sup_solver_input *in = step->input;
-    bool plain = in->mode == SUP_SOLVER_PLAIN, accelerated = false;
-    int32_t most = in->iterations > 0 ? in->iterations : plain ? 10 : 5;
-    double last = 0.0, part = 1.0, goal = in->tolerance > 0.0f ? (double)in->tolerance * step_scale(step) : -1.0;
-    for (int32_t done = 0; done < most;) {
+    bool plain = step->input->mode == SUP_SOLVER_PLAIN, accelerated = false;
+    double last = 0.0, part = 1.0;
+    for (int32_t done = 0; done < step->most;) {
         double energy = evaluate(step);
         bool rose = done > 0 && !(energy <= last + ROUNDING * fabs(last));
-        if (rose && (accelerated || (step->contact_count > 0 && part > 0.1))) {
-            part = accelerated ? 1.0 : part * 0.5;
+        if (rose && (accelerated || step->contact_count > 0)) {
+            /* Without contacts the plain step cannot raise the objective. With them, rows that begin to push can. */
+            part = accelerated ? 1.0 : part > 0.2 ? part * 0.5 : 0.0;
             accelerated = false;
             take_back(step, part);
-            continue;
+            if (part > 0.0) continue;
+            break;
         }
         last = energy;
         find_direction(step);
-        done++;
-        bool enough = step->inner[step->history][step->history] <= 2.0 * goal;
-        /* Where the memory is full a plain step ends it: it needs no looking back. */
-        accelerated = !plain && !getenv("NOAA") && step->history > 0 && step->history + 1 < SUP_SOLVER_HISTORY;
+        step->report.iterations = ++done;
+        step->report.objective = energy;
+        bool stop = !plain && enough(step, energy);
+        /* Where the memory is full a plain step ends it: it needs no looking back. The last one with contacts either. */
+        accelerated = !plain && step->history > 0 && step->history + 1 < SUP_SOLVER_HISTORY &&
+                      !(step->contact_count > 0 && (stop || done == step->most));
         choose_step(step, accelerated);
-        if (getenv("DBG")) {
-            fprintf(stderr, "E %.10g dd %g w", energy, step->inner[step->history][step->history]);
-            for (int q = 0; q <= step->history; q++)
-                fprintf(stderr, " %.3f", (double)step->factor[q]);
-            fprintf(stderr, "\n");
-        }
-        if (getenv("DBG") && (done == most || enough))
-            fprintf(stderr, "bound %g of %g\n", bound(step), step->inner[step->history][step->history]);
         move(step);
         part = 1.0;
         step->history = step->history + 1 < SUP_SOLVER_HISTORY ? step->history + 1 : 0;
-        step->report.iterations = done;
-        step->report.objective = energy;
-        if (enough) break;
+        if (stop) break;
     }
 }
 
 /* --- The step --- */
 
+/* The largest of many numbers, without a branch each; NaN counts as infinite. Rows of four, the last not looked at. */
+static float largest(const float *values, int64_t rows)
+{
+    float most[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+    for (int64_t i = 0; i < rows; i++)
+        for (int32_t k = 0; k < 4; k++) {
+            float size = fabsf(values[i * 4 + k]);
+            most[k] = size <= most[k] ? most[k] : size == size ? size : INFINITY;
+        }
+    return fmaxf(most[0], fmaxf(most[1], most[2]));
+}
+
 static sup_result check_input(const sup_system *s, const sup_solver_input *input)
 {
-    float limit = 1e6f * s->size;
     bool good = input->anchors != NULL || s->anchor_count == 0;
-    for (int64_t i = 0; good && i < (int64_t)s->anchor_count * 4; i++)
-        good = i % 4 == 3 || fabsf(input->anchors[i]) <= limit;
+    good = good && largest(input->anchors, s->anchor_count) <= 1e6f * s->size;
     for (int64_t i = 0; good && input->force != NULL && i < (int64_t)s->skin_count * 3; i++)
         good = isfinite(input->force[i]);
     for (int32_t k = 0; good && k < 3; k++)
         good = isfinite(input->gravity[k]);
     return good && input->damping >= 0.0f && input->damping <= 1.0f ? SUP_OK : SUP_ERROR_DATA;
+}
+
+/* Contacts change from step to step: nobody sees the last digits of the objective with them. */
+static void set_limits(sup_step *step)
+{
+    const sup_solver_input *input = step->input;
+    bool plain = input->mode == SUP_SOLVER_PLAIN, fixed = input->iterations > 0, touching = step->contact_count > 0;
+    step->most = fixed ? input->iterations : plain ? 10 : touching ? 5 : 8;
+    step->tolerance = input->tolerance > 0.0f ? input->tolerance : fixed ? 0.0f : touching ? 1e-6f : EXACT;
 }
 
 sup_result sup_solver_step_lanes(const sup_context *context, const sup_system *system, void *state,
@@ -538,6 +565,7 @@ sup_result sup_solver_step_lanes(const sup_context *context, const sup_system *s
     step.input = input;
     step.kernels = kernels_for(lanes);
     start(&step);
+    set_limits(&step);
     iterate(&step);
     sup_solver_head *head = state;
     int32_t last = head->role[BEFORE], work = head->role[WORK], spare = head->role[SPARE];

@@ -34,8 +34,11 @@ typedef struct sup_solver_input {
     const float *force;   /* [skin_count*3] on each skin vertex, or NULL */
     float gravity[3];     /* acceleration: file units per square of the time step's unit */
     float damping;        /* 1 - mu of eq. 2.14: 0 none, 1 no momentum from step to step */
-    int32_t iterations;   /* at most; 0 = 5 accelerated, 10 plain */
-    float tolerance;      /* stop when an iteration gains less than this part of the step's momentum; 0 = never */
+    /* Iterations: as many as it takes until the next one promises less than `tolerance` of the objective, at most 8 (or
+     * `iterations`). 0 for both: until float positions cannot tell the difference. `iterations` alone: that many. Plain
+     * mode always takes `iterations`, 0 = 10. */
+    int32_t iterations;
+    float tolerance;
     sup_solver_mode mode;
     bool shared_rotation; /* one rotation a prism: faster, and another objective */
     const sup_contact *contacts;

@@ -91,7 +91,11 @@ typedef struct sup_step {
     double coefficient[SUP_SOLVER_HISTORY + 1][SUP_SOLVER_HISTORY]; /* x_k - x_0 in terms of the directions */
     float factor[SUP_SOLVER_HISTORY];
     int32_t contact_count;
-    float repeat; /* part of the last miss that the guess takes */
+    bool contact_near; /* some row stiffens the system */
+    int32_t most;      /* iterations */
+    float tolerance;   /* part of the objective that is not worth an iteration */
+    float cg_factor;   /* alpha or beta of the step of conjugate gradients */
+    float repeat;      /* part of the last miss that the guess takes */
 } sup_step;
 
 /* Column ranges: the parts of the solve, then its top. */
