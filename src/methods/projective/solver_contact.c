@@ -1,6 +1,6 @@
 /* solver_contact.c - contacts in the global step, without a new factor.
  *
- * Based on: [komaritzan2022thesis] section 3.2.5, A + A_col. A contact adds k/2 |n . d - offset|^2 where n . d < offset,
+ * Based on: [komaritzan2022] section 3.2.5, A + A_col. A contact adds k/2 |n . d - offset|^2 where n . d < offset,
  * and across the normal k/2 |t|^2 as far as the cone of friction lets it (then a force of constant size), t being how
  * far d has moved across n in this step. Where a row pushes, its stiffness joins the system's matrix: A + C with
  * C = sum J^T P J, P = hold n n^T + slide (1 - n n^T). The factor of A serves as preconditioner of a few steps of
