@@ -179,10 +179,10 @@ TEST(teleports_and_pauses_do_no_harm)
     close_actor(&a);
 }
 
-/* Bends the arm with a method and gives the largest stretch of an edge when it has settled. */
+/* Bends elbows and a knee by 120 degrees with a method and gives the largest stretch of an edge. */
 static double bent_stretch(const char *method)
 {
-    actor a = open_actor(scene("arm", 0.5), "dynamic=off", 2);
+    actor a = open_actor(scene("human", 0.25), "", 2);
     sup_model *model = NULL;
     sup_instance *own = a.instance, *other = NULL;
     sup_rig_surface *surface = NULL;
@@ -194,8 +194,8 @@ static double bent_stretch(const char *method)
         CHECK_OK(sup_instance_create(&a.context, model, a.pose, &other, &error), error);
         a.instance = other;
     }
-    for (int i = 0; i <= 40; i++) {
-        sample(&a, "bend", i < 30 ? 1.3 * i / 30.0 : 1.3);
+    for (int i = 0; i <= 36; i++) {
+        sample(&a, "bend", i / 30.0);
         step(&a, 1.0 / 30.0);
     }
     CHECK_OK(sup_rig_surface_create(NULL, a.rig, &surface, &error), error);
@@ -214,10 +214,10 @@ static double bent_stretch(const char *method)
 }
 
 /* Flesh shares a bend among many edges: the most stretched one is stretched less than under linear blending. */
-TEST(bent_arm_stretches_less_than_under_linear_blending)
+TEST(bends_stretch_less_than_under_linear_blending)
 {
     double projective = bent_stretch("projective"), linear = bent_stretch("linear");
-    CHECK_MSG(projective < 0.9 * linear, "projective %.3f, linear %.3f", projective, linear);
+    CHECK_MSG(projective < 0.8 * linear, "projective %.3f, linear %.3f", projective, linear);
 }
 
 TEST(saved_model_steps_the_same)
