@@ -189,8 +189,8 @@ static void bench_body(const char *name, body *b, int32_t every, int32_t repeats
            (int)s->factor.panel_count, bind_ms, (double)sup_solver_state_size(s, 0) / 1e6,
            (double)sup_model_bytes(b->model).size / 1e6);
     printf("  %-26s %26s | %s\n", "", "", "us: start local gradient top backward contact mix");
-    sup_solver_input accelerated = {0}, adaptive = {.tolerance = 1e-6f},
-                     plain = {.mode = SUP_SOLVER_PLAIN}, fast = {.shared_rotation = true};
+    sup_solver_input accelerated = {0}, adaptive = {.tolerance = 1e-6f}, plain = {.mode = SUP_SOLVER_PLAIN},
+                     fast = {.shared_rotation = true};
     quality q = judge(b, &m, reference, accelerated, every), qa = judge(b, &m, reference, adaptive, every),
             qp = judge(b, &m, reference, plain, every), qf = judge(b, &m, reference, fast, every);
     printf("  %-26s %7.3f ms\n", "reference, double, 10", q.reference_ms);
