@@ -49,7 +49,7 @@ static void make_tissue(body *b, const double chain[TUBE_BONES + 1])
         put(t->base, v, sup_v3_lerp(foot, at(t->skin, v), 0.4));
         for (int32_t k = 1; k < TUBE_BONES; k++)
             middle = fmin(middle, fabs(foot.x - chain[k]));
-        t->base_class[v] = middle < 0.6 * thick ? SUP_BASE_FREE : SUP_BASE_BONE;
+        t->base_class[v] = middle < 0.637 * thick ? SUP_BASE_FREE : SUP_BASE_BONE;
     }
     for (int32_t k = 0; k < t->triangle_count; k++) {
         sup_tissue_split(t->triangles + 3 * k, t->skin_count, t->tets + 12 * k);

@@ -152,7 +152,7 @@ SUP_ELEMENT void sup_rotation_end(const sup_rotation *q, const sup_wide f[9], su
         }
     /* Rounding grows as 1 / slope (3.08 at rest); F = 0 and numbers out of range land here too, as NaN or 0. */
     sup_mask good =
-        sup_mask_and(sup_wide_less(sup_wide_splat(0.03f), q->slope), sup_wide_less(sup_wide_splat(1e-30f), q->square));
+        sup_mask_and(sup_wide_less(sup_wide_splat(0.1f), q->slope), sup_wide_less(sup_wide_splat(1e-30f), q->square));
     if (!sup_mask_all(good)) sup_rotation_mend(f, good, r);
 }
 

@@ -24,7 +24,8 @@ enum { MOST_SOLVES = 3 };
 #define NEAR 3e-4f
 /* Times the vertex's own stiffness, where a row does not say. Against a patch of rows the tissue gives way together, so
  * that this holds it to a few hundredths of where it would have gone; more makes the system harder to solve. */
-#define DEFAULT_STIFFNESS 1.0f
+#define DEFAULT_STIFFNESS 2.0f
+#define STIFFEST 100.0f
 
 /* J y: what a row sees of a vector. `limit` leaves out places from there on (anchors do not move in a direction). */
 static void row_of(const sup_contact_row *row, const float *y, int32_t limit, float d[3])
@@ -84,7 +85,7 @@ static bool make_row(const sup_step *step, const sup_contact *c, sup_contact_row
     difference(row, step->now, row->start);
     for (int32_t k = 0; k < 3; k++)
         row->start[k] += moved[k]; /* from where the point was */
-    row->stiffness = (c->stiffness > 0.0f ? fminf(c->stiffness, 1e4f) : DEFAULT_STIFFNESS) * s->diagonal[unknown];
+    row->stiffness = (c->stiffness > 0.0f ? fminf(c->stiffness, STIFFEST) : DEFAULT_STIFFNESS) * s->diagonal[unknown];
     return true;
 }
 

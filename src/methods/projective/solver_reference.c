@@ -24,15 +24,19 @@ struct sup_reference {
     double *mass;     /* [skin_count] */
     int32_t *number;  /* [2*skin_count] unknown or -1 */
     double *rotation; /* [tet_count*9] projections */
+    float *rest;      /* [2*skin_count*3] */
     double *right, *solution, *workspace;
     sup_csr matrix;
     sup_cholesky *cholesky;
 };
 
-static void position(const sup_tissue *t, int32_t v, double p[3])
+/* Positions as the step has them: through memory, since gcc 12 drops a rounding that vectors make superfluous. */
+static void round_positions(sup_reference *r, const sup_tissue *t)
 {
-    for (int32_t k = 0; k < 3; k++)
-        p[k] = (double)(float)(v < t->skin_count ? t->skin[3 * v + k] : t->base[3 * (v - t->skin_count) + k]);
+    for (int32_t i = 0; i < 3 * r->skin_count; i++) {
+        r->rest[i] = (float)t->skin[i];
+        r->rest[3 * r->skin_count + i] = (float)t->base[i];
+    }
 }
 
 /* Inverse of a 3x3 matrix, row-major; returns its determinant. */
@@ -97,7 +101,8 @@ static void build_tets(sup_reference *r, const sup_system_def *def)
         double p[4][3], edges[9], here = 1.0;
         memcpy(e->vertex, t->tets + (int64_t)4 * k, sizeof e->vertex);
         for (int32_t c = 0; c < 4; c++)
-            position(t, e->vertex[c], p[c]);
+            for (int32_t i = 0; i < 3; i++)
+                p[c][i] = (double)r->rest[3 * e->vertex[c] + i];
         for (int32_t i = 0; i < 3; i++)
             for (int32_t c = 0; c < 3; c++)
                 edges[3 * i + c] = p[c][i] - p[3][i];
@@ -154,15 +159,17 @@ static sup_result build(sup_reference *r, const sup_system_def *def, sup_error *
     r->rotation = sup_arena_alloc(&r->arena, tets * 9, sizeof(double));
     r->mass = sup_arena_alloc(&r->arena, n, sizeof(double));
     r->number = sup_arena_alloc(&r->arena, n * 2, sizeof(int32_t));
-    r->right = sup_arena_alloc(&r->arena, n * 6, sizeof(double));
+    r->right = sup_arena_alloc(&r->arena, n * 2, sizeof(double));
     r->solution = sup_arena_alloc(&r->arena, n * 2, sizeof(double));
-    if (!r->tets || !r->rotation || !r->mass || !r->number || !r->right || !r->solution)
+    r->rest = sup_arena_alloc(&r->arena, n * 6, sizeof(float));
+    if (!r->tets || !r->rotation || !r->mass || !r->number || !r->right || !r->solution || !r->rest)
         return sup_fail_memory(error, "the reference");
     for (int32_t v = 0; v < 2 * r->skin_count; v++) {
         bool fixed = v < r->skin_count ? def->fixed != NULL && def->fixed[v] != 0
                                        : def->tissue->base_class[v - r->skin_count] != SUP_BASE_FREE;
         r->number[v] = fixed ? -1 : r->unknown_count++;
     }
+    round_positions(r, def->tissue);
     build_tets(r, def);
     sup_result result = build_matrix(r, error);
     if (result != SUP_OK) return result;
@@ -324,10 +331,8 @@ void sup_reference_iterate(sup_reference *reference, double *x, const double *y,
         project(r, x, shared_rotation, r->rotation);
         if (energy != NULL) energy[2 * step] = energy_with(r, x, y, r->rotation);
         for (int32_t c = 0; c < 3; c++) {
-            right_side(r, x, y, c, r->right + (int64_t)c * r->unknown_count);
-        }
-        for (int32_t c = 0; c < 3; c++) {
-            sup_cholesky_solve(r->cholesky, 1, r->right + (int64_t)c * r->unknown_count, r->solution, r->workspace);
+            right_side(r, x, y, c, r->right);
+            sup_cholesky_solve(r->cholesky, 1, r->right, r->solution, r->workspace);
             for (int32_t v = 0; v < 2 * r->skin_count; v++)
                 if (r->number[v] >= 0) x[3 * v + c] = r->solution[r->number[v]];
         }

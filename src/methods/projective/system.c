@@ -202,9 +202,7 @@ static sup_result add_vertices(sup_system_builder *b, const sup_csr *matrix, sup
     if (!place || !anchor || !rest || !mass || !diagonal) return sup_fail_memory(error, "the system's vertices");
     memcpy(place, b->place, (size_t)n * 2 * sizeof(int32_t));
     for (int32_t v = 0; v < 2 * n; v++) {
-        const double *p = v < n ? t->skin + (int64_t)3 * v : t->base + (int64_t)3 * (v - n);
-        for (int32_t k = 0; k < 3; k++)
-            rest[(int64_t)4 * place[v] + k] = (float)p[k];
+        memcpy(rest + (int64_t)4 * place[v], b->rest + (int64_t)3 * v, 3 * sizeof(float));
         if (place[v] >= b->unknown_count) {
             anchor[place[v] - b->unknown_count] = v;
             continue;

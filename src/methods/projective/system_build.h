@@ -22,6 +22,7 @@ typedef struct sup_system_builder {
     double low[3], diagonal, size; /* bounding box of the skin: corner, diagonal, cube root of the volume */
     int32_t unknown_count, anchor_count;
     int32_t *number;   /* [2*skin_count] unknown (skin, then free bases), or unknown_count + anchor */
+    float *rest;       /* [2*skin_count*3] tissue vertices */
     sup_prism *prisms; /* [triangle_count] */
     double *mass;      /* [skin_count] */
     int32_t *place;    /* [2*skin_count] */

@@ -53,13 +53,19 @@ bool sup_prism_corners(const int32_t triangle[3], const int32_t tets[12], int32_
     return true;
 }
 
-/* Positions as the step will see them, so that the rest shape is at rest to the last bit. */
-static void rest_position(const sup_tissue *t, int32_t vertex, double p[3])
+/* Positions as the step will see them, so that the rest shape is at rest to the last bit. They go through memory: gcc 12
+ * drops the rounding of a float that it makes a double again in the same vector. */
+static bool round_positions(sup_system_builder *b)
 {
-    const double *from =
-        vertex < t->skin_count ? t->skin + (int64_t)3 * vertex : t->base + (int64_t)3 * (vertex - t->skin_count);
-    for (int32_t k = 0; k < 3; k++)
-        p[k] = (double)(float)from[k];
+    const sup_tissue *t = b->tissue;
+    size_t n = (size_t)t->skin_count * 3;
+    b->rest = sup_arena_alloc(&b->arena, n * 2, sizeof(float));
+    if (b->rest == NULL) return false;
+    for (size_t i = 0; i < n; i++) {
+        b->rest[i] = (float)t->skin[i];
+        b->rest[n + i] = (float)t->base[i];
+    }
+    return true;
 }
 
 /* Inverse of the rest edge matrix: row k is the gradient of the k-th corner's hat function. Volume, or 0 when flat. */
@@ -96,7 +102,8 @@ static void build_prism(sup_system_builder *b, sup_prism *prism, const double re
     for (int32_t t = 0; t < 3; t++) {
         double p[4][3];
         for (int32_t k = 0; k < 4; k++)
-            rest_position(b->tissue, prism->corner[sup_prism_tets[t][k]], p[k]);
+            for (int32_t c = 0; c < 3; c++)
+                p[k][c] = (double)b->rest[(int64_t)3 * prism->corner[sup_prism_tets[t][k]] + c];
         double volume = tet_gradients(p, FLAT_HEIGHT * b->diagonal, prism->gradient[t]);
         if (!(rest_volume[t] > 0.0)) volume = 0.0;
         prism->weight[t] = stiffness * volume * 10.0 / b->size; /* eq. 2.16, free of units (system.h) */
@@ -127,7 +134,8 @@ sup_result sup_system_build_prisms(sup_system_builder *b, sup_error *error)
     double stiffness = b->def->tissue_stiffness > 0.0 ? b->def->tissue_stiffness : 85.0;
     b->prisms = sup_arena_alloc(&b->arena, (size_t)t->triangle_count, sizeof(sup_prism));
     b->mass = sup_arena_alloc(&b->arena, (size_t)t->skin_count, sizeof(double));
-    if (b->prisms == NULL || b->mass == NULL) return sup_fail_memory(error, "the tissue's prisms");
+    if (b->prisms == NULL || b->mass == NULL || !round_positions(b))
+        return sup_fail_memory(error, "the tissue's prisms");
     for (int32_t p = 0; p < t->triangle_count; p++) {
         const int32_t *triangle = t->triangles + (int64_t)3 * p;
         for (int32_t k = 0; k < 3; k++)
