@@ -352,7 +352,7 @@ static void find_direction(sup_step *step)
 /* Solves the symmetric system b t = c of `size` unknowns by elimination; unknowns whose pivot is lost in rounding get 0. */
 static void solve_small(int32_t size, double b[SUP_SOLVER_HISTORY][SUP_SOLVER_HISTORY], double *c)
 {
-    double pivot[SUP_SOLVER_HISTORY];
+    double pivot[SUP_SOLVER_HISTORY] = {0.0};
     for (int32_t i = 0; i < size; i++) {
         pivot[i] = b[i][i] > 1e-7 * pivot[0] || i == 0 ? b[i][i] : 0.0;
         if (!(pivot[i] > 0.0)) {
