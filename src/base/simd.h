@@ -106,6 +106,12 @@ static inline bool sup_mask_all(sup_mask mask)
     return mask != 0;
 }
 
+/* Bit k is lane k. */
+static inline uint32_t sup_mask_bits(sup_mask mask)
+{
+    return mask != 0 ? 1 : 0;
+}
+
 static inline sup_wide sup_wide_select(sup_mask mask, sup_wide yes, sup_wide no)
 {
     return mask != 0 ? yes : no;
@@ -166,6 +172,19 @@ static inline bool sup_mask_all(sup_mask mask)
 #endif
 }
 
+static inline uint32_t sup_mask_bits(sup_mask mask)
+{
+#if SUP_LANES == 16
+    return (uint32_t)_mm512_movepi32_mask((__m512i)mask);
+#elif SUP_LANES == 8
+    return (uint32_t)_mm256_movemask_ps((__m256)mask);
+#elif defined(__SSE2__)
+    return (uint32_t)_mm_movemask_ps((__m128)mask);
+#else
+    return (uint32_t)((mask[0] & 1) | (mask[1] & 2) | (mask[2] & 4) | (mask[3] & 8));
+#endif
+}
+
 static inline sup_wide sup_wide_select(sup_mask mask, sup_wide yes, sup_wide no)
 {
     return (sup_wide)((mask & (sup_mask)yes) | (~mask & (sup_mask)no));
@@ -208,7 +227,17 @@ static inline bool sup_mask_lane(sup_mask mask, int32_t lane)
 }
 
 /* a0 b0 a1 b1 and a2 b2 a3 b3 of every four lanes. */
-#if SUP_LANES == 8
+#if SUP_LANES == 16
+static inline sup_wide sup_wide_zip_low(sup_wide a, sup_wide b)
+{
+    return (sup_wide)_mm512_unpacklo_ps((__m512)a, (__m512)b);
+}
+
+static inline sup_wide sup_wide_zip_high(sup_wide a, sup_wide b)
+{
+    return (sup_wide)_mm512_unpackhi_ps((__m512)a, (__m512)b);
+}
+#elif SUP_LANES == 8
 static inline sup_wide sup_wide_zip_low(sup_wide a, sup_wide b)
 {
     return (sup_wide)_mm256_unpacklo_ps((__m256)a, (__m256)b);

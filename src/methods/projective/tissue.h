@@ -1,28 +1,72 @@
 /* tissue.h - the tissue: every skin triangle and its copy on the skeleton span a prism of three tetrahedra.
  *
  * Based on: [komaritzan2022] section 3.2.1. Vertices are numbered skin first: i < skin_count is skin vertex i,
- * skin_count + i is its base on the skeleton. Bind pose, world space, file units, double. */
+ * skin_count + i is its base on the skeleton. Bind pose, world space, file units, double. Plain data to read. */
 #ifndef SUP_PROJECTIVE_TISSUE_H
 #define SUP_PROJECTIVE_TISSUE_H
 
-#include "projective/skeleton.h"
-
-typedef enum sup_base_class {
-    SUP_BASE_BONE, /* on a capsule: rigid with the piece's joint; `owner` = piece */
-    SUP_BASE_BALL, /* on a ball: turns by half; `owner` = ball */
-    SUP_BASE_FREE  /* on a cone between them or on a virtual bone: an unknown without mass; `owner` = piece */
-} sup_base_class;
+#include "geometry/adjacency.h"
+#include "methods/projective/feet.h"
+#include "methods/projective/shrink.h"
+#include "methods/projective/skeleton.h"
 
 typedef struct sup_tissue {
     int32_t skin_count, triangle_count;
+    int32_t *source;            /* [skin_count] vertex of the skin that was given, or of the rig's welded skin */
     double *skin;               /* [skin_count*3] */
     double *base;               /* [skin_count*3] */
     int32_t *triangles;         /* [triangle_count*3] skin vertices, outward */
     sup_foot *feet;             /* [skin_count] where the line from the skin vertex meets the bone lines */
     sup_base_class *base_class; /* [skin_count] */
     int32_t *base_owner;        /* [skin_count] piece or ball */
+    bool *base_off;             /* [skin_count] clamped or moved: not on its primitive */
     int32_t *tets;              /* [triangle_count*3*4] three for each triangle; vertex numbers as above */
-    double *tet_volume;         /* [triangle_count*3] positive: the sign of the rest shape is in its edge matrix */
+    double *tet_volume;         /* [triangle_count*3] not negative: the sign of the rest shape is in its edge matrix. A
+                                 * tet with volume 0 is too flat to be mended: it has no weight and must be left out */
+    sup_arena arena;
 } sup_tissue;
+
+/* Zero means the default. */
+typedef struct sup_tissue_def {
+    sup_skeleton_def skeleton;
+    double smoothing; /* of the feet, in distances of a vertex from its bone; 1.5; negative = none */
+    double thinnest;  /* least thickness of the tissue, of the distance from skin to foot; 0.1 */
+    double flattest;  /* least volume of a tet, of the largest in its prism; 0.01 */
+} sup_tissue_def;
+
+typedef struct sup_tissue_report {
+    sup_skeleton_report skeleton;
+    sup_feet_report feet;
+    int32_t on_bone, on_ball, free_bases;
+    int32_t clamped;        /* bases not on the skeleton's surface, for tissue neither too thin nor too thick */
+    int32_t repaired;       /* prisms that were too flat and no longer are */
+    int32_t moved;          /* bases moved by that */
+    int32_t flat;           /* tets left out: volume 0 */
+    int32_t inverted;       /* tets with the other sign than most */
+    double smallest, usual; /* least and median of min |V| / max |V| over the prisms, left out tets aside */
+} sup_tissue_report;
+
+/* The road from a rig to its tissue. `skin` is the surface that is simulated, all of whose vertices are used by a
+ * triangle, such as a decimated one; NULL takes the welded skin of the rig's SUP_PART_SKIN parts. `def` and `report`
+ * may be NULL. The rig may be freed afterwards. Fails with SUP_ERROR_DATA and an id tissue.* where none can be made. */
+sup_result sup_tissue_create(const sup_context *context, const sup_rig *rig, const sup_tissue_skin *skin,
+                             const sup_tissue_def *def, sup_volumetric_skeleton **skeleton, sup_tissue **tissue,
+                             sup_tissue_report *report, sup_error *error);
+void sup_tissue_destroy(sup_tissue *tissue);
+
+/* Its parts, for tests. The tets of a triangle, by the order of its vertices' numbers: adjacent prisms agree. Positive
+ * volume where the base lies behind the skin. */
+void sup_tissue_split(const int32_t triangle[3], int32_t skin_count, int32_t tets[12]);
+/* Six times the signed volume. */
+double sup_tissue_volume6(const sup_tissue *tissue, const int32_t *tet);
+/* Moves bases until no tet is flat where that can be done. */
+sup_result sup_tissue_repair(const sup_context *context, const sup_adjacency *adjacency,
+                             const sup_volumetric_skeleton *skeleton, double flattest, double thinnest,
+                             sup_tissue *tissue, sup_tissue_report *report, sup_error *error);
+
+static inline sup_vec3d sup_tissue_point(const double *points, int32_t i)
+{
+    return sup_v3(points[3 * (size_t)i], points[3 * (size_t)i + 1], points[3 * (size_t)i + 2]);
+}
 
 #endif

@@ -1,0 +1,95 @@
+/* detect_internal.h - what the files of detection share: the kernels, and the layout of the state. */
+#ifndef SUP_METHODS_PROJECTIVE_DETECT_INTERNAL_H
+#define SUP_METHODS_PROJECTIVE_DETECT_INTERNAL_H
+
+#include "methods/projective/detect.h"
+
+#include <math.h>
+#include <stdatomic.h>
+
+/* The tetrahedra of a cell, ready to test: entry k of tetrahedron t at maps[k][t]. Entries 0 to 2 are its first
+ * corner, 3 to 11 the map, row-major, from the distance to that corner to the weights of the other three. Entry 0 is
+ * not a number for inverted and flat ones: no point is inside. */
+typedef float sup_detect_maps[12][SUP_DETECT_TETS];
+
+typedef struct sup_detect_box {
+    float lower[4], upper[4];
+} sup_detect_box;
+
+/* Boxes of SUP_DETECT_BLOCK things side by side: lower x, y, z, upper x, y, z. */
+typedef float sup_detect_boxes[6][SUP_DETECT_BLOCK];
+
+typedef struct sup_detect_kernels {
+    /* Bit i: box i meets `box`. */
+    uint32_t (*meet)(const float (*boxes)[SUP_DETECT_BLOCK], const sup_detect_box *box);
+    /* Bit i: point i of a block, SUP_DETECT_BLOCK x, then y, then z, is in `box`. */
+    uint32_t (*within)(const float *block, const sup_detect_box *box);
+    /* `points` has four floats a point. */
+    void (*map)(const float *points, const int32_t *tets, int32_t count, sup_detect_maps maps);
+    /* Bit t: `point` is inside tetrahedron t. */
+    uint64_t (*test)(sup_detect_maps maps, int32_t count, const float *point);
+} sup_detect_kernels;
+
+extern const sup_detect_kernels sup_detect_kernels_base;
+#if defined(__x86_64__) && !defined(SUPPLE_SCALAR)
+extern const sup_detect_kernels sup_detect_kernels_avx2, sup_detect_kernels_avx512;
+#endif
+
+/* Arrays in a state. */
+typedef struct sup_detect_arrays {
+    float *points;                /* [vertex_count*2*4] skin, then feet, world space */
+    float *blocks;                /* [block_count*3*SUP_DETECT_BLOCK] infinite where there is no vertex */
+    sup_detect_boxes *block_box;  /* [bundles] of blocks */
+    sup_detect_boxes *bundle_box; /* [bundles of bundles] */
+    sup_detect_box *cell_box;     /* [cell_count] */
+    _Atomic uint64_t *nearest;    /* [vertex_count] depth as bits above, triangle below; all ones for none */
+    int32_t *pair;                /* [vertex_count] triangle, or -1 */
+    int32_t *row_count;           /* per piece of work */
+    size_t size;
+} sup_detect_arrays;
+
+/* Bundles that hold `count` things. */
+static inline int32_t sup_detect_bundles(int32_t count)
+{
+    return (count + SUP_DETECT_BLOCK - 1) / SUP_DETECT_BLOCK;
+}
+
+sup_detect_arrays sup_detect_layout(const sup_detect *detect, void *state);
+
+/* Unit normal of a skin vertex, zero where there is none; `stride` floats from one vertex to the next. */
+static inline void sup_detect_normal(const sup_detect *d, const float *skin, int32_t stride, int32_t v, float normal[3])
+{
+    float x = 0.0f, y = 0.0f, z = 0.0f;
+    for (int32_t i = d->fan_first[v]; i < d->fan_first[v + 1]; i++) {
+        const int32_t *t = d->triangles + 3 * (size_t)d->fan[i];
+        const float *a = skin + (size_t)t[0] * (size_t)stride, *b = skin + (size_t)t[1] * (size_t)stride;
+        const float *c = skin + (size_t)t[2] * (size_t)stride;
+        const float e[3] = {b[0] - a[0], b[1] - a[1], b[2] - a[2]}, f[3] = {c[0] - a[0], c[1] - a[1], c[2] - a[2]};
+        x += e[1] * f[2] - e[2] * f[1];
+        y += e[2] * f[0] - e[0] * f[2];
+        z += e[0] * f[1] - e[1] * f[0];
+    }
+    float length = sqrtf(x * x + y * y + z * z), scale = length > 0.0f ? 1.0f / length : 0.0f;
+    normal[0] = x * scale;
+    normal[1] = y * scale;
+    normal[2] = z * scale;
+}
+
+/* Pieces of work [i*grain, ...) of `count` left row_count[i] rows each at their beginning: moves them together. Returns
+ * how many. */
+static inline int32_t sup_contact_close_gaps(sup_contact *rows, int32_t count, int32_t grain, const int32_t *row_count)
+{
+    int32_t total = 0;
+    for (int32_t begin = 0; begin < count; begin += grain) {
+        int32_t here = row_count[begin / grain];
+        if (total != begin) memmove(rows + total, rows + begin, (size_t)here * sizeof *rows);
+        total += here;
+    }
+    return total;
+}
+
+/* Depth of every vertex in other parts, the deepest, without regard to slack: for the bind pose. */
+void sup_detect_depths(const sup_context *context, const sup_detect *detect, void *state, const sup_detect_input *input,
+                       float *depth);
+
+#endif

@@ -1,0 +1,114 @@
+/* detect_kernel.h - vertices in tetrahedra, many at a time. Compiled once per instruction set, see base/simd.h. */
+#include "base/simd.h"
+#include "methods/projective/detect_internal.h"
+
+/* Corners of SUP_LANES tetrahedra side by side; the last one is repeated where there are fewer. */
+static void gather(const float *points, const int32_t *tets, int32_t count, float corner[12][SUP_LANES])
+{
+    for (int32_t lane = 0; lane < SUP_LANES; lane++) {
+        const int32_t *tet = tets + 4 * (size_t)(lane < count ? lane : count - 1);
+        for (int32_t c = 0; c < 4; c++)
+            for (int32_t k = 0; k < 3; k++)
+                corner[3 * c + k][lane] = points[4 * (size_t)tet[c] + (size_t)k];
+    }
+}
+
+static sup_wide cross_part(sup_wide a, sup_wide b, sup_wide c, sup_wide d)
+{
+    return a * b - c * d;
+}
+
+static void map_lanes(float corner[12][SUP_LANES], sup_wide map[12])
+{
+    sup_wide e[9]; /* edges from the first corner, one after the other */
+    for (int32_t k = 0; k < 3; k++) {
+        map[k] = sup_wide_load(corner[k]);
+        for (int32_t c = 0; c < 3; c++)
+            e[3 * c + k] = sup_wide_load(corner[3 + 3 * c + k]) - map[k];
+    }
+    /* Rows of the inverse: cross products of two edges over the determinant. */
+    for (int32_t c = 0; c < 3; c++) {
+        const sup_wide *a = e + 3 * ((c + 1) % 3), *b = e + 3 * ((c + 2) % 3);
+        map[3 + 3 * c] = cross_part(a[1], b[2], a[2], b[1]);
+        map[4 + 3 * c] = cross_part(a[2], b[0], a[0], b[2]);
+        map[5 + 3 * c] = cross_part(a[0], b[1], a[1], b[0]);
+    }
+    sup_wide det = e[0] * map[3] + e[1] * map[4] + e[2] * map[5];
+    sup_mask upright = sup_wide_less(sup_wide_splat(0.0f), det);
+    sup_wide scale = sup_wide_splat(1.0f) / det;
+    for (int32_t k = 3; k < 12; k++)
+        map[k] = map[k] * scale;
+    map[0] = sup_wide_select(upright, map[0], sup_wide_splat(NAN));
+}
+
+static void map_tets(const float *points, const int32_t *tets, int32_t count, sup_detect_maps maps)
+{
+    for (int32_t first = 0; first < count; first += SUP_LANES) {
+        float corner[12][SUP_LANES];
+        sup_wide map[12];
+        gather(points, tets + 4 * (size_t)first, count - first, corner);
+        map_lanes(corner, map);
+        for (int32_t k = 0; k < 12; k++)
+            sup_wide_store(maps[k] + first, map[k]);
+    }
+}
+
+static sup_mask not_above(const float *a, float b)
+{
+    return ~sup_wide_less(sup_wide_splat(b), sup_wide_load(a));
+}
+
+static sup_mask not_below(const float *a, float b)
+{
+    return ~sup_wide_less(sup_wide_load(a), sup_wide_splat(b));
+}
+
+static uint32_t boxes_that_meet(const float (*boxes)[SUP_DETECT_BLOCK], const sup_detect_box *box)
+{
+    uint32_t bits = 0;
+    for (int32_t i = 0; i < SUP_DETECT_BLOCK; i += SUP_LANES) {
+        sup_mask meet = sup_mask_and(not_above(boxes[0] + i, box->upper[0]), not_below(boxes[3] + i, box->lower[0]));
+        for (int32_t k = 1; k < 3; k++)
+            meet = sup_mask_and(
+                meet, sup_mask_and(not_above(boxes[k] + i, box->upper[k]), not_below(boxes[3 + k] + i, box->lower[k])));
+        bits |= sup_mask_bits(meet) << i;
+    }
+    return bits;
+}
+
+static uint32_t points_within(const float *block, const sup_detect_box *box)
+{
+    uint32_t bits = 0;
+    for (int32_t i = 0; i < SUP_DETECT_BLOCK; i += SUP_LANES) {
+        sup_mask in = sup_mask_and(not_above(block + i, box->upper[0]), not_below(block + i, box->lower[0]));
+        for (int32_t k = 1; k < 3; k++) {
+            const float *at = block + k * SUP_DETECT_BLOCK + i;
+            in = sup_mask_and(in, sup_mask_and(not_above(at, box->upper[k]), not_below(at, box->lower[k])));
+        }
+        bits |= sup_mask_bits(in) << i;
+    }
+    return bits;
+}
+
+static uint64_t test_point(sup_detect_maps maps, int32_t count, const float *point)
+{
+    /* A point on the side between two tetrahedra is in both rather than in none. */
+    const sup_wide zero = sup_wide_splat(-1e-5f), one = sup_wide_splat(1.0f + 1e-5f);
+    const sup_wide x = sup_wide_splat(point[0]), y = sup_wide_splat(point[1]), z = sup_wide_splat(point[2]);
+    uint64_t bits = 0;
+    for (int32_t t = 0; t < count; t += SUP_LANES) {
+        sup_wide dx = x - sup_wide_load(maps[0] + t), dy = y - sup_wide_load(maps[1] + t);
+        sup_wide dz = z - sup_wide_load(maps[2] + t), weight[3];
+        for (int32_t r = 0; r < 3; r++)
+            weight[r] = sup_wide_fma(
+                sup_wide_load(maps[3 + 3 * r] + t), dx,
+                sup_wide_fma(sup_wide_load(maps[4 + 3 * r] + t), dy, sup_wide_load(maps[5 + 3 * r] + t) * dz));
+        sup_mask inside = sup_mask_and(
+            sup_mask_and(sup_wide_less(zero, weight[0]), sup_wide_less(zero, weight[1])),
+            sup_mask_and(sup_wide_less(zero, weight[2]), sup_wide_less(weight[0] + weight[1] + weight[2], one)));
+        bits |= (uint64_t)sup_mask_bits(inside) << t;
+    }
+    return bits & (UINT64_MAX >> (64 - count)); /* without those that fill up the last lanes */
+}
+
+const sup_detect_kernels SUP_KERNEL(sup_detect_kernels) = {boxes_that_meet, points_within, map_tets, test_point};

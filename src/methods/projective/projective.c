@@ -1,0 +1,46 @@
+/* projective.c - the method's table and its parameters. */
+#include "methods/projective/projective.h"
+
+static const char *const up_choices[] = {"y", "z", "x", NULL};
+
+const sup_param sup_projective_params[SUP_PROJECTIVE_PARAM_COUNT] = {
+    [SUP_PROJECTIVE_VERTICES] = {"vertices", "", SUP_PARAM_INT, 100, 200000, 5000, NULL, false,
+                                 "Skin vertices that are simulated; the shown skin rides on them."},
+    [SUP_PROJECTIVE_STIFFNESS] = {"stiffness", "", SUP_PARAM_FLOAT, 0.02, 50, 1, NULL, false,
+                                  "How firm the flesh is; less hangs and swings more."},
+    [SUP_PROJECTIVE_MASS] = {"mass", "", SUP_PARAM_FLOAT, 0.01, 100, 1, NULL, false,
+                             "How heavy the flesh is; more swings longer."},
+    [SUP_PROJECTIVE_RADIUS] = {"radius", "", SUP_PARAM_FLOAT, 0.1, 1.3, 1, NULL, false,
+                               "Thickness of the bones; more leaves less flesh."},
+    [SUP_PROJECTIVE_DYNAMIC] = {"dynamic", "", SUP_PARAM_BOOL, 0, 1, 1, NULL, false,
+                                "Flesh swings; off: every pose has one shape, whatever came before."},
+    [SUP_PROJECTIVE_SLIDING] = {"sliding", "", SUP_PARAM_BOOL, 0, 1, 1, NULL, false,
+                                "Flesh slides over the joints; off: it sticks to them."},
+    [SUP_PROJECTIVE_ITERATIONS] = {"iterations", "", SUP_PARAM_INT, 1, 100, 5, NULL, true,
+                                   "Solver iterations a step; five accelerated ones do the work of ten plain ones."},
+    [SUP_PROJECTIVE_DAMPING] = {"damping", "", SUP_PARAM_FLOAT, 0, 1, 0, NULL, true,
+                                "Part of the momentum that each step takes away, beside the solver's own."},
+    [SUP_PROJECTIVE_GRAVITY] = {"gravity", "m/s^2", SUP_PARAM_FLOAT, 0, 100, 0, NULL, true,
+                                "Pull on the flesh; 0: the rest shape already hangs as it should."},
+    [SUP_PROJECTIVE_UP] = {"up", "", SUP_PARAM_CHOICE, 0, 2, 0, up_choices, true, "Axis that gravity pulls against."},
+    [SUP_PROJECTIVE_CONTACT] = {"contact", "", SUP_PARAM_BOOL, 0, 1, 0, NULL, true,
+                                "Skin touches skin instead of passing through."},
+    [SUP_PROJECTIVE_FRICTION] = {"friction", "", SUP_PARAM_FLOAT, 0, 2, 0.2, NULL, true,
+                                 "Friction between touching skin."},
+    [SUP_PROJECTIVE_FAST] = {"fast", "", SUP_PARAM_BOOL, 0, 1, 0, NULL, true,
+                             "One rotation for each prism of flesh instead of three: a little faster and rougher."},
+};
+
+const sup_method sup_method_projective = {
+    .name = "projective",
+    .summary = "Projective skinning: simulated flesh on volumetric bones; bulges, slides, swings and touches itself.",
+    .version = 1,
+    .flags = SUP_METHOD_DYNAMIC,
+    .params = sup_projective_params,
+    .param_count = SUP_PROJECTIVE_PARAM_COUNT,
+    .bind = sup_projective_bind,
+    .check = sup_projective_check,
+    .state_size = sup_projective_state_size,
+    .reset = sup_projective_reset,
+    .step = sup_projective_step,
+};

@@ -1,0 +1,46 @@
+/* projective.h - projective skinning: flesh between bones and skin, moved by projective dynamics.
+ *
+ * Based on: [komaritzan2018] Projective Skinning, [komaritzan2022] chapters 2 and 3.
+ *
+ *     bind   surface   the body's skin, decimated to a good size               surface.c
+ *            tissue    volumetric skeleton, shrunken skin, tetrahedra          skeleton.c feet.c shrink.c tissue.c
+ *            anchors   how bases follow the bones                              anchors.c
+ *            system    assembled and factorised                                system.c
+ *            contact   what may touch what                                     detect.c
+ *            upsample  weights of the shown skin                               src/upsample
+ *     step   joints -> anchors -> contact -> solver, at a fixed rate; then upsample to the shown skin
+ *
+ * Parts that are not skin (props) and tangents come from linear blending, which is stacked below. */
+#ifndef SUP_METHODS_PROJECTIVE_PROJECTIVE_H
+#define SUP_METHODS_PROJECTIVE_PROJECTIVE_H
+
+#include "supple/method.h"
+
+enum {
+    SUP_PROJECTIVE_VERTICES,
+    SUP_PROJECTIVE_STIFFNESS,
+    SUP_PROJECTIVE_MASS,
+    SUP_PROJECTIVE_RADIUS,
+    SUP_PROJECTIVE_DYNAMIC,
+    SUP_PROJECTIVE_SLIDING,
+    SUP_PROJECTIVE_ITERATIONS,
+    SUP_PROJECTIVE_DAMPING,
+    SUP_PROJECTIVE_GRAVITY,
+    SUP_PROJECTIVE_UP,
+    SUP_PROJECTIVE_CONTACT,
+    SUP_PROJECTIVE_FRICTION,
+    SUP_PROJECTIVE_FAST,
+    SUP_PROJECTIVE_PARAM_COUNT
+};
+
+extern const sup_method sup_method_projective;
+extern const sup_param sup_projective_params[SUP_PROJECTIVE_PARAM_COUNT];
+
+/* Stages of the method: projective_bind.c and projective_step.c. */
+sup_result sup_projective_bind(const sup_bind_input *input, sup_model_builder *builder, sup_error *error);
+sup_result sup_projective_check(const sup_model *model, sup_error *error);
+size_t sup_projective_state_size(const sup_model *model, const sup_context *context);
+sup_result sup_projective_reset(const sup_step_input *input, void *state);
+sup_result sup_projective_step(const sup_step_input *input, void *state, const sup_skin_out *out);
+
+#endif

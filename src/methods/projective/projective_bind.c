@@ -1,0 +1,181 @@
+/* projective_bind.c - from a rig to a model, stage by stage. */
+#include "methods/projective/anchors.h"
+#include "methods/projective/detect.h"
+#include "methods/projective/projective.h"
+#include "methods/projective/surface.h"
+#include "methods/projective/system.h"
+#include "methods/projective/view.h"
+#include "methods/skin/skin.h"
+#include "upsample/upsample.h"
+
+/* What the stages hand to each other; freed in one place. */
+typedef struct binding {
+    const sup_bind_input *input;
+    sup_model_builder *builder;
+    sup_arena arena;
+    sup_simulated_surface surface;
+    sup_volumetric_skeleton *skeleton;
+    sup_tissue *tissue;
+    sup_tissue_report report;
+} binding;
+
+static sup_result tell(const binding *b, float fraction, const char *stage, sup_error *error)
+{
+    const sup_bind_input *input = b->input;
+    if (input->progress == NULL || input->progress(input->progress_user, fraction, stage)) return SUP_OK;
+    return sup_fail(error, SUP_ERROR_CANCELLED, "bind.cancelled", "", "The bind was cancelled.");
+}
+
+static sup_result bind_surface(binding *b, sup_error *error)
+{
+    int32_t target = (int32_t)b->input->values[SUP_PROJECTIVE_VERTICES];
+    return sup_simulated_surface_create(b->input->context, b->input->rig, target, &b->arena, &b->surface, error);
+}
+
+static sup_result bind_tissue(binding *b, sup_error *error)
+{
+    sup_tissue_skin skin = sup_simulated_surface_skin(&b->surface);
+    sup_tissue_def def = {.skeleton = {.radius_scale = b->input->values[SUP_PROJECTIVE_RADIUS]}};
+    sup_result result =
+        sup_tissue_create(b->input->context, b->input->rig, &skin, &def, &b->skeleton, &b->tissue, &b->report, error);
+    if (result == SUP_OK)
+        sup_log(b->input->context, SUP_LOG_INFO,
+                "Tissue: %d skin vertices, %d tets, %d bones, %d free bases, %d tets left out.", b->tissue->skin_count,
+                3 * b->tissue->triangle_count, b->skeleton->piece_count, b->report.free_bases, b->report.flat);
+    return result;
+}
+
+static sup_result bind_anchors(binding *b, sup_error *error)
+{
+    sup_anchors_def def = {.stick = b->input->values[SUP_PROJECTIVE_SLIDING] == 0.0};
+    return sup_anchors_bind(b->input->context, b->skeleton, b->tissue, &def, b->builder, SUP_PROJECTIVE_ANCHORS, error);
+}
+
+static sup_result bind_system(binding *b, sup_error *error)
+{
+    const double *values = b->input->values;
+    sup_system_def def = {.tissue = b->tissue,
+                          .tissue_stiffness = SUP_PROJECTIVE_TISSUE_STIFFNESS * values[SUP_PROJECTIVE_STIFFNESS],
+                          .total_mass = SUP_PROJECTIVE_TOTAL_MASS * values[SUP_PROJECTIVE_MASS],
+                          .time_step = SUP_PROJECTIVE_TIME_STEP,
+                          .is_static = values[SUP_PROJECTIVE_DYNAMIC] == 0.0};
+    return sup_system_bind(b->input->context, &def, b->builder, SUP_PROJECTIVE_SYSTEM, error);
+}
+
+static sup_result bind_contact(binding *b, sup_error *error)
+{
+    sup_detect_def def = sup_detect_def_of(b->tissue, b->skeleton);
+    sup_detect detect;
+    sup_result result = sup_detect_create(b->input->context, &def, &b->arena, &detect, error);
+    return result == SUP_OK ? sup_detect_store(&detect, b->builder, error) : result;
+}
+
+/* Where each shown vertex is on the simulated skin: on it, beside it (followers), or not on it at all (props). */
+static sup_result place_vertices(const binding *b, int32_t *place, sup_error *error)
+{
+    const sup_rig *rig = b->input->rig;
+    sup_arena arena = sup_arena_create(&b->input->context->allocator);
+    int32_t *fine = sup_arena_alloc(&arena, (size_t)rig->skin_vertex_count, sizeof *fine);
+    if (fine == NULL) return sup_fail_memory(error, "the shown skin");
+    for (int32_t v = 0; v < rig->skin_vertex_count; v++)
+        fine[v] = SUP_UPSAMPLE_RIDES;
+    for (int32_t v = 0; v < b->surface.fine_count; v++)
+        fine[b->surface.fine_source[v]] = v;
+    for (int32_t v = 0; v < rig->vertex_count; v++)
+        place[v] = rig->vertex_to_skin[v] >= 0 ? fine[rig->vertex_to_skin[v]] : SUP_UPSAMPLE_LEFT_OUT;
+    sup_arena_destroy(&arena);
+    return SUP_OK;
+}
+
+static sup_result bind_upsample(binding *b, sup_error *error)
+{
+    const sup_rig *rig = b->input->rig;
+    int32_t *place = sup_arena_alloc(&b->arena, (size_t)rig->vertex_count, sizeof *place);
+    if (place == NULL) return sup_fail_memory(error, "the shown skin");
+    sup_result result = place_vertices(b, place, error);
+    if (result != SUP_OK) return result;
+    sup_upsample_def def = {.surface = {b->surface.fine_count, b->surface.fine_triangle_count,
+                                        b->surface.fine_positions, b->surface.fine_triangles},
+                            .coarse_count = b->surface.coarse_count,
+                            .coarse_vertices = b->surface.coarse_fine,
+                            .coarse_triangle_count = b->surface.coarse_triangle_count,
+                            .coarse_triangles = b->surface.coarse_triangles,
+                            .vertex_count = rig->vertex_count,
+                            .positions = rig->positions,
+                            .normals = rig->normals,
+                            .tangents = rig->tangents,
+                            .place = place};
+    return sup_upsample_bind(b->input->context, &def, b->builder, SUP_PROJECTIVE_UPSAMPLE, NULL, error);
+}
+
+/* Weights of the simulated skin, strongest first as the rig has them; the solver starts from their linear blend. */
+static sup_result bind_start(binding *b, sup_error *error)
+{
+    const sup_simulated_surface *surface = &b->surface;
+    int64_t skin = surface->coarse_count, count = skin * SUP_PROJECTIVE_INFLUENCES;
+    int32_t *joint = sup_model_add(b->builder, SUP_PROJECTIVE_START_JOINT, SUP_ARRAY_INT32, count);
+    float *weight = sup_model_add(b->builder, SUP_PROJECTIVE_START_WEIGHT, SUP_ARRAY_FLOAT, count);
+    float *rest = sup_model_add(b->builder, SUP_PROJECTIVE_START_REST, SUP_ARRAY_FLOAT, 3 * skin);
+    if (joint == NULL || weight == NULL || rest == NULL) return sup_fail_memory(error, "the skin's weights");
+    memcpy(rest, surface->coarse_positions, 3 * (size_t)skin * sizeof *rest);
+    for (int32_t v = 0; v < surface->coarse_count; v++) {
+        int32_t first = surface->influence_first[v], own = surface->influence_first[v + 1] - first;
+        double sum = 0.0;
+        if (own > SUP_PROJECTIVE_INFLUENCES) own = SUP_PROJECTIVE_INFLUENCES;
+        for (int32_t i = 0; i < own; i++)
+            sum += (double)surface->influence_weight[first + i];
+        for (int32_t i = 0; i < own; i++) {
+            joint[SUP_PROJECTIVE_INFLUENCES * (int64_t)v + i] = surface->influence_joint[first + i];
+            weight[SUP_PROJECTIVE_INFLUENCES * (int64_t)v + i] =
+                (float)((double)surface->influence_weight[first + i] / sum);
+        }
+    }
+    return SUP_OK;
+}
+
+/* Which joints, and how large the character is: what a step needs of the rig itself. */
+static sup_result bind_joints(binding *b, sup_error *error)
+{
+    const sup_rig *rig = b->input->rig;
+    size_t joints = (size_t)rig->joint_count;
+    int32_t *node = sup_model_add(b->builder, SUP_PROJECTIVE_JOINT_NODE, SUP_ARRAY_INT32, rig->joint_count);
+    float *inverse =
+        sup_model_add(b->builder, SUP_PROJECTIVE_JOINT_INVERSE, SUP_ARRAY_FLOAT, 12 * (int64_t)rig->joint_count);
+    float *scale = sup_model_add(b->builder, SUP_PROJECTIVE_SCALE, SUP_ARRAY_FLOAT, 2);
+    int32_t *census = sup_model_add(b->builder, "census", SUP_ARRAY_INT32, 2);
+    if (node == NULL || inverse == NULL || scale == NULL || census == NULL) return sup_fail_memory(error, "the joints");
+    memcpy(node, rig->joint_node, joints * sizeof *node);
+    memcpy(inverse, rig->joint_inverse_bind, joints * sizeof(sup_mat34));
+    scale[0] = rig->size;
+    scale[1] = rig->character->unit_metres;
+    census[0] = b->tissue->skin_count + b->report.free_bases;
+    census[1] = 3 * b->tissue->triangle_count - b->report.flat;
+    return SUP_OK;
+}
+
+static sup_result bind_stages(binding *b, sup_error *error)
+{
+    static const struct {
+        sup_result (*run)(binding *b, sup_error *error);
+        const char *name;
+        float done;
+    } stages[] = {{bind_surface, "surface", 0.2f}, {bind_tissue, "tissue", 0.4f},   {bind_anchors, "anchors", 0.5f},
+                  {bind_system, "system", 0.65f},  {bind_contact, "contact", 0.8f}, {bind_upsample, "upsample", 0.95f},
+                  {bind_start, "weights", 0.97f},  {bind_joints, "joints", 1.0f}};
+    sup_result result = sup_skin_bind(b->input, b->builder, error);
+    for (int32_t i = 0; result == SUP_OK && i < SUP_COUNT(stages); i++) {
+        result = stages[i].run(b, error);
+        if (result == SUP_OK) result = tell(b, stages[i].done, stages[i].name, error);
+    }
+    return result;
+}
+
+sup_result sup_projective_bind(const sup_bind_input *input, sup_model_builder *builder, sup_error *error)
+{
+    binding b = {.input = input, .builder = builder, .arena = sup_arena_create(&input->context->allocator)};
+    sup_result result = bind_stages(&b, error);
+    sup_tissue_destroy(b.tissue);
+    sup_skeleton_destroy(b.skeleton);
+    sup_arena_destroy(&b.arena);
+    return result;
+}

@@ -1,0 +1,652 @@
+/* solver.c - the step: stages in order, each a loop over pieces that threads share.
+ *
+ * Based on: [komaritzan2022] Algorithm 2.1, eq. 2.7 to 2.16. The local step and the matrix of the global step are
+ * those of the thesis. Deviations, all of them ways to the same minimum of eq. 2.12 in fewer iterations:
+ * - The global step is solved for the increment: A d = -gradient. At the exact minimum d is zero, so float suffices.
+ * - Line 2 (z <- y) starts from x_n + (x_n - x_(n-1)) - A^-1 A_fb (second difference of the anchors): where a linear
+ *   system would go. Momentum alone leaves the tissue behind whenever the skeleton speeds up.
+ * - The local-global map is a fixed point iteration; Anderson acceleration (D. G. Anderson, 1965) combines its images.
+ *   The norm is that of A: d_i . A d_j = -d_i . g_j needs no more than a sum of products. All iterates are sums of
+ *   directions, so what the quadratic bound of projective dynamics says about a step costs nothing to know.
+ * - An accelerated step that raises the objective is taken back; the plain step from the same place cannot. */
+#include "methods/projective/solver_work.h"
+
+#include "base/simd.h"
+
+#include <math.h>
+
+enum { NOW, BEFORE, WORK, SPARE };
+enum { SUM_ENERGY, SUM_PRODUCT, SUM_OLD, SUM_NEW, SUM_INNER }; /* SUM_INNER + j: d_j . image */
+/* What float rounding may do to the objective without being a rise. */
+#define ROUNDING 1e-6
+/* Part of the objective that nobody can tell in float positions: what a step stops at unless told otherwise. */
+#define EXACT 3e-8f
+
+/* --- Memory --- */
+
+static size_t carve_floats(unsigned char *block, size_t offset, int64_t count, float **to)
+{
+    if (block != NULL) *to = (float *)(void *)(block + offset);
+    return offset + ((size_t)count * sizeof(float) + 63) / 64 * 64;
+}
+
+/* Where everything lies in a state; with block NULL only the size. */
+static size_t carve(const sup_system *s, int32_t contacts, unsigned char *block, sup_solver_memory *m)
+{
+    int64_t n = (int64_t)s->unknown_count * 4, all = n + (int64_t)s->anchor_count * 4;
+    size_t at = 64;
+    m->head = (sup_solver_head *)(void *)block;
+    for (int32_t k = 0; k < 4; k++)
+        at = carve_floats(block, at, all, &m->x[k]);
+    at = carve_floats(block, at, n, &m->inertial);
+    at = carve_floats(block, at, n, &m->gradient);
+    at = carve_floats(block, at, n, &m->guess);
+    at = carve_floats(block, at, n, &m->miss);
+    for (int32_t k = 0; k < SUP_SOLVER_HISTORY; k++)
+        at = carve_floats(block, at, n + (int64_t)s->parts.slot_count * 4, &m->direction[k]);
+    at = carve_floats(block, at, (int64_t)s->partial_count * 4, &m->partial);
+    at = carve_floats(block, at, (int64_t)s->anchored_batch_count * SUP_PRISM_ANCHOR_FLOATS, &m->anchors);
+    float *doubles = NULL, *rows = NULL;
+    at = carve_floats(block, at, (int64_t)s->piece_count * 2, &doubles);
+    m->piece_energy = (double *)(void *)doubles;
+    at = carve_floats(block, at, (int64_t)(s->parts.part_count + 1) * SUP_SOLVER_SUMS * 2, &doubles);
+    m->sums = (double *)(void *)doubles;
+    if (contacts <= 0) return at;
+    at = carve_floats(block, at, (int64_t)contacts * (int64_t)(sizeof(sup_contact_row) / sizeof(float)), &rows);
+    m->rows = (sup_contact_row *)(void *)rows;
+    float **vectors[4] = {&m->residual, &m->search, &m->image, &m->product};
+    for (int32_t k = 0; k < 4; k++)
+        at = carve_floats(block, at, n, vectors[k]);
+    return at;
+}
+
+size_t sup_solver_state_size(const sup_system *system, int32_t contact_capacity)
+{
+    sup_solver_memory memory = {0};
+    return carve(system, contact_capacity, NULL, &memory);
+}
+
+static const sup_solver_kernels *kernels_for(int32_t lanes)
+{
+#if defined(__x86_64__) && !defined(SUPPLE_SCALAR)
+    if (lanes == 16) return &sup_solver_kernels_avx512;
+    if (lanes == 8) return &sup_solver_kernels_avx2;
+#endif
+    SUP_UNUSED(lanes);
+    return &sup_solver_kernels_base;
+}
+
+static sup_step open_step(const sup_context *context, const sup_system *system, void *state)
+{
+    sup_step step = {.context = context, .system = system};
+    const sup_solver_head *head = state;
+    carve(system, head->contact_capacity, state, &step.memory);
+    step.now = step.memory.x[head->role[NOW]];
+    step.before = step.memory.x[head->role[BEFORE]];
+    step.x = step.memory.x[head->role[WORK]];
+    step.x_last = step.memory.x[head->role[SPARE]];
+    return step;
+}
+
+/* --- Running stages --- */
+
+void sup_step_done(const sup_step *step, sup_solver_stage stage)
+{
+    if (step->input->stage_done != NULL) step->input->stage_done(step->input->stage_user, stage);
+}
+
+void sup_step_ranges(sup_step *step, sup_task_fn *fn)
+{
+    sup_parallel(step->context, sup_step_range_count(step), 1, fn, step);
+}
+
+double sup_step_sum(const sup_step *step, int32_t slot)
+{
+    double sum = 0.0;
+    for (int32_t k = 0; k < sup_step_range_count(step); k++)
+        sum += step->memory.sums[(int64_t)k * SUP_SOLVER_SUMS + slot];
+    return sum;
+}
+
+static void forward(const sup_step *step, int32_t range)
+{
+    const sup_system *s = step->system;
+    if (range < s->parts.part_count) sup_float_part_forward4(&s->factor, &s->parts, range, step->solve);
+}
+
+static void backward(const sup_step *step, int32_t range)
+{
+    const sup_system *s = step->system;
+    if (range < s->parts.part_count) sup_float_part_backward4(&s->factor, &s->parts, range, step->solve);
+}
+
+/* --- Start --- */
+
+/* The anchors' targets behind the unknowns of x, their second difference behind those of x_last. */
+static void place_anchors(sup_step *step)
+{
+    const sup_system *s = step->system;
+    int64_t first = (int64_t)s->unknown_count * 4, end = first + (int64_t)s->anchor_count * 4;
+    for (int64_t i = first; i < end; i += 4) {
+        sup_four target = sup_four_load(step->input->anchors + (i - first)), now = sup_four_load(step->now + i);
+        target[3] = 0.0f;
+        sup_four difference = target - now - (now - sup_four_load(step->before + i));
+        memcpy(step->x + i, &target, sizeof target);
+        memcpy(step->x_last + i, &difference, sizeof difference);
+    }
+}
+
+/* How far the last guess was from where the step ended, in the norm of the system's diagonal: its product with the miss
+ * before it and both squares. What the guess misses is what the tissue's own swinging adds; that goes on for a while. */
+static void measure_miss(const sup_step *step, int32_t range, int64_t begin, int64_t end)
+{
+    float *miss = step->memory.miss, *guess = step->memory.guess;
+    double *sums = step->memory.sums + (int64_t)range * SUP_SOLVER_SUMS;
+    sup_four product = sup_four_splat(0.0f), old = product, new = product;
+    for (int64_t i = begin; i < end; i++) {
+        sup_four weight = sup_four_splat(step->system->diagonal[i]);
+        sup_four before = sup_four_load(miss + i * 4);
+        sup_four now = sup_four_load(step->now + i * 4) - sup_four_load(guess + i * 4);
+        product = sup_four_fma(weight * before, now, product);
+        old = sup_four_fma(weight * before, before, old);
+        new = sup_four_fma(weight * now, now, new);
+        memcpy(miss + i * 4, &now, sizeof now);
+    }
+    sums[SUM_PRODUCT] = sums[SUM_OLD] = sums[SUM_NEW] = 0.0;
+    for (int32_t k = 0; k < 3; k++) {
+        sums[SUM_PRODUCT] += (double)sup_four_lane(product, k);
+        sums[SUM_OLD] += (double)sup_four_lane(old, k);
+        sums[SUM_NEW] += (double)sup_four_lane(new, k);
+    }
+}
+
+/* Part of the last miss that the next guess adds: how much the last two agree. */
+static float miss_to_repeat(const sup_step *step)
+{
+    double product = sup_step_sum(step, SUM_PRODUCT);
+    double larger = fmax(sup_step_sum(step, SUM_OLD), sup_step_sum(step, SUM_NEW));
+    return product > 0.0 && larger > 0.0 ? (float)(product / larger) : 0.0f;
+}
+
+static void predict(const sup_step *step, int64_t begin, int64_t end)
+{
+    float square = step->system->time_step * step->system->time_step;
+    const float *g = step->input->gravity;
+    sup_four keep = sup_four_splat(1.0f - step->input->damping);
+    sup_four fall = {g[0] * square, g[1] * square, g[2] * square, 0.0f};
+    for (int64_t i = begin * 4; i < end * 4; i += 4) {
+        sup_four now = sup_four_load(step->now + i), moved = now - sup_four_load(step->before + i);
+        sup_four inertial = sup_four_fma(keep, moved, now) + fall, guess = now + moved; /* eq. 2.9 */
+        memcpy(step->memory.inertial + i, &inertial, sizeof inertial);
+        memcpy(step->x + i, step->input->mode == SUP_SOLVER_PLAIN ? &inertial : &guess, sizeof guess);
+    }
+}
+
+/* The pull of the anchors' second difference, which stands in x_last. */
+static void pull_of_anchors(const sup_step *step, int64_t begin, int64_t end)
+{
+    const sup_system *s = step->system;
+    const float *anchors = step->x_last + (int64_t)s->unknown_count * 4;
+    for (int64_t i = begin; i < end; i++) {
+        sup_four pull = sup_four_splat(0.0f);
+        for (int32_t k = s->couple_first[i]; k < s->couple_first[i + 1]; k++)
+            pull =
+                pull - sup_four_splat(s->couple_value[k]) * sup_four_load(anchors + (int64_t)s->couple_anchor[k] * 4);
+        memcpy(step->solve + i * 4, &pull, sizeof pull);
+    }
+}
+
+static void start_range(void *data, int32_t begin, int32_t end, int32_t worker)
+{
+    sup_step *step = data;
+    SUP_UNUSED(worker);
+    for (int32_t range = begin; range < end; range++) {
+        int32_t first, last;
+        sup_step_range(step, range, &first, &last);
+        predict(step, first, last);
+        if (step->input->mode == SUP_SOLVER_PLAIN) continue;
+        measure_miss(step, range, first, last);
+        pull_of_anchors(step, first, last);
+        forward(step, range);
+    }
+}
+
+static void finish_start_range(void *data, int32_t begin, int32_t end, int32_t worker)
+{
+    sup_step *step = data;
+    SUP_UNUSED(worker);
+    for (int32_t range = begin; range < end; range++) {
+        int32_t first, last;
+        sup_step_range(step, range, &first, &last);
+        backward(step, range);
+        sup_four repeat = sup_four_splat(step->repeat);
+        for (int64_t i = (int64_t)first * 4; i < (int64_t)last * 4; i += 4) {
+            sup_four guess = sup_four_load(step->x + i) + sup_four_load(step->solve + i);
+            memcpy(step->memory.guess + i, &guess, sizeof guess);
+            guess = sup_four_fma(repeat, sup_four_load(step->memory.miss + i), guess);
+            memcpy(step->x + i, &guess, sizeof guess);
+        }
+    }
+}
+
+static void inner_sides(void *data, int32_t begin, int32_t end, int32_t worker)
+{
+    sup_step *step = data;
+    SUP_UNUSED(worker);
+    for (int32_t piece = begin; piece < end; piece++)
+        step->kernels->anchors(step->system, step->x, step->memory.anchors, piece);
+}
+
+/* Forces of the caller's move the prediction of vertices that have a mass. */
+static void add_forces(sup_step *step)
+{
+    const sup_system *s = step->system;
+    if (step->input->force == NULL) return;
+    for (int32_t v = 0; v < s->skin_count; v++) {
+        int64_t i = s->place[v];
+        if (i >= s->unknown_count || !(s->mass[i] > 0.0f)) continue;
+        for (int32_t k = 0; k < 3; k++)
+            step->memory.inertial[i * 4 + k] += step->input->force[(int64_t)v * 3 + k] / s->mass[i]; /* dt^2 f / m */
+    }
+}
+
+static void start(sup_step *step)
+{
+    const sup_system *s = step->system;
+    place_anchors(step);
+    step->solve = step->memory.direction[0];
+    sup_step_ranges(step, start_range);
+    if (step->input->mode != SUP_SOLVER_PLAIN) {
+        step->repeat = miss_to_repeat(step);
+        sup_float_top_solve4(&s->factor, &s->parts, step->solve);
+        sup_step_ranges(step, finish_start_range);
+    }
+    sup_parallel(step->context, s->piece_count, 4, inner_sides, step);
+    memcpy(step->x_last + (int64_t)s->unknown_count * 4, step->x + (int64_t)s->unknown_count * 4,
+           (size_t)s->anchor_count * 4 * sizeof(float));
+    add_forces(step);
+    sup_step_contact_prepare(step);
+    sup_step_done(step, SUP_SOLVER_START);
+}
+
+/* --- One iteration --- */
+
+static void local_pieces(void *data, int32_t begin, int32_t end, int32_t worker)
+{
+    const sup_step *step = data;
+    sup_local_work work = {step->system,
+                           step->x,
+                           step->memory.anchors,
+                           step->memory.partial,
+                           step->memory.piece_energy,
+                           step->input->shared_rotation};
+    SUP_UNUSED(worker);
+    for (int32_t piece = begin; piece < end; piece++)
+        step->kernels->local(&work, piece);
+}
+
+static void gradient_range(void *data, int32_t begin, int32_t end, int32_t worker)
+{
+    const sup_step *step = data;
+    sup_gradient_work work = {step->system,          step->x,    step->memory.inertial, step->memory.partial,
+                              step->memory.gradient, step->solve};
+    SUP_UNUSED(worker);
+    for (int32_t range = begin; range < end; range++) {
+        int32_t first, last;
+        sup_step_range(step, range, &first, &last);
+        step->memory.sums[(int64_t)range * SUP_SOLVER_SUMS + SUM_ENERGY] = step->kernels->gradient(&work, first, last);
+        if (step->contact_count == 0) forward(step, range);
+    }
+}
+
+/* Gradient at x into memory, its negative into `solve`; returns the objective of eq. 2.12. */
+static double evaluate(sup_step *step)
+{
+    step->solve = step->memory.direction[step->history];
+    sup_parallel(step->context, step->system->piece_count, 1, local_pieces, step);
+    sup_step_done(step, SUP_SOLVER_LOCAL);
+    sup_step_ranges(step, gradient_range);
+    double energy = sup_step_sum(step, SUM_ENERGY);
+    for (int32_t k = 0; k < step->system->piece_count; k++)
+        energy += step->memory.piece_energy[k];
+    sup_step_done(step, SUP_SOLVER_GRADIENT);
+    if (step->contact_count == 0) return energy;
+    energy += sup_step_contact_forces(step);
+    sup_step_done(step, SUP_SOLVER_CONTACT);
+    return energy;
+}
+
+static void inner_range(void *data, int32_t begin, int32_t end, int32_t worker)
+{
+    const sup_step *step = data;
+    SUP_UNUSED(worker);
+    for (int32_t range = begin; range < end; range++) {
+        int32_t first, last;
+        sup_step_range(step, range, &first, &last);
+        if (step->contact_count == 0) backward(step, range);
+        for (int32_t j = 0; j <= step->history; j++)
+            step->memory.sums[(int64_t)range * SUP_SOLVER_SUMS + SUM_INNER + j] =
+                step->kernels->dot(step->memory.direction[j], step->image, (int64_t)first * 4, (int64_t)last * 4);
+    }
+}
+
+/* The direction of the global step, and its products with those before. */
+static void find_direction(sup_step *step)
+{
+    const sup_system *s = step->system;
+    step->image = step->memory.gradient;
+    if (step->contact_count > 0)
+        sup_step_contact_solve(step);
+    else
+        sup_float_top_solve4(&s->factor, &s->parts, step->solve);
+    sup_step_done(step, step->contact_count > 0 ? SUP_SOLVER_CONTACT : SUP_SOLVER_TOP);
+    sup_step_ranges(step, inner_range);
+    int32_t k = step->history;
+    for (int32_t j = 0; j <= k; j++)
+        step->inner[j][k] = step->inner[k][j] = -sup_step_sum(step, SUM_INNER + j);
+    sup_step_done(step, SUP_SOLVER_BACKWARD);
+}
+
+/* --- Acceleration --- */
+
+/* Solves the symmetric system b t = c of `size` unknowns by elimination; unknowns whose pivot is lost in rounding get 0. */
+static void solve_small(int32_t size, double b[SUP_SOLVER_HISTORY][SUP_SOLVER_HISTORY], double *c)
+{
+    double pivot[SUP_SOLVER_HISTORY] = {0.0};
+    for (int32_t i = 0; i < size; i++) {
+        pivot[i] = b[i][i] > 1e-7 * pivot[0] || i == 0 ? b[i][i] : 0.0;
+        if (!(pivot[i] > 0.0)) {
+            c[i] = 0.0;
+            pivot[i] = 0.0;
+            for (int32_t j = 0; j < size; j++)
+                b[i][j] = b[j][i] = 0.0;
+            continue;
+        }
+        for (int32_t j = i + 1; j < size; j++) {
+            double part = b[j][i] / pivot[i];
+            for (int32_t k = i + 1; k < size; k++)
+                b[j][k] -= part * b[i][k];
+            c[j] -= part * c[i];
+        }
+    }
+    for (int32_t i = size - 1; i >= 0; i--) {
+        for (int32_t j = i + 1; j < size; j++)
+            c[i] -= b[i][j] * c[j];
+        c[i] = pivot[i] > 0.0 ? c[i] / pivot[i] : 0.0;
+    }
+}
+
+/* Weights of the images T_j = x_j + d_j that make the combined direction shortest in the norm of A, sum 1. */
+static void anderson_weights(const sup_step *step, double weight[SUP_SOLVER_HISTORY])
+{
+    int32_t k = step->history;
+    double b[SUP_SOLVER_HISTORY][SUP_SOLVER_HISTORY];
+    weight[k] = 1.0;
+    for (int32_t i = 0; i < k; i++) {
+        for (int32_t j = 0; j < k; j++) /* newest first: they are kept when pivots get small */
+            b[k - 1 - i][k - 1 - j] = step->inner[i][j] - step->inner[i][k] - step->inner[j][k] + step->inner[k][k];
+        weight[k - 1 - i] = step->inner[k][k] - step->inner[i][k];
+    }
+    double t[SUP_SOLVER_HISTORY] = {0};
+    for (int32_t i = 0; i < k; i++)
+        t[i] = weight[i];
+    solve_small(k, b, t);
+    weight[k] = 1.0;
+    for (int32_t i = 0; i < k; i++) {
+        weight[i] = t[k - 1 - i];
+        weight[k] -= weight[i];
+    }
+}
+
+/* Coefficients of the next iterate from weights of the images. */
+static void set_step(sup_step *step, const double weight[SUP_SOLVER_HISTORY])
+{
+    int32_t k = step->history;
+    double *next = step->coefficient[k + 1], *here = step->coefficient[k];
+    for (int32_t i = 0; i <= k; i++) {
+        next[i] = weight[i];
+        for (int32_t j = i + 1; j <= k; j++)
+            next[i] += weight[j] * step->coefficient[j][i];
+        step->factor[i] = (float)(next[i] - (i < k ? here[i] : 0.0));
+    }
+}
+
+/* A multiple of the newest direction. */
+static void set_multiple(sup_step *step, double multiple)
+{
+    int32_t k = step->history;
+    for (int32_t i = 0; i <= k; i++) {
+        step->coefficient[k + 1][i] = i < k ? step->coefficient[k][i] : multiple;
+        step->factor[i] = i < k ? 0.0f : (float)multiple;
+    }
+}
+
+/* Slope of the objective along the chosen step (negative: down), and the square of its length in the norm of A. */
+static double step_slope(const sup_step *step, double *square)
+{
+    int32_t k = step->history;
+    double slope = 0.0;
+    *square = 0.0;
+    for (int32_t i = 0; i <= k; i++) {
+        slope -= (double)step->factor[i] * step->inner[i][k];
+        for (int32_t j = 0; j <= k; j++)
+            *square += (double)step->factor[i] * (double)step->factor[j] * step->inner[i][j];
+    }
+    return slope;
+}
+
+/* The next step. Where directions grow instead of shrinking (an element is turning over), shortening the combined
+ * direction leads backwards or far away: then twice the plain step, which the bound below still allows. */
+static void choose_step(sup_step *step, bool accelerate)
+{
+    double weight[SUP_SOLVER_HISTORY] = {0}, square, plain = step->inner[step->history][step->history];
+    set_multiple(step, 1.0);
+    if (!accelerate) return;
+    anderson_weights(step, weight);
+    set_step(step, weight);
+    if (step_slope(step, &square) > -0.5 * plain || square > 36.0 * plain) set_multiple(step, 1.9);
+}
+
+static void mix_range(void *data, int32_t begin, int32_t end, int32_t worker)
+{
+    const sup_step *step = data;
+    SUP_UNUSED(worker);
+    for (int32_t range = begin; range < end; range++) {
+        int32_t first, last;
+        sup_step_range(step, range, &first, &last);
+        step->kernels->mix(step->x, (const float *const *)step->memory.direction, step->factor, step->history + 1,
+                           step->x_last, (int64_t)first * 4, (int64_t)last * 4);
+    }
+}
+
+/* x_last becomes the next iterate, then they change places. */
+static void move(sup_step *step)
+{
+    sup_step_ranges(step, mix_range);
+    float *x = step->x;
+    step->x = step->x_last;
+    step->x_last = x;
+    sup_step_done(step, SUP_SOLVER_MIX);
+}
+
+/* Back to the last iterate, and from there a part of the plain step. */
+static void take_back(sup_step *step, double part)
+{
+    float *x = step->x;
+    step->x = step->x_last;
+    step->x_last = x;
+    step->history--;
+    set_multiple(step, part);
+    move(step);
+    step->history++;
+    step->report.rejected++;
+}
+
+/* Iterations stop where the next one promises a gain below this: a part of the objective, and what a strain of 1e-6
+ * everywhere costs, which is rounding. The plain step gains at least half of d . A d. */
+static bool enough(const sup_step *step, double energy)
+{
+    double gain = 0.5 * step->inner[step->history][step->history];
+    return gain <= (double)step->tolerance * energy || gain <= 1e-12 * (double)step->system->weight_sum;
+}
+
+static void iterate(sup_step *step)
+{
+    bool plain = step->input->mode == SUP_SOLVER_PLAIN, accelerated = false;
+    double last = 0.0, part = 1.0;
+    for (int32_t done = 0; done < step->most;) {
+        double energy = evaluate(step);
+        bool rose = done > 0 && !(energy <= last + ROUNDING * fabs(last));
+        if (rose && (accelerated || step->contact_count > 0)) {
+            /* Without contacts the plain step cannot raise the objective. With them, rows that begin to push can. */
+            part = accelerated ? 1.0 : part > 0.2 ? part * 0.5 : 0.0;
+            accelerated = false;
+            take_back(step, part);
+            if (part > 0.0) continue;
+            break;
+        }
+        last = energy;
+        find_direction(step);
+        step->report.iterations = ++done;
+        step->report.objective = energy;
+        bool stop = !plain && enough(step, energy);
+        /* Where the memory is full a plain step ends it: it needs no looking back. The last one with contacts either. */
+        accelerated = !plain && step->history > 0 && step->history + 1 < SUP_SOLVER_HISTORY &&
+                      !(step->contact_count > 0 && (stop || done == step->most));
+        choose_step(step, accelerated);
+        move(step);
+        part = 1.0;
+        step->history = step->history + 1 < SUP_SOLVER_HISTORY ? step->history + 1 : 0;
+        if (stop) break;
+    }
+}
+
+/* --- The step --- */
+
+/* The largest of many numbers, without a branch each; NaN counts as infinite. Rows of four, the last not looked at. */
+static float largest(const float *values, int64_t rows)
+{
+    float most[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+    for (int64_t i = 0; i < rows; i++)
+        for (int32_t k = 0; k < 4; k++) {
+            float size = fabsf(values[i * 4 + k]);
+            most[k] = size <= most[k] ? most[k] : size == size ? size : INFINITY;
+        }
+    return fmaxf(most[0], fmaxf(most[1], most[2]));
+}
+
+static sup_result check_input(const sup_system *s, const sup_solver_input *input)
+{
+    bool good = input->anchors != NULL || s->anchor_count == 0;
+    good = good && largest(input->anchors, s->anchor_count) <= 1e6f * s->size;
+    for (int64_t i = 0; good && input->force != NULL && i < (int64_t)s->skin_count * 3; i++)
+        good = isfinite(input->force[i]);
+    for (int32_t k = 0; good && k < 3; k++)
+        good = isfinite(input->gravity[k]);
+    return good && input->damping >= 0.0f && input->damping <= 1.0f ? SUP_OK : SUP_ERROR_DATA;
+}
+
+/* Contacts change from step to step: nobody sees the last digits of the objective with them. */
+static void set_limits(sup_step *step)
+{
+    const sup_solver_input *input = step->input;
+    bool plain = input->mode == SUP_SOLVER_PLAIN, fixed = input->iterations > 0, touching = step->contact_count > 0;
+    step->most = fixed ? input->iterations : plain ? 10 : touching ? 5 : 8;
+    step->tolerance = input->tolerance > 0.0f ? input->tolerance : fixed ? 0.0f : touching ? 1e-6f : EXACT;
+}
+
+sup_result sup_solver_step_lanes(const sup_context *context, const sup_system *system, void *state,
+                                 const sup_solver_input *input, sup_solver_report *report, int32_t lanes)
+{
+    sup_result result = check_input(system, input);
+    if (result != SUP_OK) return result;
+    sup_context resolved = sup_context_resolve(context);
+    sup_step step = open_step(&resolved, system, state);
+    step.input = input;
+    step.kernels = kernels_for(lanes);
+    start(&step);
+    set_limits(&step);
+    iterate(&step);
+    sup_solver_head *head = state;
+    int32_t last = head->role[BEFORE], work = head->role[WORK], spare = head->role[SPARE];
+    bool in_work = step.x == step.memory.x[work];
+    head->role[BEFORE] = head->role[NOW];
+    head->role[NOW] = in_work ? work : spare;
+    head->role[WORK] = in_work ? spare : work;
+    head->role[SPARE] = last;
+    if (report != NULL) *report = step.report;
+    return SUP_OK;
+}
+
+sup_result sup_solver_step(const sup_context *context, const sup_system *system, void *state,
+                           const sup_solver_input *input, sup_solver_report *report)
+{
+    return sup_solver_step_lanes(context, system, state, input, report, sup_simd_lanes());
+}
+
+/* Forgets momentum: the step before was here too, and so was the guess. */
+static void stand_still(const sup_system *s, void *state)
+{
+    sup_step step = open_step(NULL, s, state);
+    const sup_solver_head *head = state;
+    memcpy(step.memory.guess, step.now, (size_t)s->unknown_count * 4 * sizeof(float));
+    memset(step.memory.miss, 0, (size_t)s->unknown_count * 4 * sizeof(float));
+    memcpy(step.memory.x[head->role[BEFORE]], step.now,
+           ((size_t)s->unknown_count + (size_t)s->anchor_count) * 4 * sizeof(float));
+}
+
+static double furthest_move(const sup_step *step, int64_t count)
+{
+    double most = 0.0;
+    for (int64_t i = 0; i < count; i++)
+        most = fmax(most, fabs((double)step->now[i] - (double)step->before[i]));
+    return most;
+}
+
+sup_result sup_solver_reset(const sup_context *context, const sup_system *system, void *state, int32_t contact_capacity,
+                            const float *anchors, const float *skin, int32_t rounds)
+{
+    const sup_system *s = system;
+    sup_solver_head *head = state;
+    *head = (sup_solver_head){.role = {0, 1, 2, 3}, .contact_capacity = contact_capacity};
+    sup_step step = open_step(NULL, s, state);
+    size_t all = ((size_t)s->unknown_count + (size_t)s->anchor_count) * 4;
+    float *x = step.memory.x[0];
+    memcpy(x, s->rest, all * sizeof(float));
+    for (int32_t v = 0; skin != NULL && v < s->skin_count; v++)
+        if (s->place[v] < s->unknown_count)
+            for (int32_t k = 0; k < 3; k++)
+                if (isfinite(skin[(int64_t)v * 3 + k])) x[(int64_t)s->place[v] * 4 + k] = skin[(int64_t)v * 3 + k];
+    stand_still(s, state);
+    if (anchors == NULL) return SUP_OK;
+    sup_solver_input input = {.anchors = anchors, .damping = 1.0f};
+    for (int32_t round = 0; round < (rounds > 1 ? rounds : 1); round++) {
+        sup_result result = sup_solver_step(context, s, state, &input, NULL);
+        if (result != SUP_OK) return result;
+        step = open_step(NULL, s, state);
+        double moved = furthest_move(&step, (int64_t)s->unknown_count * 4);
+        stand_still(s, state);
+        if (moved < 1e-6 * (double)s->size) break;
+    }
+    return SUP_OK;
+}
+
+void sup_solver_skin(const sup_system *system, const void *state, float *skin, int32_t stride)
+{
+    sup_solver_memory memory = {0};
+    const sup_solver_head *head = state;
+    carve(system, head->contact_capacity, (unsigned char *)(uintptr_t)state, &memory);
+    const float *x = memory.x[head->role[NOW]];
+    for (int64_t v = 0; v < system->skin_count; v++)
+        memcpy(skin + v * stride, x + (int64_t)system->place[v] * 4, 3 * sizeof(float));
+}
+
+void sup_solver_vertices(const sup_system *system, const void *state, float *vertices)
+{
+    sup_solver_memory memory = {0};
+    const sup_solver_head *head = state;
+    carve(system, head->contact_capacity, (unsigned char *)(uintptr_t)state, &memory);
+    const float *x = memory.x[head->role[NOW]];
+    for (int64_t v = 0; v < (int64_t)2 * system->skin_count; v++)
+        memcpy(vertices + v * 3, x + (int64_t)system->place[v] * 4, 3 * sizeof(float));
+}

@@ -1,0 +1,328 @@
+/* solver_kernel.h (internal) - the loops of a step over prisms and vertices; includers define SUP_KERNEL(name).
+ *
+ * Based on: [komaritzan2022] section 2.2, local step. Prisms come in batches of 16 (system.h). Positions are
+ * gathered as rows of four floats and transposed: hardware gathers are slower. Gradients go back the same way, row by
+ * row, into sums that belong to the piece alone, so their order never changes. */
+#include "methods/projective/elements.h"
+#include "methods/projective/solver_work.h"
+
+/* --- Rows of four floats to lanes and back --- */
+
+#if SUP_LANES == 1
+
+SUP_ELEMENT sup_wide3 gather(const float *x, const int32_t *place)
+{
+    const float *p = x + (int64_t)place[0] * 4;
+    return (sup_wide3){p[0], p[1], p[2]};
+}
+
+SUP_ELEMENT void scatter(float *sum, const int32_t *target, sup_wide3 v)
+{
+    float *p = sum + (int64_t)target[0] * 4;
+    p[0] += v.x;
+    p[1] += v.y;
+    p[2] += v.z;
+}
+
+#else
+
+/* Rows `first`, first + 4, first + 8 ... of the lanes, side by side. */
+SUP_ELEMENT sup_wide load_rows(const float *x, const int32_t *place)
+{
+#if SUP_LANES == 16
+    __m512 v = _mm512_castps128_ps512(_mm_loadu_ps(x + (int64_t)place[0] * 4));
+    v = _mm512_insertf32x4(v, _mm_loadu_ps(x + (int64_t)place[4] * 4), 1);
+    v = _mm512_insertf32x4(v, _mm_loadu_ps(x + (int64_t)place[8] * 4), 2);
+    return (sup_wide)_mm512_insertf32x4(v, _mm_loadu_ps(x + (int64_t)place[12] * 4), 3);
+#elif SUP_LANES == 8
+    __m256 v = _mm256_castps128_ps256(_mm_loadu_ps(x + (int64_t)place[0] * 4));
+    return (sup_wide)_mm256_insertf128_ps(v, _mm_loadu_ps(x + (int64_t)place[4] * 4), 1);
+#else
+    return sup_wide_load(x + (int64_t)place[0] * 4);
+#endif
+}
+
+SUP_ELEMENT void add_row(float *to, sup_four v)
+{
+    sup_four sum = sup_four_load(to) + v;
+    memcpy(to, &sum, sizeof sum);
+}
+
+SUP_ELEMENT void add_rows(float *sum, const int32_t *target, sup_wide v)
+{
+#if SUP_LANES == 16
+    add_row(sum + (int64_t)target[0] * 4, (sup_four)_mm512_castps512_ps128((__m512)v));
+    add_row(sum + (int64_t)target[4] * 4, (sup_four)_mm512_extractf32x4_ps((__m512)v, 1));
+    add_row(sum + (int64_t)target[8] * 4, (sup_four)_mm512_extractf32x4_ps((__m512)v, 2));
+    add_row(sum + (int64_t)target[12] * 4, (sup_four)_mm512_extractf32x4_ps((__m512)v, 3));
+#elif SUP_LANES == 8
+    add_row(sum + (int64_t)target[0] * 4, (sup_four)_mm256_castps256_ps128((__m256)v));
+    add_row(sum + (int64_t)target[4] * 4, (sup_four)_mm256_extractf128_ps((__m256)v, 1));
+#else
+    add_row(sum + (int64_t)target[0] * 4, v);
+#endif
+}
+
+SUP_ELEMENT sup_wide3 gather(const float *x, const int32_t *place)
+{
+    sup_wide r0 = load_rows(x, place), r1 = load_rows(x, place + 1);
+    sup_wide r2 = load_rows(x, place + 2), r3 = load_rows(x, place + 3);
+    sup_wide a = sup_wide_zip_low(r0, r2), b = sup_wide_zip_low(r1, r3);
+    sup_wide c = sup_wide_zip_high(r0, r2), d = sup_wide_zip_high(r1, r3);
+    return (sup_wide3){sup_wide_zip_low(a, b), sup_wide_zip_high(a, b), sup_wide_zip_low(c, d)};
+}
+
+SUP_ELEMENT void scatter(float *sum, const int32_t *target, sup_wide3 v)
+{
+    const sup_wide zero = sup_wide_splat(0.0f);
+    sup_wide a = sup_wide_zip_low(v.x, v.z), b = sup_wide_zip_low(v.y, zero);
+    sup_wide c = sup_wide_zip_high(v.x, v.z), d = sup_wide_zip_high(v.y, zero);
+    add_rows(sum, target, sup_wide_zip_low(a, b));
+    add_rows(sum, target + 1, sup_wide_zip_high(a, b));
+    add_rows(sum, target + 2, sup_wide_zip_low(c, d));
+    add_rows(sum, target + 3, sup_wide_zip_high(c, d));
+}
+
+#endif
+
+/* --- The local step --- */
+
+enum { CORNER_A, CORNER_B, CORNER_C, CORNER_A1, CORNER_B1, CORNER_C1 };
+static const int edge_corner[3][3] = {
+    {CORNER_A, CORNER_B, CORNER_C}, {CORNER_A, CORNER_B, CORNER_B1}, {CORNER_A, CORNER_A1, CORNER_B1}};
+
+SUP_ELEMENT void load_gradients(const float *tet, sup_wide3 g[3])
+{
+    for (int k = 0; k < 3; k++)
+        g[k] = (sup_wide3){sup_wide_load(tet + (3 * k) * SUP_PRISM_LANES),
+                           sup_wide_load(tet + (3 * k + 1) * SUP_PRISM_LANES),
+                           sup_wide_load(tet + (3 * k + 2) * SUP_PRISM_LANES)};
+}
+
+SUP_ELEMENT void strain(const float *tet, int t, const sup_wide3 edge[5], sup_wide f[9])
+{
+    sup_wide3 g[3];
+    load_gradients(tet, g);
+    for (int i = 0; i < 9; i++)
+        f[i] = sup_wide_splat(0.0f);
+    for (int k = 0; k < 3; k++)
+        sup_wide3_outer(edge[edge_corner[t][k]], g[k], f); /* F = E^T E_rest^-T */
+}
+
+/* Adds w (F - R) g_k to the corners' gradients and returns w |F - R|^2, twice eq. 2.16. `corners`: 3 when the inner side
+ * is anchored and takes no gradient. */
+SUP_ELEMENT sup_wide push(const float *tet, int t, int corners, sup_wide f[9], const sup_wide r[9], sup_wide3 sum[5])
+{
+    sup_wide3 g[3];
+    load_gradients(tet, g);
+    sup_wide w = sup_wide_load(tet + 9 * SUP_PRISM_LANES);
+    for (int i = 0; i < 9; i++)
+        f[i] = f[i] - r[i];
+    sup_wide energy = sup_element_square(f) * w;
+    for (int i = 0; i < 9; i++)
+        f[i] = f[i] * w;
+    for (int k = 0; k < 3; k++)
+        if (edge_corner[t][k] < corners) sum[edge_corner[t][k]] = sup_wide3_apply(f, g[k], sum[edge_corner[t][k]]);
+    return energy;
+}
+
+/* One rotation for the prism: the one that fits best, from sum w F ([komaritzan2018], section 6). */
+SUP_ELEMENT sup_wide prism_shared(const float *tets, const sup_wide3 edge[5], int corners, sup_wide3 sum[5])
+{
+    sup_wide f[3][9], mean[9], r[9], energy;
+    strain(tets, 0, edge, f[0]);
+    strain(tets + 10 * SUP_PRISM_LANES, 1, edge, f[1]);
+    strain(tets + 20 * SUP_PRISM_LANES, 2, edge, f[2]);
+    sup_wide w0 = sup_wide_load(tets + 9 * SUP_PRISM_LANES), w1 = sup_wide_load(tets + 19 * SUP_PRISM_LANES);
+    sup_wide w2 = sup_wide_load(tets + 29 * SUP_PRISM_LANES);
+    const sup_wide tiny = sup_wide_splat(1e-30f), one = sup_wide_splat(1.0f);
+    sup_wide total = w0 + w1 + w2;
+    sup_mask none = sup_wide_less(total, tiny); /* lanes left over: any rotation will do */
+    w0 = sup_wide_select(none, one, w0);
+    sup_wide inverse = one / sup_wide_select(none, one, total);
+    for (int i = 0; i < 9; i++)
+        mean[i] = sup_wide_fma(w2, f[2][i], sup_wide_fma(w1, f[1][i], w0 * f[0][i])) * inverse;
+    sup_element_rotation(mean, r);
+    energy = push(tets, 0, corners, f[0], r, sum);
+    energy = energy + push(tets + 10 * SUP_PRISM_LANES, 1, corners, f[1], r, sum);
+    return energy + push(tets + 20 * SUP_PRISM_LANES, 2, corners, f[2], r, sum);
+}
+
+/* Three tetrahedra, each with its own rotation; their roots are found together. */
+SUP_ELEMENT sup_wide prism_apart(const float *tets, const sup_wide3 edge[5], int corners, sup_wide3 sum[5])
+{
+    sup_wide f[3][9], r[9], energy;
+    sup_rotation q[3];
+    strain(tets, 0, edge, f[0]);
+    q[0] = sup_rotation_begin(f[0]);
+    strain(tets + 10 * SUP_PRISM_LANES, 1, edge, f[1]);
+    q[1] = sup_rotation_begin(f[1]);
+    strain(tets + 20 * SUP_PRISM_LANES, 2, edge, f[2]);
+    q[2] = sup_rotation_begin(f[2]);
+    sup_rotation_solve(q, 3);
+    sup_rotation_end(&q[0], f[0], r);
+    energy = push(tets, 0, corners, f[0], r, sum);
+    sup_rotation_end(&q[1], f[1], r);
+    energy = energy + push(tets + 10 * SUP_PRISM_LANES, 1, corners, f[1], r, sum);
+    sup_rotation_end(&q[2], f[2], r);
+    return energy + push(tets + 20 * SUP_PRISM_LANES, 2, corners, f[2], r, sum);
+}
+
+SUP_ELEMENT sup_wide prism(const float *tets, const sup_wide3 edge[5], int corners, bool shared, sup_wide3 sum[5])
+{
+    const sup_wide zero = sup_wide_splat(0.0f);
+    for (int k = 0; k < corners; k++)
+        sum[k] = (sup_wide3){zero, zero, zero};
+    return shared ? prism_shared(tets, edge, corners, sum) : prism_apart(tets, edge, corners, sum);
+}
+
+/* Batches whose inner side is anchored: only the skin takes gradients. */
+SUP_ELEMENT sup_wide anchored_batches(const sup_local_work *work, const sup_system_piece *piece, bool shared)
+{
+    const sup_system *s = work->system;
+    sup_wide energy = sup_wide_splat(0.0f);
+    for (int64_t b = piece->batch_first; b < piece->batch_mixed; b++) {
+        const float *inner = work->anchors + (piece->anchor_first + (b - piece->batch_first)) * SUP_PRISM_ANCHOR_FLOATS;
+        for (int lane = 0; lane < SUP_PRISM_LANES; lane += SUP_LANES) {
+            const int32_t *corner = s->corner + b * SUP_PRISM_INTS + lane;
+            const int32_t *target = s->target + b * SUP_PRISM_INTS + lane;
+            sup_wide3 base[3], edge[5], sum[5];
+            for (int k = 0; k < 3; k++)
+                base[k] = (sup_wide3){sup_wide_load(inner + (3 * k) * SUP_PRISM_LANES + lane),
+                                      sup_wide_load(inner + (3 * k + 1) * SUP_PRISM_LANES + lane),
+                                      sup_wide_load(inner + (3 * k + 2) * SUP_PRISM_LANES + lane)};
+            for (int k = 0; k < 3; k++)
+                edge[k] = sup_wide3_sub(gather(work->x, corner + k * SUP_PRISM_LANES), base[2]);
+            edge[CORNER_A1] = sup_wide3_sub(base[0], base[2]);
+            edge[CORNER_B1] = sup_wide3_sub(base[1], base[2]);
+            energy = energy + prism(s->tets + b * SUP_PRISM_FLOATS + lane, edge, 3, shared, sum);
+            for (int k = 0; k < 3; k++)
+                scatter(work->partial, target + k * SUP_PRISM_LANES, sum[k]);
+        }
+    }
+    return energy;
+}
+
+SUP_ELEMENT sup_wide mixed_batches(const sup_local_work *work, const sup_system_piece *piece, bool shared)
+{
+    const sup_system *s = work->system;
+    sup_wide energy = sup_wide_splat(0.0f);
+    for (int64_t b = piece->batch_mixed; b < piece->batch_end; b++)
+        for (int lane = 0; lane < SUP_PRISM_LANES; lane += SUP_LANES) {
+            const int32_t *corner = s->corner + b * SUP_PRISM_INTS + lane;
+            const int32_t *target = s->target + b * SUP_PRISM_INTS + lane;
+            sup_wide3 last = gather(work->x, corner + CORNER_C1 * SUP_PRISM_LANES), edge[5], sum[5];
+            for (int k = 0; k < 5; k++)
+                edge[k] = sup_wide3_sub(gather(work->x, corner + k * SUP_PRISM_LANES), last);
+            energy = energy + prism(s->tets + b * SUP_PRISM_FLOATS + lane, edge, 5, shared, sum);
+            sup_wide3 rest = {sup_wide_splat(0.0f), sup_wide_splat(0.0f), sup_wide_splat(0.0f)};
+            for (int k = 0; k < 5; k++) {
+                scatter(work->partial, target + k * SUP_PRISM_LANES, sum[k]);
+                rest = sup_wide3_sub(rest, sum[k]); /* a common translation costs nothing */
+            }
+            scatter(work->partial, target + CORNER_C1 * SUP_PRISM_LANES, rest);
+        }
+    return energy;
+}
+
+SUP_ELEMENT void local_piece(const sup_local_work *work, int32_t piece, bool shared)
+{
+    const sup_system_piece *p = &work->system->pieces[piece];
+    memset(work->partial + (int64_t)p->partial_first * 4, 0,
+           (size_t)(p->partial_end - p->partial_first) * 4 * sizeof(float));
+    float lanes[2][SUP_LANES];
+    sup_wide_store(lanes[0], anchored_batches(work, p, shared));
+    sup_wide_store(lanes[1], mixed_batches(work, p, shared));
+    double energy = 0.0;
+    for (int k = 0; k < SUP_LANES; k++)
+        energy += (double)lanes[0][k] + (double)lanes[1][k];
+    work->energy[piece] = 0.5 * energy;
+}
+
+static void local(const sup_local_work *work, int32_t piece)
+{
+    if (work->shared_rotation)
+        local_piece(work, piece, true);
+    else
+        local_piece(work, piece, false);
+}
+
+static void anchors(const sup_system *s, const float *x, float *to, int32_t piece)
+{
+    const sup_system_piece *p = &s->pieces[piece];
+    to += (int64_t)p->anchor_first * SUP_PRISM_ANCHOR_FLOATS;
+    for (int64_t b = p->batch_first; b < p->batch_mixed; b++, to += SUP_PRISM_ANCHOR_FLOATS)
+        for (int k = 0; k < 3; k++)
+            for (int lane = 0; lane < SUP_PRISM_LANES; lane += SUP_LANES) {
+                sup_wide3 v = gather(x, s->corner + b * SUP_PRISM_INTS + (3 + k) * SUP_PRISM_LANES + lane);
+                sup_wide_store(to + (3 * k) * SUP_PRISM_LANES + lane, v.x);
+                sup_wide_store(to + (3 * k + 1) * SUP_PRISM_LANES + lane, v.y);
+                sup_wide_store(to + (3 * k + 2) * SUP_PRISM_LANES + lane, v.z);
+            }
+}
+
+/* --- Vertices --- */
+
+static double gradient(const sup_gradient_work *work, int32_t begin, int32_t end)
+{
+    const sup_system *s = work->system;
+    double energy = 0.0;
+    sup_four sum = sup_four_splat(0.0f);
+    for (int64_t i = begin; i < end; i++) {
+        sup_four g = sup_four_splat(0.0f);
+        for (int32_t k = s->sum_first[i]; k < s->sum_first[i + 1]; k++)
+            g = g + sup_four_load(work->partial + (int64_t)s->sum_from[k] * 4);
+        sup_four mass = sup_four_splat(s->mass[i]);
+        sup_four apart = sup_four_load(work->x + i * 4) - sup_four_load(work->inertial + i * 4);
+        g = sup_four_fma(mass, apart, g);
+        sum = sup_four_fma(mass * apart, apart, sum);
+        memcpy(work->gradient + i * 4, &g, sizeof g);
+        g = -g;
+        memcpy(work->solve + i * 4, &g, sizeof g);
+        if (i % 64 != 63 && i != end - 1) continue; /* long sums in double */
+        energy += (double)sup_four_lane(sum, 0) + (double)sup_four_lane(sum, 1) + (double)sup_four_lane(sum, 2);
+        sum = sup_four_splat(0.0f);
+    }
+    return 0.5 * energy;
+}
+
+static double dot(const float *a, const float *b, int64_t begin, int64_t end)
+{
+    sup_wide sum[4];
+    int64_t i = begin;
+    for (int k = 0; k < 4; k++)
+        sum[k] = sup_wide_splat(0.0f);
+    for (; i + 4 * SUP_LANES <= end; i += 4 * SUP_LANES)
+        for (int k = 0; k < 4; k++)
+            sum[k] = sup_wide_fma(sup_wide_load(a + i + k * SUP_LANES), sup_wide_load(b + i + k * SUP_LANES), sum[k]);
+    float lanes[4][SUP_LANES];
+    double total = 0.0;
+    for (int k = 0; k < 4; k++) {
+        sup_wide_store(lanes[k], sum[k]);
+        for (int lane = 0; lane < SUP_LANES; lane++)
+            total += (double)lanes[k][lane];
+    }
+    for (; i < end; i++)
+        total += (double)a[i] * (double)b[i];
+    return total;
+}
+
+static void mix(const float *x, const float *const *direction, const float *factor, int32_t count, float *out,
+                int64_t begin, int64_t end)
+{
+    int64_t i = begin;
+    for (; i + SUP_LANES <= end; i += SUP_LANES) {
+        sup_wide sum = sup_wide_load(x + i);
+        for (int32_t j = 0; j < count; j++)
+            sum = sup_wide_fma(sup_wide_splat(factor[j]), sup_wide_load(direction[j] + i), sum);
+        sup_wide_store(out + i, sum);
+    }
+    for (; i < end; i++) {
+        float sum = x[i];
+        for (int32_t j = 0; j < count; j++)
+            sum += factor[j] * direction[j][i];
+        out[i] = sum;
+    }
+}
+
+const sup_solver_kernels SUP_KERNEL(sup_solver_kernels) = {local, anchors, gradient, dot, mix};

@@ -1,0 +1,357 @@
+/* solver_reference.c - the reference: local step by polar decomposition, global step by an exact solve, in double.
+ *
+ * Based on: [komaritzan2022] Algorithm 2.1. Written for reading: element by element, matrix by matrix. */
+#include "methods/projective/solver_reference.h"
+
+#include "linalg/cholesky.h"
+#include "methods/projective/polar.h"
+
+#include <math.h>
+
+typedef struct tet {
+    int32_t vertex[4];
+    double inverse[9]; /* of the rest edge matrix (columns are the edges from vertex 3) */
+    double weight;
+} tet;
+
+struct sup_reference {
+    sup_context context;
+    sup_arena arena;
+    int32_t skin_count, tet_count, unknown_count;
+    bool is_static;
+    double time_step;
+    tet *tets;
+    double *mass;     /* [skin_count] */
+    int32_t *number;  /* [2*skin_count] unknown or -1 */
+    double *rotation; /* [tet_count*9] projections */
+    float *rest;      /* [2*skin_count*3] */
+    double *right, *solution, *workspace;
+    sup_csr matrix;
+    sup_cholesky *cholesky;
+};
+
+/* Positions as the step has them: through memory, since gcc 12 drops a rounding that vectors make superfluous. */
+static void round_positions(sup_reference *r, const sup_tissue *t)
+{
+    for (int32_t i = 0; i < 3 * r->skin_count; i++) {
+        r->rest[i] = (float)t->skin[i];
+        r->rest[3 * r->skin_count + i] = (float)t->base[i];
+    }
+}
+
+/* Inverse of a 3x3 matrix, row-major; returns its determinant. */
+static double invert(const double m[9], double inverse[9])
+{
+    double determinant =
+        m[0] * (m[4] * m[8] - m[5] * m[7]) - m[1] * (m[3] * m[8] - m[5] * m[6]) + m[2] * (m[3] * m[7] - m[4] * m[6]);
+    for (int32_t i = 0; i < 3; i++)
+        for (int32_t j = 0; j < 3; j++) {
+            int32_t a = (j + 1) % 3, b = (j + 2) % 3, c = (i + 1) % 3, d = (i + 2) % 3;
+            inverse[3 * i + j] = (m[3 * a + c] * m[3 * b + d] - m[3 * a + d] * m[3 * b + c]) / determinant;
+        }
+    return determinant;
+}
+
+/* Cube root of the bounding box's volume, and its diagonal. */
+static double box_size(const sup_tissue *t, double *diagonal)
+{
+    double volume = 1.0, side[3], square = 0.0;
+    for (int32_t k = 0; k < 3; k++) {
+        double low = t->skin[k], high = low;
+        for (int32_t v = 0; v < t->skin_count; v++) {
+            low = fmin(low, t->skin[3 * v + k]);
+            high = fmax(high, t->skin[3 * v + k]);
+        }
+        side[k] = high - low;
+        square += side[k] * side[k];
+    }
+    *diagonal = sqrt(square);
+    for (int32_t k = 0; k < 3; k++)
+        volume *= fmax(side[k], 0.01 * *diagonal);
+    return cbrt(volume);
+}
+
+/* Gradients of the four hat functions. */
+static void hats(const tet *e, double g[4][3])
+{
+    for (int32_t c = 0; c < 3; c++) {
+        for (int32_t k = 0; k < 3; k++)
+            g[k][c] = e->inverse[3 * k + c];
+        g[3][c] = -(g[0][c] + g[1][c] + g[2][c]);
+    }
+}
+
+/* Length of the steepest of them: one over the least height. */
+static double steepest_hat(const tet *e)
+{
+    double g[4][3], most = 0.0;
+    hats(e, g);
+    for (int32_t k = 0; k < 4; k++)
+        most = fmax(most, sqrt(g[k][0] * g[k][0] + g[k][1] * g[k][1] + g[k][2] * g[k][2]));
+    return most;
+}
+
+static void build_tets(sup_reference *r, const sup_system_def *def)
+{
+    const sup_tissue *t = def->tissue;
+    double stiffness = def->tissue_stiffness > 0.0 ? def->tissue_stiffness : 85.0, diagonal,
+           size = box_size(t, &diagonal);
+    for (int32_t k = 0; k < r->tet_count; k++) {
+        tet *e = &r->tets[k];
+        double p[4][3], edges[9], here = 1.0;
+        memcpy(e->vertex, t->tets + (int64_t)4 * k, sizeof e->vertex);
+        for (int32_t c = 0; c < 4; c++)
+            for (int32_t i = 0; i < 3; i++)
+                p[c][i] = (double)r->rest[3 * e->vertex[c] + i];
+        for (int32_t i = 0; i < 3; i++)
+            for (int32_t c = 0; c < 3; c++)
+                edges[3 * i + c] = p[c][i] - p[3][i];
+        double volume = fabs(invert(edges, e->inverse)) / 6.0;
+        if (!(volume > 0.0) || !(t->tet_volume[k] > 0.0) ||
+            steepest_hat(e) * 1e-6 * diagonal > 1.0) { /* as flat as a system leaves out */
+            *e = (tet){.vertex = {e->vertex[0], e->vertex[1], e->vertex[2], e->vertex[3]}};
+            continue;
+        }
+        const int32_t *triangle = t->triangles + (int64_t)3 * (k / 3);
+        if (def->stiffness != NULL)
+            here = ((double)def->stiffness[triangle[0]] + (double)def->stiffness[triangle[1]] +
+                    (double)def->stiffness[triangle[2]]) /
+                   3.0;
+        e->weight = stiffness * here * volume * cbrt(1000.0 / (size * size * size));
+        for (int32_t c = 0; c < 4; c++)
+            if (e->vertex[c] < r->skin_count) r->mass[e->vertex[c]] += volume / 4.0;
+    }
+    double sum = 0.0, total = def->total_mass > 0.0 ? def->total_mass : 4000.0;
+    for (int32_t v = 0; v < r->skin_count; v++)
+        sum += r->mass[v];
+    for (int32_t v = 0; v < r->skin_count; v++)
+        r->mass[v] *= total / sum;
+}
+
+static sup_result build_matrix(sup_reference *r, sup_error *error)
+{
+    int64_t most = (int64_t)r->tet_count * 10 + r->skin_count, count = 0;
+    sup_triplet *t = sup_arena_alloc(&r->arena, (size_t)most, sizeof *t);
+    if (t == NULL) return sup_fail_memory(error, "the reference's system");
+    for (int32_t k = 0; k < r->tet_count; k++) {
+        const tet *e = &r->tets[k];
+        double g[4][3];
+        hats(e, g);
+        for (int32_t i = 0; i < 4; i++)
+            for (int32_t j = 0; j <= i; j++) {
+                int32_t row = r->number[e->vertex[i]], column = r->number[e->vertex[j]];
+                double value = e->weight * (g[i][0] * g[j][0] + g[i][1] * g[j][1] + g[i][2] * g[j][2]);
+                if (row >= 0 && column >= 0) t[count++] = (sup_triplet){row, column, value};
+            }
+    }
+    for (int32_t v = 0; v < r->skin_count && !r->is_static; v++)
+        if (r->number[v] >= 0)
+            t[count++] = (sup_triplet){r->number[v], r->number[v], r->mass[v] / (r->time_step * r->time_step)};
+    sup_result result = sup_csr_from_triplets(&r->context, r->unknown_count, t, count, &r->matrix, error);
+    if (result == SUP_OK) result = sup_cholesky_create(&r->context, &r->matrix, &r->cholesky, error);
+    return result;
+}
+
+static sup_result build(sup_reference *r, const sup_system_def *def, sup_error *error)
+{
+    size_t n = (size_t)r->skin_count, tets = (size_t)r->tet_count;
+    r->tets = sup_arena_alloc(&r->arena, tets, sizeof(tet));
+    r->rotation = sup_arena_alloc(&r->arena, tets * 9, sizeof(double));
+    r->mass = sup_arena_alloc(&r->arena, n, sizeof(double));
+    r->number = sup_arena_alloc(&r->arena, n * 2, sizeof(int32_t));
+    r->right = sup_arena_alloc(&r->arena, n * 2, sizeof(double));
+    r->solution = sup_arena_alloc(&r->arena, n * 2, sizeof(double));
+    r->rest = sup_arena_alloc(&r->arena, n * 6, sizeof(float));
+    if (!r->tets || !r->rotation || !r->mass || !r->number || !r->right || !r->solution || !r->rest)
+        return sup_fail_memory(error, "the reference");
+    for (int32_t v = 0; v < 2 * r->skin_count; v++) {
+        bool fixed = v < r->skin_count ? def->fixed != NULL && def->fixed[v] != 0
+                                       : def->tissue->base_class[v - r->skin_count] != SUP_BASE_FREE;
+        r->number[v] = fixed ? -1 : r->unknown_count++;
+    }
+    round_positions(r, def->tissue);
+    build_tets(r, def);
+    sup_result result = build_matrix(r, error);
+    if (result != SUP_OK) return result;
+    r->workspace = sup_arena_alloc(&r->arena, (size_t)sup_cholesky_workspace(r->cholesky, 1), sizeof(double));
+    return r->workspace != NULL ? SUP_OK : sup_fail_memory(error, "the reference");
+}
+
+sup_result sup_reference_create(const sup_context *context, const sup_system_def *def, sup_reference **reference,
+                                sup_error *error)
+{
+    sup_context resolved = sup_context_resolve(context);
+    sup_reference *r = sup_alloc_zero(&resolved.allocator, sizeof *r);
+    if (r == NULL) return sup_fail_memory(error, "the reference");
+    r->context = resolved;
+    r->arena = sup_arena_create(&resolved.allocator);
+    r->skin_count = def->tissue->skin_count;
+    r->tet_count = def->tissue->triangle_count * 3;
+    r->is_static = def->is_static;
+    r->time_step = def->time_step > 0.0 ? def->time_step : 0.2;
+    sup_result result = build(r, def, error);
+    if (result != SUP_OK) {
+        sup_reference_destroy(r);
+        return result;
+    }
+    *reference = r;
+    return SUP_OK;
+}
+
+void sup_reference_destroy(sup_reference *reference)
+{
+    if (reference == NULL) return;
+    sup_allocator allocator = reference->context.allocator;
+    sup_cholesky_destroy(reference->cholesky);
+    sup_csr_free(&reference->matrix);
+    sup_arena_destroy(&reference->arena);
+    sup_free(&allocator, reference, sizeof *reference);
+}
+
+/* F = E E_rest^-1, row-major. */
+static void deformation(const tet *e, const double *x, double f[9])
+{
+    for (int32_t i = 0; i < 3; i++)
+        for (int32_t j = 0; j < 3; j++) {
+            f[3 * i + j] = 0.0;
+            for (int32_t k = 0; k < 3; k++)
+                f[3 * i + j] += (x[3 * e->vertex[k] + i] - x[3 * e->vertex[3] + i]) * e->inverse[3 * k + j];
+        }
+}
+
+/* The local step: one rotation a tetrahedron, or one a prism from the weighted sum of its three. */
+static void project(const sup_reference *r, const double *x, bool shared_rotation, double *rotation)
+{
+    for (int32_t k = 0; k < r->tet_count; k += 3) {
+        double f[3][9], mean[9] = {0};
+        for (int32_t t = 0; t < 3; t++) {
+            deformation(&r->tets[k + t], x, f[t]);
+            for (int32_t i = 0; i < 9; i++)
+                mean[i] += r->tets[k + t].weight * f[t][i];
+        }
+        for (int32_t t = 0; t < 3; t++)
+            sup_polar_rotation(shared_rotation ? mean : f[t], rotation + (int64_t)9 * (k + t));
+    }
+}
+
+static double momentum_energy(const sup_reference *r, const double *x, const double *y)
+{
+    double energy = 0.0;
+    for (int32_t v = 0; v < r->skin_count && !r->is_static; v++)
+        for (int32_t k = 0; k < 3 && r->number[v] >= 0; k++) {
+            double apart = x[3 * v + k] - y[3 * v + k];
+            energy += 0.5 * r->mass[v] / (r->time_step * r->time_step) * apart * apart;
+        }
+    return energy;
+}
+
+/* eq. 2.12 with given projections. */
+static double energy_with(const sup_reference *r, const double *x, const double *y, const double *rotation)
+{
+    double energy = momentum_energy(r, x, y);
+    for (int32_t k = 0; k < r->tet_count; k++) {
+        double f[9], square = 0.0;
+        deformation(&r->tets[k], x, f);
+        for (int32_t i = 0; i < 9; i++)
+            square += (f[i] - rotation[(int64_t)9 * k + i]) * (f[i] - rotation[(int64_t)9 * k + i]);
+        energy += 0.5 * r->tets[k].weight * square;
+    }
+    return energy;
+}
+
+double sup_reference_objective(const sup_reference *reference, const double *x, const double *y, bool shared_rotation)
+{
+    project(reference, x, shared_rotation, reference->rotation);
+    return energy_with(reference, x, y, reference->rotation);
+}
+
+void sup_reference_gradient(const sup_reference *reference, const double *x, const double *y, bool shared_rotation,
+                            double *gradient)
+{
+    const sup_reference *r = reference;
+    memset(gradient, 0, (size_t)r->skin_count * 6 * sizeof(double));
+    project(r, x, shared_rotation, r->rotation);
+    for (int32_t k = 0; k < r->tet_count; k++) {
+        const tet *e = &r->tets[k];
+        double f[9], g[4][3];
+        deformation(e, x, f);
+        hats(e, g);
+        for (int32_t c = 0; c < 4; c++)
+            for (int32_t i = 0; i < 3; i++)
+                for (int32_t j = 0; j < 3; j++)
+                    gradient[3 * e->vertex[c] + i] +=
+                        e->weight * (f[3 * i + j] - r->rotation[(int64_t)9 * k + 3 * i + j]) * g[c][j];
+    }
+    for (int32_t v = 0; v < 2 * r->skin_count; v++)
+        for (int32_t k = 0; k < 3; k++) {
+            if (v < r->skin_count && !r->is_static)
+                gradient[3 * v + k] += r->mass[v] / (r->time_step * r->time_step) * (x[3 * v + k] - y[3 * v + k]);
+            if (r->number[v] < 0) gradient[3 * v + k] = 0.0;
+        }
+}
+
+void sup_reference_predict(const sup_reference *reference, const double *now, const double *before, double damping,
+                           const double gravity[3], double *y)
+{
+    double square = reference->time_step * reference->time_step;
+    for (int32_t v = 0; v < 2 * reference->skin_count; v++)
+        for (int32_t k = 0; k < 3; k++)
+            y[3 * v + k] = now[3 * v + k] + (1.0 - damping) * (now[3 * v + k] - before[3 * v + k]) +
+                           (reference->is_static ? 0.0 : square * gravity[k]);
+}
+
+/* Right-hand side of the reduced system of section 2.2.3, coordinate `c`. */
+static void right_side(const sup_reference *r, const double *x, const double *y, int32_t c, double *right)
+{
+    for (int32_t i = 0; i < r->unknown_count; i++)
+        right[i] = 0.0;
+    for (int32_t v = 0; v < r->skin_count && !r->is_static; v++)
+        if (r->number[v] >= 0) right[r->number[v]] += r->mass[v] / (r->time_step * r->time_step) * y[3 * v + c];
+    for (int32_t k = 0; k < r->tet_count; k++) {
+        const tet *e = &r->tets[k];
+        double g[4][3], target[3];
+        hats(e, g);
+        for (int32_t j = 0; j < 3; j++) { /* p - Q_b z_b */
+            target[j] = r->rotation[(int64_t)9 * k + 3 * c + j];
+            for (int32_t i = 0; i < 4; i++)
+                if (r->number[e->vertex[i]] < 0) target[j] -= g[i][j] * x[3 * e->vertex[i] + c];
+        }
+        for (int32_t i = 0; i < 4; i++)
+            if (r->number[e->vertex[i]] >= 0)
+                right[r->number[e->vertex[i]]] +=
+                    e->weight * (g[i][0] * target[0] + g[i][1] * target[1] + g[i][2] * target[2]);
+    }
+}
+
+void sup_reference_iterate(sup_reference *reference, double *x, const double *y, int32_t iterations,
+                           bool shared_rotation, double *energy)
+{
+    sup_reference *r = reference;
+    for (int32_t step = 0; step < iterations; step++) {
+        project(r, x, shared_rotation, r->rotation);
+        if (energy != NULL) energy[2 * step] = energy_with(r, x, y, r->rotation);
+        for (int32_t c = 0; c < 3; c++) {
+            right_side(r, x, y, c, r->right);
+            sup_cholesky_solve(r->cholesky, 1, r->right, r->solution, r->workspace);
+            for (int32_t v = 0; v < 2 * r->skin_count; v++)
+                if (r->number[v] >= 0) x[3 * v + c] = r->solution[r->number[v]];
+        }
+        if (energy != NULL) energy[2 * step + 1] = energy_with(r, x, y, r->rotation);
+    }
+    if (energy != NULL) energy[2 * iterations] = sup_reference_objective(r, x, y, shared_rotation);
+}
+
+const double *sup_reference_mass(const sup_reference *reference)
+{
+    return reference->mass;
+}
+
+bool sup_reference_is_anchor(const sup_reference *reference, int32_t vertex)
+{
+    return reference->number[vertex] < 0;
+}
+
+const sup_csr *sup_reference_matrix(const sup_reference *reference)
+{
+    return &reference->matrix;
+}

@@ -1,0 +1,50 @@
+/* view.h (internal) - the arrays of a projective model as the step sees them. */
+#ifndef SUP_METHODS_PROJECTIVE_VIEW_H
+#define SUP_METHODS_PROJECTIVE_VIEW_H
+
+#include "methods/projective/anchors.h"
+#include "methods/projective/detect.h"
+#include "methods/projective/system.h"
+#include "methods/skin/skin.h"
+#include "upsample/upsample.h"
+
+/* Names in the model's block. */
+#define SUP_PROJECTIVE_ANCHORS "anchor"
+#define SUP_PROJECTIVE_SYSTEM "system"
+#define SUP_PROJECTIVE_UPSAMPLE "up"
+#define SUP_PROJECTIVE_JOINT_NODE "projective.node"
+#define SUP_PROJECTIVE_JOINT_INVERSE "projective.inverse"
+#define SUP_PROJECTIVE_SCALE "projective.scale"
+#define SUP_PROJECTIVE_START_JOINT "projective.startjoint"
+#define SUP_PROJECTIVE_START_WEIGHT "projective.startweight"
+#define SUP_PROJECTIVE_START_REST "projective.startrest"
+
+enum { SUP_PROJECTIVE_INFLUENCES = 4 };
+
+/* [komaritzan2022] section 3.3: strain weight 85, time step 0.2; the mass is the authors' program's. */
+#define SUP_PROJECTIVE_TISSUE_STIFFNESS 85.0
+#define SUP_PROJECTIVE_TOTAL_MASS 4000.0
+#define SUP_PROJECTIVE_TIME_STEP 0.2
+/* Seconds that one time step stands for. */
+#define SUP_PROJECTIVE_SECONDS (1.0 / 60.0)
+
+typedef struct sup_projective_view {
+    sup_anchors anchors;
+    sup_system system;
+    sup_detect detect;
+    sup_upsample upsample;
+    int32_t joint_count;
+    const int32_t *joint_node;       /* [joint_count] */
+    const float *joint_inverse_bind; /* [joint_count*12] */
+    /* Linear blending of the simulated skin: where the solver starts after a reset. */
+    const int32_t *start_joint; /* [skin_count*SUP_PROJECTIVE_INFLUENCES] */
+    const float *start_weight;  /* the same count; rows sum to 1 */
+    const float *start_rest;    /* [skin_count*3] bind pose */
+    float size;                 /* of the character, file units */
+    float unit_metres;          /* 0 when unknown */
+} sup_projective_view;
+
+/* Checks everything: the model may come from a file. */
+sup_result sup_projective_open(const sup_model *model, sup_projective_view *view, sup_error *error);
+
+#endif

@@ -1,0 +1,240 @@
+/* mls.c - moving least squares weights: see mls.h for the method and what it is based on. */
+#include "upsample/mls.h"
+
+#include <string.h>
+
+enum { MONOMIALS = 9, LINEAR = 3 };
+
+/* Least mean size, in powers of the radius, of what a monomial has of its own; the rest is rounding, or on a smooth
+ * surface the others say it already, and asking for it would only roughen the weights. */
+static const double OWN_LINEAR = 1e-7, OWN_QUADRATIC = 1e-3;
+
+/* How much a normal counts against a position: that of a neighbour a third of the radius away. */
+static const double NORMAL_WEIGHT = 1.0 / 3.0;
+
+static double dot(const double *a, const double *b, int32_t count)
+{
+    double sum = 0.0;
+    for (int32_t i = 0; i < count; i++)
+        sum += a[i] * b[i];
+    return sum;
+}
+
+static void take_off(double *a, double factor, const double *b, int32_t count)
+{
+    for (int32_t i = 0; i < count; i++)
+        a[i] -= factor * b[i];
+}
+
+/* Columns still to be taken: the first `taken` are orthonormal. */
+typedef struct columns {
+    int32_t count, rows, taken;
+    double total; /* sum of omega */
+    double column[MONOMIALS][SUP_MLS_MAX];
+} columns;
+
+/* Moves the longest of the columns [taken, end) to the front, makes it a unit vector and takes it off all that follow.
+ * False when none has more than `least` of its own. */
+static bool take_column(columns *c, int32_t end, double least)
+{
+    int32_t best = -1, at = c->taken;
+    double longest = least * least * c->total;
+    for (int32_t m = at; m < end; m++) {
+        double square = dot(c->column[m], c->column[m], c->rows);
+        if (square > longest) {
+            longest = square;
+            best = m;
+        }
+    }
+    if (best < 0) return false;
+    if (best != at) {
+        double swapped[SUP_MLS_MAX];
+        size_t bytes = (size_t)c->rows * sizeof(double);
+        memcpy(swapped, c->column[at], bytes);
+        memcpy(c->column[at], c->column[best], bytes);
+        memcpy(c->column[best], swapped, bytes);
+    }
+    double *q = c->column[at];
+    for (int32_t m = 0; m < at; m++) /* once more: the first time left what rounding gives back */
+        take_off(q, dot(q, c->column[m], c->rows), c->column[m], c->rows);
+    double length = sqrt(dot(q, q, c->rows));
+    for (int32_t i = 0; i < c->rows; i++)
+        q[i] /= length;
+    for (int32_t m = at + 1; m < c->count; m++)
+        take_off(c->column[m], dot(c->column[m], q, c->rows), q, c->rows);
+    c->taken++;
+    return true;
+}
+
+static void finish_columns(columns *c, const sup_mls *mls)
+{
+    c->rows = mls->count;
+    c->taken = 0;
+    c->total = 0.0;
+    for (int32_t i = 0; i < c->rows; i++) {
+        c->total += mls->omega[i];
+        for (int32_t m = 0; m < c->count; m++)
+            c->column[m][i] *= sqrt(mls->omega[i]);
+    }
+}
+
+/* Weights from what is left of the constant column, eq. 3.8 with psi_j = (1, 0, ...); their sum of sizes, INFINITY
+ * when nothing is left. */
+static double weights_of(const sup_mls *mls, const double *rest, double *weights)
+{
+    double square = dot(rest, rest, mls->count), sum = 0.0;
+    if (!(square > 0.0)) return INFINITY;
+    for (int32_t i = 0; i < mls->count; i++) {
+        weights[i] = sqrt(mls->omega[i]) * rest[i] / square;
+        sum += fabs(weights[i]);
+    }
+    return sum;
+}
+
+/* Takes the newest column off the constant one, twice for the sake of rounding. */
+static void take_off_rest(const columns *c, double *rest)
+{
+    for (int32_t turn = 0; turn < 2; turn++)
+        for (int32_t m = turn == 0 ? c->taken - 1 : 0; m < c->taken; m++)
+            take_off(rest, dot(rest, c->column[m], c->rows), c->column[m], c->rows);
+}
+
+int32_t sup_mls_position(const sup_mls *mls, double limit, double *weights, bool *reduced)
+{
+    columns c = {.count = MONOMIALS};
+    double rest[SUP_MLS_MAX], trial[SUP_MLS_MAX];
+    for (int32_t i = 0; i < mls->count; i++) {
+        sup_vec3d p = mls->positions[i];
+        const double psi[MONOMIALS] = {p.x, p.y, p.z, p.x * p.x, p.y * p.y, p.z * p.z, p.x * p.y, p.x * p.z, p.y * p.z};
+        for (int32_t m = 0; m < MONOMIALS; m++)
+            c.column[m][i] = psi[m];
+        rest[i] = sqrt(mls->omega[i]);
+    }
+    *reduced = false;
+    finish_columns(&c, mls);
+    while (c.taken < LINEAR && take_column(&c, LINEAR, OWN_LINEAR))
+        take_off_rest(&c, rest);
+    if (weights_of(mls, rest, weights) > limit) return -1;
+    /* Linear columns that were left out are zero: the point is on the line or plane of its neighbours. */
+    int32_t passed = LINEAR - c.taken, quadratic = 0;
+    for (int32_t m = c.taken; passed > 0 && m + passed < MONOMIALS; m++)
+        memcpy(c.column[m], c.column[m + passed], sizeof c.column[m]);
+    c.count -= passed;
+    while (c.taken < c.count && take_column(&c, c.count, OWN_QUADRATIC)) {
+        take_off_rest(&c, rest);
+        *reduced = !(weights_of(mls, rest, trial) <= limit);
+        if (*reduced) break;
+        memcpy(weights, trial, (size_t)mls->count * sizeof *weights);
+        quadratic++;
+    }
+    return quadratic;
+}
+
+bool sup_mls_normal(const sup_mls *mls, sup_vec3d normal, double limit, double *weights)
+{
+    /* Only the direction counts, so the basis (1, n) of the thesis needs no column along the normal. */
+    sup_vec3d other = fabs(normal.x) < 0.6 ? sup_v3(1.0, 0.0, 0.0) : sup_v3(0.0, 1.0, 0.0);
+    sup_vec3d u = sup_v3_unit_or(sup_v3_cross(normal, other), sup_v3(0.0, 0.0, 0.0)), v = sup_v3_cross(normal, u);
+    columns c = {.count = 2};
+    double rest[SUP_MLS_MAX];
+    for (int32_t i = 0; i < mls->count; i++) {
+        c.column[0][i] = sup_v3_dot(mls->normals[i], u);
+        c.column[1][i] = sup_v3_dot(mls->normals[i], v);
+        rest[i] = sqrt(mls->omega[i]);
+    }
+    finish_columns(&c, mls);
+    while (c.taken < c.count && take_column(&c, c.count, OWN_LINEAR))
+        take_off_rest(&c, rest);
+    if (!(weights_of(mls, rest, weights) <= limit)) return false;
+    sup_vec3d sum = sup_v3(0.0, 0.0, 0.0);
+    for (int32_t i = 0; i < mls->count; i++)
+        sum = sup_v3_madd(sum, weights[i], mls->normals[i]);
+    return sup_v3_dot(sum, normal) > 0.5; /* room for poses before the length vanishes */
+}
+
+/* Solves the symmetric system K x = b of size 4 by Gauss with full pivoting; false when it is singular. */
+static bool solve4(double k[4][4], double b[4])
+{
+    int32_t order[4] = {0, 1, 2, 3};
+    double largest = 0.0;
+    for (int32_t step = 0; step < 4; step++) {
+        int32_t row = step, column = step;
+        for (int32_t i = step; i < 4; i++)
+            for (int32_t j = step; j < 4; j++)
+                if (fabs(k[i][j]) > fabs(k[row][column])) row = i, column = j;
+        double pivot = fabs(k[row][column]);
+        if (step == 0) largest = pivot;
+        if (!(pivot > 1e-12 * largest)) return false;
+        for (int32_t j = 0; j < 4; j++) {
+            double swapped = k[step][j];
+            k[step][j] = k[row][j];
+            k[row][j] = swapped;
+        }
+        double swapped = b[step];
+        b[step] = b[row];
+        b[row] = swapped;
+        for (int32_t i = 0; i < 4; i++) {
+            swapped = k[i][step];
+            k[i][step] = k[i][column];
+            k[i][column] = swapped;
+        }
+        int32_t kept = order[step];
+        order[step] = order[column];
+        order[column] = kept;
+        for (int32_t i = step + 1; i < 4; i++) {
+            double factor = k[i][step] / k[step][step];
+            for (int32_t j = step; j < 4; j++)
+                k[i][j] -= factor * k[step][j];
+            b[i] -= factor * b[step];
+        }
+    }
+    double x[4];
+    for (int32_t i = 3; i >= 0; i--) {
+        x[i] = b[i];
+        for (int32_t j = i + 1; j < 4; j++)
+            x[i] -= k[i][j] * x[j];
+        x[i] /= k[i][i];
+    }
+    for (int32_t i = 0; i < 4; i++)
+        b[order[i]] = x[i];
+    return true;
+}
+
+/* Adds the row (head, v) with a weight to K, eq. 3.5. */
+static void add_row(double k[4][4], double weight, double head, sup_vec3d v)
+{
+    const double psi[4] = {head, v.x, v.y, v.z};
+    for (int32_t i = 0; i < 4; i++)
+        for (int32_t j = 0; j < 4; j++)
+            k[i][j] += weight * psi[i] * psi[j];
+}
+
+bool sup_mls_ride(const sup_mls *mls, const sup_vec3d *direction, double *position, double *normal)
+{
+    double omega_normal = NORMAL_WEIGHT * NORMAL_WEIGHT, total = 0.0;
+    sup_vec3d mean = sup_v3(0.0, 0.0, 0.0);
+    for (int32_t i = 0; i < mls->count; i++) {
+        mean = sup_v3_madd(mean, mls->omega[i], mls->positions[i]);
+        total += mls->omega[i];
+    }
+    mean = sup_v3_scale(mean, 1.0 / total); /* centred: far points would spoil the condition of K */
+    double k[4][4] = {{0}}, b[4] = {1.0, -mean.x, -mean.y, -mean.z};
+    if (direction != NULL) {
+        b[0] = 0.0;
+        b[1] = direction->x, b[2] = direction->y, b[3] = direction->z;
+    }
+    for (int32_t i = 0; i < mls->count; i++) {
+        add_row(k, mls->omega[i], 1.0, sup_v3_sub(mls->positions[i], mean));
+        add_row(k, mls->omega[i] * omega_normal, 0.0, mls->normals[i]);
+    }
+    if (!solve4(k, b)) return false;
+    sup_vec3d slope = sup_v3(b[1], b[2], b[3]);
+    for (int32_t i = 0; i < mls->count; i++) {
+        double value = b[0] + sup_v3_dot(slope, sup_v3_sub(mls->positions[i], mean));
+        double turn = omega_normal * sup_v3_dot(slope, mls->normals[i]);
+        /* In the frame of the point; a direction per length when positions are, a length per direction otherwise. */
+        position[i] = mls->omega[i] * value * (direction != NULL ? 1.0 / mls->scale : 1.0);
+        normal[i] = mls->omega[i] * turn * (direction != NULL ? 1.0 : mls->scale);
+    }
+    return true;
+}

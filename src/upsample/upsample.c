@@ -1,0 +1,109 @@
+/* upsample.c - one frame: normals of the coarse mesh, then all rows in parallel. */
+#include "upsample/upsample.h"
+#include "base/simd.h"
+
+enum { VERTEX_GRAIN = 1024, ROW_GRAIN = 512 };
+
+typedef struct frame {
+    sup_upsample_rows rows;
+    const float *positions; /* [coarse_count*4] */
+    float *coarse;          /* [coarse_count*8] */
+    float *cross;           /* [coarse_triangle_count*4] normals of triangles, twice their area long */
+    sup_upsample_kernel *kernel;
+    int32_t plain_pieces; /* pieces of work that are plain rows; the riding ones follow */
+} frame;
+
+static size_t padded(size_t bytes)
+{
+    return (bytes + 63) / 64 * 64;
+}
+
+size_t sup_upsample_scratch(const sup_upsample *view)
+{
+    return padded((size_t)view->coarse_count * 8 * sizeof(float)) +
+           padded((size_t)view->coarse_triangle_count * 4 * sizeof(float));
+}
+
+static void cross_triangles(void *work, int32_t begin, int32_t end, int32_t worker)
+{
+    frame *f = work;
+    SUP_UNUSED(worker);
+    for (int32_t t = begin; t < end; t++) {
+        const int32_t *corners = f->rows.view->triangles + 3 * (size_t)t;
+        const float *a = f->positions + 4 * (size_t)corners[0], *b = f->positions + 4 * (size_t)corners[1];
+        const float *c = f->positions + 4 * (size_t)corners[2];
+        float u[3], v[3], *cross = f->cross + 4 * (size_t)t;
+        for (int32_t i = 0; i < 3; i++) {
+            u[i] = b[i] - a[i];
+            v[i] = c[i] - a[i];
+        }
+        cross[3] = 0.0f;
+        for (int32_t i = 0; i < 3; i++)
+            cross[i] = u[(i + 1) % 3] * v[(i + 2) % 3] - u[(i + 2) % 3] * v[(i + 1) % 3];
+    }
+}
+
+/* Positions and unit normals of coarse vertices side by side. Lengths in double: squares of areas are beyond float. */
+static void pack_vertices(void *work, int32_t begin, int32_t end, int32_t worker)
+{
+    frame *f = work;
+    const sup_upsample *view = f->rows.view;
+    SUP_UNUSED(worker);
+    for (int32_t v = begin; v < end; v++) {
+        sup_four sum = sup_four_splat(0.0f);
+        for (int32_t i = view->corner_first[v]; i < view->corner_first[v + 1]; i++)
+            sum += sup_four_load(f->cross + 4 * (size_t)view->corner_triangle[i]);
+        const double x = (double)sum[0], y = (double)sum[1], z = (double)sum[2];
+        double length = sqrt(x * x + y * y + z * z);
+        const float scaled[3] = {(float)(x / length), (float)(y / length), (float)(z / length)};
+        const float *position = f->positions + 4 * (size_t)v;
+        const float *normal = length > 0.0 && length < 1e300 ? scaled : view->rest_normal + 3 * (size_t)v;
+        const float packed[8] = {position[0], normal[0], position[1], normal[1], position[2], normal[2], 0.0f, 0.0f};
+        memcpy(f->coarse + 8 * (size_t)v, packed, sizeof packed);
+    }
+}
+
+static void run_pieces(void *work, int32_t begin, int32_t end, int32_t worker)
+{
+    const frame *f = work;
+    SUP_UNUSED(worker);
+    for (int32_t piece = begin; piece < end; piece++) {
+        sup_upsample_rows rows = f->rows;
+        bool plain = piece < f->plain_pieces;
+        int32_t first = plain ? 0 : rows.view->plain_count,
+                last = plain ? rows.view->plain_count : rows.view->row_count;
+        rows.begin = first + (plain ? piece : piece - f->plain_pieces) * ROW_GRAIN;
+        rows.end = last - rows.begin < ROW_GRAIN ? last : rows.begin + ROW_GRAIN;
+        f->kernel(&rows);
+    }
+}
+
+sup_result sup_upsample_apply_lanes(const sup_context *context, const sup_upsample *view, const float *coarse_positions,
+                                    void *scratch, const sup_skin_out *out, int32_t lanes)
+{
+    if (out->tangents != NULL && view->tangent == NULL) return SUP_ERROR_ARGUMENT;
+    frame f = {.rows = {.view = view, .out = *out}, .positions = coarse_positions, .coarse = scratch};
+    f.cross = (float *)(void *)((char *)scratch + padded((size_t)view->coarse_count * 8 * sizeof(float)));
+    f.rows.coarse = f.coarse;
+    if (f.rows.out.position_stride == 0) f.rows.out.position_stride = 3 * sizeof(float);
+    if (f.rows.out.normal_stride == 0) f.rows.out.normal_stride = 3 * sizeof(float);
+    if (f.rows.out.tangent_stride == 0) f.rows.out.tangent_stride = 4 * sizeof(float);
+    f.kernel = sup_upsample_rows_base;
+#if defined(__x86_64__) && !defined(SUPPLE_SCALAR)
+    if (lanes >= 8) f.kernel = sup_upsample_rows_avx2;
+#else
+    SUP_UNUSED(lanes);
+#endif
+    f.plain_pieces = (view->plain_count + ROW_GRAIN - 1) / ROW_GRAIN;
+    int32_t riding_pieces = (view->row_count - view->plain_count + ROW_GRAIN - 1) / ROW_GRAIN;
+    sup_parallel(context, view->coarse_triangle_count, VERTEX_GRAIN, cross_triangles, &f);
+    sup_parallel(context, view->coarse_count, VERTEX_GRAIN, pack_vertices, &f);
+    sup_parallel(context, f.plain_pieces + riding_pieces, 1, run_pieces, &f);
+    return SUP_OK;
+}
+
+sup_result sup_upsample_apply(const sup_context *context, const sup_upsample *view, const float *coarse_positions,
+                              void *scratch, const sup_skin_out *out)
+{
+    return sup_upsample_apply_lanes(context, view, coarse_positions, scratch, out, sup_simd_lanes());
+}

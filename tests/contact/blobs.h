@@ -1,0 +1,32 @@
+/* blobs.h - balls with bumps, each around a bone of its own: meshes that overlap in any way a test likes. */
+#ifndef SUP_TESTS_CONTACT_BLOBS_H
+#define SUP_TESTS_CONTACT_BLOBS_H
+
+#include "methods/projective/detect.h"
+
+#include "test.h"
+
+typedef struct blobs {
+    int32_t count, vertex_count, triangle_count;
+    double *skin;
+    int32_t *triangles;
+    sup_foot *feet;
+    sup_bone_piece *pieces;
+    sup_detect_def def;
+    sup_arena arena;
+    sup_detect detect;
+    void *state;
+    size_t state_size;
+    float *posed, *ends;
+    sup_contact *rows;
+} blobs;
+
+/* `count` balls of radius about 1 in a row along x, `spacing` apart, columns * rows vertices each. */
+blobs blobs_make(int32_t count, int32_t columns, int32_t rows, double spacing, double bumps, uint64_t seed);
+void blobs_free(blobs *b);
+/* The bind pose, then one blob (-1: all) turned about the middle of its bone, moved, and shaken by `noise`. */
+void blobs_rest(blobs *b);
+void blobs_move(blobs *b, int32_t blob, sup_vec3d by, sup_vec3d axis, double angle, double noise, sup_random *random);
+int32_t blobs_step(blobs *b, const sup_tasks *tasks);
+
+#endif
