@@ -4,15 +4,26 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { BAR_WIDTH = 32, REDRAW_MS = 40 };
+enum { BAR_WIDTH = 32, REDRAW_MS = 40, TOGETHER_MS = 300 };
 
 static volatile sig_atomic_t stop_asked;
+static struct timespec asked_at;
 
+/* The first signal asks for an end; one more ends the program at once. Signals that come together (a program that stops
+ * us signals us and our group) are one. Everything here is safe in a signal handler. */
 static void ask_to_stop(int signal_number)
 {
-    (void)signal_number;
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    long long apart_ms = (now.tv_sec - asked_at.tv_sec) * 1000LL + (now.tv_nsec - asked_at.tv_nsec) / 1000000;
+    if (stop_asked && apart_ms > TOGETHER_MS) {
+        signal(signal_number, SIG_DFL);
+        raise(signal_number);
+    }
+    if (!stop_asked) asked_at = now;
     stop_asked = 1;
 }
 
@@ -21,7 +32,6 @@ static void catch_signals(void)
     struct sigaction action;
     memset(&action, 0, sizeof action);
     action.sa_handler = ask_to_stop;
-    action.sa_flags = (int)SA_RESETHAND; /* a second Ctrl-C ends the program at once */
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
