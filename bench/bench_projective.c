@@ -360,10 +360,13 @@ static void bench_growth(void)
             first = r.ms;
             smallest = largest;
         }
-        printf(
-            "  %7d vertices %8d tets: %8.3f ms (5 iterations), %.2f us a vertex, factor %.0f a vertex, bind %.0f ms\n",
-            (int)b.tissue.skin_count, (int)b.tissue.triangle_count * 3, r.ms, r.ms * 1e3 / b.tissue.skin_count,
-            (double)b.system.factor.value_count / b.tissue.skin_count, bind_ms);
+        printf("  %7d vertices %8d tets: %8.3f ms (5 iterations), %.2f us a vertex, factor %.0f a vertex, bind %.0f "
+               "ms; us:",
+               (int)b.tissue.skin_count, (int)b.tissue.triangle_count * 3, r.ms, r.ms * 1e3 / b.tissue.skin_count,
+               (double)b.system.factor.value_count / b.tissue.skin_count, bind_ms);
+        for (int32_t i = 0; i < SUP_SOLVER_STAGE_COUNT; i++)
+            printf(" %.0f", r.us[i]);
+        printf("\n");
         motion_free(&m);
         body_free(&b);
     }
