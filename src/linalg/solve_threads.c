@@ -253,7 +253,7 @@ static bool part_valid(const sup_float_factor *f, const sup_float_parts *p, int3
 {
     for (int32_t k = p->panel_first[part]; k < p->panel_first[part + 1]; k++)
         for (int32_t r = f->panels[k].rows; r < f->panels[k].rows + f->panels[k].below; r++) {
-            int32_t slot = p->rows[r] - f->size;
+            int64_t slot = (int64_t)p->rows[r] - f->size; /* the block may hold anything */
             if (slot < 0 ? p->rows[r] != f->rows[r] || p->rows[r] >= p->column_first[part + 1]
                          : slot < p->slot_first[part] || slot >= p->slot_first[part + 1])
                 return false;
