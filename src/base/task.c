@@ -57,7 +57,7 @@ struct sup_thread_pool {
     pthread_cond_t wake;
     pthread_t *threads;
     int32_t thread_count; /* the caller included */
-    bool quit;
+    atomic_bool quit;
     /* The current job, published to the workers by a new generation. Workers come in through the gate: it counts those
      * inside while it is open, and CLOSED plus those who just looked in while it is shut. The caller waits only for
      * workers that came in: one that sleeps, or that a busy machine does not run, costs nothing. */
@@ -108,7 +108,7 @@ static void *worker_main(void *argument)
     unsigned seen = 0;
     for (;;) {
         seen = wait_for_job(start.pool, seen);
-        if (start.pool->quit) return NULL;
+        if (atomic_load(&start.pool->quit)) return NULL;
         if (atomic_fetch_add_explicit(&start.pool->gate, 1, memory_order_acquire) >= 0)
             take_pieces(start.pool, start.index);
         atomic_fetch_sub_explicit(&start.pool->gate, 1, memory_order_release);
@@ -190,7 +190,7 @@ sup_tasks sup_thread_pool_tasks(sup_thread_pool *pool)
 void sup_thread_pool_destroy(sup_thread_pool *pool)
 {
     if (pool == NULL) return;
-    pool->quit = true;
+    atomic_store(&pool->quit, true);
     publish(pool);
     for (int32_t i = 1; i < pool->thread_count; i++)
         pthread_join(pool->threads[i], NULL);
