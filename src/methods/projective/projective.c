@@ -17,7 +17,7 @@ const sup_param sup_projective_params[SUP_PROJECTIVE_PARAM_COUNT] = {
     [SUP_PROJECTIVE_SLIDING] = {"sliding", "", SUP_PARAM_BOOL, 0, 1, 1, NULL, false,
                                 "Flesh slides over the joints; off: it sticks to them."},
     [SUP_PROJECTIVE_ITERATIONS] = {"iterations", "", SUP_PARAM_INT, 1, 100, 5, NULL, true,
-                                   "Solver iterations a step; five accelerated ones do the work of ten plain ones."},
+                                   "Solver iterations a step; five accelerated ones come close to ten plain ones."},
     [SUP_PROJECTIVE_DAMPING] = {"damping", "", SUP_PARAM_FLOAT, 0, 1, 0, NULL, true,
                                 "Part of the momentum that each step takes away, beside the solver's own."},
     [SUP_PROJECTIVE_GRAVITY] = {"gravity", "m/s^2", SUP_PARAM_FLOAT, 0, 100, 0, NULL, true,
