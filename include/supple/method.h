@@ -53,8 +53,8 @@ typedef struct sup_skin_out {
 typedef struct sup_bind_input {
     const sup_context *context; /* defaults filled in */
     const sup_rig *rig;
-    const double *values;      /* [method->param_count] checked parameter values */
-    const float *const *maps;  /* [method->map_count] checked, [rig->vertex_count] each; NULL where nothing is painted */
+    const double *values;     /* [method->param_count] checked parameter values */
+    const float *const *maps; /* [method->map_count] checked, [rig->vertex_count] each; NULL where nothing is painted */
     sup_progress_fn *progress; /* may be NULL */
     void *progress_user;
 } sup_bind_input;
