@@ -1,6 +1,8 @@
 /* play.c - frames of a motion in memory. */
 #include "play.h"
 
+#include "paint.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,8 +70,11 @@ int app_play_method(app_take *take, const sup_rig *rig, const sup_method *method
     sup_error error = {0};
     double began = app_milliseconds();
     *play = (app_play){.first_frame = first, .frame_count = last - first + 1, .vertex_count = rig->vertex_count};
-    sup_bind_def def = {.values = params};
-    sup_result result = sup_bind(context, method, rig, &def, &model, &error);
+    app_paints paints;
+    int status = app_paint(take, rig, method, &paints);
+    sup_bind_def def = {.values = params, .paints = paints.items, .paint_count = paints.count};
+    sup_result result = status == APP_DONE ? sup_bind(context, method, rig, &def, &model, &error) : SUP_ERROR_ARGUMENT;
+    app_paints_free(&paints);
     play->bind_ms = app_milliseconds() - began;
     if (result == SUP_OK) result = sup_pose_create(context, take->character, &p.pose, &error);
     if (result == SUP_OK) {
@@ -87,7 +92,7 @@ int app_play_method(app_take *take, const sup_rig *rig, const sup_method *method
     if (result == SUP_OK) return APP_DONE;
     app_progress_end(progress);
     app_play_close(play);
-    return fail(take, result, &error);
+    return status != APP_DONE ? status : fail(take, result, &error);
 }
 
 static int check_finite(const char *path, const sup_cache *cache)

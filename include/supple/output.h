@@ -38,11 +38,13 @@ SUP_API void sup_cache_abandon(sup_cache_writer *writer);
 typedef struct sup_bake_def {
     const sup_method *method; /* NULL = the default method */
     const double *values;     /* [method->param_count], NULL = defaults */
-    const sup_rig_def *rig;   /* NULL = defaults */
-    const sup_clip *clip;     /* NULL = the character's first clip; a character without one gives its rest pose */
-    double fps;               /* 0 = 30 */
-    int32_t first_frame;      /* of the clip, from 0 */
-    int32_t frame_count;      /* 0 = to the end */
+    const sup_paint *paints;  /* of the character's vertices, in the maps of the method */
+    int32_t paint_count;
+    const sup_rig_def *rig; /* NULL = defaults */
+    const sup_clip *clip;   /* NULL = the character's first clip; a character without one gives its rest pose */
+    double fps;             /* 0 = 30 */
+    int32_t first_frame;    /* of the clip, from 0 */
+    int32_t frame_count;    /* 0 = to the end */
     bool no_normals;
     sup_progress_fn *progress;
     void *progress_user;

@@ -106,7 +106,11 @@ static sup_result pose_frame(bake *b, int32_t frame, sup_error *error)
 static sup_result prepare(bake *b, sup_error *error)
 {
     double start = now_ms();
-    sup_bind_def bind = {.values = b->def.values, .progress = bind_progress, .progress_user = b};
+    sup_bind_def bind = {.values = b->def.values,
+                         .paints = b->def.paints,
+                         .paint_count = b->def.paint_count,
+                         .progress = bind_progress,
+                         .progress_user = b};
     const sup_method *method = b->def.method != NULL ? b->def.method : sup_method_at(0);
     sup_result result = report(b, 0.0f, "rig", error);
     if (result == SUP_OK) result = sup_rig_create(b->context, b->character, b->def.rig, &b->rig, error);

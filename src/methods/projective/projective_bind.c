@@ -2,6 +2,7 @@
 #include "methods/projective/anchors.h"
 #include "methods/projective/detect.h"
 #include "methods/projective/projective.h"
+#include "methods/projective/projective_paint.h"
 #include "methods/projective/surface.h"
 #include "methods/projective/system.h"
 #include "methods/projective/view.h"
@@ -17,6 +18,7 @@ typedef struct binding {
     sup_volumetric_skeleton *skeleton;
     sup_tissue *tissue;
     sup_tissue_report report;
+    sup_projective_paint paint;
 } binding;
 
 static sup_result tell(const binding *b, float fraction, const char *stage, sup_error *error)
@@ -45,6 +47,12 @@ static sup_result bind_tissue(binding *b, sup_error *error)
     return result;
 }
 
+static sup_result bind_paint(binding *b, sup_error *error)
+{
+    return sup_projective_paint_bind(b->input, &b->surface, b->skeleton, b->tissue, &b->arena, &b->paint, b->builder,
+                                     error);
+}
+
 static sup_result bind_anchors(binding *b, sup_error *error)
 {
     sup_anchors_def def = {.stick = b->input->values[SUP_PROJECTIVE_SLIDING] == 0.0};
@@ -55,6 +63,8 @@ static sup_result bind_system(binding *b, sup_error *error)
 {
     const double *values = b->input->values;
     sup_system_def def = {.tissue = b->tissue,
+                          .stiffness = b->paint.stiffness,
+                          .fixed = b->paint.fixed,
                           .tissue_stiffness = SUP_PROJECTIVE_TISSUE_STIFFNESS * values[SUP_PROJECTIVE_STIFFNESS],
                           .total_mass = SUP_PROJECTIVE_TOTAL_MASS * values[SUP_PROJECTIVE_MASS],
                           .time_step = SUP_PROJECTIVE_TIME_STEP,
@@ -148,7 +158,7 @@ static sup_result bind_joints(binding *b, sup_error *error)
     memcpy(inverse, rig->joint_inverse_bind, joints * sizeof(sup_mat34));
     scale[0] = rig->size;
     scale[1] = rig->character->unit_metres;
-    census[0] = b->tissue->skin_count + b->report.free_bases;
+    census[0] = b->tissue->skin_count + b->report.free_bases - b->paint.fixed_count;
     census[1] = 3 * b->tissue->triangle_count - b->report.flat;
     return SUP_OK;
 }
@@ -159,9 +169,9 @@ static sup_result bind_stages(binding *b, sup_error *error)
         sup_result (*run)(binding *b, sup_error *error);
         const char *name;
         float done;
-    } stages[] = {{bind_surface, "surface", 0.2f}, {bind_tissue, "tissue", 0.4f},   {bind_anchors, "anchors", 0.5f},
-                  {bind_system, "system", 0.65f},  {bind_contact, "contact", 0.8f}, {bind_upsample, "upsample", 0.95f},
-                  {bind_start, "weights", 0.97f},  {bind_joints, "joints", 1.0f}};
+    } stages[] = {{bind_surface, "surface", 0.2f},    {bind_tissue, "tissue", 0.4f},  {bind_paint, "paint", 0.45f},
+                  {bind_anchors, "anchors", 0.5f},    {bind_system, "system", 0.65f}, {bind_contact, "contact", 0.8f},
+                  {bind_upsample, "upsample", 0.95f}, {bind_start, "weights", 0.97f}, {bind_joints, "joints", 1.0f}};
     sup_result result = sup_skin_bind(b->input, b->builder, error);
     for (int32_t i = 0; result == SUP_OK && i < SUP_COUNT(stages); i++) {
         result = stages[i].run(b, error);

@@ -23,6 +23,8 @@ typedef struct layout {
     size_t joints[3]; /* sup_mat34 [joint_count]: before, now, between */
     size_t skin[2];   /* float4 [skin_count]: last step, the one before */
     size_t shown;     /* float4 [skin_count] between the steps */
+    size_t leashed;   /* float3 [leash_count] slow flesh by linear blending, at the last step */
+    size_t force;     /* float3 [skin_count] of the leashes; zero between steps */
     size_t upsample, anchors, anchor_state, solver, detect, contacts, ends, linear, size;
 } layout;
 
@@ -51,8 +53,10 @@ static layout layout_of(const sup_projective_view *view, const sup_model *model,
     for (int i = 0; i < 2; i++)
         at.skin[i] = place(&size, skin);
     at.shown = place(&size, skin);
+    at.leashed = place(&size, (size_t)view->leash_count * 3 * sizeof(float));
+    at.force = place(&size, (size_t)view->system.skin_count * 3 * sizeof(float));
     at.upsample = place(&size, sup_upsample_scratch(&view->upsample));
-    at.anchors = place(&size, (size_t)view->anchors.anchor_count * 4 * sizeof(float));
+    at.anchors = place(&size, (size_t)view->system.anchor_count * 4 * sizeof(float));
     at.anchor_state = place(&size, sup_anchors_state_size(&view->anchors));
     at.solver = place(&size, sup_solver_state_size(&view->system, view->system.skin_count));
     at.detect = place(&size, sup_detect_state_size(&view->detect));
@@ -100,33 +104,78 @@ static sup_mat34 joint_between(sup_mat34 from, sup_mat34 to, double t)
     return sup_affine_to_float(sup_affine_multiply(turn, stretch));
 }
 
-static void evaluate_anchors(projective_state *s, const sup_mat34 *joints)
+/* One vertex of the simulated skin by linear blending. */
+static void blend_vertex(const sup_projective_view *view, const sup_mat34 *joints, int32_t v, float out[3])
 {
-    sup_anchors_evaluate(&s->view.anchors, joints, at(s, s->at.anchor_state), at(s, s->at.anchors));
+    const float *rest = view->start_rest + 3 * (size_t)v;
+    float sum[3] = {0, 0, 0};
+    for (int i = 0; i < SUP_PROJECTIVE_INFLUENCES; i++) {
+        size_t k = SUP_PROJECTIVE_INFLUENCES * (size_t)v + (size_t)i;
+        sup_vec3 p = sup_mat34_transform_point(joints[view->start_joint[k]], (sup_vec3){rest[0], rest[1], rest[2]});
+        sum[0] += view->start_weight[k] * p.x;
+        sum[1] += view->start_weight[k] * p.y;
+        sum[2] += view->start_weight[k] * p.z;
+    }
+    memcpy(out, sum, sizeof sum);
 }
 
-static void keep_skin(projective_state *s)
+/* What the solver is given: skin that follows linear blending, then the bases that hang on bones. */
+static void evaluate_anchors(projective_state *s, const sup_mat34 *joints)
 {
-    memcpy(at(s, s->at.skin[1]), at(s, s->at.skin[0]), (size_t)s->view.system.skin_count * 4 * sizeof(float));
-    sup_solver_skin(&s->view.system, at(s, s->at.solver), at(s, s->at.skin[0]), 4);
+    float *anchors = at(s, s->at.anchors);
+    for (int32_t i = 0; i < s->view.fixed_count; i++, anchors += 4) {
+        blend_vertex(&s->view, joints, s->view.fixed[i], anchors);
+        anchors[3] = 0.0f;
+    }
+    sup_anchors_evaluate(&s->view.anchors, joints, at(s, s->at.anchor_state), anchors);
+}
+
+static void keep_skin(projective_state *s, const sup_mat34 *joints)
+{
+    float *skin = at(s, s->at.skin[0]);
+    memcpy(at(s, s->at.skin[1]), skin, (size_t)s->view.system.skin_count * 4 * sizeof(float));
+    sup_solver_skin(&s->view.system, at(s, s->at.solver), skin, 4);
+    for (int32_t i = 0; i < s->view.rigid_count; i++) {
+        float blended[3], *to = skin + 4 * (size_t)s->view.rigid_vertex[i];
+        blend_vertex(&s->view, joints, s->view.rigid_vertex[i], blended);
+        for (int k = 0; k < 3; k++)
+            to[k] += s->view.rigid_share[i] * (blended[k] - to[k]);
+    }
 }
 
 /* The simulated skin by linear blending, three floats a vertex: where the solver starts after a jump. */
 static void blend_start(projective_state *s, const sup_mat34 *joints, float *skin)
 {
+    for (int32_t v = 0; v < s->view.system.skin_count; v++)
+        blend_vertex(&s->view, joints, v, skin + 3 * (size_t)v);
+}
+
+/* Momentum takes slow flesh away from its bones: x + mu (x - x_before) against x + c, c the way that linear blending goes
+ * in this step. Their difference is cut to the leash's length by a force; NULL when no leash is taut. What goes with its
+ * bones, and every swing that is not violent, is as it would be without. */
+static const float *pull_leashes(projective_state *s, const sup_mat34 *joints, double damping)
+{
     const sup_projective_view *view = &s->view;
-    for (int32_t v = 0; v < view->system.skin_count; v++) {
-        const float *rest = view->start_rest + 3 * (size_t)v;
-        float sum[3] = {0, 0, 0};
-        for (int i = 0; i < SUP_PROJECTIVE_INFLUENCES; i++) {
-            size_t k = SUP_PROJECTIVE_INFLUENCES * (size_t)v + (size_t)i;
-            sup_vec3 p = sup_mat34_transform_point(joints[view->start_joint[k]], (sup_vec3){rest[0], rest[1], rest[2]});
-            sum[0] += view->start_weight[k] * p.x;
-            sum[1] += view->start_weight[k] * p.y;
-            sum[2] += view->start_weight[k] * p.z;
+    const float *now = at(s, s->at.skin[0]), *before = at(s, s->at.skin[1]);
+    float *leashed = at(s, s->at.leashed), *force = at(s, s->at.force), keep = (float)(1.0 - damping);
+    bool taut = false;
+    for (int32_t i = 0; i < view->leash_count; i++) {
+        size_t v = (size_t)view->leash_vertex[i];
+        float blended[3], rel[3], square = 0.0f, length = view->leash_length[i];
+        blend_vertex(view, joints, view->leash_vertex[i], blended);
+        for (int k = 0; k < 3; k++) {
+            rel[k] = keep * (now[4 * v + (size_t)k] - before[4 * v + (size_t)k]) -
+                     (blended[k] - leashed[3 * (size_t)i + (size_t)k]);
+            square += rel[k] * rel[k];
         }
-        memcpy(skin + 3 * (size_t)v, sum, sizeof sum);
+        memcpy(leashed + 3 * (size_t)i, blended, sizeof blended);
+        bool far = square > length * length;
+        float cut = far ? (length / sqrtf(square) - 1.0f) * view->system.mass[view->system.place[v]] : 0.0f;
+        for (int k = 0; k < 3; k++)
+            force[3 * v + (size_t)k] = cut * rel[k];
+        taut = taut || far;
     }
+    return taut ? force : NULL;
 }
 
 static sup_result put_at_rest(projective_state *s, const sup_context *context, const sup_pose *pose)
@@ -136,11 +185,13 @@ static sup_result put_at_rest(projective_state *s, const sup_context *context, c
     memcpy(at(s, s->at.joints[0]), now, (size_t)s->view.joint_count * sizeof *now);
     evaluate_anchors(s, now);
     blend_start(s, now, at(s, s->at.shown));
+    for (int32_t i = 0; i < s->view.leash_count; i++)
+        blend_vertex(&s->view, now, s->view.leash_vertex[i], (float *)at(s, s->at.leashed) + 3 * (size_t)i);
     sup_detect_reset(&s->view.detect, at(s, s->at.detect));
     sup_result result = sup_solver_reset(context, &s->view.system, at(s, s->at.solver), s->view.system.skin_count,
                                          at(s, s->at.anchors), at(s, s->at.shown), SETTLE_ROUNDS);
-    keep_skin(s);
-    keep_skin(s);
+    keep_skin(s, now);
+    keep_skin(s, now);
     s->ahead = 0.0;
     return result;
 }
@@ -180,15 +231,21 @@ static int32_t detect_contacts(projective_state *s, const sup_step_input *input)
     return sup_detect_step(input->context, &s->view.detect, at(s, s->at.detect), &detect, at(s, s->at.contacts));
 }
 
-/* m/s^2 in file units per square of the solver's unit of time. */
-static void set_gravity(const projective_state *s, const sup_step_input *input, float gravity[3])
+/* Gravity and wind: m/s^2 in file units per square of the solver's unit of time. */
+static void set_forces(const projective_state *s, const sup_step_input *input, float force[3])
 {
     static const int axes[] = {1, 2, 0}; /* the parameter's choices: y, z, x */
+    static const double degree = 0.017453292519943295;
     double metre =
         s->view.unit_metres > 0.0f ? 1.0 / (double)s->view.unit_metres : (double)s->view.size / (double)ASSUMED_METRES;
     double second = SUP_PROJECTIVE_TIME_STEP / SUP_PROJECTIVE_SECONDS;
-    gravity[axes[(int)input->values[SUP_PROJECTIVE_UP]]] =
-        (float)(-input->values[SUP_PROJECTIVE_GRAVITY] * metre / (second * second));
+    double scale = metre / (second * second), wind = input->values[SUP_PROJECTIVE_WIND];
+    double heading = degree * input->values[SUP_PROJECTIVE_WIND_HEADING],
+           rise = degree * input->values[SUP_PROJECTIVE_WIND_RISE];
+    int up = axes[(int)input->values[SUP_PROJECTIVE_UP]];
+    force[up] = (float)(scale * (wind * sin(rise) - input->values[SUP_PROJECTIVE_GRAVITY]));
+    force[(up + 1) % 3] = (float)(scale * wind * cos(rise) * cos(heading));
+    force[(up + 2) % 3] = (float)(scale * wind * cos(rise) * sin(heading));
 }
 
 /* One step of the simulation with the joints where they are at its end. */
@@ -196,14 +253,15 @@ static sup_result simulate(projective_state *s, const sup_step_input *input, con
 {
     evaluate_anchors(s, joints);
     sup_solver_input solver = {.anchors = at(s, s->at.anchors),
+                               .force = pull_leashes(s, joints, input->values[SUP_PROJECTIVE_DAMPING]),
                                .damping = (float)input->values[SUP_PROJECTIVE_DAMPING],
                                .iterations = (int32_t)input->values[SUP_PROJECTIVE_ITERATIONS],
                                .shared_rotation = input->values[SUP_PROJECTIVE_FAST] != 0.0,
                                .contacts = at(s, s->at.contacts),
                                .contact_count = detect_contacts(s, input)};
-    set_gravity(s, input, solver.gravity);
+    set_forces(s, input, solver.gravity);
     sup_result result = sup_solver_step(input->context, &s->view.system, at(s, s->at.solver), &solver, NULL);
-    if (result == SUP_OK) keep_skin(s);
+    if (result == SUP_OK) keep_skin(s, joints);
     return result;
 }
 
