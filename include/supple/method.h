@@ -6,6 +6,7 @@
 #ifndef SUPPLE_METHOD_H
 #define SUPPLE_METHOD_H
 
+#include "supple/collider.h"
 #include "supple/pose.h"
 #include "supple/rig.h"
 
@@ -26,7 +27,8 @@ typedef struct sup_param {
 
 enum {
     SUP_METHOD_DYNAMIC = 1u << 0, /* has velocity: the result depends on what came before */
-    SUP_METHOD_USES_WEIGHTS = 1u << 1
+    SUP_METHOD_USES_WEIGHTS = 1u << 1,
+    SUP_METHOD_COLLIDES = 1u << 2 /* minds the colliders of an instance */
 };
 
 /* Caller-owned output of a step, in the character's vertex order and the file's world space. A NULL array is not
@@ -56,6 +58,8 @@ typedef struct sup_step_input {
     const double *values; /* [method->param_count] live parameters may differ from those at bind */
     const sup_pose *pose;
     float dt; /* seconds since the last step */
+    /* What is in the way, NULL for nothing: for methods of the library (src/deform/colliders.h). */
+    struct sup_colliders *colliders;
 } sup_step_input;
 
 typedef struct sup_method {
