@@ -32,9 +32,10 @@ static const float ASSUMED_METRES = 2.0f;
 
 /* Where things are in the state; offsets in bytes, 64-aligned. */
 typedef struct layout {
-    size_t joints[4]; /* sup_mat34 [joint_count]: before, now, of the last step, from there to now */
-    size_t skin;      /* float4 [skin_count] of the last step */
-    size_t shown;     /* float4 [skin_count] carried on to now */
+    /* sup_mat34 [joint_count]: of the frame before, of this one, of the last step, of this one, ways of carry_skin */
+    size_t joints[5];
+    size_t skin;  /* float4 [skin_count] of the last step */
+    size_t shown; /* float4 [skin_count] carried on to now */
     size_t upsample, anchors, anchor_state, solver, detect, touch, touches, contacts, ends, linear, size;
 } layout;
 
@@ -173,6 +174,28 @@ static void blend(const sup_projective_view *view, const sup_mat34 *joints, int3
     memcpy(to, sum, sizeof sum);
 }
 
+/* The skin of the last step, carried on by the joints from where they were in it to `joints`, into `shown`. */
+static void carry_skin(projective_state *s, const sup_mat34 *joints)
+{
+    const sup_mat34 *stepped = at(s, s->at.joints[2]);
+    sup_mat34 *carry = at(s, s->at.joints[4]);
+    float *shown = at(s, s->at.shown);
+    const float *skin = at(s, s->at.skin);
+    size_t count = (size_t)s->view.joint_count;
+    if (memcmp(joints, stepped, count * sizeof *joints) == 0) {
+        memcpy(shown, skin, (size_t)s->view.system.skin_count * 4 * sizeof *shown);
+        return;
+    }
+    for (size_t j = 0; j < count; j++) {
+        sup_affine back;
+        carry[j] = sup_mat34_identity();
+        if (sup_affine_inverse(sup_affine_from_float(stepped[j]), &back))
+            carry[j] = sup_affine_to_float(sup_affine_multiply(sup_affine_from_float(joints[j]), back));
+    }
+    for (int32_t v = 0; v < s->view.system.skin_count; v++)
+        blend(&s->view, carry, v, skin + 4 * (size_t)v, shown + 4 * (size_t)v);
+}
+
 static sup_result put_at_rest(projective_state *s, const sup_context *context, const sup_pose *pose)
 {
     sup_mat34 *now = at(s, s->at.joints[1]);
@@ -238,7 +261,7 @@ static float collider_hold(projective_state *s, const sup_solid *solid, int32_t 
     double thickness = sup_v3_distance(sup_v3_load(skin), sup_v3_load(base)) + (double)s->view.detect.edge[0];
     sup_solid_view view;
     float free_place[3];
-    blend(&s->view, at(s, s->at.joints[2]), v, s->view.start_rest + 3 * (size_t)v, free_place);
+    blend(&s->view, at(s, s->at.joints[3]), v, s->view.start_rest + 3 * (size_t)v, free_place);
     if (!sup_solid_look(solid, sup_v3_load(free_place), 0.0, &view)) return 1.0f;
     double deep = -view.height / thickness;
     return (float)fmax(0.0, fmin(1.0, (COLLIDER_DEEPEST - deep) / (COLLIDER_DEEPEST - COLLIDER_DEEP)));
@@ -250,11 +273,12 @@ static int32_t touch_colliders(projective_state *s, const sup_step_input *input,
 {
     if (input->colliders == NULL) return 0;
     float edge = s->view.detect.edge[0];
+    carry_skin(s, at(s, s->at.joints[3])); /* things are where they are at the end of the step: so must be the skin */
     const sup_solid *solids = sup_colliders_between(input->colliders, t0, t1, sup_v3_load(s->origin));
     sup_touch_input touch = {.solids = solids,
                              .solid_count = input->colliders->count,
                              .generation = input->colliders->generation,
-                             .points = at(s, s->at.skin),
+                             .points = at(s, s->at.shown),
                              .stride = 4,
                              .point_count = s->view.system.skin_count,
                              .gap = COLLIDER_GAP * edge,
@@ -285,7 +309,7 @@ static void set_gravity(const projective_state *s, const sup_step_input *input, 
 static sup_result simulate(projective_state *s, const sup_step_input *input, double t0, double t1)
 {
     const sup_mat34 *before = at(s, s->at.joints[0]), *now = at(s, s->at.joints[1]);
-    sup_mat34 *joints = at(s, s->at.joints[2]);
+    sup_mat34 *joints = at(s, s->at.joints[3]);
     for (int32_t j = 0; j < s->view.joint_count; j++)
         joints[j] = t1 < 1.0 ? joint_between(before[j], now[j], t1) : now[j];
     evaluate_anchors(s, joints);
@@ -300,8 +324,10 @@ static sup_result simulate(projective_state *s, const sup_step_input *input, dou
                                .contact_count = contact_count};
     set_gravity(s, input, solver.gravity);
     sup_result result = sup_solver_step(input->context, &s->view.system, at(s, s->at.solver), &solver, NULL);
-    if (result == SUP_OK) keep_skin(s);
-    return result;
+    if (result != SUP_OK) return result;
+    keep_skin(s);
+    memcpy(at(s, s->at.joints[2]), joints, (size_t)s->view.joint_count * sizeof *joints);
+    return SUP_OK;
 }
 
 static bool is_teleport(projective_state *s, int32_t steps)
@@ -338,28 +364,6 @@ static sup_result advance(projective_state *s, const sup_step_input *input)
     return result;
 }
 
-/* The skin of the last step, carried on by the joints from where they were in it to where they are now. */
-static void carry_skin(projective_state *s)
-{
-    const sup_mat34 *now = at(s, s->at.joints[1]), *stepped = at(s, s->at.joints[2]);
-    sup_mat34 *carry = at(s, s->at.joints[3]);
-    float *shown = at(s, s->at.shown);
-    const float *skin = at(s, s->at.skin);
-    size_t joints = (size_t)s->view.joint_count;
-    if (memcmp(now, stepped, joints * sizeof *now) == 0) {
-        memcpy(shown, skin, (size_t)s->view.system.skin_count * 4 * sizeof *shown);
-        return;
-    }
-    for (size_t j = 0; j < joints; j++) {
-        sup_affine back;
-        carry[j] = sup_mat34_identity();
-        if (sup_affine_inverse(sup_affine_from_float(stepped[j]), &back))
-            carry[j] = sup_affine_to_float(sup_affine_multiply(sup_affine_from_float(now[j]), back));
-    }
-    for (int32_t v = 0; v < s->view.system.skin_count; v++)
-        blend(&s->view, carry, v, skin + 4 * (size_t)v, shown + 4 * (size_t)v);
-}
-
 /* From the simulation's origin to the world's, for the vertices that the simulation moves. */
 static void move_to_world(const projective_state *s, const sup_skin_out *out)
 {
@@ -378,7 +382,7 @@ sup_result sup_projective_step(const sup_step_input *input, void *state, const s
     projective_state *s = state;
     sup_result result = advance(s, input);
     if (result != SUP_OK) return result;
-    carry_skin(s);
+    carry_skin(s, at(s, s->at.joints[1]));
     /* Everything by linear blending, then the simulated skin over it. */
     sup_step_input linear = linear_input(input);
     result = sup_method_linear.step(&linear, at(s, s->at.linear), out);
