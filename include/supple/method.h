@@ -82,7 +82,7 @@ typedef struct sup_method {
     sup_result (*step)(const sup_step_input *input, void *state, const sup_skin_out *out);
 } sup_method;
 
-/* The methods of this library, in the order in which they are listed to people. */
+/* The methods of this library, in the order in which they are listed to people; the first is the default. */
 SUP_API int32_t sup_method_count(void);
 SUP_API const sup_method *sup_method_at(int32_t index);
 /* NULL when there is none of that name. */
