@@ -172,7 +172,9 @@ static sup_result bind_stages(binding *b, sup_error *error)
     } stages[] = {{bind_surface, "surface", 0.2f},    {bind_tissue, "tissue", 0.4f},  {bind_paint, "paint", 0.45f},
                   {bind_anchors, "anchors", 0.5f},    {bind_system, "system", 0.65f}, {bind_contact, "contact", 0.8f},
                   {bind_upsample, "upsample", 0.95f}, {bind_start, "weights", 0.97f}, {bind_joints, "joints", 1.0f}};
-    sup_result result = sup_skin_bind(b->input, b->builder, error);
+    sup_bind_input below = *b->input;
+    below.progress = NULL; /* short, and its fractions are not of the whole */
+    sup_result result = sup_skin_bind(&below, b->builder, error);
     for (int32_t i = 0; result == SUP_OK && i < SUP_COUNT(stages); i++) {
         result = stages[i].run(b, error);
         if (result == SUP_OK) result = tell(b, stages[i].done, stages[i].name, error);
