@@ -431,17 +431,22 @@ static sup_result advance(projective_state *s, const sup_step_input *input)
     return result;
 }
 
+static void move_blocks(const projective_state *s, const sup_upsample_blocks *blocks, const sup_skin_out *out)
+{
+    for (int64_t i = 0; i < (int64_t)blocks->block_count * SUP_BLOCK; i++) {
+        int32_t v = blocks->row_vertex[i];
+        float *p = (float *)(void *)((unsigned char *)out->positions + (size_t)(v < 0 ? 0 : v) * out->position_stride);
+        for (int k = 0; k < 3 && v >= 0; k++)
+            p[k] += s->origin[k];
+    }
+}
+
 /* From the simulation's origin to the world's, for the vertices that the simulation moves. */
 static void move_to_world(const projective_state *s, const sup_skin_out *out)
 {
-    const sup_upsample *up = &s->view.upsample;
     if (out->positions == NULL || (s->origin[0] == 0.0f && s->origin[1] == 0.0f && s->origin[2] == 0.0f)) return;
-    for (int32_t i = 0; i < up->row_count; i++) {
-        float *p =
-            (float *)(void *)((unsigned char *)out->positions + (size_t)up->row_vertex[i] * out->position_stride);
-        for (int k = 0; k < 3; k++)
-            p[k] += s->origin[k];
-    }
+    move_blocks(s, &s->view.upsample.plain, out);
+    move_blocks(s, &s->view.upsample.riding, out);
 }
 
 sup_result sup_projective_step(const sup_step_input *input, void *state, const sup_skin_out *out)
