@@ -316,7 +316,7 @@ static void bench_body(const char *name, body *b, int32_t every, int32_t repeats
         quality q = judge(b, &m, reference, ways[k].input, every);
         if (k == 0) {
             printf("  %-22s %7.3f ms\n", "reference, double, 10", q.reference_ms);
-            printf("  %-22s thr %10s %8s %5s %5s | us: start local gradient top backward contact mix\n", "", "ms",
+            printf("  %-22s thr %10s %8s %5s %5s | us: start volume local gradient top backward contact mix\n", "", "ms",
                    "ratio", "iter", "back");
         }
         result r = run_motion(b, &m, ways[k].threads == 2 ? &two : NULL, ways[k].input, lanes, repeats);

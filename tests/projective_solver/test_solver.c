@@ -176,7 +176,12 @@ static double kernel_energy(const fixture *f, const sup_solver_kernels *kernels,
     for (int32_t v = 0; v < 2 * s->skin_count; v++)
         for (int32_t k = 0; k < 3; k++)
             x[(int64_t)s->place[v] * 4 + k] = (float)f->x[3 * v + k];
-    sup_local_work work = {s, x, inner, partial, energy, shared};
+    sup_local_work work = {.system = s,
+                           .x = x,
+                           .anchors = inner,
+                           .partial = partial,
+                           .energy = energy,
+                           .shared_rotation = shared};
     for (int32_t p = 0; p < s->piece_count; p++) {
         kernels->anchors(s, x, inner, p);
         kernels->local(&work, p);

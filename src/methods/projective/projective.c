@@ -8,6 +8,8 @@ const sup_param sup_projective_params[SUP_PROJECTIVE_PARAM_COUNT] = {
                                  "Skin vertices that are simulated; the shown skin rides on them."},
     [SUP_PROJECTIVE_STIFFNESS] = {"stiffness", "", SUP_PARAM_FLOAT, 0.02, 50, 1, NULL, false,
                                   "How firm the flesh is; less hangs and swings more."},
+    [SUP_PROJECTIVE_VOLUME] = {"volume", "", SUP_PARAM_FLOAT, 0, 20, 1, NULL, false,
+                               "How much flesh keeps its volume, and so bulges where limbs bend; 0: strain alone."},
     [SUP_PROJECTIVE_MASS] = {"mass", "", SUP_PARAM_FLOAT, 0.01, 100, 1, NULL, false,
                              "How heavy the flesh is; more swings longer."},
     [SUP_PROJECTIVE_RADIUS] = {"radius", "", SUP_PARAM_FLOAT, 0.1, 1.3, 1, NULL, false,

@@ -137,8 +137,12 @@ static sup_result put_at_rest(projective_state *s, const sup_context *context, c
     evaluate_anchors(s, now);
     blend_start(s, now, at(s, s->at.shown));
     sup_detect_reset(&s->view.detect, at(s, s->at.detect));
-    sup_result result = sup_solver_reset(context, &s->view.system, at(s, s->at.solver), s->view.system.skin_count,
-                                         at(s, s->at.anchors), at(s, s->at.shown), SETTLE_ROUNDS);
+    sup_solver_input input = {.anchors = at(s, s->at.anchors),
+                              .bones = sup_anchors_piece_ends(&s->view.anchors, at(s, s->at.anchor_state))};
+    sup_result result = sup_solver_reset(context, &s->view.system, at(s, s->at.solver), s->view.system.skin_count, NULL,
+                                         at(s, s->at.shown), 0);
+    if (result == SUP_OK)
+        result = sup_solver_settle(context, &s->view.system, at(s, s->at.solver), &input, SETTLE_ROUNDS);
     keep_skin(s);
     keep_skin(s);
     s->ahead = 0.0;
@@ -196,6 +200,7 @@ static sup_result simulate(projective_state *s, const sup_step_input *input, con
 {
     evaluate_anchors(s, joints);
     sup_solver_input solver = {.anchors = at(s, s->at.anchors),
+                               .bones = sup_anchors_piece_ends(&s->view.anchors, at(s, s->at.anchor_state)),
                                .damping = (float)input->values[SUP_PROJECTIVE_DAMPING],
                                .iterations = (int32_t)input->values[SUP_PROJECTIVE_ITERATIONS],
                                .shared_rotation = input->values[SUP_PROJECTIVE_FAST] != 0.0,
