@@ -10,7 +10,8 @@ typedef struct fixture {
     sup_reference *reference;
     void *state;
     size_t state_size;
-    float *anchors, *now, *before, *after; /* tissue vertices as the state has them */
+    float *anchors, *bones;
+    float *now, *before, *after;    /* tissue vertices as the state has them */
     double *x, *y, *nowd, *befored;        /* the same in double, for the reference */
     size_t count;                          /* tissue vertices * 3 */
 } fixture;
@@ -22,19 +23,21 @@ static fixture fixture_of(body b, const sup_system_def *def)
     sup_error error = {0};
     CHECK_OK(body_bind(&f.b, NULL, def, &error), error);
     own.tissue = &f.b.tissue;
+    own.skeleton = f.b.skeleton;
     CHECK_OK(sup_reference_create(NULL, &own, &f.reference, &error), error);
     f.count = (size_t)f.b.tissue.skin_count * 6;
     f.state_size = sup_solver_state_size(&f.b.system, 0);
     CHECK_EQ(f.state_size % 64, 0);
     f.state = aligned_alloc(64, f.state_size);
     f.anchors = calloc((size_t)f.b.system.anchor_count + 1, 16);
+    f.bones = calloc((size_t)f.b.skeleton->piece_count, 32);
     float **floats[3] = {&f.now, &f.before, &f.after};
     double **doubles[4] = {&f.x, &f.y, &f.nowd, &f.befored};
     for (int k = 0; k < 3; k++)
         *floats[k] = calloc(f.count, 4);
     for (int k = 0; k < 4; k++)
         *doubles[k] = calloc(f.count, 8);
-    CHECK(f.state && f.anchors && f.now && f.before && f.after && f.x && f.y && f.nowd && f.befored);
+    CHECK(f.state && f.anchors && f.bones && f.now && f.before && f.after && f.x && f.y && f.nowd && f.befored);
     memset(f.state, 0, f.state_size);
     CHECK_EQ(sup_solver_reset(NULL, &f.b.system, f.state, 0, NULL, NULL, 0), SUP_OK);
     sup_solver_vertices(&f.b.system, f.state, f.now);
@@ -52,7 +55,7 @@ static void fixture_free(fixture *f)
 {
     sup_reference_destroy(f->reference);
     body_free(&f->b);
-    free(f->state), free(f->anchors), free(f->now), free(f->before), free(f->after);
+    free(f->state), free(f->anchors), free(f->bones), free(f->now), free(f->before), free(f->after);
     free(f->x), free(f->y), free(f->nowd), free(f->befored);
 }
 
@@ -60,7 +63,10 @@ static sup_solver_report step_to(fixture *f, double time, sup_solver_input input
 {
     sup_solver_report report;
     body_anchors(&f->b, time, f->anchors);
+    body_bones(&f->b, time, f->bones);
+    sup_reference_bones(f->reference, f->bones);
     input.anchors = f->anchors;
+    input.bones = f->bones;
     CHECK_EQ(sup_solver_step(NULL, &f->b.system, f->state, &input, &report), SUP_OK);
     float *oldest = f->before;
     f->before = f->now;
@@ -176,12 +182,8 @@ static double kernel_energy(const fixture *f, const sup_solver_kernels *kernels,
     for (int32_t v = 0; v < 2 * s->skin_count; v++)
         for (int32_t k = 0; k < 3; k++)
             x[(int64_t)s->place[v] * 4 + k] = (float)f->x[3 * v + k];
-    sup_local_work work = {.system = s,
-                           .x = x,
-                           .anchors = inner,
-                           .partial = partial,
-                           .energy = energy,
-                           .shared_rotation = shared};
+    sup_local_work work = {
+        .system = s, .x = x, .anchors = inner, .partial = partial, .energy = energy, .shared_rotation = shared};
     for (int32_t p = 0; p < s->piece_count; p++) {
         kernels->anchors(s, x, inner, p);
         kernels->local(&work, p);
@@ -247,8 +249,12 @@ TEST(kernels_agree_with_the_reference)
 /* The reference's gradient by differences of its objective; with it the oracle of everything else stands. */
 TEST(gradient_by_finite_differences)
 {
-    for (int32_t shared = 0; shared < 2; shared++) {
-        fixture f = tube(8, 6, 1.0, NULL);
+    for (int32_t way = 0; way < 4; way++) {
+        int32_t shared = way % 2;
+        sup_system_def def = {.volume = way / 2 * 3.0};
+        fixture f = tube(8, 6, 1.0, &def);
+        body_bones(&f.b, 0.3, f.bones);
+        sup_reference_bones(f.reference, f.bones);
         sup_random random = {21};
         double *gradient = calloc(f.count, 8);
         CHECK(gradient != NULL);
@@ -273,16 +279,20 @@ TEST(gradient_by_finite_differences)
 }
 
 /* Plain float steps are plain double steps: 100 of them, within 1e-5 of the size. */
-static void check_plain(bool shared, int32_t lanes)
+static void check_plain(double volume, bool shared, int32_t lanes)
 {
-    fixture f = tube(24, 12, 1.0, NULL);
+    sup_system_def def = {.volume = volume};
+    fixture f = tube(24, 12, 1.0, &def);
     static const double gravity[3] = {0.0, -0.05, 0.02};
     double worst = 0.0;
     for (size_t i = 0; i < f.count; i++)
         f.nowd[i] = f.befored[i] = (double)f.now[i];
     for (int32_t k = 1; k <= 100; k++) {
         body_anchors(&f.b, k / 60.0, f.anchors);
+        body_bones(&f.b, k / 60.0, f.bones);
+        sup_reference_bones(f.reference, f.bones);
         sup_solver_input input = {.anchors = f.anchors,
+                                  .bones = f.bones,
                                   .mode = SUP_SOLVER_PLAIN,
                                   .damping = 0.1f,
                                   .gravity = {0.0f, -0.05f, 0.02f},
@@ -302,17 +312,19 @@ static void check_plain(bool shared, int32_t lanes)
         for (size_t i = 0; i < f.count; i++)
             worst = fmax(worst, fabs(f.nowd[i] - (double)f.after[i]));
     }
-    CHECK_MSG(worst < 1e-5 * tissue_length(&f), "lanes %d: %g", (int)lanes, worst);
+    CHECK_MSG(worst < 1e-5 * tissue_length(&f), "volume %g, lanes %d: %g", volume, (int)lanes, worst);
     fixture_free(&f);
 }
 
 TEST(plain_steps_follow_the_reference)
 {
     for (int32_t lanes = sup_simd_lanes(); lanes >= 1; lanes /= 2) {
-        check_plain(false, lanes);
+        check_plain(0.0, false, lanes);
+        check_plain(2.0, false, lanes);
         if (lanes <= 4) break;
     }
-    check_plain(true, sup_simd_lanes());
+    check_plain(0.0, true, sup_simd_lanes());
+    check_plain(2.0, true, sup_simd_lanes());
 }
 
 /* What the whole thing is for: every step ends at or below ten plain iterations from the same state, or nearer to it

@@ -45,4 +45,5 @@ const sup_method sup_method_projective = {
     .state_size = sup_projective_state_size,
     .reset = sup_projective_reset,
     .step = sup_projective_step,
+    .energy = sup_projective_energy,
 };

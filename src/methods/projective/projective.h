@@ -44,4 +44,6 @@ size_t sup_projective_state_size(const sup_model *model, const sup_context *cont
 sup_result sup_projective_reset(const sup_step_input *input, void *state);
 sup_result sup_projective_step(const sup_step_input *input, void *state, const sup_skin_out *out);
 
+double sup_projective_energy(const void *state);
+
 #endif

@@ -29,7 +29,8 @@ typedef struct layout {
 typedef struct projective_state {
     sup_projective_view view;
     layout at;
-    double ahead; /* seconds that the last step is ahead of the frame, in [0, step) */
+    double ahead;  /* seconds that the last step is ahead of the frame, in [0, step) */
+    double energy; /* objective at the end of the last step */
 } projective_state;
 
 static size_t place(size_t *size, size_t bytes)
@@ -207,8 +208,10 @@ static sup_result simulate(projective_state *s, const sup_step_input *input, con
                                .contacts = at(s, s->at.contacts),
                                .contact_count = detect_contacts(s, input)};
     set_gravity(s, input, solver.gravity);
-    sup_result result = sup_solver_step(input->context, &s->view.system, at(s, s->at.solver), &solver, NULL);
+    sup_solver_report report = {0};
+    sup_result result = sup_solver_step(input->context, &s->view.system, at(s, s->at.solver), &solver, &report);
     if (result == SUP_OK) keep_skin(s);
+    s->energy = report.objective;
     return result;
 }
 
@@ -264,4 +267,9 @@ sup_result sup_projective_step(const sup_step_input *input, void *state, const s
     result = sup_method_linear.step(&linear, at(s, s->at.linear), out);
     if (result != SUP_OK) return result;
     return sup_upsample_apply(input->context, &s->view.upsample, at(s, s->at.shown), at(s, s->at.upsample), out);
+}
+
+double sup_projective_energy(const void *state)
+{
+    return ((const projective_state *)state)->energy;
 }
