@@ -115,7 +115,7 @@ static result run_motion(const body *b, const motion *m, const sup_context *cont
 }
 
 typedef struct quality {
-    int32_t steps, reached;
+    int32_t steps, reached, strictly;
     double worst, reference_ms;
 } quality;
 
@@ -154,6 +154,7 @@ static quality judge(const body *b, const motion *m, sup_reference *reference, s
             double excess = (own - goal) / goal;
             q.steps++;
             q.reached += excess <= 1e-7; /* what the rounding of positions to float makes of the objective */
+            q.strictly += excess <= 0.0;
             q.worst = fmax(q.worst, excess);
         }
         float *t = before;
@@ -171,7 +172,8 @@ static void print_row(const char *name, int32_t threads, const result *r, const 
            r->rejected);
     for (int32_t k = 0; k < SUP_SOLVER_STAGE_COUNT; k++)
         printf(" %6.1f", r->us[k]);
-    printf(" | reached %d/%d, worst %.1e\n", (int)q->reached, (int)q->steps, q->worst);
+    printf(" | reached %d/%d, at or below %d, worst %.1e\n", (int)q->reached, (int)q->steps, (int)q->strictly,
+           q->worst);
 }
 
 /* What a step must move and compute at least, and how near it comes. Flops of a tetrahedron: strain 51, invariants and

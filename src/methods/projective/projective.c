@@ -18,8 +18,11 @@ const sup_param sup_projective_params[SUP_PROJECTIVE_PARAM_COUNT] = {
                                 "Flesh swings; off: every pose has one shape, whatever came before."},
     [SUP_PROJECTIVE_SLIDING] = {"sliding", "", SUP_PARAM_BOOL, 0, 1, 1, NULL, false,
                                 "Flesh slides over the joints; off: it sticks to them."},
-    [SUP_PROJECTIVE_ITERATIONS] = {"iterations", "", SUP_PARAM_INT, 1, 100, 5, NULL, true,
-                                   "Solver iterations a step; five accelerated ones come close to ten plain ones."},
+    [SUP_PROJECTIVE_ITERATIONS] = {"iterations", "", SUP_PARAM_INT, 0, 100, 0, NULL, true,
+                                   "Most solver iterations a step; 0: as many as reach what ten plain ones do."},
+    [SUP_PROJECTIVE_TOLERANCE] = {"tolerance", "", SUP_PARAM_FLOAT, 0, 0.01, 0, NULL, true,
+                                  "Part of its energy that a step may leave to save time, 1e-6 about a third of it; "
+                                  "0: none that positions can show."},
     [SUP_PROJECTIVE_DAMPING] = {"damping", "", SUP_PARAM_FLOAT, 0, 1, 0, NULL, true,
                                 "Part of the momentum that each step takes away, beside the solver's own."},
     [SUP_PROJECTIVE_GRAVITY] = {"gravity", "m/s^2", SUP_PARAM_FLOAT, 0, 100, 0, NULL, true,
@@ -36,7 +39,7 @@ const sup_param sup_projective_params[SUP_PROJECTIVE_PARAM_COUNT] = {
 const sup_method sup_method_projective = {
     .name = "projective",
     .summary = "Projective skinning: simulated flesh on volumetric bones; bulges, slides, swings and touches itself.",
-    .version = 1,
+    .version = 2,
     .flags = SUP_METHOD_DYNAMIC,
     .params = sup_projective_params,
     .param_count = SUP_PROJECTIVE_PARAM_COUNT,

@@ -204,6 +204,7 @@ static sup_result simulate(projective_state *s, const sup_step_input *input, con
                                .bones = sup_anchors_piece_ends(&s->view.anchors, at(s, s->at.anchor_state)),
                                .damping = (float)input->values[SUP_PROJECTIVE_DAMPING],
                                .iterations = (int32_t)input->values[SUP_PROJECTIVE_ITERATIONS],
+                               .tolerance = (float)input->values[SUP_PROJECTIVE_TOLERANCE],
                                .shared_rotation = input->values[SUP_PROJECTIVE_FAST] != 0.0,
                                .contacts = at(s, s->at.contacts),
                                .contact_count = detect_contacts(s, input)};
