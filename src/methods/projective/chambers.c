@@ -1,9 +1,10 @@
 /* chambers.c - how a limb is cut into volumes along its bones.
  *
  * Not in the works, whose strain alone loses volume where limbs bend. Flesh is nearly incompressible, but it can flow: what
- * the crease of an elbow loses comes out around it. Volume kept for each element, or each prism, says less and locks
- * more: such elements can only trade area for height, and the crease has neither (measured: at the same stiffness half
- * the volume is regained, on a skin twice as rough). A chamber goes all around the limb, from the skin to the bone line,
+ * the crease of an elbow loses comes out around it. Volume kept for each prism or each vertex regains less and is rougher:
+ * such elements can only trade area for height, and the crease has neither. Least volume at the arm's elbow, and roughness
+ * of the skin (supple measure, volume 1, five iterations): strain alone 0.943, 0.0536; for each prism 0.948, 0.0601; for
+ * each vertex 0.951, 0.0613; chambers 0.977, 0.0563. A chamber goes all around the limb, from the skin to the bone line,
  * so that what the volumetric bones lose where they slide over a joint counts too.
  *
  * Chambers are the hat functions of points on the bone lines: the joints, and points between them about as far apart as
