@@ -19,6 +19,9 @@ SUP_API sup_result sup_instance_step(sup_instance *instance, const sup_pose *pos
 /* Teleport: at rest in `pose`, no velocity. */
 SUP_API sup_result sup_instance_reset(sup_instance *instance, const sup_pose *pose);
 
+/* Energy that the last step had left, in the method's own units; NaN when the method has none. */
+SUP_API double sup_instance_energy(const sup_instance *instance);
+
 /* Sets a live parameter for this instance. SUP_ERROR_ARGUMENT when it is unknown, out of range or needs a bind. */
 SUP_API sup_result sup_instance_set(sup_instance *instance, const char *name, double value, sup_error *error);
 

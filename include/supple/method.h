@@ -92,6 +92,9 @@ typedef struct sup_method {
     sup_result (*reset)(const sup_step_input *input, void *state);
     /* One frame. No allocation, no I/O, no locks. */
     sup_result (*step)(const sup_step_input *input, void *state, const sup_skin_out *out);
+    /* May be NULL. What the last step had left of the energy that the method minimises, in units of its own: for
+     * comparing ways to the same result. */
+    double (*energy)(const void *state);
 } sup_method;
 
 /* The methods of this library, in the order in which they are listed to people; the first is the default. */

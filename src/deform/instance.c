@@ -149,6 +149,12 @@ sup_result sup_instance_step(sup_instance *instance, const sup_pose *pose, float
     return result;
 }
 
+double sup_instance_energy(const sup_instance *instance)
+{
+    if (instance == NULL || instance->method->energy == NULL) return (double)NAN;
+    return instance->method->energy(instance->state);
+}
+
 sup_result sup_instance_reset(sup_instance *instance, const sup_pose *pose)
 {
     return instance != NULL ? reset_state(instance, pose) : SUP_ERROR_ARGUMENT;

@@ -8,6 +8,8 @@ const sup_param sup_projective_params[SUP_PROJECTIVE_PARAM_COUNT] = {
                                  "Skin vertices that are simulated; the shown skin rides on them."},
     [SUP_PROJECTIVE_STIFFNESS] = {"stiffness", "", SUP_PARAM_FLOAT, 0.02, 50, 1, NULL, false,
                                   "How firm the flesh is; less hangs and swings more."},
+    [SUP_PROJECTIVE_VOLUME] = {"volume", "", SUP_PARAM_FLOAT, 0, 20, 1, NULL, false,
+                               "How much flesh keeps its volume, and so bulges where limbs bend; 0: strain alone."},
     [SUP_PROJECTIVE_MASS] = {"mass", "", SUP_PARAM_FLOAT, 0.01, 100, 1, NULL, false,
                              "How heavy the flesh is; more swings longer."},
     [SUP_PROJECTIVE_RADIUS] = {"radius", "", SUP_PARAM_FLOAT, 0.1, 1.3, 1, NULL, false,
@@ -16,8 +18,11 @@ const sup_param sup_projective_params[SUP_PROJECTIVE_PARAM_COUNT] = {
                                 "Flesh swings; off: every pose has one shape, whatever came before."},
     [SUP_PROJECTIVE_SLIDING] = {"sliding", "", SUP_PARAM_BOOL, 0, 1, 1, NULL, false,
                                 "Flesh slides over the joints; off: it sticks to them."},
-    [SUP_PROJECTIVE_ITERATIONS] = {"iterations", "", SUP_PARAM_INT, 1, 100, 5, NULL, true,
-                                   "Solver iterations a step; five accelerated ones come close to ten plain ones."},
+    [SUP_PROJECTIVE_ITERATIONS] = {"iterations", "", SUP_PARAM_INT, 0, 100, 0, NULL, true,
+                                   "Most solver iterations a step; 0: as many as reach what ten plain ones do."},
+    [SUP_PROJECTIVE_TOLERANCE] = {"tolerance", "", SUP_PARAM_FLOAT, 0, 0.01, 0, NULL, true,
+                                  "Part of its energy that a step may leave to save time, 1e-6 about a third of it; "
+                                  "0: none that positions can show."},
     [SUP_PROJECTIVE_DAMPING] = {"damping", "", SUP_PARAM_FLOAT, 0, 1, 0, NULL, true,
                                 "Part of the momentum that each step takes away, beside the solver's own."},
     [SUP_PROJECTIVE_GRAVITY] = {"gravity", "m/s^2", SUP_PARAM_FLOAT, 0, 100, 0, NULL, true,
@@ -50,7 +55,7 @@ const sup_map sup_projective_maps[SUP_PROJECTIVE_MAP_COUNT] = {
 const sup_method sup_method_projective = {
     .name = "projective",
     .summary = "Projective skinning: simulated flesh on volumetric bones; bulges, slides, swings and touches itself.",
-    .version = 2,
+    .version = 3,
     .flags = SUP_METHOD_DYNAMIC | SUP_METHOD_COLLIDES,
     .params = sup_projective_params,
     .param_count = SUP_PROJECTIVE_PARAM_COUNT,
@@ -61,4 +66,5 @@ const sup_method sup_method_projective = {
     .state_size = sup_projective_state_size,
     .reset = sup_projective_reset,
     .step = sup_projective_step,
+    .energy = sup_projective_energy,
 };

@@ -20,11 +20,13 @@
 enum {
     SUP_PROJECTIVE_VERTICES,
     SUP_PROJECTIVE_STIFFNESS,
+    SUP_PROJECTIVE_VOLUME,
     SUP_PROJECTIVE_MASS,
     SUP_PROJECTIVE_RADIUS,
     SUP_PROJECTIVE_DYNAMIC,
     SUP_PROJECTIVE_SLIDING,
     SUP_PROJECTIVE_ITERATIONS,
+    SUP_PROJECTIVE_TOLERANCE,
     SUP_PROJECTIVE_DAMPING,
     SUP_PROJECTIVE_GRAVITY,
     SUP_PROJECTIVE_UP,
@@ -50,5 +52,7 @@ sup_result sup_projective_check(const sup_model *model, sup_error *error);
 size_t sup_projective_state_size(const sup_model *model, const sup_context *context);
 sup_result sup_projective_reset(const sup_step_input *input, void *state);
 sup_result sup_projective_step(const sup_step_input *input, void *state, const sup_skin_out *out);
+
+double sup_projective_energy(const void *state);
 
 #endif

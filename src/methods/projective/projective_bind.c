@@ -68,6 +68,8 @@ static sup_result bind_system(binding *b, sup_error *error)
                           .tissue_stiffness = SUP_PROJECTIVE_TISSUE_STIFFNESS * values[SUP_PROJECTIVE_STIFFNESS],
                           .total_mass = SUP_PROJECTIVE_TOTAL_MASS * values[SUP_PROJECTIVE_MASS],
                           .time_step = SUP_PROJECTIVE_TIME_STEP,
+                          .skeleton = b->skeleton,
+                          .volume = values[SUP_PROJECTIVE_VOLUME],
                           .is_static = values[SUP_PROJECTIVE_DYNAMIC] == 0.0};
     return sup_system_bind(b->input->context, &def, b->builder, SUP_PROJECTIVE_SYSTEM, error);
 }

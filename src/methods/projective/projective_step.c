@@ -46,6 +46,7 @@ typedef struct projective_state {
     layout at;
     float origin[3]; /* of the simulation, in the world */
     double behind;   /* seconds that the last step is behind the frame, in [0, step) */
+    double energy;   /* objective at the end of the last step */
 } projective_state;
 
 static size_t place(size_t *size, size_t bytes)
@@ -268,8 +269,12 @@ static sup_result put_at_rest(projective_state *s, const sup_context *context, c
         blend_vertex(&s->view, now, s->view.leash_vertex[i], (float *)at(s, s->at.leashed) + 3 * (size_t)i);
     sup_detect_reset(&s->view.detect, at(s, s->at.detect));
     sup_touch_reset(s->view.system.skin_count, at(s, s->at.touch));
-    sup_result result = sup_solver_reset(context, &s->view.system, at(s, s->at.solver), most_contacts(&s->view),
-                                         at(s, s->at.anchors), start, SETTLE_ROUNDS);
+    sup_solver_input input = {.anchors = at(s, s->at.anchors),
+                              .bones = sup_anchors_piece_ends(&s->view.anchors, at(s, s->at.anchor_state))};
+    sup_result result =
+        sup_solver_reset(context, &s->view.system, at(s, s->at.solver), most_contacts(&s->view), NULL, start, 0);
+    if (result == SUP_OK)
+        result = sup_solver_settle(context, &s->view.system, at(s, s->at.solver), &input, SETTLE_ROUNDS);
     keep_skin(s, now);
     keep_skin(s, now);
     s->behind = 0.0;
@@ -383,15 +388,19 @@ static sup_result simulate(projective_state *s, const sup_step_input *input, dou
     int32_t contact_count = detect_contacts(s, input);
     contact_count += touch_colliders(s, input, t0, t1, contacts + contact_count);
     sup_solver_input solver = {.anchors = at(s, s->at.anchors),
+                               .bones = sup_anchors_piece_ends(&s->view.anchors, at(s, s->at.anchor_state)),
                                .force = pull_leashes(s, joints, input->values[SUP_PROJECTIVE_DAMPING]),
                                .damping = (float)input->values[SUP_PROJECTIVE_DAMPING],
                                .iterations = (int32_t)input->values[SUP_PROJECTIVE_ITERATIONS],
+                               .tolerance = (float)input->values[SUP_PROJECTIVE_TOLERANCE],
                                .shared_rotation = input->values[SUP_PROJECTIVE_FAST] != 0.0,
                                .contacts = contacts,
                                .contact_count = contact_count};
     set_forces(s, input, solver.gravity);
-    sup_result result = sup_solver_step(input->context, &s->view.system, at(s, s->at.solver), &solver, NULL);
+    sup_solver_report report = {0};
+    sup_result result = sup_solver_step(input->context, &s->view.system, at(s, s->at.solver), &solver, &report);
     if (result != SUP_OK) return result;
+    s->energy = report.objective;
     keep_skin(s, joints);
     memcpy(at(s, s->at.joints[2]), joints, (size_t)s->view.joint_count * sizeof *joints);
     return SUP_OK;
@@ -462,4 +471,9 @@ sup_result sup_projective_step(const sup_step_input *input, void *state, const s
         result = sup_upsample_apply(input->context, &s->view.upsample, at(s, s->at.shown), at(s, s->at.upsample), out);
     if (result == SUP_OK) move_to_world(s, out);
     return result;
+}
+
+double sup_projective_energy(const void *state)
+{
+    return ((const projective_state *)state)->energy;
 }
