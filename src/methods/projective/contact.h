@@ -22,6 +22,9 @@ typedef struct sup_contact {
     float offset;      /* least n . d, file units; 0 = touching */
     float stiffness;   /* times that of the tissue around the vertex (its diagonal entry of the system); 0 = default */
     float friction;    /* Coulomb's coefficient, 0 = none */
+    float limit;       /* depth below `offset` from which on the force no longer grows, file units; 0 = none */
+    float press;       /* share of the push and the friction that acts; 0 = all */
+    float damping;     /* times the row's stiffness: against any change of n . d in this step; 0 = none */
     float point[3];    /* world space; zero for rows with corners */
     float motion[3];   /* how far `point` moved in this step: friction drags along */
 } sup_contact;

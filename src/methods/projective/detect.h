@@ -52,7 +52,9 @@ typedef struct sup_detect {
     int32_t block_count;              /* groups of vertices */
     int32_t cell_count;               /* groups of tetrahedra */
     const float *edge;                /* [1] mean length of the skin's edges, file units */
-    const float *slack;               /* [vertex_count] depth inside other parts in the bind pose, file units */
+    const float *gap;                 /* [vertex_count] how far other skin is kept from here, file units */
+    const float *slack;               /* [vertex_count] what the bind pose takes of the gap and more, file units */
+    const int32_t *folds; /* [vertex_count+triangle_count] vertices, then triangles: 1 = may touch skin of its own piece */
     const float *foot_at;             /* [vertex_count] parameter in [0, 1] on its piece */
     const int32_t *foot_piece;        /* [vertex_count] */
     const int32_t *triangles;         /* [triangle_count*3] */

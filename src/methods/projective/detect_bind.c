@@ -7,6 +7,8 @@
 
 static const double flat_volume = 1e-3;  /* of the largest tetrahedron of its prism: dropped */
 static const double flat_prism = 1e-7;   /* of its longest edge cubed: a prism without room */
+static const double gap_edge = 0.35;     /* gap, of the mean length of the edges at a vertex, */
+static const double gap_flesh = 0.25;    /* and of its distance from the bone line at most */
 static const double slack_factor = 1.02; /* of the depth in the bind pose, */
 static const double slack_margin = 1e-3; /* and of the mean edge: rounding is no contact */
 
@@ -116,6 +118,31 @@ static bool build_surface(detect_build *b)
     return true;
 }
 
+static double from_foot(const sup_detect_def *def, int32_t v);
+
+static bool build_gap(detect_build *b)
+{
+    const sup_adjacency *adjacency = &b->adjacency;
+    size_t n = (size_t)b->def->vertex_count;
+    float *gap = sup_arena_alloc(b->arena, n, sizeof *gap);
+    double *sum = sup_arena_alloc(&b->scratch, 2 * n, sizeof *sum);
+    if (gap == NULL || sum == NULL) return false;
+    for (int32_t e = 0; e < adjacency->edge_count; e++) {
+        const int32_t *ends = adjacency->edge_vertices + 2 * (size_t)e;
+        double length =
+            sup_v3_distance(sup_tissue_point(b->def->skin, ends[0]), sup_tissue_point(b->def->skin, ends[1]));
+        for (int32_t k = 0; k < 2; k++) {
+            sum[2 * (size_t)ends[k]] += length;
+            sum[2 * (size_t)ends[k] + 1] += 1.0;
+        }
+    }
+    for (size_t v = 0; v < n; v++)
+        gap[v] = (float)fmin(gap_edge * sum[2 * v] / fmax(sum[2 * v + 1], 1.0),
+                             gap_flesh * from_foot(b->def, (int32_t)v));
+    b->detect->gap = gap;
+    return true;
+}
+
 /* --- Tetrahedra --- */
 
 static sup_vec3d rest_point(const sup_detect_def *def, int32_t point)
@@ -126,6 +153,12 @@ static sup_vec3d rest_point(const sup_detect_def *def, int32_t point)
     }
     sup_foot foot = def->feet[point - def->vertex_count];
     return sup_v3_lerp(def->pieces[foot.piece].from, def->pieces[foot.piece].to, foot.parameter);
+}
+
+/* Distance of a skin vertex from the bone line. */
+static double from_foot(const sup_detect_def *def, int32_t v)
+{
+    return sup_v3_distance(rest_point(def, v), rest_point(def, def->vertex_count + v));
 }
 
 static double rest_volume(const sup_detect_def *def, const int32_t *tet)
@@ -366,25 +399,42 @@ static bool build_cells(detect_build *b)
 
 /* --- The bind pose --- */
 
+/* What overlaps spoils what is around it: triangles of marked vertices and vertices of marked triangles. */
+static void spread_marks(const sup_detect *d, int32_t *folds)
+{
+    const int32_t n = d->vertex_count;
+    for (int32_t t = 0; t < d->triangle_count; t++)
+        for (int32_t k = 0; k < 3; k++)
+            if (!folds[d->triangles[3 * (size_t)t + (size_t)k]]) folds[n + t] = 0;
+    for (int32_t t = 0; t < d->triangle_count; t++)
+        for (int32_t k = 0; k < 3 && !folds[n + t]; k++)
+            folds[d->triangles[3 * (size_t)t + (size_t)k]] = 0;
+}
+
 static bool build_slack(detect_build *b)
 {
     const sup_detect_def *def = b->def;
-    size_t n = (size_t)def->vertex_count;
+    size_t n = (size_t)def->vertex_count, marks = n + (size_t)def->triangle_count;
     float *slack = sup_arena_alloc(b->arena, n, sizeof *slack);
+    int32_t *folds = sup_arena_alloc(b->arena, marks, sizeof *folds);
     float *skin = sup_arena_alloc(&b->scratch, 3 * n, sizeof *skin);
     float *ends = sup_arena_alloc(&b->scratch, 6 * (size_t)def->piece_count, sizeof *ends);
     unsigned char *state = sup_arena_alloc(&b->scratch, sup_detect_state_size(b->detect) + 64, 1);
-    if (slack == NULL || skin == NULL || ends == NULL || state == NULL) return false;
+    if (slack == NULL || folds == NULL || skin == NULL || ends == NULL || state == NULL) return false;
     for (size_t i = 0; i < 3 * n; i++)
         skin[i] = (float)def->skin[i];
+    for (size_t i = 0; i < marks; i++)
+        folds[i] = 1;
     for (int32_t p = 0; p < def->piece_count; p++) {
         sup_v3_store(ends + 6 * (size_t)p, def->pieces[p].from);
         sup_v3_store(ends + 6 * (size_t)p + 3, def->pieces[p].to);
     }
     sup_detect_input input = {.skin = skin, .skin_stride = 3, .piece_ends = ends};
     b->detect->slack = slack;
+    b->detect->folds = folds;
     state += (64 - (uintptr_t)state % 64) % 64;
-    sup_detect_depths(b->context, b->detect, state, &input, slack);
+    sup_detect_bind_pose(b->context, b->detect, state, &input, slack, folds);
+    spread_marks(b->detect, folds);
     for (size_t v = 0; v < n; v++)
         if (slack[v] > 0.0f)
             slack[v] = (float)(slack_factor * (double)slack[v] + slack_margin * (double)b->detect->edge[0]);
@@ -417,7 +467,7 @@ sup_result sup_detect_create(const sup_context *context, const sup_detect_def *d
     *detect = (sup_detect){
         .vertex_count = def->vertex_count, .triangle_count = def->triangle_count, .piece_count = def->piece_count};
     b.scratch = sup_arena_create(&resolved.allocator);
-    bool done = build_feet(&b) && build_rings(&b) && build_surface(&b) && split_prisms(&b) && build_blocks(&b) &&
+    bool done = build_feet(&b) && build_rings(&b) && build_surface(&b) && build_gap(&b) && split_prisms(&b) && build_blocks(&b) &&
                 build_cells(&b) && build_slack(&b);
     sup_arena_destroy(&b.scratch);
     sup_adjacency_destroy(&b.adjacency);

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-enum { SIZES = 6, ARRAYS = 18 };
+enum { SIZES = 6, ARRAYS = 20 };
 
 /* One array: where its pointer is kept, and how long it must be; -1: as long as it is. */
 typedef struct stored_array {
@@ -19,7 +19,9 @@ static void list_arrays(sup_detect *d, int64_t ring_count, int64_t point_count, 
     const int32_t n = d->vertex_count, m = d->triangle_count;
     const stored_array all[ARRAYS] = {
         {"contact.edge", &d->edge, NULL, 1, 0, 0},
+        {"contact.gap", &d->gap, NULL, n, 0, 0},
         {"contact.slack", &d->slack, NULL, n, 0, 0},
+        {"contact.folds", NULL, &d->folds, (int64_t)n + m, 0, 1},
         {"contact.foot_at", &d->foot_at, NULL, n, 0, 0},
         {"contact.foot_piece", NULL, &d->foot_piece, n, 0, d->piece_count - 1},
         {"contact.triangles", NULL, &d->triangles, 3 * (int64_t)m, 0, n - 1},
