@@ -13,13 +13,16 @@ static const float own_normal = 0.5f;    /* share of the vertex's own normal in 
  * itself has to be folded further: the next triangles of a thin finger stand at right angles. */
 static const float facing[] = {0.3f, 0.0f, -0.5f}; /* by kinship */
 static const float facing_kept = 0.2f;
-static const float fold_depth = 2.0f;  /* of the gap: skin that is deeper within skin of its piece got there from inside */
+static const float fold_depth =
+    2.0f; /* of the gap: skin that is deeper within skin of its piece got there from inside */
 static const float sound_depth = 0.25f; /* of the gap: deeper in the bind pose, prisms of one piece overlap */
-static const float push_gap = 1.0f;    /* of the gap: farthest that a row pushes in one step, */
-static const float limit_gap = 2.0f;   /* and depth from which on the push no longer grows */
-static const float press_flesh = 0.5f; /* of the flesh between the bones: beyond half of this depth rows give way */
+static const float push_gap = 1.0f;     /* of the gap: farthest that a row pushes in one step, */
+static const float limit_gap = 2.0f;    /* and depth from which on the push no longer grows */
+static const float press_flesh = 0.5f;  /* of the flesh between the bones: beyond half of this depth rows give way */
 static const float least_press = 1e-3f;
-static const float row_damping = 0.3f;
+/* Of a row, if the caller does not say. Harder rows hold no better: they toss skin about that moves fast. */
+static const float row_stiffness = 1.0f;
+static const float row_damping = 0.3f; /* of the row's stiffness */
 
 enum {
     GRAIN_POINTS = 512, /* vertices of a piece of work */
@@ -364,8 +367,11 @@ static void keep_least(const detect_work *work, int32_t v, int32_t triangle, flo
 static void consider(const detect_work *work, int32_t v, int32_t triangle)
 {
     contact_view view = look(work, skin_point(work, v), triangle);
-    if (isfinite(view.distance2) && may_touch(work, v, triangle, &view, 0.0f))
-        keep_least(work, v, triangle, view.distance2);
+    if (!isfinite(view.distance2) || !may_touch(work, v, triangle, &view, 0.0f)) return;
+    /* Skin that is near in the bind pose is no pair before it pushes. */
+    float slack = work->detect->slack[v];
+    if (slack > 0.0f && !(view.height < gap_at(work, triangle, &view) - slack)) return;
+    keep_least(work, v, triangle, view.distance2);
 }
 
 /* The bind pose: what takes of the gap is slack; skin inside prisms of its own piece cannot be told from a fold. */
@@ -530,16 +536,20 @@ static sup_contact make_row(const detect_work *work, int32_t v, int32_t triangle
     vec normal = push_normal(work, v, triangle, view);
     float gap = gap_at(work, triangle, view), touch = touch_height(work, v, triangle, view);
     float away = (view->height - touch) / ((keep_distance - 1.0f) * gap); /* 0 where the row pushes, 1 where it ends */
+    const int32_t *corner = work->detect->triangles + 3 * (size_t)triangle;
+    vec off = skin_point(work, v);
+    for (int32_t k = 0; k < 3; k++)
+        off = madd(off, -view->weight[k], skin_point(work, corner[k]));
     sup_contact row = {.vertex = v,
                        .normal = {normal.x, normal.y, normal.z},
-                       .offset = fminf(touch, view->height + push_gap * gap),
-                       .stiffness = work->input->stiffness,
+                       .offset = fminf(touch, dot(normal, off) + push_gap * gap),
+                       .stiffness = work->input->stiffness > 0.0f ? work->input->stiffness : row_stiffness,
                        .friction = work->input->friction,
                        .limit = limit_gap * gap,
                        .damping = row_damping * fminf(1.0f, fmaxf(0.0f, 1.0f - away)),
                        .press = pressure(work, v, triangle, view)};
     for (int32_t k = 0; k < 3; k++) {
-        row.corner[k] = work->detect->triangles[3 * (size_t)triangle + (size_t)k];
+        row.corner[k] = corner[k];
         row.weight[k] = view->weight[k];
     }
     return row;

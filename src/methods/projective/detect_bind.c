@@ -137,8 +137,8 @@ static bool build_gap(detect_build *b)
         }
     }
     for (size_t v = 0; v < n; v++)
-        gap[v] = (float)fmin(gap_edge * sum[2 * v] / fmax(sum[2 * v + 1], 1.0),
-                             gap_flesh * from_foot(b->def, (int32_t)v));
+        gap[v] =
+            (float)fmin(gap_edge * sum[2 * v] / fmax(sum[2 * v + 1], 1.0), gap_flesh * from_foot(b->def, (int32_t)v));
     b->detect->gap = gap;
     return true;
 }
@@ -467,8 +467,8 @@ sup_result sup_detect_create(const sup_context *context, const sup_detect_def *d
     *detect = (sup_detect){
         .vertex_count = def->vertex_count, .triangle_count = def->triangle_count, .piece_count = def->piece_count};
     b.scratch = sup_arena_create(&resolved.allocator);
-    bool done = build_feet(&b) && build_rings(&b) && build_surface(&b) && build_gap(&b) && split_prisms(&b) && build_blocks(&b) &&
-                build_cells(&b) && build_slack(&b);
+    bool done = build_feet(&b) && build_rings(&b) && build_surface(&b) && build_gap(&b) && split_prisms(&b) &&
+                build_blocks(&b) && build_cells(&b) && build_slack(&b);
     sup_arena_destroy(&b.scratch);
     sup_adjacency_destroy(&b.adjacency);
     return done ? SUP_OK : sup_fail_memory(error, "contact detection");

@@ -23,7 +23,7 @@ const sup_param sup_projective_params[SUP_PROJECTIVE_PARAM_COUNT] = {
     [SUP_PROJECTIVE_GRAVITY] = {"gravity", "m/s^2", SUP_PARAM_FLOAT, 0, 100, 0, NULL, true,
                                 "Pull on the flesh; 0: the rest shape already hangs as it should."},
     [SUP_PROJECTIVE_UP] = {"up", "", SUP_PARAM_CHOICE, 0, 2, 0, up_choices, true, "Axis that gravity pulls against."},
-    [SUP_PROJECTIVE_CONTACT] = {"contact", "", SUP_PARAM_BOOL, 0, 1, 0, NULL, true,
+    [SUP_PROJECTIVE_CONTACT] = {"contact", "", SUP_PARAM_BOOL, 0, 1, 1, NULL, true,
                                 "Skin touches skin instead of passing through."},
     [SUP_PROJECTIVE_FRICTION] = {"friction", "", SUP_PARAM_FLOAT, 0, 2, 0.2, NULL, true,
                                  "Friction between touching skin."},

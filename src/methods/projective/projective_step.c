@@ -11,8 +11,17 @@
 
 enum {
     SETTLE_ROUNDS = 30, /* steps without momentum after a reset */
-    MOST_STEPS = 30     /* of one frame: a pause of half a second and more is caught up in one jump */
+    MOST_STEPS = 30,    /* of one frame: a pause of half a second and more is caught up in one jump */
+    STILL_BEGIN = 15,   /* steps that the skeleton stands before the flesh is calmed, more and more, */
+    STILL_CALM = 40,    /* until here; once it hardly moves, or at the latest */
+    STILL_SLEEP = 150   /* here, it sleeps: nothing is computed until the skeleton moves or a parameter changes */
 };
+/* Part of the momentum that a step takes away from flesh that is calmed. */
+static const float CALM = 0.5f;
+/* How far a joint may move in a step and stand all the same, in sizes of the character. */
+static const float STILL = 1e-6f;
+/* How far flesh moves in a step when it falls asleep, in sizes of the character. */
+static const float ASLEEP = 3e-6f;
 /* A joint that moves farther than this in one step, in sizes of the character, was put there: the flesh follows at once. */
 static const float TELEPORT = 0.5f;
 /* Height of a character whose file does not say its unit, for gravity. */
@@ -29,7 +38,9 @@ typedef struct layout {
 typedef struct projective_state {
     sup_projective_view view;
     layout at;
-    double ahead; /* seconds that the last step is ahead of the frame, in [0, step) */
+    double ahead;                              /* seconds that the last step is ahead of the frame, in [0, step) */
+    int32_t still;                             /* steps since the skeleton moved or a parameter changed */
+    double values[SUP_PROJECTIVE_PARAM_COUNT]; /* parameters of the last frame */
 } projective_state;
 
 static size_t place(size_t *size, size_t bytes)
@@ -142,6 +153,7 @@ static sup_result put_at_rest(projective_state *s, const sup_context *context, c
     keep_skin(s);
     keep_skin(s);
     s->ahead = 0.0;
+    s->still = 0;
     return result;
 }
 
@@ -191,12 +203,19 @@ static void set_gravity(const projective_state *s, const sup_step_input *input, 
         (float)(-input->values[SUP_PROJECTIVE_GRAVITY] * metre / (second * second));
 }
 
+/* Part of the momentum that the step takes away. */
+static float damping_of(const projective_state *s, const sup_step_input *input)
+{
+    float calm = (float)(s->still - STILL_BEGIN) / (float)(STILL_CALM - STILL_BEGIN);
+    return fmaxf((float)input->values[SUP_PROJECTIVE_DAMPING], CALM * fmaxf(0.0f, fminf(1.0f, calm)));
+}
+
 /* One step of the simulation with the joints where they are at its end. */
 static sup_result simulate(projective_state *s, const sup_step_input *input, const sup_mat34 *joints)
 {
     evaluate_anchors(s, joints);
     sup_solver_input solver = {.anchors = at(s, s->at.anchors),
-                               .damping = (float)input->values[SUP_PROJECTIVE_DAMPING],
+                               .damping = damping_of(s, input),
                                .iterations = (int32_t)input->values[SUP_PROJECTIVE_ITERATIONS],
                                .shared_rotation = input->values[SUP_PROJECTIVE_FAST] != 0.0,
                                .contacts = at(s, s->at.contacts),
@@ -205,6 +224,27 @@ static sup_result simulate(projective_state *s, const sup_step_input *input, con
     sup_result result = sup_solver_step(input->context, &s->view.system, at(s, s->at.solver), &solver, NULL);
     if (result == SUP_OK) keep_skin(s);
     return result;
+}
+
+static bool stands(projective_state *s, const sup_step_input *input, const sup_mat34 *before, const sup_mat34 *now)
+{
+    bool same = memcmp(s->values, input->values, sizeof s->values) == 0;
+    memcpy(s->values, input->values, sizeof s->values);
+    if (!same) return false;
+    for (int32_t j = 0; j < s->view.joint_count; j++)
+        for (int k = 0; k < 12; k++)
+            if (!(fabsf(now[j].m[k] - before[j].m[k]) <= STILL * (k % 4 == 3 ? s->view.size : 1.0f))) return false;
+    return true;
+}
+
+/* The flesh, in the last step. */
+static bool hardly_moves(projective_state *s)
+{
+    const float *last = at(s, s->at.skin[0]), *before = at(s, s->at.skin[1]);
+    float most = 0.0f;
+    for (size_t i = 0; i < (size_t)s->view.system.skin_count * 4; i++)
+        most = fmaxf(most, fabsf(last[i] - before[i]));
+    return most <= ASLEEP * s->view.size;
 }
 
 static bool is_teleport(projective_state *s, const sup_mat34 *before, const sup_mat34 *now, int32_t steps)
@@ -227,11 +267,18 @@ static sup_result advance(projective_state *s, const sup_step_input *input)
     take_joints(s, input->pose, now);
     if (is_teleport(s, before, now, steps)) return put_at_rest(s, input->context, input->pose);
     if (steps > MOST_STEPS) steps = MOST_STEPS;
+    bool still = stands(s, input, before, now);
     sup_result result = SUP_OK;
     for (int32_t i = 1; result == SUP_OK && i <= steps; i++) {
+        s->still = !still                                                                   ? 0
+                   : s->still >= STILL_SLEEP || (s->still >= STILL_CALM && hardly_moves(s)) ? STILL_SLEEP
+                                                                                            : s->still + 1;
         for (int32_t j = 0; j < s->view.joint_count; j++)
             between[j] = i == steps ? now[j] : joint_between(before[j], now[j], (double)i / (double)steps);
-        result = simulate(s, input, between);
+        if (s->still < STILL_SLEEP)
+            result = simulate(s, input, between);
+        else
+            keep_skin(s);
     }
     s->ahead = fmax(0.0, fmin((double)steps * SUP_PROJECTIVE_SECONDS - missing, SUP_PROJECTIVE_SECONDS));
     if (s->ahead < 1e-6) s->ahead = 0.0;

@@ -22,9 +22,10 @@ enum { MOST_SOLVES = 3 };
 /* Rows nearer than this part of the character's size stiffen the matrix before they push: most of those that begin to
  * push in an iteration are then foreseen, and the objective does not rise. */
 #define NEAR 3e-4f
-/* Times the vertex's own stiffness, where a row does not say. Against a patch of rows the tissue gives way together, so
- * that this holds it to a few hundredths of where it would have gone; more makes the system harder to solve. */
-#define DEFAULT_STIFFNESS 1.0f
+/* Times the stiffness of the row's vertices, each alone, where a row does not say. Against a patch of rows the tissue
+ * gives way together, so that this holds it to a few hundredths of where it would have gone; more makes the system
+ * harder to solve. */
+#define DEFAULT_STIFFNESS 2.0f
 #define STIFFEST 100.0f
 
 /* J y: what a row sees of a vector. `limit` leaves out places from there on (anchors do not move in a direction). */
