@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+enum { slack_rounds = 8 };
 static const double flat_volume = 1e-3;  /* of the largest tetrahedron of its prism: dropped */
 static const double flat_prism = 1e-7;   /* of its longest edge cubed: a prism without room */
 static const double gap_edge = 0.35;     /* gap, of the mean length of the edges at a vertex, */
@@ -411,6 +412,28 @@ static void spread_marks(const sup_detect *d, int32_t *folds)
             folds[d->triangles[3 * (size_t)t + (size_t)k]] = 0;
 }
 
+/* Rows see other normals and triangles than the prisms do: slack until no row pushes in the bind pose. */
+static void quiet_rows(const detect_build *b, void *state, const sup_detect_input *input, sup_contact *rows,
+                       float *slack)
+{
+    for (int32_t round = 0; round < slack_rounds; round++) {
+        int32_t pushing = 0;
+        sup_detect_reset(b->detect, state);
+        int32_t count = sup_detect_step(b->context, b->detect, state, input, rows);
+        for (int32_t i = 0; i < count; i++) {
+            const sup_contact *row = &rows[i];
+            sup_vec3d off = sup_v3_load(input->skin + 3 * (size_t)row->vertex);
+            for (int32_t k = 0; k < 3; k++)
+                off = sup_v3_madd(off, -(double)row->weight[k], sup_v3_load(input->skin + 3 * (size_t)row->corner[k]));
+            double depth = (double)row->offset - sup_v3_dot(off, sup_v3_load(row->normal));
+            if (!(depth > 0.0)) continue;
+            slack[row->vertex] += (float)(slack_factor * depth + slack_margin * (double)b->detect->edge[0]);
+            pushing++;
+        }
+        if (pushing == 0) break;
+    }
+}
+
 static bool build_slack(detect_build *b)
 {
     const sup_detect_def *def = b->def;
@@ -420,7 +443,8 @@ static bool build_slack(detect_build *b)
     float *skin = sup_arena_alloc(&b->scratch, 3 * n, sizeof *skin);
     float *ends = sup_arena_alloc(&b->scratch, 6 * (size_t)def->piece_count, sizeof *ends);
     unsigned char *state = sup_arena_alloc(&b->scratch, sup_detect_state_size(b->detect) + 64, 1);
-    if (slack == NULL || folds == NULL || skin == NULL || ends == NULL || state == NULL) return false;
+    sup_contact *rows = sup_arena_alloc(&b->scratch, n, sizeof *rows);
+    if (rows == NULL || slack == NULL || folds == NULL || skin == NULL || ends == NULL || state == NULL) return false;
     for (size_t i = 0; i < 3 * n; i++)
         skin[i] = (float)def->skin[i];
     for (size_t i = 0; i < marks; i++)
@@ -438,6 +462,7 @@ static bool build_slack(detect_build *b)
     for (size_t v = 0; v < n; v++)
         if (slack[v] > 0.0f)
             slack[v] = (float)(slack_factor * (double)slack[v] + slack_margin * (double)b->detect->edge[0]);
+    quiet_rows(b, state, &input, rows, slack);
     return true;
 }
 
