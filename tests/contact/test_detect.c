@@ -566,22 +566,11 @@ TEST(a_model_block_gives_the_same_rows_and_refuses_damage)
     CHECK_EQ(fixture_step(&f, NULL), count);
     CHECK(memcmp(rows, f.rows, (size_t)count * sizeof *rows) == 0);
     f.detect = made;
-    static const char *const names[] = {"contact.sizes",
-                                        "contact.foot_piece",
-                                        "contact.triangles",
-                                        "contact.beside",
-                                        "contact.fan_first",
-                                        "contact.fan",
-                                        "contact.ring_first",
-                                        "contact.ring",
-                                        "contact.piece_block_first",
-                                        "contact.block_vertex",
-                                        "contact.piece_cell_first",
-                                        "contact.cell_tet_first",
-                                        "contact.cell_point",
-                                        "contact.cell_point_first",
-                                        "contact.tets",
-                                        "contact.tet_triangle"};
+    static const char *const names[] = {"contact.sizes",          "contact.foot_piece",   "contact.triangles",
+                                        "contact.beside",         "contact.fan_first",    "contact.fan",
+                                        "contact.ring_first",     "contact.ring",         "contact.block_vertex",
+                                        "contact.cell_tet_first", "contact.cell_point",   "contact.cell_point_first",
+                                        "contact.tets",           "contact.tet_triangle", "contact.folds"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         /* The block is ours alone here: spoil one number, look, mend. */
         int32_t *array = (int32_t *)(uintptr_t)sup_model_array(model, names[i], SUP_ARRAY_INT32, -1), old = array[1];

@@ -66,22 +66,20 @@ typedef struct sup_detect {
     const float *slack;  /* [vertex_count] what the bind pose takes of the gap and more, file units */
     const int32_t
         *folds; /* [vertex_count+triangle_count] vertices, then triangles: 1 = may touch skin of its own piece */
-    const float *foot_at;             /* [vertex_count] parameter in [0, 1] on its piece */
-    const int32_t *foot_piece;        /* [vertex_count] */
-    const int32_t *triangles;         /* [triangle_count*3] */
-    const int32_t *beside;            /* [triangle_count*3] triangle across the edge from corner k to the next, or -1 */
-    const int32_t *fan_first;         /* [vertex_count+1] */
-    const int32_t *fan;               /* [triangle_count*3] triangles around each vertex */
-    const int32_t *ring_first;        /* [vertex_count+1] */
-    const int32_t *ring;              /* vertices at most two edges away, rising, without itself */
-    const int32_t *piece_block_first; /* [piece_count+1] blocks of the vertices of each piece */
-    const int32_t *block_vertex;      /* [block_count*SUP_DETECT_BLOCK] vertices, -1 where there is none */
-    const int32_t *piece_cell_first;  /* [piece_count+1] cells of the triangles with a corner of the piece */
-    const int32_t *cell_tet_first;    /* [cell_count+1] */
-    const int32_t *cell_point_first;  /* [cell_count+1] */
-    const int32_t *cell_point;        /* points of the tetrahedra of each cell, rising */
-    const int32_t *tets;              /* [tet_count*4] points; positive volume in the bind pose */
-    const int32_t *tet_triangle;      /* [tet_count] skin triangle of its prism */
+    const float *foot_at;            /* [vertex_count] parameter in [0, 1] on its piece */
+    const int32_t *foot_piece;       /* [vertex_count] */
+    const int32_t *triangles;        /* [triangle_count*3] */
+    const int32_t *beside;           /* [triangle_count*3] triangle across the edge from corner k to the next, or -1 */
+    const int32_t *fan_first;        /* [vertex_count+1] */
+    const int32_t *fan;              /* [triangle_count*3] triangles around each vertex */
+    const int32_t *ring_first;       /* [vertex_count+1] */
+    const int32_t *ring;             /* vertices at most two edges away, rising, without itself */
+    const int32_t *block_vertex;     /* [block_count*SUP_DETECT_BLOCK] vertices, -1 where there is none */
+    const int32_t *cell_tet_first;   /* [cell_count+1] */
+    const int32_t *cell_point_first; /* [cell_count+1] */
+    const int32_t *cell_point;       /* points of the tetrahedra of each cell, rising */
+    const int32_t *tets;             /* [tet_count*4] points; positive volume in the bind pose */
+    const int32_t *tet_triangle;     /* [tet_count] skin triangle of its prism */
 } sup_detect;
 
 /* All arrays are memory of `arena`. `scratch` and the context's threads are for the building alone. */

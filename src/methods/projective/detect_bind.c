@@ -280,9 +280,8 @@ static int32_t cut_groups(grouped *items, int32_t begin, int32_t end, int32_t mo
     return groups;
 }
 
-/* Groups of one piece each, pieces in order: piece_first[piece_count+1], ends[groups]. Returns how many groups. */
-static int32_t make_groups(grouped *items, int32_t count, int32_t piece_count, int32_t most, int32_t *piece_first,
-                           int32_t *ends)
+/* Groups of one piece each, pieces in order: ends[groups]. Returns how many groups. */
+static int32_t make_groups(grouped *items, int32_t count, int32_t piece_count, int32_t most, int32_t *ends)
 {
     int32_t groups = 0;
     for (int32_t i = 0; i < count; i++)
@@ -292,11 +291,9 @@ static int32_t make_groups(grouped *items, int32_t count, int32_t piece_count, i
         int32_t end = begin;
         while (end < count && items[end].piece == piece)
             end++;
-        piece_first[piece] = groups;
         groups += cut_groups(items, begin, end, most, ends + groups);
         begin = end;
     }
-    piece_first[piece_count] = groups;
     return groups;
 }
 
@@ -306,11 +303,10 @@ static bool build_blocks(detect_build *b)
     size_t n = (size_t)def->vertex_count;
     grouped *items = sup_arena_alloc(&b->scratch, n, sizeof *items);
     int32_t *ends = sup_arena_alloc(&b->scratch, n, sizeof *ends);
-    int32_t *piece_first = sup_arena_alloc(b->arena, (size_t)def->piece_count + 1, sizeof *piece_first);
-    if (items == NULL || ends == NULL || piece_first == NULL) return false;
+    if (items == NULL || ends == NULL) return false;
     for (size_t v = 0; v < n; v++)
         items[v] = (grouped){0.0, rest_point(def, (int32_t)v), (int32_t)v, def->feet[v].piece};
-    int32_t blocks = make_groups(items, def->vertex_count, def->piece_count, SUP_DETECT_BLOCK, piece_first, ends);
+    int32_t blocks = make_groups(items, def->vertex_count, def->piece_count, SUP_DETECT_BLOCK, ends);
     int32_t *vertex = sup_arena_alloc(b->arena, (size_t)blocks * SUP_DETECT_BLOCK, sizeof *vertex);
     if (vertex == NULL) return false;
     for (int32_t block = 0; block < blocks; block++) {
@@ -320,7 +316,6 @@ static bool build_blocks(detect_build *b)
     }
     b->detect->block_count = blocks;
     b->detect->block_vertex = vertex;
-    b->detect->piece_block_first = piece_first;
     return true;
 }
 
@@ -378,9 +373,8 @@ static bool build_cells(detect_build *b)
     size_t m = (size_t)def->triangle_count, tets = (size_t)d->tet_count;
     grouped *items = sup_arena_alloc(&b->scratch, m, sizeof *items);
     int32_t *ends = sup_arena_alloc(&b->scratch, m, sizeof *ends);
-    int32_t *piece_first = sup_arena_alloc(b->arena, (size_t)def->piece_count + 1, sizeof *piece_first);
-    if (items == NULL || ends == NULL || piece_first == NULL) return false;
-    d->cell_count = make_groups(items, list_triangles(b, items), def->piece_count, SUP_DETECT_CELL, piece_first, ends);
+    if (items == NULL || ends == NULL) return false;
+    d->cell_count = make_groups(items, list_triangles(b, items), def->piece_count, SUP_DETECT_CELL, ends);
     cell_arrays c = {sup_arena_alloc(b->arena, (size_t)d->cell_count + 1, sizeof(int32_t)),
                      sup_arena_alloc(b->arena, (size_t)d->cell_count + 1, sizeof(int32_t)),
                      sup_arena_alloc(&b->scratch, 4 * tets, sizeof(int32_t)),
@@ -389,7 +383,6 @@ static bool build_cells(detect_build *b)
     if (c.tet_first == NULL || c.point_first == NULL || c.points == NULL || c.tets == NULL || c.tet_triangle == NULL)
         return false;
     fill_cells(b, items, ends, d->cell_count, &c);
-    d->piece_cell_first = piece_first;
     d->cell_tet_first = c.tet_first;
     d->cell_point_first = c.point_first;
     d->cell_point = sup_arena_copy(b->arena, c.points, (size_t)c.point_first[d->cell_count], sizeof(int32_t));
