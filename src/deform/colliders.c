@@ -177,6 +177,11 @@ void sup_colliders_aim(sup_colliders *colliders, const sup_pose *pose)
     colliders->fresh = false;
 }
 
+bool sup_colliders_stand(const sup_colliders *colliders)
+{
+    return memcmp(colliders->from, colliders->to, (size_t)colliders->count * sizeof *colliders->to) == 0;
+}
+
 void sup_colliders_pass(sup_colliders *colliders)
 {
     memcpy(colliders->from, colliders->to, (size_t)colliders->count * sizeof *colliders->to);

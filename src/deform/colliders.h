@@ -26,6 +26,8 @@ bool sup_collider_place_usable(sup_mat34 place);
 
 /* Where they are in the frame of `pose`; the first time also in the frame before. */
 void sup_colliders_aim(sup_colliders *colliders, const sup_pose *pose);
+/* Whether none of them moved since the frame before. */
+bool sup_colliders_stand(const sup_colliders *colliders);
 /* The frame is over: what was now is before. */
 void sup_colliders_pass(sup_colliders *colliders);
 /* For methods: the things in a step from part t0 to part t1 of the frame, less `origin`. */

@@ -128,23 +128,22 @@ TEST(a_body_inside_a_collider_does_not_burst)
 }
 
 /* A ball on the hand goes where the hand goes: seen from the hand it is always at one place, so the skin there is as
- * dented in the moved pose as it was before. */
+ * dented in the moved pose as it was before. Without volume: chambers let pressed skin creep on for seconds. */
 TEST(a_collider_follows_its_node)
 {
-    actor a = actor_open(NULL, "arm", 0.5, "dynamic=off");
+    actor a = actor_open(NULL, "arm", 0.5, "dynamic=off volume=0");
     float *dented = malloc((size_t)a.character->vertex_count * 12);
     int32_t node = sup_character_find_node(a.character, "hand");
     CHECK(node >= 0);
     sup_vec3d hand = sup_affine_translation(sup_affine_from_float(a.pose->world[node]));
     sup_collider ball = sup_collider_ball((sup_vec3){0, 0, 0}, 0.05f);
     ball.node = node;
-    ball.friction = 0.0f;
     sup_affine inverse;
     CHECK(sup_affine_inverse(sup_affine_from_float(a.pose->world[node]), &inverse));
     sup_affine world = sup_affine_identity();
     world.m[3] = hand.x;
     world.m[7] = hand.y;
-    world.m[11] = hand.z - 0.06;
+    world.m[11] = hand.z - 0.07;
     ball.place = sup_affine_to_float(sup_affine_multiply(inverse, world));
     set(&a, &ball, 1);
     run(&a, 60);
@@ -158,7 +157,6 @@ TEST(a_collider_follows_its_node)
         for (int32_t v = 0; v < a.character->vertex_count; v++)
             sup_v3_store(dented + 3 * (size_t)v, sup_affine_point(turn, sup_v3_load(dented + 3 * (size_t)v)));
     }
-    run(&a, 60); /* to settle, as before */
     CHECK_NEAR(actor_farthest(&a, dented), 0.0, 2e-3);
     free(dented);
     actor_close(&a);

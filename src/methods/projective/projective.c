@@ -34,7 +34,7 @@ const sup_param sup_projective_params[SUP_PROJECTIVE_PARAM_COUNT] = {
                                      "Where the wind blows to, around the up axis: 0 along the next axis after it."},
     [SUP_PROJECTIVE_WIND_RISE] = {"wind_rise", "degrees", SUP_PARAM_FLOAT, -90, 90, 0, NULL, true,
                                   "How steeply the wind blows upwards."},
-    [SUP_PROJECTIVE_CONTACT] = {"contact", "", SUP_PARAM_BOOL, 0, 1, 0, NULL, true,
+    [SUP_PROJECTIVE_CONTACT] = {"contact", "", SUP_PARAM_BOOL, 0, 1, 1, NULL, true,
                                 "Skin touches skin instead of passing through."},
     [SUP_PROJECTIVE_FRICTION] = {"friction", "", SUP_PARAM_FLOAT, 0, 2, 0.2, NULL, true,
                                  "Friction between touching skin."},

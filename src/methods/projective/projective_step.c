@@ -16,8 +16,17 @@
 
 enum {
     SETTLE_ROUNDS = 30, /* steps without momentum after a reset */
-    MOST_STEPS = 30     /* of one frame: a pause of half a second and more is caught up in one jump */
+    MOST_STEPS = 30,    /* of one frame: a pause of half a second and more is caught up in one jump */
+    STILL_BEGIN = 15,   /* steps that the skeleton stands before the flesh is calmed, more and more, */
+    STILL_CALM = 40,    /* until here; once it hardly moves, or at the latest */
+    STILL_SLEEP = 150   /* here, it sleeps: nothing is computed until the skeleton moves or a parameter changes */
 };
+/* Part of the momentum that a step takes away from flesh that is calmed. */
+static const float CALM = 0.5f;
+/* How far a joint may move in a step and stand all the same, in sizes of the character. */
+static const float STILL = 1e-6f;
+/* How far flesh moves in a step when it falls asleep, in sizes of the character. */
+static const float ASLEEP = 3e-6f;
 /* A joint that moves farther than this in one step, in sizes of the character, was put there: the flesh follows at once. */
 static const float TELEPORT = 0.5f;
 /* The root may be this far from the simulation's origin, in sizes: floats are good to 1e-6 of the size there. */
@@ -44,9 +53,12 @@ typedef struct layout {
 typedef struct projective_state {
     sup_projective_view view;
     layout at;
-    float origin[3]; /* of the simulation, in the world */
-    double behind;   /* seconds that the last step is behind the frame, in [0, step) */
-    double energy;   /* objective at the end of the last step */
+    float origin[3];                           /* of the simulation, in the world */
+    double behind;                             /* seconds that the last step is behind the frame, in [0, step) */
+    double energy;                             /* objective at the end of the last step */
+    int32_t still;                             /* steps since the skeleton moved or a parameter changed */
+    double values[SUP_PROJECTIVE_PARAM_COUNT]; /* parameters of the last frame */
+    uint32_t things;                           /* list of colliders of the last frame, 0 for none */
 } projective_state;
 
 static size_t place(size_t *size, size_t bytes)
@@ -207,11 +219,11 @@ static void keep_skin(projective_state *s, const sup_mat34 *joints)
 /* Momentum takes slow flesh away from its bones: x + mu (x - x_before) against x + c, c the way that linear blending goes
  * in this step. Their difference is cut to the leash's length by a force; NULL when no leash is taut. What goes with its
  * bones, and every swing that is not violent, is as it would be without. */
-static const float *pull_leashes(projective_state *s, const sup_mat34 *joints, double damping)
+static const float *pull_leashes(projective_state *s, const sup_mat34 *joints, float damping)
 {
     const sup_projective_view *view = &s->view;
     const float *now = at(s, s->at.skin[0]), *before = at(s, s->at.skin[1]);
-    float *leashed = at(s, s->at.leashed), *force = at(s, s->at.force), keep = (float)(1.0 - damping);
+    float *leashed = at(s, s->at.leashed), *force = at(s, s->at.force), keep = 1.0f - damping;
     bool taut = false;
     for (int32_t i = 0; i < view->leash_count; i++) {
         size_t v = (size_t)view->leash_vertex[i];
@@ -278,6 +290,7 @@ static sup_result put_at_rest(projective_state *s, const sup_context *context, c
     keep_skin(s, now);
     keep_skin(s, now);
     s->behind = 0.0;
+    s->still = 0;
     return result;
 }
 
@@ -310,7 +323,7 @@ static int32_t detect_contacts(projective_state *s, const sup_step_input *input)
     for (int32_t p = 0; p < s->view.anchors.piece_count; p++)
         for (int end = 0; end < 2; end++)
             memcpy(ends + 6 * (size_t)p + 3 * (size_t)end, from + 8 * (size_t)p + 4 * (size_t)end, 3 * sizeof(float));
-    sup_detect_input detect = {.skin = at(s, s->at.skin[0]),
+    sup_detect_input detect = {.skin = at(s, s->at.shown),
                                .skin_stride = 4,
                                .piece_ends = ends,
                                .friction = (float)input->values[SUP_PROJECTIVE_FRICTION]};
@@ -338,7 +351,6 @@ static int32_t touch_colliders(projective_state *s, const sup_step_input *input,
 {
     if (input->colliders == NULL) return 0;
     float edge = s->view.detect.edge[0];
-    carry_skin(s, at(s, s->at.joints[3])); /* things are where they are at the end of the step: so must be the skin */
     const sup_solid *solids = sup_colliders_between(input->colliders, t0, t1, sup_v3_load(s->origin));
     sup_touch_input touch = {.solids = solids,
                              .solid_count = input->colliders->count,
@@ -376,6 +388,13 @@ static void set_forces(const projective_state *s, const sup_step_input *input, f
     force[(up + 2) % 3] = (float)(scale * wind * cos(rise) * sin(heading));
 }
 
+/* Part of the momentum that the step takes away. */
+static float damping_of(const projective_state *s, const sup_step_input *input)
+{
+    float calm = (float)(s->still - STILL_BEGIN) / (float)(STILL_CALM - STILL_BEGIN);
+    return fmaxf((float)input->values[SUP_PROJECTIVE_DAMPING], CALM * fmaxf(0.0f, fminf(1.0f, calm)));
+}
+
 /* One step of the simulation from part t0 to part t1 of the frame, the joints where they are at its end. */
 static sup_result simulate(projective_state *s, const sup_step_input *input, double t0, double t1)
 {
@@ -384,13 +403,15 @@ static sup_result simulate(projective_state *s, const sup_step_input *input, dou
     for (int32_t j = 0; j < s->view.joint_count; j++)
         joints[j] = t1 < 1.0 ? joint_between(before[j], now[j], t1) : now[j];
     evaluate_anchors(s, joints);
+    float damping = damping_of(s, input);
+    carry_skin(s, joints); /* bones and things are where they are at the end of the step: so must be the skin */
     sup_contact *contacts = at(s, s->at.contacts);
     int32_t contact_count = detect_contacts(s, input);
     contact_count += touch_colliders(s, input, t0, t1, contacts + contact_count);
     sup_solver_input solver = {.anchors = at(s, s->at.anchors),
                                .bones = sup_anchors_piece_ends(&s->view.anchors, at(s, s->at.anchor_state)),
-                               .force = pull_leashes(s, joints, input->values[SUP_PROJECTIVE_DAMPING]),
-                               .damping = (float)input->values[SUP_PROJECTIVE_DAMPING],
+                               .force = pull_leashes(s, joints, damping),
+                               .damping = damping,
                                .iterations = (int32_t)input->values[SUP_PROJECTIVE_ITERATIONS],
                                .tolerance = (float)input->values[SUP_PROJECTIVE_TOLERANCE],
                                .shared_rotation = input->values[SUP_PROJECTIVE_FAST] != 0.0,
@@ -404,6 +425,32 @@ static sup_result simulate(projective_state *s, const sup_step_input *input, dou
     keep_skin(s, joints);
     memcpy(at(s, s->at.joints[2]), joints, (size_t)s->view.joint_count * sizeof *joints);
     return SUP_OK;
+}
+
+/* Neither the skeleton, nor a parameter, nor a thing in the way changed since the last frame. */
+static bool stands(projective_state *s, const sup_step_input *input)
+{
+    const sup_mat34 *before = at(s, s->at.joints[0]), *now = at(s, s->at.joints[1]);
+    bool same = memcmp(s->values, input->values, sizeof s->values) == 0;
+    memcpy(s->values, input->values, sizeof s->values);
+    uint32_t things = input->colliders != NULL ? input->colliders->generation + 1 : 0;
+    same = same && things == s->things && (things == 0 || sup_colliders_stand(input->colliders));
+    s->things = things;
+    if (!same) return false;
+    for (int32_t j = 0; j < s->view.joint_count; j++)
+        for (int k = 0; k < 12; k++)
+            if (!(fabsf(now[j].m[k] - before[j].m[k]) <= STILL * (k % 4 == 3 ? s->view.size : 1.0f))) return false;
+    return true;
+}
+
+/* The flesh, in the last step. */
+static bool hardly_moves(projective_state *s)
+{
+    const float *last = at(s, s->at.skin[0]), *before = at(s, s->at.skin[1]);
+    float most = 0.0f;
+    for (size_t i = 0; i < (size_t)s->view.system.skin_count * 4; i++)
+        most = fmaxf(most, fabsf(last[i] - before[i]));
+    return most <= ASLEEP * s->view.size;
 }
 
 static bool is_teleport(projective_state *s, int32_t steps)
@@ -427,8 +474,15 @@ static sup_result advance(projective_state *s, const sup_step_input *input)
     follow_root(s, input->pose);
     take_joints(s, input->pose, at(s, s->at.joints[1]));
     if (is_teleport(s, steps)) return put_at_rest(s, input->context, input->pose);
+    bool still = stands(s, input);
     sup_result result = SUP_OK;
     for (int32_t i = 1; result == SUP_OK && i <= steps; i++) {
+        bool tired = s->still >= STILL_SLEEP || (s->still >= STILL_CALM && hardly_moves(s));
+        s->still = !still ? 0 : tired ? STILL_SLEEP : s->still + 1;
+        if (s->still >= STILL_SLEEP) {
+            keep_skin(s, at(s, s->at.joints[2]));
+            continue;
+        }
         double end = due > MOST_STEPS ? (double)i / steps : fmin(((double)i * step - s->behind) / dt, 1.0);
         double begin =
             due > MOST_STEPS ? (double)(i - 1) / steps : fmax(((double)(i - 1) * step - s->behind) / dt, 0.0);

@@ -54,8 +54,9 @@ typedef struct sup_contact_row {
     float weight[4];                     /* 1, -weights */
     float normal[3], point[3], start[3]; /* start: difference at the start of the step */
     float offset, stiffness, friction;
-    float cap;         /* largest tangential force; < 0 until known */
-    float hold, slide; /* of the current iterate: stiffness along the normal and across it */
+    float limit, damping; /* depth from which on the force is constant; stiffness against moving along the normal */
+    float cap;            /* largest tangential force; < 0 until known */
+    float hold, slide;    /* of the current iterate: stiffness along the normal and across it */
 } sup_contact_row;
 
 /* The state's memory. Positions: four buffers whose roles change; anchors behind the unknowns. */
