@@ -1,5 +1,6 @@
 /* cmd_bake.c - `supple bake`: a character and a motion in, skinned frames out. */
 #include "json_out.h"
+#include "paint.h"
 #include "progress.h"
 #include "take.h"
 
@@ -22,6 +23,7 @@ static const app_option bake_options[] = {
      .help = ".glb (motion as morph targets), .pc2, .mdd (point caches), .obj (a sequence)"},
     APP_TAKE_METHOD(bake_values),
     APP_TAKE_SET(bake_values),
+    APP_TAKE_PAINT(bake_values),
     APP_TAKE_MODEL(bake_values),
     APP_TAKE_COLLIDER(bake_values),
     APP_TAKE_CLIP(bake_values),
@@ -98,6 +100,20 @@ static void print_result(const app_take *take, const char *output, const sup_bak
            app_size((double)stats->bytes), total_ms / 1e3, take->session.load_ms, stats->bind_ms, stats->write_ms);
 }
 
+/* The maps that were painted: on a rig of their own, since the bake makes its rig itself. */
+static int paint(const app_take *take, const sup_rig_def *def, app_paints *paints)
+{
+    sup_rig *rig = NULL;
+    sup_error error = {0};
+    int status = app_paint_check(&take->values->paint, &take->method, 1);
+    if (status != APP_DONE || take->values->paint.count == 0) return status;
+    if (sup_rig_create(&take->session.context, take->character, def, &rig, &error) != SUP_OK)
+        return app_fail(&error, APP_PHASE_LOAD, take->values->input);
+    status = app_paint(take, rig, take->method, paints);
+    sup_rig_destroy(rig);
+    return status;
+}
+
 static int bake(app_take *take, const bake_values *values)
 {
     double began = app_milliseconds() - take->session.load_ms;
@@ -120,8 +136,16 @@ static int bake(app_take *take, const bake_values *values)
                         .no_normals = values->no_normals,
                         .progress = app_progress_tell,
                         .progress_user = &progress};
-    sup_result result = sup_bake(&take->session.context, take->character, &def, values->output, &stats, &error);
+    app_paints paints = {0};
+    int status = paint(take, &rig, &paints);
+    def.paints = paints.items;
+    def.paint_count = paints.count;
+    sup_result result = SUP_OK;
+    if (status == APP_DONE)
+        result = sup_bake(&take->session.context, take->character, &def, values->output, &stats, &error);
+    app_paints_free(&paints);
     app_progress_end(&progress);
+    if (status != APP_DONE) return status;
     if (result == SUP_ERROR_CANCELLED) {
         app_say("%s: Stopped; nothing was written.", values->output);
         return APP_OTHER;

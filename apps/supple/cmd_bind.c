@@ -1,5 +1,6 @@
 /* cmd_bind.c - `supple bind`: a character in, the model of a method out, for bakes and engines to load. */
 #include "json_out.h"
+#include "paint.h"
 #include "progress.h"
 #include "take.h"
 
@@ -21,6 +22,7 @@ static const app_option bind_options[] = {
      .help = "the model to write, ending in .supple"},
     APP_TAKE_METHOD(bind_values),
     APP_TAKE_SET(bind_values),
+    APP_TAKE_PAINT(bind_values),
     APP_TAKE_SKELETON(bind_values),
     APP_TAKE_WEIGHTS(bind_values),
     APP_TAKE_THREADS(bind_values),
@@ -95,12 +97,21 @@ static int bind(app_take *take, const bind_values *values)
     sup_result result = sup_rig_create(context, take->character, &def, &rig, &error);
     times.rig_ms = app_milliseconds() - began;
     began = app_milliseconds();
-    sup_bind_def bind_def = {.values = take->params, .progress = app_progress_tell, .progress_user = &progress};
-    if (result == SUP_OK) result = sup_bind(context, take->method, rig, &bind_def, &model, &error);
+    app_paints paints = {0};
+    int painted = result == SUP_OK ? app_paint(take, rig, take->method, &paints) : APP_DONE, status = APP_OTHER;
+    sup_bind_def bind_def = {.values = take->params,
+                             .paints = paints.items,
+                             .paint_count = paints.count,
+                             .progress = app_progress_tell,
+                             .progress_user = &progress};
+    if (result == SUP_OK && painted == APP_DONE)
+        result = sup_bind(context, take->method, rig, &bind_def, &model, &error);
     times.bind_ms = app_milliseconds() - began;
     app_progress_end(&progress);
-    int status = APP_OTHER;
-    if (result == SUP_ERROR_CANCELLED)
+    app_paints_free(&paints);
+    if (painted != APP_DONE)
+        status = painted;
+    else if (result == SUP_ERROR_CANCELLED)
         app_say("%s: Stopped; nothing was written.", values->output);
     else if (result != SUP_OK)
         status = app_fail(&error, APP_PHASE_BAKE, values->take.input);
@@ -121,6 +132,7 @@ int app_command_bind(int argc, char **argv)
     status = app_check_output(&values.take, values.output);
     if (status != APP_DONE) return status;
     status = app_take_open(&take, &values.take);
+    if (status == APP_DONE) status = app_paint_check(&values.take.paint, &take.method, 1);
     if (status == APP_DONE) status = bind(&take, &values);
     app_take_close(&take);
     return status;

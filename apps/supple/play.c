@@ -1,6 +1,8 @@
 /* play.c - frames of a motion in memory. */
 #include "play.h"
 
+#include "paint.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,10 +87,14 @@ int app_play_method(app_take *take, const sup_rig *rig, const sup_method *method
     sup_error error = {0};
     double began = app_milliseconds();
     *play = (app_play){.first_frame = first, .frame_count = last - first + 1, .vertex_count = rig->vertex_count};
-    sup_bind_def def = {.values = params};
+    int status = APP_DONE;
     sup_result result = SUP_OK;
     if (p.model == NULL) {
-        result = sup_bind(context, method, rig, &def, &made, &error);
+        app_paints paints;
+        status = app_paint(take, rig, method, &paints);
+        sup_bind_def def = {.values = params, .paints = paints.items, .paint_count = paints.count};
+        result = status == APP_DONE ? sup_bind(context, method, rig, &def, &made, &error) : SUP_ERROR_ARGUMENT;
+        app_paints_free(&paints);
         if (result == SUP_ERROR_DATA && app_take_is_default(take) && method == take->method) {
             app_say("warning: The method %s cannot be used, linear is instead: %s", method->name, error.message);
             error = (sup_error){0};
@@ -112,7 +118,7 @@ int app_play_method(app_take *take, const sup_rig *rig, const sup_method *method
     if (result == SUP_OK) return APP_DONE;
     app_progress_end(progress);
     app_play_close(play);
-    return fail(take, result, &error);
+    return status != APP_DONE ? status : fail(take, result, &error);
 }
 
 static int check_finite(const char *path, const sup_cache *cache)

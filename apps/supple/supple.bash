@@ -50,23 +50,23 @@ _supple() {
             if [ "$verb" = render ]; then _supple_files "$word" "$characters"; else _supple_files "$word" 'skel|bvh'; fi
             ;;
         --map) _supple_files "$word" 'txt|map' ;;
-        --clip | -c | --fps | --frame | --frames | --threads | -j | --set | -s | --methods | --zoom | --size | --instances | \
+        --clip | -c | --fps | --frame | --frames | --threads | -j | --set | -s | --paint | --methods | --zoom | --size | --instances | \
             --seconds) ;;
         *)
             case $verb:$word in
-            bake:-*) mapfile -t COMPREPLY < <(compgen -W "--output --method --set --model --collider --clip --motion --map --skeleton \
+            bake:-*) mapfile -t COMPREPLY < <(compgen -W "--output --method --set --paint --model --collider --clip --motion --map --skeleton \
                 --fps --frames --weights --threads --no-normals --json --quiet --help" -- "$word") ;;
-            bind:-*) mapfile -t COMPREPLY < <(compgen -W "--output --method --set --skeleton --weights --threads --json \
+            bind:-*) mapfile -t COMPREPLY < <(compgen -W "--output --method --set --paint --skeleton --weights --threads --json \
                 --quiet --help" -- "$word") ;;
             render:-*) mapfile -t COMPREPLY < <(compgen -W "--output --frame --frames --camera --zoom --size --color --up \
-                --wire --skeleton --turn --method --set --model --collider --clip --motion --map --skeleton-file --fps \
+                --wire --skeleton --turn --method --set --paint --model --collider --clip --motion --map --skeleton-file --fps \
                 --weights --threads --quiet --help" -- "$word") ;;
-            compare:-*) mapfile -t COMPREPLY < <(compgen -W "--output --methods --set --frame --frames --camera --zoom \
+            compare:-*) mapfile -t COMPREPLY < <(compgen -W "--output --methods --set --paint --frame --frames --camera --zoom \
                 --size --color --up --wire --clip --motion --map --skeleton --fps --weights --threads --quiet --help" \
                 -- "$word") ;;
             measure:-*) mapfile -t COMPREPLY < <(compgen -W "--clip --motion --map --skeleton --fps --frames --weights \
                 --threads --json --quiet --help" -- "$word") ;;
-            report:-*) mapfile -t COMPREPLY < <(compgen -W "--output --methods --set --frames --camera --zoom --size \
+            report:-*) mapfile -t COMPREPLY < <(compgen -W "--output --methods --set --paint --frames --camera --zoom --size \
                 --color --up --clip --motion --map --skeleton --fps --weights --threads --quiet --help" -- "$word") ;;
             bench:-*) mapfile -t COMPREPLY < <(compgen -W "--method --set --clip --skeleton --weights --contact \
                 --instances --seconds --save --against --threads --json --quiet --help" -- "$word") ;;

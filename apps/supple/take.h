@@ -11,7 +11,7 @@ enum { APP_PARAM_LIMIT = 64 };
 typedef struct app_take_values {
     const char *input, *method, *model, *clip, *motion, *map, *skeleton, *frames;
     double fps;
-    app_texts set, colliders;
+    app_texts set, paint, colliders;
     int weights, threads;
     bool json, quiet;
 } app_take_values;
@@ -33,6 +33,11 @@ extern const char *const app_weight_choices[];
     {                                                                                                               \
         .kind = APP_MANY, .name = "set", .letter = 's', .argument = "NAME=VALUE", .offset = APP_TAKE_AT(type, set), \
         .help = "a parameter of the method; may be given again"                                                     \
+    }
+#define APP_TAKE_PAINT(type)                                                                                    \
+    {                                                                                                           \
+        .kind = APP_MANY, .name = "paint", .argument = "MAP=WHERE[*VALUE]", .offset = APP_TAKE_AT(type, paint), \
+        .help = "a map of the method; ball:JOINT:RADIUS[:BORDER], joint:NAME, part:NAME, all, file:PATH"        \
     }
 #define APP_TAKE_MODEL(type)                                                                       \
     {                                                                                              \

@@ -42,7 +42,9 @@ typedef struct sup_bake_def {
     /* NULL = the model's, or the default method (sup_method_at(0)); a character that this one refuses is then skinned by
      * "linear", with a warning in the log. */
     const sup_method *method;
-    const double *values;   /* [method->param_count], NULL = the model's, or defaults */
+    const double *values;    /* [method->param_count], NULL = the model's, or defaults */
+    const sup_paint *paints; /* of the character's vertices, in the maps of the method */
+    int32_t paint_count;
     const sup_rig_def *rig; /* NULL = defaults */
     /* Bound before, for this character: neither rig nor method are made again. Values that differ from the model's must
      * be of live parameters. NULL: bind now. */

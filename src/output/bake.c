@@ -131,7 +131,8 @@ static sup_result bind_method(bake *b, const sup_method *method, const sup_bind_
     const sup_method *plain = sup_method_find("linear");
     sup_error refusal = {0};
     sup_result result = sup_bind(b->context, method, b->rig, def, &b->made, &refusal);
-    if (result == SUP_ERROR_DATA && b->def.method == NULL && b->def.values == NULL && method != plain) {
+    if (result == SUP_ERROR_DATA && b->def.method == NULL && b->def.values == NULL && b->def.paint_count == 0 &&
+        method != plain) {
         sup_log(b->context, SUP_LOG_WARNING, "The method %s cannot be used, %s is instead: %s", method->name,
                 plain->name, refusal.message);
         return sup_bind(b->context, plain, b->rig, def, &b->made, error);
@@ -142,7 +143,11 @@ static sup_result bind_method(bake *b, const sup_method *method, const sup_bind_
 
 static sup_result make_model(bake *b, sup_error *error)
 {
-    sup_bind_def bind = {.values = b->def.values, .progress = bind_progress, .progress_user = b};
+    sup_bind_def bind = {.values = b->def.values,
+                         .paints = b->def.paints,
+                         .paint_count = b->def.paint_count,
+                         .progress = bind_progress,
+                         .progress_user = b};
     const sup_method *method = b->def.method != NULL ? b->def.method : sup_method_at(0);
     if (b->def.model != NULL) {
         b->model = b->def.model;

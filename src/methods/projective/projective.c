@@ -23,6 +23,12 @@ const sup_param sup_projective_params[SUP_PROJECTIVE_PARAM_COUNT] = {
     [SUP_PROJECTIVE_GRAVITY] = {"gravity", "m/s^2", SUP_PARAM_FLOAT, 0, 100, 0, NULL, true,
                                 "Pull on the flesh; 0: the rest shape already hangs as it should."},
     [SUP_PROJECTIVE_UP] = {"up", "", SUP_PARAM_CHOICE, 0, 2, 0, up_choices, true, "Axis that gravity pulls against."},
+    [SUP_PROJECTIVE_WIND] = {"wind", "m/s^2", SUP_PARAM_FLOAT, 0, 100, 0, NULL, true,
+                             "Push of a steady wind on all flesh, as an acceleration."},
+    [SUP_PROJECTIVE_WIND_HEADING] = {"wind_heading", "degrees", SUP_PARAM_FLOAT, -360, 360, 0, NULL, true,
+                                     "Where the wind blows to, around the up axis: 0 along the next axis after it."},
+    [SUP_PROJECTIVE_WIND_RISE] = {"wind_rise", "degrees", SUP_PARAM_FLOAT, -90, 90, 0, NULL, true,
+                                  "How steeply the wind blows upwards."},
     [SUP_PROJECTIVE_CONTACT] = {"contact", "", SUP_PARAM_BOOL, 0, 1, 0, NULL, true,
                                 "Skin touches skin instead of passing through."},
     [SUP_PROJECTIVE_FRICTION] = {"friction", "", SUP_PARAM_FLOAT, 0, 2, 0.2, NULL, true,
@@ -31,13 +37,25 @@ const sup_param sup_projective_params[SUP_PROJECTIVE_PARAM_COUNT] = {
                              "One rotation for each prism of flesh instead of three: a little faster and rougher."},
 };
 
+const sup_map sup_projective_maps[SUP_PROJECTIVE_MAP_COUNT] = {
+    [SUP_PROJECTIVE_MAP_STIFFNESS] = {"stiffness", "", 0.05f, 20.0f, 1.0f,
+                                      "How firm the flesh is, times the parameter."},
+    [SUP_PROJECTIVE_MAP_RIGID] =
+        {"rigid", "", 0.0f, 1.0f, 0.0f,
+         "1: skin that follows the bones alone, such as a face or armour; between: by degrees."},
+    [SUP_PROJECTIVE_MAP_FREE] = {"free", "", 0.0f, 1.0f, 0.0f,
+                                 "From 0.5 on the bones shape the flesh but do not hold it: trunk, tail, belly swing."},
+};
+
 const sup_method sup_method_projective = {
     .name = "projective",
     .summary = "Projective skinning: simulated flesh on volumetric bones; bulges, slides, swings and touches itself.",
-    .version = 1,
+    .version = 2,
     .flags = SUP_METHOD_DYNAMIC | SUP_METHOD_COLLIDES,
     .params = sup_projective_params,
     .param_count = SUP_PROJECTIVE_PARAM_COUNT,
+    .maps = sup_projective_maps,
+    .map_count = SUP_PROJECTIVE_MAP_COUNT,
     .bind = sup_projective_bind,
     .check = sup_projective_check,
     .state_size = sup_projective_state_size,

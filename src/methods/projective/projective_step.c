@@ -34,8 +34,10 @@ static const float ASSUMED_METRES = 2.0f;
 typedef struct layout {
     /* sup_mat34 [joint_count]: of the frame before, of this one, of the last step, of this one, ways of carry_skin */
     size_t joints[5];
-    size_t skin;  /* float4 [skin_count] of the last step */
-    size_t shown; /* float4 [skin_count] carried on to now */
+    size_t skin[2]; /* float4 [skin_count]: last step, the one before */
+    size_t shown;   /* float4 [skin_count] carried on to now */
+    size_t leashed; /* float3 [leash_count] slow flesh by linear blending, at the last step */
+    size_t force;   /* float3 [skin_count] of the leashes; zero between steps */
     size_t upsample, anchors, anchor_state, solver, detect, touch, touches, contacts, ends, linear, size;
 } layout;
 
@@ -68,10 +70,13 @@ static layout layout_of(const sup_projective_view *view, const sup_model *model,
     place(&size, sizeof(projective_state));
     for (int i = 0; i < SUP_COUNT(at.joints); i++)
         at.joints[i] = place(&size, joints);
-    at.skin = place(&size, skin);
+    for (int i = 0; i < SUP_COUNT(at.skin); i++)
+        at.skin[i] = place(&size, skin);
     at.shown = place(&size, skin);
+    at.leashed = place(&size, (size_t)view->leash_count * 3 * sizeof(float));
+    at.force = place(&size, (size_t)view->system.skin_count * 3 * sizeof(float));
     at.upsample = place(&size, sup_upsample_scratch(&view->upsample));
-    at.anchors = place(&size, (size_t)view->anchors.anchor_count * 4 * sizeof(float));
+    at.anchors = place(&size, (size_t)view->system.anchor_count * 4 * sizeof(float));
     at.anchor_state = place(&size, sup_anchors_state_size(&view->anchors));
     at.solver = place(&size, sup_solver_state_size(&view->system, most_contacts(view)));
     at.detect = place(&size, sup_detect_state_size(&view->detect));
@@ -137,27 +142,21 @@ static void follow_root(projective_state *s, const sup_pose *pose)
 {
     float shift[3];
     if (!choose_origin(s, pose, shift)) return;
-    float *skin = at(s, s->at.skin);
+    float *skin = at(s, s->at.skin[0]), *skin_before = at(s, s->at.skin[1]), *leashed = at(s, s->at.leashed);
     sup_mat34 *before = at(s, s->at.joints[0]), *stepped = at(s, s->at.joints[2]);
     sup_solver_shift(&s->view.system, at(s, s->at.solver), shift);
     for (int k = 0; k < 3; k++) {
-        for (int32_t v = 0; v < s->view.system.skin_count; v++)
+        for (int32_t v = 0; v < s->view.system.skin_count; v++) {
             skin[4 * (size_t)v + (size_t)k] += shift[k];
+            skin_before[4 * (size_t)v + (size_t)k] += shift[k];
+        }
+        for (int32_t i = 0; i < s->view.leash_count; i++)
+            leashed[3 * (size_t)i + (size_t)k] += shift[k];
         for (int32_t j = 0; j < s->view.joint_count; j++) {
             before[j].m[4 * k + 3] += shift[k];
             stepped[j].m[4 * k + 3] += shift[k];
         }
     }
-}
-
-static void evaluate_anchors(projective_state *s, const sup_mat34 *joints)
-{
-    sup_anchors_evaluate(&s->view.anchors, joints, at(s, s->at.anchor_state), at(s, s->at.anchors));
-}
-
-static void keep_skin(projective_state *s)
-{
-    sup_solver_skin(&s->view.system, at(s, s->at.solver), at(s, s->at.skin), 4);
 }
 
 /* A place of a simulated skin vertex, carried by linear blending. */
@@ -174,13 +173,71 @@ static void blend(const sup_projective_view *view, const sup_mat34 *joints, int3
     memcpy(to, sum, sizeof sum);
 }
 
+/* The vertex itself. */
+static void blend_vertex(const sup_projective_view *view, const sup_mat34 *joints, int32_t v, float out[3])
+{
+    blend(view, joints, v, view->start_rest + 3 * (size_t)v, out);
+}
+
+/* What the solver is given: skin that follows linear blending, then the bases that hang on bones. */
+static void evaluate_anchors(projective_state *s, const sup_mat34 *joints)
+{
+    float *anchors = at(s, s->at.anchors);
+    for (int32_t i = 0; i < s->view.fixed_count; i++, anchors += 4) {
+        blend_vertex(&s->view, joints, s->view.fixed[i], anchors);
+        anchors[3] = 0.0f;
+    }
+    sup_anchors_evaluate(&s->view.anchors, joints, at(s, s->at.anchor_state), anchors);
+}
+
+static void keep_skin(projective_state *s, const sup_mat34 *joints)
+{
+    float *skin = at(s, s->at.skin[0]);
+    memcpy(at(s, s->at.skin[1]), skin, (size_t)s->view.system.skin_count * 4 * sizeof(float));
+    sup_solver_skin(&s->view.system, at(s, s->at.solver), skin, 4);
+    for (int32_t i = 0; i < s->view.rigid_count; i++) {
+        float blended[3], *to = skin + 4 * (size_t)s->view.rigid_vertex[i];
+        blend_vertex(&s->view, joints, s->view.rigid_vertex[i], blended);
+        for (int k = 0; k < 3; k++)
+            to[k] += s->view.rigid_share[i] * (blended[k] - to[k]);
+    }
+}
+
+/* Momentum takes slow flesh away from its bones: x + mu (x - x_before) against x + c, c the way that linear blending goes
+ * in this step. Their difference is cut to the leash's length by a force; NULL when no leash is taut. What goes with its
+ * bones, and every swing that is not violent, is as it would be without. */
+static const float *pull_leashes(projective_state *s, const sup_mat34 *joints, double damping)
+{
+    const sup_projective_view *view = &s->view;
+    const float *now = at(s, s->at.skin[0]), *before = at(s, s->at.skin[1]);
+    float *leashed = at(s, s->at.leashed), *force = at(s, s->at.force), keep = (float)(1.0 - damping);
+    bool taut = false;
+    for (int32_t i = 0; i < view->leash_count; i++) {
+        size_t v = (size_t)view->leash_vertex[i];
+        float blended[3], rel[3], square = 0.0f, length = view->leash_length[i];
+        blend_vertex(view, joints, view->leash_vertex[i], blended);
+        for (int k = 0; k < 3; k++) {
+            rel[k] = keep * (now[4 * v + (size_t)k] - before[4 * v + (size_t)k]) -
+                     (blended[k] - leashed[3 * (size_t)i + (size_t)k]);
+            square += rel[k] * rel[k];
+        }
+        memcpy(leashed + 3 * (size_t)i, blended, sizeof blended);
+        bool far = square > length * length;
+        float cut = far ? (length / sqrtf(square) - 1.0f) * view->system.mass[view->system.place[v]] : 0.0f;
+        for (int k = 0; k < 3; k++)
+            force[3 * v + (size_t)k] = cut * rel[k];
+        taut = taut || far;
+    }
+    return taut ? force : NULL;
+}
+
 /* The skin of the last step, carried on by the joints from where they were in it to `joints`, into `shown`. */
 static void carry_skin(projective_state *s, const sup_mat34 *joints)
 {
     const sup_mat34 *stepped = at(s, s->at.joints[2]);
     sup_mat34 *carry = at(s, s->at.joints[4]);
     float *shown = at(s, s->at.shown);
-    const float *skin = at(s, s->at.skin);
+    const float *skin = at(s, s->at.skin[0]);
     size_t count = (size_t)s->view.joint_count;
     if (memcmp(joints, stepped, count * sizeof *joints) == 0) {
         memcpy(shown, skin, (size_t)s->view.system.skin_count * 4 * sizeof *shown);
@@ -206,12 +263,15 @@ static sup_result put_at_rest(projective_state *s, const sup_context *context, c
     memcpy(at(s, s->at.joints[2]), now, (size_t)s->view.joint_count * sizeof *now);
     evaluate_anchors(s, now);
     for (int32_t v = 0; v < s->view.system.skin_count; v++)
-        blend(&s->view, now, v, s->view.start_rest + 3 * (size_t)v, start + 3 * (size_t)v);
+        blend_vertex(&s->view, now, v, start + 3 * (size_t)v);
+    for (int32_t i = 0; i < s->view.leash_count; i++)
+        blend_vertex(&s->view, now, s->view.leash_vertex[i], (float *)at(s, s->at.leashed) + 3 * (size_t)i);
     sup_detect_reset(&s->view.detect, at(s, s->at.detect));
     sup_touch_reset(s->view.system.skin_count, at(s, s->at.touch));
     sup_result result = sup_solver_reset(context, &s->view.system, at(s, s->at.solver), most_contacts(&s->view),
                                          at(s, s->at.anchors), start, SETTLE_ROUNDS);
-    keep_skin(s);
+    keep_skin(s, now);
+    keep_skin(s, now);
     s->behind = 0.0;
     return result;
 }
@@ -245,7 +305,7 @@ static int32_t detect_contacts(projective_state *s, const sup_step_input *input)
     for (int32_t p = 0; p < s->view.anchors.piece_count; p++)
         for (int end = 0; end < 2; end++)
             memcpy(ends + 6 * (size_t)p + 3 * (size_t)end, from + 8 * (size_t)p + 4 * (size_t)end, 3 * sizeof(float));
-    sup_detect_input detect = {.skin = at(s, s->at.skin),
+    sup_detect_input detect = {.skin = at(s, s->at.skin[0]),
                                .skin_stride = 4,
                                .piece_ends = ends,
                                .friction = (float)input->values[SUP_PROJECTIVE_FRICTION]};
@@ -261,7 +321,7 @@ static float collider_hold(projective_state *s, const sup_solid *solid, int32_t 
     double thickness = sup_v3_distance(sup_v3_load(skin), sup_v3_load(base)) + (double)s->view.detect.edge[0];
     sup_solid_view view;
     float free_place[3];
-    blend(&s->view, at(s, s->at.joints[3]), v, s->view.start_rest + 3 * (size_t)v, free_place);
+    blend_vertex(&s->view, at(s, s->at.joints[3]), v, free_place);
     if (!sup_solid_look(solid, sup_v3_load(free_place), 0.0, &view)) return 1.0f;
     double deep = -view.height / thickness;
     return (float)fmax(0.0, fmin(1.0, (COLLIDER_DEEPEST - deep) / (COLLIDER_DEEPEST - COLLIDER_DEEP)));
@@ -294,15 +354,21 @@ static int32_t touch_colliders(projective_state *s, const sup_step_input *input,
     return rows_found;
 }
 
-/* m/s^2 in file units per square of the solver's unit of time. */
-static void set_gravity(const projective_state *s, const sup_step_input *input, float gravity[3])
+/* Gravity and wind: m/s^2 in file units per square of the solver's unit of time. */
+static void set_forces(const projective_state *s, const sup_step_input *input, float force[3])
 {
     static const int axes[] = {1, 2, 0}; /* the parameter's choices: y, z, x */
+    static const double degree = 0.017453292519943295;
     double metre =
         s->view.unit_metres > 0.0f ? 1.0 / (double)s->view.unit_metres : (double)s->view.size / (double)ASSUMED_METRES;
     double second = SUP_PROJECTIVE_TIME_STEP / SUP_PROJECTIVE_SECONDS;
-    gravity[axes[(int)input->values[SUP_PROJECTIVE_UP]]] =
-        (float)(-input->values[SUP_PROJECTIVE_GRAVITY] * metre / (second * second));
+    double scale = metre / (second * second), wind = input->values[SUP_PROJECTIVE_WIND];
+    double heading = degree * input->values[SUP_PROJECTIVE_WIND_HEADING],
+           rise = degree * input->values[SUP_PROJECTIVE_WIND_RISE];
+    int up = axes[(int)input->values[SUP_PROJECTIVE_UP]];
+    force[up] = (float)(scale * (wind * sin(rise) - input->values[SUP_PROJECTIVE_GRAVITY]));
+    force[(up + 1) % 3] = (float)(scale * wind * cos(rise) * cos(heading));
+    force[(up + 2) % 3] = (float)(scale * wind * cos(rise) * sin(heading));
 }
 
 static void stage_over(const sup_step_input *input, const char *stage)
@@ -332,6 +398,7 @@ static sup_result simulate(projective_state *s, const sup_step_input *input, dou
     int32_t contact_count = detect_contacts(s, input);
     contact_count += touch_colliders(s, input, t0, t1, contacts + contact_count);
     sup_solver_input solver = {.anchors = at(s, s->at.anchors),
+                               .force = pull_leashes(s, joints, input->values[SUP_PROJECTIVE_DAMPING]),
                                .damping = (float)input->values[SUP_PROJECTIVE_DAMPING],
                                .iterations = (int32_t)input->values[SUP_PROJECTIVE_ITERATIONS],
                                .shared_rotation = input->values[SUP_PROJECTIVE_FAST] != 0.0,
@@ -346,10 +413,10 @@ static sup_result simulate(projective_state *s, const sup_step_input *input, dou
         solver.stage_done = solver_stage_over;
         solver.stage_user = watcher.to;
     }
-    set_gravity(s, input, solver.gravity);
+    set_forces(s, input, solver.gravity);
     sup_result result = sup_solver_step(input->context, &s->view.system, at(s, s->at.solver), &solver, NULL);
     if (result != SUP_OK) return result;
-    keep_skin(s);
+    keep_skin(s, joints);
     memcpy(at(s, s->at.joints[2]), joints, (size_t)s->view.joint_count * sizeof *joints);
     return SUP_OK;
 }
@@ -388,17 +455,22 @@ static sup_result advance(projective_state *s, const sup_step_input *input)
     return result;
 }
 
+static void move_blocks(const projective_state *s, const sup_upsample_blocks *blocks, const sup_skin_out *out)
+{
+    for (int64_t i = 0; i < (int64_t)blocks->block_count * SUP_BLOCK; i++) {
+        int32_t v = blocks->row_vertex[i];
+        float *p = (float *)(void *)((unsigned char *)out->positions + (size_t)(v < 0 ? 0 : v) * out->position_stride);
+        for (int k = 0; k < 3 && v >= 0; k++)
+            p[k] += s->origin[k];
+    }
+}
+
 /* From the simulation's origin to the world's, for the vertices that the simulation moves. */
 static void move_to_world(const projective_state *s, const sup_skin_out *out)
 {
-    const sup_upsample *up = &s->view.upsample;
     if (out->positions == NULL || (s->origin[0] == 0.0f && s->origin[1] == 0.0f && s->origin[2] == 0.0f)) return;
-    for (int32_t i = 0; i < up->row_count; i++) {
-        float *p =
-            (float *)(void *)((unsigned char *)out->positions + (size_t)up->row_vertex[i] * out->position_stride);
-        for (int k = 0; k < 3; k++)
-            p[k] += s->origin[k];
-    }
+    move_blocks(s, &s->view.upsample.plain, out);
+    move_blocks(s, &s->view.upsample.riding, out);
 }
 
 sup_result sup_projective_step(const sup_step_input *input, void *state, const sup_skin_out *out)
