@@ -3,7 +3,7 @@
  *     bench_soak [MINUTES [SEED [CHARACTER]]]
  *
  * Every joint turns about an axis that wanders, at up to 10 rad/s and within a range of its own, for MINUTES of simulated
- * time (1 when not given); then the skeleton goes back to its rest pose and the skin has five seconds to follow.
+ * time (1 when not given); then the skeleton goes back to its rest pose and the skin has ten seconds to come to rest.
  * CHARACTER is scene:NAME or a file; without it scene:human and, where the shared assets are, the male of Fast
  * Projective Skinning. Ends with status 1 when a number is not finite, a length is more than a hundred times its rest,
  * or the skin is not back within 0.1 % of the size. */
@@ -18,7 +18,7 @@
 
 static const double FASTEST = 10.0, WIDEST = 1.2; /* rad/s, rad */
 static const double STRETCH_LIMIT = 100.0, BACK_LIMIT = 1e-3;
-enum { RATE = 60, BACK_SECONDS = 5 };
+enum { RATE = 60, BACK_SECONDS = 10 };
 
 /* How a joint moves: an angle that turns at a speed, bounces at its range, and an axis that changes at each bounce. */
 typedef struct wander {
@@ -118,7 +118,7 @@ static void close_soak(soak *s)
     free(s->positions);
 }
 
-/* Back to rest within a second, then four more; how far the skin is from where it began, in sizes. */
+/* Back to rest within a second, then nine more; how far the skin is from where it began, in sizes. */
 static double come_back(soak *s, const float *start, sup_result *result)
 {
     sup_skin_out out = {.positions = s->positions};

@@ -13,6 +13,8 @@ render scene:human -o "$out/human.png" --size 300x400 --camera front
 render scene:human -o "$out/skeleton.png" --size 300x400 --color weights --skeleton
 render scene:human -o "$out/squat_contact.png" --size 300x400 --clip squat --frame 36 --color contact
 render scene:human -o "$out/squat_stretch.png" --size 300x400 --clip squat --frame 36 --color stretch
+render scene:arm -o "$out/bar.png" --size 420x420 --clip twist --frame 6 --camera 80,10 --zoom lower_arm \
+    --collider capsule:-0.2,0.3,0.065:0.2,0.3,0.065:0.03
 render scene:elephant -o "$out/elephant.png" --size 400x400 --clip trunk_curl --frame 60
 render scene:hand -o "$out/fist.png" --size 400x400 --clip fist --frame 40
 compare scene:arm -o "$out/elbow.png" --size 340x340 --clip bend --camera side

@@ -217,6 +217,51 @@ static sup_result time_steps(trial *t)
     return result;
 }
 
+/* --- Stages inside the step --- */
+
+typedef struct observer {
+    app_timing *timing;
+    double last; /* milliseconds */
+} observer;
+
+static void stage_done(void *user, const char *stage)
+{
+    observer *o = user;
+    app_timing *timing = o->timing;
+    double now = app_milliseconds();
+    int32_t i = 0;
+    while (i < timing->part_count && strcmp(timing->parts[i].name, stage) != 0)
+        i++;
+    if (i == APP_PART_LIMIT) return;
+    if (i == timing->part_count) {
+        timing->part_count++;
+        snprintf(timing->parts[i].name, sizeof timing->parts[i].name, "%s", stage);
+        timing->parts[i].ms = 0.0;
+    }
+    timing->parts[i].ms += now - o->last;
+    o->last = app_milliseconds();
+}
+
+/* The motion once more with somebody watching, which costs a little: the whole is timed without. */
+static sup_result time_parts(trial *t)
+{
+    sup_skin_out out = {.positions = t->positions, .normals = t->normals};
+    observer o = {.timing = t->timing};
+    int32_t frames = frame_count(t) < 60 ? frame_count(t) : 60;
+    sup_result result = pose_at(t, 0);
+    if (result == SUP_OK) result = sup_instance_reset(t->instances[0], t->pose);
+    if (result == SUP_OK) result = sup_instance_observe(t->instances[0], stage_done, &o);
+    for (int32_t f = 1; result == SUP_OK && f <= frames; f++) {
+        result = pose_at(t, f);
+        o.last = app_milliseconds();
+        if (result == SUP_OK) result = sup_instance_step(t->instances[0], t->pose, 1.0f / 30.0f, &out);
+    }
+    sup_instance_observe(t->instances[0], NULL, NULL);
+    for (int32_t i = 0; i < t->timing->part_count; i++)
+        t->timing->parts[i].ms /= (double)frames;
+    return result;
+}
+
 static sup_result time_reference(trial *t)
 {
     bool dual = strcmp(t->def->method->name, "dualquat") == 0;
@@ -249,6 +294,7 @@ static int run(trial *t)
     }
     if (result == SUP_OK) result = time_pose(t);
     if (result == SUP_OK) result = time_steps(t);
+    if (result == SUP_OK) result = time_parts(t);
     if (result == SUP_OK) result = time_reference(t);
     if (result == SUP_OK) return APP_DONE;
     if (error.id[0] == '\0') {

@@ -10,6 +10,13 @@ typedef struct app_times {
     int count;
 } app_times;
 
+/* A stage inside the step: mean milliseconds a frame. */
+enum { APP_PART_LIMIT = 24 };
+typedef struct app_part {
+    char name[32];
+    double ms;
+} app_part;
+
 typedef struct app_timing {
     char input[256];
     char method[64];
@@ -19,6 +26,8 @@ typedef struct app_timing {
     int64_t simulated, elements;     /* -1: the method simulates nothing */
     app_times load, rig, bind, pose; /* pose: sampling of the clip */
     app_times step;                  /* of all instances together, positions and normals */
+    int32_t part_count;              /* of the step; 0 when the method has no stages */
+    app_part parts[APP_PART_LIMIT];
     app_times reference;             /* double, scalar, one thread: linear blend, or dual quaternions for "dualquat" */
     double energy;                   /* mean of the first frames' steps; NaN: the method has none */
     size_t model_bytes, state_bytes; /* of one model and one instance */

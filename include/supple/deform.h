@@ -33,4 +33,8 @@ SUP_API sup_result sup_instance_set_colliders(sup_instance *instance, const sup_
  * the skin along. SUP_ERROR_ARGUMENT when there is no such collider or the place is not finite or flat. */
 SUP_API sup_result sup_instance_move_collider(sup_instance *instance, int32_t index, sup_mat34 place);
 
+/* Has `stage_done` called when a stage of a step is over, on the thread that steps; NULL: no longer. Methods without
+ * stages call nothing. */
+SUP_API sup_result sup_instance_observe(sup_instance *instance, sup_stage_fn *stage_done, void *user);
+
 #endif

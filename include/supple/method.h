@@ -61,6 +61,9 @@ typedef struct sup_bind_input {
     void *progress_user;
 } sup_bind_input;
 
+/* Called in a step when one of its stages is over, with the stage's name: for those who measure. */
+typedef void sup_stage_fn(void *user, const char *stage);
+
 /* What a method is given to step. */
 typedef struct sup_step_input {
     const sup_context *context;
@@ -70,6 +73,8 @@ typedef struct sup_step_input {
     float dt; /* seconds since the last step */
     /* What is in the way, NULL for nothing: for methods of the library (src/deform/colliders.h). */
     struct sup_colliders *colliders;
+    sup_stage_fn *stage_done; /* may be NULL */
+    void *stage_user;
 } sup_step_input;
 
 typedef struct sup_method {

@@ -14,8 +14,10 @@ struct sup_instance {
     size_t state_size;
     sup_colliders *colliders; /* or NULL */
     uint32_t generation;      /* lists of colliders so far */
-    size_t size;              /* bytes of this object */
-    double values[];          /* [method->param_count] */
+    sup_stage_fn *stage_done; /* or NULL */
+    void *stage_user;
+    size_t size;     /* bytes of this object */
+    double values[]; /* [method->param_count] */
 };
 
 static bool all_finite(const float *values, int64_t count)
@@ -65,11 +67,23 @@ static sup_result resolve_output(const sup_skin_out *out, sup_skin_out *resolved
     return SUP_OK;
 }
 
+static sup_step_input step_input(const sup_instance *instance, const sup_pose *pose, float dt)
+{
+    return (sup_step_input){.context = &instance->context,
+                            .model = instance->model,
+                            .values = instance->values,
+                            .pose = pose,
+                            .dt = dt,
+                            .colliders = instance->colliders,
+                            .stage_done = instance->stage_done,
+                            .stage_user = instance->stage_user};
+}
+
 static sup_result reset_state(sup_instance *instance, const sup_pose *pose)
 {
     sup_result result = check_pose(instance->model, pose);
     if (result != SUP_OK || instance->method->reset == NULL) return result;
-    sup_step_input input = {&instance->context, instance->model, instance->values, pose, 0.0f, instance->colliders};
+    sup_step_input input = step_input(instance, pose, 0.0f);
     if (instance->colliders != NULL) {
         sup_colliders_aim(instance->colliders, pose);
         sup_colliders_pass(instance->colliders);
@@ -142,7 +156,7 @@ sup_result sup_instance_step(sup_instance *instance, const sup_pose *pose, float
     sup_result result = resolve_output(out, &resolved);
     if (result == SUP_OK) result = check_pose(instance->model, pose);
     if (result != SUP_OK) return result;
-    sup_step_input input = {&instance->context, instance->model, instance->values, pose, dt, instance->colliders};
+    sup_step_input input = step_input(instance, pose, dt);
     if (instance->colliders != NULL) sup_colliders_aim(instance->colliders, pose);
     result = instance->method->step(&input, instance->state, &resolved);
     if (result == SUP_OK && instance->colliders != NULL) sup_colliders_pass(instance->colliders);
@@ -203,5 +217,13 @@ sup_result sup_instance_move_collider(sup_instance *instance, int32_t index, sup
         !sup_collider_place_usable(place))
         return SUP_ERROR_ARGUMENT;
     instance->colliders->place[index] = sup_affine_from_float(place);
+    return SUP_OK;
+}
+
+sup_result sup_instance_observe(sup_instance *instance, sup_stage_fn *stage_done, void *user)
+{
+    if (instance == NULL) return SUP_ERROR_ARGUMENT;
+    instance->stage_done = stage_done;
+    instance->stage_user = user;
     return SUP_OK;
 }

@@ -395,6 +395,20 @@ static float damping_of(const projective_state *s, const sup_step_input *input)
     return fmaxf((float)input->values[SUP_PROJECTIVE_DAMPING], CALM * fmaxf(0.0f, fminf(1.0f, calm)));
 }
 
+static void stage_over(const sup_step_input *input, const char *stage)
+{
+    if (input->stage_done != NULL) input->stage_done(input->stage_user, stage);
+}
+
+static void solver_stage_over(void *user, sup_solver_stage stage)
+{
+    static const char *const names[SUP_SOLVER_STAGE_COUNT] = {
+        [SUP_SOLVER_START] = "start",   [SUP_SOLVER_LOCAL] = "local",    [SUP_SOLVER_GRADIENT] = "gradient",
+        [SUP_SOLVER_TOP] = "solve top", [SUP_SOLVER_BACKWARD] = "solve", [SUP_SOLVER_CONTACT] = "contact forces",
+        [SUP_SOLVER_MIX] = "accelerate"};
+    stage_over(user, names[stage]);
+}
+
 /* One step of the simulation from part t0 to part t1 of the frame, the joints where they are at its end. */
 static sup_result simulate(projective_state *s, const sup_step_input *input, double t0, double t1)
 {
@@ -403,6 +417,7 @@ static sup_result simulate(projective_state *s, const sup_step_input *input, dou
     for (int32_t j = 0; j < s->view.joint_count; j++)
         joints[j] = t1 < 1.0 ? joint_between(before[j], now[j], t1) : now[j];
     evaluate_anchors(s, joints);
+    stage_over(input, "anchors");
     float damping = damping_of(s, input);
     carry_skin(s, joints); /* bones and things are where they are at the end of the step: so must be the skin */
     sup_contact *contacts = at(s, s->at.contacts);
@@ -417,6 +432,15 @@ static sup_result simulate(projective_state *s, const sup_step_input *input, dou
                                .shared_rotation = input->values[SUP_PROJECTIVE_FAST] != 0.0,
                                .contacts = contacts,
                                .contact_count = contact_count};
+    stage_over(input, "contacts");
+    union { /* the solver hands it back to solver_stage_over, which does not write to it */
+        const void *from;
+        void *to;
+    } watcher = {input};
+    if (input->stage_done != NULL) {
+        solver.stage_done = solver_stage_over;
+        solver.stage_user = watcher.to;
+    }
     set_forces(s, input, solver.gravity);
     sup_solver_report report = {0};
     sup_result result = sup_solver_step(input->context, &s->view.system, at(s, s->at.solver), &solver, &report);
@@ -518,12 +542,15 @@ sup_result sup_projective_step(const sup_step_input *input, void *state, const s
     sup_result result = advance(s, input);
     if (result != SUP_OK) return result;
     carry_skin(s, at(s, s->at.joints[1]));
+    stage_over(input, "skin");
     /* Everything by linear blending, then the simulated skin over it. */
     sup_step_input linear = linear_input(input);
     result = sup_method_linear.step(&linear, at(s, s->at.linear), out);
+    stage_over(input, "linear");
     if (result == SUP_OK)
         result = sup_upsample_apply(input->context, &s->view.upsample, at(s, s->at.shown), at(s, s->at.upsample), out);
     if (result == SUP_OK) move_to_world(s, out);
+    stage_over(input, "upsample");
     return result;
 }
 
