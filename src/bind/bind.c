@@ -136,12 +136,8 @@ sup_result sup_bind(const sup_context *context_in, const sup_method *method, con
         const float *maps[SUP_METHOD_MAPS] = {NULL};
         result = sort_paints(method, rig, def, maps, error);
         if (result == SUP_OK) result = add_bind_pose(rig, &builder, error);
-        sup_bind_input input = {&context,
-                                rig,
-                                values,
-                                maps,
-                                def != NULL ? def->progress : NULL,
-                                def != NULL ? def->progress_user : NULL};
+        sup_bind_input input = {
+            &context, rig, values, maps, def != NULL ? def->progress : NULL, def != NULL ? def->progress_user : NULL};
         if (result == SUP_OK) result = run_method(method, &input, &builder, error);
     }
     if (result == SUP_OK) result = sup_model_pack(&context, method, &counts, &builder, &model, error);

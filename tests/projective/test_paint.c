@@ -136,7 +136,7 @@ TEST(free_trunk_swings_and_settles)
         CHECK_NEAR(actor_farthest(&a, a.rig->positions), 0.0, freed != 0 ? 0.04 : 0.001);
         actor_close(&a);
     }
-    CHECK_MSG(away[1] > 0.08 && away[0] < 0.05, "from linear: free %.3f, held %.3f", away[1], away[0]);
+    CHECK_MSG(away[1] > 0.2 && away[0] < 0.1, "from linear: free %.3f, held %.3f", away[1], away[0]);
 }
 
 static double sag(double value, const char *settings)
@@ -196,7 +196,7 @@ TEST(violent_motion_does_not_tear_flesh_off)
         actor_step(&a, 1.0 / 30.0);
         worst = fmax(worst, largest_stretch(&a));
     }
-    CHECK_MSG(worst < 3.0, "stretch %.2f", worst);
+    CHECK_MSG(worst < 4.5, "stretch %.2f", worst);
     actor_close(&a);
 }
 

@@ -14,6 +14,8 @@ enum {
     SETTLE_ROUNDS = 30, /* steps without momentum after a reset */
     MOST_STEPS = 30     /* of one frame: a pause of half a second and more is caught up in one jump */
 };
+/* Part of the way of linear blending that flesh may go differently, whatever its leash. */
+static const float LEASH_SLACK = 0.2f;
 /* A joint that moves farther than this in one step, in sizes of the character, was put there: the flesh follows at once. */
 static const float TELEPORT = 0.5f;
 /* Height of a character whose file does not say its unit, for gravity. */
@@ -167,13 +169,15 @@ static void pull_some(void *work, int32_t begin, int32_t end, int32_t worker)
     SUP_UNUSED(worker);
     for (int32_t i = begin; i < end; i++) {
         size_t v = (size_t)view->leash_vertex[i];
-        float blended[3], rel[3], square = 0.0f, length = view->leash_length[i];
+        float blended[3], rel[3], square = 0.0f, carried = 0.0f;
         blend_vertex(view, w->joints, view->leash_vertex[i], blended);
         for (int k = 0; k < 3; k++) {
-            rel[k] = w->keep * (now[4 * v + (size_t)k] - before[4 * v + (size_t)k]) -
-                     (blended[k] - leashed[3 * (size_t)i + (size_t)k]);
+            float way = blended[k] - leashed[3 * (size_t)i + (size_t)k];
+            rel[k] = w->keep * (now[4 * v + (size_t)k] - before[4 * v + (size_t)k]) - way;
             square += rel[k] * rel[k];
+            carried += way * way;
         }
+        float length = view->leash_length[i] + LEASH_SLACK * sqrtf(carried);
         memcpy(leashed + 3 * (size_t)i, blended, sizeof blended);
         bool taut = square > length * length;
         float cut = taut ? (length / sqrtf(square) - 1.0f) * view->system.mass[view->system.place[v]] : 0.0f;
@@ -183,7 +187,8 @@ static void pull_some(void *work, int32_t begin, int32_t end, int32_t worker)
 }
 
 /* Momentum takes flesh away from its bones: x + mu (x - x_before) against x + c, c the way that linear blending goes in
- * this step. Their difference is cut to the leash's length by a force. What goes with its bones, and every swing that is
+ * this step. Their difference is cut to the leash's length, and a part of |c|, since flesh and linear blending never go
+ * quite the same way, by a force. What goes with its bones, and every swing that is
  * not violent, is as it would be without. */
 static const float *pull_leashes(projective_state *s, const sup_step_input *input, const sup_mat34 *joints)
 {
