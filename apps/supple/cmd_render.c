@@ -52,6 +52,8 @@ static const app_option render_options[] = {
     APP_TAKE_METHOD(render_values),
     APP_TAKE_SET(render_values),
     APP_TAKE_PAINT(render_values),
+    APP_TAKE_MODEL(render_values),
+    APP_TAKE_COLLIDER(render_values),
     APP_TAKE_CLIP(render_values),
     APP_TAKE_MOTION(render_values),
     APP_TAKE_MAP(render_values),
@@ -238,6 +240,7 @@ static int render(app_take *take, const render_values *values)
         return fail_rig(take, &error);
     app_progress_begin(&s.progress, values->take.quiet || !film, false);
     int status = app_stage_open(&s.stage, &take->session.context, rig, &values->look);
+    s.stage.obstacles = &take->obstacles;
     if (status == APP_DONE) status = load_frames(&s, take, rig);
     if (status == APP_DONE) status = film ? shoot_film(&s) : shoot_still(&s);
     app_progress_end(&s.progress);

@@ -6,6 +6,7 @@
 #ifndef SUPPLE_METHOD_H
 #define SUPPLE_METHOD_H
 
+#include "supple/collider.h"
 #include "supple/pose.h"
 #include "supple/rig.h"
 
@@ -34,7 +35,8 @@ typedef struct sup_map {
 
 enum {
     SUP_METHOD_DYNAMIC = 1u << 0, /* has velocity: the result depends on what came before */
-    SUP_METHOD_USES_WEIGHTS = 1u << 1
+    SUP_METHOD_USES_WEIGHTS = 1u << 1,
+    SUP_METHOD_COLLIDES = 1u << 2 /* minds the colliders of an instance */
 };
 enum { SUP_METHOD_MAPS = 16 };
 
@@ -66,6 +68,8 @@ typedef struct sup_step_input {
     const double *values; /* [method->param_count] live parameters may differ from those at bind */
     const sup_pose *pose;
     float dt; /* seconds since the last step */
+    /* What is in the way, NULL for nothing: for methods of the library (src/deform/colliders.h). */
+    struct sup_colliders *colliders;
 } sup_step_input;
 
 typedef struct sup_method {
@@ -90,7 +94,7 @@ typedef struct sup_method {
     sup_result (*step)(const sup_step_input *input, void *state, const sup_skin_out *out);
 } sup_method;
 
-/* The methods of this library, in the order in which they are listed to people. */
+/* The methods of this library, in the order in which they are listed to people; the first is the default. */
 SUP_API int32_t sup_method_count(void);
 SUP_API const sup_method *sup_method_at(int32_t index);
 /* NULL when there is none of that name. */

@@ -115,28 +115,30 @@ TEST(all_rigid_is_linear_blending)
 }
 
 /* Thesis, figure 3.21: with free flesh the elephant's trunk flies when its head turns; without it follows its bones. */
-TEST(free_trunk_swings_and_settles)
+TEST(free_trunk_swings_and_comes_back)
 {
     double away[2];
     for (int freed = 0; freed < 2; freed++) {
         brush b = {SUP_PROJECTIVE_MAP_FREE, "trunk_1", 0.0, 0.0, freed};
-        actor a = actor_open_painted(actor_scene("elephant", 0.2), "", 1, paint_with, &b);
+        actor a = actor_open_painted(actor_scene("elephant", 0.12), "", 1, paint_with, &b);
         away[freed] = 0.0;
         for (int i = 1; i <= 36; i++) {
             actor_sample(&a, "shake", i / 30.0);
             actor_step(&a, 1.0 / 30.0);
+            if (i % 6 != 0) continue;
             float *linear = linear_skin(&a);
             away[freed] = fmax(away[freed], actor_farthest(&a, linear));
             free(linear);
         }
         CHECK_EQ(sup_pose_rest(a.character, a.pose), SUP_OK);
-        for (int i = 0; i < 240; i++)
+        /* By itself a free trunk swings for many seconds: damped, for the test. */
+        CHECK_EQ(sup_instance_set(a.instance, "damping", 0.06, NULL), SUP_OK);
+        for (int i = 0; i < 210; i++)
             actor_step(&a, 1.0 / 30.0);
-        /* Held flesh comes back to its place; free flesh may keep a kink in its thinnest part. */
-        CHECK_NEAR(actor_farthest(&a, a.rig->positions), 0.0, freed != 0 ? 0.04 : 0.001);
+        CHECK_NEAR(actor_farthest(&a, a.rig->positions), 0.0, 0.01);
         actor_close(&a);
     }
-    CHECK_MSG(away[1] > 0.2 && away[0] < 0.1, "from linear: free %.3f, held %.3f", away[1], away[0]);
+    CHECK_MSG(away[1] > 0.2 && away[0] < 0.05, "from linear: free %.3f, held %.3f", away[1], away[0]);
 }
 
 static double sag(double value, const char *settings)
@@ -186,7 +188,7 @@ TEST(violent_motion_does_not_tear_flesh_off)
 {
     actor a = actor_open(actor_scene("human", 0.25), "", 2);
     double worst = 0.0;
-    for (int i = 0; i < 45; i++) {
+    for (int i = 0; i < 20; i++) {
         sup_transform move = sup_transform_identity();
         move.translation.x = (i % 4 < 2 ? 0.25f : -0.25f) * a.rig->size;
         sup_mat34 m = sup_mat34_from_transform(move);
@@ -196,7 +198,7 @@ TEST(violent_motion_does_not_tear_flesh_off)
         actor_step(&a, 1.0 / 30.0);
         worst = fmax(worst, largest_stretch(&a));
     }
-    CHECK_MSG(worst < 4.5, "stretch %.2f", worst);
+    CHECK_MSG(worst < 3.0, "stretch %.2f", worst);
     actor_close(&a);
 }
 

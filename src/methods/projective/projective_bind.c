@@ -83,19 +83,20 @@ static sup_result bind_contact(binding *b, sup_error *error)
 }
 
 /* Where each shown vertex is on the simulated skin: on it, beside it (followers), or not on it at all (props). */
-static sup_result place_vertices(const binding *b, int32_t *place, sup_error *error)
+static sup_result place_vertices(binding *b, int32_t *place, sup_error *error)
 {
     const sup_rig *rig = b->input->rig;
-    sup_arena arena = sup_arena_create(&b->input->context->allocator);
-    int32_t *fine = sup_arena_alloc(&arena, (size_t)rig->skin_vertex_count, sizeof *fine);
-    if (fine == NULL) return sup_fail_memory(error, "the shown skin");
+    const sup_simulated_surface *surface = &b->surface;
+    int32_t *skin = sup_arena_alloc(&b->arena, (size_t)rig->skin_vertex_count, sizeof *skin);
+    if (skin == NULL) return sup_fail_memory(error, "the shown skin");
     for (int32_t v = 0; v < rig->skin_vertex_count; v++)
-        fine[v] = SUP_UPSAMPLE_RIDES;
-    for (int32_t v = 0; v < b->surface.fine_count; v++)
-        fine[b->surface.fine_source[v]] = v;
+        skin[v] = SUP_UPSAMPLE_RIDES;
+    for (int32_t v = 0; v < surface->fine_count; v++)
+        skin[surface->fine_source[v]] = SUP_UPSAMPLE_BETWEEN;
+    for (int32_t v = 0; v < surface->middle_count; v++)
+        skin[surface->fine_source[surface->middle_fine[v]]] = v;
     for (int32_t v = 0; v < rig->vertex_count; v++)
-        place[v] = rig->vertex_to_skin[v] >= 0 ? fine[rig->vertex_to_skin[v]] : SUP_UPSAMPLE_LEFT_OUT;
-    sup_arena_destroy(&arena);
+        place[v] = rig->vertex_to_skin[v] >= 0 ? skin[rig->vertex_to_skin[v]] : SUP_UPSAMPLE_LEFT_OUT;
     return SUP_OK;
 }
 
@@ -106,10 +107,10 @@ static sup_result bind_upsample(binding *b, sup_error *error)
     if (place == NULL) return sup_fail_memory(error, "the shown skin");
     sup_result result = place_vertices(b, place, error);
     if (result != SUP_OK) return result;
-    sup_upsample_def def = {.surface = {b->surface.fine_count, b->surface.fine_triangle_count,
-                                        b->surface.fine_positions, b->surface.fine_triangles},
+    sup_upsample_def def = {.surface = {b->surface.middle_count, b->surface.middle_triangle_count,
+                                        b->surface.middle_positions, b->surface.middle_triangles},
                             .coarse_count = b->surface.coarse_count,
-                            .coarse_vertices = b->surface.coarse_fine,
+                            .coarse_vertices = b->surface.coarse_middle,
                             .coarse_triangle_count = b->surface.coarse_triangle_count,
                             .coarse_triangles = b->surface.coarse_triangles,
                             .vertex_count = rig->vertex_count,
@@ -174,7 +175,9 @@ static sup_result bind_stages(binding *b, sup_error *error)
     } stages[] = {{bind_surface, "surface", 0.2f},    {bind_tissue, "tissue", 0.4f},  {bind_paint, "paint", 0.45f},
                   {bind_anchors, "anchors", 0.5f},    {bind_system, "system", 0.65f}, {bind_contact, "contact", 0.8f},
                   {bind_upsample, "upsample", 0.95f}, {bind_start, "weights", 0.97f}, {bind_joints, "joints", 1.0f}};
-    sup_result result = sup_skin_bind(b->input, b->builder, error);
+    sup_bind_input below = *b->input;
+    below.progress = NULL; /* short, and its fractions are not of the whole */
+    sup_result result = sup_skin_bind(&below, b->builder, error);
     for (int32_t i = 0; result == SUP_OK && i < SUP_COUNT(stages); i++) {
         result = stages[i].run(b, error);
         if (result == SUP_OK) result = tell(b, stages[i].done, stages[i].name, error);

@@ -631,6 +631,19 @@ sup_result sup_solver_reset(const sup_context *context, const sup_system *system
     return SUP_OK;
 }
 
+void sup_solver_shift(const sup_system *system, void *state, const float offset[3])
+{
+    sup_step step = open_step(NULL, system, state);
+    const sup_solver_head *head = state;
+    int64_t unknowns = system->unknown_count, all = unknowns + system->anchor_count;
+    for (int64_t i = 0; i < all; i++)
+        for (int32_t k = 0; k < 3; k++) {
+            step.memory.x[head->role[NOW]][4 * i + k] += offset[k];
+            step.memory.x[head->role[BEFORE]][4 * i + k] += offset[k];
+            if (i < unknowns) step.memory.guess[4 * i + k] += offset[k];
+        }
+}
+
 void sup_solver_skin(const sup_system *system, const void *state, float *skin, int32_t stride)
 {
     sup_solver_memory memory = {0};

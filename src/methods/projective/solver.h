@@ -65,6 +65,8 @@ sup_result sup_solver_reset(const sup_context *context, const sup_system *system
  * Rows of contacts that make no sense are left out. `report` may be NULL. */
 sup_result sup_solver_step(const sup_context *context, const sup_system *system, void *state,
                            const sup_solver_input *input, sup_solver_report *report);
+/* The same state in a space whose origin is elsewhere: adds `offset` to every position. */
+void sup_solver_shift(const sup_system *system, void *state, const float offset[3]);
 /* Positions of the skin after the step: skin[stride*i .. stride*i + 2]. */
 void sup_solver_skin(const sup_system *system, const void *state, float *skin, int32_t stride);
 /* The same for any tissue vertex, bases and anchors included: [2*skin_count*3]; for tests and pictures. */
