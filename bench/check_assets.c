@@ -1,10 +1,11 @@
 /* check_assets.c - every clip of every character with every method: what is refused, what is not finite, what stretches.
  *
- *     check_assets [-m METHOD [-p NAME=VALUE]...]... [-s SCALE] [-k SKELETON] [-c CLIPS] FILE...
+ *     check_assets [-m METHOD [-p NAME=VALUE]...]... [-s SCALE] [-k SKELETON] [-b MOTION] [-c CLIPS] FILE...
  *
  * Without -m all methods run; -p sets a parameter of the last -m. -s multiplies all lengths of the characters that
- * follow, -k is the skeleton of the meshes that follow ("-" for none), -c is the most clips of one file. A line a
- * character and method; the status is 1 when a number was not finite or skin was lost, and 2 when one was refused.
+ * follow, -k is the skeleton of the meshes that follow and -b a motion for all that follow ("-" for none), -c is the
+ * most clips of one file. A line a character and method; the status is 1 when a number was not finite or skin was lost,
+ * and 2 when one was refused.
  * scripts/assets.sh runs it over the assets folder. */
 #include "base/base.h"
 #include "supple/supple.h"
@@ -24,7 +25,7 @@ typedef struct checker {
     double values[METHOD_LIMIT][PARAM_LIMIT];
     int method_count, clip_limit;
     double scale;
-    const char *skeleton;
+    const char *skeleton, *motion;
     sup_context context;
     int refused, broken;
 } checker;
@@ -32,6 +33,7 @@ typedef struct checker {
 typedef struct run {
     const sup_character *character;
     const sup_rig *rig;
+    sup_clip *motion;
     sup_pose *pose;
     sup_instance *instance, *linear;
     float *positions, *blended; /* [vertex_count*3] by the method and by linear blending */
@@ -160,7 +162,7 @@ static sup_result play_all(checker *c, run *r, const sup_model *model, const sup
     int32_t clips = r->character->clip_count;
     for (int32_t k = 0; result == SUP_OK && k < clips && (c->clip_limit == 0 || k < c->clip_limit); k++)
         result = play_clip(r, &r->character->clips[k]);
-    if (clips == 0) result = play_clip(r, NULL);
+    if (clips == 0) result = play_clip(r, r->motion);
     if (result != SUP_OK)
         snprintf(error->message, sizeof error->message, "A step failed: %s.", sup_result_name(result));
     return result;
@@ -179,6 +181,8 @@ static void check_method(checker *c, const char *name, const sup_character *char
     sup_result result = sup_bind(&c->context, method, rig, &def, &model, &error);
     r.bind_ms = now_ms() - began;
     if (result == SUP_OK) result = sup_bind(&c->context, sup_method_find("linear"), rig, NULL, &linear, &error);
+    if (result == SUP_OK && c->motion != NULL)
+        result = sup_load_motion(&c->context, c->motion, NULL, character, NULL, &r.motion, &error);
     if (result == SUP_OK) result = play_all(c, &r, model, linear, &error);
     if (result != SUP_OK) {
         printf("%-32s %-10s REFUSED %s: %s\n", name, method->name, error.id, error.message);
@@ -195,6 +199,7 @@ static void check_method(checker *c, const char *name, const sup_character *char
     sup_instance_destroy(r.instance);
     sup_instance_destroy(r.linear);
     sup_pose_destroy(r.pose);
+    sup_clip_destroy(r.motion);
     sup_model_destroy(model);
     sup_model_destroy(linear);
     free(r.positions);
@@ -248,6 +253,8 @@ static bool take_option(checker *c, const char *option, const char *value)
         c->scale = strtod(value, NULL);
     } else if (strcmp(option, "-k") == 0) {
         c->skeleton = strcmp(value, "-") != 0 ? value : NULL;
+    } else if (strcmp(option, "-b") == 0) {
+        c->motion = strcmp(value, "-") != 0 ? value : NULL;
     } else if (strcmp(option, "-c") == 0) {
         c->clip_limit = (int)strtol(value, NULL, 10);
     } else {

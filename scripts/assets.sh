@@ -21,7 +21,7 @@ run "all clips" "$assets"/gltf/*.gl* "$assets"/makehuman/*.glb "$assets"/fps/*/*
 run "a hundredth" -s 0.01 -c 1 "$assets"/gltf/*.gl* "$assets"/makehuman/*.glb "$assets"/fps/*/*.ini
 run "a hundred times" -s 100 -c 1 "$assets"/gltf/*.gl* "$assets"/makehuman/*.glb "$assets"/fps/*/*.ini
 skeleton=$assets/makehuman
-run "scans" -k "$skeleton/mh_male_average.cmu_mb.skel" "$assets"/scans/scan_male_apose*.ply \
+run "scans" -b "$assets/bvh/cmu_02_01_walk.bvh" -k "$skeleton/mh_male_average.cmu_mb.skel" "$assets"/scans/scan_male_apose*.ply \
     -k "$skeleton/mh_male_obese.game_engine.skel" "$assets"/scans/scan_male_obese*.ply \
     -k - "$assets"/scans/LeePerrySmith_head.glb
 exit $status

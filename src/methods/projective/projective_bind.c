@@ -37,7 +37,9 @@ static sup_result bind_surface(binding *b, sup_error *error)
 static sup_result bind_tissue(binding *b, sup_error *error)
 {
     sup_tissue_skin skin = sup_simulated_surface_skin(&b->surface);
-    sup_tissue_def def = {.skeleton = {.radius_scale = b->input->values[SUP_PROJECTIVE_RADIUS]}};
+    sup_tissue_def def = {.skeleton = {.radius_scale = b->input->values[SUP_PROJECTIVE_RADIUS]},
+                          .freed = sup_projective_paint_freed(b->input, &b->surface, &b->arena)};
+    if (def.freed == NULL) return sup_fail_memory(error, "the painted regions");
     sup_result result =
         sup_tissue_create(b->input->context, b->input->rig, &skin, &def, &b->skeleton, &b->tissue, &b->report, error);
     if (result == SUP_OK)

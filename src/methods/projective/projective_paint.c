@@ -2,7 +2,7 @@
  *
  * Based on: [komaritzan2022] section 3.4.1 (regions without simulation, virtual bones: figure 3.21). A rigid region is
  * skin that the solver is given by linear blending; at its border what is shown goes over by degrees, so that no seam is
- * seen. Free flesh has the shape that the bones gave it, but its bases are unknowns as those on cones are.
+ * seen. Free flesh is shaped by the bones, but its bases are unknowns as those on cones are, and go deeper.
  *
  * Beyond the thesis: momentum must not tear flesh off its bones. Flesh that swings slower than that of the authors'
  * human is made firmer (tissue_hold.c), and all slow flesh gets a leash (projective_step.c). */
@@ -15,9 +15,9 @@ static const float rigid_from = 0.999f; /* share from which the solver is given 
 static const float free_from = 0.5f;
 /* Slowest swing that flesh nobody freed may have: that of the authors' male. */
 static const double slowest_hertz = 2.2;
-/* How far momentum may take flesh from where its bones are, of its thickness; and which flesh is too quick to get there:
- * its deflection in one step's acceleration is this part of that acceleration. */
-static const double leash_reach = 0.5, quick = 1.0;
+/* How far momentum may take flesh from where its bones are, of its thickness; and which flesh is too quick ever to get
+ * there: under an acceleration of 1 a step squared its deflection is less than this. */
+static const double leash_reach = 0.5, quick = 0.02;
 static const double firmest = 1e4; /* times the tissue's own */
 
 /* The value of a map at a simulated vertex. */
@@ -27,13 +27,20 @@ static float painted(const sup_bind_input *input, const sup_simulated_surface *s
     return input->maps[map][input->rig->skin_to_vertex[s->fine_source[s->coarse_fine[v]]]];
 }
 
+unsigned char *sup_projective_paint_freed(const sup_bind_input *input, const sup_simulated_surface *surface,
+                                          sup_arena *arena)
+{
+    unsigned char *freed = sup_arena_alloc(arena, (size_t)surface->coarse_count, 1);
+    for (int32_t v = 0; freed != NULL && v < surface->coarse_count; v++)
+        freed[v] = painted(input, surface, SUP_PROJECTIVE_MAP_FREE, v) >= free_from;
+    return freed;
+}
+
 static sup_result hold(const sup_bind_input *input, const sup_simulated_surface *surface,
                        const sup_volumetric_skeleton *skeleton, sup_tissue *tissue, sup_projective_paint *paint,
                        sup_error *error)
 {
     int32_t held = 0, loose = 0;
-    for (int32_t v = 0; v < tissue->skin_count; v++)
-        if (painted(input, surface, SUP_PROJECTIVE_MAP_FREE, v) >= free_from) tissue->base_class[v] = SUP_BASE_FREE;
     sup_result result = sup_tissue_hold(input->context, skeleton, tissue, paint->fixed, &held, error);
     if (result != SUP_OK) return result;
     for (int32_t v = 0; v < tissue->skin_count; v++) {

@@ -13,7 +13,10 @@ typedef struct sup_projective_paint {
     double *swing; /* [skin_count] sup_tissue_swing */
 } sup_projective_paint;
 
-/* Frees and holds bases of the tissue, and adds what the step needs to the model. Memory is `arena`'s. */
+/* [coarse_count] nonzero for flesh that bones do not hold; NULL when memory ran out. */
+unsigned char *sup_projective_paint_freed(const sup_bind_input *input, const sup_simulated_surface *surface,
+                                          sup_arena *arena);
+/* Holds bases of the tissue, and adds what the step needs to the model. Memory is `arena`'s. */
 sup_result sup_projective_paint_bind(const sup_bind_input *input, const sup_simulated_surface *surface,
                                      const sup_volumetric_skeleton *skeleton, sup_tissue *tissue, sup_arena *arena,
                                      sup_projective_paint *paint, sup_model_builder *builder, sup_error *error);

@@ -15,6 +15,7 @@
 #include "methods/projective/view.h"
 
 enum {
+    LEASH_GRAIN = 512,
     SETTLE_ROUNDS = 30, /* steps without momentum after a reset */
     MOST_STEPS = 30,    /* of one frame: a pause of half a second and more is caught up in one jump */
     STILL_BEGIN = 15,   /* steps that the skeleton stands before the flesh is calmed, more and more, */
@@ -45,8 +46,8 @@ typedef struct layout {
     size_t joints[5];
     size_t skin[2]; /* float4 [skin_count]: last step, the one before */
     size_t shown;   /* float4 [skin_count] carried on to now */
-    size_t leashed; /* float3 [leash_count] slow flesh by linear blending, at the last step */
-    size_t force;   /* float3 [skin_count] of the leashes; zero between steps */
+    size_t leashed; /* float3 [leash_count] by linear blending, at the last step */
+    size_t force;   /* float3 [skin_count] of the leashes */
     size_t upsample, anchors, anchor_state, solver, detect, touch, touches, contacts, ends, linear, size;
 } layout;
 
@@ -216,32 +217,47 @@ static void keep_skin(projective_state *s, const sup_mat34 *joints)
     }
 }
 
-/* Momentum takes slow flesh away from its bones: x + mu (x - x_before) against x + c, c the way that linear blending goes
- * in this step. Their difference is cut to the leash's length by a force; NULL when no leash is taut. What goes with its
- * bones, and every swing that is not violent, is as it would be without. */
-static const float *pull_leashes(projective_state *s, const sup_mat34 *joints, float damping)
+typedef struct leash_work {
+    projective_state *state;
+    const sup_mat34 *joints;
+    float keep; /* mu of eq. 2.14 */
+} leash_work;
+
+static void pull_some(void *work, int32_t begin, int32_t end, int32_t worker)
 {
+    const leash_work *w = work;
+    projective_state *s = w->state;
     const sup_projective_view *view = &s->view;
     const float *now = at(s, s->at.skin[0]), *before = at(s, s->at.skin[1]);
-    float *leashed = at(s, s->at.leashed), *force = at(s, s->at.force), keep = 1.0f - damping;
-    bool taut = false;
-    for (int32_t i = 0; i < view->leash_count; i++) {
+    float *leashed = at(s, s->at.leashed), *force = at(s, s->at.force);
+    SUP_UNUSED(worker);
+    for (int32_t i = begin; i < end; i++) {
         size_t v = (size_t)view->leash_vertex[i];
         float blended[3], rel[3], square = 0.0f, length = view->leash_length[i];
-        blend_vertex(view, joints, view->leash_vertex[i], blended);
+        blend_vertex(view, w->joints, view->leash_vertex[i], blended);
         for (int k = 0; k < 3; k++) {
-            rel[k] = keep * (now[4 * v + (size_t)k] - before[4 * v + (size_t)k]) -
+            rel[k] = w->keep * (now[4 * v + (size_t)k] - before[4 * v + (size_t)k]) -
                      (blended[k] - leashed[3 * (size_t)i + (size_t)k]);
             square += rel[k] * rel[k];
         }
         memcpy(leashed + 3 * (size_t)i, blended, sizeof blended);
-        bool far = square > length * length;
-        float cut = far ? (length / sqrtf(square) - 1.0f) * view->system.mass[view->system.place[v]] : 0.0f;
+        bool taut = square > length * length;
+        float cut = taut ? (length / sqrtf(square) - 1.0f) * view->system.mass[view->system.place[v]] : 0.0f;
         for (int k = 0; k < 3; k++)
             force[3 * v + (size_t)k] = cut * rel[k];
-        taut = taut || far;
     }
-    return taut ? force : NULL;
+}
+
+/* Momentum takes flesh away from its bones: x + mu (x - x_before) against x + c, c the way that linear blending goes in
+ * this step. Their difference is cut to the leash's length by a force. What goes with its bones, and every swing that is
+ * not violent, is as it would be without. */
+static const float *pull_leashes(projective_state *s, const sup_step_input *input, const sup_mat34 *joints,
+                                 float damping)
+{
+    leash_work work = {s, joints, 1.0f - damping};
+    if (s->view.leash_count == 0) return NULL;
+    sup_parallel(input->context, s->view.leash_count, LEASH_GRAIN, pull_some, &work);
+    return at(s, s->at.force);
 }
 
 /* The skin of the last step, carried on by the joints from where they were in it to `joints`, into `shown`. */
@@ -425,7 +441,7 @@ static sup_result simulate(projective_state *s, const sup_step_input *input, dou
     contact_count += touch_colliders(s, input, t0, t1, contacts + contact_count);
     sup_solver_input solver = {.anchors = at(s, s->at.anchors),
                                .bones = sup_anchors_piece_ends(&s->view.anchors, at(s, s->at.anchor_state)),
-                               .force = pull_leashes(s, joints, damping),
+                               .force = pull_leashes(s, input, joints, damping),
                                .damping = damping,
                                .iterations = (int32_t)input->values[SUP_PROJECTIVE_ITERATIONS],
                                .tolerance = (float)input->values[SUP_PROJECTIVE_TOLERANCE],

@@ -32,6 +32,8 @@ typedef struct sup_tissue_def {
     double smoothing; /* of the feet, in distances of a vertex from its bone; 1.5; negative = none */
     double thinnest;  /* least thickness of the tissue, of the distance from skin to foot; 0.1 */
     double flattest;  /* least volume of a tet, of the largest in its prism; 0.01 */
+    const unsigned char
+        *freed; /* [vertices of the skin given] nonzero: bones shape the flesh here but do not hold it */
 } sup_tissue_def;
 
 typedef struct sup_tissue_report {

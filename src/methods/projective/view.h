@@ -50,7 +50,7 @@ typedef struct sup_projective_view {
     const int32_t *fixed;        /* [fixed_count] skin vertex, rising */
     const int32_t *rigid_vertex; /* [rigid_count] */
     const float *rigid_share;    /* [rigid_count] of linear blending, in (0, 1] */
-    /* Slow flesh, and the most that its momentum may take it away from linear blending in one step (projective_step.c). */
+    /* Flesh with a leash, and the most that its momentum may take it away from linear blending in one step (projective_step.c). */
     int32_t leash_count;
     const int32_t *leash_vertex; /* [leash_count] skin vertex */
     const float *leash_length;   /* [leash_count] file units */
