@@ -133,8 +133,10 @@ static uint8_t weigh(const embed_work *w, sup_vec3d p, const candidate *list, in
     bool reduced = false;
     *used = mls.count;
     if (mls.count < LEAST_NEIGHBOURS) return 2;
-    int32_t quadratic = sup_mls_position(&mls, SUP_EMBED_NOISE, weights, &reduced);
-    if (quadratic < 0) return 2;
+    if (sup_mls_position(&mls, SUP_EMBED_NOISE, weights, &reduced) < 0) {
+        if (sup_mls_position(&mls, SUP_EMBED_NOISE_MAX, weights, &reduced) < 0) return 2;
+        reduced = true;
+    }
     sup_vec3d off = sup_v3(0.0, 0.0, 0.0); /* flat neighbourhoods do not span space: then p is not reproduced */
     for (int32_t i = 0; i < mls.count; i++)
         off = sup_v3_madd(off, weights[i], mls.positions[i]);

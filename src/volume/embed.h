@@ -7,8 +7,9 @@
  *
  * Guaranteed: weights of a row sum to 1 and reproduce linear functions, so the rest pose and every affine motion of the
  * tetrahedra are exact up to float rounding (about 1e-6 of the neighbourhood); rows whose neighbours allow no smooth
- * weights fall back to the barycentric ones, which do the same. The sum of |w| stays below SUP_EMBED_NOISE: noise of the
- * simulation grows by no more. */
+ * weights fall back to the barycentric ones, which do the same. The sum of |w| is how much noise of the simulation can
+ * grow: at most SUP_EMBED_NOISE, at tips that stick out of the tetrahedra SUP_EMBED_NOISE_MAX; plain rows have what their
+ * coordinates say. */
 #ifndef SUP_VOLUME_EMBED_H
 #define SUP_VOLUME_EMBED_H
 
@@ -16,6 +17,7 @@
 
 enum { SUP_EMBED_SLOTS = 24 }; /* weights a row, a multiple of 8 */
 #define SUP_EMBED_NOISE 2.5
+#define SUP_EMBED_NOISE_MAX 5.0
 
 typedef struct sup_embedding {
     int32_t vertex_count;

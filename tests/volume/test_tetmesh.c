@@ -14,12 +14,15 @@ static void clear(void)
     skin.vertex_count = skin.triangle_count = 0;
 }
 
-static void create(int32_t target, int32_t threads, sup_tetmesh *mesh)
+static void create(double target, int32_t threads, sup_tetmesh *mesh) /* below 1: a spacing */
 {
     sup_context context = shape_context(threads);
     sup_tetmesh_def def = sup_default_tetmesh_def();
     sup_error error = {0};
-    def.tet_target = target;
+    if (target < 1.0)
+        def.spacing = target;
+    else
+        def.tet_target = (int32_t)target;
     CHECK_OK(sup_tetmesh_create(&context, skin.vertex_count, skin.positions, skin.triangle_count, skin.triangles, &def,
                                 mesh, &error),
              error);
@@ -103,8 +106,9 @@ TEST(tetmesh_fills_a_ball)
     for (int i = 0; i < SUP_TETMESH_ANGLE_BINS; i++)
         sum += mesh.report.angles[i];
     CHECK_EQ(sum, 6 * (int64_t)mesh.tet_count);
-    for (int32_t i = 0; i < mesh.triangle_count; i++) { /* the surface is on the skin */
-        sup_vec3d p = sup_v3_load(mesh.positions + 3 * mesh.triangles[3 * i]);
+    for (int32_t i = 0; i < 3 * mesh.triangle_count;
+         i++) { /* the surface is on the skin, and there is no crack inside */
+        sup_vec3d p = sup_v3_load(mesh.positions + 3 * mesh.triangles[i]);
         CHECK_NEAR(sup_v3_distance(p, sup_v3(1.0, 2.0, 3.0)), 1.0, 0.01);
     }
     sup_tetmesh_free(&mesh);
@@ -146,14 +150,19 @@ TEST(tetmesh_is_the_same_for_any_threads_and_units)
     sup_tetmesh one, two, large;
     clear();
     shape_capsule(&skin, 0.0, 0.0, 0.0, 0.3, 0.7, 0.1);
-    create(800, 1, &one);
-    create(800, 3, &two);
+    create(0.15, 1, &one);
+    create(0.15, 3, &two);
     CHECK_EQ(one.vertex_count, two.vertex_count);
     CHECK(memcmp(one.positions, two.positions, (size_t)one.vertex_count * 12) == 0);
     CHECK(memcmp(one.tets, two.tets, (size_t)one.tet_count * 16) == 0);
     for (int32_t i = 0; i < 3 * skin.vertex_count; i++)
         skin.positions[i] *= 1024.0f; /* exact */
-    create(800, 1, &large);
+    sup_context context = shape_context(1);
+    sup_tetmesh_def def = {.spacing = 0.15 * 1024.0};
+    sup_error error = {0};
+    CHECK_OK(sup_tetmesh_create(&context, skin.vertex_count, skin.positions, skin.triangle_count, skin.triangles, &def,
+                                &large, &error),
+             error);
     CHECK_EQ(large.tet_count, one.tet_count);
     for (int32_t i = 0; i < 3 * one.vertex_count; i++)
         CHECK_NEAR(large.positions[i], one.positions[i] * 1024.0f, 1e-3);
@@ -177,7 +186,7 @@ TEST(tetmesh_takes_dirty_skins_as_solid)
     /* Twice, and a cavity inside. */
     shape_capsule(&skin, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0);
     shape_capsule(&skin, 0.0, 0.0, 0.0, 0.5, 0.0, 0.0);
-    create(2000, 2, &mesh);
+    create(0.3, 2, &mesh);
     check_mesh(&mesh);
     CHECK_EQ(mesh.report.turned, 1);
     CHECK_EQ(mesh.piece_count, 3);
@@ -188,7 +197,7 @@ TEST(tetmesh_takes_dirty_skins_as_solid)
     clear();
     shape_capsule(&skin, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0);
     skin.triangle_count -= 2 * 36 * 5;
-    create(2000, 2, &mesh);
+    create(0.3, 2, &mesh);
     check_mesh(&mesh);
     CHECK_EQ(mesh.component_count, 1);
     CHECK_NEAR(mesh.report.volume, ball, 0.08 * ball);
@@ -208,7 +217,7 @@ TEST(tetmesh_tells_pieces_apart_and_joins_those_that_cross)
     const int32_t triangle[3] = {sheet, sheet + 1, sheet + 2};
     memcpy(skin.triangles + 3 * (size_t)skin.triangle_count++, triangle, sizeof triangle);
     skin.vertex_count += 3;
-    create(4000, 2, &mesh);
+    create(0.3, 2, &mesh);
     check_mesh(&mesh);
     CHECK_EQ(mesh.component_count, 2);
     CHECK_EQ(mesh.piece_count, 4);
