@@ -28,8 +28,9 @@ typedef struct sup_tetmesh_def {
 typedef struct sup_tetmesh_piece {
     int32_t first_vertex; /* of the skin */
     int32_t triangle_count;
-    int32_t component; /* of the tetrahedra that hold most of its vertices, -1: it has no inside, or is too small */
-    bool whole;        /* all its vertices have that component as their nearest */
+    int32_t
+        component; /* of the tetrahedra nearest to its first vertex near any, -1: it has no inside, or is too small */
+    bool whole;    /* all its vertices have that component as their nearest */
 } sup_tetmesh_piece;
 
 typedef struct sup_tetmesh_report {
