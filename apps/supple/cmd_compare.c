@@ -31,6 +31,7 @@ static const app_option compare_options[] = {
      .offset = AT(methods),
      .help = "which methods, in this order ('supple methods'); all when not given"},
     APP_TAKE_SET(compare_values),
+    APP_TAKE_PAINT(compare_values),
     {.kind = APP_WHOLE,
      .name = "frame",
      .argument = "N",

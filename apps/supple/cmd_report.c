@@ -34,6 +34,7 @@ static const app_option report_options[] = {
      .offset = AT(methods),
      .help = "which methods, in this order ('supple methods'); all when not given"},
     APP_TAKE_SET(report_values),
+    APP_TAKE_PAINT(report_values),
     APP_TAKE_FRAMES(report_values),
     APP_LOOK_OPTIONS(report_values),
     APP_TAKE_CLIP(report_values),

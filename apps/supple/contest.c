@@ -1,6 +1,8 @@
 /* contest.c - several methods on one motion. */
 #include "contest.h"
 
+#include "paint.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -85,6 +87,11 @@ int app_contest_run(app_contest *contest, app_take *take, app_progress *progress
     sup_rig_def def = app_take_rig_def(take->values);
     sup_error error = {0};
     int status = APP_DONE;
+    const sup_method *methods[APP_CONTEST_LIMIT];
+    for (int32_t i = 0; i < contest->entry_count; i++)
+        methods[i] = contest->entries[i].method;
+    status = app_paint_check(&take->values->paint, methods, contest->entry_count);
+    if (status != APP_DONE) return status;
     contest->take = take;
     contest->frame_count = take->last_frame - take->first_frame + 1;
     if (sup_rig_create(&take->session.context, take->character, &def, &contest->rig, &error) != SUP_OK)

@@ -149,7 +149,6 @@ static void take_census(trial *t)
     const int32_t *census = sup_model_array(t->model, "census", SUP_ARRAY_INT32, 2);
     t->timing->simulated = census != NULL ? census[0] : -1;
     t->timing->elements = census != NULL ? census[1] : -1;
-    t->timing->energy = NAN;
     t->timing->model_bytes = sup_model_bytes(t->model).size;
     t->timing->vertices = t->rig->vertex_count;
     t->timing->joints = t->rig->joint_count;
@@ -201,6 +200,7 @@ static sup_result time_steps(trial *t)
 {
     sup_result result = SUP_OK;
     sup_skin_out out = {.positions = t->positions, .normals = t->normals};
+    double energy = 0.0;
     for (int32_t f = 0; result == SUP_OK && go_on(t, FEWEST_FRAMES); f++) {
         result = pose_at(t, f);
         bool first = f % frame_count(t) == 0;
@@ -210,7 +210,9 @@ static sup_result time_steps(trial *t)
         for (int i = 0; result == SUP_OK && i < t->def->instances; i++)
             result = sup_instance_step(t->instances[i], t->pose, first ? 0.0f : 1.0f / 30.0f, &out);
         stop(&t->watch);
+        if (f < FEWEST_FRAMES) energy += sup_instance_energy(t->instances[0]) / FEWEST_FRAMES;
     }
+    t->timing->energy = energy;
     t->timing->step = finish(&t->watch);
     return result;
 }

@@ -20,7 +20,7 @@ typedef struct app_timing {
     app_times load, rig, bind, pose; /* pose: sampling of the clip */
     app_times step;                  /* of all instances together, positions and normals */
     app_times reference;             /* double, scalar, one thread: linear blend, or dual quaternions for "dualquat" */
-    double energy;                   /* NaN: the method has none */
+    double energy;                   /* mean of the first frames' steps; NaN: the method has none */
     size_t model_bytes, state_bytes; /* of one model and one instance */
     size_t peak_bytes;               /* most that rig and bind held at once */
     double before_step_ms, before_bind_ms, before_ratio; /* of an earlier run; NaN: not there */

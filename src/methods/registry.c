@@ -4,7 +4,7 @@
 #include "methods/linear/linear.h"
 #include "methods/projective/projective.h"
 
-static const sup_method *const methods[] = {&sup_method_linear, &sup_method_dualquat, &sup_method_projective};
+static const sup_method *const methods[] = {&sup_method_projective, &sup_method_linear, &sup_method_dualquat};
 
 int32_t sup_method_count(void)
 {

@@ -12,11 +12,17 @@ typedef struct sup_simulated_surface {
     float *fine_positions;   /* [fine_count*3] */
     int32_t *fine_triangles; /* [fine_triangle_count*3] */
     int32_t *fine_source;    /* [fine_count] vertex of the rig's welded skin */
-    /* The part of it that is simulated. */
+    /* Some of its vertices, enough to measure distances on: all of them where there are not many. */
+    int32_t middle_count, middle_triangle_count;
+    float *middle_positions;   /* [middle_count*3] */
+    int32_t *middle_triangles; /* [middle_triangle_count*3] */
+    int32_t *middle_fine;      /* [middle_count] fine vertex */
+    /* The part of those that is simulated. */
     int32_t coarse_count, coarse_triangle_count;
     float *coarse_positions;   /* [coarse_count*3] */
     int32_t *coarse_triangles; /* [coarse_triangle_count*3] */
     int32_t *coarse_fine;      /* [coarse_count] fine vertex */
+    int32_t *coarse_middle;    /* [coarse_count] middle vertex */
     /* Influences of the coarse vertices. */
     int32_t *influence_first, *influence_joint;
     float *influence_weight;

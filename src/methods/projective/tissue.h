@@ -64,6 +64,15 @@ sup_result sup_tissue_repair(const sup_context *context, const sup_adjacency *ad
                              const sup_volumetric_skeleton *skeleton, double flattest, double thinnest,
                              sup_tissue *tissue, sup_tissue_report *report, sup_error *error);
 
+/* tissue_hold.c. Every piece of tissue that no bone holds gets the bones under its feet: its free bases become anchored,
+ * *held of them. `loose` [skin_count] becomes 1 for skin vertices that have no tissue and must be held some other way. */
+sup_result sup_tissue_hold(const sup_context *context, const sup_volumetric_skeleton *skeleton, sup_tissue *tissue,
+                           unsigned char *loose, int32_t *held, sup_error *error);
+/* How far each skin vertex goes under a steady acceleration of 1 in the system of system.h when its stiffness and its
+ * total mass are 1, with `fixed` [skin_count] vertices held; in the solver's unit of time squared. */
+sup_result sup_tissue_swing(const sup_context *context, const sup_tissue *tissue, const unsigned char *fixed,
+                            double *deflection, sup_error *error);
+
 static inline sup_vec3d sup_tissue_point(const double *points, int32_t i)
 {
     return sup_v3(points[3 * (size_t)i], points[3 * (size_t)i + 1], points[3 * (size_t)i + 2]);
