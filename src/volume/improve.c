@@ -94,14 +94,13 @@ static void improve_vertex(improver *m, int32_t v)
         try_move(m, v, mean, good_inside, &worst);
         return;
     }
+    /* To the skin as far as the shape allows, along it only for the shape: else tips of fingers would shrink. */
     sup_bvh_nearest skin = sup_bvh_closest(&m->solid->bvh, at, near_skin * size);
-    if (skin.triangle < 0) {
-        try_move(m, v, mean, 1.0, &worst);
-        return;
-    }
-    sup_bvh_nearest goal = sup_bvh_closest(&m->solid->bvh, sup_v3_lerp(at, mean, 0.5), near_skin * size);
-    if (goal.triangle < 0 || !try_move(m, v, goal.point, good_surface, &worst))
+    if (skin.triangle >= 0) {
         try_move(m, v, skin.point, good_surface, &worst);
+        skin = sup_bvh_closest(&m->solid->bvh, sup_v3_lerp(m->mesh->positions[v], mean, 0.5), near_skin * size);
+    }
+    try_move(m, v, skin.triangle >= 0 ? skin.point : mean, 1.0, &worst);
 }
 
 /* Marks the edges of faces that belong to one tetrahedron; they are found by the tetrahedra around their least corner. */

@@ -1,6 +1,6 @@
 /* improve.h (internal) - vertices of a stuffing are moved: nearer to the surface, and to wider dihedral angles.
  *
- * Smoothing as in L. A. Freitag, C. Ollivier-Gooch, "Tetrahedral Mesh Improvement Using Swapping and Smoothing",
+ * Based on: [freitag1997] L. A. Freitag, C. Ollivier-Gooch, "Tetrahedral Mesh Improvement Using Swapping and Smoothing",
  * IJNME 1997, without swapping: a vertex moves towards the mean of its neighbours, one of the surface towards the mean
  * of those on the surface and from there to the nearest point of the skin, if the worst of its tetrahedra gets better or
  * stays good enough. The measure is the least sine of the dihedral angles. Vertices one after the other: the same bits

@@ -112,26 +112,35 @@ static bool balance(sup_lattice *l)
     return true;
 }
 
-static sup_result grow(const sup_solid *solid, sup_lattice *l, sup_lattice_level_fn *level_of, const void *user,
-                       sup_error *error)
+sup_result sup_lattice_size(const sup_solid *solid, double base, int32_t size[3], sup_error *error)
 {
-    double low[3] = {solid->lower.x, solid->lower.y, solid->lower.z}, total = 1.0;
-    double high[3] = {solid->upper.x, solid->upper.y, solid->upper.z}, from[3];
+    sup_vec3d extent = sup_v3_sub(solid->upper, solid->lower);
+    const double along[3] = {extent.x, extent.y, extent.z};
+    double total = 1.0;
     for (int k = 0; k < 3; k++) {
-        double blocks = ceil((high[k] - low[k]) / (BLOCK * l->base)) + 2.0;
+        double blocks = ceil(along[k] / (BLOCK * base)) + 2.0;
         total *= blocks * BLOCK;
         if (!(total <= root_limit))
             return sup_fail(error, SUP_ERROR_DATA, "lattice.size", "",
                             "The box around the skin is too large for tetrahedra of this size: remove stray pieces far "
                             "from the body, or ask for fewer tetrahedra.");
-        l->size[k] = (int32_t)blocks * BLOCK;
-        from[k] = 0.5 * (low[k] + high[k] - l->size[k] * l->base);
+        size[k] = (int32_t)blocks * BLOCK;
     }
-    l->origin = sup_v3(from[0], from[1], from[2]);
-    l->root = sup_arena_alloc(&l->arena, (size_t)total, sizeof *l->root);
+    return SUP_OK;
+}
+
+static sup_result grow(const sup_solid *solid, sup_lattice *l, sup_lattice_level_fn *level_of, const void *user,
+                       sup_error *error)
+{
+    sup_result result = sup_lattice_size(solid, l->base, l->size, error);
+    if (result != SUP_OK) return result;
+    sup_vec3d middle = sup_v3_scale(sup_v3_add(solid->lower, solid->upper), 0.5);
+    l->origin = sup_v3_madd(middle, -0.5 * l->base, sup_v3(l->size[0], l->size[1], l->size[2]));
+    size_t total = (size_t)l->size[0] * (size_t)l->size[1] * (size_t)l->size[2];
+    l->root = sup_arena_alloc(&l->arena, total, sizeof *l->root);
     if (l->root == NULL || !make_roots(solid, l)) return sup_fail_memory(error, "a lattice");
     for (int32_t i = 0; i < solid->sample_count; i++) {
-        int32_t level = level_of(user, &solid->samples[i], l->base);
+        int32_t level = level_of != NULL ? level_of(user, &solid->samples[i], l->base) : 0;
         if (level <= 0) continue;
         if (level >= SUP_LATTICE_LEVELS) level = SUP_LATTICE_LEVELS - 1;
         int32_t p[3], q[3];

@@ -7,7 +7,8 @@
 enum { TRIANGLE_GRAIN = 128, SUBDIVISION_MAX = 32 };
 
 static const double inside_winding = 0.5;
-static const double layer = 0.1; /* of the spacing: surfaces closer than that are one */
+static const double nearly_closed = 0.1; /* size of the sum of all normals, of the area */
+static const double layer = 0.1;         /* of the spacing: surfaces closer than that are one */
 
 static sup_vec3d corner(const sup_solid *solid, int32_t triangle, int k)
 {
@@ -42,7 +43,7 @@ static void find_box(sup_solid *solid)
     solid->upper = sup_v3(high[0], high[1], high[2]);
 }
 
-/* Turns the pieces whose volume, as seen from their mean, is negative. */
+/* Turns the pieces whose volume, as seen from their mean, is negative; those that are open wide have none to speak of. */
 static bool turn_pieces(sup_solid *solid, int32_t vertex_count)
 {
     solid->component = sup_arena_alloc(&solid->arena, (size_t)vertex_count, sizeof *solid->component);
@@ -53,7 +54,8 @@ static bool turn_pieces(sup_solid *solid, int32_t vertex_count)
     sup_vec3d *middle = sup_arena_alloc(&solid->arena, pieces, sizeof *middle);
     double *area = sup_arena_alloc(&solid->arena, pieces, sizeof *area);
     double *volume = sup_arena_alloc(&solid->arena, pieces, sizeof *volume);
-    if (middle == NULL || area == NULL || volume == NULL) return false;
+    sup_vec3d *open = sup_arena_alloc(&solid->arena, pieces, sizeof *open); /* zero for a closed surface */
+    if (middle == NULL || area == NULL || volume == NULL || open == NULL) return false;
     for (int pass = 0; pass < 2; pass++)
         for (int32_t t = 0; t < solid->triangle_count; t++) {
             int32_t piece = solid->component[solid->triangles[3 * (size_t)t]];
@@ -63,11 +65,16 @@ static bool turn_pieces(sup_solid *solid, int32_t vertex_count)
             if (pass == 0) {
                 middle[piece] = sup_v3_madd(middle[piece], size / 3.0, sum);
                 area[piece] += size;
+                open[piece] = sup_v3_add(open[piece], cross);
             } else if (area[piece] > 0.0) {
                 sup_vec3d from = sup_v3_scale(middle[piece], 1.0 / area[piece]);
                 volume[piece] += sup_v3_dot(cross, sup_v3_sub(sup_v3_scale(sum, 1.0 / 3.0), from));
             }
         }
+    for (size_t i = 0; i < pieces; i++) {
+        if (sup_v3_length(open[i]) > nearly_closed * area[i]) volume[i] = 0.0;
+        solid->turned += volume[i] < 0.0;
+    }
     for (int32_t t = 0; t < solid->triangle_count; t++) {
         int32_t *c = solid->triangles + 3 * (size_t)t;
         if (!(volume[solid->component[c[0]]] < 0.0)) continue;
@@ -75,8 +82,6 @@ static bool turn_pieces(sup_solid *solid, int32_t vertex_count)
         c[1] = c[2];
         c[2] = kept;
     }
-    for (size_t i = 0; i < pieces; i++)
-        solid->turned += volume[i] < 0.0;
     return true;
 }
 

@@ -1,7 +1,7 @@
 /* solid.h (internal) - the inside of any triangles: signed distance, and how thick it is.
  *
- * Inside is where the generalised winding number (Jacobson, Kavan, Sorkine-Hornung 2013) is above one half. Closed or
- * not, each connected piece is first turned so that its volume is positive: pieces that are inside out count as solid,
+ * Inside is where the generalised winding number (Jacobson, Kavan, Sorkine-Hornung 2013) is above one half. Each
+ * connected piece that is closed, or nearly so, is first turned so that its volume is positive: pieces that are inside out count as solid,
  * and so does what an inner shell encloses (cavities are filled). Shells that cross or repeat each other are one solid,
  * holes are spanned by the surface where the winding number is one half. A sheet has no inside. */
 #ifndef SUP_VOLUME_SOLID_H

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-enum { TRIES_MAX = 8, DEFAULT_TETS = 10000, LEAST_TARGET = 24, LARGEST_TARGET = 4000000, ROUNDS = 8 };
+enum { TRIES_MAX = 8, DEFAULT_TETS = 10000, LEAST_TARGET = 24, LARGEST_TARGET = 4000000, ROUNDS = 8, EMPTY_TRIES = 2 };
 
 static const double thick_enough[SUP_LATTICE_LEVELS - 1] = {1.0, 0.6,
                                                             0.45}; /* leaves across: below, it is halved; the last
@@ -49,7 +49,9 @@ static sup_result try_spacing(mesher *m, double spacing, int32_t *count, sup_err
 {
     sup_lattice lattice;
     sup_stuffing made;
-    sup_result result = SUP_OK;
+    int32_t size[3];
+    sup_result result = sup_lattice_size(&m->solid, spacing, size, error);
+    if (result != SUP_OK) return result;
     if (m->reach < SUP_LATTICE_THIN * spacing) {
         m->reach = 1.2 * SUP_LATTICE_THIN * spacing;
         result = sup_solid_measure(m->context, &m->solid, sample_spacing * spacing, m->reach, error);
@@ -110,6 +112,7 @@ static sup_result search_spacing(mesher *m, double limit, bool *fits, sup_error 
         sup_result result = try_spacing(m, spacing, &count, error);
         if (result != SUP_OK) return result;
         if (fabs(count - target) <= close_enough * target) return SUP_OK;
+        if (count == 0 && i == EMPTY_TRIES) return SUP_OK; /* there is nothing to find */
         if (count > target)
             low = fmax(low, spacing);
         else

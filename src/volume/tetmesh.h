@@ -1,12 +1,16 @@
 /* tetmesh.h (internal) - a tetrahedral mesh of the inside of any skin.
  *
  * Holes, crossings, separate, doubled and inside-out shells are fine: see solid.h for what counts as inside. The mesh is
- * that of stuff.h on the graded lattice of lattice.h: coarse in thick parts, finer in fingers and ears, and dilated to
- * the size of a leaf where a part is thinner still, so that thin parts stay connected. Then vertices are moved to widen
- * the smallest dihedral angles (improve.h). The same bits for any number of threads.
+ * that of stuff.h on the graded lattice of lattice.h: coarse in thick parts, finer in fingers and ears where the wanted
+ * number allows it, and with a chain of tetrahedra through parts thinner than their cubes, so that thin parts stay
+ * connected. Then vertices are moved to the skin and to wider dihedral angles (improve.h). The same bits for any number
+ * of threads.
  *
- * Guaranteed: every tetrahedron has a positive volume, also in float; faces meet face to face (conforming): a face
- * belongs to two tetrahedra, or to one and the surface; every vertex belongs to a tetrahedron. */
+ * Guaranteed: every tetrahedron has a positive volume, also in float, or the call fails with SUP_ERROR_NUMERIC; faces
+ * meet face to face (conforming): a face belongs to two tetrahedra, or to one and the surface; every vertex belongs to a
+ * tetrahedron. Angles are 6 to 172 degrees on the characters that were tried, 11 to 163 on the built-in human.
+ * Not kept: parts nearer to each other than a cube may grow together, and what is thinner than a cube may end up to one
+ * and a half cubes before its tip, or stick out of the skin by half a cube. */
 #ifndef SUP_VOLUME_TETMESH_H
 #define SUP_VOLUME_TETMESH_H
 
@@ -24,8 +28,9 @@ typedef struct sup_tetmesh_def {
 typedef struct sup_tetmesh_piece {
     int32_t first_vertex; /* of the skin */
     int32_t triangle_count;
-    int32_t component; /* of the tetrahedra that hold most of its vertices, -1: it has no inside, or is too small */
-    bool whole;        /* all its vertices have that component as their nearest */
+    int32_t
+        component; /* of the tetrahedra nearest to its first vertex near any, -1: it has no inside, or is too small */
+    bool whole;    /* all its vertices have that component as their nearest */
 } sup_tetmesh_piece;
 
 typedef struct sup_tetmesh_report {
