@@ -4,9 +4,9 @@
  * [macklin2016] (XPBD: compliance in physical units).
  *
  * Order of the constraints. The particles are cut into parts of a fixed size. Constraints inside a part are solved part by
- * part, volume -> bind -> stretch, all parts at the same time; constraints that reach over a cut come next, cluster by
- * cluster: that is a level. Two levels and so two meetings of the threads make an iteration, instead of one meeting for
- * each of the 30 to 60 colours of the thesis. Inside a part 16 constraints that share no particle make a batch, one
+ * part, volume -> bind -> stretch, all parts at the same time: that is a level. Constraints that reach over a cut come
+ * next, cut anew, and then the few that are left. Three levels and so three meetings of the threads make an iteration,
+ * instead of one for each of the 30 to 60 colours of the thesis. Inside a part 16 constraints that share no particle make a batch, one
  * vector register; batches follow each other, each seeing what the one before did: Gauss-Seidel. Nothing of that depends
  * on the number of threads.
  *
@@ -17,13 +17,13 @@
 #include "base/base.h"
 #include "supple/model.h"
 
-enum { SUP_PBD_LANES = 16, SUP_PBD_LEVELS = 2 };
+enum { SUP_PBD_LANES = 16, SUP_PBD_LEVELS = 3 };
 
 /* What one thread does at a stretch; no two pieces of a level touch the same particle. */
 typedef struct sup_pbd_piece {
     int32_t volume_first, volume_end;     /* batches */
     int32_t stretch_first, stretch_end;   /* batches */
-    int32_t particle_first, particle_end; /* multiples of SUP_PBD_LANES; empty at the second level */
+    int32_t particle_first, particle_end; /* multiples of SUP_PBD_LANES; empty after the first level */
 } sup_pbd_piece;
 
 /* Row: place of a particle in the solver. Rows that are no particle fill up parts and lanes; they never move. */

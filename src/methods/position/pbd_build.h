@@ -28,14 +28,14 @@ typedef struct sup_pbd_build {
     double mean_volume;      /* mean share of the particles that have one */
 
     /* pbd_parts.c */
-    int32_t part_count, cluster_count;
-    int32_t *part;       /* [particle_count] */
-    int32_t *order;      /* [particle_count] particles part by part */
-    int32_t *part_first; /* [part_count+1] into order */
+    int32_t level_first[SUP_PBD_LEVELS + 1]; /* pieces of a level */
+    int32_t *particles;                      /* [particle_count] by part of the first level */
+    int32_t *part_first;                     /* [level_first[1]+1] into particles */
+    int32_t *part, *order;                   /* [particle_count] of the level that is being cut */
 } sup_pbd_build;
 
 sup_result sup_pbd_build_mesh(sup_pbd_build *build, sup_error *error);
-/* Parts and clusters; pieces [0, part_count) are the parts, those after them the clusters. */
+/* Levels and their pieces. */
 sup_result sup_pbd_build_parts(sup_pbd_build *build, sup_error *error);
 /* Rows, batches and all arrays of the model. */
 sup_result sup_pbd_build_batches(sup_pbd_build *build, sup_error *error);

@@ -14,20 +14,20 @@ static const void *get(const sup_model *model, const char *prefix, const char *n
 
 static bool find_arrays(const sup_model *model, const char *prefix, sup_pbd *s)
 {
-    const int32_t *head = get(model, prefix, "head", SUP_ARRAY_INT32, 8);
+    const int32_t *head = get(model, prefix, "head", SUP_ARRAY_INT32, 9);
     const float *numbers = get(model, prefix, "numbers", SUP_ARRAY_FLOAT, 1);
     if (head == NULL || numbers == NULL) return false;
-    for (int i = 0; i < 8; i++)
+    for (int i = 0; i < 9; i++)
         if (head[i] < 0 || head[i] > INT32_MAX / 64) return false;
     s->particle_count = head[0];
     s->row_count = head[1];
     s->tet_count = head[2];
     s->edge_count = head[3];
-    s->piece_count = head[4];
-    s->level_first[1] = head[5];
-    s->level_first[2] = head[4];
-    s->volume_batches = head[6];
-    s->stretch_batches = head[7];
+    s->volume_batches = head[4];
+    s->stretch_batches = head[5];
+    for (int i = 0; i < SUP_PBD_LEVELS; i++)
+        s->level_first[i + 1] = head[6 + i];
+    s->piece_count = s->level_first[SUP_PBD_LEVELS];
     s->mean_volume = numbers[0];
     int64_t tets = (int64_t)s->volume_batches * LANES, edges = (int64_t)s->stretch_batches * LANES;
     s->pieces = get(model, prefix, "pieces", SUP_ARRAY_INT32, 6 * (int64_t)s->piece_count);
@@ -94,12 +94,13 @@ sup_result sup_pbd_open(const sup_model *model, const char *prefix, sup_pbd *s, 
     int64_t tets, edges;
     bool ok = find_arrays(model, prefix, s);
     tets = (int64_t)s->volume_batches * LANES, edges = (int64_t)s->stretch_batches * LANES;
-    ok = ok && s->row_count > 0 && s->row_count % LANES == 0 && s->level_first[1] <= s->piece_count &&
-         s->particle_count <= s->row_count && s->mean_volume > 0.0f && s->mean_volume < 1e18f &&
-         in_range(s->row, s->particle_count, s->row_count) && in_range(s->volume_corner, 4 * tets, s->row_count) &&
-         in_range(s->stretch_corner, 2 * edges, s->row_count) && usable(s->share, s->row_count) &&
-         usable(s->inverse_mass, s->row_count) && usable(s->volume_rest, tets) && usable(s->volume_area, 4 * tets) &&
-         usable(s->stretch_rest, edges) && usable(s->stretch_compliance, edges) && pieces_fit(s);
+    ok = ok && s->row_count > 0 && s->row_count % LANES == 0 && s->level_first[1] <= s->level_first[2] &&
+         s->level_first[2] <= s->piece_count && s->particle_count <= s->row_count && s->mean_volume > 0.0f &&
+         s->mean_volume < 1e18f && in_range(s->row, s->particle_count, s->row_count) &&
+         in_range(s->volume_corner, 4 * tets, s->row_count) && in_range(s->stretch_corner, 2 * edges, s->row_count) &&
+         usable(s->share, s->row_count) && usable(s->inverse_mass, s->row_count) && usable(s->volume_rest, tets) &&
+         usable(s->volume_area, 4 * tets) && usable(s->stretch_rest, edges) && usable(s->stretch_compliance, edges) &&
+         pieces_fit(s);
     return ok ? SUP_OK
               : sup_fail(error, SUP_ERROR_FORMAT, "position.model", "",
                          "The model is damaged: its constraints do not fit together. Bind it again.");

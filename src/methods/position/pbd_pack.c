@@ -23,15 +23,15 @@ static void number_rows(packer *p)
 {
     const sup_pbd_build *b = p->b;
     int32_t next = 0;
-    for (int32_t part = 0; part < b->part_count; part++) {
+    for (int32_t part = 0; part < b->level_first[1]; part++) {
         p->pieces[part].particle_first = next;
         for (int32_t i = b->part_first[part]; i < b->part_first[part + 1]; i++)
-            p->row[b->order[i]] = next++;
+            p->row[b->particles[i]] = next++;
         p->filler[part] = next;
         next = round_up(next + 1);
         p->pieces[part].particle_end = next;
     }
-    for (int32_t piece = b->part_count; piece < p->piece_count; piece++)
+    for (int32_t piece = b->level_first[1]; piece < p->piece_count; piece++)
         p->filler[piece] = next++;
     p->row_count = round_up(next);
 }
@@ -205,7 +205,7 @@ static bool write_arrays(packer *p, const int32_t batches[2], int32_t *const slo
 {
     const sup_pbd_build *b = p->b;
     int64_t tets = (int64_t)batches[0] * LANES, edges = (int64_t)batches[1] * LANES;
-    int32_t *head = add(b, "head", SUP_ARRAY_INT32, 8);
+    int32_t *head = add(b, "head", SUP_ARRAY_INT32, 9);
     float *numbers = add(b, "numbers", SUP_ARRAY_FLOAT, 1);
     sup_pbd_piece *pieces = add(b, "pieces", SUP_ARRAY_INT32, 6 * (int64_t)p->piece_count);
     int32_t *volume_corner = add(b, "volume_corner", SUP_ARRAY_INT32, 4 * tets);
@@ -217,8 +217,9 @@ static bool write_arrays(packer *p, const int32_t batches[2], int32_t *const slo
     if (head == NULL || numbers == NULL || pieces == NULL || volume_corner == NULL || volume_rest == NULL ||
         volume_area == NULL || stretch_corner == NULL || stretch_rest == NULL || compliance == NULL)
         return false;
-    const int32_t counts[8] = {b->def->particle_count, p->row_count,  b->tets.count, b->edges.count,
-                               p->piece_count,         b->part_count, batches[0],    batches[1]};
+    const int32_t counts[9] = {b->def->particle_count, p->row_count,      b->tets.count,
+                               b->edges.count,         batches[0],        batches[1],
+                               b->level_first[1],      b->level_first[2], b->level_first[3]};
     memcpy(head, counts, sizeof counts);
     numbers[0] = (float)b->mean_volume;
     memcpy(pieces, p->pieces, (size_t)p->piece_count * sizeof *pieces);
@@ -232,7 +233,7 @@ static bool write_arrays(packer *p, const int32_t batches[2], int32_t *const slo
 sup_result sup_pbd_build_batches(sup_pbd_build *b, sup_error *error)
 {
     size_t particles = (size_t)b->def->particle_count;
-    packer p = {.b = b, .piece_count = b->part_count + b->cluster_count};
+    packer p = {.b = b, .piece_count = b->level_first[SUP_PBD_LEVELS]};
     p.pieces = sup_arena_alloc(&b->arena, (size_t)p.piece_count, sizeof(sup_pbd_piece));
     p.row = sup_arena_alloc(&b->arena, particles, sizeof(int32_t));
     p.filler = sup_arena_alloc(&b->arena, (size_t)p.piece_count, sizeof(int32_t));

@@ -37,7 +37,7 @@ typedef struct sup_pbd_kernels {
 
 extern const sup_pbd_kernels sup_pbd_kernels_base;
 #if defined(__x86_64__) && !defined(SUPPLE_SCALAR)
-extern const sup_pbd_kernels sup_pbd_kernels_avx2, sup_pbd_kernels_avx512;
+extern const sup_pbd_kernels sup_pbd_kernels_avx2;
 #endif
 
 #endif
