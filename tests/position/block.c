@@ -60,7 +60,7 @@ static void bind_block(block *b)
     sup_model_header header = {0};
     sup_error error = {0};
     sup_pbd_def def = {b->particle_count, b->rest, b->tet_count, b->tets, b->kinematic, b->def.constraints_a_part};
-    if (sup_pbd_bind(&context, &def, &builder, "pbd", &error) != SUP_OK ||
+    if (sup_pbd_bind(&context, &def, &builder, "pbd", NULL, &error) != SUP_OK ||
         sup_model_pack(&context, &method, &header, &builder, &b->model, &error) != SUP_OK ||
         sup_pbd_open(b->model, "pbd", &b->pbd, &error) != SUP_OK) {
         fprintf(stderr, "%s\n", error.message);

@@ -90,6 +90,12 @@ void sup_pbd_start(const sup_pbd *pbd, void *state, const float *guide)
     sup_pbd_place(pbd, state, guide);
 }
 
+void sup_pbd_stop(const sup_pbd *pbd, void *state)
+{
+    pbd_state *s = state;
+    memcpy(s->work.before, s->work.rows, (size_t)pbd->row_count * 4 * sizeof(float));
+}
+
 sup_pbd_regions sup_pbd_regions_of(const sup_pbd *pbd, void *state)
 {
     SUP_UNUSED(pbd);

@@ -54,9 +54,16 @@ typedef struct sup_pbd_def {
     int32_t constraints_a_part; /* 0: the default; tests ask for small parts */
 } sup_pbd_def;
 
-/* Arrays named prefix.* into the builder. Refuses indices out of range, numbers that are not finite, no tets. */
+/* What the other stages of a bind need to know of it. */
+typedef struct sup_pbd_bound {
+    int32_t row_count;
+    const int32_t *row; /* [particle_count] in the builder's memory */
+} sup_pbd_bound;
+
+/* Arrays named prefix.* into the builder. Refuses indices out of range, numbers that are not finite, no tets. `bound` may
+ * be NULL. */
 sup_result sup_pbd_bind(const sup_context *context, const sup_pbd_def *def, sup_model_builder *builder,
-                        const char *prefix, sup_error *error);
+                        const char *prefix, sup_pbd_bound *bound, sup_error *error);
 /* Finds and checks them again: the model may come from a file. */
 sup_result sup_pbd_open(const sup_model *model, const char *prefix, sup_pbd *pbd, sup_error *error);
 
@@ -98,6 +105,8 @@ size_t sup_pbd_state_size(const sup_pbd *pbd);
 void sup_pbd_start(const sup_pbd *pbd, void *state, const float *guide);
 /* At rest there, regions and stiffness as they are. */
 void sup_pbd_place(const sup_pbd *pbd, void *state, const float *guide);
+/* Takes all velocity away. */
+void sup_pbd_stop(const sup_pbd *pbd, void *state);
 sup_pbd_regions sup_pbd_regions_of(const sup_pbd *pbd, void *state);
 /* [row_count*4] x, y, z, inverse mass. */
 float *sup_pbd_rows(const sup_pbd *pbd, void *state);

@@ -32,6 +32,8 @@ typedef struct sup_pbd_build {
     int32_t *particles;                      /* [particle_count] by part of the first level */
     int32_t *part_first;                     /* [level_first[1]+1] into particles */
     int32_t *part, *order;                   /* [particle_count] of the level that is being cut */
+
+    sup_pbd_bound bound; /* pbd_pack.c */
 } sup_pbd_build;
 
 sup_result sup_pbd_build_mesh(sup_pbd_build *build, sup_error *error);

@@ -186,12 +186,13 @@ static void write_edges(const sup_pbd_build *b, const int32_t *slot, float *rest
 
 static bool write_particles(const packer *p)
 {
-    const sup_pbd_build *b = p->b;
+    sup_pbd_build *b = p->b;
     int32_t *row = add(b, "row", SUP_ARRAY_INT32, b->def->particle_count);
     float *share = add(b, "share", SUP_ARRAY_FLOAT, p->row_count);
     float *inverse = add(b, "inverse_mass", SUP_ARRAY_FLOAT, p->row_count);
     if (row == NULL || share == NULL || inverse == NULL) return false;
     memcpy(row, p->row, (size_t)b->def->particle_count * sizeof *row);
+    b->bound = (sup_pbd_bound){p->row_count, row};
     for (int32_t v = 0; v < b->def->particle_count; v++) {
         /* Slivers' corners get a hundredth of the mean at least, or they would be thrown about. */
         double mass = fmax(b->share[v], 0.01 * b->mean_volume);
@@ -252,7 +253,7 @@ sup_result sup_pbd_build_batches(sup_pbd_build *b, sup_error *error)
 }
 
 sup_result sup_pbd_bind(const sup_context *context, const sup_pbd_def *def, sup_model_builder *builder,
-                        const char *prefix, sup_error *error)
+                        const char *prefix, sup_pbd_bound *bound, sup_error *error)
 {
     sup_pbd_build b = {.context = context,
                        .def = def,
@@ -262,6 +263,7 @@ sup_result sup_pbd_bind(const sup_context *context, const sup_pbd_def *def, sup_
     sup_result result = sup_pbd_build_mesh(&b, error);
     if (result == SUP_OK) result = sup_pbd_build_parts(&b, error);
     if (result == SUP_OK) result = sup_pbd_build_batches(&b, error);
+    if (result == SUP_OK && bound != NULL) *bound = b.bound;
     sup_arena_destroy(&b.arena);
     return result;
 }

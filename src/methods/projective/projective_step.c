@@ -5,16 +5,12 @@
  * two steps. Within a frame of several steps the joints move evenly from the pose before to this one. */
 #include "methods/projective/projective.h"
 
+#include "deform/pace.h"
 #include "methods/linear/linear.h"
 #include "methods/projective/solver.h"
 #include "methods/projective/view.h"
 
-enum {
-    SETTLE_ROUNDS = 30, /* steps without momentum after a reset */
-    MOST_STEPS = 30     /* of one frame: a pause of half a second and more is caught up in one jump */
-};
-/* A joint that moves farther than this in one step, in sizes of the character, was put there: the flesh follows at once. */
-static const float TELEPORT = 0.5f;
+enum { SETTLE_ROUNDS = 30 }; /* steps without momentum after a reset */
 /* Height of a character whose file does not say its unit, for gravity. */
 static const float ASSUMED_METRES = 2.0f;
 
@@ -75,29 +71,9 @@ size_t sup_projective_state_size(const sup_model *model, const sup_context *cont
     return layout_of(&view, model, context).size;
 }
 
-/* world * inverse bind of every joint. */
 static void take_joints(projective_state *s, const sup_pose *pose, sup_mat34 *joints)
 {
-    for (int32_t j = 0; j < s->view.joint_count; j++) {
-        sup_mat34 inverse;
-        memcpy(&inverse, s->view.joint_inverse_bind + 12 * (size_t)j, sizeof inverse);
-        joints[j] = sup_mat34_multiply(pose->world[s->view.joint_node[j]], inverse);
-    }
-}
-
-/* A joint part of the way from one place to another: rotation by slerp, the rest evenly. */
-static sup_mat34 joint_between(sup_mat34 from, sup_mat34 to, double t)
-{
-    sup_quatd qa, qb;
-    double sa[9], sb[9], s[9];
-    sup_affine a = sup_affine_from_float(from), b = sup_affine_from_float(to);
-    if (!sup_affine_polar(a, &qa, sa) || !sup_affine_polar(b, &qb, sb)) return to;
-    for (int i = 0; i < 9; i++)
-        s[i] = sa[i] + t * (sb[i] - sa[i]);
-    sup_affine stretch = {{s[0], s[1], s[2], 0, s[3], s[4], s[5], 0, s[6], s[7], s[8], 0}};
-    sup_vec3d place_between = sup_v3_lerp(sup_affine_translation(a), sup_affine_translation(b), t);
-    sup_affine turn = sup_affine_from_trs(place_between, sup_quatd_slerp(qa, qb, t), sup_v3(1, 1, 1));
-    return sup_affine_to_float(sup_affine_multiply(turn, stretch));
+    sup_pace_joints(pose, s->view.joint_count, s->view.joint_node, s->view.joint_inverse_bind, joints);
 }
 
 static void evaluate_anchors(projective_state *s, const sup_mat34 *joints)
@@ -207,34 +183,20 @@ static sup_result simulate(projective_state *s, const sup_step_input *input, con
     return result;
 }
 
-static bool is_teleport(projective_state *s, const sup_mat34 *before, const sup_mat34 *now, int32_t steps)
-{
-    float limit = TELEPORT * s->view.size * (float)(steps < MOST_STEPS ? steps : 1);
-    for (int32_t j = 0; j < s->view.joint_count; j++) {
-        sup_vec3d a = sup_v3(before[j].m[3], before[j].m[7], before[j].m[11]),
-                  b = sup_v3(now[j].m[3], now[j].m[7], now[j].m[11]);
-        if (sup_v3_distance(a, b) <= (double)limit) return false;
-    }
-    return s->view.joint_count > 0;
-}
-
 /* Steps until the frame's time is reached. */
 static sup_result advance(projective_state *s, const sup_step_input *input)
 {
     sup_mat34 *before = at(s, s->at.joints[0]), *now = at(s, s->at.joints[1]), *between = at(s, s->at.joints[2]);
-    double missing = (double)input->dt - s->ahead;
-    int32_t steps = missing > 0.0 ? (int32_t)fmin(ceil(missing / SUP_PROJECTIVE_SECONDS - 1e-4), 1e6) : 0;
+    int32_t whole, steps = sup_pace_steps(&s->ahead, (double)input->dt, SUP_PROJECTIVE_SECONDS, &whole);
     take_joints(s, input->pose, now);
-    if (is_teleport(s, before, now, steps)) return put_at_rest(s, input->context, input->pose);
-    if (steps > MOST_STEPS) steps = MOST_STEPS;
+    if (sup_pace_teleported(s->view.joint_count, before, now, whole, s->view.size))
+        return put_at_rest(s, input->context, input->pose);
     sup_result result = SUP_OK;
     for (int32_t i = 1; result == SUP_OK && i <= steps; i++) {
         for (int32_t j = 0; j < s->view.joint_count; j++)
-            between[j] = i == steps ? now[j] : joint_between(before[j], now[j], (double)i / (double)steps);
+            between[j] = i == steps ? now[j] : sup_pace_between(before[j], now[j], (double)i / (double)steps);
         result = simulate(s, input, between);
     }
-    s->ahead = fmax(0.0, fmin((double)steps * SUP_PROJECTIVE_SECONDS - missing, SUP_PROJECTIVE_SECONDS));
-    if (s->ahead < 1e-6) s->ahead = 0.0;
     memcpy(before, now, (size_t)s->view.joint_count * sizeof *now);
     return result;
 }
