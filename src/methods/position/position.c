@@ -5,7 +5,7 @@ static const char *const up_choices[] = {"y", "z", "x", NULL};
 static const char *const mode_choices[] = {"physical", "raw", NULL};
 
 const sup_param sup_position_params[SUP_POSITION_PARAM_COUNT] = {
-    [SUP_POSITION_TETS] = {"tets", "", SUP_PARAM_INT, 50, 500000, 5000, NULL, false,
+    [SUP_POSITION_TETS] = {"tets", "", SUP_PARAM_INT, 50, 500000, 10000, NULL, false,
                            "Tetrahedra of flesh that are simulated; the shown skin rides on them."},
     [SUP_POSITION_STIFFNESS_MODE] = {"stiffness_mode", "", SUP_PARAM_CHOICE, 0, 1, 0, mode_choices, true,
                                      "physical: Pa, the same look for any step and iterations; raw: the thesis' k."},

@@ -9,8 +9,8 @@
  *            carry     how the shown skin rides on the particles               carry.c
  *     step   joints -> linear blending of the particles -> solver, at a fixed rate; then the shown skin
  *
- * The shown skin is linear blending plus what the particles beside it moved beyond their own linear blending: where the
- * flesh does nothing it is linear blending to the last bit, and facets of coarse tets cannot show. */
+ * The shown skin rides on the particles of the body's surface (carry.h); props and what is finer than the particles comes
+ * from linear blending, which is stacked below. */
 #ifndef SUP_METHODS_POSITION_POSITION_H
 #define SUP_METHODS_POSITION_POSITION_H
 

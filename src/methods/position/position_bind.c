@@ -9,6 +9,8 @@
 static const float LEAST_WEIGHT = 0.1f;
 /* Kinematic cores are flesh that one bone moves alone. */
 static const float RIGID_WEIGHT = 0.95f;
+/* Particles' worth of weight below which a joint is too small for the flesh to show its motion. */
+static const double SMALL_JOINT = 3.0;
 
 /* What the stages hand to each other; freed in one place. */
 typedef struct binding {
@@ -143,20 +145,56 @@ static sup_result bind_solver(binding *b, sup_error *error)
     return sup_pbd_bind(b->input->context, &def, b->builder, "pbd", &b->bound, error);
 }
 
+/* Joints that hardly move a particle: eyelids, lips, toes. Their motion comes from linear blending. */
+static void find_small_joints(const binding *b, double *moved)
+{
+    for (int64_t i = 0; i < (int64_t)b->mesh.vertex_count * SUP_POSITION_INFLUENCES; i++)
+        moved[b->joint[i]] += (double)b->weight[i];
+}
+
+/* The part of each shown vertex's motion that is finer than the particles. */
+static bool find_fine(const binding *b, float *fine)
+{
+    const sup_rig *rig = b->input->rig;
+    const sup_character *character = rig->character;
+    double *moved = sup_alloc_zero(&b->input->context->allocator, (size_t)rig->joint_count * sizeof *moved);
+    if (moved == NULL) return false;
+    find_small_joints(b, moved);
+    for (int32_t v = 0; v < rig->vertex_count; v++)
+        for (int32_t i = rig->influence_first[v]; i < rig->influence_first[v + 1]; i++)
+            if (moved[rig->influence_joint[i]] < SMALL_JOINT) fine[v] += rig->influence_weight[i];
+    for (int32_t m = 0; m < character->morph_count; m++) {
+        const sup_part *part = &character->parts[character->morphs[m].part];
+        for (int32_t v = part->vertex_first; v < part->vertex_first + part->vertex_count; v++)
+            fine[v] = 1.0f;
+    }
+    for (int32_t v = 0; v < rig->vertex_count; v++)
+        fine[v] = fminf(fine[v], 1.0f);
+    sup_free(&b->input->context->allocator, moved, (size_t)rig->joint_count * sizeof *moved);
+    return true;
+}
+
 static sup_result bind_carry(binding *b, sup_error *error)
 {
     const sup_rig *rig = b->input->rig;
     bool *rides = sup_arena_alloc(&b->arena, (size_t)rig->vertex_count, sizeof(bool));
-    if (rides == NULL) return sup_fail_memory(error, "the shown skin");
+    float *fine = sup_arena_alloc(&b->arena, (size_t)rig->vertex_count, sizeof(float));
+    if (rides == NULL || fine == NULL || !find_fine(b, fine)) return sup_fail_memory(error, "the shown skin");
     for (int32_t v = 0; v < rig->vertex_count; v++)
         rides[v] = rig->vertex_to_skin[v] >= 0;
     sup_carry_def def = {.particle_count = b->mesh.vertex_count,
-                         .positions = b->mesh.positions,
+                         .tet_count = b->mesh.tet_count,
                          .triangle_count = b->mesh.triangle_count,
+                         .positions = b->mesh.positions,
+                         .tets = b->mesh.tets,
                          .triangles = b->mesh.triangles,
                          .row = b->bound.row,
+                         .size = rig->size,
                          .vertex_count = rig->vertex_count,
                          .vertices = rig->positions,
+                         .normals = rig->normals,
+                         .tangents = rig->tangents,
+                         .fine = fine,
                          .rides = rides};
     return sup_carry_bind(b->input->context, &def, b->builder, "carry", error);
 }

@@ -21,7 +21,7 @@ typedef struct layout {
     size_t joints[3];            /* sup_mat34 [joint_count]: before, now, between */
     size_t columns;              /* float [joint_count*16] of the current joints, for the solver's space */
     size_t guide[2], bone, soft; /* float4 [row_count] now and before; float4; float [row_count] */
-    size_t shown[2];             /* float4 [row_count] between the steps: particles, guide */
+    size_t shown[2];             /* float4 [row_count] of the frame: particles, guide */
     size_t pbd, carry, linear, size;
 } layout;
 
@@ -95,13 +95,18 @@ static void set_columns(position_state *s, const sup_mat34 *joints)
             }
 }
 
+typedef struct blend_work {
+    position_state *state;
+    float *guide; /* [row_count*4] */
+} blend_work;
+
 /* Linear blending (eq. 3.1) of rows [begin, end), and the points of their bones, which ride with the bone. */
 static void blend_rows(void *work, int32_t begin, int32_t end, int32_t worker)
 {
-    position_state *s = work;
+    position_state *s = ((blend_work *)work)->state;
     const sup_position_view *view = &s->view;
     const float *columns = at(s, s->at.columns);
-    float *guide = at(s, s->at.guide[0]), *bone = at(s, s->at.bone), scale = 1.0f / view->size;
+    float *guide = ((blend_work *)work)->guide, *bone = at(s, s->at.bone), scale = 1.0f / view->size;
     SUP_UNUSED(worker);
     for (int64_t i = begin; i < end; i++) {
         const float *rest = view->rest + 4 * i;
@@ -127,11 +132,17 @@ static void blend_rows(void *work, int32_t begin, int32_t end, int32_t worker)
     }
 }
 
+static void blend_to(position_state *s, const sup_context *context, const sup_mat34 *joints, float *guide)
+{
+    blend_work work = {s, guide};
+    set_columns(s, joints);
+    sup_parallel(context, s->view.pbd.row_count, GRAIN, blend_rows, &work);
+}
+
 static void blend_guide(position_state *s, const sup_context *context, const sup_mat34 *joints)
 {
-    set_columns(s, joints);
     memcpy(at(s, s->at.guide[1]), at(s, s->at.guide[0]), (size_t)s->view.pbd.row_count * 4 * sizeof(float));
-    sup_parallel(context, s->view.pbd.row_count, GRAIN, blend_rows, s);
+    blend_to(s, context, joints, at(s, s->at.guide[0]));
 }
 
 /* --- The solver's input --- */
@@ -312,16 +323,17 @@ static void advance(position_state *s, const sup_step_input *input)
     memcpy(before, now, (size_t)s->view.joint_count * sizeof *now);
 }
 
-/* Particles and guide between the last two steps, as far back as the last one is ahead. */
-static void show_rows(position_state *s, double seconds)
+/* The guide of the frame's own pose, and the particles as far from it as between the last two steps: the skeleton is never
+ * behind the frame, only the flesh's own motion is shown at the time between. */
+static void show_rows(position_state *s, const sup_context *context, double seconds)
 {
-    float t = (float)(s->ahead / seconds);
-    const float *now[2] = {sup_pbd_rows(&s->view.pbd, at(s, s->at.pbd)), at(s, s->at.guide[0])};
-    const float *before[2] = {sup_pbd_before(&s->view.pbd, at(s, s->at.pbd)), at(s, s->at.guide[1])};
-    for (int k = 0; k < 2; k++) {
-        float *to = at(s, s->at.shown[k]);
-        for (int64_t i = 0; i < 4 * (int64_t)s->view.pbd.row_count; i++)
-            to[i] = now[k][i] + t * (before[k][i] - now[k][i]);
+    float t = (float)(s->ahead / seconds), *shown = at(s, s->at.shown[0]), *frame = at(s, s->at.shown[1]);
+    const float *rows = sup_pbd_rows(&s->view.pbd, at(s, s->at.pbd)), *guide = at(s, s->at.guide[0]);
+    const float *rows_before = sup_pbd_before(&s->view.pbd, at(s, s->at.pbd)), *guide_before = at(s, s->at.guide[1]);
+    blend_to(s, context, at(s, s->at.joints[0]), frame);
+    for (int64_t i = 0; i < 4 * (int64_t)s->view.pbd.row_count; i++) {
+        float own = rows[i] - guide[i], own_before = rows_before[i] - guide_before[i];
+        shown[i] = frame[i] + own + t * (own_before - own);
     }
 }
 
@@ -333,8 +345,9 @@ sup_result sup_position_step(const sup_step_input *input, void *state, const sup
     if (result != SUP_OK) return result;
     advance(s, input);
     if (s->flat) return SUP_OK;
-    show_rows(s, step_seconds(input->values));
-    sup_carry_apply(input->context, &s->view.carry, at(s, s->at.shown[0]), at(s, s->at.shown[1]), s->view.size,
+    show_rows(s, input->context, step_seconds(input->values));
+    sup_carry_space space = {s->view.size, {s->origin[0], s->origin[1], s->origin[2]}};
+    sup_carry_apply(input->context, &s->view.carry, at(s, s->at.shown[0]), at(s, s->at.shown[1]), &space,
                     at(s, s->at.carry), out);
     return SUP_OK;
 }
