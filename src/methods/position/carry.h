@@ -2,8 +2,8 @@
  *
  * Each surface particle carries the map that its neighbourhood went through: where it is, and the gradient F of the
  * motion, least squares over its edges. A shown vertex is the mean of what the corners k of the nearest surface triangle
- * say of it, x_k + F_k (v - X_k), by smoothed barycentric weights: exact at rest and for every affine motion, and without
- * facets, since neighbouring corners agree to first order. Normals turn by the cofactor of the mean F.
+ * say of it, x_k + 1/2 (F_k + F) (v - X_k) with the mean F of the three, by barycentric weights: exact at rest, for affine
+ * and for quadratic motions, and without facets, since neighbouring triangles agree to second order. Normals turn by the cofactor of the mean F.
  *
  * What is finer than the particles comes from linear blending: `fine` vertices (moved by bones too small to move
  * particles, or by morph targets) keep that part of their linear blending which the particles' own does not show. */

@@ -94,7 +94,6 @@ static void write_ring(const binder *b, int32_t particle, int32_t s, int32_t *ri
     }
 }
 
-/* Weights b^2 (3 - 2 b), scaled to sum 1: a corner's say fades out smoothly towards the opposite edge. */
 static void place_vertices(void *work, int32_t begin, int32_t end, int32_t worker)
 {
     const binder *b = work;
@@ -107,7 +106,6 @@ static void place_vertices(void *work, int32_t begin, int32_t end, int32_t worke
         double weight[3] = {1.0 - near.u - near.v, near.u, near.v}, sum = 0.0;
         for (int k = 0; k < 3; k++) {
             weight[k] = fmin(fmax(weight[k], 0.0), 1.0);
-            weight[k] = weight[k] * weight[k] * (3.0 - 2.0 * weight[k]);
             sum += weight[k];
         }
         sup_vec3d p = sup_v3_scale(sup_v3_load(d->vertices + 3 * v), 1.0 / (double)d->size);
