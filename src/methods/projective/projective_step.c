@@ -19,15 +19,16 @@ enum {
     SETTLE_ROUNDS = 30, /* steps without momentum after a reset */
     MOST_STEPS = 30,    /* of one frame: a pause of half a second and more is caught up in one jump */
     STILL_BEGIN = 15,   /* steps that the skeleton stands before the flesh is calmed, more and more, */
-    STILL_CALM = 40,    /* until here; once it hardly moves, or at the latest */
-    STILL_SLEEP = 150   /* here, it sleeps: nothing is computed until the skeleton moves or a parameter changes */
+    STILL_CALM = 40,    /* until here; once it hardly moves it sleeps: nothing is computed until the skeleton, */
+    STILL_LATE = 150,   /* a parameter or a thing changes; from here on it also sleeps when it only trembles, */
+    ASLEEP_FOR_GOOD = 1 << 20
 };
-/* Part of the momentum that a step takes away from flesh that is calmed. */
-static const float CALM = 0.5f;
+/* Part of the momentum that a step takes away from flesh that is calmed: where skin touches skin, and else. */
+static const float CALM_TOUCHING = 0.5f, CALM = 0.1f;
 /* How far a joint may move in a step and stand all the same, in sizes of the character. */
 static const float STILL = 1e-6f;
-/* How far flesh moves in a step when it falls asleep, in sizes of the character. */
-static const float ASLEEP = 3e-6f;
+/* How far flesh moves in a step when it falls asleep, in sizes of the character; late: creeping, trembling of skin on skin. */
+static const float ASLEEP = 3e-6f, CREEP = 1e-4f, TREMBLE = 3e-3f;
 /* A joint that moves farther than this in one step, in sizes of the character, was put there: the flesh follows at once. */
 static const float TELEPORT = 0.5f;
 /* The root may be this far from the simulation's origin, in sizes: floats are good to 1e-6 of the size there. */
@@ -58,6 +59,7 @@ typedef struct projective_state {
     double behind;                             /* seconds that the last step is behind the frame, in [0, step) */
     double energy;                             /* objective at the end of the last step */
     int32_t still;                             /* steps since the skeleton moved or a parameter changed */
+    int32_t touching;                          /* contacts that pushed in the last step */
     double values[SUP_PROJECTIVE_PARAM_COUNT]; /* parameters of the last frame */
     uint32_t things;                           /* list of colliders of the last frame, 0 for none */
 } projective_state;
@@ -307,6 +309,7 @@ static sup_result put_at_rest(projective_state *s, const sup_context *context, c
     keep_skin(s, now);
     s->behind = 0.0;
     s->still = 0;
+    s->touching = 0;
     return result;
 }
 
@@ -407,8 +410,9 @@ static void set_forces(const projective_state *s, const sup_step_input *input, f
 /* Part of the momentum that the step takes away. */
 static float damping_of(const projective_state *s, const sup_step_input *input)
 {
-    float calm = (float)(s->still - STILL_BEGIN) / (float)(STILL_CALM - STILL_BEGIN);
-    return fmaxf((float)input->values[SUP_PROJECTIVE_DAMPING], CALM * fmaxf(0.0f, fminf(1.0f, calm)));
+    float part = (float)(s->still - STILL_BEGIN) / (float)(STILL_CALM - STILL_BEGIN);
+    float calm = (s->touching > 0 ? CALM_TOUCHING : CALM) * fmaxf(0.0f, fminf(1.0f, part));
+    return fmaxf((float)input->values[SUP_PROJECTIVE_DAMPING], calm);
 }
 
 static void stage_over(const sup_step_input *input, const char *stage)
@@ -418,10 +422,14 @@ static void stage_over(const sup_step_input *input, const char *stage)
 
 static void solver_stage_over(void *user, sup_solver_stage stage)
 {
-    static const char *const names[SUP_SOLVER_STAGE_COUNT] = {
-        [SUP_SOLVER_START] = "start",   [SUP_SOLVER_LOCAL] = "local",    [SUP_SOLVER_GRADIENT] = "gradient",
-        [SUP_SOLVER_TOP] = "solve top", [SUP_SOLVER_BACKWARD] = "solve", [SUP_SOLVER_CONTACT] = "contact forces",
-        [SUP_SOLVER_MIX] = "accelerate"};
+    static const char *const names[SUP_SOLVER_STAGE_COUNT] = {[SUP_SOLVER_START] = "start",
+                                                              [SUP_SOLVER_VOLUME] = "volume",
+                                                              [SUP_SOLVER_LOCAL] = "local",
+                                                              [SUP_SOLVER_GRADIENT] = "gradient",
+                                                              [SUP_SOLVER_TOP] = "solve top",
+                                                              [SUP_SOLVER_BACKWARD] = "solve",
+                                                              [SUP_SOLVER_CONTACT] = "contact forces",
+                                                              [SUP_SOLVER_MIX] = "accelerate"};
     stage_over(user, names[stage]);
 }
 
@@ -462,6 +470,7 @@ static sup_result simulate(projective_state *s, const sup_step_input *input, dou
     sup_result result = sup_solver_step(input->context, &s->view.system, at(s, s->at.solver), &solver, &report);
     if (result != SUP_OK) return result;
     s->energy = report.objective;
+    s->touching = report.contacts;
     keep_skin(s, joints);
     memcpy(at(s, s->at.joints[2]), joints, (size_t)s->view.joint_count * sizeof *joints);
     return SUP_OK;
@@ -490,7 +499,7 @@ static bool hardly_moves(projective_state *s)
     float most = 0.0f;
     for (size_t i = 0; i < (size_t)s->view.system.skin_count * 4; i++)
         most = fmaxf(most, fabsf(last[i] - before[i]));
-    return most <= ASLEEP * s->view.size;
+    return most <= (s->still < STILL_LATE ? ASLEEP : s->touching > 0 ? TREMBLE : CREEP) * s->view.size;
 }
 
 static bool is_teleport(projective_state *s, int32_t steps)
@@ -517,9 +526,9 @@ static sup_result advance(projective_state *s, const sup_step_input *input)
     bool still = stands(s, input);
     sup_result result = SUP_OK;
     for (int32_t i = 1; result == SUP_OK && i <= steps; i++) {
-        bool tired = s->still >= STILL_SLEEP || (s->still >= STILL_CALM && hardly_moves(s));
-        s->still = !still ? 0 : tired ? STILL_SLEEP : s->still + 1;
-        if (s->still >= STILL_SLEEP) {
+        bool tired = s->still >= STILL_CALM && (s->still == ASLEEP_FOR_GOOD || hardly_moves(s));
+        s->still = !still ? 0 : tired ? ASLEEP_FOR_GOOD : s->still < ASLEEP_FOR_GOOD - 1 ? s->still + 1 : s->still;
+        if (s->still == ASLEEP_FOR_GOOD) {
             keep_skin(s, at(s, s->at.joints[2]));
             continue;
         }
