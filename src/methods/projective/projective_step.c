@@ -21,14 +21,16 @@ enum {
     STILL_BEGIN = 15,   /* steps that the skeleton stands before the flesh is calmed, more and more, */
     STILL_CALM = 40,    /* until here; once it hardly moves it sleeps: nothing is computed until the skeleton, */
     STILL_LATE = 150,   /* a parameter or a thing changes; from here on it also sleeps when it only trembles, */
+    STILL_WINDOW = 30,
     ASLEEP_FOR_GOOD = 1 << 20
 };
 /* Part of the momentum that a step takes away from flesh that is calmed: where skin touches skin, and else. */
 static const float CALM_TOUCHING = 0.5f, CALM = 0.1f;
 /* How far a joint may move in a step and stand all the same, in sizes of the character. */
 static const float STILL = 1e-6f;
-/* How far flesh moves in a step when it falls asleep, in sizes of the character; late: creeping, trembling of skin on skin. */
-static const float ASLEEP = 3e-6f, CREEP = 1e-4f, TREMBLE = 3e-3f;
+/* How far flesh moves in a step when it falls asleep, in sizes of the character; late: how
+ * far it gets in STILL_WINDOW steps, creeping or trembling. */
+static const float ASLEEP = 3e-6f, TREMBLE = 3e-3f;
 /* A joint that moves farther than this in one step, in sizes of the character, was put there: the flesh follows at once. */
 static const float TELEPORT = 0.5f;
 /* The root may be this far from the simulation's origin, in sizes: floats are good to 1e-6 of the size there. */
@@ -47,6 +49,7 @@ typedef struct layout {
     size_t joints[5];
     size_t skin[2]; /* float4 [skin_count]: last step, the one before */
     size_t shown;   /* float4 [skin_count] carried on to now */
+    size_t window;  /* float4 [skin_count] at the begin of a window of hardly_moves */
     size_t leashed; /* float3 [leash_count] by linear blending, at the last step */
     size_t force;   /* float3 [skin_count] of the leashes */
     size_t upsample, anchors, anchor_state, solver, detect, touch, touches, contacts, ends, linear, size;
@@ -89,6 +92,7 @@ static layout layout_of(const sup_projective_view *view, const sup_model *model,
     for (int i = 0; i < SUP_COUNT(at.skin); i++)
         at.skin[i] = place(&size, skin);
     at.shown = place(&size, skin);
+    at.window = place(&size, skin);
     at.leashed = place(&size, (size_t)view->leash_count * 3 * sizeof(float));
     at.force = place(&size, (size_t)view->system.skin_count * 3 * sizeof(float));
     at.upsample = place(&size, sup_upsample_scratch(&view->upsample));
@@ -492,14 +496,23 @@ static bool stands(projective_state *s, const sup_step_input *input)
     return true;
 }
 
-/* The flesh, in the last step. */
-static bool hardly_moves(projective_state *s)
+static float farthest_move(const projective_state *s, const float *from, const float *to)
 {
-    const float *last = at(s, s->at.skin[0]), *before = at(s, s->at.skin[1]);
     float most = 0.0f;
     for (size_t i = 0; i < (size_t)s->view.system.skin_count * 4; i++)
-        most = fmaxf(most, fabsf(last[i] - before[i]));
-    return most <= (s->still < STILL_LATE ? ASLEEP : s->touching > 0 ? TREMBLE : CREEP) * s->view.size;
+        most = fmaxf(most, fabsf(to[i] - from[i]));
+    return most / s->view.size;
+}
+
+/* The flesh, in the last step; late also over a window. */
+static bool hardly_moves(projective_state *s)
+{
+    const float *last = at(s, s->at.skin[0]);
+    if (farthest_move(s, at(s, s->at.skin[1]), last) <= ASLEEP) return true;
+    if (s->still < STILL_LATE || s->still % STILL_WINDOW != 0) return false;
+    bool little = s->still > STILL_LATE && farthest_move(s, at(s, s->at.window), last) <= TREMBLE;
+    memcpy(at(s, s->at.window), last, (size_t)s->view.system.skin_count * 4 * sizeof *last);
+    return little;
 }
 
 static bool is_teleport(projective_state *s, int32_t steps)
