@@ -25,7 +25,7 @@ enum {
     ASLEEP_FOR_GOOD = 1 << 20
 };
 /* Part of the momentum that a step takes away from flesh that is calmed: where skin touches skin, and else. */
-static const float CALM_TOUCHING = 0.5f, CALM = 0.1f;
+static const float CALM_TOUCHING = 0.5f, CALM = 0.03f;
 /* How far a joint may move in a step and stand all the same, in sizes of the character. */
 static const float STILL = 1e-6f;
 /* How far flesh moves in a step when it falls asleep, in sizes of the character; late: how
