@@ -3,7 +3,8 @@
 
 #include "base/base.h"
 
-/* A joint that moves farther than this in one step, in sizes of the character, was put there. */
+/* A joint that moves farther than this in one step, in sizes of the character, was put there. A frame may be a part of a
+ * step longer than its steps. */
 static const double TELEPORT = 0.5;
 
 int32_t sup_pace_steps(double *ahead, double dt, double seconds, int32_t *whole)
@@ -29,21 +30,12 @@ void sup_pace_joints(const sup_pose *pose, int32_t joint_count, const int32_t *j
 
 sup_mat34 sup_pace_between(sup_mat34 from, sup_mat34 to, double t)
 {
-    sup_quatd qa, qb;
-    double sa[9], sb[9], s[9];
-    sup_affine a = sup_affine_from_float(from), b = sup_affine_from_float(to);
-    if (!sup_affine_polar(a, &qa, sa) || !sup_affine_polar(b, &qb, sb)) return to;
-    for (int i = 0; i < 9; i++)
-        s[i] = sa[i] + t * (sb[i] - sa[i]);
-    sup_affine stretch = {{s[0], s[1], s[2], 0, s[3], s[4], s[5], 0, s[6], s[7], s[8], 0}};
-    sup_vec3d place = sup_v3_lerp(sup_affine_translation(a), sup_affine_translation(b), t);
-    sup_affine turn = sup_affine_from_trs(place, sup_quatd_slerp(qa, qb, t), sup_v3(1, 1, 1));
-    return sup_affine_to_float(sup_affine_multiply(turn, stretch));
+    return sup_affine_to_float(sup_affine_between(sup_affine_from_float(from), sup_affine_from_float(to), t));
 }
 
 bool sup_pace_teleported(int32_t joint_count, const sup_mat34 *before, const sup_mat34 *now, int32_t steps, float size)
 {
-    double limit = TELEPORT * (double)size * (double)(steps < SUP_PACE_MOST_STEPS ? steps : 1);
+    double limit = TELEPORT * (double)size * (double)(steps < SUP_PACE_MOST_STEPS ? steps + 1 : 1);
     for (int32_t j = 0; j < joint_count; j++) {
         sup_vec3d a = sup_v3((double)before[j].m[3], (double)before[j].m[7], (double)before[j].m[11]),
                   b = sup_v3((double)now[j].m[3], (double)now[j].m[7], (double)now[j].m[11]);

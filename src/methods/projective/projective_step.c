@@ -9,6 +9,7 @@
 #include "methods/projective/projective.h"
 
 #include "deform/colliders.h"
+#include "deform/pace.h"
 #include "methods/linear/linear.h"
 #include "methods/projective/colliders.h"
 #include "methods/projective/solver.h"
@@ -17,10 +18,10 @@
 enum {
     LEASH_GRAIN = 512,
     SETTLE_ROUNDS = 30, /* steps without momentum after a reset */
-    MOST_STEPS = 30,    /* of one frame: a pause of half a second and more is caught up in one jump */
-    STILL_BEGIN = 15,   /* steps that the skeleton stands before the flesh is calmed, more and more, */
-    STILL_CALM = 40,    /* until here; once it hardly moves it sleeps: nothing is computed until the skeleton, */
-    STILL_LATE = 150,   /* a parameter or a thing changes; from here on it also sleeps when it only trembles, */
+    MOST_STEPS = SUP_PACE_MOST_STEPS,
+    STILL_BEGIN = 15, /* steps that the skeleton stands before the flesh is calmed, more and more, */
+    STILL_CALM = 40,  /* until here; once it hardly moves it sleeps: nothing is computed until the skeleton, */
+    STILL_LATE = 150, /* a parameter or a thing changes; from here on it also sleeps when it only trembles, */
     STILL_WINDOW = 30,
     ASLEEP_FOR_GOOD = 1 << 20
 };
@@ -31,8 +32,6 @@ static const float STILL = 1e-6f;
 /* How far flesh moves in a step when it falls asleep, in sizes of the character; late: how
  * far it gets in STILL_WINDOW steps, creeping or trembling. */
 static const float ASLEEP = 3e-6f, TREMBLE = 3e-3f;
-/* A joint that moves farther than this in one step, in sizes of the character, was put there: the flesh follows at once. */
-static const float TELEPORT = 0.5f;
 /* The root may be this far from the simulation's origin, in sizes: floats are good to 1e-6 of the size there. */
 static const double ORIGIN_REACH = 16.0;
 /* Skin stays this far off colliders, and leaves a contact when it is that much farther; in mean edges of the skin. */
@@ -131,11 +130,6 @@ static void take_joints(projective_state *s, const sup_pose *pose, sup_mat34 *jo
             world.m[4 * k + 3] -= s->origin[k];
         joints[j] = sup_mat34_multiply(world, inverse);
     }
-}
-
-static sup_mat34 joint_between(sup_mat34 from, sup_mat34 to, double t)
-{
-    return sup_affine_to_float(sup_affine_between(sup_affine_from_float(from), sup_affine_from_float(to), t));
 }
 
 /* Where the first joint is in the world. */
@@ -443,7 +437,7 @@ static sup_result simulate(projective_state *s, const sup_step_input *input, dou
     const sup_mat34 *before = at(s, s->at.joints[0]), *now = at(s, s->at.joints[1]);
     sup_mat34 *joints = at(s, s->at.joints[3]);
     for (int32_t j = 0; j < s->view.joint_count; j++)
-        joints[j] = t1 < 1.0 ? joint_between(before[j], now[j], t1) : now[j];
+        joints[j] = t1 < 1.0 ? sup_pace_between(before[j], now[j], t1) : now[j];
     evaluate_anchors(s, joints);
     stage_over(input, "anchors");
     float damping = damping_of(s, input);
@@ -515,18 +509,6 @@ static bool hardly_moves(projective_state *s)
     return little;
 }
 
-static bool is_teleport(projective_state *s, int32_t steps)
-{
-    const sup_mat34 *before = at(s, s->at.joints[0]), *now = at(s, s->at.joints[1]);
-    float limit = TELEPORT * s->view.size * (float)(steps < MOST_STEPS ? steps + 1 : 1);
-    for (int32_t j = 0; j < s->view.joint_count; j++) {
-        sup_vec3d a = sup_v3((double)before[j].m[3], (double)before[j].m[7], (double)before[j].m[11]),
-                  b = sup_v3((double)now[j].m[3], (double)now[j].m[7], (double)now[j].m[11]);
-        if (sup_v3_distance(a, b) <= (double)limit) return false;
-    }
-    return s->view.joint_count > 0;
-}
-
 /* The steps whose time has come. */
 static sup_result advance(projective_state *s, const sup_step_input *input)
 {
@@ -535,7 +517,8 @@ static sup_result advance(projective_state *s, const sup_step_input *input)
     int32_t steps = due < MOST_STEPS ? (int32_t)due : MOST_STEPS;
     follow_root(s, input->pose);
     take_joints(s, input->pose, at(s, s->at.joints[1]));
-    if (is_teleport(s, steps)) return put_at_rest(s, input->context, input->pose);
+    if (sup_pace_teleported(s->view.joint_count, at(s, s->at.joints[0]), at(s, s->at.joints[1]), steps, s->view.size))
+        return put_at_rest(s, input->context, input->pose);
     bool still = stands(s, input);
     sup_result result = SUP_OK;
     for (int32_t i = 1; result == SUP_OK && i <= steps; i++) {
