@@ -3,18 +3,19 @@
  * Based on: [komaritzan2022] section 2.2, local step. Prisms come in batches of 16 (system.h). Positions are
  * gathered as rows of four floats and transposed: hardware gathers are slower. Gradients go back the same way, row by
  * row, into sums that belong to the piece alone, so their order never changes. */
+#include "base/rows.h"
 #include "methods/projective/elements.h"
 #include "methods/projective/solver_work.h"
 
 /* --- Rows of four floats to lanes and back --- */
 
-#if SUP_LANES == 1
-
 SUP_ELEMENT sup_wide3 gather(const float *x, const int32_t *place)
 {
-    const float *p = x + (int64_t)place[0] * 4;
-    return (sup_wide3){p[0], p[1], p[2]};
+    sup_wide4 v = sup_rows_gather(x, place);
+    return (sup_wide3){v.x, v.y, v.z};
 }
+
+#if SUP_LANES == 1
 
 SUP_ELEMENT void scatter(float *sum, const int32_t *target, sup_wide3 v)
 {
@@ -25,22 +26,6 @@ SUP_ELEMENT void scatter(float *sum, const int32_t *target, sup_wide3 v)
 }
 
 #else
-
-/* Rows `first`, first + 4, first + 8 ... of the lanes, side by side. */
-SUP_ELEMENT sup_wide load_rows(const float *x, const int32_t *place)
-{
-#if SUP_LANES == 16
-    __m512 v = _mm512_castps128_ps512(_mm_loadu_ps(x + (int64_t)place[0] * 4));
-    v = _mm512_insertf32x4(v, _mm_loadu_ps(x + (int64_t)place[4] * 4), 1);
-    v = _mm512_insertf32x4(v, _mm_loadu_ps(x + (int64_t)place[8] * 4), 2);
-    return (sup_wide)_mm512_insertf32x4(v, _mm_loadu_ps(x + (int64_t)place[12] * 4), 3);
-#elif SUP_LANES == 8
-    __m256 v = _mm256_castps128_ps256(_mm_loadu_ps(x + (int64_t)place[0] * 4));
-    return (sup_wide)_mm256_insertf128_ps(v, _mm_loadu_ps(x + (int64_t)place[4] * 4), 1);
-#else
-    return sup_wide_load(x + (int64_t)place[0] * 4);
-#endif
-}
 
 SUP_ELEMENT void add_row(float *to, sup_four v)
 {
@@ -63,24 +48,12 @@ SUP_ELEMENT void add_rows(float *sum, const int32_t *target, sup_wide v)
 #endif
 }
 
-SUP_ELEMENT sup_wide3 gather(const float *x, const int32_t *place)
-{
-    sup_wide r0 = load_rows(x, place), r1 = load_rows(x, place + 1);
-    sup_wide r2 = load_rows(x, place + 2), r3 = load_rows(x, place + 3);
-    sup_wide a = sup_wide_zip_low(r0, r2), b = sup_wide_zip_low(r1, r3);
-    sup_wide c = sup_wide_zip_high(r0, r2), d = sup_wide_zip_high(r1, r3);
-    return (sup_wide3){sup_wide_zip_low(a, b), sup_wide_zip_high(a, b), sup_wide_zip_low(c, d)};
-}
-
 SUP_ELEMENT void scatter(float *sum, const int32_t *target, sup_wide3 v)
 {
-    const sup_wide zero = sup_wide_splat(0.0f);
-    sup_wide a = sup_wide_zip_low(v.x, v.z), b = sup_wide_zip_low(v.y, zero);
-    sup_wide c = sup_wide_zip_high(v.x, v.z), d = sup_wide_zip_high(v.y, zero);
-    add_rows(sum, target, sup_wide_zip_low(a, b));
-    add_rows(sum, target + 1, sup_wide_zip_high(a, b));
-    add_rows(sum, target + 2, sup_wide_zip_low(c, d));
-    add_rows(sum, target + 3, sup_wide_zip_high(c, d));
+    sup_wide rows[4] = {v.x, v.y, v.z, sup_wide_splat(0.0f)};
+    sup_rows_transpose(rows);
+    for (int k = 0; k < 4; k++)
+        add_rows(sum, target + k, rows[k]);
 }
 
 #endif
