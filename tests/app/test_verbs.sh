@@ -140,6 +140,11 @@ check "it picks a frame" grep -q -E '^sheet.png: frame [0-9]+, 2 methods' out
 run 0 "compare at a frame" "$supple" compare $scene -o sheet.png --methods dualquat --frame 3 --size 60x80 --quiet
 refuse 1 "unknown method" 'no such method' "$supple" compare $scene -o x.png --methods linear,zzzzzz
 refuse 1 "method twice" 'twice' "$supple" compare $scene -o x.png --methods linear,linear
+run 0 "one method twice with other settings" "$supple" compare $scene -o sheet.png --size 60x80 \
+    --methods linear,linear:rigid=on --set rigid=off
+check "both are there" grep -q '2 methods' out
+refuse 1 "own setting unknown" 'zzzz' "$supple" compare $scene -o x.png --methods linear:zzzz=1
+refuse 1 "own setting without a value" 'a name and a value' "$supple" compare $scene -o x.png --methods linear:rigid
 refuse 1 "no frame of it" 'frames are' "$supple" compare $scene -o x.png --frame 99999
 refuse 1 "set of nobody" 'None of the methods' "$supple" compare $scene -o x.png --set zzzz=1
 refuse 1 "sheet ending" '.png' "$supple" compare $scene -o x.gif
