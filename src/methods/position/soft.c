@@ -15,6 +15,7 @@ void sup_position_soften(const sup_position_view *view, const float *soft, float
     for (int32_t i = 0; i < view->pbd.row_count; i++) {
         bool free = soft[i] > 0.0f && (view->bone_joint[i] < 0 || view->rest[4 * (int64_t)i + 3] > mean);
         regions->follow[i] = free ? 1.0f - soft[i] : 1.0f;
-        regions->firm[i] = free ? 1.0f + soft[i] * (stiffness - 1.0f) : 1.0f;
+        regions->firm[i] = view->painted[SUP_POSITION_MAP_COUNT * (int64_t)i + SUP_POSITION_MAP_STIFFNESS] *
+                           (free ? 1.0f + soft[i] * (stiffness - 1.0f) : 1.0f);
     }
 }
