@@ -5,8 +5,8 @@
 #include "methods/position/meet_work.h"
 
 /* In mean edges of the surface: height that is held, height at which a hold ends, the deepest that one begins or lasts,
- * and the furthest that one iteration pushes. */
-static const float GAP = 0.06f, KEEP = 0.16f, DEEPEST = 3.0f, STRIDE = 0.25f;
+ * and the furthest that one step lifts. */
+static const float GAP = 0.2f, KEEP = 0.35f, DEEPEST = 3.0f, RISE = 0.15f;
 /* A hold goes to the next triangle when the particle is this far, in barycentric coordinates, over the edge. */
 static const float OVER_EDGE = 0.1f;
 /* Part of what is left that one iteration takes away. */
@@ -169,11 +169,28 @@ static void follow_holds(sup_meet_state *s, const float *rows)
         if (s->held[i] >= 0 && !sup_meet_walk(s, i, rows)) s->held[i] = -1;
 }
 
-static void list_holds(sup_meet_state *s)
+static float height_over(const sup_meet_state *s, int32_t particle, const float *const c[3], const float n[3],
+                         const float *rows)
 {
+    const float *p = rows + 4 * (int64_t)s->meet->row[particle];
+    float d[3] = {p[0] - c[0][0], p[1] - c[0][1], p[2] - c[0][2]};
+    return dot(d, n);
+}
+
+/* The holds of this step, each with the height that it asks for: deep ones come out in several steps. */
+static void list_holds(sup_meet_state *s, float *rows)
+{
+    const sup_meet *m = s->meet;
     s->active_count = 0;
-    for (int32_t i = 0; i < s->meet->surface_count; i++)
-        if (s->held[i] >= 0) s->active[s->active_count++] = i;
+    for (int32_t i = 0; i < m->surface_count; i++) {
+        if (s->held[i] < 0) continue;
+        float *corner[3], n[3];
+        corners_of(s, s->held[i], rows, corner);
+        const float *c[3] = {corner[0], corner[1], corner[2]};
+        if (!normal_of(c, n)) continue;
+        s->weight[4 * (int64_t)i + 3] = fminf(GAP, height_over(s, i, c, n, rows) / m->edge + RISE) * m->edge;
+        s->active[s->active_count++] = i;
+    }
     s->report.pairs = s->active_count;
 }
 
@@ -224,7 +241,6 @@ static void take_bounce(const sup_meet_state *s, const float *rows, float *const
 static void solve_holds(const sup_meet_state *s, float *rows, bool last)
 {
     const sup_meet *m = s->meet;
-    const float gap = GAP * m->edge, stride = STRIDE * m->edge;
     for (int32_t i = 0; i < s->active_count; i++) {
         int32_t particle = s->active[i];
         const float *w = s->weight + 4 * (int64_t)particle;
@@ -235,11 +251,10 @@ static void solve_holds(const sup_meet_state *s, float *rows, bool last)
         for (int k = 0; k < 4; k++)
             total += weight[k] * weight[k] * point[k][3];
         if (!(total > 0.0f) || !normal_of(corner, n)) continue;
-        float d[3] = {point[0][0] - corner[0][0], point[0][1] - corner[0][1], point[0][2] - corner[0][2]};
-        float height = dot(d, n) - gap;
+        float height = height_over(s, particle, corner, n, rows) - w[3];
         if (!(height < 0.0f)) continue;
         slip_of(s, rows, point, weight, slip);
-        push(point, weight, total, n, fminf(-STIFFNESS * height, stride), slip, s->input.friction);
+        push(point, weight, total, n, -STIFFNESS * height, slip, s->input.friction);
         if (last) take_bounce(s, rows, point, weight, total, n);
     }
 }
@@ -317,7 +332,7 @@ void sup_meet_solve(void *state, const sup_context *context, float *rows)
             follow_holds(s, rows);
             sup_meet_find(s, rows);
         }
-        list_holds(s);
+        list_holds(s, rows);
         find_touches(s, context, rows);
         s->report.touches = s->touch_count;
     }

@@ -10,7 +10,7 @@ static const double BEND_BEGIN = 0.35, BEND_FULL = 1.2;
 /* k of the thesis' collision constraints, for each iteration. */
 static const float STIFFNESS = 0.93f;
 /* Room that each side leaves to the plane, in edges; from the joint outward it grows over this many edges. */
-static const float ROOM = 0.05f, ROOM_REACH = 1.0f;
+static const float ROOM = 0.2f, ROOM_REACH = 1.0f;
 
 static sup_vec3d carried(const sup_meet_state *s, int32_t joint, const float *point)
 {

@@ -8,6 +8,7 @@
  *            solver    constraints, parts, batches                             pbd*.c
  *            carry     how the shown skin rides on the particles               carry.c
  *            meet      what contact needs                                      meet_bind.c
+ *            fill      the skin's volume                                       fill.c
  *     step   joints -> linear blending of the particles -> solver with contact, at a fixed rate; then the shown skin
  *
  * The shown skin rides on the particles of the body's surface (carry.h); props and what is finer than the particles comes
@@ -16,6 +17,7 @@
 #define SUP_METHODS_POSITION_POSITION_H
 
 #include "methods/position/carry.h"
+#include "methods/position/fill.h"
 #include "methods/position/meet.h"
 #include "methods/position/pbd.h"
 #include "supple/method.h"
@@ -62,6 +64,7 @@ typedef struct sup_position_view {
     sup_pbd pbd;
     sup_carry carry;
     sup_meet meet;
+    sup_fill fill;
     int32_t joint_count;
     const int32_t *joint_node;       /* [joint_count] */
     const float *joint_inverse_bind; /* [joint_count*12] */

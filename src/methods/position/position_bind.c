@@ -278,7 +278,8 @@ static sup_result bind_contact(binding *b, sup_error *error)
                         .bone = b->bone,
                         .kinematic = b->kinematic,
                         .row_count = b->bound.row_count};
-    return sup_meet_bind(b->input->context, &def, b->builder, "contact", error);
+    sup_result result = sup_meet_bind(b->input->context, &def, b->builder, "contact", error);
+    return result == SUP_OK ? sup_fill_bind(b->input->rig, b->builder, "fill", error) : result;
 }
 
 /* Which joints, and how large the character is: what a step needs of the rig itself. */

@@ -27,7 +27,7 @@ typedef struct layout {
     size_t columns;              /* float [joint_count*16] of the current joints, for the solver's space */
     size_t guide[2], bone, soft; /* float4 [row_count] now and before; float4; float [row_count] */
     size_t shown[2];             /* float4 [row_count] of the frame: particles, guide */
-    size_t pbd, carry, meet, linear, size;
+    size_t pbd, carry, meet, fill, linear, size;
 } layout;
 
 /* Live parameters that the regions were made for. */
@@ -72,6 +72,7 @@ static layout layout_of(const sup_position_view *view, const sup_model *model, c
     at.pbd = place(&size, sup_pbd_state_size(&view->pbd));
     at.carry = place(&size, sup_carry_scratch(&view->carry));
     at.meet = place(&size, sup_meet_state_size(&view->meet));
+    at.fill = place(&size, sup_fill_scratch(&view->fill));
     at.linear = place(&size, sup_method_linear.state_size(model, context));
     at.size = size;
     return at;
@@ -442,5 +443,6 @@ sup_result sup_position_step(const sup_step_input *input, void *state, const sup
     sup_carry_space space = {s->view.size, {s->origin[0], s->origin[1], s->origin[2]}};
     sup_carry_apply(input->context, &s->view.carry, at(s, s->at.shown[0]), at(s, s->at.shown[1]), &space,
                     at(s, s->at.carry), out);
+    sup_fill_apply(&s->view.fill, s->view.size, at(s, s->at.fill), out);
     return SUP_OK;
 }

@@ -67,6 +67,7 @@ sup_result sup_position_open(const sup_model *model, sup_position_view *view, su
     if (result == SUP_OK) result = sup_carry_open(model, "carry", view->pbd.row_count, &view->carry, error);
     if (result == SUP_OK)
         result = sup_meet_open(model, "contact", view->joint_count, view->pbd.row_count, &view->meet, error);
+    if (result == SUP_OK) result = sup_fill_open(model, "fill", &view->fill, error);
     return result == SUP_OK ? open_particles(model, view, error) : result;
 }
 
