@@ -36,6 +36,7 @@ static size_t lay_out(const sup_meet *m, unsigned char *base, sup_meet_state *s)
     s->weight = carve(base, &size, points * 4 * sizeof(float));
     s->active = carve(base, &size, points * sizeof(int32_t));
     s->planes = carve(base, &size, (size_t)m->plane_count * sizeof(sup_meet_plane));
+    s->near = carve(base, &size, (size_t)m->entry_count * sizeof(int32_t));
     s->points = carve(base, &size, points * 4 * sizeof(float));
     s->touches = carve(base, &size, points * sizeof(sup_touch));
     s->touch = carve(base, &size, sup_touch_state_size(m->surface_count));
@@ -328,6 +329,7 @@ void sup_meet_solve(void *state, const sup_context *context, float *rows)
     sup_meet_state *s = state;
     if (s->iteration++ == 0) {
         if (s->input.mode != SUP_MEET_OFF) {
+            sup_meet_planes_gather(s, rows);
             sup_meet_planes_solve(s, rows);
             follow_holds(s, rows);
             sup_meet_find(s, rows);

@@ -11,6 +11,8 @@ static const double BEND_BEGIN = 0.35, BEND_FULL = 1.2;
 static const float STIFFNESS = 0.93f;
 /* Room that each side leaves to the plane, in edges; from the joint outward it grows over this many edges. */
 static const float ROOM = 0.2f, ROOM_REACH = 1.0f;
+/* Edges that a particle may go towards a plane in the iterations of one step. */
+static const float NEAR = 0.7f;
 
 static sup_vec3d carried(const sup_meet_state *s, int32_t joint, const float *point)
 {
@@ -68,6 +70,25 @@ void sup_meet_bend(sup_meet_state *s)
     s->report.planes = s->plane_count;
 }
 
+void sup_meet_planes_gather(sup_meet_state *s, const float *rows)
+{
+    const sup_meet *m = s->meet;
+    int32_t count = 0;
+    for (int32_t i = 0; i < s->plane_count; i++) {
+        sup_meet_plane *plane = &s->planes[i];
+        const float *n = plane->normal, *in = plane->inward;
+        plane->near_first = count;
+        for (int32_t k = m->plane_first[plane->plane]; k < m->plane_first[plane->plane + 1]; k++) {
+            const float *p = rows + 4 * (int64_t)m->entry_row[k];
+            float d[3] = {p[0] - plane->centre[0], p[1] - plane->centre[1], p[2] - plane->centre[2]};
+            float deep = d[0] * in[0] + d[1] * in[1] + d[2] * in[2];
+            float height = m->entry[2 * (int64_t)k] * (d[0] * n[0] + d[1] * n[1] + d[2] * n[2]);
+            if (deep > -NEAR * m->edge && height < NEAR * m->edge) s->near[count++] = k;
+        }
+        plane->near_end = count;
+    }
+}
+
 void sup_meet_planes_solve(const sup_meet_state *s, float *rows)
 {
     const sup_meet *m = s->meet;
@@ -75,7 +96,8 @@ void sup_meet_planes_solve(const sup_meet_state *s, float *rows)
     for (int32_t i = 0; i < s->plane_count; i++) {
         const sup_meet_plane *plane = &s->planes[i];
         const float *n = plane->normal, *in = plane->inward;
-        for (int32_t k = m->plane_first[plane->plane]; k < m->plane_first[plane->plane + 1]; k++) {
+        for (int32_t j = plane->near_first; j < plane->near_end; j++) {
+            int32_t k = s->near[j];
             float *p = rows + 4 * (int64_t)m->entry_row[k];
             float d[3] = {p[0] - plane->centre[0], p[1] - plane->centre[1], p[2] - plane->centre[2]};
             float deep = d[0] * in[0] + d[1] * in[1] + d[2] * in[2]; /* into the bend */

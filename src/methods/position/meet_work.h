@@ -11,6 +11,7 @@ typedef struct sup_meet_box {
 /* A bent joint's plane in the solver's space. */
 typedef struct sup_meet_plane {
     int32_t plane;
+    int32_t near_first, near_end; /* into near: particles that can come to it in this step */
     float centre[3];
     float normal[3]; /* from the upper bone's side to the lower one's */
     float inward[3]; /* into the bend: the bisector */
@@ -32,6 +33,7 @@ typedef struct sup_meet_state {
     float *weight;           /* [surface_count*4] of its corners, where the particle is over it */
     int32_t *active;         /* [surface_count] surface particles that are held */
     sup_meet_plane *planes;  /* [plane_count] those that are bent */
+    int32_t *near;           /* [entry_count] entries near their planes */
     float *points;           /* [surface_count*4] file units less the origin */
     sup_touch *touches;      /* [surface_count] */
     void *touch;             /* state of sup_touch_find */
@@ -40,6 +42,8 @@ typedef struct sup_meet_state {
 
 /* Bent joints, from the joints' matrices (meet_planes.c). */
 void sup_meet_bend(sup_meet_state *s);
+/* Which particles are near enough to mind them in this step. */
+void sup_meet_planes_gather(sup_meet_state *s, const float *rows);
 void sup_meet_planes_solve(const sup_meet_state *s, float *rows);
 /* New holds (meet_find.c). */
 void sup_meet_find(sup_meet_state *s, const float *rows);

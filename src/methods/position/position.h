@@ -89,7 +89,7 @@ sup_result sup_position_reset(const sup_step_input *input, void *state);
 sup_result sup_position_step(const sup_step_input *input, void *state, const sup_skin_out *out);
 
 /* Soft control (section 4.7) in soft.c: `soft` [row_count] in [0, 1] says how much a particle belongs to the region. Below
- * the region's mean distance from the bones particles stay as they are; above it they leave linear blending by
+ * the region's mean distance from the bones, in parts of the way to the skin, particles stay as they are; above it they leave linear blending by
  * their share, and their stiffness goes to `stiffness` times the rest's. Everywhere it is the painted one's multiple. */
 void sup_position_soften(const sup_position_view *view, const float *soft, float stiffness, sup_pbd_regions *regions);
 

@@ -15,9 +15,10 @@ static const double ASSUMED_METRES = 2.0;
 /* Sizes that the character may be away from the solver's origin before that follows. */
 static const double FAR = 4.0;
 /* Of a joint, in sizes and radians a frame: less is standing still. Of the flesh, in sizes a step: less is asleep. */
-static const float STILL = 1e-6f, SLOW = 1e-6f, SLOW_LATE = 2e-5f;
+static const float STILL = 1e-6f, SLOW = 1e-6f, CREEP = 1e-4f, TREMBLE = 3e-3f;
 static const float CALM = 60.0f; /* 1/s */
-/* Steps of standing: swinging is left alone until the first, damped fully from the second, given up from the third. */
+/* Steps of standing: swinging is left alone until the first, damped fully from the second, given up from the third on when the
+ * flesh only creeps, or trembles in contact. */
 enum { STILL_BEGIN = 100, STILL_CALM = 200, STILL_LATE = 400, ASLEEP = 1000000 };
 enum { SETTLE_STEPS = 30, GRAIN = 512 };
 
@@ -187,7 +188,9 @@ static bool rests(position_state *s, bool still)
     float most = 0.0f;
     for (int64_t i = 0; i < 4 * (int64_t)s->view.pbd.row_count; i++)
         most = fmaxf(most, i % 4 == 3 ? 0.0f : fabsf(rows[i] - before[i]));
-    if (most <= (s->still < STILL_LATE ? SLOW : SLOW_LATE)) s->still = ASLEEP;
+    const sup_meet_report *contact = sup_meet_report_of(at(s, s->at.meet));
+    bool touching = contact->pairs > 0 || contact->touches > 0 || contact->planes > 0;
+    if (most <= (s->still < STILL_LATE ? SLOW : touching ? TREMBLE : CREEP)) s->still = ASLEEP;
     return s->still == ASLEEP;
 }
 
