@@ -1,13 +1,16 @@
 /* bench_position.c - steps of position based skinning: time against the scalar reference, threads, bytes, long shaking.
  *
- *     bench_position [solver] [shake STEPS]
+ *     bench_position [solver] [contact] [shake STEPS]
  *
  * Times are the mean over the steps of a bending and swinging bar, of the best of several repetitions of each step; the
  * reference is the same arithmetic in double, one constraint after another, in the same run. */
 #include "methods/position/pbd_reference.h"
+#include "methods/position/position.h"
 #include "position/block.h"
 
 #include "base/simd.h"
+#include "supple/deform.h"
+#include "supple/scenes.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -110,6 +113,61 @@ static void bench_solver(void)
     sup_thread_pool_destroy(pool);
 }
 
+/* Milliseconds of a frame of the walk, best of three each. */
+static double time_walk(const sup_character *character, const sup_model *model, const sup_clip *clip, int contact)
+{
+    enum { FRAMES = 33, ROUNDS = 4 };
+    static double best[FRAMES];
+    sup_instance *instance;
+    sup_pose *pose;
+    float *positions = calloc((size_t)sup_model_vertex_count(model) * 3, sizeof(float));
+    double sum = 0.0;
+    if (positions == NULL || sup_instance_create(NULL, model, NULL, &instance, NULL) != SUP_OK ||
+        sup_pose_create(NULL, character, &pose, NULL) != SUP_OK ||
+        sup_instance_set(instance, "contact", contact, NULL) != SUP_OK)
+        exit(1);
+    sup_skin_out out = {.positions = positions};
+    for (int i = 0; i < FRAMES * ROUNDS; i++) { /* 100 frames a second: one step each */
+        sup_pose_sample(character, clip, (double)clip->start + fmod(i * 0.01, (double)(clip->end - clip->start)), pose);
+        double begin = now_ms();
+        sup_instance_step(instance, pose, 0.01f, &out);
+        double took = now_ms() - begin;
+        best[i % FRAMES] = i < FRAMES ? took : fmin(best[i % FRAMES], took);
+    }
+    for (int i = 0; i < FRAMES; i++)
+        sum += best[i] / FRAMES;
+    sup_instance_destroy(instance);
+    sup_pose_destroy(pose);
+    free(positions);
+    return sum;
+}
+
+static void bench_contact(void)
+{
+    static const char *const names[] = {"human", "elephant"};
+    printf("%10s %8s | %8s %8s %8s | %9s %9s\n", "walk", "tets", "off ms", "on", "always", "on adds", "always/on");
+    for (int k = 0; k < 2; k++) {
+        sup_character *character;
+        sup_rig *rig;
+        sup_model *model;
+        if (sup_scene_create(NULL, names[k], 1.0, &character, NULL) != SUP_OK ||
+            sup_rig_create(NULL, character, NULL, &rig, NULL) != SUP_OK ||
+            sup_bind(NULL, &sup_method_position, rig, NULL, &model, NULL) != SUP_OK)
+            exit(1);
+        const sup_clip *clip = &character->clips[0];
+        for (int32_t i = 0; i < character->clip_count; i++)
+            if (strcmp(character->clips[i].name, "walk") == 0) clip = &character->clips[i];
+        double off = time_walk(character, model, clip, 1), on = time_walk(character, model, clip, 0),
+               always = time_walk(character, model, clip, 2);
+        printf("%10s %8d | %8.3f %8.3f %8.3f | %8.1f%% %9.2f\n", names[k],
+               (int)sup_position_params[SUP_POSITION_TETS].fallback, off, on, always, 100.0 * (on / off - 1.0),
+               always / on);
+        sup_model_destroy(model);
+        sup_rig_destroy(rig);
+        sup_character_destroy(character);
+    }
+}
+
 /* Throws the body about as hard as it goes: time steps, poses and whole motion at random. */
 static void bench_shake(int64_t steps)
 {
@@ -151,6 +209,7 @@ static void bench_shake(int64_t steps)
 int main(int argc, char **argv)
 {
     if (argc < 2 || strcmp(argv[1], "solver") == 0) bench_solver();
+    if (argc < 2 || strcmp(argv[1], "contact") == 0) bench_contact();
     if (argc < 2) bench_shake(100000);
     if (argc > 2 && strcmp(argv[1], "shake") == 0) bench_shake(atoll(argv[2]));
     return 0;

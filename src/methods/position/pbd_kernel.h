@@ -106,17 +106,25 @@ SUP_ROWS void bind_rows(const sup_pbd_work *work, int64_t row, bool raw)
     sup_rows_store(work->rows + 4 * row, moved(p, step * p.w, d));
 }
 
-SUP_ROWS void solve_piece(const sup_pbd_work *work, int32_t piece, bool raw)
+SUP_ROWS void solve_volumes(const sup_pbd_work *work, const sup_pbd_piece *p, bool raw)
 {
-    const sup_pbd_piece *p = &work->pbd->pieces[piece];
     for (int64_t batch = p->volume_first; batch < p->volume_end; batch++)
         for (int lane = 0; lane < SUP_PBD_LANES; lane += SUP_LANES)
             volume_batch(work, batch, lane, raw);
+}
+
+/* Volume, bind, stretch as the thesis has it when raw. In physical units volume has the last word: it is what must hold
+ * after few iterations. */
+SUP_ROWS void solve_piece(const sup_pbd_work *work, int32_t piece, bool raw)
+{
+    const sup_pbd_piece *p = &work->pbd->pieces[piece];
+    if (raw) solve_volumes(work, p, raw);
     for (int64_t row = p->particle_first; row < p->particle_end; row += SUP_LANES)
         bind_rows(work, row, raw);
     for (int64_t batch = p->stretch_first; batch < p->stretch_end; batch++)
         for (int lane = 0; lane < SUP_PBD_LANES; lane += SUP_LANES)
             stretch_batch(work, batch, lane, raw);
+    if (!raw) solve_volumes(work, p, raw);
 }
 
 static void solve(const sup_pbd_work *work, int32_t piece)

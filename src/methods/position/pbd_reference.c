@@ -19,8 +19,9 @@ struct sup_pbd_reference {
     const sup_pbd *pbd;
     sup_arena arena;
     int32_t count;
-    constraint *constraints; /* in the order of the solver */
-    double *x, *before, *w;  /* [row_count*3], [row_count*3], [row_count] */
+    constraint *constraints;           /* in the order of the solver */
+    double *x, *before, *w;            /* [row_count*3], [row_count*3], [row_count] */
+    int32_t *piece_first, *piece_rest; /* [piece_count+1], [piece_count] where volumes begin, and what is not volume */
     const float *firm, *follow;
     double last_seconds;
 };
@@ -104,7 +105,8 @@ sup_result sup_pbd_reference_create(const sup_pbd *pbd, const double *rows, cons
     double *x = sup_arena_alloc(&arena, 3 * n, sizeof(double)),
            *before = sup_arena_alloc(&arena, 3 * n, sizeof(double));
     double *w = sup_arena_alloc(&arena, n, sizeof(double));
-    if (r == NULL || constraints == NULL || x == NULL || before == NULL || w == NULL) {
+    int32_t *pieces = sup_arena_alloc(&arena, 2 * (size_t)pbd->piece_count + 1, sizeof(int32_t));
+    if (pieces == NULL || r == NULL || constraints == NULL || x == NULL || before == NULL || w == NULL) {
         sup_arena_destroy(&arena);
         return sup_fail_memory(error, "the reference");
     }
@@ -115,6 +117,8 @@ sup_result sup_pbd_reference_create(const sup_pbd *pbd, const double *rows, cons
                              .x = x,
                              .before = before,
                              .w = w,
+                             .piece_first = pieces,
+                             .piece_rest = pieces + pbd->piece_count + 1,
                              .firm = regions->firm,
                              .follow = regions->follow};
     for (size_t i = 0; i < n; i++)
@@ -122,10 +126,13 @@ sup_result sup_pbd_reference_create(const sup_pbd *pbd, const double *rows, cons
             x[3 * i + c] = before[3 * i + c] = rows[4 * i + c];
     for (int32_t piece = 0; piece < pbd->piece_count; piece++) {
         const sup_pbd_piece *p = &pbd->pieces[piece];
+        r->piece_first[piece] = r->count;
         add_volumes(r, p->volume_first, p->volume_end);
+        r->piece_rest[piece] = r->count;
         add_binds(r, p->particle_first, p->particle_end);
         add_stretches(r, p->stretch_first, p->stretch_end);
     }
+    r->piece_first[pbd->piece_count] = r->count;
     *reference = r;
     return SUP_OK;
 }
@@ -236,14 +243,27 @@ static void project(sup_pbd_reference *r, constraint *c, const sup_pbd_input *in
             r->x[3 * (int64_t)c->row[k] + i] += r->w[c->row[k]] * step * g[k][i];
 }
 
+static void project_some(sup_pbd_reference *r, int32_t first, int32_t end, const sup_pbd_input *input)
+{
+    for (int32_t i = first; i < end; i++)
+        project(r, &r->constraints[i], input);
+}
+
 void sup_pbd_reference_step(sup_pbd_reference *r, const sup_pbd_input *input)
 {
     predict(r, input);
     for (int32_t i = 0; i < r->count; i++)
         r->constraints[i].lambda = 0.0;
     for (int32_t iteration = 0; iteration < input->iterations; iteration++)
-        for (int32_t i = 0; i < r->count; i++)
-            project(r, &r->constraints[i], input);
+        for (int32_t piece = 0; piece < r->pbd->piece_count; piece++) {
+            int32_t first = r->piece_first[piece], rest = r->piece_rest[piece], end = r->piece_first[piece + 1];
+            if (input->settings.raw)
+                project_some(r, first, end, input);
+            else { /* volume has the last word */
+                project_some(r, rest, end, input);
+                project_some(r, first, rest, input);
+            }
+        }
 }
 
 void sup_pbd_reference_residual(const sup_pbd_reference *r, double *volume, double *stretch)

@@ -2,6 +2,7 @@
 #include "methods/position/position.h"
 
 static const char *const up_choices[] = {"y", "z", "x", NULL};
+static const char *const contact_choices[] = {"on", "off", "always", NULL};
 static const char *const mode_choices[] = {"physical", "raw", NULL};
 
 const sup_param sup_position_params[SUP_POSITION_PARAM_COUNT] = {
@@ -43,15 +44,30 @@ const sup_param sup_position_params[SUP_POSITION_PARAM_COUNT] = {
                                   "Reach of the soft region around its joint, in sizes of the character."},
     [SUP_POSITION_SOFT_STIFFNESS] = {"soft_stiffness", "", SUP_PARAM_FLOAT, 0.001, 100, 0.3, NULL, true,
                                      "Stiffness in the soft region, times that of the rest."},
+    [SUP_POSITION_CONTACT] =
+        {"contact", "", SUP_PARAM_CHOICE, 0, 2, 0, contact_choices, true,
+         "Flesh against flesh: looked for where bones can meet (on), nowhere, or always everywhere."},
+    [SUP_POSITION_PLANES] = {"planes", "", SUP_PARAM_BOOL, 0, 1, 1, NULL, true,
+                             "Keep the flesh of two bones on its own side of the joint between them, with contact."},
+    [SUP_POSITION_FRICTION] = {"friction", "", SUP_PARAM_FLOAT, 0, 10, 0.1, NULL, true,
+                               "Coulomb's coefficient between flesh and flesh; colliders have their own."},
+};
+
+const sup_map sup_position_maps[SUP_POSITION_MAP_COUNT] = {
+    [SUP_POSITION_MAP_SOFT] = {"soft", "", 0, 1, 0, "How far flesh leaves linear blending: 1 jiggles most."},
+    [SUP_POSITION_MAP_STIFFNESS] = {"stiffness", "", 0.001f, 1000, 1, "Times the flesh's stiffness."},
 };
 
 const sup_method sup_method_position = {
     .name = "position",
-    .summary = "Position based skinning: soft flesh over linear blending; keeps volume and jiggles, tuned live.",
-    .version = 1,
-    .flags = SUP_METHOD_DYNAMIC | SUP_METHOD_USES_WEIGHTS,
+    .summary =
+        "Position based skinning: soft flesh over linear blending; keeps volume, meets itself and jiggles, tuned live.",
+    .version = 2,
+    .flags = SUP_METHOD_DYNAMIC | SUP_METHOD_USES_WEIGHTS | SUP_METHOD_COLLIDES,
     .params = sup_position_params,
     .param_count = SUP_POSITION_PARAM_COUNT,
+    .maps = sup_position_maps,
+    .map_count = SUP_POSITION_MAP_COUNT,
     .bind = sup_position_bind,
     .check = sup_position_check,
     .state_size = sup_position_state_size,

@@ -1,6 +1,6 @@
 /* position_bind.c - from a rig to a model, stage by stage.
  *
- * Based on: [aburumman2016thesis] sections 4.1 to 4.3. */
+ * Based on: [aburumman2016thesis] sections 4.1 to 4.3 and 4.7. */
 #include "methods/position/position.h"
 #include "methods/position/position_weights.h"
 #include "methods/skin/skin.h"
@@ -199,17 +199,39 @@ static sup_result bind_carry(binding *b, sup_error *error)
     return sup_carry_bind(b->input->context, &def, b->builder, "carry", error);
 }
 
+/* Values of the maps at a point of triangle t of the skin, u and v of the way to its second and third corner. */
+static void painted_at(const binding *b, int32_t t, double u, double v, float *values)
+{
+    const sup_bind_input *input = b->input;
+    const sup_simulated_surface *s = &b->surface;
+    const double weight[3] = {1.0 - u - v, u, v};
+    for (int map = 0; map < SUP_POSITION_MAP_COUNT; map++) {
+        if (input->maps == NULL || input->maps[map] == NULL || t < 0) continue;
+        double sum = 0.0;
+        for (int k = 0; k < 3; k++) {
+            int32_t corner = s->coarse_triangles[3 * (int64_t)t + k];
+            sum += weight[k] *
+                   (double)input->maps[map][input->rig->skin_to_vertex[s->fine_source[s->coarse_fine[corner]]]];
+        }
+        values[map] = fminf(fmaxf((float)sum, sup_position_maps[map].minimum), sup_position_maps[map].maximum);
+    }
+}
+
 /* Where the line from the bone through the particle leaves the skin: what is painted there is meant for it too. */
-static sup_vec3d over(const binding *b, int32_t v)
+static sup_vec3d over(const binding *b, int32_t v, float *values)
 {
     sup_vec3d p = particle_at(b, v);
     if (b->bone[v] >= 0 && b->distance[v] > 0.0) {
         sup_vec3d q = sup_v3(b->point[3 * (int64_t)v], b->point[3 * (int64_t)v + 1], b->point[3 * (int64_t)v + 2]);
         sup_bvh_hit hit;
         sup_bvh_ray ray = {.origin = p, .direction = sup_v3_sub(p, q), .t_min = 0.0, .t_max = INFINITY};
-        if (sup_bvh_ray_first(&b->skin, &ray, &hit)) return sup_v3_madd(p, hit.t, ray.direction);
+        if (sup_bvh_ray_first(&b->skin, &ray, &hit)) {
+            painted_at(b, hit.triangle, hit.u, hit.v, values);
+            return sup_v3_madd(p, hit.t, ray.direction);
+        }
     }
     sup_bvh_nearest near = sup_bvh_closest(&b->skin, p, INFINITY);
+    painted_at(b, near.triangle, near.u, near.v, values);
     return near.triangle >= 0 ? near.point : p;
 }
 
@@ -222,11 +244,15 @@ static sup_result bind_particles(binding *b, sup_error *error)
     int32_t *bone = sup_model_add(b->builder, "position.bone", SUP_ARRAY_INT32, rows);
     float *point = sup_model_add(b->builder, "position.point", SUP_ARRAY_FLOAT, 4 * rows);
     float *surface = sup_model_add(b->builder, "position.surface", SUP_ARRAY_FLOAT, 4 * rows);
-    if (joint == NULL || weight == NULL || rest == NULL || bone == NULL || point == NULL || surface == NULL)
+    float *painted = sup_model_add(b->builder, "position.painted", SUP_ARRAY_FLOAT, SUP_POSITION_MAP_COUNT * rows);
+    if (joint == NULL || weight == NULL || rest == NULL || bone == NULL || point == NULL || surface == NULL ||
+        painted == NULL)
         return sup_fail_memory(error, "the flesh");
     for (int64_t i = 0; i < rows; i++) { /* those that are no particle ride with the first one's joint */
         weight[i * SUP_POSITION_INFLUENCES] = 1.0f;
         bone[i] = -1;
+        for (int map = 0; map < SUP_POSITION_MAP_COUNT; map++)
+            painted[SUP_POSITION_MAP_COUNT * i + map] = sup_position_maps[map].fallback;
         memcpy(rest + 4 * i, b->mesh.positions, 3 * sizeof(float));
     }
     for (int32_t v = 0; v < b->mesh.vertex_count; v++) {
@@ -234,7 +260,7 @@ static sup_result bind_particles(binding *b, sup_error *error)
         memcpy(joint + to * SUP_POSITION_INFLUENCES, b->joint + from, SUP_POSITION_INFLUENCES * sizeof *joint);
         memcpy(weight + to * SUP_POSITION_INFLUENCES, b->weight + from, SUP_POSITION_INFLUENCES * sizeof *weight);
         memcpy(rest + 4 * to, b->mesh.positions + 3 * (int64_t)v, 3 * sizeof(float));
-        sup_v3_store(surface + 4 * to, over(b, v));
+        sup_v3_store(surface + 4 * to, over(b, v, painted + SUP_POSITION_MAP_COUNT * to));
         bone[to] = b->bone[v];
         if (b->bone[v] < 0) continue;
         rest[4 * to + 3] = (float)b->distance[v];
@@ -242,6 +268,18 @@ static sup_result bind_particles(binding *b, sup_error *error)
             point[4 * to + c] = (float)b->point[3 * (int64_t)v + c];
     }
     return SUP_OK;
+}
+
+static sup_result bind_contact(binding *b, sup_error *error)
+{
+    sup_meet_def def = {.rig = b->input->rig,
+                        .mesh = &b->mesh,
+                        .row = b->bound.row,
+                        .bone = b->bone,
+                        .kinematic = b->kinematic,
+                        .row_count = b->bound.row_count};
+    sup_result result = sup_meet_bind(b->input->context, &def, b->builder, "contact", error);
+    return result == SUP_OK ? sup_fill_bind(b->input->rig, b->builder, "fill", error) : result;
 }
 
 /* Which joints, and how large the character is: what a step needs of the rig itself. */
@@ -274,9 +312,10 @@ static sup_result bind_stages(binding *b, sup_error *error)
         sup_result (*run)(binding *b, sup_error *error);
         const char *name;
         float done;
-    } stages[] = {{bind_mesh, "mesh", 0.6f},     {bind_weights, "weights", 0.75f}, {bind_bones, "bones", 0.8f},
-                  {bind_solver, "solver", 0.9f}, {bind_carry, "skin", 0.95f},      {bind_particles, "particles", 0.98f},
-                  {bind_joints, "joints", 1.0f}};
+    } stages[] = {{bind_mesh, "mesh", 0.6f},        {bind_weights, "weights", 0.75f},
+                  {bind_bones, "bones", 0.8f},      {bind_solver, "solver", 0.9f},
+                  {bind_carry, "skin", 0.94f},      {bind_particles, "particles", 0.96f},
+                  {bind_contact, "contact", 0.98f}, {bind_joints, "joints", 1.0f}};
     sup_result result = sup_skin_bind(b->input, b->builder, error);
     for (int32_t i = 0; result == SUP_OK && i < SUP_COUNT(stages); i++) {
         result = stages[i].run(b, error);

@@ -14,6 +14,12 @@
 static const double ASSUMED_METRES = 2.0;
 /* Sizes that the character may be away from the solver's origin before that follows. */
 static const double FAR = 4.0;
+/* Of a joint, in sizes and radians a frame: less is standing still. Of the flesh, in sizes a step: less is asleep. */
+static const float STILL = 1e-6f, SLOW = 1e-6f, CREEP = 1e-4f, TREMBLE = 3e-3f;
+static const float CALM = 60.0f; /* 1/s */
+/* Steps of standing: swinging is left alone until the first, damped fully from the second, given up from the third on when the
+ * flesh only creeps, or trembles in contact. */
+enum { STILL_BEGIN = 100, STILL_CALM = 200, STILL_LATE = 400, ASLEEP = 1000000 };
 enum { SETTLE_STEPS = 30, GRAIN = 512 };
 
 /* Where things are in the state; offsets in bytes, 64-aligned. */
@@ -22,7 +28,7 @@ typedef struct layout {
     size_t columns;              /* float [joint_count*16] of the current joints, for the solver's space */
     size_t guide[2], bone, soft; /* float4 [row_count] now and before; float4; float [row_count] */
     size_t shown[2];             /* float4 [row_count] of the frame: particles, guide */
-    size_t pbd, carry, linear, size;
+    size_t pbd, carry, meet, fill, linear, size;
 } layout;
 
 /* Live parameters that the regions were made for. */
@@ -38,6 +44,9 @@ typedef struct position_state {
     bool flat;        /* the last step left the range of numbers: the frame shows linear blending */
     region_values regions;
     uint32_t region_version;
+    int32_t still;                           /* steps since anything but the flesh moved */
+    uint32_t things;                         /* colliders of the last frame */
+    double values[SUP_POSITION_PARAM_COUNT]; /* of the last frame */
 } position_state;
 
 static size_t place(size_t *size, size_t bytes)
@@ -63,6 +72,8 @@ static layout layout_of(const sup_position_view *view, const sup_model *model, c
     at.soft = place(&size, rows / 4);
     at.pbd = place(&size, sup_pbd_state_size(&view->pbd));
     at.carry = place(&size, sup_carry_scratch(&view->carry));
+    at.meet = place(&size, sup_meet_state_size(&view->meet));
+    at.fill = place(&size, sup_fill_scratch(&view->fill));
     at.linear = place(&size, sup_method_linear.state_size(model, context));
     at.size = size;
     return at;
@@ -145,6 +156,58 @@ static void blend_guide(position_state *s, const sup_context *context, const sup
     blend_to(s, context, joints, at(s, s->at.guide[0]));
 }
 
+/* --- Standing still --- */
+
+/* Neither the skeleton, nor a parameter, nor a thing in the way changed since the last frame. */
+static bool stands(position_state *s, const sup_step_input *input)
+{
+    const sup_mat34 *before = at(s, s->at.joints[0]), *now = at(s, s->at.joints[1]);
+    uint32_t things = input->colliders != NULL ? input->colliders->generation + 1 : 0;
+    bool same = memcmp(s->values, input->values, sizeof s->values) == 0 && things == s->things &&
+                (things == 0 || sup_colliders_stand(input->colliders));
+    memcpy(s->values, input->values, sizeof s->values);
+    s->things = things;
+    for (int32_t j = 0; same && j < s->view.joint_count; j++)
+        for (int k = 0; same && k < 12; k++)
+            same = fabsf(now[j].m[k] - before[j].m[k]) <= STILL * (k % 4 == 3 ? s->view.size : 1.0f);
+    return same;
+}
+
+/* Counts the steps of standing; true: the flesh sleeps. */
+static bool rests(position_state *s, bool still)
+{
+    if (!still) {
+        s->still = 0;
+        return false;
+    }
+    if (s->still == ASLEEP) return true;
+    if (s->still < ASLEEP - 1) s->still++;
+    if (s->still < STILL_CALM) return false;
+    const float *rows = sup_pbd_rows(&s->view.pbd, at(s, s->at.pbd));
+    const float *before = sup_pbd_before(&s->view.pbd, at(s, s->at.pbd));
+    float most = 0.0f;
+    for (int64_t i = 0; i < 4 * (int64_t)s->view.pbd.row_count; i++)
+        most = fmaxf(most, i % 4 == 3 ? 0.0f : fabsf(rows[i] - before[i]));
+    const sup_meet_report *contact = sup_meet_report_of(at(s, s->at.meet));
+    bool touching = contact->pairs > 0 || contact->touches > 0 || contact->planes > 0;
+    if (most <= (s->still < STILL_LATE ? SLOW : touching ? TREMBLE : CREEP)) s->still = ASLEEP;
+    return s->still == ASLEEP;
+}
+
+/* Nothing moves, and what the guide did at the last step is over. */
+static void sleep_on(position_state *s)
+{
+    sup_pbd_stop(&s->view.pbd, at(s, s->at.pbd));
+    memcpy(at(s, s->at.guide[1]), at(s, s->at.guide[0]), (size_t)s->view.pbd.row_count * 4 * sizeof(float));
+}
+
+/* Damping, 1/s, of flesh whose skeleton stands: swinging dies out by itself, trembling in contact does not. */
+static float calm_of(const position_state *s)
+{
+    float part = (float)(s->still - STILL_BEGIN) / (float)(STILL_CALM - STILL_BEGIN);
+    return CALM * fmaxf(0.0f, fminf(1.0f, part));
+}
+
 /* --- The solver's input --- */
 
 static double metres(const position_state *s)
@@ -152,19 +215,19 @@ static double metres(const position_state *s)
     return s->view.unit_metres > 0.0f ? (double)s->view.size * (double)s->view.unit_metres : ASSUMED_METRES;
 }
 
-/* A ball around a joint, on the skin: 1 inside half its radius, then smoothly down to 0. */
-static void paint_ball(position_state *s, const region_values *values, float *soft)
+/* What was painted, and a ball around a joint, on the skin: 1 inside half its radius, then smoothly down to 0. */
+static void paint_soft(position_state *s, const region_values *values, float *soft)
 {
     const sup_position_view *view = &s->view;
     int32_t joint = (int32_t)values->joint;
     for (int32_t i = 0; i < view->pbd.row_count; i++) {
-        soft[i] = 0.0f;
+        soft[i] = view->painted[SUP_POSITION_MAP_COUNT * (int64_t)i + SUP_POSITION_MAP_SOFT];
         if (joint >= view->joint_count || !(view->pbd.share[i] > 0.0f)) continue;
         double distance = sup_v3_distance(sup_v3_load(view->surface + 4 * (int64_t)i),
                                           sup_v3_load(view->joint_centre + 3 * (int64_t)joint));
         double t = 2.0 - 2.0 * distance / fmax(values->radius * (double)view->size, 1e-30);
         t = fmin(fmax(t, 0.0), 1.0);
-        soft[i] = (float)(values->soft * t * t * (3.0 - 2.0 * t));
+        soft[i] = fmaxf(soft[i], (float)(values->soft * t * t * (3.0 - 2.0 * t)));
     }
 }
 
@@ -177,7 +240,7 @@ static void update_regions(position_state *s, const double *v)
         return;
     float *soft = at(s, s->at.soft);
     sup_pbd_regions regions = sup_pbd_regions_of(&s->view.pbd, at(s, s->at.pbd));
-    paint_ball(s, &now, soft);
+    paint_soft(s, &now, soft);
     sup_position_soften(&s->view, soft, (float)now.stiffness, &regions);
     s->regions = now;
     s->region_version++;
@@ -210,10 +273,37 @@ static sup_pbd_input solver_input(position_state *s, const double *v)
     return input;
 }
 
-static void simulate(position_state *s, const sup_step_input *input, const sup_mat34 *joints)
+/* Contact in a step from part t0 to part t1 of the frame. */
+static void begin_contact(position_state *s, const sup_step_input *input, const sup_mat34 *joints, double t0, double t1)
+{
+    static const sup_meet_mode modes[] = {SUP_MEET_ON_DEMAND, SUP_MEET_OFF, SUP_MEET_ALWAYS}; /* the choices' order */
+    const double *v = input->values;
+    sup_meet_input meet = {.mode = modes[(int)v[SUP_POSITION_CONTACT]],
+                           .planes = v[SUP_POSITION_PLANES] != 0.0,
+                           .friction = (float)v[SUP_POSITION_FRICTION],
+                           .joints = joints,
+                           .origin = {s->origin[0], s->origin[1], s->origin[2]},
+                           .size = s->view.size,
+                           .rest = s->view.rest,
+                           .bone = at(s, s->at.bone),
+                           .before = sup_pbd_before(&s->view.pbd, at(s, s->at.pbd)),
+                           .iterations = (int32_t)v[SUP_POSITION_ITERATIONS]};
+    if (input->colliders != NULL) {
+        meet.solids = sup_colliders_between(input->colliders, t0, t1, sup_v3(s->origin[0], s->origin[1], s->origin[2]));
+        meet.solid_count = input->colliders->count;
+        meet.generation = input->colliders->generation;
+    }
+    sup_meet_begin(&s->view.meet, at(s, s->at.meet), &meet);
+}
+
+static void simulate(position_state *s, const sup_step_input *input, const sup_mat34 *joints, double t0, double t1)
 {
     blend_guide(s, input->context, joints);
     sup_pbd_input solver = solver_input(s, input->values);
+    solver.damping = fmaxf(solver.damping, calm_of(s));
+    begin_contact(s, input, joints, t0, t1);
+    solver.contact = sup_meet_solve;
+    solver.contact_user = at(s, s->at.meet);
     s->flat = !sup_pbd_step(input->context, &s->view.pbd, at(s, s->at.pbd), &solver);
 }
 
@@ -266,8 +356,10 @@ static void put_at_rest(position_state *s, const sup_step_input *input)
     blend_guide(s, input->context, now); /* as it was before, too */
     sup_pbd_place(&s->view.pbd, at(s, s->at.pbd), at(s, s->at.guide[0]));
     update_regions(s, input->values);
+    sup_meet_reset(&s->view.meet, at(s, s->at.meet));
+    s->still = 0;
     for (int32_t i = 0; i < SETTLE_STEPS; i++) {
-        simulate(s, input, now);
+        simulate(s, input, now, 1.0, 1.0);
         sup_pbd_stop(&s->view.pbd, at(s, s->at.pbd));
     }
     s->ahead = 0.0;
@@ -315,10 +407,15 @@ static void advance(position_state *s, const sup_step_input *input)
     }
     follow_body(s, now);
     update_regions(s, input->values);
+    bool still = stands(s, input);
     for (int32_t i = 1; i <= steps; i++) {
+        if (rests(s, still)) {
+            sleep_on(s);
+            continue;
+        }
         for (int32_t j = 0; j < s->view.joint_count; j++)
             between[j] = i == steps ? now[j] : sup_pace_between(before[j], now[j], (double)i / (double)steps);
-        simulate(s, input, between);
+        simulate(s, input, between, (double)(i - 1) / steps, (double)i / steps);
     }
     memcpy(before, now, (size_t)s->view.joint_count * sizeof *now);
 }
@@ -349,5 +446,6 @@ sup_result sup_position_step(const sup_step_input *input, void *state, const sup
     sup_carry_space space = {s->view.size, {s->origin[0], s->origin[1], s->origin[2]}};
     sup_carry_apply(input->context, &s->view.carry, at(s, s->at.shown[0]), at(s, s->at.shown[1]), &space,
                     at(s, s->at.carry), out);
+    sup_fill_apply(&s->view.fill, s->view.size, at(s, s->at.fill), out);
     return SUP_OK;
 }

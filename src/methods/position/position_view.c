@@ -49,11 +49,13 @@ static sup_result open_particles(const sup_model *model, sup_position_view *v, s
     v->bone_joint = sup_model_array(model, "position.bone", SUP_ARRAY_INT32, rows);
     v->bone_point = sup_model_array(model, "position.point", SUP_ARRAY_FLOAT, 4 * rows);
     v->surface = sup_model_array(model, "position.surface", SUP_ARRAY_FLOAT, 4 * rows);
+    v->painted = sup_model_array(model, "position.painted", SUP_ARRAY_FLOAT, SUP_POSITION_MAP_COUNT * rows);
     bool ok = v->influence_joint != NULL && v->influence_weight != NULL && v->rest != NULL && v->bone_joint != NULL &&
-              v->bone_point != NULL && v->surface != NULL &&
+              v->bone_point != NULL && v->surface != NULL && v->painted != NULL &&
               in_range(v->influence_joint, influences, 0, v->joint_count) &&
               in_range(v->bone_joint, rows, -1, v->joint_count) && usable(v->influence_weight, influences) &&
-              usable(v->rest, 4 * rows) && usable(v->bone_point, 4 * rows) && usable(v->surface, 4 * rows);
+              usable(v->rest, 4 * rows) && usable(v->bone_point, 4 * rows) && usable(v->surface, 4 * rows) &&
+              usable(v->painted, SUP_POSITION_MAP_COUNT * rows);
     return ok ? SUP_OK : fail_arrays(error, "particles");
 }
 
@@ -63,6 +65,9 @@ sup_result sup_position_open(const sup_model *model, sup_position_view *view, su
     sup_result result = open_joints(model, view, error);
     if (result == SUP_OK) result = sup_pbd_open(model, "pbd", &view->pbd, error);
     if (result == SUP_OK) result = sup_carry_open(model, "carry", view->pbd.row_count, &view->carry, error);
+    if (result == SUP_OK)
+        result = sup_meet_open(model, "contact", view->joint_count, view->pbd.row_count, &view->meet, error);
+    if (result == SUP_OK) result = sup_fill_open(model, "fill", &view->fill, error);
     return result == SUP_OK ? open_particles(model, view, error) : result;
 }
 
