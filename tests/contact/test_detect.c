@@ -336,27 +336,37 @@ static int32_t tip_vertex(const blobs *b)
     return tip;
 }
 
+/* A step, and the row of the tip; NULL for none. Skin below may touch the sides of the spike. */
+static const sup_contact *tip_row(blobs *b, int32_t tip)
+{
+    int32_t count = blobs_step(b, NULL);
+    for (int32_t i = 0; i < count; i++)
+        if (b->rows[i].vertex == tip) return &b->rows[i];
+    return NULL;
+}
+
 TEST(a_resting_contact_does_not_flicker)
 {
     blobs b = blobs_make(2, 40, 25, 3.0, 0.0, 4);
     int32_t tip = tip_vertex(&b);
     const int32_t *pair = sup_detect_pairs(&b.detect, b.state);
     place_tip(&b, tip, 0.02, 0.0);
-    CHECK_EQ(blobs_step(&b, NULL), 1);
-    double gap = (double)b.detect.gap[b.rows[0].corner[0]] / (double)b.detect.edge[0];
+    const sup_contact *row = tip_row(&b, tip);
+    CHECK(row != NULL);
+    if (row == NULL) return;
+    double gap = (double)b.detect.gap[row->corner[0]] / (double)b.detect.edge[0];
     place_tip(&b, tip, 0.02, 3.0 * gap);
-    CHECK_EQ(blobs_step(&b, NULL), 0);
+    CHECK(tip_row(&b, tip) == NULL);
     place_tip(&b, tip, 0.02, 1.5 * gap);
-    CHECK_EQ(blobs_step(&b, NULL), 0); /* near is not in */
+    CHECK(tip_row(&b, tip) == NULL); /* near is not in */
     place_tip(&b, tip, 0.02, 1.1 * gap);
-    CHECK_EQ(blobs_step(&b, NULL), 1);
+    CHECK(tip_row(&b, tip) != NULL);
     for (int32_t step = 0; step < 50; step++) { /* as a solver leaves it: about the gap, trembling */
         place_tip(&b, tip, 0.02, (step % 2 == 0 ? 1.5 : 0.5) * gap);
-        CHECK_EQ(blobs_step(&b, NULL), 1);
-        CHECK_EQ(b.rows[0].vertex, tip);
+        CHECK(tip_row(&b, tip) != NULL);
     }
     place_tip(&b, tip, 0.02, 2.2 * gap); /* lifted off */
-    CHECK_EQ(blobs_step(&b, NULL), 0);
+    CHECK(tip_row(&b, tip) == NULL);
     CHECK_EQ(pair[tip], -1);
     blobs_free(&b);
 }
@@ -367,16 +377,18 @@ TEST(a_contact_slides_over_the_skin)
     int32_t tip = tip_vertex(&b), triangles = 0, last = -1;
     double edge = (double)b.detect.edge[0];
     place_tip(&b, tip, -0.6, -0.3);
-    CHECK_EQ(blobs_step(&b, NULL), 1);
+    CHECK(tip_row(&b, tip) != NULL);
     for (double angle = -0.6; angle < 0.6; angle += 0.4 * edge) {
         place_tip(&b, tip, angle, 0.1);
-        CHECK_MSG(blobs_step(&b, NULL) == 1, "lost at %g", angle);
+        const sup_contact *row = tip_row(&b, tip);
+        CHECK_MSG(row != NULL, "lost at %g", angle);
+        if (row == NULL) break;
         int32_t triangle = sup_detect_pairs(&b.detect, b.state)[tip];
         triangles += triangle != last;
         last = triangle;
         sup_vec3d q = sup_v3(0, 0, 0);
         for (int k = 0; k < 3; k++)
-            q = sup_v3_madd(q, (double)b.rows[0].weight[k], posed_point(&b, b.rows[0].corner[k]));
+            q = sup_v3_madd(q, (double)row->weight[k], posed_point(&b, row->corner[k]));
         CHECK(sup_v3_distance(q, posed_point(&b, tip)) < 0.3 * edge);
     }
     CHECK(triangles > 8);

@@ -8,7 +8,7 @@
 enum { slack_rounds = 8 };
 static const double flat_volume = 1e-3;  /* of the largest tetrahedron of its prism: dropped */
 static const double flat_prism = 1e-7;   /* of its longest edge cubed: a prism without room */
-static const double gap_edge = 0.35;     /* gap, of the mean length of the edges at a vertex, */
+static const double gap_edge = 0.5;      /* gap, of the mean length of the edges at a vertex, */
 static const double gap_flesh = 0.25;    /* and of its distance from the bone line at most */
 static const double slack_factor = 1.02; /* of the depth in the bind pose, */
 static const double slack_margin = 1e-3; /* and of the mean edge: rounding is no contact */
