@@ -20,6 +20,11 @@ render scene:hand -o "$out/fist.png" --size 400x400 --clip fist --frame 40
 compare scene:arm -o "$out/elbow.png" --size 340x340 --clip bend --camera side
 compare scene:arm -o "$out/wrist.png" --size 340x340 --clip twist --frame 72 --zoom hand --camera 90,5
 compare scene:cylinder -o "$out/twist.png" --size 340x340 --clip twist --camera front
+flesh() { "$supple" compare "$@" --methods linear,dualquat,position --size 190x210 --quiet; }
+flesh scene:arm -o "$out/position_arm.png" --clip bend --frame 45 --camera 90,20 --zoom lower_arm
+flesh scene:human -o "$out/position_leg.png" --clip squat --frame 36 --camera 70,5 --zoom left_lower_leg
+flesh scene:human -o "$out/position_human.png" --clip squat --frame 36 --camera 50,8
+flesh scene:elephant -o "$out/position_elephant.png" --clip walk --frame 12 --camera 50,8
 if command -v ffmpeg >/dev/null 2>&1; then
     render scene:human -o "$out/walk.gif" --size 200x260 --clip walk --fps 20 --camera 50,8
 else

@@ -280,6 +280,7 @@ static void begin_contact(position_state *s, const sup_step_input *input, const 
     const double *v = input->values;
     sup_meet_input meet = {.mode = modes[(int)v[SUP_POSITION_CONTACT]],
                            .planes = v[SUP_POSITION_PLANES] != 0.0,
+                           .calm = s->still >= STILL_CALM,
                            .friction = (float)v[SUP_POSITION_FRICTION],
                            .joints = joints,
                            .origin = {s->origin[0], s->origin[1], s->origin[2]},
