@@ -337,7 +337,10 @@ TEST(bent_flesh_keeps_its_volume_stays_above_the_ground_and_falls_asleep)
         memcpy(last, positions, floats * sizeof(float));
         CHECK_EQ(sup_instance_step(instance, pose, 1.0f / 30.0f, &out), SUP_OK);
     }
-    CHECK(memcmp(last, positions, floats * sizeof(float)) == 0);
+    float most = 0.0f;
+    for (size_t i = 0; i < floats; i++)
+        most = fmaxf(most, fabsf(positions[i] - last[i]));
+    CHECK_MSG(most == 0.0f, "after ten seconds of standing still moves by %g sizes", (double)(most / shared.rig->size));
     sup_instance_destroy(instance);
     sup_pose_destroy(pose);
     free(positions), free(last);
