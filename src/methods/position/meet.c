@@ -55,7 +55,7 @@ void sup_meet_reset(const sup_meet *meet, void *state)
     sup_meet_state *s = state;
     memset(s, 0, sizeof *s);
     lay_out(meet, state, s);
-    s->since = INT32_MAX / 2;
+    s->since = SUP_MEET_LONGEST_WAIT;
     memset(s->held, -1, (size_t)meet->surface_count * sizeof(int32_t));
     memset(s->bend_then, 0, (size_t)meet->joint_count * sizeof(float));
     sup_touch_reset(meet->surface_count, s->touch);

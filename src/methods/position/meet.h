@@ -62,6 +62,7 @@ typedef enum sup_meet_mode { SUP_MEET_OFF, SUP_MEET_ON_DEMAND, SUP_MEET_ALWAYS }
 typedef struct sup_meet_input {
     sup_meet_mode mode;
     bool planes;
+    bool calm;               /* the skeleton has long stood still: nothing new begins */
     float friction;          /* between flesh and flesh */
     const sup_mat34 *joints; /* [joint_count] world * inverse bind at the end of the step, file units */
     double origin[3];        /* of the solver's space, file units */

@@ -11,8 +11,8 @@
 static const float BENT = 0.52f;
 /* Change of a joint's bend that asks for new cells, radians. */
 static const float CHANGED = 0.005f;
-/* Steps after which there are new cells in any case where bones can meet: flesh moves by itself, too. */
-enum { LONGEST_WAIT = 8 };
+/* Steps from one hashing on demand to the next; SUP_MEET_LONGEST_WAIT where nothing but the flesh moves. */
+enum { SHORTEST_WAIT = 2 }; /* and never more often than this: holds walk by themselves in between */
 /* A particle minds triangles further from it at rest than this times the triangle's longest edge. */
 static const float REST_APART = 2.0f;
 /* A triangle that looks the same way as the particle is the far side of what it is in. */
@@ -78,7 +78,7 @@ static bool find_looks(sup_meet_state *s, bool *moved)
 {
     const sup_meet *m = s->meet;
     bool any = false;
-    *moved = s->since >= LONGEST_WAIT;
+    *moved = s->since >= SUP_MEET_LONGEST_WAIT;
     for (int32_t j = 0; j < m->joint_count; j++)
         *moved |= fabsf(s->bend[j] - s->bend_then[j]) > CHANGED;
     for (int32_t a = 0; a < m->joint_count; a++) {
@@ -200,7 +200,8 @@ void sup_meet_find(sup_meet_state *s, const float *rows)
     const sup_meet *m = s->meet;
     bool moved = true, always = s->input.mode == SUP_MEET_ALWAYS;
     s->report.hashed = s->report.tested = 0;
-    s->since++;
+    if (s->since < SUP_MEET_LONGEST_WAIT) s->since++;
+    if (s->input.calm || (!always && s->since < SHORTEST_WAIT)) return;
     find_boxes(s, rows);
     bool any = always ? look_everywhere(s) : find_looks(s, &moved);
     if (!any || !moved) return;

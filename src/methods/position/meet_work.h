@@ -4,6 +4,8 @@
 
 #include "methods/position/meet.h"
 
+enum { SUP_MEET_LONGEST_WAIT = 8 };
+
 typedef struct sup_meet_box {
     float low[3], high[3];
 } sup_meet_box;

@@ -18,8 +18,8 @@ static const double FAR = 4.0;
 static const float STILL = 1e-6f, SLOW = 1e-6f, CREEP = 1e-4f, TREMBLE = 3e-3f;
 static const float CALM = 60.0f; /* 1/s */
 /* Steps of standing: swinging is left alone until the first, damped fully from the second, given up from the third on when the
- * flesh only creeps, or trembles in contact. */
-enum { STILL_BEGIN = 100, STILL_CALM = 200, STILL_LATE = 400, ASLEEP = 1000000 };
+ * flesh only creeps, or trembles in contact, and at last in any case. */
+enum { STILL_BEGIN = 100, STILL_CALM = 200, STILL_LATE = 400, STILL_END = 800, ASLEEP = 1000000 };
 enum { SETTLE_STEPS = 30, GRAIN = 512 };
 
 /* Where things are in the state; offsets in bytes, 64-aligned. */
@@ -190,7 +190,7 @@ static bool rests(position_state *s, bool still)
         most = fmaxf(most, i % 4 == 3 ? 0.0f : fabsf(rows[i] - before[i]));
     const sup_meet_report *contact = sup_meet_report_of(at(s, s->at.meet));
     bool touching = contact->pairs > 0 || contact->touches > 0 || contact->planes > 0;
-    if (most <= (s->still < STILL_LATE ? SLOW : touching ? TREMBLE : CREEP)) s->still = ASLEEP;
+    if (s->still >= STILL_END || most <= (s->still < STILL_LATE ? SLOW : touching ? TREMBLE : CREEP)) s->still = ASLEEP;
     return s->still == ASLEEP;
 }
 
@@ -280,6 +280,7 @@ static void begin_contact(position_state *s, const sup_step_input *input, const 
     const double *v = input->values;
     sup_meet_input meet = {.mode = modes[(int)v[SUP_POSITION_CONTACT]],
                            .planes = v[SUP_POSITION_PLANES] != 0.0,
+                           .calm = s->still >= STILL_CALM,
                            .friction = (float)v[SUP_POSITION_FRICTION],
                            .joints = joints,
                            .origin = {s->origin[0], s->origin[1], s->origin[2]},
