@@ -42,7 +42,6 @@ render squat_contact.png scene:human --method linear --size 300x400 --clip squat
 render squat_stretch.png scene:human --method linear --size 300x400 --clip squat --frame 36 --color stretch
 render bar.png scene:arm --size 420x420 --clip twist --frame 6 --camera 80,10 --zoom lower_arm \
     --collider capsule:-0.2,0.3,0.065:0.2,0.3,0.065:0.03
-<<<<<<< HEAD
 render elephant.png scene:elephant --size 400x400 --clip trunk_curl --frame 60
 render fist.png scene:hand --size 400x400 --clip fist --frame 40
 compare elbow.png scene:arm --methods linear,dualquat --size 340x340 --clip bend --camera side
@@ -80,22 +79,13 @@ row projective_shake.png scene:elephant --clip shake --camera front --size 180x2
 row projective_collider.png scene:human --clip walk --camera 60,5 --size 260x340 -- "--frame 1" \
     "--frame 1 --collider ball:0,1.06,0.17:0.12"
 
+flesh() { compare "$@" --methods linear,dualquat,position --size 190x210; }
+flesh position_arm.png scene:arm --clip bend --frame 45 --camera 90,20 --zoom lower_arm
+flesh position_leg.png scene:human --clip squat --frame 36 --camera 70,5 --zoom left_lower_leg
+flesh position_human.png scene:human --clip squat --frame 36 --camera 50,8
+flesh position_elephant.png scene:elephant --clip walk --frame 12 --camera 50,8
+
 if [[ walk.gif == *"$wanted"* ]] && ! command -v ffmpeg >/dev/null 2>&1; then
-=======
-render scene:elephant -o "$out/elephant.png" --size 400x400 --clip trunk_curl --frame 60
-render scene:hand -o "$out/fist.png" --size 400x400 --clip fist --frame 40
-compare scene:arm -o "$out/elbow.png" --size 340x340 --clip bend --camera side
-compare scene:arm -o "$out/wrist.png" --size 340x340 --clip twist --frame 72 --zoom hand --camera 90,5
-compare scene:cylinder -o "$out/twist.png" --size 340x340 --clip twist --camera front
-flesh() { "$supple" compare "$@" --methods linear,dualquat,position --size 190x210 --quiet; }
-flesh scene:arm -o "$out/position_arm.png" --clip bend --frame 45 --camera 90,20 --zoom lower_arm
-flesh scene:human -o "$out/position_leg.png" --clip squat --frame 36 --camera 70,5 --zoom left_lower_leg
-flesh scene:human -o "$out/position_human.png" --clip squat --frame 36 --camera 50,8
-flesh scene:elephant -o "$out/position_elephant.png" --clip walk --frame 12 --camera 50,8
-if command -v ffmpeg >/dev/null 2>&1; then
-    render scene:human -o "$out/walk.gif" --size 200x260 --clip walk --fps 20 --camera 50,8
-else
->>>>>>> flesh
     echo "pictures: ffmpeg is missing: $out/walk.gif stays as it is." >&2
 else
     render walk.gif scene:human --size 200x260 --clip walk --fps 20 --camera 50,8
