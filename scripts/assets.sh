@@ -2,7 +2,7 @@
 # Plays every clip of every asset with every method, at three scales: scripts/assets.sh [METHOD...]
 # Says what is refused, what is not finite and how far edges stretch; see bench/check_assets.c.
 set -uo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit 2
 assets=${SUPPLE_ASSETS:-../shared/assets}
 program=build/check_assets
 if [ ! -x "$program" ] || [ ! -d "$assets" ]; then
