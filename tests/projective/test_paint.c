@@ -138,7 +138,7 @@ TEST(free_trunk_swings_and_comes_back)
         CHECK_NEAR(actor_farthest(&a, a.rig->positions), 0.0, 0.01);
         actor_close(&a);
     }
-    CHECK_MSG(away[1] > 0.2 && away[0] < 0.05, "from linear: free %.3f, held %.3f", away[1], away[0]);
+    CHECK_MSG(away[1] > 0.2 && away[0] < 0.07, "from linear: free %.3f, held %.3f", away[1], away[0]);
 }
 
 static double sag(double value, const char *settings)
