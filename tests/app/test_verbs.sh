@@ -74,10 +74,10 @@ run 0 "bench of a method" "$supple" bench $scene --seconds 0 --method dualquat -
 json_check "as asked" "j.results.every(r => r.method === 'dualquat' && r.threads === 1 && r.instances === 3 && r.device === 'cpu')"
 refuse 1 "contact of a method without" 'no contact' "$supple" bench $scene --method linear --contact on
 refuse 1 "contact" 'did you mean|choice' "$supple" bench $scene --contact maybe
-refuse 2 "against nothing" 'gone.json' "$supple" bench $scene --against gone.json
+refuse 2 "against nothing" 'gone.json' "$supple" bench $scene --method linear --against gone.json
 for text in '' '{' '[]' '{"results": [{"input": "x}' '{"results": [}' "$(printf '[%.0s' $(seq 200))"; do
     printf '%s' "$text" >bad.json
-    refuse 2 "against '${text:0:20}'" 'bad.json' "$supple" bench $scene --seconds 0 --against bad.json
+    refuse 2 "against '${text:0:20}'" 'bad.json' "$supple" bench $scene --seconds 0 --method linear --against bad.json
 done
 refuse 3 "save nowhere" 'no/such' "$supple" bench $scene --seconds 0 --method linear --quiet --save no/such/x.json
 

@@ -194,6 +194,8 @@ static bool evaluate(const sup_pbd_reference *r, const constraint *c, const sup_
         *value = sup_pbd_volume(p, gradient) - c->rest;
     else if (c->arity == 2)
         *value = sup_pbd_length(p, gradient) - c->rest;
+    else if (input == NULL)
+        return false;
     else {
         const float *bone = input->bone + 4 * (int64_t)c->row[0];
         if (bone[3] < 0.0f) return false;

@@ -402,7 +402,7 @@ static void solve_small(int32_t size, double b[SUP_SOLVER_HISTORY][SUP_SOLVER_HI
 static void anderson_weights(const sup_step *step, double weight[SUP_SOLVER_HISTORY])
 {
     int32_t k = step->history;
-    double b[SUP_SOLVER_HISTORY][SUP_SOLVER_HISTORY];
+    double b[SUP_SOLVER_HISTORY][SUP_SOLVER_HISTORY] = {{0}};
     weight[k] = 1.0;
     for (int32_t i = 0; i < k; i++) {
         for (int32_t j = 0; j < k; j++) /* newest first: they are kept when pivots get small */
