@@ -16,7 +16,7 @@
 #include "methods/projective/view.h"
 
 enum {
-    LEASH_GRAIN = 512,
+    BLEND_GRAIN = 512,  /* vertices a thread blends at a time */
     SETTLE_ROUNDS = 30, /* steps without momentum after a reset */
     MOST_STEPS = SUP_PACE_MOST_STEPS,
     STILL_BEGIN = 15, /* steps that the skeleton stands before the flesh is calmed, more and more, */
@@ -256,20 +256,34 @@ static const float *pull_leashes(projective_state *s, const sup_step_input *inpu
 {
     leash_work work = {s, joints, 1.0f - damping};
     if (s->view.leash_count == 0) return NULL;
-    sup_parallel(input->context, s->view.leash_count, LEASH_GRAIN, pull_some, &work);
+    sup_parallel(input->context, s->view.leash_count, BLEND_GRAIN, pull_some, &work);
     return at(s, s->at.force);
 }
 
+typedef struct carry_work {
+    projective_state *state;
+    const sup_mat34 *carry;
+} carry_work;
+
+static void carry_some(void *work, int32_t begin, int32_t end, int32_t worker)
+{
+    const carry_work *w = work;
+    projective_state *s = w->state;
+    const float *skin = at(s, s->at.skin[0]);
+    float *shown = at(s, s->at.shown);
+    SUP_UNUSED(worker);
+    for (int32_t v = begin; v < end; v++)
+        blend(&s->view, w->carry, v, skin + 4 * (size_t)v, shown + 4 * (size_t)v);
+}
+
 /* The skin of the last step, carried on by the joints from where they were in it to `joints`, into `shown`. */
-static void carry_skin(projective_state *s, const sup_mat34 *joints)
+static void carry_skin(projective_state *s, const sup_context *context, const sup_mat34 *joints)
 {
     const sup_mat34 *stepped = at(s, s->at.joints[2]);
     sup_mat34 *carry = at(s, s->at.joints[4]);
-    float *shown = at(s, s->at.shown);
-    const float *skin = at(s, s->at.skin[0]);
     size_t count = (size_t)s->view.joint_count;
     if (memcmp(joints, stepped, count * sizeof *joints) == 0) {
-        memcpy(shown, skin, (size_t)s->view.system.skin_count * 4 * sizeof *shown);
+        memcpy(at(s, s->at.shown), at(s, s->at.skin[0]), (size_t)s->view.system.skin_count * 4 * sizeof(float));
         return;
     }
     for (size_t j = 0; j < count; j++) {
@@ -278,8 +292,7 @@ static void carry_skin(projective_state *s, const sup_mat34 *joints)
         if (sup_affine_inverse(sup_affine_from_float(stepped[j]), &back))
             carry[j] = sup_affine_to_float(sup_affine_multiply(sup_affine_from_float(joints[j]), back));
     }
-    for (int32_t v = 0; v < s->view.system.skin_count; v++)
-        blend(&s->view, carry, v, skin + 4 * (size_t)v, shown + 4 * (size_t)v);
+    sup_parallel(context, s->view.system.skin_count, BLEND_GRAIN, carry_some, &(carry_work){s, carry});
 }
 
 static sup_result put_at_rest(projective_state *s, const sup_context *context, const sup_pose *pose)
@@ -334,7 +347,6 @@ sup_result sup_projective_reset(const sup_step_input *input, void *state)
 
 static int32_t detect_contacts(projective_state *s, const sup_step_input *input)
 {
-    if (input->values[SUP_PROJECTIVE_CONTACT] == 0.0) return 0;
     const float *from = sup_anchors_piece_ends(&s->view.anchors, at(s, s->at.anchor_state));
     float *ends = at(s, s->at.ends);
     for (int32_t p = 0; p < s->view.anchors.piece_count; p++)
@@ -366,7 +378,6 @@ static float collider_hold(projective_state *s, const sup_solid *solid, int32_t 
 static int32_t touch_colliders(projective_state *s, const sup_step_input *input, double t0, double t1,
                                sup_contact *rows)
 {
-    if (input->colliders == NULL) return 0;
     float edge = s->view.detect.edge[0];
     const sup_solid *solids = sup_colliders_between(input->colliders, t0, t1, sup_v3_load(s->origin));
     sup_touch_input touch = {.solids = solids,
@@ -386,6 +397,18 @@ static int32_t touch_colliders(projective_state *s, const sup_step_input *input,
         if (hold > 0.0f) rows[rows_found++] = sup_collider_row(solid, &touches[i], touch.gap, hold);
     }
     return rows_found;
+}
+
+/* Rows of the skin with itself and with things, looked for where bones and things are at the end of the step: the skin is
+ * carried there first. */
+static int32_t find_contacts(projective_state *s, const sup_step_input *input, double t0, double t1)
+{
+    bool touches_itself = input->values[SUP_PROJECTIVE_CONTACT] != 0.0;
+    if (!touches_itself && input->colliders == NULL) return 0;
+    carry_skin(s, input->context, at(s, s->at.joints[3]));
+    int32_t count = touches_itself ? detect_contacts(s, input) : 0;
+    if (input->colliders == NULL) return count;
+    return count + touch_colliders(s, input, t0, t1, (sup_contact *)at(s, s->at.contacts) + count);
 }
 
 /* Gravity and wind: m/s^2 in file units per square of the solver's unit of time. */
@@ -441,20 +464,19 @@ static sup_result simulate(projective_state *s, const sup_step_input *input, dou
     evaluate_anchors(s, joints);
     stage_over(input, "anchors");
     float damping = damping_of(s, input);
-    carry_skin(s, joints); /* bones and things are where they are at the end of the step: so must be the skin */
-    sup_contact *contacts = at(s, s->at.contacts);
-    int32_t contact_count = detect_contacts(s, input);
-    contact_count += touch_colliders(s, input, t0, t1, contacts + contact_count);
+    const float *force = pull_leashes(s, input, joints, damping);
+    stage_over(input, "leashes");
+    int32_t contact_count = find_contacts(s, input, t0, t1);
+    stage_over(input, "contacts");
     sup_solver_input solver = {.anchors = at(s, s->at.anchors),
                                .bones = sup_anchors_piece_ends(&s->view.anchors, at(s, s->at.anchor_state)),
-                               .force = pull_leashes(s, input, joints, damping),
+                               .force = force,
                                .damping = damping,
                                .iterations = (int32_t)input->values[SUP_PROJECTIVE_ITERATIONS],
                                .tolerance = (float)input->values[SUP_PROJECTIVE_TOLERANCE],
                                .shared_rotation = input->values[SUP_PROJECTIVE_FAST] != 0.0,
-                               .contacts = contacts,
+                               .contacts = at(s, s->at.contacts),
                                .contact_count = contact_count};
-    stage_over(input, "contacts");
     union { /* the solver hands it back to solver_stage_over, which does not write to it */
         const void *from;
         void *to;
@@ -562,7 +584,7 @@ sup_result sup_projective_step(const sup_step_input *input, void *state, const s
     projective_state *s = state;
     sup_result result = advance(s, input);
     if (result != SUP_OK) return result;
-    carry_skin(s, at(s, s->at.joints[1]));
+    carry_skin(s, input->context, at(s, s->at.joints[1]));
     stage_over(input, "skin");
     /* Everything by linear blending, then the simulated skin over it. */
     sup_step_input linear = linear_input(input);
