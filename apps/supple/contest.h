@@ -24,6 +24,13 @@ typedef struct app_contest {
     app_entry entries[APP_CONTEST_LIMIT];
 } app_contest;
 
+/* The option of a verb whose values have `const char *methods`. */
+#define APP_CONTEST_METHODS(type)                                                                                 \
+    {                                                                                                             \
+        .kind = APP_TEXT, .name = "methods", .argument = "A,B,...", .offset = offsetof(type, methods),            \
+        .help = "which methods, in this order ('supple methods'), each with :PARAMETER=VALUE; all when not given" \
+    }
+
 /* Chooses the methods from "linear,projective:contact=off,projective" (NULL: all), before anything is loaded. A --set
  * goes to every method that has the parameter; METHOD.NAME=VALUE to one; what is said behind a method itself wins. */
 int app_contest_choose(app_contest *contest, const char *methods, const app_texts *set);

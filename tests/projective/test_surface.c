@@ -1,5 +1,5 @@
 /* The skin that is simulated: sizes, numbering, density at joints, and large skins in two steps. */
-#include "methods/projective/surface.h"
+#include "methods/skin/surface.h"
 #include "projective/fixture.h"
 
 typedef struct made {

@@ -1,6 +1,7 @@
 /* position_bind.c - from a rig to a model, stage by stage.
  *
  * Based on: [aburumman2016thesis] sections 4.1 to 4.3 and 4.7. */
+#include "bind/model.h"
 #include "methods/position/position.h"
 #include "methods/position/position_weights.h"
 #include "methods/skin/skin.h"
@@ -29,13 +30,6 @@ typedef struct binding {
     bool *kinematic;  /* [particles] */
     sup_pbd_bound bound;
 } binding;
-
-static sup_result tell(const binding *b, float fraction, const char *stage, sup_error *error)
-{
-    const sup_bind_input *input = b->input;
-    if (input->progress == NULL || input->progress(input->progress_user, fraction, stage)) return SUP_OK;
-    return sup_fail(error, SUP_ERROR_CANCELLED, "bind.cancelled", "", "The bind was cancelled.");
-}
 
 static sup_result bind_mesh(binding *b, sup_error *error)
 {
@@ -319,7 +313,7 @@ static sup_result bind_stages(binding *b, sup_error *error)
     sup_result result = sup_skin_bind(b->input, b->builder, error);
     for (int32_t i = 0; result == SUP_OK && i < SUP_COUNT(stages); i++) {
         result = stages[i].run(b, error);
-        if (result == SUP_OK) result = tell(b, stages[i].done, stages[i].name, error);
+        if (result == SUP_OK) result = sup_bind_tell(b->input, stages[i].done, stages[i].name, error);
     }
     return result;
 }

@@ -2,7 +2,7 @@
  *
  * Based on: [komaritzan2018] Projective Skinning, [komaritzan2022] chapters 2 and 3.
  *
- *     bind   surface   the body's skin, decimated to a good size               surface.c
+ *     bind   surface   the body's skin, decimated to a good size               methods/skin/surface.c
  *            tissue    volumetric skeleton, shrunken skin, tetrahedra          skeleton.c feet.c shrink.c tissue.c
  *            paint     what the artist marked: firm, rigid and free flesh      projective_paint.c
  *            anchors   how bases follow the bones                              anchors.c

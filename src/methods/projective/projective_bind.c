@@ -1,12 +1,13 @@
 /* projective_bind.c - from a rig to a model, stage by stage. */
+#include "bind/model.h"
 #include "methods/projective/anchors.h"
 #include "methods/projective/detect.h"
 #include "methods/projective/projective.h"
 #include "methods/projective/projective_paint.h"
-#include "methods/projective/surface.h"
 #include "methods/projective/system.h"
 #include "methods/projective/view.h"
 #include "methods/skin/skin.h"
+#include "methods/skin/surface.h"
 #include "upsample/upsample.h"
 
 /* What the stages hand to each other; freed in one place. */
@@ -21,13 +22,6 @@ typedef struct binding {
     sup_projective_paint paint;
 } binding;
 
-static sup_result tell(const binding *b, float fraction, const char *stage, sup_error *error)
-{
-    const sup_bind_input *input = b->input;
-    if (input->progress == NULL || input->progress(input->progress_user, fraction, stage)) return SUP_OK;
-    return sup_fail(error, SUP_ERROR_CANCELLED, "bind.cancelled", "", "The bind was cancelled.");
-}
-
 static sup_result bind_surface(binding *b, sup_error *error)
 {
     int32_t target = (int32_t)b->input->values[SUP_PROJECTIVE_VERTICES];
@@ -36,7 +30,9 @@ static sup_result bind_surface(binding *b, sup_error *error)
 
 static sup_result bind_tissue(binding *b, sup_error *error)
 {
-    sup_tissue_skin skin = sup_simulated_surface_skin(&b->surface);
+    const sup_simulated_surface *s = &b->surface;
+    sup_tissue_skin skin = {s->coarse_count,    s->coarse_triangle_count, s->coarse_positions, s->coarse_triangles,
+                            s->influence_first, s->influence_joint,       s->influence_weight};
     sup_tissue_def def = {.skeleton = {.radius_scale = b->input->values[SUP_PROJECTIVE_RADIUS]},
                           .freed = sup_projective_paint_freed(b->input, &b->surface, &b->arena)};
     if (def.freed == NULL) return sup_fail_memory(error, "the painted regions");
@@ -182,7 +178,7 @@ static sup_result bind_stages(binding *b, sup_error *error)
     sup_result result = sup_skin_bind(&below, b->builder, error);
     for (int32_t i = 0; result == SUP_OK && i < SUP_COUNT(stages); i++) {
         result = stages[i].run(b, error);
-        if (result == SUP_OK) result = tell(b, stages[i].done, stages[i].name, error);
+        if (result == SUP_OK) result = sup_bind_tell(b->input, stages[i].done, stages[i].name, error);
     }
     return result;
 }

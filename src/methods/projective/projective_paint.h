@@ -2,7 +2,7 @@
 #ifndef SUP_METHODS_PROJECTIVE_PROJECTIVE_PAINT_H
 #define SUP_METHODS_PROJECTIVE_PROJECTIVE_PAINT_H
 
-#include "methods/projective/surface.h"
+#include "methods/skin/surface.h"
 #include "methods/projective/tissue.h"
 #include "supple/method.h"
 

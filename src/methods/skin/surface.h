@@ -1,10 +1,11 @@
 /* surface.h (internal) - the skin that is simulated: the body's own parts of a rig, decimated to a good size.
  *
  * Fine vertices are numbered as in the rig's welded skin; those of followers and props are not in the surface. */
-#ifndef SUP_METHODS_PROJECTIVE_SURFACE_H
-#define SUP_METHODS_PROJECTIVE_SURFACE_H
+#ifndef SUP_METHODS_SKIN_SURFACE_H
+#define SUP_METHODS_SKIN_SURFACE_H
 
-#include "methods/projective/skeleton.h"
+#include "base/base.h"
+#include "supple/rig.h"
 
 typedef struct sup_simulated_surface {
     /* The body as the rig has it, without the vertices of other parts. */
@@ -31,8 +32,5 @@ typedef struct sup_simulated_surface {
 /* All memory is `arena`'s. About `vertex_target` vertices; a body that has hardly more keeps them all. */
 sup_result sup_simulated_surface_create(const sup_context *context, const sup_rig *rig, int32_t vertex_target,
                                         sup_arena *arena, sup_simulated_surface *surface, sup_error *error);
-
-/* The coarse skin as the tissue takes it. */
-sup_tissue_skin sup_simulated_surface_skin(const sup_simulated_surface *surface);
 
 #endif

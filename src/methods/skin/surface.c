@@ -3,9 +3,10 @@
  * Based on: [komaritzan2022] section 3.2.4: quadric error decimation, the coarse vertices a part of the fine ones.
  * Skin near joints bends: it stays denser than the rest. A large skin is decimated in two steps: distances along it,
  * which upsampling needs, are measured on what is between, and neither time nor memory grows with the rest. */
-#include "methods/projective/surface.h"
+#include "methods/skin/surface.h"
 
 #include "geometry/decimate.h"
+#include "math/vec3.h"
 
 /* A body with up to this many times the target is simulated as it is: decimation would cost more than it gives. */
 static const double KEEP_RATIO = 1.25;
@@ -198,10 +199,4 @@ sup_result sup_simulated_surface_create(const sup_context *context, const sup_ri
     if (result != SUP_OK) return result;
     result = thin_twice(context, rig, vertex_target, arena, surface, error);
     return result == SUP_OK ? take_influences(rig, arena, surface, error) : result;
-}
-
-sup_tissue_skin sup_simulated_surface_skin(const sup_simulated_surface *s)
-{
-    return (sup_tissue_skin){s->coarse_count,    s->coarse_triangle_count, s->coarse_positions, s->coarse_triangles,
-                             s->influence_first, s->influence_joint,       s->influence_weight};
 }
