@@ -260,7 +260,7 @@ static bool same_joints(const sup_skin_builder *b, int32_t v, int32_t w)
 /* Sorts the vertices of a window, makes full blocks of equal ones and leaves the others to emit_rest. */
 static bool emit_window(sup_skin_builder *b, int32_t window, int32_t vertex_count)
 {
-    int32_t vertices[SUP_SKIN_WINDOW], spare[SUP_SKIN_WINDOW], rest_count = 0;
+    int32_t vertices[SUP_SKIN_WINDOW], spare[SUP_SKIN_WINDOW] = {0}, rest_count = 0;
     int32_t begin = window * SUP_SKIN_WINDOW;
     int32_t count = vertex_count - begin < SUP_SKIN_WINDOW ? vertex_count - begin : SUP_SKIN_WINDOW;
     for (int32_t i = 0; i < count; i++)
