@@ -84,7 +84,7 @@ SUP_ELEMENT sup_rotation sup_rotation_begin(const sup_wide f[9])
     sup_rotation q;
     sup_wide cofactor[9];
     q.square = sup_element_square(f);
-    q.scale = sup_wide_splat(1.0f) / sup_wide_sqrt(sup_wide_select(sup_wide_less(q.square, tiny), tiny, q.square));
+    q.scale = sup_wide_inverse_sqrt(sup_wide_select(sup_wide_less(q.square, tiny), tiny, q.square));
     sup_element_cofactor(f, cofactor);
     sup_wide two = q.scale * q.scale;
     q.d = sup_wide_fma(f[2], cofactor[2], sup_wide_fma(f[1], cofactor[1], f[0] * cofactor[0])) * (two * q.scale);
@@ -101,7 +101,8 @@ SUP_ELEMENT sup_wide sup_rotation_newton(sup_rotation *q)
     sup_wide p = sup_wide_fma(q->l, q->l, -one);
     sup_wide down = sup_wide_fma(q->l, p, -(q->d + q->d)); /* a quarter of the derivative */
     down = sup_wide_select(sup_wide_less(down, least), least, down);
-    sup_wide move = sup_wide_fma(p * sup_wide_splat(0.25f), p, -sup_wide_fma(q->l + q->l, q->d, q->c)) / down;
+    sup_wide height = sup_wide_fma(p * sup_wide_splat(0.25f), p, -sup_wide_fma(q->l + q->l, q->d, q->c));
+    sup_wide move = height * sup_wide_rough_reciprocal(down);
     q->l = q->l - move;
     return move;
 }

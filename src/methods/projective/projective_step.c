@@ -443,15 +443,7 @@ static void stage_over(const sup_step_input *input, const char *stage)
 
 static void solver_stage_over(void *user, sup_solver_stage stage)
 {
-    static const char *const names[SUP_SOLVER_STAGE_COUNT] = {[SUP_SOLVER_START] = "start",
-                                                              [SUP_SOLVER_VOLUME] = "volume",
-                                                              [SUP_SOLVER_LOCAL] = "local",
-                                                              [SUP_SOLVER_GRADIENT] = "gradient",
-                                                              [SUP_SOLVER_TOP] = "solve top",
-                                                              [SUP_SOLVER_BACKWARD] = "solve",
-                                                              [SUP_SOLVER_CONTACT] = "contact forces",
-                                                              [SUP_SOLVER_MIX] = "accelerate"};
-    stage_over(user, names[stage]);
+    stage_over(user, sup_solver_stage_names[stage]);
 }
 
 /* One step of the simulation from part t0 to part t1 of the frame, the joints where they are at its end. */

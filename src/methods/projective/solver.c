@@ -16,11 +16,21 @@
 #include <math.h>
 
 enum { NOW, BEFORE, WORK, SPARE };
+enum { SKIN_GRAIN = 1024 };                                    /* vertices that a thread takes at a time */
 enum { SUM_ENERGY, SUM_PRODUCT, SUM_OLD, SUM_NEW, SUM_INNER }; /* SUM_INNER + j: d_j . image */
 /* What float rounding may do to the objective without being a rise. */
 #define ROUNDING 1e-6
 /* Part of the objective that nobody can tell in float positions: what a step stops at unless told otherwise. */
 #define EXACT 3e-8f
+
+const char *const sup_solver_stage_names[SUP_SOLVER_STAGE_COUNT] = {[SUP_SOLVER_START] = "start",
+                                                                    [SUP_SOLVER_VOLUME] = "volume",
+                                                                    [SUP_SOLVER_LOCAL] = "local",
+                                                                    [SUP_SOLVER_GRADIENT] = "gradient",
+                                                                    [SUP_SOLVER_TOP] = "solve top",
+                                                                    [SUP_SOLVER_BACKWARD] = "solve",
+                                                                    [SUP_SOLVER_CONTACT] = "contact forces",
+                                                                    [SUP_SOLVER_MIX] = "accelerate"};
 
 /* --- Memory --- */
 
@@ -44,15 +54,19 @@ static size_t carve(const sup_system *s, int32_t contacts, unsigned char *block,
     at = carve_floats(block, at, n, &m->miss);
     for (int32_t k = 0; k < SUP_SOLVER_HISTORY; k++)
         at = carve_floats(block, at, n + (int64_t)s->parts.slot_count * 4, &m->direction[k]);
-    at = carve_floats(block, at, (int64_t)s->partial_count * 4, &m->partial);
+    at = carve_floats(block, at, (int64_t)s->copy_count * 4, &m->copy);
+    at = carve_floats(block, at, (int64_t)s->copy_count * 4, &m->partial);
     at = carve_floats(block, at, (int64_t)s->anchored_batch_count * SUP_PRISM_ANCHOR_FLOATS, &m->anchors);
     float *doubles = NULL, *rows = NULL;
     if (s->volume > 0.0f) {
-        at = carve_floats(block, at, all, &m->feet);
-        at = carve_floats(block, at, s->partial_count, &m->column);
-        at = carve_floats(block, at, s->chamber_count, &m->chamber_pressure);
-        at = carve_floats(block, at, (int64_t)s->piece_count * s->chamber_count * 2, &doubles);
-        m->chamber_sum = (double *)(void *)doubles;
+        at = carve_floats(block, at, all, &m->foot);
+        at = carve_floats(block, at, (int64_t)s->batch_count * SUP_PRISM_FEET_FLOATS, &m->feet);
+        at = carve_floats(block, at, (int64_t)s->seat_count * SUP_PRISM_LANES, &m->seat_lanes);
+        at = carve_floats(block, at, s->seat_count, &m->seat_pressure);
+        at = carve_floats(block, at, (int64_t)s->seat_count * 2, &doubles);
+        m->seat_volume = (double *)(void *)doubles;
+        at = carve_floats(block, at, (int64_t)s->chamber_count * 2, &doubles);
+        m->chamber = (double *)(void *)doubles;
     }
     at = carve_floats(block, at, (int64_t)s->piece_count * 2, &doubles);
     m->piece_energy = (double *)(void *)doubles;
@@ -240,21 +254,32 @@ static void inner_sides(void *data, int32_t begin, int32_t end, int32_t worker)
 {
     sup_step *step = data;
     SUP_UNUSED(worker);
-    for (int32_t piece = begin; piece < end; piece++)
-        step->kernels->anchors(step->system, step->x, step->memory.anchors, piece);
+    for (int32_t piece = begin; piece < end; piece++) {
+        step->kernels->anchors(step->system, step->x, step->memory.copy, step->memory.anchors, piece);
+        if (step->keeps_volume)
+            step->kernels->feet(step->system, step->memory.foot, step->memory.copy, step->memory.feet, piece);
+    }
 }
 
 /* Forces of the caller's move the prediction of vertices that have a mass. */
-static void add_forces(sup_step *step)
+static void add_forces(const sup_step *step, int32_t begin, int32_t end)
 {
     const sup_system *s = step->system;
-    if (step->input->force == NULL) return;
-    for (int32_t v = 0; v < s->skin_count; v++) {
+    for (int32_t v = begin; v < end; v++) {
         int64_t i = s->place[v];
         if (i >= s->unknown_count || !(s->mass[i] > 0.0f)) continue;
+        float inverse = 1.0f / s->mass[i];
         for (int32_t k = 0; k < 3; k++)
-            step->memory.inertial[i * 4 + k] += step->input->force[(int64_t)v * 3 + k] / s->mass[i]; /* dt^2 f / m */
+            step->memory.inertial[i * 4 + k] += step->input->force[(int64_t)v * 3 + k] * inverse; /* dt^2 f / m */
     }
+}
+
+static void skin_vertices(void *data, int32_t begin, int32_t end, int32_t worker)
+{
+    const sup_step *step = data;
+    SUP_UNUSED(worker);
+    if (step->input->force != NULL) add_forces(step, begin, end);
+    if (step->keeps_volume) sup_step_place_feet(step, begin, end);
 }
 
 static void start(sup_step *step)
@@ -268,11 +293,12 @@ static void start(sup_step *step)
         sup_float_top_solve4(&s->factor, &s->parts, step->solve);
         sup_step_ranges(step, finish_start_range);
     }
-    sup_parallel(step->context, s->piece_count, 4, inner_sides, step);
+    step->keeps_volume = s->volume > 0.0f && step->input->bones != NULL;
+    if (step->keeps_volume || step->input->force != NULL)
+        sup_parallel(step->context, s->skin_count, SKIN_GRAIN, skin_vertices, step);
+    sup_parallel(step->context, s->piece_count, 2, inner_sides, step);
     memcpy(step->x_last + (int64_t)s->unknown_count * 4, step->x + (int64_t)s->unknown_count * 4,
            (size_t)s->anchor_count * 4 * sizeof(float));
-    add_forces(step);
-    sup_step_place_feet(step);
     sup_step_contact_prepare(step);
     sup_step_done(step, SUP_SOLVER_START);
 }
@@ -285,14 +311,15 @@ sup_local_work sup_step_local_work(const sup_step *step)
     sup_local_work work = {.system = step->system,
                            .x = step->x,
                            .anchors = m->anchors,
+                           .copy = m->copy,
                            .partial = m->partial,
                            .energy = m->piece_energy,
                            .shared_rotation = step->input->shared_rotation};
     if (step->keeps_volume) {
         work.feet = m->feet;
-        work.pressure = m->chamber_pressure;
-        work.column = m->column;
-        work.chamber_sum = m->chamber_sum;
+        work.pressure = m->seat_pressure;
+        work.seat_lanes = m->seat_lanes;
+        work.seat_volume = m->seat_volume;
     }
     return work;
 }
@@ -533,6 +560,7 @@ static void iterate(sup_step *step)
         find_direction(step);
         step->report.iterations = ++done;
         step->report.objective = energy;
+        step->report.promised = 0.5 * step->inner[step->history][step->history];
         bool stop = !plain && enough(step, energy);
         /* Where the memory is full a plain step ends it: it needs no looking back. The last one with contacts either. */
         accelerated = !plain && step->history > 0 && step->history + 1 < SUP_SOLVER_HISTORY &&

@@ -25,6 +25,8 @@ typedef enum sup_solver_stage {
     SUP_SOLVER_STAGE_COUNT
 } sup_solver_stage;
 
+extern const char *const sup_solver_stage_names[SUP_SOLVER_STAGE_COUNT];
+
 typedef enum sup_solver_mode {
     SUP_SOLVER_ACCELERATED, /* harmonic start, Anderson acceleration */
     SUP_SOLVER_PLAIN        /* Algorithm 2.1 as printed: for comparison */
@@ -55,6 +57,7 @@ typedef struct sup_solver_report {
     int32_t contacts;       /* rows that pushed at the end */
     int32_t contact_solves; /* global solves that contacts cost */
     double objective;       /* at the last local step, in file units squared */
+    double promised;        /* what the step after that gains at least, unless contacts or volumes are in its way */
 } sup_solver_report;
 
 /* Bytes of a state with room for that many contacts, a multiple of 64. */
