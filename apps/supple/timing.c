@@ -265,13 +265,12 @@ static sup_result time_parts(trial *t)
 /* The solver beside plain iterations and the scalar reference, over some steps of the motion: the reference is slow. */
 static sup_result compare_solver(trial *t, sup_error *error)
 {
-    enum { SOLVER_STEPS = 40 };
     if (t->def->method->compare == NULL || t->clip == NULL) return SUP_OK;
     sup_compare_input input = {.context = &t->session.context,
                                .rig = t->rig,
                                .values = t->def->params,
                                .clip = t->clip,
-                               .most_steps = SOLVER_STEPS,
+                               .most_steps = 4 + (int32_t)(144.0 * t->def->seconds),
                                .milliseconds = app_milliseconds};
     return t->def->method->compare(&input, &t->timing->solver, error);
 }

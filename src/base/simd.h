@@ -261,6 +261,18 @@ static inline sup_wide sup_wide_zip_high(sup_wide a, sup_wide b)
 
 #endif
 
+/* The larger; b where one of them is not a number. */
+static inline sup_wide sup_wide_max(sup_wide a, sup_wide b)
+{
+#if SUP_LANES == 16
+    return (sup_wide)_mm512_max_ps((__m512)a, (__m512)b);
+#elif SUP_LANES == 8
+    return (sup_wide)_mm256_max_ps((__m256)a, (__m256)b);
+#else
+    return sup_wide_select(sup_wide_less(b, a), a, b);
+#endif
+}
+
 /* 1 / a to about 12 bits where the processor has that, else exactly: for steps of an iteration that mends itself. */
 static inline sup_wide sup_wide_rough_reciprocal(sup_wide a)
 {

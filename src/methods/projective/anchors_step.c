@@ -1,4 +1,5 @@
 /* anchors_step.c - frames of bones and balls in a pose, and the anchors that hang on them. See anchors.h. */
+#include "base/simd.h"
 #include "math/affine.h"
 #include "methods/projective/anchors.h"
 
@@ -306,11 +307,16 @@ static void place_ball(const sup_anchors *a, const sup_mat34 *joints, int32_t b,
 static void place_rigid(const sup_anchors *a, const state_view *s, float *out)
 {
     for (int32_t k = 0; k < a->frame_count; k++) {
-        const frame f = s->frames[k];
+        const float *m = s->frames[k].m;
+        sup_four column[4];
+        for (int c = 0; c < 4; c++)
+            column[c] = (sup_four){m[c], m[4 + c], m[8 + c], 0.0f};
         for (int32_t i = a->rigid_first[k]; i < a->rigid_first[k + 1]; i++) {
-            float *to = out + 4 * (size_t)a->rigid_out[i];
-            apply(f.m, a->rigid_rest + 3 * (size_t)i, to);
-            to[3] = 0.0f;
+            const float *rest = a->rigid_rest + 3 * (size_t)i;
+            sup_four to = sup_four_fma(column[0], sup_four_splat(rest[0]), column[3]);
+            to = sup_four_fma(column[1], sup_four_splat(rest[1]), to);
+            to = sup_four_fma(column[2], sup_four_splat(rest[2]), to);
+            memcpy(out + 4 * (size_t)a->rigid_out[i], &to, sizeof to);
         }
     }
 }
@@ -343,13 +349,12 @@ static void place_sliding(const sup_anchors *a, const state_view *s, float *out)
         const int32_t *index = a->slide_index + 6 * (size_t)i;
         const float *value = a->slide_value + 8 * (size_t)i, *m = s->frames[index[4]].m;
         float *to = out + 4 * (size_t)index[5];
-        for (int k = 0; k < 3; k++) {
-            float sum = m[4 * k] * value[4] + m[4 * k + 1] * value[5] + m[4 * k + 2] * value[6];
-            for (int j = 0; j < 4; j++)
-                sum += value[j] * s->rings[4 * (size_t)index[j] + (size_t)k];
-            to[k] = sum;
-        }
-        to[3] = 0.0f;
+        sup_four sum = {0.0f, 0.0f, 0.0f, 0.0f};
+        for (int k = 0; k < 3; k++)
+            sum[k] = m[4 * k] * value[4] + m[4 * k + 1] * value[5] + m[4 * k + 2] * value[6];
+        for (int j = 0; j < 4; j++)
+            sum = sup_four_fma(sup_four_splat(value[j]), sup_four_load(s->rings + 4 * (size_t)index[j]), sum);
+        memcpy(to, &sum, sizeof sum);
         project(a, s, index[4], value[7], to);
     }
 }

@@ -206,7 +206,8 @@ sup_result sup_projective_bind(const sup_bind_input *input, sup_model_builder *b
 sup_result sup_projective_with_system(const sup_bind_input *input, sup_projective_use *use, void *user,
                                       sup_error *error)
 {
-    sup_model_builder builder = {.allocator = input->context->allocator}; /* what paint adds; nobody reads it */
+    /* What paint adds to the model; nobody reads it. */
+    sup_model_builder builder = {input->context->allocator, {NULL, 0, 0, sizeof(sup_built_array)}, NULL, false};
     binding b = {.input = input, .builder = &builder, .arena = sup_arena_create(&input->context->allocator)};
     sup_result result = bind_surface(&b, error);
     if (result == SUP_OK) result = bind_tissue(&b, error);

@@ -8,6 +8,7 @@
  * and only the shown skin is moved back. */
 #include "methods/projective/projective.h"
 
+#include "base/simd.h"
 #include "deform/colliders.h"
 #include "deform/pace.h"
 #include "methods/linear/linear.h"
@@ -176,15 +177,19 @@ static void follow_root(projective_state *s, const sup_pose *pose)
 /* A place of a simulated skin vertex, carried by linear blending. */
 static void blend(const sup_projective_view *view, const sup_mat34 *joints, int32_t v, const float *from, float *to)
 {
-    float sum[3] = {0, 0, 0};
+    sup_four row[3] = {sup_four_splat(0.0f), sup_four_splat(0.0f), sup_four_splat(0.0f)};
+    const sup_four point = {from[0], from[1], from[2], 1.0f};
     for (int i = 0; i < SUP_PROJECTIVE_INFLUENCES; i++) {
         size_t k = SUP_PROJECTIVE_INFLUENCES * (size_t)v + (size_t)i;
-        sup_vec3 p = sup_mat34_transform_point(joints[view->start_joint[k]], (sup_vec3){from[0], from[1], from[2]});
-        sum[0] += view->start_weight[k] * p.x;
-        sum[1] += view->start_weight[k] * p.y;
-        sum[2] += view->start_weight[k] * p.z;
+        const float *m = joints[view->start_joint[k]].m;
+        sup_four weight = sup_four_splat(view->start_weight[k]);
+        for (int r = 0; r < 3; r++)
+            row[r] = sup_four_fma(weight, sup_four_load(m + 4 * r), row[r]);
     }
-    memcpy(to, sum, sizeof sum);
+    for (int r = 0; r < 3; r++) {
+        sup_four product = row[r] * point;
+        to[r] = (product[0] + product[1]) + (product[2] + product[3]);
+    }
 }
 
 /* The vertex itself. */
@@ -578,9 +583,11 @@ sup_result sup_projective_step(const sup_step_input *input, void *state, const s
     if (result != SUP_OK) return result;
     carry_skin(s, input->context, at(s, s->at.joints[1]));
     stage_over(input, "skin");
-    /* Everything by linear blending, then the simulated skin over it. */
+    /* What is not skin by linear blending, then the simulated skin over it. */
     sup_step_input linear = linear_input(input);
-    result = sup_method_linear.step(&linear, at(s, s->at.linear), out);
+    result = s->view.upsample.covered == s->view.upsample.vertex_count
+                 ? sup_linear_pose(&linear, at(s, s->at.linear))
+                 : sup_method_linear.step(&linear, at(s, s->at.linear), out);
     stage_over(input, "linear");
     if (result == SUP_OK)
         result = sup_upsample_apply(input->context, &s->view.upsample, at(s, s->at.shown), at(s, s->at.upsample), out);

@@ -38,9 +38,9 @@ typedef struct sup_solver_input {
     const float *force; /* [skin_count*3] on each skin vertex, or NULL */
     float gravity[3];   /* acceleration: file units per square of the time step's unit */
     float damping;      /* 1 - mu of eq. 2.14: 0 none, 1 no momentum from step to step */
-    /* Iterations: as many as it takes until the next one promises less than `tolerance` of the objective, at most 8 (or
-     * `iterations`). 0 for both: until float positions cannot tell the difference. `iterations` alone: that many. Plain
-     * mode always takes `iterations`, 0 = 10. */
+    /* Iterations: as many as it takes until the next one promises less than `tolerance` of the objective, at most 8 (7 with
+     * volume), or `iterations`. 0 for both: what ends at or below ten plain ones. `iterations` alone: that many. Plain mode
+     * always takes `iterations`, 0 = 10. */
     int32_t iterations;
     float tolerance;
     sup_solver_mode mode;

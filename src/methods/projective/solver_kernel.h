@@ -9,29 +9,15 @@
 
 /* --- Rows of four floats to lanes and back --- */
 
-SUP_ELEMENT sup_wide3 gather(const float *x, const int32_t *row)
+SUP_ELEMENT sup_wide3 gather(const float *copy, const uint16_t *corner)
 {
-    sup_wide4 v = sup_rows_gather(x, row);
+    sup_wide4 v = sup_rows_gather16(copy, corner);
     return (sup_wide3){v.x, v.y, v.z};
-}
-
-/* Copies of SUP_LANES corners. */
-SUP_ELEMENT void load_rows(const uint16_t *corner, int32_t row[SUP_LANES])
-{
-    for (int lane = 0; lane < SUP_LANES; lane++)
-        row[lane] = corner[lane];
-}
-
-SUP_ELEMENT sup_wide3 gather_corner(const float *copy, const uint16_t *corner)
-{
-    int32_t row[SUP_LANES];
-    load_rows(corner, row);
-    return gather(copy, row);
 }
 
 #if SUP_LANES == 1
 
-SUP_ELEMENT void scatter(float *sum, const int32_t *target, sup_wide3 v)
+SUP_ELEMENT void scatter(float *sum, const uint16_t *target, sup_wide3 v)
 {
     float *p = sum + (int64_t)target[0] * 4;
     p[0] += v.x;
@@ -47,7 +33,7 @@ SUP_ELEMENT void add_row(float *to, sup_four v)
     memcpy(to, &sum, sizeof sum);
 }
 
-SUP_ELEMENT void add_rows(float *sum, const int32_t *target, sup_wide v)
+SUP_ELEMENT void add_rows(float *sum, const uint16_t *target, sup_wide v)
 {
 #if SUP_LANES == 16
     add_row(sum + (int64_t)target[0] * 4, (sup_four)_mm512_castps512_ps128((__m512)v));
@@ -62,7 +48,7 @@ SUP_ELEMENT void add_rows(float *sum, const int32_t *target, sup_wide v)
 #endif
 }
 
-SUP_ELEMENT void scatter(float *sum, const int32_t *target, sup_wide3 v)
+SUP_ELEMENT void scatter(float *sum, const uint16_t *target, sup_wide3 v)
 {
     sup_wide rows[4] = {v.x, v.y, v.z, sup_wide_splat(0.0f)};
     sup_rows_transpose(rows);
@@ -231,14 +217,12 @@ SUP_ELEMENT sup_wide anchored_batches(const sup_local_work *work, const sup_syst
     for (int64_t b = piece->batch_first; b < piece->batch_mixed; b++) {
         const float *inner = work->anchors + (piece->anchor_first + (b - piece->batch_first)) * SUP_PRISM_ANCHOR_FLOATS;
         for (int lane = 0; lane < SUP_PRISM_LANES; lane += SUP_LANES) {
-            int32_t row[3][SUP_LANES];
+            const uint16_t *corner = s->corner + b * SUP_PRISM_CORNERS + lane;
             sup_wide3 base[3], skin[3], edge[5], sum[5];
-            for (int k = 0; k < 3; k++) {
-                load_rows(s->corner + b * SUP_PRISM_CORNERS + k * SUP_PRISM_LANES + lane, row[k]);
+            for (int k = 0; k < 3; k++)
                 base[k] = load3(inner + 3 * k * SUP_PRISM_LANES + lane);
-            }
             for (int k = 0; k < 3; k++) {
-                skin[k] = gather(copy, row[k]);
+                skin[k] = gather(copy, corner + k * SUP_PRISM_LANES);
                 edge[k] = sup_wide3_sub(skin[k], base[2]);
             }
             edge[CORNER_A1] = sup_wide3_sub(base[0], base[2]);
@@ -246,7 +230,7 @@ SUP_ELEMENT sup_wide anchored_batches(const sup_local_work *work, const sup_syst
             energy = energy + prism(s->tets + b * SUP_PRISM_FLOATS + lane, edge, 3, shared, sum);
             if (volume) press(work, b, lane, skin, sum);
             for (int k = 0; k < 3; k++)
-                scatter(partial, row[k], sum[k]);
+                scatter(partial, corner + k * SUP_PRISM_LANES, sum[k]);
         }
     }
     return energy;
@@ -260,22 +244,20 @@ SUP_ELEMENT sup_wide mixed_batches(const sup_local_work *work, const sup_system_
     sup_wide energy = sup_wide_splat(0.0f);
     for (int64_t b = piece->batch_mixed; b < piece->batch_end; b++)
         for (int lane = 0; lane < SUP_PRISM_LANES; lane += SUP_LANES) {
-            int32_t row[6][SUP_LANES];
-            sup_wide3 corner[6], edge[5], sum[5];
-            for (int k = 0; k < 6; k++) {
-                load_rows(s->corner + b * SUP_PRISM_CORNERS + k * SUP_PRISM_LANES + lane, row[k]);
-                corner[k] = gather(copy, row[k]);
-            }
+            const uint16_t *corner = s->corner + b * SUP_PRISM_CORNERS + lane;
+            sup_wide3 point[6], edge[5], sum[5];
+            for (int k = 0; k < 6; k++)
+                point[k] = gather(copy, corner + k * SUP_PRISM_LANES);
             for (int k = 0; k < 5; k++)
-                edge[k] = sup_wide3_sub(corner[k], corner[CORNER_C1]);
+                edge[k] = sup_wide3_sub(point[k], point[CORNER_C1]);
             energy = energy + prism(s->tets + b * SUP_PRISM_FLOATS + lane, edge, 5, shared, sum);
             sup_wide3 rest = {sup_wide_splat(0.0f), sup_wide_splat(0.0f), sup_wide_splat(0.0f)};
             for (int k = 0; k < 5; k++)
                 rest = sup_wide3_sub(rest, sum[k]); /* a common translation costs nothing */
-            if (volume) press(work, b, lane, corner, sum);
+            if (volume) press(work, b, lane, point, sum);
             for (int k = 0; k < 5; k++)
-                scatter(partial, row[k], sum[k]);
-            scatter(partial, row[CORNER_C1], rest);
+                scatter(partial, corner + k * SUP_PRISM_LANES, sum[k]);
+            scatter(partial, corner + CORNER_C1 * SUP_PRISM_LANES, rest);
         }
     return energy;
 }
@@ -327,7 +309,7 @@ static void volumes(const sup_local_work *work, int32_t piece)
         for (int lane = 0; lane < SUP_PRISM_LANES; lane += SUP_LANES) {
             sup_wide3 skin[3];
             for (int k = 0; k < 3; k++) {
-                skin[k] = gather_corner(copy, s->corner + b * SUP_PRISM_CORNERS + k * SUP_PRISM_LANES + lane);
+                skin[k] = gather(copy, s->corner + b * SUP_PRISM_CORNERS + k * SUP_PRISM_LANES + lane);
             }
             column c = column_of(work->feet + b * SUP_PRISM_FEET_FLOATS + lane, skin);
             sup_wide six = column_volume6(&c);
@@ -362,7 +344,7 @@ static void anchors(const sup_system *s, const float *x, float *copy, float *to,
         for (int k = 0; k < 3; k++)
             for (int lane = 0; lane < SUP_PRISM_LANES; lane += SUP_LANES)
                 store3(to + 3 * k * SUP_PRISM_LANES + lane,
-                       gather_corner(copy, s->corner + b * SUP_PRISM_CORNERS + (3 + k) * SUP_PRISM_LANES + lane));
+                       gather(copy, s->corner + b * SUP_PRISM_CORNERS + (3 + k) * SUP_PRISM_LANES + lane));
 }
 
 static void feet(const sup_system *s, const float *points, float *copy, float *to, int32_t piece)
@@ -375,7 +357,7 @@ static void feet(const sup_system *s, const float *points, float *copy, float *t
         for (int lane = 0; lane < SUP_PRISM_LANES; lane += SUP_LANES) {
             sup_wide3 foot[3];
             for (int k = 0; k < 3; k++)
-                foot[k] = gather_corner(copy, s->corner + b * SUP_PRISM_CORNERS + k * SUP_PRISM_LANES + lane);
+                foot[k] = gather(copy, s->corner + b * SUP_PRISM_CORNERS + k * SUP_PRISM_LANES + lane);
             sup_wide3 a = sup_wide3_sub(foot[0], foot[2]), b1 = sup_wide3_sub(foot[1], foot[2]);
             store3(to + lane, foot[2]);
             store3(to + 3 * SUP_PRISM_LANES + lane, b1);

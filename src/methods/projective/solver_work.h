@@ -106,10 +106,13 @@ typedef struct sup_step {
     int32_t contact_count;
     bool contact_near; /* some row stiffens the system */
     bool keeps_volume; /* there are pressures */
-    int32_t most;      /* iterations */
+    int32_t most;      /* iterations, */
+    int32_t usual;     /* and after so many of them only those that converge slowly go on; 0: all do */
     float tolerance;   /* part of the objective that is not worth an iteration */
     float cg_factor;   /* alpha or beta of the step of conjugate gradients */
     float repeat;      /* part of the last miss that the guess takes */
+    float forget;      /* part of the last move that it does not */
+    double rounding;   /* energy of rounding the positions to float */
 } sup_step;
 
 /* Column ranges: the parts of the solve, then its top. */
