@@ -75,7 +75,7 @@ static sup_result place_anchors(comparison *c, int32_t step)
         memcpy(&inverse, c->view.joint_inverse_bind + 12 * (size_t)j, sizeof inverse);
         c->joints[j] = sup_mat34_multiply(c->pose->world[c->view.joint_node[j]], inverse);
     }
-    sup_anchors_evaluate(&c->view.anchors, c->joints, c->anchor_state, c->anchors);
+    sup_anchors_evaluate(c->input->context, &c->view.anchors, c->joints, c->anchor_state, c->anchors);
     return result;
 }
 

@@ -199,14 +199,14 @@ static void blend_vertex(const sup_projective_view *view, const sup_mat34 *joint
 }
 
 /* What the solver is given: skin that follows linear blending, then the bases that hang on bones. */
-static void evaluate_anchors(projective_state *s, const sup_mat34 *joints)
+static void evaluate_anchors(projective_state *s, const sup_context *context, const sup_mat34 *joints)
 {
     float *anchors = at(s, s->at.anchors);
     for (int32_t i = 0; i < s->view.fixed_count; i++, anchors += 4) {
         blend_vertex(&s->view, joints, s->view.fixed[i], anchors);
         anchors[3] = 0.0f;
     }
-    sup_anchors_evaluate(&s->view.anchors, joints, at(s, s->at.anchor_state), anchors);
+    sup_anchors_evaluate(context, &s->view.anchors, joints, at(s, s->at.anchor_state), anchors);
 }
 
 static void keep_skin(projective_state *s, const sup_mat34 *joints)
@@ -308,7 +308,7 @@ static sup_result put_at_rest(projective_state *s, const sup_context *context, c
     take_joints(s, pose, now);
     memcpy(at(s, s->at.joints[0]), now, (size_t)s->view.joint_count * sizeof *now);
     memcpy(at(s, s->at.joints[2]), now, (size_t)s->view.joint_count * sizeof *now);
-    evaluate_anchors(s, now);
+    evaluate_anchors(s, context, now);
     for (int32_t v = 0; v < s->view.system.skin_count; v++)
         blend_vertex(&s->view, now, v, start + 3 * (size_t)v);
     for (int32_t i = 0; i < s->view.leash_count; i++)
@@ -458,7 +458,7 @@ static sup_result simulate(projective_state *s, const sup_step_input *input, dou
     sup_mat34 *joints = at(s, s->at.joints[3]);
     for (int32_t j = 0; j < s->view.joint_count; j++)
         joints[j] = t1 < 1.0 ? sup_pace_between(before[j], now[j], t1) : now[j];
-    evaluate_anchors(s, joints);
+    evaluate_anchors(s, input->context, joints);
     stage_over(input, "anchors");
     float damping = damping_of(s, input);
     const float *force = pull_leashes(s, input, joints, damping);
