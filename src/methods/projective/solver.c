@@ -26,8 +26,8 @@ enum { SUM_ENERGY, SUM_PRODUCT, SUM_OLD, SUM_NEW, SUM_MOVED, SUM_SIZE, SUM_INNER
 #define LEAST_OF_VOLUME 1e-8f
 /* Square of what rounding to float does to a number of size 1: of strain alone, and with volume, where more of it is lost
  * in what ten plain iterations leave. */
-#define ROUNDING_OF_STRAIN 2.5e-16
-#define ROUNDING_OF_VOLUME 4e-16
+#define ROUNDING_OF_STRAIN 1e-15
+#define ROUNDING_OF_VOLUME 1.6e-15
 /* With volume the seventh iteration is for steps whose sixth promises more than this part of the fifth. */
 #define SLOW 0.2
 
@@ -166,13 +166,14 @@ static void place_anchors(sup_step *step)
 }
 
 /* How far the last guess was from where the step ended, in the norm of the system's diagonal: its product with the miss
- * before it, both squares, that of the way that the step went and that of the places themselves. What the guess misses is what the tissue's own swinging
- * adds; that goes on for a while. */
+ * before it, both squares, that of the way that the step went and that of the body, seen from its first vertex so that it
+ * is the same everywhere. What the guess misses is what the tissue's own swinging adds; that goes on for a while. */
 static void measure_miss(const sup_step *step, int32_t range, int64_t begin, int64_t end)
 {
     float *miss = step->memory.miss, *guess = step->memory.guess;
     double *sums = step->memory.sums + (int64_t)range * SUP_SOLVER_SUMS;
     sup_four product = sup_four_splat(0.0f), old = product, new = product, moved = product, size = product;
+    sup_four first = sup_four_load(step->now);
     for (int64_t i = begin; i < end; i++) {
         sup_four weight = sup_four_splat(step->system->diagonal[i]);
         sup_four before = sup_four_load(miss + i * 4);
@@ -183,7 +184,8 @@ static void measure_miss(const sup_step *step, int32_t range, int64_t begin, int
         memcpy(miss + i * 4, &now, sizeof now);
         sup_four way = sup_four_load(step->now + i * 4) - sup_four_load(step->before + i * 4);
         moved = sup_four_fma(weight * way, way, moved);
-        size = sup_four_fma(weight * sup_four_load(step->now + i * 4), sup_four_load(step->now + i * 4), size);
+        sup_four place = sup_four_load(step->now + i * 4) - first;
+        size = sup_four_fma(weight * place, place, size);
     }
     sums[SUM_PRODUCT] = sums[SUM_OLD] = sums[SUM_NEW] = sums[SUM_MOVED] = sums[SUM_SIZE] = 0.0;
     for (int32_t k = 0; k < 3; k++) {
