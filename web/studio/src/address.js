@@ -3,6 +3,7 @@
 export function writeAddress(state) {
   if (!state.scene) return history.replaceState(null, '', location.pathname);
   const words = new URLSearchParams({ character: state.scene, clip: state.clip, time: state.time.toFixed(3), play: state.playing ? 1 : 0 });
+  if (state.resolution !== 1) words.set('resolution', state.resolution);
   for (const { method, settings } of state.views)
     words.append('view', [method, ...Object.entries(settings).map(([name, value]) => `${name}=${value}`)].join(';'));
   history.replaceState(null, '', `#${words}`);
@@ -19,6 +20,7 @@ export function readAddress() {
     clip: words.get('clip'),
     time: Number(words.get('time') ?? 0) || 0,
     playing: words.get('play') !== '0',
+    resolution: Math.min(2, Math.max(0.1, Number(words.get('resolution')) || 1)),
     views: views.length > 0 ? views.slice(0, 4) : null,
   };
 }

@@ -13,7 +13,7 @@ const $ = (id) => document.getElementById(id);
 const MESHES = /\.(obj|off|ply|stl)$/i, MOTIONS = /\.(bvh|anim)$/i, SKELETONS = /\.(skel|bvh)$/i, CHARACTERS = /\.(glb|gltf|obj|off|ply|stl)$/i;
 const MEASURE_EVERY = 10; // frames
 
-const state = { scene: 'human', files: null, clip: 0, time: 0, playing: true, speed: 1, shown: 0, heat: 'none', skeleton: false, wire: false, frame: 0 };
+const state = { scene: 'human', resolution: 1, files: null, clip: 0, time: 0, playing: true, speed: 1, shown: 0, heat: 'none', skeleton: false, wire: false, frame: 0 };
 const stage = new Stage($('canvas'), $('labels'));
 const plots = { milliseconds: new Plot('Step', 'ms', 2), volumeRatio: new Plot('Volume', 'of rest', 4), intersections: new Plot('Crossing pairs', '', 0) };
 const turner = new JointTurner(stage, (index) => (builder ? null : views[index]), () => ask('pose'));
@@ -23,6 +23,7 @@ let views = [], methods = [], scenes = [], builder = null, wasm = null, wants = 
 
 let quiet = 0;
 function say(text, bad = false) {
+  wake();
   clearTimeout(quiet);
   $('message').className = bad ? 'bad' : '';
   $('message').textContent = text;
@@ -47,7 +48,7 @@ async function guarded(work) {
 // ---- characters and views ----
 
 function source() {
-  return state.files ? { files: state.files } : { scene: state.scene };
+  return state.files ? { files: state.files } : { scene: state.scene, resolution: state.resolution };
 }
 
 function posed() {
@@ -146,6 +147,12 @@ function ask(what) {
   wants.add(what);
 }
 
+// Nothing is drawn while nothing can have changed: awake for a while after each event or answer.
+let awake = 0;
+function wake() {
+  awake = performance.now() + 300;
+}
+
 let last = performance.now();
 function loop(now) {
   const seconds = Math.min(0.1, (now - last) / 1000);
@@ -154,7 +161,7 @@ function loop(now) {
   stage.orbit.update();
   const moving = state.playing || shaking > 0 || wants.size > 0;
   if (!builder && moving && views.length > 0 && views.every((view) => view.method && !view.busy)) advance(seconds);
-  stage.draw(views.map((view) => (builder ? 'no skeleton' : `${view.method}  ${view.numbers.milliseconds.toFixed(1)} ms`)));
+  if (now < awake) stage.draw(views.map((view) => (builder ? 'no skeleton' : `${view.method}  ${view.numbers.milliseconds.toFixed(1)} ms`)));
 }
 
 function advance(seconds) {
@@ -166,7 +173,8 @@ function advance(seconds) {
   shaking = Math.max(0, shaking - seconds);
   state.frame++;
   const measure = !$('panel').hidden && state.frame % MEASURE_EVERY === 0;
-  const message = { ...posed(), moved, seconds: seconds * state.speed, reset: wants.has('reset'), measure, depths: state.heat === 'contact' };
+  const reset = wants.has('reset');
+  const message = { ...posed(), moved, seconds: reset ? 0 : seconds * state.speed, reset, measure, depths: state.heat === 'contact' };
   wants.clear();
   guarded(async () => {
     await Promise.all(views.map((view) => view.step(message)));
@@ -174,6 +182,7 @@ function advance(seconds) {
     plots.milliseconds.add(views.map((view) => view.numbers.milliseconds));
     if (measure) ['volumeRatio', 'intersections'].forEach((key) => plots[key].add(views.map((view) => view.numbers[key])));
     showTime();
+    wake();
   });
 }
 
@@ -203,6 +212,7 @@ function remember() {
 }
 
 function refreshPanel() {
+  wake();
   const shown = views[state.shown];
   if (!shown) return;
   if (builder) return $('panel').replaceChildren(...builder.controls());
@@ -327,6 +337,8 @@ function listen() {
     openFiles(e.dataTransfer.files);
   });
   document.addEventListener('keydown', onKey);
+  for (const name of ['pointerdown', 'pointermove', 'wheel', 'keydown', 'input', 'change', 'resize', 'focus']) window.addEventListener(name, wake, { capture: true, passive: true });
+  stage.dark.addEventListener('change', wake);
 }
 
 function onKey(event) {
@@ -346,7 +358,7 @@ async function start() {
   await guarded(async () => {
     wasm = await WebAssembly.compileStreaming(fetch(new URL('../../dist/supple.wasm', import.meta.url)));
     const asked = readAddress();
-    Object.assign(state, { scene: asked.scene, playing: asked.playing });
+    Object.assign(state, { scene: asked.scene, resolution: asked.resolution, playing: asked.playing });
     await showViews(asked.views ?? [{ method: 'projective', settings: {} }], true);
     const clip = views[0].info.clips.findIndex((c) => c.name === asked.clip);
     Object.assign(state, { clip: Math.max(0, clip), time: asked.time });
@@ -356,5 +368,5 @@ async function start() {
 }
 
 // For tests: what is on the page.
-globalThis.studio = { state, views: () => views, builder: () => builder, turner };
+globalThis.studio = { state, stage, turner, views: () => views, methods: () => methods, builder: () => builder };
 start();

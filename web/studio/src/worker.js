@@ -12,8 +12,8 @@ const calls = {
     return { methods: supple.methods, scenes: supple.scenes, version: supple.version };
   },
 
-  load({ files, scene }) {
-    const next = scene ? supple.scene(scene) : supple.load(files);
+  load({ files, scene, resolution }) {
+    const next = scene ? supple.scene(scene, resolution) : supple.load(files);
     dispose();
     character = next;
     return describe();
@@ -52,6 +52,10 @@ const calls = {
   bake({ name, method, settings, clip, fps }) {
     const bytes = character.bake(name, { method, settings, clip: allClips()[clip] ?? null, fps });
     return { bytes, transfer: [bytes.buffer] };
+  },
+
+  memory() {
+    return { bytes: supple.c.memory.buffer.byteLength };
   },
 };
 
