@@ -14,7 +14,7 @@ _supple_scenes() {
 
 _supple() {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} verb=${COMP_WORDS[1]}
-    local verbs='info bake bind render compare measure report bench methods scenes'
+    local verbs='info bake bind render compare measure report bench studio methods scenes'
     local characters='glb|gltf|obj|off|ply|stl|skel|bvh|ini|fbx|dae'
     COMPREPLY=()
     shopt -q extglob || { shopt -s extglob; local restore=1; }
@@ -51,7 +51,8 @@ _supple() {
             ;;
         --map) _supple_files "$word" 'txt|map' ;;
         --clip | -c | --fps | --frame | --frames | --threads | -j | --set | -s | --paint | --methods | --zoom | --size | --instances | \
-            --seconds) ;;
+            --seconds | --port) ;;
+        --folder) mapfile -t COMPREPLY < <(compgen -d -- "$word") ;;
         *)
             case $verb:$word in
             bake:-*) mapfile -t COMPREPLY < <(compgen -W "--output --method --set --paint --model --collider --clip --motion --map --skeleton \
@@ -70,6 +71,7 @@ _supple() {
                 --color --up --clip --motion --map --skeleton --fps --weights --threads --quiet --help" -- "$word") ;;
             bench:-*) mapfile -t COMPREPLY < <(compgen -W "--method --set --clip --skeleton --weights --contact \
                 --instances --seconds --save --against --threads --json --quiet --help" -- "$word") ;;
+            studio:*) mapfile -t COMPREPLY < <(compgen -W "--folder --port --no-open --help" -- "$word") ;;
             info:-*) mapfile -t COMPREPLY < <(compgen -W "--json --joints --skeleton --help" -- "$word") ;;
             methods:* | scenes:*) mapfile -t COMPREPLY < <(compgen -W "--json --names --help" -- "$word") ;;
             help:*) mapfile -t COMPREPLY < <(compgen -W "$verbs" -- "$word") ;;
