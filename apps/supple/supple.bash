@@ -49,13 +49,14 @@ _supple() {
         --skeleton)
             if [ "$verb" = render ]; then _supple_files "$word" "$characters"; else _supple_files "$word" 'skel|bvh'; fi
             ;;
+        --settings) _supple_files "$word" 'json' ;;
         --map) _supple_files "$word" 'txt|map' ;;
         --clip | -c | --fps | --frame | --frames | --threads | -j | --set | -s | --paint | --methods | --zoom | --size | --instances | \
             --seconds | --port) ;;
         --folder) mapfile -t COMPREPLY < <(compgen -d -- "$word") ;;
         *)
             case $verb:$word in
-            bake:-*) mapfile -t COMPREPLY < <(compgen -W "--output --method --set --paint --model --collider --clip --motion --map --skeleton \
+            bake:-*) mapfile -t COMPREPLY < <(compgen -W "--output --method --set --settings --paint --model --collider --clip --motion --map --skeleton \
                 --fps --frames --weights --threads --no-normals --json --quiet --help" -- "$word") ;;
             bind:-*) mapfile -t COMPREPLY < <(compgen -W "--output --method --set --paint --skeleton --weights --threads --json \
                 --quiet --help" -- "$word") ;;

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# test_studio.sh SUPPLE - the server of `supple studio`: what it gives, and all that it must not give.
+# test_studio.sh SUPPLE - the server of `supple studio`: what it gives, and all that it must not give; saved settings.
 . "$(dirname "$0")/lib.sh"
 supple=$1
 site=$work/site
@@ -83,4 +83,18 @@ fi
 kill -INT "$server"
 wait "$server"
 check "ends on Ctrl-C" test $? -eq 0
+
+# What the page saves, bake reads.
+bake=("$supple" bake "scene:cylinder@0.3" -q --fps 5)
+echo '{"method": "projective", "settings": {"iterations": 3, "contact": "off"}}' >"$work/saved.json"
+echo '{"method": "projective", "settings": {"iteration": 3}}' >"$work/wrong.json"
+echo '{"method": "projective", ' >"$work/cut.json"
+run 0 "bake --settings" "${bake[@]}" -o "$work/a.pc2" --settings "$work/saved.json" --set iterations=4
+run 0 "bake --set" "${bake[@]}" -o "$work/b.pc2" --method projective --set iterations=4 --set contact=off
+check "both are the same" cmp "$work/a.pc2" "$work/b.pc2"
+refuse 2 "a wrong name" 'wrong.json: .*no parameter "iteration"' "${bake[@]}" -o "$work/c.pc2" --settings "$work/wrong.json"
+refuse 2 "cut short" 'cut.json' "${bake[@]}" -o "$work/c.pc2" --settings "$work/cut.json"
+refuse 2 "no such settings" 'none.json' "${bake[@]}" -o "$work/c.pc2" --settings "$work/none.json"
+refuse 1 "another method" 'is for projective' "${bake[@]}" -o "$work/c.pc2" --settings "$work/saved.json" -m linear
+refuse 1 "settings and a model" 'bind it again' "${bake[@]}" -o "$work/c.pc2" --settings "$work/saved.json" --model m.supple
 finish

@@ -1,6 +1,7 @@
 // The built page in Chromium: what a person does with it, by mouse and by keyboard.
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { after, before } from 'node:test';
@@ -8,9 +9,10 @@ import { Supple } from '../../src/supple.js';
 import { browse, built, reason, root, serve } from './page.mjs';
 
 const FIGURE = join(process.env.SUPPLE_ASSETS ?? join(root, '../shared/assets'), 'gltf/khronos_RiggedFigure.glb');
+const NATIVE = process.env.SUPPLE_PROGRAM ?? join(root, 'build/supple');
 const SMALL = '#character=cylinder&resolution=0.3';
 const skip = reason;
-let server, browser, page, requests = [], mistakes = [];
+let server, browser, page, requests = [], mistakes = [], origins = [];
 
 before(async () => {
   if (reason) return;
@@ -24,12 +26,13 @@ after(async () => {
   server?.close();
 });
 
-async function visit(hash) {
+async function visit(hash, at = server.url) {
+  origins.push(at);
   const made = await (await browser.newContext({ viewport: { width: 640, height: 480 } })).newPage();
   made.setDefaultTimeout(20000);
   made.on('request', (request) => requests.push(request.url()));
   made.on('pageerror', (error) => mistakes.push(error.message));
-  await made.goto(server.url + hash);
+  await made.goto(at + hash);
   await ready(made);
   return made;
 }
@@ -110,11 +113,27 @@ test('space and r work from the keyboard, and Tab reaches every control of the f
   assert.deepEqual(reached, ['play', 'reset', 'shake', 'clip', 'time', 'speed']);
 });
 
-test('a saved GLB has no error for the validator', { skip: skip || (!existsSync(join(root, 'tests/validator/node_modules')) && 'npm ci was not run in tests/validator') }, async () => {
+async function saved(button, ending) {
+  const [download] = await Promise.all([page.waitForEvent('download'), page.getByText(button, { exact: true }).click()]);
+  const path = `${await download.path()}.${ending}`;
+  await download.saveAs(path);
+  return path;
+}
+
+test('saved settings are what the native program reads', { skip: skip || (!existsSync(NATIVE) && 'no native program') }, async () => {
+  await page.selectOption('[data-role=method]', 'projective');
+  await page.waitForFunction(() => studio.views()[0].method === 'projective');
+  await page.locator('#param-iterations').fill('100');
+  await page.waitForFunction(() => studio.views()[0].settings.iterations !== undefined);
   await page.locator('summary', { hasText: 'Save' }).click();
-  const [download] = await Promise.all([page.waitForEvent('download'), page.getByText('Motion as GLB').click()]);
-  const path = await download.path(), named = `${path}.glb`;
-  await download.saveAs(named);
+  const path = await saved('Settings', 'json'), text = JSON.parse(readFileSync(path));
+  const out = execFileSync(NATIVE, ['bake', 'scene:cylinder@0.3', '-o', `${path}.pc2`, '--frames', '0:1', '--settings', path, '--json']);
+  assert.equal(JSON.parse(out).parameters.iterations, text.settings.iterations);
+  assert.equal(JSON.parse(out).method, 'projective');
+});
+
+test('a saved GLB has no error for the validator', { skip: skip || (!existsSync(join(root, 'tests/validator/node_modules')) && 'npm ci was not run in tests/validator') }, async () => {
+  const named = await saved('Motion as GLB', 'glb');
   execFileSync('node', [join(root, 'tests/validator/validate.mjs'), named]);
 });
 
@@ -217,7 +236,18 @@ test('memory does not grow over a thousand frames', { skip }, async () => {
   await steady.context().close();
 });
 
+// Behind its Content-Security-Policy, too.
+test('the page moves as supple studio serves it', { skip: skip || (!existsSync(NATIVE) && 'no native program') }, async () => {
+  const program = spawn(NATIVE, ['studio', '--no-open', '--folder', built]);
+  const [line] = await once(program.stdout, 'data');
+  const served = await visit(SMALL + '&view=linear', String(line).match(/http:\S+/)[0]);
+  await served.waitForFunction(() => studio.state.frame > 5);
+  program.kill('SIGINT');
+  assert.deepEqual(await once(program, 'exit'), [0, null]);
+  await served.context().close();
+});
+
 test('nothing was asked of another host, and no mistake was thrown', { skip }, () => {
-  assert.deepEqual(requests.filter((url) => !url.startsWith(server.url) && !/^(blob|data):/.test(url)), []);
+  assert.deepEqual(requests.filter((url) => !origins.some((at) => url.startsWith(at)) && !/^(blob|data):/.test(url)), []);
   assert.deepEqual(mistakes, []);
 });
