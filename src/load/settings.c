@@ -50,7 +50,7 @@ static sup_result read_tree(const char *name, const sup_json *root, const sup_me
                         (int)found->param_count, (int)capacity);
     sup_method_defaults(found, values);
     sup_result result = SUP_OK;
-    for (int32_t i = 0; result == SUP_OK && i < sup_json_count(settings); i++)
+    for (uint32_t i = 0; settings != NULL && result == SUP_OK && i < settings->count; i++)
         result = read_value(name, found, settings->of.items[i], values, error);
     if (result == SUP_OK) *method = found;
     return result;

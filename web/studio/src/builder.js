@@ -93,7 +93,7 @@ export class Builder {
     this.#remember();
     const middle = this.joints[0].place[0], size = this.#size(), copies = new Map();
     this.joints.slice().forEach((joint, i) => {
-      if (Math.abs(joint.place[0] - middle) < 0.01 * size) return copies.set(i, i);
+      if (Math.abs(joint.place[0] - middle) < 0.03 * size) return copies.set(i, i);
       const place = [2 * middle - joint.place[0], joint.place[1], joint.place[2]];
       const twin = this.joints.findIndex((j) => Math.hypot(...j.place.map((x, k) => x - place[k])) < 0.01 * size);
       copies.set(i, twin >= 0 ? twin : this.joints.push({ name: this.#freeName(otherSide(joint.name)), place, parent: joint.parent }) - 1);

@@ -153,15 +153,16 @@ function wake() {
   awake = performance.now() + 300;
 }
 
-let last = performance.now();
+// Where a step takes longer than the time it simulates, longer steps would only be slower still: slow motion instead.
+let last = performance.now(), cost = 0; // seconds of work for a second of motion
 function loop(now) {
-  const seconds = Math.min(0.1, (now - last) / 1000);
+  const seconds = Math.min(cost > 0.8 ? 1 / 60 : 0.1, (now - last) / 1000);
   last = now;
   requestAnimationFrame(loop);
   stage.orbit.update();
   const moving = state.playing || shaking > 0 || wants.size > 0;
   if (!builder && moving && views.length > 0 && views.every((view) => view.method && !view.busy)) advance(seconds);
-  if (now < awake) stage.draw(views.map((view) => (builder ? 'no skeleton' : `${view.method}  ${view.numbers.milliseconds.toFixed(1)} ms`)));
+  if (now < awake) stage.draw(views.map((view) => (builder ? 'no skeleton' : `${view.method} ${view.numbers.milliseconds > 0 ? `${view.numbers.milliseconds.toFixed(1)} ms` : ''}`)));
 }
 
 function advance(seconds) {
@@ -179,7 +180,8 @@ function advance(seconds) {
   guarded(async () => {
     await Promise.all(views.map((view) => view.step(message)));
     if (state.heat !== 'none') views.forEach((view) => view.paint(state.heat));
-    plots.milliseconds.add(views.map((view) => view.numbers.milliseconds));
+    if (!reset && message.seconds > 0) cost = Math.max(...views.map((view) => view.numbers.milliseconds)) / 1000 / message.seconds;
+    if (!reset) plots.milliseconds.add(views.map((view) => view.numbers.milliseconds));
     if (measure) ['volumeRatio', 'intersections'].forEach((key) => plots[key].add(views.map((view) => view.numbers[key])));
     showTime();
     wake();

@@ -5,7 +5,7 @@ export class Plot {
   constructor(title, unit, digits) {
     Object.assign(this, { title, unit, digits });
     this.rows = [];
-    this.canvas = Object.assign(document.createElement('canvas'), { className: 'plot', width: 600, height: 100 });
+    this.canvas = Object.assign(document.createElement('canvas'), { className: 'plot', width: 600, height: 110 });
     this.canvas.setAttribute('role', 'img');
   }
 
@@ -30,13 +30,13 @@ export class Plot {
       ink.strokeStyle = `hsl(${(i * 137 + 210) % 360} 70% 50%)`;
       ink.lineWidth = 2;
       ink.beginPath();
-      row.forEach((value, k) => ink.lineTo((k / (LENGTH - 1)) * canvas.width, canvas.height - 6 - ((value - low) / span) * (canvas.height - 30)));
+      row.forEach((value, k) => ink.lineTo((k / (LENGTH - 1)) * canvas.width, canvas.height - 6 - ((value - low) / span) * (canvas.height - 42)));
       ink.stroke();
     });
     ink.fillStyle = style.color;
-    ink.font = '18px system-ui';
+    ink.font = '26px system-ui, sans-serif';
     const now = this.rows.map((row) => row.at(-1)?.toFixed(this.digits)).join(' · ');
-    ink.fillText(`${this.title}: ${now} ${this.unit}`, 6, 18);
+    ink.fillText(`${this.title}: ${now} ${this.unit}`, 2, 24, canvas.width - 4);
     canvas.setAttribute('aria-label', `${this.title}: ${now} ${this.unit}`);
   }
 }

@@ -25,7 +25,7 @@ export class Stage {
       sun.position.set(2, 4, 3);
       const grid = new GridHelper(4, 16, 0x888888, 0xbbbbbb);
       grid.material.transparent = true;
-      grid.material.opacity = 0.35;
+      scene.userData.grid = grid;
       scene.add(new HemisphereLight(0xffffff, 0x556070, 1.4), sun, grid, view.group);
       return scene;
     });
@@ -34,14 +34,19 @@ export class Stage {
   }
 
   #paintBack() {
-    for (const scene of this.scenes) scene.background = new Color(this.dark.matches ? 0x1d1f24 : 0xeceef2);
+    for (const scene of this.scenes) {
+      scene.background = new Color(this.dark.matches ? 0x1d1f24 : 0xeceef2);
+      scene.userData.grid.material.opacity = this.dark.matches ? 0.12 : 0.35;
+    }
   }
 
   // The camera on a box of positions.
   frame(positions) {
-    const box = new Box3().setFromArray(positions), size = box.getSize(new Vector3()).length() || 1;
+    const box = new Box3().setFromArray(positions), sides = box.getSize(new Vector3()), size = sides.length() || 1;
+    const { width, height, columns, rows } = this.layout(), aspect = width / columns / (height / rows) || 1;
+    const breadth = Math.hypot(sides.x, sides.z), far = breadth / 2 + (0.6 * Math.max(sides.y, breadth / aspect)) / Math.tan((this.camera.fov * Math.PI) / 360);
     box.getCenter(this.orbit.target);
-    this.camera.position.copy(this.orbit.target).add(new Vector3(0.35, 0.12, 1).normalize().multiplyScalar(1.35 * size));
+    this.camera.position.copy(this.orbit.target).add(new Vector3(0.35, 0.12, 1).normalize().multiplyScalar(far));
     this.camera.near = size / 100;
     this.camera.far = size * 20;
     this.orbit.update();

@@ -36,7 +36,7 @@ export class View {
     this.busy = true;
     try {
       const answer = await this.engine.call('step', message);
-      this.numbers = { ...this.numbers, milliseconds: answer.milliseconds, ...answer.measured };
+      this.numbers = { ...this.numbers, milliseconds: answer.milliseconds ?? this.numbers.milliseconds, ...answer.measured };
       if (answer.depths) this.depths = answer.depths;
       this.#take(answer);
     } finally {
