@@ -264,7 +264,7 @@ function lookControls() {
   };
   const heat = select(['none', 'stretch', 'contact', 'weights'], state.heat, (value) => ((state.heat = value), look(), ask('pose')));
   heat.id = 'heat';
-  return [tick('skeleton', 'Skeleton'), tick('wire', 'Triangles'), labelled('Colours', heat)];
+  return [tick('skeleton', 'Skeleton'), tick('wire', 'Triangles'), labelled('Colours', heat), button('Fit into view', fit, 'F')];
 }
 
 function jointControls(view) {
@@ -301,6 +301,10 @@ function saveControls(view) {
       film = false;
     }),
   ];
+}
+
+function fit() {
+  if (views.length > 0) stage.frame(views[0].positions);
 }
 
 function togglePlay() {
@@ -348,6 +352,7 @@ function onKey(event) {
   if (event.key === ' ') togglePlay();
   else if (event.key === 'r') ask('reset');
   else if (event.key === 's') shaking = 0.6;
+  else if (event.key === 'f') fit();
   else if (event.key === 'z' && (event.ctrlKey || event.metaKey)) builder?.undo();
   else if (event.key === 'Delete') builder?.remove();
   else return;

@@ -44,7 +44,7 @@ export class Stage {
   frame(positions) {
     const box = new Box3().setFromArray(positions), sides = box.getSize(new Vector3()), size = sides.length() || 1;
     const { width, height, columns, rows } = this.layout(), aspect = width / columns / (height / rows) || 1;
-    const breadth = Math.hypot(sides.x, sides.z), far = breadth / 2 + (0.6 * Math.max(sides.y, breadth / aspect)) / Math.tan((this.camera.fov * Math.PI) / 360);
+    const far = sides.z / 2 + (0.55 * Math.max(sides.y, (sides.x + 0.3 * sides.z) / aspect)) / Math.tan((this.camera.fov * Math.PI) / 360);
     box.getCenter(this.orbit.target);
     this.camera.position.copy(this.orbit.target).add(new Vector3(0.35, 0.12, 1).normalize().multiplyScalar(far));
     this.camera.near = size / 100;
