@@ -8,6 +8,7 @@
  * human is made firmer (tissue_hold.c), and all slow flesh gets a leash (projective_step.c). */
 #include "methods/projective/projective_paint.h"
 
+#include "methods/projective/close_skin.h"
 #include "methods/projective/projective.h"
 #include "methods/projective/view.h"
 
@@ -25,6 +26,13 @@ static float painted(const sup_bind_input *input, const sup_simulated_surface *s
 {
     if (input->maps == NULL || input->maps[map] == NULL) return sup_projective_maps[map].fallback;
     return input->maps[map][input->rig->skin_to_vertex[s->fine_source[s->coarse_fine[v]]]];
+}
+
+/* How much a simulated vertex follows linear blending. */
+static float rigid_share(const sup_bind_input *input, const sup_simulated_surface *s, const sup_projective_paint *paint,
+                         int32_t v)
+{
+    return fmaxf(painted(input, s, SUP_PROJECTIVE_MAP_RIGID, v), paint->close[v]);
 }
 
 unsigned char *sup_projective_paint_freed(const sup_bind_input *input, const sup_simulated_surface *surface,
@@ -45,7 +53,7 @@ static sup_result hold(const sup_bind_input *input, const sup_simulated_surface 
     if (result != SUP_OK) return result;
     for (int32_t v = 0; v < tissue->skin_count; v++) {
         loose += paint->fixed[v];
-        if (painted(input, surface, SUP_PROJECTIVE_MAP_RIGID, v) >= rigid_from) paint->fixed[v] = 1;
+        if (rigid_share(input, surface, paint, v) >= rigid_from) paint->fixed[v] = 1;
         paint->fixed_count += paint->fixed[v];
     }
     if (loose > 0 || held > 0)
@@ -115,14 +123,14 @@ static sup_result store(const sup_bind_input *input, const sup_simulated_surface
 {
     int32_t rigid = 0, fixed = 0;
     for (int32_t v = 0; v < skin_count; v++)
-        rigid += painted(input, surface, SUP_PROJECTIVE_MAP_RIGID, v) > 0.0f;
+        rigid += rigid_share(input, surface, paint, v) > 0.0f;
     int32_t *list = sup_model_add(builder, SUP_PROJECTIVE_FIXED, SUP_ARRAY_INT32, paint->fixed_count);
     int32_t *vertex = sup_model_add(builder, SUP_PROJECTIVE_RIGID_VERTEX, SUP_ARRAY_INT32, rigid);
     float *share = sup_model_add(builder, SUP_PROJECTIVE_RIGID_SHARE, SUP_ARRAY_FLOAT, rigid);
     if (list == NULL || vertex == NULL || share == NULL) return sup_fail_memory(error, "the painted regions");
     rigid = 0;
     for (int32_t v = 0; v < skin_count; v++) {
-        float value = painted(input, surface, SUP_PROJECTIVE_MAP_RIGID, v);
+        float value = rigid_share(input, surface, paint, v);
         if (paint->fixed[v] != 0) list[fixed++] = v;
         if (!(value > 0.0f)) continue;
         vertex[rigid] = v;
@@ -137,9 +145,12 @@ sup_result sup_projective_paint_bind(const sup_bind_input *input, const sup_simu
 {
     size_t count = (size_t)tissue->skin_count;
     *paint = (sup_projective_paint){.stiffness = sup_arena_alloc(arena, count, sizeof(float)),
-                                    .fixed = sup_arena_alloc(arena, count, 1)};
-    if (paint->stiffness == NULL || paint->fixed == NULL) return sup_fail_memory(error, "the painted regions");
-    sup_result result = hold(input, surface, skeleton, tissue, paint, error);
+                                    .fixed = sup_arena_alloc(arena, count, 1),
+                                    .close = sup_arena_alloc(arena, count, sizeof(float))};
+    if (paint->stiffness == NULL || paint->fixed == NULL || paint->close == NULL)
+        return sup_fail_memory(error, "the painted regions");
+    sup_result result = sup_close_skin_share(input->context, input->rig, surface, paint->close, error);
+    if (result == SUP_OK) result = hold(input, surface, skeleton, tissue, paint, error);
     if (result == SUP_OK) result = stiffen(input, surface, tissue, arena, paint, error);
     if (result == SUP_OK) result = store(input, surface, tissue->skin_count, paint, builder, error);
     return result == SUP_OK ? store_leashes(input, surface, tissue, paint, builder, error) : result;

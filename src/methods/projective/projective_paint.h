@@ -10,6 +10,7 @@ typedef struct sup_projective_paint {
     float *stiffness;     /* [skin_count] times the tissue's */
     unsigned char *fixed; /* [skin_count] skin that the solver is given */
     int32_t fixed_count;
+    float *close;  /* [skin_count] share of linear blending that close skin needs (close_skin.h) */
     double *swing; /* [skin_count] sup_tissue_swing */
 } sup_projective_paint;
 

@@ -19,6 +19,8 @@ enum {
     BLEND_GRAIN = 512,  /* vertices a thread blends at a time */
     SETTLE_ROUNDS = 30, /* steps without momentum after a reset */
     MOST_STEPS = SUP_PACE_MOST_STEPS,
+    REST_BEGIN = 8,   /* steps that the skeleton stands before skin that touches is slowed down, */
+    REST_END = 26,    /* and from which on it stands */
     STILL_BEGIN = 15, /* steps that the skeleton stands before the flesh is calmed, more and more, */
     STILL_CALM = 40,  /* until here; once it hardly moves it sleeps: nothing is computed until the skeleton, */
     STILL_LATE = 150, /* a parameter or a thing changes; from here on it also sleeps when it only trembles, */
@@ -51,6 +53,7 @@ typedef struct layout {
     size_t window;  /* float4 [skin_count] at the begin of a window of hardly_moves */
     size_t leashed; /* float3 [leash_count] by linear blending, at the last step */
     size_t force;   /* float3 [skin_count] of the leashes */
+    size_t calm;    /* unsigned char [skin_count] skin that is brought to rest */
     size_t upsample, anchors, anchor_state, solver, detect, touch, touches, contacts, ends, linear, size;
 } layout;
 
@@ -94,6 +97,7 @@ static layout layout_of(const sup_projective_view *view, const sup_model *model,
     at.window = place(&size, skin);
     at.leashed = place(&size, (size_t)view->leash_count * 3 * sizeof(float));
     at.force = place(&size, (size_t)view->system.skin_count * 3 * sizeof(float));
+    at.calm = place(&size, (size_t)view->system.skin_count);
     at.upsample = place(&size, sup_upsample_scratch(&view->upsample));
     at.anchors = place(&size, (size_t)view->system.anchor_count * 4 * sizeof(float));
     at.anchor_state = place(&size, sup_anchors_state_size(&view->anchors));
@@ -436,6 +440,35 @@ static float damping_of(const projective_state *s, const sup_step_input *input)
     return fmaxf((float)input->values[SUP_PROJECTIVE_DAMPING], calm);
 }
 
+static void calm_around(const projective_state *s, unsigned char *calm, int32_t v)
+{
+    const sup_detect *detect = &s->view.detect;
+    if (v < 0) return;
+    calm[v] = 1;
+    for (int32_t i = detect->ring_first[v]; i < detect->ring_first[v + 1]; i++)
+        calm[detect->ring[i]] = 1;
+}
+
+/* Rows follow the skin and the skin follows them: left alone, skin that touches would never come to rest, and squeezed
+ * flesh snaps over now and then. While the skeleton stands, what touches and the skin around it goes slower and slower,
+ * and stands from REST_END on. Flesh that swings freely is not held. */
+static void bring_to_rest(projective_state *s, int32_t contact_count)
+{
+    const sup_contact *rows = at(s, s->at.contacts);
+    unsigned char *calm = at(s, s->at.calm);
+    if (s->still <= REST_BEGIN) {
+        memset(calm, 0, (size_t)s->view.system.skin_count);
+        return;
+    }
+    for (int32_t i = 0; i < contact_count; i++) {
+        calm_around(s, calm, rows[i].vertex);
+        for (int k = 0; k < 3; k++)
+            calm_around(s, calm, rows[i].corner[k]);
+    }
+    float part = (float)(REST_END - s->still) / (float)(REST_END - REST_BEGIN);
+    sup_solver_calm(&s->view.system, at(s, s->at.solver), calm, fmaxf(0.0f, part));
+}
+
 static void stage_over(const sup_step_input *input, const char *stage)
 {
     if (input->stage_done != NULL) input->stage_done(input->stage_user, stage);
@@ -491,6 +524,7 @@ static sup_result simulate(projective_state *s, const sup_step_input *input, dou
     if (result != SUP_OK) return result;
     s->energy = report.objective;
     s->touching = report.contacts;
+    bring_to_rest(s, contact_count);
     keep_skin(s, joints);
     memcpy(at(s, s->at.joints[2]), joints, (size_t)s->view.joint_count * sizeof *joints);
     return SUP_OK;

@@ -678,6 +678,15 @@ void sup_solver_shift(const sup_system *system, void *state, const float offset[
         }
 }
 
+void sup_solver_calm(const sup_system *system, void *state, const unsigned char *calm, float part)
+{
+    sup_step step = open_step(NULL, system, state);
+    float *now = step.memory.x[step.memory.head->role[NOW]];
+    for (int32_t v = 0; v < system->skin_count; v++)
+        for (int64_t i = (int64_t)system->place[v] * 4; calm[v] && i < ((int64_t)system->place[v] + 1) * 4; i++)
+            if (system->place[v] < system->unknown_count) now[i] = step.before[i] + part * (now[i] - step.before[i]);
+}
+
 void sup_solver_skin(const sup_system *system, const void *state, float *skin, int32_t stride)
 {
     sup_solver_memory memory = {0};

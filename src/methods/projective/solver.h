@@ -72,6 +72,8 @@ sup_result sup_solver_step(const sup_context *context, const sup_system *system,
                            const sup_solver_input *input, sup_solver_report *report);
 /* The same state in a space whose origin is elsewhere: adds `offset` to every position. */
 void sup_solver_shift(const sup_system *system, void *state, const float offset[3]);
+/* Takes back all but `part` of what the last step moved the skin vertices whose `calm` [skin_count] is not 0. */
+void sup_solver_calm(const sup_system *system, void *state, const unsigned char *calm, float part);
 /* Positions of the skin after the step: skin[stride*i .. stride*i + 2]. */
 void sup_solver_skin(const sup_system *system, const void *state, float *skin, int32_t stride);
 /* The same for any tissue vertex, bases and anchors included: [2*skin_count*3]; for tests and pictures. */
