@@ -201,6 +201,7 @@ TEST(planes_keep_flesh_on_its_side) /* 22, 24 */
 {
     body *b = bend(2.1);
     const sup_meet *m = &b->view.meet;
+    sup_context context = sup_context_resolve(NULL);
     begin(b, SUP_MEET_ON_DEMAND, true);
     sup_meet_state *s = b->state;
     CHECK(s->plane_count >= 1);
@@ -209,8 +210,8 @@ TEST(planes_keep_flesh_on_its_side) /* 22, 24 */
     memcpy(start, b->rows, (size_t)b->view.pbd.row_count * 4 * sizeof(float));
     const sup_meet_plane *plane = &s->planes[0];
     s->plane_count = 1;
-    sup_meet_planes_gather(s, b->rows);
-    sup_meet_planes_solve(s, b->rows);
+    sup_meet_planes_gather(s, &context, b->rows);
+    sup_meet_planes_solve(s, &context, b->rows);
     for (int32_t i = 0; i < b->view.pbd.row_count; i++) { /* along the normal only */
         const float *n = plane->normal, *p = b->rows + 4 * i, *q = start + 4 * i;
         float d[3] = {p[0] - q[0], p[1] - q[1], p[2] - q[2]}, along = d[0] * n[0] + d[1] * n[1] + d[2] * n[2];
@@ -221,9 +222,9 @@ TEST(planes_keep_flesh_on_its_side) /* 22, 24 */
     }
     CHECK_MSG(moved > 5, "%d particles moved", moved);
     for (int i = 0; i < 10; i++)
-        sup_meet_planes_solve(s, b->rows);
+        sup_meet_planes_solve(s, &context, b->rows);
     memcpy(start, b->rows, (size_t)b->view.pbd.row_count * 4 * sizeof(float));
-    sup_meet_planes_solve(s, b->rows); /* and nothing moves any more where all are on their side */
+    sup_meet_planes_solve(s, &context, b->rows); /* and nothing moves any more where all are on their side */
     for (int32_t i = 0; i < 4 * b->view.pbd.row_count; i++)
         CHECK(fabsf(b->rows[i] - start[i]) < 1e-5f);
     for (int32_t k = m->plane_first[plane->plane]; k < m->plane_first[plane->plane + 1]; k++) {
@@ -344,6 +345,87 @@ TEST(bent_flesh_keeps_its_volume_stays_above_the_ground_and_falls_asleep)
     sup_instance_destroy(instance);
     sup_pose_destroy(pose);
     free(positions), free(last);
+}
+
+/* A bend in contact with a plane, 20 frames, on that many threads. */
+static float *play_on(int32_t threads)
+{
+    sup_error error = {0};
+    sup_thread_pool *pool = NULL;
+    sup_instance *instance;
+    sup_pose *pose;
+    if (shared.model == NULL) bind_shared();
+    sup_context context = {0};
+    if (threads > 1) {
+        CHECK_OK(sup_thread_pool_create(threads, &pool, &error), error);
+        context.tasks = sup_thread_pool_tasks(pool);
+    }
+    float *positions = calloc((size_t)shared.rig->vertex_count * 3, sizeof(float));
+    CHECK_OK(sup_instance_create(&context, shared.model, NULL, &instance, &error), error);
+    CHECK_OK(sup_pose_create(NULL, shared.character, &pose, &error), error);
+    sup_collider plane = sup_collider_plane((sup_vec3){0, 0, 0}, (sup_vec3){0, 1, 0});
+    CHECK_OK(sup_instance_set_colliders(instance, &plane, 1, &error), error);
+    sup_skin_out out = {.positions = positions};
+    for (int i = 0; i < 20; i++) {
+        sup_pose_sample(shared.character, &shared.character->clips[0], 0.4 + i / 18.0, pose);
+        CHECK_EQ(sup_instance_step(instance, pose, 1.0f / 30.0f, &out), SUP_OK);
+    }
+    sup_instance_destroy(instance);
+    sup_pose_destroy(pose);
+    sup_thread_pool_destroy(pool);
+    return positions;
+}
+
+TEST(contact_gives_the_same_bits_on_any_threads) /* 15, 25 */
+{
+    float *one = play_on(1), *three = play_on(3), *again = play_on(1);
+    size_t size = (size_t)shared.rig->vertex_count * 3 * sizeof(float);
+    CHECK(memcmp(one, three, size) == 0);
+    CHECK(memcmp(one, again, size) == 0);
+    free(one), free(three), free(again);
+}
+
+/* Joints that jump at random, frames of 1 to 33 ms, contact found anew in every step; then back to rest. The long form is
+ * `bench_position crush`. */
+TEST(crushing_never_explodes)
+{
+    sup_error error = {0};
+    if (shared.model == NULL) bind_shared();
+    const sup_character *c = shared.character;
+    sup_instance *instance;
+    sup_pose *pose;
+    sup_random random = {9};
+    int32_t vertices = shared.rig->vertex_count;
+    float *positions = calloc((size_t)vertices * 3, sizeof(float));
+    double *angle = calloc((size_t)c->node_count, sizeof(double)), off = 0.0;
+    sup_transform *local = calloc((size_t)c->node_count, sizeof *local);
+    CHECK_OK(sup_instance_create(NULL, shared.model, NULL, &instance, &error), error);
+    CHECK_OK(sup_pose_create(NULL, c, &pose, &error), error);
+    CHECK_OK(sup_instance_set(instance, "contact", 2, &error), error);
+    sup_skin_out out = {.positions = positions};
+    for (int i = 0; i < 400; i++) {
+        for (int32_t n = 0; n < c->node_count; n++) {
+            double most = i >= 200 ? 0.0 : i % 100 < 50 ? 0.1 : 1.0;
+            angle[n] =
+                most > 0.0 ? fmin(fmax(angle[n] + most * (2.0 * sup_random_unit(&random) - 1.0), -2.6), 2.6) : 0.0;
+            local[n] = c->nodes[n].rest;
+            sup_quatd turn = sup_quatd_from_axis_angle(sup_v3(1, n % 3, n % 2), angle[n]);
+            local[n].rotation = sup_quatd_to_float(sup_quatd_multiply(sup_quatd_from_float(local[n].rotation), turn));
+        }
+        CHECK_EQ(sup_pose_from_local(c, local, pose), SUP_OK);
+        float dt = i < 200 ? (float)(0.001 + 0.032 * sup_random_unit(&random)) : 0.02f;
+        CHECK_EQ(sup_instance_step(instance, pose, dt, &out), SUP_OK);
+        double far = 0.0;
+        for (int32_t k = 0; k < 3 * vertices; k++)
+            far = fmax(far, fabs((double)positions[k]));
+        CHECK_MSG(far < 3.0 * (double)shared.rig->size, "frame %d: %g sizes away", i, far / (double)shared.rig->size);
+    }
+    for (int32_t k = 0; k < 3 * vertices; k++)
+        off = fmax(off, fabs((double)positions[k] - (double)shared.rig->positions[k]) / (double)shared.rig->size);
+    CHECK_MSG(off < 1e-3, "%g sizes from rest after four seconds", off);
+    sup_instance_destroy(instance);
+    sup_pose_destroy(pose);
+    free(positions), free(angle), free(local);
 }
 
 TEST(painted_flesh_is_soft)

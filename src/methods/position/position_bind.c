@@ -12,6 +12,10 @@ static const float LEAST_WEIGHT = 0.1f;
 static const float RIGID_WEIGHT = 0.95f;
 /* Particles' worth of weight below which a joint is too small for the flesh to show its motion. */
 static const double SMALL_JOINT = 3.0;
+/* Cubes of the lattice that a vertex may look further for flesh that moves as it does. */
+static const double SEAT_REACH = 1.0;
+/* Sizes of the character: diagonal of a piece of skin that has no flesh of its own. */
+static const double SMALL_PIECE = 0.06;
 
 /* What the stages hand to each other; freed in one place. */
 typedef struct binding {
@@ -31,6 +35,40 @@ typedef struct binding {
     sup_pbd_bound bound;
 } binding;
 
+/* Leaves out the triangles of pieces much smaller than the body: teeth, claws, eyes and buttons ride on the flesh, and what
+ * sticks in two jaws does not join them. A body of small pieces keeps all. */
+static bool drop_small_pieces(binding *b)
+{
+    const sup_rig *rig = b->input->rig;
+    sup_simulated_surface *s = &b->surface;
+    float *box = sup_arena_alloc(&b->arena, (size_t)rig->skin_vertex_count, 6 * sizeof *box); /* of a component */
+    bool *small = sup_arena_alloc(&b->arena, (size_t)s->coarse_triangle_count, sizeof *small);
+    if (box == NULL || small == NULL) return false;
+    for (int64_t i = 0; i < 6 * (int64_t)rig->skin_vertex_count; i++)
+        box[i] = -INFINITY; /* the low ends are kept negative */
+    for (int64_t i = 0; i < 3 * (int64_t)s->coarse_triangle_count; i++) {
+        int32_t v = s->coarse_triangles[i], piece = rig->skin_component[s->fine_source[s->coarse_fine[v]]];
+        for (int64_t k = 0; piece >= 0 && k < 6; k++)
+            box[6 * (int64_t)piece + k] =
+                fmaxf(box[6 * (int64_t)piece + k], (k < 3 ? -1.0f : 1.0f) * s->coarse_positions[3 * v + k % 3]);
+    }
+    int32_t kept = 0;
+    for (int32_t t = 0; t < s->coarse_triangle_count; t++) {
+        int32_t v = s->coarse_triangles[3 * (int64_t)t], piece = rig->skin_component[s->fine_source[s->coarse_fine[v]]];
+        const float *e = box + 6 * (int64_t)(piece >= 0 ? piece : 0);
+        small[t] = piece >= 0 && sup_v3_length(sup_v3((double)(e[0] + e[3]), (double)(e[1] + e[4]),
+                                                      (double)(e[2] + e[5]))) < SMALL_PIECE * (double)rig->size;
+        kept += !small[t];
+    }
+    if (kept == 0) return true;
+    kept = 0;
+    for (int64_t t = 0; t < s->coarse_triangle_count; t++)
+        if (!small[t])
+            memmove(s->coarse_triangles + 3 * (int64_t)kept++, s->coarse_triangles + 3 * t, 3 * sizeof(int32_t));
+    s->coarse_triangle_count = kept;
+    return true;
+}
+
 static sup_result bind_mesh(binding *b, sup_error *error)
 {
     const sup_context *context = b->input->context;
@@ -38,6 +76,7 @@ static sup_result bind_mesh(binding *b, sup_error *error)
         sup_simulated_surface_create(context, b->input->rig, INT32_MAX / 4, &b->arena, &b->surface, error);
     if (result != SUP_OK) return result;
     const sup_simulated_surface *s = &b->surface;
+    if (!drop_small_pieces(b)) return sup_fail_memory(error, "the flesh");
     result =
         sup_bvh_create(context, s->coarse_positions, s->coarse_triangle_count, s->coarse_triangles, &b->skin, error);
     if (result != SUP_OK) return result;
@@ -187,6 +226,10 @@ static sup_result bind_carry(binding *b, sup_error *error)
                          .vertex_count = rig->vertex_count,
                          .vertices = rig->positions,
                          .normals = rig->normals,
+                         .rig = rig,
+                         .joint = b->joint,
+                         .weight = b->weight,
+                         .reach = SEAT_REACH * b->mesh.report.spacing,
                          .tangents = rig->tangents,
                          .fine = fine,
                          .rides = rides};
