@@ -422,7 +422,8 @@ TEST(crushing_never_explodes)
     }
     for (int32_t k = 0; k < 3 * vertices; k++)
         off = fmax(off, fabs((double)positions[k] - (double)shared.rig->positions[k]) / (double)shared.rig->size);
-    CHECK_MSG(off < 1e-3, "%g sizes from rest after four seconds", off);
+    /* The painted ball has left linear blending: nothing but its stiffness brings it back. */
+    CHECK_MSG(off < 1e-2, "%g sizes from rest after four seconds", off);
     sup_instance_destroy(instance);
     sup_pose_destroy(pose);
     free(positions), free(angle), free(local);

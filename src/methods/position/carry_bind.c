@@ -7,8 +7,9 @@
 #include "methods/position/position.h"
 
 enum { GRAIN = 256 };
-/* Weight in common from which on particles move as a vertex does. */
-static const double ALIKE = 0.5;
+/* Weight in common from which on particles move as a vertex does; and below which they do not, so that a tooth that sticks
+ * in the other jaw goes by linear blending, and by what the flesh does beside its own there. */
+static const double ALIKE = 0.5, UNLIKE = 0.2;
 
 typedef struct binder {
     const sup_context *context;
@@ -21,6 +22,7 @@ typedef struct binder {
     int32_t *ring;       /* [ring_first[surface_count]] particles */
     int32_t *corner;     /* the model's */
     float *place;
+    float *fine;
 } binder;
 
 static sup_vec3d at(const binder *b, int32_t particle)
@@ -144,7 +146,6 @@ static void place_vertices(void *work, int32_t begin, int32_t end, int32_t worke
     SUP_UNUSED(worker);
     for (int64_t v = begin; v < end; v++) {
         if (!d->rides[v]) continue;
-        sup_vec3d p = sup_v3_load(d->vertices + 3 * v);
         sup_bvh_nearest near = find_seat(b, (int32_t)v);
         if (near.triangle < 0) continue;
         double weight[3] = {1.0 - near.u - near.v, near.u, near.v}, sum = 0.0;
@@ -152,7 +153,9 @@ static void place_vertices(void *work, int32_t begin, int32_t end, int32_t worke
             weight[k] = fmin(fmax(weight[k], 0.0), 1.0);
             sum += weight[k];
         }
-        p = sup_v3_scale(p, 1.0 / (double)d->size);
+        double common = in_common(&(seat){d, (int32_t)v}, near.triangle);
+        b->fine[v] = fmaxf(b->fine[v], (float)fmin(fmax((ALIKE - common) / (ALIKE - UNLIKE), 0.0), 1.0));
+        sup_vec3d p = sup_v3_scale(sup_v3_load(d->vertices + 3 * v), 1.0 / (double)d->size);
         for (int k = 0; k < 3; k++) {
             int32_t particle = d->triangles[3 * (int64_t)near.triangle + k];
             float *to = b->place + SUP_CARRY_FLOATS * v + 4 * k;
@@ -171,16 +174,16 @@ static sup_result write_model(binder *b, sup_model_builder *builder, const char 
     int32_t *first = add(builder, prefix, "ring_first", SUP_ARRAY_INT32, (int64_t)b->surface_count + 1);
     int32_t *ring_row = add(builder, prefix, "ring_row", SUP_ARRAY_INT32, ring);
     float *ring_weight = add(builder, prefix, "ring_weight", SUP_ARRAY_FLOAT, 4 * ring);
-    float *fine = add(builder, prefix, "fine", SUP_ARRAY_FLOAT, vertices);
     float *normals = add(builder, prefix, "normals", SUP_ARRAY_FLOAT, 3 * vertices);
     float *tangents = add(builder, prefix, "tangents", SUP_ARRAY_FLOAT, d->tangents != NULL ? 3 * vertices : 0);
+    b->fine = add(builder, prefix, "fine", SUP_ARRAY_FLOAT, vertices);
     b->corner = add(builder, prefix, "corner", SUP_ARRAY_INT32, SUP_CARRY_CORNERS * vertices);
     b->place = add(builder, prefix, "place", SUP_ARRAY_FLOAT, SUP_CARRY_FLOATS * vertices);
-    if (row == NULL || first == NULL || ring_row == NULL || ring_weight == NULL || fine == NULL || normals == NULL ||
+    if (row == NULL || first == NULL || ring_row == NULL || ring_weight == NULL || b->fine == NULL || normals == NULL ||
         tangents == NULL || b->corner == NULL || b->place == NULL)
         return sup_fail_memory(error, "the shown skin");
     memcpy(first, b->ring_first, ((size_t)b->surface_count + 1) * sizeof *first);
-    memcpy(fine, d->fine, (size_t)vertices * sizeof *fine);
+    memcpy(b->fine, d->fine, (size_t)vertices * sizeof *b->fine);
     memcpy(normals, d->normals, 3 * (size_t)vertices * sizeof *normals);
     for (int64_t v = 0; d->tangents != NULL && v < vertices; v++)
         memcpy(tangents + 3 * v, d->tangents + 4 * v, 3 * sizeof *tangents);

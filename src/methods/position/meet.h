@@ -15,6 +15,7 @@
 #define SUP_METHODS_POSITION_MEET_H
 
 #include "deform/colliders.h"
+#include "geometry/bvh.h"
 #include "methods/position/cells.h"
 #include "supple/method.h"
 #include "supple/model.h"
@@ -31,6 +32,7 @@ typedef struct sup_meet {
     const float *bone;          /* [joint_count*6] head and tail in the bind pose, file units */
     const int32_t *row;         /* [surface_count] of the surface's particles */
     const int32_t *bone_of;     /* [surface_count] joint of the nearest bone, or -1: never meets anything */
+    const float *over;          /* [surface_count] how far the skin is above the particle at rest, sizes, at least 0 */
     const int32_t *triangle;    /* [triangle_count*3] surface particles, counter-clockwise from outside */
     const int32_t *neighbour;   /* [triangle_count*3] across the edge opposite to a corner, or -1 */
     const int32_t *tet;         /* [tet_count*4] rows, by joint of the bone */
@@ -54,6 +56,7 @@ typedef struct sup_meet_def {
     const int32_t *row;    /* [particles] */
     const int32_t *bone;   /* [particles] joint of the nearest bone, or -1 */
     const bool *kinematic; /* [particles] */
+    const sup_bvh *skin;   /* of the shown body in the bind pose */
     int32_t row_count;
 } sup_meet_def;
 

@@ -1,5 +1,5 @@
 /* meet_bind.c - what contact needs to know of a body: its surface, where tets let out, which flesh is whose. */
-#include "geometry/bvh.h"
+#include "geometry/normals.h"
 #include "math/vec3.h"
 #include "methods/position/meet.h"
 
@@ -9,6 +9,8 @@
 static const double JOINT_GAP = 0.35;
 /* Particles that lie further behind their joint's plane at rest, of the shorter bone's length, do not mind it. */
 static const double BEHIND = 0.25;
+/* Cubes of the lattice that the skin is above a particle at most. */
+static const double MOST_OVER = 0.5;
 /* Influences below this do not make a bone a candidate for the nearest. */
 static const float LEAST_WEIGHT = 0.1f;
 
@@ -71,6 +73,27 @@ static bool bind_neighbours(binding *b)
     return true;
 }
 
+/* How far the skin is above the particles of the surface: contact is the skin's, not the tets'. */
+static bool bind_over(binding *b)
+{
+    const sup_tetmesh *mesh = b->def->mesh;
+    double *normals = sup_arena_alloc(&b->arena, 3 * (size_t)mesh->vertex_count, sizeof(double));
+    float *over = add(b, "over", SUP_ARRAY_FLOAT, b->surface_count);
+    if (normals == NULL || over == NULL) return false;
+    sup_vertex_normals(mesh->vertex_count, mesh->positions, mesh->triangle_count, mesh->triangles, NULL, normals);
+    for (int64_t v = 0; v < mesh->vertex_count; v++) {
+        if (b->surface[v] < 0) continue;
+        double most = MOST_OVER * (double)mesh->size[v];
+        sup_vec3d p = sup_v3_load(mesh->positions + 3 * v);
+        sup_bvh_nearest near = sup_bvh_closest(b->def->skin, p, most);
+        if (near.triangle < 0) continue;
+        double height =
+            sup_v3_dot(sup_v3_sub(near.point, p), sup_v3(normals[3 * v], normals[3 * v + 1], normals[3 * v + 2]));
+        over[b->surface[v]] = (float)(fmax(height, 0.0) / (double)b->def->rig->size);
+    }
+    return true;
+}
+
 static bool bind_surface(binding *b)
 {
     const sup_tetmesh *mesh = b->def->mesh;
@@ -96,7 +119,7 @@ static bool bind_surface(binding *b)
             row[b->surface[v]] = b->def->row[v];
             bone[b->surface[v]] = b->def->bone[v];
         }
-    return bind_neighbours(b);
+    return bind_neighbours(b) && bind_over(b);
 }
 
 /* --- Tets by bone --- */

@@ -111,13 +111,26 @@ static bool inside(const sup_meet_box *box, const float *p)
            p[2] >= box->low[2] && p[2] <= box->high[2];
 }
 
+/* The skin above a particle, outwards from its bone. */
+static void skin_point(const sup_meet_state *s, int32_t particle, const float *rows, float to[3])
+{
+    const float *p = rows + 4 * (int64_t)s->meet->row[particle];
+    const float *bone = s->input.bone + 4 * (int64_t)s->meet->row[particle];
+    float out[3] = {p[0] - bone[0], p[1] - bone[1], p[2] - bone[2]};
+    float length = sqrtf(out[0] * out[0] + out[1] * out[1] + out[2] * out[2]);
+    float part = length > 0.0f ? s->meet->over[particle] / length : 0.0f;
+    for (int c = 0; c < 3; c++)
+        to[c] = p[c] + part * out[c];
+}
+
 static void fill_cells(sup_meet_state *s, const float *rows)
 {
     const sup_meet *m = s->meet;
     sup_cells_empty(&s->cells);
     for (int32_t i = 0; i < m->surface_count; i++) {
         if (m->bone_of[i] < 0 || s->held[i] >= 0) continue;
-        const float *p = rows + 4 * (int64_t)m->row[i];
+        float *p = s->points + 4 * (int64_t)i;
+        skin_point(s, i, rows, p);
         if (!inside(&s->look[m->bone_of[i]], p)) continue;
         sup_cells_insert(&s->cells, i, p);
         s->report.hashed++;
@@ -190,7 +203,7 @@ static int32_t test_tet(const sup_meet_state *s, int32_t bone, int32_t tet, cons
                 for (int32_t i = sup_cells_first(&s->cells, x, y, z); i >= 0; i = s->cells.next[i]) {
                     float coordinates[4];
                     int32_t triangle;
-                    const float *p = rows + 4 * (int64_t)m->row[i];
+                    const float *p = s->points + 4 * (int64_t)i;
                     if (m->bone_of[i] == bone || count == room || !inside(&both, p) ||
                         !sup_tet_holds(corner, p, coordinates) || !can_hold(s, i, tet, rows, &triangle))
                         continue;

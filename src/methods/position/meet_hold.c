@@ -100,6 +100,13 @@ static void clamp_weights(float w[3])
         w[k] /= sum;
 }
 
+/* Room that the skin above a particle and above a place of a triangle takes. */
+static float skin_between(const sup_meet *m, int32_t particle, int32_t triangle, const float weight[3])
+{
+    const int32_t *t = m->triangle + 3 * (int64_t)triangle;
+    return m->over[particle] + weight[0] * m->over[t[0]] + weight[1] * m->over[t[1]] + weight[2] * m->over[t[2]];
+}
+
 bool sup_meet_walk(const sup_meet_state *s, int32_t particle, const float *rows, int32_t *triangle, float weight[3])
 {
     const sup_meet *m = s->meet;
@@ -122,8 +129,9 @@ bool sup_meet_walk(const sup_meet_state *s, int32_t particle, const float *rows,
         if (w[k] < -2.0f || m->triangle[3 * (int64_t)at + k] == particle) return false; /* it has lost its way */
     if (!normal_of(c, n)) return false;
     float d[3] = {p[0] - c[0][0], p[1] - c[0][1], p[2] - c[0][2]}, height = dot(d, n);
-    if (!(height < (s->input.still ? KEEP_STILL : KEEP) * m->edge && height > -DEEPEST * m->edge)) return false;
     clamp_weights(w);
+    float keep = (s->input.still ? KEEP_STILL : KEEP) * m->edge + skin_between(m, particle, at, w);
+    if (!(height < keep && height > -DEEPEST * m->edge)) return false;
     memcpy(weight, w, sizeof w);
     *triangle = at;
     return true;
@@ -249,7 +257,8 @@ void sup_meet_list(sup_meet_state *s, float *rows)
         corners_of(s, s->held[i], rows, corner);
         const float *c[3] = {corner[0], corner[1], corner[2]};
         if (!normal_of(c, n)) continue;
-        s->weight[4 * (int64_t)i + 3] = fminf(SUP_MEET_GAP, height_over(s, i, c, n, rows) / m->edge + RISE) * m->edge;
+        float *w = s->weight + 4 * (int64_t)i, asked = SUP_MEET_GAP * m->edge + skin_between(m, i, s->held[i], w);
+        w[3] = fminf(asked, height_over(s, i, c, n, rows) + RISE * m->edge);
         s->active[s->active_count++] = i;
     }
     s->report.pairs = s->active_count;

@@ -197,21 +197,21 @@ static void press_side(const press_work *work, const sup_meet_plane *plane, int3
     const sup_meet_state *s = work->state;
     const sup_meet *m = s->meet;
     const float *n = plane->normal, *in = plane->inward;
-    float size = s->input.size, room = SKIN_ROOM * m->edge, grow = 1.0f / (SKIN_REACH * m->edge);
+    float size = s->input.size, room = SKIN_ROOM * m->edge * size, grow = 1.0f / (SKIN_REACH * m->edge * size);
+    float centre[3]; /* file units from here on */
+    for (int c = 0; c < 3; c++)
+        centre[c] = (float)(s->input.origin[c] + (double)size * (double)plane->centre[c]);
     for (int32_t k = m->skin_first[range]; k < m->skin_first[range + 1]; k++) {
         float *p =
             (float *)(void *)((char *)work->out->positions + (size_t)m->skin_vertex[k] * work->out->position_stride);
-        float d[3], side = m->skin_entry[2 * (int64_t)k], deep = 0.0f, height = 0.0f;
-        for (int c = 0; c < 3; c++) {
-            d[c] = (float)(((double)p[c] - s->input.origin[c]) / (double)size) - plane->centre[c];
-            deep += d[c] * in[c];
-            height += side * d[c] * n[c];
-        }
-        if (!(deep > 0.0f)) continue;
+        float d[3] = {p[0] - centre[0], p[1] - centre[1], p[2] - centre[2]}, side = m->skin_entry[2 * (int64_t)k];
+        float deep = d[0] * in[0] + d[1] * in[1] + d[2] * in[2];
+        float height = side * (d[0] * n[0] + d[1] * n[1] + d[2] * n[2]);
+        if (!(deep > 0.0f && height < room)) continue;
         float ramp = plane->bent * fminf(deep * grow, 1.0f);
-        float over = m->skin_entry[2 * (int64_t)k + 1] * (1.0f - ramp) + room * ramp - height;
+        float over = m->skin_entry[2 * (int64_t)k + 1] * size * (1.0f - ramp) + room * ramp - height;
         for (int c = 0; over > 0.0f && c < 3; c++)
-            p[c] += side * over * size * n[c];
+            p[c] += side * over * n[c];
     }
 }
 

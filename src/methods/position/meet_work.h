@@ -52,7 +52,7 @@ typedef struct sup_meet_state {
     int32_t *chunk_hits;     /* [chunks*2] hits, and tets that looked */
     sup_meet_plane *planes;  /* [plane_count] those that are bent */
     int32_t *near;           /* [entry_count] entries near their planes */
-    float *points;           /* [surface_count*4] file units less the origin */
+    float *points;           /* [surface_count*4] the skin above hashed particles; then file units less the origin */
     sup_touch *touches;      /* [surface_count] */
     void *touch;             /* state of sup_touch_find */
     void *cells_memory;

@@ -32,41 +32,54 @@ typedef struct binding {
     double *point;    /* [particles*3] its nearest point */
     double *distance; /* [particles] to it */
     bool *kinematic;  /* [particles] */
+    bool *small;      /* [skin_vertex_count] of a component of the rig's skin: it has no flesh of its own */
     sup_pbd_bound bound;
 } binding;
 
-/* Leaves out the triangles of pieces much smaller than the body: teeth, claws, eyes and buttons ride on the flesh, and what
- * sticks in two jaws does not join them. A body of small pieces keeps all. */
-static bool drop_small_pieces(binding *b)
+/* Component of a vertex of the simulated skin. */
+static int32_t piece_of(const binding *b, int32_t v)
+{
+    return b->input->rig->skin_component[b->surface.fine_source[b->surface.coarse_fine[v]]];
+}
+
+/* Which components are much smaller than the body. */
+static bool find_small_pieces(binding *b)
 {
     const sup_rig *rig = b->input->rig;
+    size_t pieces = (size_t)rig->skin_vertex_count;
+    float *box = sup_arena_alloc(&b->arena, pieces, 6 * sizeof *box); /* the low end negative: only maxima */
+    b->small = sup_arena_alloc(&b->arena, pieces, sizeof *b->small);
+    if (box == NULL || b->small == NULL) return false;
+    for (size_t i = 0; i < 6 * pieces; i++)
+        box[i] = -INFINITY;
+    for (int64_t v = 0; v < rig->skin_vertex_count; v++)
+        for (int64_t k = 0; rig->skin_component[v] >= 0 && k < 6; k++) {
+            float *to = &box[6 * (int64_t)rig->skin_component[v] + k], x = rig->skin_positions[3 * v + k % 3];
+            *to = fmaxf(*to, k < 3 ? -x : x);
+        }
+    for (size_t i = 0; i < pieces; i++) {
+        const float *e = box + 6 * i;
+        sup_vec3d extent =
+            sup_v3((double)e[0] + (double)e[3], (double)e[1] + (double)e[4], (double)e[2] + (double)e[5]);
+        b->small[i] = e[0] > -INFINITY && sup_v3_length(extent) < SMALL_PIECE * (double)rig->size;
+    }
+    return true;
+}
+
+/* Leaves out the triangles of small pieces: teeth, claws, eyes and buttons ride on the flesh, and what sticks in two jaws
+ * does not join them. A body of nothing but small pieces keeps all. */
+static void drop_small_pieces(binding *b)
+{
     sup_simulated_surface *s = &b->surface;
-    float *box = sup_arena_alloc(&b->arena, (size_t)rig->skin_vertex_count, 6 * sizeof *box); /* of a component */
-    bool *small = sup_arena_alloc(&b->arena, (size_t)s->coarse_triangle_count, sizeof *small);
-    if (box == NULL || small == NULL) return false;
-    for (int64_t i = 0; i < 6 * (int64_t)rig->skin_vertex_count; i++)
-        box[i] = -INFINITY; /* the low ends are kept negative */
-    for (int64_t i = 0; i < 3 * (int64_t)s->coarse_triangle_count; i++) {
-        int32_t v = s->coarse_triangles[i], piece = rig->skin_component[s->fine_source[s->coarse_fine[v]]];
-        for (int64_t k = 0; piece >= 0 && k < 6; k++)
-            box[6 * (int64_t)piece + k] =
-                fmaxf(box[6 * (int64_t)piece + k], (k < 3 ? -1.0f : 1.0f) * s->coarse_positions[3 * v + k % 3]);
-    }
     int32_t kept = 0;
-    for (int32_t t = 0; t < s->coarse_triangle_count; t++) {
-        int32_t v = s->coarse_triangles[3 * (int64_t)t], piece = rig->skin_component[s->fine_source[s->coarse_fine[v]]];
-        const float *e = box + 6 * (int64_t)(piece >= 0 ? piece : 0);
-        small[t] = piece >= 0 && sup_v3_length(sup_v3((double)(e[0] + e[3]), (double)(e[1] + e[4]),
-                                                      (double)(e[2] + e[5]))) < SMALL_PIECE * (double)rig->size;
-        kept += !small[t];
-    }
-    if (kept == 0) return true;
+    for (int64_t t = 0; t < s->coarse_triangle_count; t++)
+        kept += !b->small[piece_of(b, s->coarse_triangles[3 * t])];
+    if (kept == 0) memset(b->small, 0, (size_t)b->input->rig->skin_vertex_count * sizeof *b->small);
     kept = 0;
     for (int64_t t = 0; t < s->coarse_triangle_count; t++)
-        if (!small[t])
+        if (!b->small[piece_of(b, s->coarse_triangles[3 * t])])
             memmove(s->coarse_triangles + 3 * (int64_t)kept++, s->coarse_triangles + 3 * t, 3 * sizeof(int32_t));
     s->coarse_triangle_count = kept;
-    return true;
 }
 
 static sup_result bind_mesh(binding *b, sup_error *error)
@@ -76,7 +89,8 @@ static sup_result bind_mesh(binding *b, sup_error *error)
         sup_simulated_surface_create(context, b->input->rig, INT32_MAX / 4, &b->arena, &b->surface, error);
     if (result != SUP_OK) return result;
     const sup_simulated_surface *s = &b->surface;
-    if (!drop_small_pieces(b)) return sup_fail_memory(error, "the flesh");
+    if (!find_small_pieces(b)) return sup_fail_memory(error, "the flesh");
+    drop_small_pieces(b);
     result =
         sup_bvh_create(context, s->coarse_positions, s->coarse_triangle_count, s->coarse_triangles, &b->skin, error);
     if (result != SUP_OK) return result;
@@ -314,6 +328,7 @@ static sup_result bind_contact(binding *b, sup_error *error)
                         .row = b->bound.row,
                         .bone = b->bone,
                         .kinematic = b->kinematic,
+                        .skin = &b->skin,
                         .row_count = b->bound.row_count};
     sup_result result = sup_meet_bind(b->input->context, &def, b->builder, "contact", error);
     return result == SUP_OK ? sup_fill_bind(b->input->rig, b->builder, "fill", error) : result;

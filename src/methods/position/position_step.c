@@ -19,7 +19,7 @@ static const float STILL = 1e-6f, SLOW = 2e-6f, CREEP = 1e-4f;
 static const float CALM = 60.0f; /* 1/s */
 /* Steps of standing: swinging is left alone until the first, damped fully from the second on, and creeping is rest at the
  * third. Steps of rest after which the flesh sleeps. */
-enum { STILL_BEGIN = 100, STILL_CALM = 200, STILL_LATE = 400, QUIET = 10, ASLEEP = 1000000 };
+enum { STILL_BEGIN = 100, STILL_CALM = 200, STILL_LATE = 800, QUIET = 10, ASLEEP = 1000000 };
 enum { SETTLE_STEPS = 30, GRAIN = 512 };
 
 /* Where things are in the state; offsets in bytes, 64-aligned. */
