@@ -254,6 +254,7 @@ typedef struct crushed {
     sup_transform *local;               /* [node_count] */
     double *angle;                      /* [node_count] */
     sup_mat34 *joints;                  /* [joint_count] */
+    sup_affine *moves;                  /* the same in double */
     float *guide, *guide_before, *bone; /* [row_count*4] */
     void *pbd, *meet;
     sup_pbd_input input;
@@ -272,7 +273,7 @@ static crushed crushed_make(void)
     crushed c = {0};
     double values[SUP_POSITION_PARAM_COUNT];
     sup_method_defaults(&sup_method_position, values);
-    values[SUP_POSITION_TETS] = 500.0;
+    values[SUP_POSITION_TETS] = 400.0;
     sup_bind_def def = {.values = values};
     if (sup_scene_create(NULL, "arm", 0.2, &c.character, NULL) != SUP_OK ||
         sup_rig_create(NULL, c.character, NULL, &c.rig, NULL) != SUP_OK ||
@@ -285,6 +286,7 @@ static crushed crushed_make(void)
     c.local = room(nodes * sizeof *c.local);
     c.angle = room(nodes * sizeof *c.angle);
     c.joints = room((size_t)c.view.joint_count * sizeof *c.joints);
+    c.moves = room((size_t)c.view.joint_count * sizeof *c.moves);
     c.guide = room(rows);
     c.guide_before = room(rows);
     c.bone = room(rows);
@@ -309,7 +311,8 @@ static crushed crushed_make(void)
 
 static void crushed_free(crushed *c)
 {
-    free(c->local), free(c->angle), free(c->joints), free(c->guide), free(c->guide_before), free(c->bone);
+    free(c->local), free(c->angle), free(c->joints), free(c->moves), free(c->guide), free(c->guide_before),
+        free(c->bone);
     free(c->pbd), free(c->meet);
     sup_pose_destroy(c->pose);
     sup_model_destroy(c->model);
@@ -333,16 +336,17 @@ static void crushed_pose(crushed *c, sup_random *random, double most)
     if (sup_pose_from_local(c->character, c->local, c->pose) != SUP_OK) exit(1);
     sup_pace_joints(c->pose, view->joint_count, view->joint_node, view->joint_inverse_bind, c->joints);
     memcpy(c->guide_before, c->guide, (size_t)view->pbd.row_count * 4 * sizeof(float));
+    for (int32_t j = 0; j < view->joint_count; j++)
+        c->moves[j] = sup_affine_from_float(c->joints[j]);
     for (int64_t i = 0; i < view->pbd.row_count; i++) {
         sup_vec3d rest = sup_v3_load(view->rest + 4 * i), sum = {0};
         for (int64_t k = i * SUP_POSITION_INFLUENCES; k < (i + 1) * SUP_POSITION_INFLUENCES; k++)
             sum = sup_v3_madd(sum, (double)view->influence_weight[k] / (double)view->size,
-                              sup_affine_point(sup_affine_from_float(c->joints[view->influence_joint[k]]), rest));
+                              sup_affine_point(c->moves[view->influence_joint[k]], rest));
         sup_v3_store(c->guide + 4 * i, sum);
         c->bone[4 * i + 3] = -1.0f;
         if (view->bone_joint[i] < 0) continue;
-        sup_vec3d point = sup_affine_point(sup_affine_from_float(c->joints[view->bone_joint[i]]),
-                                           sup_v3_load(view->bone_point + 4 * i));
+        sup_vec3d point = sup_affine_point(c->moves[view->bone_joint[i]], sup_v3_load(view->bone_point + 4 * i));
         sup_v3_store(c->bone + 4 * i, sup_v3_scale(point, 1.0 / (double)view->size));
         c->bone[4 * i + 3] = view->rest[4 * i + 3] / view->size;
     }

@@ -73,6 +73,9 @@ TEST(cells_find_what_brute_force_finds) /* 20 */
 
 /* --- On a body --- */
 
+/* Radians of bend that put the forearm right into the upper arm. */
+static const double CRUSHED = 2.95;
+
 typedef struct body {
     sup_character *character;
     sup_rig *rig;
@@ -182,19 +185,21 @@ static void begin(body *b, sup_meet_mode mode, bool planes)
     sup_meet_begin(&b->view.meet, b->state, &input);
 }
 
-TEST(rest_pose_touches_nothing) /* 21 */
+TEST(what_is_apart_touches_nothing) /* 21: at rest, and with the forearm well away from the upper arm */
 {
-    body *b = bend(0.0);
     sup_context context = sup_context_resolve(NULL);
-    size_t size = (size_t)b->view.pbd.row_count * 4 * sizeof(float);
-    begin(b, SUP_MEET_ALWAYS, true);
-    sup_meet_solve(b->state, &context, b->rows);
-    const sup_meet_report *report = sup_meet_report_of(b->state);
-    CHECK(report->hashed > 100 && report->tested > 1000);
-    CHECK_EQ(report->pairs, 0);
-    CHECK_EQ(report->planes, 0);
-    CHECK(memcmp(b->rows, b->before, size) == 0);
-    done(b);
+    for (int k = 0; k < 3; k++) {
+        body *b = bend(0.6 * k);
+        size_t size = (size_t)b->view.pbd.row_count * 4 * sizeof(float);
+        begin(b, SUP_MEET_ALWAYS, k == 0);
+        sup_meet_solve(b->state, &context, b->rows);
+        const sup_meet_report *report = sup_meet_report_of(b->state);
+        CHECK(report->hashed > 100 && report->tested > 1000);
+        CHECK_MSG(report->pairs == 0, "%d pairs at %g radians", report->pairs, 0.6 * k);
+        CHECK_EQ(report->planes, 0);
+        CHECK(memcmp(b->rows, b->before, size) == 0);
+        done(b);
+    }
 }
 
 TEST(planes_keep_flesh_on_its_side) /* 22, 24 */
@@ -245,11 +250,11 @@ TEST(cells_on_demand_find_what_all_cells_find) /* 23 */
     sup_context context = sup_context_resolve(NULL);
     int32_t *held = NULL;
     for (int k = 0; k < 2; k++) {
-        body *b = bend(2.7);
+        body *b = bend(CRUSHED);
         begin(b, k == 0 ? SUP_MEET_ALWAYS : SUP_MEET_ON_DEMAND, false);
         sup_meet_solve(b->state, &context, b->rows);
         size_t size = (size_t)b->view.meet.surface_count * sizeof(int32_t);
-        CHECK_MSG(sup_meet_report_of(b->state)->pairs > 0, "%d pairs", sup_meet_report_of(b->state)->pairs);
+        CHECK_MSG(sup_meet_report_of(b->state)->pairs >= 8, "%d pairs", sup_meet_report_of(b->state)->pairs);
         if (k == 0) {
             held = malloc(size);
             memcpy(held, sup_meet_held(b->state), size);
@@ -262,7 +267,7 @@ TEST(cells_on_demand_find_what_all_cells_find) /* 23 */
 
 TEST(flesh_gives_way_on_both_sides)
 {
-    body *b = bend(2.7);
+    body *b = bend(CRUSHED);
     sup_context context = sup_context_resolve(NULL);
     begin(b, SUP_MEET_ON_DEMAND, false);
     int32_t first = 0, last = 0, gave = 0, held = 0;
@@ -289,7 +294,7 @@ TEST(flesh_gives_way_on_both_sides)
         held += s->held[i] >= 0;
         gave += s->held[i] < 0 && memcmp(p, q, 3 * sizeof(float)) != 0;
     }
-    CHECK_MSG(first > 0 && gave > 0, "%d found, %d held, %d gave way", first, held, gave);
+    CHECK_MSG(first >= 8 && gave >= 8, "%d found, %d held, %d gave way", first, held, gave);
     CHECK_MSG(last * 2 <= first, "%d of %d still inside", last, first);
     done(b);
 }
@@ -403,9 +408,9 @@ TEST(crushing_never_explodes)
     CHECK_OK(sup_pose_create(NULL, c, &pose, &error), error);
     CHECK_OK(sup_instance_set(instance, "contact", 2, &error), error);
     sup_skin_out out = {.positions = positions};
-    for (int i = 0; i < 400; i++) {
+    for (int i = 0; i < 220; i++) {
         for (int32_t n = 0; n < c->node_count; n++) {
-            double most = i >= 200 ? 0.0 : i % 100 < 50 ? 0.1 : 1.0;
+            double most = i >= 120 ? 0.0 : i % 60 < 30 ? 0.1 : 1.0;
             angle[n] =
                 most > 0.0 ? fmin(fmax(angle[n] + most * (2.0 * sup_random_unit(&random) - 1.0), -2.6), 2.6) : 0.0;
             local[n] = c->nodes[n].rest;
@@ -413,17 +418,17 @@ TEST(crushing_never_explodes)
             local[n].rotation = sup_quatd_to_float(sup_quatd_multiply(sup_quatd_from_float(local[n].rotation), turn));
         }
         CHECK_EQ(sup_pose_from_local(c, local, pose), SUP_OK);
-        float dt = i < 200 ? (float)(0.001 + 0.032 * sup_random_unit(&random)) : 0.02f;
+        float dt = i < 120 ? (float)(0.001 + 0.032 * sup_random_unit(&random)) : 0.03f;
         CHECK_EQ(sup_instance_step(instance, pose, dt, &out), SUP_OK);
         double far = 0.0;
         for (int32_t k = 0; k < 3 * vertices; k++)
             far = fmax(far, fabs((double)positions[k]));
-        CHECK_MSG(far < 3.0 * (double)shared.rig->size, "frame %d: %g sizes away", i, far / (double)shared.rig->size);
+        CHECK_MSG(far < 2.0 * (double)shared.rig->size, "frame %d: %g sizes away", i, far / (double)shared.rig->size);
     }
     for (int32_t k = 0; k < 3 * vertices; k++)
         off = fmax(off, fabs((double)positions[k] - (double)shared.rig->positions[k]) / (double)shared.rig->size);
     /* The painted ball has left linear blending: nothing but its stiffness brings it back. */
-    CHECK_MSG(off < 1e-2, "%g sizes from rest after four seconds", off);
+    CHECK_MSG(off < 1e-2, "%g sizes from rest after three seconds", off);
     sup_instance_destroy(instance);
     sup_pose_destroy(pose);
     free(positions), free(angle), free(local);

@@ -167,7 +167,7 @@ static float *bend_in_unit(double scale, int32_t *count)
     sup_error error = {0};
     double values[SUP_POSITION_PARAM_COUNT];
     sup_method_defaults(&sup_method_position, values);
-    CHECK_OK(sup_method_set(&sup_method_position, values, "tets", "400", &error), error);
+    CHECK_OK(sup_method_set(&sup_method_position, values, "tets", "300", &error), error);
     CHECK_OK(sup_method_set(&sup_method_position, values, "gravity", "9.81", &error), error);
     CHECK_OK(sup_rig_create(NULL, arm, NULL, &rig, &error), error);
     CHECK_OK(sup_bind(NULL, &sup_method_position, rig, &(sup_bind_def){.values = values}, &model, &error), error);
@@ -177,14 +177,14 @@ static float *bend_in_unit(double scale, int32_t *count)
     float *positions = calloc((size_t)*count, sizeof(float));
     sup_skin_out out = {.positions = positions};
     sup_transform *local = malloc((size_t)arm->node_count * sizeof *local);
-    for (int i = 0; i < 40; i++) {
+    for (int i = 0; i < 24; i++) {
         for (int32_t n = 0; n < arm->node_count; n++)
             local[n] = arm->nodes[n].rest;
         sup_quat *turned = &local[rig->joint_node[1]].rotation;
-        sup_quatd bent = sup_quatd_from_axis_angle(sup_v3(1, 0, 0), fmin(i / 10.0, 2.2));
+        sup_quatd bent = sup_quatd_from_axis_angle(sup_v3(1, 0, 0), fmin(i / 8.0, 2.2));
         *turned = sup_quatd_to_float(sup_quatd_multiply(sup_quatd_from_float(*turned), bent));
         CHECK_EQ(sup_pose_from_local(arm, local, pose), SUP_OK);
-        CHECK_EQ(sup_instance_step(instance, pose, 0.05f, &out), SUP_OK);
+        CHECK_EQ(sup_instance_step(instance, pose, 0.04f, &out), SUP_OK);
     }
     for (int32_t i = 0; i < *count; i++)
         positions[i] /= rig->size;

@@ -265,6 +265,13 @@ void sup_meet_list(sup_meet_state *s, float *rows)
     bundle_holds(s, rows);
 }
 
+/* Part of a push that a point goes: at most all of it, or the one corner that can move, with hardly any weight, would be
+ * thrown far away. */
+static float share_of(float weight, float mass, float total)
+{
+    return fmaxf(-1.0f, fminf(1.0f, weight * mass / total));
+}
+
 /* What a push along n, `by` long, and friction against it move; `slip` is how the particle moved over the triangle. */
 static void push(float *const point[4], const float weight[4], float total, const float n[3], float by,
                  const float slip[3], float friction)
@@ -276,7 +283,7 @@ static void push(float *const point[4], const float weight[4], float total, cons
     float brake = length > 0.0f ? fminf(friction * by / length, 1.0f) : 0.0f;
     for (int k = 0; k < 4; k++) {
         if (!(point[k][3] > 0.0f)) continue; /* nobody's: other threads read it */
-        float share = weight[k] * point[k][3] / total;
+        float share = share_of(weight[k], point[k][3], total);
         for (int c = 0; c < 3; c++)
             point[k][c] += share * (by * n[c] - brake * side[c]);
     }
@@ -307,7 +314,7 @@ static void take_bounce(const sup_meet_state *s, const float *rows, float *const
         if (!(point[k][3] > 0.0f)) continue;
         float *before = s->input.before + (point[k] - rows);
         for (int c = 0; c < 3; c++)
-            before[c] += weight[k] * point[k][3] / total * speed * n[c];
+            before[c] += share_of(weight[k], point[k][3], total) * speed * n[c];
     }
 }
 
