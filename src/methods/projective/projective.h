@@ -54,5 +54,6 @@ sup_result sup_projective_reset(const sup_step_input *input, void *state);
 sup_result sup_projective_step(const sup_step_input *input, void *state, const sup_skin_out *out);
 
 double sup_projective_energy(const void *state);
+sup_result sup_projective_compare(const sup_compare_input *input, sup_compare_figures *figures, sup_error *error);
 
 #endif
