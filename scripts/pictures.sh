@@ -53,6 +53,7 @@ compare projective_squat.png scene:human --methods $both --clip squat --frame 36
 compare projective_fine.png scene:cylinder@4 --methods $both --clip bend --frame 36 --size 240x220
 compare projective_coarse.png scene:cylinder@0.1 --methods $both --clip bend --frame 36 --size 240x220
 compare projective_extreme.png scene:human --methods linear,dualquat,position,projective --clip squat --frame 36 --zoom left_lower_leg --camera 50,5 --size 200x200
+compare projective_half.png scene:arm --methods projective:sliding=whole,projective:sliding=off --clip bend --frame 45 --camera side --zoom lower_arm --color stretch --size 320x320
 compare projective_sliding.png scene:arm --methods projective:sliding=off,projective --clip bend --frame 45 --camera side --zoom lower_arm --color stretch --size 320x320
 compare projective_contact.png scene:human --methods projective:contact=off,projective --clip squat --frame 36 --camera side --zoom left_lower_leg --color contact --size 300x300
 compare projective_twist.png scene:cylinder --methods $both --clip twist --camera front --size 240x260 --wire
