@@ -1,4 +1,5 @@
 /* Maps that are painted while the character moves. */
+#include "bind/model.h"
 #include "supple/supple.h"
 #include "test.h"
 
@@ -172,6 +173,24 @@ TEST(live_paint_is_paint_at_bind_and_no_push)
     check_live_paint(&projective_case);
 }
 
+/* A model from a file whose paint would be looked up anywhere. */
+static void refuse_damage(const sup_model *model, const char *array, int64_t at, int32_t value)
+{
+    sup_bytes bytes = sup_model_bytes(model);
+    const int32_t *values = sup_model_array(model, array, SUP_ARRAY_INT32, -1);
+    CHECK(values != NULL && values[at] >= 0 && at < sup_model_array_count(model, array));
+    unsigned char *copy = malloc(bytes.size);
+    memcpy(copy, bytes.data, bytes.size);
+    memcpy(copy + ((const unsigned char *)(values + at) - (const unsigned char *)bytes.data), &value, sizeof value);
+    sup_model_header header;
+    memcpy(&header, copy, sizeof header);
+    header.checksum = sup_model_checksum(copy, bytes.size);
+    memcpy(copy, &header, sizeof header);
+    sup_model *loaded = NULL;
+    CHECK_EQ(sup_model_load(NULL, (sup_bytes){copy, bytes.size}, &loaded, NULL), SUP_ERROR_FORMAT);
+    free(copy);
+}
+
 TEST(live_paint_wakes_sleeping_flesh)
 {
     stage s = open_stage(&position_case);
@@ -189,6 +208,8 @@ TEST(live_paint_wakes_sleeping_flesh)
     for (int i = 0; i < 10; i++)
         CHECK_EQ(sup_instance_step(instance, s.pose, 1.0f / 30.0f, &out), SUP_OK);
     CHECK_MSG(apart(&s) > 1e-4, "softer flesh sags by %g", apart(&s));
+    refuse_damage(s.plain, "position.paintvertex", 0, s.rig->vertex_count);
+    refuse_damage(s.plain, "position.paintvertex", 1, -1);
     sup_instance_destroy(instance);
     close_stage(&s);
 }
@@ -231,6 +252,8 @@ TEST(paint_that_cannot_be_live_is_refused_and_changes_nothing)
     CHECK_OK(sup_instance_create(NULL, s.plain, NULL, &other, &error), error);
     play(&s, other, 0, 5, 1);
     CHECK(apart(&s) == 0.0);
+    refuse_damage(s.plain, "projective.paintvertex", 3, s.rig->vertex_count);
+    refuse_damage(s.plain, "projective.paintvertex", 0, -1);
     sup_instance_destroy(other);
     sup_instance_destroy(instance);
     sup_model_destroy(model);
