@@ -80,7 +80,7 @@ if [[ projective_radius.png == *"$wanted"* ]]; then
         for angle in 0 90 90; do echo "0 0.05 0 0 0 0 $angle 0 0" >>"$parts/joint_$x.bvh"; done
     done
     row projective_radius.png "$parts/tube_0000.obj" --frame 29 --camera front --size 280x280 -- \
-        "--skeleton $parts/joint_0.065.bvh" "--skeleton $parts/joint_0.bvh"
+        "--skeleton-file $parts/joint_0.065.bvh" "--skeleton-file $parts/joint_0.bvh"
 fi
 trunk=""
 for i in 2 3 4 5 6 7 8; do trunk+=" --paint free=joint:trunk_$i"; done

@@ -176,8 +176,8 @@ static void turn_upper(actor *a, double degrees)
 static actor bent_tube(double degrees, const char *settings)
 {
     actor a = actor_open(actor_scene("cylinder", 1.0), settings, 2);
-    for (int i = 1; i <= 15; i++) {
-        turn_upper(&a, degrees * fmin(i / 10.0, 1.0));
+    for (int i = 1; i <= 8; i++) {
+        turn_upper(&a, degrees * fmin(i / 4.0, 1.0));
         actor_step(&a, 1.0 / 30.0);
     }
     return a;
