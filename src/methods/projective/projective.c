@@ -70,4 +70,5 @@ const sup_method sup_method_projective = {
     .step = sup_projective_step,
     .energy = sup_projective_energy,
     .paint = sup_projective_paint,
+    .compare = sup_projective_compare,
 };

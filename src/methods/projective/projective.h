@@ -59,5 +59,6 @@ sup_result sup_projective_step(const sup_step_input *input, void *state, const s
 double sup_projective_energy(const void *state);
 sup_result sup_projective_paint(const sup_model *model, void *state, int32_t map, const float *values,
                                 sup_error *error);
+sup_result sup_projective_compare(const sup_compare_input *input, sup_compare_figures *figures, sup_error *error);
 
 #endif
