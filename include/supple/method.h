@@ -30,6 +30,7 @@ typedef struct sup_map {
     const char *name; /* "stiffness" */
     const char *unit;
     float minimum, maximum, fallback; /* fallback = where nothing is painted */
+    bool live;                        /* may be painted between steps (deform.h); false: a change needs a new bind */
     const char *help;                 /* one sentence */
 } sup_map;
 
@@ -122,13 +123,16 @@ typedef struct sup_method {
     sup_result (*check)(const sup_model *model, sup_error *error);
     /* Bytes of state one instance needs, 64-aligned; 0 is allowed. No further memory may be taken later. */
     size_t (*state_size)(const sup_model *model, const sup_context *context);
-    /* Puts the state at rest in `input->pose`. Also called once when an instance is opened. */
+    /* Puts the state at rest in `input->pose`. Also called once when an instance is opened, with the state all zero. */
     sup_result (*reset)(const sup_step_input *input, void *state);
     /* One frame. No allocation, no I/O, no locks. */
     sup_result (*step)(const sup_step_input *input, void *state, const sup_skin_out *out);
     /* May be NULL. What the last step had left of the energy that the method minimises, in units of its own: for
      * comparing ways to the same result. */
     double (*energy)(const void *state);
+    /* Needed for live maps, else NULL. Takes map number `map` into the state: `values` [render vertices], checked, or
+     * NULL for those of the bind. What is painted stays over a reset. Allocates nothing; a failure changes nothing. */
+    sup_result (*paint)(const sup_model *model, void *state, int32_t map, const float *values, sup_error *error);
     /* May be NULL. */
     sup_result (*compare)(const sup_compare_input *input, sup_compare_figures *figures, sup_error *error);
 } sup_method;
