@@ -1,6 +1,5 @@
 /* implicit_bind.c - from a rig to a model, stage by stage. */
 #include "bind/model.h"
-#include "methods/implicit/field_bind.h"
 #include "methods/implicit/implicit.h"
 #include "methods/skin/skin.h"
 
