@@ -100,6 +100,12 @@ typedef struct sup_method {
     /* May be NULL. What the last step had left of the energy that the method minimises, in units of its own: for
      * comparing ways to the same result. */
     double (*energy)(const void *state);
+    /* For saving states. Both may be NULL for methods without memory: nothing of their state is kept. The first
+     * kept_size bytes of a state are all that later steps depend on, whatever the number of threads. */
+    size_t (*kept_size)(const sup_model *model, const sup_context *context);
+    /* `input` NULL: takes whatever points somewhere, or depends on the run, out of a copy of those bytes. Else: `state`
+     * starts with bytes that were saved, and becomes one of `input->model`; SUP_ERROR_DATA when they make no sense. */
+    sup_result (*link)(const sup_step_input *input, void *state);
 } sup_method;
 
 /* The methods of this library, in the order in which they are listed to people; the first is the default. */

@@ -73,4 +73,6 @@ const sup_method sup_method_position = {
     .state_size = sup_position_state_size,
     .reset = sup_position_reset,
     .step = sup_position_step,
+    .kept_size = sup_position_kept,
+    .link = sup_position_link,
 };

@@ -87,6 +87,8 @@ sup_result sup_position_check(const sup_model *model, sup_error *error);
 size_t sup_position_state_size(const sup_model *model, const sup_context *context);
 sup_result sup_position_reset(const sup_step_input *input, void *state);
 sup_result sup_position_step(const sup_step_input *input, void *state, const sup_skin_out *out);
+size_t sup_position_kept(const sup_model *model, const sup_context *context);
+sup_result sup_position_link(const sup_step_input *input, void *state);
 
 /* Soft control (section 4.7) in soft.c: `soft` [row_count] in [0, 1] says how much a particle belongs to the region. Below
  * the region's mean distance from the bones, in parts of the way to the skin, particles stay as they are; above it they leave linear blending by

@@ -67,4 +67,6 @@ const sup_method sup_method_projective = {
     .reset = sup_projective_reset,
     .step = sup_projective_step,
     .energy = sup_projective_energy,
+    .kept_size = sup_projective_kept,
+    .link = sup_projective_link,
 };

@@ -54,5 +54,7 @@ sup_result sup_projective_reset(const sup_step_input *input, void *state);
 sup_result sup_projective_step(const sup_step_input *input, void *state, const sup_skin_out *out);
 
 double sup_projective_energy(const void *state);
+size_t sup_projective_kept(const sup_model *model, const sup_context *context);
+sup_result sup_projective_link(const sup_step_input *input, void *state);
 
 #endif

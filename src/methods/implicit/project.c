@@ -1,0 +1,152 @@
+/* project.c - vertices to their own value of the field, along its gradient.
+ *
+ * Based on: [vaillant2014] section 5, second stage.
+ *
+ * Deviates where the paper is silent: steps are no longer than CLAMP of the way from skin to axis, and half an edge where that
+ * is more; a step that does not come nearer is halved; on contact sheets, where the field has a double root, steps are
+ * doubled and the sheet counts as reached (sup_track_aim_of). */
+#include "methods/implicit/track_work.h"
+
+/* Of the field: nearer than this is there. */
+static const float THERE = 1e-4f;
+/* Longest step, in inverse gradients at rest, about the radius of a limb; and in edges. */
+static const float CLAMP = 0.15f, CLAMP_EDGES = 0.5f;
+/* A gradient shorter than this part of that at rest has no direction. */
+static const float NO_SLOPE = 0.02f;
+
+void sup_track_take_points(const sup_track *track, const float *place, int32_t block, sup_field_points *points)
+{
+    int32_t first = track->block_first[block], count = track->block_first[block + 1] - first;
+    for (int32_t k = 0; k < SUP_FIELD_LANES; k++) {
+        const float *p = place + 4 * (int64_t)(first + (k < count ? k : count - 1));
+        points->x[k] = p[0];
+        points->y[k] = p[1];
+        points->z[k] = p[2];
+    }
+}
+
+/* What the field says at a row. */
+typedef struct sample {
+    float value, gradient[3], contact;
+} sample;
+
+/* A Newton step to the value that is aimed at; how far the value is off. The normal is kept where there is no slope;
+ * `sheet`: how much of a contact sheet is felt, in [0, 1]. */
+static float newton(const sup_track_aim *aim, const sample *s, float *normal, float step[3], float *sheet)
+{
+    const float *gradient = s->gradient;
+    float square = gradient[0] * gradient[0] + gradient[1] * gradient[1] + gradient[2] * gradient[2];
+    float slope = sqrtf(square), multiple;
+    step[0] = step[1] = step[2] = 0.0f;
+    *sheet = 0.0f;
+    if (!(aim->gradient > 0.0f)) return 0.0f;
+    float miss = sup_track_aim_of(aim, slope, s->contact, &multiple) - s->value;
+    *sheet = multiple - 1.0f;
+    if (slope > NO_SLOPE * aim->gradient)
+        for (int c = 0; c < 3; c++)
+            normal[c] = gradient[c] / slope;
+    if (!(square > 0.0f)) return fabsf(miss);
+    float most = fmaxf(CLAMP / aim->gradient, CLAMP_EDGES * aim->edge), way = multiple * miss / slope;
+    way = way > most ? most : way < -most ? -most : way;
+    for (int c = 0; c < 3; c++)
+        step[c] = way * gradient[c] / slope;
+    return fabsf(miss);
+}
+
+typedef struct lane {
+    float from[3], step[3], miss; /* the best place so far, the step from it, and how far its value is off */
+    bool done;
+} lane;
+
+/* Takes what the field says at a lane's place. */
+static void judge_lane(const sup_track_aim *aim, const sample *s, float *place, float *normal, lane *l)
+{
+    float step[3], kept[3] = {normal[0], normal[1], normal[2]}, sheet;
+    float miss = newton(aim, s, kept, step, &sheet);
+    if (miss <= l->miss) {
+        memcpy(l->from, place, sizeof l->from);
+        memcpy(l->step, step, sizeof l->step);
+        memcpy(normal, kept, sizeof kept);
+        l->miss = miss;
+        place[3] = sheet;
+        normal[3] = miss;
+        l->done = miss <= THERE || !(aim->gradient > 0.0f);
+    } else
+        for (int c = 0; c < 3; c++)
+            l->step[c] *= 0.5f;
+}
+
+static int32_t project_block(sup_track_work *w, int32_t block, int32_t steps)
+{
+    const sup_track *track = w->track;
+    int32_t first = track->block_first[block], count = track->block_first[block + 1] - first, looks = 0;
+    lane lanes[SUP_FIELD_LANES];
+    for (int32_t k = 0; k < count; k++)
+        lanes[k] = (lane){.miss = INFINITY};
+    for (bool busy = true; busy; looks++) {
+        sup_field_points points;
+        sup_field_samples samples;
+        float contact[SUP_FIELD_LANES];
+        sup_track_take_points(track, w->rows.place, block, &points);
+        w->input->field(w->input->field_user, &points, &samples, contact);
+        busy = false;
+        for (int32_t k = 0; k < count; k++) {
+            int64_t row = first + k;
+            float *place = w->rows.place + 4 * row;
+            lane *l = &lanes[k];
+            if (l->done) continue;
+            sample s = {samples.value[k], {samples.x[k], samples.y[k], samples.z[k]}, contact[k]};
+            judge_lane(&track->aim[row], &s, place, w->rows.normal + 4 * row, l);
+            bool last = looks == steps;
+            for (int c = 0; c < 3; c++)
+                place[c] = l->from[c] + (l->done || last ? 0.0f : l->step[c]);
+            busy = busy || (!l->done && !last);
+        }
+    }
+    return looks * count;
+}
+
+typedef struct project_work {
+    sup_track_work *work;
+    int32_t steps;
+} project_work;
+
+static void project_some(void *work, int32_t begin, int32_t end, int32_t worker)
+{
+    const project_work *p = work;
+    SUP_UNUSED(worker);
+    for (int32_t i = begin; i < end; i++) {
+        int32_t block = p->work->rows.list[i];
+        p->work->rows.sums[SUP_TRACK_SUMS * (int64_t)block] = (double)project_block(p->work, block, p->steps);
+    }
+}
+
+void sup_track_project(sup_track_work *work, int32_t steps)
+{
+    project_work project = {work, steps};
+    sup_parallel(work->context, work->awake_count, SUP_TRACK_GRAIN, project_some, &project);
+    for (int32_t i = 0; i < work->awake_count; i++)
+        work->evaluations += (int64_t)work->rows.sums[SUP_TRACK_SUMS * (int64_t)work->rows.list[i]];
+}
+
+void sup_track_newton_block(sup_track_work *work, int32_t block)
+{
+    const sup_track *track = work->track;
+    int32_t first = track->block_first[block], count = track->block_first[block + 1] - first;
+    sup_field_points points;
+    sup_field_samples f;
+    float contact[SUP_FIELD_LANES], moved = work->rows.moved[block];
+    sup_track_take_points(track, work->rows.place, block, &points);
+    work->input->field(work->input->field_user, &points, &f, contact);
+    for (int32_t k = 0; k < count; k++) {
+        int64_t row = first + k;
+        float *place = work->rows.place + 4 * row, *normal = work->rows.normal + 4 * row, step[3];
+        sample s = {f.value[k], {f.x[k], f.y[k], f.z[k]}, contact[k]};
+        normal[3] = newton(&track->aim[row], &s, normal, step, place + 3);
+        for (int c = 0; c < 3; c++)
+            place[c] += step[c];
+        float length = sqrtf(step[0] * step[0] + step[1] * step[1] + step[2] * step[2]);
+        moved = fmaxf(moved, length / track->aim[row].edge);
+    }
+    work->rows.moved[block] = moved;
+}
