@@ -10,7 +10,7 @@ static const double middle = 0.5 * (NODES - 1);
 
 /* What one character is made of. */
 typedef struct body {
-    sup_field fields[MOST];
+    sup_bone_field fields[MOST];
     int32_t leaves[MOST];
     sup_compose_node nodes[MOST];
     sup_tree_field tree[MOST];
@@ -58,10 +58,11 @@ static void ball(const float *map, const double p[3], double out[4])
     distance = sqrt(distance);
     double t = (distance - 2.0) / 2.0;
     bool inside = t > -1.0 && t < 1.0;
-    out[0] = inside ? 0.5 + t * (-15.0 / 16.0 + t * t * (5.0 / 8.0 - 3.0 / 16.0 * t * t)) : (t >= 1.0 ? 0.0 : 1.0);
+    out[0] = inside ? 0.5 + t * (-15.0 / 16.0 + t * t * (5.0 / 8.0 - 3.0 / 16.0 * t * t)) : (t <= -1.0 ? 1.0 : 0.0);
     slope = inside && distance > 0.0 ? -15.0 / 16.0 * (1.0 - t * t) * (1.0 - t * t) / 2.0 / distance : 0.0;
     for (int k = 0; k < 3; k++)
-        out[1 + k] = slope * ((double)map[k] * at[0] + (double)map[4 + k] * at[1] + (double)map[8 + k] * at[2]);
+        out[1 + k] =
+            !inside ? 0.0 : slope * ((double)map[k] * at[0] + (double)map[4 + k] * at[1] + (double)map[8 + k] * at[2]);
 }
 
 static void evaluate_ball(const sup_fields *fields, int32_t field, const float to_grid[12],
@@ -82,8 +83,8 @@ static void evaluate_ball(const sup_fields *fields, int32_t field, const float t
 static void add_ball(body *b, int32_t parent, int32_t table, int32_t controller, const double place[3], double radius)
 {
     int32_t f = b->compose.fields.field_count++;
-    sup_field *field = &b->fields[f];
-    *field = (sup_field){.joint = f, .size = {NODES, NODES, NODES}, .radius = (float)radius};
+    sup_bone_field *field = &b->fields[f];
+    *field = (sup_bone_field){.joint = f, .size = {NODES, NODES, NODES}, .radius = (float)radius};
     for (int k = 0; k < 3; k++) {
         field->to_grid[5 * k] = (float)(2.0 / radius);
         field->to_grid[4 * k + 3] = (float)(middle - place[k] * 2.0 / radius);
@@ -473,7 +474,7 @@ TEST(damaged_trees_are_refused)
     close_body(&b);
     /* Ranks that fall all the way would need more room than there is. */
     enum { MANY = SUP_COMPOSE_DEPTH + 2 };
-    static sup_field fields[MANY];
+    static sup_bone_field fields[MANY];
     static sup_compose_node nodes[MANY];
     static int32_t leaves[MANY];
     for (int i = 0; i < MANY; i++)

@@ -1,96 +1,167 @@
-/* compose_bind.c - the tree of a rig's fields: bind and open.
+/* compose_bind.c - tables, controllers, the tree and the muscles of a character as arrays of its model.
  *
- * Based on: [vaillant2014] section 4.1: the contact operator with the elbow's controller at every joint. */
+ * Based on: [vaillant2014iso] section 4.1. */
 #include "methods/implicit/compose_bind.h"
 
-#include "methods/implicit/controllers.h"
 #include "methods/implicit/operators.h"
 #include "methods/implicit/tree.h"
 
-enum { NODE_INTS = 3, MUSCLE_INTS = 4 };
-_Static_assert(sizeof(sup_compose_node) == NODE_INTS * sizeof(int32_t), "part of the file format");
-_Static_assert(sizeof(sup_compose_muscle) == MUSCLE_INTS * sizeof(int32_t), "part of the file format");
+#include <math.h>
 
-static void describe_field(const sup_fields_bound *fields, int32_t f, sup_tree_field *to)
+enum { NODE_INTS = sizeof(sup_compose_node) / 4, MUSCLE_INTS = sizeof(sup_compose_muscle) / 4 };
+
+typedef struct binding {
+    const sup_rig *rig;
+    const sup_setup *setup;
+    const sup_fields_bound *bound;
+    sup_model_builder *builder;
+    sup_tree_field *fields;                /* [field_count] */
+    int32_t table_of[SUP_SETUP_OPERATORS]; /* table of an operator, -1 when no joint uses it */
+    int32_t table_count;
+} binding;
+
+/* What the joints between a field and its parent are told: the nearest one that was told something decides. */
+static sup_setup_joint choice_of(const binding *b, int32_t field)
 {
-    const sup_bone_field *field = &fields->fields.fields[f];
-    *to = (sup_tree_field){.parent = fields->field_parent[f],
-                           .first = f >= fields->partition.part_count,
-                           .size = (double)field->radius};
-    for (int r = 0; r < 3; r++) { /* the middle of its grid */
-        to->place[r] = (double)field->from_grid[4 * r + 3];
-        for (int c = 0; c < 3; c++)
-            to->place[r] += (double)field->from_grid[4 * r + c] * 0.5 * (double)(field->size[c] - 1);
+    const sup_fields *fields = &b->bound->fields;
+    int32_t parent = b->bound->field_parent[field], last = parent >= 0 ? fields->fields[parent].joint : -1;
+    sup_setup_joint choice = {-1, -1};
+    for (int32_t j = fields->fields[field].joint; j >= 0 && j != last; j = b->rig->joint_parent[j]) {
+        if (choice.op < 0) choice.op = b->setup->joints[j].op;
+        if (choice.controller < 0) choice.controller = b->setup->joints[j].controller;
+    }
+    return choice;
+}
+
+static int32_t preset_named(const char *name)
+{
+    int32_t i = 0;
+    while (i + 1 < SUP_CONTROLLER_PRESETS && !sup_text_equal(sup_controller_preset_at(i)->name, name))
+        i++;
+    return i;
+}
+
+static void describe_field(binding *b, int32_t field)
+{
+    const sup_bone_field *record = &b->bound->fields.fields[field];
+    sup_tree_field *f = &b->fields[field];
+    int32_t part_count = b->bound->partition.part_count, muscle = field - part_count;
+    sup_setup_joint choice = muscle >= 0 ? b->setup->muscle_joints[muscle] : choice_of(b, field);
+    *f = (sup_tree_field){.parent = b->bound->field_parent[field], .size = (double)record->radius};
+    f->table = choice.op >= 0 ? choice.op : SUP_OPERATOR_CONTACT;
+    /* Bulges start at small angles (figure 4 b); a muscle is one with its limb. */
+    f->controller = choice.controller >= 0             ? choice.controller
+                    : muscle >= 0                      ? preset_named("none")
+                    : f->table == SUP_OPERATOR_CONTACT ? SUP_CONTROLLER_ELBOW
+                                                       : preset_named("finger");
+    f->first = muscle >= 0 || f->table != SUP_OPERATOR_CONTACT;
+    for (int32_t axis = 0; axis < 3; axis++) { /* the middle of its grid */
+        f->place[axis] = (double)record->from_grid[4 * axis + 3];
+        for (int32_t k = 0; k < 3; k++)
+            f->place[axis] += 0.5 * (record->size[k] - 1) * (double)record->from_grid[4 * axis + k];
     }
 }
 
-static sup_result add_tree(const sup_bind_input *input, const sup_fields_bound *fields, sup_arena *arena,
-                           sup_model_builder *builder, sup_compose *compose, sup_error *error)
+/* Builds the tables that are used, and turns operators into tables. */
+static sup_result add_tables(const sup_context *context, binding *b, sup_error *error)
 {
-    static const int32_t brothers[2] = {0, 0};
-    int32_t count = fields->fields.field_count;
-    sup_tree_field *described = sup_arena_alloc(arena, (size_t)count, sizeof *described);
+    int32_t field_count = b->bound->fields.field_count;
+    sup_profile profiles[SUP_SETUP_OPERATORS];
+    for (int32_t op = 0; op < SUP_SETUP_OPERATORS; op++) {
+        bool used = op == SUP_OPERATOR_CONTACT; /* brothers */
+        for (int32_t f = 0; f < field_count && !used; f++)
+            used = b->fields[f].table == op;
+        b->table_of[op] = used ? b->table_count : -1;
+        if (used) profiles[b->table_count++] = b->setup->profiles[op];
+    }
+    for (int32_t f = 0; f < field_count; f++)
+        b->fields[f].table = b->table_of[b->fields[f].table];
+    float *tables =
+        sup_model_add(b->builder, "compose.table", SUP_ARRAY_FLOAT, (int64_t)b->table_count * SUP_OPERATOR_SIZE);
+    if (tables == NULL) return sup_fail_memory(error, "the operators");
+    return sup_operators_build(context, profiles, b->table_count, tables, error);
+}
+
+static sup_result add_curves(const binding *b, sup_error *error)
+{
+    const sup_setup *s = b->setup;
+    int64_t controllers = (int64_t)s->controller_count * SUP_CONTROLLER_SIZE;
+    float *controller = sup_model_add(b->builder, "compose.controller", SUP_ARRAY_FLOAT, controllers);
+    int32_t swelling = 0;
+    for (int32_t m = 0; m < s->muscle_count; m++)
+        swelling += s->swell_joint[m] >= 0 ? 1 : 0;
+    float *curve = sup_model_add(b->builder, "compose.curve", SUP_ARRAY_FLOAT, (int64_t)swelling * SUP_CONTROLLER_SIZE);
+    int32_t *muscle = sup_model_add(b->builder, "compose.muscle", SUP_ARRAY_INT32, (int64_t)swelling * MUSCLE_INTS);
+    if (controller == NULL || curve == NULL || muscle == NULL) return sup_fail_memory(error, "the controllers");
+    memcpy(controller, s->controllers, (size_t)controllers * sizeof *controller);
+    for (int32_t m = 0, found = 0; m < s->muscle_count; m++) {
+        int32_t joint = s->swell_joint[m];
+        if (joint < 0) continue;
+        const sup_compose_muscle record = {b->bound->partition.part_count + m, joint, b->rig->joint_parent[joint],
+                                           found};
+        memcpy(muscle + (size_t)found * MUSCLE_INTS, &record, sizeof record);
+        memcpy(curve + (size_t)found * SUP_CONTROLLER_SIZE, s->swell[m], sizeof s->swell[m]);
+        found++;
+    }
+    return SUP_OK;
+}
+
+sup_result sup_compose_bind(const sup_bind_input *input, const sup_setup *setup, const sup_fields_bound *bound,
+                            sup_model_builder *builder, sup_error *error)
+{
+    const int32_t count = bound->fields.field_count, brothers[2] = {0, SUP_CONTROLLER_ELBOW};
+    sup_arena arena = sup_arena_create(&input->context->allocator);
+    binding b = {.rig = input->rig, .setup = setup, .bound = bound, .builder = builder};
+    b.fields = sup_arena_alloc(&arena, (size_t)count, sizeof *b.fields);
     int32_t *leaves = sup_model_add(builder, "compose.leaf", SUP_ARRAY_INT32, count);
-    sup_compose_node *nodes =
-        sup_model_add(builder, "compose.node", SUP_ARRAY_INT32, NODE_INTS * (int64_t)(count > 1 ? count - 1 : 0));
-    if (described == NULL || leaves == NULL || nodes == NULL) return sup_fail_memory(error, "the tree of the fields");
-    for (int32_t f = 0; f < count; f++)
-        describe_field(fields, f, &described[f]);
-    compose->leaves = leaves;
-    compose->nodes = nodes;
-    return sup_tree_build(input->context, described, count, brothers, leaves, nodes, error);
+    int32_t *nodes =
+        sup_model_add(builder, "compose.node", SUP_ARRAY_INT32, count > 0 ? (int64_t)(count - 1) * NODE_INTS : 0);
+    sup_result result = SUP_OK;
+    if (b.fields == NULL || leaves == NULL || nodes == NULL)
+        result = sup_fail_memory(error, "the composition");
+    else
+        for (int32_t f = 0; f < count; f++)
+            describe_field(&b, f);
+    if (result == SUP_OK) result = add_tables(input->context, &b, error);
+    if (result == SUP_OK)
+        result =
+            sup_tree_build(input->context, b.fields, count, brothers, leaves, (sup_compose_node *)(void *)nodes, error);
+    if (result == SUP_OK) result = add_curves(&b, error);
+    sup_arena_destroy(&arena);
+    return result;
 }
 
-sup_result sup_compose_bind(const sup_bind_input *input, const sup_fields_bound *fields, sup_arena *arena,
-                            sup_model_builder *builder, sup_compose *compose, sup_error *error)
+static sup_result damaged(sup_error *error)
 {
-    const sup_controller_preset *elbow = sup_controller_preset_at(SUP_CONTROLLER_ELBOW);
-    sup_profile contact = sup_profile_contact();
-    float *tables = sup_model_add(builder, "compose.table", SUP_ARRAY_FLOAT, SUP_OPERATOR_SIZE);
-    float *controllers = sup_model_add(builder, "compose.controller", SUP_ARRAY_FLOAT, SUP_CONTROLLER_SIZE);
-    void *muscles = sup_model_add(builder, "compose.muscle", SUP_ARRAY_INT32, 0);
-    void *curves = sup_model_add(builder, "compose.curve", SUP_ARRAY_FLOAT, 0);
-    if (tables == NULL || controllers == NULL || muscles == NULL || curves == NULL)
-        return sup_fail_memory(error, "the operators");
-    memset(compose, 0, sizeof *compose);
-    compose->fields = fields->fields;
-    sup_result result = sup_operators_build(input->context, &contact, 1, tables, error);
-    if (result == SUP_OK && !sup_controller_make(elbow->points, elbow->count, controllers))
-        result = sup_fail(error, SUP_ERROR_NUMERIC, "compose.controller", "", "The controller of the elbow is wrong.");
-    compose->tables = tables;
-    compose->table_count = 1;
-    compose->controllers = controllers;
-    compose->controller_count = 1;
-    return result == SUP_OK ? add_tree(input, fields, arena, builder, compose, error) : result;
-}
-
-static int32_t count_of(const sup_model *model, const char *name, int64_t each)
-{
-    int64_t count = sup_model_array_count(model, name);
-    return count >= 0 && count % each == 0 && count / each <= INT32_MAX / 16 ? (int32_t)(count / each) : -1;
+    return sup_fail(error, SUP_ERROR_DATA, "implicit.compose", "",
+                    "The composition of the model is damaged: bind again.");
 }
 
 sup_result sup_compose_open(const sup_model *model, int32_t joint_count, sup_compose *compose, sup_error *error)
 {
-    memset(compose, 0, sizeof *compose);
-    sup_result result = sup_fields_open(model, joint_count, &compose->fields, error);
+    sup_compose c = {0};
+    sup_result result = sup_fields_open(model, joint_count, &c.fields, error);
     if (result != SUP_OK) return result;
-    int64_t fields = compose->fields.field_count;
-    compose->table_count = count_of(model, "compose.table", SUP_OPERATOR_SIZE);
-    compose->controller_count = count_of(model, "compose.controller", SUP_CONTROLLER_SIZE);
-    compose->muscle_count = count_of(model, "compose.muscle", MUSCLE_INTS);
-    compose->curve_count = count_of(model, "compose.curve", SUP_CONTROLLER_SIZE);
-    compose->leaves = sup_model_array(model, "compose.leaf", SUP_ARRAY_INT32, fields);
-    compose->nodes = sup_model_array(model, "compose.node", SUP_ARRAY_INT32, NODE_INTS * (fields > 1 ? fields - 1 : 0));
-    compose->tables = sup_model_array(model, "compose.table", SUP_ARRAY_FLOAT, -1);
-    compose->controllers = sup_model_array(model, "compose.controller", SUP_ARRAY_FLOAT, -1);
-    compose->muscles = sup_model_array(model, "compose.muscle", SUP_ARRAY_INT32, -1);
-    compose->curves = sup_model_array(model, "compose.curve", SUP_ARRAY_FLOAT, -1);
-    bool ok = compose->leaves != NULL && compose->nodes != NULL && compose->tables != NULL &&
-              compose->controllers != NULL && compose->muscles != NULL && compose->curves != NULL &&
-              compose->table_count >= 0 && compose->controller_count >= 0 && compose->muscle_count >= 0 &&
-              compose->curve_count >= 0 && sup_compose_check(compose, joint_count);
-    return ok ? SUP_OK
-              : sup_fail(error, SUP_ERROR_FORMAT, "implicit.model", "",
-                         "The model is damaged: the tree of its fields does not fit together. Bind it again.");
+    int64_t count = c.fields.field_count, nodes = count > 0 ? count - 1 : 0;
+    int64_t tables = sup_model_array_count(model, "compose.table"),
+            curves = sup_model_array_count(model, "compose.curve");
+    int64_t controllers = sup_model_array_count(model, "compose.controller");
+    int64_t muscles = sup_model_array_count(model, "compose.muscle");
+    c.leaves = sup_model_array(model, "compose.leaf", SUP_ARRAY_INT32, count);
+    c.nodes = sup_model_array(model, "compose.node", SUP_ARRAY_INT32, nodes * NODE_INTS);
+    c.tables = sup_model_array(model, "compose.table", SUP_ARRAY_FLOAT, -1);
+    c.controllers = sup_model_array(model, "compose.controller", SUP_ARRAY_FLOAT, -1);
+    c.curves = sup_model_array(model, "compose.curve", SUP_ARRAY_FLOAT, -1);
+    c.muscles = sup_model_array(model, "compose.muscle", SUP_ARRAY_INT32, -1);
+    if (c.leaves == NULL || c.nodes == NULL || c.tables == NULL || c.controllers == NULL || c.curves == NULL ||
+        c.muscles == NULL || tables % SUP_OPERATOR_SIZE != 0 || curves % SUP_CONTROLLER_SIZE != 0 ||
+        controllers % SUP_CONTROLLER_SIZE != 0 || muscles % MUSCLE_INTS != 0 || muscles > INT32_MAX)
+        return damaged(error);
+    c.table_count = (int32_t)(tables / SUP_OPERATOR_SIZE);
+    c.controller_count = (int32_t)(controllers / SUP_CONTROLLER_SIZE);
+    c.curve_count = (int32_t)(curves / SUP_CONTROLLER_SIZE);
+    c.muscle_count = (int32_t)(muscles / MUSCLE_INTS);
+    if (!sup_compose_check(&c, joint_count)) return damaged(error);
+    *compose = c;
+    return SUP_OK;
 }

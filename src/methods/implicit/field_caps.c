@@ -9,86 +9,76 @@ static const double CLEARANCE = 0.7; /* most of the way to the skin on the other
 static const double JOINT_REACH =
     0.6; /* a joint so near to the middle of an opening, in its radii, is the cap's centre */
 
-typedef struct open_edge {
-    int32_t a, b;
-    bool hole; /* no triangle at all on the other side */
-} open_edge;
-
 typedef struct opening {
     sup_vec3d middle, area; /* area: half the sum of cross products, away from the part */
-    double length, hole;    /* of its edges; of those that are holes */
+    double length, hole;    /* of its edges; of those with no triangle at all on the other side */
 } opening;
 
 typedef struct capping {
     sup_fields_state *state;
-    open_edge *edges; /* [triangle_count*3] */
-    int32_t edge_count;
-    int32_t *root;     /* [vertex_count] of the opening a vertex belongs to, while it is looked for */
-    opening *openings; /* by root: [vertex_count] */
+    int32_t *loop;      /* [triangle_count*3] half-edges of one opening, in walking order */
+    int32_t *walked_by; /* [triangle_count*3] last part that has walked along a half-edge */
 } capping;
 
-static void list_edges(capping *c, int32_t part)
+/* Whether a half-edge of the part's triangles is on the border of them. */
+static bool is_open(const capping *c, int32_t part, int32_t half)
 {
-    const sup_fields_state *s = c->state;
-    c->edge_count = 0;
-    for (int32_t i = s->triangle_first[part]; i < s->triangle_first[part + 1]; i++)
-        for (int32_t k = 0; k < 3; k++) {
-            int32_t half = 3 * s->triangle_list[i] + k, twin = s->adjacency.half_twin[half];
-            if (twin == SUP_HALF_NON_MANIFOLD || (twin >= 0 && sup_fields_touches(s, twin / 3, part))) continue;
-            open_edge edge = {s->def->skin.triangles[half], s->def->skin.triangles[sup_half_next(half)], twin < 0};
-            c->edges[c->edge_count++] = edge;
-        }
+    int32_t twin = c->state->adjacency.half_twin[half];
+    return twin == SUP_HALF_BOUNDARY || (twin >= 0 && !sup_fields_touches(c->state, twin / 3, part));
 }
 
-static int32_t find_root(int32_t *root, int32_t v)
+/* The border's next half-edge: the first one in the fan of triangles at the end of `half`, -1 where triangles of three
+ * sides, or turned against each other, are in the way. */
+static int32_t next_open(const capping *c, int32_t part, int32_t half)
 {
-    while (root[v] != v) {
-        root[v] = root[root[v]];
-        v = root[v];
+    const int32_t *triangles = c->state->def->skin.triangles;
+    int32_t end = triangles[sup_half_next(half)], next = sup_half_next(half);
+    for (int32_t turns = 0; turns < 256; turns++) {
+        if (is_open(c, part, next)) return next;
+        int32_t twin = c->state->adjacency.half_twin[next];
+        if (twin < 0 || triangles[sup_half_next(twin)] != end) return -1;
+        next = sup_half_next(twin);
     }
-    return v;
+    return -1;
 }
 
-static void join_edges(capping *c)
+/* Half-edges of the border from `start` on, all around. */
+static int32_t walk(capping *c, int32_t part, int32_t start)
 {
-    const opening none = {0};
-    for (int32_t i = 0; i < c->edge_count; i++)
-        for (int32_t k = 0; k < 2; k++) {
-            int32_t v = k == 0 ? c->edges[i].a : c->edges[i].b;
-            c->root[v] = v;
-            c->openings[v] = none;
-        }
-    for (int32_t i = 0; i < c->edge_count; i++) {
-        int32_t a = find_root(c->root, c->edges[i].a), b = find_root(c->root, c->edges[i].b);
-        c->root[a > b ? a : b] = a > b ? b : a;
+    int32_t count = 0;
+    for (int32_t half = start; half >= 0 && c->walked_by[half] != part + 1; half = next_open(c, part, half)) {
+        c->walked_by[half] = part + 1;
+        c->loop[count++] = half;
     }
+    return count;
 }
 
-static sup_vec3d point_of(const capping *c, int32_t v)
+static sup_vec3d start_of(const capping *c, int32_t half)
 {
-    return sup_v3_load(c->state->def->skin.positions + 3 * (size_t)v);
+    const sup_partition_skin *skin = &c->state->def->skin;
+    return sup_v3_load(skin->positions + 3 * (size_t)skin->triangles[half]);
 }
 
-static void measure_openings(capping *c)
+static opening measure(const capping *c, int32_t count)
 {
-    for (int32_t i = 0; i < c->edge_count; i++) {
-        const open_edge *e = &c->edges[i];
-        opening *o = &c->openings[find_root(c->root, e->a)];
-        sup_vec3d a = point_of(c, e->a), b = point_of(c, e->b);
+    opening o = {0};
+    for (int32_t i = 0; i < count; i++) {
+        sup_vec3d a = start_of(c, c->loop[i]), b = start_of(c, sup_half_next(c->loop[i]));
         double length = sup_v3_distance(a, b);
-        o->middle = sup_v3_madd(o->middle, 0.5 * length, sup_v3_add(a, b));
-        o->length += length;
-        o->hole += e->hole ? length : 0.0;
+        o.middle = sup_v3_madd(o.middle, 0.5 * length, sup_v3_add(a, b));
+        o.length += length;
+        o.hole += c->state->adjacency.half_twin[c->loop[i]] < 0 ? length : 0.0;
     }
-    for (int32_t i = 0; i < c->edge_count; i++) {
-        const open_edge *e = &c->edges[i];
-        opening *o = &c->openings[find_root(c->root, e->a)];
-        if (!(o->length > 0.0)) continue;
-        sup_vec3d middle = sup_v3_scale(o->middle, 1.0 / o->length);
-        sup_vec3d cross = sup_v3_cross(sup_v3_sub(point_of(c, e->a), middle), sup_v3_sub(point_of(c, e->b), middle));
+    if (!(o.length > 0.0)) return o;
+    o.middle = sup_v3_scale(o.middle, 1.0 / o.length);
+    for (int32_t i = 0; i < count; i++) {
+        sup_vec3d a = sup_v3_sub(start_of(c, c->loop[i]), o.middle);
+        sup_vec3d b = sup_v3_sub(start_of(c, sup_half_next(c->loop[i])), o.middle);
         /* What closes the part has the opposite area. */
-        o->area = sup_v3_madd(o->area, c->state->turned[e->a] ? 0.5 : -0.5, cross);
+        bool turned = c->state->turned[c->state->def->skin.triangles[c->loop[i]]] != 0;
+        o.area = sup_v3_madd(o.area, turned ? 0.5 : -0.5, sup_v3_cross(a, b));
     }
+    return o;
 }
 
 /* The nearest joint, where one is in the middle of the opening: a cap that is round about the joint turns into itself. */
@@ -108,17 +98,16 @@ static sup_vec3d centre_of(const capping *c, sup_vec3d middle, double radius)
 }
 
 /* Adds the cap of an opening, the larger ones first: `size` [SUP_FIELD_CAPS] holds their radii. */
-static void add_cap(capping *c, sup_field_shape *shape, const opening *o, double *size)
+static void add_cap(const capping *c, sup_field_shape *shape, const opening *o, double *size)
 {
     double area = sup_v3_length(o->area), radius = sqrt(area / 3.141592653589793);
     if (!(radius > 0.0) || !(radius > 0.02 * o->length)) return; /* a slit closes by itself */
     sup_vec3d out = sup_v3_scale(o->area, 1.0 / area);
-    sup_vec3d middle = sup_v3_scale(o->middle, 1.0 / o->length);
-    sup_sample cap = {middle, out};
+    sup_sample cap = {o->middle, out};
     if (o->hole > 0.5 * o->length) {
-        cap.position = sup_v3_madd(middle, FLATNESS * radius, out);
+        cap.position = sup_v3_madd(o->middle, FLATNESS * radius, out);
     } else {
-        sup_vec3d centre = centre_of(c, middle, radius);
+        sup_vec3d centre = centre_of(c, o->middle, radius);
         sup_bvh_ray ray = {.origin = centre, .direction = out, .t_min = 0.0, .t_max = radius / CLEARANCE};
         sup_bvh_hit hit;
         bool blocked = sup_bvh_ray_first(&c->state->bvh, &ray, &hit);
@@ -137,16 +126,13 @@ static void add_cap(capping *c, sup_field_shape *shape, const opening *o, double
 
 static void cap_part(capping *c, int32_t part)
 {
+    const sup_fields_state *s = c->state;
     double size[SUP_FIELD_CAPS];
-    list_edges(c, part);
-    join_edges(c);
-    measure_openings(c);
-    for (int32_t i = 0; i < c->edge_count; i++)
-        for (int32_t k = 0; k < 2; k++) {
-            int32_t v = k == 0 ? c->edges[i].a : c->edges[i].b;
-            if (c->root[v] != v) continue;
-            add_cap(c, &c->state->shapes[part], &c->openings[v], size);
-            c->root[v] = -1; /* once */
+    for (int32_t i = s->triangle_first[part]; i < s->triangle_first[part + 1]; i++)
+        for (int32_t half = 3 * s->triangle_list[i]; half < 3 * s->triangle_list[i] + 3; half++) {
+            if (c->walked_by[half] == part + 1 || !is_open(c, part, half)) continue;
+            opening o = measure(c, walk(c, part, half));
+            add_cap(c, &c->state->shapes[part], &o, size);
         }
 }
 
@@ -158,10 +144,9 @@ sup_result sup_fields_caps(sup_fields_state *s, sup_error *error)
     if (result != SUP_OK) return result;
     s->has_adjacency = true;
     capping c = {.state = s};
-    c.edges = sup_arena_alloc(&s->scratch, 3 * (size_t)skin->triangle_count, sizeof(open_edge));
-    c.root = sup_arena_alloc(&s->scratch, (size_t)skin->vertex_count, sizeof(int32_t));
-    c.openings = sup_arena_alloc(&s->scratch, (size_t)skin->vertex_count, sizeof(opening));
-    if (c.edges == NULL || c.root == NULL || c.openings == NULL) return sup_fail_memory(error, "the ends of the limbs");
+    c.loop = sup_arena_alloc(&s->scratch, 3 * (size_t)skin->triangle_count, sizeof(int32_t));
+    c.walked_by = sup_arena_alloc(&s->scratch, 3 * (size_t)skin->triangle_count, sizeof(int32_t));
+    if (c.loop == NULL || c.walked_by == NULL) return sup_fail_memory(error, "the ends of the limbs");
     for (int32_t part = 0; part < s->bound->partition.part_count; part++)
         cap_part(&c, part);
     return SUP_OK;

@@ -4,13 +4,15 @@
 #include "methods/implicit/field_build.h"
 
 enum {
-    CANDIDATES = 1024,
+    CANDIDATES = 1024, /* of the part's own skin */
+    OTHERS = 1024,     /* and of the skin around it */
     FIRST_SAMPLES = 48,
     LEAST_SAMPLES = 4, /* below: a capsule */
     MOST_SAMPLES = SUP_FIELD_SAMPLES
 };
 static const double GROWTH = 1.6;       /* samples of a round to those of the one before */
 static const double GOOD_ENOUGH = 5e-3; /* error of a candidate, of the radius */
+static const double STICKS_OUT = 0.03;  /* of the skin of other parts, of the radius: the field is held back there */
 static const double TURN = 0.5;         /* length that a turn of the normals counts for, of the radius */
 static const double APART = 0.02;       /* least distance of two samples, of the radius */
 static const double MEND_APART = 0.4;   /* the same for those that mend, of the first round's */
@@ -27,7 +29,6 @@ typedef struct fitter {
 typedef struct fitting {
     sup_fields_state *state;
     fitter *fitters; /* [worker_count] */
-    size_t longest;  /* list of triangles */
 } fitting;
 
 /* Triangles of a part that can be seen. */
@@ -37,6 +38,30 @@ static int32_t seen_triangles(const sup_fields_state *s, int32_t part, int32_t *
     for (int32_t i = s->triangle_first[part]; i < s->triangle_first[part + 1]; i++) {
         const int32_t *corner = s->def->skin.triangles + 3 * (size_t)s->triangle_list[i];
         if (s->hidden[corner[0]] + s->hidden[corner[1]] + s->hidden[corner[2]] < 2) list[count++] = s->triangle_list[i];
+    }
+    return count;
+}
+
+/* Triangles of other parts near the candidates of this one. */
+static int32_t other_triangles(const sup_fields_state *s, int32_t part, const sup_sample *own, int32_t own_count,
+                               double reach, int32_t *list)
+{
+    double low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY};
+    for (int32_t i = 0; i < own_count; i++) {
+        const double at[3] = {own[i].position.x, own[i].position.y, own[i].position.z};
+        for (int k = 0; k < 3; k++) {
+            low[k] = fmin(low[k], at[k] - reach);
+            high[k] = fmax(high[k], at[k] + reach);
+        }
+    }
+    int32_t count = 0;
+    for (int32_t t = 0; t < s->def->skin.triangle_count; t++) {
+        const int32_t *corner = s->def->skin.triangles + 3 * (size_t)t;
+        const float *p = s->def->skin.positions + 3 * (size_t)corner[0];
+        bool near = true;
+        for (int k = 0; k < 3; k++)
+            near = near && (double)p[k] > low[k] && (double)p[k] < high[k];
+        if (near && s->hidden[corner[0]] == 0 && !sup_fields_touches(s, t, part)) list[count++] = t;
     }
     return count;
 }
@@ -66,9 +91,9 @@ static void set_lanes(const sup_hrbf *fit, sup_field_shape *shape)
     shape->lanes.centres = shape->lane_floats;
 }
 
-/* Errors of the fit at the candidates, file units. */
-static void find_errors(const sup_hrbf *fit, const sup_field_shape *shape, const sup_sample *candidates, int32_t count,
-                        float *error)
+/* Values of the fit at the candidates, file units. */
+static void find_values(const sup_hrbf *fit, const sup_field_shape *shape, const sup_sample *candidates, int32_t count,
+                        float *value)
 {
     const sup_field_kernels *kernels = sup_field_kernels_best();
     for (int32_t first = 0; first < count; first += SUP_FIELD_LANES) {
@@ -83,7 +108,24 @@ static void find_errors(const sup_hrbf *fit, const sup_field_shape *shape, const
         }
         kernels->fit(&shape->lanes, &points, values);
         for (int32_t lane = 0; lane < SUP_FIELD_LANES && first + lane < count; lane++)
-            error[first + lane] = values[lane] * (float)fit->scale;
+            value[first + lane] = values[lane] * (float)fit->scale;
+    }
+}
+
+/* The field may end before the skin of other parts, but not stick out of it. Where that skin looks another way than the
+ * field, it is held back by its own slope. */
+static void find_errors(const sup_hrbf *fit, const sup_field_shape *shape, fitter *f, const sup_sample_choice *choice)
+{
+    find_values(fit, shape, f->candidates, choice->candidate_count, f->error);
+    for (int32_t i = choice->own_count; i < choice->candidate_count; i++) {
+        if ((double)f->error[i] > -STICKS_OUT * shape->radius) {
+            f->error[i] = 0.0f;
+            continue;
+        }
+        sup_vec3d slope;
+        sup_hrbf_value(fit, f->candidates[i].position, &slope);
+        slope = sup_v3_unit_or(slope, f->candidates[i].normal);
+        if (sup_v3_dot(slope, f->candidates[i].normal) < 0.5) f->candidates[i].normal = slope;
     }
 }
 
@@ -97,7 +139,7 @@ static bool fit_samples(fitter *f, sup_sample_choice *choice, sup_field_shape *s
         if (sup_hrbf_fit(choice->count, choice->taken, f->workspace, fit, NULL) != SUP_OK) return false;
         set_lanes(fit, shape);
         if (before == MOST_SAMPLES) return true;
-        find_errors(fit, shape, choice->candidates, choice->candidate_count, f->error);
+        find_errors(fit, shape, f, choice);
         double target = fmin(ceil(GROWTH * before), MOST_SAMPLES);
         sup_samples_mend(choice, f->error, apart, GOOD_ENOUGH * shape->radius, (int32_t)target);
         if (choice->count == before) return true;
@@ -166,14 +208,16 @@ static void fit_part(const sup_fields_state *s, fitter *f, int32_t part)
     sup_hrbf *fit = &s->bound->fits[part];
     int32_t triangles = seen_triangles(s, part, f->list);
     sup_sample_choice choice = {.candidates = f->candidates, .distance = f->distance, .taken = f->taken};
-    choice.candidate_count =
-        sup_samples_scatter(&s->surface, f->list, triangles, CANDIDATES, f->cumulative, f->candidates);
-    shape->radius = mean_distance(s, part, f->candidates, choice.candidate_count);
+    choice.own_count = sup_samples_scatter(&s->surface, f->list, triangles, CANDIDATES, f->cumulative, f->candidates);
+    shape->radius = mean_distance(s, part, f->candidates, choice.own_count);
+    triangles = other_triangles(s, part, f->candidates, choice.own_count, shape->radius, f->list);
+    choice.candidate_count = choice.own_count + sup_samples_scatter(&s->surface, f->list, triangles, OTHERS,
+                                                                    f->cumulative, f->candidates + choice.own_count);
     choice.turn = TURN * shape->radius;
     choice.apart = APART * shape->radius;
     for (int32_t i = 0; i < shape->cap_count; i++)
         sup_samples_take(&choice, shape->caps[i]);
-    shape->fitted = shape->radius > 0.0 && choice.candidate_count > 0 && fit_samples(f, &choice, shape, fit);
+    shape->fitted = shape->radius > 0.0 && choice.own_count > 0 && fit_samples(f, &choice, shape, fit);
     set_axes(&s->bound->partition, part, &choice, shape);
     shape->low = sup_v3(INFINITY, INFINITY, INFINITY);
     shape->high = sup_v3(-INFINITY, -INFINITY, -INFINITY);
@@ -196,10 +240,9 @@ static void fit_parts(void *work, int32_t begin, int32_t end, int32_t worker)
 static sup_result allocate(fitting *f, sup_error *error)
 {
     sup_fields_state *s = f->state;
+    const size_t triangles = (size_t)s->def->skin.triangle_count;
     const int32_t parts = s->bound->partition.part_count, workers = s->input->context->tasks.worker_count;
     for (int32_t p = 0; p < parts; p++) {
-        size_t length = (size_t)(s->triangle_first[p + 1] - s->triangle_first[p]);
-        f->longest = length > f->longest ? length : f->longest;
         sup_hrbf *fit = &s->bound->fits[p];
         fit->centre = sup_arena_alloc(s->arena, MOST_SAMPLES * 3, sizeof(double));
         fit->weight = sup_arena_alloc(s->arena, MOST_SAMPLES * 4, sizeof(double));
@@ -211,12 +254,12 @@ static sup_result allocate(fitting *f, sup_error *error)
     for (int32_t w = 0; f->fitters != NULL && w < workers; w++) {
         fitter *one = &f->fitters[w];
         one->workspace = sup_arena_alloc(&s->scratch, sup_hrbf_workspace(MOST_SAMPLES), sizeof(double));
-        one->candidates = sup_arena_alloc(&s->scratch, CANDIDATES, sizeof(sup_sample));
+        one->candidates = sup_arena_alloc(&s->scratch, CANDIDATES + OTHERS, sizeof(sup_sample));
         one->taken = sup_arena_alloc(&s->scratch, MOST_SAMPLES, sizeof(sup_sample));
-        one->distance = sup_arena_alloc(&s->scratch, CANDIDATES, sizeof(double));
-        one->cumulative = sup_arena_alloc(&s->scratch, f->longest, sizeof(double));
-        one->error = sup_arena_alloc(&s->scratch, CANDIDATES, sizeof(float));
-        one->list = sup_arena_alloc(&s->scratch, f->longest, sizeof(int32_t));
+        one->distance = sup_arena_alloc(&s->scratch, CANDIDATES + OTHERS, sizeof(double));
+        one->cumulative = sup_arena_alloc(&s->scratch, triangles, sizeof(double));
+        one->error = sup_arena_alloc(&s->scratch, CANDIDATES + OTHERS, sizeof(float));
+        one->list = sup_arena_alloc(&s->scratch, triangles, sizeof(int32_t));
         if (one->workspace == NULL || one->candidates == NULL || one->taken == NULL || one->distance == NULL ||
             one->cumulative == NULL || one->error == NULL || one->list == NULL)
             return sup_fail_memory(error, "the fields");

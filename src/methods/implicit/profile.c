@@ -224,7 +224,7 @@ static sup_result read_path(reader *r)
             sup_result result = read_set(r, command, before);
             if (result != SUP_OK) return result;
             before = capital;
-            if (capital == 'M') command = command == 'M' ? 'L' : 'l'; /* further pairs are lines */
+            if (command == 'M' || command == 'm') command--; /* further pairs are lines, L or l */
         } while (capital != 'Z' && number_next(r));
     }
     return SUP_OK;

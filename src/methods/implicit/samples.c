@@ -103,11 +103,11 @@ bool sup_samples_take(sup_sample_choice *choice, sup_sample sample)
 double sup_samples_spread(sup_sample_choice *choice, int32_t count)
 {
     double last = 0.0;
-    if (choice->count == 0 && choice->candidate_count > 0 && count > 0) take(choice, choice->candidates[0]);
+    if (choice->count == 0 && choice->own_count > 0 && count > 0) take(choice, choice->candidates[0]);
     while (choice->count < count) {
         int32_t best = -1;
         double farthest = 0.0;
-        for (int32_t i = 0; i < choice->candidate_count; i++) {
+        for (int32_t i = 0; i < choice->own_count; i++) {
             if (!(choice->distance[i] > farthest)) continue;
             farthest = choice->distance[i];
             best = i;

@@ -25,9 +25,10 @@ int32_t sup_samples_scatter(const sup_sampled_surface *surface, const int32_t *l
 typedef struct sup_sample_choice {
     const sup_sample *candidates;
     int32_t candidate_count;
-    double turn;      /* length that a difference of 1 of the normals counts for */
-    double apart;     /* no two samples nearer than this */
-    double *distance; /* [candidate_count] from those that were taken */
+    int32_t own_count; /* the first of them: only those are spread */
+    double turn;       /* length that a difference of 1 of the normals counts for */
+    double apart;      /* no two samples nearer than this */
+    double *distance;  /* [candidate_count] from those that were taken */
     int32_t count;
     sup_sample *taken;
 } sup_sample_choice;
