@@ -30,6 +30,10 @@ SUP_API sup_result sup_instance_state_restore(sup_instance *instance, const void
 /* Energy that the last step had left, in the method's own units; NaN when the method has none. */
 SUP_API double sup_instance_energy(const sup_instance *instance);
 
+/* Values of the field that the skin lies near (sup_method.field), for looking at it: `points` [count*3] in world space.
+ * SUP_ERROR_ARGUMENT when the method has no field. */
+SUP_API sup_result sup_instance_field(const sup_instance *instance, const float *points, int32_t count, float *values);
+
 /* Sets a live parameter for this instance. SUP_ERROR_ARGUMENT when it is unknown, out of range or needs a bind. */
 SUP_API sup_result sup_instance_set(sup_instance *instance, const char *name, double value, sup_error *error);
 

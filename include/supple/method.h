@@ -36,7 +36,8 @@ typedef struct sup_map {
 enum {
     SUP_METHOD_DYNAMIC = 1u << 0, /* has velocity: the result depends on what came before */
     SUP_METHOD_USES_WEIGHTS = 1u << 1,
-    SUP_METHOD_COLLIDES = 1u << 2 /* minds the colliders of an instance */
+    SUP_METHOD_COLLIDES = 1u << 2, /* minds the colliders of an instance */
+    SUP_METHOD_SETUP = 1u << 3     /* takes a setup text at bind */
 };
 enum { SUP_METHOD_MAPS = 16 };
 
@@ -59,6 +60,8 @@ typedef struct sup_bind_input {
     const float *const *maps; /* [method->map_count] checked, [rig->vertex_count] each; NULL where nothing is painted */
     sup_progress_fn *progress; /* may be NULL */
     void *progress_user;
+    const char *setup; /* NULL for none */
+    size_t setup_size;
 } sup_bind_input;
 
 /* Called in a step when one of its stages is over, with the stage's name: for those who measure. */
@@ -100,6 +103,9 @@ typedef struct sup_method {
     /* May be NULL. What the last step had left of the energy that the method minimises, in units of its own: for
      * comparing ways to the same result. */
     double (*energy)(const void *state);
+    /* May be NULL. The scalar field whose 0.5 surface the skin lies near, as of the last step: 1 inside, 0 outside. `points`
+     * [count*3] in world space, values [count]. */
+    void (*field)(const sup_model *model, const void *state, const float *points, int32_t count, float *values);
     /* For saving states. Both may be NULL for methods without memory: nothing of their state is kept. The first
      * kept_size bytes of a state are all that later steps depend on, whatever the number of threads. */
     size_t (*kept_size)(const sup_model *model, const sup_context *context);

@@ -177,6 +177,15 @@ sup_result sup_instance_step(sup_instance *instance, const sup_pose *pose, float
     return result;
 }
 
+sup_result sup_instance_field(const sup_instance *instance, const float *points, int32_t count, float *values)
+{
+    if (instance == NULL || instance->method->field == NULL || count < 0 ||
+        (count > 0 && (points == NULL || values == NULL)))
+        return SUP_ERROR_ARGUMENT;
+    instance->method->field(instance->model, instance->state, points, count, values);
+    return SUP_OK;
+}
+
 double sup_instance_energy(const sup_instance *instance)
 {
     if (instance == NULL || instance->method->energy == NULL) return (double)NAN;

@@ -8,13 +8,16 @@
 
 #include <math.h>
 
-enum { NODE_INTS = sizeof(sup_compose_node) / 4, MUSCLE_INTS = sizeof(sup_compose_muscle) / 4 };
+enum { NODE_INTS = 3, MUSCLE_INTS = 4 };
+_Static_assert(sizeof(sup_compose_node) == NODE_INTS * sizeof(int32_t), "part of the file format");
+_Static_assert(sizeof(sup_compose_muscle) == MUSCLE_INTS * sizeof(int32_t), "part of the file format");
 
 typedef struct binding {
     const sup_rig *rig;
     const sup_setup *setup;
     const sup_fields_bound *bound;
     sup_model_builder *builder;
+    sup_compose *compose;
     sup_tree_field *fields;                /* [field_count] */
     int32_t table_of[SUP_SETUP_OPERATORS]; /* table of an operator, -1 when no joint uses it */
     int32_t table_count;
@@ -79,10 +82,12 @@ static sup_result add_tables(const sup_context *context, binding *b, sup_error *
     float *tables =
         sup_model_add(b->builder, "compose.table", SUP_ARRAY_FLOAT, (int64_t)b->table_count * SUP_OPERATOR_SIZE);
     if (tables == NULL) return sup_fail_memory(error, "the operators");
+    b->compose->tables = tables;
+    b->compose->table_count = b->table_count;
     return sup_operators_build(context, profiles, b->table_count, tables, error);
 }
 
-static sup_result add_curves(const binding *b, sup_error *error)
+static sup_result add_curves(binding *b, sup_error *error)
 {
     const sup_setup *s = b->setup;
     int64_t controllers = (int64_t)s->controller_count * SUP_CONTROLLER_SIZE;
@@ -91,50 +96,56 @@ static sup_result add_curves(const binding *b, sup_error *error)
     for (int32_t m = 0; m < s->muscle_count; m++)
         swelling += s->swell_joint[m] >= 0 ? 1 : 0;
     float *curve = sup_model_add(b->builder, "compose.curve", SUP_ARRAY_FLOAT, (int64_t)swelling * SUP_CONTROLLER_SIZE);
-    int32_t *muscle = sup_model_add(b->builder, "compose.muscle", SUP_ARRAY_INT32, (int64_t)swelling * MUSCLE_INTS);
+    sup_compose_muscle *muscle =
+        sup_model_add(b->builder, "compose.muscle", SUP_ARRAY_INT32, (int64_t)swelling * MUSCLE_INTS);
     if (controller == NULL || curve == NULL || muscle == NULL) return sup_fail_memory(error, "the controllers");
     memcpy(controller, s->controllers, (size_t)controllers * sizeof *controller);
     for (int32_t m = 0, found = 0; m < s->muscle_count; m++) {
         int32_t joint = s->swell_joint[m];
         if (joint < 0) continue;
-        const sup_compose_muscle record = {b->bound->partition.part_count + m, joint, b->rig->joint_parent[joint],
-                                           found};
-        memcpy(muscle + (size_t)found * MUSCLE_INTS, &record, sizeof record);
+        muscle[found] =
+            (sup_compose_muscle){b->bound->partition.part_count + m, joint, b->rig->joint_parent[joint], found};
         memcpy(curve + (size_t)found * SUP_CONTROLLER_SIZE, s->swell[m], sizeof s->swell[m]);
         found++;
     }
+    b->compose->controllers = controller;
+    b->compose->controller_count = s->controller_count;
+    b->compose->curves = curve;
+    b->compose->muscles = muscle;
+    b->compose->curve_count = b->compose->muscle_count = swelling;
     return SUP_OK;
 }
 
-sup_result sup_compose_bind(const sup_bind_input *input, const sup_setup *setup, const sup_fields_bound *bound,
-                            sup_model_builder *builder, sup_error *error)
+static sup_result add_tree(const sup_context *context, binding *b, sup_error *error)
 {
-    const int32_t count = bound->fields.field_count, brothers[2] = {0, SUP_CONTROLLER_ELBOW};
-    sup_arena arena = sup_arena_create(&input->context->allocator);
-    binding b = {.rig = input->rig, .setup = setup, .bound = bound, .builder = builder};
-    b.fields = sup_arena_alloc(&arena, (size_t)count, sizeof *b.fields);
-    int32_t *leaves = sup_model_add(builder, "compose.leaf", SUP_ARRAY_INT32, count);
-    int32_t *nodes =
-        sup_model_add(builder, "compose.node", SUP_ARRAY_INT32, count > 0 ? (int64_t)(count - 1) * NODE_INTS : 0);
-    sup_result result = SUP_OK;
-    if (b.fields == NULL || leaves == NULL || nodes == NULL)
-        result = sup_fail_memory(error, "the composition");
-    else
-        for (int32_t f = 0; f < count; f++)
-            describe_field(&b, f);
-    if (result == SUP_OK) result = add_tables(input->context, &b, error);
-    if (result == SUP_OK)
-        result =
-            sup_tree_build(input->context, b.fields, count, brothers, leaves, (sup_compose_node *)(void *)nodes, error);
-    if (result == SUP_OK) result = add_curves(&b, error);
-    sup_arena_destroy(&arena);
-    return result;
+    const int32_t count = b->bound->fields.field_count, brothers[2] = {0, SUP_CONTROLLER_ELBOW};
+    int64_t between = count > 1 ? count - 1 : 0;
+    int32_t *leaves = sup_model_add(b->builder, "compose.leaf", SUP_ARRAY_INT32, count);
+    sup_compose_node *nodes = sup_model_add(b->builder, "compose.node", SUP_ARRAY_INT32, between * NODE_INTS);
+    if (leaves == NULL || nodes == NULL) return sup_fail_memory(error, "the tree of the fields");
+    b->compose->leaves = leaves;
+    b->compose->nodes = nodes;
+    return sup_tree_build(context, b->fields, count, brothers, leaves, nodes, error);
+}
+
+sup_result sup_compose_bind(const sup_bind_input *input, const sup_setup *setup, const sup_fields_bound *bound,
+                            sup_arena *arena, sup_model_builder *builder, sup_compose *compose, sup_error *error)
+{
+    binding b = {.rig = input->rig, .setup = setup, .bound = bound, .builder = builder, .compose = compose};
+    b.fields = sup_arena_alloc(arena, (size_t)bound->fields.field_count, sizeof *b.fields);
+    if (b.fields == NULL) return sup_fail_memory(error, "the tree of the fields");
+    *compose = (sup_compose){.fields = bound->fields};
+    for (int32_t f = 0; f < bound->fields.field_count; f++)
+        describe_field(&b, f);
+    sup_result result = add_tables(input->context, &b, error);
+    if (result == SUP_OK) result = add_tree(input->context, &b, error);
+    return result == SUP_OK ? add_curves(&b, error) : result;
 }
 
 static sup_result damaged(sup_error *error)
 {
-    return sup_fail(error, SUP_ERROR_DATA, "implicit.compose", "",
-                    "The composition of the model is damaged: bind again.");
+    return sup_fail(error, SUP_ERROR_FORMAT, "implicit.model", "",
+                    "The model is damaged: the tree of its fields does not fit together. Bind it again.");
 }
 
 sup_result sup_compose_open(const sup_model *model, int32_t joint_count, sup_compose *compose, sup_error *error)
