@@ -80,5 +80,11 @@ typedef struct sup_implicit_report {
     float moved;
 } sup_implicit_report;
 const sup_implicit_report *sup_implicit_report_of(const void *state);
+/* How the tracked skin fits the fields of the last step: rows, those whose value is off by more than 1e-3 and that are on
+ * no contact sheet, those on a sheet, those that feel no field. */
+typedef struct sup_implicit_fit {
+    int32_t rows, off, sheet, lost;
+} sup_implicit_fit;
+sup_implicit_fit sup_implicit_fit_of(void *state);
 
 #endif

@@ -291,6 +291,17 @@ static void move_skin(implicit_state *s, const sup_step_input *input, const sup_
     s->report.moved = report.moved;
 }
 
+sup_implicit_fit sup_implicit_fit_of(void *state)
+{
+    implicit_state *s = state;
+    const sup_track *track = &s->view.track;
+    sup_posed_fields posed = posed_fields(s);
+    sup_implicit_field field = {&s->view.compose, &posed};
+    sup_implicit_fit fit = {.rows = track->row_count};
+    sup_track_fit(track, at(s, s->at.track), sup_implicit_sample, &field, &fit.off, &fit.sheet, &fit.lost);
+    return fit;
+}
+
 /* From `before` (joints[0]) to now (joints[1]). */
 static void walk(implicit_state *s, const sup_step_input *input, int32_t subframes)
 {

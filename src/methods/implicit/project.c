@@ -150,3 +150,25 @@ void sup_track_newton_block(sup_track_work *work, int32_t block)
     }
     work->rows.moved[block] = moved;
 }
+
+void sup_track_fit(const sup_track *track, void *state, sup_track_field_fn *field, const void *user, int32_t *off,
+                   int32_t *sheet, int32_t *lost)
+{
+    sup_track_rows rows = sup_track_rows_of(track, state);
+    *off = *sheet = *lost = 0;
+    for (int32_t block = 0; block < track->block_count; block++) {
+        sup_field_points points;
+        sup_field_samples f;
+        float contact[SUP_FIELD_LANES];
+        sup_track_take_points(track, rows.place, block, &points);
+        field(user, &points, &f, contact);
+        for (int32_t row = track->block_first[block], k = 0; row < track->block_first[block + 1]; row++, k++) {
+            sample s = {f.value[k], {f.x[k], f.y[k], f.z[k]}, contact[k]};
+            float step[3], normal[3] = {0, 0, 0}, on = 0.0f, miss = newton(&track->aim[row], &s, normal, step, &on);
+            bool feels = track->aim[row].gradient > 0.0f, there = fabsf(f.value[k] - track->aim[row].iso) <= 1e-3f;
+            *lost += feels ? 0 : 1;
+            *sheet += feels && !there && on > 0.0f && miss <= 1e-3f ? 1 : 0;
+            *off += feels && !there && !(on > 0.0f && miss <= 1e-3f) ? 1 : 0;
+        }
+    }
+}

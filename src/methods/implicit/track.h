@@ -160,6 +160,9 @@ void sup_track_shift(const sup_track *track, void *state, const float by[3]);
 float *sup_track_places(const sup_track *track, void *state);
 const float *sup_track_turns(const sup_track *track, const void *state); /* [row_count*12] prescribed, with shift */
 void sup_track_show(const sup_context *context, const sup_track *track, void *state, float smooth, float *shown);
+/* Rows whose value is off by more than 1e-3 and that are on no contact sheet; on a sheet; without a field. */
+void sup_track_fit(const sup_track *track, void *state, sup_track_field_fn *field, const void *user, int32_t *off,
+                   int32_t *sheet, int32_t *lost);
 /* Whether a state that came from outside can be stepped: everything in it is finite. */
 bool sup_track_usable(const sup_track *track, const void *state);
 
