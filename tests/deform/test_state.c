@@ -51,9 +51,9 @@ static void check_refused(sup_instance *instance, const unsigned char *bytes, si
 TEST(a_saved_state_goes_on_in_another_instance_on_threads)
 {
     sup_error error;
-    sup_tasks *tasks = NULL;
-    CHECK_OK(sup_tasks_create(NULL, 2, &tasks, &error), error);
-    sup_context threaded = {.tasks = tasks};
+    sup_thread_pool *pool = NULL;
+    CHECK_OK(sup_thread_pool_create(2, &pool, &error), error);
+    sup_context threaded = {.tasks = sup_thread_pool_tasks(pool)};
     for (int32_t m = 0; m < sup_method_count(); m++) {
         const sup_method *method = sup_method_at(m);
         actor a = open_method(method);
@@ -81,5 +81,5 @@ TEST(a_saved_state_goes_on_in_another_instance_on_threads)
         free(again);
         free(there);
     }
-    sup_tasks_destroy(tasks);
+    sup_thread_pool_destroy(pool);
 }

@@ -13,7 +13,7 @@
 #ifndef SUP_METHODS_IMPLICIT_IMPLICIT_H
 #define SUP_METHODS_IMPLICIT_IMPLICIT_H
 
-#include "methods/implicit/compose.h"
+#include "methods/implicit/compose_bind.h"
 #include "methods/implicit/shown.h"
 #include "methods/implicit/track.h"
 #include "supple/method.h"

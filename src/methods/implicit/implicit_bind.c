@@ -1,6 +1,5 @@
 /* implicit_bind.c - from a rig to a model, stage by stage. */
 #include "bind/model.h"
-#include "methods/implicit/field_bind.h"
 #include "methods/implicit/implicit.h"
 #include "methods/skin/skin.h"
 
@@ -10,6 +9,7 @@ typedef struct binding {
     sup_model_builder *builder;
     sup_arena arena;
     sup_simulated_surface surface;
+    sup_setup *setup;
     sup_fields_bound fields;
     sup_implicit_view view; /* of the builder's arrays: to evaluate the bind pose */
     sup_track_built track;
@@ -53,7 +53,12 @@ static sup_result bind_fields(binding *b, sup_error *error)
     const sup_simulated_surface *s = &b->surface;
     sup_fields_def def = {.skin = {s->coarse_count, s->coarse_triangle_count, s->coarse_positions, s->coarse_triangles},
                           .grid = b->input->values[SUP_IMPLICIT_GRID]};
-    sup_result result = sup_fields_build(b->input, &def, b->builder, &b->arena, &b->fields, error);
+    sup_result result =
+        sup_setup_parse(b->input->rig, b->input->setup, b->input->setup_size, &b->arena, &b->setup, error);
+    if (result != SUP_OK) return result;
+    def.extras = b->setup->extras;
+    def.extra_count = b->setup->muscle_count;
+    result = sup_fields_build(b->input, &def, b->builder, &b->arena, &b->fields, error);
     if (result != SUP_OK) return result;
     sup_log(b->input->context, SUP_LOG_INFO,
             "Fields: %d parts, %d samples, %.3g edges off the skin (RMS), %d parts without a fit.",
@@ -64,7 +69,7 @@ static sup_result bind_fields(binding *b, sup_error *error)
 
 static sup_result bind_compose(binding *b, sup_error *error)
 {
-    return sup_compose_bind(b->input, &b->fields, &b->arena, b->builder, &b->view.compose, error);
+    return sup_compose_bind(b->input, b->setup, &b->fields, &b->arena, b->builder, &b->view.compose, error);
 }
 
 /* The part of the relaxation that is left to the vertices of the coarse skin. */
