@@ -8,7 +8,10 @@
 #include "methods/implicit/field_internal.h"
 #include "methods/implicit/samples.h"
 
-enum { SUP_FIELD_CAPS = 16 }; /* openings of a part, the largest ones */
+enum {
+    SUP_FIELD_CAPS = 16, /* openings of a part, the largest ones */
+    SUP_FIELD_CORE = 64  /* caps, and samples of the first round */
+};
 
 /* One field on its way. */
 typedef struct sup_field_shape {
@@ -21,6 +24,8 @@ typedef struct sup_field_shape {
     bool fitted; /* else a capsule around the part's segments, or an ellipsoid */
     sup_fit_lanes lanes;
     float *lane_floats;  /* those of `lanes` */
+    int32_t core_count;  /* caps and samples of the part itself */
+    float *core;         /* [core_count*3] where they are, file units */
     sup_vec3d low, high; /* of the samples, along `axis` */
     double radius;       /* r */
     /* Grid. */
@@ -54,6 +59,9 @@ typedef struct sup_fields_state {
 
 /* Whether a triangle has a corner in a part. */
 bool sup_fields_touches(const sup_fields_state *state, int32_t triangle, int32_t part);
+
+/* Distance from the caps and first samples of a part, and its bone. */
+double sup_fields_from_core(const sup_fields_state *state, int32_t part, sup_vec3d p);
 
 /* The stages. */
 sup_result sup_fields_skin(sup_fields_state *state, sup_error *error);

@@ -112,6 +112,8 @@ static void add_cap(const capping *c, sup_field_shape *shape, const opening *o, 
         sup_bvh_hit hit;
         bool blocked = sup_bvh_ray_first(&c->state->bvh, &ray, &hit);
         cap.position = sup_v3_madd(centre, blocked ? CLEARANCE * hit.t : radius, out);
+        /* An opening that is no ring, as of a chest between neck and shoulders, may have its middle outside of the body. */
+        if (!sup_bvh_inside(&c->state->bvh, cap.position)) return;
     }
     int32_t at = shape->cap_count < SUP_FIELD_CAPS ? shape->cap_count++ : SUP_FIELD_CAPS;
     for (; at > 0 && size[at - 1] < radius; at--)

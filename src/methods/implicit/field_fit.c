@@ -6,13 +6,13 @@
 enum {
     CANDIDATES = 1024, /* of the part's own skin */
     OTHERS = 1024,     /* and of the skin around it */
-    FIRST_SAMPLES = 48,
     LEAST_SAMPLES = 4, /* below: a capsule */
     MOST_SAMPLES = SUP_FIELD_SAMPLES
 };
 static const double GROWTH = 1.6;       /* samples of a round to those of the one before */
-static const double GOOD_ENOUGH = 5e-3; /* error of a candidate, of the radius */
+static const double GOOD_ENOUGH = 1e-2; /* error of a candidate, of the radius */
 static const double STICKS_OUT = 0.03;  /* of the skin of other parts, of the radius: the field is held back there */
+static const double HOLD_BACK = 4.0;    /* how much more that counts than an error on the part's own skin */
 static const double TURN = 0.5;         /* length that a turn of the normals counts for, of the radius */
 static const double APART = 0.02;       /* least distance of two samples, of the radius */
 static const double MEND_APART = 0.4;   /* the same for those that mend, of the first round's */
@@ -112,34 +112,61 @@ static void find_values(const sup_hrbf *fit, const sup_field_shape *shape, const
     }
 }
 
+double sup_fields_from_core(const sup_fields_state *state, int32_t part, sup_vec3d p)
+{
+    const sup_field_shape *shape = &state->shapes[part];
+    const float x = (float)p.x, y = (float)p.y, z = (float)p.z, *core = shape->core;
+    float nearest = INFINITY;
+    for (int32_t i = 0; i < shape->core_count; i++) {
+        float dx = core[3 * i] - x, dy = core[3 * i + 1] - y, dz = core[3 * i + 2] - z;
+        float square = dx * dx + dy * dy + dz * dz;
+        nearest = square < nearest ? square : nearest;
+    }
+    return fmin((double)sqrtf(nearest), sup_partition_distance(&state->bound->partition, part, p, NULL));
+}
+
+static void set_core(sup_field_shape *shape, const sup_sample_choice *choice)
+{
+    shape->core_count = choice->count;
+    for (int32_t i = 0; i < choice->count; i++)
+        sup_v3_store(shape->core + 3 * (size_t)i, choice->taken[i].position);
+}
+
 /* The field may end before the skin of other parts, but not stick out of it. Where that skin looks another way than the
  * field, it is held back by its own slope. */
-static void find_errors(const sup_hrbf *fit, const sup_field_shape *shape, fitter *f, const sup_sample_choice *choice)
+static void find_errors(const sup_fields_state *s, int32_t part, fitter *f, const sup_sample_choice *choice)
 {
+    const sup_hrbf *fit = &s->bound->fits[part];
+    const sup_field_shape *shape = &s->shapes[part];
     find_values(fit, shape, f->candidates, choice->candidate_count, f->error);
     for (int32_t i = choice->own_count; i < choice->candidate_count; i++) {
-        if ((double)f->error[i] > -STICKS_OUT * shape->radius) {
-            f->error[i] = 0.0f;
+        sup_vec3d p = f->candidates[i].position;
+        if ((double)f->error[i] > -STICKS_OUT * shape->radius || sup_fields_from_core(s, part, p) > shape->radius) {
+            f->error[i] = 0.0f; /* farther away it ends anyway: see field_grid.c */
             continue;
         }
         sup_vec3d slope;
-        sup_hrbf_value(fit, f->candidates[i].position, &slope);
+        sup_hrbf_value(fit, p, &slope);
         slope = sup_v3_unit_or(slope, f->candidates[i].normal);
         if (sup_v3_dot(slope, f->candidates[i].normal) < 0.5) f->candidates[i].normal = slope;
+        f->error[i] *= (float)HOLD_BACK;
     }
 }
 
 /* Rounds of fitting. False where no fit can be found. */
-static bool fit_samples(fitter *f, sup_sample_choice *choice, sup_field_shape *shape, sup_hrbf *fit)
+static bool fit_samples(const sup_fields_state *s, int32_t part, fitter *f, sup_sample_choice *choice)
 {
-    double spacing = sup_samples_spread(choice, choice->count + FIRST_SAMPLES), apart = MEND_APART * spacing;
+    sup_field_shape *shape = &s->shapes[part];
+    sup_hrbf *fit = &s->bound->fits[part];
+    double spacing = sup_samples_spread(choice, SUP_FIELD_CORE), apart = MEND_APART * spacing;
     if (choice->count < LEAST_SAMPLES) return false;
+    set_core(shape, choice);
     for (;;) {
         int32_t before = choice->count;
         if (sup_hrbf_fit(choice->count, choice->taken, f->workspace, fit, NULL) != SUP_OK) return false;
         set_lanes(fit, shape);
         if (before == MOST_SAMPLES) return true;
-        find_errors(fit, shape, f, choice);
+        find_errors(s, part, f, choice);
         double target = fmin(ceil(GROWTH * before), MOST_SAMPLES);
         sup_samples_mend(choice, f->error, apart, GOOD_ENOUGH * shape->radius, (int32_t)target);
         if (choice->count == before) return true;
@@ -217,7 +244,7 @@ static void fit_part(const sup_fields_state *s, fitter *f, int32_t part)
     choice.apart = APART * shape->radius;
     for (int32_t i = 0; i < shape->cap_count; i++)
         sup_samples_take(&choice, shape->caps[i]);
-    shape->fitted = shape->radius > 0.0 && choice.own_count > 0 && fit_samples(f, &choice, shape, fit);
+    shape->fitted = shape->radius > 0.0 && choice.own_count > 0 && fit_samples(s, part, f, &choice);
     set_axes(&s->bound->partition, part, &choice, shape);
     shape->low = sup_v3(INFINITY, INFINITY, INFINITY);
     shape->high = sup_v3(-INFINITY, -INFINITY, -INFINITY);
@@ -247,7 +274,8 @@ static sup_result allocate(fitting *f, sup_error *error)
         fit->centre = sup_arena_alloc(s->arena, MOST_SAMPLES * 3, sizeof(double));
         fit->weight = sup_arena_alloc(s->arena, MOST_SAMPLES * 4, sizeof(double));
         s->shapes[p].lane_floats = sup_arena_alloc(&s->scratch, MOST_SAMPLES * SUP_FIT_FLOATS, sizeof(float));
-        if (fit->centre == NULL || fit->weight == NULL || s->shapes[p].lane_floats == NULL)
+        s->shapes[p].core = sup_arena_alloc(&s->scratch, 3 * SUP_FIELD_CORE, sizeof(float));
+        if (fit->centre == NULL || fit->weight == NULL || s->shapes[p].lane_floats == NULL || s->shapes[p].core == NULL)
             return sup_fail_memory(error, "the fields");
     }
     f->fitters = sup_arena_alloc(&s->scratch, (size_t)workers, sizeof(fitter));

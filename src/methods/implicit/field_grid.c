@@ -142,6 +142,28 @@ static size_t node_count(const int32_t size[3])
     return (size_t)size[0] * (size_t)size[1] * (size_t)size[2];
 }
 
+static sup_vec3d node_of(const sup_field_shape *shape, size_t i)
+{
+    const size_t row = (size_t)shape->size[0], rows = (size_t)shape->size[1];
+    return node_at(shape, (int32_t)(i % row), (int32_t)(i / row % rows), (int32_t)(i / (row * rows)));
+}
+
+/* Far from the samples an HRBF may become negative again. No inside of a part is farther than its radius from skin and
+ * bone; where a fit says so, it is cut off there. */
+static void cut_off(const sup_fields_state *s, int32_t field)
+{
+    const sup_field_shape *shape = &s->shapes[field];
+    const size_t count = node_count(shape->size);
+    bool strays = false;
+    for (size_t i = 0; i < count && !strays; i++)
+        strays = shape->raw[i] < 0.0f && sup_fields_from_core(s, field, node_of(shape, i)) > shape->radius;
+    for (size_t i = 0; i < count && strays; i++) {
+        if ((double)shape->raw[i] >= shape->radius) continue;
+        double beyond = sup_fields_from_core(s, field, node_of(shape, i)) - shape->radius;
+        shape->raw[i] = (float)fmax((double)shape->raw[i], beyond);
+    }
+}
+
 /* From 0 at the border layers to 1 a way inside, smoothly. */
 static double fade(int32_t at, int32_t size, double cells)
 {
@@ -228,6 +250,7 @@ static void finish_fields(void *work, int32_t begin, int32_t end, int32_t worker
     const gridding *g = work;
     SUP_UNUSED(worker);
     for (int32_t i = begin; i < end; i++) {
+        if (g->state->shapes[i].fitted) cut_off(g->state, i);
         make_compact(&g->state->shapes[i]);
         make_nodes(&g->state->shapes[i]);
     }
