@@ -276,7 +276,9 @@ static void move_skin(implicit_state *s, const sup_step_input *input, const sup_
                              .field = sup_implicit_sample,
                              .field_user = &field,
                              .solver = jacobi ? SUP_TRACK_JACOBI : SUP_TRACK_FACTOR,
-                             .rounds = rounds > 0 ? rounds : jacobi ? JACOBI_ROUNDS : FACTOR_ROUNDS,
+                             .rounds = rounds > 0 ? rounds
+                                       : jacobi   ? JACOBI_ROUNDS
+                                                  : FACTOR_ROUNDS,
                              .tolerance = (float)v[SUP_IMPLICIT_TOLERANCE]};
     sup_track_report report;
     if (v[SUP_IMPLICIT_TRACKING] != 0.0)
@@ -439,7 +441,9 @@ sup_result sup_implicit_step(const sup_step_input *input, void *state, const sup
     }
     float *rows = at(s, s->at.shown);
     sup_track_show(input->context, &s->view.track, at(s, s->at.track), (float)input->values[SUP_IMPLICIT_SMOOTH], rows);
-    sup_shown_input shown = {rows, sup_track_turns(&s->view.track, at(s, s->at.track)), s->view.size,
+    sup_shown_input shown = {rows,
+                             sup_track_turns(&s->view.track, at(s, s->at.track)),
+                             s->view.size,
                              {s->origin[0], s->origin[1], s->origin[2]}};
     result = sup_shown_apply(input->context, &s->view.shown, &shown, at(s, s->at.scratch), out);
     stage_over(input, "skin");
