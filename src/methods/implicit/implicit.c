@@ -29,7 +29,8 @@ const sup_map sup_implicit_maps[SUP_IMPLICIT_MAP_COUNT] = {
 
 const sup_method sup_method_implicit = {
     .name = "implicit",
-    .summary = "Implicit skinning: skin tracks iso-surfaces that bones carry; folds, bulges and slides, touches itself.",
+    .summary =
+        "Implicit skinning: skin tracks iso-surfaces that bones carry; folds, bulges and slides, touches itself.",
     .version = 1,
     .flags = SUP_METHOD_DYNAMIC | SUP_METHOD_USES_WEIGHTS | SUP_METHOD_SETUP,
     .params = sup_implicit_params,
@@ -43,4 +44,5 @@ const sup_method sup_method_implicit = {
     .step = sup_implicit_step,
     .kept_size = sup_implicit_kept,
     .link = sup_implicit_link,
+    .field = sup_implicit_look,
 };

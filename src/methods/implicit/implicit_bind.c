@@ -80,8 +80,9 @@ static const float *painted_relax(binding *b)
     if (input->maps == NULL || input->maps[SUP_IMPLICIT_MAP_NO_RELAX] == NULL) return NULL;
     float *relax = sup_arena_alloc(&b->arena, (size_t)s->coarse_count, sizeof *relax);
     for (int32_t v = 0; relax != NULL && v < s->coarse_count; v++)
-        relax[v] = 1.0f - input->maps[SUP_IMPLICIT_MAP_NO_RELAX]
-                                     [input->rig->skin_to_vertex[s->fine_source[s->coarse_fine[v]]]];
+        relax[v] =
+            1.0f -
+            input->maps[SUP_IMPLICIT_MAP_NO_RELAX][input->rig->skin_to_vertex[s->fine_source[s->coarse_fine[v]]]];
     return relax;
 }
 
@@ -116,8 +117,7 @@ static sup_result bind_aims(binding *b, sup_error *error)
     float *bind = sup_arena_alloc(&b->arena, 12 * joints, sizeof *bind);
     void *memory = sup_alloc_zero(&b->input->context->allocator, sup_compose_posed_size(&b->view.compose));
     if (bind == NULL || memory == NULL) {
-        if (memory != NULL)
-            sup_free(&b->input->context->allocator, memory, sup_compose_posed_size(&b->view.compose));
+        if (memory != NULL) sup_free(&b->input->context->allocator, memory, sup_compose_posed_size(&b->view.compose));
         return sup_fail_memory(error, "the fields");
     }
     for (size_t j = 0; j < joints; j++)

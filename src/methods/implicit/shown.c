@@ -51,8 +51,7 @@ static sup_result add_own(const sup_rig *rig, const int32_t *coarse, const int32
         vertex[i] = v;
         rows[i] = row[coarse[v]];
         memcpy(normal + 3 * (int64_t)i, rig->normals + 3 * (int64_t)v, 3 * sizeof(float));
-        if (rig->tangents != NULL)
-            memcpy(tangent + 4 * (int64_t)i, rig->tangents + 4 * (int64_t)v, 4 * sizeof(float));
+        if (rig->tangents != NULL) memcpy(tangent + 4 * (int64_t)i, rig->tangents + 4 * (int64_t)v, 4 * sizeof(float));
         i++;
     }
     return SUP_OK;

@@ -113,9 +113,9 @@ void sup_track_set_joint(sup_track_joint *joint, sup_affine place, sup_affine be
 /* Where a field may be felt, and who moves it: for finding out what is awake. */
 typedef struct sup_track_reach {
     int32_t field_count;
-    const int32_t *joint;                /* [field_count] */
-    const unsigned char *changed;        /* [field_count] the field itself is another than before; NULL: none */
-    const float *box_before, *box;       /* [field_count*6] low xyz, high xyz, in the pose before and now */
+    const int32_t *joint;          /* [field_count] */
+    const unsigned char *changed;  /* [field_count] the field itself is another than before; NULL: none */
+    const float *box_before, *box; /* [field_count*6] low xyz, high xyz, in the pose before and now */
 } sup_track_reach;
 
 typedef struct sup_track_input {

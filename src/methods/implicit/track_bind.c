@@ -358,8 +358,8 @@ static sup_result add_weights(builder *b, const sup_laplace *laplace, sup_error 
             int32_t ends[2] = {i, m->column[k]};
             for (int c = 0; c < 2 && ends[0] != ends[1]; c++) {
                 int32_t row = ends[c], begin = track->first[row], end = track->first[row + 1];
-                const int32_t *found = bsearch(&ends[1 - c], track->other + begin, (size_t)(end - begin),
-                                               sizeof(int32_t), compare_ints);
+                const int32_t *found =
+                    bsearch(&ends[1 - c], track->other + begin, (size_t)(end - begin), sizeof(int32_t), compare_ints);
                 if (found == NULL) continue;
                 weight[found - track->other] = (float)fmax(0.0, -m->value[k]);
                 sum[row] += weight[found - track->other];
@@ -415,7 +415,8 @@ static sup_result add_system(builder *b, sup_error *error)
     for (size_t i = 0; i < rows; i++)
         least += laplace.mass[i] / (double)rows;
     for (size_t i = 0; i < rows; i++) /* lone vertices and those of flat triangles get a little of the others' */
-        laplace.stiffness.value[laplace.stiffness.first[i + 1] - 1] += MASS * fmax(laplace.mass[i], 0.1 * least) + 1e-12;
+        laplace.stiffness.value[laplace.stiffness.first[i + 1] - 1] +=
+            MASS * fmax(laplace.mass[i], 0.1 * least) + 1e-12;
     sup_cholesky *cholesky = NULL;
     if (result == SUP_OK) result = sup_cholesky_create(b->context, &laplace.stiffness, &cholesky, error);
     if (result == SUP_OK) {
