@@ -121,9 +121,10 @@ static void draw_pixel(const float *values, int size, int x, int y, uint8_t *pix
     double by_y = ((double)values[above * size + x] - (double)values[below * size + x]) / (above - below);
     double slope = sqrt(by_x * by_x + by_y * by_y);
     long line = lround(value / step), skin = lround(0.5 / step), last = lround(1.0 / step);
-    mix(pixel, value < 0.5 ? blue : red, 0.22 * fabs(value - 0.5));
-    if (line <= 0 || line >= last) return; /* flat outside and deep inside */
-    double distance = slope > 0.0 ? fabs(value - (double)line * step) / slope : 0.0;
+    mix(pixel, value < 0.5 ? blue : red, 0.1 * fabs(value - 0.5));
+    if (line <= 0 || line >= last) return;          /* flat outside and deep inside */
+    double off = fabs(value - (double)line * step); /* a contact is a flat valley: on it already */
+    double distance = off > 2e-4 && slope > 0.0 ? off / slope : 0.0;
     double width = line == skin ? 1.6 : 0.6, share = width + 0.5 - distance;
     if (share > 0.0) mix(pixel, line == skin ? grey : line < skin ? blue : red, share < 1.0 ? share : 1.0);
 }
