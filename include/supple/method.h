@@ -105,7 +105,7 @@ typedef struct sup_method {
     double (*energy)(const void *state);
     /* May be NULL. The scalar field whose 0.5 surface the skin lies near, as of the last step: 1 inside, 0 outside. `points`
      * [count*3] in world space, values [count]. */
-    void (*field)(const sup_model *model, const void *state, const float *points, int32_t count, float *values);
+    void (*field)(const sup_model *model, void *state, const float *points, int32_t count, float *values);
     /* For saving states. Both may be NULL for methods without memory: nothing of their state is kept. The first
      * kept_size bytes of a state are all that later steps depend on, whatever the number of threads. */
     size_t (*kept_size)(const sup_model *model, const sup_context *context);

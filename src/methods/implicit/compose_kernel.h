@@ -5,6 +5,7 @@
  * second derivatives of the fields, and it only matters where d changes quickly. */
 #include "base/simd.h"
 #include "methods/implicit/compose_internal.h"
+#include "methods/implicit/rows_kernel.h"
 
 #include <float.h>
 
@@ -100,33 +101,91 @@ static inline spline spline_at(sup_wide x)
     return s;
 }
 
-/* g and its derivatives by u and w, both in cells; see sup_operator_at. */
-static inline void look_up(const float *table, sup_wide f1, sup_wide f2, sup_wide d, sup_wide out[3])
+/* Where a lookup is in a table, and how much of each node it takes. */
+typedef struct place {
+    int32_t node[SUP_LANES];
+    sup_wide share; /* of the upper of two slices */
+    spline along, across;
+} place;
+
+static inline place find_place(sup_wide f1, sup_wide f2, sup_wide d)
 {
     const sup_wide cells = sup_wide_splat(SUP_OPERATOR_CELLS), half = sup_wide_splat(0.5f);
-    sup_wide difference = f1 - f2, u = (f1 + f2) * cells;
-    sup_wide w = sup_wide_copy_sign(difference, sup_wide_splat(0.0f)) * cells;
+    sup_wide u = (f1 + f2) * cells, w = sup_wide_copy_sign(f1 - f2, sup_wide_splat(0.0f)) * cells;
     sup_mask row = to_whole(u + half), column = to_whole(w + half);
     d = d * sup_wide_splat(SUP_OPERATOR_SLICES - 1);
     sup_mask slice = to_whole(clamp(d, 0.0f, SUP_OPERATOR_SLICES - 2));
-    sup_wide share = d - from_whole(slice);
-    spline along = spline_at(u - from_whole(row)), across = spline_at(w - from_whole(column));
     sup_mask node = slice * SUP_OPERATOR_SLICE + row * SUP_OPERATOR_COLUMNS + column;
-    out[0] = out[1] = out[2] = sup_wide_splat(0.0f);
-    for (int32_t i = 0; i < 3; i++) {
-        sup_wide sum = sup_wide_splat(0.0f), slope = sum;
-        for (int32_t j = 0; j < 3; j++) {
-            const float *corner = table + i * SUP_OPERATOR_COLUMNS + j;
-            sup_wide low = take(corner, node), high = take(corner + SUP_OPERATOR_SLICE, node);
-            sup_wide c = sup_wide_fma(share, high - low, low);
-            sum = sup_wide_fma(across.value[j], c, sum);
-            slope = sup_wide_fma(across.slope[j], c, slope);
-        }
-        out[0] = sup_wide_fma(along.value[i], sum, out[0]);
-        out[1] = sup_wide_fma(along.slope[i], sum, out[1]);
-        out[2] = sup_wide_fma(along.value[i], slope, out[2]);
-    }
+    place p = {.share = d - from_whole(slice),
+               .along = spline_at(u - from_whole(row)),
+               .across = spline_at(w - from_whole(column))};
+    memcpy(p.node, &node, sizeof p.node);
+    return p;
 }
+
+#if SUP_LANES == 1
+
+/* g and its derivatives by u and w, both in cells; see sup_operator_at. */
+static inline void look_up(const float *table, const place *p, sup_wide out[3])
+{
+    const float *from = table + p->node[0];
+    out[0] = out[1] = out[2] = 0.0f;
+    for (int32_t i = 0; i < 3; i++)
+        for (int32_t j = 0; j < 3; j++) {
+            const float *low = from + i * SUP_OPERATOR_COLUMNS + j;
+            float c = low[0] + p->share * (low[SUP_OPERATOR_SLICE] - low[0]);
+            out[0] += p->along.value[i] * p->across.value[j] * c;
+            out[1] += p->along.slope[i] * p->across.value[j] * c;
+            out[2] += p->along.value[i] * p->across.slope[j] * c;
+        }
+}
+
+#else
+
+/* Products along w of points k, k + 4, ...: four to be added up for each of value and two slopes. */
+static inline __attribute__((always_inline)) void add_rows(const float *table, const place *p, int32_t k, bool blend,
+                                                           sup_wide across, sup_wide across_slope, sup_wide products[3])
+{
+    const float *at[SUP_LANES / 4];
+    for (int32_t i = 0; i < SUP_LANES / 4; i++)
+        at[i] = table + p->node[4 * i + k];
+    sup_wide share = spread(p->share, k), sum = sup_wide_splat(0.0f), slope = sum;
+    for (size_t i = 0; i < 3; i++) {
+        sup_wide c = load_rows(at, i * SUP_OPERATOR_COLUMNS);
+        if (blend) c = sup_wide_fma(share, load_rows(at, i * SUP_OPERATOR_COLUMNS + SUP_OPERATOR_SLICE) - c, c);
+        sum = sup_wide_fma(spread(p->along.value[i], k), c, sum);
+        slope = sup_wide_fma(spread(p->along.slope[i], k), c, slope);
+    }
+    products[0] = sum * across;
+    products[1] = slope * across;
+    products[2] = sum * across_slope;
+}
+
+static inline __attribute__((always_inline)) void look_up_in(const float *table, const place *p, bool blend,
+                                                             sup_wide out[3])
+{
+    sup_wide across[4], across_slope[4], products[4][3];
+    turn_weights(p->across.value, across);
+    turn_weights(p->across.slope, across_slope);
+    add_rows(table, p, 0, blend, across[0], across_slope[0], products[0]);
+    add_rows(table, p, 1, blend, across[1], across_slope[1], products[1]);
+    add_rows(table, p, 2, blend, across[2], across_slope[2], products[2]);
+    add_rows(table, p, 3, blend, across[3], across_slope[3], products[3]);
+    for (int32_t i = 0; i < 3; i++)
+        out[i] = add_up(products[0][i], products[1][i], products[2][i], products[3][i]);
+}
+
+/* g and its derivatives by u and w, both in cells; see sup_operator_at. Most limbs meet without a contact: one slice is all
+ * then, with the same bits. */
+static inline void look_up(const float *table, const place *p, sup_wide out[3])
+{
+    if (sup_mask_bits(sup_wide_less(sup_wide_splat(0.0f), p->share)) == 0)
+        look_up_in(table, p, false, out);
+    else
+        look_up_in(table, p, true, out);
+}
+
+#endif
 
 static void combine(const float *table, const float *controller, const sup_compose_operand *b, sup_compose_operand *a)
 {
@@ -136,7 +195,8 @@ static void combine(const float *table, const float *controller, const sup_compo
         sup_wide f1 = clamp(left.value, 0.0f, 1.0f), f2 = clamp(right.value, 0.0f, 1.0f), g[3];
         sup_mask only_left = ~sup_wide_less(zero, f2), only_right = ~sup_wide_less(zero, f1);
         sup_wide d = depth_of(controller, &left, &right);
-        look_up(table, f1, f2, d, g);
+        place p = find_place(f1, f2, d);
+        look_up(table, &p, g);
         sup_wide by_w = sup_wide_copy_sign(one, f1 - f2) * g[2], by_1 = cells * (g[1] + by_w),
                  by_2 = cells * (g[1] - by_w);
         /* Where only one is felt the result is that one, to the last bit: g(f, 0) = f, eq. (1). */

@@ -44,4 +44,5 @@ const sup_method sup_method_implicit = {
     .step = sup_implicit_step,
     .kept_size = sup_implicit_kept,
     .link = sup_implicit_link,
+    .field = sup_implicit_look,
 };

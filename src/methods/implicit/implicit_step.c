@@ -449,3 +449,29 @@ sup_result sup_implicit_step(const sup_step_input *input, void *state, const sup
     stage_over(input, "skin");
     return result;
 }
+
+/* Points go to the track's space, where the fields stand. */
+void sup_implicit_look(const sup_model *model, void *state, const float *points, int32_t count, float *values)
+{
+    SUP_UNUSED(model);
+    implicit_state *s = state;
+    const sup_affine *now = at(s, s->at.joints[1]);
+    float *to = at(s, s->at.field_joints);
+    sup_posed_fields posed = posed_fields(s);
+    for (int32_t j = 0; j < s->view.joint_count; j++)
+        sup_implicit_field_joint(&s->view, now[j], s->origin, to + 12 * (int64_t)j);
+    sup_compose_pose(&s->view.compose, to, &posed);
+    for (int32_t first = 0; first < count; first += SUP_FIELD_LANES) {
+        sup_field_points block;
+        sup_field_samples samples;
+        float *axes[3] = {block.x, block.y, block.z};
+        for (int32_t k = 0; k < SUP_FIELD_LANES; k++) {
+            const float *p = points + 3 * (int64_t)(first + k < count ? first + k : count - 1);
+            for (int c = 0; c < 3; c++)
+                axes[c][k] = (float)(((double)p[c] - s->origin[c]) / s->view.size);
+        }
+        sup_compose_evaluate(&s->view.compose, &posed, &block, &samples, NULL);
+        for (int32_t k = 0; k < SUP_FIELD_LANES && first + k < count; k++)
+            values[first + k] = samples.value[k];
+    }
+}

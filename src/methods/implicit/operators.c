@@ -284,7 +284,7 @@ static void write_coefficients(const double *values, float *table)
             int32_t a = row - 1, b = column - 1;
             double sum = 0.0;
             /* Cells that no lookup reaches keep a plain number. */
-            if (b <= a + 3 && a + b <= 2 * CELLS + 3)
+            if (b <= CELLS + 1 && b <= a + 3 && a + b <= 2 * CELLS + 3)
                 for (int32_t i = 0; i < 3; i++)
                     for (int32_t j = 0; j < 3; j++)
                         sum += filter[i] * filter[j] * beyond(values, a + i - 1, b + j - 1);

@@ -12,9 +12,9 @@
 #include "methods/implicit/profile.h"
 
 enum {
-    SUP_OPERATOR_CELLS = 64,                        /* along w; twice as many along u */
-    SUP_OPERATOR_SLICES = 17,                       /* along d */
-    SUP_OPERATOR_COLUMNS = SUP_OPERATOR_CELLS + 3,  /* w from -1, fastest */
+    SUP_OPERATOR_CELLS = 64,                       /* along w; twice as many along u */
+    SUP_OPERATOR_SLICES = 17,                      /* along d */
+    SUP_OPERATOR_COLUMNS = SUP_OPERATOR_CELLS + 4, /* w from -1, fastest; the last is 0: rows are read four at a time */
     SUP_OPERATOR_ROWS = 2 * SUP_OPERATOR_CELLS + 3, /* u from -1 */
     SUP_OPERATOR_SLICE = SUP_OPERATOR_ROWS * SUP_OPERATOR_COLUMNS,
     SUP_OPERATOR_SIZE = SUP_OPERATOR_SLICES * SUP_OPERATOR_SLICE, /* floats of a table: 0.6 MB */
