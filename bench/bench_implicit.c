@@ -40,6 +40,7 @@ typedef struct body {
     void *state;
     float *positions, *normals;
     double bind_ms;
+    sup_vec3d axis; /* that one joint turns about */
 } body;
 
 static sup_step_input input_of(body *b)
@@ -86,6 +87,34 @@ static void body_close(body *b)
     sup_character_destroy(b->character);
 }
 
+static sup_affine seen_from_parent(const body *b, int32_t node)
+{
+    sup_affine back = sup_affine_identity(), world = sup_affine_from_float(b->pose->world[node]);
+    int32_t parent = b->character->nodes[node].parent;
+    if (parent >= 0) sup_affine_inverse(sup_affine_from_float(b->pose->world[parent]), &back);
+    return sup_affine_multiply(back, world);
+}
+
+/* The axis that a joint bends about: as it does in a clip, at a time. */
+static void find_axis(body *b, const char *joint, const char *clip, double time)
+{
+    int32_t index = sup_character_find_clip(b->character, clip), node = -1;
+    for (int32_t n = 0; n < b->character->node_count; n++)
+        if (strcmp(b->character->nodes[n].name, joint) == 0) node = n;
+    if (index < 0 || node < 0) exit(1);
+    sup_affine pose[2], back;
+    sup_quatd turn;
+    double stretch[9];
+    sup_pose_rest(b->character, b->pose);
+    pose[0] = seen_from_parent(b, node);
+    sup_pose_sample(b->character, &b->character->clips[index], time, b->pose);
+    pose[1] = seen_from_parent(b, node);
+    sup_affine_inverse(pose[0], &back);
+    sup_affine_polar(sup_affine_multiply(back, pose[1]), &turn, stretch);
+    double sign = turn.w < 0.0 ? -1.0 : 1.0;
+    b->axis = sup_v3_unit_or(sup_v3(sign * turn.x, sign * turn.y, sign * turn.z), sup_v3(1, 0, 0));
+}
+
 /* Every joint that has a parent, or the one of that name alone, turned by `angle` about an axis of its own. */
 static void turn_joints(body *b, const char *only, double angle)
 {
@@ -95,9 +124,10 @@ static void turn_joints(body *b, const char *only, double angle)
     for (int32_t j = 0; j < b->rig->joint_count; j++) {
         int32_t n = b->rig->joint_node[j];
         if (b->rig->joint_parent[j] < 0 || (only != NULL && strcmp(b->character->nodes[n].name, only) != 0)) continue;
-        const double *a = axes[only != NULL ? 0 : j % 3];
-        sup_quatd turn =
-            sup_quatd_from_axis_angle(sup_v3(a[0], a[1], a[2]), j % 2 == 0 || only != NULL ? angle : -angle);
+        const double *a = axes[j % 3];
+        sup_quatd turn = only != NULL
+                             ? sup_quatd_from_axis_angle(b->axis, angle)
+                             : sup_quatd_from_axis_angle(sup_v3(a[0], a[1], a[2]), j % 2 == 0 ? angle : -angle);
         b->local[n].rotation = sup_quatd_to_float(sup_quatd_multiply(sup_quatd_from_float(b->local[n].rotation), turn));
     }
     sup_pose_from_local(b->character, b->local, b->pose);
@@ -160,6 +190,7 @@ static void bench_table(const sup_context *two)
         for (int big = 0; big < 2; big++) {
             body b;
             body_open(&b, threads == 2 ? two : NULL, "human", big ? 1.0 : 0.65, SUP_WEIGHTS_AUTO);
+            find_axis(&b, "left_lower_arm", "arms_crossed", 1.5);
             printf("\n%d threads: bind %.2f s, model %.1f MB, instance %.1f MB\n", threads, b.bind_ms * 1e-3,
                    (double)sup_model_bytes(b.model).size * 1e-6,
                    (double)sup_implicit_state_size(b.model, &b.context) * 1e-6);
@@ -262,13 +293,13 @@ static void bend(body *b, const char *joint, double by)
     if (sup_implicit_reset(&input, b->state) != SUP_OK) exit(1);
     step(b);
     memcpy(rest, b->positions, 3 * count * sizeof(float));
-    double most = 150.0 * 0.017453292519943295, sign = strcmp(joint, "left_lower_leg") == 0 ? 1.0 : -1.0;
+    double most = 150.0 * 0.017453292519943295;
     int32_t frames = (int32_t)ceil(most / by);
     printf("%6s | %13s | %13s | %15s | %13s | %13s | %9s\n", "degree", "pairs, dq's", "flips, dq's", "depth, dq's",
            "volume, dq's", "off iso, lost", "sub looks");
     for (int32_t i = 1; i <= 2 * frames; i++) {
         double angle = most * (i <= frames ? i : 2 * frames - i) / frames, degrees = angle / 0.017453292519943295;
-        turn_joints(b, joint, sign * angle);
+        turn_joints(b, joint, angle);
         step(b);
         if (i % (frames / 5) == 0) print_frame(b, degrees, measurer, gathered, dual, blended);
     }
@@ -290,10 +321,13 @@ static void bench_bend(const sup_context *two)
 {
     body b;
     body_open(&b, two, "arm", 1.0, SUP_WEIGHTS_AUTO);
-    bend(&b, "left_lower_arm", 0.05);
+    find_axis(&b, "lower_arm", "bend", 1.2);
+    bend(&b, "lower_arm", 0.05);
     body_close(&b);
     body_open(&b, two, "human", 1.0, SUP_WEIGHTS_AUTO);
+    find_axis(&b, "left_lower_arm", "arms_crossed", 1.5);
     bend(&b, "left_lower_arm", 0.05);
+    find_axis(&b, "left_lower_leg", "squat", 1.2);
     bend(&b, "left_lower_leg", 0.05);
     body_close(&b);
 }
