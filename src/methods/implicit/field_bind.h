@@ -32,16 +32,18 @@ typedef struct sup_field_ellipsoid {
 
 typedef struct sup_fields_def {
     sup_partition_skin skin;
-    double grid;   /* nodes that a field's radius r spans; 0: 8 */
-    double memory; /* bytes of all nodes at most, the grids are coarser where they do not fit; 0: 40e6 */
+    double grid;     /* nodes that a field's radius r spans; 0: 8 */
+    int32_t samples; /* of a part at most, 16 to SUP_FIELD_SAMPLES; 0: SUP_FIELD_SAMPLES */
+    double memory;   /* bytes of all nodes at most, the grids are coarser where they do not fit; 0: 40e6 */
     int32_t extra_count;
     const sup_field_ellipsoid *extras; /* fields after those of the parts, in this order */
 } sup_fields_def;
 
-/* How well the fields fit, over all vertices of the skin: the largest of all fields against 0.5. */
+/* How well the fields fit, over all vertices of the skin that can be seen: the largest of all fields against 0.5. */
 typedef struct sup_fields_report {
     double rms, largest; /* distance from the 0.5-surface in mean edge lengths: |f - 0.5| / |gradient| */
     double edge;         /* mean length of the skin's edges, file units */
+    int32_t hidden;      /* vertices behind other skin of their part, such as in a mouth: inside of its field */
     int32_t outside;     /* vertices where no field is felt */
     int32_t first_outside;
     int32_t capsules; /* parts without a fit */

@@ -34,7 +34,7 @@ static sup_result normalise(int32_t count, const sup_sample *samples, sup_hrbf *
     h->scale = 0.0;
     for (int32_t i = 0; i < count; i++)
         h->scale = fmax(h->scale, sup_v3_distance(samples[i].position, h->origin));
-    if (!isfinite(h->scale))
+    if (!sup_v3_finite(h->origin) || !isfinite(h->scale))
         return sup_fail(error, SUP_ERROR_DATA, "hrbf.infinite", "", "A sample of a field is not a finite point.");
     if (!(h->scale > 0.0)) h->scale = 1.0;
     for (int32_t i = 0; i < count; i++) {
