@@ -1,6 +1,6 @@
 /* field_fit.c - a fit for each part: samples, HRBF, more samples where it is worst.
  *
- * Based on: [vaillant2013] section 4.1; see field_bind.h for what is different. */
+ * Based on: [vaillant2013]; see field_bind.h for what is different. */
 #include "methods/implicit/field_build.h"
 
 enum {

@@ -1,6 +1,6 @@
 /* field_grid.c - compact values of the fits on grids, as coefficients of quadratic B-splines.
  *
- * Based on: [vaillant2014] section 4 (fields in grids) and the compact map of [vaillant2013]. */
+ * Based on: [vaillant2014iso] section 4 (fields in grids) and the compact map of [vaillant2013]. */
 #include "methods/implicit/field_build.h"
 
 enum {

@@ -1,6 +1,6 @@
 /* hrbf.c - fitting and exact evaluation of Hermite radial basis functions.
  *
- * Based on: [vaillant2013] section 4.1 and [macedo2011]; see hrbf.h for what is different.
+ * Based on: [vaillant2013] and [macedo2011]; see hrbf.h for what is different.
  *
  * The system is A w + P q = y, P^T w = 0, where the rows of P are what a sample sees of linear functions. With P = Q R by
  * four reflections, w = Q (0, v) and the lower right block of Q^T A Q is positive definite: one Cholesky factorisation. */
