@@ -38,9 +38,7 @@ static shown show(word w)
 
 static sup_result fail(const parser *p, const char *what, word w, const char *rest)
 {
-    char place[32];
-    sup_format(place, sizeof place, "line %d", p->line);
-    return sup_fail(p->error, SUP_ERROR_DATA, "setup.line", place, "Line %d of the setup: %s%s%s%s%s", p->line, what,
+    return sup_fail(p->error, SUP_ERROR_DATA, "setup.line", "", "Line %d of the setup: %s%s%s%s%s", p->line, what,
                     w.size > 0 ? " \"" : "", show(w).text, w.size > 0 ? "\"" : "", rest);
 }
 
@@ -366,11 +364,8 @@ static sup_result read_operator_line(parser *p)
     const char *rest = p->next < p->word_count ? p->words[p->next].text : p->line_end;
     sup_error why = {0};
     result = sup_profile_parse(rest, (size_t)(p->line_end - rest), p->line, &s->profiles[s->operator_count], &why);
-    if (result != SUP_OK) {
-        char place[32];
-        sup_format(place, sizeof place, "line %d", p->line);
-        return sup_fail(p->error, result, "setup.profile", place, "Line %d of the setup: %s", p->line, why.message);
-    }
+    if (result != SUP_OK)
+        return sup_fail(p->error, result, "setup.profile", "", "Line %d of the setup: %s", p->line, why.message);
     s->operator_count++;
     return SUP_OK;
 }
