@@ -96,7 +96,8 @@ static void turn_joints(body *b, const char *only, double angle)
         int32_t n = b->rig->joint_node[j];
         if (b->rig->joint_parent[j] < 0 || (only != NULL && strcmp(b->character->nodes[n].name, only) != 0)) continue;
         const double *a = axes[only != NULL ? 0 : j % 3];
-        sup_quatd turn = sup_quatd_from_axis_angle(sup_v3(a[0], a[1], a[2]), j % 2 == 0 || only != NULL ? angle : -angle);
+        sup_quatd turn =
+            sup_quatd_from_axis_angle(sup_v3(a[0], a[1], a[2]), j % 2 == 0 || only != NULL ? angle : -angle);
         b->local[n].rotation = sup_quatd_to_float(sup_quatd_multiply(sup_quatd_from_float(b->local[n].rotation), turn));
     }
     sup_pose_from_local(b->character, b->local, b->pose);

@@ -73,7 +73,8 @@ static void make_mesh(tube *t, int32_t along, int32_t around)
     for (int32_t i = 0; i < along; i++)
         for (int32_t k = 0; k < around; k++) {
             double x = -HALF + (i + 0.7) / (along + 0.4) * 2.0 * HALF, over = fmax(0.0, fabs(x) - 0.4);
-            double r = sqrt(fmax(1e-4, RADIUS * RADIUS - over * over)), angle = 6.283185307 * (k + 0.5 * (i % 2)) / around;
+            double r = sqrt(fmax(1e-4, RADIUS * RADIUS - over * over)),
+                   angle = 6.283185307 * (k + 0.5 * (i % 2)) / around;
             float *p = t->positions + 3 * (i * around + k);
             p[0] = (float)x;
             p[1] = (float)(r * cos(angle));
@@ -187,7 +188,8 @@ double tube_energy(const tube *t)
             for (int c = 0; c < 3; c++) {
                 double rest = 0.0;
                 for (int k = 0; k < 3; k++)
-                    rest += (double)turn[4 * c + k] * ((double)t->track.rest[4 * i + k] - (double)t->track.rest[4 * j + k]);
+                    rest +=
+                        (double)turn[4 * c + k] * ((double)t->track.rest[4 * i + k] - (double)t->track.rest[4 * j + k]);
                 double off = (double)rows.place[4 * i + c] - (double)rows.place[4 * j + c] - rest;
                 sum += (double)t->track.weight[e] * off * off;
             }

@@ -98,7 +98,7 @@ static void relax_some(void *work, int32_t begin, int32_t end, int32_t worker)
         int32_t block = w->rows.list[i];
         for (int64_t row = track->block_first[block]; row < track->block_first[block + 1]; row++) {
             const float *p = w->rows.place + 4 * row, *n = w->rows.normal + 4 * row;
-            float *to = w->rows.pull[0] + 4 * row, sum = 0.0f, by[3] = {0, 0, 0};
+            float *to = w->rows.pull + 4 * row, sum = 0.0f, by[3] = {0, 0, 0};
             for (int32_t e = track->first[row]; e < track->first[row + 1]; e++) {
                 sum += track->mean[e];
                 for (int c = 0; c < 3; c++)
@@ -120,7 +120,7 @@ static void take_some(void *work, int32_t begin, int32_t end, int32_t worker)
     for (int32_t i = begin; i < end; i++)
         for (int64_t row = w->track->block_first[w->rows.list[i]]; row < w->track->block_first[w->rows.list[i] + 1];
              row++)
-            memcpy(w->rows.place + 4 * row, w->rows.pull[0] + 4 * row, 3 * sizeof(float));
+            memcpy(w->rows.place + 4 * row, w->rows.pull + 4 * row, 3 * sizeof(float));
 }
 
 void sup_track_march(const sup_context *context, const sup_track *track, void *state, const sup_track_input *input,

@@ -35,8 +35,7 @@ static size_t carve_rows(const sup_track *track, unsigned char *base, sup_track_
     rows->awake = carve(&c, blocks, 1);
     *kept = c.at;
     rows->load = carve(&c, 4 * count, sizeof(float));
-    rows->pull[0] = carve(&c, 4 * count, sizeof(float));
-    rows->pull[1] = carve(&c, 4 * count, sizeof(float));
+    rows->pull = carve(&c, 4 * count, sizeof(float));
     rows->move = carve(&c, 4 * count, sizeof(float));
     rows->solve = carve(&c, 4 * (count + (size_t)track->parts.slot_count), sizeof(float));
     rows->sums = carve(&c, blocks * SUP_TRACK_SUMS, sizeof(double));
@@ -342,8 +341,8 @@ void sup_track_show(const sup_context *context, const sup_track *track, void *st
         spread = other;
     }
     for (int i = 0; i < SMOOTH_PASSES; i++) {
-        float *to = i % 2 == 0 ? rows.pull[0] : shown;
-        show_work work = {.track = track, .crease = crease, .from = i % 2 == 0 ? shown : rows.pull[0], .to = to};
+        float *to = i % 2 == 0 ? rows.pull : shown;
+        show_work work = {.track = track, .crease = crease, .from = i % 2 == 0 ? shown : rows.pull, .to = to};
         sup_parallel(context, track->row_count, 512, smooth_some, &work);
     }
 }

@@ -11,16 +11,16 @@ enum {
 
 /* The state of an instance, cut into rows. */
 typedef struct sup_track_rows {
-    float *place;   /* [row_count*4] x y z, and how much of a contact sheet is felt there, in [0, 1] */
-    float *normal;  /* [row_count*4] unit gradient when it last had a direction; how far the value is off */
-    float *turn;    /* [row_count*12] rest to pose, prescribed */
-    float *load;    /* [row_count*4] what the turned rest edges pull */
-    float *pull[2]; /* [row_count*4] the energy's downhill in the tangent plane: in this round and in the one before */
-    float *move;    /* [row_count*4] direction of this round; 0 in rows that sleep */
-    float *solve;   /* [(row_count + slot_count)*4] elimination order */
-    double *sums;   /* [block_count*SUP_TRACK_SUMS] */
-    float *moved;   /* [block_count] farthest in the last round, in edges */
-    int32_t *list;  /* [block_count] blocks that are awake, rising */
+    float *place;         /* [row_count*4] x y z, and how much of a contact sheet is felt there, in [0, 1] */
+    float *normal;        /* [row_count*4] unit gradient when it last had a direction; how far the value is off */
+    float *turn;          /* [row_count*12] rest to pose, prescribed */
+    float *load;          /* [row_count*4] what the turned rest edges pull */
+    float *pull;          /* [row_count*4] the energy's downhill in the tangent plane */
+    float *move;          /* [row_count*4] direction of this round; 0 in rows that sleep */
+    float *solve;         /* [(row_count + slot_count)*4] elimination order */
+    double *sums;         /* [block_count*SUP_TRACK_SUMS] */
+    float *moved;         /* [block_count] farthest in the last round, in edges */
+    int32_t *list;        /* [block_count] blocks that are awake, rising */
     unsigned char *awake; /* [block_count] bits of sup_track_sleep */
     unsigned char *used;  /* [part_count] parts of the factor with rows that are awake */
 } sup_track_rows;
@@ -37,7 +37,8 @@ typedef struct sup_track_work {
     const sup_track_input *input;
     sup_track_rows rows;
     int32_t awake_count;
-    double blend, scale; /* of the last direction in this one, and of the direction in this round */
+    double scale;        /* of the direction in this round */
+    int32_t even;        /* Jacobi steps that are left in this round */
     int64_t evaluations; /* rows */
 } sup_track_work;
 
