@@ -149,10 +149,10 @@ TEST(operator_is_the_union_without_depth_and_deepens_with_it_10)
 TEST(operator_slices_follow_each_other_11)
 {
     for (int which = 0; which < 2; which++)
-        for (int i = 0; i <= 60; i++)
-            for (int j = 0; j <= 60; j++)
+        for (int i = 0; i <= 30; i++)
+            for (int j = 0; j <= i; j++)
                 for (int s = 0; s < 160; s++) {
-                    double f1 = i / 60.0, f2 = j / 60.0;
+                    double f1 = i / 30.0, f2 = j / 30.0;
                     double change = g_at(which, f1, f2, (s + 1) / 160.0) - g_at(which, f1, f2, s / 160.0);
                     CHECK_MSG(fabs(change) < 0.04, "%g at (%g, %g), %d/160", change, f1, f2, s);
                 }

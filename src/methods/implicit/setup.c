@@ -415,7 +415,8 @@ sup_result sup_setup_parse(const sup_rig *rig, const char *text, size_t size, su
     if (made == NULL) return sup_fail_memory(error, "the setup");
     parser p = {.rig = rig, .setup = made, .error = error};
     sup_result result = SUP_OK;
-    for (const char *at = text, *end = text + size; text != NULL && at < end && result == SUP_OK;) {
+    const char *at = text != NULL ? text : "", *end = at + (text != NULL ? size : 0);
+    while (at < end && result == SUP_OK) {
         const char *stop = memchr(at, '\n', (size_t)(end - at));
         p.line++;
         p.line_start = at;
