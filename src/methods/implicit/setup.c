@@ -236,11 +236,10 @@ static sup_result read_joint_line(parser *p)
     bool taken = true, found = false;
     if (pattern.size == 0) return fail_joint(p, pattern);
     p->next++;
-    for (sup_result result = SUP_OK; taken && p->next < p->word_count;) {
+    sup_result result = SUP_OK;
+    while (taken && p->next < p->word_count && result == SUP_OK)
         result = read_choice(p, &choice, &taken);
-        if (result != SUP_OK) return result;
-    }
-    sup_result result = expect_end(p, " is not known here; a joint takes: operator NAME, controller NAME.");
+    if (result == SUP_OK) result = expect_end(p, " is not known here; a joint takes: operator NAME, controller NAME.");
     if (result != SUP_OK) return result;
     if (choice.op < 0 && choice.controller < 0)
         return fail(p, "the joint", pattern, " is given nothing: operator NAME or controller NAME is missing.");
@@ -324,8 +323,7 @@ static void place_muscle(const parser *p, const muscle *m, sup_field_ellipsoid *
 static sup_result read_muscle_line(parser *p)
 {
     sup_setup *s = p->setup;
-    int32_t none = -1;
-    muscle m = {.bone = -1, .swell_joint = none, .along = 0.5, .choice = {-1, -1}};
+    muscle m = {.bone = -1, .swell_joint = -1, .along = 0.5, .choice = {-1, -1}};
     sup_result result = read_new_name(p, "a muscle", s->muscle_names, &s->muscle_count, SUP_SETUP_MUSCLES);
     if (result != SUP_OK) return result;
     if (!is_word(peek(p), "bone")) return fail(p, "the name of a muscle is followed by: bone JOINT.", nothing, "");
