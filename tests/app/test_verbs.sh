@@ -130,7 +130,7 @@ refuse 1 "setup for another method" 'linear takes no setup.*implicit' "$supple" 
 refuse 1 "slice of another method" 'no field' "$supple" slice $scene -o x.png --joint x --method linear
 refuse 1 "slice without a joint" 'joint is missing' "$supple" slice $scene -o x.png
 refuse 1 "slice of nothing" 'INPUT and --joint' "$supple" slice -o x.png
-refuse 2 "bad profile" 'starts with M' "$supple" slice --operator wrong.txt -o x.png
+refuse 2 "bad profile" 'Line 2, column 1.*path commands' "$supple" slice --operator wrong.txt -o x.png
 refuse 1 "ending" '.png, .mp4' "$supple" render $scene -o x.jpg
 refuse 3 "folder that is not there" 'no/such' "$supple" render $scene -o no/such/x.png --size 16x16
 check "nothing is left of what failed" test -z "$(find . -name 'x.*' -o -name '*.part*')"

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
 static sup_node nodes[3] = {{.name = "Spine"}, {.name = "Arm"}, {.name = "Hand"}};
 
 static void check(bool holds)

@@ -117,7 +117,7 @@ TEST(setup_names_the_line_and_what_is_allowed)
         {"controller x 0:0 90:nan", "90:nan", "ANGLE:VALUE"},
         {"controller x 90:0 80:1", "80:1", "above the one before"},
         {"operator x", "Line 1", "two points"},
-        {"joint * operator bulge\noperator x M .5 0 L .9", "Line 2", "line 2"},
+        {"joint * operator bulge\noperator x M .5 0 L .9", "Line 2", "column 12"},
         {"operator contact M .5 0 L .5 .5", "\"contact\" is there already", "another name"},
         {"muscle", "needs a name", "Line 1"},
         {"muscle m", "bone JOINT", "Line 1"},

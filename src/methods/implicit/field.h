@@ -1,6 +1,6 @@
 /* field.h (internal) - scalar fields of the bones: 1 deep inside a limb, 0.5 on its skin, 0 from some way outside on.
  *
- * Based on: [vaillant2014] section 3, with the fits of [vaillant2013].
+ * Based on: [vaillant2014iso] section 3, with the fits of [vaillant2013].
  *
  * A field is kept on a grid of its own, in a frame along its bone, in the bind pose's world space. Value and gradient
  * come from one interpolant of those nodes, so that one is the derivative of the other. Outside of its grid a field is 0. */

@@ -71,10 +71,9 @@ static sup_result measure(sup_fields_state *s, sup_error *error)
     double sum = 0.0;
     int32_t felt = 0;
     for (int32_t v = 0; v < skin->vertex_count; v++) {
-        if (!(m.value[v] > 0.0f)) {
-            if (report->outside++ == 0) report->first_outside = v;
-            continue;
-        }
+        if (!(m.value[v] > 0.0f) && report->outside++ == 0) report->first_outside = v;
+        report->hidden += s->hidden[v];
+        if (!(m.value[v] > 0.0f) || s->hidden[v]) continue;
         /* Where the slope fades, at the ends of the compact map, it says nothing about distances. */
         double slope = fmax((double)m.gradient[v], 0.1 / s->shapes[s->bound->partition.vertex_part[v]].radius);
         double off = fabs((double)m.value[v] - 0.5) / slope / fmax(report->edge, 1e-30);
@@ -178,6 +177,7 @@ sup_result sup_fields_build(const sup_bind_input *input, const sup_fields_def *d
     sup_fields_def filled = *def;
     filled.grid = def->grid > 0.0 ? def->grid : DEFAULT_GRID;
     filled.memory = def->memory > 0.0 ? def->memory : DEFAULT_MEMORY;
+    filled.samples = def->samples > 0 && def->samples < SUP_FIELD_SAMPLES ? def->samples : SUP_FIELD_SAMPLES;
     if (def->skin.triangle_count < 1)
         return sup_fail(error, SUP_ERROR_DATA, "implicit.skin", input->rig->character->name,
                         "The character has no skin that a field could be made of.");

@@ -1,6 +1,6 @@
 /* field_caps.c - where a part of the skin is open, a point beyond the opening: there its field ends.
  *
- * Based on: [vaillant2013] section 4.1: a sample beyond each end of the bone, as far as the limb is thick there. Here it is
+ * Based on: [vaillant2013]: a sample beyond each end of the bone, as far as the limb is thick there. Here it is
  * one for each opening of the part, which need not lie at an end of the bone: around hips, chests and palms they do not. */
 #include "methods/implicit/field_build.h"
 
@@ -129,7 +129,7 @@ static void add_cap(const capping *c, sup_field_shape *shape, const opening *o, 
 static void cap_part(capping *c, int32_t part)
 {
     const sup_fields_state *s = c->state;
-    double size[SUP_FIELD_CAPS];
+    double size[SUP_FIELD_CAPS] = {0.0};
     for (int32_t i = s->triangle_first[part]; i < s->triangle_first[part + 1]; i++)
         for (int32_t half = 3 * s->triangle_list[i]; half < 3 * s->triangle_list[i] + 3; half++) {
             if (c->walked_by[half] == part + 1 || !is_open(c, part, half)) continue;

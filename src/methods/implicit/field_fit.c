@@ -1,13 +1,12 @@
 /* field_fit.c - a fit for each part: samples, HRBF, more samples where it is worst.
  *
- * Based on: [vaillant2013] section 4.1; see field_bind.h for what is different. */
+ * Based on: [vaillant2013]; see field_bind.h for what is different. */
 #include "methods/implicit/field_build.h"
 
 enum {
     CANDIDATES = 1024, /* of the part's own skin */
     OTHERS = 1024,     /* and of the skin around it */
-    LEAST_SAMPLES = 4, /* below: a capsule */
-    MOST_SAMPLES = SUP_FIELD_SAMPLES
+    LEAST_SAMPLES = 4  /* below: a capsule */
 };
 static const double GROWTH = 1.6;       /* samples of a round to those of the one before */
 static const double GOOD_ENOUGH = 1e-2; /* error of a candidate, of the radius */
@@ -158,16 +157,18 @@ static bool fit_samples(const sup_fields_state *s, int32_t part, fitter *f, sup_
 {
     sup_field_shape *shape = &s->shapes[part];
     sup_hrbf *fit = &s->bound->fits[part];
-    double spacing = sup_samples_spread(choice, SUP_FIELD_CORE), apart = MEND_APART * spacing;
+    const int32_t most = s->def->samples;
+    double spacing = sup_samples_spread(choice, most < SUP_FIELD_CORE ? most : SUP_FIELD_CORE),
+           apart = MEND_APART * spacing;
     if (choice->count < LEAST_SAMPLES) return false;
     set_core(shape, choice);
     for (;;) {
         int32_t before = choice->count;
         if (sup_hrbf_fit(choice->count, choice->taken, f->workspace, fit, NULL) != SUP_OK) return false;
         set_lanes(fit, shape);
-        if (before == MOST_SAMPLES) return true;
+        if (before >= most) return true;
         find_errors(s, part, f, choice);
-        double target = fmin(ceil(GROWTH * before), MOST_SAMPLES);
+        double target = fmin(ceil(GROWTH * before), most);
         sup_samples_mend(choice, f->error, apart, GOOD_ENOUGH * shape->radius, (int32_t)target);
         if (choice->count == before) return true;
     }
@@ -271,9 +272,9 @@ static sup_result allocate(fitting *f, sup_error *error)
     const int32_t parts = s->bound->partition.part_count, workers = s->input->context->tasks.worker_count;
     for (int32_t p = 0; p < parts; p++) {
         sup_hrbf *fit = &s->bound->fits[p];
-        fit->centre = sup_arena_alloc(s->arena, MOST_SAMPLES * 3, sizeof(double));
-        fit->weight = sup_arena_alloc(s->arena, MOST_SAMPLES * 4, sizeof(double));
-        s->shapes[p].lane_floats = sup_arena_alloc(&s->scratch, MOST_SAMPLES * SUP_FIT_FLOATS, sizeof(float));
+        fit->centre = sup_arena_alloc(s->arena, SUP_FIELD_SAMPLES * 3, sizeof(double));
+        fit->weight = sup_arena_alloc(s->arena, SUP_FIELD_SAMPLES * 4, sizeof(double));
+        s->shapes[p].lane_floats = sup_arena_alloc(&s->scratch, SUP_FIELD_SAMPLES * SUP_FIT_FLOATS, sizeof(float));
         s->shapes[p].core = sup_arena_alloc(&s->scratch, 3 * SUP_FIELD_CORE, sizeof(float));
         if (fit->centre == NULL || fit->weight == NULL || s->shapes[p].lane_floats == NULL || s->shapes[p].core == NULL)
             return sup_fail_memory(error, "the fields");
@@ -281,9 +282,9 @@ static sup_result allocate(fitting *f, sup_error *error)
     f->fitters = sup_arena_alloc(&s->scratch, (size_t)workers, sizeof(fitter));
     for (int32_t w = 0; f->fitters != NULL && w < workers; w++) {
         fitter *one = &f->fitters[w];
-        one->workspace = sup_arena_alloc(&s->scratch, sup_hrbf_workspace(MOST_SAMPLES), sizeof(double));
+        one->workspace = sup_arena_alloc(&s->scratch, sup_hrbf_workspace(SUP_FIELD_SAMPLES), sizeof(double));
         one->candidates = sup_arena_alloc(&s->scratch, CANDIDATES + OTHERS, sizeof(sup_sample));
-        one->taken = sup_arena_alloc(&s->scratch, MOST_SAMPLES, sizeof(sup_sample));
+        one->taken = sup_arena_alloc(&s->scratch, SUP_FIELD_SAMPLES, sizeof(sup_sample));
         one->distance = sup_arena_alloc(&s->scratch, CANDIDATES + OTHERS, sizeof(double));
         one->cumulative = sup_arena_alloc(&s->scratch, triangles, sizeof(double));
         one->error = sup_arena_alloc(&s->scratch, CANDIDATES + OTHERS, sizeof(float));

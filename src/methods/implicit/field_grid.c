@@ -1,6 +1,6 @@
 /* field_grid.c - compact values of the fits on grids, as coefficients of quadratic B-splines.
  *
- * Based on: [vaillant2014] section 4 (fields in grids) and the compact map of [vaillant2013]. */
+ * Based on: [vaillant2014iso] section 4 (fields in grids) and the compact map of [vaillant2013]. */
 #include "methods/implicit/field_build.h"
 
 enum {
@@ -9,6 +9,7 @@ enum {
 };
 static const double REACH = 1.15;    /* of a box beyond the samples, in radii */
 static const double FADE = 0.35;     /* of the radius: how far from the end of its box a field that goes on fades out */
+static const double STEEP = 3.0;     /* slope where a fit is cut off: what is well inside of its part stays as it is */
 static const double SMALLEST = 1e-5; /* compact values below are 0 */
 
 double sup_field_map(double value, double radius, double depth)
@@ -159,7 +160,7 @@ static void cut_off(const sup_fields_state *s, int32_t field)
         strays = shape->raw[i] < 0.0f && sup_fields_from_core(s, field, node_of(shape, i)) > shape->radius;
     for (size_t i = 0; i < count && strays; i++) {
         if ((double)shape->raw[i] >= shape->radius) continue;
-        double beyond = sup_fields_from_core(s, field, node_of(shape, i)) - shape->radius;
+        double beyond = STEEP * (sup_fields_from_core(s, field, node_of(shape, i)) - shape->radius);
         shape->raw[i] = (float)fmax((double)shape->raw[i], beyond);
     }
 }
@@ -180,6 +181,7 @@ static void make_compact(sup_field_shape *shape)
     shape->depth = 0.0;
     for (size_t i = 0; i < count; i++)
         shape->depth = fmax(shape->depth, -(double)shape->raw[i]);
+    if (!shape->fitted) shape->depth = shape->radius;
     for (int32_t k = 0; k < 3; k++) {
         shape->from[k] = shape->size[k];
         shape->kept[k] = -1; /* the last, for now */

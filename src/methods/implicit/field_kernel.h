@@ -1,7 +1,10 @@
 /* field_kernel.h - fields and their fits at many points at a time. Compiled once per instruction set, see base/simd.h.
  *
  * A quadratic B-spline needs 27 nodes around a point. Rows of nodes lie side by side in memory, so that three of them are
- * one load of four floats; gathers of single floats would be three times as many, and slow ones. A row holds four lanes:
+ * one load of four floats; gathers of single floats would be three times as many, and slow ones. Why quadratic: measured on
+ * the built-in arm, 8 nodes to the radius, AVX-512, one core; gradients near the skin of one part turned by (RMS)
+ *     trilinear 4.1 degrees, 5.8 ns a point; quadratic 0.9 degrees, 7.1 ns; cubic 0.7 degrees, 9.8 ns
+ * and a trilinear field has jumps in its gradient. A row holds four lanes:
  * SUP_LANES / 4 points are looked at together, points k, k + 4, k + 8, k + 12 of a block, for k from 0 to 3. */
 #include "base/simd.h"
 #include "methods/implicit/rows_kernel.h"

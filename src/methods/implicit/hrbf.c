@@ -1,6 +1,6 @@
 /* hrbf.c - fitting and exact evaluation of Hermite radial basis functions.
  *
- * Based on: [vaillant2013] section 4.1 and [macedo2011]; see hrbf.h for what is different.
+ * Based on: [vaillant2013] and [macedo2011]; see hrbf.h for what is different.
  *
  * The system is A w + P q = y, P^T w = 0, where the rows of P are what a sample sees of linear functions. With P = Q R by
  * four reflections, w = Q (0, v) and the lower right block of Q^T A Q is positive definite: one Cholesky factorisation. */
@@ -34,7 +34,7 @@ static sup_result normalise(int32_t count, const sup_sample *samples, sup_hrbf *
     h->scale = 0.0;
     for (int32_t i = 0; i < count; i++)
         h->scale = fmax(h->scale, sup_v3_distance(samples[i].position, h->origin));
-    if (!isfinite(h->scale))
+    if (!sup_v3_finite(h->origin) || !isfinite(h->scale))
         return sup_fail(error, SUP_ERROR_DATA, "hrbf.infinite", "", "A sample of a field is not a finite point.");
     if (!(h->scale > 0.0)) h->scale = 1.0;
     for (int32_t i = 0; i < count; i++) {

@@ -1,6 +1,6 @@
 /* hrbf.h (internal) - Hermite radial basis functions: a smooth function that is 0 with given unit gradients at points.
  *
- * Based on: [vaillant2013] section 4.1, after [macedo2011] Hermite radial basis functions implicits:
+ * Based on: [vaillant2013], after [macedo2011] Hermite radial basis functions implicits:
  *     f(x) = sum_i a_i phi(x - x_i) - b_i . grad phi(x - x_i) + c + s . x,   phi(d) = |d|^3
  * Deviation: the linear part, with weights that annihilate linear functions. Then the fit is unique for all different
  * points (r^3 is conditionally positive definite of order 2) and found by a Cholesky factorisation; without it nothing is

@@ -2,7 +2,8 @@
  *
  * Based on: [vaillant2014iso] section 4.2, equations (1) and (2). Deviations:
  *  - The lattice is turned by 45 degrees (operators.h): bilinear lookups on a grid along f1 and f2 exceed 0.5 between the
- *    nodes of the contact surface by 8e-4 (65 nodes); here it is a line of nodes and stays within 1e-5.
+ *    nodes of the contact surface by 8e-4 (65 nodes); here it is a line of nodes, and lookups stay within 5e-5
+ *    of 0.5 (0.01 in the last four cells before its end).
  *  - The contact surface ends at 0.5 + 0.5 d (1 - e) rather than 0.5 + d / sqrt(2), which leaves the square for
  *    d > 0.707 and meets g = 1 in the corner; e is four nodes of the lattice.
  *  - Where a profile does not pass through nodes, the paper gives the corners of the cells around it their signed

@@ -1,6 +1,6 @@
 /* partition.h (internal) - which bone each vertex of a skin belongs to, from the geometry alone.
  *
- * Based on: [vaillant2014] section 3, where parts are the vertices nearest to a bone. Deviation: it is the bone from which
+ * Based on: [vaillant2014iso] section 3, where parts are the vertices nearest to a bone. Deviation: it is the bone from which
  * most heat arrives ([baran2007pinocchio], rig/weights.h), which is the nearest bone that a vertex can see, with even borders;
  * an arm that hangs at the hip does not join the hip, and a helper joint outside of the skin gets nothing. */
 #ifndef SUP_METHODS_IMPLICIT_PARTITION_H

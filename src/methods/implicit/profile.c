@@ -101,9 +101,8 @@ typedef struct reader {
 
 static sup_result fail(const reader *r, const char *what)
 {
-    char place[64];
-    sup_format(place, sizeof place, "line %d, column %d", r->line, (int)(r->at - r->line_start) + 1);
-    return sup_fail(r->error, SUP_ERROR_DATA, "profile.syntax", place, "%s of the profile: %s", place, what);
+    return sup_fail(r->error, SUP_ERROR_DATA, "profile.syntax", "", "Line %d, column %d of the profile: %s", r->line,
+                    (int)(r->at - r->line_start) + 1, what);
 }
 
 static void skip_space(reader *r)
@@ -246,7 +245,7 @@ static sup_result fail_shape(const reader *r, int32_t point, const char *what)
     const double *at = r->curve.points[point];
     char place[64];
     sup_format(place, sizeof place, "at (%.3g, %.3g)", at[0], at[1]);
-    return sup_fail(r->error, SUP_ERROR_DATA, "profile.shape", place, "The profile %s %s", place, what);
+    return sup_fail(r->error, SUP_ERROR_DATA, "profile.shape", "", "The profile %s %s", place, what);
 }
 
 /* From the axis to the diagonal, cut there; what follows must stay on the diagonal and is the contact surface. */

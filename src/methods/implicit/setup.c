@@ -38,9 +38,7 @@ static shown show(word w)
 
 static sup_result fail(const parser *p, const char *what, word w, const char *rest)
 {
-    char place[32];
-    sup_format(place, sizeof place, "line %d", p->line);
-    return sup_fail(p->error, SUP_ERROR_DATA, "setup.line", place, "Line %d of the setup: %s%s%s%s%s", p->line, what,
+    return sup_fail(p->error, SUP_ERROR_DATA, "setup.line", "", "Line %d of the setup: %s%s%s%s%s", p->line, what,
                     w.size > 0 ? " \"" : "", show(w).text, w.size > 0 ? "\"" : "", rest);
 }
 
@@ -238,11 +236,10 @@ static sup_result read_joint_line(parser *p)
     bool taken = true, found = false;
     if (pattern.size == 0) return fail_joint(p, pattern);
     p->next++;
-    for (sup_result result = SUP_OK; taken && p->next < p->word_count;) {
+    sup_result result = SUP_OK;
+    while (taken && p->next < p->word_count && result == SUP_OK)
         result = read_choice(p, &choice, &taken);
-        if (result != SUP_OK) return result;
-    }
-    sup_result result = expect_end(p, " is not known here; a joint takes: operator NAME, controller NAME.");
+    if (result == SUP_OK) result = expect_end(p, " is not known here; a joint takes: operator NAME, controller NAME.");
     if (result != SUP_OK) return result;
     if (choice.op < 0 && choice.controller < 0)
         return fail(p, "the joint", pattern, " is given nothing: operator NAME or controller NAME is missing.");
@@ -326,8 +323,7 @@ static void place_muscle(const parser *p, const muscle *m, sup_field_ellipsoid *
 static sup_result read_muscle_line(parser *p)
 {
     sup_setup *s = p->setup;
-    int32_t none = -1;
-    muscle m = {.bone = -1, .swell_joint = none, .along = 0.5, .choice = {-1, -1}};
+    muscle m = {.bone = -1, .swell_joint = -1, .along = 0.5, .choice = {-1, -1}};
     sup_result result = read_new_name(p, "a muscle", s->muscle_names, &s->muscle_count, SUP_SETUP_MUSCLES);
     if (result != SUP_OK) return result;
     if (!is_word(peek(p), "bone")) return fail(p, "the name of a muscle is followed by: bone JOINT.", nothing, "");
@@ -366,11 +362,8 @@ static sup_result read_operator_line(parser *p)
     const char *rest = p->next < p->word_count ? p->words[p->next].text : p->line_end;
     sup_error why = {0};
     result = sup_profile_parse(rest, (size_t)(p->line_end - rest), p->line, &s->profiles[s->operator_count], &why);
-    if (result != SUP_OK) {
-        char place[32];
-        sup_format(place, sizeof place, "line %d", p->line);
-        return sup_fail(p->error, result, "setup.profile", place, "Line %d of the setup: %s", p->line, why.message);
-    }
+    if (result != SUP_OK)
+        return sup_fail(p->error, result, "setup.profile", "", "Line %d of the setup: %s", p->line, why.message);
     s->operator_count++;
     return SUP_OK;
 }
@@ -420,7 +413,8 @@ sup_result sup_setup_parse(const sup_rig *rig, const char *text, size_t size, su
     if (made == NULL) return sup_fail_memory(error, "the setup");
     parser p = {.rig = rig, .setup = made, .error = error};
     sup_result result = SUP_OK;
-    for (const char *at = text, *end = text + size; text != NULL && at < end && result == SUP_OK;) {
+    const char *at = text != NULL ? text : "", *end = at + (text != NULL ? size : 0);
+    while (at < end && result == SUP_OK) {
         const char *stop = memchr(at, '\n', (size_t)(end - at));
         p.line++;
         p.line_start = at;
