@@ -1,6 +1,7 @@
 /* implicit.h - implicit skinning: the skin follows iso-surfaces of fields that the bones carry.
  *
- * Based on: [vaillant2014] Robust iso-surface tracking for interactive character skinning; [vaillant2013] without tracking.
+ * Based on: [vaillant2014iso] Robust iso-surface tracking for interactive character skinning; without tracking, the
+ * method of 2013 that it improves on.
  *
  *     bind   surface   the body's skin, decimated where it is very dense              methods/skin/surface.c
  *            fields    parts, samples, Hermite RBFs, grids                            field_bind.c

@@ -1,6 +1,6 @@
 /* implicit_step.c - one frame: the skeleton in sub-frames, the skin after it, then what is shown.
  *
- * Based on: [vaillant2014] section 5.2. A joint turns by no more than a third of its bend in a sub-frame.
+ * Based on: [vaillant2014iso] section 5.2. A joint turns by no more than a third of its bend in a sub-frame.
  *
  * Deviates: the floor that the rule needs near the straight pose is FLOOR; the bend is the larger one of the two ends of
  * the frame; joints between the frames are interpolated about their own place and against their parents, so that bones

@@ -1,6 +1,6 @@
 /* march.c - implicit skinning without memory: from dual quaternion skinning to the iso-surfaces, in every frame.
  *
- * Based on: [vaillant2013] as [vaillant2014] recounts it in sections 2.3 and 3; step and angle are those of two public
+ * Based on: [vaillant2014iso] sections 2.3 and 3, which recount the method of 2013; step and angle are those of two public
  * implementations. Kept to be compared with tracking.
  *
  * A vertex marches along the gradient by part of a Newton step and stops at its value, or where the gradient's direction jumps:

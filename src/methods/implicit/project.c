@@ -1,10 +1,12 @@
 /* project.c - vertices to their own value of the field, along its gradient.
  *
- * Based on: [vaillant2014] section 5, second stage.
+ * Based on: [vaillant2014iso] section 5, second stage.
  *
  * Deviates where the paper is silent: steps are no longer than CLAMP of the way from skin to axis, and half an edge where that
- * is more; a step that does not come nearer is halved; on contact sheets, where the field has a double root, steps are
- * doubled and the sheet counts as reached (sup_track_aim_of). */
+ * is more; a step that does not come nearer is halved. On contact sheets, where the field has a double root, a parabola
+ * through value and slope says how far the sheet is; the place that is aimed at is GAP above 0.5, on the vertex's own side, whatever
+ * its value. Its own side is where its normal came from: a vertex that sees the gradient turn against its normal in a contact
+ * is on the wrong one, and goes back through the sheet. Without this, skin that was pressed together comes apart entangled. */
 #include "methods/implicit/track_work.h"
 
 /* Of the field: nearer than this is there. */
@@ -25,32 +27,49 @@ void sup_track_take_points(const sup_track *track, const float *place, int32_t b
     }
 }
 
+/* Value above 0.5 that is aimed at on a contact sheet. */
+static const float GAP = 5e-4f;
+/* Contact and cosine against the old normal from which on a row is on the wrong side; what that adds to its miss. */
+static const float WRONG_CONTACT = 0.3f, WRONG_COSINE = -0.2f, WRONG = 0.1f;
+
 /* What the field says at a row. */
 typedef struct sample {
     float value, gradient[3], contact;
 } sample;
 
-/* A Newton step to the value that is aimed at; how far the value is off. The normal is kept where there is no slope;
- * `sheet`: how much of a contact sheet is felt, in [0, 1]. */
+/* Way along the gradient to the place GAP above the valley of a contact sheet, on this side of it or on the other. */
+static float way_to_sheet(const sup_track_aim *aim, float value, float slope, bool wrong)
+{
+    float above = fmaxf(value - 0.5f, 0.0f), least = NO_SLOPE * aim->gradient;
+    if (!(slope > least)) return 0.0f;
+    float here = 2.0f * above / slope, there = 2.0f * sqrtf(GAP * fmaxf(above, GAP)) / slope;
+    return wrong ? -(here + there) : there - here;
+}
+
+/* A step to the value that is aimed at; how far the value is off. The normal is kept where there is no slope, and on the
+ * wrong side of a contact; `sheet`: how much of a contact sheet is felt, in [0, 1]. */
 static float newton(const sup_track_aim *aim, const sample *s, float *normal, float step[3], float *sheet)
 {
-    const float *gradient = s->gradient;
-    float square = gradient[0] * gradient[0] + gradient[1] * gradient[1] + gradient[2] * gradient[2];
-    float slope = sqrtf(square), multiple;
+    const float *g = s->gradient;
+    float slope = sqrtf(g[0] * g[0] + g[1] * g[1] + g[2] * g[2]);
     step[0] = step[1] = step[2] = 0.0f;
     *sheet = 0.0f;
     if (!(aim->gradient > 0.0f)) return 0.0f;
-    float miss = sup_track_aim_of(aim, slope, s->contact, &multiple) - s->value;
-    *sheet = multiple - 1.0f;
-    if (slope > NO_SLOPE * aim->gradient)
+    bool sloping = slope > NO_SLOPE * aim->gradient;
+    float cosine = sloping ? (normal[0] * g[0] + normal[1] * g[1] + normal[2] * g[2]) / slope : 1.0f;
+    bool wrong = s->contact > WRONG_CONTACT && cosine < WRONG_COSINE;
+    *sheet = wrong ? 1.0f : sup_track_sheet(aim, slope, s->contact);
+    if (sloping && !wrong)
         for (int c = 0; c < 3; c++)
-            normal[c] = gradient[c] / slope;
-    if (!(square > 0.0f)) return fabsf(miss);
-    float most = fmaxf(CLAMP / aim->gradient, CLAMP_EDGES * aim->edge), way = multiple * miss / slope;
+            normal[c] = g[c] / slope;
+    float miss = aim->iso + *sheet * (0.5f + GAP - aim->iso) - s->value;
+    if (!(slope > 0.0f)) return fabsf(miss);
+    float most = fmaxf(CLAMP / aim->gradient, CLAMP_EDGES * aim->edge), way = miss / slope;
+    way += *sheet * (way_to_sheet(aim, s->value, slope, wrong) - way);
     way = way > most ? most : way < -most ? -most : way;
     for (int c = 0; c < 3; c++)
-        step[c] = way * gradient[c] / slope;
-    return fabsf(miss);
+        step[c] = way * g[c] / slope;
+    return fabsf(miss) + (wrong ? WRONG : 0.0f);
 }
 
 typedef struct lane {

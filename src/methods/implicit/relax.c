@@ -1,6 +1,6 @@
 /* relax.c - vertices slide over their iso-surfaces until edges are as near as can be to the rest edges, turned.
  *
- * Based on: [vaillant2014] sections 5.1 and 5.2, eq. 3 and 4. With prescribed rotations R the energy of eq. 3 is quadratic; half of its
+ * Based on: [vaillant2014iso] sections 5.1 and 5.2, eq. 3 and 4. With prescribed rotations R the energy of eq. 3 is quadratic; half of its
  * gradient over two is L p - b, L the Laplacian of the weights and b_i = sum_j w_ij (R_i + R_j) / 2 (rest_i - rest_j).
  * The surface holds vertices in their tangent planes (eq. 4): downhill is r = T (b - L p), T = 1 - n n^T.
  *

@@ -1,6 +1,6 @@
 /* rotations.c - the rotations that rest edges are turned by: dual quaternion blends of the joints.
  *
- * Based on: [vaillant2014] section 5.1; [kavan2008dual]. They depend on the pose alone, not on the skin before, so that
+ * Based on: [vaillant2014iso] section 5.1; [kavan2008dual]. They depend on the pose alone, not on the skin before, so that
  * the skin finds back to its rest pose.
  *
  * Deviates: a joint's scale and shear, which no dual quaternion holds, are blended linearly and applied first, as in the

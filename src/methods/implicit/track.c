@@ -1,6 +1,6 @@
 /* track.c - one sub-frame of tracking: who is awake, carrying, and what is shown.
  *
- * Based on: [vaillant2014] section 5. */
+ * Based on: [vaillant2014iso] section 5. */
 #include "methods/implicit/track_work.h"
 
 /* Relative motion of two joints below this, in radians and sizes, is noise of floats. */

@@ -1,6 +1,6 @@
 /* track.h (internal) - a skin that follows an iso-surface: every vertex keeps its own value of a field that moves.
  *
- * Based on: [vaillant2014] section 5. In each sub-frame
+ * Based on: [vaillant2014iso] section 5. In each sub-frame
  *
  *     carry     vertices go with the bone of their part                                     track.c
  *     project   Newton steps to each vertex's own value                                     project.c
@@ -150,7 +150,7 @@ bool sup_track_alike(const float a[12], const float b[12]);
 /* One sub-frame. */
 void sup_track_move(const sup_context *context, const sup_track *track, void *state, const sup_track_input *input,
                     sup_track_report *report);
-/* Without memory, from dual quaternion skinning [vaillant2013]: march.c. */
+/* Without memory, from dual quaternion skinning in every frame: march.c. */
 void sup_track_march(const sup_context *context, const sup_track *track, void *state, const sup_track_input *input,
                      sup_track_report *report);
 /* Everything to another origin. */

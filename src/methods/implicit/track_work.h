@@ -66,18 +66,15 @@ void sup_track_pull(const sup_track *track, const sup_track_rows *rows, int32_t 
 /* Points of a block as lanes; unused lanes repeat the last row. */
 void sup_track_take_points(const sup_track *track, const float *place, int32_t block, sup_field_points *points);
 
-/* What a row aims at where the field says `slope` and `contact`, and the multiplicity of the root there. On a contact
- * sheet the field touches 0.5 from above on both sides like a valley: values below are nowhere, values above are much
- * farther away than at rest, and Newton steps only halve the way. There the sheet itself is what is aimed at. */
-static inline float sup_track_aim_of(const sup_track_aim *aim, float slope, float contact, float *multiple)
+/* How much of a contact sheet is felt, in [0, 1]: there the field touches 0.5 from above on both sides like a valley. Values
+ * below are nowhere, values above are much farther away than at rest, and the slope goes to 0. */
+static inline float sup_track_sheet(const sup_track_aim *aim, float slope, float contact)
 {
     float flat = 1.0f - (slope / aim->gradient - 0.3f) * 2.5f; /* 1 below 0.3 of the slope at rest, 0 above 0.7 */
     float deep = (contact - 0.1f) * 2.5f;
     flat = flat < 0.0f ? 0.0f : flat > 1.0f ? 1.0f : flat;
     deep = deep < 0.0f ? 0.0f : deep > 1.0f ? 1.0f : deep;
-    float sheet = flat * deep;
-    *multiple = 1.0f + sheet;
-    return aim->iso + sheet * (0.5f - aim->iso);
+    return flat * deep;
 }
 
 #endif
