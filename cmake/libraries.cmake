@@ -1,7 +1,7 @@
 # The libraries: supple_core (no stdio, no dependency) and supple_io (files), each static, and one shared libsupple
 # that holds both. Folders are listed in the order of the road; a folder may use only those before it.
 set(SUPPLE_CORE_FOLDERS base math linalg geometry character rig bind pose deform upsample volume
-  methods/skin methods/linear methods/dualquat methods/projective methods/position
+  methods/skin methods/linear methods/dualquat methods/projective methods/position methods/implicit
   methods scenes measure)
 set(SUPPLE_IO_FOLDERS load output)
 
@@ -19,7 +19,9 @@ supple_sources(SUPPLE_IO_SOURCES ${SUPPLE_IO_FOLDERS})
 
 function(supple_objects name)
   add_library(${name} OBJECT ${ARGN})
-  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  if(NOT SUPPLE_WASM) # also for static libraries: they end in plug-ins
+    set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  endif()
   target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR}/include PRIVATE ${PROJECT_SOURCE_DIR}/src)
   target_compile_definitions(${name} PRIVATE SUPPLE_BUILD=1)
   target_link_libraries(${name} PRIVATE supple_options)
@@ -27,7 +29,19 @@ endfunction()
 
 supple_objects(supple_core_objects ${SUPPLE_CORE_SOURCES})
 supple_objects(supple_io_objects ${SUPPLE_IO_SOURCES})
+if(SUPPLE_FUZZ)
+  # Coverage where input from outside is read and checked; on the arithmetic behind it, it would only cost time.
+  supple_sources(fuzzed base character bind load)
+  file(GLOB checks CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*/*_check.c ${PROJECT_SOURCE_DIR}/src/*/*_open.c
+    ${PROJECT_SOURCE_DIR}/src/methods/*/*check.c ${PROJECT_SOURCE_DIR}/src/methods/*/*_open.c
+    ${PROJECT_SOURCE_DIR}/src/methods/*/*view.c)
+  set_property(SOURCE ${fuzzed} ${checks} APPEND PROPERTY COMPILE_OPTIONS -fsanitize=fuzzer-no-link)
+endif()
 include(${PROJECT_SOURCE_DIR}/cmake/simd.cmake)
+if(SUPPLE_WASM) # a page downloads it all: small where work is done once
+  supple_sources(once ${SUPPLE_IO_FOLDERS} character rig bind pose deform geometry scenes measure)
+  set_property(SOURCE ${once} APPEND PROPERTY COMPILE_OPTIONS -Os)
+endif()
 
 function(supple_library name)
   set_target_properties(${name} PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})

@@ -1,5 +1,9 @@
 # Compiler options that hold for every target of the project, gathered in one interface target.
-find_package(Threads REQUIRED)
+if(SUPPLE_WASM)
+  add_library(Threads::Threads INTERFACE IMPORTED) # a page steps in one worker
+else()
+  find_package(Threads REQUIRED)
+endif()
 
 add_library(supple_options INTERFACE)
 target_compile_features(supple_options INTERFACE c_std_17)
@@ -15,10 +19,6 @@ if(SUPPLE_WERROR)
 endif()
 if(SUPPLE_SCALAR)
   target_compile_definitions(supple_options INTERFACE SUPPLE_SCALAR=1)
-endif()
-if(SUPPLE_FUZZ)
-  # Coverage for the fuzz targets; every other program ignores it.
-  target_compile_options(supple_options INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 if(SUPPLE_SANITIZE)
   target_compile_options(supple_options INTERFACE -fsanitize=${SUPPLE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -g)

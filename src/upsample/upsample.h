@@ -91,6 +91,7 @@ typedef struct sup_upsample_blocks {
 /* View of the arrays of a model. */
 typedef struct sup_upsample {
     int32_t vertex_count, coarse_count, coarse_triangle_count;
+    int32_t covered; /* vertices that are written; the others are left out */
     bool has_tangents;
     sup_upsample_blocks plain, riding;
     const int32_t *triangles;       /* [coarse_triangle_count*3] */
@@ -110,6 +111,8 @@ size_t sup_upsample_scratch(const sup_upsample *view);
  * tangents need a model that has them. `scratch` is 64-byte aligned. */
 sup_result sup_upsample_apply(const sup_context *context, const sup_upsample *view, const float *coarse_positions,
                               void *scratch, const sup_skin_out *out);
+/* What an apply left in its scratch: places and unit normals of the coarse vertices, x y z 0 nx ny nz 0 each. */
+const float *sup_upsample_rows(const void *scratch);
 /* The same on kernels of at most that many lanes: for tests and benchmarks. */
 sup_result sup_upsample_apply_lanes(const sup_context *context, const sup_upsample *view, const float *coarse_positions,
                                     void *scratch, const sup_skin_out *out, int32_t lanes);

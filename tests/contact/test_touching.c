@@ -89,10 +89,7 @@ static int32_t bend_and_hold(actor *a, double contact)
     memcpy(a->rest, a->skin, a->bytes);
     for (int32_t i = 0; i <= (int32_t)(held * 60.0); i++)
         actor_step(a, i / 60.0, 1.0f / 60.0f);
-    for (int32_t i = 0; i < 60; i++)
-        actor_step(a, held, 1.0f / 60.0f);
-    if (contact > 0.0) CHECK_MSG(farthest(a, a->last) < 1e-5, "after a second it moves by %g", farthest(a, a->last));
-    for (int32_t i = 60; i < 180; i++)
+    for (int32_t i = 0; i < 180; i++)
         actor_step(a, held, 1.0f / 60.0f);
     CHECK_MSG(farthest(a, a->last) < 1e-5, "held, it moves by %g", farthest(a, a->last));
     int32_t pairs = crossings(a);

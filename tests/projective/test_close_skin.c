@@ -60,6 +60,9 @@ TEST(close_skin_of_one_joint_is_carried)
         if (sheet == 2 || (sheet == 1 && x >= 10) || x > 16) CHECK_NEAR(share[v], 0.0, 1e-6);
         if (sheet == 0 && x > 8) CHECK(share[v] <= share[v - 1]); /* a border that goes down */
     }
-    CHECK(share[12] > 0.0f && share[12] < 1.0f);
+    int32_t between = 0;
+    for (int32_t x = 0; x < LONG; x++)
+        between += share[x] > 0.0f && share[x] < 1.0f;
+    CHECK(between > 0); /* the border is smooth */
     free(m);
 }

@@ -209,32 +209,6 @@ TEST(skin_pushes_skin)
     fixture_free(f);
 }
 
-/* How far a row, given that many times, pushes a vertex away from two of the ring beside it. */
-static double pushed_by(int32_t copies)
-{
-    fixture *f = tube(1.0);
-    int32_t a = 20 * 16, b = 21 * 16;
-    float gap = f->skin[3 * b] - f->skin[3 * a];
-    for (int32_t i = 0; i < copies; i++)
-        f->rows[f->count++] = (sup_contact){.vertex = b,
-                                            .corner = {a, a + 1, -1},
-                                            .weight = {0.5f, 0.5f, 0.0f},
-                                            .normal = {1.0f, 0.0f, 0.0f},
-                                            .offset = gap + 0.2f};
-    for (int32_t k = 0; k < 60; k++)
-        step(f, NULL);
-    double way = (double)f->skin[3 * b] - f->b.tissue.skin[3 * b];
-    fixture_free(f);
-    return way;
-}
-
-/* A dense skin on a coarse one: many rows at one vertex together push hardly more than one does. */
-TEST(many_rows_on_a_vertex_share_its_load)
-{
-    double one = pushed_by(1), many = pushed_by(40);
-    CHECK_MSG(one > 0.01 && many >= 0.99 * one && many < 1.15 * one, "%g, %g", one, many);
-}
-
 /* Checklist 21: a row between skin and skin does not see a common translation. */
 TEST(pairs_do_not_see_translations)
 {

@@ -27,9 +27,6 @@ enum { MOST_SOLVES = 3 };
  * harder to solve. */
 #define DEFAULT_STIFFNESS 2.0f
 #define STIFFEST 100.0f
-/* Most that all rows of skin at a vertex push it, together, times its stiffness and the depth of a row. Two layers of the
- * same density come to 1.5. */
-#define MOST_LOAD 1.5f
 
 /* J y: what a row sees of a vector. `limit` leaves out places from there on (anchors do not move in a direction). */
 static void row_of(const sup_contact_row *row, const float *y, int32_t limit, float d[3])
@@ -99,44 +96,12 @@ static bool make_row(const sup_step *step, const sup_contact *c, sup_contact_row
     return true;
 }
 
-/* Whether place j of a row counts for its load. */
-static bool gives_way(const sup_step *step, const sup_contact_row *row, int32_t j)
-{
-    bool thing = row->place[1] < 0 && row->place[2] < 0 && row->place[3] < 0;
-    return !thing && row->place[j] >= 0 && row->place[j] < step->system->unknown_count;
-}
-
-/* Many rows on one vertex, as those of a hand on a large triangle of a thigh, must not push as hard as all of them
- * together, nor one that has nothing to push but a corner of little weight: each gets a share, so that their sum at any
- * vertex is at most MOST_LOAD times the stiffness there. Things that are given (no corners) do not give way. */
-static void share_load(const sup_step *step)
-{
-    const sup_system *s = step->system;
-    float *load = step->memory.residual; /* not in use yet */
-    memset(load, 0, (size_t)s->unknown_count * sizeof *load);
-    for (int32_t i = 0; i < step->contact_count; i++) {
-        const sup_contact_row *row = &step->memory.rows[i];
-        for (int32_t j = 0; j < 4; j++)
-            if (gives_way(step, row, j)) load[row->place[j]] += fabsf(row->weight[j]) * row->stiffness;
-    }
-    for (int32_t i = 0; i < step->contact_count; i++) {
-        sup_contact_row *row = &step->memory.rows[i];
-        float share = 1.0f;
-        for (int32_t j = 0; j < 4; j++)
-            if (gives_way(step, row, j))
-                share = fminf(share, MOST_LOAD * s->diagonal[row->place[j]] / fmaxf(load[row->place[j]], 1e-30f));
-        row->stiffness *= share;
-        row->damping *= share;
-    }
-}
-
 void sup_step_contact_prepare(sup_step *step)
 {
     int32_t most = step->memory.head->contact_capacity, count = step->input->contact_count;
     step->contact_count = 0;
     for (int32_t i = 0; i < count && step->contact_count < most; i++)
         if (make_row(step, &step->input->contacts[i], &step->memory.rows[step->contact_count])) step->contact_count++;
-    if (step->contact_count > 0) share_load(step);
 }
 
 /* Friction of a row that pushes with `press`: adds its force, sets its stiffness, returns its energy. */
