@@ -19,8 +19,20 @@ SUP_API sup_result sup_instance_step(sup_instance *instance, const sup_pose *pos
 /* Teleport: at rest in `pose`, no velocity. */
 SUP_API sup_result sup_instance_reset(sup_instance *instance, const sup_pose *pose);
 
+/* What an instance remembers of the frames before, as bytes: the same motion goes on from there in this instance, in
+ * another one of the same model, or in another run of the program. Live parameters are saved too; colliders are not:
+ * they are the caller's. Bytes are good for the build of the library that made them, on processors of one kind.
+ * `size` is sup_instance_state_size, which stays the same for a model. A restore that fails changes nothing. */
+SUP_API size_t sup_instance_state_size(const sup_instance *instance);
+SUP_API sup_result sup_instance_state_save(const sup_instance *instance, void *bytes, size_t size);
+SUP_API sup_result sup_instance_state_restore(sup_instance *instance, const void *bytes, size_t size, sup_error *error);
+
 /* Energy that the last step had left, in the method's own units; NaN when the method has none. */
 SUP_API double sup_instance_energy(const sup_instance *instance);
+
+/* Values of the field that the skin lies near (sup_method.field), for looking at it: `points` [count*3] in world space.
+ * SUP_ERROR_ARGUMENT when the method has no field. */
+SUP_API sup_result sup_instance_field(const sup_instance *instance, const float *points, int32_t count, float *values);
 
 /* Sets a live parameter for this instance. SUP_ERROR_ARGUMENT when it is unknown, out of range or needs a bind. */
 SUP_API sup_result sup_instance_set(sup_instance *instance, const char *name, double value, sup_error *error);

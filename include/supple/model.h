@@ -14,6 +14,8 @@ typedef struct sup_bind_def {
     int32_t paint_count; /* each map at most once */
     sup_progress_fn *progress;
     void *progress_user;
+    const char *setup; /* a text of the method's own, for those with SUP_METHOD_SETUP (docs/methods); NULL for none */
+    size_t setup_size; /* bytes */
 } sup_bind_def;
 
 /* `def` may be NULL. The rig and the character may be freed afterwards. */

@@ -82,6 +82,13 @@ static sup_result run_method(const sup_method *method, const sup_bind_input *inp
     return result;
 }
 
+static sup_result check_setup(const sup_method *method, const sup_bind_def *def, sup_error *error)
+{
+    if (def == NULL || def->setup == NULL || (method->flags & SUP_METHOD_SETUP) != 0) return SUP_OK;
+    return sup_fail(error, SUP_ERROR_ARGUMENT, "bind.setup", method->name, "The method \"%s\" takes no setup.",
+                    method->name);
+}
+
 static sup_result check_arguments(const sup_method *method, const sup_rig *rig, sup_model **model, sup_error *error)
 {
     if (method == NULL || rig == NULL || model == NULL || rig->character == NULL)
@@ -99,6 +106,7 @@ sup_result sup_bind(const sup_context *context_in, const sup_method *method, con
                     const sup_bind_def *def, sup_model **model_out, sup_error *error)
 {
     sup_result result = check_arguments(method, rig, model_out, error);
+    if (result == SUP_OK) result = check_setup(method, def, error);
     if (result != SUP_OK) return result;
     sup_context context = sup_context_resolve(context_in);
     sup_model_builder builder = {context.allocator, {NULL, 0, 0, sizeof(sup_built_array)}, NULL, false};
@@ -113,8 +121,13 @@ sup_result sup_bind(const sup_context *context_in, const sup_method *method, con
         const float *maps[SUP_METHOD_MAPS] = {NULL};
         result = sort_paints(method, rig, def, maps, error);
         if (result == SUP_OK) result = add_bind_pose(rig, &builder, error);
-        sup_bind_input input = {
-            &context, rig, values, maps, def != NULL ? def->progress : NULL, def != NULL ? def->progress_user : NULL};
+        sup_bind_input input = {.context = &context, .rig = rig, .values = values, .maps = maps};
+        if (def != NULL) {
+            input.progress = def->progress;
+            input.progress_user = def->progress_user;
+            input.setup = def->setup;
+            input.setup_size = def->setup != NULL ? def->setup_size : 0;
+        }
         if (result == SUP_OK) result = run_method(method, &input, &builder, error);
     }
     if (result == SUP_OK) result = sup_model_pack(&context, method, &counts, &builder, &model, error);

@@ -125,7 +125,7 @@ static sup_result bind_method(bake *b, const sup_method *method, const sup_bind_
     sup_error refusal = {0};
     sup_result result = sup_bind(b->context, method, b->rig, def, &b->made, &refusal);
     if (result == SUP_ERROR_DATA && b->def.method == NULL && b->def.values == NULL && b->def.paint_count == 0 &&
-        method != plain) {
+        b->def.setup == NULL && method != plain) {
         sup_log(b->context, SUP_LOG_WARNING, "The method %s cannot be used, %s is instead: %s", method->name,
                 plain->name, refusal.message);
         return sup_bind(b->context, plain, b->rig, def, &b->made, error);
@@ -139,6 +139,8 @@ static sup_result make_model(bake *b, sup_error *error)
     sup_bind_def bind = {.values = b->def.values,
                          .paints = b->def.paints,
                          .paint_count = b->def.paint_count,
+                         .setup = b->def.setup,
+                         .setup_size = b->def.setup_size,
                          .progress = bind_progress,
                          .progress_user = b};
     const sup_method *method = b->def.method != NULL ? b->def.method : sup_method_at(0);

@@ -74,4 +74,6 @@ const sup_method sup_method_position = {
     .reset = sup_position_reset,
     .step = sup_position_step,
     .paint = sup_position_paint,
+    .kept_size = sup_position_kept,
+    .link = sup_position_link,
 };

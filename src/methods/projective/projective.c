@@ -71,4 +71,6 @@ const sup_method sup_method_projective = {
     .energy = sup_projective_energy,
     .paint = sup_projective_paint,
     .compare = sup_projective_compare,
+    .kept_size = sup_projective_kept,
+    .link = sup_projective_link,
 };

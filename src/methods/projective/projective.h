@@ -60,5 +60,7 @@ double sup_projective_energy(const void *state);
 sup_result sup_projective_paint(const sup_model *model, void *state, int32_t map, const float *values,
                                 sup_error *error);
 sup_result sup_projective_compare(const sup_compare_input *input, sup_compare_figures *figures, sup_error *error);
+size_t sup_projective_kept(const sup_model *model, const sup_context *context);
+sup_result sup_projective_link(const sup_step_input *input, void *state);
 
 #endif

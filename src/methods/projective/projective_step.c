@@ -127,6 +127,25 @@ size_t sup_projective_state_size(const sup_model *model, const sup_context *cont
     return layout_of(&view, model, context).size;
 }
 
+/* Everything but the scratch of the layer below, which depends on the number of threads. */
+size_t sup_projective_kept(const sup_model *model, const sup_context *context)
+{
+    sup_projective_view view;
+    if (sup_projective_open(model, &view, NULL) != SUP_OK) return 0;
+    return layout_of(&view, model, context).linear;
+}
+
+sup_result sup_projective_link(const sup_step_input *input, void *state)
+{
+    projective_state *s = state;
+    memset(&s->view, 0, sizeof s->view);
+    memset(&s->at, 0, sizeof s->at);
+    if (input == NULL) return SUP_OK;
+    sup_result result = sup_projective_open(input->model, &s->view, NULL);
+    if (result == SUP_OK) s->at = layout_of(&s->view, input->model, input->context);
+    return result;
+}
+
 /* world * inverse bind of every joint, less the origin. */
 static void take_joints(projective_state *s, const sup_pose *pose, sup_mat34 *joints)
 {
