@@ -472,7 +472,7 @@ static void aim_some(void *work, int32_t begin, int32_t end, int32_t worker)
             float *inward = w->built->inward + 4 * (int64_t)row;
             float slope = sqrtf(f.x[k] * f.x[k] + f.y[k] * f.y[k] + f.z[k] * f.z[k]);
             bool felt = slope > LEAST_SLOPE && f.value[k] > LEAST_VALUE && f.value[k] < MOST_VALUE;
-            aim->iso = f.value[k];
+            aim->iso = fminf(fmaxf(f.value[k], 0.0f), 1.0f);
             aim->gradient = felt ? slope : 0.0f;
             inward[0] = felt ? f.x[k] / slope : 0.0f;
             inward[1] = felt ? f.y[k] / slope : 0.0f;
