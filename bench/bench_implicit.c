@@ -325,10 +325,6 @@ static void bench_bend(const sup_context *two)
     body b;
     body_open(&b, two, "arm", 1.0, SUP_WEIGHTS_AUTO);
     find_axis(&b, "lower_arm", "bend", 1.2);
-    printf("\nbend by 0.05 rad a frame; first without smoothing at contacts\n");
-    b.values[SUP_IMPLICIT_SMOOTH] = 0.0;
-    bend(&b, "lower_arm", 0.05);
-    sup_method_defaults(&sup_method_implicit, b.values);
     bend(&b, "lower_arm", 0.05);
     body_close(&b);
     body_open(&b, two, "human", 1.0, SUP_WEIGHTS_AUTO);

@@ -279,8 +279,7 @@ static void move_skin(implicit_state *s, const sup_step_input *input, const sup_
                              .rounds = rounds > 0 ? rounds
                                        : jacobi   ? JACOBI_ROUNDS
                                                   : FACTOR_ROUNDS,
-                             .tolerance = (float)v[SUP_IMPLICIT_TOLERANCE],
-                             .smooth = (float)v[SUP_IMPLICIT_SMOOTH]};
+                             .tolerance = (float)v[SUP_IMPLICIT_TOLERANCE]};
     sup_track_report report;
     if (v[SUP_IMPLICIT_TRACKING] != 0.0)
         sup_track_move(input->context, &s->view.track, at(s, s->at.track), &track, &report);

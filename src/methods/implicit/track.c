@@ -259,42 +259,6 @@ void sup_track_spread(sup_track_work *w)
 
 /* --- A sub-frame --- */
 
-/* Rows on contact sheets and beside them towards the middle of their neighbours, into `pull`. What was pressed together
- * keeps no folds that are finer than its edges, and comes apart again. */
-static void unfold_some(void *work, int32_t begin, int32_t end, int32_t worker)
-{
-    sup_track_work *w = work;
-    const sup_track *track = w->track;
-    SUP_UNUSED(worker);
-    for (int32_t i = begin; i < end; i++) {
-        int32_t block = w->rows.list[i];
-        for (int64_t row = track->block_first[block]; row < track->block_first[block + 1]; row++) {
-            const float *p = w->rows.place + 4 * row;
-            float mean[3] = {0, 0, 0}, sheet = p[3];
-            int32_t count = track->first[row + 1] - track->first[row];
-            for (int32_t e = track->first[row]; e < track->first[row + 1]; e++) {
-                const float *q = w->rows.place + 4 * (int64_t)track->other[e];
-                sheet = fmaxf(sheet, 0.5f * q[3]);
-                for (int c = 0; c < 3; c++)
-                    mean[c] += q[c];
-            }
-            float share = count > 2 ? w->input->smooth * track->aim[row].relax * sheet : 0.0f;
-            for (int c = 0; c < 3; c++)
-                w->rows.pull[4 * row + c] = p[c] + (share > 0.0f ? share * (mean[c] / (float)count - p[c]) : 0.0f);
-        }
-    }
-}
-
-static void take_some(void *work, int32_t begin, int32_t end, int32_t worker)
-{
-    sup_track_work *w = work;
-    SUP_UNUSED(worker);
-    for (int32_t i = begin; i < end; i++)
-        for (int64_t row = w->track->block_first[w->rows.list[i]]; row < w->track->block_first[w->rows.list[i] + 1];
-             row++)
-            memcpy(w->rows.place + 4 * row, w->rows.pull + 4 * row, 3 * sizeof(float));
-}
-
 void sup_track_move(const sup_context *context, const sup_track *track, void *state, const sup_track_input *input,
                     sup_track_report *report)
 {
@@ -306,10 +270,6 @@ void sup_track_move(const sup_context *context, const sup_track *track, void *st
     sup_track_turn_rows(&work);
     sup_track_project(&work, FIRST_STEPS);
     report->rounds = sup_track_relax(&work, &report->moved);
-    if (input->smooth > 0.0f) {
-        sup_track_run(&work, unfold_some);
-        sup_track_run(&work, take_some);
-    }
     sup_track_project(&work, LAST_STEPS);
     for (int32_t i = 0; i < work.awake_count; i++) {
         int32_t block = work.rows.list[i];

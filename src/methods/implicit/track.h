@@ -126,7 +126,6 @@ typedef struct sup_track_input {
     sup_track_solver solver;
     int32_t rounds;  /* at most */
     float tolerance; /* rounds end when no vertex moves farther, in its edges */
-    float smooth;    /* how much rows on contact sheets, and those beside them, go to the middle of their neighbours */
     bool all;        /* everything is awake */
 } sup_track_input;
 
