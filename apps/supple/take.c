@@ -102,14 +102,9 @@ static int load_model(app_take *take)
 /* The model must be of the character that was loaded. */
 static int check_model(const app_take *take)
 {
-    const sup_character *character = take->character;
-    int32_t vertices = sup_model_vertex_count(take->model), nodes = sup_model_node_count(take->model);
-    if (vertices == character->vertex_count && nodes == character->node_count &&
-        sup_model_morph_weight_count(take->model) == character->morph_weight_count)
-        return APP_DONE;
-    app_say("%s: The model is of another character: it has %d vertices and %d nodes, %s has %d and %d. Bind it again.",
-            take->values->model, (int)vertices, (int)nodes, take->values->input, (int)character->vertex_count,
-            (int)character->node_count);
+    sup_error error = {0};
+    if (sup_model_check_character(take->model, take->character, &error) == SUP_OK) return APP_DONE;
+    app_say("%s: %s", take->values->model, error.message);
     return APP_INPUT;
 }
 

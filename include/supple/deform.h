@@ -37,6 +37,11 @@ SUP_API sup_result sup_instance_field(const sup_instance *instance, const float 
 /* Sets a live parameter for this instance. SUP_ERROR_ARGUMENT when it is unknown, out of range or needs a bind. */
 SUP_API sup_result sup_instance_set(sup_instance *instance, const char *name, double value, sup_error *error);
 
+/* Paints a live map (sup_map.live) of this instance anew, from its next step on: `values` for each render vertex in the
+ * map's range, NULL for those of the bind. Allocates nothing. SUP_ERROR_ARGUMENT when the map is unknown, a value is out
+ * of range or the change needs a bind; the paint before stays. It stays over sup_instance_reset. */
+SUP_API sup_result sup_instance_paint(sup_instance *instance, const char *map, const float *values, sup_error *error);
+
 /* Things in the way of the skin, instead of those before; NULL and 0: none. Everything is copied, memory is taken here
  * and not in a step. Only for methods that mind them (SUP_METHOD_COLLIDES). On failure those before stay. */
 SUP_API sup_result sup_instance_set_colliders(sup_instance *instance, const sup_collider *colliders, int32_t count,

@@ -30,6 +30,7 @@ typedef struct sup_map {
     const char *name; /* "stiffness" */
     const char *unit;
     float minimum, maximum, fallback; /* fallback = where nothing is painted */
+    bool live;                        /* may be painted between steps (deform.h); false: a change needs a new bind */
     const char *help;                 /* one sentence */
 } sup_map;
 
@@ -80,6 +81,35 @@ typedef struct sup_step_input {
     void *stage_user;
 } sup_step_input;
 
+/* A motion on which a method's solver is compared with the plain way to the same minimum: for benchmarks. */
+typedef struct sup_compare_input {
+    const sup_context *context; /* NULL = defaults */
+    const sup_rig *rig;
+    const double *values; /* [method->param_count], in range */
+    const sup_clip *clip; /* of the rig's character */
+    int32_t most_steps;
+    double (*milliseconds)(void); /* a clock */
+} sup_compare_input;
+
+/* One way to take the steps, all ways from the same states; means over the steps. */
+enum { SUP_COMPARE_STAGES = 12 };
+typedef struct sup_compare_way {
+    double ms, iterations;
+    double objective;                    /* at the end of the steps, all measured alike, in double */
+    double stage_ms[SUP_COMPARE_STAGES]; /* [stage_count] */
+} sup_compare_way;
+
+typedef struct sup_compare_figures {
+    int32_t steps;
+    sup_compare_way own, plain; /* the method's; the plain one on the same kernels */
+    sup_compare_way reference;  /* the plain one, scalar, in double, on one thread; its stages are not told */
+    int32_t at_or_below;        /* own steps that end at or below the reference's objective, */
+    int32_t within_rounding;    /* or at most 1e-7 of it above: positions are floats */
+    double worst;               /* the largest excess over it, relative; may be negative */
+    int32_t stage_count;
+    const char *stage_names[SUP_COMPARE_STAGES];
+} sup_compare_figures;
+
 typedef struct sup_method {
     const char *name;    /* "linear" */
     const char *summary; /* one sentence */
@@ -96,13 +126,18 @@ typedef struct sup_method {
     sup_result (*check)(const sup_model *model, sup_error *error);
     /* Bytes of state one instance needs, 64-aligned; 0 is allowed. No further memory may be taken later. */
     size_t (*state_size)(const sup_model *model, const sup_context *context);
-    /* Puts the state at rest in `input->pose`. Also called once when an instance is opened. */
+    /* Puts the state at rest in `input->pose`. Also called once when an instance is opened, with the state all zero. */
     sup_result (*reset)(const sup_step_input *input, void *state);
     /* One frame. No allocation, no I/O, no locks. */
     sup_result (*step)(const sup_step_input *input, void *state, const sup_skin_out *out);
     /* May be NULL. What the last step had left of the energy that the method minimises, in units of its own: for
      * comparing ways to the same result. */
     double (*energy)(const void *state);
+    /* Needed for live maps, else NULL. Takes map number `map` into the state: `values` [render vertices], checked, or
+     * NULL for those of the bind. What is painted stays over a reset. Allocates nothing; a failure changes nothing. */
+    sup_result (*paint)(const sup_model *model, void *state, int32_t map, const float *values, sup_error *error);
+    /* May be NULL. */
+    sup_result (*compare)(const sup_compare_input *input, sup_compare_figures *figures, sup_error *error);
     /* May be NULL. The scalar field whose 0.5 surface the skin lies near, as of the last step: 1 inside, 0 outside. `points`
      * [count*3] in world space, values [count]. */
     void (*field)(const sup_model *model, void *state, const float *points, int32_t count, float *values);

@@ -213,6 +213,25 @@ sup_result sup_instance_set(sup_instance *instance, const char *name, double val
     return SUP_OK;
 }
 
+sup_result sup_instance_paint(sup_instance *instance, const char *name, const float *values, sup_error *error)
+{
+    if (instance == NULL || name == NULL)
+        return sup_fail(error, SUP_ERROR_ARGUMENT, "paint.null", "", "An instance and the name of a map are needed.");
+    const sup_method *method = instance->method;
+    int32_t index = sup_method_map(method, name, error);
+    if (index < 0) return SUP_ERROR_ARGUMENT;
+    if (!method->maps[index].live || method->paint == NULL)
+        return sup_fail(error, SUP_ERROR_ARGUMENT, "paint.bind", name,
+                        "The map \"%s\" cannot change while the character moves: bind it again with the new paint.",
+                        name);
+    if (values != NULL) {
+        int32_t count = sup_model_vertex_count(instance->model);
+        sup_result result = sup_map_check(&method->maps[index], values, count, error);
+        if (result != SUP_OK) return result;
+    }
+    return method->paint(instance->model, instance->state, index, values, error);
+}
+
 sup_result sup_instance_set_colliders(sup_instance *instance, const sup_collider *colliders, int32_t count,
                                       sup_error *error)
 {

@@ -109,15 +109,8 @@ static sup_result check_model(const bake *b, sup_error *error)
 {
     const sup_model *model = b->def.model;
     const sup_character *character = b->character;
-    int32_t vertices = sup_model_vertex_count(model), nodes = sup_model_node_count(model),
-            weights = sup_model_morph_weight_count(model);
-    if (vertices != character->vertex_count || nodes != character->node_count ||
-        weights != character->morph_weight_count)
-        return sup_fail(error, SUP_ERROR_DATA, "bake.model", character->name,
-                        "The model is of another character: it has %d vertices, %d nodes and %d morph weights, this "
-                        "one %d, %d and %d. Bind it again.",
-                        vertices, nodes, weights, character->vertex_count, character->node_count,
-                        character->morph_weight_count);
+    sup_result result = sup_model_check_character(model, character, error);
+    if (result != SUP_OK) return result;
     if (b->def.method != NULL && b->def.method != sup_model_method(model))
         return sup_fail(error, SUP_ERROR_ARGUMENT, "bake.model.method", character->name,
                         "The model was bound for the method \"%s\", not for \"%s\": bind it again.",

@@ -23,7 +23,7 @@ const sup_param sup_implicit_params[SUP_IMPLICIT_PARAM_COUNT] = {
 };
 
 const sup_map sup_implicit_maps[SUP_IMPLICIT_MAP_COUNT] = {
-    [SUP_IMPLICIT_MAP_NO_RELAX] = {"no_relax", "", 0.0f, 1.0f, 0.0f,
+    [SUP_IMPLICIT_MAP_NO_RELAX] = {"no_relax", "", 0.0f, 1.0f, 0.0f, false,
                                    "1: skin that does not slide and stays with its bone, such as armour or scales."},
 };
 

@@ -1,6 +1,9 @@
 /* anchors_step.c - frames of bones and balls in a pose, and the anchors that hang on them. See anchors.h. */
+#include "base/simd.h"
 #include "math/affine.h"
 #include "methods/projective/anchors.h"
+
+enum { SLIDE_GRAIN = 512 }; /* sliding anchors that a thread places at a time */
 
 /* A frame in the pose: x -> linear (x - origin of the rest) + origin, as a 3x4; its rotation and size apart. */
 typedef struct frame {
@@ -15,7 +18,7 @@ typedef struct frame {
 typedef struct state_view {
     frame *frames; /* [frame_count] */
     float *ends;   /* [piece_count*8] joints in the pose */
-    float *caps;   /* [piece_count*8] ends of the capsules' axes in the pose */
+    float *caps;   /* [piece_count*8] ends of the capsules' axes in the pose; after the first 1 / length^2, or 0 */
     float *rings;  /* [ring_count*SUP_RING_POINTS*4] */
 } state_view;
 
@@ -252,6 +255,9 @@ static void place_piece(const sup_anchors *a, const sup_mat34 *joints, int32_t p
         caps[i] = from[i] + rest[3] * step;
         caps[4 + i] = to[i] - rest[7] * step;
     }
+    float axis[3] = {caps[4] - caps[0], caps[5] - caps[1], caps[6] - caps[2]}, square = dot3(axis, axis);
+    caps[3] = square > 0.0f ? 1.0f / square : 0.0f;
+    caps[7] = 0.0f;
     from[3] = to[3] = 0.0f;
 }
 
@@ -306,51 +312,67 @@ static void place_ball(const sup_anchors *a, const sup_mat34 *joints, int32_t b,
 static void place_rigid(const sup_anchors *a, const state_view *s, float *out)
 {
     for (int32_t k = 0; k < a->frame_count; k++) {
-        const frame f = s->frames[k];
+        const float *m = s->frames[k].m;
+        sup_four column[4];
+        for (int c = 0; c < 4; c++)
+            column[c] = (sup_four){m[c], m[4 + c], m[8 + c], 0.0f};
         for (int32_t i = a->rigid_first[k]; i < a->rigid_first[k + 1]; i++) {
-            float *to = out + 4 * (size_t)a->rigid_out[i];
-            apply(f.m, a->rigid_rest + 3 * (size_t)i, to);
-            to[3] = 0.0f;
+            const float *rest = a->rigid_rest + 3 * (size_t)i;
+            sup_four to = sup_four_fma(column[0], sup_four_splat(rest[0]), column[3]);
+            to = sup_four_fma(column[1], sup_four_splat(rest[1]), to);
+            to = sup_four_fma(column[2], sup_four_splat(rest[2]), to);
+            memcpy(out + 4 * (size_t)a->rigid_out[i], &to, sizeof to);
         }
     }
+}
+
+static float sum3(sup_four v)
+{
+    return v[0] + v[1] + v[2];
 }
 
 /* Back onto the own primitive: a distance from the capsule's axis, or from the ball's centre. */
-static void project(const sup_anchors *a, const state_view *s, int32_t index, float distance, float *p)
+static sup_four project(const sup_anchors *a, const state_view *s, int32_t index, float distance, sup_four p)
 {
     const frame *f = &s->frames[index];
-    float on[3];
+    sup_four on;
     if (index >= a->piece_count) {
-        memcpy(on, f->axis, sizeof on);
+        on = (sup_four){f->axis[0], f->axis[1], f->axis[2], 0.0f};
     } else {
         const float *cap = s->caps + 8 * (size_t)index;
-        float d[3] = {cap[4] - cap[0], cap[5] - cap[1], cap[6] - cap[2]};
-        float o[3] = {p[0] - cap[0], p[1] - cap[1], p[2] - cap[2]};
-        float dd = dot3(d, d), t = dd > 0.0f ? fminf(fmaxf(dot3(o, d) / dd, 0.0f), 1.0f) : 0.0f;
-        for (int k = 0; k < 3; k++)
-            on[k] = cap[k] + t * d[k];
+        sup_four from = sup_four_load(cap), d = sup_four_load(cap + 4) - from;
+        float t = fminf(fmaxf(sum3((p - from) * d) * cap[3], 0.0f), 1.0f);
+        on = sup_four_fma(sup_four_splat(t), d, from);
     }
-    float away[3] = {p[0] - on[0], p[1] - on[1], p[2] - on[2]}, length = sqrtf(dot3(away, away));
-    if (!(length > 1e-3f * distance)) return; /* on the axis: no way out is better than another */
-    float k = distance * f->scale / length;
-    for (int i = 0; i < 3; i++)
-        p[i] = on[i] + k * away[i];
+    sup_four away = p - on;
+    float length = sqrtf(sum3(away * away));
+    if (!(length > 1e-3f * distance)) return p; /* on the axis: no way out is better than another */
+    return sup_four_fma(sup_four_splat(distance * f->scale / length), away, on);
 }
 
-static void place_sliding(const sup_anchors *a, const state_view *s, float *out)
+typedef struct slide_work {
+    const sup_anchors *anchors;
+    const state_view *state;
+    float *out;
+} slide_work;
+
+static void place_sliding(void *work, int32_t begin, int32_t end, int32_t worker)
 {
-    for (int32_t i = 0; i < a->slide_count; i++) {
+    const slide_work *w = work;
+    const sup_anchors *a = w->anchors;
+    const state_view *s = w->state;
+    SUP_UNUSED(worker);
+    for (int32_t i = begin; i < end; i++) {
         const int32_t *index = a->slide_index + 6 * (size_t)i;
         const float *value = a->slide_value + 8 * (size_t)i, *m = s->frames[index[4]].m;
-        float *to = out + 4 * (size_t)index[5];
-        for (int k = 0; k < 3; k++) {
-            float sum = m[4 * k] * value[4] + m[4 * k + 1] * value[5] + m[4 * k + 2] * value[6];
-            for (int j = 0; j < 4; j++)
-                sum += value[j] * s->rings[4 * (size_t)index[j] + (size_t)k];
-            to[k] = sum;
-        }
-        to[3] = 0.0f;
-        project(a, s, index[4], value[7], to);
+        sup_four sum = {m[0] * value[4] + m[1] * value[5] + m[2] * value[6],
+                        m[4] * value[4] + m[5] * value[5] + m[6] * value[6],
+                        m[8] * value[4] + m[9] * value[5] + m[10] * value[6], 0.0f};
+        for (int j = 0; j < 4; j++)
+            sum = sup_four_fma(sup_four_splat(value[j]), sup_four_load(s->rings + 4 * (size_t)index[j]), sum);
+        sum = project(a, s, index[4], value[7], sum);
+        sum[3] = 0.0f;
+        memcpy(w->out + 4 * (size_t)index[5], &sum, sizeof sum);
     }
 }
 
@@ -372,7 +394,8 @@ static void place_twisting(const sup_anchors *a, const state_view *s, float *out
     }
 }
 
-void sup_anchors_evaluate(const sup_anchors *anchors, const sup_mat34 *joints, void *state, float *out)
+void sup_anchors_evaluate(const sup_context *context, const sup_anchors *anchors, const sup_mat34 *joints, void *state,
+                          float *out)
 {
     state_view s = view_state(anchors, state);
     for (int32_t p = 0; p < anchors->piece_count; p++)
@@ -385,6 +408,6 @@ void sup_anchors_evaluate(const sup_anchors *anchors, const sup_mat34 *joints, v
             s.rings[4 * (size_t)i + 3] = 0.0f;
         }
     place_rigid(anchors, &s, out);
-    place_sliding(anchors, &s, out);
+    sup_parallel(context, anchors->slide_count, SLIDE_GRAIN, place_sliding, &(slide_work){anchors, &s, out});
     place_twisting(anchors, &s, out);
 }

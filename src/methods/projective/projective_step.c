@@ -8,10 +8,12 @@
  * and only the shown skin is moved back. */
 #include "methods/projective/projective.h"
 
+#include "base/simd.h"
 #include "deform/colliders.h"
 #include "deform/pace.h"
 #include "methods/linear/linear.h"
 #include "methods/projective/colliders.h"
+#include "methods/projective/projective_paint.h"
 #include "methods/projective/solver.h"
 #include "methods/projective/view.h"
 
@@ -46,11 +48,12 @@ static const float ASSUMED_METRES = 2.0f;
 typedef struct layout {
     /* sup_mat34 [joint_count]: of the frame before, of this one, of the last step, of this one, ways of carry_skin */
     size_t joints[5];
-    size_t skin[2]; /* float4 [skin_count]: last step, the one before */
-    size_t shown;   /* float4 [skin_count] carried on to now */
-    size_t window;  /* float4 [skin_count] at the begin of a window of hardly_moves */
-    size_t leashed; /* float3 [leash_count] by linear blending, at the last step */
-    size_t force;   /* float3 [skin_count] of the leashes */
+    size_t skin[2];  /* float4 [skin_count]: last step, the one before */
+    size_t shown;    /* float4 [skin_count] carried on to now */
+    size_t window;   /* float4 [skin_count] at the begin of a window of hardly_moves */
+    size_t leashed;  /* float3 [leash_count] by linear blending, at the last step */
+    size_t force;    /* float3 [skin_count] of the leashes */
+    size_t rigid[2]; /* int32 and float [skin_count] of the view's rigid_vertex and rigid_share */
     size_t upsample, anchors, anchor_state, solver, detect, touch, touches, contacts, ends, linear, size;
 } layout;
 
@@ -64,6 +67,8 @@ typedef struct projective_state {
     int32_t touching;                          /* contacts that pushed in the last step */
     double values[SUP_PROJECTIVE_PARAM_COUNT]; /* parameters of the last frame */
     uint32_t things;                           /* list of colliders of the last frame, 0 for none */
+    bool opened;                               /* the state holds the paint */
+    int32_t rigid_count;                       /* the view's, over a reset */
 } projective_state;
 
 static size_t place(size_t *size, size_t bytes)
@@ -94,6 +99,8 @@ static layout layout_of(const sup_projective_view *view, const sup_model *model,
     at.window = place(&size, skin);
     at.leashed = place(&size, (size_t)view->leash_count * 3 * sizeof(float));
     at.force = place(&size, (size_t)view->system.skin_count * 3 * sizeof(float));
+    for (int i = 0; i < SUP_COUNT(at.rigid); i++)
+        at.rigid[i] = place(&size, (size_t)view->system.skin_count * sizeof(float));
     at.upsample = place(&size, sup_upsample_scratch(&view->upsample));
     at.anchors = place(&size, (size_t)view->system.anchor_count * 4 * sizeof(float));
     at.anchor_state = place(&size, sup_anchors_state_size(&view->anchors));
@@ -195,15 +202,19 @@ static void follow_root(projective_state *s, const sup_pose *pose)
 /* A place of a simulated skin vertex, carried by linear blending. */
 static void blend(const sup_projective_view *view, const sup_mat34 *joints, int32_t v, const float *from, float *to)
 {
-    float sum[3] = {0, 0, 0};
+    sup_four row[3] = {sup_four_splat(0.0f), sup_four_splat(0.0f), sup_four_splat(0.0f)};
+    const sup_four point = {from[0], from[1], from[2], 1.0f};
     for (int i = 0; i < SUP_PROJECTIVE_INFLUENCES; i++) {
         size_t k = SUP_PROJECTIVE_INFLUENCES * (size_t)v + (size_t)i;
-        sup_vec3 p = sup_mat34_transform_point(joints[view->start_joint[k]], (sup_vec3){from[0], from[1], from[2]});
-        sum[0] += view->start_weight[k] * p.x;
-        sum[1] += view->start_weight[k] * p.y;
-        sum[2] += view->start_weight[k] * p.z;
+        const float *m = joints[view->start_joint[k]].m;
+        sup_four weight = sup_four_splat(view->start_weight[k]);
+        for (int r = 0; r < 3; r++)
+            row[r] = sup_four_fma(weight, sup_four_load(m + 4 * r), row[r]);
     }
-    memcpy(to, sum, sizeof sum);
+    for (int r = 0; r < 3; r++) {
+        sup_four product = row[r] * point;
+        to[r] = (product[0] + product[1]) + (product[2] + product[3]);
+    }
 }
 
 /* The vertex itself. */
@@ -213,20 +224,20 @@ static void blend_vertex(const sup_projective_view *view, const sup_mat34 *joint
 }
 
 /* What the solver is given: skin that follows linear blending, then the bases that hang on bones. */
-static void evaluate_anchors(projective_state *s, const sup_mat34 *joints)
+static void evaluate_anchors(projective_state *s, const sup_context *context, const sup_mat34 *joints)
 {
     float *anchors = at(s, s->at.anchors);
     for (int32_t i = 0; i < s->view.fixed_count; i++, anchors += 4) {
         blend_vertex(&s->view, joints, s->view.fixed[i], anchors);
         anchors[3] = 0.0f;
     }
-    sup_anchors_evaluate(&s->view.anchors, joints, at(s, s->at.anchor_state), anchors);
+    sup_anchors_evaluate(context, &s->view.anchors, joints, at(s, s->at.anchor_state), anchors);
 }
 
-static void keep_skin(projective_state *s, const sup_mat34 *joints)
+/* The solver's skin, and linear blending by the shares of the rigid regions. */
+static void take_skin(projective_state *s, const sup_mat34 *joints)
 {
     float *skin = at(s, s->at.skin[0]);
-    memcpy(at(s, s->at.skin[1]), skin, (size_t)s->view.system.skin_count * 4 * sizeof(float));
     sup_solver_skin(&s->view.system, at(s, s->at.solver), skin, 4);
     for (int32_t i = 0; i < s->view.rigid_count; i++) {
         float blended[3], *to = skin + 4 * (size_t)s->view.rigid_vertex[i];
@@ -234,6 +245,12 @@ static void keep_skin(projective_state *s, const sup_mat34 *joints)
         for (int k = 0; k < 3; k++)
             to[k] += s->view.rigid_share[i] * (blended[k] - to[k]);
     }
+}
+
+static void keep_skin(projective_state *s, const sup_mat34 *joints)
+{
+    memcpy(at(s, s->at.skin[1]), at(s, s->at.skin[0]), (size_t)s->view.system.skin_count * 4 * sizeof(float));
+    take_skin(s, joints);
 }
 
 typedef struct leash_work {
@@ -322,7 +339,7 @@ static sup_result put_at_rest(projective_state *s, const sup_context *context, c
     take_joints(s, pose, now);
     memcpy(at(s, s->at.joints[0]), now, (size_t)s->view.joint_count * sizeof *now);
     memcpy(at(s, s->at.joints[2]), now, (size_t)s->view.joint_count * sizeof *now);
-    evaluate_anchors(s, now);
+    evaluate_anchors(s, context, now);
     for (int32_t v = 0; v < s->view.system.skin_count; v++)
         blend_vertex(&s->view, now, v, start + 3 * (size_t)v);
     for (int32_t i = 0; i < s->view.leash_count; i++)
@@ -352,6 +369,37 @@ static sup_step_input linear_input(const sup_step_input *input)
     return linear;
 }
 
+static sup_result open_paint(projective_state *s, const sup_model *model, const float *values, sup_error *error)
+{
+    return sup_projective_paint_live(model, &s->view, values, at(s, s->at.rigid[0]), at(s, s->at.rigid[1]),
+                                     &s->rigid_count, error);
+}
+
+/* From here on the instance's own paint counts. */
+static void show_paint(projective_state *s)
+{
+    s->view.rigid_count = s->rigid_count;
+    s->view.rigid_vertex = at(s, s->at.rigid[0]);
+    s->view.rigid_share = at(s, s->at.rigid[1]);
+}
+
+sup_result sup_projective_paint(const sup_model *model, void *state, int32_t map, const float *values, sup_error *error)
+{
+    projective_state *s = state;
+    SUP_UNUSED(map); /* "rigid" is the only live one */
+    sup_result result = open_paint(s, model, values, error);
+    if (result != SUP_OK) return result;
+    show_paint(s);
+    /* The shown skin goes to its new place at once, and its velocity is what it was: paint is no push. */
+    float *skin = at(s, s->at.skin[0]), *before = at(s, s->at.skin[1]), *old = at(s, s->at.shown);
+    size_t count = (size_t)s->view.system.skin_count * 4;
+    memcpy(old, skin, count * sizeof *skin);
+    take_skin(s, at(s, s->at.joints[2]));
+    for (size_t i = 0; i < count; i++)
+        before[i] += skin[i] - old[i];
+    return SUP_OK;
+}
+
 sup_result sup_projective_reset(const sup_step_input *input, void *state)
 {
     projective_state *s = state;
@@ -359,6 +407,10 @@ sup_result sup_projective_reset(const sup_step_input *input, void *state)
     if (result != SUP_OK) return result;
     s->at = layout_of(&s->view, input->model, input->context);
     memset(s->origin, 0, sizeof s->origin);
+    if (!s->opened) result = open_paint(s, input->model, NULL, NULL);
+    if (result != SUP_OK) return result;
+    show_paint(s);
+    s->opened = true;
     sup_step_input linear = linear_input(input);
     result = sup_method_linear.reset(&linear, at(s, s->at.linear));
     return result == SUP_OK ? put_at_rest(s, input->context, input->pose) : result;
@@ -462,15 +514,7 @@ static void stage_over(const sup_step_input *input, const char *stage)
 
 static void solver_stage_over(void *user, sup_solver_stage stage)
 {
-    static const char *const names[SUP_SOLVER_STAGE_COUNT] = {[SUP_SOLVER_START] = "start",
-                                                              [SUP_SOLVER_VOLUME] = "volume",
-                                                              [SUP_SOLVER_LOCAL] = "local",
-                                                              [SUP_SOLVER_GRADIENT] = "gradient",
-                                                              [SUP_SOLVER_TOP] = "solve top",
-                                                              [SUP_SOLVER_BACKWARD] = "solve",
-                                                              [SUP_SOLVER_CONTACT] = "contact forces",
-                                                              [SUP_SOLVER_MIX] = "accelerate"};
-    stage_over(user, names[stage]);
+    stage_over(user, sup_solver_stage_names[stage]);
 }
 
 /* One step of the simulation from part t0 to part t1 of the frame, the joints where they are at its end. */
@@ -480,7 +524,7 @@ static sup_result simulate(projective_state *s, const sup_step_input *input, dou
     sup_mat34 *joints = at(s, s->at.joints[3]);
     for (int32_t j = 0; j < s->view.joint_count; j++)
         joints[j] = t1 < 1.0 ? sup_pace_between(before[j], now[j], t1) : now[j];
-    evaluate_anchors(s, joints);
+    evaluate_anchors(s, input->context, joints);
     stage_over(input, "anchors");
     float damping = damping_of(s, input);
     const float *force = pull_leashes(s, input, joints, damping);
@@ -605,9 +649,11 @@ sup_result sup_projective_step(const sup_step_input *input, void *state, const s
     if (result != SUP_OK) return result;
     carry_skin(s, input->context, at(s, s->at.joints[1]));
     stage_over(input, "skin");
-    /* Everything by linear blending, then the simulated skin over it. */
+    /* What is not skin by linear blending, then the simulated skin over it. */
     sup_step_input linear = linear_input(input);
-    result = sup_method_linear.step(&linear, at(s, s->at.linear), out);
+    result = s->view.upsample.covered == s->view.upsample.vertex_count
+                 ? sup_linear_pose(&linear, at(s, s->at.linear))
+                 : sup_method_linear.step(&linear, at(s, s->at.linear), out);
     stage_over(input, "linear");
     if (result == SUP_OK)
         result = sup_upsample_apply(input->context, &s->view.upsample, at(s, s->at.shown), at(s, s->at.upsample), out);
