@@ -448,7 +448,7 @@ sup_result sup_track_bind(const sup_context *context, const sup_track_def *def, 
 /* --- What the rows aim at --- */
 
 /* A slope, in inverse sizes, that is too little to find a surface by; and values where no field is felt, or only inside. */
-static const float LEAST_SLOPE = 0.3f, LEAST_VALUE = 0.01f, MOST_VALUE = 0.99f;
+static const float LEAST_SLOPE = 1.0f, LEAST_VALUE = 0.01f, MOST_VALUE = 0.99f;
 
 typedef struct aim_work {
     sup_track_built *built;
