@@ -6,7 +6,7 @@
  * and three; a step that does not come nearer is halved. On contact sheets, where the field has a double root, a parabola
  * through value and slope says how far the sheet is; the place that is aimed at is GAP above 0.5, on the vertex's own side, whatever
  * its value. Its own side is where its normal came from: a vertex that sees the gradient turn against its normal in a contact
- * is on the wrong one, and goes back through the sheet. Without this, skin that was pressed together comes apart entangled. */
+ * is on the wrong one, and goes back through the sheet. */
 #include "methods/implicit/track_work.h"
 
 /* Of the field: nearer than this is there. */
