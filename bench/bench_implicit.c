@@ -308,7 +308,10 @@ static void bend(body *b, const char *joint, double by)
     int64_t rows = sup_model_array_count(b->model, "track.aim") / 4;
     for (int64_t i = 0; i < rows; i++)
         edge += (double)aim[4 * i + 2] / (double)rows;
-    printf("%s back at rest: RMS %.3f %% of an edge\n\n", joint, 100.0 * back / edge);
+    for (int32_t i = 0; i < 10; i++)
+        step(b);
+    printf("%s back at rest: RMS %.3f %% of an edge, %.3f %% after ten frames of standing\n\n", joint,
+           100.0 * back / edge, 100.0 * distance_to(b, rest) / edge);
     free(gathered);
     free(blended);
     free(rest);

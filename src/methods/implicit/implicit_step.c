@@ -364,7 +364,6 @@ static void put_at_rest(implicit_state *s, const sup_step_input *input)
     sup_track_reset(&s->view.track, at(s, s->at.track), place_floats);
     pose_fields(s, before, at(s, s->at.boxes[0]));
     s->still = 0;
-    s->lost = false;
     walk(s, input, count_subframes(s, before, now, input->values[SUP_IMPLICIT_SUBSTEP], RESET_TURN));
 }
 
@@ -389,6 +388,7 @@ sup_result sup_implicit_reset(const sup_step_input *input, void *state)
     result = sup_method_linear.reset(&linear, at(s, s->at.linear));
     if (result != SUP_OK) return result;
     take_joints(s, input->pose);
+    s->lost = is_flat(s, at(s, s->at.joints[1]));
     put_at_rest(s, input);
     return SUP_OK;
 }
@@ -417,7 +417,6 @@ static void advance(implicit_state *s, const sup_step_input *input)
         if (!sup_track_restless(&s->view.track, at(s, s->at.track))) return;
     } else
         s->still = 0;
-    s->lost = false;
     walk(s, input, count_subframes(s, before, now, input->values[SUP_IMPLICIT_SUBSTEP], INFINITY));
 }
 

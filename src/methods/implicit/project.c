@@ -2,17 +2,17 @@
  *
  * Based on: [vaillant2014iso] section 5, second stage.
  *
- * Deviates where the paper is silent: steps are no longer than CLAMP of the way from skin to axis, and half an edge where that
- * is more; a step that does not come nearer is halved. On contact sheets, where the field has a double root, a parabola
+ * Deviates where the paper is silent: steps are no longer than CLAMP of the way from skin to axis, and between half an edge
+ * and three; a step that does not come nearer is halved. On contact sheets, where the field has a double root, a parabola
  * through value and slope says how far the sheet is; the place that is aimed at is GAP above 0.5, on the vertex's own side, whatever
  * its value. Its own side is where its normal came from: a vertex that sees the gradient turn against its normal in a contact
- * is on the wrong one, and goes back through the sheet. Without this, skin that was pressed together comes apart entangled. */
+ * is on the wrong one, and goes back through the sheet. */
 #include "methods/implicit/track_work.h"
 
 /* Of the field: nearer than this is there. */
 static const float THERE = 1e-4f;
-/* Longest step, in inverse gradients at rest, about the radius of a limb; and in edges. */
-static const float CLAMP = 0.15f, CLAMP_EDGES = 0.5f;
+/* Longest step, in inverse gradients at rest, about the radius of a limb; but between so many edges. */
+static const float CLAMP = 0.15f, CLAMP_LEAST = 0.5f, CLAMP_MOST = 3.0f;
 /* A gradient shorter than this part of that at rest has no direction. */
 static const float NO_SLOPE = 0.02f;
 
@@ -64,7 +64,8 @@ static float newton(const sup_track_aim *aim, const sample *s, float *normal, fl
             normal[c] = g[c] / slope;
     float miss = aim->iso + *sheet * (0.5f + GAP - aim->iso) - s->value;
     if (!(slope > 0.0f)) return fabsf(miss);
-    float most = fmaxf(CLAMP / aim->gradient, CLAMP_EDGES * aim->edge), way = miss / slope;
+    float most = fminf(fmaxf(CLAMP / aim->gradient, CLAMP_LEAST * aim->edge), CLAMP_MOST * aim->edge);
+    float way = miss / slope;
     way += *sheet * (way_to_sheet(aim, s->value, slope, wrong) - way);
     way = way > most ? most : way < -most ? -most : way;
     for (int c = 0; c < 3; c++)

@@ -448,7 +448,7 @@ sup_result sup_track_bind(const sup_context *context, const sup_track_def *def, 
 /* --- What the rows aim at --- */
 
 /* A slope, in inverse sizes, that is too little to find a surface by; and values where no field is felt, or only inside. */
-static const float LEAST_SLOPE = 0.3f, LEAST_VALUE = 0.01f, MOST_VALUE = 0.99f;
+static const float LEAST_SLOPE = 1.0f, LEAST_VALUE = 0.01f, MOST_VALUE = 0.99f;
 
 typedef struct aim_work {
     sup_track_built *built;
@@ -472,7 +472,7 @@ static void aim_some(void *work, int32_t begin, int32_t end, int32_t worker)
             float *inward = w->built->inward + 4 * (int64_t)row;
             float slope = sqrtf(f.x[k] * f.x[k] + f.y[k] * f.y[k] + f.z[k] * f.z[k]);
             bool felt = slope > LEAST_SLOPE && f.value[k] > LEAST_VALUE && f.value[k] < MOST_VALUE;
-            aim->iso = f.value[k];
+            aim->iso = fminf(fmaxf(f.value[k], 0.0f), 1.0f);
             aim->gradient = felt ? slope : 0.0f;
             inward[0] = felt ? f.x[k] / slope : 0.0f;
             inward[1] = felt ? f.y[k] / slope : 0.0f;
