@@ -43,6 +43,8 @@ typedef struct app_timing_def {
     const char *input, *skeleton;
     const sup_method *method;
     const double *params;
+    const char *setup; /* text, NULL: none */
+    size_t setup_size;
     int threads, instances;
     double seconds; /* for each stage, about */
     sup_rig_def rig;
