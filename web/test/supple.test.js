@@ -75,6 +75,26 @@ test('a mesh and its skeleton are one character', () => {
   }
 });
 
+test('painting and measuring', () => {
+  const arm = supple.scene('arm', 0.3);
+  const { maps } = supple.methods.find((m) => m.name === 'projective');
+  assert.ok(maps.some((m) => m.name === 'rigid'));
+  const rigid = new Float32Array(arm.vertexCount).fill(1);
+  const [soft, hard] = [{}, { rigid }].map((paints) => {
+    const actor = arm.bind('projective', { contact: false }, paints);
+    for (let f = 0; f < 30; f++) actor.poseClip(arm.clips[0], f / 30).step(1 / 30);
+    const found = { positions: actor.positions.slice(), ...actor.measure() };
+    assert.equal(actor.mainNodes.length, arm.vertexCount);
+    assert.equal(actor.depths.length, arm.vertexCount);
+    actor.destroy();
+    return found;
+  });
+  assert.ok(largestDifference(soft.positions, hard.positions) > 1e-3);
+  assert.ok(soft.volumeRatio > 0.8 && soft.volumeRatio < 1.2 && soft.stretchMax > 1);
+  assert.throws(() => arm.bind('linear', {}, { rigid }), /has no map "rigid"/);
+  arm.destroy();
+});
+
 test('bad input is a sentence, and the library lives on', () => {
   assert.throws(() => supple.load({ 'x.glb': new Uint8Array(10) }), { name: 'SuppleError', id: 'gltf.magic' });
   assert.throws(() => supple.scene('nobody'), SuppleError);
