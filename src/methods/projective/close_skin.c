@@ -3,14 +3,15 @@
  * Beyond the thesis, which says nothing of it. Two layers of skin that touch at rest cross as soon as the flesh below
  * them bends by a hundredth of an edge, and no contact of the simulated skin, which is coarser, can tell them apart.
  * Where both go with the same joint nothing is lost by carrying them by it: they are handled as a region painted rigid,
- * with the same smooth border. Layers of different joints (thighs, an arm on the chest) are left to contact. */
+ * with the same smooth border; so is skin that lies against eyes and teeth, which ride on it. Layers of different joints (thighs, an arm on the chest) are left to contact. */
 #include "methods/projective/close_skin.h"
 
 #include "geometry/adjacency.h"
 #include "geometry/bvh.h"
 
-static const float one_joint = 0.9f;  /* weight from which on a vertex goes with one joint, */
-static const float some_joint = 0.5f; /* and up to which it is not carried by it */
+static const float one_joint = 0.9f;   /* weight from which on a vertex goes with one joint, */
+static const float some_joint = 0.5f;  /* and up to which it is not carried by it */
+static const double rider_reach = 2.0; /* edges of an eye between it and skin that lies against it */
 
 enum {
     APART = 6,  /* edges along the skin from where on two places are two layers */
@@ -27,6 +28,7 @@ typedef struct close_search {
     int32_t *queue;              /* [middle_count] */
     unsigned char *close;        /* [middle_count] */
     int32_t vertex;              /* the one that is looked at */
+    int32_t rider;               /* joint of the piece that is looked at */
 } close_search;
 
 static float weight_of(const sup_rig *rig, int32_t vertex, int32_t joint)
@@ -101,6 +103,59 @@ static void find_close(close_search *c, const sup_bvh *tree)
         c->close[v] = 1;
         for (int32_t k = 0; k < 3; k++)
             c->close[s->middle_triangles[3 * (size_t)nearest.triangle + (size_t)k]] = 1;
+    }
+}
+
+/* Pieces that ride on the skin and go with one joint as a whole, eyes and teeth: joint[component_count], -1 for all
+ * others. */
+static void find_riders(const sup_rig *rig, const sup_simulated_surface *s, int32_t *joint)
+{
+    enum { UNSEEN = -2 };
+    for (int32_t c = 0; c < rig->component_count; c++)
+        joint[c] = UNSEEN;
+    for (int32_t v = 0; v < rig->skin_vertex_count; v++) {
+        int32_t c = rig->skin_component[v], at = rig->skin_to_vertex[v], i = rig->influence_first[at];
+        if (c < 0) continue;
+        int32_t own = rig->influence_weight[i] >= one_joint ? rig->influence_joint[i] : -1;
+        joint[c] = joint[c] == UNSEEN || joint[c] == own ? own : -1;
+    }
+    for (int32_t v = 0; v < s->fine_count; v++)
+        if (rig->skin_component[s->fine_source[v]] >= 0) joint[rig->skin_component[s->fine_source[v]]] = -1;
+}
+
+static double longest_side(const float *positions, const int32_t *triangle)
+{
+    double longest = 0.0;
+    for (int32_t k = 0; k < 3; k++)
+        longest = fmax(longest, sup_v3_distance(sup_v3_load(positions + 3 * (size_t)triangle[k]),
+                                                sup_v3_load(positions + 3 * (size_t)triangle[(k + 1) % 3])));
+    return longest;
+}
+
+/* A triangle of the joint that is looked at. */
+static bool is_same_joint(void *user, int32_t triangle)
+{
+    const close_search *c = user;
+    const int32_t *t = c->surface->middle_triangles + 3 * (size_t)triangle;
+    return c->joint[t[0]] == c->rider && c->joint[t[1]] == c->rider && c->joint[t[2]] == c->rider;
+}
+
+/* Marks the skin that lies against such pieces. */
+static void find_beside(close_search *c, const sup_rig *rig, const sup_bvh *tree, const int32_t *rider)
+{
+    const sup_simulated_surface *s = c->surface;
+    for (int32_t t = 0; t < rig->skin_triangle_count; t++) {
+        const int32_t *corner = rig->skin_triangles + 3 * (size_t)t;
+        int32_t component = rig->skin_component[corner[0]];
+        if (component < 0 || rider[component] < 0) continue;
+        c->rider = rider[component];
+        double reach = rider_reach * longest_side(rig->skin_positions, corner);
+        for (int32_t k = 0; k < 3; k++) {
+            sup_bvh_nearest nearest = sup_bvh_closest_of(tree, sup_v3_load(rig->skin_positions + 3 * (size_t)corner[k]),
+                                                         reach, is_same_joint, c);
+            for (int32_t e = 0; e < 3 && nearest.triangle >= 0; e++)
+                c->close[s->middle_triangles[3 * (size_t)nearest.triangle + (size_t)e]] = 1;
+        }
     }
 }
 
@@ -189,8 +244,9 @@ sup_result sup_close_skin_share(const sup_context *context, const sup_rig *rig, 
                       .close = sup_arena_alloc(&arena, n, 1)};
     int32_t *joint = sup_arena_alloc(&arena, (size_t)surface->coarse_count, sizeof *joint);
     int32_t *from = sup_arena_alloc(&arena, n, sizeof *from);
-    bool room =
-        c.joint != NULL && c.seen != NULL && c.queue != NULL && c.close != NULL && joint != NULL && from != NULL;
+    int32_t *rider = sup_arena_alloc(&arena, (size_t)rig->component_count, sizeof *rider);
+    bool room = c.joint != NULL && c.seen != NULL && c.queue != NULL && c.close != NULL && joint != NULL &&
+                from != NULL && rider != NULL;
     sup_bvh tree = {0};
     sup_result result = room ? list_neighbours(context, &arena, surface->middle_count, surface->middle_triangle_count,
                                                surface->middle_triangles, &c.first, &c.neighbours, error)
@@ -202,6 +258,8 @@ sup_result sup_close_skin_share(const sup_context *context, const sup_rig *rig, 
         find_joints(rig, surface, c.joint);
         memset(c.seen, 0xff, n * sizeof *c.seen);
         find_close(&c, &tree);
+        find_riders(rig, surface, rider);
+        find_beside(&c, rig, &tree, rider);
         bring_to_coarse(&c, c.seen, from, joint);
         result = share_out(context, &arena, rig, surface, joint, share, error);
         sup_bvh_free(&tree);

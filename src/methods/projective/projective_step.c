@@ -19,7 +19,8 @@
 
 enum {
     BLEND_GRAIN = 512,  /* vertices a thread blends at a time */
-    SETTLE_ROUNDS = 30, /* steps without momentum after a reset */
+    SETTLE_ROUNDS = 30, /* steps without momentum after a reset, */
+    TOUCH_ROUNDS = 20,  /* and with contact after those */
     MOST_STEPS = SUP_PACE_MOST_STEPS,
     STILL_BEGIN = 15, /* steps that the skeleton stands before the flesh is calmed, more and more, */
     STILL_CALM = 40,  /* until here; once it hardly moves it sleeps: nothing is computed until the skeleton, */
@@ -331,8 +332,41 @@ static void carry_skin(projective_state *s, const sup_context *context, const su
     sup_parallel(context, s->view.system.skin_count, BLEND_GRAIN, carry_some, &(carry_work){s, carry});
 }
 
-static sup_result put_at_rest(projective_state *s, const sup_context *context, const sup_pose *pose)
+static int32_t detect_contacts(projective_state *s, const sup_step_input *input)
 {
+    const float *from = sup_anchors_piece_ends(&s->view.anchors, at(s, s->at.anchor_state));
+    float *ends = at(s, s->at.ends);
+    for (int32_t p = 0; p < s->view.anchors.piece_count; p++)
+        for (int end = 0; end < 2; end++)
+            memcpy(ends + 6 * (size_t)p + 3 * (size_t)end, from + 8 * (size_t)p + 4 * (size_t)end, 3 * sizeof(float));
+    sup_detect_input detect = {.skin = at(s, s->at.shown),
+                               .skin_stride = 4,
+                               .piece_ends = ends,
+                               .friction = (float)input->values[SUP_PROJECTIVE_FRICTION]};
+    return sup_detect_step(input->context, &s->view.detect, at(s, s->at.detect), &detect, at(s, s->at.contacts));
+}
+
+/* Without momentum until nothing moves, and then until skin that touches is apart. */
+static sup_result settle(projective_state *s, const sup_step_input *input, const sup_mat34 *joints)
+{
+    sup_solver_input solver = {.anchors = at(s, s->at.anchors),
+                               .bones = sup_anchors_piece_ends(&s->view.anchors, at(s, s->at.anchor_state)),
+                               .contacts = at(s, s->at.contacts)};
+    sup_result result = sup_solver_settle(input->context, &s->view.system, at(s, s->at.solver), &solver, SETTLE_ROUNDS);
+    for (int32_t i = 0; result == SUP_OK && i < TOUCH_ROUNDS && input->values[SUP_PROJECTIVE_CONTACT] != 0.0; i++) {
+        take_skin(s, joints);
+        memcpy(at(s, s->at.shown), at(s, s->at.skin[0]), (size_t)s->view.system.skin_count * 4 * sizeof(float));
+        solver.contact_count = detect_contacts(s, input);
+        if (solver.contact_count == 0) break;
+        result = sup_solver_settle(input->context, &s->view.system, at(s, s->at.solver), &solver, 1);
+    }
+    return result;
+}
+
+static sup_result put_at_rest(projective_state *s, const sup_step_input *input)
+{
+    const sup_context *context = input->context;
+    const sup_pose *pose = input->pose;
     sup_mat34 *now = at(s, s->at.joints[1]);
     float *start = at(s, s->at.shown), shift[3]; /* three floats a vertex */
     choose_origin(s, pose, shift);
@@ -346,12 +380,9 @@ static sup_result put_at_rest(projective_state *s, const sup_context *context, c
         blend_vertex(&s->view, now, s->view.leash_vertex[i], (float *)at(s, s->at.leashed) + 3 * (size_t)i);
     sup_detect_reset(&s->view.detect, at(s, s->at.detect));
     sup_touch_reset(s->view.system.skin_count, at(s, s->at.touch));
-    sup_solver_input input = {.anchors = at(s, s->at.anchors),
-                              .bones = sup_anchors_piece_ends(&s->view.anchors, at(s, s->at.anchor_state))};
     sup_result result =
         sup_solver_reset(context, &s->view.system, at(s, s->at.solver), most_contacts(&s->view), NULL, start, 0);
-    if (result == SUP_OK)
-        result = sup_solver_settle(context, &s->view.system, at(s, s->at.solver), &input, SETTLE_ROUNDS);
+    if (result == SUP_OK) result = settle(s, input, now);
     keep_skin(s, now);
     keep_skin(s, now);
     s->behind = 0.0;
@@ -413,21 +444,7 @@ sup_result sup_projective_reset(const sup_step_input *input, void *state)
     s->opened = true;
     sup_step_input linear = linear_input(input);
     result = sup_method_linear.reset(&linear, at(s, s->at.linear));
-    return result == SUP_OK ? put_at_rest(s, input->context, input->pose) : result;
-}
-
-static int32_t detect_contacts(projective_state *s, const sup_step_input *input)
-{
-    const float *from = sup_anchors_piece_ends(&s->view.anchors, at(s, s->at.anchor_state));
-    float *ends = at(s, s->at.ends);
-    for (int32_t p = 0; p < s->view.anchors.piece_count; p++)
-        for (int end = 0; end < 2; end++)
-            memcpy(ends + 6 * (size_t)p + 3 * (size_t)end, from + 8 * (size_t)p + 4 * (size_t)end, 3 * sizeof(float));
-    sup_detect_input detect = {.skin = at(s, s->at.shown),
-                               .skin_stride = 4,
-                               .piece_ends = ends,
-                               .friction = (float)input->values[SUP_PROJECTIVE_FRICTION]};
-    return sup_detect_step(input->context, &s->view.detect, at(s, s->at.detect), &detect, at(s, s->at.contacts));
+    return result == SUP_OK ? put_at_rest(s, input) : result;
 }
 
 /* How much a collider holds a vertex: all, or less where it went through the flesh to the bone. */
@@ -603,7 +620,7 @@ static sup_result advance(projective_state *s, const sup_step_input *input)
     follow_root(s, input->pose);
     take_joints(s, input->pose, at(s, s->at.joints[1]));
     if (sup_pace_teleported(s->view.joint_count, at(s, s->at.joints[0]), at(s, s->at.joints[1]), steps, s->view.size))
-        return put_at_rest(s, input->context, input->pose);
+        return put_at_rest(s, input);
     bool still = stands(s, input);
     sup_result result = SUP_OK;
     for (int32_t i = 1; result == SUP_OK && i <= steps; i++) {
