@@ -53,6 +53,7 @@ TEST(skin_below_an_eye_is_carried)
     enum { RIDERS = 3 };
     sheets *m = calloc(1, sizeof *m);
     float share[COUNT], positions[(COUNT + RIDERS) * 3];
+    unsigned char between[COUNT];
     int32_t same[COUNT + RIDERS], first[COUNT + RIDERS + 1], joints[COUNT + RIDERS], component[COUNT + RIDERS];
     float weights[COUNT + RIDERS];
     const int32_t rider[3] = {COUNT, COUNT + 1, COUNT + 2};
@@ -84,7 +85,7 @@ TEST(skin_below_an_eye_is_carried)
                    .influence_weight = weights};
     sup_simulated_surface surface = surface_of(m);
     for (int32_t turn = 0; turn < 2; turn++) {
-        CHECK_OK(sup_close_skin_share(&context, &rig, &surface, share, &error), error);
+        CHECK_OK(sup_close_skin_share(&context, &rig, &surface, share, between, &error), error);
         const float *far = share + 2 * LONG * WIDE;
         CHECK_NEAR(far[2 * LONG + 4], turn == 0 ? 1.0 : 0.0, 1e-6);
         CHECK_NEAR(far[2 * LONG + 20], 0.0, 1e-6);
@@ -97,6 +98,7 @@ TEST(close_skin_of_one_joint_is_carried)
 {
     sheets *m = calloc(1, sizeof *m);
     float share[COUNT];
+    unsigned char between[COUNT];
     sup_error error = {0};
     sup_context context = sup_context_resolve(NULL);
     CHECK(m != NULL);
@@ -108,16 +110,23 @@ TEST(close_skin_of_one_joint_is_carried)
                    .influence_joint = m->joints,
                    .influence_weight = m->weights};
     sup_simulated_surface surface = surface_of(m);
-    CHECK_OK(sup_close_skin_share(&context, &rig, &surface, share, &error), error);
+    CHECK_OK(sup_close_skin_share(&context, &rig, &surface, share, between, &error), error);
     for (int32_t v = 0; v < COUNT; v++) {
         int32_t x = v % LONG, sheet = v / (LONG * WIDE);
         if (sheet < 2 && x < 9) CHECK_NEAR(share[v], 1.0, 1e-6);
         if (sheet == 2 || (sheet == 1 && x >= 10) || x > 16) CHECK_NEAR(share[v], 0.0, 1e-6);
         if (sheet == 0 && x > 8) CHECK(share[v] <= share[v - 1]); /* a border that goes down */
     }
-    int32_t between = 0;
+    int32_t border = 0;
     for (int32_t x = 0; x < LONG; x++)
-        between += share[x] > 0.0f && share[x] < 1.0f;
-    CHECK(between > 0); /* the border is smooth */
+        border += share[x] > 0.0f && share[x] < 1.0f;
+    CHECK(border > 0); /* the border is smooth */
+    /* Close skin that goes with two joints is told apart. */
+    for (int32_t v = 0; v < COUNT; v++)
+        CHECK_EQ(between[v], 0);
+    m->weights[4 * LONG + 20] = 0.6f;
+    CHECK_OK(sup_close_skin_share(&context, &rig, &surface, share, between, &error), error);
+    CHECK_EQ(between[4 * LONG + 20], 1);
+    CHECK_EQ(between[4 * LONG + 5], 0);
     free(m);
 }

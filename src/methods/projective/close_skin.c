@@ -20,13 +20,15 @@ enum {
     FAR = BORDER + 1
 };
 
+enum { CARRIED = 1, BETWEEN = 2 }; /* close skin that goes with one joint, and with several */
+
 typedef struct close_search {
     const sup_simulated_surface *surface;
     int32_t *joint;              /* [middle_count] that a vertex goes with, -1 for several */
     int32_t *first, *neighbours; /* of the middle mesh */
     int32_t *seen;               /* [middle_count] last vertex whose neighbourhood it was in */
     int32_t *queue;              /* [middle_count] */
-    unsigned char *close;        /* [middle_count] */
+    unsigned char *close;        /* [middle_count] CARRIED, BETWEEN */
     int32_t vertex;              /* the one that is looked at */
     int32_t rider;               /* joint of the piece that is looked at */
 } close_search;
@@ -79,13 +81,14 @@ static double walk_around(close_search *c, int32_t v)
     return longest;
 }
 
-/* Another layer that goes with the same joint. */
+/* Another layer that goes with the same joint; of skin between joints: with whatever. */
 static bool is_other_layer(void *user, int32_t triangle)
 {
     const close_search *c = user;
+    int32_t joint = c->joint[c->vertex];
     for (int32_t k = 0; k < 3; k++) {
         int32_t corner = c->surface->middle_triangles[3 * (size_t)triangle + (size_t)k];
-        if (c->joint[corner] != c->joint[c->vertex] || c->seen[corner] == c->vertex) return false;
+        if ((joint >= 0 && c->joint[corner] != joint) || c->seen[corner] == c->vertex) return false;
     }
     return true;
 }
@@ -94,15 +97,15 @@ static void find_close(close_search *c, const sup_bvh *tree)
 {
     const sup_simulated_surface *s = c->surface;
     for (int32_t v = 0; v < s->middle_count; v++) {
-        if (c->joint[v] < 0) continue;
         c->vertex = v;
         double reach = walk_around(c, v);
         sup_bvh_nearest nearest =
             sup_bvh_closest_of(tree, sup_v3_load(s->middle_positions + 3 * (size_t)v), reach, is_other_layer, c);
         if (nearest.triangle < 0) continue;
-        c->close[v] = 1;
+        unsigned char how = c->joint[v] >= 0 ? CARRIED : BETWEEN;
+        c->close[v] |= how;
         for (int32_t k = 0; k < 3; k++)
-            c->close[s->middle_triangles[3 * (size_t)nearest.triangle + (size_t)k]] = 1;
+            c->close[s->middle_triangles[3 * (size_t)nearest.triangle + (size_t)k]] |= how;
     }
 }
 
@@ -154,7 +157,7 @@ static void find_beside(close_search *c, const sup_rig *rig, const sup_bvh *tree
             sup_bvh_nearest nearest = sup_bvh_closest_of(tree, sup_v3_load(rig->skin_positions + 3 * (size_t)corner[k]),
                                                          reach, is_same_joint, c);
             for (int32_t e = 0; e < 3 && nearest.triangle >= 0; e++)
-                c->close[s->middle_triangles[3 * (size_t)nearest.triangle + (size_t)e]] = 1;
+                c->close[s->middle_triangles[3 * (size_t)nearest.triangle + (size_t)e]] |= CARRIED;
         }
     }
 }
@@ -196,19 +199,24 @@ static sup_result list_neighbours(const sup_context *context, sup_arena *arena, 
 }
 
 /* The joint of close skin at the simulated vertex nearest to it along the skin, -1 for none. Uses up the search's queue. */
-static void bring_to_coarse(const close_search *c, int32_t *distance, int32_t *from, int32_t *joint)
+static void bring_to_coarse(const close_search *c, int32_t *distance, int32_t *from, int32_t *joint,
+                            unsigned char *between)
 {
     const sup_simulated_surface *s = c->surface;
     for (int32_t v = 0; v < s->middle_count; v++)
         distance[v] = INT32_MAX;
     for (int32_t v = 0; v < s->coarse_count; v++) {
         joint[v] = -1;
+        between[v] = 0;
         distance[s->coarse_middle[v]] = 0;
         from[s->coarse_middle[v]] = v;
     }
     spread(c->first, c->neighbours, s->middle_count, INT32_MAX - 1, distance, from, c->queue);
-    for (int32_t v = 0; v < s->middle_count; v++)
-        if (c->close[v] && distance[v] != INT32_MAX) joint[from[v]] = c->joint[v];
+    for (int32_t v = 0; v < s->middle_count; v++) {
+        if (distance[v] == INT32_MAX) continue;
+        if (c->close[v] & CARRIED) joint[from[v]] = c->joint[v];
+        if (c->close[v] & BETWEEN) between[from[v]] = 1;
+    }
 }
 
 /* From simulated vertices at close skin outwards. */
@@ -233,7 +241,7 @@ static sup_result share_out(const sup_context *context, sup_arena *arena, const 
 }
 
 sup_result sup_close_skin_share(const sup_context *context, const sup_rig *rig, const sup_simulated_surface *surface,
-                                float *share, sup_error *error)
+                                float *share, unsigned char *between, sup_error *error)
 {
     sup_arena arena = sup_arena_create(&context->allocator);
     size_t n = (size_t)surface->middle_count;
@@ -260,7 +268,7 @@ sup_result sup_close_skin_share(const sup_context *context, const sup_rig *rig, 
         find_close(&c, &tree);
         find_riders(rig, surface, rider);
         find_beside(&c, rig, &tree, rider);
-        bring_to_coarse(&c, c.seen, from, joint);
+        bring_to_coarse(&c, c.seen, from, joint, between);
         result = share_out(context, &arena, rig, surface, joint, share, error);
         sup_bvh_free(&tree);
     }

@@ -55,7 +55,7 @@ typedef struct layout {
     size_t leashed;  /* float3 [leash_count] by linear blending, at the last step */
     size_t force;    /* float3 [skin_count] of the leashes */
     size_t rigid[2]; /* int32 and float [skin_count] of the view's rigid_vertex and rigid_share */
-    size_t upsample, anchors, anchor_state, solver, detect, touch, touches, contacts, ends, linear, size;
+    size_t upsample, anchors, anchor_state, solver, detect, touch, touches, contacts, ends, linear, part, held, size;
 } layout;
 
 typedef struct projective_state {
@@ -112,6 +112,8 @@ static layout layout_of(const sup_projective_view *view, const sup_model *model,
     at.contacts = place(&size, (size_t)most_contacts(view) * sizeof(sup_contact));
     at.ends = place(&size, (size_t)view->anchors.piece_count * 6 * sizeof(float));
     at.linear = place(&size, sup_method_linear.state_size(model, context));
+    at.part = place(&size, sup_part_scratch(&view->part));
+    at.held = place(&size, (size_t)view->system.skin_count);
     at.size = size;
     return at;
 }
@@ -659,6 +661,18 @@ static void move_to_world(const projective_state *s, const sup_skin_out *out)
     move_blocks(s, &s->view.upsample.riding, out);
 }
 
+/* What still crosses in the shown skin is parted; skin that is painted rigid stays where it is. */
+static void part(projective_state *s, const sup_context *context, const sup_skin_out *out)
+{
+    const sup_projective_view *view = &s->view;
+    unsigned char *held = at(s, s->at.held);
+    memset(held, 0, (size_t)view->system.skin_count);
+    for (int32_t i = 0; i < view->rigid_count; i++)
+        held[view->rigid_vertex[i]] = (view->part.close[view->rigid_vertex[i]] & SUP_PART_CARRIED) == 0;
+    sup_part_def def = {sup_detect_near(&view->detect, at(s, s->at.detect)), held, view->start_rest, view->detect.gap};
+    sup_part_skin(context, &view->part, &def, at(s, s->at.part), out);
+}
+
 sup_result sup_projective_step(const sup_step_input *input, void *state, const sup_skin_out *out)
 {
     projective_state *s = state;
@@ -674,8 +688,11 @@ sup_result sup_projective_step(const sup_step_input *input, void *state, const s
     stage_over(input, "linear");
     if (result == SUP_OK)
         result = sup_upsample_apply(input->context, &s->view.upsample, at(s, s->at.shown), at(s, s->at.upsample), out);
-    if (result == SUP_OK) move_to_world(s, out);
     stage_over(input, "upsample");
+    if (result == SUP_OK && out->positions != NULL && input->values[SUP_PROJECTIVE_CONTACT] != 0.0)
+        part(s, input->context, out);
+    if (result == SUP_OK) move_to_world(s, out);
+    stage_over(input, "part");
     return result;
 }
 
