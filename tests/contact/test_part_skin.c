@@ -7,7 +7,7 @@ enum { SIDE = 15, SHEET = SIDE * SIDE, COUNT = 2 * SHEET, TRIANGLES = 2 * 2 * (S
 
 /* Two sheets of edges of length 1, the second upside down; every vertex is shown twice, and is simulated. */
 typedef struct skins {
-    float x[COUNT * 2 * 3], rest[COUNT * 3], gap[COUNT];
+    float x[COUNT * 2 * 3], rest[COUNT * 3], gap[COUNT], offset[COUNT * 3];
     int32_t triangles[TRIANGLES * 3], neighbour_first[COUNT + 1], neighbours[COUNT * 8], shown_first[COUNT + 1];
     int32_t shown[2 * COUNT], coarse[COUNT], bundle_first[TRIANGLES / SUP_PART_BUNDLE + 2];
     int32_t bundle_coarse[TRIANGLES * 3];
@@ -67,7 +67,7 @@ static skins *make_skins(void)
                               .neighbours = s->neighbours,
                               .shown_first = s->shown_first,
                               .shown = s->shown};
-    s->def = (sup_part_def){s->near, s->held, s->rest, s->gap};
+    s->def = (sup_part_def){s->near, s->held, s->rest, s->gap, s->offset, 0.8f, true};
     return s;
 }
 
@@ -141,6 +141,28 @@ TEST(cushions_are_parted)
     free(before);
 }
 
+/* The next frames begin where the last one ended: nothing is found again, and it comes back once there is room. */
+TEST(parted_skin_comes_back_by_degrees)
+{
+    skins *s = make_skins();
+    double last = 1.0;
+    for (int32_t frame = 0; frame < 40; frame++) {
+        double most = 0.0;
+        press_cushions(s, frame < 3 ? 0.4f : -1.0f);
+        s->def.keep = frame < 3 ? 1.0f : 0.7f;
+        s->def.look = frame != 1;
+        part(s, NULL);
+        if (frame < 3) CHECK_EQ(count_crossings(s), 0);
+        for (int32_t i = 0; i < 3 * COUNT; i++)
+            most = fmax(most, fabs((double)s->offset[i]));
+        if (frame < 3) CHECK(most > 0.1 && (frame == 0 || fabs(most - last) < 1e-6));
+        if (frame >= 3) CHECK(most == 0.0 || fabs(most - 0.7 * last) < 1e-4);
+        last = most;
+    }
+    CHECK_EQ(last, 0.0);
+    free(s);
+}
+
 /* Nobody says that it is near, it crossed in the bind pose, or it must not move. */
 TEST(what_is_not_asked_for_is_left)
 {
@@ -182,7 +204,7 @@ TEST(crumpled_skin_never_gets_worse)
         }
         int32_t here = count_crossings(s);
         *other = *s;
-        other->view = s->view;
+        other->def.offset = other->offset;
         part(s, NULL);
         part(other, &threads);
         CHECK(memcmp(s->x, other->x, sizeof s->x) == 0);

@@ -30,6 +30,7 @@ typedef struct close_search {
     int32_t *queue;              /* [middle_count] */
     unsigned char *close;        /* [middle_count] CARRIED, BETWEEN */
     int32_t vertex;              /* the one that is looked at */
+    bool any;                    /* layers of all joints count */
     int32_t rider;               /* joint of the piece that is looked at */
 } close_search;
 
@@ -81,14 +82,13 @@ static double walk_around(close_search *c, int32_t v)
     return longest;
 }
 
-/* Another layer that goes with the same joint; of skin between joints: with whatever. */
+/* Another layer: one that goes with the same joint, or any. */
 static bool is_other_layer(void *user, int32_t triangle)
 {
     const close_search *c = user;
-    int32_t joint = c->joint[c->vertex];
     for (int32_t k = 0; k < 3; k++) {
         int32_t corner = c->surface->middle_triangles[3 * (size_t)triangle + (size_t)k];
-        if ((joint >= 0 && c->joint[corner] != joint) || c->seen[corner] == c->vertex) return false;
+        if (c->seen[corner] == c->vertex || (!c->any && c->joint[corner] != c->joint[c->vertex])) return false;
     }
     return true;
 }
@@ -99,10 +99,15 @@ static void find_close(close_search *c, const sup_bvh *tree)
     for (int32_t v = 0; v < s->middle_count; v++) {
         c->vertex = v;
         double reach = walk_around(c, v);
-        sup_bvh_nearest nearest =
-            sup_bvh_closest_of(tree, sup_v3_load(s->middle_positions + 3 * (size_t)v), reach, is_other_layer, c);
+        sup_vec3d place = sup_v3_load(s->middle_positions + 3 * (size_t)v);
+        c->any = c->joint[v] < 0;
+        sup_bvh_nearest nearest = sup_bvh_closest_of(tree, place, reach, is_other_layer, c);
+        if (nearest.triangle < 0 && !c->any) {
+            c->any = true;
+            nearest = sup_bvh_closest_of(tree, place, reach, is_other_layer, c);
+        }
         if (nearest.triangle < 0) continue;
-        unsigned char how = c->joint[v] >= 0 ? CARRIED : BETWEEN;
+        unsigned char how = c->any ? BETWEEN : CARRIED;
         c->close[v] |= how;
         for (int32_t k = 0; k < 3; k++)
             c->close[s->middle_triangles[3 * (size_t)nearest.triangle + (size_t)k]] |= how;

@@ -14,13 +14,15 @@ enum {
     GRAIN_BOUND = SUP_DETECT_BLOCK,
     GRAIN_FIND = 4
 };
-static const float gap_part = 0.05f;   /* of the finer edges: how far apart skin is put */
-static const float reach = 1.5f;       /* of the finer edges: farthest that the end of one edge goes in a round */
-static const float agree = 0.5f;       /* length of the mean of the normals around a patch that has a way out */
-static const float follow = 0.8f;      /* of the mean of its neighbours: skin around what is moved */
-static const float kin_gaps = 3.0f;    /* between two places at rest: one fold */
-static const float fold_push = 0.2f;   /* of what folds ask for, */
-static const float fold_smooth = 0.8f; /* and of the way to the mean of the neighbours */
+static const float least_offset = 1e-4f; /* of the gap: what is less is none */
+static const float farthest = 3.0f;      /* of the gap: it is moved at most */
+static const float gap_part = 0.05f;     /* of the finer edges: how far apart skin is put */
+static const float reach = 1.5f;         /* of the finer edges: farthest that the end of one edge goes in a round */
+static const float agree = 0.5f;         /* length of the mean of the normals around a patch that has a way out */
+static const float follow = 0.8f;        /* of the mean of its neighbours: skin around what is moved */
+static const float kin_gaps = 3.0f;      /* between two places at rest: one fold */
+static const float fold_push = 0.2f;     /* of what folds ask for, */
+static const float fold_smooth = 0.8f;   /* and of the way to the mean of the neighbours */
 
 /* An edge goes through a triangle. */
 typedef struct part_hit {
@@ -51,6 +53,7 @@ typedef struct part_vertex {
     int32_t parent;              /* union-find: what hangs together is one cluster */
     int32_t hits, best_hits;     /* edges that cross with it as their inner end: now, and where `best` is */
     int32_t sum, best_sum;       /* of a cluster, at its root */
+    float from[3];               /* as it came */
     float x[3], best[3];         /* now, and when its cluster crossed least */
     float way[3], most, move[3]; /* sum of what is asked for, the longest of it, and what comes of it */
 } part_vertex;
@@ -125,7 +128,10 @@ static void load_vertex(const part_work *w, int32_t v)
     }
     part_vertex *vertex = &w->vertex[v];
     *vertex = (part_vertex){.patch = NO_PATCH, .parent = v};
-    memcpy(vertex->x, from, sizeof vertex->x);
+    for (int32_t k = 0; k < 3; k++) {
+        vertex->from[k] = from[k];
+        vertex->x[k] = from[k] + (w->bind_pose ? 0.0f : w->def->keep * w->def->offset[3 * (size_t)v + (size_t)k]);
+    }
     w->state[v] |= LOADED;
 }
 
@@ -133,7 +139,6 @@ static void load_vertex(const part_work *w, int32_t v)
 static void choose_bundles(part_work *w)
 {
     const sup_part_view *view = w->view;
-    memset(w->state, 0, (size_t)view->vertex_count);
     for (int32_t b = 0; b < w->bundle_count; b++) {
         bool is_near = w->bind_pose;
         for (int32_t i = view->bundle_first[b]; i < view->bundle_first[b + 1] && !is_near; i++)
@@ -619,6 +624,22 @@ static void spread(part_work *w)
         }
 }
 
+/* By what was found, but never far from where it came. */
+static void move_vertex(const part_work *w, int32_t v)
+{
+    part_vertex *vertex = &w->vertex[v];
+    int32_t coarse = w->view->coarse[v];
+    float off[3];
+    for (int32_t k = 0; k < 3; k++) {
+        off[k] = vertex->x[k] + vertex->move[k] - vertex->from[k];
+        vertex->way[k] = vertex->move[k] = 0.0f;
+    }
+    float length = length_of(off), most = w->def->held[coarse] ? 0.0f : farthest * w->def->gap[coarse];
+    float scale = length > most ? most / length : 1.0f;
+    for (int32_t k = 0; k < 3; k++)
+        vertex->x[k] = vertex->from[k] + scale * off[k];
+}
+
 static void part_once(part_work *w)
 {
     w->list_count = 0;
@@ -630,11 +651,7 @@ static void part_once(part_work *w)
     spread(w);
     for (int32_t i = 0; i < w->list_count; i++) {
         part_vertex *vertex = &w->vertex[w->list[i]];
-        bool held = w->def->held[w->view->coarse[w->list[i]]] != 0;
-        for (int32_t k = 0; k < 3; k++) {
-            vertex->x[k] += held ? 0.0f : vertex->move[k];
-            vertex->way[k] = vertex->move[k] = 0.0f;
-        }
+        move_vertex(w, w->list[i]);
         vertex->most = 0.0f;
         vertex->patch = NO_PATCH;
         w->state[w->list[i]] &= LOADED | KNOWN;
@@ -650,14 +667,29 @@ static void part_once(part_work *w)
     }
 }
 
+/* What was moved in the last frame begins there, and comes back by degrees. */
+static void know_moved(part_work *w)
+{
+    const float *offset = w->def->offset;
+    for (int32_t v = 0; v < w->view->vertex_count; v++, offset += 3)
+        if (offset[0] != 0.0f || offset[1] != 0.0f || offset[2] != 0.0f) know(w, v);
+}
+
 static void write_back(const part_work *w)
 {
     const sup_part_view *view = w->view;
     for (int32_t i = 0; i < w->known_count; i++) {
         int32_t v = w->known[i];
+        part_vertex *vertex = &w->vertex[v];
+        float *offset = w->def->offset + 3 * (size_t)v, length;
+        for (int32_t k = 0; k < 3; k++)
+            offset[k] = vertex->best[k] - vertex->from[k];
+        length = length_of(offset);
+        if (!(length > least_offset * w->def->gap[view->coarse[v]]) || !isfinite(length))
+            memset(offset, 0, 3 * sizeof *offset);
         for (int32_t k = view->shown_first[v]; k < view->shown_first[v + 1]; k++)
-            memcpy((unsigned char *)w->out.positions + (size_t)view->shown[k] * w->out.position_stride,
-                   w->vertex[v].best, sizeof w->vertex[v].best);
+            memcpy((unsigned char *)w->out.positions + (size_t)view->shown[k] * w->out.position_stride, vertex->best,
+                   sizeof vertex->best);
     }
 }
 
@@ -671,14 +703,17 @@ void sup_part_skin(const sup_context *context, const sup_part_view *view, const 
     w.def = def;
     w.out = *out;
     if (w.out.position_stride == 0) w.out.position_stride = 3 * sizeof(float);
-    choose_bundles(&w);
-    int32_t round = 0;
-    for (; find_hits(context, &w) > 0 && round < ROUNDS; round++) {
-        keep_best(&w, round == 0);
-        part_once(&w);
+    memset(w.state, 0, (size_t)view->vertex_count);
+    know_moved(&w);
+    if (def->look) {
+        choose_bundles(&w);
+        int32_t round = 0;
+        for (; find_hits(context, &w) > 0 && round < ROUNDS; round++) {
+            keep_best(&w, round == 0);
+            part_once(&w);
+        }
+        if (round > 0) keep_best(&w, false);
     }
-    if (round == 0) return;
-    keep_best(&w, false);
     write_back(&w);
 }
 
@@ -690,6 +725,7 @@ void sup_part_mark(const sup_context *context, const sup_part_view *view, const 
     w.kernels = sup_detect_choose_kernels();
     w.positions = positions;
     w.bind_pose = true;
+    memset(w.state, 0, (size_t)view->vertex_count);
     choose_bundles(&w);
     find_hits(context, &w);
     hit_place at = {-1, 0};

@@ -4,8 +4,8 @@
  * all the same. Here the edges that go through triangles are found in it, near what detection has found near. Each end
  * that is inside begins a patch of skin that is inside; it grows until it meets crossing edges on all sides. A patch goes
  * to the plane through the points in which the edges around it cross, halfway between the two skins; skin around it
- * follows by degrees. The flesh knows nothing of it: no momentum comes of it, and nothing is remembered from frame to
- * frame. Patches that are wider than a few edges are left, and what crossed in the bind pose. */
+ * follows by degrees. The flesh knows nothing of it: no momentum comes of it. The next frame begins with what was moved
+ * in this one, a little less of it, so that it is smooth in time. Patches that are wider than a few edges are left, and what crossed in the bind pose. */
 #ifndef SUP_METHODS_PROJECTIVE_PART_SKIN_H
 #define SUP_METHODS_PROJECTIVE_PART_SKIN_H
 
@@ -49,6 +49,9 @@ typedef struct sup_part_def {
     const unsigned char *held; /* [coarse_count] 1: skin there must not move */
     const float *rest;         /* [coarse_count*3] */
     const float *gap;          /* [coarse_count] of detection: about half an edge */
+    float *offset;             /* [vertex_count*3] of the last frame: where it begins. Zero at first */
+    float keep;                /* of those */
+    bool look;                 /* false: nothing moves, and the offsets are right as they are */
 } sup_part_def;
 
 /* Moves what crosses near simulated vertices that are near other skin. */
