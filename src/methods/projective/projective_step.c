@@ -555,10 +555,11 @@ static float farthest_move(const projective_state *s, const float *from, const f
 }
 
 /* Rows that follow the skin which they push never come to rest: once the skeleton stands and the flesh moves little, they
- * stay as they are. */
+ * stay as they are, but not for ever: flesh that slips along them would not come to rest either. */
 static bool holds_rows(projective_state *s)
 {
-    return s->still >= STILL_HOLD && farthest_move(s, at(s, s->at.skin[1]), at(s, s->at.skin[0])) <= HOLD;
+    return s->still >= STILL_HOLD && s->still < STILL_LATE &&
+           farthest_move(s, at(s, s->at.skin[1]), at(s, s->at.skin[0])) <= HOLD;
 }
 
 /* One step of the simulation from part t0 to part t1 of the frame, the joints where they are at its end. */
