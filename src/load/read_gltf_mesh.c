@@ -145,6 +145,19 @@ static void unit_normals(float *normals, int32_t count)
     }
 }
 
+/* A surface under the skin; parts that have none have it where their skin is. */
+static sup_result read_layer(sup_gltf *g, const primitive *primitives, const char *name, const float **layer)
+{
+    sup_result result = read_attribute(g, primitives, name, 3, layer);
+    for (int32_t i = 0; result == SUP_OK && *layer != NULL && i < g->character->part_count; i++) {
+        const sup_part *part = &g->parts[i];
+        size_t first = (size_t)part->vertex_first * 3, count = (size_t)part->vertex_count * 3;
+        if (count > 0 && sup_json_get(primitives[i].attributes, name) == NULL)
+            memcpy((float *)*layer + first, g->character->positions + first, count * sizeof(float));
+    }
+    return result;
+}
+
 static sup_result read_vertices(sup_gltf *g, const primitive *primitives)
 {
     sup_character *c = g->character;
@@ -152,6 +165,8 @@ static sup_result read_vertices(sup_gltf *g, const primitive *primitives)
     if (result == SUP_OK) result = read_attribute(g, primitives, "NORMAL", 3, &c->normals);
     if (result == SUP_OK) result = read_attribute(g, primitives, "TANGENT", 4, &c->tangents);
     if (result == SUP_OK) result = read_attribute(g, primitives, "TEXCOORD_0", 2, &c->texcoords);
+    if (result == SUP_OK) result = read_layer(g, primitives, "_MUSCLE", &c->muscle_positions);
+    if (result == SUP_OK) result = read_layer(g, primitives, "_BONE", &c->bone_positions);
     if (result == SUP_OK) unit_normals((float *)c->normals, c->vertex_count);
     return result;
 }
