@@ -44,6 +44,12 @@ static void copy_extras(sup_character *to, const sup_character *from, bool *fail
     if (from->extras != NULL) to->extras = copy_name(sup_character_arena(to), from->extras, failed);
 }
 
+/* The bones that hold the surface under the skin, where bones keep their numbers. */
+static void copy_holders(sup_character *to, const sup_character *from, bool *failed)
+{
+    to->bone_holders = copy(sup_character_arena(to), from->bone_holders, from->vertex_count, sizeof(int32_t), failed);
+}
+
 static void copy_influences(sup_character *to, const sup_character *from, bool *failed)
 {
     if (from->influence_first == NULL || from->vertex_count < 0) return;
@@ -135,6 +141,7 @@ sup_result sup_character_create(const sup_context *context, const sup_character 
     copy_skeleton(made, source, &failed);
     copy_mesh(made, source, &failed);
     copy_extras(made, source, &failed);
+    copy_holders(made, source, &failed);
     copy_influences(made, source, &failed);
     copy_morphs(made, source, &failed);
     copy_clips(made, source, &failed);

@@ -324,6 +324,20 @@ static void add_layer(sup_glb_plan *plan, const sup_part *part, sup_json *attrib
     set_attribute(plan, attributes, name, layer + first, part, 3, false);
 }
 
+/* The joint of the part's skin that holds the bone surface, -1 where none does. */
+static void add_holders(sup_glb_plan *plan, const sup_part *part, sup_json *attributes)
+{
+    const sup_character *character = plan->character;
+    if (character->bone_holders == NULL || part->skin < 0) return;
+    const sup_skin *skin = &character->skins[part->skin];
+    float *numbers = take(plan, (size_t)part->vertex_count, sizeof *numbers);
+    for (int32_t v = 0; numbers != NULL && v < part->vertex_count; v++) {
+        int32_t bone = character->bone_holders[part->vertex_first + v] - skin->bone_first;
+        numbers[v] = bone >= 0 && bone < skin->bone_count ? (float)bone : -1.0f;
+    }
+    if (numbers != NULL) set_attribute(plan, attributes, "_HOLDER", numbers, part, 1, false);
+}
+
 /* A target for each slot of the group; a part that lacks one gets zeros. */
 static void add_targets(sup_glb_character *writer, const sup_glb_group *group, int32_t p, sup_json *primitive,
                         bool normals, const sup_morph **of_slot)
@@ -384,6 +398,7 @@ static sup_result add_primitive(sup_glb_character *writer, const sup_glb_group *
     if (character->texcoords != NULL) sup_glb_add_texcoords(plan, part, attributes);
     add_layer(plan, part, attributes, "_MUSCLE", character->muscle_positions);
     add_layer(plan, part, attributes, "_BONE", character->bone_positions);
+    add_holders(plan, part, attributes);
     if (part->triangle_count > 0)
         sup_glb_set_integer(tree, primitive, "indices", sup_glb_add_indices(plan, part, false));
     else
