@@ -178,7 +178,8 @@ static void shrink_vertices(void *work, int32_t begin, int32_t end, int32_t work
             int32_t joint = m->def.layers->joint[v];
             bool held = joint >= 0 && (m->def.freed == NULL || m->def.freed[v] == 0);
             base = sup_v3_load(m->def.layers->base + 3 * (size_t)v);
-            hit = (sup_base_hit){.base_class = held ? SUP_BASE_JOINT : SUP_BASE_FREE, .owner = held ? joint : 0};
+            hit = (sup_base_hit){.base_class = held ? SUP_BASE_JOINT : SUP_BASE_FREE,
+                                 .owner = held ? joint : t->feet[v].piece};
         }
         double *out = t->base + 3 * (size_t)v, *skin = t->skin + 3 * (size_t)v;
         skin[0] = x.x, skin[1] = x.y, skin[2] = x.z;
