@@ -243,4 +243,82 @@ SUP_API sup_result sup_pose_like(const sup_context *context, const sup_compositi
                                  const double *joints, const double *like, double *skin_out, double *joints_out,
                                  sup_error *error);
 
+/* As files; part of supple_io. A folder of bodies as docs/methods/anatomy.md describes it: header.json, params.csv and
+ * arrays. */
+SUP_API sup_result sup_shapes_load(const sup_context *context, const char *path, sup_shapes **shapes, sup_error *error);
+SUP_API void sup_shapes_destroy(sup_shapes *shapes);
+SUP_API sup_result sup_composition_load(const sup_context *context, const char *path, sup_composition **composition,
+                                        sup_error *error);
+SUP_API sup_result sup_composition_save(const sup_context *context, const sup_composition *composition,
+                                        const char *path, sup_error *error);
+/* Landmarks for sup_register: a line each, "VERTEX x y z" or "JOINT_NAME x y z", "#" comments. */
+typedef struct sup_landmarks {
+    int32_t count;
+    const sup_landmark *items;
+    struct sup_landmarks_storage *storage; /* the library's own */
+} sup_landmarks;
+SUP_API sup_result sup_landmarks_load(const sup_context *context, const char *path, sup_landmarks **landmarks,
+                                      sup_error *error);
+SUP_API void sup_landmarks_destroy(sup_landmarks *landmarks);
+
+/* --- Template (4.2.2) --- */
+
+/* A detailed bone or muscle. */
+typedef struct sup_anatomy_part {
+    const char *name;
+    sup_shape shape; /* any triangles: open, crossing others */
+    bool is_muscle;
+    int32_t joint; /* of a bone: what carries it; -1 = found by nearness */
+} sup_anatomy_part;
+
+typedef struct sup_anatomy_def {
+    sup_shape skin; /* closed, outward, its vertices welded */
+    sup_joints joints;
+    const sup_anatomy_part *parts;
+    int32_t part_count;
+    sup_shape wrap; /* closed surface around the bones; without triangles it is made */
+    /* Weights of the skin on the joints; NULL = made by heat from the bones of the skeleton. */
+    const int32_t *influence_first; /* [vertex_count+1] */
+    const int32_t *influence_joint;
+    const double *influence_weight;
+    /* Joints with one of these words in their name, and all below them, have no layers: commas between. NULL = head,
+     * hands and toes in the names that are common. */
+    const char *exclude;
+    sup_sex sex;
+    sup_progress_fn *progress;
+    void *progress_user;
+} sup_anatomy_def;
+
+/* How good a template is; lengths in metres. */
+typedef struct sup_anatomy_report {
+    double alignment_mean, alignment_p95;  /* eq. 4.4 over vertices with layers */
+    int32_t wrap_vertices, wrap_pieces;    /* of the wrap that was used */
+    int32_t wrap_genus;                    /* handles of all its pieces together */
+    int32_t bone_outside, muscle_outside;  /* vertices of a layer outside the next: bone in muscle, muscle in skin */
+    int32_t wrap_outside;                  /* vertices of the wrap outside the skeleton surface */
+    int32_t detail_outside;                /* vertices of detailed bones outside the skeleton surface */
+    int32_t inverted_fat, inverted_muscle; /* prisms without a positive volume */
+    int32_t fixed_targets, collision_targets, iterations;
+    double wrap_distance; /* mean distance of the skeleton surface from the wrap */
+    double wrap_seconds, bone_seconds, muscle_seconds;
+} sup_anatomy_report;
+
+/* `report` may be NULL. Refused by name: no skeleton, no skin, skin that is not closed or inside out, no bones, bones
+ * outside the skin. */
+SUP_API sup_result sup_anatomy_create(const sup_context *context, const sup_anatomy_def *def, sup_anatomy **anatomy,
+                                      sup_anatomy_report *report, sup_error *error);
+SUP_API void sup_anatomy_destroy(sup_anatomy *anatomy);
+
+/* A template as bytes and back; free the bytes with sup_anatomy_bytes_free. Bytes of any origin are checked. */
+SUP_API sup_result sup_anatomy_write(const sup_context *context, const sup_anatomy *anatomy, sup_bytes *bytes,
+                                     sup_error *error);
+SUP_API sup_result sup_anatomy_read(const sup_context *context, sup_bytes bytes, sup_anatomy **anatomy,
+                                    sup_error *error);
+SUP_API void sup_anatomy_bytes_free(const sup_context *context, sup_bytes *bytes);
+/* As files; part of supple_io. */
+SUP_API sup_result sup_anatomy_load(const sup_context *context, const char *path, sup_anatomy **anatomy,
+                                    sup_error *error);
+SUP_API sup_result sup_anatomy_save(const sup_context *context, const sup_anatomy *anatomy, const char *path,
+                                    sup_error *error);
+
 #endif

@@ -5,7 +5,6 @@
 #ifndef SUPPLE_LOAD_H
 #define SUPPLE_LOAD_H
 
-#include "supple/anatomy.h"
 #include "supple/character.h"
 #include "supple/method.h"
 #include "supple/model.h"
@@ -79,23 +78,5 @@ SUP_API sup_result sup_settings_load(const sup_context *context, const char *pat
 SUP_API sup_result sup_settings_load_memory(const sup_context *context, const char *name, sup_bytes bytes,
                                             const sup_method **method, double *values, int32_t capacity,
                                             sup_error *error);
-
-/* A folder of bodies of one triangulation, as docs/methods/anatomy.md describes it: header.json, params.csv and arrays. */
-SUP_API sup_result sup_shapes_load(const sup_context *context, const char *path, sup_shapes **shapes, sup_error *error);
-SUP_API void sup_shapes_destroy(sup_shapes *shapes);
-
-/* A composition that sup_composition_save wrote. */
-SUP_API sup_result sup_composition_load(const sup_context *context, const char *path, sup_composition **composition,
-                                        sup_error *error);
-
-/* Landmarks for sup_register: a line each, "VERTEX x y z" or "JOINT_NAME x y z", "#" comments. */
-typedef struct sup_landmarks {
-    int32_t count;
-    const sup_landmark *items;
-    struct sup_landmarks_storage *storage; /* the library's own */
-} sup_landmarks;
-SUP_API sup_result sup_landmarks_load(const sup_context *context, const char *path, sup_landmarks **landmarks,
-                                      sup_error *error);
-SUP_API void sup_landmarks_destroy(sup_landmarks *landmarks);
 
 #endif
