@@ -4,7 +4,6 @@
 
 #include "base/base.h"
 #include "supple/anatomy.h"
-#include "supple/load.h"
 
 typedef struct sup_shapes_header {
     int32_t body_count, vertex_count, triangle_count, joint_count;
