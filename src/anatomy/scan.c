@@ -41,8 +41,10 @@ static bool gather_points(sup_shape s, bool is_cloud, sup_arena *arena, sup_scan
     p->at = sup_arena_alloc(arena, most, sizeof *p->at);
     p->weight = sup_arena_alloc(arena, most, sizeof *p->weight);
     p->keep = sup_arena_alloc(arena, most, 1);
+    p->normal = is_cloud ? NULL : sup_arena_alloc(arena, most, sizeof *p->normal);
     *element = sup_arena_alloc(arena, most, sizeof **element);
-    if (p->at == NULL || p->weight == NULL || p->keep == NULL || *element == NULL) return false;
+    if (p->at == NULL || p->weight == NULL || p->keep == NULL || *element == NULL || (p->normal == NULL && !is_cloud))
+        return false;
     int32_t step = is_cloud ? 1 + s.vertex_count / MOST_CLOUD : 1;
     for (int32_t i = 0; i < (int32_t)most; i += step) {
         const int32_t *t = is_cloud ? NULL : s.triangles + 3 * (size_t)i;
@@ -52,6 +54,7 @@ static bool gather_points(sup_shape s, bool is_cloud, sup_arena *arena, sup_scan
         p->at[p->count] = is_cloud ? corner_of(s, i)
                                    : sup_v3_scale(sup_v3_add(corner_of(s, t[0]), sup_v3_add(corner_of(s, t[1]), corner_of(s, t[2]))),
                                                   1.0 / 3.0);
+        if (!is_cloud) p->normal[p->count] = sup_v3_scale(cross_of(s, t), 0.5 / area);
         p->weight[p->count] = area;
         (*element)[p->count++] = i;
     }

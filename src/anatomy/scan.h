@@ -41,6 +41,7 @@ sup_vec3d sup_scan_normal(const sup_scan *scan, int32_t triangle, sup_vec3d towa
 typedef struct sup_scan_points {
     int32_t count;
     sup_vec3d *at;
+    sup_vec3d *normal; /* unit, or NULL */
     double *weight;
     unsigned char *keep; /* [count] */
 } sup_scan_points;

@@ -4,10 +4,11 @@
 
 #include "linalg/dense.h"
 
-enum { TRIES = 400, MOST_PLANES = 4, MOST_TESTED = 4000, MOST_CELLS = 96 };
+enum { TRIES = 400, MOST_PLANES = 4, MOST_DRAWN = 2000, MOST_CELLS = 96 };
 static const double plane_near = 0.005;     /* of the size: a point is of the plane */
 static const double plane_share = 0.07;     /* of the weight: less is a sole or a back */
-static const double plane_one_side = 0.985; /* of the rest is on one side of a floor */
+static const double plane_one_side = 0.95;  /* of the rest is on one side of a floor; feet may sink in */
+static const double plane_facing = 0.6;     /* cosine to its normal: a foot that stands in the floor faces elsewhere */
 static const double plane_width = 0.075;    /* of the size: deviation across a floor; a back is narrower */
 static const double cell_size = 0.02;       /* of the size: pieces farther apart are apart */
 static const double piece_share = 0.04;     /* of the largest piece: less is debris */
@@ -100,30 +101,41 @@ static bool is_of_plane(const void *user, const sup_scan_points *points, int32_t
     return points->keep[i] != 0 && fabs(above(t->plane, points->at[i])) < t->tolerance;
 }
 
-/* Weight on the plane, and of the rest the larger share on one side; `step` looks at every step-th point. */
-static double plane_weight(const sup_scan_points *p, plane_test t, int32_t step, double *one_side)
+/* Points drawn evenly by weight: item i of `drawn` is a point; how many is returned, at most MOST_DRAWN. */
+static int32_t draw(const sup_scan_points *p, int32_t *drawn)
 {
-    double on = 0.0, over = 0.0, under = 0.0;
-    for (int32_t i = 0; i < p->count; i += step) {
+    double all = 0.0, run = 0.0;
+    int32_t count = 0;
+    for (int32_t i = 0; i < p->count; i++)
+        all += p->keep[i] != 0 ? p->weight[i] : 0.0;
+    for (int32_t i = 0; i < p->count && all > 0.0; i++) {
         if (p->keep[i] == 0) continue;
-        double d = above(t.plane, p->at[i]);
-        if (fabs(d) < t.tolerance)
-            on += p->weight[i];
-        else if (d > 0.0)
-            over += p->weight[i];
-        else
-            under += p->weight[i];
+        for (run += p->weight[i] / all * MOST_DRAWN; run >= 1.0 && count < MOST_DRAWN; run -= 1.0)
+            drawn[count++] = i;
     }
-    double rest = over + under, all = on + rest;
-    *one_side = rest > 0.0 ? fmax(over, under) / rest : 0.0;
-    return all > 0.0 ? on / all : 0.0;
+    return count;
 }
 
-static bool plane_through(const sup_scan_points *p, const int32_t *kept, int32_t count, sup_random *random, plane *found)
+/* Share on the plane, and of the rest the larger share on one side. */
+static double plane_weight(const sup_scan_points *p, const int32_t *drawn, int32_t count, plane_test t, double *one_side)
+{
+    int32_t on = 0, over = 0;
+    for (int32_t i = 0; i < count; i++) {
+        double d = above(t.plane, p->at[drawn[i]]);
+        on += fabs(d) < t.tolerance ? 1 : 0;
+        over += d >= t.tolerance ? 1 : 0;
+    }
+    int32_t under = count - on - over;
+    *one_side = count > on ? (double)(over > under ? over : under) / (double)(count - on) : 0.0;
+    return (double)on / (double)count;
+}
+
+static bool plane_through(const sup_scan_points *p, const int32_t *drawn, int32_t count, sup_random *random,
+                          plane *found)
 {
     sup_vec3d x[3];
     for (int k = 0; k < 3; k++)
-        x[k] = p->at[kept[(int32_t)(sup_random_unit(random) * (double)count)]];
+        x[k] = p->at[drawn[(int32_t)(sup_random_unit(random) * (double)count)]];
     sup_vec3d cross = sup_v3_cross(sup_v3_sub(x[1], x[0]), sup_v3_sub(x[2], x[0]));
     double length = sup_v3_length(cross);
     if (!(length > 0.0)) return false;
@@ -144,33 +156,27 @@ static double refine(const sup_scan_points *p, plane_test *t)
     return sqrt(fmax(values[1], 0.0) / m.weight);
 }
 
-/* One plane found and its points dropped, with what lies beyond it; false when there is none. */
-static bool drop_plane(sup_scan_points *p, int32_t *kept, sup_random *random)
+/* One plane found and its points dropped; false when there is none. */
+static bool drop_plane(sup_scan_points *p, int32_t *drawn, sup_random *random)
 {
     sup_vec3d low, high;
     double size = box_of(p, &low, &high), best = plane_share, one_side = 0.0;
-    int32_t count = 0;
-    for (int32_t i = 0; i < p->count; i++)
-        if (p->keep[i] != 0) kept[count++] = i;
+    int32_t count = draw(p, drawn);
     if (count < 100 || !(size > 0.0)) return false;
     plane_test found = {.tolerance = plane_near * size};
     bool any = false;
-    int32_t step = 1 + p->count / MOST_TESTED;
     for (int i = 0; i < TRIES; i++) {
         plane_test t = found;
-        if (!plane_through(p, kept, count, random, &t.plane)) continue;
-        double weight = plane_weight(p, t, step, &one_side);
+        if (!plane_through(p, drawn, count, random, &t.plane)) continue;
+        double weight = plane_weight(p, drawn, count, t, &one_side);
         if (weight > best && one_side > plane_one_side) best = weight, found = t, any = true;
     }
-    if (!any) return false;
-    if (refine(p, &found) < plane_width * size) return false;
-    if (plane_weight(p, found, 1, &one_side) < plane_share || one_side < plane_one_side) return false;
-    double side = 0.0;
-    for (int32_t i = 0; i < p->count; i++)
-        if (p->keep[i] != 0) side += p->weight[i] * above(found.plane, p->at[i]);
-    double sign = side >= 0.0 ? 1.0 : -1.0;
-    for (int32_t i = 0; i < p->count; i++)
-        if (sign * above(found.plane, p->at[i]) < found.tolerance) p->keep[i] = 0;
+    if (!any || refine(p, &found) < plane_width * size) return false;
+    if (plane_weight(p, drawn, count, found, &one_side) < plane_share || one_side < plane_one_side) return false;
+    for (int32_t i = 0; i < p->count; i++) {
+        bool faces = p->normal == NULL || fabs(sup_v3_dot(p->normal[i], found.plane.normal)) > plane_facing;
+        if (faces && fabs(above(found.plane, p->at[i])) < 1.5 * found.tolerance) p->keep[i] = 0;
+    }
     return true;
 }
 
@@ -264,12 +270,12 @@ bool sup_scan_clean(const sup_allocator *allocator, sup_scan_points *points, dou
 {
     sup_arena arena = sup_arena_create(allocator);
     sup_random random = {7};
-    int32_t *kept = sup_arena_alloc(&arena, (size_t)points->count, sizeof *kept);
-    bool good = kept != NULL;
+    int32_t drawn[MOST_DRAWN];
+    bool good = true;
     for (int32_t i = 0; i < points->count; i++)
         points->keep[i] = 1;
     for (int n = 0; good && n < MOST_PLANES; n++)
-        if (!drop_plane(points, kept, &random)) break;
+        if (!drop_plane(points, drawn, &random)) break;
     for (int round = 0; good && round < 2; round++) { /* the size is known once far debris is gone */
         cells c = {0};
         good = cells_open(&arena, points, cell_size, &c);
