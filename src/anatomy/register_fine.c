@@ -28,6 +28,10 @@ static void target_some(void *user, int32_t begin, int32_t end, int32_t worker)
         if (found.triangle < 0 || border) continue;
         double share = found.distance / f->limit, left = 1.0 - share * share; /* Tukey */
         f->weights[v] = left * left;
+        if (f->work->scan.is_cloud) { /* the plane at the point, not the point: the vertex must not slide to it */
+            sup_vec3d across = sup_scan_normal(&f->work->scan, found.triangle, n);
+            found.point = sup_v3_madd(x, -sup_v3_dot(across, sup_v3_sub(x, found.point)), across);
+        }
         f->targets[at] = found.point.x, f->targets[at + 1] = found.point.y, f->targets[at + 2] = found.point.z;
     }
 }

@@ -41,9 +41,9 @@ static bool gather_points(sup_shape s, bool is_cloud, sup_arena *arena, sup_scan
     p->at = sup_arena_alloc(arena, most, sizeof *p->at);
     p->weight = sup_arena_alloc(arena, most, sizeof *p->weight);
     p->keep = sup_arena_alloc(arena, most, 1);
-    p->normal = is_cloud ? NULL : sup_arena_alloc(arena, most, sizeof *p->normal);
+    p->normal = sup_arena_alloc(arena, most, sizeof *p->normal);
     *element = sup_arena_alloc(arena, most, sizeof **element);
-    if (p->at == NULL || p->weight == NULL || p->keep == NULL || *element == NULL || (p->normal == NULL && !is_cloud))
+    if (p->at == NULL || p->weight == NULL || p->keep == NULL || *element == NULL || p->normal == NULL)
         return false;
     int32_t step = is_cloud ? 1 + s.vertex_count / MOST_CLOUD : 1;
     for (int32_t i = 0; i < (int32_t)most; i += step) {
@@ -81,7 +81,8 @@ static sup_result keep_mesh(sup_shape s, const sup_scan_points *p, const int32_t
     int32_t *map = sup_arena_alloc(arena, (size_t)s.vertex_count, sizeof *map);
     scan->triangles = sup_arena_alloc(arena, 3 * (size_t)p->count, sizeof(int32_t));
     scan->positions = sup_arena_alloc(arena, 3 * (size_t)s.vertex_count, sizeof(float));
-    if (map == NULL || scan->triangles == NULL || scan->positions == NULL) return sup_fail_memory(error, "the scan");
+    scan->area = sup_arena_alloc(arena, (size_t)p->count, sizeof(double));
+    if (scan->area == NULL || map == NULL || scan->triangles == NULL || scan->positions == NULL) return sup_fail_memory(error, "the scan");
     for (int32_t i = 0; i < p->count; i++) {
         if (p->keep[i] == 0) continue;
         int32_t corners[3] = {element[i], element[i], element[i]};
@@ -94,7 +95,7 @@ static sup_result keep_mesh(sup_shape s, const sup_scan_points *p, const int32_t
             }
             scan->triangles[3 * (size_t)scan->triangle_count + (size_t)k] = map[corners[k]] - 1;
         }
-        scan->triangle_count++;
+        scan->area[scan->triangle_count++] = p->weight[i];
     }
     return SUP_OK;
 }
@@ -136,21 +137,26 @@ static sup_result find_borders(const sup_allocator *allocator, sup_scan *scan, s
     return SUP_OK;
 }
 
-static sup_result find_normals(const sup_allocator *allocator, sup_arena *arena, sup_scan *scan, sup_error *error)
+static void put_normal(sup_scan *scan, int32_t triangle, sup_vec3d n)
+{
+    double *to = scan->normals + 3 * (size_t)triangle;
+    to[0] = n.x, to[1] = n.y, to[2] = n.z;
+}
+
+static sup_result find_normals(const sup_allocator *allocator, const sup_scan_points *points, sup_arena *arena,
+                               sup_scan *scan, sup_error *error)
 {
     scan->normals = sup_arena_alloc(arena, 3 * (size_t)scan->triangle_count, sizeof(double));
     scan->border = sup_arena_alloc(arena, (size_t)scan->triangle_count, 1);
     if (scan->normals == NULL || scan->border == NULL) return sup_fail_memory(error, "the scan");
-    if (scan->is_cloud) /* triangle i is point i */
-        return sup_scan_cloud_normals(allocator, scan->vertex_count, scan->positions, scan->normals)
-                   ? SUP_OK
-                   : sup_fail_memory(error, "the scan");
-    turn_outside(scan);
-    for (int32_t t = 0; t < scan->triangle_count; t++) {
-        sup_vec3d n = sup_v3_unit_or(scan_cross(scan, t), sup_v3(0, 0, 0));
-        double *to = scan->normals + 3 * (size_t)t;
-        to[0] = n.x, to[1] = n.y, to[2] = n.z;
+    if (scan->is_cloud) {
+        for (int32_t i = 0, t = 0; i < points->count; i++)
+            if (points->keep[i] != 0) put_normal(scan, t++, points->normal[i]);
+        return SUP_OK;
     }
+    turn_outside(scan);
+    for (int32_t t = 0; t < scan->triangle_count; t++)
+        put_normal(scan, t, sup_v3_unit_or(scan_cross(scan, t), sup_v3(0, 0, 0)));
     return find_borders(allocator, scan, error);
 }
 
@@ -163,11 +169,11 @@ static sup_result spread(sup_arena *arena, sup_scan *scan, sup_error *error)
     if (scan->samples == NULL || scan->sample_normals == NULL) return sup_fail_memory(error, "the scan");
     double all = 0.0, run = 0.0;
     for (int32_t t = 0; t < scan->triangle_count; t++)
-        all += scan->is_cloud ? 1.0 : sup_v3_length(scan_cross(scan, t));
+        all += scan->area[t];
     double step = all / SAMPLE_TARGET;
     sup_random random = {11};
     for (int32_t t = 0; t < scan->triangle_count; t++) {
-        run += scan->is_cloud ? 1.0 : sup_v3_length(scan_cross(scan, t));
+        run += scan->area[t];
         for (; run >= step && scan->sample_count < (int32_t)most; run -= step) {
             double u = sup_random_unit(&random), v = sup_random_unit(&random);
             if (u + v > 1.0) u = 1.0 - u, v = 1.0 - v;
@@ -187,7 +193,7 @@ static sup_result build(const sup_context *context, sup_shape shape, const sup_s
                         const int32_t *element, sup_arena *arena, sup_scan *scan, sup_error *error)
 {
     sup_result result = keep_mesh(shape, points, element, arena, scan, error);
-    if (result == SUP_OK) result = find_normals(&context->allocator, arena, scan, error);
+    if (result == SUP_OK) result = find_normals(&context->allocator, points, arena, scan, error);
     if (result == SUP_OK) result = spread(arena, scan, error);
     if (result == SUP_OK)
         result = sup_bvh_create(context, scan->positions, scan->triangle_count, scan->triangles, &scan->bvh, error);
@@ -209,6 +215,8 @@ sup_result sup_scan_make(const sup_context *context, sup_shape shape, double met
     if (points.count < LEAST_POINTS)
         return refuse(error, "anatomy.scan.empty",
                       "The scan has no surface to speak of: its triangles have no area or are not numbers.");
+    if (scan->is_cloud && !sup_scan_cloud_normals(&resolved.allocator, &points))
+        return sup_fail_memory(error, "the scan");
     if (!sup_scan_clean(&resolved.allocator, &points, &scan->dropped)) return sup_fail_memory(error, "the scan");
     double extent[3] = {0};
     sup_scan_axes(&points, &scan->centre, scan->axes, extent);

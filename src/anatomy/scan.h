@@ -11,6 +11,7 @@ typedef struct sup_scan {
     float *positions;      /* [vertex_count*3] */
     int32_t *triangles;    /* [triangle_count*3] */
     double *normals;       /* [triangle_count*3] unit; of a cloud without a side */
+    double *area;          /* [triangle_count] of it, or of a point's share */
     unsigned char *border; /* [triangle_count] bit k: edge k (corner k to k+1) has no neighbour */
     bool is_cloud, inside_out;
     double metres_per_unit;
@@ -41,15 +42,15 @@ sup_vec3d sup_scan_normal(const sup_scan *scan, int32_t triangle, sup_vec3d towa
 typedef struct sup_scan_points {
     int32_t count;
     sup_vec3d *at;
-    sup_vec3d *normal; /* unit, or NULL */
+    sup_vec3d *normal; /* unit, of a cloud without a side */
     double *weight;
     unsigned char *keep; /* [count] */
 } sup_scan_points;
 /* Drops large planes with all the rest on one side of them (floor, walls), then all pieces that are small and apart. False
  * when memory ran out. Returns through *dropped the share of weight that went. */
 bool sup_scan_clean(const sup_allocator *allocator, sup_scan_points *points, double *dropped);
-/* Unit normals without a side from each point's neighbours, zero where there are too few. [count*3] */
-bool sup_scan_cloud_normals(const sup_allocator *allocator, int32_t count, const float *positions, double *normals);
+/* Normals (zero where there are too few) and weights of a cloud from each point's neighbours. False when memory ran out. */
+bool sup_scan_cloud_normals(const sup_allocator *allocator, sup_scan_points *points);
 /* Principal axes and the extent along each, of points that are kept. */
 void sup_scan_axes(const sup_scan_points *points, sup_vec3d *centre, sup_vec3d axes[3], double extent[3]);
 

@@ -95,10 +95,15 @@ typedef struct plane_test {
     double tolerance;
 } plane_test;
 
+static bool near_plane(const plane_test *t, const sup_scan_points *points, int32_t i)
+{
+    return fabs(above(t->plane, points->at[i])) < t->tolerance &&
+           fabs(sup_v3_dot(points->normal[i], t->plane.normal)) > plane_facing;
+}
+
 static bool is_of_plane(const void *user, const sup_scan_points *points, int32_t i)
 {
-    const plane_test *t = user;
-    return points->keep[i] != 0 && fabs(above(t->plane, points->at[i])) < t->tolerance;
+    return points->keep[i] != 0 && near_plane(user, points, i);
 }
 
 /* Points drawn evenly by weight: item i of `drawn` is a point; how many is returned, at most MOST_DRAWN. */
@@ -119,13 +124,15 @@ static int32_t draw(const sup_scan_points *p, int32_t *drawn)
 /* Share on the plane, and of the rest the larger share on one side. */
 static double plane_weight(const sup_scan_points *p, const int32_t *drawn, int32_t count, plane_test t, double *one_side)
 {
-    int32_t on = 0, over = 0;
+    int32_t on = 0, over = 0, under = 0;
     for (int32_t i = 0; i < count; i++) {
-        double d = above(t.plane, p->at[drawn[i]]);
-        on += fabs(d) < t.tolerance ? 1 : 0;
-        over += d >= t.tolerance ? 1 : 0;
+        if (near_plane(&t, p, drawn[i]))
+            on++;
+        else if (above(t.plane, p->at[drawn[i]]) > 0.0)
+            over++;
+        else
+            under++;
     }
-    int32_t under = count - on - over;
     *one_side = count > on ? (double)(over > under ? over : under) / (double)(count - on) : 0.0;
     return (double)on / (double)count;
 }
@@ -173,10 +180,9 @@ static bool drop_plane(sup_scan_points *p, int32_t *drawn, sup_random *random)
     }
     if (!any || refine(p, &found) < plane_width * size) return false;
     if (plane_weight(p, drawn, count, found, &one_side) < plane_share || one_side < plane_one_side) return false;
-    for (int32_t i = 0; i < p->count; i++) {
-        bool faces = p->normal == NULL || fabs(sup_v3_dot(p->normal[i], found.plane.normal)) > plane_facing;
-        if (faces && fabs(above(found.plane, p->at[i])) < 1.5 * found.tolerance) p->keep[i] = 0;
-    }
+    found.tolerance *= 1.5;
+    for (int32_t i = 0; i < p->count; i++)
+        if (near_plane(&found, p, i)) p->keep[i] = 0;
     return true;
 }
 
@@ -300,7 +306,7 @@ typedef struct buckets {
 
 static bool sort_points(sup_arena *arena, const sup_scan_points *p, buckets *b)
 {
-    if (!cells_open(arena, p, 0.012, &b->grid)) return false;
+    if (!cells_open(arena, p, 0.01, &b->grid)) return false;
     size_t count = (size_t)b->grid.size[0] * (size_t)b->grid.size[1] * (size_t)b->grid.size[2];
     b->first = sup_arena_alloc(arena, count + 1, sizeof *b->first);
     b->items = sup_arena_alloc(arena, (size_t)p->count, sizeof *b->items);
@@ -316,55 +322,60 @@ static bool sort_points(sup_arena *arena, const sup_scan_points *p, buckets *b)
     return true;
 }
 
-static sup_vec3d normal_at(const sup_scan_points *p, const buckets *b, int32_t point)
+/* Sums over the points within `rings` cell widths. */
+static int32_t gather_near(const sup_scan_points *p, const buckets *b, int32_t point, int32_t rings, moments *m)
 {
-    enum { LEAST = 6 };
     const cells *c = &b->grid;
-    int32_t cell = cell_of(c, p->at[point]), near = 0;
+    int32_t cell = cell_of(c, p->at[point]), near = 0, side = 2 * rings + 1;
     int32_t at[3] = {cell % c->size[0], cell / c->size[0] % c->size[1], cell / c->size[0] / c->size[1]};
-    sup_vec3d sum = sup_v3(0, 0, 0);
-    double matrix[9] = {0};
-    for (int n = 0; n < 27; n++) {
-        int32_t to[3] = {at[0] + n % 3 - 1, at[1] + n / 3 % 3 - 1, at[2] + n / 9 - 1};
+    double radius = (double)rings * c->width;
+    *m = (moments){0};
+    for (int32_t n = 0; n < side * side * side; n++) {
+        int32_t to[3] = {at[0] + n % side - rings, at[1] + n / side % side - rings, at[2] + n / side / side - rings};
         if (to[0] < 0 || to[1] < 0 || to[2] < 0 || to[0] >= c->size[0] || to[1] >= c->size[1] || to[2] >= c->size[2])
             continue;
         int32_t other = (to[2] * c->size[1] + to[1]) * c->size[0] + to[0];
         for (int32_t i = b->first[other]; i < b->first[other + 1]; i++) {
             sup_vec3d d = sup_v3_sub(p->at[b->items[i]], p->at[point]);
-            if (sup_v3_dot(d, d) > c->width * c->width) continue;
+            if (sup_v3_dot(d, d) > radius * radius) continue;
             const double v[3] = {d.x, d.y, d.z};
-            sum = sup_v3_add(sum, d);
+            m->mean = sup_v3_add(m->mean, d);
             for (int k = 0; k < 9; k++)
-                matrix[k] += v[k / 3] * v[k % 3];
+                m->covariance[k] += v[k / 3] * v[k % 3];
             near++;
         }
     }
+    return near;
+}
+
+/* Across the plane of the nearest points, in the smallest ring that holds enough of them; *area is a point's share. */
+static sup_vec3d normal_at(const sup_scan_points *p, const buckets *b, int32_t point, double *area)
+{
+    enum { LEAST = 8, MOST_RINGS = 4 };
+    moments m = {0};
+    int32_t near = 0, rings = 0;
+    while (rings < MOST_RINGS && near < LEAST)
+        near = gather_near(p, b, point, ++rings, &m);
+    double radius = (double)rings * b->grid.width;
+    *area = 3.14 * radius * radius / (double)near; /* the point itself is one of them */
     if (near < LEAST) return sup_v3(0, 0, 0);
-    const double mean[3] = {sum.x, sum.y, sum.z};
+    const double mean[3] = {m.mean.x, m.mean.y, m.mean.z};
     for (int k = 0; k < 9; k++)
-        matrix[k] -= mean[k / 3] * mean[k % 3] / (double)near;
+        m.covariance[k] -= mean[k / 3] * mean[k % 3] / (double)near;
     double values[3], vectors[9];
-    sup_dense_eigen(3, matrix, values, vectors);
+    sup_dense_eigen(3, m.covariance, values, vectors);
     return sup_v3(vectors[6], vectors[7], vectors[8]);
 }
 
-bool sup_scan_cloud_normals(const sup_allocator *allocator, int32_t count, const float *positions, double *normals)
+bool sup_scan_cloud_normals(const sup_allocator *allocator, sup_scan_points *points)
 {
     sup_arena arena = sup_arena_create(allocator);
-    sup_scan_points points = {.count = count};
-    points.at = sup_arena_alloc(&arena, (size_t)count, sizeof *points.at);
-    points.keep = sup_arena_alloc(&arena, (size_t)count, 1);
-    bool good = points.at != NULL && points.keep != NULL;
-    for (int32_t i = 0; good && i < count; i++) {
-        points.at[i] = sup_v3_load(positions + 3 * (size_t)i);
-        points.keep[i] = 1;
-    }
     buckets b = {0};
-    good = good && sort_points(&arena, &points, &b);
-    for (int32_t i = 0; good && i < count; i++) {
-        sup_vec3d n = normal_at(&points, &b, i);
-        normals[3 * (size_t)i] = n.x, normals[3 * (size_t)i + 1] = n.y, normals[3 * (size_t)i + 2] = n.z;
-    }
+    for (int32_t i = 0; i < points->count; i++)
+        points->keep[i] = 1;
+    bool good = sort_points(&arena, points, &b);
+    for (int32_t i = 0; good && i < points->count; i++)
+        points->normal[i] = normal_at(points, &b, i, &points->weight[i]);
     sup_arena_destroy(&arena);
     return good;
 }
