@@ -157,17 +157,17 @@ typedef struct sup_train_def {
 
 /* Errors of the regressors where each body is told from all others of its sex. */
 typedef struct sup_train_errors {
-    int32_t count;           /* bodies */
-    double least, most;      /* kilograms, of the labels */
-    double mean_error;       /* kilograms, mean absolute */
-    double deviation;        /* of the absolute error */
-    double r2;               /* share of the variance of the labels that is told */
+    int32_t count;      /* bodies */
+    double least, most; /* kilograms, of the labels */
+    double mean_error;  /* kilograms, mean absolute */
+    double deviation;   /* of the absolute error */
+    double r2;          /* share of the variance of the labels that is told */
 } sup_train_errors;
 
 typedef struct sup_train_report {
-    double variance;                        /* share that the modes hold, 0 to 1 */
-    int32_t labelled;                       /* bodies whose masses came from formulas */
-    sup_train_errors fat[3], muscle[3];     /* by sup_sex; [SUP_SEX_UNKNOWN]: all bodies together */
+    double variance;                    /* share that the modes hold, 0 to 1 */
+    int32_t labelled;                   /* bodies whose masses came from formulas */
+    sup_train_errors fat[3], muscle[3]; /* by sup_sex; [SUP_SEX_UNKNOWN]: all bodies together */
 } sup_train_report;
 
 /* Principal components, joints and skin weights (bone heat) of the mean, regressors of eq. 4.5 and 4.6. `def` and `report`
@@ -190,6 +190,11 @@ SUP_API sup_result sup_composition_coordinates(const sup_context *context, const
 SUP_API void sup_composition_masses(const sup_composition *composition, const double *coordinates, sup_sex sex,
                                     double *fat, double *muscle);
 
+/* A skin of the template's triangulation with its joints, rigged, as a character in that pose. */
+SUP_API sup_result sup_composition_character(const sup_context *context, const sup_composition *composition,
+                                             const double *skin, const double *joints, sup_character **character,
+                                             sup_error *error);
+
 /* A place on the scan that is known: of a vertex of the template, or of a joint where `joint` is given. */
 typedef struct sup_landmark {
     const char *joint; /* name, or NULL */
@@ -208,23 +213,23 @@ typedef struct sup_register_def {
 /* The surface template on a scan. All in metres, Y up, +Z forward, feet near y = 0. */
 typedef struct sup_registration {
     int32_t vertex_count, joint_count, mode_count;
-    double *posed;         /* [vertex_count*3] in the scan's pose */
-    double *rest;          /* [vertex_count*3] the same skin in the template's pose */
-    double *joints;        /* [joint_count*3] in the scan's pose */
-    double *rest_joints;   /* [joint_count*3] in the template's pose */
-    double *rotations;     /* [joint_count*4] x y z w, of each joint from the template's pose to the scan's */
-    double *coefficients;  /* [mode_count] */
-    double *seen;          /* [vertex_count] 0 (hole: the surface is a guess) to 1 */
-    double from_scan[12];  /* [A | t] row-major: scan coordinates to these */
+    double *posed;        /* [vertex_count*3] in the scan's pose */
+    double *rest;         /* [vertex_count*3] the same skin in the template's pose */
+    double *joints;       /* [joint_count*3] in the scan's pose */
+    double *rest_joints;  /* [joint_count*3] in the template's pose */
+    double *rotations;    /* [joint_count*4] x y z w, of each joint from the template's pose to the scan's */
+    double *coefficients; /* [mode_count] */
+    double *seen;         /* [vertex_count] 0 (hole: the surface is a guess) to 1 */
+    double from_scan[12]; /* [A | t] row-major: scan coordinates to these */
     double metres_per_unit;
-    bool inside_out;      /* the scan's faces pointed inward and were turned */
-    bool is_cloud;        /* no triangles */
-    double dropped;       /* share of the scan that was floor or debris */
-    double model_error;   /* mean distance of the scan to the posed model before the fine fit, metres */
-    double mean_error;    /* mean distance of the scan to the surface, metres; without outliers */
-    double p95_error;     /* of all of the scan that was kept */
-    double coverage;      /* share of the template's area that was seen */
-    double explained;     /* share of the kept scan within 2 cm of the surface */
+    bool inside_out;    /* the scan's faces pointed inward and were turned */
+    bool is_cloud;      /* no triangles */
+    double dropped;     /* share of the scan that was floor or debris */
+    double model_error; /* mean distance of the scan to the posed model before the fine fit, metres */
+    double mean_error;  /* mean distance of the scan to the surface, metres; without outliers */
+    double p95_error;   /* of all of the scan that was kept */
+    double coverage;    /* share of the template's area that was seen */
+    double explained;   /* share of the kept scan within 2 cm of the surface */
     struct sup_anatomy_storage *storage;
 } sup_registration;
 
@@ -251,6 +256,8 @@ SUP_API sup_result sup_composition_load(const sup_context *context, const char *
                                         sup_error *error);
 SUP_API sup_result sup_composition_save(const sup_context *context, const sup_composition *composition,
                                         const char *path, sup_error *error);
+/* A mesh as .obj. */
+SUP_API sup_result sup_shape_save(const sup_context *context, sup_shape shape, const char *path, sup_error *error);
 /* Landmarks for sup_register: a line each, "VERTEX x y z" or "JOINT_NAME x y z", "#" comments. */
 typedef struct sup_landmarks {
     int32_t count;

@@ -7,8 +7,8 @@ enum { VERTEX_GRAIN = 512 };
 
 /* --- Making --- */
 
-static sup_result choose_vertices(const sup_context *context, const sup_composition *c, int32_t target, sup_arena *arena,
-                                  sup_body_model *model, sup_error *error)
+static sup_result choose_vertices(const sup_context *context, const sup_composition *c, int32_t target,
+                                  sup_arena *arena, sup_body_model *model, sup_error *error)
 {
     size_t values = 3 * (size_t)c->vertex_count;
     float *positions = sup_arena_alloc(arena, values, sizeof *positions);
@@ -23,7 +23,8 @@ static sup_result choose_vertices(const sup_context *context, const sup_composit
     model->vertex_count = decimated.vertex_count;
     model->triangle_count = decimated.triangle_count;
     model->vertex = sup_arena_copy(arena, decimated.vertices, (size_t)decimated.vertex_count, sizeof(int32_t));
-    model->triangles = sup_arena_copy(arena, decimated.triangles, 3 * (size_t)decimated.triangle_count, sizeof(int32_t));
+    model->triangles =
+        sup_arena_copy(arena, decimated.triangles, 3 * (size_t)decimated.triangle_count, sizeof(int32_t));
     sup_decimated_free(&decimated);
     return model->vertex != NULL && model->triangles != NULL ? SUP_OK : sup_fail_memory(error, "the template");
 }
@@ -264,8 +265,9 @@ int32_t sup_body_derivative(const sup_body_model *model, const sup_body_state *s
                                   m[1] * direction.x + m[4] * direction.y + m[7] * direction.z,
                                   m[2] * direction.x + m[5] * direction.y + m[8] * direction.z));
         for (int32_t k = 0; k < modes; k++)
-            shape[k] += scale * weight *
-                        sup_v3_dot(direction, load(s->mode_offset + 3 * ((size_t)k * (size_t)c->joint_count + (size_t)j)));
+            shape[k] +=
+                scale * weight *
+                sup_v3_dot(direction, load(s->mode_offset + 3 * ((size_t)k * (size_t)c->joint_count + (size_t)j)));
     }
     const double *mode = model->modes + 3 * (size_t)vertex * (size_t)modes;
     for (int32_t k = 0; k < modes; k++)

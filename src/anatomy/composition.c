@@ -33,19 +33,27 @@ void sup_composition_destroy(sup_composition *composition)
 
 /* --- Skin weights --- */
 
-static sup_result make_character(const sup_context *context, const sup_composition *c, sup_arena *arena,
-                                 sup_character **character, sup_error *error)
+/* Without influences where the composition has none yet. */
+static sup_result make_character(const sup_context *context, const sup_composition *c, const double *at_skin,
+                                 const double *at_joints, sup_arena *arena, sup_character **character, sup_error *error)
 {
     size_t joints = (size_t)c->joint_count, values = 3 * (size_t)c->vertex_count;
     sup_node *nodes = sup_arena_alloc(arena, joints + 1, sizeof *nodes);
     sup_bone *bones = sup_arena_alloc(arena, joints, sizeof *bones);
     float *positions = sup_arena_alloc(arena, values, sizeof *positions);
-    if (nodes == NULL || bones == NULL || positions == NULL) return sup_fail_memory(error, "the template's weights");
+    float *weights = NULL;
+    if (c->influence_first != NULL) {
+        size_t count = (size_t)c->influence_first[c->vertex_count];
+        weights = sup_arena_alloc(arena, count, sizeof *weights);
+        for (size_t i = 0; weights != NULL && i < count; i++)
+            weights[i] = (float)c->influence_weight[i];
+    }
+    if (nodes == NULL || bones == NULL || positions == NULL || (weights == NULL && c->influence_first != NULL))
+        return sup_fail_memory(error, "the template's character");
     const sup_transform none = {.rotation = {0, 0, 0, 1}, .scale = {1, 1, 1}};
     for (size_t j = 0; j < joints; j++) {
-        const double *at = c->joint_mean + 3 * j, *up = at;
-        const double zero[3] = {0, 0, 0};
-        up = c->parents[j] < 0 ? zero : c->joint_mean + 3 * (size_t)c->parents[j];
+        const double *at = at_joints + 3 * j, zero[3] = {0, 0, 0};
+        const double *up = c->parents[j] < 0 ? zero : at_joints + 3 * (size_t)c->parents[j];
         nodes[j] = (sup_node){.name = c->joint_names[j], .parent = c->parents[j], .rest = none, .is_joint = true};
         nodes[j].rest.translation = (sup_vec3){(float)(at[0] - up[0]), (float)(at[1] - up[1]), (float)(at[2] - up[2])};
         bones[j].node = (int32_t)j;
@@ -54,14 +62,18 @@ static sup_result make_character(const sup_context *context, const sup_compositi
     }
     nodes[joints] = (sup_node){.name = "skin", .parent = -1, .rest = none};
     for (size_t i = 0; i < values; i++)
-        positions[i] = (float)c->mean[i];
+        positions[i] = (float)at_skin[i];
     const sup_skin skin = {.name = "skin", .bone_count = c->joint_count};
     const sup_part part = {.name = "skin",
                            .node = c->joint_count,
                            .material = -1,
                            .vertex_count = c->vertex_count,
                            .triangle_count = c->triangle_count};
-    const sup_character source = {.name = "template",
+    const sup_character source = {.name = "body",
+                                  .unit_metres = 1.0f,
+                                  .influence_first = c->influence_first,
+                                  .influence_bone = c->influence_joint,
+                                  .influence_weight = weights,
                                   .node_count = c->joint_count + 1,
                                   .nodes = nodes,
                                   .bone_count = c->joint_count,
@@ -126,12 +138,26 @@ sup_result sup_composition_weigh(const sup_context *context, sup_composition *co
     sup_rig *rig = NULL;
     sup_rig_def def = sup_default_rig_def();
     def.weights = SUP_WEIGHTS_HEAT;
-    sup_result result = make_character(context, composition, &arena, &character, error);
+    sup_result result =
+        make_character(context, composition, composition->mean, composition->joint_mean, &arena, &character, error);
     if (result == SUP_OK) result = sup_rig_create(context, character, &def, &rig, error);
     if (result == SUP_OK) result = take_weights(composition, rig, error);
     if (result == SUP_OK) result = exclude(context, composition, error);
     sup_rig_destroy(rig);
     sup_character_destroy(character);
+    sup_arena_destroy(&arena);
+    return result;
+}
+
+sup_result sup_composition_character(const sup_context *context, const sup_composition *composition, const double *skin,
+                                     const double *joints, sup_character **character, sup_error *error)
+{
+    if (composition == NULL || skin == NULL || joints == NULL || character == NULL)
+        return sup_fail(error, SUP_ERROR_ARGUMENT, "argument.null", "",
+                        "sup_composition_character needs a composition, a skin, joints and a place for the character.");
+    sup_context resolved = sup_context_resolve(context);
+    sup_arena arena = sup_arena_create(&resolved.allocator);
+    sup_result result = make_character(context, composition, skin, joints, &arena, character, error);
     sup_arena_destroy(&arena);
     return result;
 }
@@ -196,8 +222,8 @@ void sup_composition_masses(const sup_composition *composition, const double *co
     size_t modes = (size_t)composition->mode_count, s = sex <= SUP_SEX_MALE ? (size_t)sex : 0;
     double f = composition->fat[s], m = composition->muscle[s];
     for (size_t k = 0; k < modes; k++) {
-        f += composition->fat_slope[s * modes + k] * coordinates[k];       /* eq. 4.5 */
-        m += composition->muscle_slope[s * modes + k] * coordinates[k];    /* eq. 4.6 */
+        f += composition->fat_slope[s * modes + k] * coordinates[k];    /* eq. 4.5 */
+        m += composition->muscle_slope[s * modes + k] * coordinates[k]; /* eq. 4.6 */
     }
     if (fat != NULL) *fat = f > smallest_mass ? f : smallest_mass;
     if (muscle != NULL) *muscle = m > smallest_mass ? m : smallest_mass;

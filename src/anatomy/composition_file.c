@@ -70,12 +70,13 @@ static sup_result read_counts(const sup_store *store, sup_composition *c, int64_
 
 static sup_result check(const sup_composition *c, int64_t influences, sup_error *error)
 {
-    sup_result result = sup_store_check_range("triangles", c->triangles, 3 * (int64_t)c->triangle_count, 0,
-                                              c->vertex_count, error);
+    sup_result result =
+        sup_store_check_range("triangles", c->triangles, 3 * (int64_t)c->triangle_count, 0, c->vertex_count, error);
     if (result == SUP_OK)
         result = sup_store_check_range("influence_joint", c->influence_joint, influences, 0, c->joint_count, error);
     if (result == SUP_OK)
-        result = sup_store_check_rising("influence_first", c->influence_first, c->vertex_count, (int32_t)influences, error);
+        result =
+            sup_store_check_rising("influence_first", c->influence_first, c->vertex_count, (int32_t)influences, error);
     for (int32_t j = 0; result == SUP_OK && j < c->joint_count; j++)
         if (j == 0 ? c->parents[j] != -1 : c->parents[j] < 0 || c->parents[j] >= j)
             result = sup_store_damaged(error, "parents", "a joint does not come after its parent");
@@ -85,7 +86,8 @@ static sup_result check(const sup_composition *c, int64_t influences, sup_error 
         double sum = 0.0;
         for (int32_t i = c->influence_first[v]; i < c->influence_first[v + 1]; i++)
             sum += c->influence_weight[i] >= 0.0 ? c->influence_weight[i] : NAN;
-        if (!(fabs(sum - 1.0) < 1e-3)) result = sup_store_damaged(error, "influence_weight", "weights do not sum to one");
+        if (!(fabs(sum - 1.0) < 1e-3))
+            result = sup_store_damaged(error, "influence_weight", "weights do not sum to one");
     }
     return result;
 }

@@ -39,9 +39,8 @@ sup_result sup_joint_roles_find(const sup_context *context, int32_t joint_count,
         nodes[j] = (sup_node){.name = names[j], .parent = parents[j], .is_joint = true};
         nodes[j].rest.rotation.w = 1.0f;
         nodes[j].rest.scale = (sup_vec3){1.0f, 1.0f, 1.0f};
-        nodes[j].rest.translation =
-            (sup_vec3){(float)(at[0] - (up ? up[0] : 0.0)), (float)(at[1] - (up ? up[1] : 0.0)),
-                       (float)(at[2] - (up ? up[2] : 0.0))};
+        nodes[j].rest.translation = (sup_vec3){(float)(at[0] - (up ? up[0] : 0.0)), (float)(at[1] - (up ? up[1] : 0.0)),
+                                               (float)(at[2] - (up ? up[2] : 0.0))};
     }
     sup_character source = {.name = "", .node_count = joint_count, .nodes = nodes};
     sup_character *character = NULL;

@@ -30,8 +30,9 @@ static void joint_deviations(sup_register_work *w)
         static const struct {
             sup_role_limb limb;
             double deviation;
-        } usual[] = {{SUP_ROLE_CLAVICLE, 0.2},  {SUP_ROLE_UPPER_ARM, 0.8}, {SUP_ROLE_FOREARM, 0.6}, {SUP_ROLE_HAND, 0.3},
-                     {SUP_ROLE_UPPER_LEG, 0.6}, {SUP_ROLE_LOWER_LEG, 0.5}, {SUP_ROLE_FOOT, 0.3},    {SUP_ROLE_TOE, 0.15}};
+        } usual[] = {{SUP_ROLE_CLAVICLE, 0.2}, {SUP_ROLE_UPPER_ARM, 0.8}, {SUP_ROLE_FOREARM, 0.6},
+                     {SUP_ROLE_HAND, 0.3},     {SUP_ROLE_UPPER_LEG, 0.6}, {SUP_ROLE_LOWER_LEG, 0.5},
+                     {SUP_ROLE_FOOT, 0.3},     {SUP_ROLE_TOE, 0.15}};
         for (int i = 0; i < SUP_COUNT(usual); i++) {
             int32_t j = r->limb[side][usual[i].limb];
             if (j >= 0) w->joint_deviation[j] = usual[i].deviation;
@@ -60,7 +61,8 @@ static sup_result read_marks(sup_register_work *w, sup_error *error)
                             l->joint != NULL ? l->joint : "vertex out of range");
         sup_vec3d at = sup_v3(l->position[0], l->position[1], l->position[2]);
         if (!sup_v3_finite(at))
-            return sup_fail(error, SUP_ERROR_DATA, "anatomy.landmark", "", "Landmark %d is not at a place.", (int)i + 1);
+            return sup_fail(error, SUP_ERROR_DATA, "anatomy.landmark", "", "Landmark %d is not at a place.",
+                            (int)i + 1);
         m.at = sup_v3_scale(sup_v3_sub(at, w->scan.centre), w->scan.metres_per_unit);
         w->marks[w->mark_count++] = m;
     }
@@ -74,8 +76,8 @@ static sup_result prepare(sup_register_work *w, sup_shape shape, sup_error *erro
     w->joint_deviation = sup_arena_alloc(&w->arena, (size_t)c->joint_count, sizeof(double));
     if (w->joint_deviation == NULL || !sup_body_state_make(c, &w->arena, &w->state))
         return sup_fail_memory(error, "the registration");
-    sup_result result = sup_joint_roles_find(&w->context, c->joint_count, (const char *const *)c->joint_names, c->parents,
-                                             c->joint_mean, &w->roles, error);
+    sup_result result = sup_joint_roles_find(&w->context, c->joint_count, (const char *const *)c->joint_names,
+                                             c->parents, c->joint_mean, &w->roles, error);
     if (result != SUP_OK) return result;
     joint_deviations(w);
     result = sup_scan_make(&w->context, shape, unit, &w->arena, &w->scan, error);
@@ -104,12 +106,31 @@ static sup_result fit_level(sup_register_work *w, const sup_body_model *model, i
 static sup_result fit_model(sup_register_work *w, sup_error *error)
 {
     static const sup_fit_settings coarse[] = {
-        {.limit = 0.12, .cosine = 0.3, .noise = 0.015, .tangent = 0.1, .pose = 1.0, .modes = 10, .most = 10, .use_marks = true},
-        {.limit = 0.08, .cosine = 0.4, .noise = 0.010, .tangent = 0.05, .pose = 1.0, .modes = MOST_MODES, .most = 15,
+        {.limit = 0.12,
+         .cosine = 0.3,
+         .noise = 0.015,
+         .tangent = 0.1,
+         .pose = 1.0,
+         .modes = 10,
+         .most = 10,
+         .use_marks = true},
+        {.limit = 0.08,
+         .cosine = 0.4,
+         .noise = 0.010,
+         .tangent = 0.05,
+         .pose = 1.0,
+         .modes = MOST_MODES,
+         .most = 15,
          .use_marks = true},
     };
     static const sup_fit_settings fine[] = {
-        {.limit = 0.05, .cosine = 0.5, .noise = 0.006, .tangent = 0.03, .pose = 1.5, .modes = MOST_MODES, .most = 10,
+        {.limit = 0.05,
+         .cosine = 0.5,
+         .noise = 0.006,
+         .tangent = 0.03,
+         .pose = 1.5,
+         .modes = MOST_MODES,
+         .most = 10,
          .use_marks = true},
     };
     sup_result result = fit_level(w, &w->coarse, COARSE_SAMPLES, coarse, SUP_COUNT(coarse), true, error);
@@ -280,6 +301,7 @@ static sup_result finish(sup_register_work *w, sup_registration **registration, 
     if (r == NULL) return sup_fail_memory(error, "the registration");
     set_frame(w, r);
     sup_result result = set_rest(w, r) ? measure(w, r, error) : sup_fail_memory(error, "the registration");
+    if (result == SUP_OK) result = sup_register_check_explained(r->explained, error);
     if (result != SUP_OK) {
         sup_registration_destroy(r);
         return result;

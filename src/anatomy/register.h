@@ -33,5 +33,7 @@ sup_result sup_register_fine(sup_register_work *work, sup_error *error);
 sup_result sup_register_check(const sup_register_work *work, const sup_fit *fit, sup_error *error);
 /* The same after the fine fit, by work->seen: limbs that are not there. */
 sup_result sup_register_check_limbs(const sup_register_work *work, sup_error *error);
+/* The same by the share of the scan that the surface explains. */
+sup_result sup_register_check_explained(double explained, sup_error *error);
 
 #endif

@@ -2,11 +2,12 @@
  * of the template the scan shows. */
 #include "anatomy/register.h"
 
-static const double near_model = 0.04;     /* metres: a sample that the model explains */
-static const double least_explained = 0.8; /* of the samples */
-static const double most_error = 0.016;    /* metres, median-like mean of explained samples */
-static const double least_seen = 0.35;     /* of the template's vertices */
-static const double least_limb = 0.2;      /* of a limb's vertices */
+static const double near_model = 0.04;           /* metres: a sample that the model explains */
+static const double least_explained = 0.8;       /* of the samples */
+static const double least_explained_fine = 0.84; /* after the fine fit, within 2 cm */
+static const double most_error = 0.016;          /* metres, median-like mean of explained samples */
+static const double least_seen = 0.35;           /* of the template's vertices */
+static const double least_limb = 0.2;            /* of a limb's vertices */
 
 sup_result sup_register_check(const sup_register_work *w, const sup_fit *fit, sup_error *error)
 {
@@ -20,14 +21,25 @@ sup_result sup_register_check(const sup_register_work *w, const sup_fit *fit, su
     double explained = (double)near / fmax(fit->sample_count, 1), mean = near > 0 ? sum / near : 1.0;
     double shown = (double)seen / fmax(fit->model->vertex_count, 1);
     if (explained < least_explained || mean > most_error)
-        return sup_fail(error, SUP_ERROR_DATA, "anatomy.scan.shape", "",
-                        "The scan does not look like a person: a body explains %d %% of it, to %d mm. Give the whole body of "
-                        "one person and nothing else, or landmarks.",
-                        (int)(100.0 * explained), (int)(1000.0 * mean));
+        return sup_fail(
+            error, SUP_ERROR_DATA, "anatomy.scan.shape", "",
+            "The scan does not look like a person: a body explains %d %% of it, to %d mm. Give the whole body of "
+            "one person and nothing else, or landmarks.",
+            (int)(100.0 * explained), (int)(1000.0 * mean));
     if (shown < least_seen)
         return sup_fail(error, SUP_ERROR_DATA, "anatomy.scan.part", "",
                         "The scan shows %d %% of a body: give a scan of the whole person.", (int)(100.0 * shown));
     return SUP_OK;
+}
+
+sup_result sup_register_check_explained(double explained, sup_error *error)
+{
+    if (explained >= least_explained_fine) return SUP_OK;
+    return sup_fail(
+        error, SUP_ERROR_DATA, "anatomy.scan.shape", "",
+        "The scan does not look like a person: a body explains %d %% of it. Give the whole body of one person and "
+        "nothing else, or landmarks.",
+        (int)(100.0 * explained));
 }
 
 /* Share of the vertices below a joint (held by it and its children by half or more) that the scan shows. */

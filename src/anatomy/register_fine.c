@@ -21,7 +21,8 @@ static void target_some(void *user, int32_t begin, int32_t end, int32_t worker)
     SUP_UNUSED(worker);
     for (int32_t v = begin; v < end; v++) {
         size_t at = 3 * (size_t)v;
-        sup_vec3d x = sup_v3_load(f->positions + at), n = sup_v3(f->normals[at], f->normals[at + 1], f->normals[at + 2]);
+        sup_vec3d x = sup_v3_load(f->positions + at),
+                  n = sup_v3(f->normals[at], f->normals[at + 1], f->normals[at + 2]);
         bool border = false;
         sup_bvh_nearest found = sup_scan_closest(&f->work->scan, x, n, f->limit, f->cosine, &border);
         f->weights[v] = 0.0;

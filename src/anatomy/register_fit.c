@@ -12,9 +12,9 @@
 enum { MATCH_GRAIN = 128, BLOCK = 1024, BINS = 512 };
 static const double effective = 1000.0; /* observations that all matches together count for, beside the priors */
 static const double scale_deviation = 0.08;
-static const double mark_deviation = 0.01;  /* metres */
-static const double small_step = 2e-4;      /* metres or radians: done */
-static const double longest_turn = 0.6;     /* radians of a joint in a step */
+static const double mark_deviation = 0.01; /* metres */
+static const double small_step = 2e-4;     /* metres or radians: done */
+static const double longest_turn = 0.6;    /* radians of a joint in a step */
 
 static sup_vec3d load(const double *p)
 {
@@ -146,15 +146,16 @@ sup_result sup_fit_match(sup_fit *fit, const sup_body_state *state, const sup_fi
     sup_vertex_normals(model->vertex_count, fit->posed_float, model->triangle_count, model->triangles, NULL,
                        fit->normals);
     for (int32_t t = 0; t < model->triangle_count; t++) {
-        sup_vec3d n = sup_v3_unit_or(sup_triangle_cross(fit->posed_float, model->triangles + 3 * (size_t)t), sup_v3(0, 0, 0));
+        sup_vec3d n =
+            sup_v3_unit_or(sup_triangle_cross(fit->posed_float, model->triangles + 3 * (size_t)t), sup_v3(0, 0, 0));
         double *to = fit->face_normals + 3 * (size_t)t;
         to[0] = n.x, to[1] = n.y, to[2] = n.z;
     }
     if (fit->has_bvh) {
         sup_bvh_refit(&fit->bvh, fit->posed_float);
     } else {
-        sup_result result = sup_bvh_create(&fit->context, fit->posed_float, model->triangle_count, model->triangles,
-                                           &fit->bvh, error);
+        sup_result result =
+            sup_bvh_create(&fit->context, fit->posed_float, model->triangle_count, model->triangles, &fit->bvh, error);
         if (result != SUP_OK) return result;
         fit->has_bvh = true;
     }
@@ -242,7 +243,8 @@ static void add_block(void *work, int32_t begin, int32_t end, int32_t worker)
     int32_t n = sup_body_parameters(fit->composition), columns[MOST_PARAMETERS];
     double row[MOST_PARAMETERS];
     for (int32_t block = begin; block < end; block++) {
-        double *matrix = fit->blocks + (size_t)block * (size_t)n * (size_t)n, *right = fit->right + (size_t)block * (size_t)n;
+        double *matrix = fit->blocks + (size_t)block * (size_t)n * (size_t)n,
+               *right = fit->right + (size_t)block * (size_t)n;
         memset(matrix, 0, (size_t)n * (size_t)n * sizeof *matrix);
         memset(right, 0, (size_t)n * sizeof *right);
         for (int32_t i = block * BLOCK; i < (block + 1) * BLOCK && i < fit->match_count; i++) {
@@ -263,7 +265,8 @@ static void add_block(void *work, int32_t begin, int32_t end, int32_t worker)
 static void add_marks(sup_fit *fit, const sup_body_state *state, double *matrix, double *right)
 {
     int32_t n = sup_body_parameters(fit->composition), columns[MOST_PARAMETERS];
-    double row[MOST_PARAMETERS], weight = effective / (10.0 * mark_deviation * mark_deviation * fmax(fit->mark_count, 10));
+    double row[MOST_PARAMETERS],
+        weight = effective / (10.0 * mark_deviation * mark_deviation * fmax(fit->mark_count, 10));
     const sup_vec3d axes[3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
     for (int32_t m = 0; m < fit->mark_count; m++) {
         int32_t joint = fit->marks[m].joint, vertex = fit->mark_vertex[m];
@@ -272,7 +275,8 @@ static void add_marks(sup_fit *fit, const sup_body_state *state, double *matrix,
             int32_t count = joint >= 0
                                 ? sup_body_joint_derivative(fit->composition, state, joint, axes[k], row, columns)
                                 : sup_body_derivative(fit->model, state, vertex, axes[k], row, columns);
-            add_row(n, row, columns, count, sup_v3_dot(axes[k], sup_v3_sub(fit->marks[m].at, from)), weight, matrix, right);
+            add_row(n, row, columns, count, sup_v3_dot(axes[k], sup_v3_sub(fit->marks[m].at, from)), weight, matrix,
+                    right);
         }
     }
 }

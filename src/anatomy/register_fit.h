@@ -39,15 +39,15 @@ typedef struct sup_fit {
     const sup_mark *marks;
     int32_t mark_count, sample_step; /* every sample_step-th sample of the scan */
     /* Work, of the state that was matched last. */
-    double *posed;          /* [vertex_count*3] of the model */
-    float *posed_float;     /* the same */
-    double *normals;        /* [vertex_count*3] */
-    double *face_normals;   /* [triangle_count*3] */
-    sup_bvh bvh;            /* of the posed model */
+    double *posed;        /* [vertex_count*3] of the model */
+    float *posed_float;   /* the same */
+    double *normals;      /* [vertex_count*3] */
+    double *face_normals; /* [triangle_count*3] */
+    sup_bvh bvh;          /* of the posed model */
     bool has_bvh;
     int32_t match_count, sample_count; /* template to scan first, then samples to template */
-    sup_match *matches;     /* [vertex_count + samples] */
-    double *blocks, *right; /* [block_count] of the normal equations */
+    sup_match *matches;                /* [vertex_count + samples] */
+    double *blocks, *right;            /* [block_count] of the normal equations */
     int32_t block_count;
     int32_t *mark_vertex; /* [mark_count] vertex of the model */
 } sup_fit;

@@ -6,7 +6,7 @@
 #include "anatomy/register.h"
 
 enum { SCORE_VERTICES = 400, SCORE_SAMPLES = 400, POSES = 3, FRAMES = 2, TURNS = 24, FINALISTS = 6 };
-static const double score_limit = 0.25; /* metres */
+static const double score_limit = 0.25;   /* metres */
 static const double least_upright = 0.55; /* of the longest extent: a person is not lower than that */
 
 typedef struct candidate {
@@ -103,7 +103,8 @@ static sup_result score_all(sup_register_work *w, candidate *list, int32_t *coun
         result = sup_fit_open(&w->context, &tiny, &w->scan, step, w->joint_deviation, NULL, 0, &w->arena, &fit, error);
     for (int32_t i = 0; i < FRAMES * TURNS * POSES && result == SUP_OK; i++) {
         candidate *c = &list[*count];
-        if (!sup_body_state_make(w->composition, &w->arena, &c->state)) result = sup_fail_memory(error, "the registration");
+        if (!sup_body_state_make(w->composition, &w->arena, &c->state))
+            result = sup_fail_memory(error, "the registration");
         sup_vec3d up, front;
         turn_axes(frames[i / (TURNS * POSES)], i / POSES % TURNS, &up, &front);
         c->rotation = turn_of(up, front);
@@ -146,14 +147,26 @@ static int32_t different(candidate *list, int32_t count)
 
 static sup_result compete(sup_register_work *w, candidate *list, int32_t count, sup_error *error)
 {
-    static const sup_fit_settings rough = {
-        .limit = 0.25, .cosine = 0.1, .noise = 0.03, .tangent = 0.3, .pose = 1.0, .modes = 3, .most = 8, .use_marks = true};
-    static const sup_fit_settings closer = {
-        .limit = 0.12, .cosine = 0.3, .noise = 0.015, .tangent = 0.1, .pose = 1.0, .modes = 6, .most = 10, .use_marks = true};
+    static const sup_fit_settings rough = {.limit = 0.25,
+                                           .cosine = 0.1,
+                                           .noise = 0.03,
+                                           .tangent = 0.3,
+                                           .pose = 1.0,
+                                           .modes = 3,
+                                           .most = 8,
+                                           .use_marks = true};
+    static const sup_fit_settings closer = {.limit = 0.12,
+                                            .cosine = 0.3,
+                                            .noise = 0.015,
+                                            .tangent = 0.1,
+                                            .pose = 1.0,
+                                            .modes = 6,
+                                            .most = 10,
+                                            .use_marks = true};
     sup_fit fit = {0};
     int32_t step = w->scan.sample_count / 1500 + 1;
-    sup_result result = sup_fit_open(&w->context, &w->coarse, &w->scan, step, w->joint_deviation, w->marks, w->mark_count,
-                                     &w->arena, &fit, error);
+    sup_result result = sup_fit_open(&w->context, &w->coarse, &w->scan, step, w->joint_deviation, w->marks,
+                                     w->mark_count, &w->arena, &fit, error);
     for (int round = 0; round < 2 && result == SUP_OK; round++) {
         const sup_fit_settings *settings = round == 0 ? &rough : &closer;
         sup_fit_settings judge = *settings;

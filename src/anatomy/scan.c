@@ -43,17 +43,17 @@ static bool gather_points(sup_shape s, bool is_cloud, sup_arena *arena, sup_scan
     p->keep = sup_arena_alloc(arena, most, 1);
     p->normal = sup_arena_alloc(arena, most, sizeof *p->normal);
     *element = sup_arena_alloc(arena, most, sizeof **element);
-    if (p->at == NULL || p->weight == NULL || p->keep == NULL || *element == NULL || p->normal == NULL)
-        return false;
+    if (p->at == NULL || p->weight == NULL || p->keep == NULL || *element == NULL || p->normal == NULL) return false;
     int32_t step = is_cloud ? 1 + s.vertex_count / MOST_CLOUD : 1;
     for (int32_t i = 0; i < (int32_t)most; i += step) {
         const int32_t *t = is_cloud ? NULL : s.triangles + 3 * (size_t)i;
         if (is_cloud ? !sup_v3_finite(corner_of(s, i)) : !usable(s, t)) continue;
         double area = is_cloud ? 1.0 : 0.5 * sup_v3_length(cross_of(s, t));
         if (!(area > 0.0) || !isfinite(area)) continue;
-        p->at[p->count] = is_cloud ? corner_of(s, i)
-                                   : sup_v3_scale(sup_v3_add(corner_of(s, t[0]), sup_v3_add(corner_of(s, t[1]), corner_of(s, t[2]))),
-                                                  1.0 / 3.0);
+        p->at[p->count] =
+            is_cloud ? corner_of(s, i)
+                     : sup_v3_scale(sup_v3_add(corner_of(s, t[0]), sup_v3_add(corner_of(s, t[1]), corner_of(s, t[2]))),
+                                    1.0 / 3.0);
         if (!is_cloud) p->normal[p->count] = sup_v3_scale(cross_of(s, t), 0.5 / area);
         p->weight[p->count] = area;
         (*element)[p->count++] = i;
@@ -82,7 +82,8 @@ static sup_result keep_mesh(sup_shape s, const sup_scan_points *p, const int32_t
     scan->triangles = sup_arena_alloc(arena, 3 * (size_t)p->count, sizeof(int32_t));
     scan->positions = sup_arena_alloc(arena, 3 * (size_t)s.vertex_count, sizeof(float));
     scan->area = sup_arena_alloc(arena, (size_t)p->count, sizeof(double));
-    if (scan->area == NULL || map == NULL || scan->triangles == NULL || scan->positions == NULL) return sup_fail_memory(error, "the scan");
+    if (scan->area == NULL || map == NULL || scan->triangles == NULL || scan->positions == NULL)
+        return sup_fail_memory(error, "the scan");
     for (int32_t i = 0; i < p->count; i++) {
         if (p->keep[i] == 0) continue;
         int32_t corners[3] = {element[i], element[i], element[i]};
@@ -276,6 +277,7 @@ sup_bvh_nearest sup_scan_closest(const sup_scan *scan, sup_vec3d point, sup_vec3
         if ((scan->border[found.triangle] >> k & 1) != 0 && weights[(k + 2) % 3] < rim) on_rim = true;
     sup_vec3d way = sup_v3_sub(point, found.point);
     double along = sup_v3_dot(way, sup_scan_normal(scan, found.triangle, normal));
-    *border = on_rim && found.distance * found.distance - along * along > beside * beside * found.distance * found.distance;
+    *border =
+        on_rim && found.distance * found.distance - along * along > beside * beside * found.distance * found.distance;
     return found;
 }

@@ -15,9 +15,9 @@ typedef struct sup_scan {
     unsigned char *border; /* [triangle_count] bit k: edge k (corner k to k+1) has no neighbour */
     bool is_cloud, inside_out;
     double metres_per_unit;
-    sup_vec3d centre; /* of the kept scan in scan units: metres = (units - centre) * metres_per_unit */
-    double dropped;   /* share of area (points) that was floor or debris */
-    double height;    /* metres, the longest extent */
+    sup_vec3d centre;  /* of the kept scan in scan units: metres = (units - centre) * metres_per_unit */
+    double dropped;    /* share of area (points) that was floor or debris */
+    double height;     /* metres, the longest extent */
     sup_vec3d axes[3]; /* principal axes, longest first */
     /* Points spread evenly over the surface. */
     int32_t sample_count;

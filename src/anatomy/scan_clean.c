@@ -5,13 +5,13 @@
 #include "linalg/dense.h"
 
 enum { TRIES = 400, MOST_PLANES = 4, MOST_DRAWN = 2000, MOST_CELLS = 96 };
-static const double plane_near = 0.005;     /* of the size: a point is of the plane */
-static const double plane_share = 0.07;     /* of the weight: less is a sole or a back */
-static const double plane_one_side = 0.95;  /* of the rest is on one side of a floor; feet may sink in */
-static const double plane_facing = 0.6;     /* cosine to its normal: a foot that stands in the floor faces elsewhere */
-static const double plane_width = 0.075;    /* of the size: deviation across a floor; a back is narrower */
-static const double cell_size = 0.02;       /* of the size: pieces farther apart are apart */
-static const double piece_share = 0.04;     /* of the largest piece: less is debris */
+static const double plane_near = 0.005;    /* of the size: a point is of the plane */
+static const double plane_share = 0.07;    /* of the weight: less is a sole or a back */
+static const double plane_one_side = 0.95; /* of the rest is on one side of a floor; feet may sink in */
+static const double plane_facing = 0.6;    /* cosine to its normal: a foot that stands in the floor faces elsewhere */
+static const double plane_width = 0.075;   /* of the size: deviation across a floor; a back is narrower */
+static const double cell_size = 0.02;      /* of the size: pieces farther apart are apart */
+static const double piece_share = 0.04;    /* of the largest piece: less is debris */
 
 typedef struct plane {
     sup_vec3d normal;
@@ -122,7 +122,8 @@ static int32_t draw(const sup_scan_points *p, int32_t *drawn)
 }
 
 /* Share on the plane, and of the rest the larger share on one side. */
-static double plane_weight(const sup_scan_points *p, const int32_t *drawn, int32_t count, plane_test t, double *one_side)
+static double plane_weight(const sup_scan_points *p, const int32_t *drawn, int32_t count, plane_test t,
+                           double *one_side)
 {
     int32_t on = 0, over = 0, under = 0;
     for (int32_t i = 0; i < count; i++) {

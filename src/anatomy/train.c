@@ -34,10 +34,10 @@ typedef struct training {
     sup_arena arena; /* scratch */
     sup_composition *c;
     int32_t regressor_modes;
-    double *gram;    /* [body_count^2] of bodies less the mean */
-    double *values;  /* [body_count] */
-    double *vectors; /* [body_count^2] */
-    double *labels;  /* [2][body_count] fat, muscle */
+    double *gram;        /* [body_count^2] of bodies less the mean */
+    double *values;      /* [body_count] */
+    double *vectors;     /* [body_count^2] */
+    double *labels;      /* [2][body_count] fat, muscle */
     double *coordinates; /* [body_count][mode_count] */
 } training;
 
@@ -60,8 +60,9 @@ static sup_result check_joints(const sup_shapes *s, sup_error *error)
     for (int32_t j = 0; j < s->joint_count; j++) {
         bool good = j == 0 ? s->parents[j] == -1 : s->parents[j] >= 0 && s->parents[j] < j;
         if (!good || s->joint_names[j] == NULL)
-            return bad_shapes(error, "anatomy.shapes.joints",
-                              "Joints of the shapes must have names and come after their parents, with one root first.");
+            return bad_shapes(
+                error, "anatomy.shapes.joints",
+                "Joints of the shapes must have names and come after their parents, with one root first.");
     }
     return SUP_OK;
 }
@@ -76,17 +77,20 @@ static sup_result check(const sup_shapes *s, sup_error *error)
         return sup_fail(error, SUP_ERROR_ARGUMENT, "argument.null", "", "Shapes need all of their arrays.");
     for (int64_t i = 0; i < 3 * (int64_t)s->triangle_count; i++)
         if (s->triangles[i] < 0 || s->triangles[i] >= s->vertex_count)
-            return bad_shapes(error, "anatomy.shapes.triangles", "A triangle of the shapes has a corner that is not there.");
+            return bad_shapes(error, "anatomy.shapes.triangles",
+                              "A triangle of the shapes has a corner that is not there.");
     if (!all_finite(s->positions, 3 * (size_t)s->body_count * (size_t)s->vertex_count) ||
         !all_finite(s->joints, 3 * (size_t)s->body_count * (size_t)s->joint_count))
         return bad_shapes(error, "anatomy.shapes.finite", "A position of the shapes is not a number.");
     for (int32_t b = 0; b < s->body_count; b++) {
         const sup_person *p = &s->persons[b];
         if (!(p->age >= 0.0 && p->age < 150.0 && p->height > 0.2 && p->height < 3.0 && p->weight > 1.0 &&
-              p->weight < 700.0 && isfinite(p->fat) && isfinite(p->muscle) && isfinite(p->african) && isfinite(p->asian)))
-            return sup_fail(error, SUP_ERROR_DATA, "anatomy.shapes.person", "",
-                            "Age, height or weight of body %d is not one of a person: years, metres and kilograms are meant.",
-                            (int)b + 1);
+              p->weight < 700.0 && isfinite(p->fat) && isfinite(p->muscle) && isfinite(p->african) &&
+              isfinite(p->asian)))
+            return sup_fail(
+                error, SUP_ERROR_DATA, "anatomy.shapes.person", "",
+                "Age, height or weight of body %d is not one of a person: years, metres and kilograms are meant.",
+                (int)b + 1);
     }
     return check_joints(s, error);
 }
@@ -156,7 +160,8 @@ static sup_result components(training *t, int32_t wanted, double *variance, sup_
     while (c->mode_count < most && t->values[c->mode_count] > flat_mode * t->values[0])
         held += t->values[c->mode_count++];
     if (c->mode_count == 0)
-        return bad_shapes(error, "anatomy.shapes.same", "All bodies of the shapes are the same: there is nothing to learn.");
+        return bad_shapes(error, "anatomy.shapes.same",
+                          "All bodies of the shapes are the same: there is nothing to learn.");
     *variance = held / all;
     c->modes = sup_arena_alloc(arena, (size_t)c->mode_count * width, sizeof(double));
     c->joint_modes = sup_arena_alloc(arena, (size_t)c->mode_count * joints, sizeof(double));
@@ -207,8 +212,8 @@ static void design_row(const training *t, int32_t body, double *row)
 
 /* Prediction of each body from all others: residual / (1 - leverage) is exactly what is left when the body is taken out of
  * the least squares (the principal components stay those of all bodies). */
-static void leave_one_out(const training *t, int sex, const double *labels, const double *factor, const double *solution,
-                          double *scratch, sup_train_errors *errors)
+static void leave_one_out(const training *t, int sex, const double *labels, const double *factor,
+                          const double *solution, double *scratch, sup_train_errors *errors)
 {
     int32_t n = t->regressor_modes + 1;
     double *row = scratch, *solved = scratch + n, sum = 0.0, sum2 = 0.0, wrong = 0.0, wrong2 = 0.0;

@@ -42,7 +42,8 @@ static const sup_json *find_skeleton(const sup_json *root, const char *wanted)
 {
     for (int64_t i = 0; i < sup_json_count(root); i++) {
         const sup_json *item = root->of.items[i];
-        bool fits = wanted == NULL || (strlen(wanted) == item->key_size && memcmp(wanted, item->key, item->key_size) == 0);
+        bool fits =
+            wanted == NULL || (strlen(wanted) == item->key_size && memcmp(wanted, item->key, item->key_size) == 0);
         if (fits && sup_json_is(sup_json_get(item, "names"), SUP_JSON_ARRAY) &&
             sup_json_is(sup_json_get(item, "parents"), SUP_JSON_ARRAY))
             return item;
@@ -84,7 +85,8 @@ static sup_result read_scale(const sup_json *root, const char *where, sup_shapes
                 h->scale < 1.0;
     for (int k = 0; k < 3 && good; k++)
         good = sup_json_double(sup_json_at(offset, k), &h->offset[k]) && fabs(h->offset[k]) < 100.0;
-    return good ? SUP_OK : bad(error, where, "\"scale\" (a number) and \"offset\" (three) must say what int16 positions mean.");
+    return good ? SUP_OK
+                : bad(error, where, "\"scale\" (a number) and \"offset\" (three) must say what int16 positions mean.");
 }
 
 sup_result sup_shapes_read_header(const sup_allocator *allocator, const char *where, sup_bytes text,
@@ -136,8 +138,9 @@ static column column_of(sup_word name)
     static const struct {
         const char *text;
         column column;
-    } known[] = {{"sex", SEX},         {"age_years", AGE}, {"height_m", HEIGHT}, {"mass_kg", MASS}, {"mass_kg_at_1010", MASS},
-                 {"african", AFRICAN}, {"asian", ASIAN},   {"fat_kg", FAT},      {"muscle_kg", MUSCLE}};
+    } known[] = {{"sex", SEX},      {"age_years", AGE},        {"height_m", HEIGHT},
+                 {"mass_kg", MASS}, {"mass_kg_at_1010", MASS}, {"african", AFRICAN},
+                 {"asian", ASIAN},  {"fat_kg", FAT},           {"muscle_kg", MUSCLE}};
     for (int i = 0; i < SUP_COUNT(known); i++)
         if (sup_word_is(name, known[i].text)) return known[i].column;
     return OTHER;
@@ -166,14 +169,16 @@ static bool set_value(sup_person *person, column c, sup_word field)
 {
     double value = 0.0;
     if (c == SEX) {
-        person->sex = sup_word_is(field, "male") ? SUP_SEX_MALE : sup_word_is(field, "female") ? SUP_SEX_FEMALE : SUP_SEX_UNKNOWN;
+        person->sex = sup_word_is(field, "male")     ? SUP_SEX_MALE
+                      : sup_word_is(field, "female") ? SUP_SEX_FEMALE
+                                                     : SUP_SEX_UNKNOWN;
         return true;
     }
     const char *end = sup_parse_double(field.text, field.text + field.length, &value);
     if (end != field.text + field.length || !isfinite(value)) return false;
-    double *places[OTHER] = {[AGE] = &person->age,         [HEIGHT] = &person->height, [MASS] = &person->weight,
-                             [AFRICAN] = &person->african, [ASIAN] = &person->asian,   [FAT] = &person->fat,
-                             [MUSCLE] = &person->muscle};
+    double *places[OTHER] = {
+        [AGE] = &person->age,     [HEIGHT] = &person->height, [MASS] = &person->weight,  [AFRICAN] = &person->african,
+        [ASIAN] = &person->asian, [FAT] = &person->fat,       [MUSCLE] = &person->muscle};
     *places[c] = value;
     return true;
 }
@@ -187,7 +192,8 @@ static sup_result read_person(sup_text_cursor *cursor, const column *columns, in
     for (; at < count && next_field(&line, &field); at++)
         if (columns[at] != OTHER && !set_value(person, columns[at], field))
             return sup_text_fail(cursor, error, "shapes.value", "Column %d is not a number.", (int)at + 1);
-    if (at < count) return sup_text_fail(cursor, error, "shapes.value", "The line has %d of %d columns.", (int)at, (int)count);
+    if (at < count)
+        return sup_text_fail(cursor, error, "shapes.value", "The line has %d of %d columns.", (int)at, (int)count);
     return SUP_OK;
 }
 
@@ -202,7 +208,8 @@ sup_result sup_shapes_read_persons(const char *where, sup_bytes text, int32_t co
     sup_result result = read_columns(&cursor, columns, &column_count, error);
     if (result != SUP_OK) return result;
     if (sup_text_left(&cursor) / 2 < (size_t)count) /* a line takes more than that: no memory for a lie */
-        return sup_fail(error, SUP_ERROR_FORMAT, "shapes.rows", where, "There are not %d lines, one a body.", (int)count);
+        return sup_fail(error, SUP_ERROR_FORMAT, "shapes.rows", where, "There are not %d lines, one a body.",
+                        (int)count);
     sup_person *list = sup_arena_alloc(arena, (size_t)count, sizeof *list);
     if (list == NULL) return sup_fail_memory(error, "the shapes");
     for (int32_t b = 0; b < count && result == SUP_OK; b++) {
@@ -289,7 +296,8 @@ static sup_result triangles_file(folder *f, const char *where, sup_bytes bytes, 
     for (size_t i = 0; i < count; i++) {
         triangles[i] = (int32_t)little16(data + 2 * i);
         if (triangles[i] >= f->header.vertex_count)
-            return sup_fail(error, SUP_ERROR_FORMAT, "shapes.triangles", where, "A triangle has a corner that is not there.");
+            return sup_fail(error, SUP_ERROR_FORMAT, "shapes.triangles", where,
+                            "A triangle has a corner that is not there.");
     }
     f->shapes->triangles = triangles;
     return SUP_OK;
