@@ -15,7 +15,7 @@ _supple_scenes() {
 _supple() {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} verb=${COMP_WORDS[1]}
     local verbs='info bake bind render compare slice measure report bench anatomy studio methods scenes'
-    local anatomy='template train fit grow'
+    local anatomy='template train register fit grow'
     local characters='glb|gltf|obj|off|ply|stl|skel|bvh|ini|fbx|dae'
     COMPREPLY=()
     shopt -q extglob || { shopt -s extglob; local restore=1; }
