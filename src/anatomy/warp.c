@@ -9,6 +9,8 @@
 #include "linalg/dense.h"
 #include "math/vec3.h"
 
+#define WARP_LANES 2
+#define WARP_ROOT(square) ((warp_wide){sqrt((square)[0]), sqrt((square)[1])})
 #define WARP_SUM sum_base
 #include "anatomy/warp_kernel.h"
 

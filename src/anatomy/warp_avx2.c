@@ -3,8 +3,10 @@
 
 #if defined(__AVX2__) && defined(__FMA__) && !defined(SUPPLE_SCALAR)
 
-#include <math.h>
+#include <immintrin.h>
 
+#define WARP_LANES 4
+#define WARP_ROOT(square) ((warp_wide)_mm256_sqrt_pd((__m256d)(square)))
 #define WARP_SUM sum_avx2
 #include "anatomy/warp_kernel.h"
 

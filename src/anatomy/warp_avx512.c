@@ -3,8 +3,10 @@
 
 #if defined(__AVX512F__) && !defined(SUPPLE_SCALAR)
 
-#include <math.h>
+#include <immintrin.h>
 
+#define WARP_LANES 8
+#define WARP_ROOT(square) ((warp_wide)_mm512_sqrt_pd((__m512d)(square)))
 #define WARP_SUM sum_avx512
 #include "anatomy/warp_kernel.h"
 
