@@ -4,7 +4,7 @@
  * shape; a flat element (a triangle) has the inverse within its plane. */
 #include "anatomy/elements.h"
 
-#include "math/svd3.h"
+#include "math/polar.h"
 
 #include <math.h>
 

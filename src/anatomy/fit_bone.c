@@ -8,7 +8,7 @@
 #include "anatomy/elements.h"
 #include "geometry/bvh.h"
 #include "geometry/winding.h"
-#include "math/svd3.h"
+#include "math/polar.h"
 
 static const double bending_weight = 0.1, flesh_weight = 0.01, collision_weight = 50.0;
 static const double stretch_least = 0.2, stretch_most = 5.0; /* alpha */
@@ -35,12 +35,11 @@ static void flesh_target(void *user, int32_t element, const double f[9], double 
 {
     const bone_fit *fit = user;
     const double *n = fit->normals + 3 * (size_t)element;
-    double u[9], s[3], v[9], rotation[9], alpha = 0.0;
-    sup_svd3(f, u, s, v);
-    sup_svd3_rotation(u, v, rotation);
-    for (int k = 0; k < 3; k++) { /* n^T S n with S = V diag(s) V^T */
-        double along = v[k] * n[0] + v[3 + k] * n[1] + v[6 + k] * n[2];
-        alpha += s[k] * along * along;
+    double rotation[9], alpha = 0.0;
+    sup_polar_rotation(f, rotation);
+    for (int i = 0; i < 3; i++) { /* n^T S n with S = R^T F */
+        double turned = rotation[3 * i] * n[0] + rotation[3 * i + 1] * n[1] + rotation[3 * i + 2] * n[2];
+        alpha += turned * (f[3 * i] * n[0] + f[3 * i + 1] * n[1] + f[3 * i + 2] * n[2]);
     }
     alpha = fmax(stretch_least, fmin(stretch_most, alpha)) - 1.0;
     for (int i = 0; i < 3; i++) {
