@@ -2,8 +2,8 @@
  *
  * Just under the skin every prism stands upright as long as each vertex has a direction that all triangles around it agree
  * to call outward. A bone vertex that is outside, whose line leaves the body, or that turns a prism over, is therefore
- * drawn step by step to such a place beneath its own skin vertex. Where a fold has no common direction, the line of that
- * vertex gets no length: its prisms become flat instead of turned over. */
+ * drawn step by step to such a place beneath its own skin vertex, then ever less deep. Where a fold has no common direction,
+ * the line of that vertex gets no length in the end: its prisms become flat instead of turned over. */
 #include "anatomy/settle.h"
 
 #include "anatomy/fit_muscle.h"
@@ -13,6 +13,7 @@
 
 static const double depth = 0.003;        /* metres beneath the skin where all is well */
 static const double depth_of_edge = 0.25; /* of the shortest edge at a vertex, at most */
+static const double least_depth = 2e-5;   /* metres; less is none */
 static const double step = 0.2;           /* of the way there, each time something is wrong */
 static const double least_agreement = 0.05;
 enum { MOST_STEPS = 24, MUSCLE_STEPS = 40, CROSSING_STEPS = 6 };
@@ -25,17 +26,14 @@ typedef struct settle {
     const double *from;    /* [3n] bone as the fit left it */
     double *safe;          /* [3n] where all is well */
     double *way;           /* [n] 0: as fitted, 1: safe */
+    double *between;       /* [3n] points on the lines from bone to skin */
     unsigned char *folded; /* [n] no common direction */
     unsigned char *wrong, *asked;
     sup_adjacency adjacency;
     sup_winding winding;
 } settle;
 
-static double slack_of(const settle *s)
-{
-    SUP_UNUSED(s);
-    return 1e-18; /* cubic metres: rounding of tets without volume */
-}
+static const double slack = 1e-18; /* cubic metres: rounding of tets without volume */
 
 static sup_vec3d triangle_normal(const double *positions, const int32_t *c)
 {
@@ -106,7 +104,7 @@ static void leave_piece(void *user, int32_t begin, int32_t end, int32_t worker)
     for (int32_t v = begin; v < end; v++) {
         if (!s->asked[v]) continue;
         sup_vec3d b = sup_point(s->bone, v), p = sup_point(s->skin, v);
-        bool same = s->folded[v] && s->way[v] >= 1.0;
+        bool same = sup_v3_distance(b, p) == 0.0;
         for (int k = 0; k < 3 && !same && !s->wrong[v]; k++)
             s->wrong[v] = sup_winding_number(&s->winding, sup_v3_lerp(b, p, 0.35 * k)) < 0.5;
     }
@@ -121,7 +119,7 @@ static int32_t flag_inverted(const settle *s, const double *outer, const double 
         const int32_t *c = a->triangles + 3 * (size_t)t;
         double volumes[3];
         sup_prism_volumes(outer, inner, c, volumes);
-        if (fmin(volumes[0], fmin(volumes[1], volumes[2])) >= -slack_of(s)) continue;
+        if (fmin(volumes[0], fmin(volumes[1], volumes[2])) >= -slack) continue;
         count++;
         flags[c[0]] = flags[c[1]] = flags[c[2]] = 1;
     }
@@ -154,13 +152,29 @@ static int32_t bone_round(settle *s)
     const sup_anatomy *a = s->anatomy;
     sup_context resolved = sup_context_resolve(s->context);
     int32_t count = 0;
+    size_t n = 3 * (size_t)a->vertex_count;
     memset(s->wrong, 0, (size_t)a->vertex_count);
+    /* Cut at even shares the prisms must stand as well, or no muscle surface would do. */
+    double cuts[5] = {1.0, 0.75, 0.5, 0.25, 0.0};
+    for (int k = 0; k + 1 < 5; k++) {
+        double *outer = s->between + (k % 2 ? n : 0), *inner = s->between + (k % 2 ? 0 : n);
+        for (int32_t v = 0; v < a->vertex_count; v++) {
+            sup_vec3d b = sup_point(s->bone, v), p = sup_point(s->skin, v);
+            sup_point_set(outer, v, sup_v3_lerp(b, p, cuts[k]));
+            sup_point_set(inner, v, sup_v3_lerp(b, p, cuts[k + 1]));
+        }
+        flag_inverted(s, outer, inner, s->wrong);
+    }
     flag_inverted(s, s->skin, s->bone, s->wrong);
     sup_parallel(&resolved, a->vertex_count, 128, leave_piece, s);
     memset(s->asked, 0, (size_t)a->vertex_count);
     for (int32_t v = 0; v < a->vertex_count; v++) {
         if (!s->wrong[v] || a->excluded[v]) continue;
         count++;
+        if (s->way[v] >= 1.0) { /* not well even there: half as deep, and no depth at all in the end */
+            sup_vec3d p = sup_point(s->skin, v), half = sup_v3_lerp(sup_point(s->safe, v), p, 0.5);
+            sup_point_set(s->safe, v, sup_v3_distance(half, p) > least_depth ? half : p);
+        }
         s->way[v] = fmin(1.0, s->way[v] + step);
         s->asked[v] = 1;
     }
@@ -191,11 +205,13 @@ sup_result sup_settle_bone(const sup_context *context, const sup_anatomy *anatom
     float *positions = sup_arena_alloc(&arena, 3 * n, sizeof(float));
     s.safe = sup_arena_alloc(&arena, 3 * n, sizeof(double));
     s.way = sup_arena_alloc(&arena, n, sizeof(double));
+    s.between = sup_arena_alloc(&arena, 6 * n, sizeof(double));
     s.folded = sup_arena_alloc(&arena, n, 1);
     s.wrong = sup_arena_alloc(&arena, n, 1);
     s.asked = sup_arena_alloc(&arena, n, 1);
     sup_result result = SUP_OK;
-    if (positions == NULL || s.safe == NULL || s.way == NULL || s.folded == NULL || s.wrong == NULL || s.asked == NULL)
+    if (positions == NULL || s.safe == NULL || s.way == NULL || s.between == NULL || s.folded == NULL ||
+        s.wrong == NULL || s.asked == NULL)
         result = sup_fail_memory(error, "the last pass of a fit");
     if (result == SUP_OK) result = settle_create(&s, &arena, positions, error);
     if (result == SUP_OK) {
@@ -205,7 +221,8 @@ sup_result sup_settle_bone(const sup_context *context, const sup_anatomy *anatom
             if (bone_round(&s) == 0) break;
         for (size_t v = 0; v < n; v++) {
             report->moved += s.way[v] > 0.0;
-            report->closed += s.folded[v] && s.way[v] >= 1.0;
+            report->closed += !anatomy->excluded[v] &&
+                              sup_v3_distance(sup_point(bone, (int32_t)v), sup_point(skin, (int32_t)v)) == 0.0;
         }
         sup_winding_destroy(&s.winding);
         sup_adjacency_destroy(&s.adjacency);
@@ -237,7 +254,7 @@ typedef struct muscle_settle {
     int32_t *first, *neighbours;
     double *least, *most, *before;
     double *share, *muscle;
-    int32_t moved;
+    const double *from; /* [n] shares as they came */
 } muscle_settle;
 
 static int32_t muscle_inverted(muscle_settle *m)
@@ -247,15 +264,26 @@ static int32_t muscle_inverted(muscle_settle *m)
     return flag_inverted(s, s->skin, m->muscle, s->wrong) + flag_inverted(s, m->muscle, s->bone, s->wrong);
 }
 
+/* Neighbours of flagged vertices are flagged as well. */
+static void widen(muscle_settle *m)
+{
+    settle *s = &m->base;
+    memcpy(s->asked, s->wrong, (size_t)s->anatomy->vertex_count);
+    for (int32_t e = 0; e < s->adjacency.edge_count; e++) {
+        int32_t p = s->adjacency.edge_vertices[2 * (size_t)e], q = s->adjacency.edge_vertices[2 * (size_t)e + 1];
+        if (s->asked[p]) s->wrong[q] = 1;
+        if (s->asked[q]) s->wrong[p] = 1;
+    }
+}
+
 static void even_rounds(muscle_settle *m)
 {
     const sup_anatomy *a = m->base.anatomy;
     for (int32_t round = 0; round < MUSCLE_STEPS && muscle_inverted(m) > 0; round++) {
+        if (round >= MUSCLE_STEPS / 4) widen(m);
         memcpy(m->before, m->share, (size_t)a->vertex_count * sizeof(double));
         even_shares(&m->base, m->first, m->neighbours, m->least, m->most, m->before, m->share);
         sup_muscle_place(a, m->base.skin, m->base.bone, m->share, m->muscle);
-        for (int32_t v = 0; v < a->vertex_count; v++)
-            m->moved += m->share[v] != m->before[v];
     }
 }
 
@@ -276,7 +304,6 @@ static sup_result raise_muscles(muscle_settle *m, const unsigned char *outside, 
             who[k + 1] = a->triangles[3 * (size_t)near.triangle + (size_t)k];
         for (int k = 0; k < 4; k++)
             m->share[who[k]] += 0.3 * (m->most[who[k]] - m->share[who[k]]);
-        m->moved++;
     }
     sup_bvh_free(&tree);
     sup_muscle_place(a, m->base.skin, m->base.bone, m->share, m->muscle);
@@ -316,9 +343,10 @@ sup_result sup_settle_muscle(const sup_context *context, const sup_anatomy *anat
     m.most = sup_arena_alloc(&arena, n, sizeof(double));
     m.before = sup_arena_alloc(&arena, n, sizeof(double));
     m.first = sup_arena_alloc(&arena, n + 1, sizeof(int32_t));
+    m.from = sup_arena_copy(&arena, share, n, sizeof(double));
     sup_result result = SUP_OK;
     if (positions == NULL || m.base.wrong == NULL || m.base.asked == NULL || m.least == NULL || m.most == NULL ||
-        m.before == NULL || m.first == NULL)
+        m.before == NULL || m.first == NULL || m.from == NULL)
         result = sup_fail_memory(error, "the last pass of a fit");
     if (result == SUP_OK)
         result = sup_adjacency_create(&resolved.allocator, anatomy->vertex_count, anatomy->triangle_count,
@@ -331,7 +359,8 @@ sup_result sup_settle_muscle(const sup_context *context, const sup_anatomy *anat
             sup_adjacency_neighbours(&m.base.adjacency, m.first, m.neighbours);
             sup_muscle_range(anatomy, skin, bone, m.least, m.most);
             result = settle_crossings(&m, positions, report, error);
-            report->moved += m.moved;
+            for (size_t v = 0; v < n; v++)
+                report->moved += m.share[v] != m.from[v];
         }
         sup_adjacency_destroy(&m.base.adjacency);
     }
