@@ -151,4 +151,21 @@ SUP_API sup_result sup_body_fit(const sup_context *context, const sup_anatomy *a
                                 sup_body **body, sup_error *error);
 SUP_API void sup_body_destroy(sup_body *body);
 
+/* --- Fat that grows and goes (4.3.4) --- */
+
+typedef struct sup_body_grow_def {
+    double fat;                    /* kg to gain, or to lose when negative */
+    double rate[SUP_REGION_COUNT]; /* how fast each region grows beside the others, 0 or more; all 0: all the same */
+    const sup_body *from; /* whose distribution of fat to take, on the same triangulation; NULL: the body's own */
+    double pressure;      /* share of the mass that comes evenly, as if blown up; 0: all where fat already is */
+    bool no_visceral;     /* the muscles of the belly stay where they are */
+    sup_progress_fn *progress;
+    void *progress_user;
+} sup_body_grow_def;
+
+/* A new body. masses.fat_asked says what was wanted; masses.clamped that it could not be had: a body loses only what its
+ * layers hold, and the skin does not shrink to a smaller skeleton. */
+SUP_API sup_result sup_body_grow(const sup_context *context, const sup_body *body, const sup_body_grow_def *def,
+                                 sup_body **grown, sup_error *error);
+
 #endif

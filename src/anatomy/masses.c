@@ -33,16 +33,28 @@ double sup_cavity_volume(const sup_anatomy *anatomy, const double *muscle, const
     return sup_layer_volume(anatomy->triangle_count, anatomy->triangles, inner, bone);
 }
 
-void sup_mass_frame_set(const sup_anatomy *anatomy, const double *skin, const double *muscle, const double *bone,
-                        double scale, double cavity_before, double height, double *scratch, sup_mass_frame *frame)
+double sup_fat_volume(double mass)
 {
-    sup_cavity_depth(anatomy, muscle, bone, scale, frame->cavity);
+    return mass / fat_density;
+}
+
+void sup_mass_frame_with_cavity(const sup_anatomy *anatomy, const double *skin, const double *muscle,
+                                const double *bone, double cavity_before, double height, double *scratch,
+                                sup_mass_frame *frame)
+{
     double cavity = sup_cavity_volume(anatomy, muscle, bone, frame->cavity, scratch);
     double area = sup_surface_area(anatomy->triangle_count, anatomy->triangles, skin, anatomy->excluded);
     frame->visceral = cavity > cavity_before ? (cavity - cavity_before) * fat_density : 0.0;
     frame->abdomen = cavity * muscle_density;
     frame->skin = area * skin_thickness * fat_density;
     frame->missing = sup_missing_muscle(anatomy->sex) * height * height;
+}
+
+void sup_mass_frame_set(const sup_anatomy *anatomy, const double *skin, const double *muscle, const double *bone,
+                        double scale, double cavity_before, double height, double *scratch, sup_mass_frame *frame)
+{
+    sup_cavity_depth(anatomy, muscle, bone, scale, frame->cavity);
+    sup_mass_frame_with_cavity(anatomy, skin, muscle, bone, cavity_before, height, scratch, frame);
 }
 
 void sup_masses_measure(const sup_anatomy *anatomy, const double *skin, const double *muscle, const double *bone,

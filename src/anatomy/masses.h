@@ -22,6 +22,12 @@ double sup_cavity_volume(const sup_anatomy *anatomy, const double *muscle, const
  * cubic metres: what the body's own is larger by is visceral fat. `scratch` holds 3*vertex_count doubles. */
 void sup_mass_frame_set(const sup_anatomy *anatomy, const double *skin, const double *muscle, const double *bone,
                         double scale, double cavity_before, double height, double *scratch, sup_mass_frame *frame);
+/* The same with frame->cavity as it is. */
+void sup_mass_frame_with_cavity(const sup_anatomy *anatomy, const double *skin, const double *muscle,
+                                const double *bone, double cavity_before, double height, double *scratch,
+                                sup_mass_frame *frame);
+/* Cubic metres of so many kg of fat. */
+double sup_fat_volume(double mass);
 
 /* kg per height^2 of muscles that no layer has (4.2.4): 1.5 for men, 1.0 for women, between them when unknown. */
 double sup_missing_muscle(sup_sex sex);
