@@ -4,4 +4,7 @@
 
 #include "app.h"
 
+int app_anatomy_train(int argc, char **argv);
+int app_anatomy_register(int argc, char **argv);
+
 #endif

@@ -15,7 +15,7 @@ _supple_scenes() {
 _supple() {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} verb=${COMP_WORDS[1]}
     local verbs='info bake bind render compare slice measure report bench anatomy studio methods scenes'
-    local anatomy='template train fit grow'
+    local anatomy='template train register fit grow'
     local characters='glb|gltf|obj|off|ply|stl|skel|bvh|ini|fbx|dae'
     COMPREPLY=()
     shopt -q extglob || { shopt -s extglob; local restore=1; }
@@ -66,7 +66,7 @@ _supple() {
             bind:-*) mapfile -t COMPREPLY < <(compgen -W "--output --method --set --paint --setup --skeleton --weights --threads --json \
                 --quiet --help" -- "$word") ;;
             render:-*) mapfile -t COMPREPLY < <(compgen -W "--output --frame --frames --camera --zoom --size --color --up \
-                --wire --skeleton --turn --method --set --paint --setup --model --collider --clip --motion --map --skeleton-file --fps \
+                --wire --skeleton --layers --turn --method --set --paint --setup --model --collider --clip --motion --map --skeleton-file --fps \
                 --weights --threads --quiet --help" -- "$word") ;;
             compare:-*) mapfile -t COMPREPLY < <(compgen -W "--output --methods --set --paint --setup --frame --frames --camera --zoom \
                 --size --color --up --wire --clip --motion --map --skeleton --fps --weights --threads --quiet --help" \

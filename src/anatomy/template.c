@@ -81,14 +81,14 @@ static int32_t wrap_group(const sup_template_build *b, int32_t joint)
     const sup_anatomy *a = b->anatomy;
     bool left = a->joints[3 * (size_t)joint] > a->joints[0];
     switch (b->roles[joint]) {
-    case SUP_ROLE_UPPER_ARM:
-    case SUP_ROLE_FOREARM:
-    case SUP_ROLE_HAND:
+    case SUP_BODY_UPPER_ARM:
+    case SUP_BODY_FOREARM:
+    case SUP_BODY_HAND:
         return ARMS + left;
-    case SUP_ROLE_UPPER_LEG:
-    case SUP_ROLE_LOWER_LEG:
-    case SUP_ROLE_FOOT:
-    case SUP_ROLE_TOE:
+    case SUP_BODY_UPPER_LEG:
+    case SUP_BODY_LOWER_LEG:
+    case SUP_BODY_FOOT:
+    case SUP_BODY_TOE:
         return LEGS + left;
     default:
         return TRUNK;

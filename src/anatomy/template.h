@@ -2,7 +2,7 @@
 #ifndef SUP_ANATOMY_TEMPLATE_H
 #define SUP_ANATOMY_TEMPLATE_H
 
-#include "anatomy/joint_roles.h"
+#include "anatomy/body_roles.h"
 #include "anatomy/store.h"
 #include "supple/rig.h"
 #include "volume/solid.h"
@@ -15,7 +15,7 @@ typedef struct sup_template_build {
     sup_arena arena;          /* of the building */
     sup_character *character; /* skin and joints: node j is joint j, the skin's node is the last */
     sup_rig *rig;             /* of that, with weights */
-    sup_joint_role *roles;    /* [joint_count+1] */
+    sup_body_role *roles;     /* [joint_count+1] */
     float *skin_floats;       /* [vertex_count*3] */
     sup_solid skin_solid;
     sup_shape wrap;

@@ -105,11 +105,11 @@ static body_frame find_frame(const sup_template_build *b)
     int32_t necks = 0;
     for (int32_t j = a->joint_count - 1; j >= 0; j--) {
         int32_t parent = a->parents[j];
-        sup_joint_role role = b->roles[j], above = parent >= 0 ? b->roles[parent] : SUP_ROLE_PELVIS;
-        if (role == SUP_ROLE_PELVIS) hips = j;
-        if (role == SUP_ROLE_UPPER_LEG && above != SUP_ROLE_UPPER_LEG && hip_count < 2)
+        sup_body_role role = b->roles[j], above = parent >= 0 ? b->roles[parent] : SUP_BODY_PELVIS;
+        if (role == SUP_BODY_PELVIS) hips = j;
+        if (role == SUP_BODY_UPPER_LEG && above != SUP_BODY_UPPER_LEG && hip_count < 2)
             f.hip[hip_count++] = joint_at(a, j);
-        bool top = (role == SUP_ROLE_NECK || role == SUP_ROLE_HEAD) && above != SUP_ROLE_NECK && above != SUP_ROLE_HEAD;
+        bool top = (role == SUP_BODY_NECK || role == SUP_BODY_HEAD) && above != SUP_BODY_NECK && above != SUP_BODY_HEAD;
         if (top && necks++ == 0) neck = joint_at(a, j);
     }
     f.hips = joint_at(a, hips);
@@ -135,22 +135,22 @@ static bool is_in_front(const body_frame *f, sup_vec3d p)
     return p.z > sup_v3_lerp(f->hips, f->neck, share).z;
 }
 
-static sup_muscle_group group_of(const body_frame *f, sup_joint_role role, sup_vec3d p)
+static sup_muscle_group group_of(const body_frame *f, sup_body_role role, sup_vec3d p)
 {
     double height = height_share(f, p);
     switch (role) {
-    case SUP_ROLE_UPPER_LEG:
+    case SUP_BODY_UPPER_LEG:
         return SUP_GROUP_UPPER_LEG;
-    case SUP_ROLE_LOWER_LEG:
+    case SUP_BODY_LOWER_LEG:
         return SUP_GROUP_LOWER_LEG;
-    case SUP_ROLE_UPPER_ARM:
+    case SUP_BODY_UPPER_ARM:
         return SUP_GROUP_UPPER_ARM;
-    case SUP_ROLE_FOREARM:
+    case SUP_BODY_FOREARM:
         return SUP_GROUP_LOWER_ARM;
-    case SUP_ROLE_CLAVICLE:
+    case SUP_BODY_CLAVICLE:
         return SUP_GROUP_SHOULDER;
-    case SUP_ROLE_PELVIS:
-    case SUP_ROLE_SPINE:
+    case SUP_BODY_PELVIS:
+    case SUP_BODY_SPINE:
         if (height < 0.1 && !is_in_front(f, p)) return SUP_GROUP_UPPER_LEG; /* buttocks (4.2.4) */
         if (!is_in_front(f, p)) return SUP_GROUP_BACK;
         return height > 0.55 ? SUP_GROUP_CHEST : SUP_GROUP_ABDOMEN;
@@ -159,21 +159,21 @@ static sup_muscle_group group_of(const body_frame *f, sup_joint_role role, sup_v
     }
 }
 
-static sup_body_region region_of(const body_frame *f, sup_joint_role role, sup_vec3d p)
+static sup_body_region region_of(const body_frame *f, sup_body_role role, sup_vec3d p)
 {
     switch (role) {
-    case SUP_ROLE_UPPER_LEG:
-    case SUP_ROLE_LOWER_LEG:
-    case SUP_ROLE_FOOT:
-    case SUP_ROLE_TOE:
+    case SUP_BODY_UPPER_LEG:
+    case SUP_BODY_LOWER_LEG:
+    case SUP_BODY_FOOT:
+    case SUP_BODY_TOE:
         return SUP_REGION_LEGS;
-    case SUP_ROLE_UPPER_ARM:
-    case SUP_ROLE_FOREARM:
-    case SUP_ROLE_HAND:
+    case SUP_BODY_UPPER_ARM:
+    case SUP_BODY_FOREARM:
+    case SUP_BODY_HAND:
         return SUP_REGION_ARMS;
-    case SUP_ROLE_NECK:
-    case SUP_ROLE_HEAD:
-    case SUP_ROLE_CLAVICLE:
+    case SUP_BODY_NECK:
+    case SUP_BODY_HEAD:
+    case SUP_BODY_CLAVICLE:
         return SUP_REGION_CHEST;
     default:
         return height_share(f, p) > 0.55 ? SUP_REGION_CHEST : SUP_REGION_BELLY;
@@ -181,22 +181,22 @@ static sup_body_region region_of(const body_frame *f, sup_joint_role role, sup_v
 }
 
 /* Below the pelvis, near the middle between the hips. */
-static bool is_crotch(const body_frame *f, sup_joint_role role, sup_vec3d p)
+static bool is_crotch(const body_frame *f, sup_body_role role, sup_vec3d p)
 {
     double width = f->hip[1].x - f->hip[0].x, middle = 0.5 * (f->hip[0].x + f->hip[1].x);
     double level = 0.5 * (f->hip[0].y + f->hip[1].y);
-    bool trunk = role == SUP_ROLE_PELVIS || role == SUP_ROLE_UPPER_LEG || role == SUP_ROLE_SPINE;
+    bool trunk = role == SUP_BODY_PELVIS || role == SUP_BODY_UPPER_LEG || role == SUP_BODY_SPINE;
     return trunk && fabs(p.x - middle) < crotch_reach * width && p.y < level && p.y > level - width;
 }
 
 /* The joint that holds the skeleton surface at a vertex: that of the nearest bone; none near other joints' bones and in
  * the belly, between rib cage and pelvis. */
-static int32_t holder_of(const sup_template_build *b, const body_frame *f, int32_t v, sup_joint_role role)
+static int32_t holder_of(const sup_template_build *b, const body_frame *f, int32_t v, sup_body_role role)
 {
     const sup_anatomy *a = b->anatomy;
     double weight, height = height_share(f, sup_v3_at(a->skin, v));
     int32_t joint = sup_template_joint(a, v, &weight);
-    bool trunk = role == SUP_ROLE_PELVIS || role == SUP_ROLE_SPINE;
+    bool trunk = role == SUP_BODY_PELVIS || role == SUP_BODY_SPINE;
     if (a->excluded[v]) return joint;
     if (trunk && height > 0.12 && height < 0.5 && is_in_front(f, sup_v3_at(a->skin, v))) return -1;
     if (weight < 0.6) return -1;
@@ -205,7 +205,7 @@ static int32_t holder_of(const sup_template_build *b, const body_frame *f, int32
         sup_vec3d head = sup_v3_load(b->rig->bone_head + 3 * (size_t)j);
         sup_vec3d tail = sup_v3_load(b->rig->bone_tail + 3 * (size_t)j);
         double along = sup_v3_segment_parameter(sup_v3_at(a->bone, v), head, tail);
-        bool limb = role >= SUP_ROLE_UPPER_ARM && role != SUP_ROLE_HAND && role != SUP_ROLE_FOOT;
+        bool limb = role >= SUP_BODY_UPPER_ARM && role != SUP_BODY_HAND && role != SUP_BODY_FOOT;
         if (limb && (along < slide_share || along > 1.0 - slide_share)) return -1;
     }
     return joint;
@@ -217,7 +217,7 @@ void sup_template_maps(sup_template_build *b)
     body_frame f = find_frame(b);
     for (int32_t v = 0; v < a->vertex_count; v++) {
         sup_vec3d p = sup_v3_at(a->skin, v);
-        sup_joint_role role = b->roles[sup_template_joint(a, v, NULL)];
+        sup_body_role role = b->roles[sup_template_joint(a, v, NULL)];
         a->group[v] = (unsigned char)(a->excluded[v] ? SUP_GROUP_NONE : group_of(&f, role, p));
         a->region[v] = (unsigned char)region_of(&f, role, p);
         a->crotch[v] = !a->excluded[v] && is_crotch(&f, role, p);

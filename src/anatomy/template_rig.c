@@ -108,9 +108,9 @@ static void mark_excluded(sup_template_build *b, unsigned char *out)
     sup_anatomy *a = b->anatomy;
     for (int32_t j = 0; j < a->joint_count; j++) {
         int32_t parent = a->parents[j];
-        sup_joint_role role = b->roles[j];
+        sup_body_role role = b->roles[j];
         bool named = b->def->exclude != NULL ? has_word(b->def->exclude, a->joint_names[j])
-                                             : role == SUP_ROLE_HEAD || role == SUP_ROLE_HAND || role == SUP_ROLE_TOE;
+                                             : role == SUP_BODY_HEAD || role == SUP_BODY_HAND || role == SUP_BODY_TOE;
         out[j] = named || (parent >= 0 && out[parent]);
     }
     for (int32_t v = 0; v < a->vertex_count; v++) {
@@ -136,7 +136,7 @@ sup_result sup_template_rig(sup_template_build *b, sup_error *error)
     b->roles = sup_arena_alloc(&b->arena, (size_t)b->def->joints.count + 1, sizeof *b->roles);
     if (out == NULL || b->roles == NULL) return sup_fail_memory(error, "a template");
     sup_result result = make_character(b, error);
-    if (result == SUP_OK) result = sup_joint_roles(&b->context, b->character, b->roles, error);
+    if (result == SUP_OK) result = sup_body_roles(&b->context, &b->def->joints, b->roles, error);
     if (result == SUP_OK) {
         sup_rig_def def = sup_default_rig_def();
         def.weights = b->def->influence_first != NULL ? SUP_WEIGHTS_FILE : SUP_WEIGHTS_HEAT;
