@@ -220,17 +220,19 @@ static sup_result compete(contest *t, sup_error *error)
     if (result == SUP_OK) result = add_turned(t, runners, &rough, error);
     sort_best(t->list, t->count, t->count);
     if (result == SUP_OK) result = sup_register_tell(t->work, 0.15f, "alignment", error);
-    for (int round = 0; round < 2 && result == SUP_OK; round++) {
-        runners = least(t->count, round == 0 ? 4 : 2);
-        for (int32_t i = 0; i < runners && result == SUP_OK; i++) {
-            result = run_one(t, &t->list[i], round == 0 ? &closer : &close, error);
-            if (result != SUP_OK || t->list[i].score < good_score) continue;
-            result = sup_register_limbs(t->work, &t->judge, &t->list[i].state, error);
-            if (result == SUP_OK) result = run_one(t, &t->list[i], &closer, error);
-            if (result == SUP_OK) result = sup_register_tell(t->work, 0.2f + 0.03f * (float)i, "limbs", error);
-        }
-        sort_best(t->list, runners, runners);
+    runners = least(t->count, 4);
+    for (int32_t i = 0; i < runners && result == SUP_OK; i++)
+        result = run_one(t, &t->list[i], &closer, error);
+    sort_best(t->list, runners, runners);
+    bool astray = t->list[0].score > good_score;
+    runners = least(runners, 2);
+    for (int32_t i = 0; i < runners && result == SUP_OK; i++) {
+        if (astray) result = sup_register_limbs(t->work, &t->judge, &t->list[i].state, error);
+        if (result == SUP_OK && astray) result = run_one(t, &t->list[i], &closer, error);
+        if (result == SUP_OK) result = run_one(t, &t->list[i], &close, error);
+        if (result == SUP_OK) result = sup_register_tell(t->work, 0.2f + 0.05f * (float)i, "limbs", error);
     }
+    sort_best(t->list, runners, runners);
     return result;
 }
 
