@@ -118,6 +118,10 @@ typedef struct sup_body {
     double height;      /* metres */
     sup_body_masses masses;
     double alignment; /* mean of eq. 4.4 */
+    double scale;     /* d_h: how much thicker its bones are than the template's */
+    double *cavity;   /* [vertex_count] metres of the line from bone to muscle that are abdominal cavity (4.2.4) */
+    int32_t crossings, inverted; /* vertices of a layer outside the next, prisms turned over: 0 when all went well */
+    int32_t moved, closed;       /* vertices that the last pass moved; those of sharp folds without any layers */
     struct sup_anatomy_storage *storage;
 } sup_body;
 
@@ -327,5 +331,47 @@ SUP_API sup_result sup_anatomy_load(const sup_context *context, const char *path
                                     sup_error *error);
 SUP_API sup_result sup_anatomy_save(const sup_context *context, const sup_anatomy *anatomy, const char *path,
                                     sup_error *error);
+/* --- Fitting the template to a person (4.2.4) --- */
+
+/* The warp that carries the template's detailed bones and muscles along (eq. 4.15). Depends on the template alone: make it
+ * once for many fits. Centres 0 = 5000 for bones, 7000 for muscles. */
+typedef struct sup_anatomy_warp sup_anatomy_warp;
+SUP_API sup_result sup_anatomy_warp_create(const sup_context *context, const sup_anatomy *anatomy, int32_t bone_centres,
+                                           int32_t muscle_centres, sup_anatomy_warp **warp, sup_error *error);
+SUP_API void sup_anatomy_warp_destroy(sup_anatomy_warp *warp);
+
+typedef struct sup_body_fit_def {
+    const char *name;   /* NULL: "body" */
+    const double *skin; /* [vertex_count*3] the person on the template's triangulation, metres, Y up, near its pose */
+    const sup_joints *joints; /* the person's joints, found by the template's names; NULL or missing: from the skin */
+    sup_sex sex;              /* unknown: the template's */
+    double fat, muscle;       /* kg asked for; 0: not asked. With neither, the template's muscles as they are */
+    sup_anatomy_warp *warp;   /* NULL: made for this call */
+    bool no_details;          /* leave the detailed bones and muscles out */
+    sup_progress_fn *progress;
+    void *progress_user;
+} sup_body_fit_def;
+
+/* Refuses skins that are inside out, not finite or not of human size: SUP_ERROR_DATA, anatomy.fit.*. */
+SUP_API sup_result sup_body_fit(const sup_context *context, const sup_anatomy *anatomy, const sup_body_fit_def *def,
+                                sup_body **body, sup_error *error);
+SUP_API void sup_body_destroy(sup_body *body);
+
+/* --- Fat that grows and goes (4.3.4) --- */
+
+typedef struct sup_body_grow_def {
+    double fat;                    /* kg to gain, or to lose when negative */
+    double rate[SUP_REGION_COUNT]; /* how fast each region grows beside the others, 0 or more; all 0: all the same */
+    const sup_body *from; /* whose distribution of fat to take, on the same triangulation; NULL: the body's own */
+    double pressure;      /* share of the mass that comes evenly, as if blown up; 0: all where fat already is */
+    bool no_visceral;     /* the muscles of the belly stay where they are */
+    sup_progress_fn *progress;
+    void *progress_user;
+} sup_body_grow_def;
+
+/* A new body. masses.fat_asked says what was wanted; masses.clamped that it could not be had: a body loses only what its
+ * layers hold, and the skin does not shrink to a smaller skeleton. */
+SUP_API sup_result sup_body_grow(const sup_context *context, const sup_body *body, const sup_body_grow_def *def,
+                                 sup_body **grown, sup_error *error);
 
 #endif
