@@ -172,6 +172,14 @@ double sup_fit_score(const sup_fit *fit, double limit)
     return 0.5 * (sum[0] / fmax(count[0], 1.0) + sum[1] / fmax(count[1], 1.0));
 }
 
+double sup_fit_unexplained(const sup_fit *fit, double limit)
+{
+    int32_t far = 0;
+    for (int32_t i = fit->model->vertex_count; i < fit->match_count; i++)
+        far += fit->matches[i].distance > limit ? 1 : 0;
+    return (double)far / fmax(fit->sample_count, 1);
+}
+
 /* --- Weights --- */
 
 /* Median distance of matches [begin, end) by a histogram up to `limit`. */
@@ -266,7 +274,8 @@ static void add_block(void *work, int32_t begin, int32_t end, int32_t worker)
                 double weight = m->weight * (k == 0 ? 1.0 : w->settings->tangent);
                 if (!(weight > 0.0)) continue;
                 int32_t count = sup_body_derivative(fit->model, w->state, m->vertex, axes[k], row, joints);
-                add_row(n, 4 + fit->composition->mode_count, row, joints, count, sup_v3_dot(axes[k], way), weight, matrix, right);
+                add_row(n, 4 + fit->composition->mode_count, row, joints, count, sup_v3_dot(axes[k], way), weight,
+                        matrix, right);
             }
         }
     }
@@ -282,11 +291,10 @@ static void add_marks(sup_fit *fit, const sup_body_state *state, double *matrix,
         int32_t joint = fit->marks[m].joint, vertex = fit->mark_vertex[m];
         sup_vec3d from = joint >= 0 ? sup_body_joint(state, joint) : load(fit->posed + 3 * (size_t)vertex);
         for (int k = 0; k < 3; k++) {
-            int32_t count = joint >= 0
-                                ? sup_body_joint_derivative(fit->composition, state, joint, axes[k], row, joints)
-                                : sup_body_derivative(fit->model, state, vertex, axes[k], row, joints);
-            add_row(n, 4 + fit->composition->mode_count, row, joints, count, sup_v3_dot(axes[k], sup_v3_sub(fit->marks[m].at, from)), weight, matrix,
-                    right);
+            int32_t count = joint >= 0 ? sup_body_joint_derivative(fit->composition, state, joint, axes[k], row, joints)
+                                       : sup_body_derivative(fit->model, state, vertex, axes[k], row, joints);
+            add_row(n, 4 + fit->composition->mode_count, row, joints, count,
+                    sup_v3_dot(axes[k], sup_v3_sub(fit->marks[m].at, from)), weight, matrix, right);
         }
     }
 }
