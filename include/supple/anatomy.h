@@ -358,6 +358,14 @@ SUP_API sup_result sup_body_fit(const sup_context *context, const sup_anatomy *a
                                 sup_body **body, sup_error *error);
 SUP_API void sup_body_destroy(sup_body *body);
 
+/* The body as a character: one skinned part "skin" with its layers, then the detailed bones and muscles, each carried by
+ * the joint that it belongs to. Masses and maps are in its extras, so that sup_body_from_character gives the body back. */
+SUP_API sup_result sup_body_character(const sup_context *context, const sup_body *body, sup_character **character,
+                                      sup_error *error);
+/* Part of supple_io. Refuses characters that no sup_body_character made: SUP_ERROR_DATA, anatomy.body.*. */
+SUP_API sup_result sup_body_from_character(const sup_context *context, const sup_character *character, sup_body **body,
+                                           sup_error *error);
+
 /* --- Fat that grows and goes (4.3.4) --- */
 
 typedef struct sup_body_grow_def {
