@@ -66,7 +66,7 @@ _supple() {
             bind:-*) mapfile -t COMPREPLY < <(compgen -W "--output --method --set --paint --setup --skeleton --weights --threads --json \
                 --quiet --help" -- "$word") ;;
             render:-*) mapfile -t COMPREPLY < <(compgen -W "--output --frame --frames --camera --zoom --size --color --up \
-                --wire --skeleton --turn --method --set --paint --setup --model --collider --clip --motion --map --skeleton-file --fps \
+                --wire --skeleton --layers --turn --method --set --paint --setup --model --collider --clip --motion --map --skeleton-file --fps \
                 --weights --threads --quiet --help" -- "$word") ;;
             compare:-*) mapfile -t COMPREPLY < <(compgen -W "--output --methods --set --paint --setup --frame --frames --camera --zoom \
                 --size --color --up --wire --clip --motion --map --skeleton --fps --weights --threads --quiet --help" \

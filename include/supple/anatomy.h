@@ -331,7 +331,6 @@ SUP_API sup_result sup_anatomy_load(const sup_context *context, const char *path
                                     sup_error *error);
 SUP_API sup_result sup_anatomy_save(const sup_context *context, const sup_anatomy *anatomy, const char *path,
                                     sup_error *error);
-
 /* --- Fitting the template to a person (4.2.4) --- */
 
 /* The warp that carries the template's detailed bones and muscles along (eq. 4.15). Depends on the template alone: make it

@@ -5,7 +5,7 @@
 #include "anatomy/composition.h"
 
 #include "anatomy/joint_roles.h"
-#include "linalg/dense.h"
+#include "linalg/small_dense.h"
 #include "supple/rig.h"
 
 #include <math.h>

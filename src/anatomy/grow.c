@@ -136,7 +136,7 @@ static sup_result fat_tets(growth *g, const sup_anatomy *other, sup_arena *arena
         const int32_t *c = a->triangles + 3 * (size_t)t;
         int32_t cut[3][4];
         double own[3], theirs[3];
-        sup_prism_tets(c, cut);
+        sup_prism_split(c, cut);
         sup_prism_volumes(g->before, a->muscle, c, own);
         sup_prism_volumes(other != NULL ? other->skin : g->before, other != NULL ? other->muscle : a->muscle, c,
                           theirs);

@@ -3,7 +3,7 @@
 
 #include "geometry/winding.h"
 
-void sup_prism_tets(const int32_t corners[3], int32_t tets[3][4])
+void sup_prism_split(const int32_t corners[3], int32_t tets[3][4])
 {
     int32_t a = 0, b = 1, c = 2, odd = 0, swap = 0;
     if (corners[a] > corners[b]) swap = a, a = b, b = swap, odd ^= 1;
@@ -26,7 +26,7 @@ double sup_prism_volumes(const double *outer, const double *inner, const int32_t
         place[k] = sup_point(outer, corners[k]);
         place[k + 3] = sup_point(inner, corners[k]);
     }
-    sup_prism_tets(corners, tets);
+    sup_prism_split(corners, tets);
     for (int32_t t = 0; t < 3; t++) {
         sup_vec3d o = place[tets[t][0]];
         sup_vec3d u = sup_v3_sub(place[tets[t][1]], o), v = sup_v3_sub(place[tets[t][2]], o);

@@ -11,7 +11,7 @@
 #include "supple/anatomy.h"
 
 /* Places of the three tets; each has a positive volume in a prism that stands upright. */
-void sup_prism_tets(const int32_t corners[3], int32_t tets[3][4]);
+void sup_prism_split(const int32_t corners[3], int32_t tets[3][4]);
 
 /* Signed volumes of the three tets of a triangle's prism; returns their sum. */
 double sup_prism_volumes(const double *outer, const double *inner, const int32_t corners[3], double volumes[3]);

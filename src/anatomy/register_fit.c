@@ -7,7 +7,7 @@
 #include "anatomy/register_fit.h"
 
 #include "geometry/normals.h"
-#include "linalg/dense.h"
+#include "linalg/small_dense.h"
 
 enum { MATCH_GRAIN = 128, BLOCK = 1024, BINS = 512 };
 static const double effective = 1000.0; /* observations that all matches together count for, beside the priors */

@@ -2,7 +2,7 @@
  * triangles of a scan may hang together or not. Tolerances are relative to the scan's size. */
 #include "anatomy/scan.h"
 
-#include "linalg/dense.h"
+#include "linalg/small_dense.h"
 
 enum { TRIES = 400, MOST_PLANES = 4, MOST_DRAWN = 2000, MOST_CELLS = 96 };
 static const double plane_near = 0.005;    /* of the size: a point is of the plane */

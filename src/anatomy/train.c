@@ -7,7 +7,7 @@
  *   0.244 weight + 7.80 height + 6.6 (man) - 0.098 age + ancestry - 3.3, ancestry -1.2 Asian, +1.4 African American. */
 #include "anatomy/composition.h"
 
-#include "linalg/dense.h"
+#include "linalg/small_dense.h"
 
 #include <math.h>
 

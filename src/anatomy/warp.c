@@ -6,7 +6,7 @@
  * the work: with P = Q [0; R], Q^T Phi Q has its leading (n-4)^2 block positive definite. Same result. */
 #include "anatomy/warp.h"
 
-#include "linalg/panels.h"
+#include "linalg/dense.h"
 #include "math/vec3.h"
 
 #define WARP_LANES 2
@@ -26,7 +26,7 @@ struct sup_warp {
     double linear[LINEAR][3];      /* b, then a by rows of x, y, z */
     double corner[LINEAR][LINEAR]; /* R, of the last rows of Q^T P */
     double *scratch;               /* [count*3] */
-    sup_panels factor;
+    sup_dense factor;
     sup_warp_sum_fn *sum;
     sup_arena arena;
 };
@@ -85,13 +85,13 @@ static bool reflect_polynomial(sup_warp *warp)
 }
 
 /* A <- H A H of the lower triangle, H = I - 2 v v^T. */
-static void reflect_matrix(sup_panels *matrix, const double *v, double *product)
+static void reflect_matrix(sup_dense *matrix, const double *v, double *product)
 {
     int32_t n = matrix->size;
     for (int32_t i = 0; i < n; i++)
         product[i] = 0.0;
     for (int32_t c = 0; c < n; c++) {
-        const double *column = sup_panels_column(matrix, c);
+        const double *column = sup_dense_column(matrix, c);
         double sum = column[0] * v[c], vc = v[c];
         for (int32_t r = 1; r < n - c; r++) {
             sum += column[r] * v[c + r];
@@ -105,7 +105,7 @@ static void reflect_matrix(sup_panels *matrix, const double *v, double *product)
     for (int32_t i = 0; i < n; i++)
         product[i] = 2.0 * (product[i] - dot * v[i]);
     for (int32_t c = 0; c < n; c++) {
-        double *column = sup_panels_column(matrix, c), vc = v[c], uc = product[c];
+        double *column = sup_dense_column(matrix, c), vc = v[c], uc = product[c];
         for (int32_t r = 0; r < n - c; r++)
             column[r] -= v[c + r] * uc + product[c + r] * vc;
     }
@@ -114,10 +114,10 @@ static void reflect_matrix(sup_panels *matrix, const double *v, double *product)
 static sup_result build_factor(sup_warp *warp, sup_error *error)
 {
     int32_t n = warp->count;
-    sup_result result = sup_panels_create(&warp->context, n, &warp->factor, error);
+    sup_result result = sup_dense_create(&warp->context, n, &warp->factor, error);
     if (result != SUP_OK) return result;
     for (int32_t c = 0; c < n; c++) {
-        double *column = sup_panels_column(&warp->factor, c);
+        double *column = sup_dense_column(&warp->factor, c);
         const double *a = warp->centres + 4 * (size_t)c;
         for (int32_t r = 0; r < n - c; r++) {
             const double *b = a + 4 * (size_t)r;
@@ -127,7 +127,7 @@ static sup_result build_factor(sup_warp *warp, sup_error *error)
     }
     for (int32_t k = 0; k < LINEAR; k++)
         reflect_matrix(&warp->factor, warp->reflectors + (size_t)k * (size_t)n, warp->scratch);
-    result = sup_panels_factorise(&warp->factor, n - LINEAR, error);
+    result = sup_dense_factorise(&warp->factor, n - LINEAR, error);
     if (result == SUP_ERROR_NUMERIC)
         return sup_fail(error, SUP_ERROR_DATA, "anatomy.warp.double", "",
                         "Two of the warp's %d centres are in one place: give each place one centre.", (int)n);
@@ -198,7 +198,7 @@ void sup_warp_destroy(sup_warp *warp)
 {
     if (warp == NULL) return;
     sup_allocator allocator = warp->context.allocator;
-    sup_panels_free(&warp->factor);
+    sup_dense_free(&warp->factor);
     sup_arena_destroy(&warp->arena);
     sup_free(&allocator, warp, sizeof *warp);
 }
@@ -227,7 +227,7 @@ sup_result sup_warp_set(sup_warp *warp, const double *displacements, sup_error *
     }
     for (int32_t k = 0; k < LINEAR; k++)
         reflect_vectors(warp->reflectors + (size_t)k * (size_t)n, n, x);
-    sup_panels_forward3(&warp->factor, m, x);
+    sup_dense_forward3(&warp->factor, m, x);
     for (int32_t k = 0; k < LINEAR; k++) /* R is upper triangular in its own order: from its last column up */
         for (int32_t q = 0; q < 3; q++) {
             int32_t column = LINEAR - 1 - k;
@@ -236,7 +236,7 @@ sup_result sup_warp_set(sup_warp *warp, const double *displacements, sup_error *
                 sum -= warp->corner[column][j] * warp->linear[j][q];
             warp->linear[column][q] = sum / warp->corner[column][column];
         }
-    sup_panels_backward3(&warp->factor, m, x);
+    sup_dense_backward3(&warp->factor, m, x);
     for (int32_t i = 3 * m; i < 3 * n; i++)
         x[i] = 0.0;
     for (int32_t k = LINEAR - 1; k >= 0; k--)
