@@ -266,7 +266,8 @@ static void add_block(void *work, int32_t begin, int32_t end, int32_t worker)
                 double weight = m->weight * (k == 0 ? 1.0 : w->settings->tangent);
                 if (!(weight > 0.0)) continue;
                 int32_t count = sup_body_derivative(fit->model, w->state, m->vertex, axes[k], row, joints);
-                add_row(n, 4 + fit->composition->mode_count, row, joints, count, sup_v3_dot(axes[k], way), weight, matrix, right);
+                add_row(n, 4 + fit->composition->mode_count, row, joints, count, sup_v3_dot(axes[k], way), weight,
+                        matrix, right);
             }
         }
     }
@@ -282,11 +283,10 @@ static void add_marks(sup_fit *fit, const sup_body_state *state, double *matrix,
         int32_t joint = fit->marks[m].joint, vertex = fit->mark_vertex[m];
         sup_vec3d from = joint >= 0 ? sup_body_joint(state, joint) : load(fit->posed + 3 * (size_t)vertex);
         for (int k = 0; k < 3; k++) {
-            int32_t count = joint >= 0
-                                ? sup_body_joint_derivative(fit->composition, state, joint, axes[k], row, joints)
-                                : sup_body_derivative(fit->model, state, vertex, axes[k], row, joints);
-            add_row(n, 4 + fit->composition->mode_count, row, joints, count, sup_v3_dot(axes[k], sup_v3_sub(fit->marks[m].at, from)), weight, matrix,
-                    right);
+            int32_t count = joint >= 0 ? sup_body_joint_derivative(fit->composition, state, joint, axes[k], row, joints)
+                                       : sup_body_derivative(fit->model, state, vertex, axes[k], row, joints);
+            add_row(n, 4 + fit->composition->mode_count, row, joints, count,
+                    sup_v3_dot(axes[k], sup_v3_sub(fit->marks[m].at, from)), weight, matrix, right);
         }
     }
 }

@@ -97,7 +97,8 @@ sup_result sup_register_limbs(sup_register_work *w, sup_fit *fit, sup_body_state
     sup_body_state states[2 * KEPT + 1];
     limb_search search = {.work = w, .fit = fit, .best = states, .trial = &states[2 * KEPT]};
     for (int i = 0; i < SUP_COUNT(states); i++)
-        if (!sup_body_state_make(w->composition, &w->arena, &states[i])) return sup_fail_memory(error, "the registration");
+        if (!sup_body_state_make(w->composition, &w->arena, &states[i]))
+            return sup_fail_memory(error, "the registration");
     sup_result result = SUP_OK;
     for (int side = 0; side < 2 && result == SUP_OK; side++) {
         const int32_t *limb = w->roles.limb[side];

@@ -5,7 +5,15 @@
  * back of a person are told apart in this way as well: feet, knees, elbows and face fit on one side only. */
 #include "anatomy/register.h"
 
-enum { SCORE_VERTICES = 600, SCORE_SAMPLES = 600, POSES = 3, FRAMES = 2, TURNS = 24, FINALISTS = 8, RUN_SAMPLES = 1500 };
+enum {
+    SCORE_VERTICES = 600,
+    SCORE_SAMPLES = 600,
+    POSES = 3,
+    FRAMES = 2,
+    TURNS = 24,
+    FINALISTS = 8,
+    RUN_SAMPLES = 1500
+};
 static const double score_limit = 0.25;   /* metres */
 static const double good_score = 0.010;   /* metres: all limbs are where they belong */
 static const double least_upright = 0.55; /* of the longest extent: a person is not lower than that */
@@ -106,8 +114,8 @@ static sup_result open_contest(contest *t, sup_error *error)
     int32_t judged = w->scan.sample_count / SCORE_SAMPLES + 1, run = w->scan.sample_count / RUN_SAMPLES + 1;
     sup_result result = sup_body_model_make(&w->context, w->composition, SCORE_VERTICES, &w->arena, &t->tiny, error);
     if (result == SUP_OK)
-        result = sup_fit_open(&w->context, &t->tiny, &w->scan, judged, w->joint_deviation, NULL, 0, &w->arena, &t->judge,
-                              error);
+        result = sup_fit_open(&w->context, &t->tiny, &w->scan, judged, w->joint_deviation, NULL, 0, &w->arena,
+                              &t->judge, error);
     if (result == SUP_OK)
         result = sup_fit_open(&w->context, &w->coarse, &w->scan, run, w->joint_deviation, w->marks, w->mark_count,
                               &w->arena, &t->run, error);
@@ -206,12 +214,30 @@ static int32_t least(int32_t a, int32_t b)
 
 static sup_result compete(contest *t, sup_error *error)
 {
-    static const sup_fit_settings rough = {
-        .limit = 0.25, .cosine = 0.1, .noise = 0.03, .tangent = 0.3, .pose = 1.0, .modes = 3, .most = 8, .use_marks = true};
-    static const sup_fit_settings closer = {
-        .limit = 0.12, .cosine = 0.3, .noise = 0.015, .tangent = 0.1, .pose = 1.0, .modes = 6, .most = 10, .use_marks = true};
-    static const sup_fit_settings close = {
-        .limit = 0.08, .cosine = 0.4, .noise = 0.010, .tangent = 0.05, .pose = 1.0, .modes = 20, .most = 8, .use_marks = true};
+    static const sup_fit_settings rough = {.limit = 0.25,
+                                           .cosine = 0.1,
+                                           .noise = 0.03,
+                                           .tangent = 0.3,
+                                           .pose = 1.0,
+                                           .modes = 3,
+                                           .most = 8,
+                                           .use_marks = true};
+    static const sup_fit_settings closer = {.limit = 0.12,
+                                            .cosine = 0.3,
+                                            .noise = 0.015,
+                                            .tangent = 0.1,
+                                            .pose = 1.0,
+                                            .modes = 6,
+                                            .most = 10,
+                                            .use_marks = true};
+    static const sup_fit_settings close = {.limit = 0.08,
+                                           .cosine = 0.4,
+                                           .noise = 0.010,
+                                           .tangent = 0.05,
+                                           .pose = 1.0,
+                                           .modes = 20,
+                                           .most = 8,
+                                           .use_marks = true};
     int32_t runners = least(t->count, FINALISTS);
     sup_result result = SUP_OK;
     for (int32_t i = 0; i < runners && result == SUP_OK; i++)
@@ -246,10 +272,11 @@ sup_result sup_register_start(sup_register_work *w, sup_error *error)
     if (result == SUP_OK) {
         sort_best(t.list, t.count, t.count);
         t.count = different(t.list, t.count);
-        result = t.count > 0 ? compete(&t, error)
-                             : sup_fail(error, SUP_ERROR_DATA, "anatomy.scan.shape", "",
-                                        "The scan does not look like a person any way round: give the whole body of one "
-                                        "person.");
+        result = t.count > 0
+                     ? compete(&t, error)
+                     : sup_fail(error, SUP_ERROR_DATA, "anatomy.scan.shape", "",
+                                "The scan does not look like a person any way round: give the whole body of one "
+                                "person.");
     }
     sup_fit_close(&t.judge);
     sup_fit_close(&t.run);
