@@ -117,6 +117,7 @@ typedef struct fit_work {
     sup_character *scan;
     sup_registration *registration;
     double *positions, *posed; /* of the scan, and of the person in the template's pose */
+    double *joints;            /* of the composition in that pose */
     double fat, muscle;        /* asked for or told */
     bool told;
     sup_body *body;
@@ -141,7 +142,8 @@ static int load_inputs(fit_work *w)
         (size_t)(w->scan->vertex_count > w->anatomy->vertex_count ? w->scan->vertex_count : w->anatomy->vertex_count);
     w->positions = calloc(3 * most + 1, sizeof(double));
     w->posed = calloc(3 * most + 1, sizeof(double));
-    if (w->positions == NULL || w->posed == NULL) return APP_OTHER;
+    w->joints = calloc(w->composition != NULL ? 3 * (size_t)w->composition->joint_count + 1 : 1, sizeof(double));
+    if (w->positions == NULL || w->posed == NULL || w->joints == NULL) return APP_OTHER;
     for (size_t i = 0; i < 3 * (size_t)w->scan->vertex_count; i++)
         w->positions[i] = (double)w->scan->positions[i];
     return APP_DONE;
@@ -190,7 +192,7 @@ static int register_scan(fit_work *w, app_progress *progress)
         return app_fail(&error, APP_PHASE_LOAD, w->values->scan);
     w->register_ms = app_milliseconds() - began;
     if (sup_skin_like_template(context, w->anatomy, w->composition, w->registration->rest, w->registration->rest_joints,
-                               w->posed, &error) != SUP_OK)
+                               w->posed, w->joints, &error) != SUP_OK)
         return app_fail(&error, APP_PHASE_LOAD, w->values->template_file);
     return tell_masses(w, w->registration->rest);
 }
@@ -204,7 +206,7 @@ static int take_skin(fit_work *w)
         return APP_DONE;
     }
     if (sup_skin_like_template(&w->session->context, w->anatomy, w->composition, w->positions, NULL, w->posed,
-                               &error) != SUP_OK)
+                               w->joints, &error) != SUP_OK)
         return app_fail(&error, APP_PHASE_LOAD, w->values->template_file);
     return tell_masses(w, w->positions);
 }
@@ -275,8 +277,13 @@ static int fit(fit_work *w)
     status = same_triangulation(w) ? take_skin(w) : register_scan(w, &progress);
     double began = app_milliseconds();
     if (status == APP_DONE) {
+        sup_joints joints = {0};
+        if (w->composition != NULL)
+            joints = (sup_joints){w->composition->joint_count, (const char *const *)w->composition->joint_names,
+                                  w->composition->parents, w->joints};
         sup_body_fit_def def = {.name = w->scan->name,
                                 .skin = w->posed,
+                                .joints = w->composition != NULL ? &joints : NULL,
                                 .sex = (sup_sex)w->values->sex,
                                 .fat = w->fat,
                                 .muscle = w->muscle,
@@ -313,6 +320,7 @@ int app_anatomy_fit(int argc, char **argv)
     sup_anatomy_destroy(w.anatomy);
     free(w.positions);
     free(w.posed);
+    free(w.joints);
     app_session_close(&session);
     return status;
 }

@@ -353,10 +353,11 @@ typedef struct sup_body_fit_def {
 } sup_body_fit_def;
 
 /* A skin of the composition's triangulation, which is the template's as well, in the pose of the template: what
- * sup_body_fit wants. `joints` are the composition's in that skin; NULL: found from it. `posed` holds vertex_count*3. */
+ * sup_body_fit wants. `joints` are the composition's in that skin; NULL: found from it. `posed` gets vertex_count*3,
+ * `posed_joints` the composition's joint_count*3. */
 SUP_API sup_result sup_skin_like_template(const sup_context *context, const sup_anatomy *anatomy,
                                           const sup_composition *composition, const double *skin, const double *joints,
-                                          double *posed, sup_error *error);
+                                          double *posed, double *posed_joints, sup_error *error);
 
 /* Refuses skins that are inside out, not finite or not of human size: SUP_ERROR_DATA, anatomy.fit.*. */
 SUP_API sup_result sup_body_fit(const sup_context *context, const sup_anatomy *anatomy, const sup_body_fit_def *def,
