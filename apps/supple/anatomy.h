@@ -4,6 +4,7 @@
 
 #include "app.h"
 
+int app_anatomy_template(int argc, char **argv);
 int app_anatomy_train(int argc, char **argv);
 int app_anatomy_register(int argc, char **argv);
 int app_anatomy_fit(int argc, char **argv);

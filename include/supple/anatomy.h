@@ -331,6 +331,10 @@ SUP_API sup_result sup_anatomy_load(const sup_context *context, const char *path
                                     sup_error *error);
 SUP_API sup_result sup_anatomy_save(const sup_context *context, const sup_anatomy *anatomy, const char *path,
                                     sup_error *error);
+/* Sets the joints of the bones that a JSON file names: {"bone_to_joint": {BONE: JOINT, ...}}; *attached gets how many. Bones
+ * and joints that only one side knows are left alone. */
+SUP_API sup_result sup_anatomy_attach(const sup_context *context, const char *path, const sup_joints *joints,
+                                      sup_anatomy_part *parts, int32_t part_count, int32_t *attached, sup_error *error);
 /* --- Fitting the template to a person (4.2.4) --- */
 
 /* The warp that carries the template's detailed bones and muscles along (eq. 4.15). Depends on the template alone: make it
