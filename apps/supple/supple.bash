@@ -14,12 +14,15 @@ _supple_scenes() {
 
 _supple() {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} verb=${COMP_WORDS[1]}
-    local verbs='info bake bind render compare slice measure report bench studio methods scenes'
+    local verbs='info bake bind render compare slice measure report bench anatomy studio methods scenes'
+    local anatomy='template train register fit grow'
     local characters='glb|gltf|obj|off|ply|stl|skel|bvh|ini|fbx|dae'
     COMPREPLY=()
     shopt -q extglob || { shopt -s extglob; local restore=1; }
     if [ "$COMP_CWORD" -eq 1 ]; then
         mapfile -t COMPREPLY < <(compgen -W "$verbs help --help --version" -- "$word")
+    elif [ "$COMP_CWORD" -eq 2 ] && [ "$verb" = anatomy ]; then
+        mapfile -t COMPREPLY < <(compgen -W "$anatomy --help" -- "$word")
     elif [ "$word" = : ] && [ "$before" = scene ]; then
         _supple_scenes ""
     elif [ "$before" = : ] && [ "${COMP_WORDS[COMP_CWORD - 2]}" = scene ]; then

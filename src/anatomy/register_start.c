@@ -1,0 +1,205 @@
+/* register_start.c - where a scan's up and front are, and how its arms hang: all are tried.
+ *
+ * 24 turns of the scan's own axes and 24 of its principal axes, each with the template's arms as they are, hanging and
+ * spread, are judged by distance to the mean; the best are fitted coarsely, and the one that fits best is taken. Front and
+ * back of a person are told apart in this way as well: feet, knees, elbows and face fit on one side only. */
+#include "anatomy/register.h"
+
+enum { SCORE_VERTICES = 400, SCORE_SAMPLES = 400, POSES = 3, FRAMES = 2, TURNS = 24, FINALISTS = 6 };
+static const double score_limit = 0.25;   /* metres */
+static const double least_upright = 0.55; /* of the longest extent: a person is not lower than that */
+
+typedef struct candidate {
+    sup_quatd rotation;
+    int32_t pose;
+    double score;
+    sup_body_state state;
+} candidate;
+
+/* Up and front of turn t in a frame: 6 axes with 4 directions across each. */
+static void turn_axes(const sup_vec3d axes[3], int32_t t, sup_vec3d *up, sup_vec3d *front)
+{
+    int32_t u = t / 4 / 2, side = t % 4;
+    *up = sup_v3_scale(axes[u], t / 4 % 2 == 0 ? 1.0 : -1.0);
+    *front = sup_v3_scale(axes[(u + 1 + side / 2) % 3], side % 2 == 0 ? 1.0 : -1.0);
+}
+
+static sup_quatd turn_of(sup_vec3d up, sup_vec3d front)
+{
+    sup_vec3d left = sup_v3_cross(up, front);
+    sup_affine a = {{left.x, up.x, front.x, 0, left.y, up.y, front.y, 0, left.z, up.z, front.z, 0}};
+    sup_quatd rotation = {0, 0, 0, 1};
+    double stretch[9];
+    sup_affine_polar(a, &rotation, stretch);
+    return rotation;
+}
+
+/* Arms as they are (0), hanging (1), spread (2). */
+static void set_arms(const sup_register_work *w, int32_t pose, sup_body_state *state)
+{
+    const sup_composition *c = w->composition;
+    for (int side = 0; side < 2 && pose > 0; side++) {
+        int32_t arm = w->roles.limb[side][SUP_ROLE_UPPER_ARM], hand = w->roles.limb[side][SUP_ROLE_HAND];
+        if (arm <= 0 || hand < 0) continue;
+        const double *a = c->joint_mean + 3 * (size_t)arm, *h = c->joint_mean + 3 * (size_t)hand;
+        sup_vec3d now = sup_v3(h[0] - a[0], h[1] - a[1], h[2] - a[2]);
+        double out = now.x < 0.0 ? -1.0 : 1.0;
+        sup_vec3d wanted = pose == 1 ? sup_v3(0.12 * out, -1.0, 0.0) : sup_v3(out, 0.0, 0.0);
+        state->local[arm] = sup_quatd_between(now, wanted);
+    }
+}
+
+typedef struct box {
+    sup_vec3d low, high;
+} box;
+
+/* Box of points in turned axes. */
+static box box_in(const double *points, int32_t count, sup_quatd rotation)
+{
+    box b = {{INFINITY, INFINITY, INFINITY}, {-INFINITY, -INFINITY, -INFINITY}};
+    sup_quatd back = sup_quatd_conjugate(rotation);
+    for (int32_t i = 0; i < count; i++) {
+        const double *p = points + 3 * (size_t)i;
+        sup_vec3d x = sup_quatd_rotate(back, sup_v3(p[0], p[1], p[2]));
+        b.low = sup_v3(fmin(b.low.x, x.x), fmin(b.low.y, x.y), fmin(b.low.z, x.z));
+        b.high = sup_v3(fmax(b.high.x, x.x), fmax(b.high.y, x.y), fmax(b.high.z, x.z));
+    }
+    return b;
+}
+
+/* The template turned, of the scan's height, its box on the scan's. False when the scan is too low this way up. */
+static bool place(const sup_register_work *w, const sup_body_model *model, double *posed, candidate *c)
+{
+    const sup_scan *scan = &w->scan;
+    box target = box_in(scan->samples, scan->sample_count, c->rotation);
+    double height = target.high.y - target.low.y;
+    if (height < least_upright * scan->height) return false;
+    sup_body_state *s = &c->state;
+    set_arms(w, c->pose, s);
+    sup_body_state_update(w->composition, s);
+    sup_body_skin(&w->context, model, s, posed, NULL);
+    box own = box_in(posed, model->vertex_count, (sup_quatd){0, 0, 0, 1});
+    s->log_scale = fmax(-0.5, fmin(0.35, log(height / (own.high.y - own.low.y))));
+    s->local[0] = c->rotation;
+    sup_body_state_update(w->composition, s);
+    s->translation = sup_v3(0, 0, 0);
+    sup_body_skin(&w->context, model, s, posed, NULL);
+    own = box_in(posed, model->vertex_count, c->rotation);
+    sup_vec3d way = sup_v3_scale(sup_v3_sub(sup_v3_add(target.low, target.high), sup_v3_add(own.low, own.high)), 0.5);
+    s->translation = sup_quatd_rotate(c->rotation, way);
+    return true;
+}
+
+static sup_result score_all(sup_register_work *w, candidate *list, int32_t *count, sup_error *error)
+{
+    const sup_fit_settings settings = {.limit = score_limit, .cosine = 0.0};
+    const sup_vec3d own[3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
+    const sup_vec3d *frames[FRAMES] = {own, w->scan.axes};
+    sup_body_model tiny;
+    sup_fit fit = {0};
+    int32_t step = w->scan.sample_count / SCORE_SAMPLES + 1;
+    sup_result result = sup_body_model_make(&w->context, w->composition, SCORE_VERTICES, &w->arena, &tiny, error);
+    if (result == SUP_OK)
+        result = sup_fit_open(&w->context, &tiny, &w->scan, step, w->joint_deviation, NULL, 0, &w->arena, &fit, error);
+    for (int32_t i = 0; i < FRAMES * TURNS * POSES && result == SUP_OK; i++) {
+        candidate *c = &list[*count];
+        if (!sup_body_state_make(w->composition, &w->arena, &c->state))
+            result = sup_fail_memory(error, "the registration");
+        sup_vec3d up, front;
+        turn_axes(frames[i / (TURNS * POSES)], i / POSES % TURNS, &up, &front);
+        c->rotation = turn_of(up, front);
+        c->pose = i % POSES;
+        if (result != SUP_OK || !place(w, &tiny, fit.posed, c)) continue;
+        result = sup_fit_match(&fit, &c->state, &settings, error);
+        if (result == SUP_OK) c->score = sup_fit_score(&fit, score_limit), (*count)++;
+    }
+    sup_fit_close(&fit);
+    return result;
+}
+
+/* The best `keep` to the front; of one orientation the two frames may give the same. */
+static void sort_best(candidate *list, int32_t count, int32_t keep)
+{
+    for (int32_t i = 0; i < keep && i < count; i++)
+        for (int32_t j = i + 1; j < count; j++)
+            if (list[j].score < list[i].score) {
+                candidate swap = list[i];
+                list[i] = list[j];
+                list[j] = swap;
+            }
+}
+
+/* Leaves out starts that say the same as a better one: nearly the same rotation and the same arms. */
+static int32_t different(candidate *list, int32_t count)
+{
+    static const double same = 0.97; /* |q . q'|: within 28 degrees */
+    int32_t kept = 0;
+    for (int32_t i = 0; i < count; i++) {
+        bool fresh = true;
+        for (int32_t j = 0; j < kept && fresh; j++) {
+            sup_quatd a = list[i].rotation, b = list[j].rotation;
+            fresh = fabs(a.x * b.x + a.y * b.y + a.z * b.z + a.w * b.w) < same || list[i].pose != list[j].pose;
+        }
+        if (fresh) list[kept++] = list[i];
+    }
+    return kept;
+}
+
+static sup_result compete(sup_register_work *w, candidate *list, int32_t count, sup_error *error)
+{
+    static const sup_fit_settings rough = {.limit = 0.25,
+                                           .cosine = 0.1,
+                                           .noise = 0.03,
+                                           .tangent = 0.3,
+                                           .pose = 1.0,
+                                           .modes = 3,
+                                           .most = 8,
+                                           .use_marks = true};
+    static const sup_fit_settings closer = {.limit = 0.12,
+                                            .cosine = 0.3,
+                                            .noise = 0.015,
+                                            .tangent = 0.1,
+                                            .pose = 1.0,
+                                            .modes = 6,
+                                            .most = 10,
+                                            .use_marks = true};
+    sup_fit fit = {0};
+    int32_t step = w->scan.sample_count / 1500 + 1;
+    sup_result result = sup_fit_open(&w->context, &w->coarse, &w->scan, step, w->joint_deviation, w->marks,
+                                     w->mark_count, &w->arena, &fit, error);
+    for (int round = 0; round < 2 && result == SUP_OK; round++) {
+        const sup_fit_settings *settings = round == 0 ? &rough : &closer;
+        sup_fit_settings judge = *settings;
+        judge.limit = 0.1, judge.cosine = 0.3;
+        int32_t runners = round == 0 ? (count < FINALISTS ? count : FINALISTS) : (count < 3 ? count : 3);
+        for (int32_t i = 0; i < runners && result == SUP_OK; i++) {
+            result = sup_fit_run(&fit, &list[i].state, settings, error);
+            if (result == SUP_OK) result = sup_fit_match(&fit, &list[i].state, &judge, error);
+            list[i].score = sup_fit_score(&fit, judge.limit);
+            if (result == SUP_OK)
+                result = sup_register_tell(w, 0.05f + 0.15f * (float)round + 0.02f * (float)i, "alignment", error);
+        }
+        sort_best(list, runners, runners);
+    }
+    sup_fit_close(&fit);
+    return result;
+}
+
+sup_result sup_register_start(sup_register_work *w, sup_error *error)
+{
+    candidate *list = sup_arena_alloc(&w->arena, FRAMES * TURNS * POSES + 1, sizeof *list);
+    int32_t count = 0;
+    if (list == NULL) return sup_fail_memory(error, "the registration");
+    sup_result result = score_all(w, list, &count, error);
+    if (result != SUP_OK) return result;
+    sort_best(list, count, count);
+    count = different(list, count);
+    if (count == 0)
+        return sup_fail(error, SUP_ERROR_DATA, "anatomy.scan.shape", "",
+                        "The scan does not look like a person any way round: give the whole body of one person.");
+    result = compete(w, list, count, error);
+    if (result != SUP_OK) return result;
+    sup_body_state_copy(w->composition, &list[0].state, &w->state);
+    w->start = list[0].rotation;
+    return SUP_OK;
+}
