@@ -56,6 +56,7 @@ TEST(a_saved_state_goes_on_in_another_instance_on_threads)
     sup_context threaded = {.tasks = sup_thread_pool_tasks(pool)};
     for (int32_t m = 0; m < sup_method_count(); m++) {
         const sup_method *method = sup_method_at(m);
+        if ((method->flags & SUP_METHOD_LAYERS) != 0) continue; /* tests/layers */
         actor a = open_method(method);
         size_t size = sup_instance_state_size(a.instance), floats = 3 * (size_t)a.character->vertex_count;
         unsigned char *bytes = malloc(size + 1), *again = malloc(size);
