@@ -242,7 +242,7 @@ static sup_result compete(contest *t, sup_error *error)
                                            .noise = 0.010,
                                            .tangent = 0.05,
                                            .pose = 1.0,
-                                           .modes = 20,
+                                           .modes = 8,
                                            .most = 8,
                                            .use_marks = true};
     int32_t runners = least(t->count, FINALISTS);

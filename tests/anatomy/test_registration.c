@@ -59,6 +59,24 @@ static void cut(const sup_composition *c, const scan_recipe *recipe, sup_vec3d h
     }
 }
 
+/* Points all over the triangles instead. */
+static void scatter(sup_random *random, scanned *out)
+{
+    enum { POINTS = 4000 };
+    double *points = sup_arena_alloc(&out->arena, 3 * POINTS, sizeof *points);
+    for (size_t i = 0; i < POINTS; i++) {
+        const int32_t *c = out->triangles + 3 * (size_t)(sup_random_unit(random) * out->shape.triangle_count);
+        double u = sup_random_unit(random), v = sup_random_unit(random);
+        if (u + v > 1.0) u = 1.0 - u, v = 1.0 - v;
+        for (size_t k = 0; k < 3; k++)
+            points[3 * i + k] = (1.0 - u - v) * out->positions[3 * (size_t)c[0] + k] +
+                                u * out->positions[3 * (size_t)c[1] + k] + v * out->positions[3 * (size_t)c[2] + k];
+    }
+    out->positions = points;
+    out->shape.vertex_count = POINTS;
+    out->shape.triangle_count = 0;
+}
+
 static scanned scan_person(const scan_recipe *recipe)
 {
     const sup_composition *c = people_composition();
@@ -86,9 +104,9 @@ static scanned scan_person(const scan_recipe *recipe)
     const double *middle = out.truth + 3 * (size_t)(c->vertex_count / 3);
     cut(c, recipe, sup_v3(middle[0], middle[1], middle[2]), &out);
     out.shape.vertex_count = c->vertex_count;
+    if (recipe->cloud) scatter(&random, &out);
     out.shape.positions = out.positions;
     out.shape.triangles = out.triangles;
-    if (recipe->cloud) out.shape.triangle_count = 0;
     return out;
 }
 
