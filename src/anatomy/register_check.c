@@ -67,7 +67,8 @@ static sup_result spread_scan(sup_register_work *w, shown *s, sup_error *error)
     for (int32_t t = 0; t < c->triangle_count; t++) {
         const int32_t *k = c->triangles + 3 * (size_t)t;
         sup_vec3d a = get(w->posed, k[0]);
-        double area = sup_v3_length(sup_v3_cross(sup_v3_sub(get(w->posed, k[1]), a), sup_v3_sub(get(w->posed, k[2]), a)));
+        double area =
+            sup_v3_length(sup_v3_cross(sup_v3_sub(get(w->posed, k[1]), a), sup_v3_sub(get(w->posed, k[2]), a)));
         for (int i = 0; i < 3; i++)
             s->own[k[i]] += area / 6.0;
     }
@@ -108,7 +109,8 @@ static double shown_below(const sup_register_work *w, const shown *s, int32_t jo
 static sup_result refuse_limb(const char *side, const char *limb, sup_error *error)
 {
     return sup_fail(error, SUP_ERROR_DATA, "anatomy.scan.limb", "",
-                    "The scan has no %s%s that could be found: give a scan of the whole person, or landmarks.", side, limb);
+                    "The scan has no %s%s that could be found: give a scan of the whole person, or landmarks.", side,
+                    limb);
 }
 
 sup_result sup_register_check_limbs(sup_register_work *w, sup_error *error)
@@ -121,7 +123,8 @@ sup_result sup_register_check_limbs(sup_register_work *w, sup_error *error)
     shown s = {0};
     sup_result result = spread_scan(w, &s, error);
     if (result != SUP_OK) return result;
-    if (w->roles.head >= 0 && shown_below(w, &s, w->roles.head, marks) < least_head) return refuse_limb("", "head", error);
+    if (w->roles.head >= 0 && shown_below(w, &s, w->roles.head, marks) < least_head)
+        return refuse_limb("", "head", error);
     for (int side = 0; side < 2; side++)
         for (int i = 0; i < SUP_COUNT(limbs); i++) {
             int32_t joint = w->roles.limb[side][limbs[i].limb];
