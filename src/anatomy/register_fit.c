@@ -13,7 +13,7 @@ enum { MATCH_GRAIN = 128, BLOCK = 1024, BINS = 512 };
 static const double effective = 1000.0; /* observations that all matches together count for, beside the priors */
 static const double scale_deviation = 0.08;
 static const double mark_deviation = 0.01; /* metres */
-static const double small_step = 2e-4;     /* metres or radians: done */
+static const double small_step = 5e-4;     /* metres or radians: done */
 static const double longest_turn = 0.6;    /* radians of a joint in a step */
 
 static sup_vec3d load(const double *p)

@@ -5,9 +5,10 @@
  * back of a person are told apart in this way as well: feet, knees, elbows and face fit on one side only. */
 #include "anatomy/register.h"
 
-enum { SCORE_POINTS = 250, RUN_POINTS = 700, POSES = 3, FRAMES = 2, TURNS = 24, FINALISTS = 6 };
+enum { SCORE_POINTS = 180, RUN_POINTS = 700, POSES = 3, FRAMES = 2, TURNS = 24, FINALISTS = 6 };
 static const double score_limit = 0.25;   /* metres */
 static const double astray_share = 0.02;  /* of the scan, farther than astray_far from the template: a limb is lost */
+static const double astray_most = 0.35;   /* more is no lost limb, but another shape */
 static const double astray_far = 0.05;    /* metres */
 static const double hopeless = 1.6;       /* times the best score */
 static const double least_upright = 0.55; /* of the longest extent: a person is not lower than that */
@@ -227,7 +228,7 @@ static sup_result compete(contest *t, sup_error *error)
                                            .tangent = 0.3,
                                            .pose = 1.0,
                                            .modes = 3,
-                                           .most = 8,
+                                           .most = 6,
                                            .use_marks = true};
     static const sup_fit_settings closer = {.limit = 0.12,
                                             .cosine = 0.3,
@@ -242,7 +243,7 @@ static sup_result compete(contest *t, sup_error *error)
                                            .noise = 0.010,
                                            .tangent = 0.05,
                                            .pose = 1.0,
-                                           .modes = 20,
+                                           .modes = 8,
                                            .most = 8,
                                            .use_marks = true};
     int32_t runners = least(t->count, FINALISTS);
@@ -253,12 +254,14 @@ static sup_result compete(contest *t, sup_error *error)
     if (result == SUP_OK) result = add_turned(t, runners, &rough, error);
     sort_best(t->list, t->count, t->count);
     if (result == SUP_OK) result = sup_register_tell(t->work, 0.15f, "alignment", error);
-    runners = least(t->count, 4);
-    for (int32_t i = 0; i < runners && result == SUP_OK; i++)
-        result = run_one(t, &t->list[i], &closer, error);
-    sort_best(t->list, runners, runners);
-    bool astray = t->list[0].lost > astray_share;
     double best = t->list[0].score;
+    for (runners = 0; runners < least(t->count, 4) && result == SUP_OK; runners++) {
+        if (t->list[runners].score > hopeless * best) break;
+        result = run_one(t, &t->list[runners], &closer, error);
+    }
+    sort_best(t->list, runners, runners);
+    bool astray = t->list[0].lost > astray_share && t->list[0].lost < astray_most;
+    best = t->list[0].score;
     runners = least(runners, 2);
     for (int32_t i = 0; i < runners && result == SUP_OK; i++) {
         if (t->list[i].score > hopeless * best) continue;

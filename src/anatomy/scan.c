@@ -172,6 +172,7 @@ static sup_result spread(int32_t target, sup_arena *arena, sup_scan *scan, sup_e
     for (int32_t t = 0; t < scan->triangle_count; t++)
         all += scan->area[t];
     double step = all / (double)target;
+    scan->sample_area = step * scan->metres_per_unit * scan->metres_per_unit;
     sup_random random = {11};
     for (int32_t t = 0; t < scan->triangle_count; t++) {
         run += scan->area[t];

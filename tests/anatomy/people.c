@@ -84,7 +84,7 @@ const sup_shapes *people_shapes(void)
         joints[count++] = j;
     }
     sup_decimated skin = {0}; /* is kept, as the human is */
-    const sup_decimate_def fewer = {.vertex_target = 450};
+    const sup_decimate_def fewer = {.vertex_target = 360};
     CHECK_OK(sup_decimate(NULL, rig->skin_vertex_count, rig->skin_positions, rig->skin_triangle_count,
                           rig->skin_triangles, &fewer, &skin, &error),
              error);
