@@ -33,6 +33,7 @@ static size_t carve_rows(const sup_track *track, unsigned char *base, sup_track_
     rows->place = carve(&c, 4 * count, sizeof(float));
     rows->normal = carve(&c, 4 * count, sizeof(float));
     rows->turn = carve(&c, 12 * count, sizeof(float));
+    rows->stop = carve(&c, 4 * count, sizeof(float));
     rows->awake = carve(&c, blocks, 1);
     *kept = c.at;
     rows->load = carve(&c, 4 * count, sizeof(float));

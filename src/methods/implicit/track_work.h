@@ -13,6 +13,7 @@ enum {
 typedef struct sup_track_rows {
     float *place;         /* [row_count*4] x y z, and how much of a contact sheet is felt there, in [0, 1] */
     float *normal;        /* [row_count*4] unit gradient when it last had a direction; how far the value is off */
+    float *stop;          /* [row_count*4] unit direction in which the end of a contact sheet holds it, and how much */
     float *turn;          /* [row_count*12] rest to pose, prescribed */
     float *load;          /* [row_count*4] what the turned rest edges pull */
     float *pull;          /* [row_count*4] the energy's downhill in the tangent plane */
@@ -38,6 +39,7 @@ typedef struct sup_track_work {
     sup_track_rows rows;
     int32_t awake_count;
     double scale;        /* of the direction in this round */
+    double slope, keep;  /* r . z, and the part of the direction before that is kept */
     int32_t even;        /* Jacobi steps that are left in this round */
     int64_t evaluations; /* rows */
 } sup_track_work;
@@ -65,6 +67,9 @@ void sup_track_pull(const sup_track *track, const sup_track_rows *rows, int32_t 
 
 /* Points of a block as lanes; unused lanes repeat the last row. */
 void sup_track_take_points(const sup_track *track, const float *place, int32_t block, sup_field_points *points);
+/* The field at them, with sides. */
+void sup_track_look(const sup_track *track, int32_t block, sup_track_field_fn *field, const void *user,
+                    const sup_field_points *points, sup_field_samples *samples, sup_field_sides *sides);
 
 /* How much of a contact sheet is felt, in [0, 1]: there the field touches 0.5 from above on both sides like a valley. Values
  * below are nowhere, values above are much farther away than at rest, and the slope goes to 0. */
