@@ -140,7 +140,7 @@ TEST(track_projection_never_goes_away)
                 work.rows.place[4 * i + c] += (float)(0.2 * (sup_random_unit(&random) - 0.5) * (round + 1));
             before[i] = miss_of(&t, i);
         }
-        sup_track_project(&work, 1 + 2 * round);
+        sup_track_project(&work, 1 + 2 * round, -1.0f);
         for (int64_t i = 0; i < t.track.row_count; i++)
             CHECK_MSG(miss_of(&t, i) <= before[i] + 1e-6, "row %d: %g after %g", (int)i, miss_of(&t, i), before[i]);
     }

@@ -196,6 +196,7 @@ static int32_t project_block(sup_track_work *w, int32_t block, int32_t steps)
 typedef struct project_work {
     sup_track_work *work;
     int32_t steps;
+    float drift;
 } project_work;
 
 static void project_some(void *work, int32_t begin, int32_t end, int32_t worker)
@@ -204,13 +205,16 @@ static void project_some(void *work, int32_t begin, int32_t end, int32_t worker)
     SUP_UNUSED(worker);
     for (int32_t i = begin; i < end; i++) {
         int32_t block = p->work->rows.list[i];
-        p->work->rows.sums[SUP_TRACK_SUMS * (int64_t)block] = (double)project_block(p->work, block, p->steps);
+        bool far = p->work->rows.drift[block] > p->drift;
+        p->work->rows.sums[SUP_TRACK_SUMS * (int64_t)block] =
+            far ? (double)project_block(p->work, block, p->steps) : 0.0;
+        if (far) p->work->rows.drift[block] = 0.0f;
     }
 }
 
-void sup_track_project(sup_track_work *work, int32_t steps)
+void sup_track_project(sup_track_work *work, int32_t steps, float drift)
 {
-    project_work project = {work, steps};
+    project_work project = {work, steps, drift};
     sup_parallel(work->context, work->awake_count, SUP_TRACK_GRAIN, project_some, &project);
     for (int32_t i = 0; i < work->awake_count; i++)
         work->evaluations += (int64_t)work->rows.sums[SUP_TRACK_SUMS * (int64_t)work->rows.list[i]];
@@ -223,7 +227,7 @@ void sup_track_newton_block(sup_track_work *work, int32_t block)
     sup_field_points points;
     sup_field_samples f;
     sup_field_sides sides;
-    float moved = work->rows.moved[block];
+    float moved = 0.0f;
     sup_track_take_points(track, work->rows.place, block, &points);
     sup_track_look(track, block, work->input->field, work->input->field_user, &points, &f, &sides);
     for (int32_t k = 0; k < count; k++) {
@@ -236,7 +240,8 @@ void sup_track_newton_block(sup_track_work *work, int32_t block)
         float length = sqrtf(step[0] * step[0] + step[1] * step[1] + step[2] * step[2]);
         moved = fmaxf(moved, length / track->aim[row].edge);
     }
-    work->rows.moved[block] = moved;
+    work->rows.moved[block] = fmaxf(work->rows.moved[block], moved);
+    work->rows.drift[block] = moved;
 }
 
 void sup_track_fit(const sup_track *track, void *state, sup_track_field_fn *field, const void *user, int32_t *off,

@@ -26,6 +26,8 @@ static const double TAKE = 0.7;
 static const double KEEP = 0.9;
 /* Farthest in a round, edges. */
 static const float FARTHEST = 1.0f;
+/* Way, edges, from which on a block looks at the field again: sliding leaves a surface only as it curves; and at contacts. */
+static const float FAR = 0.05f, FAR_HELD = 0.003f;
 
 void sup_track_pull(const sup_track *track, const sup_track_rows *rows, int32_t row, float pull[3])
 {
@@ -64,7 +66,7 @@ static void load_block(const sup_track_work *w, int32_t block)
 }
 
 /* v <- share * T v; free where no field is felt; not deeper into a contact than its sheet goes. */
-static void flatten(const sup_track_aim *aim, const float *normal, const float *stop, float v[3])
+static inline void flatten(const sup_track_aim *aim, const float *normal, const float *stop, float v[3])
 {
     float along = aim->gradient > 0.0f ? v[0] * normal[0] + v[1] * normal[1] + v[2] * normal[2] : 0.0f;
     for (int c = 0; c < 3; c++)
@@ -166,6 +168,18 @@ static float jacobi_part(const sup_track *track, int64_t row)
     return track->sum[row] > 0.0f ? DAMPING / track->sum[row] : 0.0f;
 }
 
+/* A Newton step, where rows went so far that their values may be others: sums[2] is how many were looked at. */
+static void look_again(sup_track_work *w, int32_t block)
+{
+    float held = 0.0f;
+    for (int64_t row = w->track->block_first[block]; row < w->track->block_first[block + 1]; row++)
+        held = fmaxf(held, w->rows.place[4 * row + 3]);
+    bool far = w->rows.drift[block] > (held > 0.0f ? FAR_HELD : FAR);
+    w->rows.sums[SUP_TRACK_SUMS * (int64_t)block + 2] =
+        far ? (double)(w->track->block_first[block + 1] - w->track->block_first[block]) : 0.0;
+    if (far) sup_track_newton_block(w, block);
+}
+
 /* Along the direction (factor), or each row to where it is wanted (jacobi); then one Newton step. */
 static void move_some(void *work, int32_t begin, int32_t end, int32_t worker)
 {
@@ -189,8 +203,9 @@ static void move_some(void *work, int32_t begin, int32_t end, int32_t worker)
             moved = fmaxf(moved, length);
         }
         w->rows.moved[block] = moved;
+        w->rows.drift[block] += moved;
         w->rows.sums[SUP_TRACK_SUMS * (int64_t)block] = square;
-        if (w->even == 0) sup_track_newton_block(w, block);
+        if (w->even == 0) look_again(w, block);
     }
 }
 
@@ -202,13 +217,17 @@ static void even_some(void *work, int32_t begin, int32_t end, int32_t worker)
     SUP_UNUSED(worker);
     for (int32_t i = begin; i < end; i++) {
         int32_t block = w->rows.list[i];
+        float moved = 0.0f;
         for (int64_t row = track->block_first[block]; row < track->block_first[block + 1]; row++) {
             const float *by = w->rows.pull + 4 * row;
             float scale = jacobi_part(track, row);
             for (int c = 0; c < 3; c++)
                 w->rows.place[4 * row + c] += scale * by[c];
+            moved = fmaxf(moved, scale * sqrtf((float)dot3(by, by)) / track->aim[row].edge);
         }
-        if (w->even == 1) sup_track_newton_block(w, block);
+        w->rows.moved[block] = fmaxf(w->rows.moved[block], moved);
+        w->rows.drift[block] += moved;
+        if (w->even == 1) look_again(w, block);
     }
 }
 
@@ -297,11 +316,8 @@ int32_t sup_track_relax(sup_track_work *w, float *moved)
             sup_track_run(w, pull_some);
             sup_track_run(w, even_some);
         }
-        int64_t rows = 0;
-        for (int32_t i = 0; i < w->awake_count; i++)
-            rows += track->block_first[w->rows.list[i] + 1] - track->block_first[w->rows.list[i]];
-        *moved = (float)sqrt(squares / (double)rows);
-        w->evaluations += rows;
+        *moved = (float)sqrt(squares / (double)w->awake_rows);
+        w->evaluations += (int64_t)total(w, 2);
         busy = *moved > w->input->tolerance;
         if (busy) sup_track_spread(w);
     }
