@@ -37,6 +37,10 @@ SUP_API void sup_cache_abandon(sup_cache_writer *writer);
 /* A model as a file, for sup_model_load_file: there whole or not at all, an older file untouched on failure. */
 SUP_API sup_result sup_model_save(const sup_model *model, const char *path, sup_error *error);
 
+/* A rig as a .glb that any program skins: the mesh in its bind pose, the skeleton, all weights (bone heat's where the rig
+ * made them) and the clips. Materials are plain; morph targets stay behind. */
+SUP_API sup_result sup_rig_save(const sup_context *context, const sup_rig *rig, const char *path, sup_error *error);
+
 /* A whole motion in one call. */
 typedef struct sup_bake_def {
     /* NULL = the model's, or the default method (sup_method_at(0)); a character that this one refuses is then skinned by

@@ -5,6 +5,7 @@
  * glb_keep.c      what of that document's accessors, views and images is still needed
  * glb_extensions.c  and of its extensions
  * glb_fresh.c     a plan for a character without a document
+ * rig_file.c      the rig itself instead of frames: skin, weights, clips
  * glb_writer.c    frames to disk, and the parts of the JSON that depend on them */
 #ifndef SUP_OUTPUT_GLB_H
 #define SUP_OUTPUT_GLB_H
@@ -60,6 +61,9 @@ sup_result sup_glb_plan_meshes(sup_glb_plan *plan, int32_t node_first, sup_error
 sup_result sup_glb_plan_document(sup_glb_plan *plan, sup_error *error);
 sup_result sup_glb_plan_fresh(sup_glb_plan *plan, sup_error *error);
 
+/* The mesh of a group and its node, at the end of the lists, with indices, texture coordinates and plain materials: the
+ * node. */
+sup_json *sup_glb_add_mesh(sup_glb_plan *plan, const sup_glb_mesh *group);
 /* A new fixed bufferView over bytes that outlive the plan; its index. stride and target 0: not given. */
 int32_t sup_glb_add_view(sup_glb_plan *plan, const void *data, size_t size, int32_t stride, int32_t target);
 /* A new accessor without min and max. Its index is the count of accessors - 1. */

@@ -66,6 +66,24 @@ static void add_primitive(sup_glb_plan *plan, sup_json *primitives, int32_t p)
     add_material(tree, part_name(part, "skin"), sup_json_count(sup_json_get(tree->root, "materials")));
 }
 
+sup_json *sup_glb_add_mesh(sup_glb_plan *plan, const sup_glb_mesh *group)
+{
+    sup_json_tree *tree = &plan->tree;
+    const sup_part *first = &plan->character->parts[group->part_first];
+    const char *node_name = plan->character->nodes[first->node].name;
+    sup_json *nodes = sup_json_need(tree, tree->root, "nodes", SUP_JSON_ARRAY);
+    sup_json *meshes = sup_json_need(tree, tree->root, "meshes", SUP_JSON_ARRAY);
+    sup_json *mesh = sup_json_append(tree, meshes, sup_json_new_object(tree));
+    sup_glb_set_text(tree, mesh, "name", part_name(first, "skin"));
+    sup_json *primitives = sup_json_need(tree, mesh, "primitives", SUP_JSON_ARRAY);
+    for (int32_t p = group->part_first; p < group->part_first + group->part_count; p++)
+        if (plan->parts[p].mesh >= 0) add_primitive(plan, primitives, p);
+    sup_json *node = sup_json_append(tree, nodes, sup_json_new_object(tree));
+    sup_glb_set_text(tree, node, "name", node_name[0] != '\0' ? node_name : part_name(first, "skin"));
+    sup_glb_set_integer(tree, node, "mesh", group->mesh);
+    return node;
+}
+
 sup_result sup_glb_plan_fresh(sup_glb_plan *plan, sup_error *error)
 {
     sup_json_tree *tree = &plan->tree;
@@ -79,21 +97,9 @@ sup_result sup_glb_plan_fresh(sup_glb_plan *plan, sup_error *error)
     sup_json *scene = sup_json_append(tree, scenes, sup_json_new_object(tree));
     if (character->name[0] != '\0') sup_glb_set_text(tree, scene, "name", character->name);
     sup_json *roots = sup_json_need(tree, scene, "nodes", SUP_JSON_ARRAY);
-    sup_json *nodes = sup_json_need(tree, tree->root, "nodes", SUP_JSON_ARRAY);
-    sup_json *meshes = sup_json_need(tree, tree->root, "meshes", SUP_JSON_ARRAY);
     for (int32_t m = 0; m < plan->mesh_count; m++) {
-        const sup_glb_mesh *group = &plan->meshes[m];
-        const sup_part *first = &character->parts[group->part_first];
-        const char *node_name = character->nodes[first->node].name;
-        sup_json *mesh = sup_json_append(tree, meshes, sup_json_new_object(tree));
-        sup_glb_set_text(tree, mesh, "name", part_name(first, "skin"));
-        sup_json *primitives = sup_json_need(tree, mesh, "primitives", SUP_JSON_ARRAY);
-        for (int32_t p = group->part_first; p < group->part_first + group->part_count; p++)
-            if (plan->parts[p].mesh >= 0) add_primitive(plan, primitives, p);
-        sup_json *node = sup_json_append(tree, nodes, sup_json_new_object(tree));
-        sup_glb_set_text(tree, node, "name", node_name[0] != '\0' ? node_name : part_name(first, "skin"));
-        sup_glb_set_integer(tree, node, "mesh", group->mesh);
-        sup_json_append(tree, roots, sup_json_new_integer(tree, group->node));
+        sup_glb_add_mesh(plan, &plan->meshes[m]);
+        sup_json_append(tree, roots, sup_json_new_integer(tree, plan->meshes[m].node));
     }
     return tree->failed ? sup_fail_memory(error, "the document") : SUP_OK;
 }

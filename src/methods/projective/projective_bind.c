@@ -36,7 +36,9 @@ static sup_result bind_tissue(binding *b, sup_error *error)
     sup_tissue_def def = {.skeleton = {.radius_scale = b->input->values[SUP_PROJECTIVE_RADIUS]},
                           .freed = sup_projective_paint_freed(b->input, &b->surface, &b->arena)};
     if (def.freed == NULL) return sup_fail_memory(error, "the painted regions");
-    sup_result result =
+    sup_result result = sup_projective_paint_radii(b->input, &b->arena, &def.skeleton, error);
+    if (result != SUP_OK) return result;
+    result =
         sup_tissue_create(b->input->context, b->input->rig, &skin, &def, &b->skeleton, &b->tissue, &b->report, error);
     if (result == SUP_OK)
         sup_log(b->input->context, SUP_LOG_INFO,

@@ -149,6 +149,23 @@ SUP_ELEMENT sup_wide prism(const float *tets, const sup_wide3 edge[5], int corne
     return shared ? prism_shared(tets, edge, corners, sum) : prism_apart(tets, edge, corners, sum);
 }
 
+/* One copy each in a page, which downloads them all and whose compiler does badly with very large functions. */
+#if defined(__wasm__)
+#define SUP_PRISM static __attribute__((noinline))
+#else
+#define SUP_PRISM SUP_ELEMENT
+#endif
+
+SUP_PRISM sup_wide prism_anchored(const float *tets, const sup_wide3 edge[5], bool shared, sup_wide3 sum[5])
+{
+    return prism(tets, edge, 3, shared, sum);
+}
+
+SUP_PRISM sup_wide prism_mixed(const float *tets, const sup_wide3 edge[5], bool shared, sup_wide3 sum[5])
+{
+    return prism(tets, edge, 5, shared, sum);
+}
+
 SUP_ELEMENT sup_wide3 cross(sup_wide3 a, sup_wide3 b)
 {
     return (sup_wide3){sup_wide_fma(a.y, b.z, -(a.z * b.y)), sup_wide_fma(a.z, b.x, -(a.x * b.z)),
@@ -227,7 +244,7 @@ SUP_ELEMENT sup_wide anchored_batches(const sup_local_work *work, const sup_syst
             }
             edge[CORNER_A1] = sup_wide3_sub(base[0], base[2]);
             edge[CORNER_B1] = sup_wide3_sub(base[1], base[2]);
-            energy = energy + prism(s->tets + b * SUP_PRISM_FLOATS + lane, edge, 3, shared, sum);
+            energy = energy + prism_anchored(s->tets + b * SUP_PRISM_FLOATS + lane, edge, shared, sum);
             if (volume) press(work, b, lane, skin, sum);
             for (int k = 0; k < 3; k++)
                 scatter(partial, corner + k * SUP_PRISM_LANES, sum[k]);
@@ -250,7 +267,7 @@ SUP_ELEMENT sup_wide mixed_batches(const sup_local_work *work, const sup_system_
                 point[k] = gather(copy, corner + k * SUP_PRISM_LANES);
             for (int k = 0; k < 5; k++)
                 edge[k] = sup_wide3_sub(point[k], point[CORNER_C1]);
-            energy = energy + prism(s->tets + b * SUP_PRISM_FLOATS + lane, edge, 5, shared, sum);
+            energy = energy + prism_mixed(s->tets + b * SUP_PRISM_FLOATS + lane, edge, shared, sum);
             sup_wide3 rest = {sup_wide_splat(0.0f), sup_wide_splat(0.0f), sup_wide_splat(0.0f)};
             for (int k = 0; k < 5; k++)
                 rest = sup_wide3_sub(rest, sum[k]); /* a common translation costs nothing */
