@@ -1,8 +1,8 @@
 # The libraries: supple_core (no stdio, no dependency) and supple_io (files), each static, and one shared libsupple
 # that holds both. Folders are listed in the order of the road; a folder may use only those before it.
-set(SUPPLE_CORE_FOLDERS base math linalg geometry character rig bind pose deform upsample volume
-  methods/skin methods/linear methods/dualquat methods/projective methods/position methods/implicit
-  methods scenes measure)
+set(SUPPLE_CORE_FOLDERS base math linalg geometry character rig bind pose deform upsample volume anatomy
+  methods/skin methods/linear methods/dualquat methods/projective methods/anatomy methods/position
+  methods/implicit methods scenes measure)
 set(SUPPLE_IO_FOLDERS load output)
 
 function(supple_sources result)
@@ -40,9 +40,11 @@ endif()
 include(${PROJECT_SOURCE_DIR}/cmake/simd.cmake)
 if(SUPPLE_WASM) # small where work is done once, fast in the files where steps spend their time
   set(once ${SUPPLE_CORE_SOURCES} ${SUPPLE_IO_SOURCES})
-  list(FILTER once EXCLUDE REGEX "(solver_base|pbd_base|field_base|compose_base|detect_base|upsample_base|kernels|detect|solver_contact|meet|meet_find|carry|relax|track|project)\\.c$")
+  list(FILTER once EXCLUDE REGEX "(solver_base|pbd_base|field_base|compose_base|detect_base|upsample_base|kernels|detect|meet)\\.c$")
   set_property(SOURCE ${once} APPEND PROPERTY COMPILE_OPTIONS -Oz)
-  set_property(SOURCE ${PROJECT_SOURCE_DIR}/src/linalg/kernels.c APPEND PROPERTY COMPILE_OPTIONS -Os) # as fast, and 3 kB less
+  set(both ${SUPPLE_CORE_SOURCES}) # as fast as with -O2
+  list(FILTER both INCLUDE REGEX "/(linalg/kernels|detect)\\.c$")
+  set_property(SOURCE ${both} APPEND PROPERTY COMPILE_OPTIONS -Os)
 endif()
 
 function(supple_library name)

@@ -2,12 +2,13 @@
 //
 // The linker writes every number that it fills in with five bytes, however small it is (its own option against that crashes
 // in the version that Debian has). Here the code is read instruction by instruction and every number written anew with as
-// few bytes as it needs. Nothing else changes.
+// few bytes as it needs; locals are numbered by how often they are used. Nothing else changes.
 import { readFileSync, writeFileSync } from 'node:fs';
 
-const CODE = 10;
+const TYPES = 1, FUNCTIONS = 3, CODE = 10;
 const [input, output] = process.argv.slice(2);
 const from = readFileSync(input);
+const parameters = [], functions = [];
 let at = 8, out = [...from.subarray(0, 8)];
 
 function byte() {
@@ -76,26 +77,67 @@ function copyOperand(kind) {
   } else for (let i = { b: 1, 4: 4, 8: 8, x: 16 }[kind]; i > 0; i--) out.push(byte());
 }
 
-function copyFunction() {
-  const end = Number(readUnsigned()) + at, whole = out;
-  out = [];
-  const groups = Number(readUnsigned());
-  out.push(...unsignedBytes(groups));
-  for (let i = 0; i < groups; i++) 'ub'.split('').forEach(copyOperand); // locals: how many, which type
+// Instructions up to `end`. Locals are counted into `uses`, and get the numbers that `renumber` has for them.
+function copyCode(end, uses, renumber) {
   while (at < end) {
     const op = byte();
     out.push(op);
-    if (op === 0xfc || op === 0xfd) {
+    if (op >= 0x20 && op <= 0x22) {
+      const local = Number(readUnsigned());
+      uses.set(local, (uses.get(local) ?? 0) + 1);
+      append(unsignedBytes(renumber.get(local) ?? local));
+    } else if (op === 0xfc || op === 0xfd) {
       const more = Number(readUnsigned());
-      out.push(...unsignedBytes(more));
+      append(unsignedBytes(more));
       [...(op === 0xfc ? bulkOperands : vectorOperands)(more)].forEach(copyOperand);
     } else [...operands(op)].forEach(copyOperand);
   }
   if (at !== end) throw new Error(`A function of ${input} does not end where it should.`);
+}
+
+// Locals one type after another, those used most first: small numbers are shorter, and few numbers compress better.
+function copyFunction(parameters) {
+  const end = Number(readUnsigned()) + at, whole = out, types = [], uses = new Map();
+  for (let groups = Number(readUnsigned()); groups > 0; groups--) {
+    const count = Number(readUnsigned()), type = byte();
+    for (let i = 0; i < count; i++) types.push(type);
+  }
+  const code = at;
+  out = [];
+  copyCode(end, uses, new Map());
+  const locals = types.map((type, i) => ({ type, number: i + parameters, uses: uses.get(i + parameters) ?? 0 }));
+  const usesOf = (type) => locals.reduce((sum, local) => sum + (local.type === type ? local.uses : 0), 0);
+  const total = new Map([...new Set(types)].map((type) => [type, usesOf(type)]));
+  locals.sort((a, b) => total.get(b.type) - total.get(a.type) || a.type - b.type || b.uses - a.uses || a.number - b.number);
+  at = code;
+  out = [];
+  const kinds = [...new Set(locals.map((local) => local.type))];
+  append(unsignedBytes(kinds.length));
+  for (const type of kinds) append([...unsignedBytes(locals.filter((local) => local.type === type).length), type]);
+  copyCode(end, new Map(), new Map(locals.map((local, i) => [local.number, i + parameters])));
   const body = out;
   out = whole;
   append(unsignedBytes(body.length));
   append(body);
+}
+
+// Numbers of parameters of the types, and the types of the functions: read in passing.
+function look(section, end) {
+  const begin = at;
+  const count = section === TYPES || section === FUNCTIONS ? Number(readUnsigned()) : 0;
+  for (let i = 0; i < count; i++) {
+    if (section === FUNCTIONS) functions.push(Number(readUnsigned()));
+    else {
+      byte();
+      parameters.push(Number(readUnsigned()));
+      at += parameters.at(-1);
+      const results = Number(readUnsigned());
+      at += results;
+    }
+  }
+  at = begin;
+  append(from.subarray(at, end));
+  at = end;
 }
 
 function append(bytes) {
@@ -108,11 +150,8 @@ while (at < from.length) {
   if (section === CODE) {
     const count = Number(readUnsigned());
     append(unsignedBytes(count));
-    for (let i = 0; i < count; i++) copyFunction();
-  } else {
-    append(from.subarray(at, end));
-    at = end;
-  }
+    for (let i = 0; i < count; i++) copyFunction(parameters[functions[i]]);
+  } else look(section, end);
   const body = out;
   out = whole;
   append([section, ...unsignedBytes(body.length)]);

@@ -394,6 +394,15 @@ static void place_twisting(const sup_anchors *a, const state_view *s, float *out
     }
 }
 
+static void place_held(const sup_anchors *a, const sup_mat34 *joints, float *out)
+{
+    for (int32_t i = 0; i < a->held_count; i++) {
+        float *to = out + 4 * (size_t)a->held_index[2 * (size_t)i + 1];
+        place_point(&joints[a->held_index[2 * (size_t)i]], a->held_rest + 3 * (size_t)i, to);
+        to[3] = 0.0f;
+    }
+}
+
 void sup_anchors_evaluate(const sup_context *context, const sup_anchors *anchors, const sup_mat34 *joints, void *state,
                           float *out)
 {
@@ -410,4 +419,5 @@ void sup_anchors_evaluate(const sup_context *context, const sup_anchors *anchors
     place_rigid(anchors, &s, out);
     sup_parallel(context, anchors->slide_count, SLIDE_GRAIN, place_sliding, &(slide_work){anchors, &s, out});
     place_twisting(anchors, &s, out);
+    place_held(anchors, joints, out);
 }

@@ -331,6 +331,18 @@ static void carry_skin(projective_state *s, const sup_context *context, const su
     sup_parallel(context, s->view.system.skin_count, BLEND_GRAIN, carry_some, &(carry_work){s, carry});
 }
 
+/* Where there are layers, what moves under the skin starts with it; `room` is for three floats a skin vertex. */
+static void put_layers(projective_state *s, const sup_mat34 *joints, float *room)
+{
+    const sup_system *system = &s->view.system;
+    int32_t skin = system->skin_count;
+    for (int32_t first = skin; system->vertex_count > 2 * skin && first < system->vertex_count; first += skin) {
+        for (int32_t v = 0; v < skin; v++)
+            blend(&s->view, joints, v, system->rest + 4 * (size_t)system->place[first + v], room + 3 * (size_t)v);
+        sup_solver_put(system, at(s, s->at.solver), first, skin, room);
+    }
+}
+
 static sup_result put_at_rest(projective_state *s, const sup_context *context, const sup_pose *pose)
 {
     sup_mat34 *now = at(s, s->at.joints[1]);
@@ -350,6 +362,7 @@ static sup_result put_at_rest(projective_state *s, const sup_context *context, c
                               .bones = sup_anchors_piece_ends(&s->view.anchors, at(s, s->at.anchor_state))};
     sup_result result =
         sup_solver_reset(context, &s->view.system, at(s, s->at.solver), most_contacts(&s->view), NULL, start, 0);
+    put_layers(s, now, start);
     if (result == SUP_OK)
         result = sup_solver_settle(context, &s->view.system, at(s, s->at.solver), &input, SETTLE_ROUNDS);
     keep_skin(s, now);

@@ -99,8 +99,15 @@ SUP_ELEMENT sup_wide push(const float *tet, int t, int corners, sup_wide f[9], c
     return energy;
 }
 
+/* One copy each in a page, which downloads them all and whose compiler does badly with very large functions. */
+#if defined(__wasm__)
+#define SUP_PRISM static __attribute__((noinline))
+#else
+#define SUP_PRISM SUP_ELEMENT
+#endif
+
 /* One rotation for the prism: the one that fits best, from sum w F ([komaritzan2018], section 6). */
-SUP_ELEMENT sup_wide prism_shared(const float *tets, const sup_wide3 edge[5], int corners, sup_wide3 sum[5])
+SUP_PRISM sup_wide prism_shared(const float *tets, const sup_wide3 edge[5], int corners, sup_wide3 sum[5])
 {
     sup_wide f[3][9], mean[9], r[9], energy;
     strain(tets, 0, edge, f[0]);
@@ -148,13 +155,6 @@ SUP_ELEMENT sup_wide prism(const float *tets, const sup_wide3 edge[5], int corne
         sum[k] = (sup_wide3){zero, zero, zero};
     return shared ? prism_shared(tets, edge, corners, sum) : prism_apart(tets, edge, corners, sum);
 }
-
-/* One copy each in a page, which downloads them all and whose compiler does badly with very large functions. */
-#if defined(__wasm__)
-#define SUP_PRISM static __attribute__((noinline))
-#else
-#define SUP_PRISM SUP_ELEMENT
-#endif
 
 SUP_PRISM sup_wide prism_anchored(const float *tets, const sup_wide3 edge[5], bool shared, sup_wide3 sum[5])
 {
@@ -303,6 +303,9 @@ SUP_ELEMENT void local_piece(const sup_local_work *work, int32_t piece, bool sha
 static void local(const sup_local_work *work, int32_t piece)
 {
     bool volume = work->pressure != NULL;
+#if defined(__wasm__) /* one copy, too */
+    local_piece(work, piece, work->shared_rotation, volume);
+#else
     if (volume && work->shared_rotation)
         local_piece(work, piece, true, true);
     else if (volume)
@@ -311,6 +314,7 @@ static void local(const sup_local_work *work, int32_t piece)
         local_piece(work, piece, true, false);
     else
         local_piece(work, piece, false, false);
+#endif
 }
 
 /* Volumes of a piece's columns, as they count for its seats. */
