@@ -38,8 +38,8 @@ static sup_result bind_tissue(binding *b, sup_error *error)
     sup_tissue_def def = {.skeleton = {.radius_scale = b->input->values[SUP_PROJECTIVE_RADIUS]},
                           .freed = sup_projective_paint_freed(b->input, &b->surface, &b->arena)};
     if (def.freed == NULL) return sup_fail_memory(error, "the painted regions");
-    sup_result result = SUP_OK;
-    if (b->make_layers != NULL) {
+    sup_result result = sup_projective_paint_radii(b->input, &b->arena, &def.skeleton, error);
+    if (result == SUP_OK && b->make_layers != NULL) {
         result = b->make_layers(b->input, &b->surface, &b->arena, &b->layers, error);
         def.layers = &b->layers;
     }

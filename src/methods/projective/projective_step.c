@@ -675,6 +675,68 @@ sup_result sup_projective_step(const sup_step_input *input, void *state, const s
     return result;
 }
 
+/* Tets of the flesh, those that were left out aside; places into `tets` where it is not NULL. */
+static int32_t list_tets(const sup_system *system, int32_t *tets)
+{
+    int32_t count = 0;
+    for (int32_t p = 0; p < system->piece_count; p++) {
+        const sup_system_piece *piece = &system->pieces[p];
+        for (int64_t b = piece->batch_first; b < piece->batch_end; b++)
+            for (int32_t i = 0; i < 3 * SUP_PRISM_LANES; i++) {
+                int32_t tet = i % 3, lane = i / 3;
+                float weight = system->tets[b * SUP_PRISM_FLOATS + (10 * tet + 9) * SUP_PRISM_LANES + lane];
+                if (!(weight > 0.0f)) continue;
+                for (int k = 0; k < 4 && tets != NULL; k++) {
+                    int32_t corner = sup_prism_tets[tet][k] * SUP_PRISM_LANES + lane;
+                    tets[4 * (int64_t)count + k] =
+                        system->copy_place[piece->copy_first + system->corner[b * SUP_PRISM_CORNERS + corner]];
+                }
+                count++;
+            }
+    }
+    return count;
+}
+
+/* Capsules of the pieces, less their insets, then the balls, as they were at the end of the last step. */
+static void list_bones(projective_state *s, float *bones)
+{
+    const sup_anchors *a = &s->view.anchors;
+    const float *ends = sup_anchors_piece_ends(a, at(s, s->at.anchor_state));
+    const sup_mat34 *joints = at(s, s->at.joints[2]);
+    for (int32_t p = 0; p < a->piece_count; p++, bones += 7) {
+        const float *from = ends + 8 * (size_t)p, *to = from + 4, *rest = a->piece_rest + 8 * (size_t)p;
+        double length = sup_v3_distance(sup_v3_load(from), sup_v3_load(to));
+        for (int k = 0; k < 3; k++) {
+            double along = length > 0.0 ? ((double)to[k] - (double)from[k]) / length : 0.0;
+            bones[k] = (float)((double)from[k] + (double)rest[3] * along) + s->origin[k];
+            bones[3 + k] = (float)((double)to[k] - (double)rest[7] * along) + s->origin[k];
+        }
+        bones[6] = a->piece_radius[p];
+    }
+    for (int32_t b = 0; b < a->ball_count; b++, bones += 7) {
+        const float *rest = a->ball_rest + 4 * (size_t)b, *m = joints[a->ball_joint[b]].m;
+        for (int k = 0; k < 3; k++)
+            bones[k] = bones[3 + k] =
+                m[4 * k] * rest[0] + m[4 * k + 1] * rest[1] + m[4 * k + 2] * rest[2] + m[4 * k + 3] + s->origin[k];
+        bones[6] = rest[3];
+    }
+}
+
+void sup_projective_inner(const sup_model *model, void *state, sup_inner *inner)
+{
+    SUP_UNUSED(model);
+    projective_state *s = state;
+    const sup_system *system = &s->view.system;
+    inner->point_count = system->unknown_count + system->anchor_count;
+    inner->tet_count = list_tets(system, inner->tets);
+    inner->bone_count = s->view.anchors.piece_count + s->view.anchors.ball_count;
+    const float *x = sup_solver_places(system, at(s, s->at.solver));
+    for (int64_t i = 0; inner->points != NULL && i < inner->point_count; i++)
+        for (int k = 0; k < 3; k++)
+            inner->points[3 * i + k] = x[4 * i + k] + s->origin[k];
+    if (inner->bones != NULL) list_bones(s, inner->bones);
+}
+
 double sup_projective_energy(const void *state)
 {
     return ((const projective_state *)state)->energy;
