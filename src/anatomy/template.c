@@ -244,14 +244,16 @@ static sup_result measure_alignment(sup_template_build *b, sup_error *error)
     return result;
 }
 
-/* Vertices of detailed bones outside the skeleton surface, without those near what is excluded. */
+/* Vertices of detailed bones outside the skeleton surface, without the bones of head, hands and feet. */
 static int32_t details_outside(sup_template_build *b, const sup_shape *bone)
 {
     const sup_anatomy *a = b->anatomy;
     int32_t count = 0;
     for (int32_t p = 0; p < a->part_count; p++) {
         int32_t first = a->part_vertex[p], more = a->part_vertex[p + 1] - first;
-        if (a->part_is_muscle[p]) continue;
+        sup_body_role role = a->part_joint[p] >= 0 ? b->roles[a->part_joint[p]] : SUP_BODY_PELVIS;
+        bool end = role == SUP_BODY_HEAD || role == SUP_BODY_HAND || role == SUP_BODY_FOOT || role == SUP_BODY_TOE;
+        if (a->part_is_muscle[p] || end) continue;
         int32_t found = sup_points_outside(&b->context, bone, more, a->detail + 3 * (size_t)first, NULL, NULL);
         count += found > 0 ? found : 0;
     }
