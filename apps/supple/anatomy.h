@@ -7,5 +7,7 @@
 int app_anatomy_template(int argc, char **argv);
 int app_anatomy_train(int argc, char **argv);
 int app_anatomy_register(int argc, char **argv);
+int app_anatomy_fit(int argc, char **argv);
+int app_anatomy_grow(int argc, char **argv);
 
 #endif
