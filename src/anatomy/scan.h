@@ -21,7 +21,7 @@ typedef struct sup_scan {
     sup_vec3d axes[3]; /* principal axes, longest first */
     /* Points spread evenly over the surface. */
     int32_t sample_count;
-    double sample_area; /* square metres that each stands for */
+    double sample_area;               /* square metres that each stands for */
     double *samples, *sample_normals; /* [sample_count*3] */
     sup_bvh bvh;
 } sup_scan;
