@@ -32,6 +32,7 @@ typedef struct settle {
     unsigned char *wrong, *asked;
     sup_adjacency adjacency;
     sup_winding winding;
+    sup_bvh tree;
 } settle;
 
 static const double slack = 1e-18; /* cubic metres: rounding of tets without volume */
@@ -105,9 +106,12 @@ static void leave_piece(void *user, int32_t begin, int32_t end, int32_t worker)
     for (int32_t v = begin; v < end; v++) {
         if (!s->asked[v]) continue;
         sup_vec3d b = sup_point(s->bone, v), p = sup_point(s->skin, v);
-        bool same = sup_v3_distance(b, p) == 0.0;
-        for (int k = 0; k < 3 && !same && !s->wrong[v]; k++)
+        double length = sup_v3_distance(b, p), clear = 0.0;
+        for (int k = 0; k < 3 && length > 0.0 && !s->wrong[v]; k++) {
+            if (0.35 * k * length < clear) continue; /* no skin is that near to the bone */
             s->wrong[v] = sup_winding_number(&s->winding, sup_v3_lerp(b, p, 0.35 * k)) < 0.5;
+            if (k == 0) clear = sup_bvh_closest(&s->tree, b, INFINITY).distance;
+        }
     }
 }
 
@@ -140,6 +144,12 @@ static sup_result settle_create(settle *s, sup_arena *arena, float *positions, s
     if (result != SUP_OK) return result;
     result = sup_winding_create(&resolved.allocator, positions, a->triangle_count, a->triangles, &s->winding, error);
     if (result != SUP_OK) {
+        sup_adjacency_destroy(&s->adjacency);
+        return result;
+    }
+    result = sup_bvh_create(s->context, positions, a->triangle_count, a->triangles, &s->tree, error);
+    if (result != SUP_OK) {
+        sup_winding_destroy(&s->winding);
         sup_adjacency_destroy(&s->adjacency);
         return result;
     }
@@ -225,6 +235,7 @@ sup_result sup_settle_bone(const sup_context *context, const sup_anatomy *anatom
             report->closed += !anatomy->excluded[v] &&
                               sup_v3_distance(sup_point(bone, (int32_t)v), sup_point(skin, (int32_t)v)) == 0.0;
         }
+        sup_bvh_free(&s.tree);
         sup_winding_destroy(&s.winding);
         sup_adjacency_destroy(&s.adjacency);
     }
