@@ -26,8 +26,10 @@ typedef struct muscle_state {
     double *hit;       /* [count] share of the way from skin to bone of the first hit, 1 without one */
     double *thickness; /* [count] */
     double *share;     /* [count] where the muscle surface is on the line */
-    int32_t *outside;  /* [muscle vertices] triangle that it is outside of, -1 */
-    double *height;    /* [muscle vertices] how far */
+    int32_t point_count;
+    double *points;   /* [3*point_count] that must be inside: the muscles' vertices, then the skeleton surface's */
+    int32_t *outside; /* [point_count] triangle that one is outside of, -1 */
+    double *height;   /* [point_count] how far */
 } muscle_state;
 
 static sup_result gather_muscles(muscle_state *m, sup_error *error)
@@ -197,8 +199,10 @@ static void find_outside(void *work, int32_t begin, int32_t end, int32_t worker)
     muscle_state *m = work;
     for (int32_t i = begin; i < end; i++) {
         sup_bvh_nearest near;
-        m->height[i] = sup_mesh_view_distance(&m->own, sup_v3_at(m->all.positions, i), 0.02, &near);
-        m->outside[i] = near.triangle >= 0 && m->height[i] > 0.0 ? near.triangle : -1;
+        m->height[i] = sup_mesh_view_distance(&m->own, sup_v3_at(m->points, i), 0.02, &near);
+        if (i >= m->all.vertex_count) m->height[i] += 0.25 * m->def->least; /* apart from bones by a part of it */
+        bool skipped = i >= m->all.vertex_count && m->def->excluded[i - m->all.vertex_count];
+        m->outside[i] = !skipped && near.triangle >= 0 && m->height[i] > 0.0 ? near.triangle : -1;
     }
 }
 
@@ -209,8 +213,8 @@ static void push_out(muscle_state *m, double *muscle)
     for (int round = 0; round < PUSHES; round++) {
         int32_t moved = 0;
         sup_mesh_view_move(&m->own, muscle);
-        sup_parallel(&m->context, m->all.vertex_count, VERTEX_GRAIN, find_outside, m);
-        for (int32_t i = 0; i < m->all.vertex_count; i++)
+        sup_parallel(&m->context, m->point_count, VERTEX_GRAIN, find_outside, m);
+        for (int32_t i = 0; i < m->point_count; i++)
             for (size_t k = 0; k < 3 && m->outside[i] >= 0; k++) {
                 int32_t v = triangles[3 * (size_t)m->outside[i] + k];
                 sup_vec3d skin = sup_v3_at(m->def->skin.positions, v), bone = sup_v3_at(m->def->bone, v);
@@ -253,10 +257,14 @@ static sup_result prepare(muscle_state *m, sup_error *error)
     size_t n = (size_t)m->count, muscles = (size_t)m->all.vertex_count;
     m->hit = sup_arena_alloc(&m->arena, n + 1, sizeof *m->hit);
     m->share = sup_arena_alloc(&m->arena, n + 1, sizeof *m->share);
-    m->outside = sup_arena_alloc(&m->arena, muscles + 1, sizeof *m->outside);
-    m->height = sup_arena_alloc(&m->arena, muscles + 1, sizeof *m->height);
-    if (m->hit == NULL || m->share == NULL || m->outside == NULL || m->height == NULL)
+    m->point_count = m->all.vertex_count + m->count;
+    m->points = sup_arena_alloc(&m->arena, 3 * (muscles + n) + 1, sizeof *m->points);
+    m->outside = sup_arena_alloc(&m->arena, muscles + n + 1, sizeof *m->outside);
+    m->height = sup_arena_alloc(&m->arena, muscles + n + 1, sizeof *m->height);
+    if (m->points == NULL || m->hit == NULL || m->share == NULL || m->outside == NULL || m->height == NULL)
         return sup_fail_memory(error, "a muscle surface");
+    if (muscles > 0) memcpy(m->points, m->all.positions, 3 * muscles * sizeof *m->points);
+    memcpy(m->points + 3 * muscles, m->def->bone, 3 * n * sizeof *m->points);
     result = sup_mesh_view_create(&m->context, &m->all, &m->arena, &m->view, error);
     if (result == SUP_OK) result = sup_mesh_view_create(&m->context, &m->def->skin, &m->arena, &m->own, error);
     return result;
@@ -275,8 +283,10 @@ sup_result sup_muscle_surface(const sup_context *context, const sup_muscle_surfa
         result = fit_surface(&m, muscle, error);
     }
     if (result == SUP_OK) {
-        push_out(&m, muscle);
-        untangle(&m, muscle, bad);
+        for (int round = 0; round < 3; round++) {
+            push_out(&m, muscle);
+            untangle(&m, muscle, bad);
+        }
     }
     sup_mesh_view_free(&m.view);
     sup_mesh_view_free(&m.own);

@@ -33,8 +33,8 @@ sup_result sup_register_limbs(sup_register_work *work, sup_fit *fit, sup_body_st
 sup_result sup_register_fine(sup_register_work *work, sup_error *error);
 /* register_check.c: refuses what is not a whole human. `fit` has matched work->state. */
 sup_result sup_register_check(const sup_register_work *work, const sup_fit *fit, sup_error *error);
-/* The same after the fine fit, by work->seen: limbs that are not there. */
-sup_result sup_register_check_limbs(const sup_register_work *work, sup_error *error);
+/* The same after the fine fit: limbs that are not there. */
+sup_result sup_register_check_limbs(sup_register_work *work, sup_error *error);
 /* The same by the share of the scan that the surface explains. */
 sup_result sup_register_check_explained(double explained, sup_error *error);
 

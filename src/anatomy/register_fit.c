@@ -13,7 +13,7 @@ enum { MATCH_GRAIN = 128, BLOCK = 1024, BINS = 512 };
 static const double effective = 1000.0; /* observations that all matches together count for, beside the priors */
 static const double scale_deviation = 0.08;
 static const double mark_deviation = 0.01; /* metres */
-static const double small_step = 2e-4;     /* metres or radians: done */
+static const double small_step = 5e-4;     /* metres or radians: done */
 static const double longest_turn = 0.6;    /* radians of a joint in a step */
 
 static sup_vec3d load(const double *p)
@@ -170,6 +170,14 @@ double sup_fit_score(const sup_fit *fit, double limit)
     for (int32_t i = 0; i < fit->match_count; i++)
         sum[i >= fit->model->vertex_count] += fmin(fit->matches[i].distance, limit);
     return 0.5 * (sum[0] / fmax(count[0], 1.0) + sum[1] / fmax(count[1], 1.0));
+}
+
+double sup_fit_unexplained(const sup_fit *fit, double limit)
+{
+    int32_t far = 0;
+    for (int32_t i = fit->model->vertex_count; i < fit->match_count; i++)
+        far += fit->matches[i].distance > limit ? 1 : 0;
+    return (double)far / fmax(fit->sample_count, 1);
 }
 
 /* --- Weights --- */

@@ -5,23 +5,18 @@
  * back of a person are told apart in this way as well: feet, knees, elbows and face fit on one side only. */
 #include "anatomy/register.h"
 
-enum {
-    SCORE_VERTICES = 600,
-    SCORE_SAMPLES = 600,
-    POSES = 3,
-    FRAMES = 2,
-    TURNS = 24,
-    FINALISTS = 8,
-    RUN_SAMPLES = 1500
-};
+enum { SCORE_POINTS = 180, RUN_POINTS = 700, POSES = 3, FRAMES = 2, TURNS = 24, FINALISTS = 6 };
 static const double score_limit = 0.25;   /* metres */
-static const double good_score = 0.010;   /* metres: all limbs are where they belong */
+static const double astray_share = 0.02;  /* of the scan, farther than astray_far from the template: a limb is lost */
+static const double astray_most = 0.35;   /* more is no lost limb, but another shape */
+static const double astray_far = 0.05;    /* metres */
+static const double hopeless = 1.6;       /* times the best score */
 static const double least_upright = 0.55; /* of the longest extent: a person is not lower than that */
 
 typedef struct candidate {
     sup_quatd rotation;
     int32_t pose;
-    double score;
+    double score, lost; /* metres; share of the scan */
     sup_body_state state;
 } candidate;
 
@@ -99,10 +94,10 @@ static bool place(const sup_register_work *w, const sup_body_model *model, doubl
     return true;
 }
 
-/* Small models and their fits: the smallest judges, the other runs. */
+/* Small models and their fits: the smallest judges starts, the other runs. */
 typedef struct contest {
     sup_register_work *work;
-    sup_body_model tiny;
+    sup_body_model tiny, small;
     sup_fit judge, run;
     candidate *list;
     int32_t count;
@@ -111,13 +106,15 @@ typedef struct contest {
 static sup_result open_contest(contest *t, sup_error *error)
 {
     sup_register_work *w = t->work;
-    int32_t judged = w->scan.sample_count / SCORE_SAMPLES + 1, run = w->scan.sample_count / RUN_SAMPLES + 1;
-    sup_result result = sup_body_model_make(&w->context, w->composition, SCORE_VERTICES, &w->arena, &t->tiny, error);
+    int32_t judged = w->scan.sample_count / SCORE_POINTS + 1, run = w->scan.sample_count / RUN_POINTS + 1;
+    sup_result result = sup_body_model_make(&w->context, w->composition, SCORE_POINTS, &w->arena, &t->tiny, error);
+    if (result == SUP_OK)
+        result = sup_body_model_make(&w->context, w->composition, RUN_POINTS, &w->arena, &t->small, error);
     if (result == SUP_OK)
         result = sup_fit_open(&w->context, &t->tiny, &w->scan, judged, w->joint_deviation, NULL, 0, &w->arena,
                               &t->judge, error);
     if (result == SUP_OK)
-        result = sup_fit_open(&w->context, &w->coarse, &w->scan, run, w->joint_deviation, w->marks, w->mark_count,
+        result = sup_fit_open(&w->context, &t->small, &w->scan, run, w->joint_deviation, w->marks, w->mark_count,
                               &w->arena, &t->run, error);
     return result;
 }
@@ -136,12 +133,22 @@ static sup_result add_start(contest *t, sup_quatd rotation, int32_t pose, sup_er
     return result;
 }
 
+/* Whether each principal axis is within 20 degrees of one of the scan's own: then these say the same. */
+static bool axes_agree(const sup_vec3d axes[3])
+{
+    static const double near = 0.94;
+    for (int k = 0; k < 3; k++)
+        if (fmax(fabs(axes[k].x), fmax(fabs(axes[k].y), fabs(axes[k].z))) < near) return false;
+    return true;
+}
+
 static sup_result score_all(contest *t, sup_error *error)
 {
     const sup_vec3d own[3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
     const sup_vec3d *frames[FRAMES] = {own, t->work->scan.axes};
+    int32_t count = (axes_agree(t->work->scan.axes) ? 1 : FRAMES) * TURNS * POSES;
     sup_result result = SUP_OK;
-    for (int32_t i = 0; i < FRAMES * TURNS * POSES && result == SUP_OK; i++) {
+    for (int32_t i = 0; i < count && result == SUP_OK; i++) {
         sup_vec3d up, front;
         turn_axes(frames[i / (TURNS * POSES)], i / POSES % TURNS, &up, &front);
         result = add_start(t, turn_of(up, front), i % POSES, error);
@@ -187,6 +194,7 @@ static sup_result run_one(contest *t, candidate *c, const sup_fit_settings *sett
     sup_result result = sup_fit_run(&t->run, &c->state, settings, error);
     if (result == SUP_OK) result = sup_fit_match(&t->run, &c->state, &judge, error);
     if (result == SUP_OK) c->score = sup_fit_score(&t->run, judge.limit);
+    if (result == SUP_OK) c->lost = sup_fit_unexplained(&t->run, astray_far);
     return result;
 }
 
@@ -220,7 +228,7 @@ static sup_result compete(contest *t, sup_error *error)
                                            .tangent = 0.3,
                                            .pose = 1.0,
                                            .modes = 3,
-                                           .most = 8,
+                                           .most = 6,
                                            .use_marks = true};
     static const sup_fit_settings closer = {.limit = 0.12,
                                             .cosine = 0.3,
@@ -235,7 +243,7 @@ static sup_result compete(contest *t, sup_error *error)
                                            .noise = 0.010,
                                            .tangent = 0.05,
                                            .pose = 1.0,
-                                           .modes = 20,
+                                           .modes = 8,
                                            .most = 8,
                                            .use_marks = true};
     int32_t runners = least(t->count, FINALISTS);
@@ -246,14 +254,18 @@ static sup_result compete(contest *t, sup_error *error)
     if (result == SUP_OK) result = add_turned(t, runners, &rough, error);
     sort_best(t->list, t->count, t->count);
     if (result == SUP_OK) result = sup_register_tell(t->work, 0.15f, "alignment", error);
-    runners = least(t->count, 4);
-    for (int32_t i = 0; i < runners && result == SUP_OK; i++)
-        result = run_one(t, &t->list[i], &closer, error);
+    double best = t->list[0].score;
+    for (runners = 0; runners < least(t->count, 4) && result == SUP_OK; runners++) {
+        if (t->list[runners].score > hopeless * best) break;
+        result = run_one(t, &t->list[runners], &closer, error);
+    }
     sort_best(t->list, runners, runners);
-    bool astray = t->list[0].score > good_score;
+    bool astray = t->list[0].lost > astray_share && t->list[0].lost < astray_most;
+    best = t->list[0].score;
     runners = least(runners, 2);
     for (int32_t i = 0; i < runners && result == SUP_OK; i++) {
-        if (astray) result = sup_register_limbs(t->work, &t->judge, &t->list[i].state, error);
+        if (t->list[i].score > hopeless * best) continue;
+        if (astray) result = sup_register_limbs(t->work, &t->run, &t->list[i].state, error);
         if (result == SUP_OK && astray) result = run_one(t, &t->list[i], &closer, error);
         if (result == SUP_OK) result = run_one(t, &t->list[i], &close, error);
         if (result == SUP_OK) result = sup_register_tell(t->work, 0.2f + 0.05f * (float)i, "limbs", error);

@@ -8,7 +8,7 @@
 #include <math.h>
 
 static const double height_least = 0.3, height_most = 3.0; /* metres */
-static const double bones_out_most = 0.05, joints_out_most = 0.34;
+static const double bones_out_most = 0.25, joints_out_most = 0.34;
 
 static sup_result check_shape(const sup_shape *s, const char *what, const char *name, sup_error *error)
 {

@@ -5,8 +5,9 @@
 
 #include <math.h>
 
-static const double slide_share = 0.12; /* of a bone's length around its joints, where the skeleton surface slides */
-static const double crotch_reach = 0.3; /* of the distance between the hips, around the middle below the pelvis */
+static const double slide_share = 0.12;    /* of a bone's length around its joints, where the skeleton surface slides */
+static const double shoulder_share = 0.75; /* of the shoulders' half distance: farther out is shoulder, not chest */
+static const double crotch_reach = 0.3;    /* of the distance between the hips, around the middle below the pelvis */
 
 static sup_vec3d joint_at(const sup_anatomy *a, int32_t joint)
 {
@@ -94,6 +95,7 @@ sup_result sup_template_parts(sup_template_build *b, sup_error *error)
 typedef struct body_frame {
     sup_vec3d hips, neck; /* the trunk from below to above */
     sup_vec3d hip[2];     /* by x: less, more */
+    double shoulder;      /* half of the distance between the shoulders, along x */
 } body_frame;
 
 static body_frame find_frame(const sup_template_build *b)
@@ -107,6 +109,8 @@ static body_frame find_frame(const sup_template_build *b)
         int32_t parent = a->parents[j];
         sup_body_role role = b->roles[j], above = parent >= 0 ? b->roles[parent] : SUP_BODY_PELVIS;
         if (role == SUP_BODY_PELVIS) hips = j;
+        if (role == SUP_BODY_UPPER_ARM && above != SUP_BODY_UPPER_ARM)
+            f.shoulder = fmax(f.shoulder, fabs(joint_at(a, j).x - a->joints[0]));
         if (role == SUP_BODY_UPPER_LEG && above != SUP_BODY_UPPER_LEG && hip_count < 2)
             f.hip[hip_count++] = joint_at(a, j);
         bool top = (role == SUP_BODY_NECK || role == SUP_BODY_HEAD) && above != SUP_BODY_NECK && above != SUP_BODY_HEAD;
@@ -147,8 +151,9 @@ static sup_muscle_group group_of(const body_frame *f, sup_body_role role, sup_ve
         return SUP_GROUP_UPPER_ARM;
     case SUP_BODY_FOREARM:
         return SUP_GROUP_LOWER_ARM;
-    case SUP_BODY_CLAVICLE:
-        return SUP_GROUP_SHOULDER;
+    case SUP_BODY_CLAVICLE: /* collar bones move the upper chest and back as well */
+        if (fabs(p.x - f->hips.x) > shoulder_share * f->shoulder) return SUP_GROUP_SHOULDER;
+        return is_in_front(f, p) ? SUP_GROUP_CHEST : SUP_GROUP_BACK;
     case SUP_BODY_PELVIS:
     case SUP_BODY_SPINE:
         if (height < 0.1 && !is_in_front(f, p)) return SUP_GROUP_UPPER_LEG; /* buttocks (4.2.4) */
@@ -199,7 +204,7 @@ static int32_t holder_of(const sup_template_build *b, const body_frame *f, int32
     bool trunk = role == SUP_BODY_PELVIS || role == SUP_BODY_SPINE;
     if (a->excluded[v]) return joint;
     if (trunk && height > 0.12 && height < 0.5 && is_in_front(f, sup_v3_at(a->skin, v))) return -1;
-    if (weight < 0.6) return -1;
+    if (weight < 0.5) return -1;
     for (int32_t j = 0; j < b->rig->joint_count; j++) {
         if (b->rig->joint_node[j] != joint) continue;
         sup_vec3d head = sup_v3_load(b->rig->bone_head + 3 * (size_t)j);

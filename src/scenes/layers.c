@@ -12,6 +12,8 @@ enum { MARCH_STEPS = 200, SMOOTH_ROUNDS = 8 };
 static const double least_fat = 0.003, least_muscle = 0.0015, over_bone = 0.002, least_step = 0.0004;
 /* Of the ray's length to the foot: bones are never farther in; and of a layer: fat and muscle are never less. */
 static const double deepest = 0.92, least_part = 0.12;
+/* Most of the flesh over a bone that is fat; over the organs of the belly there may be more. */
+static const double most_fat = 0.6;
 /* How organs flow into each other: closed surfaces without deep gaps. */
 static const double organ_join = 0.02;
 /* Share of weights on joints without layers from which on a vertex has none. */
@@ -172,11 +174,12 @@ static void place_layers(const layer_work *w, float *muscle, float *bone, int32_
         double deep = fmin(fmax(w->bone_depth[v], 2.0 * (least_fat + least_muscle)), deepest * length);
         double high = deep - fmax(least_muscle, least_part * deep),
                low = fmin(fmax(least_fat, least_part * deep), high);
-        double middle = fmin(fmax(w->muscle_depth[v], low), high);
         sup_vec3d at = sup_v3_madd(p, deep / length, line);
+        holders[v] = holder_at(w, at);
+        if (holders[v] >= 0) high = fmin(high, most_fat * deep);
+        double middle = fmin(fmax(w->muscle_depth[v], low), high);
         sup_v3_store(muscle + 3 * (size_t)v, sup_v3_madd(p, middle / length, line));
         sup_v3_store(bone + 3 * (size_t)v, at);
-        holders[v] = holder_at(w, at);
     }
 }
 

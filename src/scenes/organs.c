@@ -2,7 +2,7 @@
 #include "scenes/recipe.h"
 #include "character/character.h"
 
-static const double vertices_each = 600.0, cell = 0.004, margin = 0.02;
+static const double vertices_each = 600.0, cell = 0.005, margin = 0.02;
 
 typedef struct organ_mesh {
     const sup_organ_row *row;
