@@ -295,6 +295,7 @@ typedef struct sup_anatomy_def {
     /* Joints with one of these words in their name, and all below them, have no layers: commas between. NULL = head,
      * hands and toes in the names that are common. */
     const char *exclude;
+    const unsigned char *excluded; /* [vertex_count] 1: no layers here either; NULL = none */
     sup_sex sex;
     sup_progress_fn *progress;
     void *progress_user;
@@ -310,6 +311,8 @@ typedef struct sup_anatomy_report {
     int32_t detail_outside;                /* vertices of detailed bones outside the skeleton surface */
     int32_t inverted_fat, inverted_muscle; /* prisms without a positive volume */
     int32_t fixed_targets, collision_targets, iterations;
+    int32_t ironed;       /* vertices of folds of the skin that were smoothed: navels, nipples, slivers */
+    double ironed_most;   /* how far one of them moved */
     double wrap_distance; /* mean distance of the skeleton surface from the wrap */
     double wrap_seconds, bone_seconds, muscle_seconds;
 } sup_anatomy_report;
