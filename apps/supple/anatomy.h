@@ -4,7 +4,10 @@
 
 #include "app.h"
 
+int app_anatomy_template(int argc, char **argv);
 int app_anatomy_train(int argc, char **argv);
 int app_anatomy_register(int argc, char **argv);
+int app_anatomy_fit(int argc, char **argv);
+int app_anatomy_grow(int argc, char **argv);
 
 #endif

@@ -11,8 +11,12 @@ typedef struct anatomy_verb {
 
 /* One file a verb, anatomy_NAME.c. */
 static const anatomy_verb verbs[] = {
+    {"template", "--skin S --bones B -o T", "makes the three layers of a skin with bones and muscles inside",
+     app_anatomy_template},
     {"train", "SHAPES -o COMPOSITION", "learns body shapes and their masses", app_anatomy_train},
     {"register", "SCAN --composition C -o OUT", "puts the surface template on a scan", app_anatomy_register},
+    {"fit", "SCAN --template T -o BODY.glb", "bones, muscles and fat of a person", app_anatomy_fit},
+    {"grow", "BODY.glb --fat KG -o OUT.glb", "a person with more or less fat", app_anatomy_grow},
     {NULL, NULL, NULL, NULL},
 };
 enum { VERB_COUNT = sizeof verbs / sizeof verbs[0] - 1 };

@@ -331,6 +331,10 @@ SUP_API sup_result sup_anatomy_load(const sup_context *context, const char *path
                                     sup_error *error);
 SUP_API sup_result sup_anatomy_save(const sup_context *context, const sup_anatomy *anatomy, const char *path,
                                     sup_error *error);
+/* Sets the joints of the bones that a JSON file names: {"bone_to_joint": {BONE: JOINT, ...}}; *attached gets how many. Bones
+ * and joints that only one side knows are left alone. */
+SUP_API sup_result sup_anatomy_attach(const sup_context *context, const char *path, const sup_joints *joints,
+                                      sup_anatomy_part *parts, int32_t part_count, int32_t *attached, sup_error *error);
 /* --- Fitting the template to a person (4.2.4) --- */
 
 /* The warp that carries the template's detailed bones and muscles along (eq. 4.15). Depends on the template alone: make it
@@ -352,10 +356,25 @@ typedef struct sup_body_fit_def {
     void *progress_user;
 } sup_body_fit_def;
 
+/* A skin of the composition's triangulation, which is the template's as well, in the pose of the template: what
+ * sup_body_fit wants. `joints` are the composition's in that skin; NULL: found from it. `posed` gets vertex_count*3,
+ * `posed_joints` the composition's joint_count*3. */
+SUP_API sup_result sup_skin_like_template(const sup_context *context, const sup_anatomy *anatomy,
+                                          const sup_composition *composition, const double *skin, const double *joints,
+                                          double *posed, double *posed_joints, sup_error *error);
+
 /* Refuses skins that are inside out, not finite or not of human size: SUP_ERROR_DATA, anatomy.fit.*. */
 SUP_API sup_result sup_body_fit(const sup_context *context, const sup_anatomy *anatomy, const sup_body_fit_def *def,
                                 sup_body **body, sup_error *error);
 SUP_API void sup_body_destroy(sup_body *body);
+
+/* The body as a character: one skinned part "skin" with its layers, then the detailed bones and muscles, each carried by
+ * the joint that it belongs to. Masses and maps are in its extras, so that sup_body_from_character gives the body back. */
+SUP_API sup_result sup_body_character(const sup_context *context, const sup_body *body, sup_character **character,
+                                      sup_error *error);
+/* Part of supple_io. Refuses characters that no sup_body_character made: SUP_ERROR_DATA, anatomy.body.*. */
+SUP_API sup_result sup_body_from_character(const sup_context *context, const sup_character *character, sup_body **body,
+                                           sup_error *error);
 
 /* --- Fat that grows and goes (4.3.4) --- */
 

@@ -216,7 +216,9 @@ static sup_result check_skin(const sup_anatomy *a, const double *skin, sup_error
 static sup_result find_joints(const sup_context *context, const sup_anatomy *anatomy, const sup_body_fit_def *def,
                               double *joints, sup_error *error)
 {
-    sup_result result = sup_joints_from_skin(context, anatomy, def->skin, joints, error);
+    sup_shape template_skin = {anatomy->vertex_count, anatomy->triangle_count, anatomy->skin, anatomy->triangles};
+    sup_result result =
+        sup_points_carry(context, template_skin, def->skin, anatomy->joint_count, anatomy->joints, joints, error);
     for (int32_t j = 0; result == SUP_OK && def->joints != NULL && j < anatomy->joint_count; j++)
         for (int32_t k = 0; k < def->joints->count; k++)
             if (sup_text_equal(anatomy->joint_names[j], def->joints->names[k]) &&
@@ -301,5 +303,48 @@ sup_result sup_body_fit(const sup_context *context, const sup_anatomy *anatomy, 
         sup_body_destroy(made);
     else
         *body = made;
+    return result;
+}
+
+/* Where the composition's joints are in the template: by name, or carried there with the skin. */
+static sup_result template_joints(const sup_context *context, const sup_anatomy *anatomy, const sup_composition *c,
+                                  double *joints, sup_error *error)
+{
+    sup_shape mean = {c->vertex_count, c->triangle_count, c->mean, c->triangles};
+    sup_result result = sup_points_carry(context, mean, anatomy->skin, c->joint_count, c->joint_mean, joints, error);
+    for (int32_t j = 0; j < c->joint_count && result == SUP_OK; j++)
+        for (int32_t k = 0; k < anatomy->joint_count; k++)
+            if (sup_text_equal(c->joint_names[j], anatomy->joint_names[k]))
+                sup_point_set(joints, j, sup_point(anatomy->joints, k));
+    return result;
+}
+
+sup_result sup_skin_like_template(const sup_context *context, const sup_anatomy *anatomy,
+                                  const sup_composition *composition, const double *skin, const double *joints,
+                                  double *posed, double *posed_joints, sup_error *error)
+{
+    if (anatomy == NULL || composition == NULL || skin == NULL || posed == NULL || posed_joints == NULL)
+        return sup_fail(error, SUP_ERROR_ARGUMENT, "anatomy.fit.argument", "",
+                        "sup_skin_like_template needs a template, a composition, a skin and places for the results.");
+    if (composition->vertex_count != anatomy->vertex_count || composition->triangle_count != anatomy->triangle_count ||
+        memcmp(composition->triangles, anatomy->triangles, 3 * (size_t)anatomy->triangle_count * sizeof(int32_t)) != 0)
+        return refuse(error, "anatomy.fit.triangulation",
+                      "Template and composition have different triangulations: make the template with --surface "
+                      "COMPOSITION.");
+    sup_context resolved = sup_context_resolve(context);
+    sup_arena arena = sup_arena_create(&resolved.allocator);
+    size_t count = 3 * (size_t)composition->joint_count;
+    double *own = sup_arena_alloc(&arena, count + 1, sizeof(double));
+    double *like = sup_arena_alloc(&arena, count + 1, sizeof(double));
+    sup_shape mean = {composition->vertex_count, composition->triangle_count, composition->mean,
+                      composition->triangles};
+    sup_result result = own != NULL && like != NULL ? SUP_OK : sup_fail_memory(error, "a pose");
+    if (result == SUP_OK) result = template_joints(context, anatomy, composition, like, error);
+    if (result == SUP_OK && joints == NULL)
+        result = sup_points_carry(context, mean, skin, composition->joint_count, composition->joint_mean, own, error);
+    if (result == SUP_OK)
+        result =
+            sup_pose_like(context, composition, skin, joints != NULL ? joints : own, like, posed, posed_joints, error);
+    sup_arena_destroy(&arena);
     return result;
 }

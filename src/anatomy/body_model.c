@@ -221,12 +221,24 @@ sup_quatd sup_body_turn(const sup_composition *c, const sup_body_state *state, i
 
 /* --- Derivatives --- */
 
+/* Notes a joint in the rising list, unless it is there. */
+static int32_t note_joint(int32_t *joints, int32_t count, int32_t joint)
+{
+    int32_t at = count;
+    while (at > 0 && joints[at - 1] > joint)
+        at--;
+    if (at > 0 && joints[at - 1] == joint) return count;
+    memmove(joints + at + 1, joints + at, (size_t)(count - at) * sizeof *joints);
+    joints[at] = joint;
+    return count + 1;
+}
+
 /* Joints: x turns with joint j by what of it hangs below j: sum of w_k (x_k - P_j), P_j the joint in the world. */
 static int32_t joint_columns(const sup_body_model *model, const sup_body_state *s, int32_t v, sup_vec3d rest,
-                             sup_vec3d direction, double *row, int32_t *columns)
+                             sup_vec3d direction, double *row, int32_t *joints)
 {
     const sup_composition *c = model->composition;
-    int32_t base = 4 + c->mode_count, count = 0;
+    int32_t count = 0;
     double scale = exp(s->log_scale);
     for (int32_t n = c->influence_first[v]; n < c->influence_first[v + 1]; n++) {
         sup_vec3d x = carried(s, c->influence_joint[n], rest);
@@ -234,20 +246,16 @@ static int32_t joint_columns(const sup_body_model *model, const sup_body_state *
         for (int32_t j = c->influence_joint[n]; j >= 0; j = c->parents[j]) {
             sup_vec3d arm = sup_v3_sub(x, load(s->placed + 3 * (size_t)j));
             sup_vec3d turned = sup_v3_scale(sup_v3_cross(arm, direction), weight); /* d . (w x a) = w . (a x d) */
-            double *at = row + base + 3 * j;
-            bool fresh = true;
-            for (int32_t i = 0; i < count && fresh; i += 3)
-                fresh = columns[i] != base + 3 * j;
-            for (int32_t k = 0; fresh && k < 3; k++)
-                columns[count++] = base + 3 * j + k;
+            double *at = row + 4 + c->mode_count + 3 * j;
             at[0] += turned.x, at[1] += turned.y, at[2] += turned.z;
+            count = note_joint(joints, count, j);
         }
     }
     return count;
 }
 
 int32_t sup_body_derivative(const sup_body_model *model, const sup_body_state *s, int32_t vertex, sup_vec3d direction,
-                            double *row, int32_t *columns)
+                            double *row, int32_t *joints)
 {
     const sup_composition *c = model->composition;
     int32_t v = model->vertex[vertex], modes = c->mode_count;
@@ -274,14 +282,11 @@ int32_t sup_body_derivative(const sup_body_model *model, const sup_body_state *s
         shape[k] += scale * (back.x * mode[k] + back.y * mode[modes + k] + back.z * mode[2 * modes + k]);
     row[0] = direction.x, row[1] = direction.y, row[2] = direction.z;
     row[3] = scale * sup_v3_dot(direction, sum);
-    int32_t count = joint_columns(model, s, v, rest, direction, row, columns);
-    for (int32_t k = 0; k < 4 + modes; k++)
-        columns[count++] = k;
-    return count;
+    return joint_columns(model, s, v, rest, direction, row, joints);
 }
 
 int32_t sup_body_joint_derivative(const sup_composition *c, const sup_body_state *s, int32_t joint, sup_vec3d direction,
-                                  double *row, int32_t *columns)
+                                  double *row, int32_t *joints)
 {
     int32_t base = 4 + c->mode_count, count = 0;
     double scale = exp(s->log_scale);
@@ -294,13 +299,10 @@ int32_t sup_body_joint_derivative(const sup_composition *c, const sup_body_state
         sup_vec3d moved = turn(s->rotation + 9 * (size_t)joint, load(c->joint_modes + of));
         row[4 + k] = scale * sup_v3_dot(direction, sup_v3_add(load(s->mode_offset + of), moved));
     }
-    for (int32_t k = 0; k < base; k++)
-        columns[count++] = k;
     for (int32_t j = c->parents[joint]; j >= 0; j = c->parents[j]) {
         sup_vec3d arm = sup_v3_sub(at, load(s->placed + 3 * (size_t)j));
         store(row + base + 3 * j, sup_v3_scale(sup_v3_cross(arm, direction), scale));
-        for (int32_t k = 0; k < 3; k++)
-            columns[count++] = base + 3 * j + k;
+        count = note_joint(joints, count, j);
     }
     return count;
 }

@@ -54,12 +54,12 @@ static inline int32_t sup_body_parameters(const sup_composition *composition)
     return 4 + composition->mode_count + 3 * composition->joint_count;
 }
 /* Derivative of direction . x at a vertex of the model: `row` [parameters] is filled, joints that do not move the vertex
- * get 0; columns that are not 0 are listed in `columns`, how many is returned. */
+ * get 0; those that do are listed in `joints`, rising, and counted. */
 int32_t sup_body_derivative(const sup_body_model *model, const sup_body_state *state, int32_t vertex,
-                            sup_vec3d direction, double *row, int32_t *columns);
+                            sup_vec3d direction, double *row, int32_t *joints);
 /* The same of a joint's place in the world. */
 int32_t sup_body_joint_derivative(const sup_composition *composition, const sup_body_state *state, int32_t joint,
-                                  sup_vec3d direction, double *row, int32_t *columns);
+                                  sup_vec3d direction, double *row, int32_t *joints);
 /* Takes the step [parameters] and updates. */
 void sup_body_step(const sup_composition *composition, sup_body_state *state, const double *step);
 

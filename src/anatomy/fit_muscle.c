@@ -1,10 +1,10 @@
 /* fit_muscle.c - average, smallest and largest muscle surface of a person.
  *
  * Based on: [komaritzan2022] eq. 4.10, 4.11, 4.2 and 4.3 and the growth by muscle group of section 4.2.4.
- * What the thesis leaves open is set here: a group grows by at most half of its thickness, shrinks by at most half of it,
- * is held back by the skin (or bone) where it is at least half as thick as at its thickest, there by the tightest twentieth
- * of its vertices; the ends are smoothed with w_reg = 1e-7, the last weight of eq. 4.1. Bending is quartered a stage, not
- * halved: same lines, half the factorisations. */
+ * What the thesis leaves open is set here: a group grows by at most 0.7 of its thickness and shrinks by at most half of it,
+ * and is held back by the skin (or bone) where it is at least half as thick as at its thickest, when three tenths of those
+ * vertices touch (each of them stops there on its own). The ends are smoothed with w_reg = 1e-7, the last weight of
+ * eq. 4.1. Bending is quartered a stage, not halved: same lines, half the factorisations. */
 #include "anatomy/fit_muscle.h"
 
 #include "anatomy/surface_fit.h"
@@ -14,8 +14,8 @@
 static const double first_bending = 0.01, bending_factor = 0.25, line_weight = 1.0;
 static const double line_distance = 0.0002;               /* metres from the lines when it ends */
 static const double end_distance = 0.001;                 /* metres from bone and from skin */
-static const double most_growth = 0.5, most_shrink = 0.5; /* of the thickness */
-static const double thick_part = 0.5, tightest = 0.05;
+static const double most_growth = 0.7, most_shrink = 0.5; /* of the thickness */
+static const double thick_part = 0.5, tightest = 0.3;
 static const double end_bending = 1e-7;
 enum { MOST_STAGES = 16, STAGE_ITERATIONS = 12 };
 

@@ -7,7 +7,14 @@
 
 #include <stdlib.h>
 
-enum { COARSE_VERTICES = 1400, COARSE_SAMPLES = 2000, MOST_MODES = 64, MOST_JOINTS = 256 };
+enum {
+    COARSE_VERTICES = 1400,
+    COARSE_SAMPLES = 2000,
+    MOST_MODES = 64,
+    MOST_JOINTS = 256,
+    LEAST_SAMPLES = 600,
+    MOST_SAMPLES = 6000
+};
 
 sup_result sup_register_tell(const sup_register_work *w, float fraction, const char *stage, sup_error *error)
 {
@@ -80,7 +87,9 @@ static sup_result prepare(sup_register_work *w, sup_shape shape, sup_error *erro
                                              c->parents, c->joint_mean, &w->roles, error);
     if (result != SUP_OK) return result;
     joint_deviations(w);
-    result = sup_scan_make(&w->context, shape, unit, &w->arena, &w->scan, error);
+    int32_t samples = c->vertex_count / 2;
+    samples = samples < LEAST_SAMPLES ? LEAST_SAMPLES : (samples > MOST_SAMPLES ? MOST_SAMPLES : samples);
+    result = sup_scan_make(&w->context, shape, unit, samples, &w->arena, &w->scan, error);
     if (result == SUP_OK) result = read_marks(w, error);
     if (result == SUP_OK) result = sup_body_model_make(&w->context, c, COARSE_VERTICES, &w->arena, &w->coarse, error);
     if (result == SUP_OK) result = sup_body_model_make(&w->context, c, 0, &w->arena, &w->fine, error);

@@ -13,7 +13,7 @@ enum { MATCH_GRAIN = 128, BLOCK = 1024, BINS = 512 };
 static const double effective = 1000.0; /* observations that all matches together count for, beside the priors */
 static const double scale_deviation = 0.08;
 static const double mark_deviation = 0.01; /* metres */
-static const double small_step = 2e-4;     /* metres or radians: done */
+static const double small_step = 5e-4;     /* metres or radians: done */
 static const double longest_turn = 0.6;    /* radians of a joint in a step */
 
 static sup_vec3d load(const double *p)
@@ -172,6 +172,14 @@ double sup_fit_score(const sup_fit *fit, double limit)
     return 0.5 * (sum[0] / fmax(count[0], 1.0) + sum[1] / fmax(count[1], 1.0));
 }
 
+double sup_fit_unexplained(const sup_fit *fit, double limit)
+{
+    int32_t far = 0;
+    for (int32_t i = fit->model->vertex_count; i < fit->match_count; i++)
+        far += fit->matches[i].distance > limit ? 1 : 0;
+    return (double)far / fmax(fit->sample_count, 1);
+}
+
 /* --- Weights --- */
 
 /* Median distance of matches [begin, end) by a histogram up to `limit`. */
@@ -206,17 +214,27 @@ static void weigh(sup_match *matches, int32_t begin, int32_t end, const sup_fit_
 
 /* --- Normal equations --- */
 
-/* A row with residual and weight: adds to the lower triangle and to the right side. */
-static void add_row(int32_t n, const double *row, const int32_t *columns, int32_t count, double residual, double weight,
-                    double *matrix, double *right)
+/* A row with residual and weight: adds to the lower triangle and to the right side. The first `dense` columns count, and
+ * three for each of the joints. */
+static void add_row(int32_t n, int32_t dense, const double *row, const int32_t *joints, int32_t count, double residual,
+                    double weight, double *matrix, double *right)
 {
-    for (int32_t a = 0; a < count; a++) {
-        int32_t i = columns[a];
-        double factor = weight * row[i];
+    for (int32_t i = 0; i < dense; i++) {
+        double factor = weight * row[i], *to = matrix + (size_t)i * (size_t)n;
         right[i] += factor * residual;
-        double *to = matrix + (size_t)i * (size_t)n;
-        for (int32_t b = 0; b < count; b++)
-            if (columns[b] <= i) to[columns[b]] += factor * row[columns[b]];
+        for (int32_t k = 0; k <= i; k++)
+            to[k] += factor * row[k];
+    }
+    for (int32_t a = 0; a < 3 * count; a++) {
+        int32_t i = dense + 3 * joints[a / 3] + a % 3;
+        double factor = weight * row[i], *to = matrix + (size_t)i * (size_t)n;
+        right[i] += factor * residual;
+        for (int32_t k = 0; k < dense; k++)
+            to[k] += factor * row[k];
+        for (int32_t b = 0; b <= a / 3; b++) { /* the block on the diagonal is filled whole */
+            int32_t k = dense + 3 * joints[b];
+            to[k] += factor * row[k], to[k + 1] += factor * row[k + 1], to[k + 2] += factor * row[k + 2];
+        }
     }
 }
 
@@ -233,14 +251,14 @@ typedef struct block_work {
     const sup_fit_settings *settings;
 } block_work;
 
-enum { MOST_PARAMETERS = 4 + 64 + 3 * 256 };
+enum { MOST_JOINTS = 256, MOST_PARAMETERS = 4 + 64 + 3 * MOST_JOINTS };
 
 static void add_block(void *work, int32_t begin, int32_t end, int32_t worker)
 {
     const block_work *w = work;
     SUP_UNUSED(worker);
     sup_fit *fit = w->fit;
-    int32_t n = sup_body_parameters(fit->composition), columns[MOST_PARAMETERS];
+    int32_t n = sup_body_parameters(fit->composition), joints[MOST_JOINTS];
     double row[MOST_PARAMETERS];
     for (int32_t block = begin; block < end; block++) {
         double *matrix = fit->blocks + (size_t)block * (size_t)n * (size_t)n,
@@ -255,8 +273,9 @@ static void add_block(void *work, int32_t begin, int32_t end, int32_t worker)
             for (int k = 0; k < 3; k++) {
                 double weight = m->weight * (k == 0 ? 1.0 : w->settings->tangent);
                 if (!(weight > 0.0)) continue;
-                int32_t count = sup_body_derivative(fit->model, w->state, m->vertex, axes[k], row, columns);
-                add_row(n, row, columns, count, sup_v3_dot(axes[k], way), weight, matrix, right);
+                int32_t count = sup_body_derivative(fit->model, w->state, m->vertex, axes[k], row, joints);
+                add_row(n, 4 + fit->composition->mode_count, row, joints, count, sup_v3_dot(axes[k], way), weight,
+                        matrix, right);
             }
         }
     }
@@ -264,7 +283,7 @@ static void add_block(void *work, int32_t begin, int32_t end, int32_t worker)
 
 static void add_marks(sup_fit *fit, const sup_body_state *state, double *matrix, double *right)
 {
-    int32_t n = sup_body_parameters(fit->composition), columns[MOST_PARAMETERS];
+    int32_t n = sup_body_parameters(fit->composition), joints[MOST_JOINTS];
     double row[MOST_PARAMETERS],
         weight = effective / (10.0 * mark_deviation * mark_deviation * fmax(fit->mark_count, 10));
     const sup_vec3d axes[3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
@@ -272,11 +291,10 @@ static void add_marks(sup_fit *fit, const sup_body_state *state, double *matrix,
         int32_t joint = fit->marks[m].joint, vertex = fit->mark_vertex[m];
         sup_vec3d from = joint >= 0 ? sup_body_joint(state, joint) : load(fit->posed + 3 * (size_t)vertex);
         for (int k = 0; k < 3; k++) {
-            int32_t count = joint >= 0
-                                ? sup_body_joint_derivative(fit->composition, state, joint, axes[k], row, columns)
-                                : sup_body_derivative(fit->model, state, vertex, axes[k], row, columns);
-            add_row(n, row, columns, count, sup_v3_dot(axes[k], sup_v3_sub(fit->marks[m].at, from)), weight, matrix,
-                    right);
+            int32_t count = joint >= 0 ? sup_body_joint_derivative(fit->composition, state, joint, axes[k], row, joints)
+                                       : sup_body_derivative(fit->model, state, vertex, axes[k], row, joints);
+            add_row(n, 4 + fit->composition->mode_count, row, joints, count,
+                    sup_v3_dot(axes[k], sup_v3_sub(fit->marks[m].at, from)), weight, matrix, right);
         }
     }
 }

@@ -63,5 +63,7 @@ sup_result sup_fit_match(sup_fit *fit, const sup_body_state *state, const sup_fi
 sup_result sup_fit_run(sup_fit *fit, sup_body_state *state, const sup_fit_settings *settings, sup_error *error);
 /* Mean distance both ways, each at most `limit` (which counts where there is no partner), metres. After sup_fit_match. */
 double sup_fit_score(const sup_fit *fit, double limit);
+/* Share of the scan's samples without a partner within `limit`. After sup_fit_match. */
+double sup_fit_unexplained(const sup_fit *fit, double limit);
 
 #endif

@@ -5,14 +5,18 @@
  * back of a person are told apart in this way as well: feet, knees, elbows and face fit on one side only. */
 #include "anatomy/register.h"
 
-enum { SCORE_VERTICES = 400, SCORE_SAMPLES = 400, POSES = 3, FRAMES = 2, TURNS = 24, FINALISTS = 6 };
+enum { SCORE_POINTS = 180, RUN_POINTS = 700, POSES = 3, FRAMES = 2, TURNS = 24, FINALISTS = 6 };
 static const double score_limit = 0.25;   /* metres */
+static const double astray_share = 0.02;  /* of the scan, farther than astray_far from the template: a limb is lost */
+static const double astray_most = 0.35;   /* more is no lost limb, but another shape */
+static const double astray_far = 0.05;    /* metres */
+static const double hopeless = 1.6;       /* times the best score */
 static const double least_upright = 0.55; /* of the longest extent: a person is not lower than that */
 
 typedef struct candidate {
     sup_quatd rotation;
     int32_t pose;
-    double score;
+    double score, lost; /* metres; share of the scan */
     sup_body_state state;
 } candidate;
 
@@ -90,30 +94,65 @@ static bool place(const sup_register_work *w, const sup_body_model *model, doubl
     return true;
 }
 
-static sup_result score_all(sup_register_work *w, candidate *list, int32_t *count, sup_error *error)
+/* Small models and their fits: the smallest judges starts, the other runs. */
+typedef struct contest {
+    sup_register_work *work;
+    sup_body_model tiny, small;
+    sup_fit judge, run;
+    candidate *list;
+    int32_t count;
+} contest;
+
+static sup_result open_contest(contest *t, sup_error *error)
+{
+    sup_register_work *w = t->work;
+    int32_t judged = w->scan.sample_count / SCORE_POINTS + 1, run = w->scan.sample_count / RUN_POINTS + 1;
+    sup_result result = sup_body_model_make(&w->context, w->composition, SCORE_POINTS, &w->arena, &t->tiny, error);
+    if (result == SUP_OK)
+        result = sup_body_model_make(&w->context, w->composition, RUN_POINTS, &w->arena, &t->small, error);
+    if (result == SUP_OK)
+        result = sup_fit_open(&w->context, &t->tiny, &w->scan, judged, w->joint_deviation, NULL, 0, &w->arena,
+                              &t->judge, error);
+    if (result == SUP_OK)
+        result = sup_fit_open(&w->context, &t->small, &w->scan, run, w->joint_deviation, w->marks, w->mark_count,
+                              &w->arena, &t->run, error);
+    return result;
+}
+
+/* A start of that rotation and pose at the end of the list, unless it cannot be. */
+static sup_result add_start(contest *t, sup_quatd rotation, int32_t pose, sup_error *error)
 {
     const sup_fit_settings settings = {.limit = score_limit, .cosine = 0.0};
+    candidate *c = &t->list[t->count];
+    *c = (candidate){.rotation = rotation, .pose = pose};
+    if (!sup_body_state_make(t->work->composition, &t->work->arena, &c->state))
+        return sup_fail_memory(error, "the registration");
+    if (!place(t->work, &t->tiny, t->judge.posed, c)) return SUP_OK;
+    sup_result result = sup_fit_match(&t->judge, &c->state, &settings, error);
+    if (result == SUP_OK) c->score = sup_fit_score(&t->judge, score_limit), t->count++;
+    return result;
+}
+
+/* Whether each principal axis is within 20 degrees of one of the scan's own: then these say the same. */
+static bool axes_agree(const sup_vec3d axes[3])
+{
+    static const double near = 0.94;
+    for (int k = 0; k < 3; k++)
+        if (fmax(fabs(axes[k].x), fmax(fabs(axes[k].y), fabs(axes[k].z))) < near) return false;
+    return true;
+}
+
+static sup_result score_all(contest *t, sup_error *error)
+{
     const sup_vec3d own[3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
-    const sup_vec3d *frames[FRAMES] = {own, w->scan.axes};
-    sup_body_model tiny;
-    sup_fit fit = {0};
-    int32_t step = w->scan.sample_count / SCORE_SAMPLES + 1;
-    sup_result result = sup_body_model_make(&w->context, w->composition, SCORE_VERTICES, &w->arena, &tiny, error);
-    if (result == SUP_OK)
-        result = sup_fit_open(&w->context, &tiny, &w->scan, step, w->joint_deviation, NULL, 0, &w->arena, &fit, error);
-    for (int32_t i = 0; i < FRAMES * TURNS * POSES && result == SUP_OK; i++) {
-        candidate *c = &list[*count];
-        if (!sup_body_state_make(w->composition, &w->arena, &c->state))
-            result = sup_fail_memory(error, "the registration");
+    const sup_vec3d *frames[FRAMES] = {own, t->work->scan.axes};
+    int32_t count = (axes_agree(t->work->scan.axes) ? 1 : FRAMES) * TURNS * POSES;
+    sup_result result = SUP_OK;
+    for (int32_t i = 0; i < count && result == SUP_OK; i++) {
         sup_vec3d up, front;
         turn_axes(frames[i / (TURNS * POSES)], i / POSES % TURNS, &up, &front);
-        c->rotation = turn_of(up, front);
-        c->pose = i % POSES;
-        if (result != SUP_OK || !place(w, &tiny, fit.posed, c)) continue;
-        result = sup_fit_match(&fit, &c->state, &settings, error);
-        if (result == SUP_OK) c->score = sup_fit_score(&fit, score_limit), (*count)++;
+        result = add_start(t, turn_of(up, front), i % POSES, error);
     }
-    sup_fit_close(&fit);
     return result;
 }
 
@@ -129,23 +168,59 @@ static void sort_best(candidate *list, int32_t count, int32_t keep)
             }
 }
 
+static bool same_turn(sup_quatd a, sup_quatd b)
+{
+    static const double same = 0.97; /* |q . q'|: within 28 degrees */
+    return fabs(a.x * b.x + a.y * b.y + a.z * b.z + a.w * b.w) > same;
+}
+
 /* Leaves out starts that say the same as a better one: nearly the same rotation and the same arms. */
 static int32_t different(candidate *list, int32_t count)
 {
-    static const double same = 0.97; /* |q . q'|: within 28 degrees */
     int32_t kept = 0;
     for (int32_t i = 0; i < count; i++) {
         bool fresh = true;
-        for (int32_t j = 0; j < kept && fresh; j++) {
-            sup_quatd a = list[i].rotation, b = list[j].rotation;
-            fresh = fabs(a.x * b.x + a.y * b.y + a.z * b.z + a.w * b.w) < same || list[i].pose != list[j].pose;
-        }
+        for (int32_t j = 0; j < kept && fresh; j++)
+            fresh = !same_turn(list[i].rotation, list[j].rotation) || list[i].pose != list[j].pose;
         if (fresh) list[kept++] = list[i];
     }
     return kept;
 }
 
-static sup_result compete(sup_register_work *w, candidate *list, int32_t count, sup_error *error)
+static sup_result run_one(contest *t, candidate *c, const sup_fit_settings *settings, sup_error *error)
+{
+    sup_fit_settings judge = *settings;
+    judge.limit = 0.1, judge.cosine = 0.3;
+    sup_result result = sup_fit_run(&t->run, &c->state, settings, error);
+    if (result == SUP_OK) result = sup_fit_match(&t->run, &c->state, &judge, error);
+    if (result == SUP_OK) c->score = sup_fit_score(&t->run, judge.limit);
+    if (result == SUP_OK) c->lost = sup_fit_unexplained(&t->run, astray_far);
+    return result;
+}
+
+/* Front and back look alike from afar: the best starts are also tried the other way round. */
+static sup_result add_turned(contest *t, int32_t runners, const sup_fit_settings *settings, sup_error *error)
+{
+    sup_result result = SUP_OK;
+    t->count = runners;
+    for (int32_t i = 0; i < 2 && i < runners && result == SUP_OK; i++) {
+        sup_quatd turned = sup_quatd_multiply(t->list[i].rotation, (sup_quatd){0, 1, 0, 0});
+        bool tried = false;
+        for (int32_t j = 0; j < t->count && !tried; j++)
+            tried = same_turn(t->list[j].rotation, turned) && t->list[j].pose == t->list[i].pose;
+        int32_t before = t->count;
+        if (!tried) result = add_start(t, turned, t->list[i].pose, error);
+        if (result == SUP_OK && t->count > before) result = run_one(t, &t->list[before], settings, error);
+    }
+    return result;
+}
+
+static int32_t least(int32_t a, int32_t b)
+{
+    return a < b ? a : b;
+}
+
+static sup_result compete(contest *t, sup_error *error)
 {
     static const sup_fit_settings rough = {.limit = 0.25,
                                            .cosine = 0.1,
@@ -153,7 +228,7 @@ static sup_result compete(sup_register_work *w, candidate *list, int32_t count, 
                                            .tangent = 0.3,
                                            .pose = 1.0,
                                            .modes = 3,
-                                           .most = 8,
+                                           .most = 6,
                                            .use_marks = true};
     static const sup_fit_settings closer = {.limit = 0.12,
                                             .cosine = 0.3,
@@ -163,43 +238,62 @@ static sup_result compete(sup_register_work *w, candidate *list, int32_t count, 
                                             .modes = 6,
                                             .most = 10,
                                             .use_marks = true};
-    sup_fit fit = {0};
-    int32_t step = w->scan.sample_count / 1500 + 1;
-    sup_result result = sup_fit_open(&w->context, &w->coarse, &w->scan, step, w->joint_deviation, w->marks,
-                                     w->mark_count, &w->arena, &fit, error);
-    for (int round = 0; round < 2 && result == SUP_OK; round++) {
-        const sup_fit_settings *settings = round == 0 ? &rough : &closer;
-        sup_fit_settings judge = *settings;
-        judge.limit = 0.1, judge.cosine = 0.3;
-        int32_t runners = round == 0 ? (count < FINALISTS ? count : FINALISTS) : (count < 3 ? count : 3);
-        for (int32_t i = 0; i < runners && result == SUP_OK; i++) {
-            result = sup_fit_run(&fit, &list[i].state, settings, error);
-            if (result == SUP_OK) result = sup_fit_match(&fit, &list[i].state, &judge, error);
-            list[i].score = sup_fit_score(&fit, judge.limit);
-            if (result == SUP_OK)
-                result = sup_register_tell(w, 0.05f + 0.15f * (float)round + 0.02f * (float)i, "alignment", error);
-        }
-        sort_best(list, runners, runners);
+    static const sup_fit_settings close = {.limit = 0.08,
+                                           .cosine = 0.4,
+                                           .noise = 0.010,
+                                           .tangent = 0.05,
+                                           .pose = 1.0,
+                                           .modes = 8,
+                                           .most = 8,
+                                           .use_marks = true};
+    int32_t runners = least(t->count, FINALISTS);
+    sup_result result = SUP_OK;
+    for (int32_t i = 0; i < runners && result == SUP_OK; i++)
+        result = run_one(t, &t->list[i], &rough, error);
+    sort_best(t->list, runners, runners);
+    if (result == SUP_OK) result = add_turned(t, runners, &rough, error);
+    sort_best(t->list, t->count, t->count);
+    if (result == SUP_OK) result = sup_register_tell(t->work, 0.15f, "alignment", error);
+    double best = t->list[0].score;
+    for (runners = 0; runners < least(t->count, 4) && result == SUP_OK; runners++) {
+        if (t->list[runners].score > hopeless * best) break;
+        result = run_one(t, &t->list[runners], &closer, error);
     }
-    sup_fit_close(&fit);
+    sort_best(t->list, runners, runners);
+    bool astray = t->list[0].lost > astray_share && t->list[0].lost < astray_most;
+    best = t->list[0].score;
+    runners = least(runners, 2);
+    for (int32_t i = 0; i < runners && result == SUP_OK; i++) {
+        if (t->list[i].score > hopeless * best) continue;
+        if (astray) result = sup_register_limbs(t->work, &t->run, &t->list[i].state, error);
+        if (result == SUP_OK && astray) result = run_one(t, &t->list[i], &closer, error);
+        if (result == SUP_OK) result = run_one(t, &t->list[i], &close, error);
+        if (result == SUP_OK) result = sup_register_tell(t->work, 0.2f + 0.05f * (float)i, "limbs", error);
+    }
+    sort_best(t->list, runners, runners);
     return result;
 }
 
 sup_result sup_register_start(sup_register_work *w, sup_error *error)
 {
-    candidate *list = sup_arena_alloc(&w->arena, FRAMES * TURNS * POSES + 1, sizeof *list);
-    int32_t count = 0;
-    if (list == NULL) return sup_fail_memory(error, "the registration");
-    sup_result result = score_all(w, list, &count, error);
+    contest t = {.work = w};
+    t.list = sup_arena_alloc(&w->arena, FRAMES * TURNS * POSES + 4, sizeof *t.list);
+    if (t.list == NULL) return sup_fail_memory(error, "the registration");
+    sup_result result = open_contest(&t, error);
+    if (result == SUP_OK) result = score_all(&t, error);
+    if (result == SUP_OK) {
+        sort_best(t.list, t.count, t.count);
+        t.count = different(t.list, t.count);
+        result = t.count > 0
+                     ? compete(&t, error)
+                     : sup_fail(error, SUP_ERROR_DATA, "anatomy.scan.shape", "",
+                                "The scan does not look like a person any way round: give the whole body of one "
+                                "person.");
+    }
+    sup_fit_close(&t.judge);
+    sup_fit_close(&t.run);
     if (result != SUP_OK) return result;
-    sort_best(list, count, count);
-    count = different(list, count);
-    if (count == 0)
-        return sup_fail(error, SUP_ERROR_DATA, "anatomy.scan.shape", "",
-                        "The scan does not look like a person any way round: give the whole body of one person.");
-    result = compete(w, list, count, error);
-    if (result != SUP_OK) return result;
-    sup_body_state_copy(w->composition, &list[0].state, &w->state);
-    w->start = list[0].rotation;
+    sup_body_state_copy(w->composition, &t.list[0].state, &w->state);
+    w->start = t.list[0].rotation;
     return SUP_OK;
 }

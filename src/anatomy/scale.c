@@ -53,18 +53,18 @@ static bool mean_value_weights(const sup_vec3d corner[3], sup_vec3d p, double we
     return true;
 }
 
-static sup_vec3d carry_point(const sup_anatomy *anatomy, const double *skin, sup_vec3d p)
+static sup_vec3d carry_point(const sup_shape *from, const double *to, sup_vec3d p)
 {
     sup_vec3d sum = sup_v3(0.0, 0.0, 0.0), own = sum;
     double total = 0.0;
-    for (int32_t t = 0; t < anatomy->triangle_count; t++) {
-        const int32_t *c = anatomy->triangles + 3 * (size_t)t;
-        sup_vec3d corner[3] = {sup_point(anatomy->skin, c[0]), sup_point(anatomy->skin, c[1]),
-                               sup_point(anatomy->skin, c[2])};
+    for (int32_t t = 0; t < from->triangle_count; t++) {
+        const int32_t *c = from->triangles + 3 * (size_t)t;
+        sup_vec3d corner[3] = {sup_point(from->positions, c[0]), sup_point(from->positions, c[1]),
+                               sup_point(from->positions, c[2])};
         double weights[3];
         if (!mean_value_weights(corner, p, weights)) continue;
         for (int k = 0; k < 3; k++) {
-            sum = sup_v3_madd(sum, weights[k], sup_point(skin, c[k]));
+            sum = sup_v3_madd(sum, weights[k], sup_point(to, c[k]));
             own = sup_v3_madd(own, weights[k], corner[k]);
             total += weights[k];
         }
@@ -75,28 +75,28 @@ static sup_vec3d carry_point(const sup_anatomy *anatomy, const double *skin, sup
 }
 
 typedef struct carry_work {
-    const sup_anatomy *anatomy;
-    const double *skin;
-    double *joints;
+    sup_shape from;
+    const double *to, *points;
+    double *out;
 } carry_work;
 
 static void carry_piece(void *user, int32_t begin, int32_t end, int32_t worker)
 {
     const carry_work *work = user;
     SUP_UNUSED(worker);
-    for (int32_t j = begin; j < end; j++)
-        sup_point_set(work->joints, j, carry_point(work->anatomy, work->skin, sup_point(work->anatomy->joints, j)));
+    for (int32_t i = begin; i < end; i++)
+        sup_point_set(work->out, i, carry_point(&work->from, work->to, sup_point(work->points, i)));
 }
 
-sup_result sup_joints_from_skin(const sup_context *context, const sup_anatomy *anatomy, const double *skin,
-                                double *joints, sup_error *error)
+sup_result sup_points_carry(const sup_context *context, sup_shape from, const double *to, int32_t count,
+                            const double *points, double *out, sup_error *error)
 {
     sup_context resolved = sup_context_resolve(context);
-    carry_work work = {anatomy, skin, joints};
-    sup_parallel(&resolved, anatomy->joint_count, 1, carry_piece, &work);
-    for (int32_t j = 0; j < anatomy->joint_count; j++)
-        if (!sup_v3_finite(sup_point(joints, j)))
-            return sup_fail(error, SUP_ERROR_NUMERIC, "anatomy.fit.joints", anatomy->joint_names[j],
+    carry_work work = {from, to, points, out};
+    sup_parallel(&resolved, count, 1, carry_piece, &work);
+    for (int32_t i = 0; i < count; i++)
+        if (!sup_v3_finite(sup_point(out, i)))
+            return sup_fail(error, SUP_ERROR_NUMERIC, "anatomy.fit.joints", "",
                             "A joint could not be found in the skin: give the person's joints.");
     return SUP_OK;
 }

@@ -4,7 +4,7 @@
 #include "anatomy/store.h"
 #include "geometry/adjacency.h"
 
-enum { SAMPLE_TARGET = 6000, MOST_CLOUD = 60000 };
+enum { MOST_CLOUD = 60000 };
 static const double least_height = 0.5, most_height = 2.5, usual_height = 1.68; /* metres */
 
 static sup_result refuse(sup_error *error, const char *id, const char *sentence)
@@ -162,16 +162,17 @@ static sup_result find_normals(const sup_allocator *allocator, const sup_scan_po
 }
 
 /* Evenly by area: a point each time the running area passes a step, anywhere in its triangle. */
-static sup_result spread(sup_arena *arena, sup_scan *scan, sup_error *error)
+static sup_result spread(int32_t target, sup_arena *arena, sup_scan *scan, sup_error *error)
 {
-    size_t most = SAMPLE_TARGET + 2;
+    size_t most = (size_t)target + 2;
     scan->samples = sup_arena_alloc(arena, 3 * most, sizeof(double));
     scan->sample_normals = sup_arena_alloc(arena, 3 * most, sizeof(double));
     if (scan->samples == NULL || scan->sample_normals == NULL) return sup_fail_memory(error, "the scan");
     double all = 0.0, run = 0.0;
     for (int32_t t = 0; t < scan->triangle_count; t++)
         all += scan->area[t];
-    double step = all / SAMPLE_TARGET;
+    double step = all / (double)target;
+    scan->sample_area = step * scan->metres_per_unit * scan->metres_per_unit;
     sup_random random = {11};
     for (int32_t t = 0; t < scan->triangle_count; t++) {
         run += scan->area[t];
@@ -191,18 +192,19 @@ static sup_result spread(sup_arena *arena, sup_scan *scan, sup_error *error)
 }
 
 static sup_result build(const sup_context *context, sup_shape shape, const sup_scan_points *points,
-                        const int32_t *element, sup_arena *arena, sup_scan *scan, sup_error *error)
+                        const int32_t *element, int32_t sample_target, sup_arena *arena, sup_scan *scan,
+                        sup_error *error)
 {
     sup_result result = keep_mesh(shape, points, element, arena, scan, error);
     if (result == SUP_OK) result = find_normals(&context->allocator, points, arena, scan, error);
-    if (result == SUP_OK) result = spread(arena, scan, error);
+    if (result == SUP_OK) result = spread(sample_target, arena, scan, error);
     if (result == SUP_OK)
         result = sup_bvh_create(context, scan->positions, scan->triangle_count, scan->triangles, &scan->bvh, error);
     return result;
 }
 
-sup_result sup_scan_make(const sup_context *context, sup_shape shape, double metres_per_unit, sup_arena *arena,
-                         sup_scan *scan, sup_error *error)
+sup_result sup_scan_make(const sup_context *context, sup_shape shape, double metres_per_unit, int32_t sample_target,
+                         sup_arena *arena, sup_scan *scan, sup_error *error)
 {
     enum { LEAST_POINTS = 200 };
     sup_context resolved = sup_context_resolve(context);
@@ -226,7 +228,7 @@ sup_result sup_scan_make(const sup_context *context, sup_shape shape, double met
         return refuse(error, "anatomy.scan.empty", "All of the scan is in one place, or it is too large to measure.");
     scan->metres_per_unit = metres_per_unit > 0.0 ? metres_per_unit : guess_unit(longest);
     scan->height = longest * scan->metres_per_unit;
-    return build(&resolved, shape, &points, element, arena, scan, error);
+    return build(&resolved, shape, &points, element, sample_target, arena, scan, error);
 }
 
 void sup_scan_free(sup_scan *scan)

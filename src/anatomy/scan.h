@@ -21,12 +21,14 @@ typedef struct sup_scan {
     sup_vec3d axes[3]; /* principal axes, longest first */
     /* Points spread evenly over the surface. */
     int32_t sample_count;
+    double sample_area;               /* square metres that each stands for */
     double *samples, *sample_normals; /* [sample_count*3] */
     sup_bvh bvh;
 } sup_scan;
 
-sup_result sup_scan_make(const sup_context *context, sup_shape shape, double metres_per_unit, sup_arena *arena,
-                         sup_scan *scan, sup_error *error);
+/* About `sample_target` samples. */
+sup_result sup_scan_make(const sup_context *context, sup_shape shape, double metres_per_unit, int32_t sample_target,
+                         sup_arena *arena, sup_scan *scan, sup_error *error);
 void sup_scan_free(sup_scan *scan);
 
 /* Nearest point of the scan to a point with a normal: one that faces the same way (their cosine at least `cosine`).

@@ -14,9 +14,10 @@
 static const double depth = 0.003;        /* metres beneath the skin where all is well */
 static const double depth_of_edge = 0.25; /* of the shortest edge at a vertex, at most */
 static const double least_depth = 2e-5;   /* metres; less is none */
+static const double short_line = 0.002;   /* metres */
 static const double step = 0.2;           /* of the way there, each time something is wrong */
 static const double least_agreement = 0.05;
-enum { MOST_STEPS = 24, MUSCLE_STEPS = 40, CROSSING_STEPS = 6 };
+enum { MOST_STEPS = 24, MUSCLE_STEPS = 40, CROSSING_STEPS = 8 };
 
 typedef struct settle {
     const sup_context *context;
@@ -155,13 +156,13 @@ static int32_t bone_round(settle *s)
     size_t n = 3 * (size_t)a->vertex_count;
     memset(s->wrong, 0, (size_t)a->vertex_count);
     /* Cut at even shares the prisms must stand as well, or no muscle surface would do. */
-    double cuts[5] = {1.0, 0.75, 0.5, 0.25, 0.0};
-    for (int k = 0; k + 1 < 5; k++) {
-        double *outer = s->between + (k % 2 ? n : 0), *inner = s->between + (k % 2 ? 0 : n);
+    static const double cuts[6][2] = {{1.0, 0.75}, {0.75, 0.5}, {0.5, 0.25}, {0.25, 0.0}, {1.0, 0.5}, {0.5, 0.0}};
+    for (int k = 0; k < 6; k++) {
+        double *outer = s->between, *inner = s->between + n;
         for (int32_t v = 0; v < a->vertex_count; v++) {
             sup_vec3d b = sup_point(s->bone, v), p = sup_point(s->skin, v);
-            sup_point_set(outer, v, sup_v3_lerp(b, p, cuts[k]));
-            sup_point_set(inner, v, sup_v3_lerp(b, p, cuts[k + 1]));
+            sup_point_set(outer, v, sup_v3_lerp(b, p, cuts[k][0]));
+            sup_point_set(inner, v, sup_v3_lerp(b, p, cuts[k][1]));
         }
         flag_inverted(s, outer, inner, s->wrong);
     }
@@ -231,9 +232,10 @@ sup_result sup_settle_bone(const sup_context *context, const sup_anatomy *anatom
     return result;
 }
 
-/* Shares of flagged vertices go half way to the mean of their neighbours'. */
+/* Shares of flagged vertices go half way to the mean of their neighbours', or to the middle of their lines, where
+ * settle_bone made sure that prisms stand. */
 static void even_shares(const settle *s, const int32_t *first, const int32_t *neighbours, const double *least,
-                        const double *most, const double *before, double *share)
+                        const double *most, const double *before, bool to_middle, double *share)
 {
     for (int32_t v = 0; v < s->anatomy->vertex_count; v++) {
         double sum = 0.0;
@@ -245,6 +247,7 @@ static void even_shares(const settle *s, const int32_t *first, const int32_t *ne
             count++;
         }
         double mean = count > 0 ? 0.5 * (before[v] + sum / count) : before[v];
+        if (to_middle) mean = 0.5 * (before[v] + 0.5);
         share[v] = fmax(least[v], fmin(most[v], mean));
     }
 }
@@ -282,8 +285,21 @@ static void even_rounds(muscle_settle *m)
     for (int32_t round = 0; round < MUSCLE_STEPS && muscle_inverted(m) > 0; round++) {
         if (round >= MUSCLE_STEPS / 4) widen(m);
         memcpy(m->before, m->share, (size_t)a->vertex_count * sizeof(double));
-        even_shares(&m->base, m->first, m->neighbours, m->least, m->most, m->before, m->share);
+        even_shares(&m->base, m->first, m->neighbours, m->least, m->most, m->before, round >= MUSCLE_STEPS / 2,
+                    m->share);
         sup_muscle_place(a, m->base.skin, m->base.bone, m->share, m->muscle);
+    }
+}
+
+/* Short lines in folds, where no layer is inside the other, are given up: all layers become one point. */
+static void close_short(muscle_settle *m, const unsigned char *outside, sup_settle_report *report)
+{
+    settle *s = &m->base;
+    for (int32_t v = 0; v < s->anatomy->vertex_count; v++) {
+        sup_vec3d p = sup_point(s->skin, v);
+        if (!outside[v] || sup_v3_distance(p, sup_point(s->bone, v)) > short_line) continue;
+        sup_point_set(s->bone, v, p);
+        report->closed++;
     }
 }
 
@@ -322,6 +338,7 @@ static sup_result settle_crossings(muscle_settle *m, float *positions, sup_settl
             result = sup_layer_outside(s->context, s->anatomy, m->muscle, s->bone, s->asked, &under_muscle, error);
         report->crossings = under_skin + under_muscle;
         if (result != SUP_OK || under_muscle == 0 || round == CROSSING_STEPS) break;
+        if (round >= CROSSING_STEPS / 2) close_short(m, s->asked, report);
         result = raise_muscles(m, s->asked, positions, error);
     }
     report->inverted = muscle_inverted(m);
