@@ -43,4 +43,7 @@ size_t sup_projective_state_size(const sup_model *model, const sup_context *cont
 sup_result sup_projective_reset(const sup_step_input *input, void *state);
 sup_result sup_projective_step(const sup_step_input *input, void *state, const sup_skin_out *out);
 
+/* A joint part of the way from one place to another: rotation by slerp, the rest evenly. */
+sup_mat34 sup_projective_joint_between(sup_mat34 from, sup_mat34 to, double t);
+
 #endif

@@ -86,7 +86,7 @@ static void take_joints(projective_state *s, const sup_pose *pose, sup_mat34 *jo
 }
 
 /* A joint part of the way from one place to another: rotation by slerp, the rest evenly. */
-static sup_mat34 joint_between(sup_mat34 from, sup_mat34 to, double t)
+sup_mat34 sup_projective_joint_between(sup_mat34 from, sup_mat34 to, double t)
 {
     sup_quatd qa, qb;
     double sa[9], sb[9], s[9];
@@ -230,7 +230,8 @@ static sup_result advance(projective_state *s, const sup_step_input *input)
     sup_result result = SUP_OK;
     for (int32_t i = 1; result == SUP_OK && i <= steps; i++) {
         for (int32_t j = 0; j < s->view.joint_count; j++)
-            between[j] = i == steps ? now[j] : joint_between(before[j], now[j], (double)i / (double)steps);
+            between[j] =
+                i == steps ? now[j] : sup_projective_joint_between(before[j], now[j], (double)i / (double)steps);
         result = simulate(s, input, between);
     }
     s->ahead = fmax(0.0, fmin((double)steps * SUP_PROJECTIVE_SECONDS - missing, SUP_PROJECTIVE_SECONDS));

@@ -1,0 +1,82 @@
+/* crowd.h (internal) - a device and a crowd as the host side keeps them. */
+#ifndef SUP_CUDA_CROWD_H
+#define SUP_CUDA_CROWD_H
+
+#include "cuda/gpu.h"
+#include "cuda/gpu_show.h"
+#include "cuda/runtime.h"
+#include "methods/projective/view.h"
+#include "supple/device.h"
+
+struct sup_device {
+    sup_context context;
+    int32_t index;
+    sup_cuda_device info;
+    void *stream; /* where work goes when the caller has no stream */
+};
+
+typedef enum sup_crowd_kind { SUP_CROWD_LINEAR, SUP_CROWD_DUALQUAT, SUP_CROWD_PROJECTIVE } sup_crowd_kind;
+
+/* What a frame tells the kernels: two floats in the device's memory. */
+typedef struct sup_crowd_frame {
+    float seconds; /* by which clips go on before a step */
+    float blend;   /* how far the shown skin is back from the last step to the one before */
+} sup_crowd_frame;
+
+struct sup_crowd {
+    sup_device *device;
+    sup_context context;
+    sup_arena arena; /* host memory */
+    const sup_model *model;
+    const sup_method *method;
+    sup_crowd_kind kind;
+    int32_t count, vertex_count, joint_count;
+    bool has_clips;
+    sup_array memory; /* void *: what was allocated on the device */
+    size_t allocated; /* bytes of it */
+    /* Host side */
+    double *values; /* [count*param_count] */
+    float *pose;    /* [count*joint_count*12] joints that the host gave, and those of the frame before */
+    float *pose_before;
+    float *between;         /* the same, on the way */
+    sup_gpu_play *play;     /* [count] as last told; clip -1: pose above */
+    sup_gpu_orders *orders; /* [count] */
+    bool pose_changed, orders_changed;
+    int32_t *joint_node;   /* [joint_count] */
+    float *inverse_bind;   /* [joint_count*12] */
+    double ahead, pending; /* seconds that the last step is ahead of the frame; that clips have not gone on yet */
+    sup_crowd_frame frame; /* as the device has it */
+    bool frame_known;
+    float time_step, size, unit_metres;
+    /* Device side */
+    sup_crowd_frame *device_frame;
+    sup_gpu_orders *device_orders;
+    sup_gpu_motion motion;
+    sup_gpu_joints joints;
+    sup_gpu_system system;
+    sup_gpu_state state;
+    sup_gpu_rest rest;
+    sup_gpu_anchors anchors;
+    sup_gpu_upsample upsample;
+    sup_gpu_skin skin;
+    sup_gpu_out out;
+    /* Recorded launches: a step, a picture, both. */
+    void *graph[3];
+    int32_t graph_most;
+};
+
+enum { SUP_CROWD_STEP = 1, SUP_CROWD_SHOW = 2 };
+
+/* CUDA's error as a sentence; SUP_OK for 0. */
+sup_result sup_cuda_result(const sup_device *device, int code, const char *doing, sup_error *error);
+
+/* Device memory that lives as long as the crowd, NULL when there is none (error filled). */
+void *sup_crowd_alloc(sup_crowd *crowd, size_t count, size_t size, sup_error *error);
+void *sup_crowd_upload(sup_crowd *crowd, const void *from, size_t count, size_t size, sup_error *error);
+
+/* Everything that is made once (crowd_open.c). */
+sup_result sup_crowd_open(sup_crowd *crowd, const sup_crowd_def *def, sup_error *error);
+/* Orders of an instance from its parameter values. */
+void sup_crowd_give_orders(sup_crowd *crowd, int32_t instance);
+
+#endif

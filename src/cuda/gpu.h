@@ -1,0 +1,121 @@
+/* gpu.h (internal) - what the host side in C and the kernels in CUDA share: arrays on the device, and launches.
+ *
+ * Vectors of a character are packed, three floats a place, in the order of blocks.h; characters stand one behind the
+ * other. All launches are asynchronous on a stream; errors are CUDA's numbers, 0 for none. */
+#ifndef SUP_CUDA_GPU_H
+#define SUP_CUDA_GPU_H
+
+#include "cuda/blocks.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+    SUP_GPU_HISTORY = 8,                /* directions that the acceleration looks back on (solver_work.h) */
+    SUP_GPU_SUMS = SUP_GPU_HISTORY + 2, /* energy, product of the newest direction, products with all directions */
+    SUP_GPU_LOCKSTEP = 4,               /* characters that a block handles together in a crowd */
+    SUP_GPU_TOP_LOCKSTEP = 8,           /* and in the solve of the top */
+    SUP_GPU_TOP_ROWS = 64,              /* rows of the top a block in a crowd */
+    SUP_GPU_TOP_ROWS_ALONE = 16         /* and for single characters */
+};
+
+/* A model's system. */
+typedef struct sup_gpu_system {
+    int32_t unknown_count, interior_count, top_count, top_stride, part_count, slot_count, anchor_count;
+    int32_t most_local;  /* places of a part, anchors included */
+    int32_t most_prisms; /* of a part */
+    int32_t most_slots;
+    float weight_sum;
+    const sup_block_part *parts;
+    const float *inverse, *top_inverse, *mass, *diagonal;
+    const int32_t *slot_place;
+    const unsigned char *slot_owner;
+    const int32_t *top_slot_first, *top_slot, *anchor;
+    const int32_t *row_first, *column_first;
+    const uint16_t *row_slot, *column_row;
+    const float *row_value, *column_value;
+    const int32_t *pull_first, *pull_anchor;
+    const float *pull_value;
+    const float *tets;
+    const uint16_t *corner;
+    const int32_t *sum_begin;
+    const uint16_t *sum_from;
+} sup_gpu_system;
+
+/* What a character is told. */
+typedef struct sup_gpu_orders {
+    int32_t most;    /* iterations */
+    int32_t shared;  /* one rotation a prism */
+    int32_t plain;   /* Algorithm 2.1 as printed: for comparison */
+    float tolerance; /* part of the objective that is not worth an iteration */
+    float keep;      /* 1 - damping */
+    float fall[3];   /* gravity times the square of the time step */
+} sup_gpu_orders;
+
+/* Where it stands. */
+typedef struct sup_gpu_progress {
+    int32_t phase;      /* steps so far, modulo 6: which buffers are now and before */
+    int32_t iterations; /* of the last step, and */
+    int32_t rejected;   /* those taken back */
+    float objective;    /* at its last local step */
+} sup_gpu_progress;
+
+/* A step in progress: what solver.c keeps in sup_step. Two of them take turns. */
+typedef struct sup_gpu_control {
+    double inner[SUP_GPU_HISTORY][SUP_GPU_HISTORY];
+    double coefficient[SUP_GPU_HISTORY + 1][SUP_GPU_HISTORY];
+    double last;
+    int32_t history, done, accelerated, rejected;
+    int32_t base, current; /* buffers of the last iterate and of the current one */
+    int32_t over;          /* the step has ended: later kernels have nothing to do */
+} sup_gpu_control;
+
+/* State of `count` characters. */
+typedef struct sup_gpu_state {
+    int32_t count;
+    const sup_gpu_orders *orders; /* [count] */
+    sup_gpu_progress *progress;   /* [count] */
+    sup_gpu_control *control[2];  /* [count] */
+    float *x[2];                  /* [count*unknown_count*3] positions: now and before, or the other way round */
+    float *iterate[3];            /* the same */
+    float *inertial, *guess, *miss;
+    float *direction[SUP_GPU_HISTORY];
+    float *y;          /* [count*interior_count*3] */
+    float *slot;       /* [count*slot_count*6] force on a place of the top, and A_tp y_p there */
+    float *rhs;        /* [groups of SUP_GPU_TOP_LOCKSTEP][top_count][3*SUP_GPU_TOP_LOCKSTEP] in crowds */
+    float *top;        /* [count*top_count*3] the newest direction there */
+    float *anchors[3]; /* [count*anchor_count*3] */
+    float *sums;       /* [count*SUP_GPU_SUMS*sum_rows] */
+    int32_t sum_rows;  /* parts, then blocks of the top */
+} sup_gpu_state;
+
+/* Bytes of shared memory that the kernels of a step need for `lockstep` characters a block. */
+size_t sup_gpu_step_shared(const sup_gpu_system *system, int32_t lockstep);
+size_t sup_gpu_top_shared(const sup_gpu_system *system, bool crowd);
+/* Once for a device and model: raises the limits of shared memory. */
+int sup_gpu_step_prepare(const sup_gpu_system *system, bool crowd);
+/* One step. Anchors of the phase are in place. At most `most` iterations. */
+int sup_gpu_step(const sup_gpu_system *system, const sup_gpu_state *state, int32_t most, void *stream);
+/* Forgets momentum: now becomes before, the guess and the anchors before as well. */
+int sup_gpu_still(const sup_gpu_system *system, const sup_gpu_state *state, void *stream);
+
+/* Where a reset begins: the skin by linear blending, everything else where it rests (projective_step.c). */
+typedef struct sup_gpu_rest {
+    const float *rest;          /* [unknown_count*3] */
+    const int32_t *place;       /* [skin_count] number of a skin vertex */
+    const int32_t *start_joint; /* [skin_count*4] */
+    const float *start_weight;  /* [skin_count*4] */
+    const float *start_rest;    /* [skin_count*3] */
+    int32_t skin_count, joint_count;
+} sup_gpu_rest;
+/* Phase 0; then, with the anchors of the pose in place, everything else at rest there: joints [count*joint_count*12]. */
+int sup_gpu_first_phase(const sup_gpu_state *state, void *stream);
+int sup_gpu_reset(const sup_gpu_system *system, const sup_gpu_state *state, const sup_gpu_rest *rest,
+                  const float *joints, void *stream);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

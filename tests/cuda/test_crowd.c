@@ -1,0 +1,245 @@
+/* test_crowd.c - the device against the CPU: the same skin, the same bits twice, sentences for what is wrong. Skipped where
+ * no GPU is found; what happens then is tested everywhere. */
+#include "supple/device.h"
+#include "supple/supple.h"
+#include "test.h"
+
+typedef struct fixture {
+    sup_character *character;
+    sup_rig *rig;
+    sup_model *model;
+    sup_device *device;
+} fixture;
+
+static sup_device *device_or_skip(void)
+{
+    sup_device *device = NULL;
+    sup_error error = {0};
+    sup_result result = sup_device_cuda_create(NULL, 0, &device, &error);
+    if (result == SUP_ERROR_UNSUPPORTED) SKIP("no GPU");
+    CHECK_OK(result, error);
+    return device;
+}
+
+static fixture open_fixture(const char *method, int32_t vertices)
+{
+    fixture f = {0};
+    sup_error error = {0};
+    double values[64];
+    char text[32];
+    f.device = device_or_skip();
+    CHECK_OK(sup_scene_create(NULL, "human", 1.0, &f.character, &error), error);
+    CHECK_OK(sup_rig_create(NULL, f.character, NULL, &f.rig, &error), error);
+    sup_method_defaults(sup_method_find(method), values);
+    snprintf(text, sizeof text, "%d", (int)vertices);
+    if (vertices > 0) CHECK_OK(sup_method_set(sup_method_find(method), values, "vertices", text, &error), error);
+    sup_bind_def def = {.values = values};
+    CHECK_OK(sup_bind(NULL, sup_method_find(method), f.rig, &def, &f.model, &error), error);
+    return f;
+}
+
+static void close_fixture(fixture *f)
+{
+    sup_device_destroy(f->device);
+    sup_model_destroy(f->model);
+    sup_rig_destroy(f->rig);
+    sup_character_destroy(f->character);
+}
+
+TEST(without_a_gpu_it_says_so)
+{
+    sup_device *device = NULL;
+    sup_error error = {0};
+    sup_result result = sup_device_cuda_create(NULL, 0, &device, &error);
+    if (result == SUP_OK) {
+        CHECK(strlen(sup_device_name(device)) > 0);
+        sup_device_destroy(device);
+        return;
+    }
+    CHECK_EQ(result, SUP_ERROR_UNSUPPORTED);
+    CHECK_TEXT(error.id, "cuda.none");
+    CHECK(strstr(error.message, "CPU") != NULL);
+    CHECK(device == NULL);
+    sup_device_destroy(NULL);
+    sup_crowd_destroy(NULL);
+}
+
+/* Largest distance between the skins of CPU and device over a clip, in sizes of the character. */
+static double compare_clip(fixture *f, int32_t clip, int32_t count, int32_t frames)
+{
+    sup_error error = {0};
+    sup_pose *pose = NULL;
+    sup_instance *instance = NULL;
+    sup_crowd *crowd = NULL;
+    size_t n = (size_t)sup_model_vertex_count(f->model) * 3;
+    float *cpu = calloc(n * 2, sizeof *cpu), *gpu = calloc(n * 2, sizeof *gpu), *cpu_n = cpu + n, *gpu_n = gpu + n;
+    double worst = 0.0, turned = 0.0;
+    const sup_clip *c = &f->character->clips[clip];
+    CHECK_OK(sup_pose_create(NULL, f->character, &pose, &error), error);
+    sup_crowd_def def = {.instance_count = count};
+    CHECK_OK(sup_crowd_create(f->device, f->model, &def, &crowd, &error), error);
+    sup_pose_sample(f->character, c, c->start, pose);
+    CHECK_OK(sup_instance_create(NULL, f->model, pose, &instance, &error), error);
+    CHECK_OK(sup_crowd_pose(crowd, -1, pose, &error), error);
+    CHECK_OK(sup_crowd_reset(crowd, -1, &error), error);
+    for (int32_t i = 1; i <= frames; i++) {
+        double length = (double)c->end - (double)c->start, t = fmod(i / 60.0, 2.0 * length);
+        sup_pose_sample(f->character, c, (double)c->start + (t < length ? t : 2.0 * length - t), pose);
+        CHECK_EQ(sup_instance_step(instance, pose, 1.0f / 60.0f, &(sup_skin_out){.positions = cpu, .normals = cpu_n}),
+                 SUP_OK);
+        CHECK_OK(sup_crowd_pose(crowd, -1, pose, &error), error);
+        CHECK_OK(sup_crowd_step(crowd, 1.0f / 60.0f, NULL, &error), error);
+        if (i % 10 != 0 && i != frames) continue;
+        CHECK_OK(sup_crowd_read(crowd, count - 1, &(sup_skin_out){.positions = gpu, .normals = gpu_n}, &error), error);
+        for (size_t k = 0; k < n; k++) {
+            CHECK_MSG(isfinite(gpu[k]) && isfinite(gpu_n[k]), "vertex %d of frame %d", (int)(k / 3), (int)i);
+            worst = fmax(worst, fabs((double)cpu[k] - (double)gpu[k]));
+            turned = fmax(turned, fabs((double)cpu_n[k] - (double)gpu_n[k]));
+        }
+    }
+    CHECK_MSG(turned < 0.05, "normals differ by %g", turned);
+    sup_instance_destroy(instance);
+    sup_crowd_destroy(crowd);
+    sup_pose_destroy(pose);
+    free(cpu), free(gpu);
+    return worst / (double)f->rig->size;
+}
+
+TEST(classic_skins_are_those_of_the_cpu)
+{
+    static const char *const methods[] = {"linear", "dualquat"};
+    for (int32_t m = 0; m < 2; m++) {
+        fixture f = open_fixture(methods[m], 0);
+        for (int32_t clip = 0; clip < f.character->clip_count; clip++) {
+            double off = compare_clip(&f, clip, 3, 20);
+            CHECK_MSG(off < 2e-6, "%s, %s: %g", methods[m], f.character->clips[clip].name, off);
+        }
+        close_fixture(&f);
+    }
+}
+
+static void compare_projective(int32_t count, int32_t frames)
+{
+    fixture f = open_fixture("projective", 5000);
+    for (int32_t clip = 0; clip < f.character->clip_count; clip++) {
+        double off = compare_clip(&f, clip, count, frames);
+        printf("    projective, %s, %d at a time: %.2g of the size\n", f.character->clips[clip].name, (int)count, off);
+        CHECK_MSG(off < 1e-4, "%s: %g", f.character->clips[clip].name, off);
+    }
+    close_fixture(&f);
+}
+
+TEST(one_projective_skin_is_that_of_the_cpu)
+{
+    compare_projective(1, 300);
+}
+
+TEST(a_crowds_projective_skins_are_those_of_the_cpu)
+{
+    compare_projective(6, 60);
+}
+
+/* A hash of everything that a crowd of clips shows over some frames. */
+static uint64_t hash_run(fixture *f, int32_t count, float dt)
+{
+    sup_error error = {0};
+    sup_crowd *crowd = NULL;
+    const sup_clip *clips[16];
+    int32_t clip_count = f->character->clip_count < 16 ? f->character->clip_count : 16;
+    size_t n = (size_t)sup_model_vertex_count(f->model) * 3;
+    float *skin = calloc(n, sizeof *skin);
+    uint64_t hash = 1469598103934665603u;
+    for (int32_t i = 0; i < clip_count; i++)
+        clips[i] = &f->character->clips[i];
+    sup_crowd_def def = {.instance_count = count, .character = f->character, .clip_count = clip_count, .clips = clips};
+    CHECK_OK(sup_crowd_create(f->device, f->model, &def, &crowd, &error), error);
+    for (int32_t i = 0; i < count; i++)
+        CHECK_OK(sup_crowd_play(crowd, i, i % clip_count, 0.1 * i, 1.0, true, &error), error);
+    CHECK_OK(sup_crowd_reset(crowd, -1, &error), error);
+    for (int32_t i = 0; i < 20; i++)
+        CHECK_OK(sup_crowd_step(crowd, dt, NULL, &error), error);
+    for (int32_t i = 0; i < count; i++) {
+        CHECK_OK(sup_crowd_read(crowd, i, &(sup_skin_out){.positions = skin}, &error), error);
+        for (size_t k = 0; k < n * sizeof(float); k++)
+            hash = (hash ^ ((const unsigned char *)skin)[k]) * 1099511628211u;
+    }
+    sup_crowd_destroy(crowd);
+    free(skin);
+    return hash;
+}
+
+TEST(the_same_bits_from_run_to_run)
+{
+    fixture f = open_fixture("projective", 2000);
+    CHECK(hash_run(&f, 1, 1.0f / 60.0f) == hash_run(&f, 1, 1.0f / 60.0f));
+    CHECK(hash_run(&f, 9, 1.0f / 60.0f) == hash_run(&f, 9, 1.0f / 60.0f));
+    CHECK(hash_run(&f, 5, 1.0f / 24.0f) == hash_run(&f, 5, 1.0f / 24.0f));
+    CHECK(hash_run(&f, 5, 1.0f / 144.0f) == hash_run(&f, 5, 1.0f / 144.0f));
+    close_fixture(&f);
+}
+
+/* A clip on the device is the clip on the CPU. */
+TEST(clips_are_sampled_as_on_the_cpu)
+{
+    fixture f = open_fixture("linear", 0);
+    sup_error error = {0};
+    sup_crowd *crowd = NULL;
+    sup_pose *pose = NULL;
+    sup_instance *instance = NULL;
+    size_t n = (size_t)sup_model_vertex_count(f.model) * 3;
+    float *cpu = calloc(n, sizeof *cpu), *gpu = calloc(n, sizeof *gpu);
+    CHECK_OK(sup_pose_create(NULL, f.character, &pose, &error), error);
+    CHECK_OK(sup_instance_create(NULL, f.model, NULL, &instance, &error), error);
+    for (int32_t clip = 0; clip < f.character->clip_count; clip++) {
+        const sup_clip *c = &f.character->clips[clip];
+        sup_crowd_def def = {.instance_count = 2, .character = f.character, .clip_count = 1, .clips = &c};
+        CHECK_OK(sup_crowd_create(f.device, f.model, &def, &crowd, &error), error);
+        CHECK_OK(sup_crowd_play(crowd, 1, 0, (double)c->start, 1.0, false, &error), error);
+        for (int32_t i = 1; i < 40; i++) {
+            CHECK_OK(sup_crowd_step(crowd, 0.07f, NULL, &error), error);
+            CHECK_OK(sup_crowd_read(crowd, 1, &(sup_skin_out){.positions = gpu}, &error), error);
+            sup_pose_sample(f.character, c, fmin((double)c->start + i * 0.07, (double)c->end), pose);
+            CHECK_EQ(sup_instance_step(instance, pose, 0.07f, &(sup_skin_out){.positions = cpu}), SUP_OK);
+            double worst = 0.0;
+            for (size_t k = 0; k < n; k++)
+                worst = fmax(worst, fabs((double)cpu[k] - (double)gpu[k]));
+            CHECK_MSG(worst < 2e-5 * (double)f.rig->size, "%s, frame %d: %g", c->name, (int)i, worst);
+        }
+        sup_crowd_destroy(crowd);
+    }
+    sup_instance_destroy(instance);
+    sup_pose_destroy(pose);
+    free(cpu), free(gpu);
+    close_fixture(&f);
+}
+
+TEST(wrong_calls_are_refused_with_a_sentence)
+{
+    fixture f = open_fixture("projective", 1000);
+    sup_error error = {0};
+    sup_crowd *crowd = NULL;
+    sup_pose *pose = NULL;
+    CHECK_EQ(sup_crowd_create(NULL, f.model, NULL, &crowd, &error), SUP_ERROR_ARGUMENT);
+    CHECK_EQ(sup_crowd_create(f.device, f.model, &(sup_crowd_def){.instance_count = -1}, &crowd, &error),
+             SUP_ERROR_ARGUMENT);
+    CHECK_EQ(sup_crowd_create(f.device, f.model, &(sup_crowd_def){.clip_count = 1}, &crowd, &error),
+             SUP_ERROR_ARGUMENT);
+    CHECK_EQ(sup_crowd_create(f.device, f.model, &(sup_crowd_def){.instance_count = 10000000}, &crowd, &error),
+             SUP_ERROR_MEMORY);
+    CHECK(strstr(error.message, "fewer instances") != NULL);
+    CHECK_OK(sup_crowd_create(f.device, f.model, NULL, &crowd, &error), error);
+    CHECK_OK(sup_pose_create(NULL, f.character, &pose, &error), error);
+    CHECK_EQ(sup_crowd_step(crowd, NAN, NULL, &error), SUP_ERROR_ARGUMENT);
+    CHECK_EQ(sup_crowd_pose(crowd, 1, pose, &error), SUP_ERROR_ARGUMENT);
+    CHECK_EQ(sup_crowd_play(crowd, 0, 0, 0.0, 1.0, true, &error), SUP_ERROR_ARGUMENT);
+    CHECK_EQ(sup_crowd_set(crowd, 0, "vertices", 100.0, &error), SUP_ERROR_ARGUMENT);
+    CHECK_EQ(sup_crowd_set(crowd, 0, "nonsense", 1.0, &error), SUP_ERROR_ARGUMENT);
+    pose->world[3].m[2] = NAN;
+    CHECK_EQ(sup_crowd_pose(crowd, 0, pose, &error), SUP_ERROR_DATA);
+    float skin[12];
+    CHECK_EQ(sup_crowd_read(crowd, -1, &(sup_skin_out){.positions = skin}, &error), SUP_ERROR_ARGUMENT);
+    CHECK_EQ(sup_crowd_read(crowd, 0, &(sup_skin_out){.tangents = skin}, &error), SUP_ERROR_ARGUMENT);
+    sup_crowd_destroy(crowd);
+    sup_pose_destroy(pose);
+    close_fixture(&f);
+}
