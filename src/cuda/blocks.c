@@ -394,7 +394,9 @@ static sup_result build(sup_blocks_builder *b, sup_error *error)
                         "with fewer \"vertices\", or step it on the CPU.",
                         (int)k->top_count, TOP_LIMIT);
     if (!build_lists(b) || !build_prisms(b) || !build_vectors(b)) return sup_fail_memory(error, "the system's parts");
-    return sup_blocks_build_inverses(b, error);
+    result = sup_blocks_build_inverses(b, error);
+    if (result == SUP_OK && !sup_blocks_build_pack(k)) return sup_fail_memory(error, "the system's parts");
+    return result;
 }
 
 sup_result sup_blocks_create(const sup_context *context, const sup_system *system, sup_blocks **blocks,

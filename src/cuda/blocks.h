@@ -22,6 +22,24 @@ enum {
     SUP_BLOCK_TOP_ALIGN = 64 /* rows of S^-1 are rounded up to this */
 };
 
+/* What the threads of a part look up, ready to be copied into their fast memory in one go. */
+enum sup_pack {
+    SUP_PACK_PLACE,     /* int32 [slot_count] place of the top; -1 - place where another part takes care of it */
+    SUP_PACK_SLOT,      /* int32 [slot_count] where what the slot gets goes: place*top_fan + its number there */
+    SUP_PACK_ANCHOR,    /* int32 [anchor_count] */
+    SUP_PACK_MASS,      /* float [count + slot_count]; 0 where another part takes care */
+    SUP_PACK_ROW_VALUE, /* float, A_pt by rows */
+    SUP_PACK_COL_VALUE, /* float, the same by slots */
+    SUP_PACK_ROW_BEGIN, /* uint16 [count + 1] */
+    SUP_PACK_ROW_SLOT,  /* uint16 */
+    SUP_PACK_COL_BEGIN, /* uint16 [slot_count + 1] */
+    SUP_PACK_COL_ROW,   /* uint16 */
+    SUP_PACK_SUM_BEGIN, /* uint16 [count + slot_count + 1] */
+    SUP_PACK_SUM_FROM,  /* uint16 corner*3*prism_stride + prism */
+    SUP_PACK_CORNER,    /* uint16 [6*prism_stride] corner by corner */
+    SUP_PACK_COUNT
+};
+
 /* One part. Its places are numbered within it: own unknowns, then its places of the top, then anchors. */
 typedef struct sup_block_part {
     int32_t first, count;               /* unknowns */
@@ -30,6 +48,8 @@ typedef struct sup_block_part {
     int32_t prism_first, prism_count;   /* prism_first counts padded prisms */
     int32_t prism_stride;               /* prism_count rounded up to 32: between the forces of a prism */
     int32_t sum_first;                  /* into sum_begin: count + slot_count + 1 of them */
+    int32_t pack_first, pack_size;      /* bytes, multiples of 16: everything below in one stretch of `pack` */
+    int32_t pack[SUP_PACK_COUNT];       /* where each array begins in it, bytes */
 } sup_block_part;
 
 typedef struct sup_blocks {
@@ -70,6 +90,9 @@ typedef struct sup_blocks {
     int32_t *sum_begin; /* by part, from sum_first */
     uint16_t *sum_from;
     int32_t sum_count, sum_begin_count;
+    int32_t top_fan;     /* most slots of a place of the top */
+    unsigned char *pack; /* [pack_size] */
+    int32_t pack_size, most_pack;
 } sup_blocks;
 
 /* Refuses systems whose top would not fit: SUP_ERROR_UNSUPPORTED. */

@@ -21,5 +21,7 @@ typedef struct sup_blocks_builder {
 
 /* Entries of the matrix, then inverses and couplings. */
 sup_result sup_blocks_build_inverses(sup_blocks_builder *b, sup_error *error);
+/* All of a part's arrays together; last. */
+bool sup_blocks_build_pack(sup_blocks *blocks);
 
 #endif

@@ -259,7 +259,7 @@ static int launch_step(sup_crowd *crowd, int32_t most, void *stream)
     int code = sup_gpu_pose(&crowd->motion, &crowd->joints, &crowd->device_frame->seconds, stream);
     if (code != 0 || crowd->kind != SUP_CROWD_PROJECTIVE) return code;
     code = sup_gpu_anchors_step(&crowd->anchors, &crowd->joints, phases_of(&crowd->state), sizeof(sup_gpu_progress),
-                                crowd->state.anchors, stream);
+                                crowd->state.anchors, crowd->state.bend, stream);
     return code == 0 ? sup_gpu_step(&crowd->system, &crowd->state, most, stream) : code;
 }
 
@@ -409,10 +409,11 @@ static sup_gpu_state state_range(const sup_crowd *crowd, int32_t begin, int32_t 
         st.direction[i] += vector;
     for (int32_t i = 0; i < 3; i++)
         st.anchors[i] += n * (size_t)s->anchor_count * 3;
+    st.bend += n * (size_t)s->anchor_count * 3;
     for (int32_t i = 0; i < 2; i++)
         st.control[i] += n;
     st.y += n * (size_t)s->interior_count * 3;
-    st.slot += n * (size_t)s->slot_count * 6;
+    st.slot += n * (size_t)s->top_count * (size_t)s->top_fan * 3;
     st.top += n * (size_t)s->top_count * 3;
     st.sums += n * SUP_GPU_SUMS * (size_t)st.sum_rows;
     return st; /* rhs is scratch of the whole crowd */
@@ -431,7 +432,8 @@ static int settle(sup_crowd *crowd, int32_t begin, int32_t end, void *stream)
     if (code != 0 || crowd->kind != SUP_CROWD_PROJECTIVE) return code;
     if (code == 0) code = sup_gpu_first_phase(&st, stream);
     if (code == 0)
-        code = sup_gpu_anchors_step(&anchors, &joints, phases_of(&st), sizeof(sup_gpu_progress), st.anchors, stream);
+        code = sup_gpu_anchors_step(&anchors, &joints, phases_of(&st), sizeof(sup_gpu_progress), st.anchors, st.bend,
+                                    stream);
     if (code == 0) code = sup_gpu_reset(&crowd->system, &st, &crowd->rest, joints.pose, stream);
     for (int32_t round = 0; code == 0 && round < SETTLE_ROUNDS; round++) {
         code = sup_gpu_step(&crowd->system, &st, MOST_ITERATIONS, stream);

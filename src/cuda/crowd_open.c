@@ -339,30 +339,18 @@ static sup_result open_system(sup_crowd *crowd, const sup_blocks *b, float weigh
         .most_local = most,
         .most_prisms = b->most_prisms,
         .most_slots = b->most_slots,
+        .most_pack = b->most_pack,
+        .top_fan = b->top_fan,
         .weight_sum = weight_sum,
         .parts = up(&u, b->parts, b->part_count, sizeof(sup_block_part)),
+        .pack = up(&u, b->pack, b->pack_size, 1),
         .inverse = up(&u, b->inverse, (int64_t)((size_t)b->part_count * square), sizeof(float)),
         .top_inverse = up(&u, b->top_inverse, (int64_t)b->top_count * b->top_stride, sizeof(float)),
-        .mass = up(&u, b->mass, b->unknown_count, sizeof(float)),
         .diagonal = up(&u, b->diagonal, b->unknown_count, sizeof(float)),
-        .slot_place = up(&u, b->slot_place, b->slot_count, sizeof(int32_t)),
-        .slot_owner = up(&u, b->slot_owner, b->slot_count, 1),
-        .top_slot_first = up(&u, b->top_slot_first, (int64_t)b->top_count + 1, sizeof(int32_t)),
-        .top_slot = up(&u, b->top_slot, b->slot_count, sizeof(int32_t)),
-        .anchor = up(&u, b->anchor, b->anchor_list_count, sizeof(int32_t)),
-        .row_first = up(&u, b->row_first, (int64_t)b->interior_count + 1, sizeof(int32_t)),
-        .column_first = up(&u, b->column_first, (int64_t)b->slot_count + 1, sizeof(int32_t)),
-        .row_slot = up(&u, b->row_slot, b->couple_count, sizeof(uint16_t)),
-        .column_row = up(&u, b->column_row, b->couple_count, sizeof(uint16_t)),
-        .row_value = up(&u, b->row_value, b->couple_count, sizeof(float)),
-        .column_value = up(&u, b->column_value, b->couple_count, sizeof(float)),
         .pull_first = up(&u, b->pull_first, (int64_t)b->unknown_count + 1, sizeof(int32_t)),
         .pull_anchor = up(&u, b->pull_anchor, b->pull_count, sizeof(int32_t)),
         .pull_value = up(&u, b->pull_value, b->pull_count, sizeof(float)),
-        .tets = up(&u, b->tets, (int64_t)b->prism_total / SUP_PRISM_LANES * SUP_PRISM_FLOATS, sizeof(float)),
-        .corner = up(&u, b->corner, (int64_t)b->prism_total / SUP_PRISM_LANES * SUP_PRISM_INTS, sizeof(uint16_t)),
-        .sum_begin = up(&u, b->sum_begin, b->sum_begin_count, sizeof(int32_t)),
-        .sum_from = up(&u, b->sum_from, b->sum_count, sizeof(uint16_t))};
+        .tets = up(&u, b->tets, (int64_t)b->prism_total / SUP_PRISM_LANES * SUP_PRISM_FLOATS, sizeof(float))};
     return done(&u);
 }
 
@@ -384,10 +372,11 @@ static sup_result open_state(sup_crowd *crowd, sup_error *error)
         st->direction[i] = up(&u, NULL, vector, sizeof(float));
     for (int32_t i = 0; i < 3; i++)
         st->anchors[i] = up(&u, NULL, n * s->anchor_count * 3, sizeof(float));
+    st->bend = up(&u, NULL, n * s->anchor_count * 3, sizeof(float));
     for (int32_t i = 0; i < 2; i++)
         st->control[i] = up(&u, NULL, n, sizeof(sup_gpu_control));
     st->y = up(&u, NULL, n * s->interior_count * 3, sizeof(float));
-    st->slot = up(&u, NULL, n * s->slot_count * 6, sizeof(float));
+    st->slot = up(&u, NULL, n * s->top_count * s->top_fan * 3, sizeof(float));
     st->rhs = up(&u, NULL, groups * s->top_count * 3 * SUP_GPU_TOP_LOCKSTEP, sizeof(float));
     st->top = up(&u, NULL, n * s->top_count * 3, sizeof(float));
     int32_t alone = (s->top_count + SUP_GPU_TOP_ROWS_ALONE - 1) / SUP_GPU_TOP_ROWS_ALONE;

@@ -25,22 +25,15 @@ typedef struct sup_gpu_system {
     int32_t unknown_count, interior_count, top_count, top_stride, part_count, slot_count, anchor_count;
     int32_t most_local;  /* places of a part, anchors included */
     int32_t most_prisms; /* of a part */
-    int32_t most_slots;
+    int32_t most_slots, most_pack;
+    int32_t top_fan; /* slots of a place of the top */
     float weight_sum;
     const sup_block_part *parts;
-    const float *inverse, *top_inverse, *mass, *diagonal;
-    const int32_t *slot_place;
-    const unsigned char *slot_owner;
-    const int32_t *top_slot_first, *top_slot, *anchor;
-    const int32_t *row_first, *column_first;
-    const uint16_t *row_slot, *column_row;
-    const float *row_value, *column_value;
+    const unsigned char *pack;
+    const float *inverse, *top_inverse, *diagonal;
     const int32_t *pull_first, *pull_anchor;
     const float *pull_value;
     const float *tets;
-    const uint16_t *corner;
-    const int32_t *sum_begin;
-    const uint16_t *sum_from;
 } sup_gpu_system;
 
 /* What a character is told. */
@@ -81,11 +74,12 @@ typedef struct sup_gpu_state {
     float *iterate[3];            /* the same */
     float *inertial, *guess, *miss;
     float *direction[SUP_GPU_HISTORY];
-    float *y;          /* [count*interior_count*3] */
-    float *slot;       /* [count*slot_count*6] force on a place of the top, and A_tp y_p there */
-    float *rhs;        /* [groups of SUP_GPU_TOP_LOCKSTEP][top_count][3*SUP_GPU_TOP_LOCKSTEP] in crowds */
-    float *top;        /* [count*top_count*3] the newest direction there */
+    float *y;    /* [count*interior_count*3] */
+    float *slot; /* [count*top_count*top_fan*3] what parts leave to the top: gradient + A_tp y_p; 0 where unused */
+    float *rhs;  /* [groups of SUP_GPU_TOP_LOCKSTEP][top_count][3*SUP_GPU_TOP_LOCKSTEP] in crowds */
+    float *top;  /* [count*top_count*3] the newest direction there */
     float *anchors[3]; /* [count*anchor_count*3] */
+    float *bend;       /* [count*anchor_count*3] second difference of the anchors */
     float *sums;       /* [count*SUP_GPU_SUMS*sum_rows] */
     int32_t sum_rows;  /* parts, then blocks of the top */
 } sup_gpu_state;

@@ -64,9 +64,10 @@ typedef struct sup_gpu_anchors {
 } sup_gpu_anchors;
 
 size_t sup_gpu_anchors_shared(const sup_anchors *view);
-/* `phases`: the first of a row of structures of `phase_stride` bytes that begin with the phase of a character. */
+/* `phases`: the first of a row of structures of `phase_stride` bytes that begin with the phase of a character. `bend`:
+ * out - 2 before + before that. */
 int sup_gpu_anchors_step(const sup_gpu_anchors *anchors, const sup_gpu_joints *joints, const int32_t *phases,
-                         size_t phase_stride, float *const out[3], void *stream);
+                         size_t phase_stride, float *const out[3], float *bend, void *stream);
 
 /* --- The shown skin --- */
 

@@ -100,15 +100,65 @@ static __device__ __noinline__ void sup_nearest_quaternion(const float *f, doubl
         q[i] = v[i][best];
 }
 
-/* The rotation itself. */
+/* One Jacobi rotation in float; p and q are constants where it is called, so that all stays in registers. */
+static __device__ __forceinline__ void sup_turn_pair_fast(float k[4][4], float v[4][4], int p, int q)
+{
+    float off = k[p][q];
+    if (fabsf(off) < 1e-12f) return;
+    float theta = __fdividef(k[q][q] - k[p][p], 2.0f * off);
+    float t = __fdividef(copysignf(1.0f, theta), fabsf(theta) + sqrtf(fmaf(theta, theta, 1.0f)));
+    t = fabsf(theta) < 1e15f ? t : 0.0f;
+    float c = rsqrtf(fmaf(t, t, 1.0f)), s = c * t;
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        float a = k[i][p], b = k[i][q];
+        k[i][p] = c * a - s * b;
+        k[i][q] = s * a + c * b;
+    }
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        float a = k[p][i], b = k[q][i];
+        k[p][i] = c * a - s * b;
+        k[q][i] = s * a + c * b;
+        a = v[i][p], b = v[i][q];
+        v[i][p] = c * a - s * b;
+        v[i][q] = s * a + c * b;
+    }
+}
+
+/* The rotation itself, the same way in float: some element of a warp needs it in many a step, and the others wait. */
 static __device__ __noinline__ void sup_nearest_rotation(const float f[9], float r[9])
 {
-    double q[4];
-    sup_nearest_quaternion(f, q);
-    double x = q[0], y = q[1], z = q[2], w = q[3];
-    r[0] = (float)(1 - 2 * (y * y + z * z)), r[1] = (float)(2 * (x * y - w * z)), r[2] = (float)(2 * (x * z + w * y));
-    r[3] = (float)(2 * (x * y + w * z)), r[4] = (float)(1 - 2 * (x * x + z * z)), r[5] = (float)(2 * (y * z - w * x));
-    r[6] = (float)(2 * (x * z - w * y)), r[7] = (float)(2 * (y * z + w * x)), r[8] = (float)(1 - 2 * (x * x + y * y));
+    float m[9], v[4][4] = {{1, 0, 0, 0}, {0, 1, 0, 0}, {0, 0, 1, 0}, {0, 0, 0, 1}}, size = 1e-30f;
+#pragma unroll
+    for (int i = 0; i < 9; i++)
+        size = fmaxf(size, fabsf(f[i]));
+#pragma unroll
+    for (int i = 0; i < 9; i++)
+        m[i] = f[i] / size;
+    float k[4][4] = {{m[0] - m[4] - m[8], m[1] + m[3], m[2] + m[6], m[7] - m[5]},
+                     {m[1] + m[3], m[4] - m[0] - m[8], m[5] + m[7], m[2] - m[6]},
+                     {m[2] + m[6], m[5] + m[7], m[8] - m[0] - m[4], m[3] - m[1]},
+                     {m[7] - m[5], m[2] - m[6], m[3] - m[1], m[0] + m[4] + m[8]}};
+#pragma unroll 1
+    for (int sweep = 0; sweep < 6; sweep++) {
+        float off = fabsf(k[0][1]) + fabsf(k[0][2]) + fabsf(k[0][3]) + fabsf(k[1][2]) + fabsf(k[1][3]) + fabsf(k[2][3]);
+        if (off < 1e-7f) break;
+        sup_turn_pair_fast(k, v, 0, 1);
+        sup_turn_pair_fast(k, v, 2, 3);
+        sup_turn_pair_fast(k, v, 0, 2);
+        sup_turn_pair_fast(k, v, 1, 3);
+        sup_turn_pair_fast(k, v, 0, 3);
+        sup_turn_pair_fast(k, v, 1, 2);
+    }
+    float best = k[3][3], x = v[0][3], y = v[1][3], z = v[2][3], w = v[3][3];
+#pragma unroll
+    for (int i = 0; i < 3; i++)
+        if (k[i][i] > best) best = k[i][i], x = v[0][i], y = v[1][i], z = v[2][i], w = v[3][i];
+    float s = 2.0f / (x * x + y * y + z * z + w * w);
+    r[0] = 1 - s * (y * y + z * z), r[1] = s * (x * y - w * z), r[2] = s * (x * z + w * y);
+    r[3] = s * (x * y + w * z), r[4] = 1 - s * (x * x + z * z), r[5] = s * (y * z - w * x);
+    r[6] = s * (x * z - w * y), r[7] = s * (y * z + w * x), r[8] = 1 - s * (x * x + y * y);
 }
 
 /* Where the closed form of elements.h is not safe. Copies go to the call, so that f and r stay in registers. */

@@ -157,12 +157,15 @@ enum { ANCHOR_THREADS = 256 };
 /* Blocks of a character all find the frames, and then place the anchors among them. */
 __global__ void __launch_bounds__(ANCHOR_THREADS)
     anchors_kernel(const __grid_constant__ sup_gpu_anchors anchors, const __grid_constant__ sup_gpu_joints joints,
-                   const char *phases, size_t phase_stride, float *out0, float *out1, float *out2)
+                   const char *phases, size_t phase_stride, float *out0, float *out1, float *out2, float *bend_out)
 {
     extern __shared__ __align__(16) float shared[];
     const sup_anchors *a = &anchors.view;
     int character = blockIdx.y, phase = *(const int32_t *)(phases + character * phase_stride) % 3;
-    float *out = (phase == 0 ? out0 : phase == 1 ? out1 : out2) + (size_t)character * a->anchor_count * 3;
+    size_t at = (size_t)character * a->anchor_count * 3;
+    float *out = (phase == 0 ? out0 : phase == 1 ? out1 : out2) + at, *bend = bend_out + at;
+    const float *last = (phase == 0 ? out2 : phase == 1 ? out0 : out1) + at;
+    const float *older = (phase == 0 ? out1 : phase == 1 ? out2 : out0) + at;
     const sup_mat34 *pose = (const sup_mat34 *)(joints.pose + (size_t)character * joints.joint_count * 12);
     state_view s;
     s.frames = (frame *)shared;
@@ -182,13 +185,22 @@ __global__ void __launch_bounds__(ANCHOR_THREADS)
             anchors.ends[(size_t)character * a->piece_count * 8 + i] = s.ends[i];
     __syncthreads();
     for (int i = blockIdx.x * ANCHOR_THREADS + threadIdx.x; i < a->anchor_count; i += gridDim.x * ANCHOR_THREADS) {
-        int slide = i - anchors.rigid_count, twist = slide - a->slide_count;
-        if (slide < 0)
-            apply(s.frames[anchors.rigid_frame[i]].m, a->rigid_rest + 3 * (size_t)i, out + 3 * (size_t)a->rigid_out[i]);
-        else if (twist < 0)
-            place_sliding(a, &s, slide, out + 3 * (size_t)a->slide_index[6 * (size_t)slide + 5]);
-        else
-            place_twisting(a, &s, twist, out + 3 * (size_t)a->twist_index[2 * (size_t)twist + 1]);
+        int slide = i - anchors.rigid_count, twist = slide - a->slide_count, to;
+        float p[3];
+        if (slide < 0) {
+            to = a->rigid_out[i];
+            apply(s.frames[anchors.rigid_frame[i]].m, a->rigid_rest + 3 * (size_t)i, p);
+        } else if (twist < 0) {
+            to = a->slide_index[6 * (size_t)slide + 5];
+            place_sliding(a, &s, slide, p);
+        } else {
+            to = a->twist_index[2 * (size_t)twist + 1];
+            place_twisting(a, &s, twist, p);
+        }
+        for (int k = 0; k < 3; k++) {
+            out[3 * to + k] = p[k];
+            bend[3 * to + k] = p[k] - last[3 * to + k] - (last[3 * to + k] - older[3 * to + k]);
+        }
     }
 }
 
@@ -199,13 +211,13 @@ extern "C" size_t sup_gpu_anchors_shared(const sup_anchors *view)
 }
 
 extern "C" int sup_gpu_anchors_step(const sup_gpu_anchors *anchors, const sup_gpu_joints *joints, const int32_t *phases,
-                                    size_t phase_stride, float *const out[3], void *stream)
+                                    size_t phase_stride, float *const out[3], float *bend, void *stream)
 {
     size_t shared = sup_gpu_anchors_shared(&anchors->view);
     cudaError_t error = cudaFuncSetAttribute(anchors_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared);
     if (error != cudaSuccess) return (int)error;
     dim3 grid(joints->count > 16 ? 2 : 8, joints->count);
     anchors_kernel<<<grid, ANCHOR_THREADS, shared, (cudaStream_t)stream>>>(*anchors, *joints, (const char *)phases,
-                                                                           phase_stride, out[0], out[1], out[2]);
+                                                                           phase_stride, out[0], out[1], out[2], bend);
     return (int)cudaGetLastError();
 }

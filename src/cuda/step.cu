@@ -34,6 +34,7 @@ struct plan { /* what a character does in this kernel */
     float repeat;
 };
 
+/* A part and its characters; pointers into shared memory. */
 template <int C> struct block_view {
     sup_block_part part;
     int first, live; /* characters */
@@ -41,16 +42,30 @@ template <int C> struct block_view {
     float *in, *out; /* [LIMIT*width] */
     float *half;     /* [LIMIT*width*(slices-1)] */
     float *slots;    /* [most_slots*width] the newest direction at the top */
+    float *left;     /* [most_slots*width] gradient there, as far as the part knows it */
     float *x;        /* [C*most_local*3] */
     float *force;    /* [18*most_prisms] */
     float *sums;     /* [32*SUP_GPU_SUMS] */
+    const unsigned char *pack;
+    template <typename A> __device__ const A *at(int array) const
+    {
+        return (const A *)(pack + part.pack[array]);
+    }
+    /* The place of the top of a slot, and whether this part takes care of it. */
+    __device__ int top_place(int slot, bool &own) const
+    {
+        int place = at<int32_t>(SUP_PACK_PLACE)[slot];
+        own = place >= 0;
+        return own ? place : -1 - place;
+    }
 };
 
-template <int C, int T> __host__ __device__ size_t shared_floats(const sup_gpu_system &s)
+template <int C, int T> static size_t shared_bytes(const sup_gpu_system &s)
 {
-    return (size_t)LIMIT * LIMIT + (size_t)(1 + T / LIMIT) * LIMIT * width<C>::value +
-           (size_t)s.most_slots * width<C>::value + (size_t)C * s.most_local * 3 + (size_t)18 * s.most_prisms +
-           32 * SUP_GPU_SUMS + 8;
+    size_t floats = (size_t)LIMIT * LIMIT + (size_t)(1 + T / LIMIT) * LIMIT * width<C>::value +
+                    (size_t)2 * s.most_slots * width<C>::value + (size_t)18 * s.most_prisms + 32 * SUP_GPU_SUMS +
+                    ((size_t)C * s.most_local * 3 + 3) / 4 * 4;
+    return floats * sizeof(float) + (size_t)s.most_pack;
 }
 
 template <int C, int T>
@@ -66,40 +81,62 @@ static __device__ block_view<C> open_block(const sup_gpu_system &s, const sup_gp
     b.out = b.in + LIMIT * w;
     b.half = b.out + LIMIT * w;
     b.slots = b.half + (T / LIMIT - 1) * LIMIT * w;
-    b.force = b.slots + s.most_slots * w;
+    b.left = b.slots + s.most_slots * w;
+    b.force = b.left + s.most_slots * w;
     b.sums = b.force + 18 * s.most_prisms;
     b.x = b.sums + 32 * SUP_GPU_SUMS;
+    b.pack = (const unsigned char *)(b.x + (C * s.most_local * 3 + 3) / 4 * 4);
     return b;
 }
 
-/* Begins to copy the part's inverse into shared memory; wait_inverse ends it. */
-template <int C, int T> static __device__ void load_inverse(const sup_gpu_system &s, const block_view<C> &b)
+static __device__ void copy_chunk(void *to, const void *from)
 {
-    const float *from = s.inverse + (size_t)blockIdx.x * LIMIT * LIMIT;
-    for (int i = threadIdx.x * 4; i < b.part.count * LIMIT; i += T * 4) {
-        unsigned to = (unsigned)__cvta_generic_to_shared(b.inverse + i);
-        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from + i));
-    }
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"((unsigned)__cvta_generic_to_shared(to)), "l"(from));
+}
+
+/* Begins to copy the part's arrays, then its inverse, into shared memory. */
+template <int C, int T> static __device__ void load_part(const sup_gpu_system &s, const block_view<C> &b)
+{
+    for (int i = threadIdx.x * 16; i < b.part.pack_size; i += T * 16)
+        copy_chunk((void *)(b.pack + i), s.pack + b.part.pack_first + i);
     asm volatile("cp.async.commit_group;");
+    const float *from = s.inverse + (size_t)blockIdx.x * LIMIT * LIMIT;
+    for (int i = threadIdx.x * 4; i < b.part.count * LIMIT; i += T * 4)
+        copy_chunk(b.inverse + i, from + i);
+    asm volatile("cp.async.commit_group;");
+}
+
+/* The arrays are there; the inverse as well. Own copies only: a barrier must follow. */
+static __device__ void wait_pack()
+{
+    asm volatile("cp.async.wait_group 1;");
 }
 
 static __device__ void wait_inverse()
 {
     asm volatile("cp.async.wait_group 0;");
-    __syncthreads();
 }
 
-/* out = inverse * in for all right-hand sides. T / LIMIT threads share a row; their sums are added in order. */
-template <int C, int T> static __device__ void multiply(const block_view<C> &b)
+/* Threads from D on, T - D of them: the others are doing something else. */
+template <int T, int D> static __device__ void meet()
 {
-    const int w = width<C>::value, slices = T / LIMIT;
-    int row = threadIdx.x % LIMIT, slice = threadIdx.x / LIMIT, n = b.part.count;
+    if (D == 0)
+        __syncthreads();
+    else
+        asm volatile("bar.sync 1, %0;" ::"n"(T - D) : "memory");
+}
+
+/* out = inverse * in for all right-hand sides. Several threads share a row; their sums are added in order. */
+template <int C, int T, int D> static __device__ void multiply(const block_view<C> &b)
+{
+    const int w = width<C>::value, slices = (T - D) / LIMIT;
+    int thread = threadIdx.x - D, row = thread % LIMIT, slice = thread / LIMIT, n = b.part.count;
     float sum[width<C>::value];
 #pragma unroll
     for (int k = 0; k < w; k++)
         sum[k] = 0.0f;
     if (row < n) {
-#pragma unroll 4
+#pragma unroll 8
         for (int j = slice; j < n; j += slices) {
             float m = b.inverse[j * LIMIT + row];
             const float4 *in = (const float4 *)(b.in + j * w);
@@ -117,16 +154,17 @@ template <int C, int T> static __device__ void multiply(const block_view<C> &b)
             for (int k = 0; k < w; k++)
                 b.half[((slice - 1) * w + k) * LIMIT + row] = sum[k];
     }
-    __syncthreads();
+    meet<T, D>();
     if (slice == 0 && row < n)
 #pragma unroll
         for (int k = 0; k < w; k++) {
             float total = sum[k];
+#pragma unroll
             for (int h = 0; h < slices - 1; h++)
                 total += b.half[(h * w + k) * LIMIT + row];
             b.out[row * w + k] = total;
         }
-    __syncthreads();
+    meet<T, D>();
 }
 
 /* Adds up `count` values of every thread, in a fixed order, into the sums of the character and part. */
@@ -151,125 +189,135 @@ static __device__ void reduce(float *shared, const float *values, int count, con
     __syncthreads();
 }
 
-/* First half of a solve: `in` holds r of the part. y goes out, A_tp y_p into the slots, r . y into the sums. */
+/* First half of a solve: `in` holds r of the part, `left` the gradient at its slots. y goes out, gradient + A_tp y_p into
+ * the slots, r . y into the sums. */
 template <int C, int T>
 static __device__ void forward(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b)
 {
     const int w = width<C>::value;
-    multiply<C, T>(b);
+    const uint16_t *begin = b.template at<uint16_t>(SUP_PACK_COL_BEGIN), *row = b.template at<uint16_t>(SUP_PACK_COL_ROW);
+    const float *value = b.template at<float>(SUP_PACK_COL_VALUE);
+    const int32_t *slot = b.template at<int32_t>(SUP_PACK_SLOT);
+    multiply<C, T, 0>(b);
     for (int c = 0; c < b.live; c++) {
-        float *y = st.y + ((size_t)(b.first + c) * s.interior_count + b.part.first) * 3;
-        float product = 0.0f;
-        for (int i = threadIdx.x; i < b.part.count * 3; i += T) {
-            float v = b.out[i / 3 * w + 3 * c + i % 3];
-            product = fmaf(v, b.in[i / 3 * w + 3 * c + i % 3], product);
-            y[i] = v;
-        }
-        for (int i = threadIdx.x; i < b.part.slot_count * 3; i += T) {
-            int slot = b.part.slot_first + i / 3;
-            float sum = 0.0f;
-            for (int e = s.column_first[slot]; e < s.column_first[slot + 1]; e++)
-                sum = fmaf(s.column_value[e], b.out[s.column_row[e] * w + 3 * c + i % 3], sum);
-            st.slot[((size_t)(b.first + c) * s.slot_count + slot) * 6 + 3 + i % 3] = sum;
+        float *y = st.y + ((size_t)(b.first + c) * s.interior_count + b.part.first) * 3, product = 0.0f;
+        float *to = st.slot + (size_t)(b.first + c) * s.top_count * s.top_fan * 3;
+        for (int i = threadIdx.x; i < (b.part.count + b.part.slot_count) * 3; i += T) {
+            int local = i / 3, k = 3 * c + i - 3 * local;
+            if (local < b.part.count) {
+                float v = b.out[local * w + k];
+                product = fmaf(v, b.in[local * w + k], product);
+                y[i] = v;
+                continue;
+            }
+            local -= b.part.count;
+            float sum = b.left[local * w + k];
+            for (int e = begin[local]; e < begin[local + 1]; e++)
+                sum = fmaf(value[e], b.out[row[e] * w + k], sum);
+            to[slot[local] * 3 + i % 3] = sum;
         }
         const int newest = SUM_NEWEST;
         reduce<T>(b.sums, &product, 1, st, b.first + c, &newest);
     }
 }
 
-/* The newest direction at the part's places of the top into `slots`, of its own unknowns into `out`. */
-template <int C, int T>
+/* The newest direction at the part's places of the top into `slots`, of its own unknowns into `out`. By the threads from D
+ * on. */
+template <int C, int T, int D>
 static __device__ void backward(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b)
 {
-    const int w = width<C>::value;
-    for (int i = threadIdx.x; i < b.part.slot_count * 3 * b.live; i += T) {
-        int slot = i / 3 % b.part.slot_count, c = i / 3 / b.part.slot_count;
-        b.slots[slot * w + 3 * c + i % 3] =
-            st.top[((size_t)(b.first + c) * s.top_count + s.slot_place[b.part.slot_first + slot]) * 3 + i % 3];
+    const int w = width<C>::value, thread = threadIdx.x - D, all = T - D;
+    const uint16_t *begin = b.template at<uint16_t>(SUP_PACK_ROW_BEGIN), *slot_of = b.template at<uint16_t>(SUP_PACK_ROW_SLOT);
+    const float *value = b.template at<float>(SUP_PACK_ROW_VALUE);
+    float y[(3 * LIMIT * C + all - 1) / all]; /* asked for early */
+#pragma unroll
+    for (int r = 0; r < (3 * LIMIT * C + all - 1) / all; r++) {
+        int i = thread + r * all, c = i / (3 * b.part.count), k = i - c * 3 * b.part.count;
+        y[r] = c < b.live ? st.y[((size_t)(b.first + c) * s.interior_count + b.part.first) * 3 + k] : 0.0f;
     }
-    __syncthreads();
-    for (int i = threadIdx.x; i < b.part.count * 3 * C; i += T) {
+    for (int i = thread; i < b.part.slot_count * 3 * b.live; i += all) {
+        int c = i / (3 * b.part.slot_count), slot = i / 3 - c * b.part.slot_count, k = i % 3;
+        bool own;
+        int place = b.top_place(slot, own);
+        b.slots[slot * w + 3 * c + k] = st.top[((size_t)(b.first + c) * s.top_count + place) * 3 + k];
+    }
+    meet<T, D>();
+    for (int i = thread; i < b.part.count * 3 * C; i += all) {
         int row = i / (3 * C), k = i % (3 * C);
         float sum = 0.0f;
-        for (int e = s.row_first[b.part.first + row]; e < s.row_first[b.part.first + row + 1]; e++)
-            sum = fmaf(s.row_value[e], b.slots[s.row_slot[e] * w + k], sum);
+        for (int e = begin[row]; e < begin[row + 1]; e++)
+            sum = fmaf(value[e], b.slots[slot_of[e] * w + k], sum);
         b.in[row * w + k] = sum;
     }
-    wait_inverse();
-    multiply<C, T>(b);
-    for (int i = threadIdx.x; i < b.part.count * 3 * b.live; i += T) {
-        int row = i / 3 % b.part.count, c = i / 3 / b.part.count;
-        float y = st.y[((size_t)(b.first + c) * s.interior_count + b.part.first + row) * 3 + i % 3];
-        b.out[row * w + 3 * c + i % 3] = y - b.out[row * w + 3 * c + i % 3];
+    meet<T, D>();
+    multiply<C, T, D>(b);
+#pragma unroll
+    for (int r = 0; r < (3 * LIMIT * C + all - 1) / all; r++) {
+        int i = thread + r * all, c = i / (3 * b.part.count), k = i - c * 3 * b.part.count;
+        if (c < b.live) b.out[k / 3 * w + 3 * c + k % 3] = y[r] - b.out[k / 3 * w + 3 * c + k % 3];
     }
-    __syncthreads();
 }
 
 /* --- Start --- */
 
-/* An unknown of the part or a place of the top that it owns, as a place in a vector; -1 for slots that others own. */
-static __device__ int own_place(const sup_gpu_system &s, const sup_block_part &part, int local)
-{
-    if (local < part.count) return part.first + local;
-    int slot = part.slot_first + local - part.count;
-    return s.slot_owner[slot] ? s.interior_count + s.slot_place[slot] : -1;
-}
-
 /* Eq. 2.9, and the pull of the anchors' second difference, which is the gradient that the start is solved from. */
 template <int C, int T>
-__global__ void __launch_bounds__(T) start_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st)
+__global__ void __launch_bounds__(T)
+    start_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st)
 {
     extern __shared__ __align__(16) float shared[];
     const int w = width<C>::value, slots[3] = {SUM_PRODUCT, SUM_OLD, SUM_NEW};
     block_view<C> b = open_block<C, T>(s, st, shared);
-    load_inverse<C, T>(s, b);
+    load_part<C, T>(s, b);
+    wait_pack();
+    __syncthreads();
     for (int c = 0; c < b.live; c++) {
         const sup_gpu_orders &in = st.orders[b.first + c];
-    const int phase = st.progress[b.first + c].phase;
-        size_t at = (size_t)(b.first + c) * s.unknown_count * 3, anchors = (size_t)(b.first + c) * s.anchor_count * 3;
+        const int phase = st.progress[b.first + c].phase;
+        size_t at = (size_t)(b.first + c) * s.unknown_count * 3;
         const float *now = st.x[phase & 1] + at, *before = st.x[1 - (phase & 1)] + at;
-        const float *target = st.anchors[phase % 3] + anchors, *last = st.anchors[(phase + 2) % 3] + anchors,
-                    *older = st.anchors[(phase + 1) % 3] + anchors;
+        const float *bend = st.bend + (size_t)(b.first + c) * s.anchor_count * 3;
         float sums[3] = {0.0f, 0.0f, 0.0f};
         for (int i = threadIdx.x; i < (b.part.count + b.part.slot_count) * 3; i += T) {
-            int place = own_place(s, b.part, i / 3), k = i % 3;
+            int local = i / 3, k = i - 3 * local, place = b.part.first + local;
+            bool own = true;
+            if (local >= b.part.count) place = s.interior_count + b.top_place(local - b.part.count, own);
             float pull = 0.0f;
-            if (place >= 0) {
-                int q = place * 3 + k;
+            if (own) {
+                int q = place * 3 + k, end = s.pull_first[place + 1];
                 float x = now[q], moved = x - before[q], miss = x - st.guess[at + q], old = st.miss[at + q];
                 float weight = s.diagonal[place];
+#pragma unroll 4
+                for (int e = s.pull_first[place]; e < end; e++)
+                    pull = fmaf(s.pull_value[e], bend[s.pull_anchor[e] * 3 + k], pull);
                 st.inertial[at + q] = fmaf(in.keep, moved, x) + in.fall[k];
                 st.miss[at + q] = miss;
                 sums[0] = fmaf(weight * old, miss, sums[0]);
                 sums[1] = fmaf(weight * old, old, sums[1]);
                 sums[2] = fmaf(weight * miss, miss, sums[2]);
-                for (int e = s.pull_first[place]; e < s.pull_first[place + 1]; e++) {
-                    int a = s.pull_anchor[e] * 3 + k;
-                    pull = fmaf(s.pull_value[e], target[a] - last[a] - (last[a] - older[a]), pull);
-                }
             }
-            if (i / 3 < b.part.count)
-                b.in[i / 3 * w + 3 * c + k] = -pull;
+            if (local < b.part.count)
+                b.in[local * w + 3 * c + k] = -pull;
             else
-                st.slot[((size_t)(b.first + c) * s.slot_count + b.part.slot_first + i / 3 - b.part.count) * 6 + k] =
-                    pull;
+                b.left[(local - b.part.count) * w + 3 * c + k] = pull;
         }
         reduce<T>(b.sums, sums, 3, st, b.first + c, slots);
     }
     wait_inverse();
+    __syncthreads();
     forward<C, T>(s, st, b);
 }
 
 /* --- The top --- */
 
-/* What is left for the top: r_t - sum_p A_tp y_p. */
-static __device__ float top_rest(const sup_gpu_system &s, const float *slot, int place, int k)
+/* What is left for the top: r_t - sum_p A_tp y_p; number i of it. */
+static __device__ float top_rest(const sup_gpu_system &s, const float *slot, int i)
 {
+    int place = i / 3;
+    const float *from = slot + place * s.top_fan * 3 + (i - 3 * place);
     float sum = 0.0f;
-    for (int e = s.top_slot_first[place]; e < s.top_slot_first[place + 1]; e++) {
-        const float *from = slot + (size_t)s.top_slot[e] * 6 + k;
-        sum += from[0] + from[3];
-    }
+    for (int e = 0; e < s.top_fan; e++)
+        sum += from[3 * e];
     return -sum;
 }
 
@@ -278,53 +326,63 @@ static __device__ bool is_over(const sup_gpu_state &st, int turn, int character)
     return turn >= 0 && st.control[turn & 1][character].over;
 }
 
-/* Single characters: a block has a few rows, a warp a row at a time. */
-__global__ void __launch_bounds__(256) top_alone_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st, int turn)
+enum { TOP_THREADS = 32 * SUP_GPU_TOP_ROWS_ALONE };
+
+/* Single characters: a warp a row. */
+__global__ void __launch_bounds__(TOP_THREADS)
+    top_alone_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st, int turn)
 {
-    extern __shared__ __align__(16) float rest[];
+    extern __shared__ __align__(16) float rest[]; /* [3*top_stride] x, then y, then z */
+    __shared__ float products[SUP_GPU_TOP_ROWS_ALONE];
     int character = blockIdx.y, lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    const float *slot = st.slot + (size_t)character * s.slot_count * 6;
-    float product = 0.0f;
+    int row = blockIdx.x * SUP_GPU_TOP_ROWS_ALONE + warp, quarters = s.top_stride / 4;
+    const float *slot = st.slot + (size_t)character * s.top_count * s.top_fan * 3;
     if (is_over(st, turn, character)) return;
-    for (int i = threadIdx.x; i < s.top_count * 3; i += 256)
-        rest[i % 3 * s.top_count + i / 3] = top_rest(s, slot, i / 3, i % 3);
-    __syncthreads();
-    for (int r = warp; r < SUP_GPU_TOP_ROWS_ALONE; r += 8) {
-        int row = blockIdx.x * SUP_GPU_TOP_ROWS_ALONE + r;
-        if (row >= s.top_count) break;
-        const float *inverse = s.top_inverse + (size_t)row * s.top_stride;
-        float sum[3] = {0.0f, 0.0f, 0.0f};
 #pragma unroll 4
-        for (int j = lane; j < s.top_count; j += 32)
-            for (int k = 0; k < 3; k++)
-                sum[k] = fmaf(inverse[j], rest[k * s.top_count + j], sum[k]);
+    for (int i = threadIdx.x; i < s.top_stride * 3; i += TOP_THREADS)
+        rest[i % 3 * s.top_stride + i / 3] = i < s.top_count * 3 ? top_rest(s, slot, i) : 0.0f;
+    __syncthreads();
+    float sum[3] = {0.0f, 0.0f, 0.0f};
+    if (row < s.top_count) {
+        const float4 *inverse = (const float4 *)(s.top_inverse + (size_t)row * s.top_stride);
+#pragma unroll 3
+        for (int j = lane; j < quarters; j += 32) {
+            float4 m = inverse[j];
+            for (int k = 0; k < 3; k++) {
+                float4 v = ((const float4 *)rest)[k * quarters + j];
+                sum[k] = fmaf(m.x, v.x, fmaf(m.y, v.y, fmaf(m.z, v.z, fmaf(m.w, v.w, sum[k]))));
+            }
+        }
+    }
+    for (int d = 16; d > 0; d >>= 1)
         for (int k = 0; k < 3; k++)
-            for (int d = 16; d > 0; d >>= 1)
-                sum[k] += __shfl_xor_sync(0xffffffffu, sum[k], d);
-        if (lane < 3) st.top[((size_t)character * s.top_count + row) * 3 + lane] = sum[lane];
-        for (int k = 0; k < 3; k++)
-            product = fmaf(sum[k], rest[k * s.top_count + row], product);
+            sum[k] += __shfl_xor_sync(0xffffffffu, sum[k], d);
+    if (lane == 0) {
+        float product = 0.0f;
+        for (int k = 0; row < s.top_count && k < 3; k++) {
+            st.top[((size_t)character * s.top_count + row) * 3 + k] = sum[k];
+            product = fmaf(sum[k], rest[k * s.top_stride + row], product);
+        }
+        products[warp] = product;
     }
     __syncthreads();
-    if (lane == 0) rest[warp] = product;
-    __syncthreads();
     if (threadIdx.x > 0) return;
-    product = 0.0f;
-    for (int k = 0; k < 8; k++)
-        product += rest[k];
-    st.sums[((size_t)character * SUP_GPU_SUMS + SUM_NEWEST) * st.sum_rows + s.part_count + blockIdx.x] = product;
+    float total = 0.0f;
+    for (int k = 0; k < SUP_GPU_TOP_ROWS_ALONE; k++)
+        total += products[k];
+    st.sums[((size_t)character * SUP_GPU_SUMS + SUM_NEWEST) * st.sum_rows + s.part_count + blockIdx.x] = total;
 }
 
 enum { TOP_COLUMNS = 3 * SUP_GPU_TOP_LOCKSTEP };
 
-__global__ void __launch_bounds__(256) top_gather_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st)
+__global__ void __launch_bounds__(256)
+    top_gather_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st)
 {
-    int group = blockIdx.y, column = threadIdx.x % TOP_COLUMNS, per = 256 / TOP_COLUMNS;
-    int place = blockIdx.x * per + threadIdx.x / TOP_COLUMNS, character = group * SUP_GPU_TOP_LOCKSTEP + column / 3;
-    if (threadIdx.x >= per * TOP_COLUMNS || place >= s.top_count) return;
-    float v = 0.0f;
-    if (character < st.count) v = top_rest(s, st.slot + (size_t)character * s.slot_count * 6, place, column % 3);
-    st.rhs[((size_t)group * s.top_count + place) * TOP_COLUMNS + column] = v;
+    int group = blockIdx.y, i = blockIdx.x * 256 + threadIdx.x;
+    int character = group * SUP_GPU_TOP_LOCKSTEP + blockIdx.z, place = i / 3;
+    if (i >= s.top_count * 3) return;
+    float v = character < st.count ? top_rest(s, st.slot + (size_t)character * s.top_count * s.top_fan * 3, i) : 0.0f;
+    st.rhs[((size_t)group * s.top_count + place) * TOP_COLUMNS + blockIdx.z * 3 + i - 3 * place] = v;
 }
 
 /* Crowds: rows x columns of characters. Each thread has 4 rows and 6 columns; four threads share them, each a quarter of
@@ -378,10 +436,12 @@ __global__ void __launch_bounds__(256) top_crowd_kernel(const __grid_constant__ 
 
 /* --- The accelerated step: solver.c, on what the sums say --- */
 
+/* A sum over the parts (and, the newest direction's, blocks of the top) by a warp. */
 static __device__ double sum_rows(const sup_gpu_state &st, int character, int value, int rows)
 {
     const float *from = st.sums + ((size_t)character * SUP_GPU_SUMS + value) * st.sum_rows;
     double sum = 0.0;
+#pragma unroll 4
     for (int i = threadIdx.x % 32; i < rows; i += 32)
         sum += (double)from[i];
     for (int d = 16; d > 0; d >>= 1)
@@ -451,19 +511,15 @@ static __device__ void choose_step(sup_gpu_control &c, float *factor)
     if (slope > -0.5 * plain || square > 36.0 * plain) set_multiple(c, k, 1.9, factor);
 }
 
-/* What the last local step found decides what comes next; by one warp a character. Every part of the character finds
- * the same; the first one keeps it. */
+/* What the last local step found (sums, [SUP_GPU_SUMS]) decides what comes next. Every part of the character finds the
+ * same; the first one keeps it. */
 static __device__ void decide(const sup_gpu_system &s, const sup_gpu_state &st, int character, bool last_turn,
-                              int top_blocks, sup_gpu_control &c, plan &p)
+                              const double *sums, sup_gpu_control &c, plan &p)
 {
     const sup_gpu_orders &in = st.orders[character];
-    double energy = sum_rows(st, character, SUM_ENERGY, s.part_count);
-    double newest = sum_rows(st, character, SUM_NEWEST, s.part_count + top_blocks);
+    double energy = sums[SUM_ENERGY], newest = sums[SUM_NEWEST];
+    const double *older = sums + SUM_OLDER;
     int k = c.history;
-    double older[SUP_GPU_HISTORY];
-    for (int j = 0; j < SUP_GPU_HISTORY; j++)
-        older[j] = j < k ? sum_rows(st, character, SUM_OLDER + j, s.part_count) : 0.0;
-    if (threadIdx.x % 32 != 0) return;
     bool rose = c.done > 0 && !(energy <= c.last + ROUNDING * fabs(c.last));
     p.active = 1;
     p.target = 3 - c.base - c.current;
@@ -505,11 +561,9 @@ static __device__ void decide(const sup_gpu_system &s, const sup_gpu_state &st, 
 }
 
 /* The first turn: nothing is known but how much of the last miss to repeat (solver.c: miss_to_repeat). */
-static __device__ void begin(const sup_gpu_system &s, const sup_gpu_state &st, int character, plan &p)
+static __device__ void begin(const sup_gpu_state &st, int character, const double *sums, plan &p)
 {
-    double product = sum_rows(st, character, SUM_PRODUCT, s.part_count);
-    double larger = fmax(sum_rows(st, character, SUM_OLD, s.part_count), sum_rows(st, character, SUM_NEW, s.part_count));
-    if (threadIdx.x % 32 != 0) return;
+    double product = sums[SUM_PRODUCT], larger = fmax(sums[SUM_OLD], sums[SUM_NEW]);
     p.active = 1;
     p.accepted = 1;
     p.finish = 0;
@@ -524,55 +578,62 @@ static __device__ void begin(const sup_gpu_system &s, const sup_gpu_state &st, i
     c.base = 1;
 }
 
-/* The next iterate of a character at a place: q is the number in a vector, d the newest direction there. */
-static __device__ float next_iterate(const sup_gpu_state &st, const plan &p, int turn, int character, size_t q, float d)
-{
-    const sup_gpu_orders &in = st.orders[character];
-    const int phase = st.progress[character].phase;
-    if (turn == 0) {
-        if (in.plain) return st.inertial[q];
-        float now = st.x[phase & 1][q], before = st.x[1 - (phase & 1)][q];
-        return fmaf(p.repeat, st.miss[q], now + (now - before) + d);
-    }
-    float x = st.iterate[p.base][q];
-    for (int j = 0; j < p.history; j++)
-        x = fmaf(p.factor[j], st.direction[j][q], x);
-    return p.accepted ? fmaf(p.factor[p.history], d, x) : x;
-}
-
 /* The step: own unknowns and places of the top into shared memory; what the part owns to where it is kept. */
 template <int C, int T>
 static __device__ void move(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b, const plan &p,
                             int turn, int c)
 {
-    const int w = width<C>::value;
-    const sup_gpu_orders &in = st.orders[b.first + c];
-    const int phase = st.progress[b.first + c].phase;
+    const int w = width<C>::value, phase = st.progress[b.first + c].phase;
     size_t at = (size_t)(b.first + c) * s.unknown_count * 3;
-    float *x = b.x + (size_t)c * s.most_local * 3;
+    const bool plain = st.orders[b.first + c].plain != 0;
+    const float *base = turn == 0 ? plain ? st.inertial : st.x[phase & 1] : st.iterate[p.base];
+    float *to = p.finish ? st.x[1 - (phase & 1)] : st.iterate[p.target], *x = b.x + c * s.most_local * 3;
     for (int i = threadIdx.x; i < (b.part.count + b.part.slot_count) * 3; i += T) {
-        int local = i / 3, k = i % 3, slot = b.part.slot_first + local - b.part.count;
-        bool interior = local < b.part.count, own = interior || s.slot_owner[slot];
-        size_t q = at + (interior ? (size_t)(b.part.first + local) : (size_t)s.interior_count + s.slot_place[slot]) * 3 + k;
-        float d = interior ? b.out[local * w + 3 * c + k] : b.slots[(local - b.part.count) * w + 3 * c + k];
-        float next = next_iterate(st, p, turn, b.first + c, q, d);
-        x[i] = next;
-        if (!own) continue;
-        if (turn == 0 && !in.plain) {
-            float now = st.x[phase & 1][q], before = st.x[1 - (phase & 1)][q];
-            st.guess[q] = now + (now - before) + d;
+        int local = i / 3, k = i - 3 * local, place = b.part.first + local;
+        bool own = true;
+        float d;
+        if (local < b.part.count)
+            d = b.out[local * w + 3 * c + k];
+        else {
+            local -= b.part.count;
+            place = s.interior_count + b.top_place(local, own);
+            d = b.slots[local * w + 3 * c + k];
         }
-        if (turn > 0 && p.accepted) st.direction[p.history][q] = d;
-        if (p.finish)
-            st.x[1 - (phase & 1)][q] = next;
-        else
-            st.iterate[p.target][q] = next;
+        size_t q = at + (size_t)(place * 3 + k);
+        float next = base[q];
+        if (turn > 0) {
+            float old[SUP_GPU_HISTORY];
+#pragma unroll
+            for (int j = 0; j < SUP_GPU_HISTORY; j++) /* all are asked for before the first is used */
+                old[j] = j < p.history ? st.direction[j][q] : 0.0f;
+#pragma unroll
+            for (int j = 0; j < SUP_GPU_HISTORY; j++)
+                if (j < p.history) next = fmaf(p.factor[j], old[j], next);
+            if (p.accepted) next = fmaf(p.factor[p.history], d, next);
+            if (p.accepted && own) st.direction[p.history][q] = d;
+        } else if (!plain) { /* where a linear system would go, and part of the last miss */
+            float guess = next + (next - st.x[1 - (phase & 1)][q]) + d;
+            next = fmaf(p.repeat, st.miss[q], guess);
+            if (own) st.guess[q] = guess;
+        }
+        x[i] = next;
+        if (own) to[q] = next;
     }
-    if (p.finish) return;
-    const float *anchors = st.anchors[phase % 3] + (size_t)(b.first + c) * s.anchor_count * 3;
-    float *to = x + (b.part.count + b.part.slot_count) * 3;
-    for (int i = threadIdx.x; i < b.part.anchor_count * 3; i += T)
-        to[i] = anchors[s.anchor[b.part.anchor_first + i / 3] * 3 + i % 3];
+}
+
+/* Anchors where the phase has them, behind the unknowns; by the threads [0, count). */
+template <int C>
+static __device__ void load_anchors(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b, int count)
+{
+    const int32_t *anchor = b.template at<int32_t>(SUP_PACK_ANCHOR);
+    for (int c = 0; c < b.live; c++) {
+        const float *from =
+            st.anchors[st.progress[b.first + c].phase % 3] + (size_t)(b.first + c) * s.anchor_count * 3;
+        float *to = b.x + c * s.most_local * 3 + (b.part.count + b.part.slot_count) * 3;
+#pragma unroll 4
+        for (int i = threadIdx.x; i < b.part.anchor_count * 3; i += count)
+            to[i] = from[anchor[i / 3] * 3 + i % 3];
+    }
 }
 
 /* --- The local step --- */
@@ -588,12 +649,12 @@ static __device__ float prism_forces(const sup_gpu_system &s, const block_view<C
 {
     float energy = 0.0f;
     for (int i = threadIdx.x; i < b.part.prism_count; i += T) {
-        size_t batch = (size_t)(b.part.prism_first + i) / SUP_PRISM_LANES, lane = (b.part.prism_first + i) % SUP_PRISM_LANES;
-        const uint16_t *corner = s.corner + batch * SUP_PRISM_INTS + lane;
-        sup_wide3 last = corner_position(x, corner[CORNER_C1 * SUP_PRISM_LANES]), edge[5], sum[5];
+        unsigned at = (unsigned)(b.part.prism_first + i), batch = at / SUP_PRISM_LANES, lane = at % SUP_PRISM_LANES;
+        const uint16_t *corner = b.template at<uint16_t>(SUP_PACK_CORNER) + i;
+        sup_wide3 last = corner_position(x, corner[CORNER_C1 * b.part.prism_stride]), edge[5], sum[5];
 #pragma unroll
         for (int k = 0; k < 5; k++)
-            edge[k] = sup_wide3_sub(corner_position(x, corner[k * SUP_PRISM_LANES]), last);
+            edge[k] = sup_wide3_sub(corner_position(x, corner[k * b.part.prism_stride]), last);
         energy += prism(s.tets + batch * SUP_PRISM_FLOATS + lane, edge, 5, shared_rotation, sum);
         float *to = b.force + i;
         sup_wide3 rest = {0.0f, 0.0f, 0.0f};
@@ -611,40 +672,41 @@ static __device__ float prism_forces(const sup_gpu_system &s, const block_view<C
     return 0.5f * energy;
 }
 
-/* The gradient from the forces and momentum: into `in` as -g, to the top's slots, and its products with all directions
- * so far into values[SUM_OLDER..]. `history` directions; the newest is still in shared memory. */
+/* The gradient from the forces and momentum: into `in` as -g, at the top's slots into `left`, and its products with all
+ * directions so far into values[SUM_OLDER..]. The newest direction is still in shared memory. */
 template <int C, int T>
 static __device__ void gradient(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b, const float *x,
                                 int c, int history, int newest, float *values)
 {
     const int w = width<C>::value;
     size_t at = (size_t)(b.first + c) * s.unknown_count * 3;
+    const uint16_t *begin = b.template at<uint16_t>(SUP_PACK_SUM_BEGIN), *from = b.template at<uint16_t>(SUP_PACK_SUM_FROM);
+    const float *masses = b.template at<float>(SUP_PACK_MASS);
     for (int i = threadIdx.x; i < (b.part.count + b.part.slot_count) * 3; i += T) {
-        int local = i / 3, k = i % 3, slot = b.part.slot_first + local - b.part.count;
-        bool interior = local < b.part.count;
-        int place = interior ? b.part.first + local : s.interior_count + s.slot_place[slot];
-        size_t q = at + (size_t)place * 3 + k;
-        const int32_t *begin = s.sum_begin + b.part.sum_first + local;
-        float g = 0.0f;
-        for (int e = begin[0]; e < begin[1]; e++)
-            g += b.force[s.sum_from[e] + k * b.part.prism_stride];
-        if (interior || s.slot_owner[slot]) {
-            float mass = s.mass[place], apart = x[i] - st.inertial[q];
-            g = fmaf(mass, apart, g);
-            values[SUM_ENERGY] = fmaf(0.5f * mass * apart, apart, values[SUM_ENERGY]);
-        }
-        if (interior)
-            b.in[local * w + 3 * c + k] = -g;
-        else
-            st.slot[((size_t)(b.first + c) * s.slot_count + slot) * 6 + k] = g;
+        int local = i / 3, k = i - 3 * local, place = b.part.first + local;
+        bool interior = local < b.part.count, own;
+        if (!interior) place = s.interior_count + b.top_place(local - b.part.count, own);
+        size_t q = at + (size_t)(place * 3 + k);
+        float mass = masses[local], d[SUP_GPU_HISTORY], inertial = mass > 0.0f ? st.inertial[q] : x[i], g = 0.0f;
 #pragma unroll
-        for (int j = 0; j < SUP_GPU_HISTORY; j++) {
-            if (j >= history) continue;
-            float d = j != newest ? st.direction[j][q]
-                      : interior  ? b.out[local * w + 3 * c + k]
-                                  : b.slots[(local - b.part.count) * w + 3 * c + k];
-            values[SUM_OLDER + j] = fmaf(d, g, values[SUM_OLDER + j]);
+        for (int j = 0; j < SUP_GPU_HISTORY; j++)
+            d[j] = j < history && j != newest ? st.direction[j][q] : 0.0f;
+        const float *force = b.force + k * b.part.prism_stride;
+        for (int e = begin[local]; e < begin[local + 1]; e++)
+            g += force[from[e]];
+        float apart = x[i] - inertial, fresh;
+        g = fmaf(mass, apart, g);
+        values[SUM_ENERGY] = fmaf(0.5f * mass * apart, apart, values[SUM_ENERGY]);
+        if (interior) {
+            b.in[local * w + 3 * c + k] = -g;
+            fresh = b.out[local * w + 3 * c + k];
+        } else {
+            b.left[(local - b.part.count) * w + 3 * c + k] = g;
+            fresh = b.slots[(local - b.part.count) * w + 3 * c + k];
         }
+#pragma unroll
+        for (int j = 0; j < SUP_GPU_HISTORY; j++)
+            if (j < history) values[SUM_OLDER + j] = fmaf(j == newest ? fresh : d[j], g, values[SUM_OLDER + j]);
     }
 }
 
@@ -677,44 +739,69 @@ static __device__ void copy_control(sup_gpu_control *to, const sup_gpu_control *
     __syncwarp();
 }
 
+/* Sums by the first `threads` threads, then one thread a character decides. */
+template <int C, int D>
+static __device__ void decide_all(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b, int turn,
+                                  bool last_turn, int top_blocks, sup_gpu_control *controls, double *sums, plan *plans)
+{
+    int warp = threadIdx.x / 32, warps = D / 32;
+    for (int c = warp; turn > 0 && c < b.live; c += warps)
+        copy_control(&controls[c], &st.control[(turn - 1) & 1][b.first + c]);
+    for (int i = warp; i < b.live * SUP_GPU_SUMS; i += warps) {
+        int c = i / SUP_GPU_SUMS, value = i % SUP_GPU_SUMS;
+        if (value >= SUM_OLDER + 3 && turn < value - SUM_OLDER) continue; /* not that many directions yet */
+        double sum = sum_rows(st, b.first + c, value, s.part_count + (value == SUM_NEWEST ? top_blocks : 0));
+        if (threadIdx.x % 32 == 0) sums[i] = sum;
+    }
+    asm volatile("bar.sync 2, %0;" ::"n"(D) : "memory");
+    for (int c = warp; c < C; c += warps) {
+        int character = b.first + c;
+        bool live = c < b.live, over = live && turn > 0 && controls[c].over;
+        if (threadIdx.x % 32 == 0) {
+            plans[c].active = 0;
+            if (live && turn == 0) begin(st, character, sums + c * SUP_GPU_SUMS, plans[c]);
+            if (live && turn > 0 && !over)
+                decide(s, st, character, last_turn, sums + c * SUP_GPU_SUMS, controls[c], plans[c]);
+        }
+        __syncwarp();
+        if (live && turn > 0 && blockIdx.x == 0) copy_control(&st.control[turn & 1][character], &controls[c]);
+    }
+}
+
 template <int C, int T>
 __global__ void __launch_bounds__(T, C > 1 ? 2 : 1)
-    local_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st, int turn, int last_turn, int top_blocks)
+    local_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st, int turn,
+                 int last_turn, int top_blocks)
 {
+    /* For one character some threads decide while the others finish the solve; in a crowd other blocks fill the gaps. */
+    enum { D = C == 1 ? 128 : T, BACK = C == 1 ? D : 0 };
     extern __shared__ __align__(16) float shared[];
     __shared__ plan plans[C];
     __shared__ sup_gpu_control controls[C];
+    __shared__ double sums[C * SUP_GPU_SUMS];
     block_view<C> b = open_block<C, T>(s, st, shared);
-    int warp = threadIdx.x / 32;
-    load_inverse<C, T>(s, b);
-    if (warp < C) {
-        int character = b.first + warp;
-        plan &p = plans[warp];
-        if (threadIdx.x % 32 == 0) p.active = 0;
-        if (warp < b.live && turn == 0) begin(s, st, character, p);
-        if (warp < b.live && turn > 0 && !is_over(st, turn - 1, character)) {
-            copy_control(&controls[warp], &st.control[(turn - 1) & 1][character]);
-            decide(s, st, character, last_turn != 0, top_blocks, controls[warp], p);
-            __syncwarp();
-            if (blockIdx.x == 0) copy_control(&st.control[turn & 1][character], &controls[warp]);
-        } else if (warp < b.live && turn > 0 && blockIdx.x == 0 && threadIdx.x % 32 == 0)
-            st.control[turn & 1][character].over = 1;
-    }
-    __syncthreads();
     bool any = false, more = false;
-    for (int c = 0; c < C; c++) {
-        any = any || plans[c].active;
-        more = more || (plans[c].active && !plans[c].finish);
-    }
+    for (int c = 0; c < b.live; c++)
+        any = any || turn == 0 || !is_over(st, turn - 1, b.first + c);
     if (!any) {
-        wait_inverse();
+        if (blockIdx.x == 0 && threadIdx.x < b.live) st.control[turn & 1][b.first + threadIdx.x].over = 1;
         return;
     }
-    backward<C, T>(s, st, b);
-    for (int c = 0; c < b.live; c++)
-        if (plans[c].active) move<C, T>(s, st, b, plans[c], turn, c);
+    load_part<C, T>(s, b);
+    wait_inverse();
     __syncthreads();
+    if (threadIdx.x < D) {
+        decide_all<C, D>(s, st, b, turn, last_turn != 0, top_blocks, controls, sums, plans);
+        load_anchors<C>(s, st, b, D);
+    }
+    if ((int)threadIdx.x >= BACK) backward<C, T, BACK>(s, st, b);
+    __syncthreads();
+    for (int c = 0; c < b.live; c++) {
+        if (plans[c].active) move<C, T>(s, st, b, plans[c], turn, c);
+        more = more || (plans[c].active && !plans[c].finish);
+    }
     if (!more) return;
+    __syncthreads();
     for (int c = 0; c < b.live; c++)
         if (plans[c].active && !plans[c].finish) evaluate<C, T>(s, st, b, plans[c], turn, c);
     forward<C, T>(s, st, b);
@@ -777,14 +864,13 @@ enum { ALONE_THREADS = 384, CROWD_THREADS = 256 };
 
 extern "C" size_t sup_gpu_step_shared(const sup_gpu_system *system, int32_t lockstep)
 {
-    return (lockstep == 1 ? shared_floats<1, ALONE_THREADS>(*system)
-                          : shared_floats<SUP_GPU_LOCKSTEP, CROWD_THREADS>(*system)) *
-           sizeof(float);
+    return lockstep == 1 ? shared_bytes<1, ALONE_THREADS>(*system)
+                         : shared_bytes<SUP_GPU_LOCKSTEP, CROWD_THREADS>(*system);
 }
 
 extern "C" size_t sup_gpu_top_shared(const sup_gpu_system *system, bool crowd)
 {
-    return ((size_t)system->top_count * (crowd ? TOP_COLUMNS : 3) + (crowd ? 256 * 25 : 32)) * sizeof(float);
+    return (crowd ? (size_t)system->top_count * TOP_COLUMNS + 256 * 25 : (size_t)system->top_stride * 3) * sizeof(float);
 }
 
 extern "C" int sup_gpu_step_prepare(const sup_gpu_system *system, bool crowd)
@@ -813,11 +899,11 @@ static int launch_top(const sup_gpu_system &s, const sup_gpu_state &st, bool cro
     if (s.top_count == 0) return 0;
     if (!crowd) {
         int blocks = (s.top_count + SUP_GPU_TOP_ROWS_ALONE - 1) / SUP_GPU_TOP_ROWS_ALONE;
-        top_alone_kernel<<<dim3(blocks, st.count), 256, sup_gpu_top_shared(&s, false), stream>>>(s, st, turn);
+        top_alone_kernel<<<dim3(blocks, st.count), TOP_THREADS, sup_gpu_top_shared(&s, false), stream>>>(s, st, turn);
         return (int)cudaGetLastError();
     }
-    int groups = (st.count + SUP_GPU_TOP_LOCKSTEP - 1) / SUP_GPU_TOP_LOCKSTEP, per = 256 / TOP_COLUMNS;
-    top_gather_kernel<<<dim3((s.top_count + per - 1) / per, groups), 256, 0, stream>>>(s, st);
+    int groups = (st.count + SUP_GPU_TOP_LOCKSTEP - 1) / SUP_GPU_TOP_LOCKSTEP;
+    top_gather_kernel<<<dim3((s.top_count * 3 + 255) / 256, groups, SUP_GPU_TOP_LOCKSTEP), 256, 0, stream>>>(s, st);
     top_crowd_kernel<<<dim3(s.top_stride / SUP_GPU_TOP_ROWS, groups), 256, sup_gpu_top_shared(&s, true), stream>>>(s, st);
     return (int)cudaGetLastError();
 }
