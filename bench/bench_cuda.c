@@ -194,17 +194,17 @@ static judge open_judge(const male *m)
 }
 
 /* All tissue vertices from a buffer of unknowns and one of anchors on the device. */
-static void read_vertices(const judge *j, const float *unknowns, const float *anchors, double *to)
+static void read_vertices(const judge *j, const sup_gpu_four *unknowns, const sup_gpu_four *anchors, double *to)
 {
     const sup_system *s = &j->view.system;
-    float *x = calloc((size_t)s->unknown_count * 3, 4), *a = calloc((size_t)s->anchor_count * 3, 4);
-    sup_cuda_copy(x, unknowns, (size_t)s->unknown_count * 12);
-    sup_cuda_copy(a, anchors, (size_t)s->anchor_count * 12);
+    float *x = calloc((size_t)s->unknown_count, 16), *a = calloc((size_t)s->anchor_count, 16);
+    sup_cuda_copy(x, unknowns, (size_t)s->unknown_count * 16);
+    sup_cuda_copy(a, anchors, (size_t)s->anchor_count * 16);
     for (int32_t v = 0; v < 2 * s->skin_count; v++)
         for (int32_t k = 0; k < 3; k++) {
             int32_t place = s->place[v];
-            to[3 * v + k] = (double)(place < s->unknown_count ? x[3 * j->blocks->number[place] + k]
-                                                              : a[3 * (place - s->unknown_count) + k]);
+            to[3 * v + k] = (double)(place < s->unknown_count ? x[4 * j->blocks->number[place] + k]
+                                                              : a[4 * (place - s->unknown_count) + k]);
         }
     free(x), free(a);
 }

@@ -25,7 +25,7 @@ if(SUPPLE_CUDA)
     set(CMAKE_CUDA_ARCHITECTURES 80-virtual 90-real) # code for the H100 and H200, and what later drivers can translate
   endif()
   enable_language(CUDA)
-  list(APPEND sources device.c crowd.c crowd_open.c runtime.cu pose.cu step.cu show.cu skin.cu)
+  list(APPEND sources device.c crowd.c crowd_open.c runtime.cu pose.cu step.cu top.cu rest.cu show.cu skin.cu)
 else()
   list(APPEND sources none.c)
 endif()

@@ -396,25 +396,25 @@ sup_result sup_crowd_wait(sup_crowd *crowd, sup_error *error)
 static sup_gpu_state state_range(const sup_crowd *crowd, int32_t begin, int32_t end)
 {
     const sup_gpu_system *s = &crowd->system;
-    size_t n = (size_t)begin, vector = n * (size_t)s->unknown_count * 3;
+    size_t n = (size_t)begin, vector = n * (size_t)s->unknown_count;
     sup_gpu_state st = crowd->state;
     st.count = end - begin;
     st.orders += n;
     st.progress += n;
-    float **vectors[] = {&st.x[0],       &st.x[1],  &st.iterate[0], &st.iterate[1],
-                         &st.iterate[2], &st.guess, &st.miss,       &st.inertial};
+    sup_gpu_four **vectors[] = {&st.x[0],       &st.x[1],  &st.iterate[0], &st.iterate[1],
+                                &st.iterate[2], &st.guess, &st.miss,       &st.inertial};
     for (int32_t i = 0; i < SUP_COUNT(vectors); i++)
         *vectors[i] += vector;
     for (int32_t i = 0; i < SUP_GPU_HISTORY; i++)
         st.direction[i] += vector;
     for (int32_t i = 0; i < 3; i++)
-        st.anchors[i] += n * (size_t)s->anchor_count * 3;
-    st.bend += n * (size_t)s->anchor_count * 3;
+        st.anchors[i] += n * (size_t)s->anchor_count;
+    st.bend += n * (size_t)s->anchor_count;
     for (int32_t i = 0; i < 2; i++)
         st.control[i] += n;
-    st.y += n * (size_t)s->interior_count * 3;
-    st.slot += n * (size_t)s->top_count * (size_t)s->top_fan * 3;
-    st.top += n * (size_t)s->top_count * 3;
+    st.y += n * (size_t)s->interior_count;
+    st.slot += n * (size_t)s->top_count * (size_t)s->top_fan;
+    st.top += n * (size_t)s->top_count;
     st.sums += n * SUP_GPU_SUMS * (size_t)st.sum_rows;
     return st; /* rhs is scratch of the whole crowd */
 }

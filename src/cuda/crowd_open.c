@@ -358,29 +358,30 @@ static sup_result open_state(sup_crowd *crowd, sup_error *error)
 {
     const sup_gpu_system *s = &crowd->system;
     uploader u = {crowd, error, false};
-    int64_t n = crowd->count, vector = n * s->unknown_count * 3;
+    int64_t n = crowd->count, vector = n * s->unknown_count;
     int64_t groups = (n + SUP_GPU_TOP_LOCKSTEP - 1) / SUP_GPU_TOP_LOCKSTEP;
+    size_t four = sizeof(sup_gpu_four);
+    bool crowded = crowd->count > 2;
     sup_gpu_state *st = &crowd->state;
     st->count = crowd->count;
     st->orders = crowd->device_orders;
     st->progress = up(&u, NULL, n, sizeof(sup_gpu_progress));
-    float **vectors[] = {&st->x[0],       &st->x[1],  &st->iterate[0], &st->iterate[1],
-                         &st->iterate[2], &st->guess, &st->miss,       &st->inertial};
+    sup_gpu_four **vectors[] = {&st->x[0],       &st->x[1],  &st->iterate[0], &st->iterate[1],
+                                &st->iterate[2], &st->guess, &st->miss,       &st->inertial};
     for (int32_t i = 0; i < SUP_COUNT(vectors); i++)
-        *vectors[i] = up(&u, NULL, vector, sizeof(float));
+        *vectors[i] = up(&u, NULL, vector, four);
     for (int32_t i = 0; i < SUP_GPU_HISTORY; i++)
-        st->direction[i] = up(&u, NULL, vector, sizeof(float));
+        st->direction[i] = up(&u, NULL, vector, four);
     for (int32_t i = 0; i < 3; i++)
-        st->anchors[i] = up(&u, NULL, n * s->anchor_count * 3, sizeof(float));
-    st->bend = up(&u, NULL, n * s->anchor_count * 3, sizeof(float));
+        st->anchors[i] = up(&u, NULL, n * s->anchor_count, four);
+    st->bend = up(&u, NULL, n * s->anchor_count, four);
     for (int32_t i = 0; i < 2; i++)
         st->control[i] = up(&u, NULL, n, sizeof(sup_gpu_control));
-    st->y = up(&u, NULL, n * s->interior_count * 3, sizeof(float));
-    st->slot = up(&u, NULL, n * s->top_count * s->top_fan * 3, sizeof(float));
-    st->rhs = up(&u, NULL, groups * s->top_count * 3 * SUP_GPU_TOP_LOCKSTEP, sizeof(float));
-    st->top = up(&u, NULL, n * s->top_count * 3, sizeof(float));
-    int32_t alone = (s->top_count + SUP_GPU_TOP_ROWS_ALONE - 1) / SUP_GPU_TOP_ROWS_ALONE;
-    int32_t rows = s->top_stride / SUP_GPU_TOP_ROWS * 2;
+    st->y = up(&u, NULL, n * s->interior_count, four);
+    st->slot = up(&u, NULL, n * s->top_count * s->top_fan, four);
+    if (crowded) st->rhs = up(&u, NULL, groups * s->top_stride * 3 * SUP_GPU_TOP_LOCKSTEP, sizeof(float));
+    st->top = up(&u, NULL, n * s->top_count, four);
+    int32_t alone = sup_gpu_top_rows(s, false), rows = sup_gpu_top_rows(s, true);
     st->sum_rows = s->part_count + (alone > rows ? alone : rows);
     st->sums = up(&u, NULL, n * SUP_GPU_SUMS * st->sum_rows, sizeof(float));
     return done(&u);

@@ -1,6 +1,6 @@
 /* gpu.h (internal) - what the host side in C and the kernels in CUDA share: arrays on the device, and launches.
  *
- * Vectors of a character are packed, three floats a place, in the order of blocks.h; characters stand one behind the
+ * Vectors of a character have four floats a place, x y z 0, in the order of blocks.h; characters stand one behind the
  * other. All launches are asynchronous on a stream; errors are CUDA's numbers, 0 for none. */
 #ifndef SUP_CUDA_GPU_H
 #define SUP_CUDA_GPU_H
@@ -8,14 +8,20 @@
 #include "cuda/blocks.h"
 
 #ifdef __cplusplus
+#include <cuda_runtime.h>
+typedef float4 sup_gpu_four;
 extern "C" {
+#else
+typedef struct sup_gpu_four {
+    float x, y, z, w;
+} sup_gpu_four;
 #endif
 
 enum {
     SUP_GPU_HISTORY = 8,                /* directions that the acceleration looks back on (solver_work.h) */
     SUP_GPU_SUMS = SUP_GPU_HISTORY + 2, /* energy, product of the newest direction, products with all directions */
     SUP_GPU_LOCKSTEP = 4,               /* characters that a block handles together in a crowd */
-    SUP_GPU_TOP_LOCKSTEP = 8,           /* and in the solve of the top */
+    SUP_GPU_TOP_LOCKSTEP = 16,          /* and in the solve of the top */
     SUP_GPU_TOP_ROWS = 64,              /* rows of the top a block in a crowd */
     SUP_GPU_TOP_ROWS_ALONE = 16         /* and for single characters */
 };
@@ -70,23 +76,27 @@ typedef struct sup_gpu_state {
     const sup_gpu_orders *orders; /* [count] */
     sup_gpu_progress *progress;   /* [count] */
     sup_gpu_control *control[2];  /* [count] */
-    float *x[2];                  /* [count*unknown_count*3] positions: now and before, or the other way round */
-    float *iterate[3];            /* the same */
-    float *inertial, *guess, *miss;
-    float *direction[SUP_GPU_HISTORY];
-    float *y;    /* [count*interior_count*3] */
-    float *slot; /* [count*top_count*top_fan*3] what parts leave to the top: gradient + A_tp y_p; 0 where unused */
-    float *rhs;  /* [groups of SUP_GPU_TOP_LOCKSTEP][top_count][3*SUP_GPU_TOP_LOCKSTEP] in crowds */
-    float *top;  /* [count*top_count*3] the newest direction there */
-    float *anchors[3]; /* [count*anchor_count*3] */
-    float *bend;       /* [count*anchor_count*3] second difference of the anchors */
-    float *sums;       /* [count*SUP_GPU_SUMS*sum_rows] */
-    int32_t sum_rows;  /* parts, then blocks of the top */
+    sup_gpu_four *x[2];           /* [count*unknown_count] positions: now and before, or the other way round */
+    sup_gpu_four *iterate[3];     /* the same count, */
+    sup_gpu_four *inertial, *guess, *miss;
+    sup_gpu_four *direction[SUP_GPU_HISTORY];
+    sup_gpu_four *y;    /* [count*interior_count] */
+    sup_gpu_four *slot; /* [count*top_count*top_fan] what parts leave to the top: gradient + A_tp y_p; 0 where unused */
+    float *rhs;         /* [groups of SUP_GPU_TOP_LOCKSTEP][top_stride][3*SUP_GPU_TOP_LOCKSTEP] in crowds */
+    sup_gpu_four *top;  /* [count*top_count] the newest direction there */
+    sup_gpu_four *anchors[3]; /* [count*anchor_count] */
+    sup_gpu_four *bend;       /* [count*anchor_count] second difference of the anchors */
+    float *sums;              /* [count*SUP_GPU_SUMS*sum_rows] */
+    int32_t sum_rows;         /* parts, then blocks of the top */
 } sup_gpu_state;
 
 /* Bytes of shared memory that the kernels of a step need for `lockstep` characters a block. */
 size_t sup_gpu_step_shared(const sup_gpu_system *system, int32_t lockstep);
 size_t sup_gpu_top_shared(const sup_gpu_system *system, bool crowd);
+/* The top's part of a step: what its kernels need, rows of sums that they write, and one solve. */
+int sup_gpu_top_prepare(const sup_gpu_system *system, bool crowd);
+int32_t sup_gpu_top_rows(const sup_gpu_system *system, bool crowd);
+int sup_gpu_top(const sup_gpu_system *system, const sup_gpu_state *state, bool crowd, int32_t turn, void *stream);
 /* Once for a device and model: raises the limits of shared memory. */
 int sup_gpu_step_prepare(const sup_gpu_system *system, bool crowd);
 /* One step. Anchors of the phase are in place. At most `most` iterations. */

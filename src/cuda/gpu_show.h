@@ -2,6 +2,7 @@
 #ifndef SUP_CUDA_GPU_SHOW_H
 #define SUP_CUDA_GPU_SHOW_H
 
+#include "cuda/gpu.h"
 #include "methods/projective/anchors.h"
 #include "supple/method.h"
 #include "upsample/upsample.h"
@@ -67,7 +68,7 @@ size_t sup_gpu_anchors_shared(const sup_anchors *view);
 /* `phases`: the first of a row of structures of `phase_stride` bytes that begin with the phase of a character. `bend`:
  * out - 2 before + before that. */
 int sup_gpu_anchors_step(const sup_gpu_anchors *anchors, const sup_gpu_joints *joints, const int32_t *phases,
-                         size_t phase_stride, float *const out[3], float *bend, void *stream);
+                         size_t phase_stride, sup_gpu_four *const out[3], sup_gpu_four *bend, void *stream);
 
 /* --- The shown skin --- */
 
@@ -93,7 +94,8 @@ typedef struct sup_gpu_upsample {
 
 /* `now` and `before` by phase as in sup_gpu_state; `blend` (on the device) is how far back from now to before. */
 int sup_gpu_show(const sup_gpu_upsample *up, int32_t count, const int32_t *phases, size_t phase_stride,
-                 float *const x[2], int32_t unknown_count, const float *blend, const sup_gpu_out *out, void *stream);
+                 sup_gpu_four *const x[2], int32_t unknown_count, const float *blend, const sup_gpu_out *out,
+                 void *stream);
 
 /* The classic methods, from the lanes of methods/skin. */
 typedef struct sup_gpu_skin {

@@ -157,15 +157,15 @@ enum { ANCHOR_THREADS = 256 };
 /* Blocks of a character all find the frames, and then place the anchors among them. */
 __global__ void __launch_bounds__(ANCHOR_THREADS)
     anchors_kernel(const __grid_constant__ sup_gpu_anchors anchors, const __grid_constant__ sup_gpu_joints joints,
-                   const char *phases, size_t phase_stride, float *out0, float *out1, float *out2, float *bend_out)
+                   const char *phases, size_t phase_stride, float4 *out0, float4 *out1, float4 *out2, float4 *bend_out)
 {
     extern __shared__ __align__(16) float shared[];
     const sup_anchors *a = &anchors.view;
     int character = blockIdx.y, phase = *(const int32_t *)(phases + character * phase_stride) % 3;
-    size_t at = (size_t)character * a->anchor_count * 3;
-    float *out = (phase == 0 ? out0 : phase == 1 ? out1 : out2) + at, *bend = bend_out + at;
-    const float *last = (phase == 0 ? out2 : phase == 1 ? out0 : out1) + at;
-    const float *older = (phase == 0 ? out1 : phase == 1 ? out2 : out0) + at;
+    size_t at = (size_t)character * a->anchor_count;
+    float4 *out = (phase == 0 ? out0 : phase == 1 ? out1 : out2) + at, *bend = bend_out + at;
+    const float4 *last = (phase == 0 ? out2 : phase == 1 ? out0 : out1) + at;
+    const float4 *older = (phase == 0 ? out1 : phase == 1 ? out2 : out0) + at;
     const sup_mat34 *pose = (const sup_mat34 *)(joints.pose + (size_t)character * joints.joint_count * 12);
     state_view s;
     s.frames = (frame *)shared;
@@ -197,10 +197,9 @@ __global__ void __launch_bounds__(ANCHOR_THREADS)
             to = a->twist_index[2 * (size_t)twist + 1];
             place_twisting(a, &s, twist, p);
         }
-        for (int k = 0; k < 3; k++) {
-            out[3 * to + k] = p[k];
-            bend[3 * to + k] = p[k] - last[3 * to + k] - (last[3 * to + k] - older[3 * to + k]);
-        }
+        float4 l = last[to], o = older[to];
+        out[to] = make_float4(p[0], p[1], p[2], 0.0f);
+        bend[to] = make_float4(p[0] - l.x - (l.x - o.x), p[1] - l.y - (l.y - o.y), p[2] - l.z - (l.z - o.z), 0.0f);
     }
 }
 
@@ -211,7 +210,8 @@ extern "C" size_t sup_gpu_anchors_shared(const sup_anchors *view)
 }
 
 extern "C" int sup_gpu_anchors_step(const sup_gpu_anchors *anchors, const sup_gpu_joints *joints, const int32_t *phases,
-                                    size_t phase_stride, float *const out[3], float *bend, void *stream)
+                                    size_t phase_stride, sup_gpu_four *const out[3], sup_gpu_four *bend,
+                                    void *stream)
 {
     size_t shared = sup_gpu_anchors_shared(&anchors->view);
     cudaError_t error = cudaFuncSetAttribute(anchors_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared);

@@ -6,42 +6,43 @@
 
 enum { THREADS = 256 };
 
+/* Between two steps: `t` of the way back. */
+static __device__ float4 between(const float4 *now, const float4 *before, int place, float t)
+{
+    float4 a = now[place];
+    if (t == 0.0f) return a;
+    float4 b = before[place];
+    return make_float4(a.x + t * (b.x - a.x), a.y + t * (b.y - a.y), a.z + t * (b.z - a.z), 0.0f);
+}
+
 /* Coarse positions between two steps, with unit normals, side by side. */
 __global__ void __launch_bounds__(THREADS)
-    coarse_kernel(const __grid_constant__ sup_gpu_upsample up, const char *phases, size_t phase_stride, const float *x0,
-                  const float *x1, int unknown_count, const float *blend)
+    coarse_kernel(const __grid_constant__ sup_gpu_upsample up, const char *phases, size_t phase_stride, const float4 *x0,
+                  const float4 *x1, int unknown_count, const float *blend)
 {
     int v = blockIdx.x * THREADS + threadIdx.x, character = blockIdx.y;
     if (v >= up.coarse_count) return;
     bool odd = (*(const int32_t *)(phases + character * phase_stride) & 1) != 0;
-    const float *now = (odd ? x1 : x0) + (size_t)character * unknown_count * 3;
-    const float *before = (odd ? x0 : x1) + (size_t)character * unknown_count * 3;
-    float t = *blend, n[3] = {0.0f, 0.0f, 0.0f}, own[3];
+    const float4 *now = (odd ? x1 : x0) + (size_t)character * unknown_count;
+    const float4 *before = (odd ? x0 : x1) + (size_t)character * unknown_count;
+    float t = *blend, n[3] = {0.0f, 0.0f, 0.0f};
     for (int i = up.corner_first[v]; i < up.corner_first[v + 1]; i++) {
         const int32_t *corner = up.triangles + 3 * (size_t)up.corner_triangle[i];
-        float p[3][3];
-        for (int c = 0; c < 3; c++)
-            for (int k = 0; k < 3; k++) {
-                size_t q = (size_t)up.place[corner[c]] * 3 + k;
-                p[c][k] = t != 0.0f ? now[q] + t * (before[q] - now[q]) : now[q];
-            }
-        for (int k = 0; k < 3; k++) {
-            int a = (k + 1) % 3, b = (k + 2) % 3;
-            n[k] += (p[1][a] - p[0][a]) * (p[2][b] - p[0][b]) - (p[1][b] - p[0][b]) * (p[2][a] - p[0][a]);
-        }
+        float4 a = between(now, before, up.place[corner[0]], t), b = between(now, before, up.place[corner[1]], t);
+        float4 c = between(now, before, up.place[corner[2]], t);
+        n[0] += (b.y - a.y) * (c.z - a.z) - (b.z - a.z) * (c.y - a.y);
+        n[1] += (b.z - a.z) * (c.x - a.x) - (b.x - a.x) * (c.z - a.z);
+        n[2] += (b.x - a.x) * (c.y - a.y) - (b.y - a.y) * (c.x - a.x);
     }
-    for (int k = 0; k < 3; k++) {
-        size_t q = (size_t)up.place[v] * 3 + k;
-        own[k] = t != 0.0f ? now[q] + t * (before[q] - now[q]) : now[q];
-    }
+    float4 own = between(now, before, up.place[v], t);
     /* Squares of areas are beyond float: scale first. */
     float size = fmaxf(fabsf(n[0]), fmaxf(fabsf(n[1]), fabsf(n[2])));
     bool good = size > 0.0f && size < 1e30f;
     float a = n[0] / size, b = n[1] / size, c = n[2] / size, over = 1.0f / sqrtf(a * a + b * b + c * c);
     const float *rest = up.rest_normal + 3 * (size_t)v;
     float4 *to = (float4 *)(up.coarse + ((size_t)character * up.coarse_count + v) * 8);
-    to[0] = make_float4(own[0], good ? a * over : rest[0], own[1], good ? b * over : rest[1]);
-    to[1] = make_float4(own[2], good ? c * over : rest[2], 0.0f, 0.0f);
+    to[0] = make_float4(own.x, good ? a * over : rest[0], own.y, good ? b * over : rest[1]);
+    to[1] = make_float4(own.z, good ? c * over : rest[2], 0.0f, 0.0f);
 }
 
 /* A row of `C` characters: eq. 3.9. Plain rows have a weight for positions and one for normals; riding rows four. */
@@ -114,7 +115,7 @@ template <int C> static void launch_rows(const sup_gpu_upsample &up, int count, 
 }
 
 extern "C" int sup_gpu_show(const sup_gpu_upsample *up, int32_t count, const int32_t *phases, size_t phase_stride,
-                            float *const x[2], int32_t unknown_count, const float *blend, const sup_gpu_out *out,
+                            sup_gpu_four *const x[2], int32_t unknown_count, const float *blend, const sup_gpu_out *out,
                             void *stream)
 {
     dim3 grid((up->coarse_count + THREADS - 1) / THREADS, count);
