@@ -48,8 +48,7 @@ typedef struct sup_block_part {
     int32_t prism_first, prism_count;   /* prism_first counts padded prisms */
     int32_t prism_stride;               /* prism_count rounded up to 32: between the forces of a prism */
     int32_t sum_first;                  /* into sum_begin: count + slot_count + 1 of them */
-    int32_t pack_first, pack_size;      /* bytes, multiples of 16: everything below in one stretch of `pack` */
-    int32_t pack[SUP_PACK_COUNT];       /* where each array begins in it, bytes */
+    int32_t pack[SUP_PACK_COUNT];       /* where its arrays begin in its stretch of `pack`, bytes */
 } sup_block_part;
 
 typedef struct sup_blocks {
@@ -91,8 +90,8 @@ typedef struct sup_blocks {
     uint16_t *sum_from;
     int32_t sum_count, sum_begin_count;
     int32_t top_fan;     /* most slots of a place of the top */
-    unsigned char *pack; /* [pack_size] */
-    int32_t pack_size, most_pack;
+    unsigned char *pack; /* [part_count*pack_size] */
+    int32_t pack_size;   /* bytes a part, a multiple of 16 */
 } sup_blocks;
 
 /* Refuses systems whose top would not fit: SUP_ERROR_UNSUPPORTED. */

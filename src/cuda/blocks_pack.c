@@ -27,7 +27,7 @@ static void measure(const sup_blocks *k, const sup_block_part *part, size_t size
 
 static void *at(const sup_blocks *k, const sup_block_part *part, int32_t array)
 {
-    return k->pack + part->pack_first + part->pack[array];
+    return k->pack + (size_t)(part - k->parts) * (size_t)k->pack_size + part->pack[array];
 }
 
 static void copy_narrow(uint16_t *to, const int32_t *from, int32_t count)
@@ -81,7 +81,6 @@ bool sup_blocks_build_pack(sup_blocks *k)
         int32_t fan = k->top_slot_first[t + 1] - k->top_slot_first[t];
         k->top_fan = fan > k->top_fan ? fan : k->top_fan;
     }
-    int64_t total = 0;
     for (int32_t p = 0; p < k->part_count; p++) {
         size_t size[SUP_PACK_COUNT], end = 0;
         measure(k, &k->parts[p], size);
@@ -89,14 +88,10 @@ bool sup_blocks_build_pack(sup_blocks *k)
             k->parts[p].pack[i] = (int32_t)end;
             end += (size[i] + 15) / 16 * 16;
         }
-        k->parts[p].pack_first = (int32_t)total;
-        k->parts[p].pack_size = (int32_t)end;
-        k->most_pack = (int32_t)end > k->most_pack ? (int32_t)end : k->most_pack;
-        total += (int64_t)end;
-        if (total > INT32_MAX) return false;
+        k->pack_size = (int32_t)end > k->pack_size ? (int32_t)end : k->pack_size;
     }
-    k->pack_size = (int32_t)total;
-    k->pack = sup_arena_alloc(&k->arena, (size_t)total + 1, 1);
+    size_t total = (size_t)k->part_count * (size_t)k->pack_size;
+    k->pack = sup_arena_alloc(&k->arena, total + 1, 1);
     if (k->pack == NULL) return false;
     for (int32_t p = 0; p < k->part_count; p++)
         write_part(k, &k->parts[p]);

@@ -30,25 +30,39 @@ static __device__ double sum_rows(const sup_gpu_state &st, int character, int va
     return sum;
 }
 
-/* As solve_small of solver.c. */
-static __device__ void solve_small(int size, double b[SUP_GPU_HISTORY][SUP_GPU_HISTORY], double *c)
+/* Solves the symmetric system of `size` unknowns by a warp, as solve_small of solver.c: lane i has row i, t its right side
+ * and then its unknown. Unknowns whose pivot is lost in rounding get 0. */
+static __device__ double solve_small(int size, double row[SUP_GPU_HISTORY], double t, int lane)
 {
-    double inverse[SUP_GPU_HISTORY];
-    for (int i = 0; i < size; i++) {
-        bool lost = !(b[i][i] > 0.0) || (i > 0 && !(b[i][i] > 1e-7 * b[0][0]));
-        inverse[i] = lost ? 0.0 : 1.0 / b[i][i];
-        for (int j = i + 1; j < size; j++) {
-            double part = b[j][i] * inverse[i];
-            for (int k = i + 1; k < size; k++)
-                b[j][k] -= part * b[i][k];
-            c[j] -= part * c[i];
-        }
+    const unsigned all = 0xffffffffu;
+    double inverse[SUP_GPU_HISTORY], largest = __shfl_sync(all, row[0], 0);
+#pragma unroll
+    for (int p = 0; p < SUP_GPU_HISTORY; p++) {
+        if (p >= size) break;
+        double pivot = __shfl_sync(all, row[p], p), from = __shfl_sync(all, t, p);
+        bool lost = !(pivot > 0.0) || (p > 0 && !(pivot > 1e-7 * largest));
+        inverse[p] = lost ? 0.0 : 1.0 / pivot;
+        double part = lane > p ? row[p] * inverse[p] : 0.0;
+#pragma unroll
+        for (int j = p + 1; j < SUP_GPU_HISTORY; j++)
+            if (j < size) row[j] -= part * __shfl_sync(all, row[j], p);
+        t -= part * from;
     }
-    for (int i = size - 1; i >= 0; i--) {
-        for (int j = i + 1; j < size; j++)
-            c[i] -= b[i][j] * c[j];
-        c[i] *= inverse[i];
+#pragma unroll
+    for (int p = SUP_GPU_HISTORY - 1; p >= 0; p--) {
+        if (p >= size) continue;
+        double x = __shfl_sync(all, t, p) * inverse[p];
+        if (lane == p) t = x;
+        if (lane < p) t -= row[p] * x;
     }
+    return t;
+}
+
+static __device__ double warp_sum(double v)
+{
+    for (int d = 16; d > 0; d >>= 1)
+        v += __shfl_xor_sync(0xffffffffu, v, d);
+    return v;
 }
 
 static __device__ void set_multiple(sup_gpu_control &c, int k, double multiple, float *factor)
@@ -59,86 +73,85 @@ static __device__ void set_multiple(sup_gpu_control &c, int k, double multiple, 
     }
 }
 
-/* Weights of the images that make the combined direction shortest, and the step to it (solver.c: anderson_weights,
- * set_step, step_slope, choose_step). */
-static __device__ void choose_step(sup_gpu_control &c, float *factor)
+/* Weights of the images that make the combined direction shortest, and the step to it, by a warp (solver.c:
+ * anderson_weights, set_step, step_slope, choose_step). False: the step leads backwards or far away. */
+static __device__ bool choose_step(sup_gpu_control &c, float *factor)
 {
-    double b[SUP_GPU_HISTORY][SUP_GPU_HISTORY], t[SUP_GPU_HISTORY], weight[SUP_GPU_HISTORY];
-    int k = c.history;
-    for (int i = 0; i < k; i++) {
-        for (int j = 0; j < k; j++)
-            b[k - 1 - i][k - 1 - j] = c.inner[i][j] - c.inner[i][k] - c.inner[j][k] + c.inner[k][k];
-        t[k - 1 - i] = c.inner[k][k] - c.inner[i][k];
+    const unsigned all = 0xffffffffu;
+    int k = c.history, lane = threadIdx.x % 32, mine = lane < k ? k - 1 - lane : 0; /* newest first */
+    double newest = c.inner[k][k], row[SUP_GPU_HISTORY], own = c.inner[mine][k];
+#pragma unroll
+    for (int j = 0; j < SUP_GPU_HISTORY; j++) {
+        int other = j < k ? k - 1 - j : 0;
+        row[j] = c.inner[mine][other] - own - c.inner[other][k] + newest;
     }
-    solve_small(k, b, t);
-    weight[k] = 1.0;
-    for (int i = 0; i < k; i++) {
-        weight[i] = t[k - 1 - i];
-        weight[k] -= weight[i];
+    double t = solve_small(k, row, newest - own, lane);
+    double weight = __shfl_sync(all, t, lane < k ? k - 1 - lane : 31); /* oldest first */
+    if (lane >= k) weight = 0.0;
+    double rest = 1.0 - warp_sum(weight);
+    if (lane == k) weight = rest;
+    double next = weight, before = lane < k ? c.coefficient[k][lane] : 0.0;
+    for (int j = 1; j <= k; j++) {
+        double other = __shfl_sync(all, weight, j);
+        if (lane < j) next += other * c.coefficient[j][lane];
     }
-    double slope = 0.0, square = 0.0, plain = c.inner[k][k];
-    for (int i = 0; i <= k; i++) {
-        double next = weight[i];
-        for (int j = i + 1; j <= k; j++)
-            next += weight[j] * c.coefficient[j][i];
-        c.coefficient[k + 1][i] = next;
-        factor[i] = (float)(next - (i < k ? c.coefficient[k][i] : 0.0));
+    __syncwarp();
+    if (lane <= k) c.coefficient[k + 1][lane] = next;
+    float part = lane <= k ? (float)(next - before) : 0.0f;
+    if (lane <= k) factor[lane] = part;
+    double along = 0.0;
+    for (int j = 0; j <= k; j++) {
+        float other = __shfl_sync(all, part, j);
+        if (lane <= k) along += (double)other * c.inner[lane][j];
     }
-    for (int i = 0; i <= k; i++) {
-        slope -= (double)factor[i] * c.inner[i][k];
-        for (int j = 0; j <= k; j++)
-            square += (double)factor[i] * (double)factor[j] * c.inner[i][j];
-    }
-    if (slope > -0.5 * plain || square > 36.0 * plain) set_multiple(c, k, 1.9, factor);
+    double slope = -warp_sum(lane <= k ? (double)part * c.inner[lane][k] : 0.0);
+    double square = warp_sum((double)part * along);
+    __syncwarp();
+    return !(slope > -0.5 * newest || square > 36.0 * newest);
 }
 
-/* What the last local step found (sums, [SUP_GPU_SUMS]) decides what comes next. Every part of the character finds the
- * same; the first one keeps it. */
+/* What the last local step found (sums, [SUP_GPU_SUMS]) decides what comes next; by a warp. Every part of the character
+ * finds the same; the first one keeps it. */
 static __device__ void decide(const sup_gpu_system &s, const sup_gpu_state &st, int character, bool last_turn,
                               const double *sums, sup_gpu_control &c, plan &p)
 {
     const sup_gpu_orders &in = st.orders[character];
     double energy = sums[SUM_ENERGY], newest = sums[SUM_NEWEST];
-    const double *older = sums + SUM_OLDER;
-    int k = c.history;
-    bool rose = c.done > 0 && !(energy <= c.last + ROUNDING * fabs(c.last));
+    int k = c.history, lane = threadIdx.x % 32;
+    bool rose = c.done > 0 && !(energy <= c.last + ROUNDING * fabs(c.last)), accepted = !(rose && c.accelerated);
+    bool accelerate = accepted && !in.plain && k > 0 && k + 1 < SUP_GPU_HISTORY, good = false;
+    __syncwarp();
+    if (accepted && lane < k) c.inner[lane][k] = c.inner[k][lane] = -sums[SUM_OLDER + lane];
+    if (accepted && lane == 0) c.inner[k][k] = newest;
+    __syncwarp();
+    if (accelerate) good = choose_step(c, p.factor);
+    if (lane != 0) return;
     p.active = 1;
+    p.accepted = accepted;
+    p.history = k;
     p.target = 3 - c.base - c.current;
-    p.accepted = !(rose && c.accelerated);
-    if (!p.accepted) { /* back to the last iterate, and from there the plain step */
+    p.base = accepted ? c.current : c.base;
+    p.finish = last_turn;
+    if (!accepted) { /* back to the last iterate, and from there the plain step */
         set_multiple(c, k - 1, 1.0, p.factor);
-        p.history = k;
-        p.base = c.base;
-        c.accelerated = 0;
         c.rejected++;
-        p.finish = last_turn;
-        c.current = p.target;
     } else {
-        for (int j = 0; j < k; j++)
-            c.inner[j][k] = c.inner[k][j] = -older[j];
-        c.inner[k][k] = newest;
-        c.last = energy;
-        c.done++;
         double gain = 0.5 * newest;
         bool stop = !in.plain && (gain <= (double)in.tolerance * energy || gain <= 1e-12 * (double)s.weight_sum);
-        c.accelerated = !in.plain && k > 0 && k + 1 < SUP_GPU_HISTORY;
-        if (c.accelerated)
-            choose_step(c, p.factor);
-        else
-            set_multiple(c, k, 1.0, p.factor);
-        p.history = k;
-        p.base = c.current;
+        if (!good) set_multiple(c, k, accelerate ? 1.9 : 1.0, p.factor);
+        c.last = energy;
+        c.done++;
         c.base = c.current;
-        c.current = p.target;
         c.history = k + 1 < SUP_GPU_HISTORY ? k + 1 : 0;
         p.finish = last_turn || stop || c.done >= in.most;
     }
+    c.accelerated = accelerate;
+    c.current = p.target;
     c.over = p.finish;
-    if (blockIdx.x == 0 && p.finish) {
-        st.progress[character].iterations = c.done;
-        st.progress[character].rejected = c.rejected;
-        st.progress[character].objective = (float)c.last;
-    }
+    if (blockIdx.x != 0 || !p.finish) return;
+    st.progress[character].iterations = c.done;
+    st.progress[character].rejected = c.rejected;
+    st.progress[character].objective = (float)c.last;
 }
 
 /* The first turn: nothing is known but how much of the last miss to repeat (solver.c: miss_to_repeat). */
@@ -166,6 +179,32 @@ static __device__ void copy_control(sup_gpu_control *to, const sup_gpu_control *
     __syncwarp();
 }
 
+/* Kernels of a step are launched before those before them have ended, and wait here for what they wrote. */
+static __device__ void wait_for_kernel()
+{
+#if __CUDA_ARCH__ >= 900
+    cudaTriggerProgrammaticLaunchCompletion();
+    cudaGridDependencySynchronize();
+#endif
+}
+
+/* A launch that may begin before the kernel before it has ended (wait_for_kernel). */
+template <typename... A>
+static void launch_early(void (*kernel)(A...), dim3 grid, int threads, size_t shared, cudaStream_t stream, A... args)
+{
+    cudaLaunchAttribute early = {};
+    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    early.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = grid;
+    config.blockDim = dim3(threads);
+    config.dynamicSmemBytes = shared;
+    config.stream = stream;
+    config.attrs = &early;
+    config.numAttrs = 1;
+    cudaLaunchKernelEx(&config, kernel, args...);
+}
+
 static __device__ bool is_over(const sup_gpu_state &st, int turn, int character)
 {
     return turn >= 0 && st.control[turn & 1][character].over;
@@ -189,13 +228,12 @@ static __device__ void decide_all(const sup_gpu_system &s, const sup_gpu_state &
     asm volatile("bar.sync 2, %0;" ::"n"(D) : "memory");
     for (int c = warp; c < C; c += warps) {
         int character = first + c;
-        bool here = c < live, over = here && turn > 0 && controls[c].over;
-        if (threadIdx.x % 32 == 0) {
-            plans[c].active = 0;
-            if (here && turn == 0) begin(st, character, sums + c * SUP_GPU_SUMS, plans[c]);
-            if (here && turn > 0 && !over)
-                decide(s, st, character, last_turn, sums + c * SUP_GPU_SUMS, controls[c], plans[c]);
-        }
+        bool here = c < live;
+        if (threadIdx.x % 32 == 0) plans[c].active = 0;
+        __syncwarp();
+        if (here && turn == 0 && threadIdx.x % 32 == 0) begin(st, character, sums + c * SUP_GPU_SUMS, plans[c]);
+        if (here && turn > 0 && !controls[c].over)
+            decide(s, st, character, last_turn, sums + c * SUP_GPU_SUMS, controls[c], plans[c]);
         __syncwarp();
         if (here && turn > 0 && blockIdx.x == 0) copy_control(&st.control[turn & 1][character], &controls[c]);
     }

@@ -58,6 +58,7 @@ __global__ void __launch_bounds__(THREADS)
         for (int k = 0; k < 6; k++)
             sum[c][k] = 0.0f;
     int nearest = 0;
+#pragma unroll (C == 1 ? 8 : 2)
     for (int slot = 0; slot < up.slots; slot++) {
         size_t entry = (size_t)slot * up.row_count + row;
         int index = up.narrow != NULL ? up.narrow[entry] : up.wide[entry];

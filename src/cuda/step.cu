@@ -46,9 +46,10 @@ __global__ void __launch_bounds__(T)
     start_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st)
 {
     extern __shared__ __align__(16) float shared[];
+    load_part<C, T>(s, shared);
     block_view<C> b = open_block<C, T>(s, st, shared);
-    load_part<C, T>(s, b);
     wait_pack();
+    wait_for_kernel();
     __syncthreads();
     for (int c = 0; c < b.live; c++) {
         const sup_gpu_orders &in = st.orders[b.first + c];
@@ -235,16 +236,17 @@ __global__ void __launch_bounds__(T, C > 1 ? 2 : 1)
     __shared__ plan plans[C];
     __shared__ sup_gpu_control controls[C];
     __shared__ double sums[C * SUP_GPU_SUMS];
+    load_part<C, T>(s, shared);
     block_view<C> b = open_block<C, T>(s, st, shared);
     bool any = false, more = false;
+    wait_for_kernel();
+    wait_inverse();
     for (int c = 0; c < b.live; c++)
         any = any || turn == 0 || !is_over(st, turn - 1, b.first + c);
     if (!any) {
         if (blockIdx.x == 0 && threadIdx.x < b.live) st.control[turn & 1][b.first + threadIdx.x].over = 1;
         return;
     }
-    load_part<C, T>(s, b);
-    wait_inverse();
     __syncthreads();
     if (threadIdx.x < D) {
         decide_all<C, D>(s, st, b.first, b.live, turn, last_turn != 0, top_blocks, controls, sums, plans);
@@ -266,6 +268,7 @@ __global__ void __launch_bounds__(T, C > 1 ? 2 : 1)
 /* The phase goes on: what was solved for is now. */
 __global__ void end_kernel(const __grid_constant__ sup_gpu_state st)
 {
+    wait_for_kernel();
     int c = blockIdx.x * blockDim.x + threadIdx.x;
     if (c < st.count) st.progress[c].phase = (st.progress[c].phase + 1) % 6;
 }
@@ -300,13 +303,13 @@ static int launch_step(const sup_gpu_system &s, const sup_gpu_state &st, int mos
     dim3 grid(s.part_count, (st.count + C - 1) / C);
     size_t shared = sup_gpu_step_shared(&s, C);
     int top_blocks = sup_gpu_top_rows(&s, C > 1);
-    start_kernel<C, T><<<grid, T, shared, stream>>>(s, st);
+    launch_early(start_kernel<C, T>, grid, T, shared, stream, s, st);
     int error = sup_gpu_top(&s, &st, C > 1, -1, stream);
     for (int turn = 0; error == 0 && turn <= most; turn++) {
-        local_kernel<C, T><<<grid, T, shared, stream>>>(s, st, turn, turn == most, top_blocks);
+        launch_early(local_kernel<C, T>, grid, T, shared, stream, s, st, turn, (int)(turn == most), top_blocks);
         if (turn < most) error = sup_gpu_top(&s, &st, C > 1, turn, stream);
     }
-    end_kernel<<<(st.count + 255) / 256, 256, 0, stream>>>(st);
+    launch_early(end_kernel, dim3((st.count + 255) / 256), 256, 0, stream, st);
     return error != 0 ? error : (int)cudaGetLastError();
 }
 

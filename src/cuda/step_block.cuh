@@ -88,15 +88,18 @@ static __device__ void copy_chunk(const void *to, const void *from)
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"((unsigned)__cvta_generic_to_shared(to)), "l"(from));
 }
 
-/* Begins to copy the part's arrays, then its inverse, into shared memory. */
-template <int C, int T> static __device__ void load_part(const sup_gpu_system &s, const block_view<C> &b)
+/* Begins to copy the part's arrays, then its inverse, into shared memory. They never change, so that this may begin before
+ * the kernel before this one has ended; `wait_for_kernel` then waits for that. */
+template <int C, int T> static __device__ void load_part(const sup_gpu_system &s, float *shared)
 {
-    for (int i = threadIdx.x * 16; i < b.part.pack_size; i += T * 16)
-        copy_chunk(b.pack + i, s.pack + b.part.pack_first + i);
+    const sizes<C, T> size(s);
+    float *pack = shared + size.inverse + 2 * LIMIT * width<C>::value + size.scratch + 2 * size.slots + 32 * SUP_GPU_SUMS + size.x;
+    for (int i = threadIdx.x * 4; i < s.most_pack / 4; i += T * 4)
+        copy_chunk(pack + i, (const float *)(s.pack + (size_t)blockIdx.x * s.most_pack) + i);
     asm volatile("cp.async.commit_group;");
     const float *from = s.inverse + (size_t)blockIdx.x * LIMIT * LIMIT;
-    for (int i = threadIdx.x * 4; C == 1 && i < b.part.count * LIMIT; i += T * 4)
-        copy_chunk(b.inverse + i, from + i);
+    for (int i = threadIdx.x * 4; C == 1 && i < LIMIT * LIMIT; i += T * 4)
+        copy_chunk(shared + i, from + i);
     asm volatile("cp.async.commit_group;");
 }
 

@@ -25,12 +25,13 @@ __global__ void __launch_bounds__(ALONE_THREADS)
     int row = blockIdx.x * SUP_GPU_TOP_ROWS_ALONE + warp, quarters = s.top_stride / 4;
     const float4 *slot = st.slot + (size_t)character * s.top_count * s.top_fan;
     const float4 *inverse = (const float4 *)(s.top_inverse + (size_t)min(row, s.top_count - 1) * s.top_stride);
-    if (is_over(st, turn, character)) return;
     enum { AHEAD = 6 };
     float4 m[AHEAD]; /* asked for before the rest is known */
 #pragma unroll
     for (int j = 0; j < AHEAD; j++)
         m[j] = lane + 32 * j < quarters ? inverse[lane + 32 * j] : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+    wait_for_kernel();
+    if (is_over(st, turn, character)) return;
     for (int i = threadIdx.x; i < s.top_stride; i += ALONE_THREADS) {
         float4 v = i < s.top_count ? top_rest(s, slot, i) : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
         rest[i] = v.x, rest[s.top_stride + i] = v.y, rest[2 * s.top_stride + i] = v.z;
@@ -79,6 +80,7 @@ __global__ void __launch_bounds__(256)
 {
     int group = blockIdx.y, place = blockIdx.x * 256 + threadIdx.x;
     int character = group * SUP_GPU_TOP_LOCKSTEP + blockIdx.z;
+    wait_for_kernel();
     if (place >= s.top_stride) return;
     float4 v = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
     if (character < st.count && place < s.top_count)
@@ -100,6 +102,7 @@ __global__ void __launch_bounds__(256)
 #pragma unroll
     for (int i = 0; i < 48; i++)
         sum[i / 12][i % 12] = 0.0f;
+    wait_for_kernel();
     for (int chunk = 0; chunk < s.top_count; chunk += CHUNK) {
         __syncthreads();
         for (int i = threadIdx.x * 4; i < CHUNK * COLUMNS; i += 1024)
@@ -178,11 +181,11 @@ extern "C" int sup_gpu_top(const sup_gpu_system *system, const sup_gpu_state *st
     if (s.top_count == 0) return 0;
     if (!crowd) {
         dim3 grid(sup_gpu_top_rows(&s, false), st.count);
-        top_alone_kernel<<<grid, ALONE_THREADS, alone_shared(&s), on>>>(s, st, turn);
+        launch_early(top_alone_kernel, grid, ALONE_THREADS, alone_shared(&s), on, s, st, (int)turn);
         return (int)cudaGetLastError();
     }
     int groups = (st.count + SUP_GPU_TOP_LOCKSTEP - 1) / SUP_GPU_TOP_LOCKSTEP;
-    top_gather_kernel<<<dim3((s.top_stride + 255) / 256, groups, SUP_GPU_TOP_LOCKSTEP), 256, 0, on>>>(s, st);
-    top_crowd_kernel<<<dim3(s.top_stride / SUP_GPU_TOP_ROWS, groups), 256, 0, on>>>(s, st);
+    launch_early(top_gather_kernel, dim3((s.top_stride + 255) / 256, groups, SUP_GPU_TOP_LOCKSTEP), 256, 0, on, s, st);
+    launch_early(top_crowd_kernel, dim3(s.top_stride / SUP_GPU_TOP_ROWS, groups), 256, 0, on, s, st);
     return (int)cudaGetLastError();
 }
