@@ -126,24 +126,15 @@ static __device__ __forceinline__ void sup_turn_pair_fast(float k[4][4], float v
     }
 }
 
-/* The rotation itself, the same way in float: some element of a warp needs it in many a step, and the others wait. */
-static __device__ __noinline__ void sup_nearest_rotation(const float f[9], float r[9])
+/* The same by Jacobi in float, where the largest eigenvalue stands not alone: any of the nearest rotations. */
+static __device__ __noinline__ void sup_any_nearest_quaternion(const double from[4][4], float q[4])
 {
-    float m[9], v[4][4] = {{1, 0, 0, 0}, {0, 1, 0, 0}, {0, 0, 1, 0}, {0, 0, 0, 1}}, size = 1e-30f;
+    float k[4][4], v[4][4] = {{1, 0, 0, 0}, {0, 1, 0, 0}, {0, 0, 1, 0}, {0, 0, 0, 1}};
 #pragma unroll
-    for (int i = 0; i < 9; i++)
-        size = fmaxf(size, fabsf(f[i]));
-#pragma unroll
-    for (int i = 0; i < 9; i++)
-        m[i] = f[i] / size;
-    float k[4][4] = {{m[0] - m[4] - m[8], m[1] + m[3], m[2] + m[6], m[7] - m[5]},
-                     {m[1] + m[3], m[4] - m[0] - m[8], m[5] + m[7], m[2] - m[6]},
-                     {m[2] + m[6], m[5] + m[7], m[8] - m[0] - m[4], m[3] - m[1]},
-                     {m[7] - m[5], m[2] - m[6], m[3] - m[1], m[0] + m[4] + m[8]}};
+    for (int i = 0; i < 16; i++)
+        k[i / 4][i % 4] = (float)from[i / 4][i % 4];
 #pragma unroll 1
     for (int sweep = 0; sweep < 6; sweep++) {
-        float off = fabsf(k[0][1]) + fabsf(k[0][2]) + fabsf(k[0][3]) + fabsf(k[1][2]) + fabsf(k[1][3]) + fabsf(k[2][3]);
-        if (off < 1e-7f) break;
         sup_turn_pair_fast(k, v, 0, 1);
         sup_turn_pair_fast(k, v, 2, 3);
         sup_turn_pair_fast(k, v, 0, 2);
@@ -151,11 +142,74 @@ static __device__ __noinline__ void sup_nearest_rotation(const float f[9], float
         sup_turn_pair_fast(k, v, 0, 3);
         sup_turn_pair_fast(k, v, 1, 2);
     }
-    float best = k[3][3], x = v[0][3], y = v[1][3], z = v[2][3], w = v[3][3];
+    float best = k[3][3];
+    q[0] = v[0][3], q[1] = v[1][3], q[2] = v[2][3], q[3] = v[3][3];
 #pragma unroll
     for (int i = 0; i < 3; i++)
-        if (k[i][i] > best) best = k[i][i], x = v[0][i], y = v[1][i], z = v[2][i], w = v[3][i];
-    float s = 2.0f / (x * x + y * y + z * z + w * w);
+        if (k[i][i] > best) best = k[i][i], q[0] = v[0][i], q[1] = v[1][i], q[2] = v[2][i], q[3] = v[3][i];
+}
+
+/* Determinant of rows a b c and columns d e f. */
+static __device__ __forceinline__ double sup_minor(const double k[4][4], int a, int b, int c, int d, int e, int f)
+{
+    return k[a][d] * (k[b][e] * k[c][f] - k[b][f] * k[c][e]) - k[a][e] * (k[b][d] * k[c][f] - k[b][f] * k[c][d]) +
+           k[a][f] * (k[b][d] * k[c][e] - k[b][e] * k[c][d]);
+}
+
+/* The rotation nearest to f: the largest root of the quartic of elements.h in double, then the eigenvector of the q method
+ * from the cofactors. Some element of a warp needs it in many a step, and all others wait: no iteration on matrices. */
+static __device__ __noinline__ void sup_nearest_rotation(const float f[9], float r[9])
+{
+    double m[9], square = 0.0, c = 0.0;
+#pragma unroll
+    for (int i = 0; i < 9; i++)
+        square += (double)f[i] * (double)f[i];
+    double over = square > 1e-60 ? rsqrt(square) : 0.0;
+#pragma unroll
+    for (int i = 0; i < 9; i++)
+        m[i] = (double)f[i] * over;
+    double d = 0.0;
+#pragma unroll
+    for (int i = 0; i < 3; i++)
+#pragma unroll
+        for (int j = 0; j < 3; j++) {
+            int a = 3 * ((i + 1) % 3), b = 3 * ((i + 2) % 3), e = (j + 1) % 3, g = (j + 2) % 3;
+            double cofactor = m[a + e] * m[b + g] - m[a + g] * m[b + e];
+            c += cofactor * cofactor;
+            if (i == 0) d += m[j] * cofactor;
+        }
+    double l = 1.7320508075688772;
+#pragma unroll 1
+    for (int step = 0; step < 40; step++) {
+        double p = l * l - 1.0, down = fmax(l * p - 2.0 * d, 1e-12), move = (0.25 * p * p - (2.0 * l * d + c)) / down;
+        l -= move;
+        if (move < 1e-12) break;
+    }
+    double k[4][4] = {{m[0] - m[4] - m[8] - l, m[1] + m[3], m[2] + m[6], m[7] - m[5]},
+                      {m[1] + m[3], m[4] - m[0] - m[8] - l, m[5] + m[7], m[2] - m[6]},
+                      {m[2] + m[6], m[5] + m[7], m[8] - m[0] - m[4] - l, m[3] - m[1]},
+                      {m[7] - m[5], m[2] - m[6], m[3] - m[1], m[0] + m[4] + m[8] - l}};
+    const double own[4] = {fabs(sup_minor(k, 1, 2, 3, 1, 2, 3)), fabs(sup_minor(k, 0, 2, 3, 0, 2, 3)),
+                           fabs(sup_minor(k, 0, 1, 3, 0, 1, 3)), fabs(sup_minor(k, 0, 1, 2, 0, 1, 2))};
+    float q[4];
+    double most = fmax(fmax(own[0], own[1]), fmax(own[2], own[3]));
+    if (!(most > 1e-10)) {
+        k[0][0] += l, k[1][1] += l, k[2][2] += l, k[3][3] += l;
+        sup_any_nearest_quaternion(k, q);
+    } else if (own[3] == most) {
+        q[0] = (float)-sup_minor(k, 0, 1, 2, 1, 2, 3), q[1] = (float)sup_minor(k, 0, 1, 2, 0, 2, 3);
+        q[2] = (float)-sup_minor(k, 0, 1, 2, 0, 1, 3), q[3] = (float)sup_minor(k, 0, 1, 2, 0, 1, 2);
+    } else if (own[2] == most) {
+        q[0] = (float)sup_minor(k, 0, 1, 3, 1, 2, 3), q[1] = (float)-sup_minor(k, 0, 1, 3, 0, 2, 3);
+        q[2] = (float)sup_minor(k, 0, 1, 3, 0, 1, 3), q[3] = (float)-sup_minor(k, 0, 1, 3, 0, 1, 2);
+    } else if (own[1] == most) {
+        q[0] = (float)-sup_minor(k, 0, 2, 3, 1, 2, 3), q[1] = (float)sup_minor(k, 0, 2, 3, 0, 2, 3);
+        q[2] = (float)-sup_minor(k, 0, 2, 3, 0, 1, 3), q[3] = (float)sup_minor(k, 0, 2, 3, 0, 1, 2);
+    } else {
+        q[0] = (float)sup_minor(k, 1, 2, 3, 1, 2, 3), q[1] = (float)-sup_minor(k, 1, 2, 3, 0, 2, 3);
+        q[2] = (float)sup_minor(k, 1, 2, 3, 0, 1, 3), q[3] = (float)-sup_minor(k, 1, 2, 3, 0, 1, 2);
+    }
+    float x = q[0], y = q[1], z = q[2], w = q[3], s = 2.0f / (x * x + y * y + z * z + w * w);
     r[0] = 1 - s * (y * y + z * z), r[1] = s * (x * y - w * z), r[2] = s * (x * z + w * y);
     r[3] = s * (x * y + w * z), r[4] = 1 - s * (x * x + z * z), r[5] = s * (y * z - w * x);
     r[6] = s * (x * z - w * y), r[7] = s * (y * z + w * x), r[8] = 1 - s * (x * x + y * y);
