@@ -1,5 +1,6 @@
 /* cmd_bake.c - `supple bake`: a character and a motion in, skinned frames out. */
 #include "json_out.h"
+#include "on_device.h"
 #include "progress.h"
 #include "take.h"
 
@@ -7,6 +8,7 @@ typedef struct bake_values {
     app_take_values take;
     const char *output;
     bool no_normals;
+    int device;
 } bake_values;
 
 static const char *const output_endings[] = {"glb", "pc2", "mdd", "obj", NULL};
@@ -34,6 +36,7 @@ static const app_option bake_options[] = {
      .name = "no-normals",
      .offset = offsetof(bake_values, no_normals),
      .help = "leave normals out of the output"},
+    APP_ON_DEVICE(bake_values),
     APP_TAKE_JSON(bake_values),
     APP_TAKE_QUIET(bake_values),
 };
@@ -113,7 +116,11 @@ static int bake(app_take *take, const bake_values *values)
                         .no_normals = values->no_normals,
                         .progress = app_progress_tell,
                         .progress_user = &progress};
-    sup_result result = sup_bake(&take->session.context, take->character, &def, values->output, &stats, &error);
+    sup_device *device = app_open_device(&take->session.context, values->device);
+    sup_result result = device != NULL
+                            ? app_bake_on_device(device, take, &def, values->output, &stats, &error)
+                            : sup_bake(&take->session.context, take->character, &def, values->output, &stats, &error);
+    sup_device_destroy(device);
     app_progress_end(&progress);
     if (result == SUP_ERROR_CANCELLED) {
         app_say("%s: Stopped; nothing was written.", values->output);

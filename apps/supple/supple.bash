@@ -46,13 +46,14 @@ _supple() {
         --skeleton)
             if [ "$verb" = render ]; then _supple_files "$word" "$characters"; else _supple_files "$word" 'skel|bvh'; fi
             ;;
+        --device) mapfile -t COMPREPLY < <(compgen -W "cpu cuda" -- "$word") ;;
         --map) _supple_files "$word" 'txt|map' ;;
         --clip | -c | --fps | --frame | --frames | --threads | -j | --set | -s | --methods | --zoom | --size | --instances | \
             --seconds) ;;
         *)
             case $verb:$word in
             bake:-*) mapfile -t COMPREPLY < <(compgen -W "--output --method --set --clip --motion --map --skeleton \
-                --fps --frames --weights --threads --no-normals --json --quiet --help" -- "$word") ;;
+                --fps --frames --weights --threads --no-normals --device --json --quiet --help" -- "$word") ;;
             render:-*) mapfile -t COMPREPLY < <(compgen -W "--output --frame --frames --camera --zoom --size --color --up \
                 --wire --skeleton --turn --method --set --clip --motion --map --skeleton-file --fps --weights --threads \
                 --quiet --help" -- "$word") ;;
@@ -64,7 +65,7 @@ _supple() {
             report:-*) mapfile -t COMPREPLY < <(compgen -W "--output --methods --set --frames --camera --zoom --size \
                 --color --up --clip --motion --map --skeleton --fps --weights --threads --quiet --help" -- "$word") ;;
             bench:-*) mapfile -t COMPREPLY < <(compgen -W "--method --set --clip --skeleton --weights --contact \
-                --instances --seconds --save --against --threads --json --quiet --help" -- "$word") ;;
+                --instances --device --seconds --save --against --threads --json --quiet --help" -- "$word") ;;
             info:-*) mapfile -t COMPREPLY < <(compgen -W "--json --joints --skeleton --help" -- "$word") ;;
             methods:* | scenes:*) mapfile -t COMPREPLY < <(compgen -W "--json --names --help" -- "$word") ;;
             help:*) mapfile -t COMPREPLY < <(compgen -W "$verbs" -- "$word") ;;

@@ -2,6 +2,7 @@
 #ifndef APP_TIMING_H
 #define APP_TIMING_H
 
+#include "supple/device.h"
 #include "take.h"
 
 /* Milliseconds over several repetitions: the median, and the tenth and ninetieth of a hundred around it. */
@@ -13,6 +14,7 @@ typedef struct app_times {
 typedef struct app_timing {
     char input[256];
     char method[64];
+    char device[64]; /* "cpu", or the GPU's name */
     int32_t threads, instances;
     int contact; /* 1 on, 0 off, -1 the method has none */
     int32_t vertices, joints;
@@ -34,7 +36,8 @@ typedef struct app_timing_def {
     const sup_method *method;
     const double *params;
     int threads, instances;
-    double seconds; /* for each stage, about */
+    sup_device *device; /* NULL: the CPU */
+    double seconds;     /* for each stage, about */
     sup_rig_def rig;
     const char *clip; /* NULL: the first */
 } app_timing_def;
