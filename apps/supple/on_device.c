@@ -2,6 +2,7 @@
 #include "on_device.h"
 
 #include <stdlib.h>
+#include <sys/stat.h>
 
 const char *const app_device_choices[] = {"cpu", "cuda", NULL};
 
@@ -96,6 +97,8 @@ sup_result app_bake_on_device(sup_device *device, const app_take *take, const su
     sup_rig_destroy(b.rig);
     free(b.positions);
     free(b.normals);
+    struct stat file;
+    if (result == SUP_OK && stat(path, &file) == 0) b.stats.bytes = (uint64_t)file.st_size;
     b.stats.frame_count = def->frame_count;
     b.stats.vertex_count = take->character->vertex_count;
     b.stats.step_ms /= (double)def->frame_count;

@@ -64,15 +64,25 @@ TEST(without_a_gpu_it_says_so)
     sup_crowd_destroy(NULL);
 }
 
-/* Largest distance between the skins of CPU and device over a clip, in sizes of the character. */
-static double compare_clip(fixture *f, int32_t clip, int32_t count, int32_t frames)
+/* All joints moved by about the rounding of their places: what a motion makes of that is its own. */
+static void tremble(sup_pose *pose, int32_t frame)
+{
+    for (int32_t j = 0; j < pose->node_count; j++)
+        for (int32_t r = 0; r < 3; r++)
+            pose->world[j].m[4 * r + 3] += 2e-7f * (float)((j * 7 + r * 3 + frame) % 5 - 2);
+}
+
+/* Largest distance between the skins of CPU and device over a clip, in sizes of the character. *own: the same between the
+ * CPU and itself with joints that tremble; some motions (jump, shake) throw the flesh where it can fall either way. */
+static double compare_clip(fixture *f, int32_t clip, int32_t count, int32_t frames, double *own)
 {
     sup_error error = {0};
     sup_pose *pose = NULL;
-    sup_instance *instance = NULL;
+    sup_instance *instance = NULL, *other = NULL;
     sup_crowd *crowd = NULL;
     size_t n = (size_t)sup_model_vertex_count(f->model) * 3;
-    float *cpu = calloc(n * 2, sizeof *cpu), *gpu = calloc(n * 2, sizeof *gpu), *cpu_n = cpu + n, *gpu_n = gpu + n;
+    float *cpu = calloc(n * 2, sizeof *cpu), *near = calloc(n, sizeof *near), *gpu = calloc(n * 2, sizeof *gpu),
+          *cpu_n = cpu + n, *gpu_n = gpu + n;
     double worst = 0.0;
     size_t turned = 0, looked = 0;
     const sup_clip *c = &f->character->clips[clip];
@@ -81,6 +91,8 @@ static double compare_clip(fixture *f, int32_t clip, int32_t count, int32_t fram
     CHECK_OK(sup_crowd_create(f->device, f->model, &def, &crowd, &error), error);
     sup_pose_sample(f->character, c, c->start, pose);
     CHECK_OK(sup_instance_create(NULL, f->model, pose, &instance, &error), error);
+    CHECK_OK(sup_instance_create(NULL, f->model, pose, &other, &error), error);
+    *own = 0.0;
     CHECK_OK(sup_crowd_pose(crowd, -1, pose, &error), error);
     CHECK_OK(sup_crowd_reset(crowd, -1, &error), error);
     for (int32_t i = 1; i <= frames; i++) {
@@ -90,11 +102,14 @@ static double compare_clip(fixture *f, int32_t clip, int32_t count, int32_t fram
                  SUP_OK);
         CHECK_OK(sup_crowd_pose(crowd, -1, pose, &error), error);
         CHECK_OK(sup_crowd_step(crowd, 1.0f / 60.0f, NULL, &error), error);
+        tremble(pose, i);
+        CHECK_EQ(sup_instance_step(other, pose, 1.0f / 60.0f, &(sup_skin_out){.positions = near}), SUP_OK);
         if (i % 10 != 0 && i != frames) continue;
         CHECK_OK(sup_crowd_read(crowd, count - 1, &(sup_skin_out){.positions = gpu, .normals = gpu_n}, &error), error);
         for (size_t k = 0; k < n; k++) {
             CHECK_MSG(isfinite(gpu[k]) && isfinite(gpu_n[k]), "vertex %d of frame %d", (int)(k / 3), (int)i);
             worst = fmax(worst, fabs((double)cpu[k] - (double)gpu[k]));
+            *own = fmax(*own, fabs((double)cpu[k] - (double)near[k]) / (double)f->rig->size);
             turned += fabs((double)cpu_n[k] - (double)gpu_n[k]) > 0.01;
             looked++;
         }
@@ -102,9 +117,10 @@ static double compare_clip(fixture *f, int32_t clip, int32_t count, int32_t fram
     /* In the fold of an armpit triangles have no area, and normals no direction. */
     CHECK_MSG((double)turned < 1e-3 * (double)looked, "%d of %d normals differ", (int)turned, (int)looked);
     sup_instance_destroy(instance);
+    sup_instance_destroy(other);
     sup_crowd_destroy(crowd);
     sup_pose_destroy(pose);
-    free(cpu), free(gpu);
+    free(cpu), free(gpu), free(near);
     return worst / (double)f->rig->size;
 }
 
@@ -114,7 +130,7 @@ TEST(classic_skins_are_those_of_the_cpu)
     for (int32_t m = 0; m < 2; m++) {
         fixture f = open_fixture(methods[m], 0);
         for (int32_t clip = 0; clip < f.character->clip_count; clip++) {
-            double off = compare_clip(&f, clip, 3, 20);
+            double own, off = compare_clip(&f, clip, 3, 20, &own);
             CHECK_MSG(off < 2e-6, "%s, %s: %g", methods[m], f.character->clips[clip].name, off);
         }
         close_fixture(&f);
@@ -125,9 +141,10 @@ static void compare_projective(int32_t count, int32_t frames)
 {
     fixture f = open_fixture("projective", 5000);
     for (int32_t clip = 0; clip < f.character->clip_count; clip++) {
-        double off = compare_clip(&f, clip, count, frames);
-        printf("    projective, %s, %d at a time: %.2g of the size\n", f.character->clips[clip].name, (int)count, off);
-        CHECK_MSG(off < 1e-4, "%s: %g", f.character->clips[clip].name, off);
+        double own, off = compare_clip(&f, clip, count, frames, &own);
+        printf("    projective, %s, %d at a time: %.2g of the size; the CPU from itself %.2g\n",
+               f.character->clips[clip].name, (int)count, off, own);
+        CHECK_MSG(off < fmax(1e-4, own), "%s: %g", f.character->clips[clip].name, off);
     }
     close_fixture(&f);
 }
