@@ -10,6 +10,7 @@
  *     local   second half of the solve, the accelerated step, rotations, gradient, first half of the next solve
  *
  * A block handles one part of C characters: their inverses and prisms are read once. Sums are taken in a fixed order. */
+#include "cuda/lanes.cuh"
 #include "cuda/step_block.cuh"
 #include "methods/projective/prism.h"
 

@@ -15,9 +15,7 @@
 #ifndef SUP_METHODS_PROJECTIVE_ELEMENTS_H
 #define SUP_METHODS_PROJECTIVE_ELEMENTS_H
 
-#if defined(__CUDACC__)
-#include "cuda/lanes.cuh" /* SUP_ELEMENT, one lane, and sup_rotation_mend */
-#else
+#if !defined(__CUDACC__) /* on a GPU the includer gives SUP_ELEMENT, one lane, and sup_rotation_mend */
 #include "base/simd.h"
 #include "methods/projective/polar.h"
 
