@@ -117,7 +117,7 @@ static timing time_step(scene *s, bool dual, bool normals, int32_t lanes, const 
     const sup_model *model = s->models[dual];
     size_t size = sup_model_method(model)->state_size(model, &context);
     void *state = sup_alloc_zero(&context.allocator, size);
-    step_work work = {{&context, model, values, &s->fixture.pose, 0.0f},
+    step_work work = {{.context = &context, .model = model, .values = values, .pose = &s->fixture.pose},
                       state,
                       {s->positions, 12, normals ? s->normals : NULL, 12, NULL, 16},
                       lanes,

@@ -19,7 +19,7 @@ if(NOT SUPPLE_SANITIZE AND NOT SUPPLE_FUZZ)
 endif()
 option(SUPPLE_CUDA "Build the GPU backend with nvcc" ${SUPPLE_CUDA_DEFAULT})
 
-set(sources partition.c blocks.c blocks_inverse.c blocks_pack.c)
+set(sources partition.c blocks.c blocks_inverse.c blocks_pack.c refuse.c rows.c)
 if(SUPPLE_CUDA)
   if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
     set(CMAKE_CUDA_ARCHITECTURES 80-virtual 90-real) # code for the H100 and H200, and what later drivers can translate

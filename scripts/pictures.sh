@@ -1,26 +1,93 @@
 #!/usr/bin/env bash
-# Makes the pictures that README.md and docs/ show, into docs/pictures/: scripts/pictures.sh
+# Makes the pictures that README.md and docs/ show, into docs/pictures/: scripts/pictures.sh [PART OF A NAME]
 # All from built-in characters: anybody can run it again, and gets the same pictures.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 supple=build/supple
 out=docs/pictures
+wanted=${1:-}
+parts=$(mktemp -d)
+trap 'rm -rf "$parts"' EXIT
 mkdir -p "$out"
-render() { "$supple" render "$@" --quiet; }
-compare() { "$supple" compare "$@" --methods linear,dualquat --quiet; }
 
-render scene:human -o "$out/human.png" --size 300x400 --camera front
-render scene:human -o "$out/skeleton.png" --size 300x400 --color weights --skeleton
-render scene:human -o "$out/squat_contact.png" --size 300x400 --clip squat --frame 36 --color contact
-render scene:human -o "$out/squat_stretch.png" --size 300x400 --clip squat --frame 36 --color stretch
-render scene:elephant -o "$out/elephant.png" --size 400x400 --clip trunk_curl --frame 60
-render scene:hand -o "$out/fist.png" --size 400x400 --clip fist --frame 40
-compare scene:arm -o "$out/elbow.png" --size 340x340 --clip bend --camera side
-compare scene:arm -o "$out/wrist.png" --size 340x340 --clip twist --frame 72 --zoom hand --camera 90,5
-compare scene:cylinder -o "$out/twist.png" --size 340x340 --clip twist --camera front
-if command -v ffmpeg >/dev/null 2>&1; then
-    render scene:human -o "$out/walk.gif" --size 200x260 --clip walk --fps 20 --camera 50,8
-else
+# render NAME INPUT OPTIONS..., compare NAME INPUT OPTIONS...: one picture.
+render() { [[ $1 != *"$wanted"* ]] || "$supple" render "${@:2}" -o "$out/$1" --quiet; }
+compare() { [[ $1 != *"$wanted"* ]] || "$supple" compare "${@:2}" -o "$out/$1" --quiet; }
+# row NAME INPUT COMMON OPTIONS... -- OPTIONS -- OPTIONS: pictures of one size side by side; options in one word each.
+row() {
+    local name=$1 input=$2 common=() count=0 files=()
+    [[ $name == *"$wanted"* ]] || return 0
+    if ! command -v ffmpeg >/dev/null 2>&1; then
+        echo "pictures: ffmpeg is missing: $out/$name stays as it is." >&2
+        return 0
+    fi
+    shift 2
+    while [[ $1 != -- ]]; do
+        common+=("$1")
+        shift
+    done
+    shift
+    for options in "$@"; do
+        # shellcheck disable=SC2086 # they are words
+        "$supple" render "$input" "${common[@]}" $options -o "$parts/$count.png" --quiet
+        files+=(-i "$parts/$count.png")
+        count=$((count + 1))
+    done
+    ffmpeg -loglevel error -y "${files[@]}" -filter_complex "hstack=inputs=$count" -pred mixed "$out/$name"
+}
+
+render human.png scene:human --size 300x400 --camera front
+render skeleton.png scene:human --size 300x400 --color weights --skeleton
+render squat_contact.png scene:human --method linear --size 300x400 --clip squat --frame 36 --color contact
+render squat_stretch.png scene:human --method linear --size 300x400 --clip squat --frame 36 --color stretch
+render bar.png scene:arm --size 420x420 --clip twist --frame 6 --camera 80,10 --zoom lower_arm \
+    --collider capsule:-0.2,0.3,0.065:0.2,0.3,0.065:0.03
+render elephant.png scene:elephant --size 400x400 --clip trunk_curl --frame 60
+render fist.png scene:hand --size 400x400 --clip fist --frame 40
+compare elbow.png scene:arm --methods linear,dualquat --size 340x340 --clip bend --camera side
+compare twist.png scene:cylinder --methods linear,dualquat --size 340x340 --clip twist --camera front
+
+# The figures of [komaritzan2018], then of [komaritzan2022].
+both="linear,dualquat,projective"
+compare projective_squat.png scene:human --methods $both --clip squat --frame 36 --size 240x260
+compare projective_fine.png scene:cylinder@4 --methods $both --clip bend --frame 36 --size 240x220
+compare projective_coarse.png scene:cylinder@0.1 --methods $both --clip bend --frame 36 --size 240x220
+compare projective_extreme.png scene:human --methods linear,dualquat,position,projective --clip squat --frame 36 --zoom left_lower_leg --camera 50,5 --size 200x200
+compare projective_sliding.png scene:arm --methods projective:sliding=off,projective --clip bend --frame 45 --camera side --zoom lower_arm --color stretch --size 320x320
+compare projective_contact.png scene:human --methods projective:contact=off,projective --clip squat --frame 36 --camera side --zoom left_lower_leg --color contact --size 300x300
+compare projective_twist.png scene:cylinder --methods $both --clip twist --camera front --size 240x260 --wire
+if [[ projective_stretch.png == *"$wanted"* ]]; then
+    # Four joints along the cylinder: the third turns by 150 degrees, the fourth moves up by 0.2.
+    joint="OFFSET 0 %s 0 CHANNELS 6 Xposition Yposition Zposition Zrotation Xrotation Yrotation"
+    # shellcheck disable=SC2059 # the format is made of those of the joints
+    printf "HIERARCHY ROOT a { $joint JOINT b { $joint JOINT c { $joint JOINT d { $joint End Site { OFFSET 0 %s 0 } } } } }\n" \
+        0.02 0.32 0.32 0.26 0.06 >"$parts/stretch.bvh"
+    printf 'MOTION Frames: 3 Frame Time: 0.5\n' >>"$parts/stretch.bvh"
+    for pose in "0 0.26" "150 0.46" "150 0.46"; do
+        echo "0 0.02 0 0 0 0 0 0.32 0 0 0 0 0 0.32 0 0 0 ${pose% *} 0 ${pose#* } 0 0 0 0" >>"$parts/stretch.bvh"
+    done
+    "$supple" bake scene:cylinder@2 -o "$parts/cylinder.obj" --method linear --frames 0:0 --quiet
+    compare projective_stretch.png "$parts/cylinder_0000.obj" --skeleton "$parts/stretch.bvh" --methods $both --frame 29 --camera front --size 220x300 --wire
+fi
+compare projective_radius.png scene:cylinder@4 --methods projective:radius=0.3,projective:radius=1,projective:radius=1.3 --clip bend --frame 36 --size 240x220
+trunk=""
+for i in 2 3 4 5 6 7 8; do trunk+=" --paint free=joint:trunk_$i"; done
+row projective_trunk.png scene:elephant --clip trunk_curl --camera 60,8 --size 240x240 -- "--frame 0" "--frame 60" \
+    "--frame 60 --paint free=joint:trunk_3 --paint free=joint:trunk_4 --paint free=joint:trunk_5 --paint free=joint:trunk_6"
+row projective_shake.png scene:elephant --clip shake --camera front --size 180x220 -- "--frame 0 $trunk" "--frame 18 $trunk" \
+    "--frame 24 $trunk" "--frame 30 $trunk" "--frame 36 $trunk"
+row projective_collider.png scene:human --clip walk --camera 60,5 --size 260x340 -- "--frame 1" \
+    "--frame 1 --collider ball:0,1.06,0.17:0.12"
+
+flesh() { compare "$@" --methods linear,dualquat,position --size 190x210; }
+flesh position_arm.png scene:arm --clip bend --frame 45 --camera 90,20 --zoom lower_arm
+flesh position_leg.png scene:human --clip squat --frame 36 --camera 70,5 --zoom left_lower_leg
+flesh position_human.png scene:human --clip squat --frame 36 --camera 50,8
+flesh position_elephant.png scene:elephant --clip walk --frame 12 --camera 50,8
+
+if [[ walk.gif == *"$wanted"* ]] && ! command -v ffmpeg >/dev/null 2>&1; then
     echo "pictures: ffmpeg is missing: $out/walk.gif stays as it is." >&2
+else
+    render walk.gif scene:human --size 200x260 --clip walk --fps 20 --camera 50,8
 fi
 ls -l "$out"

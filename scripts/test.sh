@@ -7,7 +7,7 @@ passed=0 failed=0 skipped=0
 failed_stages=()
 logs=build/test_logs
 mkdir -p "$logs"
-sanitize="-O1 -g1"
+sanitize="-O2 -g1" # -O1 compiles a little faster and runs three times slower
 
 # Adds up the lines "N passed, N failed, N skipped" of a log; ctest's have a prefix.
 add_up() { # log status

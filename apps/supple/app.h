@@ -70,6 +70,7 @@ bool app_is_scene(const char *input);
 
 /* The verbs; each gets its own name as argv[0]. */
 int app_command_bake(int argc, char **argv);
+int app_command_bind(int argc, char **argv);
 int app_command_bench(int argc, char **argv);
 int app_command_compare(int argc, char **argv);
 int app_command_info(int argc, char **argv);

@@ -1,6 +1,7 @@
 /* cmd_bake.c - `supple bake`: a character and a motion in, skinned frames out. */
 #include "json_out.h"
 #include "on_device.h"
+#include "paint.h"
 #include "progress.h"
 #include "take.h"
 
@@ -24,6 +25,9 @@ static const app_option bake_options[] = {
      .help = ".glb (motion as morph targets), .pc2, .mdd (point caches), .obj (a sequence)"},
     APP_TAKE_METHOD(bake_values),
     APP_TAKE_SET(bake_values),
+    APP_TAKE_PAINT(bake_values),
+    APP_TAKE_MODEL(bake_values),
+    APP_TAKE_COLLIDER(bake_values),
     APP_TAKE_CLIP(bake_values),
     APP_TAKE_MOTION(bake_values),
     APP_TAKE_MAP(bake_values),
@@ -51,6 +55,7 @@ static const app_verb bake_verb = {
                "  supple bake scene:human -o human.glb\n"
                "  supple bake dancer.glb -o dancer.pc2 --method dualquat --clip Samba --fps 60\n"
                "  supple bake hero.glb -o hero_walks.glb --motion walk.bvh --map joints.txt\n"
+               "  supple bake hero.glb -o hero.pc2 --model hero.supple --collider plane:0,0,0:0,1,0\n"
                "  supple bake body.obj -o body.mdd --skeleton body.skel --motion jump.anim\n\n"
                "Exit status: 0 done, 1 wrong usage, 2 bad input, 3 anything else (output, memory, Ctrl-C).\n",
     .options = bake_options,
@@ -63,9 +68,9 @@ static void print_json(const app_take *take, const char *output, const sup_bake_
     app_json_object(&json, NULL);
     app_json_text(&json, "input", take->values->input);
     app_json_text(&json, "output", output);
-    app_json_text(&json, "method", take->method->name);
+    app_json_text(&json, "method", stats->method->name);
     app_json_object(&json, "parameters");
-    for (int32_t i = 0; i < take->method->param_count; i++)
+    for (int32_t i = 0; take->method == stats->method && i < take->method->param_count; i++)
         app_json_number(&json, take->method->params[i].name, take->params[i]);
     app_json_object_end(&json);
     app_json_text(&json, "clip", take->clip != NULL ? take->clip->name : NULL);
@@ -94,8 +99,22 @@ static void print_result(const app_take *take, const char *output, const sup_bak
         printf("  a clip without a name;");
     else
         printf("  clip %s;", app_clean(take->clip->name));
-    printf(" method %s; %s in %.2f s (load %.0f ms, bind %.0f ms, write %.0f ms)\n", take->method->name,
+    printf(" method %s; %s in %.2f s (load %.0f ms, bind %.0f ms, write %.0f ms)\n", stats->method->name,
            app_size((double)stats->bytes), total_ms / 1e3, take->session.load_ms, stats->bind_ms, stats->write_ms);
+}
+
+/* The maps that were painted: on a rig of their own, since the bake makes its rig itself. */
+static int paint(const app_take *take, const sup_rig_def *def, app_paints *paints)
+{
+    sup_rig *rig = NULL;
+    sup_error error = {0};
+    int status = app_paint_check(&take->values->paint, &take->method, 1);
+    if (status != APP_DONE || take->values->paint.count == 0) return status;
+    if (sup_rig_create(&take->session.context, take->character, def, &rig, &error) != SUP_OK)
+        return app_fail(&error, APP_PHASE_LOAD, take->values->input);
+    status = app_paint(take, rig, take->method, paints);
+    sup_rig_destroy(rig);
+    return status;
 }
 
 static int bake(app_take *take, const bake_values *values)
@@ -106,9 +125,13 @@ static int bake(app_take *take, const bake_values *values)
     sup_error error = {0};
     app_progress progress;
     app_progress_begin(&progress, values->take.quiet, values->take.json);
-    sup_bake_def def = {.method = take->method,
-                        .values = take->params,
+    bool is_default = app_take_is_default(take);
+    sup_bake_def def = {.method = is_default ? NULL : take->method,
+                        .values = is_default ? NULL : take->params,
                         .rig = &rig,
+                        .model = take->model,
+                        .colliders = take->obstacles.colliders,
+                        .collider_count = take->obstacles.count,
                         .clip = take->clip,
                         .fps = values->take.fps,
                         .first_frame = take->first_frame,
@@ -116,12 +139,20 @@ static int bake(app_take *take, const bake_values *values)
                         .no_normals = values->no_normals,
                         .progress = app_progress_tell,
                         .progress_user = &progress};
-    sup_device *device = app_open_device(&take->session.context, values->device);
-    sup_result result = device != NULL
-                            ? app_bake_on_device(device, take, &def, values->output, &stats, &error)
-                            : sup_bake(&take->session.context, take->character, &def, values->output, &stats, &error);
+    app_paints paints = {0};
+    int status = paint(take, &rig, &paints);
+    def.paints = paints.items;
+    def.paint_count = paints.count;
+    sup_result result = SUP_OK;
+    sup_device *device = status == APP_DONE ? app_open_device(&take->session.context, values->device) : NULL;
+    if (device != NULL)
+        result = app_bake_on_device(device, take, &def, values->output, &stats, &error);
+    else if (status == APP_DONE)
+        result = sup_bake(&take->session.context, take->character, &def, values->output, &stats, &error);
     sup_device_destroy(device);
+    app_paints_free(&paints);
     app_progress_end(&progress);
+    if (status != APP_DONE) return status;
     if (result == SUP_ERROR_CANCELLED) {
         app_say("%s: Stopped; nothing was written.", values->output);
         return APP_OTHER;

@@ -271,6 +271,10 @@ static void write_row(app_json *json, const app_timing *row, bool against)
     write_times(json, "step", &row->step);
     write_times(json, "reference", &row->reference);
     app_json_object_end(json);
+    app_json_object(json, "parts_of_step");
+    for (int32_t i = 0; i < row->part_count; i++)
+        app_json_number(json, row->parts[i].name, row->parts[i].ms);
+    app_json_object_end(json);
     if (against) {
         app_json_number(json, "step_ms_before", row->before_step_ms);
         app_json_number(json, "bind_ms_before", row->before_bind_ms);
@@ -357,6 +361,9 @@ static void print_stages(const app_timing *row)
     for (size_t i = 0; i < sizeof stages / sizeof stages[0]; i++)
         printf("  %-10s %10.4g  (%.4g - %.4g), %d\n", stages[i].name, stages[i].times->median, stages[i].times->low,
                stages[i].times->high, stages[i].times->count);
+    if (row->part_count > 0) printf("  parts of the step, mean ms of a frame at 30 frames a second\n");
+    for (int32_t i = 0; i < row->part_count; i++)
+        printf("    %-14s %10.4g\n", row->parts[i].name, row->parts[i].ms);
     printf("  memory: model %s, an instance %s, at most %s while binding\n", app_size((double)row->model_bytes),
            app_size((double)row->state_bytes), app_size((double)row->peak_bytes));
 }

@@ -25,12 +25,9 @@ static const app_option compare_options[] = {
      .offset = AT(output),
      .required = true,
      .help = "the sheet, a .png"},
-    {.kind = APP_TEXT,
-     .name = "methods",
-     .argument = "A,B,...",
-     .offset = AT(methods),
-     .help = "which methods, in this order ('supple methods'); all when not given"},
+    APP_CONTEST_METHODS(compare_values),
     APP_TAKE_SET(compare_values),
+    APP_TAKE_PAINT(compare_values),
     {.kind = APP_WHOLE,
      .name = "frame",
      .argument = "N",
@@ -60,6 +57,7 @@ static const app_verb compare_verb = {
         "with the most crossings, volume change and stretch. Measures are of that frame and of the worst frame.\n\n"
         "Examples:\n"
         "  supple compare scene:human -o sheet.png --methods linear,dualquat\n"
+        "  supple compare scene:human -o sheet.png --clip squat --methods projective:contact=off,projective\n"
         "  supple compare dancer.glb -o sheet.png --clip Samba --frame 40 --zoom LeftForeArm --color stretch\n\n"
         "Exit status: 0 done, 1 wrong usage, 2 bad input, 3 anything else.\n",
     .options = compare_options,
@@ -124,9 +122,10 @@ static void write_words(sheet *s, const app_entry *entry, int32_t frame, float l
                 {"flips", m->flips, all->flips, true}};
     float u = s->unit, x = left + 1.5f * u, here = left + 20.0f * u, worst = left + 27.5f * u, y = top + 1.8f * u;
     char time[64];
-    image_text(&s->image, x, y, 1.5f * u, DARK, entry->method->name);
     snprintf(time, sizeof time, "%.3g ms a frame", entry->play.step_ms);
     text_right(s, worst, y, DARK, time);
+    float room = worst - image_text_width(time, u) - x - u, width = image_text_width(entry->label, 1.5f * u);
+    image_text(&s->image, x, y, 1.5f * u * (width > room ? room / width : 1.0f), DARK, entry->label);
     y += 2.2f * u;
     text_right(s, here, y, GREY, "this frame");
     text_right(s, worst, y, GREY, "worst");

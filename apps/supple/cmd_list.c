@@ -68,6 +68,11 @@ static void print_method(const sup_method *method)
         print_range(param);
         printf(")  %s\n", param->help);
     }
+    for (int32_t i = 0; i < method->map_count; i++) {
+        const sup_map *map = &method->maps[i];
+        printf("    --paint %s=WHERE  (%g to %g, %g elsewhere)  %s\n", map->name, (double)map->minimum,
+               (double)map->maximum, (double)map->fallback, map->help);
+    }
 }
 
 static void print_param_json(app_json *json, const sup_param *param)
@@ -90,6 +95,18 @@ static void print_param_json(app_json *json, const sup_param *param)
     app_json_object_end(json);
 }
 
+static void print_map_json(app_json *json, const sup_map *map)
+{
+    app_json_object(json, NULL);
+    app_json_text(json, "name", map->name);
+    app_json_text(json, "unit", map->unit);
+    app_json_number(json, "minimum", (double)map->minimum);
+    app_json_number(json, "maximum", (double)map->maximum);
+    app_json_number(json, "default", (double)map->fallback);
+    app_json_text(json, "help", map->help);
+    app_json_object_end(json);
+}
+
 static void print_methods_json(void)
 {
     app_json json = {.file = stdout};
@@ -105,6 +122,10 @@ static void print_methods_json(void)
         app_json_array(&json, "parameters");
         for (int32_t p = 0; p < method->param_count; p++)
             print_param_json(&json, &method->params[p]);
+        app_json_array_end(&json);
+        app_json_array(&json, "maps");
+        for (int32_t m = 0; m < method->map_count; m++)
+            print_map_json(&json, &method->maps[m]);
         app_json_array_end(&json);
         app_json_object_end(&json);
     }

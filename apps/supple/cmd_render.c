@@ -1,5 +1,6 @@
 /* cmd_render.c - `supple render`: a still or a film of a character. */
 #include "judge.h"
+#include "paint.h"
 #include "play.h"
 #include "stage.h"
 #include "video.h"
@@ -50,6 +51,9 @@ static const app_option render_options[] = {
     {.kind = APP_FLAG, .name = "turn", .offset = AT(turn), .help = "the camera goes once around during a film"},
     APP_TAKE_METHOD(render_values),
     APP_TAKE_SET(render_values),
+    APP_TAKE_PAINT(render_values),
+    APP_TAKE_MODEL(render_values),
+    APP_TAKE_COLLIDER(render_values),
     APP_TAKE_CLIP(render_values),
     APP_TAKE_MOTION(render_values),
     APP_TAKE_MAP(render_values),
@@ -207,6 +211,7 @@ static int load_frames(shoot *s, app_take *take, const sup_rig *rig)
     int32_t first = 0, last = 0;
     if (s->values->cache != NULL) return load_cache(s, take, rig);
     int status = choose_frames(s->values, take->frame_count, "the motion", &first, &last);
+    if (status == APP_DONE) status = app_paint_check(&take->values->paint, &take->method, 1);
     if (status == APP_DONE)
         status = app_play_method(take, rig, take->method, take->params, first, last, &s->progress, &s->play);
     if (status == APP_DONE) s->nodes = app_judge_nodes(take, first, last - first + 1);
@@ -235,6 +240,7 @@ static int render(app_take *take, const render_values *values)
         return fail_rig(take, &error);
     app_progress_begin(&s.progress, values->take.quiet || !film, false);
     int status = app_stage_open(&s.stage, &take->session.context, rig, &values->look);
+    s.stage.obstacles = &take->obstacles;
     if (status == APP_DONE) status = load_frames(&s, take, rig);
     if (status == APP_DONE) status = film ? shoot_film(&s) : shoot_still(&s);
     app_progress_end(&s.progress);

@@ -28,12 +28,9 @@ static const app_option report_options[] = {
      .offset = AT(output),
      .required = true,
      .help = "the page, an .html that needs no other file"},
-    {.kind = APP_TEXT,
-     .name = "methods",
-     .argument = "A,B,...",
-     .offset = AT(methods),
-     .help = "which methods, in this order ('supple methods'); all when not given"},
+    APP_CONTEST_METHODS(report_values),
     APP_TAKE_SET(report_values),
+    APP_TAKE_PAINT(report_values),
     APP_TAKE_FRAMES(report_values),
     APP_LOOK_OPTIONS(report_values),
     APP_TAKE_CLIP(report_values),
@@ -129,7 +126,7 @@ static void write_summary(FILE *file, const app_contest *contest)
     fprintf(file, "<h2>Measures</h2>\n<div class=\"card\"><table><thead><tr><th>worst over all frames</th>");
     for (int32_t i = 0; i < contest->entry_count; i++) {
         app_judge_figures(&contest->entries[i].measure->summary, figures[i]);
-        fprintf(file, "<th><span class=\"key s%d\"></span>%s</th>", (int)(i % 8), contest->entries[i].method->name);
+        fprintf(file, "<th><span class=\"key s%d\"></span>%s</th>", (int)(i % 8), contest->entries[i].label);
     }
     fprintf(file, "</tr></thead><tbody>\n<tr><td>milliseconds a frame</td>");
     for (int32_t i = 0; i < contest->entry_count; i++)
@@ -161,7 +158,7 @@ static void write_keys(FILE *file, const app_contest *contest)
 {
     fprintf(file, "<p class=\"keys\">");
     for (int32_t i = 0; i < contest->entry_count; i++)
-        fprintf(file, "<span><span class=\"key s%d\"></span>%s</span>", (int)(i % 8), contest->entries[i].method->name);
+        fprintf(file, "<span><span class=\"key s%d\"></span>%s</span>", (int)(i % 8), contest->entries[i].label);
     fprintf(file, "</p>\n");
 }
 
@@ -195,7 +192,7 @@ static bool write_plot(FILE *file, const app_contest *contest, const plotted *wh
         double *own = values + (size_t)i * (size_t)frames;
         for (int32_t f = 0; f < frames; f++)
             own[f] = frame_number(&contest->entries[i].measure->frames[f], what);
-        series[i] = (app_series){contest->entries[i].method->name, own, 1};
+        series[i] = (app_series){contest->entries[i].label, own, 1};
     }
     app_plot plot = {.title = what->title,
                      .help = what->help,
@@ -253,7 +250,7 @@ static void write_base64(FILE *file, const uint8_t *data, size_t size)
 static int write_picture(FILE *file, const app_contest *contest, app_stage *stage, int32_t entry, int32_t frame,
                          const render_def *def, render_image *image)
 {
-    const char *name = contest->entries[entry].method->name;
+    const char *name = contest->entries[entry].label;
     size_t size = 0;
     int status = app_stage_shoot(stage, app_contest_positions(contest, entry, frame), app_contest_nodes(contest, frame),
                                  def, image);
@@ -351,7 +348,7 @@ static void write_bends(FILE *file, const app_contest *contest)
             "<h2>Volume at the bends</h2>\n<div class=\"card\"><table><thead><tr><th>joint, smallest volume / rest"
             "</th>");
     for (int32_t i = 0; i < contest->entry_count; i++)
-        fprintf(file, "<th>%s</th>", contest->entries[i].method->name);
+        fprintf(file, "<th>%s</th>", contest->entries[i].label);
     fprintf(file, "</tr></thead><tbody>\n");
     for (int row = 0; low != NULL && shown != NULL && row < SHOWN; row++) {
         int32_t worst = -1;
@@ -405,7 +402,7 @@ static void write_settings(FILE *file, const app_contest *contest)
     fprintf(file, "</tbody></table></div>\n");
     for (int32_t i = 0; i < contest->entry_count; i++) {
         const app_entry *entry = &contest->entries[i];
-        fprintf(file, "<div class=\"card\"><h3>%s</h3><p class=\"soft\">", entry->method->name);
+        fprintf(file, "<div class=\"card\"><h3>%s</h3><p class=\"soft\">", entry->label);
         app_html_text(file, entry->method->summary);
         fprintf(file, "</p><table><tbody>\n");
         for (int32_t p = 0; p < entry->method->param_count; p++) {

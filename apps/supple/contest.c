@@ -1,20 +1,28 @@
 /* contest.c - several methods on one motion. */
 #include "contest.h"
 
+#include "paint.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-static int add_method(app_contest *contest, const char *name)
+/* One of --methods, its own settings kept for later. */
+static int add_method(app_contest *contest, const char *text, size_t length)
 {
     app_texts none = {0};
+    char name[64];
     if (contest->entry_count == APP_CONTEST_LIMIT)
         return app_usage("--methods: %d methods can be compared at most.", APP_CONTEST_LIMIT);
     app_entry *entry = &contest->entries[contest->entry_count];
+    if (length >= sizeof entry->label) return app_usage("--methods %s: That is too long.", text);
+    memcpy(entry->label, text, length);
+    entry->label[length] = '\0';
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(entry->label, ":"), entry->label);
     int status = app_choose_method(name, &none, &entry->method, entry->params);
     if (status != APP_DONE) return status;
     for (int32_t i = 0; i < contest->entry_count; i++)
-        if (contest->entries[i].method == entry->method)
-            return app_usage("--methods: %s is there twice.", entry->method->name);
+        if (strcmp(contest->entries[i].label, entry->label) == 0)
+            return app_usage("--methods: %s is there twice.", entry->label);
     contest->entry_count++;
     return APP_DONE;
 }
@@ -26,29 +34,48 @@ static bool has_param(const sup_method *method, const char *name, size_t length)
     return false;
 }
 
+/* NAME=VALUE, the first `length` characters of `setting`, for one entry; `option` and `text` as the user wrote them. */
+static int set_param(app_entry *entry, const char *setting, size_t length, const char *option, const char *text)
+{
+    char name[96];
+    sup_error error = {0};
+    if (length >= sizeof name) return app_usage("%s %s: That is too long.", option, text);
+    memcpy(name, setting, length);
+    name[length] = '\0';
+    char *equals = strchr(name, '=');
+    if (equals == NULL) return app_usage("%s %s: Give a name and a value.", option, text);
+    *equals = '\0';
+    if (sup_method_set(entry->method, entry->params, name, equals + 1, &error) != SUP_OK)
+        return app_usage("%s %s: %s", option, text, error.message);
+    return APP_DONE;
+}
+
 /* One --set for every entry that it is meant for; `text` as the user wrote it. */
 static int apply_set(app_contest *contest, const char *text)
 {
     const char *dot = strchr(text, '.'), *equals = strchr(text, '=');
     bool named = dot != NULL && (equals == NULL || dot < equals);
     const char *setting = named ? dot + 1 : text;
-    size_t length = strcspn(setting, "=");
-    int taken = 0;
-    for (int32_t i = 0; i < contest->entry_count; i++) {
+    int taken = 0, status = APP_DONE;
+    for (int32_t i = 0; status == APP_DONE && i < contest->entry_count; i++) {
         app_entry *entry = &contest->entries[i];
         const char *name = entry->method->name;
         if (named && (strlen(name) != (size_t)(dot - text) || strncmp(name, text, strlen(name)) != 0)) continue;
-        if (!named && !has_param(entry->method, setting, length)) continue;
-        char param[64];
-        sup_error error = {0};
-        snprintf(param, sizeof param, "%.*s", (int)length, setting);
-        if (setting[length] != '=' ||
-            sup_method_set(entry->method, entry->params, param, setting + length + 1, &error) != SUP_OK)
-            return app_usage("--set %s: %s", text, error.id[0] != '\0' ? error.message : "Give a name and a value.");
+        if (!named && !has_param(entry->method, setting, strcspn(setting, "="))) continue;
+        status = set_param(entry, setting, strlen(setting), "--set", text);
         taken++;
     }
     if (taken == 0) return app_usage("--set %s: None of the methods has that parameter.", text);
-    return APP_DONE;
+    return status;
+}
+
+/* What --methods says behind the name of the method. */
+static int apply_own(app_entry *entry)
+{
+    int status = APP_DONE;
+    for (const char *at = strchr(entry->label, ':'); status == APP_DONE && at != NULL; at = strchr(at + 1, ':'))
+        status = set_param(entry, at + 1, strcspn(at + 1, ":"), "--methods", entry->label);
+    return status;
 }
 
 int app_contest_choose(app_contest *contest, const char *methods, const app_texts *set)
@@ -56,17 +83,17 @@ int app_contest_choose(app_contest *contest, const char *methods, const app_text
     int status = APP_DONE;
     *contest = (app_contest){0};
     for (int32_t i = 0; methods == NULL && status == APP_DONE && i < sup_method_count() && i < APP_CONTEST_LIMIT; i++)
-        status = add_method(contest, sup_method_at(i)->name);
+        status = add_method(contest, sup_method_at(i)->name, strlen(sup_method_at(i)->name));
     while (methods != NULL && status == APP_DONE) {
-        char name[64];
         size_t length = strcspn(methods, ",");
-        snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : sizeof name - 1), methods);
-        status = add_method(contest, name);
+        status = add_method(contest, methods, length);
         if (methods[length] == '\0') break;
         methods += length + 1;
     }
     for (int i = 0; status == APP_DONE && i < set->count; i++)
         status = apply_set(contest, set->items[i]);
+    for (int32_t i = 0; status == APP_DONE && i < contest->entry_count; i++)
+        status = apply_own(&contest->entries[i]);
     return status;
 }
 
@@ -85,6 +112,11 @@ int app_contest_run(app_contest *contest, app_take *take, app_progress *progress
     sup_rig_def def = app_take_rig_def(take->values);
     sup_error error = {0};
     int status = APP_DONE;
+    const sup_method *methods[APP_CONTEST_LIMIT];
+    for (int32_t i = 0; i < contest->entry_count; i++)
+        methods[i] = contest->entries[i].method;
+    status = app_paint_check(&take->values->paint, methods, contest->entry_count);
+    if (status != APP_DONE) return status;
     contest->take = take;
     contest->frame_count = take->last_frame - take->first_frame + 1;
     if (sup_rig_create(&take->session.context, take->character, &def, &contest->rig, &error) != SUP_OK)

@@ -9,6 +9,7 @@ enum { APP_CONTEST_LIMIT = 16 };
 
 typedef struct app_entry {
     const sup_method *method;
+    char label[96]; /* the method as it was asked for: NAME or NAME:PARAMETER=VALUE... */
     double params[APP_PARAM_LIMIT];
     app_play play;
     sup_motion_measure *measure;
@@ -23,8 +24,15 @@ typedef struct app_contest {
     app_entry entries[APP_CONTEST_LIMIT];
 } app_contest;
 
-/* Chooses the methods from "linear,dualquat" (NULL: all), before anything is loaded. A --set goes to every method that
- * has the parameter; METHOD.NAME=VALUE to one. */
+/* The option of a verb whose values have `const char *methods`. */
+#define APP_CONTEST_METHODS(type)                                                                                 \
+    {                                                                                                             \
+        .kind = APP_TEXT, .name = "methods", .argument = "A,B,...", .offset = offsetof(type, methods),            \
+        .help = "which methods, in this order ('supple methods'), each with :PARAMETER=VALUE; all when not given" \
+    }
+
+/* Chooses the methods from "linear,projective:contact=off,projective" (NULL: all), before anything is loaded. A --set
+ * goes to every method that has the parameter; METHOD.NAME=VALUE to one; what is said behind a method itself wins. */
 int app_contest_choose(app_contest *contest, const char *methods, const app_texts *set);
 /* Plays and measures all entries over the frames of the take. app_contest_close is due in either case. */
 int app_contest_run(app_contest *contest, app_take *take, app_progress *progress);

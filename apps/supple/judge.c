@@ -49,6 +49,8 @@ static void write_summary(app_json *json, const sup_motion_summary *s)
     app_json_integer(json, "intersections", s->intersections);
     app_json_integer(json, "intersections_sum", s->intersections_sum);
     app_json_integer(json, "rest_intersections", s->rest_intersections);
+    app_json_integer(json, "close_intersections", s->close_intersections);
+    app_json_integer(json, "close_intersections_sum", s->close_intersections_sum);
     app_json_number(json, "penetration", s->penetration);
     app_json_number(json, "stretch_min", s->stretch_min);
     app_json_number(json, "stretch_max", s->stretch_max);
@@ -87,6 +89,7 @@ static void write_frame(app_json *json, const sup_rig *rig, const sup_motion_mea
     app_json_number(json, "volume_ratio", m->volume_ratio);
     app_json_integer(json, "intersections", m->intersections);
     app_json_integer(json, "rest_intersections", m->rest_intersections);
+    app_json_integer(json, "close_intersections", m->close_intersections);
     app_json_number(json, "penetration", m->penetration);
     app_json_number(json, "stretch_min", m->stretch_min);
     app_json_number(json, "stretch_max", m->stretch_max);

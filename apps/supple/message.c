@@ -81,7 +81,8 @@ static int exit_status(sup_result result, app_phase phase)
 /* What to do, for the kinds of failure whose messages cannot know it. */
 static const char *advice(const sup_error *error, app_phase phase)
 {
-    if (error->result == SUP_ERROR_FORMAT && strstr(error->message, "xport") == NULL)
+    if (error->result == SUP_ERROR_FORMAT && strstr(error->message, "xport") == NULL &&
+        strstr(error->message, " again.") == NULL)
         return " Copy or export the file again.";
     bool is_plain = strcmp(error->id, "file.folder") != 0 && strcmp(error->id, "file.special") != 0;
     if (error->result == SUP_ERROR_IO && is_plain)

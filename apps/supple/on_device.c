@@ -19,7 +19,8 @@ typedef struct device_bake {
     const app_take *take;
     const sup_bake_def *def;
     sup_rig *rig;
-    sup_model *model;
+    sup_model *made;        /* NULL where --model gave one */
+    const sup_model *model; /* the one or the other */
     sup_crowd *crowd;
     sup_pose *pose;
     sup_cache_writer *writer;
@@ -27,16 +28,48 @@ typedef struct device_bake {
     sup_bake_stats stats;
 } device_bake;
 
+static sup_result refuse_colliders(const device_bake *b, sup_error *error)
+{
+    if (b->def->collider_count == 0) return SUP_OK;
+    *error = (sup_error){.result = SUP_ERROR_UNSUPPORTED, .id = "crowd.colliders"};
+    snprintf(error->message, sizeof error->message,
+             "Colliders do not run on the device yet: leave --collider out, or step on the CPU.");
+    return SUP_ERROR_UNSUPPORTED;
+}
+
+static sup_result make_model(device_bake *b, sup_error *error)
+{
+    const sup_context *context = &b->take->session.context;
+    sup_bind_def bind = {.values = b->def->values, .paints = b->def->paints, .paint_count = b->def->paint_count};
+    b->model = b->def->model;
+    if (b->model != NULL) return SUP_OK;
+    sup_result result = sup_rig_create(context, b->take->character, b->def->rig, &b->rig, error);
+    if (result == SUP_OK) result = sup_bind(context, b->take->method, b->rig, &bind, &b->made, error);
+    b->model = b->made;
+    return result;
+}
+
+/* Live parameters that are asked for in another value than the model's. */
+static sup_result set_values(device_bake *b, sup_error *error)
+{
+    const sup_method *method = sup_model_method(b->model);
+    const double *bound = sup_model_values(b->model);
+    sup_result result = SUP_OK;
+    for (int32_t i = 0; b->def->values != NULL && result == SUP_OK && i < method->param_count; i++)
+        if (b->def->values[i] != bound[i])
+            result = sup_crowd_set(b->crowd, 0, method->params[i].name, b->def->values[i], error);
+    return result;
+}
+
 static sup_result prepare(device_bake *b, sup_device *device, sup_error *error)
 {
     const sup_context *context = &b->take->session.context;
-    sup_bind_def bind = {.values = b->def->values};
     double start = app_milliseconds();
-    sup_result result = sup_rig_create(context, b->take->character, b->def->rig, &b->rig, error);
-    if (result == SUP_OK) result = sup_bind(context, b->def->method, b->rig, &bind, &b->model, error);
+    sup_result result = make_model(b, error);
     if (result == SUP_OK) result = sup_pose_create(context, b->take->character, &b->pose, error);
     if (result == SUP_OK) result = app_take_pose(b->take, b->def->first_frame, b->pose);
     if (result == SUP_OK) result = sup_crowd_create(device, b->model, NULL, &b->crowd, error);
+    if (result == SUP_OK) result = set_values(b, error);
     if (result == SUP_OK) result = sup_crowd_pose(b->crowd, 0, b->pose, error);
     if (result == SUP_OK) result = sup_crowd_reset(b->crowd, 0, error);
     b->stats.bind_ms = app_milliseconds() - start;
@@ -87,13 +120,16 @@ sup_result app_bake_on_device(sup_device *device, const app_take *take, const su
     cache.start_time = (double)def->first_frame / def->fps;
     cache.normals = !def->no_normals;
     cache.name = take->clip != NULL ? take->clip->name : "rest";
-    sup_result result = sup_cache_open(&take->session.context, path, take->character, &cache, &b.writer, error);
+    sup_result result = refuse_colliders(&b, error);
+    if (result == SUP_OK)
+        result = sup_cache_open(&take->session.context, path, take->character, &cache, &b.writer, error);
     if (result == SUP_OK) result = prepare(&b, device, error);
     if (result == SUP_OK) result = bake_frames(&b, error);
+    b.stats.method = take->method;
     sup_cache_abandon(b.writer);
     sup_crowd_destroy(b.crowd);
     sup_pose_destroy(b.pose);
-    sup_model_destroy(b.model);
+    sup_model_destroy(b.made);
     sup_rig_destroy(b.rig);
     free(b.positions);
     free(b.normals);

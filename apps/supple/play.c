@@ -1,6 +1,8 @@
 /* play.c - frames of a motion in memory. */
 #include "play.h"
 
+#include "paint.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +16,7 @@ static int compare_numbers(const void *a, const void *b)
 typedef struct player {
     app_take *take;
     const sup_model *model;
+    const double *params;
     sup_instance *instance;
     sup_pose *pose;
     double *times; /* [frames stepped] milliseconds */
@@ -29,6 +32,21 @@ static sup_result step(player *p, int32_t frame, int32_t index, float *positions
     return result;
 }
 
+/* Live parameters that were asked for after the bind, and what is in the way. */
+static sup_result set_up(player *p, sup_error *error)
+{
+    const sup_method *method = sup_model_method(p->model);
+    const double *bound = sup_model_values(p->model);
+    const app_obstacles *obstacles = &p->take->obstacles;
+    sup_result result = SUP_OK;
+    for (int32_t i = 0; p->take->model != NULL && result == SUP_OK && i < method->param_count; i++)
+        if (p->params[i] != bound[i])
+            result = sup_instance_set(p->instance, method->params[i].name, p->params[i], error);
+    if (result == SUP_OK && obstacles->count > 0)
+        result = sup_instance_set_colliders(p->instance, obstacles->colliders, obstacles->count, error);
+    return result;
+}
+
 static sup_result run(player *p, int32_t start, app_play *play, app_progress *progress, sup_error *error)
 {
     const sup_context *context = &p->take->session.context;
@@ -36,6 +54,7 @@ static sup_result run(player *p, int32_t start, app_play *play, app_progress *pr
     size_t frame_size = 3 * (size_t)play->vertex_count;
     sup_result result = app_take_pose(p->take, start, p->pose);
     if (result == SUP_OK) result = sup_instance_create(context, p->model, p->pose, &p->instance, error);
+    if (result == SUP_OK) result = set_up(p, error);
     for (int32_t i = 0; result == SUP_OK && i < total; i++) {
         int32_t kept = start + i - play->first_frame;
         if (!app_progress_tell(progress, (float)i / (float)total, "skinning")) return SUP_ERROR_CANCELLED;
@@ -63,31 +82,43 @@ int app_play_method(app_take *take, const sup_rig *rig, const sup_method *method
 {
     const sup_context *context = &take->session.context;
     int32_t start = (method->flags & SUP_METHOD_DYNAMIC) != 0 ? 0 : first;
-    player p = {.take = take};
-    sup_model *model = NULL;
+    player p = {.take = take, .model = take->model, .params = params};
+    sup_model *made = NULL;
     sup_error error = {0};
     double began = app_milliseconds();
     *play = (app_play){.first_frame = first, .frame_count = last - first + 1, .vertex_count = rig->vertex_count};
-    sup_bind_def def = {.values = params};
-    sup_result result = sup_bind(context, method, rig, &def, &model, &error);
+    int status = APP_DONE;
+    sup_result result = SUP_OK;
+    if (p.model == NULL) {
+        app_paints paints;
+        status = app_paint(take, rig, method, &paints);
+        sup_bind_def def = {.values = params, .paints = paints.items, .paint_count = paints.count};
+        result = status == APP_DONE ? sup_bind(context, method, rig, &def, &made, &error) : SUP_ERROR_ARGUMENT;
+        app_paints_free(&paints);
+        if (result == SUP_ERROR_DATA && app_take_is_default(take) && method == take->method) {
+            app_say("warning: The method %s cannot be used, linear is instead: %s", method->name, error.message);
+            error = (sup_error){0};
+            result = sup_bind(context, sup_method_find("linear"), rig, NULL, &made, &error);
+        }
+        p.model = made;
+    }
     play->bind_ms = app_milliseconds() - began;
     if (result == SUP_OK) result = sup_pose_create(context, take->character, &p.pose, &error);
     if (result == SUP_OK) {
-        p.model = model;
         p.times = calloc((size_t)last - (size_t)start + 1, sizeof *p.times);
         play->owned = calloc((size_t)play->frame_count * (size_t)rig->vertex_count, 3 * sizeof(float));
         play->positions = play->owned;
-        play->model_bytes = sup_model_bytes(model).size;
+        play->model_bytes = sup_model_bytes(p.model).size;
         result = p.times != NULL && play->owned != NULL ? run(&p, start, play, progress, &error) : SUP_ERROR_MEMORY;
     }
     sup_instance_destroy(p.instance);
     sup_pose_destroy(p.pose);
-    sup_model_destroy(model);
+    sup_model_destroy(made);
     free(p.times);
     if (result == SUP_OK) return APP_DONE;
     app_progress_end(progress);
     app_play_close(play);
-    return fail(take, result, &error);
+    return status != APP_DONE ? status : fail(take, result, &error);
 }
 
 static int check_finite(const char *path, const sup_cache *cache)

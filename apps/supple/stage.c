@@ -286,6 +286,66 @@ static void place_bones(app_stage *stage, const sup_mat34 *nodes)
     }
 }
 
+/* The skin and the obstacles in one scene; what is new in it is to free(). */
+typedef struct crowd {
+    app_obstacle_mesh things;
+    float *positions, *normals, *colors;
+    int32_t *triangles;
+} crowd;
+
+static void crowd_free(crowd *c)
+{
+    free(c->things.positions);
+    free(c->things.triangles);
+    free(c->positions);
+    free(c->normals);
+    free(c->colors);
+    free(c->triangles);
+}
+
+/* Normals of the obstacles from their triangles, larger ones counting more. */
+static void thing_normals(const app_obstacle_mesh *things, float *normals)
+{
+    for (int32_t t = 0; t < things->triangle_count; t++) {
+        const int32_t *v = things->triangles + 3 * (size_t)t;
+        const float *a = things->positions + 3 * (size_t)v[0], *b = things->positions + 3 * (size_t)v[1],
+                    *c = things->positions + 3 * (size_t)v[2];
+        float e[3] = {b[0] - a[0], b[1] - a[1], b[2] - a[2]}, f[3] = {c[0] - a[0], c[1] - a[1], c[2] - a[2]};
+        float n[3] = {e[1] * f[2] - e[2] * f[1], e[2] * f[0] - e[0] * f[2], e[0] * f[1] - e[1] * f[0]};
+        for (int k = 0; k < 9; k++)
+            normals[3 * (size_t)v[k / 3] + (size_t)(k % 3)] += n[k % 3];
+    }
+}
+
+static bool add_obstacles(const app_stage *stage, const sup_mat34 *nodes, render_scene *scene, crowd *c)
+{
+    static const float THING[3] = {0.16f, 0.24f, 0.34f}, CLAY[3] = {0.62f, 0.47f, 0.39f};
+    if (!app_obstacles_show(stage->obstacles, nodes, 1.2f * stage->rig->size, &c->things)) return false;
+    size_t skin = (size_t)scene->vertex_count, all = skin + (size_t)c->things.vertex_count;
+    size_t faces = (size_t)scene->triangle_count, all_faces = faces + (size_t)c->things.triangle_count;
+    c->positions = malloc(3 * all * sizeof(float));
+    c->normals = calloc(3 * all, sizeof(float));
+    c->colors = malloc(3 * all * sizeof(float));
+    c->triangles = malloc(3 * all_faces * sizeof(int32_t));
+    if (c->positions == NULL || c->normals == NULL || c->colors == NULL || c->triangles == NULL) return false;
+    memcpy(c->positions, scene->positions, 3 * skin * sizeof(float));
+    memcpy(c->positions + 3 * skin, c->things.positions, 3 * (all - skin) * sizeof(float));
+    memcpy(c->normals, scene->normals, 3 * skin * sizeof(float));
+    thing_normals(&c->things, c->normals + 3 * skin);
+    for (size_t v = 0; v < all; v++)
+        set_color(c->colors + 3 * v, v >= skin ? THING : scene->colors != NULL ? scene->colors + 3 * v : CLAY);
+    memcpy(c->triangles, scene->triangles, 3 * faces * sizeof(int32_t));
+    for (size_t i = 3 * faces; i < 3 * all_faces; i++)
+        c->triangles[i] = c->things.triangles[i - 3 * faces] + scene->vertex_count;
+    scene->positions = c->positions;
+    scene->normals = c->normals;
+    scene->colors = c->colors;
+    scene->triangles = c->triangles;
+    scene->vertex_count = (int32_t)all;
+    scene->triangle_count = (int32_t)all_faces;
+    return true;
+}
+
 int app_stage_shoot(app_stage *stage, const float *positions, const sup_mat34 *nodes, const render_def *def,
                     render_image *image)
 {
@@ -304,7 +364,14 @@ int app_stage_shoot(app_stage *stage, const float *positions, const sup_mat34 *n
                           .bone_count = bones ? rig->joint_count : 0,
                           .bones = bones ? stage->bones : NULL,
                           .up = stage->look->up + 1};
-    if (render_picture(&stage->context, &scene, def, image, &error) != SUP_OK)
-        return app_fail(&error, APP_PHASE_BAKE, "picture");
-    return APP_DONE;
+    crowd things = {0};
+    int status = APP_DONE;
+    if (stage->obstacles != NULL && stage->obstacles->count > 0 && !add_obstacles(stage, nodes, &scene, &things)) {
+        app_say("There is not enough memory for the picture.");
+        status = APP_OTHER;
+    }
+    if (status == APP_DONE && render_picture(&stage->context, &scene, def, image, &error) != SUP_OK)
+        status = app_fail(&error, APP_PHASE_BAKE, "picture");
+    crowd_free(&things);
+    return status;
 }

@@ -58,14 +58,15 @@ typedef struct app_stage {
     sup_context context;
     const sup_rig *rig;
     const app_look *look;
-    int32_t zoom_joint;    /* of the rig, or -1 */
-    int32_t *shade_group;  /* [vertex_count] vertices of one group have one normal */
-    float *group_normals;  /* [vertex_count*3] */
-    float *normals;        /* [vertex_count*3] */
-    float *colors;         /* [vertex_count*3], NULL for clay */
-    float *vertex_values;  /* [skin_vertex_count] scratch */
-    float *skin_positions; /* [skin_vertex_count*3] */
-    float *bones;          /* [joint_count*6] */
+    const app_obstacles *obstacles; /* in the picture too, or NULL */
+    int32_t zoom_joint;             /* of the rig, or -1 */
+    int32_t *shade_group;           /* [vertex_count] vertices of one group have one normal */
+    float *group_normals;           /* [vertex_count*3] */
+    float *normals;                 /* [vertex_count*3] */
+    float *colors;                  /* [vertex_count*3], NULL for clay */
+    float *vertex_values;           /* [skin_vertex_count] scratch */
+    float *skin_positions;          /* [skin_vertex_count*3] */
+    float *bones;                   /* [joint_count*6] */
     sup_rig_surface *surface;
     sup_measurer *measurer; /* for the colour of contact */
 } app_stage;

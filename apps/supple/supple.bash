@@ -14,7 +14,7 @@ _supple_scenes() {
 
 _supple() {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} verb=${COMP_WORDS[1]}
-    local verbs='info bake render compare measure report bench methods scenes'
+    local verbs='info bake bind render compare measure report bench methods scenes'
     local characters='glb|gltf|obj|off|ply|stl|skel|bvh|ini|fbx|dae'
     COMPREPLY=()
     shopt -q extglob || { shopt -s extglob; local restore=1; }
@@ -37,9 +37,12 @@ _supple() {
             render) _supple_files "$word" 'png|mp4|gif|webm' ;;
             compare) _supple_files "$word" 'png' ;;
             report) _supple_files "$word" 'html' ;;
+            bind) _supple_files "$word" 'supple' ;;
             *) _supple_files "$word" 'glb|pc2|mdd|obj' ;;
             esac
             ;;
+        --model) _supple_files "$word" 'supple' ;;
+        --collider) mapfile -t COMPREPLY < <(compgen -W "plane: ball: capsule: mesh:" -- "$word") ;;
         --save | --against) _supple_files "$word" 'json' ;;
         --skeleton-file) _supple_files "$word" 'skel|bvh' ;;
         --motion) _supple_files "$word" 'bvh|anim|glb|gltf|fbx|dae' ;;
@@ -48,21 +51,23 @@ _supple() {
             ;;
         --device) mapfile -t COMPREPLY < <(compgen -W "cpu cuda" -- "$word") ;;
         --map) _supple_files "$word" 'txt|map' ;;
-        --clip | -c | --fps | --frame | --frames | --threads | -j | --set | -s | --methods | --zoom | --size | --instances | \
+        --clip | -c | --fps | --frame | --frames | --threads | -j | --set | -s | --paint | --methods | --zoom | --size | --instances | \
             --seconds) ;;
         *)
             case $verb:$word in
-            bake:-*) mapfile -t COMPREPLY < <(compgen -W "--output --method --set --clip --motion --map --skeleton \
+            bake:-*) mapfile -t COMPREPLY < <(compgen -W "--output --method --set --paint --model --collider --clip --motion --map --skeleton \
                 --fps --frames --weights --threads --no-normals --device --json --quiet --help" -- "$word") ;;
-            render:-*) mapfile -t COMPREPLY < <(compgen -W "--output --frame --frames --camera --zoom --size --color --up \
-                --wire --skeleton --turn --method --set --clip --motion --map --skeleton-file --fps --weights --threads \
+            bind:-*) mapfile -t COMPREPLY < <(compgen -W "--output --method --set --paint --skeleton --weights --threads --json \
                 --quiet --help" -- "$word") ;;
-            compare:-*) mapfile -t COMPREPLY < <(compgen -W "--output --methods --set --frame --frames --camera --zoom \
+            render:-*) mapfile -t COMPREPLY < <(compgen -W "--output --frame --frames --camera --zoom --size --color --up \
+                --wire --skeleton --turn --method --set --paint --model --collider --clip --motion --map --skeleton-file --fps \
+                --weights --threads --quiet --help" -- "$word") ;;
+            compare:-*) mapfile -t COMPREPLY < <(compgen -W "--output --methods --set --paint --frame --frames --camera --zoom \
                 --size --color --up --wire --clip --motion --map --skeleton --fps --weights --threads --quiet --help" \
                 -- "$word") ;;
             measure:-*) mapfile -t COMPREPLY < <(compgen -W "--clip --motion --map --skeleton --fps --frames --weights \
                 --threads --json --quiet --help" -- "$word") ;;
-            report:-*) mapfile -t COMPREPLY < <(compgen -W "--output --methods --set --frames --camera --zoom --size \
+            report:-*) mapfile -t COMPREPLY < <(compgen -W "--output --methods --set --paint --frames --camera --zoom --size \
                 --color --up --clip --motion --map --skeleton --fps --weights --threads --quiet --help" -- "$word") ;;
             bench:-*) mapfile -t COMPREPLY < <(compgen -W "--method --set --clip --skeleton --weights --contact \
                 --instances --device --seconds --save --against --threads --json --quiet --help" -- "$word") ;;

@@ -48,12 +48,9 @@ static bool has_param(const sup_method *method, const char *name)
     return false;
 }
 
-int app_choose_method(const char *name, const app_texts *set, const sup_method **method, double *params)
+/* Every NAME=VALUE of `set` into the parameters of a method. */
+static int apply_set(const sup_method *found, const app_texts *set, double *params)
 {
-    const sup_method *found = name != NULL ? sup_method_find(name) : sup_method_at(0);
-    if (found == NULL) return fail_method(name != NULL ? name : "");
-    if (found->param_count > APP_PARAM_LIMIT) return app_usage("%s has too many parameters.", found->name);
-    sup_method_defaults(found, params);
     for (int i = 0; i < set->count; i++) {
         const char *text = set->items[i], *equals = strchr(text, '=');
         char param[64];
@@ -65,8 +62,63 @@ int app_choose_method(const char *name, const app_texts *set, const sup_method *
         if (sup_method_set(found, params, param, equals + 1, &error) != SUP_OK)
             return app_usage("--set %s: %s", text, error.message);
     }
-    *method = found;
     return APP_DONE;
+}
+
+int app_choose_method(const char *name, const app_texts *set, const sup_method **method, double *params)
+{
+    const sup_method *found = name != NULL ? sup_method_find(name) : sup_method_at(0);
+    if (found == NULL) return fail_method(name != NULL ? name : "");
+    if (found->param_count > APP_PARAM_LIMIT) return app_usage("%s has too many parameters.", found->name);
+    sup_method_defaults(found, params);
+    *method = found;
+    return apply_set(found, set, params);
+}
+
+/* The model of --model, with its method and the parameters that it was bound with; only live ones may be set. */
+static int load_model(app_take *take)
+{
+    const app_take_values *values = take->values;
+    sup_error error = {0};
+    if (sup_model_load_file(&take->session.context, values->model, &take->model, &error) != SUP_OK)
+        return app_fail(&error, APP_PHASE_LOAD, values->model);
+    const sup_method *method = take->method = sup_model_method(take->model);
+    if (values->method != NULL && strcmp(values->method, method->name) != 0)
+        return app_usage("--method %s: %s was bound for %s; leave --method out or bind again.", values->method,
+                         values->model, method->name);
+    if (method->param_count > APP_PARAM_LIMIT) return app_usage("%s has too many parameters.", method->name);
+    const double *bound = sup_model_values(take->model);
+    for (int32_t i = 0; i < method->param_count; i++)
+        take->params[i] = bound[i];
+    int status = apply_set(method, &values->set, take->params);
+    for (int32_t i = 0; status == APP_DONE && i < method->param_count; i++)
+        if (take->params[i] != bound[i] && !method->params[i].live)
+            status = app_usage("--set %s: It is fixed in %s: bind again with the new value.", method->params[i].name,
+                               values->model);
+    return status;
+}
+
+/* The model must be of the character that was loaded. */
+static int check_model(const app_take *take)
+{
+    const sup_character *character = take->character;
+    int32_t vertices = sup_model_vertex_count(take->model), nodes = sup_model_node_count(take->model);
+    if (vertices == character->vertex_count && nodes == character->node_count &&
+        sup_model_morph_weight_count(take->model) == character->morph_weight_count)
+        return APP_DONE;
+    app_say("%s: The model is of another character: it has %d vertices and %d nodes, %s has %d and %d. Bind it again.",
+            take->values->model, (int)vertices, (int)nodes, take->values->input, (int)character->vertex_count,
+            (int)character->node_count);
+    return APP_INPUT;
+}
+
+static int open_obstacles(app_take *take)
+{
+    const app_texts *given = &take->values->colliders;
+    if (given->count > 0 && (take->method->flags & SUP_METHOD_COLLIDES) == 0)
+        return app_usage("--collider %s: The method %s does not mind what is in the way; projective does.",
+                         given->items[0], take->method->name);
+    return app_obstacles_open(&take->obstacles, &take->session, take->character, given);
 }
 
 static int fail_clip(const sup_character *character, const char *name, const char *input)
@@ -166,6 +218,8 @@ static int check_values(const app_take_values *values)
         return app_usage("--map %s: A joint map is for --motion, which is missing.", values->map);
     if (values->clip != NULL && values->motion != NULL)
         return app_usage("--clip %s: Give --clip or --motion, not both.", values->clip);
+    if (values->model != NULL && values->weights != 0)
+        return app_usage("--weights: They are in the model of --model: bind it again with other ones.");
     if (values->json && values->quiet) return app_usage("Give --json or --quiet, not both.");
     return APP_DONE;
 }
@@ -175,10 +229,14 @@ int app_take_open(app_take *take, const app_take_values *values)
     memset(take, 0, sizeof *take);
     take->values = values;
     int status = check_values(values);
-    if (status == APP_DONE) status = app_choose_method(values->method, &values->set, &take->method, take->params);
+    if (status == APP_DONE && values->model == NULL)
+        status = app_choose_method(values->method, &values->set, &take->method, take->params);
     if (status == APP_DONE) status = app_session_open(&take->session, values->threads, values->quiet);
+    if (status == APP_DONE && values->model != NULL) status = load_model(take);
     if (status == APP_DONE)
         status = app_open_character(&take->session, values->input, values->skeleton, &take->character);
+    if (status == APP_DONE && take->model != NULL) status = check_model(take);
+    if (status == APP_DONE) status = open_obstacles(take);
     if (status == APP_DONE) status = values->motion != NULL ? load_motion(take) : choose_clip(take);
     if (status == APP_DONE) status = choose_frames(take);
     return status;
@@ -188,8 +246,15 @@ void app_take_close(app_take *take)
 {
     sup_clip_destroy(take->motion);
     sup_joint_map_destroy(take->map);
+    app_obstacles_close(&take->obstacles);
+    sup_model_destroy(take->model);
     sup_character_destroy(take->character);
     app_session_close(&take->session);
+}
+
+bool app_take_is_default(const app_take *take)
+{
+    return take->values->method == NULL && take->values->model == NULL && take->values->set.count == 0;
 }
 
 sup_rig_def app_take_rig_def(const app_take_values *values)
@@ -230,7 +295,7 @@ static bool same_file(const char *a, const char *b)
 int app_check_output(const app_take_values *values, const char *output)
 {
     if (same_file(values->input, output) || same_file(values->motion, output) || same_file(values->skeleton, output) ||
-        same_file(values->map, output))
+        same_file(values->map, output) || same_file(values->model, output))
         return app_usage("%s: The output is one of the inputs; name another file.", output);
     return APP_DONE;
 }

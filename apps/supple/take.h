@@ -2,16 +2,16 @@
 #ifndef APP_TAKE_H
 #define APP_TAKE_H
 
-#include "options.h"
+#include "obstacles.h"
 
 enum { APP_PARAM_LIMIT = 64 };
 
 /* What the command line says. A verb's own values begin with one of these, named `take`, and its table has those of the
  * rows below that it knows. */
 typedef struct app_take_values {
-    const char *input, *method, *clip, *motion, *map, *skeleton, *frames;
+    const char *input, *method, *model, *clip, *motion, *map, *skeleton, *frames;
     double fps;
-    app_texts set;
+    app_texts set, paint, colliders;
     int weights, threads;
     bool json, quiet;
 } app_take_values;
@@ -27,12 +27,27 @@ extern const char *const app_weight_choices[];
 #define APP_TAKE_METHOD(type)                                                                                       \
     {                                                                                                               \
         .kind = APP_TEXT, .name = "method", .letter = 'm', .argument = "NAME", .offset = APP_TAKE_AT(type, method), \
-        .help = "skinning method ('supple methods'); the first of them when not given"                              \
+        .help = "skinning method ('supple methods'); projective when not given"                                     \
     }
 #define APP_TAKE_SET(type)                                                                                          \
     {                                                                                                               \
         .kind = APP_MANY, .name = "set", .letter = 's', .argument = "NAME=VALUE", .offset = APP_TAKE_AT(type, set), \
         .help = "a parameter of the method; may be given again"                                                     \
+    }
+#define APP_TAKE_PAINT(type)                                                                                    \
+    {                                                                                                           \
+        .kind = APP_MANY, .name = "paint", .argument = "MAP=WHERE[*VALUE]", .offset = APP_TAKE_AT(type, paint), \
+        .help = "a map of the method; ball:JOINT:RADIUS[:BORDER], joint:NAME, part:NAME, all, file:PATH"        \
+    }
+#define APP_TAKE_MODEL(type)                                                                       \
+    {                                                                                              \
+        .kind = APP_TEXT, .name = "model", .argument = "FILE", .offset = APP_TAKE_AT(type, model), \
+        .help = "what 'supple bind' made of the same input: nothing is bound again"                \
+    }
+#define APP_TAKE_COLLIDER(type)                                                                              \
+    {                                                                                                        \
+        .kind = APP_MANY, .name = "collider", .argument = "THING", .offset = APP_TAKE_AT(type, colliders),   \
+        .help = "plane:X,Y,Z:NX,NY,NZ, ball:X,Y,Z:R, capsule:X,Y,Z:X,Y,Z:R, mesh:FILE; @NODE: it follows it" \
     }
 #define APP_TAKE_CLIP(type)                                                                                           \
     {                                                                                                                 \
@@ -92,7 +107,9 @@ typedef struct app_take {
     app_session session;
     const sup_method *method;
     double params[APP_PARAM_LIMIT];
+    sup_model *model; /* of --model, or NULL */
     sup_character *character;
+    app_obstacles obstacles;
     sup_joint_map *map;
     sup_clip *motion;
     const sup_clip *clip;            /* of the character, or the motion; NULL = the rest pose */
@@ -104,8 +121,10 @@ typedef struct app_take {
 int app_take_open(app_take *take, const app_take_values *values);
 void app_take_close(app_take *take);
 
-/* A method and its parameters from names; NULL is the first method. Every NAME=VALUE of `set` must be the method's. */
+/* A method and its parameters from names; NULL is the default method, the first. Every NAME=VALUE of `set` must be the method's. */
 int app_choose_method(const char *name, const app_texts *set, const sup_method **method, double *params);
+/* Whether the method is the default one, which nobody asked for: a character that it refuses is skinned by linear. */
+bool app_take_is_default(const app_take *take);
 /* The rig as --weights asks for it. */
 sup_rig_def app_take_rig_def(const app_take_values *values);
 /* The pose of a frame of the motion; the rest pose when there is none. */

@@ -150,7 +150,6 @@ static void take_census(trial *t)
     const int32_t *census = sup_model_array(t->model, "census", SUP_ARRAY_INT32, 2);
     t->timing->simulated = census != NULL ? census[0] : -1;
     t->timing->elements = census != NULL ? census[1] : -1;
-    t->timing->energy = NAN;
     t->timing->model_bytes = sup_model_bytes(t->model).size;
     t->timing->vertices = t->rig->vertex_count;
     t->timing->joints = t->rig->joint_count;
@@ -214,6 +213,7 @@ static sup_result time_crowd(trial *t, sup_error *error)
         if (result == SUP_OK) result = sup_crowd_wait(t->crowd, error);
         stop(&t->watch);
     }
+    t->timing->energy = (double)NAN;
     t->timing->step = finish(&t->watch);
     return result;
 }
@@ -223,6 +223,7 @@ static sup_result time_steps(trial *t)
 {
     sup_result result = SUP_OK;
     sup_skin_out out = {.positions = t->positions, .normals = t->normals};
+    double energy = 0.0;
     for (int32_t f = 0; result == SUP_OK && go_on(t, FEWEST_FRAMES); f++) {
         result = pose_at(t, f);
         bool first = f % frame_count(t) == 0;
@@ -232,8 +233,55 @@ static sup_result time_steps(trial *t)
         for (int i = 0; result == SUP_OK && i < t->def->instances; i++)
             result = sup_instance_step(t->instances[i], t->pose, first ? 0.0f : 1.0f / 30.0f, &out);
         stop(&t->watch);
+        if (f < FEWEST_FRAMES) energy += sup_instance_energy(t->instances[0]) / FEWEST_FRAMES;
     }
+    t->timing->energy = energy;
     t->timing->step = finish(&t->watch);
+    return result;
+}
+
+/* --- Stages inside the step --- */
+
+typedef struct observer {
+    app_timing *timing;
+    double last; /* milliseconds */
+} observer;
+
+static void stage_done(void *user, const char *stage)
+{
+    observer *o = user;
+    app_timing *timing = o->timing;
+    double now = app_milliseconds();
+    int32_t i = 0;
+    while (i < timing->part_count && strcmp(timing->parts[i].name, stage) != 0)
+        i++;
+    if (i == APP_PART_LIMIT) return;
+    if (i == timing->part_count) {
+        timing->part_count++;
+        snprintf(timing->parts[i].name, sizeof timing->parts[i].name, "%s", stage);
+        timing->parts[i].ms = 0.0;
+    }
+    timing->parts[i].ms += now - o->last;
+    o->last = app_milliseconds();
+}
+
+/* The motion once more with somebody watching, which costs a little: the whole is timed without. */
+static sup_result time_parts(trial *t)
+{
+    sup_skin_out out = {.positions = t->positions, .normals = t->normals};
+    observer o = {.timing = t->timing};
+    int32_t frames = frame_count(t) < 60 ? frame_count(t) : 60;
+    sup_result result = pose_at(t, 0);
+    if (result == SUP_OK) result = sup_instance_reset(t->instances[0], t->pose);
+    if (result == SUP_OK) result = sup_instance_observe(t->instances[0], stage_done, &o);
+    for (int32_t f = 1; result == SUP_OK && f <= frames; f++) {
+        result = pose_at(t, f);
+        o.last = app_milliseconds();
+        if (result == SUP_OK) result = sup_instance_step(t->instances[0], t->pose, 1.0f / 30.0f, &out);
+    }
+    sup_instance_observe(t->instances[0], NULL, NULL);
+    for (int32_t i = 0; i < t->timing->part_count; i++)
+        t->timing->parts[i].ms /= (double)frames;
     return result;
 }
 
@@ -269,6 +317,7 @@ static int run(trial *t)
     }
     if (result == SUP_OK) result = time_pose(t);
     if (result == SUP_OK) result = t->crowd != NULL ? time_crowd(t, &error) : time_steps(t);
+    if (result == SUP_OK && t->crowd == NULL) result = time_parts(t);
     if (result == SUP_OK) result = time_reference(t);
     if (result == SUP_OK) return APP_DONE;
     if (error.id[0] == '\0') {

@@ -11,6 +11,13 @@ typedef struct app_times {
     int count;
 } app_times;
 
+/* A stage inside the step: mean milliseconds a frame. */
+enum { APP_PART_LIMIT = 24 };
+typedef struct app_part {
+    char name[32];
+    double ms;
+} app_part;
+
 typedef struct app_timing {
     char input[256];
     char method[64];
@@ -21,8 +28,10 @@ typedef struct app_timing {
     int64_t simulated, elements;     /* -1: the method simulates nothing */
     app_times load, rig, bind, pose; /* pose: sampling of the clip */
     app_times step;                  /* of all instances together, positions and normals */
+    int32_t part_count;              /* of the step; 0 when the method has no stages */
+    app_part parts[APP_PART_LIMIT];
     app_times reference;             /* double, scalar, one thread: linear blend, or dual quaternions for "dualquat" */
-    double energy;                   /* NaN: the method has none */
+    double energy;                   /* mean of the first frames' steps; NaN: the method has none */
     size_t model_bytes, state_bytes; /* of one model and one instance */
     size_t peak_bytes;               /* most that rig and bind held at once */
     double before_step_ms, before_bind_ms, before_ratio; /* of an earlier run; NaN: not there */

@@ -2,10 +2,13 @@
  *
  * In the library supple_cuda, beside libsupple: programs that never ask for a GPU neither link nor load anything of CUDA.
  * Built where nvcc is found; without it, or where no GPU is found at run time, sup_device_cuda_create says so and the
- * same model steps on the CPU (deform.h). Models of `projective`, `linear` and `dualquat` can be opened; those with morph
- * targets cannot. The skin stays on the device: read it back, or hand the pointers to a renderer (docs/methods/
- * projective_gpu.md has an example for Vulkan and OpenGL). The same bits from run to run on one GPU; within 1e-4 of the
- * character's size of what the CPU computes.
+ * same model steps on the CPU (deform.h). The skin stays on the device: read it back, or hand the pointers to a renderer
+ * (docs/methods/projective_gpu.md says how for Vulkan and OpenGL).
+ *
+ * Models of `linear`, `dualquat` and `projective` can be opened. What the device cannot do sup_crowd_create refuses with
+ * SUP_ERROR_UNSUPPORTED and a name: other methods (crowd.method), morph targets (crowd.morphs), and of `projective` volume
+ * (crowd.volume), contact (crowd.contact), skin that follows the bones alone (crowd.rigid) and leashes (crowd.leash): bind
+ * with "volume", "contact" and "dynamic" 0, or step on the CPU. There are no colliders on the device.
  *
  * A device and its crowds belong to one thread at a time. Calls with a stream queue work there and return; all others
  * wait until the device is done. */

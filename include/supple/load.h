@@ -6,6 +6,7 @@
 #define SUPPLE_LOAD_H
 
 #include "supple/character.h"
+#include "supple/model.h"
 #include "supple/pose.h"
 
 /* How other files that a file names are reached. Zero means the file system, beside the first file.
@@ -56,6 +57,11 @@ typedef struct sup_cache {
 SUP_API sup_result sup_cache_load(const sup_context *context, const char *path, int32_t vertex_count, sup_cache **cache,
                                   sup_error *error);
 SUP_API void sup_cache_destroy(sup_cache *cache);
+
+/* A model that sup_model_save wrote. Refused by name when it is cut short, damaged, of another version or of a method that
+ * this library does not have. */
+SUP_API sup_result sup_model_load_file(const sup_context *context, const char *path, sup_model **model,
+                                       sup_error *error);
 
 /* A joint map for sup_retarget_def from its text: a line a pair, "target_joint = source_joint"; "#" comments;
  * "target_joint = -" leaves the joint in its rest pose. */

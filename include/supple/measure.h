@@ -26,7 +26,10 @@ typedef struct sup_frame_measure {
     double volume_ratio;        /* enclosed volume / rest volume; holes are closed by fans for the measure */
     int32_t intersections;      /* crossing triangle pairs that share no vertex and did not cross at rest */
     int32_t rest_intersections; /* crossing pairs that crossed at rest already */
-    double penetration;         /* deepest place of the skin inside itself / size */
+    /* Those of `intersections` whose triangles lay against each other at rest, as toes, lips and eyes in their sockets
+     * do: nearer than one of their edges is long, and apart along the skin. */
+    int32_t close_intersections;
+    double penetration;                            /* deepest place of the skin inside itself / size */
     double stretch_min, stretch_max, stretch_mean; /* edge length / rest length */
     double area_max, area_mean;                    /* triangle area change, max(a, 1/a), 1 = none */
     double angle_max, angle_mean; /* largest / smallest singular value of the triangle's map, 1 = none */
@@ -82,8 +85,8 @@ typedef struct sup_motion_def {
 typedef struct sup_motion_summary {
     double volume_ratio; /* the one farthest from 1 */
     double volume_ratio_min, volume_ratio_max, volume_ratio_mean;
-    int32_t intersections, rest_intersections;
-    int64_t intersections_sum;
+    int32_t intersections, rest_intersections, close_intersections;
+    int64_t intersections_sum, close_intersections_sum;
     double penetration;
     double stretch_min, stretch_max, stretch_mean, area_max, area_mean, angle_max, angle_mean;
     int32_t flips;

@@ -6,6 +6,7 @@
 #ifndef SUPPLE_METHOD_H
 #define SUPPLE_METHOD_H
 
+#include "supple/collider.h"
 #include "supple/pose.h"
 #include "supple/rig.h"
 
@@ -24,10 +25,20 @@ typedef struct sup_param {
     const char *help;                  /* one sentence */
 } sup_param;
 
+/* A map that may be painted over the shown skin (paint.h). */
+typedef struct sup_map {
+    const char *name; /* "stiffness" */
+    const char *unit;
+    float minimum, maximum, fallback; /* fallback = where nothing is painted */
+    const char *help;                 /* one sentence */
+} sup_map;
+
 enum {
     SUP_METHOD_DYNAMIC = 1u << 0, /* has velocity: the result depends on what came before */
-    SUP_METHOD_USES_WEIGHTS = 1u << 1
+    SUP_METHOD_USES_WEIGHTS = 1u << 1,
+    SUP_METHOD_COLLIDES = 1u << 2 /* minds the colliders of an instance */
 };
+enum { SUP_METHOD_MAPS = 16 };
 
 /* Caller-owned output of a step, in the character's vertex order and the file's world space. A NULL array is not
  * written. Strides in bytes; 0 means tightly packed. */
@@ -44,10 +55,14 @@ typedef struct sup_skin_out {
 typedef struct sup_bind_input {
     const sup_context *context; /* defaults filled in */
     const sup_rig *rig;
-    const double *values;      /* [method->param_count] checked parameter values */
+    const double *values;     /* [method->param_count] checked parameter values */
+    const float *const *maps; /* [method->map_count] checked, [rig->vertex_count] each; NULL where nothing is painted */
     sup_progress_fn *progress; /* may be NULL */
     void *progress_user;
 } sup_bind_input;
+
+/* Called in a step when one of its stages is over, with the stage's name: for those who measure. */
+typedef void sup_stage_fn(void *user, const char *stage);
 
 /* What a method is given to step. */
 typedef struct sup_step_input {
@@ -56,6 +71,10 @@ typedef struct sup_step_input {
     const double *values; /* [method->param_count] live parameters may differ from those at bind */
     const sup_pose *pose;
     float dt; /* seconds since the last step */
+    /* What is in the way, NULL for nothing: for methods of the library (src/deform/colliders.h). */
+    struct sup_colliders *colliders;
+    sup_stage_fn *stage_done; /* may be NULL */
+    void *stage_user;
 } sup_step_input;
 
 typedef struct sup_method {
@@ -65,6 +84,8 @@ typedef struct sup_method {
     uint32_t flags;
     const sup_param *params;
     int32_t param_count;
+    const sup_map *maps;
+    int32_t map_count; /* at most SUP_METHOD_MAPS */
     /* Fills `builder` with named arrays (model.h). */
     sup_result (*bind)(const sup_bind_input *input, sup_model_builder *builder, sup_error *error);
     /* May be NULL. Whether the arrays of a model, which may come from a file, are all there and in range: whatever
@@ -76,9 +97,12 @@ typedef struct sup_method {
     sup_result (*reset)(const sup_step_input *input, void *state);
     /* One frame. No allocation, no I/O, no locks. */
     sup_result (*step)(const sup_step_input *input, void *state, const sup_skin_out *out);
+    /* May be NULL. What the last step had left of the energy that the method minimises, in units of its own: for
+     * comparing ways to the same result. */
+    double (*energy)(const void *state);
 } sup_method;
 
-/* The methods of this library, in the order in which they are listed to people. */
+/* The methods of this library, in the order in which they are listed to people; the first is the default. */
 SUP_API int32_t sup_method_count(void);
 SUP_API const sup_method *sup_method_at(int32_t index);
 /* NULL when there is none of that name. */

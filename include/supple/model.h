@@ -6,9 +6,12 @@
 #define SUPPLE_MODEL_H
 
 #include "supple/method.h"
+#include "supple/paint.h"
 
 typedef struct sup_bind_def {
     const double *values; /* [method->param_count], NULL = defaults */
+    const sup_paint *paints;
+    int32_t paint_count; /* each map at most once */
     sup_progress_fn *progress;
     void *progress_user;
 } sup_bind_def;

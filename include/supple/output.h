@@ -34,15 +34,27 @@ SUP_API sup_result sup_cache_finish(sup_cache_writer *writer, sup_error *error);
 /* Gives up: removes what was written, frees. */
 SUP_API void sup_cache_abandon(sup_cache_writer *writer);
 
+/* A model as a file, for sup_model_load_file: there whole or not at all, an older file untouched on failure. */
+SUP_API sup_result sup_model_save(const sup_model *model, const char *path, sup_error *error);
+
 /* A whole motion in one call. */
 typedef struct sup_bake_def {
-    const sup_method *method; /* NULL = the default method */
-    const double *values;     /* [method->param_count], NULL = defaults */
-    const sup_rig_def *rig;   /* NULL = defaults */
-    const sup_clip *clip;     /* NULL = the character's first clip; a character without one gives its rest pose */
-    double fps;               /* 0 = 30 */
-    int32_t first_frame;      /* of the clip, from 0 */
-    int32_t frame_count;      /* 0 = to the end */
+    /* NULL = the model's, or the default method (sup_method_at(0)); a character that this one refuses is then skinned by
+     * "linear", with a warning in the log. */
+    const sup_method *method;
+    const double *values;    /* [method->param_count], NULL = the model's, or defaults */
+    const sup_paint *paints; /* of the character's vertices, in the maps of the method */
+    int32_t paint_count;
+    const sup_rig_def *rig; /* NULL = defaults */
+    /* Bound before, for this character: neither rig nor method are made again. Values that differ from the model's must
+     * be of live parameters. NULL: bind now. */
+    const sup_model *model;
+    const sup_collider *colliders; /* [collider_count] in the way of the skin; NULL = none */
+    int32_t collider_count;
+    const sup_clip *clip; /* NULL = the character's first clip; a character without one gives its rest pose */
+    double fps;           /* 0 = 30 */
+    int32_t first_frame;  /* of the clip, from 0 */
+    int32_t frame_count;  /* 0 = to the end */
     bool no_normals;
     sup_progress_fn *progress;
     void *progress_user;
@@ -52,6 +64,7 @@ typedef struct sup_bake_def {
 SUP_API sup_bake_def sup_default_bake_def(void);
 
 typedef struct sup_bake_stats {
+    const sup_method *method; /* that was used */
     int32_t frame_count, vertex_count;
     double bind_ms;  /* rig and bind */
     double step_ms;  /* mean per frame, pose and skinning alone */

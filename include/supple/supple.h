@@ -5,9 +5,10 @@
  *
  *     load      file -> sup_character        load.h, character.h     (scenes.h: built-in characters)
  *     rig       character -> sup_rig         rig.h                   one welded skin, checked, with weights
+ *               (what an artist marks on it: paint.h)
  *     bind      rig + method -> sup_model    method.h, model.h       once; immutable, shareable, one block
  *     pose      clip + time -> sup_pose      pose.h                  joint transforms
- *     deform    model -> sup_instance        deform.h                a step per frame
+ *     deform    model -> sup_instance        deform.h, collider.h    a step per frame
  *     output    skin -> files                output.h
  *
  * The shortest program is one call (samples/bake.c):
@@ -36,6 +37,8 @@
 #include "supple/scenes.h"
 #include "supple/load.h"
 #include "supple/rig.h"
+#include "supple/paint.h"
+#include "supple/collider.h"
 #include "supple/method.h"
 #include "supple/model.h"
 #include "supple/pose.h"

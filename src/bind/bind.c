@@ -51,6 +51,49 @@ static sup_result add_values(const sup_method *method, const double *values, sup
     return SUP_OK;
 }
 
+static sup_result fail_map(const sup_method *method, const char *name, sup_error *error)
+{
+    char names[240] = "";
+    size_t used = 0;
+    for (int32_t i = 0; i < method->map_count && used + 1 < sizeof names; i++)
+        used += sup_format(names + used, sizeof names - used, "%s%s", i == 0 ? "" : ", ", method->maps[i].name);
+    return sup_fail(error, SUP_ERROR_ARGUMENT, "paint.unknown", method->name,
+                    method->map_count > 0 ? "The method \"%s\" has no map \"%s\"; it has: %s."
+                                          : "The method \"%s\" has no map \"%s\": it has none%s.",
+                    method->name, name != NULL ? name : "", names);
+}
+
+static sup_result check_paint(const sup_map *map, const sup_paint *paint, int32_t vertex_count, sup_error *error)
+{
+    for (int32_t v = 0; v < vertex_count; v++)
+        if (!(paint->values[v] >= map->minimum && paint->values[v] <= map->maximum)) /* NaN too */
+            return sup_fail(error, SUP_ERROR_ARGUMENT, "paint.range", map->name,
+                            "The map \"%s\" takes numbers from %g to %g, but vertex %d has %g.", map->name,
+                            (double)map->minimum, (double)map->maximum, v, (double)paint->values[v]);
+    return SUP_OK;
+}
+
+/* The paints in the order of the method's maps. */
+static sup_result sort_paints(const sup_method *method, const sup_rig *rig, const sup_bind_def *def, const float **maps,
+                              sup_error *error)
+{
+    for (int32_t i = 0; def != NULL && i < def->paint_count; i++) {
+        const sup_paint *paint = &def->paints[i];
+        int32_t m = 0;
+        while (m < method->map_count && !sup_text_equal(method->maps[m].name, paint->map))
+            m++;
+        if (m == method->map_count) return fail_map(method, paint->map, error);
+        if (maps[m] != NULL || paint->values == NULL)
+            return sup_fail(error, SUP_ERROR_ARGUMENT, "paint.twice", paint->map,
+                            "The map \"%s\" is painted twice or without values: blend the strokes into one map.",
+                            paint->map);
+        sup_result result = check_paint(&method->maps[m], paint, rig->vertex_count, error);
+        if (result != SUP_OK) return result;
+        maps[m] = paint->values;
+    }
+    return SUP_OK;
+}
+
 /* Runs the method's own bind on the builder; a method that forgets to report a failure is reported for it. */
 static sup_result run_method(const sup_method *method, const sup_bind_input *input, sup_model_builder *builder,
                              sup_error *error)
@@ -68,9 +111,11 @@ static sup_result check_arguments(const sup_method *method, const sup_rig *rig, 
     if (method == NULL || rig == NULL || model == NULL || rig->character == NULL)
         return sup_fail(error, SUP_ERROR_ARGUMENT, "bind.null", "",
                         "A method, a rig with its character and a place for the model are needed.");
-    if (method->name == NULL || strlen(method->name) >= SUP_MODEL_NAME || method->bind == NULL || method->step == NULL)
+    if (method->name == NULL || strlen(method->name) >= SUP_MODEL_NAME || method->bind == NULL ||
+        method->step == NULL || method->map_count > SUP_METHOD_MAPS)
         return sup_fail(error, SUP_ERROR_ARGUMENT, "bind.method", "",
-                        "A method needs a name of at most 31 characters, bind and step.");
+                        "A method needs a name of at most 31 characters, bind, step and at most %d maps.",
+                        SUP_METHOD_MAPS);
     return SUP_OK;
 }
 
@@ -88,9 +133,11 @@ sup_result sup_bind(const sup_context *context_in, const sup_method *method, con
     result = add_values(method, def != NULL ? def->values : NULL, &builder, error);
     if (result == SUP_OK) {
         const double *values = ((const sup_built_array *)(const void *)builder.arrays.data)[0].data;
-        result = add_bind_pose(rig, &builder, error);
-        sup_bind_input input = {&context, rig, values, def != NULL ? def->progress : NULL,
-                                def != NULL ? def->progress_user : NULL};
+        const float *maps[SUP_METHOD_MAPS] = {NULL};
+        result = sort_paints(method, rig, def, maps, error);
+        if (result == SUP_OK) result = add_bind_pose(rig, &builder, error);
+        sup_bind_input input = {
+            &context, rig, values, maps, def != NULL ? def->progress : NULL, def != NULL ? def->progress_user : NULL};
         if (result == SUP_OK) result = run_method(method, &input, &builder, error);
     }
     if (result == SUP_OK) result = sup_model_pack(&context, method, &counts, &builder, &model, error);
@@ -102,4 +149,10 @@ sup_result sup_bind(const sup_context *context_in, const sup_method *method, con
     }
     *model_out = model;
     return SUP_OK;
+}
+
+sup_result sup_bind_tell(const sup_bind_input *input, float fraction, const char *stage, sup_error *error)
+{
+    if (input->progress == NULL || input->progress(input->progress_user, fraction, stage)) return SUP_OK;
+    return sup_fail(error, SUP_ERROR_CANCELLED, "bind.cancelled", "", "The bind was cancelled.");
 }

@@ -75,4 +75,7 @@ sup_result sup_param_check(const sup_param *param, double value, sup_error *erro
 /* -1 when the method has none of that name; `error` then lists the names. */
 int32_t sup_method_param(const sup_method *method, const char *name, sup_error *error);
 
+/* For methods: how far a bind is, `fraction` of 1, at which stage; SUP_ERROR_CANCELLED when the caller has had enough. */
+sup_result sup_bind_tell(const sup_bind_input *input, float fraction, const char *stage, sup_error *error);
+
 #endif

@@ -7,6 +7,7 @@
 
 #include "base/base.h"
 #include "bind/model.h"
+#include "deform/pace.h"
 #include "math/affine.h"
 #include "methods/projective/projective.h"
 #include "methods/projective/solver_work.h"
@@ -18,25 +19,9 @@ enum {
     MOST_STEPS = 30,    /* of one frame */
     MOST_ITERATIONS = 8 /* where the caller names no number */
 };
-static const float EXACT = 3e-8f;         /* part of the objective that nobody can tell in float positions */
-static const double ASSUMED_METRES = 2.0; /* height of a character whose file does not say its unit */
+static const float EXACT = 3e-8f; /* part of the objective that nobody can tell in float positions */
 
 /* --- Opening --- */
-
-static sup_result choose_kind(const sup_model *model, sup_crowd_kind *kind, sup_error *error)
-{
-    static const char *const names[] = {"linear", "dualquat", "projective"};
-    const char *name = sup_model_method(model)->name;
-    for (int32_t i = 0; i < SUP_COUNT(names); i++)
-        if (strcmp(name, names[i]) == 0) {
-            *kind = (sup_crowd_kind)i;
-            if (sup_model_array_count(model, "morph_weight") <= 0) return SUP_OK;
-            return sup_fail(error, SUP_ERROR_UNSUPPORTED, "crowd.morphs", "",
-                            "The character has morph targets, which the device does not move yet: step it on the CPU.");
-        }
-    return sup_fail(error, SUP_ERROR_UNSUPPORTED, "crowd.method", "",
-                    "Method \"%s\" does not run on a GPU; linear, dualquat and projective do.", name);
-}
 
 /* The bind pose of all instances, from the model. */
 static void take_bind_pose(sup_crowd *crowd)
@@ -79,7 +64,7 @@ sup_result sup_crowd_create(sup_device *device, const sup_model *model, const su
     if (device == NULL || model == NULL || crowd_out == NULL || def.instance_count < 0 || def.clip_count < 0)
         return sup_fail(error, SUP_ERROR_ARGUMENT, "crowd.null", "",
                         "A device, a model, a place for the crowd and counts that are not negative are needed.");
-    sup_result result = choose_kind(model, &kind, error);
+    sup_result result = sup_crowd_accept(model, &kind, error);
     if (result == SUP_OK)
         result = sup_cuda_result(device, sup_cuda_use(device->index), "it was chosen for a crowd", error);
     if (result != SUP_OK) return result;
@@ -145,24 +130,22 @@ static bool choose_range(const sup_crowd *crowd, int32_t instance, int32_t *begi
 
 void sup_crowd_give_orders(sup_crowd *crowd, int32_t instance)
 {
-    static const int axes[] = {1, 2, 0}; /* the parameter's choices: y, z, x */
     crowd->orders_changed = true;
     sup_gpu_orders *orders = &crowd->orders[instance];
     *orders = (sup_gpu_orders){.most = MOST_ITERATIONS, .tolerance = EXACT, .keep = 1.0f};
     if (crowd->kind != SUP_CROWD_PROJECTIVE) return;
     const double *values = crowd->values + (size_t)instance * (size_t)crowd->method->param_count;
-    double iterations = values[SUP_PROJECTIVE_ITERATIONS];
+    double iterations = values[SUP_PROJECTIVE_ITERATIONS], tolerance = values[SUP_PROJECTIVE_TOLERANCE];
     if (iterations > 0.0) {
         orders->most = (int32_t)iterations;
         orders->tolerance = 0.0f;
     }
+    if (tolerance > 0.0) orders->tolerance = (float)tolerance;
     orders->keep = 1.0f - (float)values[SUP_PROJECTIVE_DAMPING];
     orders->shared = values[SUP_PROJECTIVE_FAST] != 0.0;
-    /* m/s^2 in file units a step, squared: the time step's unit drops out. */
-    double metre = crowd->unit_metres > 0.0f ? 1.0 / (double)crowd->unit_metres : (double)crowd->size / ASSUMED_METRES;
-    orders->fall[axes[(int)values[SUP_PROJECTIVE_UP]]] =
-        (float)(-values[SUP_PROJECTIVE_GRAVITY] * metre * SUP_PROJECTIVE_SECONDS * SUP_PROJECTIVE_SECONDS *
-                (double)(crowd->time_step * crowd->time_step) / (SUP_PROJECTIVE_TIME_STEP * SUP_PROJECTIVE_TIME_STEP));
+    sup_projective_forces(values, crowd->size, crowd->unit_metres, orders->fall);
+    for (int32_t k = 0; k < 3; k++)
+        orders->fall[k] *= crowd->time_step * crowd->time_step;
 }
 
 sup_result sup_crowd_set(sup_crowd *crowd, int32_t instance, const char *name, double value, sup_error *error)
@@ -177,9 +160,8 @@ sup_result sup_crowd_set(sup_crowd *crowd, int32_t instance, const char *name, d
     if (!param->live)
         return sup_fail(error, SUP_ERROR_ARGUMENT, "param.bind", name,
                         "\"%s\" cannot change while the character moves: bind it again with the new value.", name);
-    if (crowd->kind == SUP_CROWD_PROJECTIVE && index == SUP_PROJECTIVE_CONTACT && value != 0.0)
-        return sup_fail(error, SUP_ERROR_UNSUPPORTED, "crowd.contact", name,
-                        "Contact does not run on the device yet: step the character on the CPU.");
+    result = sup_crowd_accept_value(crowd->kind, index, value, error);
+    if (result != SUP_OK) return result;
     for (int32_t i = begin; i < end; i++) {
         crowd->values[(size_t)i * (size_t)crowd->method->param_count + (size_t)index] = value;
         sup_crowd_give_orders(crowd, i);
@@ -331,7 +313,7 @@ static void find_between(sup_crowd *crowd, double t)
         sup_mat34 from, to;
         memcpy(&from, crowd->pose_before + 12 * i, sizeof from);
         memcpy(&to, crowd->pose + 12 * i, sizeof to);
-        sup_mat34 between = sup_projective_joint_between(from, to, t);
+        sup_mat34 between = sup_pace_between(from, to, t);
         memcpy(crowd->between + 12 * i, &between, sizeof between);
     }
 }

@@ -4,6 +4,7 @@
 
 #include "cuda/gpu.h"
 #include "cuda/gpu_show.h"
+#include "cuda/refuse.h"
 #include "cuda/runtime.h"
 #include "methods/projective/view.h"
 #include "supple/device.h"
@@ -14,8 +15,6 @@ struct sup_device {
     sup_cuda_device info;
     void *stream; /* where work goes when the caller has no stream */
 };
-
-typedef enum sup_crowd_kind { SUP_CROWD_LINEAR, SUP_CROWD_DUALQUAT, SUP_CROWD_PROJECTIVE } sup_crowd_kind;
 
 /* What a frame tells the kernels: two floats in the device's memory. */
 typedef struct sup_crowd_frame {

@@ -1,6 +1,7 @@
 /* crowd_open.c - a model and its instances to the device, once. */
 #include "cuda/crowd.h"
 
+#include "cuda/rows.h"
 #include "math/affine.h"
 #include "methods/projective/projective.h"
 #include "methods/skin/skin.h"
@@ -261,57 +262,40 @@ static sup_result open_skin(sup_crowd *crowd, const unsigned char *covered, sup_
     return done(&u);
 }
 
-/* [rows][slots][each] to [slots][rows][each]. */
-static void transpose(const void *from, size_t rows, size_t slots, size_t each, void *to)
-{
-    for (size_t row = 0; row < rows; row++)
-        for (size_t slot = 0; slot < slots; slot++)
-            memcpy((char *)to + (slot * rows + row) * each, (const char *)from + (row * slots + slot) * each, each);
-}
-
-static const void *up_transposed(uploader *u, sup_arena *arena, const void *from, int64_t rows, int32_t slots,
-                                 size_t each)
-{
-    size_t count = (size_t)rows * (size_t)slots;
-    void *turned = from != NULL ? sup_arena_alloc(arena, count + 1, each) : NULL;
-    if (from == NULL) return NULL;
-    if (turned == NULL) {
-        sup_fail_memory(u->error, "the crowd's skin");
-        u->failed = true;
-        return NULL;
-    }
-    transpose(from, (size_t)rows, (size_t)slots, each, turned);
-    return up(u, turned, (int64_t)count, each);
-}
-
 static sup_result open_upsample(sup_crowd *crowd, const sup_projective_view *view, const int32_t *place,
                                 sup_error *error)
 {
     const sup_upsample *from = &view->upsample;
     sup_arena arena = sup_arena_create(&crowd->context.allocator);
+    sup_shown_rows rows;
+    sup_result result = sup_shown_rows_create(from, &arena, &rows, error);
+    unsigned char *covered = sup_arena_alloc(&arena, (size_t)crowd->vertex_count + 1, 1);
+    if (result == SUP_OK && covered == NULL) result = sup_fail_memory(error, "the crowd's skin");
+    if (result != SUP_OK) {
+        sup_arena_destroy(&arena);
+        return result;
+    }
     uploader u = {crowd, error, false};
-    int64_t corners = 3 * (int64_t)from->coarse_triangle_count;
+    int64_t corners = 3 * (int64_t)from->coarse_triangle_count, slots = rows.slots, all = slots * rows.row_count;
     crowd->upsample = (sup_gpu_upsample){
         .coarse_count = from->coarse_count,
-        .slots = from->slots,
-        .plain_count = from->plain_count,
-        .row_count = from->row_count,
+        .slots = rows.slots,
+        .plain_count = rows.plain_count,
+        .row_count = rows.row_count,
         .place = up(&u, place, from->coarse_count, sizeof(int32_t)),
-        .row_vertex = up(&u, from->row_vertex, from->row_count, sizeof(int32_t)),
-        .narrow = up_transposed(&u, &arena, from->narrow_index, from->row_count, from->slots, sizeof(uint16_t)),
-        .wide = up_transposed(&u, &arena, from->wide_index, from->row_count, from->slots, sizeof(int32_t)),
-        .plain = up_transposed(&u, &arena, from->plain, from->plain_count, from->slots, 2 * sizeof(float)),
-        .riding = up_transposed(&u, &arena, from->riding, from->row_count - from->plain_count, from->slots,
-                                4 * sizeof(float)),
+        .row_vertex = up(&u, rows.vertex, rows.row_count, sizeof(int32_t)),
+        .narrow = rows.narrow != NULL ? up(&u, rows.narrow, all, sizeof(uint16_t)) : NULL,
+        .wide = rows.wide != NULL ? up(&u, rows.wide, all, sizeof(int32_t)) : NULL,
+        .plain = up(&u, rows.plain, slots * rows.plain_count, 2 * sizeof(float)),
+        .riding = up(&u, rows.riding, slots * (rows.row_count - rows.plain_count), 4 * sizeof(float)),
         .triangles = up(&u, from->triangles, corners, sizeof(int32_t)),
         .corner_first = up(&u, from->corner_first, (int64_t)from->coarse_count + 1, sizeof(int32_t)),
         .corner_triangle = up(&u, from->corner_triangle, corners, sizeof(int32_t)),
         .rest_normal = up(&u, from->rest_normal, 3 * (int64_t)from->coarse_count, sizeof(float)),
         .coarse = up(&u, NULL, (int64_t)crowd->count * from->coarse_count, 8 * sizeof(float))};
-    unsigned char *covered = sup_arena_alloc(&arena, (size_t)crowd->vertex_count + 1, 1);
-    sup_result result = covered != NULL ? done(&u) : sup_fail_memory(error, "the crowd's skin");
-    for (int32_t i = 0; result == SUP_OK && i < from->row_count; i++)
-        covered[from->row_vertex[i]] = 1;
+    for (int32_t i = 0; i < rows.row_count; i++)
+        covered[rows.vertex[i]] = 1;
+    result = done(&u);
     if (result == SUP_OK) result = open_skin(crowd, covered, error);
     sup_arena_destroy(&arena);
     return result;
@@ -426,12 +410,8 @@ static sup_result open_rest(sup_crowd *crowd, const sup_projective_view *view, c
     const sup_system *s = &view->system;
     float *rest = sup_arena_alloc(&crowd->arena, (size_t)s->unknown_count * 3, sizeof(float));
     if (rest == NULL) return sup_fail_memory(error, "the crowd's rest pose");
-    for (int32_t v = 0; v < s->skin_count; v++) {
-        if (s->place[v] >= s->unknown_count)
-            return sup_fail(error, SUP_ERROR_UNSUPPORTED, "crowd.fixed", "",
-                            "Skin vertex %d is fixed, which the device cannot do yet: step it on the CPU.", (int)v);
+    for (int32_t v = 0; v < s->skin_count; v++) /* all are unknowns: refuse.c */
         place[v] = b->number[s->place[v]];
-    }
     for (int32_t i = 0; i < s->unknown_count; i++)
         memcpy(rest + 3 * (size_t)b->number[i], s->rest + 4 * (size_t)i, 3 * sizeof(float));
     uploader u = {crowd, error, false};

@@ -1,6 +1,7 @@
 /* instance.c - one character being animated: the checks around a method's step, and its state. */
 #include "base/base.h"
 #include "bind/model.h"
+#include "deform/colliders.h"
 #include "supple/deform.h"
 
 #include <math.h>
@@ -11,6 +12,10 @@ struct sup_instance {
     const sup_method *method;
     void *state; /* 64-byte aligned, NULL when the method has none */
     size_t state_size;
+    sup_colliders *colliders; /* or NULL */
+    uint32_t generation;      /* lists of colliders so far */
+    sup_stage_fn *stage_done; /* or NULL */
+    void *stage_user;
     size_t size;     /* bytes of this object */
     double values[]; /* [method->param_count] */
 };
@@ -62,11 +67,27 @@ static sup_result resolve_output(const sup_skin_out *out, sup_skin_out *resolved
     return SUP_OK;
 }
 
+static sup_step_input step_input(const sup_instance *instance, const sup_pose *pose, float dt)
+{
+    return (sup_step_input){.context = &instance->context,
+                            .model = instance->model,
+                            .values = instance->values,
+                            .pose = pose,
+                            .dt = dt,
+                            .colliders = instance->colliders,
+                            .stage_done = instance->stage_done,
+                            .stage_user = instance->stage_user};
+}
+
 static sup_result reset_state(sup_instance *instance, const sup_pose *pose)
 {
     sup_result result = check_pose(instance->model, pose);
     if (result != SUP_OK || instance->method->reset == NULL) return result;
-    sup_step_input input = {&instance->context, instance->model, instance->values, pose, 0.0f};
+    sup_step_input input = step_input(instance, pose, 0.0f);
+    if (instance->colliders != NULL) {
+        sup_colliders_aim(instance->colliders, pose);
+        sup_colliders_pass(instance->colliders);
+    }
     return instance->method->reset(&input, instance->state);
 }
 
@@ -123,6 +144,7 @@ void sup_instance_destroy(sup_instance *instance)
 {
     if (instance == NULL) return;
     sup_allocator allocator = instance->context.allocator;
+    sup_colliders_destroy(instance->colliders);
     if (instance->state != NULL) sup_free(&allocator, instance->state, instance->state_size);
     sup_free(&allocator, instance, instance->size);
 }
@@ -134,8 +156,17 @@ sup_result sup_instance_step(sup_instance *instance, const sup_pose *pose, float
     sup_result result = resolve_output(out, &resolved);
     if (result == SUP_OK) result = check_pose(instance->model, pose);
     if (result != SUP_OK) return result;
-    sup_step_input input = {&instance->context, instance->model, instance->values, pose, dt};
-    return instance->method->step(&input, instance->state, &resolved);
+    sup_step_input input = step_input(instance, pose, dt);
+    if (instance->colliders != NULL) sup_colliders_aim(instance->colliders, pose);
+    result = instance->method->step(&input, instance->state, &resolved);
+    if (result == SUP_OK && instance->colliders != NULL) sup_colliders_pass(instance->colliders);
+    return result;
+}
+
+double sup_instance_energy(const sup_instance *instance)
+{
+    if (instance == NULL || instance->method->energy == NULL) return (double)NAN;
+    return instance->method->energy(instance->state);
 }
 
 sup_result sup_instance_reset(sup_instance *instance, const sup_pose *pose)
@@ -156,5 +187,43 @@ sup_result sup_instance_set(sup_instance *instance, const char *name, double val
         return sup_fail(error, SUP_ERROR_ARGUMENT, "param.bind", name,
                         "\"%s\" cannot change while the character moves: bind it again with the new value.", name);
     instance->values[index] = value;
+    return SUP_OK;
+}
+
+sup_result sup_instance_set_colliders(sup_instance *instance, const sup_collider *colliders, int32_t count,
+                                      sup_error *error)
+{
+    if (instance == NULL || count < 0 || (colliders == NULL && count > 0))
+        return sup_fail(error, SUP_ERROR_ARGUMENT, "collider.null", "", "An instance and colliders are needed.");
+    if (count > 0 && (instance->method->flags & SUP_METHOD_COLLIDES) == 0)
+        return sup_fail(error, SUP_ERROR_UNSUPPORTED, "collider.method", instance->method->name,
+                        "The method \"%s\" does not mind colliders: bind with one that does, such as projective.",
+                        instance->method->name);
+    sup_colliders *made = NULL;
+    if (count > 0) {
+        sup_result result = sup_colliders_create(&instance->context, colliders, count,
+                                                 sup_model_node_count(instance->model), &made, error);
+        if (result != SUP_OK) return result;
+        made->generation = ++instance->generation;
+    }
+    sup_colliders_destroy(instance->colliders);
+    instance->colliders = made;
+    return SUP_OK;
+}
+
+sup_result sup_instance_move_collider(sup_instance *instance, int32_t index, sup_mat34 place)
+{
+    if (instance == NULL || instance->colliders == NULL || index < 0 || index >= instance->colliders->count ||
+        !sup_collider_place_usable(place))
+        return SUP_ERROR_ARGUMENT;
+    instance->colliders->place[index] = sup_affine_from_float(place);
+    return SUP_OK;
+}
+
+sup_result sup_instance_observe(sup_instance *instance, sup_stage_fn *stage_done, void *user)
+{
+    if (instance == NULL) return SUP_ERROR_ARGUMENT;
+    instance->stage_done = stage_done;
+    instance->stage_user = user;
     return SUP_OK;
 }

@@ -1,6 +1,8 @@
 /* affine.c - quaternions and affine maps in double. */
 #include "math/affine.h"
 
+#include <string.h>
+
 sup_quatd sup_quatd_normalise(sup_quatd q)
 {
     double length = sqrt(q.x * q.x + q.y * q.y + q.z * q.z + q.w * q.w);
@@ -222,6 +224,19 @@ bool sup_affine_polar(sup_affine a, sup_quatd *rotation, double stretch[9])
         stretch[6 + i] = s.z;
     }
     return usable;
+}
+
+sup_affine sup_affine_between(sup_affine a, sup_affine b, double t)
+{
+    sup_quatd qa, qb;
+    double sa[9], sb[9], s[9];
+    if (memcmp(&a, &b, sizeof a) == 0 || !sup_affine_polar(a, &qa, sa) || !sup_affine_polar(b, &qb, sb)) return b;
+    for (int i = 0; i < 9; i++)
+        s[i] = sa[i] + t * (sb[i] - sa[i]);
+    sup_affine stretch = {{s[0], s[1], s[2], 0, s[3], s[4], s[5], 0, s[6], s[7], s[8], 0}};
+    sup_vec3d place = sup_v3_lerp(column(a, 3), column(b, 3), t);
+    sup_affine turn = sup_affine_from_trs(place, sup_quatd_slerp(qa, qb, t), sup_v3(1, 1, 1));
+    return sup_affine_multiply(turn, stretch);
 }
 
 sup_transform sup_affine_decompose(sup_affine a, double *shear)

@@ -39,6 +39,8 @@ sup_vec3d sup_affine_translation(sup_affine a);
 /* Polar split A = R S of the linear part: R a rotation (det +1), S = R^T A, which carries scale, shear and mirror.
  * False, R = identity, when A is singular beyond use. */
 bool sup_affine_polar(sup_affine a, sup_quatd *rotation, double stretch[9]);
+/* Part t of the way from a to b: turned by slerp, all else evenly. b where one of them has no rotation. */
+sup_affine sup_affine_between(sup_affine a, sup_affine b, double t);
 /* translation, rotation, scale of a matrix that is one of those; `shear` (may be NULL) gets how far it is not,
  * relative to its size. A mirrored matrix gets one negative scale. */
 sup_transform sup_affine_decompose(sup_affine a, double *shear);

@@ -183,6 +183,41 @@ static double flood_depth(sup_measurer *m)
     return deepest;
 }
 
+enum { NEIGHBOUR_RINGS = 6 };
+
+/* Does a way of at most NEIGHBOUR_RINGS edges lead from one triangle to the other? Leaves m->visited clear. */
+static bool are_neighbours(sup_measurer *m, const int32_t *from, const int32_t *to)
+{
+    const sup_adjacency *adjacency = &m->closed.adjacency;
+    int32_t queued = 0, begin = 0;
+    for (int c = 0; c < 3; c++)
+        queued = enqueue(m, from[c], queued);
+    for (int ring = 0; ring < NEIGHBOUR_RINGS; ring++)
+        for (int32_t end = queued; begin < end; begin++)
+            for (int32_t v = m->queue[begin], i = adjacency->vertex_first[v]; i < adjacency->vertex_first[v + 1]; i++)
+                for (int c = 0; c < 3; c++)
+                    queued = enqueue(m, m->closed.triangles[adjacency->vertex_halves[i] / 3 * 3 + c], queued);
+    bool reached = m->visited[to[0]] || m->visited[to[1]] || m->visited[to[2]];
+    for (int32_t i = 0; i < queued; i++)
+        m->visited[m->queue[i]] = 0;
+    return reached;
+}
+
+/* At rest, are the triangles nearer to each other than their longest edge, and apart along the skin? */
+static bool lay_close(sup_measurer *m, int32_t a, int32_t b)
+{
+    const int32_t *p = m->closed.triangles + 3 * (size_t)a, *q = m->closed.triangles + 3 * (size_t)b;
+    double nearest = INFINITY, longest = 0.0;
+    for (int i = 0; i < 3; i++) {
+        sup_vec3d at = sup_v3_load(m->rest + 3 * (size_t)p[i]), other = sup_v3_load(m->rest + 3 * (size_t)q[i]);
+        longest = fmax(longest, sup_v3_distance(at, sup_v3_load(m->rest + 3 * (size_t)p[(i + 1) % 3])));
+        longest = fmax(longest, sup_v3_distance(other, sup_v3_load(m->rest + 3 * (size_t)q[(i + 1) % 3])));
+        for (int j = 0; j < 3; j++)
+            nearest = fmin(nearest, sup_v3_distance(at, sup_v3_load(m->rest + 3 * (size_t)q[j])));
+    }
+    return nearest < longest && !are_neighbours(m, p, q);
+}
+
 /* Pairs of the frame that were not there at rest; both lists are sorted. */
 static bool keep_new_pairs(sup_measurer *m, sup_frame_measure *out)
 {
@@ -194,7 +229,8 @@ static bool keep_new_pairs(sup_measurer *m, sup_frame_measure *out)
         m->pair_index_capacity = 2 * count;
     }
     m->pair_index_count = 0;
-    out->rest_intersections = 0;
+    out->rest_intersections = out->close_intersections = 0;
+    memset(m->visited, 0, (size_t)m->closed.vertex_count);
     for (int32_t i = 0; i < count; i++) {
         while (rest < m->rest_pair_count && m->rest_pairs[rest] < pairs[i])
             rest++;
@@ -204,6 +240,7 @@ static bool keep_new_pairs(sup_measurer *m, sup_frame_measure *out)
         }
         m->pair_indices[2 * m->pair_index_count] = (int32_t)(pairs[i] >> 32);
         m->pair_indices[2 * m->pair_index_count + 1] = (int32_t)(pairs[i] & 0xffffffff);
+        out->close_intersections += lay_close(m, (int32_t)(pairs[i] >> 32), (int32_t)(pairs[i] & 0xffffffff));
         m->pair_index_count++;
     }
     out->intersections = m->pair_index_count;

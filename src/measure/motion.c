@@ -171,8 +171,10 @@ static void add_extremes(sup_motion_summary *s, const sup_frame_measure *f)
     s->volume_ratio_max = fmax(s->volume_ratio_max, f->volume_ratio);
     if (f->intersections > s->intersections) s->intersections = f->intersections;
     if (f->rest_intersections > s->rest_intersections) s->rest_intersections = f->rest_intersections;
+    if (f->close_intersections > s->close_intersections) s->close_intersections = f->close_intersections;
     if (f->flips > s->flips) s->flips = f->flips;
     s->intersections_sum += f->intersections;
+    s->close_intersections_sum += f->close_intersections;
     s->nonfinite += f->nonfinite;
     s->penetration = fmax(s->penetration, f->penetration);
     s->stretch_min = fmin(s->stretch_min, f->stretch_min);

@@ -2,9 +2,11 @@
 #include "base/base.h"
 #include "methods/dualquat/dualquat.h"
 #include "methods/linear/linear.h"
+#include "methods/position/position.h"
 #include "methods/projective/projective.h"
 
-static const sup_method *const methods[] = {&sup_method_linear, &sup_method_dualquat, &sup_method_projective};
+static const sup_method *const methods[] = {&sup_method_projective, &sup_method_linear, &sup_method_dualquat,
+                                            &sup_method_position};
 
 int32_t sup_method_count(void)
 {

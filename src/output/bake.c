@@ -12,7 +12,8 @@ typedef struct bake {
     const sup_clip *clip; /* NULL: the rest pose */
     int32_t first, count; /* frames */
     sup_rig *rig;
-    sup_model *model;
+    sup_model *made;        /* NULL when def.model is given */
+    const sup_model *model; /* the one or the other */
     sup_instance *instance;
     sup_pose *pose;
     sup_cache_writer *writer;
@@ -103,17 +104,84 @@ static sup_result pose_frame(bake *b, int32_t frame, sup_error *error)
                                        "The pose of frame %d cannot be sampled.", frame);
 }
 
+/* A model that was made before must be of this character and method. */
+static sup_result check_model(const bake *b, sup_error *error)
+{
+    const sup_model *model = b->def.model;
+    const sup_character *character = b->character;
+    int32_t vertices = sup_model_vertex_count(model), nodes = sup_model_node_count(model),
+            weights = sup_model_morph_weight_count(model);
+    if (vertices != character->vertex_count || nodes != character->node_count ||
+        weights != character->morph_weight_count)
+        return sup_fail(error, SUP_ERROR_DATA, "bake.model", character->name,
+                        "The model is of another character: it has %d vertices, %d nodes and %d morph weights, this "
+                        "one %d, %d and %d. Bind it again.",
+                        vertices, nodes, weights, character->vertex_count, character->node_count,
+                        character->morph_weight_count);
+    if (b->def.method != NULL && b->def.method != sup_model_method(model))
+        return sup_fail(error, SUP_ERROR_ARGUMENT, "bake.model.method", character->name,
+                        "The model was bound for the method \"%s\", not for \"%s\": bind it again.",
+                        sup_model_method(model)->name, b->def.method->name);
+    return SUP_OK;
+}
+
+/* A character that the default method refuses, where nobody asked for it by name, is skinned all the same. */
+static sup_result bind_method(bake *b, const sup_method *method, const sup_bind_def *def, sup_error *error)
+{
+    const sup_method *plain = sup_method_find("linear");
+    sup_error refusal = {0};
+    sup_result result = sup_bind(b->context, method, b->rig, def, &b->made, &refusal);
+    if (result == SUP_ERROR_DATA && b->def.method == NULL && b->def.values == NULL && b->def.paint_count == 0 &&
+        method != plain) {
+        sup_log(b->context, SUP_LOG_WARNING, "The method %s cannot be used, %s is instead: %s", method->name,
+                plain->name, refusal.message);
+        return sup_bind(b->context, plain, b->rig, def, &b->made, error);
+    }
+    if (result != SUP_OK && error != NULL) *error = refusal;
+    return result;
+}
+
+static sup_result make_model(bake *b, sup_error *error)
+{
+    sup_bind_def bind = {.values = b->def.values,
+                         .paints = b->def.paints,
+                         .paint_count = b->def.paint_count,
+                         .progress = bind_progress,
+                         .progress_user = b};
+    const sup_method *method = b->def.method != NULL ? b->def.method : sup_method_at(0);
+    if (b->def.model != NULL) {
+        b->model = b->def.model;
+        return check_model(b, error);
+    }
+    sup_result result = report(b, 0.0f, "rig", error);
+    if (result == SUP_OK) result = sup_rig_create(b->context, b->character, b->def.rig, &b->rig, error);
+    if (result == SUP_OK) result = bind_method(b, method, &bind, error);
+    b->model = b->made;
+    return result;
+}
+
+/* Live parameters that are asked for in another value than the model's, and what is in the way. */
+static sup_result set_up_instance(bake *b, sup_error *error)
+{
+    const sup_method *method = sup_model_method(b->model);
+    const double *bound = sup_model_values(b->model);
+    sup_result result = SUP_OK;
+    for (int32_t i = 0; b->def.values != NULL && result == SUP_OK && i < method->param_count; i++)
+        if (b->def.values[i] != bound[i])
+            result = sup_instance_set(b->instance, method->params[i].name, b->def.values[i], error);
+    if (result == SUP_OK && b->def.collider_count > 0)
+        result = sup_instance_set_colliders(b->instance, b->def.colliders, b->def.collider_count, error);
+    return result;
+}
+
 static sup_result prepare(bake *b, sup_error *error)
 {
     double start = now_ms();
-    sup_bind_def bind = {.values = b->def.values, .progress = bind_progress, .progress_user = b};
-    const sup_method *method = b->def.method != NULL ? b->def.method : sup_method_at(0);
-    sup_result result = report(b, 0.0f, "rig", error);
-    if (result == SUP_OK) result = sup_rig_create(b->context, b->character, b->def.rig, &b->rig, error);
-    if (result == SUP_OK) result = sup_bind(b->context, method, b->rig, &bind, &b->model, error);
+    sup_result result = make_model(b, error);
     if (result == SUP_OK) result = sup_pose_create(b->context, b->character, &b->pose, error);
     if (result == SUP_OK) result = pose_frame(b, b->first, error);
     if (result == SUP_OK) result = sup_instance_create(b->context, b->model, b->pose, &b->instance, error);
+    if (result == SUP_OK) result = set_up_instance(b, error);
     b->stats.bind_ms = now_ms() - start;
     if (result != SUP_OK) return result;
     size_t size = sup_size_multiply((size_t)b->character->vertex_count, 3 * sizeof(float));
@@ -165,7 +233,7 @@ static void release(bake *b)
     sup_free(&b->context->allocator, b->normals, size);
     sup_instance_destroy(b->instance);
     sup_pose_destroy(b->pose);
-    sup_model_destroy(b->model);
+    sup_model_destroy(b->made);
     sup_rig_destroy(b->rig);
 }
 
@@ -180,10 +248,12 @@ sup_result sup_bake(const sup_context *context, const sup_character *character, 
     /* The output first: a wrong ending or an unwritable folder is found before any work. */
     if (result == SUP_OK) result = open_writer(&b, path, error);
     if (result == SUP_OK) result = prepare(&b, error);
+    const sup_method *method = result == SUP_OK ? sup_model_method(b.model) : NULL;
     if (result == SUP_OK) result = bake_frames(&b, error);
     release(&b);
     if (result != SUP_OK || stats == NULL) return result;
     b.stats.frame_count = b.count;
+    b.stats.method = method;
     b.stats.vertex_count = character->vertex_count;
     b.stats.step_ms /= (double)b.count;
     *stats = b.stats;

@@ -1,16 +1,17 @@
-/* upsample.c - one frame: normals of the coarse mesh, then all rows in parallel. */
+/* upsample.c - one frame: normals of the coarse mesh, then all blocks in parallel. */
 #include "upsample/upsample.h"
 #include "base/simd.h"
 
-enum { VERTEX_GRAIN = 1024, ROW_GRAIN = 512 };
+enum { VERTEX_GRAIN = 1024, BLOCK_GRAIN = 32 };
 
 typedef struct frame {
-    sup_upsample_rows rows;
+    const sup_upsample *view;
+    sup_skin_out out;       /* strides set */
     const float *positions; /* [coarse_count*4] */
     float *coarse;          /* [coarse_count*8] */
     float *cross;           /* [coarse_triangle_count*4] normals of triangles, twice their area long */
     sup_upsample_kernel *kernel;
-    int32_t plain_pieces; /* pieces of work that are plain rows; the riding ones follow */
+    int32_t plain_pieces; /* pieces of work that are plain blocks; the riding ones follow */
 } frame;
 
 static size_t padded(size_t bytes)
@@ -29,7 +30,7 @@ static void cross_triangles(void *work, int32_t begin, int32_t end, int32_t work
     frame *f = work;
     SUP_UNUSED(worker);
     for (int32_t t = begin; t < end; t++) {
-        const int32_t *corners = f->rows.view->triangles + 3 * (size_t)t;
+        const int32_t *corners = f->view->triangles + 3 * (size_t)t;
         const float *a = f->positions + 4 * (size_t)corners[0], *b = f->positions + 4 * (size_t)corners[1];
         const float *c = f->positions + 4 * (size_t)corners[2];
         float u[3], v[3], *cross = f->cross + 4 * (size_t)t;
@@ -47,7 +48,7 @@ static void cross_triangles(void *work, int32_t begin, int32_t end, int32_t work
 static void pack_vertices(void *work, int32_t begin, int32_t end, int32_t worker)
 {
     frame *f = work;
-    const sup_upsample *view = f->rows.view;
+    const sup_upsample *view = f->view;
     SUP_UNUSED(worker);
     for (int32_t v = begin; v < end; v++) {
         sup_four sum = sup_four_splat(0.0f);
@@ -58,7 +59,7 @@ static void pack_vertices(void *work, int32_t begin, int32_t end, int32_t worker
         const float scaled[3] = {(float)(x / length), (float)(y / length), (float)(z / length)};
         const float *position = f->positions + 4 * (size_t)v;
         const float *normal = length > 0.0 && length < 1e300 ? scaled : view->rest_normal + 3 * (size_t)v;
-        const float packed[8] = {position[0], normal[0], position[1], normal[1], position[2], normal[2], 0.0f, 0.0f};
+        const float packed[8] = {position[0], position[1], position[2], 0.0f, normal[0], normal[1], normal[2], 0.0f};
         memcpy(f->coarse + 8 * (size_t)v, packed, sizeof packed);
     }
 }
@@ -68,34 +69,38 @@ static void run_pieces(void *work, int32_t begin, int32_t end, int32_t worker)
     const frame *f = work;
     SUP_UNUSED(worker);
     for (int32_t piece = begin; piece < end; piece++) {
-        sup_upsample_rows rows = f->rows;
         bool plain = piece < f->plain_pieces;
-        int32_t first = plain ? 0 : rows.view->plain_count,
-                last = plain ? rows.view->plain_count : rows.view->row_count;
-        rows.begin = first + (plain ? piece : piece - f->plain_pieces) * ROW_GRAIN;
-        rows.end = last - rows.begin < ROW_GRAIN ? last : rows.begin + ROW_GRAIN;
-        f->kernel(&rows);
+        sup_upsample_work now = {plain ? &f->view->plain : &f->view->riding, f->coarse, f->out, 0, 0};
+        now.begin = (plain ? piece : piece - f->plain_pieces) * BLOCK_GRAIN;
+        int32_t left = now.blocks->block_count - now.begin;
+        now.end = now.begin + (left < BLOCK_GRAIN ? left : BLOCK_GRAIN);
+        f->kernel(&now);
     }
+}
+
+static sup_upsample_kernel *kernel_of(int32_t lanes)
+{
+#if defined(__x86_64__) && !defined(SUPPLE_SCALAR)
+    if (lanes >= 16) return sup_upsample_blocks_avx512;
+    if (lanes >= 8) return sup_upsample_blocks_avx2;
+#else
+    SUP_UNUSED(lanes);
+#endif
+    return sup_upsample_blocks_base;
 }
 
 sup_result sup_upsample_apply_lanes(const sup_context *context, const sup_upsample *view, const float *coarse_positions,
                                     void *scratch, const sup_skin_out *out, int32_t lanes)
 {
-    if (out->tangents != NULL && view->tangent == NULL) return SUP_ERROR_ARGUMENT;
-    frame f = {.rows = {.view = view, .out = *out}, .positions = coarse_positions, .coarse = scratch};
+    if (out->tangents != NULL && !view->has_tangents) return SUP_ERROR_ARGUMENT;
+    frame f = {.view = view, .out = *out, .positions = coarse_positions, .coarse = scratch};
     f.cross = (float *)(void *)((char *)scratch + padded((size_t)view->coarse_count * 8 * sizeof(float)));
-    f.rows.coarse = f.coarse;
-    if (f.rows.out.position_stride == 0) f.rows.out.position_stride = 3 * sizeof(float);
-    if (f.rows.out.normal_stride == 0) f.rows.out.normal_stride = 3 * sizeof(float);
-    if (f.rows.out.tangent_stride == 0) f.rows.out.tangent_stride = 4 * sizeof(float);
-    f.kernel = sup_upsample_rows_base;
-#if defined(__x86_64__) && !defined(SUPPLE_SCALAR)
-    if (lanes >= 8) f.kernel = sup_upsample_rows_avx2;
-#else
-    SUP_UNUSED(lanes);
-#endif
-    f.plain_pieces = (view->plain_count + ROW_GRAIN - 1) / ROW_GRAIN;
-    int32_t riding_pieces = (view->row_count - view->plain_count + ROW_GRAIN - 1) / ROW_GRAIN;
+    f.kernel = kernel_of(lanes);
+    if (f.out.position_stride == 0) f.out.position_stride = 3 * sizeof(float);
+    if (f.out.normal_stride == 0) f.out.normal_stride = 3 * sizeof(float);
+    if (f.out.tangent_stride == 0) f.out.tangent_stride = 4 * sizeof(float);
+    f.plain_pieces = (view->plain.block_count + BLOCK_GRAIN - 1) / BLOCK_GRAIN;
+    int32_t riding_pieces = (view->riding.block_count + BLOCK_GRAIN - 1) / BLOCK_GRAIN;
     sup_parallel(context, view->coarse_triangle_count, VERTEX_GRAIN, cross_triangles, &f);
     sup_parallel(context, view->coarse_count, VERTEX_GRAIN, pack_vertices, &f);
     sup_parallel(context, f.plain_pieces + riding_pieces, 1, run_pieces, &f);

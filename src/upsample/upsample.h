@@ -4,17 +4,17 @@
  * linear for normals; weights are made once, and a frame is one weighted sum a vertex (eq. 3.9, in positions).
  *
  * Deviations (those of the weights themselves are in mls.h):
- * - No residual of the rest pose is stored: weights are rounded to float so that their sum is kept, and the rest pose
- *   comes back to a few units in the last place of the character's size. Displacements (3.7) would read the rest
- *   positions of both meshes in every frame for nothing.
+ * - No residual of the rest pose is stored: weights are rounded to 16 bits so that their sum is kept exactly and the
+ *   rest pose to a few units in the last place of the character's size (round.h). Displacements (3.7) would read the
+ *   rest positions of both meshes in every frame for nothing.
  * - The weights do not interpolate: a fine vertex that is a coarse one moves with its neighbourhood too. Forcing it
  *   through the coarse vertices gives back the noise that the fit takes out.
  * - Vertices off the simulated surface (eyes, clothes, hair), and the few whose neighbours give no sound weights, ride:
  *   they use the coarse normals as well. Tangents always do.
  *
- * A coarse vertex is 8 floats in a frame: x nx y ny z nz 0 0. A plain row multiplies them with N Ñ N Ñ ..., for
- * position and normal at once; it reads 10 bytes a neighbour. A riding row has four weights a neighbour: position and
- * normal from positions and normals each. */
+ * Sixteen vertices that are near each other share most of their neighbours. They are one block: a list of coarse
+ * vertices and, for each of them, sixteen weights side by side. A frame reads each coarse vertex once a block, spreads
+ * it over the lanes, and never gathers. */
 #ifndef SUP_UPSAMPLE_UPSAMPLE_H
 #define SUP_UPSAMPLE_UPSAMPLE_H
 
@@ -60,19 +60,39 @@ typedef struct sup_upsample_report {
 sup_result sup_upsample_bind(const sup_context *context, const sup_upsample_def *def, sup_model_builder *builder,
                              const char *prefix, sup_upsample_report *report, sup_error *error);
 
+/* Ways in which coarse vertices count: positions from positions and normals, normals from both, tangents from both. */
+typedef enum sup_upsample_way {
+    SUP_WAY_POSITION_X,
+    SUP_WAY_POSITION_N,
+    SUP_WAY_NORMAL_X,
+    SUP_WAY_NORMAL_N,
+    SUP_WAY_TANGENT_X,
+    SUP_WAY_TANGENT_N,
+    SUP_WAY_COUNT
+} sup_upsample_way;
+
+enum { SUP_BLOCK = 16 }; /* rows of a block */
+
+/* Blocks of one kind. Plain ones have two ways, from positions to position and from normals to normal; riding ones
+ * have the first four. */
+typedef struct sup_upsample_blocks {
+    int32_t block_count, entry_count, ways;
+    const int32_t *row_vertex;    /* [block_count*16] output vertex; -1: none, only at the end of a block */
+    const int32_t *first;         /* [block_count+1] entries of a block */
+    const uint16_t *narrow_index; /* [entry_count] coarse vertex; NULL when there are more than 65536 of them */
+    const int32_t *wide_index;    /* the same then */
+    const int16_t *weights;       /* [entry_count*ways*16] */
+    const float *units;           /* [block_count*ways*16] what 1 in `weights` stands for */
+    const int16_t *tangents;      /* [entry_count*2*16] from positions and normals; NULL without tangents */
+    const float *tangent_units;   /* [block_count*2*16] */
+    const float *tangent_signs;   /* [block_count*16] handedness */
+} sup_upsample_blocks;
+
 /* View of the arrays of a model. */
 typedef struct sup_upsample {
     int32_t vertex_count, coarse_count, coarse_triangle_count;
-    int32_t slots;                  /* neighbours a row, a multiple of 4 */
-    int32_t plain_count;            /* plain rows come first */
-    int32_t row_count;              /* at most vertex_count */
-    const int32_t *row_vertex;      /* [row_count] output vertex */
-    const uint16_t *narrow_index;   /* [row_count*slots] coarse vertex; NULL when there are more than 65536 of them */
-    const int32_t *wide_index;      /* the same then */
-    const float *plain;             /* [plain_count*slots*2] N, N of normals */
-    const float *riding;            /* [riding*slots*4] position from x and n, normal from x and n */
-    const float *tangent;           /* [row_count*slots*2] from x and n; NULL without tangents */
-    const float *tangent_sign;      /* [row_count] handedness */
+    bool has_tangents;
+    sup_upsample_blocks plain, riding;
     const int32_t *triangles;       /* [coarse_triangle_count*3] */
     const int32_t *corner_first;    /* [coarse_count+1] */
     const int32_t *corner_triangle; /* [coarse_triangle_count*3] triangles at a coarse vertex */
@@ -85,8 +105,8 @@ sup_result sup_upsample_open(const sup_model *model, const char *prefix, sup_ups
 /* Bytes that apply needs to work in, a multiple of 64. */
 size_t sup_upsample_scratch(const sup_upsample *view);
 
-/* One frame. coarse_positions: 4 floats a coarse vertex, the last one ignored, finite. Normals of the coarse mesh are
- * computed. `out` is indexed by output vertex, strides as in sup_skin_out; vertices that are left out are not touched;
+/* One frame. coarse_positions: 4 floats a coarse vertex, the last one ignored, below 1e30 in size. Normals of the
+ * coarse mesh are computed. `out` is indexed by output vertex, strides as in sup_skin_out; vertices that are left out are not touched;
  * tangents need a model that has them. `scratch` is 64-byte aligned. */
 sup_result sup_upsample_apply(const sup_context *context, const sup_upsample *view, const float *coarse_positions,
                               void *scratch, const sup_skin_out *out);
@@ -94,15 +114,15 @@ sup_result sup_upsample_apply(const sup_context *context, const sup_upsample *vi
 sup_result sup_upsample_apply_lanes(const sup_context *context, const sup_upsample *view, const float *coarse_positions,
                                     void *scratch, const sup_skin_out *out, int32_t lanes);
 
-/* Rows [begin, end) of one frame, as the kernels see them: all of one kind. */
-typedef struct sup_upsample_rows {
-    const sup_upsample *view;
-    const float *coarse; /* [coarse_count*8] */
+/* Blocks [begin, end) of one frame, as the kernels see them. */
+typedef struct sup_upsample_work {
+    const sup_upsample_blocks *blocks;
+    const float *coarse; /* [coarse_count*8] x y z 0 nx ny nz 0 */
     sup_skin_out out;    /* strides set */
     int32_t begin, end;
-} sup_upsample_rows;
+} sup_upsample_work;
 
-typedef void sup_upsample_kernel(const sup_upsample_rows *rows);
-sup_upsample_kernel sup_upsample_rows_base, sup_upsample_rows_avx2;
+typedef void sup_upsample_kernel(const sup_upsample_work *work);
+sup_upsample_kernel sup_upsample_blocks_base, sup_upsample_blocks_avx2, sup_upsample_blocks_avx512;
 
 #endif

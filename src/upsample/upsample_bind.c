@@ -1,12 +1,22 @@
-/* upsample_bind.c - weights of all vertices: geodesic neighbours, moving least squares, rows for the kernels. */
+/* upsample_bind.c - weights of all vertices: geodesic neighbours, moving least squares, rows for the blocks. */
 #include "geometry/bvh.h"
 #include "geometry/normals.h"
-#include "upsample/mls.h"
-#include "upsample/upsample.h"
+#include "upsample/blocks.h"
+#include "upsample/round.h"
 
-enum { VERTEX_GRAIN = 64, NAME_MAX = 32, PREFIX_MAX = 15, NEAR_MAX = SUP_MLS_MAX, NEAR_CORNERS = 3 * NEAR_MAX };
+enum {
+    VERTEX_GRAIN = 64,
+    BATCH = 4096,
+    NAME_MAX = 32,
+    PREFIX_MAX = 15,
+    NEAR_MAX = SUP_MLS_MAX,
+    NEAR_CORNERS = 3 * NEAR_MAX
+};
 
 static const double NOISE_LIMIT = 3.0; /* sum of |N|: errors of the coarse mesh grow by no more */
+
+/* Rounding of weights may move the rest pose by so much of the surface's size, and turn directions so far. */
+static const double ENOUGH_POSITION = 3e-8, ENOUGH_DIRECTION = 1e-6;
 
 /* The neighbours of a point along the surface, nearest first. */
 typedef struct neighbourhood {
@@ -15,8 +25,6 @@ typedef struct neighbourhood {
     double distance[NEAR_MAX], radius; /* rho of eq. 3.3 */
 } neighbourhood;
 
-typedef enum row_kind { ROW_NONE, ROW_PLAIN, ROW_RIDING } row_kind;
-
 /* What became of a vertex: for the report. */
 typedef enum row_fate { FATE_NONE, FATE_QUADRATIC, FATE_REDUCED, FATE_RIDING, FATE_LOST } row_fate;
 
@@ -24,18 +32,20 @@ typedef struct bind_work {
     const sup_upsample_def *def;
     int32_t near;   /* entries of a list of `nearest` */
     int32_t wanted; /* of them that a served vertex has */
-    int32_t neighbours, slots;
+    int32_t neighbours;
+    double size;      /* of the surface */
     int32_t *nearest; /* [surface vertices * near] coarse vertex, -1 */
     float *distance;  /* [surface vertices * near] */
     int32_t *served;  /* triangles with enough neighbours at all corners, for those who ride */
     int32_t served_count;
-    sup_bvh bvh;                /* over them */
-    sup_vec3d *coarse_normal;   /* [coarse_count] */
-    unsigned char *kind, *fate; /* [vertex_count] */
-    double *noise;              /* [vertex_count] sum of |N| */
-    int32_t *index;             /* [vertex_count*slots] */
-    float *weights;             /* [vertex_count*slots*4] as a riding row has them */
-    float *tangents;            /* [vertex_count*slots*2] or NULL */
+    sup_bvh bvh;              /* over them */
+    sup_vec3d *coarse_normal; /* [coarse_count] */
+    unsigned char *fate;      /* [vertex_count] */
+    float *noise;             /* [vertex_count] sum of |N| */
+    int32_t *order;           /* [vertex_count] vertices, near ones together */
+    const int32_t *batch;     /* those of them whose rows are made */
+    sup_upsample_row *rows;   /* [BATCH] */
+    float *points;            /* [BATCH*3] */
     sup_arena arena;
 } bind_work;
 
@@ -164,46 +174,109 @@ static void set_up(const bind_work *w, const neighbourhood *n, sup_vec3d point, 
         mls->positions[i] = sup_v3_scale(mls->positions[i], 1.0 / mls->scale);
 }
 
-/* Rounds weights to float, `step` apart; the largest one takes what their sum is off by. */
-static void round_weights(const double *weights, int32_t count, double sum, float *to, size_t step)
+/* What rounded weights of a way and the next one give; a unit of theirs counts `per_position` and `per_normal`. */
+static sup_vec3d rounded_sum(const sup_mls *mls, const sup_upsample_row *row, sup_upsample_way way, double per_position,
+                             double per_normal)
 {
-    double left = sum;
-    int32_t largest = 0;
-    for (int32_t i = 0; i < count; i++) {
-        to[(size_t)i * step] = (float)weights[i];
-        left -= (double)to[(size_t)i * step];
-        if (fabs(weights[i]) > fabs(weights[largest])) largest = i;
+    sup_vec3d sum = sup_v3(0.0, 0.0, 0.0);
+    double x = (double)row->units[way] * per_position, n = (double)row->units[way + 1] * per_normal;
+    for (int32_t i = 0; i < mls->count; i++) {
+        sum = sup_v3_madd(sum, x * (double)row->weights[way][i], mls->positions[i]);
+        sum = sup_v3_madd(sum, n * (double)row->weights[way + 1][i], mls->normals[i]);
     }
-    to[(size_t)largest * step] += (float)left;
+    return sum;
 }
 
-/* Position weights of a row; FATE_LOST leaves the rest pose. */
-static row_fate weigh_position(const sup_mls *mls, bool rides, double *position, double *normal)
+/* A position from positions and normals; the rest pose stays. */
+static bool round_position(const bind_work *w, const sup_mls *mls, const double *position, const double *normal,
+                           sup_upsample_row *row)
 {
-    bool reduced;
-    memset(normal, 0, SUP_MLS_MAX * sizeof *normal);
-    if (!rides && sup_mls_position(mls, NOISE_LIMIT, position, &reduced) >= 0)
-        return reduced ? FATE_REDUCED : FATE_QUADRATIC;
-    if (sup_mls_ride(mls, NULL, position, normal)) return FATE_RIDING;
+    const sup_upsample_way way = SUP_WAY_POSITION_X;
+    if (!sup_round_weights(position, mls->count, 1.0, true, row->weights[way], &row->units[way]) ||
+        !sup_round_weights(normal, mls->count, 0.0, false, row->weights[way + 1], &row->units[way + 1]))
+        return false;
+    sup_vec3d off = sup_v3_scale(rounded_sum(mls, row, way, 1.0, 1.0 / mls->scale), -1.0); /* the point is at 0 */
+    sup_round_towards(mls->positions, mls->count, (double)row->units[way], off, ENOUGH_POSITION * w->size / mls->scale,
+                      row->weights[way]);
+    return true;
+}
+
+/* A direction from positions, whose weights cancel, and normals. */
+static bool round_direction(const sup_mls *mls, sup_vec3d direction, const double *position, const double *normal,
+                            sup_upsample_way way, sup_upsample_row *row)
+{
+    if (!sup_round_weights(position, mls->count, 0.0, true, row->weights[way], &row->units[way]) ||
+        !sup_round_weights(normal, mls->count, 0.0, false, row->weights[way + 1], &row->units[way + 1]))
+        return false;
+    sup_vec3d off = sup_v3_sub(direction, rounded_sum(mls, row, way, mls->scale, 1.0));
+    sup_round_towards(mls->positions, mls->count, (double)row->units[way] * mls->scale, off, ENOUGH_DIRECTION,
+                      row->weights[way]);
+    return true;
+}
+
+/* The mean of the neighbours: where nothing better can be had. */
+static void weigh_mean(const sup_mls *mls, double *position, double *normal)
+{
     double total = 0.0;
     memset(normal, 0, SUP_MLS_MAX * sizeof *normal);
     for (int32_t i = 0; i < mls->count; i++)
         total += mls->omega[i];
     for (int32_t i = 0; i < mls->count; i++)
         position[i] = mls->omega[i] / total;
+}
+
+/* Position weights of a row; FATE_LOST leaves the rest pose. */
+static row_fate weigh_position(const bind_work *w, const sup_mls *mls, bool rides, double *position,
+                               sup_upsample_row *row)
+{
+    bool reduced;
+    double normal[SUP_MLS_MAX] = {0};
+    if (!rides && sup_mls_position(mls, NOISE_LIMIT, position, &reduced) >= 0 &&
+        round_position(w, mls, position, normal, row))
+        return reduced ? FATE_REDUCED : FATE_QUADRATIC;
+    if (sup_mls_ride(mls, NULL, position, normal) && round_position(w, mls, position, normal, row)) return FATE_RIDING;
+    weigh_mean(mls, position, normal);
+    sup_round_weights(position, mls->count, 1.0, true, row->weights[SUP_WAY_POSITION_X],
+                      &row->units[SUP_WAY_POSITION_X]);
     return FATE_LOST;
 }
 
 /* Weights of a direction that goes with the skin; the nearest neighbour's normal when there are none. */
-static void weigh_direction(const sup_mls *mls, sup_vec3d direction, double *position, double *normal)
+static void weigh_direction(const sup_mls *mls, sup_vec3d direction, sup_upsample_way way, sup_upsample_row *row)
 {
-    if (sup_mls_ride(mls, &direction, position, normal)) return;
-    memset(position, 0, SUP_MLS_MAX * sizeof *position);
-    memset(normal, 0, SUP_MLS_MAX * sizeof *normal);
-    normal[0] = 1.0;
+    double position[SUP_MLS_MAX], normal[SUP_MLS_MAX];
+    if (sup_mls_ride(mls, &direction, position, normal) && round_direction(mls, direction, position, normal, way, row))
+        return;
+    memset(row->weights[way], 0, sizeof row->weights[way]);
+    memset(row->weights[way + 1], 0, sizeof row->weights[way + 1]);
+    row->weights[way + 1][0] = 1;
+    row->units[way] = 0.0f;
+    row->units[way + 1] = 1.0f;
 }
 
-static void weigh_vertex(bind_work *w, int32_t vertex)
+/* A normal from normals: only its direction counts. */
+static bool round_normal(const sup_mls *mls, sup_vec3d direction, const double *normal, sup_upsample_row *row)
+{
+    const sup_upsample_way way = SUP_WAY_NORMAL_N;
+    if (!sup_round_weights(normal, mls->count, 0.0, false, row->weights[way], &row->units[way])) return false;
+    sup_vec3d sum = rounded_sum(mls, row, SUP_WAY_NORMAL_X, 0.0, 1.0);
+    double along = sup_v3_dot(sum, direction);
+    sup_round_towards(mls->normals, mls->count, (double)row->units[way],
+                      sup_v3_sub(sup_v3_scale(direction, along), sum), ENOUGH_DIRECTION, row->weights[way]);
+    return true;
+}
+
+/* Normal weights of a row; false when they use positions as well. */
+static bool weigh_normal(const sup_mls *mls, bool rides, sup_vec3d direction, sup_upsample_row *row)
+{
+    double normal[SUP_MLS_MAX];
+    if (!rides && sup_mls_normal(mls, direction, NOISE_LIMIT, normal) && round_normal(mls, direction, normal, row))
+        return true;
+    weigh_direction(mls, direction, SUP_WAY_NORMAL_X, row);
+    return false;
+}
+
+static void weigh_vertex(bind_work *w, int32_t vertex, sup_upsample_row *row)
 {
     const sup_upsample_def *def = w->def;
     int32_t place = def->place[vertex];
@@ -217,43 +290,35 @@ static void weigh_vertex(bind_work *w, int32_t vertex)
         return;
     served = served || place == SUP_UPSAMPLE_BETWEEN;
     sup_mls mls;
-    double position[SUP_MLS_MAX], normal[SUP_MLS_MAX];
-    size_t first = (size_t)vertex * (size_t)w->slots;
-    float *weights = w->weights + 4 * first;
+    double position[SUP_MLS_MAX], noise = 0.0;
     set_up(w, &n, point, &mls);
-    for (int32_t i = 0; i < w->slots; i++)
-        w->index[first + (size_t)i] = n.coarse[i < n.count ? i : 0];
-    row_fate fate = weigh_position(&mls, !served, position, normal);
-    row_kind kind = fate == FATE_RIDING ? ROW_RIDING : ROW_PLAIN;
-    for (int32_t i = 0; i < n.count; i++) {
-        w->noise[vertex] += fabs(position[i]);
-        weights[4 * i + 1] = (float)normal[i];
+    memcpy(row->coarse, n.coarse, (size_t)n.count * sizeof *n.coarse);
+    row->count = n.count;
+    row->vertex = vertex;
+    row->is_set = true;
+    row_fate fate = weigh_position(w, &mls, !served, position, row);
+    bool normal_rides = !weigh_normal(&mls, !served, direction, row);
+    row->rides = fate == FATE_RIDING || normal_rides;
+    if (def->tangents != NULL) {
+        weigh_direction(&mls, sup_v3_load(def->tangents + 4 * (size_t)vertex), SUP_WAY_TANGENT_X, row);
+        row->sign = def->tangents[4 * (size_t)vertex + 3] < 0.0f ? -1.0f : 1.0f;
     }
-    round_weights(position, n.count, 1.0, weights, 4);
-    memset(position, 0, sizeof position);
-    if (!served || !sup_mls_normal(&mls, direction, NOISE_LIMIT, normal)) {
-        weigh_direction(&mls, direction, position, normal);
-        kind = ROW_RIDING;
-    }
-    round_weights(position, n.count, 0.0, weights + 2, 4);
     for (int32_t i = 0; i < n.count; i++)
-        weights[4 * i + 3] = (float)normal[i];
-    if (w->tangents != NULL) {
-        weigh_direction(&mls, sup_v3_load(def->tangents + 4 * (size_t)vertex), position, normal);
-        round_weights(position, n.count, 0.0, w->tangents + 2 * first, 2);
-        for (int32_t i = 0; i < n.count; i++)
-            w->tangents[2 * first + 2 * (size_t)i + 1] = (float)normal[i];
-    }
-    w->kind[vertex] = (unsigned char)kind;
+        noise += fabs(position[i]);
+    w->noise[vertex] = (float)noise;
     w->fate[vertex] = (unsigned char)fate;
 }
 
-static void weigh_vertices(void *work, int32_t begin, int32_t end, int32_t worker)
+static void weigh_batch(void *work, int32_t begin, int32_t end, int32_t worker)
 {
     bind_work *w = work;
     SUP_UNUSED(worker);
-    for (int32_t v = begin; v < end; v++)
-        if (w->def->place[v] != SUP_UPSAMPLE_LEFT_OUT) weigh_vertex(w, v);
+    for (int32_t i = begin; i < end; i++) {
+        int32_t vertex = w->batch[i];
+        memset(&w->rows[i], 0, sizeof w->rows[i]);
+        memcpy(w->points + 3 * (size_t)i, w->def->positions + 3 * (size_t)vertex, 3 * sizeof(float));
+        if (w->def->place[vertex] != SUP_UPSAMPLE_LEFT_OUT) weigh_vertex(w, vertex, &w->rows[i]);
+    }
 }
 
 /* --- Set-up --- */
@@ -284,20 +349,28 @@ static bool reserve(bind_work *w)
 {
     const sup_upsample_def *def = w->def;
     size_t vertices = (size_t)def->vertex_count, lists = (size_t)def->surface.vertex_count * (size_t)w->near;
-    size_t entries = vertices * (size_t)w->slots;
     w->nearest = sup_arena_alloc(&w->arena, lists, sizeof *w->nearest);
     w->distance = sup_arena_alloc(&w->arena, lists, sizeof *w->distance);
     w->served = sup_arena_alloc(&w->arena, 3 * (size_t)def->surface.triangle_count, sizeof *w->served);
     w->coarse_normal = sup_arena_alloc(&w->arena, (size_t)def->coarse_count, sizeof *w->coarse_normal);
-    w->kind = sup_arena_alloc(&w->arena, vertices, sizeof *w->kind);
     w->fate = sup_arena_alloc(&w->arena, vertices, sizeof *w->fate);
     w->noise = sup_arena_alloc(&w->arena, vertices, sizeof *w->noise);
-    w->index = sup_arena_alloc(&w->arena, entries, sizeof *w->index);
-    w->weights = sup_arena_alloc(&w->arena, entries, 4 * sizeof *w->weights);
-    if (def->tangents != NULL) w->tangents = sup_arena_alloc(&w->arena, entries, 2 * sizeof *w->tangents);
+    w->order = sup_arena_alloc(&w->arena, vertices, sizeof *w->order);
+    w->rows = sup_arena_alloc(&w->arena, BATCH, sizeof *w->rows);
+    w->points = sup_arena_alloc(&w->arena, BATCH * 3, sizeof *w->points);
     return w->nearest != NULL && w->distance != NULL && w->served != NULL && w->coarse_normal != NULL &&
-           w->kind != NULL && w->fate != NULL && w->noise != NULL && w->index != NULL && w->weights != NULL &&
-           (w->tangents != NULL || def->tangents == NULL);
+           w->fate != NULL && w->noise != NULL && w->order != NULL && w->rows != NULL && w->points != NULL;
+}
+
+static void measure_surface(bind_work *w)
+{
+    sup_vec3d lower = sup_v3(INFINITY, INFINITY, INFINITY), upper = sup_v3(-INFINITY, -INFINITY, -INFINITY);
+    for (int32_t v = 0; v < w->def->surface.vertex_count; v++) {
+        sup_vec3d p = surface_point(w, v);
+        lower = sup_v3(fmin(lower.x, p.x), fmin(lower.y, p.y), fmin(lower.z, p.z));
+        upper = sup_v3(fmax(upper.x, p.x), fmax(upper.y, p.y), fmax(upper.z, p.z));
+    }
+    w->size = sup_v3_distance(lower, upper);
 }
 
 /* By area, as every frame does it; where there is none the next best direction, away from the origin. */
@@ -367,68 +440,19 @@ static bool add_coarse(const bind_work *w, sup_model_builder *builder, const cha
     return true;
 }
 
-static bool add_index(const bind_work *w, sup_model_builder *builder, const char *prefix, const int32_t *row_vertex,
-                      size_t rows)
+static bool add_sizes(const bind_work *w, const sup_block_maker *maker, sup_model_builder *builder, const char *prefix)
 {
-    size_t slots = (size_t)w->slots;
-    bool narrow = w->def->coarse_count <= 65536;
-    void *index = add(builder, prefix, "index", narrow ? SUP_ARRAY_UINT16 : SUP_ARRAY_INT32, rows * slots);
-    if (index == NULL) return false;
-    for (size_t i = 0; i < rows * slots; i++) {
-        int32_t coarse = w->index[(size_t)row_vertex[i / slots] * slots + i % slots];
-        if (narrow)
-            ((uint16_t *)index)[i] = (uint16_t)coarse;
-        else
-            ((int32_t *)index)[i] = coarse;
-    }
-    return true;
-}
-
-static bool add_tangents(const bind_work *w, sup_model_builder *builder, const char *prefix, const int32_t *row_vertex,
-                         size_t rows)
-{
-    size_t slots = (size_t)w->slots;
-    if (w->tangents == NULL) return true;
-    float *weights = add(builder, prefix, "tangent", SUP_ARRAY_FLOAT, rows * slots * 2);
-    float *sign = add(builder, prefix, "tangent_sign", SUP_ARRAY_FLOAT, rows);
-    if (weights == NULL || sign == NULL) return false;
-    for (size_t row = 0; row < rows; row++) {
-        size_t v = (size_t)row_vertex[row];
-        memcpy(weights + row * slots * 2, w->tangents + v * slots * 2, slots * 2 * sizeof(float));
-        sign[row] = w->def->tangents[4 * v + 3] < 0.0f ? -1.0f : 1.0f;
-    }
-    return true;
-}
-
-static bool add_rows(const bind_work *w, sup_model_builder *builder, const char *prefix)
-{
-    size_t slots = (size_t)w->slots, counts[3] = {0}, row = 0;
-    for (int32_t v = 0; v < w->def->vertex_count; v++)
-        counts[w->kind[v]]++;
-    size_t rows = counts[ROW_PLAIN] + counts[ROW_RIDING];
-    int32_t *sizes = add(builder, prefix, "sizes", SUP_ARRAY_INT32, 6);
-    int32_t *row_vertex = add(builder, prefix, "row_vertex", SUP_ARRAY_INT32, rows);
-    float *plain = add(builder, prefix, "plain", SUP_ARRAY_FLOAT, counts[ROW_PLAIN] * slots * 2);
-    float *riding = add(builder, prefix, "riding", SUP_ARRAY_FLOAT, counts[ROW_RIDING] * slots * 4);
-    if (sizes == NULL || row_vertex == NULL || plain == NULL || riding == NULL) return false;
-    const int32_t all[6] = {w->def->vertex_count,       w->def->coarse_count, w->def->coarse_triangle_count, w->slots,
-                            (int32_t)counts[ROW_PLAIN], (int32_t)rows};
-    memcpy(sizes, all, sizeof all);
-    for (row_kind kind = ROW_PLAIN; kind <= ROW_RIDING; kind++)
-        for (int32_t v = 0; v < w->def->vertex_count; v++) {
-            if (w->kind[v] != (unsigned char)kind) continue;
-            const float *from = w->weights + (size_t)v * slots * 4;
-            if (kind == ROW_RIDING) {
-                memcpy(riding + (row - counts[ROW_PLAIN]) * slots * 4, from, slots * 4 * sizeof *from);
-            } else {
-                for (size_t i = 0; i < slots; i++) {
-                    plain[(row * slots + i) * 2] = from[4 * i];
-                    plain[(row * slots + i) * 2 + 1] = from[4 * i + 3];
-                }
-            }
-            row_vertex[row++] = v;
-        }
-    return add_index(w, builder, prefix, row_vertex, rows) && add_tangents(w, builder, prefix, row_vertex, rows);
+    const int32_t all[] = {w->def->vertex_count,
+                           w->def->coarse_count,
+                           w->def->coarse_triangle_count,
+                           w->def->tangents != NULL,
+                           (int32_t)maker->plain.block_count,
+                           (int32_t)maker->plain.entry_count,
+                           (int32_t)maker->riding.block_count,
+                           (int32_t)maker->riding.entry_count};
+    int32_t *sizes = add(builder, prefix, "sizes", SUP_ARRAY_INT32, SUP_COUNT(all));
+    if (sizes != NULL) memcpy(sizes, all, sizeof all);
+    return sizes != NULL;
 }
 
 static void make_report(const bind_work *w, sup_upsample_report *report)
@@ -439,8 +463,26 @@ static void make_report(const bind_work *w, sup_upsample_report *report)
         report->reduced += w->fate[v] == FATE_REDUCED;
         report->riding += w->fate[v] == FATE_RIDING;
         report->lost += w->fate[v] == FATE_LOST;
-        report->largest = fmax(report->largest, w->noise[v]);
+        report->largest = fmax(report->largest, (double)w->noise[v]);
     }
+}
+
+/* Rows are made batch by batch, of vertices that are near each other: memory stays in proportion to the result. */
+static bool make_blocks(const sup_context *context, bind_work *w, sup_model_builder *builder, const char *prefix)
+{
+    sup_block_maker maker;
+    if (!sup_blocks_open(&w->arena, w->def->coarse_count, w->def->tangents != NULL, &maker)) return false;
+    for (int32_t v = 0; v < w->def->vertex_count; v++)
+        w->order[v] = v;
+    sup_upsample_order(w->def->positions, w->order, w->def->vertex_count, BATCH);
+    for (int32_t at = 0; at < w->def->vertex_count; at += BATCH) {
+        int32_t left = w->def->vertex_count - at;
+        w->batch = w->order + at;
+        int32_t count = left < BATCH ? left : BATCH;
+        sup_parallel(context, count, VERTEX_GRAIN, weigh_batch, w);
+        if (!sup_blocks_append(&maker, w->rows, w->points, count)) return false;
+    }
+    return sup_blocks_finish(&maker, builder, prefix) && add_sizes(w, &maker, builder, prefix);
 }
 
 static sup_result bind_rows(const sup_context *context, bind_work *w, sup_model_builder *builder, const char *prefix,
@@ -455,11 +497,10 @@ static sup_result bind_rows(const sup_context *context, bind_work *w, sup_model_
     result = sup_bvh_create(context, def->surface.positions, w->served_count, w->served, &w->bvh, error);
     if (result != SUP_OK) return result;
     make_coarse_normals(w);
-    sup_parallel(context, def->vertex_count, VERTEX_GRAIN, weigh_vertices, w);
+    measure_surface(w);
+    bool ok = make_blocks(context, w, builder, prefix) && add_coarse(w, builder, prefix);
     sup_bvh_free(&w->bvh);
-    if (!add_rows(w, builder, prefix) || !add_coarse(w, builder, prefix))
-        return sup_fail_memory(error, "upsampling weights");
-    return SUP_OK;
+    return ok ? SUP_OK : sup_fail_memory(error, "upsampling weights");
 }
 
 sup_result sup_upsample_bind(const sup_context *context, const sup_upsample_def *def, sup_model_builder *builder,
@@ -471,7 +512,6 @@ sup_result sup_upsample_bind(const sup_context *context, const sup_upsample_def 
     bind_work w = {.def = def, .neighbours = def->neighbours > 0 ? def->neighbours : SUP_UPSAMPLE_NEIGHBOURS};
     w.arena = sup_arena_create(&resolved.allocator);
     w.near = w.neighbours + 1;
-    w.slots = (w.neighbours + 3) / 4 * 4;
     result = bind_rows(&resolved, &w, builder, prefix, error);
     if (result == SUP_OK && report != NULL) make_report(&w, report);
     sup_arena_destroy(&w.arena);

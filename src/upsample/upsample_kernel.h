@@ -1,191 +1,226 @@
 /* upsample_kernel.h (internal) - weighted sums of coarse vertices; includers define SUP_KERNEL(name).
  *
- * Eq. 3.9 of [komaritzan2022]. A coarse vertex is one load of eight floats x nx y ny z nz 0 0, a pair of weights is
- * spread over them by one more, and both meet in one multiplication. Four sums run side by side, as each must wait for
- * the one before. Two neighbours in one wider register would need more moves than they save: 16 lanes use 8. */
+ * Eq. 3.9 of [komaritzan2022] for sixteen vertices at once, SUP_LANES of them side by side. */
 #include "base/simd.h"
 #include "upsample/upsample.h"
 
 #define SUP_INLINE static inline __attribute__((always_inline))
 
-#if SUP_LANES >= 8
-typedef float octet __attribute__((vector_size(32)));
-
-SUP_INLINE octet octet_zero(void)
+/* SUP_LANES weights as floats. */
+SUP_INLINE sup_wide wide_from_int16(const int16_t *from)
 {
-    return (octet)_mm256_setzero_ps();
-}
-
-/* sum + (a b a b a b a b) * from */
-SUP_INLINE octet octet_add(octet sum, const float *pair, const float *from)
-{
-    __m256 weights = _mm256_castpd_ps(_mm256_broadcast_sd((const double *)(const void *)pair));
-    return (octet)_mm256_fmadd_ps(weights, _mm256_loadu_ps(from), (__m256)sum);
-}
-
-SUP_INLINE octet octet_sum(octet a, octet b)
-{
-    return a + b;
-}
-
-SUP_INLINE void octet_store(float *to, octet a)
-{
-    memcpy(to, &a, sizeof a);
-}
+#if SUP_LANES == 16
+    return (sup_wide)_mm512_cvtepi32_ps(_mm512_cvtepi16_epi32(_mm256_loadu_si256((const __m256i *)(const void *)from)));
+#elif SUP_LANES == 8
+    return (sup_wide)_mm256_cvtepi32_ps(_mm256_cvtepi16_epi32(_mm_loadu_si128((const __m128i *)(const void *)from)));
+#elif SUP_LANES == 4 && defined(__SSE2__)
+    __m128i four = _mm_loadl_epi64((const __m128i *)(const void *)from);
+    return (sup_wide)_mm_cvtepi32_ps(_mm_srai_epi32(_mm_unpacklo_epi16(four, four), 16));
+#elif SUP_LANES == 4
+    return (sup_wide){(float)from[0], (float)from[1], (float)from[2], (float)from[3]};
 #else
-typedef struct octet {
-    sup_four low, high;
-} octet;
-
-SUP_INLINE octet octet_zero(void)
-{
-    octet zero = {sup_four_splat(0.0f), sup_four_splat(0.0f)};
-    return zero;
-}
-
-SUP_INLINE octet octet_add(octet sum, const float *pair, const float *from)
-{
-    sup_four weights = {pair[0], pair[1], pair[0], pair[1]};
-    octet r = {sup_four_fma(weights, sup_four_load(from), sum.low),
-               sup_four_fma(weights, sup_four_load(from + 4), sum.high)};
-    return r;
-}
-
-SUP_INLINE octet octet_sum(octet a, octet b)
-{
-    octet r = {a.low + b.low, a.high + b.high};
-    return r;
-}
-
-SUP_INLINE void octet_store(float *to, octet a)
-{
-    memcpy(to, &a.low, sizeof a.low);
-    memcpy(to + 4, &a.high, sizeof a.high);
-}
+    return (float)from[0];
 #endif
-
-SUP_INLINE const float *coarse_at(const sup_upsample_rows *rows, size_t at, bool narrow)
-{
-    size_t vertex = narrow ? rows->view->narrow_index[at] : (size_t)rows->view->wide_index[at];
-    return rows->coarse + 8 * vertex;
 }
 
-/* Sum over the neighbours of a row of weight pairs that are `step` floats apart. */
-SUP_INLINE octet sum_row(const sup_upsample_rows *rows, size_t row, const float *pairs, size_t step, bool narrow)
+typedef struct wide3 {
+    sup_wide x, y, z;
+} wide3;
+
+SUP_INLINE wide3 wide3_add(wide3 sum, sup_wide weight, const float *point)
 {
-    size_t slots = (size_t)rows->view->slots, first = row * slots;
-    octet sums[4] = {octet_zero(), octet_zero(), octet_zero(), octet_zero()};
-    for (size_t k = 0; k < slots; k += 4) {
-        sums[0] = octet_add(sums[0], pairs + k * step, coarse_at(rows, first + k, narrow));
-        sums[1] = octet_add(sums[1], pairs + (k + 1) * step, coarse_at(rows, first + k + 1, narrow));
-        sums[2] = octet_add(sums[2], pairs + (k + 2) * step, coarse_at(rows, first + k + 2, narrow));
-        sums[3] = octet_add(sums[3], pairs + (k + 3) * step, coarse_at(rows, first + k + 3, narrow));
+    sum.x = sup_wide_fma(weight, sup_wide_splat(point[0]), sum.x);
+    sum.y = sup_wide_fma(weight, sup_wide_splat(point[1]), sum.y);
+    sum.z = sup_wide_fma(weight, sup_wide_splat(point[2]), sum.z);
+    return sum;
+}
+
+SUP_INLINE wide3 wide3_scale(wide3 a, const float *units)
+{
+    sup_wide by = sup_wide_load(units);
+    return (wide3){a.x * by, a.y * by, a.z * by};
+}
+
+SUP_INLINE wide3 wide3_sum(wide3 a, wide3 b)
+{
+    return (wide3){a.x + b.x, a.y + b.y, a.z + b.z};
+}
+
+SUP_INLINE sup_wide wide3_dot(wide3 a, wide3 b)
+{
+    return sup_wide_fma(a.x, b.x, sup_wide_fma(a.y, b.y, a.z * b.z));
+}
+
+SUP_INLINE wide3 wide3_zero(void)
+{
+    return (wide3){sup_wide_splat(0.0f), sup_wide_splat(0.0f), sup_wide_splat(0.0f)};
+}
+
+/* The sums of two ways that stand side by side: the first over positions, the second over normals. */
+typedef struct two_sums {
+    wide3 x, n;
+} two_sums;
+
+SUP_INLINE two_sums sum_ways(const sup_upsample_work *w, int32_t block, const int16_t *weights, size_t step,
+                             const float *units, bool narrow, bool x, bool n)
+{
+    const sup_upsample_blocks *b = w->blocks;
+    const float *coarse = w->coarse;
+    const uint16_t *narrow_index = b->narrow_index;
+    const int32_t *wide_index = b->wide_index;
+    two_sums sums = {wide3_zero(), wide3_zero()};
+    size_t end = (size_t)b->first[block + 1];
+    for (size_t entry = (size_t)b->first[block]; entry < end; entry++) {
+        const float *from = coarse + 8 * (narrow ? (size_t)narrow_index[entry] : (size_t)wide_index[entry]);
+        if (x) sums.x = wide3_add(sums.x, wide_from_int16(weights + entry * step), from);
+        if (n) sums.n = wide3_add(sums.n, wide_from_int16(weights + entry * step + SUP_BLOCK), from + 4);
     }
-    return octet_sum(octet_sum(sums[0], sums[1]), octet_sum(sums[2], sums[3]));
+    sums.x = wide3_scale(sums.x, units);
+    sums.n = wide3_scale(sums.n, units + SUP_BLOCK);
+    return sums;
 }
 
-/* The unit vector of v; `fallback`, which is one, where v has no length. */
-SUP_INLINE void store_unit(char *to, float x, float y, float z, const float fallback[3])
+/* Positions and normals, not yet of unit length, of SUP_LANES rows from `lane` on. */
+SUP_INLINE two_sums sum_rows(const sup_upsample_work *w, int32_t block, size_t lane, bool narrow, bool riding, bool x,
+                             bool n)
 {
-    float square = x * x + y * y + z * z, scale = 1.0f / sqrtf(square);
-    float unit[3] = {x * scale, y * scale, z * scale};
-    if (!(square > 1e-12f && square < 1e30f)) memcpy(unit, fallback, sizeof unit);
-    memcpy(to, unit, sizeof unit);
+    const sup_upsample_blocks *b = w->blocks;
+    size_t step = (riding ? 4 : 2) * SUP_BLOCK;
+    const int16_t *weights = b->weights + lane;
+    const float *units = b->units + (size_t)block * step + lane;
+    if (!riding) return sum_ways(w, block, weights, step, units, narrow, x, n);
+    two_sums rows = {wide3_zero(), wide3_zero()};
+    if (x) {
+        two_sums p = sum_ways(w, block, weights, step, units, narrow, true, true);
+        rows.x = wide3_sum(p.x, p.n);
+    }
+    if (n) {
+        two_sums p = sum_ways(w, block, weights + 2 * SUP_BLOCK, step, units + 2 * SUP_BLOCK, narrow, true, true);
+        rows.n = wide3_sum(p.x, p.n);
+    }
+    return rows;
 }
 
-/* The fallback is the normal of the nearest neighbour. */
-SUP_INLINE void store_row(const sup_upsample_rows *rows, size_t row, const float p[3], const float n[3], bool narrow)
+SUP_INLINE void store_wide3(float to[3][SUP_LANES], wide3 a)
 {
-    size_t vertex = (size_t)rows->view->row_vertex[row];
-    if (rows->out.positions != NULL)
-        memcpy((char *)rows->out.positions + vertex * rows->out.position_stride, p, 3 * sizeof *p);
-    if (rows->out.normals == NULL) return;
-    const float *nearest = coarse_at(rows, row * (size_t)rows->view->slots, narrow);
-    const float fallback[3] = {nearest[1], nearest[3], nearest[5]};
-    store_unit((char *)rows->out.normals + vertex * rows->out.normal_stride, n[0], n[1], n[2], fallback);
+    sup_wide_store(to[0], a.x);
+    sup_wide_store(to[1], a.y);
+    sup_wide_store(to[2], a.z);
 }
 
-SUP_INLINE void plain_rows(const sup_upsample_rows *rows, bool narrow)
+SUP_INLINE void store_lane(char *to, float a[3][SUP_LANES], int32_t lane)
 {
-    size_t slots = (size_t)rows->view->slots;
-    for (size_t row = (size_t)rows->begin; row < (size_t)rows->end; row++) {
-        float r[8];
-        octet_store(r, sum_row(rows, row, rows->view->plain + row * slots * 2, 2, narrow));
-        const float p[3] = {r[0], r[2], r[4]}, n[3] = {r[1], r[3], r[5]};
-        store_row(rows, row, p, n, narrow);
+    const float v[3] = {a[0][lane], a[1][lane], a[2][lane]};
+    memcpy(to, v, sizeof v);
+}
+
+/* The normal of the neighbour that counts most: for a row whose own has no length. */
+static void fallback_normal(const sup_upsample_work *w, int32_t block, size_t row, float normal[3])
+{
+    const sup_upsample_blocks *b = w->blocks;
+    size_t step = (size_t)b->ways * SUP_BLOCK, best = (size_t)b->first[block];
+    const int16_t *weights = b->weights + step - SUP_BLOCK + row;
+    for (size_t entry = best + 1; entry < (size_t)b->first[block + 1]; entry++)
+        if (weights[entry * step] > weights[best * step]) best = entry;
+    size_t vertex = b->narrow_index != NULL ? b->narrow_index[best] : (size_t)b->wide_index[best];
+    memcpy(normal, w->coarse + 8 * vertex + 4, 3 * sizeof *normal);
+}
+
+/* Unit vectors of `a`, lane by lane as they are stored; lanes without a length are told in bits. */
+SUP_INLINE uint32_t unit_lanes(wide3 a, float to[3][SUP_LANES])
+{
+    sup_wide square = wide3_dot(a, a), scale = sup_wide_splat(1.0f) / sup_wide_sqrt(square);
+    sup_mask sound =
+        sup_mask_and(sup_wide_less(sup_wide_splat(1e-12f), square), sup_wide_less(square, sup_wide_splat(1e30f)));
+    store_wide3(to, (wide3){a.x * scale, a.y * scale, a.z * scale});
+    return ~sup_mask_bits(sound);
+}
+
+SUP_INLINE void unit_normals(const sup_upsample_work *w, int32_t block, size_t lane, wide3 sum, float to[3][SUP_LANES])
+{
+    uint32_t lost = unit_lanes(sum, to);
+    for (int32_t k = 0; lost != 0 && k < SUP_LANES; k++) {
+        if ((lost >> k & 1u) == 0) continue;
+        float normal[3];
+        fallback_normal(w, block, lane + (size_t)k, normal);
+        for (int32_t i = 0; i < 3; i++)
+            to[i][k] = normal[i];
     }
 }
 
-/* x and nx, y and ny, z and nz added up: the sum of positions and normals. */
-SUP_INLINE void fold(octet sum, float v[3])
+/* Some direction in the plane of a normal. */
+SUP_INLINE void any_tangent(float n[3][SUP_LANES], int32_t lane, float to[3][SUP_LANES])
 {
-    float r[8];
-    octet_store(r, sum);
+    int32_t axis = fabsf(n[0][lane]) < 0.6f ? 0 : 1;
+    float along = n[axis][lane], scale = 1.0f / sqrtf(1.0f - along * along);
     for (int32_t i = 0; i < 3; i++)
-        v[i] = r[2 * i] + r[2 * i + 1];
+        to[i][lane] = ((i == axis ? 1.0f : 0.0f) - along * n[i][lane]) * scale;
 }
 
-SUP_INLINE void riding_rows(const sup_upsample_rows *rows, bool narrow)
+/* Tangents are turned into the plane of the new normal. */
+SUP_INLINE void tangent_rows(const sup_upsample_work *w, int32_t block, size_t lane, bool narrow,
+                             float normals[3][SUP_LANES])
 {
-    size_t slots = (size_t)rows->view->slots;
-    for (size_t row = (size_t)rows->begin; row < (size_t)rows->end; row++) {
-        const float *weights = rows->view->riding + (row - (size_t)rows->view->plain_count) * slots * 4;
-        float p[3], n[3];
-        fold(sum_row(rows, row, weights, 4, narrow), p);
-        fold(sum_row(rows, row, weights + 2, 4, narrow), n);
-        store_row(rows, row, p, n, narrow);
+    const sup_upsample_blocks *b = w->blocks;
+    const size_t step = 2 * SUP_BLOCK;
+    const int32_t *row = b->row_vertex + (size_t)block * SUP_BLOCK + lane;
+    two_sums sums = sum_ways(w, block, b->tangents + lane, step, b->tangent_units + (size_t)block * step + lane, narrow,
+                             true, true);
+    wide3 t = wide3_sum(sums.x, sums.n);
+    wide3 n = {sup_wide_load(normals[0]), sup_wide_load(normals[1]), sup_wide_load(normals[2])};
+    sup_wide along = wide3_dot(t, n);
+    float unit[3][SUP_LANES];
+    uint32_t lost = unit_lanes((wide3){t.x - along * n.x, t.y - along * n.y, t.z - along * n.z}, unit);
+    for (int32_t k = 0; k < SUP_LANES && row[k] >= 0; k++) {
+        char *to = (char *)w->out.tangents + (size_t)row[k] * w->out.tangent_stride;
+        if (lost >> k & 1u) any_tangent(normals, k, unit);
+        store_lane(to, unit, k);
+        memcpy(to + 12, b->tangent_signs + (size_t)block * SUP_BLOCK + lane + (size_t)k, sizeof(float));
     }
 }
 
-/* Tangents are turned into the plane of the new normal, which must have been written or is summed up again. */
-SUP_INLINE void tangent_rows(const sup_upsample_rows *rows, bool narrow)
+SUP_INLINE void run_lanes(const sup_upsample_work *w, int32_t block, size_t lane, bool narrow, bool riding)
 {
-    size_t slots = (size_t)rows->view->slots;
-    for (size_t row = (size_t)rows->begin; row < (size_t)rows->end; row++) {
-        char *to = (char *)rows->out.tangents + (size_t)rows->view->row_vertex[row] * rows->out.tangent_stride;
-        float t[3], n[3];
-        memcpy(n, to, sizeof n); /* plain_rows and riding_rows put the normal here first */
-        fold(sum_row(rows, row, rows->view->tangent + row * slots * 2, 2, narrow), t);
-        float along = t[0] * n[0] + t[1] * n[1] + t[2] * n[2];
-        for (int32_t i = 0; i < 3; i++)
-            t[i] -= along * n[i];
-        /* Some direction in the plane of the normal. */
-        int32_t axis = fabsf(n[0]) < 0.6f ? 0 : 1;
-        float side[3] = {-n[axis] * n[0], -n[axis] * n[1], -n[axis] * n[2]};
-        side[axis] += 1.0f;
-        float scale = 1.0f / sqrtf(1.0f - n[axis] * n[axis]);
-        for (int32_t i = 0; i < 3; i++)
-            side[i] *= scale;
-        store_unit(to, t[0], t[1], t[2], side);
-        memcpy(to + 12, rows->view->tangent_sign + row, sizeof(float));
-    }
-}
-
-SUP_INLINE void run_rows(const sup_upsample_rows *rows, bool narrow)
-{
-    sup_upsample_rows now = *rows;
-    bool plain = rows->begin < rows->view->plain_count;
-    if (now.out.positions != NULL || now.out.normals != NULL) {
-        if (plain)
-            plain_rows(&now, narrow);
-        else
-            riding_rows(&now, narrow);
-    }
-    if (now.out.tangents == NULL) return;
-    now.out.positions = NULL;
-    now.out.normals = now.out.tangents;
-    now.out.normal_stride = now.out.tangent_stride;
-    if (plain)
-        plain_rows(&now, narrow);
+    const sup_skin_out *out = &w->out;
+    const int32_t *row = w->blocks->row_vertex + (size_t)block * SUP_BLOCK + lane;
+    bool wants_normals = out->normals != NULL || out->tangents != NULL;
+    if (row[0] < 0) return;
+    two_sums sums;
+    if (out->positions != NULL && wants_normals)
+        sums = sum_rows(w, block, lane, narrow, riding, true, true);
+    else if (wants_normals)
+        sums = sum_rows(w, block, lane, narrow, riding, false, true);
     else
-        riding_rows(&now, narrow);
-    tangent_rows(&now, narrow);
+        sums = sum_rows(w, block, lane, narrow, riding, true, false);
+    float positions[3][SUP_LANES], normals[3][SUP_LANES];
+    if (wants_normals) unit_normals(w, block, lane, sums.n, normals);
+    if (out->positions != NULL) {
+        store_wide3(positions, sums.x);
+        for (int32_t k = 0; k < SUP_LANES && row[k] >= 0; k++)
+            store_lane((char *)out->positions + (size_t)row[k] * out->position_stride, positions, k);
+    }
+    if (out->normals != NULL)
+        for (int32_t k = 0; k < SUP_LANES && row[k] >= 0; k++)
+            store_lane((char *)out->normals + (size_t)row[k] * out->normal_stride, normals, k);
+    if (out->tangents != NULL) tangent_rows(w, block, lane, narrow, normals);
 }
 
-void SUP_KERNEL(sup_upsample_rows)(const sup_upsample_rows *rows)
+SUP_INLINE void run_blocks(const sup_upsample_work *w, bool narrow, bool riding)
 {
-    if (rows->view->narrow_index != NULL)
-        run_rows(rows, true);
+    for (int32_t block = w->begin; block < w->end; block++)
+        for (size_t lane = 0; lane < SUP_BLOCK; lane += SUP_LANES)
+            run_lanes(w, block, lane, narrow, riding);
+}
+
+void SUP_KERNEL(sup_upsample_blocks)(const sup_upsample_work *work)
+{
+    bool narrow = work->blocks->narrow_index != NULL, riding = work->blocks->ways == 4;
+    if (narrow && riding)
+        run_blocks(work, true, true);
+    else if (narrow)
+        run_blocks(work, true, false);
+    else if (riding)
+        run_blocks(work, false, true);
     else
-        run_rows(rows, false);
+        run_blocks(work, false, false);
 }

@@ -15,13 +15,12 @@ typedef struct array_reader {
     const char *missing; /* the first array that is not there, or of another type or size; NULL for none */
 } array_reader;
 
-static const void *fetch(array_reader *reader, const char *name, sup_array_type type, int64_t count, bool optional)
+static const void *fetch(array_reader *reader, const char *name, sup_array_type type, int64_t count)
 {
     char full[64];
     sup_format(full, sizeof full, "%s%s", reader->prefix, name);
     const void *array = sup_model_array(reader->model, full, type, count);
-    bool is_missing = array == NULL && !(optional && sup_model_array_count(reader->model, full) < 0);
-    if (is_missing && reader->missing == NULL) reader->missing = name;
+    if (array == NULL && reader->missing == NULL) reader->missing = name;
     return array;
 }
 
@@ -49,55 +48,97 @@ static bool corners_are_sound(const sup_upsample *u)
            in_range(u->triangles, corners, u->coarse_count);
 }
 
-static sup_result check_values(const sup_upsample *u, sup_error *error)
+static bool rows_are_sound(const sup_upsample_blocks *b, int32_t vertex_count)
 {
-    int64_t entries = (int64_t)u->row_count * u->slots;
-    int64_t riding = (int64_t)(u->row_count - u->plain_count) * u->slots;
-    if (!in_range(u->row_vertex, u->row_count, u->vertex_count))
-        return damaged(error, "row_vertex", "a vertex is out of range");
-    for (int64_t i = 0; u->narrow_index != NULL && i < entries; i++)
-        if (u->narrow_index[i] >= u->coarse_count) return damaged(error, "index", "a neighbour is out of range");
-    if (u->wide_index != NULL && !in_range(u->wide_index, entries, u->coarse_count))
-        return damaged(error, "index", "a neighbour is out of range");
-    if (!corners_are_sound(u)) return damaged(error, "triangles", "the coarse mesh is out of order");
-    const float limit = 1e18f; /* far beyond any weight, and no product leaves the range of float */
-    if (!all_within(u->plain, (int64_t)u->plain_count * u->slots * 2, limit) ||
-        !all_within(u->riding, riding * 4, limit) || !all_within(u->rest_normal, 3 * (int64_t)u->coarse_count, 2.0f) ||
-        (u->tangent != NULL &&
-         (!all_within(u->tangent, entries * 2, limit) || !all_within(u->tangent_sign, u->row_count, 1.0f))))
-        return damaged(error, "plain", "a weight is not a number");
+    for (int64_t i = 0; i < (int64_t)b->block_count * SUP_BLOCK; i++) {
+        bool is_first = i % SUP_BLOCK == 0;
+        if (b->row_vertex[i] < -1 || b->row_vertex[i] >= vertex_count) return false;
+        if (!is_first && b->row_vertex[i] >= 0 && b->row_vertex[i - 1] < 0) return false;
+    }
+    return true;
+}
+
+static bool entries_are_sound(const sup_upsample_blocks *b, int32_t coarse_count)
+{
+    if (b->first[0] != 0 || b->first[b->block_count] != b->entry_count) return false;
+    for (int32_t i = 0; i < b->block_count; i++) /* a row whose normal is lost takes that of a neighbour */
+        if (b->first[i] >= b->first[i + 1]) return false;
+    for (int32_t i = 0; b->narrow_index != NULL && i < b->entry_count; i++)
+        if (b->narrow_index[i] >= coarse_count) return false;
+    return b->wide_index == NULL || in_range(b->wide_index, b->entry_count, coarse_count);
+}
+
+static sup_result check_blocks(const sup_upsample *u, const sup_upsample_blocks *b, sup_error *error)
+{
+    int64_t lanes = (int64_t)b->block_count * SUP_BLOCK;
+    const float limit = 1e30f; /* a unit is at most the size of the skin */
+    if (!rows_are_sound(b, u->vertex_count)) return damaged(error, "rows", "a vertex is out of range");
+    if (!entries_are_sound(b, u->coarse_count)) return damaged(error, "index", "a neighbour is out of range");
+    if (!all_within(b->units, lanes * b->ways, limit) ||
+        (u->has_tangents &&
+         (!all_within(b->tangent_units, lanes * 2, limit) || !all_within(b->tangent_signs, lanes, 1.0f))))
+        return damaged(error, "units", "a weight is not a number");
     return SUP_OK;
+}
+
+static void fetch_blocks(array_reader *whole, const char *kind, const sup_upsample *u, sup_upsample_blocks *b)
+{
+    char prefix[64];
+    array_reader r = {whole->model, prefix, NULL};
+    sup_format(prefix, sizeof prefix, "%s%s", whole->prefix, kind);
+    int64_t blocks = b->block_count, entries = b->entry_count;
+    b->row_vertex = fetch(&r, "rows", SUP_ARRAY_INT32, blocks * SUP_BLOCK);
+    b->first = fetch(&r, "first", SUP_ARRAY_INT32, blocks + 1);
+    if (u->coarse_count <= 65536)
+        b->narrow_index = fetch(&r, "index", SUP_ARRAY_UINT16, entries);
+    else
+        b->wide_index = fetch(&r, "index", SUP_ARRAY_INT32, entries);
+    b->weights = fetch(&r, "weights", SUP_ARRAY_UINT16, entries * b->ways * SUP_BLOCK);
+    b->units = fetch(&r, "units", SUP_ARRAY_FLOAT, blocks * b->ways * SUP_BLOCK);
+    if (u->has_tangents) {
+        b->tangents = fetch(&r, "tangents", SUP_ARRAY_UINT16, entries * 2 * SUP_BLOCK);
+        b->tangent_units = fetch(&r, "tan_units", SUP_ARRAY_FLOAT, blocks * 2 * SUP_BLOCK);
+        b->tangent_signs = fetch(&r, "tan_signs", SUP_ARRAY_FLOAT, blocks * SUP_BLOCK);
+    }
+    if (whole->missing == NULL) whole->missing = r.missing;
+}
+
+static bool counts_fit(const sup_upsample *u)
+{
+    const sup_upsample_blocks *kinds[] = {&u->plain, &u->riding};
+    if (u->vertex_count < 0 || u->coarse_count < 1 || u->coarse_triangle_count < 0) return false;
+    int64_t blocks = 0;
+    for (int32_t k = 0; k < 2; k++) {
+        if (kinds[k]->block_count < 0 || kinds[k]->entry_count < kinds[k]->block_count) return false;
+        blocks += kinds[k]->block_count;
+    }
+    return blocks <= u->vertex_count;
 }
 
 sup_result sup_upsample_open(const sup_model *model, const char *prefix, sup_upsample *view, sup_error *error)
 {
     array_reader r = {model, prefix, NULL};
-    const int32_t *sizes = fetch(&r, "sizes", SUP_ARRAY_INT32, 6, false);
+    const int32_t *sizes = fetch(&r, "sizes", SUP_ARRAY_INT32, 8);
     if (sizes == NULL) return damaged(error, "sizes", "an array is missing or of another size");
     sup_upsample u = {.vertex_count = sizes[0], .coarse_count = sizes[1], .coarse_triangle_count = sizes[2]};
-    u.slots = sizes[3];
-    u.plain_count = sizes[4];
-    u.row_count = sizes[5];
-    if (u.vertex_count < 0 || u.coarse_count < 1 || u.coarse_triangle_count < 0 || u.slots < 4 || u.slots > 64 ||
-        u.slots % 4 != 0 || u.plain_count < 0 || u.row_count < u.plain_count || u.row_count > u.vertex_count)
+    u.has_tangents = sizes[3] == 1;
+    u.plain = (sup_upsample_blocks){.block_count = sizes[4], .entry_count = sizes[5], .ways = 2};
+    u.riding = (sup_upsample_blocks){.block_count = sizes[6], .entry_count = sizes[7], .ways = 4};
+    if (!counts_fit(&u) || (sizes[3] != 0 && sizes[3] != 1))
         return damaged(error, "sizes", "its counts do not fit together");
-    int64_t rows = u.row_count, entries = rows * u.slots, corners = 3 * (int64_t)u.coarse_triangle_count;
-    int64_t plain = (int64_t)u.plain_count * u.slots;
-    u.row_vertex = fetch(&r, "row_vertex", SUP_ARRAY_INT32, rows, false);
-    if (u.coarse_count <= 65536)
-        u.narrow_index = fetch(&r, "index", SUP_ARRAY_UINT16, entries, false);
-    else
-        u.wide_index = fetch(&r, "index", SUP_ARRAY_INT32, entries, false);
-    u.plain = fetch(&r, "plain", SUP_ARRAY_FLOAT, plain * 2, false);
-    u.riding = fetch(&r, "riding", SUP_ARRAY_FLOAT, (entries - plain) * 4, false);
-    u.tangent = fetch(&r, "tangent", SUP_ARRAY_FLOAT, entries * 2, true);
-    u.tangent_sign = fetch(&r, "tangent_sign", SUP_ARRAY_FLOAT, rows, u.tangent == NULL);
-    u.triangles = fetch(&r, "triangles", SUP_ARRAY_INT32, corners, false);
-    u.corner_first = fetch(&r, "corner_first", SUP_ARRAY_INT32, (int64_t)u.coarse_count + 1, false);
-    u.corner_triangle = fetch(&r, "corner_triangle", SUP_ARRAY_INT32, corners, false);
-    u.rest_normal = fetch(&r, "rest_normal", SUP_ARRAY_FLOAT, 3 * (int64_t)u.coarse_count, false);
+    int64_t corners = 3 * (int64_t)u.coarse_triangle_count;
+    fetch_blocks(&r, "plain_", &u, &u.plain);
+    fetch_blocks(&r, "riding_", &u, &u.riding);
+    u.triangles = fetch(&r, "triangles", SUP_ARRAY_INT32, corners);
+    u.corner_first = fetch(&r, "corner_first", SUP_ARRAY_INT32, (int64_t)u.coarse_count + 1);
+    u.corner_triangle = fetch(&r, "corner_triangle", SUP_ARRAY_INT32, corners);
+    u.rest_normal = fetch(&r, "rest_normal", SUP_ARRAY_FLOAT, 3 * (int64_t)u.coarse_count);
     if (r.missing != NULL) return damaged(error, r.missing, "an array is missing or of another size");
-    sup_result result = check_values(&u, error);
+    if (!corners_are_sound(&u)) return damaged(error, "triangles", "the coarse mesh is out of order");
+    if (!all_within(u.rest_normal, 3 * (int64_t)u.coarse_count, 2.0f))
+        return damaged(error, "rest_normal", "a normal is not a number");
+    sup_result result = check_blocks(&u, &u.plain, error);
+    if (result == SUP_OK) result = check_blocks(&u, &u.riding, error);
     if (result == SUP_OK) *view = u;
     return result;
 }

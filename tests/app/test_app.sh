@@ -6,7 +6,7 @@ cd "$work" || exit 1
 
 # --- Words ---
 run 0 "help" "$supple" --help
-for verb in info bake render compare measure report bench methods scenes; do
+for verb in info bake bind render compare measure report bench methods scenes; do
     check "help names $verb" grep -q "  $verb" out
 done
 run 0 "version" "$supple" --version
@@ -15,7 +15,7 @@ refuse 1 "no verb" 'verb' "$supple"
 refuse 1 "near verb" "did you mean 'bake'" "$supple" bkae
 refuse 1 "far verb" 'info, bake' "$supple" zzzzzzzz
 refuse 1 "option before a verb" 'no option' "$supple" --jsn
-for verb in info bake render compare measure report bench methods scenes; do
+for verb in info bake bind render compare measure report bench methods scenes; do
     if "$supple" $verb --help 2>&1 | grep -q 'makes no pictures'; then
         skip "$verb --help" "this build has no Embree or libpng"
         continue
@@ -73,50 +73,50 @@ for scene in cylinder tbone arm hand human; do
 done
 
 # --- Bake ---
-run 0 "bake glb" "$supple" bake scene:cylinder -o a.glb --json
+run 0 "bake glb" "$supple" bake --method linear scene:cylinder -o a.glb --json
 frames=$(json_number frames) vertices=$(json_number vertices)
 check "glb is there" test -s a.glb
 check "glb begins with glTF" test "$(head -c 4 a.glb)" = glTF
 check "bytes are the file's" test "$(json_number bytes)" = "$(stat -c %s a.glb)"
 check "several frames" test "$frames" -gt 10
-run 0 "bake pc2" "$supple" bake scene:cylinder -o a.pc2
+run 0 "bake pc2" "$supple" bake --method linear scene:cylinder -o a.pc2
 check "result line" grep -q -E "^a.pc2: $frames frames, [0-9,]+ vertices, [0-9.e-]+ ms per frame" out
 check "plain lines when piped" grep -q -E '^ *[0-9]+%' out
 check "pc2 has every frame" test "$(stat -c %s a.pc2)" = $((32 + vertices * 12 * frames))
-run 0 "bake mdd" "$supple" bake scene:cylinder -o a.mdd --quiet
+run 0 "bake mdd" "$supple" bake --method linear scene:cylinder -o a.mdd --quiet
 check "quiet is quiet" test ! -s out -a ! -s err
 check "mdd has every frame" test "$(stat -c %s a.mdd)" = $((8 + 4 * frames + vertices * 12 * frames))
-run 0 "bake obj" "$supple" bake scene:cylinder -o "sub folder.obj" --frames 0:2 --quiet
+run 0 "bake obj" "$supple" bake --method linear scene:cylinder -o "sub folder.obj" --frames 0:2 --quiet
 check "obj sequence" test "$(find . -name 'sub folder*.obj' | wc -l)" -eq 3
-run 0 "frames A:B" "$supple" bake scene:cylinder -o b.pc2 --frames 3:6 --quiet
+run 0 "frames A:B" "$supple" bake --method linear scene:cylinder -o b.pc2 --frames 3:6 --quiet
 check "four frames" test "$(stat -c %s b.pc2)" = $((32 + vertices * 12 * 4))
 check "frames 3 to 6 are those of the whole" cmp -s -i $((32 + vertices * 12 * 3)):32 -n $((vertices * 12 * 4)) a.pc2 b.pc2
-run 0 "first frame alone" "$supple" bake scene:cylinder -o b.pc2 --frames 0:0 --quiet
+run 0 "first frame alone" "$supple" bake --method linear scene:cylinder -o b.pc2 --frames 0:0 --quiet
 check "one frame" test "$(stat -c %s b.pc2)" = $((32 + vertices * 12))
-run 0 "open range" "$supple" bake scene:cylinder -o b.pc2 --frames "$((frames - 2)):" --quiet
+run 0 "open range" "$supple" bake --method linear scene:cylinder -o b.pc2 --frames "$((frames - 2)):" --quiet
 check "two frames" test "$(stat -c %s b.pc2)" = $((32 + vertices * 12 * 2))
-run 0 "fps" "$supple" bake scene:cylinder -o b.pc2 --fps 60 --json
+run 0 "fps" "$supple" bake --method linear scene:cylinder -o b.pc2 --fps 60 --json
 check "twice the frames" test "$(json_number frames)" = $((2 * frames - 1))
-run 0 "one thread" "$supple" bake scene:human@0.25 -o t1.glb --threads 1 --frames 0:3 --quiet
-run 0 "three threads" "$supple" bake scene:human@0.25 -o t3.glb --threads 3 --frames 0:3 --quiet
+run 0 "one thread" "$supple" bake --method linear scene:human@0.25 -o t1.glb --threads 1 --frames 0:3 --quiet
+run 0 "three threads" "$supple" bake --method linear scene:human@0.25 -o t3.glb --threads 3 --frames 0:3 --quiet
 check "same bits for any number of threads" cmp -s t1.glb t3.glb
 run 0 "dual quaternions" "$supple" bake scene:cylinder -o dq.pc2 -m dualquat --quiet
 check "methods differ" bash -c '! cmp -s a.pc2 dq.pc2'
-run 0 "clip by index" "$supple" bake scene:cylinder -o c0.pc2 --clip 0 --quiet
+run 0 "clip by index" "$supple" bake --method linear scene:cylinder -o c0.pc2 --clip 0 --quiet
 check "the first clip is the default" cmp -s a.pc2 c0.pc2
 run 0 "clips in JSON" "$supple" info scene:cylinder --json
 clip=$(sed -n '/"clips"/,/\]/s/^ *"name": "\(.*\)",$/\1/p' out | sed -n 2p)
-run 0 "clip by name" "$supple" bake scene:cylinder -o c1.pc2 --clip "$clip" --quiet
-run 0 "clip 1" "$supple" bake scene:cylinder -o c2.pc2 --clip 1 --quiet
+run 0 "clip by name" "$supple" bake --method linear scene:cylinder -o c1.pc2 --clip "$clip" --quiet
+run 0 "clip 1" "$supple" bake --method linear scene:cylinder -o c2.pc2 --clip 1 --quiet
 check "clip 1 is '$clip'" cmp -s c1.pc2 c2.pc2
 for how in auto file nearest heat rigid; do
-    run 0 "weights $how" "$supple" bake scene:arm@0.5 -o w.pc2 --weights $how --frames 0:1 --quiet
+    run 0 "weights $how" "$supple" bake --method linear scene:arm@0.5 -o w.pc2 --weights $how --frames 0:1 --quiet
 done
-run 0 "older output is replaced" "$supple" bake scene:cylinder -o a.glb --frames 0:1 --quiet
+run 0 "older output is replaced" "$supple" bake --method linear scene:cylinder -o a.glb --frames 0:1 --quiet
 check "no temporary files are left" test -z "$(find . -name '*part*')"
-run 0 "path with two dashes" "$supple" bake -o ./--x.glb --quiet -- scene:cylinder
+run 0 "path with two dashes" "$supple" bake --method linear -o ./--x.glb --quiet -- scene:cylinder
 if command -v script >/dev/null && script -qec true /dev/null >/dev/null 2>&1; then
-    TERM=xterm script -qec "'$supple' bake scene:cylinder -o live.glb" /dev/null >out 2>err </dev/null
+    TERM=xterm script -qec "'$supple' bake --method linear scene:cylinder -o live.glb" /dev/null >out 2>err </dev/null
     check "live bar on a terminal" grep -q '\[#*-*\] *[0-9]*%' out
     check "no plain lines on a terminal" bash -c "! grep -q -E '^ *[0-9]+%  ' out"
 else
@@ -156,7 +156,7 @@ fi
 
 # --- Standard streams ---
 run 0 "stdout closed" bash -c '"$1" info scene:cylinder >&-' _ "$supple"
-run 0 "all streams closed" bash -c '"$1" bake scene:cylinder -o closed.pc2 <&- >&- 2>&-' _ "$supple"
+run 0 "all streams closed" bash -c '"$1" bake --method linear scene:cylinder -o closed.pc2 <&- >&- 2>&-' _ "$supple"
 check "no words in the output file" cmp -s a.pc2 closed.pc2
 run 0 "reader goes away" bash -c 'set -o pipefail; { sleep 0.2; "$1" info scene:human --json; } | true' _ "$supple"
 refuse 3 "full stdout" 'standard output' bash -c '"$1" info scene:cylinder >/dev/full' _ "$supple"
@@ -168,17 +168,17 @@ if [ -d "$assets" ]; then
         name=$(basename "$file")
         run 0 "info $name" "$supple" info "$file" --json
         count=$(json_number vertices)
-        run 0 "bake $name" "$supple" bake "$file" -o asset.pc2 --frames 0:0 --quiet
+        run 0 "bake $name" "$supple" bake --method linear "$file" -o asset.pc2 --frames 0:0 --quiet
         check "order of $name" test "$(stat -c %s asset.pc2)" = $((32 + count * 12))
     done
     for file in "$assets"/fps/*/*.ini; do
-        run 0 "bake $(basename "$file")" "$supple" bake "$file" -o ini.pc2 --frames 0:1 --quiet
+        run 0 "bake $(basename "$file")" "$supple" bake --method linear "$file" -o ini.pc2 --frames 0:1 --quiet
     done
-    run 0 "mesh with a skeleton" "$supple" bake "$assets/makehuman/mh_male_average.obj" \
+    run 0 "mesh with a skeleton" "$supple" bake --method linear "$assets/makehuman/mh_male_average.obj" \
         --skeleton "$assets/makehuman/mh_male_average.cmu_mb.skel" -o mesh.glb --quiet
-    run 0 "mesh, skeleton and .anim" "$supple" bake "$assets/fps/cylinder/cylinder.off" \
+    run 0 "mesh, skeleton and .anim" "$supple" bake --method linear "$assets/fps/cylinder/cylinder.off" \
         --skeleton "$assets/fps/cylinder/cylinder.skel" --motion "$assets/fps/cylinder/cylinder0.anim" -o anim.pc2 --quiet
-    run 0 "motion from a BVH file" "$supple" bake "$assets/makehuman/mh_male_average.glb" \
+    run 0 "motion from a BVH file" "$supple" bake --method linear "$assets/makehuman/mh_male_average.glb" \
         --motion "$(find "$assets/bvh" -name 'cmu_*.bvh' | sort | head -n 1)" -o bvh.pc2 --frames 0:9 --json
     check "ten frames" test "$(json_number frames)" = 10
     : >nothing.fbx

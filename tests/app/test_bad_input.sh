@@ -26,10 +26,10 @@ damage() { # NAME, variables of triangle_gltf set by the caller
 
 # --- The undamaged one is fine, or the rest of this proves nothing ---
 triangle_gltf >good.gltf
-run 0 "good file" "$supple" bake good.gltf -o good.glb --quiet
+run 0 "good file" "$supple" bake --method linear good.gltf -o good.glb --quiet
 run 0 "good file again" "$supple" info good.glb --json
 check "three vertices" test "$(json_number vertices)" = 3
-run 0 "glb for cutting" "$supple" bake scene:cylinder@0.5 -o whole.glb --frames 0:3 --quiet
+run 0 "glb for cutting" "$supple" bake --method linear scene:cylinder@0.5 -o whole.glb --frames 0:3 --quiet
 
 # --- Files that cannot be read ---
 bad 2 "missing file" 'no such file|cannot' missing.glb
@@ -94,7 +94,7 @@ weight=$f32_nan damage weight
 for name in position weight; do
     run 0 "info: NaN $name" "$supple" info $name.gltf
     check "info: NaN $name is a named defect" grep -q 'non-finite' out
-    "$supple" bake $name.gltf -o nan.obj --quiet 2>err
+    "$supple" bake --method linear $name.gltf -o nan.obj --quiet 2>err
     status=$?
     check "bake: NaN $name is mended or refused" test $status -eq 0 -o $status -eq 2
     check "bake: no NaN comes out for NaN $name" bash -c '! cat nan_*.obj 2>/dev/null | grep -q -i nan'
@@ -133,7 +133,7 @@ check "older output is untouched" test "$(cat kept.glb)" = old
 for ending in glb pc2 mdd obj; do
     echo old >limited.$ending
     refuse 3 "file too large for the limit, .$ending" 'limited' \
-        bash -c 'ulimit -f 16; "$1" bake scene:cylinder -o "limited.$2" --quiet' _ "$supple" $ending
+        bash -c 'ulimit -f 16; "$1" bake --method linear scene:cylinder -o "limited.$2" --quiet' _ "$supple" $ending
     check "older .$ending is untouched" test "$(cat limited.$ending)" = old
 done
 check "no temporary file is left" test -z "$(find . -name '*part*')"
@@ -150,7 +150,7 @@ fi
 
 # --- Ctrl-C ---
 echo old >stopped.glb
-"$supple" bake scene:cylinder -o stopped.glb --fps 10000 --threads 1 >progress 2>err &
+"$supple" bake --method linear scene:cylinder -o stopped.glb --fps 10000 --threads 1 >progress 2>err &
 child=$!
 for _ in $(seq 200); do
     grep -q '%' progress && break

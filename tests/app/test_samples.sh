@@ -11,6 +11,11 @@ check "no air, no change" grep -q '^air 0.00: the skin is 0.000 ' "$work/out"
 check "air 0.05 moves it by that" grep -q '^air 0.05: the skin is 0.050 ' "$work/out"
 check "air 0.10 moves it by that" grep -q '^air 0.10: the skin is 0.100 ' "$work/out"
 
+run 0 "push" "$build/sample_push"
+check "push: nothing at first" grep -q '^frame  0: .* gives way by 0.000 m' "$work/out"
+check "push: the belly gives way" grep -q -E '^frame 45: .* gives way by 0\.0[1-9]' "$work/out"
+check "push: and comes back" grep -q -E '^frame 90: .* gives way by 0\.00' "$work/out"
+
 triangle_gltf >"$work/in.gltf"
 run 0 "bake" "$build/sample_bake" "$work/in.gltf" "$work/baked.glb"
 check "bake wrote a file" test -s "$work/baked.glb"

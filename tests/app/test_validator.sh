@@ -19,7 +19,7 @@ for input in "${inputs[@]}"; do
     name=$(basename "$input")
     for extra in "" --no-normals; do
         # shellcheck disable=SC2086 # no word when there is none
-        run 0 "bake $name $extra" "$supple" bake "$input" -o "$work/glb/${name//[:@]/_}$extra.glb" --fps 5 --quiet $extra
+        run 0 "bake $name $extra" "$supple" bake --method linear "$input" -o "$work/glb/${name//[:@]/_}$extra.glb" --fps 5 --quiet $extra
     done
 done
 for file in "$work"/glb/*.glb; do

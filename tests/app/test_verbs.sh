@@ -4,7 +4,7 @@
 supple=$1
 cd "$work" || exit 1
 scene=scene:cylinder@0.25
-run 0 "bake" "$supple" bake $scene -o a.pc2 --quiet
+run 0 "bake" "$supple" bake --method linear $scene -o a.pc2 --quiet
 has_node() { command -v node >/dev/null 2>&1; }
 # A JavaScript condition on the JSON of the last run, called `j`.
 json_check() { # name, condition
@@ -37,7 +37,7 @@ check "threads change no number" cmp -s <(grep -v -E '"(milliseconds|threads)"' 
 run 0 "frames that do not fit" "$supple" measure $scene a.pc2 --json --fps 10
 check "it says why there is no drift" grep -q 'no drift and no jitter' err
 json_check "no drift then" "j.summary.drift === null && j.summary.jitter === null"
-run 0 "bake some frames" "$supple" bake $scene -o some.pc2 --frames 5:9 --quiet
+run 0 "bake some frames" "$supple" bake --method linear $scene -o some.pc2 --frames 5:9 --quiet
 run 0 "measure some frames" "$supple" measure $scene some.pc2 --frames 5:9 --json
 json_check "numbers of the motion" "j.frames[0].frame === 5 && j.frame_count === 5"
 
@@ -74,33 +74,33 @@ run 0 "bench of a method" "$supple" bench $scene --seconds 0 --method dualquat -
 json_check "as asked" "j.results.every(r => r.method === 'dualquat' && r.threads === 1 && r.instances === 3 && r.device === 'cpu')"
 refuse 1 "contact of a method without" 'no contact' "$supple" bench $scene --method linear --contact on
 refuse 1 "contact" 'did you mean|choice' "$supple" bench $scene --contact maybe
-refuse 2 "against nothing" 'gone.json' "$supple" bench $scene --against gone.json
+refuse 2 "against nothing" 'gone.json' "$supple" bench $scene --method linear --against gone.json
 for text in '' '{' '[]' '{"results": [{"input": "x}' '{"results": [}' "$(printf '[%.0s' $(seq 200))"; do
     printf '%s' "$text" >bad.json
-    refuse 2 "against '${text:0:20}'" 'bad.json' "$supple" bench $scene --seconds 0 --against bad.json
+    refuse 2 "against '${text:0:20}'" 'bad.json' "$supple" bench $scene --seconds 0 --method linear --against bad.json
 done
 refuse 3 "save nowhere" 'no/such' "$supple" bench $scene --seconds 0 --method linear --quiet --save no/such/x.json
 
 # --- Pictures ---
-if "$supple" render $scene -o probe.png --size 16x16 2>&1 | grep -q 'makes no pictures'; then
+if "$supple" render --method linear $scene -o probe.png --size 16x16 2>&1 | grep -q 'makes no pictures'; then
     skip "pictures" "this build has no Embree or libpng"
     finish
 fi
 png_size() { od -An -tu1 -j16 -N8 "$1" | awk '{ print $1 * 16777216 + $2 * 65536 + $3 * 256 + $4 "x" $5 * 16777216 + $6 * 65536 + $7 * 256 + $8 }'; }
-run 0 "render" "$supple" render $scene -o a.png --size 96x64
+run 0 "render" "$supple" render --method linear $scene -o a.png --size 96x64
 check "PNG of that size" test "$(png_size a.png)" = 96x64
-run 0 "render again" "$supple" render $scene -o b.png --size 96x64 --threads 1
+run 0 "render again" "$supple" render --method linear $scene -o b.png --size 96x64 --threads 1
 check "same bytes for any number of threads" cmp -s a.png b.png
-run 0 "render a cache" "$supple" render $scene a.pc2 -o c.png --size 96x64
+run 0 "render a cache" "$supple" render --method linear $scene a.pc2 -o c.png --size 96x64
 run 0 "render the same by its method" "$supple" render $scene -o d.png --size 96x64 --frame 0 --method linear
 check "cache and method look the same" cmp -s c.png d.png
 for color in stretch contact weights parts none; do
-    run 0 "color $color" "$supple" render $scene -o color.png --frame 20 --size 48x48 --color $color --wire --skeleton
+    run 0 "color $color" "$supple" render --method linear $scene -o color.png --frame 20 --size 48x48 --color $color --wire --skeleton
     [ $color = none ] || check "$color is not clay" bash -c '! cmp -s color.png last.png'
     cp color.png last.png
 done
 joint=$("$supple" info $scene --json | sed -n '/"skeleton"/,$s/.*"name": "\(.*\)".*/\1/p' | sed -n 2p)
-run 0 "zoom" "$supple" render $scene -o zoom.png --size 48x48 --zoom "$joint"
+run 0 "zoom" "$supple" render --method linear $scene -o zoom.png --size 48x48 --zoom "$joint"
 check "zoom is nearer" bash -c '! cmp -s zoom.png a.png'
 refuse 1 "unknown joint" 'no such joint' "$supple" render $scene -o x.png --zoom zzzzzzz
 refuse 1 "unknown camera" 'three-quarter' "$supple" render $scene -o x.png --camera left
@@ -120,11 +120,11 @@ check "nothing is left of what failed" test -z "$(find . -name 'x.*' -o -name '*
 # --- Films ---
 refuse 3 "no ffmpeg" 'ffmpeg' env PATH=/nowhere "$supple" render $scene -o x.mp4
 if command -v ffmpeg >/dev/null 2>&1; then
-    run 0 "mp4" "$supple" render $scene -o film.mp4 --frames 0:3 --size 33x31 --quiet
+    run 0 "mp4" "$supple" render --method linear $scene -o film.mp4 --frames 0:3 --size 33x31 --quiet
     check "is an MP4" bash -c 'head -c 12 film.mp4 | grep -q ftyp'
-    run 0 "gif" "$supple" render $scene -o film.gif --frame 2 --fps 2 --size 32x32
+    run 0 "gif" "$supple" render --method linear $scene -o film.gif --frame 2 --fps 2 --size 32x32
     check "is a GIF" test "$(head -c 4 film.gif)" = GIF8
-    run 0 "webm" "$supple" render $scene a.pc2 -o film.webm --frames 0:3 --size 32x32 --turn --zoom "$joint" || true
+    run 0 "webm" "$supple" render --method linear $scene a.pc2 -o film.webm --frames 0:3 --size 32x32 --turn --zoom "$joint" || true
     refuse 3 "film to nowhere" 'no/such' "$supple" render $scene -o no/such/x.mp4 --frames 0:1 --size 32x32 --quiet
     timeout -s INT 1 "$supple" render scene:human -o stopped.mp4 --quiet 2>/dev/null
     check "Ctrl-C leaves nothing" test -z "$(find . -name 'stopped*')"
@@ -140,6 +140,11 @@ check "it picks a frame" grep -q -E '^sheet.png: frame [0-9]+, 2 methods' out
 run 0 "compare at a frame" "$supple" compare $scene -o sheet.png --methods dualquat --frame 3 --size 60x80 --quiet
 refuse 1 "unknown method" 'no such method' "$supple" compare $scene -o x.png --methods linear,zzzzzz
 refuse 1 "method twice" 'twice' "$supple" compare $scene -o x.png --methods linear,linear
+run 0 "one method twice with other settings" "$supple" compare $scene -o sheet.png --size 60x80 \
+    --methods linear,linear:rigid=on --set rigid=off
+check "both are there" grep -q '2 methods' out
+refuse 1 "own setting unknown" 'zzzz' "$supple" compare $scene -o x.png --methods linear:zzzz=1
+refuse 1 "own setting without a value" 'a name and a value' "$supple" compare $scene -o x.png --methods linear:rigid
 refuse 1 "no frame of it" 'frames are' "$supple" compare $scene -o x.png --frame 99999
 refuse 1 "set of nobody" 'None of the methods' "$supple" compare $scene -o x.png --set zzzz=1
 refuse 1 "sheet ending" '.png' "$supple" compare $scene -o x.gif

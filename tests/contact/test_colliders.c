@@ -18,29 +18,29 @@ TEST(capsules_and_planes_know_their_distance)
 {
     sup_random random = {1};
     sup_affine world = placed(2.5, 0.7, sup_v3(1, 2, 3));
-    sup_collider capsule = {.kind = SUP_COLLIDER_CAPSULE, .from = {-1, 0, 0}, .to = {1, 0.5, 0}, .radius = 0.4};
-    sup_collider plane = {.kind = SUP_COLLIDER_PLANE, .from = {0, 0.5, 0}, .to = {0, 3.5, 0}};
+    sup_solid capsule = {.shape = SUP_COLLIDER_CAPSULE, .from = {-1, 0, 0}, .to = {1, 0.5, 0}, .radius = 0.4};
+    sup_solid plane = {.shape = SUP_COLLIDER_PLANE, .from = {0, 0.5, 0}, .to = {0, 3.5, 0}};
     capsule.world = capsule.before = plane.world = plane.before = world;
     sup_vec3d a = sup_affine_point(world, capsule.from), b = sup_affine_point(world, capsule.to);
     for (int i = 0; i < 500; i++) {
         sup_vec3d p = sup_v3_add(sup_v3(1, 2, 3), random_point(&random, 8.0));
         double wanted = sup_v3_distance(p, sup_v3_lerp(a, b, sup_v3_segment_parameter(p, a, b))) - 1.0;
-        sup_collider_view view;
-        CHECK_EQ(sup_collider_look(&capsule, p, 0.0, &view), wanted < 0.0);
-        CHECK(sup_collider_look(&capsule, p, 100.0, &view));
+        sup_solid_view view;
+        CHECK_EQ(sup_solid_look(&capsule, p, 0.0, &view), wanted < 0.0);
+        CHECK(sup_solid_look(&capsule, p, 100.0, &view));
         CHECK_NEAR(view.height, wanted, 1e-9);
         CHECK_NEAR(sup_v3_dot(view.normal, sup_v3_sub(p, view.point)), wanted, 1e-9);
         CHECK(sup_v3_length(view.motion) == 0.0);
-        CHECK(sup_collider_look(&plane, p, 100.0, &view));
+        CHECK(sup_solid_look(&plane, p, 100.0, &view));
         CHECK_NEAR(sup_v3_distance(p, view.point), fabs(view.height), 1e-9);
         CHECK_NEAR(sup_v3_dot(view.normal, sup_affine_vector(world, sup_v3(0, 1, 0))), 2.5, 1e-9);
     }
-    sup_collider_view view; /* on the axis there is a way out as well */
-    CHECK(sup_collider_look(&capsule, sup_v3_lerp(a, b, 0.3), 0.0, &view));
+    sup_solid_view view; /* on the axis there is a way out as well */
+    CHECK(sup_solid_look(&capsule, sup_v3_lerp(a, b, 0.3), 0.0, &view));
     CHECK_NEAR(view.height, -1.0, 1e-6);
     CHECK_NEAR(sup_v3_length(view.normal), 1.0, 1e-9);
     capsule.world.m[0] = NAN;
-    CHECK(!sup_collider_look(&capsule, a, 10.0, &view));
+    CHECK(!sup_solid_look(&capsule, a, 10.0, &view));
 }
 
 TEST(a_mesh_collides_like_the_ball_that_it_is)
@@ -51,18 +51,18 @@ TEST(a_mesh_collides_like_the_ball_that_it_is)
     sup_bvh bvh;
     sup_random random = {5};
     CHECK_OK(sup_bvh_create(&context, b.posed, b.triangle_count, b.triangles, &bvh, &error), error);
-    sup_collider mesh = {.kind = SUP_COLLIDER_MESH, .mesh = &bvh, .world = placed(3.0, 1.0, sup_v3(-2, 0, 1))};
-    sup_collider ball = {.kind = SUP_COLLIDER_CAPSULE, .radius = 1.0, .world = mesh.world};
+    sup_solid mesh = {.shape = SUP_COLLIDER_MESH, .mesh = &bvh, .world = placed(3.0, 1.0, sup_v3(-2, 0, 1))};
+    sup_solid ball = {.shape = SUP_COLLIDER_CAPSULE, .radius = 1.0, .world = mesh.world};
     mesh.before = ball.before = mesh.world;
     int inside = 0;
     for (int i = 0; i < 400; i++) {
         sup_vec3d p = sup_v3_add(sup_v3(-2, 0, 1), random_point(&random, 8.0));
-        sup_collider_view m, s;
-        CHECK(sup_collider_look(&ball, p, 10.0, &s));
+        sup_solid_view m, s;
+        CHECK(sup_solid_look(&ball, p, 10.0, &s));
         if (fabs(s.height) < 0.02) continue;                      /* between ball and polyhedron */
         if (sup_v3_distance(p, sup_v3(-2, 0, 1)) < 0.5) continue; /* the nearest point is anywhere */
-        CHECK_EQ(sup_collider_look(&mesh, p, 0.0, &m), s.height < 0.0);
-        CHECK(sup_collider_look(&mesh, p, 10.0, &m));
+        CHECK_EQ(sup_solid_look(&mesh, p, 0.0, &m), s.height < 0.0);
+        CHECK(sup_solid_look(&mesh, p, 10.0, &m));
         CHECK_NEAR(m.height, s.height, 0.02);
         CHECK_NEAR(sup_v3_dot(m.normal, s.normal), 1.0, 0.02);
         inside += s.height < 0.0;
@@ -72,28 +72,38 @@ TEST(a_mesh_collides_like_the_ball_that_it_is)
     blobs_free(&b);
 }
 
-static int32_t collide(blobs *b, const sup_collider *colliders, int32_t count, void *state, const sup_tasks *tasks)
+static int32_t collide(blobs *b, const sup_solid *solids, int32_t count, void *state, const sup_tasks *tasks)
 {
     sup_context context = sup_context_resolve(NULL);
     if (tasks != NULL) context.tasks = *tasks;
-    sup_colliders_input input = {.colliders = colliders,
-                                 .collider_count = count,
-                                 .skin = b->posed,
-                                 .skin_stride = 3,
-                                 .vertex_count = b->vertex_count,
-                                 .keep = 0.25f * b->detect.edge[0]};
-    return sup_colliders_step(&context, &input, state, b->rows);
+    sup_touch_input input = {.solids = solids,
+                             .solid_count = count,
+                             .points = b->posed,
+                             .stride = 3,
+                             .point_count = b->vertex_count,
+                             .keep = 0.25f * b->detect.edge[0]};
+    sup_touch *touches = malloc((size_t)b->vertex_count * sizeof *touches);
+    int32_t found = sup_touch_find(&context, &input, state, touches);
+    for (int32_t i = 0; i < found; i++) {
+        sup_vec3d off =
+            sup_v3_sub(sup_v3_load(b->posed + 3 * (size_t)touches[i].vertex), sup_v3_load(touches[i].point));
+        CHECK_NEAR(sup_v3_dot(off, sup_v3_load(touches[i].normal)), touches[i].height, 1e-5);
+    }
+    for (int32_t i = 0; i < found; i++)
+        b->rows[i] = sup_collider_row(&solids[touches[i].solid], &touches[i], 0.125f, 0.5f);
+    free(touches);
+    return found;
 }
 
 TEST(rows_for_given_things_are_sound_and_steady)
 {
     blobs b = blobs_make(2, 30, 20, 3.0, 0.1, 1);
     sup_context context = sup_context_resolve(NULL);
-    size_t size = sup_colliders_state_size(b.vertex_count);
+    size_t size = sup_touch_state_size(b.vertex_count);
     void *state = sup_alloc(&context.allocator, size);
-    sup_collider floor_and_ball[2] = {
-        {.kind = SUP_COLLIDER_PLANE, .from = {0, 0, -0.8}, .to = {0, 0, 0.2}, .friction = 0.7f},
-        {.kind = SUP_COLLIDER_CAPSULE, .from = {3, 0, -1.2}, .to = {3, 0, -1.2}, .radius = 0.8, .stiffness = 2.0f}};
+    sup_solid floor_and_ball[2] = {
+        {.shape = SUP_COLLIDER_PLANE, .from = {0, 0, -0.8}, .to = {0, 0, 0.2}, .friction = 0.7f},
+        {.shape = SUP_COLLIDER_CAPSULE, .from = {3, 0, -1.2}, .to = {3, 0, -1.2}, .radius = 0.8, .friction = 0.2f}};
     sup_error error = {0};
     sup_thread_pool *pool = NULL;
     CHECK_OK(sup_thread_pool_create(3, &pool, &error), error);
@@ -103,7 +113,7 @@ TEST(rows_for_given_things_are_sound_and_steady)
             sup_affine_from_trs(sup_v3(0.1, 0, 0), sup_quatd_from_axis_angle(sup_v3(1, 0, 0), 0), sup_v3(1, 1, 1));
         floor_and_ball[i].before = sup_affine_identity();
     }
-    sup_colliders_reset(b.vertex_count, state);
+    sup_touch_reset(b.vertex_count, state);
     int32_t count = collide(&b, floor_and_ball, 2, state, NULL), balls = 0;
     CHECK(count > 20 && count < b.vertex_count / 2);
     for (int32_t i = 0; i < count; i++) {
@@ -111,10 +121,10 @@ TEST(rows_for_given_things_are_sound_and_steady)
         sup_vec3d off = sup_v3_sub(sup_v3_load(b.posed + 3 * (size_t)row->vertex), sup_v3_load(row->point));
         CHECK(i == 0 || row->vertex > b.rows[i - 1].vertex);
         CHECK(sup_v3_dot(off, sup_v3_load(row->normal)) < 0.0);
-        CHECK(row->corner[0] == -1 && row->corner[1] == -1 && row->corner[2] == -1 && row->offset == 0.0f);
+        CHECK(row->corner[0] == -1 && row->corner[1] == -1 && row->corner[2] == -1 && row->offset == 0.125f);
         CHECK_NEAR(row->motion[0], 0.1, 1e-6);
-        CHECK((row->stiffness == 2.0f) != (row->friction == 0.7f));
-        balls += row->stiffness == 2.0f;
+        CHECK(row->friction == 0.2f || row->friction == 0.7f);
+        balls += row->friction == 0.2f;
     }
     CHECK(balls > 5 && balls < count);
     /* Just off the floor the contacts stay; further off they end; the ones of a new thing are found anew. */

@@ -32,7 +32,10 @@ static fixture open_fixture(const char *method, int32_t vertices)
     CHECK_OK(sup_rig_create(NULL, f.character, NULL, &f.rig, &error), error);
     sup_method_defaults(sup_method_find(method), values);
     snprintf(text, sizeof text, "%d", (int)vertices);
-    if (vertices > 0) CHECK_OK(sup_method_set(sup_method_find(method), values, "vertices", text, &error), error);
+    /* What the device can do of projective (refuse.c). */
+    const char *set[][2] = {{"vertices", text}, {"volume", "0"}, {"contact", "0"}, {"dynamic", "0"}};
+    for (int32_t i = 0; vertices > 0 && i < 4; i++)
+        CHECK_OK(sup_method_set(sup_method_find(method), values, set[i][0], set[i][1], &error), error);
     sup_bind_def def = {.values = values};
     CHECK_OK(sup_bind(NULL, sup_method_find(method), f.rig, &def, &f.model, &error), error);
     return f;
@@ -255,6 +258,7 @@ TEST(wrong_calls_are_refused_with_a_sentence)
     CHECK_EQ(sup_crowd_play(crowd, 0, 0, 0.0, 1.0, true, &error), SUP_ERROR_ARGUMENT);
     CHECK_EQ(sup_crowd_set(crowd, 0, "vertices", 100.0, &error), SUP_ERROR_ARGUMENT);
     CHECK_EQ(sup_crowd_set(crowd, 0, "nonsense", 1.0, &error), SUP_ERROR_ARGUMENT);
+    CHECK_EQ(sup_crowd_set(crowd, 0, "contact", 1.0, &error), SUP_ERROR_UNSUPPORTED);
     pose->world[3].m[2] = NAN;
     CHECK_EQ(sup_crowd_pose(crowd, 0, pose, &error), SUP_ERROR_DATA);
     float skin[12];

@@ -252,6 +252,24 @@ TEST(pairs_of_the_rest_pose_are_told_apart)
     sup_measurer_destroy(m);
 }
 
+/* Cubes side by side: pushed into each other they cross, and lay close; from far away they cross and did not. */
+TEST(pairs_that_lay_close_at_rest_are_counted_apart)
+{
+    for (int far = 0; far < 2; far++) {
+        start();
+        add_cube(&made, 0, 0, 0, 1.0f);
+        add_cube(&made, far ? 4.0f : 1.1f, 0.1f, 0.1f, 1.0f);
+        moved = made;
+        for (int v = 8; v < 16; v++)
+            moved.positions[3 * v] -= far ? 3.3f : 0.4f;
+        sup_measurer *m = measurer_of(&made);
+        sup_frame_measure f = frame_of(m, &moved);
+        CHECK(f.intersections > 0);
+        CHECK_EQ(f.close_intersections, far ? 0 : f.intersections);
+        sup_measurer_destroy(m);
+    }
+}
+
 /* A cube pushed 0.25 into another: its corners are that deep. */
 TEST(penetration_is_the_depth_of_the_push)
 {

@@ -2,10 +2,10 @@
 #include "bind/model.h"
 #include "test.h"
 
-TEST(linear_is_the_first_and_names_are_found)
+TEST(projective_is_the_default_and_names_are_found)
 {
     CHECK(sup_method_count() >= 2);
-    CHECK_TEXT(sup_method_at(0)->name, "linear");
+    CHECK_TEXT(sup_method_at(0)->name, "projective");
     CHECK(sup_method_at(-1) == NULL && sup_method_at(sup_method_count()) == NULL);
     CHECK(sup_method_find("no such method") == NULL && sup_method_find(NULL) == NULL);
 }

@@ -54,7 +54,7 @@ static sup_result step_lanes(const method_case *c, const sup_model *model, const
     size_t size = c->method->state_size(model, &context);
     void *state = sup_alloc_zero(&context.allocator, size);
     double values[SUP_SKIN_PARAM_COUNT] = {rigid};
-    sup_step_input input = {&context, model, values, pose, 0.0f};
+    sup_step_input input = {.context = &context, .model = model, .values = values, .pose = pose};
     sup_skin_out out = {result.positions, 12, result.normals, 12, result.tangents, 16};
     sup_result status = c->step(&input, state, &out, lanes);
     sup_free(&context.allocator, state, size);

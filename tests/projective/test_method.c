@@ -1,107 +1,21 @@
 /* Projective skinning as a method, from outside: what a user relies on. */
+#include "actor.h"
 #include "base/base.h"
-#include "supple/supple.h"
-#include "test.h"
-
-typedef struct actor {
-    sup_context context;
-    sup_thread_pool *pool;
-    sup_character *character;
-    sup_rig *rig;
-    sup_model *model;
-    sup_instance *instance;
-    sup_pose *pose;
-    float *positions, *normals;
-} actor;
-
-static actor open_actor(sup_character *character, const char *settings, int32_t threads)
-{
-    actor a = {.character = character};
-    sup_error error;
-    double values[64];
-    const sup_method *method = sup_method_find("projective");
-    CHECK(method != NULL && method->param_count <= 64);
-    sup_method_defaults(method, values);
-    for (const char *p = settings; *p != '\0';) { /* "name=value name=value" */
-        char name[64], text[64];
-        int used = 0;
-        CHECK_EQ(sscanf(p, "%63[^=]=%63s %n", name, text, &used), 2);
-        CHECK_OK(sup_method_set(method, values, name, text, &error), error);
-        p += used;
-    }
-    CHECK_OK(sup_thread_pool_create(threads, &a.pool, &error), error);
-    a.context.tasks = sup_thread_pool_tasks(a.pool);
-    CHECK_OK(sup_rig_create(&a.context, character, NULL, &a.rig, &error), error);
-    sup_bind_def def = {.values = values};
-    CHECK_OK(sup_bind(&a.context, method, a.rig, &def, &a.model, &error), error);
-    CHECK_OK(sup_pose_create(&a.context, character, &a.pose, &error), error);
-    CHECK_OK(sup_instance_create(&a.context, a.model, a.pose, &a.instance, &error), error);
-    a.positions = malloc((size_t)character->vertex_count * 12);
-    a.normals = malloc((size_t)character->vertex_count * 12);
-    return a;
-}
-
-static void close_actor(actor *a)
-{
-    sup_instance_destroy(a->instance);
-    sup_pose_destroy(a->pose);
-    sup_model_destroy(a->model);
-    sup_rig_destroy(a->rig);
-    sup_character_destroy(a->character);
-    sup_thread_pool_destroy(a->pool);
-    free(a->positions);
-    free(a->normals);
-}
-
-static sup_character *scene(const char *name, double resolution)
-{
-    sup_character *character = NULL;
-    sup_error error;
-    CHECK_OK(sup_scene_create(NULL, name, resolution, &character, &error), error);
-    return character;
-}
-
-static void step(actor *a, double dt)
-{
-    sup_skin_out out = {.positions = a->positions, .normals = a->normals};
-    CHECK_EQ(sup_instance_step(a->instance, a->pose, (float)dt, &out), SUP_OK);
-    for (int32_t i = 0; i < a->character->vertex_count * 3; i++)
-        CHECK(isfinite(a->positions[i]) && isfinite(a->normals[i]));
-}
-
-static void sample(actor *a, const char *clip, double time)
-{
-    int32_t index = sup_character_find_clip(a->character, clip);
-    CHECK(index >= 0);
-    CHECK_EQ(sup_pose_sample(a->character, &a->character->clips[index], time, a->pose), SUP_OK);
-}
-
-static double farthest(const actor *a, const float *other)
-{
-    double worst = 0.0;
-    for (int32_t v = 0; v < a->character->vertex_count; v++) {
-        double sum = 0.0;
-        for (int k = 0; k < 3; k++)
-            sum += pow((double)a->positions[3 * v + k] - (double)other[3 * v + k], 2.0);
-        worst = fmax(worst, sqrt(sum));
-    }
-    return worst / (double)a->rig->size;
-}
 
 /* Checklist 1. */
 TEST(rest_stays_at_rest)
 {
-    actor a = open_actor(scene("human", 0.25), "", 2);
+    actor a = actor_open(actor_scene("human", 0.25), "", 2);
     for (int i = 0; i < 100; i++)
-        step(&a, 1.0 / 60.0);
-    CHECK_NEAR(farthest(&a, a.rig->positions), 0.0, 2e-5);
-    close_actor(&a);
+        actor_step(&a, 1.0 / 60.0);
+    CHECK_NEAR(actor_farthest(&a, a.rig->positions), 0.0, 2e-5);
+    actor_close(&a);
 }
 
 /* Checklist 2: the whole character moved and turned is the rest shape moved and turned. */
 TEST(rigid_motion_moves_rigidly)
 {
-    actor a = open_actor(scene("arm", 0.5), "dynamic=off", 1);
+    actor a = actor_open(actor_scene("arm", 0.5), "dynamic=off", 1);
     sup_transform turn = sup_transform_identity();
     turn.rotation = (sup_quat){0.182574f, 0.365148f, 0.547723f, 0.730297f};
     turn.translation = (sup_vec3){0.3f, -0.2f, 0.1f};
@@ -109,7 +23,7 @@ TEST(rigid_motion_moves_rigidly)
     for (int32_t n = 0; n < a.pose->node_count; n++)
         a.pose->world[n] = sup_mat34_multiply(m, a.pose->world[n]);
     CHECK_EQ(sup_instance_reset(a.instance, a.pose), SUP_OK);
-    step(&a, 1.0 / 60.0);
+    actor_step(&a, 1.0 / 60.0);
     float *expected = malloc((size_t)a.character->vertex_count * 12);
     for (int32_t v = 0; v < a.character->vertex_count; v++) {
         sup_vec3 p = sup_mat34_transform_point(
@@ -118,9 +32,9 @@ TEST(rigid_motion_moves_rigidly)
         expected[3 * v + 1] = p.y;
         expected[3 * v + 2] = p.z;
     }
-    CHECK_NEAR(farthest(&a, expected), 0.0, 5e-5);
+    CHECK_NEAR(actor_farthest(&a, expected), 0.0, 5e-5);
     free(expected);
-    close_actor(&a);
+    actor_close(&a);
 }
 
 /* The same motion shown at 30, 60 and 97 frames a second is at the same place at the end: flesh has its own clock. */
@@ -129,18 +43,18 @@ TEST(flesh_does_not_know_the_frame_rate)
     const double rates[] = {60.0, 30.0, 97.0};
     float *first = NULL;
     for (int r = 0; r < 3; r++) {
-        actor a = open_actor(scene("cylinder", 0.5), "", 1);
+        actor a = actor_open(actor_scene("cylinder", 0.5), "", 1);
         int frames = (int)(1.0 * rates[r] + 0.5);
         for (int i = 1; i <= frames; i++) {
-            sample(&a, "bend", i / rates[r]);
-            step(&a, 1.0 / rates[r]);
+            actor_sample(&a, "bend", i / rates[r]);
+            actor_step(&a, 1.0 / rates[r]);
         }
         if (r == 0) {
             first = malloc((size_t)a.character->vertex_count * 12);
             memcpy(first, a.positions, (size_t)a.character->vertex_count * 12);
         }
-        CHECK_NEAR(farthest(&a, first), 0.0, 0.01);
-        close_actor(&a);
+        CHECK_NEAR(actor_farthest(&a, first), 0.0, 0.01);
+        actor_close(&a);
     }
     free(first);
 }
@@ -149,40 +63,40 @@ TEST(same_bits_for_any_number_of_threads)
 {
     uint64_t hash[3];
     for (int32_t threads = 1; threads <= 3; threads++) {
-        actor a = open_actor(scene("human", 0.25), "", threads);
+        actor a = actor_open(actor_scene("human", 0.25), "", threads);
         for (int i = 1; i <= 12; i++) {
-            sample(&a, "squat", i / 10.0);
-            step(&a, 1.0 / 30.0);
+            actor_sample(&a, "squat", i / 10.0);
+            actor_step(&a, 1.0 / 30.0);
         }
         hash[threads - 1] = sup_hash64(a.positions, (size_t)a.character->vertex_count * 12, 1);
-        close_actor(&a);
+        actor_close(&a);
     }
     CHECK(hash[0] == hash[1] && hash[0] == hash[2]);
 }
 
 TEST(teleports_and_pauses_do_no_harm)
 {
-    actor a = open_actor(scene("arm", 0.5), "", 1);
+    actor a = actor_open(actor_scene("arm", 0.5), "", 1);
     sup_transform far = sup_transform_identity();
     far.translation = (sup_vec3){100.0f, 50.0f, -70.0f};
     sup_mat34 m = sup_mat34_from_transform(far);
-    sample(&a, "bend", 0.5);
-    step(&a, 1.0 / 30.0);
+    actor_sample(&a, "bend", 0.5);
+    actor_step(&a, 1.0 / 30.0);
     for (int32_t n = 0; n < a.pose->node_count; n++)
         a.pose->world[n] = sup_mat34_multiply(m, a.pose->world[n]);
-    step(&a, 1.0 / 30.0);
+    actor_step(&a, 1.0 / 30.0);
     double size = (double)a.rig->size;
     for (int32_t v = 0; v < a.character->vertex_count; v++)
         CHECK_NEAR(a.positions[3 * v], 100.0, 2.0 * size);
-    step(&a, 1e6);
-    step(&a, 0.0);
-    close_actor(&a);
+    actor_step(&a, 1e6);
+    actor_step(&a, 0.0);
+    actor_close(&a);
 }
 
 /* Bends elbows and a knee by 120 degrees with a method and gives the largest stretch of an edge. */
 static double bent_stretch(const char *method)
 {
-    actor a = open_actor(scene("human", 0.25), "", 2);
+    actor a = actor_open(actor_scene("human", 0.25), "", 2);
     sup_model *model = NULL;
     sup_instance *own = a.instance, *other = NULL;
     sup_rig_surface *surface = NULL;
@@ -195,8 +109,8 @@ static double bent_stretch(const char *method)
         a.instance = other;
     }
     for (int i = 0; i <= 36; i++) {
-        sample(&a, "bend", i / 30.0);
-        step(&a, 1.0 / 30.0);
+        actor_sample(&a, "bend", i / 30.0);
+        actor_step(&a, 1.0 / 30.0);
     }
     CHECK_OK(sup_rig_surface_create(NULL, a.rig, &surface, &error), error);
     CHECK_OK(sup_measurer_create(NULL, &surface->surface, &measurer, &error), error);
@@ -209,7 +123,7 @@ static double bent_stretch(const char *method)
     sup_instance_destroy(other);
     sup_model_destroy(model);
     a.instance = own;
-    close_actor(&a);
+    actor_close(&a);
     return measure.stretch_max;
 }
 
@@ -222,7 +136,7 @@ TEST(bends_stretch_less_than_under_linear_blending)
 
 TEST(saved_model_steps_the_same)
 {
-    actor a = open_actor(scene("cylinder", 0.5), "", 1);
+    actor a = actor_open(actor_scene("cylinder", 0.5), "", 1);
     sup_model *loaded = NULL;
     sup_instance *other = NULL;
     sup_error error;
@@ -231,13 +145,13 @@ TEST(saved_model_steps_the_same)
     float *positions = malloc((size_t)a.character->vertex_count * 12);
     sup_skin_out out = {.positions = positions};
     for (int i = 1; i <= 10; i++) {
-        sample(&a, "bend", i / 20.0);
-        step(&a, 1.0 / 30.0);
+        actor_sample(&a, "bend", i / 20.0);
+        actor_step(&a, 1.0 / 30.0);
         CHECK_EQ(sup_instance_step(other, a.pose, 1.0f / 30.0f, &out), SUP_OK);
     }
     CHECK(memcmp(positions, a.positions, (size_t)a.character->vertex_count * 12) == 0);
     free(positions);
     sup_instance_destroy(other);
     sup_model_destroy(loaded);
-    close_actor(&a);
+    actor_close(&a);
 }

@@ -58,6 +58,32 @@ static void make_tissue(body *b, const double chain[TUBE_BONES + 1])
     }
 }
 
+/* The tube's bones as a skeleton, and where the skin stands on them: for keeping volume. */
+static void make_bones(body *b, const double chain[TUBE_BONES + 1])
+{
+    sup_context context = sup_context_resolve(NULL);
+    sup_arena arena = sup_arena_create(&context.allocator);
+    sup_volumetric_skeleton *s = sup_arena_alloc(&arena, 1, sizeof *s);
+    sup_bone_piece *pieces = sup_arena_alloc(&arena, TUBE_BONES, sizeof *pieces);
+    b->tissue.feet = grab((size_t)b->tissue.skin_count, sizeof *b->tissue.feet);
+    if (s == NULL || pieces == NULL) abort();
+    for (int32_t k = 0; k < TUBE_BONES; k++)
+        pieces[k] = (sup_bone_piece){.joint = k,
+                                     .child = k + 1 < TUBE_BONES ? k + 1 : -1,
+                                     .node_from = k,
+                                     .node_to = k + 1,
+                                     .from = sup_v3(chain[k], 0.0, 0.0),
+                                     .to = sup_v3(chain[k + 1], 0.0, 0.0)};
+    for (int32_t v = 0; v < b->tissue.skin_count; v++) {
+        sup_foot *foot = &b->tissue.feet[v];
+        double x = nearest_on_bones(chain, at(b->tissue.skin, v), &foot->piece).x;
+        foot->parameter = (x - chain[foot->piece]) / (chain[foot->piece + 1] - chain[foot->piece]);
+    }
+    *s = (sup_volumetric_skeleton){
+        .piece_count = TUBE_BONES, .node_count = TUBE_BONES + 1, .pieces = pieces, .arena = arena};
+    b->skeleton = s;
+}
+
 static void make_joints(body *b, int32_t count)
 {
     b->joint_count = count;
@@ -105,6 +131,7 @@ body body_tube(int32_t rings, int32_t segments, double scale)
         b.parent[k] = k - 1;
     }
     make_tissue(&b, chain);
+    make_bones(&b, chain);
     return b;
 }
 
@@ -144,7 +171,7 @@ void body_free(body *b)
     sup_clip_destroy(b->clip);
     if (b->owned == NULL) {
         free(b->tissue.skin), free(b->tissue.base), free(b->tissue.triangles), free(b->tissue.tets);
-        free(b->tissue.base_class), free(b->tissue.tet_volume);
+        free(b->tissue.base_class), free(b->tissue.tet_volume), free(b->tissue.feet);
     }
     sup_tissue_destroy(b->owned);
     sup_skeleton_destroy(b->skeleton);
@@ -212,6 +239,7 @@ sup_result body_bind(body *b, const sup_context *context, const sup_system_def *
     sup_model_header header = {0};
     sup_system_def own = *def;
     own.tissue = &b->tissue;
+    own.skeleton = b->skeleton;
     sup_model *model = NULL;
     sup_result result = sup_system_bind(&resolved, &own, &builder, "system", error);
     if (result == SUP_OK) result = sup_model_pack(&resolved, &method, &header, &builder, &model, error);
@@ -232,4 +260,17 @@ void body_anchors(const body *b, double time, float *anchors)
         anchors[4 * a + 3] = 0.0f;
     }
     free(vertices);
+}
+
+void body_bones(const body *b, double time, float *bones)
+{
+    sup_affine *motion = grab((size_t)b->joint_count, sizeof *motion);
+    body_pose(b, time, motion);
+    for (int32_t p = 0; p < b->skeleton->piece_count; p++) {
+        const sup_bone_piece *piece = &b->skeleton->pieces[p];
+        sup_v3_store(bones + 8 * p, sup_affine_point(motion[piece->joint], piece->from));
+        sup_v3_store(bones + 8 * p + 4,
+                     sup_affine_point(motion[piece->child >= 0 ? piece->child : piece->joint], piece->to));
+    }
+    free(motion);
 }

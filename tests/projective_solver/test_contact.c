@@ -103,6 +103,46 @@ TEST(contacts_push_out_and_come_to_rest)
     fixture_free(f);
 }
 
+/* A row whose depth is beyond its limit pushes no harder than at it; one that lets go pushes less still. */
+TEST(a_push_has_a_limit)
+{
+    double height[3];
+    for (int32_t k = 0; k < 3; k++) {
+        fixture *f = tube(1.0);
+        press(f, 0.2f, 2.0f, 0.0f);
+        for (int32_t i = 0; i < f->count; i++) {
+            f->rows[i].limit = k > 0 ? 0.02f : 0.0f;
+            f->rows[i].press = k > 1 ? 0.1f : 0.0f;
+        }
+        for (int32_t i = 0; i < 60; i++)
+            step(f, NULL);
+        height[k] = depth_under(f, 0.2f, 2.0f);
+        fixture_free(f);
+    }
+    CHECK_MSG(height[0] < 0.5 * height[1] && height[1] < 0.95 * height[2], "%g %g %g", height[0], height[1], height[2]);
+}
+
+/* Damping is against moving along the normal, either way, and leaves the place of rest alone. */
+TEST(rows_calm_what_they_touch)
+{
+    double way[2], depth[2];
+    for (int32_t k = 0; k < 2; k++) {
+        fixture *f = tube(1.0);
+        press(f, 0.7f, 2.0f, 0.0f);
+        for (int32_t i = 0; i < f->count; i++)
+            f->rows[i].damping = k > 0 ? 2.0f : 0.0f;
+        way[k] = 0.0;
+        for (int32_t i = 0; i < 200; i++) {
+            step(f, NULL);
+            if (i < 3) way[k] = fmax(way[k], moved(f));
+        }
+        depth[k] = depth_under(f, 0.7f, 2.0f);
+        fixture_free(f);
+    }
+    CHECK_MSG(way[1] < 0.8 * way[0], "%g %g", way[0], way[1]);
+    CHECK_MSG(fabs(depth[1] - depth[0]) < 0.02, "%g %g", depth[0], depth[1]);
+}
+
 /* Rows that are satisfied do not pull; without rows the result has the same bits as without room for rows. */
 TEST(contacts_never_pull)
 {

@@ -4,17 +4,39 @@
 #include "supple/pose.h"
 #include "test.h"
 
-static sup_character *make(const char *name, double resolution)
+/* Characters that several tests look at; making one takes longer than looking. Freed at exit. */
+enum { KEPT_LIMIT = 64 };
+static struct {
+    const char *name;
+    double resolution;
+    sup_character *character;
+} kept[KEPT_LIMIT];
+static int kept_count;
+
+static void free_kept(void)
 {
+    for (int i = 0; i < kept_count; i++)
+        sup_character_destroy(kept[i].character);
+}
+
+static const sup_character *make(const char *name, double resolution)
+{
+    for (int i = 0; i < kept_count; i++)
+        if (kept[i].resolution == resolution && strcmp(kept[i].name, name) == 0) return kept[i].character;
     sup_character *character = NULL;
     sup_error error;
     CHECK_OK(sup_scene_create(NULL, name, resolution, &character, &error), error);
+    CHECK(kept_count < KEPT_LIMIT);
+    if (kept_count == 0) atexit(free_kept);
+    kept[kept_count].name = name;
+    kept[kept_count].resolution = resolution;
+    kept[kept_count++].character = character;
     return character;
 }
 
 static void check_meshes(const char *name, double resolution, bool intersections)
 {
-    sup_character *c = make(name, resolution);
+    const sup_character *c = make(name, resolution);
     for (int32_t p = 0; p < c->part_count; p++) {
         mesh_report r = check_part(c, p, intersections && p == 0);
         CHECK_MSG(r.open_edges == 0, "%s part %d: %d edges are not closed", name, p, r.open_edges);
@@ -33,7 +55,6 @@ static void check_meshes(const char *name, double resolution, bool intersections
                   name, resolution, p, r.worst_normal);
         CHECK_MSG(r.self_intersections == 0, "%s at %g: %d triangles cross", name, resolution, r.self_intersections);
     }
-    sup_character_destroy(c);
 }
 
 TEST(all_meshes_are_sound_at_resolution_1)
@@ -59,11 +80,10 @@ TEST(counts_are_about_as_promised)
         const double resolutions[] = {0.25, 1.0, 4.0};
         for (int i = 0; i < 3; i++) {
             sup_scene_info info = sup_scene_at(s);
-            sup_character *c = make(info.name, resolutions[i]);
+            const sup_character *c = make(info.name, resolutions[i]);
             double wanted = info.default_vertex_count * resolutions[i];
             CHECK_MSG(fabs(c->parts[0].vertex_count / wanted - 1.0) < 0.12, "%s at %g has %d vertices", info.name,
                       resolutions[i], c->parts[0].vertex_count);
-            sup_character_destroy(c);
         }
     }
 }
@@ -71,20 +91,18 @@ TEST(counts_are_about_as_promised)
 TEST(extreme_resolutions_work)
 {
     for (int32_t s = 0; s < sup_scene_count(); s++) {
-        sup_character *c = make(sup_scene_at(s).name, 0.05);
+        const sup_character *c = make(sup_scene_at(s).name, 0.05);
         mesh_report r = check_part(c, 0, false);
         CHECK_MSG(r.open_edges == 0 && r.components == 1 && r.volume > 0.0, "%s at 0.05", sup_scene_at(s).name);
-        sup_character_destroy(c);
     }
-    sup_character *c = make("cylinder", 20.0);
+    const sup_character *c = make("cylinder", 20.0);
     mesh_report r = check_part(c, 0, false);
     CHECK(r.open_edges == 0 && r.vertices > 36000 && r.vertices < 44000);
-    sup_character_destroy(c);
 }
 
 TEST(the_human_has_a_human_size)
 {
-    sup_character *c = make("human", 1.0);
+    const sup_character *c = make("human", 1.0);
     mesh_report r = check_part(c, 0, false);
     float low = 1e9f, high = -1e9f;
     for (int32_t v = 0; v < c->parts[0].vertex_count; v++) {
@@ -95,7 +113,6 @@ TEST(the_human_has_a_human_size)
     CHECK_NEAR(high, 1.75, 0.02);
     CHECK_MSG(r.volume > 0.055 && r.volume < 0.09, "volume %g", r.volume);
     CHECK(c->bone_count >= 40 && c->part_count == 2);
-    sup_character_destroy(c);
 }
 
 static int compare_points(const void *left, const void *right)
@@ -111,7 +128,7 @@ TEST(symmetric_characters_are_symmetric)
 {
     const char *names[] = {"human", "elephant", "tbone"};
     for (int i = 0; i < 3; i++) {
-        sup_character *c = make(names[i], 0.5);
+        const sup_character *c = make(names[i], 0.5);
         size_t count = (size_t)c->parts[0].vertex_count;
         float *sorted = malloc(count * 3 * sizeof *sorted);
         memcpy(sorted, c->positions, count * 3 * sizeof *sorted);
@@ -123,14 +140,13 @@ TEST(symmetric_characters_are_symmetric)
                       "%s: %g %g %g has no mirror image", names[i], (double)p[0], (double)p[1], (double)p[2]);
         }
         free(sorted);
-        sup_character_destroy(c);
     }
 }
 
 TEST(weights_are_clean)
 {
     for (int32_t s = 0; s < sup_scene_count(); s++) {
-        sup_character *c = make(sup_scene_at(s).name, 0.5);
+        const sup_character *c = make(sup_scene_at(s).name, 0.5);
         int32_t used = 0;
         bool *moves = calloc((size_t)c->bone_count, sizeof *moves);
         for (int32_t v = 0; v < c->vertex_count; v++) {
@@ -149,7 +165,6 @@ TEST(weights_are_clean)
         CHECK_MSG(used == c->bone_count, "%s: only %d of %d joints move skin", sup_scene_at(s).name, used,
                   c->bone_count);
         free(moves);
-        sup_character_destroy(c);
     }
 }
 
@@ -166,7 +181,7 @@ static float weight_of(const sup_character *c, int32_t v, const char *part_of_na
 TEST(fingers_and_legs_keep_to_themselves)
 {
     const char *fingers[] = {"index_", "middle_", "ring_", "pinky_", "thumb_"};
-    sup_character *c = make("human", 1.0);
+    const sup_character *c = make("human", 1.0);
     for (int32_t v = 0; v < c->parts[0].vertex_count; v++) {
         float x = c->positions[v * 3], outer = 0.0f, inner;
         CHECK(!(x >= 0.0f && weight_of(c, v, "_", "right") > 0.0f));
@@ -180,13 +195,12 @@ TEST(fingers_and_legs_keep_to_themselves)
                           fingers[g], (double)outer, (double)inner);
             }
     }
-    sup_character_destroy(c);
 }
 
 /* A cut across the middle of the index finger goes through at least 2 * 8 triangles even at a quarter of the size. */
 TEST(fingers_are_well_resolved)
 {
-    sup_character *c = make("human", 0.25);
+    const sup_character *c = make("human", 0.25);
     sup_pose *pose = NULL;
     sup_error error;
     CHECK_OK(sup_pose_create(NULL, c, &pose, &error), error);
@@ -215,13 +229,12 @@ TEST(fingers_are_well_resolved)
     }
     CHECK_MSG(cut >= 16, "%d triangles round a finger", cut);
     sup_pose_destroy(pose);
-    sup_character_destroy(c);
 }
 
 TEST(joints_are_inside_the_skin)
 {
     for (int32_t s = 0; s < sup_scene_count(); s++) {
-        sup_character *c = make(sup_scene_at(s).name, 0.5);
+        const sup_character *c = make(sup_scene_at(s).name, 0.5);
         sup_pose *pose = NULL;
         sup_error error;
         CHECK_OK(sup_pose_create(NULL, c, &pose, &error), error);
@@ -232,7 +245,6 @@ TEST(joints_are_inside_the_skin)
                       c->nodes[c->bones[b].node].name);
         }
         sup_pose_destroy(pose);
-        sup_character_destroy(c);
     }
 }
 
@@ -279,7 +291,7 @@ TEST(motion_tables_stay_within_joint_limits)
 TEST(clips_are_unit_quaternions_and_loop)
 {
     for (int32_t s = 0; s < sup_scene_count(); s++) {
-        sup_character *c = make(sup_scene_at(s).name, 0.1);
+        const sup_character *c = make(sup_scene_at(s).name, 0.1);
         CHECK(c->clip_count >= 3);
         for (int32_t i = 0; i < c->clip_count; i++)
             for (int32_t k = 0; k < c->clips[i].channel_count; k++) {
@@ -298,14 +310,13 @@ TEST(clips_are_unit_quaternions_and_loop)
                     CHECK_NEAR(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3], 1.0, 1e-5);
                 }
             }
-        sup_character_destroy(c);
     }
 }
 
 /* Knees bend backwards, elbows forwards, in every key of every clip. */
 TEST(knees_and_elbows_bend_the_right_way)
 {
-    sup_character *c = make("human", 0.1);
+    const sup_character *c = make("human", 0.1);
     for (int32_t i = 0; i < c->clip_count; i++)
         for (int32_t k = 0; k < c->clips[i].channel_count; k++) {
             const sup_channel *channel = &c->clips[i].channels[k];
@@ -318,7 +329,6 @@ TEST(knees_and_elbows_bend_the_right_way)
                 if (strstr(name, "left_lower_arm")) CHECK((-q[0] - q[1]) * sign >= -0.2f);
             }
         }
-    sup_character_destroy(c);
 }
 
 /* Height of the lowest point of the soles, as the recipe names them. */
@@ -342,7 +352,7 @@ TEST(walks_stay_on_the_floor)
     sup_recipe *recipe = malloc(sizeof *recipe);
     sup_skeleton *skeleton = malloc(sizeof *skeleton);
     for (int i = 0; i < 2; i++) {
-        sup_character *c = make(names[i], 0.1);
+        const sup_character *c = make(names[i], 0.1);
         sup_pose *pose = NULL;
         sup_error error;
         CHECK_OK(sup_pose_create(NULL, c, &pose, &error), error);
@@ -360,7 +370,6 @@ TEST(walks_stay_on_the_floor)
         CHECK(reach[0] > 0.18);
         CHECK_NEAR(reach[0], reach[1], 0.03);
         sup_pose_destroy(pose);
-        sup_character_destroy(c);
     }
     free(skeleton);
     free(recipe);
@@ -373,8 +382,9 @@ TEST(any_number_of_threads_gives_the_same_bits)
     CHECK_OK(sup_thread_pool_create(4, &pool, &error), error);
     sup_context context = {.tasks = sup_thread_pool_tasks(pool)};
     for (int32_t s = 0; s < sup_scene_count(); s++) {
-        sup_character *one = make(sup_scene_at(s).name, 2.0), *four = NULL;
-        CHECK_OK(sup_scene_create(&context, sup_scene_at(s).name, 2.0, &four, &error), error);
+        const sup_character *one = make(sup_scene_at(s).name, 1.0);
+        sup_character *four = NULL;
+        CHECK_OK(sup_scene_create(&context, sup_scene_at(s).name, 1.0, &four, &error), error);
         CHECK_EQ(one->vertex_count, four->vertex_count);
         CHECK_EQ(one->triangle_count, four->triangle_count);
         size_t vertices = (size_t)one->vertex_count, influences = (size_t)one->influence_first[vertices];
@@ -384,7 +394,6 @@ TEST(any_number_of_threads_gives_the_same_bits)
         CHECK(memcmp(one->influence_first, four->influence_first, (vertices + 1) * 4) == 0);
         CHECK(memcmp(one->influence_bone, four->influence_bone, influences * 4) == 0);
         CHECK(memcmp(one->influence_weight, four->influence_weight, influences * 4) == 0);
-        sup_character_destroy(one);
         sup_character_destroy(four);
     }
     sup_thread_pool_destroy(pool);

@@ -5,10 +5,24 @@
 #include <math.h>
 
 static const uint64_t no_pair = UINT64_MAX;
-static const float keep_distance = 0.25f; /* of the mean edge: a pair ends this far above its triangle (3.2.5) */
-static const float keep_beside = 0.5f;    /* of the mean edge: and this far beside it */
-static const float facing_new = 0.3f;     /* cosine between the normals of a new pair, at most */
-static const float facing_kept = 0.5f;    /* and of one that is there */
+static const float reach_of_gap = 1.3f;  /* of the gap: pairs are found before they push */
+static const float keep_distance = 1.7f; /* of the gap: a pair ends this far above its triangle, */
+static const float keep_beside = 0.5f;   /* of the mean edge: and this far beside it (3.2.5) */
+static const float own_normal = 0.5f;    /* share of the vertex's own normal in the way it is pushed */
+/* Cosine between the normals of a new pair, at most, and what a pair that is there may have more. Skin that folds on
+ * itself has to be folded further: the next triangles of a thin finger stand at right angles. */
+static const float facing[] = {0.3f, 0.0f, -0.5f}; /* by kinship */
+static const float facing_kept = 0.2f;
+static const float fold_depth =
+    2.0f; /* of the gap: skin that is deeper within skin of its piece got there from inside */
+static const float sound_depth = 0.25f; /* of the gap: deeper in the bind pose, prisms of one piece overlap */
+static const float push_gap = 1.0f;     /* of the gap: farthest that a row pushes in one step, */
+static const float limit_gap = 2.0f;    /* and depth from which on the push no longer grows */
+static const float press_flesh = 0.5f;  /* of the flesh between the bones: beyond half of this depth rows give way */
+static const float least_press = 1e-3f;
+/* Of a row, if the caller does not say. Harder rows hold no better: they toss skin about that moves fast. */
+static const float row_stiffness = 1.0f;
+static const float row_damping = 0.3f; /* of the row's stiffness */
 
 enum {
     GRAIN_POINTS = 512, /* vertices of a piece of work */
@@ -33,6 +47,8 @@ sup_detect_arrays sup_detect_layout(const sup_detect *detect, void *state)
     int32_t bundles = sup_detect_bundles(detect->block_count);
     sup_detect_arrays a;
     a.points = carve(base, &size, 8 * n, sizeof *a.points);
+    a.skin = carve(base, &size, 4 * n, sizeof *a.skin);
+    a.normal = carve(base, &size, 4 * n, sizeof *a.normal);
     a.blocks = carve(base, &size, 3 * (size_t)detect->block_count * SUP_DETECT_BLOCK, sizeof *a.blocks);
     a.block_box = carve(base, &size, (size_t)bundles, sizeof *a.block_box);
     a.bundle_box = carve(base, &size, (size_t)sup_detect_bundles(bundles), sizeof *a.bundle_box);
@@ -68,7 +84,7 @@ typedef struct detect_work {
     const sup_detect_kernels *kernels;
     sup_detect_arrays a;
     sup_contact *rows;
-    bool deepest; /* keep the deepest hit and forget about slack: the bind pose is looked at */
+    int32_t *folds; /* as in sup_detect, to be written: the bind pose is looked at; else NULL */
 } detect_work;
 
 static const sup_detect_kernels *choose_kernels(void)
@@ -92,12 +108,15 @@ static void place_points(void *data, int32_t begin, int32_t end, int32_t worker)
     for (int32_t v = begin; v < end; v++) {
         const float *from = work->input->piece_ends + 6 * (size_t)d->foot_piece[v];
         const float *skin = work->input->skin + (size_t)v * (size_t)work->input->skin_stride;
-        float *to = work->a.points + 4 * (size_t)v, *foot = feet + 4 * (size_t)v;
+        float *at = work->a.skin + 4 * (size_t)v, *out = work->a.points + 4 * (size_t)v, *foot = feet + 4 * (size_t)v;
+        float *normal = work->a.normal + 4 * (size_t)v;
+        sup_detect_normal(d, work->input->skin, work->input->skin_stride, v, normal);
         for (int32_t k = 0; k < 3; k++) {
-            to[k] = skin[k];
+            at[k] = skin[k];
+            out[k] = skin[k] + reach_of_gap * d->gap[v] * normal[k];
             foot[k] = from[k] + d->foot_at[v] * (from[3 + k] - from[k]);
         }
-        to[3] = foot[3] = 0.0f;
+        at[3] = out[3] = foot[3] = normal[3] = 0.0f;
         atomic_store_explicit(&work->a.nearest[v], no_pair, memory_order_relaxed);
     }
 }
@@ -131,7 +150,7 @@ static sup_detect_box place_block(detect_work *work, int32_t block)
     float *to = work->a.blocks + 3 * (size_t)block * SUP_DETECT_BLOCK;
     sup_detect_box box = box_none();
     for (int32_t i = 0; i < SUP_DETECT_BLOCK; i++) {
-        const float *p = work->a.points + 4 * (size_t)(vertex[i] >= 0 ? vertex[i] : 0);
+        const float *p = work->a.skin + 4 * (size_t)(vertex[i] >= 0 ? vertex[i] : 0);
         for (int32_t k = 0; k < 3; k++)
             to[k * SUP_DETECT_BLOCK + i] = vertex[i] >= 0 ? p[k] : INFINITY;
         if (vertex[i] >= 0) box_add(&box, p, p);
@@ -213,15 +232,7 @@ static vec cross(vec a, vec b)
 
 static vec skin_point(const detect_work *work, int32_t v)
 {
-    return load(work->a.points + 4 * (size_t)v);
-}
-
-/* Not of unit length: twice the area. */
-static vec area_normal(const detect_work *work, int32_t triangle)
-{
-    const int32_t *t = work->detect->triangles + 3 * (size_t)triangle;
-    vec a = skin_point(work, t[0]);
-    return cross(sub(skin_point(work, t[1]), a), sub(skin_point(work, t[2]), a));
+    return load(work->a.skin + 4 * (size_t)v);
 }
 
 /* Zero where there is none. */
@@ -233,9 +244,7 @@ static vec unit(vec a)
 
 static vec vertex_normal(const detect_work *work, int32_t v)
 {
-    float normal[3];
-    sup_detect_normal(work->detect, work->a.points, 4, v, normal);
-    return load(normal);
+    return load(work->a.normal + 4 * (size_t)v);
 }
 
 static bool in_ring(const sup_detect *d, int32_t v, int32_t other)
@@ -245,106 +254,21 @@ static bool in_ring(const sup_detect *d, int32_t v, int32_t other)
     return false;
 }
 
-/* A vertex touches neither its own neighbourhood nor its own piece of bone. */
-static bool may_touch(const sup_detect *d, int32_t v, int32_t triangle)
+/* How near a vertex and a triangle are along the skin. */
+typedef enum kinship { STRANGERS, SAME_PIECE, NEIGHBOURS } kinship;
+
+static kinship kin_of(const sup_detect *d, int32_t v, int32_t triangle)
+{
+    const int32_t *t = d->triangles + 3 * (size_t)triangle, *piece = d->foot_piece;
+    if (in_ring(d, v, t[0]) || in_ring(d, v, t[1]) || in_ring(d, v, t[2])) return NEIGHBOURS;
+    return piece[v] == piece[t[0]] || piece[v] == piece[t[1]] || piece[v] == piece[t[2]] ? SAME_PIECE : STRANGERS;
+}
+
+static bool is_corner(const sup_detect *d, int32_t v, int32_t triangle)
 {
     const int32_t *t = d->triangles + 3 * (size_t)triangle;
-    if (t[0] == v || t[1] == v || t[2] == v) return false;
-    for (int32_t k = 0; k < 3; k++)
-        if (d->foot_piece[t[k]] == d->foot_piece[v]) return false;
-    return !in_ring(d, v, t[0]) && !in_ring(d, v, t[1]) && !in_ring(d, v, t[2]);
+    return t[0] == v || t[1] == v || t[2] == v;
 }
-
-/* --- Vertices in tetrahedra --- */
-
-/* The least key wins, whatever the order: the same for any number of threads. */
-static void offer(_Atomic uint64_t *place, uint64_t key)
-{
-    uint64_t old = atomic_load_explicit(place, memory_order_relaxed);
-    while (key < old &&
-           !atomic_compare_exchange_weak_explicit(place, &old, key, memory_order_relaxed, memory_order_relaxed)) {
-    }
-}
-
-static void consider(detect_work *work, int32_t v, int32_t triangle)
-{
-    const sup_detect *d = work->detect;
-    if (!may_touch(d, v, triangle)) return;
-    vec normal = unit(area_normal(work, triangle));
-    vec corner = skin_point(work, d->triangles[3 * (size_t)triangle]);
-    float depth = dot(normal, sub(corner, skin_point(work, v)));
-    if (!(depth > (work->deepest ? 0.0f : d->slack[v])) || !isfinite(depth)) return;
-    if (!(dot(normal, vertex_normal(work, v)) < facing_new)) return;
-    float rank = work->deepest ? 1.0f / depth : depth; /* positive floats are in the order of their bits */
-    uint32_t bits;
-    memcpy(&bits, &rank, sizeof bits);
-    offer(&work->a.nearest[v], (uint64_t)bits << 32 | (uint32_t)triangle);
-}
-
-/* A cell that is tested: its tetrahedra are made ready when the first vertex is near. */
-typedef struct cell_test {
-    int32_t cell, first, count;
-    int32_t own_begin, own_end; /* blocks of the same piece of bone: never touched */
-    bool mapped;
-    sup_detect_maps maps;
-} cell_test;
-
-static void test_block(detect_work *work, cell_test *test, int32_t block)
-{
-    const sup_detect *d = work->detect;
-    if (block >= test->own_begin && block < test->own_end) return;
-    const size_t lanes = (size_t)block * SUP_DETECT_BLOCK;
-    uint32_t near = work->kernels->within(work->a.blocks + 3 * lanes, &work->a.cell_box[test->cell]);
-    if (near != 0 && !test->mapped) {
-        work->kernels->map(work->a.points, d->tets + 4 * (size_t)test->first, test->count, test->maps);
-        test->mapped = true;
-    }
-    for (; near != 0; near &= near - 1) {
-        int32_t v = d->block_vertex[lanes + (size_t)__builtin_ctz(near)];
-        if (v < 0) continue; /* only where a cell has no end */
-        uint64_t inside = work->kernels->test(test->maps, test->count, work->a.points + 4 * (size_t)v);
-        for (; inside != 0; inside &= inside - 1)
-            consider(work, v, d->tet_triangle[test->first + __builtin_ctzll(inside)]);
-    }
-}
-
-static void test_cell(detect_work *work, int32_t piece, int32_t cell)
-{
-    const sup_detect *d = work->detect;
-    cell_test test;
-    test.cell = cell;
-    test.first = d->cell_tet_first[cell];
-    test.count = d->cell_tet_first[cell + 1] - test.first;
-    test.own_begin = d->piece_block_first[piece];
-    test.own_end = d->piece_block_first[piece + 1];
-    test.mapped = false;
-    if (test.count == 0) return;
-    int32_t groups = sup_detect_bundles(sup_detect_bundles(d->block_count));
-    for (int32_t group = 0; group < groups; group++) {
-        uint32_t bundles = work->kernels->meet(work->a.bundle_box[group], &work->a.cell_box[cell]);
-        for (; bundles != 0; bundles &= bundles - 1) {
-            int32_t bundle = group * SUP_DETECT_BLOCK + __builtin_ctz(bundles);
-            uint32_t blocks = work->kernels->meet(work->a.block_box[bundle], &work->a.cell_box[cell]);
-            for (; blocks != 0; blocks &= blocks - 1)
-                test_block(work, &test, bundle * SUP_DETECT_BLOCK + __builtin_ctz(blocks));
-        }
-    }
-}
-
-static void test_cells(void *data, int32_t begin, int32_t end, int32_t worker)
-{
-    detect_work *work = data;
-    const int32_t *first = work->detect->piece_cell_first;
-    int32_t piece = 0;
-    SUP_UNUSED(worker);
-    for (int32_t cell = begin; cell < end; cell++) {
-        while (first[piece + 1] <= cell)
-            piece++;
-        test_cell(work, piece, cell);
-    }
-}
-
-/* --- Pairs and rows --- */
 
 /* A vertex seen from a triangle. */
 typedef struct contact_view {
@@ -394,10 +318,137 @@ static contact_view look(const detect_work *work, vec p, int32_t triangle)
     return view;
 }
 
-/* Down to the triangle nearest to the vertex, from neighbour to neighbour. `above`: the most its plane may lie below
- * the vertex. */
-static int32_t walk(const detect_work *work, int32_t v, int32_t triangle, vec normal, float above, float facing,
-                    contact_view *view)
+/* --- Vertices in tetrahedra --- */
+
+/* The least key wins, whatever the order: the same for any number of threads. */
+static void offer(_Atomic uint64_t *place, uint64_t key)
+{
+    uint64_t old = atomic_load_explicit(place, memory_order_relaxed);
+    while (key < old &&
+           !atomic_compare_exchange_weak_explicit(place, &old, key, memory_order_relaxed, memory_order_relaxed)) {
+    }
+}
+
+/* Gap at the nearest point. */
+static float gap_at(const detect_work *work, int32_t triangle, const contact_view *view)
+{
+    const int32_t *t = work->detect->triangles + 3 * (size_t)triangle;
+    const float *gap = work->detect->gap;
+    return view->weight[0] * gap[t[0]] + view->weight[1] * gap[t[1]] + view->weight[2] * gap[t[2]];
+}
+
+static vec foot_point(const detect_work *work, int32_t v)
+{
+    return load(work->a.points + 4 * (size_t)(work->detect->vertex_count + v));
+}
+
+/* Two outer sides that meet: the normals do not agree, nor does the way from the vertex's bone to the vertex. `more`
+ * is allowed to a pair that is there. */
+static bool may_touch(const detect_work *work, int32_t v, int32_t triangle, const contact_view *view, float more)
+{
+    const sup_detect *d = work->detect;
+    if (is_corner(d, v, triangle)) return false;
+    kinship kin = kin_of(d, v, triangle);
+    if (kin != STRANGERS && (!d->folds[v] || !d->folds[d->vertex_count + triangle] ||
+                             view->height < -fold_depth * (1.0f + more) * gap_at(work, triangle, view)))
+        return false;
+    vec flesh = unit(sub(skin_point(work, v), foot_point(work, v)));
+    return dot(view->normal, vertex_normal(work, v)) < facing[kin] + more &&
+           dot(view->normal, flesh) < facing[STRANGERS] + more;
+}
+
+static void keep_least(const detect_work *work, int32_t v, int32_t triangle, float rank)
+{
+    uint32_t bits; /* positive floats are in the order of their bits */
+    memcpy(&bits, &rank, sizeof bits);
+    offer(&work->a.nearest[v], (uint64_t)bits << 32 | (uint32_t)triangle);
+}
+
+static void consider(const detect_work *work, int32_t v, int32_t triangle)
+{
+    contact_view view = look(work, skin_point(work, v), triangle);
+    if (!isfinite(view.distance2) || !may_touch(work, v, triangle, &view, 0.0f)) return;
+    /* Skin that is near in the bind pose is no pair before it pushes. */
+    float slack = work->detect->slack[v];
+    if (slack > 0.0f && !(view.height < gap_at(work, triangle, &view) - slack)) return;
+    keep_least(work, v, triangle, view.distance2);
+}
+
+/* The bind pose: what takes of the gap is slack; skin inside prisms of its own piece cannot be told from a fold. */
+static void consider_bind_pose(const detect_work *work, int32_t v, int32_t triangle)
+{
+    const sup_detect *d = work->detect;
+    contact_view view = look(work, skin_point(work, v), triangle);
+    float gap = gap_at(work, triangle, &view), depth = gap - view.height;
+    if (is_corner(d, v, triangle) || !(depth > 0.0f) || !isfinite(depth)) return;
+    if (kin_of(d, v, triangle) != STRANGERS && view.height < -sound_depth * gap)
+        work->folds[v] = work->folds[d->vertex_count + triangle] = 0;
+    else if (dot(view.normal, vertex_normal(work, v)) < facing[STRANGERS])
+        keep_least(work, v, triangle, 1.0f / depth);
+}
+
+/* A cell that is tested: its tetrahedra are made ready when the first vertex is near. */
+typedef struct cell_test {
+    int32_t cell, first, count;
+    bool mapped;
+    sup_detect_maps maps;
+} cell_test;
+
+static void test_block(detect_work *work, cell_test *test, int32_t block)
+{
+    const sup_detect *d = work->detect;
+    const size_t lanes = (size_t)block * SUP_DETECT_BLOCK;
+    uint32_t near = work->kernels->within(work->a.blocks + 3 * lanes, &work->a.cell_box[test->cell]);
+    if (near != 0 && !test->mapped) {
+        work->kernels->map(work->a.points, d->tets + 4 * (size_t)test->first, test->count, test->maps);
+        test->mapped = true;
+    }
+    for (; near != 0; near &= near - 1) {
+        int32_t v = d->block_vertex[lanes + (size_t)__builtin_ctz(near)];
+        if (v < 0) continue; /* only where a cell has no end */
+        uint64_t inside = work->kernels->test(test->maps, test->count, work->a.skin + 4 * (size_t)v);
+        for (; inside != 0; inside &= inside - 1) {
+            int32_t triangle = d->tet_triangle[test->first + __builtin_ctzll(inside)];
+            if (work->folds != NULL)
+                consider_bind_pose(work, v, triangle);
+            else
+                consider(work, v, triangle);
+        }
+    }
+}
+
+static void test_cell(detect_work *work, int32_t cell)
+{
+    const sup_detect *d = work->detect;
+    cell_test test;
+    test.cell = cell;
+    test.first = d->cell_tet_first[cell];
+    test.count = d->cell_tet_first[cell + 1] - test.first;
+    test.mapped = false;
+    if (test.count == 0) return;
+    int32_t groups = sup_detect_bundles(sup_detect_bundles(d->block_count));
+    for (int32_t group = 0; group < groups; group++) {
+        uint32_t bundles = work->kernels->meet(work->a.bundle_box[group], &work->a.cell_box[cell]);
+        for (; bundles != 0; bundles &= bundles - 1) {
+            int32_t bundle = group * SUP_DETECT_BLOCK + __builtin_ctz(bundles);
+            uint32_t blocks = work->kernels->meet(work->a.block_box[bundle], &work->a.cell_box[cell]);
+            for (; blocks != 0; blocks &= blocks - 1)
+                test_block(work, &test, bundle * SUP_DETECT_BLOCK + __builtin_ctz(blocks));
+        }
+    }
+}
+
+static void test_cells(void *data, int32_t begin, int32_t end, int32_t worker)
+{
+    SUP_UNUSED(worker);
+    for (int32_t cell = begin; cell < end; cell++)
+        test_cell(data, cell);
+}
+
+/* --- Pairs and rows --- */
+
+/* Down to the triangle nearest to the vertex, from neighbour to neighbour. */
+static int32_t walk(const detect_work *work, int32_t v, int32_t triangle, float more, contact_view *view)
 {
     vec p = skin_point(work, v);
     *view = look(work, p, triangle);
@@ -406,10 +457,9 @@ static int32_t walk(const detect_work *work, int32_t v, int32_t triangle, vec no
         int32_t best = -1;
         contact_view best_view = *view;
         for (int32_t k = 0; k < 3; k++) {
-            if (beside[k] < 0 || !may_touch(work->detect, v, beside[k])) continue;
+            if (beside[k] < 0) continue;
             contact_view next = look(work, p, beside[k]);
-            if (!(next.distance2 < best_view.distance2) || !(next.height < above)) continue;
-            if (!(dot(next.normal, normal) < facing)) continue;
+            if (!(next.distance2 < best_view.distance2) || !may_touch(work, v, beside[k], &next, more)) continue;
             best = beside[k];
             best_view = next;
         }
@@ -420,26 +470,33 @@ static int32_t walk(const detect_work *work, int32_t v, int32_t triangle, vec no
     return triangle;
 }
 
-/* How far the prism of a triangle reaches: a vertex deeper than that has come out on the other side. */
-static float prism_depth2(const detect_work *work, int32_t triangle)
+/* From the skin down to the bone line. */
+static float flesh_depth(const detect_work *work, int32_t v)
 {
-    const int32_t *t = work->detect->triangles + 3 * (size_t)triangle;
-    float most = 0.0f;
-    for (int32_t k = 0; k < 3; k++) {
-        vec d = sub(skin_point(work, t[k]), skin_point(work, work->detect->vertex_count + t[k]));
-        float dd = dot(d, d);
-        most = dd > most ? dd : most;
-    }
-    return most;
+    vec d = sub(skin_point(work, v), foot_point(work, v));
+    return sqrtf(dot(d, d));
 }
 
-static bool stays(const detect_work *work, int32_t v, int32_t triangle, vec normal, const contact_view *view)
+/* How far the prism of a triangle reaches: a vertex deeper than that has come out on the other side. */
+static float prism_depth(const detect_work *work, int32_t triangle)
 {
-    float edge = work->detect->edge[0], reach = keep_beside * edge;
-    float beside2 = view->distance2 - view->height * view->height;
-    return view->height < keep_distance * edge - work->detect->slack[v] && beside2 < reach * reach &&
-           dot(view->normal, view->normal) > 0.5f && dot(view->normal, normal) < facing_kept &&
-           view->distance2 < 2.0f * prism_depth2(work, triangle);
+    const int32_t *t = work->detect->triangles + 3 * (size_t)triangle;
+    return fmaxf(flesh_depth(work, t[0]), fmaxf(flesh_depth(work, t[1]), flesh_depth(work, t[2])));
+}
+
+/* Height at which the vertex touches: the gap, less what the bind pose takes of it. */
+static float touch_height(const detect_work *work, int32_t v, int32_t triangle, const contact_view *view)
+{
+    return gap_at(work, triangle, view) - work->detect->slack[v];
+}
+
+static bool stays(const detect_work *work, int32_t v, int32_t triangle, const contact_view *view)
+{
+    float reach = keep_beside * work->detect->edge[0], beside2 = view->distance2 - view->height * view->height;
+    float deepest = prism_depth(work, triangle), gap = gap_at(work, triangle, view);
+    return view->height < keep_distance * gap - work->detect->slack[v] && beside2 < reach * reach &&
+           dot(view->normal, view->normal) > 0.5f && may_touch(work, v, triangle, view, facing_kept) &&
+           view->distance2 < 2.0f * deepest * deepest;
 }
 
 /* The triangle that the vertex touches now, -1 for none. */
@@ -448,25 +505,51 @@ static int32_t update_pair(const detect_work *work, int32_t v, contact_view *vie
     uint64_t key = atomic_load_explicit(&work->a.nearest[v], memory_order_relaxed);
     int32_t triangle = work->a.pair[v];
     if (triangle < 0 && key == no_pair) return -1;
-    vec normal = vertex_normal(work, v);
     if (triangle >= 0) {
-        float above = keep_distance * work->detect->edge[0];
-        triangle = walk(work, v, triangle, normal, above, facing_kept, view);
-        if (stays(work, v, triangle, normal, view)) return triangle;
+        triangle = walk(work, v, triangle, facing_kept, view);
+        if (stays(work, v, triangle, view)) return triangle;
     }
     if (key == no_pair) return -1;
-    return walk(work, v, (int32_t)(key & 0xffffffffu), normal, 0.0f, facing_new, view);
+    return walk(work, v, (int32_t)(key & 0xffffffffu), 0.0f, view);
+}
+
+/* The way the vertex is pushed: smooth while it slides over the triangles, and between the two surfaces. */
+static vec push_normal(const detect_work *work, int32_t v, int32_t triangle, const contact_view *view)
+{
+    const int32_t *t = work->detect->triangles + 3 * (size_t)triangle;
+    vec sum = {0.0f, 0.0f, 0.0f};
+    for (int32_t k = 0; k < 3; k++)
+        sum = madd(sum, view->weight[k], vertex_normal(work, t[k]));
+    sum = unit(madd(unit(sum), -own_normal, vertex_normal(work, v)));
+    return dot(sum, view->normal) > 0.2f ? sum : view->normal;
+}
+
+/* Bones do not give way: where they pass through flesh, rows let go instead of tearing the skin. */
+static float pressure(const detect_work *work, int32_t v, int32_t triangle, const contact_view *view)
+{
+    float flesh = press_flesh * 0.5f * (prism_depth(work, triangle) + flesh_depth(work, v));
+    return fminf(1.0f, fmaxf(least_press, 2.0f + 2.0f * view->height / flesh));
 }
 
 static sup_contact make_row(const detect_work *work, int32_t v, int32_t triangle, const contact_view *view)
 {
+    vec normal = push_normal(work, v, triangle, view);
+    float gap = gap_at(work, triangle, view), touch = touch_height(work, v, triangle, view);
+    float away = (view->height - touch) / ((keep_distance - 1.0f) * gap); /* 0 where the row pushes, 1 where it ends */
+    const int32_t *corner = work->detect->triangles + 3 * (size_t)triangle;
+    vec off = skin_point(work, v);
+    for (int32_t k = 0; k < 3; k++)
+        off = madd(off, -view->weight[k], skin_point(work, corner[k]));
     sup_contact row = {.vertex = v,
-                       .normal = {view->normal.x, view->normal.y, view->normal.z},
-                       .offset = -work->detect->slack[v],
-                       .stiffness = work->input->stiffness,
-                       .friction = work->input->friction};
+                       .normal = {normal.x, normal.y, normal.z},
+                       .offset = fminf(touch, dot(normal, off) + push_gap * gap),
+                       .stiffness = work->input->stiffness > 0.0f ? work->input->stiffness : row_stiffness,
+                       .friction = work->input->friction,
+                       .limit = limit_gap * gap,
+                       .damping = row_damping * fminf(1.0f, fmaxf(0.0f, 1.0f - away)),
+                       .press = pressure(work, v, triangle, view)};
     for (int32_t k = 0; k < 3; k++) {
-        row.corner[k] = work->detect->triangles[3 * (size_t)triangle + (size_t)k];
+        row.corner[k] = corner[k];
         row.weight[k] = view->weight[k];
     }
     return row;
@@ -499,17 +582,20 @@ static void find_nearest(const sup_context *context, detect_work *work)
 int32_t sup_detect_step(const sup_context *context, const sup_detect *detect, void *state,
                         const sup_detect_input *input, sup_contact *rows)
 {
-    detect_work work = {detect, input, choose_kernels(), sup_detect_layout(detect, state), rows, false};
+    detect_work work = {detect, input, choose_kernels(), sup_detect_layout(detect, state), rows, NULL};
     find_nearest(context, &work);
     sup_parallel(context, detect->vertex_count, GRAIN_PAIRS, update_pairs, &work);
     return sup_contact_close_gaps(rows, detect->vertex_count, GRAIN_PAIRS, work.a.row_count);
 }
 
-void sup_detect_depths(const sup_context *context, const sup_detect *detect, void *state, const sup_detect_input *input,
-                       float *depth)
+void sup_detect_bind_pose(const sup_context *context, const sup_detect *detect, void *state,
+                          const sup_detect_input *input, float *depth, int32_t *folds)
 {
-    detect_work work = {detect, input, choose_kernels(), sup_detect_layout(detect, state), NULL, true};
-    find_nearest(context, &work);
+    detect_work work = {detect, input, choose_kernels(), sup_detect_layout(detect, state), NULL, folds};
+    sup_context alone = *context; /* marks are not atomic */
+    alone.tasks = (sup_tasks){0};
+    alone = sup_context_resolve(&alone);
+    find_nearest(&alone, &work);
     for (int32_t v = 0; v < detect->vertex_count; v++) {
         uint64_t key = atomic_load_explicit(&work.a.nearest[v], memory_order_relaxed);
         uint32_t bits = (uint32_t)(key >> 32);

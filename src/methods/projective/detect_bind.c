@@ -5,8 +5,11 @@
 #include <math.h>
 #include <stdlib.h>
 
+enum { slack_rounds = 8 };
 static const double flat_volume = 1e-3;  /* of the largest tetrahedron of its prism: dropped */
 static const double flat_prism = 1e-7;   /* of its longest edge cubed: a prism without room */
+static const double gap_edge = 0.5;      /* gap, of the mean length of the edges at a vertex, */
+static const double gap_flesh = 0.25;    /* and of its distance from the bone line at most */
 static const double slack_factor = 1.02; /* of the depth in the bind pose, */
 static const double slack_margin = 1e-3; /* and of the mean edge: rounding is no contact */
 
@@ -116,6 +119,31 @@ static bool build_surface(detect_build *b)
     return true;
 }
 
+static double from_foot(const sup_detect_def *def, int32_t v);
+
+static bool build_gap(detect_build *b)
+{
+    const sup_adjacency *adjacency = &b->adjacency;
+    size_t n = (size_t)b->def->vertex_count;
+    float *gap = sup_arena_alloc(b->arena, n, sizeof *gap);
+    double *sum = sup_arena_alloc(&b->scratch, 2 * n, sizeof *sum);
+    if (gap == NULL || sum == NULL) return false;
+    for (int32_t e = 0; e < adjacency->edge_count; e++) {
+        const int32_t *ends = adjacency->edge_vertices + 2 * (size_t)e;
+        double length =
+            sup_v3_distance(sup_tissue_point(b->def->skin, ends[0]), sup_tissue_point(b->def->skin, ends[1]));
+        for (int32_t k = 0; k < 2; k++) {
+            sum[2 * (size_t)ends[k]] += length;
+            sum[2 * (size_t)ends[k] + 1] += 1.0;
+        }
+    }
+    for (size_t v = 0; v < n; v++)
+        gap[v] =
+            (float)fmin(gap_edge * sum[2 * v] / fmax(sum[2 * v + 1], 1.0), gap_flesh * from_foot(b->def, (int32_t)v));
+    b->detect->gap = gap;
+    return true;
+}
+
 /* --- Tetrahedra --- */
 
 static sup_vec3d rest_point(const sup_detect_def *def, int32_t point)
@@ -126,6 +154,12 @@ static sup_vec3d rest_point(const sup_detect_def *def, int32_t point)
     }
     sup_foot foot = def->feet[point - def->vertex_count];
     return sup_v3_lerp(def->pieces[foot.piece].from, def->pieces[foot.piece].to, foot.parameter);
+}
+
+/* Distance of a skin vertex from the bone line. */
+static double from_foot(const sup_detect_def *def, int32_t v)
+{
+    return sup_v3_distance(rest_point(def, v), rest_point(def, def->vertex_count + v));
 }
 
 static double rest_volume(const sup_detect_def *def, const int32_t *tet)
@@ -246,9 +280,8 @@ static int32_t cut_groups(grouped *items, int32_t begin, int32_t end, int32_t mo
     return groups;
 }
 
-/* Groups of one piece each, pieces in order: piece_first[piece_count+1], ends[groups]. Returns how many groups. */
-static int32_t make_groups(grouped *items, int32_t count, int32_t piece_count, int32_t most, int32_t *piece_first,
-                           int32_t *ends)
+/* Groups of one piece each, pieces in order: ends[groups]. Returns how many groups. */
+static int32_t make_groups(grouped *items, int32_t count, int32_t piece_count, int32_t most, int32_t *ends)
 {
     int32_t groups = 0;
     for (int32_t i = 0; i < count; i++)
@@ -258,11 +291,9 @@ static int32_t make_groups(grouped *items, int32_t count, int32_t piece_count, i
         int32_t end = begin;
         while (end < count && items[end].piece == piece)
             end++;
-        piece_first[piece] = groups;
         groups += cut_groups(items, begin, end, most, ends + groups);
         begin = end;
     }
-    piece_first[piece_count] = groups;
     return groups;
 }
 
@@ -272,11 +303,10 @@ static bool build_blocks(detect_build *b)
     size_t n = (size_t)def->vertex_count;
     grouped *items = sup_arena_alloc(&b->scratch, n, sizeof *items);
     int32_t *ends = sup_arena_alloc(&b->scratch, n, sizeof *ends);
-    int32_t *piece_first = sup_arena_alloc(b->arena, (size_t)def->piece_count + 1, sizeof *piece_first);
-    if (items == NULL || ends == NULL || piece_first == NULL) return false;
+    if (items == NULL || ends == NULL) return false;
     for (size_t v = 0; v < n; v++)
         items[v] = (grouped){0.0, rest_point(def, (int32_t)v), (int32_t)v, def->feet[v].piece};
-    int32_t blocks = make_groups(items, def->vertex_count, def->piece_count, SUP_DETECT_BLOCK, piece_first, ends);
+    int32_t blocks = make_groups(items, def->vertex_count, def->piece_count, SUP_DETECT_BLOCK, ends);
     int32_t *vertex = sup_arena_alloc(b->arena, (size_t)blocks * SUP_DETECT_BLOCK, sizeof *vertex);
     if (vertex == NULL) return false;
     for (int32_t block = 0; block < blocks; block++) {
@@ -286,7 +316,6 @@ static bool build_blocks(detect_build *b)
     }
     b->detect->block_count = blocks;
     b->detect->block_vertex = vertex;
-    b->detect->piece_block_first = piece_first;
     return true;
 }
 
@@ -344,9 +373,8 @@ static bool build_cells(detect_build *b)
     size_t m = (size_t)def->triangle_count, tets = (size_t)d->tet_count;
     grouped *items = sup_arena_alloc(&b->scratch, m, sizeof *items);
     int32_t *ends = sup_arena_alloc(&b->scratch, m, sizeof *ends);
-    int32_t *piece_first = sup_arena_alloc(b->arena, (size_t)def->piece_count + 1, sizeof *piece_first);
-    if (items == NULL || ends == NULL || piece_first == NULL) return false;
-    d->cell_count = make_groups(items, list_triangles(b, items), def->piece_count, SUP_DETECT_CELL, piece_first, ends);
+    if (items == NULL || ends == NULL) return false;
+    d->cell_count = make_groups(items, list_triangles(b, items), def->piece_count, SUP_DETECT_CELL, ends);
     cell_arrays c = {sup_arena_alloc(b->arena, (size_t)d->cell_count + 1, sizeof(int32_t)),
                      sup_arena_alloc(b->arena, (size_t)d->cell_count + 1, sizeof(int32_t)),
                      sup_arena_alloc(&b->scratch, 4 * tets, sizeof(int32_t)),
@@ -355,7 +383,6 @@ static bool build_cells(detect_build *b)
     if (c.tet_first == NULL || c.point_first == NULL || c.points == NULL || c.tets == NULL || c.tet_triangle == NULL)
         return false;
     fill_cells(b, items, ends, d->cell_count, &c);
-    d->piece_cell_first = piece_first;
     d->cell_tet_first = c.tet_first;
     d->cell_point_first = c.point_first;
     d->cell_point = sup_arena_copy(b->arena, c.points, (size_t)c.point_first[d->cell_count], sizeof(int32_t));
@@ -366,28 +393,69 @@ static bool build_cells(detect_build *b)
 
 /* --- The bind pose --- */
 
+/* What overlaps spoils what is around it: triangles of marked vertices and vertices of marked triangles. */
+static void spread_marks(const sup_detect *d, int32_t *folds)
+{
+    const int32_t n = d->vertex_count;
+    for (int32_t t = 0; t < d->triangle_count; t++)
+        for (int32_t k = 0; k < 3; k++)
+            if (!folds[d->triangles[3 * (size_t)t + (size_t)k]]) folds[n + t] = 0;
+    for (int32_t t = 0; t < d->triangle_count; t++)
+        for (int32_t k = 0; k < 3 && !folds[n + t]; k++)
+            folds[d->triangles[3 * (size_t)t + (size_t)k]] = 0;
+}
+
+/* Rows see other normals and triangles than the prisms do: slack until no row pushes in the bind pose. */
+static void quiet_rows(const detect_build *b, void *state, const sup_detect_input *input, sup_contact *rows,
+                       float *slack)
+{
+    for (int32_t round = 0; round < slack_rounds; round++) {
+        int32_t pushing = 0;
+        sup_detect_reset(b->detect, state);
+        int32_t count = sup_detect_step(b->context, b->detect, state, input, rows);
+        for (int32_t i = 0; i < count; i++) {
+            const sup_contact *row = &rows[i];
+            sup_vec3d off = sup_v3_load(input->skin + 3 * (size_t)row->vertex);
+            for (int32_t k = 0; k < 3; k++)
+                off = sup_v3_madd(off, -(double)row->weight[k], sup_v3_load(input->skin + 3 * (size_t)row->corner[k]));
+            double depth = (double)row->offset - sup_v3_dot(off, sup_v3_load(row->normal));
+            if (!(depth > 0.0)) continue;
+            slack[row->vertex] += (float)(slack_factor * depth + slack_margin * (double)b->detect->edge[0]);
+            pushing++;
+        }
+        if (pushing == 0) break;
+    }
+}
+
 static bool build_slack(detect_build *b)
 {
     const sup_detect_def *def = b->def;
-    size_t n = (size_t)def->vertex_count;
+    size_t n = (size_t)def->vertex_count, marks = n + (size_t)def->triangle_count;
     float *slack = sup_arena_alloc(b->arena, n, sizeof *slack);
+    int32_t *folds = sup_arena_alloc(b->arena, marks, sizeof *folds);
     float *skin = sup_arena_alloc(&b->scratch, 3 * n, sizeof *skin);
     float *ends = sup_arena_alloc(&b->scratch, 6 * (size_t)def->piece_count, sizeof *ends);
     unsigned char *state = sup_arena_alloc(&b->scratch, sup_detect_state_size(b->detect) + 64, 1);
-    if (slack == NULL || skin == NULL || ends == NULL || state == NULL) return false;
+    sup_contact *rows = sup_arena_alloc(&b->scratch, n, sizeof *rows);
+    if (rows == NULL || slack == NULL || folds == NULL || skin == NULL || ends == NULL || state == NULL) return false;
     for (size_t i = 0; i < 3 * n; i++)
         skin[i] = (float)def->skin[i];
+    for (size_t i = 0; i < marks; i++)
+        folds[i] = 1;
     for (int32_t p = 0; p < def->piece_count; p++) {
         sup_v3_store(ends + 6 * (size_t)p, def->pieces[p].from);
         sup_v3_store(ends + 6 * (size_t)p + 3, def->pieces[p].to);
     }
     sup_detect_input input = {.skin = skin, .skin_stride = 3, .piece_ends = ends};
     b->detect->slack = slack;
+    b->detect->folds = folds;
     state += (64 - (uintptr_t)state % 64) % 64;
-    sup_detect_depths(b->context, b->detect, state, &input, slack);
+    sup_detect_bind_pose(b->context, b->detect, state, &input, slack, folds);
+    spread_marks(b->detect, folds);
     for (size_t v = 0; v < n; v++)
         if (slack[v] > 0.0f)
             slack[v] = (float)(slack_factor * (double)slack[v] + slack_margin * (double)b->detect->edge[0]);
+    quiet_rows(b, state, &input, rows, slack);
     return true;
 }
 
@@ -417,8 +485,8 @@ sup_result sup_detect_create(const sup_context *context, const sup_detect_def *d
     *detect = (sup_detect){
         .vertex_count = def->vertex_count, .triangle_count = def->triangle_count, .piece_count = def->piece_count};
     b.scratch = sup_arena_create(&resolved.allocator);
-    bool done = build_feet(&b) && build_rings(&b) && build_surface(&b) && split_prisms(&b) && build_blocks(&b) &&
-                build_cells(&b) && build_slack(&b);
+    bool done = build_feet(&b) && build_rings(&b) && build_surface(&b) && build_gap(&b) && split_prisms(&b) &&
+                build_blocks(&b) && build_cells(&b) && build_slack(&b);
     sup_arena_destroy(&b.scratch);
     sup_adjacency_destroy(&b.adjacency);
     return done ? SUP_OK : sup_fail_memory(error, "contact detection");

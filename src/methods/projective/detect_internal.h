@@ -37,7 +37,8 @@ extern const sup_detect_kernels sup_detect_kernels_avx2, sup_detect_kernels_avx5
 
 /* Arrays in a state. */
 typedef struct sup_detect_arrays {
-    float *points;                /* [vertex_count*2*4] skin, then feet, world space */
+    float *points;                /* [vertex_count*2*4] skin pushed out by the gap, then feet, world space */
+    float *skin, *normal;         /* [vertex_count*4] the skin itself */
     float *blocks;                /* [block_count*3*SUP_DETECT_BLOCK] infinite where there is no vertex */
     sup_detect_boxes *block_box;  /* [bundles] of blocks */
     sup_detect_boxes *bundle_box; /* [bundles of bundles] */
@@ -88,8 +89,9 @@ static inline int32_t sup_contact_close_gaps(sup_contact *rows, int32_t count, i
     return total;
 }
 
-/* Depth of every vertex in other parts, the deepest, without regard to slack: for the bind pose. */
-void sup_detect_depths(const sup_context *context, const sup_detect *detect, void *state, const sup_detect_input *input,
-                       float *depth);
+/* Looks at the bind pose: what each vertex takes of the gap of other skin, the most; and `folds` of sup_detect, which
+ * the caller has set to 1, cleared where prisms of one piece overlap. */
+void sup_detect_bind_pose(const sup_context *context, const sup_detect *detect, void *state,
+                          const sup_detect_input *input, float *depth, int32_t *folds);
 
 #endif

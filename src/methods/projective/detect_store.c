@@ -19,7 +19,9 @@ static void list_arrays(sup_detect *d, int64_t ring_count, int64_t point_count, 
     const int32_t n = d->vertex_count, m = d->triangle_count;
     const stored_array all[ARRAYS] = {
         {"contact.edge", &d->edge, NULL, 1, 0, 0},
+        {"contact.gap", &d->gap, NULL, n, 0, 0},
         {"contact.slack", &d->slack, NULL, n, 0, 0},
+        {"contact.folds", NULL, &d->folds, (int64_t)n + m, 0, 1},
         {"contact.foot_at", &d->foot_at, NULL, n, 0, 0},
         {"contact.foot_piece", NULL, &d->foot_piece, n, 0, d->piece_count - 1},
         {"contact.triangles", NULL, &d->triangles, 3 * (int64_t)m, 0, n - 1},
@@ -28,9 +30,7 @@ static void list_arrays(sup_detect *d, int64_t ring_count, int64_t point_count, 
         {"contact.fan", NULL, &d->fan, 3 * (int64_t)m, 0, m - 1},
         {"contact.ring_first", NULL, &d->ring_first, (int64_t)n + 1, 0, INT32_MAX},
         {"contact.ring", NULL, &d->ring, ring_count, 0, n - 1},
-        {"contact.piece_block_first", NULL, &d->piece_block_first, (int64_t)d->piece_count + 1, 0, d->block_count},
         {"contact.block_vertex", NULL, &d->block_vertex, (int64_t)d->block_count * SUP_DETECT_BLOCK, -1, n - 1},
-        {"contact.piece_cell_first", NULL, &d->piece_cell_first, (int64_t)d->piece_count + 1, 0, d->cell_count},
         {"contact.cell_tet_first", NULL, &d->cell_tet_first, (int64_t)d->cell_count + 1, 0, d->tet_count},
         {"contact.cell_point_first", NULL, &d->cell_point_first, (int64_t)d->cell_count + 1, 0, INT32_MAX},
         {"contact.cell_point", NULL, &d->cell_point, point_count, 0, 2 * n - 1},
@@ -100,8 +100,6 @@ static bool view_arrays(const sup_model *model, sup_detect *d)
     }
     return starts_fit(d->fan_first, d->vertex_count, 3 * (int64_t)d->triangle_count, INT32_MAX) &&
            starts_fit(d->ring_first, d->vertex_count, rings, INT32_MAX) &&
-           starts_fit(d->piece_block_first, d->piece_count, d->block_count, INT32_MAX) &&
-           starts_fit(d->piece_cell_first, d->piece_count, d->cell_count, INT32_MAX) &&
            starts_fit(d->cell_tet_first, d->cell_count, d->tet_count, SUP_DETECT_TETS) &&
            starts_fit(d->cell_point_first, d->cell_count, points, INT32_MAX);
 }

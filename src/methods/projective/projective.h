@@ -2,8 +2,9 @@
  *
  * Based on: [komaritzan2018] Projective Skinning, [komaritzan2022] chapters 2 and 3.
  *
- *     bind   surface   the body's skin, decimated to a good size               surface.c
+ *     bind   surface   the body's skin, decimated to a good size               methods/skin/surface.c
  *            tissue    volumetric skeleton, shrunken skin, tetrahedra          skeleton.c feet.c shrink.c tissue.c
+ *            paint     what the artist marked: firm, rigid and free flesh      projective_paint.c
  *            anchors   how bases follow the bones                              anchors.c
  *            system    assembled and factorised                                system.c
  *            contact   what may touch what                                     detect.c
@@ -19,21 +20,30 @@
 enum {
     SUP_PROJECTIVE_VERTICES,
     SUP_PROJECTIVE_STIFFNESS,
+    SUP_PROJECTIVE_VOLUME,
     SUP_PROJECTIVE_MASS,
     SUP_PROJECTIVE_RADIUS,
     SUP_PROJECTIVE_DYNAMIC,
     SUP_PROJECTIVE_SLIDING,
     SUP_PROJECTIVE_ITERATIONS,
+    SUP_PROJECTIVE_TOLERANCE,
     SUP_PROJECTIVE_DAMPING,
     SUP_PROJECTIVE_GRAVITY,
     SUP_PROJECTIVE_UP,
+    SUP_PROJECTIVE_WIND,
+    SUP_PROJECTIVE_WIND_HEADING,
+    SUP_PROJECTIVE_WIND_RISE,
     SUP_PROJECTIVE_CONTACT,
     SUP_PROJECTIVE_FRICTION,
     SUP_PROJECTIVE_FAST,
     SUP_PROJECTIVE_PARAM_COUNT
 };
 
+/* Maps that may be painted. */
+enum { SUP_PROJECTIVE_MAP_STIFFNESS, SUP_PROJECTIVE_MAP_RIGID, SUP_PROJECTIVE_MAP_FREE, SUP_PROJECTIVE_MAP_COUNT };
+
 extern const sup_method sup_method_projective;
+extern const sup_map sup_projective_maps[SUP_PROJECTIVE_MAP_COUNT];
 extern const sup_param sup_projective_params[SUP_PROJECTIVE_PARAM_COUNT];
 
 /* Stages of the method: projective_bind.c and projective_step.c. */
@@ -43,7 +53,9 @@ size_t sup_projective_state_size(const sup_model *model, const sup_context *cont
 sup_result sup_projective_reset(const sup_step_input *input, void *state);
 sup_result sup_projective_step(const sup_step_input *input, void *state, const sup_skin_out *out);
 
-/* A joint part of the way from one place to another: rotation by slerp, the rest evenly. */
-sup_mat34 sup_projective_joint_between(sup_mat34 from, sup_mat34 to, double t);
+double sup_projective_energy(const void *state);
+
+/* Gravity and wind of the parameters `values` as an acceleration: file units per square of the solver's unit of time. */
+void sup_projective_forces(const double *values, float size, float unit_metres, float force[3]);
 
 #endif

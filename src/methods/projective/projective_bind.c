@@ -1,11 +1,13 @@
 /* projective_bind.c - from a rig to a model, stage by stage. */
+#include "bind/model.h"
 #include "methods/projective/anchors.h"
 #include "methods/projective/detect.h"
 #include "methods/projective/projective.h"
-#include "methods/projective/surface.h"
+#include "methods/projective/projective_paint.h"
 #include "methods/projective/system.h"
 #include "methods/projective/view.h"
 #include "methods/skin/skin.h"
+#include "methods/skin/surface.h"
 #include "upsample/upsample.h"
 
 /* What the stages hand to each other; freed in one place. */
@@ -17,14 +19,8 @@ typedef struct binding {
     sup_volumetric_skeleton *skeleton;
     sup_tissue *tissue;
     sup_tissue_report report;
+    sup_projective_paint paint;
 } binding;
-
-static sup_result tell(const binding *b, float fraction, const char *stage, sup_error *error)
-{
-    const sup_bind_input *input = b->input;
-    if (input->progress == NULL || input->progress(input->progress_user, fraction, stage)) return SUP_OK;
-    return sup_fail(error, SUP_ERROR_CANCELLED, "bind.cancelled", "", "The bind was cancelled.");
-}
 
 static sup_result bind_surface(binding *b, sup_error *error)
 {
@@ -34,8 +30,12 @@ static sup_result bind_surface(binding *b, sup_error *error)
 
 static sup_result bind_tissue(binding *b, sup_error *error)
 {
-    sup_tissue_skin skin = sup_simulated_surface_skin(&b->surface);
-    sup_tissue_def def = {.skeleton = {.radius_scale = b->input->values[SUP_PROJECTIVE_RADIUS]}};
+    const sup_simulated_surface *s = &b->surface;
+    sup_tissue_skin skin = {s->coarse_count,    s->coarse_triangle_count, s->coarse_positions, s->coarse_triangles,
+                            s->influence_first, s->influence_joint,       s->influence_weight};
+    sup_tissue_def def = {.skeleton = {.radius_scale = b->input->values[SUP_PROJECTIVE_RADIUS]},
+                          .freed = sup_projective_paint_freed(b->input, &b->surface, &b->arena)};
+    if (def.freed == NULL) return sup_fail_memory(error, "the painted regions");
     sup_result result =
         sup_tissue_create(b->input->context, b->input->rig, &skin, &def, &b->skeleton, &b->tissue, &b->report, error);
     if (result == SUP_OK)
@@ -43,6 +43,12 @@ static sup_result bind_tissue(binding *b, sup_error *error)
                 "Tissue: %d skin vertices, %d tets, %d bones, %d free bases, %d tets left out.", b->tissue->skin_count,
                 3 * b->tissue->triangle_count, b->skeleton->piece_count, b->report.free_bases, b->report.flat);
     return result;
+}
+
+static sup_result bind_paint(binding *b, sup_error *error)
+{
+    return sup_projective_paint_bind(b->input, &b->surface, b->skeleton, b->tissue, &b->arena, &b->paint, b->builder,
+                                     error);
 }
 
 static sup_result bind_anchors(binding *b, sup_error *error)
@@ -55,9 +61,13 @@ static sup_result bind_system(binding *b, sup_error *error)
 {
     const double *values = b->input->values;
     sup_system_def def = {.tissue = b->tissue,
+                          .stiffness = b->paint.stiffness,
+                          .fixed = b->paint.fixed,
                           .tissue_stiffness = SUP_PROJECTIVE_TISSUE_STIFFNESS * values[SUP_PROJECTIVE_STIFFNESS],
                           .total_mass = SUP_PROJECTIVE_TOTAL_MASS * values[SUP_PROJECTIVE_MASS],
                           .time_step = SUP_PROJECTIVE_TIME_STEP,
+                          .skeleton = b->skeleton,
+                          .volume = values[SUP_PROJECTIVE_VOLUME],
                           .is_static = values[SUP_PROJECTIVE_DYNAMIC] == 0.0};
     return sup_system_bind(b->input->context, &def, b->builder, SUP_PROJECTIVE_SYSTEM, error);
 }
@@ -71,19 +81,20 @@ static sup_result bind_contact(binding *b, sup_error *error)
 }
 
 /* Where each shown vertex is on the simulated skin: on it, beside it (followers), or not on it at all (props). */
-static sup_result place_vertices(const binding *b, int32_t *place, sup_error *error)
+static sup_result place_vertices(binding *b, int32_t *place, sup_error *error)
 {
     const sup_rig *rig = b->input->rig;
-    sup_arena arena = sup_arena_create(&b->input->context->allocator);
-    int32_t *fine = sup_arena_alloc(&arena, (size_t)rig->skin_vertex_count, sizeof *fine);
-    if (fine == NULL) return sup_fail_memory(error, "the shown skin");
+    const sup_simulated_surface *surface = &b->surface;
+    int32_t *skin = sup_arena_alloc(&b->arena, (size_t)rig->skin_vertex_count, sizeof *skin);
+    if (skin == NULL) return sup_fail_memory(error, "the shown skin");
     for (int32_t v = 0; v < rig->skin_vertex_count; v++)
-        fine[v] = SUP_UPSAMPLE_RIDES;
-    for (int32_t v = 0; v < b->surface.fine_count; v++)
-        fine[b->surface.fine_source[v]] = v;
+        skin[v] = SUP_UPSAMPLE_RIDES;
+    for (int32_t v = 0; v < surface->fine_count; v++)
+        skin[surface->fine_source[v]] = SUP_UPSAMPLE_BETWEEN;
+    for (int32_t v = 0; v < surface->middle_count; v++)
+        skin[surface->fine_source[surface->middle_fine[v]]] = v;
     for (int32_t v = 0; v < rig->vertex_count; v++)
-        place[v] = rig->vertex_to_skin[v] >= 0 ? fine[rig->vertex_to_skin[v]] : SUP_UPSAMPLE_LEFT_OUT;
-    sup_arena_destroy(&arena);
+        place[v] = rig->vertex_to_skin[v] >= 0 ? skin[rig->vertex_to_skin[v]] : SUP_UPSAMPLE_LEFT_OUT;
     return SUP_OK;
 }
 
@@ -94,10 +105,10 @@ static sup_result bind_upsample(binding *b, sup_error *error)
     if (place == NULL) return sup_fail_memory(error, "the shown skin");
     sup_result result = place_vertices(b, place, error);
     if (result != SUP_OK) return result;
-    sup_upsample_def def = {.surface = {b->surface.fine_count, b->surface.fine_triangle_count,
-                                        b->surface.fine_positions, b->surface.fine_triangles},
+    sup_upsample_def def = {.surface = {b->surface.middle_count, b->surface.middle_triangle_count,
+                                        b->surface.middle_positions, b->surface.middle_triangles},
                             .coarse_count = b->surface.coarse_count,
-                            .coarse_vertices = b->surface.coarse_fine,
+                            .coarse_vertices = b->surface.coarse_middle,
                             .coarse_triangle_count = b->surface.coarse_triangle_count,
                             .coarse_triangles = b->surface.coarse_triangles,
                             .vertex_count = rig->vertex_count,
@@ -148,7 +159,7 @@ static sup_result bind_joints(binding *b, sup_error *error)
     memcpy(inverse, rig->joint_inverse_bind, joints * sizeof(sup_mat34));
     scale[0] = rig->size;
     scale[1] = rig->character->unit_metres;
-    census[0] = b->tissue->skin_count + b->report.free_bases;
+    census[0] = b->tissue->skin_count + b->report.free_bases - b->paint.fixed_count;
     census[1] = 3 * b->tissue->triangle_count - b->report.flat;
     return SUP_OK;
 }
@@ -159,13 +170,15 @@ static sup_result bind_stages(binding *b, sup_error *error)
         sup_result (*run)(binding *b, sup_error *error);
         const char *name;
         float done;
-    } stages[] = {{bind_surface, "surface", 0.2f}, {bind_tissue, "tissue", 0.4f},   {bind_anchors, "anchors", 0.5f},
-                  {bind_system, "system", 0.65f},  {bind_contact, "contact", 0.8f}, {bind_upsample, "upsample", 0.95f},
-                  {bind_start, "weights", 0.97f},  {bind_joints, "joints", 1.0f}};
-    sup_result result = sup_skin_bind(b->input, b->builder, error);
+    } stages[] = {{bind_surface, "surface", 0.2f},    {bind_tissue, "tissue", 0.4f},  {bind_paint, "paint", 0.45f},
+                  {bind_anchors, "anchors", 0.5f},    {bind_system, "system", 0.65f}, {bind_contact, "contact", 0.8f},
+                  {bind_upsample, "upsample", 0.95f}, {bind_start, "weights", 0.97f}, {bind_joints, "joints", 1.0f}};
+    sup_bind_input below = *b->input;
+    below.progress = NULL; /* short, and its fractions are not of the whole */
+    sup_result result = sup_skin_bind(&below, b->builder, error);
     for (int32_t i = 0; result == SUP_OK && i < SUP_COUNT(stages); i++) {
         result = stages[i].run(b, error);
-        if (result == SUP_OK) result = tell(b, stages[i].done, stages[i].name, error);
+        if (result == SUP_OK) result = sup_bind_tell(b->input, stages[i].done, stages[i].name, error);
     }
     return result;
 }

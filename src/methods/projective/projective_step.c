@@ -1,35 +1,69 @@
 /* projective_step.c - one frame: steps of a fixed length until the frame is reached, then the shown skin.
  *
- * The simulation runs at its own rate, 60 steps a second: flesh moves the same at any frame rate. It is never behind the
- * skeleton: steps are taken until the frame's time is reached or passed, and the frame shows the skin between the last
- * two steps. Within a frame of several steps the joints move evenly from the pose before to this one. */
+ * The simulation runs at its own rate, 60 steps a second: flesh moves the same at any frame rate. Each step has the pose
+ * of its own moment, evenly between those of the frames around it. A frame that falls between two steps shows the last
+ * one, carried on by the joints to where they are now: skin is never behind the skeleton.
+ *
+ * Far from the world's origin floats are coarse: the simulation then has an origin of its own, near the skeleton's root,
+ * and only the shown skin is moved back. */
 #include "methods/projective/projective.h"
 
+#include "deform/colliders.h"
+#include "deform/pace.h"
 #include "methods/linear/linear.h"
+#include "methods/projective/colliders.h"
 #include "methods/projective/solver.h"
 #include "methods/projective/view.h"
 
 enum {
+    BLEND_GRAIN = 512,  /* vertices a thread blends at a time */
     SETTLE_ROUNDS = 30, /* steps without momentum after a reset */
-    MOST_STEPS = 30     /* of one frame: a pause of half a second and more is caught up in one jump */
+    MOST_STEPS = SUP_PACE_MOST_STEPS,
+    STILL_BEGIN = 15, /* steps that the skeleton stands before the flesh is calmed, more and more, */
+    STILL_CALM = 40,  /* until here; once it hardly moves it sleeps: nothing is computed until the skeleton, */
+    STILL_LATE = 150, /* a parameter or a thing changes; from here on it also sleeps when it only trembles, */
+    STILL_WINDOW = 30,
+    ASLEEP_FOR_GOOD = 1 << 20
 };
-/* A joint that moves farther than this in one step, in sizes of the character, was put there: the flesh follows at once. */
-static const float TELEPORT = 0.5f;
+/* Part of the momentum that a step takes away from flesh that is calmed: where skin touches skin, and else. */
+static const float CALM_TOUCHING = 0.5f, CALM = 0.03f;
+/* How far a joint may move in a step and stand all the same, in sizes of the character. */
+static const float STILL = 1e-6f;
+/* How far flesh moves in a step when it falls asleep, in sizes of the character; late: how
+ * far it gets in STILL_WINDOW steps, creeping or trembling. */
+static const float ASLEEP = 3e-6f, TREMBLE = 3e-3f;
+/* The root may be this far from the simulation's origin, in sizes: floats are good to 1e-6 of the size there. */
+static const double ORIGIN_REACH = 16.0;
+/* Skin stays this far off colliders, and leaves a contact when it is that much farther; in mean edges of the skin. */
+static const float COLLIDER_GAP = 0.1f, COLLIDER_KEEP = 0.25f;
+/* A collider that went farther than this into where the skin would be, in thicknesses of the flesh there and an edge, pushes less,
+ * and from the second on not at all: skin is not torn off bones that are inside a thing. */
+static const double COLLIDER_DEEP = 2.0, COLLIDER_DEEPEST = 4.0;
 /* Height of a character whose file does not say its unit, for gravity. */
 static const float ASSUMED_METRES = 2.0f;
 
 /* Where things are in the state; offsets in bytes, 64-aligned. */
 typedef struct layout {
-    size_t joints[3]; /* sup_mat34 [joint_count]: before, now, between */
-    size_t skin[2];   /* float4 [skin_count]: last step, the one before */
-    size_t shown;     /* float4 [skin_count] between the steps */
-    size_t upsample, anchors, anchor_state, solver, detect, contacts, ends, linear, size;
+    /* sup_mat34 [joint_count]: of the frame before, of this one, of the last step, of this one, ways of carry_skin */
+    size_t joints[5];
+    size_t skin[2]; /* float4 [skin_count]: last step, the one before */
+    size_t shown;   /* float4 [skin_count] carried on to now */
+    size_t window;  /* float4 [skin_count] at the begin of a window of hardly_moves */
+    size_t leashed; /* float3 [leash_count] by linear blending, at the last step */
+    size_t force;   /* float3 [skin_count] of the leashes */
+    size_t upsample, anchors, anchor_state, solver, detect, touch, touches, contacts, ends, linear, size;
 } layout;
 
 typedef struct projective_state {
     sup_projective_view view;
     layout at;
-    double ahead; /* seconds that the last step is ahead of the frame, in [0, step) */
+    float origin[3];                           /* of the simulation, in the world */
+    double behind;                             /* seconds that the last step is behind the frame, in [0, step) */
+    double energy;                             /* objective at the end of the last step */
+    int32_t still;                             /* steps since the skeleton moved or a parameter changed */
+    int32_t touching;                          /* contacts that pushed in the last step */
+    double values[SUP_PROJECTIVE_PARAM_COUNT]; /* parameters of the last frame */
+    uint32_t things;                           /* list of colliders of the last frame, 0 for none */
 } projective_state;
 
 static size_t place(size_t *size, size_t bytes)
@@ -39,6 +73,12 @@ static size_t place(size_t *size, size_t bytes)
     return at;
 }
 
+/* One of each skin vertex with the skin, one with a collider. */
+static int32_t most_contacts(const sup_projective_view *view)
+{
+    return 2 * view->system.skin_count;
+}
+
 static layout layout_of(const sup_projective_view *view, const sup_model *model, const sup_context *context)
 {
     layout at = {0};
@@ -46,17 +86,22 @@ static layout layout_of(const sup_projective_view *view, const sup_model *model,
            skin = (size_t)view->system.skin_count * 4 * sizeof(float);
     size_t size = 0;
     place(&size, sizeof(projective_state));
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < SUP_COUNT(at.joints); i++)
         at.joints[i] = place(&size, joints);
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < SUP_COUNT(at.skin); i++)
         at.skin[i] = place(&size, skin);
     at.shown = place(&size, skin);
+    at.window = place(&size, skin);
+    at.leashed = place(&size, (size_t)view->leash_count * 3 * sizeof(float));
+    at.force = place(&size, (size_t)view->system.skin_count * 3 * sizeof(float));
     at.upsample = place(&size, sup_upsample_scratch(&view->upsample));
-    at.anchors = place(&size, (size_t)view->anchors.anchor_count * 4 * sizeof(float));
+    at.anchors = place(&size, (size_t)view->system.anchor_count * 4 * sizeof(float));
     at.anchor_state = place(&size, sup_anchors_state_size(&view->anchors));
-    at.solver = place(&size, sup_solver_state_size(&view->system, view->system.skin_count));
+    at.solver = place(&size, sup_solver_state_size(&view->system, most_contacts(view)));
     at.detect = place(&size, sup_detect_state_size(&view->detect));
-    at.contacts = place(&size, (size_t)view->system.skin_count * sizeof(sup_contact));
+    at.touch = place(&size, sup_touch_state_size(view->system.skin_count));
+    at.touches = place(&size, (size_t)view->system.skin_count * sizeof(sup_touch));
+    at.contacts = place(&size, (size_t)most_contacts(view) * sizeof(sup_contact));
     at.ends = place(&size, (size_t)view->anchors.piece_count * 6 * sizeof(float));
     at.linear = place(&size, sup_method_linear.state_size(model, context));
     at.size = size;
@@ -75,73 +120,207 @@ size_t sup_projective_state_size(const sup_model *model, const sup_context *cont
     return layout_of(&view, model, context).size;
 }
 
-/* world * inverse bind of every joint. */
+/* world * inverse bind of every joint, less the origin. */
 static void take_joints(projective_state *s, const sup_pose *pose, sup_mat34 *joints)
 {
     for (int32_t j = 0; j < s->view.joint_count; j++) {
-        sup_mat34 inverse;
+        sup_mat34 inverse, world = pose->world[s->view.joint_node[j]];
         memcpy(&inverse, s->view.joint_inverse_bind + 12 * (size_t)j, sizeof inverse);
-        joints[j] = sup_mat34_multiply(pose->world[s->view.joint_node[j]], inverse);
+        for (int k = 0; k < 3; k++)
+            world.m[4 * k + 3] -= s->origin[k];
+        joints[j] = sup_mat34_multiply(world, inverse);
     }
 }
 
-/* A joint part of the way from one place to another: rotation by slerp, the rest evenly. */
-sup_mat34 sup_projective_joint_between(sup_mat34 from, sup_mat34 to, double t)
+/* Where the first joint is in the world. */
+static sup_vec3d root_of(const projective_state *s, const sup_pose *pose)
 {
-    sup_quatd qa, qb;
-    double sa[9], sb[9], s[9];
-    sup_affine a = sup_affine_from_float(from), b = sup_affine_from_float(to);
-    if (!sup_affine_polar(a, &qa, sa) || !sup_affine_polar(b, &qb, sb)) return to;
-    for (int i = 0; i < 9; i++)
-        s[i] = sa[i] + t * (sb[i] - sa[i]);
-    sup_affine stretch = {{s[0], s[1], s[2], 0, s[3], s[4], s[5], 0, s[6], s[7], s[8], 0}};
-    sup_vec3d place_between = sup_v3_lerp(sup_affine_translation(a), sup_affine_translation(b), t);
-    sup_affine turn = sup_affine_from_trs(place_between, sup_quatd_slerp(qa, qb, t), sup_v3(1, 1, 1));
-    return sup_affine_to_float(sup_affine_multiply(turn, stretch));
+    const float *m = pose->world[s->view.joint_node[0]].m;
+    return sup_v3((double)m[3], (double)m[7], (double)m[11]);
 }
 
+/* The world's origin where the root is near it, else the root; what the origin moved goes to `shift`. */
+static bool choose_origin(projective_state *s, const sup_pose *pose, float shift[3])
+{
+    if (s->view.joint_count == 0) return false;
+    sup_vec3d root = root_of(s, pose), origin = sup_v3_load(s->origin);
+    double reach = ORIGIN_REACH * (double)s->view.size;
+    if (sup_v3_distance(root, origin) <= reach) return false;
+    sup_v3_store(s->origin, sup_v3_length(root) <= reach ? sup_v3(0, 0, 0) : root);
+    sup_v3_store(shift, sup_v3_sub(origin, sup_v3_load(s->origin)));
+    return true;
+}
+
+/* A root that went far: the whole state, and with it its momentum, goes to an origin near the root. */
+static void follow_root(projective_state *s, const sup_pose *pose)
+{
+    float shift[3];
+    if (!choose_origin(s, pose, shift)) return;
+    float *skin = at(s, s->at.skin[0]), *skin_before = at(s, s->at.skin[1]), *leashed = at(s, s->at.leashed);
+    sup_mat34 *before = at(s, s->at.joints[0]), *stepped = at(s, s->at.joints[2]);
+    sup_solver_shift(&s->view.system, at(s, s->at.solver), shift);
+    for (int k = 0; k < 3; k++) {
+        for (int32_t v = 0; v < s->view.system.skin_count; v++) {
+            skin[4 * (size_t)v + (size_t)k] += shift[k];
+            skin_before[4 * (size_t)v + (size_t)k] += shift[k];
+        }
+        for (int32_t i = 0; i < s->view.leash_count; i++)
+            leashed[3 * (size_t)i + (size_t)k] += shift[k];
+        for (int32_t j = 0; j < s->view.joint_count; j++) {
+            before[j].m[4 * k + 3] += shift[k];
+            stepped[j].m[4 * k + 3] += shift[k];
+        }
+    }
+}
+
+/* A place of a simulated skin vertex, carried by linear blending. */
+static void blend(const sup_projective_view *view, const sup_mat34 *joints, int32_t v, const float *from, float *to)
+{
+    float sum[3] = {0, 0, 0};
+    for (int i = 0; i < SUP_PROJECTIVE_INFLUENCES; i++) {
+        size_t k = SUP_PROJECTIVE_INFLUENCES * (size_t)v + (size_t)i;
+        sup_vec3 p = sup_mat34_transform_point(joints[view->start_joint[k]], (sup_vec3){from[0], from[1], from[2]});
+        sum[0] += view->start_weight[k] * p.x;
+        sum[1] += view->start_weight[k] * p.y;
+        sum[2] += view->start_weight[k] * p.z;
+    }
+    memcpy(to, sum, sizeof sum);
+}
+
+/* The vertex itself. */
+static void blend_vertex(const sup_projective_view *view, const sup_mat34 *joints, int32_t v, float out[3])
+{
+    blend(view, joints, v, view->start_rest + 3 * (size_t)v, out);
+}
+
+/* What the solver is given: skin that follows linear blending, then the bases that hang on bones. */
 static void evaluate_anchors(projective_state *s, const sup_mat34 *joints)
 {
-    sup_anchors_evaluate(&s->view.anchors, joints, at(s, s->at.anchor_state), at(s, s->at.anchors));
-}
-
-static void keep_skin(projective_state *s)
-{
-    memcpy(at(s, s->at.skin[1]), at(s, s->at.skin[0]), (size_t)s->view.system.skin_count * 4 * sizeof(float));
-    sup_solver_skin(&s->view.system, at(s, s->at.solver), at(s, s->at.skin[0]), 4);
-}
-
-/* The simulated skin by linear blending, three floats a vertex: where the solver starts after a jump. */
-static void blend_start(projective_state *s, const sup_mat34 *joints, float *skin)
-{
-    const sup_projective_view *view = &s->view;
-    for (int32_t v = 0; v < view->system.skin_count; v++) {
-        const float *rest = view->start_rest + 3 * (size_t)v;
-        float sum[3] = {0, 0, 0};
-        for (int i = 0; i < SUP_PROJECTIVE_INFLUENCES; i++) {
-            size_t k = SUP_PROJECTIVE_INFLUENCES * (size_t)v + (size_t)i;
-            sup_vec3 p = sup_mat34_transform_point(joints[view->start_joint[k]], (sup_vec3){rest[0], rest[1], rest[2]});
-            sum[0] += view->start_weight[k] * p.x;
-            sum[1] += view->start_weight[k] * p.y;
-            sum[2] += view->start_weight[k] * p.z;
-        }
-        memcpy(skin + 3 * (size_t)v, sum, sizeof sum);
+    float *anchors = at(s, s->at.anchors);
+    for (int32_t i = 0; i < s->view.fixed_count; i++, anchors += 4) {
+        blend_vertex(&s->view, joints, s->view.fixed[i], anchors);
+        anchors[3] = 0.0f;
     }
+    sup_anchors_evaluate(&s->view.anchors, joints, at(s, s->at.anchor_state), anchors);
+}
+
+static void keep_skin(projective_state *s, const sup_mat34 *joints)
+{
+    float *skin = at(s, s->at.skin[0]);
+    memcpy(at(s, s->at.skin[1]), skin, (size_t)s->view.system.skin_count * 4 * sizeof(float));
+    sup_solver_skin(&s->view.system, at(s, s->at.solver), skin, 4);
+    for (int32_t i = 0; i < s->view.rigid_count; i++) {
+        float blended[3], *to = skin + 4 * (size_t)s->view.rigid_vertex[i];
+        blend_vertex(&s->view, joints, s->view.rigid_vertex[i], blended);
+        for (int k = 0; k < 3; k++)
+            to[k] += s->view.rigid_share[i] * (blended[k] - to[k]);
+    }
+}
+
+typedef struct leash_work {
+    projective_state *state;
+    const sup_mat34 *joints;
+    float keep; /* mu of eq. 2.14 */
+} leash_work;
+
+static void pull_some(void *work, int32_t begin, int32_t end, int32_t worker)
+{
+    const leash_work *w = work;
+    projective_state *s = w->state;
+    const sup_projective_view *view = &s->view;
+    const float *now = at(s, s->at.skin[0]), *before = at(s, s->at.skin[1]);
+    float *leashed = at(s, s->at.leashed), *force = at(s, s->at.force);
+    SUP_UNUSED(worker);
+    for (int32_t i = begin; i < end; i++) {
+        size_t v = (size_t)view->leash_vertex[i];
+        float blended[3], rel[3], square = 0.0f, length = view->leash_length[i];
+        blend_vertex(view, w->joints, view->leash_vertex[i], blended);
+        for (int k = 0; k < 3; k++) {
+            rel[k] = w->keep * (now[4 * v + (size_t)k] - before[4 * v + (size_t)k]) -
+                     (blended[k] - leashed[3 * (size_t)i + (size_t)k]);
+            square += rel[k] * rel[k];
+        }
+        memcpy(leashed + 3 * (size_t)i, blended, sizeof blended);
+        bool taut = square > length * length;
+        float cut = taut ? (length / sqrtf(square) - 1.0f) * view->system.mass[view->system.place[v]] : 0.0f;
+        for (int k = 0; k < 3; k++)
+            force[3 * v + (size_t)k] = cut * rel[k];
+    }
+}
+
+/* Momentum takes flesh away from its bones: x + mu (x - x_before) against x + c, c the way that linear blending goes in
+ * this step. Their difference is cut to the leash's length by a force. What goes with its bones, and every swing that is
+ * not violent, is as it would be without. */
+static const float *pull_leashes(projective_state *s, const sup_step_input *input, const sup_mat34 *joints,
+                                 float damping)
+{
+    leash_work work = {s, joints, 1.0f - damping};
+    if (s->view.leash_count == 0) return NULL;
+    sup_parallel(input->context, s->view.leash_count, BLEND_GRAIN, pull_some, &work);
+    return at(s, s->at.force);
+}
+
+typedef struct carry_work {
+    projective_state *state;
+    const sup_mat34 *carry;
+} carry_work;
+
+static void carry_some(void *work, int32_t begin, int32_t end, int32_t worker)
+{
+    const carry_work *w = work;
+    projective_state *s = w->state;
+    const float *skin = at(s, s->at.skin[0]);
+    float *shown = at(s, s->at.shown);
+    SUP_UNUSED(worker);
+    for (int32_t v = begin; v < end; v++)
+        blend(&s->view, w->carry, v, skin + 4 * (size_t)v, shown + 4 * (size_t)v);
+}
+
+/* The skin of the last step, carried on by the joints from where they were in it to `joints`, into `shown`. */
+static void carry_skin(projective_state *s, const sup_context *context, const sup_mat34 *joints)
+{
+    const sup_mat34 *stepped = at(s, s->at.joints[2]);
+    sup_mat34 *carry = at(s, s->at.joints[4]);
+    size_t count = (size_t)s->view.joint_count;
+    if (memcmp(joints, stepped, count * sizeof *joints) == 0) {
+        memcpy(at(s, s->at.shown), at(s, s->at.skin[0]), (size_t)s->view.system.skin_count * 4 * sizeof(float));
+        return;
+    }
+    for (size_t j = 0; j < count; j++) {
+        sup_affine back;
+        carry[j] = sup_mat34_identity();
+        if (sup_affine_inverse(sup_affine_from_float(stepped[j]), &back))
+            carry[j] = sup_affine_to_float(sup_affine_multiply(sup_affine_from_float(joints[j]), back));
+    }
+    sup_parallel(context, s->view.system.skin_count, BLEND_GRAIN, carry_some, &(carry_work){s, carry});
 }
 
 static sup_result put_at_rest(projective_state *s, const sup_context *context, const sup_pose *pose)
 {
     sup_mat34 *now = at(s, s->at.joints[1]);
+    float *start = at(s, s->at.shown), shift[3]; /* three floats a vertex */
+    choose_origin(s, pose, shift);
     take_joints(s, pose, now);
     memcpy(at(s, s->at.joints[0]), now, (size_t)s->view.joint_count * sizeof *now);
+    memcpy(at(s, s->at.joints[2]), now, (size_t)s->view.joint_count * sizeof *now);
     evaluate_anchors(s, now);
-    blend_start(s, now, at(s, s->at.shown));
+    for (int32_t v = 0; v < s->view.system.skin_count; v++)
+        blend_vertex(&s->view, now, v, start + 3 * (size_t)v);
+    for (int32_t i = 0; i < s->view.leash_count; i++)
+        blend_vertex(&s->view, now, s->view.leash_vertex[i], (float *)at(s, s->at.leashed) + 3 * (size_t)i);
     sup_detect_reset(&s->view.detect, at(s, s->at.detect));
-    sup_result result = sup_solver_reset(context, &s->view.system, at(s, s->at.solver), s->view.system.skin_count,
-                                         at(s, s->at.anchors), at(s, s->at.shown), SETTLE_ROUNDS);
-    keep_skin(s);
-    keep_skin(s);
-    s->ahead = 0.0;
+    sup_touch_reset(s->view.system.skin_count, at(s, s->at.touch));
+    sup_solver_input input = {.anchors = at(s, s->at.anchors),
+                              .bones = sup_anchors_piece_ends(&s->view.anchors, at(s, s->at.anchor_state))};
+    sup_result result =
+        sup_solver_reset(context, &s->view.system, at(s, s->at.solver), most_contacts(&s->view), NULL, start, 0);
+    if (result == SUP_OK)
+        result = sup_solver_settle(context, &s->view.system, at(s, s->at.solver), &input, SETTLE_ROUNDS);
+    keep_skin(s, now);
+    keep_skin(s, now);
+    s->behind = 0.0;
+    s->still = 0;
+    s->touching = 0;
     return result;
 }
 
@@ -160,6 +339,7 @@ sup_result sup_projective_reset(const sup_step_input *input, void *state)
     sup_result result = sup_projective_open(input->model, &s->view, NULL);
     if (result != SUP_OK) return result;
     s->at = layout_of(&s->view, input->model, input->context);
+    memset(s->origin, 0, sizeof s->origin);
     sup_step_input linear = linear_input(input);
     result = sup_method_linear.reset(&linear, at(s, s->at.linear));
     return result == SUP_OK ? put_at_rest(s, input->context, input->pose) : result;
@@ -167,86 +347,233 @@ sup_result sup_projective_reset(const sup_step_input *input, void *state)
 
 static int32_t detect_contacts(projective_state *s, const sup_step_input *input)
 {
-    if (input->values[SUP_PROJECTIVE_CONTACT] == 0.0) return 0;
     const float *from = sup_anchors_piece_ends(&s->view.anchors, at(s, s->at.anchor_state));
     float *ends = at(s, s->at.ends);
     for (int32_t p = 0; p < s->view.anchors.piece_count; p++)
         for (int end = 0; end < 2; end++)
             memcpy(ends + 6 * (size_t)p + 3 * (size_t)end, from + 8 * (size_t)p + 4 * (size_t)end, 3 * sizeof(float));
-    sup_detect_input detect = {.skin = at(s, s->at.skin[0]),
+    sup_detect_input detect = {.skin = at(s, s->at.shown),
                                .skin_stride = 4,
                                .piece_ends = ends,
                                .friction = (float)input->values[SUP_PROJECTIVE_FRICTION]};
     return sup_detect_step(input->context, &s->view.detect, at(s, s->at.detect), &detect, at(s, s->at.contacts));
 }
 
-/* m/s^2 in file units per square of the solver's unit of time. */
-static void set_gravity(const projective_state *s, const sup_step_input *input, float gravity[3])
+/* How much a collider holds a vertex: all, or less where it went through the flesh to the bone. */
+static float collider_hold(projective_state *s, const sup_solid *solid, int32_t v)
+{
+    const sup_system *system = &s->view.system;
+    const float *skin = system->rest + 4 * (size_t)system->place[v],
+                *base = system->rest + 4 * (size_t)system->place[system->skin_count + v];
+    double thickness = sup_v3_distance(sup_v3_load(skin), sup_v3_load(base)) + (double)s->view.detect.edge[0];
+    sup_solid_view view;
+    float free_place[3];
+    blend_vertex(&s->view, at(s, s->at.joints[3]), v, free_place);
+    if (!sup_solid_look(solid, sup_v3_load(free_place), 0.0, &view)) return 1.0f;
+    double deep = -view.height / thickness;
+    return (float)fmax(0.0, fmin(1.0, (COLLIDER_DEEPEST - deep) / (COLLIDER_DEEPEST - COLLIDER_DEEP)));
+}
+
+/* Rows of the skin with what is in the way, part t0 to t1 of the frame. */
+static int32_t touch_colliders(projective_state *s, const sup_step_input *input, double t0, double t1,
+                               sup_contact *rows)
+{
+    float edge = s->view.detect.edge[0];
+    const sup_solid *solids = sup_colliders_between(input->colliders, t0, t1, sup_v3_load(s->origin));
+    sup_touch_input touch = {.solids = solids,
+                             .solid_count = input->colliders->count,
+                             .generation = input->colliders->generation,
+                             .points = at(s, s->at.shown),
+                             .stride = 4,
+                             .point_count = s->view.system.skin_count,
+                             .gap = COLLIDER_GAP * edge,
+                             .keep = COLLIDER_KEEP * edge};
+    sup_touch *touches = at(s, s->at.touches);
+    int32_t count = sup_touch_find(input->context, &touch, at(s, s->at.touch), touches);
+    int32_t rows_found = 0;
+    for (int32_t i = 0; i < count; i++) {
+        const sup_solid *solid = &solids[touches[i].solid];
+        float hold = collider_hold(s, solid, touches[i].vertex);
+        if (hold > 0.0f) rows[rows_found++] = sup_collider_row(solid, &touches[i], touch.gap, hold);
+    }
+    return rows_found;
+}
+
+/* Rows of the skin with itself and with things, looked for where bones and things are at the end of the step: the skin is
+ * carried there first. */
+static int32_t find_contacts(projective_state *s, const sup_step_input *input, double t0, double t1)
+{
+    bool touches_itself = input->values[SUP_PROJECTIVE_CONTACT] != 0.0;
+    if (!touches_itself && input->colliders == NULL) return 0;
+    carry_skin(s, input->context, at(s, s->at.joints[3]));
+    int32_t count = touches_itself ? detect_contacts(s, input) : 0;
+    if (input->colliders == NULL) return count;
+    return count + touch_colliders(s, input, t0, t1, (sup_contact *)at(s, s->at.contacts) + count);
+}
+
+void sup_projective_forces(const double *values, float size, float unit_metres, float force[3])
 {
     static const int axes[] = {1, 2, 0}; /* the parameter's choices: y, z, x */
-    double metre =
-        s->view.unit_metres > 0.0f ? 1.0 / (double)s->view.unit_metres : (double)s->view.size / (double)ASSUMED_METRES;
+    static const double degree = 0.017453292519943295;
+    double metre = unit_metres > 0.0f ? 1.0 / (double)unit_metres : (double)size / (double)ASSUMED_METRES;
     double second = SUP_PROJECTIVE_TIME_STEP / SUP_PROJECTIVE_SECONDS;
-    gravity[axes[(int)input->values[SUP_PROJECTIVE_UP]]] =
-        (float)(-input->values[SUP_PROJECTIVE_GRAVITY] * metre / (second * second));
+    double scale = metre / (second * second), wind = values[SUP_PROJECTIVE_WIND];
+    double heading = degree * values[SUP_PROJECTIVE_WIND_HEADING], rise = degree * values[SUP_PROJECTIVE_WIND_RISE];
+    int up = axes[(int)values[SUP_PROJECTIVE_UP]];
+    force[up] = (float)(scale * (wind * sin(rise) - values[SUP_PROJECTIVE_GRAVITY]));
+    force[(up + 1) % 3] = (float)(scale * wind * cos(rise) * cos(heading));
+    force[(up + 2) % 3] = (float)(scale * wind * cos(rise) * sin(heading));
 }
 
-/* One step of the simulation with the joints where they are at its end. */
-static sup_result simulate(projective_state *s, const sup_step_input *input, const sup_mat34 *joints)
+/* Part of the momentum that the step takes away. */
+static float damping_of(const projective_state *s, const sup_step_input *input)
 {
+    float part = (float)(s->still - STILL_BEGIN) / (float)(STILL_CALM - STILL_BEGIN);
+    float calm = (s->touching > 0 ? CALM_TOUCHING : CALM) * fmaxf(0.0f, fminf(1.0f, part));
+    return fmaxf((float)input->values[SUP_PROJECTIVE_DAMPING], calm);
+}
+
+static void stage_over(const sup_step_input *input, const char *stage)
+{
+    if (input->stage_done != NULL) input->stage_done(input->stage_user, stage);
+}
+
+static void solver_stage_over(void *user, sup_solver_stage stage)
+{
+    static const char *const names[SUP_SOLVER_STAGE_COUNT] = {[SUP_SOLVER_START] = "start",
+                                                              [SUP_SOLVER_VOLUME] = "volume",
+                                                              [SUP_SOLVER_LOCAL] = "local",
+                                                              [SUP_SOLVER_GRADIENT] = "gradient",
+                                                              [SUP_SOLVER_TOP] = "solve top",
+                                                              [SUP_SOLVER_BACKWARD] = "solve",
+                                                              [SUP_SOLVER_CONTACT] = "contact forces",
+                                                              [SUP_SOLVER_MIX] = "accelerate"};
+    stage_over(user, names[stage]);
+}
+
+/* One step of the simulation from part t0 to part t1 of the frame, the joints where they are at its end. */
+static sup_result simulate(projective_state *s, const sup_step_input *input, double t0, double t1)
+{
+    const sup_mat34 *before = at(s, s->at.joints[0]), *now = at(s, s->at.joints[1]);
+    sup_mat34 *joints = at(s, s->at.joints[3]);
+    for (int32_t j = 0; j < s->view.joint_count; j++)
+        joints[j] = t1 < 1.0 ? sup_pace_between(before[j], now[j], t1) : now[j];
     evaluate_anchors(s, joints);
+    stage_over(input, "anchors");
+    float damping = damping_of(s, input);
+    const float *force = pull_leashes(s, input, joints, damping);
+    stage_over(input, "leashes");
+    int32_t contact_count = find_contacts(s, input, t0, t1);
+    stage_over(input, "contacts");
     sup_solver_input solver = {.anchors = at(s, s->at.anchors),
-                               .damping = (float)input->values[SUP_PROJECTIVE_DAMPING],
+                               .bones = sup_anchors_piece_ends(&s->view.anchors, at(s, s->at.anchor_state)),
+                               .force = force,
+                               .damping = damping,
                                .iterations = (int32_t)input->values[SUP_PROJECTIVE_ITERATIONS],
+                               .tolerance = (float)input->values[SUP_PROJECTIVE_TOLERANCE],
                                .shared_rotation = input->values[SUP_PROJECTIVE_FAST] != 0.0,
                                .contacts = at(s, s->at.contacts),
-                               .contact_count = detect_contacts(s, input)};
-    set_gravity(s, input, solver.gravity);
-    sup_result result = sup_solver_step(input->context, &s->view.system, at(s, s->at.solver), &solver, NULL);
-    if (result == SUP_OK) keep_skin(s);
-    return result;
-}
-
-static bool is_teleport(projective_state *s, const sup_mat34 *before, const sup_mat34 *now, int32_t steps)
-{
-    float limit = TELEPORT * s->view.size * (float)(steps < MOST_STEPS ? steps : 1);
-    for (int32_t j = 0; j < s->view.joint_count; j++) {
-        sup_vec3d a = sup_v3(before[j].m[3], before[j].m[7], before[j].m[11]),
-                  b = sup_v3(now[j].m[3], now[j].m[7], now[j].m[11]);
-        if (sup_v3_distance(a, b) <= (double)limit) return false;
+                               .contact_count = contact_count};
+    union { /* the solver hands it back to solver_stage_over, which does not write to it */
+        const void *from;
+        void *to;
+    } watcher = {input};
+    if (input->stage_done != NULL) {
+        solver.stage_done = solver_stage_over;
+        solver.stage_user = watcher.to;
     }
-    return s->view.joint_count > 0;
+    sup_projective_forces(input->values, s->view.size, s->view.unit_metres, solver.gravity);
+    sup_solver_report report = {0};
+    sup_result result = sup_solver_step(input->context, &s->view.system, at(s, s->at.solver), &solver, &report);
+    if (result != SUP_OK) return result;
+    s->energy = report.objective;
+    s->touching = report.contacts;
+    keep_skin(s, joints);
+    memcpy(at(s, s->at.joints[2]), joints, (size_t)s->view.joint_count * sizeof *joints);
+    return SUP_OK;
 }
 
-/* Steps until the frame's time is reached. */
+/* Neither the skeleton, nor a parameter, nor a thing in the way changed since the last frame. */
+static bool stands(projective_state *s, const sup_step_input *input)
+{
+    const sup_mat34 *before = at(s, s->at.joints[0]), *now = at(s, s->at.joints[1]);
+    bool same = memcmp(s->values, input->values, sizeof s->values) == 0;
+    memcpy(s->values, input->values, sizeof s->values);
+    uint32_t things = input->colliders != NULL ? input->colliders->generation + 1 : 0;
+    same = same && things == s->things && (things == 0 || sup_colliders_stand(input->colliders));
+    s->things = things;
+    if (!same) return false;
+    for (int32_t j = 0; j < s->view.joint_count; j++)
+        for (int k = 0; k < 12; k++)
+            if (!(fabsf(now[j].m[k] - before[j].m[k]) <= STILL * (k % 4 == 3 ? s->view.size : 1.0f))) return false;
+    return true;
+}
+
+static float farthest_move(const projective_state *s, const float *from, const float *to)
+{
+    float most = 0.0f;
+    for (size_t i = 0; i < (size_t)s->view.system.skin_count * 4; i++)
+        most = fmaxf(most, fabsf(to[i] - from[i]));
+    return most / s->view.size;
+}
+
+/* The flesh, in the last step; late also over a window. */
+static bool hardly_moves(projective_state *s)
+{
+    const float *last = at(s, s->at.skin[0]);
+    if (farthest_move(s, at(s, s->at.skin[1]), last) <= ASLEEP) return true;
+    if (s->still < STILL_LATE || s->still % STILL_WINDOW != 0) return false;
+    bool little = s->still > STILL_LATE && farthest_move(s, at(s, s->at.window), last) <= TREMBLE;
+    memcpy(at(s, s->at.window), last, (size_t)s->view.system.skin_count * 4 * sizeof *last);
+    return little;
+}
+
+/* The steps whose time has come. */
 static sup_result advance(projective_state *s, const sup_step_input *input)
 {
-    sup_mat34 *before = at(s, s->at.joints[0]), *now = at(s, s->at.joints[1]), *between = at(s, s->at.joints[2]);
-    double missing = (double)input->dt - s->ahead;
-    int32_t steps = missing > 0.0 ? (int32_t)fmin(ceil(missing / SUP_PROJECTIVE_SECONDS - 1e-4), 1e6) : 0;
-    take_joints(s, input->pose, now);
-    if (is_teleport(s, before, now, steps)) return put_at_rest(s, input->context, input->pose);
-    if (steps > MOST_STEPS) steps = MOST_STEPS;
+    const double step = SUP_PROJECTIVE_SECONDS, slack = 1e-4; /* of a step: frame times are rounded */
+    double dt = (double)input->dt, due = floor((s->behind + dt) / step + slack);
+    int32_t steps = due < MOST_STEPS ? (int32_t)due : MOST_STEPS;
+    follow_root(s, input->pose);
+    take_joints(s, input->pose, at(s, s->at.joints[1]));
+    if (sup_pace_teleported(s->view.joint_count, at(s, s->at.joints[0]), at(s, s->at.joints[1]), steps, s->view.size))
+        return put_at_rest(s, input->context, input->pose);
+    bool still = stands(s, input);
     sup_result result = SUP_OK;
     for (int32_t i = 1; result == SUP_OK && i <= steps; i++) {
-        for (int32_t j = 0; j < s->view.joint_count; j++)
-            between[j] =
-                i == steps ? now[j] : sup_projective_joint_between(before[j], now[j], (double)i / (double)steps);
-        result = simulate(s, input, between);
+        bool tired = s->still >= STILL_CALM && (s->still == ASLEEP_FOR_GOOD || hardly_moves(s));
+        s->still = !still ? 0 : tired ? ASLEEP_FOR_GOOD : s->still < ASLEEP_FOR_GOOD - 1 ? s->still + 1 : s->still;
+        if (s->still == ASLEEP_FOR_GOOD) {
+            keep_skin(s, at(s, s->at.joints[2]));
+            continue;
+        }
+        double end = due > MOST_STEPS ? (double)i / steps : fmin(((double)i * step - s->behind) / dt, 1.0);
+        double begin =
+            due > MOST_STEPS ? (double)(i - 1) / steps : fmax(((double)(i - 1) * step - s->behind) / dt, 0.0);
+        result = simulate(s, input, begin, i == steps && end > 1.0 - slack ? 1.0 : end);
     }
-    s->ahead = fmax(0.0, fmin((double)steps * SUP_PROJECTIVE_SECONDS - missing, SUP_PROJECTIVE_SECONDS));
-    if (s->ahead < 1e-6) s->ahead = 0.0;
-    memcpy(before, now, (size_t)s->view.joint_count * sizeof *now);
+    s->behind = due > MOST_STEPS ? 0.0 : s->behind + dt - (double)steps * step;
+    if (s->behind < slack * step) s->behind = 0.0;
+    memcpy(at(s, s->at.joints[0]), at(s, s->at.joints[1]), (size_t)s->view.joint_count * sizeof(sup_mat34));
     return result;
 }
 
-/* Between the last two steps, as far back as the last one is ahead. */
-static void blend_skin(projective_state *s)
+static void move_blocks(const projective_state *s, const sup_upsample_blocks *blocks, const sup_skin_out *out)
 {
-    float t = (float)(s->ahead / SUP_PROJECTIVE_SECONDS), *shown = at(s, s->at.shown);
-    const float *last = at(s, s->at.skin[0]), *before = at(s, s->at.skin[1]);
-    for (size_t i = 0; i < (size_t)s->view.system.skin_count * 4; i++)
-        shown[i] = last[i] + t * (before[i] - last[i]);
+    for (int64_t i = 0; i < (int64_t)blocks->block_count * SUP_BLOCK; i++) {
+        int32_t v = blocks->row_vertex[i];
+        float *p = (float *)(void *)((unsigned char *)out->positions + (size_t)(v < 0 ? 0 : v) * out->position_stride);
+        for (int k = 0; k < 3 && v >= 0; k++)
+            p[k] += s->origin[k];
+    }
+}
+
+/* From the simulation's origin to the world's, for the vertices that the simulation moves. */
+static void move_to_world(const projective_state *s, const sup_skin_out *out)
+{
+    if (out->positions == NULL || (s->origin[0] == 0.0f && s->origin[1] == 0.0f && s->origin[2] == 0.0f)) return;
+    move_blocks(s, &s->view.upsample.plain, out);
+    move_blocks(s, &s->view.upsample.riding, out);
 }
 
 sup_result sup_projective_step(const sup_step_input *input, void *state, const sup_skin_out *out)
@@ -254,10 +581,20 @@ sup_result sup_projective_step(const sup_step_input *input, void *state, const s
     projective_state *s = state;
     sup_result result = advance(s, input);
     if (result != SUP_OK) return result;
-    blend_skin(s);
+    carry_skin(s, input->context, at(s, s->at.joints[1]));
+    stage_over(input, "skin");
     /* Everything by linear blending, then the simulated skin over it. */
     sup_step_input linear = linear_input(input);
     result = sup_method_linear.step(&linear, at(s, s->at.linear), out);
-    if (result != SUP_OK) return result;
-    return sup_upsample_apply(input->context, &s->view.upsample, at(s, s->at.shown), at(s, s->at.upsample), out);
+    stage_over(input, "linear");
+    if (result == SUP_OK)
+        result = sup_upsample_apply(input->context, &s->view.upsample, at(s, s->at.shown), at(s, s->at.upsample), out);
+    if (result == SUP_OK) move_to_world(s, out);
+    stage_over(input, "upsample");
+    return result;
+}
+
+double sup_projective_energy(const void *state)
+{
+    return ((const projective_state *)state)->energy;
 }

@@ -137,3 +137,8 @@ sup_base_hit sup_shrink(const sup_volumetric_skeleton *skeleton, sup_vec3d skin,
     s.best.t = t;
     return s.best;
 }
+
+void sup_shrink_freely(sup_foot foot, sup_base_hit *hit)
+{
+    *hit = (sup_base_hit){thickest, SUP_BASE_FREE, foot.piece, foot.piece, true};
+}

@@ -22,6 +22,9 @@ typedef struct sup_base_hit {
  * tissue, of the distance to the foot. */
 sup_base_hit sup_shrink(const sup_volumetric_skeleton *skeleton, sup_vec3d skin, sup_foot foot, double thinnest);
 
+/* The base where no bone holds the flesh: as deep as tissue goes, for flesh without a hollow that could buckle. */
+void sup_shrink_freely(sup_foot foot, sup_base_hit *hit);
+
 /* Least t >= 0 at which origin + t direction enters; INFINITY for never, or when the origin is inside already.
  * The cone has radius r0 at `from` and r1 at `to`, r0 = r1 for a cylinder; its flat ends are not part of it. */
 double sup_shrink_sphere(sup_vec3d origin, sup_vec3d direction, sup_vec3d centre, double radius);

@@ -7,8 +7,10 @@
  *  2. a child that continues the bone of a leaf beside it becomes that leaf's child (flat lists of finger joints);
  *  3. joints in the place of their parent share its node: no piece without length;
  *  4. a leaf that moves vertices gets a tail, clipped so that a capsule fits between its end and the skin;
- *  5. separate trees whose skins hang together are joined by virtual pieces, nearest nodes first. */
+ *  5. separate trees whose skins touch are joined by virtual pieces, nearest nodes of touching joints first. */
 #include "methods/projective/skeleton.h"
+
+#include <stdlib.h>
 
 static const double join_length = 1e-3;      /* of the size: shorter pieces are none */
 static const double chain_cosine = 0.8;      /* a sibling within this cone continues a leaf's bone */
@@ -283,20 +285,15 @@ static int32_t find_root(int32_t *set, int32_t i)
     return i;
 }
 
-/* Trees whose skins hang together: `linked` is a union of trees over the edges of the skin. */
-static void link_by_skin(const builder *b, int32_t *tree, int32_t *linked)
+static void unite(int32_t *set, int32_t i, int32_t k)
 {
-    const sup_tissue_skin *skin = b->skin;
-    for (int32_t h = 0; h < 3 * skin->triangle_count; h++) {
-        int32_t v = skin->triangles[h], w = skin->triangles[h % 3 == 2 ? h - 2 : h + 1];
-        int32_t a = find_root(linked, find_root(tree, b->skeleton->joint_node[b->strong[v]]));
-        int32_t c = find_root(linked, find_root(tree, b->skeleton->joint_node[b->strong[w]]));
-        linked[c > a ? c : a] = c > a ? a : c;
-    }
+    int32_t a = find_root(set, i), c = find_root(set, k);
+    set[c > a ? c : a] = c > a ? a : c;
 }
 
-/* Two trees become one: by a virtual piece, or, where their nodes lie in one place, by making these one. */
-static void join(builder *b, int32_t from, int32_t to)
+/* Two trees become one: by a virtual piece, or, where their nodes lie in one place, by making these one; then `place`
+ * leads from the one that is gone to the one that stays. */
+static void join(builder *b, int32_t from, int32_t to, int32_t *place)
 {
     sup_volumetric_skeleton *s = b->skeleton;
     double length = sup_v3_distance(s->nodes[from].position, s->nodes[to].position);
@@ -314,58 +311,83 @@ static void join(builder *b, int32_t from, int32_t to)
     }
     for (int32_t j = 0; j < b->rig->joint_count; j++)
         if (s->joint_node[j] == to) s->joint_node[j] = from;
+    place[to] = from;
     b->report->joined_joints++;
 }
 
-/* Step 5: the shortest joins, by Prim's algorithm over the nodes; nodes of one tree are at distance 0. */
-static void join_linked(builder *b, int32_t *tree, int32_t *linked, double *best, int32_t *via)
+/* A way to join two trees: the nearest nodes of two joints whose skins touch. */
+typedef struct candidate {
+    double distance;
+    int32_t from, to; /* nodes */
+} candidate;
+
+static int compare_candidates(const void *a, const void *b)
 {
-    const sup_volumetric_skeleton *s = b->skeleton;
-    int32_t nodes = s->node_count;
-    for (int32_t n = 0; n < nodes; n++) {
-        best[n] = INFINITY;
-        via[n] = -1;
-    }
-    for (int32_t round = 0; round < nodes; round++) {
-        int32_t n = -1;
-        for (int32_t m = 0; m < nodes; m++)
-            if (via[m] != -2 && (n < 0 || best[m] < best[n])) n = m;
-        if (via[n] >= 0 && find_root(tree, via[n]) != find_root(tree, n)) join(b, via[n], n);
-        via[n] = -2; /* done */
-        int32_t own = find_root(tree, n), group = find_root(linked, own);
-        for (int32_t m = 0; m < nodes; m++) {
-            int32_t other = find_root(tree, m);
-            if (via[m] == -2 || find_root(linked, other) != group) continue;
-            double distance = other == own ? 0.0 : sup_v3_distance(s->nodes[n].position, s->nodes[m].position);
-            if (distance < best[m]) {
-                best[m] = distance;
-                via[m] = n;
-            }
-        }
+    const candidate *x = a, *y = b;
+    if (x->distance != y->distance) return x->distance < y->distance ? -1 : 1;
+    if (x->from != y->from) return x->from < y->from ? -1 : 1;
+    return (x->to > y->to) - (x->to < y->to);
+}
+
+/* Joints whose skins touch: the strongest joints at both ends of an edge. Without influences all do. */
+static void find_touching(const builder *b, bool *touching)
+{
+    const sup_tissue_skin *skin = b->skin;
+    size_t joints = (size_t)b->rig->joint_count;
+    if (skin->influence_first == NULL) memset(touching, 1, joints * joints * sizeof *touching);
+    for (int32_t h = 0; skin->influence_first != NULL && h < 3 * skin->triangle_count; h++) {
+        int32_t a = b->strong[skin->triangles[h]], c = b->strong[skin->triangles[h % 3 == 2 ? h - 2 : h + 1]];
+        touching[(size_t)(a < c ? a : c) * joints + (size_t)(a < c ? c : a)] = true;
     }
 }
 
+/* The nearest pair of nodes at which two joints have something: their own, and the far ends of their bones. */
+static candidate nearest_nodes(const sup_volumetric_skeleton *s, int32_t a, int32_t c)
+{
+    candidate best = {INFINITY, s->joint_node[a], s->joint_node[c]};
+    for (int32_t p = -1; p < s->piece_count; p++)
+        for (int32_t q = -1; q < s->piece_count; q++) {
+            if ((p >= 0 && s->pieces[p].joint != a) || (q >= 0 && s->pieces[q].joint != c)) continue;
+            int32_t from = p < 0 ? s->joint_node[a] : s->pieces[p].node_to;
+            int32_t to = q < 0 ? s->joint_node[c] : s->pieces[q].node_to;
+            double distance = sup_v3_distance(s->nodes[from].position, s->nodes[to].position);
+            if (distance < best.distance) best = (candidate){distance, from, to};
+        }
+    return best;
+}
+
+/* Step 5: the shortest joins first (Kruskal's algorithm), only between joints whose skins touch: a knee that is near to
+ * an elbow in the bind pose is not joined to it. */
 static sup_result join_trees(builder *b, sup_error *error)
 {
     sup_volumetric_skeleton *s = b->skeleton;
-    size_t nodes = (size_t)s->node_count;
+    size_t nodes = (size_t)s->node_count, joints = (size_t)b->rig->joint_count;
     int32_t *tree = sup_arena_alloc(&b->scratch, nodes, sizeof *tree);
-    int32_t *linked = sup_arena_alloc(&b->scratch, nodes, sizeof *linked);
-    int32_t *via = sup_arena_alloc(&b->scratch, nodes, sizeof *via);
-    double *best = sup_arena_alloc(&b->scratch, nodes, sizeof *best);
-    if (tree == NULL || linked == NULL || via == NULL || best == NULL) return sup_fail_memory(error, "the skeleton");
+    int32_t *place = sup_arena_alloc(&b->scratch, nodes, sizeof *place);
+    bool *touching = sup_arena_alloc(&b->scratch, sup_size_multiply(joints, joints), sizeof *touching);
+    if (tree == NULL || place == NULL || touching == NULL) return sup_fail_memory(error, "the skeleton");
     for (int32_t n = 0; n < s->node_count; n++)
-        tree[n] = linked[n] = n;
-    for (int32_t p = 0; p < s->piece_count; p++) {
-        int32_t a = find_root(tree, s->pieces[p].node_from), c = find_root(tree, s->pieces[p].node_to);
-        tree[c > a ? c : a] = c > a ? a : c;
+        tree[n] = place[n] = n;
+    for (int32_t p = 0; p < s->piece_count; p++)
+        unite(tree, s->pieces[p].node_from, s->pieces[p].node_to);
+    find_touching(b, touching);
+    size_t count = 0;
+    for (size_t i = 0; i < joints * joints; i++) {
+        touching[i] =
+            touching[i] && find_root(tree, s->joint_node[i / joints]) != find_root(tree, s->joint_node[i % joints]);
+        count += touching[i];
     }
-    if (b->skin->influence_first != NULL) {
-        link_by_skin(b, tree, linked);
-    } else {
-        memset(linked, 0, nodes * sizeof *linked);
+    candidate *all = sup_arena_alloc(&b->scratch, count, sizeof *all);
+    if (all == NULL) return sup_fail_memory(error, "the skeleton");
+    count = 0;
+    for (size_t i = 0; i < joints * joints; i++)
+        if (touching[i]) all[count++] = nearest_nodes(s, (int32_t)(i / joints), (int32_t)(i % joints));
+    qsort(all, count, sizeof *all, compare_candidates);
+    for (size_t i = 0; i < count; i++) {
+        if (find_root(tree, all[i].from) == find_root(tree, all[i].to)) continue;
+        join(b, find_root(place, all[i].from), find_root(place, all[i].to), place);
+        unite(tree, all[i].from, all[i].to);
     }
-    join_linked(b, tree, linked, best, via);
     return SUP_OK;
 }
 

@@ -47,6 +47,13 @@ static size_t carve(const sup_system *s, int32_t contacts, unsigned char *block,
     at = carve_floats(block, at, (int64_t)s->partial_count * 4, &m->partial);
     at = carve_floats(block, at, (int64_t)s->anchored_batch_count * SUP_PRISM_ANCHOR_FLOATS, &m->anchors);
     float *doubles = NULL, *rows = NULL;
+    if (s->volume > 0.0f) {
+        at = carve_floats(block, at, all, &m->feet);
+        at = carve_floats(block, at, s->partial_count, &m->column);
+        at = carve_floats(block, at, s->chamber_count, &m->chamber_pressure);
+        at = carve_floats(block, at, (int64_t)s->piece_count * s->chamber_count * 2, &doubles);
+        m->chamber_sum = (double *)(void *)doubles;
+    }
     at = carve_floats(block, at, (int64_t)s->piece_count * 2, &doubles);
     m->piece_energy = (double *)(void *)doubles;
     at = carve_floats(block, at, (int64_t)(s->parts.part_count + 1) * SUP_SOLVER_SUMS * 2, &doubles);
@@ -265,21 +272,35 @@ static void start(sup_step *step)
     memcpy(step->x_last + (int64_t)s->unknown_count * 4, step->x + (int64_t)s->unknown_count * 4,
            (size_t)s->anchor_count * 4 * sizeof(float));
     add_forces(step);
+    sup_step_place_feet(step);
     sup_step_contact_prepare(step);
     sup_step_done(step, SUP_SOLVER_START);
 }
 
 /* --- One iteration --- */
 
+sup_local_work sup_step_local_work(const sup_step *step)
+{
+    const sup_solver_memory *m = &step->memory;
+    sup_local_work work = {.system = step->system,
+                           .x = step->x,
+                           .anchors = m->anchors,
+                           .partial = m->partial,
+                           .energy = m->piece_energy,
+                           .shared_rotation = step->input->shared_rotation};
+    if (step->keeps_volume) {
+        work.feet = m->feet;
+        work.pressure = m->chamber_pressure;
+        work.column = m->column;
+        work.chamber_sum = m->chamber_sum;
+    }
+    return work;
+}
+
 static void local_pieces(void *data, int32_t begin, int32_t end, int32_t worker)
 {
     const sup_step *step = data;
-    sup_local_work work = {step->system,
-                           step->x,
-                           step->memory.anchors,
-                           step->memory.partial,
-                           step->memory.piece_energy,
-                           step->input->shared_rotation};
+    sup_local_work work = sup_step_local_work(step);
     SUP_UNUSED(worker);
     for (int32_t piece = begin; piece < end; piece++)
         step->kernels->local(&work, piece);
@@ -303,10 +324,11 @@ static void gradient_range(void *data, int32_t begin, int32_t end, int32_t worke
 static double evaluate(sup_step *step)
 {
     step->solve = step->memory.direction[step->history];
+    double energy = step->keeps_volume ? sup_step_pressures(step) : 0.0;
     sup_parallel(step->context, step->system->piece_count, 1, local_pieces, step);
     sup_step_done(step, SUP_SOLVER_LOCAL);
     sup_step_ranges(step, gradient_range);
-    double energy = sup_step_sum(step, SUM_ENERGY);
+    energy += sup_step_sum(step, SUM_ENERGY);
     for (int32_t k = 0; k < step->system->piece_count; k++)
         energy += step->memory.piece_energy[k];
     sup_step_done(step, SUP_SOLVER_GRADIENT);
@@ -380,7 +402,7 @@ static void solve_small(int32_t size, double b[SUP_SOLVER_HISTORY][SUP_SOLVER_HI
 static void anderson_weights(const sup_step *step, double weight[SUP_SOLVER_HISTORY])
 {
     int32_t k = step->history;
-    double b[SUP_SOLVER_HISTORY][SUP_SOLVER_HISTORY];
+    double b[SUP_SOLVER_HISTORY][SUP_SOLVER_HISTORY] = {{0}};
     weight[k] = 1.0;
     for (int32_t i = 0; i < k; i++) {
         for (int32_t j = 0; j < k; j++) /* newest first: they are kept when pivots get small */
@@ -493,12 +515,14 @@ static bool enough(const sup_step *step, double energy)
 static void iterate(sup_step *step)
 {
     bool plain = step->input->mode == SUP_SOLVER_PLAIN, accelerated = false;
+    bool unsure = step->contact_count > 0 || (step->keeps_volume && !plain);
     double last = 0.0, part = 1.0;
     for (int32_t done = 0; done < step->most;) {
         double energy = evaluate(step);
         bool rose = done > 0 && !(energy <= last + ROUNDING * fabs(last));
-        if (rose && (accelerated || step->contact_count > 0)) {
-            /* Without contacts the plain step cannot raise the objective. With them, rows that begin to push can. */
+        if (rose && (accelerated || unsure)) {
+            /* Of strain alone the plain step cannot raise the objective. Rows of contact that begin to push can, and
+             * volumes far from those at rest. */
             part = accelerated ? 1.0 : part > 0.2 ? part * 0.5 : 0.0;
             accelerated = false;
             take_back(step, part);
@@ -543,6 +567,7 @@ static sup_result check_input(const sup_system *s, const sup_solver_input *input
         good = isfinite(input->force[i]);
     for (int32_t k = 0; good && k < 3; k++)
         good = isfinite(input->gravity[k]);
+    if (input->bones != NULL) good = good && largest(input->bones, (int64_t)s->bone_count * 2) <= 1e6f * s->size;
     return good && input->damping >= 0.0f && input->damping <= 1.0f ? SUP_OK : SUP_ERROR_DATA;
 }
 
@@ -619,16 +644,38 @@ sup_result sup_solver_reset(const sup_context *context, const sup_system *system
                 if (isfinite(skin[(int64_t)v * 3 + k])) x[(int64_t)s->place[v] * 4 + k] = skin[(int64_t)v * 3 + k];
     stand_still(s, state);
     if (anchors == NULL) return SUP_OK;
-    sup_solver_input input = {.anchors = anchors, .damping = 1.0f};
+    sup_solver_input input = {.anchors = anchors};
+    return sup_solver_settle(context, s, state, &input, rounds);
+}
+
+sup_result sup_solver_settle(const sup_context *context, const sup_system *system, void *state,
+                             const sup_solver_input *input, int32_t rounds)
+{
+    const sup_system *s = system;
+    sup_solver_input still = *input;
+    still.damping = 1.0f;
     for (int32_t round = 0; round < (rounds > 1 ? rounds : 1); round++) {
-        sup_result result = sup_solver_step(context, s, state, &input, NULL);
+        sup_result result = sup_solver_step(context, s, state, &still, NULL);
         if (result != SUP_OK) return result;
-        step = open_step(NULL, s, state);
+        sup_step step = open_step(NULL, s, state);
         double moved = furthest_move(&step, (int64_t)s->unknown_count * 4);
         stand_still(s, state);
         if (moved < 1e-6 * (double)s->size) break;
     }
     return SUP_OK;
+}
+
+void sup_solver_shift(const sup_system *system, void *state, const float offset[3])
+{
+    sup_step step = open_step(NULL, system, state);
+    const sup_solver_head *head = state;
+    int64_t unknowns = system->unknown_count, all = unknowns + system->anchor_count;
+    for (int64_t i = 0; i < all; i++)
+        for (int32_t k = 0; k < 3; k++) {
+            step.memory.x[head->role[NOW]][4 * i + k] += offset[k];
+            step.memory.x[head->role[BEFORE]][4 * i + k] += offset[k];
+            if (i < unknowns) step.memory.guess[4 * i + k] += offset[k];
+        }
 }
 
 void sup_solver_skin(const sup_system *system, const void *state, float *skin, int32_t stride)

@@ -15,6 +15,7 @@
 /* Stages, for those who measure. */
 typedef enum sup_solver_stage {
     SUP_SOLVER_START,    /* prediction and harmonic start */
+    SUP_SOLVER_VOLUME,   /* volumes of the chambers, pressures */
     SUP_SOLVER_LOCAL,    /* rotations, gradients of the tetrahedra, energy */
     SUP_SOLVER_GRADIENT, /* their sum and momentum, first half of the solve */
     SUP_SOLVER_TOP,      /* the part of the solve that runs alone */
@@ -31,9 +32,10 @@ typedef enum sup_solver_mode {
 
 typedef struct sup_solver_input {
     const float *anchors; /* [anchor_count*4] where the anchors are at the end of the step; the fourth is not read */
-    const float *force;   /* [skin_count*3] on each skin vertex, or NULL */
-    float gravity[3];     /* acceleration: file units per square of the time step's unit */
-    float damping;        /* 1 - mu of eq. 2.14: 0 none, 1 no momentum from step to step */
+    const float *bones; /* [bone_count*8] ends of the bones' pieces then, x y z and one not read; NULL: strain alone */
+    const float *force; /* [skin_count*3] on each skin vertex, or NULL */
+    float gravity[3];   /* acceleration: file units per square of the time step's unit */
+    float damping;      /* 1 - mu of eq. 2.14: 0 none, 1 no momentum from step to step */
     /* Iterations: as many as it takes until the next one promises less than `tolerance` of the objective, at most 8 (or
      * `iterations`). 0 for both: until float positions cannot tell the difference. `iterations` alone: that many. Plain
      * mode always takes `iterations`, 0 = 10. */
@@ -61,10 +63,15 @@ size_t sup_solver_state_size(const sup_system *system, int32_t contact_capacity)
  * the anchors' displacement carries them; then up to `rounds` steps without momentum let the tissue settle. */
 sup_result sup_solver_reset(const sup_context *context, const sup_system *system, void *state, int32_t contact_capacity,
                             const float *anchors, const float *skin, int32_t rounds);
+/* Up to `rounds` steps without momentum, until nothing moves any more. */
+sup_result sup_solver_settle(const sup_context *context, const sup_system *system, void *state,
+                             const sup_solver_input *input, int32_t rounds);
 /* One step. SUP_ERROR_DATA, and the state untouched, when an anchor or a force is not finite or beyond a million sizes.
  * Rows of contacts that make no sense are left out. `report` may be NULL. */
 sup_result sup_solver_step(const sup_context *context, const sup_system *system, void *state,
                            const sup_solver_input *input, sup_solver_report *report);
+/* The same state in a space whose origin is elsewhere: adds `offset` to every position. */
+void sup_solver_shift(const sup_system *system, void *state, const float offset[3]);
 /* Positions of the skin after the step: skin[stride*i .. stride*i + 2]. */
 void sup_solver_skin(const sup_system *system, const void *state, float *skin, int32_t stride);
 /* The same for any tissue vertex, bases and anchors included: [2*skin_count*3]; for tests and pictures. */

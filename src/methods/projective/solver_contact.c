@@ -22,8 +22,9 @@ enum { MOST_SOLVES = 3 };
 /* Rows nearer than this part of the character's size stiffen the matrix before they push: most of those that begin to
  * push in an iteration are then foreseen, and the objective does not rise. */
 #define NEAR 3e-4f
-/* Times the vertex's own stiffness, where a row does not say. Against a patch of rows the tissue gives way together, so
- * that this holds it to a few hundredths of where it would have gone; more makes the system harder to solve. */
+/* Times the stiffness of the row's vertices, each alone, where a row does not say. Against a patch of rows the tissue
+ * gives way together, so that this holds it to a few hundredths of where it would have gone; more makes the system
+ * harder to solve. */
 #define DEFAULT_STIFFNESS 2.0f
 #define STIFFEST 100.0f
 
@@ -61,8 +62,9 @@ static float dot3(const float a[3], const float b[3])
 static bool make_row(const sup_step *step, const sup_contact *c, sup_contact_row *row)
 {
     const sup_system *s = step->system;
-    int32_t vertex[4] = {c->vertex, c->corner[0], c->corner[1], c->corner[2]}, unknown = -1;
+    int32_t vertex[4] = {c->vertex, c->corner[0], c->corner[1], c->corner[2]};
     float weight[4] = {1.0f, -c->weight[0], -c->weight[1], -c->weight[2]};
+    float give = 0.0f; /* how far the row's vertices give way to a unit force, each alone */
     *row = (sup_contact_row){.offset = c->offset, .friction = c->friction, .cap = -1.0f};
     if (c->vertex < 0) return false;
     for (int32_t j = 0; j < 4; j++) {
@@ -70,7 +72,8 @@ static bool make_row(const sup_step *step, const sup_contact *c, sup_contact_row
         row->place[j] = vertex[j] >= 0 ? s->place[vertex[j]] : -1;
         row->weight[j] = row->place[j] >= 0 ? weight[j] : 0.0f;
         if (!isfinite(row->weight[j]) || fabsf(row->weight[j]) > 2.0f) return false;
-        if (unknown < 0 && row->place[j] < s->unknown_count) unknown = row->place[j];
+        if (row->place[j] < 0 || row->place[j] >= s->unknown_count) continue;
+        give += row->weight[j] * row->weight[j] / s->diagonal[row->place[j]];
     }
     float moved[3];
     for (int32_t k = 0; k < 3; k++) {
@@ -80,12 +83,16 @@ static bool make_row(const sup_step *step, const sup_contact *c, sup_contact_row
         if (!isfinite(c->point[k]) || !isfinite(c->motion[k])) return false;
     }
     if (!(fabsf(dot3(row->normal, row->normal) - 1.0f) < 0.01f) || !isfinite(c->offset) || !isfinite(c->stiffness) ||
-        !(c->friction >= 0.0f && c->friction <= 100.0f) || unknown < 0)
+        !(c->friction >= 0.0f && c->friction <= 100.0f) || !(c->limit >= 0.0f) || !(c->press >= 0.0f) ||
+        !(c->damping >= 0.0f && c->damping <= 100.0f) || !(give > 0.0f))
         return false;
     difference(row, step->now, row->start);
     for (int32_t k = 0; k < 3; k++)
         row->start[k] += moved[k]; /* from where the point was */
-    row->stiffness = (c->stiffness > 0.0f ? fminf(c->stiffness, STIFFEST) : DEFAULT_STIFFNESS) * s->diagonal[unknown];
+    row->limit = c->limit > 0.0f ? c->limit : INFINITY;
+    row->stiffness = (c->stiffness > 0.0f ? fminf(c->stiffness, STIFFEST) : DEFAULT_STIFFNESS) / give;
+    if (c->press > 0.0f) row->stiffness *= fminf(c->press, 1.0f);
+    row->damping = c->damping * row->stiffness;
     return true;
 }
 
@@ -116,6 +123,19 @@ static float rub(sup_contact_row *row, const float d[3], float press, float forc
     return sticks ? 0.5f * pull * length : row->cap * (length - 0.5f * row->cap / row->stiffness);
 }
 
+/* Pushes along the normal: sets the stiffness, returns the energy. `press` is how hard. */
+static float push(sup_contact_row *row, float depth, float *press)
+{
+    if (depth < row->limit) {
+        *press = row->stiffness * depth;
+        row->hold += row->stiffness;
+        return 0.5f * *press * depth;
+    }
+    *press = row->stiffness * row->limit; /* constant from here on: the parabola that touches from above */
+    row->hold += *press / depth;
+    return *press * (depth - 0.5f * row->limit);
+}
+
 double sup_step_contact_forces(sup_step *step)
 {
     double energy = 0.0;
@@ -123,20 +143,24 @@ double sup_step_contact_forces(sup_step *step)
     step->contact_near = false;
     for (int32_t i = 0; i < step->contact_count; i++) {
         sup_contact_row *row = &step->memory.rows[i];
-        float d[3], force[3];
+        float d[3], force[3], press = 0.0f;
         difference(row, step->x, d);
-        float depth = row->offset - dot3(row->normal, d);
-        row->hold = row->slide = 0.0f;
-        if (depth > -NEAR * step->system->size) {
-            row->hold = row->stiffness;
-            step->contact_near = true;
+        float along = dot3(row->normal, d), depth = row->offset - along;
+        float moved = along - dot3(row->normal, row->start), drag = row->damping * moved;
+        row->hold = row->damping;
+        row->slide = 0.0f;
+        energy += 0.5 * (double)drag * (double)moved;
+        if (depth > 0.0f) {
+            energy += (double)push(row, depth, &press);
+            step->report.contacts++;
+        } else if (depth > -NEAR * step->system->size) {
+            row->hold += row->stiffness;
         }
-        if (!(depth > 0.0f)) continue;
-        step->report.contacts++;
         for (int32_t k = 0; k < 3; k++)
-            force[k] = -row->stiffness * depth * row->normal[k];
-        energy += 0.5 * (double)row->stiffness * (double)depth * (double)depth;
-        energy += (double)rub(row, d, row->stiffness * depth, force);
+            force[k] = (drag - press) * row->normal[k];
+        if (depth > 0.0f) energy += (double)rub(row, d, press, force);
+        if (!(row->hold > 0.0f)) continue;
+        step->contact_near = true;
         spread(step, row, force, 1.0f, step->memory.gradient);
         spread(step, row, force, -1.0f, step->solve);
     }

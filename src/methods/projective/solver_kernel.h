@@ -3,18 +3,19 @@
  * Based on: [komaritzan2022] section 2.2, local step. Prisms come in batches of 16 (system.h). Positions are
  * gathered as rows of four floats and transposed: hardware gathers are slower. Gradients go back the same way, row by
  * row, into sums that belong to the piece alone, so their order never changes. */
+#include "base/rows.h"
 #include "methods/projective/prism.h"
 #include "methods/projective/solver_work.h"
 
 /* --- Rows of four floats to lanes and back --- */
 
-#if SUP_LANES == 1
-
 SUP_ELEMENT sup_wide3 gather(const float *x, const int32_t *place)
 {
-    const float *p = x + (int64_t)place[0] * 4;
-    return (sup_wide3){p[0], p[1], p[2]};
+    sup_wide4 v = sup_rows_gather(x, place);
+    return (sup_wide3){v.x, v.y, v.z};
 }
+
+#if SUP_LANES == 1
 
 SUP_ELEMENT void scatter(float *sum, const int32_t *target, sup_wide3 v)
 {
@@ -25,22 +26,6 @@ SUP_ELEMENT void scatter(float *sum, const int32_t *target, sup_wide3 v)
 }
 
 #else
-
-/* Rows `first`, first + 4, first + 8 ... of the lanes, side by side. */
-SUP_ELEMENT sup_wide load_rows(const float *x, const int32_t *place)
-{
-#if SUP_LANES == 16
-    __m512 v = _mm512_castps128_ps512(_mm_loadu_ps(x + (int64_t)place[0] * 4));
-    v = _mm512_insertf32x4(v, _mm_loadu_ps(x + (int64_t)place[4] * 4), 1);
-    v = _mm512_insertf32x4(v, _mm_loadu_ps(x + (int64_t)place[8] * 4), 2);
-    return (sup_wide)_mm512_insertf32x4(v, _mm_loadu_ps(x + (int64_t)place[12] * 4), 3);
-#elif SUP_LANES == 8
-    __m256 v = _mm256_castps128_ps256(_mm_loadu_ps(x + (int64_t)place[0] * 4));
-    return (sup_wide)_mm256_insertf128_ps(v, _mm_loadu_ps(x + (int64_t)place[4] * 4), 1);
-#else
-    return sup_wide_load(x + (int64_t)place[0] * 4);
-#endif
-}
 
 SUP_ELEMENT void add_row(float *to, sup_four v)
 {
@@ -63,32 +48,67 @@ SUP_ELEMENT void add_rows(float *sum, const int32_t *target, sup_wide v)
 #endif
 }
 
-SUP_ELEMENT sup_wide3 gather(const float *x, const int32_t *place)
-{
-    sup_wide r0 = load_rows(x, place), r1 = load_rows(x, place + 1);
-    sup_wide r2 = load_rows(x, place + 2), r3 = load_rows(x, place + 3);
-    sup_wide a = sup_wide_zip_low(r0, r2), b = sup_wide_zip_low(r1, r3);
-    sup_wide c = sup_wide_zip_high(r0, r2), d = sup_wide_zip_high(r1, r3);
-    return (sup_wide3){sup_wide_zip_low(a, b), sup_wide_zip_high(a, b), sup_wide_zip_low(c, d)};
-}
-
 SUP_ELEMENT void scatter(float *sum, const int32_t *target, sup_wide3 v)
 {
-    const sup_wide zero = sup_wide_splat(0.0f);
-    sup_wide a = sup_wide_zip_low(v.x, v.z), b = sup_wide_zip_low(v.y, zero);
-    sup_wide c = sup_wide_zip_high(v.x, v.z), d = sup_wide_zip_high(v.y, zero);
-    add_rows(sum, target, sup_wide_zip_low(a, b));
-    add_rows(sum, target + 1, sup_wide_zip_high(a, b));
-    add_rows(sum, target + 2, sup_wide_zip_low(c, d));
-    add_rows(sum, target + 3, sup_wide_zip_high(c, d));
+    sup_wide rows[4] = {v.x, v.y, v.z, sup_wide_splat(0.0f)};
+    sup_rows_transpose(rows);
+    for (int k = 0; k < 4; k++)
+        add_rows(sum, target + k, rows[k]);
 }
 
 #endif
 
 /* --- The local step --- */
 
+/* Edges of a column, from the skin to its feet: corners as those of a prism, from the foot of c. */
+SUP_ELEMENT void column_edges(const sup_local_work *work, const int32_t *corner, sup_wide3 edge[5])
+{
+    sup_wide3 last = gather(work->feet, corner + CORNER_C * SUP_PRISM_LANES);
+    for (int k = 0; k < 3; k++)
+        edge[k] = sup_wide3_sub(gather(work->x, corner + k * SUP_PRISM_LANES), last);
+    for (int k = 0; k < 2; k++)
+        edge[CORNER_A1 + k] = sup_wide3_sub(gather(work->feet, corner + k * SUP_PRISM_LANES), last);
+}
+
+SUP_ELEMENT sup_wide3 cross(sup_wide3 a, sup_wide3 b)
+{
+    return (sup_wide3){sup_wide_fma(a.y, b.z, -(a.z * b.y)), sup_wide_fma(a.z, b.x, -(a.x * b.z)),
+                       sup_wide_fma(a.x, b.y, -(a.y * b.x))};
+}
+
+SUP_ELEMENT sup_wide scalar_product(sup_wide3 a, sup_wide3 b)
+{
+    return sup_wide_fma(a.z, b.z, sup_wide_fma(a.y, b.y, a.x * b.x));
+}
+
+SUP_ELEMENT void add_scaled(sup_wide scale, sup_wide3 v, sup_wide3 *sum)
+{
+    *sum = (sup_wide3){sup_wide_fma(scale, v.x, sum->x), sup_wide_fma(scale, v.y, sum->y),
+                       sup_wide_fma(scale, v.z, sum->z)};
+}
+
+/* Gradient of a column's volume at its skin, times the mean pressure of its three vertices. */
+SUP_ELEMENT void press(const sup_local_work *work, const int32_t *corner, const int32_t *target, const float *span,
+                       sup_wide3 sum[5])
+{
+    float lanes[SUP_LANES];
+    for (int lane = 0; lane < SUP_LANES; lane++)
+        lanes[lane] = work->column[target[lane]] + work->column[target[SUP_PRISM_LANES + lane]] +
+                      work->column[target[2 * SUP_PRISM_LANES + lane]];
+    sup_wide scale = sup_wide_load(lanes) * sup_wide_load(span) * sup_wide_splat(1.0f / 3.0f);
+    sup_wide3 edge[5];
+    column_edges(work, corner, edge);
+    const sup_wide3 *a = &edge[CORNER_A], *b = &edge[CORNER_B], *b1 = &edge[CORNER_B1];
+    sup_wide3 down = sup_wide3_sub(edge[CORNER_C], *b1);
+    add_scaled(scale, cross(*b, down), &sum[CORNER_A]);
+    add_scaled(scale, cross(edge[CORNER_A1], *b1), &sum[CORNER_A]);
+    add_scaled(scale, cross(down, *a), &sum[CORNER_B]);
+    add_scaled(scale, cross(*a, *b), &sum[CORNER_C]);
+}
+
 /* Batches whose inner side is anchored: only the skin takes gradients. */
-SUP_ELEMENT sup_wide anchored_batches(const sup_local_work *work, const sup_system_piece *piece, bool shared)
+SUP_ELEMENT sup_wide anchored_batches(const sup_local_work *work, const sup_system_piece *piece, bool shared,
+                                      bool volume)
 {
     const sup_system *s = work->system;
     sup_wide energy = sup_wide_splat(0.0f);
@@ -107,6 +127,7 @@ SUP_ELEMENT sup_wide anchored_batches(const sup_local_work *work, const sup_syst
             edge[CORNER_A1] = sup_wide3_sub(base[0], base[2]);
             edge[CORNER_B1] = sup_wide3_sub(base[1], base[2]);
             energy = energy + prism(s->tets + b * SUP_PRISM_FLOATS + lane, edge, 3, shared, sum);
+            if (volume) press(work, corner, target, s->spans + b * SUP_PRISM_LANES + lane, sum);
             for (int k = 0; k < 3; k++)
                 scatter(work->partial, target + k * SUP_PRISM_LANES, sum[k]);
         }
@@ -114,7 +135,7 @@ SUP_ELEMENT sup_wide anchored_batches(const sup_local_work *work, const sup_syst
     return energy;
 }
 
-SUP_ELEMENT sup_wide mixed_batches(const sup_local_work *work, const sup_system_piece *piece, bool shared)
+SUP_ELEMENT sup_wide mixed_batches(const sup_local_work *work, const sup_system_piece *piece, bool shared, bool volume)
 {
     const sup_system *s = work->system;
     sup_wide energy = sup_wide_splat(0.0f);
@@ -127,23 +148,34 @@ SUP_ELEMENT sup_wide mixed_batches(const sup_local_work *work, const sup_system_
                 edge[k] = sup_wide3_sub(gather(work->x, corner + k * SUP_PRISM_LANES), last);
             energy = energy + prism(s->tets + b * SUP_PRISM_FLOATS + lane, edge, 5, shared, sum);
             sup_wide3 rest = {sup_wide_splat(0.0f), sup_wide_splat(0.0f), sup_wide_splat(0.0f)};
-            for (int k = 0; k < 5; k++) {
-                scatter(work->partial, target + k * SUP_PRISM_LANES, sum[k]);
+            for (int k = 0; k < 5; k++)
                 rest = sup_wide3_sub(rest, sum[k]); /* a common translation costs nothing */
-            }
+            if (volume) press(work, corner, target, s->spans + b * SUP_PRISM_LANES + lane, sum);
+            for (int k = 0; k < 5; k++)
+                scatter(work->partial, target + k * SUP_PRISM_LANES, sum[k]);
             scatter(work->partial, target + CORNER_C1 * SUP_PRISM_LANES, rest);
         }
     return energy;
 }
 
-SUP_ELEMENT void local_piece(const sup_local_work *work, int32_t piece, bool shared)
+/* Pressures of a piece's columns from those of the chambers. */
+static void spread_pressure(const sup_local_work *work, const sup_system_piece *piece)
+{
+    const sup_system *s = work->system;
+    for (int64_t k = piece->partial_first; k < piece->partial_end; k++)
+        work->column[k] = s->share_weight[2 * k] * work->pressure[s->share_chamber[2 * k]] +
+                          s->share_weight[2 * k + 1] * work->pressure[s->share_chamber[2 * k + 1]];
+}
+
+SUP_ELEMENT void local_piece(const sup_local_work *work, int32_t piece, bool shared, bool volume)
 {
     const sup_system_piece *p = &work->system->pieces[piece];
+    if (volume) spread_pressure(work, p);
     memset(work->partial + (int64_t)p->partial_first * 4, 0,
            (size_t)(p->partial_end - p->partial_first) * 4 * sizeof(float));
     float lanes[2][SUP_LANES];
-    sup_wide_store(lanes[0], anchored_batches(work, p, shared));
-    sup_wide_store(lanes[1], mixed_batches(work, p, shared));
+    sup_wide_store(lanes[0], anchored_batches(work, p, shared, volume));
+    sup_wide_store(lanes[1], mixed_batches(work, p, shared, volume));
     double energy = 0.0;
     for (int k = 0; k < SUP_LANES; k++)
         energy += (double)lanes[0][k] + (double)lanes[1][k];
@@ -152,10 +184,42 @@ SUP_ELEMENT void local_piece(const sup_local_work *work, int32_t piece, bool sha
 
 static void local(const sup_local_work *work, int32_t piece)
 {
-    if (work->shared_rotation)
-        local_piece(work, piece, true);
+    bool volume = work->pressure != NULL;
+    if (volume && work->shared_rotation)
+        local_piece(work, piece, true, true);
+    else if (volume)
+        local_piece(work, piece, false, true);
+    else if (work->shared_rotation)
+        local_piece(work, piece, true, false);
     else
-        local_piece(work, piece, false);
+        local_piece(work, piece, false, false);
+}
+
+/* Volumes of a piece's columns, and what they add to each chamber. */
+static void volumes(const sup_local_work *work, int32_t piece)
+{
+    const sup_system *s = work->system;
+    const sup_system_piece *p = &s->pieces[piece];
+    double *chamber = work->chamber_sum + (int64_t)piece * s->chamber_count;
+    memset(work->column + p->partial_first, 0, (size_t)(p->partial_end - p->partial_first) * sizeof(float));
+    memset(chamber, 0, (size_t)s->chamber_count * sizeof(double));
+    for (int64_t b = p->batch_first; b < p->batch_end; b++)
+        for (int lane = 0; lane < SUP_PRISM_LANES; lane += SUP_LANES) {
+            const int32_t *target = s->target + b * SUP_PRISM_INTS + lane;
+            sup_wide3 edge[5];
+            column_edges(work, s->corner + b * SUP_PRISM_INTS + lane, edge);
+            sup_wide3 top = cross(edge[CORNER_A], edge[CORNER_B]), side = cross(edge[CORNER_A1], edge[CORNER_B1]);
+            sup_wide six = scalar_product(top, sup_wide3_sub(edge[CORNER_C], edge[CORNER_B1]));
+            six = (six + scalar_product(side, edge[CORNER_A])) * sup_wide_load(s->spans + b * SUP_PRISM_LANES + lane);
+            float lanes[SUP_LANES];
+            sup_wide_store(lanes, six * sup_wide_splat(1.0f / 3.0f));
+            for (int k = 0; k < 3; k++)
+                for (int j = 0; j < SUP_LANES; j++)
+                    work->column[target[k * SUP_PRISM_LANES + j]] += lanes[j];
+        }
+    for (int64_t k = p->partial_first; k < p->partial_end; k++)
+        for (int j = 0; j < 2; j++)
+            chamber[s->share_chamber[2 * k + j]] += (double)(s->share_weight[2 * k + j] * work->column[k]);
 }
 
 static void anchors(const sup_system *s, const float *x, float *to, int32_t piece)
@@ -236,4 +300,4 @@ static void mix(const float *x, const float *const *direction, const float *fact
     }
 }
 
-const sup_solver_kernels SUP_KERNEL(sup_solver_kernels) = {local, anchors, gradient, dot, mix};
+const sup_solver_kernels SUP_KERNEL(sup_solver_kernels) = {local, volumes, anchors, gradient, dot, mix};

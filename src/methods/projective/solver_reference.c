@@ -1,9 +1,11 @@
 /* solver_reference.c - the reference: local step by polar decomposition, global step by an exact solve, in double.
  *
- * Based on: [komaritzan2022] Algorithm 2.1. Written for reading: element by element, matrix by matrix. */
+ * Based on: [komaritzan2022] Algorithm 2.1. Written for reading: element by element, matrix by matrix. Where volume counts
+ * (solver_volume.c) a global step is x - A^-1 gradient, with the solver's stiffer A. */
 #include "methods/projective/solver_reference.h"
 
 #include "linalg/cholesky.h"
+#include "methods/projective/chambers.h"
 #include "methods/projective/polar.h"
 
 #include <math.h>
@@ -25,6 +27,17 @@ struct sup_reference {
     int32_t *number;  /* [2*skin_count] unknown or -1 */
     double *rotation; /* [tet_count*9] projections */
     float *rest;      /* [2*skin_count*3] */
+    double *gradient; /* [2*skin_count*3] */
+
+    sup_tissue tissue; /* with volume only, as all that follows; its arrays are the caller's */
+    const sup_volumetric_skeleton *skeleton;
+    double volume;
+    int32_t chamber_count;
+    sup_chamber_share *share; /* [skin_count] */
+    double *column_weight;    /* [triangle_count] of a volume */
+    double *foot;             /* [skin_count*3] */
+    bool has_feet;
+    double *chamber, *chamber_rest; /* [chamber_count] volumes now and at rest; at rest 0: not kept */
     double *right, *solution, *workspace;
     sup_csr matrix;
     sup_cholesky *cholesky;
@@ -140,7 +153,8 @@ static sup_result build_matrix(sup_reference *r, sup_error *error)
         for (int32_t i = 0; i < 4; i++)
             for (int32_t j = 0; j <= i; j++) {
                 int32_t row = r->number[e->vertex[i]], column = r->number[e->vertex[j]];
-                double value = e->weight * (g[i][0] * g[j][0] + g[i][1] * g[j][1] + g[i][2] * g[j][2]);
+                double value = (1.0 + SUP_VOLUME_STIFFENING * r->volume) * e->weight *
+                               (g[i][0] * g[j][0] + g[i][1] * g[j][1] + g[i][2] * g[j][2]);
                 if (row >= 0 && column >= 0) t[count++] = (sup_triplet){row, column, value};
             }
     }
@@ -150,6 +164,136 @@ static sup_result build_matrix(sup_reference *r, sup_error *error)
     sup_result result = sup_csr_from_triplets(&r->context, r->unknown_count, t, count, &r->matrix, error);
     if (result == SUP_OK) result = sup_cholesky_create(&r->context, &r->matrix, &r->cholesky, error);
     return result;
+}
+
+/* --- Volume --- */
+
+static sup_vec3d column_point(const sup_reference *r, const double *x, int32_t vertex)
+{
+    return vertex < r->skin_count ? sup_tissue_point(x, vertex) : sup_tissue_point(r->foot, vertex - r->skin_count);
+}
+
+/* Six times the volume of a tetrahedron of a column, with the sign of tissue.h, and its gradient at each corner. */
+static double column_tet(const sup_reference *r, const double *x, const int32_t corner[4], sup_vec3d gradient[4])
+{
+    sup_vec3d p[4];
+    for (int32_t k = 0; k < 4; k++)
+        p[k] = column_point(r, x, corner[k]);
+    sup_vec3d a = sup_v3_sub(p[0], p[3]), b = sup_v3_sub(p[1], p[3]), c = sup_v3_sub(p[2], p[3]);
+    gradient[0] = sup_v3_cross(c, b);
+    gradient[1] = sup_v3_cross(a, c);
+    gradient[2] = sup_v3_cross(b, a);
+    gradient[3] = sup_v3_scale(sup_v3_add(gradient[0], sup_v3_add(gradient[1], gradient[2])), -1.0);
+    return sup_v3_dot(a, gradient[0]);
+}
+
+/* Volumes of the chambers at x; vertices that are anchors do not count. `size`, or NULL, gets what they would be if all
+ * columns were right side out. */
+static void measure_chambers(const sup_reference *r, const double *x, double *volume, double *size)
+{
+    memset(volume, 0, (size_t)r->chamber_count * sizeof *volume);
+    for (int32_t t = 0; t < r->tissue.triangle_count; t++) {
+        double column = 0.0;
+        sup_vec3d gradient[4];
+        for (int32_t k = 0; k < 3; k++)
+            column += r->column_weight[t] / 6.0 * column_tet(r, x, r->tissue.tets + (int64_t)12 * t + 4 * k, gradient);
+        for (int32_t k = 0; k < 6; k++) {
+            int32_t v = r->tissue.triangles[(int64_t)3 * t + k / 2];
+            if (r->number[v] < 0) continue;
+            volume[r->share[v].chamber[k % 2]] += r->share[v].weight[k % 2] * column / 3.0;
+            if (size != NULL) size[r->share[v].chamber[k % 2]] += r->share[v].weight[k % 2] * fabs(column) / 3.0;
+        }
+    }
+}
+
+void sup_reference_bones(sup_reference *reference, const float *bones)
+{
+    sup_reference *r = reference;
+    r->has_feet = r->volume > 0.0 && bones != NULL;
+    for (int32_t v = 0; r->has_feet && v < r->skin_count; v++)
+        for (int32_t k = 0; k < 3; k++) {
+            const float *bone = bones + (int64_t)8 * r->tissue.feet[v].piece;
+            r->foot[3 * v + k] =
+                (double)bone[k] + r->tissue.feet[v].parameter * ((double)bone[4 + k] - (double)bone[k]);
+        }
+}
+
+static sup_result build_chambers(sup_reference *r, const sup_system_def *def, sup_error *error)
+{
+    if (!(def->volume > 0.0)) return SUP_OK;
+    r->tissue = *def->tissue;
+    r->skeleton = def->skeleton;
+    r->chamber_count = sup_chambers_create(&r->tissue, r->skeleton, &r->arena, &r->share);
+    size_t count = (size_t)r->chamber_count, n = (size_t)r->skin_count;
+    double *size = sup_arena_alloc(&r->arena, count, sizeof(double)), total = 0.0, diagonal;
+    double *rest = sup_arena_alloc(&r->arena, n * 6, sizeof(double));
+    r->chamber = sup_arena_alloc(&r->arena, count, sizeof(double));
+    r->chamber_rest = sup_arena_alloc(&r->arena, count, sizeof(double));
+    r->column_weight = sup_arena_alloc(&r->arena, (size_t)r->tissue.triangle_count, sizeof(double));
+    r->foot = sup_arena_alloc(&r->arena, n * 3, sizeof(double));
+    if (!r->share || !size || !rest || !r->chamber || !r->chamber_rest || !r->column_weight || !r->foot)
+        return sup_fail_memory(error, "the reference");
+    double stiffness = def->tissue_stiffness > 0.0 ? def->tissue_stiffness : 85.0;
+    for (int32_t t = 0; t < r->tissue.triangle_count; t++) {
+        const int32_t *v = r->tissue.triangles + (int64_t)3 * t;
+        double here = 1.0;
+        if (def->stiffness != NULL)
+            here = ((double)def->stiffness[v[0]] + (double)def->stiffness[v[1]] + (double)def->stiffness[v[2]]) / 3.0;
+        r->column_weight[t] = stiffness * here * 10.0 / box_size(&r->tissue, &diagonal);
+    }
+    for (size_t i = 0; i < n * 6; i++)
+        rest[i] = (double)r->rest[i];
+    for (int32_t v = 0; v < r->skin_count; v++) {
+        sup_vec3d foot = sup_foot_point(r->skeleton, r->tissue.feet[v]);
+        r->foot[3 * v] = foot.x;
+        r->foot[3 * v + 1] = foot.y;
+        r->foot[3 * v + 2] = foot.z;
+    }
+    measure_chambers(r, rest, r->chamber_rest, size);
+    for (int32_t c = 0; c < r->chamber_count; c++)
+        total += size[c];
+    for (int32_t c = 0; c < r->chamber_count; c++)
+        if (!(r->chamber_rest[c] > 0.5 * size[c] && r->chamber_rest[c] > 1e-6 * total)) r->chamber_rest[c] = 0.0;
+    return SUP_OK;
+}
+
+/* Energy of the volumes at x; r->chamber gets the pressures. */
+static double pressures(const sup_reference *r, const double *x)
+{
+    double energy = 0.0;
+    if (!r->has_feet) return 0.0;
+    measure_chambers(r, x, r->chamber, NULL);
+    for (int32_t c = 0; c < r->chamber_count; c++) {
+        double rest = r->chamber_rest[c], s = rest > 0.0 ? r->chamber[c] / rest - 1.0 : 0.0,
+               u = 1.0 / (1.0 + s * s / 4.0);
+        energy += r->volume * rest / 2.0 * s * s * u;
+        r->chamber[c] = r->volume * s * u * u;
+    }
+    return energy;
+}
+
+static void add_volume_gradient(const sup_reference *r, const double *x, double *gradient)
+{
+    if (!r->has_feet) return;
+    pressures(r, x);
+    for (int32_t t = 0; t < r->tissue.triangle_count; t++) {
+        double pressure = 0.0;
+        for (int32_t k = 0; k < 6; k++) {
+            int32_t v = r->tissue.triangles[(int64_t)3 * t + k / 2];
+            if (r->number[v] >= 0) pressure += r->share[v].weight[k % 2] * r->chamber[r->share[v].chamber[k % 2]] / 3.0;
+        }
+        for (int32_t k = 0; k < 3; k++) {
+            const int32_t *corner = r->tissue.tets + (int64_t)12 * t + 4 * k;
+            sup_vec3d g[4];
+            column_tet(r, x, corner, g);
+            for (int32_t c = 0; c < 4; c++) {
+                if (corner[c] >= r->skin_count) continue;
+                gradient[3 * corner[c]] += pressure * r->column_weight[t] / 6.0 * g[c].x;
+                gradient[3 * corner[c] + 1] += pressure * r->column_weight[t] / 6.0 * g[c].y;
+                gradient[3 * corner[c] + 2] += pressure * r->column_weight[t] / 6.0 * g[c].z;
+            }
+        }
+    }
 }
 
 static sup_result build(sup_reference *r, const sup_system_def *def, sup_error *error)
@@ -162,7 +306,8 @@ static sup_result build(sup_reference *r, const sup_system_def *def, sup_error *
     r->right = sup_arena_alloc(&r->arena, n * 2, sizeof(double));
     r->solution = sup_arena_alloc(&r->arena, n * 2, sizeof(double));
     r->rest = sup_arena_alloc(&r->arena, n * 6, sizeof(float));
-    if (!r->tets || !r->rotation || !r->mass || !r->number || !r->right || !r->solution || !r->rest)
+    r->gradient = sup_arena_alloc(&r->arena, n * 6, sizeof(double));
+    if (!r->tets || !r->rotation || !r->mass || !r->number || !r->right || !r->solution || !r->rest || !r->gradient)
         return sup_fail_memory(error, "the reference");
     for (int32_t v = 0; v < 2 * r->skin_count; v++) {
         bool fixed = v < r->skin_count ? def->fixed != NULL && def->fixed[v] != 0
@@ -171,7 +316,8 @@ static sup_result build(sup_reference *r, const sup_system_def *def, sup_error *
     }
     round_positions(r, def->tissue);
     build_tets(r, def);
-    sup_result result = build_matrix(r, error);
+    sup_result result = build_chambers(r, def, error);
+    if (result == SUP_OK) result = build_matrix(r, error);
     if (result != SUP_OK) return result;
     r->workspace = sup_arena_alloc(&r->arena, (size_t)sup_cholesky_workspace(r->cholesky, 1), sizeof(double));
     return r->workspace != NULL ? SUP_OK : sup_fail_memory(error, "the reference");
@@ -188,6 +334,7 @@ sup_result sup_reference_create(const sup_context *context, const sup_system_def
     r->skin_count = def->tissue->skin_count;
     r->tet_count = def->tissue->triangle_count * 3;
     r->is_static = def->is_static;
+    r->volume = def->volume;
     r->time_step = def->time_step > 0.0 ? def->time_step : 0.2;
     sup_result result = build(r, def, error);
     if (result != SUP_OK) {
@@ -262,7 +409,7 @@ static double energy_with(const sup_reference *r, const double *x, const double 
 double sup_reference_objective(const sup_reference *reference, const double *x, const double *y, bool shared_rotation)
 {
     project(reference, x, shared_rotation, reference->rotation);
-    return energy_with(reference, x, y, reference->rotation);
+    return energy_with(reference, x, y, reference->rotation) + pressures(reference, x);
 }
 
 void sup_reference_gradient(const sup_reference *reference, const double *x, const double *y, bool shared_rotation,
@@ -282,6 +429,7 @@ void sup_reference_gradient(const sup_reference *reference, const double *x, con
                     gradient[3 * e->vertex[c] + i] +=
                         e->weight * (f[3 * i + j] - r->rotation[(int64_t)9 * k + 3 * i + j]) * g[c][j];
     }
+    add_volume_gradient(r, x, gradient);
     for (int32_t v = 0; v < 2 * r->skin_count; v++)
         for (int32_t k = 0; k < 3; k++) {
             if (v < r->skin_count && !r->is_static)
@@ -323,20 +471,41 @@ static void right_side(const sup_reference *r, const double *x, const double *y,
     }
 }
 
+/* The global step of strain alone: where the projections pull. */
+static void solve_strain(sup_reference *r, double *x, const double *y, bool shared_rotation)
+{
+    project(r, x, shared_rotation, r->rotation);
+    for (int32_t c = 0; c < 3; c++) {
+        right_side(r, x, y, c, r->right);
+        sup_cholesky_solve(r->cholesky, 1, r->right, r->solution, r->workspace);
+        for (int32_t v = 0; v < 2 * r->skin_count; v++)
+            if (r->number[v] >= 0) x[3 * v + c] = r->solution[r->number[v]];
+    }
+}
+
+static void solve_gradient(sup_reference *r, double *x, const double *y, bool shared_rotation)
+{
+    sup_reference_gradient(r, x, y, shared_rotation, r->gradient);
+    for (int32_t c = 0; c < 3; c++) {
+        for (int32_t v = 0; v < 2 * r->skin_count; v++)
+            if (r->number[v] >= 0) r->right[r->number[v]] = r->gradient[3 * v + c];
+        sup_cholesky_solve(r->cholesky, 1, r->right, r->solution, r->workspace);
+        for (int32_t v = 0; v < 2 * r->skin_count; v++)
+            if (r->number[v] >= 0) x[3 * v + c] -= r->solution[r->number[v]];
+    }
+}
+
 void sup_reference_iterate(sup_reference *reference, double *x, const double *y, int32_t iterations,
                            bool shared_rotation, double *energy)
 {
     sup_reference *r = reference;
     for (int32_t step = 0; step < iterations; step++) {
-        project(r, x, shared_rotation, r->rotation);
-        if (energy != NULL) energy[2 * step] = energy_with(r, x, y, r->rotation);
-        for (int32_t c = 0; c < 3; c++) {
-            right_side(r, x, y, c, r->right);
-            sup_cholesky_solve(r->cholesky, 1, r->right, r->solution, r->workspace);
-            for (int32_t v = 0; v < 2 * r->skin_count; v++)
-                if (r->number[v] >= 0) x[3 * v + c] = r->solution[r->number[v]];
-        }
-        if (energy != NULL) energy[2 * step + 1] = energy_with(r, x, y, r->rotation);
+        if (energy != NULL) energy[2 * step] = sup_reference_objective(r, x, y, shared_rotation);
+        if (r->volume > 0.0)
+            solve_gradient(r, x, y, shared_rotation);
+        else
+            solve_strain(r, x, y, shared_rotation);
+        if (energy != NULL) energy[2 * step + 1] = energy_with(r, x, y, r->rotation) + pressures(r, x);
     }
     if (energy != NULL) energy[2 * iterations] = sup_reference_objective(r, x, y, shared_rotation);
 }

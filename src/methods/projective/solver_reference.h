@@ -14,6 +14,9 @@ sup_result sup_reference_create(const sup_context *context, const sup_system_def
                                 sup_error *error);
 void sup_reference_destroy(sup_reference *reference);
 
+/* Ends of the bones as the step takes them (solver.h), for everything that follows; NULL, and at first: strain alone. The
+ * arrays of the def's tissue and skeleton must outlive a reference that keeps volume. */
+void sup_reference_bones(sup_reference *reference, const float *bones);
 /* eq. 2.12 at x with prediction y. `shared_rotation`: one rotation a prism. */
 double sup_reference_objective(const sup_reference *reference, const double *x, const double *y, bool shared_rotation);
 /* Its gradient at the unknowns, zero at anchors. */

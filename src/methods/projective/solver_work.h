@@ -17,6 +17,10 @@ typedef struct sup_local_work {
     float *partial;       /* [partial_count*4] */
     double *energy;       /* [piece_count] */
     bool shared_rotation;
+    const float *feet;     /* [place*4] of skin vertices */
+    const float *pressure; /* [chamber_count]; NULL: strain alone, and the others are not read */
+    float *column;         /* [partial_count] volumes of the skin vertices' columns, then their pressures */
+    double *chamber_sum;   /* [piece_count*chamber_count] volumes */
 } sup_local_work;
 
 /* Gradient of a range of unknowns: partial gradients and momentum. */
@@ -29,6 +33,7 @@ typedef struct sup_gradient_work {
 
 typedef struct sup_solver_kernels {
     void (*local)(const sup_local_work *work, int32_t piece);
+    void (*volumes)(const sup_local_work *work, int32_t piece);
     /* Inner sides of the anchored batches of a piece, from the anchors' places in x. */
     void (*anchors)(const sup_system *system, const float *x, float *anchors, int32_t piece);
     double (*gradient)(const sup_gradient_work *work, int32_t begin, int32_t end); /* energy of momentum */
@@ -49,8 +54,9 @@ typedef struct sup_contact_row {
     float weight[4];                     /* 1, -weights */
     float normal[3], point[3], start[3]; /* start: difference at the start of the step */
     float offset, stiffness, friction;
-    float cap;         /* largest tangential force; < 0 until known */
-    float hold, slide; /* of the current iterate: stiffness along the normal and across it */
+    float limit, damping; /* depth from which on the force is constant; stiffness against moving along the normal */
+    float cap;            /* largest tangential force; < 0 until known */
+    float hold, slide;    /* of the current iterate: stiffness along the normal and across it */
 } sup_contact_row;
 
 /* The state's memory. Positions: four buffers whose roles change; anchors behind the unknowns. */
@@ -63,9 +69,11 @@ typedef struct sup_solver_memory {
     float *guess, *miss;                  /* [unknown_count*4] the last guess without repeating a miss, and its miss */
     float *partial;                       /* [partial_count*4] */
     float *anchors;                       /* [anchored_batch_count*SUP_PRISM_ANCHOR_FLOATS] */
-    double *piece_energy;                 /* [piece_count] */
-    double *sums;                         /* [(part_count+1)*SUP_SOLVER_SUMS] */
-    sup_contact_row *rows;                /* [contact_capacity] */
+    float *feet, *column, *chamber_pressure; /* of sup_local_work; with volume only */
+    double *chamber_sum;
+    double *piece_energy;                       /* [piece_count] */
+    double *sums;                               /* [(part_count+1)*SUP_SOLVER_SUMS] */
+    sup_contact_row *rows;                      /* [contact_capacity] */
     float *residual, *search, *image, *product; /* [unknown_count*4]; with room for contacts only */
 } sup_solver_memory;
 
@@ -92,6 +100,7 @@ typedef struct sup_step {
     float factor[SUP_SOLVER_HISTORY];
     int32_t contact_count;
     bool contact_near; /* some row stiffens the system */
+    bool keeps_volume; /* there are pressures */
     int32_t most;      /* iterations */
     float tolerance;   /* part of the objective that is not worth an iteration */
     float cg_factor;   /* alpha or beta of the step of conjugate gradients */
@@ -116,6 +125,12 @@ void sup_step_done(const sup_step *step, sup_solver_stage stage);
 void sup_step_ranges(sup_step *step, sup_task_fn *fn);
 /* Sum `slot` over all ranges, in their order. */
 double sup_step_sum(const sup_step *step, int32_t slot);
+
+sup_local_work sup_step_local_work(const sup_step *step);
+
+/* Volume: the feet of this step; and pressures of the chambers at x, with their energy (solver_volume.c). */
+void sup_step_place_feet(sup_step *step);
+double sup_step_pressures(sup_step *step);
 
 /* Contacts: rows for this step; forces and stiffness at x added to the gradient, with their energy; and the direction
  * -(A + C)^-1 g into step->solve (solver_contact.c). */

@@ -31,11 +31,14 @@ static sup_result check_def(const sup_system_def *def, const char *prefix, sup_e
                         "The tissue has too many vertices: decimate the skin.");
     if (prefix == NULL || strlen(prefix) > 12)
         return sup_fail(error, SUP_ERROR_ARGUMENT, "system.prefix", "", "The prefix is longer than 12 characters.");
-    double numbers[3] = {def->tissue_stiffness, def->total_mass, def->time_step};
-    for (int32_t k = 0; k < 3; k++)
+    double numbers[4] = {def->tissue_stiffness, def->total_mass, def->time_step, def->volume};
+    for (int32_t k = 0; k < 4; k++)
         if (!isfinite(numbers[k]) || numbers[k] < 0.0)
             return sup_fail(error, SUP_ERROR_ARGUMENT, "system.parameter", "",
-                            "Stiffness, mass and time step must be positive numbers, not %g.", numbers[k]);
+                            "Stiffness, mass, time step and volume must be positive numbers, not %g.", numbers[k]);
+    if (def->volume > 0.0 && (def->skeleton == NULL || t->feet == NULL))
+        return sup_fail(error, SUP_ERROR_ARGUMENT, "system.volume", "",
+                        "Volume is kept along bones: it needs a skeleton and feet on it.");
     for (int32_t v = 0; def->stiffness != NULL && v < t->skin_count; v++)
         if (!isfinite(def->stiffness[v]) || def->stiffness[v] <= 0.0f)
             return sup_fail(error, SUP_ERROR_ARGUMENT, "system.stiffness", "",
@@ -91,9 +94,10 @@ static sup_result number_vertices(sup_system_builder *b, sup_error *error)
     return SUP_OK;
 }
 
-/* K_ij = sum over tetrahedra of w g_i . g_j for the six corners of a prism. */
-static void prism_matrix(const sup_prism *p, double k[6][6])
+/* K_ij = sum over tetrahedra of w g_i . g_j for the six corners of a prism, stiffer where volume counts too. */
+static void prism_matrix(const sup_prism *p, double volume, double k[6][6])
 {
+    double stiffening = 1.0 + SUP_VOLUME_STIFFENING * volume;
     memset(k, 0, 36 * sizeof(double));
     for (int32_t t = 0; t < 3; t++) {
         double g[4][3];
@@ -105,7 +109,7 @@ static void prism_matrix(const sup_prism *p, double k[6][6])
         for (int32_t i = 0; i < 4; i++)
             for (int32_t j = 0; j < 4; j++)
                 k[sup_prism_tets[t][i]][sup_prism_tets[t][j]] +=
-                    p->weight[t] * (g[i][0] * g[j][0] + g[i][1] * g[j][1] + g[i][2] * g[j][2]);
+                    stiffening * p->weight[t] * (g[i][0] * g[j][0] + g[i][1] * g[j][1] + g[i][2] * g[j][2]);
     }
 }
 
@@ -120,7 +124,7 @@ static sup_result assemble(sup_system_builder *b, sup_csr *matrix, sup_error *er
     if (triplets == NULL) return sup_fail_memory(error, "the system's entries");
     for (int32_t p = 0; p < t->triangle_count; p++) {
         double k[6][6];
-        prism_matrix(&b->prisms[p], k);
+        prism_matrix(&b->prisms[p], b->def->volume, k);
         for (int32_t i = 0; i < 6; i++)
             for (int32_t j = 0; j <= i; j++) {
                 int32_t row = b->number[b->prisms[p].corner[i]], column = b->number[b->prisms[p].corner[j]];
@@ -254,6 +258,7 @@ static sup_result build(sup_system_builder *b, sup_error *error)
     if (result == SUP_OK) result = add_vertices(b, &matrix, error);
     if (result == SUP_OK) result = add_couplings(b, &matrix, error);
     if (result == SUP_OK) result = sup_system_build_batches(b, error);
+    if (result == SUP_OK) result = sup_system_build_volume(b, error);
     sup_csr_free(&matrix);
     if (result == SUP_OK && b->dropped > 0)
         sup_log(b->context, SUP_LOG_WARNING, "%d of %d tetrahedra are too flat to have strain; they are left out.",

@@ -33,7 +33,9 @@ typedef struct sup_system_def {
     double tissue_stiffness;    /* of eq. 2.16, > 0; 0 = 85 */
     double total_mass;          /* of the skin, > 0; 0 = 4000 */
     double time_step;           /* simulated time of a step, > 0; 0 = 0.2 */
-    bool is_static;             /* without momentum: every step goes to where the pose pulls */
+    double volume; /* how much volume counts beside strain (solver_volume.c); 0 = the works' strain alone */
+    const sup_volumetric_skeleton *skeleton; /* that the tissue's feet stand on; only with volume */
+    bool is_static;                          /* without momentum: every step goes to where the pose pulls */
 } sup_system_def;
 
 /* A piece of the local step: batches whose inner side is anchored come first. Its sums go to its own stretch of the
@@ -44,6 +46,10 @@ typedef struct sup_system_piece {
     int32_t partial_first, partial_end;          /* the first is a bin for what anchors receive */
 } sup_system_piece;
 
+/* Where volume counts, the matrix of the global step has strain's stiffness times 1 + this times `volume`: so much stiffer
+ * is flesh that swells all around a limb, and a step does not go too far. */
+#define SUP_VOLUME_STIFFENING 1.0
+
 /* A view of the arrays in a model. */
 typedef struct sup_system {
     int32_t skin_count, unknown_count, anchor_count;
@@ -52,6 +58,8 @@ typedef struct sup_system {
     float time_step;
     float size;       /* cube root of the bounding box's volume */
     float weight_sum; /* of all tetrahedra: the energy of a strain of sqrt 2 everywhere */
+    float volume;     /* how much volume counts beside strain; 0: the arrays of volume are empty */
+    int32_t bone_count, chamber_count;
     sup_float_factor factor;
     sup_float_parts parts;
     const int32_t *place;           /* [2*skin_count] of each tissue vertex */
@@ -66,6 +74,12 @@ typedef struct sup_system {
     const float *tets;              /* [batch_count*SUP_PRISM_FLOATS] */
     const int32_t *corner;          /* [batch_count*SUP_PRISM_INTS] places */
     const int32_t *target;          /* [batch_count*SUP_PRISM_INTS] partial gradients */
+    const int32_t *foot_bone;       /* [skin_count] where on the bone lines the vertex stands */
+    const float *foot_along;        /* [skin_count] from 0 to 1 */
+    const float *chamber_volume;    /* [chamber_count] at rest, times weight; 0: not kept */
+    const float *spans;             /* [batch_count*SUP_PRISM_LANES] weight of six times a prism's volume */
+    const int32_t *share_chamber;   /* [partial_count*2] chambers of the skin vertex that a partial sum belongs to */
+    const float *share_weight;      /* [partial_count*2] 0 for bases */
     const int32_t *sum_first;       /* [unknown_count+1] */
     const int32_t *sum_from;        /* [sum_first[unknown_count]] partial gradients that make up a gradient */
 } sup_system;

@@ -9,6 +9,7 @@ typedef struct sup_prism {
     int32_t corner[6];     /* tissue vertices a, b, c, a', b', c' */
     double gradient[3][9]; /* per tet: row k is the gradient of its k-th corner's hat function */
     double weight[3];      /* w of eq. 2.16; 0 for a tetrahedron too flat to have gradients */
+    double span;           /* the same for six times a volume; negative where a, b, c turn against the triangle */
 } sup_prism;
 
 typedef struct sup_system_builder {
@@ -27,6 +28,10 @@ typedef struct sup_system_builder {
     double *mass;      /* [skin_count] */
     int32_t *place;    /* [2*skin_count] */
     int32_t dropped;   /* flat tetrahedra */
+
+    int32_t batch_count, partial_count;
+    int32_t *lane_prism;   /* [batch_count*SUP_PRISM_LANES] -1 for lanes left over */
+    const int32_t *target; /* [batch_count*SUP_PRISM_INTS] the model's */
 } sup_system_builder;
 
 /* A new array of the model: the prefix and `name`. NULL when memory ran out. */
@@ -38,5 +43,7 @@ void sup_system_name(const char *prefix, const char *name, char to[32]);
 sup_result sup_system_build_prisms(sup_system_builder *b, sup_error *error);
 /* Batches, pieces and the sums over them, once `place` is known. */
 sup_result sup_system_build_batches(sup_system_builder *b, sup_error *error);
+/* Arrays for keeping volume, once there are batches. */
+sup_result sup_system_build_volume(sup_system_builder *b, sup_error *error);
 
 #endif

@@ -71,12 +71,14 @@ static void open_head(opener *o, sup_system *s)
     s->time_step = numbers[0];
     s->size = numbers[1];
     s->weight_sum = numbers[2];
+    s->volume = numbers[3];
     require(o,
             s->skin_count > 0 && s->skin_count <= INT32_MAX / 16 && s->unknown_count > 0 && s->anchor_count >= 0 &&
                 (int64_t)s->unknown_count + s->anchor_count == (int64_t)2 * s->skin_count,
             "head");
     require(o, s->batch_count >= 0 && s->piece_count > 0 && s->partial_count > 0, "head");
-    require(o, s->time_step > 0.0f && s->size > 0.0f && s->weight_sum >= 0.0f && all_finite(numbers, 4), "numbers");
+    require(o, s->time_step > 0.0f && s->size > 0.0f && s->weight_sum >= 0.0f && s->volume >= 0.0f, "numbers");
+    require(o, all_finite(numbers, 4), "numbers");
 }
 
 static void open_factor(opener *o, sup_system *s)
@@ -161,6 +163,30 @@ static void open_batches(opener *o, sup_system *s)
     require(o, in_range(s->sum_from, sums, 0, s->partial_count), "sum_from");
 }
 
+static void open_volume(opener *o, sup_system *s)
+{
+    const int32_t *head = array(o, "volume", SUP_ARRAY_INT32, 2);
+    if (o->missing != NULL || !(s->volume > 0.0f)) return;
+    s->bone_count = head[0];
+    s->chamber_count = head[1];
+    require(o, s->bone_count > 0 && s->chamber_count > 0 && s->chamber_count <= INT32_MAX / 4, "volume");
+    if (o->missing != NULL) return;
+    int64_t partials = (int64_t)2 * s->partial_count, lanes = (int64_t)s->batch_count * SUP_PRISM_LANES;
+    s->foot_bone = array(o, "foot_bone", SUP_ARRAY_INT32, s->skin_count);
+    s->foot_along = array(o, "foot_along", SUP_ARRAY_FLOAT, s->skin_count);
+    s->chamber_volume = array(o, "chamber_volume", SUP_ARRAY_FLOAT, s->chamber_count);
+    s->spans = array(o, "spans", SUP_ARRAY_FLOAT, lanes);
+    s->share_chamber = array(o, "share_chamber", SUP_ARRAY_INT32, partials);
+    s->share_weight = array(o, "share_weight", SUP_ARRAY_FLOAT, partials);
+    if (o->missing != NULL) return;
+    require(o, in_range(s->foot_bone, s->skin_count, 0, s->bone_count), "foot_bone");
+    require(o, all_finite(s->foot_along, s->skin_count), "foot_along");
+    require(o, all_finite(s->chamber_volume, s->chamber_count), "chamber_volume");
+    require(o, all_finite(s->spans, lanes), "spans");
+    require(o, in_range(s->share_chamber, partials, 0, s->chamber_count), "share_chamber");
+    require(o, all_finite(s->share_weight, partials), "share_weight");
+}
+
 sup_result sup_system_open(const sup_model *model, const char *prefix, sup_system *system, sup_error *error)
 {
     opener o = {model, prefix, NULL};
@@ -170,6 +196,7 @@ sup_result sup_system_open(const sup_model *model, const char *prefix, sup_syste
     if (o.missing == NULL) open_factor(&o, &s);
     if (o.missing == NULL) open_vertices(&o, &s);
     if (o.missing == NULL) open_batches(&o, &s);
+    if (o.missing == NULL) open_volume(&o, &s);
     if (o.missing != NULL)
         return sup_fail(error, SUP_ERROR_FORMAT, "system.damaged", o.missing,
                         "The model's array \"%s.%s\" is missing or damaged: bind the character again.", prefix,

@@ -159,6 +159,10 @@ sup_result sup_system_build_prisms(sup_system_builder *b, sup_error *error)
             volume[3 - on_skin] = t->tet_volume[(int64_t)3 * p + k];
         }
         build_prism(b, &b->prisms[p], volume, stiffness * here);
+        int32_t a = b->prisms[p].corner[0], next = b->prisms[p].corner[1];
+        bool turns = (a == triangle[0] && next == triangle[1]) || (a == triangle[1] && next == triangle[2]) ||
+                     (a == triangle[2] && next == triangle[0]);
+        b->prisms[p].span = (turns ? 1.0 : -1.0) * stiffness * here * 10.0 / (6.0 * b->size);
     }
     scale_masses(b);
     return SUP_OK;
@@ -271,6 +275,7 @@ static void write_lane(const layout *l, const sup_system_piece *piece, int32_t b
 {
     const sup_prism *p = &l->b->prisms[prism];
     float *tets = l->tets + (int64_t)batch * SUP_PRISM_FLOATS;
+    l->b->lane_prism[(int64_t)batch * SUP_PRISM_LANES + lane] = padding ? -1 : prism;
     for (int32_t t = 0; t < 3; t++) {
         for (int32_t k = 0; k < 9; k++)
             tets[(10 * t + k) * SUP_PRISM_LANES + lane] = (float)p->gradient[t][k];
@@ -357,6 +362,11 @@ sup_result sup_system_build_batches(sup_system_builder *b, sup_error *error)
     l.target = sup_system_add(b, "target", SUP_ARRAY_INT32, (int64_t)l.batch_count * SUP_PRISM_INTS);
     if (!head || !numbers || !pieces || !sum_first || !l.sum_from || !l.tets || !l.corner || !l.target)
         return sup_fail_memory(error, "the tissue's batches");
+    b->batch_count = l.batch_count;
+    b->partial_count = l.partial_count;
+    b->target = l.target;
+    b->lane_prism = sup_arena_alloc(&b->arena, (size_t)l.batch_count * SUP_PRISM_LANES, sizeof(int32_t));
+    if (b->lane_prism == NULL) return sup_fail_memory(error, "the tissue's batches");
     const int32_t counts[8] = {
         b->tissue->skin_count, n, b->anchor_count, l.batch_count, l.piece_count, l.anchored_count, l.partial_count,
         b->def->is_static};
@@ -364,6 +374,7 @@ sup_result sup_system_build_batches(sup_system_builder *b, sup_error *error)
     numbers[0] = (float)(b->def->time_step > 0.0 ? b->def->time_step : 0.2);
     numbers[1] = (float)b->size;
     numbers[2] = (float)weight_sum(b);
+    numbers[3] = (float)b->def->volume;
     memcpy(sum_first, l.sum_next, ((size_t)n + 1) * sizeof(int32_t));
     write_pieces(&l);
     memcpy(pieces, l.pieces, (size_t)l.piece_count * sizeof(sup_system_piece));

@@ -168,6 +168,7 @@ static void shrink_vertices(void *work, int32_t begin, int32_t end, int32_t work
     for (int32_t v = begin; v < end; v++) {
         sup_vec3d x = sup_v3_load(m->skin.positions + 3 * (size_t)v);
         sup_base_hit hit = sup_shrink(m->skeleton, x, t->feet[v], m->def.thinnest);
+        if (m->def.freed != NULL && m->def.freed[v] != 0) sup_shrink_freely(t->feet[v], &hit);
         sup_vec3d base = sup_v3_lerp(x, sup_foot_point(m->skeleton, t->feet[v]), hit.t);
         double *out = t->base + 3 * (size_t)v, *skin = t->skin + 3 * (size_t)v;
         skin[0] = x.x, skin[1] = x.y, skin[2] = x.z;

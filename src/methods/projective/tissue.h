@@ -32,6 +32,8 @@ typedef struct sup_tissue_def {
     double smoothing; /* of the feet, in distances of a vertex from its bone; 1.5; negative = none */
     double thinnest;  /* least thickness of the tissue, of the distance from skin to foot; 0.1 */
     double flattest;  /* least volume of a tet, of the largest in its prism; 0.01 */
+    const unsigned char
+        *freed; /* [vertices of the skin given] nonzero: bones shape the flesh here but do not hold it */
 } sup_tissue_def;
 
 typedef struct sup_tissue_report {
@@ -63,6 +65,15 @@ double sup_tissue_volume6(const sup_tissue *tissue, const int32_t *tet);
 sup_result sup_tissue_repair(const sup_context *context, const sup_adjacency *adjacency,
                              const sup_volumetric_skeleton *skeleton, double flattest, double thinnest,
                              sup_tissue *tissue, sup_tissue_report *report, sup_error *error);
+
+/* tissue_hold.c. Every piece of tissue that no bone holds gets the bones under its feet: its free bases become anchored,
+ * *held of them. `loose` [skin_count] becomes 1 for skin vertices that have no tissue and must be held some other way. */
+sup_result sup_tissue_hold(const sup_context *context, const sup_volumetric_skeleton *skeleton, sup_tissue *tissue,
+                           unsigned char *loose, int32_t *held, sup_error *error);
+/* How far each skin vertex goes under a steady acceleration of 1 in the system of system.h when its stiffness and its
+ * total mass are 1, with `fixed` [skin_count] vertices held; in the solver's unit of time squared. */
+sup_result sup_tissue_swing(const sup_context *context, const sup_tissue *tissue, const unsigned char *fixed,
+                            double *deflection, sup_error *error);
 
 static inline sup_vec3d sup_tissue_point(const double *points, int32_t i)
 {

@@ -42,6 +42,42 @@ static sup_result open_start(const sup_model *model, sup_projective_view *view, 
     return ok ? SUP_OK : fail_arrays(error, "weights");
 }
 
+static sup_result open_rigid(const sup_model *model, sup_projective_view *view, sup_error *error)
+{
+    int64_t fixed = sup_model_array_count(model, SUP_PROJECTIVE_FIXED);
+    int64_t rigid = sup_model_array_count(model, SUP_PROJECTIVE_RIGID_VERTEX);
+    view->fixed = sup_model_array(model, SUP_PROJECTIVE_FIXED, SUP_ARRAY_INT32, -1);
+    view->rigid_vertex = sup_model_array(model, SUP_PROJECTIVE_RIGID_VERTEX, SUP_ARRAY_INT32, -1);
+    view->rigid_share = sup_model_array(model, SUP_PROJECTIVE_RIGID_SHARE, SUP_ARRAY_FLOAT, rigid);
+    int32_t skin = view->system.skin_count;
+    bool ok = view->fixed != NULL && view->rigid_vertex != NULL && view->rigid_share != NULL && fixed <= skin &&
+              rigid <= skin;
+    for (int64_t i = 0; ok && i < fixed; i++)
+        ok = view->fixed[i] > (i > 0 ? view->fixed[i - 1] : -1) && view->fixed[i] < skin;
+    for (int64_t i = 0; ok && i < rigid; i++)
+        ok = view->rigid_vertex[i] >= 0 && view->rigid_vertex[i] < skin && view->rigid_share[i] >= 0.0f &&
+             view->rigid_share[i] <= 1.0f;
+    if (!ok) return fail_arrays(error, "rigid regions");
+    view->fixed_count = (int32_t)fixed;
+    view->rigid_count = (int32_t)rigid;
+    return SUP_OK;
+}
+
+static sup_result open_leash(const sup_model *model, sup_projective_view *view, sup_error *error)
+{
+    int64_t count = sup_model_array_count(model, SUP_PROJECTIVE_LEASH_VERTEX);
+    view->leash_vertex = sup_model_array(model, SUP_PROJECTIVE_LEASH_VERTEX, SUP_ARRAY_INT32, -1);
+    view->leash_length = sup_model_array(model, SUP_PROJECTIVE_LEASH_LENGTH, SUP_ARRAY_FLOAT, count);
+    int32_t skin = view->system.skin_count;
+    bool ok = view->leash_vertex != NULL && view->leash_length != NULL && count <= skin;
+    for (int64_t i = 0; ok && i < count; i++)
+        ok = view->leash_vertex[i] >= 0 && view->leash_vertex[i] < skin && view->leash_length[i] > 0.0f &&
+             isfinite(view->leash_length[i]);
+    if (!ok) return fail_arrays(error, "leashes");
+    view->leash_count = (int32_t)count;
+    return SUP_OK;
+}
+
 sup_result sup_projective_open(const sup_model *model, sup_projective_view *view, sup_error *error)
 {
     memset(view, 0, sizeof *view);
@@ -49,13 +85,16 @@ sup_result sup_projective_open(const sup_model *model, sup_projective_view *view
     if (result == SUP_OK) result = sup_anchors_open(model, SUP_PROJECTIVE_ANCHORS, &view->anchors, error);
     if (result == SUP_OK) result = sup_system_open(model, SUP_PROJECTIVE_SYSTEM, &view->system, error);
     if (result == SUP_OK) result = open_start(model, view, error);
+    if (result == SUP_OK) result = open_rigid(model, view, error);
+    if (result == SUP_OK) result = open_leash(model, view, error);
     if (result == SUP_OK) result = sup_detect_view(model, &view->detect, error);
     if (result == SUP_OK) result = sup_upsample_open(model, SUP_PROJECTIVE_UPSAMPLE, &view->upsample, error);
     if (result != SUP_OK) return result;
-    bool fits =
-        view->anchors.joint_count == view->joint_count && view->anchors.anchor_count == view->system.anchor_count &&
-        view->detect.vertex_count == view->system.skin_count && view->detect.piece_count == view->anchors.piece_count &&
-        view->upsample.coarse_count == view->system.skin_count;
+    bool fits = view->anchors.joint_count == view->joint_count &&
+                view->fixed_count + view->anchors.anchor_count == view->system.anchor_count &&
+                view->detect.vertex_count == view->system.skin_count &&
+                view->detect.piece_count == view->anchors.piece_count &&
+                view->upsample.coarse_count == view->system.skin_count;
     return fits ? SUP_OK : fail_arrays(error, "parts");
 }
 

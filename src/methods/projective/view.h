@@ -18,6 +18,11 @@
 #define SUP_PROJECTIVE_START_JOINT "projective.startjoint"
 #define SUP_PROJECTIVE_START_WEIGHT "projective.startweight"
 #define SUP_PROJECTIVE_START_REST "projective.startrest"
+#define SUP_PROJECTIVE_FIXED "projective.fixed"
+#define SUP_PROJECTIVE_RIGID_VERTEX "projective.rigid"
+#define SUP_PROJECTIVE_RIGID_SHARE "projective.rigidshare"
+#define SUP_PROJECTIVE_LEASH_VERTEX "projective.leash"
+#define SUP_PROJECTIVE_LEASH_LENGTH "projective.leashlength"
 
 enum { SUP_PROJECTIVE_INFLUENCES = 4 };
 
@@ -40,8 +45,17 @@ typedef struct sup_projective_view {
     const int32_t *start_joint; /* [skin_count*SUP_PROJECTIVE_INFLUENCES] */
     const float *start_weight;  /* the same count; rows sum to 1 */
     const float *start_rest;    /* [skin_count*3] bind pose */
-    float size;                 /* of the character, file units */
-    float unit_metres;          /* 0 when unknown */
+    /* Skin that follows linear blending: what the solver is given, before the anchors, and what is shown by degrees. */
+    int32_t fixed_count, rigid_count;
+    const int32_t *fixed;        /* [fixed_count] skin vertex, rising */
+    const int32_t *rigid_vertex; /* [rigid_count] */
+    const float *rigid_share;    /* [rigid_count] of linear blending, in (0, 1] */
+    /* Flesh with a leash, and the most that its momentum may take it away from linear blending in one step (projective_step.c). */
+    int32_t leash_count;
+    const int32_t *leash_vertex; /* [leash_count] skin vertex */
+    const float *leash_length;   /* [leash_count] file units */
+    float size;                  /* of the character, file units */
+    float unit_metres;           /* 0 when unknown */
 } sup_projective_view;
 
 /* Checks everything: the model may come from a file. */

@@ -1,4 +1,5 @@
 /* skin_bind.c - the vertices of a rig into windows, blocks and lanes. */
+#include "bind/model.h"
 #include "math/affine.h"
 #include "methods/skin/skin_bind.h"
 
@@ -259,7 +260,7 @@ static bool same_joints(const sup_skin_builder *b, int32_t v, int32_t w)
 /* Sorts the vertices of a window, makes full blocks of equal ones and leaves the others to emit_rest. */
 static bool emit_window(sup_skin_builder *b, int32_t window, int32_t vertex_count)
 {
-    int32_t vertices[SUP_SKIN_WINDOW], spare[SUP_SKIN_WINDOW], rest_count = 0;
+    int32_t vertices[SUP_SKIN_WINDOW], spare[SUP_SKIN_WINDOW] = {0}, rest_count = 0;
     int32_t begin = window * SUP_SKIN_WINDOW;
     int32_t count = vertex_count - begin < SUP_SKIN_WINDOW ? vertex_count - begin : SUP_SKIN_WINDOW;
     for (int32_t i = 0; i < count; i++)
@@ -286,8 +287,8 @@ static sup_result emit_windows(const sup_bind_input *input, sup_skin_builder *b,
     for (int32_t window = 0; window < b->window_count; window++) {
         b->window_first[window] = (int32_t)(b->vertex.count / SUP_SKIN_BLOCK);
         float fraction = (float)window / (float)b->window_count;
-        if (input->progress != NULL && !input->progress(input->progress_user, fraction, "sorting vertices by joints"))
-            return sup_fail(error, SUP_ERROR_CANCELLED, "bind.cancelled", "", "Binding was cancelled.");
+        sup_result result = sup_bind_tell(input, fraction, "sorting vertices by joints", error);
+        if (result != SUP_OK) return result;
         if (!emit_window(b, window, input->rig->vertex_count)) return sup_fail_memory(error, "the blocks of the skin");
     }
     b->window_first[b->window_count] = (int32_t)(b->vertex.count / SUP_SKIN_BLOCK);

@@ -1,16 +1,22 @@
 /* surface.c - the skin that is simulated.
  *
  * Based on: [komaritzan2022] section 3.2.4: quadric error decimation, the coarse vertices a part of the fine ones.
- * Skin near joints bends: it stays denser than the rest. */
-#include "methods/projective/surface.h"
+ * Skin near joints bends: it stays denser than the rest. A large skin is decimated in two steps: distances along it,
+ * which upsampling needs, are measured on what is between, and neither time nor memory grows with the rest. */
+#include "methods/skin/surface.h"
 
 #include "geometry/decimate.h"
+#include "math/vec3.h"
 
 /* A body with up to this many times the target is simulated as it is: decimation would cost more than it gives. */
 static const double KEEP_RATIO = 1.25;
+/* Vertices of the middle mesh for each one that is simulated. */
+static const int32_t MIDDLE_RATIO = 8;
 /* How much denser the skin at a joint is, and how far that reaches, in lengths of the shorter bone. */
 static const float JOINT_IMPORTANCE = 6.0f;
 static const double JOINT_REACH = 0.35;
+
+enum { IMPORTANCE_GRAIN = 1024 };
 
 static bool is_body(const sup_rig *rig, int32_t skin_triangle)
 {
@@ -75,48 +81,92 @@ static float joint_importance(const sup_rig *rig, sup_vec3d p)
     return importance;
 }
 
-static sup_result keep_all(sup_arena *arena, sup_simulated_surface *s, sup_error *error)
-{
-    s->coarse_count = s->fine_count;
-    s->coarse_triangle_count = s->fine_triangle_count;
-    s->coarse_positions = s->fine_positions;
-    s->coarse_triangles = s->fine_triangles;
-    s->coarse_fine = sup_arena_alloc(arena, (size_t)s->fine_count, sizeof(int32_t));
-    if (s->coarse_fine == NULL) return sup_fail_memory(error, "the skin");
-    for (int32_t v = 0; v < s->fine_count; v++)
-        s->coarse_fine[v] = v;
-    return SUP_OK;
-}
+/* A mesh by its vertices in a finer one. */
+typedef struct thinned {
+    int32_t count, triangle_count;
+    float *positions;
+    int32_t *triangles, *source; /* source: [count] vertex of the finer one */
+} thinned;
 
-static sup_result copy_decimated(const sup_decimated *d, sup_arena *arena, sup_simulated_surface *s, sup_error *error)
+static sup_result copy_decimated(const sup_decimated *d, const float *positions, sup_arena *arena, thinned *to,
+                                 sup_error *error)
 {
-    s->coarse_count = d->vertex_count;
-    s->coarse_triangle_count = d->triangle_count;
-    s->coarse_fine = sup_arena_copy(arena, d->vertices, (size_t)d->vertex_count, sizeof(int32_t));
-    s->coarse_triangles = sup_arena_copy(arena, d->triangles, 3 * (size_t)d->triangle_count, sizeof(int32_t));
-    s->coarse_positions = sup_arena_alloc(arena, 3 * (size_t)d->vertex_count, sizeof(float));
-    if (s->coarse_fine == NULL || s->coarse_triangles == NULL || s->coarse_positions == NULL)
-        return sup_fail_memory(error, "the skin");
+    to->count = d->vertex_count;
+    to->triangle_count = d->triangle_count;
+    to->source = sup_arena_copy(arena, d->vertices, (size_t)d->vertex_count, sizeof(int32_t));
+    to->triangles = sup_arena_copy(arena, d->triangles, 3 * (size_t)d->triangle_count, sizeof(int32_t));
+    to->positions = sup_arena_alloc(arena, 3 * (size_t)d->vertex_count, sizeof(float));
+    if (to->source == NULL || to->triangles == NULL || to->positions == NULL) return sup_fail_memory(error, "the skin");
     for (int32_t v = 0; v < d->vertex_count; v++)
-        memcpy(s->coarse_positions + 3 * (size_t)v, s->fine_positions + 3 * (size_t)d->vertices[v], 3 * sizeof(float));
+        memcpy(to->positions + 3 * (size_t)v, positions + 3 * (size_t)d->vertices[v], 3 * sizeof(float));
     return SUP_OK;
 }
 
-static sup_result decimate(const sup_context *context, const sup_rig *rig, int32_t target, sup_arena *arena,
-                           sup_simulated_surface *s, sup_error *error)
+typedef struct importance_work {
+    const sup_rig *rig;
+    const float *positions;
+    float *importance;
+} importance_work;
+
+static void find_importance(void *work, int32_t begin, int32_t end, int32_t worker)
 {
-    float *importance = sup_arena_alloc(arena, (size_t)s->fine_count, sizeof *importance);
-    if (importance == NULL) return sup_fail_memory(error, "the skin");
-    for (int32_t v = 0; v < s->fine_count; v++)
-        importance[v] = joint_importance(rig, sup_v3_load(s->fine_positions + 3 * (size_t)v));
-    sup_decimate_def def = {.vertex_target = target, .importance = importance};
-    sup_decimated decimated;
-    sup_result result = sup_decimate(context, s->fine_count, s->fine_positions, s->fine_triangle_count,
-                                     s->fine_triangles, &def, &decimated, error);
-    if (result != SUP_OK) return result;
-    result = copy_decimated(&decimated, arena, s, error);
-    sup_decimated_free(&decimated);
+    const importance_work *w = work;
+    SUP_UNUSED(worker);
+    for (int32_t v = begin; v < end; v++)
+        w->importance[v] = joint_importance(w->rig, sup_v3_load(w->positions + 3 * (size_t)v));
+}
+
+/* `from` with about `target` vertices; the same arrays when it hardly has more. */
+static sup_result thin_out(const sup_context *context, const sup_rig *rig, const thinned *from, double target,
+                           sup_arena *arena, thinned *to, sup_error *error)
+{
+    *to = *from;
+    to->source = sup_arena_alloc(arena, (size_t)from->count, sizeof *to->source);
+    if (to->source == NULL) return sup_fail_memory(error, "the skin");
+    for (int32_t v = 0; v < from->count; v++)
+        to->source[v] = v;
+    if ((double)from->count <= KEEP_RATIO * target) return SUP_OK;
+    sup_arena scratch = sup_arena_create(&context->allocator);
+    importance_work work = {rig, from->positions, sup_arena_alloc(&scratch, (size_t)from->count, sizeof(float))};
+    sup_decimated decimated = {0};
+    sup_result result = work.importance != NULL ? SUP_OK : sup_fail_memory(error, "the skin");
+    if (result == SUP_OK) {
+        sup_decimate_def def = {.vertex_target = (int32_t)target, .importance = work.importance};
+        sup_parallel(context, from->count, IMPORTANCE_GRAIN, find_importance, &work);
+        result = sup_decimate(context, from->count, from->positions, from->triangle_count, from->triangles, &def,
+                              &decimated, error);
+    }
+    if (result == SUP_OK) {
+        result = copy_decimated(&decimated, from->positions, arena, to, error);
+        sup_decimated_free(&decimated);
+    }
+    sup_arena_destroy(&scratch);
     return result;
+}
+
+/* Fine to middle to coarse. */
+static sup_result thin_twice(const sup_context *context, const sup_rig *rig, int32_t target, sup_arena *arena,
+                             sup_simulated_surface *s, sup_error *error)
+{
+    thinned fine = {s->fine_count, s->fine_triangle_count, s->fine_positions, s->fine_triangles, NULL}, middle, coarse;
+    sup_result result = thin_out(context, rig, &fine, (double)target * MIDDLE_RATIO, arena, &middle, error);
+    if (result == SUP_OK) result = thin_out(context, rig, &middle, (double)target, arena, &coarse, error);
+    if (result != SUP_OK) return result;
+    s->middle_count = middle.count;
+    s->middle_triangle_count = middle.triangle_count;
+    s->middle_positions = middle.positions;
+    s->middle_triangles = middle.triangles;
+    s->middle_fine = middle.source;
+    s->coarse_count = coarse.count;
+    s->coarse_triangle_count = coarse.triangle_count;
+    s->coarse_positions = coarse.positions;
+    s->coarse_triangles = coarse.triangles;
+    s->coarse_middle = coarse.source;
+    s->coarse_fine = sup_arena_alloc(arena, (size_t)coarse.count, sizeof *s->coarse_fine);
+    if (s->coarse_fine == NULL) return sup_fail_memory(error, "the skin");
+    for (int32_t v = 0; v < coarse.count; v++)
+        s->coarse_fine[v] = middle.source[coarse.source[v]];
+    return SUP_OK;
 }
 
 static sup_result take_influences(const sup_rig *rig, sup_arena *arena, sup_simulated_surface *s, sup_error *error)
@@ -147,13 +197,6 @@ sup_result sup_simulated_surface_create(const sup_context *context, const sup_ri
     memset(surface, 0, sizeof *surface);
     sup_result result = take_body(rig, arena, surface, error);
     if (result != SUP_OK) return result;
-    bool small = (double)surface->fine_count <= KEEP_RATIO * (double)vertex_target;
-    result = small ? keep_all(arena, surface, error) : decimate(context, rig, vertex_target, arena, surface, error);
+    result = thin_twice(context, rig, vertex_target, arena, surface, error);
     return result == SUP_OK ? take_influences(rig, arena, surface, error) : result;
-}
-
-sup_tissue_skin sup_simulated_surface_skin(const sup_simulated_surface *s)
-{
-    return (sup_tissue_skin){s->coarse_count,    s->coarse_triangle_count, s->coarse_positions, s->coarse_triangles,
-                             s->influence_first, s->influence_joint,       s->influence_weight};
 }

@@ -1,0 +1,16 @@
+/* position_weights.h (internal) - skinning weights of particles inside a skin. */
+#ifndef SUP_METHODS_POSITION_POSITION_WEIGHTS_H
+#define SUP_METHODS_POSITION_POSITION_WEIGHTS_H
+
+#include "geometry/bvh.h"
+#include "methods/skin/surface.h"
+#include "volume/tetmesh.h"
+
+/* [vertex_count of the mesh * SUP_POSITION_INFLUENCES] each, largest first; rows sum to 1. Particles of the mesh's surface
+ * take the weights of the nearest point of the skin; inside they are harmonic: smooth, and nowhere more than around.
+ * `skin` is the tree over surface->coarse_triangles. */
+sup_result sup_position_weights(const sup_context *context, const sup_simulated_surface *surface, const sup_bvh *skin,
+                                int32_t joint_count, const sup_tetmesh *mesh, int32_t *joints, float *weights,
+                                sup_error *error);
+
+#endif

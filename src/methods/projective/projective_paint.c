@@ -1,0 +1,146 @@
+/* projective_paint.c - what the artist marked: firm, rigid and free flesh; and what nobody marked but must be held.
+ *
+ * Based on: [komaritzan2022] section 3.4.1 (regions without simulation, virtual bones: figure 3.21). A rigid region is
+ * skin that the solver is given by linear blending; at its border what is shown goes over by degrees, so that no seam is
+ * seen. Free flesh is shaped by the bones, but its bases are unknowns as those on cones are, and go deeper.
+ *
+ * Beyond the thesis: momentum must not tear flesh off its bones. Flesh that swings slower than that of the authors'
+ * human is made firmer (tissue_hold.c), and all slow flesh gets a leash (projective_step.c). */
+#include "methods/projective/projective_paint.h"
+
+#include "methods/projective/projective.h"
+#include "methods/projective/view.h"
+
+static const float rigid_from = 0.999f; /* share from which the solver is given the vertex */
+static const float free_from = 0.5f;
+/* Slowest swing that flesh nobody freed may have: that of the authors' male. */
+static const double slowest_hertz = 2.2;
+/* How far momentum may take flesh from where its bones are, of its thickness; and which flesh is too quick ever to get
+ * there: under an acceleration of 1 a step squared its deflection is less than this. */
+static const double leash_reach = 0.5, quick = 0.02;
+static const double firmest = 1e4; /* times the tissue's own */
+
+/* The value of a map at a simulated vertex. */
+static float painted(const sup_bind_input *input, const sup_simulated_surface *s, int map, int32_t v)
+{
+    if (input->maps == NULL || input->maps[map] == NULL) return sup_projective_maps[map].fallback;
+    return input->maps[map][input->rig->skin_to_vertex[s->fine_source[s->coarse_fine[v]]]];
+}
+
+unsigned char *sup_projective_paint_freed(const sup_bind_input *input, const sup_simulated_surface *surface,
+                                          sup_arena *arena)
+{
+    unsigned char *freed = sup_arena_alloc(arena, (size_t)surface->coarse_count, 1);
+    for (int32_t v = 0; freed != NULL && v < surface->coarse_count; v++)
+        freed[v] = painted(input, surface, SUP_PROJECTIVE_MAP_FREE, v) >= free_from;
+    return freed;
+}
+
+static sup_result hold(const sup_bind_input *input, const sup_simulated_surface *surface,
+                       const sup_volumetric_skeleton *skeleton, sup_tissue *tissue, sup_projective_paint *paint,
+                       sup_error *error)
+{
+    int32_t held = 0, loose = 0;
+    sup_result result = sup_tissue_hold(input->context, skeleton, tissue, paint->fixed, &held, error);
+    if (result != SUP_OK) return result;
+    for (int32_t v = 0; v < tissue->skin_count; v++) {
+        loose += paint->fixed[v];
+        if (painted(input, surface, SUP_PROJECTIVE_MAP_RIGID, v) >= rigid_from) paint->fixed[v] = 1;
+        paint->fixed_count += paint->fixed[v];
+    }
+    if (loose > 0 || held > 0)
+        sup_log(input->context, SUP_LOG_INFO,
+                "%d skin vertices have no flesh and follow linear blending; %d bases of pieces that no bone holds were "
+                "given to the nearest bone.",
+                loose, held);
+    return SUP_OK;
+}
+
+/* Painted stiffness, and more where the flesh would swing too slowly. */
+static sup_result stiffen(const sup_bind_input *input, const sup_simulated_surface *surface, const sup_tissue *tissue,
+                          sup_arena *arena, sup_projective_paint *paint, sup_error *error)
+{
+    double *swing = sup_arena_alloc(arena, (size_t)tissue->skin_count, sizeof *swing);
+    paint->swing = swing;
+    if (swing == NULL) return sup_fail_memory(error, "the tissue's swing");
+    sup_result result = sup_tissue_swing(input->context, tissue, paint->fixed, swing, error);
+    if (result != SUP_OK) return result;
+    double unit = SUP_PROJECTIVE_TIME_STEP / SUP_PROJECTIVE_SECONDS; /* of the solver's time in a second */
+    double limit = unit / (6.283185307179586 * slowest_hertz);
+    double scale = SUP_PROJECTIVE_TOTAL_MASS / SUP_PROJECTIVE_TISSUE_STIFFNESS / (limit * limit);
+    for (int32_t v = 0; v < tissue->skin_count; v++) {
+        double slow = fmin(fmax(swing[v] * scale, 1.0), firmest);
+        double freed = (double)painted(input, surface, SUP_PROJECTIVE_MAP_FREE, v);
+        paint->stiffness[v] = painted(input, surface, SUP_PROJECTIVE_MAP_STIFFNESS, v) * (float)pow(slow, 1.0 - freed);
+    }
+    return SUP_OK;
+}
+
+/* The leash of a vertex. With u its deflection under an acceleration of one unit a step squared, flesh whose momentum
+ * takes it r away in every step ends at a deflection of r u: the limit of the deflection gives that of r. 0: none. */
+static double leash_length(const sup_bind_input *input, const sup_simulated_surface *surface, const sup_tissue *tissue,
+                           const sup_projective_paint *paint, int32_t v)
+{
+    const double *values = input->values;
+    double step = SUP_PROJECTIVE_TIME_STEP, mass = SUP_PROJECTIVE_TOTAL_MASS * values[SUP_PROJECTIVE_MASS];
+    double firm = SUP_PROJECTIVE_TISSUE_STIFFNESS * values[SUP_PROJECTIVE_STIFFNESS] * (double)paint->stiffness[v];
+    double u = paint->swing[v] * mass / firm / (step * step);
+    bool freed = painted(input, surface, SUP_PROJECTIVE_MAP_FREE, v) > 0.0f;
+    if (freed || paint->fixed[v] != 0 || u < quick || values[SUP_PROJECTIVE_DYNAMIC] == 0.0) return 0.0;
+    return leash_reach * sup_v3_distance(sup_tissue_point(tissue->skin, v), sup_tissue_point(tissue->base, v)) / u;
+}
+
+static sup_result store_leashes(const sup_bind_input *input, const sup_simulated_surface *surface,
+                                const sup_tissue *tissue, const sup_projective_paint *paint, sup_model_builder *builder,
+                                sup_error *error)
+{
+    int32_t count = 0;
+    for (int32_t v = 0; v < tissue->skin_count; v++)
+        count += leash_length(input, surface, tissue, paint, v) > 0.0;
+    int32_t *vertex = sup_model_add(builder, SUP_PROJECTIVE_LEASH_VERTEX, SUP_ARRAY_INT32, count);
+    float *length = sup_model_add(builder, SUP_PROJECTIVE_LEASH_LENGTH, SUP_ARRAY_FLOAT, count);
+    if (vertex == NULL || length == NULL) return sup_fail_memory(error, "the leashes");
+    count = 0;
+    for (int32_t v = 0; v < tissue->skin_count; v++) {
+        double here = leash_length(input, surface, tissue, paint, v);
+        if (!(here > 0.0)) continue;
+        vertex[count] = v;
+        length[count++] = fmaxf((float)here, 1e-30f);
+    }
+    return SUP_OK;
+}
+
+static sup_result store(const sup_bind_input *input, const sup_simulated_surface *surface, int32_t skin_count,
+                        const sup_projective_paint *paint, sup_model_builder *builder, sup_error *error)
+{
+    int32_t rigid = 0, fixed = 0;
+    for (int32_t v = 0; v < skin_count; v++)
+        rigid += painted(input, surface, SUP_PROJECTIVE_MAP_RIGID, v) > 0.0f;
+    int32_t *list = sup_model_add(builder, SUP_PROJECTIVE_FIXED, SUP_ARRAY_INT32, paint->fixed_count);
+    int32_t *vertex = sup_model_add(builder, SUP_PROJECTIVE_RIGID_VERTEX, SUP_ARRAY_INT32, rigid);
+    float *share = sup_model_add(builder, SUP_PROJECTIVE_RIGID_SHARE, SUP_ARRAY_FLOAT, rigid);
+    if (list == NULL || vertex == NULL || share == NULL) return sup_fail_memory(error, "the painted regions");
+    rigid = 0;
+    for (int32_t v = 0; v < skin_count; v++) {
+        float value = painted(input, surface, SUP_PROJECTIVE_MAP_RIGID, v);
+        if (paint->fixed[v] != 0) list[fixed++] = v;
+        if (!(value > 0.0f)) continue;
+        vertex[rigid] = v;
+        share[rigid++] = value;
+    }
+    return SUP_OK;
+}
+
+sup_result sup_projective_paint_bind(const sup_bind_input *input, const sup_simulated_surface *surface,
+                                     const sup_volumetric_skeleton *skeleton, sup_tissue *tissue, sup_arena *arena,
+                                     sup_projective_paint *paint, sup_model_builder *builder, sup_error *error)
+{
+    size_t count = (size_t)tissue->skin_count;
+    *paint = (sup_projective_paint){.stiffness = sup_arena_alloc(arena, count, sizeof(float)),
+                                    .fixed = sup_arena_alloc(arena, count, 1)};
+    if (paint->stiffness == NULL || paint->fixed == NULL) return sup_fail_memory(error, "the painted regions");
+    sup_result result = hold(input, surface, skeleton, tissue, paint, error);
+    if (result == SUP_OK) result = stiffen(input, surface, tissue, arena, paint, error);
+    if (result == SUP_OK) result = store(input, surface, tissue->skin_count, paint, builder, error);
+    return result == SUP_OK ? store_leashes(input, surface, tissue, paint, builder, error) : result;
+}

@@ -1,0 +1,119 @@
+/* paint.c - brushes: masks over the render vertices. See paint.h. */
+#include "supple/paint.h"
+
+#include "base/base.h"
+#include "math/vec3.h"
+
+int32_t sup_rig_find_joint(const sup_rig *rig, const char *name)
+{
+    for (int32_t j = 0; rig != NULL && name != NULL && j < rig->joint_count; j++)
+        if (sup_text_equal(rig->character->nodes[rig->joint_node[j]].name, name)) return j;
+    return -1;
+}
+
+static sup_result check(const sup_rig *rig, const float *mask, int32_t index, int32_t count, const char *what,
+                        sup_error *error)
+{
+    if (rig == NULL || mask == NULL)
+        return sup_fail(error, SUP_ERROR_ARGUMENT, "paint.null", "", "A rig and a place for the mask are needed.");
+    if (index < 0 || index >= count)
+        return sup_fail(error, SUP_ERROR_ARGUMENT, "paint.index", "", "The rig has %d %ss: there is no %s %d.", count,
+                        what, what, index);
+    return SUP_OK;
+}
+
+sup_result sup_paint_ball(const sup_rig *rig, int32_t joint, double radius, double border, float *mask,
+                          sup_error *error)
+{
+    sup_result result = check(rig, mask, joint, rig != NULL ? rig->joint_count : 0, "joint", error);
+    if (result != SUP_OK) return result;
+    if (!(radius >= 0.0) || !isfinite(radius) || !(border >= 0.0) || !isfinite(border))
+        return sup_fail(error, SUP_ERROR_ARGUMENT, "paint.radius", "",
+                        "Radius and border of a ball are lengths from 0 up, not %g and %g.", radius, border);
+    sup_vec3d centre = sup_v3_load(rig->bone_head + 3 * (size_t)joint);
+    for (int32_t v = 0; v < rig->vertex_count; v++) {
+        double out = sup_v3_distance(sup_v3_load(rig->positions + 3 * (size_t)v), centre) - radius;
+        double t = out <= 0.0 ? 0.0 : (out < border ? out / border : 1.0);
+        mask[v] = (float)(1.0 - t * t * (3.0 - 2.0 * t));
+    }
+    return SUP_OK;
+}
+
+/* Whether joint j is `top` or below it. Parents come before children, so a walk up ends. */
+static bool is_below(const sup_rig *rig, int32_t j, int32_t top)
+{
+    while (j > top)
+        j = rig->joint_parent[j];
+    return j == top;
+}
+
+sup_result sup_paint_joint(const sup_rig *rig, int32_t joint, float *mask, sup_error *error)
+{
+    sup_result result = check(rig, mask, joint, rig != NULL ? rig->joint_count : 0, "joint", error);
+    if (result != SUP_OK) return result;
+    for (int32_t v = 0; v < rig->vertex_count; v++) {
+        double sum = 0.0;
+        for (int32_t k = rig->influence_first[v]; k < rig->influence_first[v + 1]; k++)
+            if (is_below(rig, rig->influence_joint[k], joint)) sum += (double)rig->influence_weight[k];
+        mask[v] = (float)fmin(sum, 1.0);
+    }
+    return SUP_OK;
+}
+
+sup_result sup_paint_part(const sup_rig *rig, int32_t part, float *mask, sup_error *error)
+{
+    sup_result result = check(rig, mask, part, rig != NULL ? rig->character->part_count : 0, "part", error);
+    if (result != SUP_OK) return result;
+    const sup_part *p = &rig->character->parts[part];
+    for (int32_t v = 0; v < rig->vertex_count; v++)
+        mask[v] = v >= p->vertex_first && v - p->vertex_first < p->vertex_count ? 1.0f : 0.0f;
+    return SUP_OK;
+}
+
+static bool is_gap(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == ',' || c == ';';
+}
+
+static const char *skip_gap(const char *p, const char *end)
+{
+    while (p < end && (is_gap(*p) || *p == '#')) {
+        if (*p == '#')
+            while (p < end && *p != '\n')
+                p++;
+        else
+            p++;
+    }
+    return p;
+}
+
+sup_result sup_paint_numbers(const sup_rig *rig, sup_bytes text, float *mask, sup_error *error)
+{
+    sup_result result = check(rig, mask, 0, 1, "number", error);
+    if (result != SUP_OK) return result;
+    const char *p = text.data, *end = p != NULL ? p + text.size : p;
+    int32_t count = 0;
+    for (p = skip_gap(p, end); p < end; p = skip_gap(p, end)) {
+        double value = 0.0;
+        const char *past = sup_parse_double(p, end, &value);
+        if (past == NULL || (past < end && !is_gap(*past) && *past != '#') || !(fabs(value) < 1e30))
+            return sup_fail(error, SUP_ERROR_FORMAT, "paint.number", "", "Number %d of the paint cannot be read.",
+                            count + 1);
+        if (count < rig->vertex_count) mask[count] = (float)value;
+        if (count < INT32_MAX) count++;
+        p = past;
+    }
+    if (count != rig->vertex_count)
+        return sup_fail(error, SUP_ERROR_DATA, "paint.count", "",
+                        "The paint has %d numbers, but the character has %d vertices: a number each.", count,
+                        rig->vertex_count);
+    return SUP_OK;
+}
+
+void sup_paint_blend(int32_t vertex_count, const float *mask, double value, float *values)
+{
+    for (int32_t v = 0; v < vertex_count; v++) {
+        double share = fmin(fmax((double)mask[v], 0.0), 1.0); /* NaN counts as 0 */
+        values[v] = (float)((double)values[v] + share * (value - (double)values[v]));
+    }
+}

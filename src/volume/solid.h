@@ -1,0 +1,53 @@
+/* solid.h (internal) - the inside of any triangles: signed distance, and how thick it is.
+ *
+ * Inside is where the generalised winding number (Jacobson, Kavan, Sorkine-Hornung 2013) is above one half. Each
+ * connected piece that is closed, or nearly so, is first turned so that its volume is positive: pieces that are inside out count as solid,
+ * and so does what an inner shell encloses (cavities are filled). Shells that cross or repeat each other are one solid,
+ * holes are spanned by the surface where the winding number is one half. A sheet has no inside. */
+#ifndef SUP_VOLUME_SOLID_H
+#define SUP_VOLUME_SOLID_H
+
+#include "geometry/bvh.h"
+#include "geometry/winding.h"
+
+typedef struct sup_solid {
+    int32_t triangle_count;
+    const float *positions;   /* the caller's */
+    int32_t *triangles;       /* [triangle_count*3] turned outwards; none without three different corners */
+    int32_t *triangle_source; /* [triangle_count] triangle of the caller */
+    int32_t component_count;  /* connected pieces of the triangles, by their first vertex */
+    int32_t *component;       /* [vertex_count] or -1, as sup_mesh_components */
+    int32_t turned;           /* how many of them were inside out */
+    sup_vec3d lower, upper;   /* box of the triangles */
+    int32_t sample_count;     /* made by sup_solid_measure, where the inside is thinner than its reach */
+    struct sup_solid_sample *samples;
+    sup_bvh bvh;
+    sup_winding winding;
+    sup_arena arena;
+} sup_solid;
+
+/* A thin place. */
+typedef struct sup_solid_sample {
+    sup_vec3d point, middle; /* of the surface, and half way to the surface across */
+    double thickness;
+} sup_solid_sample;
+
+/* Corners are in range and positions finite; both must outlive the solid. Fails with SUP_ERROR_DATA when there is no
+ * triangle with an area. */
+sup_result sup_solid_create(const sup_context *context, int32_t vertex_count, const float *positions,
+                            int32_t triangle_count, const int32_t *triangles, sup_solid *solid, sup_error *error);
+void sup_solid_free(sup_solid *solid);
+
+typedef struct sup_solid_nearest {
+    double distance;  /* signed, negative inside; size at most `limit` */
+    int32_t triangle; /* the nearest, -1 beyond the limit */
+} sup_solid_nearest;
+
+sup_solid_nearest sup_solid_distance(const sup_solid *solid, sup_vec3d p, double limit);
+
+/* Finds the samples, again if need be: rays from points about `spacing` apart through the inside, up to `reach` long.
+ * Layers of the surface closer than a tenth of the spacing are one. */
+sup_result sup_solid_measure(const sup_context *context, sup_solid *solid, double spacing, double reach,
+                             sup_error *error);
+
+#endif

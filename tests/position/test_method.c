@@ -1,0 +1,242 @@
+/* test_method.c - the method end to end, on built-in characters with few tets: fast enough for sanitizers. */
+#include "methods/position/position.h"
+#include "supple/deform.h"
+#include "supple/measure.h"
+#include "supple/scenes.h"
+#include "test.h"
+
+typedef struct played {
+    sup_character *character;
+    sup_rig *rig;
+    sup_model *model;
+    sup_instance *instance;
+    sup_pose *pose;
+    float *positions, *normals;
+} played;
+
+static played *kept;
+
+static void free_shared(void)
+{
+    sup_model_destroy(kept->model);
+    sup_rig_destroy(kept->rig);
+    sup_character_destroy(kept->character);
+}
+
+/* The arm, bound once for all tests. */
+static void open_scene(played *p)
+{
+    static played shared;
+    sup_error error = {0};
+    if (shared.model == NULL) {
+        double values[SUP_POSITION_PARAM_COUNT];
+        sup_method_defaults(&sup_method_position, values);
+        CHECK_OK(sup_method_set(&sup_method_position, values, "tets", "700", &error), error);
+        CHECK_OK(sup_scene_create(NULL, "arm", 0.2, &shared.character, &error), error);
+        CHECK_OK(sup_rig_create(NULL, shared.character, NULL, &shared.rig, &error), error);
+        sup_bind_def def = {.values = values};
+        CHECK_OK(sup_bind(NULL, &sup_method_position, shared.rig, &def, &shared.model, &error), error);
+        kept = &shared;
+        atexit(free_shared);
+    }
+    *p = shared;
+    CHECK_OK(sup_instance_create(NULL, p->model, NULL, &p->instance, &error), error);
+    CHECK_OK(sup_pose_create(NULL, p->character, &p->pose, &error), error);
+    p->positions = calloc((size_t)p->rig->vertex_count * 3, sizeof(float));
+    p->normals = calloc((size_t)p->rig->vertex_count * 3, sizeof(float));
+}
+
+static void close_scene(played *p)
+{
+    sup_instance_destroy(p->instance);
+    sup_pose_destroy(p->pose);
+    free(p->positions), free(p->normals);
+}
+
+static void frame(played *p, float dt)
+{
+    sup_skin_out out = {.positions = p->positions, .normals = p->normals};
+    CHECK_EQ(sup_instance_step(p->instance, p->pose, dt, &out), SUP_OK);
+    for (int32_t i = 0; i < 3 * p->rig->vertex_count; i++)
+        CHECK(isfinite(p->positions[i]) && isfinite(p->normals[i]));
+}
+
+/* Furthest that a vertex is from its place in the bind pose, in sizes. */
+static double from_bind(const played *p)
+{
+    double most = 0.0;
+    for (int32_t i = 0; i < 3 * p->rig->vertex_count; i++)
+        most = fmax(most, fabs((double)p->positions[i] - (double)p->rig->positions[i]));
+    return most / (double)p->rig->size;
+}
+
+TEST(rest_pose_is_the_bind_pose) /* 1, 13 */
+{
+    played p;
+    open_scene(&p);
+    for (int i = 0; i < 20; i++) {
+        sup_pose_rest(p.character, p.pose);
+        frame(&p, 1.0f / 60.0f);
+    }
+    CHECK_MSG(from_bind(&p) < 1e-5, "%g from the bind pose", from_bind(&p));
+    for (int32_t i = 0; i < p.rig->vertex_count; i++) {
+        const float *n = p.normals + 3 * i, *m = p.rig->normals + 3 * i;
+        CHECK(n[0] * m[0] + n[1] * m[1] + n[2] * m[2] > 0.999f);
+    }
+    close_scene(&p);
+}
+
+TEST(weights_are_sound) /* 11 */
+{
+    played p;
+    open_scene(&p);
+    sup_position_view view;
+    sup_error error = {0};
+    CHECK_OK(sup_position_open(p.model, &view, &error), error);
+    int32_t rigid = 0;
+    for (int64_t i = 0; i < view.pbd.row_count; i++) {
+        double sum = 0.0;
+        for (int k = 0; k < SUP_POSITION_INFLUENCES; k++) {
+            float w = view.influence_weight[SUP_POSITION_INFLUENCES * i + k];
+            CHECK(w >= 0.0f && w <= 1.0f);
+            sum += (double)w;
+        }
+        CHECK_NEAR(sum, 1.0, 1e-5);
+        rigid += view.influence_weight[SUP_POSITION_INFLUENCES * i] > 0.99f;
+        CHECK(view.bone_joint[i] < 0 || view.rest[4 * i + 3] >= 0.0f);
+    }
+    CHECK(rigid > view.pbd.particle_count / 10);
+    close_scene(&p);
+}
+
+/* Plays the first clip at that rate; the last frame stays in p. */
+static void play(played *p, double seconds, double rate)
+{
+    for (int i = 0; i <= (int)(seconds * rate + 0.5); i++) {
+        sup_pose_sample(p->character, &p->character->clips[0], i / rate, p->pose);
+        frame(p, i == 0 ? 0.0f : (float)(1.0 / rate));
+    }
+}
+
+TEST(look_is_free_of_the_frame_rate)
+{
+    static const double rates[] = {30.0, 60.0, 100.0, 144.0};
+    float *first = NULL;
+    for (int k = 0; k < 4; k++) {
+        played p;
+        open_scene(&p);
+        play(&p, 0.5, rates[k]);
+        double most = 0.0;
+        for (int32_t i = 0; first != NULL && i < 3 * p.rig->vertex_count; i++)
+            most = fmax(most, fabs((double)p.positions[i] - (double)first[i]));
+        CHECK_MSG(most < 0.01 * (double)p.rig->size, "%g frames a second: %g sizes apart", rates[k],
+                  most / (double)p.rig->size);
+        if (first == NULL) {
+            first = p.positions;
+            p.positions = NULL;
+        }
+        close_scene(&p);
+    }
+    free(first);
+}
+
+TEST(soft_region_leaves_linear_blending_above_the_mean_distance)
+{
+    played p;
+    open_scene(&p);
+    sup_position_view view;
+    sup_error error = {0};
+    CHECK_OK(sup_position_open(p.model, &view, &error), error);
+    size_t rows = (size_t)view.pbd.row_count;
+    float *soft = calloc(rows, 4), *firm = calloc(rows, 4), *follow = calloc(rows, 4);
+    double mean = 0.0, volume = 0.0, *depth = calloc(rows, sizeof *depth);
+    int32_t count = 0;
+    for (size_t i = 0; i < rows; i++) {
+        soft[i] = view.pbd.share[i] > 0.0f && view.bone_joint[i] == 1 ? 1.0f : 0.0f;
+        const float *skin = view.surface + 4 * i, *bone = view.bone_point + 4 * i;
+        double way = sqrt(pow((double)skin[0] - (double)bone[0], 2) + pow((double)skin[1] - (double)bone[1], 2) +
+                          pow((double)skin[2] - (double)bone[2], 2));
+        depth[i] = fmin((double)view.rest[4 * i + 3] / way, 1.0);
+        mean += soft[i] > 0.0f ? depth[i] * (double)view.pbd.share[i] : 0.0;
+        volume += soft[i] > 0.0f ? (double)view.pbd.share[i] : 0.0;
+        count += soft[i] > 0.0f;
+    }
+    CHECK(count > 10);
+    mean = fmin(mean / volume, 0.99);
+    sup_pbd_regions regions = {firm, follow};
+    sup_position_soften(&view, soft, 0.25f, &regions);
+    int32_t free_count = 0;
+    for (size_t i = 0; i < rows; i++) {
+        bool is_free = soft[i] > 0.0f && depth[i] > mean;
+        free_count += is_free;
+        if (fabs(depth[i] - mean) < 1e-5) continue;
+        CHECK_NEAR(follow[i], is_free ? 0.0 : 1.0, 1e-6);
+        CHECK_NEAR(firm[i], is_free ? 0.25 : 1.0, 1e-6);
+    }
+    CHECK(free_count > 3);
+    free(soft), free(firm), free(follow), free(depth);
+    close_scene(&p);
+}
+
+/* Mean way from the bind pose, in sizes, of the vertices within `radius` sizes of a joint. */
+static double sag_near(const played *p, int32_t joint, double radius)
+{
+    double sum = 0.0, size = (double)p->rig->size;
+    int32_t count = 0;
+    for (int32_t i = 0; i < p->rig->vertex_count; i++) {
+        double away = 0.0, way = 0.0;
+        for (int c = 0; c < 3; c++) {
+            double rest = (double)p->rig->positions[3 * i + c];
+            away += pow(rest - (double)p->rig->joint_bind[joint].m[4 * c + 3], 2.0);
+            way += pow((double)p->positions[3 * i + c] - rest, 2.0);
+        }
+        if (away > radius * radius * size * size) continue;
+        sum += sqrt(way) / size;
+        count++;
+    }
+    CHECK(count > 20);
+    return sum / count;
+}
+
+TEST(soft_control_is_live)
+{
+    played p;
+    sup_error error = {0};
+    open_scene(&p);
+    double moved[2];
+    for (int k = 0; k < 2; k++) {
+        CHECK_OK(sup_instance_set(p.instance, "soft", k, &error), error);
+        CHECK_OK(sup_instance_set(p.instance, "soft_joint", 1, &error), error);
+        CHECK_OK(sup_instance_set(p.instance, "soft_radius", 0.5, &error), error);
+        CHECK_OK(sup_instance_set(p.instance, "gravity", 9.81, &error), error);
+        sup_pose_rest(p.character, p.pose);
+        CHECK_EQ(sup_instance_reset(p.instance, p.pose), SUP_OK);
+        for (int i = 0; i < 30; i++)
+            frame(&p, 1.0f / 60.0f);
+        moved[k] = sag_near(&p, 1, 0.2);
+    }
+    CHECK_MSG(moved[1] > 1.2 * moved[0], "soft flesh sags by %g, other by %g", moved[1], moved[0]);
+    close_scene(&p);
+}
+
+TEST(damaged_models_are_refused)
+{
+    played p;
+    open_scene(&p);
+    sup_bytes bytes = sup_model_bytes(p.model);
+    unsigned char *copy = malloc(bytes.size);
+    sup_random random = {3};
+    for (int i = 0; i < 40; i++) {
+        memcpy(copy, bytes.data, bytes.size);
+        copy[(size_t)(sup_random_unit(&random) * (double)bytes.size)] ^= 0x55;
+        sup_model *model = NULL;
+        sup_error error = {0};
+        if (sup_model_load(NULL, (sup_bytes){copy, bytes.size}, &model, &error) == SUP_OK) sup_model_destroy(model);
+    }
+    sup_model *again = NULL;
+    sup_error error = {0};
+    CHECK_OK(sup_model_load(NULL, bytes, &again, &error), error);
+    sup_model_destroy(again);
+    free(copy);
+    close_scene(&p);
+}
