@@ -27,6 +27,14 @@ endfunction()
 
 supple_objects(supple_core_objects ${SUPPLE_CORE_SOURCES})
 supple_objects(supple_io_objects ${SUPPLE_IO_SOURCES})
+if(SUPPLE_FUZZ)
+  # Coverage where input from outside is read and checked; on the arithmetic behind it, it would only cost time.
+  supple_sources(fuzzed base character bind load)
+  file(GLOB checks CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*/*_check.c ${PROJECT_SOURCE_DIR}/src/*/*_open.c
+    ${PROJECT_SOURCE_DIR}/src/methods/*/*check.c ${PROJECT_SOURCE_DIR}/src/methods/*/*_open.c
+    ${PROJECT_SOURCE_DIR}/src/methods/*/*view.c)
+  set_property(SOURCE ${fuzzed} ${checks} APPEND PROPERTY COMPILE_OPTIONS -fsanitize=fuzzer-no-link)
+endif()
 include(${PROJECT_SOURCE_DIR}/cmake/simd.cmake)
 
 function(supple_library name)
