@@ -292,7 +292,7 @@ void sup_blocks_solve(const sup_blocks *k, float *x, float *scratch)
         }
     for (int32_t p = 0; p < k->part_count; p++) {
         const sup_block_part *part = &k->parts[p];
-        float pull[4 * SUP_BLOCK_LIMIT], back[4 * SUP_BLOCK_LIMIT];
+        float pull[4 * SUP_BLOCK_LIMIT] = {0}, back[4 * SUP_BLOCK_LIMIT] = {0};
         for (int32_t i = 0; i < part->count; i++)
             for (int32_t c = 0; c < 4; c++) {
                 pull[4 * i + c] = 0.0f;

@@ -111,6 +111,7 @@ static void add_row(const sup_shown_rows *r, int32_t row, const float *x, const 
     bool rides = row >= r->plain_count;
     size_t own = (size_t)(rides ? row - r->plain_count : row);
     size_t count = (size_t)(rides ? r->row_count - r->plain_count : r->plain_count);
+    double first = 0.0;
     memset(to, 0, 6 * sizeof *to);
     for (size_t slot = 0; slot < (size_t)r->slots; slot++) {
         size_t at = slot * (size_t)r->row_count + (size_t)row;
@@ -120,6 +121,8 @@ static void add_row(const sup_shown_rows *r, int32_t row, const float *x, const 
             if (rides) w[k] = (double)r->riding[4 * (slot * count + own) + k];
             if (!rides && k % 3 == 0) w[k] = (double)r->plain[2 * (slot * count + own) + k / 3];
         }
+        if (slot == 0) first = w[3];
+        CHECK_MSG(w[3] <= first, "row %d: slot %d counts more than the first", (int)row, (int)slot);
         for (size_t k = 0; k < 3; k++) {
             to[k] += w[0] * (double)x[4 * v + k] + w[1] * normals[3 * v + k];
             to[3 + k] += w[2] * (double)x[4 * v + k] + w[3] * normals[3 * v + k];
