@@ -19,7 +19,9 @@ supple_sources(SUPPLE_IO_SOURCES ${SUPPLE_IO_FOLDERS})
 
 function(supple_objects name)
   add_library(${name} OBJECT ${ARGN})
-  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  if(NOT SUPPLE_WASM) # also for static libraries: they end in plug-ins
+    set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  endif()
   target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR}/include PRIVATE ${PROJECT_SOURCE_DIR}/src)
   target_compile_definitions(${name} PRIVATE SUPPLE_BUILD=1)
   target_link_libraries(${name} PRIVATE supple_options)
@@ -36,6 +38,10 @@ if(SUPPLE_FUZZ)
   set_property(SOURCE ${fuzzed} ${checks} APPEND PROPERTY COMPILE_OPTIONS -fsanitize=fuzzer-no-link)
 endif()
 include(${PROJECT_SOURCE_DIR}/cmake/simd.cmake)
+if(SUPPLE_WASM) # a page downloads it all: small where work is done once
+  supple_sources(once ${SUPPLE_IO_FOLDERS} character rig bind pose deform geometry scenes measure)
+  set_property(SOURCE ${once} APPEND PROPERTY COMPILE_OPTIONS -Os)
+endif()
 
 function(supple_library name)
   set_target_properties(${name} PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})

@@ -1,5 +1,9 @@
 # Compiler options that hold for every target of the project, gathered in one interface target.
-find_package(Threads REQUIRED)
+if(SUPPLE_WASM)
+  add_library(Threads::Threads INTERFACE IMPORTED) # a page steps in one worker
+else()
+  find_package(Threads REQUIRED)
+endif()
 
 add_library(supple_options INTERFACE)
 target_compile_features(supple_options INTERFACE c_std_17)

@@ -26,6 +26,10 @@ pkg-config       command pkg-config
 nodejs           command node
 npm              command npm
 shellcheck       command shellcheck
+lld              command wasm-ld
+llvm             command llvm-strip
+wasi-libc        file /usr/include/wasm32-wasi/stdio.h
+libclang-rt-dev-wasm32  wasm builtins
 '
 
 is_there() { # kind, names...
@@ -41,6 +45,7 @@ is_there() { # kind, names...
             [ -e "$(clang -print-file-name="libclang_rt.$name-$(uname -m).a")" ] || return 1
         done
         ;;
+    wasm) command -v clang >/dev/null 2>&1 && [ -e "$(dirname "$(clang -print-runtime-dir)")/wasi/libclang_rt.builtins-wasm32.a" ] ;;
     esac
 }
 
@@ -89,6 +94,9 @@ if [ ${#missing[@]} -gt 0 ]; then
             case $package in
             libassimp-dev) echo "setup: going on without Assimp: FBX and Collada files cannot be read." >&2 ;;
             libembree-dev | libpng-dev) echo "setup: going on without $package: no pictures can be made." >&2 ;;
+            lld | llvm | wasi-libc | libclang-rt-dev-wasm32)
+                echo "setup: going on without $package: the WebAssembly package is not built and its tests are skipped." >&2
+                ;;
             ffmpeg) echo "setup: going on without ffmpeg: no films can be made." >&2 ;;
             *)
                 echo "setup: the packages above could not be installed; is the network there?" >&2
@@ -99,11 +107,16 @@ if [ ${#missing[@]} -gt 0 ]; then
     fi
 fi
 
-# The Khronos glTF validator, for the tests of written files. They are skipped by name when it cannot be had.
-if [ "$target" = test ] && [ -f tests/validator/package-lock.json ] && [ ! -d tests/validator/node_modules ]; then
-    echo "Fetching the glTF validator (npm ci in tests/validator)"
-    if ! (cd tests/validator && npm ci --silent --no-audit --no-fund --prefer-offline --fetch-retries=1 --fetch-timeout=20000); then
-        rm -rf tests/validator/node_modules
-        echo "setup: the glTF validator could not be fetched; tests that need it are skipped." >&2
+# What the tests need from npm, in its folder; tests are skipped by name when it cannot be had.
+fetch_npm() { # folder, what it is
+    [ -f "$1/package-lock.json" ] && [ ! -d "$1/node_modules" ] || return 0
+    echo "Fetching $2 (npm ci in $1)"
+    if ! (cd "$1" && npm ci --silent --no-audit --no-fund --prefer-offline --fetch-retries=1 --fetch-timeout=20000); then
+        rm -rf "$1/node_modules"
+        echo "setup: $2 could not be fetched; tests that need it are skipped." >&2
     fi
+}
+if [ "$target" = test ]; then
+    fetch_npm tests/validator "the glTF validator"
+    fetch_npm web "three.js"
 fi

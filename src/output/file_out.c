@@ -28,11 +28,13 @@ static sup_result resolve_path(sup_file_out *out, const char *path, sup_error *e
     if (!S_ISREG(status.st_mode))
         return sup_fail(error, SUP_ERROR_IO, "file.special", path,
                         "The output is a device or pipe: name a plain file, which is written beside its place first.");
+#if !defined(__wasi__) /* a page's files have no links */
     if (lstat(path, &status) == 0 && S_ISLNK(status.st_mode)) {
         char *target = realpath(path, NULL);
         if (target != NULL && strlen(target) < sizeof out->path) sup_format(out->path, sizeof out->path, "%s", target);
         free(target);
     }
+#endif
     return SUP_OK;
 }
 

@@ -73,7 +73,8 @@ static const unsigned char *view_elements(const sup_glb_keep *keep, int64_t view
     int64_t step = *stride != 0 ? (int64_t)*stride : integer_or(sup_json_at(keep->views, view), "byteStride", 0);
     if (step == 0) step = (int64_t)size;
     const sup_bytes bytes = keep->document->views[view];
-    if (bytes.data == NULL || step < (int64_t)size || step > 255 + (int64_t)size || bytes.size > INT64_MAX / 2)
+    if (bytes.data == NULL || step < (int64_t)size || step > 255 + (int64_t)size ||
+        (uint64_t)bytes.size > INT64_MAX / 2)
         return NULL;
     int64_t room = (int64_t)bytes.size - offset - (int64_t)size;
     if (room < 0 || count - 1 > room / step) return NULL;

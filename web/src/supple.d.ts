@@ -1,0 +1,104 @@
+export type Settings = Record<string, number | boolean | string>;
+export type Files = Record<string, Uint8Array | ArrayBuffer>;
+
+export class SuppleError extends Error {
+  /** Stable, for programs: "gltf.magic". */
+  readonly id: string;
+  /** File, node, line or element; "" when it has no place. */
+  readonly where: string;
+}
+
+export interface Param {
+  name: string;
+  unit: string;
+  help: string;
+  type: 'float' | 'int' | 'bool' | 'choice';
+  minimum: number;
+  maximum: number;
+  fallback: number;
+  /** May change between steps; otherwise a change needs a new bind. */
+  live: boolean;
+  choices: string[];
+}
+
+export interface Method {
+  name: string;
+  summary: string;
+  params: Param[];
+}
+
+export class Supple {
+  static create(source: BufferSource | WebAssembly.Module | Response | Promise<BufferSource | WebAssembly.Module | Response>): Promise<Supple>;
+  readonly version: string;
+  readonly methods: Method[];
+  readonly scenes: { name: string; summary: string }[];
+  /** Called while binding and baking; return false to cancel. */
+  onProgress: ((fraction: number, stage: string) => boolean | void) | null;
+  scene(name: string, resolution?: number): Character;
+  /** The first file is the character or its mesh; a .skel or .bvh beside a bare mesh is its skeleton. */
+  load(files: Files): Character;
+}
+
+export interface Node {
+  name: string;
+  parent: number;
+  isJoint: boolean;
+  /** Local rest transform: translation, rotation (w last), scale. */
+  rest: Float32Array;
+}
+
+export interface Part {
+  name: string;
+  node: number;
+  mesh: number;
+  primitive: number;
+  skin: number;
+  material: number;
+  vertexFirst: number;
+  vertexCount: number;
+  triangleFirst: number;
+  triangleCount: number;
+}
+
+export class Character {
+  readonly supple: Supple;
+  readonly vertexCount: number;
+  readonly triangleCount: number;
+  readonly nodes: Node[];
+  readonly parts: Part[];
+  readonly clips: Clip[];
+  /** A view of the library's memory. */
+  readonly triangles: Int32Array;
+  readonly texcoords: Float32Array | null;
+  motion(files: Files): Clip;
+  bind(method?: string, settings?: Settings): Actor;
+  bake(name: string, options?: { method?: string; settings?: Settings; clip?: Clip | null; fps?: number }): Uint8Array;
+  destroy(): void;
+}
+
+export class Clip {
+  readonly name: string;
+  /** Seconds. */
+  readonly start: number;
+  readonly end: number;
+  destroy(): void;
+}
+
+/** Views are made anew at each access: do not keep them over a call that may take memory. */
+export class Actor {
+  readonly character: Character;
+  readonly method: string;
+  readonly positions: Float32Array;
+  readonly normals: Float32Array;
+  /** 10 floats a node, to write before poseLocal(). */
+  readonly local: Float32Array;
+  /** 3 rows of 4 a node, to read, or to write before step(). */
+  readonly world: Float32Array;
+  poseLocal(): this;
+  poseClip(clip: Clip, time: number): this;
+  poseRest(): this;
+  step(seconds: number): this;
+  reset(): this;
+  set(name: string, value: number | boolean | string): this;
+  destroy(): void;
+}

@@ -1,0 +1,346 @@
+// supple.js - Supple in a page or in Node: load a character, bind it to a method, step it, read the skin in place.
+//
+//     const supple = await Supple.create(fetch('supple.wasm'));
+//     const character = supple.load({ 'dancer.glb': bytes });
+//     const actor = character.bind('projective');
+//     actor.poseClip(character.clips[0], time).step(1 / 60);
+//     geometry.attributes.position.array.set(actor.positions);
+//
+// Everything lives in the WebAssembly memory: call destroy() when done. Views such as actor.positions are made anew when
+// they are asked for, because memory that grows moves; do not keep them over a call.
+
+import { MemoryFiles } from './memfs.js';
+
+const PARAM_TYPES = ['float', 'int', 'bool', 'choice'];
+const TRANSFORM_FLOATS = 10; // translation, rotation (w last), scale
+
+// What the library refused: message is a sentence for a person; id is stable; where is a file, node or line.
+export class SuppleError extends Error {
+  constructor(message, id = '', where = '') {
+    super(message);
+    this.name = 'SuppleError';
+    this.id = id;
+    this.where = where;
+  }
+}
+
+export class Supple {
+  // `source`: the bytes of supple.wasm, a compiled module, a Response or a promise of one.
+  static async create(source) {
+    const supple = new Supple();
+    const resolved = await source;
+    const bytes = typeof Response !== 'undefined' && resolved instanceof Response ? await resolved.arrayBuffer() : resolved;
+    const module = bytes instanceof WebAssembly.Module ? bytes : await WebAssembly.compile(bytes);
+    const instance = await WebAssembly.instantiate(module, {
+      wasi_snapshot_preview1: supple.files.imports(),
+      supple: { progress: (fraction, stage) => (supple.onProgress?.(fraction, supple.text(stage)) === false ? 0 : 1) },
+    });
+    supple.c = instance.exports;
+    supple.files.memory = instance.exports.memory;
+    supple.c._initialize();
+    supple.scratch = supple.c.sup_web_allocate(128);
+    return supple;
+  }
+
+  constructor() {
+    this.files = new MemoryFiles();
+    this.onProgress = null; // (fraction, stage) => false to cancel; called while binding and baking
+  }
+
+  get version() {
+    const v = this.c.sup_web_version();
+    return `${Math.floor(v / 10000)}.${Math.floor(v / 100) % 100}.${v % 100}`;
+  }
+
+  // The methods with their tables of parameters: what controls, flags and settings are made from.
+  get methods() {
+    return range(this.c.sup_web_method_count()).map((m) => ({
+      name: this.text(this.c.sup_web_method_name(m)),
+      summary: this.text(this.c.sup_web_method_summary(m)),
+      params: range(this.c.sup_web_method_param_count(m)).map((p) => this.#param(m, p)),
+    }));
+  }
+
+  #param(m, p) {
+    this.c.sup_web_param_numbers(m, p, this.scratch);
+    const [type, minimum, maximum, fallback, live] = this.doubles(this.scratch, 5).slice();
+    const [name, unit, help] = range(3).map((which) => this.text(this.c.sup_web_param_text(m, p, which)));
+    const choices = [];
+    for (let at; PARAM_TYPES[type] === 'choice' && (at = this.c.sup_web_param_choice(m, p, choices.length)) !== 0; )
+      choices.push(this.text(at));
+    return { name, unit, help, type: PARAM_TYPES[type], minimum, maximum, fallback, live: live !== 0, choices };
+  }
+
+  get scenes() {
+    return range(this.c.sup_web_scene_count()).map((s) => ({
+      name: this.text(this.c.sup_web_scene_name(s)),
+      summary: this.text(this.c.sup_web_scene_summary(s)),
+    }));
+  }
+
+  // A built-in character; `resolution` scales its number of vertices.
+  scene(name, resolution = 1) {
+    return new Character(this, this.#checked(this.withText([name], (n) => this.c.sup_web_character_scene(n, resolution))));
+  }
+
+  // A character from files in memory: { 'name.ending': Uint8Array, ... }. The first one is the character (or its mesh); a
+  // .skel or .bvh beside a bare mesh is its skeleton; others are those that it names.
+  load(files) {
+    const names = Object.keys(files);
+    for (const name of names) this.files.write(name, asBytes(files[name]));
+    const skeleton = /\.(obj|off|ply|stl)$/i.test(names[0]) ? names.slice(1).find((n) => /\.(skel|bvh)$/i.test(n)) : undefined;
+    try {
+      const texts = skeleton === undefined ? [names[0]] : [names[0], skeleton];
+      return new Character(this, this.#checked(this.withText(texts, (n, s = 0) => this.c.sup_web_character_load(n, s))));
+    } finally {
+      for (const name of names) this.files.remove(name);
+    }
+  }
+
+  #checked(pointer) {
+    if (pointer === 0) throw this.error();
+    return pointer;
+  }
+
+  error() {
+    const [message, id, where] = ['message', 'id', 'where'].map((w) => this.text(this.c[`sup_web_error_${w}`]()));
+    return new SuppleError(message || 'The call failed.', id, where);
+  }
+
+  // ---- the memory ----
+
+  text(pointer) {
+    if (pointer === 0) return '';
+    const bytes = new Uint8Array(this.c.memory.buffer);
+    return new TextDecoder().decode(bytes.subarray(pointer, bytes.indexOf(0, pointer)));
+  }
+
+  // Calls `fn` with pointers to C strings that live as long as the call.
+  withText(texts, fn) {
+    const pointers = texts.map((text) => {
+      const bytes = new TextEncoder().encode(text), pointer = this.c.sup_web_allocate(bytes.length + 1);
+      const memory = new Uint8Array(this.c.memory.buffer, pointer, bytes.length + 1);
+      memory.set(bytes);
+      memory[bytes.length] = 0;
+      return pointer;
+    });
+    try {
+      return fn(...pointers);
+    } finally {
+      pointers.forEach((pointer) => this.c.sup_web_release(pointer));
+    }
+  }
+
+  // Calls `fn` with a pointer to the values of a method's parameters, those in `settings` and defaults for the rest.
+  withValues(methodName, settings, fn) {
+    const method = this.methods.find((m) => m.name === methodName);
+    if (!method) throw new SuppleError(`There is no method "${methodName}": ${this.methods.map((m) => m.name).join(', ')}.`);
+    const pointer = this.c.sup_web_allocate(8 * method.params.length + 8);
+    try {
+      this.doubles(pointer, method.params.length).set(parameterValues(method, settings));
+      return fn(pointer);
+    } finally {
+      this.c.sup_web_release(pointer);
+    }
+  }
+
+  floats(pointer, count) {
+    return new Float32Array(this.c.memory.buffer, pointer, count);
+  }
+
+  ints(pointer, count) {
+    return new Int32Array(this.c.memory.buffer, pointer, count);
+  }
+
+  doubles(pointer, count) {
+    return new Float64Array(this.c.memory.buffer, pointer, count);
+  }
+}
+
+// A character as its file has it. Plain data, read once.
+export class Character {
+  constructor(supple, pointer) {
+    const { c, scratch } = supple;
+    this.supple = supple;
+    this.pointer = pointer;
+    c.sup_web_character_counts(pointer, scratch);
+    const [vertexCount, triangleCount, nodeCount, partCount, clipCount] = supple.ints(scratch, 5);
+    Object.assign(this, { vertexCount, triangleCount });
+    this.nodes = range(nodeCount).map((n) => ({
+      name: supple.text(c.sup_web_node_name(pointer, n)),
+      parent: c.sup_web_node_parent(pointer, n),
+      isJoint: c.sup_web_node_is_joint(pointer, n) !== 0,
+      rest: supple.floats(c.sup_web_node_rest(pointer, n), TRANSFORM_FLOATS).slice(),
+    }));
+    this.parts = range(partCount).map((p) => this.#part(p));
+    this.clips = range(clipCount).map((i) => new Clip(supple, c.sup_web_character_clip(pointer, i)));
+  }
+
+  #part(p) {
+    const { c, scratch } = this.supple;
+    c.sup_web_part(this.pointer, p, scratch);
+    const [node, mesh, primitive, skin, material, vertexFirst, vertexCount, triangleFirst, triangleCount] = this.supple.ints(scratch, 9);
+    const name = this.supple.text(c.sup_web_part_name(this.pointer, p));
+    return { name, node, mesh, primitive, skin, material, vertexFirst, vertexCount, triangleFirst, triangleCount };
+  }
+
+  // [triangleCount*3] vertex indices; a view.
+  get triangles() {
+    return this.supple.ints(this.supple.c.sup_web_character_triangles(this.pointer), 3 * this.triangleCount);
+  }
+
+  // [vertexCount*2] or null; a view.
+  get texcoords() {
+    const pointer = this.supple.c.sup_web_character_texcoords(this.pointer);
+    return pointer === 0 ? null : this.supple.floats(pointer, 2 * this.vertexCount);
+  }
+
+  // A .bvh, .anim or any character file as a motion of this character: { 'walk.bvh': bytes }.
+  motion(files) {
+    const [name] = Object.keys(files), { supple } = this;
+    supple.files.write(name, asBytes(files[name]));
+    try {
+      const clip = supple.withText([name], (n) => supple.c.sup_web_motion_load(n, this.pointer));
+      if (clip === 0) throw supple.error();
+      return new Clip(supple, clip, true);
+    } finally {
+      supple.files.remove(name);
+    }
+  }
+
+  // Precomputes a method and opens an actor: seconds for the simulated ones, so call it in a worker.
+  // `settings`: { parameter: number | boolean | choice }.
+  bind(method = this.supple.methods[0].name, settings = {}) {
+    const { supple } = this;
+    const pointer = supple.withValues(method, settings, (values) =>
+      supple.withText([method], (m) => supple.c.sup_web_actor_create(this.pointer, m, values)),
+    );
+    if (pointer === 0) throw supple.error();
+    return new Actor(this, method, pointer);
+  }
+
+  // A whole clip as the bytes of a file: 'shot.glb', 'shot.pc2' or 'shot.mdd'.
+  bake(name, { method = this.supple.methods[0].name, settings = {}, clip = null, fps = 30 } = {}) {
+    const { supple } = this;
+    const result = supple.withValues(method, settings, (values) =>
+      supple.withText([method, name], (m, n) => supple.c.sup_web_bake(this.pointer, m, values, clip ? clip.pointer : 0, fps, n)),
+    );
+    if (result !== 0) throw supple.error();
+    const bytes = supple.files.read(name);
+    supple.files.remove(name);
+    return bytes;
+  }
+
+  destroy() {
+    this.supple.c.sup_web_character_destroy(this.pointer);
+    this.pointer = 0;
+  }
+}
+
+// A motion: of the character's file, or made for it (then it is the caller's to destroy).
+export class Clip {
+  constructor(supple, pointer, owned = false) {
+    this.supple = supple;
+    this.pointer = pointer;
+    this.owned = owned;
+    this.name = supple.text(supple.c.sup_web_clip_name(pointer));
+    this.start = supple.c.sup_web_clip_start(pointer);
+    this.end = supple.c.sup_web_clip_end(pointer);
+  }
+
+  destroy() {
+    if (this.owned) this.supple.c.sup_web_clip_destroy(this.pointer);
+    this.pointer = 0;
+  }
+}
+
+// One character that is being animated.
+export class Actor {
+  constructor(character, method, pointer) {
+    this.character = character;
+    this.supple = character.supple;
+    this.method = method;
+    this.pointer = pointer;
+  }
+
+  // [vertexCount*3] world space of the file, after a step; views.
+  get positions() {
+    return this.supple.floats(this.supple.c.sup_web_actor_positions(this.pointer), 3 * this.character.vertexCount);
+  }
+
+  get normals() {
+    return this.supple.floats(this.supple.c.sup_web_actor_normals(this.pointer), 3 * this.character.vertexCount);
+  }
+
+  // [nodes*10] local transforms to write before poseLocal(); a view.
+  get local() {
+    return this.supple.floats(this.supple.c.sup_web_actor_local(this.pointer), TRANSFORM_FLOATS * this.character.nodes.length);
+  }
+
+  // [nodes*12] world transforms, rows of 3x4: to read, or to write before a step; a view.
+  get world() {
+    return this.supple.floats(this.supple.c.sup_web_actor_world(this.pointer), 12 * this.character.nodes.length);
+  }
+
+  poseLocal() {
+    return this.#done(this.supple.c.sup_web_actor_pose_local(this.pointer), 'The transforms are not finite.');
+  }
+
+  poseClip(clip, time) {
+    return this.#done(this.supple.c.sup_web_actor_pose_clip(this.pointer, clip.pointer, time), 'The clip has no such time.');
+  }
+
+  poseRest() {
+    return this.#done(this.supple.c.sup_web_actor_pose_rest(this.pointer), 'There is no rest pose.');
+  }
+
+  step(seconds) {
+    return this.#done(this.supple.c.sup_web_actor_step(this.pointer, seconds), 'The pose has a number that is not finite: nothing moved.');
+  }
+
+  // Teleports to the pose: at rest there, no velocity.
+  reset() {
+    return this.#done(this.supple.c.sup_web_actor_reset(this.pointer), 'The pose has a number that is not finite: nothing moved.');
+  }
+
+  // A live parameter; others need a new bind and are refused with a sentence that says so.
+  set(name, value) {
+    const param = this.supple.methods.find((m) => m.name === this.method).params.find((p) => p.name === name);
+    const number = param ? parameterValue(param, value) : Number(value);
+    if (this.supple.withText([name], (n) => this.supple.c.sup_web_actor_set(this.pointer, n, number)) !== 0) throw this.supple.error();
+    return this;
+  }
+
+  destroy() {
+    this.supple.c.sup_web_actor_destroy(this.pointer);
+    this.pointer = 0;
+  }
+
+  #done(result, message) {
+    if (result !== 0) throw new SuppleError(message);
+    return this;
+  }
+}
+
+function parameterValue(param, value) {
+  if (param.type === 'bool' && typeof value === 'string') return value === 'on' ? 1 : 0;
+  if (param.type !== 'choice' || typeof value === 'number') return Number(value);
+  const index = param.choices.indexOf(value);
+  if (index < 0) throw new SuppleError(`${param.name} is one of ${param.choices.join(', ')}, not "${value}".`);
+  return index;
+}
+
+function parameterValues(method, settings) {
+  for (const name of Object.keys(settings))
+    if (!method.params.some((p) => p.name === name))
+      throw new SuppleError(`${method.name} has no parameter "${name}": ${method.params.map((p) => p.name).join(', ')}.`);
+  return method.params.map((p) => (p.name in settings ? parameterValue(p, settings[p.name]) : p.fallback));
+}
+
+function asBytes(data) {
+  return data instanceof Uint8Array ? data : new Uint8Array(data);
+}
+
+function range(count) {
+  return Array.from({ length: count }, (_, i) => i);
+}

@@ -1,0 +1,363 @@
+/* exports.c - the library for JavaScript: flat functions on pointers, which are plain numbers there.
+ *
+ * An actor is everything that one character on a page needs: its skeleton's transforms, its model, its state and the
+ * arrays that a step writes, which the page reads in place. A function that fails returns 0 (or a negative result) and
+ * leaves its words in sup_web_error_*. */
+#include <supple/supple.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#pragma clang diagnostic ignored "-Wmissing-prototypes" /* they are called by name from JavaScript */
+
+#define SUP_WEB(name) __attribute__((export_name(#name))) name
+
+static sup_error failure;
+
+const char *SUP_WEB(sup_web_error_message)(void)
+{
+    return failure.message;
+}
+
+const char *SUP_WEB(sup_web_error_where)(void)
+{
+    return failure.where;
+}
+
+const char *SUP_WEB(sup_web_error_id)(void)
+{
+    return failure.id;
+}
+
+static sup_error *fresh_error(void)
+{
+    failure = (sup_error){.result = SUP_OK};
+    return &failure;
+}
+
+void *SUP_WEB(sup_web_allocate)(size_t size)
+{
+    return malloc(size > 0 ? size : 1);
+}
+
+void SUP_WEB(sup_web_release)(void *memory)
+{
+    free(memory);
+}
+
+int32_t SUP_WEB(sup_web_version)(void)
+{
+    return sup_version();
+}
+
+/* ---- characters ---- */
+
+/* Files are those of the page's memory file system (memfs.js). `skeleton` names a second one for a bare mesh, or is NULL. */
+sup_character *SUP_WEB(sup_web_character_load)(const char *path, const char *skeleton)
+{
+    sup_character *character = NULL;
+    sup_load_def def = sup_default_load_def();
+    def.skeleton = skeleton;
+    sup_load(NULL, path, &def, &character, fresh_error());
+    return character;
+}
+
+sup_character *SUP_WEB(sup_web_character_scene)(const char *name, double resolution)
+{
+    sup_character *character = NULL;
+    sup_scene_create(NULL, name, resolution, &character, fresh_error());
+    return character;
+}
+
+void SUP_WEB(sup_web_character_destroy)(sup_character *character)
+{
+    sup_character_destroy(character);
+}
+
+/* A file as a motion of `character`. */
+sup_clip *SUP_WEB(sup_web_motion_load)(const char *path, const sup_character *character)
+{
+    sup_clip *clip = NULL;
+    sup_load_motion(NULL, path, NULL, character, NULL, &clip, fresh_error());
+    return clip;
+}
+
+void SUP_WEB(sup_web_clip_destroy)(sup_clip *clip)
+{
+    sup_clip_destroy(clip);
+}
+
+/* Numbers of a character: vertices, triangles, nodes, parts, clips. */
+void SUP_WEB(sup_web_character_counts)(const sup_character *c, int32_t counts[5])
+{
+    int32_t all[5] = {c->vertex_count, c->triangle_count, c->node_count, c->part_count, c->clip_count};
+    memcpy(counts, all, sizeof all);
+}
+
+const int32_t *SUP_WEB(sup_web_character_triangles)(const sup_character *c)
+{
+    return c->triangles;
+}
+
+const float *SUP_WEB(sup_web_character_texcoords)(const sup_character *c)
+{
+    return c->texcoords;
+}
+
+const char *SUP_WEB(sup_web_node_name)(const sup_character *c, int32_t node)
+{
+    return c->nodes[node].name;
+}
+
+int32_t SUP_WEB(sup_web_node_parent)(const sup_character *c, int32_t node)
+{
+    return c->nodes[node].parent;
+}
+
+int32_t SUP_WEB(sup_web_node_is_joint)(const sup_character *c, int32_t node)
+{
+    return c->nodes[node].is_joint;
+}
+
+/* Translation (3), rotation (4, w last), scale (3). */
+const float *SUP_WEB(sup_web_node_rest)(const sup_character *c, int32_t node)
+{
+    return &c->nodes[node].rest.translation.x;
+}
+
+/* node, mesh, primitive, skin, material, first vertex, vertices, first triangle, triangles */
+void SUP_WEB(sup_web_part)(const sup_character *c, int32_t part, int32_t numbers[9])
+{
+    const sup_part *p = &c->parts[part];
+    int32_t all[9] = {p->node,         p->mesh,         p->primitive,      p->skin,          p->material,
+                      p->vertex_first, p->vertex_count, p->triangle_first, p->triangle_count};
+    memcpy(numbers, all, sizeof all);
+}
+
+const char *SUP_WEB(sup_web_part_name)(const sup_character *c, int32_t part)
+{
+    return c->parts[part].name;
+}
+
+const sup_clip *SUP_WEB(sup_web_character_clip)(const sup_character *c, int32_t clip)
+{
+    return &c->clips[clip];
+}
+
+const char *SUP_WEB(sup_web_clip_name)(const sup_clip *clip)
+{
+    return clip->name;
+}
+
+double SUP_WEB(sup_web_clip_start)(const sup_clip *clip)
+{
+    return clip->start;
+}
+
+double SUP_WEB(sup_web_clip_end)(const sup_clip *clip)
+{
+    return clip->end;
+}
+
+/* ---- methods and scenes ---- */
+
+int32_t SUP_WEB(sup_web_scene_count)(void)
+{
+    return sup_scene_count();
+}
+
+const char *SUP_WEB(sup_web_scene_name)(int32_t scene)
+{
+    return sup_scene_at(scene).name;
+}
+
+const char *SUP_WEB(sup_web_scene_summary)(int32_t scene)
+{
+    return sup_scene_at(scene).summary;
+}
+
+int32_t SUP_WEB(sup_web_method_count)(void)
+{
+    return sup_method_count();
+}
+
+const char *SUP_WEB(sup_web_method_name)(int32_t method)
+{
+    return sup_method_at(method)->name;
+}
+
+const char *SUP_WEB(sup_web_method_summary)(int32_t method)
+{
+    return sup_method_at(method)->summary;
+}
+
+int32_t SUP_WEB(sup_web_method_param_count)(int32_t method)
+{
+    return sup_method_at(method)->param_count;
+}
+
+/* name, unit, help */
+const char *SUP_WEB(sup_web_param_text)(int32_t method, int32_t param, int32_t which)
+{
+    const sup_param *p = &sup_method_at(method)->params[param];
+    return which == 0 ? p->name : which == 1 ? p->unit : p->help;
+}
+
+/* type, minimum, maximum, default, live */
+void SUP_WEB(sup_web_param_numbers)(int32_t method, int32_t param, double numbers[5])
+{
+    const sup_param *p = &sup_method_at(method)->params[param];
+    double all[5] = {(double)p->type, p->minimum, p->maximum, p->fallback, p->live};
+    memcpy(numbers, all, sizeof all);
+}
+
+/* NULL past the last */
+const char *SUP_WEB(sup_web_param_choice)(int32_t method, int32_t param, int32_t choice)
+{
+    const sup_param *p = &sup_method_at(method)->params[param];
+    return p->choices != NULL ? p->choices[choice] : NULL;
+}
+
+/* ---- actors ---- */
+
+typedef struct sup_web_actor {
+    const sup_character *character; /* the caller's, outlives the actor */
+    sup_model *model;
+    sup_instance *instance;
+    sup_pose *pose;
+    sup_transform *local; /* [node_count] */
+    float *positions;     /* [vertex_count*3] */
+    float *normals;       /* [vertex_count*3] */
+} sup_web_actor;
+
+__attribute__((import_module("supple"), import_name("progress"))) int32_t sup_web_progress(float fraction,
+                                                                                           const char *stage);
+
+static bool tell_progress(void *user, float fraction, const char *stage)
+{
+    (void)user;
+    return sup_web_progress(fraction, stage) != 0;
+}
+
+void SUP_WEB(sup_web_actor_destroy)(sup_web_actor *actor)
+{
+    if (actor == NULL) return;
+    sup_instance_destroy(actor->instance);
+    sup_model_destroy(actor->model);
+    sup_pose_destroy(actor->pose);
+    free(actor->local);
+    free(actor->positions);
+    free(actor->normals);
+    free(actor);
+}
+
+static sup_result actor_bind(sup_web_actor *actor, const sup_method *method, const double *values)
+{
+    sup_rig *rig = NULL;
+    sup_bind_def def = {.values = values, .progress = tell_progress};
+    sup_result result = sup_rig_create(NULL, actor->character, NULL, &rig, &failure);
+    if (result == SUP_OK) result = sup_bind(NULL, method, rig, &def, &actor->model, &failure);
+    sup_rig_destroy(rig);
+    return result;
+}
+
+static sup_result actor_open(sup_web_actor *actor)
+{
+    size_t skin = (size_t)actor->character->vertex_count * 3 * sizeof(float);
+    sup_result result = sup_pose_create(NULL, actor->character, &actor->pose, &failure);
+    if (result == SUP_OK) result = sup_instance_create(NULL, actor->model, actor->pose, &actor->instance, &failure);
+    if (result != SUP_OK) return result;
+    actor->local = malloc(((size_t)actor->character->node_count + 1) * sizeof *actor->local);
+    actor->positions = malloc(skin + 1);
+    actor->normals = malloc(skin + 1);
+    if (actor->local == NULL || actor->positions == NULL || actor->normals == NULL) return SUP_ERROR_MEMORY;
+    for (int32_t n = 0; n < actor->character->node_count; n++)
+        actor->local[n] = actor->character->nodes[n].rest;
+    return SUP_OK;
+}
+
+/* `values` [param_count of the method] or NULL for its defaults. */
+sup_web_actor *SUP_WEB(sup_web_actor_create)(const sup_character *character, const char *method_name,
+                                             const double *values)
+{
+    const sup_method *method = sup_method_find(method_name);
+    sup_web_actor *actor = calloc(1, sizeof *actor);
+    fresh_error();
+    if (actor == NULL) {
+        failure.result = SUP_ERROR_MEMORY;
+        return NULL;
+    }
+    actor->character = character;
+    sup_result result = actor_bind(actor, method, values);
+    if (result == SUP_OK) result = actor_open(actor);
+    if (result == SUP_OK) return actor;
+    if (failure.message[0] == '\0') strcpy(failure.message, sup_result_name(result));
+    sup_web_actor_destroy(actor);
+    return NULL;
+}
+
+/* Local transforms of all nodes, 10 floats each, for the page to write; sup_web_actor_pose_local then uses them. */
+float *SUP_WEB(sup_web_actor_local)(sup_web_actor *actor)
+{
+    return &actor->local->translation.x;
+}
+
+int32_t SUP_WEB(sup_web_actor_pose_local)(sup_web_actor *actor)
+{
+    return sup_pose_from_local(actor->character, actor->local, actor->pose);
+}
+
+/* World transforms of all nodes, 3 rows of 4 each: to read, or to write before a step. */
+float *SUP_WEB(sup_web_actor_world)(sup_web_actor *actor)
+{
+    return actor->pose->world->m;
+}
+
+int32_t SUP_WEB(sup_web_actor_pose_clip)(sup_web_actor *actor, const sup_clip *clip, double time)
+{
+    return sup_pose_sample(actor->character, clip, time, actor->pose);
+}
+
+int32_t SUP_WEB(sup_web_actor_pose_rest)(sup_web_actor *actor)
+{
+    return sup_pose_rest(actor->character, actor->pose);
+}
+
+int32_t SUP_WEB(sup_web_actor_step)(sup_web_actor *actor, float dt)
+{
+    sup_skin_out out = {.positions = actor->positions, .normals = actor->normals};
+    return sup_instance_step(actor->instance, actor->pose, dt, &out);
+}
+
+int32_t SUP_WEB(sup_web_actor_reset)(sup_web_actor *actor)
+{
+    return sup_instance_reset(actor->instance, actor->pose);
+}
+
+int32_t SUP_WEB(sup_web_actor_set)(sup_web_actor *actor, const char *name, double value)
+{
+    return sup_instance_set(actor->instance, name, value, fresh_error());
+}
+
+/* A whole clip (NULL: the first one) into a file, .glb, .pc2 or .mdd by its ending. */
+int32_t SUP_WEB(sup_web_bake)(const sup_character *character, const char *method_name, const double *values,
+                              const sup_clip *clip, double fps, const char *path)
+{
+    sup_bake_def def = sup_default_bake_def();
+    def.method = sup_method_find(method_name);
+    def.values = values;
+    def.clip = clip;
+    def.fps = fps;
+    def.progress = tell_progress;
+    return sup_bake(NULL, character, &def, path, NULL, fresh_error());
+}
+
+const float *SUP_WEB(sup_web_actor_positions)(const sup_web_actor *actor)
+{
+    return actor->positions;
+}
+
+const float *SUP_WEB(sup_web_actor_normals)(const sup_web_actor *actor)
+{
+    return actor->normals;
+}
