@@ -1,6 +1,6 @@
 /* bench_position.c - steps of position based skinning: time against the scalar reference, threads, bytes, long shaking.
  *
- *     bench_position [solver] [contact] [shake STEPS]
+ *     bench_position [solver | contact | shake STEPS | crush STEPS [SEED]]
  *
  * Times are the mean over the steps of a bending and swinging bar, of the best of several repetitions of each step; the
  * reference is the same arithmetic in double, one constraint after another, in the same run. */
@@ -9,6 +9,7 @@
 #include "position/block.h"
 
 #include "base/simd.h"
+#include "deform/pace.h"
 #include "supple/deform.h"
 #include "supple/scenes.h"
 
@@ -113,8 +114,9 @@ static void bench_solver(void)
     sup_thread_pool_destroy(pool);
 }
 
-/* Milliseconds of a frame of the walk, best of three each. */
-static double time_walk(const sup_character *character, const sup_model *model, const sup_clip *clip, int contact)
+/* Milliseconds of a frame of a motion from a time on, best of four each. */
+static double time_motion(const sup_context *context, const sup_character *character, const sup_model *model,
+                          const sup_clip *clip, double from, int contact)
 {
     enum { FRAMES = 40, ROUNDS = 4 }; /* even: cells are made anew every second step, the same ones each round */
     static double best[FRAMES];
@@ -122,13 +124,14 @@ static double time_walk(const sup_character *character, const sup_model *model, 
     sup_pose *pose;
     float *positions = calloc((size_t)sup_model_vertex_count(model) * 3, sizeof(float));
     double sum = 0.0;
-    if (positions == NULL || sup_instance_create(NULL, model, NULL, &instance, NULL) != SUP_OK ||
+    if (positions == NULL || sup_instance_create(context, model, NULL, &instance, NULL) != SUP_OK ||
         sup_pose_create(NULL, character, &pose, NULL) != SUP_OK ||
         sup_instance_set(instance, "contact", contact, NULL) != SUP_OK)
         exit(1);
     sup_skin_out out = {.positions = positions};
     for (int i = 0; i < FRAMES * ROUNDS; i++) { /* 100 frames a second: one step each */
-        sup_pose_sample(character, clip, (double)clip->start + fmod(i * 0.01, (double)(clip->end - clip->start)), pose);
+        sup_pose_sample(character, clip, from + i % FRAMES * 0.01, pose);
+        if (i % FRAMES == 0) sup_instance_reset(instance, pose);
         double begin = now_ms();
         sup_instance_step(instance, pose, 0.01f, &out);
         double took = now_ms() - begin;
@@ -142,30 +145,65 @@ static double time_walk(const sup_character *character, const sup_model *model, 
     return sum;
 }
 
+/* A scene's character bound with that many tets and iterations; the clip of that name. */
+typedef struct bound {
+    sup_character *character;
+    sup_rig *rig;
+    sup_model *model;
+    const sup_clip *clip;
+} bound;
+
+static bound bound_make(const char *scene, const char *clip, double tets, double iterations)
+{
+    bound b = {0};
+    double values[SUP_POSITION_PARAM_COUNT];
+    sup_method_defaults(&sup_method_position, values);
+    values[SUP_POSITION_TETS] = tets;
+    values[SUP_POSITION_ITERATIONS] = iterations;
+    sup_bind_def def = {.values = values};
+    if (sup_scene_create(NULL, scene, 1.0, &b.character, NULL) != SUP_OK ||
+        sup_rig_create(NULL, b.character, NULL, &b.rig, NULL) != SUP_OK ||
+        sup_bind(NULL, &sup_method_position, b.rig, &def, &b.model, NULL) != SUP_OK)
+        exit(1);
+    b.clip = &b.character->clips[0];
+    for (int32_t i = 0; i < b.character->clip_count; i++)
+        if (strcmp(b.character->clips[i].name, clip) == 0) b.clip = &b.character->clips[i];
+    return b;
+}
+
+static void bound_free(bound *b)
+{
+    sup_model_destroy(b->model);
+    sup_rig_destroy(b->rig);
+    sup_character_destroy(b->character);
+}
+
+/* The walks of the thesis' table 5.1, then the bends of table 5.2. */
 static void bench_contact(void)
 {
-    static const char *const names[] = {"human", "elephant"};
-    printf("%10s %8s | %8s %8s %8s | %9s %9s\n", "walk", "tets", "off ms", "on", "always", "on adds", "always/on");
-    for (int k = 0; k < 2; k++) {
-        sup_character *character;
-        sup_rig *rig;
-        sup_model *model;
-        if (sup_scene_create(NULL, names[k], 1.0, &character, NULL) != SUP_OK ||
-            sup_rig_create(NULL, character, NULL, &rig, NULL) != SUP_OK ||
-            sup_bind(NULL, &sup_method_position, rig, NULL, &model, NULL) != SUP_OK)
-            exit(1);
-        const sup_clip *clip = &character->clips[0];
-        for (int32_t i = 0; i < character->clip_count; i++)
-            if (strcmp(character->clips[i].name, "walk") == 0) clip = &character->clips[i];
-        double off = time_walk(character, model, clip, 1), on = time_walk(character, model, clip, 0),
-               always = time_walk(character, model, clip, 2);
-        printf("%10s %8d | %8.3f %8.3f %8.3f | %8.1f%% %9.2f\n", names[k],
-               (int)sup_position_params[SUP_POSITION_TETS].fallback, off, on, always, 100.0 * (on / off - 1.0),
-               always / on);
-        sup_model_destroy(model);
-        sup_rig_destroy(rig);
-        sup_character_destroy(character);
+    static const struct {
+        const char *scene, *clip;
+        double tets, iterations, from;
+    } rows[] = {{"human", "walk", 10000, 12, 0.0},
+                {"elephant", "walk", 10000, 12, 0.0},
+                {"arm", "bend", 4400, 22, 0.9},
+                {"human", "squat", 4400, 22, 0.9}};
+    sup_thread_pool *pool;
+    if (sup_thread_pool_create(2, &pool, NULL) != SUP_OK) exit(1);
+    sup_context two = {.tasks = sup_thread_pool_tasks(pool)};
+    printf("%10s %7s %6s %3s | %7s %7s %7s | %8s %9s | %7s %7s %5s\n", "", "", "tets", "its", "off ms", "on", "always",
+           "on adds", "always/on", "2: off", "on", "1/2");
+    for (size_t k = 0; k < sizeof rows / sizeof rows[0]; k++) {
+        bound b = bound_make(rows[k].scene, rows[k].clip, rows[k].tets, rows[k].iterations);
+        double ms[5];
+        for (int i = 0; i < 5; i++) /* the parameter's choices: on demand, off, always */
+            ms[i] = time_motion(i < 3 ? NULL : &two, b.character, b.model, b.clip, rows[k].from, i % 3);
+        printf("%10s %7s %6.0f %3.0f | %7.3f %7.3f %7.3f | %7.1f%% %9.2f | %7.3f %7.3f %5.2f\n", rows[k].scene,
+               rows[k].clip, rows[k].tets, rows[k].iterations, ms[1], ms[0], ms[2], 100.0 * (ms[0] / ms[1] - 1.0),
+               ms[2] / ms[0], ms[4], ms[3], ms[0] / ms[3]);
+        bound_free(&b);
     }
+    sup_thread_pool_destroy(pool);
 }
 
 /* Throws the body about as hard as it goes: time steps, poses and whole motion at random. */
@@ -206,11 +244,180 @@ static void bench_shake(int64_t steps)
     block_free(&b);
 }
 
+/* A body with contact, whose joints are thrown about. */
+typedef struct crushed {
+    sup_character *character;
+    sup_rig *rig;
+    sup_model *model;
+    sup_position_view view;
+    sup_pose *pose;
+    sup_transform *local;               /* [node_count] */
+    double *angle;                      /* [node_count] */
+    sup_mat34 *joints;                  /* [joint_count] */
+    sup_affine *moves;                  /* the same in double */
+    float *guide, *guide_before, *bone; /* [row_count*4] */
+    void *pbd, *meet;
+    sup_pbd_input input;
+} crushed;
+
+static void *room(size_t bytes)
+{
+    void *memory = aligned_alloc(64, (bytes + 63) / 64 * 64);
+    if (memory == NULL) exit(1);
+    memset(memory, 0, (bytes + 63) / 64 * 64);
+    return memory;
+}
+
+static crushed crushed_make(void)
+{
+    crushed c = {0};
+    double values[SUP_POSITION_PARAM_COUNT];
+    sup_method_defaults(&sup_method_position, values);
+    values[SUP_POSITION_TETS] = 400.0;
+    sup_bind_def def = {.values = values};
+    if (sup_scene_create(NULL, "arm", 0.2, &c.character, NULL) != SUP_OK ||
+        sup_rig_create(NULL, c.character, NULL, &c.rig, NULL) != SUP_OK ||
+        sup_bind(NULL, &sup_method_position, c.rig, &def, &c.model, NULL) != SUP_OK ||
+        sup_position_open(c.model, &c.view, NULL) != SUP_OK ||
+        sup_pose_create(NULL, c.character, &c.pose, NULL) != SUP_OK)
+        exit(1);
+    size_t rows = (size_t)c.view.pbd.row_count * 4 * sizeof(float), nodes = (size_t)c.character->node_count;
+    double metres = (double)c.view.size * (double)c.view.unit_metres;
+    c.local = room(nodes * sizeof *c.local);
+    c.angle = room(nodes * sizeof *c.angle);
+    c.joints = room((size_t)c.view.joint_count * sizeof *c.joints);
+    c.moves = room((size_t)c.view.joint_count * sizeof *c.moves);
+    c.guide = room(rows);
+    c.guide_before = room(rows);
+    c.bone = room(rows);
+    c.pbd = room(sup_pbd_state_size(&c.view.pbd));
+    c.meet = room(sup_meet_state_size(&c.view.meet));
+    c.input = (sup_pbd_input){.settings = {.stretch = values[SUP_POSITION_STIFFNESS],
+                                           .volume = values[SUP_POSITION_VOLUME],
+                                           .bind = values[SUP_POSITION_BIND],
+                                           .follow = values[SUP_POSITION_FOLLOW],
+                                           .seconds = 0.01f,
+                                           .inertia = values[SUP_POSITION_DENSITY] * metres * metres},
+                              .guide = c.guide,
+                              .guide_before = c.guide_before,
+                              .bone = c.bone,
+                              .gravity = {0.0f, (float)(-9.81 / metres), 0.0f},
+                              .damping = (float)values[SUP_POSITION_DAMPING],
+                              .iterations = 12,
+                              .contact = sup_meet_solve,
+                              .contact_user = c.meet};
+    return c;
+}
+
+static void crushed_free(crushed *c)
+{
+    free(c->local), free(c->angle), free(c->joints), free(c->moves), free(c->guide), free(c->guide_before),
+        free(c->bone);
+    free(c->pbd), free(c->meet);
+    sup_pose_destroy(c->pose);
+    sup_model_destroy(c->model);
+    sup_rig_destroy(c->rig);
+    sup_character_destroy(c->character);
+}
+
+/* Every joint turned further by up to `most` radians, either way, within 2.6; then linear blending. */
+static void crushed_pose(crushed *c, sup_random *random, double most)
+{
+    const sup_position_view *view = &c->view;
+    for (int32_t n = 0; n < c->character->node_count; n++) {
+        const sup_node *node = &c->character->nodes[n];
+        c->local[n] = node->rest;
+        if (!node->is_joint) continue;
+        c->angle[n] += most * (2.0 * sup_random_unit(random) - 1.0);
+        c->angle[n] = most > 0.0 ? fmin(fmax(c->angle[n], -2.6), 2.6) : 0.0;
+        sup_quatd turn = sup_quatd_from_axis_angle(sup_v3(1, n % 3, n % 2), c->angle[n]);
+        c->local[n].rotation = sup_quatd_to_float(sup_quatd_multiply(sup_quatd_from_float(node->rest.rotation), turn));
+    }
+    if (sup_pose_from_local(c->character, c->local, c->pose) != SUP_OK) exit(1);
+    sup_pace_joints(c->pose, view->joint_count, view->joint_node, view->joint_inverse_bind, c->joints);
+    memcpy(c->guide_before, c->guide, (size_t)view->pbd.row_count * 4 * sizeof(float));
+    for (int32_t j = 0; j < view->joint_count; j++)
+        c->moves[j] = sup_affine_from_float(c->joints[j]);
+    for (int64_t i = 0; i < view->pbd.row_count; i++) {
+        sup_vec3d rest = sup_v3_load(view->rest + 4 * i), sum = {0};
+        for (int64_t k = i * SUP_POSITION_INFLUENCES; k < (i + 1) * SUP_POSITION_INFLUENCES; k++)
+            sum = sup_v3_madd(sum, (double)view->influence_weight[k] / (double)view->size,
+                              sup_affine_point(c->moves[view->influence_joint[k]], rest));
+        sup_v3_store(c->guide + 4 * i, sum);
+        c->bone[4 * i + 3] = -1.0f;
+        if (view->bone_joint[i] < 0) continue;
+        sup_vec3d point = sup_affine_point(c->moves[view->bone_joint[i]], sup_v3_load(view->bone_point + 4 * i));
+        sup_v3_store(c->bone + 4 * i, sup_v3_scale(point, 1.0 / (double)view->size));
+        c->bone[4 * i + 3] = view->rest[4 * i + 3] / view->size;
+    }
+}
+
+static bool crushed_step(crushed *c, bool still)
+{
+    sup_context context = sup_context_resolve(NULL);
+    sup_meet_input meet = {.mode = SUP_MEET_ALWAYS,
+                           .planes = true,
+                           .still = still,
+                           .friction = 0.3f,
+                           .joints = c->joints,
+                           .size = c->view.size,
+                           .rest = c->view.rest,
+                           .bone = c->bone,
+                           .before = sup_pbd_before(&c->view.pbd, c->pbd),
+                           .iterations = c->input.iterations};
+    sup_meet_begin(&c->view.meet, c->meet, &meet);
+    return sup_pbd_step(&context, &c->view.pbd, c->pbd, &c->input);
+}
+
+static double largest_coordinate(const sup_pbd *pbd, const float *rows)
+{
+    double largest = 0.0;
+    for (int32_t k = 0; k < 4 * pbd->row_count; k++)
+        if (k % 4 != 3) largest = fmax(largest, fabs((double)rows[k]));
+    return largest;
+}
+
+/* An arm whose joints jump at random, with contact found anew in every step, and steps of 1 to 33 ms. */
+static void bench_crush(int64_t steps, uint64_t seed)
+{
+    crushed c = crushed_make();
+    sup_random random = {seed};
+    double largest = 0.0, begin = now_ms(), off = 0.0;
+    int64_t lost = 0, pairs = 0;
+    crushed_pose(&c, &random, 0.0);
+    sup_pbd_start(&c.view.pbd, c.pbd, c.guide);
+    sup_meet_reset(&c.view.meet, c.meet);
+    for (int64_t i = 0; i < steps; i++) {
+        if (i % 64 == 0) c.input.settings.seconds = (float)(0.001 + 0.032 * sup_random_unit(&random));
+        crushed_pose(&c, &random, i % 512 < 256 ? 0.05 : 0.5);
+        lost += !crushed_step(&c, false);
+        pairs += sup_meet_report_of(c.meet)->pairs;
+        largest = fmax(largest, largest_coordinate(&c.view.pbd, sup_pbd_rows(&c.view.pbd, c.pbd)));
+    }
+    double took = now_ms() - begin;
+    c.input.settings.seconds = 0.01f;
+    c.input.gravity[1] = 0.0f;
+    for (int32_t i = 0; i < 1000; i++) {
+        crushed_pose(&c, &random, 0.0);
+        crushed_step(&c, true);
+    }
+    const float *rows = sup_pbd_rows(&c.view.pbd, c.pbd);
+    for (int32_t k = 0; k < 4 * c.view.pbd.row_count; k++)
+        if (k % 4 != 3) off = fmax(off, fabs((double)rows[k] - (double)c.guide[k]));
+    printf("%lld steps of crushing, seed %llu: furthest coordinate %.2f sizes, %lld steps out of range, %.1f holds and "
+           "%.1f us a step; ten seconds later %.1e from rest\n",
+           (long long)steps, (unsigned long long)seed, largest, (long long)lost, (double)pairs / (double)steps,
+           took * 1e3 / (double)steps, off);
+    crushed_free(&c);
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 2 || strcmp(argv[1], "solver") == 0) bench_solver();
     if (argc < 2 || strcmp(argv[1], "contact") == 0) bench_contact();
     if (argc < 2) bench_shake(100000);
     if (argc > 2 && strcmp(argv[1], "shake") == 0) bench_shake(atoll(argv[2]));
+    if (argc > 2 && strcmp(argv[1], "crush") == 0)
+        bench_crush(atoll(argv[2]), argc > 3 ? strtoull(argv[3], NULL, 10) : 5);
     return 0;
 }

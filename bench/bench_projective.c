@@ -182,7 +182,7 @@ static void print_floor(const body *b, const result *r)
 {
     const sup_system *s = &b->system;
     double tets = 3.0 * b->tissue.triangle_count, flops = 356.0 * tets;
-    double local_bytes = 4.0 * (double)s->batch_count * (SUP_PRISM_FLOATS + SUP_PRISM_INTS) +
+    double local_bytes = (double)s->batch_count * (4.0 * SUP_PRISM_FLOATS + 2.0 * SUP_PRISM_CORNERS) +
                          4.0 * (double)s->anchored_batch_count * SUP_PRISM_ANCHOR_FLOATS;
     double solve_bytes = 2.0 * 4.0 * ((double)s->factor.value_count + (double)s->factor.row_count);
     double local_us = r->us[SUP_SOLVER_LOCAL] / r->iterations;

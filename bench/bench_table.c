@@ -1,6 +1,6 @@
 /* bench_table.c - the speed of `projective` as table 3.2 of [komaritzan2022] tells it, rows ready for the manual.
  *
- *     bench_table [1|2 threads]
+ *     bench_table [1|2 threads] [body]
  *
  * The whole method through the public API, a frame a step of the simulation (60 a second), over a whole motion:
  *   pre: rig and bind, with decimation and upsampling weights, which the thesis leaves out (10 to 20 s there);
@@ -176,7 +176,7 @@ int main(int argc, char **argv)
     printf("%d thread%s; thesis: S, T, H; pre; sim; us; fps; col; fps with col\n", threads, threads > 1 ? "s" : "");
     printf("| body | N, T, H | pre ms | sim ms | us ms | fps | col ms | fps with col | thesis |\n");
     for (size_t i = 0; i < sizeof bodies / sizeof bodies[0]; i++)
-        time_body(&context, &bodies[i]);
+        if (argc < 3 || strcmp(argv[2], bodies[i].name) == 0) time_body(&context, &bodies[i]);
     sup_thread_pool_destroy(pool);
     return 0;
 }

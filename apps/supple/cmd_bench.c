@@ -73,7 +73,9 @@ static const app_verb bench_verb = {
         "Times are medians with the tenth and ninetieth of a hundred around them; a step gives positions and\n"
         "normals. The reference is plain linear blend (for dualquat: dual quaternions) in double on one thread;\n"
         "'times' is how often a step fits into it, so that runs on different machines can be held together.\n"
-        "A built-in character is also timed at five sizes, and the growth told as an exponent of the vertices.\n\n"
+        "A built-in character is also timed at five sizes, and the growth told as an exponent of the vertices. With "
+        "INPUT\n"
+        "a method's solver is held against ten plain iterations and a scalar one in double, from the same states.\n\n"
         "Examples:\n"
         "  supple bench\n"
         "  supple bench scene:human --method dualquat --threads 1 --save base.json\n"
@@ -135,7 +137,7 @@ static int choose_methods(bench *b)
     return status;
 }
 
-static int time_one(bench *b, const char *input, const bench_method *chosen)
+static int time_one(bench *b, const char *input, const bench_method *chosen, bool compares)
 {
     const app_take_values *take = &b->values->take;
     char stage[128];
@@ -155,7 +157,8 @@ static int time_one(bench *b, const char *input, const bench_method *chosen)
                           .device = b->device,
                           .seconds = b->values->seconds,
                           .rig = app_take_rig_def(take),
-                          .clip = take->clip};
+                          .clip = take->clip,
+                          .compares = compares};
     int status = app_timing_run(&def, &b->rows[b->row_count]);
     b->rows[b->row_count].contact = chosen->contact;
     if (status == APP_DONE) b->row_count++;
@@ -191,7 +194,7 @@ static int time_growth(bench *b, const char *input, const bench_method *chosen)
         char sized[128];
         size_t length = at != NULL ? (size_t)(at - input) : strlen(input);
         snprintf(sized, sizeof sized, "%.*s@%g", (int)(length < 100 ? length : 100), input, base * factors[i]);
-        status = time_one(b, sized, chosen);
+        status = time_one(b, sized, chosen, false);
     }
     if (status == APP_DONE && b->row_count == first + SIZE_COUNT)
         b->growth[b->growth_count++] = (bench_growth){first, fit_exponent(b->rows + first, SIZE_COUNT)};
@@ -212,7 +215,7 @@ static int time_all(bench *b)
     b->planned = (input_count + SIZE_COUNT) * b->method_count;
     for (int32_t m = 0; m < b->method_count; m++) {
         for (int32_t i = 0; status == APP_DONE && i < input_count; i++)
-            status = time_one(b, inputs[i], &b->methods[m]);
+            status = time_one(b, inputs[i], &b->methods[m], b->values->take.input != NULL);
         if (status == APP_DONE && app_is_scene(inputs[0])) status = time_growth(b, inputs[0], &b->methods[m]);
     }
     return status;
@@ -234,6 +237,39 @@ static void write_index64(app_json *json, const char *key, int64_t value)
         app_json_integer(json, key, value);
     else
         app_json_null(json, key);
+}
+
+static void write_way(app_json *json, const char *key, const sup_compare_figures *solver, const sup_compare_way *way)
+{
+    app_json_object(json, key);
+    app_json_number(json, "ms", way->ms);
+    app_json_number(json, "objective", way->objective);
+    app_json_number(json, "iterations", way->iterations);
+    app_json_number(json, "ratio_to_reference", solver->reference.ms / way->ms);
+    if (way != &solver->reference) {
+        app_json_object(json, "stages");
+        for (int32_t i = 0; i < solver->stage_count; i++)
+            app_json_number(json, solver->stage_names[i], way->stage_ms[i]);
+        app_json_object_end(json);
+    }
+    app_json_object_end(json);
+}
+
+static void write_solver(app_json *json, const sup_compare_figures *solver)
+{
+    if (solver->steps == 0) {
+        app_json_null(json, "solver");
+        return;
+    }
+    app_json_object(json, "solver");
+    app_json_integer(json, "steps", solver->steps);
+    app_json_integer(json, "at_or_below", solver->at_or_below);
+    app_json_integer(json, "within_rounding", solver->within_rounding);
+    app_json_number(json, "worst", solver->worst);
+    write_way(json, "accelerated", solver, &solver->own);
+    write_way(json, "plain", solver, &solver->plain);
+    write_way(json, "reference", solver, &solver->reference);
+    app_json_object_end(json);
 }
 
 static void write_row(app_json *json, const app_timing *row, bool against)
@@ -275,6 +311,7 @@ static void write_row(app_json *json, const app_timing *row, bool against)
     for (int32_t i = 0; i < row->part_count; i++)
         app_json_number(json, row->parts[i].name, row->parts[i].ms);
     app_json_object_end(json);
+    write_solver(json, &row->solver);
     if (against) {
         app_json_number(json, "step_ms_before", row->before_step_ms);
         app_json_number(json, "bind_ms_before", row->before_bind_ms);
@@ -350,6 +387,37 @@ static void print_row(const app_timing *row, bool against)
     printf("\n");
 }
 
+/* The solver beside ten plain iterations: times of the stages, and what objective the steps end at. */
+static void print_solver(const sup_compare_figures *solver)
+{
+    const sup_compare_way *ways[] = {&solver->own, &solver->plain, &solver->reference};
+    const char *names[] = {"accelerated", "plain", "double, scalar"};
+    if (solver->steps == 0) return;
+    printf("  the solver alone, %d steps from the same states, mean ms a step\n    %-14s", (int)solver->steps, "");
+    for (int i = 0; i < 3; i++)
+        printf(" %14s", names[i]);
+    printf("\n    %-14s", "step");
+    for (int i = 0; i < 3; i++)
+        printf(" %14.4g", ways[i]->ms);
+    for (int32_t k = 0; k < solver->stage_count; k++)
+        if (solver->own.stage_ms[k] > 0.0 || solver->plain.stage_ms[k] > 0.0)
+            printf("\n      %-12s %14.4g %14.4g", solver->stage_names[k], solver->own.stage_ms[k],
+                   solver->plain.stage_ms[k]);
+    printf("\n    %-14s", "times");
+    for (int i = 0; i < 3; i++)
+        printf(" %13.1fx", solver->reference.ms / ways[i]->ms);
+    printf("\n    %-14s", "iterations");
+    for (int i = 0; i < 3; i++)
+        printf(" %14.1f", ways[i]->iterations);
+    printf("\n    %-14s", "objective");
+    for (int i = 0; i < 3; i++)
+        printf(" %14.8g", ways[i]->objective);
+    printf(
+        "\n    at or below the objective of the last: %d of %d steps, %d but for the rounding of positions to float; "
+        "worst %+.1e of it\n",
+        (int)solver->at_or_below, (int)solver->steps, (int)solver->within_rounding, solver->worst);
+}
+
 static void print_stages(const app_timing *row)
 {
     const struct {
@@ -364,6 +432,7 @@ static void print_stages(const app_timing *row)
     if (row->part_count > 0) printf("  parts of the step, mean ms of a frame at 30 frames a second\n");
     for (int32_t i = 0; i < row->part_count; i++)
         printf("    %-14s %10.4g\n", row->parts[i].name, row->parts[i].ms);
+    print_solver(&row->solver);
     printf("  memory: model %s, an instance %s, at most %s while binding\n", app_size((double)row->model_bytes),
            app_size((double)row->state_bytes), app_size((double)row->peak_bytes));
 }

@@ -285,6 +285,19 @@ static sup_result time_parts(trial *t)
     return result;
 }
 
+/* The solver beside plain iterations and the scalar reference, over some steps of the motion: the reference is slow. */
+static sup_result compare_solver(trial *t, sup_error *error)
+{
+    if (t->def->method->compare == NULL || t->clip == NULL) return SUP_OK;
+    sup_compare_input input = {.context = &t->session.context,
+                               .rig = t->rig,
+                               .values = t->def->params,
+                               .clip = t->clip,
+                               .most_steps = 4 + (int32_t)(144.0 * t->def->seconds),
+                               .milliseconds = app_milliseconds};
+    return t->def->method->compare(&input, &t->timing->solver, error);
+}
+
 static sup_result time_reference(trial *t)
 {
     bool dual = strcmp(t->def->method->name, "dualquat") == 0;
@@ -319,6 +332,7 @@ static int run(trial *t)
     if (result == SUP_OK) result = t->crowd != NULL ? time_crowd(t, &error) : time_steps(t);
     if (result == SUP_OK && t->crowd == NULL) result = time_parts(t);
     if (result == SUP_OK) result = time_reference(t);
+    if (result == SUP_OK && t->def->compares) result = compare_solver(t, &error);
     if (result == SUP_OK) return APP_DONE;
     if (error.id[0] == '\0') {
         error.result = result;

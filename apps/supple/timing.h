@@ -30,6 +30,7 @@ typedef struct app_timing {
     app_times step;                  /* of all instances together, positions and normals */
     int32_t part_count;              /* of the step; 0 when the method has no stages */
     app_part parts[APP_PART_LIMIT];
+    sup_compare_figures solver;      /* beside plain iterations; steps = 0 when the method has no solver to compare */
     app_times reference;             /* double, scalar, one thread: linear blend, or dual quaternions for "dualquat" */
     double energy;                   /* mean of the first frames' steps; NaN: the method has none */
     size_t model_bytes, state_bytes; /* of one model and one instance */
@@ -49,6 +50,7 @@ typedef struct app_timing_def {
     double seconds;     /* for each stage, about */
     sup_rig_def rig;
     const char *clip; /* NULL: the first */
+    bool compares;    /* also the solver with plain iterations, which takes seconds */
 } app_timing_def;
 
 /* APP_DONE or an exit status after its sentence. `contact`, `before_*` are the caller's. */

@@ -77,6 +77,35 @@ typedef struct sup_step_input {
     void *stage_user;
 } sup_step_input;
 
+/* A motion on which a method's solver is compared with the plain way to the same minimum: for benchmarks. */
+typedef struct sup_compare_input {
+    const sup_context *context; /* NULL = defaults */
+    const sup_rig *rig;
+    const double *values; /* [method->param_count], in range */
+    const sup_clip *clip; /* of the rig's character */
+    int32_t most_steps;
+    double (*milliseconds)(void); /* a clock */
+} sup_compare_input;
+
+/* One way to take the steps, all ways from the same states; means over the steps. */
+enum { SUP_COMPARE_STAGES = 12 };
+typedef struct sup_compare_way {
+    double ms, iterations;
+    double objective;                    /* at the end of the steps, all measured alike, in double */
+    double stage_ms[SUP_COMPARE_STAGES]; /* [stage_count] */
+} sup_compare_way;
+
+typedef struct sup_compare_figures {
+    int32_t steps;
+    sup_compare_way own, plain; /* the method's; the plain one on the same kernels */
+    sup_compare_way reference;  /* the plain one, scalar, in double, on one thread; its stages are not told */
+    int32_t at_or_below;        /* own steps that end at or below the reference's objective, */
+    int32_t within_rounding;    /* or at most 1e-7 of it above: positions are floats */
+    double worst;               /* the largest excess over it, relative; may be negative */
+    int32_t stage_count;
+    const char *stage_names[SUP_COMPARE_STAGES];
+} sup_compare_figures;
+
 typedef struct sup_method {
     const char *name;    /* "linear" */
     const char *summary; /* one sentence */
@@ -100,6 +129,8 @@ typedef struct sup_method {
     /* May be NULL. What the last step had left of the energy that the method minimises, in units of its own: for
      * comparing ways to the same result. */
     double (*energy)(const void *state);
+    /* May be NULL. */
+    sup_result (*compare)(const sup_compare_input *input, sup_compare_figures *figures, sup_error *error);
 } sup_method;
 
 /* The methods of this library, in the order in which they are listed to people; the first is the default. */

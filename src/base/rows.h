@@ -1,7 +1,7 @@
 /* rows.h (internal) - rows of four floats (a point and one number beside it) to vector lanes and back.
  *
  * Points that stand anywhere are loaded as whole rows and transposed: faster than gathering x, y and z apart. Lane k is
- * row place[k]. Include it in kernels only (base/simd.h). */
+ * row place[k]; places are 32-bit numbers, or 16-bit ones where the names end so. Include it in kernels only (base/simd.h). */
 #ifndef SUP_BASE_ROWS_H
 #define SUP_BASE_ROWS_H
 
@@ -18,11 +18,17 @@ typedef struct sup_wide4 {
     sup_wide x, y, z, w;
 } sup_wide4;
 
+/* Where the row of lane k starts; `narrow` is known when it is compiled. */
+SUP_ROWS int64_t sup_rows_start(const void *place, bool narrow, int k)
+{
+    return 4 * (int64_t)(narrow ? ((const uint16_t *)place)[k] : ((const int32_t *)place)[k]);
+}
+
 #if SUP_LANES == 1
 
-SUP_ROWS sup_wide4 sup_rows_gather(const float *rows, const int32_t *place)
+SUP_ROWS sup_wide4 sup_rows_gather_any(const float *rows, const void *place, bool narrow)
 {
-    const float *p = rows + (int64_t)place[0] * 4;
+    const float *p = rows + sup_rows_start(place, narrow, 0);
     return (sup_wide4){p[0], p[1], p[2], p[3]};
 }
 
@@ -50,19 +56,19 @@ SUP_ROWS void sup_rows_store(float *rows, sup_wide4 v)
 
 #else
 
-/* Rows place[0], place[4], place[8] ... side by side. */
-SUP_ROWS sup_wide sup_rows_fourth(const float *rows, const int32_t *place)
+/* Rows of lanes k, k + 4, k + 8 ... side by side. */
+SUP_ROWS sup_wide sup_rows_fourth(const float *rows, const void *place, bool narrow, int k)
 {
 #if SUP_LANES == 16
-    __m512 v = _mm512_castps128_ps512(_mm_loadu_ps(rows + (int64_t)place[0] * 4));
-    v = _mm512_insertf32x4(v, _mm_loadu_ps(rows + (int64_t)place[4] * 4), 1);
-    v = _mm512_insertf32x4(v, _mm_loadu_ps(rows + (int64_t)place[8] * 4), 2);
-    return (sup_wide)_mm512_insertf32x4(v, _mm_loadu_ps(rows + (int64_t)place[12] * 4), 3);
+    __m512 v = _mm512_castps128_ps512(_mm_loadu_ps(rows + sup_rows_start(place, narrow, k)));
+    v = _mm512_insertf32x4(v, _mm_loadu_ps(rows + sup_rows_start(place, narrow, k + 4)), 1);
+    v = _mm512_insertf32x4(v, _mm_loadu_ps(rows + sup_rows_start(place, narrow, k + 8)), 2);
+    return (sup_wide)_mm512_insertf32x4(v, _mm_loadu_ps(rows + sup_rows_start(place, narrow, k + 12)), 3);
 #elif SUP_LANES == 8
-    __m256 v = _mm256_castps128_ps256(_mm_loadu_ps(rows + (int64_t)place[0] * 4));
-    return (sup_wide)_mm256_insertf128_ps(v, _mm_loadu_ps(rows + (int64_t)place[4] * 4), 1);
+    __m256 v = _mm256_castps128_ps256(_mm_loadu_ps(rows + sup_rows_start(place, narrow, k)));
+    return (sup_wide)_mm256_insertf128_ps(v, _mm_loadu_ps(rows + sup_rows_start(place, narrow, k + 4)), 1);
 #else
-    return sup_wide_load(rows + (int64_t)place[0] * 4);
+    return sup_wide_load(rows + sup_rows_start(place, narrow, k));
 #endif
 }
 
@@ -92,11 +98,11 @@ SUP_ROWS void sup_rows_transpose(sup_wide v[4])
     v[3] = sup_wide_zip_high(c, d);
 }
 
-SUP_ROWS sup_wide4 sup_rows_gather(const float *rows, const int32_t *place)
+SUP_ROWS sup_wide4 sup_rows_gather_any(const float *rows, const void *place, bool narrow)
 {
     sup_wide v[4];
     for (int k = 0; k < 4; k++)
-        v[k] = sup_rows_fourth(rows, place + k);
+        v[k] = sup_rows_fourth(rows, place, narrow, k);
     sup_rows_transpose(v);
     return (sup_wide4){v[0], v[1], v[2], v[3]};
 }
@@ -115,7 +121,7 @@ static const int32_t sup_rows_in_order[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 
 
 SUP_ROWS sup_wide4 sup_rows_load(const float *rows)
 {
-    return sup_rows_gather(rows, sup_rows_in_order);
+    return sup_rows_gather_any(rows, sup_rows_in_order, false);
 }
 
 SUP_ROWS void sup_rows_store(float *rows, sup_wide4 v)
@@ -124,5 +130,15 @@ SUP_ROWS void sup_rows_store(float *rows, sup_wide4 v)
 }
 
 #endif
+
+SUP_ROWS sup_wide4 sup_rows_gather(const float *rows, const int32_t *place)
+{
+    return sup_rows_gather_any(rows, place, false);
+}
+
+SUP_ROWS sup_wide4 sup_rows_gather16(const float *rows, const uint16_t *place)
+{
+    return sup_rows_gather_any(rows, place, true);
+}
 
 #endif

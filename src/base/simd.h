@@ -261,6 +261,47 @@ static inline sup_wide sup_wide_zip_high(sup_wide a, sup_wide b)
 
 #endif
 
+/* The larger; b where one of them is not a number. */
+static inline sup_wide sup_wide_max(sup_wide a, sup_wide b)
+{
+#if SUP_LANES == 16
+    return (sup_wide)_mm512_max_ps((__m512)a, (__m512)b);
+#elif SUP_LANES == 8
+    return (sup_wide)_mm256_max_ps((__m256)a, (__m256)b);
+#else
+    return sup_wide_select(sup_wide_less(b, a), a, b);
+#endif
+}
+
+/* 1 / a to about 12 bits where the processor has that, else exactly: for steps of an iteration that mends itself. */
+static inline sup_wide sup_wide_rough_reciprocal(sup_wide a)
+{
+#if SUP_LANES == 16
+    return (sup_wide)_mm512_rcp14_ps((__m512)a);
+#elif SUP_LANES == 8
+    return (sup_wide)_mm256_rcp_ps((__m256)a);
+#else
+    return sup_wide_splat(1.0f) / a;
+#endif
+}
+
+/* 1 / sqrt(a) to the last bit or two, for a from 1e-30 on. */
+static inline sup_wide sup_wide_inverse_sqrt(sup_wide a)
+{
+#if SUP_LANES >= 8
+#if SUP_LANES == 16
+    sup_wide y = (sup_wide)_mm512_rsqrt14_ps((__m512)a);
+#else
+    sup_wide y = (sup_wide)_mm256_rsqrt_ps((__m256)a);
+#endif
+    /* One step of Newton's: y + y / 2 (1 - a y^2). */
+    sup_wide off = sup_wide_fma(-(a * y), y, sup_wide_splat(1.0f));
+    return sup_wide_fma(y * sup_wide_splat(0.5f), off, y);
+#else
+    return sup_wide_splat(1.0f) / sup_wide_sqrt(a);
+#endif
+}
+
 /* Any alignment; compilers make one load of the memcpy. */
 static inline sup_wide sup_wide_load(const float *from)
 {

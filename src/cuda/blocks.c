@@ -13,13 +13,27 @@ static bool is_padding(const sup_system *s, int64_t batch, int32_t lane)
 
 /* --- The graph of the unknowns --- */
 
-/* Pairs of unknowns of each prism, counted (neighbour NULL) or written; repeated as often as they share prisms. */
-static void add_pairs(const sup_system *s, int32_t *next, int32_t *neighbour)
+static bool find_corners(sup_blocks_builder *b)
 {
+    const sup_system *s = b->system;
+    b->corner = sup_arena_alloc(&b->arena, (size_t)s->batch_count * SUP_PRISM_CORNERS + 1, sizeof(int32_t));
+    for (int32_t p = 0; b->corner != NULL && p < s->piece_count; p++) {
+        const sup_system_piece *piece = &s->pieces[p];
+        int64_t end = (int64_t)piece->batch_end * SUP_PRISM_CORNERS;
+        for (int64_t i = (int64_t)piece->batch_first * SUP_PRISM_CORNERS; i < end; i++)
+            b->corner[i] = s->copy_place[piece->copy_first + s->corner[i]];
+    }
+    return b->corner != NULL;
+}
+
+/* Pairs of unknowns of each prism, counted (neighbour NULL) or written; repeated as often as they share prisms. */
+static void add_pairs(const sup_blocks_builder *builder, int32_t *next, int32_t *neighbour)
+{
+    const sup_system *s = builder->system;
     for (int64_t b = 0; b < s->batch_count; b++)
         for (int32_t lane = 0; lane < SUP_PRISM_LANES; lane++) {
             if (is_padding(s, b, lane)) continue;
-            const int32_t *corner = s->corner + b * SUP_PRISM_INTS + lane;
+            const int32_t *corner = builder->corner + b * SUP_PRISM_CORNERS + lane;
             for (int32_t i = 0; i < 36; i++) {
                 int32_t v = corner[i / 6 * SUP_PRISM_LANES], w = corner[i % 6 * SUP_PRISM_LANES];
                 if (v >= s->unknown_count || w >= s->unknown_count || v == w) continue;
@@ -42,7 +56,7 @@ static bool build_graph(sup_blocks_builder *b)
     int32_t *first = sup_arena_alloc(&b->arena, n + 2, sizeof(int32_t));
     int32_t *next = sup_arena_alloc(&b->arena, n + 1, sizeof(int32_t));
     if (first == NULL || next == NULL) return false;
-    add_pairs(s, next, NULL);
+    add_pairs(b, next, NULL);
     int64_t total = 0;
     for (size_t i = 0; i < n; i++)
         total += next[i];
@@ -51,7 +65,7 @@ static bool build_graph(sup_blocks_builder *b)
     for (size_t i = 0; i < n; i++)
         first[i + 1] = first[i] + next[i];
     memcpy(next, first, n * sizeof(int32_t));
-    add_pairs(s, next, neighbour);
+    add_pairs(b, next, neighbour);
     int32_t to = 0;
     for (size_t i = 0; i < n; i++) { /* each neighbour once */
         int32_t begin = first[i], end = next[i];
@@ -139,10 +153,10 @@ static int32_t choose_part(const sup_blocks_builder *b, const part_lists *lists,
     return best;
 }
 
-static void load_corners(const sup_system *s, int64_t batch, int32_t lane, int32_t corner[6])
+static void load_corners(const sup_blocks_builder *b, int64_t batch, int32_t lane, int32_t corner[6])
 {
     for (int32_t k = 0; k < 6; k++)
-        corner[k] = s->corner[batch * SUP_PRISM_INTS + k * SUP_PRISM_LANES + lane];
+        corner[k] = b->corner[batch * SUP_PRISM_CORNERS + k * SUP_PRISM_LANES + lane];
 }
 
 /* Two rounds: prisms that have a part, then those that are all top. */
@@ -158,7 +172,7 @@ static bool assign_prisms(sup_blocks_builder *b, part_lists *lists)
             bool own = false;
             if (round == 0) b->prism_part[i] = -1;
             if (is_padding(s, batch, lane)) continue;
-            load_corners(s, batch, lane, corner);
+            load_corners(b, batch, lane, corner);
             for (int32_t k = 0; k < 6; k++)
                 own = own || (corner[k] < s->unknown_count && b->part[corner[k]] >= 0);
             if (own != (round == 0)) continue;
@@ -285,17 +299,17 @@ static void write_prism(const sup_blocks_builder *b, const sup_block_part *part,
     int32_t lane = (int32_t)(source % SUP_PRISM_LANES);
     int64_t at = part->prism_first + to, to_batch = at / SUP_PRISM_LANES, to_lane = at % SUP_PRISM_LANES;
     float *tets = b->blocks->tets + to_batch * SUP_PRISM_FLOATS + to_lane;
-    uint16_t *corner = b->blocks->corner + to_batch * SUP_PRISM_INTS + to_lane;
+    uint16_t *corner = b->blocks->corner + to_batch * SUP_PRISM_CORNERS + to_lane;
     for (int32_t i = 0; i < SUP_PRISM_FLOATS; i += SUP_PRISM_LANES)
         tets[i] = s->tets[batch * SUP_PRISM_FLOATS + i + lane];
-    for (int32_t i = 0; i < SUP_PRISM_INTS; i += SUP_PRISM_LANES)
-        corner[i] = (uint16_t)local_of(b, part, s->corner[batch * SUP_PRISM_INTS + i + lane]);
+    for (int32_t i = 0; i < SUP_PRISM_CORNERS; i += SUP_PRISM_LANES)
+        corner[i] = (uint16_t)local_of(b, part, b->corner[batch * SUP_PRISM_CORNERS + i + lane]);
 }
 
 static int32_t corner_at(const sup_blocks *k, const sup_block_part *part, int32_t prism, int32_t corner)
 {
     int64_t at = part->prism_first + prism;
-    return k->corner[at / SUP_PRISM_LANES * SUP_PRISM_INTS + corner * SUP_PRISM_LANES + at % SUP_PRISM_LANES];
+    return k->corner[at / SUP_PRISM_LANES * SUP_PRISM_CORNERS + corner * SUP_PRISM_LANES + at % SUP_PRISM_LANES];
 }
 
 /* Forces of a part: for every unknown and slot the corners that are it, in the order of the prisms. */
@@ -337,7 +351,7 @@ static bool build_prisms(sup_blocks_builder *b)
     if (k->most_prisms * 18 > UINT16_MAX) return false;
     size_t total = (size_t)k->prism_total;
     k->tets = sup_arena_alloc(&k->arena, total / SUP_PRISM_LANES * SUP_PRISM_FLOATS + 1, sizeof(float));
-    k->corner = sup_arena_alloc(&k->arena, total / SUP_PRISM_LANES * SUP_PRISM_INTS + 1, sizeof(uint16_t));
+    k->corner = sup_arena_alloc(&k->arena, total / SUP_PRISM_LANES * SUP_PRISM_CORNERS + 1, sizeof(uint16_t));
     k->sum_begin = sup_arena_alloc(&k->arena, (size_t)k->sum_begin_count + 1, sizeof(int32_t));
     k->sum_from = sup_arena_alloc(&k->arena, (size_t)sums + 1, sizeof(uint16_t));
     int32_t *next = sup_arena_alloc(&b->arena, (size_t)k->part_count + (size_t)most, sizeof(int32_t));
@@ -384,7 +398,7 @@ static sup_result build(sup_blocks_builder *b, sup_error *error)
 {
     sup_blocks *k = b->blocks;
     b->part = sup_arena_alloc(&b->arena, (size_t)k->unknown_count, sizeof(int32_t));
-    if (b->part == NULL || !build_graph(b)) return sup_fail_memory(error, "the system's graph");
+    if (b->part == NULL || !find_corners(b) || !build_graph(b)) return sup_fail_memory(error, "the system's graph");
     sup_result result = sup_partition(b->context, &b->graph, SUP_BLOCK_LIMIT, b->part, &k->part_count, error);
     if (result != SUP_OK) return result;
     if (!number_unknowns(b)) return sup_fail_memory(error, "the system's parts");

@@ -84,7 +84,7 @@ typedef struct sup_blocks {
     /* Prisms in batches as those of the system; parts begin with a batch. */
     int32_t prism_total; /* padded */
     float *tets;         /* [prism_total/SUP_PRISM_LANES*SUP_PRISM_FLOATS] */
-    uint16_t *corner;    /* [prism_total/SUP_PRISM_LANES*SUP_PRISM_INTS] places within the part */
+    uint16_t *corner;    /* [prism_total/SUP_PRISM_LANES*SUP_PRISM_CORNERS] places within the part */
     /* Where the forces on an unknown or slot come from: numbers corner*3*prism_stride + prism, rising prisms. */
     int32_t *sum_begin; /* by part, from sum_first */
     uint16_t *sum_from;

@@ -12,6 +12,7 @@ typedef struct sup_blocks_builder {
     const sup_system *system;
     sup_blocks *blocks;
     sup_arena arena;     /* memory of the building alone */
+    int32_t *corner;     /* [batch_count*SUP_PRISM_CORNERS] places: those of the system's copies */
     sup_graph graph;     /* of the system's places */
     int32_t *part;       /* [unknown_count] by place */
     int32_t *place;      /* [unknown_count] place of each number */

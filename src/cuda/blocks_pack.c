@@ -71,7 +71,7 @@ static void write_part(const sup_blocks *k, const sup_block_part *part)
         for (int32_t c = 0; c < 6; c++) {
             int64_t from = part->prism_first + i;
             corner[c * part->prism_stride + i] =
-                k->corner[from / SUP_PRISM_LANES * SUP_PRISM_INTS + c * SUP_PRISM_LANES + from % SUP_PRISM_LANES];
+                k->corner[from / SUP_PRISM_LANES * SUP_PRISM_CORNERS + c * SUP_PRISM_LANES + from % SUP_PRISM_LANES];
         }
 }
 

@@ -52,6 +52,22 @@ SUP_ELEMENT sup_wide sup_wide_sqrt(sup_wide a)
     return sqrtf(a);
 }
 
+/* The larger; b where one of them is not a number. */
+SUP_ELEMENT sup_wide sup_wide_max(sup_wide a, sup_wide b)
+{
+    return b < a ? a : b;
+}
+
+SUP_ELEMENT sup_wide sup_wide_rough_reciprocal(sup_wide a)
+{
+    return 1.0f / a;
+}
+
+SUP_ELEMENT sup_wide sup_wide_inverse_sqrt(sup_wide a)
+{
+    return 1.0f / sqrtf(a);
+}
+
 /* One Jacobi rotation of a symmetric 4x4 matrix, eigenvectors in the columns of v. */
 static __device__ void sup_turn_pair(double k[4][4], double v[4][4], int p, int q)
 {

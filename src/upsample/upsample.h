@@ -91,6 +91,7 @@ typedef struct sup_upsample_blocks {
 /* View of the arrays of a model. */
 typedef struct sup_upsample {
     int32_t vertex_count, coarse_count, coarse_triangle_count;
+    int32_t covered; /* vertices that are written; the others are left out */
     bool has_tangents;
     sup_upsample_blocks plain, riding;
     const int32_t *triangles;       /* [coarse_triangle_count*3] */

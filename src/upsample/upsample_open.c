@@ -103,6 +103,14 @@ static void fetch_blocks(array_reader *whole, const char *kind, const sup_upsamp
     if (whole->missing == NULL) whole->missing = r.missing;
 }
 
+static int32_t written_rows(const sup_upsample_blocks *b)
+{
+    int32_t count = 0;
+    for (int64_t i = 0; i < (int64_t)b->block_count * SUP_BLOCK; i++)
+        count += b->row_vertex[i] >= 0;
+    return count;
+}
+
 static bool counts_fit(const sup_upsample *u)
 {
     const sup_upsample_blocks *kinds[] = {&u->plain, &u->riding};
@@ -139,6 +147,7 @@ sup_result sup_upsample_open(const sup_model *model, const char *prefix, sup_ups
         return damaged(error, "rest_normal", "a normal is not a number");
     sup_result result = check_blocks(&u, &u.plain, error);
     if (result == SUP_OK) result = check_blocks(&u, &u.riding, error);
+    u.covered = written_rows(&u.plain) + written_rows(&u.riding);
     if (result == SUP_OK) *view = u;
     return result;
 }

@@ -398,21 +398,30 @@ static int32_t nearest_vertex(const sup_lattice *l, const vertex_table *table, c
     return best;
 }
 
-/* The nearest vertices of the middles of thin places. */
-static bool mark_thread(sup_lattice *l, const sup_solid *solid, const vertex_table *table)
+/* The vertices nearest to the middles of samples that are thin for the leaf there. */
+static uint8_t *mark_nearest(sup_lattice *l, const vertex_table *table, int32_t count, const sup_solid_sample *samples)
 {
-    l->thread = sup_arena_alloc(&l->arena, (size_t)l->vertex_count, sizeof *l->thread);
-    if (l->thread == NULL) return false;
-    for (int32_t i = 0; i < solid->sample_count; i++) {
-        const sup_solid_sample *sample = &solid->samples[i];
+    uint8_t *mark = sup_arena_alloc(&l->arena, (size_t)l->vertex_count, sizeof *mark);
+    for (int32_t i = 0; mark != NULL && i < count; i++) {
         int32_t p[3];
-        to_units(l, sample->middle, p);
+        to_units(l, samples[i].middle, p);
         int32_t leaf = find_leaf(l, p);
         if (leaf < 0) continue;
         const sup_lattice_cell *cell = cell_at(l, leaf);
-        if (sample->thickness < SUP_LATTICE_THIN * l->unit * side_of(cell))
-            l->thread[nearest_vertex(l, table, cell, sample->middle)] = 1;
+        if (samples[i].thickness < SUP_LATTICE_THIN * l->unit * side_of(cell))
+            mark[nearest_vertex(l, table, cell, samples[i].middle)] = 1;
     }
+    return mark;
+}
+
+/* A finger is kept whole first, and apart from the next one where vertices are left for that. */
+static bool mark_thin(sup_lattice *l, const sup_solid *solid, const vertex_table *table)
+{
+    l->thread = mark_nearest(l, table, solid->sample_count, solid->samples);
+    l->gap = mark_nearest(l, table, solid->gap_count, solid->gaps);
+    if (l->thread == NULL || l->gap == NULL) return false;
+    for (int32_t v = 0; v < l->vertex_count; v++)
+        l->gap[v] = l->gap[v] && !l->thread[v];
     return true;
 }
 
@@ -426,7 +435,7 @@ sup_result sup_lattice_create(const sup_context *context, const sup_solid *solid
     vertex_table table = {0};
     sup_result result = grow(solid, &made, level_of, user, error);
     if (result == SUP_OK && !(number_vertices(&made, &scratch, &table) && write_tets(&made, &table) &&
-                              list_edges(&made, &scratch) && mark_thread(&made, solid, &table)))
+                              list_edges(&made, &scratch) && mark_thin(&made, solid, &table)))
         result = sup_fail_memory(error, "a lattice");
     sup_arena_destroy(&scratch);
     if (result != SUP_OK) {

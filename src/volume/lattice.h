@@ -8,7 +8,8 @@
  *
  * Beyond the paper: the vertices nearest to the middles of thin places are marked. Along any curve the nearest vertices
  * of a body-centred cubic lattice are a chain of edges (its Voronoi cells meet in faces across lattice edges alone), so
- * a part of the solid that is too thin to hold vertices is still held together by them. */
+ * a part of the solid that is too thin to hold vertices is still held together by them. For the same reason an edge that
+ * crosses the middle of a gap ends at a vertex nearest to it: with those outside, what is apart along the skin stays so. */
 #ifndef SUP_VOLUME_LATTICE_H
 #define SUP_VOLUME_LATTICE_H
 
@@ -39,6 +40,7 @@ typedef struct sup_lattice {
     int32_t *vertices;  /* [vertex_count*3] units */
     uint8_t *level;     /* [vertex_count] of the smallest leaf it is part of */
     uint8_t *thread;    /* [vertex_count] nearest to the middle of a thin place */
+    uint8_t *gap;       /* [vertex_count] nearest to the middle of a narrow gap, and no thread */
     int32_t *tets;      /* [tet_count*4] positively oriented: det(v1-v0, v2-v0, v3-v0) > 0 */
     int32_t *edges;     /* [edge_count*2] lower vertex first, by that */
     int32_t *tet_edges; /* [tet_count*6] edges 01 02 03 12 13 23 of a tet */

@@ -5,10 +5,15 @@
 #include "geometry/normals.h"
 
 enum { TRIANGLE_GRAIN = 128, SUBDIVISION_MAX = 32 };
+/* Triangles that are looked at to find a way along the surface, and places for them. More: there is a way. */
+enum { WALK_MAX = 2048, WALK_PLACES = 4096 };
 
 static const double inside_winding = 0.5;
 static const double nearly_closed = 0.1; /* size of the sum of all normals, of the area */
 static const double layer = 0.1;         /* of the spacing: surfaces closer than that are one */
+static const double touching = 1e-3;     /* of the spacing: a gap narrower than that is none */
+static const double narrow = 0.5;        /* of the reach: wider gaps hold vertices anyway */
+static const double around_gap = 5.0;    /* spacings, or the gap: sides that are joined within it are near */
 
 static sup_vec3d corner(const sup_solid *solid, int32_t triangle, int k)
 {
@@ -103,7 +108,7 @@ static sup_result build(const sup_context *context, sup_solid *solid, int32_t ve
 sup_result sup_solid_create(const sup_context *context, int32_t vertex_count, const float *positions,
                             int32_t triangle_count, const int32_t *triangles, sup_solid *solid, sup_error *error)
 {
-    sup_solid made = {.positions = positions};
+    sup_solid made = {.vertex_count = vertex_count, .positions = positions};
     made.arena = sup_arena_create(&context->allocator);
     sup_result result = build(context, &made, vertex_count, triangle_count, triangles, error);
     if (result != SUP_OK) {
@@ -141,6 +146,8 @@ typedef struct measuring {
     double spacing, reach;
     int32_t *first;            /* [triangle_count+1] samples of a triangle are [first, next) */
     sup_solid_sample *samples; /* of all; thickness INFINITY beyond reach */
+    sup_solid_sample *gaps;    /* the same of the outside */
+    sup_adjacency around;
 } measuring;
 
 typedef struct crossing {
@@ -175,6 +182,66 @@ static double measure_point(const measuring *m, sup_vec3d p, sup_vec3d normal)
     return is_inside(m->solid, sup_v3_madd(p, 0.5 * hit.t, c.direction)) ? hit.t : INFINITY;
 }
 
+static bool gap_ends(void *user, const sup_bvh_hit *hit)
+{
+    SUP_UNUSED(user);
+    return hit->facing < 0;
+}
+
+/* Triangles seen on a walk over the surface, in a table by their number. */
+typedef struct walk {
+    int32_t seen[WALK_MAX], count, place[WALK_PLACES];
+} walk;
+
+/* Notes a triangle; false: there is no room for more. */
+static bool note(walk *w, int32_t triangle)
+{
+    uint32_t at = (uint32_t)triangle * 2654435769u % WALK_PLACES;
+    while (w->place[at] >= 0 && w->seen[w->place[at]] != triangle)
+        at = (at + 1) % WALK_PLACES;
+    if (w->place[at] >= 0) return true;
+    if (w->count == WALK_MAX) return false;
+    w->place[at] = w->count;
+    w->seen[w->count++] = triangle;
+    return true;
+}
+
+/* Whether the surface joins two triangles of it within a ball: a way in it crosses edges in it. */
+static bool joined(const measuring *m, int32_t from, int32_t to, sup_vec3d middle, double radius)
+{
+    walk w;
+    w.count = 0;
+    memset(w.place, 0xff, sizeof w.place);
+    note(&w, from);
+    for (int32_t i = 0; i < w.count; i++)
+        for (int k = 0; k < 3; k++) {
+            sup_vec3d a = corner(m->solid, w.seen[i], k), b = corner(m->solid, w.seen[i], (k + 1) % 3);
+            sup_vec3d near = sup_v3_lerp(a, b, sup_v3_segment_parameter(middle, a, b));
+            if (sup_v3_distance(near, middle) > radius) continue;
+            int32_t edge = m->around.half_edge[3 * w.seen[i] + k];
+            for (int32_t h = m->around.edge_first[edge]; h < m->around.edge_first[edge + 1]; h++) {
+                int32_t next = m->around.edge_halves[h] / 3;
+                if (next == to || !note(&w, next)) return true;
+            }
+        }
+    return false;
+}
+
+/* Way from a point of the surface through the outside to another part of the piece; INFINITY where there is none. */
+static double measure_gap(const measuring *m, int32_t t, sup_vec3d p, sup_vec3d normal)
+{
+    const sup_solid *solid = m->solid;
+    sup_bvh_ray ray = {p, normal, touching * m->spacing, narrow * m->reach, gap_ends, NULL};
+    sup_bvh_hit hit;
+    if (!sup_bvh_ray_first(&solid->bvh, &ray, &hit)) return INFINITY;
+    sup_vec3d middle = sup_v3_madd(p, 0.5 * hit.t, normal);
+    if (solid->component[solid->triangles[3 * (size_t)t]] !=
+            solid->component[solid->triangles[3 * (size_t)hit.triangle]] ||
+        is_inside(solid, middle) || joined(m, t, hit.triangle, middle, fmax(around_gap * m->spacing, hit.t)))
+        return INFINITY;
+    return hit.t;
+}
+
 static void measure_triangles(void *work, int32_t begin, int32_t end, int32_t worker)
 {
     measuring *m = work;
@@ -189,12 +256,19 @@ static void measure_triangles(void *work, int32_t begin, int32_t end, int32_t wo
         for (int32_t i = 0; i < n; i++)
             for (int32_t j = 0; j < 2 * (n - i) - 1; j++) { /* middles of the small triangles, up and down */
                 double third = j % 2 == 0 ? 1.0 / 3.0 : 2.0 / 3.0, column = j / 2; // NOLINT(bugprone-integer-division)
-                sup_solid_sample *sample = &m->samples[at++];
-                sample->point = sup_v3_madd(sup_v3_madd(a, (i + third) / n, ab), (column + third) / n, ac);
-                sample->thickness = INFINITY;
-                if (sup_v3_dot(normal, normal) > 0.0) sample->thickness = measure_point(m, sample->point, normal);
-                if (!(sample->thickness < INFINITY)) continue;
-                sample->middle = sup_v3_madd(sample->point, -0.5 * sample->thickness, normal);
+                sup_vec3d p = sup_v3_madd(sup_v3_madd(a, (i + third) / n, ab), (column + third) / n, ac);
+                bool flat = !(sup_v3_dot(normal, normal) > 0.0);
+                double thickness = flat ? INFINITY : measure_point(m, p, normal);
+                double gap = flat ? INFINITY : measure_gap(m, t, p, normal);
+                if (thickness < INFINITY)
+                    m->samples[at] = (sup_solid_sample){p, sup_v3_madd(p, -0.5 * thickness, normal), thickness};
+                else
+                    m->samples[at].thickness = INFINITY;
+                if (gap < INFINITY)
+                    m->gaps[at] = (sup_solid_sample){p, sup_v3_madd(p, 0.5 * gap, normal), gap};
+                else
+                    m->gaps[at].thickness = INFINITY;
+                at++;
             }
     }
 }
@@ -216,10 +290,24 @@ static int64_t count_samples(measuring *m)
     return total;
 }
 
+/* Those that are within reach. */
+static bool keep_samples(sup_solid *solid, sup_solid_sample *all, int64_t total, int32_t *count,
+                         sup_solid_sample **kept)
+{
+    *count = 0;
+    for (int64_t i = 0; i < total; i++)
+        if (all[i].thickness < INFINITY) all[(*count)++] = all[i];
+    *kept = sup_arena_copy(&solid->arena, all, (size_t)*count, sizeof *all);
+    return *kept != NULL;
+}
+
 sup_result sup_solid_measure(const sup_context *context, sup_solid *solid, double spacing, double reach,
                              sup_error *error)
 {
     measuring m = {.solid = solid, .spacing = spacing, .reach = reach};
+    sup_result result = sup_adjacency_create(&context->allocator, solid->vertex_count, solid->triangle_count,
+                                             solid->triangles, &m.around, error);
+    if (result != SUP_OK) return result;
     sup_arena scratch = sup_arena_create(&context->allocator);
     m.first = sup_arena_alloc(&scratch, (size_t)solid->triangle_count + 1, sizeof *m.first);
     bool ok = m.first != NULL;
@@ -227,17 +315,15 @@ sup_result sup_solid_measure(const sup_context *context, sup_solid *solid, doubl
     ok = ok && total <= INT32_MAX;
     if (ok) {
         m.samples = sup_arena_alloc(&scratch, (size_t)total, sizeof *m.samples);
-        ok = m.samples != NULL;
+        m.gaps = sup_arena_alloc(&scratch, (size_t)total, sizeof *m.gaps);
+        ok = m.samples != NULL && m.gaps != NULL;
     }
     if (ok) {
         sup_parallel(context, solid->triangle_count, TRIANGLE_GRAIN, measure_triangles, &m);
-        int32_t kept = 0;
-        for (int32_t i = 0; i < (int32_t)total; i++)
-            if (m.samples[i].thickness < INFINITY) m.samples[kept++] = m.samples[i];
-        solid->sample_count = kept;
-        solid->samples = sup_arena_copy(&solid->arena, m.samples, (size_t)kept, sizeof *m.samples);
-        ok = solid->samples != NULL;
+        ok = keep_samples(solid, m.samples, total, &solid->sample_count, &solid->samples) &&
+             keep_samples(solid, m.gaps, total, &solid->gap_count, &solid->gaps);
     }
     sup_arena_destroy(&scratch);
+    sup_adjacency_destroy(&m.around);
     return ok ? SUP_OK : sup_fail_memory(error, "the thickness of a skin");
 }

@@ -11,7 +11,7 @@
 #include "geometry/winding.h"
 
 typedef struct sup_solid {
-    int32_t triangle_count;
+    int32_t vertex_count, triangle_count;
     const float *positions;   /* the caller's */
     int32_t *triangles;       /* [triangle_count*3] turned outwards; none without three different corners */
     int32_t *triangle_source; /* [triangle_count] triangle of the caller */
@@ -21,12 +21,14 @@ typedef struct sup_solid {
     sup_vec3d lower, upper;   /* box of the triangles */
     int32_t sample_count;     /* made by sup_solid_measure, where the inside is thinner than its reach */
     struct sup_solid_sample *samples;
+    int32_t gap_count; /* and where the outside is, between parts of one piece that are far from each other along it */
+    struct sup_solid_sample *gaps;
     sup_bvh bvh;
     sup_winding winding;
     sup_arena arena;
 } sup_solid;
 
-/* A thin place. */
+/* A thin place, or a narrow gap. */
 typedef struct sup_solid_sample {
     sup_vec3d point, middle; /* of the surface, and half way to the surface across */
     double thickness;
@@ -46,7 +48,9 @@ typedef struct sup_solid_nearest {
 sup_solid_nearest sup_solid_distance(const sup_solid *solid, sup_vec3d p, double limit);
 
 /* Finds the samples, again if need be: rays from points about `spacing` apart through the inside, up to `reach` long.
- * Layers of the surface closer than a tenth of the spacing are one. */
+ * Layers of the surface closer than a tenth of the spacing are one. Gaps are found by rays through the outside; their two
+ * sides are far from each other when the surface does not join them within five spacings: lips and jaws, fingers, but not
+ * the corners where these grow out. Pieces on their own, such as clothes on a body, have no gaps between them. */
 sup_result sup_solid_measure(const sup_context *context, sup_solid *solid, double spacing, double reach,
                              sup_error *error);
 

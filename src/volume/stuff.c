@@ -40,7 +40,7 @@ static void evaluate_vertices(void *work, int32_t begin, int32_t end, int32_t wo
         double least = 1e-9 * size; /* zero is for warped vertices */
         if (w->lattice->thread[v] && at.distance > -least)
             w->value[v] = -least;
-        else if (at.distance == 0.0)
+        else if (w->lattice->gap[v] ? at.distance < least : at.distance == 0.0)
             w->value[v] = least;
     }
 }
@@ -101,14 +101,20 @@ static double edge_length(const sup_lattice *l, int32_t e)
                            sup_lattice_position(l, l->edges[2 * (size_t)e + 1]));
 }
 
-/* Cut points too near to a vertex inside a thin part are pushed away from it. */
+/* Vertices that warping must leave alone: it would take the last of a thin part, or join what a gap parts. */
+static bool stays(const stuff_work *w, int32_t v)
+{
+    return w->lattice->thread[v] || w->lattice->gap[v];
+}
+
+/* Cut points too near to such a vertex are pushed away from it. */
 static void push_cuts(stuff_work *w)
 {
     for (int32_t e = 0; e < w->lattice->edge_count; e++) {
         if (w->cut[e] < 0.0) continue;
         int32_t a = w->lattice->edges[2 * (size_t)e], b = w->lattice->edges[2 * (size_t)e + 1];
-        if (w->lattice->thread[a]) w->cut[e] = fmax(w->cut[e], alpha_of(w->lattice, e, a));
-        if (w->lattice->thread[b]) w->cut[e] = fmin(w->cut[e], 1.0 - alpha_of(w->lattice, e, b));
+        if (stays(w, a)) w->cut[e] = fmax(w->cut[e], alpha_of(w->lattice, e, a));
+        if (stays(w, b)) w->cut[e] = fmin(w->cut[e], 1.0 - alpha_of(w->lattice, e, b));
     }
 }
 
@@ -143,7 +149,7 @@ static bool warp_vertices(stuff_work *w, sup_arena *scratch)
     for (size_t i = 0; i < 2 * (size_t)l->edge_count; i++)
         around[first[l->edges[i] + 1]++] = (int32_t)(i / 2);
     for (int32_t v = 0; v < l->vertex_count; v++) {
-        if (w->lattice->thread[v]) continue;
+        if (stays(w, v)) continue;
         int32_t e = worst_cut(w, v, first, around);
         if (e < 0) continue;
         w->position[v] = sup_v3_lerp(sup_lattice_position(l, l->edges[2 * (size_t)e]),

@@ -12,7 +12,8 @@
  *   at a vertex. The paper's bounds of 10.7 and 164.8 degrees hold where leaves have one size; on the built-in
  *   characters the whole is between 3 and 170 degrees before improve.h.
  * - Marked vertices (lattice.h) are inside, wherever they are, and not warped: that would take away the last vertex of a
- *   finger. Their cut points are pushed out to alpha instead, which keeps the bounds. */
+ *   finger. Their cut points are pushed out to alpha instead, which keeps the bounds. Those of gaps are outside, likewise:
+ *   what is lost there comes back where vertices are moved to the skin. */
 #ifndef SUP_VOLUME_STUFF_H
 #define SUP_VOLUME_STUFF_H
 

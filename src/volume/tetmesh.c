@@ -14,7 +14,7 @@ static const double thick_enough[SUP_LATTICE_LEVELS - 1] = {1.0, 0.6,
                                                                               * ones where it may be less often */
 static const double coarsest = 1.4;        /* of the spacing without thin parts: what these may cost the others */
 static const double sample_spacing = 0.15; /* of the spacing */
-static const double close_enough = 0.03;   /* of the wanted number of tetrahedra */
+static const double close_enough = 0.05;   /* of the wanted number of tetrahedra */
 
 typedef struct mesher {
     const sup_context *context;

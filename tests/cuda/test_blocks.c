@@ -111,6 +111,15 @@ static int32_t place_of(const sup_blocks *k, const sup_block_part *part, const i
     return k->unknown_count + k->anchor[part->anchor_first + local - part->slot_count];
 }
 
+/* The place of a corner of the system: of its piece's copy. */
+static int32_t system_place(const sup_system *s, int64_t batch, int64_t at)
+{
+    int32_t p = 0;
+    while (s->pieces[p].batch_end <= batch)
+        p++;
+    return s->copy_place[s->pieces[p].copy_first + s->corner[batch * SUP_PRISM_CORNERS + at]];
+}
+
 TEST(every_prism_is_there_once_with_its_corners)
 {
     sup_blocks *k = NULL;
@@ -126,9 +135,9 @@ TEST(every_prism_is_there_once_with_its_corners)
             for (int32_t t = 0; t < 3; t++)
                 own += (double)k->tets[batch * SUP_PRISM_FLOATS + (10 * t + 9) * SUP_PRISM_LANES + lane];
             for (int32_t c = 0; c < 6; c++)
-                sum_of_own +=
-                    place_of(k, &k->parts[p], place, k->corner[batch * SUP_PRISM_INTS + c * SUP_PRISM_LANES + lane]) *
-                    (int64_t)(c + 1);
+                sum_of_own += place_of(k, &k->parts[p], place,
+                                       k->corner[batch * SUP_PRISM_CORNERS + c * SUP_PRISM_LANES + lane]) *
+                              (int64_t)(c + 1);
         }
     for (int64_t i = 0; i < (int64_t)b.system.batch_count * SUP_PRISM_LANES; i++) {
         const float *tets = b.system.tets + i / SUP_PRISM_LANES * SUP_PRISM_FLOATS + i % SUP_PRISM_LANES;
@@ -137,9 +146,8 @@ TEST(every_prism_is_there_once_with_its_corners)
             sum += (double)tets[(10 * t + 9) * SUP_PRISM_LANES];
         weights += sum;
         for (int32_t c = 0; sum > 0.0 && c < 6; c++)
-            sum_of_places +=
-                b.system.corner[i / SUP_PRISM_LANES * SUP_PRISM_INTS + c * SUP_PRISM_LANES + i % SUP_PRISM_LANES] *
-                (int64_t)(c + 1);
+            sum_of_places += system_place(&b.system, i / SUP_PRISM_LANES, c * SUP_PRISM_LANES + i % SUP_PRISM_LANES) *
+                             (int64_t)(c + 1);
     }
     CHECK_EQ(prisms, b.tissue.triangle_count);
     CHECK_NEAR(own, weights, 1e-9 * weights);

@@ -1,4 +1,5 @@
 /* test_method.c - the method end to end, on built-in characters with few tets: fast enough for sanitizers. */
+#include "math/affine.h"
 #include "methods/position/position.h"
 #include "supple/deform.h"
 #include "supple/measure.h"
@@ -84,6 +85,132 @@ TEST(rest_pose_is_the_bind_pose) /* 1, 13 */
         CHECK(n[0] * m[0] + n[1] * m[1] + n[2] * m[2] > 0.999f);
     }
     close_scene(&p);
+}
+
+TEST(skin_rides_exactly_through_affine_motions) /* 13 */
+{
+    static const double linear[9] = {1.3, 0.4, -0.1, -0.2, 0.8, 0.3, 0.1, 0.5, 1.1}, shift[3] = {0.3, -0.2, 0.6};
+    played p;
+    sup_position_view view;
+    sup_error error = {0};
+    open_scene(&p);
+    CHECK_OK(sup_position_open(p.model, &view, &error), error);
+    size_t rows = (size_t)view.pbd.row_count, vertices = (size_t)p.rig->vertex_count;
+    float *moved = calloc(4 * rows, sizeof(float)), *expected = calloc(3 * vertices, sizeof(float));
+    double size = (double)view.size, most = 0.0;
+    for (size_t i = 0; i < rows + vertices; i++) { /* particles in the solver's space, then vertices in the world */
+        const float *from = i < rows ? view.rest + 4 * i : p.rig->positions + 3 * (i - rows);
+        for (size_t r = 0; r < 3; r++) {
+            double to = shift[r] * size;
+            for (size_t c = 0; c < 3; c++)
+                to += linear[3 * r + c] * (double)from[c];
+            if (i < rows)
+                moved[4 * i + r] = (float)(to / size);
+            else
+                expected[3 * (i - rows) + r] = (float)to;
+        }
+    }
+    void *scratch = aligned_alloc(64, sup_carry_scratch(&view.carry));
+    sup_context context = sup_context_resolve(NULL);
+    sup_skin_out out = {.positions = p.positions, .position_stride = 3 * sizeof(float)};
+    memcpy(p.positions, expected, 3 * vertices * sizeof(float)); /* linear blending of such joints, for what is fine */
+    for (size_t v = 0; v < vertices; v++)
+        if (view.carry.fine[v] == 0.0f) p.positions[3 * v] = 1e9f;
+    sup_carry_apply(&context, &view.carry, moved, moved, &(sup_carry_space){.size = view.size}, scratch, &out);
+    for (size_t i = 0; i < 3 * vertices; i++)
+        most = fmax(most, fabs((double)p.positions[i] - (double)expected[i]) / size);
+    CHECK_MSG(most < 2e-6, "%g sizes from the affine motion", most);
+    free(moved), free(expected), free(scratch);
+    close_scene(&p);
+}
+
+/* The arm in another unit of length, with the same metres. */
+static sup_character *scaled_arm(double scale)
+{
+    sup_character *arm, *made, copy;
+    sup_error error = {0};
+    float s = (float)scale;
+    CHECK_OK(sup_scene_create(NULL, "arm", 0.2, &arm, &error), error);
+    copy = *arm;
+    sup_node *nodes = malloc((size_t)copy.node_count * sizeof *nodes);
+    sup_bone *bones = malloc((size_t)copy.bone_count * sizeof *bones);
+    float *positions = malloc((size_t)copy.vertex_count * 3 * sizeof(float));
+    memcpy(nodes, copy.nodes, (size_t)copy.node_count * sizeof *nodes);
+    memcpy(bones, copy.bones, (size_t)copy.bone_count * sizeof *bones);
+    for (int32_t n = 0; n < copy.node_count; n++) {
+        sup_vec3 *t = &nodes[n].rest.translation;
+        *t = (sup_vec3){t->x * s, t->y * s, t->z * s};
+    }
+    for (int32_t b = 0; b < copy.bone_count; b++)
+        for (int r = 0; r < 3; r++)
+            bones[b].inverse_bind.m[4 * r + 3] *= s;
+    for (int32_t i = 0; i < 3 * copy.vertex_count; i++)
+        positions[i] = copy.positions[i] * s;
+    copy.nodes = nodes;
+    copy.bones = bones;
+    copy.positions = positions;
+    copy.unit_metres /= s;
+    CHECK_OK(sup_character_create(NULL, &copy, &made, &error), error);
+    sup_character_destroy(arm);
+    free(nodes), free(bones), free(positions);
+    return made;
+}
+
+/* The elbow bent quickly, then gravity and contact for a while: places in sizes. */
+static float *bend_in_unit(double scale, int32_t *count)
+{
+    sup_character *arm = scaled_arm(scale);
+    sup_rig *rig;
+    sup_model *model;
+    sup_instance *instance;
+    sup_pose *pose;
+    sup_error error = {0};
+    double values[SUP_POSITION_PARAM_COUNT];
+    sup_method_defaults(&sup_method_position, values);
+    CHECK_OK(sup_method_set(&sup_method_position, values, "tets", "300", &error), error);
+    CHECK_OK(sup_method_set(&sup_method_position, values, "gravity", "9.81", &error), error);
+    CHECK_OK(sup_rig_create(NULL, arm, NULL, &rig, &error), error);
+    CHECK_OK(sup_bind(NULL, &sup_method_position, rig, &(sup_bind_def){.values = values}, &model, &error), error);
+    CHECK_OK(sup_instance_create(NULL, model, NULL, &instance, &error), error);
+    CHECK_OK(sup_pose_create(NULL, arm, &pose, &error), error);
+    *count = 3 * rig->vertex_count;
+    float *positions = calloc((size_t)*count, sizeof(float));
+    sup_skin_out out = {.positions = positions};
+    sup_transform *local = malloc((size_t)arm->node_count * sizeof *local);
+    for (int i = 0; i < 24; i++) {
+        for (int32_t n = 0; n < arm->node_count; n++)
+            local[n] = arm->nodes[n].rest;
+        sup_quat *turned = &local[rig->joint_node[1]].rotation;
+        sup_quatd bent = sup_quatd_from_axis_angle(sup_v3(1, 0, 0), fmin(i / 8.0, 2.2));
+        *turned = sup_quatd_to_float(sup_quatd_multiply(sup_quatd_from_float(*turned), bent));
+        CHECK_EQ(sup_pose_from_local(arm, local, pose), SUP_OK);
+        CHECK_EQ(sup_instance_step(instance, pose, 0.04f, &out), SUP_OK);
+    }
+    for (int32_t i = 0; i < *count; i++)
+        positions[i] /= rig->size;
+    free(local);
+    sup_instance_destroy(instance);
+    sup_pose_destroy(pose);
+    sup_model_destroy(model);
+    sup_rig_destroy(rig);
+    sup_character_destroy(arm);
+    return positions;
+}
+
+TEST(motion_is_free_of_the_unit) /* 10 */
+{
+    int32_t count, again;
+    float *first = bend_in_unit(1.0, &count);
+    for (int k = 0; k < 2; k++) {
+        float *other = bend_in_unit(k == 0 ? 0.01 : 100.0, &again);
+        double most = 0.0;
+        CHECK_EQ(count, again);
+        for (int32_t i = 0; i < count; i++)
+            most = fmax(most, fabs((double)first[i] - (double)other[i]));
+        CHECK_MSG(most < 1e-3, "%s: %g sizes apart", k == 0 ? "a hundredth" : "a hundred times", most);
+        free(other);
+    }
+    free(first);
 }
 
 TEST(weights_are_sound) /* 11 */

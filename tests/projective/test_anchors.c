@@ -59,7 +59,8 @@ static void unhang(hung *h)
 
 static void evaluate(hung *h)
 {
-    sup_anchors_evaluate(&h->view, h->joints, h->state, h->out);
+    sup_context context = sup_context_resolve(NULL);
+    sup_anchors_evaluate(&context, &h->view, h->joints, h->state, h->out);
     for (int32_t i = 0; i < 4 * h->view.anchor_count; i++)
         CHECK(isfinite(h->out[i]));
 }

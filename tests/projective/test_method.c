@@ -155,3 +155,40 @@ TEST(saved_model_steps_the_same)
     sup_model_destroy(loaded);
     actor_close(&a);
 }
+
+static double ticks(void)
+{
+    static double now;
+    return now += 1.0;
+}
+
+/* Steps of the solver beside plain ones from the same states: below them with the default volume, and told apart. */
+TEST(the_solver_is_compared_with_plain_iterations)
+{
+    const sup_method *method = sup_method_find("projective");
+    sup_character *character = actor_scene("arm", 0.3);
+    sup_rig *rig = NULL;
+    sup_error error = {0};
+    double values[64];
+    sup_compare_figures f;
+    sup_method_defaults(method, values);
+    CHECK_OK(sup_rig_create(NULL, character, NULL, &rig, &error), error);
+    sup_compare_input input = {
+        .rig = rig, .values = values, .clip = &character->clips[0], .most_steps = 12, .milliseconds = ticks};
+    CHECK_OK(method->compare(&input, &f, &error), error);
+    CHECK_EQ(f.steps, 12);
+    CHECK_EQ(f.at_or_below, 12);
+    CHECK(f.worst <= 0.0 && f.within_rounding == 12);
+    CHECK(f.own.objective > 0.0 && f.own.objective <= f.reference.objective);
+    CHECK_NEAR(f.plain.objective, f.reference.objective, 1e-5 * f.reference.objective);
+    CHECK(f.own.iterations >= 1.0 && f.own.iterations <= 7.0);
+    CHECK_NEAR(f.plain.iterations, 10.0, 0.0);
+    double stages = 0.0;
+    for (int32_t k = 0; k < f.stage_count; k++) {
+        CHECK(f.stage_names[k] != NULL);
+        stages += f.own.stage_ms[k];
+    }
+    CHECK(stages > 0.0 && stages < f.own.ms && f.plain.ms > f.own.ms); /* the clock ticks once a look */
+    sup_rig_destroy(rig);
+    sup_character_destroy(character);
+}

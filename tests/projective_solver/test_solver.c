@@ -175,21 +175,27 @@ static double kernel_energy(const fixture *f, const sup_solver_kernels *kernels,
     size_t places = (size_t)s->unknown_count + (size_t)s->anchor_count;
     float *x = aligned_alloc(64, (places * 16 + 127) / 64 * 64);
     float *inner = aligned_alloc(64, (size_t)(s->anchored_batch_count + 1) * SUP_PRISM_ANCHOR_FLOATS * 4);
-    float *partial = aligned_alloc(64, ((size_t)s->partial_count * 16 + 127) / 64 * 64);
+    float *partial = aligned_alloc(64, ((size_t)s->copy_count * 16 + 127) / 64 * 64);
+    float *copy = aligned_alloc(64, ((size_t)s->copy_count * 16 + 127) / 64 * 64);
     double *energy = calloc((size_t)s->piece_count, 8), sum = 0.0;
-    CHECK(x && inner && partial && energy);
+    CHECK(x && inner && partial && copy && energy);
     memset(x, 0, places * 16);
     for (int32_t v = 0; v < 2 * s->skin_count; v++)
         for (int32_t k = 0; k < 3; k++)
             x[(int64_t)s->place[v] * 4 + k] = (float)f->x[3 * v + k];
-    sup_local_work work = {
-        .system = s, .x = x, .anchors = inner, .partial = partial, .energy = energy, .shared_rotation = shared};
+    sup_local_work work = {.system = s,
+                           .x = x,
+                           .anchors = inner,
+                           .copy = copy,
+                           .partial = partial,
+                           .energy = energy,
+                           .shared_rotation = shared};
     for (int32_t p = 0; p < s->piece_count; p++) {
-        kernels->anchors(s, x, inner, p);
+        kernels->anchors(s, x, copy, inner, p);
         kernels->local(&work, p);
         sum += energy[p];
     }
-    free(x), free(inner), free(partial), free(energy);
+    free(x), free(inner), free(partial), free(copy), free(energy);
     return sum;
 }
 

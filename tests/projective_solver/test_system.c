@@ -235,12 +235,14 @@ TEST(flat_tetrahedra_are_left_out)
 /* Whatever a damaged model says, it is refused or safe to step. */
 TEST(damaged_models_are_refused)
 {
-    body b = bound_tube(8, 6, 1.0, NULL);
+    sup_system_def def = {.volume = 1.0};
+    body b = bound_tube(8, 6, 1.0, &def);
     sup_random random = {9};
     sup_error error = {0};
     static const char *const names[] = {
-        "system.head",   "system.factor", "system.parts",     "system.place",    "system.couple_first", "system.pieces",
-        "system.corner", "system.target", "system.sum_first", "system.sum_from", "system.couple_anchor"};
+        "system.head",         "system.factor",      "system.parts",      "system.place",      "system.couple_first",
+        "system.pieces",       "system.copy_place",  "system.sum_first",  "system.sum_from",   "system.couple_anchor",
+        "system.seat_chamber", "system.blend_first", "system.blend_seat", "system.seat_first", "system.foot_bone"};
     sup_system system;
     int32_t refused = 0, trials = 0;
     for (int32_t k = 0; k < SUP_COUNT(names); k++) {
@@ -256,6 +258,15 @@ TEST(damaged_models_are_refused)
         }
     }
     CHECK_MSG(refused > trials * 8 / 10, "%d of %d", (int)refused, (int)trials); /* the head's flag, spare words */
+    int64_t corners = sup_model_array_count(b.model, "system.corner");
+    uint16_t *corner = (uint16_t *)(uintptr_t)sup_model_array(b.model, "system.corner", SUP_ARRAY_UINT16, corners);
+    CHECK(corner != NULL && corners > 0);
+    for (int64_t at = 0; at < corners; at += 7) {
+        uint16_t kept = corner[at];
+        corner[at] = UINT16_MAX;
+        CHECK_EQ(sup_system_open(b.model, "system", &system, &error), SUP_ERROR_FORMAT);
+        corner[at] = kept;
+    }
     CHECK_EQ(sup_system_open(b.model, "other", &system, &error), SUP_ERROR_FORMAT);
     CHECK_OK(sup_system_open(b.model, "system", &system, &error), error);
     body_free(&b);

@@ -15,6 +15,8 @@ typedef struct shape {
 void shape_capsule(shape *s, double x, double y, double z, double radius, double half, double bump);
 /* A box with corners x0 and x1, each side a grid of n by n. */
 void shape_box(shape *s, const double x0[3], const double x1[3], int n);
+/* A fork along x: two prongs of 1 x 0.5, 2 long, `gap` apart, on a block of length 1; one welded piece. */
+void shape_fork(shape *s, double gap);
 sup_context shape_context(int32_t threads); /* resolved; pools live until the program ends */
 
 #endif

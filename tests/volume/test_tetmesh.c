@@ -259,6 +259,46 @@ TEST(tetmesh_keeps_thin_parts_connected)
     }
 }
 
+/* Tetrahedra with a corner beyond x = 1.6 whose corners are on both prongs of a fork, or right in its gap's middle. */
+static int32_t bridges(const sup_tetmesh *mesh, double middle)
+{
+    int32_t count = 0;
+    for (int32_t t = 0; t < mesh->tet_count; t++) {
+        bool above = false, below = false, far = true;
+        for (int k = 0; k < 4; k++) {
+            const float *p = mesh->positions + 3 * mesh->tets[4 * t + k];
+            above = above || (double)p[2] > middle;
+            below = below || (double)p[2] < middle;
+            far = far && (double)p[0] > 1.6;
+        }
+        count += far && above && below;
+    }
+    return count;
+}
+
+TEST(tetmesh_keeps_near_parts_apart)
+{
+    static const double gaps[3] = {0.3, 0.1, 0.01}; /* cubes are 0.2 */
+    for (int i = 0; i < 3; i++) {
+        sup_tetmesh mesh;
+        double high[2] = {0.0, 0.0};
+        clear();
+        shape_fork(&skin, gaps[i]);
+        create(0.2, 2, &mesh);
+        check_mesh(&mesh);
+        CHECK_EQ(mesh.component_count, 1);
+        int32_t joined = bridges(&mesh, 0.5 + 0.5 * gaps[i]);
+        CHECK_MSG(joined == 0, "gap %g: %d tetrahedra join the prongs", gaps[i], joined);
+        for (int32_t v = 0; v < mesh.vertex_count; v++) /* both reach to their ends */
+            high[mesh.positions[3 * v + 2] > 0.5f] =
+                fmax(high[mesh.positions[3 * v + 2] > 0.5f], (double)mesh.positions[3 * v]);
+        CHECK_MSG(high[0] > 2.9 && high[1] > 2.9, "gap %g: the prongs of 3 end at %g and %g", gaps[i], high[0],
+                  high[1]);
+        CHECK_NEAR(mesh.report.volume, mesh.report.solid_volume, 0.1 * mesh.report.solid_volume);
+        sup_tetmesh_free(&mesh);
+    }
+}
+
 TEST(tetmesh_says_what_is_wrong)
 {
     sup_context context = shape_context(1);

@@ -29,6 +29,12 @@ static sup_result compose_joints(const sup_skin_model *skin, const sup_pose *pos
     return sup_skin_range(skin, pose, largest, 0.0);
 }
 
+sup_result sup_linear_pose(const sup_step_input *input, void *state)
+{
+    sup_skin_model skin = sup_skin_open(input->model);
+    return compose_joints(&skin, input->pose, state);
+}
+
 sup_result sup_linear_step(const sup_step_input *input, void *state, const sup_skin_out *out, int32_t lanes)
 {
     sup_skin_model skin = sup_skin_open(input->model);

@@ -12,6 +12,7 @@
 
 #include "base/base.h"
 #include "supple/model.h"
+#include "supple/rig.h"
 
 enum {
     SUP_CARRY_CORNERS = 3,
@@ -42,6 +43,10 @@ typedef struct sup_carry_def {
     int32_t vertex_count;
     const float *vertices; /* [vertex_count*3] shown */
     const float *normals;  /* [vertex_count*3] */
+    const sup_rig *rig;    /* whose vertices these are */
+    const int32_t *joint;  /* [particle_count*SUP_POSITION_INFLUENCES] */
+    const float *weight;   /* the same count */
+    double reach;          /* how much further a vertex may look for particles that move as it does */
     const float *tangents; /* [vertex_count*4] or NULL */
     const float *fine;     /* [vertex_count] */
     const bool *rides;     /* [vertex_count] */

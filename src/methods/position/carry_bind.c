@@ -2,11 +2,14 @@
  *
  * Based on: [aburumman2016thesis] section 4.1.1, mesh coupling. Deviation: local maps of surface particles are blended
  * (carry.h) instead of positions by the barycentric coordinates of one tet, which shows the tets' facets. */
-#include "geometry/bvh.h"
 #include "math/affine.h"
 #include "methods/position/carry.h"
+#include "methods/position/position.h"
 
 enum { GRAIN = 256 };
+/* Weight in common from which on particles move as a vertex does; and below which they do not, so that a tooth that sticks
+ * in the other jaw goes by linear blending, and by what the flesh does beside its own there. */
+static const double ALIKE = 0.5, UNLIKE = 0.2;
 
 typedef struct binder {
     const sup_context *context;
@@ -19,6 +22,7 @@ typedef struct binder {
     int32_t *ring;       /* [ring_first[surface_count]] particles */
     int32_t *corner;     /* the model's */
     float *place;
+    float *fine;
 } binder;
 
 static sup_vec3d at(const binder *b, int32_t particle)
@@ -94,6 +98,47 @@ static void write_ring(const binder *b, int32_t particle, int32_t s, int32_t *ri
     }
 }
 
+/* A shown vertex, and which triangles move as it does. */
+typedef struct seat {
+    const sup_carry_def *def;
+    int32_t vertex;
+} seat;
+
+/* Weight that a vertex has in common with the corners of a triangle, of 1. */
+static double in_common(const seat *s, int32_t triangle)
+{
+    const sup_carry_def *d = s->def;
+    const sup_rig *rig = d->rig;
+    double sum = 0.0;
+    for (int32_t i = rig->influence_first[s->vertex]; i < rig->influence_first[s->vertex + 1]; i++) {
+        double theirs = 0.0;
+        for (int64_t k = 0; k < 3 * SUP_POSITION_INFLUENCES; k++) {
+            int64_t at =
+                (int64_t)d->triangles[3 * (int64_t)triangle + k / SUP_POSITION_INFLUENCES] * SUP_POSITION_INFLUENCES +
+                k % SUP_POSITION_INFLUENCES;
+            if (d->joint[at] == rig->influence_joint[i]) theirs += (double)d->weight[at] / 3.0;
+        }
+        sum += fmin(theirs, (double)rig->influence_weight[i]);
+    }
+    return sum;
+}
+
+static bool moves_alike(void *user, int32_t triangle)
+{
+    return in_common(user, triangle) >= ALIKE;
+}
+
+/* The nearest triangle; but a lip or a tooth does not ride on the other jaw, however near that is. */
+static sup_bvh_nearest find_seat(const binder *b, int32_t v)
+{
+    seat s = {b->def, v};
+    sup_vec3d p = sup_v3_load(b->def->vertices + 3 * (int64_t)v);
+    sup_bvh_nearest near = sup_bvh_closest(&b->bvh, p, INFINITY);
+    if (near.triangle < 0 || moves_alike(&s, near.triangle)) return near;
+    sup_bvh_nearest own = sup_bvh_closest_of(&b->bvh, p, near.distance + b->def->reach, moves_alike, &s);
+    return own.triangle >= 0 ? own : near;
+}
+
 static void place_vertices(void *work, int32_t begin, int32_t end, int32_t worker)
 {
     const binder *b = work;
@@ -101,13 +146,15 @@ static void place_vertices(void *work, int32_t begin, int32_t end, int32_t worke
     SUP_UNUSED(worker);
     for (int64_t v = begin; v < end; v++) {
         if (!d->rides[v]) continue;
-        sup_bvh_nearest near = sup_bvh_closest(&b->bvh, sup_v3_load(d->vertices + 3 * v), INFINITY);
+        sup_bvh_nearest near = find_seat(b, (int32_t)v);
         if (near.triangle < 0) continue;
         double weight[3] = {1.0 - near.u - near.v, near.u, near.v}, sum = 0.0;
         for (int k = 0; k < 3; k++) {
             weight[k] = fmin(fmax(weight[k], 0.0), 1.0);
             sum += weight[k];
         }
+        double common = in_common(&(seat){d, (int32_t)v}, near.triangle);
+        b->fine[v] = fmaxf(b->fine[v], (float)fmin(fmax((ALIKE - common) / (ALIKE - UNLIKE), 0.0), 1.0));
         sup_vec3d p = sup_v3_scale(sup_v3_load(d->vertices + 3 * v), 1.0 / (double)d->size);
         for (int k = 0; k < 3; k++) {
             int32_t particle = d->triangles[3 * (int64_t)near.triangle + k];
@@ -127,16 +174,16 @@ static sup_result write_model(binder *b, sup_model_builder *builder, const char 
     int32_t *first = add(builder, prefix, "ring_first", SUP_ARRAY_INT32, (int64_t)b->surface_count + 1);
     int32_t *ring_row = add(builder, prefix, "ring_row", SUP_ARRAY_INT32, ring);
     float *ring_weight = add(builder, prefix, "ring_weight", SUP_ARRAY_FLOAT, 4 * ring);
-    float *fine = add(builder, prefix, "fine", SUP_ARRAY_FLOAT, vertices);
     float *normals = add(builder, prefix, "normals", SUP_ARRAY_FLOAT, 3 * vertices);
     float *tangents = add(builder, prefix, "tangents", SUP_ARRAY_FLOAT, d->tangents != NULL ? 3 * vertices : 0);
+    b->fine = add(builder, prefix, "fine", SUP_ARRAY_FLOAT, vertices);
     b->corner = add(builder, prefix, "corner", SUP_ARRAY_INT32, SUP_CARRY_CORNERS * vertices);
     b->place = add(builder, prefix, "place", SUP_ARRAY_FLOAT, SUP_CARRY_FLOATS * vertices);
-    if (row == NULL || first == NULL || ring_row == NULL || ring_weight == NULL || fine == NULL || normals == NULL ||
+    if (row == NULL || first == NULL || ring_row == NULL || ring_weight == NULL || b->fine == NULL || normals == NULL ||
         tangents == NULL || b->corner == NULL || b->place == NULL)
         return sup_fail_memory(error, "the shown skin");
     memcpy(first, b->ring_first, ((size_t)b->surface_count + 1) * sizeof *first);
-    memcpy(fine, d->fine, (size_t)vertices * sizeof *fine);
+    memcpy(b->fine, d->fine, (size_t)vertices * sizeof *b->fine);
     memcpy(normals, d->normals, 3 * (size_t)vertices * sizeof *normals);
     for (int64_t v = 0; d->tangents != NULL && v < vertices; v++)
         memcpy(tangents + 3 * v, d->tangents + 4 * v, 3 * sizeof *tangents);

@@ -6,6 +6,7 @@
  *              bones can meet, because their joint is bent, or because their boxes overlap; and not while the skeleton stands
  *     planes   each bent joint has the bisector of its two bones, and flesh stays on its bone's side (meet_planes.c)
  *     solve    unilateral constraints, once an iteration, after those of the solver (meet.c)
+ *     press    the shown skin, too, stays on its side of the planes (meet_planes.c)
  *
  * Beyond the thesis: a particle inside a tet of another part is held above the surface triangle nearest to that tet, and
  * both give way by their masses; from step to step it walks over the surface, so that a resting contact needs no cells.
@@ -14,7 +15,9 @@
 #define SUP_METHODS_POSITION_MEET_H
 
 #include "deform/colliders.h"
+#include "geometry/bvh.h"
 #include "methods/position/cells.h"
+#include "supple/method.h"
 #include "supple/model.h"
 #include "supple/rig.h"
 #include "volume/tetmesh.h"
@@ -29,6 +32,7 @@ typedef struct sup_meet {
     const float *bone;          /* [joint_count*6] head and tail in the bind pose, file units */
     const int32_t *row;         /* [surface_count] of the surface's particles */
     const int32_t *bone_of;     /* [surface_count] joint of the nearest bone, or -1: never meets anything */
+    const float *over;          /* [surface_count] how far the skin is above the particle at rest, sizes, at least 0 */
     const int32_t *triangle;    /* [triangle_count*3] surface particles, counter-clockwise from outside */
     const int32_t *neighbour;   /* [triangle_count*3] across the edge opposite to a corner, or -1 */
     const int32_t *tet;         /* [tet_count*4] rows, by joint of the bone */
@@ -40,6 +44,10 @@ typedef struct sup_meet {
     const int32_t *plane_first; /* [plane_count+1] */
     const int32_t *entry_row;   /* [entry_count] particles beside a plane */
     const float *entry;         /* [entry_count*2] side: 1 below, -1 above; height over the plane at rest, at most 0 */
+    int32_t skin_count;
+    const int32_t *skin_first;  /* [plane_count*2+1] those below a plane, then those above it */
+    const int32_t *skin_vertex; /* [skin_count] shown vertices beside a plane */
+    const float *skin_entry;    /* [skin_count*2] as entry */
 } sup_meet;
 
 typedef struct sup_meet_def {
@@ -48,6 +56,7 @@ typedef struct sup_meet_def {
     const int32_t *row;    /* [particles] */
     const int32_t *bone;   /* [particles] joint of the nearest bone, or -1 */
     const bool *kinematic; /* [particles] */
+    const sup_bvh *skin;   /* of the shown body in the bind pose */
     int32_t row_count;
 } sup_meet_def;
 
@@ -62,7 +71,8 @@ typedef enum sup_meet_mode { SUP_MEET_OFF, SUP_MEET_ON_DEMAND, SUP_MEET_ALWAYS }
 typedef struct sup_meet_input {
     sup_meet_mode mode;
     bool planes;
-    bool calm;               /* the skeleton has long stood still: nothing new begins */
+    bool still;              /* the skeleton stands: holds stay where they are */
+    bool calm;               /* it has long stood: nothing new begins */
     float friction;          /* between flesh and flesh */
     const sup_mat34 *joints; /* [joint_count] world * inverse bind at the end of the step, file units */
     double origin[3];        /* of the solver's space, file units */
@@ -91,6 +101,10 @@ void sup_meet_reset(const sup_meet *meet, void *state);
 void sup_meet_begin(const sup_meet *meet, void *state, const sup_meet_input *input);
 /* The solver's sup_pbd_contact_fn: `state` is that of begin. */
 void sup_meet_solve(void *state, const sup_context *context, float *rows);
+/* The shown skin stays on its bones' sides of bent joints too, with the joints of the frame: between particles it may be
+ * a little over what they keep. */
+void sup_meet_press(const sup_meet *meet, void *state, const sup_context *context, const sup_mat34 *joints,
+                    const double origin[3], const sup_skin_out *out);
 const sup_meet_report *sup_meet_report_of(const void *state);
 /* Triangle that holds a surface particle, -1 for none; for tests. */
 const int32_t *sup_meet_held(const void *state);

@@ -1,5 +1,5 @@
 /* meet_bind.c - what contact needs to know of a body: its surface, where tets let out, which flesh is whose. */
-#include "geometry/bvh.h"
+#include "geometry/normals.h"
 #include "math/vec3.h"
 #include "methods/position/meet.h"
 
@@ -9,6 +9,10 @@
 static const double JOINT_GAP = 0.35;
 /* Particles that lie further behind their joint's plane at rest, of the shorter bone's length, do not mind it. */
 static const double BEHIND = 0.25;
+/* Cubes of the lattice that the skin is above a particle at most. */
+static const double MOST_OVER = 0.5;
+/* Influences below this do not make a bone a candidate for the nearest. */
+static const float LEAST_WEIGHT = 0.1f;
 
 typedef struct binding {
     const sup_context *context;
@@ -69,6 +73,27 @@ static bool bind_neighbours(binding *b)
     return true;
 }
 
+/* How far the skin is above the particles of the surface: contact is the skin's, not the tets'. */
+static bool bind_over(binding *b)
+{
+    const sup_tetmesh *mesh = b->def->mesh;
+    double *normals = sup_arena_alloc(&b->arena, 3 * (size_t)mesh->vertex_count, sizeof(double));
+    float *over = add(b, "over", SUP_ARRAY_FLOAT, b->surface_count);
+    if (normals == NULL || over == NULL) return false;
+    sup_vertex_normals(mesh->vertex_count, mesh->positions, mesh->triangle_count, mesh->triangles, NULL, normals);
+    for (int64_t v = 0; v < mesh->vertex_count; v++) {
+        if (b->surface[v] < 0) continue;
+        double most = MOST_OVER * (double)mesh->size[v];
+        sup_vec3d p = sup_v3_load(mesh->positions + 3 * v);
+        sup_bvh_nearest near = sup_bvh_closest(b->def->skin, p, most);
+        if (near.triangle < 0) continue;
+        double height =
+            sup_v3_dot(sup_v3_sub(near.point, p), sup_v3(normals[3 * v], normals[3 * v + 1], normals[3 * v + 2]));
+        over[b->surface[v]] = (float)(fmax(height, 0.0) / (double)b->def->rig->size);
+    }
+    return true;
+}
+
 static bool bind_surface(binding *b)
 {
     const sup_tetmesh *mesh = b->def->mesh;
@@ -94,7 +119,7 @@ static bool bind_surface(binding *b)
             row[b->surface[v]] = b->def->row[v];
             bone[b->surface[v]] = b->def->bone[v];
         }
-    return bind_neighbours(b);
+    return bind_neighbours(b) && bind_over(b);
 }
 
 /* --- Tets by bone --- */
@@ -220,20 +245,30 @@ static bool plane_at_rest(const sup_rig *rig, int32_t j, sup_vec3d *normal, doub
     return sup_v3_length(*normal) > 0.0;
 }
 
-/* Particles that mind the plane of joint j; counts when `row` is NULL. */
-static int32_t beside_plane(const binding *b, int32_t j, sup_vec3d normal, double reach, int32_t *row, float *entry)
+/* Points that may mind planes: particles, or vertices of the shown skin. */
+typedef struct points {
+    int32_t count;
+    const float *positions; /* [count*3] */
+    const int32_t *bone;    /* [count] joint of the nearest bone, or -1 */
+    const bool *fixed;      /* [count] minds none; NULL: all may */
+    const int32_t *number;  /* [count] what is stored for it; NULL: itself */
+} points;
+
+/* Points that mind the plane of joint j, on one side of it or on both (0); counts when `to` is NULL. */
+static int32_t beside_plane(const sup_rig *rig, const points *all, int32_t j, double which, int32_t *to, float *entry)
 {
-    const sup_tetmesh *mesh = b->def->mesh;
-    const sup_rig *rig = b->def->rig;
     int32_t count = 0;
-    for (int32_t v = 0; v < mesh->vertex_count; v++) {
-        double side = b->def->bone[v] == j ? 1.0 : b->def->bone[v] == rig->joint_parent[j] ? -1.0 : 0.0;
-        if (side == 0.0 || b->def->kinematic[v]) continue;
-        sup_vec3d away = sup_v3_sub(at(mesh->positions, v), at(rig->bone_head, j));
+    sup_vec3d normal;
+    double reach;
+    if (!plane_at_rest(rig, j, &normal, &reach)) return 0;
+    for (int32_t v = 0; v < all->count; v++) {
+        double side = all->bone[v] == j ? 1.0 : all->bone[v] == rig->joint_parent[j] ? -1.0 : 0.0;
+        if (side == 0.0 || side * which < 0.0 || (all->fixed != NULL && all->fixed[v])) continue;
+        sup_vec3d away = sup_v3_sub(at(all->positions, v), at(rig->bone_head, j));
         double height = side * sup_v3_dot(away, normal);
         if (sup_v3_length(away) > 1.5 * reach || height < -BEHIND * reach) continue;
-        if (row != NULL) {
-            row[count] = b->def->row[v];
+        if (to != NULL) {
+            to[count] = all->number != NULL ? all->number[v] : v;
             entry[2 * (int64_t)count] = (float)side;
             entry[2 * (int64_t)count + 1] = (float)(fmin(height, 0.0) / (double)rig->size);
         }
@@ -245,14 +280,14 @@ static int32_t beside_plane(const binding *b, int32_t j, sup_vec3d normal, doubl
 static bool bind_planes(binding *b)
 {
     const sup_rig *rig = b->def->rig;
+    points all = {b->def->mesh->vertex_count, b->def->mesh->positions, b->def->bone, b->def->kinematic, b->def->row};
     sup_vec3d normal;
     double reach;
     int32_t planes = 0, entries = 0;
-    for (int32_t j = 0; j < rig->joint_count; j++)
-        if (plane_at_rest(rig, j, &normal, &reach)) {
-            planes++;
-            entries += beside_plane(b, j, normal, reach, NULL, NULL);
-        }
+    for (int32_t j = 0; j < rig->joint_count; j++) {
+        planes += plane_at_rest(rig, j, &normal, &reach);
+        entries += beside_plane(rig, &all, j, 0.0, NULL, NULL);
+    }
     int32_t *plane = add(b, "plane", SUP_ARRAY_INT32, planes);
     int32_t *first = add(b, "plane_first", SUP_ARRAY_INT32, (int64_t)planes + 1);
     int32_t *row = add(b, "entry_row", SUP_ARRAY_INT32, entries);
@@ -262,10 +297,55 @@ static bool bind_planes(binding *b)
     for (int32_t j = 0; j < rig->joint_count; j++)
         if (plane_at_rest(rig, j, &normal, &reach)) {
             plane[planes] = j;
-            first[planes + 1] = first[planes] + beside_plane(b, j, normal, reach, row + first[planes],
+            first[planes + 1] = first[planes] + beside_plane(rig, &all, j, 0.0, row + first[planes],
                                                              entry + 2 * (int64_t)first[planes]);
             planes++;
         }
+    return true;
+}
+
+/* The nearest of the bones that move a shown vertex, -1 for what is not skin. */
+static int32_t bone_of_vertex(const sup_rig *rig, int32_t v)
+{
+    int32_t best = -1;
+    double least = INFINITY;
+    sup_vec3d p = at(rig->positions, v);
+    for (int32_t i = rig->influence_first[v]; rig->vertex_to_skin[v] >= 0 && i < rig->influence_first[v + 1]; i++) {
+        int32_t j = rig->influence_joint[i];
+        sup_vec3d head = at(rig->bone_head, j), tail = at(rig->bone_tail, j);
+        double distance = sup_v3_distance(p, sup_v3_lerp(head, tail, sup_v3_segment_parameter(p, head, tail)));
+        if (rig->influence_weight[i] < LEAST_WEIGHT || !(distance < least)) continue;
+        least = distance;
+        best = j;
+    }
+    return best;
+}
+
+/* Shown vertices beside the planes: below the first, above it, below the second and so on. */
+static bool bind_skin(binding *b)
+{
+    const sup_rig *rig = b->def->rig;
+    int32_t *bone = sup_arena_alloc(&b->arena, (size_t)rig->vertex_count, sizeof *bone), planes = 0, entries = 0;
+    if (bone == NULL) return false;
+    for (int32_t v = 0; v < rig->vertex_count; v++)
+        bone[v] = bone_of_vertex(rig, v);
+    points all = {rig->vertex_count, rig->positions, bone, NULL, NULL};
+    sup_vec3d normal;
+    double reach;
+    for (int32_t j = 0; j < rig->joint_count; j++) {
+        planes += plane_at_rest(rig, j, &normal, &reach);
+        entries += beside_plane(rig, &all, j, 0.0, NULL, NULL);
+    }
+    int32_t *first = add(b, "skin_first", SUP_ARRAY_INT32, 2 * (int64_t)planes + 1);
+    int32_t *vertex = add(b, "skin_vertex", SUP_ARRAY_INT32, entries);
+    float *entry = add(b, "skin_entry", SUP_ARRAY_FLOAT, 2 * (int64_t)entries);
+    if (first == NULL || vertex == NULL || entry == NULL) return false;
+    for (int32_t j = 0, k = 0; j < rig->joint_count; j++) {
+        if (!plane_at_rest(rig, j, &normal, &reach)) continue;
+        for (int side = 0; side < 2; side++, k++)
+            first[k + 1] = first[k] + beside_plane(rig, &all, j, side == 0 ? 1.0 : -1.0, vertex + first[k],
+                                                   entry + 2 * (int64_t)first[k]);
+    }
     return true;
 }
 
@@ -292,7 +372,7 @@ sup_result sup_meet_bind(const sup_context *context, const sup_meet_def *def, su
                  .prefix = prefix,
                  .arena = sup_arena_create(&context->allocator)};
     sup_result result = bind_surface(&b) ? bind_tets(&b, error) : sup_fail_memory(error, "the contacts");
-    if (result == SUP_OK && !(bind_boxes(&b) && bind_bones(&b) && bind_planes(&b)))
+    if (result == SUP_OK && !(bind_boxes(&b) && bind_bones(&b) && bind_planes(&b) && bind_skin(&b)))
         result = sup_fail_memory(error, "the contacts");
     sup_arena_destroy(&b.arena);
     return result;

@@ -12,19 +12,30 @@ static const float BENT = 0.52f;
 /* Change of a joint's bend that asks for new cells, radians. */
 static const float CHANGED = 0.005f;
 /* Steps from one hashing on demand to the next; SUP_MEET_LONGEST_WAIT where nothing but the flesh moves. */
-enum { SHORTEST_WAIT = 2 }; /* and never more often than this: holds walk by themselves in between */
+enum {
+    SHORTEST_WAIT = 2, /* and never more often than this: holds walk by themselves in between */
+    JOINT_GRAIN = 8
+};
 /* A particle minds triangles further from it at rest than this times the triangle's longest edge. */
 static const float REST_APART = 2.0f;
 /* A triangle that looks the same way as the particle is the far side of what it is in. */
 static const float SAME_WAY = 0.3f;
 
-static void find_boxes(sup_meet_state *s, const float *rows)
+typedef struct find_work {
+    sup_meet_state *state;
+    const float *rows;
+} find_work;
+
+static void find_boxes(void *user, int32_t begin, int32_t end, int32_t worker)
 {
+    const find_work *work = user;
+    sup_meet_state *s = work->state;
     const sup_meet *m = s->meet;
-    for (int32_t j = 0; j < m->joint_count; j++) {
+    SUP_UNUSED(worker);
+    for (int32_t j = begin; j < end; j++) {
         sup_meet_box box = {{INFINITY, INFINITY, INFINITY}, {-INFINITY, -INFINITY, -INFINITY}};
         for (int32_t i = m->box_first[j]; i < m->box_first[j + 1]; i++) {
-            const float *p = rows + 4 * (int64_t)m->box_row[i];
+            const float *p = work->rows + 4 * (int64_t)m->box_row[i];
             for (int c = 0; c < 3; c++) {
                 box.low[c] = p[c] < box.low[c] ? p[c] : box.low[c];
                 box.high[c] = p[c] > box.high[c] ? p[c] : box.high[c];
@@ -100,38 +111,30 @@ static bool inside(const sup_meet_box *box, const float *p)
            p[2] >= box->low[2] && p[2] <= box->high[2];
 }
 
+/* The skin above a particle, outwards from its bone. */
+static void skin_point(const sup_meet_state *s, int32_t particle, const float *rows, float to[3])
+{
+    const float *p = rows + 4 * (int64_t)s->meet->row[particle];
+    const float *bone = s->input.bone + 4 * (int64_t)s->meet->row[particle];
+    float out[3] = {p[0] - bone[0], p[1] - bone[1], p[2] - bone[2]};
+    float length = sqrtf(out[0] * out[0] + out[1] * out[1] + out[2] * out[2]);
+    float part = length > 0.0f ? s->meet->over[particle] / length : 0.0f;
+    for (int c = 0; c < 3; c++)
+        to[c] = p[c] + part * out[c];
+}
+
 static void fill_cells(sup_meet_state *s, const float *rows)
 {
     const sup_meet *m = s->meet;
     sup_cells_empty(&s->cells);
     for (int32_t i = 0; i < m->surface_count; i++) {
         if (m->bone_of[i] < 0 || s->held[i] >= 0) continue;
-        const float *p = rows + 4 * (int64_t)m->row[i];
+        float *p = s->points + 4 * (int64_t)i;
+        skin_point(s, i, rows, p);
         if (!inside(&s->look[m->bone_of[i]], p)) continue;
         sup_cells_insert(&s->cells, i, p);
         s->report.hashed++;
     }
-}
-
-static float distance(const float *a, const float *b)
-{
-    float d[3] = {a[0] - b[0], a[1] - b[1], a[2] - b[2]};
-    return sqrtf(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]);
-}
-
-/* Flesh beside the particle at rest is not another part. */
-static bool apart_at_rest(const sup_meet_state *s, int32_t particle, int32_t triangle)
-{
-    const sup_meet *m = s->meet;
-    const float *p = s->input.rest + 4 * (int64_t)m->row[particle], *c[3];
-    float longest = 0.0f, nearest = INFINITY;
-    for (int k = 0; k < 3; k++)
-        c[k] = s->input.rest + 4 * (int64_t)m->row[m->triangle[3 * (int64_t)triangle + k]];
-    for (int k = 0; k < 3; k++) {
-        longest = fmaxf(longest, distance(c[k], c[(k + 1) % 3]));
-        nearest = fminf(nearest, distance(p, c[k]));
-    }
-    return nearest > REST_APART * longest;
 }
 
 /* Whether a triangle looks away from the particle's own outside, seen from its bone. */
@@ -154,64 +157,111 @@ static bool faces(const sup_meet_state *s, int32_t particle, int32_t triangle, c
     return dot <= SAME_WAY * lengths;
 }
 
-static void hold(sup_meet_state *s, int32_t particle, int32_t tet, const float *rows)
+/* Whether a particle in a tet can be held, and by which triangle. */
+static bool can_hold(const sup_meet_state *s, int32_t particle, int32_t tet, const float *rows, int32_t *triangle)
 {
-    int32_t triangle = s->meet->exit[tet];
-    if (!apart_at_rest(s, particle, triangle)) return;
-    s->held[particle] = triangle;
-    if (!sup_meet_walk(s, particle, rows) || !apart_at_rest(s, particle, s->held[particle]) ||
-        !faces(s, particle, s->held[particle], rows))
-        s->held[particle] = -1;
+    float weight[3];
+    *triangle = s->meet->exit[tet];
+    return sup_meet_apart(s, particle, *triangle, REST_APART) && sup_meet_walk(s, particle, rows, triangle, weight) &&
+           sup_meet_apart(s, particle, *triangle, REST_APART) && faces(s, particle, *triangle, rows);
 }
 
-static void test_tet(sup_meet_state *s, int32_t bone, int32_t tet, const float *rows)
+/* The box of a tet's corners where others can be; false: there is none. */
+static bool tet_box(const sup_meet_state *s, int32_t bone, const float *const corner[4], sup_meet_box *both)
+{
+    sup_meet_box box;
+    memcpy(box.low, corner[0], sizeof box.low);
+    memcpy(box.high, corner[0], sizeof box.high);
+    for (int k = 1; k < 4; k++)
+        for (int c = 0; c < 3; c++) {
+            box.low[c] = fminf(box.low[c], corner[k][c]);
+            box.high[c] = fmaxf(box.high[c], corner[k][c]);
+        }
+    return overlap(&box, &s->look[bone], both);
+}
+
+/* Particles of other bones in a tet go to `hits`, of which there is room for `room`; more wait for the next time. */
+static int32_t test_tet(const sup_meet_state *s, int32_t bone, int32_t tet, const float *rows, sup_meet_hit *hits,
+                        int32_t room, int32_t *tested)
 {
     const sup_meet *m = s->meet;
     const float *corner[4];
-    sup_meet_box box, both;
-    for (int k = 0; k < 4; k++) {
+    sup_meet_box both;
+    int32_t count = 0, low[3], high[3];
+    for (int k = 0; k < 4; k++)
         corner[k] = rows + 4 * (int64_t)m->tet[4 * (int64_t)tet + k];
-        for (int c = 0; c < 3; c++) {
-            box.low[c] = k == 0 || corner[k][c] < box.low[c] ? corner[k][c] : box.low[c];
-            box.high[c] = k == 0 || corner[k][c] > box.high[c] ? corner[k][c] : box.high[c];
-        }
-    }
-    if (!overlap(&box, &s->look[bone], &both)) return;
-    s->report.tested++;
-    int32_t low[3], high[3];
+    if (!tet_box(s, bone, corner, &both)) return 0;
+    ++*tested;
     for (int c = 0; c < 3; c++) {
         low[c] = sup_cells_of(&s->cells, both.low[c]);
         high[c] = sup_cells_of(&s->cells, both.high[c]);
-        if (high[c] - low[c] > 16) return; /* torn apart: not flesh that could hold anything */
+        if (high[c] - low[c] > 16) return 0; /* torn apart: not flesh that could hold anything */
     }
     for (int32_t x = low[0]; x <= high[0]; x++)
         for (int32_t y = low[1]; y <= high[1]; y++)
             for (int32_t z = low[2]; z <= high[2]; z++)
                 for (int32_t i = sup_cells_first(&s->cells, x, y, z); i >= 0; i = s->cells.next[i]) {
                     float coordinates[4];
-                    const float *p = rows + 4 * (int64_t)m->row[i];
-                    if (m->bone_of[i] == bone || s->held[i] >= 0 || !inside(&both, p)) continue;
-                    if (sup_tet_holds(corner, p, coordinates)) hold(s, i, tet, rows);
+                    int32_t triangle;
+                    const float *p = s->points + 4 * (int64_t)i;
+                    if (m->bone_of[i] == bone || count == room || !inside(&both, p) ||
+                        !sup_tet_holds(corner, p, coordinates) || !can_hold(s, i, tet, rows, &triangle))
+                        continue;
+                    hits[count++] = (sup_meet_hit){i, triangle};
                 }
+    return count;
 }
 
-void sup_meet_find(sup_meet_state *s, const float *rows)
+/* Chunks of tets write to places of their own: what they find does not depend on the threads. */
+static void test_chunks(void *user, int32_t begin, int32_t end, int32_t worker)
+{
+    const find_work *work = user;
+    sup_meet_state *s = work->state;
+    const sup_meet *m = s->meet;
+    SUP_UNUSED(worker);
+    for (int32_t chunk = begin; chunk < end; chunk++) {
+        int32_t first = chunk * SUP_MEET_CHUNK, last = first + SUP_MEET_CHUNK, count = 0, tested = 0, j = 0;
+        if (last > m->tet_count) last = m->tet_count;
+        for (int32_t t = first; t < last; t++) {
+            while (t >= m->tet_first[j + 1])
+                j++;
+            if (s->look[j].low[0] <= s->look[j].high[0])
+                count += test_tet(s, j, t, work->rows, s->hits + first + count, last - first - count, &tested);
+        }
+        s->chunk_hits[2 * chunk] = count;
+        s->chunk_hits[2 * chunk + 1] = tested;
+    }
+}
+
+/* The first hit of a particle, by the number of the tet, holds it. */
+static void take_hits(sup_meet_state *s, const float *rows)
+{
+    for (int32_t chunk = 0; chunk < (int32_t)sup_meet_chunks(s->meet); chunk++) {
+        s->report.tested += s->chunk_hits[2 * chunk + 1];
+        for (int32_t i = 0; i < s->chunk_hits[2 * chunk]; i++) {
+            sup_meet_hit hit = s->hits[chunk * SUP_MEET_CHUNK + i];
+            if (s->held[hit.particle] < 0 &&
+                sup_meet_walk(s, hit.particle, rows, &hit.triangle, s->weight + 4 * (int64_t)hit.particle))
+                s->held[hit.particle] = hit.triangle;
+        }
+    }
+}
+
+void sup_meet_find(sup_meet_state *s, const sup_context *context, const float *rows)
 {
     const sup_meet *m = s->meet;
     bool moved = true, always = s->input.mode == SUP_MEET_ALWAYS;
+    find_work work = {s, rows};
     s->report.hashed = s->report.tested = 0;
     if (s->since < SUP_MEET_LONGEST_WAIT) s->since++;
     if (s->input.calm || (!always && s->since < SHORTEST_WAIT)) return;
-    find_boxes(s, rows);
+    sup_parallel(context, m->joint_count, JOINT_GRAIN, find_boxes, &work);
     bool any = always ? look_everywhere(s) : find_looks(s, &moved);
     if (!any || !moved) return;
     s->since = 0;
     memcpy(s->bend_then, s->bend, (size_t)m->joint_count * sizeof(float));
     fill_cells(s, rows);
     if (s->report.hashed == 0) return;
-    for (int32_t j = 0; j < m->joint_count; j++) {
-        if (!(s->look[j].low[0] <= s->look[j].high[0])) continue;
-        for (int32_t t = m->tet_first[j]; t < m->tet_first[j + 1]; t++)
-            test_tet(s, j, t, rows);
-    }
+    sup_parallel(context, (int32_t)sup_meet_chunks(m), 1, test_chunks, &work);
+    take_hits(s, rows);
 }

@@ -36,17 +36,22 @@ static bool find_arrays(const source *from, sup_meet *m)
     m->parent = get_exactly(from, "parent", SUP_ARRAY_INT32, joints);
     m->bone = get_exactly(from, "bone", SUP_ARRAY_FLOAT, 6 * joints);
     m->bone_of = get_exactly(from, "bone_of", SUP_ARRAY_INT32, m->surface_count);
+    m->over = get_exactly(from, "over", SUP_ARRAY_FLOAT, m->surface_count);
     m->neighbour = get_exactly(from, "neighbour", SUP_ARRAY_INT32, 3 * (int64_t)m->triangle_count);
     m->exit = get_exactly(from, "exit", SUP_ARRAY_INT32, m->tet_count);
     m->tet_first = get_exactly(from, "tet_first", SUP_ARRAY_INT32, joints + 1);
     m->box_first = get_exactly(from, "box_first", SUP_ARRAY_INT32, joints + 1);
     m->plane_first = get_exactly(from, "plane_first", SUP_ARRAY_INT32, (int64_t)m->plane_count + 1);
     m->entry = get_exactly(from, "entry", SUP_ARRAY_FLOAT, 2 * (int64_t)m->entry_count);
+    m->skin_vertex = get(from, "skin_vertex", SUP_ARRAY_INT32, &m->skin_count, 1);
+    m->skin_first = get_exactly(from, "skin_first", SUP_ARRAY_INT32, 2 * (int64_t)m->plane_count + 1);
+    m->skin_entry = get_exactly(from, "skin_entry", SUP_ARRAY_FLOAT, 2 * (int64_t)m->skin_count);
     m->edge = edge != NULL ? edge[0] : 0.0f;
     return edge != NULL && m->row != NULL && m->triangle != NULL && m->tet != NULL && m->box_row != NULL &&
            m->plane != NULL && m->entry_row != NULL && m->parent != NULL && m->bone != NULL && m->bone_of != NULL &&
-           m->neighbour != NULL && m->exit != NULL && m->tet_first != NULL && m->box_first != NULL &&
-           m->plane_first != NULL && m->entry != NULL;
+           m->over != NULL && m->neighbour != NULL && m->exit != NULL && m->tet_first != NULL && m->box_first != NULL &&
+           m->plane_first != NULL && m->entry != NULL && m->skin_vertex != NULL && m->skin_first != NULL &&
+           m->skin_entry != NULL;
 }
 
 static bool in_range(const int32_t *values, int64_t count, int32_t least, int32_t end)
@@ -97,8 +102,11 @@ sup_result sup_meet_open(const sup_model *model, const char *prefix, int32_t joi
         in_range(m->exit, m->tet_count, 0, m->triangle_count) && in_range(m->box_row, m->box_count, 0, row_count) &&
         in_range(m->entry_row, m->entry_count, 0, row_count) && rising(m->tet_first, joint_count, m->tet_count) &&
         rising(m->box_first, joint_count, m->box_count) && rising(m->plane_first, m->plane_count, m->entry_count) &&
-        parents_fit(m) && usable(m->bone, 6 * (int64_t)joint_count) && usable(m->entry, 2 * (int64_t)m->entry_count) &&
-        m->edge > 0.0f && m->edge < 1e6f;
+        in_range(m->skin_vertex, m->skin_count, 0, sup_model_vertex_count(model)) &&
+        rising(m->skin_first, 2 * (int64_t)m->plane_count, m->skin_count) && usable(m->over, m->surface_count) &&
+        usable(m->skin_entry, 2 * (int64_t)m->skin_count) && parents_fit(m) &&
+        usable(m->bone, 6 * (int64_t)joint_count) && usable(m->entry, 2 * (int64_t)m->entry_count) && m->edge > 0.0f &&
+        m->edge < 1e6f;
     return ok ? SUP_OK
               : sup_fail(error, SUP_ERROR_FORMAT, "position.model", "",
                          "The model is damaged: its contacts do not fit together. Bind it again.");

@@ -12,6 +12,10 @@ static const float LEAST_WEIGHT = 0.1f;
 static const float RIGID_WEIGHT = 0.95f;
 /* Particles' worth of weight below which a joint is too small for the flesh to show its motion. */
 static const double SMALL_JOINT = 3.0;
+/* Cubes of the lattice that a vertex may look further for flesh that moves as it does. */
+static const double SEAT_REACH = 1.0;
+/* Sizes of the character: diagonal of a piece of skin that has no flesh of its own. */
+static const double SMALL_PIECE = 0.06;
 
 /* What the stages hand to each other; freed in one place. */
 typedef struct binding {
@@ -28,8 +32,55 @@ typedef struct binding {
     double *point;    /* [particles*3] its nearest point */
     double *distance; /* [particles] to it */
     bool *kinematic;  /* [particles] */
+    bool *small;      /* [skin_vertex_count] of a component of the rig's skin: it has no flesh of its own */
     sup_pbd_bound bound;
 } binding;
+
+/* Component of a vertex of the simulated skin. */
+static int32_t piece_of(const binding *b, int32_t v)
+{
+    return b->input->rig->skin_component[b->surface.fine_source[b->surface.coarse_fine[v]]];
+}
+
+/* Which components are much smaller than the body. */
+static bool find_small_pieces(binding *b)
+{
+    const sup_rig *rig = b->input->rig;
+    size_t pieces = (size_t)rig->skin_vertex_count;
+    float *box = sup_arena_alloc(&b->arena, pieces, 6 * sizeof *box); /* the low end negative: only maxima */
+    b->small = sup_arena_alloc(&b->arena, pieces, sizeof *b->small);
+    if (box == NULL || b->small == NULL) return false;
+    for (size_t i = 0; i < 6 * pieces; i++)
+        box[i] = -INFINITY;
+    for (int64_t v = 0; v < rig->skin_vertex_count; v++)
+        for (int64_t k = 0; rig->skin_component[v] >= 0 && k < 6; k++) {
+            float *to = &box[6 * (int64_t)rig->skin_component[v] + k], x = rig->skin_positions[3 * v + k % 3];
+            *to = fmaxf(*to, k < 3 ? -x : x);
+        }
+    for (size_t i = 0; i < pieces; i++) {
+        const float *e = box + 6 * i;
+        sup_vec3d extent =
+            sup_v3((double)e[0] + (double)e[3], (double)e[1] + (double)e[4], (double)e[2] + (double)e[5]);
+        b->small[i] = e[0] > -INFINITY && sup_v3_length(extent) < SMALL_PIECE * (double)rig->size;
+    }
+    return true;
+}
+
+/* Leaves out the triangles of small pieces: teeth, claws, eyes and buttons ride on the flesh, and what sticks in two jaws
+ * does not join them. A body of nothing but small pieces keeps all. */
+static void drop_small_pieces(binding *b)
+{
+    sup_simulated_surface *s = &b->surface;
+    int32_t kept = 0;
+    for (int64_t t = 0; t < s->coarse_triangle_count; t++)
+        kept += !b->small[piece_of(b, s->coarse_triangles[3 * t])];
+    if (kept == 0) memset(b->small, 0, (size_t)b->input->rig->skin_vertex_count * sizeof *b->small);
+    kept = 0;
+    for (int64_t t = 0; t < s->coarse_triangle_count; t++)
+        if (!b->small[piece_of(b, s->coarse_triangles[3 * t])])
+            memmove(s->coarse_triangles + 3 * (int64_t)kept++, s->coarse_triangles + 3 * t, 3 * sizeof(int32_t));
+    s->coarse_triangle_count = kept;
+}
 
 static sup_result bind_mesh(binding *b, sup_error *error)
 {
@@ -38,6 +89,8 @@ static sup_result bind_mesh(binding *b, sup_error *error)
         sup_simulated_surface_create(context, b->input->rig, INT32_MAX / 4, &b->arena, &b->surface, error);
     if (result != SUP_OK) return result;
     const sup_simulated_surface *s = &b->surface;
+    if (!find_small_pieces(b)) return sup_fail_memory(error, "the flesh");
+    drop_small_pieces(b);
     result =
         sup_bvh_create(context, s->coarse_positions, s->coarse_triangle_count, s->coarse_triangles, &b->skin, error);
     if (result != SUP_OK) return result;
@@ -187,6 +240,10 @@ static sup_result bind_carry(binding *b, sup_error *error)
                          .vertex_count = rig->vertex_count,
                          .vertices = rig->positions,
                          .normals = rig->normals,
+                         .rig = rig,
+                         .joint = b->joint,
+                         .weight = b->weight,
+                         .reach = SEAT_REACH * b->mesh.report.spacing,
                          .tangents = rig->tangents,
                          .fine = fine,
                          .rides = rides};
@@ -271,6 +328,7 @@ static sup_result bind_contact(binding *b, sup_error *error)
                         .row = b->bound.row,
                         .bone = b->bone,
                         .kinematic = b->kinematic,
+                        .skin = &b->skin,
                         .row_count = b->bound.row_count};
     sup_result result = sup_meet_bind(b->input->context, &def, b->builder, "contact", error);
     return result == SUP_OK ? sup_fill_bind(b->input->rig, b->builder, "fill", error) : result;

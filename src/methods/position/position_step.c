@@ -14,12 +14,12 @@
 static const double ASSUMED_METRES = 2.0;
 /* Sizes that the character may be away from the solver's origin before that follows. */
 static const double FAR = 4.0;
-/* Of a joint, in sizes and radians a frame: less is standing still. Of the flesh, in sizes a step: less is asleep. */
-static const float STILL = 1e-6f, SLOW = 1e-6f, CREEP = 1e-4f, TREMBLE = 3e-3f;
+/* Of a joint, in sizes and radians a frame: less is standing still. Of the flesh, in sizes a step: less is rest. */
+static const float STILL = 1e-6f, SLOW = 2e-6f, CREEP = 1e-4f;
 static const float CALM = 60.0f; /* 1/s */
-/* Steps of standing: swinging is left alone until the first, damped fully from the second, given up from the third on when the
- * flesh only creeps, or trembles in contact, and at last in any case. */
-enum { STILL_BEGIN = 100, STILL_CALM = 200, STILL_LATE = 400, STILL_END = 800, ASLEEP = 1000000 };
+/* Steps of standing: swinging is left alone until the first, damped fully from the second on, and creeping is rest at the
+ * third. Steps of rest after which the flesh sleeps. */
+enum { STILL_BEGIN = 100, STILL_CALM = 200, STILL_LATE = 800, QUIET = 10, ASLEEP = 1000000 };
 enum { SETTLE_STEPS = 30, GRAIN = 512 };
 
 /* Where things are in the state; offsets in bytes, 64-aligned. */
@@ -28,6 +28,7 @@ typedef struct layout {
     size_t columns;              /* float [joint_count*16] of the current joints, for the solver's space */
     size_t guide[2], bone, soft; /* float4 [row_count] now and before; float4; float [row_count] */
     size_t shown[2];             /* float4 [row_count] of the frame: particles, guide */
+    size_t start;                /* float4 [row_count] where the last step began: contact changes the solver's */
     size_t pbd, carry, meet, fill, linear, size;
 } layout;
 
@@ -45,6 +46,7 @@ typedef struct position_state {
     region_values regions;
     uint32_t region_version;
     int32_t still;                           /* steps since anything but the flesh moved */
+    int32_t quiet;                           /* steps since the flesh moved */
     uint32_t things;                         /* colliders of the last frame */
     double values[SUP_POSITION_PARAM_COUNT]; /* of the last frame */
 } position_state;
@@ -69,6 +71,7 @@ static layout layout_of(const sup_position_view *view, const sup_model *model, c
         at.shown[i] = place(&size, rows);
     }
     at.bone = place(&size, rows);
+    at.start = place(&size, rows);
     at.soft = place(&size, rows / 4);
     at.pbd = place(&size, sup_pbd_state_size(&view->pbd));
     at.carry = place(&size, sup_carry_scratch(&view->carry));
@@ -173,24 +176,36 @@ static bool stands(position_state *s, const sup_step_input *input)
     return same;
 }
 
-/* Counts the steps of standing; true: the flesh sleeps. */
+/* A step begins. */
+static void note_start(position_state *s)
+{
+    memcpy(at(s, s->at.start), sup_pbd_rows(&s->view.pbd, at(s, s->at.pbd)),
+           (size_t)s->view.pbd.row_count * 4 * sizeof(float));
+}
+
+/* Farthest way of a particle in the last step. */
+static float last_way(position_state *s)
+{
+    const float *rows = sup_pbd_rows(&s->view.pbd, at(s, s->at.pbd)), *before = at(s, s->at.start);
+    float most = 0.0f;
+    for (int64_t i = 0; i < 4 * (int64_t)s->view.pbd.row_count; i++)
+        most = fmaxf(most, i % 4 == 3 ? 0.0f : fabsf(rows[i] - before[i]));
+    return most;
+}
+
+/* Counts the steps of standing; true: the flesh sleeps. What counts as rest grows with the time of standing. */
 static bool rests(position_state *s, bool still)
 {
     if (!still) {
-        s->still = 0;
+        s->still = s->quiet = 0;
         return false;
     }
     if (s->still == ASLEEP) return true;
     if (s->still < ASLEEP - 1) s->still++;
-    if (s->still < STILL_CALM) return false;
-    const float *rows = sup_pbd_rows(&s->view.pbd, at(s, s->at.pbd));
-    const float *before = sup_pbd_before(&s->view.pbd, at(s, s->at.pbd));
-    float most = 0.0f;
-    for (int64_t i = 0; i < 4 * (int64_t)s->view.pbd.row_count; i++)
-        most = fmaxf(most, i % 4 == 3 ? 0.0f : fabsf(rows[i] - before[i]));
-    const sup_meet_report *contact = sup_meet_report_of(at(s, s->at.meet));
-    bool touching = contact->pairs > 0 || contact->touches > 0 || contact->planes > 0;
-    if (s->still >= STILL_END || most <= (s->still < STILL_LATE ? SLOW : touching ? TREMBLE : CREEP)) s->still = ASLEEP;
+    float late = (float)(s->still - STILL_CALM) / (float)(STILL_LATE - STILL_CALM);
+    float enough = SLOW * powf(CREEP / SLOW, fmaxf(0.0f, fminf(1.0f, late)));
+    s->quiet = last_way(s) <= enough ? s->quiet + 1 : 0;
+    if (s->quiet >= QUIET) s->still = ASLEEP;
     return s->still == ASLEEP;
 }
 
@@ -198,6 +213,7 @@ static bool rests(position_state *s, bool still)
 static void sleep_on(position_state *s)
 {
     sup_pbd_stop(&s->view.pbd, at(s, s->at.pbd));
+    note_start(s);
     memcpy(at(s, s->at.guide[1]), at(s, s->at.guide[0]), (size_t)s->view.pbd.row_count * 4 * sizeof(float));
 }
 
@@ -280,6 +296,7 @@ static void begin_contact(position_state *s, const sup_step_input *input, const 
     const double *v = input->values;
     sup_meet_input meet = {.mode = modes[(int)v[SUP_POSITION_CONTACT]],
                            .planes = v[SUP_POSITION_PLANES] != 0.0,
+                           .still = s->still > 0,
                            .calm = s->still >= STILL_CALM,
                            .friction = (float)v[SUP_POSITION_FRICTION],
                            .joints = joints,
@@ -300,6 +317,7 @@ static void begin_contact(position_state *s, const sup_step_input *input, const 
 static void simulate(position_state *s, const sup_step_input *input, const sup_mat34 *joints, double t0, double t1)
 {
     blend_guide(s, input->context, joints);
+    note_start(s);
     sup_pbd_input solver = solver_input(s, input->values);
     solver.damping = fmaxf(solver.damping, calm_of(s));
     begin_contact(s, input, joints, t0, t1);
@@ -339,6 +357,7 @@ static void follow_body(position_state *s, const sup_mat34 *joints)
     int32_t rows = s->view.pbd.row_count;
     shift_rows(sup_pbd_rows(&s->view.pbd, at(s, s->at.pbd)), rows, by);
     shift_rows(sup_pbd_before(&s->view.pbd, at(s, s->at.pbd)), rows, by);
+    shift_rows(at(s, s->at.start), rows, by);
     for (int i = 0; i < 2; i++)
         shift_rows(at(s, s->at.guide[i]), rows, by);
 }
@@ -358,11 +377,12 @@ static void put_at_rest(position_state *s, const sup_step_input *input)
     sup_pbd_place(&s->view.pbd, at(s, s->at.pbd), at(s, s->at.guide[0]));
     update_regions(s, input->values);
     sup_meet_reset(&s->view.meet, at(s, s->at.meet));
-    s->still = 0;
+    s->still = s->quiet = 0;
     for (int32_t i = 0; i < SETTLE_STEPS; i++) {
         simulate(s, input, now, 1.0, 1.0);
         sup_pbd_stop(&s->view.pbd, at(s, s->at.pbd));
     }
+    note_start(s);
     s->ahead = 0.0;
 }
 
@@ -427,7 +447,7 @@ static void show_rows(position_state *s, const sup_context *context, double seco
 {
     float t = (float)(s->ahead / seconds), *shown = at(s, s->at.shown[0]), *frame = at(s, s->at.shown[1]);
     const float *rows = sup_pbd_rows(&s->view.pbd, at(s, s->at.pbd)), *guide = at(s, s->at.guide[0]);
-    const float *rows_before = sup_pbd_before(&s->view.pbd, at(s, s->at.pbd)), *guide_before = at(s, s->at.guide[1]);
+    const float *rows_before = at(s, s->at.start), *guide_before = at(s, s->at.guide[1]);
     blend_to(s, context, at(s, s->at.joints[0]), frame);
     for (int64_t i = 0; i < 4 * (int64_t)s->view.pbd.row_count; i++) {
         float own = rows[i] - guide[i], own_before = rows_before[i] - guide_before[i];
@@ -448,5 +468,6 @@ sup_result sup_position_step(const sup_step_input *input, void *state, const sup
     sup_carry_apply(input->context, &s->view.carry, at(s, s->at.shown[0]), at(s, s->at.shown[1]), &space,
                     at(s, s->at.carry), out);
     sup_fill_apply(&s->view.fill, s->view.size, at(s, s->at.fill), out);
+    sup_meet_press(&s->view.meet, at(s, s->at.meet), input->context, at(s, s->at.joints[0]), s->origin, out);
     return SUP_OK;
 }

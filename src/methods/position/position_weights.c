@@ -1,8 +1,10 @@
 /* position_weights.c - weights of the tets' vertices: those of the skin, carried inside by heat that has come to rest. */
 #include "methods/position/position_weights.h"
 
+#include "geometry/normals.h"
 #include "linalg/cholesky.h"
 #include "methods/position/position.h"
+#include "methods/position/seat.h"
 
 enum { SOLVED_TOGETHER = 8 };
 
@@ -13,6 +15,7 @@ typedef struct transfer {
     const sup_tetmesh *mesh;
     int32_t joint_count;
     sup_arena arena;
+    double *outward;  /* [vertex_count*3] of the mesh's surface; zero where the skin is inside out */
     double *dense;    /* [vertex_count*joint_count] */
     int32_t *unknown; /* [vertex_count] of a particle inside, -1 on the surface */
     int32_t unknown_count;
@@ -22,7 +25,9 @@ typedef struct transfer {
 static void take_nearest(transfer *t, int32_t particle)
 {
     const sup_simulated_surface *s = t->surface;
-    sup_bvh_nearest near = sup_bvh_closest(t->skin, sup_v3_load(t->mesh->positions + 3 * (int64_t)particle), INFINITY);
+    const double *n = t->outward + 3 * (int64_t)particle;
+    sup_bvh_nearest near = sup_seat_find(t->skin, sup_v3_load(t->mesh->positions + 3 * (int64_t)particle),
+                                         sup_v3(n[0], n[1], n[2]), t->mesh->report.spacing);
     double share[3] = {1.0 - near.u - near.v, near.u, near.v};
     for (int k = 0; near.triangle >= 0 && k < 3; k++) {
         int32_t v = s->coarse_triangles[3 * (int64_t)near.triangle + k];
@@ -141,7 +146,12 @@ static sup_result transfer_weights(transfer *t, int32_t *joints, float *weights,
     size_t count = (size_t)t->mesh->vertex_count;
     t->dense = sup_arena_alloc(&t->arena, sup_size_multiply(count, (size_t)t->joint_count), sizeof(double));
     t->unknown = sup_arena_alloc(&t->arena, count, sizeof(int32_t));
-    if (t->dense == NULL || t->unknown == NULL) return sup_fail_memory(error, "the flesh's weights");
+    t->outward = sup_arena_alloc(&t->arena, 3 * count, sizeof(double));
+    if (t->dense == NULL || t->unknown == NULL || t->outward == NULL)
+        return sup_fail_memory(error, "the flesh's weights");
+    if (t->mesh->report.turned == 0)
+        sup_vertex_normals(t->mesh->vertex_count, t->mesh->positions, t->mesh->triangle_count, t->mesh->triangles, NULL,
+                           t->outward);
     for (int64_t i = 0; i < 3 * (int64_t)t->mesh->triangle_count; i++)
         t->unknown[t->mesh->triangles[i]] = -1;
     for (size_t v = 0; v < count; v++)

@@ -48,8 +48,9 @@ sup_result sup_anchors_open(const sup_model *model, const char *prefix, sup_anch
 /* Bytes of state that an evaluation needs; 64-aligned. */
 size_t sup_anchors_state_size(const sup_anchors *anchors);
 /* `joints` take each joint from the bind pose to the pose: world * inverse bind. `out` gets x y z 0 of each anchor;
- * finite for any matrices. */
-void sup_anchors_evaluate(const sup_anchors *anchors, const sup_mat34 *joints, void *state, float *out);
+ * finite for any matrices. `context` has its defaults. */
+void sup_anchors_evaluate(const sup_context *context, const sup_anchors *anchors, const sup_mat34 *joints, void *state,
+                          float *out);
 /* After an evaluation: ends of the pieces in the pose, [piece_count*8] from x y z 0, to x y z 0. A foot in the pose is
  * between them. */
 const float *sup_anchors_piece_ends(const sup_anchors *anchors, const void *state);

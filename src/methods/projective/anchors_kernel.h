@@ -16,7 +16,7 @@ typedef struct frame {
 typedef struct state_view {
     frame *frames; /* [frame_count] */
     float *ends;   /* [piece_count*8] joints in the pose */
-    float *caps;   /* [piece_count*8] ends of the capsules' axes in the pose */
+    float *caps;   /* [piece_count*8] ends of the capsules' axes in the pose; after the first 1 / length^2, or 0 */
     float *rings;  /* [ring_count*SUP_RING_POINTS*4] */
 } state_view;
 
@@ -220,6 +220,9 @@ SUP_ANCHOR void place_piece(const sup_anchors *a, const sup_mat34 *joints, int32
         caps[i] = from[i] + rest[3] * step;
         caps[4 + i] = to[i] - rest[7] * step;
     }
+    float axis[3] = {caps[4] - caps[0], caps[5] - caps[1], caps[6] - caps[2]}, square = dot3(axis, axis);
+    caps[3] = square > 0.0f ? 1.0f / square : 0.0f;
+    caps[7] = 0.0f;
     from[3] = to[3] = 0.0f;
 }
 
@@ -271,6 +274,7 @@ SUP_ANCHOR void place_ball(const sup_anchors *a, const sup_mat34 *joints, int32_
     }
 }
 
+#if defined(__CUDACC__) /* the CPU takes four numbers at a time (anchors_step.c) */
 /* Back onto the own primitive: a distance from the capsule's axis, or from the ball's centre. */
 SUP_ANCHOR void project(const sup_anchors *a, const state_view *s, int32_t index, float distance, float *p)
 {
@@ -282,7 +286,7 @@ SUP_ANCHOR void project(const sup_anchors *a, const state_view *s, int32_t index
         const float *cap = s->caps + 8 * (size_t)index;
         float d[3] = {cap[4] - cap[0], cap[5] - cap[1], cap[6] - cap[2]};
         float o[3] = {p[0] - cap[0], p[1] - cap[1], p[2] - cap[2]};
-        float dd = dot3(d, d), t = dd > 0.0f ? fminf(fmaxf(dot3(o, d) / dd, 0.0f), 1.0f) : 0.0f;
+        float t = fminf(fmaxf(dot3(o, d) * cap[3], 0.0f), 1.0f);
         for (int k = 0; k < 3; k++)
             on[k] = cap[k] + t * d[k];
     }
@@ -306,6 +310,7 @@ SUP_ANCHOR void place_sliding(const sup_anchors *a, const state_view *s, int32_t
     }
     project(a, s, index[4], value[7], to);
 }
+#endif
 
 /* Anchor number i of those that take up twist. */
 SUP_ANCHOR void place_twisting(const sup_anchors *a, const state_view *s, int32_t i, float to[3])

@@ -77,44 +77,50 @@ typedef struct sup_rotation {
     sup_wide square, scale; /* |F|^2, 1 / |F| */
     sup_wide d, c;          /* determinant and |cofactor|^2 of F / |F| */
     sup_wide l, slope;      /* the root, and a quarter of the quartic's derivative there, for F / |F| */
+    sup_wide gram[6];       /* F^T F: 00 11 22 01 02 12 */
 } sup_rotation;
 
-/* First stride: invariants. */
+/* First stride: invariants, and the first of Newton's steps on (l^2 - 1)^2 - 8 l d - 4 c, which starts from sqrt 3. */
 SUP_ELEMENT sup_rotation sup_rotation_begin(const sup_wide f[9])
 {
-    const sup_wide tiny = sup_wide_splat(1e-30f);
+    const sup_wide tiny = sup_wide_splat(1e-30f), half = sup_wide_splat(0.5f), top = sup_wide_splat(1.7320508f);
     sup_rotation q;
-    sup_wide cofactor[9];
-    q.square = sup_element_square(f);
-    q.scale = sup_wide_splat(1.0f) / sup_wide_sqrt(sup_wide_select(sup_wide_less(q.square, tiny), tiny, q.square));
+    for (int k = 0; k < 6; k++) {
+        int i = k < 3 ? k : k < 5 ? 0 : 1, j = k < 3 ? k : k < 5 ? k - 2 : 2;
+        q.gram[k] = sup_wide_fma(f[6 + i], f[6 + j], sup_wide_fma(f[3 + i], f[3 + j], f[i] * f[j]));
+    }
+    q.square = q.gram[0] + q.gram[1] + q.gram[2];
+    q.scale = sup_wide_inverse_sqrt(sup_wide_max(q.square, tiny));
+    sup_wide two = q.scale * q.scale, cofactor[9];
     sup_element_cofactor(f, cofactor);
-    sup_wide two = q.scale * q.scale;
     q.d = sup_wide_fma(f[2], cofactor[2], sup_wide_fma(f[1], cofactor[1], f[0] * cofactor[0])) * (two * q.scale);
     q.c = sup_element_square(cofactor) * (two * two);
-    q.l = sup_wide_splat(1.7320508f);
+    sup_wide height = sup_wide_splat(1.0f) - sup_wide_fma(top + top, q.d, q.c), down = top - q.d;
+    q.l = sup_wide_fma(height, -half * sup_wide_rough_reciprocal(down), top);
     q.slope = q.l;
     return q;
 }
 
-/* One Newton step on (l^2 - 1)^2 - 8 l d - 4 c; how far it went. */
+/* One Newton step on (l^2 - 1)^2 - 8 l d - 4 c; the square of how far it went. */
 SUP_ELEMENT sup_wide sup_rotation_newton(sup_rotation *q)
 {
     const sup_wide one = sup_wide_splat(1.0f), least = sup_wide_splat(1e-6f);
     sup_wide p = sup_wide_fma(q->l, q->l, -one);
     sup_wide down = sup_wide_fma(q->l, p, -(q->d + q->d)); /* a quarter of the derivative */
-    down = sup_wide_select(sup_wide_less(down, least), least, down);
-    sup_wide move = sup_wide_fma(p * sup_wide_splat(0.25f), p, -sup_wide_fma(q->l + q->l, q->d, q->c)) / down;
+    down = sup_wide_max(down, least);
+    sup_wide height = sup_wide_fma(p * sup_wide_splat(0.25f), p, -sup_wide_fma(q->l + q->l, q->d, q->c));
+    sup_wide move = height * sup_wide_rough_reciprocal(down);
     q->l = q->l - move;
-    return move;
+    return move * move;
 }
 
 /* Second stride: the roots of `count` matrices. Newton's steps shrink quadratically: after one below 5e-4 the error is
  * below 4e-7. Those that shrink slowly stand at a double root and are mended below. */
 SUP_ELEMENT void sup_rotation_solve(sup_rotation *q, int count)
 {
-    const sup_wide close = sup_wide_splat(1e-4f), one = sup_wide_splat(1.0f);
+    const sup_wide close = sup_wide_splat(1e-8f), one = sup_wide_splat(1.0f);
 #pragma GCC unroll 1
-    for (int step = 0; step < 8; step++) {
+    for (int step = 1; step < 8; step++) {
         sup_mask done = sup_wide_less(sup_rotation_newton(&q[0]), close);
         for (int k = 1; k < count; k++)
             done = sup_mask_and(done, sup_wide_less(sup_rotation_newton(&q[k]), close));
@@ -137,22 +143,21 @@ static __attribute__((noinline)) void sup_rotation_mend(const sup_wide f[9], sup
 SUP_ELEMENT void sup_rotation_end(const sup_rotation *q, const sup_wide f[9], sup_wide r[9])
 {
     const sup_wide one = sup_wide_splat(1.0f);
-    sup_wide cofactor[9], m[9], a, b, c;
+    static const int place[9] = {0, 3, 4, 3, 1, 5, 4, 5, 2};
+    sup_wide cofactor[9], m[6], a, b, c;
     sup_wide inverse = q->scale / q->slope; /* 1 / (|F| slope) */
     sup_wide over = inverse * q->scale;
     a = sup_wide_fma(q->l, q->l, one) * inverse;
     c = (q->l + q->l) * over;
     b = -((over + over) * q->scale);
-    for (int i = 0; i < 3; i++)
-        for (int j = i; j < 3; j++) {
-            sup_wide dot = sup_wide_fma(f[6 + i], f[6 + j], sup_wide_fma(f[3 + i], f[3 + j], f[i] * f[j]));
-            m[3 * i + j] = m[3 * j + i] = i == j ? sup_wide_fma(b, dot, a) : b * dot;
-        }
+    for (int k = 0; k < 6; k++)
+        m[k] = k < 3 ? sup_wide_fma(b, q->gram[k], a) : b * q->gram[k];
     sup_element_cofactor(f, cofactor);
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++) {
-            sup_wide sum = sup_wide_fma(f[3 * i], m[j], c * cofactor[3 * i + j]);
-            r[3 * i + j] = sup_wide_fma(f[3 * i + 2], m[6 + j], sup_wide_fma(f[3 * i + 1], m[3 + j], sum));
+            sup_wide sum = sup_wide_fma(f[3 * i], m[place[j]], c * cofactor[3 * i + j]);
+            r[3 * i + j] =
+                sup_wide_fma(f[3 * i + 2], m[place[6 + j]], sup_wide_fma(f[3 * i + 1], m[place[3 + j]], sum));
         }
     /* Rounding grows as 1 / slope (3.08 at rest); F = 0 and numbers out of range land here too, as NaN or 0. */
     sup_mask good =

@@ -55,7 +55,7 @@ const sup_map sup_projective_maps[SUP_PROJECTIVE_MAP_COUNT] = {
 const sup_method sup_method_projective = {
     .name = "projective",
     .summary = "Projective skinning: simulated flesh on volumetric bones; bulges, slides, swings and touches itself.",
-    .version = 3,
+    .version = 4,
     .flags = SUP_METHOD_DYNAMIC | SUP_METHOD_COLLIDES,
     .params = sup_projective_params,
     .param_count = SUP_PROJECTIVE_PARAM_COUNT,
@@ -67,4 +67,5 @@ const sup_method sup_method_projective = {
     .reset = sup_projective_reset,
     .step = sup_projective_step,
     .energy = sup_projective_energy,
+    .compare = sup_projective_compare,
 };

@@ -54,6 +54,7 @@ sup_result sup_projective_reset(const sup_step_input *input, void *state);
 sup_result sup_projective_step(const sup_step_input *input, void *state, const sup_skin_out *out);
 
 double sup_projective_energy(const void *state);
+sup_result sup_projective_compare(const sup_compare_input *input, sup_compare_figures *figures, sup_error *error);
 
 /* Gravity and wind of the parameters `values` as an acceleration: file units per square of the solver's unit of time. */
 void sup_projective_forces(const double *values, float size, float unit_metres, float force[3]);

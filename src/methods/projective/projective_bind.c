@@ -57,18 +57,23 @@ static sup_result bind_anchors(binding *b, sup_error *error)
     return sup_anchors_bind(b->input->context, b->skeleton, b->tissue, &def, b->builder, SUP_PROJECTIVE_ANCHORS, error);
 }
 
-static sup_result bind_system(binding *b, sup_error *error)
+static sup_system_def system_def(const binding *b)
 {
     const double *values = b->input->values;
-    sup_system_def def = {.tissue = b->tissue,
-                          .stiffness = b->paint.stiffness,
-                          .fixed = b->paint.fixed,
-                          .tissue_stiffness = SUP_PROJECTIVE_TISSUE_STIFFNESS * values[SUP_PROJECTIVE_STIFFNESS],
-                          .total_mass = SUP_PROJECTIVE_TOTAL_MASS * values[SUP_PROJECTIVE_MASS],
-                          .time_step = SUP_PROJECTIVE_TIME_STEP,
-                          .skeleton = b->skeleton,
-                          .volume = values[SUP_PROJECTIVE_VOLUME],
-                          .is_static = values[SUP_PROJECTIVE_DYNAMIC] == 0.0};
+    return (sup_system_def){.tissue = b->tissue,
+                            .stiffness = b->paint.stiffness,
+                            .fixed = b->paint.fixed,
+                            .tissue_stiffness = SUP_PROJECTIVE_TISSUE_STIFFNESS * values[SUP_PROJECTIVE_STIFFNESS],
+                            .total_mass = SUP_PROJECTIVE_TOTAL_MASS * values[SUP_PROJECTIVE_MASS],
+                            .time_step = SUP_PROJECTIVE_TIME_STEP,
+                            .skeleton = b->skeleton,
+                            .volume = values[SUP_PROJECTIVE_VOLUME],
+                            .is_static = values[SUP_PROJECTIVE_DYNAMIC] == 0.0};
+}
+
+static sup_result bind_system(binding *b, sup_error *error)
+{
+    sup_system_def def = system_def(b);
     return sup_system_bind(b->input->context, &def, b->builder, SUP_PROJECTIVE_SYSTEM, error);
 }
 
@@ -183,12 +188,35 @@ static sup_result bind_stages(binding *b, sup_error *error)
     return result;
 }
 
+static void binding_free(binding *b)
+{
+    sup_tissue_destroy(b->tissue);
+    sup_skeleton_destroy(b->skeleton);
+    sup_arena_destroy(&b->arena);
+}
+
 sup_result sup_projective_bind(const sup_bind_input *input, sup_model_builder *builder, sup_error *error)
 {
     binding b = {.input = input, .builder = builder, .arena = sup_arena_create(&input->context->allocator)};
     sup_result result = bind_stages(&b, error);
-    sup_tissue_destroy(b.tissue);
-    sup_skeleton_destroy(b.skeleton);
-    sup_arena_destroy(&b.arena);
+    binding_free(&b);
+    return result;
+}
+
+sup_result sup_projective_with_system(const sup_bind_input *input, sup_projective_use *use, void *user,
+                                      sup_error *error)
+{
+    /* What paint adds to the model; nobody reads it. */
+    sup_model_builder builder = {input->context->allocator, {NULL, 0, 0, sizeof(sup_built_array)}, NULL, false};
+    binding b = {.input = input, .builder = &builder, .arena = sup_arena_create(&input->context->allocator)};
+    sup_result result = bind_surface(&b, error);
+    if (result == SUP_OK) result = bind_tissue(&b, error);
+    if (result == SUP_OK) result = bind_paint(&b, error);
+    if (result == SUP_OK) {
+        sup_system_def def = system_def(&b);
+        result = use(user, &def, error);
+    }
+    binding_free(&b);
+    sup_model_builder_free(&builder);
     return result;
 }

@@ -8,6 +8,7 @@
  * and only the shown skin is moved back. */
 #include "methods/projective/projective.h"
 
+#include "base/simd.h"
 #include "deform/colliders.h"
 #include "deform/pace.h"
 #include "methods/linear/linear.h"
@@ -176,15 +177,19 @@ static void follow_root(projective_state *s, const sup_pose *pose)
 /* A place of a simulated skin vertex, carried by linear blending. */
 static void blend(const sup_projective_view *view, const sup_mat34 *joints, int32_t v, const float *from, float *to)
 {
-    float sum[3] = {0, 0, 0};
+    sup_four row[3] = {sup_four_splat(0.0f), sup_four_splat(0.0f), sup_four_splat(0.0f)};
+    const sup_four point = {from[0], from[1], from[2], 1.0f};
     for (int i = 0; i < SUP_PROJECTIVE_INFLUENCES; i++) {
         size_t k = SUP_PROJECTIVE_INFLUENCES * (size_t)v + (size_t)i;
-        sup_vec3 p = sup_mat34_transform_point(joints[view->start_joint[k]], (sup_vec3){from[0], from[1], from[2]});
-        sum[0] += view->start_weight[k] * p.x;
-        sum[1] += view->start_weight[k] * p.y;
-        sum[2] += view->start_weight[k] * p.z;
+        const float *m = joints[view->start_joint[k]].m;
+        sup_four weight = sup_four_splat(view->start_weight[k]);
+        for (int r = 0; r < 3; r++)
+            row[r] = sup_four_fma(weight, sup_four_load(m + 4 * r), row[r]);
     }
-    memcpy(to, sum, sizeof sum);
+    for (int r = 0; r < 3; r++) {
+        sup_four product = row[r] * point;
+        to[r] = (product[0] + product[1]) + (product[2] + product[3]);
+    }
 }
 
 /* The vertex itself. */
@@ -194,14 +199,14 @@ static void blend_vertex(const sup_projective_view *view, const sup_mat34 *joint
 }
 
 /* What the solver is given: skin that follows linear blending, then the bases that hang on bones. */
-static void evaluate_anchors(projective_state *s, const sup_mat34 *joints)
+static void evaluate_anchors(projective_state *s, const sup_context *context, const sup_mat34 *joints)
 {
     float *anchors = at(s, s->at.anchors);
     for (int32_t i = 0; i < s->view.fixed_count; i++, anchors += 4) {
         blend_vertex(&s->view, joints, s->view.fixed[i], anchors);
         anchors[3] = 0.0f;
     }
-    sup_anchors_evaluate(&s->view.anchors, joints, at(s, s->at.anchor_state), anchors);
+    sup_anchors_evaluate(context, &s->view.anchors, joints, at(s, s->at.anchor_state), anchors);
 }
 
 static void keep_skin(projective_state *s, const sup_mat34 *joints)
@@ -303,7 +308,7 @@ static sup_result put_at_rest(projective_state *s, const sup_context *context, c
     take_joints(s, pose, now);
     memcpy(at(s, s->at.joints[0]), now, (size_t)s->view.joint_count * sizeof *now);
     memcpy(at(s, s->at.joints[2]), now, (size_t)s->view.joint_count * sizeof *now);
-    evaluate_anchors(s, now);
+    evaluate_anchors(s, context, now);
     for (int32_t v = 0; v < s->view.system.skin_count; v++)
         blend_vertex(&s->view, now, v, start + 3 * (size_t)v);
     for (int32_t i = 0; i < s->view.leash_count; i++)
@@ -440,15 +445,7 @@ static void stage_over(const sup_step_input *input, const char *stage)
 
 static void solver_stage_over(void *user, sup_solver_stage stage)
 {
-    static const char *const names[SUP_SOLVER_STAGE_COUNT] = {[SUP_SOLVER_START] = "start",
-                                                              [SUP_SOLVER_VOLUME] = "volume",
-                                                              [SUP_SOLVER_LOCAL] = "local",
-                                                              [SUP_SOLVER_GRADIENT] = "gradient",
-                                                              [SUP_SOLVER_TOP] = "solve top",
-                                                              [SUP_SOLVER_BACKWARD] = "solve",
-                                                              [SUP_SOLVER_CONTACT] = "contact forces",
-                                                              [SUP_SOLVER_MIX] = "accelerate"};
-    stage_over(user, names[stage]);
+    stage_over(user, sup_solver_stage_names[stage]);
 }
 
 /* One step of the simulation from part t0 to part t1 of the frame, the joints where they are at its end. */
@@ -458,7 +455,7 @@ static sup_result simulate(projective_state *s, const sup_step_input *input, dou
     sup_mat34 *joints = at(s, s->at.joints[3]);
     for (int32_t j = 0; j < s->view.joint_count; j++)
         joints[j] = t1 < 1.0 ? sup_pace_between(before[j], now[j], t1) : now[j];
-    evaluate_anchors(s, joints);
+    evaluate_anchors(s, input->context, joints);
     stage_over(input, "anchors");
     float damping = damping_of(s, input);
     const float *force = pull_leashes(s, input, joints, damping);
@@ -583,9 +580,11 @@ sup_result sup_projective_step(const sup_step_input *input, void *state, const s
     if (result != SUP_OK) return result;
     carry_skin(s, input->context, at(s, s->at.joints[1]));
     stage_over(input, "skin");
-    /* Everything by linear blending, then the simulated skin over it. */
+    /* What is not skin by linear blending, then the simulated skin over it. */
     sup_step_input linear = linear_input(input);
-    result = sup_method_linear.step(&linear, at(s, s->at.linear), out);
+    result = s->view.upsample.covered == s->view.upsample.vertex_count
+                 ? sup_linear_pose(&linear, at(s, s->at.linear))
+                 : sup_method_linear.step(&linear, at(s, s->at.linear), out);
     stage_over(input, "linear");
     if (result == SUP_OK)
         result = sup_upsample_apply(input->context, &s->view.upsample, at(s, s->at.shown), at(s, s->at.upsample), out);

@@ -16,11 +16,29 @@
 #include <math.h>
 
 enum { NOW, BEFORE, WORK, SPARE };
-enum { SUM_ENERGY, SUM_PRODUCT, SUM_OLD, SUM_NEW, SUM_INNER }; /* SUM_INNER + j: d_j . image */
+enum { SKIN_GRAIN = 1024 }; /* vertices that a thread takes at a time */
+enum { SUM_ENERGY, SUM_PRODUCT, SUM_OLD, SUM_NEW, SUM_MOVED, SUM_SIZE, SUM_INNER }; /* SUM_INNER + j: d_j . image */
 /* What float rounding may do to the objective without being a rise. */
 #define ROUNDING 1e-6
-/* Part of the objective that nobody can tell in float positions: what a step stops at unless told otherwise. */
-#define EXACT 3e-8f
+/* Part of the objective that an iteration must promise unless told otherwise: of strain alone, where ten plain iterations come
+ * close to the minimum, and with volume, where they leave more. */
+#define LEAST_OF_STRAIN 2e-9f
+#define LEAST_OF_VOLUME 1e-8f
+/* Square of what rounding to float does to a number of size 1: of strain alone, and with volume, where more of it is lost
+ * in what ten plain iterations leave. */
+#define ROUNDING_OF_STRAIN 1e-15
+#define ROUNDING_OF_VOLUME 1.6e-15
+/* With volume the seventh iteration is for steps whose sixth promises more than this part of the fifth. */
+#define SLOW 0.2
+
+const char *const sup_solver_stage_names[SUP_SOLVER_STAGE_COUNT] = {[SUP_SOLVER_START] = "start",
+                                                                    [SUP_SOLVER_VOLUME] = "volume",
+                                                                    [SUP_SOLVER_LOCAL] = "local",
+                                                                    [SUP_SOLVER_GRADIENT] = "gradient",
+                                                                    [SUP_SOLVER_TOP] = "solve top",
+                                                                    [SUP_SOLVER_BACKWARD] = "solve",
+                                                                    [SUP_SOLVER_CONTACT] = "contact forces",
+                                                                    [SUP_SOLVER_MIX] = "accelerate"};
 
 /* --- Memory --- */
 
@@ -44,15 +62,19 @@ static size_t carve(const sup_system *s, int32_t contacts, unsigned char *block,
     at = carve_floats(block, at, n, &m->miss);
     for (int32_t k = 0; k < SUP_SOLVER_HISTORY; k++)
         at = carve_floats(block, at, n + (int64_t)s->parts.slot_count * 4, &m->direction[k]);
-    at = carve_floats(block, at, (int64_t)s->partial_count * 4, &m->partial);
+    at = carve_floats(block, at, (int64_t)s->copy_count * 4, &m->copy);
+    at = carve_floats(block, at, (int64_t)s->copy_count * 4, &m->partial);
     at = carve_floats(block, at, (int64_t)s->anchored_batch_count * SUP_PRISM_ANCHOR_FLOATS, &m->anchors);
     float *doubles = NULL, *rows = NULL;
     if (s->volume > 0.0f) {
-        at = carve_floats(block, at, all, &m->feet);
-        at = carve_floats(block, at, s->partial_count, &m->column);
-        at = carve_floats(block, at, s->chamber_count, &m->chamber_pressure);
-        at = carve_floats(block, at, (int64_t)s->piece_count * s->chamber_count * 2, &doubles);
-        m->chamber_sum = (double *)(void *)doubles;
+        at = carve_floats(block, at, all, &m->foot);
+        at = carve_floats(block, at, (int64_t)s->batch_count * SUP_PRISM_FEET_FLOATS, &m->feet);
+        at = carve_floats(block, at, (int64_t)s->seat_count * SUP_PRISM_LANES, &m->seat_lanes);
+        at = carve_floats(block, at, s->seat_count, &m->seat_pressure);
+        at = carve_floats(block, at, (int64_t)s->seat_count * 2, &doubles);
+        m->seat_volume = (double *)(void *)doubles;
+        at = carve_floats(block, at, (int64_t)s->chamber_count * 2, &doubles);
+        m->chamber = (double *)(void *)doubles;
     }
     at = carve_floats(block, at, (int64_t)s->piece_count * 2, &doubles);
     m->piece_energy = (double *)(void *)doubles;
@@ -144,12 +166,14 @@ static void place_anchors(sup_step *step)
 }
 
 /* How far the last guess was from where the step ended, in the norm of the system's diagonal: its product with the miss
- * before it and both squares. What the guess misses is what the tissue's own swinging adds; that goes on for a while. */
+ * before it, both squares, that of the way that the step went and that of the body, seen from its first vertex so that it
+ * is the same everywhere. What the guess misses is what the tissue's own swinging adds; that goes on for a while. */
 static void measure_miss(const sup_step *step, int32_t range, int64_t begin, int64_t end)
 {
     float *miss = step->memory.miss, *guess = step->memory.guess;
     double *sums = step->memory.sums + (int64_t)range * SUP_SOLVER_SUMS;
-    sup_four product = sup_four_splat(0.0f), old = product, new = product;
+    sup_four product = sup_four_splat(0.0f), old = product, new = product, moved = product, size = product;
+    sup_four first = sup_four_load(step->now);
     for (int64_t i = begin; i < end; i++) {
         sup_four weight = sup_four_splat(step->system->diagonal[i]);
         sup_four before = sup_four_load(miss + i * 4);
@@ -158,12 +182,18 @@ static void measure_miss(const sup_step *step, int32_t range, int64_t begin, int
         old = sup_four_fma(weight * before, before, old);
         new = sup_four_fma(weight * now, now, new);
         memcpy(miss + i * 4, &now, sizeof now);
+        sup_four way = sup_four_load(step->now + i * 4) - sup_four_load(step->before + i * 4);
+        moved = sup_four_fma(weight * way, way, moved);
+        sup_four place = sup_four_load(step->now + i * 4) - first;
+        size = sup_four_fma(weight * place, place, size);
     }
-    sums[SUM_PRODUCT] = sums[SUM_OLD] = sums[SUM_NEW] = 0.0;
+    sums[SUM_PRODUCT] = sums[SUM_OLD] = sums[SUM_NEW] = sums[SUM_MOVED] = sums[SUM_SIZE] = 0.0;
     for (int32_t k = 0; k < 3; k++) {
         sums[SUM_PRODUCT] += (double)sup_four_lane(product, k);
         sums[SUM_OLD] += (double)sup_four_lane(old, k);
         sums[SUM_NEW] += (double)sup_four_lane(new, k);
+        sums[SUM_MOVED] += (double)sup_four_lane(moved, k);
+        sums[SUM_SIZE] += (double)sup_four_lane(size, k);
     }
 }
 
@@ -173,6 +203,15 @@ static float miss_to_repeat(const sup_step *step)
     double product = sup_step_sum(step, SUM_PRODUCT);
     double larger = fmax(sup_step_sum(step, SUM_OLD), sup_step_sum(step, SUM_NEW));
     return product > 0.0 && larger > 0.0 ? (float)(product / larger) : 0.0f;
+}
+
+/* Where nothing has momentum, going on as in the last step is a guess like any other: the worse the last one was, the less
+ * of it. Otherwise flesh that a step does not bring to its minimum would be thrown past it for ever. */
+static float move_to_forget(const sup_step *step)
+{
+    double miss = sup_step_sum(step, SUM_NEW), moved = sup_step_sum(step, SUM_MOVED);
+    if (!step->system->is_static) return 0.0f;
+    return moved > miss ? (float)(miss / moved) : 1.0f;
 }
 
 static void predict(const sup_step *step, int64_t begin, int64_t end)
@@ -229,6 +268,9 @@ static void finish_start_range(void *data, int32_t begin, int32_t end, int32_t w
         sup_four repeat = sup_four_splat(step->repeat);
         for (int64_t i = (int64_t)first * 4; i < (int64_t)last * 4; i += 4) {
             sup_four guess = sup_four_load(step->x + i) + sup_four_load(step->solve + i);
+            if (step->forget > 0.0f)
+                guess = sup_four_fma(sup_four_splat(-step->forget),
+                                     sup_four_load(step->now + i) - sup_four_load(step->before + i), guess);
             memcpy(step->memory.guess + i, &guess, sizeof guess);
             guess = sup_four_fma(repeat, sup_four_load(step->memory.miss + i), guess);
             memcpy(step->x + i, &guess, sizeof guess);
@@ -240,39 +282,53 @@ static void inner_sides(void *data, int32_t begin, int32_t end, int32_t worker)
 {
     sup_step *step = data;
     SUP_UNUSED(worker);
-    for (int32_t piece = begin; piece < end; piece++)
-        step->kernels->anchors(step->system, step->x, step->memory.anchors, piece);
+    for (int32_t piece = begin; piece < end; piece++) {
+        step->kernels->anchors(step->system, step->x, step->memory.copy, step->memory.anchors, piece);
+        if (step->keeps_volume)
+            step->kernels->feet(step->system, step->memory.foot, step->memory.copy, step->memory.feet, piece);
+    }
 }
 
 /* Forces of the caller's move the prediction of vertices that have a mass. */
-static void add_forces(sup_step *step)
+static void add_forces(const sup_step *step, int32_t begin, int32_t end)
 {
     const sup_system *s = step->system;
-    if (step->input->force == NULL) return;
-    for (int32_t v = 0; v < s->skin_count; v++) {
+    for (int32_t v = begin; v < end; v++) {
         int64_t i = s->place[v];
         if (i >= s->unknown_count || !(s->mass[i] > 0.0f)) continue;
+        float inverse = 1.0f / s->mass[i];
         for (int32_t k = 0; k < 3; k++)
-            step->memory.inertial[i * 4 + k] += step->input->force[(int64_t)v * 3 + k] / s->mass[i]; /* dt^2 f / m */
+            step->memory.inertial[i * 4 + k] += step->input->force[(int64_t)v * 3 + k] * inverse; /* dt^2 f / m */
     }
+}
+
+static void skin_vertices(void *data, int32_t begin, int32_t end, int32_t worker)
+{
+    const sup_step *step = data;
+    SUP_UNUSED(worker);
+    if (step->input->force != NULL) add_forces(step, begin, end);
+    if (step->keeps_volume) sup_step_place_feet(step, begin, end);
 }
 
 static void start(sup_step *step)
 {
     const sup_system *s = step->system;
+    step->keeps_volume = s->volume > 0.0f && step->input->bones != NULL;
     place_anchors(step);
     step->solve = step->memory.direction[0];
     sup_step_ranges(step, start_range);
     if (step->input->mode != SUP_SOLVER_PLAIN) {
         step->repeat = miss_to_repeat(step);
+        step->forget = move_to_forget(step);
+        step->rounding = (step->keeps_volume ? ROUNDING_OF_VOLUME : ROUNDING_OF_STRAIN) * sup_step_sum(step, SUM_SIZE);
         sup_float_top_solve4(&s->factor, &s->parts, step->solve);
         sup_step_ranges(step, finish_start_range);
     }
-    sup_parallel(step->context, s->piece_count, 4, inner_sides, step);
+    if (step->keeps_volume || step->input->force != NULL)
+        sup_parallel(step->context, s->skin_count, SKIN_GRAIN, skin_vertices, step);
+    sup_parallel(step->context, s->piece_count, 2, inner_sides, step);
     memcpy(step->x_last + (int64_t)s->unknown_count * 4, step->x + (int64_t)s->unknown_count * 4,
            (size_t)s->anchor_count * 4 * sizeof(float));
-    add_forces(step);
-    sup_step_place_feet(step);
     sup_step_contact_prepare(step);
     sup_step_done(step, SUP_SOLVER_START);
 }
@@ -285,14 +341,15 @@ sup_local_work sup_step_local_work(const sup_step *step)
     sup_local_work work = {.system = step->system,
                            .x = step->x,
                            .anchors = m->anchors,
+                           .copy = m->copy,
                            .partial = m->partial,
                            .energy = m->piece_energy,
                            .shared_rotation = step->input->shared_rotation};
     if (step->keeps_volume) {
         work.feet = m->feet;
-        work.pressure = m->chamber_pressure;
-        work.column = m->column;
-        work.chamber_sum = m->chamber_sum;
+        work.pressure = m->seat_pressure;
+        work.seat_lanes = m->seat_lanes;
+        work.seat_volume = m->seat_volume;
     }
     return work;
 }
@@ -504,12 +561,12 @@ static void take_back(sup_step *step, double part)
     step->report.rejected++;
 }
 
-/* Iterations stop where the next one promises a gain below this: a part of the objective, and what a strain of 1e-6
- * everywhere costs, which is rounding. The plain step gains at least half of d . A d. */
+/* Iterations stop where the next one promises a gain below this: a part of the objective, what a strain of 1e-6 everywhere
+ * costs, or what the rounding of positions does. The plain step gains at least half of d . A d. */
 static bool enough(const sup_step *step, double energy)
 {
-    double gain = 0.5 * step->inner[step->history][step->history];
-    return gain <= (double)step->tolerance * energy || gain <= 1e-12 * (double)step->system->weight_sum;
+    double gain = step->report.promised, least = fmax(1e-12 * (double)step->system->weight_sum, step->rounding);
+    return gain <= (double)step->tolerance * energy || gain <= least;
 }
 
 static void iterate(sup_step *step)
@@ -533,7 +590,10 @@ static void iterate(sup_step *step)
         find_direction(step);
         step->report.iterations = ++done;
         step->report.objective = energy;
-        bool stop = !plain && enough(step, energy);
+        double last_promise = step->report.promised;
+        step->report.promised = 0.5 * step->inner[step->history][step->history];
+        bool stop =
+            !plain && (enough(step, energy) || (done == step->usual && step->report.promised <= SLOW * last_promise));
         /* Where the memory is full a plain step ends it: it needs no looking back. The last one with contacts either. */
         accelerated = !plain && step->history > 0 && step->history + 1 < SUP_SOLVER_HISTORY &&
                       !(step->contact_count > 0 && (stop || done == step->most));
@@ -547,27 +607,42 @@ static void iterate(sup_step *step)
 
 /* --- The step --- */
 
-/* The largest of many numbers, without a branch each; NaN counts as infinite. Rows of four, the last not looked at. */
-static float largest(const float *values, int64_t rows)
+/* Whether numbers are all within a limit; what is no number is not. Rows of four, the last not looked at. */
+static bool all_within(const float *values, int64_t rows, float limit)
 {
-    float most[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-    for (int64_t i = 0; i < rows; i++)
-        for (int32_t k = 0; k < 4; k++) {
-            float size = fabsf(values[i * 4 + k]);
-            most[k] = size <= most[k] ? most[k] : size == size ? size : INFINITY;
-        }
-    return fmaxf(most[0], fmaxf(most[1], most[2]));
+    sup_four zero = sup_four_splat(0.0f), most = zero, sum = zero;
+    for (int64_t i = 0; i < rows; i++) {
+        sup_four v = sup_four_load(values + i * 4);
+        most = most + (sup_four)((v > limit) | (v < -limit)); /* not a number as soon as one is true */
+        sum = sum + v * zero;
+    }
+    for (int32_t k = 0; k < 3; k++)
+        if (!(most[k] == 0.0f && sum[k] == 0.0f)) return false;
+    return true;
+}
+
+static bool all_finite(const float *values, int64_t count)
+{
+    sup_four zero = sup_four_splat(0.0f), sum[2] = {zero, zero};
+    int64_t i = 0;
+    for (; i + 8 <= count; i += 8)
+        for (int32_t k = 0; k < 2; k++)
+            sum[k] = sum[k] + sup_four_load(values + i + 4 * k) * zero;
+    sum[0] = sum[0] + sum[1];
+    float rest = (sum[0][0] + sum[0][1]) + (sum[0][2] + sum[0][3]);
+    for (; i < count; i++)
+        rest += values[i] * 0.0f;
+    return rest == 0.0f;
 }
 
 static sup_result check_input(const sup_system *s, const sup_solver_input *input)
 {
     bool good = input->anchors != NULL || s->anchor_count == 0;
-    good = good && largest(input->anchors, s->anchor_count) <= 1e6f * s->size;
-    for (int64_t i = 0; good && input->force != NULL && i < (int64_t)s->skin_count * 3; i++)
-        good = isfinite(input->force[i]);
+    good = good && all_within(input->anchors, s->anchor_count, 1e6f * s->size);
+    good = good && (input->force == NULL || all_finite(input->force, (int64_t)s->skin_count * 3));
     for (int32_t k = 0; good && k < 3; k++)
         good = isfinite(input->gravity[k]);
-    if (input->bones != NULL) good = good && largest(input->bones, (int64_t)s->bone_count * 2) <= 1e6f * s->size;
+    if (input->bones != NULL) good = good && all_within(input->bones, (int64_t)s->bone_count * 2, 1e6f * s->size);
     return good && input->damping >= 0.0f && input->damping <= 1.0f ? SUP_OK : SUP_ERROR_DATA;
 }
 
@@ -576,8 +651,10 @@ static void set_limits(sup_step *step)
 {
     const sup_solver_input *input = step->input;
     bool plain = input->mode == SUP_SOLVER_PLAIN, fixed = input->iterations > 0, touching = step->contact_count > 0;
-    step->most = fixed ? input->iterations : plain ? 10 : touching ? 5 : 8;
-    step->tolerance = input->tolerance > 0.0f ? input->tolerance : fixed ? 0.0f : touching ? 1e-6f : EXACT;
+    float least = step->keeps_volume ? LEAST_OF_VOLUME : LEAST_OF_STRAIN;
+    step->most = fixed ? input->iterations : plain ? 10 : touching ? 5 : step->keeps_volume ? 7 : 8;
+    step->usual = !fixed && !touching && step->keeps_volume ? 6 : 0;
+    step->tolerance = input->tolerance > 0.0f ? input->tolerance : fixed ? 0.0f : touching ? 1e-6f : least;
 }
 
 sup_result sup_solver_step_lanes(const sup_context *context, const sup_system *system, void *state,

@@ -25,6 +25,8 @@ typedef enum sup_solver_stage {
     SUP_SOLVER_STAGE_COUNT
 } sup_solver_stage;
 
+extern const char *const sup_solver_stage_names[SUP_SOLVER_STAGE_COUNT];
+
 typedef enum sup_solver_mode {
     SUP_SOLVER_ACCELERATED, /* harmonic start, Anderson acceleration */
     SUP_SOLVER_PLAIN        /* Algorithm 2.1 as printed: for comparison */
@@ -36,9 +38,9 @@ typedef struct sup_solver_input {
     const float *force; /* [skin_count*3] on each skin vertex, or NULL */
     float gravity[3];   /* acceleration: file units per square of the time step's unit */
     float damping;      /* 1 - mu of eq. 2.14: 0 none, 1 no momentum from step to step */
-    /* Iterations: as many as it takes until the next one promises less than `tolerance` of the objective, at most 8 (or
-     * `iterations`). 0 for both: until float positions cannot tell the difference. `iterations` alone: that many. Plain
-     * mode always takes `iterations`, 0 = 10. */
+    /* Iterations: as many as it takes until the next one promises less than `tolerance` of the objective, at most 8 (7 with
+     * volume), or `iterations`. 0 for both: what ends at or below ten plain ones. `iterations` alone: that many. Plain mode
+     * always takes `iterations`, 0 = 10. */
     int32_t iterations;
     float tolerance;
     sup_solver_mode mode;
@@ -55,6 +57,7 @@ typedef struct sup_solver_report {
     int32_t contacts;       /* rows that pushed at the end */
     int32_t contact_solves; /* global solves that contacts cost */
     double objective;       /* at the last local step, in file units squared */
+    double promised;        /* what the step after that gains at least, unless contacts or volumes are in its way */
 } sup_solver_report;
 
 /* Bytes of a state with room for that many contacts, a multiple of 64. */

@@ -9,15 +9,15 @@
 
 /* --- Rows of four floats to lanes and back --- */
 
-SUP_ELEMENT sup_wide3 gather(const float *x, const int32_t *place)
+SUP_ELEMENT sup_wide3 gather(const float *copy, const uint16_t *corner)
 {
-    sup_wide4 v = sup_rows_gather(x, place);
+    sup_wide4 v = sup_rows_gather16(copy, corner);
     return (sup_wide3){v.x, v.y, v.z};
 }
 
 #if SUP_LANES == 1
 
-SUP_ELEMENT void scatter(float *sum, const int32_t *target, sup_wide3 v)
+SUP_ELEMENT void scatter(float *sum, const uint16_t *target, sup_wide3 v)
 {
     float *p = sum + (int64_t)target[0] * 4;
     p[0] += v.x;
@@ -33,7 +33,7 @@ SUP_ELEMENT void add_row(float *to, sup_four v)
     memcpy(to, &sum, sizeof sum);
 }
 
-SUP_ELEMENT void add_rows(float *sum, const int32_t *target, sup_wide v)
+SUP_ELEMENT void add_rows(float *sum, const uint16_t *target, sup_wide v)
 {
 #if SUP_LANES == 16
     add_row(sum + (int64_t)target[0] * 4, (sup_four)_mm512_castps512_ps128((__m512)v));
@@ -48,7 +48,7 @@ SUP_ELEMENT void add_rows(float *sum, const int32_t *target, sup_wide v)
 #endif
 }
 
-SUP_ELEMENT void scatter(float *sum, const int32_t *target, sup_wide3 v)
+SUP_ELEMENT void scatter(float *sum, const uint16_t *target, sup_wide3 v)
 {
     sup_wide rows[4] = {v.x, v.y, v.z, sup_wide_splat(0.0f)};
     sup_rows_transpose(rows);
@@ -59,16 +59,6 @@ SUP_ELEMENT void scatter(float *sum, const int32_t *target, sup_wide3 v)
 #endif
 
 /* --- The local step --- */
-
-/* Edges of a column, from the skin to its feet: corners as those of a prism, from the foot of c. */
-SUP_ELEMENT void column_edges(const sup_local_work *work, const int32_t *corner, sup_wide3 edge[5])
-{
-    sup_wide3 last = gather(work->feet, corner + CORNER_C * SUP_PRISM_LANES);
-    for (int k = 0; k < 3; k++)
-        edge[k] = sup_wide3_sub(gather(work->x, corner + k * SUP_PRISM_LANES), last);
-    for (int k = 0; k < 2; k++)
-        edge[CORNER_A1 + k] = sup_wide3_sub(gather(work->feet, corner + k * SUP_PRISM_LANES), last);
-}
 
 SUP_ELEMENT sup_wide3 cross(sup_wide3 a, sup_wide3 b)
 {
@@ -87,23 +77,44 @@ SUP_ELEMENT void add_scaled(sup_wide scale, sup_wide3 v, sup_wide3 *sum)
                        sup_wide_fma(scale, v.z, sum->z)};
 }
 
-/* Gradient of a column's volume at its skin, times the mean pressure of its three vertices. */
-SUP_ELEMENT void press(const sup_local_work *work, const int32_t *corner, const int32_t *target, const float *span,
-                       sup_wide3 sum[5])
+/* A column reaches from three skin vertices to their feet on the bone lines, split as its prism is. From the foot of c:
+ * a, b, and the foot of b down to c; and the normal of the feet. */
+typedef struct column {
+    sup_wide3 a, b, down, normal;
+} column;
+
+SUP_ELEMENT sup_wide3 load3(const float *from)
 {
-    float lanes[SUP_LANES];
-    for (int lane = 0; lane < SUP_LANES; lane++)
-        lanes[lane] = work->column[target[lane]] + work->column[target[SUP_PRISM_LANES + lane]] +
-                      work->column[target[2 * SUP_PRISM_LANES + lane]];
-    sup_wide scale = sup_wide_load(lanes) * sup_wide_load(span) * sup_wide_splat(1.0f / 3.0f);
-    sup_wide3 edge[5];
-    column_edges(work, corner, edge);
-    const sup_wide3 *a = &edge[CORNER_A], *b = &edge[CORNER_B], *b1 = &edge[CORNER_B1];
-    sup_wide3 down = sup_wide3_sub(edge[CORNER_C], *b1);
-    add_scaled(scale, cross(*b, down), &sum[CORNER_A]);
-    add_scaled(scale, cross(edge[CORNER_A1], *b1), &sum[CORNER_A]);
-    add_scaled(scale, cross(down, *a), &sum[CORNER_B]);
-    add_scaled(scale, cross(*a, *b), &sum[CORNER_C]);
+    return (sup_wide3){sup_wide_load(from), sup_wide_load(from + SUP_PRISM_LANES),
+                       sup_wide_load(from + 2 * SUP_PRISM_LANES)};
+}
+
+SUP_ELEMENT column column_of(const float *feet, const sup_wide3 skin[3])
+{
+    sup_wide3 last = load3(feet), foot = load3(feet + 3 * SUP_PRISM_LANES);
+    return (column){sup_wide3_sub(skin[0], last), sup_wide3_sub(skin[1], last),
+                    sup_wide3_sub(sup_wide3_sub(skin[2], last), foot), load3(feet + 6 * SUP_PRISM_LANES)};
+}
+
+/* Six times its volume. */
+SUP_ELEMENT sup_wide column_volume6(const column *c)
+{
+    return scalar_product(cross(c->a, c->b), c->down) + scalar_product(c->normal, c->a);
+}
+
+/* Gradient of a column's volume at its skin, times the pressures of its chambers. */
+SUP_ELEMENT void press(const sup_local_work *work, int64_t batch, int lane, const sup_wide3 skin[3], sup_wide3 sum[5])
+{
+    const sup_system *s = work->system;
+    sup_wide scale = sup_wide_splat(0.0f);
+    for (int64_t k = s->blend_first[batch]; k < s->blend_first[batch + 1]; k++)
+        scale = sup_wide_fma(sup_wide_load(s->blend_weight + k * SUP_PRISM_LANES + lane),
+                             sup_wide_splat(work->pressure[s->blend_seat[k]]), scale);
+    column c = column_of(work->feet + batch * SUP_PRISM_FEET_FLOATS + lane, skin);
+    add_scaled(scale, cross(c.b, c.down), &sum[CORNER_A]);
+    add_scaled(scale, c.normal, &sum[CORNER_A]);
+    add_scaled(scale, cross(c.down, c.a), &sum[CORNER_B]);
+    add_scaled(scale, cross(c.a, c.b), &sum[CORNER_C]);
 }
 
 /* Batches whose inner side is anchored: only the skin takes gradients. */
@@ -111,25 +122,26 @@ SUP_ELEMENT sup_wide anchored_batches(const sup_local_work *work, const sup_syst
                                       bool volume)
 {
     const sup_system *s = work->system;
+    const float *copy = work->copy + (int64_t)piece->copy_first * 4;
+    float *partial = work->partial + (int64_t)piece->copy_first * 4;
     sup_wide energy = sup_wide_splat(0.0f);
     for (int64_t b = piece->batch_first; b < piece->batch_mixed; b++) {
         const float *inner = work->anchors + (piece->anchor_first + (b - piece->batch_first)) * SUP_PRISM_ANCHOR_FLOATS;
         for (int lane = 0; lane < SUP_PRISM_LANES; lane += SUP_LANES) {
-            const int32_t *corner = s->corner + b * SUP_PRISM_INTS + lane;
-            const int32_t *target = s->target + b * SUP_PRISM_INTS + lane;
-            sup_wide3 base[3], edge[5], sum[5];
+            const uint16_t *corner = s->corner + b * SUP_PRISM_CORNERS + lane;
+            sup_wide3 base[3], skin[3], edge[5], sum[5];
             for (int k = 0; k < 3; k++)
-                base[k] = (sup_wide3){sup_wide_load(inner + (3 * k) * SUP_PRISM_LANES + lane),
-                                      sup_wide_load(inner + (3 * k + 1) * SUP_PRISM_LANES + lane),
-                                      sup_wide_load(inner + (3 * k + 2) * SUP_PRISM_LANES + lane)};
-            for (int k = 0; k < 3; k++)
-                edge[k] = sup_wide3_sub(gather(work->x, corner + k * SUP_PRISM_LANES), base[2]);
+                base[k] = load3(inner + 3 * k * SUP_PRISM_LANES + lane);
+            for (int k = 0; k < 3; k++) {
+                skin[k] = gather(copy, corner + k * SUP_PRISM_LANES);
+                edge[k] = sup_wide3_sub(skin[k], base[2]);
+            }
             edge[CORNER_A1] = sup_wide3_sub(base[0], base[2]);
             edge[CORNER_B1] = sup_wide3_sub(base[1], base[2]);
             energy = energy + prism(s->tets + b * SUP_PRISM_FLOATS + lane, edge, 3, shared, sum);
-            if (volume) press(work, corner, target, s->spans + b * SUP_PRISM_LANES + lane, sum);
+            if (volume) press(work, b, lane, skin, sum);
             for (int k = 0; k < 3; k++)
-                scatter(work->partial, target + k * SUP_PRISM_LANES, sum[k]);
+                scatter(partial, corner + k * SUP_PRISM_LANES, sum[k]);
         }
     }
     return energy;
@@ -138,41 +150,41 @@ SUP_ELEMENT sup_wide anchored_batches(const sup_local_work *work, const sup_syst
 SUP_ELEMENT sup_wide mixed_batches(const sup_local_work *work, const sup_system_piece *piece, bool shared, bool volume)
 {
     const sup_system *s = work->system;
+    const float *copy = work->copy + (int64_t)piece->copy_first * 4;
+    float *partial = work->partial + (int64_t)piece->copy_first * 4;
     sup_wide energy = sup_wide_splat(0.0f);
     for (int64_t b = piece->batch_mixed; b < piece->batch_end; b++)
         for (int lane = 0; lane < SUP_PRISM_LANES; lane += SUP_LANES) {
-            const int32_t *corner = s->corner + b * SUP_PRISM_INTS + lane;
-            const int32_t *target = s->target + b * SUP_PRISM_INTS + lane;
-            sup_wide3 last = gather(work->x, corner + CORNER_C1 * SUP_PRISM_LANES), edge[5], sum[5];
+            const uint16_t *corner = s->corner + b * SUP_PRISM_CORNERS + lane;
+            sup_wide3 point[6], edge[5], sum[5];
+            for (int k = 0; k < 6; k++)
+                point[k] = gather(copy, corner + k * SUP_PRISM_LANES);
             for (int k = 0; k < 5; k++)
-                edge[k] = sup_wide3_sub(gather(work->x, corner + k * SUP_PRISM_LANES), last);
+                edge[k] = sup_wide3_sub(point[k], point[CORNER_C1]);
             energy = energy + prism(s->tets + b * SUP_PRISM_FLOATS + lane, edge, 5, shared, sum);
             sup_wide3 rest = {sup_wide_splat(0.0f), sup_wide_splat(0.0f), sup_wide_splat(0.0f)};
             for (int k = 0; k < 5; k++)
                 rest = sup_wide3_sub(rest, sum[k]); /* a common translation costs nothing */
-            if (volume) press(work, corner, target, s->spans + b * SUP_PRISM_LANES + lane, sum);
+            if (volume) press(work, b, lane, point, sum);
             for (int k = 0; k < 5; k++)
-                scatter(work->partial, target + k * SUP_PRISM_LANES, sum[k]);
-            scatter(work->partial, target + CORNER_C1 * SUP_PRISM_LANES, rest);
+                scatter(partial, corner + k * SUP_PRISM_LANES, sum[k]);
+            scatter(partial, corner + CORNER_C1 * SUP_PRISM_LANES, rest);
         }
     return energy;
 }
 
-/* Pressures of a piece's columns from those of the chambers. */
-static void spread_pressure(const sup_local_work *work, const sup_system_piece *piece)
+/* Copies of rows that a piece works on: its gathers then stay in the nearest cache. */
+static void copy_rows(const sup_system *s, const float *rows, float *copy, int64_t begin, int64_t end)
 {
-    const sup_system *s = work->system;
-    for (int64_t k = piece->partial_first; k < piece->partial_end; k++)
-        work->column[k] = s->share_weight[2 * k] * work->pressure[s->share_chamber[2 * k]] +
-                          s->share_weight[2 * k + 1] * work->pressure[s->share_chamber[2 * k + 1]];
+    for (int64_t k = begin; k < end; k++)
+        memcpy(copy + k * 4, rows + (int64_t)s->copy_place[k] * 4, 4 * sizeof(float));
 }
 
 SUP_ELEMENT void local_piece(const sup_local_work *work, int32_t piece, bool shared, bool volume)
 {
     const sup_system_piece *p = &work->system->pieces[piece];
-    if (volume) spread_pressure(work, p);
-    memset(work->partial + (int64_t)p->partial_first * 4, 0,
-           (size_t)(p->partial_end - p->partial_first) * 4 * sizeof(float));
+    if (!volume) copy_rows(work->system, work->x, work->copy, p->copy_first, p->copy_inner);
+    memset(work->partial + (int64_t)p->copy_first * 4, 0, (size_t)(p->copy_inner - p->copy_first) * 4 * sizeof(float));
     float lanes[2][SUP_LANES];
     sup_wide_store(lanes[0], anchored_batches(work, p, shared, volume));
     sup_wide_store(lanes[1], mixed_batches(work, p, shared, volume));
@@ -195,45 +207,73 @@ static void local(const sup_local_work *work, int32_t piece)
         local_piece(work, piece, false, false);
 }
 
-/* Volumes of a piece's columns, and what they add to each chamber. */
+/* Volumes of a piece's columns, as they count for its seats. */
 static void volumes(const sup_local_work *work, int32_t piece)
 {
     const sup_system *s = work->system;
     const sup_system_piece *p = &s->pieces[piece];
-    double *chamber = work->chamber_sum + (int64_t)piece * s->chamber_count;
-    memset(work->column + p->partial_first, 0, (size_t)(p->partial_end - p->partial_first) * sizeof(float));
-    memset(chamber, 0, (size_t)s->chamber_count * sizeof(double));
+    const float *copy = work->copy + (int64_t)p->copy_first * 4;
+    int64_t first = s->seat_first[piece], end = s->seat_first[piece + 1];
+    copy_rows(s, work->x, work->copy, p->copy_first, p->copy_inner);
+    memset(work->seat_lanes + first * SUP_PRISM_LANES, 0, (size_t)(end - first) * SUP_PRISM_LANES * sizeof(float));
     for (int64_t b = p->batch_first; b < p->batch_end; b++)
         for (int lane = 0; lane < SUP_PRISM_LANES; lane += SUP_LANES) {
-            const int32_t *target = s->target + b * SUP_PRISM_INTS + lane;
-            sup_wide3 edge[5];
-            column_edges(work, s->corner + b * SUP_PRISM_INTS + lane, edge);
-            sup_wide3 top = cross(edge[CORNER_A], edge[CORNER_B]), side = cross(edge[CORNER_A1], edge[CORNER_B1]);
-            sup_wide six = scalar_product(top, sup_wide3_sub(edge[CORNER_C], edge[CORNER_B1]));
-            six = (six + scalar_product(side, edge[CORNER_A])) * sup_wide_load(s->spans + b * SUP_PRISM_LANES + lane);
-            float lanes[SUP_LANES];
-            sup_wide_store(lanes, six * sup_wide_splat(1.0f / 3.0f));
-            for (int k = 0; k < 3; k++)
-                for (int j = 0; j < SUP_LANES; j++)
-                    work->column[target[k * SUP_PRISM_LANES + j]] += lanes[j];
+            sup_wide3 skin[3];
+            for (int k = 0; k < 3; k++) {
+                skin[k] = gather(copy, s->corner + b * SUP_PRISM_CORNERS + k * SUP_PRISM_LANES + lane);
+            }
+            column c = column_of(work->feet + b * SUP_PRISM_FEET_FLOATS + lane, skin);
+            sup_wide six = column_volume6(&c);
+            for (int64_t k = s->blend_first[b]; k < s->blend_first[b + 1]; k++) {
+                float *sum = work->seat_lanes + (int64_t)s->blend_seat[k] * SUP_PRISM_LANES + lane;
+                sup_wide weight = sup_wide_load(s->blend_weight + k * SUP_PRISM_LANES + lane);
+                sup_wide_store(sum, sup_wide_fma(weight, six, sup_wide_load(sum)));
+            }
         }
-    for (int64_t k = p->partial_first; k < p->partial_end; k++)
-        for (int j = 0; j < 2; j++)
-            chamber[s->share_chamber[2 * k + j]] += (double)(s->share_weight[2 * k + j] * work->column[k]);
+    for (int64_t k = first; k < end; k++) {
+        double sum = 0.0;
+        for (int lane = 0; lane < SUP_PRISM_LANES; lane++)
+            sum += (double)work->seat_lanes[k * SUP_PRISM_LANES + lane];
+        work->seat_volume[k] = sum;
+    }
 }
 
-static void anchors(const sup_system *s, const float *x, float *to, int32_t piece)
+SUP_ELEMENT void store3(float *to, sup_wide3 v)
+{
+    sup_wide_store(to, v.x);
+    sup_wide_store(to + SUP_PRISM_LANES, v.y);
+    sup_wide_store(to + 2 * SUP_PRISM_LANES, v.z);
+}
+
+static void anchors(const sup_system *s, const float *x, float *copy, float *to, int32_t piece)
 {
     const sup_system_piece *p = &s->pieces[piece];
+    copy_rows(s, x, copy, p->copy_first, p->copy_end);
+    copy += (int64_t)p->copy_first * 4;
     to += (int64_t)p->anchor_first * SUP_PRISM_ANCHOR_FLOATS;
     for (int64_t b = p->batch_first; b < p->batch_mixed; b++, to += SUP_PRISM_ANCHOR_FLOATS)
         for (int k = 0; k < 3; k++)
-            for (int lane = 0; lane < SUP_PRISM_LANES; lane += SUP_LANES) {
-                sup_wide3 v = gather(x, s->corner + b * SUP_PRISM_INTS + (3 + k) * SUP_PRISM_LANES + lane);
-                sup_wide_store(to + (3 * k) * SUP_PRISM_LANES + lane, v.x);
-                sup_wide_store(to + (3 * k + 1) * SUP_PRISM_LANES + lane, v.y);
-                sup_wide_store(to + (3 * k + 2) * SUP_PRISM_LANES + lane, v.z);
-            }
+            for (int lane = 0; lane < SUP_PRISM_LANES; lane += SUP_LANES)
+                store3(to + 3 * k * SUP_PRISM_LANES + lane,
+                       gather(copy, s->corner + b * SUP_PRISM_CORNERS + (3 + k) * SUP_PRISM_LANES + lane));
+}
+
+static void feet(const sup_system *s, const float *points, float *copy, float *to, int32_t piece)
+{
+    const sup_system_piece *p = &s->pieces[piece];
+    copy_rows(s, points, copy, p->copy_first, p->copy_inner);
+    copy += (int64_t)p->copy_first * 4;
+    to += (int64_t)p->batch_first * SUP_PRISM_FEET_FLOATS;
+    for (int64_t b = p->batch_first; b < p->batch_end; b++, to += SUP_PRISM_FEET_FLOATS)
+        for (int lane = 0; lane < SUP_PRISM_LANES; lane += SUP_LANES) {
+            sup_wide3 foot[3];
+            for (int k = 0; k < 3; k++)
+                foot[k] = gather(copy, s->corner + b * SUP_PRISM_CORNERS + k * SUP_PRISM_LANES + lane);
+            sup_wide3 a = sup_wide3_sub(foot[0], foot[2]), b1 = sup_wide3_sub(foot[1], foot[2]);
+            store3(to + lane, foot[2]);
+            store3(to + 3 * SUP_PRISM_LANES + lane, b1);
+            store3(to + 6 * SUP_PRISM_LANES + lane, cross(a, b1));
+        }
 }
 
 /* --- Vertices --- */
@@ -300,4 +340,4 @@ static void mix(const float *x, const float *const *direction, const float *fact
     }
 }
 
-const sup_solver_kernels SUP_KERNEL(sup_solver_kernels) = {local, volumes, anchors, gradient, dot, mix};
+const sup_solver_kernels SUP_KERNEL(sup_solver_kernels) = {local, volumes, anchors, feet, gradient, dot, mix};

@@ -6,18 +6,16 @@
  * bone lines, which a step does not move: what is pushed is the skin, along the gradient of the volume under it. */
 #include "methods/projective/solver_work.h"
 
-#include <math.h>
+#include "base/simd.h"
 
-void sup_step_place_feet(sup_step *step)
+void sup_step_place_feet(const sup_step *step, int32_t begin, int32_t end)
 {
     const sup_system *s = step->system;
-    const float *bones = step->input->bones;
-    step->keeps_volume = s->volume > 0.0f && bones != NULL;
-    for (int32_t v = 0; step->keeps_volume && v < s->skin_count; v++) {
-        const float *bone = bones + (int64_t)8 * s->foot_bone[v];
-        float *foot = step->memory.feet + (int64_t)4 * s->place[v];
-        for (int32_t k = 0; k < 3; k++)
-            foot[k] = bone[k] + s->foot_along[v] * (bone[4 + k] - bone[k]);
+    for (int32_t v = begin; v < end; v++) {
+        const float *bone = step->input->bones + (int64_t)8 * s->foot_bone[v];
+        sup_four from = sup_four_load(bone), to = sup_four_load(bone + 4);
+        sup_four foot = sup_four_fma(sup_four_splat(s->foot_along[v]), to - from, from);
+        memcpy(step->memory.foot + (int64_t)4 * s->place[v], &foot, sizeof foot);
     }
 }
 
@@ -33,18 +31,19 @@ static void volume_pieces(void *data, int32_t begin, int32_t end, int32_t worker
 double sup_step_pressures(sup_step *step)
 {
     const sup_system *s = step->system;
-    double energy = 0.0;
+    double energy = 0.0, *chamber = step->memory.chamber;
     sup_parallel(step->context, s->piece_count, 1, volume_pieces, step);
+    memset(chamber, 0, (size_t)s->chamber_count * sizeof *chamber);
+    for (int32_t k = 0; k < s->seat_count; k++)
+        chamber[s->seat_chamber[k]] += step->memory.seat_volume[k];
     for (int32_t c = 0; c < s->chamber_count; c++) {
-        double sum = 0.0, rest = (double)s->chamber_volume[c];
-        step->memory.chamber_pressure[c] = 0.0f;
-        if (!(rest > 0.0)) continue;
-        for (int32_t piece = 0; piece < s->piece_count; piece++)
-            sum += step->memory.chamber_sum[(int64_t)piece * s->chamber_count + c];
-        double excess = sum / rest - 1.0, u = 1.0 / (1.0 + 0.25 * excess * excess);
-        step->memory.chamber_pressure[c] = (float)((double)s->volume * excess * u * u);
+        double rest = (double)s->chamber_volume[c];
+        double excess = rest > 0.0 ? chamber[c] / rest - 1.0 : 0.0, u = 1.0 / (1.0 + 0.25 * excess * excess);
+        chamber[c] = (double)s->volume * excess * u * u;
         energy += 0.5 * (double)s->volume * rest * excess * excess * u;
     }
+    for (int32_t k = 0; k < s->seat_count; k++)
+        step->memory.seat_pressure[k] = (float)chamber[s->seat_chamber[k]];
     sup_step_done(step, SUP_SOLVER_VOLUME);
     return energy;
 }

@@ -14,13 +14,14 @@ typedef struct sup_local_work {
     const sup_system *system;
     const float *x;       /* [place*4] */
     const float *anchors; /* [anchored_batch_count*SUP_PRISM_ANCHOR_FLOATS] inner sides */
-    float *partial;       /* [partial_count*4] */
+    float *copy;          /* [copy_count*4] of x, those before copy_inner of each piece */
+    float *partial;       /* [copy_count*4] gradients */
     double *energy;       /* [piece_count] */
     bool shared_rotation;
-    const float *feet;     /* [place*4] of skin vertices */
-    const float *pressure; /* [chamber_count]; NULL: strain alone, and the others are not read */
-    float *column;         /* [partial_count] volumes of the skin vertices' columns, then their pressures */
-    double *chamber_sum;   /* [piece_count*chamber_count] volumes */
+    const float *feet;     /* [batch_count*SUP_PRISM_FEET_FLOATS] */
+    const float *pressure; /* [seat_count]; NULL: strain alone, and the others are not read */
+    float *seat_lanes;     /* [seat_count*SUP_PRISM_LANES] to sum volumes in */
+    double *seat_volume;   /* [seat_count] what the piece adds to its chambers */
 } sup_local_work;
 
 /* Gradient of a range of unknowns: partial gradients and momentum. */
@@ -33,9 +34,12 @@ typedef struct sup_gradient_work {
 
 typedef struct sup_solver_kernels {
     void (*local)(const sup_local_work *work, int32_t piece);
+    /* Copies of a piece and the volumes of its seats; then `local` finds the copies made. */
     void (*volumes)(const sup_local_work *work, int32_t piece);
-    /* Inner sides of the anchored batches of a piece, from the anchors' places in x. */
-    void (*anchors)(const sup_system *system, const float *x, float *anchors, int32_t piece);
+    /* Inner sides of the anchored batches of a piece, from the anchors' places in x; `copy` as in sup_local_work. */
+    void (*anchors)(const sup_system *system, const float *x, float *copy, float *anchors, int32_t piece);
+    /* Feet of all batches of a piece, from those of the skin vertices [place*4]. */
+    void (*feet)(const sup_system *system, const float *points, float *copy, float *feet, int32_t piece);
     double (*gradient)(const sup_gradient_work *work, int32_t begin, int32_t end); /* energy of momentum */
     double (*dot)(const float *a, const float *b, int64_t begin, int64_t end);     /* over floats */
     /* out = x + sum_j factor[j] direction[j], over floats. */
@@ -67,10 +71,11 @@ typedef struct sup_solver_memory {
     float *gradient;                      /* [unknown_count*4] */
     float *direction[SUP_SOLVER_HISTORY]; /* [(unknown_count+slot_count)*4] */
     float *guess, *miss;                  /* [unknown_count*4] the last guess without repeating a miss, and its miss */
-    float *partial;                       /* [partial_count*4] */
-    float *anchors;                       /* [anchored_batch_count*SUP_PRISM_ANCHOR_FLOATS] */
-    float *feet, *column, *chamber_pressure; /* of sup_local_work; with volume only */
-    double *chamber_sum;
+    float *copy, *partial, *anchors;      /* of sup_local_work */
+    float *feet, *seat_lanes, *seat_pressure; /* the same, with volume only */
+    double *seat_volume;
+    float *foot;                                /* [(unknown_count+anchor_count)*4] of skin vertices, by place */
+    double *chamber;                            /* [chamber_count] volumes, then pressures */
     double *piece_energy;                       /* [piece_count] */
     double *sums;                               /* [(part_count+1)*SUP_SOLVER_SUMS] */
     sup_contact_row *rows;                      /* [contact_capacity] */
@@ -101,10 +106,13 @@ typedef struct sup_step {
     int32_t contact_count;
     bool contact_near; /* some row stiffens the system */
     bool keeps_volume; /* there are pressures */
-    int32_t most;      /* iterations */
+    int32_t most;      /* iterations, */
+    int32_t usual;     /* and after so many of them only those that converge slowly go on; 0: all do */
     float tolerance;   /* part of the objective that is not worth an iteration */
     float cg_factor;   /* alpha or beta of the step of conjugate gradients */
     float repeat;      /* part of the last miss that the guess takes */
+    float forget;      /* part of the last move that it does not */
+    double rounding;   /* energy of rounding the positions to float */
 } sup_step;
 
 /* Column ranges: the parts of the solve, then its top. */
@@ -128,8 +136,9 @@ double sup_step_sum(const sup_step *step, int32_t slot);
 
 sup_local_work sup_step_local_work(const sup_step *step);
 
-/* Volume: the feet of this step; and pressures of the chambers at x, with their energy (solver_volume.c). */
-void sup_step_place_feet(sup_step *step);
+/* Volume: the feet of skin vertices [begin, end) in this step; and pressures of the chambers at x, with their energy
+ * (solver_volume.c). */
+void sup_step_place_feet(const sup_step *step, int32_t begin, int32_t end);
 double sup_step_pressures(sup_step *step);
 
 /* Contacts: rows for this step; forces and stiffness at x added to the gradient, with their energy; and the direction

@@ -26,7 +26,7 @@ static sup_result check_def(const sup_system_def *def, const char *prefix, sup_e
     const sup_tissue *t = def->tissue;
     if (t == NULL || t->skin_count < 1 || t->triangle_count < 1)
         return sup_fail(error, SUP_ERROR_DATA, "system.empty", "", "The tissue has no triangles to simulate.");
-    if (t->skin_count > INT32_MAX / 16 || t->triangle_count > INT32_MAX / (2 * SUP_PRISM_INTS))
+    if (t->skin_count > INT32_MAX / 16 || t->triangle_count > INT32_MAX / (2 * SUP_PRISM_CORNERS))
         return sup_fail(error, SUP_ERROR_DATA, "system.large", "",
                         "The tissue has too many vertices: decimate the skin.");
     if (prefix == NULL || strlen(prefix) > 12)

@@ -20,10 +20,11 @@
 #include "supple/model.h"
 
 enum {
-    SUP_PRISM_LANES = 16,                             /* prisms a batch */
-    SUP_PRISM_FLOATS = 3 * 10 * SUP_PRISM_LANES,      /* floats a batch: per tet 9 of g, then w */
-    SUP_PRISM_INTS = 6 * SUP_PRISM_LANES,             /* ints a batch, corner by corner */
-    SUP_PRISM_ANCHOR_FLOATS = 3 * 3 * SUP_PRISM_LANES /* floats of a batch's inner side: a', b', c' as x, y, z */
+    SUP_PRISM_LANES = 16,                              /* prisms a batch */
+    SUP_PRISM_FLOATS = 3 * 10 * SUP_PRISM_LANES,       /* floats a batch: per tet 9 of g, then w */
+    SUP_PRISM_CORNERS = 6 * SUP_PRISM_LANES,           /* corner by corner */
+    SUP_PRISM_ANCHOR_FLOATS = 3 * 3 * SUP_PRISM_LANES, /* floats of a batch's inner side: a', b', c' as x, y, z */
+    SUP_PRISM_FEET_FLOATS = 3 * 3 * SUP_PRISM_LANES    /* floats of a batch's feet, as a column needs them */
 };
 
 typedef struct sup_system_def {
@@ -38,12 +39,13 @@ typedef struct sup_system_def {
     bool is_static;                          /* without momentum: every step goes to where the pose pulls */
 } sup_system_def;
 
-/* A piece of the local step: batches whose inner side is anchored come first. Its sums go to its own stretch of the
- * partial gradients. */
+/* A piece of the local step: batches whose inner side is anchored come first. It works on copies of the vertices that its
+ * prisms touch, and sums gradients for them: unknowns first, then anchors of its mixed batches, which get a sum that nobody
+ * reads, then those inside its anchored batches, which are not copied in every iteration. */
 typedef struct sup_system_piece {
     int32_t batch_first, batch_mixed, batch_end; /* [first, mixed) anchored inside, [mixed, end) anything */
     int32_t anchor_first;                        /* first of them among all batches that are anchored inside */
-    int32_t partial_first, partial_end;          /* the first is a bin for what anchors receive */
+    int32_t copy_first, copy_inner, copy_end;    /* copies; [inner, end) are inside anchored batches only */
 } sup_system_piece;
 
 /* Where volume counts, the matrix of the global step has strain's stiffness times 1 + this times `volume`: so much stiffer
@@ -53,7 +55,7 @@ typedef struct sup_system_piece {
 /* A view of the arrays in a model. */
 typedef struct sup_system {
     int32_t skin_count, unknown_count, anchor_count;
-    int32_t batch_count, piece_count, anchored_batch_count, partial_count;
+    int32_t batch_count, piece_count, anchored_batch_count, copy_count;
     bool is_static;
     float time_step;
     float size;       /* cube root of the bounding box's volume */
@@ -72,16 +74,20 @@ typedef struct sup_system {
     const float *couple_value;      /* the same count */
     const sup_system_piece *pieces; /* [piece_count] */
     const float *tets;              /* [batch_count*SUP_PRISM_FLOATS] */
-    const int32_t *corner;          /* [batch_count*SUP_PRISM_INTS] places */
-    const int32_t *target;          /* [batch_count*SUP_PRISM_INTS] partial gradients */
+    const uint16_t *corner;         /* [batch_count*SUP_PRISM_CORNERS] copies, counted from the piece's first */
+    const int32_t *copy_place;      /* [copy_count] place of a copy */
     const int32_t *foot_bone;       /* [skin_count] where on the bone lines the vertex stands */
     const float *foot_along;        /* [skin_count] from 0 to 1 */
     const float *chamber_volume;    /* [chamber_count] at rest, times weight; 0: not kept */
-    const float *spans;             /* [batch_count*SUP_PRISM_LANES] weight of six times a prism's volume */
-    const int32_t *share_chamber;   /* [partial_count*2] chambers of the skin vertex that a partial sum belongs to */
-    const float *share_weight;      /* [partial_count*2] 0 for bases */
-    const int32_t *sum_first;       /* [unknown_count+1] */
-    const int32_t *sum_from;        /* [sum_first[unknown_count]] partial gradients that make up a gradient */
+    /* A seat is a chamber that some columns of a piece belong to; a blend is a seat that some of a batch do. */
+    int32_t seat_count;
+    const int32_t *seat_first;   /* [piece_count+1] seats of a piece */
+    const int32_t *seat_chamber; /* [seat_count] */
+    const int32_t *blend_first;  /* [batch_count+1] blends of a batch */
+    const int32_t *blend_seat;   /* [blend_first[batch_count]] */
+    const float *blend_weight;   /* [blend_first[batch_count]*SUP_PRISM_LANES] of six times a column's volume */
+    const int32_t *sum_first;    /* [unknown_count+1] */
+    const int32_t *sum_from;     /* [sum_first[unknown_count]] copies whose gradients make up a gradient */
 } sup_system;
 
 /* Adds the arrays PREFIX.name to `builder`; `prefix` has at most 12 characters. Refuses, by name, tissues

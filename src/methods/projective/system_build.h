@@ -29,9 +29,9 @@ typedef struct sup_system_builder {
     int32_t *place;    /* [2*skin_count] */
     int32_t dropped;   /* flat tetrahedra */
 
-    int32_t batch_count, partial_count;
-    int32_t *lane_prism;   /* [batch_count*SUP_PRISM_LANES] -1 for lanes left over */
-    const int32_t *target; /* [batch_count*SUP_PRISM_INTS] the model's */
+    int32_t batch_count, piece_count;
+    int32_t *lane_prism;            /* [batch_count*SUP_PRISM_LANES] -1 for lanes left over */
+    const sup_system_piece *pieces; /* [piece_count] */
 } sup_system_builder;
 
 /* A new array of the model: the prefix and `name`. NULL when memory ran out. */

@@ -66,7 +66,7 @@ static void open_head(opener *o, sup_system *s)
     s->batch_count = head[3];
     s->piece_count = head[4];
     s->anchored_batch_count = head[5];
-    s->partial_count = head[6];
+    s->copy_count = head[6];
     s->is_static = head[7] != 0;
     s->time_step = numbers[0];
     s->size = numbers[1];
@@ -76,7 +76,7 @@ static void open_head(opener *o, sup_system *s)
             s->skin_count > 0 && s->skin_count <= INT32_MAX / 16 && s->unknown_count > 0 && s->anchor_count >= 0 &&
                 (int64_t)s->unknown_count + s->anchor_count == (int64_t)2 * s->skin_count,
             "head");
-    require(o, s->batch_count >= 0 && s->piece_count > 0 && s->partial_count > 0, "head");
+    require(o, s->batch_count >= 0 && s->piece_count > 0 && s->copy_count > 0, "head");
     require(o, s->time_step > 0.0f && s->size > 0.0f && s->weight_sum >= 0.0f && s->volume >= 0.0f, "numbers");
     require(o, all_finite(numbers, 4), "numbers");
 }
@@ -120,47 +120,65 @@ static void open_vertices(opener *o, sup_system *s)
     require(o, all_finite(s->couple_value, count), "couple_value");
 }
 
-/* One piece after the other covers all batches and all partial gradients. */
+static bool all_below(const uint16_t *values, int64_t count, int32_t end)
+{
+    bool valid = true;
+    for (int64_t i = 0; i < count; i++)
+        valid = valid && values[i] < end;
+    return valid;
+}
+
+/* One piece after the other covers all batches and all copies. */
 static bool pieces_valid(const sup_system *s)
 {
-    int32_t batch = 0, anchored = 0, partial = 0;
+    int32_t batch = 0, anchored = 0, copy = 0;
     for (int32_t k = 0; k < s->piece_count; k++) {
         const sup_system_piece *p = &s->pieces[k];
         if (p->batch_first != batch || p->batch_mixed < batch || p->batch_end < p->batch_mixed ||
-            p->batch_end > s->batch_count || p->anchor_first != anchored || p->partial_first != partial ||
-            p->partial_end <= partial || p->partial_end > s->partial_count)
+            p->batch_end > s->batch_count || p->anchor_first != anchored || p->copy_first != copy ||
+            p->copy_inner < copy || p->copy_end < p->copy_inner || p->copy_end > s->copy_count)
             return false;
         for (int64_t b = p->batch_first; b < p->batch_end; b++) {
-            const int32_t *corner = s->corner + b * SUP_PRISM_INTS;
-            int32_t all = s->unknown_count + s->anchor_count, half = SUP_PRISM_INTS / 2;
-            if (!in_range(s->target + b * SUP_PRISM_INTS, SUP_PRISM_INTS, p->partial_first, p->partial_end))
-                return false;
-            if (!in_range(corner, half, 0, b < p->batch_mixed ? s->unknown_count : all)) return false;
-            if (!in_range(corner + half, half, b < p->batch_mixed ? s->unknown_count : 0, all)) return false;
+            const uint16_t *corner = s->corner + b * SUP_PRISM_CORNERS, *inner = corner + SUP_PRISM_CORNERS / 2;
+            int32_t copied = p->copy_inner - copy, all = b < p->batch_mixed ? p->copy_end - copy : copied;
+            if (!all_below(corner, SUP_PRISM_CORNERS / 2, copied)) return false;
+            if (!all_below(inner, SUP_PRISM_CORNERS / 2, all)) return false;
         }
         batch = p->batch_end;
         anchored += p->batch_mixed - p->batch_first;
-        partial = p->partial_end;
+        copy = p->copy_end;
     }
-    return batch == s->batch_count && anchored == s->anchored_batch_count && partial == s->partial_count;
+    return batch == s->batch_count && anchored == s->anchored_batch_count && copy == s->copy_count;
 }
 
 static void open_batches(opener *o, sup_system *s)
 {
     int32_t n = s->unknown_count;
-    const int32_t *pieces = array(o, "pieces", SUP_ARRAY_INT32, (int64_t)6 * s->piece_count);
+    const int32_t *pieces = array(o, "pieces", SUP_ARRAY_INT32, (int64_t)7 * s->piece_count);
     int64_t sums = array_count(o, "sum_from");
     s->pieces = (const sup_system_piece *)(const void *)pieces;
     s->tets = array(o, "tets", SUP_ARRAY_FLOAT, (int64_t)s->batch_count * SUP_PRISM_FLOATS);
-    s->corner = array(o, "corner", SUP_ARRAY_INT32, (int64_t)s->batch_count * SUP_PRISM_INTS);
-    s->target = array(o, "target", SUP_ARRAY_INT32, (int64_t)s->batch_count * SUP_PRISM_INTS);
+    s->corner = array(o, "corner", SUP_ARRAY_UINT16, (int64_t)s->batch_count * SUP_PRISM_CORNERS);
+    s->copy_place = array(o, "copy_place", SUP_ARRAY_INT32, s->copy_count);
     s->sum_first = array(o, "sum_first", SUP_ARRAY_INT32, (int64_t)n + 1);
     s->sum_from = array(o, "sum_from", SUP_ARRAY_INT32, sums);
     if (o->missing != NULL) return;
     require(o, pieces_valid(s), "pieces");
     require(o, all_finite(s->tets, (int64_t)s->batch_count * SUP_PRISM_FLOATS), "tets");
     require(o, offsets_valid(s->sum_first, n, sums), "sum_first");
-    require(o, in_range(s->sum_from, sums, 0, s->partial_count), "sum_from");
+    require(o, in_range(s->sum_from, sums, 0, s->copy_count), "sum_from");
+    require(o, in_range(s->copy_place, s->copy_count, 0, n + s->anchor_count), "copy_place");
+}
+
+/* Batches blend the seats of their own piece. */
+static bool blends_valid(const sup_system *s)
+{
+    bool valid = true;
+    for (int32_t k = 0; k < s->piece_count; k++) {
+        int32_t first = s->blend_first[s->pieces[k].batch_first], end = s->blend_first[s->pieces[k].batch_end];
+        valid = valid && in_range(s->blend_seat + first, end - first, s->seat_first[k], s->seat_first[k + 1]);
+    }
+    return valid;
 }
 
 static void open_volume(opener *o, sup_system *s)
@@ -171,20 +189,26 @@ static void open_volume(opener *o, sup_system *s)
     s->chamber_count = head[1];
     require(o, s->bone_count > 0 && s->chamber_count > 0 && s->chamber_count <= INT32_MAX / 4, "volume");
     if (o->missing != NULL) return;
-    int64_t partials = (int64_t)2 * s->partial_count, lanes = (int64_t)s->batch_count * SUP_PRISM_LANES;
+    int64_t seats = array_count(o, "seat_chamber"), blends = array_count(o, "blend_seat");
     s->foot_bone = array(o, "foot_bone", SUP_ARRAY_INT32, s->skin_count);
     s->foot_along = array(o, "foot_along", SUP_ARRAY_FLOAT, s->skin_count);
     s->chamber_volume = array(o, "chamber_volume", SUP_ARRAY_FLOAT, s->chamber_count);
-    s->spans = array(o, "spans", SUP_ARRAY_FLOAT, lanes);
-    s->share_chamber = array(o, "share_chamber", SUP_ARRAY_INT32, partials);
-    s->share_weight = array(o, "share_weight", SUP_ARRAY_FLOAT, partials);
+    s->seat_first = array(o, "seat_first", SUP_ARRAY_INT32, (int64_t)s->piece_count + 1);
+    s->seat_chamber = array(o, "seat_chamber", SUP_ARRAY_INT32, seats);
+    s->blend_first = array(o, "blend_first", SUP_ARRAY_INT32, (int64_t)s->batch_count + 1);
+    s->blend_seat = array(o, "blend_seat", SUP_ARRAY_INT32, blends);
+    s->blend_weight = array(o, "blend_weight", SUP_ARRAY_FLOAT, blends * SUP_PRISM_LANES);
     if (o->missing != NULL) return;
     require(o, in_range(s->foot_bone, s->skin_count, 0, s->bone_count), "foot_bone");
     require(o, all_finite(s->foot_along, s->skin_count), "foot_along");
     require(o, all_finite(s->chamber_volume, s->chamber_count), "chamber_volume");
-    require(o, all_finite(s->spans, lanes), "spans");
-    require(o, in_range(s->share_chamber, partials, 0, s->chamber_count), "share_chamber");
-    require(o, all_finite(s->share_weight, partials), "share_weight");
+    require(o, offsets_valid(s->seat_first, s->piece_count, seats), "seat_first");
+    require(o, in_range(s->seat_chamber, seats, 0, s->chamber_count), "seat_chamber");
+    require(o, offsets_valid(s->blend_first, s->batch_count, blends), "blend_first");
+    require(o, all_finite(s->blend_weight, blends * SUP_PRISM_LANES), "blend_weight");
+    if (o->missing != NULL) return;
+    s->seat_count = (int32_t)seats;
+    require(o, blends_valid(s), "blend_seat");
 }
 
 sup_result sup_system_open(const sup_model *model, const char *prefix, sup_system *system, sup_error *error)

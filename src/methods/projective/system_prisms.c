@@ -170,16 +170,18 @@ sup_result sup_system_build_prisms(sup_system_builder *b, sup_error *error)
 
 /* --- Batches --- */
 
+enum { NONE = -1, INNER = -2, COPIED = -3 };
+
 typedef struct layout {
     sup_system_builder *b;
     int32_t prism_count; /* those with an unknown corner */
     int32_t *sorted;     /* [prism_count] by lowest place: neighbours in the elimination tree stand together */
-    int32_t piece_count, batch_count, anchored_count, partial_count;
+    int32_t piece_count, batch_count, anchored_count, copy_count;
     sup_system_piece *pieces;
-    int32_t *local; /* [unknown_count] partial of a place in the current piece, or -1 */
+    int32_t *local; /* [place] copy of a place in the current piece; NONE, or while they are counted COPIED or INNER */
     float *tets;
-    int32_t *corner, *target;
-    int32_t *sum_next, *sum_from;
+    uint16_t *corner;
+    int32_t *copy_place, *sum_next, *sum_from;
 } layout;
 
 static int32_t lowest_place(const layout *l, int32_t prism)
@@ -226,31 +228,38 @@ static void piece_range(const layout *l, int32_t piece, int32_t *begin, int32_t 
     *end = (int32_t)((int64_t)l->prism_count * (piece + 1) / l->piece_count);
 }
 
-/* Places that a piece touches: marks them in `local` and counts them. */
-static int32_t mark_places(layout *l, int32_t begin, int32_t end)
+static int32_t place_count(const layout *l)
 {
-    int32_t count = 0;
-    for (int32_t i = begin; i < end; i++)
+    return l->b->unknown_count + l->b->anchor_count;
+}
+
+/* Places that a piece touches: marks them in `local`, and counts those that are copied and those that are not. */
+static void mark_places(layout *l, int32_t begin, int32_t end, int32_t count[2])
+{
+    for (int32_t i = 0; i < place_count(l); i++)
+        l->local[i] = NONE;
+    for (int32_t i = begin; i < end; i++) {
+        bool anchored = inner_side_anchored(l, l->sorted[i]);
         for (int32_t k = 0; k < 6; k++) {
-            int32_t place = l->b->place[l->b->prisms[l->sorted[i]].corner[k]];
-            if (place >= l->b->unknown_count || l->local[place] >= 0) continue;
-            l->local[place] = 0;
-            count++;
+            int32_t *local = &l->local[l->b->place[l->b->prisms[l->sorted[i]].corner[k]]];
+            if (!anchored || k < 3)
+                *local = COPIED;
+            else if (*local == NONE)
+                *local = INNER;
         }
-    return count;
+    }
+    count[0] = count[1] = 0;
+    for (int32_t i = 0; i < place_count(l); i++) {
+        count[0] += l->local[i] == COPIED;
+        count[1] += l->local[i] == INNER;
+    }
 }
 
-static void clear_places(layout *l)
-{
-    for (int32_t i = 0; i < l->b->unknown_count; i++)
-        l->local[i] = -1;
-}
-
-/* Sizes of all pieces, and how many partial gradients each place has (in sum_next). */
+/* Sizes of all pieces, and how many copies each unknown has (in sum_next). */
 static void plan_pieces(layout *l)
 {
     for (int32_t piece = 0; piece < l->piece_count; piece++) {
-        int32_t begin, end, anchored = 0;
+        int32_t begin, end, anchored = 0, count[2];
         piece_range(l, piece, &begin, &end);
         for (int32_t i = begin; i < end; i++)
             anchored += inner_side_anchored(l, l->sorted[i]);
@@ -259,14 +268,15 @@ static void plan_pieces(layout *l)
         p->batch_mixed = p->batch_first + batches_for(anchored);
         p->batch_end = p->batch_mixed + batches_for(end - begin - anchored);
         p->anchor_first = l->anchored_count;
-        p->partial_first = l->partial_count;
-        clear_places(l);
-        p->partial_end = p->partial_first + 1 + mark_places(l, begin, end);
+        mark_places(l, begin, end, count);
+        p->copy_first = l->copy_count;
+        p->copy_inner = p->copy_first + count[0];
+        p->copy_end = p->copy_inner + count[1];
         for (int32_t i = 0; i < l->b->unknown_count; i++)
-            l->sum_next[i + 1] += l->local[i] >= 0;
+            l->sum_next[i + 1] += l->local[i] != NONE;
         l->batch_count = p->batch_end;
         l->anchored_count += p->batch_mixed - p->batch_first;
-        l->partial_count = p->partial_end;
+        l->copy_count = p->copy_end;
     }
 }
 
@@ -281,12 +291,9 @@ static void write_lane(const layout *l, const sup_system_piece *piece, int32_t b
             tets[(10 * t + k) * SUP_PRISM_LANES + lane] = (float)p->gradient[t][k];
         tets[(10 * t + 9) * SUP_PRISM_LANES + lane] = padding ? 0.0f : (float)p->weight[t];
     }
-    for (int32_t k = 0; k < 6; k++) {
-        int64_t at = (int64_t)batch * SUP_PRISM_INTS + k * SUP_PRISM_LANES + lane;
-        int32_t place = l->b->place[p->corner[k]];
-        l->corner[at] = place;
-        l->target[at] = place < l->b->unknown_count && !padding ? l->local[place] : piece->partial_first;
-    }
+    for (int32_t k = 0; k < 6; k++)
+        l->corner[(int64_t)batch * SUP_PRISM_CORNERS + k * SUP_PRISM_LANES + lane] =
+            (uint16_t)(l->local[l->b->place[p->corner[k]]] - piece->copy_first);
 }
 
 /* Lanes left over in the last batch repeat its last prism, without weight. */
@@ -308,14 +315,14 @@ static void write_class(const layout *l, const sup_system_piece *piece, int32_t 
 static void write_pieces(layout *l)
 {
     for (int32_t piece = 0; piece < l->piece_count; piece++) {
-        int32_t begin, end, partial = l->pieces[piece].partial_first + 1;
+        int32_t begin, end, count[2], copied = l->pieces[piece].copy_first, inner = l->pieces[piece].copy_inner;
         piece_range(l, piece, &begin, &end);
-        clear_places(l);
-        mark_places(l, begin, end);
-        for (int32_t i = 0; i < l->b->unknown_count; i++) {
-            if (l->local[i] < 0) continue;
-            l->local[i] = partial++;
-            l->sum_from[l->sum_next[i]++] = l->local[i];
+        mark_places(l, begin, end, count);
+        for (int32_t i = 0; i < place_count(l); i++) {
+            if (l->local[i] == NONE) continue;
+            l->local[i] = l->local[i] == COPIED ? copied++ : inner++;
+            l->copy_place[l->local[i]] = i;
+            if (i < l->b->unknown_count) l->sum_from[l->sum_next[i]++] = l->local[i];
         }
         write_class(l, &l->pieces[piece], begin, end, true);
         write_class(l, &l->pieces[piece], begin, end, false);
@@ -330,7 +337,7 @@ static bool plan_layout(layout *l)
     l->piece_count = (l->prism_count + PIECE_PRISMS / 2) / PIECE_PRISMS;
     if (l->piece_count < 1) l->piece_count = 1;
     l->pieces = sup_arena_alloc(&b->arena, (size_t)l->piece_count, sizeof(sup_system_piece));
-    l->local = sup_arena_alloc(&b->arena, n, sizeof(int32_t));
+    l->local = sup_arena_alloc(&b->arena, (size_t)place_count(l), sizeof(int32_t));
     l->sum_next = sup_arena_alloc(&b->arena, n + 1, sizeof(int32_t));
     if (l->pieces == NULL || l->local == NULL || l->sum_next == NULL) return false;
     plan_pieces(l);
@@ -354,21 +361,21 @@ sup_result sup_system_build_batches(sup_system_builder *b, sup_error *error)
     if (!plan_layout(&l)) return sup_fail_memory(error, "the tissue's batches");
     int32_t *head = sup_system_add(b, "head", SUP_ARRAY_INT32, 8);
     float *numbers = sup_system_add(b, "numbers", SUP_ARRAY_FLOAT, 4);
-    int32_t *pieces = sup_system_add(b, "pieces", SUP_ARRAY_INT32, (int64_t)6 * l.piece_count);
+    int32_t *pieces = sup_system_add(b, "pieces", SUP_ARRAY_INT32, (int64_t)7 * l.piece_count);
     int32_t *sum_first = sup_system_add(b, "sum_first", SUP_ARRAY_INT32, (int64_t)n + 1);
     l.sum_from = sup_system_add(b, "sum_from", SUP_ARRAY_INT32, l.sum_next[n]);
     l.tets = sup_system_add(b, "tets", SUP_ARRAY_FLOAT, (int64_t)l.batch_count * SUP_PRISM_FLOATS);
-    l.corner = sup_system_add(b, "corner", SUP_ARRAY_INT32, (int64_t)l.batch_count * SUP_PRISM_INTS);
-    l.target = sup_system_add(b, "target", SUP_ARRAY_INT32, (int64_t)l.batch_count * SUP_PRISM_INTS);
-    if (!head || !numbers || !pieces || !sum_first || !l.sum_from || !l.tets || !l.corner || !l.target)
+    l.corner = sup_system_add(b, "corner", SUP_ARRAY_UINT16, (int64_t)l.batch_count * SUP_PRISM_CORNERS);
+    l.copy_place = sup_system_add(b, "copy_place", SUP_ARRAY_INT32, l.copy_count);
+    if (!head || !numbers || !pieces || !sum_first || !l.sum_from || !l.tets || !l.corner || !l.copy_place)
         return sup_fail_memory(error, "the tissue's batches");
     b->batch_count = l.batch_count;
-    b->partial_count = l.partial_count;
-    b->target = l.target;
+    b->piece_count = l.piece_count;
+    b->pieces = l.pieces;
     b->lane_prism = sup_arena_alloc(&b->arena, (size_t)l.batch_count * SUP_PRISM_LANES, sizeof(int32_t));
     if (b->lane_prism == NULL) return sup_fail_memory(error, "the tissue's batches");
     const int32_t counts[8] = {
-        b->tissue->skin_count, n, b->anchor_count, l.batch_count, l.piece_count, l.anchored_count, l.partial_count,
+        b->tissue->skin_count, n, b->anchor_count, l.batch_count, l.piece_count, l.anchored_count, l.copy_count,
         b->def->is_static};
     memcpy(head, counts, sizeof counts);
     numbers[0] = (float)(b->def->time_step > 0.0 ? b->def->time_step : 0.2);

@@ -58,6 +58,12 @@ typedef struct sup_projective_view {
     float unit_metres;           /* 0 when unknown */
 } sup_projective_view;
 
+/* Calls `use` with what a bind with that input makes a system of (projective_bind.c): for the solver's reference, which
+ * shares nothing with the model. */
+typedef sup_result sup_projective_use(void *user, const sup_system_def *def, sup_error *error);
+sup_result sup_projective_with_system(const sup_bind_input *input, sup_projective_use *use, void *user,
+                                      sup_error *error);
+
 /* Checks everything: the model may come from a file. */
 sup_result sup_projective_open(const sup_model *model, sup_projective_view *view, sup_error *error);
 
