@@ -18,7 +18,7 @@ while IFS=: read -r file key; do
     report "$known" "$file cites [$key], which is not in docs/bibliography.bib"
 done < <(grep -r -o -E '\[[a-z]+[12][0-9]{3}[a-z]*\]' src include apps --include='*.[ch]' | tr -d '[]' | sort -u)
 
-for file in *.md docs/*.md; do
+for file in *.md docs/*.md docs/methods/*.md; do
     while read -r link; do
         [ -e "$(dirname "$file")/$link" ] && there=0 || there=1
         report "$there" "$file links to $link, which is not there"

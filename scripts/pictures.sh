@@ -53,6 +53,7 @@ compare projective_squat.png scene:human --methods $both --clip squat --frame 36
 compare projective_fine.png scene:cylinder@4 --methods $both --clip bend --frame 36 --size 240x220
 compare projective_coarse.png scene:cylinder@0.1 --methods $both --clip bend --frame 36 --size 240x220
 compare projective_extreme.png scene:human --methods linear,dualquat,position,projective --clip squat --frame 36 --zoom left_lower_leg --camera 50,5 --size 200x200
+compare projective_half.png scene:arm --methods projective:sliding=whole,projective:sliding=off --clip bend --frame 45 --camera side --zoom lower_arm --color stretch --size 320x320
 compare projective_sliding.png scene:arm --methods projective:sliding=off,projective --clip bend --frame 45 --camera side --zoom lower_arm --color stretch --size 320x320
 compare projective_contact.png scene:human --methods projective:contact=off,projective --clip squat --frame 36 --camera side --zoom left_lower_leg --color contact --size 300x300
 compare projective_twist.png scene:cylinder --methods $both --clip twist --camera front --size 240x260 --wire
@@ -69,7 +70,18 @@ if [[ projective_stretch.png == *"$wanted"* ]]; then
     "$supple" bake scene:cylinder@2 -o "$parts/cylinder.obj" --method linear --frames 0:0 --quiet
     compare projective_stretch.png "$parts/cylinder_0000.obj" --skeleton "$parts/stretch.bvh" --methods $both --frame 29 --camera front --size 220x300 --wire
 fi
-compare projective_radius.png scene:cylinder@4 --methods projective:radius=0.3,projective:radius=1,projective:radius=1.3 --clip bend --frame 36 --size 240x220
+if [[ projective_radius.png == *"$wanted"* ]]; then
+    # One joint, near the surface, where its ball is small, and in the middle, where it is large.
+    "$supple" bake scene:cylinder@4 -o "$parts/tube.obj" --method linear --frames 0:0 --quiet
+    for x in 0.065 0; do
+        printf 'HIERARCHY ROOT a { OFFSET 0 0.05 0 CHANNELS 6 Xposition Yposition Zposition Zrotation Xrotation Yrotation ' >"$parts/joint_$x.bvh"
+        printf 'JOINT b { OFFSET %s 0.45 0 CHANNELS 3 Zrotation Xrotation Yrotation End Site { OFFSET -%s 0.45 0 } } }\n' $x $x >>"$parts/joint_$x.bvh"
+        printf 'MOTION Frames: 3 Frame Time: 0.5\n' >>"$parts/joint_$x.bvh"
+        for angle in 0 90 90; do echo "0 0.05 0 0 0 0 $angle 0 0" >>"$parts/joint_$x.bvh"; done
+    done
+    row projective_radius.png "$parts/tube_0000.obj" --frame 29 --camera front --size 280x280 -- \
+        "--skeleton-file $parts/joint_0.065.bvh" "--skeleton-file $parts/joint_0.bvh"
+fi
 trunk=""
 for i in 2 3 4 5 6 7 8; do trunk+=" --paint free=joint:trunk_$i"; done
 row projective_trunk.png scene:elephant --clip trunk_curl --camera 60,8 --size 240x240 -- "--frame 0" "--frame 60" \
@@ -84,6 +96,17 @@ flesh position_arm.png scene:arm --clip bend --frame 45 --camera 90,20 --zoom lo
 flesh position_leg.png scene:human --clip squat --frame 36 --camera 70,5 --zoom left_lower_leg
 flesh position_human.png scene:human --clip squat --frame 36 --camera 50,8
 flesh position_elephant.png scene:elephant --clip walk --frame 12 --camera 50,8
+
+# The figures of [vaillant2014iso].
+track="dualquat,implicit:tracking=off,implicit"
+compare implicit_bend.png scene:cylinder --methods $track --clip bend --frame 36 --camera front --wire --size 240x240
+compare implicit_knee.png scene:human --methods $track --clip squat --frame 36 --zoom left_lower_leg --camera 50,5 --size 240x240
+compare implicit_squat.png scene:human --methods $track --clip squat --frame 30 --size 240x260
+compare implicit_fist.png scene:hand --methods $track --clip fist --frame 40 --size 240x260
+row implicit_weights.png scene:cylinder --method implicit --clip bend --frame 36 --camera front --wire --size 240x240 -- "--weights rigid" \
+    "--weights nearest" "--weights heat"
+row implicit_no_relax.png scene:human --method implicit --clip squat --frame 30 --zoom left_lower_leg --camera 60,5 --color stretch \
+    --size 260x260 -- "--frame 30" "--frame 30 --paint no_relax=ball:left_lower_leg:0.15"
 
 if [[ walk.gif == *"$wanted"* ]] && ! command -v ffmpeg >/dev/null 2>&1; then
     echo "pictures: ffmpeg is missing: $out/walk.gif stays as it is." >&2

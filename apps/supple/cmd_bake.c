@@ -26,6 +26,7 @@ static const app_option bake_options[] = {
     APP_TAKE_METHOD(bake_values),
     APP_TAKE_SET(bake_values),
     APP_TAKE_PAINT(bake_values),
+    APP_TAKE_SETUP(bake_values),
     APP_TAKE_MODEL(bake_values),
     APP_TAKE_COLLIDER(bake_values),
     APP_TAKE_CLIP(bake_values),
@@ -109,6 +110,7 @@ static int paint(const app_take *take, const sup_rig_def *def, app_paints *paint
     sup_rig *rig = NULL;
     sup_error error = {0};
     int status = app_paint_check(&take->values->paint, &take->method, 1);
+    if (status == APP_DONE) status = app_setup_check(take->values, &take->method, 1);
     if (status != APP_DONE || take->values->paint.count == 0) return status;
     if (sup_rig_create(&take->session.context, take->character, def, &rig, &error) != SUP_OK)
         return app_fail(&error, APP_PHASE_LOAD, take->values->input);
@@ -129,6 +131,8 @@ static int bake(app_take *take, const bake_values *values)
     sup_bake_def def = {.method = is_default ? NULL : take->method,
                         .values = is_default ? NULL : take->params,
                         .rig = &rig,
+                        .setup = take->setup,
+                        .setup_size = take->setup_size,
                         .model = take->model,
                         .colliders = take->obstacles.colliders,
                         .collider_count = take->obstacles.count,

@@ -30,6 +30,7 @@ static const app_option bench_options[] = {
      .help = "as for bake; without it the built-in characters"},
     APP_TAKE_METHOD(bench_values),
     APP_TAKE_SET(bench_values),
+    APP_TAKE_SETUP(bench_values),
     APP_TAKE_CLIP(bench_values),
     APP_TAKE_SKELETON(bench_values),
     APP_TAKE_WEIGHTS(bench_values),
@@ -100,6 +101,8 @@ typedef struct bench_growth {
 
 typedef struct bench {
     const bench_values *values;
+    char *setup; /* of --setup, or NULL */
+    size_t setup_size;
     int32_t method_count, row_count, growth_count;
     bench_method methods[METHOD_LIMIT];
     app_timing *rows; /* [ROW_LIMIT] */
@@ -137,6 +140,20 @@ static int choose_methods(bench *b)
     return status;
 }
 
+static int load_setup(bench *b)
+{
+    const char *path = b->values->take.setup;
+    const sup_method *methods[METHOD_LIMIT];
+    for (int32_t i = 0; i < b->method_count; i++)
+        methods[i] = b->methods[i].method;
+    int status = app_setup_check(&b->values->take, methods, b->method_count);
+    if (status != APP_DONE || path == NULL) return status;
+    b->setup = app_read_file(path, &b->setup_size);
+    if (b->setup != NULL) return APP_DONE;
+    app_say("--setup %s: The file cannot be read.", path);
+    return APP_INPUT;
+}
+
 static int time_one(bench *b, const char *input, const bench_method *chosen, bool compares)
 {
     const app_take_values *take = &b->values->take;
@@ -159,6 +176,10 @@ static int time_one(bench *b, const char *input, const bench_method *chosen, boo
                           .rig = app_take_rig_def(take),
                           .clip = take->clip,
                           .compares = compares};
+    if ((chosen->method->flags & SUP_METHOD_SETUP) != 0) {
+        def.setup = b->setup;
+        def.setup_size = b->setup_size;
+    }
     int status = app_timing_run(&def, &b->rows[b->row_count]);
     b->rows[b->row_count].contact = chosen->contact;
     if (status == APP_DONE) b->row_count++;
@@ -488,10 +509,12 @@ int app_command_bench(int argc, char **argv)
     }
     b.device = app_open_device(NULL, values.device);
     app_progress_begin(&b.progress, values.take.quiet, values.take.json);
+    if (status == APP_DONE) status = load_setup(&b);
     if (status == APP_DONE) status = time_all(&b);
     app_progress_end(&b.progress);
     if (status == APP_DONE) status = finish(&b);
     sup_device_destroy(b.device);
+    free(b.setup);
     free(b.rows);
     return status;
 }

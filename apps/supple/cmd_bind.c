@@ -23,6 +23,7 @@ static const app_option bind_options[] = {
     APP_TAKE_METHOD(bind_values),
     APP_TAKE_SET(bind_values),
     APP_TAKE_PAINT(bind_values),
+    APP_TAKE_SETUP(bind_values),
     APP_TAKE_SKELETON(bind_values),
     APP_TAKE_WEIGHTS(bind_values),
     APP_TAKE_THREADS(bind_values),
@@ -104,6 +105,7 @@ static int bind(app_take *take, const bind_values *values)
                              .paint_count = paints.count,
                              .progress = app_progress_tell,
                              .progress_user = &progress};
+    app_setup_give(take, take->method, &bind_def);
     if (result == SUP_OK && painted == APP_DONE)
         result = sup_bind(context, take->method, rig, &bind_def, &model, &error);
     times.bind_ms = app_milliseconds() - began;
@@ -133,6 +135,7 @@ int app_command_bind(int argc, char **argv)
     if (status != APP_DONE) return status;
     status = app_take_open(&take, &values.take);
     if (status == APP_DONE) status = app_paint_check(&values.take.paint, &take.method, 1);
+    if (status == APP_DONE) status = app_setup_check(&values.take, &take.method, 1);
     if (status == APP_DONE) status = bind(&take, &values);
     app_take_close(&take);
     return status;

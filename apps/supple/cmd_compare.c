@@ -28,6 +28,7 @@ static const app_option compare_options[] = {
     APP_CONTEST_METHODS(compare_values),
     APP_TAKE_SET(compare_values),
     APP_TAKE_PAINT(compare_values),
+    APP_TAKE_SETUP(compare_values),
     {.kind = APP_WHOLE,
      .name = "frame",
      .argument = "N",

@@ -70,8 +70,8 @@ static void print_method(const sup_method *method)
     }
     for (int32_t i = 0; i < method->map_count; i++) {
         const sup_map *map = &method->maps[i];
-        printf("    --paint %s=WHERE  (%g to %g, %g elsewhere)  %s\n", map->name, (double)map->minimum,
-               (double)map->maximum, (double)map->fallback, map->help);
+        printf("    --paint %s=WHERE  (%g to %g, %g elsewhere%s)  %s\n", map->name, (double)map->minimum,
+               (double)map->maximum, (double)map->fallback, map->live ? ", live" : "", map->help);
     }
 }
 
@@ -103,6 +103,7 @@ static void print_map_json(app_json *json, const sup_map *map)
     app_json_number(json, "minimum", (double)map->minimum);
     app_json_number(json, "maximum", (double)map->maximum);
     app_json_number(json, "default", (double)map->fallback);
+    app_json_boolean(json, "live", map->live);
     app_json_text(json, "help", map->help);
     app_json_object_end(json);
 }

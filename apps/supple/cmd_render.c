@@ -52,6 +52,7 @@ static const app_option render_options[] = {
     APP_TAKE_METHOD(render_values),
     APP_TAKE_SET(render_values),
     APP_TAKE_PAINT(render_values),
+    APP_TAKE_SETUP(render_values),
     APP_TAKE_MODEL(render_values),
     APP_TAKE_COLLIDER(render_values),
     APP_TAKE_CLIP(render_values),
@@ -212,6 +213,7 @@ static int load_frames(shoot *s, app_take *take, const sup_rig *rig)
     if (s->values->cache != NULL) return load_cache(s, take, rig);
     int status = choose_frames(s->values, take->frame_count, "the motion", &first, &last);
     if (status == APP_DONE) status = app_paint_check(&take->values->paint, &take->method, 1);
+    if (status == APP_DONE) status = app_setup_check(take->values, &take->method, 1);
     if (status == APP_DONE)
         status = app_play_method(take, rig, take->method, take->params, first, last, &s->progress, &s->play);
     if (status == APP_DONE) s->nodes = app_judge_nodes(take, first, last - first + 1);

@@ -31,6 +31,7 @@ static const app_option report_options[] = {
     APP_CONTEST_METHODS(report_values),
     APP_TAKE_SET(report_values),
     APP_TAKE_PAINT(report_values),
+    APP_TAKE_SETUP(report_values),
     APP_TAKE_FRAMES(report_values),
     APP_LOOK_OPTIONS(report_values),
     APP_TAKE_CLIP(report_values),

@@ -116,6 +116,7 @@ int app_contest_run(app_contest *contest, app_take *take, app_progress *progress
     for (int32_t i = 0; i < contest->entry_count; i++)
         methods[i] = contest->entries[i].method;
     status = app_paint_check(&take->values->paint, methods, contest->entry_count);
+    if (status == APP_DONE) status = app_setup_check(take->values, methods, contest->entry_count);
     if (status != APP_DONE) return status;
     contest->take = take;
     contest->frame_count = take->last_frame - take->first_frame + 1;

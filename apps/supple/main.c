@@ -32,6 +32,7 @@ static const verb_entry verbs[] = {
     {"render", "INPUT -o OUTPUT", "A picture of a character, or a film of its motion.",
      PICTURE_VERB(app_command_render)},
     {"compare", "INPUT -o SHEET", "Methods side by side, with times and measures.", PICTURE_VERB(app_command_compare)},
+    {"slice", "INPUT --joint J", "The field of a skin in a plane, as iso-lines.", PICTURE_VERB(app_command_slice)},
     {"measure", "INPUT CACHE", "Judges a baked motion by numbers.", app_command_measure},
     {"report", "INPUT -o PAGE", "A page with pictures, plots and tables of the methods.",
      PICTURE_VERB(app_command_report)},

@@ -40,7 +40,11 @@ static sup_result refuse_colliders(const device_bake *b, sup_error *error)
 static sup_result make_model(device_bake *b, sup_error *error)
 {
     const sup_context *context = &b->take->session.context;
-    sup_bind_def bind = {.values = b->def->values, .paints = b->def->paints, .paint_count = b->def->paint_count};
+    sup_bind_def bind = {.values = b->def->values,
+                         .paints = b->def->paints,
+                         .paint_count = b->def->paint_count,
+                         .setup = b->def->setup,
+                         .setup_size = b->def->setup_size};
     b->model = b->def->model;
     if (b->model != NULL) return SUP_OK;
     sup_result result = sup_rig_create(context, b->take->character, b->def->rig, &b->rig, error);

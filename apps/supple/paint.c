@@ -154,24 +154,11 @@ static int make_part(const stroke *s, const sup_rig *rig, const char *name, floa
 
 static int make_from_file(const stroke *s, const sup_rig *rig, const char *path, float *mask)
 {
-    FILE *file = fopen(path, "rb");
-    size_t capacity = (size_t)1 << 16, size = 0;
-    char *text = malloc(capacity);
+    size_t size = 0;
+    char *text = app_read_file(path, &size);
     sup_error error = {0};
-    while (file != NULL && text != NULL) {
-        size_t got = fread(text + size, 1, capacity - size, file);
-        size += got;
-        if (got == 0) break;
-        if (size < capacity) continue;
-        char *larger = realloc(text, 2 * capacity);
-        if (larger == NULL) free(text);
-        text = larger;
-        capacity *= 2;
-    }
-    bool failed = file == NULL || ferror(file) != 0;
-    if (file != NULL) fclose(file);
     int status = APP_DONE;
-    if (failed || text == NULL) {
+    if (text == NULL) {
         app_say("--paint %s: The file cannot be read.", s->text);
         status = APP_INPUT;
     } else if (sup_paint_numbers(rig, (sup_bytes){text, size}, mask, &error) != SUP_OK) {

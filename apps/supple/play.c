@@ -62,6 +62,7 @@ static sup_result run(player *p, int32_t start, app_play *play, app_progress *pr
         result = step(p, start + i, i, play->owned + frame_size * (size_t)(kept > 0 ? kept : 0));
     }
     if (result != SUP_OK) return result;
+    if (play->watch != NULL) play->watch(play->watch_user, p->instance, p->pose);
     qsort(p->times, (size_t)total, sizeof *p->times, compare_numbers);
     play->step_ms = p->times[total / 2];
     return SUP_OK;
@@ -86,13 +87,18 @@ int app_play_method(app_take *take, const sup_rig *rig, const sup_method *method
     sup_model *made = NULL;
     sup_error error = {0};
     double began = app_milliseconds();
-    *play = (app_play){.first_frame = first, .frame_count = last - first + 1, .vertex_count = rig->vertex_count};
+    *play = (app_play){.watch = play->watch,
+                       .watch_user = play->watch_user,
+                       .first_frame = first,
+                       .frame_count = last - first + 1,
+                       .vertex_count = rig->vertex_count};
     int status = APP_DONE;
     sup_result result = SUP_OK;
     if (p.model == NULL) {
         app_paints paints;
         status = app_paint(take, rig, method, &paints);
         sup_bind_def def = {.values = params, .paints = paints.items, .paint_count = paints.count};
+        app_setup_give(take, method, &def);
         result = status == APP_DONE ? sup_bind(context, method, rig, &def, &made, &error) : SUP_ERROR_ARGUMENT;
         app_paints_free(&paints);
         if (result == SUP_ERROR_DATA && app_take_is_default(take) && method == take->method) {

@@ -5,7 +5,13 @@
 #include "progress.h"
 #include "take.h"
 
+/* Looks at the instance after a step. */
+typedef void app_watch_fn(void *user, const sup_instance *instance, const sup_pose *pose);
+
 typedef struct app_play {
+    /* Set before app_play_method, called after the last frame; may be NULL. */
+    app_watch_fn *watch;
+    void *watch_user;
     int32_t first_frame, frame_count; /* of the motion */
     int32_t vertex_count;
     const float *positions; /* [frame_count*vertex_count*3] */

@@ -29,7 +29,7 @@ int app_look_check(app_look *look, int width, int height)
     return APP_DONE;
 }
 
-static int find_joint(const sup_rig *rig, const char *name, int32_t *joint)
+int app_find_joint(const sup_rig *rig, const char *option, const char *name, int32_t *joint)
 {
     enum { NAME_LIMIT = 512 };
     const char *names[NAME_LIMIT];
@@ -43,8 +43,8 @@ static int find_joint(const sup_rig *rig, const char *name, int32_t *joint)
         }
     }
     const char *nearest = app_nearest(name, names, count);
-    if (nearest != NULL) return app_usage("--zoom %s: There is no such joint; did you mean %s?", name, nearest);
-    return app_usage("--zoom %s: There is no such joint; 'supple info --joints' lists them.", name);
+    if (nearest != NULL) return app_usage("%s %s: There is no such joint; did you mean %s?", option, name, nearest);
+    return app_usage("%s %s: There is no such joint; 'supple info --joints' lists them.", option, name);
 }
 
 /* Vertices at one place of the skin with one normal of the file shade alike: smooth over seams of textures, hard where
@@ -80,7 +80,7 @@ int app_stage_open(app_stage *stage, const sup_context *context, const sup_rig *
     sup_error error = {0};
     *stage = (app_stage){.context = *context, .rig = rig, .look = look, .zoom_joint = -1};
     if (look->zoom != NULL) {
-        int status = find_joint(rig, look->zoom, &stage->zoom_joint);
+        int status = app_find_joint(rig, "--zoom", look->zoom, &stage->zoom_joint);
         if (status != APP_DONE) return status;
     }
     stage->shade_group = calloc(vertices, sizeof(int32_t));

@@ -54,6 +54,9 @@ typedef struct app_look {
 /* Checks what can be checked before a file is read, and fills width and height; `width` 0 takes the defaults given. */
 int app_look_check(app_look *look, int width, int height);
 
+/* The rig's joint of that name, or a sentence about the option that gave it. */
+int app_find_joint(const sup_rig *rig, const char *option, const char *name, int32_t *joint);
+
 typedef struct app_stage {
     sup_context context;
     const sup_rig *rig;

@@ -14,7 +14,7 @@ _supple_scenes() {
 
 _supple() {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} verb=${COMP_WORDS[1]}
-    local verbs='info bake bind render compare measure report bench methods scenes'
+    local verbs='info bake bind render compare slice measure report bench methods scenes'
     local characters='glb|gltf|obj|off|ply|stl|skel|bvh|ini|fbx|dae'
     COMPREPLY=()
     shopt -q extglob || { shopt -s extglob; local restore=1; }
@@ -35,7 +35,7 @@ _supple() {
         -o | --output)
             case $verb in
             render) _supple_files "$word" 'png|mp4|gif|webm' ;;
-            compare) _supple_files "$word" 'png' ;;
+            compare | slice) _supple_files "$word" 'png' ;;
             report) _supple_files "$word" 'html' ;;
             bind) _supple_files "$word" 'supple' ;;
             *) _supple_files "$word" 'glb|pc2|mdd|obj' ;;
@@ -50,26 +50,30 @@ _supple() {
             if [ "$verb" = render ]; then _supple_files "$word" "$characters"; else _supple_files "$word" 'skel|bvh'; fi
             ;;
         --device) mapfile -t COMPREPLY < <(compgen -W "cpu cuda" -- "$word") ;;
-        --map) _supple_files "$word" 'txt|map' ;;
+        --map | --setup) _supple_files "$word" 'txt|map' ;;
+        --plane) mapfile -t COMPREPLY < <(compgen -W "bend front side top" -- "$word") ;;
+        --operator) mapfile -t COMPREPLY < <(compgen -W "contact bulge" -- "$word"; compgen -f -- "$word") ;;
         --clip | -c | --fps | --frame | --frames | --threads | -j | --set | -s | --paint | --methods | --zoom | --size | --instances | \
-            --seconds) ;;
+            --seconds | --joint | --reach | --depth) ;;
         *)
             case $verb:$word in
-            bake:-*) mapfile -t COMPREPLY < <(compgen -W "--output --method --set --paint --model --collider --clip --motion --map --skeleton \
+            bake:-*) mapfile -t COMPREPLY < <(compgen -W "--output --method --set --paint --setup --model --collider --clip --motion --map --skeleton \
                 --fps --frames --weights --threads --no-normals --device --json --quiet --help" -- "$word") ;;
-            bind:-*) mapfile -t COMPREPLY < <(compgen -W "--output --method --set --paint --skeleton --weights --threads --json \
+            bind:-*) mapfile -t COMPREPLY < <(compgen -W "--output --method --set --paint --setup --skeleton --weights --threads --json \
                 --quiet --help" -- "$word") ;;
             render:-*) mapfile -t COMPREPLY < <(compgen -W "--output --frame --frames --camera --zoom --size --color --up \
-                --wire --skeleton --turn --method --set --paint --model --collider --clip --motion --map --skeleton-file --fps \
+                --wire --skeleton --turn --method --set --paint --setup --model --collider --clip --motion --map --skeleton-file --fps \
                 --weights --threads --quiet --help" -- "$word") ;;
-            compare:-*) mapfile -t COMPREPLY < <(compgen -W "--output --methods --set --paint --frame --frames --camera --zoom \
+            compare:-*) mapfile -t COMPREPLY < <(compgen -W "--output --methods --set --paint --setup --frame --frames --camera --zoom \
                 --size --color --up --wire --clip --motion --map --skeleton --fps --weights --threads --quiet --help" \
                 -- "$word") ;;
+            slice:-*) mapfile -t COMPREPLY < <(compgen -W "--output --joint --plane --reach --operator --depth --frame --size --method \
+                --set --paint --setup --model --clip --motion --map --skeleton --fps --weights --threads --quiet --help" -- "$word") ;;
             measure:-*) mapfile -t COMPREPLY < <(compgen -W "--clip --motion --map --skeleton --fps --frames --weights \
                 --threads --json --quiet --help" -- "$word") ;;
-            report:-*) mapfile -t COMPREPLY < <(compgen -W "--output --methods --set --paint --frames --camera --zoom --size \
+            report:-*) mapfile -t COMPREPLY < <(compgen -W "--output --methods --set --paint --setup --frames --camera --zoom --size \
                 --color --up --clip --motion --map --skeleton --fps --weights --threads --quiet --help" -- "$word") ;;
-            bench:-*) mapfile -t COMPREPLY < <(compgen -W "--method --set --clip --skeleton --weights --contact \
+            bench:-*) mapfile -t COMPREPLY < <(compgen -W "--method --set --setup --clip --skeleton --weights --contact \
                 --instances --device --seconds --save --against --threads --json --quiet --help" -- "$word") ;;
             info:-*) mapfile -t COMPREPLY < <(compgen -W "--json --joints --skeleton --help" -- "$word") ;;
             methods:* | scenes:*) mapfile -t COMPREPLY < <(compgen -W "--json --names --help" -- "$word") ;;

@@ -1,6 +1,7 @@
 /* take.c - choosing what a verb works on: input, clip or motion, method and settings, frames. */
 #include "take.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -101,14 +102,9 @@ static int load_model(app_take *take)
 /* The model must be of the character that was loaded. */
 static int check_model(const app_take *take)
 {
-    const sup_character *character = take->character;
-    int32_t vertices = sup_model_vertex_count(take->model), nodes = sup_model_node_count(take->model);
-    if (vertices == character->vertex_count && nodes == character->node_count &&
-        sup_model_morph_weight_count(take->model) == character->morph_weight_count)
-        return APP_DONE;
-    app_say("%s: The model is of another character: it has %d vertices and %d nodes, %s has %d and %d. Bind it again.",
-            take->values->model, (int)vertices, (int)nodes, take->values->input, (int)character->vertex_count,
-            (int)character->node_count);
+    sup_error error = {0};
+    if (sup_model_check_character(take->model, take->character, &error) == SUP_OK) return APP_DONE;
+    app_say("%s: %s", take->values->model, error.message);
     return APP_INPUT;
 }
 
@@ -119,6 +115,61 @@ static int open_obstacles(app_take *take)
         return app_usage("--collider %s: The method %s does not mind what is in the way; projective does.",
                          given->items[0], take->method->name);
     return app_obstacles_open(&take->obstacles, &take->session, take->character, given);
+}
+
+char *app_read_file(const char *path, size_t *size)
+{
+    FILE *file = fopen(path, "rb");
+    size_t capacity = (size_t)1 << 16, used = 0;
+    char *text = malloc(capacity);
+    while (file != NULL && text != NULL) {
+        size_t got = fread(text + used, 1, capacity - used - 1, file);
+        used += got;
+        if (got == 0) break;
+        if (used + 1 < capacity) continue;
+        char *larger = realloc(text, 2 * capacity);
+        if (larger == NULL) free(text);
+        text = larger;
+        capacity *= 2;
+    }
+    bool failed = file == NULL || ferror(file) != 0;
+    if (file != NULL) fclose(file);
+    if (failed || text == NULL) {
+        free(text);
+        return NULL;
+    }
+    text[used] = '\0';
+    *size = used;
+    return text;
+}
+
+static int load_setup(app_take *take)
+{
+    if (take->values->setup == NULL) return APP_DONE;
+    take->setup = app_read_file(take->values->setup, &take->setup_size);
+    if (take->setup != NULL) return APP_DONE;
+    app_say("--setup %s: The file cannot be read.", take->values->setup);
+    return APP_INPUT;
+}
+
+int app_setup_check(const app_take_values *values, const sup_method *const *methods, int32_t count)
+{
+    char list[200] = "";
+    if (values->setup == NULL) return APP_DONE;
+    for (int32_t i = 0; i < count; i++)
+        if ((methods[i]->flags & SUP_METHOD_SETUP) != 0) return APP_DONE;
+    for (int32_t i = 0; i < sup_method_count(); i++)
+        if ((sup_method_at(i)->flags & SUP_METHOD_SETUP) != 0)
+            snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", list[0] != '\0' ? ", " : "",
+                     sup_method_at(i)->name);
+    return app_usage("--setup %s: The method %s takes no setup; these do: %s.", values->setup, methods[0]->name, list);
+}
+
+void app_setup_give(const app_take *take, const sup_method *method, sup_bind_def *def)
+{
+    if ((method->flags & SUP_METHOD_SETUP) == 0) return;
+    def->setup = take->setup;
+    def->setup_size = take->setup_size;
 }
 
 static int fail_clip(const sup_character *character, const char *name, const char *input)
@@ -220,6 +271,8 @@ static int check_values(const app_take_values *values)
         return app_usage("--clip %s: Give --clip or --motion, not both.", values->clip);
     if (values->model != NULL && values->weights != 0)
         return app_usage("--weights: They are in the model of --model: bind it again with other ones.");
+    if (values->model != NULL && values->setup != NULL)
+        return app_usage("--setup %s: It is in the model of --model: bind it again with another one.", values->setup);
     if (values->json && values->quiet) return app_usage("Give --json or --quiet, not both.");
     return APP_DONE;
 }
@@ -236,6 +289,7 @@ int app_take_open(app_take *take, const app_take_values *values)
     if (status == APP_DONE)
         status = app_open_character(&take->session, values->input, values->skeleton, &take->character);
     if (status == APP_DONE && take->model != NULL) status = check_model(take);
+    if (status == APP_DONE) status = load_setup(take);
     if (status == APP_DONE) status = open_obstacles(take);
     if (status == APP_DONE) status = values->motion != NULL ? load_motion(take) : choose_clip(take);
     if (status == APP_DONE) status = choose_frames(take);
@@ -248,13 +302,15 @@ void app_take_close(app_take *take)
     sup_joint_map_destroy(take->map);
     app_obstacles_close(&take->obstacles);
     sup_model_destroy(take->model);
+    free(take->setup);
     sup_character_destroy(take->character);
     app_session_close(&take->session);
 }
 
 bool app_take_is_default(const app_take *take)
 {
-    return take->values->method == NULL && take->values->model == NULL && take->values->set.count == 0;
+    return take->values->method == NULL && take->values->model == NULL && take->values->set.count == 0 &&
+           take->values->setup == NULL;
 }
 
 sup_rig_def app_take_rig_def(const app_take_values *values)
@@ -295,7 +351,7 @@ static bool same_file(const char *a, const char *b)
 int app_check_output(const app_take_values *values, const char *output)
 {
     if (same_file(values->input, output) || same_file(values->motion, output) || same_file(values->skeleton, output) ||
-        same_file(values->map, output) || same_file(values->model, output))
+        same_file(values->map, output) || same_file(values->model, output) || same_file(values->setup, output))
         return app_usage("%s: The output is one of the inputs; name another file.", output);
     return APP_DONE;
 }

@@ -9,7 +9,7 @@ enum { APP_PARAM_LIMIT = 64 };
 /* What the command line says. A verb's own values begin with one of these, named `take`, and its table has those of the
  * rows below that it knows. */
 typedef struct app_take_values {
-    const char *input, *method, *model, *clip, *motion, *map, *skeleton, *frames;
+    const char *input, *method, *model, *setup, *clip, *motion, *map, *skeleton, *frames;
     double fps;
     app_texts set, paint, colliders;
     int weights, threads;
@@ -38,6 +38,11 @@ extern const char *const app_weight_choices[];
     {                                                                                                           \
         .kind = APP_MANY, .name = "paint", .argument = "MAP=WHERE[*VALUE]", .offset = APP_TAKE_AT(type, paint), \
         .help = "a map of the method; ball:JOINT:RADIUS[:BORDER], joint:NAME, part:NAME, all, file:PATH"        \
+    }
+#define APP_TAKE_SETUP(type)                                                                       \
+    {                                                                                              \
+        .kind = APP_TEXT, .name = "setup", .argument = "FILE", .offset = APP_TAKE_AT(type, setup), \
+        .help = "operators, controllers and muscles for implicit, a line each: see its page"       \
     }
 #define APP_TAKE_MODEL(type)                                                                       \
     {                                                                                              \
@@ -108,6 +113,8 @@ typedef struct app_take {
     const sup_method *method;
     double params[APP_PARAM_LIMIT];
     sup_model *model; /* of --model, or NULL */
+    char *setup;      /* of --setup, or NULL */
+    size_t setup_size;
     sup_character *character;
     app_obstacles obstacles;
     sup_joint_map *map;
@@ -131,6 +138,13 @@ sup_rig_def app_take_rig_def(const app_take_values *values);
 sup_result app_take_pose(const app_take *take, int32_t frame, sup_pose *pose);
 /* "A:B", "A:", ":B" or "A", whole numbers from 0; *last is -1 where it is open. */
 bool app_parse_frames(const char *text, int32_t *first, int32_t *last);
+
+/* A sentence when there is a --setup and none of the methods takes one. */
+int app_setup_check(const app_take_values *values, const sup_method *const *methods, int32_t count);
+/* The setup goes to methods that take one. */
+void app_setup_give(const app_take *take, const sup_method *method, sup_bind_def *def);
+/* All bytes of a file, to be freed, and a zero after them; NULL when it cannot be read. */
+char *app_read_file(const char *path, size_t *size);
 
 /* Whether the path ends, without regard to case, in one of the NULL-terminated endings (no dot): its index, or -1. */
 int app_ending(const char *path, const char *const *endings);

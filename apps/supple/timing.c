@@ -131,7 +131,7 @@ static sup_result make_rig(trial *t, sup_error *error)
 
 static sup_result bind(trial *t, sup_error *error)
 {
-    sup_bind_def def = {.values = t->def->params};
+    sup_bind_def def = {.values = t->def->params, .setup = t->def->setup, .setup_size = t->def->setup_size};
     sup_result result = SUP_OK;
     while (result == SUP_OK && go_on(t, 1)) {
         sup_model_destroy(t->model);

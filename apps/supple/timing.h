@@ -45,6 +45,8 @@ typedef struct app_timing_def {
     const char *input, *skeleton;
     const sup_method *method;
     const double *params;
+    const char *setup; /* text, NULL: none */
+    size_t setup_size;
     int threads, instances;
     sup_device *device; /* NULL: the CPU */
     double seconds;     /* for each stage, about */

@@ -30,13 +30,15 @@ typedef struct sup_map {
     const char *name; /* "stiffness" */
     const char *unit;
     float minimum, maximum, fallback; /* fallback = where nothing is painted */
+    bool live;                        /* may be painted between steps (deform.h); false: a change needs a new bind */
     const char *help;                 /* one sentence */
 } sup_map;
 
 enum {
     SUP_METHOD_DYNAMIC = 1u << 0, /* has velocity: the result depends on what came before */
     SUP_METHOD_USES_WEIGHTS = 1u << 1,
-    SUP_METHOD_COLLIDES = 1u << 2 /* minds the colliders of an instance */
+    SUP_METHOD_COLLIDES = 1u << 2, /* minds the colliders of an instance */
+    SUP_METHOD_SETUP = 1u << 3     /* takes a setup text at bind */
 };
 enum { SUP_METHOD_MAPS = 16 };
 
@@ -59,6 +61,8 @@ typedef struct sup_bind_input {
     const float *const *maps; /* [method->map_count] checked, [rig->vertex_count] each; NULL where nothing is painted */
     sup_progress_fn *progress; /* may be NULL */
     void *progress_user;
+    const char *setup; /* NULL for none */
+    size_t setup_size;
 } sup_bind_input;
 
 /* Called in a step when one of its stages is over, with the stage's name: for those who measure. */
@@ -122,15 +126,27 @@ typedef struct sup_method {
     sup_result (*check)(const sup_model *model, sup_error *error);
     /* Bytes of state one instance needs, 64-aligned; 0 is allowed. No further memory may be taken later. */
     size_t (*state_size)(const sup_model *model, const sup_context *context);
-    /* Puts the state at rest in `input->pose`. Also called once when an instance is opened. */
+    /* Puts the state at rest in `input->pose`. Also called once when an instance is opened, with the state all zero. */
     sup_result (*reset)(const sup_step_input *input, void *state);
     /* One frame. No allocation, no I/O, no locks. */
     sup_result (*step)(const sup_step_input *input, void *state, const sup_skin_out *out);
     /* May be NULL. What the last step had left of the energy that the method minimises, in units of its own: for
      * comparing ways to the same result. */
     double (*energy)(const void *state);
+    /* Needed for live maps, else NULL. Takes map number `map` into the state: `values` [render vertices], checked, or
+     * NULL for those of the bind. What is painted stays over a reset. Allocates nothing; a failure changes nothing. */
+    sup_result (*paint)(const sup_model *model, void *state, int32_t map, const float *values, sup_error *error);
     /* May be NULL. */
     sup_result (*compare)(const sup_compare_input *input, sup_compare_figures *figures, sup_error *error);
+    /* May be NULL. The scalar field whose 0.5 surface the skin lies near, as of the last step: 1 inside, 0 outside. `points`
+     * [count*3] in world space, values [count]. */
+    void (*field)(const sup_model *model, void *state, const float *points, int32_t count, float *values);
+    /* For saving states. Both may be NULL for methods without memory: nothing of their state is kept. The first
+     * kept_size bytes of a state are all that later steps depend on, whatever the number of threads. */
+    size_t (*kept_size)(const sup_model *model, const sup_context *context);
+    /* `input` NULL: takes whatever points somewhere, or depends on the run, out of a copy of those bytes. Else: `state`
+     * starts with bytes that were saved, and becomes one of `input->model`; SUP_ERROR_DATA when they make no sense. */
+    sup_result (*link)(const sup_step_input *input, void *state);
 } sup_method;
 
 /* The methods of this library, in the order in which they are listed to people; the first is the default. */

@@ -14,6 +14,8 @@ typedef struct sup_bind_def {
     int32_t paint_count; /* each map at most once */
     sup_progress_fn *progress;
     void *progress_user;
+    const char *setup; /* a text of the method's own, for those with SUP_METHOD_SETUP (docs/methods); NULL for none */
+    size_t setup_size; /* bytes */
 } sup_bind_def;
 
 /* `def` may be NULL. The rig and the character may be freed afterwards. */
@@ -30,6 +32,9 @@ SUP_API const double *sup_model_values(const sup_model *model); /* parameter val
 SUP_API int32_t sup_model_vertex_count(const sup_model *model); /* render vertices that a step writes */
 SUP_API int32_t sup_model_node_count(const sup_model *model);   /* nodes a pose must have */
 SUP_API int32_t sup_model_morph_weight_count(const sup_model *model);
+/* SUP_ERROR_DATA and a sentence when the model was bound for another character: other counts, or the same counts but
+ * other vertices, triangles or bones. Clips, weights and materials may differ. */
+SUP_API sup_result sup_model_check_character(const sup_model *model, const sup_character *character, sup_error *error);
 
 /* For methods: arrays in the block. `name` is at most 31 characters. Type and element count are kept and checked. A
  * method that simulates says how much in an array "census" of 2 int32: points and elements that it simulates. */

@@ -45,6 +45,8 @@ typedef struct sup_bake_def {
     const double *values;    /* [method->param_count], NULL = the model's, or defaults */
     const sup_paint *paints; /* of the character's vertices, in the maps of the method */
     int32_t paint_count;
+    const char *setup; /* sup_bind_def.setup; NULL = none */
+    size_t setup_size;
     const sup_rig_def *rig; /* NULL = defaults */
     /* Bound before, for this character: neither rig nor method are made again. Values that differ from the model's must
      * be of live parameters. NULL: bind now. */

@@ -1,8 +1,9 @@
 /* paint.h - what an artist marks on the shown skin: maps for a bind, and the brushes that paint them.
  *
  * A map is a number for each render vertex: how firm the flesh is there, whether it follows the bones rigidly. The maps
- * that a method knows are in its table (method.h); sup_bind takes any of them (model.h). A brush makes a mask, 0 to 1
- * for each render vertex; sup_paint_blend puts a value where the mask says, so that several strokes make one map. */
+ * that a method knows are in its table (method.h); sup_bind takes any of them (model.h), and sup_instance_paint those
+ * that are live, between steps (deform.h). A brush makes a mask, 0 to 1 for each render vertex; sup_paint_blend puts a
+ * value where the mask says, so that several strokes make one map. */
 #ifndef SUPPLE_PAINT_H
 #define SUPPLE_PAINT_H
 

@@ -5,7 +5,7 @@
  *
  *     load      file -> sup_character        load.h, character.h     (scenes.h: built-in characters)
  *     rig       character -> sup_rig         rig.h                   one welded skin, checked, with weights
- *               (what an artist marks on it: paint.h)
+ *               (what an artist marks on it: paint.h; how fields are composed: operator.h)
  *     bind      rig + method -> sup_model    method.h, model.h       once; immutable, shareable, one block
  *     pose      clip + time -> sup_pose      pose.h                  joint transforms
  *     deform    model -> sup_instance        deform.h, collider.h    a step per frame
@@ -41,6 +41,7 @@
 #include "supple/collider.h"
 #include "supple/method.h"
 #include "supple/model.h"
+#include "supple/operator.h"
 #include "supple/pose.h"
 #include "supple/deform.h"
 #include "supple/output.h"

@@ -226,7 +226,7 @@ static inline bool sup_mask_lane(sup_mask mask, int32_t lane)
     return mask[lane] != 0;
 }
 
-/* a0 b0 a1 b1 and a2 b2 a3 b3 of every four lanes. */
+/* Of every four lanes: a0 b0 a1 b1 and a2 b2 a3 b3 (zip), a0 a1 b0 b1 and a2 a3 b2 b3 (pair). */
 #if SUP_LANES == 16
 static inline sup_wide sup_wide_zip_low(sup_wide a, sup_wide b)
 {
@@ -236,6 +236,16 @@ static inline sup_wide sup_wide_zip_low(sup_wide a, sup_wide b)
 static inline sup_wide sup_wide_zip_high(sup_wide a, sup_wide b)
 {
     return (sup_wide)_mm512_unpackhi_ps((__m512)a, (__m512)b);
+}
+
+static inline sup_wide sup_wide_pair_low(sup_wide a, sup_wide b)
+{
+    return (sup_wide)_mm512_shuffle_ps((__m512)a, (__m512)b, _MM_SHUFFLE(1, 0, 1, 0));
+}
+
+static inline sup_wide sup_wide_pair_high(sup_wide a, sup_wide b)
+{
+    return (sup_wide)_mm512_shuffle_ps((__m512)a, (__m512)b, _MM_SHUFFLE(3, 2, 3, 2));
 }
 #elif SUP_LANES == 8
 static inline sup_wide sup_wide_zip_low(sup_wide a, sup_wide b)
@@ -247,6 +257,16 @@ static inline sup_wide sup_wide_zip_high(sup_wide a, sup_wide b)
 {
     return (sup_wide)_mm256_unpackhi_ps((__m256)a, (__m256)b);
 }
+
+static inline sup_wide sup_wide_pair_low(sup_wide a, sup_wide b)
+{
+    return (sup_wide)_mm256_shuffle_ps((__m256)a, (__m256)b, _MM_SHUFFLE(1, 0, 1, 0));
+}
+
+static inline sup_wide sup_wide_pair_high(sup_wide a, sup_wide b)
+{
+    return (sup_wide)_mm256_shuffle_ps((__m256)a, (__m256)b, _MM_SHUFFLE(3, 2, 3, 2));
+}
 #elif SUP_LANES == 4
 static inline sup_wide sup_wide_zip_low(sup_wide a, sup_wide b)
 {
@@ -256,6 +276,16 @@ static inline sup_wide sup_wide_zip_low(sup_wide a, sup_wide b)
 static inline sup_wide sup_wide_zip_high(sup_wide a, sup_wide b)
 {
     return __builtin_shufflevector(a, b, 2, 6, 3, 7);
+}
+
+static inline sup_wide sup_wide_pair_low(sup_wide a, sup_wide b)
+{
+    return __builtin_shufflevector(a, b, 0, 1, 4, 5);
+}
+
+static inline sup_wide sup_wide_pair_high(sup_wide a, sup_wide b)
+{
+    return __builtin_shufflevector(a, b, 2, 3, 6, 7);
 }
 #endif
 

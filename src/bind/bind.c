@@ -51,43 +51,19 @@ static sup_result add_values(const sup_method *method, const double *values, sup
     return SUP_OK;
 }
 
-static sup_result fail_map(const sup_method *method, const char *name, sup_error *error)
-{
-    char names[240] = "";
-    size_t used = 0;
-    for (int32_t i = 0; i < method->map_count && used + 1 < sizeof names; i++)
-        used += sup_format(names + used, sizeof names - used, "%s%s", i == 0 ? "" : ", ", method->maps[i].name);
-    return sup_fail(error, SUP_ERROR_ARGUMENT, "paint.unknown", method->name,
-                    method->map_count > 0 ? "The method \"%s\" has no map \"%s\"; it has: %s."
-                                          : "The method \"%s\" has no map \"%s\": it has none%s.",
-                    method->name, name != NULL ? name : "", names);
-}
-
-static sup_result check_paint(const sup_map *map, const sup_paint *paint, int32_t vertex_count, sup_error *error)
-{
-    for (int32_t v = 0; v < vertex_count; v++)
-        if (!(paint->values[v] >= map->minimum && paint->values[v] <= map->maximum)) /* NaN too */
-            return sup_fail(error, SUP_ERROR_ARGUMENT, "paint.range", map->name,
-                            "The map \"%s\" takes numbers from %g to %g, but vertex %d has %g.", map->name,
-                            (double)map->minimum, (double)map->maximum, v, (double)paint->values[v]);
-    return SUP_OK;
-}
-
 /* The paints in the order of the method's maps. */
 static sup_result sort_paints(const sup_method *method, const sup_rig *rig, const sup_bind_def *def, const float **maps,
                               sup_error *error)
 {
     for (int32_t i = 0; def != NULL && i < def->paint_count; i++) {
         const sup_paint *paint = &def->paints[i];
-        int32_t m = 0;
-        while (m < method->map_count && !sup_text_equal(method->maps[m].name, paint->map))
-            m++;
-        if (m == method->map_count) return fail_map(method, paint->map, error);
+        int32_t m = sup_method_map(method, paint->map, error);
+        if (m < 0) return SUP_ERROR_ARGUMENT;
         if (maps[m] != NULL || paint->values == NULL)
             return sup_fail(error, SUP_ERROR_ARGUMENT, "paint.twice", paint->map,
                             "The map \"%s\" is painted twice or without values: blend the strokes into one map.",
                             paint->map);
-        sup_result result = check_paint(&method->maps[m], paint, rig->vertex_count, error);
+        sup_result result = sup_map_check(&method->maps[m], paint->values, rig->vertex_count, error);
         if (result != SUP_OK) return result;
         maps[m] = paint->values;
     }
@@ -104,6 +80,13 @@ static sup_result run_method(const sup_method *method, const sup_bind_input *inp
         result = sup_fail(error, SUP_ERROR_ARGUMENT, "bind.array", method->name, "The method \"%s\" adds %s.",
                           method->name, builder->misuse);
     return result;
+}
+
+static sup_result check_setup(const sup_method *method, const sup_bind_def *def, sup_error *error)
+{
+    if (def == NULL || def->setup == NULL || (method->flags & SUP_METHOD_SETUP) != 0) return SUP_OK;
+    return sup_fail(error, SUP_ERROR_ARGUMENT, "bind.setup", method->name, "The method \"%s\" takes no setup.",
+                    method->name);
 }
 
 static sup_result check_arguments(const sup_method *method, const sup_rig *rig, sup_model **model, sup_error *error)
@@ -123,12 +106,14 @@ sup_result sup_bind(const sup_context *context_in, const sup_method *method, con
                     const sup_bind_def *def, sup_model **model_out, sup_error *error)
 {
     sup_result result = check_arguments(method, rig, model_out, error);
+    if (result == SUP_OK) result = check_setup(method, def, error);
     if (result != SUP_OK) return result;
     sup_context context = sup_context_resolve(context_in);
     sup_model_builder builder = {context.allocator, {NULL, 0, 0, sizeof(sup_built_array)}, NULL, false};
     sup_model_header counts = {.vertex_count = rig->vertex_count,
                                .node_count = rig->character->node_count,
-                               .morph_weight_count = rig->character->morph_weight_count};
+                               .morph_weight_count = rig->character->morph_weight_count,
+                               .character = sup_model_character_hash(rig->character)};
     sup_model *model = NULL;
     result = add_values(method, def != NULL ? def->values : NULL, &builder, error);
     if (result == SUP_OK) {
@@ -136,8 +121,13 @@ sup_result sup_bind(const sup_context *context_in, const sup_method *method, con
         const float *maps[SUP_METHOD_MAPS] = {NULL};
         result = sort_paints(method, rig, def, maps, error);
         if (result == SUP_OK) result = add_bind_pose(rig, &builder, error);
-        sup_bind_input input = {
-            &context, rig, values, maps, def != NULL ? def->progress : NULL, def != NULL ? def->progress_user : NULL};
+        sup_bind_input input = {.context = &context, .rig = rig, .values = values, .maps = maps};
+        if (def != NULL) {
+            input.progress = def->progress;
+            input.progress_user = def->progress_user;
+            input.setup = def->setup;
+            input.setup_size = def->setup != NULL ? def->setup_size : 0;
+        }
         if (result == SUP_OK) result = run_method(method, &input, &builder, error);
     }
     if (result == SUP_OK) result = sup_model_pack(&context, method, &counts, &builder, &model, error);

@@ -93,6 +93,21 @@ uint64_t sup_model_checksum(const unsigned char *block, size_t size)
     return sup_hash64(block + sizeof header, size - sizeof header, sup_hash64(&header, sizeof header, 0));
 }
 
+uint64_t sup_model_character_hash(const sup_character *character)
+{
+    const sup_character *c = character;
+    uint64_t hash = 0;
+    for (int32_t n = 0; n < c->node_count; n++)
+        hash = sup_hash64(&c->nodes[n].parent, sizeof c->nodes[n].parent, hash);
+    for (int32_t b = 0; b < c->bone_count; b++) {
+        hash = sup_hash64(&c->bones[b].node, sizeof c->bones[b].node, hash);
+        hash = sup_hash64(&c->bones[b].inverse_bind, sizeof c->bones[b].inverse_bind, hash);
+    }
+    if (c->positions != NULL) hash = sup_hash64(c->positions, 3 * (size_t)c->vertex_count * sizeof(float), hash);
+    if (c->triangles != NULL) hash = sup_hash64(c->triangles, 3 * (size_t)c->triangle_count * sizeof(int32_t), hash);
+    return hash;
+}
+
 sup_result sup_model_pack(const sup_context *context, const sup_method *method, const sup_model_header *counts,
                           const sup_model_builder *builder, sup_model **model_out, sup_error *error)
 {
@@ -141,6 +156,26 @@ void sup_model_destroy(sup_model *model)
 const sup_model_header *sup_model_header_of(const sup_model *model)
 {
     return (const sup_model_header *)(const void *)model->block;
+}
+
+sup_result sup_model_check_character(const sup_model *model, const sup_character *character, sup_error *error)
+{
+    if (model == NULL || character == NULL)
+        return sup_fail(error, SUP_ERROR_ARGUMENT, "model.null", "", "A model and a character are needed.");
+    const sup_model_header *h = sup_model_header_of(model);
+    if (h->vertex_count != character->vertex_count || h->node_count != character->node_count ||
+        h->morph_weight_count != character->morph_weight_count)
+        return sup_fail(error, SUP_ERROR_DATA, "model.character", character->name,
+                        "The model is of another character: it has %d vertices, %d nodes and %d morph weights, this "
+                        "one %d, %d and %d. Bind it again.",
+                        h->vertex_count, h->node_count, h->morph_weight_count, character->vertex_count,
+                        character->node_count, character->morph_weight_count);
+    if (h->character != sup_model_character_hash(character))
+        return sup_fail(
+            error, SUP_ERROR_DATA, "model.character", character->name,
+            "The model is of another character, or this one was changed: as many vertices and nodes, but not "
+            "the same shape or skeleton. Bind it again.");
+    return SUP_OK;
 }
 
 const sup_model_entry *sup_model_entries(const sup_model *model)

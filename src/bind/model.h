@@ -10,7 +10,7 @@
 #include "supple/model.h"
 
 #define SUP_MODEL_MAGIC "SUPPLEM\n"
-enum { SUP_MODEL_VERSION = 1, SUP_MODEL_ALIGNMENT = 64, SUP_MODEL_NAME = 32 };
+enum { SUP_MODEL_VERSION = 2, SUP_MODEL_ALIGNMENT = 64, SUP_MODEL_NAME = 32 };
 
 /* Start of a block. */
 typedef struct sup_model_header {
@@ -21,7 +21,8 @@ typedef struct sup_model_header {
     uint64_t checksum;       /* of all bytes, these eight as zero */
     int32_t vertex_count, node_count, morph_weight_count, array_count;
     char method[SUP_MODEL_NAME]; /* zero-terminated */
-    uint32_t reserved[12];       /* zero */
+    uint64_t character;          /* sup_model_character_hash */
+    uint32_t reserved[10];       /* zero */
 } sup_model_header;
 _Static_assert(sizeof(sup_model_header) == 128, "part of the file format");
 
@@ -74,6 +75,13 @@ sup_result sup_model_check_common(const sup_model *model, sup_error *error);
 sup_result sup_param_check(const sup_param *param, double value, sup_error *error);
 /* -1 when the method has none of that name; `error` then lists the names. */
 int32_t sup_method_param(const sup_method *method, const char *name, sup_error *error);
+
+/* The same for maps. */
+sup_result sup_map_check(const sup_map *map, const float *values, int32_t vertex_count, sup_error *error);
+int32_t sup_method_map(const sup_method *method, const char *name, sup_error *error);
+
+/* Of what a model is bound to: vertices, triangles, bones and the tree of nodes, as the file has them. */
+uint64_t sup_model_character_hash(const sup_character *character);
 
 /* For methods: how far a bind is, `fraction` of 1, at which stage; SUP_ERROR_CANCELLED when the caller has had enough. */
 sup_result sup_bind_tell(const sup_bind_input *input, float fraction, const char *stage, sup_error *error);

@@ -69,6 +69,31 @@ sup_result sup_param_check(const sup_param *param, double value, sup_error *erro
         param->unit != NULL && param->unit[0] != 0 ? " " : "", param->unit != NULL ? param->unit : "", value);
 }
 
+int32_t sup_method_map(const sup_method *method, const char *name, sup_error *error)
+{
+    for (int32_t i = 0; i < method->map_count; i++)
+        if (sup_text_equal(method->maps[i].name, name)) return i;
+    char names[240] = "";
+    size_t used = 0;
+    for (int32_t i = 0; i < method->map_count && used + 1 < sizeof names; i++)
+        used += sup_format(names + used, sizeof names - used, "%s%s", i == 0 ? "" : ", ", method->maps[i].name);
+    sup_fail(error, SUP_ERROR_ARGUMENT, "paint.unknown", method->name,
+             method->map_count > 0 ? "The method \"%s\" has no map \"%s\"; it has: %s."
+                                   : "The method \"%s\" has no map \"%s\": it has none%s.",
+             method->name, name != NULL ? name : "", names);
+    return -1;
+}
+
+sup_result sup_map_check(const sup_map *map, const float *values, int32_t vertex_count, sup_error *error)
+{
+    for (int32_t v = 0; v < vertex_count; v++)
+        if (!(values[v] >= map->minimum && values[v] <= map->maximum)) /* NaN too */
+            return sup_fail(error, SUP_ERROR_ARGUMENT, "paint.range", map->name,
+                            "The map \"%s\" takes numbers from %g to %g, but vertex %d has %g.", map->name,
+                            (double)map->minimum, (double)map->maximum, v, (double)values[v]);
+    return SUP_OK;
+}
+
 /* -1 when the text is neither. */
 static double parse_bool(const char *text)
 {

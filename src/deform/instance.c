@@ -6,6 +6,20 @@
 
 #include <math.h>
 
+#define STATE_MAGIC "SUPPLES\n"
+enum { STATE_VERSION = 1 };
+
+/* Start of a saved state; parameter values and the method's own bytes follow. */
+typedef struct state_header {
+    char magic[8];
+    uint32_t version, method_version;
+    uint64_t size;     /* bytes of the whole */
+    uint64_t checksum; /* of all bytes, these eight as zero */
+    uint64_t model;    /* checksum of the model */
+    uint64_t kept;     /* bytes of the method's own */
+    char method[SUP_MODEL_NAME];
+} state_header;
+
 struct sup_instance {
     sup_context context;
     const sup_model *model;
@@ -163,6 +177,15 @@ sup_result sup_instance_step(sup_instance *instance, const sup_pose *pose, float
     return result;
 }
 
+sup_result sup_instance_field(const sup_instance *instance, const float *points, int32_t count, float *values)
+{
+    if (instance == NULL || instance->method->field == NULL || count < 0 ||
+        (count > 0 && (points == NULL || values == NULL)))
+        return SUP_ERROR_ARGUMENT;
+    instance->method->field(instance->model, instance->state, points, count, values);
+    return SUP_OK;
+}
+
 double sup_instance_energy(const sup_instance *instance)
 {
     if (instance == NULL || instance->method->energy == NULL) return (double)NAN;
@@ -188,6 +211,25 @@ sup_result sup_instance_set(sup_instance *instance, const char *name, double val
                         "\"%s\" cannot change while the character moves: bind it again with the new value.", name);
     instance->values[index] = value;
     return SUP_OK;
+}
+
+sup_result sup_instance_paint(sup_instance *instance, const char *name, const float *values, sup_error *error)
+{
+    if (instance == NULL || name == NULL)
+        return sup_fail(error, SUP_ERROR_ARGUMENT, "paint.null", "", "An instance and the name of a map are needed.");
+    const sup_method *method = instance->method;
+    int32_t index = sup_method_map(method, name, error);
+    if (index < 0) return SUP_ERROR_ARGUMENT;
+    if (!method->maps[index].live || method->paint == NULL)
+        return sup_fail(error, SUP_ERROR_ARGUMENT, "paint.bind", name,
+                        "The map \"%s\" cannot change while the character moves: bind it again with the new paint.",
+                        name);
+    if (values != NULL) {
+        int32_t count = sup_model_vertex_count(instance->model);
+        sup_result result = sup_map_check(&method->maps[index], values, count, error);
+        if (result != SUP_OK) return result;
+    }
+    return method->paint(instance->model, instance->state, index, values, error);
 }
 
 sup_result sup_instance_set_colliders(sup_instance *instance, const sup_collider *colliders, int32_t count,
@@ -225,5 +267,111 @@ sup_result sup_instance_observe(sup_instance *instance, sup_stage_fn *stage_done
     if (instance == NULL) return SUP_ERROR_ARGUMENT;
     instance->stage_done = stage_done;
     instance->stage_user = user;
+    return SUP_OK;
+}
+
+static size_t kept_size(const sup_instance *instance)
+{
+    if (instance->method->kept_size == NULL) return 0;
+    size_t kept = instance->method->kept_size(instance->model, &instance->context);
+    return kept <= instance->state_size ? kept : 0;
+}
+
+size_t sup_instance_state_size(const sup_instance *instance)
+{
+    if (instance == NULL) return 0;
+    return sizeof(state_header) + (size_t)instance->method->param_count * sizeof(double) + kept_size(instance);
+}
+
+static uint64_t state_checksum(const unsigned char *bytes, size_t size)
+{
+    state_header header;
+    memcpy(&header, bytes, sizeof header);
+    header.checksum = 0;
+    return sup_hash64(bytes + sizeof header, size - sizeof header, sup_hash64(&header, sizeof header, 0));
+}
+
+static state_header header_of(const sup_instance *instance)
+{
+    state_header header = {.version = STATE_VERSION,
+                           .method_version = instance->method->version,
+                           .size = sup_instance_state_size(instance),
+                           .model = sup_model_header_of(instance->model)->checksum,
+                           .kept = kept_size(instance)};
+    memcpy(header.magic, STATE_MAGIC, sizeof header.magic);
+    sup_format(header.method, sizeof header.method, "%s", instance->method->name);
+    return header;
+}
+
+sup_result sup_instance_state_save(const sup_instance *instance, void *bytes, size_t size)
+{
+    if (instance == NULL || bytes == NULL || size != sup_instance_state_size(instance)) return SUP_ERROR_ARGUMENT;
+    unsigned char *to = bytes;
+    size_t values = (size_t)instance->method->param_count * sizeof(double);
+    state_header header = header_of(instance);
+    memcpy(to, &header, sizeof header);
+    if (values > 0) memcpy(to + sizeof header, instance->values, values);
+    if (header.kept > 0) { /* in memory that is aligned as a state is */
+        void *copy = sup_alloc(&instance->context.allocator, instance->state_size);
+        if (copy == NULL) return SUP_ERROR_MEMORY;
+        memcpy(copy, instance->state, instance->state_size);
+        sup_result result = instance->method->link(NULL, copy);
+        memcpy(to + sizeof header + values, copy, (size_t)header.kept);
+        sup_free(&instance->context.allocator, copy, instance->state_size);
+        if (result != SUP_OK) return result;
+    }
+    header.checksum = state_checksum(bytes, size);
+    memcpy(to, &header, sizeof header);
+    return SUP_OK;
+}
+
+/* Whether the bytes are a state of this instance's model, whole and in range. */
+static sup_result check_state(const sup_instance *instance, const unsigned char *bytes, size_t size, sup_error *error)
+{
+    state_header header, own = header_of(instance);
+    if (size < sizeof header || memcmp(bytes, STATE_MAGIC, sizeof header.magic) != 0)
+        return sup_fail(error, SUP_ERROR_FORMAT, "state.magic", "", "These bytes are not a saved state.");
+    memcpy(&header, bytes, sizeof header);
+    if (header.version != own.version || header.method_version != own.method_version ||
+        memcmp(header.method, own.method, sizeof own.method) != 0 || header.model != own.model ||
+        header.kept != own.kept)
+        return sup_fail(error, SUP_ERROR_DATA, "state.model", instance->method->name,
+                        "The state was saved with another model or version: reset the instance instead.");
+    if (header.size != size || size != own.size || header.checksum != state_checksum(bytes, size))
+        return sup_fail(error, SUP_ERROR_FORMAT, "state.damaged", "", "The saved state is damaged or cut off.");
+    for (int32_t i = 0; i < instance->method->param_count; i++) {
+        double value;
+        memcpy(&value, bytes + sizeof header + (size_t)i * sizeof value, sizeof value);
+        sup_result result = sup_param_check(&instance->method->params[i], value, error);
+        if (result != SUP_OK) return result;
+    }
+    return SUP_OK;
+}
+
+sup_result sup_instance_state_restore(sup_instance *instance, const void *bytes, size_t size, sup_error *error)
+{
+    if (instance == NULL || bytes == NULL)
+        return sup_fail(error, SUP_ERROR_ARGUMENT, "state.null", "", "An instance and a saved state are needed.");
+    sup_result result = check_state(instance, bytes, size, error);
+    if (result != SUP_OK) return result;
+    size_t values = (size_t)instance->method->param_count * sizeof(double), kept = kept_size(instance);
+    const unsigned char *from = (const unsigned char *)bytes + sizeof(state_header) + values;
+    if (kept > 0) {
+        sup_pose none = {0};
+        sup_step_input input = step_input(instance, &none, 0.0f);
+        unsigned char *made = sup_alloc_zero(&instance->context.allocator, instance->state_size);
+        if (made == NULL) return sup_fail_memory(error, "the state");
+        memcpy(made, from, kept);
+        result = instance->method->link(&input, made);
+        if (result == SUP_OK) {
+            void *before = instance->state;
+            instance->state = made;
+            made = before;
+        }
+        sup_free(&instance->context.allocator, made, instance->state_size);
+        if (result != SUP_OK)
+            return sup_fail(error, result, "state.numbers", "", "The saved state has numbers that no motion gives.");
+    }
+    if (values > 0) memcpy(instance->values, (const unsigned char *)bytes + sizeof(state_header), values);
     return SUP_OK;
 }

@@ -1,12 +1,13 @@
 /* registry.c - the methods of this library. The first is the default. */
 #include "base/base.h"
 #include "methods/dualquat/dualquat.h"
+#include "methods/implicit/implicit.h"
 #include "methods/linear/linear.h"
 #include "methods/position/position.h"
 #include "methods/projective/projective.h"
 
 static const sup_method *const methods[] = {&sup_method_projective, &sup_method_linear, &sup_method_dualquat,
-                                            &sup_method_position};
+                                            &sup_method_position, &sup_method_implicit};
 
 int32_t sup_method_count(void)
 {

@@ -109,15 +109,8 @@ static sup_result check_model(const bake *b, sup_error *error)
 {
     const sup_model *model = b->def.model;
     const sup_character *character = b->character;
-    int32_t vertices = sup_model_vertex_count(model), nodes = sup_model_node_count(model),
-            weights = sup_model_morph_weight_count(model);
-    if (vertices != character->vertex_count || nodes != character->node_count ||
-        weights != character->morph_weight_count)
-        return sup_fail(error, SUP_ERROR_DATA, "bake.model", character->name,
-                        "The model is of another character: it has %d vertices, %d nodes and %d morph weights, this "
-                        "one %d, %d and %d. Bind it again.",
-                        vertices, nodes, weights, character->vertex_count, character->node_count,
-                        character->morph_weight_count);
+    sup_result result = sup_model_check_character(model, character, error);
+    if (result != SUP_OK) return result;
     if (b->def.method != NULL && b->def.method != sup_model_method(model))
         return sup_fail(error, SUP_ERROR_ARGUMENT, "bake.model.method", character->name,
                         "The model was bound for the method \"%s\", not for \"%s\": bind it again.",
@@ -132,7 +125,7 @@ static sup_result bind_method(bake *b, const sup_method *method, const sup_bind_
     sup_error refusal = {0};
     sup_result result = sup_bind(b->context, method, b->rig, def, &b->made, &refusal);
     if (result == SUP_ERROR_DATA && b->def.method == NULL && b->def.values == NULL && b->def.paint_count == 0 &&
-        method != plain) {
+        b->def.setup == NULL && method != plain) {
         sup_log(b->context, SUP_LOG_WARNING, "The method %s cannot be used, %s is instead: %s", method->name,
                 plain->name, refusal.message);
         return sup_bind(b->context, plain, b->rig, def, &b->made, error);
@@ -146,6 +139,8 @@ static sup_result make_model(bake *b, sup_error *error)
     sup_bind_def bind = {.values = b->def.values,
                          .paints = b->def.paints,
                          .paint_count = b->def.paint_count,
+                         .setup = b->def.setup,
+                         .setup_size = b->def.setup_size,
                          .progress = bind_progress,
                          .progress_user = b};
     const sup_method *method = b->def.method != NULL ? b->def.method : sup_method_at(0);

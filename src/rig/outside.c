@@ -3,7 +3,10 @@
  *
  * Inside is where the winding number of all SUP_PART_SKIN triangles is above a quarter: it stays well above that under
  * a hole, and falls to 0 just outside of a closed skin. A joint on the surface counts as inside. A skin that encloses
- * nothing, such as a flat sheet, has no inside and is not judged. */
+ * nothing, such as a flat sheet, has no inside and is not judged.
+ *
+ * Weights that are made come from where the bones are: a skeleton that stands in another pose than the mesh, or in another
+ * place or unit, has most of its joints outside, and is refused. */
 #include "rig/rig.h"
 
 #include "geometry/bvh.h"
@@ -13,6 +16,7 @@ static const double inside_winding = 0.25;
 static const double on_surface = 2e-3;  /* of the character's size */
 static const double encloses = 1e-3;    /* volume / area^1.5; 0.094 for a ball */
 static const double least_weight = 0.1; /* a joint with less in every vertex does not shape the skin */
+static const double most_outside = 0.3; /* of the joints that weights are made for */
 
 /* Triangles of SUP_PART_SKIN parts. */
 static int32_t *skin_role_triangles(sup_rig_build *build, int32_t *count)
@@ -26,6 +30,14 @@ static int32_t *skin_role_triangles(sup_rig_build *build, int32_t *count)
         memcpy(triangles + 3 * (size_t)(*count)++, corners, 3 * sizeof *triangles);
     }
     return triangles;
+}
+
+/* Whether all weights of the skin are made. */
+static bool all_made(const sup_rig_build *build)
+{
+    for (int32_t p = 0; p < build->character->part_count; p++)
+        if (build->role[p] == SUP_PART_SKIN && !build->part_made[p]) return false;
+    return true;
 }
 
 /* Joints that move vertices of SUP_PART_SKIN parts. */
@@ -58,13 +70,14 @@ static sup_result forgive_surface(sup_rig_build *build, int32_t triangle_count, 
     return SUP_OK;
 }
 
-sup_result sup_rig_bones_outside(sup_rig_build *build, sup_error *error)
+/* Bones that begin outside, of those that count: [joint_count]. */
+static sup_result find_outside(sup_rig_build *build, bool *outside, sup_error *error)
 {
     const sup_rig *rig = build->rig;
-    int32_t triangle_count, count = 0, first = -1;
+    int32_t triangle_count;
     int32_t *triangles = skin_role_triangles(build, &triangle_count);
-    bool *outside = moving_joints(build), any = false;
-    if (triangles == NULL || outside == NULL) return sup_fail_memory(error, "the bones");
+    bool any = false;
+    if (triangles == NULL) return sup_fail_memory(error, "the bones");
     sup_winding tree;
     sup_result result =
         sup_winding_create(&build->context.allocator, rig->skin_positions, triangle_count, triangles, &tree, error);
@@ -77,11 +90,32 @@ sup_result sup_rig_bones_outside(sup_rig_build *build, sup_error *error)
         any = any || outside[j];
     }
     sup_winding_destroy(&tree);
-    if (any) result = forgive_surface(build, triangle_count, triangles, outside, error);
-    if (result != SUP_OK) return result;
+    return any ? forgive_surface(build, triangle_count, triangles, outside, error) : SUP_OK;
+}
+
+sup_result sup_rig_bones_outside(sup_rig_build *build, sup_error *error)
+{
+    const sup_rig *rig = build->rig;
+    bool made = all_made(build), *moves = moving_joints(build);
+    bool *outside = sup_arena_alloc(&build->scratch, (size_t)rig->joint_count, sizeof *outside);
+    if (moves == NULL || outside == NULL) return sup_fail_memory(error, "the bones");
     for (int32_t j = 0; j < rig->joint_count; j++)
-        if (outside[j] && count++ == 0) first = rig->joint_node[j];
+        outside[j] = made || moves[j]; /* where weights are made every joint should have moved something */
+    sup_result result = find_outside(build, outside, error);
+    if (result != SUP_OK) return result;
+    int32_t all = 0, bones = 0, count = 0, first = -1;
+    for (int32_t j = 0; j < rig->joint_count; j++) {
+        bones += build->joint_is_bone[j];
+        all += outside[j];
+        if (outside[j] && moves[j] && count++ == 0) first = rig->joint_node[j];
+    }
+    const char *name = first < 0 ? "" : sup_rig_node_name(build, first);
+    if (made && (double)all > most_outside * (double)bones)
+        return sup_rig_defect(build, SUP_DEFECT_BONE_OUTSIDE_SKIN, SUP_SEVERITY_FATAL, -1, all, first, error,
+                              "%d of %d joints lie outside of the skin, so no weights can be made: bring the skeleton "
+                              "into the mesh's place and pose, or give weights.",
+                              all, bones);
     return sup_rig_defect(build, SUP_DEFECT_BONE_OUTSIDE_SKIN, SUP_SEVERITY_WARNING, -1, count, first, error,
                           "%d joint%s outside of the skin that %s (first: %s).", count, count == 1 ? " lies" : "s lie",
-                          count == 1 ? "it moves" : "they move", first < 0 ? "" : sup_rig_node_name(build, first));
+                          count == 1 ? "it moves" : "they move", name);
 }

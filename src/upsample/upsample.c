@@ -25,6 +25,11 @@ size_t sup_upsample_scratch(const sup_upsample *view)
            padded((size_t)view->coarse_triangle_count * 4 * sizeof(float));
 }
 
+const float *sup_upsample_rows(const void *scratch)
+{
+    return scratch; /* `coarse` comes first */
+}
+
 static void cross_triangles(void *work, int32_t begin, int32_t end, int32_t worker)
 {
     frame *f = work;

@@ -111,6 +111,8 @@ size_t sup_upsample_scratch(const sup_upsample *view);
  * tangents need a model that has them. `scratch` is 64-byte aligned. */
 sup_result sup_upsample_apply(const sup_context *context, const sup_upsample *view, const float *coarse_positions,
                               void *scratch, const sup_skin_out *out);
+/* What an apply left in its scratch: places and unit normals of the coarse vertices, x y z 0 nx ny nz 0 each. */
+const float *sup_upsample_rows(const void *scratch);
 /* The same on kernels of at most that many lanes: for tests and benchmarks. */
 sup_result sup_upsample_apply_lanes(const sup_context *context, const sup_upsample *view, const float *coarse_positions,
                                     void *scratch, const sup_skin_out *out, int32_t lanes);

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# test_verbs.sh SUPPLE - measure, render, compare, report and bench from outside.
+# test_verbs.sh SUPPLE - measure, render, slice, compare, report and bench from outside.
 . "$(dirname "$0")/lib.sh"
 supple=$1
 cd "$work" || exit 1
@@ -113,6 +113,24 @@ refuse 1 "frames of a still" 'one frame' "$supple" render $scene -o x.png --fram
 refuse 1 "bones of a cache of other frames" 'say --clip' "$supple" render $scene some.pc2 -o x.png --skeleton
 printf 'v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n' >bare.obj
 refuse 2 "mesh without a skeleton" 'skeleton-file' "$supple" render bare.obj -o x.png
+
+# A setup for implicit, and slices of its field.
+printf 'controller own 20:0 90:1\njoint up* operator bulge controller own\nmuscle m bone upper radii 30%% 20%%\n' >setup.txt
+printf '# fine\njoint upper operator pinch\n' >wrong.txt
+run 0 "slice" "$supple" slice $scene -o slice.png --joint upper --frame 3 --size 64 --setup setup.txt
+run 0 "slice without a setup" "$supple" slice $scene -o plain.png --joint upper --frame 3 --size 64
+check "a muscle is in the field" test "$(cksum <slice.png)" != "$(cksum <plain.png)"
+run 0 "slice of an operator" "$supple" slice --operator bulge --depth 0.5 -o operator.png --size 64
+printf 'M .5 0 C .5 .2 .4 .2 .4 .4 L .9 .9' >profile.txt
+run 0 "slice of a profile" "$supple" slice --operator profile.txt -o profile.png --size 64
+refuse 2 "bad line of a setup" 'Line 2 of the setup.*contact, bulge' "$supple" bake $scene -o x.pc2 \
+    --method implicit --setup wrong.txt
+refuse 2 "missing setup" 'cannot be read' "$supple" bind $scene -o x.supple --method implicit --setup nowhere.txt
+refuse 1 "setup for another method" 'linear takes no setup.*implicit' "$supple" render $scene -o x.png --method linear --setup setup.txt
+refuse 1 "slice of another method" 'no field' "$supple" slice $scene -o x.png --joint x --method linear
+refuse 1 "slice without a joint" 'joint is missing' "$supple" slice $scene -o x.png
+refuse 1 "slice of nothing" 'INPUT and --joint' "$supple" slice -o x.png
+refuse 2 "bad profile" 'Line 2, column 1.*path commands' "$supple" slice --operator wrong.txt -o x.png
 refuse 1 "ending" '.png, .mp4' "$supple" render $scene -o x.jpg
 refuse 3 "folder that is not there" 'no/such' "$supple" render $scene -o no/such/x.png --size 16x16
 check "nothing is left of what failed" test -z "$(find . -name 'x.*' -o -name '*.part*')"

@@ -2,6 +2,7 @@
 #include "bind/model.h"
 #include "methods/skin_fixture.h"
 #include "supple/deform.h"
+#include "supple/scenes.h"
 #include "test.h"
 
 static sup_model *bind_sample(skin_fixture *f, const char *method)
@@ -266,7 +267,7 @@ TEST(damaged_headers_and_tables_are_refused_by_name)
         sup_model_header *h = (sup_model_header *)(void *)block;
         sup_model_entry *e = (sup_model_entry *)(void *)(block + sizeof *h);
         if (kind == 0) h->magic[0] = 'X';
-        if (kind == 1) h->version = 2;
+        if (kind == 1) h->version = SUP_MODEL_VERSION + 1;
         if (kind == 2) h->size += 64;
         if (kind == 3) h->size -= 64;
         if (kind == 4) h->node_count = -1;
@@ -401,4 +402,49 @@ TEST(models_with_random_damage_never_do_harm)
     }
     CHECK(accepted > 100);
     fixture_destroy(&f);
+}
+
+/* A character of the same counts whose vertices, triangles or bones differ is not the one that was bound; other clips are. */
+TEST(a_model_knows_its_character)
+{
+    sup_character *character = NULL;
+    sup_rig *rig = NULL;
+    sup_model *model = NULL;
+    sup_error error;
+    CHECK_OK(sup_scene_create(NULL, "cylinder", 0.25, &character, &error), error);
+    CHECK_OK(sup_rig_create(NULL, character, NULL, &rig, &error), error);
+    CHECK_OK(sup_bind(NULL, sup_method_find("linear"), rig, NULL, &model, &error), error);
+    size_t floats = 3 * (size_t)character->vertex_count, corners = 3 * (size_t)character->triangle_count;
+    float *positions = malloc(floats * sizeof *positions);
+    int32_t *triangles = malloc(corners * sizeof *triangles);
+    sup_bone *bones = malloc((size_t)character->bone_count * sizeof *bones);
+    sup_node *nodes = malloc((size_t)character->node_count * sizeof *nodes);
+    for (int kind = 0; kind < 6; kind++) {
+        memcpy(positions, character->positions, floats * sizeof *positions);
+        memcpy(triangles, character->triangles, corners * sizeof *triangles);
+        memcpy(bones, character->bones, (size_t)character->bone_count * sizeof *bones);
+        memcpy(nodes, character->nodes, (size_t)character->node_count * sizeof *nodes);
+        sup_character twin = *character;
+        twin.positions = positions;
+        twin.triangles = triangles;
+        twin.bones = bones;
+        twin.nodes = nodes;
+        twin.clip_count = 0;
+        nodes[0].rest.translation.x += 1.0f;
+        if (kind == 1) positions[floats - 1] += 1e-3f;
+        if (kind == 2) triangles[corners - 1] = triangles[0];
+        if (kind == 3) bones[1].inverse_bind.m[3] += 1e-3f;
+        if (kind == 4) nodes[twin.node_count - 1].parent = 0;
+        if (kind == 5) twin.vertex_count--;
+        memset(&error, 0, sizeof error);
+        CHECK_MSG(sup_model_check_character(model, &twin, &error) == (kind == 0 ? SUP_OK : SUP_ERROR_DATA), "kind %d",
+                  kind);
+        CHECK_TEXT(error.id, kind == 0 ? "" : "model.character");
+    }
+    CHECK_EQ(sup_model_check_character(NULL, character, NULL), SUP_ERROR_ARGUMENT);
+    CHECK_EQ(sup_model_check_character(model, NULL, NULL), SUP_ERROR_ARGUMENT);
+    free(positions), free(triangles), free(bones), free(nodes);
+    sup_model_destroy(model);
+    sup_rig_destroy(rig);
+    sup_character_destroy(character);
 }

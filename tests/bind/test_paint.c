@@ -23,7 +23,7 @@ static sup_result no_step(const sup_step_input *input, void *state, const sup_sk
     return SUP_OK;
 }
 
-static const sup_map own_maps[] = {{"soft", "", 0.5f, 2.0f, 1.0f, ""}, {"wet", "", 0.0f, 1.0f, 0.0f, ""}};
+static const sup_map own_maps[] = {{"soft", "", 0.5f, 2.0f, 1.0f, false, ""}, {"wet", "", 0.0f, 1.0f, 0.0f, false, ""}};
 static const sup_method painted = {
     .name = "painted", .maps = own_maps, .map_count = 2, .bind = keep_maps, .step = no_step};
 

@@ -107,7 +107,7 @@ TEST(bakes_take_a_model)
     CHECK(memcmp(with->positions, without->positions, (size_t)with->vertex_count * 60) == 0);
     def = (sup_bake_def){.model = model, .frame_count = 1};
     CHECK_EQ(sup_bake(NULL, other, &def, a, NULL, &error), SUP_ERROR_DATA);
-    CHECK_TEXT(error.id, "bake.model");
+    CHECK_TEXT(error.id, "model.character");
     def.method = sup_method_find("linear");
     CHECK_EQ(sup_bake(NULL, character, &def, a, NULL, &error), SUP_ERROR_ARGUMENT);
     CHECK_TEXT(error.id, "bake.model.method");

@@ -153,9 +153,10 @@ TEST(a_rigid_motion_of_everything_moves_the_anchors_rigidly)
     unhang(&h);
 }
 
-TEST(balls_turn_by_half_and_bones_by_all)
+/* With `whole`, balls by all, too. */
+static void check_turns(bool whole)
 {
-    sup_anchors_def stick = {.stick = true};
+    sup_anchors_def stick = {.stick = true, .whole = whole};
     hung h = hang(tube(), &stick);
     sup_vec3d centre = sup_v3(6, 0, 0);
     CHECK_EQ(h.view.slide_count, 0);
@@ -165,7 +166,7 @@ TEST(balls_turn_by_half_and_bones_by_all)
             h.joints[j] = sup_mat34_identity();
         move_limb(&h, 1, turn_about(centre, sup_v3(0, 0, 1), angle));
         evaluate(&h);
-        sup_affine half = turn_about(centre, sup_v3(0, 0, 1), 0.5 * angle);
+        sup_affine half = turn_about(centre, sup_v3(0, 0, 1), whole ? angle : 0.5 * angle);
         sup_affine all = turn_about(centre, sup_v3(0, 0, 1), angle);
         int32_t on_ball = 0;
         for (int32_t i = 0; i < h.view.anchor_count; i++) {
@@ -179,6 +180,12 @@ TEST(balls_turn_by_half_and_bones_by_all)
         CHECK(on_ball > 50);
     }
     unhang(&h);
+}
+
+TEST(balls_turn_by_half_and_bones_by_all)
+{
+    check_turns(false);
+    check_turns(true);
 }
 
 /* Mean of posed over rest length of edges on the ball that lead along the limb, on the side y * side > 0. */

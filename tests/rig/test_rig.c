@@ -476,6 +476,26 @@ TEST(bone_defects_are_counted)
     release(rig, c);
 }
 
+/* Weights of the file may come from anywhere; made ones need the bones inside. */
+TEST(a_skeleton_beside_the_mesh_is_refused_where_weights_are_made)
+{
+    for (int made = 0; made < 2; made++) {
+        make_data *d = make_tube(6);
+        for (int32_t v = 0; v < d->c.vertex_count; v++)
+            d->positions[3 * v] += 4.0f;
+        if (made) memset(d->influence_first, 0, sizeof d->influence_first);
+        sup_character *c = make_build(d);
+        sup_rig *rig = NULL;
+        sup_error error = {0};
+        sup_result result = sup_rig_create(NULL, c, NULL, &rig, &error);
+        CHECK_EQ(result, made ? SUP_ERROR_DATA : SUP_OK);
+        CHECK_TEXT(error.id, made ? "rig.bone_outside_skin" : "");
+        if (!made) CHECK_EQ(found(rig, SUP_DEFECT_BONE_OUTSIDE_SKIN)->severity, SUP_SEVERITY_WARNING);
+        sup_rig_destroy(rig);
+        sup_character_destroy(c);
+    }
+}
+
 TEST(bones_go_to_the_mean_of_children_and_leaves_into_their_vertices)
 {
     make_data *d = make_tube(6);

@@ -23,15 +23,20 @@ size_t sup_cells_size(int32_t points)
     return 2 * rounded((size_t)places_for(points) * 4) + rounded((size_t)points * 4);
 }
 
-void sup_cells_start(sup_cells *cells, void *memory, int32_t points, float side)
+void sup_cells_link(sup_cells *cells, void *memory)
 {
     unsigned char *at = memory;
-    cells->places = places_for(points);
-    cells->inverse = side > 0.0f && isfinite(1.0f / side) ? 1.0f / side : 1.0f;
-    cells->now = 0;
     cells->stamp = (uint32_t *)(void *)at;
     cells->first = (int32_t *)(void *)(at += rounded((size_t)cells->places * 4));
     cells->next = (int32_t *)(void *)(at + rounded((size_t)cells->places * 4));
+}
+
+void sup_cells_start(sup_cells *cells, void *memory, int32_t points, float side)
+{
+    cells->places = places_for(points);
+    cells->inverse = side > 0.0f && isfinite(1.0f / side) ? 1.0f / side : 1.0f;
+    cells->now = 0;
+    sup_cells_link(cells, memory);
     memset(cells->stamp, 0, (size_t)cells->places * 4);
     sup_cells_empty(cells);
 }

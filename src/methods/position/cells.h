@@ -21,6 +21,8 @@ typedef struct sup_cells {
 /* Bytes for that many points, a multiple of 64. */
 size_t sup_cells_size(int32_t points);
 void sup_cells_start(sup_cells *cells, void *memory, int32_t points, float side);
+/* Points a table that was copied at its memory again. */
+void sup_cells_link(sup_cells *cells, void *memory);
 void sup_cells_empty(sup_cells *cells);
 void sup_cells_insert(sup_cells *cells, int32_t point, const float *at);
 

@@ -65,6 +65,26 @@ void sup_meet_reset(const sup_meet *meet, void *state)
     sup_cells_start(&s->cells, s->cells_memory, meet->surface_count, 1.1f * meet->edge);
 }
 
+void sup_meet_link(const sup_meet *meet, void *state)
+{
+    sup_meet_state *s = state, kept = *s;
+    memset(s, 0, sizeof *s);
+    s->report = kept.report;
+    s->cells.inverse = kept.cells.inverse;
+    s->cells.places = kept.cells.places;
+    s->cells.now = kept.cells.now;
+    s->iteration = kept.iteration;
+    s->since = kept.since;
+    s->active_count = kept.active_count;
+    s->plane_count = kept.plane_count;
+    s->touch_count = kept.touch_count;
+    s->near_count = kept.near_count;
+    s->bundle_count = kept.bundle_count;
+    if (meet == NULL) return;
+    lay_out(meet, state, s);
+    sup_cells_link(&s->cells, s->cells_memory);
+}
+
 const sup_meet_report *sup_meet_report_of(const void *state)
 {
     return &((const sup_meet_state *)state)->report;

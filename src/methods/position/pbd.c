@@ -90,6 +90,16 @@ void sup_pbd_start(const sup_pbd *pbd, void *state, const float *guide)
     sup_pbd_place(pbd, state, guide);
 }
 
+void sup_pbd_link(const sup_pbd *pbd, void *state)
+{
+    pbd_state *s = state;
+    sup_pbd_work kept = s->work;
+    s->work = (sup_pbd_work){.raw = kept.raw, .keep = kept.keep, .ratio = kept.ratio, .furthest = kept.furthest};
+    memcpy(s->work.gravity, kept.gravity, sizeof kept.gravity);
+    memset(&s->regions, 0, sizeof s->regions);
+    if (pbd != NULL) lay_out(pbd, state, &s->work, &s->regions);
+}
+
 void sup_pbd_stop(const sup_pbd *pbd, void *state)
 {
     pbd_state *s = state;

@@ -54,15 +54,15 @@ const sup_param sup_position_params[SUP_POSITION_PARAM_COUNT] = {
 };
 
 const sup_map sup_position_maps[SUP_POSITION_MAP_COUNT] = {
-    [SUP_POSITION_MAP_SOFT] = {"soft", "", 0, 1, 0, "How far flesh leaves linear blending: 1 jiggles most."},
-    [SUP_POSITION_MAP_STIFFNESS] = {"stiffness", "", 0.001f, 1000, 1, "Times the flesh's stiffness."},
+    [SUP_POSITION_MAP_SOFT] = {"soft", "", 0, 1, 0, true, "How far flesh leaves linear blending: 1 jiggles most."},
+    [SUP_POSITION_MAP_STIFFNESS] = {"stiffness", "", 0.001f, 1000, 1, true, "Times the flesh's stiffness."},
 };
 
 const sup_method sup_method_position = {
     .name = "position",
     .summary =
         "Position based skinning: soft flesh over linear blending; keeps volume, meets itself and jiggles, tuned live.",
-    .version = 2,
+    .version = 3,
     .flags = SUP_METHOD_DYNAMIC | SUP_METHOD_USES_WEIGHTS | SUP_METHOD_COLLIDES,
     .params = sup_position_params,
     .param_count = SUP_POSITION_PARAM_COUNT,
@@ -73,4 +73,7 @@ const sup_method sup_method_position = {
     .state_size = sup_position_state_size,
     .reset = sup_position_reset,
     .step = sup_position_step,
+    .paint = sup_position_paint,
+    .kept_size = sup_position_kept,
+    .link = sup_position_link,
 };

@@ -75,8 +75,10 @@ typedef struct sup_position_view {
     const int32_t *bone_joint;       /* [row_count] -1: none */
     const float *bone_point;         /* [row_count*4] nearest point of the bone in the bind pose */
     const float *surface;            /* [row_count*4] point of the skin over the particle, seen from its bone */
-    const float *painted;            /* [row_count*SUP_POSITION_MAP_COUNT] values of the maps there */
-    float size, unit_metres;         /* of the character, file units; metres a unit, 0 when unknown */
+    const int32_t *paint_vertex;     /* [row_count*3] shown vertices around it, -1: none, nothing is painted here */
+    const float *paint_weight;       /* [row_count*3] how much each counts; rows sum to 1 */
+    const float *painted;    /* [row_count*SUP_POSITION_MAP_COUNT] values of the maps there; an instance's own */
+    float size, unit_metres; /* of the character, file units; metres a unit, 0 when unknown */
 } sup_position_view;
 
 sup_result sup_position_open(const sup_model *model, sup_position_view *view, sup_error *error);
@@ -87,6 +89,14 @@ sup_result sup_position_check(const sup_model *model, sup_error *error);
 size_t sup_position_state_size(const sup_model *model, const sup_context *context);
 sup_result sup_position_reset(const sup_step_input *input, void *state);
 sup_result sup_position_step(const sup_step_input *input, void *state, const sup_skin_out *out);
+size_t sup_position_kept(const sup_model *model, const sup_context *context);
+sup_result sup_position_link(const sup_step_input *input, void *state);
+
+sup_result sup_position_paint(const sup_model *model, void *state, int32_t map, const float *values, sup_error *error);
+
+/* Values of a map at the places of rows: `values` [vertex_count] of the shown vertices into painted[row*MAP_COUNT + map]. */
+void sup_position_paint_rows(int64_t row_count, const int32_t *vertex, const float *weight, int32_t map,
+                             const float *values, float *painted);
 
 /* Soft control (section 4.7) in soft.c: `soft` [row_count] in [0, 1] says how much a particle belongs to the region. Below
  * the region's mean distance from the bones, in parts of the way to the skin, particles stay as they are; above it they leave linear blending by

@@ -17,6 +17,12 @@ static const double SEAT_REACH = 1.0;
 /* Sizes of the character: diagonal of a piece of skin that has no flesh of its own. */
 static const double SMALL_PIECE = 0.06;
 
+/* Where a particle finds what is painted. */
+typedef struct paint_place {
+    int32_t vertex[3]; /* shown */
+    float weight[3];
+} paint_place;
+
 /* What the stages hand to each other; freed in one place. */
 typedef struct binding {
     const sup_bind_input *input;
@@ -26,13 +32,14 @@ typedef struct binding {
     sup_bvh skin;                  /* over it */
     bool has_skin, has_mesh;
     sup_tetmesh mesh;
-    int32_t *joint;   /* [particles*SUP_POSITION_INFLUENCES] */
-    float *weight;    /* the same count */
-    int32_t *bone;    /* [particles] joint of the nearest bone, -1 for none */
-    double *point;    /* [particles*3] its nearest point */
-    double *distance; /* [particles] to it */
-    bool *kinematic;  /* [particles] */
-    bool *small;      /* [skin_vertex_count] of a component of the rig's skin: it has no flesh of its own */
+    int32_t *joint;     /* [particles*SUP_POSITION_INFLUENCES] */
+    float *weight;      /* the same count */
+    int32_t *bone;      /* [particles] joint of the nearest bone, -1 for none */
+    double *point;      /* [particles*3] its nearest point */
+    double *distance;   /* [particles] to it */
+    bool *kinematic;    /* [particles] */
+    bool *small;        /* [skin_vertex_count] of a component of the rig's skin: it has no flesh of its own */
+    paint_place *paint; /* [particles] */
     sup_pbd_bound bound;
 } binding;
 
@@ -250,26 +257,20 @@ static sup_result bind_carry(binding *b, sup_error *error)
     return sup_carry_bind(b->input->context, &def, b->builder, "carry", error);
 }
 
-/* Values of the maps at a point of triangle t of the skin, u and v of the way to its second and third corner. */
-static void painted_at(const binding *b, int32_t t, double u, double v, float *values)
+/* A point of triangle t of the skin, u and v of the way to its second and third corner. */
+static paint_place painted_at(const binding *b, int32_t t, double u, double v)
 {
-    const sup_bind_input *input = b->input;
     const sup_simulated_surface *s = &b->surface;
-    const double weight[3] = {1.0 - u - v, u, v};
-    for (int map = 0; map < SUP_POSITION_MAP_COUNT; map++) {
-        if (input->maps == NULL || input->maps[map] == NULL || t < 0) continue;
-        double sum = 0.0;
-        for (int k = 0; k < 3; k++) {
-            int32_t corner = s->coarse_triangles[3 * (int64_t)t + k];
-            sum += weight[k] *
-                   (double)input->maps[map][input->rig->skin_to_vertex[s->fine_source[s->coarse_fine[corner]]]];
-        }
-        values[map] = fminf(fmaxf((float)sum, sup_position_maps[map].minimum), sup_position_maps[map].maximum);
+    paint_place place = {{-1, -1, -1}, {(float)(1.0 - u - v), (float)u, (float)v}};
+    for (int k = 0; t >= 0 && k < 3; k++) {
+        int32_t corner = s->coarse_triangles[3 * (int64_t)t + k];
+        place.vertex[k] = b->input->rig->skin_to_vertex[s->fine_source[s->coarse_fine[corner]]];
     }
+    return place;
 }
 
 /* Where the line from the bone through the particle leaves the skin: what is painted there is meant for it too. */
-static sup_vec3d over(const binding *b, int32_t v, float *values)
+static sup_vec3d over(const binding *b, int32_t v, paint_place *painted)
 {
     sup_vec3d p = particle_at(b, v);
     if (b->bone[v] >= 0 && b->distance[v] > 0.0) {
@@ -277,13 +278,36 @@ static sup_vec3d over(const binding *b, int32_t v, float *values)
         sup_bvh_hit hit;
         sup_bvh_ray ray = {.origin = p, .direction = sup_v3_sub(p, q), .t_min = 0.0, .t_max = INFINITY};
         if (sup_bvh_ray_first(&b->skin, &ray, &hit)) {
-            painted_at(b, hit.triangle, hit.u, hit.v, values);
+            *painted = painted_at(b, hit.triangle, hit.u, hit.v);
             return sup_v3_madd(p, hit.t, ray.direction);
         }
     }
     sup_bvh_nearest near = sup_bvh_closest(&b->skin, p, INFINITY);
-    painted_at(b, near.triangle, near.u, near.v, values);
+    *painted = painted_at(b, near.triangle, near.u, near.v);
     return near.triangle >= 0 ? near.point : p;
+}
+
+/* Where rows find what is painted, and what was painted at bind. */
+static sup_result bind_paint(binding *b, sup_error *error)
+{
+    int64_t rows = b->bound.row_count;
+    int32_t *vertex = sup_model_add(b->builder, "position.paintvertex", SUP_ARRAY_INT32, 3 * rows);
+    float *weight = sup_model_add(b->builder, "position.paintweight", SUP_ARRAY_FLOAT, 3 * rows);
+    float *painted = sup_model_add(b->builder, "position.painted", SUP_ARRAY_FLOAT, SUP_POSITION_MAP_COUNT * rows);
+    if (vertex == NULL || weight == NULL || painted == NULL) return sup_fail_memory(error, "the painted regions");
+    for (int64_t i = 0; i < 3 * rows; i++)
+        vertex[i] = -1;
+    for (int32_t v = 0; v < b->mesh.vertex_count; v++) {
+        memcpy(vertex + 3 * (int64_t)b->bound.row[v], b->paint[v].vertex, sizeof b->paint[v].vertex);
+        memcpy(weight + 3 * (int64_t)b->bound.row[v], b->paint[v].weight, sizeof b->paint[v].weight);
+    }
+    for (int32_t map = 0; map < SUP_POSITION_MAP_COUNT; map++) {
+        for (int64_t i = 0; i < rows; i++)
+            painted[SUP_POSITION_MAP_COUNT * i + map] = sup_position_maps[map].fallback;
+        if (b->input->maps != NULL && b->input->maps[map] != NULL)
+            sup_position_paint_rows(rows, vertex, weight, map, b->input->maps[map], painted);
+    }
+    return SUP_OK;
 }
 
 static sup_result bind_particles(binding *b, sup_error *error)
@@ -295,15 +319,13 @@ static sup_result bind_particles(binding *b, sup_error *error)
     int32_t *bone = sup_model_add(b->builder, "position.bone", SUP_ARRAY_INT32, rows);
     float *point = sup_model_add(b->builder, "position.point", SUP_ARRAY_FLOAT, 4 * rows);
     float *surface = sup_model_add(b->builder, "position.surface", SUP_ARRAY_FLOAT, 4 * rows);
-    float *painted = sup_model_add(b->builder, "position.painted", SUP_ARRAY_FLOAT, SUP_POSITION_MAP_COUNT * rows);
-    if (joint == NULL || weight == NULL || rest == NULL || bone == NULL || point == NULL || surface == NULL ||
-        painted == NULL)
+    if (joint == NULL || weight == NULL || rest == NULL || bone == NULL || point == NULL || surface == NULL)
         return sup_fail_memory(error, "the flesh");
+    b->paint = sup_arena_alloc(&b->arena, (size_t)b->mesh.vertex_count, sizeof *b->paint);
+    if (b->paint == NULL) return sup_fail_memory(error, "the painted regions");
     for (int64_t i = 0; i < rows; i++) { /* those that are no particle ride with the first one's joint */
         weight[i * SUP_POSITION_INFLUENCES] = 1.0f;
         bone[i] = -1;
-        for (int map = 0; map < SUP_POSITION_MAP_COUNT; map++)
-            painted[SUP_POSITION_MAP_COUNT * i + map] = sup_position_maps[map].fallback;
         memcpy(rest + 4 * i, b->mesh.positions, 3 * sizeof(float));
     }
     for (int32_t v = 0; v < b->mesh.vertex_count; v++) {
@@ -311,14 +333,14 @@ static sup_result bind_particles(binding *b, sup_error *error)
         memcpy(joint + to * SUP_POSITION_INFLUENCES, b->joint + from, SUP_POSITION_INFLUENCES * sizeof *joint);
         memcpy(weight + to * SUP_POSITION_INFLUENCES, b->weight + from, SUP_POSITION_INFLUENCES * sizeof *weight);
         memcpy(rest + 4 * to, b->mesh.positions + 3 * (int64_t)v, 3 * sizeof(float));
-        sup_v3_store(surface + 4 * to, over(b, v, painted + SUP_POSITION_MAP_COUNT * to));
+        sup_v3_store(surface + 4 * to, over(b, v, &b->paint[v]));
         bone[to] = b->bone[v];
         if (b->bone[v] < 0) continue;
         rest[4 * to + 3] = (float)b->distance[v];
         for (int c = 0; c < 3; c++)
             point[4 * to + c] = (float)b->point[3 * (int64_t)v + c];
     }
-    return SUP_OK;
+    return bind_paint(b, error);
 }
 
 static sup_result bind_contact(binding *b, sup_error *error)

@@ -29,6 +29,7 @@ typedef struct layout {
     size_t guide[2], bone, soft; /* float4 [row_count] now and before; float4; float [row_count] */
     size_t shown[2];             /* float4 [row_count] of the frame: particles, guide */
     size_t start;                /* float4 [row_count] where the last step began: contact changes the solver's */
+    size_t painted;              /* float [row_count*SUP_POSITION_MAP_COUNT] */
     size_t pbd, carry, meet, fill, linear, size;
 } layout;
 
@@ -45,6 +46,7 @@ typedef struct position_state {
     bool flat;        /* the last step left the range of numbers: the frame shows linear blending */
     region_values regions;
     uint32_t region_version;
+    bool opened, repainted;                  /* the state holds the paint; it changed since the last frame */
     int32_t still;                           /* steps since anything but the flesh moved */
     int32_t quiet;                           /* steps since the flesh moved */
     uint32_t things;                         /* colliders of the last frame */
@@ -73,6 +75,7 @@ static layout layout_of(const sup_position_view *view, const sup_model *model, c
     at.bone = place(&size, rows);
     at.start = place(&size, rows);
     at.soft = place(&size, rows / 4);
+    at.painted = place(&size, rows / 4 * SUP_POSITION_MAP_COUNT);
     at.pbd = place(&size, sup_pbd_state_size(&view->pbd));
     at.carry = place(&size, sup_carry_scratch(&view->carry));
     at.meet = place(&size, sup_meet_state_size(&view->meet));
@@ -92,6 +95,32 @@ size_t sup_position_state_size(const sup_model *model, const sup_context *contex
     sup_position_view view;
     if (sup_position_open(model, &view, NULL) != SUP_OK) return 0;
     return layout_of(&view, model, context).size;
+}
+
+/* Everything but the scratch of the layer below, which depends on the number of threads. */
+size_t sup_position_kept(const sup_model *model, const sup_context *context)
+{
+    sup_position_view view;
+    if (sup_position_open(model, &view, NULL) != SUP_OK) return 0;
+    return layout_of(&view, model, context).linear;
+}
+
+sup_result sup_position_link(const sup_step_input *input, void *state)
+{
+    position_state *s = state;
+    if (input == NULL) {
+        sup_meet_link(NULL, at(s, s->at.meet));
+        sup_pbd_link(NULL, at(s, s->at.pbd));
+    }
+    memset(&s->view, 0, sizeof s->view);
+    memset(&s->at, 0, sizeof s->at);
+    if (input == NULL) return SUP_OK;
+    sup_result result = sup_position_open(input->model, &s->view, NULL);
+    if (result != SUP_OK) return result;
+    s->at = layout_of(&s->view, input->model, input->context);
+    sup_meet_link(&s->view.meet, at(s, s->at.meet));
+    sup_pbd_link(&s->view.pbd, at(s, s->at.pbd));
+    return SUP_OK;
 }
 
 /* --- Layer one --- */
@@ -161,7 +190,7 @@ static void blend_guide(position_state *s, const sup_context *context, const sup
 
 /* --- Standing still --- */
 
-/* Neither the skeleton, nor a parameter, nor a thing in the way changed since the last frame. */
+/* Neither the skeleton, nor a parameter, nor the paint, nor a thing in the way changed since the last frame. */
 static bool stands(position_state *s, const sup_step_input *input)
 {
     const sup_mat34 *before = at(s, s->at.joints[0]), *now = at(s, s->at.joints[1]);
@@ -170,6 +199,8 @@ static bool stands(position_state *s, const sup_step_input *input)
                 (things == 0 || sup_colliders_stand(input->colliders));
     memcpy(s->values, input->values, sizeof s->values);
     s->things = things;
+    same = same && !s->repainted;
+    s->repainted = false;
     for (int32_t j = 0; same && j < s->view.joint_count; j++)
         for (int k = 0; same && k < 12; k++)
             same = fabsf(now[j].m[k] - before[j].m[k]) <= STILL * (k % 4 == 3 ? s->view.size : 1.0f);
@@ -251,7 +282,7 @@ static void update_regions(position_state *s, const double *v)
 {
     region_values now = {v[SUP_POSITION_SOFT], v[SUP_POSITION_SOFT_JOINT], v[SUP_POSITION_SOFT_RADIUS],
                          v[SUP_POSITION_SOFT_STIFFNESS]};
-    if (s->region_version > 0 && now.soft == s->regions.soft && now.joint == s->regions.joint &&
+    if (!s->repainted && s->region_version > 0 && now.soft == s->regions.soft && now.joint == s->regions.joint &&
         now.radius == s->regions.radius && now.stiffness == s->regions.stiffness)
         return;
     float *soft = at(s, s->at.soft);
@@ -407,12 +438,31 @@ sup_result sup_position_reset(const sup_step_input *input, void *state)
     if (result != SUP_OK) return result;
     s->at = layout_of(&s->view, input->model, input->context);
     s->region_version = 0;
+    if (!s->opened)
+        memcpy(at(s, s->at.painted), s->view.painted,
+               (size_t)s->view.pbd.row_count * SUP_POSITION_MAP_COUNT * sizeof(float));
+    s->view.painted = at(s, s->at.painted); /* the instance's own from here on */
+    s->opened = true;
     sup_step_input linear = linear_input(input);
     result = sup_method_linear.reset(&linear, at(s, s->at.linear));
     if (result != SUP_OK) return result;
     sup_pbd_start(&s->view.pbd, at(s, s->at.pbd), at(s, s->at.guide[0]));
     take_joints(s, input->pose);
     put_at_rest(s, input);
+    return SUP_OK;
+}
+
+sup_result sup_position_paint(const sup_model *model, void *state, int32_t map, const float *values, sup_error *error)
+{
+    position_state *s = state;
+    float *painted = at(s, s->at.painted);
+    int64_t rows = s->view.pbd.row_count, count = rows * SUP_POSITION_MAP_COUNT;
+    const float *bound = sup_model_array(model, "position.painted", SUP_ARRAY_FLOAT, count);
+    SUP_UNUSED(error);
+    if (values != NULL) sup_position_paint_rows(rows, s->view.paint_vertex, s->view.paint_weight, map, values, painted);
+    for (int64_t i = map; values == NULL && i < count; i += SUP_POSITION_MAP_COUNT)
+        painted[i] = bound[i];
+    s->repainted = true;
     return SUP_OK;
 }
 

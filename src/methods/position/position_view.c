@@ -50,12 +50,17 @@ static sup_result open_particles(const sup_model *model, sup_position_view *v, s
     v->bone_point = sup_model_array(model, "position.point", SUP_ARRAY_FLOAT, 4 * rows);
     v->surface = sup_model_array(model, "position.surface", SUP_ARRAY_FLOAT, 4 * rows);
     v->painted = sup_model_array(model, "position.painted", SUP_ARRAY_FLOAT, SUP_POSITION_MAP_COUNT * rows);
+    v->paint_vertex = sup_model_array(model, "position.paintvertex", SUP_ARRAY_INT32, 3 * rows);
+    v->paint_weight = sup_model_array(model, "position.paintweight", SUP_ARRAY_FLOAT, 3 * rows);
     bool ok = v->influence_joint != NULL && v->influence_weight != NULL && v->rest != NULL && v->bone_joint != NULL &&
-              v->bone_point != NULL && v->surface != NULL && v->painted != NULL &&
-              in_range(v->influence_joint, influences, 0, v->joint_count) &&
+              v->bone_point != NULL && v->surface != NULL && v->painted != NULL && v->paint_vertex != NULL &&
+              v->paint_weight != NULL && in_range(v->influence_joint, influences, 0, v->joint_count) &&
               in_range(v->bone_joint, rows, -1, v->joint_count) && usable(v->influence_weight, influences) &&
               usable(v->rest, 4 * rows) && usable(v->bone_point, 4 * rows) && usable(v->surface, 4 * rows) &&
-              usable(v->painted, SUP_POSITION_MAP_COUNT * rows);
+              usable(v->painted, SUP_POSITION_MAP_COUNT * rows) && usable(v->paint_weight, 3 * rows) &&
+              in_range(v->paint_vertex, 3 * rows, -1, sup_model_vertex_count(model));
+    for (int64_t i = 0; ok && i < rows; i++) /* all or none of the three */
+        ok = v->paint_vertex[3 * i] < 0 || (v->paint_vertex[3 * i + 1] >= 0 && v->paint_vertex[3 * i + 2] >= 0);
     return ok ? SUP_OK : fail_arrays(error, "particles");
 }
 

@@ -18,6 +18,19 @@ static double depth_of(const sup_position_view *view, int64_t row)
     return here < skin ? here / skin : 1.0;
 }
 
+void sup_position_paint_rows(int64_t row_count, const int32_t *vertex, const float *weight, int32_t map,
+                             const float *values, float *painted)
+{
+    const sup_map *range = &sup_position_maps[map];
+    for (int64_t i = 0; i < row_count; i++) {
+        float sum = 0.0f;
+        if (vertex[3 * i] < 0) continue;
+        for (int k = 0; k < 3; k++)
+            sum += weight[3 * i + k] * values[vertex[3 * i + k]];
+        painted[SUP_POSITION_MAP_COUNT * i + map] = fminf(fmaxf(sum, range->minimum), range->maximum);
+    }
+}
+
 void sup_position_soften(const sup_position_view *view, const float *soft, float stiffness, sup_pbd_regions *regions)
 {
     double sum = 0.0, distance = 0.0;

@@ -166,6 +166,20 @@ static void put(float *out, sup_vec3d v)
     sup_v3_store(out, v);
 }
 
+/* Whether a ball turns with a piece at its node: with the mean of all of them, or with its child bone alone. */
+static bool ball_follows(const binder *b, const sup_joint_ball *ball, const sup_bone_piece *piece)
+{
+    const sup_volumetric_skeleton *s = b->skeleton;
+    bool begins = false;
+    if (piece->is_virtual && !ball->is_virtual) return false;
+    if (!b->def.whole || piece->node_from == ball->node) return true;
+    for (int32_t i = s->node_first[ball->node]; i < s->node_first[ball->node + 1]; i++) {
+        const sup_bone_piece *other = &s->pieces[s->node_pieces[i]];
+        begins = begins || (other->node_from == ball->node && (!other->is_virtual || ball->is_virtual));
+    }
+    return !begins;
+}
+
 static void write_skeleton(binder *b)
 {
     const sup_volumetric_skeleton *s = b->skeleton;
@@ -178,7 +192,7 @@ static void write_skeleton(binder *b)
     for (int32_t k = 0; k < s->ball_count; k++) {
         int32_t node = s->balls[k].node;
         for (int32_t i = s->node_first[node]; i < s->node_first[node + 1]; i++)
-            count += !s->pieces[s->node_pieces[i]].is_virtual || s->balls[k].is_virtual;
+            count += ball_follows(b, &s->balls[k], &s->pieces[s->node_pieces[i]]);
     }
     int32_t *pieces = add(b, "ball_pieces", SUP_ARRAY_INT32, count);
     if (b->failed) return;
@@ -200,7 +214,7 @@ static void write_skeleton(binder *b)
         ball_rest[4 * (size_t)k + 3] = (float)ball->radius;
         for (int32_t i = s->node_first[ball->node]; i < s->node_first[ball->node + 1]; i++) {
             const sup_bone_piece *piece = &s->pieces[s->node_pieces[i]];
-            if (!piece->is_virtual || ball->is_virtual)
+            if (ball_follows(b, ball, piece))
                 pieces[count++] = 2 * s->node_pieces[i] + (piece->node_from == ball->node);
         }
         first[k + 1] = count;

@@ -13,6 +13,7 @@ enum { SUP_RING_POINTS = 10 };
 
 typedef struct sup_anchors_def {
     bool stick;                  /* no sliding */
+    bool whole;                  /* balls turn with the bone that begins there, not by half: 2018, figure 7 */
     const bool *twisting_joints; /* [joint_count] the bones that these carry take up the twist of the next joint */
 } sup_anchors_def;
 

@@ -5,10 +5,11 @@
 #include <math.h>
 
 static const uint64_t no_pair = UINT64_MAX;
-static const float reach_of_gap = 1.3f;  /* of the gap: pairs are found before they push */
-static const float keep_distance = 1.7f; /* of the gap: a pair ends this far above its triangle, */
-static const float keep_beside = 0.5f;   /* of the mean edge: and this far beside it (3.2.5) */
-static const float own_normal = 0.5f;    /* share of the vertex's own normal in the way it is pushed */
+static const float reach_of_gap = 1.3f;    /* of the gap: pairs are found before they push */
+static const float most_of_own_gap = 2.0f; /* times that of the vertex: the gap of a pair at most */
+static const float keep_distance = 1.7f;   /* of the gap: a pair ends this far above its triangle, */
+static const float keep_beside = 0.5f;     /* of the mean edge: and this far beside it (3.2.5) */
+static const float own_normal = 0.5f;      /* share of the vertex's own normal in the way it is pushed */
 /* Cosine between the normals of a new pair, at most, and what a pair that is there may have more. Skin that folds on
  * itself has to be folded further: the next triangles of a thin finger stand at right angles. */
 static const float facing[] = {0.3f, 0.0f, -0.5f}; /* by kinship */
@@ -329,12 +330,13 @@ static void offer(_Atomic uint64_t *place, uint64_t key)
     }
 }
 
-/* Gap at the nearest point. */
-static float gap_at(const detect_work *work, int32_t triangle, const contact_view *view)
+/* Gap of a vertex at the nearest point: a finger is not kept off a thigh by half of the thigh's large edges. */
+static float gap_at(const detect_work *work, int32_t v, int32_t triangle, const contact_view *view)
 {
     const int32_t *t = work->detect->triangles + 3 * (size_t)triangle;
     const float *gap = work->detect->gap;
-    return view->weight[0] * gap[t[0]] + view->weight[1] * gap[t[1]] + view->weight[2] * gap[t[2]];
+    float there = view->weight[0] * gap[t[0]] + view->weight[1] * gap[t[1]] + view->weight[2] * gap[t[2]];
+    return fminf(there, most_of_own_gap * gap[v]);
 }
 
 static vec foot_point(const detect_work *work, int32_t v)
@@ -350,7 +352,7 @@ static bool may_touch(const detect_work *work, int32_t v, int32_t triangle, cons
     if (is_corner(d, v, triangle)) return false;
     kinship kin = kin_of(d, v, triangle);
     if (kin != STRANGERS && (!d->folds[v] || !d->folds[d->vertex_count + triangle] ||
-                             view->height < -fold_depth * (1.0f + more) * gap_at(work, triangle, view)))
+                             view->height < -fold_depth * (1.0f + more) * gap_at(work, v, triangle, view)))
         return false;
     vec flesh = unit(sub(skin_point(work, v), foot_point(work, v)));
     return dot(view->normal, vertex_normal(work, v)) < facing[kin] + more &&
@@ -370,7 +372,7 @@ static void consider(const detect_work *work, int32_t v, int32_t triangle)
     if (!isfinite(view.distance2) || !may_touch(work, v, triangle, &view, 0.0f)) return;
     /* Skin that is near in the bind pose is no pair before it pushes. */
     float slack = work->detect->slack[v];
-    if (slack > 0.0f && !(view.height < gap_at(work, triangle, &view) - slack)) return;
+    if (slack > 0.0f && !(view.height < gap_at(work, v, triangle, &view) - slack)) return;
     keep_least(work, v, triangle, view.distance2);
 }
 
@@ -379,7 +381,7 @@ static void consider_bind_pose(const detect_work *work, int32_t v, int32_t trian
 {
     const sup_detect *d = work->detect;
     contact_view view = look(work, skin_point(work, v), triangle);
-    float gap = gap_at(work, triangle, &view), depth = gap - view.height;
+    float gap = gap_at(work, v, triangle, &view), depth = gap - view.height;
     if (is_corner(d, v, triangle) || !(depth > 0.0f) || !isfinite(depth)) return;
     if (kin_of(d, v, triangle) != STRANGERS && view.height < -sound_depth * gap)
         work->folds[v] = work->folds[d->vertex_count + triangle] = 0;
@@ -487,13 +489,13 @@ static float prism_depth(const detect_work *work, int32_t triangle)
 /* Height at which the vertex touches: the gap, less what the bind pose takes of it. */
 static float touch_height(const detect_work *work, int32_t v, int32_t triangle, const contact_view *view)
 {
-    return gap_at(work, triangle, view) - work->detect->slack[v];
+    return gap_at(work, v, triangle, view) - work->detect->slack[v];
 }
 
 static bool stays(const detect_work *work, int32_t v, int32_t triangle, const contact_view *view)
 {
     float reach = keep_beside * work->detect->edge[0], beside2 = view->distance2 - view->height * view->height;
-    float deepest = prism_depth(work, triangle), gap = gap_at(work, triangle, view);
+    float deepest = prism_depth(work, triangle), gap = gap_at(work, v, triangle, view);
     return view->height < keep_distance * gap - work->detect->slack[v] && beside2 < reach * reach &&
            dot(view->normal, view->normal) > 0.5f && may_touch(work, v, triangle, view, facing_kept) &&
            view->distance2 < 2.0f * deepest * deepest;
@@ -534,7 +536,7 @@ static float pressure(const detect_work *work, int32_t v, int32_t triangle, cons
 static sup_contact make_row(const detect_work *work, int32_t v, int32_t triangle, const contact_view *view)
 {
     vec normal = push_normal(work, v, triangle, view);
-    float gap = gap_at(work, triangle, view), touch = touch_height(work, v, triangle, view);
+    float gap = gap_at(work, v, triangle, view), touch = touch_height(work, v, triangle, view);
     float away = (view->height - touch) / ((keep_distance - 1.0f) * gap); /* 0 where the row pushes, 1 where it ends */
     const int32_t *corner = work->detect->triangles + 3 * (size_t)triangle;
     vec off = skin_point(work, v);

@@ -1,6 +1,7 @@
 /* projective.c - the method's table and its parameters. */
 #include "methods/projective/projective.h"
 
+static const char *const sliding_choices[] = {"off", "on", "whole", NULL};
 static const char *const up_choices[] = {"y", "z", "x", NULL};
 
 const sup_param sup_projective_params[SUP_PROJECTIVE_PARAM_COUNT] = {
@@ -16,8 +17,9 @@ const sup_param sup_projective_params[SUP_PROJECTIVE_PARAM_COUNT] = {
                                "Thickness of the bones; more leaves less flesh."},
     [SUP_PROJECTIVE_DYNAMIC] = {"dynamic", "", SUP_PARAM_BOOL, 0, 1, 1, NULL, false,
                                 "Flesh swings; off: every pose has one shape, whatever came before."},
-    [SUP_PROJECTIVE_SLIDING] = {"sliding", "", SUP_PARAM_BOOL, 0, 1, 1, NULL, false,
-                                "Flesh slides over the joints; off: it sticks to them."},
+    [SUP_PROJECTIVE_SLIDING] = {"sliding", "", SUP_PARAM_CHOICE, 0, 2, 1, sliding_choices, false,
+                                "Flesh slides over the joints; off: it sticks to them, and joints turn by half of the "
+                                "bend; whole: they turn with the bone after them, for comparison."},
     [SUP_PROJECTIVE_ITERATIONS] = {"iterations", "", SUP_PARAM_INT, 0, 100, 0, NULL, true,
                                    "Most solver iterations a step; 0: as many as reach what ten plain ones do."},
     [SUP_PROJECTIVE_TOLERANCE] = {"tolerance", "", SUP_PARAM_FLOAT, 0, 0.01, 0, NULL, true,
@@ -43,12 +45,12 @@ const sup_param sup_projective_params[SUP_PROJECTIVE_PARAM_COUNT] = {
 };
 
 const sup_map sup_projective_maps[SUP_PROJECTIVE_MAP_COUNT] = {
-    [SUP_PROJECTIVE_MAP_STIFFNESS] = {"stiffness", "", 0.05f, 20.0f, 1.0f,
+    [SUP_PROJECTIVE_MAP_STIFFNESS] = {"stiffness", "", 0.05f, 20.0f, 1.0f, false,
                                       "How firm the flesh is, times the parameter."},
     [SUP_PROJECTIVE_MAP_RIGID] =
-        {"rigid", "", 0.0f, 1.0f, 0.0f,
+        {"rigid", "", 0.0f, 1.0f, 0.0f, true,
          "1: skin that follows the bones alone, such as a face or armour; between: by degrees."},
-    [SUP_PROJECTIVE_MAP_FREE] = {"free", "", 0.0f, 1.0f, 0.0f,
+    [SUP_PROJECTIVE_MAP_FREE] = {"free", "", 0.0f, 1.0f, 0.0f, false,
                                  "From 0.5 on the bones shape the flesh but do not hold it: trunk, tail, belly swing."},
 };
 
@@ -67,5 +69,8 @@ const sup_method sup_method_projective = {
     .reset = sup_projective_reset,
     .step = sup_projective_step,
     .energy = sup_projective_energy,
+    .paint = sup_projective_paint,
     .compare = sup_projective_compare,
+    .kept_size = sup_projective_kept,
+    .link = sup_projective_link,
 };

@@ -39,6 +39,9 @@ enum {
     SUP_PROJECTIVE_PARAM_COUNT
 };
 
+/* Choices of SUP_PROJECTIVE_SLIDING. */
+enum { SUP_SLIDING_OFF, SUP_SLIDING_ON, SUP_SLIDING_WHOLE };
+
 /* Maps that may be painted. */
 enum { SUP_PROJECTIVE_MAP_STIFFNESS, SUP_PROJECTIVE_MAP_RIGID, SUP_PROJECTIVE_MAP_FREE, SUP_PROJECTIVE_MAP_COUNT };
 
@@ -54,7 +57,11 @@ sup_result sup_projective_reset(const sup_step_input *input, void *state);
 sup_result sup_projective_step(const sup_step_input *input, void *state, const sup_skin_out *out);
 
 double sup_projective_energy(const void *state);
+sup_result sup_projective_paint(const sup_model *model, void *state, int32_t map, const float *values,
+                                sup_error *error);
 sup_result sup_projective_compare(const sup_compare_input *input, sup_compare_figures *figures, sup_error *error);
+size_t sup_projective_kept(const sup_model *model, const sup_context *context);
+sup_result sup_projective_link(const sup_step_input *input, void *state);
 
 /* Gravity and wind of the parameters `values` as an acceleration: file units per square of the solver's unit of time. */
 void sup_projective_forces(const double *values, float size, float unit_metres, float force[3]);

@@ -19,7 +19,7 @@ typedef struct binding {
     sup_volumetric_skeleton *skeleton;
     sup_tissue *tissue;
     sup_tissue_report report;
-    sup_projective_paint paint;
+    sup_projective_painted paint;
 } binding;
 
 static sup_result bind_surface(binding *b, sup_error *error)
@@ -53,7 +53,8 @@ static sup_result bind_paint(binding *b, sup_error *error)
 
 static sup_result bind_anchors(binding *b, sup_error *error)
 {
-    sup_anchors_def def = {.stick = b->input->values[SUP_PROJECTIVE_SLIDING] == 0.0};
+    int sliding = (int)b->input->values[SUP_PROJECTIVE_SLIDING];
+    sup_anchors_def def = {.stick = sliding != SUP_SLIDING_ON, .whole = sliding == SUP_SLIDING_WHOLE};
     return sup_anchors_bind(b->input->context, b->skeleton, b->tissue, &def, b->builder, SUP_PROJECTIVE_ANCHORS, error);
 }
 

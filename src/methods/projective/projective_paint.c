@@ -8,8 +8,8 @@
  * human is made firmer (tissue_hold.c), and all slow flesh gets a leash (projective_step.c). */
 #include "methods/projective/projective_paint.h"
 
+#include "methods/projective/close_skin.h"
 #include "methods/projective/projective.h"
-#include "methods/projective/view.h"
 
 static const float rigid_from = 0.999f; /* share from which the solver is given the vertex */
 static const float free_from = 0.5f;
@@ -20,11 +20,24 @@ static const double slowest_hertz = 2.2;
 static const double leash_reach = 0.5, quick = 0.02;
 static const double firmest = 1e4; /* times the tissue's own */
 
+/* The shown vertex whose paint counts for a simulated one. */
+static int32_t shown_vertex(const sup_bind_input *input, const sup_simulated_surface *s, int32_t v)
+{
+    return input->rig->skin_to_vertex[s->fine_source[s->coarse_fine[v]]];
+}
+
 /* The value of a map at a simulated vertex. */
 static float painted(const sup_bind_input *input, const sup_simulated_surface *s, int map, int32_t v)
 {
     if (input->maps == NULL || input->maps[map] == NULL) return sup_projective_maps[map].fallback;
-    return input->maps[map][input->rig->skin_to_vertex[s->fine_source[s->coarse_fine[v]]]];
+    return input->maps[map][shown_vertex(input, s, v)];
+}
+
+/* How much a simulated vertex follows linear blending. */
+static float rigid_share(const sup_bind_input *input, const sup_simulated_surface *s,
+                         const sup_projective_painted *paint, int32_t v)
+{
+    return fmaxf(painted(input, s, SUP_PROJECTIVE_MAP_RIGID, v), paint->close[v]);
 }
 
 unsigned char *sup_projective_paint_freed(const sup_bind_input *input, const sup_simulated_surface *surface,
@@ -37,7 +50,7 @@ unsigned char *sup_projective_paint_freed(const sup_bind_input *input, const sup
 }
 
 static sup_result hold(const sup_bind_input *input, const sup_simulated_surface *surface,
-                       const sup_volumetric_skeleton *skeleton, sup_tissue *tissue, sup_projective_paint *paint,
+                       const sup_volumetric_skeleton *skeleton, sup_tissue *tissue, sup_projective_painted *paint,
                        sup_error *error)
 {
     int32_t held = 0, loose = 0;
@@ -45,7 +58,7 @@ static sup_result hold(const sup_bind_input *input, const sup_simulated_surface 
     if (result != SUP_OK) return result;
     for (int32_t v = 0; v < tissue->skin_count; v++) {
         loose += paint->fixed[v];
-        if (painted(input, surface, SUP_PROJECTIVE_MAP_RIGID, v) >= rigid_from) paint->fixed[v] = 1;
+        if (rigid_share(input, surface, paint, v) >= rigid_from) paint->fixed[v] = 1;
         paint->fixed_count += paint->fixed[v];
     }
     if (loose > 0 || held > 0)
@@ -58,7 +71,7 @@ static sup_result hold(const sup_bind_input *input, const sup_simulated_surface 
 
 /* Painted stiffness, and more where the flesh would swing too slowly. */
 static sup_result stiffen(const sup_bind_input *input, const sup_simulated_surface *surface, const sup_tissue *tissue,
-                          sup_arena *arena, sup_projective_paint *paint, sup_error *error)
+                          sup_arena *arena, sup_projective_painted *paint, sup_error *error)
 {
     double *swing = sup_arena_alloc(arena, (size_t)tissue->skin_count, sizeof *swing);
     paint->swing = swing;
@@ -79,7 +92,7 @@ static sup_result stiffen(const sup_bind_input *input, const sup_simulated_surfa
 /* The leash of a vertex. With u its deflection under an acceleration of one unit a step squared, flesh whose momentum
  * takes it r away in every step ends at a deflection of r u: the limit of the deflection gives that of r. 0: none. */
 static double leash_length(const sup_bind_input *input, const sup_simulated_surface *surface, const sup_tissue *tissue,
-                           const sup_projective_paint *paint, int32_t v)
+                           const sup_projective_painted *paint, int32_t v)
 {
     const double *values = input->values;
     double step = SUP_PROJECTIVE_TIME_STEP, mass = SUP_PROJECTIVE_TOTAL_MASS * values[SUP_PROJECTIVE_MASS];
@@ -91,8 +104,8 @@ static double leash_length(const sup_bind_input *input, const sup_simulated_surf
 }
 
 static sup_result store_leashes(const sup_bind_input *input, const sup_simulated_surface *surface,
-                                const sup_tissue *tissue, const sup_projective_paint *paint, sup_model_builder *builder,
-                                sup_error *error)
+                                const sup_tissue *tissue, const sup_projective_painted *paint,
+                                sup_model_builder *builder, sup_error *error)
 {
     int32_t count = 0;
     for (int32_t v = 0; v < tissue->skin_count; v++)
@@ -111,18 +124,21 @@ static sup_result store_leashes(const sup_bind_input *input, const sup_simulated
 }
 
 static sup_result store(const sup_bind_input *input, const sup_simulated_surface *surface, int32_t skin_count,
-                        const sup_projective_paint *paint, sup_model_builder *builder, sup_error *error)
+                        const sup_projective_painted *paint, sup_model_builder *builder, sup_error *error)
 {
     int32_t rigid = 0, fixed = 0;
     for (int32_t v = 0; v < skin_count; v++)
-        rigid += painted(input, surface, SUP_PROJECTIVE_MAP_RIGID, v) > 0.0f;
+        rigid += rigid_share(input, surface, paint, v) > 0.0f;
     int32_t *list = sup_model_add(builder, SUP_PROJECTIVE_FIXED, SUP_ARRAY_INT32, paint->fixed_count);
     int32_t *vertex = sup_model_add(builder, SUP_PROJECTIVE_RIGID_VERTEX, SUP_ARRAY_INT32, rigid);
     float *share = sup_model_add(builder, SUP_PROJECTIVE_RIGID_SHARE, SUP_ARRAY_FLOAT, rigid);
-    if (list == NULL || vertex == NULL || share == NULL) return sup_fail_memory(error, "the painted regions");
+    int32_t *shown = sup_model_add(builder, SUP_PROJECTIVE_PAINT_VERTEX, SUP_ARRAY_INT32, skin_count);
+    if (list == NULL || vertex == NULL || share == NULL || shown == NULL)
+        return sup_fail_memory(error, "the painted regions");
     rigid = 0;
     for (int32_t v = 0; v < skin_count; v++) {
-        float value = painted(input, surface, SUP_PROJECTIVE_MAP_RIGID, v);
+        float value = rigid_share(input, surface, paint, v);
+        shown[v] = shown_vertex(input, surface, v);
         if (paint->fixed[v] != 0) list[fixed++] = v;
         if (!(value > 0.0f)) continue;
         vertex[rigid] = v;
@@ -133,14 +149,44 @@ static sup_result store(const sup_bind_input *input, const sup_simulated_surface
 
 sup_result sup_projective_paint_bind(const sup_bind_input *input, const sup_simulated_surface *surface,
                                      const sup_volumetric_skeleton *skeleton, sup_tissue *tissue, sup_arena *arena,
-                                     sup_projective_paint *paint, sup_model_builder *builder, sup_error *error)
+                                     sup_projective_painted *paint, sup_model_builder *builder, sup_error *error)
 {
     size_t count = (size_t)tissue->skin_count;
-    *paint = (sup_projective_paint){.stiffness = sup_arena_alloc(arena, count, sizeof(float)),
-                                    .fixed = sup_arena_alloc(arena, count, 1)};
-    if (paint->stiffness == NULL || paint->fixed == NULL) return sup_fail_memory(error, "the painted regions");
-    sup_result result = hold(input, surface, skeleton, tissue, paint, error);
+    *paint = (sup_projective_painted){.stiffness = sup_arena_alloc(arena, count, sizeof(float)),
+                                      .fixed = sup_arena_alloc(arena, count, 1),
+                                      .close = sup_arena_alloc(arena, count, sizeof(float))};
+    if (paint->stiffness == NULL || paint->fixed == NULL || paint->close == NULL)
+        return sup_fail_memory(error, "the painted regions");
+    sup_result result = sup_close_skin_share(input->context, input->rig, surface, paint->close, error);
+    if (result == SUP_OK) result = hold(input, surface, skeleton, tissue, paint, error);
     if (result == SUP_OK) result = stiffen(input, surface, tissue, arena, paint, error);
     if (result == SUP_OK) result = store(input, surface, tissue->skin_count, paint, builder, error);
     return result == SUP_OK ? store_leashes(input, surface, tissue, paint, builder, error) : result;
+}
+
+sup_result sup_projective_paint_live(const sup_model *model, const sup_projective_view *view, const float *values,
+                                     int32_t *vertex, float *share, int32_t *count, sup_error *error)
+{
+    int64_t bound_count = sup_model_array_count(model, SUP_PROJECTIVE_RIGID_VERTEX);
+    const int32_t *bound_vertex = sup_model_array(model, SUP_PROJECTIVE_RIGID_VERTEX, SUP_ARRAY_INT32, -1);
+    const float *bound_share = sup_model_array(model, SUP_PROJECTIVE_RIGID_SHARE, SUP_ARRAY_FLOAT, -1);
+    for (int64_t i = 0; values != NULL && i < bound_count; i++) {
+        int32_t shown = view->paint_vertex[bound_vertex[i]];
+        if (bound_share[i] >= rigid_from && values[shown] < rigid_from)
+            return sup_fail(error, SUP_ERROR_ARGUMENT, "paint.rigid", "rigid",
+                            "Vertex %d was bound rigid and has no flesh that could move: bind the character again with "
+                            "the new paint.",
+                            shown);
+    }
+    *count = 0;
+    for (int64_t i = 0; values == NULL && i < bound_count; i++) {
+        vertex[*count] = bound_vertex[i];
+        share[(*count)++] = bound_share[i];
+    }
+    for (int32_t v = 0; values != NULL && v < view->system.skin_count; v++) {
+        if (!(values[view->paint_vertex[v]] > 0.0f)) continue;
+        vertex[*count] = v;
+        share[(*count)++] = values[view->paint_vertex[v]];
+    }
+    return SUP_OK;
 }

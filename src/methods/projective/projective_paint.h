@@ -4,14 +4,16 @@
 
 #include "methods/skin/surface.h"
 #include "methods/projective/tissue.h"
+#include "methods/projective/view.h"
 #include "supple/method.h"
 
-typedef struct sup_projective_paint {
+typedef struct sup_projective_painted {
     float *stiffness;     /* [skin_count] times the tissue's */
     unsigned char *fixed; /* [skin_count] skin that the solver is given */
     int32_t fixed_count;
+    float *close;  /* [skin_count] share of linear blending that close skin needs (close_skin.h) */
     double *swing; /* [skin_count] sup_tissue_swing */
-} sup_projective_paint;
+} sup_projective_painted;
 
 /* [coarse_count] nonzero for flesh that bones do not hold; NULL when memory ran out. */
 unsigned char *sup_projective_paint_freed(const sup_bind_input *input, const sup_simulated_surface *surface,
@@ -19,6 +21,12 @@ unsigned char *sup_projective_paint_freed(const sup_bind_input *input, const sup
 /* Holds bases of the tissue, and adds what the step needs to the model. Memory is `arena`'s. */
 sup_result sup_projective_paint_bind(const sup_bind_input *input, const sup_simulated_surface *surface,
                                      const sup_volumetric_skeleton *skeleton, sup_tissue *tissue, sup_arena *arena,
-                                     sup_projective_paint *paint, sup_model_builder *builder, sup_error *error);
+                                     sup_projective_painted *paint, sup_model_builder *builder, sup_error *error);
+
+/* The shares of linear blending of a live instance, for `values` [shown vertices] of the map "rigid", NULL for those of the
+ * bind: at most skin_count each of `vertex` and `share`. Only what is shown can change: skin that the solver was given
+ * at bind stays with linear blending, and paint that would free it is refused. */
+sup_result sup_projective_paint_live(const sup_model *model, const sup_projective_view *view, const float *values,
+                                     int32_t *vertex, float *share, int32_t *count, sup_error *error);
 
 #endif

@@ -13,6 +13,7 @@
 #include "deform/pace.h"
 #include "methods/linear/linear.h"
 #include "methods/projective/colliders.h"
+#include "methods/projective/projective_paint.h"
 #include "methods/projective/solver.h"
 #include "methods/projective/view.h"
 
@@ -47,11 +48,12 @@ static const float ASSUMED_METRES = 2.0f;
 typedef struct layout {
     /* sup_mat34 [joint_count]: of the frame before, of this one, of the last step, of this one, ways of carry_skin */
     size_t joints[5];
-    size_t skin[2]; /* float4 [skin_count]: last step, the one before */
-    size_t shown;   /* float4 [skin_count] carried on to now */
-    size_t window;  /* float4 [skin_count] at the begin of a window of hardly_moves */
-    size_t leashed; /* float3 [leash_count] by linear blending, at the last step */
-    size_t force;   /* float3 [skin_count] of the leashes */
+    size_t skin[2];  /* float4 [skin_count]: last step, the one before */
+    size_t shown;    /* float4 [skin_count] carried on to now */
+    size_t window;   /* float4 [skin_count] at the begin of a window of hardly_moves */
+    size_t leashed;  /* float3 [leash_count] by linear blending, at the last step */
+    size_t force;    /* float3 [skin_count] of the leashes */
+    size_t rigid[2]; /* int32 and float [skin_count] of the view's rigid_vertex and rigid_share */
     size_t upsample, anchors, anchor_state, solver, detect, touch, touches, contacts, ends, linear, size;
 } layout;
 
@@ -65,6 +67,8 @@ typedef struct projective_state {
     int32_t touching;                          /* contacts that pushed in the last step */
     double values[SUP_PROJECTIVE_PARAM_COUNT]; /* parameters of the last frame */
     uint32_t things;                           /* list of colliders of the last frame, 0 for none */
+    bool opened;                               /* the state holds the paint */
+    int32_t rigid_count;                       /* the view's, over a reset */
 } projective_state;
 
 static size_t place(size_t *size, size_t bytes)
@@ -95,6 +99,8 @@ static layout layout_of(const sup_projective_view *view, const sup_model *model,
     at.window = place(&size, skin);
     at.leashed = place(&size, (size_t)view->leash_count * 3 * sizeof(float));
     at.force = place(&size, (size_t)view->system.skin_count * 3 * sizeof(float));
+    for (int i = 0; i < SUP_COUNT(at.rigid); i++)
+        at.rigid[i] = place(&size, (size_t)view->system.skin_count * sizeof(float));
     at.upsample = place(&size, sup_upsample_scratch(&view->upsample));
     at.anchors = place(&size, (size_t)view->system.anchor_count * 4 * sizeof(float));
     at.anchor_state = place(&size, sup_anchors_state_size(&view->anchors));
@@ -119,6 +125,25 @@ size_t sup_projective_state_size(const sup_model *model, const sup_context *cont
     sup_projective_view view;
     if (sup_projective_open(model, &view, NULL) != SUP_OK) return 0;
     return layout_of(&view, model, context).size;
+}
+
+/* Everything but the scratch of the layer below, which depends on the number of threads. */
+size_t sup_projective_kept(const sup_model *model, const sup_context *context)
+{
+    sup_projective_view view;
+    if (sup_projective_open(model, &view, NULL) != SUP_OK) return 0;
+    return layout_of(&view, model, context).linear;
+}
+
+sup_result sup_projective_link(const sup_step_input *input, void *state)
+{
+    projective_state *s = state;
+    memset(&s->view, 0, sizeof s->view);
+    memset(&s->at, 0, sizeof s->at);
+    if (input == NULL) return SUP_OK;
+    sup_result result = sup_projective_open(input->model, &s->view, NULL);
+    if (result == SUP_OK) s->at = layout_of(&s->view, input->model, input->context);
+    return result;
 }
 
 /* world * inverse bind of every joint, less the origin. */
@@ -209,10 +234,10 @@ static void evaluate_anchors(projective_state *s, const sup_context *context, co
     sup_anchors_evaluate(context, &s->view.anchors, joints, at(s, s->at.anchor_state), anchors);
 }
 
-static void keep_skin(projective_state *s, const sup_mat34 *joints)
+/* The solver's skin, and linear blending by the shares of the rigid regions. */
+static void take_skin(projective_state *s, const sup_mat34 *joints)
 {
     float *skin = at(s, s->at.skin[0]);
-    memcpy(at(s, s->at.skin[1]), skin, (size_t)s->view.system.skin_count * 4 * sizeof(float));
     sup_solver_skin(&s->view.system, at(s, s->at.solver), skin, 4);
     for (int32_t i = 0; i < s->view.rigid_count; i++) {
         float blended[3], *to = skin + 4 * (size_t)s->view.rigid_vertex[i];
@@ -220,6 +245,12 @@ static void keep_skin(projective_state *s, const sup_mat34 *joints)
         for (int k = 0; k < 3; k++)
             to[k] += s->view.rigid_share[i] * (blended[k] - to[k]);
     }
+}
+
+static void keep_skin(projective_state *s, const sup_mat34 *joints)
+{
+    memcpy(at(s, s->at.skin[1]), at(s, s->at.skin[0]), (size_t)s->view.system.skin_count * 4 * sizeof(float));
+    take_skin(s, joints);
 }
 
 typedef struct leash_work {
@@ -338,6 +369,37 @@ static sup_step_input linear_input(const sup_step_input *input)
     return linear;
 }
 
+static sup_result open_paint(projective_state *s, const sup_model *model, const float *values, sup_error *error)
+{
+    return sup_projective_paint_live(model, &s->view, values, at(s, s->at.rigid[0]), at(s, s->at.rigid[1]),
+                                     &s->rigid_count, error);
+}
+
+/* From here on the instance's own paint counts. */
+static void show_paint(projective_state *s)
+{
+    s->view.rigid_count = s->rigid_count;
+    s->view.rigid_vertex = at(s, s->at.rigid[0]);
+    s->view.rigid_share = at(s, s->at.rigid[1]);
+}
+
+sup_result sup_projective_paint(const sup_model *model, void *state, int32_t map, const float *values, sup_error *error)
+{
+    projective_state *s = state;
+    SUP_UNUSED(map); /* "rigid" is the only live one */
+    sup_result result = open_paint(s, model, values, error);
+    if (result != SUP_OK) return result;
+    show_paint(s);
+    /* The shown skin goes to its new place at once, and its velocity is what it was: paint is no push. */
+    float *skin = at(s, s->at.skin[0]), *before = at(s, s->at.skin[1]), *old = at(s, s->at.shown);
+    size_t count = (size_t)s->view.system.skin_count * 4;
+    memcpy(old, skin, count * sizeof *skin);
+    take_skin(s, at(s, s->at.joints[2]));
+    for (size_t i = 0; i < count; i++)
+        before[i] += skin[i] - old[i];
+    return SUP_OK;
+}
+
 sup_result sup_projective_reset(const sup_step_input *input, void *state)
 {
     projective_state *s = state;
@@ -345,6 +407,10 @@ sup_result sup_projective_reset(const sup_step_input *input, void *state)
     if (result != SUP_OK) return result;
     s->at = layout_of(&s->view, input->model, input->context);
     memset(s->origin, 0, sizeof s->origin);
+    if (!s->opened) result = open_paint(s, input->model, NULL, NULL);
+    if (result != SUP_OK) return result;
+    show_paint(s);
+    s->opened = true;
     sup_step_input linear = linear_input(input);
     result = sup_method_linear.reset(&linear, at(s, s->at.linear));
     return result == SUP_OK ? put_at_rest(s, input->context, input->pose) : result;

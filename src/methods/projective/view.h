@@ -21,6 +21,7 @@
 #define SUP_PROJECTIVE_FIXED "projective.fixed"
 #define SUP_PROJECTIVE_RIGID_VERTEX "projective.rigid"
 #define SUP_PROJECTIVE_RIGID_SHARE "projective.rigidshare"
+#define SUP_PROJECTIVE_PAINT_VERTEX "projective.paintvertex"
 #define SUP_PROJECTIVE_LEASH_VERTEX "projective.leash"
 #define SUP_PROJECTIVE_LEASH_LENGTH "projective.leashlength"
 
@@ -48,8 +49,9 @@ typedef struct sup_projective_view {
     /* Skin that follows linear blending: what the solver is given, before the anchors, and what is shown by degrees. */
     int32_t fixed_count, rigid_count;
     const int32_t *fixed;        /* [fixed_count] skin vertex, rising */
-    const int32_t *rigid_vertex; /* [rigid_count] */
+    const int32_t *rigid_vertex; /* [rigid_count]; an instance has its own */
     const float *rigid_share;    /* [rigid_count] of linear blending, in (0, 1] */
+    const int32_t *paint_vertex; /* [skin_count] shown vertex whose paint counts for it */
     /* Flesh with a leash, and the most that its momentum may take it away from linear blending in one step (projective_step.c). */
     int32_t leash_count;
     const int32_t *leash_vertex; /* [leash_count] skin vertex */

@@ -1,0 +1,178 @@
+/* compose_bind.c - tables, controllers, the tree and the muscles of a character as arrays of its model.
+ *
+ * Based on: [vaillant2014iso] section 4.1. */
+#include "methods/implicit/compose_bind.h"
+
+#include "methods/implicit/operators.h"
+#include "methods/implicit/tree.h"
+
+#include <math.h>
+
+enum { NODE_INTS = 3, MUSCLE_INTS = 4 };
+_Static_assert(sizeof(sup_compose_node) == NODE_INTS * sizeof(int32_t), "part of the file format");
+_Static_assert(sizeof(sup_compose_muscle) == MUSCLE_INTS * sizeof(int32_t), "part of the file format");
+
+typedef struct binding {
+    const sup_rig *rig;
+    const sup_setup *setup;
+    const sup_fields_bound *bound;
+    sup_model_builder *builder;
+    sup_compose *compose;
+    sup_tree_field *fields;                /* [field_count] */
+    int32_t table_of[SUP_SETUP_OPERATORS]; /* table of an operator, -1 when no joint uses it */
+    int32_t table_count;
+} binding;
+
+/* What the joints between a field and its parent are told: the nearest one that was told something decides. */
+static sup_setup_joint choice_of(const binding *b, int32_t field)
+{
+    const sup_fields *fields = &b->bound->fields;
+    int32_t parent = b->bound->field_parent[field], last = parent >= 0 ? fields->fields[parent].joint : -1;
+    sup_setup_joint choice = {-1, -1};
+    for (int32_t j = fields->fields[field].joint; j >= 0 && j != last; j = b->rig->joint_parent[j]) {
+        if (choice.op < 0) choice.op = b->setup->joints[j].op;
+        if (choice.controller < 0) choice.controller = b->setup->joints[j].controller;
+    }
+    return choice;
+}
+
+static int32_t preset_named(const char *name)
+{
+    int32_t i = 0;
+    while (i + 1 < SUP_CONTROLLER_PRESETS && !sup_text_equal(sup_controller_preset_at(i)->name, name))
+        i++;
+    return i;
+}
+
+static void describe_field(binding *b, int32_t field)
+{
+    const sup_bone_field *record = &b->bound->fields.fields[field];
+    sup_tree_field *f = &b->fields[field];
+    int32_t part_count = b->bound->partition.part_count, muscle = field - part_count;
+    sup_setup_joint choice = muscle >= 0 ? b->setup->muscle_joints[muscle] : choice_of(b, field);
+    *f = (sup_tree_field){.parent = b->bound->field_parent[field], .size = (double)record->radius};
+    f->table = choice.op >= 0 ? choice.op : SUP_OPERATOR_CONTACT;
+    /* Bulges start at small angles (figure 4 b); a muscle is one with its limb. */
+    f->controller = choice.controller >= 0             ? choice.controller
+                    : muscle >= 0                      ? preset_named("none")
+                    : f->table == SUP_OPERATOR_CONTACT ? SUP_CONTROLLER_ELBOW
+                                                       : preset_named("finger");
+    f->first = muscle >= 0 || f->table != SUP_OPERATOR_CONTACT;
+    for (int32_t axis = 0; axis < 3; axis++) { /* the middle of its grid */
+        f->place[axis] = (double)record->from_grid[4 * axis + 3];
+        for (int32_t k = 0; k < 3; k++)
+            f->place[axis] += 0.5 * (record->size[k] - 1) * (double)record->from_grid[4 * axis + k];
+    }
+}
+
+/* Builds the tables that are used, and turns operators into tables. */
+static sup_result add_tables(const sup_context *context, binding *b, sup_error *error)
+{
+    int32_t field_count = b->bound->fields.field_count;
+    sup_profile profiles[SUP_SETUP_OPERATORS];
+    for (int32_t op = 0; op < SUP_SETUP_OPERATORS; op++) {
+        bool used = op == SUP_OPERATOR_CONTACT; /* brothers */
+        for (int32_t f = 0; f < field_count && !used; f++)
+            used = b->fields[f].table == op;
+        b->table_of[op] = used ? b->table_count : -1;
+        if (used) profiles[b->table_count++] = b->setup->profiles[op];
+    }
+    for (int32_t f = 0; f < field_count; f++)
+        b->fields[f].table = b->table_of[b->fields[f].table];
+    float *tables =
+        sup_model_add(b->builder, "compose.table", SUP_ARRAY_FLOAT, (int64_t)b->table_count * SUP_OPERATOR_SIZE);
+    if (tables == NULL) return sup_fail_memory(error, "the operators");
+    b->compose->tables = tables;
+    b->compose->table_count = b->table_count;
+    return sup_operators_build(context, profiles, b->table_count, tables, error);
+}
+
+static sup_result add_curves(binding *b, sup_error *error)
+{
+    const sup_setup *s = b->setup;
+    int64_t controllers = (int64_t)s->controller_count * SUP_CONTROLLER_SIZE;
+    float *controller = sup_model_add(b->builder, "compose.controller", SUP_ARRAY_FLOAT, controllers);
+    int32_t swelling = 0;
+    for (int32_t m = 0; m < s->muscle_count; m++)
+        swelling += s->swell_joint[m] >= 0 ? 1 : 0;
+    float *curve = sup_model_add(b->builder, "compose.curve", SUP_ARRAY_FLOAT, (int64_t)swelling * SUP_CONTROLLER_SIZE);
+    sup_compose_muscle *muscle =
+        sup_model_add(b->builder, "compose.muscle", SUP_ARRAY_INT32, (int64_t)swelling * MUSCLE_INTS);
+    if (controller == NULL || curve == NULL || muscle == NULL) return sup_fail_memory(error, "the controllers");
+    memcpy(controller, s->controllers, (size_t)controllers * sizeof *controller);
+    for (int32_t m = 0, found = 0; m < s->muscle_count; m++) {
+        int32_t joint = s->swell_joint[m];
+        if (joint < 0) continue;
+        muscle[found] =
+            (sup_compose_muscle){b->bound->partition.part_count + m, joint, b->rig->joint_parent[joint], found};
+        memcpy(curve + (size_t)found * SUP_CONTROLLER_SIZE, s->swell[m], sizeof s->swell[m]);
+        found++;
+    }
+    b->compose->controllers = controller;
+    b->compose->controller_count = s->controller_count;
+    b->compose->curves = curve;
+    b->compose->muscles = muscle;
+    b->compose->curve_count = b->compose->muscle_count = swelling;
+    return SUP_OK;
+}
+
+static sup_result add_tree(const sup_context *context, binding *b, sup_error *error)
+{
+    const int32_t count = b->bound->fields.field_count, brothers[2] = {0, SUP_CONTROLLER_ELBOW};
+    int64_t between = count > 1 ? count - 1 : 0;
+    int32_t *leaves = sup_model_add(b->builder, "compose.leaf", SUP_ARRAY_INT32, count);
+    sup_compose_node *nodes = sup_model_add(b->builder, "compose.node", SUP_ARRAY_INT32, between * NODE_INTS);
+    if (leaves == NULL || nodes == NULL) return sup_fail_memory(error, "the tree of the fields");
+    b->compose->leaves = leaves;
+    b->compose->nodes = nodes;
+    return sup_tree_build(context, b->fields, count, brothers, leaves, nodes, error);
+}
+
+sup_result sup_compose_bind(const sup_bind_input *input, const sup_setup *setup, const sup_fields_bound *bound,
+                            sup_arena *arena, sup_model_builder *builder, sup_compose *compose, sup_error *error)
+{
+    binding b = {.rig = input->rig, .setup = setup, .bound = bound, .builder = builder, .compose = compose};
+    b.fields = sup_arena_alloc(arena, (size_t)bound->fields.field_count, sizeof *b.fields);
+    if (b.fields == NULL) return sup_fail_memory(error, "the tree of the fields");
+    *compose = (sup_compose){.fields = bound->fields};
+    for (int32_t f = 0; f < bound->fields.field_count; f++)
+        describe_field(&b, f);
+    sup_result result = add_tables(input->context, &b, error);
+    if (result == SUP_OK) result = add_tree(input->context, &b, error);
+    return result == SUP_OK ? add_curves(&b, error) : result;
+}
+
+static sup_result damaged(sup_error *error)
+{
+    return sup_fail(error, SUP_ERROR_FORMAT, "implicit.model", "",
+                    "The model is damaged: the tree of its fields does not fit together. Bind it again.");
+}
+
+sup_result sup_compose_open(const sup_model *model, int32_t joint_count, sup_compose *compose, sup_error *error)
+{
+    sup_compose c = {0};
+    sup_result result = sup_fields_open(model, joint_count, &c.fields, error);
+    if (result != SUP_OK) return result;
+    int64_t count = c.fields.field_count, nodes = count > 0 ? count - 1 : 0;
+    int64_t tables = sup_model_array_count(model, "compose.table"),
+            curves = sup_model_array_count(model, "compose.curve");
+    int64_t controllers = sup_model_array_count(model, "compose.controller");
+    int64_t muscles = sup_model_array_count(model, "compose.muscle");
+    c.leaves = sup_model_array(model, "compose.leaf", SUP_ARRAY_INT32, count);
+    c.nodes = sup_model_array(model, "compose.node", SUP_ARRAY_INT32, nodes * NODE_INTS);
+    c.tables = sup_model_array(model, "compose.table", SUP_ARRAY_FLOAT, -1);
+    c.controllers = sup_model_array(model, "compose.controller", SUP_ARRAY_FLOAT, -1);
+    c.curves = sup_model_array(model, "compose.curve", SUP_ARRAY_FLOAT, -1);
+    c.muscles = sup_model_array(model, "compose.muscle", SUP_ARRAY_INT32, -1);
+    if (c.leaves == NULL || c.nodes == NULL || c.tables == NULL || c.controllers == NULL || c.curves == NULL ||
+        c.muscles == NULL || tables % SUP_OPERATOR_SIZE != 0 || curves % SUP_CONTROLLER_SIZE != 0 ||
+        controllers % SUP_CONTROLLER_SIZE != 0 || muscles % MUSCLE_INTS != 0 || muscles > INT32_MAX)
+        return damaged(error);
+    c.table_count = (int32_t)(tables / SUP_OPERATOR_SIZE);
+    c.controller_count = (int32_t)(controllers / SUP_CONTROLLER_SIZE);
+    c.curve_count = (int32_t)(curves / SUP_CONTROLLER_SIZE);
+    c.muscle_count = (int32_t)(muscles / MUSCLE_INTS);
+    if (!sup_compose_check(&c, joint_count)) return damaged(error);
+    *compose = c;
+    return SUP_OK;
+}

@@ -1,0 +1,16 @@
+/* compose_bind.h (internal) - the composition of a character: made at bind, read back from a model. */
+#ifndef SUP_METHODS_IMPLICIT_COMPOSE_BIND_H
+#define SUP_METHODS_IMPLICIT_COMPOSE_BIND_H
+
+#include "methods/implicit/compose.h"
+#include "methods/implicit/setup.h"
+
+/* Adds the arrays "compose.*"; `compose` becomes a view of them. `bound` comes from sup_fields_build with the setup's
+ * muscles as its extras: def.extras = setup->extras, def.extra_count = setup->muscle_count. */
+sup_result sup_compose_bind(const sup_bind_input *input, const sup_setup *setup, const sup_fields_bound *bound,
+                            sup_arena *arena, sup_model_builder *builder, sup_compose *compose, sup_error *error);
+
+/* The composition of a model, which may come from a file; what passes is safe to pose and to evaluate. */
+sup_result sup_compose_open(const sup_model *model, int32_t joint_count, sup_compose *compose, sup_error *error);
+
+#endif

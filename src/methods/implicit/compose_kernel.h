@@ -1,0 +1,237 @@
+/* compose_kernel.h - a node of the composition tree at a block of points. Compiled once per instruction set, see
+ * base/simd.h.
+ *
+ * Based on: [vaillant2014iso] section 4.1. The gradient is that of g with d held still: d's own gradient would need
+ * second derivatives of the fields, and it only matters where d changes quickly. */
+#include "base/simd.h"
+#include "methods/implicit/compose_internal.h"
+#include "methods/implicit/rows_kernel.h"
+
+#include <float.h>
+
+static inline sup_wide clamp(sup_wide x, float low, float high)
+{
+    /* Not a number becomes the lower end. */
+    x = sup_wide_select(sup_wide_less(sup_wide_splat(low), x), x, sup_wide_splat(low));
+    return sup_wide_select(sup_wide_less(x, sup_wide_splat(high)), x, sup_wide_splat(high));
+}
+
+/* Towards zero; for numbers that fit. */
+static inline sup_mask to_whole(sup_wide x)
+{
+#if SUP_LANES == 1
+    return (int32_t)x;
+#else
+    return __builtin_convertvector(x, sup_mask);
+#endif
+}
+
+static inline sup_wide from_whole(sup_mask x)
+{
+#if SUP_LANES == 1
+    return (float)x;
+#else
+    return __builtin_convertvector(x, sup_wide);
+#endif
+}
+
+static inline sup_wide take(const float *from, sup_mask index)
+{
+#if SUP_LANES == 1
+    return from[index];
+#elif SUP_LANES == 16
+    return (sup_wide)_mm512_i32gather_ps((__m512i)index, from, 4);
+#elif SUP_LANES == 8
+    return (sup_wide)_mm256_i32gather_ps(from, (__m256i)index, 4);
+#else
+    return (sup_wide){from[index[0]], from[index[1]], from[index[2]], from[index[3]]};
+#endif
+}
+
+/* The angle of a cosine, within 7e-5: Abramowitz and Stegun, Handbook of Mathematical Functions, 4.4.45. */
+static inline sup_wide angle_of(sup_wide cosine)
+{
+    const sup_wide zero = sup_wide_splat(0.0f), one = sup_wide_splat(1.0f);
+    sup_mask obtuse = sup_wide_less(cosine, zero);
+    sup_wide x = sup_wide_select(obtuse, -cosine, cosine);
+    sup_wide p = sup_wide_fma(sup_wide_splat(-0.0187293f), x, sup_wide_splat(0.0742610f));
+    p = sup_wide_fma(sup_wide_fma(p, x, sup_wide_splat(-0.2121144f)), x, sup_wide_splat(1.5707288f));
+    p = p * sup_wide_sqrt(one - x);
+    return sup_wide_select(obtuse, sup_wide_splat(3.14159265f) - p, p);
+}
+
+typedef struct lanes {
+    sup_wide value, gradient[3];
+} lanes;
+
+static inline lanes load_lanes(const sup_field_samples *s, int32_t k)
+{
+    lanes l = {sup_wide_load(s->value + k),
+               {sup_wide_load(s->x + k), sup_wide_load(s->y + k), sup_wide_load(s->z + k)}};
+    return l;
+}
+
+static inline sup_wide dot(const sup_wide *a, const sup_wide *b)
+{
+    return sup_wide_fma(a[0], b[0], sup_wide_fma(a[1], b[1], a[2] * b[2]));
+}
+
+/* d of the angle between two gradients; one without length goes along with the other. */
+static inline sup_wide depth_of(const float *controller, const lanes *a, const lanes *b)
+{
+    sup_wide length = sup_wide_sqrt(dot(a->gradient, a->gradient)) * sup_wide_sqrt(dot(b->gradient, b->gradient));
+    sup_mask known = sup_wide_less(sup_wide_splat(FLT_MIN), length);
+    sup_wide cosine = dot(a->gradient, b->gradient) / sup_wide_select(known, length, sup_wide_splat(1.0f));
+    cosine = clamp(sup_wide_select(known, cosine, sup_wide_splat(1.0f)), -1.0f, 1.0f);
+    sup_wide x = angle_of(cosine) * sup_wide_splat((SUP_CONTROLLER_SIZE - 1) / 3.14159265f);
+    sup_mask i = to_whole(clamp(x, 0.0f, SUP_CONTROLLER_SIZE - 2));
+    sup_wide low = take(controller, i), high = take(controller + 1, i);
+    return clamp(sup_wide_fma(clamp(x - from_whole(i), 0.0f, 1.0f), high - low, low), 0.0f, 1.0f);
+}
+
+typedef struct spline {
+    sup_wide value[3], slope[3];
+} spline;
+
+static inline spline spline_at(sup_wide x)
+{
+    const sup_wide half = sup_wide_splat(0.5f);
+    sup_wide below = half - x, above = half + x;
+    spline s = {{half * below * below, sup_wide_splat(0.75f) - x * x, half * above * above}, {-below, -(x + x), above}};
+    return s;
+}
+
+/* Where a lookup is in a table, and how much of each node it takes. */
+typedef struct place {
+    int32_t node[SUP_LANES];
+    sup_wide share; /* of the upper of two slices */
+    spline along, across;
+} place;
+
+static inline place find_place(sup_wide f1, sup_wide f2, sup_wide d)
+{
+    const sup_wide cells = sup_wide_splat(SUP_OPERATOR_CELLS), half = sup_wide_splat(0.5f);
+    sup_wide u = (f1 + f2) * cells, w = sup_wide_copy_sign(f1 - f2, sup_wide_splat(0.0f)) * cells;
+    sup_mask row = to_whole(u + half), column = to_whole(w + half);
+    d = d * sup_wide_splat(SUP_OPERATOR_SLICES - 1);
+    sup_mask slice = to_whole(clamp(d, 0.0f, SUP_OPERATOR_SLICES - 2));
+    sup_mask node = slice * SUP_OPERATOR_SLICE + row * SUP_OPERATOR_COLUMNS + column;
+    place p = {.share = d - from_whole(slice),
+               .along = spline_at(u - from_whole(row)),
+               .across = spline_at(w - from_whole(column))};
+    memcpy(p.node, &node, sizeof p.node);
+    return p;
+}
+
+#if SUP_LANES == 1
+
+/* g and its derivatives by u and w, both in cells; see sup_operator_at. */
+static inline void look_up(const float *table, const place *p, sup_wide out[3])
+{
+    const float *from = table + p->node[0];
+    out[0] = out[1] = out[2] = 0.0f;
+    for (int32_t i = 0; i < 3; i++)
+        for (int32_t j = 0; j < 3; j++) {
+            const float *low = from + i * SUP_OPERATOR_COLUMNS + j;
+            float c = low[0] + p->share * (low[SUP_OPERATOR_SLICE] - low[0]);
+            out[0] += p->along.value[i] * p->across.value[j] * c;
+            out[1] += p->along.slope[i] * p->across.value[j] * c;
+            out[2] += p->along.value[i] * p->across.slope[j] * c;
+        }
+}
+
+#else
+
+/* Products along w of points k, k + 4, ...: four to be added up for each of value and two slopes. */
+static inline __attribute__((always_inline)) void add_rows(const float *table, const place *p, int32_t k, bool blend,
+                                                           sup_wide across, sup_wide across_slope, sup_wide products[3])
+{
+    const float *at[SUP_LANES / 4];
+    for (int32_t i = 0; i < SUP_LANES / 4; i++)
+        at[i] = table + p->node[4 * i + k];
+    sup_wide share = spread(p->share, k), sum = sup_wide_splat(0.0f), slope = sum;
+    for (size_t i = 0; i < 3; i++) {
+        sup_wide c = load_rows(at, i * SUP_OPERATOR_COLUMNS);
+        if (blend) c = sup_wide_fma(share, load_rows(at, i * SUP_OPERATOR_COLUMNS + SUP_OPERATOR_SLICE) - c, c);
+        sum = sup_wide_fma(spread(p->along.value[i], k), c, sum);
+        slope = sup_wide_fma(spread(p->along.slope[i], k), c, slope);
+    }
+    products[0] = sum * across;
+    products[1] = slope * across;
+    products[2] = sum * across_slope;
+}
+
+static inline __attribute__((always_inline)) void look_up_in(const float *table, const place *p, bool blend,
+                                                             sup_wide out[3])
+{
+    sup_wide across[4], across_slope[4], products[4][3];
+    turn_weights(p->across.value, across);
+    turn_weights(p->across.slope, across_slope);
+    add_rows(table, p, 0, blend, across[0], across_slope[0], products[0]);
+    add_rows(table, p, 1, blend, across[1], across_slope[1], products[1]);
+    add_rows(table, p, 2, blend, across[2], across_slope[2], products[2]);
+    add_rows(table, p, 3, blend, across[3], across_slope[3], products[3]);
+    for (int32_t i = 0; i < 3; i++)
+        out[i] = add_up(products[0][i], products[1][i], products[2][i], products[3][i]);
+}
+
+/* g and its derivatives by u and w, both in cells; see sup_operator_at. Most limbs meet without a contact: one slice is all
+ * then, with the same bits. */
+static inline void look_up(const float *table, const place *p, sup_wide out[3])
+{
+    if (sup_mask_bits(sup_wide_less(sup_wide_splat(0.0f), p->share)) == 0)
+        look_up_in(table, p, false, out);
+    else
+        look_up_in(table, p, true, out);
+}
+
+#endif
+
+static void combine(const float *table, const float *controller, const sup_compose_operand *b, sup_compose_operand *a)
+{
+    const sup_wide zero = sup_wide_splat(0.0f), one = sup_wide_splat(1.0f), cells = sup_wide_splat(SUP_OPERATOR_CELLS);
+    for (int32_t k = 0; k < SUP_FIELD_LANES; k += SUP_LANES) {
+        lanes left = load_lanes(&a->samples, k), right = load_lanes(&b->samples, k);
+        sup_wide f1 = clamp(left.value, 0.0f, 1.0f), f2 = clamp(right.value, 0.0f, 1.0f), g[3];
+        sup_mask only_left = ~sup_wide_less(zero, f2), only_right = ~sup_wide_less(zero, f1);
+        sup_wide d = depth_of(controller, &left, &right);
+        place p = find_place(f1, f2, d);
+        look_up(table, &p, g);
+        sup_wide by_w = sup_wide_copy_sign(one, f1 - f2) * g[2], by_1 = cells * (g[1] + by_w),
+                 by_2 = cells * (g[1] - by_w);
+        /* Where only one is felt the result is that one, to the last bit: g(f, 0) = f, eq. (1). */
+        sup_wide value = sup_wide_select(only_right, f2, clamp(g[0], 0.0f, 1.0f)), gradient[3];
+        value = sup_wide_select(only_left, f1, value);
+        for (int32_t c = 0; c < 3; c++) {
+            gradient[c] = sup_wide_fma(by_1, left.gradient[c], by_2 * right.gradient[c]);
+            gradient[c] = sup_wide_select(only_right, right.gradient[c], gradient[c]);
+            gradient[c] = sup_wide_select(only_left, left.gradient[c], gradient[c]);
+        }
+        sup_wide weaker = sup_wide_select(sup_wide_less(f1, f2), f1, f2);
+        sup_wide contact = d * clamp(sup_wide_splat(4.0f) * weaker - one, 0.0f, 1.0f);
+        sup_wide before = sup_wide_load(a->contact + k), other = sup_wide_load(b->contact + k);
+        before = sup_wide_select(sup_wide_less(before, other), other, before);
+        sup_wide_store(a->contact + k, sup_wide_select(sup_wide_less(contact, before), before, contact));
+        sup_wide_store(a->samples.value + k, value);
+        sup_wide_store(a->samples.x + k, gradient[0]);
+        sup_wide_store(a->samples.y + k, gradient[1]);
+        sup_wide_store(a->samples.z + k, gradient[2]);
+    }
+}
+
+static uint32_t boxes_that_meet(const float *boxes, int32_t stride, const float *block)
+{
+    uint32_t bits = 0;
+    for (int32_t i = 0; i < SUP_FIELD_LANES; i += SUP_LANES) {
+        sup_mask meet = ~(sup_mask){0};
+        for (int32_t axis = 0; axis < 3; axis++) {
+            const float *low = boxes + axis * (int64_t)stride + i, *high = low + 3 * (int64_t)stride;
+            meet &= sup_wide_less(sup_wide_load(low), sup_wide_splat(block[3 + axis]));
+            meet &= sup_wide_less(sup_wide_splat(block[axis]), sup_wide_load(high));
+        }
+        bits |= sup_mask_bits(meet) << i;
+    }
+    return bits;
+}
+
+const sup_compose_kernels SUP_KERNEL(sup_compose_kernels) = {combine, boxes_that_meet};

@@ -1,0 +1,7 @@
+/* field_avx2.c - the kernels for x86 processors with AVX2; empty elsewhere. */
+#if defined(__AVX2__) && !defined(SUPPLE_SCALAR)
+#define SUP_KERNEL(name) name##_avx2
+#include "methods/implicit/field_kernel.h"
+#else
+typedef int nothing_here;
+#endif

@@ -1,0 +1,72 @@
+/* field_build.h - what the stages of building fields hand to each other. */
+#ifndef SUP_METHODS_IMPLICIT_FIELD_BUILD_H
+#define SUP_METHODS_IMPLICIT_FIELD_BUILD_H
+
+#include "geometry/adjacency.h"
+#include "geometry/bvh.h"
+#include "methods/implicit/field_bind.h"
+#include "methods/implicit/field_internal.h"
+#include "methods/implicit/samples.h"
+
+enum {
+    SUP_FIELD_CAPS = 16, /* openings of a part, the largest ones */
+    SUP_FIELD_CORE = 64  /* caps, and samples of the first round */
+};
+
+/* One field on its way. */
+typedef struct sup_field_shape {
+    int32_t joint;
+    const sup_field_ellipsoid *ellipsoid; /* or NULL: of a part */
+    /* Caps of a part. */
+    int32_t cap_count;
+    sup_sample caps[SUP_FIELD_CAPS];
+    /* Fit. */
+    bool fitted; /* else a capsule around the part's segments, or an ellipsoid */
+    sup_fit_lanes lanes;
+    float *lane_floats;  /* those of `lanes` */
+    int32_t core_count;  /* caps and samples of the part itself */
+    float *core;         /* [core_count*3] where they are, file units */
+    sup_vec3d low, high; /* of the samples, along `axis` */
+    double radius;       /* r */
+    /* Grid. */
+    sup_vec3d axis[3], origin; /* origin: node 0 */
+    double cell;               /* distance of two nodes */
+    int32_t size[3];
+    float *raw;      /* [size] values of the fit, file units; then compact ones; then nodes */
+    int32_t from[3]; /* first node that is kept, and how many */
+    int32_t kept[3];
+    double depth;
+} sup_field_shape;
+
+typedef struct sup_fields_state {
+    const sup_bind_input *input;
+    const sup_fields_def *def;
+    sup_arena *arena;  /* of what stays */
+    sup_arena scratch; /* freed when the fields are there */
+    sup_fields_bound *bound;
+    sup_bvh bvh;
+    sup_adjacency adjacency;
+    bool has_bvh, has_adjacency;
+    sup_sampled_surface surface;
+    double *normals;         /* [vertex_count*3] outwards */
+    unsigned char *turned;   /* [vertex_count] the triangles there are inside out */
+    unsigned char *hidden;   /* [vertex_count] from the outside of its part */
+    int32_t *triangle_first; /* [part_count+1] into triangle_list */
+    int32_t *triangle_list;  /* triangles with a corner in a part, by part */
+    int32_t field_count;
+    sup_field_shape *shapes; /* [field_count] */
+} sup_fields_state;
+
+/* Whether a triangle has a corner in a part. */
+bool sup_fields_touches(const sup_fields_state *state, int32_t triangle, int32_t part);
+
+/* Distance from the caps and first samples of a part, and its bone. */
+double sup_fields_from_core(const sup_fields_state *state, int32_t part, sup_vec3d p);
+
+/* The stages. */
+sup_result sup_fields_skin(sup_fields_state *state, sup_error *error);
+sup_result sup_fields_caps(sup_fields_state *state, sup_error *error);
+sup_result sup_fields_fit(sup_fields_state *state, sup_error *error);
+sup_result sup_fields_grid(sup_fields_state *state, sup_model_builder *builder, sup_error *error);
+
+#endif

@@ -1,0 +1,324 @@
+/* field_fit.c - a fit for each part: samples, HRBF, more samples where it is worst.
+ *
+ * Based on: [vaillant2013]; see field_bind.h for what is different. */
+#include "methods/implicit/field_build.h"
+
+enum {
+    CANDIDATES = 1024, /* of the part's own skin */
+    OTHERS = 1024,     /* and of the skin around it */
+    LEAST_SAMPLES = 4  /* below: a capsule */
+};
+static const double GROWTH = 1.6;       /* samples of a round to those of the one before */
+static const double GOOD_ENOUGH = 1e-2; /* error of a candidate, of the radius */
+static const double STICKS_OUT = 0.03;  /* of the skin of other parts, of the radius: the field is held back there */
+static const double HOLD_BACK = 4.0;    /* how much more that counts than an error on the part's own skin */
+static const double TURN = 0.5;         /* length that a turn of the normals counts for, of the radius */
+static const double APART = 0.02;       /* least distance of two samples, of the radius */
+static const double MEND_APART = 0.4;   /* the same for those that mend, of the first round's */
+
+/* What one worker needs. */
+typedef struct fitter {
+    double *workspace; /* of the HRBF */
+    sup_sample *candidates, *taken;
+    double *distance, *cumulative;
+    float *error;
+    int32_t *list;
+} fitter;
+
+typedef struct fitting {
+    sup_fields_state *state;
+    fitter *fitters; /* [worker_count] */
+} fitting;
+
+/* Triangles of a part that can be seen. */
+static int32_t seen_triangles(const sup_fields_state *s, int32_t part, int32_t *list)
+{
+    int32_t count = 0;
+    for (int32_t i = s->triangle_first[part]; i < s->triangle_first[part + 1]; i++) {
+        const int32_t *corner = s->def->skin.triangles + 3 * (size_t)s->triangle_list[i];
+        if (s->hidden[corner[0]] + s->hidden[corner[1]] + s->hidden[corner[2]] < 2) list[count++] = s->triangle_list[i];
+    }
+    return count;
+}
+
+/* Triangles of other parts near the candidates of this one. */
+static int32_t other_triangles(const sup_fields_state *s, int32_t part, const sup_sample *own, int32_t own_count,
+                               double reach, int32_t *list)
+{
+    double low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY};
+    for (int32_t i = 0; i < own_count; i++) {
+        const double at[3] = {own[i].position.x, own[i].position.y, own[i].position.z};
+        for (int k = 0; k < 3; k++) {
+            low[k] = fmin(low[k], at[k] - reach);
+            high[k] = fmax(high[k], at[k] + reach);
+        }
+    }
+    int32_t count = 0;
+    for (int32_t t = 0; t < s->def->skin.triangle_count; t++) {
+        const int32_t *corner = s->def->skin.triangles + 3 * (size_t)t;
+        const float *p = s->def->skin.positions + 3 * (size_t)corner[0];
+        bool near = true;
+        for (int k = 0; k < 3; k++)
+            near = near && (double)p[k] > low[k] && (double)p[k] < high[k];
+        if (near && s->hidden[corner[0]] == 0 && !sup_fields_touches(s, t, part)) list[count++] = t;
+    }
+    return count;
+}
+
+static double mean_distance(const sup_fields_state *s, int32_t part, const sup_sample *samples, int32_t count)
+{
+    double sum = 0.0;
+    for (int32_t i = 0; i < count; i++)
+        sum += sup_partition_distance(&s->bound->partition, part, samples[i].position, NULL);
+    return count > 0 ? sum / count : 0.0;
+}
+
+/* The fit in float for the kernel. */
+static void set_lanes(const sup_hrbf *fit, sup_field_shape *shape)
+{
+    for (int32_t i = 0; i < fit->count; i++) {
+        float *to = shape->lane_floats + (size_t)i * SUP_FIT_FLOATS;
+        for (size_t k = 0; k < 3; k++) {
+            to[k] = (float)fit->centre[3 * (size_t)i + k];
+            to[4 + k] = (float)(-3.0 * fit->weight[4 * (size_t)i + 1 + k]);
+        }
+        to[3] = (float)fit->weight[4 * (size_t)i];
+    }
+    for (size_t k = 0; k < 4; k++)
+        shape->lanes.linear[k] = (float)fit->linear[k];
+    shape->lanes.count = fit->count;
+    shape->lanes.centres = shape->lane_floats;
+}
+
+/* Values of the fit at the candidates, file units. */
+static void find_values(const sup_hrbf *fit, const sup_field_shape *shape, const sup_sample *candidates, int32_t count,
+                        float *value)
+{
+    const sup_field_kernels *kernels = sup_field_kernels_best();
+    for (int32_t first = 0; first < count; first += SUP_FIELD_LANES) {
+        sup_field_points points;
+        float values[SUP_FIELD_LANES];
+        for (int32_t lane = 0; lane < SUP_FIELD_LANES; lane++) {
+            int32_t i = first + lane < count ? first + lane : count - 1;
+            sup_vec3d p = sup_v3_scale(sup_v3_sub(candidates[i].position, fit->origin), 1.0 / fit->scale);
+            points.x[lane] = (float)p.x;
+            points.y[lane] = (float)p.y;
+            points.z[lane] = (float)p.z;
+        }
+        kernels->fit(&shape->lanes, &points, values);
+        for (int32_t lane = 0; lane < SUP_FIELD_LANES && first + lane < count; lane++)
+            value[first + lane] = values[lane] * (float)fit->scale;
+    }
+}
+
+double sup_fields_from_core(const sup_fields_state *state, int32_t part, sup_vec3d p)
+{
+    const sup_field_shape *shape = &state->shapes[part];
+    const float x = (float)p.x, y = (float)p.y, z = (float)p.z, *core = shape->core;
+    float nearest = INFINITY;
+    for (int32_t i = 0; i < shape->core_count; i++) {
+        float dx = core[3 * i] - x, dy = core[3 * i + 1] - y, dz = core[3 * i + 2] - z;
+        float square = dx * dx + dy * dy + dz * dz;
+        nearest = square < nearest ? square : nearest;
+    }
+    return fmin((double)sqrtf(nearest), sup_partition_distance(&state->bound->partition, part, p, NULL));
+}
+
+static void set_core(sup_field_shape *shape, const sup_sample_choice *choice)
+{
+    shape->core_count = choice->count;
+    for (int32_t i = 0; i < choice->count; i++)
+        sup_v3_store(shape->core + 3 * (size_t)i, choice->taken[i].position);
+}
+
+/* The field may end before the skin of other parts, but not stick out of it. Where that skin looks another way than the
+ * field, it is held back by its own slope. */
+static void find_errors(const sup_fields_state *s, int32_t part, fitter *f, const sup_sample_choice *choice)
+{
+    const sup_hrbf *fit = &s->bound->fits[part];
+    const sup_field_shape *shape = &s->shapes[part];
+    find_values(fit, shape, f->candidates, choice->candidate_count, f->error);
+    for (int32_t i = choice->own_count; i < choice->candidate_count; i++) {
+        sup_vec3d p = f->candidates[i].position;
+        if ((double)f->error[i] > -STICKS_OUT * shape->radius || sup_fields_from_core(s, part, p) > shape->radius) {
+            f->error[i] = 0.0f; /* farther away it ends anyway: see field_grid.c */
+            continue;
+        }
+        sup_vec3d slope;
+        sup_hrbf_value(fit, p, &slope);
+        slope = sup_v3_unit_or(slope, f->candidates[i].normal);
+        if (sup_v3_dot(slope, f->candidates[i].normal) < 0.5) f->candidates[i].normal = slope;
+        f->error[i] *= (float)HOLD_BACK;
+    }
+}
+
+/* Rounds of fitting. False where no fit can be found. */
+static bool fit_samples(const sup_fields_state *s, int32_t part, fitter *f, sup_sample_choice *choice)
+{
+    sup_field_shape *shape = &s->shapes[part];
+    sup_hrbf *fit = &s->bound->fits[part];
+    const int32_t most = s->def->samples;
+    double spacing = sup_samples_spread(choice, most < SUP_FIELD_CORE ? most : SUP_FIELD_CORE),
+           apart = MEND_APART * spacing;
+    if (choice->count < LEAST_SAMPLES) return false;
+    set_core(shape, choice);
+    for (;;) {
+        int32_t before = choice->count;
+        if (sup_hrbf_fit(choice->count, choice->taken, f->workspace, fit, NULL) != SUP_OK) return false;
+        set_lanes(fit, shape);
+        if (before >= most) return true;
+        find_errors(s, part, f, choice);
+        double target = fmin(ceil(GROWTH * before), most);
+        sup_samples_mend(choice, f->error, apart, GOOD_ENOUGH * shape->radius, (int32_t)target);
+        if (choice->count == before) return true;
+    }
+}
+
+/* Bounds along the axes of the shape. */
+static void grow(sup_field_shape *shape, sup_vec3d p)
+{
+    sup_vec3d q = sup_v3(sup_v3_dot(shape->axis[0], p), sup_v3_dot(shape->axis[1], p), sup_v3_dot(shape->axis[2], p));
+    shape->low = sup_v3(fmin(shape->low.x, q.x), fmin(shape->low.y, q.y), fmin(shape->low.z, q.z));
+    shape->high = sup_v3(fmax(shape->high.x, q.x), fmax(shape->high.y, q.y), fmax(shape->high.z, q.z));
+}
+
+/* Along the longest segment, and across it along the widest spread of the samples. */
+static void set_axes(const sup_partition *parts, int32_t part, const sup_sample_choice *choice, sup_field_shape *shape)
+{
+    sup_vec3d axis = {0.0, 0.0, 0.0};
+    for (int32_t s = parts->part_segment[part]; s < parts->part_segment[part + 1]; s++) {
+        sup_vec3d along = sup_v3_sub(parts->segments[s].to, parts->segments[s].from);
+        if (sup_v3_length(along) > sup_v3_length(axis)) axis = along;
+    }
+    axis = sup_v3_unit_or(axis, sup_v3(0.0, 1.0, 0.0));
+    sup_vec3d e = sup_v3_cross(axis, fabs(axis.x) < 0.6 ? sup_v3(1.0, 0.0, 0.0) : sup_v3(0.0, 1.0, 0.0));
+    e = sup_v3_unit_or(e, sup_v3(0.0, 0.0, 1.0));
+    sup_vec3d f = sup_v3_cross(axis, e), mean = {0.0, 0.0, 0.0};
+    for (int32_t i = 0; i < choice->count; i++)
+        mean = sup_v3_madd(mean, 1.0 / choice->count, choice->taken[i].position);
+    double cosine = 0.0, sine = 0.0;
+    for (int32_t i = 0; i < choice->count; i++) {
+        sup_vec3d d = sup_v3_sub(choice->taken[i].position, mean);
+        double x = sup_v3_dot(d, e), y = sup_v3_dot(d, f);
+        cosine += x * x - y * y;
+        sine += 2.0 * x * y;
+    }
+    double angle = cosine != 0.0 || sine != 0.0 ? 0.5 * atan2(sine, cosine) : 0.0;
+    shape->axis[0] = axis;
+    shape->axis[1] = sup_v3_madd(sup_v3_scale(e, cos(angle)), sin(angle), f);
+    shape->axis[2] = sup_v3_cross(axis, shape->axis[1]);
+}
+
+/* A capsule around the segments, as thick as the skin is far from them. */
+static void set_capsule(const sup_fields_state *s, int32_t part, sup_field_shape *shape)
+{
+    const sup_partition *parts = &s->bound->partition;
+    double sum = 0.0, count = 0.0;
+    for (int32_t v = 0; v < s->def->skin.vertex_count; v++) {
+        if (parts->vertex_part[v] != part) continue;
+        sum += sup_partition_distance(parts, part, sup_v3_load(s->def->skin.positions + 3 * (size_t)v), NULL);
+        count += 1.0;
+    }
+    shape->fitted = false;
+    shape->radius = fmax(count > 0.0 ? sum / count : 0.0, 1e-3 * (double)s->input->rig->size);
+    for (int32_t i = parts->part_segment[part]; i < parts->part_segment[part + 1]; i++)
+        for (int k = 0; k < 3; k++)
+            for (int sign = -1; sign <= 1; sign += 2) {
+                double off = sign * shape->radius;
+                grow(shape, sup_v3_madd(parts->segments[i].from, off, shape->axis[k]));
+                grow(shape, sup_v3_madd(parts->segments[i].to, off, shape->axis[k]));
+            }
+}
+
+static void fit_part(const sup_fields_state *s, fitter *f, int32_t part)
+{
+    sup_field_shape *shape = &s->shapes[part];
+    sup_hrbf *fit = &s->bound->fits[part];
+    int32_t triangles = seen_triangles(s, part, f->list);
+    sup_sample_choice choice = {.candidates = f->candidates, .distance = f->distance, .taken = f->taken};
+    choice.own_count = sup_samples_scatter(&s->surface, f->list, triangles, CANDIDATES, f->cumulative, f->candidates);
+    shape->radius = mean_distance(s, part, f->candidates, choice.own_count);
+    triangles = other_triangles(s, part, f->candidates, choice.own_count, shape->radius, f->list);
+    choice.candidate_count = choice.own_count + sup_samples_scatter(&s->surface, f->list, triangles, OTHERS,
+                                                                    f->cumulative, f->candidates + choice.own_count);
+    choice.turn = TURN * shape->radius;
+    choice.apart = APART * shape->radius;
+    for (int32_t i = 0; i < shape->cap_count; i++)
+        sup_samples_take(&choice, shape->caps[i]);
+    shape->fitted = shape->radius > 0.0 && choice.own_count > 0 && fit_samples(s, part, f, &choice);
+    set_axes(&s->bound->partition, part, &choice, shape);
+    shape->low = sup_v3(INFINITY, INFINITY, INFINITY);
+    shape->high = sup_v3(-INFINITY, -INFINITY, -INFINITY);
+    if (!shape->fitted) {
+        fit->count = 0;
+        set_capsule(s, part, shape);
+        return;
+    }
+    for (int32_t i = 0; i < choice.count; i++)
+        grow(shape, choice.taken[i].position);
+}
+
+static void fit_parts(void *work, int32_t begin, int32_t end, int32_t worker)
+{
+    fitting *f = work;
+    for (int32_t part = begin; part < end; part++)
+        fit_part(f->state, &f->fitters[worker], part);
+}
+
+static sup_result allocate(fitting *f, sup_error *error)
+{
+    sup_fields_state *s = f->state;
+    const size_t triangles = (size_t)s->def->skin.triangle_count;
+    const int32_t parts = s->bound->partition.part_count, workers = s->input->context->tasks.worker_count;
+    for (int32_t p = 0; p < parts; p++) {
+        sup_hrbf *fit = &s->bound->fits[p];
+        fit->centre = sup_arena_alloc(s->arena, SUP_FIELD_SAMPLES * 3, sizeof(double));
+        fit->weight = sup_arena_alloc(s->arena, SUP_FIELD_SAMPLES * 4, sizeof(double));
+        s->shapes[p].lane_floats = sup_arena_alloc(&s->scratch, SUP_FIELD_SAMPLES * SUP_FIT_FLOATS, sizeof(float));
+        s->shapes[p].core = sup_arena_alloc(&s->scratch, 3 * SUP_FIELD_CORE, sizeof(float));
+        if (fit->centre == NULL || fit->weight == NULL || s->shapes[p].lane_floats == NULL || s->shapes[p].core == NULL)
+            return sup_fail_memory(error, "the fields");
+    }
+    f->fitters = sup_arena_alloc(&s->scratch, (size_t)workers, sizeof(fitter));
+    for (int32_t w = 0; f->fitters != NULL && w < workers; w++) {
+        fitter *one = &f->fitters[w];
+        one->workspace = sup_arena_alloc(&s->scratch, sup_hrbf_workspace(SUP_FIELD_SAMPLES), sizeof(double));
+        one->candidates = sup_arena_alloc(&s->scratch, CANDIDATES + OTHERS, sizeof(sup_sample));
+        one->taken = sup_arena_alloc(&s->scratch, SUP_FIELD_SAMPLES, sizeof(sup_sample));
+        one->distance = sup_arena_alloc(&s->scratch, CANDIDATES + OTHERS, sizeof(double));
+        one->cumulative = sup_arena_alloc(&s->scratch, triangles, sizeof(double));
+        one->error = sup_arena_alloc(&s->scratch, CANDIDATES + OTHERS, sizeof(float));
+        one->list = sup_arena_alloc(&s->scratch, triangles, sizeof(int32_t));
+        if (one->workspace == NULL || one->candidates == NULL || one->taken == NULL || one->distance == NULL ||
+            one->cumulative == NULL || one->error == NULL || one->list == NULL)
+            return sup_fail_memory(error, "the fields");
+    }
+    return f->fitters != NULL ? SUP_OK : sup_fail_memory(error, "the fields");
+}
+
+static void set_ellipsoid(sup_field_shape *shape)
+{
+    const sup_field_ellipsoid *e = shape->ellipsoid;
+    shape->low = sup_v3(INFINITY, INFINITY, INFINITY);
+    shape->high = sup_v3(-INFINITY, -INFINITY, -INFINITY);
+    shape->radius = fmin(e->radius[0], fmin(e->radius[1], e->radius[2]));
+    for (int k = 0; k < 3; k++)
+        shape->axis[k] = e->axis[k];
+    for (int k = 0; k < 3; k++)
+        for (int sign = -1; sign <= 1; sign += 2)
+            grow(shape, sup_v3_madd(e->centre, 2.0 * sign * e->radius[k], e->axis[k]));
+}
+
+sup_result sup_fields_fit(sup_fields_state *s, sup_error *error)
+{
+    fitting f = {.state = s};
+    const int32_t parts = s->bound->partition.part_count;
+    s->bound->fits = sup_arena_alloc(s->arena, (size_t)parts, sizeof(sup_hrbf));
+    if (s->bound->fits == NULL) return sup_fail_memory(error, "the fields");
+    sup_result result = allocate(&f, error);
+    if (result != SUP_OK) return result;
+    sup_parallel(s->input->context, parts, 1, fit_parts, &f);
+    for (int32_t i = parts; i < s->field_count; i++)
+        set_ellipsoid(&s->shapes[i]);
+    return SUP_OK;
+}

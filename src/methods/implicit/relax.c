@@ -1,0 +1,273 @@
+/* relax.c - vertices slide over their iso-surfaces until edges are as near as can be to the rest edges, turned.
+ *
+ * Based on: [vaillant2014iso] sections 5.1 and 5.2, eq. 3 and 4. With prescribed rotations R the energy of eq. 3 is quadratic; half of its
+ * gradient over two is L p - b, L the Laplacian of the weights and b_i = sum_j w_ij (R_i + R_j) / 2 (rest_i - rest_j).
+ * The surface holds vertices in their tangent planes (eq. 4): downhill is r = T (b - L p), T = 1 - n n^T.
+ *
+ * Two ways down:
+ *   jacobi   the paper's: every vertex to where its neighbours want it, in its plane; one Newton step. A disturbance
+ *            passes one edge a round.
+ *   factor   downhill by the constant matrix L + m M: one factor made at bind, a solve a round, z = T (L + m M)^-1 r, with
+ *            the step length from the quadratic energy; EVEN Jacobi steps in the same planes take away what creases,
+ *            where planes of neighbours differ, left of z; then one Newton step. Rows that sleep have r = z = 0.
+ *            Deviates from the paper, to the same minimum. Conjugate gradients in place of downhill are faster on smooth
+ *            surfaces and worse on creases: on the fist of scene:hand 217 triangles turn over instead of 68.
+ *
+ * A round costs one look at the field for each vertex either way. */
+#include "methods/implicit/track_work.h"
+
+/* Part of a Jacobi step that is taken: whole ones oscillate on fans with an even number of spokes. */
+static const float DAMPING = 0.8f;
+/* Jacobi steps after a solve, and the part of the best step along z that is taken: planes turn on the way. */
+enum { EVEN = 2 };
+static const double TAKE = 0.7;
+/* Farthest in a round, edges. */
+static const float FARTHEST = 1.0f;
+
+void sup_track_pull(const sup_track *track, const sup_track_rows *rows, int32_t row, float pull[3])
+{
+    const float *p = rows->place + 4 * (int64_t)row, *load = rows->load + 4 * (int64_t)row;
+    float x = load[0], y = load[1], z = load[2];
+    for (int32_t e = track->first[row]; e < track->first[row + 1]; e++) {
+        const float *q = rows->place + 4 * (int64_t)track->other[e];
+        float w = track->weight[e];
+        x -= w * (p[0] - q[0]);
+        y -= w * (p[1] - q[1]);
+        z -= w * (p[2] - q[2]);
+    }
+    pull[0] = x;
+    pull[1] = y;
+    pull[2] = z;
+}
+
+/* b of the rows of a block: eq. 3 with both ends' rotations. */
+static void load_block(const sup_track_work *w, int32_t block)
+{
+    const sup_track *track = w->track;
+    for (int64_t i = track->block_first[block]; i < track->block_first[block + 1]; i++) {
+        const float *rest = track->rest + 4 * i, *own = w->rows.turn + 12 * i;
+        float sum[3] = {0, 0, 0};
+        for (int32_t e = track->first[i]; e < track->first[i + 1]; e++) {
+            int64_t j = track->other[e];
+            const float *there = track->rest + 4 * j, *turn = w->rows.turn + 12 * j;
+            float half = 0.5f * track->weight[e];
+            float edge[3] = {half * (rest[0] - there[0]), half * (rest[1] - there[1]), half * (rest[2] - there[2])};
+            for (int c = 0; c < 3; c++)
+                sum[c] += (own[4 * c] + turn[4 * c]) * edge[0] + (own[4 * c + 1] + turn[4 * c + 1]) * edge[1] +
+                          (own[4 * c + 2] + turn[4 * c + 2]) * edge[2];
+        }
+        memcpy(w->rows.load + 4 * i, sum, sizeof sum);
+    }
+}
+
+/* v <- share * T v; free where no field is felt. */
+static void flatten(const sup_track_aim *aim, const float *normal, float v[3])
+{
+    float along = aim->gradient > 0.0f ? v[0] * normal[0] + v[1] * normal[1] + v[2] * normal[2] : 0.0f;
+    for (int c = 0; c < 3; c++)
+        v[c] = aim->relax * (v[c] - along * normal[c]);
+}
+
+/* --- Passes over the blocks that are awake --- */
+
+static void pull_some(void *work, int32_t begin, int32_t end, int32_t worker)
+{
+    sup_track_work *w = work;
+    const sup_track *track = w->track;
+    SUP_UNUSED(worker);
+    for (int32_t i = begin; i < end; i++) {
+        int32_t block = w->rows.list[i];
+        if (w->rows.awake[block] & SUP_TRACK_NEW) load_block(w, block);
+        for (int32_t row = track->block_first[block]; row < track->block_first[block + 1]; row++) {
+            float *pull = w->rows.pull + 4 * (int64_t)row;
+            sup_track_pull(track, &w->rows, row, pull);
+            flatten(&track->aim[row], w->rows.normal + 4 * (int64_t)row, pull);
+            if (w->input->solver == SUP_TRACK_FACTOR)
+                memcpy(w->rows.solve + 4 * (int64_t)track->place[row], pull, 3 * sizeof(float));
+        }
+    }
+}
+
+static double dot3(const float *a, const float *b)
+{
+    return (double)a[0] * (double)b[0] + (double)a[1] * (double)b[1] + (double)a[2] * (double)b[2];
+}
+
+/* The direction: z, flattened. */
+static void aim_some(void *work, int32_t begin, int32_t end, int32_t worker)
+{
+    sup_track_work *w = work;
+    const sup_track *track = w->track;
+    SUP_UNUSED(worker);
+    for (int32_t i = begin; i < end; i++) {
+        int32_t block = w->rows.list[i];
+        for (int64_t row = track->block_first[block]; row < track->block_first[block + 1]; row++) {
+            float *move = w->rows.move + 4 * row;
+            memcpy(move, w->rows.solve + 4 * (int64_t)track->place[row], 3 * sizeof(float));
+            flatten(&track->aim[row], w->rows.normal + 4 * row, move);
+        }
+    }
+}
+
+/* r . d and d . L d. */
+static void measure_some(void *work, int32_t begin, int32_t end, int32_t worker)
+{
+    sup_track_work *w = work;
+    const sup_track *track = w->track;
+    SUP_UNUSED(worker);
+    for (int32_t i = begin; i < end; i++) {
+        int32_t block = w->rows.list[i];
+        double down = 0.0, bend = 0.0;
+        for (int64_t row = track->block_first[block]; row < track->block_first[block + 1]; row++) {
+            const float *d = w->rows.move + 4 * row;
+            float image[3] = {0, 0, 0};
+            for (int32_t e = track->first[row]; e < track->first[row + 1]; e++) {
+                const float *there = w->rows.move + 4 * (int64_t)track->other[e];
+                for (int c = 0; c < 3; c++)
+                    image[c] += track->weight[e] * (d[c] - there[c]);
+            }
+            down += dot3(d, w->rows.pull + 4 * row);
+            bend += dot3(d, image);
+        }
+        w->rows.sums[SUP_TRACK_SUMS * (int64_t)block] = down;
+        w->rows.sums[SUP_TRACK_SUMS * (int64_t)block + 1] = bend;
+    }
+}
+
+/* Along the direction (factor), or each row to where it is wanted (jacobi); then one Newton step. */
+static void move_some(void *work, int32_t begin, int32_t end, int32_t worker)
+{
+    sup_track_work *w = work;
+    const sup_track *track = w->track;
+    bool factor = w->input->solver == SUP_TRACK_FACTOR;
+    SUP_UNUSED(worker);
+    for (int32_t i = begin; i < end; i++) {
+        int32_t block = w->rows.list[i];
+        double square = 0.0;
+        float moved = 0.0f;
+        for (int64_t row = track->block_first[block]; row < track->block_first[block + 1]; row++) {
+            const float *by = (factor ? w->rows.move : w->rows.pull) + 4 * row;
+            float scale = factor ? (float)w->scale : track->sum[row] > 0.0f ? DAMPING / track->sum[row] : 0.0f;
+            float length = scale * sqrtf(by[0] * by[0] + by[1] * by[1] + by[2] * by[2]) / track->aim[row].edge;
+            if (length > FARTHEST) scale *= FARTHEST / length;
+            for (int c = 0; c < 3; c++)
+                w->rows.place[4 * row + c] += scale * by[c];
+            length = fminf(length, FARTHEST);
+            square += (double)length * (double)length;
+            moved = fmaxf(moved, length);
+        }
+        w->rows.moved[block] = moved;
+        w->rows.sums[SUP_TRACK_SUMS * (int64_t)block] = square;
+        if (w->even == 0) sup_track_newton_block(w, block);
+    }
+}
+
+/* A Jacobi step from the pulls; the last one is followed by a Newton step. */
+static void even_some(void *work, int32_t begin, int32_t end, int32_t worker)
+{
+    sup_track_work *w = work;
+    const sup_track *track = w->track;
+    SUP_UNUSED(worker);
+    for (int32_t i = begin; i < end; i++) {
+        int32_t block = w->rows.list[i];
+        for (int64_t row = track->block_first[block]; row < track->block_first[block + 1]; row++) {
+            const float *by = w->rows.pull + 4 * row;
+            float scale = track->sum[row] > 0.0f ? DAMPING / track->sum[row] : 0.0f;
+            for (int c = 0; c < 3; c++)
+                w->rows.place[4 * row + c] += scale * by[c];
+        }
+        if (w->even == 1) sup_track_newton_block(w, block);
+    }
+}
+
+static double total(const sup_track_work *w, int32_t which)
+{
+    double sum = 0.0;
+    for (int32_t i = 0; i < w->awake_count; i++)
+        sum += w->rows.sums[SUP_TRACK_SUMS * (int64_t)w->rows.list[i] + which];
+    return sum;
+}
+
+/* --- The factor on the parts that hold rows that are awake --- */
+
+static void forward_some(void *work, int32_t begin, int32_t end, int32_t worker)
+{
+    sup_track_work *w = work;
+    SUP_UNUSED(worker);
+    for (int32_t part = begin; part < end; part++)
+        if (w->rows.used[part]) sup_float_part_forward4(&w->track->factor, &w->track->parts, part, w->rows.solve);
+}
+
+static void backward_some(void *work, int32_t begin, int32_t end, int32_t worker)
+{
+    sup_track_work *w = work;
+    SUP_UNUSED(worker);
+    for (int32_t part = begin; part < end; part++)
+        if (w->rows.used[part]) sup_float_part_backward4(&w->track->factor, &w->track->parts, part, w->rows.solve);
+}
+
+static void mark_parts(sup_track_work *w)
+{
+    const sup_float_parts *parts = &w->track->parts;
+    memset(w->rows.used, 0, (size_t)parts->part_count);
+    for (int32_t i = 0; i < w->awake_count; i++) {
+        int32_t block = w->rows.list[i];
+        for (int32_t row = w->track->block_first[block]; row < w->track->block_first[block + 1]; row++) {
+            int32_t place = w->track->place[row], low = 0, high = parts->part_count;
+            while (low < high) { /* the part whose columns hold it; the top's are in none */
+                int32_t middle = (low + high) / 2;
+                if (parts->column_first[middle + 1] <= place)
+                    low = middle + 1;
+                else
+                    high = middle;
+            }
+            if (low < parts->part_count) w->rows.used[low] = 1;
+        }
+    }
+}
+
+/* Sets the direction of this round and its scale. */
+static void choose_direction(sup_track_work *w)
+{
+    const sup_track *track = w->track;
+    sup_parallel(w->context, track->parts.part_count, 1, forward_some, w);
+    sup_float_top_solve4(&track->factor, &track->parts, w->rows.solve);
+    sup_parallel(w->context, track->parts.part_count, 1, backward_some, w);
+    sup_track_run(w, aim_some);
+    sup_track_run(w, measure_some);
+    double down = total(w, 0), bend = total(w, 1);
+    w->scale = down > 0.0 && bend > 0.0 ? fmin(TAKE * down / bend, 2.0) : 0.0;
+}
+
+int32_t sup_track_relax(sup_track_work *w, float *moved)
+{
+    const sup_track *track = w->track;
+    bool factor = w->input->solver == SUP_TRACK_FACTOR;
+    size_t solve = 4 * ((size_t)track->row_count + (size_t)track->parts.slot_count) * sizeof(float);
+    int32_t round = 0;
+    *moved = 0.0f;
+    memset(w->rows.move, 0, 4 * (size_t)track->row_count * sizeof(float));
+    for (bool busy = w->awake_count > 0; busy && round < w->input->rounds; round++) {
+        if (factor) {
+            memset(w->rows.solve, 0, solve);
+            mark_parts(w);
+        }
+        sup_track_run(w, pull_some);
+        if (factor) choose_direction(w);
+        w->even = factor ? EVEN : 0;
+        sup_track_run(w, move_some);
+        double squares = total(w, 0);
+        for (; w->even > 0; w->even--) {
+            sup_track_run(w, pull_some);
+            sup_track_run(w, even_some);
+        }
+        int64_t rows = 0;
+        for (int32_t i = 0; i < w->awake_count; i++)
+            rows += track->block_first[w->rows.list[i] + 1] - track->block_first[w->rows.list[i]];
+        *moved = (float)sqrt(squares / (double)rows);
+        w->evaluations += rows;
+        busy = *moved > w->input->tolerance;
+        if (busy) sup_track_spread(w);
+    }
+    return round;
+}

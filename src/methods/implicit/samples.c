@@ -1,0 +1,136 @@
+/* samples.c - points spread evenly over a part of a surface. */
+#include "methods/implicit/samples.h"
+
+#include "geometry/normals.h"
+
+static sup_vec3d vertex_normal(const sup_sampled_surface *s, int32_t v)
+{
+    return sup_v3(s->normals[3 * (size_t)v], s->normals[3 * (size_t)v + 1], s->normals[3 * (size_t)v + 2]);
+}
+
+static bool add_sample(sup_sample *samples, int32_t *count, sup_vec3d position, sup_vec3d normal)
+{
+    const sup_vec3d none = {0.0, 0.0, 0.0};
+    sup_vec3d unit = sup_v3_unit_or(normal, none);
+    if (!(sup_v3_dot(unit, unit) > 0.5)) return false;
+    samples[(*count)++] = (sup_sample){position, unit};
+    return true;
+}
+
+/* A corner for each triangle and turn; the same vertex may come several times, which the choice sorts out. */
+static void scatter_corners(const sup_sampled_surface *s, const int32_t *list, int32_t count, sup_sample *samples,
+                            int32_t *made)
+{
+    for (int32_t i = 0; i < count; i++)
+        for (int32_t c = 0; c < 3; c++) {
+            int32_t v = s->triangles[3 * (size_t)list[i] + (size_t)c];
+            add_sample(samples, made, sup_v3_load(s->positions + 3 * (size_t)v), vertex_normal(s, v));
+        }
+}
+
+static int32_t triangle_at(const double *cumulative, int32_t count, double area)
+{
+    int32_t low = 0, high = count - 1;
+    while (low < high) {
+        int32_t middle = low + (high - low) / 2;
+        if (cumulative[middle] <= area)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+int32_t sup_samples_scatter(const sup_sampled_surface *surface, const int32_t *list, int32_t count, int32_t wanted,
+                            double *cumulative, sup_sample *samples)
+{
+    int32_t made = 0;
+    double area = 0.0;
+    sup_random random = {(uint64_t)count};
+    for (int32_t i = 0; i < count; i++) {
+        area += 0.5 * sup_v3_length(sup_triangle_cross(surface->positions, surface->triangles + 3 * (size_t)list[i]));
+        cumulative[i] = area;
+    }
+    if (!(area > 0.0) || !isfinite(area)) return 0;
+    if (3 * (int64_t)count <= wanted / 2) scatter_corners(surface, list, count, samples, &made);
+    for (int32_t i = made; i < wanted; i++) {
+        /* Spread over the area in order, so that no large stretch stays empty. */
+        int32_t t = triangle_at(cumulative, count, area * ((double)i + sup_random_unit(&random)) / (double)wanted);
+        const int32_t *corner = surface->triangles + 3 * (size_t)list[t];
+        double u = sqrt(sup_random_unit(&random)), v = sup_random_unit(&random);
+        const double share[3] = {1.0 - u, u * (1.0 - v), u * v};
+        sup_vec3d position = {0.0, 0.0, 0.0}, normal = {0.0, 0.0, 0.0};
+        for (int32_t c = 0; c < 3; c++) {
+            position = sup_v3_madd(position, share[c], sup_v3_load(surface->positions + 3 * (size_t)corner[c]));
+            normal = sup_v3_madd(normal, share[c], vertex_normal(surface, corner[c]));
+        }
+        add_sample(samples, &made, position, normal);
+    }
+    return made;
+}
+
+/* --- Choice --- */
+
+static void see(sup_sample_choice *c, const sup_sample *taken)
+{
+    double square = c->turn * c->turn;
+    for (int32_t i = 0; i < c->candidate_count; i++) {
+        sup_vec3d d = sup_v3_sub(c->candidates[i].position, taken->position);
+        sup_vec3d n = sup_v3_sub(c->candidates[i].normal, taken->normal);
+        double place = sup_v3_dot(d, d), distance = place + square * sup_v3_dot(n, n);
+        if (place < c->apart * c->apart) distance = 0.0;
+        c->distance[i] = fmin(c->distance[i], distance);
+    }
+}
+
+static void take(sup_sample_choice *c, sup_sample sample)
+{
+    if (c->count == 0)
+        for (int32_t i = 0; i < c->candidate_count; i++)
+            c->distance[i] = INFINITY;
+    c->taken[c->count++] = sample;
+    see(c, &sample);
+}
+
+bool sup_samples_take(sup_sample_choice *choice, sup_sample sample)
+{
+    for (int32_t i = 0; i < choice->count; i++)
+        if (!(sup_v3_distance(choice->taken[i].position, sample.position) > choice->apart)) return false;
+    take(choice, sample);
+    return true;
+}
+
+double sup_samples_spread(sup_sample_choice *choice, int32_t count)
+{
+    double last = 0.0;
+    if (choice->count == 0 && choice->own_count > 0 && count > 0) take(choice, choice->candidates[0]);
+    while (choice->count < count) {
+        int32_t best = -1;
+        double farthest = 0.0;
+        for (int32_t i = 0; i < choice->own_count; i++) {
+            if (!(choice->distance[i] > farthest)) continue;
+            farthest = choice->distance[i];
+            best = i;
+        }
+        if (best < 0) break;
+        last = sqrt(farthest);
+        take(choice, choice->candidates[best]);
+    }
+    return last;
+}
+
+void sup_samples_mend(sup_sample_choice *choice, const float *error, double apart, double least, int32_t count)
+{
+    while (choice->count < count) {
+        int32_t best = -1;
+        double largest = least;
+        for (int32_t i = 0; i < choice->candidate_count; i++) {
+            double here = fabs((double)error[i]);
+            if (!(here > largest) || !(choice->distance[i] > apart * apart)) continue;
+            largest = here;
+            best = i;
+        }
+        if (best < 0) break;
+        take(choice, choice->candidates[best]);
+    }
+}

@@ -1,0 +1,348 @@
+/* track.c - one sub-frame of tracking: who is awake, carrying, and what is shown.
+ *
+ * Based on: [vaillant2014iso] section 5. */
+#include "methods/implicit/track_work.h"
+
+/* Relative motion of two joints below this, in radians and sizes, is noise of floats. */
+static const float NOISE = 3e-6f;
+/* Newton steps of the first projection, and of the one that ends a sub-frame. */
+enum { FIRST_STEPS = 8, LAST_STEPS = 4, CARRY_GRAIN = 16 };
+/* Passes of smoothing at creases, and those that spread how much is smoothed. */
+enum { SMOOTH_PASSES = 4, SPREAD_PASSES = 3 };
+
+/* --- The state --- */
+
+typedef struct carving {
+    unsigned char *base;
+    size_t at;
+} carving;
+
+static void *carve(carving *c, size_t count, size_t size)
+{
+    unsigned char *memory = c->base != NULL ? c->base + c->at : NULL;
+    c->at += (count * size + 63) / 64 * 64;
+    return memory;
+}
+
+/* What a sub-frame leaves for the next comes first: `kept` bytes. */
+static size_t carve_rows(const sup_track *track, unsigned char *base, sup_track_rows *rows, size_t *kept)
+{
+    carving c = {base, 0};
+    size_t count = (size_t)track->row_count, blocks = (size_t)track->block_count;
+    rows->place = carve(&c, 4 * count, sizeof(float));
+    rows->normal = carve(&c, 4 * count, sizeof(float));
+    rows->turn = carve(&c, 12 * count, sizeof(float));
+    rows->awake = carve(&c, blocks, 1);
+    *kept = c.at;
+    rows->load = carve(&c, 4 * count, sizeof(float));
+    rows->pull = carve(&c, 4 * count, sizeof(float));
+    rows->move = carve(&c, 4 * count, sizeof(float));
+    rows->solve = carve(&c, 4 * (count + (size_t)track->parts.slot_count), sizeof(float));
+    rows->sums = carve(&c, blocks * SUP_TRACK_SUMS, sizeof(double));
+    rows->moved = carve(&c, blocks, sizeof(float));
+    rows->list = carve(&c, blocks, sizeof(int32_t));
+    rows->used = carve(&c, (size_t)track->parts.part_count, 1);
+    return c.at;
+}
+
+sup_track_rows sup_track_rows_of(const sup_track *track, void *state)
+{
+    sup_track_rows rows;
+    size_t kept;
+    carve_rows(track, state, &rows, &kept);
+    return rows;
+}
+
+/* The same of a state that is only looked at. */
+static sup_track_rows rows_read(const sup_track *track, const void *state)
+{
+    union {
+        const void *from;
+        void *to;
+    } memory = {state};
+    return sup_track_rows_of(track, memory.to);
+}
+
+size_t sup_track_state_size(const sup_track *track)
+{
+    sup_track_rows rows;
+    size_t kept;
+    return carve_rows(track, NULL, &rows, &kept);
+}
+
+size_t sup_track_kept_size(const sup_track *track)
+{
+    sup_track_rows rows;
+    size_t kept;
+    carve_rows(track, NULL, &rows, &kept);
+    return kept;
+}
+
+/* Moves a row with its bone. */
+static void carry_row(const float m[12], float *place, float *normal)
+{
+    float p[3], n[3], square = 0.0f;
+    for (int r = 0; r < 3; r++) {
+        p[r] = m[4 * r] * place[0] + m[4 * r + 1] * place[1] + m[4 * r + 2] * place[2] + m[4 * r + 3];
+        n[r] = m[4 * r] * normal[0] + m[4 * r + 1] * normal[1] + m[4 * r + 2] * normal[2];
+        square += n[r] * n[r];
+    }
+    memcpy(place, p, sizeof p);
+    if (square > 0.0f)
+        for (int r = 0; r < 3; r++)
+            normal[r] = n[r] / sqrtf(square);
+}
+
+void sup_track_reset(const sup_track *track, void *state, const float place[12])
+{
+    sup_track_rows rows = sup_track_rows_of(track, state);
+    memset(state, 0, sup_track_state_size(track));
+    for (int64_t i = 0; i < track->row_count; i++) {
+        memcpy(rows.place + 4 * i, track->rest + 4 * i, 3 * sizeof(float));
+        memcpy(rows.normal + 4 * i, track->inward + 4 * i, 3 * sizeof(float));
+        memcpy(rows.turn + 12 * i, place, 12 * sizeof(float));
+        carry_row(place, rows.place + 4 * i, rows.normal + 4 * i);
+    }
+}
+
+bool sup_track_restless(const sup_track *track, const void *state)
+{
+    const unsigned char *awake = rows_read(track, state).awake;
+    for (int32_t block = 0; block < track->block_count; block++)
+        if (awake[block] != 0) return true;
+    return false;
+}
+
+void sup_track_calm(const sup_track *track, void *state)
+{
+    memset(sup_track_rows_of(track, state).awake, 0, (size_t)track->block_count);
+}
+
+void sup_track_shift(const sup_track *track, void *state, const float by[3])
+{
+    sup_track_rows rows = sup_track_rows_of(track, state);
+    for (int64_t i = 0; i < track->row_count; i++)
+        for (int c = 0; c < 3; c++) {
+            rows.place[4 * i + c] += by[c];
+            rows.turn[12 * i + 4 * c + 3] += by[c];
+        }
+}
+
+float *sup_track_places(const sup_track *track, void *state)
+{
+    return sup_track_rows_of(track, state).place;
+}
+
+const float *sup_track_turns(const sup_track *track, const void *state)
+{
+    return rows_read(track, state).turn;
+}
+
+bool sup_track_usable(const sup_track *track, const void *state)
+{
+    sup_track_rows rows = rows_read(track, state);
+    for (int64_t i = 0; i < 4 * (int64_t)track->row_count; i++)
+        if (!isfinite(rows.place[i]) || !isfinite(rows.normal[i])) return false;
+    return true;
+}
+
+/* --- Who is awake --- */
+
+void sup_track_run(sup_track_work *work, sup_task_fn *fn)
+{
+    sup_parallel(work->context, work->awake_count, SUP_TRACK_GRAIN, fn, work);
+}
+
+bool sup_track_alike(const float a[12], const float b[12])
+{
+    for (int i = 0; i < 12; i++)
+        if (!(fabsf(a[i] - b[i]) <= NOISE)) return false;
+    return true;
+}
+
+static bool meets(const float low[3], const float high[3], const float box[6])
+{
+    return low[0] <= box[3] && high[0] >= box[0] && low[1] <= box[4] && high[1] >= box[1] && low[2] <= box[5] &&
+           high[2] >= box[2];
+}
+
+static void bounds_of(const sup_track_work *w, int32_t block, float low[3], float high[3])
+{
+    for (int c = 0; c < 3; c++) {
+        low[c] = INFINITY;
+        high[c] = -INFINITY;
+    }
+    for (int64_t row = w->track->block_first[block]; row < w->track->block_first[block + 1]; row++)
+        for (int c = 0; c < 3; c++) {
+            low[c] = fminf(low[c], w->rows.place[4 * row + c]);
+            high[c] = fmaxf(high[c], w->rows.place[4 * row + c]);
+        }
+}
+
+/* Whether a field that is felt in these bounds moves otherwise than the part does, or is another than before. */
+static bool field_stirs(const sup_track_work *w, int32_t block, const float *boxes)
+{
+    const sup_track_reach *reach = &w->input->reach;
+    const float *own = w->input->joints[w->track->block_joint[block]].motion;
+    float low[3], high[3];
+    bounds_of(w, block, low, high);
+    for (int32_t f = 0; f < reach->field_count; f++)
+        if (meets(low, high, boxes + 6 * (int64_t)f) &&
+            ((reach->changed != NULL && reach->changed[f]) ||
+             !sup_track_alike(own, w->input->joints[reach->joint[f]].motion)))
+            return true;
+    return false;
+}
+
+static bool rotation_stirs(const sup_track_work *w, int32_t block)
+{
+    const float *own = w->input->joints[w->track->block_joint[block]].motion;
+    for (int32_t i = w->track->feel_first[block]; i < w->track->feel_first[block + 1]; i++)
+        if (!sup_track_alike(own, w->input->joints[w->track->feel[i]].motion)) return true;
+    return false;
+}
+
+/* Rows that the artist takes out of the relaxation have no memory: they start from where the bone has them. */
+static void hold_row(const sup_track *track, const float m[12], int64_t row, float *place)
+{
+    float hold = 1.0f - track->aim[row].relax;
+    const float *rest = track->rest + 4 * row;
+    for (int r = 0; r < 3 && hold > 0.0f; r++) {
+        float rigid = m[4 * r] * rest[0] + m[4 * r + 1] * rest[1] + m[4 * r + 2] * rest[2] + m[4 * r + 3];
+        place[r] += hold * (rigid - place[r]);
+    }
+}
+
+/* First stage: rows go with their bone; blocks where something stirs wake up. */
+static void carry_some(void *work, int32_t begin, int32_t end, int32_t worker)
+{
+    sup_track_work *w = work;
+    const sup_track *track = w->track;
+    SUP_UNUSED(worker);
+    for (int32_t block = begin; block < end; block++) {
+        const sup_track_joint *joint = &w->input->joints[track->block_joint[block]];
+        bool stirs = w->input->all || (w->rows.awake[block] & SUP_TRACK_UNREST) != 0 || rotation_stirs(w, block) ||
+                     field_stirs(w, block, w->input->reach.box_before);
+        for (int64_t row = track->block_first[block]; row < track->block_first[block + 1]; row++) {
+            carry_row(joint->motion, w->rows.place + 4 * row, w->rows.normal + 4 * row);
+            if (stirs) hold_row(track, joint->place, row, w->rows.place + 4 * row);
+        }
+        stirs = stirs || field_stirs(w, block, w->input->reach.box);
+        w->rows.awake[block] = stirs ? SUP_TRACK_AWAKE | SUP_TRACK_NEW : 0;
+        w->rows.moved[block] = 0.0f;
+    }
+}
+
+static void list_awake(sup_track_work *w)
+{
+    w->awake_count = 0;
+    for (int32_t block = 0; block < w->track->block_count; block++)
+        if (w->rows.awake[block] & SUP_TRACK_AWAKE) w->rows.list[w->awake_count++] = block;
+}
+
+void sup_track_spread(sup_track_work *w)
+{
+    const sup_track *track = w->track;
+    int32_t before = w->awake_count;
+    for (int32_t i = 0; i < before; i++) {
+        int32_t block = w->rows.list[i];
+        w->rows.awake[block] &= (unsigned char)~SUP_TRACK_NEW;
+    }
+    for (int32_t i = 0; i < before; i++) {
+        int32_t block = w->rows.list[i];
+        if (w->rows.moved[block] <= w->input->tolerance) continue;
+        for (int32_t k = track->near_first[block]; k < track->near_first[block + 1]; k++)
+            if (w->rows.awake[track->near[k]] == 0) w->rows.awake[track->near[k]] = SUP_TRACK_AWAKE | SUP_TRACK_NEW;
+    }
+    list_awake(w);
+}
+
+/* --- A sub-frame --- */
+
+void sup_track_move(const sup_context *context, const sup_track *track, void *state, const sup_track_input *input,
+                    sup_track_report *report)
+{
+    sup_track_work work = {.context = context, .track = track, .input = input};
+    work.rows = sup_track_rows_of(track, state);
+    sup_parallel(context, track->block_count, CARRY_GRAIN, carry_some, &work);
+    list_awake(&work);
+    memset(report, 0, sizeof *report);
+    sup_track_turn_rows(&work);
+    sup_track_project(&work, FIRST_STEPS);
+    report->rounds = sup_track_relax(&work, &report->moved);
+    sup_track_project(&work, LAST_STEPS);
+    for (int32_t i = 0; i < work.awake_count; i++) {
+        int32_t block = work.rows.list[i];
+        report->awake += track->block_first[block + 1] - track->block_first[block];
+        work.rows.awake[block] = work.rows.moved[block] > input->tolerance ? SUP_TRACK_UNREST : 0;
+    }
+    report->evaluations = work.evaluations;
+}
+
+/* --- What is shown --- */
+
+typedef struct show_work {
+    const sup_track *track;
+    const float *from, *crease;
+    float *to, *spread;
+} show_work;
+
+/* How much of a crease is at a row: contact, where the field's slope has gone. Spread over the neighbours. */
+static void spread_some(void *work, int32_t begin, int32_t end, int32_t worker)
+{
+    const show_work *w = work;
+    const sup_track *track = w->track;
+    SUP_UNUSED(worker);
+    for (int32_t row = begin; row < end; row++) {
+        float sum = w->crease[row];
+        int32_t count = track->first[row + 1] - track->first[row];
+        for (int32_t e = track->first[row]; e < track->first[row + 1]; e++)
+            sum += w->crease[track->other[e]];
+        w->spread[row] = fmaxf(w->crease[row], sum / (float)(count + 1));
+    }
+}
+
+static void smooth_some(void *work, int32_t begin, int32_t end, int32_t worker)
+{
+    const show_work *w = work;
+    const sup_track *track = w->track;
+    SUP_UNUSED(worker);
+    for (int32_t row = begin; row < end; row++) {
+        const float *p = w->from + 4 * (int64_t)row;
+        float mean[3] = {0, 0, 0}, share = w->crease[row];
+        int32_t count = track->first[row + 1] - track->first[row];
+        for (int32_t e = track->first[row]; e < track->first[row + 1]; e++)
+            for (int c = 0; c < 3; c++)
+                mean[c] += w->from[4 * (int64_t)track->other[e] + c];
+        if (count < 3) share = 0.0f;
+        for (int c = 0; c < 3; c++)
+            w->to[4 * (int64_t)row + c] = p[c] + (share > 0.0f ? share * (mean[c] / (float)count - p[c]) : 0.0f);
+        w->to[4 * (int64_t)row + 3] = 0.0f;
+    }
+}
+
+void sup_track_show(const sup_context *context, const sup_track *track, void *state, float smooth, float *shown)
+{
+    sup_track_rows rows = sup_track_rows_of(track, state);
+    size_t bytes = 4 * (size_t)track->row_count * sizeof(float);
+    float *crease = rows.load, *spread = rows.load + track->row_count; /* free between sub-frames */
+    bool any = false;
+    memcpy(shown, rows.place, bytes);
+    for (int32_t row = 0; row < track->row_count; row++) {
+        crease[row] = smooth * fmaxf(0.0f, fminf(1.0f, 2.0f * (rows.place[4 * (int64_t)row + 3] - 0.1f)));
+        any = any || crease[row] > 0.0f;
+    }
+    if (!any) return;
+    for (int i = 0; i < SPREAD_PASSES; i++) {
+        show_work work = {.track = track, .crease = crease, .spread = spread};
+        sup_parallel(context, track->row_count, 512, spread_some, &work);
+        float *other = crease;
+        crease = spread;
+        spread = other;
+    }
+    for (int i = 0; i < SMOOTH_PASSES; i++) {
+        float *to = i % 2 == 0 ? rows.pull : shown;
+        show_work work = {.track = track, .crease = crease, .from = i % 2 == 0 ? shown : rows.pull, .to = to};
+        sup_parallel(context, track->row_count, 512, smooth_some, &work);
+    }
+}

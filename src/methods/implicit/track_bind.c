@@ -1,0 +1,493 @@
+/* track_bind.c - from a triangle mesh to the rows, edges and the factor that tracking works on. */
+#include "geometry/laplace.h"
+#include "methods/implicit/track_work.h"
+
+#include <stdlib.h>
+
+/* Mass beside the Laplacian in the factor, in inverse squares of the character's size: what holds the mean. */
+static const double MASS = 4.0;
+enum { SOLVE_PARTS = 24, BLOCK = SUP_FIELD_LANES };
+
+typedef struct builder {
+    const sup_context *context;
+    const sup_track_def *def;
+    sup_arena *arena;
+    sup_model_builder *model;
+    sup_track_built *built;
+    int32_t *vertex;       /* [vertex_count] of a row */
+    int32_t *block_first;  /* [block_count+1] */
+    int32_t *ring_first;   /* [vertex_count+1] triangles at a vertex */
+    int32_t *ring_corners; /* the other two corners of each */
+} builder;
+
+static sup_result fail_memory(sup_error *error)
+{
+    return sup_fail_memory(error, "the tracked skin");
+}
+
+/* --- Blocks: vertices of one part, cut along the longest side until they fit --- */
+
+typedef struct span {
+    int32_t begin, end;
+} span;
+
+typedef struct sort_key {
+    float at;
+    int32_t vertex;
+} sort_key;
+
+static int compare_keys(const void *a, const void *b)
+{
+    const sort_key *x = a, *y = b;
+    if (x->at != y->at) return x->at < y->at ? -1 : 1;
+    return (x->vertex > y->vertex) - (x->vertex < y->vertex);
+}
+
+static int longest_side(const builder *b, span s)
+{
+    float low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY};
+    for (int32_t i = s.begin; i < s.end; i++)
+        for (int c = 0; c < 3; c++) {
+            float x = b->def->positions[3 * (int64_t)b->vertex[i] + c];
+            low[c] = fminf(low[c], x);
+            high[c] = fmaxf(high[c], x);
+        }
+    int axis = 0;
+    for (int c = 1; c < 3; c++)
+        if (high[c] - low[c] > high[axis] - low[axis]) axis = c;
+    return axis;
+}
+
+/* Rows of one part, [begin, end) of `vertex`, into blocks; all but the last are full. */
+static int32_t cut_part(builder *b, span part, sort_key *keys, int32_t block_count)
+{
+    span stack[64];
+    int32_t depth = 0;
+    stack[depth++] = part;
+    while (depth > 0) {
+        span s = stack[--depth];
+        if (s.end - s.begin <= BLOCK) {
+            b->block_first[block_count++] = s.begin;
+            continue;
+        }
+        int axis = longest_side(b, s);
+        for (int32_t i = s.begin; i < s.end; i++)
+            keys[i] = (sort_key){b->def->positions[3 * (int64_t)b->vertex[i] + axis], b->vertex[i]};
+        qsort(keys + s.begin, (size_t)(s.end - s.begin), sizeof *keys, compare_keys);
+        for (int32_t i = s.begin; i < s.end; i++)
+            b->vertex[i] = keys[i].vertex;
+        int32_t middle = s.begin + ((s.end - s.begin) / 2 + BLOCK - 1) / BLOCK * BLOCK;
+        stack[depth++] = (span){middle, s.end};
+        stack[depth++] = (span){s.begin, middle};
+    }
+    return block_count;
+}
+
+static sup_result cut_blocks(builder *b, sup_error *error)
+{
+    const sup_track_def *def = b->def;
+    size_t count = (size_t)def->vertex_count;
+    int32_t *first = sup_arena_alloc(b->arena, (size_t)def->joint_count + 1, sizeof *first);
+    sort_key *keys = sup_arena_alloc(b->arena, count, sizeof *keys);
+    b->vertex = sup_arena_alloc(b->arena, count, sizeof(int32_t));
+    b->built->row = sup_arena_alloc(b->arena, count, sizeof(int32_t));
+    b->block_first = sup_arena_alloc(b->arena, count + 1, sizeof(int32_t));
+    if (first == NULL || keys == NULL || b->vertex == NULL || b->built->row == NULL || b->block_first == NULL)
+        return fail_memory(error);
+    for (int32_t v = 0; v < def->vertex_count; v++)
+        first[def->joint[v] + 1]++;
+    for (int32_t j = 0; j < def->joint_count; j++)
+        first[j + 1] += first[j];
+    int32_t blocks = 0;
+    for (int32_t v = 0; v < def->vertex_count; v++)
+        b->vertex[first[def->joint[v]]++] = v;
+    for (int32_t j = 0, begin = 0; j < def->joint_count; j++) { /* first[j] is the end of part j now */
+        if (first[j] > begin) blocks = cut_part(b, (span){begin, first[j]}, keys, blocks);
+        begin = first[j];
+    }
+    b->block_first[blocks] = def->vertex_count;
+    b->built->track.block_count = blocks;
+    for (int32_t i = 0; i < def->vertex_count; i++)
+        b->built->row[b->vertex[i]] = i;
+    return SUP_OK;
+}
+
+static sup_result add_blocks(builder *b, sup_error *error)
+{
+    sup_track *track = &b->built->track;
+    int64_t blocks = track->block_count, rows = track->row_count;
+    int32_t *first = sup_model_add(b->model, "track.block_first", SUP_ARRAY_INT32, blocks + 1);
+    int32_t *joint = sup_model_add(b->model, "track.block_joint", SUP_ARRAY_INT32, blocks);
+    float *rest = sup_model_add(b->model, "track.rest", SUP_ARRAY_FLOAT, 4 * rows);
+    b->built->inward = sup_model_add(b->model, "track.inward", SUP_ARRAY_FLOAT, 4 * rows);
+    b->built->aim = sup_model_add(b->model, "track.aim", SUP_ARRAY_FLOAT, 4 * rows);
+    if (first == NULL || joint == NULL || rest == NULL || b->built->inward == NULL || b->built->aim == NULL)
+        return fail_memory(error);
+    memcpy(first, b->block_first, ((size_t)blocks + 1) * sizeof *first);
+    for (int64_t i = 0; i < blocks; i++)
+        joint[i] = b->def->joint[b->vertex[first[i]]];
+    for (int64_t i = 0; i < rows; i++)
+        memcpy(rest + 4 * i, b->def->positions + 3 * (int64_t)b->vertex[i], 3 * sizeof(float));
+    track->block_first = first;
+    track->block_joint = joint;
+    track->rest = rest;
+    track->aim = b->built->aim;
+    track->inward = b->built->inward;
+    return SUP_OK;
+}
+
+/* --- Influences --- */
+
+static sup_result add_influences(builder *b, sup_error *error)
+{
+    sup_track *track = &b->built->track;
+    const sup_track_def *def = b->def;
+    int64_t count = (int64_t)track->row_count * SUP_TRACK_INFLUENCES;
+    int32_t *joint = sup_model_add(b->model, "track.joint", SUP_ARRAY_INT32, count);
+    float *weight = sup_model_add(b->model, "track.influence", SUP_ARRAY_FLOAT, count);
+    if (joint == NULL || weight == NULL) return fail_memory(error);
+    for (int32_t row = 0; row < track->row_count; row++) {
+        int32_t v = b->vertex[row], first = def->influence_first[v], own = def->influence_first[v + 1] - first;
+        int64_t to = SUP_TRACK_INFLUENCES * (int64_t)row;
+        double sum = 0.0;
+        if (own > SUP_TRACK_INFLUENCES) own = SUP_TRACK_INFLUENCES;
+        for (int32_t k = 0; k < own; k++)
+            sum += (double)def->influence_weight[first + k];
+        for (int32_t k = 0; k < SUP_TRACK_INFLUENCES; k++) {
+            bool used = k < own && sum > 0.0;
+            joint[to + k] = used ? def->influence_joint[first + k] : own > 0 ? joint[to] : def->joint[v];
+            weight[to + k] = used ? (float)((double)def->influence_weight[first + k] / sum) : 0.0f;
+        }
+        if (!(sum > 0.0)) weight[to] = 1.0f;
+    }
+    track->influence_joint = joint;
+    track->influence_weight = weight;
+    return SUP_OK;
+}
+
+/* Joints that turn rows of a block, each once and rising: `seen` [joint_count] is a mark. */
+static sup_result add_feelings(builder *b, sup_error *error)
+{
+    sup_track *track = &b->built->track;
+    int32_t *first = sup_model_add(b->model, "track.feel_first", SUP_ARRAY_INT32, (int64_t)track->block_count + 1);
+    int32_t *seen = sup_arena_alloc(b->arena, (size_t)track->joint_count, sizeof *seen);
+    if (first == NULL || seen == NULL) return fail_memory(error);
+    int32_t *feel = NULL;
+    for (int pass = 0; pass < 2; pass++) { /* count, then fill */
+        int32_t count = 0;
+        memset(seen, 0, (size_t)track->joint_count * sizeof *seen);
+        for (int32_t block = 0; block < track->block_count; block++) {
+            for (int64_t i = (int64_t)track->block_first[block] * SUP_TRACK_INFLUENCES;
+                 i < (int64_t)track->block_first[block + 1] * SUP_TRACK_INFLUENCES; i++)
+                if (track->influence_weight[i] > 0.0f) seen[track->influence_joint[i]] = block + 1;
+            for (int32_t j = 0; j < track->joint_count; j++) {
+                if (seen[j] != block + 1) continue;
+                if (feel != NULL) feel[count] = j;
+                count++;
+            }
+            first[block + 1] = count;
+        }
+        if (pass == 0) feel = sup_model_add(b->model, "track.feel", SUP_ARRAY_INT32, count);
+        if (feel == NULL) return fail_memory(error);
+    }
+    track->feel_first = first;
+    track->feel = feel;
+    return SUP_OK;
+}
+
+/* --- Edges --- */
+
+static sup_result find_rings(builder *b, sup_error *error)
+{
+    const sup_track_def *def = b->def;
+    b->ring_first = sup_arena_alloc(b->arena, (size_t)def->vertex_count + 2, sizeof(int32_t));
+    b->ring_corners = sup_arena_alloc(b->arena, 6 * (size_t)def->triangle_count, sizeof(int32_t));
+    if (b->ring_first == NULL || b->ring_corners == NULL) return fail_memory(error);
+    for (int64_t i = 0; i < 3 * (int64_t)def->triangle_count; i++)
+        b->ring_first[def->triangles[i] + 2]++;
+    for (int32_t v = 0; v < def->vertex_count; v++)
+        b->ring_first[v + 2] += b->ring_first[v + 1];
+    for (int64_t t = 0; t < def->triangle_count; t++)
+        for (int c = 0; c < 3; c++) {
+            int32_t at = b->ring_first[def->triangles[3 * t + c] + 1]++;
+            b->ring_corners[2 * (int64_t)at] = def->triangles[3 * t + (c + 1) % 3];
+            b->ring_corners[2 * (int64_t)at + 1] = def->triangles[3 * t + (c + 2) % 3];
+        }
+    return SUP_OK;
+}
+
+/* Area-weighted normal of the triangles around a vertex. */
+static sup_vec3d ring_normal(const float *positions, int32_t vertex, int32_t count, const int32_t *corners)
+{
+    sup_vec3d sum = sup_v3(0, 0, 0), p = sup_v3_load(positions + 3 * (int64_t)vertex);
+    for (int32_t t = 0; t < count; t++) {
+        sup_vec3d a = sup_v3_sub(sup_v3_load(positions + 3 * (int64_t)corners[2 * t]), p),
+                  c = sup_v3_sub(sup_v3_load(positions + 3 * (int64_t)corners[2 * t + 1]), p);
+        sum = sup_v3_add(sum, sup_v3_cross(a, c));
+    }
+    return sup_v3_unit_or(sum, sup_v3(0, 0, 0));
+}
+
+bool sup_track_mean_value(const float *positions, int32_t vertex, int32_t triangle_count, const int32_t *corners,
+                          double *weights)
+{
+    static const double turn = 6.283185307179586;
+    sup_vec3d n = ring_normal(positions, vertex, triangle_count, corners);
+    sup_vec3d p = sup_v3_load(positions + 3 * (int64_t)vertex);
+    double around = 0.0, sum = 0.0;
+    for (int pass = 0; pass < 2; pass++) /* look, then add */
+        for (int32_t t = 0; t < triangle_count; t++) {
+            sup_vec3d a = sup_v3_sub(sup_v3_load(positions + 3 * (int64_t)corners[2 * t]), p),
+                      b = sup_v3_sub(sup_v3_load(positions + 3 * (int64_t)corners[2 * t + 1]), p);
+            a = sup_v3_madd(a, -sup_v3_dot(a, n), n);
+            b = sup_v3_madd(b, -sup_v3_dot(b, n), n);
+            double la = sup_v3_length(a), lb = sup_v3_length(b);
+            double angle = atan2(sup_v3_dot(n, sup_v3_cross(a, b)), sup_v3_dot(a, b)), half = tan(0.5 * angle);
+            if (pass == 0) {
+                if (!(la > 0.0) || !(lb > 0.0) || !(angle > 0.0) || !(half < 1e6)) return false;
+                around += angle;
+                sum += half / la + half / lb;
+            } else {
+                weights[corners[2 * t]] += half / la / sum;
+                weights[corners[2 * t + 1]] += half / lb / sum;
+            }
+            if (pass == 0 && t == triangle_count - 1 && !(fabs(around - turn) < 1e-4 && isfinite(sum))) return false;
+        }
+    return triangle_count > 0;
+}
+
+static int compare_ints(const void *a, const void *b)
+{
+    int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Edges from the ring of each row, rising in the other row. */
+static sup_result add_edges(builder *b, sup_error *error)
+{
+    sup_track *track = &b->built->track;
+    int32_t *first = sup_model_add(b->model, "track.first", SUP_ARRAY_INT32, (int64_t)track->row_count + 1);
+    int32_t *ends = sup_arena_alloc(b->arena, 6 * (size_t)b->def->triangle_count, sizeof *ends);
+    if (first == NULL || ends == NULL) return fail_memory(error);
+    int32_t count = 0;
+    for (int32_t row = 0; row < track->row_count; row++) {
+        int32_t v = b->vertex[row], begin = count, all = count;
+        for (int64_t i = 2 * (int64_t)b->ring_first[v]; i < 2 * (int64_t)b->ring_first[v + 1]; i++)
+            ends[all++] = b->built->row[b->ring_corners[i]];
+        qsort(ends + begin, (size_t)(all - begin), sizeof *ends, compare_ints);
+        for (int32_t i = begin; i < all; i++)
+            if (i == begin || ends[i] != ends[count - 1]) ends[count++] = ends[i];
+        first[row + 1] = count;
+    }
+    int32_t *other = sup_model_add(b->model, "track.other", SUP_ARRAY_INT32, count);
+    if (other == NULL) return fail_memory(error);
+    memcpy(other, ends, (size_t)count * sizeof *other);
+    track->edge_count = count;
+    track->first = first;
+    track->other = other;
+    return SUP_OK;
+}
+
+static sup_result add_means(builder *b, sup_error *error)
+{
+    sup_track *track = &b->built->track;
+    float *mean = sup_model_add(b->model, "track.mean", SUP_ARRAY_FLOAT, track->edge_count);
+    double *weights = sup_arena_alloc(b->arena, (size_t)track->row_count, sizeof *weights);
+    if (mean == NULL || weights == NULL) return fail_memory(error);
+    for (int32_t row = 0; row < track->row_count; row++) {
+        int32_t v = b->vertex[row], begin = b->ring_first[v];
+        double edge = 0.0;
+        bool whole = sup_track_mean_value(b->def->positions, v, b->ring_first[v + 1] - begin,
+                                          b->ring_corners + 2 * (int64_t)begin, weights);
+        for (int32_t e = track->first[row]; e < track->first[row + 1]; e++) {
+            int32_t there = b->vertex[track->other[e]];
+            mean[e] = whole ? (float)weights[there] : 0.0f;
+            weights[there] = 0.0;
+            edge += sup_v3_distance(sup_v3_load(track->rest + 4 * (int64_t)row),
+                                    sup_v3_load(track->rest + 4 * (int64_t)track->other[e]));
+        }
+        int32_t ends = track->first[row + 1] - track->first[row];
+        b->built->aim[row].edge = fmaxf(ends > 0 ? (float)(edge / ends) : 0.0f, 1e-6f);
+        b->built->aim[row].relax = b->def->relax != NULL ? b->def->relax[v] : 1.0f;
+    }
+    track->mean = mean;
+    return SUP_OK;
+}
+
+/* Blocks that share an edge, each once and rising. */
+static sup_result add_near(builder *b, sup_error *error)
+{
+    sup_track *track = &b->built->track;
+    int32_t blocks = track->block_count;
+    int32_t *first = sup_model_add(b->model, "track.near_first", SUP_ARRAY_INT32, (int64_t)blocks + 1);
+    int32_t *of = sup_arena_alloc(b->arena, (size_t)track->row_count, sizeof *of);
+    int32_t *ends = sup_arena_alloc(b->arena, (size_t)track->edge_count, sizeof *ends);
+    if (first == NULL || of == NULL || ends == NULL) return fail_memory(error);
+    for (int32_t block = 0; block < blocks; block++)
+        for (int32_t row = track->block_first[block]; row < track->block_first[block + 1]; row++)
+            of[row] = block;
+    int32_t count = 0;
+    for (int32_t block = 0; block < blocks; block++) {
+        int32_t begin = count, all = count;
+        for (int32_t e = track->first[track->block_first[block]]; e < track->first[track->block_first[block + 1]]; e++)
+            if (of[track->other[e]] != block) ends[all++] = of[track->other[e]];
+        qsort(ends + begin, (size_t)(all - begin), sizeof *ends, compare_ints);
+        for (int32_t i = begin; i < all; i++)
+            if (i == begin || ends[i] != ends[count - 1]) ends[count++] = ends[i];
+        first[block + 1] = count;
+    }
+    int32_t *near = sup_model_add(b->model, "track.near", SUP_ARRAY_INT32, count);
+    if (near == NULL) return fail_memory(error);
+    memcpy(near, ends, (size_t)count * sizeof *near);
+    track->near_first = first;
+    track->near = near;
+    return SUP_OK;
+}
+
+/* --- The Laplacian and its factor --- */
+
+static sup_result add_weights(builder *b, const sup_laplace *laplace, sup_error *error)
+{
+    sup_track *track = &b->built->track;
+    float *weight = sup_model_add(b->model, "track.weight", SUP_ARRAY_FLOAT, track->edge_count);
+    float *sum = sup_model_add(b->model, "track.sum", SUP_ARRAY_FLOAT, track->row_count);
+    if (weight == NULL || sum == NULL) return fail_memory(error);
+    const sup_csr *m = &laplace->stiffness; /* rows are rows, lower triangle */
+    for (int32_t i = 0; i < m->size; i++)
+        for (int32_t k = m->first[i]; k < m->first[i + 1]; k++) {
+            int32_t ends[2] = {i, m->column[k]};
+            for (int c = 0; c < 2 && ends[0] != ends[1]; c++) {
+                int32_t row = ends[c], begin = track->first[row], end = track->first[row + 1];
+                const int32_t *found =
+                    bsearch(&ends[1 - c], track->other + begin, (size_t)(end - begin), sizeof(int32_t), compare_ints);
+                if (found == NULL) continue;
+                weight[found - track->other] = (float)fmax(0.0, -m->value[k]);
+                sum[row] += weight[found - track->other];
+            }
+        }
+    track->weight = weight;
+    track->sum = sum;
+    return SUP_OK;
+}
+
+static sup_result add_factor(builder *b, const sup_cholesky *cholesky, sup_error *error)
+{
+    sup_track *track = &b->built->track;
+    int64_t int_count, float_count, part_count;
+    sup_float_factor_sizes(cholesky, &int_count, &float_count);
+    int32_t *ints = sup_model_add(b->model, "track.factor", SUP_ARRAY_INT32, int_count), *made = NULL;
+    float *floats = sup_model_add(b->model, "track.factor_values", SUP_ARRAY_FLOAT, float_count);
+    if (ints == NULL || floats == NULL) return fail_memory(error);
+    sup_result result = sup_float_factor_write(cholesky, ints, floats, error);
+    if (result == SUP_OK)
+        result = sup_float_parts_create(b->context, SOLVE_PARTS, ints, floats, &made, &part_count, error);
+    if (result != SUP_OK) return result;
+    int32_t *parts = sup_model_add(b->model, "track.parts", SUP_ARRAY_INT32, part_count);
+    if (parts != NULL) memcpy(parts, made, (size_t)part_count * sizeof(int32_t));
+    sup_free(&b->context->allocator, made, (size_t)part_count * sizeof(int32_t));
+    int32_t *place = sup_model_add(b->model, "track.place", SUP_ARRAY_INT32, track->row_count);
+    if (parts == NULL || place == NULL) return fail_memory(error);
+    track->factor = sup_float_factor_view(ints, floats);
+    track->parts = sup_float_parts_view(parts);
+    for (int32_t k = 0; k < track->row_count; k++)
+        place[track->factor.order[k]] = k;
+    track->place = place;
+    return SUP_OK;
+}
+
+static sup_result add_system(builder *b, sup_error *error)
+{
+    const sup_track_def *def = b->def;
+    size_t rows = (size_t)def->vertex_count, corners = 3 * (size_t)def->triangle_count;
+    float *positions = sup_arena_alloc(b->arena, 3 * rows, sizeof *positions);
+    int32_t *triangles = sup_arena_alloc(b->arena, corners, sizeof *triangles);
+    if (positions == NULL || triangles == NULL) return fail_memory(error);
+    for (size_t i = 0; i < rows; i++)
+        memcpy(positions + 3 * i, def->positions + 3 * (int64_t)b->vertex[i], 3 * sizeof(float));
+    for (size_t i = 0; i < corners; i++)
+        triangles[i] = b->built->row[def->triangles[i]];
+    sup_laplace laplace;
+    sup_result result = sup_laplace_create(b->context, SUP_LAPLACE_ROBUST, def->vertex_count, positions,
+                                           def->triangle_count, triangles, &laplace, error);
+    if (result != SUP_OK) return result;
+    result = add_weights(b, &laplace, error);
+    double least = 0.0;
+    for (size_t i = 0; i < rows; i++)
+        least += laplace.mass[i] / (double)rows;
+    for (size_t i = 0; i < rows; i++) /* lone vertices and those of flat triangles get a little of the others' */
+        laplace.stiffness.value[laplace.stiffness.first[i + 1] - 1] +=
+            MASS * fmax(laplace.mass[i], 0.1 * least) + 1e-12;
+    sup_cholesky *cholesky = NULL;
+    if (result == SUP_OK) result = sup_cholesky_create(b->context, &laplace.stiffness, &cholesky, error);
+    if (result == SUP_OK) {
+        result = add_factor(b, cholesky, error);
+        sup_cholesky_destroy(cholesky);
+    }
+    sup_laplace_free(&laplace);
+    return result;
+}
+
+sup_result sup_track_bind(const sup_context *context, const sup_track_def *def, sup_arena *arena,
+                          sup_model_builder *model, sup_track_built *built, sup_error *error)
+{
+    memset(built, 0, sizeof *built);
+    builder b = {.context = context, .def = def, .arena = arena, .model = model, .built = built};
+    built->track.row_count = def->vertex_count;
+    built->track.joint_count = def->joint_count;
+    sup_result result = cut_blocks(&b, error);
+    if (result == SUP_OK) result = add_blocks(&b, error);
+    if (result == SUP_OK) result = add_influences(&b, error);
+    if (result == SUP_OK) result = add_feelings(&b, error);
+    if (result == SUP_OK) result = find_rings(&b, error);
+    if (result == SUP_OK) result = add_edges(&b, error);
+    if (result == SUP_OK) result = add_means(&b, error);
+    if (result == SUP_OK) result = add_near(&b, error);
+    return result == SUP_OK ? add_system(&b, error) : result;
+}
+
+/* --- What the rows aim at --- */
+
+/* A slope, in inverse sizes, that is too little to find a surface by; and values where no field is felt, or only inside. */
+static const float LEAST_SLOPE = 1.0f, LEAST_VALUE = 0.01f, MOST_VALUE = 0.99f;
+
+typedef struct aim_work {
+    sup_track_built *built;
+    sup_track_field_fn *field;
+    const void *user;
+} aim_work;
+
+static void aim_some(void *work, int32_t begin, int32_t end, int32_t worker)
+{
+    const aim_work *w = work;
+    const sup_track *track = &w->built->track;
+    SUP_UNUSED(worker);
+    for (int32_t block = begin; block < end; block++) {
+        sup_field_points points;
+        sup_field_samples f;
+        float contact[SUP_FIELD_LANES];
+        sup_track_take_points(track, track->rest, block, &points);
+        w->field(w->user, &points, &f, contact);
+        for (int32_t row = track->block_first[block], k = 0; row < track->block_first[block + 1]; row++, k++) {
+            sup_track_aim *aim = &w->built->aim[row];
+            float *inward = w->built->inward + 4 * (int64_t)row;
+            float slope = sqrtf(f.x[k] * f.x[k] + f.y[k] * f.y[k] + f.z[k] * f.z[k]);
+            bool felt = slope > LEAST_SLOPE && f.value[k] > LEAST_VALUE && f.value[k] < MOST_VALUE;
+            aim->iso = fminf(fmaxf(f.value[k], 0.0f), 1.0f);
+            aim->gradient = felt ? slope : 0.0f;
+            inward[0] = felt ? f.x[k] / slope : 0.0f;
+            inward[1] = felt ? f.y[k] / slope : 0.0f;
+            inward[2] = felt ? f.z[k] / slope : 0.0f;
+        }
+    }
+}
+
+int32_t sup_track_aim_at(const sup_context *context, sup_track_built *built, sup_track_field_fn *field,
+                         const void *user)
+{
+    aim_work work = {built, field, user};
+    sup_parallel(context, built->track.block_count, SUP_TRACK_GRAIN, aim_some, &work);
+    int32_t lost = 0;
+    for (int32_t row = 0; row < built->track.row_count; row++)
+        lost += built->aim[row].gradient > 0.0f ? 0 : 1;
+    return lost;
+}

@@ -1,0 +1,11 @@
+/* close_skin.h (internal) - skin that lies against itself and goes with one joint: eyelids, lips, nails, toes. */
+#ifndef SUP_METHODS_PROJECTIVE_CLOSE_SKIN_H
+#define SUP_METHODS_PROJECTIVE_CLOSE_SKIN_H
+
+#include "methods/skin/surface.h"
+
+/* share[coarse_count]: how much a simulated vertex follows linear blending for that, 0 to 1. */
+sup_result sup_close_skin_share(const sup_context *context, const sup_rig *rig, const sup_simulated_surface *surface,
+                                float *share, sup_error *error);
+
+#endif

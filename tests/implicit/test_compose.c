@@ -1,0 +1,524 @@
+/* The composition tree, on round fields with a closed form. Numbers in names are those of the checklist in the issue. */
+#include "test.h"
+
+#include "base/simd.h"
+#include "methods/implicit/compose_internal.h"
+#include "methods/implicit/tree.h"
+
+enum { MOST = 12, NODES = 9, CONTACT = 0, BULGE = 1 };
+static const double middle = 0.5 * (NODES - 1);
+
+/* What one character is made of. */
+typedef struct body {
+    sup_bone_field fields[MOST];
+    int32_t leaves[MOST];
+    sup_compose_node nodes[MOST];
+    sup_tree_field tree[MOST];
+    float joints[MOST * 12], *memory;
+    sup_compose compose;
+    sup_posed_fields posed;
+} body;
+
+static const float *tables(void)
+{
+    static float *made;
+    if (made == NULL) {
+        const sup_profile profiles[2] = {sup_profile_contact(), sup_profile_bulge()};
+        sup_error error = {0};
+        float *memory = malloc(2 * SUP_OPERATOR_SIZE * sizeof *memory);
+        CHECK(memory != NULL);
+        CHECK_OK(sup_operators_build(NULL, profiles, 2, memory, &error), error);
+        made = memory;
+    }
+    return made;
+}
+
+/* Controllers: the presets, then always 1. */
+static const float *controllers(void)
+{
+    static float made[(SUP_CONTROLLER_PRESETS + 1) * SUP_CONTROLLER_SIZE];
+    const sup_controller_point full = {0.0, 1.0};
+    for (int i = 0; i < SUP_CONTROLLER_PRESETS; i++) {
+        const sup_controller_preset *preset = sup_controller_preset_at(i);
+        CHECK(sup_controller_make(preset->points, preset->count, made + i * SUP_CONTROLLER_SIZE));
+    }
+    CHECK(sup_controller_make(&full, 1, made + SUP_CONTROLLER_PRESETS * SUP_CONTROLLER_SIZE));
+    return made;
+}
+
+/* 0.5 two nodes from the middle of the grid, 0 from four on. */
+static void ball(const float *map, const double p[3], double out[4])
+{
+    double at[3], distance = 0.0, slope;
+    for (int k = 0; k < 3; k++) {
+        at[k] = (double)map[4 * k] * p[0] + (double)map[4 * k + 1] * p[1] + (double)map[4 * k + 2] * p[2] +
+                (double)map[4 * k + 3] - middle;
+        distance += at[k] * at[k];
+    }
+    distance = sqrt(distance);
+    double t = (distance - 2.0) / 2.0;
+    bool inside = t > -1.0 && t < 1.0;
+    out[0] = inside ? 0.5 + t * (-15.0 / 16.0 + t * t * (5.0 / 8.0 - 3.0 / 16.0 * t * t)) : (t <= -1.0 ? 1.0 : 0.0);
+    slope = inside && distance > 0.0 ? -15.0 / 16.0 * (1.0 - t * t) * (1.0 - t * t) / 2.0 / distance : 0.0;
+    for (int k = 0; k < 3; k++)
+        out[1 + k] =
+            !inside ? 0.0 : slope * ((double)map[k] * at[0] + (double)map[4 + k] * at[1] + (double)map[8 + k] * at[2]);
+}
+
+static void evaluate_ball(const sup_fields *fields, int32_t field, const float to_grid[12],
+                          const sup_field_points *points, sup_field_samples *samples)
+{
+    CHECK(field >= 0 && field < fields->field_count);
+    for (int k = 0; k < SUP_FIELD_LANES; k++) {
+        const double p[3] = {(double)points->x[k], (double)points->y[k], (double)points->z[k]};
+        double out[4];
+        ball(to_grid, p, out);
+        samples->value[k] = (float)out[0];
+        samples->x[k] = (float)out[1];
+        samples->y[k] = (float)out[2];
+        samples->z[k] = (float)out[3];
+    }
+}
+
+static void add_ball(body *b, int32_t parent, int32_t table, int32_t controller, const double place[3], double radius)
+{
+    int32_t f = b->compose.fields.field_count++;
+    sup_bone_field *field = &b->fields[f];
+    *field = (sup_bone_field){.joint = f, .size = {NODES, NODES, NODES}, .radius = (float)radius};
+    for (int k = 0; k < 3; k++) {
+        field->to_grid[5 * k] = (float)(2.0 / radius);
+        field->to_grid[4 * k + 3] = (float)(middle - place[k] * 2.0 / radius);
+        field->from_grid[5 * k] = (float)(radius / 2.0);
+        field->from_grid[4 * k + 3] = (float)(place[k] - middle * radius / 2.0);
+        b->joints[12 * f + 5 * k] = 1.0f;
+    }
+    b->tree[f] = (sup_tree_field){parent, table, controller, table == BULGE, radius, {place[0], place[1], place[2]}};
+}
+
+static void close_body(body *b)
+{
+    free(b->memory);
+    b->memory = NULL;
+}
+
+static void finish(body *b)
+{
+    static const int32_t brothers[2] = {CONTACT, SUP_CONTROLLER_ELBOW};
+    sup_compose *c = &b->compose;
+    sup_error error = {0};
+    CHECK_OK(sup_tree_build(NULL, b->tree, c->fields.field_count, brothers, b->leaves, b->nodes, &error), error);
+    c->fields.fields = b->fields;
+    c->leaves = b->leaves;
+    c->nodes = b->nodes;
+    c->table_count = 2;
+    c->tables = tables();
+    c->controller_count = SUP_CONTROLLER_PRESETS + 1;
+    c->controllers = controllers();
+    CHECK(sup_compose_check(c, c->fields.field_count));
+    b->memory = aligned_alloc(64, (sup_compose_posed_size(c) + 63) / 64 * 64);
+    CHECK(b->memory != NULL);
+    b->posed = sup_compose_posed_open(c, evaluate_ball, b->memory);
+    sup_compose_pose(c, b->joints, &b->posed);
+}
+
+/* A hand: a palm, four fingers of two balls with bulges, a wrist and a thumb. `order` renumbers the fields. */
+static void make_hand(body *b, const int32_t *order)
+{
+    static const struct {
+        int32_t parent, table, controller;
+        double place[3], radius;
+    } parts[11] = {
+        {-1, CONTACT, 0, {0, 0, 0}, 1.0},      {0, CONTACT, 0, {0, 0, 1}, 1.4},
+        {1, BULGE, 1, {-0.9, 0, 2}, 0.5},      {2, BULGE, 1, {-0.9, 0, 2.7}, 0.4},
+        {1, BULGE, 1, {0, 0, 2.2}, 0.5},       {4, BULGE, 1, {0, 0, 2.9}, 0.4},
+        {1, CONTACT, 0, {0.9, 0, 2}, 0.5},     {6, CONTACT, 0, {0.9, 0.3, 2.6}, 0.4},
+        {1, CONTACT, 0, {1.4, 0.2, 1.5}, 0.5}, {8, CONTACT, 2, {1.6, 0.5, 1.9}, 0.45},
+        {1, CONTACT, 3, {-1.5, 0, 1}, 0.6},
+    };
+    int32_t number[11];
+    memset(b, 0, sizeof *b);
+    for (int i = 0; i < 11; i++)
+        number[order != NULL ? order[i] : i] = i;
+    for (int i = 0; i < 11; i++) {
+        int from = order != NULL ? order[i] : i, parent = parts[from].parent;
+        add_ball(b, parent < 0 ? -1 : number[parent], parts[from].table, parts[from].controller, parts[from].place,
+                 parts[from].radius);
+    }
+    finish(b);
+}
+
+static void random_block(sup_random *random, sup_field_points *points, double reach)
+{
+    double middle_of[3];
+    for (int k = 0; k < 3; k++)
+        middle_of[k] = (sup_random_unit(random) - 0.5) * 4.0 + (k == 2 ? 1.0 : 0.0);
+    for (int k = 0; k < SUP_FIELD_LANES; k++) {
+        points->x[k] = (float)(middle_of[0] + reach * (sup_random_unit(random) - 0.5));
+        points->y[k] = (float)(0.5 * middle_of[1] + reach * (sup_random_unit(random) - 0.5));
+        points->z[k] = (float)(middle_of[2] + reach * (sup_random_unit(random) - 0.5));
+    }
+}
+
+/* --- The slow way: the tree from its ranks, in double, without boxes --- */
+
+typedef struct slow {
+    double value, gradient[3], contact;
+} slow;
+
+static slow slow_combine(const sup_compose *c, const sup_compose_node *node, slow a, slow b)
+{
+    if (!(b.value > 0.0)) return a;
+    if (!(a.value > 0.0)) return b;
+    double aa = 0.0, bb = 0.0, ab = 0.0, out[3];
+    for (int k = 0; k < 3; k++) {
+        aa += a.gradient[k] * a.gradient[k];
+        bb += b.gradient[k] * b.gradient[k];
+        ab += a.gradient[k] * b.gradient[k];
+    }
+    double angle = aa * bb > 0.0 ? acos(fmin(fmax(ab / sqrt(aa * bb), -1.0), 1.0)) : 0.0;
+    double d = (double)sup_controller_at(c->controllers + node->controller * SUP_CONTROLLER_SIZE, (float)angle);
+    sup_operator_at(c->tables + (size_t)node->table * SUP_OPERATOR_SIZE, a.value, b.value, d, out);
+    slow result = {fmin(fmax(out[0], 0.0), 1.0), {0}, fmax(a.contact, b.contact)};
+    for (int k = 0; k < 3; k++)
+        result.gradient[k] = out[1] * a.gradient[k] + out[2] * b.gradient[k];
+    result.contact = fmax(result.contact, d * fmin(fmax(4.0 * fmin(a.value, b.value) - 1.0, 0.0), 1.0));
+    return result;
+}
+
+static slow slow_range(const body *b, int32_t first, int32_t last, const double p[3])
+{
+    const sup_compose *c = &b->compose;
+    if (first == last) {
+        double out[4];
+        ball(b->posed.to_grid + 12 * first, p, out);
+        return (slow){out[0], {out[1], out[2], out[3]}, 0.0};
+    }
+    int32_t top = first;
+    for (int32_t i = first; i < last; i++)
+        if (c->nodes[i].rank > c->nodes[top].rank) top = i;
+    return slow_combine(c, &c->nodes[top], slow_range(b, first, top, p), slow_range(b, top + 1, last, p));
+}
+
+TEST(compose_agrees_with_the_slow_way)
+{
+    body b;
+    make_hand(&b, NULL);
+    sup_random random = {1};
+    int felt = 0;
+    for (int block = 0; block < 400; block++) {
+        sup_field_points points;
+        sup_field_samples samples;
+        float contact[SUP_FIELD_LANES];
+        random_block(&random, &points, block % 2 ? 0.3 : 3.0);
+        sup_compose_evaluate(&b.compose, &b.posed, &points, &samples, contact);
+        for (int k = 0; k < SUP_FIELD_LANES; k++) {
+            const double p[3] = {(double)points.x[k], (double)points.y[k], (double)points.z[k]};
+            slow s = slow_range(&b, 0, b.compose.fields.field_count - 1, p);
+            /* d comes from an angle within 7e-5, and its steepest controller rises by 3 a radian. */
+            CHECK_NEAR(samples.value[k], s.value, 5e-4);
+            CHECK_NEAR(samples.x[k], s.gradient[0], 5e-3);
+            CHECK_NEAR(samples.y[k], s.gradient[1], 5e-3);
+            CHECK_NEAR(samples.z[k], s.gradient[2], 5e-3);
+            CHECK_NEAR(contact[k], s.contact, 1e-3);
+            felt += s.value > 0.0;
+        }
+    }
+    CHECK(felt > 2000);
+    close_body(&b);
+}
+
+TEST(compose_kernels_agree_with_each_other)
+{
+    const sup_compose_kernels *all[3] = {&sup_compose_kernels_base, NULL, NULL};
+#if defined(__x86_64__) && !defined(SUPPLE_SCALAR)
+    if (sup_simd_lanes() >= 8) all[1] = &sup_compose_kernels_avx2;
+    if (sup_simd_lanes() >= 16) all[2] = &sup_compose_kernels_avx512;
+#endif
+    sup_random random = {2};
+    for (int round = 0; round < 200; round++) {
+        sup_compose_operand a = {0}, b = {0}, first = {0};
+        for (int k = 0; k < SUP_FIELD_LANES; k++) {
+            float *ga[3] = {a.samples.x, a.samples.y, a.samples.z}, *gb[3] = {b.samples.x, b.samples.y, b.samples.z};
+            a.samples.value[k] = k == 3 ? 0.0f : (float)sup_random_unit(&random);
+            b.samples.value[k] = k == 5 ? 0.0f : (k == 6 ? a.samples.value[k] : (float)sup_random_unit(&random));
+            for (int c = 0; c < 3; c++) {
+                ga[c][k] = k == 7 ? 0.0f : (float)sup_random_unit(&random) - 0.5f;
+                gb[c][k] = k == 8 ? -ga[c][k] : (k == 9 ? 1e-30f : (float)sup_random_unit(&random) - 0.5f);
+            }
+        }
+        for (int i = 0; i < 3; i++) {
+            if (all[i] == NULL) continue;
+            sup_compose_operand out = a;
+            all[i]->combine(tables() + (round % 2) * SUP_OPERATOR_SIZE,
+                            controllers() + (round % SUP_CONTROLLER_PRESETS) * SUP_CONTROLLER_SIZE, &b, &out);
+            const float *x = (const float *)&out, *y = (const float *)&first;
+            if (i == 0) first = out;
+            for (size_t k = 0; k < sizeof out / sizeof(float); k++) {
+                CHECK(isfinite(x[k]));
+                CHECK_NEAR(x[k], y[k], 2e-4);
+            }
+            CHECK(out.samples.value[5] == a.samples.value[5] && out.samples.x[5] == a.samples.x[5]);
+            CHECK(out.samples.value[3] == b.samples.value[3] && out.samples.x[3] == b.samples.x[3]);
+        }
+    }
+}
+
+TEST(composed_gradient_is_that_of_the_value_2)
+{
+    static const int32_t still[2] = {SUP_CONTROLLER_PRESETS - 1, SUP_CONTROLLER_PRESETS}; /* d = 0 and d = 1 */
+    static const double here[3] = {0, 0, 0}, there[3] = {1.1, 0.2, 0};
+    const double h = 1e-3;
+    sup_random random = {3};
+    for (int i = 0; i < 2; i++) {
+        body b = {0};
+        add_ball(&b, -1, CONTACT, 0, here, 1.0);
+        add_ball(&b, 0, CONTACT, still[i], there, 0.8);
+        finish(&b);
+        for (int n = 0; n < 400; n++) {
+            double p[3];
+            for (int k = 0; k < 3; k++)
+                p[k] = 2.5 * sup_random_unit(&random) - (k == 0 ? 0.7 : 1.25);
+            sup_field_points points;
+            for (int k = 0; k < SUP_FIELD_LANES; k++) {
+                points.x[k] = (float)(p[0] + (k == 0 ? h : (k == 1 ? -h : 0.0)));
+                points.y[k] = (float)(p[1] + (k == 2 ? h : (k == 3 ? -h : 0.0)));
+                points.z[k] = (float)(p[2] + (k == 4 ? h : (k == 5 ? -h : 0.0)));
+            }
+            sup_field_samples s;
+            sup_compose_evaluate(&b.compose, &b.posed, &points, &s, NULL);
+            const float *gradient[3] = {s.x, s.y, s.z};
+            for (int k = 0; k < 3; k++) {
+                double slope = ((double)s.value[2 * k] - (double)s.value[2 * k + 1]) / (2.0 * h);
+                /* Near the end of the contact surface the second derivative is large. */
+                CHECK_NEAR(gradient[k][6], slope, s.value[6] < 0.8f ? 1e-2 : 0.2);
+            }
+        }
+        close_body(&b);
+    }
+}
+
+TEST(order_of_fields_does_not_change_the_field_13)
+{
+    static const int32_t orders[3][11] = {
+        {10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0}, {1, 0, 5, 4, 3, 2, 8, 9, 10, 6, 7}, {0, 1, 10, 8, 9, 6, 7, 4, 5, 2, 3}};
+    body a, b;
+    make_hand(&a, NULL);
+    for (int i = 0; i < 3; i++) {
+        sup_random random = {4};
+        make_hand(&b, orders[i]);
+        for (int block = 0; block < 100; block++) {
+            sup_field_points points;
+            sup_field_samples one, other;
+            random_block(&random, &points, 1.0);
+            sup_compose_evaluate(&a.compose, &a.posed, &points, &one, NULL);
+            sup_compose_evaluate(&b.compose, &b.posed, &points, &other, NULL);
+            for (int k = 0; k < SUP_FIELD_LANES; k++)
+                CHECK_NEAR(one.value[k], other.value[k], 1e-6);
+        }
+        close_body(&b);
+    }
+    close_body(&a);
+}
+
+TEST(tree_has_bulges_at_the_bottom_and_mirrors_what_is_mirrored)
+{
+    body b;
+    make_hand(&b, NULL);
+    int32_t last_bulge = -1, first_contact = 99;
+    for (int i = 0; i < 10; i++) {
+        int32_t rank = b.nodes[i].rank;
+        if (b.nodes[i].table == BULGE) last_bulge = rank > last_bulge ? rank : last_bulge;
+        if (b.nodes[i].table == CONTACT) first_contact = rank < first_contact ? rank : first_contact;
+    }
+    CHECK(last_bulge >= 0 && last_bulge < first_contact);
+    close_body(&b);
+    /* A pelvis, a spine and two legs that overlap: left and right see the same. */
+    static const double pelvis[3] = {0, 0, 0}, spine[3] = {0, 0, 1.2}, left[3] = {-0.6, 0, -0.8},
+                        right[3] = {0.6, 0, -0.8};
+    memset(&b, 0, sizeof b);
+    add_ball(&b, -1, CONTACT, 0, pelvis, 1.0);
+    add_ball(&b, 0, CONTACT, 0, left, 0.8);
+    add_ball(&b, 0, CONTACT, 0, spine, 0.9);
+    add_ball(&b, 0, CONTACT, 0, right, 0.8);
+    finish(&b);
+    sup_random random = {5};
+    for (int block = 0; block < 50; block++) {
+        sup_field_points points, mirrored;
+        sup_field_samples one, other;
+        random_block(&random, &points, 1.0);
+        mirrored = points;
+        for (int k = 0; k < SUP_FIELD_LANES; k++)
+            mirrored.x[k] = -points.x[k];
+        sup_compose_evaluate(&b.compose, &b.posed, &points, &one, NULL);
+        sup_compose_evaluate(&b.compose, &b.posed, &mirrored, &other, NULL);
+        for (int k = 0; k < SUP_FIELD_LANES; k++)
+            CHECK_NEAR(one.value[k], other.value[k], 1e-5);
+    }
+    close_body(&b);
+}
+
+TEST(what_a_lane_gets_does_not_depend_on_the_others)
+{
+    body b;
+    make_hand(&b, NULL);
+    sup_random random = {6};
+    for (int block = 0; block < 100; block++) {
+        sup_field_points points;
+        sup_field_samples together, alone;
+        float contact[SUP_FIELD_LANES], contact_alone[SUP_FIELD_LANES];
+        random_block(&random, &points, 2.5);
+        if (block == 7) points.y[4] = NAN;
+        sup_compose_evaluate(&b.compose, &b.posed, &points, &together, contact);
+        for (int k = 0; k < SUP_FIELD_LANES; k++) {
+            if (block == 7 && k == 4) continue;
+            sup_field_points one;
+            for (int i = 0; i < SUP_FIELD_LANES; i++) {
+                one.x[i] = points.x[k];
+                one.y[i] = points.y[k];
+                one.z[i] = points.z[k];
+            }
+            sup_compose_evaluate(&b.compose, &b.posed, &one, &alone, contact_alone);
+            CHECK(together.value[k] == alone.value[3] && together.x[k] == alone.x[3] && contact[k] == contact_alone[3]);
+        }
+    }
+    close_body(&b);
+}
+
+TEST(opposite_and_missing_gradients_are_safe_24)
+{
+    static const double left[3] = {-0.7, 0, 0}, right[3] = {0.7, 0, 0};
+    body b = {0};
+    add_ball(&b, -1, CONTACT, 0, left, 1.0);
+    add_ball(&b, 0, CONTACT, 0, right, 1.0);
+    finish(&b);
+    sup_field_points points = {0};
+    sup_field_samples s;
+    float contact[SUP_FIELD_LANES];
+    points.x[1] = -0.7f;  /* where one has no gradient */
+    points.x[2] = 1e30f;  /* far away */
+    points.x[3] = 0.001f; /* beside the contact surface */
+    points.x[4] = NAN;
+    points.x[5] = INFINITY;
+    points.y[6] = 0.9f; /* on the surface, outside of both */
+    sup_compose_evaluate(&b.compose, &b.posed, &points, &s, contact);
+    for (int k = 0; k < SUP_FIELD_LANES; k++)
+        CHECK(k == 4 || (isfinite(s.value[k]) && isfinite(s.x[k]) && isfinite(s.y[k]) && isfinite(s.z[k])));
+    CHECK_NEAR(s.value[0], 0.5, 1e-4); /* the surface where two balls touch */
+    CHECK_NEAR(contact[0], 1.0, 1e-4);
+    CHECK_NEAR(s.x[0], 0.0, 1e-4);
+    CHECK(s.value[1] > 0.9f && s.value[2] == 0.0f && s.value[5] == 0.0f);
+    CHECK(s.value[3] > 0.5f - 1e-4f && s.value[6] < 0.5f && contact[6] < 0.5f);
+    /* A joint without an inverse takes its field away. */
+    memset(b.joints + 12, 0, 12 * sizeof(float));
+    sup_compose_pose(&b.compose, b.joints, &b.posed);
+    sup_compose_evaluate(&b.compose, &b.posed, &points, &s, contact);
+    CHECK(contact[0] == 0.0f && s.value[0] > 0.5f && s.value[0] < 1.0f);
+    close_body(&b);
+}
+
+TEST(fields_follow_their_joints_and_muscles_swell)
+{
+    static const double place[3] = {1, 0, 0}, other[3] = {9, 0, 0};
+    const sup_controller_point growing[] = {{0, 1.0}, {90, 2.0}};
+    float curve[SUP_CONTROLLER_SIZE];
+    body b = {0};
+    add_ball(&b, -1, CONTACT, 0, place, 1.0);
+    add_ball(&b, 0, CONTACT, 0, other, 1.0);
+    finish(&b);
+    const sup_compose_muscle muscle = {0, 1, 0, 0};
+    CHECK(sup_controller_make(growing, 2, curve));
+    b.compose.muscle_count = 1;
+    b.compose.muscles = &muscle;
+    b.compose.curve_count = 1;
+    b.compose.curves = curve;
+    CHECK(sup_compose_check(&b.compose, 2));
+    b.joints[3] = 0.5f; /* joint 0 moves along x; joint 1 turns by 90 degrees about x */
+    const float turned[12] = {1, 0, 0, 0, 0, 0, -1, 0, 0, 1, 0, 0};
+    memcpy(b.joints + 12, turned, sizeof turned);
+    sup_compose_pose(&b.compose, b.joints, &b.posed);
+    sup_field_points points = {0};
+    sup_field_samples s;
+    for (int k = 0; k < SUP_FIELD_LANES; k++)
+        points.x[k] = 1.5f;
+    points.y[1] = 2.0f; /* twice as thick across */
+    points.x[2] = 2.5f; /* not longer */
+    points.z[3] = 3.9f; /* still felt */
+    points.z[4] = 4.1f;
+    sup_compose_evaluate(&b.compose, &b.posed, &points, &s, NULL);
+    CHECK_NEAR(s.value[0], 1.0, 1e-5);
+    CHECK_NEAR(s.value[1], 0.5, 1e-3);
+    CHECK_NEAR(s.value[2], 0.5, 1e-3);
+    CHECK(s.value[3] > 0.0f && s.value[4] == 0.0f);
+    close_body(&b);
+}
+
+TEST(damaged_trees_are_refused)
+{
+    body b;
+    make_hand(&b, NULL);
+    const int32_t count = b.compose.fields.field_count;
+    CHECK(!sup_compose_check(&b.compose, count - 1)); /* a joint that is not there */
+    b.leaves[3] = count;
+    CHECK(!sup_compose_check(&b.compose, count));
+    b.leaves[3] = 0;
+    b.nodes[2].table = 2;
+    CHECK(!sup_compose_check(&b.compose, count));
+    b.nodes[2].table = 0;
+    b.nodes[2].controller = -1;
+    CHECK(!sup_compose_check(&b.compose, count));
+    b.nodes[2].controller = 0;
+    const sup_compose_muscle muscle = {0, count, 0, 0};
+    b.compose.muscle_count = 1;
+    b.compose.muscles = &muscle;
+    CHECK(!sup_compose_check(&b.compose, count));
+    close_body(&b);
+    /* Ranks that fall all the way would need more room than there is. */
+    enum { MANY = SUP_COMPOSE_DEPTH + 2 };
+    static sup_bone_field fields[MANY];
+    static sup_compose_node nodes[MANY];
+    static int32_t leaves[MANY];
+    for (int i = 0; i < MANY; i++)
+        nodes[i].rank = -i;
+    sup_compose falling = {.fields = {.field_count = MANY, .fields = fields}, .leaves = leaves, .nodes = nodes};
+    falling.table_count = falling.controller_count = 1;
+    falling.tables = tables();
+    falling.controllers = controllers();
+    CHECK(!sup_compose_check(&falling, 1));
+    for (int i = 0; i < MANY; i++)
+        nodes[i].rank = i;
+    CHECK(sup_compose_check(&falling, 1));
+}
+
+TEST(long_and_wide_skeletons_make_shallow_rows)
+{
+    enum { COUNT = 600 };
+    static sup_tree_field fields[COUNT];
+    static int32_t leaves[COUNT];
+    static sup_compose_node nodes[COUNT];
+    const int32_t brothers[2] = {0, 0};
+    sup_error error = {0};
+    for (int shape = 0; shape < 3; shape++) {
+        for (int i = 0; i < COUNT; i++)
+            fields[i] = (sup_tree_field){shape == 0 ? i - 1 : (shape == 1 ? (i > 0 ? 0 : -1) : (i - 1) / 2),
+                                         0,
+                                         0,
+                                         i % 5 == 4,
+                                         1.0 + i % 7,
+                                         {i, 0, 0}};
+        fields[0].parent = -1;
+        CHECK_OK(sup_tree_build(NULL, fields, COUNT, brothers, leaves, nodes, &error), error);
+        int32_t waiting[COUNT], depth = 0, most = 0, seen = 0;
+        for (int i = 0; i + 1 < COUNT; i++) {
+            while (depth > 0 && waiting[depth - 1] <= nodes[i].rank)
+                depth--;
+            waiting[depth++] = nodes[i].rank;
+            most = depth > most ? depth : most;
+            seen += leaves[i];
+        }
+        CHECK_EQ(seen + leaves[COUNT - 1], COUNT * (COUNT - 1) / 2);
+        CHECK_MSG(most <= 11, "%d nodes wait", most);
+    }
+    fields[0].parent = 5;
+    fields[5].parent = 0;
+    CHECK(sup_tree_build(NULL, fields, COUNT, brothers, leaves, nodes, &error) == SUP_ERROR_DATA);
+}

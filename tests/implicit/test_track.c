@@ -1,0 +1,262 @@
+/* Tracking on a tube of two bones with capsules as fields: numbers in comments are those of the checklist in
+ * shared/methods/facts_implicit.md. */
+#include "implicit/tube.h"
+#include "test.h"
+
+static sup_affine at_home(void)
+{
+    return sup_affine_identity();
+}
+
+/* Root mean square distance of the rows from their rest places moved by `root`, in mean edges. */
+static double off_rest(const tube *t, sup_affine root)
+{
+    const float *p = sup_track_places(&t->track, t->state);
+    double sum = 0.0, edge = 0.0;
+    for (int64_t i = 0; i < t->track.row_count; i++) {
+        edge += (double)t->track.aim[i].edge;
+        double d = sup_v3_distance(sup_v3_load(p + 4 * i), sup_affine_point(root, sup_v3_load(t->track.rest + 4 * i)));
+        sum += d * d;
+    }
+    return sqrt(sum / t->track.row_count) / (edge / t->track.row_count);
+}
+
+/* How far each row's value is from its own. */
+static double miss_of(const tube *t, int64_t row)
+{
+    double gradient[3];
+    const float *p = sup_track_places(&t->track, t->state) + 4 * row;
+    return fabs(tube_value(t, p, gradient) - (double)t->track.aim[row].iso);
+}
+
+static int32_t rows_off(const tube *t, double by)
+{
+    int32_t off = 0;
+    for (int64_t i = 0; i < t->track.row_count; i++)
+        off += miss_of(t, i) > by ? 1 : 0;
+    return off;
+}
+
+/* 14 */
+TEST(track_rest_stays_where_it_is)
+{
+    tube t;
+    tube_open(&t, 40, 16, 0.1f);
+    t.input.all = true;
+    for (int solver = 0; solver < 2; solver++) {
+        t.input.solver = solver == 0 ? SUP_TRACK_FACTOR : SUP_TRACK_JACOBI;
+        tube_bend(&t, 0.0, at_home());
+        CHECK_EQ(t.report.awake, t.track.row_count);
+        CHECK_NEAR(off_rest(&t, at_home()), 0.0, 1e-5);
+    }
+    tube_close(&t);
+}
+
+/* 15: and nothing is worked on. */
+TEST(track_rigid_motion_moves_the_skin_rigidly)
+{
+    tube t;
+    tube_open(&t, 40, 16, 0.1f);
+    for (int i = 1; i <= 5; i++) {
+        sup_affine root = sup_affine_from_trs(sup_v3(0.3 * i, -0.1 * i, 0.2),
+                                              sup_quatd_from_axis_angle(sup_v3(1, 2, -1), 0.4 * i), sup_v3(1, 1, 1));
+        tube_bend(&t, 0.0, root);
+        CHECK_NEAR(off_rest(&t, root), 0.0, 1e-4);
+        CHECK_EQ(t.report.awake, 0);
+    }
+    tube_close(&t);
+}
+
+/* 16 and 21: both solvers reach the same skin, on the surface, and come back. */
+TEST(track_bends_on_the_surface_and_comes_back)
+{
+    double energy[2];
+    for (int solver = 0; solver < 2; solver++) {
+        tube t;
+        tube_open(&t, 48, 20, 0.1f);
+        if (solver == 1) {
+            t.input.solver = SUP_TRACK_JACOBI;
+            t.input.rounds = 200;
+            t.input.tolerance = 2e-4f;
+        }
+        for (int i = 1; i <= 12; i++) {
+            tube_bend(&t, 0.1 * i, at_home());
+            CHECK_EQ(rows_off(&t, 1e-3), 0);
+            CHECK(t.report.evaluations <= (int64_t)t.track.row_count * (solver == 0 ? 24 : 220));
+        }
+        energy[solver] = tube_energy(&t);
+        for (int i = 11; i >= 0; i--)
+            tube_bend(&t, 0.1 * i, at_home());
+        CHECK_MSG(off_rest(&t, at_home()) < 0.02, "back by %g edges", off_rest(&t, at_home()));
+        tube_close(&t);
+    }
+    CHECK_NEAR(energy[0] / energy[1], 1.0, 0.02);
+}
+
+/* 16 with contact: a fold deeper than a limb is thick stays on its sheet, from both sides. */
+TEST(track_contact_sheet_from_both_sides)
+{
+    tube t;
+    tube_open(&t, 60, 24, 0.1f);
+    t.contact = true;
+    for (int i = 1; i <= 25; i++)
+        tube_bend(&t, 0.1 * i, at_home());
+    const float *p = sup_track_places(&t.track, t.state);
+    int32_t sheet = 0, off = 0, wrong = 0;
+    for (int64_t i = 0; i < t.track.row_count; i++) {
+        bool on = p[4 * i + 3] > 0.0f;
+        double gradient[3], value = tube_value(&t, p + 4 * i, gradient);
+        sheet += on ? 1 : 0;
+        off += (on ? fabs(value - 0.5) > 2e-3 : miss_of(&t, i) > 1e-3) ? 1 : 0;
+        /* in the frame of its own bone a row stays on its bone's side of the bisector, up to the sheet's width */
+        sup_vec3d own = sup_affine_point(t.field[0], sup_v3_load(p + 4 * i));
+        double across = own.x * cos(1.25) + own.y * sin(1.25) * 1.0;
+        bool second = t.track.rest[4 * i] > 0.0f;
+        wrong += fabs((double)t.track.rest[4 * i]) > 0.15 && (second ? across < -0.02 : across > 0.02 + 1.0) ? 1 : 0;
+    }
+    CHECK(sheet > 40);
+    CHECK_MSG(off <= t.track.row_count / 100, "%d of %d rows are off", off, t.track.row_count);
+    CHECK_EQ(wrong, 0);
+    tube_close(&t);
+}
+
+/* 17: whatever the start. */
+TEST(track_projection_never_goes_away)
+{
+    tube t;
+    tube_open(&t, 30, 12, 0.1f);
+    tube_bend(&t, 0.5, at_home());
+    sup_context context = sup_context_resolve(NULL);
+    sup_track_work work = {.context = &context, .track = &t.track, .input = &t.input};
+    work.rows = sup_track_rows_of(&t.track, t.state);
+    sup_random random = {7};
+    for (int32_t b = 0; b < t.track.block_count; b++)
+        work.rows.list[b] = b;
+    work.awake_count = t.track.block_count;
+    double *before = malloc((size_t)t.track.row_count * sizeof *before);
+    for (int round = 0; round < 4; round++) {
+        for (int64_t i = 0; i < t.track.row_count; i++) {
+            for (int c = 0; c < 3; c++)
+                work.rows.place[4 * i + c] += (float)(0.2 * (sup_random_unit(&random) - 0.5) * (round + 1));
+            before[i] = miss_of(&t, i);
+        }
+        sup_track_project(&work, 1 + 2 * round);
+        for (int64_t i = 0; i < t.track.row_count; i++)
+            CHECK_MSG(miss_of(&t, i) <= before[i] + 1e-6, "row %d: %g after %g", (int)i, miss_of(&t, i), before[i]);
+    }
+    free(before);
+    tube_close(&t);
+}
+
+/* 18 */
+TEST(track_mean_value_coordinates)
+{
+    enum { RING = 7 };
+    float positions[3 * (RING + 1)];
+    int32_t corners[2 * RING];
+    double weights[RING + 1], sum = 0.0, at[3] = {0, 0, 0};
+    sup_vec3d u = sup_v3(0.6, 0.8, 0.0), v = sup_v3(0.0, 0.0, 1.0), c = sup_v3(0.3, -2.0, 0.7);
+    sup_v3_store(positions + 3 * RING, c);
+    for (int i = 0; i < RING; i++) { /* a star that its middle sees, not even round, in a tilted plane */
+        double angle = 6.283185307 * (i + 0.3 * (i % 2)) / RING, r = 1.0 + 0.2 * (i % 3);
+        sup_v3_store(positions + 3 * i, sup_v3_madd(sup_v3_madd(c, r * cos(angle), u), r * sin(angle), v));
+        corners[2 * i] = i;
+        corners[2 * i + 1] = (i + 1) % RING;
+    }
+    memset(weights, 0, sizeof weights);
+    CHECK(sup_track_mean_value(positions, RING, RING, corners, weights));
+    for (int i = 0; i < RING; i++) {
+        CHECK(weights[i] >= 0.0);
+        sum += weights[i];
+        for (int k = 0; k < 3; k++)
+            at[k] += weights[i] * (double)positions[3 * i + k];
+    }
+    CHECK_NEAR(sum, 1.0, 1e-12);
+    for (int k = 0; k < 3; k++)
+        CHECK_NEAR(at[k], positions[3 * RING + k], 1e-6);
+    CHECK(!sup_track_mean_value(positions, RING, RING - 1, corners, weights)); /* open */
+}
+
+/* 20: without a surface and projection, each damped Jacobi round goes downhill. */
+static void no_field(const void *user, const sup_field_points *points, sup_field_samples *samples, float *contact)
+{
+    SUP_UNUSED(user);
+    SUP_UNUSED(points);
+    memset(samples, 0, sizeof *samples);
+    if (contact != NULL) memset(contact, 0, SUP_FIELD_LANES * sizeof *contact);
+}
+
+TEST(track_energy_goes_down_and_nothing_breaks_without_a_field)
+{
+    tube t;
+    tube_open(&t, 30, 12, 0.1f);
+    float *places = sup_track_places(&t.track, t.state);
+    sup_random random = {3};
+    for (int64_t i = 0; i < t.track.row_count; i++)
+        t.built.aim[i].gradient = 0.0f;
+    for (int64_t i = 0; i < 4 * (int64_t)t.track.row_count; i++)
+        places[i] += i % 4 < 3 ? (float)(0.05 * (sup_random_unit(&random) - 0.5)) : 0.0f;
+    t.input.field = no_field;
+    t.input.all = true;
+    t.input.rounds = 1;
+    for (int solver = 0; solver < 2; solver++) {
+        t.input.solver = solver == 0 ? SUP_TRACK_JACOBI : SUP_TRACK_FACTOR;
+        double last = tube_energy(&t);
+        for (int i = 0; i < 10; i++) {
+            tube_bend(&t, 0.0, at_home());
+            double energy = tube_energy(&t);
+            CHECK_MSG(energy <= last * 1.0001, "%g after %g in round %d", energy, last, i);
+            last = energy;
+        }
+    }
+    CHECK(sup_track_usable(&t.track, t.state));
+    tube_close(&t);
+}
+
+/* 19 and 24: in the tangent plane; and vertices in no field, or where gradients oppose, stay finite. */
+TEST(track_relaxation_is_tangential)
+{
+    tube t;
+    tube_open(&t, 30, 12, 0.1f);
+    for (int i = 1; i <= 6; i++)
+        tube_bend(&t, 0.15 * i, at_home());
+    sup_track_rows rows = sup_track_rows_of(&t.track, t.state);
+    double most = 0.0;
+    for (int64_t i = 0; i < t.track.row_count; i++) {
+        double along = 0.0, length = 0.0;
+        for (int c = 0; c < 3; c++) {
+            along += (double)rows.move[4 * i + c] * (double)rows.normal[4 * i + c];
+            length += (double)rows.move[4 * i + c] * (double)rows.move[4 * i + c];
+        }
+        most = fmax(most, sqrt(length));
+        /* the normal is that after the round's Newton step: a little turned */
+        CHECK(fabs(along) <= 0.05 * sqrt(length) + 1e-6);
+    }
+    CHECK(most > 0.0);
+    for (int64_t i = 0; i < t.track.row_count; i += 7) /* far away, and on the axis between opposite gradients */
+        for (int c = 0; c < 3; c++)
+            rows.place[4 * i + c] = i % 2 == 0 ? 50.0f : 0.0f;
+    t.input.all = true;
+    for (int i = 0; i < 3; i++)
+        tube_bend(&t, 1.0, at_home());
+    CHECK(sup_track_usable(&t.track, t.state));
+    tube_close(&t);
+}
+
+/* The far half of a limb that does not bend sleeps. */
+TEST(track_cost_follows_what_moves)
+{
+    tube t;
+    tube_open(&t, 120, 16, 0.05f);
+    for (int j = 0; j < TUBE_JOINTS; j++) { /* boxes of the capsules while the bend is small */
+        float low = j == 0 ? -0.6f : -0.2f, high = j == 0 ? 0.2f : 0.6f;
+        for (int when = 0; when < 2; when++) {
+            t.boxes[when][6 * j] = low;
+            t.boxes[when][6 * j + 3] = high;
+        }
+    }
+    tube_bend(&t, 0.02, at_home());
+    CHECK(t.report.awake > 0);
+    CHECK_MSG(t.report.awake < t.track.row_count * 7 / 10, "%d of %d", t.report.awake, t.track.row_count);
+    tube_close(&t);
+}
