@@ -9,6 +9,7 @@ help:
 	@echo "make test             all tests, sanitizers, static checks and a short fuzz run: what CI runs"
 	@echo "make quick            only the tests of the normal build"
 	@echo "make bench            the benchmarks"
+	@echo "make studio           the studio as static files, into web/dist/studio/"
 	@echo "make pictures         the pictures of README.md, into docs/pictures/"
 	@echo "make install          to PREFIX=$(PREFIX): program, libraries, headers, man page"
 	@echo "make format           clang-format on every C file"
@@ -37,6 +38,10 @@ bench: build
 pictures: build
 	@scripts/pictures.sh
 
+studio:
+	@scripts/setup.sh studio
+	@scripts/studio.sh
+
 install: build
 	@cmake --install build --prefix "$(PREFIX)"
 
@@ -46,4 +51,4 @@ format:
 clean:
 	@rm -rf build build-* out
 
-.PHONY: help setup build demo test quick bench pictures install format clean
+.PHONY: help setup build demo test quick bench pictures studio install format clean

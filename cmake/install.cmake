@@ -48,5 +48,7 @@ if(SUPPLE_APP)
   install(FILES ${PROJECT_SOURCE_DIR}/docs/supple.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
   install(FILES ${PROJECT_SOURCE_DIR}/apps/supple/supple.bash
     DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME supple)
+  # What 'make studio' built; nothing when it was not.
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/web/dist/studio DESTINATION ${CMAKE_INSTALL_DATADIR}/supple OPTIONAL)
 endif()
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})

@@ -38,9 +38,10 @@ if(SUPPLE_FUZZ)
   set_property(SOURCE ${fuzzed} ${checks} APPEND PROPERTY COMPILE_OPTIONS -fsanitize=fuzzer-no-link)
 endif()
 include(${PROJECT_SOURCE_DIR}/cmake/simd.cmake)
-if(SUPPLE_WASM) # a page downloads it all: small where work is done once
-  supple_sources(once ${SUPPLE_IO_FOLDERS} character rig bind pose deform geometry scenes measure)
-  set_property(SOURCE ${once} APPEND PROPERTY COMPILE_OPTIONS -Os)
+if(SUPPLE_WASM) # a page downloads it all: small where work is done once, fast in the files that steps live in
+  set(once ${SUPPLE_CORE_SOURCES} ${SUPPLE_IO_SOURCES})
+  list(FILTER once EXCLUDE REGEX "(_base|kernels|_step|solver|_contact|_volume|detect|chambers|meet[a-z_]*|carry|cholesky_factor|upsample|compose|track|relax|project)\\.c$")
+  set_property(SOURCE ${once} APPEND PROPERTY COMPILE_OPTIONS -Oz)
 endif()
 
 function(supple_library name)

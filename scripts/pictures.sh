@@ -100,13 +100,15 @@ flesh position_elephant.png scene:elephant --clip walk --frame 12 --camera 50,8
 # The figures of [vaillant2014iso].
 track="dualquat,implicit:tracking=off,implicit"
 compare implicit_bend.png scene:cylinder --methods $track --clip bend --frame 36 --camera front --wire --size 240x240
-compare implicit_knee.png scene:human --methods $track --clip squat --frame 36 --zoom left_lower_leg --camera 50,5 --size 240x240
-compare implicit_squat.png scene:human --methods $track --clip squat --frame 30 --size 240x260
+row implicit_knee.png scene:human --clip squat --frame 36 --zoom left_lower_leg --camera 50,5 --size 240x240 -- \
+    "--method dualquat" "--method implicit -s tracking=off" "--method implicit"
+row implicit_squat.png scene:human --clip squat --frame 30 --size 240x260 -- "--method dualquat" \
+    "--method implicit -s tracking=off" "--method implicit"
 compare implicit_fist.png scene:hand --methods $track --clip fist --frame 40 --size 240x260
 row implicit_weights.png scene:cylinder --method implicit --clip bend --frame 36 --camera front --wire --size 240x240 -- "--weights rigid" \
     "--weights nearest" "--weights heat"
 row implicit_no_relax.png scene:human --method implicit --clip squat --frame 30 --zoom left_lower_leg --camera 60,5 --color stretch \
-    --size 260x260 -- "--frame 30" "--frame 30 --paint no_relax=ball:left_lower_leg:0.15"
+    --size 260x260 -- "" "--paint no_relax=ball:left_lower_leg:0.15"
 
 if [[ walk.gif == *"$wanted"* ]] && ! command -v ffmpeg >/dev/null 2>&1; then
     echo "pictures: ffmpeg is missing: $out/walk.gif stays as it is." >&2

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what is missing of the Debian packages that a target needs: scripts/setup.sh build|test
+# Installs what is missing of the Debian packages that a target needs: scripts/setup.sh build|test|studio
 # Asks dpkg and the PATH first; touches the network only when something is missing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -16,20 +16,25 @@ libembree-dev  cmake embree
 libpng-dev     file /usr/include/png.h
 ffmpeg         command ffmpeg
 '
-test_needs="$build_needs"'
-g++              command g++
+studio_needs='
+cmake            command cmake
+ninja-build      command ninja
 clang            command clang
-clang-tidy       command clang-tidy
-clang-format     command clang-format
-libclang-rt-dev  runtime asan fuzzer tsan
-pkg-config       command pkg-config
 nodejs           command node
 npm              command npm
-shellcheck       command shellcheck
 lld              command wasm-ld
 llvm             command llvm-strip
 wasi-libc        file /usr/include/wasm32-wasi/stdio.h
 libclang-rt-dev-wasm32  wasm builtins
+'
+test_needs="$build_needs$studio_needs"'
+g++              command g++
+clang-tidy       command clang-tidy
+clang-format     command clang-format
+libclang-rt-dev  runtime asan fuzzer tsan
+pkg-config       command pkg-config
+shellcheck       command shellcheck
+chromium         command chromium
 '
 
 is_there() { # kind, names...
@@ -53,8 +58,9 @@ missing=()
 case $target in
 build) needs=$build_needs ;;
 test) needs=$test_needs ;;
+studio) needs=$studio_needs ;;
 *)
-    echo "setup: say what to set up: scripts/setup.sh build|test" >&2
+    echo "setup: say what to set up: scripts/setup.sh build|test|studio" >&2
     exit 1
     ;;
 esac
@@ -97,6 +103,7 @@ if [ ${#missing[@]} -gt 0 ]; then
             lld | llvm | wasi-libc | libclang-rt-dev-wasm32)
                 echo "setup: going on without $package: the WebAssembly package is not built and its tests are skipped." >&2
                 ;;
+            chromium) echo "setup: going on without Chromium: the tests of the studio are skipped." >&2 ;;
             ffmpeg) echo "setup: going on without ffmpeg: no films can be made." >&2 ;;
             *)
                 echo "setup: the packages above could not be installed; is the network there?" >&2
@@ -111,12 +118,14 @@ fi
 fetch_npm() { # folder, what it is
     [ -f "$1/package-lock.json" ] && [ ! -d "$1/node_modules" ] || return 0
     echo "Fetching $2 (npm ci in $1)"
-    if ! (cd "$1" && npm ci --silent --no-audit --no-fund --prefer-offline --fetch-retries=1 --fetch-timeout=20000); then
+    # npm ci wants every platform's optional packages in the lock file, and not every registry has them all.
+    local options=(--silent --no-audit --no-fund --prefer-offline --fetch-retries=1 --fetch-timeout=20000)
+    if ! (cd "$1" && { npm ci "${options[@]}" || npm install --no-save "${options[@]}"; }); then
         rm -rf "$1/node_modules"
         echo "setup: $2 could not be fetched; tests that need it are skipped." >&2
     fi
 }
 if [ "$target" = test ]; then
     fetch_npm tests/validator "the glTF validator"
-    fetch_npm web "three.js"
 fi
+if [ "$target" != build ]; then fetch_npm web "three.js and Vite"; fi

@@ -80,5 +80,6 @@ int app_command_render(int argc, char **argv);
 int app_command_report(int argc, char **argv);
 int app_command_scenes(int argc, char **argv);
 int app_command_slice(int argc, char **argv);
+int app_command_studio(int argc, char **argv);
 
 #endif

@@ -25,6 +25,7 @@ static const app_option bake_options[] = {
      .help = ".glb (motion as morph targets), .pc2, .mdd (point caches), .obj (a sequence)"},
     APP_TAKE_METHOD(bake_values),
     APP_TAKE_SET(bake_values),
+    APP_TAKE_SETTINGS(bake_values),
     APP_TAKE_PAINT(bake_values),
     APP_TAKE_SETUP(bake_values),
     APP_TAKE_MODEL(bake_values),

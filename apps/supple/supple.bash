@@ -14,7 +14,7 @@ _supple_scenes() {
 
 _supple() {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} verb=${COMP_WORDS[1]}
-    local verbs='info bake bind render compare slice measure report bench methods scenes'
+    local verbs='info bake bind render compare slice measure report bench studio methods scenes'
     local characters='glb|gltf|obj|off|ply|stl|skel|bvh|ini|fbx|dae'
     COMPREPLY=()
     shopt -q extglob || { shopt -s extglob; local restore=1; }
@@ -50,14 +50,16 @@ _supple() {
             if [ "$verb" = render ]; then _supple_files "$word" "$characters"; else _supple_files "$word" 'skel|bvh'; fi
             ;;
         --device) mapfile -t COMPREPLY < <(compgen -W "cpu cuda" -- "$word") ;;
+        --settings) _supple_files "$word" 'json' ;;
         --map | --setup) _supple_files "$word" 'txt|map' ;;
         --plane) mapfile -t COMPREPLY < <(compgen -W "bend front side top" -- "$word") ;;
         --operator) mapfile -t COMPREPLY < <(compgen -W "contact bulge" -- "$word"; compgen -f -- "$word") ;;
         --clip | -c | --fps | --frame | --frames | --threads | -j | --set | -s | --paint | --methods | --zoom | --size | --instances | \
-            --seconds | --joint | --reach | --depth) ;;
+            --seconds | --joint | --reach | --depth | --port) ;;
+        --folder) mapfile -t COMPREPLY < <(compgen -d -- "$word") ;;
         *)
             case $verb:$word in
-            bake:-*) mapfile -t COMPREPLY < <(compgen -W "--output --method --set --paint --setup --model --collider --clip --motion --map --skeleton \
+            bake:-*) mapfile -t COMPREPLY < <(compgen -W "--output --method --set --settings --paint --setup --model --collider --clip --motion --map --skeleton \
                 --fps --frames --weights --threads --no-normals --device --json --quiet --help" -- "$word") ;;
             bind:-*) mapfile -t COMPREPLY < <(compgen -W "--output --method --set --paint --setup --skeleton --weights --threads --json \
                 --quiet --help" -- "$word") ;;
@@ -75,6 +77,7 @@ _supple() {
                 --color --up --clip --motion --map --skeleton --fps --weights --threads --quiet --help" -- "$word") ;;
             bench:-*) mapfile -t COMPREPLY < <(compgen -W "--method --set --setup --clip --skeleton --weights --contact \
                 --instances --device --seconds --save --against --threads --json --quiet --help" -- "$word") ;;
+            studio:*) mapfile -t COMPREPLY < <(compgen -W "--folder --port --no-open --help" -- "$word") ;;
             info:-*) mapfile -t COMPREPLY < <(compgen -W "--json --joints --skeleton --help" -- "$word") ;;
             methods:* | scenes:*) mapfile -t COMPREPLY < <(compgen -W "--json --names --help" -- "$word") ;;
             help:*) mapfile -t COMPREPLY < <(compgen -W "$verbs" -- "$word") ;;

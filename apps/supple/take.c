@@ -76,6 +76,19 @@ int app_choose_method(const char *name, const app_texts *set, const sup_method *
     return apply_set(found, set, params);
 }
 
+/* The method and parameters of --settings, and those of --set over them. */
+static int load_settings(app_take *take)
+{
+    const app_take_values *values = take->values;
+    sup_error error = {0};
+    if (sup_settings_load(NULL, values->settings, &take->method, take->params, APP_PARAM_LIMIT, &error) != SUP_OK)
+        return app_fail(&error, APP_PHASE_LOAD, values->settings);
+    if (values->method != NULL && strcmp(values->method, take->method->name) != 0)
+        return app_usage("--method %s: %s is for %s; leave --method out.", values->method, values->settings,
+                         take->method->name);
+    return apply_set(take->method, &values->set, take->params);
+}
+
 /* The model of --model, with its method and the parameters that it was bound with; only live ones may be set. */
 static int load_model(app_take *take)
 {
@@ -271,6 +284,9 @@ static int check_values(const app_take_values *values)
         return app_usage("--clip %s: Give --clip or --motion, not both.", values->clip);
     if (values->model != NULL && values->weights != 0)
         return app_usage("--weights: They are in the model of --model: bind it again with other ones.");
+    if (values->model != NULL && values->settings != NULL)
+        return app_usage("--settings %s: They are in the model of --model: bind it again with other ones.",
+                         values->settings);
     if (values->model != NULL && values->setup != NULL)
         return app_usage("--setup %s: It is in the model of --model: bind it again with another one.", values->setup);
     if (values->json && values->quiet) return app_usage("Give --json or --quiet, not both.");
@@ -282,7 +298,9 @@ int app_take_open(app_take *take, const app_take_values *values)
     memset(take, 0, sizeof *take);
     take->values = values;
     int status = check_values(values);
-    if (status == APP_DONE && values->model == NULL)
+    if (status == APP_DONE && values->settings != NULL)
+        status = load_settings(take);
+    else if (status == APP_DONE && values->model == NULL)
         status = app_choose_method(values->method, &values->set, &take->method, take->params);
     if (status == APP_DONE) status = app_session_open(&take->session, values->threads, values->quiet);
     if (status == APP_DONE && values->model != NULL) status = load_model(take);
@@ -309,8 +327,9 @@ void app_take_close(app_take *take)
 
 bool app_take_is_default(const app_take *take)
 {
-    return take->values->method == NULL && take->values->model == NULL && take->values->set.count == 0 &&
-           take->values->setup == NULL;
+    const app_take_values *values = take->values;
+    return values->method == NULL && values->settings == NULL && values->model == NULL && values->set.count == 0 &&
+           values->setup == NULL;
 }
 
 sup_rig_def app_take_rig_def(const app_take_values *values)
@@ -351,7 +370,8 @@ static bool same_file(const char *a, const char *b)
 int app_check_output(const app_take_values *values, const char *output)
 {
     if (same_file(values->input, output) || same_file(values->motion, output) || same_file(values->skeleton, output) ||
-        same_file(values->map, output) || same_file(values->model, output) || same_file(values->setup, output))
+        same_file(values->map, output) || same_file(values->model, output) || same_file(values->setup, output) ||
+        same_file(values->settings, output))
         return app_usage("%s: The output is one of the inputs; name another file.", output);
     return APP_DONE;
 }

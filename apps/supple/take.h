@@ -9,7 +9,7 @@ enum { APP_PARAM_LIMIT = 64 };
 /* What the command line says. A verb's own values begin with one of these, named `take`, and its table has those of the
  * rows below that it knows. */
 typedef struct app_take_values {
-    const char *input, *method, *model, *setup, *clip, *motion, *map, *skeleton, *frames;
+    const char *input, *method, *settings, *model, *setup, *clip, *motion, *map, *skeleton, *frames;
     double fps;
     app_texts set, paint, colliders;
     int weights, threads;
@@ -33,6 +33,11 @@ extern const char *const app_weight_choices[];
     {                                                                                                               \
         .kind = APP_MANY, .name = "set", .letter = 's', .argument = "NAME=VALUE", .offset = APP_TAKE_AT(type, set), \
         .help = "a parameter of the method; may be given again"                                                     \
+    }
+#define APP_TAKE_SETTINGS(type)                                                                          \
+    {                                                                                                    \
+        .kind = APP_TEXT, .name = "settings", .argument = "FILE", .offset = APP_TAKE_AT(type, settings), \
+        .help = "method and parameters from JSON that Supple Studio saved; --set goes on top"            \
     }
 #define APP_TAKE_PAINT(type)                                                                                    \
     {                                                                                                           \

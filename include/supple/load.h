@@ -6,6 +6,7 @@
 #define SUPPLE_LOAD_H
 
 #include "supple/character.h"
+#include "supple/method.h"
 #include "supple/model.h"
 #include "supple/pose.h"
 
@@ -68,5 +69,14 @@ SUP_API sup_result sup_model_load_file(const sup_context *context, const char *p
 SUP_API sup_result sup_joint_map_load(const sup_context *context, const char *path, sup_joint_map **map,
                                       sup_error *error);
 SUP_API void sup_joint_map_destroy(sup_joint_map *map);
+
+/* A method and its parameters from JSON, as Supple Studio saves them: {"method": NAME, "settings": {NAME: VALUE, ...}}.
+ * What is not named has its default. Fills *method and values[param_count]; `capacity` is the room in `values`. */
+SUP_API sup_result sup_settings_load(const sup_context *context, const char *path, const sup_method **method,
+                                     double *values, int32_t capacity, sup_error *error);
+/* The same from memory; `name` is the place that messages speak of. */
+SUP_API sup_result sup_settings_load_memory(const sup_context *context, const char *name, sup_bytes bytes,
+                                            const sup_method **method, double *values, int32_t capacity,
+                                            sup_error *error);
 
 #endif

@@ -21,10 +21,30 @@ export interface Param {
   choices: string[];
 }
 
+/** A map that may be painted over the skin. */
+export interface PaintMap {
+  name: string;
+  unit: string;
+  help: string;
+  minimum: number;
+  maximum: number;
+  fallback: number;
+}
+
 export interface Method {
   name: string;
   summary: string;
   params: Param[];
+  maps: PaintMap[];
+}
+
+export interface Measure {
+  volumeRatio: number;
+  intersections: number;
+  penetration: number;
+  stretchMax: number;
+  stretchMean: number;
+  flips: number;
 }
 
 export class Supple {
@@ -67,11 +87,12 @@ export class Character {
   readonly nodes: Node[];
   readonly parts: Part[];
   readonly clips: Clip[];
-  /** A view of the library's memory. */
+  /** Views of the library's memory; positions are in mesh space. */
+  readonly positions: Float32Array;
   readonly triangles: Int32Array;
   readonly texcoords: Float32Array | null;
   motion(files: Files): Clip;
-  bind(method?: string, settings?: Settings): Actor;
+  bind(method?: string, settings?: Settings, paints?: Record<string, Float32Array>): Actor;
   bake(name: string, options?: { method?: string; settings?: Settings; clip?: Clip | null; fps?: number }): Uint8Array;
   destroy(): void;
 }
@@ -94,6 +115,10 @@ export class Actor {
   readonly local: Float32Array;
   /** 3 rows of 4 a node, to read, or to write before step(). */
   readonly world: Float32Array;
+  readonly rest: Float32Array;
+  readonly mainNodes: Int32Array;
+  readonly depths: Float32Array;
+  measure(): Measure;
   poseLocal(): this;
   poseClip(clip: Clip, time: number): this;
   poseRest(): this;

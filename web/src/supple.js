@@ -58,6 +58,7 @@ export class Supple {
       name: this.text(this.c.sup_web_method_name(m)),
       summary: this.text(this.c.sup_web_method_summary(m)),
       params: range(this.c.sup_web_method_param_count(m)).map((p) => this.#param(m, p)),
+      maps: range(this.c.sup_web_method_map_count(m)).map((p) => this.#map(m, p)),
     }));
   }
 
@@ -69,6 +70,13 @@ export class Supple {
     for (let at; PARAM_TYPES[type] === 'choice' && (at = this.c.sup_web_param_choice(m, p, choices.length)) !== 0; )
       choices.push(this.text(at));
     return { name, unit, help, type: PARAM_TYPES[type], minimum, maximum, fallback, live: live !== 0, choices };
+  }
+
+  #map(m, p) {
+    this.c.sup_web_map_numbers(m, p, this.scratch);
+    const [minimum, maximum, fallback] = this.doubles(this.scratch, 3);
+    const [name, unit, help] = range(3).map((which) => this.text(this.c.sup_web_map_text(m, p, which)));
+    return { name, unit, help, minimum, maximum, fallback };
   }
 
   get scenes() {
@@ -184,6 +192,11 @@ export class Character {
     return { name, node, mesh, primitive, skin, material, vertexFirst, vertexCount, triangleFirst, triangleCount };
   }
 
+  // [vertexCount*3] as in the file, mesh space; a view.
+  get positions() {
+    return this.supple.floats(this.supple.c.sup_web_character_positions(this.pointer), 3 * this.vertexCount);
+  }
+
   // [triangleCount*3] vertex indices; a view.
   get triangles() {
     return this.supple.ints(this.supple.c.sup_web_character_triangles(this.pointer), 3 * this.triangleCount);
@@ -209,14 +222,34 @@ export class Character {
   }
 
   // Precomputes a method and opens an actor: seconds for the simulated ones, so call it in a worker.
-  // `settings`: { parameter: number | boolean | choice }.
-  bind(method = this.supple.methods[0].name, settings = {}) {
+  // `settings`: { parameter: number | boolean | choice }; `paints`: { map: Float32Array(vertexCount) } of the method's maps.
+  bind(method = this.supple.methods[0].name, settings = {}, paints = {}) {
     const { supple } = this;
-    const pointer = supple.withValues(method, settings, (values) =>
-      supple.withText([method], (m) => supple.c.sup_web_actor_create(this.pointer, m, values)),
-    );
-    if (pointer === 0) throw supple.error();
-    return new Actor(this, method, pointer);
+    const painted = this.#painted(method, paints);
+    try {
+      const pointer = supple.withValues(method, settings, (values) =>
+        supple.withText([method], (m) => supple.c.sup_web_actor_create(this.pointer, m, values, painted)),
+      );
+      if (pointer === 0) throw supple.error();
+      return new Actor(this, method, pointer);
+    } finally {
+      if (painted !== 0) supple.c.sup_web_release(painted);
+    }
+  }
+
+  // All maps of a method one after another, what is not painted at its fallback; 0 when nothing is.
+  #painted(methodName, paints) {
+    const maps = this.supple.methods.find((m) => m.name === methodName)?.maps ?? [];
+    const unknown = Object.keys(paints).find((name) => !maps.some((m) => m.name === name));
+    if (unknown !== undefined) throw new SuppleError(`${methodName} has no map "${unknown}": ${maps.map((m) => m.name).join(', ') || 'it has none'}.`);
+    if (Object.keys(paints).length === 0) return 0;
+    const pointer = this.supple.c.sup_web_allocate(4 * maps.length * this.vertexCount);
+    maps.forEach((map, i) => {
+      const values = this.supple.floats(pointer + 4 * i * this.vertexCount, this.vertexCount);
+      if (map.name in paints) values.set(paints[map.name].subarray(0, this.vertexCount));
+      else values.fill(map.fallback);
+    });
+    return pointer;
   }
 
   // A whole clip as the bytes of a file: 'shot.glb', 'shot.pc2' or 'shot.mdd'.
@@ -280,6 +313,44 @@ export class Actor {
   // [nodes*12] world transforms, rows of 3x4: to read, or to write before a step; a view.
   get world() {
     return this.supple.floats(this.supple.c.sup_web_actor_world(this.pointer), 12 * this.character.nodes.length);
+  }
+
+  // [vertexCount*3] the skin in the bind pose; a view.
+  get rest() {
+    return this.supple.floats(this.supple.c.sup_web_actor_rest(this.pointer), 3 * this.character.vertexCount);
+  }
+
+  // The node that moves each vertex most.
+  get mainNodes() {
+    return this.#filled(4, (pointer) => {
+      this.supple.c.sup_web_actor_main_nodes(this.pointer, pointer);
+      return this.supple.ints(pointer, this.character.vertexCount).slice();
+    });
+  }
+
+  // How the skin of the last step is: some milliseconds for a character of 20,000 vertices.
+  measure() {
+    const { c, scratch } = this.supple;
+    if (c.sup_web_actor_measure(this.pointer, scratch) !== 0) throw this.supple.error();
+    const [volumeRatio, intersections, penetration, stretchMax, stretchMean, flips] = this.supple.doubles(scratch, 6);
+    return { volumeRatio, intersections, penetration, stretchMax, stretchMean, flips };
+  }
+
+  // Depth of each vertex inside the skin, in parts of the character's size, in the frame that was measured last.
+  get depths() {
+    return this.#filled(4, (pointer) => {
+      this.supple.c.sup_web_actor_depths(this.pointer, pointer);
+      return this.supple.floats(pointer, this.character.vertexCount).slice();
+    });
+  }
+
+  #filled(bytes, fill) {
+    const pointer = this.supple.c.sup_web_allocate(bytes * this.character.vertexCount);
+    try {
+      return fill(pointer);
+    } finally {
+      this.supple.c.sup_web_release(pointer);
+    }
   }
 
   poseLocal() {

@@ -4,10 +4,11 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import test from 'node:test';
 import { Supple, SuppleError } from '../src/supple.js';
 
-const root = new URL('../..', import.meta.url).pathname;
+const root = fileURLToPath(new URL('../..', import.meta.url));
 const native = process.env.SUPPLE_PROGRAM ?? join(root, 'build/supple');
 const supple = await Supple.create(readFileSync(join(root, 'web/dist/supple.wasm')));
 
@@ -27,7 +28,9 @@ function rootMeanSquare(a, b) {
 }
 
 // Contact is off: which pairs touch is decided by the last bit, and the page has no fused multiply-add. In a folded elbow
-// single tetrahedra flip by the last bit too (position, 1e-3): there the skin agrees on the whole.
+// single tetrahedra flip by the last bit too (position, 1e-3): there the skin agrees on the whole. Skin that tracks a
+// surface (implicit) keeps what rounding did to it: 5e-4 in the mean.
+const AGREE = { implicit: { most: 2e-2, mean: 1e-3 } };
 for (const { name, params } of supple.methods)
   test(`${name} gives what the native program gives`, { skip: !existsSync(native) && 'no native program' }, () => {
     const file = join(mkdtempSync(join(tmpdir(), 'supple-')), 'arm.pc2');
@@ -37,8 +40,9 @@ for (const { name, params } of supple.methods)
     const arm = supple.scene('arm');
     const page = cacheFrames(arm.bake('arm.pc2', { method: name, fps: 15, settings: collides ? { contact: 'off' } : {} }));
     const there = cacheFrames(readFileSync(file)), before = 10 * 3 * arm.vertexCount;
-    assert.ok(largestDifference(page.subarray(0, before), there.subarray(0, before)) < 1e-4); // the arm is about 1 m long
-    assert.ok(rootMeanSquare(page, there) < 1e-4);
+    const { most, mean } = AGREE[name] ?? { most: 1e-4, mean: 1e-4 }; // the arm is about 1 m long
+    assert.ok(largestDifference(page.subarray(0, before), there.subarray(0, before)) < most);
+    assert.ok(rootMeanSquare(page, there) < mean);
     arm.destroy();
   });
 
@@ -66,13 +70,32 @@ test('a GLB that the library wrote comes back', () => {
 
 test('a mesh and its skeleton are one character', () => {
   const mesh = 'v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n';
-  const skel = 'root 0 0.2 0.2 0.2 -1\ntip 1 0.3 0.2 0.2 0\n';
+  const skel = '2\n0.1 0.2 0.2 base root\n0.4 0.2 0.2 tip base\n';
   assert.throws(() => supple.load({ 'a.obj': encode(mesh), 'a.skel': encode('nonsense') }), SuppleError);
-  try {
-    supple.load({ 'a.obj': encode(mesh), 'a.skel': encode(skel) }).destroy();
-  } catch (error) {
-    assert.ok(error instanceof SuppleError && error.message.length > 20);
-  }
+  const joined = supple.load({ 'a.obj': encode(mesh), 'a.skel': encode(skel) });
+  assert.equal(joined.vertexCount, 4);
+  assert.deepEqual(joined.nodes.filter((n) => n.isJoint).map((n) => n.name), ['base', 'tip']);
+  joined.destroy();
+});
+
+test('painting and measuring', () => {
+  const arm = supple.scene('arm', 0.3);
+  const { maps } = supple.methods.find((m) => m.name === 'projective');
+  assert.ok(maps.some((m) => m.name === 'rigid'));
+  const rigid = new Float32Array(arm.vertexCount).fill(1);
+  const [soft, hard] = [{}, { rigid }].map((paints) => {
+    const actor = arm.bind('projective', { contact: false }, paints);
+    for (let f = 0; f < 30; f++) actor.poseClip(arm.clips[0], f / 30).step(1 / 30);
+    const found = { positions: actor.positions.slice(), ...actor.measure() };
+    assert.equal(actor.mainNodes.length, arm.vertexCount);
+    assert.equal(actor.depths.length, arm.vertexCount);
+    actor.destroy();
+    return found;
+  });
+  assert.ok(largestDifference(soft.positions, hard.positions) > 1e-3);
+  assert.ok(soft.volumeRatio > 0.8 && soft.volumeRatio < 1.2 && soft.stretchMax > 1);
+  assert.throws(() => arm.bind('linear', {}, { rigid }), /has no map "rigid"/);
+  arm.destroy();
 });
 
 test('bad input is a sentence, and the library lives on', () => {

@@ -2,10 +2,11 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import test from 'node:test';
 import { Supple } from '../src/supple.js';
 
-const root = new URL('../..', import.meta.url).pathname;
+const root = fileURLToPath(new URL('../..', import.meta.url));
 const asset = join(root, '../shared/assets/gltf/khronos_CesiumMan.glb');
 const reason = !existsSync(asset) ? 'no shared/assets' : !existsSync(join(root, 'web/node_modules/three')) ? 'no three.js' : false;
 

@@ -94,6 +94,12 @@ void SUP_WEB(sup_web_character_counts)(const sup_character *c, int32_t counts[5]
     memcpy(counts, all, sizeof all);
 }
 
+/* [vertex_count*3] mesh space: for a mesh without bones, where it stands. */
+const float *SUP_WEB(sup_web_character_positions)(const sup_character *c)
+{
+    return c->positions;
+}
+
 const int32_t *SUP_WEB(sup_web_character_triangles)(const sup_character *c)
 {
     return c->triangles;
@@ -218,16 +224,41 @@ const char *SUP_WEB(sup_web_param_choice)(int32_t method, int32_t param, int32_t
     return p->choices != NULL ? p->choices[choice] : NULL;
 }
 
+int32_t SUP_WEB(sup_web_method_map_count)(int32_t method)
+{
+    return sup_method_at(method)->map_count;
+}
+
+/* name, unit, help */
+const char *SUP_WEB(sup_web_map_text)(int32_t method, int32_t map, int32_t which)
+{
+    const sup_map *m = &sup_method_at(method)->maps[map];
+    return which == 0 ? m->name : which == 1 ? m->unit : m->help;
+}
+
+/* minimum, maximum, where nothing is painted */
+void SUP_WEB(sup_web_map_numbers)(int32_t method, int32_t map, double numbers[3])
+{
+    const sup_map *m = &sup_method_at(method)->maps[map];
+    double all[3] = {m->minimum, m->maximum, m->fallback};
+    memcpy(numbers, all, sizeof all);
+}
+
 /* ---- actors ---- */
 
 typedef struct sup_web_actor {
     const sup_character *character; /* the caller's, outlives the actor */
+    sup_rig *rig;
     sup_model *model;
     sup_instance *instance;
     sup_pose *pose;
     sup_transform *local; /* [node_count] */
     float *positions;     /* [vertex_count*3] */
     float *normals;       /* [vertex_count*3] */
+    /* For sup_web_actor_measure, made when it is asked for. */
+    sup_rig_surface *surface;
+    sup_measurer *measurer;
+    float *measured; /* [surface.vertex_count*3] */
 } sup_web_actor;
 
 __attribute__((import_module("supple"), import_name("progress"))) int32_t sup_web_progress(float fraction,
@@ -242,8 +273,12 @@ static bool tell_progress(void *user, float fraction, const char *stage)
 void SUP_WEB(sup_web_actor_destroy)(sup_web_actor *actor)
 {
     if (actor == NULL) return;
+    sup_measurer_destroy(actor->measurer);
+    sup_rig_surface_destroy(actor->surface);
+    free(actor->measured);
     sup_instance_destroy(actor->instance);
     sup_model_destroy(actor->model);
+    sup_rig_destroy(actor->rig);
     sup_pose_destroy(actor->pose);
     free(actor->local);
     free(actor->positions);
@@ -251,14 +286,16 @@ void SUP_WEB(sup_web_actor_destroy)(sup_web_actor *actor)
     free(actor);
 }
 
-static sup_result actor_bind(sup_web_actor *actor, const sup_method *method, const double *values)
+/* `painted` [map_count*vertex_count] of the method, or NULL. */
+static sup_result actor_bind(sup_web_actor *actor, const sup_method *method, const double *values, const float *painted)
 {
-    sup_rig *rig = NULL;
-    sup_bind_def def = {.values = values, .progress = tell_progress};
-    sup_result result = sup_rig_create(NULL, actor->character, NULL, &rig, &failure);
-    if (result == SUP_OK) result = sup_bind(NULL, method, rig, &def, &actor->model, &failure);
-    sup_rig_destroy(rig);
-    return result;
+    sup_paint paints[SUP_METHOD_MAPS];
+    sup_bind_def def = {.values = values, .paints = paints, .progress = tell_progress};
+    for (int32_t m = 0; method != NULL && painted != NULL && m < method->map_count; m++)
+        paints[def.paint_count++] =
+            (sup_paint){method->maps[m].name, painted + (size_t)m * (size_t)actor->character->vertex_count};
+    sup_result result = sup_rig_create(NULL, actor->character, NULL, &actor->rig, &failure);
+    return result == SUP_OK ? sup_bind(NULL, method, actor->rig, &def, &actor->model, &failure) : result;
 }
 
 static sup_result actor_open(sup_web_actor *actor)
@@ -276,9 +313,9 @@ static sup_result actor_open(sup_web_actor *actor)
     return SUP_OK;
 }
 
-/* `values` [param_count of the method] or NULL for its defaults. */
+/* `values` [param_count of the method] or NULL for its defaults; `painted` [map_count*vertex_count] or NULL. */
 sup_web_actor *SUP_WEB(sup_web_actor_create)(const sup_character *character, const char *method_name,
-                                             const double *values)
+                                             const double *values, const float *painted)
 {
     const sup_method *method = sup_method_find(method_name);
     sup_web_actor *actor = calloc(1, sizeof *actor);
@@ -288,7 +325,7 @@ sup_web_actor *SUP_WEB(sup_web_actor_create)(const sup_character *character, con
         return NULL;
     }
     actor->character = character;
-    sup_result result = actor_bind(actor, method, values);
+    sup_result result = actor_bind(actor, method, values, painted);
     if (result == SUP_OK) result = actor_open(actor);
     if (result == SUP_OK) return actor;
     if (failure.message[0] == '\0') strcpy(failure.message, sup_result_name(result));
@@ -337,6 +374,51 @@ int32_t SUP_WEB(sup_web_actor_reset)(sup_web_actor *actor)
 int32_t SUP_WEB(sup_web_actor_set)(sup_web_actor *actor, const char *name, double value)
 {
     return sup_instance_set(actor->instance, name, value, fresh_error());
+}
+
+/* [vertex_count*3] the skin in the bind pose. */
+const float *SUP_WEB(sup_web_actor_rest)(const sup_web_actor *actor)
+{
+    return actor->rig->positions;
+}
+
+/* The node that moves each vertex most, into nodes[vertex_count]. */
+void SUP_WEB(sup_web_actor_main_nodes)(const sup_web_actor *actor, int32_t *nodes)
+{
+    const sup_rig *rig = actor->rig;
+    for (int32_t v = 0; v < rig->vertex_count; v++)
+        nodes[v] = rig->joint_node[rig->influence_joint[rig->influence_first[v]]];
+}
+
+static sup_result open_measurer(sup_web_actor *actor)
+{
+    sup_result result = sup_rig_surface_create(NULL, actor->rig, &actor->surface, fresh_error());
+    if (result != SUP_OK) return result;
+    const sup_measure_surface *surface = &actor->surface->surface;
+    actor->measured = malloc((size_t)surface->vertex_count * 3 * sizeof(float) + 1);
+    if (actor->measured == NULL) return SUP_ERROR_MEMORY;
+    return sup_measurer_create(NULL, surface, &actor->measurer, &failure);
+}
+
+/* How the skin of the last step is: volume ratio, crossing pairs, penetration, largest and mean stretch, flips. */
+int32_t SUP_WEB(sup_web_actor_measure)(sup_web_actor *actor, double numbers[6])
+{
+    sup_frame_measure m;
+    sup_result result = actor->measurer != NULL ? SUP_OK : open_measurer(actor);
+    if (result != SUP_OK) return result;
+    sup_rig_surface_gather(actor->rig, actor->positions, actor->measured);
+    result = sup_measurer_frame(actor->measurer, actor->measured, &m, NULL);
+    double all[6] = {m.volume_ratio, m.intersections, m.penetration, m.stretch_max, m.stretch_mean, m.flips};
+    if (result == SUP_OK) memcpy(numbers, all, sizeof all);
+    return result;
+}
+
+/* Depth of each shown vertex inside the skin / size in the frame that was measured last, into depths[vertex_count]. */
+void SUP_WEB(sup_web_actor_depths)(const sup_web_actor *actor, float *depths)
+{
+    const float *found = actor->measurer != NULL ? sup_measurer_depths(actor->measurer) : NULL;
+    for (int32_t v = 0; v < actor->rig->vertex_count; v++)
+        depths[v] = found != NULL && actor->rig->vertex_to_skin[v] >= 0 ? found[actor->rig->vertex_to_skin[v]] : 0.0f;
 }
 
 /* A whole clip (NULL: the first one) into a file, .glb, .pc2 or .mdd by its ending. */

@@ -134,6 +134,12 @@ static void measure_some(void *work, int32_t begin, int32_t end, int32_t worker)
     }
 }
 
+/* Part of its pull that a row goes in a damped Jacobi step. */
+static float jacobi_part(const sup_track *track, int64_t row)
+{
+    return track->sum[row] > 0.0f ? DAMPING / track->sum[row] : 0.0f;
+}
+
 /* Along the direction (factor), or each row to where it is wanted (jacobi); then one Newton step. */
 static void move_some(void *work, int32_t begin, int32_t end, int32_t worker)
 {
@@ -147,7 +153,7 @@ static void move_some(void *work, int32_t begin, int32_t end, int32_t worker)
         float moved = 0.0f;
         for (int64_t row = track->block_first[block]; row < track->block_first[block + 1]; row++) {
             const float *by = (factor ? w->rows.move : w->rows.pull) + 4 * row;
-            float scale = factor ? (float)w->scale : track->sum[row] > 0.0f ? DAMPING / track->sum[row] : 0.0f;
+            float scale = factor ? (float)w->scale : jacobi_part(track, row);
             float length = scale * sqrtf(by[0] * by[0] + by[1] * by[1] + by[2] * by[2]) / track->aim[row].edge;
             if (length > FARTHEST) scale *= FARTHEST / length;
             for (int c = 0; c < 3; c++)
@@ -172,7 +178,7 @@ static void even_some(void *work, int32_t begin, int32_t end, int32_t worker)
         int32_t block = w->rows.list[i];
         for (int64_t row = track->block_first[block]; row < track->block_first[block + 1]; row++) {
             const float *by = w->rows.pull + 4 * row;
-            float scale = track->sum[row] > 0.0f ? DAMPING / track->sum[row] : 0.0f;
+            float scale = jacobi_part(track, row);
             for (int c = 0; c < 3; c++)
                 w->rows.place[4 * row + c] += scale * by[c];
         }

@@ -1,0 +1,88 @@
+// stage.js - what is seen: one canvas, up to four views side by side with one camera, lights, floor, orbit.
+import { Box3, Color, DirectionalLight, GridHelper, HemisphereLight, PerspectiveCamera, Scene, Vector3, WebGLRenderer } from 'three';
+import { OrbitControls } from 'three/addons/controls/OrbitControls.js';
+
+export class Stage {
+  constructor(canvas, labels) {
+    this.canvas = canvas;
+    this.labels = labels;
+    this.renderer = new WebGLRenderer({ canvas, antialias: true, preserveDrawingBuffer: true });
+    this.renderer.setScissorTest(true);
+    this.camera = new PerspectiveCamera(35, 1, 0.01, 1000);
+    this.camera.position.set(1.6, 1.4, 3.6);
+    this.orbit = new OrbitControls(this.camera, canvas);
+    this.orbit.target.set(0, 0.9, 0);
+    this.orbit.listenToKeyEvents(canvas);
+    this.scenes = [];
+    this.dark = matchMedia('(prefers-color-scheme: dark)');
+    this.dark.addEventListener('change', () => this.#paintBack());
+  }
+
+  // One scene a view.
+  show(views) {
+    this.scenes = views.map((view) => {
+      const scene = new Scene(), sun = new DirectionalLight(0xffffff, 2.2);
+      sun.position.set(2, 4, 3);
+      const grid = new GridHelper(4, 16, 0x888888, 0xbbbbbb);
+      grid.material.transparent = true;
+      scene.userData.grid = grid;
+      scene.add(new HemisphereLight(0xffffff, 0x556070, 1.4), sun, grid, view.group);
+      return scene;
+    });
+    this.#paintBack();
+    this.labels.replaceChildren(...views.map(() => document.createElement('div')));
+  }
+
+  #paintBack() {
+    for (const scene of this.scenes) {
+      scene.background = new Color(this.dark.matches ? 0x1d1f24 : 0xeceef2);
+      scene.userData.grid.material.opacity = this.dark.matches ? 0.12 : 0.35;
+    }
+  }
+
+  // The camera on a box of positions.
+  frame(positions) {
+    const box = new Box3().setFromArray(positions), sides = box.getSize(new Vector3()), size = sides.length() || 1;
+    const { width, height, columns, rows } = this.layout(), aspect = width / columns / (height / rows) || 1;
+    const far = sides.z / 2 + (0.55 * Math.max(sides.y, (sides.x + 0.3 * sides.z) / aspect)) / Math.tan((this.camera.fov * Math.PI) / 360);
+    box.getCenter(this.orbit.target);
+    this.camera.position.copy(this.orbit.target).add(new Vector3(0.35, 0.12, 1).normalize().multiplyScalar(far));
+    this.camera.near = size / 100;
+    this.camera.far = size * 20;
+    this.orbit.update();
+  }
+
+  // Columns and rows of the views on this canvas.
+  layout() {
+    const { clientWidth: width, clientHeight: height } = this.canvas, count = Math.max(1, this.scenes.length);
+    const columns = width >= height ? (count > 3 ? 2 : count) : count > 3 ? 2 : 1;
+    return { width, height, columns, rows: Math.ceil(count / columns) };
+  }
+
+  // The view at a place of the canvas, and the place in it from -1 to 1.
+  at(x, y) {
+    const { width, height, columns, rows } = this.layout();
+    const column = Math.min(columns - 1, Math.floor((x / width) * columns)), row = Math.min(rows - 1, Math.floor((y / height) * rows));
+    return { view: row * columns + column, x: 2 * ((x / width) * columns - column) - 1, y: 1 - 2 * ((y / height) * rows - row) };
+  }
+
+  draw(texts) {
+    const { width, height, columns, rows } = this.layout(), ratio = Math.min(devicePixelRatio, 2);
+    if (width === 0 || height === 0) return;
+    if (this.renderer.getPixelRatio() !== ratio) this.renderer.setPixelRatio(ratio);
+    if (this.canvas.width !== Math.floor(width * ratio) || this.canvas.height !== Math.floor(height * ratio)) this.renderer.setSize(width, height, false);
+    const w = width / columns, h = height / rows;
+    this.camera.aspect = w / h;
+    this.camera.updateProjectionMatrix();
+    this.scenes.forEach((scene, i) => {
+      const x = (i % columns) * w, y = Math.floor(i / columns) * h;
+      this.renderer.setViewport(x, height - y - h, w, h);
+      this.renderer.setScissor(x, height - y - h, w, h);
+      this.renderer.render(scene, this.camera);
+      const label = this.labels.children[i];
+      label.style.left = `${x}px`;
+      label.style.top = `${y}px`;
+      if (label.textContent !== texts[i]) label.textContent = texts[i];
+    });
+  }
+}

@@ -1,0 +1,158 @@
+// view.js - one character on one method: its worker, its mesh in the scene, and what it was measured to be.
+import { BufferAttribute, BufferGeometry, Color, DoubleSide, Group, LineBasicMaterial, LineSegments, Mesh, MeshStandardMaterial, Points, PointsMaterial } from 'three';
+import { Engine } from './engine.js';
+
+export class View {
+  constructor(module, onProgress) {
+    this.engine = new Engine(onProgress);
+    this.started = this.engine.call('start', { module });
+    this.group = new Group();
+    this.method = '';
+    this.settings = {}; // what differs from the defaults
+    this.paints = {};
+    this.numbers = { milliseconds: 0 };
+    this.busy = false;
+  }
+
+  async load(source) {
+    this.info = await this.engine.call('load', source);
+    this.#makeMesh();
+    return this.info;
+  }
+
+  async bind(method, settings, posed) {
+    this.busy = true;
+    try {
+      const answer = await this.engine.call('bind', { method, settings, paints: this.paints, ...posed });
+      Object.assign(this, { method, settings, rest: answer.rest, mainNodes: answer.mainNodes });
+      this.#edges = null;
+      this.#take(answer);
+    } finally {
+      this.busy = false;
+    }
+  }
+
+  async step(message) {
+    this.busy = true;
+    try {
+      const answer = await this.engine.call('step', message);
+      this.numbers = { ...this.numbers, milliseconds: answer.milliseconds ?? this.numbers.milliseconds, ...answer.measured };
+      if (answer.depths) this.depths = answer.depths;
+      this.#take(answer);
+    } finally {
+      this.busy = false;
+    }
+  }
+
+  // A mesh without bones stands as its file has it, for the skeleton builder.
+  showStill() {
+    this.#take({ positions: this.info.positions, normals: null, world: new Float32Array(0) });
+    this.mesh.geometry.computeVertexNormals();
+  }
+
+  dispose() {
+    this.engine.stop();
+    this.group.removeFromParent();
+    this.mesh?.geometry.dispose();
+  }
+
+  #makeMesh() {
+    this.group.clear();
+    const { vertexCount, triangles, nodes } = this.info;
+    const geometry = new BufferGeometry();
+    geometry.setAttribute('position', new BufferAttribute(new Float32Array(3 * vertexCount), 3));
+    geometry.setAttribute('normal', new BufferAttribute(new Float32Array(3 * vertexCount), 3));
+    geometry.setAttribute('color', new BufferAttribute(new Float32Array(3 * vertexCount).fill(1), 3));
+    geometry.setIndex(new BufferAttribute(new Uint32Array(triangles), 1));
+    this.material = new MeshStandardMaterial({ color: 0xc9a58e, roughness: 0.65, vertexColors: true, side: DoubleSide });
+    this.mesh = new Mesh(geometry, this.material);
+    this.mesh.frustumCulled = false;
+    this.bones = nodes.flatMap((node, n) => (node.isJoint && node.parent >= 0 && nodes[node.parent].isJoint ? [[node.parent, n]] : []));
+    this.joints = nodes.flatMap((node, n) => (node.isJoint ? [n] : []));
+    this.lines = overlay(new LineSegments(new BufferGeometry(), new LineBasicMaterial({ color: 0x0a62c4, depthTest: false, transparent: true })), 6 * this.bones.length);
+    this.dots = overlay(new Points(new BufferGeometry(), new PointsMaterial({ color: 0xe07b00, size: 7, sizeAttenuation: false, depthTest: false, transparent: true })), 3 * this.joints.length);
+    this.group.add(this.mesh, this.lines, this.dots);
+  }
+
+  #take({ positions, normals, world }) {
+    const { attributes } = this.mesh.geometry;
+    this.positions = positions;
+    this.world = world;
+    attributes.position.array.set(positions);
+    attributes.position.needsUpdate = true;
+    if (normals) attributes.normal.array.set(normals);
+    attributes.normal.needsUpdate = true;
+    if (world.length > 0) {
+      write(this.lines, this.bones.flat().flatMap((n) => this.jointPlace(n)));
+      write(this.dots, this.joints.flatMap((n) => this.jointPlace(n)));
+    }
+  }
+
+  jointPlace(node) {
+    return [this.world[12 * node + 3], this.world[12 * node + 7], this.world[12 * node + 11]];
+  }
+
+  // Colours of the skin: 'none', 'stretch', 'contact' or 'weights'.
+  paint(heat) {
+    const colors = this.mesh.geometry.attributes.color, { vertexCount } = this.info, colour = new Color();
+    const stretch = heat === 'stretch' && this.rest ? this.#stretches() : null;
+    for (let v = 0; v < vertexCount; v++) {
+      if (stretch) shade(colour, stretch[v]);
+      else if (heat === 'contact' && this.depths) colour.set(1, 1, 1).lerp(RED, Math.min(1, this.depths[v] * 60));
+      else if (heat === 'weights' && this.mainNodes) colour.setHSL((this.mainNodes[v] * 0.381966) % 1, 0.6, 0.6);
+      else colour.set(1, 1, 1);
+      colors.setXYZ(v, colour.r, colour.g, colour.b);
+    }
+    colors.needsUpdate = true;
+  }
+
+  #edges = null; // pairs of vertices and their rest lengths
+
+  // Mean over the edges at each vertex of length / rest length.
+  #stretches() {
+    if (!this.#edges) this.#edges = restEdges(this.info.triangles, this.rest);
+    const { pairs, lengths } = this.#edges, sum = new Float32Array(this.info.vertexCount), count = new Uint16Array(sum.length);
+    for (let e = 0; e < lengths.length; e++) {
+      const a = pairs[2 * e], b = pairs[2 * e + 1], ratio = lengths[e] > 0 ? distance(this.positions, a, b) / lengths[e] : 1;
+      sum[a] += ratio;
+      sum[b] += ratio;
+      count[a]++;
+      count[b]++;
+    }
+    return sum.map((s, v) => (count[v] > 0 ? s / count[v] : 1));
+  }
+}
+
+const RED = new Color(0.9, 0.05, 0.05), BLUE = new Color(0.1, 0.3, 0.95);
+
+// White at 1, red at twice the length, blue at half.
+function shade(colour, ratio) {
+  colour.set(1, 1, 1).lerp(ratio > 1 ? RED : BLUE, Math.min(1, Math.abs(Math.log2(Math.max(ratio, 1e-3)))));
+}
+
+function restEdges(triangles, rest) {
+  const pairs = [];
+  for (let t = 0; t < triangles.length; t += 3)
+    for (let k = 0; k < 3; k++) {
+      const a = triangles[t + k], b = triangles[t + ((k + 1) % 3)];
+      if (a < b) pairs.push(a, b);
+    }
+  return { pairs, lengths: Float32Array.from({ length: pairs.length / 2 }, (_, e) => distance(rest, pairs[2 * e], pairs[2 * e + 1])) };
+}
+
+function distance(p, a, b) {
+  return Math.hypot(p[3 * a] - p[3 * b], p[3 * a + 1] - p[3 * b + 1], p[3 * a + 2] - p[3 * b + 2]);
+}
+
+function overlay(object, floats) {
+  object.geometry.setAttribute('position', new BufferAttribute(new Float32Array(floats), 3));
+  object.frustumCulled = false;
+  object.renderOrder = 1;
+  return object;
+}
+
+function write(object, numbers) {
+  const { position } = object.geometry.attributes;
+  position.array.set(numbers);
+  position.needsUpdate = true;
+}

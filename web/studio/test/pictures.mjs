@@ -1,0 +1,67 @@
+// The pictures of the studio in README.md, into docs/pictures/: node web/studio/test/pictures.mjs [FOLDER]
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Supple } from '../../src/supple.js';
+import { browse, built, reason, root, serve } from './page.mjs';
+
+if (reason) throw new Error(reason);
+const folder = process.argv[2] ?? join(root, 'docs/pictures'), server = await serve(), browser = await browse();
+
+async function picture(name, hash, { width = 1200, height = 760, colorScheme = 'light' }, act = async () => {}) {
+  const context = await browser.newContext({ viewport: { width, height }, colorScheme }), page = await context.newPage();
+  await page.goto(server.url + hash);
+  await page.waitForFunction(() => studio.views().length > 0 && studio.views().every((view) => view.method), null, { timeout: 90000 });
+  await act(page);
+  await page.waitForFunction(() => document.getElementById('message').textContent === '');
+  await page.waitForTimeout(500);
+  await page.screenshot({ path: join(folder, name) });
+  await context.close();
+}
+
+// Plays for some frames and stops.
+const play = (frames) => async (page) => {
+  await page.waitForFunction((count) => studio.state.frame >= count, frames);
+  await page.locator('#play').click();
+};
+
+async function bareHuman() {
+  const supple = await Supple.create(readFileSync(join(built, '../supple.wasm'))), human = supple.scene('human', 0.3);
+  const rows = (numbers, word, shift) => Array.from({ length: numbers.length / 3 }, (_, i) => `${word} ${[0, 1, 2].map((k) => numbers[3 * i + k] + shift).join(' ')}`);
+  return Buffer.from([...rows(human.positions, 'v', 0), ...rows(human.triangles, 'f', 1)].join('\n') + '\n');
+}
+
+// Joints where they belong, by clicks: a row begins with the joint that it hangs on.
+const SKELETON = [
+  [null, ['hips', 0, 0.955, 0], ['spine', 0, 1.145, -0.02], ['neck', 0, 1.478, -0.03], ['head', 0, 1.6, -0.01]],
+  ['neck', ['shoulder_l', 0.18, 1.398, -0.016], ['elbow_l', 0.385, 1.193, -0.016], ['wrist_l', 0.558, 1.02, -0.016]],
+  ['hips', ['leg_l', 0.1, 0.86, 0], ['knee_l', 0.111, 0.495, 0], ['ankle_l', 0.13, 0.085, -0.012]],
+];
+
+async function build(page) {
+  await page.locator('#open').setInputFiles({ name: 'human.obj', mimeType: 'text/plain', buffer: await bareHuman() });
+  await page.waitForFunction(() => studio.builder());
+  for (const [parent, ...joints] of SKELETON) {
+    if (parent) await page.getByRole('button', { name: parent, exact: true }).click();
+    for (const [name, ...place] of joints) {
+      const at = await page.evaluate((world) => {
+        const { camera, canvas } = studio.stage, rect = canvas.getBoundingClientRect(), p = camera.position.clone().set(...world).project(camera);
+        return [rect.left + ((p.x + 1) / 2) * rect.width, rect.top + ((1 - p.y) / 2) * rect.height];
+      }, place);
+      await page.mouse.click(...at);
+      await page.getByLabel('Name').fill(name);
+      await page.keyboard.press('Tab');
+    }
+  }
+  await page.getByText('Mirror left and right').click();
+}
+
+await picture('studio.png', '#character=human&clip=walk', {}, play(40));
+await picture('studio_compare.png', '#character=arm&time=1&view=linear&view=dualquat&view=position&view=projective', {}, async (page) => {
+  await page.selectOption('#heat', 'stretch');
+  await play(20)(page);
+  await page.getByText('Fit into view').click();
+});
+await picture('studio_builder.png', '#character=cylinder&view=linear&resolution=0.3', {}, build);
+await picture('studio_narrow.png', '#character=human&clip=walk&time=0.4&play=0&view=projective', { width: 390, height: 844, colorScheme: 'dark' });
+await browser.close();
+server.close();
