@@ -6,9 +6,8 @@
  * (docs/methods/projective_gpu.md says how for Vulkan and OpenGL).
  *
  * Models of `linear`, `dualquat` and `projective` can be opened. What the device cannot do sup_crowd_create refuses with
- * SUP_ERROR_UNSUPPORTED and a name: other methods (crowd.method), morph targets (crowd.morphs), and of `projective` volume
- * (crowd.volume), contact (crowd.contact), skin that follows the bones alone (crowd.rigid) and leashes (crowd.leash): bind
- * with "volume", "contact" and "dynamic" 0, or step on the CPU. There are no colliders on the device.
+ * SUP_ERROR_UNSUPPORTED and a name: other methods (crowd.method) and morph targets (crowd.morphs). There are no colliders
+ * on the device.
  *
  * A device and its crowds belong to one thread at a time. Calls with a stream queue work there and return; all others
  * wait until the device is done. */
@@ -51,8 +50,11 @@ SUP_API void sup_crowd_destroy(sup_crowd *crowd);
 
 /* In all of these instance -1 means every instance. */
 
-/* Sets a live parameter; what instances differ in from step to step is their level of detail: "iterations". */
+/* Sets a live parameter; what instances differ in from step to step is their level of detail: "iterations", "tolerance",
+ * "contact", "fast". Flesh that stands with its skeleton falls asleep by itself and then costs next to nothing. */
 SUP_API sup_result sup_crowd_set(sup_crowd *crowd, int32_t instance, const char *name, double value, sup_error *error);
+/* A hidden instance goes on moving, and its shown skin is left as it is: nothing is upsampled. */
+SUP_API sup_result sup_crowd_hide(sup_crowd *crowd, int32_t instance, bool hidden, sup_error *error);
 /* The pose of the next step, from the host. Refused like that of sup_instance_step. */
 SUP_API sup_result sup_crowd_pose(sup_crowd *crowd, int32_t instance, const sup_pose *pose, sup_error *error);
 /* From now on poses come from clip `clip` of the definition, sampled on the device; it stands at `time` (seconds) and

@@ -298,6 +298,7 @@ static void write_prism(const sup_blocks_builder *b, const sup_block_part *part,
     int64_t batch = source / SUP_PRISM_LANES;
     int32_t lane = (int32_t)(source % SUP_PRISM_LANES);
     int64_t at = part->prism_first + to, to_batch = at / SUP_PRISM_LANES, to_lane = at % SUP_PRISM_LANES;
+    b->source[at] = (int32_t)source;
     float *tets = b->blocks->tets + to_batch * SUP_PRISM_FLOATS + to_lane;
     uint16_t *corner = b->blocks->corner + to_batch * SUP_PRISM_CORNERS + to_lane;
     for (int32_t i = 0; i < SUP_PRISM_FLOATS; i += SUP_PRISM_LANES)
@@ -355,7 +356,10 @@ static bool build_prisms(sup_blocks_builder *b)
     k->sum_begin = sup_arena_alloc(&k->arena, (size_t)k->sum_begin_count + 1, sizeof(int32_t));
     k->sum_from = sup_arena_alloc(&k->arena, (size_t)sums + 1, sizeof(uint16_t));
     int32_t *next = sup_arena_alloc(&b->arena, (size_t)k->part_count + (size_t)most, sizeof(int32_t));
-    if (!k->tets || !k->corner || !k->sum_begin || !k->sum_from || !next) return false;
+    b->source = sup_arena_alloc(&b->arena, total + 1, sizeof(int32_t));
+    if (!k->tets || !k->corner || !k->sum_begin || !k->sum_from || !next || !b->source) return false;
+    for (size_t i = 0; i < total; i++)
+        b->source[i] = -1;
     for (int64_t i = 0; i < (int64_t)b->system->batch_count * SUP_PRISM_LANES; i++)
         if (b->prism_part[i] >= 0) {
             int32_t p = b->prism_part[i];
@@ -407,7 +411,8 @@ static sup_result build(sup_blocks_builder *b, sup_error *error)
                         "The simulated skin is too large for the device: %d of its places join its parts, %d can. Bind "
                         "with fewer \"vertices\", or step it on the CPU.",
                         (int)k->top_count, TOP_LIMIT);
-    if (!build_lists(b) || !build_prisms(b) || !build_vectors(b)) return sup_fail_memory(error, "the system's parts");
+    if (!build_lists(b) || !build_prisms(b) || !build_vectors(b) || !sup_blocks_build_volume(b))
+        return sup_fail_memory(error, "the system's parts");
     result = sup_blocks_build_inverses(b, error);
     if (result == SUP_OK && !sup_blocks_build_pack(k)) return sup_fail_memory(error, "the system's parts");
     return result;

@@ -18,10 +18,13 @@ typedef struct sup_blocks_builder {
     int32_t *place;      /* [unknown_count] place of each number */
     int32_t *owner;      /* [unknown_count] part of each number */
     int32_t *prism_part; /* [batch_count*SUP_PRISM_LANES] -1 for padding */
+    int32_t *source;     /* [prism_total] where in the system a prism of a part is, -1 for padding */
 } sup_blocks_builder;
 
 /* Entries of the matrix, then inverses and couplings. */
 sup_result sup_blocks_build_inverses(sup_blocks_builder *b, sup_error *error);
+/* Chambers, where the system keeps volumes. */
+bool sup_blocks_build_volume(sup_blocks_builder *b);
 /* All of a part's arrays together; last. */
 bool sup_blocks_build_pack(sup_blocks *blocks);
 

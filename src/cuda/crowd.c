@@ -1,8 +1,8 @@
 /* crowd.c - a crowd from frame to frame: what the host tells, when steps are taken, what comes back.
  *
- * The same rules as methods/projective/projective_step.c: 60 steps a second whatever the frame rate, never behind the
- * skeleton, the frame shows the skin between the last two steps. Poses from the host move evenly within a frame; clips
- * are sampled at the time of every step. */
+ * The same rules as methods/projective/projective_step.c: 60 steps a second whatever the frame rate, each with the pose of
+ * its moment; a frame between two steps shows the last one, carried on by the joints. Poses from the host move evenly
+ * within a frame; clips are sampled at the time of every step. */
 #include "cuda/crowd.h"
 
 #include "base/base.h"
@@ -10,16 +10,13 @@
 #include "deform/pace.h"
 #include "math/affine.h"
 #include "methods/projective/projective.h"
-#include "methods/projective/solver_work.h"
 
 #include <math.h>
 
 enum {
     SETTLE_ROUNDS = 30, /* steps without momentum after a reset */
-    MOST_STEPS = 30,    /* of one frame */
-    MOST_ITERATIONS = 8 /* where the caller names no number */
+    MOST_STEPS = SUP_PACE_MOST_STEPS
 };
-static const float EXACT = 3e-8f; /* part of the objective that nobody can tell in float positions */
 
 /* --- Opening --- */
 
@@ -79,7 +76,7 @@ sup_result sup_crowd_create(sup_device *device, const sup_model *model, const su
     crowd->kind = kind;
     crowd->count = def.instance_count > 0 ? def.instance_count : 1;
     crowd->vertex_count = sup_model_vertex_count(model);
-    crowd->graph_most = -1;
+    crowd->graph_turns = -1;
     sup_error inner = {0};
     result = open_crowd(crowd, &def, &inner);
     if (result == SUP_OK) {
@@ -93,7 +90,7 @@ sup_result sup_crowd_create(sup_device *device, const sup_model *model, const su
 
 static void forget_graphs(sup_crowd *crowd)
 {
-    for (int32_t i = 0; i < 3; i++) {
+    for (int32_t i = 0; i <= SUP_CROWD_ALL; i++) {
         sup_cuda_graph_free(crowd->graph[i]);
         crowd->graph[i] = NULL;
     }
@@ -132,16 +129,14 @@ void sup_crowd_give_orders(sup_crowd *crowd, int32_t instance)
 {
     crowd->orders_changed = true;
     sup_gpu_orders *orders = &crowd->orders[instance];
-    *orders = (sup_gpu_orders){.most = MOST_ITERATIONS, .tolerance = EXACT, .keep = 1.0f};
+    *orders = (sup_gpu_orders){.hidden = orders->hidden, .version = orders->version + 1};
     if (crowd->kind != SUP_CROWD_PROJECTIVE) return;
     const double *values = crowd->values + (size_t)instance * (size_t)crowd->method->param_count;
-    double iterations = values[SUP_PROJECTIVE_ITERATIONS], tolerance = values[SUP_PROJECTIVE_TOLERANCE];
-    if (iterations > 0.0) {
-        orders->most = (int32_t)iterations;
-        orders->tolerance = 0.0f;
-    }
-    if (tolerance > 0.0) orders->tolerance = (float)tolerance;
-    orders->keep = 1.0f - (float)values[SUP_PROJECTIVE_DAMPING];
+    orders->iterations = (int32_t)values[SUP_PROJECTIVE_ITERATIONS];
+    orders->tolerance = (float)values[SUP_PROJECTIVE_TOLERANCE];
+    orders->damping = (float)values[SUP_PROJECTIVE_DAMPING];
+    orders->friction = (float)values[SUP_PROJECTIVE_FRICTION];
+    orders->contact = values[SUP_PROJECTIVE_CONTACT] != 0.0;
     orders->shared = values[SUP_PROJECTIVE_FAST] != 0.0;
     sup_projective_forces(values, crowd->size, crowd->unit_metres, orders->fall);
     for (int32_t k = 0; k < 3; k++)
@@ -160,12 +155,20 @@ sup_result sup_crowd_set(sup_crowd *crowd, int32_t instance, const char *name, d
     if (!param->live)
         return sup_fail(error, SUP_ERROR_ARGUMENT, "param.bind", name,
                         "\"%s\" cannot change while the character moves: bind it again with the new value.", name);
-    result = sup_crowd_accept_value(crowd->kind, index, value, error);
-    if (result != SUP_OK) return result;
     for (int32_t i = begin; i < end; i++) {
         crowd->values[(size_t)i * (size_t)crowd->method->param_count + (size_t)index] = value;
         sup_crowd_give_orders(crowd, i);
     }
+    return SUP_OK;
+}
+
+sup_result sup_crowd_hide(sup_crowd *crowd, int32_t instance, bool hidden, sup_error *error)
+{
+    int32_t begin, end;
+    if (!choose_range(crowd, instance, &begin, &end, error)) return SUP_ERROR_ARGUMENT;
+    for (int32_t i = begin; i < end; i++)
+        crowd->orders[i].hidden = hidden;
+    crowd->orders_changed = true;
     return SUP_OK;
 }
 
@@ -228,40 +231,74 @@ static const int32_t *phases_of(const sup_gpu_state *state)
     return &state->progress->phase;
 }
 
-static int32_t most_iterations(const sup_crowd *crowd)
+/* Local steps of a step at most: the CPU's numbers where none is given (solver.h), and room for some that are taken back. */
+static int32_t count_turns(const sup_crowd *crowd)
 {
-    int32_t most = 1;
+    int32_t most = 1, own = crowd->system.volume > 0.0f ? 7 : 8;
+    for (int32_t i = 0; i < crowd->count; i++) {
+        int32_t asked = crowd->orders[i].iterations > 0 ? crowd->orders[i].iterations : own;
+        most = asked > most ? asked : most;
+    }
+    return most + SUP_GPU_SPARE;
+}
+
+static bool any_contact(const sup_crowd *crowd)
+{
+    bool any = false;
     for (int32_t i = 0; i < crowd->count; i++)
-        most = crowd->orders[i].most > most ? crowd->orders[i].most : most;
-    return most;
+        any = any || crowd->orders[i].contact != 0;
+    return any;
 }
 
-static int launch_step(sup_crowd *crowd, int32_t most, void *stream)
+static int launch_anchors(const sup_gpu_anchors *anchors, const sup_gpu_joints *joints, const sup_gpu_state *st,
+                          void *stream)
 {
-    int code = sup_gpu_pose(&crowd->motion, &crowd->joints, &crowd->device_frame->seconds, stream);
-    if (code != 0 || crowd->kind != SUP_CROWD_PROJECTIVE) return code;
-    code = sup_gpu_anchors_step(&crowd->anchors, &crowd->joints, phases_of(&crowd->state), sizeof(sup_gpu_progress),
-                                crowd->state.anchors, crowd->state.bend, stream);
-    return code == 0 ? sup_gpu_step(&crowd->system, &crowd->state, most, stream) : code;
+    return sup_gpu_anchors_step(anchors, joints, phases_of(st), sizeof(sup_gpu_progress), st->anchors, st->bend,
+                                stream);
 }
 
-static int launch_show(sup_crowd *crowd, void *stream)
+static int launch_contact(sup_crowd *crowd, void *stream)
 {
-    int code = sup_gpu_skin_step(&crowd->skin, &crowd->joints, &crowd->out, stream);
-    if (code != 0 || crowd->kind != SUP_CROWD_PROJECTIVE) return code;
-    return sup_gpu_show(&crowd->upsample, crowd->count, phases_of(&crowd->state), sizeof(sup_gpu_progress),
-                        crowd->state.x, crowd->system.unknown_count, &crowd->device_frame->blend, &crowd->out, stream);
+    int code = sup_gpu_carry(&crowd->system, &crowd->state, &crowd->body, crowd->joints.pose, stream);
+    if (code != 0) return code;
+    return sup_gpu_detect_step(&crowd->detect, &crowd->system, &crowd->state, &crowd->body, stream);
 }
 
-/* Runs `what` (SUP_CROWD_STEP, SUP_CROWD_SHOW or both) from a graph that is recorded once. */
+static int launch_step(sup_crowd *crowd, void *stream)
+{
+    const float *pose = crowd->joints.pose;
+    int code = sup_gpu_pose(&crowd->motion, &crowd->joints, crowd->device_seconds, stream);
+    if (code != 0 || crowd->kind != SUP_CROWD_PROJECTIVE) return code;
+    code = sup_gpu_wake(&crowd->system, &crowd->state, pose, crowd->joint_count, stream);
+    if (code == 0) code = launch_anchors(&crowd->anchors, &crowd->joints, &crowd->state, stream);
+    if (code == 0) code = sup_gpu_prepare(&crowd->system, &crowd->state, &crowd->body, pose, stream);
+    if (code == 0 && crowd->graph_contact) code = launch_contact(crowd, stream);
+    if (code == 0)
+        code = sup_gpu_step(&crowd->system, &crowd->state, crowd->graph_turns, crowd->graph_contact, stream);
+    return code == 0 ? sup_gpu_finish(&crowd->system, &crowd->state, &crowd->body, pose, stream) : code;
+}
+
+static int launch_show(sup_crowd *crowd, bool carry, void *stream)
+{
+    int code = carry ? sup_gpu_pose(&crowd->motion, &crowd->joints, crowd->device_seconds, stream) : 0;
+    if (code == 0 && carry && crowd->kind == SUP_CROWD_PROJECTIVE)
+        code = sup_gpu_carry(&crowd->system, &crowd->state, &crowd->body, crowd->joints.pose, stream);
+    if (code == 0)
+        code = sup_gpu_skin_step(&crowd->skin, &crowd->joints, crowd->device_orders, &crowd->out, stream);
+    if (code != 0 || crowd->kind != SUP_CROWD_PROJECTIVE) return code;
+    return sup_gpu_show(&crowd->upsample, &crowd->state, carry, &crowd->out, stream);
+}
+
+/* Runs `what`, a sum of SUP_CROWD_STEP and others, from a graph that is recorded once. */
 static int replay(sup_crowd *crowd, int what, void *stream)
 {
-    void **graph = &crowd->graph[what - 1], *own = crowd->device->stream;
+    void **graph = &crowd->graph[what], *own = crowd->device->stream;
     if (*graph == NULL) {
         int code = sup_cuda_record_begin(own), launched = 0;
         if (code != 0) return code;
-        if ((what & SUP_CROWD_STEP) != 0) launched = launch_step(crowd, crowd->graph_most, own);
-        if (launched == 0 && (what & SUP_CROWD_SHOW) != 0) launched = launch_show(crowd, own);
+        if ((what & SUP_CROWD_STEP) != 0) launched = launch_step(crowd, own);
+        if (launched == 0 && (what & SUP_CROWD_SHOW) != 0)
+            launched = launch_show(crowd, (what & SUP_CROWD_CARRY) != 0, own);
         code = sup_cuda_record_end(own, graph);
         if (launched != 0) return launched;
         if (code != 0) return code;
@@ -269,24 +306,27 @@ static int replay(sup_crowd *crowd, int what, void *stream)
     return sup_cuda_replay(*graph, stream);
 }
 
-/* What changed since the last frame, to the device. */
-static int send(sup_crowd *crowd, sup_crowd_frame frame, void *stream)
+/* Orders that changed since the last frame, to the device. */
+static int send_orders(sup_crowd *crowd, void *stream)
 {
-    int code = 0;
-    if (crowd->orders_changed) {
-        code = sup_cuda_copy_async(crowd->device_orders, crowd->orders, (size_t)crowd->count * sizeof(sup_gpu_orders),
-                                   stream);
-        crowd->orders_changed = false;
-        int32_t most = most_iterations(crowd);
-        if (most != crowd->graph_most) forget_graphs(crowd);
-        crowd->graph_most = most;
-    }
-    if (code == 0 && (!crowd->frame_known || memcmp(&frame, &crowd->frame, sizeof frame) != 0)) {
-        crowd->frame = frame;
-        crowd->frame_known = true;
-        code = sup_cuda_copy_async(crowd->device_frame, &crowd->frame, sizeof frame, stream);
-    }
-    return code;
+    if (!crowd->orders_changed) return 0;
+    int32_t turns = count_turns(crowd);
+    bool contact = any_contact(crowd);
+    if (turns != crowd->graph_turns || contact != crowd->graph_contact) forget_graphs(crowd);
+    crowd->graph_turns = turns;
+    crowd->graph_contact = contact;
+    crowd->orders_changed = false;
+    return sup_cuda_copy_async(crowd->device_orders, crowd->orders, (size_t)crowd->count * sizeof(sup_gpu_orders),
+                               stream);
+}
+
+/* Seconds by which clips go on before their next pose. */
+static int send_seconds(sup_crowd *crowd, float seconds, void *stream)
+{
+    if (crowd->seconds_known && crowd->seconds == seconds) return 0;
+    crowd->seconds = seconds;
+    crowd->seconds_known = true;
+    return sup_cuda_copy_async(crowd->device_seconds, &crowd->seconds, sizeof seconds, stream);
 }
 
 /* Joints that the host gives; instances that play a clip have theirs on the device already. */
@@ -318,34 +358,131 @@ static void find_between(sup_crowd *crowd, double t)
     }
 }
 
+/* --- At rest --- */
+
+/* The instances [begin, end) as a state of their own, without orders. */
+static sup_gpu_state state_range(const sup_crowd *crowd, int32_t begin, int32_t end)
+{
+    const sup_gpu_system *s = &crowd->system;
+    size_t n = (size_t)begin, vector = n * (size_t)s->unknown_count, skin = n * (size_t)s->skin_count;
+    size_t anchors = n * (size_t)s->anchor_count, joints = n * (size_t)crowd->joint_count * 12;
+    sup_gpu_state st = crowd->state;
+    sup_gpu_four **vectors[] = {&st.x[0],       &st.x[1],  &st.iterate[0], &st.iterate[1], &st.iterate[2],
+                                &st.guess, &st.miss,  &st.inertial,   &st.push};
+    sup_gpu_four **skins[] = {&st.skin[0], &st.skin[1], &st.window, &st.leashed, &st.carried};
+    st.count = end - begin;
+    st.orders = crowd->rest_orders;
+    st.progress += n;
+    for (int32_t i = 0; i < SUP_COUNT(vectors); i++)
+        *vectors[i] += vector;
+    for (int32_t i = 0; i < SUP_COUNT(skins); i++)
+        *skins[i] += skin;
+    for (int32_t i = 0; i < SUP_GPU_HISTORY; i++)
+        st.direction[i] += vector;
+    for (int32_t i = 0; i < 3; i++)
+        st.anchors[i] += anchors;
+    st.bend += anchors;
+    st.feet += vector + anchors;
+    for (int32_t i = 0; i < 2; i++)
+        st.control[i] += n;
+    st.y += n * (size_t)s->interior_count;
+    st.slot += n * (size_t)s->top_count * (size_t)s->top_fan;
+    st.top += n * (size_t)s->top_count;
+    st.seat_volume += n * (size_t)s->seat_count;
+    st.sums += n * SUP_GPU_SUMS * (size_t)st.sum_rows;
+    st.stepped += joints;
+    st.carry += joints;
+    if (st.pair != NULL) st.pair += skin;
+    return st; /* rhs is scratch of the whole crowd; there is no contact */
+}
+
+static int settle(sup_crowd *crowd, int32_t begin, int32_t end, void *stream)
+{
+    sup_gpu_joints joints = crowd->joints;
+    joints.count = end - begin;
+    joints.pose += (size_t)begin * (size_t)crowd->joint_count * 12;
+    joints.play += begin;
+    int code = sup_gpu_pose(&crowd->motion, &joints, crowd->device_seconds, stream);
+    if (code != 0 || crowd->kind != SUP_CROWD_PROJECTIVE) return code;
+    const sup_gpu_system *system = &crowd->system;
+    sup_gpu_state st = state_range(crowd, begin, end);
+    sup_gpu_anchors anchors = crowd->anchors;
+    sup_gpu_body body = crowd->body;
+    anchors.ends += (size_t)begin * (size_t)anchors.view.piece_count * 8;
+    body.ends = anchors.ends;
+    code = sup_gpu_first_phase(&st, stream);
+    if (code == 0) code = launch_anchors(&anchors, &joints, &st, stream);
+    if (code == 0) code = sup_gpu_prepare(system, &st, &body, joints.pose, stream);
+    if (code == 0) code = sup_gpu_reset(system, &st, &body, joints.pose, stream);
+    for (int32_t round = 0; code == 0 && round < SETTLE_ROUNDS; round++) {
+        code = sup_gpu_step(system, &st, 8 + SUP_GPU_SPARE, false, stream);
+        if (code == 0) code = sup_gpu_finish(system, &st, &body, joints.pose, stream);
+        if (code == 0) code = sup_gpu_still(system, &st, stream);
+    }
+    return code == 0 ? sup_gpu_calm(system, &st, stream) : code;
+}
+
 /* --- Frames --- */
 
 static int step_classic(sup_crowd *crowd, float dt, void *stream)
 {
-    int code = send(crowd, (sup_crowd_frame){dt, 0.0f}, stream);
+    int code = send_orders(crowd, stream);
+    if (code == 0) code = send_seconds(crowd, dt, stream);
     if (code == 0 && crowd->pose_changed) code = send_joints(crowd, crowd->pose, stream);
     crowd->pose_changed = false;
     return code == 0 ? replay(crowd, SUP_CROWD_STEP | SUP_CROWD_SHOW, stream) : code;
 }
 
-static int step_projective(sup_crowd *crowd, float dt, void *stream)
+/* The joints of a moment of the frame: `t` of it, `before` the one before. */
+static int pose_at(sup_crowd *crowd, bool moved, double before, double t, double dt, void *stream)
 {
-    double missing = (double)dt - crowd->ahead;
-    int32_t steps = missing > 0.0 ? (int32_t)fmin(ceil(missing / SUP_PROJECTIVE_SECONDS - 1e-4), MOST_STEPS) : 0;
-    crowd->ahead = fmax(0.0, fmin((double)steps * SUP_PROJECTIVE_SECONDS - missing, SUP_PROJECTIVE_SECONDS));
-    if (crowd->ahead < 1e-6) crowd->ahead = 0.0;
-    crowd->pending += (double)dt;
-    sup_crowd_frame frame = {steps > 0 ? (float)(crowd->pending / steps) : 0.0f,
-                             (float)(crowd->ahead / SUP_PROJECTIVE_SECONDS)};
-    int code = send(crowd, frame, stream);
-    bool moved = crowd->pose_changed;
-    for (int32_t i = 1; code == 0 && i <= steps; i++) {
-        if (moved && i < steps) find_between(crowd, (double)i / (double)steps);
-        if (moved) code = send_joints(crowd, i < steps ? crowd->between : crowd->pose, stream);
-        if (code == 0) code = replay(crowd, i < steps ? SUP_CROWD_STEP : SUP_CROWD_STEP | SUP_CROWD_SHOW, stream);
+    int code = crowd->has_clips ? send_seconds(crowd, (float)((t - before) * dt), stream) : 0;
+    if (!moved || code != 0) return code;
+    if (t < 1.0) find_between(crowd, t);
+    return send_joints(crowd, t < 1.0 ? crowd->between : crowd->pose, stream);
+}
+
+/* Instances whose whole skeleton was put elsewhere start anew. */
+static int restart_teleported(sup_crowd *crowd, int32_t steps, void *stream)
+{
+    size_t floats = (size_t)crowd->joint_count * 12;
+    int code = 0;
+    for (int32_t i = 0; code == 0 && i < crowd->count; i++) {
+        float *now = crowd->pose + (size_t)i * floats, *before = crowd->pose_before + (size_t)i * floats;
+        if (crowd->play[i].clip >= 0 ||
+            !sup_pace_teleported(crowd->joint_count, (const sup_mat34 *)(const void *)before,
+                                 (const sup_mat34 *)(const void *)now, steps, crowd->size))
+            continue;
+        memcpy(before, now, floats * sizeof(float));
+        code = sup_cuda_copy_async(crowd->joints.pose + (size_t)i * floats, now, floats * sizeof(float), stream);
+        if (code == 0) code = settle(crowd, i, i + 1, stream);
     }
-    if (steps == 0) return code == 0 ? replay(crowd, SUP_CROWD_SHOW, stream) : code;
-    crowd->pending = 0.0;
+    return code;
+}
+
+static int step_projective(sup_crowd *crowd, float seconds, void *stream)
+{
+    const double step = SUP_PROJECTIVE_SECONDS, slack = 1e-4, dt = (double)seconds; /* as in projective_step.c */
+    double due = floor((crowd->behind + dt) / step + slack), at = 0.0;
+    int32_t steps = due < MOST_STEPS ? (int32_t)due : MOST_STEPS;
+    bool moved = crowd->pose_changed, shown = false;
+    int code = send_orders(crowd, stream);
+    if (code == 0 && moved) code = restart_teleported(crowd, steps, stream);
+    double behind = due > MOST_STEPS ? 0.0 : crowd->behind + dt - (double)steps * step;
+    if (behind < slack * step) behind = 0.0;
+    for (int32_t i = 1; code == 0 && i <= steps; i++) {
+        double end = due > MOST_STEPS ? (double)i / steps : fmin(((double)i * step - crowd->behind) / dt, 1.0);
+        if (i == steps && end > 1.0 - slack) end = 1.0;
+        shown = i == steps && behind == 0.0;
+        code = pose_at(crowd, moved, at, end, dt, stream);
+        if (code == 0) code = replay(crowd, shown ? SUP_CROWD_STEP | SUP_CROWD_SHOW : SUP_CROWD_STEP, stream);
+        at = end;
+    }
+    if (code == 0 && !shown) {
+        code = pose_at(crowd, moved, at, 1.0, dt, stream);
+        if (code == 0) code = replay(crowd, SUP_CROWD_SHOW | SUP_CROWD_CARRY, stream);
+    }
+    crowd->behind = behind;
     if (moved)
         memcpy(crowd->pose_before, crowd->pose, (size_t)crowd->count * (size_t)crowd->joint_count * 12 * sizeof(float));
     crowd->pose_changed = false;
@@ -374,56 +511,6 @@ sup_result sup_crowd_wait(sup_crowd *crowd, sup_error *error)
 
 /* --- Reset --- */
 
-/* The instances [begin, end) as a state of their own. */
-static sup_gpu_state state_range(const sup_crowd *crowd, int32_t begin, int32_t end)
-{
-    const sup_gpu_system *s = &crowd->system;
-    size_t n = (size_t)begin, vector = n * (size_t)s->unknown_count;
-    sup_gpu_state st = crowd->state;
-    st.count = end - begin;
-    st.orders += n;
-    st.progress += n;
-    sup_gpu_four **vectors[] = {&st.x[0],       &st.x[1],  &st.iterate[0], &st.iterate[1],
-                                &st.iterate[2], &st.guess, &st.miss,       &st.inertial};
-    for (int32_t i = 0; i < SUP_COUNT(vectors); i++)
-        *vectors[i] += vector;
-    for (int32_t i = 0; i < SUP_GPU_HISTORY; i++)
-        st.direction[i] += vector;
-    for (int32_t i = 0; i < 3; i++)
-        st.anchors[i] += n * (size_t)s->anchor_count;
-    st.bend += n * (size_t)s->anchor_count;
-    for (int32_t i = 0; i < 2; i++)
-        st.control[i] += n;
-    st.y += n * (size_t)s->interior_count;
-    st.slot += n * (size_t)s->top_count * (size_t)s->top_fan;
-    st.top += n * (size_t)s->top_count;
-    st.sums += n * SUP_GPU_SUMS * (size_t)st.sum_rows;
-    return st; /* rhs is scratch of the whole crowd */
-}
-
-static int settle(sup_crowd *crowd, int32_t begin, int32_t end, void *stream)
-{
-    sup_gpu_state st = state_range(crowd, begin, end);
-    sup_gpu_joints joints = crowd->joints;
-    sup_gpu_anchors anchors = crowd->anchors;
-    joints.count = st.count;
-    joints.pose += (size_t)begin * (size_t)crowd->joint_count * 12;
-    joints.play += begin;
-    anchors.ends += (size_t)begin * (size_t)anchors.view.piece_count * 8;
-    int code = sup_gpu_pose(&crowd->motion, &joints, &crowd->device_frame->seconds, stream);
-    if (code != 0 || crowd->kind != SUP_CROWD_PROJECTIVE) return code;
-    if (code == 0) code = sup_gpu_first_phase(&st, stream);
-    if (code == 0)
-        code = sup_gpu_anchors_step(&anchors, &joints, phases_of(&st), sizeof(sup_gpu_progress), st.anchors, st.bend,
-                                    stream);
-    if (code == 0) code = sup_gpu_reset(&crowd->system, &st, &crowd->rest, joints.pose, stream);
-    for (int32_t round = 0; code == 0 && round < SETTLE_ROUNDS; round++) {
-        code = sup_gpu_step(&crowd->system, &st, MOST_ITERATIONS, stream);
-        if (code == 0) code = sup_gpu_still(&crowd->system, &st, stream);
-    }
-    return code;
-}
-
 sup_result sup_crowd_reset(sup_crowd *crowd, int32_t instance, sup_error *error)
 {
     int32_t begin, end;
@@ -432,22 +519,16 @@ sup_result sup_crowd_reset(sup_crowd *crowd, int32_t instance, sup_error *error)
     size_t floats = (size_t)crowd->joint_count * 12;
     int code = sup_cuda_use(crowd->device->index);
     if (code == 0) code = sup_cuda_wait_all();
-    /* Without momentum and gravity, as accurate as floats are. */
-    for (int32_t i = begin; i < end; i++)
-        crowd->orders[i] = (sup_gpu_orders){.most = MOST_ITERATIONS, .tolerance = EXACT};
-    crowd->orders_changed = true;
-    if (code == 0) code = send(crowd, (sup_crowd_frame){0.0f, 0.0f}, stream);
+    if (code == 0) code = send_orders(crowd, stream);
+    if (code == 0) code = send_seconds(crowd, 0.0f, stream);
     if (code == 0) code = send_joints(crowd, crowd->pose, stream);
     if (code == 0) code = settle(crowd, begin, end, stream);
-    for (int32_t i = begin; i < end; i++)
-        sup_crowd_give_orders(crowd, i);
     memcpy(crowd->pose_before + (size_t)begin * floats, crowd->pose + (size_t)begin * floats,
            (size_t)(end - begin) * floats * sizeof(float));
-    if (code == 0) code = send(crowd, (sup_crowd_frame){0.0f, 0.0f}, stream);
-    if (code == 0) code = launch_show(crowd, stream);
+    if (code == 0) code = launch_show(crowd, instance >= 0, stream);
     if (code == 0) code = sup_cuda_wait(stream);
     if (instance < 0) {
-        crowd->ahead = crowd->pending = 0.0;
+        crowd->behind = 0.0;
         crowd->pose_changed = false;
     }
     return sup_cuda_result(crowd->device, code, "instances were put at rest", error);

@@ -3,6 +3,7 @@
 #define SUP_CUDA_CROWD_H
 
 #include "cuda/gpu.h"
+#include "cuda/gpu_contact.h"
 #include "cuda/gpu_show.h"
 #include "cuda/refuse.h"
 #include "cuda/runtime.h"
@@ -16,11 +17,8 @@ struct sup_device {
     void *stream; /* where work goes when the caller has no stream */
 };
 
-/* What a frame tells the kernels: two floats in the device's memory. */
-typedef struct sup_crowd_frame {
-    float seconds; /* by which clips go on before a step */
-    float blend;   /* how far the shown skin is back from the last step to the one before */
-} sup_crowd_frame;
+/* A step; a picture; before it the pose of the moment, to which the skin of the last step is carried on. */
+enum { SUP_CROWD_STEP = 1, SUP_CROWD_SHOW = 2, SUP_CROWD_CARRY = 4, SUP_CROWD_ALL = 7 };
 
 struct sup_crowd {
     sup_device *device;
@@ -43,28 +41,28 @@ struct sup_crowd {
     bool pose_changed, orders_changed;
     int32_t *joint_node;   /* [joint_count] */
     float *inverse_bind;   /* [joint_count*12] */
-    double ahead, pending; /* seconds that the last step is ahead of the frame; that clips have not gone on yet */
-    sup_crowd_frame frame; /* as the device has it */
-    bool frame_known;
+    double behind;       /* seconds that the last step is behind the frame */
+    float seconds;       /* by which clips go on before the next pose, as the device has it */
+    bool seconds_known;
     float time_step, size, unit_metres;
     /* Device side */
-    sup_crowd_frame *device_frame;
-    sup_gpu_orders *device_orders;
+    float *device_seconds;
+    sup_gpu_orders *device_orders, *rest_orders; /* rest: nothing but to settle */
     sup_gpu_motion motion;
     sup_gpu_joints joints;
     sup_gpu_system system;
     sup_gpu_state state;
-    sup_gpu_rest rest;
+    sup_gpu_body body;
+    sup_gpu_detect detect;
     sup_gpu_anchors anchors;
     sup_gpu_upsample upsample;
     sup_gpu_skin skin;
     sup_gpu_out out;
-    /* Recorded launches: a step, a picture, both. */
-    void *graph[3];
-    int32_t graph_most;
+    /* Recorded launches, by what they do. */
+    void *graph[SUP_CROWD_ALL + 1];
+    int32_t graph_turns;
+    bool graph_contact;
 };
-
-enum { SUP_CROWD_STEP = 1, SUP_CROWD_SHOW = 2 };
 
 /* CUDA's error as a sentence; SUP_OK for 0. */
 sup_result sup_cuda_result(const sup_device *device, int code, const char *doing, sup_error *error);

@@ -190,8 +190,9 @@ static sup_result open_joints(sup_crowd *crowd, const int32_t *node, const float
                                      .inverse_bind = up(&u, inverse_bind, crowd->joint_count, 12 * sizeof(float)),
                                      .pose = up(&u, NULL, (int64_t)(n * joints), 12 * sizeof(float)),
                                      .play = up(&u, crowd->play, crowd->count, sizeof(sup_gpu_play))};
-    crowd->device_frame = up(&u, NULL, 1, sizeof(sup_crowd_frame));
+    crowd->device_seconds = up(&u, NULL, 1, sizeof(float));
     crowd->device_orders = up(&u, NULL, crowd->count, sizeof(sup_gpu_orders));
+    crowd->rest_orders = up(&u, NULL, crowd->count, sizeof(sup_gpu_orders));
     return done(&u);
 }
 
@@ -262,8 +263,7 @@ static sup_result open_skin(sup_crowd *crowd, const unsigned char *covered, sup_
     return done(&u);
 }
 
-static sup_result open_upsample(sup_crowd *crowd, const sup_projective_view *view, const int32_t *place,
-                                sup_error *error)
+static sup_result open_upsample(sup_crowd *crowd, const sup_projective_view *view, sup_error *error)
 {
     const sup_upsample *from = &view->upsample;
     sup_arena arena = sup_arena_create(&crowd->context.allocator);
@@ -282,7 +282,6 @@ static sup_result open_upsample(sup_crowd *crowd, const sup_projective_view *vie
         .slots = rows.slots,
         .plain_count = rows.plain_count,
         .row_count = rows.row_count,
-        .place = up(&u, place, from->coarse_count, sizeof(int32_t)),
         .row_vertex = up(&u, rows.vertex, rows.row_count, sizeof(int32_t)),
         .narrow = rows.narrow != NULL ? up(&u, rows.narrow, all, sizeof(uint16_t)) : NULL,
         .wide = rows.wide != NULL ? up(&u, rows.wide, all, sizeof(int32_t)) : NULL,
@@ -303,11 +302,30 @@ static sup_result open_upsample(sup_crowd *crowd, const sup_projective_view *vie
 
 /* --- Projective --- */
 
-static sup_result open_system(sup_crowd *crowd, const sup_blocks *b, float weight_sum, sup_error *error)
+/* Places of the skin's vertices, and the skin's vertices of places, in the numbers of the blocks. */
+static sup_result number_skin(sup_crowd *crowd, const sup_system *s, const sup_blocks *b, int32_t **place,
+                              int32_t **vertex, sup_error *error)
+{
+    *place = sup_arena_alloc(&crowd->arena, (size_t)s->skin_count, sizeof(int32_t));
+    *vertex = sup_arena_alloc(&crowd->arena, (size_t)s->unknown_count, sizeof(int32_t));
+    if (*place == NULL || *vertex == NULL) return sup_fail_memory(error, "the crowd");
+    for (int32_t i = 0; i < s->unknown_count; i++)
+        (*vertex)[i] = -1;
+    for (int32_t v = 0; v < s->skin_count; v++) {
+        bool given = s->place[v] >= s->unknown_count;
+        (*place)[v] = given ? s->place[v] : b->number[s->place[v]];
+        if (!given) (*vertex)[(*place)[v]] = v;
+    }
+    return SUP_OK;
+}
+
+static sup_result open_system(sup_crowd *crowd, const sup_system *from, const sup_blocks *b, sup_error *error)
 {
     uploader u = {crowd, error, false};
     size_t square = (size_t)SUP_BLOCK_LIMIT * SUP_BLOCK_LIMIT;
-    int32_t most = 0;
+    int32_t most = 0, *place = NULL, *vertex = NULL, chambers = from->volume > 0.0f ? from->chamber_count : 0;
+    sup_result result = number_skin(crowd, from, b, &place, &vertex, error);
+    if (result != SUP_OK) return result;
     for (int32_t p = 0; p < b->part_count; p++) {
         int32_t local = b->parts[p].count + b->parts[p].slot_count + b->parts[p].anchor_count;
         most = local > most ? local : most;
@@ -320,12 +338,19 @@ static sup_result open_system(sup_crowd *crowd, const sup_blocks *b, float weigh
         .part_count = b->part_count,
         .slot_count = b->slot_count,
         .anchor_count = b->anchor_count,
+        .skin_count = from->skin_count,
         .most_local = most,
         .most_prisms = b->most_prisms,
         .most_slots = b->most_slots,
         .most_pack = b->pack_size,
+        .most_seats = b->most_seats,
         .top_fan = b->top_fan,
-        .weight_sum = weight_sum,
+        .seat_count = b->seat_count,
+        .first_place = b->number[0],
+        .is_static = from->is_static,
+        .weight_sum = from->weight_sum,
+        .volume = from->volume,
+        .size = from->size,
         .parts = up(&u, b->parts, b->part_count, sizeof(sup_block_part)),
         .pack = up(&u, b->pack, (int64_t)b->part_count * b->pack_size, 1),
         .inverse = up(&u, b->inverse, (int64_t)((size_t)b->part_count * square), sizeof(float)),
@@ -334,15 +359,44 @@ static sup_result open_system(sup_crowd *crowd, const sup_blocks *b, float weigh
         .pull_first = up(&u, b->pull_first, (int64_t)b->unknown_count + 1, sizeof(int32_t)),
         .pull_anchor = up(&u, b->pull_anchor, b->pull_count, sizeof(int32_t)),
         .pull_value = up(&u, b->pull_value, b->pull_count, sizeof(float)),
-        .tets = up(&u, b->tets, (int64_t)b->prism_total / SUP_PRISM_LANES * SUP_PRISM_FLOATS, sizeof(float))};
+        .tets = up(&u, b->tets, (int64_t)b->prism_total / SUP_PRISM_LANES * SUP_PRISM_FLOATS, sizeof(float)),
+        .place = up(&u, place, from->skin_count, sizeof(int32_t)),
+        .vertex = up(&u, vertex, b->unknown_count, sizeof(int32_t)),
+        .seat_chamber = up(&u, b->seat_chamber, b->seat_count, sizeof(int32_t)),
+        .seat_begin = up(&u, b->seat_begin, (int64_t)b->seat_count + 1, sizeof(int32_t)),
+        .chamber_first = up(&u, b->chamber_first, (int64_t)chambers + 1, sizeof(int32_t)),
+        .chamber_seat = up(&u, b->chamber_seat, b->seat_count, sizeof(int32_t)),
+        .seat_prism = up(&u, b->seat_prism, b->seat_begin[b->seat_count], sizeof(uint16_t)),
+        .blend_seat = up(&u, b->blend_seat, b->blend_total, sizeof(uint16_t)),
+        .seat_weight = up(&u, b->seat_weight, b->seat_begin[b->seat_count], sizeof(float)),
+        .blend_weight = up(&u, b->blend_weight, b->blend_total, sizeof(float)),
+        .chamber_volume = up(&u, from->chamber_volume, chambers, sizeof(float))};
     return done(&u);
+}
+
+static void open_contact_state(uploader *u, sup_gpu_state *st)
+{
+    const sup_crowd *crowd = u->crowd;
+    const sup_gpu_system *s = &crowd->system;
+    int64_t n = crowd->count, vector = n * s->unknown_count, skin = n * s->skin_count;
+    size_t four = sizeof(sup_gpu_four);
+    st->rows = up(u, NULL, skin, sizeof(sup_gpu_row));
+    st->pair = up(u, NULL, skin, sizeof(int32_t));
+    st->touch_first = up(u, NULL, skin + n, sizeof(int32_t));
+    st->touch = up(u, NULL, 3 * skin, sizeof(int32_t));
+    st->force = up(u, NULL, skin, four);
+    st->raw = up(u, NULL, n * s->top_count * s->top_fan, four);
+    sup_gpu_four **vectors[] = {&st->gradient, &st->residual, &st->search, &st->image, &st->product};
+    for (int32_t i = 0; i < SUP_COUNT(vectors); i++)
+        *vectors[i] = up(u, NULL, vector, four);
+    st->cg = up(u, NULL, n * SUP_GPU_SOLVES, sizeof(sup_gpu_cg));
 }
 
 static sup_result open_state(sup_crowd *crowd, sup_error *error)
 {
     const sup_gpu_system *s = &crowd->system;
     uploader u = {crowd, error, false};
-    int64_t n = crowd->count, vector = n * s->unknown_count;
+    int64_t n = crowd->count, vector = n * s->unknown_count, skin = n * s->skin_count;
     int64_t groups = (n + SUP_GPU_TOP_LOCKSTEP - 1) / SUP_GPU_TOP_LOCKSTEP;
     size_t four = sizeof(sup_gpu_four);
     bool crowded = crowd->count > 2;
@@ -350,8 +404,8 @@ static sup_result open_state(sup_crowd *crowd, sup_error *error)
     st->count = crowd->count;
     st->orders = crowd->device_orders;
     st->progress = up(&u, NULL, n, sizeof(sup_gpu_progress));
-    sup_gpu_four **vectors[] = {&st->x[0],       &st->x[1],  &st->iterate[0], &st->iterate[1],
-                                &st->iterate[2], &st->guess, &st->miss,       &st->inertial};
+    sup_gpu_four **vectors[] = {&st->x[0],       &st->x[1],  &st->iterate[0], &st->iterate[1], &st->iterate[2],
+                                &st->guess, &st->miss,  &st->inertial,   &st->push};
     for (int32_t i = 0; i < SUP_COUNT(vectors); i++)
         *vectors[i] = up(&u, NULL, vector, four);
     for (int32_t i = 0; i < SUP_GPU_HISTORY; i++)
@@ -359,6 +413,13 @@ static sup_result open_state(sup_crowd *crowd, sup_error *error)
     for (int32_t i = 0; i < 3; i++)
         st->anchors[i] = up(&u, NULL, n * s->anchor_count, four);
     st->bend = up(&u, NULL, n * s->anchor_count, four);
+    st->feet = up(&u, NULL, vector + n * s->anchor_count, four);
+    st->seat_volume = up(&u, NULL, n * s->seat_count, sizeof(double));
+    sup_gpu_four **skins[] = {&st->skin[0], &st->skin[1], &st->window, &st->leashed, &st->carried};
+    for (int32_t i = 0; i < SUP_COUNT(skins); i++)
+        *skins[i] = up(&u, NULL, skin, four);
+    st->stepped = up(&u, NULL, n * crowd->joint_count, 12 * sizeof(float));
+    st->carry = up(&u, NULL, n * crowd->joint_count, 12 * sizeof(float));
     for (int32_t i = 0; i < 2; i++)
         st->control[i] = up(&u, NULL, n, sizeof(sup_gpu_control));
     st->y = up(&u, NULL, n * s->interior_count, four);
@@ -366,13 +427,51 @@ static sup_result open_state(sup_crowd *crowd, sup_error *error)
     if (crowded) st->rhs = up(&u, NULL, groups * s->top_stride * 3 * SUP_GPU_TOP_LOCKSTEP, sizeof(float));
     st->top = up(&u, NULL, n * s->top_count, four);
     int32_t alone = sup_gpu_top_rows(s, false), rows = sup_gpu_top_rows(s, true);
+    int32_t touching = sup_gpu_contact_sum_rows(s);
     st->sum_rows = s->part_count + (alone > rows ? alone : rows);
+    if (st->sum_rows < touching) st->sum_rows = touching;
     st->sums = up(&u, NULL, n * SUP_GPU_SUMS * st->sum_rows, sizeof(float));
+    open_contact_state(&u, st);
     return done(&u);
 }
 
-static sup_result open_anchors(sup_crowd *crowd, const sup_anchors *a, sup_error *error)
+/* Detection: the model's arrays, and what a step finds. */
+static sup_result open_detect(sup_crowd *crowd, const sup_detect *d, sup_error *error)
 {
+    uploader u = {crowd, error, false};
+    int64_t n = crowd->count, v = d->vertex_count, t = d->triangle_count;
+    size_t four = sizeof(sup_gpu_four), index = sizeof(int32_t);
+    sup_detect *to = &crowd->detect.view;
+    *to = *d;
+    to->edge = up(&u, d->edge, 1, sizeof(float));
+    to->gap = up(&u, d->gap, v, sizeof(float));
+    to->slack = up(&u, d->slack, v, sizeof(float));
+    to->folds = up(&u, d->folds, v + t, index);
+    to->foot_at = up(&u, d->foot_at, v, sizeof(float));
+    to->foot_piece = up(&u, d->foot_piece, v, index);
+    to->triangles = up(&u, d->triangles, 3 * t, index);
+    to->beside = up(&u, d->beside, 3 * t, index);
+    to->fan_first = up(&u, d->fan_first, v + 1, index);
+    to->fan = up(&u, d->fan, 3 * t, index);
+    to->ring_first = up(&u, d->ring_first, v + 1, index);
+    to->ring = up(&u, d->ring, d->ring_first[v], index);
+    to->block_vertex = up(&u, d->block_vertex, (int64_t)d->block_count * SUP_DETECT_BLOCK, index);
+    to->cell_tet_first = up(&u, d->cell_tet_first, (int64_t)d->cell_count + 1, index);
+    to->cell_point_first = up(&u, d->cell_point_first, (int64_t)d->cell_count + 1, index);
+    to->cell_point = up(&u, d->cell_point, d->cell_point_first[d->cell_count], index);
+    to->tets = up(&u, d->tets, 4 * (int64_t)d->tet_count, index);
+    to->tet_triangle = up(&u, d->tet_triangle, d->tet_count, index);
+    crowd->detect.points = up(&u, NULL, 2 * n * v, four);
+    crowd->detect.normal = up(&u, NULL, n * v, four);
+    crowd->detect.nearest = up(&u, NULL, n * v, sizeof(unsigned long long));
+    crowd->detect.block_box = up(&u, NULL, 2 * n * d->block_count, four);
+    crowd->detect.cell_box = up(&u, NULL, 2 * n * d->cell_count, four);
+    return done(&u);
+}
+
+static sup_result open_anchors(sup_crowd *crowd, const sup_projective_view *view, sup_error *error)
+{
+    const sup_anchors *a = &view->anchors;
     uploader u = {crowd, error, false};
     int32_t rigid = a->rigid_first[a->frame_count], parts = a->ball_first[a->ball_count];
     int32_t *frame = sup_arena_alloc(&crowd->arena, (size_t)rigid + 1, sizeof(int32_t));
@@ -399,30 +498,51 @@ static sup_result open_anchors(sup_crowd *crowd, const sup_anchors *a, sup_error
     to->anchor_vertex = to->rigid_first = NULL; /* the device does not look at them */
     crowd->anchors.rigid_frame = up(&u, frame, rigid, sizeof(int32_t));
     crowd->anchors.rigid_count = rigid;
+    crowd->anchors.first = view->fixed_count; /* skin that is given comes before the bases: projective_step.c */
+    crowd->anchors.stride = view->system.anchor_count;
     crowd->anchors.ends = up(&u, NULL, (int64_t)crowd->count * a->piece_count, 8 * sizeof(float));
     return done(&u);
 }
 
-/* Numbers of the skin's vertices, and the rest pose in the order of the blocks. */
-static sup_result open_rest(sup_crowd *crowd, const sup_projective_view *view, const sup_blocks *b, int32_t *place,
-                            sup_error *error)
+/* A number for each skin vertex from a list of some, 0 for the others; NULL where the list is empty. */
+static const float *spread_list(uploader *u, int32_t skin_count, int32_t count, const int32_t *vertex,
+                                const float *value)
+{
+    if (count == 0 || u->failed) return NULL;
+    float *all = sup_arena_alloc(&u->crowd->arena, (size_t)skin_count, sizeof(float));
+    if (all == NULL) {
+        sup_fail_memory(u->error, "the crowd");
+        u->failed = true;
+        return NULL;
+    }
+    for (int32_t i = 0; i < count; i++)
+        all[vertex[i]] = value[i];
+    return up(u, all, skin_count, sizeof(float));
+}
+
+/* The rest pose in the order of the blocks, and what the simulated skin has of its bones. */
+static sup_result open_body(sup_crowd *crowd, const sup_projective_view *view, const sup_blocks *b, sup_error *error)
 {
     const sup_system *s = &view->system;
     float *rest = sup_arena_alloc(&crowd->arena, (size_t)s->unknown_count * 3, sizeof(float));
     if (rest == NULL) return sup_fail_memory(error, "the crowd's rest pose");
-    for (int32_t v = 0; v < s->skin_count; v++) /* all are unknowns: refuse.c */
-        place[v] = b->number[s->place[v]];
     for (int32_t i = 0; i < s->unknown_count; i++)
         memcpy(rest + 3 * (size_t)b->number[i], s->rest + 4 * (size_t)i, 3 * sizeof(float));
     uploader u = {crowd, error, false};
     int64_t influences = (int64_t)s->skin_count * SUP_PROJECTIVE_INFLUENCES;
-    crowd->rest = (sup_gpu_rest){.rest = up(&u, rest, s->unknown_count, 3 * sizeof(float)),
-                                 .place = up(&u, place, s->skin_count, sizeof(int32_t)),
-                                 .start_joint = up(&u, view->start_joint, influences, sizeof(int32_t)),
-                                 .start_weight = up(&u, view->start_weight, influences, sizeof(float)),
-                                 .start_rest = up(&u, view->start_rest, s->skin_count, 3 * sizeof(float)),
-                                 .skin_count = s->skin_count,
-                                 .joint_count = view->joint_count};
+    bool feet = s->volume > 0.0f;
+    crowd->body = (sup_gpu_body){
+        .rest = up(&u, rest, s->unknown_count, 3 * sizeof(float)),
+        .start_joint = up(&u, view->start_joint, influences, sizeof(int32_t)),
+        .start_weight = up(&u, view->start_weight, influences, sizeof(float)),
+        .start_rest = up(&u, view->start_rest, s->skin_count, 3 * sizeof(float)),
+        .foot_bone = feet ? up(&u, s->foot_bone, s->skin_count, sizeof(int32_t)) : NULL,
+        .foot_along = feet ? up(&u, s->foot_along, s->skin_count, sizeof(float)) : NULL,
+        .leash = spread_list(&u, s->skin_count, view->leash_count, view->leash_vertex, view->leash_length),
+        .rigid = spread_list(&u, s->skin_count, view->rigid_count, view->rigid_vertex, view->rigid_share),
+        .joint_count = view->joint_count,
+        .piece_count = view->anchors.piece_count,
+        .ends = crowd->anchors.ends};
     return done(&u);
 }
 
@@ -431,7 +551,7 @@ static sup_result check_shared(const sup_crowd *crowd, sup_error *error)
     size_t limit = crowd->device->info.shared_limit;
     size_t needs[] = {sup_gpu_step_shared(&crowd->system, 1), sup_gpu_step_shared(&crowd->system, SUP_GPU_LOCKSTEP),
                       sup_gpu_top_shared(&crowd->system, crowd->count > 2),
-                      sup_gpu_anchors_shared(&crowd->anchors.view)};
+                      sup_gpu_anchors_shared(&crowd->anchors.view), sup_gpu_detect_shared(&crowd->system)};
     for (int32_t i = 0; i < SUP_COUNT(needs); i++)
         if (needs[i] > limit)
             return sup_fail(error, SUP_ERROR_UNSUPPORTED, "cuda.large", crowd->device->info.name,
@@ -446,21 +566,23 @@ static sup_result open_projective(sup_crowd *crowd, const sup_projective_view *v
     sup_blocks *blocks = NULL;
     sup_result result = sup_blocks_create(&crowd->context, &view->system, &blocks, error);
     if (result != SUP_OK) return result;
-    int32_t *place = sup_arena_alloc(&crowd->arena, (size_t)view->system.skin_count, sizeof(int32_t));
     crowd->time_step = view->system.time_step;
     crowd->size = view->size;
     crowd->unit_metres = view->unit_metres;
-    result = place != NULL ? open_system(crowd, blocks, view->system.weight_sum, error)
-                           : sup_fail_memory(error, "the crowd");
-    if (result == SUP_OK) result = open_rest(crowd, view, blocks, place, error);
+    result = open_system(crowd, &view->system, blocks, error);
+    crowd->system.body_size = view->size;
+    if (result == SUP_OK) result = open_anchors(crowd, view, error);
+    if (result == SUP_OK) result = open_body(crowd, view, blocks, error);
     sup_blocks_destroy(blocks);
-    if (result == SUP_OK) result = open_anchors(crowd, &view->anchors, error);
     if (result == SUP_OK) result = check_shared(crowd, error);
     if (result == SUP_OK) result = open_state(crowd, error);
-    if (result == SUP_OK) result = open_upsample(crowd, view, place, error);
+    if (result == SUP_OK) result = open_detect(crowd, &view->detect, error);
+    if (result == SUP_OK) result = open_upsample(crowd, view, error);
     if (result == SUP_OK)
         result = sup_cuda_result(crowd->device, sup_gpu_step_prepare(&crowd->system, crowd->count > 2),
                                  "its kernels were loaded", error);
+    if (result == SUP_OK)
+        result = sup_cuda_result(crowd->device, sup_gpu_detect_prepare(&crowd->system), "its kernels were loaded", error);
     return result;
 }
 

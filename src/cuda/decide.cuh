@@ -5,16 +5,23 @@
 
 #include "cuda/gpu.h"
 
-enum { SUM_ENERGY = 0, SUM_NEWEST = 1, SUM_OLDER = 2 }; /* of a local step */
-enum { SUM_PRODUCT = 2, SUM_OLD = 3, SUM_NEW = 4 };     /* of the start */
-#define ROUNDING 1e-6                                   /* what float rounding may do to the objective without being a rise */
+enum { SUM_ENERGY = 0, SUM_NEWEST = 1, SUM_OLDER = 2 };                              /* of a local step */
+enum { SUM_PRODUCT = 2, SUM_OLD = 3, SUM_NEW = 4, SUM_MOVED = 5, SUM_SIZE = 6 };     /* of the start */
+enum { SUM_NEAR = 10, SUM_PUSHING = 11, SUM_CURVATURE = 12, SUM_CONTACTS = 13 };     /* of contacts */
+#define ROUNDING 1e-6 /* what float rounding may do to the objective without being a rise */
+/* As in solver.c. */
+#define LEAST_OF_STRAIN 2e-9f
+#define LEAST_OF_VOLUME 1e-8f
+#define ROUNDING_OF_STRAIN 1e-15
+#define ROUNDING_OF_VOLUME 1.6e-15
+#define SLOW 0.2
 
 struct plan { /* what a character does in this kernel */
     int active, accepted, finish;
     int history; /* the newest direction's place */
     int base, target;
     float factor[SUP_GPU_HISTORY];
-    float repeat;
+    float repeat, forget;
 };
 
 /* A sum over the parts (and, the newest direction's, blocks of the top) by a warp. */
@@ -110,16 +117,41 @@ static __device__ bool choose_step(sup_gpu_control &c, float *factor)
     return !(slope > -0.5 * newest || square > 36.0 * newest);
 }
 
-/* What the last local step found (sums, [SUP_GPU_SUMS]) decides what comes next; by a warp. Every part of the character
- * finds the same; the first one keeps it. */
+/* Iterations and when they end (solver.c: set_limits). */
+struct limits {
+    int most, usual;
+    double tolerance;
+};
+
+static __device__ limits limits_of(const sup_gpu_system &s, const sup_gpu_orders &in, bool touching)
+{
+    bool fixed = in.iterations > 0, volume = s.volume > 0.0f;
+    limits l;
+    l.most = fixed ? in.iterations : touching ? 5 : volume ? 7 : 8;
+    l.usual = !fixed && !touching && volume ? 6 : 0;
+    l.tolerance = in.tolerance > 0.0f ? in.tolerance
+                  : fixed             ? 0.0f
+                  : touching          ? 1e-6f
+                  : volume            ? LEAST_OF_VOLUME
+                                      : LEAST_OF_STRAIN;
+    return l;
+}
+
+/* What the last local step found (sums, [SUP_GPU_SUMS]) decides what comes next; by a warp (solver.c: iterate). Every part
+ * of the character finds the same; the first one keeps it. */
 static __device__ void decide(const sup_gpu_system &s, const sup_gpu_state &st, int character, bool last_turn,
                               const double *sums, sup_gpu_control &c, plan &p)
 {
-    const sup_gpu_orders &in = st.orders[character];
-    double energy = sums[SUM_ENERGY], newest = sums[SUM_NEWEST];
-    int k = c.history, lane = threadIdx.x % 32;
-    bool rose = c.done > 0 && !(energy <= c.last + ROUNDING * fabs(c.last)), accepted = !(rose && c.accelerated);
-    bool accelerate = accepted && !in.plain && k > 0 && k + 1 < SUP_GPU_HISTORY, good = false;
+    const bool touching = st.progress[character].rows > 0, unsure = touching || s.volume > 0.0f;
+    const limits limit = limits_of(s, st.orders[character], touching);
+    double energy = sums[SUM_ENERGY], newest = sums[SUM_NEWEST], promised = 0.5 * newest;
+    double least = fmax(1e-12 * (double)s.weight_sum, c.rounding);
+    int k = c.history, lane = threadIdx.x % 32, done = c.done + 1;
+    bool rose = c.done > 0 && !(energy <= c.last + ROUNDING * fabs(c.last));
+    bool accepted = !(rose && (c.accelerated || unsure)), good = false;
+    bool stop = promised <= limit.tolerance * energy || promised <= least ||
+                (done == limit.usual && promised <= SLOW * c.promised);
+    bool accelerate = accepted && k > 0 && k + 1 < SUP_GPU_HISTORY && !(touching && (stop || done >= limit.most));
     __syncwarp();
     if (accepted && lane < k) c.inner[lane][k] = c.inner[k][lane] = -sums[SUM_OLDER + lane];
     if (accepted && lane == 0) c.inner[k][k] = newest;
@@ -131,19 +163,20 @@ static __device__ void decide(const sup_gpu_system &s, const sup_gpu_state &st, 
     p.history = k;
     p.target = 3 - c.base - c.current;
     p.base = accepted ? c.current : c.base;
-    p.finish = last_turn;
-    if (!accepted) { /* back to the last iterate, and from there the plain step */
-        set_multiple(c, k - 1, 1.0, p.factor);
+    if (!accepted) { /* back to the last iterate, and from there a part of the plain step */
+        c.part = last_turn && unsure ? 0.0 : c.accelerated ? 1.0 : c.part > 0.2 ? c.part * 0.5 : 0.0;
+        p.finish = last_turn || c.part == 0.0;
+        set_multiple(c, k - 1, c.part, p.factor);
         c.rejected++;
     } else {
-        double gain = 0.5 * newest;
-        bool stop = !in.plain && (gain <= (double)in.tolerance * energy || gain <= 1e-12 * (double)s.weight_sum);
         if (!good) set_multiple(c, k, accelerate ? 1.9 : 1.0, p.factor);
         c.last = energy;
-        c.done++;
+        c.promised = promised;
+        c.part = 1.0;
+        c.done = done;
         c.base = c.current;
         c.history = k + 1 < SUP_GPU_HISTORY ? k + 1 : 0;
-        p.finish = last_turn || stop || c.done >= in.most;
+        p.finish = last_turn || stop || done >= limit.most;
     }
     c.accelerated = accelerate;
     c.current = p.target;
@@ -152,22 +185,29 @@ static __device__ void decide(const sup_gpu_system &s, const sup_gpu_state &st, 
     st.progress[character].iterations = c.done;
     st.progress[character].rejected = c.rejected;
     st.progress[character].objective = (float)c.last;
+    st.progress[character].pushing = touching ? (int)sums[SUM_PUSHING] : 0;
 }
 
-/* The first turn: nothing is known but how much of the last miss to repeat (solver.c: miss_to_repeat). */
-static __device__ void begin(const sup_gpu_state &st, int character, const double *sums, plan &p)
+/* The first turn: how much of the last miss to repeat, and of the last move to forget (solver.c: miss_to_repeat,
+ * move_to_forget). */
+static __device__ void begin(const sup_gpu_system &s, const sup_gpu_state &st, int character, const double *sums, plan &p)
 {
     double product = sums[SUM_PRODUCT], larger = fmax(sums[SUM_OLD], sums[SUM_NEW]);
-    p.active = 1;
+    bool asleep = st.progress[character].asleep != 0;
+    p.active = !asleep;
     p.accepted = 1;
     p.finish = 0;
     p.history = 0;
     p.base = p.target = 0;
     p.repeat = product > 0.0 && larger > 0.0 ? (float)(product / larger) : 0.0f;
+    p.forget = !s.is_static ? 0.0f : sums[SUM_MOVED] > sums[SUM_NEW] ? (float)(sums[SUM_NEW] / sums[SUM_MOVED]) : 1.0f;
     if (blockIdx.x != 0) return;
     sup_gpu_control &c = st.control[0][character];
-    c.last = 0.0;
-    c.history = c.done = c.accelerated = c.rejected = c.over = 0;
+    c.last = c.promised = 0.0;
+    c.part = 1.0;
+    c.rounding = (s.volume > 0.0f ? ROUNDING_OF_VOLUME : ROUNDING_OF_STRAIN) * sums[SUM_SIZE];
+    c.history = c.done = c.accelerated = c.rejected = 0;
+    c.over = asleep;
     c.current = 0;
     c.base = 1;
 }
@@ -221,8 +261,11 @@ static __device__ void decide_all(const sup_gpu_system &s, const sup_gpu_state &
         copy_control(&controls[c], &st.control[(turn - 1) & 1][first + c]);
     for (int i = warp; i < live * SUP_GPU_SUMS; i += warps) {
         int c = i / SUP_GPU_SUMS, value = i % SUP_GPU_SUMS;
-        if (value >= SUM_OLDER + 3 && turn < value - SUM_OLDER) continue; /* not that many directions yet */
-        double sum = sum_rows(st, first + c, value, s.part_count + (value == SUM_NEWEST ? top_blocks : 0));
+        bool touching = st.progress[first + c].rows > 0; /* then the newest direction's product comes from cg_end */
+        if (value >= SUM_NEAR && !(touching && value == SUM_PUSHING)) continue;
+        if (value > SUM_SIZE && value < SUM_NEAR && turn < value - SUM_OLDER) continue; /* not so many directions yet */
+        double sum = sum_rows(st, first + c, value,
+                              s.part_count + (value == SUM_NEWEST && !(touching && turn > 0) ? top_blocks : 0));
         if (threadIdx.x % 32 == 0) sums[i] = sum;
     }
     asm volatile("bar.sync 2, %0;" ::"n"(D) : "memory");
@@ -231,7 +274,7 @@ static __device__ void decide_all(const sup_gpu_system &s, const sup_gpu_state &
         bool here = c < live;
         if (threadIdx.x % 32 == 0) plans[c].active = 0;
         __syncwarp();
-        if (here && turn == 0 && threadIdx.x % 32 == 0) begin(st, character, sums + c * SUP_GPU_SUMS, plans[c]);
+        if (here && turn == 0 && threadIdx.x % 32 == 0) begin(s, st, character, sums + c * SUP_GPU_SUMS, plans[c]);
         if (here && turn > 0 && !controls[c].over)
             decide(s, st, character, last_turn, sums + c * SUP_GPU_SUMS, controls[c], plans[c]);
         __syncwarp();

@@ -61,7 +61,8 @@ typedef struct sup_gpu_anchors {
     sup_anchors view;           /* of arrays on the device */
     const int32_t *rigid_frame; /* [rigid] frame of each */
     int32_t rigid_count;
-    float *ends; /* [count*piece_count*8] ends of the pieces in the pose, for contact */
+    int32_t first, stride; /* anchors before these, and of a character in all */
+    float *ends;           /* [count*piece_count*8] ends of the pieces in the pose, for feet */
 } sup_gpu_anchors;
 
 size_t sup_gpu_anchors_shared(const sup_anchors *view);
@@ -81,7 +82,6 @@ typedef struct sup_gpu_out {
 
 typedef struct sup_gpu_upsample {
     int32_t coarse_count, slots, plain_count, row_count;
-    const int32_t *place;      /* [coarse_count] number of a coarse vertex in the vectors */
     const int32_t *row_vertex; /* [row_count] */
     const uint16_t *narrow;    /* [slots*row_count] slot by slot */
     const int32_t *wide;       /* the same where coarse vertices are many */
@@ -92,9 +92,8 @@ typedef struct sup_gpu_upsample {
     float *coarse; /* [count*coarse_count*8] x nx y ny z nz 0 0 */
 } sup_gpu_upsample;
 
-/* `now` and `before` by phase as in sup_gpu_state; `blend` (on the device) is how far back from now to before. */
-int sup_gpu_show(const sup_gpu_upsample *up, int32_t count, const int32_t *phases, size_t phase_stride,
-                 sup_gpu_four *const x[2], int32_t unknown_count, const float *blend, const sup_gpu_out *out,
+/* The skin of the last step, or `carried`. Hidden characters are left as they are. */
+int sup_gpu_show(const sup_gpu_upsample *up, const sup_gpu_state *state, bool carried, const sup_gpu_out *out,
                  void *stream);
 
 /* The classic methods, from the lanes of methods/skin. */
@@ -111,7 +110,8 @@ typedef struct sup_gpu_skin {
     float *rigid;              /* [count*joint_count*24] dual quaternion, stretch, whether stretched; NULL: linear */
 } sup_gpu_skin;
 
-int sup_gpu_skin_step(const sup_gpu_skin *skin, const sup_gpu_joints *joints, const sup_gpu_out *out, void *stream);
+int sup_gpu_skin_step(const sup_gpu_skin *skin, const sup_gpu_joints *joints, const sup_gpu_orders *orders,
+                      const sup_gpu_out *out, void *stream);
 
 #ifdef __cplusplus
 }

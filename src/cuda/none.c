@@ -43,6 +43,12 @@ sup_result sup_crowd_set(sup_crowd *crowd, int32_t instance, const char *name, d
     return without(error);
 }
 
+sup_result sup_crowd_hide(sup_crowd *crowd, int32_t instance, bool hidden, sup_error *error)
+{
+    SUP_UNUSED(crowd), SUP_UNUSED(instance), SUP_UNUSED(hidden);
+    return without(error);
+}
+
 sup_result sup_crowd_pose(sup_crowd *crowd, int32_t instance, const sup_pose *pose, sup_error *error)
 {
     SUP_UNUSED(crowd), SUP_UNUSED(instance), SUP_UNUSED(pose);

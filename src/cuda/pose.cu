@@ -162,7 +162,7 @@ __global__ void __launch_bounds__(ANCHOR_THREADS)
     extern __shared__ __align__(16) float shared[];
     const sup_anchors *a = &anchors.view;
     int character = blockIdx.y, phase = *(const int32_t *)(phases + character * phase_stride) % 3;
-    size_t at = (size_t)character * a->anchor_count;
+    size_t at = (size_t)character * anchors.stride + anchors.first;
     float4 *out = (phase == 0 ? out0 : phase == 1 ? out1 : out2) + at, *bend = bend_out + at;
     const float4 *last = (phase == 0 ? out2 : phase == 1 ? out0 : out1) + at;
     const float4 *older = (phase == 0 ? out1 : phase == 1 ? out2 : out0) + at;

@@ -8,7 +8,5 @@ typedef enum sup_crowd_kind { SUP_CROWD_LINEAR, SUP_CROWD_DUALQUAT, SUP_CROWD_PR
 
 /* SUP_ERROR_UNSUPPORTED, with a sentence that names it, for what a model has and the device cannot do. */
 sup_result sup_crowd_accept(const sup_model *model, sup_crowd_kind *kind, sup_error *error);
-/* The same for a live parameter of a model that was accepted. */
-sup_result sup_crowd_accept_value(sup_crowd_kind kind, int32_t param, double value, sup_error *error);
 
 #endif

@@ -6,35 +6,29 @@
 
 enum { THREADS = 256 };
 
-/* Between two steps: `t` of the way back. */
-static __device__ float4 between(const float4 *now, const float4 *before, int place, float t)
+/* Where the simulated skin of a character is that is shown. */
+static __device__ const float4 *shown_skin(const sup_gpu_state &st, int coarse_count, int character, bool carried)
 {
-    float4 a = now[place];
-    if (t == 0.0f) return a;
-    float4 b = before[place];
-    return make_float4(a.x + t * (b.x - a.x), a.y + t * (b.y - a.y), a.z + t * (b.z - a.z), 0.0f);
+    const float4 *from = carried ? st.carried : st.skin[st.progress[character].phase & 1];
+    return from + (size_t)character * coarse_count;
 }
 
-/* Coarse positions between two steps, with unit normals, side by side. */
+/* Coarse positions with unit normals, side by side. */
 __global__ void __launch_bounds__(THREADS)
-    coarse_kernel(const __grid_constant__ sup_gpu_upsample up, const char *phases, size_t phase_stride, const float4 *x0,
-                  const float4 *x1, int unknown_count, const float *blend)
+    coarse_kernel(const __grid_constant__ sup_gpu_upsample up, const __grid_constant__ sup_gpu_state st, bool carried)
 {
     int v = blockIdx.x * THREADS + threadIdx.x, character = blockIdx.y;
-    if (v >= up.coarse_count) return;
-    bool odd = (*(const int32_t *)(phases + character * phase_stride) & 1) != 0;
-    const float4 *now = (odd ? x1 : x0) + (size_t)character * unknown_count;
-    const float4 *before = (odd ? x0 : x1) + (size_t)character * unknown_count;
-    float t = *blend, n[3] = {0.0f, 0.0f, 0.0f};
+    if (v >= up.coarse_count || st.orders[character].hidden) return;
+    const float4 *skin = shown_skin(st, up.coarse_count, character, carried);
+    float n[3] = {0.0f, 0.0f, 0.0f};
     for (int i = up.corner_first[v]; i < up.corner_first[v + 1]; i++) {
         const int32_t *corner = up.triangles + 3 * (size_t)up.corner_triangle[i];
-        float4 a = between(now, before, up.place[corner[0]], t), b = between(now, before, up.place[corner[1]], t);
-        float4 c = between(now, before, up.place[corner[2]], t);
+        float4 a = skin[corner[0]], b = skin[corner[1]], c = skin[corner[2]];
         n[0] += (b.y - a.y) * (c.z - a.z) - (b.z - a.z) * (c.y - a.y);
         n[1] += (b.z - a.z) * (c.x - a.x) - (b.x - a.x) * (c.z - a.z);
         n[2] += (b.x - a.x) * (c.y - a.y) - (b.y - a.y) * (c.x - a.x);
     }
-    float4 own = between(now, before, up.place[v], t);
+    float4 own = skin[v];
     /* Squares of areas are beyond float: scale first. */
     float size = fmaxf(fabsf(n[0]), fmaxf(fabsf(n[1]), fabsf(n[2])));
     bool good = size > 0.0f && size < 1e30f;
@@ -48,11 +42,15 @@ __global__ void __launch_bounds__(THREADS)
 /* A row of `C` characters: eq. 3.9. Plain rows have a weight for positions and one for normals; riding rows four. */
 template <int C, bool RIDING>
 __global__ void __launch_bounds__(THREADS)
-    rows_kernel(const __grid_constant__ sup_gpu_upsample up, int count, const __grid_constant__ sup_gpu_out out)
+    rows_kernel(const __grid_constant__ sup_gpu_upsample up, int count, const sup_gpu_orders *orders,
+                const __grid_constant__ sup_gpu_out out)
 {
     int rows = RIDING ? up.row_count - up.plain_count : up.plain_count;
     int at = blockIdx.x * THREADS + threadIdx.x, row = RIDING ? up.plain_count + at : at, first = blockIdx.y * C;
-    if (at >= rows) return;
+    bool any = false;
+    for (int c = 0; c < C; c++)
+        any = any || (first + c < count && !orders[first + c].hidden);
+    if (at >= rows || !any) return;
     float sum[C][6];
     for (int c = 0; c < C; c++)
         for (int k = 0; k < 6; k++)
@@ -95,7 +93,7 @@ __global__ void __launch_bounds__(THREADS)
 #pragma unroll
     for (int c = 0; c < C; c++) {
         int character = first + c;
-        if (character >= count) continue;
+        if (character >= count || orders[character].hidden) continue;
         if (out.positions != NULL)
             store3(out.positions, out.vertex_stride[0], out.instance_stride[0], vertex, character, sum[c][0], sum[c][1],
                    sum[c][2]);
@@ -106,25 +104,24 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
-template <int C> static void launch_rows(const sup_gpu_upsample &up, int count, const sup_gpu_out &out, cudaStream_t stream)
+template <int C>
+static void launch_rows(const sup_gpu_upsample &up, const sup_gpu_state &st, const sup_gpu_out &out, cudaStream_t stream)
 {
-    int riding = up.row_count - up.plain_count, groups = (count + C - 1) / C;
+    int riding = up.row_count - up.plain_count, groups = (st.count + C - 1) / C;
+    dim3 plain_grid((up.plain_count + THREADS - 1) / THREADS, groups), riding_grid((riding + THREADS - 1) / THREADS, groups);
     if (up.plain_count > 0)
-        rows_kernel<C, false><<<dim3((up.plain_count + THREADS - 1) / THREADS, groups), THREADS, 0, stream>>>(up, count, out);
-    if (riding > 0)
-        rows_kernel<C, true><<<dim3((riding + THREADS - 1) / THREADS, groups), THREADS, 0, stream>>>(up, count, out);
+        rows_kernel<C, false><<<plain_grid, THREADS, 0, stream>>>(up, st.count, st.orders, out);
+    if (riding > 0) rows_kernel<C, true><<<riding_grid, THREADS, 0, stream>>>(up, st.count, st.orders, out);
 }
 
-extern "C" int sup_gpu_show(const sup_gpu_upsample *up, int32_t count, const int32_t *phases, size_t phase_stride,
-                            sup_gpu_four *const x[2], int32_t unknown_count, const float *blend, const sup_gpu_out *out,
+extern "C" int sup_gpu_show(const sup_gpu_upsample *up, const sup_gpu_state *state, bool carried, const sup_gpu_out *out,
                             void *stream)
 {
-    dim3 grid((up->coarse_count + THREADS - 1) / THREADS, count);
-    coarse_kernel<<<grid, THREADS, 0, (cudaStream_t)stream>>>(*up, (const char *)phases, phase_stride, x[0], x[1],
-                                                              unknown_count, blend);
-    if (count <= 2)
-        launch_rows<1>(*up, count, *out, (cudaStream_t)stream);
+    dim3 grid((up->coarse_count + THREADS - 1) / THREADS, state->count);
+    coarse_kernel<<<grid, THREADS, 0, (cudaStream_t)stream>>>(*up, *state, carried);
+    if (state->count <= 2)
+        launch_rows<1>(*up, *state, *out, (cudaStream_t)stream);
     else
-        launch_rows<4>(*up, count, *out, (cudaStream_t)stream);
+        launch_rows<4>(*up, *state, *out, (cudaStream_t)stream);
     return (int)cudaGetLastError();
 }

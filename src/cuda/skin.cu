@@ -144,10 +144,10 @@ static __device__ void turn_normal(const float m[12], const float n[3], float ou
 template <bool RIGID>
 __global__ void __launch_bounds__(THREADS)
     skin_kernel(const __grid_constant__ sup_gpu_skin skin, const __grid_constant__ sup_gpu_joints joints,
-                const __grid_constant__ sup_gpu_out out)
+                const sup_gpu_orders *orders, const __grid_constant__ sup_gpu_out out)
 {
     int i = blockIdx.x * THREADS + threadIdx.x, character = blockIdx.y;
-    if (i >= skin.lane_count) return;
+    if (i >= skin.lane_count || orders[character].hidden) return;
     int at = skin.lane[i], vertex = skin.vertex[i];
     const size_t base = (size_t)(at / SUP_SKIN_BLOCK) * SUP_SKIN_CHANNEL + at % SUP_SKIN_BLOCK;
     lane_view v = view_lane(skin, at);
@@ -169,17 +169,17 @@ __global__ void __launch_bounds__(THREADS)
     store_unit(out, vertex, character, turned[0], turned[1], turned[2], n);
 }
 
-extern "C" int sup_gpu_skin_step(const sup_gpu_skin *skin, const sup_gpu_joints *joints, const sup_gpu_out *out,
-                                 void *stream)
+extern "C" int sup_gpu_skin_step(const sup_gpu_skin *skin, const sup_gpu_joints *joints, const sup_gpu_orders *orders,
+                                 const sup_gpu_out *out, void *stream)
 {
     dim3 grid((skin->lane_count + THREADS - 1) / THREADS, joints->count);
     if (skin->lane_count == 0) return 0;
     if (skin->rigid == NULL) {
-        skin_kernel<false><<<grid, THREADS, 0, (cudaStream_t)stream>>>(*skin, *joints, *out);
+        skin_kernel<false><<<grid, THREADS, 0, (cudaStream_t)stream>>>(*skin, *joints, orders, *out);
         return (int)cudaGetLastError();
     }
     int all = joints->count * joints->joint_count;
     split_kernel<<<(all + THREADS - 1) / THREADS, THREADS, 0, (cudaStream_t)stream>>>(*skin, *joints);
-    skin_kernel<true><<<grid, THREADS, 0, (cudaStream_t)stream>>>(*skin, *joints, *out);
+    skin_kernel<true><<<grid, THREADS, 0, (cudaStream_t)stream>>>(*skin, *joints, orders, *out);
     return (int)cudaGetLastError();
 }

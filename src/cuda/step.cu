@@ -7,37 +7,16 @@
  *
  *     start   inertial prediction, the anchors' pull, first half of its solve
  *     top     S^-1 of what the parts left over
- *     local   second half of the solve, the accelerated step, rotations, gradient, first half of the next solve
+ *     move    second half of the solve, the accelerated step, volumes
+ *     local   pressures, rotations, gradient, first half of the next solve
+ *
+ * Contacts come in between local and move (contact_solve.cu).
  *
  * A block handles one part of C characters: their inverses and prisms are read once. Sums are taken in a fixed order. */
 #include "cuda/lanes.cuh"
+#include "cuda/contact_rows.cuh"
 #include "cuda/step_block.cuh"
-#include "methods/projective/prism.h"
-
-static __device__ float4 add_scaled(float4 a, float s, float4 b)
-{
-    return make_float4(fmaf(s, b.x, a.x), fmaf(s, b.y, a.y), fmaf(s, b.z, a.z), 0.0f);
-}
-
-static __device__ float4 minus(float4 a, float4 b)
-{
-    return make_float4(a.x - b.x, a.y - b.y, a.z - b.z, 0.0f);
-}
-
-static __device__ float dot(float4 a, float4 b)
-{
-    return fmaf(a.x, b.x, fmaf(a.y, b.y, a.z * b.z));
-}
-
-static __device__ void put(float *to, float4 v)
-{
-    to[0] = v.x, to[1] = v.y, to[2] = v.z;
-}
-
-static __device__ float4 get(const float *from)
-{
-    return make_float4(from[0], from[1], from[2], 0.0f);
-}
+#include "methods/projective/column.h"
 
 /* --- Start --- */
 
@@ -55,9 +34,11 @@ __global__ void __launch_bounds__(T)
     for (int c = 0; c < b.live; c++) {
         const sup_gpu_orders &in = st.orders[b.first + c];
         const int phase = st.progress[b.first + c].phase;
+        const float keep = 1.0f - st.progress[b.first + c].damping;
         size_t at = (size_t)(b.first + c) * s.unknown_count;
         const float4 *bend = st.bend + (size_t)(b.first + c) * s.anchor_count;
         const float4 fall = make_float4(in.fall[0], in.fall[1], in.fall[2], 0.0f);
+        const float4 first = st.x[phase & 1][at + s.first_place];
         float sums[SUP_GPU_SUMS] = {0.0f};
         for (int i = threadIdx.x; i < b.part.count + b.part.slot_count; i += T) {
             bool own;
@@ -71,16 +52,20 @@ __global__ void __launch_bounds__(T)
 #pragma unroll 4
                 for (int e = s.pull_first[place]; e < end; e++)
                     pull = add_scaled(pull, s.pull_value[e], bend[s.pull_anchor[e]]);
-                st.inertial[at + place] = add_scaled(add_scaled(x, in.keep, moved), 1.0f, fall);
+                float4 apart = minus(x, first);
+                st.inertial[at + place] =
+                    add_scaled(add_scaled(add_scaled(x, keep, moved), 1.0f, fall), 1.0f, st.push[at + place]);
                 st.miss[at + place] = miss;
                 sums[0] = fmaf(weight, dot(old, miss), sums[0]);
                 sums[1] = fmaf(weight, dot(old, old), sums[1]);
                 sums[2] = fmaf(weight, dot(miss, miss), sums[2]);
+                sums[3] = fmaf(weight, dot(moved, moved), sums[3]);
+                sums[4] = fmaf(weight, dot(apart, apart), sums[4]);
             }
             put(b.row(b.in, b.left, i, c),
                 i < b.part.count ? make_float4(-pull.x, -pull.y, -pull.z, 0.0f) : pull);
         }
-        reduce<T>(b.sums, sums, 3, st, b.first + c, SUM_PRODUCT);
+        reduce<T>(b.sums, sums, 5, st, b.first + c, SUM_PRODUCT);
     }
     wait_inverse();
     __syncthreads();
@@ -95,14 +80,14 @@ static __device__ void move(const sup_gpu_system &s, const sup_gpu_state &st, co
                             int turn, int c)
 {
     const int phase = st.progress[b.first + c].phase;
-    const bool plain = st.orders[b.first + c].plain != 0;
+    const bool touching = turn > 0 && st.progress[b.first + c].rows > 0; /* its direction is in memory already */
     size_t at = (size_t)(b.first + c) * s.unknown_count;
-    const float4 *base = turn == 0 ? plain ? st.inertial : st.x[phase & 1] : st.iterate[p.base];
+    const float4 *base = turn == 0 ? st.x[phase & 1] : st.iterate[p.base];
     float4 *to = p.finish ? st.x[1 - (phase & 1)] : st.iterate[p.target];
     for (int i = threadIdx.x; i < b.part.count + b.part.slot_count; i += T) {
         bool own;
         size_t q = at + b.place(s.interior_count, i, own);
-        float4 d = get(b.row(b.out, b.slots, i, c)), next = base[q];
+        float4 d = touching ? st.direction[p.history][q] : get(b.row(b.out, b.slots, i, c)), next = base[q];
         if (turn > 0) {
             float4 old[SUP_GPU_HISTORY];
 #pragma unroll
@@ -112,10 +97,10 @@ static __device__ void move(const sup_gpu_system &s, const sup_gpu_state &st, co
             for (int j = 0; j < SUP_GPU_HISTORY; j++)
                 if (j < p.history) next = add_scaled(next, p.factor[j], old[j]);
             if (p.accepted) next = add_scaled(next, p.factor[p.history], d);
-            if (p.accepted && own) st.direction[p.history][q] = d;
-        } else if (!plain) { /* where a linear system would go, and part of the last miss */
+            if (p.accepted && own && !touching) st.direction[p.history][q] = d;
+        } else { /* where a linear system would go, and part of the last miss */
             float4 moved = minus(next, st.x[1 - (phase & 1)][q]), miss = st.miss[q];
-            float4 guess = add_scaled(add_scaled(next, 1.0f, moved), 1.0f, d);
+            float4 guess = add_scaled(add_scaled(next, 1.0f - p.forget, moved), 1.0f, d);
             next = add_scaled(guess, p.repeat, miss);
             if (own) st.guess[q] = guess;
         }
@@ -137,11 +122,101 @@ static __device__ void load_anchors(const sup_gpu_system &s, const sup_gpu_state
     }
 }
 
-/* --- The local step --- */
+/* Feet of one character at the part's places; with volume only. */
+template <int C, int T>
+static __device__ void load_feet(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b, int c)
+{
+    const int32_t *anchor = b.template at<int32_t>(SUP_PACK_ANCHOR);
+    const float4 *from = st.feet + (size_t)(b.first + c) * (s.unknown_count + s.anchor_count);
+    const int free_count = b.part.count + b.part.slot_count;
+    for (int i = threadIdx.x; i < free_count + b.part.anchor_count; i += T) {
+        bool own;
+        put(b.feet + 3 * i,
+            from[i < free_count ? b.place(s.interior_count, i, own) : s.unknown_count + anchor[i - free_count]]);
+    }
+}
 
 static __device__ sup_wide3 corner_position(const float *x, int place)
 {
     return sup_wide3{x[3 * place], x[3 * place + 1], x[3 * place + 2]};
+}
+
+/* The column under the outer side of a prism: its places, then their feet. */
+static __device__ column column_at(const float *feet, const int place[3], const sup_wide3 skin[3])
+{
+    sup_wide3 foot[3];
+#pragma unroll
+    for (int k = 0; k < 3; k++)
+        foot[k] = corner_position(feet, place[k]);
+    sup_wide3 a = sup_wide3_sub(foot[0], foot[2]), b = sup_wide3_sub(foot[1], foot[2]);
+    return column{sup_wide3_sub(skin[0], foot[2]), sup_wide3_sub(skin[1], foot[2]),
+                  sup_wide3_sub(sup_wide3_sub(skin[2], foot[2]), b), column_cross(a, b)};
+}
+
+/* What the part adds to its chambers: columns into shared memory, then a warp a seat. */
+template <int C, int T>
+static __device__ void volumes(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b, int c)
+{
+    const float *x = b.x + c * s.most_local * 3;
+    load_feet<C, T>(s, st, b, c);
+    __syncthreads();
+    for (int i = threadIdx.x; i < b.part.prism_count; i += T) {
+        const uint16_t *corner = b.template at<uint16_t>(SUP_PACK_CORNER) + i;
+        const int place[3] = {corner[0], corner[b.part.prism_stride], corner[2 * b.part.prism_stride]};
+        const sup_wide3 skin[3] = {corner_position(x, place[0]), corner_position(x, place[1]),
+                                   corner_position(x, place[2])};
+        column under = column_at(b.feet, place, skin);
+        b.force[i] = column_volume6(&under);
+    }
+    __syncthreads();
+    const int lane = threadIdx.x % 32;
+    for (int seat = threadIdx.x / 32; seat < b.part.seat_count; seat += T / 32) {
+        double sum = 0.0;
+        int end = s.seat_begin[b.part.seat_first + seat + 1];
+        for (int e = s.seat_begin[b.part.seat_first + seat] + lane; e < end; e += 32)
+            sum += (double)(s.seat_weight[e] * b.force[s.seat_prism[e]]);
+        sum = warp_sum(sum);
+        if (lane == 0) st.seat_volume[(size_t)(b.first + c) * s.seat_count + b.part.seat_first + seat] = sum;
+    }
+    __syncthreads();
+}
+
+/* --- The local step --- */
+
+/* Pressures of the part's chambers (solver_volume.c) into shared memory; returns the energy of those it answers for. */
+template <int C, int T>
+static __device__ float pressures(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b, int c)
+{
+    float energy = 0.0f;
+    const double *volume = st.seat_volume + (size_t)(b.first + c) * s.seat_count;
+    for (int i = threadIdx.x; i < b.part.seat_count; i += T) {
+        int seat = b.part.seat_first + i, chamber = s.seat_chamber[seat];
+        int first = s.chamber_first[chamber], end = s.chamber_first[chamber + 1];
+        double sum = 0.0, rest = (double)s.chamber_volume[chamber];
+#pragma unroll 4
+        for (int e = first; e < end; e++)
+            sum += volume[s.chamber_seat[e]];
+        double excess = sum / rest - 1.0, u = 1.0 / (1.0 + 0.25 * excess * excess);
+        b.pressure[i] = (float)((double)s.volume * excess * u * u);
+        if (s.chamber_seat[first] == seat) energy += (float)(0.5 * (double)s.volume * rest * excess * excess * u);
+    }
+    return energy;
+}
+
+/* Pressure on the column of a prism. */
+template <int C>
+static __device__ void press(const sup_gpu_system &s, const block_view<C> &b, const float *x, int i, sup_wide3 sum[5])
+{
+    const uint16_t *corner = b.template at<uint16_t>(SUP_PACK_CORNER) + i;
+    const int place[3] = {corner[0], corner[b.part.prism_stride], corner[2 * b.part.prism_stride]};
+    const sup_wide3 skin[3] = {corner_position(x, place[0]), corner_position(x, place[1]), corner_position(x, place[2])};
+    float scale = 0.0f;
+    for (int k = 0; k < b.part.blend_count; k++) {
+        int at = b.part.blend_first + k * b.part.prism_stride + i;
+        scale = fmaf(s.blend_weight[at], b.pressure[s.blend_seat[at]], scale);
+    }
+    column under = column_at(b.feet, place, skin);
+    column_press(&under, scale, sum);
 }
 
 /* Forces of the part's prisms into shared memory; returns their energy. */
@@ -169,67 +244,100 @@ static __device__ float prism_forces(const sup_gpu_system &s, const block_view<C
         to[15 * b.part.prism_stride] = rest.x;
         to[16 * b.part.prism_stride] = rest.y;
         to[17 * b.part.prism_stride] = rest.z;
+        if (!(s.volume > 0.0f)) continue;
+        sup_wide3 more[5] = {};
+        press<C>(s, b, x, i, more);
+#pragma unroll
+        for (int k = 0; k < 3; k++) {
+            to[(3 * k) * b.part.prism_stride] += more[k].x;
+            to[(3 * k + 1) * b.part.prism_stride] += more[k].y;
+            to[(3 * k + 2) * b.part.prism_stride] += more[k].z;
+        }
     }
     return 0.5f * energy;
 }
 
-/* The gradient from the forces and momentum: into `in` as -g, at the top's slots into `left`, and its products with all
- * directions so far into values[SUM_OLDER..]. The newest direction is still in shared memory. */
+/* The gradient from the forces, momentum and contacts: into `in` as -g, at the top's slots into `left`, and its products
+ * with all directions so far into values[SUM_OLDER..]. */
 template <int C, int T>
 static __device__ void gradient(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b, const float *x,
-                                int c, int history, int newest, float *values)
+                                int c, const sup_gpu_control &now, float *values)
 {
-    size_t at = (size_t)(b.first + c) * s.unknown_count;
+    const int character = b.first + c, history = now.history, stride = b.part.prism_stride;
+    const bool touching = st.progress[character].rows > 0;
+    const contact_view view = open_contacts(s, st, character);
+    size_t at = (size_t)character * s.unknown_count;
     const uint16_t *begin = b.template at<uint16_t>(SUP_PACK_SUM_BEGIN), *from = b.template at<uint16_t>(SUP_PACK_SUM_FROM);
     const float *masses = b.template at<float>(SUP_PACK_MASS);
-    const int stride = b.part.prism_stride;
+    const int32_t *slot = b.template at<int32_t>(SUP_PACK_SLOT);
     for (int i = threadIdx.x; i < b.part.count + b.part.slot_count; i += T) {
         bool own;
-        size_t q = at + b.place(s.interior_count, i, own);
+        int place = b.place(s.interior_count, i, own);
+        size_t q = at + place;
         float mass = masses[i];
         float4 here = get(x + 3 * i), inertial = here, g = make_float4(0.0f, 0.0f, 0.0f, 0.0f), d[SUP_GPU_HISTORY];
         if (mass > 0.0f) inertial = st.inertial[q];
 #pragma unroll
         for (int j = 0; j < SUP_GPU_HISTORY; j++)
-            if (j < history && j != newest) d[j] = st.direction[j][q];
+            if (j < history) d[j] = st.direction[j][q];
         for (int e = begin[i]; e < begin[i + 1]; e++) {
             const float *f = b.force + from[e];
             g.x += f[0];
             g.y += f[stride];
             g.z += f[2 * stride];
         }
-        float4 apart = minus(here, inertial), fresh = get(b.row(b.out, b.slots, i, c));
+        float4 apart = minus(here, inertial);
         g = add_scaled(g, mass, apart);
         values[SUM_ENERGY] = fmaf(0.5f * mass, dot(apart, apart), values[SUM_ENERGY]);
+        if (touching && own && s.vertex[place] >= 0)
+            g = add_scaled(g, 1.0f, contact_forces(s, view, st.iterate[now.current] + at, s.vertex[place], values));
         put(b.row(b.in, b.left, i, c), i < b.part.count ? make_float4(-g.x, -g.y, -g.z, 0.0f) : g);
+        if (touching && i < b.part.count) st.gradient[q] = g;
+        if (touching && i >= b.part.count)
+            st.raw[(size_t)character * s.top_count * s.top_fan + slot[i - b.part.count]] = g;
 #pragma unroll
         for (int j = 0; j < SUP_GPU_HISTORY; j++)
-            if (j < history) values[SUM_OLDER + j] += dot(j == newest ? fresh : d[j], g);
+            if (j < history) values[SUM_OLDER + j] += dot(d[j], g);
     }
 }
 
-/* One local step of one character, after its move. */
+/* One local step of one character. */
 template <int C, int T>
-static __device__ void evaluate(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b, const plan &p,
-                                int turn, int c)
+static __device__ void evaluate(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b,
+                                const sup_gpu_control &now, int c)
 {
     float *x = b.x + c * s.most_local * 3, values[SUP_GPU_SUMS];
 #pragma unroll
     for (int k = 0; k < SUP_GPU_SUMS; k++)
         values[k] = 0.0f;
-    values[SUM_ENERGY] = prism_forces<C, T>(s, b, x, st.orders[b.first + c].shared != 0);
+    if (s.volume > 0.0f) {
+        load_feet<C, T>(s, st, b, c);
+        values[SUM_ENERGY] = pressures<C, T>(s, st, b, c);
+    }
     __syncthreads();
-    int full = p.accepted ? p.history + 1 : p.history; /* directions, before the memory starts anew */
-    int history = turn == 0 || full >= SUP_GPU_HISTORY ? 0 : full;
-    gradient<C, T>(s, st, b, x, c, history, turn > 0 && p.accepted ? p.history : -1, values);
-    values[SUM_NEWEST] = 0.0f; /* comes with the solve */
-    reduce<T>(b.sums, values, SUM_OLDER + history, st, b.first + c, SUM_ENERGY);
+    values[SUM_ENERGY] += prism_forces<C, T>(s, b, x, st.orders[b.first + c].shared != 0);
+    __syncthreads();
+    gradient<C, T>(s, st, b, x, c, now, values);
+    bool touching = st.progress[b.first + c].rows > 0;
+    reduce<T>(b.sums, values, touching ? SUM_PUSHING + 1 : SUM_OLDER + now.history, st, b.first + c, SUM_ENERGY);
+}
+
+/* Where the iterate is, into shared memory. */
+template <int C, int T>
+static __device__ void load_iterate(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b,
+                                    const sup_gpu_control &now, int c)
+{
+    const float4 *from = st.iterate[now.current] + (size_t)(b.first + c) * s.unknown_count;
+    for (int i = threadIdx.x; i < b.part.count + b.part.slot_count; i += T) {
+        bool own;
+        put(b.x + (c * s.most_local + i) * 3, from[b.place(s.interior_count, i, own)]);
+    }
 }
 
 template <int C, int T>
 __global__ void __launch_bounds__(T, C > 1 ? 2 : 1)
-    local_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st, int turn,
-                 int last_turn, int top_blocks)
+    move_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st, int turn,
+                int last_turn, int top_blocks)
 {
     /* For one character some threads decide while the others finish the solve; in a crowd other blocks fill the gaps. */
     enum { D = C == 1 ? 128 : T, BACK = C == 1 ? D : 0 };
@@ -239,11 +347,13 @@ __global__ void __launch_bounds__(T, C > 1 ? 2 : 1)
     __shared__ double sums[C * SUP_GPU_SUMS];
     load_part<C, T>(s, shared);
     block_view<C> b = open_block<C, T>(s, st, shared);
-    bool any = false, more = false;
+    bool any = false, solves = turn == 0;
     wait_for_kernel();
     wait_inverse();
-    for (int c = 0; c < b.live; c++)
+    for (int c = 0; c < b.live; c++) {
         any = any || turn == 0 || !is_over(st, turn - 1, b.first + c);
+        solves = solves || st.progress[b.first + c].rows == 0;
+    }
     if (!any) {
         if (blockIdx.x == 0 && threadIdx.x < b.live) st.control[turn & 1][b.first + threadIdx.x].over = 1;
         return;
@@ -253,69 +363,90 @@ __global__ void __launch_bounds__(T, C > 1 ? 2 : 1)
         decide_all<C, D>(s, st, b.first, b.live, turn, last_turn != 0, top_blocks, controls, sums, plans);
         load_anchors<C>(s, st, b, D);
     }
-    if ((int)threadIdx.x >= BACK) backward<C, T, BACK>(s, st, b);
-    __syncthreads();
-    for (int c = 0; c < b.live; c++) {
-        if (plans[c].active) move<C, T>(s, st, b, plans[c], turn, c);
-        more = more || (plans[c].active && !plans[c].finish);
-    }
-    if (!more) return;
+    if ((int)threadIdx.x >= BACK && solves) backward<C, T, BACK>(s, st, b);
     __syncthreads();
     for (int c = 0; c < b.live; c++)
-        if (plans[c].active && !plans[c].finish) evaluate<C, T>(s, st, b, plans[c], turn, c);
-    forward<C, T>(s, st, b);
+        if (plans[c].active) move<C, T>(s, st, b, plans[c], turn, c);
+    if (!(s.volume > 0.0f)) return;
+    __syncthreads();
+    for (int c = 0; c < b.live; c++)
+        if (plans[c].active && !plans[c].finish) volumes<C, T>(s, st, b, c);
 }
 
-/* The phase goes on: what was solved for is now. */
-__global__ void end_kernel(const __grid_constant__ sup_gpu_state st)
+template <int C, int T>
+__global__ void __launch_bounds__(T, C > 1 ? 2 : 1)
+    local_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st, int turn)
 {
+    extern __shared__ __align__(16) float shared[];
+    load_part<C, T>(s, shared);
+    block_view<C> b = open_block<C, T>(s, st, shared);
+    bool any = false;
     wait_for_kernel();
-    int c = blockIdx.x * blockDim.x + threadIdx.x;
-    if (c < st.count) st.progress[c].phase = (st.progress[c].phase + 1) % 6;
+    wait_pack();
+    for (int c = 0; c < b.live; c++)
+        any = any || !is_over(st, turn, b.first + c);
+    if (!any) {
+        wait_inverse();
+        return;
+    }
+    __syncthreads();
+    load_anchors<C>(s, st, b, T);
+    for (int c = 0; c < b.live; c++)
+        load_iterate<C, T>(s, st, b, st.control[turn & 1][b.first + c], c);
+    __syncthreads();
+    for (int c = 0; c < b.live; c++)
+        if (!is_over(st, turn, b.first + c)) evaluate<C, T>(s, st, b, st.control[turn & 1][b.first + c], c);
+    wait_inverse();
+    __syncthreads();
+    forward<C, T>(s, st, b);
 }
 
 /* --- Launches --- */
 
-enum { ALONE_THREADS = 384, CROWD_THREADS = 256 };
-
 extern "C" size_t sup_gpu_step_shared(const sup_gpu_system *system, int32_t lockstep)
 {
-    return lockstep == 1 ? sizes<1, ALONE_THREADS>(*system).bytes(*system)
-                         : sizes<SUP_GPU_LOCKSTEP, CROWD_THREADS>(*system).bytes(*system);
+    return lockstep == 1 ? sizes<1, STEP_ALONE_THREADS>(*system).bytes(*system)
+                         : sizes<SUP_GPU_LOCKSTEP, STEP_CROWD_THREADS>(*system).bytes(*system);
 }
 
 extern "C" int sup_gpu_step_prepare(const sup_gpu_system *system, bool crowd)
 {
-    const void *kernels[2][2] = {
-        {(const void *)start_kernel<1, ALONE_THREADS>, (const void *)local_kernel<1, ALONE_THREADS>},
-        {(const void *)start_kernel<SUP_GPU_LOCKSTEP, CROWD_THREADS>,
-         (const void *)local_kernel<SUP_GPU_LOCKSTEP, CROWD_THREADS>}};
-    for (int i = 0; i < 4; i++) {
-        cudaError_t error = cudaFuncSetAttribute(kernels[i / 2][i % 2], cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                                 (int)sup_gpu_step_shared(system, i < 2 ? 1 : SUP_GPU_LOCKSTEP));
+    const void *kernels[2][3] = {{(const void *)start_kernel<1, STEP_ALONE_THREADS>,
+                                  (const void *)move_kernel<1, STEP_ALONE_THREADS>,
+                                  (const void *)local_kernel<1, STEP_ALONE_THREADS>},
+                                 {(const void *)start_kernel<SUP_GPU_LOCKSTEP, STEP_CROWD_THREADS>,
+                                  (const void *)move_kernel<SUP_GPU_LOCKSTEP, STEP_CROWD_THREADS>,
+                                  (const void *)local_kernel<SUP_GPU_LOCKSTEP, STEP_CROWD_THREADS>}};
+    for (int i = 0; i < 6; i++) {
+        cudaError_t error = cudaFuncSetAttribute(kernels[i / 3][i % 3], cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                                 (int)sup_gpu_step_shared(system, i < 3 ? 1 : SUP_GPU_LOCKSTEP));
         if (error != cudaSuccess) return (int)error;
     }
-    return sup_gpu_top_prepare(system, crowd);
+    int error = sup_gpu_contact_prepare(system);
+    return error != 0 ? error : sup_gpu_top_prepare(system, crowd);
 }
 
 template <int C, int T>
-static int launch_step(const sup_gpu_system &s, const sup_gpu_state &st, int most, cudaStream_t stream)
+static int launch_step(const sup_gpu_system &s, const sup_gpu_state &st, int turns, bool contact, cudaStream_t stream)
 {
     dim3 grid(s.part_count, (st.count + C - 1) / C);
     size_t shared = sup_gpu_step_shared(&s, C);
     int top_blocks = sup_gpu_top_rows(&s, C > 1);
     launch_early(start_kernel<C, T>, grid, T, shared, stream, s, st);
-    int error = sup_gpu_top(&s, &st, C > 1, -1, stream);
-    for (int turn = 0; error == 0 && turn <= most; turn++) {
-        launch_early(local_kernel<C, T>, grid, T, shared, stream, s, st, turn, (int)(turn == most), top_blocks);
-        if (turn < most) error = sup_gpu_top(&s, &st, C > 1, turn, stream);
+    int error = sup_gpu_top(&s, &st, C > 1, -1, 0, stream);
+    for (int turn = 0; error == 0 && turn <= turns; turn++) {
+        launch_early(move_kernel<C, T>, grid, T, shared, stream, s, st, turn, (int)(turn == turns), top_blocks);
+        if (turn == turns) break;
+        launch_early(local_kernel<C, T>, grid, T, shared, stream, s, st, turn);
+        error = sup_gpu_top(&s, &st, C > 1, turn, 0, stream);
+        if (error == 0 && contact) error = sup_gpu_contact_solve(&s, &st, turn, stream);
     }
-    launch_early(end_kernel, dim3((st.count + 255) / 256), 256, 0, stream, st);
     return error != 0 ? error : (int)cudaGetLastError();
 }
 
-extern "C" int sup_gpu_step(const sup_gpu_system *system, const sup_gpu_state *state, int32_t most, void *stream)
+extern "C" int sup_gpu_step(const sup_gpu_system *system, const sup_gpu_state *state, int32_t turns, bool contact,
+                            void *stream)
 {
-    if (state->count <= 2) return launch_step<1, ALONE_THREADS>(*system, *state, most, (cudaStream_t)stream);
-    return launch_step<SUP_GPU_LOCKSTEP, CROWD_THREADS>(*system, *state, most, (cudaStream_t)stream);
+    return state->count > 2 ? launch_step<SUP_GPU_LOCKSTEP, STEP_CROWD_THREADS>(*system, *state, turns, contact, (cudaStream_t)stream)
+                            : launch_step<1, STEP_ALONE_THREADS>(*system, *state, turns, contact, (cudaStream_t)stream);
 }

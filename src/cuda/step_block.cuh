@@ -7,6 +7,8 @@
 
 #define LIMIT SUP_BLOCK_LIMIT
 
+enum { STEP_ALONE_THREADS = 384, STEP_CROWD_THREADS = 256 };
+
 /* Floats a row of right-hand sides of C characters, whole float4. */
 template <int C> struct width {
     enum { value = (3 * C + 3) / 4 * 4 };
@@ -24,6 +26,8 @@ template <int C> struct block_view {
     float *left;          /* [most_slots*width] gradient there, as far as the part knows it */
     float *sums;          /* [32*SUP_GPU_SUMS] */
     float *x;             /* [C*most_local*3] */
+    float *feet;          /* [most_local*3] of one character, with volume */
+    float *pressure;      /* [most_seats] of one character */
     const unsigned char *pack;
     template <typename A> __device__ const A *at(int array) const
     {
@@ -47,7 +51,7 @@ template <int C> struct block_view {
 };
 
 template <int C, int T> struct sizes {
-    size_t inverse, scratch, slots, x; /* floats */
+    size_t inverse, scratch, slots, x, feet, pressure; /* floats */
     __host__ __device__ sizes(const sup_gpu_system &s)
     {
         size_t half = (size_t)(T / LIMIT - 1) * LIMIT * width<C>::value, force = (size_t)18 * s.most_prisms;
@@ -55,11 +59,16 @@ template <int C, int T> struct sizes {
         scratch = half > force ? half : force;
         slots = (size_t)s.most_slots * width<C>::value;
         x = ((size_t)C * s.most_local * 3 + 3) / 4 * 4;
+        feet = s.volume > 0.0f ? ((size_t)s.most_local * 3 + 3) / 4 * 4 : 0;
+        pressure = ((size_t)s.most_seats + 3) / 4 * 4;
+    }
+    __host__ __device__ size_t before_pack() const
+    {
+        return inverse + 2 * LIMIT * width<C>::value + scratch + 2 * slots + 32 * SUP_GPU_SUMS + x + feet + pressure;
     }
     size_t bytes(const sup_gpu_system &s) const
     {
-        size_t floats = inverse + 2 * LIMIT * width<C>::value + scratch + 2 * slots + 32 * SUP_GPU_SUMS + x;
-        return floats * sizeof(float) + (size_t)s.most_pack;
+        return before_pack() * sizeof(float) + (size_t)s.most_pack;
     }
 };
 
@@ -79,7 +88,9 @@ static __device__ block_view<C> open_block(const sup_gpu_system &s, const sup_gp
     b.left = b.slots + size.slots;
     b.sums = b.left + size.slots;
     b.x = b.sums + 32 * SUP_GPU_SUMS;
-    b.pack = (const unsigned char *)(b.x + size.x);
+    b.feet = b.x + size.x;
+    b.pressure = b.feet + size.feet;
+    b.pack = (const unsigned char *)(shared + size.before_pack());
     return b;
 }
 
@@ -93,7 +104,7 @@ static __device__ void copy_chunk(const void *to, const void *from)
 template <int C, int T> static __device__ void load_part(const sup_gpu_system &s, float *shared)
 {
     const sizes<C, T> size(s);
-    float *pack = shared + size.inverse + 2 * LIMIT * width<C>::value + size.scratch + 2 * size.slots + 32 * SUP_GPU_SUMS + size.x;
+    float *pack = shared + size.before_pack();
     for (int i = threadIdx.x * 4; i < s.most_pack / 4; i += T * 4)
         copy_chunk(pack + i, (const float *)(s.pack + (size_t)blockIdx.x * s.most_pack) + i);
     asm volatile("cp.async.commit_group;");

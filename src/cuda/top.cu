@@ -15,9 +15,17 @@ static __device__ float4 top_rest(const sup_gpu_system &s, const float4 *slot, i
 
 enum { ALONE_THREADS = 32 * SUP_GPU_TOP_ROWS_ALONE };
 
+/* Whether conjugate gradients of a character go on with that solve. */
+static __device__ bool solves_on(const sup_gpu_state &st, int character, int solve)
+{
+    const sup_gpu_cg &before = st.cg[(size_t)character * SUP_GPU_SOLVES + solve - 1];
+    return st.progress[character].rows > 0 && !before.ended && !before.last;
+}
+
 /* Single characters: a warp a row. */
 __global__ void __launch_bounds__(ALONE_THREADS)
-    top_alone_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st, int turn)
+    top_alone_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st, int turn,
+                     int solve)
 {
     extern __shared__ __align__(16) float rest[]; /* [3*top_stride] x, then y, then z */
     __shared__ float products[SUP_GPU_TOP_ROWS_ALONE];
@@ -31,7 +39,7 @@ __global__ void __launch_bounds__(ALONE_THREADS)
     for (int j = 0; j < AHEAD; j++)
         m[j] = lane + 32 * j < quarters ? inverse[lane + 32 * j] : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
     wait_for_kernel();
-    if (is_over(st, turn, character)) return;
+    if (is_over(st, turn, character) || (solve > 0 && !solves_on(st, character, solve))) return;
     for (int i = threadIdx.x; i < s.top_stride; i += ALONE_THREADS) {
         float4 v = i < s.top_count ? top_rest(s, slot, i) : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
         rest[i] = v.x, rest[s.top_stride + i] = v.y, rest[2 * s.top_stride + i] = v.z;
@@ -173,7 +181,7 @@ extern "C" int sup_gpu_top_prepare(const sup_gpu_system *system, bool crowd)
 }
 
 extern "C" int sup_gpu_top(const sup_gpu_system *system, const sup_gpu_state *state, bool crowd, int32_t turn,
-                           void *stream)
+                           int32_t solve, void *stream)
 {
     const sup_gpu_system &s = *system;
     const sup_gpu_state &st = *state;
@@ -181,7 +189,7 @@ extern "C" int sup_gpu_top(const sup_gpu_system *system, const sup_gpu_state *st
     if (s.top_count == 0) return 0;
     if (!crowd) {
         dim3 grid(sup_gpu_top_rows(&s, false), st.count);
-        launch_early(top_alone_kernel, grid, ALONE_THREADS, alone_shared(&s), on, s, st, (int)turn);
+        launch_early(top_alone_kernel, grid, ALONE_THREADS, alone_shared(&s), on, s, st, (int)turn, (int)solve);
         return (int)cudaGetLastError();
     }
     int groups = (st.count + SUP_GPU_TOP_LOCKSTEP - 1) / SUP_GPU_TOP_LOCKSTEP;

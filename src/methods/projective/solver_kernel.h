@@ -4,7 +4,7 @@
  * gathered as rows of four floats and transposed: hardware gathers are slower. Gradients go back the same way, row by
  * row, into sums that belong to the piece alone, so their order never changes. */
 #include "base/rows.h"
-#include "methods/projective/prism.h"
+#include "methods/projective/column.h"
 #include "methods/projective/solver_work.h"
 
 /* --- Rows of four floats to lanes and back --- */
@@ -60,29 +60,6 @@ SUP_ELEMENT void scatter(float *sum, const uint16_t *target, sup_wide3 v)
 
 /* --- The local step --- */
 
-SUP_ELEMENT sup_wide3 cross(sup_wide3 a, sup_wide3 b)
-{
-    return (sup_wide3){sup_wide_fma(a.y, b.z, -(a.z * b.y)), sup_wide_fma(a.z, b.x, -(a.x * b.z)),
-                       sup_wide_fma(a.x, b.y, -(a.y * b.x))};
-}
-
-SUP_ELEMENT sup_wide scalar_product(sup_wide3 a, sup_wide3 b)
-{
-    return sup_wide_fma(a.z, b.z, sup_wide_fma(a.y, b.y, a.x * b.x));
-}
-
-SUP_ELEMENT void add_scaled(sup_wide scale, sup_wide3 v, sup_wide3 *sum)
-{
-    *sum = (sup_wide3){sup_wide_fma(scale, v.x, sum->x), sup_wide_fma(scale, v.y, sum->y),
-                       sup_wide_fma(scale, v.z, sum->z)};
-}
-
-/* A column reaches from three skin vertices to their feet on the bone lines, split as its prism is. From the foot of c:
- * a, b, and the foot of b down to c; and the normal of the feet. */
-typedef struct column {
-    sup_wide3 a, b, down, normal;
-} column;
-
 SUP_ELEMENT sup_wide3 load3(const float *from)
 {
     return (sup_wide3){sup_wide_load(from), sup_wide_load(from + SUP_PRISM_LANES),
@@ -96,12 +73,6 @@ SUP_ELEMENT column column_of(const float *feet, const sup_wide3 skin[3])
                     sup_wide3_sub(sup_wide3_sub(skin[2], last), foot), load3(feet + 6 * SUP_PRISM_LANES)};
 }
 
-/* Six times its volume. */
-SUP_ELEMENT sup_wide column_volume6(const column *c)
-{
-    return scalar_product(cross(c->a, c->b), c->down) + scalar_product(c->normal, c->a);
-}
-
 /* Gradient of a column's volume at its skin, times the pressures of its chambers. */
 SUP_ELEMENT void press(const sup_local_work *work, int64_t batch, int lane, const sup_wide3 skin[3], sup_wide3 sum[5])
 {
@@ -111,10 +82,7 @@ SUP_ELEMENT void press(const sup_local_work *work, int64_t batch, int lane, cons
         scale = sup_wide_fma(sup_wide_load(s->blend_weight + k * SUP_PRISM_LANES + lane),
                              sup_wide_splat(work->pressure[s->blend_seat[k]]), scale);
     column c = column_of(work->feet + batch * SUP_PRISM_FEET_FLOATS + lane, skin);
-    add_scaled(scale, cross(c.b, c.down), &sum[CORNER_A]);
-    add_scaled(scale, c.normal, &sum[CORNER_A]);
-    add_scaled(scale, cross(c.down, c.a), &sum[CORNER_B]);
-    add_scaled(scale, cross(c.a, c.b), &sum[CORNER_C]);
+    column_press(&c, scale, sum);
 }
 
 /* Batches whose inner side is anchored: only the skin takes gradients. */
@@ -272,7 +240,7 @@ static void feet(const sup_system *s, const float *points, float *copy, float *t
             sup_wide3 a = sup_wide3_sub(foot[0], foot[2]), b1 = sup_wide3_sub(foot[1], foot[2]);
             store3(to + lane, foot[2]);
             store3(to + 3 * SUP_PRISM_LANES + lane, b1);
-            store3(to + 6 * SUP_PRISM_LANES + lane, cross(a, b1));
+            store3(to + 6 * SUP_PRISM_LANES + lane, column_cross(a, b1));
         }
 }
 
