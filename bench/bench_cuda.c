@@ -46,14 +46,7 @@ static male open_male(const char *folder)
         m.clips[m.clip_count++] = clip;
     }
     require(sup_rig_create(NULL, m.character, NULL, &m.rig, &e) == SUP_OK, "rig", &e);
-    static const char *const off[] = {"volume", "contact", "dynamic"}; /* what the device cannot do yet */
-    const sup_method *method = sup_method_find("projective");
-    double values[64];
-    sup_method_defaults(method, values);
-    for (int32_t i = 0; i < 3; i++)
-        require(sup_method_set(method, values, off[i], "0", &e) == SUP_OK, off[i], &e);
-    sup_bind_def bind = {.values = values};
-    require(sup_bind(NULL, method, m.rig, &bind, &m.model, &e) == SUP_OK, "bind", &e);
+    require(sup_bind(NULL, sup_method_find("projective"), m.rig, NULL, &m.model, &e) == SUP_OK, "bind", &e);
     require(sup_device_cuda_create(NULL, 0, &m.device, &e) == SUP_OK, "device", &e);
     printf("%s; %d shown vertices\n", sup_device_name(m.device), (int)sup_model_vertex_count(m.model));
     return m;
@@ -123,29 +116,52 @@ static times time_frames(sup_crowd *crowd, int32_t frames)
     return t;
 }
 
+/* A stage of a step, on the device's stream. */
+enum { STAGE_POSE, STAGE_ANCHORS, STAGE_DETECT, STAGE_SOLVER, STAGE_SKIN, STAGE_SHOW, STAGES };
+
+static int launch_stage(sup_crowd *crowd, int32_t stage, void *stream)
+{
+    const sup_gpu_system *system = &crowd->system;
+    const sup_gpu_state *state = &crowd->state;
+    const float *pose = crowd->joints.pose;
+    int bad = 0;
+    if (stage == STAGE_POSE) {
+        bad |= sup_gpu_pose(&crowd->motion, &crowd->joints, crowd->device_seconds, stream);
+        bad |= sup_gpu_wake(system, state, pose, crowd->joint_count, stream);
+    } else if (stage == STAGE_ANCHORS) {
+        bad |= sup_gpu_anchors_step(&crowd->anchors, &crowd->joints, &state->progress->phase, sizeof(sup_gpu_progress),
+                                    state->anchors, state->bend, stream);
+        bad |= sup_gpu_prepare(system, state, &crowd->body, pose, stream);
+    } else if (stage == STAGE_DETECT && crowd->graph_contact) {
+        bad |= sup_gpu_carry(system, state, &crowd->body, pose, stream);
+        bad |= sup_gpu_detect_step(&crowd->detect, system, state, &crowd->body, stream);
+    } else if (stage == STAGE_SOLVER) {
+        bad |= sup_gpu_step(system, state, crowd->graph_turns, crowd->graph_contact, stream);
+    } else if (stage == STAGE_SKIN) {
+        bad |= sup_gpu_finish(system, state, &crowd->body, pose, stream);
+    } else if (stage == STAGE_SHOW) {
+        bad |= sup_gpu_skin_step(&crowd->skin, &crowd->joints, crowd->device_orders, &crowd->out, stream);
+        bad |= sup_gpu_show(&crowd->upsample, state, false, &crowd->out, stream);
+    }
+    return bad;
+}
+
 /* Stages launched one by one: in a crowd the launches do not count. */
 static void time_stages(sup_crowd *crowd)
 {
-    enum { STAGES = 4, ROUNDS = 20 };
-    static const char *const names[STAGES] = {"pose", "anchors", "solver", "show"};
+    enum { ROUNDS = 20 };
+    static const char *const names[STAGES] = {"pose", "anchors", "detect", "solver", "skin", "show"};
     void *event[STAGES + 1], *stream = crowd->device->stream;
-    float ms[STAGES][ROUNDS], bad = 0;
+    float ms[STAGES][ROUNDS];
+    int bad = 0;
     for (int32_t k = 0; k <= STAGES; k++)
         sup_cuda_event_create(&event[k]);
     for (int32_t r = 0; r < ROUNDS; r++) {
         sup_cuda_event_record(event[0], stream);
-        bad += (float)sup_gpu_pose(&crowd->motion, &crowd->joints, &crowd->device_frame->seconds, stream);
-        sup_cuda_event_record(event[1], stream);
-        bad += (float)sup_gpu_anchors_step(&crowd->anchors, &crowd->joints, &crowd->state.progress->phase,
-                                           sizeof(sup_gpu_progress), crowd->state.anchors, crowd->state.bend, stream);
-        sup_cuda_event_record(event[2], stream);
-        bad += (float)sup_gpu_step(&crowd->system, &crowd->state, crowd->graph_most, stream);
-        sup_cuda_event_record(event[3], stream);
-        bad += (float)sup_gpu_skin_step(&crowd->skin, &crowd->joints, &crowd->out, stream);
-        bad += (float)sup_gpu_show(&crowd->upsample, crowd->count, &crowd->state.progress->phase,
-                                   sizeof(sup_gpu_progress), crowd->state.x, crowd->system.unknown_count,
-                                   &crowd->device_frame->blend, &crowd->out, stream);
-        sup_cuda_event_record(event[4], stream);
+        for (int32_t k = 0; k < STAGES; k++) {
+            bad |= launch_stage(crowd, k, stream);
+            sup_cuda_event_record(event[k + 1], stream);
+        }
         sup_cuda_wait(stream);
         for (int32_t k = 0; k < STAGES; k++)
             sup_cuda_event_elapsed(event[k], event[k + 1], &ms[k][r]);
@@ -153,28 +169,42 @@ static void time_stages(sup_crowd *crowd)
     printf("      stages, ms:");
     for (int32_t k = 0; k < STAGES; k++)
         printf(" %s %.4f", names[k], (double)sort_times(ms[k], ROUNDS).median);
-    printf("%s\n", bad != 0.0f ? "  FAILED" : "");
+    printf("%s\n", bad != 0 ? "  FAILED" : "");
     for (int32_t k = 0; k <= STAGES; k++)
         sup_cuda_event_destroy(event[k]);
+}
+
+/* What a crowd is asked for. */
+typedef struct setting {
+    double iterations, contact;
+} setting;
+
+static void set_all(sup_crowd *crowd, setting to)
+{
+    sup_error e = {0};
+    require(sup_crowd_set(crowd, -1, "iterations", to.iterations, &e) == SUP_OK, "iterations", &e);
+    require(sup_crowd_set(crowd, -1, "contact", to.contact, &e) == SUP_OK, "contact", &e);
 }
 
 /* --- Objective --- */
 
 typedef struct verdict {
     int32_t steps, iterations, rejected;
-    double worst;
+    double worst, apart; /* objective above the CPU's, and farthest vertex of the skins, in sizes */
 } verdict;
 
 /* A clip on the device and on the CPU, which goes on until float positions cannot tell: the objectives of both. */
-static void judge_clip(const male *m, sup_crowd *crowd, const sup_clip *clip, int32_t frames, verdict *v)
+static void judge_clip(const male *m, sup_crowd *crowd, const sup_clip *clip, setting to, int32_t frames, verdict *v)
 {
     sup_error e = {0};
     sup_pose *pose = NULL;
     sup_instance *instance = NULL;
-    float *skin = calloc((size_t)sup_model_vertex_count(m->model) * 3, sizeof *skin);
-    require(skin != NULL && sup_pose_create(NULL, m->character, &pose, &e) == SUP_OK, "pose", &e);
+    size_t n = (size_t)sup_model_vertex_count(m->model) * 3;
+    float *skin = calloc(n, sizeof *skin), *other = calloc(n, sizeof *other);
+    require(skin != NULL && other != NULL && sup_pose_create(NULL, m->character, &pose, &e) == SUP_OK, "pose", &e);
     sup_pose_sample(m->character, clip, (double)clip->start, pose);
     require(sup_instance_create(NULL, m->model, pose, &instance, &e) == SUP_OK, "instance", &e);
+    require(sup_instance_set(instance, "contact", to.contact, &e) == SUP_OK, "contact", &e);
     require(sup_crowd_pose(crowd, 0, pose, &e) == SUP_OK && sup_crowd_reset(crowd, 0, &e) == SUP_OK, "reset", &e);
     for (int32_t f = 1; f <= frames; f++) {
         sup_crowd_report report;
@@ -189,23 +219,29 @@ static void judge_clip(const male *m, sup_crowd *crowd, const sup_clip *clip, in
         v->worst = fmax(v->worst, (report.objective - goal) / goal);
         v->iterations += report.iterations;
         v->rejected += report.rejected;
+        require(sup_crowd_read(crowd, 0, &(sup_skin_out){.positions = other}, &e) == SUP_OK, "read", &e);
+        for (size_t i = 0; i < n; i++)
+            v->apart = fmax(v->apart, fabs((double)skin[i] - (double)other[i]) / (double)m->rig->size);
     }
     sup_instance_destroy(instance);
     sup_pose_destroy(pose);
-    free(skin);
+    free(skin), free(other);
 }
 
 static void bench_alone(const male *m)
 {
     sup_error e = {0};
     sup_crowd *crowd = open_crowd(m, m->model, 1);
-    printf("one character: %d unknowns, %d parts, top %d, %d slots\n", (int)crowd->system.unknown_count,
-           (int)crowd->system.part_count, (int)crowd->system.top_count, (int)crowd->system.slot_count);
-    static const double settings[] = {5.0, 6.0, 8.0, 10.0};
-    for (int32_t k = 0; k < 4; k++) {
+    printf("one character: %d unknowns, %d parts, top %d, %d slots, %d seats; %d kB of shared memory, %d in crowds\n",
+           (int)crowd->system.unknown_count, (int)crowd->system.part_count, (int)crowd->system.top_count,
+           (int)crowd->system.slot_count, (int)crowd->system.seat_count,
+           (int)(sup_gpu_step_shared(&crowd->system, 1) >> 10),
+           (int)(sup_gpu_step_shared(&crowd->system, SUP_GPU_LOCKSTEP) >> 10));
+    static const setting settings[] = {{0, 0}, {5, 0}, {10, 0}, {0, 1}, {3, 1}};
+    for (int32_t k = 0; k < (int32_t)(sizeof settings / sizeof *settings); k++) {
         verdict v = {.worst = -1.0};
         times t = {0}, all = {0};
-        require(sup_crowd_set(crowd, 0, "iterations", settings[k], &e) == SUP_OK, "set", &e);
+        set_all(crowd, settings[k]);
         for (int32_t clip = 0; clip < m->clip_count; clip++) {
             require(sup_crowd_play(crowd, 0, clip, (double)m->clips[clip]->start, 1.0, true, &e) == SUP_OK, "play", &e);
             require(sup_crowd_reset(crowd, 0, &e) == SUP_OK, "reset", &e);
@@ -213,32 +249,35 @@ static void bench_alone(const male *m)
             all.median += t.median / (float)m->clip_count;
             all.tenth += t.tenth / (float)m->clip_count;
             all.ninetieth += t.ninetieth / (float)m->clip_count;
-            if (k == 3) continue;
-            judge_clip(m, crowd, m->clips[clip], 96, &v);
+            if (settings[k].iterations > 5.0) continue;
+            judge_clip(m, crowd, m->clips[clip], settings[k], 96, &v);
         }
-        printf("  iterations %2.0f: %.4f ms a frame [%.4f, %.4f]; objective above the CPU's at worst %.2e of it in %d "
-               "steps; iterations %.2f, rejected %.3f\n",
-               settings[k], (double)all.median, (double)all.tenth, (double)all.ninetieth, v.worst, (int)v.steps,
+        printf("  iterations %2.0f, contact %.0f: %.4f ms a frame [%.4f, %.4f]; in %d steps objective at worst %.2e "
+               "above the "
+               "CPU's, skins %.2e apart; iterations %.2f, rejected %.3f\n",
+               settings[k].iterations, settings[k].contact, (double)all.median, (double)all.tenth,
+               (double)all.ninetieth, (int)v.steps, v.worst, v.apart,
                v.steps > 0 ? (double)v.iterations / v.steps : 0.0, v.steps > 0 ? (double)v.rejected / v.steps : 0.0);
+        time_stages(crowd);
+        fflush(stdout);
     }
-    require(sup_crowd_set(crowd, 0, "iterations", 5.0, &e) == SUP_OK, "set", &e);
-    require(sup_crowd_step(crowd, 1.0f / 60.0f, NULL, &e) == SUP_OK, "step", &e);
-    time_stages(crowd);
     sup_crowd_destroy(crowd);
 }
 
 static void bench_crowd(const male *m, int32_t count)
 {
-    sup_error e = {0};
     sup_crowd *crowd = open_crowd(m, m->model, count);
     play_all(m, crowd);
-    static const double settings[] = {5.0, 8.0};
-    for (int32_t k = 0; k < 2; k++) {
-        require(sup_crowd_set(crowd, -1, "iterations", settings[k], &e) == SUP_OK, "set", &e);
+    static const setting settings[] = {{0, 0}, {5, 0}, {0, 1}, {3, 1}};
+    for (int32_t k = 0; k < (int32_t)(sizeof settings / sizeof *settings); k++) {
+        set_all(crowd, settings[k]);
         times t = time_frames(crowd, 60);
-        printf("  %d characters, iterations %.0f: %.3f ms a frame [%.3f, %.3f], %.2f us a character\n", (int)count,
-               settings[k], (double)t.median, (double)t.tenth, (double)t.ninetieth, (double)t.median * 1e3 / count);
+        printf("  %d characters, iterations %.0f, contact %.0f: %.3f ms a frame [%.3f, %.3f], %.2f us a character; %d "
+               "MB\n",
+               (int)count, settings[k].iterations, settings[k].contact, (double)t.median, (double)t.tenth,
+               (double)t.ninetieth, (double)t.median * 1e3 / count, (int)(crowd->allocated >> 20));
         time_stages(crowd);
+        fflush(stdout);
     }
     sup_crowd_destroy(crowd);
 }

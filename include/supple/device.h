@@ -82,6 +82,8 @@ typedef struct sup_crowd_report {
     int32_t iterations; /* local steps that counted */
     int32_t rejected;   /* accelerated steps that raised the objective and were taken back */
     double objective;   /* at the last local step, eq. 2.12 of the thesis, in file units squared */
+    int32_t contacts;   /* rows of contact that pushed */
+    bool asleep;        /* nothing was computed: the skeleton stands and the flesh has come to rest */
 } sup_crowd_report;
 SUP_API sup_result sup_crowd_last_step(sup_crowd *crowd, int32_t instance, sup_crowd_report *report, sup_error *error);
 

@@ -93,17 +93,18 @@ typedef struct sup_blocks {
     int32_t sum_count, sum_begin_count;
     /* Chambers (methods/projective/chambers.c): a seat is a chamber that some prisms of a part belong to. */
     int32_t seat_count, most_seats, blend_total;
-    int32_t *seat_chamber;  /* [seat_count] */
-    int32_t *seat_begin;    /* [seat_count+1] */
-    uint16_t *seat_prism;   /* [seat_begin[seat_count]] prisms within the part, and what of six times their column counts */
-    float *seat_weight;     /* the same count */
+    int32_t *seat_chamber; /* [seat_count] */
+    int32_t *seat_begin;   /* [seat_count+1] */
+    uint16_t
+        *seat_prism;    /* [seat_begin[seat_count]] prisms within the part, and what of six times their column counts */
+    float *seat_weight; /* the same count */
     uint16_t *blend_seat;   /* [blend_total] seats within the part, by prism: blend_first + i*prism_stride + prism */
     float *blend_weight;    /* [blend_total] 0 where a prism has fewer */
     int32_t *chamber_first; /* [chamber_count+1] */
     int32_t *chamber_seat;  /* [seat_count] seats of a chamber, rising */
-    int32_t top_fan;     /* most slots of a place of the top */
-    unsigned char *pack; /* [part_count*pack_size] */
-    int32_t pack_size;   /* bytes a part, a multiple of 16 */
+    int32_t top_fan;        /* most slots of a place of the top */
+    unsigned char *pack;    /* [part_count*pack_size] */
+    int32_t pack_size;      /* bytes a part, a multiple of 16 */
 } sup_blocks;
 
 /* Refuses systems whose top would not fit: SUP_ERROR_UNSUPPORTED. */

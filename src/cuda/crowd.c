@@ -273,8 +273,7 @@ static int launch_step(sup_crowd *crowd, void *stream)
     if (code == 0) code = launch_anchors(&crowd->anchors, &crowd->joints, &crowd->state, stream);
     if (code == 0) code = sup_gpu_prepare(&crowd->system, &crowd->state, &crowd->body, pose, stream);
     if (code == 0 && crowd->graph_contact) code = launch_contact(crowd, stream);
-    if (code == 0)
-        code = sup_gpu_step(&crowd->system, &crowd->state, crowd->graph_turns, crowd->graph_contact, stream);
+    if (code == 0) code = sup_gpu_step(&crowd->system, &crowd->state, crowd->graph_turns, crowd->graph_contact, stream);
     return code == 0 ? sup_gpu_finish(&crowd->system, &crowd->state, &crowd->body, pose, stream) : code;
 }
 
@@ -283,8 +282,7 @@ static int launch_show(sup_crowd *crowd, bool carry, void *stream)
     int code = carry ? sup_gpu_pose(&crowd->motion, &crowd->joints, crowd->device_seconds, stream) : 0;
     if (code == 0 && carry && crowd->kind == SUP_CROWD_PROJECTIVE)
         code = sup_gpu_carry(&crowd->system, &crowd->state, &crowd->body, crowd->joints.pose, stream);
-    if (code == 0)
-        code = sup_gpu_skin_step(&crowd->skin, &crowd->joints, crowd->device_orders, &crowd->out, stream);
+    if (code == 0) code = sup_gpu_skin_step(&crowd->skin, &crowd->joints, crowd->device_orders, &crowd->out, stream);
     if (code != 0 || crowd->kind != SUP_CROWD_PROJECTIVE) return code;
     return sup_gpu_show(&crowd->upsample, &crowd->state, carry, &crowd->out, stream);
 }
@@ -367,8 +365,8 @@ static sup_gpu_state state_range(const sup_crowd *crowd, int32_t begin, int32_t 
     size_t n = (size_t)begin, vector = n * (size_t)s->unknown_count, skin = n * (size_t)s->skin_count;
     size_t anchors = n * (size_t)s->anchor_count, joints = n * (size_t)crowd->joint_count * 12;
     sup_gpu_state st = crowd->state;
-    sup_gpu_four **vectors[] = {&st.x[0],       &st.x[1],  &st.iterate[0], &st.iterate[1], &st.iterate[2],
-                                &st.guess, &st.miss,  &st.inertial,   &st.push};
+    sup_gpu_four **vectors[] = {&st.x[0],  &st.x[1], &st.iterate[0], &st.iterate[1], &st.iterate[2],
+                                &st.guess, &st.miss, &st.inertial,   &st.push};
     sup_gpu_four **skins[] = {&st.skin[0], &st.skin[1], &st.window, &st.leashed, &st.carried};
     st.count = end - begin;
     st.orders = crowd->rest_orders;
@@ -582,6 +580,7 @@ sup_result sup_crowd_last_step(sup_crowd *crowd, int32_t instance, sup_crowd_rep
     sup_result result = sup_crowd_wait(crowd, error);
     if (result != SUP_OK) return result;
     int code = sup_cuda_copy(&progress, crowd->state.progress + instance, sizeof progress);
-    *report = (sup_crowd_report){progress.iterations, progress.rejected, (double)progress.objective};
+    *report = (sup_crowd_report){progress.iterations, progress.rejected, (double)progress.objective, progress.pushing,
+                                 progress.asleep != 0};
     return sup_cuda_result(crowd->device, code, "a report was read back", error);
 }

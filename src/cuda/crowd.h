@@ -39,8 +39,8 @@ struct sup_crowd {
     sup_gpu_play *play;     /* [count] as last told; clip -1: pose above */
     sup_gpu_orders *orders; /* [count] */
     bool pose_changed, orders_changed;
-    int32_t *joint_node;   /* [joint_count] */
-    float *inverse_bind;   /* [joint_count*12] */
+    int32_t *joint_node; /* [joint_count] */
+    float *inverse_bind; /* [joint_count*12] */
     double behind;       /* seconds that the last step is behind the frame */
     float seconds;       /* by which clips go on before the next pose, as the device has it */
     bool seconds_known;

@@ -404,8 +404,8 @@ static sup_result open_state(sup_crowd *crowd, sup_error *error)
     st->count = crowd->count;
     st->orders = crowd->device_orders;
     st->progress = up(&u, NULL, n, sizeof(sup_gpu_progress));
-    sup_gpu_four **vectors[] = {&st->x[0],       &st->x[1],  &st->iterate[0], &st->iterate[1], &st->iterate[2],
-                                &st->guess, &st->miss,  &st->inertial,   &st->push};
+    sup_gpu_four **vectors[] = {&st->x[0],  &st->x[1], &st->iterate[0], &st->iterate[1], &st->iterate[2],
+                                &st->guess, &st->miss, &st->inertial,   &st->push};
     for (int32_t i = 0; i < SUP_COUNT(vectors); i++)
         *vectors[i] = up(&u, NULL, vector, four);
     for (int32_t i = 0; i < SUP_GPU_HISTORY; i++)
@@ -582,7 +582,8 @@ static sup_result open_projective(sup_crowd *crowd, const sup_projective_view *v
         result = sup_cuda_result(crowd->device, sup_gpu_step_prepare(&crowd->system, crowd->count > 2),
                                  "its kernels were loaded", error);
     if (result == SUP_OK)
-        result = sup_cuda_result(crowd->device, sup_gpu_detect_prepare(&crowd->system), "its kernels were loaded", error);
+        result =
+            sup_cuda_result(crowd->device, sup_gpu_detect_prepare(&crowd->system), "its kernels were loaded", error);
     return result;
 }
 

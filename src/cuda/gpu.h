@@ -18,10 +18,10 @@ typedef struct sup_gpu_four {
 #endif
 
 enum {
-    SUP_GPU_HISTORY = 8, /* directions that the acceleration looks back on (solver_work.h) */
-    SUP_GPU_SUMS = 14,   /* sums of a character: decide.cuh */
-    SUP_GPU_SOLVES = 3,  /* steps of conjugate gradients a direction, with contacts (solver_contact.c) */
-    SUP_GPU_SPARE = 2,   /* turns of a step beyond its iterations, for those that are taken back */
+    SUP_GPU_HISTORY = 8,        /* directions that the acceleration looks back on (solver_work.h) */
+    SUP_GPU_SUMS = 14,          /* sums of a character: decide.cuh */
+    SUP_GPU_SOLVES = 3,         /* steps of conjugate gradients a direction, with contacts (solver_contact.c) */
+    SUP_GPU_SPARE = 2,          /* turns of a step beyond its iterations, for those that are taken back */
     SUP_GPU_LOCKSTEP = 4,       /* characters that a block handles together in a crowd */
     SUP_GPU_TOP_LOCKSTEP = 16,  /* and in the solve of the top */
     SUP_GPU_TOP_ROWS = 64,      /* rows of the top a block in a crowd */
@@ -144,14 +144,14 @@ typedef struct sup_gpu_state {
     float *stepped;           /* [count*joint_count*12] joints of the last step */
     float *carry;             /* the same count: from there to where they are now */
     /* Contact; NULL in crowds whose model has none. */
-    sup_gpu_row *rows;        /* [count*skin_count] */
-    int32_t *pair;            /* [count*skin_count] triangle that a vertex touches, -1 for none */
-    int32_t *touch_first;     /* [count*(skin_count+1)] rows that a vertex is a corner of: */
-    int32_t *touch;           /* [count*3*skin_count] 4 * row + corner, rising */
-    sup_gpu_four *force;      /* [count*skin_count] of the rows in a direction */
-    sup_gpu_four *raw;        /* as slot: the gradient alone */
+    sup_gpu_row *rows;    /* [count*skin_count] */
+    int32_t *pair;        /* [count*skin_count] triangle that a vertex touches, -1 for none */
+    int32_t *touch_first; /* [count*(skin_count+1)] rows that a vertex is a corner of: */
+    int32_t *touch;       /* [count*3*skin_count] 4 * row + corner, rising */
+    sup_gpu_four *force;  /* [count*skin_count] of the rows in a direction */
+    sup_gpu_four *raw;    /* as slot: the gradient alone */
     sup_gpu_four *gradient, *residual, *search, *image, *product; /* [count*unknown_count] solver_contact.c */
-    sup_gpu_cg *cg;           /* [count*SUP_GPU_SOLVES] */
+    sup_gpu_cg *cg;                                               /* [count*SUP_GPU_SOLVES] */
 } sup_gpu_state;
 
 /* Bytes of shared memory that the kernels of a step need for `lockstep` characters a block. */

@@ -21,23 +21,31 @@ static sup_device *device_or_skip(void)
     return device;
 }
 
-static fixture open_fixture(const char *method, int32_t vertices)
+/* A built-in character; `settings`: "name=value name=value" of the method. `rigid`: how rigid its right half is painted. */
+static fixture open_fixture(const char *scene, const char *method, const char *settings, float rigid)
 {
     fixture f = {0};
     sup_error error = {0};
-    double values[64];
-    char text[32];
     f.device = device_or_skip();
-    CHECK_OK(sup_scene_create(NULL, "human", 1.0, &f.character, &error), error);
+    CHECK_OK(sup_scene_create(NULL, scene, 1.0, &f.character, &error), error);
     CHECK_OK(sup_rig_create(NULL, f.character, NULL, &f.rig, &error), error);
-    sup_method_defaults(sup_method_find(method), values);
-    snprintf(text, sizeof text, "%d", (int)vertices);
-    /* What the device can do of projective (refuse.c). */
-    const char *set[][2] = {{"vertices", text}, {"volume", "0"}, {"contact", "0"}, {"dynamic", "0"}};
-    for (int32_t i = 0; vertices > 0 && i < 4; i++)
-        CHECK_OK(sup_method_set(sup_method_find(method), values, set[i][0], set[i][1], &error), error);
-    sup_bind_def def = {.values = values};
-    CHECK_OK(sup_bind(NULL, sup_method_find(method), f.rig, &def, &f.model, &error), error);
+    double values[64];
+    char text[128];
+    const sup_method *m = sup_method_find(method);
+    sup_method_defaults(m, values);
+    snprintf(text, sizeof text, "%s", settings);
+    for (char *rest = NULL, *one = strtok_r(text, " ", &rest); one != NULL; one = strtok_r(NULL, " ", &rest)) {
+        char *value = strchr(one, '=');
+        *value++ = '\0';
+        CHECK_OK(sup_method_set(m, values, one, value, &error), error);
+    }
+    float *paint = calloc((size_t)f.rig->vertex_count, sizeof *paint);
+    for (int32_t v = 0; v < f.rig->vertex_count; v++)
+        paint[v] = f.rig->positions[3 * (size_t)v] > 0.0f ? rigid : 0.0f;
+    sup_paint rigid_paint = {"rigid", paint};
+    sup_bind_def def = {.values = values, .paints = &rigid_paint, .paint_count = rigid > 0.0f ? 1 : 0};
+    CHECK_OK(sup_bind(NULL, m, f.rig, &def, &f.model, &error), error);
+    free(paint);
     return f;
 }
 
@@ -77,7 +85,7 @@ static void tremble(sup_pose *pose, int32_t frame)
 
 /* Largest distance between the skins of CPU and device over a clip, in sizes of the character. *own: the same between the
  * CPU and itself with joints that tremble; some motions (jump, shake) throw the flesh where it can fall either way. */
-static double compare_clip(fixture *f, int32_t clip, int32_t count, int32_t frames, double *own)
+static double compare_clip(fixture *f, int32_t clip, int32_t count, int32_t frames, double fps, double *own)
 {
     sup_error error = {0};
     sup_pose *pose = NULL;
@@ -99,14 +107,15 @@ static double compare_clip(fixture *f, int32_t clip, int32_t count, int32_t fram
     CHECK_OK(sup_crowd_pose(crowd, -1, pose, &error), error);
     CHECK_OK(sup_crowd_reset(crowd, -1, &error), error);
     for (int32_t i = 1; i <= frames; i++) {
-        double length = (double)c->end - (double)c->start, t = fmod(i / 60.0, 2.0 * length);
+        double length = (double)c->end - (double)c->start, t = fmod(i / fps, 2.0 * length);
         sup_pose_sample(f->character, c, (double)c->start + (t < length ? t : 2.0 * length - t), pose);
-        CHECK_EQ(sup_instance_step(instance, pose, 1.0f / 60.0f, &(sup_skin_out){.positions = cpu, .normals = cpu_n}),
-                 SUP_OK);
+        CHECK_EQ(
+            sup_instance_step(instance, pose, (float)(1.0 / fps), &(sup_skin_out){.positions = cpu, .normals = cpu_n}),
+            SUP_OK);
         CHECK_OK(sup_crowd_pose(crowd, -1, pose, &error), error);
-        CHECK_OK(sup_crowd_step(crowd, 1.0f / 60.0f, NULL, &error), error);
+        CHECK_OK(sup_crowd_step(crowd, (float)(1.0 / fps), NULL, &error), error);
         tremble(pose, i);
-        CHECK_EQ(sup_instance_step(other, pose, 1.0f / 60.0f, &(sup_skin_out){.positions = near}), SUP_OK);
+        CHECK_EQ(sup_instance_step(other, pose, (float)(1.0 / fps), &(sup_skin_out){.positions = near}), SUP_OK);
         if (i % 10 != 0 && i != frames) continue;
         CHECK_OK(sup_crowd_read(crowd, count - 1, &(sup_skin_out){.positions = gpu, .normals = gpu_n}, &error), error);
         for (size_t k = 0; k < n; k++) {
@@ -131,36 +140,63 @@ TEST(classic_skins_are_those_of_the_cpu)
 {
     static const char *const methods[] = {"linear", "dualquat"};
     for (int32_t m = 0; m < 2; m++) {
-        fixture f = open_fixture(methods[m], 0);
+        fixture f = open_fixture("human", methods[m], "", 0.0f);
         for (int32_t clip = 0; clip < f.character->clip_count; clip++) {
-            double own, off = compare_clip(&f, clip, 3, 20, &own);
+            double own, off = compare_clip(&f, clip, 3, 20, 60.0, &own);
             CHECK_MSG(off < 2e-6, "%s, %s: %g", methods[m], f.character->clips[clip].name, off);
         }
         close_fixture(&f);
     }
 }
 
-static void compare_projective(int32_t count, int32_t frames)
+/* All motions of a character. */
+static void compare_projective(fixture *f, const char *what, int32_t count, int32_t frames, double fps)
 {
-    fixture f = open_fixture("projective", 5000);
-    for (int32_t clip = 0; clip < f.character->clip_count; clip++) {
-        double own, off = compare_clip(&f, clip, count, frames, &own);
-        printf("    projective, %s, %d at a time: %.2g of the size; the CPU from itself %.2g\n",
-               f.character->clips[clip].name, (int)count, off, own);
+    for (int32_t clip = 0; clip < f->character->clip_count; clip++) {
+        double own, off = compare_clip(f, clip, count, frames, fps, &own);
+        printf("    %s, %s, %d at a time: %.2g of the size; the CPU from itself %.2g\n", what,
+               f->character->clips[clip].name, (int)count, off, own);
+        fflush(stdout);
         /* Where the CPU parts from itself, the size of that is all that can be asked for. */
-        CHECK_MSG(off < fmax(1e-4, 10.0 * own), "%s: %g", f.character->clips[clip].name, off);
+        CHECK_MSG(off < fmax(1e-4, 10.0 * own), "%s: %g", f->character->clips[clip].name, off);
     }
-    close_fixture(&f);
+    close_fixture(f);
 }
 
 TEST(one_projective_skin_is_that_of_the_cpu)
 {
-    compare_projective(1, 300);
+    fixture f = open_fixture("human", "projective", "vertices=5000 contact=0", 0.0f);
+    compare_projective(&f, "alone", 1, 300, 60.0);
 }
 
 TEST(a_crowds_projective_skins_are_those_of_the_cpu)
 {
-    compare_projective(6, 60);
+    fixture f = open_fixture("human", "projective", "vertices=5000 contact=0", 0.0f);
+    compare_projective(&f, "crowd", 6, 60, 60.0);
+}
+
+TEST(one_skin_that_touches_itself_is_that_of_the_cpu)
+{
+    fixture f = open_fixture("human", "projective", "vertices=5000", 0.0f);
+    compare_projective(&f, "touching", 1, 300, 60.0);
+}
+
+TEST(a_crowds_skins_that_touch_are_those_of_the_cpu)
+{
+    fixture f = open_fixture("human", "projective", "vertices=3000", 0.0f);
+    compare_projective(&f, "touching crowd", 6, 60, 60.0);
+}
+
+TEST(works_of_old_rigid_regions_and_other_frame_rates_are_those_of_the_cpu)
+{
+    fixture f = open_fixture("human", "projective", "vertices=2000 volume=0 contact=0 dynamic=0", 0.0f);
+    compare_projective(&f, "strain alone", 1, 60, 60.0);
+    f = open_fixture("elephant", "projective", "vertices=2000", 0.5f);
+    compare_projective(&f, "half rigid", 3, 40, 60.0);
+    f = open_fixture("cylinder", "projective", "vertices=500", 1.0f);
+    compare_projective(&f, "rigid", 1, 60, 24.0);
+    f = open_fixture("cylinder", "projective", "vertices=500", 0.0f);
+    compare_projective(&f, "144 frames a second", 3, 200, 144.0);
 }
 
 /* A hash of everything that a crowd of clips shows over some frames. */
@@ -194,7 +230,7 @@ static uint64_t hash_run(fixture *f, int32_t count, float dt)
 
 TEST(the_same_bits_from_run_to_run)
 {
-    fixture f = open_fixture("projective", 2000);
+    fixture f = open_fixture("human", "projective", "vertices=2000", 0.0f);
     CHECK(hash_run(&f, 1, 1.0f / 60.0f) == hash_run(&f, 1, 1.0f / 60.0f));
     CHECK(hash_run(&f, 9, 1.0f / 60.0f) == hash_run(&f, 9, 1.0f / 60.0f));
     CHECK(hash_run(&f, 5, 1.0f / 24.0f) == hash_run(&f, 5, 1.0f / 24.0f));
@@ -202,10 +238,54 @@ TEST(the_same_bits_from_run_to_run)
     close_fixture(&f);
 }
 
+/* Levels of detail: hidden skins stay, flesh that stands falls asleep and wakes where it was. */
+TEST(hidden_skins_stay_and_still_flesh_sleeps)
+{
+    fixture f = open_fixture("human", "projective", "vertices=1000", 0.0f);
+    sup_error error = {0};
+    sup_crowd *crowd = NULL;
+    sup_pose *pose = NULL;
+    sup_crowd_report before, after;
+    const sup_clip *c = &f.character->clips[0];
+    size_t n = (size_t)sup_model_vertex_count(f.model) * 3;
+    float *skin[3] = {calloc(n, sizeof(float)), calloc(n, sizeof(float)), calloc(n, sizeof(float))};
+    CHECK_OK(sup_pose_create(NULL, f.character, &pose, &error), error);
+    CHECK_OK(sup_crowd_create(f.device, f.model, &(sup_crowd_def){.instance_count = 3}, &crowd, &error), error);
+    CHECK_OK(sup_crowd_hide(crowd, 1, true, &error), error);
+    CHECK_OK(sup_crowd_read(crowd, 1, &(sup_skin_out){.positions = skin[0]}, &error), error);
+    for (int32_t i = 0; i < 400; i++) {
+        sup_pose_sample(f.character, c, (double)c->start + fmin(i, 20) / 60.0, pose);
+        CHECK_OK(sup_crowd_pose(crowd, -1, pose, &error), error);
+        CHECK_OK(sup_crowd_step(crowd, 1.0f / 60.0f, NULL, &error), error);
+    }
+    CHECK_OK(sup_crowd_read(crowd, 1, &(sup_skin_out){.positions = skin[1]}, &error), error);
+    CHECK(memcmp(skin[0], skin[1], n * sizeof(float)) == 0);
+    CHECK_OK(sup_crowd_read(crowd, 0, &(sup_skin_out){.positions = skin[0]}, &error), error);
+    CHECK(memcmp(skin[0], skin[1], n * sizeof(float)) != 0);
+    CHECK_OK(sup_crowd_last_step(crowd, 0, &before, &error), error);
+    CHECK_MSG(before.asleep, "still awake after six seconds");
+    CHECK_OK(sup_crowd_step(crowd, 1.0f / 60.0f, NULL, &error), error);
+    CHECK_OK(sup_crowd_read(crowd, 0, &(sup_skin_out){.positions = skin[1]}, &error), error);
+    CHECK(memcmp(skin[0], skin[1], n * sizeof(float)) == 0);
+    sup_pose_sample(f.character, c, (double)c->start + 22.0 / 60.0, pose);
+    CHECK_OK(sup_crowd_pose(crowd, 0, pose, &error), error);
+    CHECK_OK(sup_crowd_step(crowd, 1.0f / 60.0f, NULL, &error), error);
+    CHECK_OK(sup_crowd_last_step(crowd, 0, &after, &error), error);
+    CHECK(!after.asleep && after.iterations > 0);
+    CHECK_OK(sup_crowd_read(crowd, 0, &(sup_skin_out){.positions = skin[1]}, &error), error);
+    for (size_t k = 0; k < n; k++)
+        CHECK(fabs((double)skin[0][k] - (double)skin[1][k]) < 0.1 * (double)f.rig->size);
+    for (int k = 0; k < 3; k++)
+        free(skin[k]);
+    sup_crowd_destroy(crowd);
+    sup_pose_destroy(pose);
+    close_fixture(&f);
+}
+
 /* A clip on the device is the clip on the CPU. */
 TEST(clips_are_sampled_as_on_the_cpu)
 {
-    fixture f = open_fixture("linear", 0);
+    fixture f = open_fixture("human", "linear", "", 0.0f);
     sup_error error = {0};
     sup_crowd *crowd = NULL;
     sup_pose *pose = NULL;
@@ -239,7 +319,7 @@ TEST(clips_are_sampled_as_on_the_cpu)
 
 TEST(wrong_calls_are_refused_with_a_sentence)
 {
-    fixture f = open_fixture("projective", 1000);
+    fixture f = open_fixture("human", "projective", "vertices=1000", 0.0f);
     sup_error error = {0};
     sup_crowd *crowd = NULL;
     sup_pose *pose = NULL;
@@ -258,7 +338,7 @@ TEST(wrong_calls_are_refused_with_a_sentence)
     CHECK_EQ(sup_crowd_play(crowd, 0, 0, 0.0, 1.0, true, &error), SUP_ERROR_ARGUMENT);
     CHECK_EQ(sup_crowd_set(crowd, 0, "vertices", 100.0, &error), SUP_ERROR_ARGUMENT);
     CHECK_EQ(sup_crowd_set(crowd, 0, "nonsense", 1.0, &error), SUP_ERROR_ARGUMENT);
-    CHECK_EQ(sup_crowd_set(crowd, 0, "contact", 1.0, &error), SUP_ERROR_UNSUPPORTED);
+    CHECK_EQ(sup_crowd_hide(crowd, 1, true, &error), SUP_ERROR_ARGUMENT);
     pose->world[3].m[2] = NAN;
     CHECK_EQ(sup_crowd_pose(crowd, 0, pose, &error), SUP_ERROR_DATA);
     float skin[12];
