@@ -313,24 +313,31 @@ static int32_t corner_at(const sup_blocks *k, const sup_block_part *part, int32_
     return k->corner[at / SUP_PRISM_LANES * SUP_PRISM_CORNERS + corner * SUP_PRISM_LANES + at % SUP_PRISM_LANES];
 }
 
-/* Forces of a part: for every unknown and slot the corners that are it, in the order of the prisms. */
+/* The prism's corner that is corner i of its tetrahedra, four by four. */
+static int32_t tet_corner(int32_t i)
+{
+    return sup_prism_tets[i / 4][i % 4];
+}
+
+/* Forces of a part: for every unknown and slot the corners of tetrahedra that are it, in the order of the prisms. */
 static void write_sums(sup_blocks *k, const sup_block_part *part, int32_t *next)
 {
     int32_t count = part->count + part->slot_count, *begin = k->sum_begin + part->sum_first;
     memset(next, 0, (size_t)count * sizeof(int32_t));
-    for (int32_t i = 0; i < part->prism_count; i++)
-        for (int32_t c = 0; c < 6; c++)
-            if (corner_at(k, part, i, c) < count) next[corner_at(k, part, i, c)]++;
+    for (int32_t i = 0; i < part->prism_count * SUP_BLOCK_FORCES; i++) {
+        int32_t corner = i % SUP_BLOCK_FORCES, v = corner_at(k, part, i / SUP_BLOCK_FORCES, tet_corner(corner));
+        if (v < count) next[v]++;
+    }
     begin[0] = k->sum_count;
     for (int32_t v = 0; v < count; v++) {
         begin[v + 1] = k->sum_count += next[v];
         next[v] = begin[v];
     }
-    for (int32_t i = 0; i < part->prism_count; i++)
-        for (int32_t c = 0; c < 6; c++) {
-            int32_t v = corner_at(k, part, i, c);
-            if (v < count) k->sum_from[next[v]++] = (uint16_t)(c * 3 * part->prism_stride + i);
-        }
+    for (int32_t i = 0; i < part->prism_count * SUP_BLOCK_FORCES; i++) {
+        int32_t corner = i % SUP_BLOCK_FORCES, prism = i / SUP_BLOCK_FORCES;
+        int32_t v = corner_at(k, part, prism, tet_corner(corner));
+        if (v < count) k->sum_from[next[v]++] = (uint16_t)(corner * 3 * part->prism_stride + prism);
+    }
 }
 
 static bool build_prisms(sup_blocks_builder *b)
@@ -345,11 +352,11 @@ static bool build_prisms(sup_blocks_builder *b)
         part->sum_first = k->sum_begin_count;
         k->prism_total += part->prism_stride;
         k->sum_begin_count += part->count + part->slot_count + 1;
-        sums += (int64_t)part->prism_count * 6;
+        sums += (int64_t)part->prism_count * SUP_BLOCK_FORCES;
         if (part->count + part->slot_count > most) most = part->count + part->slot_count;
         if (part->prism_stride > k->most_prisms) k->most_prisms = part->prism_stride;
     }
-    if (k->most_prisms * 18 > UINT16_MAX) return false;
+    if (k->most_prisms * 3 * SUP_BLOCK_FORCES > UINT16_MAX) return false;
     size_t total = (size_t)k->prism_total;
     k->tets = sup_arena_alloc(&k->arena, total / SUP_PRISM_LANES * SUP_PRISM_FLOATS + 1, sizeof(float));
     k->corner = sup_arena_alloc(&k->arena, total / SUP_PRISM_LANES * SUP_PRISM_CORNERS + 1, sizeof(uint16_t));

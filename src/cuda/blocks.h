@@ -18,14 +18,15 @@
 #include "methods/projective/system.h"
 
 enum {
-    SUP_BLOCK_LIMIT = 128,   /* unknowns of a part; column stride of its inverse */
-    SUP_BLOCK_TOP_ALIGN = 64 /* rows of S^-1 are rounded up to this */
+    SUP_BLOCK_LIMIT = 128,    /* unknowns of a part; column stride of its inverse */
+    SUP_BLOCK_TOP_ALIGN = 64, /* rows of S^-1 are rounded up to this */
+    SUP_BLOCK_FORCES = 12     /* of a prism: four corners of three tetrahedra, as sup_prism_tets has them */
 };
 
 /* What the threads of a part look up, ready to be copied into their fast memory in one go. */
 enum sup_pack {
-    SUP_PACK_PLACE,     /* int32 [slot_count] place of the top; -1 - place where another part takes care of it */
-    SUP_PACK_SLOT,      /* int32 [slot_count] where what the slot gets goes: place*top_fan + its number there */
+    SUP_PACK_PLACE, /* int32 [slot_count] place of the top; -1 - place where another part takes care of it */
+    SUP_PACK_SLOT, /* int32 [slot_count] where what the slot gets goes: top_slot_first of its place + its number there */
     SUP_PACK_ANCHOR,    /* int32 [anchor_count] */
     SUP_PACK_MASS,      /* float [count + slot_count]; 0 where another part takes care */
     SUP_PACK_ROW_VALUE, /* float, A_pt by rows */
@@ -35,8 +36,14 @@ enum sup_pack {
     SUP_PACK_COL_BEGIN, /* uint16 [slot_count + 1] */
     SUP_PACK_COL_ROW,   /* uint16 */
     SUP_PACK_SUM_BEGIN, /* uint16 [count + slot_count + 1] */
-    SUP_PACK_SUM_FROM,  /* uint16 corner*3*prism_stride + prism */
+    SUP_PACK_SUM_FROM,  /* uint16 force*3*prism_stride + prism */
     SUP_PACK_CORNER,    /* uint16 [6*prism_stride] corner by corner */
+    SUP_PACK_SEAT_REST, /* float [seat_count] volume of the chamber at rest; negative where another part answers for it */
+    SUP_PACK_SEAT_WEIGHT,   /* float, by seats: what of six times a prism's column counts */
+    SUP_PACK_CHAMBER_SEAT,  /* int32, by seats: all seats of the chamber */
+    SUP_PACK_SEAT_BEGIN,    /* uint16 [seat_count + 1] */
+    SUP_PACK_SEAT_PRISM,    /* uint16 */
+    SUP_PACK_CHAMBER_BEGIN, /* uint16 [seat_count + 1] */
     SUP_PACK_COUNT
 };
 
@@ -87,13 +94,14 @@ typedef struct sup_blocks {
     int32_t prism_total; /* padded */
     float *tets;         /* [prism_total/SUP_PRISM_LANES*SUP_PRISM_FLOATS] */
     uint16_t *corner;    /* [prism_total/SUP_PRISM_LANES*SUP_PRISM_CORNERS] places within the part */
-    /* Where the forces on an unknown or slot come from: numbers corner*3*prism_stride + prism, rising prisms. */
+    /* Where the forces on an unknown or slot come from: numbers force*3*prism_stride + prism, rising prisms. */
     int32_t *sum_begin; /* by part, from sum_first */
     uint16_t *sum_from;
     int32_t sum_count, sum_begin_count;
     /* Chambers (methods/projective/chambers.c): a seat is a chamber that some prisms of a part belong to. */
     int32_t seat_count, most_seats, blend_total;
     int32_t *seat_chamber; /* [seat_count] */
+    float *seat_rest;      /* [seat_count] volume of its chamber at rest */
     int32_t *seat_begin;   /* [seat_count+1] */
     uint16_t
         *seat_prism;    /* [seat_begin[seat_count]] prisms within the part, and what of six times their column counts */
@@ -102,7 +110,6 @@ typedef struct sup_blocks {
     float *blend_weight;    /* [blend_total] 0 where a prism has fewer */
     int32_t *chamber_first; /* [chamber_count+1] */
     int32_t *chamber_seat;  /* [seat_count] seats of a chamber, rising */
-    int32_t top_fan;        /* most slots of a place of the top */
     unsigned char *pack;    /* [part_count*pack_size] */
     int32_t pack_size;      /* bytes a part, a multiple of 16 */
 } sup_blocks;

@@ -7,6 +7,10 @@ static void measure(const sup_blocks *k, const sup_block_part *part, size_t size
     size_t n = (size_t)part->count, s = (size_t)part->slot_count;
     size_t couples = (size_t)(k->row_first[part->first + part->count] - k->row_first[part->first]);
     const int32_t *sums = k->sum_begin + part->sum_first;
+    size_t seats = (size_t)part->seat_count, others = 0;
+    size_t shares = (size_t)(k->seat_begin[part->seat_first + part->seat_count] - k->seat_begin[part->seat_first]);
+    for (int32_t i = part->seat_first; i < part->seat_first + part->seat_count; i++)
+        others += (size_t)(k->chamber_first[k->seat_chamber[i] + 1] - k->chamber_first[k->seat_chamber[i]]);
     const size_t bytes[SUP_PACK_COUNT] = {
         [SUP_PACK_PLACE] = 4 * s,
         [SUP_PACK_SLOT] = 4 * s,
@@ -21,6 +25,12 @@ static void measure(const sup_blocks *k, const sup_block_part *part, size_t size
         [SUP_PACK_SUM_BEGIN] = 2 * (n + s + 1),
         [SUP_PACK_SUM_FROM] = 2 * (size_t)(sums[n + s] - sums[0]),
         [SUP_PACK_CORNER] = 12 * (size_t)part->prism_stride,
+        [SUP_PACK_SEAT_REST] = 4 * seats,
+        [SUP_PACK_SEAT_WEIGHT] = 4 * shares,
+        [SUP_PACK_CHAMBER_SEAT] = 4 * others,
+        [SUP_PACK_SEAT_BEGIN] = 2 * (seats + 1),
+        [SUP_PACK_SEAT_PRISM] = 2 * shares,
+        [SUP_PACK_CHAMBER_BEGIN] = 2 * (seats + 1),
     };
     memcpy(size, bytes, sizeof bytes);
 }
@@ -46,8 +56,31 @@ static void write_slots(const sup_blocks *k, const sup_block_part *part)
         while (k->top_slot[k->top_slot_first[top] + own] != number)
             own++;
         place[i] = k->slot_owner[number] ? top : -1 - top;
-        slot[i] = top * k->top_fan + own;
+        slot[i] = k->top_slot_first[top] + own;
         mass[part->count + i] = k->slot_owner[number] ? k->mass[k->interior_count + top] : 0.0f;
+    }
+}
+
+/* Chambers of a part: what its prisms add to them, and where else they are. */
+static void write_seats(const sup_blocks *k, const sup_block_part *part)
+{
+    const int32_t *first = k->seat_begin + part->seat_first;
+    float *rest = at(k, part, SUP_PACK_SEAT_REST);
+    int32_t *seat = at(k, part, SUP_PACK_CHAMBER_SEAT), count = 0;
+    uint16_t *begin = at(k, part, SUP_PACK_CHAMBER_BEGIN);
+    copy_narrow(at(k, part, SUP_PACK_SEAT_BEGIN), first, part->seat_count + 1);
+    memcpy(at(k, part, SUP_PACK_SEAT_WEIGHT), k->seat_weight + first[0],
+           (size_t)(first[part->seat_count] - first[0]) * 4);
+    memcpy(at(k, part, SUP_PACK_SEAT_PRISM), k->seat_prism + first[0],
+           (size_t)(first[part->seat_count] - first[0]) * 2);
+    for (int32_t i = 0; i < part->seat_count; i++) {
+        int32_t own = part->seat_first + i, chamber = k->seat_chamber[own];
+        int32_t others = k->chamber_first[chamber + 1] - k->chamber_first[chamber];
+        const int32_t *list = k->chamber_seat + k->chamber_first[chamber];
+        rest[i] = list[0] == own ? k->seat_rest[own] : -k->seat_rest[own];
+        memcpy(seat + count, list, (size_t)others * sizeof *seat);
+        count += others;
+        begin[i + 1] = (uint16_t)count;
     }
 }
 
@@ -58,6 +91,7 @@ static void write_part(const sup_blocks *k, const sup_block_part *part)
     const int32_t *sums = k->sum_begin + part->sum_first;
     uint16_t *corner = at(k, part, SUP_PACK_CORNER);
     write_slots(k, part);
+    write_seats(k, part);
     memcpy(at(k, part, SUP_PACK_ANCHOR), k->anchor + part->anchor_first, (size_t)part->anchor_count * 4);
     memcpy(at(k, part, SUP_PACK_ROW_VALUE), k->row_value + rows, (size_t)couples * 4);
     memcpy(at(k, part, SUP_PACK_ROW_SLOT), k->row_slot + rows, (size_t)couples * 2);
@@ -77,10 +111,6 @@ static void write_part(const sup_blocks *k, const sup_block_part *part)
 
 bool sup_blocks_build_pack(sup_blocks *k)
 {
-    for (int32_t t = 0; t < k->top_count; t++) {
-        int32_t fan = k->top_slot_first[t + 1] - k->top_slot_first[t];
-        k->top_fan = fan > k->top_fan ? fan : k->top_fan;
-    }
     for (int32_t p = 0; p < k->part_count; p++) {
         size_t size[SUP_PACK_COUNT], end = 0;
         measure(k, &k->parts[p], size);

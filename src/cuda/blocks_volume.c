@@ -34,6 +34,7 @@ static void seat_part(const sup_blocks_builder *b, sup_block_part *part, int32_t
         for (int32_t j = 0; j < count; j++) {
             if (seat_of[shares[j].chamber] >= 0) continue;
             seat_of[shares[j].chamber] = k->seat_count;
+            k->seat_rest[k->seat_count] = b->system->chamber_volume[shares[j].chamber];
             k->seat_chamber[k->seat_count++] = shares[j].chamber;
         }
     }
@@ -90,8 +91,9 @@ bool sup_blocks_build_volume(sup_blocks_builder *b)
     int32_t *seat_of = sup_arena_alloc(&b->arena, chambers + 1, sizeof(int32_t)), entries = 0;
     int32_t *next = sup_arena_alloc(&b->arena, (seats > chambers ? seats : chambers) + 1, sizeof(int32_t));
     k->seat_chamber = sup_arena_alloc(&k->arena, seats + 1, sizeof(int32_t));
+    k->seat_rest = sup_arena_alloc(&k->arena, seats + 1, sizeof(float));
     k->chamber_first = sup_arena_alloc(&k->arena, chambers + 1, sizeof(int32_t));
-    if (!seat_of || !next || !k->seat_chamber || !k->chamber_first) return false;
+    if (!seat_of || !next || !k->seat_chamber || !k->seat_rest || !k->chamber_first) return false;
     for (size_t c = 0; c < chambers; c++)
         seat_of[c] = -1;
     for (int32_t p = 0; chambers > 0 && p < k->part_count; p++)

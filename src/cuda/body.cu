@@ -3,6 +3,7 @@
  * Before a step: who stands still and may sleep, feet on the bone lines, leashes, skin that follows linear blending. After
  * it: the skin, mixed with linear blending where it is rigid. And the way that joints went since the last step. */
 #include "cuda/gpu.h"
+#include "cuda/launch.cuh"
 #include "cuda/vectors.cuh"
 
 #include <math.h>
@@ -50,6 +51,7 @@ __global__ void __launch_bounds__(JOINT_THREADS)
     wake_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st, const float *joints,
                 int joint_count)
 {
+    wait_for_kernel();
     int character = blockIdx.x, moves = 0;
     size_t at = (size_t)character * joint_count * 12;
     for (int i = threadIdx.x; i < joint_count * 12; i += JOINT_THREADS)
@@ -79,6 +81,7 @@ __global__ void __launch_bounds__(THREADS)
     prepare_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st,
                    const __grid_constant__ sup_gpu_body body, const float *all_joints)
 {
+    wait_for_kernel();
     int character = blockIdx.y, v = blockIdx.x * THREADS + threadIdx.x;
     const sup_gpu_progress &p = st.progress[character];
     if (v >= s.skin_count || p.asleep) return;
@@ -115,6 +118,7 @@ __global__ void __launch_bounds__(THREADS)
     skin_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st,
                 const __grid_constant__ sup_gpu_body body, const float *joints)
 {
+    wait_for_kernel();
     int character = blockIdx.y, v = blockIdx.x * THREADS + threadIdx.x;
     sup_gpu_progress &p = st.progress[character];
     float moved = 0.0f, trembled = 0.0f;
@@ -148,6 +152,7 @@ __global__ void __launch_bounds__(THREADS)
 __global__ void __launch_bounds__(JOINT_THREADS)
     end_kernel(const __grid_constant__ sup_gpu_state st, const float *joints, int joint_count)
 {
+    wait_for_kernel();
     int character = blockIdx.x;
     sup_gpu_progress &p = st.progress[character];
     if (p.asleep) return;
@@ -196,6 +201,7 @@ static __device__ void way_of(const float *now, const float *before, float *way)
 __global__ void __launch_bounds__(JOINT_THREADS)
     way_kernel(const __grid_constant__ sup_gpu_state st, const float *joints, int joint_count)
 {
+    wait_for_kernel();
     int i = blockIdx.x * JOINT_THREADS + threadIdx.x;
     if (i < st.count * joint_count)
         way_of(joints + 12 * (size_t)i, st.stepped + 12 * (size_t)i, st.carry + 12 * (size_t)i);
@@ -206,6 +212,7 @@ __global__ void __launch_bounds__(THREADS)
     carry_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st,
                  const __grid_constant__ sup_gpu_body body)
 {
+    wait_for_kernel();
     int character = blockIdx.y, v = blockIdx.x * THREADS + threadIdx.x;
     if (v >= s.skin_count) return;
     size_t skin = (size_t)character * s.skin_count + v;
@@ -217,6 +224,7 @@ __global__ void __launch_bounds__(THREADS)
 
 __global__ void still_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st)
 {
+    wait_for_kernel();
     int character = blockIdx.y, i = blockIdx.x * blockDim.x + threadIdx.x, phase = st.progress[character].phase;
     size_t at = (size_t)character * s.unknown_count + i, anchor = (size_t)character * s.anchor_count + i;
     if (i < s.unknown_count) {
@@ -231,6 +239,7 @@ __global__ void still_kernel(const __grid_constant__ sup_gpu_system s, const __g
 __global__ void rest_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st,
                             const __grid_constant__ sup_gpu_body body)
 {
+    wait_for_kernel();
     int character = blockIdx.y, i = blockIdx.x * blockDim.x + threadIdx.x;
     size_t at = (size_t)character * s.unknown_count + i, anchor = (size_t)character * s.anchor_count + i;
     if (i < s.unknown_count) st.x[0][at] = get(body.rest + 3 * (size_t)i);
@@ -243,6 +252,7 @@ __global__ void rest_kernel(const __grid_constant__ sup_gpu_system s, const __gr
 __global__ void blend_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st,
                              const __grid_constant__ sup_gpu_body body, const float *joints)
 {
+    wait_for_kernel();
     int character = blockIdx.y, v = blockIdx.x * blockDim.x + threadIdx.x;
     if (v >= s.skin_count) return;
     float4 blended = blend_vertex(body, joints + (size_t)character * body.joint_count * 12, v);
@@ -254,6 +264,7 @@ __global__ void blend_kernel(const __grid_constant__ sup_gpu_system s, const __g
 
 __global__ void phase_kernel(const __grid_constant__ sup_gpu_state st)
 {
+    wait_for_kernel();
     int c = blockIdx.x * blockDim.x + threadIdx.x;
     sup_gpu_progress none = {};
     if (c >= st.count) return;
@@ -265,6 +276,7 @@ __global__ void phase_kernel(const __grid_constant__ sup_gpu_state st)
 /* Both skins where the flesh is, after it settled. */
 __global__ void calm_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st)
 {
+    wait_for_kernel();
     int character = blockIdx.y, v = blockIdx.x * blockDim.x + threadIdx.x, now = st.progress[character].phase & 1;
     size_t skin = (size_t)character * s.skin_count + v;
     if (v < s.skin_count) st.skin[1 - now][skin] = st.window[skin] = st.skin[now][skin];
@@ -285,14 +297,14 @@ static int most_of(const sup_gpu_system *s)
 extern "C" int sup_gpu_wake(const sup_gpu_system *system, const sup_gpu_state *state, const float *joints,
                             int32_t joint_count, void *stream)
 {
-    wake_kernel<<<state->count, JOINT_THREADS, 0, (cudaStream_t)stream>>>(*system, *state, joints, joint_count);
+    launch_early(wake_kernel, dim3(state->count), JOINT_THREADS, 0, (cudaStream_t)stream, *system, *state, joints, joint_count);
     return (int)cudaGetLastError();
 }
 
 extern "C" int sup_gpu_prepare(const sup_gpu_system *system, const sup_gpu_state *state, const sup_gpu_body *body,
                                const float *joints, void *stream)
 {
-    prepare_kernel<<<grid_for(system->skin_count, state->count), THREADS, 0, (cudaStream_t)stream>>>(*system, *state, *body,
+    launch_early(prepare_kernel, grid_for(system->skin_count, state->count), THREADS, 0, (cudaStream_t)stream, *system, *state, *body,
                                                                                                      joints);
     return (int)cudaGetLastError();
 }
@@ -301,8 +313,8 @@ extern "C" int sup_gpu_finish(const sup_gpu_system *system, const sup_gpu_state 
                               const float *joints, void *stream)
 {
     cudaStream_t on = (cudaStream_t)stream;
-    skin_kernel<<<grid_for(system->skin_count, state->count), THREADS, 0, on>>>(*system, *state, *body, joints);
-    end_kernel<<<state->count, JOINT_THREADS, 0, on>>>(*state, joints, body->joint_count);
+    launch_early(skin_kernel, grid_for(system->skin_count, state->count), THREADS, 0, on, *system, *state, *body, joints);
+    launch_early(end_kernel, dim3(state->count), JOINT_THREADS, 0, on, *state, joints, body->joint_count);
     return (int)cudaGetLastError();
 }
 
@@ -311,20 +323,20 @@ extern "C" int sup_gpu_carry(const sup_gpu_system *system, const sup_gpu_state *
 {
     cudaStream_t on = (cudaStream_t)stream;
     int all = state->count * body->joint_count;
-    way_kernel<<<(all + JOINT_THREADS - 1) / JOINT_THREADS, JOINT_THREADS, 0, on>>>(*state, joints, body->joint_count);
-    carry_kernel<<<grid_for(system->skin_count, state->count), THREADS, 0, on>>>(*system, *state, *body);
+    launch_early(way_kernel, dim3((all + JOINT_THREADS - 1) / JOINT_THREADS), JOINT_THREADS, 0, on, *state, joints, body->joint_count);
+    launch_early(carry_kernel, grid_for(system->skin_count, state->count), THREADS, 0, on, *system, *state, *body);
     return (int)cudaGetLastError();
 }
 
 extern "C" int sup_gpu_still(const sup_gpu_system *system, const sup_gpu_state *state, void *stream)
 {
-    still_kernel<<<grid_for(most_of(system), state->count), THREADS, 0, (cudaStream_t)stream>>>(*system, *state);
+    launch_early(still_kernel, grid_for(most_of(system), state->count), THREADS, 0, (cudaStream_t)stream, *system, *state);
     return (int)cudaGetLastError();
 }
 
 extern "C" int sup_gpu_first_phase(const sup_gpu_state *state, void *stream)
 {
-    phase_kernel<<<(state->count + THREADS - 1) / THREADS, THREADS, 0, (cudaStream_t)stream>>>(*state);
+    launch_early(phase_kernel, dim3((state->count + THREADS - 1) / THREADS), THREADS, 0, (cudaStream_t)stream, *state);
     return (int)cudaGetLastError();
 }
 
@@ -332,13 +344,13 @@ extern "C" int sup_gpu_reset(const sup_gpu_system *system, const sup_gpu_state *
                              const float *joints, void *stream)
 {
     cudaStream_t on = (cudaStream_t)stream;
-    rest_kernel<<<grid_for(most_of(system), state->count), THREADS, 0, on>>>(*system, *state, *body);
-    blend_kernel<<<grid_for(system->skin_count, state->count), THREADS, 0, on>>>(*system, *state, *body, joints);
+    launch_early(rest_kernel, grid_for(most_of(system), state->count), THREADS, 0, on, *system, *state, *body);
+    launch_early(blend_kernel, grid_for(system->skin_count, state->count), THREADS, 0, on, *system, *state, *body, joints);
     return sup_gpu_still(system, state, stream);
 }
 
 extern "C" int sup_gpu_calm(const sup_gpu_system *system, const sup_gpu_state *state, void *stream)
 {
-    calm_kernel<<<grid_for(system->skin_count, state->count), THREADS, 0, (cudaStream_t)stream>>>(*system, *state);
+    launch_early(calm_kernel, grid_for(system->skin_count, state->count), THREADS, 0, (cudaStream_t)stream, *system, *state);
     return (int)cudaGetLastError();
 }

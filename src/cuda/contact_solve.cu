@@ -70,9 +70,10 @@ static __device__ float4 whole_gradient(const sup_gpu_system &s, const sup_gpu_s
                                         int character, int local, int place)
 {
     if (local < b.part.count) return st.gradient[(size_t)character * s.unknown_count + place];
-    const float4 *raw = st.raw + ((size_t)character * s.top_count + (place - s.interior_count)) * s.top_fan;
+    const float4 *raw = st.raw + (size_t)character * s.slot_count;
+    const int end = s.top_first[place - s.interior_count + 1];
     float4 sum = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-    for (int e = 0; e < s.top_fan; e++)
+    for (int e = s.top_first[place - s.interior_count]; e < end; e++)
         sum = add_scaled(sum, 1.0f, raw[e]);
     return sum;
 }

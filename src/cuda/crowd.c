@@ -231,23 +231,26 @@ static const int32_t *phases_of(const sup_gpu_state *state)
     return &state->progress->phase;
 }
 
-/* Local steps of a step at most: the CPU's numbers where none is given (solver.h), and room for some that are taken back. */
-static int32_t count_turns(const sup_crowd *crowd)
-{
-    int32_t most = 1, own = crowd->system.volume > 0.0f ? 7 : 8;
-    for (int32_t i = 0; i < crowd->count; i++) {
-        int32_t asked = crowd->orders[i].iterations > 0 ? crowd->orders[i].iterations : own;
-        most = asked > most ? asked : most;
-    }
-    return most + SUP_GPU_SPARE;
-}
-
 static bool any_contact(const sup_crowd *crowd)
 {
     bool any = false;
     for (int32_t i = 0; i < crowd->count; i++)
         any = any || crowd->orders[i].contact != 0;
     return any;
+}
+
+/* Local steps of a step at most: the CPU's numbers where none is given (solver.h), and room for some that are taken back.
+ * Turns that nobody needs cost their launches: with contacts, which make them dear, the seventh iteration of flesh that touches
+ * nothing is left out. */
+static int32_t count_turns(const sup_crowd *crowd)
+{
+    bool contact = any_contact(crowd);
+    int32_t most = 1, own = contact ? 6 : crowd->system.volume > 0.0f ? 7 : 8;
+    for (int32_t i = 0; i < crowd->count; i++) {
+        int32_t asked = crowd->orders[i].iterations > 0 ? crowd->orders[i].iterations : own;
+        most = asked > most ? asked : most;
+    }
+    return most + SUP_GPU_SPARE;
 }
 
 static int launch_anchors(const sup_gpu_anchors *anchors, const sup_gpu_joints *joints, const sup_gpu_state *st,
@@ -384,7 +387,7 @@ static sup_gpu_state state_range(const sup_crowd *crowd, int32_t begin, int32_t 
     for (int32_t i = 0; i < 2; i++)
         st.control[i] += n;
     st.y += n * (size_t)s->interior_count;
-    st.slot += n * (size_t)s->top_count * (size_t)s->top_fan;
+    st.slot += n * (size_t)s->slot_count;
     st.top += n * (size_t)s->top_count;
     st.seat_volume += n * (size_t)s->seat_count;
     st.sums += n * SUP_GPU_SUMS * (size_t)st.sum_rows;

@@ -323,7 +323,7 @@ static sup_result open_system(sup_crowd *crowd, const sup_system *from, const su
 {
     uploader u = {crowd, error, false};
     size_t square = (size_t)SUP_BLOCK_LIMIT * SUP_BLOCK_LIMIT;
-    int32_t most = 0, *place = NULL, *vertex = NULL, chambers = from->volume > 0.0f ? from->chamber_count : 0;
+    int32_t most = 0, *place = NULL, *vertex = NULL;
     sup_result result = number_skin(crowd, from, b, &place, &vertex, error);
     if (result != SUP_OK) return result;
     for (int32_t p = 0; p < b->part_count; p++) {
@@ -344,7 +344,6 @@ static sup_result open_system(sup_crowd *crowd, const sup_system *from, const su
         .most_slots = b->most_slots,
         .most_pack = b->pack_size,
         .most_seats = b->most_seats,
-        .top_fan = b->top_fan,
         .seat_count = b->seat_count,
         .first_place = b->number[0],
         .is_static = from->is_static,
@@ -356,21 +355,15 @@ static sup_result open_system(sup_crowd *crowd, const sup_system *from, const su
         .inverse = up(&u, b->inverse, (int64_t)((size_t)b->part_count * square), sizeof(float)),
         .top_inverse = up(&u, b->top_inverse, (int64_t)b->top_count * b->top_stride, sizeof(float)),
         .diagonal = up(&u, b->diagonal, b->unknown_count, sizeof(float)),
+        .top_first = up(&u, b->top_slot_first, (int64_t)b->top_count + 1, sizeof(int32_t)),
         .pull_first = up(&u, b->pull_first, (int64_t)b->unknown_count + 1, sizeof(int32_t)),
         .pull_anchor = up(&u, b->pull_anchor, b->pull_count, sizeof(int32_t)),
         .pull_value = up(&u, b->pull_value, b->pull_count, sizeof(float)),
         .tets = up(&u, b->tets, (int64_t)b->prism_total / SUP_PRISM_LANES * SUP_PRISM_FLOATS, sizeof(float)),
         .place = up(&u, place, from->skin_count, sizeof(int32_t)),
         .vertex = up(&u, vertex, b->unknown_count, sizeof(int32_t)),
-        .seat_chamber = up(&u, b->seat_chamber, b->seat_count, sizeof(int32_t)),
-        .seat_begin = up(&u, b->seat_begin, (int64_t)b->seat_count + 1, sizeof(int32_t)),
-        .chamber_first = up(&u, b->chamber_first, (int64_t)chambers + 1, sizeof(int32_t)),
-        .chamber_seat = up(&u, b->chamber_seat, b->seat_count, sizeof(int32_t)),
-        .seat_prism = up(&u, b->seat_prism, b->seat_begin[b->seat_count], sizeof(uint16_t)),
         .blend_seat = up(&u, b->blend_seat, b->blend_total, sizeof(uint16_t)),
-        .seat_weight = up(&u, b->seat_weight, b->seat_begin[b->seat_count], sizeof(float)),
-        .blend_weight = up(&u, b->blend_weight, b->blend_total, sizeof(float)),
-        .chamber_volume = up(&u, from->chamber_volume, chambers, sizeof(float))};
+        .blend_weight = up(&u, b->blend_weight, b->blend_total, sizeof(float))};
     return done(&u);
 }
 
@@ -385,7 +378,7 @@ static void open_contact_state(uploader *u, sup_gpu_state *st)
     st->touch_first = up(u, NULL, skin + n, sizeof(int32_t));
     st->touch = up(u, NULL, 3 * skin, sizeof(int32_t));
     st->force = up(u, NULL, skin, four);
-    st->raw = up(u, NULL, n * s->top_count * s->top_fan, four);
+    st->raw = up(u, NULL, n * s->slot_count, four);
     sup_gpu_four **vectors[] = {&st->gradient, &st->residual, &st->search, &st->image, &st->product};
     for (int32_t i = 0; i < SUP_COUNT(vectors); i++)
         *vectors[i] = up(u, NULL, vector, four);
@@ -423,7 +416,7 @@ static sup_result open_state(sup_crowd *crowd, sup_error *error)
     for (int32_t i = 0; i < 2; i++)
         st->control[i] = up(&u, NULL, n, sizeof(sup_gpu_control));
     st->y = up(&u, NULL, n * s->interior_count, four);
-    st->slot = up(&u, NULL, n * s->top_count * s->top_fan, four);
+    st->slot = up(&u, NULL, n * s->slot_count, four);
     if (crowded) st->rhs = up(&u, NULL, groups * s->top_stride * 3 * SUP_GPU_TOP_LOCKSTEP, sizeof(float));
     st->top = up(&u, NULL, n * s->top_count, four);
     int32_t alone = sup_gpu_top_rows(s, false), rows = sup_gpu_top_rows(s, true);

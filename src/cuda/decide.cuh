@@ -4,6 +4,7 @@
 #define SUP_CUDA_DECIDE_CUH
 
 #include "cuda/gpu.h"
+#include "cuda/launch.cuh"
 
 enum { SUM_ENERGY = 0, SUM_NEWEST = 1, SUM_OLDER = 2 };                              /* of a local step */
 enum { SUM_PRODUCT = 2, SUM_OLD = 3, SUM_NEW = 4, SUM_MOVED = 5, SUM_SIZE = 6 };     /* of the start */
@@ -217,32 +218,6 @@ static __device__ void copy_control(sup_gpu_control *to, const sup_gpu_control *
     for (int i = threadIdx.x % 32; i < (int)(sizeof(sup_gpu_control) / sizeof(int)); i += 32)
         ((int *)to)[i] = ((const int *)from)[i];
     __syncwarp();
-}
-
-/* Kernels of a step are launched before those before them have ended, and wait here for what they wrote. */
-static __device__ void wait_for_kernel()
-{
-#if __CUDA_ARCH__ >= 900
-    cudaTriggerProgrammaticLaunchCompletion();
-    cudaGridDependencySynchronize();
-#endif
-}
-
-/* A launch that may begin before the kernel before it has ended (wait_for_kernel). */
-template <typename... A>
-static void launch_early(void (*kernel)(A...), dim3 grid, int threads, size_t shared, cudaStream_t stream, A... args)
-{
-    cudaLaunchAttribute early = {};
-    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    early.val.programmaticStreamSerializationAllowed = 1;
-    cudaLaunchConfig_t config = {};
-    config.gridDim = grid;
-    config.blockDim = dim3(threads);
-    config.dynamicSmemBytes = shared;
-    config.stream = stream;
-    config.attrs = &early;
-    config.numAttrs = 1;
-    cudaLaunchKernelEx(&config, kernel, args...);
 }
 
 static __device__ bool is_over(const sup_gpu_state &st, int turn, int character)

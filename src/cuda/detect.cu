@@ -5,6 +5,7 @@
  * tetrahedra with those of all groups of vertices, and tests only what meets. The nearest triangle of a vertex is the least of
  * integer keys, and lists are sorted: the same rows from run to run. */
 #include "cuda/gpu_contact.h"
+#include "cuda/launch.cuh"
 #include "cuda/vectors.cuh"
 
 #include <math.h>
@@ -74,6 +75,7 @@ __global__ void __launch_bounds__(THREADS)
     points_kernel(const __grid_constant__ sup_gpu_detect detect, const __grid_constant__ sup_gpu_state st,
                   const float *all_ends)
 {
+    wait_for_kernel();
     const sup_detect &d = detect.view;
     int character = blockIdx.y, v = blockIdx.x * THREADS + threadIdx.x;
     if (v >= d.vertex_count || !looks(st, character)) return;
@@ -98,6 +100,7 @@ __global__ void __launch_bounds__(THREADS)
 __global__ void __launch_bounds__(THREADS)
     boxes_kernel(const __grid_constant__ sup_gpu_detect detect, const __grid_constant__ sup_gpu_state st)
 {
+    wait_for_kernel();
     const sup_detect &d = detect.view;
     int character = blockIdx.y, i = blockIdx.x * WARPS + threadIdx.x / 32, lane = threadIdx.x % 32;
     int cell = i - d.block_count;
@@ -286,14 +289,16 @@ static __device__ int take_first(unsigned &set)
     return first;
 }
 
-/* A cell, by a warp. */
+/* A cell, by `split` warps that share the groups of vertices. */
 __global__ void __launch_bounds__(THREADS)
-    test_kernel(const __grid_constant__ sup_gpu_detect detect, const __grid_constant__ sup_gpu_state st)
+    test_kernel(const __grid_constant__ sup_gpu_detect detect, const __grid_constant__ sup_gpu_state st, int split)
 {
     __shared__ float all_maps[WARPS][12][SUP_DETECT_TETS];
+    wait_for_kernel();
     const unsigned all = 0xffffffffu;
     const sup_detect &d = detect.view;
-    int character = blockIdx.y, warp = threadIdx.x / 32, lane = threadIdx.x % 32, cell = blockIdx.x * WARPS + warp;
+    int character = blockIdx.y, warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    int cell = (blockIdx.x * WARPS + warp) / split, part = (blockIdx.x * WARPS + warp) % split;
     if (cell >= d.cell_count || !looks(st, character)) return;
     const work w = open_work(detect, st, character);
     const float4 *box = detect.cell_box + 2 * ((size_t)character * d.cell_count + cell);
@@ -302,7 +307,7 @@ __global__ void __launch_bounds__(THREADS)
     int first = d.cell_tet_first[cell], count = d.cell_tet_first[cell + 1] - first;
     float(*maps)[SUP_DETECT_TETS] = all_maps[warp];
     bool mapped = false;
-    for (int base = 0; base < d.block_count && count > 0; base += 32) {
+    for (int base = 32 * part; base < d.block_count && count > 0; base += 32 * split) {
         bool meet = false;
         if (base + lane < d.block_count) {
             float4 l = boxes[2 * (base + lane)], u = boxes[2 * (base + lane) + 1];
@@ -459,6 +464,7 @@ __global__ void __launch_bounds__(THREADS)
     pairs_kernel(const __grid_constant__ sup_gpu_detect detect, const __grid_constant__ sup_gpu_system s,
                  const __grid_constant__ sup_gpu_state st)
 {
+    wait_for_kernel();
     int character = blockIdx.y, v = blockIdx.x * THREADS + threadIdx.x;
     if (!looks(st, character)) return;
     const work w = open_work(detect, st, character);
@@ -510,6 +516,7 @@ __global__ void __launch_bounds__(INDEX_THREADS)
                  const __grid_constant__ sup_gpu_state st)
 {
     extern __shared__ int next[]; /* [skin_count] */
+    wait_for_kernel();
     int character = blockIdx.x, n = s.skin_count;
     if (!looks(st, character) || st.progress[character].rows == 0) return;
     const int32_t *pair = st.pair + (size_t)character * n;
@@ -553,12 +560,12 @@ extern "C" int sup_gpu_detect_step(const sup_gpu_detect *detect, const sup_gpu_s
 {
     const sup_detect &d = detect->view;
     cudaStream_t on = (cudaStream_t)stream;
-    int boxes = d.block_count + d.cell_count;
+    int boxes = d.block_count + d.cell_count, split = state->count <= 2 ? 8 : 1;
     dim3 vertices((d.vertex_count + THREADS - 1) / THREADS, state->count);
-    points_kernel<<<vertices, THREADS, 0, on>>>(*detect, *state, body->ends);
-    boxes_kernel<<<dim3((boxes + WARPS - 1) / WARPS, state->count), THREADS, 0, on>>>(*detect, *state);
-    test_kernel<<<dim3((d.cell_count + WARPS - 1) / WARPS, state->count), THREADS, 0, on>>>(*detect, *state);
-    pairs_kernel<<<vertices, THREADS, 0, on>>>(*detect, *system, *state);
-    index_kernel<<<state->count, INDEX_THREADS, sup_gpu_detect_shared(system), on>>>(*detect, *system, *state);
+    launch_early(points_kernel, vertices, THREADS, 0, on, *detect, *state, body->ends);
+    launch_early(boxes_kernel, dim3((boxes + WARPS - 1) / WARPS, state->count), THREADS, 0, on, *detect, *state);
+    launch_early(test_kernel, dim3((d.cell_count * split + WARPS - 1) / WARPS, state->count), THREADS, 0, on, *detect, *state, split);
+    launch_early(pairs_kernel, vertices, THREADS, 0, on, *detect, *system, *state);
+    launch_early(index_kernel, dim3(state->count), INDEX_THREADS, sup_gpu_detect_shared(system), on, *detect, *system, *state);
     return (int)cudaGetLastError();
 }

@@ -21,7 +21,7 @@ enum {
     SUP_GPU_HISTORY = 8,        /* directions that the acceleration looks back on (solver_work.h) */
     SUP_GPU_SUMS = 14,          /* sums of a character: decide.cuh */
     SUP_GPU_SOLVES = 3,         /* steps of conjugate gradients a direction, with contacts (solver_contact.c) */
-    SUP_GPU_SPARE = 2,          /* turns of a step beyond its iterations, for those that are taken back */
+    SUP_GPU_SPARE = 1,          /* turns of a step beyond its iterations, for those that are taken back */
     SUP_GPU_LOCKSTEP = 4,       /* characters that a block handles together in a crowd */
     SUP_GPU_TOP_LOCKSTEP = 16,  /* and in the solve of the top */
     SUP_GPU_TOP_ROWS = 64,      /* rows of the top a block in a crowd */
@@ -35,7 +35,6 @@ typedef struct sup_gpu_system {
     int32_t most_local;  /* places of a part, anchors included */
     int32_t most_prisms; /* of a part */
     int32_t most_slots, most_pack, most_seats;
-    int32_t top_fan; /* slots of a place of the top */
     int32_t seat_count;
     int32_t first_place; /* of the first unknown of the CPU's order */
     int32_t is_static;
@@ -45,16 +44,14 @@ typedef struct sup_gpu_system {
     const sup_block_part *parts;
     const unsigned char *pack;
     const float *inverse, *top_inverse, *diagonal;
+    const int32_t *top_first; /* [top_count+1] slots of a place of the top */
     const int32_t *pull_first, *pull_anchor;
     const float *pull_value;
     const float *tets;
-    const int32_t *place;  /* [skin_count] number of a skin vertex; unknown_count + anchor where it is given */
-    const int32_t *vertex; /* [unknown_count] skin vertex of an unknown, -1 for bases */
-    /* Chambers: blocks.h. */
-    const int32_t *seat_chamber, *seat_begin, *chamber_first, *chamber_seat;
-    const uint16_t *seat_prism, *blend_seat;
-    const float *seat_weight, *blend_weight;
-    const float *chamber_volume; /* [chamber_count] */
+    const int32_t *place;       /* [skin_count] number of a skin vertex; unknown_count + anchor where it is given */
+    const int32_t *vertex;      /* [unknown_count] skin vertex of an unknown, -1 for bases */
+    const uint16_t *blend_seat; /* chambers of the prisms: blocks.h */
+    const float *blend_weight;
 } sup_gpu_system;
 
 /* What a character is told. */
@@ -126,11 +123,11 @@ typedef struct sup_gpu_state {
     sup_gpu_four *iterate[3];     /* the same count, */
     sup_gpu_four *inertial, *guess, *miss;
     sup_gpu_four *direction[SUP_GPU_HISTORY];
-    sup_gpu_four *push; /* the same count: what leashes add to the prediction */
-    sup_gpu_four *y;    /* [count*interior_count] */
-    sup_gpu_four *slot; /* [count*top_count*top_fan] what parts leave to the top: gradient + A_tp y_p; 0 where unused */
-    float *rhs;         /* [groups of SUP_GPU_TOP_LOCKSTEP][top_stride][3*SUP_GPU_TOP_LOCKSTEP] in crowds */
-    sup_gpu_four *top;  /* [count*top_count] the newest direction there */
+    sup_gpu_four *push;       /* the same count: what leashes add to the prediction */
+    sup_gpu_four *y;          /* [count*interior_count] */
+    sup_gpu_four *slot;       /* [count*slot_count] what parts leave to the top: gradient + A_tp y_p */
+    float *rhs;               /* [groups of SUP_GPU_TOP_LOCKSTEP][top_stride][3*SUP_GPU_TOP_LOCKSTEP] in crowds */
+    sup_gpu_four *top;        /* [count*top_count] the newest direction there */
     sup_gpu_four *anchors[3]; /* [count*anchor_count] */
     sup_gpu_four *bend;       /* [count*anchor_count] second difference of the anchors */
     sup_gpu_four *feet;       /* [count*(unknown_count+anchor_count)] of skin vertices */

@@ -3,6 +3,7 @@
  * The same arithmetic as src/pose (glTF 2.0, appendix C) in float, and as methods/projective/anchors_step.c. */
 #include "cuda/gpu_show.h"
 #include "cuda/lanes.cuh"
+#include "cuda/launch.cuh"
 
 #define SUP_ANCHOR static __device__
 #include "methods/projective/anchors_kernel.h"
@@ -111,6 +112,7 @@ __global__ void __launch_bounds__(POSE_THREADS)
     pose_kernel(const sup_gpu_motion m, const sup_gpu_joints joints, const float *seconds)
 {
     extern __shared__ float local[];
+    wait_for_kernel();
     sup_gpu_play play = joints.play[blockIdx.x];
     if (play.clip < 0) return;
     const sup_gpu_clip clip = m.clips[play.clip];
@@ -146,7 +148,7 @@ extern "C" int sup_gpu_pose(const sup_gpu_motion *motion, const sup_gpu_joints *
     if (motion->clip_count == 0) return 0;
     cudaError_t error = cudaFuncSetAttribute(pose_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared);
     if (error != cudaSuccess) return (int)error;
-    pose_kernel<<<joints->count, POSE_THREADS, shared, (cudaStream_t)stream>>>(*motion, *joints, seconds);
+    launch_early(pose_kernel, dim3(joints->count), POSE_THREADS, shared, (cudaStream_t)stream, *motion, *joints, seconds);
     return (int)cudaGetLastError();
 }
 
@@ -160,6 +162,7 @@ __global__ void __launch_bounds__(ANCHOR_THREADS)
                    const char *phases, size_t phase_stride, float4 *out0, float4 *out1, float4 *out2, float4 *bend_out)
 {
     extern __shared__ __align__(16) float shared[];
+    wait_for_kernel();
     const sup_anchors *a = &anchors.view;
     int character = blockIdx.y, phase = *(const int32_t *)(phases + character * phase_stride) % 3;
     size_t at = (size_t)character * anchors.stride + anchors.first;
@@ -217,7 +220,7 @@ extern "C" int sup_gpu_anchors_step(const sup_gpu_anchors *anchors, const sup_gp
     cudaError_t error = cudaFuncSetAttribute(anchors_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared);
     if (error != cudaSuccess) return (int)error;
     dim3 grid(joints->count > 16 ? 2 : 8, joints->count);
-    anchors_kernel<<<grid, ANCHOR_THREADS, shared, (cudaStream_t)stream>>>(*anchors, *joints, (const char *)phases,
+    launch_early(anchors_kernel, grid, ANCHOR_THREADS, shared, (cudaStream_t)stream, *anchors, *joints, (const char *)phases,
                                                                            phase_stride, out[0], out[1], out[2], bend);
     return (int)cudaGetLastError();
 }

@@ -2,6 +2,7 @@
  *
  * Based on: [komaritzan2022] eq. 3.9. The same sums as src/upsample, in another order. */
 #include "cuda/gpu_show.h"
+#include "cuda/launch.cuh"
 #include "cuda/store.cuh"
 
 enum { THREADS = 256 };
@@ -17,6 +18,7 @@ static __device__ const float4 *shown_skin(const sup_gpu_state &st, int coarse_c
 __global__ void __launch_bounds__(THREADS)
     coarse_kernel(const __grid_constant__ sup_gpu_upsample up, const __grid_constant__ sup_gpu_state st, bool carried)
 {
+    wait_for_kernel();
     int v = blockIdx.x * THREADS + threadIdx.x, character = blockIdx.y;
     if (v >= up.coarse_count || st.orders[character].hidden) return;
     const float4 *skin = shown_skin(st, up.coarse_count, character, carried);
@@ -39,25 +41,28 @@ __global__ void __launch_bounds__(THREADS)
     to[1] = make_float4(own.z, good ? c * over : rest[2], 0.0f, 0.0f);
 }
 
-/* A row of `C` characters: eq. 3.9. Plain rows have a weight for positions and one for normals; riding rows four. */
-template <int C, bool RIDING>
+/* A row of `C` characters: eq. 3.9. Plain rows have a weight for positions and one for normals; riding rows four. `S` threads
+ * share a row, each every S-th of its slots: a single character fills the device with them. */
+template <int C, int S, bool RIDING>
 __global__ void __launch_bounds__(THREADS)
     rows_kernel(const __grid_constant__ sup_gpu_upsample up, int count, const sup_gpu_orders *orders,
                 const __grid_constant__ sup_gpu_out out)
 {
+    wait_for_kernel();
     int rows = RIDING ? up.row_count - up.plain_count : up.plain_count;
-    int at = blockIdx.x * THREADS + threadIdx.x, row = RIDING ? up.plain_count + at : at, first = blockIdx.y * C;
+    int thread = blockIdx.x * THREADS + threadIdx.x, part = thread % S, first = blockIdx.y * C;
+    int at = min(thread / S, rows - 1), row = RIDING ? up.plain_count + at : at; /* the last one again: warps stay whole */
     bool any = false;
     for (int c = 0; c < C; c++)
         any = any || (first + c < count && !orders[first + c].hidden);
-    if (at >= rows || !any) return;
+    if (!any) return;
     float sum[C][6];
     for (int c = 0; c < C; c++)
         for (int k = 0; k < 6; k++)
             sum[c][k] = 0.0f;
     int nearest = 0;
-#pragma unroll (C == 1 ? 8 : 2)
-    for (int slot = 0; slot < up.slots; slot++) {
+#pragma unroll (C == 1 ? 6 : 2)
+    for (int slot = part; slot < up.slots; slot += S) {
         size_t entry = (size_t)slot * up.row_count + row;
         int index = up.narrow != NULL ? up.narrow[entry] : up.wide[entry];
         float4 w;
@@ -89,6 +94,13 @@ __global__ void __launch_bounds__(THREADS)
             sum[c][5] = fmaf(w.z, b.x, sum[c][5]);
         }
     }
+    nearest = __shfl_sync(0xffffffffu, nearest, threadIdx.x % 32 / S * S); /* the first slot's */
+#pragma unroll
+    for (int c = 0; c < C; c++)
+        for (int k = 0; k < 6; k++)
+            for (int d = 1; d < S; d <<= 1)
+                sum[c][k] += __shfl_xor_sync(0xffffffffu, sum[c][k], d);
+    if (part > 0 || thread / S >= rows) return;
     int vertex = up.row_vertex[row];
 #pragma unroll
     for (int c = 0; c < C; c++) {
@@ -104,24 +116,25 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
-template <int C>
+template <int C, int S>
 static void launch_rows(const sup_gpu_upsample &up, const sup_gpu_state &st, const sup_gpu_out &out, cudaStream_t stream)
 {
     int riding = up.row_count - up.plain_count, groups = (st.count + C - 1) / C;
-    dim3 plain_grid((up.plain_count + THREADS - 1) / THREADS, groups), riding_grid((riding + THREADS - 1) / THREADS, groups);
+    dim3 plain_grid((up.plain_count * S + THREADS - 1) / THREADS, groups);
+    dim3 riding_grid((riding * S + THREADS - 1) / THREADS, groups);
     if (up.plain_count > 0)
-        rows_kernel<C, false><<<plain_grid, THREADS, 0, stream>>>(up, st.count, st.orders, out);
-    if (riding > 0) rows_kernel<C, true><<<riding_grid, THREADS, 0, stream>>>(up, st.count, st.orders, out);
+        launch_early(rows_kernel<C, S, false>, plain_grid, THREADS, 0, stream, up, st.count, st.orders, out);
+    if (riding > 0) launch_early(rows_kernel<C, S, true>, riding_grid, THREADS, 0, stream, up, st.count, st.orders, out);
 }
 
 extern "C" int sup_gpu_show(const sup_gpu_upsample *up, const sup_gpu_state *state, bool carried, const sup_gpu_out *out,
                             void *stream)
 {
     dim3 grid((up->coarse_count + THREADS - 1) / THREADS, state->count);
-    coarse_kernel<<<grid, THREADS, 0, (cudaStream_t)stream>>>(*up, *state, carried);
+    launch_early(coarse_kernel, grid, THREADS, 0, (cudaStream_t)stream, *up, *state, carried);
     if (state->count <= 2)
-        launch_rows<1>(*up, *state, *out, (cudaStream_t)stream);
+        launch_rows<1, 4>(*up, *state, *out, (cudaStream_t)stream);
     else
-        launch_rows<4>(*up, *state, *out, (cudaStream_t)stream);
+        launch_rows<4, 1>(*up, *state, *out, (cudaStream_t)stream);
     return (int)cudaGetLastError();
 }

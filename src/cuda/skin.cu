@@ -4,6 +4,7 @@
  * their own arrays. */
 #include "cuda/gpu_show.h"
 #include "cuda/lanes.cuh"
+#include "cuda/launch.cuh"
 #include "cuda/store.cuh"
 #include "methods/skin/skin.h"
 
@@ -25,6 +26,7 @@ static __device__ void rotate(const double q[4], const float v[3], double out[3]
 __global__ void __launch_bounds__(THREADS)
     split_kernel(const __grid_constant__ sup_gpu_skin skin, const __grid_constant__ sup_gpu_joints joints)
 {
+    wait_for_kernel();
     int i = blockIdx.x * THREADS + threadIdx.x, j = i % joints.joint_count;
     if (i >= joints.count * joints.joint_count) return;
     const float *m = joints.pose + (size_t)i * 12, *c = skin.joint_centre + 3 * (size_t)j;
@@ -146,6 +148,7 @@ __global__ void __launch_bounds__(THREADS)
     skin_kernel(const __grid_constant__ sup_gpu_skin skin, const __grid_constant__ sup_gpu_joints joints,
                 const sup_gpu_orders *orders, const __grid_constant__ sup_gpu_out out)
 {
+    wait_for_kernel();
     int i = blockIdx.x * THREADS + threadIdx.x, character = blockIdx.y;
     if (i >= skin.lane_count || orders[character].hidden) return;
     int at = skin.lane[i], vertex = skin.vertex[i];
@@ -175,11 +178,11 @@ extern "C" int sup_gpu_skin_step(const sup_gpu_skin *skin, const sup_gpu_joints 
     dim3 grid((skin->lane_count + THREADS - 1) / THREADS, joints->count);
     if (skin->lane_count == 0) return 0;
     if (skin->rigid == NULL) {
-        skin_kernel<false><<<grid, THREADS, 0, (cudaStream_t)stream>>>(*skin, *joints, orders, *out);
+        launch_early(skin_kernel<false>, grid, THREADS, 0, (cudaStream_t)stream, *skin, *joints, orders, *out);
         return (int)cudaGetLastError();
     }
     int all = joints->count * joints->joint_count;
-    split_kernel<<<(all + THREADS - 1) / THREADS, THREADS, 0, (cudaStream_t)stream>>>(*skin, *joints);
-    skin_kernel<true><<<grid, THREADS, 0, (cudaStream_t)stream>>>(*skin, *joints, orders, *out);
+    launch_early(split_kernel, dim3((all + THREADS - 1) / THREADS), THREADS, 0, (cudaStream_t)stream, *skin, *joints);
+    launch_early(skin_kernel<true>, grid, THREADS, 0, (cudaStream_t)stream, *skin, *joints, orders, *out);
     return (int)cudaGetLastError();
 }

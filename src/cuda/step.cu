@@ -89,13 +89,9 @@ static __device__ void move(const sup_gpu_system &s, const sup_gpu_state &st, co
         size_t q = at + b.place(s.interior_count, i, own);
         float4 d = touching ? st.direction[p.history][q] : get(b.row(b.out, b.slots, i, c)), next = base[q];
         if (turn > 0) {
-            float4 old[SUP_GPU_HISTORY];
-#pragma unroll
-            for (int j = 0; j < SUP_GPU_HISTORY; j++) /* all are asked for before the first is used */
-                if (j < p.history) old[j] = st.direction[j][q];
-#pragma unroll
-            for (int j = 0; j < SUP_GPU_HISTORY; j++)
-                if (j < p.history) next = add_scaled(next, p.factor[j], old[j]);
+#pragma unroll 4
+            for (int j = 0; j < p.history; j++)
+                next = add_scaled(next, p.factor[j], st.direction[j][q]);
             if (p.accepted) next = add_scaled(next, p.factor[p.history], d);
             if (p.accepted && own && !touching) st.direction[p.history][q] = d;
         } else { /* where a linear system would go, and part of the last miss */
@@ -169,12 +165,13 @@ static __device__ void volumes(const sup_gpu_system &s, const sup_gpu_state &st,
         b.force[i] = column_volume6(&under);
     }
     __syncthreads();
+    const uint16_t *begin = b.template at<uint16_t>(SUP_PACK_SEAT_BEGIN), *prisms = b.template at<uint16_t>(SUP_PACK_SEAT_PRISM);
+    const float *weights = b.template at<float>(SUP_PACK_SEAT_WEIGHT);
     const int lane = threadIdx.x % 32;
     for (int seat = threadIdx.x / 32; seat < b.part.seat_count; seat += T / 32) {
         double sum = 0.0;
-        int end = s.seat_begin[b.part.seat_first + seat + 1];
-        for (int e = s.seat_begin[b.part.seat_first + seat] + lane; e < end; e += 32)
-            sum += (double)(s.seat_weight[e] * b.force[s.seat_prism[e]]);
+        for (int e = begin[seat] + lane; e < begin[seat + 1]; e += 32)
+            sum += (double)(weights[e] * b.force[prisms[e]]);
         sum = warp_sum(sum);
         if (lane == 0) st.seat_volume[(size_t)(b.first + c) * s.seat_count + b.part.seat_first + seat] = sum;
     }
@@ -189,70 +186,131 @@ static __device__ float pressures(const sup_gpu_system &s, const sup_gpu_state &
 {
     float energy = 0.0f;
     const double *volume = st.seat_volume + (size_t)(b.first + c) * s.seat_count;
+    const uint16_t *begin = b.template at<uint16_t>(SUP_PACK_CHAMBER_BEGIN);
+    const int32_t *seats = b.template at<int32_t>(SUP_PACK_CHAMBER_SEAT);
     for (int i = threadIdx.x; i < b.part.seat_count; i += T) {
-        int seat = b.part.seat_first + i, chamber = s.seat_chamber[seat];
-        int first = s.chamber_first[chamber], end = s.chamber_first[chamber + 1];
-        double sum = 0.0, rest = (double)s.chamber_volume[chamber];
-#pragma unroll 4
-        for (int e = first; e < end; e++)
-            sum += volume[s.chamber_seat[e]];
+        double sum = 0.0, rest = (double)b.template at<float>(SUP_PACK_SEAT_REST)[i];
+        const bool answers = rest > 0.0;
+        rest = fabs(rest);
+#pragma unroll 8
+        for (int e = begin[i]; e < begin[i + 1]; e++)
+            sum += volume[seats[e]];
         double excess = sum / rest - 1.0, u = 1.0 / (1.0 + 0.25 * excess * excess);
         b.pressure[i] = (float)((double)s.volume * excess * u * u);
-        if (s.chamber_seat[first] == seat) energy += (float)(0.5 * (double)s.volume * rest * excess * excess * u);
+        if (answers) energy += (float)(0.5 * (double)s.volume * rest * excess * excess * u);
     }
     return energy;
 }
 
-/* Pressure on the column of a prism. */
-template <int C>
-static __device__ void press(const sup_gpu_system &s, const block_view<C> &b, const float *x, int i, sup_wide3 sum[5])
+static __device__ void put_force(float *to, int stride, sup_wide3 v)
 {
-    const uint16_t *corner = b.template at<uint16_t>(SUP_PACK_CORNER) + i;
-    const int place[3] = {corner[0], corner[b.part.prism_stride], corner[2 * b.part.prism_stride]};
-    const sup_wide3 skin[3] = {corner_position(x, place[0]), corner_position(x, place[1]), corner_position(x, place[2])};
-    float scale = 0.0f;
-    for (int k = 0; k < b.part.blend_count; k++) {
-        int at = b.part.blend_first + k * b.part.prism_stride + i;
-        scale = fmaf(s.blend_weight[at], b.pressure[s.blend_seat[at]], scale);
-    }
-    column under = column_at(b.feet, place, skin);
-    column_press(&under, scale, sum);
+    to[0] = v.x, to[stride] = v.y, to[2 * stride] = v.z;
 }
 
-/* Forces of the part's prisms into shared memory; returns their energy. */
+static __device__ sup_wide3 get_force(const float *from, int stride)
+{
+    return sup_wide3{from[0], from[stride], from[2 * stride]};
+}
+
+/* Pressures on the columns of the part's prisms: forces on their outer corners into shared memory. */
+template <int C, int T>
+static __device__ void press(const sup_gpu_system &s, const block_view<C> &b, const float *x)
+{
+    const int stride = b.part.prism_stride;
+    for (int i = threadIdx.x; i < b.part.prism_count; i += T) {
+        const uint16_t *corner = b.template at<uint16_t>(SUP_PACK_CORNER) + i;
+        const int place[3] = {corner[0], corner[stride], corner[2 * stride]};
+        const sup_wide3 skin[3] = {corner_position(x, place[0]), corner_position(x, place[1]),
+                                   corner_position(x, place[2])};
+        sup_wide3 sum[5] = {};
+        float scale = 0.0f;
+        for (int k = 0; k < b.part.blend_count; k++) {
+            int at = b.part.blend_first + k * stride + i;
+            scale = fmaf(s.blend_weight[at], b.pressure[s.blend_seat[at]], scale);
+        }
+        column under = column_at(b.feet, place, skin);
+        column_press(&under, scale, sum);
+#pragma unroll
+        for (int k = 0; k < 3; k++)
+            put_force(b.force + i + 3 * k * stride, stride, sum[k]);
+    }
+}
+
+static __device__ sup_wide3 plus(sup_wide3 a, sup_wide3 b)
+{
+    return sup_wide3{a.x + b.x, a.y + b.y, a.z + b.z};
+}
+
+/* Deformation of a tetrahedron of a prism, seen from its last corner. */
+static __device__ void deform(const float *tet, int t, const uint16_t *corner, int stride, const float *x,
+                              sup_wide3 g[3], float f[9])
+{
+    const sup_wide3 last = corner_position(x, corner[CORNER_C1 * stride]);
+    load_gradients(tet, g);
+#pragma unroll
+    for (int i = 0; i < 9; i++)
+        f[i] = 0.0f;
+#pragma unroll
+    for (int k = 0; k < 3; k++)
+        sup_wide3_outer(sup_wide3_sub(corner_position(x, corner[edge_corner(t, k) * stride]), last), g[k], f);
+}
+
+/* The rotation that fits all three best ([komaritzan2018], section 6): prism_shared of prism.h. */
+static __device__ void common_rotation(const float *tets, const uint16_t *corner, int stride, const float *x, float r[9])
+{
+    float mean[9] = {0.0f}, total = 0.0f;
+    for (int t = 0; t < 3; t++) {
+        sup_wide3 g[3];
+        float f[9], w = tets[(10 * t + 9) * SUP_PRISM_LANES];
+        deform(tets + 10 * t * SUP_PRISM_LANES, t, corner, stride, x, g, f);
+        total += w;
+#pragma unroll
+        for (int i = 0; i < 9; i++)
+            mean[i] = fmaf(w, f[i], mean[i]);
+    }
+#pragma unroll
+    for (int i = 0; i < 9; i++)
+        mean[i] /= total;
+    sup_element_rotation(mean, r);
+}
+
+/* Forces of the part's tetrahedra into shared memory, a thread each, with the pressures that are there; returns their energy.
+ * Threads of a warp have the same tetrahedron of different prisms. */
 template <int C, int T>
 static __device__ float prism_forces(const sup_gpu_system &s, const block_view<C> &b, const float *x, bool shared_rotation)
 {
+    const int stride = b.part.prism_stride;
+    const bool pressed = s.volume > 0.0f;
     float energy = 0.0f;
-    for (int i = threadIdx.x; i < b.part.prism_count; i += T) {
-        unsigned at = (unsigned)(b.part.prism_first + i), batch = at / SUP_PRISM_LANES, lane = at % SUP_PRISM_LANES;
+    for (int at = threadIdx.x; at < 3 * stride; at += T) {
+        const int t = at / stride, i = at - t * stride;
+        if (i >= b.part.prism_count) continue;
+        const unsigned padded = (unsigned)(b.part.prism_first + i);
         const uint16_t *corner = b.template at<uint16_t>(SUP_PACK_CORNER) + i;
-        sup_wide3 last = corner_position(x, corner[CORNER_C1 * b.part.prism_stride]), edge[5], sum[5];
+        const float *tets = s.tets + padded / SUP_PRISM_LANES * SUP_PRISM_FLOATS + padded % SUP_PRISM_LANES;
+        const float *tet = tets + 10 * t * SUP_PRISM_LANES;
+        sup_wide3 g[3], all = {0.0f, 0.0f, 0.0f};
+        float f[9], r[9], w = tet[9 * SUP_PRISM_LANES];
+        deform(tet, t, corner, stride, x, g, f);
+        if (shared_rotation)
+            common_rotation(tets, corner, stride, x, r);
+        else
+            sup_element_rotation(f, r);
 #pragma unroll
-        for (int k = 0; k < 5; k++)
-            edge[k] = sup_wide3_sub(corner_position(x, corner[k * b.part.prism_stride]), last);
-        energy += prism(s.tets + batch * SUP_PRISM_FLOATS + lane, edge, 5, shared_rotation, sum);
-        float *to = b.force + i;
-        sup_wide3 rest = {0.0f, 0.0f, 0.0f};
+        for (int k = 0; k < 9; k++)
+            f[k] -= r[k];
+        energy = fmaf(w, sup_element_square(f), energy); /* twice eq. 2.16 */
 #pragma unroll
-        for (int k = 0; k < 5; k++) {
-            to[(3 * k) * b.part.prism_stride] = sum[k].x;
-            to[(3 * k + 1) * b.part.prism_stride] = sum[k].y;
-            to[(3 * k + 2) * b.part.prism_stride] = sum[k].z;
-            rest = sup_wide3_sub(rest, sum[k]);
-        }
-        to[15 * b.part.prism_stride] = rest.x;
-        to[16 * b.part.prism_stride] = rest.y;
-        to[17 * b.part.prism_stride] = rest.z;
-        if (!(s.volume > 0.0f)) continue;
-        sup_wide3 more[5] = {};
-        press<C>(s, b, x, i, more);
+        for (int k = 0; k < 9; k++)
+            f[k] *= w;
+        float *to = b.force + 12 * t * stride + i;
 #pragma unroll
         for (int k = 0; k < 3; k++) {
-            to[(3 * k) * b.part.prism_stride] += more[k].x;
-            to[(3 * k + 1) * b.part.prism_stride] += more[k].y;
-            to[(3 * k + 2) * b.part.prism_stride] += more[k].z;
+            sup_wide3 own = sup_wide3_apply(f, g[k], sup_wide3{0.0f, 0.0f, 0.0f});
+            all = plus(all, own);
+            put_force(to + 3 * k * stride, stride, pressed && t == 0 ? plus(get_force(to + 3 * k * stride, stride), own) : own);
         }
+        put_force(to + 9 * stride, stride, sup_wide3{-all.x, -all.y, -all.z}); /* a common translation costs nothing */
     }
     return 0.5f * energy;
 }
@@ -275,11 +333,8 @@ static __device__ void gradient(const sup_gpu_system &s, const sup_gpu_state &st
         int place = b.place(s.interior_count, i, own);
         size_t q = at + place;
         float mass = masses[i];
-        float4 here = get(x + 3 * i), inertial = here, g = make_float4(0.0f, 0.0f, 0.0f, 0.0f), d[SUP_GPU_HISTORY];
+        float4 here = get(x + 3 * i), inertial = here, g = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
         if (mass > 0.0f) inertial = st.inertial[q];
-#pragma unroll
-        for (int j = 0; j < SUP_GPU_HISTORY; j++)
-            if (j < history) d[j] = st.direction[j][q];
         for (int e = begin[i]; e < begin[i + 1]; e++) {
             const float *f = b.force + from[e];
             g.x += f[0];
@@ -294,10 +349,10 @@ static __device__ void gradient(const sup_gpu_system &s, const sup_gpu_state &st
         put(b.row(b.in, b.left, i, c), i < b.part.count ? make_float4(-g.x, -g.y, -g.z, 0.0f) : g);
         if (touching && i < b.part.count) st.gradient[q] = g;
         if (touching && i >= b.part.count)
-            st.raw[(size_t)character * s.top_count * s.top_fan + slot[i - b.part.count]] = g;
+            st.raw[(size_t)character * s.slot_count + slot[i - b.part.count]] = g;
 #pragma unroll
         for (int j = 0; j < SUP_GPU_HISTORY; j++)
-            if (j < history) values[SUM_OLDER + j] += dot(d[j], g);
+            if (j < history) values[SUM_OLDER + j] += dot(st.direction[j][q], g);
     }
 }
 
@@ -313,8 +368,10 @@ static __device__ void evaluate(const sup_gpu_system &s, const sup_gpu_state &st
     if (s.volume > 0.0f) {
         load_feet<C, T>(s, st, b, c);
         values[SUM_ENERGY] = pressures<C, T>(s, st, b, c);
+        __syncthreads();
+        press<C, T>(s, b, x);
+        __syncthreads();
     }
-    __syncthreads();
     values[SUM_ENERGY] += prism_forces<C, T>(s, b, x, st.orders[b.first + c].shared != 0);
     __syncthreads();
     gradient<C, T>(s, st, b, x, c, now, values);

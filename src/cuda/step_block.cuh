@@ -7,7 +7,7 @@
 
 #define LIMIT SUP_BLOCK_LIMIT
 
-enum { STEP_ALONE_THREADS = 384, STEP_CROWD_THREADS = 256 };
+enum { STEP_ALONE_THREADS = 1024, STEP_CROWD_THREADS = 512 };
 
 /* Floats a row of right-hand sides of C characters, whole float4. */
 template <int C> struct width {
@@ -21,7 +21,7 @@ template <int C> struct block_view {
     const float *inverse; /* [part.count*LIMIT] in shared memory for one character; crowds leave it to the cache */
     float *in, *out;      /* [LIMIT*width] */
     float *half;          /* [LIMIT*width*(slices-1)], the same memory as: */
-    float *force;         /* [18*most_prisms] */
+    float *force;         /* [3*SUP_BLOCK_FORCES*most_prisms] */
     float *slots;         /* [most_slots*width] the newest direction at the top */
     float *left;          /* [most_slots*width] gradient there, as far as the part knows it */
     float *sums;          /* [32*SUP_GPU_SUMS] */
@@ -54,7 +54,7 @@ template <int C, int T> struct sizes {
     size_t inverse, scratch, slots, x, feet, pressure; /* floats */
     __host__ __device__ sizes(const sup_gpu_system &s)
     {
-        size_t half = (size_t)(T / LIMIT - 1) * LIMIT * width<C>::value, force = (size_t)18 * s.most_prisms;
+        size_t half = (size_t)(T / LIMIT - 1) * LIMIT * width<C>::value, force = (size_t)3 * SUP_BLOCK_FORCES * s.most_prisms;
         inverse = C == 1 ? LIMIT * LIMIT : 0;
         scratch = half > force ? half : force;
         slots = (size_t)s.most_slots * width<C>::value;
@@ -211,7 +211,7 @@ static __device__ void forward(const sup_gpu_system &s, const sup_gpu_state &st,
     multiply<C, T, 0>(b);
     for (int c = 0; c < b.live; c++) {
         float4 *y = st.y + (size_t)(b.first + c) * s.interior_count + b.part.first;
-        float4 *to = st.slot + (size_t)(b.first + c) * s.top_count * s.top_fan;
+        float4 *to = st.slot + (size_t)(b.first + c) * s.slot_count;
         float product[SUP_GPU_SUMS] = {0.0f};
         for (int i = threadIdx.x; i < b.part.count + b.part.slot_count; i += T) {
             if (i < b.part.count) {

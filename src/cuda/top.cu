@@ -5,9 +5,10 @@
 static __device__ float4 top_rest(const sup_gpu_system &s, const float4 *slot, int place)
 {
     float4 sum = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+    const int end = s.top_first[place + 1];
 #pragma unroll 4
-    for (int e = 0; e < s.top_fan; e++) {
-        float4 v = slot[place * s.top_fan + e];
+    for (int e = s.top_first[place]; e < end; e++) {
+        float4 v = slot[e];
         sum.x -= v.x, sum.y -= v.y, sum.z -= v.z;
     }
     return sum;
@@ -31,7 +32,7 @@ __global__ void __launch_bounds__(ALONE_THREADS)
     __shared__ float products[SUP_GPU_TOP_ROWS_ALONE];
     int character = blockIdx.y, lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     int row = blockIdx.x * SUP_GPU_TOP_ROWS_ALONE + warp, quarters = s.top_stride / 4;
-    const float4 *slot = st.slot + (size_t)character * s.top_count * s.top_fan;
+    const float4 *slot = st.slot + (size_t)character * s.slot_count;
     const float4 *inverse = (const float4 *)(s.top_inverse + (size_t)min(row, s.top_count - 1) * s.top_stride);
     enum { AHEAD = 6 };
     float4 m[AHEAD]; /* asked for before the rest is known */
@@ -83,16 +84,26 @@ __global__ void __launch_bounds__(ALONE_THREADS)
 
 enum { COLUMNS = 3 * SUP_GPU_TOP_LOCKSTEP, CHUNK = 64 };
 
+/* Whether any character of a group needs this solve. */
+static __device__ bool group_solves(const sup_gpu_state &st, int group, int turn, int solve)
+{
+    bool any = false;
+    for (int c = group * SUP_GPU_TOP_LOCKSTEP; c < min(st.count, (group + 1) * SUP_GPU_TOP_LOCKSTEP); c++)
+        any = any || (!is_over(st, turn, c) && (solve == 0 || solves_on(st, c, solve)));
+    return any;
+}
+
 __global__ void __launch_bounds__(256)
-    top_gather_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st)
+    top_gather_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st, int turn,
+                      int solve)
 {
     int group = blockIdx.y, place = blockIdx.x * 256 + threadIdx.x;
     int character = group * SUP_GPU_TOP_LOCKSTEP + blockIdx.z;
     wait_for_kernel();
-    if (place >= s.top_stride) return;
+    if (place >= s.top_stride || !group_solves(st, group, turn, solve)) return;
     float4 v = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
     if (character < st.count && place < s.top_count)
-        v = top_rest(s, st.slot + (size_t)character * s.top_count * s.top_fan, place);
+        v = top_rest(s, st.slot + (size_t)character * s.slot_count, place);
     float *to = st.rhs + ((size_t)group * s.top_stride + place) * COLUMNS + blockIdx.z * 3;
     to[0] = v.x, to[1] = v.y, to[2] = v.z;
 }
@@ -100,7 +111,8 @@ __global__ void __launch_bounds__(256)
 /* Rows of S^-1 times columns of characters. Each thread has 4 rows and 12 columns; four threads share them, each a quarter
  * of the terms, added up in order. */
 __global__ void __launch_bounds__(256)
-    top_crowd_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st)
+    top_crowd_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st, int turn,
+                     int solve)
 {
     __shared__ __align__(16) float rest[CHUNK * COLUMNS], total[SUP_GPU_TOP_ROWS * (COLUMNS + 1)];
     int group = blockIdx.y, rows = threadIdx.x % 16 * 4, columns = threadIdx.x / 16 % 4 * 12, slice = threadIdx.x / 64;
@@ -111,6 +123,7 @@ __global__ void __launch_bounds__(256)
     for (int i = 0; i < 48; i++)
         sum[i / 12][i % 12] = 0.0f;
     wait_for_kernel();
+    if (!group_solves(st, group, turn, solve)) return;
     for (int chunk = 0; chunk < s.top_count; chunk += CHUNK) {
         __syncthreads();
         for (int i = threadIdx.x * 4; i < CHUNK * COLUMNS; i += 1024)
@@ -193,7 +206,9 @@ extern "C" int sup_gpu_top(const sup_gpu_system *system, const sup_gpu_state *st
         return (int)cudaGetLastError();
     }
     int groups = (st.count + SUP_GPU_TOP_LOCKSTEP - 1) / SUP_GPU_TOP_LOCKSTEP;
-    launch_early(top_gather_kernel, dim3((s.top_stride + 255) / 256, groups, SUP_GPU_TOP_LOCKSTEP), 256, 0, on, s, st);
-    launch_early(top_crowd_kernel, dim3(s.top_stride / SUP_GPU_TOP_ROWS, groups), 256, 0, on, s, st);
+    launch_early(top_gather_kernel, dim3((s.top_stride + 255) / 256, groups, SUP_GPU_TOP_LOCKSTEP), 256, 0, on, s, st,
+                 (int)turn, (int)solve);
+    launch_early(top_crowd_kernel, dim3(s.top_stride / SUP_GPU_TOP_ROWS, groups), 256, 0, on, s, st, (int)turn,
+                 (int)solve);
     return (int)cudaGetLastError();
 }

@@ -83,19 +83,34 @@ static void tremble(sup_pose *pose, int32_t frame)
             pose->world[j].m[4 * r + 3] += 2e-7f * (float)((j * 7 + r * 3 + frame) % 5 - 2);
 }
 
-/* Largest distance between the skins of CPU and device over a clip, in sizes of the character. *own: the same between the
- * CPU and itself with joints that tremble; some motions (jump, shake) throw the flesh where it can fall either way. */
-static double compare_clip(fixture *f, int32_t clip, int32_t count, int32_t frames, double fps, double *own)
+/* How far skins are apart over a clip, in sizes of the character: the farthest vertex, and the root of the mean square. */
+typedef struct distance {
+    double farthest, mean;
+} distance;
+
+static void add_distance(distance *d, const float *a, const float *b, size_t n, double size)
+{
+    for (size_t k = 0; k < n; k++) {
+        double apart = fabs((double)a[k] - (double)b[k]) / size;
+        d->farthest = fmax(d->farthest, apart);
+        d->mean += apart * apart / (double)n;
+    }
+}
+
+/* The skins of CPU and device over a clip. *own: the same between the CPU and itself with joints that tremble; some motions
+ * (jump) throw the flesh where it can fall either way, and rounding decides which vertex touches what. */
+static distance compare_clip(fixture *f, int32_t clip, int32_t count, int32_t frames, double fps, distance *own)
 {
     sup_error error = {0};
     sup_pose *pose = NULL;
     sup_instance *instance = NULL, *other = NULL;
     sup_crowd *crowd = NULL;
     size_t n = (size_t)sup_model_vertex_count(f->model) * 3;
-    float *cpu = calloc(n * 2, sizeof *cpu), *near = calloc(n, sizeof *near), *gpu = calloc(n * 2, sizeof *gpu),
-          *cpu_n = cpu + n, *gpu_n = gpu + n;
-    double worst = 0.0;
-    size_t turned = 0, looked = 0;
+    float *cpu = calloc(n * 2, sizeof *cpu), *near = calloc(n * 2, sizeof *near), *gpu = calloc(n * 2, sizeof *gpu),
+          *cpu_n = cpu + n, *gpu_n = gpu + n, *near_n = near + n;
+    distance off = {0};
+    int32_t times = 0;
+    size_t turned = 0, own_turned = 0, looked = 0;
     const sup_clip *c = &f->character->clips[clip];
     CHECK_OK(sup_pose_create(NULL, f->character, &pose, &error), error);
     sup_crowd_def def = {.instance_count = count};
@@ -103,7 +118,7 @@ static double compare_clip(fixture *f, int32_t clip, int32_t count, int32_t fram
     sup_pose_sample(f->character, c, c->start, pose);
     CHECK_OK(sup_instance_create(NULL, f->model, pose, &instance, &error), error);
     CHECK_OK(sup_instance_create(NULL, f->model, pose, &other, &error), error);
-    *own = 0.0;
+    *own = off;
     CHECK_OK(sup_crowd_pose(crowd, -1, pose, &error), error);
     CHECK_OK(sup_crowd_reset(crowd, -1, &error), error);
     for (int32_t i = 1; i <= frames; i++) {
@@ -115,25 +130,32 @@ static double compare_clip(fixture *f, int32_t clip, int32_t count, int32_t fram
         CHECK_OK(sup_crowd_pose(crowd, -1, pose, &error), error);
         CHECK_OK(sup_crowd_step(crowd, (float)(1.0 / fps), NULL, &error), error);
         tremble(pose, i);
-        CHECK_EQ(sup_instance_step(other, pose, (float)(1.0 / fps), &(sup_skin_out){.positions = near}), SUP_OK);
+        CHECK_EQ(
+            sup_instance_step(other, pose, (float)(1.0 / fps), &(sup_skin_out){.positions = near, .normals = near_n}),
+            SUP_OK);
         if (i % 10 != 0 && i != frames) continue;
         CHECK_OK(sup_crowd_read(crowd, count - 1, &(sup_skin_out){.positions = gpu, .normals = gpu_n}, &error), error);
+        add_distance(&off, cpu, gpu, n, (double)f->rig->size);
+        add_distance(own, cpu, near, n, (double)f->rig->size);
+        times++;
         for (size_t k = 0; k < n; k++) {
             CHECK_MSG(isfinite(gpu[k]) && isfinite(gpu_n[k]), "vertex %d of frame %d", (int)(k / 3), (int)i);
-            worst = fmax(worst, fabs((double)cpu[k] - (double)gpu[k]));
-            *own = fmax(*own, fabs((double)cpu[k] - (double)near[k]) / (double)f->rig->size);
             turned += fabs((double)cpu_n[k] - (double)gpu_n[k]) > 0.01;
+            own_turned += fabs((double)cpu_n[k] - (double)near_n[k]) > 0.01;
             looked++;
         }
     }
     /* In the fold of an armpit triangles have no area, and normals no direction. */
-    CHECK_MSG((double)turned < 1e-3 * (double)looked, "%d of %d normals differ", (int)turned, (int)looked);
+    CHECK_MSG((double)turned < fmax(1e-3 * (double)looked, 10.0 * (double)own_turned),
+              "%d of %d normals differ; the CPU's from itself %d", (int)turned, (int)looked, (int)own_turned);
     sup_instance_destroy(instance);
     sup_instance_destroy(other);
     sup_crowd_destroy(crowd);
     sup_pose_destroy(pose);
     free(cpu), free(gpu), free(near);
-    return worst / (double)f->rig->size;
+    off.mean = sqrt(off.mean / times);
+    own->mean = sqrt(own->mean / times);
+    return off;
 }
 
 TEST(classic_skins_are_those_of_the_cpu)
@@ -142,23 +164,26 @@ TEST(classic_skins_are_those_of_the_cpu)
     for (int32_t m = 0; m < 2; m++) {
         fixture f = open_fixture("human", methods[m], "", 0.0f);
         for (int32_t clip = 0; clip < f.character->clip_count; clip++) {
-            double own, off = compare_clip(&f, clip, 3, 20, 60.0, &own);
-            CHECK_MSG(off < 2e-6, "%s, %s: %g", methods[m], f.character->clips[clip].name, off);
+            distance own, off = compare_clip(&f, clip, 3, 20, 60.0, &own);
+            CHECK_MSG(off.farthest < 2e-6, "%s, %s: %g", methods[m], f.character->clips[clip].name, off.farthest);
         }
         close_fixture(&f);
     }
 }
 
 /* All motions of a character. */
-static void compare_projective(fixture *f, const char *what, int32_t count, int32_t frames, double fps)
+static void compare_projective(fixture *f, const char *what, int32_t count, int32_t frames, double fps, bool touches)
 {
     for (int32_t clip = 0; clip < f->character->clip_count; clip++) {
-        double own, off = compare_clip(f, clip, count, frames, fps, &own);
-        printf("    %s, %s, %d at a time: %.2g of the size; the CPU from itself %.2g\n", what,
-               f->character->clips[clip].name, (int)count, off, own);
+        distance own, off = compare_clip(f, clip, count, frames, fps, &own);
+        printf("    %s, %s, %d at a time: %.2g of the size (mean %.2g); the CPU from itself %.2g (%.2g)\n", what,
+               f->character->clips[clip].name, (int)count, off.farthest, off.mean, own.farthest, own.mean);
         fflush(stdout);
-        /* Where the CPU parts from itself, the size of that is all that can be asked for. */
-        CHECK_MSG(off < fmax(1e-4, 10.0 * own), "%s: %g", f->character->clips[clip].name, off);
+        /* Where the CPU parts from itself, the size of that is all that can be asked for; a vertex that touches a step
+         * earlier or later is off by as much as its contact moves it. */
+        double most = fmax(touches ? 1e-2 : 1e-4, 10.0 * own.farthest), mean = fmax(1e-5, 4.0 * own.mean);
+        CHECK_MSG(off.farthest < most && off.mean < mean, "%s: %g, mean %g", f->character->clips[clip].name,
+                  off.farthest, off.mean);
     }
     close_fixture(f);
 }
@@ -166,37 +191,37 @@ static void compare_projective(fixture *f, const char *what, int32_t count, int3
 TEST(one_projective_skin_is_that_of_the_cpu)
 {
     fixture f = open_fixture("human", "projective", "vertices=5000 contact=0", 0.0f);
-    compare_projective(&f, "alone", 1, 300, 60.0);
+    compare_projective(&f, "alone", 1, 300, 60.0, false);
 }
 
 TEST(a_crowds_projective_skins_are_those_of_the_cpu)
 {
     fixture f = open_fixture("human", "projective", "vertices=5000 contact=0", 0.0f);
-    compare_projective(&f, "crowd", 6, 60, 60.0);
+    compare_projective(&f, "crowd", 6, 60, 60.0, false);
 }
 
 TEST(one_skin_that_touches_itself_is_that_of_the_cpu)
 {
     fixture f = open_fixture("human", "projective", "vertices=5000", 0.0f);
-    compare_projective(&f, "touching", 1, 300, 60.0);
+    compare_projective(&f, "touching", 1, 300, 60.0, true);
 }
 
 TEST(a_crowds_skins_that_touch_are_those_of_the_cpu)
 {
     fixture f = open_fixture("human", "projective", "vertices=3000", 0.0f);
-    compare_projective(&f, "touching crowd", 6, 60, 60.0);
+    compare_projective(&f, "touching crowd", 6, 60, 60.0, true);
 }
 
 TEST(works_of_old_rigid_regions_and_other_frame_rates_are_those_of_the_cpu)
 {
     fixture f = open_fixture("human", "projective", "vertices=2000 volume=0 contact=0 dynamic=0", 0.0f);
-    compare_projective(&f, "strain alone", 1, 60, 60.0);
+    compare_projective(&f, "strain alone", 1, 60, 60.0, false);
     f = open_fixture("elephant", "projective", "vertices=2000", 0.5f);
-    compare_projective(&f, "half rigid", 3, 40, 60.0);
+    compare_projective(&f, "half rigid", 3, 40, 60.0, true);
     f = open_fixture("cylinder", "projective", "vertices=500", 1.0f);
-    compare_projective(&f, "rigid", 1, 60, 24.0);
+    compare_projective(&f, "rigid", 1, 60, 24.0, true);
     f = open_fixture("cylinder", "projective", "vertices=500", 0.0f);
-    compare_projective(&f, "144 frames a second", 3, 200, 144.0);
+    compare_projective(&f, "144 frames a second", 3, 200, 144.0, true);
 }
 
 /* A hash of everything that a crowd of clips shows over some frames. */
