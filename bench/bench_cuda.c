@@ -1,6 +1,6 @@
 /* bench_cuda.c - a crowd on one GPU: time of a frame and its stages, objective beside it.
  *
- *     bench_cuda MALE_FOLDER [alone] [N...] [linear] [dualquat]
+ *     bench_cuda MALE_FOLDER [alone] [N...] [linear] [dualquat] [run N]
  *
  * The folder is shared/assets/fps/male. Times are medians over the frames of its motions, after warm-up, by the device's
  * own clock. Beside them: how far the objective (eq. 2.12) ends above that of the CPU, which steps along. */
@@ -235,8 +235,8 @@ static void bench_alone(const male *m)
     printf("one character: %d unknowns, %d parts, top %d, %d slots, %d seats; %d kB of shared memory, %d in crowds\n",
            (int)crowd->system.unknown_count, (int)crowd->system.part_count, (int)crowd->system.top_count,
            (int)crowd->system.slot_count, (int)crowd->system.seat_count,
-           (int)(sup_gpu_step_shared(&crowd->system, 1) >> 10),
-           (int)(sup_gpu_step_shared(&crowd->system, SUP_GPU_LOCKSTEP) >> 10));
+           (int)(sup_gpu_local_shared(&crowd->system, 1) >> 10),
+           (int)(sup_gpu_local_shared(&crowd->system, SUP_GPU_LOCKSTEP) >> 10));
     static const setting settings[] = {{0, 0}, {5, 0}, {10, 0}, {0, 1}, {3, 1}};
     for (int32_t k = 0; k < (int32_t)(sizeof settings / sizeof *settings); k++) {
         verdict v = {.worst = -1.0};
@@ -282,6 +282,18 @@ static void bench_crowd(const male *m, int32_t count)
     sup_crowd_destroy(crowd);
 }
 
+/* A few frames with contact, for a profiler. */
+static void run_frames(const male *m, int32_t count)
+{
+    sup_error e = {0};
+    sup_crowd *crowd = open_crowd(m, m->model, count);
+    play_all(m, crowd);
+    for (int32_t i = 0; i < 4; i++)
+        require(sup_crowd_step(crowd, 1.0f / 60.0f, NULL, &e) == SUP_OK, "step", &e);
+    require(sup_crowd_wait(crowd, &e) == SUP_OK, "wait", &e);
+    sup_crowd_destroy(crowd);
+}
+
 static void bench_classic(const male *m, const char *method, int32_t count)
 {
     sup_error e = {0};
@@ -299,7 +311,7 @@ static void bench_classic(const male *m, const char *method, int32_t count)
 int main(int argc, char **argv)
 {
     if (argc < 2) {
-        fprintf(stderr, "bench_cuda MALE_FOLDER [alone] [N...] [linear] [dualquat]\n");
+        fprintf(stderr, "bench_cuda MALE_FOLDER [alone] [N...] [linear] [dualquat] [run N]\n");
         return 1;
     }
     male m = open_male(argv[1]);
@@ -307,6 +319,8 @@ int main(int argc, char **argv)
         int32_t count = (int32_t)strtol(argv[i], NULL, 10);
         if (strcmp(argv[i], "alone") == 0)
             bench_alone(&m);
+        else if (strcmp(argv[i], "run") == 0 && i + 1 < argc)
+            run_frames(&m, (int32_t)strtol(argv[++i], NULL, 10));
         else if (count > 0)
             bench_crowd(&m, count);
         else

@@ -207,52 +207,48 @@ __global__ void __launch_bounds__(T, C > 1 ? 2 : 1)
     forward<C, T>(s, st, b);
 }
 
-/* The direction, and its products with those before; image = g + r: - (A + C) d. */
-template <int C, int T>
-__global__ void __launch_bounds__(T)
+/* The direction, and its products with those before; image = g + r: - (A + C) d. A thread a place: parts do not matter. */
+__global__ void __launch_bounds__(ROW_THREADS)
     cg_end_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st, int turn)
 {
-    extern __shared__ __align__(16) float shared[];
-    __shared__ float factor;
-    load_part<C, T>(s, shared);
-    block_view<C> b = open_block<C, T>(s, st, shared);
+    __shared__ float factor, warps[SUP_GPU_HISTORY + 1][ROW_THREADS / 32];
+    const int character = blockIdx.y, place = blockIdx.x * ROW_THREADS + threadIdx.x, lane = threadIdx.x % 32;
     wait_for_kernel();
-    wait_inverse();
-    __syncthreads();
-    for (int c = 0; c < b.live; c++) {
-        if (!touches(st, turn, b.first + c)) continue;
-        const sup_gpu_cg *cg = st.cg + (size_t)(b.first + c) * SUP_GPU_SOLVES;
-        int last = SUP_GPU_SOLVES - 1; /* the last search direction; a step along it is still to be made */
+    if (!touches(st, turn, character)) return;
+    if (threadIdx.x < 32) {
+        const sup_gpu_cg *cg = st.cg + (size_t)character * SUP_GPU_SOLVES;
+        int last = SUP_GPU_SOLVES - 1; /* the last search direction; a step along it may be still to be made */
         while (last >= 0 && cg[last].ended)
             last--;
-        if (threadIdx.x < 32) {
-            bool open = last == SUP_GPU_SOLVES - 1 || (last >= 0 && !is_near(s, st, b.first + c));
-            float alpha = open ? step_length(s, st, b.first + c, last) : 0.0f;
-            if (threadIdx.x == 0) factor = alpha;
-        }
-        __syncthreads();
-        const contact_view view = open_contacts(s, st, b.first + c);
-        const int history = st.control[turn & 1][b.first + c].history;
-        size_t at = (size_t)(b.first + c) * s.unknown_count;
-        float values[SUP_GPU_SUMS];
-#pragma unroll
-        for (int j = 0; j < SUP_GPU_SUMS; j++)
-            values[j] = 0.0f;
-        for (int i = threadIdx.x; i < b.part.count + b.part.slot_count; i += T) {
-            bool own;
-            int place = b.place(s.interior_count, i, own);
-            if (!own) continue;
-            size_t q = at + place;
-            float4 rest = factor != 0.0f ? step_along(s, st, view, q, place, factor) : st.residual[q];
-            float4 image = add_scaled(st.gradient[q], 1.0f, rest), d = st.product[q];
-            st.direction[history][q] = d;
-            values[0] -= dot(d, image);
-#pragma unroll
-            for (int j = 0; j < SUP_GPU_HISTORY; j++)
-                if (j < history) values[1 + j] += dot(st.direction[j][q], image);
-        }
-        reduce<T>(b.sums, values, 1 + history, st, b.first + c, SUM_NEWEST);
+        bool open = last == SUP_GPU_SOLVES - 1 || (last >= 0 && !is_near(s, st, character));
+        float alpha = open ? step_length(s, st, character, last) : 0.0f;
+        if (lane == 0) factor = alpha;
     }
+    __syncthreads();
+    const int history = st.control[turn & 1][character].history;
+    const size_t q = (size_t)character * s.unknown_count + place;
+    float4 image = make_float4(0.0f, 0.0f, 0.0f, 0.0f), d = image;
+    if (place < s.unknown_count) {
+        float4 rest = factor != 0.0f ? step_along(s, st, open_contacts(s, st, character), q, place, factor) : st.residual[q];
+        image = add_scaled(st.gradient[q], 1.0f, rest);
+        d = st.product[q];
+        st.direction[history][q] = d;
+    }
+#pragma unroll
+    for (int j = 0; j <= SUP_GPU_HISTORY; j++) {
+        if (j > history) break;
+        float4 other = j > 0 && place < s.unknown_count ? st.direction[j - 1][q] : d;
+        float product = j > 0 ? dot(other, image) : -dot(d, image);
+        for (int step = 16; step > 0; step >>= 1)
+            product += __shfl_xor_sync(0xffffffffu, product, step);
+        if (lane == 0) warps[j][threadIdx.x / 32] = product;
+    }
+    __syncthreads();
+    if (threadIdx.x > history) return;
+    float total = 0.0f;
+    for (int w = 0; w < ROW_THREADS / 32; w++)
+        total += warps[threadIdx.x][w];
+    st.sums[((size_t)character * SUP_GPU_SUMS + SUM_NEWEST + threadIdx.x) * st.sum_rows + blockIdx.x] = total;
 }
 
 /* --- Launches --- */
@@ -271,27 +267,25 @@ static int solve(const sup_gpu_system &s, const sup_gpu_state &st, int turn, cud
         launch_early(cg_back_kernel<C, T>, grid, T, shared, stream, s, st, turn, k, top_blocks);
         launch_early(cg_rows_kernel, rows, (int)ROW_THREADS, (size_t)0, stream, s, st, turn, k);
     }
-    launch_early(cg_end_kernel<C, T>, grid, T, shared, stream, s, st, turn);
+    launch_early(cg_end_kernel, dim3(sup_gpu_contact_sum_rows(&s), st.count), (int)ROW_THREADS, (size_t)0, stream, s, st, turn);
     return error != 0 ? error : (int)cudaGetLastError();
 }
 
 extern "C" int32_t sup_gpu_contact_sum_rows(const sup_gpu_system *system)
 {
-    return row_blocks(*system);
+    return (system->unknown_count + ROW_THREADS - 1) / ROW_THREADS;
 }
 
 extern "C" int sup_gpu_contact_prepare(const sup_gpu_system *system)
 {
-    const void *kernels[2][3] = {{(const void *)cg_back_kernel<1, STEP_ALONE_THREADS>,
-                                  (const void *)cg_forward_kernel<1, STEP_ALONE_THREADS>,
-                                  (const void *)cg_end_kernel<1, STEP_ALONE_THREADS>},
+    const void *kernels[2][2] = {{(const void *)cg_back_kernel<1, STEP_ALONE_THREADS>,
+                                  (const void *)cg_forward_kernel<1, STEP_ALONE_THREADS>},
                                  {(const void *)cg_back_kernel<SUP_GPU_LOCKSTEP, STEP_CROWD_THREADS>,
-                                  (const void *)cg_forward_kernel<SUP_GPU_LOCKSTEP, STEP_CROWD_THREADS>,
-                                  (const void *)cg_end_kernel<SUP_GPU_LOCKSTEP, STEP_CROWD_THREADS>}};
+                                  (const void *)cg_forward_kernel<SUP_GPU_LOCKSTEP, STEP_CROWD_THREADS>}};
     cudaError_t error = cudaSuccess;
-    for (int i = 0; i < 6 && error == cudaSuccess; i++)
-        error = cudaFuncSetAttribute(kernels[i / 3][i % 3], cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                     (int)sup_gpu_step_shared(system, i < 3 ? 1 : SUP_GPU_LOCKSTEP));
+    for (int i = 0; i < 4 && error == cudaSuccess; i++)
+        error = cudaFuncSetAttribute(kernels[i / 2][i % 2], cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                     (int)sup_gpu_step_shared(system, i < 2 ? 1 : SUP_GPU_LOCKSTEP));
     return (int)error;
 }
 

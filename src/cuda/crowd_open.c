@@ -542,7 +542,7 @@ static sup_result open_body(sup_crowd *crowd, const sup_projective_view *view, c
 static sup_result check_shared(const sup_crowd *crowd, sup_error *error)
 {
     size_t limit = crowd->device->info.shared_limit;
-    size_t needs[] = {sup_gpu_step_shared(&crowd->system, 1), sup_gpu_step_shared(&crowd->system, SUP_GPU_LOCKSTEP),
+    size_t needs[] = {sup_gpu_local_shared(&crowd->system, 1), sup_gpu_local_shared(&crowd->system, SUP_GPU_LOCKSTEP),
                       sup_gpu_top_shared(&crowd->system, crowd->count > 2),
                       sup_gpu_anchors_shared(&crowd->anchors.view), sup_gpu_detect_shared(&crowd->system)};
     for (int32_t i = 0; i < SUP_COUNT(needs); i++)

@@ -229,18 +229,20 @@ static __device__ bool is_over(const sup_gpu_state &st, int turn, int character)
  * `controls` and `sums` are shared memory. */
 template <int C, int D>
 static __device__ void decide_all(const sup_gpu_system &s, const sup_gpu_state &st, int first, int live, int turn,
-                                  bool last_turn, int top_blocks, sup_gpu_control *controls, double *sums, plan *plans)
+                                  bool last_turn, int top_blocks, int contact_rows,
+                                  sup_gpu_control *controls, double *sums, plan *plans)
 {
     int warp = threadIdx.x / 32, warps = D / 32;
     for (int c = warp; turn > 0 && c < live; c += warps)
         copy_control(&controls[c], &st.control[(turn - 1) & 1][first + c]);
     for (int i = warp; i < live * SUP_GPU_SUMS; i += warps) {
         int c = i / SUP_GPU_SUMS, value = i % SUP_GPU_SUMS;
-        bool touching = st.progress[first + c].rows > 0; /* then the newest direction's product comes from cg_end */
+        bool touching = turn > 0 && st.progress[first + c].rows > 0; /* then products come from cg_end_kernel */
         if (value >= SUM_NEAR && !(touching && value == SUM_PUSHING)) continue;
         if (value > SUM_SIZE && value < SUM_NEAR && turn < value - SUM_OLDER) continue; /* not so many directions yet */
-        double sum = sum_rows(st, first + c, value,
-                              s.part_count + (value == SUM_NEWEST && !(touching && turn > 0) ? top_blocks : 0));
+        bool product = touching && value >= SUM_NEWEST && value < SUM_NEAR;
+        int rows = product ? contact_rows : s.part_count + (value == SUM_NEWEST ? top_blocks : 0);
+        double sum = sum_rows(st, first + c, value, rows);
         if (threadIdx.x % 32 == 0) sums[i] = sum;
     }
     asm volatile("bar.sync 2, %0;" ::"n"(D) : "memory");

@@ -153,6 +153,7 @@ typedef struct sup_gpu_state {
 
 /* Bytes of shared memory that the kernels of a step need for `lockstep` characters a block. */
 size_t sup_gpu_step_shared(const sup_gpu_system *system, int32_t lockstep);
+size_t sup_gpu_local_shared(const sup_gpu_system *system, int32_t lockstep);
 size_t sup_gpu_top_shared(const sup_gpu_system *system, bool crowd);
 /* The top's part of a step: what its kernels need, rows of sums that they write, and one solve: the
  * first of a turn, or one of conjugate gradients. */

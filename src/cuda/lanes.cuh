@@ -231,16 +231,12 @@ static __device__ __noinline__ void sup_nearest_rotation(const float f[9], float
     r[6] = s * (x * z - w * y), r[7] = s * (y * z + w * x), r[8] = 1 - s * (x * x + y * y);
 }
 
-/* Where the closed form of elements.h is not safe. Copies go to the call, so that f and r stay in registers. */
+/* Where the closed form of elements.h is not safe: no number, and the caller finds the rotation apart. A call in the middle
+ * of the common way would cost it registers. */
 SUP_ELEMENT void sup_rotation_mend(const float f[9], sup_mask good, float r[9])
 {
-    float from[9], to[9];
-    if (good) return;
-    for (int i = 0; i < 9; i++)
-        from[i] = f[i];
-    sup_nearest_rotation(from, to);
-    for (int i = 0; i < 9; i++)
-        r[i] = to[i];
+    (void)f;
+    if (!good) r[0] = __int_as_float(0x7fffffff);
 }
 
 #endif

@@ -255,10 +255,13 @@ static __device__ void deform(const float *tet, int t, const uint16_t *corner, i
         sup_wide3_outer(sup_wide3_sub(corner_position(x, corner[edge_corner(t, k) * stride]), last), g[k], f);
 }
 
-/* The rotation that fits all three best ([komaritzan2018], section 6): prism_shared of prism.h. */
-static __device__ void common_rotation(const float *tets, const uint16_t *corner, int stride, const float *x, float r[9])
+/* All three together ([komaritzan2018], section 6): prism_shared of prism.h. */
+static __device__ void deform_prism(const float *tets, const uint16_t *corner, int stride, const float *x, float mean[9])
 {
-    float mean[9] = {0.0f}, total = 0.0f;
+    float total = 0.0f;
+#pragma unroll
+    for (int i = 0; i < 9; i++)
+        mean[i] = 0.0f;
     for (int t = 0; t < 3; t++) {
         sup_wide3 g[3];
         float f[9], w = tets[(10 * t + 9) * SUP_PRISM_LANES];
@@ -271,67 +274,111 @@ static __device__ void common_rotation(const float *tets, const uint16_t *corner
 #pragma unroll
     for (int i = 0; i < 9; i++)
         mean[i] /= total;
-    sup_element_rotation(mean, r);
 }
 
-/* Forces of the part's tetrahedra into shared memory, a thread each, with the pressures that are there; returns their energy.
- * Threads of a warp have the same tetrahedron of different prisms. */
+/* What a tetrahedron of a part has. */
+struct tet_view {
+    const float *tets; /* of its prism */
+    const float *tet;
+    const uint16_t *corner;
+    float *to; /* where its forces go */
+    int t, stride;
+};
+
+template <int C> static __device__ tet_view view_tet(const sup_gpu_system &s, const block_view<C> &b, int t, int i)
+{
+    const unsigned padded = (unsigned)(b.part.prism_first + i);
+    tet_view v;
+    v.tets = s.tets + padded / SUP_PRISM_LANES * SUP_PRISM_FLOATS + padded % SUP_PRISM_LANES;
+    v.tet = v.tets + 10 * t * SUP_PRISM_LANES;
+    v.corner = b.template at<uint16_t>(SUP_PACK_CORNER) + i;
+    v.to = b.force + SUP_BLOCK_FORCES * t * b.part.prism_stride + i;
+    v.t = t;
+    v.stride = b.part.prism_stride;
+    return v;
+}
+
+/* Forces w (F - R) g_k on its corners, with the pressures that are there; returns twice its energy (eq. 2.16). */
+static __device__ float push_tet(const tet_view &v, float f[9], const float r[9], bool pressed)
+{
+    sup_wide3 g[3], all = {0.0f, 0.0f, 0.0f};
+    const float w = v.tet[9 * SUP_PRISM_LANES];
+    load_gradients(v.tet, g);
+#pragma unroll
+    for (int k = 0; k < 9; k++)
+        f[k] -= r[k];
+    float energy = w * sup_element_square(f);
+#pragma unroll
+    for (int k = 0; k < 9; k++)
+        f[k] *= w;
+#pragma unroll
+    for (int k = 0; k < 3; k++) {
+        float *to = v.to + 3 * k * v.stride;
+        sup_wide3 own = sup_wide3_apply(f, g[k], sup_wide3{0.0f, 0.0f, 0.0f});
+        all = plus(all, own);
+        put_force(to, v.stride, pressed && v.t == 0 ? plus(get_force(to, v.stride), own) : own);
+    }
+    put_force(v.to + 9 * v.stride, v.stride, sup_wide3{-all.x, -all.y, -all.z}); /* a common translation costs nothing */
+    return energy;
+}
+
+/* Deformation of a tetrahedron, and of what its rotation is taken from. */
+static __device__ void deform_both(const tet_view &v, const float *x, bool shared_rotation, float f[9], float of[9])
+{
+    sup_wide3 g[3];
+    deform(v.tet, v.t, v.corner, v.stride, x, g, f);
+    if (shared_rotation) {
+        deform_prism(v.tets, v.corner, v.stride, x, of);
+        return;
+    }
+#pragma unroll
+    for (int k = 0; k < 9; k++)
+        of[k] = f[k];
+}
+
+/* Forces of the part's tetrahedra into shared memory, a thread each; returns their energy. Threads of a warp have the same
+ * tetrahedron of different prisms. The few whose rotation the closed form cannot give come last. */
 template <int C, int T>
 static __device__ float prism_forces(const sup_gpu_system &s, const block_view<C> &b, const float *x, bool shared_rotation)
 {
     const int stride = b.part.prism_stride;
     const bool pressed = s.volume > 0.0f;
-    float energy = 0.0f;
-    for (int at = threadIdx.x; at < 3 * stride; at += T) {
+    float energy = 0.0f, f[9], of[9], r[9];
+    unsigned again = 0, round = 1;
+    for (int at = threadIdx.x; at < 3 * stride; at += T, round <<= 1) {
         const int t = at / stride, i = at - t * stride;
         if (i >= b.part.prism_count) continue;
-        const unsigned padded = (unsigned)(b.part.prism_first + i);
-        const uint16_t *corner = b.template at<uint16_t>(SUP_PACK_CORNER) + i;
-        const float *tets = s.tets + padded / SUP_PRISM_LANES * SUP_PRISM_FLOATS + padded % SUP_PRISM_LANES;
-        const float *tet = tets + 10 * t * SUP_PRISM_LANES;
-        sup_wide3 g[3], all = {0.0f, 0.0f, 0.0f};
-        float f[9], r[9], w = tet[9 * SUP_PRISM_LANES];
-        deform(tet, t, corner, stride, x, g, f);
-        if (shared_rotation)
-            common_rotation(tets, corner, stride, x, r);
+        const tet_view v = view_tet<C>(s, b, t, i);
+        deform_both(v, x, shared_rotation, f, of);
+        sup_element_rotation(of, r);
+        if (r[0] == r[0])
+            energy += push_tet(v, f, r, pressed);
         else
-            sup_element_rotation(f, r);
-#pragma unroll
-        for (int k = 0; k < 9; k++)
-            f[k] -= r[k];
-        energy = fmaf(w, sup_element_square(f), energy); /* twice eq. 2.16 */
-#pragma unroll
-        for (int k = 0; k < 9; k++)
-            f[k] *= w;
-        float *to = b.force + 12 * t * stride + i;
-#pragma unroll
-        for (int k = 0; k < 3; k++) {
-            sup_wide3 own = sup_wide3_apply(f, g[k], sup_wide3{0.0f, 0.0f, 0.0f});
-            all = plus(all, own);
-            put_force(to + 3 * k * stride, stride, pressed && t == 0 ? plus(get_force(to + 3 * k * stride, stride), own) : own);
-        }
-        put_force(to + 9 * stride, stride, sup_wide3{-all.x, -all.y, -all.z}); /* a common translation costs nothing */
+            again |= round;
+    }
+    for (int at = threadIdx.x; again != 0; at += T, again >>= 1) {
+        if ((again & 1u) == 0) continue;
+        const tet_view v = view_tet<C>(s, b, at / stride, at % stride);
+        deform_both(v, x, shared_rotation, f, of);
+        sup_nearest_rotation(of, r);
+        energy += push_tet(v, f, r, pressed);
     }
     return 0.5f * energy;
 }
 
-/* The gradient from the forces, momentum and contacts: into `in` as -g, at the top's slots into `left`, and its products
- * with all directions so far into values[SUM_OLDER..]. */
+/* The gradient from the forces and momentum: into `in` as -g, at the top's slots into `left`, and its products with all
+ * directions so far into values[SUM_OLDER..]. */
 template <int C, int T>
 static __device__ void gradient(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b, const float *x,
-                                int c, const sup_gpu_control &now, float *values)
+                                int c, int history, float *values)
 {
-    const int character = b.first + c, history = now.history, stride = b.part.prism_stride;
-    const bool touching = st.progress[character].rows > 0;
-    const contact_view view = open_contacts(s, st, character);
-    size_t at = (size_t)character * s.unknown_count;
+    const int stride = b.part.prism_stride;
+    size_t at = (size_t)(b.first + c) * s.unknown_count;
     const uint16_t *begin = b.template at<uint16_t>(SUP_PACK_SUM_BEGIN), *from = b.template at<uint16_t>(SUP_PACK_SUM_FROM);
     const float *masses = b.template at<float>(SUP_PACK_MASS);
-    const int32_t *slot = b.template at<int32_t>(SUP_PACK_SLOT);
     for (int i = threadIdx.x; i < b.part.count + b.part.slot_count; i += T) {
         bool own;
-        int place = b.place(s.interior_count, i, own);
-        size_t q = at + place;
+        size_t q = at + b.place(s.interior_count, i, own);
         float mass = masses[i];
         float4 here = get(x + 3 * i), inertial = here, g = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
         if (mass > 0.0f) inertial = st.inertial[q];
@@ -344,15 +391,34 @@ static __device__ void gradient(const sup_gpu_system &s, const sup_gpu_state &st
         float4 apart = minus(here, inertial);
         g = add_scaled(g, mass, apart);
         values[SUM_ENERGY] = fmaf(0.5f * mass, dot(apart, apart), values[SUM_ENERGY]);
-        if (touching && own && s.vertex[place] >= 0)
-            g = add_scaled(g, 1.0f, contact_forces(s, view, st.iterate[now.current] + at, s.vertex[place], values));
         put(b.row(b.in, b.left, i, c), i < b.part.count ? make_float4(-g.x, -g.y, -g.z, 0.0f) : g);
-        if (touching && i < b.part.count) st.gradient[q] = g;
-        if (touching && i >= b.part.count)
-            st.raw[(size_t)character * s.slot_count + slot[i - b.part.count]] = g;
 #pragma unroll
         for (int j = 0; j < SUP_GPU_HISTORY; j++)
             if (j < history) values[SUM_OLDER + j] += dot(st.direction[j][q], g);
+    }
+}
+
+/* What contacts add to it, and the gradient to where contact_solve.cu finds it. The same threads have the same places. */
+template <int C, int T>
+static __device__ void contact_gradient(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b, int c,
+                                        const float4 *x, float *values)
+{
+    const int character = b.first + c;
+    const contact_view view = open_contacts(s, st, character);
+    const int32_t *slot = b.template at<int32_t>(SUP_PACK_SLOT);
+    for (int i = threadIdx.x; i < b.part.count + b.part.slot_count; i += T) {
+        bool own;
+        const int place = b.place(s.interior_count, i, own), vertex = own ? s.vertex[place] : -1;
+        float *row = b.row(b.in, b.left, i, c);
+        const bool inside = i < b.part.count;
+        float4 g = get(row);
+        if (inside) g = make_float4(-g.x, -g.y, -g.z, 0.0f);
+        if (vertex >= 0) g = add_scaled(g, 1.0f, contact_forces(s, view, x, vertex, values));
+        put(row, inside ? make_float4(-g.x, -g.y, -g.z, 0.0f) : g);
+        if (inside)
+            st.gradient[(size_t)character * s.unknown_count + place] = g;
+        else
+            st.raw[(size_t)character * s.slot_count + slot[i - b.part.count]] = g;
     }
 }
 
@@ -374,8 +440,10 @@ static __device__ void evaluate(const sup_gpu_system &s, const sup_gpu_state &st
     }
     values[SUM_ENERGY] += prism_forces<C, T>(s, b, x, st.orders[b.first + c].shared != 0);
     __syncthreads();
-    gradient<C, T>(s, st, b, x, c, now, values);
-    bool touching = st.progress[b.first + c].rows > 0;
+    const bool touching = st.progress[b.first + c].rows > 0; /* products are then found by cg_end_kernel */
+    gradient<C, T>(s, st, b, x, c, touching ? 0 : now.history, values);
+    if (touching)
+        contact_gradient<C, T>(s, st, b, c, st.iterate[now.current] + (size_t)(b.first + c) * s.unknown_count, values);
     reduce<T>(b.sums, values, touching ? SUM_PUSHING + 1 : SUM_OLDER + now.history, st, b.first + c, SUM_ENERGY);
 }
 
@@ -394,7 +462,7 @@ static __device__ void load_iterate(const sup_gpu_system &s, const sup_gpu_state
 template <int C, int T>
 __global__ void __launch_bounds__(T, C > 1 ? 2 : 1)
     move_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st, int turn,
-                int last_turn, int top_blocks)
+                int last_turn, int top_blocks, int contact_rows)
 {
     /* For one character some threads decide while the others finish the solve; in a crowd other blocks fill the gaps. */
     enum { D = C == 1 ? 128 : T, BACK = C == 1 ? D : 0 };
@@ -417,7 +485,7 @@ __global__ void __launch_bounds__(T, C > 1 ? 2 : 1)
     }
     __syncthreads();
     if (threadIdx.x < D) {
-        decide_all<C, D>(s, st, b.first, b.live, turn, last_turn != 0, top_blocks, controls, sums, plans);
+        decide_all<C, D>(s, st, b.first, b.live, turn, last_turn != 0, top_blocks, contact_rows, controls, sums, plans);
         load_anchors<C>(s, st, b, D);
     }
     if ((int)threadIdx.x >= BACK && solves) backward<C, T, BACK>(s, st, b);
@@ -435,8 +503,8 @@ __global__ void __launch_bounds__(T, C > 1 ? 2 : 1)
     local_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st, int turn)
 {
     extern __shared__ __align__(16) float shared[];
-    load_part<C, T>(s, shared);
-    block_view<C> b = open_block<C, T>(s, st, shared);
+    load_part<C, T, true>(s, shared);
+    block_view<C> b = open_block<C, T, true>(s, st, shared);
     bool any = false;
     wait_for_kernel();
     wait_pack();
@@ -460,6 +528,17 @@ __global__ void __launch_bounds__(T, C > 1 ? 2 : 1)
 
 /* --- Launches --- */
 
+template <int C, int T> static size_t local_shared(const sup_gpu_system &s)
+{
+    return sizes<C, T, true>(s).bytes(s);
+}
+
+extern "C" size_t sup_gpu_local_shared(const sup_gpu_system *system, int32_t lockstep)
+{
+    return lockstep == 1 ? local_shared<1, STEP_ALONE_THREADS>(*system)
+                         : local_shared<SUP_GPU_LOCKSTEP, STEP_CROWD_THREADS>(*system);
+}
+
 extern "C" size_t sup_gpu_step_shared(const sup_gpu_system *system, int32_t lockstep)
 {
     return lockstep == 1 ? sizes<1, STEP_ALONE_THREADS>(*system).bytes(*system)
@@ -476,7 +555,7 @@ extern "C" int sup_gpu_step_prepare(const sup_gpu_system *system, bool crowd)
                                   (const void *)local_kernel<SUP_GPU_LOCKSTEP, STEP_CROWD_THREADS>}};
     for (int i = 0; i < 6; i++) {
         cudaError_t error = cudaFuncSetAttribute(kernels[i / 3][i % 3], cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                                 (int)sup_gpu_step_shared(system, i < 3 ? 1 : SUP_GPU_LOCKSTEP));
+                                                 (int)sup_gpu_local_shared(system, i < 3 ? 1 : SUP_GPU_LOCKSTEP));
         if (error != cudaSuccess) return (int)error;
     }
     int error = sup_gpu_contact_prepare(system);
@@ -492,9 +571,10 @@ static int launch_step(const sup_gpu_system &s, const sup_gpu_state &st, int tur
     launch_early(start_kernel<C, T>, grid, T, shared, stream, s, st);
     int error = sup_gpu_top(&s, &st, C > 1, -1, 0, stream);
     for (int turn = 0; error == 0 && turn <= turns; turn++) {
-        launch_early(move_kernel<C, T>, grid, T, shared, stream, s, st, turn, (int)(turn == turns), top_blocks);
+        launch_early(move_kernel<C, T>, grid, T, shared, stream, s, st, turn, (int)(turn == turns), top_blocks,
+                     sup_gpu_contact_sum_rows(&s));
         if (turn == turns) break;
-        launch_early(local_kernel<C, T>, grid, T, shared, stream, s, st, turn);
+        launch_early(local_kernel<C, T>, grid, T, local_shared<C, T>(s), stream, s, st, turn);
         error = sup_gpu_top(&s, &st, C > 1, turn, 0, stream);
         if (error == 0 && contact) error = sup_gpu_contact_solve(&s, &st, turn, stream);
     }

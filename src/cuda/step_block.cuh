@@ -16,12 +16,12 @@ template <int C> struct width {
 
 /* A part and its characters; pointers into shared memory. */
 template <int C> struct block_view {
-    sup_block_part part;
+    const sup_block_part &part; /* in shared memory too, after the first barrier */
     int first, live;      /* characters */
     const float *inverse; /* [part.count*LIMIT] in shared memory for one character; crowds leave it to the cache */
     float *in, *out;      /* [LIMIT*width] */
     float *half;          /* [LIMIT*width*(slices-1)], the same memory as: */
-    float *force;         /* [3*SUP_BLOCK_FORCES*most_prisms] */
+    float *force;         /* [3*SUP_BLOCK_FORCES*most_prisms] in local_kernel, else [most_prisms] */
     float *slots;         /* [most_slots*width] the newest direction at the top */
     float *left;          /* [most_slots*width] gradient there, as far as the part knows it */
     float *sums;          /* [32*SUP_GPU_SUMS] */
@@ -29,6 +29,7 @@ template <int C> struct block_view {
     float *feet;          /* [most_local*3] of one character, with volume */
     float *pressure;      /* [most_seats] of one character */
     const unsigned char *pack;
+    __device__ block_view(const sup_block_part &shared_part) : part(shared_part) {}
     template <typename A> __device__ const A *at(int array) const
     {
         return (const A *)(pack + part.pack[array]);
@@ -50,11 +51,13 @@ template <int C> struct block_view {
     }
 };
 
-template <int C, int T> struct sizes {
+/* Of fast memory. `F`: with room for the forces of prisms. */
+template <int C, int T, bool F = false> struct sizes {
     size_t inverse, scratch, slots, x, feet, pressure; /* floats */
     __host__ __device__ sizes(const sup_gpu_system &s)
     {
-        size_t half = (size_t)(T / LIMIT - 1) * LIMIT * width<C>::value, force = (size_t)3 * SUP_BLOCK_FORCES * s.most_prisms;
+        size_t half = (size_t)(T / LIMIT - 1) * LIMIT * width<C>::value;
+        size_t force = (size_t)(F ? 3 * SUP_BLOCK_FORCES : 1) * s.most_prisms;
         inverse = C == 1 ? LIMIT * LIMIT : 0;
         scratch = half > force ? half : force;
         slots = (size_t)s.most_slots * width<C>::value;
@@ -72,12 +75,14 @@ template <int C, int T> struct sizes {
     }
 };
 
-template <int C, int T>
+template <int C, int T, bool F = false>
 static __device__ block_view<C> open_block(const sup_gpu_system &s, const sup_gpu_state &st, float *shared)
 {
-    const sizes<C, T> size(s);
-    block_view<C> b;
-    b.part = s.parts[blockIdx.x];
+    const sizes<C, T, F> size(s);
+    __shared__ sup_block_part part;
+    for (int i = threadIdx.x; i < (int)(sizeof part / sizeof(int)); i += T)
+        ((int *)&part)[i] = ((const int *)&s.parts[blockIdx.x])[i];
+    block_view<C> b(part);
     b.first = blockIdx.y * C;
     b.live = min(C, st.count - b.first);
     b.inverse = C == 1 ? shared : s.inverse + (size_t)blockIdx.x * LIMIT * LIMIT;
@@ -101,9 +106,9 @@ static __device__ void copy_chunk(const void *to, const void *from)
 
 /* Begins to copy the part's arrays, then its inverse, into shared memory. They never change, so that this may begin before
  * the kernel before this one has ended; `wait_for_kernel` then waits for that. */
-template <int C, int T> static __device__ void load_part(const sup_gpu_system &s, float *shared)
+template <int C, int T, bool F = false> static __device__ void load_part(const sup_gpu_system &s, float *shared)
 {
-    const sizes<C, T> size(s);
+    const sizes<C, T, F> size(s);
     float *pack = shared + size.before_pack();
     for (int i = threadIdx.x * 4; i < s.most_pack / 4; i += T * 4)
         copy_chunk(pack + i, (const float *)(s.pack + (size_t)blockIdx.x * s.most_pack) + i);
