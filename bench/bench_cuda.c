@@ -232,11 +232,10 @@ static void bench_alone(const male *m)
 {
     sup_error e = {0};
     sup_crowd *crowd = open_crowd(m, m->model, 1);
-    printf("one character: %d unknowns, %d parts, top %d, %d slots, %d seats; %d kB of shared memory, %d in crowds\n",
+    printf("one character: %d unknowns, %d parts, top %d, %d slots, %d seats; %d kB of shared memory\n",
            (int)crowd->system.unknown_count, (int)crowd->system.part_count, (int)crowd->system.top_count,
            (int)crowd->system.slot_count, (int)crowd->system.seat_count,
-           (int)(sup_gpu_local_shared(&crowd->system, 1) >> 10),
-           (int)(sup_gpu_local_shared(&crowd->system, SUP_GPU_LOCKSTEP) >> 10));
+           (int)(sup_gpu_local_shared(&crowd->system) >> 10));
     static const setting settings[] = {{0, 0}, {5, 0}, {10, 0}, {0, 1}, {3, 1}};
     for (int32_t k = 0; k < (int32_t)(sizeof settings / sizeof *settings); k++) {
         verdict v = {.worst = -1.0};

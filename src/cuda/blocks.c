@@ -410,7 +410,7 @@ static sup_result build(sup_blocks_builder *b, sup_error *error)
     sup_blocks *k = b->blocks;
     b->part = sup_arena_alloc(&b->arena, (size_t)k->unknown_count, sizeof(int32_t));
     if (b->part == NULL || !find_corners(b) || !build_graph(b)) return sup_fail_memory(error, "the system's graph");
-    sup_result result = sup_partition(b->context, &b->graph, SUP_BLOCK_LIMIT, b->part, &k->part_count, error);
+    sup_result result = sup_partition(b->context, &b->graph, k->limit, b->part, &k->part_count, error);
     if (result != SUP_OK) return result;
     if (!number_unknowns(b)) return sup_fail_memory(error, "the system's parts");
     if (k->top_count > TOP_LIMIT)
@@ -425,7 +425,7 @@ static sup_result build(sup_blocks_builder *b, sup_error *error)
     return result;
 }
 
-sup_result sup_blocks_create(const sup_context *context, const sup_system *system, sup_blocks **blocks,
+sup_result sup_blocks_create(const sup_context *context, const sup_system *system, int32_t limit, sup_blocks **blocks,
                              sup_error *error)
 {
     sup_context resolved = sup_context_resolve(context);
@@ -433,6 +433,7 @@ sup_result sup_blocks_create(const sup_context *context, const sup_system *syste
     if (k == NULL) return sup_fail_memory(error, "the system's parts");
     k->context = resolved;
     k->arena = sup_arena_create(&resolved.allocator);
+    k->limit = limit;
     k->unknown_count = system->unknown_count;
     k->anchor_count = system->anchor_count;
     sup_blocks_builder b = {

@@ -1,6 +1,6 @@
 /* blocks.h (internal) - a projective system laid out for a GPU: parts that one block of threads handles by itself.
  *
- * The unknowns are cut into parts of at most SUP_BLOCK_LIMIT that touch each other only through the top (partition.h):
+ * The unknowns are cut into parts of at most `limit` that touch each other only through the top (partition.h):
  *     A = [ A_1           A_1t ]
  *         [      A_2      A_2t ]        S = A_tt - sum_p A_tp A_p^-1 A_pt
  *         [           ... ...  ]
@@ -18,7 +18,8 @@
 #include "methods/projective/system.h"
 
 enum {
-    SUP_BLOCK_LIMIT = 128,    /* unknowns of a part; column stride of its inverse */
+    SUP_BLOCK_LIMIT = 128,    /* unknowns of a part at most, */
+    SUP_BLOCK_ALONE = 64,     /* and for single characters, which fill the device only with more of them */
     SUP_BLOCK_TOP_ALIGN = 64, /* rows of S^-1 are rounded up to this */
     SUP_BLOCK_FORCES = 12     /* of a prism: four corners of three tetrahedra, as sup_prism_tets has them */
 };
@@ -63,12 +64,13 @@ typedef struct sup_block_part {
 typedef struct sup_blocks {
     sup_context context;
     sup_arena arena;
+    int32_t limit; /* unknowns of a part; column stride of its inverse */
     int32_t unknown_count, anchor_count, part_count, top_count, top_stride, slot_count;
     int32_t interior_count;                        /* unknowns of the parts: where the top begins */
     int32_t most_slots, most_anchors, most_prisms; /* of a part */
     int32_t *number;                               /* [unknown_count] of each place of the system */
     sup_block_part *parts;                         /* [part_count] */
-    float *inverse;                                /* [part_count*SUP_BLOCK_LIMIT^2] A_p^-1 by columns */
+    float *inverse;                                /* [part_count*limit^2] A_p^-1 by columns */
     float *top_inverse;                            /* [top_count*top_stride] S^-1 */
     float *mass, *diagonal;                        /* [unknown_count] */
     int32_t *slot_place;                           /* [slot_count] place of the top */
@@ -114,8 +116,8 @@ typedef struct sup_blocks {
     int32_t pack_size;      /* bytes a part, a multiple of 16 */
 } sup_blocks;
 
-/* Refuses systems whose top would not fit: SUP_ERROR_UNSUPPORTED. */
-sup_result sup_blocks_create(const sup_context *context, const sup_system *system, sup_blocks **blocks,
+/* Parts of at most `limit` unknowns, up to SUP_BLOCK_LIMIT. Refuses systems whose top would not fit: SUP_ERROR_UNSUPPORTED. */
+sup_result sup_blocks_create(const sup_context *context, const sup_system *system, int32_t limit, sup_blocks **blocks,
                              sup_error *error);
 void sup_blocks_destroy(sup_blocks *blocks);
 

@@ -113,7 +113,7 @@ static bool invert_part(const sup_blocks_builder *b, const entries *a, int32_t p
 {
     const sup_block_part *part = &b->blocks->parts[p];
     int32_t n = part->count;
-    float *to = b->blocks->inverse + (int64_t)p * SUP_BLOCK_LIMIT * SUP_BLOCK_LIMIT;
+    float *to = b->blocks->inverse + (int64_t)p * b->blocks->limit * b->blocks->limit;
     memset(matrix, 0, (size_t)n * (size_t)n * sizeof(double));
     for (int32_t i = 0; i < n; i++) {
         int32_t v = b->place[part->first + i];
@@ -126,7 +126,7 @@ static bool invert_part(const sup_blocks_builder *b, const entries *a, int32_t p
     if (!invert(matrix, n, work)) return false;
     for (int32_t j = 0; j < n; j++)
         for (int32_t i = 0; i < n; i++)
-            to[j * SUP_BLOCK_LIMIT + i] = (float)matrix[i * n + j];
+            to[j * b->blocks->limit + i] = (float)matrix[i * n + j];
     return true;
 }
 
@@ -231,7 +231,7 @@ static bool build_couplings(sup_blocks_builder *b, const entries *a)
 sup_result sup_blocks_build_inverses(sup_blocks_builder *b, sup_error *error)
 {
     sup_blocks *k = b->blocks;
-    size_t square = (size_t)SUP_BLOCK_LIMIT * SUP_BLOCK_LIMIT;
+    size_t square = (size_t)k->limit * (size_t)k->limit;
     entries a = {sup_arena_alloc(&b->arena, (size_t)b->graph.first[k->unknown_count] + 1, sizeof(double)),
                  sup_arena_alloc(&b->arena, (size_t)k->unknown_count, sizeof(double))};
     part_work work = {b, &a, sup_arena_alloc(&b->arena, (size_t)k->part_count + 1, 1)};
@@ -251,13 +251,13 @@ sup_result sup_blocks_build_inverses(sup_blocks_builder *b, sup_error *error)
 
 /* --- The same solve on the CPU --- */
 
-static void multiply_inverse(const float *inverse, int32_t n, const float *x, float *y)
+static void multiply_inverse(const float *inverse, int32_t stride, int32_t n, const float *x, float *y)
 {
     for (int32_t i = 0; i < n; i++)
         for (int32_t c = 0; c < 4; c++) {
             float sum = 0.0f;
             for (int32_t j = 0; j < n; j++)
-                sum += inverse[j * SUP_BLOCK_LIMIT + i] * x[4 * j + c];
+                sum += inverse[j * stride + i] * x[4 * j + c];
             y[4 * i + c] = sum;
         }
 }
@@ -267,9 +267,9 @@ void sup_blocks_solve(const sup_blocks *k, float *x, float *scratch)
     float *slot = scratch + (int64_t)k->unknown_count * 4, *top = x + (int64_t)k->interior_count * 4;
     for (int32_t p = 0; p < k->part_count; p++) {
         const sup_block_part *part = &k->parts[p];
-        const float *inverse = k->inverse + (int64_t)p * SUP_BLOCK_LIMIT * SUP_BLOCK_LIMIT;
+        const float *inverse = k->inverse + (int64_t)p * k->limit * k->limit;
         float *y = scratch + (int64_t)part->first * 4;
-        multiply_inverse(inverse, part->count, x + (int64_t)part->first * 4, y);
+        multiply_inverse(inverse, k->limit, part->count, x + (int64_t)part->first * 4, y);
         for (int32_t s = part->slot_first; s < part->slot_first + part->slot_count; s++)
             for (int32_t c = 0; c < 4; c++) {
                 slot[4 * s + c] = 0.0f;
@@ -299,7 +299,7 @@ void sup_blocks_solve(const sup_blocks *k, float *x, float *scratch)
                 for (int32_t e = k->row_first[part->first + i]; e < k->row_first[part->first + i + 1]; e++)
                     pull[4 * i + c] += k->row_value[e] * top[4 * k->slot_place[part->slot_first + k->row_slot[e]] + c];
             }
-        multiply_inverse(k->inverse + (int64_t)p * SUP_BLOCK_LIMIT * SUP_BLOCK_LIMIT, part->count, pull, back);
+        multiply_inverse(k->inverse + (int64_t)p * k->limit * k->limit, k->limit, part->count, pull, back);
         for (int32_t i = 0; i < 4 * part->count; i++)
             x[4 * (int64_t)part->first + i] = scratch[4 * (int64_t)part->first + i] - back[i];
     }

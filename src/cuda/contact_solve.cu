@@ -257,12 +257,12 @@ template <int C, int T>
 static int solve(const sup_gpu_system &s, const sup_gpu_state &st, int turn, cudaStream_t stream)
 {
     dim3 grid(s.part_count, (st.count + C - 1) / C), rows(row_blocks(s), st.count);
-    size_t shared = sup_gpu_step_shared(&s, C);
-    int top_blocks = sup_gpu_top_rows(&s, C > 1), error = 0;
+    size_t shared = sup_gpu_step_shared(&s);
+    int top_blocks = sup_gpu_top_rows(&s), error = 0;
     for (int k = 0; error == 0 && k < SUP_GPU_SOLVES; k++) {
         if (k > 0) {
             launch_early(cg_forward_kernel<C, T>, grid, T, shared, stream, s, st, turn, k);
-            error = sup_gpu_top(&s, &st, C > 1, turn, k, stream);
+            error = sup_gpu_top(&s, &st, turn, k, stream);
         }
         launch_early(cg_back_kernel<C, T>, grid, T, shared, stream, s, st, turn, k, top_blocks);
         launch_early(cg_rows_kernel, rows, (int)ROW_THREADS, (size_t)0, stream, s, st, turn, k);
@@ -276,22 +276,24 @@ extern "C" int32_t sup_gpu_contact_sum_rows(const sup_gpu_system *system)
     return (system->unknown_count + ROW_THREADS - 1) / ROW_THREADS;
 }
 
+template <int C, int T> static cudaError_t prepare(const sup_gpu_system &s)
+{
+    const void *kernels[2] = {(const void *)cg_back_kernel<C, T>, (const void *)cg_forward_kernel<C, T>};
+    cudaError_t error = cudaSuccess;
+    for (int i = 0; i < 2 && error == cudaSuccess; i++)
+        error = cudaFuncSetAttribute(kernels[i], cudaFuncAttributeMaxDynamicSharedMemorySize, (int)sup_gpu_step_shared(&s));
+    return error;
+}
+
 extern "C" int sup_gpu_contact_prepare(const sup_gpu_system *system)
 {
-    const void *kernels[2][2] = {{(const void *)cg_back_kernel<1, STEP_ALONE_THREADS>,
-                                  (const void *)cg_forward_kernel<1, STEP_ALONE_THREADS>},
-                                 {(const void *)cg_back_kernel<SUP_GPU_LOCKSTEP, STEP_CROWD_THREADS>,
-                                  (const void *)cg_forward_kernel<SUP_GPU_LOCKSTEP, STEP_CROWD_THREADS>}};
-    cudaError_t error = cudaSuccess;
-    for (int i = 0; i < 4 && error == cudaSuccess; i++)
-        error = cudaFuncSetAttribute(kernels[i / 2][i % 2], cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                     (int)sup_gpu_step_shared(system, i < 2 ? 1 : SUP_GPU_LOCKSTEP));
-    return (int)error;
+    return (int)(system->lockstep == 1 ? prepare<1, STEP_ALONE_THREADS>(*system)
+                                       : prepare<SUP_GPU_LOCKSTEP, STEP_CROWD_THREADS>(*system));
 }
 
 extern "C" int sup_gpu_contact_solve(const sup_gpu_system *system, const sup_gpu_state *state, int32_t turn, void *stream)
 {
-    return state->count > 2
-               ? solve<SUP_GPU_LOCKSTEP, STEP_CROWD_THREADS>(*system, *state, turn, (cudaStream_t)stream)
-               : solve<1, STEP_ALONE_THREADS>(*system, *state, turn, (cudaStream_t)stream);
+    cudaStream_t on = (cudaStream_t)stream;
+    return system->lockstep == 1 ? solve<1, STEP_ALONE_THREADS>(*system, *state, turn, on)
+                                 : solve<SUP_GPU_LOCKSTEP, STEP_CROWD_THREADS>(*system, *state, turn, on);
 }

@@ -322,7 +322,7 @@ static sup_result number_skin(sup_crowd *crowd, const sup_system *s, const sup_b
 static sup_result open_system(sup_crowd *crowd, const sup_system *from, const sup_blocks *b, sup_error *error)
 {
     uploader u = {crowd, error, false};
-    size_t square = (size_t)SUP_BLOCK_LIMIT * SUP_BLOCK_LIMIT;
+    size_t square = (size_t)b->limit * (size_t)b->limit;
     int32_t most = 0, *place = NULL, *vertex = NULL;
     sup_result result = number_skin(crowd, from, b, &place, &vertex, error);
     if (result != SUP_OK) return result;
@@ -339,6 +339,7 @@ static sup_result open_system(sup_crowd *crowd, const sup_system *from, const su
         .slot_count = b->slot_count,
         .anchor_count = b->anchor_count,
         .skin_count = from->skin_count,
+        .lockstep = b->limit == SUP_BLOCK_ALONE ? 1 : SUP_GPU_LOCKSTEP,
         .most_local = most,
         .most_prisms = b->most_prisms,
         .most_slots = b->most_slots,
@@ -392,7 +393,7 @@ static sup_result open_state(sup_crowd *crowd, sup_error *error)
     int64_t n = crowd->count, vector = n * s->unknown_count, skin = n * s->skin_count;
     int64_t groups = (n + SUP_GPU_TOP_LOCKSTEP - 1) / SUP_GPU_TOP_LOCKSTEP;
     size_t four = sizeof(sup_gpu_four);
-    bool crowded = crowd->count > 2;
+    bool crowded = s->lockstep > 1;
     sup_gpu_state *st = &crowd->state;
     st->count = crowd->count;
     st->orders = crowd->device_orders;
@@ -419,9 +420,8 @@ static sup_result open_state(sup_crowd *crowd, sup_error *error)
     st->slot = up(&u, NULL, n * s->slot_count, four);
     if (crowded) st->rhs = up(&u, NULL, groups * s->top_stride * 3 * SUP_GPU_TOP_LOCKSTEP, sizeof(float));
     st->top = up(&u, NULL, n * s->top_count, four);
-    int32_t alone = sup_gpu_top_rows(s, false), rows = sup_gpu_top_rows(s, true);
     int32_t touching = sup_gpu_contact_sum_rows(s);
-    st->sum_rows = s->part_count + (alone > rows ? alone : rows);
+    st->sum_rows = s->part_count + sup_gpu_top_rows(s);
     if (st->sum_rows < touching) st->sum_rows = touching;
     st->sums = up(&u, NULL, n * SUP_GPU_SUMS * st->sum_rows, sizeof(float));
     open_contact_state(&u, st);
@@ -542,8 +542,7 @@ static sup_result open_body(sup_crowd *crowd, const sup_projective_view *view, c
 static sup_result check_shared(const sup_crowd *crowd, sup_error *error)
 {
     size_t limit = crowd->device->info.shared_limit;
-    size_t needs[] = {sup_gpu_local_shared(&crowd->system, 1), sup_gpu_local_shared(&crowd->system, SUP_GPU_LOCKSTEP),
-                      sup_gpu_top_shared(&crowd->system, crowd->count > 2),
+    size_t needs[] = {sup_gpu_local_shared(&crowd->system), sup_gpu_top_shared(&crowd->system),
                       sup_gpu_anchors_shared(&crowd->anchors.view), sup_gpu_detect_shared(&crowd->system)};
     for (int32_t i = 0; i < SUP_COUNT(needs); i++)
         if (needs[i] > limit)
@@ -557,7 +556,8 @@ static sup_result check_shared(const sup_crowd *crowd, sup_error *error)
 static sup_result open_projective(sup_crowd *crowd, const sup_projective_view *view, sup_error *error)
 {
     sup_blocks *blocks = NULL;
-    sup_result result = sup_blocks_create(&crowd->context, &view->system, &blocks, error);
+    sup_result result = sup_blocks_create(&crowd->context, &view->system,
+                                          crowd->count > 2 ? SUP_BLOCK_LIMIT : SUP_BLOCK_ALONE, &blocks, error);
     if (result != SUP_OK) return result;
     crowd->time_step = view->system.time_step;
     crowd->size = view->size;
@@ -572,8 +572,7 @@ static sup_result open_projective(sup_crowd *crowd, const sup_projective_view *v
     if (result == SUP_OK) result = open_detect(crowd, &view->detect, error);
     if (result == SUP_OK) result = open_upsample(crowd, view, error);
     if (result == SUP_OK)
-        result = sup_cuda_result(crowd->device, sup_gpu_step_prepare(&crowd->system, crowd->count > 2),
-                                 "its kernels were loaded", error);
+        result = sup_cuda_result(crowd->device, sup_gpu_step_prepare(&crowd->system), "its kernels were loaded", error);
     if (result == SUP_OK)
         result =
             sup_cuda_result(crowd->device, sup_gpu_detect_prepare(&crowd->system), "its kernels were loaded", error);

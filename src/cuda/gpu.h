@@ -32,6 +32,7 @@ enum {
 typedef struct sup_gpu_system {
     int32_t unknown_count, interior_count, top_count, top_stride, part_count, slot_count, anchor_count;
     int32_t skin_count;
+    int32_t lockstep;    /* characters a block: 1 or SUP_GPU_LOCKSTEP, which the parts were made for */
     int32_t most_local;  /* places of a part, anchors included */
     int32_t most_prisms; /* of a part */
     int32_t most_slots, most_pack, most_seats;
@@ -151,22 +152,21 @@ typedef struct sup_gpu_state {
     sup_gpu_cg *cg;                                               /* [count*SUP_GPU_SOLVES] */
 } sup_gpu_state;
 
-/* Bytes of shared memory that the kernels of a step need for `lockstep` characters a block. */
-size_t sup_gpu_step_shared(const sup_gpu_system *system, int32_t lockstep);
-size_t sup_gpu_local_shared(const sup_gpu_system *system, int32_t lockstep);
-size_t sup_gpu_top_shared(const sup_gpu_system *system, bool crowd);
+/* Bytes of shared memory that the kernels of a step need. */
+size_t sup_gpu_step_shared(const sup_gpu_system *system);
+size_t sup_gpu_local_shared(const sup_gpu_system *system);
+size_t sup_gpu_top_shared(const sup_gpu_system *system);
 /* The top's part of a step: what its kernels need, rows of sums that they write, and one solve: the
  * first of a turn, or one of conjugate gradients. */
-int sup_gpu_top_prepare(const sup_gpu_system *system, bool crowd);
-int32_t sup_gpu_top_rows(const sup_gpu_system *system, bool crowd);
-int sup_gpu_top(const sup_gpu_system *system, const sup_gpu_state *state, bool crowd, int32_t turn, int32_t solve,
-                void *stream);
+int sup_gpu_top_prepare(const sup_gpu_system *system);
+int32_t sup_gpu_top_rows(const sup_gpu_system *system);
+int sup_gpu_top(const sup_gpu_system *system, const sup_gpu_state *state, int32_t turn, int32_t solve, void *stream);
 /* The direction with contacts, after the first solve of it (contact_solve.cu). */
 int sup_gpu_contact_prepare(const sup_gpu_system *system);
 int32_t sup_gpu_contact_sum_rows(const sup_gpu_system *system);
 int sup_gpu_contact_solve(const sup_gpu_system *system, const sup_gpu_state *state, int32_t turn, void *stream);
 /* Once for a device and model: raises the limits of shared memory. */
-int sup_gpu_step_prepare(const sup_gpu_system *system, bool crowd);
+int sup_gpu_step_prepare(const sup_gpu_system *system);
 /* One step. Anchors of the phase are in place, feet and pushes too, and rows where `contact`. At most `turns` local steps. */
 int sup_gpu_step(const sup_gpu_system *system, const sup_gpu_state *state, int32_t turns, bool contact, void *stream);
 /* Forgets momentum: now becomes before, the guess and the anchors before as well. */

@@ -528,54 +528,50 @@ __global__ void __launch_bounds__(T, C > 1 ? 2 : 1)
 
 /* --- Launches --- */
 
-template <int C, int T> static size_t local_shared(const sup_gpu_system &s)
+extern "C" size_t sup_gpu_local_shared(const sup_gpu_system *system)
 {
-    return sizes<C, T, true>(s).bytes(s);
+    return system->lockstep == 1 ? sizes<1, STEP_ALONE_THREADS, true>(*system).bytes(*system)
+                                 : sizes<SUP_GPU_LOCKSTEP, STEP_CROWD_THREADS, true>(*system).bytes(*system);
 }
 
-extern "C" size_t sup_gpu_local_shared(const sup_gpu_system *system, int32_t lockstep)
+extern "C" size_t sup_gpu_step_shared(const sup_gpu_system *system)
 {
-    return lockstep == 1 ? local_shared<1, STEP_ALONE_THREADS>(*system)
-                         : local_shared<SUP_GPU_LOCKSTEP, STEP_CROWD_THREADS>(*system);
+    return system->lockstep == 1 ? sizes<1, STEP_ALONE_THREADS>(*system).bytes(*system)
+                                 : sizes<SUP_GPU_LOCKSTEP, STEP_CROWD_THREADS>(*system).bytes(*system);
 }
 
-extern "C" size_t sup_gpu_step_shared(const sup_gpu_system *system, int32_t lockstep)
+template <int C, int T> static cudaError_t prepare(const sup_gpu_system &s)
 {
-    return lockstep == 1 ? sizes<1, STEP_ALONE_THREADS>(*system).bytes(*system)
-                         : sizes<SUP_GPU_LOCKSTEP, STEP_CROWD_THREADS>(*system).bytes(*system);
+    const void *kernels[3] = {(const void *)start_kernel<C, T>, (const void *)move_kernel<C, T>,
+                              (const void *)local_kernel<C, T>};
+    cudaError_t error = cudaSuccess;
+    for (int i = 0; i < 3 && error == cudaSuccess; i++)
+        error = cudaFuncSetAttribute(kernels[i], cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                     (int)(i < 2 ? sup_gpu_step_shared(&s) : sup_gpu_local_shared(&s)));
+    return error;
 }
 
-extern "C" int sup_gpu_step_prepare(const sup_gpu_system *system, bool crowd)
+extern "C" int sup_gpu_step_prepare(const sup_gpu_system *system)
 {
-    const void *kernels[2][3] = {{(const void *)start_kernel<1, STEP_ALONE_THREADS>,
-                                  (const void *)move_kernel<1, STEP_ALONE_THREADS>,
-                                  (const void *)local_kernel<1, STEP_ALONE_THREADS>},
-                                 {(const void *)start_kernel<SUP_GPU_LOCKSTEP, STEP_CROWD_THREADS>,
-                                  (const void *)move_kernel<SUP_GPU_LOCKSTEP, STEP_CROWD_THREADS>,
-                                  (const void *)local_kernel<SUP_GPU_LOCKSTEP, STEP_CROWD_THREADS>}};
-    for (int i = 0; i < 6; i++) {
-        cudaError_t error = cudaFuncSetAttribute(kernels[i / 3][i % 3], cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                                 (int)sup_gpu_local_shared(system, i < 3 ? 1 : SUP_GPU_LOCKSTEP));
-        if (error != cudaSuccess) return (int)error;
-    }
-    int error = sup_gpu_contact_prepare(system);
-    return error != 0 ? error : sup_gpu_top_prepare(system, crowd);
+    int error = (int)(system->lockstep == 1 ? prepare<1, STEP_ALONE_THREADS>(*system)
+                                            : prepare<SUP_GPU_LOCKSTEP, STEP_CROWD_THREADS>(*system));
+    if (error == 0) error = sup_gpu_contact_prepare(system);
+    return error == 0 ? sup_gpu_top_prepare(system) : error;
 }
 
 template <int C, int T>
 static int launch_step(const sup_gpu_system &s, const sup_gpu_state &st, int turns, bool contact, cudaStream_t stream)
 {
     dim3 grid(s.part_count, (st.count + C - 1) / C);
-    size_t shared = sup_gpu_step_shared(&s, C);
-    int top_blocks = sup_gpu_top_rows(&s, C > 1);
+    size_t shared = sup_gpu_step_shared(&s);
     launch_early(start_kernel<C, T>, grid, T, shared, stream, s, st);
-    int error = sup_gpu_top(&s, &st, C > 1, -1, 0, stream);
+    int error = sup_gpu_top(&s, &st, -1, 0, stream);
     for (int turn = 0; error == 0 && turn <= turns; turn++) {
-        launch_early(move_kernel<C, T>, grid, T, shared, stream, s, st, turn, (int)(turn == turns), top_blocks,
+        launch_early(move_kernel<C, T>, grid, T, shared, stream, s, st, turn, (int)(turn == turns), sup_gpu_top_rows(&s),
                      sup_gpu_contact_sum_rows(&s));
         if (turn == turns) break;
-        launch_early(local_kernel<C, T>, grid, T, local_shared<C, T>(s), stream, s, st, turn);
-        error = sup_gpu_top(&s, &st, C > 1, turn, 0, stream);
+        launch_early(local_kernel<C, T>, grid, T, sup_gpu_local_shared(&s), stream, s, st, turn);
+        error = sup_gpu_top(&s, &st, turn, 0, stream);
         if (error == 0 && contact) error = sup_gpu_contact_solve(&s, &st, turn, stream);
     }
     return error != 0 ? error : (int)cudaGetLastError();
@@ -584,6 +580,7 @@ static int launch_step(const sup_gpu_system &s, const sup_gpu_state &st, int tur
 extern "C" int sup_gpu_step(const sup_gpu_system *system, const sup_gpu_state *state, int32_t turns, bool contact,
                             void *stream)
 {
-    return state->count > 2 ? launch_step<SUP_GPU_LOCKSTEP, STEP_CROWD_THREADS>(*system, *state, turns, contact, (cudaStream_t)stream)
-                            : launch_step<1, STEP_ALONE_THREADS>(*system, *state, turns, contact, (cudaStream_t)stream);
+    cudaStream_t on = (cudaStream_t)stream;
+    return system->lockstep == 1 ? launch_step<1, STEP_ALONE_THREADS>(*system, *state, turns, contact, on)
+                                 : launch_step<SUP_GPU_LOCKSTEP, STEP_CROWD_THREADS>(*system, *state, turns, contact, on);
 }

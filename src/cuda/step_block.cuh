@@ -5,9 +5,12 @@
 
 #include "cuda/decide.cuh"
 
-#define LIMIT SUP_BLOCK_LIMIT
+enum { STEP_ALONE_THREADS = 512, STEP_CROWD_THREADS = 512 };
 
-enum { STEP_ALONE_THREADS = 1024, STEP_CROWD_THREADS = 512 };
+/* Unknowns of a part, for blocks of C characters. */
+template <int C> struct limit {
+    enum { value = C == 1 ? SUP_BLOCK_ALONE : SUP_BLOCK_LIMIT };
+};
 
 /* Floats a row of right-hand sides of C characters, whole float4. */
 template <int C> struct width {
@@ -53,6 +56,7 @@ template <int C> struct block_view {
 
 /* Of fast memory. `F`: with room for the forces of prisms. */
 template <int C, int T, bool F = false> struct sizes {
+    enum { LIMIT = limit<C>::value };
     size_t inverse, scratch, slots, x, feet, pressure; /* floats */
     __host__ __device__ sizes(const sup_gpu_system &s)
     {
@@ -78,6 +82,7 @@ template <int C, int T, bool F = false> struct sizes {
 template <int C, int T, bool F = false>
 static __device__ block_view<C> open_block(const sup_gpu_system &s, const sup_gpu_state &st, float *shared)
 {
+    enum { LIMIT = limit<C>::value };
     const sizes<C, T, F> size(s);
     __shared__ sup_block_part part;
     for (int i = threadIdx.x; i < (int)(sizeof part / sizeof(int)); i += T)
@@ -108,6 +113,7 @@ static __device__ void copy_chunk(const void *to, const void *from)
  * the kernel before this one has ended; `wait_for_kernel` then waits for that. */
 template <int C, int T, bool F = false> static __device__ void load_part(const sup_gpu_system &s, float *shared)
 {
+    enum { LIMIT = limit<C>::value };
     const sizes<C, T, F> size(s);
     float *pack = shared + size.before_pack();
     for (int i = threadIdx.x * 4; i < s.most_pack / 4; i += T * 4)
@@ -142,6 +148,7 @@ template <int T, int D> static __device__ void meet()
 /* out = inverse * in for all right-hand sides. Several threads share a row; their sums are added in order. */
 template <int C, int T, int D> static __device__ void multiply(const block_view<C> &b)
 {
+    enum { LIMIT = limit<C>::value };
     const int w = width<C>::value, slices = (T - D) / LIMIT;
     int thread = threadIdx.x - D, row = thread % LIMIT, slice = thread / LIMIT, n = b.part.count;
     float sum[width<C>::value];
@@ -245,6 +252,7 @@ static __device__ void forward(const sup_gpu_system &s, const sup_gpu_state &st,
 template <int C, int T, int D>
 static __device__ void backward(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b)
 {
+    enum { LIMIT = limit<C>::value };
     const int w = width<C>::value, thread = threadIdx.x - D, all = T - D, rounds = (LIMIT * C + all - 1) / all;
     const uint16_t *begin = b.template at<uint16_t>(SUP_PACK_ROW_BEGIN), *slot_of = b.template at<uint16_t>(SUP_PACK_ROW_SLOT);
     const float *value = b.template at<float>(SUP_PACK_ROW_VALUE);

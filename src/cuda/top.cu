@@ -34,7 +34,7 @@ __global__ void __launch_bounds__(ALONE_THREADS)
     int row = blockIdx.x * SUP_GPU_TOP_ROWS_ALONE + warp, quarters = s.top_stride / 4;
     const float4 *slot = st.slot + (size_t)character * s.slot_count;
     const float4 *inverse = (const float4 *)(s.top_inverse + (size_t)min(row, s.top_count - 1) * s.top_stride);
-    enum { AHEAD = 6 };
+    enum { AHEAD = 12 };
     float4 m[AHEAD]; /* asked for before the rest is known */
 #pragma unroll
     for (int j = 0; j < AHEAD; j++)
@@ -176,32 +176,32 @@ static size_t alone_shared(const sup_gpu_system *system)
     return (size_t)system->top_stride * 3 * sizeof(float);
 }
 
-extern "C" size_t sup_gpu_top_shared(const sup_gpu_system *system, bool crowd)
+extern "C" size_t sup_gpu_top_shared(const sup_gpu_system *system)
 {
-    return crowd ? 0 : alone_shared(system);
+    return system->lockstep > 1 ? 0 : alone_shared(system);
 }
 
-extern "C" int32_t sup_gpu_top_rows(const sup_gpu_system *system, bool crowd)
+extern "C" int32_t sup_gpu_top_rows(const sup_gpu_system *system)
 {
-    return crowd ? system->top_stride / SUP_GPU_TOP_ROWS * 2
+    return system->lockstep > 1 ? system->top_stride / SUP_GPU_TOP_ROWS * 2
                  : (system->top_count + SUP_GPU_TOP_ROWS_ALONE - 1) / SUP_GPU_TOP_ROWS_ALONE;
 }
 
-extern "C" int sup_gpu_top_prepare(const sup_gpu_system *system, bool crowd)
+extern "C" int sup_gpu_top_prepare(const sup_gpu_system *system)
 {
-    return crowd ? 0 : (int)cudaFuncSetAttribute(top_alone_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                                 (int)alone_shared(system));
+    if (system->lockstep > 1) return 0;
+    return (int)cudaFuncSetAttribute(top_alone_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)alone_shared(system));
 }
 
-extern "C" int sup_gpu_top(const sup_gpu_system *system, const sup_gpu_state *state, bool crowd, int32_t turn,
-                           int32_t solve, void *stream)
+extern "C" int sup_gpu_top(const sup_gpu_system *system, const sup_gpu_state *state, int32_t turn, int32_t solve,
+                           void *stream)
 {
     const sup_gpu_system &s = *system;
     const sup_gpu_state &st = *state;
     cudaStream_t on = (cudaStream_t)stream;
     if (s.top_count == 0) return 0;
-    if (!crowd) {
-        dim3 grid(sup_gpu_top_rows(&s, false), st.count);
+    if (s.lockstep == 1) {
+        dim3 grid(sup_gpu_top_rows(&s), st.count);
         launch_early(top_alone_kernel, grid, ALONE_THREADS, alone_shared(&s), on, s, st, (int)turn, (int)solve);
         return (int)cudaGetLastError();
     }

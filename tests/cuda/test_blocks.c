@@ -70,7 +70,8 @@ static body tube_of(int32_t rings, sup_blocks **blocks)
     body b = body_tube(rings, 24, 1.0);
     sup_system_def def = {0};
     CHECK_OK(body_bind(&b, NULL, &def, &error), error);
-    CHECK_OK(sup_blocks_create(NULL, &b.system, blocks, &error), error);
+    CHECK_OK(sup_blocks_create(NULL, &b.system, rings % 60 == 6 ? SUP_BLOCK_ALONE : SUP_BLOCK_LIMIT, blocks, &error),
+             error);
     return b;
 }
 

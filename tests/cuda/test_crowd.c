@@ -224,6 +224,35 @@ TEST(works_of_old_rigid_regions_and_other_frame_rates_are_those_of_the_cpu)
     compare_projective(&f, "144 frames a second", 3, 200, 144.0, true);
 }
 
+/* One alone, whose parts are smaller, and a crowd come to the same. Small, for the tools that look for races. */
+TEST(one_alone_moves_as_one_of_a_crowd)
+{
+    fixture f = open_fixture("cylinder", "projective", "vertices=300", 0.0f);
+    sup_error error = {0};
+    sup_pose *pose = NULL;
+    size_t n = (size_t)sup_model_vertex_count(f.model) * 3;
+    float *skin[2] = {calloc(n, sizeof(float)), calloc(n, sizeof(float))};
+    CHECK_OK(sup_pose_create(NULL, f.character, &pose, &error), error);
+    for (int32_t k = 0; k < 2; k++) {
+        sup_crowd *crowd = NULL;
+        sup_crowd_def def = {.instance_count = k == 0 ? 1 : 5};
+        CHECK_OK(sup_crowd_create(f.device, f.model, &def, &crowd, &error), error);
+        for (int32_t i = 1; i < 4; i++) {
+            const sup_clip *c = &f.character->clips[0];
+            sup_pose_sample(f.character, c, (double)c->start + 0.1 * i, pose);
+            CHECK_OK(sup_crowd_pose(crowd, -1, pose, &error), error);
+            CHECK_OK(sup_crowd_step(crowd, 1.0f / 60.0f, NULL, &error), error);
+        }
+        CHECK_OK(sup_crowd_read(crowd, def.instance_count - 1, &(sup_skin_out){.positions = skin[k]}, &error), error);
+        sup_crowd_destroy(crowd);
+    }
+    for (size_t i = 0; i < n; i++)
+        CHECK_NEAR((double)skin[0][i], (double)skin[1][i], 1e-5 * (double)f.rig->size);
+    free(skin[0]), free(skin[1]);
+    sup_pose_destroy(pose);
+    close_fixture(&f);
+}
+
 /* A hash of everything that a crowd of clips shows over some frames. */
 static uint64_t hash_run(fixture *f, int32_t count, float dt)
 {
