@@ -98,7 +98,7 @@ __global__ void __launch_bounds__(T, C > 1 ? 2 : 1)
     for (int c = 0; c < b.live; c++)
         any = any || plans[c].active || (k == 0 && touches(st, turn, b.first + c));
     if (!any) return;
-    backward<C, T, 0>(s, st, b);
+    backward<C, T>(s, st, b);
     __syncthreads();
     for (int c = 0; c < b.live; c++) {
         if (!plans[c].active && !(k == 0 && touches(st, turn, b.first + c))) continue;
@@ -192,16 +192,16 @@ __global__ void __launch_bounds__(T, C > 1 ? 2 : 1)
     for (int c = 0; c < b.live; c++)
         any = any || plans[c].active;
     if (!any) return;
-    for (int c = 0; c < b.live; c++) {
-        const contact_view view = open_contacts(s, st, b.first + c);
-        size_t at = (size_t)(b.first + c) * s.unknown_count;
-        for (int i = threadIdx.x; i < b.part.count + b.part.slot_count; i += T) {
-            bool own;
-            int place = b.place(s.interior_count, i, own);
-            float4 rest = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-            if (own && plans[c].active) rest = step_along(s, st, view, at + place, place, plans[c].factor);
-            put(b.row(b.in, b.left, i, c), i < b.part.count ? rest : make_float4(-rest.x, -rest.y, -rest.z, 0.0f));
-        }
+    const int places = b.part.count + b.part.slot_count;
+    for (int n = threadIdx.x; n < places * b.live; n += T) {
+        const int c = n / places, i = n - c * places;
+        bool own;
+        int place = b.place(s.interior_count, i, own);
+        float4 rest = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+        if (own && plans[c].active)
+            rest = step_along(s, st, open_contacts(s, st, b.first + c), (size_t)(b.first + c) * s.unknown_count + place,
+                              place, plans[c].factor);
+        put(b.row(b.in, b.left, i, c), i < b.part.count ? rest : make_float4(-rest.x, -rest.y, -rest.z, 0.0f));
     }
     __syncthreads();
     forward<C, T>(s, st, b);

@@ -225,7 +225,7 @@ static __device__ bool is_over(const sup_gpu_state &st, int turn, int character)
     return turn >= 0 && st.control[turn & 1][character].over;
 }
 
-/* Sums by the first D threads of a block, then one thread a character decides: `live` of them from `first` on, at most C.
+/* Sums by the D threads of a block, then a warp a character decides: `live` of them from `first` on, at most C.
  * `controls` and `sums` are shared memory. */
 template <int C, int D>
 static __device__ void decide_all(const sup_gpu_system &s, const sup_gpu_state &st, int first, int live, int turn,
@@ -245,7 +245,7 @@ static __device__ void decide_all(const sup_gpu_system &s, const sup_gpu_state &
         double sum = sum_rows(st, first + c, value, rows);
         if (threadIdx.x % 32 == 0) sums[i] = sum;
     }
-    asm volatile("bar.sync 2, %0;" ::"n"(D) : "memory");
+    __syncthreads();
     for (int c = warp; c < C; c += warps) {
         int character = first + c;
         bool here = c < live;

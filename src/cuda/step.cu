@@ -74,46 +74,54 @@ __global__ void __launch_bounds__(T)
 
 /* --- The accelerated step --- */
 
+/* The next iterate at one place of a character, which is `d` away from the current one along the newest direction. */
+static __device__ float4 next_place(const sup_gpu_state &st, const plan &p, int turn, int phase, size_t q, float4 d, bool own)
+{
+    if (turn == 0) { /* where a linear system would go, and part of the last miss */
+        float4 now = st.x[phase & 1][q], moved = minus(now, st.x[1 - (phase & 1)][q]), miss = st.miss[q];
+        float4 guess = add_scaled(add_scaled(now, 1.0f - p.forget, moved), 1.0f, d);
+        if (own) st.guess[q] = guess;
+        return add_scaled(guess, p.repeat, miss);
+    }
+    float4 next = st.iterate[p.base][q];
+#pragma unroll 4
+    for (int j = 0; j < p.history; j++)
+        next = add_scaled(next, p.factor[j], st.direction[j][q]);
+    return p.accepted ? add_scaled(next, p.factor[p.history], d) : next;
+}
+
 /* Own unknowns and places of the top into shared memory; what the part owns to where it is kept. */
 template <int C, int T>
-static __device__ void move(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b, const plan &p,
-                            int turn, int c)
+static __device__ void move(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b, const plan *plans,
+                            int turn)
 {
-    const int phase = st.progress[b.first + c].phase;
-    const bool touching = turn > 0 && st.progress[b.first + c].rows > 0; /* its direction is in memory already */
-    size_t at = (size_t)(b.first + c) * s.unknown_count;
-    const float4 *base = turn == 0 ? st.x[phase & 1] : st.iterate[p.base];
-    float4 *to = p.finish ? st.x[1 - (phase & 1)] : st.iterate[p.target];
-    for (int i = threadIdx.x; i < b.part.count + b.part.slot_count; i += T) {
+    const int places = b.part.count + b.part.slot_count;
+    for (int n = threadIdx.x; n < places * b.live; n += T) {
+        const int c = n / places, i = n - c * places, character = b.first + c;
+        const plan &p = plans[c];
+        if (!p.active) continue;
+        const int phase = st.progress[character].phase;
+        const bool touching = turn > 0 && st.progress[character].rows > 0; /* its direction is in memory already */
         bool own;
-        size_t q = at + b.place(s.interior_count, i, own);
-        float4 d = touching ? st.direction[p.history][q] : get(b.row(b.out, b.slots, i, c)), next = base[q];
-        if (turn > 0) {
-#pragma unroll 4
-            for (int j = 0; j < p.history; j++)
-                next = add_scaled(next, p.factor[j], st.direction[j][q]);
-            if (p.accepted) next = add_scaled(next, p.factor[p.history], d);
-            if (p.accepted && own && !touching) st.direction[p.history][q] = d;
-        } else { /* where a linear system would go, and part of the last miss */
-            float4 moved = minus(next, st.x[1 - (phase & 1)][q]), miss = st.miss[q];
-            float4 guess = add_scaled(add_scaled(next, 1.0f - p.forget, moved), 1.0f, d);
-            next = add_scaled(guess, p.repeat, miss);
-            if (own) st.guess[q] = guess;
-        }
+        size_t q = (size_t)character * s.unknown_count + b.place(s.interior_count, i, own);
+        float4 d = touching ? st.direction[p.history][q] : get(b.row(b.out, b.slots, i, c));
+        float4 next = next_place(st, p, turn, phase, q, d, own);
         put(b.x + (c * s.most_local + i) * 3, next);
-        if (own) to[q] = next;
+        if (!own) continue;
+        if (turn > 0 && p.accepted && !touching) st.direction[p.history][q] = d;
+        (p.finish ? st.x[1 - (phase & 1)] : st.iterate[p.target])[q] = next;
     }
 }
 
-/* Anchors where the phase has them, behind the unknowns; by the threads [0, count). */
-template <int C>
-static __device__ void load_anchors(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b, int count)
+/* Anchors where the phase has them, behind the unknowns. */
+template <int C, int T>
+static __device__ void load_anchors(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b)
 {
     const int32_t *anchor = b.template at<int32_t>(SUP_PACK_ANCHOR);
     for (int c = 0; c < b.live; c++) {
         const float4 *from = st.anchors[st.progress[b.first + c].phase % 3] + (size_t)(b.first + c) * s.anchor_count;
         float *to = b.x + (c * s.most_local + b.part.count + b.part.slot_count) * 3;
-        for (int i = threadIdx.x; i < b.part.anchor_count; i += count)
+        for (int i = threadIdx.x; i < b.part.anchor_count; i += T)
             put(to + 3 * i, from[anchor[i]]);
     }
 }
@@ -343,12 +351,13 @@ static __device__ float prism_forces(const sup_gpu_system &s, const block_view<C
 {
     const int stride = b.part.prism_stride;
     const bool pressed = s.volume > 0.0f;
-    float energy = 0.0f, f[9], of[9], r[9];
+    float energy = 0.0f;
     unsigned again = 0, round = 1;
     for (int at = threadIdx.x; at < 3 * stride; at += T, round <<= 1) {
         const int t = at / stride, i = at - t * stride;
         if (i >= b.part.prism_count) continue;
         const tet_view v = view_tet<C>(s, b, t, i);
+        float f[9], of[9], r[9];
         deform_both(v, x, shared_rotation, f, of);
         sup_element_rotation(of, r);
         if (r[0] == r[0])
@@ -359,6 +368,7 @@ static __device__ float prism_forces(const sup_gpu_system &s, const block_view<C
     for (int at = threadIdx.x; again != 0; at += T, again >>= 1) {
         if ((again & 1u) == 0) continue;
         const tet_view v = view_tet<C>(s, b, at / stride, at % stride);
+        float f[9], of[9], r[9];
         deform_both(v, x, shared_rotation, f, of);
         sup_nearest_rotation(of, r);
         energy += push_tet(v, f, r, pressed);
@@ -447,15 +457,16 @@ static __device__ void evaluate(const sup_gpu_system &s, const sup_gpu_state &st
     reduce<T>(b.sums, values, touching ? SUM_PUSHING + 1 : SUM_OLDER + now.history, st, b.first + c, SUM_ENERGY);
 }
 
-/* Where the iterate is, into shared memory. */
+/* Where the iterates are, into shared memory. */
 template <int C, int T>
-static __device__ void load_iterate(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b,
-                                    const sup_gpu_control &now, int c)
+static __device__ void load_iterates(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b, int turn)
 {
-    const float4 *from = st.iterate[now.current] + (size_t)(b.first + c) * s.unknown_count;
-    for (int i = threadIdx.x; i < b.part.count + b.part.slot_count; i += T) {
+    const int places = b.part.count + b.part.slot_count;
+    for (int n = threadIdx.x; n < places * b.live; n += T) {
+        const int c = n / places, i = n - c * places;
         bool own;
-        put(b.x + (c * s.most_local + i) * 3, from[b.place(s.interior_count, i, own)]);
+        const size_t q = (size_t)(b.first + c) * s.unknown_count + b.place(s.interior_count, i, own);
+        put(b.x + (c * s.most_local + i) * 3, st.iterate[st.control[turn & 1][b.first + c].current][q]);
     }
 }
 
@@ -464,8 +475,6 @@ __global__ void __launch_bounds__(T, C > 1 ? 2 : 1)
     move_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st, int turn,
                 int last_turn, int top_blocks, int contact_rows)
 {
-    /* For one character some threads decide while the others finish the solve; in a crowd other blocks fill the gaps. */
-    enum { D = C == 1 ? 128 : T, BACK = C == 1 ? D : 0 };
     extern __shared__ __align__(16) float shared[];
     __shared__ plan plans[C];
     __shared__ sup_gpu_control controls[C];
@@ -484,14 +493,11 @@ __global__ void __launch_bounds__(T, C > 1 ? 2 : 1)
         return;
     }
     __syncthreads();
-    if (threadIdx.x < D) {
-        decide_all<C, D>(s, st, b.first, b.live, turn, last_turn != 0, top_blocks, contact_rows, controls, sums, plans);
-        load_anchors<C>(s, st, b, D);
-    }
-    if ((int)threadIdx.x >= BACK && solves) backward<C, T, BACK>(s, st, b);
+    load_anchors<C, T>(s, st, b);
+    decide_all<C, T>(s, st, b.first, b.live, turn, last_turn != 0, top_blocks, contact_rows, controls, sums, plans);
+    if (solves) backward<C, T>(s, st, b);
     __syncthreads();
-    for (int c = 0; c < b.live; c++)
-        if (plans[c].active) move<C, T>(s, st, b, plans[c], turn, c);
+    move<C, T>(s, st, b, plans, turn);
     if (!(s.volume > 0.0f)) return;
     __syncthreads();
     for (int c = 0; c < b.live; c++)
@@ -515,9 +521,8 @@ __global__ void __launch_bounds__(T, C > 1 ? 2 : 1)
         return;
     }
     __syncthreads();
-    load_anchors<C>(s, st, b, T);
-    for (int c = 0; c < b.live; c++)
-        load_iterate<C, T>(s, st, b, st.control[turn & 1][b.first + c], c);
+    load_anchors<C, T>(s, st, b);
+    load_iterates<C, T>(s, st, b, turn);
     __syncthreads();
     for (int c = 0; c < b.live; c++)
         if (!is_over(st, turn, b.first + c)) evaluate<C, T>(s, st, b, st.control[turn & 1][b.first + c], c);

@@ -136,21 +136,12 @@ static __device__ void wait_inverse()
     asm volatile("cp.async.wait_group 0;");
 }
 
-/* Threads from D on, T - D of them: the others are doing something else. */
-template <int T, int D> static __device__ void meet()
-{
-    if (D == 0)
-        __syncthreads();
-    else
-        asm volatile("bar.sync 1, %0;" ::"n"(T - D) : "memory");
-}
-
 /* out = inverse * in for all right-hand sides. Several threads share a row; their sums are added in order. */
-template <int C, int T, int D> static __device__ void multiply(const block_view<C> &b)
+template <int C, int T> static __device__ void multiply(const block_view<C> &b)
 {
     enum { LIMIT = limit<C>::value };
-    const int w = width<C>::value, slices = (T - D) / LIMIT;
-    int thread = threadIdx.x - D, row = thread % LIMIT, slice = thread / LIMIT, n = b.part.count;
+    const int w = width<C>::value, slices = T / LIMIT;
+    int row = threadIdx.x % LIMIT, slice = threadIdx.x / LIMIT, n = b.part.count;
     float sum[width<C>::value];
 #pragma unroll
     for (int k = 0; k < w; k++)
@@ -174,7 +165,7 @@ template <int C, int T, int D> static __device__ void multiply(const block_view<
             for (int k = 0; k < w; k++)
                 b.half[((slice - 1) * w + k) * LIMIT + row] = sum[k];
     }
-    meet<T, D>();
+    __syncthreads();
     if (slice == 0 && row < n)
 #pragma unroll
         for (int k = 0; k < w; k++) {
@@ -184,7 +175,7 @@ template <int C, int T, int D> static __device__ void multiply(const block_view<
                 total += b.half[(h * w + k) * LIMIT + row];
             b.out[row * w + k] = total;
         }
-    meet<T, D>();
+    __syncthreads();
 }
 
 /* Adds up `count` values of every thread, in a fixed order, into the sums of the character and part. */
@@ -220,7 +211,7 @@ static __device__ void forward(const sup_gpu_system &s, const sup_gpu_state &st,
     const uint16_t *begin = b.template at<uint16_t>(SUP_PACK_COL_BEGIN), *row = b.template at<uint16_t>(SUP_PACK_COL_ROW);
     const float *value = b.template at<float>(SUP_PACK_COL_VALUE);
     const int32_t *slot = b.template at<int32_t>(SUP_PACK_SLOT);
-    multiply<C, T, 0>(b);
+    multiply<C, T>(b);
     for (int c = 0; c < b.live; c++) {
         float4 *y = st.y + (size_t)(b.first + c) * s.interior_count + b.part.first;
         float4 *to = st.slot + (size_t)(b.first + c) * s.slot_count;
@@ -247,13 +238,12 @@ static __device__ void forward(const sup_gpu_system &s, const sup_gpu_state &st,
     }
 }
 
-/* The newest direction at the part's places of the top into `slots`, of its own unknowns into `out`. By the threads from D
- * on. */
-template <int C, int T, int D>
+/* The newest direction at the part's places of the top into `slots`, of its own unknowns into `out`. */
+template <int C, int T>
 static __device__ void backward(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b)
 {
     enum { LIMIT = limit<C>::value };
-    const int w = width<C>::value, thread = threadIdx.x - D, all = T - D, rounds = (LIMIT * C + all - 1) / all;
+    const int w = width<C>::value, thread = threadIdx.x, all = T, rounds = (LIMIT * C + all - 1) / all;
     const uint16_t *begin = b.template at<uint16_t>(SUP_PACK_ROW_BEGIN), *slot_of = b.template at<uint16_t>(SUP_PACK_ROW_SLOT);
     const float *value = b.template at<float>(SUP_PACK_ROW_VALUE);
     float4 y[rounds]; /* asked for early */
@@ -271,7 +261,7 @@ static __device__ void backward(const sup_gpu_system &s, const sup_gpu_state &st
         float *to = b.slots + slot * w + 3 * c;
         to[0] = v.x, to[1] = v.y, to[2] = v.z;
     }
-    meet<T, D>();
+    __syncthreads();
     for (int i = thread; i < b.part.count * C; i += all) {
         int c = i / b.part.count, row = i - c * b.part.count;
         float sum[3] = {0.0f, 0.0f, 0.0f};
@@ -281,8 +271,8 @@ static __device__ void backward(const sup_gpu_system &s, const sup_gpu_state &st
         for (int k = 0; k < 3; k++)
             b.in[row * w + 3 * c + k] = sum[k];
     }
-    meet<T, D>();
-    multiply<C, T, D>(b);
+    __syncthreads();
+    multiply<C, T>(b);
 #pragma unroll
     for (int r = 0; r < rounds; r++) {
         int i = thread + r * all, c = i / LIMIT, row = i % LIMIT;
