@@ -226,12 +226,14 @@ static __device__ bool may_touch(const work &w, int v, int triangle, const sight
 {
     const sup_detect &d = *w.d;
     if (is_corner(d, v, triangle)) return false;
-    int kin = kin_of(d, v, triangle);
-    if (kin != STRANGERS && (!d.folds[v] || !d.folds[d.vertex_count + triangle] ||
-                             view.height < -FOLD_DEPTH * (1.0f + more) * gap_at(w, v, triangle, view)))
-        return false;
+    /* First what is known at once: strangers may face each other the most. */
     float4 flesh = unit(minus(w.skin[v], foot_point(w, v)));
-    return dot(view.normal, w.normal[v]) < facing(kin) + more && dot(view.normal, flesh) < facing(STRANGERS) + more;
+    float agree = dot(view.normal, w.normal[v]);
+    if (!(agree < facing(STRANGERS) + more && dot(view.normal, flesh) < facing(STRANGERS) + more)) return false;
+    int kin = kin_of(d, v, triangle);
+    if (kin == STRANGERS) return true;
+    return agree < facing(kin) + more && d.folds[v] && d.folds[d.vertex_count + triangle] &&
+           !(view.height < -FOLD_DEPTH * (1.0f + more) * gap_at(w, v, triangle, view));
 }
 
 /* --- Vertices in tetrahedra --- */
@@ -295,7 +297,7 @@ static __device__ int take_first(unsigned &set)
 
 /* A cell, by `split` warps that share the groups of vertices, `each` at a time. Its tetrahedra are kept by the lanes, two
  * each. */
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(THREADS, 3)
     test_kernel(const __grid_constant__ sup_gpu_detect detect, const __grid_constant__ sup_gpu_state st, int split, int each)
 {
     enum { TURNS = (SUP_DETECT_TETS + 31) / 32 };
