@@ -250,36 +250,32 @@ static __device__ void consider(const work &w, int v, int triangle)
     atomicMin(&w.nearest[v], (unsigned long long)__float_as_uint(view.distance2) << 32 | (unsigned)triangle);
 }
 
-/* The map of a tetrahedron from a point to the weights of its last three corners (detect_internal.h). Its first corner is no
- * number where it is inverted, flat or not there: no point is inside. */
-struct tet_map {
-    float4 first, row[3];
-};
-
-static __device__ tet_map map_tet(const work &w, int tet, bool there)
+/* The map of a tetrahedron from a point to the weights of its last three corners (detect_internal.h). */
+static __device__ void map_tet(const work &w, int tet, float (*maps)[SUP_DETECT_TETS], int t)
 {
     const int32_t *corner = w.d->tets + 4 * (size_t)tet;
-    tet_map map;
-    float4 e[3];
-    map.first = w.points[corner[0]];
-#pragma unroll
+    float4 first = w.points[corner[0]], e[3];
     for (int k = 0; k < 3; k++)
-        e[k] = minus(w.points[corner[1 + k]], map.first);
+        e[k] = minus(w.points[corner[1 + k]], first);
     float det = dot(e[0], cross(e[1], e[2])), scale = 1.0f / det;
-    if (!there || !(det > 0.0f)) map.first.x = NAN;
-#pragma unroll
+    maps[0][t] = det > 0.0f ? first.x : NAN;
+    maps[1][t] = first.y;
+    maps[2][t] = first.z;
     for (int k = 0; k < 3; k++) {
-        map.row[k] = cross(e[(k + 1) % 3], e[(k + 2) % 3]);
-        map.row[k] = make_float4(map.row[k].x * scale, map.row[k].y * scale, map.row[k].z * scale, 0.0f);
+        float4 row = cross(e[(k + 1) % 3], e[(k + 2) % 3]);
+        maps[3 + 3 * k][t] = row.x * scale;
+        maps[4 + 3 * k][t] = row.y * scale;
+        maps[5 + 3 * k][t] = row.z * scale;
     }
-    return map;
 }
 
-static __device__ bool is_inside(const tet_map &map, float4 p)
+static __device__ bool is_inside(const float (*maps)[SUP_DETECT_TETS], int t, float4 p)
 {
-    float4 d = minus(p, map.first);
-    float a = dot(map.row[0], d), b = dot(map.row[1], d), c = dot(map.row[2], d);
-    return a > -1e-5f && b > -1e-5f && c > -1e-5f && a + b + c < 1.0f + 1e-5f;
+    float x = p.x - maps[0][t], y = p.y - maps[1][t], z = p.z - maps[2][t], weight[3];
+    for (int r = 0; r < 3; r++)
+        weight[r] = fmaf(maps[3 + 3 * r][t], x, fmaf(maps[4 + 3 * r][t], y, maps[5 + 3 * r][t] * z));
+    return weight[0] > -1e-5f && weight[1] > -1e-5f && weight[2] > -1e-5f &&
+           weight[0] + weight[1] + weight[2] < 1.0f + 1e-5f;
 }
 
 static __device__ bool is_within(float4 p, float4 lower, float4 upper)
@@ -295,24 +291,23 @@ static __device__ int take_first(unsigned &set)
     return first;
 }
 
-/* A cell, by `split` warps that share the groups of vertices, `each` at a time. Its tetrahedra are kept by the lanes, two
- * each. */
-__global__ void __launch_bounds__(THREADS, 3)
+/* A cell, by `split` warps that share the groups of vertices, `each` at a time. */
+__global__ void __launch_bounds__(THREADS)
     test_kernel(const __grid_constant__ sup_gpu_detect detect, const __grid_constant__ sup_gpu_state st, int split, int each)
 {
-    enum { TURNS = (SUP_DETECT_TETS + 31) / 32 };
+    __shared__ float all_maps[WARPS][12][SUP_DETECT_TETS];
     wait_for_kernel();
     const unsigned all = 0xffffffffu;
     const sup_detect &d = detect.view;
-    int character = blockIdx.y, warp = blockIdx.x * WARPS + threadIdx.x / 32, lane = threadIdx.x % 32;
-    int cell = warp / split, part = warp % split;
+    int character = blockIdx.y, warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    int cell = (blockIdx.x * WARPS + warp) / split, part = (blockIdx.x * WARPS + warp) % split;
     if (cell >= d.cell_count || !looks(st, character)) return;
     const work w = open_work(detect, st, character);
     const float4 *box = detect.cell_box + 2 * ((size_t)character * d.cell_count + cell);
     const float4 *boxes = detect.block_box + 2 * (size_t)character * d.block_count;
     const float4 lower = box[0], upper = box[1];
     int first = d.cell_tet_first[cell], count = d.cell_tet_first[cell + 1] - first;
-    tet_map own[TURNS];
+    float(*maps)[SUP_DETECT_TETS] = all_maps[warp];
     bool mapped = false;
     for (int base = each * part; base < d.block_count && count > 0; base += each * split) {
         bool meet = false;
@@ -325,16 +320,18 @@ __global__ void __launch_bounds__(THREADS, 3)
             int v = block >= 0 ? d.block_vertex[(base + block) * SUP_DETECT_BLOCK + lane % 16] : -1;
             float4 p = w.skin[v >= 0 ? v : 0];
             unsigned near = __ballot_sync(all, v >= 0 && is_within(p, lower, upper));
-            for (int t = 0; near != 0 && !mapped && t < TURNS; t++)
-                own[t] = map_tet(w, first + min(lane + 32 * t, count - 1), lane + 32 * t < count);
-            mapped = mapped || near != 0;
+            if (near != 0 && !mapped) {
+                for (int t = lane; t < count; t += 32)
+                    map_tet(w, first + t, maps, t);
+                __syncwarp();
+                mapped = true;
+            }
             while (near != 0) {
                 int from = take_first(near), vertex = __shfl_sync(all, v, from);
                 float4 q = make_float4(__shfl_sync(all, p.x, from), __shfl_sync(all, p.y, from),
                                        __shfl_sync(all, p.z, from), 0.0f);
-#pragma unroll
-                for (int t = 0; t < TURNS; t++)
-                    if (is_inside(own[t], q)) consider(w, vertex, d.tet_triangle[first + lane + 32 * t]);
+                for (int t = lane; t < count; t += 32)
+                    if (is_inside(maps, t, q)) consider(w, vertex, d.tet_triangle[first + t]);
                 __syncwarp();
             }
         }
