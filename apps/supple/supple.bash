@@ -62,6 +62,7 @@ _supple() {
             if [ "$verb" = render ]; then _supple_files "$word" "$characters"; else _supple_files "$word" 'skel|bvh'; fi
             ;;
         --sex) mapfile -t COMPREPLY < <(compgen -W "unknown female male" -- "$word") ;;
+        --device) mapfile -t COMPREPLY < <(compgen -W "cpu cuda" -- "$word") ;;
         --settings) _supple_files "$word" 'json' ;;
         --map | --setup) _supple_files "$word" 'txt|map' ;;
         --plane) mapfile -t COMPREPLY < <(compgen -W "bend front side top" -- "$word") ;;
@@ -73,7 +74,7 @@ _supple() {
         *)
             case $verb:$word in
             bake:-*) mapfile -t COMPREPLY < <(compgen -W "--output --method --set --settings --paint --setup --model --collider --clip --motion --map --skeleton \
-                --fps --frames --weights --threads --no-normals --json --quiet --help" -- "$word") ;;
+                --fps --frames --weights --threads --no-normals --device --json --quiet --help" -- "$word") ;;
             bind:-*) mapfile -t COMPREPLY < <(compgen -W "--output --method --set --settings --paint --setup --skeleton --weights --threads --json \
                 --quiet --help" -- "$word") ;;
             rig:-*) mapfile -t COMPREPLY < <(compgen -W "--output --skeleton --weights --threads --quiet --help" -- "$word") ;;
@@ -90,7 +91,7 @@ _supple() {
             report:-*) mapfile -t COMPREPLY < <(compgen -W "--output --methods --set --paint --setup --frames --camera --zoom --size \
                 --color --up --clip --motion --map --skeleton --fps --weights --threads --quiet --help" -- "$word") ;;
             bench:-*) mapfile -t COMPREPLY < <(compgen -W "--method --set --setup --clip --skeleton --weights --contact \
-                --instances --seconds --save --against --threads --json --quiet --help" -- "$word") ;;
+                --instances --device --seconds --save --against --threads --json --quiet --help" -- "$word") ;;
             anatomy:-*) mapfile -t COMPREPLY < <(compgen -W "${anatomy_options[${COMP_WORDS[2]}]-} --output --threads --json --quiet --help" \
                 -- "$word") ;;
             studio:*) mapfile -t COMPREPLY < <(compgen -W "--folder --port --no-open --help" -- "$word") ;;

@@ -71,4 +71,7 @@ sup_result sup_projective_compare(const sup_compare_input *input, sup_compare_fi
 size_t sup_projective_kept(const sup_model *model, const sup_context *context);
 sup_result sup_projective_link(const sup_step_input *input, void *state);
 
+/* Gravity and wind of the parameters `values` as an acceleration: file units per square of the solver's unit of time. */
+void sup_projective_forces(const double *values, float size, float unit_metres, float force[3]);
+
 #endif

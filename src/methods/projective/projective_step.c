@@ -524,19 +524,16 @@ static int32_t find_contacts(projective_state *s, const sup_step_input *input, d
     return count + touch_colliders(s, input, t0, t1, (sup_contact *)at(s, s->at.contacts) + count);
 }
 
-/* Gravity and wind: m/s^2 in file units per square of the solver's unit of time. */
-static void set_forces(const projective_state *s, const sup_step_input *input, float force[3])
+void sup_projective_forces(const double *values, float size, float unit_metres, float force[3])
 {
     static const int axes[] = {1, 2, 0}; /* the parameter's choices: y, z, x */
     static const double degree = 0.017453292519943295;
-    double metre =
-        s->view.unit_metres > 0.0f ? 1.0 / (double)s->view.unit_metres : (double)s->view.size / (double)ASSUMED_METRES;
+    double metre = unit_metres > 0.0f ? 1.0 / (double)unit_metres : (double)size / (double)ASSUMED_METRES;
     double second = SUP_PROJECTIVE_TIME_STEP / SUP_PROJECTIVE_SECONDS;
-    double scale = metre / (second * second), wind = input->values[SUP_PROJECTIVE_WIND];
-    double heading = degree * input->values[SUP_PROJECTIVE_WIND_HEADING],
-           rise = degree * input->values[SUP_PROJECTIVE_WIND_RISE];
-    int up = axes[(int)input->values[SUP_PROJECTIVE_UP]];
-    force[up] = (float)(scale * (wind * sin(rise) - input->values[SUP_PROJECTIVE_GRAVITY]));
+    double scale = metre / (second * second), wind = values[SUP_PROJECTIVE_WIND];
+    double heading = degree * values[SUP_PROJECTIVE_WIND_HEADING], rise = degree * values[SUP_PROJECTIVE_WIND_RISE];
+    int up = axes[(int)values[SUP_PROJECTIVE_UP]];
+    force[up] = (float)(scale * (wind * sin(rise) - values[SUP_PROJECTIVE_GRAVITY]));
     force[(up + 1) % 3] = (float)(scale * wind * cos(rise) * cos(heading));
     force[(up + 2) % 3] = (float)(scale * wind * cos(rise) * sin(heading));
 }
@@ -606,7 +603,7 @@ static sup_result simulate(projective_state *s, const sup_step_input *input, dou
         solver.stage_done = solver_stage_over;
         solver.stage_user = watcher.to;
     }
-    set_forces(s, input, solver.gravity);
+    sup_projective_forces(input->values, s->view.size, s->view.unit_metres, solver.gravity);
     sup_solver_report report = {0};
     sup_result result = sup_solver_step(input->context, &s->view.system, at(s, s->at.solver), &solver, &report);
     if (result != SUP_OK) return result;
