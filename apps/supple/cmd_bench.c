@@ -129,6 +129,7 @@ static int choose_methods(bench *b)
     int status = APP_DONE;
     if (take->method == NULL && take->set.count > 0) return app_usage("--set needs --method.");
     for (int32_t i = 0; status == APP_DONE && i < count && i < METHOD_LIMIT; i++) {
+        if (take->method == NULL && (sup_method_at(i)->flags & SUP_METHOD_LAYERS) != 0) continue;
         bench_method *chosen = &b->methods[b->method_count++];
         const char *name = take->method != NULL ? take->method : sup_method_at(i)->name;
         status = app_choose_method(name, &take->set, &chosen->method, chosen->params);

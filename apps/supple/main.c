@@ -39,6 +39,7 @@ static const verb_entry verbs[] = {
     {"report", "INPUT -o PAGE", "A page with pictures, plots and tables of the methods.",
      PICTURE_VERB(app_command_report)},
     {"bench", "[INPUT]", "How fast the methods are, beside a scalar reference.", app_command_bench},
+    {"anatomy", "VERB ...", "Bones, muscles and fat inside a skin: template, train, fit, grow.", app_command_anatomy},
     {"studio", "[options]", "A page in the browser where every method moves your character.", app_command_studio},
     {"methods", "[--json]", "The skinning methods and their parameters.", app_command_methods},
     {"scenes", "[--json]", "The built-in characters.", app_command_scenes},

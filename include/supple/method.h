@@ -38,7 +38,8 @@ enum {
     SUP_METHOD_DYNAMIC = 1u << 0, /* has velocity: the result depends on what came before */
     SUP_METHOD_USES_WEIGHTS = 1u << 1,
     SUP_METHOD_COLLIDES = 1u << 2, /* minds the colliders of an instance */
-    SUP_METHOD_SETUP = 1u << 3     /* takes a setup text at bind */
+    SUP_METHOD_SETUP = 1u << 3,    /* takes a setup text at bind */
+    SUP_METHOD_LAYERS = 1u << 4    /* only for characters with surfaces under the skin (character.h) */
 };
 enum { SUP_METHOD_MAPS = 16 };
 

@@ -45,6 +45,7 @@ TEST(bake_is_the_steps_of_the_method)
     sup_character *character = load("gltf/khronos_Fox.glb");
     sup_error error;
     for (int32_t m = 0; m < sup_method_count(); m++) {
+        if ((sup_method_at(m)->flags & SUP_METHOD_LAYERS) != 0) continue; /* a fox has none */
         sup_bake_def def = sup_default_bake_def();
         sup_bake_stats stats;
         def.method = sup_method_at(m);

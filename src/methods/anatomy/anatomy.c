@@ -13,7 +13,7 @@ const sup_method sup_method_anatomy = {
     .summary = "Projective skinning with fat and muscle on real bones, for bodies that have them: the belly moves, the "
                "rib cage does not.",
     .version = 1,
-    .flags = SUP_METHOD_DYNAMIC | SUP_METHOD_COLLIDES,
+    .flags = SUP_METHOD_DYNAMIC | SUP_METHOD_COLLIDES | SUP_METHOD_LAYERS,
     .params = params,
     .param_count = SUP_ANATOMY_PARAM_COUNT,
     .maps = sup_projective_maps,

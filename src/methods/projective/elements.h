@@ -16,7 +16,7 @@
 #define SUP_METHODS_PROJECTIVE_ELEMENTS_H
 
 #include "base/simd.h"
-#include "methods/projective/polar.h"
+#include "math/polar.h"
 
 #if defined(__GNUC__)
 #define SUP_ELEMENT static inline __attribute__((always_inline))

@@ -6,7 +6,7 @@
 
 #include "linalg/cholesky.h"
 #include "methods/projective/chambers.h"
-#include "methods/projective/polar.h"
+#include "math/polar.h"
 
 #include <math.h>
 

@@ -110,10 +110,10 @@ static inline int32_t sup_tissue_layer_vertex(const sup_tissue *tissue, int32_t 
     return vertex + (inside ? 1 : 2) * tissue->skin_count;
 }
 
-/* Whether a vertex has mass: skin and middle. */
+/* Whether a vertex has mass: the skin alone, as in chapter 3. */
 static inline bool sup_tissue_has_mass(const sup_tissue *tissue, int32_t vertex)
 {
-    return vertex < tissue->skin_count || vertex >= 2 * tissue->skin_count;
+    return vertex < tissue->skin_count;
 }
 
 static inline sup_vec3d sup_tissue_point(const double *points, int32_t i)
