@@ -199,10 +199,11 @@ sup_result sup_projective_paint_bind(const sup_bind_input *input, const sup_simu
     size_t count = (size_t)tissue->skin_count;
     *paint = (sup_projective_painted){.stiffness = sup_arena_alloc(arena, count, sizeof(float)),
                                       .fixed = sup_arena_alloc(arena, count, 1),
-                                      .close = sup_arena_alloc(arena, count, sizeof(float))};
-    if (paint->stiffness == NULL || paint->fixed == NULL || paint->close == NULL)
+                                      .close = sup_arena_alloc(arena, count, sizeof(float)),
+                                      .between = sup_arena_alloc(arena, count, 1)};
+    if (paint->stiffness == NULL || paint->fixed == NULL || paint->close == NULL || paint->between == NULL)
         return sup_fail_memory(error, "the painted regions");
-    sup_result result = sup_close_skin_share(input->context, input->rig, surface, paint->close, error);
+    sup_result result = sup_close_skin_share(input->context, input->rig, surface, paint->close, paint->between, error);
     if (result == SUP_OK) result = hold(input, surface, skeleton, tissue, paint, error);
     if (result == SUP_OK) result = stiffen(input, surface, tissue, arena, paint, error);
     if (result == SUP_OK) result = store(input, surface, tissue->skin_count, paint, builder, error);

@@ -11,8 +11,9 @@ typedef struct sup_projective_painted {
     float *stiffness;     /* [skin_count] times the tissue's */
     unsigned char *fixed; /* [skin_count] skin that the solver is given */
     int32_t fixed_count;
-    float *close;  /* [skin_count] share of linear blending that close skin needs (close_skin.h) */
-    double *swing; /* [skin_count] sup_tissue_swing */
+    float *close;           /* [skin_count] share of linear blending that close skin needs (close_skin.h) */
+    unsigned char *between; /* [skin_count] 1: close skin that is not carried */
+    double *swing;          /* [skin_count] sup_tissue_swing */
 } sup_projective_painted;
 
 /* [coarse_count] nonzero for flesh that bones do not hold; NULL when memory ran out. */
