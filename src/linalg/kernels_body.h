@@ -6,6 +6,11 @@
  * Functions with constant arguments are inlined and their small loops unrolled by the compiler. */
 
 #define INLINE static inline __attribute__((always_inline))
+#ifdef SUPPLE_SMALL
+#define BIND_ONLY static __attribute__((minsize)) /* no step needs it */
+#else
+#define BIND_ONLY static
+#endif
 
 /* --- Factorisation, double --- */
 
@@ -95,7 +100,7 @@ static void subtract_product(double *c, int64_t c_stride, const double *a, int64
     }
 }
 
-static int32_t factor_panel(double *panel, int32_t rows, int32_t width, const double *smallest)
+BIND_ONLY int32_t factor_panel(double *panel, int32_t rows, int32_t width, const double *smallest)
 {
     for (int32_t k = 0; k < width; k += 4) {
         int32_t columns = width - k < 4 ? width - k : 4;
@@ -181,22 +186,22 @@ INLINE void backward_double(int lanes, const sup_cholesky *f, double *x)
     }
 }
 
-static void forward1(const sup_cholesky *cholesky, double *x)
+BIND_ONLY void forward1(const sup_cholesky *cholesky, double *x)
 {
     forward_double(1, cholesky, x);
 }
 
-static void backward1(const sup_cholesky *cholesky, double *x)
+BIND_ONLY void backward1(const sup_cholesky *cholesky, double *x)
 {
     backward_double(1, cholesky, x);
 }
 
-static void forward8(const sup_cholesky *cholesky, double *x)
+BIND_ONLY void forward8(const sup_cholesky *cholesky, double *x)
 {
     forward_double(8, cholesky, x);
 }
 
-static void backward8(const sup_cholesky *cholesky, double *x)
+BIND_ONLY void backward8(const sup_cholesky *cholesky, double *x)
 {
     backward_double(8, cholesky, x);
 }

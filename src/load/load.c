@@ -14,11 +14,10 @@ static const struct {
     sup_read_fn *read;
     bool is_mesh;
 } formats[] = {
-    {"gltf", sup_read_gltf, false}, {"glb", sup_read_gltf, false}, {"obj", sup_read_obj, true},
-    {"off", sup_read_off, true},    {"ply", sup_read_ply, true},   {"stl", sup_read_stl, true},
-    {"skel", sup_read_skel, false}, {"bvh", sup_read_bvh, false},
+    {"gltf", sup_read_gltf, false}, {"glb", sup_read_gltf, false},  {"obj", sup_read_obj, true},
+    {"off", sup_read_off, true},    {"skel", sup_read_skel, false}, {"bvh", sup_read_bvh, false},
 #ifndef SUPPLE_SMALL
-    {"ini", sup_read_ini, false},
+    {"ply", sup_read_ply, true},    {"stl", sup_read_stl, true},    {"ini", sup_read_ini, false},
 #endif
 };
 

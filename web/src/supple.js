@@ -98,7 +98,7 @@ export class Supple {
   load(files) {
     const names = Object.keys(files);
     for (const name of names) this.files.write(name, asBytes(files[name]));
-    const skeleton = /\.(obj|off|ply|stl)$/i.test(names[0]) ? names.slice(1).find((n) => /\.(skel|bvh)$/i.test(n)) : undefined;
+    const skeleton = /\.(obj|off)$/i.test(names[0]) ? names.slice(1).find((n) => /\.(skel|bvh)$/i.test(n)) : undefined;
     try {
       const texts = skeleton === undefined ? [names[0]] : [names[0], skeleton];
       return new Character(this, this.#checked(this.withText(texts, (n, s = 0) => this.c.sup_web_character_load(n, s))));

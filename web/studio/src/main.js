@@ -118,9 +118,16 @@ async function open(next) {
   refresh();
 }
 
+async function readFile(file) {
+  const bytes = new Uint8Array(await file.arrayBuffer());
+  if (!/\.(ply|stl)$/i.test(file.name)) return [file.name, bytes];
+  return [file.name.replace(/\.[^.]*$/, '.obj'), (await import('./meshes.js')).asObj(file.name, bytes)];
+}
+
 // Files that were dropped or chosen: a character, a mesh with its skeleton, or a motion for the one that is there.
 async function openFiles(list) {
-  const files = Object.fromEntries(await Promise.all([...list].map(async (file) => [file.name, new Uint8Array(await file.arrayBuffer())])));
+  const files = await guarded(async () => Object.fromEntries(await Promise.all([...list].map(readFile))));
+  if (!files) return undefined;
   const names = Object.keys(files), main = names.find((name) => CHARACTERS.test(name));
   if (main) return open({ files: Object.fromEntries([main, ...names.filter((n) => n !== main)].map((n) => [n, files[n]])) });
   const skeleton = names.find((name) => SKELETONS.test(name));

@@ -294,11 +294,12 @@ test('a dropped GLB moves', { skip: skip || (!existsSync(FIGURE) && `no ${FIGURE
   await moves(1e-3);
 });
 
-// The cylinder of the built-in scenes as a bare mesh.
+// The cylinder of the built-in scenes as a bare mesh, in PLY.
 async function bareMesh() {
   const supple = await Supple.create(readFileSync(join(built, '../supple.wasm'))), made = supple.scene('cylinder', 0.3);
-  const rows = (numbers, word, shift) => Array.from({ length: numbers.length / 3 }, (_, i) => `${word} ${[0, 1, 2].map((k) => numbers[3 * i + k] + shift).join(' ')}`);
-  const text = [...rows(made.positions, 'v', 0), ...rows(made.triangles, 'f', 1)].join('\n');
+  const rows = (numbers, word) => Array.from({ length: numbers.length / 3 }, (_, i) => `${word}${[0, 1, 2].map((k) => numbers[3 * i + k]).join(' ')}`);
+  const head = ['ply', 'format ascii 1.0', `element vertex ${made.vertexCount}`, ...['x', 'y', 'z'].map((k) => `property float ${k}`), `element face ${made.triangleCount}`, 'property list uchar int vertex_indices', 'end_header'];
+  const text = [...head, ...rows(made.positions, ''), ...rows(made.triangles, '3 ')].join('\n');
   made.destroy();
   return Buffer.from(text + '\n');
 }
@@ -324,7 +325,7 @@ async function byKeyboard() {
 }
 
 test('a skeleton made by clicks moves a bare mesh, and undo takes clicks back', { skip }, async () => {
-  await drop({ 'tube.obj': await bareMesh() });
+  await drop({ 'tube.ply': await bareMesh() });
   await page.waitForFunction(() => studio.builder());
   // Places along the longest side of the box, on the page.
   const places = await page.evaluate(() => {
