@@ -14,7 +14,7 @@ static const double FLOOR = 0.05, RESET_TURN = 0.12;
 /* Sizes that the body may be away from the track's origin before that follows; and a joint that moves farther than
  * TELEPORT, as all others do, was put there. */
 static const double FAR = 4.0, TELEPORT = 0.5;
-enum { MOST_SUBFRAMES = 32, STILL_END = 60, FACTOR_ROUNDS = 12, JACOBI_ROUNDS = 200 };
+enum { MOST_SUBFRAMES = 32, STILL_END = 60, FACTOR_ROUNDS = 8, JACOBI_ROUNDS = 200 };
 
 /* Where things are in the state; offsets in bytes, 64-aligned. */
 typedef struct layout {
