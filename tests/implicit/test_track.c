@@ -184,7 +184,9 @@ static void no_field(const void *user, const sup_field_points *points, sup_field
     SUP_UNUSED(user);
     SUP_UNUSED(points);
     memset(samples, 0, sizeof *samples);
-    if (sides != NULL) memset(sides->contact, 0, sizeof sides->contact);
+    if (sides == NULL) return;
+    memset(sides->contact, 0, sizeof sides->contact);
+    memset(sides->felt, 0, sizeof sides->felt);
 }
 
 TEST(track_energy_goes_down_and_nothing_breaks_without_a_field)

@@ -65,6 +65,7 @@ static void set_side(const tube *t, const float *p, int k, sup_field_sides *side
     look(t, p, value, slope);
     int own = sides->own[k] > 0.5f ? 1 : 0;
     sup_vec3d across = sup_v3_sub(slope[own], slope[1 - own]);
+    sides->felt[k] = (float)value[own];
     sides->contact[k] = t->contact && fmin(value[0], value[1]) > 0.5 ? 1.0f : 0.0f;
     sides->side.value[k] = (float)(value[own] - value[1 - own]);
     sides->side.x[k] = (float)across.x;

@@ -257,8 +257,9 @@ typedef struct row {
     const sup_posed_fields *posed;
     const sup_field_points *points;
     const float *own; /* leaf of each lane, or NULL */
-    int32_t count;    /* operands; one node fewer waits */
-    int32_t last;     /* leaf of the newest operand */
+    float felt[SUP_FIELD_LANES];
+    int32_t count; /* operands; one node fewer waits */
+    int32_t last;  /* leaf of the newest operand */
     sup_compose_operand operands[SUP_COMPOSE_DEPTH + 2];
     const sup_compose_node *nodes[SUP_COMPOSE_DEPTH + 1];
 } row;
@@ -296,8 +297,11 @@ static void add_leaf(row *r, int32_t leaf)
                     &operand->samples);
     if (!felt(&operand->samples)) return;
     if (r->own != NULL) memset(&operand->sides, 0, sizeof operand->sides);
-    for (int32_t k = 0; k < SUP_FIELD_LANES && r->own != NULL; k++)
-        operand->mine[k] = r->own[k] == (float)leaf && operand->samples.value[k] > 0.0f ? 1.0f : 0.0f;
+    for (int32_t k = 0; k < SUP_FIELD_LANES && r->own != NULL; k++) {
+        bool mine = r->own[k] == (float)leaf && operand->samples.value[k] > 0.0f;
+        operand->mine[k] = mine ? 1.0f : 0.0f;
+        if (mine) r->felt[k] = operand->samples.value[k];
+    }
     operand->meets = false;
     if (node != NULL) r->nodes[r->count - 1] = node;
     r->last = leaf;
@@ -312,6 +316,7 @@ void sup_compose_evaluate(const sup_compose *compose, const sup_posed_fields *po
     r.kernels = kernels();
     r.posed = posed;
     r.points = points;
+    memset(r.felt, 0, sizeof r.felt);
     r.own = sides != NULL ? sides->own : NULL;
     r.count = 0;
     r.last = 0;
@@ -328,5 +333,6 @@ void sup_compose_evaluate(const sup_compose *compose, const sup_posed_fields *po
     *samples = r.operands[0].samples;
     if (sides == NULL) return;
     memcpy(r.operands[0].sides.own, sides->own, sizeof sides->own);
+    memcpy(r.operands[0].sides.felt, r.felt, sizeof r.felt);
     *sides = r.operands[0].sides;
 }

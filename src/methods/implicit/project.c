@@ -38,12 +38,15 @@ void sup_track_look(const sup_track *track, int32_t block, sup_track_field_fn *f
     field(user, points, samples, sides);
 }
 
+/* Cosine between the gradient and where dual quaternions have it from which on a row is on the other side of its limb. */
+static const float FACING = -0.3f, ALONE = 1e-3f;
 /* Distance from a contact sheet that is aimed at, in edges. */
 static const float GAP = 0.1f;
 
 /* What the field says at a row: of the whole; and of a contact that the row is in. */
 typedef struct sample {
     float value, gradient[3];
+    float felt; /* of its own field */
     float contact;
     float side, across[3]; /* how much more of its own is felt than of the other, and its gradient */
     float left, out[3];    /* way until the contact's sheet ends, and the direction away from there */
@@ -51,13 +54,10 @@ typedef struct sample {
 
 static sample sample_of(const sup_field_samples *f, const sup_field_sides *s, int32_t k)
 {
-    return (sample){f->value[k],
-                    {f->x[k], f->y[k], f->z[k]},
-                    s->contact[k],
-                    s->side.value[k],
-                    {s->side.x[k], s->side.y[k], s->side.z[k]},
-                    s->end.value[k],
-                    {s->end.x[k], s->end.y[k], s->end.z[k]}};
+    return (sample){f->value[k],      {f->x[k], f->y[k], f->z[k]},
+                    s->felt[k],       s->contact[k],
+                    s->side.value[k], {s->side.x[k], s->side.y[k], s->side.z[k]},
+                    s->end.value[k],  {s->end.x[k], s->end.y[k], s->end.z[k]}};
 }
 
 static float length_of(const float v[3])
@@ -163,6 +163,25 @@ static void judge_lane(const sup_track_aim *aim, const sample *s, float *place, 
             l->step[c] *= 0.5f;
 }
 
+/* Where only its own limb is felt, a row whose surface faces the other way than dual quaternions have it face went through its limb: it
+ * starts anew from where they have it. */
+static bool bring_home(const sup_track *track, const sample *s, const float *turn, int64_t row, float *place,
+                       float *normal)
+{
+    const float *rest = track->rest + 4 * row, *inward = track->inward + 4 * row;
+    float n[3], along = 0.0f;
+    for (int r = 0; r < 3; r++) {
+        n[r] = turn[4 * r] * inward[0] + turn[4 * r + 1] * inward[1] + turn[4 * r + 2] * inward[2];
+        along += n[r] * s->gradient[r];
+    }
+    if (fabsf(s->value - s->felt) > ALONE || !(along < FACING * length_of(s->gradient))) return false;
+    for (int r = 0; r < 3; r++)
+        place[r] = turn[4 * r] * rest[0] + turn[4 * r + 1] * rest[1] + turn[4 * r + 2] * rest[2] + turn[4 * r + 3];
+    place[3] = 0.0f;
+    memcpy(normal, n, sizeof n);
+    return true;
+}
+
 static int32_t project_block(sup_track_work *w, int32_t block, int32_t steps)
 {
     const sup_track *track = w->track;
@@ -183,6 +202,10 @@ static int32_t project_block(sup_track_work *w, int32_t block, int32_t steps)
             lane *l = &lanes[k];
             if (l->done) continue;
             sample s = sample_of(&samples, &sides, k);
+            if (looks == 0 && bring_home(track, &s, w->rows.turn + 12 * row, row, place, w->rows.normal + 4 * row)) {
+                busy = true;
+                continue;
+            }
             judge_lane(&track->aim[row], &s, place, w->rows.normal + 4 * row, w->rows.stop + 4 * row, l);
             bool last = looks == steps;
             for (int c = 0; c < 3; c++)

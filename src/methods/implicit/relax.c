@@ -20,7 +20,7 @@
 /* Part of a Jacobi step that is taken: whole ones oscillate on fans with an even number of spokes. */
 static const float DAMPING = 0.8f;
 /* Jacobi steps after a solve, and the part of the best step along z that is taken: planes turn on the way. */
-enum { EVEN = 2 };
+enum { EVEN = 1 };
 static const double TAKE = 0.7;
 /* Most of the direction of the round before that is kept. */
 static const double KEEP = 0.9;
