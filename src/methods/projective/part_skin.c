@@ -14,15 +14,16 @@ enum {
     GRAIN_BOUND = SUP_DETECT_BLOCK,
     GRAIN_FIND = 4
 };
-static const float least_offset = 1e-4f; /* of the gap: what is less is none */
-static const float farthest = 3.0f;      /* of the gap: it is moved at most */
-static const float gap_part = 0.05f;     /* of the finer edges: how far apart skin is put */
-static const float reach = 1.5f;         /* of the finer edges: farthest that the end of one edge goes in a round */
-static const float agree = 0.5f;         /* length of the mean of the normals around a patch that has a way out */
-static const float follow = 0.8f;        /* of the mean of its neighbours: skin around what is moved */
-static const float kin_gaps = 3.0f;      /* between two places at rest: one fold */
-static const float fold_push = 0.2f;     /* of what folds ask for, */
-static const float fold_smooth = 0.8f;   /* and of the way to the mean of the neighbours */
+static const float least_offset = 1e-4f;  /* of the gap: what is less is none */
+static const float farthest = 3.0f;       /* of the gap: it is moved at most */
+static const float farthest_edges = 1.5f; /* and of the edges at it */
+static const float gap_part = 0.05f;      /* of the finer edges: how far apart skin is put */
+static const float reach = 1.5f;          /* of the finer edges: farthest that the end of one edge goes in a round */
+static const float agree = 0.5f;          /* length of the mean of the normals around a patch that has a way out */
+static const float follow = 0.8f;         /* of the mean of its neighbours: skin around what is moved */
+static const float kin_gaps = 3.0f;       /* between two places at rest: one fold */
+static const float fold_push = 0.2f;      /* of what folds ask for, */
+static const float fold_smooth = 0.8f;    /* and of the way to the mean of the neighbours */
 
 /* An edge goes through a triangle. */
 typedef struct part_hit {
@@ -116,16 +117,18 @@ size_t sup_part_scratch(const sup_part_view *view)
     return size;
 }
 
+static const float *place_of(const part_work *w, int32_t v)
+{
+    if (w->positions != NULL) return w->positions + 3 * (size_t)v;
+    size_t shown = (size_t)w->view->shown[w->view->shown_first[v]];
+    return (const float *)(const void *)((const unsigned char *)w->out.positions + shown * w->out.position_stride);
+}
+
 /* Every vertex is loaded before anything else is asked of it. */
 static void load_vertex(const part_work *w, int32_t v)
 {
     if (w->state[v] & LOADED) return;
-    const sup_part_view *view = w->view;
-    const float *from = w->positions + 3 * (size_t)v;
-    if (w->positions == NULL) {
-        size_t shown = (size_t)view->shown[view->shown_first[v]];
-        from = (const float *)(const void *)((const unsigned char *)w->out.positions + shown * w->out.position_stride);
-    }
+    const float *from = place_of(w, v);
     part_vertex *vertex = &w->vertex[v];
     *vertex = (part_vertex){.patch = NO_PATCH, .parent = v};
     for (int32_t k = 0; k < 3; k++) {
@@ -624,6 +627,19 @@ static void spread(part_work *w)
         }
 }
 
+/* Mean length of the edges at a vertex, as they came. */
+static float edge_at(const part_work *w, int32_t v)
+{
+    const sup_part_view *view = w->view;
+    float sum = 0.0f;
+    for (int32_t e = view->neighbour_first[v]; e < view->neighbour_first[v + 1]; e++) {
+        load_vertex(w, view->neighbours[e]);
+        vec d = sub(w->vertex[view->neighbours[e]].from, w->vertex[v].from);
+        sum += sqrtf(dot(d, d));
+    }
+    return sum / (float)(view->neighbour_first[v + 1] - view->neighbour_first[v]);
+}
+
 /* By what was found, but never far from where it came. */
 static void move_vertex(const part_work *w, int32_t v)
 {
@@ -634,7 +650,8 @@ static void move_vertex(const part_work *w, int32_t v)
         off[k] = vertex->x[k] + vertex->move[k] - vertex->from[k];
         vertex->way[k] = vertex->move[k] = 0.0f;
     }
-    float length = length_of(off), most = w->def->held[coarse] ? 0.0f : farthest * w->def->gap[coarse];
+    float length = length_of(off), most = fminf(farthest * w->def->gap[coarse], farthest_edges * edge_at(w, v));
+    if (w->def->held[coarse]) most = 0.0f;
     float scale = length > most ? most / length : 1.0f;
     for (int32_t k = 0; k < 3; k++)
         vertex->x[k] = vertex->from[k] + scale * off[k];
@@ -697,7 +714,7 @@ void sup_part_skin(const sup_context *context, const sup_part_view *view, const 
                    const sup_skin_out *out)
 {
     size_t size;
-    if (view->triangle_count == 0) return;
+    if (view->triangle_count == 0 || scratch == NULL || out->positions == NULL) return;
     part_work w = lay_out(view, scratch, &size);
     w.kernels = sup_detect_choose_kernels();
     w.def = def;
@@ -721,6 +738,7 @@ void sup_part_mark(const sup_context *context, const sup_part_view *view, const 
                    unsigned char *crossed)
 {
     size_t size;
+    if (scratch == NULL) return;
     part_work w = lay_out(view, scratch, &size);
     w.kernels = sup_detect_choose_kernels();
     w.positions = positions;
