@@ -240,8 +240,8 @@ static bool any_contact(const sup_crowd *crowd)
 }
 
 /* Local steps of a step at most: the CPU's numbers where none is given (solver.h), and room for some that are taken back.
- * Turns that nobody needs cost their launches: with contacts, which make them dear, the seventh iteration of flesh that touches
- * nothing is left out. */
+ * Turns that nobody needs cost their launches: with contacts, which make them dear, flesh that touches nothing and takes all
+ * of its seven iterations has no such room. */
 static int32_t count_turns(const sup_crowd *crowd)
 {
     bool contact = any_contact(crowd);

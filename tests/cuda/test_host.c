@@ -1,5 +1,6 @@
 /* test_host.c - what the host side does for a device, which needs none: models that are refused by name, and rows of the
  * shown skin. */
+#include "cuda/blocks.h"
 #include "cuda/refuse.h"
 #include "cuda/rows.h"
 #include "methods/projective/view.h"
@@ -27,6 +28,46 @@ TEST(what_the_device_cannot_do_is_refused_by_name)
     check_refused(&a, "crowd.method", "position");
     a.model = own;
     sup_model_destroy(position);
+    actor_close(&a);
+}
+
+/* --- Chambers --- */
+
+/* What the prisms of all parts add to the chambers is what those of the system do, by seats and by prisms. */
+TEST(chambers_of_the_parts_are_those_of_the_system)
+{
+    actor a = actor_open(actor_scene("human", 0.2), "vertices=600", 1);
+    sup_projective_view view;
+    sup_blocks *k = NULL;
+    sup_error error = {0};
+    CHECK_OK(sup_projective_open(a.model, &view, &error), error);
+    const sup_system *s = &view.system;
+    CHECK_OK(sup_blocks_create(NULL, s, SUP_BLOCK_ALONE, &k, &error), error);
+    double *sums = calloc((size_t)s->chamber_count * 3, sizeof *sums);
+    for (int32_t b = 0; b < s->batch_count; b++)
+        for (int32_t e = s->blend_first[b] * SUP_PRISM_LANES; e < s->blend_first[b + 1] * SUP_PRISM_LANES; e++)
+            sums[3 * s->seat_chamber[s->blend_seat[e / SUP_PRISM_LANES]]] += (double)s->blend_weight[e];
+    for (int32_t p = 0; p < k->part_count; p++) {
+        const sup_block_part *part = &k->parts[p];
+        for (int32_t i = 0; i < part->seat_count; i++)
+            for (int32_t e = k->seat_begin[part->seat_first + i]; e < k->seat_begin[part->seat_first + i + 1]; e++) {
+                CHECK(k->seat_prism[e] < part->prism_count);
+                sums[3 * k->seat_chamber[part->seat_first + i] + 1] += (double)k->seat_weight[e];
+            }
+        for (int32_t e = part->blend_first; e < part->blend_first + part->blend_count * part->prism_stride; e++)
+            sums[3 * k->seat_chamber[part->seat_first + k->blend_seat[e]] + 2] += (double)k->blend_weight[e];
+    }
+    CHECK(k->part_count > 4 && k->seat_count > k->part_count);
+    for (int32_t c = 0; c < s->chamber_count; c++) {
+        double kept = s->chamber_volume[c] > 0.0f ? sums[3 * c] : 0.0;
+        CHECK_NEAR(sums[3 * c + 1], kept, 1e-5 * fabs(sums[3 * c]) + 1e-12);
+        CHECK_NEAR(sums[3 * c + 2], kept, 1e-5 * fabs(sums[3 * c]) + 1e-12);
+        for (int32_t e = k->chamber_first[c]; e < k->chamber_first[c + 1]; e++)
+            CHECK(k->seat_chamber[k->chamber_seat[e]] == c);
+    }
+    CHECK_EQ(k->chamber_first[s->chamber_count], k->seat_count);
+    free(sums);
+    sup_blocks_destroy(k);
     actor_close(&a);
 }
 
