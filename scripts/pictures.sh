@@ -98,6 +98,13 @@ flesh position_human.png scene:human --clip squat --frame 36 --camera 50,8
 flesh position_elephant.png scene:elephant --clip walk --frame 12 --camera 50,8
 
 # The figures of [vaillant2014iso].
+# What is inside: layers, and two motions beside flesh that has no real bones.
+render anatomy_layers.png scene:human --layers --method linear --camera 25,6 --size 720x480
+row anatomy_twist.png scene:human --clip twist --frame 24 --color stretch --camera front --size 240x330 -- \
+    "--method projective" "--method anatomy"
+row anatomy_jump.png scene:human --clip jump --frame 30 --color stretch --camera 60,5 --size 240x330 -- \
+    "--method projective" "--method anatomy"
+
 track="dualquat,implicit:tracking=off,implicit"
 compare implicit_bend.png scene:cylinder --methods $track --clip bend --frame 36 --camera front --wire --size 240x240
 row implicit_knee.png scene:human --clip squat --frame 36 --zoom left_lower_leg --camera 50,5 --size 240x240 -- \

@@ -18,6 +18,8 @@ static const double most_fat = 0.6;
 static const double organ_join = 0.02;
 /* Share of weights on joints without layers from which on a vertex has none. */
 static const float excluded_from = 0.35f;
+/* The same on joints of another limb than the bone's own, from which on flesh slides: armpit, groin. */
+static const float slides_from = 0.35f;
 
 typedef struct layer_work {
     const sup_recipe *recipe;
@@ -165,6 +167,17 @@ static int32_t holder_at(const layer_work *w, sup_vec3d p)
     return near_end ? -1 : found;
 }
 
+/* How much of the skin over a bone goes with another limb than the bone. */
+static float foreign_share(const layer_work *w, int32_t v, int32_t holder)
+{
+    const sup_character *c = w->character;
+    float sum = 0.0f;
+    for (int32_t k = c->influence_first[v]; k < c->influence_first[v + 1]; k++)
+        if (w->skeleton->joints[c->influence_bone[k]].region != w->skeleton->joints[holder].region)
+            sum += c->influence_weight[k];
+    return sum;
+}
+
 static void place_layers(const layer_work *w, float *muscle, float *bone, int32_t *holders)
 {
     for (int32_t v = 0; v < w->skin->vertex_count; v++) {
@@ -176,6 +189,7 @@ static void place_layers(const layer_work *w, float *muscle, float *bone, int32_
                low = fmin(fmax(least_fat, least_part * deep), high);
         sup_vec3d at = sup_v3_madd(p, deep / length, line);
         holders[v] = holder_at(w, at);
+        if (holders[v] >= 0 && foreign_share(w, v, holders[v]) > slides_from) holders[v] = -1;
         if (holders[v] >= 0) high = fmin(high, most_fat * deep);
         double middle = fmin(fmax(w->muscle_depth[v], low), high);
         sup_v3_store(muscle + 3 * (size_t)v, sup_v3_madd(p, middle / length, line));

@@ -86,11 +86,13 @@ static void name_organ(const organ_kitchen *k, organ_mesh *organ)
 {
     static const char *const prefix[2] = {"left_", "right_"};
     bool sided = organ->row->name[0] == '*', sided_joint = organ->row->joint[0] == '*';
-    organ->side_count = sided ? 2 : 1;
-    for (int32_t i = 0; i < organ->side_count; i++) {
+    int32_t sides = sided ? 2 : 1;
+    organ->side_count = sides;
+    for (int32_t i = 0; i < sides; i++) {
+        const char *side = prefix[i == 0 ? 0 : 1];
         char joint[SUP_NAME_MAX];
-        sup_format(organ->name[i], SUP_NAME_MAX, "%s%s", sided ? prefix[i] : "", organ->row->name + sided);
-        sup_format(joint, sizeof joint, "%s%s", sided_joint ? prefix[i] : "", organ->row->joint + sided_joint);
+        sup_format(organ->name[i], SUP_NAME_MAX, "%s%s", sided ? side : "", organ->row->name + sided);
+        sup_format(joint, sizeof joint, "%s%s", sided_joint ? side : "", organ->row->joint + sided_joint);
         organ->joint[i] = sup_skeleton_find(&k->skeleton, joint);
         if (organ->joint[i] < 0) organ->joint[i] = 0;
     }
