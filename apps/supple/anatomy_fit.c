@@ -149,11 +149,20 @@ static int load_inputs(fit_work *w)
     return APP_DONE;
 }
 
-static bool same_triangulation(const fit_work *w)
+/* First vertex of the part that has the template's triangulation, -1 when none has. */
+static int32_t same_triangulation(const fit_work *w)
 {
-    return w->scan->vertex_count == w->anatomy->vertex_count && w->scan->triangle_count == w->anatomy->triangle_count &&
-           memcmp(w->scan->triangles, w->anatomy->triangles,
-                  3 * (size_t)w->anatomy->triangle_count * sizeof(int32_t)) == 0;
+    const sup_anatomy *a = w->anatomy;
+    for (int32_t p = 0; p < w->scan->part_count; p++) {
+        const sup_part *part = &w->scan->parts[p];
+        if (part->vertex_count != a->vertex_count || part->triangle_count != a->triangle_count) continue;
+        const int32_t *triangles = w->scan->triangles + 3 * (size_t)part->triangle_first;
+        bool same = true;
+        for (size_t i = 0; i < 3 * (size_t)a->triangle_count && same; i++)
+            same = triangles[i] - part->vertex_first == a->triangles[i];
+        if (same) return part->vertex_first;
+    }
+    return -1;
 }
 
 /* The masses that the shape tells, where none are given. `rest` is in the composition's pose. */
@@ -198,9 +207,10 @@ static int register_scan(fit_work *w, app_progress *progress)
 }
 
 /* A skin that has the triangulation already. */
-static int take_skin(fit_work *w)
+static int take_skin(fit_work *w, int32_t first)
 {
     sup_error error = {0};
+    memmove(w->positions, w->positions + 3 * (size_t)first, 3 * (size_t)w->anatomy->vertex_count * sizeof(double));
     if (w->composition == NULL) {
         memcpy(w->posed, w->positions, 3 * (size_t)w->anatomy->vertex_count * sizeof(double));
         return APP_DONE;
@@ -274,7 +284,8 @@ static int fit(fit_work *w)
     w->fat = w->values->fat;
     w->muscle = w->values->muscle;
     app_progress_begin(&progress, w->values->quiet, w->values->json);
-    status = same_triangulation(w) ? take_skin(w) : register_scan(w, &progress);
+    int32_t first = same_triangulation(w);
+    status = first >= 0 ? take_skin(w, first) : register_scan(w, &progress);
     double began = app_milliseconds();
     if (status == APP_DONE) {
         sup_joints joints = {0};

@@ -30,26 +30,28 @@ static void keep_from_skin(void *work, int32_t begin, int32_t end, int32_t worke
     }
 }
 
-/* A point a little above the surface on each line to the skin, in `near`. */
-static void lift(const sup_bone_surface_state *s, double *near)
+/* A point on each line, a little away from `from` towards `to`, in `near`. */
+static void lift(const sup_bone_surface_state *s, const double *from, const double *to, double *near)
 {
     for (int32_t v = 0; v < s->count; v++) {
-        sup_vec3d here = sup_v3_at(s->positions, v), way = sup_v3_sub(sup_v3_at(s->skin, v), here);
+        sup_vec3d here = sup_v3_at(from, v), way = sup_v3_sub(sup_v3_at(to, v), here);
         double length = sup_v3_length(way);
-        sup_v3_put(near, v, length > thin ? sup_v3_madd(here, thin / length, way) : sup_v3_at(s->skin, v));
+        sup_v3_put(near, v, length > thin ? sup_v3_madd(here, thin / length, way) : sup_v3_at(to, v));
     }
 }
 
-/* Marks the corners of prisms that are turned over, to the skin or right above the surface; how many prisms. */
+/* Marks the corners of prisms that are turned over, from the surface to the skin, right above it, or right below the skin;
+ * how many prisms. */
 static int32_t find_turned(const sup_bone_surface_state *s, unsigned char *bad, unsigned char *moving, double *near)
 {
     const sup_shape *skin = &s->def->skin;
     int32_t count = 0;
     memset(moving, 0, (size_t)s->count);
-    lift(s, near);
-    for (int layer = 0; layer < 2; layer++) {
-        count += sup_prisms_inverted(skin->triangle_count, skin->triangles, s->positions,
-                                     layer == 0 ? skin->positions : near, s->def->excluded, bad);
+    for (int layer = 0; layer < 3; layer++) {
+        if (layer == 1) lift(s, s->positions, s->skin, near);
+        if (layer == 2) lift(s, s->skin, s->positions, near);
+        count += sup_prisms_inverted(skin->triangle_count, skin->triangles, layer == 2 ? near : s->positions,
+                                     layer == 1 ? near : s->skin, s->def->excluded, bad);
         for (int32_t t = 0; t < skin->triangle_count; t++)
             for (size_t k = 0; k < 3 && bad[t]; k++)
                 moving[skin->triangles[3 * (size_t)t + k]] = 1;

@@ -227,6 +227,35 @@ static sup_result read_details(const body_reader *r)
     return SUP_OK;
 }
 
+static bool in_range(const int32_t *values, int64_t count, int32_t low, int32_t limit)
+{
+    for (int64_t i = 0; i < count; i++)
+        if (values[i] < low || values[i] >= limit) return false;
+    return true;
+}
+
+/* The skin stands first, then the details one after the other. */
+static sup_result check_parts(const body_reader *r)
+{
+    const sup_character *c = r->character;
+    for (int32_t p = 1; p < c->part_count; p++)
+        if (c->parts[p].vertex_first != c->parts[p - 1].vertex_first + c->parts[p - 1].vertex_count ||
+            c->parts[p].triangle_first != c->parts[p - 1].triangle_first + c->parts[p - 1].triangle_count)
+            return damaged(r, "order of parts");
+    return SUP_OK;
+}
+
+/* Nothing points out of its own part of the body. */
+static sup_result check_indices(const body_reader *r)
+{
+    const sup_anatomy *a = &r->body->layers;
+    bool good = in_range(a->triangles, 3 * (int64_t)a->triangle_count, 0, a->vertex_count) &&
+                in_range(a->influence_joint, a->influence_first[a->vertex_count], 0, a->joint_count) &&
+                in_range(a->bone_joint, a->vertex_count, -1, a->joint_count) &&
+                in_range(a->detail_triangles, 3 * (int64_t)a->detail_triangle_count, 0, a->detail_vertex_count);
+    return good ? SUP_OK : damaged(r, "vertex numbers");
+}
+
 static sup_result read_body(body_reader *r)
 {
     const sup_character *c = r->character;
@@ -237,10 +266,12 @@ static sup_result read_body(body_reader *r)
         sup_affine local = sup_affine_from_transform(c->nodes[node].rest);
         r->world[node] = parent >= 0 ? sup_affine_multiply(r->world[parent], local) : local;
     }
-    sup_result result = read_layers(r);
+    sup_result result = check_parts(r);
+    if (result == SUP_OK) result = read_layers(r);
     if (result == SUP_OK) result = read_joints(r);
     if (result == SUP_OK) result = read_maps(r);
     if (result == SUP_OK) result = read_details(r);
+    if (result == SUP_OK) result = check_indices(r);
     if (result == SUP_OK) read_masses(r);
     return result;
 }
@@ -253,7 +284,8 @@ sup_result sup_body_from_character(const sup_context *context, const sup_charact
                         "sup_body_from_character needs a character and a place for the body.");
     sup_context resolved = sup_context_resolve(context);
     body_reader r = {.character = character, .error = error};
-    if (character->part_count < 1 || character->parts[0].skin < 0 || character->muscle_positions == NULL ||
+    if (character->part_count < 1 || character->parts[0].skin < 0 || character->parts[0].vertex_first != 0 ||
+        character->parts[0].triangle_first != 0 || character->muscle_positions == NULL ||
         character->bone_positions == NULL || character->extras == NULL)
         return refuse(&r, "anatomy.body.other", "This is no body: make one with 'supple anatomy fit'.");
     sup_json_tree tree = sup_json_tree_create(&resolved.allocator);
