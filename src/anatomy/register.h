@@ -27,8 +27,10 @@ sup_result sup_register_tell(const sup_register_work *work, float fraction, cons
 
 /* register_start.c: the best of many orientations and arm poses, in work->state. */
 sup_result sup_register_start(sup_register_work *work, sup_error *error);
-/* register_limbs.c: arms and legs of `state` where they fit best; `fit` is of a small model. */
-sup_result sup_register_limbs(sup_register_work *work, sup_fit *fit, sup_body_state *state, sup_error *error);
+/* register_limbs.c: arms and legs of `state` where they fit best: all around when some are `lost`, else left for right alone.
+ * `fit` is of a small model. */
+sup_result sup_register_limbs(sup_register_work *work, sup_fit *fit, bool lost, sup_body_state *state,
+                              sup_error *error);
 /* register_fine.c: the surface itself, bent from the model to the scan, in work->posed and work->seen. */
 sup_result sup_register_fine(sup_register_work *work, sup_error *error);
 /* register_check.c: refuses what is not a whole human. `fit` has matched work->state. */

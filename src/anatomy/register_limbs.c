@@ -92,7 +92,24 @@ static sup_result search_limb(limb_search *s, sup_body_state *state, int32_t upp
     return result;
 }
 
-sup_result sup_register_limbs(sup_register_work *w, sup_fit *fit, sup_body_state *state, sup_error *error)
+/* Left and right may have taken each other's place: both bones point to where the other one ends, if that is better. */
+static sup_result try_swap(limb_search *s, sup_body_state *state, sup_role_limb limb, sup_error *error)
+{
+    const sup_composition *c = s->work->composition;
+    const int32_t *left = s->work->roles.limb[0] + limb, *right = s->work->roles.limb[1] + limb;
+    if (left[0] <= 0 || right[0] <= 0 || left[1] < 0 || right[1] < 0) return SUP_OK;
+    double now = 0.0, then = 0.0;
+    sup_vec3d left_end = sup_body_joint(state, left[1]), right_end = sup_body_joint(state, right[1]);
+    sup_result result = judge(s, state, &now, error);
+    sup_body_state_copy(c, state, s->trial);
+    point_bone(c, s->trial, left[0], left[1], sup_v3_sub(right_end, sup_body_joint(state, left[0])));
+    point_bone(c, s->trial, right[0], right[1], sup_v3_sub(left_end, sup_body_joint(state, right[0])));
+    if (result == SUP_OK) result = judge(s, s->trial, &then, error);
+    if (result == SUP_OK && then < now) sup_body_state_copy(c, s->trial, state);
+    return result;
+}
+
+sup_result sup_register_limbs(sup_register_work *w, sup_fit *fit, bool lost, sup_body_state *state, sup_error *error)
 {
     sup_body_state states[2 * KEPT + 1];
     limb_search search = {.work = w, .fit = fit, .best = states, .trial = &states[2 * KEPT]};
@@ -100,7 +117,7 @@ sup_result sup_register_limbs(sup_register_work *w, sup_fit *fit, sup_body_state
         if (!sup_body_state_make(w->composition, &w->arena, &states[i]))
             return sup_fail_memory(error, "the registration");
     sup_result result = SUP_OK;
-    for (int side = 0; side < 2 && result == SUP_OK; side++) {
+    for (int side = 0; lost && side < 2 && result == SUP_OK; side++) {
         const int32_t *limb = w->roles.limb[side];
         result = search_limb(&search, state, limb[SUP_ROLE_UPPER_ARM], limb[SUP_ROLE_FOREARM], limb[SUP_ROLE_HAND],
                              states + KEPT, error);
@@ -108,5 +125,8 @@ sup_result sup_register_limbs(sup_register_work *w, sup_fit *fit, sup_body_state
             result = search_limb(&search, state, limb[SUP_ROLE_UPPER_LEG], limb[SUP_ROLE_LOWER_LEG],
                                  limb[SUP_ROLE_FOOT], states + KEPT, error);
     }
+    static const sup_role_limb pairs[] = {SUP_ROLE_UPPER_LEG, SUP_ROLE_LOWER_LEG, SUP_ROLE_FOREARM};
+    for (int i = 0; i < SUP_COUNT(pairs) && result == SUP_OK; i++)
+        result = try_swap(&search, state, pairs[i], error);
     return result;
 }

@@ -5,7 +5,7 @@
  * back of a person are told apart in this way as well: feet, knees, elbows and face fit on one side only. */
 #include "anatomy/register.h"
 
-enum { SCORE_POINTS = 180, RUN_POINTS = 700, POSES = 3, FRAMES = 2, TURNS = 24, FINALISTS = 6 };
+enum { SCORE_POINTS = 180, RUN_POINTS = 700, POSES = 3, FRAMES = 2, TURNS = 24, FINALISTS = 6, SEARCHES = 3 };
 static const double score_limit = 0.25;   /* metres */
 static const double astray_share = 0.02;  /* of the scan, farther than astray_far from the template: a limb is lost */
 static const double astray_most = 0.35;   /* more is no lost limb, but another shape */
@@ -260,13 +260,16 @@ static sup_result compete(contest *t, sup_error *error)
         result = run_one(t, &t->list[runners], &closer, error);
     }
     sort_best(t->list, runners, runners);
-    bool astray = t->list[0].lost > astray_share && t->list[0].lost < astray_most;
+    bool person = t->list[0].lost < astray_most;
     best = t->list[0].score;
     runners = least(runners, 2);
     for (int32_t i = 0; i < runners && result == SUP_OK; i++) {
         if (t->list[i].score > hopeless * best) continue;
-        if (astray) result = sup_register_limbs(t->work, &t->run, &t->list[i].state, error);
-        if (result == SUP_OK && astray) result = run_one(t, &t->list[i], &closer, error);
+        for (int n = 0; n < SEARCHES && person && t->list[i].lost > astray_share && result == SUP_OK; n++) {
+            result = sup_register_limbs(t->work, &t->run, true, &t->list[i].state, error);
+            if (result == SUP_OK) result = run_one(t, &t->list[i], &closer, error);
+        }
+        if (result == SUP_OK && person) result = sup_register_limbs(t->work, &t->run, false, &t->list[i].state, error);
         if (result == SUP_OK) result = run_one(t, &t->list[i], &close, error);
         if (result == SUP_OK) result = sup_register_tell(t->work, 0.2f + 0.05f * (float)i, "limbs", error);
     }

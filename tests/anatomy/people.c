@@ -10,6 +10,9 @@
 static sup_shapes shapes;
 static sup_composition *composition;
 static sup_person persons[PEOPLE_BODIES];
+/* What shapes point into. */
+static sup_character *human;
+static sup_decimated skin;
 
 /* Fingers and eyes are left out: the template of a test is small. */
 static bool is_wanted(const char *name)
@@ -30,9 +33,9 @@ static void change(const double way[PEOPLE_WAYS], const double *from, float *to)
     to[2] = (float)(from[2] * (1.0 + 0.05 * way[0] + 0.12 * way[1]) + 0.5 * way[3] * front);
 }
 
-static void make_bodies(const sup_rig *rig, const sup_decimated *skin, const int32_t *joints, int32_t joint_count)
+static void make_bodies(const sup_rig *rig, const int32_t *joints, int32_t joint_count)
 {
-    size_t width = 3 * (size_t)skin->vertex_count, joint_width = 3 * (size_t)joint_count;
+    size_t width = 3 * (size_t)skin.vertex_count, joint_width = 3 * (size_t)joint_count;
     float *positions = calloc(PEOPLE_BODIES * width, sizeof *positions);
     float *heads = calloc(PEOPLE_BODIES * joint_width, sizeof *heads);
     sup_random random = {5};
@@ -41,7 +44,7 @@ static void make_bodies(const sup_rig *rig, const sup_decimated *skin, const int
         for (int k = 0; k < PEOPLE_WAYS; k++)
             way[k] = 2.0 * sup_random_unit(&random) - 1.0;
         for (size_t i = 0; i < width; i += 3) {
-            const float *p = rig->skin_positions + 3 * (size_t)skin->vertices[i / 3];
+            const float *p = rig->skin_positions + 3 * (size_t)skin.vertices[i / 3];
             change(way, (const double[3]){(double)p[0], (double)p[1], (double)p[2]}, positions + b * width + i);
         }
         for (size_t j = 0; j < (size_t)joint_count; j++) {
@@ -66,7 +69,7 @@ const sup_shapes *people_shapes(void)
 {
     if (shapes.body_count > 0) return &shapes;
     sup_error error = {0};
-    sup_character *human = test_scene("human", 0.05);
+    human = test_scene("human", 0.05);
     sup_rig *rig = NULL;
     CHECK_OK(sup_rig_create(NULL, human, NULL, &rig, &error), error);
     int32_t count = 0, *joints = calloc((size_t)rig->joint_count, sizeof *joints);
@@ -80,10 +83,9 @@ const sup_shapes *people_shapes(void)
         if (!is_wanted(name) || below) continue;
         place[j] = count;
         parents[count] = rig->joint_parent[j] < 0 ? -1 : place[rig->joint_parent[j]];
-        names[count] = name; /* the human is kept */
+        names[count] = name;
         joints[count++] = j;
     }
-    sup_decimated skin = {0}; /* is kept, as the human is */
     const sup_decimate_def fewer = {.vertex_target = 360};
     CHECK_OK(sup_decimate(NULL, rig->skin_vertex_count, rig->skin_positions, rig->skin_triangle_count,
                           rig->skin_triangles, &fewer, &skin, &error),
@@ -95,7 +97,7 @@ const sup_shapes *people_shapes(void)
                           .triangles = skin.triangles,
                           .joint_names = names,
                           .parents = parents};
-    make_bodies(rig, &skin, joints, count);
+    make_bodies(rig, joints, count);
     free(joints);
     free(place);
     sup_rig_destroy(rig);
