@@ -1,6 +1,7 @@
 /* bench_anatomy - fits a template to all bodies of a folder of shapes, and says what came out.
  *
  *   bench_anatomy fit SHAPES TEMPLATE COMPOSITION [FIRST LAST STEP]   a line a body, then the whole
+ *   bench_anatomy layers ...                                          the same without detailed bones and muscles
  *   bench_anatomy warp TEMPLATE                                       centres, time and error of the details' warp
  *
  * Masses are those that the composition tells from each shape. Runs on two threads. */
@@ -121,7 +122,7 @@ static int bench_fit(bench *b, int argc, char **argv)
     if (b->skin == NULL || b->posed == NULL || b->joints == NULL || b->posed_joints == NULL || b->coordinates == NULL)
         return 1;
     double began = now();
-    if (b->anatomy->part_count > 0)
+    if (b->anatomy->part_count > 0 && strcmp(argv[1], "fit") == 0)
         must(sup_anatomy_warp_create(&b->context, b->anatomy, 0, 0, &b->warp, &error), &error);
     printf("warp made in %.2f s, %d detail vertices\n", now() - began, (int)b->anatomy->detail_vertex_count);
     int first = argc > 5 ? atoi(argv[5]) : 0, last = argc > 6 ? atoi(argv[6]) : b->shapes->body_count;
@@ -214,12 +215,12 @@ int main(int argc, char **argv)
     int status = 1;
     must(sup_thread_pool_create(2, &pool, &error), &error);
     b.context.tasks = sup_thread_pool_tasks(pool);
-    if (argc > 4 && strcmp(argv[1], "fit") == 0)
+    if (argc > 4 && (strcmp(argv[1], "fit") == 0 || strcmp(argv[1], "layers") == 0))
         status = bench_fit(&b, argc, argv);
     else if (argc > 2 && strcmp(argv[1], "warp") == 0)
         status = bench_warp(&b, argv);
     else
-        printf("bench_anatomy fit SHAPES TEMPLATE COMPOSITION [FIRST LAST STEP] | warp TEMPLATE\n");
+        printf("bench_anatomy fit|layers SHAPES TEMPLATE COMPOSITION [FIRST LAST STEP] | warp TEMPLATE\n");
     sup_thread_pool_destroy(pool);
     return status;
 }

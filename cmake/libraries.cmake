@@ -34,14 +34,18 @@ if(SUPPLE_FUZZ)
   supple_sources(fuzzed base character bind load)
   file(GLOB checks CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*/*_check.c ${PROJECT_SOURCE_DIR}/src/*/*_open.c
     ${PROJECT_SOURCE_DIR}/src/methods/*/*check.c ${PROJECT_SOURCE_DIR}/src/methods/*/*_open.c
-    ${PROJECT_SOURCE_DIR}/src/methods/*/*view.c)
+    ${PROJECT_SOURCE_DIR}/src/methods/*/*view.c
+    ${PROJECT_SOURCE_DIR}/src/anatomy/store.c ${PROJECT_SOURCE_DIR}/src/anatomy/*_bytes.c)
   set_property(SOURCE ${fuzzed} ${checks} APPEND PROPERTY COMPILE_OPTIONS -fsanitize=fuzzer-no-link)
 endif()
 include(${PROJECT_SOURCE_DIR}/cmake/simd.cmake)
-if(SUPPLE_WASM) # a page downloads it all: small where work is done once, fast in the files that steps live in
+if(SUPPLE_WASM) # small where work is done once, fast in the files where steps spend their time
   set(once ${SUPPLE_CORE_SOURCES} ${SUPPLE_IO_SOURCES})
-  list(FILTER once EXCLUDE REGEX "(_base|kernels|_step|solver|_contact|_volume|detect|chambers|meet[a-z_]*|carry|cholesky_factor|upsample|compose|track|relax|project)\\.c$")
+  list(FILTER once EXCLUDE REGEX "(solver_base|pbd_base|field_base|compose_base|detect_base|upsample_base|kernels|detect|meet)\\.c$")
   set_property(SOURCE ${once} APPEND PROPERTY COMPILE_OPTIONS -Oz)
+  set(both ${SUPPLE_CORE_SOURCES}) # as fast as with -O2
+  list(FILTER both INCLUDE REGEX "/(linalg/kernels|detect)\\.c$")
+  set_property(SOURCE ${both} APPEND PROPERTY COMPILE_OPTIONS -Os)
 endif()
 
 function(supple_library name)

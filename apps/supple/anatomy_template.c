@@ -270,6 +270,7 @@ static int open_surface(app_session *session, const template_values *values, tem
     in->def.influence_first = comp->influence_first;
     in->def.influence_joint = comp->influence_joint;
     in->def.influence_weight = comp->influence_weight;
+    in->def.excluded = comp->excluded;
     return APP_DONE;
 }
 
@@ -363,6 +364,8 @@ static void print_json(const template_values *values, const sup_anatomy *a, cons
     app_json_integer(&json, "vertices", a->vertex_count);
     app_json_integer(&json, "joints", a->joint_count);
     app_json_integer(&json, "parts", a->part_count);
+    app_json_integer(&json, "ironed", r->ironed);
+    app_json_number(&json, "ironed_most_mm", 1e3 * r->ironed_most);
     app_json_integer(&json, "wrap_vertices", r->wrap_vertices);
     app_json_integer(&json, "wrap_pieces", r->wrap_pieces);
     app_json_integer(&json, "wrap_genus", r->wrap_genus);
@@ -389,6 +392,7 @@ static void print_result(const template_values *values, const sup_anatomy *a, co
 {
     printf("%s: %s vertices, %d joints, %d detailed parts, %.1f s\n", app_clean(values->output),
            app_grouped(a->vertex_count), (int)a->joint_count, (int)a->part_count, 1e-3 * ms);
+    printf("  skin       %d vertices of folds smoothed, by %.1f mm at most\n", (int)r->ironed, 1e3 * r->ironed_most);
     printf("  wrap       %s vertices, %d piece%s, genus %d (%.1f s)\n", app_grouped(r->wrap_vertices),
            (int)r->wrap_pieces, r->wrap_pieces == 1 ? "" : "s", (int)r->wrap_genus, r->wrap_seconds);
     printf("  skeleton   %d iterations, %d fixed and %d collision targets, %.1f mm from the wrap (%.1f s)\n",

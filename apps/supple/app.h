@@ -72,6 +72,7 @@ bool app_is_scene(const char *input);
 int app_command_anatomy(int argc, char **argv);
 int app_command_bake(int argc, char **argv);
 int app_command_bind(int argc, char **argv);
+int app_command_rig(int argc, char **argv);
 int app_command_bench(int argc, char **argv);
 int app_command_compare(int argc, char **argv);
 int app_command_info(int argc, char **argv);

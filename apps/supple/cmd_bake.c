@@ -109,7 +109,7 @@ static int paint(const app_take *take, const sup_rig_def *def, app_paints *paint
     sup_error error = {0};
     int status = app_paint_check(&take->values->paint, &take->method, 1);
     if (status == APP_DONE) status = app_setup_check(take->values, &take->method, 1);
-    if (status != APP_DONE || take->values->paint.count == 0) return status;
+    if (status != APP_DONE || (take->values->paint.count == 0 && take->settings == NULL)) return status;
     if (sup_rig_create(&take->session.context, take->character, def, &rig, &error) != SUP_OK)
         return app_fail(&error, APP_PHASE_LOAD, take->values->input);
     status = app_paint(take, rig, take->method, paints);

@@ -55,6 +55,7 @@ static const app_option render_options[] = {
     {.kind = APP_FLAG, .name = "turn", .offset = AT(turn), .help = "the camera goes once around during a film"},
     APP_TAKE_METHOD(render_values),
     APP_TAKE_SET(render_values),
+    APP_TAKE_SETTINGS(render_values),
     APP_TAKE_PAINT(render_values),
     APP_TAKE_SETUP(render_values),
     APP_TAKE_MODEL(render_values),

@@ -29,6 +29,8 @@ static const verb_entry verbs[] = {
     {"info", "FILE [--json]", "What is in a character file, and what is wrong with it.", app_command_info},
     {"bake", "INPUT -o OUTPUT", "Plays a motion on a character and writes the skinned result.", app_command_bake},
     {"bind", "INPUT -o MODEL", "Makes a method's model of a character once, for bakes to come.", app_command_bind},
+    {"rig", "INPUT -o OUTPUT", "A character with skeleton and weights as a GLB that any program skins.",
+     app_command_rig},
     {"render", "INPUT -o OUTPUT", "A picture of a character, or a film of its motion.",
      PICTURE_VERB(app_command_render)},
     {"compare", "INPUT -o SHEET", "Methods side by side, with times and measures.", PICTURE_VERB(app_command_compare)},

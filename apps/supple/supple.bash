@@ -14,7 +14,7 @@ _supple_scenes() {
 
 _supple() {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} verb=${COMP_WORDS[1]}
-    local verbs='info bake bind render compare slice measure report bench anatomy studio methods scenes'
+    local verbs='info bake bind rig render compare slice measure report bench anatomy studio methods scenes'
     local anatomy='template train register fit grow'
     local -A anatomy_options=(
         [template]='--skin --bones --muscles --skeleton --surface --wrap --attach --exclude --sex'
@@ -49,6 +49,7 @@ _supple() {
             report) _supple_files "$word" 'html' ;;
             bind) _supple_files "$word" 'supple' ;;
             anatomy) _supple_files "$word" 'glb|obj|template|composition' ;;
+            rig) _supple_files "$word" 'glb' ;;
             *) _supple_files "$word" 'glb|pc2|mdd|obj' ;;
             esac
             ;;
@@ -73,16 +74,17 @@ _supple() {
             case $verb:$word in
             bake:-*) mapfile -t COMPREPLY < <(compgen -W "--output --method --set --settings --paint --setup --model --collider --clip --motion --map --skeleton \
                 --fps --frames --weights --threads --no-normals --json --quiet --help" -- "$word") ;;
-            bind:-*) mapfile -t COMPREPLY < <(compgen -W "--output --method --set --paint --setup --skeleton --weights --threads --json \
+            bind:-*) mapfile -t COMPREPLY < <(compgen -W "--output --method --set --settings --paint --setup --skeleton --weights --threads --json \
                 --quiet --help" -- "$word") ;;
+            rig:-*) mapfile -t COMPREPLY < <(compgen -W "--output --skeleton --weights --threads --quiet --help" -- "$word") ;;
             render:-*) mapfile -t COMPREPLY < <(compgen -W "--output --frame --frames --camera --zoom --size --color --up \
-                --wire --skeleton --layers --turn --method --set --paint --setup --model --collider --clip --motion --map --skeleton-file --fps \
+                --wire --skeleton --layers --turn --method --set --settings --paint --setup --model --collider --clip --motion --map --skeleton-file --fps \
                 --weights --threads --quiet --help" -- "$word") ;;
             compare:-*) mapfile -t COMPREPLY < <(compgen -W "--output --methods --set --paint --setup --frame --frames --camera --zoom \
                 --size --color --up --wire --clip --motion --map --skeleton --fps --weights --threads --quiet --help" \
                 -- "$word") ;;
             slice:-*) mapfile -t COMPREPLY < <(compgen -W "--output --joint --plane --reach --operator --depth --frame --size --method \
-                --set --paint --setup --model --clip --motion --map --skeleton --fps --weights --threads --quiet --help" -- "$word") ;;
+                --set --settings --paint --setup --model --clip --motion --map --skeleton --fps --weights --threads --quiet --help" -- "$word") ;;
             measure:-*) mapfile -t COMPREPLY < <(compgen -W "--clip --motion --map --skeleton --fps --frames --weights \
                 --threads --json --quiet --help" -- "$word") ;;
             report:-*) mapfile -t COMPREPLY < <(compgen -W "--output --methods --set --paint --setup --frames --camera --zoom --size \

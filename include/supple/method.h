@@ -54,6 +54,14 @@ typedef struct sup_skin_out {
     size_t tangent_stride;
 } sup_skin_out;
 
+/* What is under the skin, for pictures of it. */
+typedef struct sup_inner {
+    int32_t point_count, tet_count, bone_count;
+    float *points; /* [point_count*3] simulated flesh in world space */
+    int32_t *tets; /* [tet_count*4] points; the same in every step */
+    float *bones;  /* [bone_count*7] volumetric bones: both ends and the radius; a ball has its ends in one place */
+} sup_inner;
+
 /* What a method is given to bind: precompute everything that does not change from step to step. */
 typedef struct sup_bind_input {
     const sup_context *context; /* defaults filled in */
@@ -142,6 +150,9 @@ typedef struct sup_method {
     /* May be NULL. The scalar field whose 0.5 surface the skin lies near, as of the last step: 1 inside, 0 outside. `points`
      * [count*3] in world space, values [count]. */
     void (*field)(const sup_model *model, void *state, const float *points, int32_t count, float *values);
+    /* May be NULL. Flesh and bones as of the last step: fills in the counts, which stay the same for a model, and those of
+     * the arrays that are not NULL. */
+    void (*inner)(const sup_model *model, void *state, sup_inner *inner);
     /* For saving states. Both may be NULL for methods without memory: nothing of their state is kept. The first
      * kept_size bytes of a state are all that later steps depend on, whatever the number of threads. */
     size_t (*kept_size)(const sup_model *model, const sup_context *context);

@@ -55,6 +55,10 @@ SUP_API sup_result sup_character_save_memory(const sup_context *context, const s
 SUP_API sup_bytes sup_memory_file_bytes(const sup_memory_file *file);
 SUP_API void sup_memory_file_destroy(sup_memory_file *file);
 
+/* What a rig made of a character, as a GLB that any program skins: all parts in the bind pose on one skin over all joints,
+ * with the rig's weights (those of bone heat where it made them), and the clips. Morph targets stay behind. */
+SUP_API sup_result sup_rig_save(const sup_context *context, const sup_rig *rig, const char *path, sup_error *error);
+
 /* A whole motion in one call. */
 typedef struct sup_bake_def {
     /* NULL = the model's, or the default method (sup_method_at(0)); a character that this one refuses is then skinned by

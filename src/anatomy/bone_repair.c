@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-enum { ROUNDS = 16, UNTANGLINGS = 12, VERTEX_GRAIN = 128 };
+enum { ROUNDS = 16, UNTANGLINGS = 12, STAND_ROUNDS = 6, NORMAL_ROUNDS = 4, VERTEX_GRAIN = 128 };
 static const double thin = 1e-3;    /* metres: the least layer above the surface */
 static const double shorter = 0.99; /* of a line's length, each time it is part of a turned prism */
 
@@ -85,6 +85,49 @@ static int32_t untangle(sup_bone_surface_state *s, unsigned char *bad, unsigned 
     return first;
 }
 
+/* Smooth normals of the skin, in `normals`. */
+static void smooth_normals(const sup_bone_surface_state *s, double *normals, double *scratch)
+{
+    size_t bytes = 3 * (size_t)s->count * sizeof *normals;
+    memcpy(normals, s->skin_view.normals, bytes);
+    for (int round = 0; round < NORMAL_ROUNDS; round++) {
+        memcpy(scratch, normals, bytes);
+        for (int32_t v = 0; v < s->count; v++) {
+            sup_vec3d own = sup_v3_at(scratch, v), sum = own;
+            for (int32_t i = s->first[v]; i < s->first[v + 1]; i++)
+                sum = sup_v3_add(sum, sup_v3_at(scratch, s->neighbours[i]));
+            sup_v3_put(normals, v, sup_v3_unit_or(sum, own));
+        }
+    }
+}
+
+/* The last resort, in folds such as an armpit: lines at turned prisms become short and stand on the smooth skin, in ever
+ * wider rings around them. */
+static void stand_up(sup_bone_surface_state *s, unsigned char *bad, unsigned char *moving, double *scratch)
+{
+    double *normals = sup_arena_alloc(&s->arena, 3 * (size_t)s->count + 1, sizeof *normals);
+    unsigned char *wide = sup_arena_alloc(&s->arena, (size_t)s->count + 1, 1);
+    if (normals == NULL || wide == NULL) return;
+    smooth_normals(s, normals, scratch);
+    double least = 1.2 * s->def->skin_gap, most = 2.0 * s->def->skin_gap;
+    for (int round = 0; round < STAND_ROUNDS && find_turned(s, bad, moving, scratch) > 0; round++) {
+        for (int32_t v = 0; v < s->count; v++)
+            wide[v] = wide[v] || moving[v];
+        for (int32_t v = 0; v < s->count; v++) {
+            bool near = wide[v];
+            for (int32_t i = s->first[v]; i < s->first[v + 1] && round > 0; i++)
+                near = near || wide[s->neighbours[i]] == 1;
+            if (!near || s->def->excluded[v]) continue;
+            if (!wide[v]) wide[v] = 2; /* of this ring: not a start of it */
+            sup_vec3d skin = sup_v3_at(s->skin, v);
+            double length = fmax(least, fmin(most, sup_v3_distance(skin, sup_v3_at(s->positions, v))));
+            sup_v3_put(s->positions, v, sup_v3_madd(skin, -length, sup_v3_at(normals, v)));
+        }
+        for (int32_t v = 0; v < s->count; v++)
+            wide[v] = wide[v] != 0;
+    }
+}
+
 static int32_t retreat(sup_bone_surface_state *s)
 {
     memset(s->kind, SUP_TARGET_CLOSEST, (size_t)s->count); /* collisions of now, not those of before */
@@ -108,6 +151,7 @@ void sup_bone_surface_repair(sup_bone_surface_state *s)
         int32_t turned = untangle(s, bad, moving, scratch);
         clean = turned == 0 && found == 0;
     }
+    if (!clean) stand_up(s, bad, moving, scratch);
     s->report->wrap_outside = sup_points_outside(
         &s->context, &(sup_shape){s->count, s->def->skin.triangle_count, s->positions, s->def->skin.triangles},
         s->wrap_view.vertex_count, s->wrap_view.positions, NULL, NULL);

@@ -77,6 +77,9 @@ static sup_result check(const sup_composition *c, int64_t influences, sup_error 
     if (result == SUP_OK)
         result =
             sup_store_check_rising("influence_first", c->influence_first, c->vertex_count, (int32_t)influences, error);
+    for (const int32_t *t = c->triangles, *end = t + 3 * (size_t)c->triangle_count; result == SUP_OK && t < end; t += 3)
+        if (t[0] == t[1] || t[1] == t[2] || t[2] == t[0])
+            result = sup_store_damaged(error, "triangles", "a triangle has a corner twice");
     for (int32_t j = 0; result == SUP_OK && j < c->joint_count; j++)
         if (j == 0 ? c->parents[j] != -1 : c->parents[j] < 0 || c->parents[j] >= j)
             result = sup_store_damaged(error, "parents", "a joint does not come after its parent");

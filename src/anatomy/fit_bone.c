@@ -26,6 +26,8 @@ typedef struct bone_fit {
     double *weights; /* [vertex_count] of collision targets, 1/A inside */
     double *growing; /* [vertex_count] w_i of eq. 4.9 */
     double *targets; /* [vertex_count*3] */
+    double *seen; /* [vertex_count*4] where a vertex was last found inside, and how far from the skin: it is inside as
+                        long as it has moved by less */
     sup_bvh tree;
     sup_winding winding;
 } bone_fit;
@@ -97,9 +99,13 @@ static void collide_piece(void *user, int32_t begin, int32_t end, int32_t worker
     for (int32_t v = begin; v < end; v++) {
         if (fit->anatomy->excluded[v]) continue;
         sup_vec3d p = sup_point(fit->bone, v);
+        double *seen = fit->seen + 4 * (size_t)v;
+        if (sup_v3_distance(p, sup_v3(seen[0], seen[1], seen[2])) < seen[3] - nearest) continue;
         bool outside = sup_winding_number(&fit->winding, p) < 0.5;
-        sup_bvh_nearest near = sup_bvh_closest(&fit->tree, p, outside ? INFINITY : nearest);
-        if (near.triangle < 0) continue;
+        sup_bvh_nearest near = sup_bvh_closest(&fit->tree, p, INFINITY);
+        seen[0] = p.x, seen[1] = p.y, seen[2] = p.z;
+        seen[3] = outside ? 0.0 : near.distance;
+        if (near.triangle < 0 || (!outside && near.distance >= nearest)) continue;
         const int32_t *c = fit->anatomy->triangles + 3 * (size_t)near.triangle;
         sup_vec3d o = sup_point(fit->skin, c[0]);
         sup_vec3d n =
@@ -151,7 +157,9 @@ static sup_result make_trees(bone_fit *fit, sup_arena *arena, sup_error *error)
     fit->weights = sup_arena_alloc(arena, n, sizeof(double));
     fit->growing = sup_arena_alloc(arena, n, sizeof(double));
     fit->targets = sup_arena_alloc(arena, 3 * n, sizeof(double));
-    if (fit->skin_float == NULL || fit->weights == NULL || fit->growing == NULL || fit->targets == NULL)
+    fit->seen = sup_arena_alloc(arena, 4 * n, sizeof(double));
+    if (fit->seen == NULL || fit->skin_float == NULL || fit->weights == NULL || fit->growing == NULL ||
+        fit->targets == NULL)
         return sup_fail_memory(error, "the skeleton's fit");
     for (size_t i = 0; i < 3 * n; i++)
         fit->skin_float[i] = (float)fit->skin[i];

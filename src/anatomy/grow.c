@@ -22,9 +22,10 @@ static const double pressure_bending = 1e-6, pressure_strain = 1e-3;
 static const double least_share = 0.15;     /* of a tet's volume that loss leaves */
 static const double skin_above = 0.0015;    /* metres of skin over the muscles that loss leaves */
 static const double mass_tolerance = 0.003; /* of the change asked for */
+static const double border = 0.04;          /* metres over which rates of regions blend */
 static const double thin = 0.01;            /* metres of flesh that grow at the full rate */
 static const double tolerance = 0.00005;    /* metres */
-enum { MOST_SCALES = 14, SCALE_ITERATIONS = 25, BORDER_SMOOTHING = 30, NEWTON_STEPS = 4, PASSES = 3, CENTRES = 1500 };
+enum { MOST_SCALES = 14, SCALE_ITERATIONS = 25, BORDER_SMOOTHING = 100, NEWTON_STEPS = 4, PASSES = 3, CENTRES = 1500 };
 
 typedef struct growth {
     const sup_context *context;
@@ -100,7 +101,13 @@ static sup_result vertex_rates(const sup_anatomy *a, const double rate[SUP_REGIO
         any = any || rate[k] > 0.0;
     for (size_t v = 0; v < n; v++)
         now[v] = any ? rate[a->region[v] < SUP_REGION_COUNT ? a->region[v] : 0] : 1.0;
-    for (int round = 0; round < BORDER_SMOOTHING && any; round++) {
+    double edges = 0.0;
+    for (size_t i = 0; i < 3 * (size_t)a->triangle_count; i++) {
+        int32_t p = a->triangles[i], q = a->triangles[i % 3 == 2 ? i - 2 : i + 1];
+        edges += sup_v3_distance(sup_point(a->skin, p), sup_point(a->skin, q)) / (3.0 * a->triangle_count);
+    }
+    double spread = edges > 0.0 ? border / edges : 0.0; /* a round spreads by about 0.7 of an edge */
+    for (int round = 0; round < BORDER_SMOOTHING && round < 2.0 * spread * spread && any; round++) {
         memset(sum, 0, n * sizeof(double));
         memset(count, 0, n * sizeof(int32_t));
         for (size_t i = 0; i < 3 * (size_t)a->triangle_count; i++) {
@@ -206,14 +213,14 @@ static double fat_volume(const growth *g)
     return sup_layer_volume(a->triangle_count, a->triangles, a->skin, a->muscle);
 }
 
-/* Finds the drive with which the fat layer gains `wanted` cubic metres. False through *met when it cannot be had. */
+/* Finds the drive with which the fat layer gains `wanted` cubic metres. False through *met when it cannot be had. The skin
+ * lags a little behind the drive, so the drive is corrected by what it has brought so far, not by differences. */
 static sup_result find_drive(growth *g, double first, double least, double wanted, bool *met, sup_error *error)
 {
-    double start = fat_volume(g), last_drive = 0.0, last_gain = 0.0;
+    double start = fat_volume(g), gain = 0.0;
     sup_result result = SUP_OK;
-    *met = false;
     g->drive = first;
-    for (int i = 0; i < MOST_SCALES && result == SUP_OK; i++) {
+    for (int i = 0; i < MOST_SCALES; i++) {
         for (int32_t v = 0; v < g->layers->vertex_count; v++) {
             sup_vec3d p = sup_point(g->before, v);
             if (g->normals != NULL) p = sup_v3_madd(p, g->drive * g->added[v], sup_point(g->normals, v));
@@ -221,20 +228,16 @@ static sup_result find_drive(growth *g, double first, double least, double wante
         }
         result =
             sup_surface_fit_solve(g->solver, g->targets, tolerance, SCALE_ITERATIONS, g->layers->skin, NULL, error);
-        if (result != SUP_OK) break;
+        if (result != SUP_OK) return result;
         keep_above(g);
-        double gain = fat_volume(g) - start, slope = (gain - last_gain) / (g->drive - last_drive);
-        *met = fabs(gain - wanted) <= mass_tolerance * fabs(wanted);
-        if (*met) break;
-        if (!(slope > 0.0)) slope = gain / g->drive;
-        if (!(slope > 0.0)) break;
-        double next = g->drive + fmax(-2.0 * fabs(g->drive), fmin(2.0 * fabs(g->drive), (wanted - gain) / slope));
-        last_drive = g->drive;
-        last_gain = gain;
-        g->drive = fmax(least, next);
-        if (g->drive == last_drive) break; /* at its limit */
+        gain = fat_volume(g) - start;
+        if (fabs(gain - wanted) <= mass_tolerance * fabs(wanted)) break;
+        double ratio = gain / wanted, last = g->drive;
+        g->drive = fmax(least, last / fmin(3.0, fmax(1.0 / 3.0, ratio)));
+        if (g->drive == last) break; /* at its limit */
     }
-    return result;
+    *met = fabs(gain - wanted) <= 0.05 * fabs(wanted);
+    return SUP_OK;
 }
 
 /* Moves the skin until the fat layer has gained `wanted` cubic metres. */

@@ -57,6 +57,9 @@ static sup_result read_marks(sup_register_work *w, sup_error *error)
     int32_t count = w->def != NULL ? w->def->landmark_count : 0;
     w->marks = sup_arena_alloc(&w->arena, (size_t)(count > 0 ? count : 1), sizeof *w->marks);
     if (w->marks == NULL) return sup_fail_memory(error, "the landmarks");
+    if (count > 0 && w->def->landmarks == NULL)
+        return sup_fail(error, SUP_ERROR_ARGUMENT, "argument.null", "", "There are %d landmarks, but no array of them.",
+                        (int)count);
     for (int32_t i = 0; i < count; i++) {
         const sup_landmark *l = &w->def->landmarks[i];
         sup_mark m = {.vertex = l->joint == NULL ? l->vertex : -1, .joint = -1};

@@ -17,7 +17,7 @@ static const double least_depth = 2e-5;   /* metres; less is none */
 static const double short_line = 0.002;   /* metres */
 static const double step = 0.2;           /* of the way there, each time something is wrong */
 static const double least_agreement = 0.05;
-enum { MOST_STEPS = 24, MUSCLE_STEPS = 40, CROSSING_STEPS = 8 };
+enum { MOST_STEPS = 24, MUSCLE_STEPS = 40, CROSSING_STEPS = 12 };
 
 typedef struct settle {
     const sup_context *context;
@@ -28,10 +28,11 @@ typedef struct settle {
     double *safe;          /* [3n] where all is well */
     double *way;           /* [n] 0: as fitted, 1: safe */
     double *between;       /* [3n] points on the lines from bone to skin */
-    unsigned char *folded; /* [n] no common direction */
+    unsigned char *folded; /* [n] no common direction; for muscles: outside the skin */
     unsigned char *wrong, *asked;
     sup_adjacency adjacency;
     sup_winding winding;
+    sup_bvh tree;
 } settle;
 
 static const double slack = 1e-18; /* cubic metres: rounding of tets without volume */
@@ -105,9 +106,12 @@ static void leave_piece(void *user, int32_t begin, int32_t end, int32_t worker)
     for (int32_t v = begin; v < end; v++) {
         if (!s->asked[v]) continue;
         sup_vec3d b = sup_point(s->bone, v), p = sup_point(s->skin, v);
-        bool same = sup_v3_distance(b, p) == 0.0;
-        for (int k = 0; k < 3 && !same && !s->wrong[v]; k++)
+        double length = sup_v3_distance(b, p), clear = 0.0;
+        for (int k = 0; k < 3 && length > 0.0 && !s->wrong[v]; k++) {
+            if (0.35 * k * length < clear) continue; /* no skin is that near to the bone */
             s->wrong[v] = sup_winding_number(&s->winding, sup_v3_lerp(b, p, 0.35 * k)) < 0.5;
+            if (k == 0) clear = sup_bvh_closest(&s->tree, b, INFINITY).distance;
+        }
     }
 }
 
@@ -140,6 +144,12 @@ static sup_result settle_create(settle *s, sup_arena *arena, float *positions, s
     if (result != SUP_OK) return result;
     result = sup_winding_create(&resolved.allocator, positions, a->triangle_count, a->triangles, &s->winding, error);
     if (result != SUP_OK) {
+        sup_adjacency_destroy(&s->adjacency);
+        return result;
+    }
+    result = sup_bvh_create(s->context, positions, a->triangle_count, a->triangles, &s->tree, error);
+    if (result != SUP_OK) {
+        sup_winding_destroy(&s->winding);
         sup_adjacency_destroy(&s->adjacency);
         return result;
     }
@@ -225,6 +235,7 @@ sup_result sup_settle_bone(const sup_context *context, const sup_anatomy *anatom
             report->closed += !anatomy->excluded[v] &&
                               sup_v3_distance(sup_point(bone, (int32_t)v), sup_point(skin, (int32_t)v)) == 0.0;
         }
+        sup_bvh_free(&s.tree);
         sup_winding_destroy(&s.winding);
         sup_adjacency_destroy(&s.adjacency);
     }
@@ -291,16 +302,19 @@ static void even_rounds(muscle_settle *m)
     }
 }
 
-/* Short lines in folds, where no layer is inside the other, are given up: all layers become one point. */
-static void close_short(muscle_settle *m, const unsigned char *outside, sup_settle_report *report)
+/* Where raising the muscles does not help, lines are halved towards the skin; short ones, in folds where no layer is inside
+ * the other, are given up: all layers become one point. */
+static void shorten(muscle_settle *m, const unsigned char *outside, sup_settle_report *report)
 {
     settle *s = &m->base;
     for (int32_t v = 0; v < s->anatomy->vertex_count; v++) {
-        sup_vec3d p = sup_point(s->skin, v);
-        if (!outside[v] || sup_v3_distance(p, sup_point(s->bone, v)) > short_line) continue;
-        sup_point_set(s->bone, v, p);
-        report->closed++;
+        sup_vec3d p = sup_point(s->skin, v), b = sup_point(s->bone, v);
+        double length = sup_v3_distance(p, b);
+        if (!outside[v] || length == 0.0) continue;
+        sup_point_set(s->bone, v, length > short_line ? sup_v3_lerp(b, p, 0.5) : p);
+        report->closed += length <= short_line;
     }
+    sup_muscle_place(s->anatomy, s->skin, s->bone, m->share, m->muscle);
 }
 
 /* Raises the muscles over bone vertices that are outside them: of the vertex itself and of the triangle that is nearest. */
@@ -333,13 +347,16 @@ static sup_result settle_crossings(muscle_settle *m, float *positions, sup_settl
     for (int32_t round = 0; result == SUP_OK; round++) {
         int32_t under_skin = 0, under_muscle = 0;
         even_rounds(m);
-        result = sup_layer_outside(s->context, s->anatomy, s->skin, m->muscle, s->asked, &under_skin, error);
+        result = sup_layer_outside(s->context, s->anatomy, s->skin, m->muscle, s->folded, &under_skin, error);
         if (result == SUP_OK)
             result = sup_layer_outside(s->context, s->anatomy, m->muscle, s->bone, s->asked, &under_muscle, error);
         report->crossings = under_skin + under_muscle;
-        if (result != SUP_OK || under_muscle == 0 || round == CROSSING_STEPS) break;
-        if (round >= CROSSING_STEPS / 2) close_short(m, s->asked, report);
-        result = raise_muscles(m, s->asked, positions, error);
+        if (result != SUP_OK || report->crossings == 0 || round == CROSSING_STEPS) break;
+        if (round >= CROSSING_STEPS / 3) {
+            shorten(m, s->folded, report);
+            shorten(m, s->asked, report);
+        }
+        if (under_muscle > 0) result = raise_muscles(m, s->asked, positions, error);
     }
     report->inverted = muscle_inverted(m);
     return result;
@@ -356,14 +373,15 @@ sup_result sup_settle_muscle(const sup_context *context, const sup_anatomy *anat
     float *positions = sup_arena_alloc(&arena, 3 * n, sizeof(float));
     m.base.wrong = sup_arena_alloc(&arena, n, 1);
     m.base.asked = sup_arena_alloc(&arena, n, 1);
+    m.base.folded = sup_arena_alloc(&arena, n, 1);
     m.least = sup_arena_alloc(&arena, n, sizeof(double));
     m.most = sup_arena_alloc(&arena, n, sizeof(double));
     m.before = sup_arena_alloc(&arena, n, sizeof(double));
     m.first = sup_arena_alloc(&arena, n + 1, sizeof(int32_t));
     m.from = sup_arena_copy(&arena, share, n, sizeof(double));
     sup_result result = SUP_OK;
-    if (positions == NULL || m.base.wrong == NULL || m.base.asked == NULL || m.least == NULL || m.most == NULL ||
-        m.before == NULL || m.first == NULL || m.from == NULL)
+    if (positions == NULL || m.base.wrong == NULL || m.base.asked == NULL || m.base.folded == NULL || m.least == NULL ||
+        m.most == NULL || m.before == NULL || m.first == NULL || m.from == NULL)
         result = sup_fail_memory(error, "the last pass of a fit");
     if (result == SUP_OK)
         result = sup_adjacency_create(&resolved.allocator, anatomy->vertex_count, anatomy->triangle_count,

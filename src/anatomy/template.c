@@ -155,8 +155,8 @@ static sup_result make_wrap(sup_template_build *b, sup_error *error)
 static sup_result find_wrap(sup_template_build *b, sup_error *error)
 {
     double began = seconds();
-    sup_result result = sup_solid_create(&b->context, b->def->skin.vertex_count, b->skin_floats,
-                                         b->def->skin.triangle_count, b->def->skin.triangles, &b->skin_solid, error);
+    sup_result result = sup_solid_create(&b->context, b->skin.vertex_count, b->skin_floats, b->skin.triangle_count,
+                                         b->skin.triangles, &b->skin_solid, error);
     if (result != SUP_OK) return result;
     b->wrap = b->def->wrap;
     if (b->wrap.triangle_count == 0) result = make_wrap(b, error);
@@ -181,7 +181,7 @@ static sup_result make_layers(sup_template_build *b, sup_error *error)
     sup_anatomy *a = b->anatomy;
     double began = seconds();
     sup_bone_surface_report found = {0};
-    sup_bone_surface_def bone = {.skin = b->def->skin,
+    sup_bone_surface_def bone = {.skin = b->skin,
                                  .excluded = a->excluded,
                                  .wrap = b->wrap,
                                  .skin_gap = skin_gap,
@@ -196,7 +196,7 @@ static sup_result make_layers(sup_template_build *b, sup_error *error)
     if (result == SUP_OK) result = tell(b, 0.8, "muscle surface", error);
     if (result != SUP_OK) return result;
     began = seconds();
-    sup_muscle_surface_def muscle = {.skin = b->def->skin,
+    sup_muscle_surface_def muscle = {.skin = b->skin,
                                      .bone = a->bone,
                                      .excluded = a->excluded,
                                      .parts = b->def->parts,
@@ -220,7 +220,7 @@ static sup_result measure_alignment(sup_template_build *b, sup_error *error)
     sup_mesh_view skin_view = {0}, bone_view = {0}, wrap_view = {0};
     double *errors = sup_arena_alloc(&b->arena, (size_t)a->vertex_count + 1, sizeof *errors);
     sup_result result = errors != NULL ? SUP_OK : sup_fail_memory(error, "a template");
-    if (result == SUP_OK) result = sup_mesh_view_create(&b->context, &b->def->skin, &b->arena, &skin_view, error);
+    if (result == SUP_OK) result = sup_mesh_view_create(&b->context, &b->skin, &b->arena, &skin_view, error);
     if (result == SUP_OK) result = sup_mesh_view_create(&b->context, &bone, &b->arena, &bone_view, error);
     if (result == SUP_OK) result = sup_mesh_view_create(&b->context, &b->wrap, &b->arena, &wrap_view, error);
     int32_t count = 0;
@@ -244,14 +244,16 @@ static sup_result measure_alignment(sup_template_build *b, sup_error *error)
     return result;
 }
 
-/* Vertices of detailed bones outside the skeleton surface, without those near what is excluded. */
+/* Vertices of detailed bones outside the skeleton surface, without the bones of head, hands and feet. */
 static int32_t details_outside(sup_template_build *b, const sup_shape *bone)
 {
     const sup_anatomy *a = b->anatomy;
     int32_t count = 0;
     for (int32_t p = 0; p < a->part_count; p++) {
         int32_t first = a->part_vertex[p], more = a->part_vertex[p + 1] - first;
-        if (a->part_is_muscle[p]) continue;
+        sup_body_role role = a->part_joint[p] >= 0 ? b->roles[a->part_joint[p]] : SUP_BODY_PELVIS;
+        bool end = role == SUP_BODY_HEAD || role == SUP_BODY_HAND || role == SUP_BODY_FOOT || role == SUP_BODY_TOE;
+        if (a->part_is_muscle[p] || end) continue;
         int32_t found = sup_points_outside(&b->context, bone, more, a->detail + 3 * (size_t)first, NULL, NULL);
         count += found > 0 ? found : 0;
     }
@@ -265,7 +267,7 @@ static sup_result measure_template(sup_template_build *b, sup_error *error)
     sup_shape muscle = {a->vertex_count, a->triangle_count, a->muscle, a->triangles};
     sup_shape bone = {a->vertex_count, a->triangle_count, a->bone, a->triangles};
     r->bone_outside = sup_points_outside(&b->context, &muscle, a->vertex_count, a->bone, a->excluded, NULL);
-    r->muscle_outside = sup_points_outside(&b->context, &b->def->skin, a->vertex_count, a->muscle, a->excluded, NULL);
+    r->muscle_outside = sup_points_outside(&b->context, &b->skin, a->vertex_count, a->muscle, a->excluded, NULL);
     r->detail_outside = details_outside(b, &bone);
     if (r->bone_outside < 0 || r->muscle_outside < 0 || r->wrap_outside < 0)
         return sup_fail_memory(error, "a template");
@@ -281,6 +283,7 @@ static sup_result build(sup_template_build *b, sup_error *error)
     if (result == SUP_OK) result = allocate_maps(b, error);
     if (result == SUP_OK) result = tell(b, 0.05, "weights", error);
     if (result == SUP_OK) result = sup_template_rig(b, error);
+    if (result == SUP_OK) result = sup_template_iron(b, error);
     if (result == SUP_OK) result = sup_template_parts(b, error);
     if (result == SUP_OK) result = tell(b, 0.1, "wrap of the bones", error);
     if (result == SUP_OK) result = find_wrap(b, error);

@@ -18,11 +18,14 @@ typedef struct sup_template_build {
     sup_body_role *roles;     /* [joint_count+1] */
     float *skin_floats;       /* [vertex_count*3] */
     sup_solid skin_solid;
+    sup_shape skin; /* ironed */
     sup_shape wrap;
 } sup_template_build;
 
 /* Joints, weights, roles and what is excluded. */
 sup_result sup_template_rig(sup_template_build *b, sup_error *error);
+/* Smooths folds of the skin. */
+sup_result sup_template_iron(sup_template_build *b, sup_error *error);
 /* Detailed parts, and which joint carries a bone. */
 sup_result sup_template_parts(sup_template_build *b, sup_error *error);
 /* Group, region, crotch and bone_joint of every vertex; after the layers. */

@@ -1,5 +1,6 @@
 /* template_rig.c - the skeleton of a template, weights of its skin on it, and the parts that have no layers. */
 #include "anatomy/template.h"
+#include "geometry/adjacency.h"
 #include "math/vec3.h"
 
 #include <math.h>
@@ -103,9 +104,9 @@ static bool has_word(const char *words, const char *name)
     return false;
 }
 
-static void mark_excluded(sup_template_build *b, unsigned char *out)
+static void mark_joints(const sup_template_build *b, unsigned char *out)
 {
-    sup_anatomy *a = b->anatomy;
+    const sup_anatomy *a = b->anatomy;
     for (int32_t j = 0; j < a->joint_count; j++) {
         int32_t parent = a->parents[j];
         sup_body_role role = b->roles[j];
@@ -113,12 +114,68 @@ static void mark_excluded(sup_template_build *b, unsigned char *out)
                                              : role == SUP_BODY_HEAD || role == SUP_BODY_HAND || role == SUP_BODY_TOE;
         out[j] = named || (parent >= 0 && out[parent]);
     }
+}
+
+/* Of the vertices with layers only the largest connected piece: the inside of a mouth is part of the head, whatever its
+ * weights say. */
+static sup_result drop_islands(sup_template_build *b, sup_error *error)
+{
+    sup_anatomy *a = b->anatomy;
+    size_t n = (size_t)a->vertex_count, triangles = 0;
+    int32_t *kept = sup_arena_alloc(&b->arena, 3 * (size_t)a->triangle_count + 1, sizeof *kept);
+    int32_t *piece = sup_arena_alloc(&b->arena, n + 1, sizeof *piece);
+    int32_t *size = sup_arena_alloc(&b->arena, n + 1, sizeof *size);
+    if (kept == NULL || piece == NULL || size == NULL) return sup_fail_memory(error, "a template");
+    for (int32_t t = 0; t < a->triangle_count; t++) {
+        const int32_t *c = a->triangles + 3 * (size_t)t;
+        if (!a->excluded[c[0]] && !a->excluded[c[1]] && !a->excluded[c[2]])
+            memcpy(kept + 3 * triangles++, c, 3 * sizeof *c);
+    }
+    int32_t pieces = sup_mesh_components(a->vertex_count, (int32_t)triangles, kept, piece), largest = 0;
+    for (size_t v = 0; v < n; v++)
+        if (piece[v] >= 0) size[piece[v]]++;
+    for (int32_t i = 1; i < pieces; i++)
+        if (size[i] > size[largest]) largest = i;
+    for (size_t v = 0; v < n; v++)
+        if (piece[v] != largest) a->excluded[v] = 1;
+    if (pieces == 0 || size[largest] < 4)
+        return sup_fail(error, SUP_ERROR_DATA, "anatomy.excluded", "",
+                        "All of the skin is left without layers: give other words with --exclude.");
+    return SUP_OK;
+}
+
+/* Ears, chin and mouth, which necks often move: about the head's joint and above, or in front of it and not far below. */
+static bool is_face(const sup_template_build *b, const double head[3], double height, int32_t v)
+{
+    const double *p = b->anatomy->skin + 3 * (size_t)v;
+    sup_body_role role = b->roles[sup_template_joint(b->anatomy, v, NULL)];
+    if (role != SUP_BODY_NECK && role != SUP_BODY_HEAD) return false;
+    return p[1] > head[1] - 0.02 * height || (p[1] > head[1] - 0.05 * height && p[2] > head[2] + 0.03 * height);
+}
+
+/* Where excluded joints have half of the weight; and the face, unless the caller chose the joints. */
+static sup_result mark_excluded(sup_template_build *b, unsigned char *out, sup_error *error)
+{
+    sup_anatomy *a = b->anatomy;
+    mark_joints(b, out);
+    double head[3] = {0.0, INFINITY, 0.0}, low = INFINITY, high = -INFINITY;
+    for (int32_t j = 0; j < a->joint_count && b->def->exclude == NULL; j++)
+        if (b->roles[j] == SUP_BODY_HEAD && a->joints[3 * (size_t)j + 1] < head[1])
+            memcpy(head, a->joints + 3 * (size_t)j, sizeof head);
+    for (int32_t v = 0; v < a->vertex_count; v++) {
+        low = fmin(low, a->skin[3 * (size_t)v + 1]);
+        high = fmax(high, a->skin[3 * (size_t)v + 1]);
+    }
     for (int32_t v = 0; v < a->vertex_count; v++) {
         double weight = 0.0;
         for (int32_t i = a->influence_first[v]; i < a->influence_first[v + 1]; i++)
             weight += out[a->influence_joint[i]] ? a->influence_weight[i] : 0.0;
-        a->excluded[v] = weight > 0.5;
+        sup_body_role role = b->roles[sup_template_joint(a, v, NULL)];
+        bool toes = role == SUP_BODY_FOOT || role == SUP_BODY_TOE; /* also what is between them */
+        bool given = b->def->excluded != NULL && b->def->excluded[v] != 0;
+        a->excluded[v] = weight > (toes ? 0.15 : 0.5) || given || is_face(b, head, high - low, v);
     }
+    return drop_islands(b, error);
 }
 
 int32_t sup_template_joint(const sup_anatomy *a, int32_t vertex, double *weight)
@@ -143,6 +200,6 @@ sup_result sup_template_rig(sup_template_build *b, sup_error *error)
         result = sup_rig_create(&b->context, b->character, &def, &b->rig, error);
     }
     if (result == SUP_OK) result = copy_weights(b, error);
-    if (result == SUP_OK) mark_excluded(b, out);
+    if (result == SUP_OK) result = mark_excluded(b, out, error);
     return result;
 }

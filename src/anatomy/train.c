@@ -75,10 +75,15 @@ static sup_result check(const sup_shapes *s, sup_error *error)
     if (s->positions == NULL || s->triangles == NULL || s->joints == NULL || s->parents == NULL ||
         s->joint_names == NULL || s->persons == NULL)
         return sup_fail(error, SUP_ERROR_ARGUMENT, "argument.null", "", "Shapes need all of their arrays.");
-    for (int64_t i = 0; i < 3 * (int64_t)s->triangle_count; i++)
-        if (s->triangles[i] < 0 || s->triangles[i] >= s->vertex_count)
+    for (int32_t t = 0; t < s->triangle_count; t++) {
+        const int32_t *c = s->triangles + 3 * (size_t)t;
+        bool good = c[0] != c[1] && c[1] != c[2] && c[2] != c[0];
+        for (int k = 0; k < 3; k++)
+            good = good && c[k] >= 0 && c[k] < s->vertex_count;
+        if (!good)
             return bad_shapes(error, "anatomy.shapes.triangles",
-                              "A triangle of the shapes has a corner that is not there.");
+                              "A triangle of the shapes has a corner twice, or one that is not there.");
+    }
     if (!all_finite(s->positions, 3 * (size_t)s->body_count * (size_t)s->vertex_count) ||
         !all_finite(s->joints, 3 * (size_t)s->body_count * (size_t)s->joint_count))
         return bad_shapes(error, "anatomy.shapes.finite", "A position of the shapes is not a number.");

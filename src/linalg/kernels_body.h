@@ -341,9 +341,22 @@ INLINE void prefetch_down(const float *values, int64_t size)
     }
 
 FLOAT_PANELS(4, row4)
+#ifndef SUPPLE_SMALL
 FLOAT_PANELS(8, row8)
+#endif
 
 static const sup_linalg_kernels KERNELS_NAME = {
-    factor_panel,       outer_product,       forward1,           backward1,           forward8,         backward8,
-    float_forward_row4, float_backward_row4, float_forward_row8, float_backward_row8, subtract_product,
+    .factor_panel = factor_panel,
+    .outer_product = outer_product,
+    .forward1 = forward1,
+    .backward1 = backward1,
+    .forward8 = forward8,
+    .backward8 = backward8,
+    .float_forward4 = float_forward_row4,
+    .float_backward4 = float_backward_row4,
+#ifndef SUPPLE_SMALL
+    .float_forward8 = float_forward_row8,
+    .float_backward8 = float_backward_row8,
+#endif
+    .subtract_product = subtract_product,
 };

@@ -16,7 +16,10 @@ static const struct {
 } formats[] = {
     {"gltf", sup_read_gltf, false}, {"glb", sup_read_gltf, false}, {"obj", sup_read_obj, true},
     {"off", sup_read_off, true},    {"ply", sup_read_ply, true},   {"stl", sup_read_stl, true},
-    {"skel", sup_read_skel, false}, {"bvh", sup_read_bvh, false},  {"ini", sup_read_ini, false},
+    {"skel", sup_read_skel, false}, {"bvh", sup_read_bvh, false},
+#ifndef SUPPLE_SMALL
+    {"ini", sup_read_ini, false},
+#endif
 };
 
 sup_read_fn *sup_reader_for(const char *ending)

@@ -4,6 +4,7 @@
 #include "base/base.h"
 #include "linalg/small_dense.h"
 
+#include "scene.h"
 #include "test.h"
 
 TEST(labels_are_the_published_formulas)
@@ -150,6 +151,25 @@ TEST(composition_is_the_same_after_a_file)
     sup_composition_bytes_free(NULL, &bytes);
 }
 
+TEST(reading_a_composition_survives_without_memory)
+{
+    sup_bytes bytes = {0};
+    sup_error error = {0};
+    sup_result result = SUP_ERROR_MEMORY;
+    CHECK_OK(sup_composition_write(NULL, people_composition(), &bytes, &error), error);
+    for (int at = 0; result != SUP_OK; at++) {
+        failing_allocator counter = {.fail_at = at};
+        sup_context context = test_failing_context(&counter);
+        sup_composition *c = NULL;
+        result = sup_composition_read(&context, bytes, &c, &error);
+        CHECK_MSG(result == SUP_OK || (result == SUP_ERROR_MEMORY && c == NULL), "allocation %d", at);
+        sup_composition_destroy(c);
+        CHECK_EQ(counter.open, 0);
+        CHECK(at < 200);
+    }
+    sup_composition_bytes_free(NULL, &bytes);
+}
+
 TEST(bad_shapes_are_refused)
 {
     sup_composition *c = NULL;
@@ -173,6 +193,12 @@ TEST(bad_shapes_are_refused)
     CHECK_EQ(sup_composition_train(NULL, &stray, NULL, &c, NULL, &error), SUP_ERROR_DATA);
     CHECK_TEXT(error.id, "anatomy.shapes.joints");
     free(parents);
+    sup_shapes folded = *people_shapes();
+    int32_t *corners = calloc(3 * (size_t)folded.triangle_count, sizeof *corners);
+    folded.triangles = corners; /* all corners of all triangles are vertex 0 */
+    CHECK_EQ(sup_composition_train(NULL, &folded, NULL, &c, NULL, &error), SUP_ERROR_DATA);
+    CHECK_TEXT(error.id, "anatomy.shapes.triangles");
+    free(corners);
     sup_person persons[PEOPLE_BODIES];
     memcpy(persons, nobody.persons, sizeof persons);
     persons[4].height = 170.0; /* centimetres */

@@ -15,6 +15,7 @@ typedef struct scanned {
     double *positions; /* scan units */
     int32_t *triangles;
     sup_shape shape;
+    sup_vec3d end; /* the last joint, scan units */
 } scanned;
 
 typedef struct scan_recipe {
@@ -99,6 +100,7 @@ static scanned scan_person(const scan_recipe *recipe)
     out.positions = sup_arena_alloc(&out.arena, values, sizeof(double));
     out.triangles = sup_arena_alloc(&out.arena, 3 * (size_t)c->triangle_count, sizeof(int32_t));
     sup_body_skin(&plain, &model, &s, out.truth, NULL);
+    out.end = sup_v3_scale(sup_body_joint(&s, c->joint_count - 1), 1.0 / recipe->unit);
     for (size_t i = 0; i < values; i++)
         out.positions[i] = (out.truth[i] + recipe->noise * even(&random)) / recipe->unit;
     const double *middle = out.truth + 3 * (size_t)(c->vertex_count / 3);
@@ -146,6 +148,19 @@ static const scan_recipe persons[PERSONS] = {
     {.seed = 3, .bend = 0.6, .noise = 0.001, .unit = 1.0, .axis = {0, 1, 0}, .angle = 3.1, .cloud = true},
 };
 
+enum { MARKS = 3, MARKED = 1 }; /* the second person has landmarks, two of them vertices */
+
+static void mark(const scanned *s, sup_landmark marks[MARKS])
+{
+    const sup_composition *c = people_composition();
+    for (int m = 0; m < MARKS - 1; m++) {
+        marks[m] = (sup_landmark){.vertex = (m + 1) * c->vertex_count / 3};
+        memcpy(marks[m].position, s->positions + 3 * (size_t)marks[m].vertex, sizeof marks[m].position);
+    }
+    marks[MARKS - 1] =
+        (sup_landmark){.joint = c->joint_names[c->joint_count - 1], .position = {s->end.x, s->end.y, s->end.z}};
+}
+
 /* Each is registered once a program. */
 static const sup_registration *found_person(int i)
 {
@@ -153,7 +168,10 @@ static const sup_registration *found_person(int i)
     sup_error error = {0};
     if (found[i] != NULL) return found[i];
     scanned s = scan_person(&persons[i]);
-    CHECK_OK(sup_register(NULL, people_composition(), s.shape, NULL, &found[i], &error), error);
+    sup_landmark marks[MARKS];
+    sup_register_def def = {.landmarks = marks, .landmark_count = i == MARKED ? MARKS : 0};
+    mark(&s, marks);
+    CHECK_OK(sup_register(NULL, people_composition(), s.shape, &def, &found[i], &error), error);
     sup_arena_destroy(&s.arena);
     return found[i];
 }
@@ -176,6 +194,29 @@ TEST(a_person_is_found_in_any_pose_axis_and_unit)
         CHECK(high - low > 1.4 && high - low < 2.1); /* un-posed: it stands */
         sup_arena_destroy(&s.arena);
     }
+}
+
+static double mark_distance(const sup_registration *r, const double *at, const double *found)
+{
+    double there[3];
+    for (int k = 0; k < 3; k++) {
+        const double *m = r->from_scan + 4 * (size_t)k;
+        there[k] = m[0] * at[0] + m[1] * at[1] + m[2] * at[2] + m[3];
+    }
+    return sup_v3_distance(sup_v3(there[0], there[1], there[2]), sup_v3(found[0], found[1], found[2]));
+}
+
+TEST(landmarks_are_met)
+{
+    const sup_composition *c = people_composition();
+    const sup_registration *r = found_person(MARKED);
+    scanned s = scan_person(&persons[MARKED]);
+    sup_landmark marks[MARKS];
+    mark(&s, marks);
+    for (int m = 0; m < MARKS - 1; m++)
+        CHECK_NEAR(mark_distance(r, marks[m].position, r->posed + 3 * (size_t)marks[m].vertex), 0.0, 0.006);
+    CHECK_NEAR(mark_distance(r, marks[MARKS - 1].position, r->joints + 3 * (size_t)(c->joint_count - 1)), 0.0, 0.01);
+    sup_arena_destroy(&s.arena);
 }
 
 TEST(registration_is_the_same_on_all_threads)

@@ -7,6 +7,7 @@ enum { LONG = 24, WIDE = 6, SHEETS = 3, COUNT = LONG * WIDE * SHEETS };
 typedef struct sheets {
     float positions[COUNT * 3], weights[COUNT];
     int32_t triangles[SHEETS * (LONG - 1) * (WIDE - 1) * 6], same[COUNT], first[COUNT + 1], joints[COUNT];
+    int32_t component[COUNT]; /* all of one */
     int32_t triangle_count;
 } sheets;
 
@@ -30,39 +31,99 @@ static void make_sheets(sheets *m)
     m->first[COUNT] = COUNT;
 }
 
+static sup_simulated_surface surface_of(sheets *m)
+{
+    return (sup_simulated_surface){.fine_count = COUNT,
+                                   .fine_source = m->same,
+                                   .middle_count = COUNT,
+                                   .middle_triangle_count = m->triangle_count,
+                                   .middle_positions = m->positions,
+                                   .middle_triangles = m->triangles,
+                                   .middle_fine = m->same,
+                                   .coarse_count = COUNT,
+                                   .coarse_triangle_count = m->triangle_count,
+                                   .coarse_triangles = m->triangles,
+                                   .coarse_fine = m->same,
+                                   .coarse_middle = m->same};
+}
+
+/* The far sheet, and a sheet of its own that rides above it: skin below what goes with one joint is carried. */
+TEST(skin_below_an_eye_is_carried)
+{
+    enum { RIDERS = 3 };
+    sheets *m = calloc(1, sizeof *m);
+    float share[COUNT], positions[(COUNT + RIDERS) * 3];
+    unsigned char between[COUNT];
+    int32_t same[COUNT + RIDERS], first[COUNT + RIDERS + 1], joints[COUNT + RIDERS], component[COUNT + RIDERS];
+    float weights[COUNT + RIDERS];
+    const int32_t rider[3] = {COUNT, COUNT + 1, COUNT + 2};
+    sup_error error = {0};
+    sup_context context = sup_context_resolve(NULL);
+    CHECK(m != NULL);
+    make_sheets(m);
+    memcpy(positions, m->positions, sizeof m->positions);
+    for (int32_t v = 0; v < COUNT + RIDERS; v++) {
+        same[v] = first[v] = v;
+        joints[v] = 0;
+        weights[v] = 1.0f;
+        component[v] = v < COUNT ? v / (LONG * WIDE) : SHEETS;
+        if (v < COUNT) continue;
+        positions[3 * v] = 4.0f + (float)(v == COUNT);
+        positions[3 * v + 1] = 2.0f + (float)(v == COUNT + 1);
+        positions[3 * v + 2] = 9.5f;
+    }
+    first[COUNT + RIDERS] = COUNT + RIDERS;
+    sup_rig rig = {.skin_to_vertex = same,
+                   .skin_vertex_count = COUNT + RIDERS,
+                   .skin_positions = positions,
+                   .skin_component = component,
+                   .component_count = SHEETS + 1,
+                   .skin_triangle_count = 1,
+                   .skin_triangles = rider,
+                   .influence_first = first,
+                   .influence_joint = joints,
+                   .influence_weight = weights};
+    sup_simulated_surface surface = surface_of(m);
+    for (int32_t turn = 0; turn < 2; turn++) {
+        CHECK_OK(sup_close_skin_share(&context, &rig, &surface, share, between, &error), error);
+        const float *far = share + 2 * LONG * WIDE;
+        CHECK_NEAR(far[2 * LONG + 4], turn == 0 ? 1.0 : 0.0, 1e-6);
+        CHECK_NEAR(far[2 * LONG + 20], 0.0, 1e-6);
+        joints[COUNT + 1] = 1; /* what bends is no eye */
+    }
+    free(m);
+}
+
 TEST(close_skin_of_one_joint_is_carried)
 {
     sheets *m = calloc(1, sizeof *m);
     float share[COUNT];
+    unsigned char between[COUNT];
     sup_error error = {0};
     sup_context context = sup_context_resolve(NULL);
     CHECK(m != NULL);
     make_sheets(m);
     sup_rig rig = {.skin_to_vertex = m->same,
+                   .skin_component = m->component,
+                   .component_count = 1,
                    .influence_first = m->first,
                    .influence_joint = m->joints,
                    .influence_weight = m->weights};
-    sup_simulated_surface surface = {.fine_source = m->same,
-                                     .middle_count = COUNT,
-                                     .middle_triangle_count = m->triangle_count,
-                                     .middle_positions = m->positions,
-                                     .middle_triangles = m->triangles,
-                                     .middle_fine = m->same,
-                                     .coarse_count = COUNT,
-                                     .coarse_triangle_count = m->triangle_count,
-                                     .coarse_triangles = m->triangles,
-                                     .coarse_fine = m->same,
-                                     .coarse_middle = m->same};
-    CHECK_OK(sup_close_skin_share(&context, &rig, &surface, share, &error), error);
+    sup_simulated_surface surface = surface_of(m);
+    CHECK_OK(sup_close_skin_share(&context, &rig, &surface, share, between, &error), error);
     for (int32_t v = 0; v < COUNT; v++) {
         int32_t x = v % LONG, sheet = v / (LONG * WIDE);
         if (sheet < 2 && x < 9) CHECK_NEAR(share[v], 1.0, 1e-6);
         if (sheet == 2 || (sheet == 1 && x >= 10) || x > 16) CHECK_NEAR(share[v], 0.0, 1e-6);
         if (sheet == 0 && x > 8) CHECK(share[v] <= share[v - 1]); /* a border that goes down */
     }
-    int32_t between = 0;
+    int32_t border = 0;
     for (int32_t x = 0; x < LONG; x++)
-        between += share[x] > 0.0f && share[x] < 1.0f;
-    CHECK(between > 0); /* the border is smooth */
+        border += share[x] > 0.0f && share[x] < 1.0f;
+    CHECK(border > 0); /* the border is smooth */
+    /* Close skin of two joints is told apart. */
+    CHECK_EQ(between[2 * LONG + 5], 0);
+    CHECK_EQ(between[2 * LONG + 20], 1);
+    CHECK_EQ(between[2 * LONG * WIDE + 2 * LONG + 20], 0);
     free(m);
 }

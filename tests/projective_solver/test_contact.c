@@ -13,13 +13,17 @@ typedef struct fixture {
     int32_t count;
 } fixture;
 
-static fixture *tube(double scale)
+/* The first `fixed_count` vertices of its skin are anchors. */
+static fixture *held_tube(double scale, int32_t fixed_count)
 {
+    static unsigned char fixed[4096];
     fixture *f = calloc(1, sizeof *f);
-    sup_system_def def = {0};
+    sup_system_def def = {.fixed = fixed_count > 0 ? fixed : NULL};
     sup_error error = {0};
     CHECK(f != NULL);
     f->b = body_tube(40, 16, scale);
+    CHECK(f->b.tissue.skin_count < SUP_COUNT(fixed));
+    memset(fixed, 1, (size_t)fixed_count);
     CHECK_OK(body_bind(&f->b, NULL, &def, &error), error);
     f->size = sup_solver_state_size(&f->b.system, CAPACITY);
     CHECK(f->size > sup_solver_state_size(&f->b.system, 0));
@@ -33,6 +37,11 @@ static fixture *tube(double scale)
     sup_solver_skin(&f->b.system, f->state, f->skin, 3);
     body_anchors(&f->b, 0.0, f->anchors);
     return f;
+}
+
+static fixture *tube(double scale)
+{
+    return held_tube(scale, 0);
 }
 
 static void fixture_free(fixture *f)
@@ -300,6 +309,25 @@ TEST(rows_that_make_no_sense_are_left_out)
     CHECK(memcmp(f->skin, g->skin, (size_t)n * 12) == 0);
     fixture_free(f);
     fixture_free(g);
+}
+
+/* What is pushed hardly hangs on the row, all else of it does not move: the row lets go. */
+TEST(a_row_of_anchors_throws_nothing)
+{
+    enum { HELD = 8 };
+    fixture *f = held_tube(1.0, HELD);
+    float before[3];
+    memcpy(before, f->skin + 3 * HELD, sizeof before);
+    f->rows[f->count++] = (sup_contact){.vertex = 0,
+                                        .corner = {1, 2, HELD},
+                                        .weight = {0.5f, 0.498f, 0.002f},
+                                        .normal = {0.0f, 0.0f, 1.0f},
+                                        .offset = 1.0f};
+    for (int32_t k = 0; k < 10; k++)
+        step(f, NULL);
+    for (int32_t k = 0; k < 3; k++)
+        CHECK_NEAR(f->skin[3 * HELD + k], before[k], 0.2);
+    fixture_free(f);
 }
 
 /* Wild rows: far too stiff, far too deep, contradicting each other. Finite, bounded, and over when they are gone. */

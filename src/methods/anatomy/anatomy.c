@@ -24,6 +24,7 @@ const sup_method sup_method_anatomy = {
     .reset = sup_projective_reset,
     .step = sup_projective_step,
     .energy = sup_projective_energy,
+    .inner = sup_projective_inner,
     .paint = sup_projective_paint,
     .kept_size = sup_projective_kept,
     .link = sup_projective_link,

@@ -187,6 +187,7 @@ static void write_skeleton(binder *b)
     const sup_volumetric_skeleton *s = b->skeleton;
     int32_t *joint = add(b, "piece_joint", SUP_ARRAY_INT32, 3 * (int64_t)s->piece_count);
     float *rest = add(b, "piece_rest", SUP_ARRAY_FLOAT, 8 * (int64_t)s->piece_count);
+    float *radius = add(b, "piece_radius", SUP_ARRAY_FLOAT, s->piece_count);
     int32_t *ball_joint = add(b, "ball_joint", SUP_ARRAY_INT32, s->ball_count);
     float *ball_rest = add(b, "ball_rest", SUP_ARRAY_FLOAT, 4 * (int64_t)s->ball_count);
     int32_t *first = add(b, "ball_first", SUP_ARRAY_INT32, (int64_t)s->ball_count + 1);
@@ -207,6 +208,7 @@ static void write_skeleton(binder *b)
         put(rest + 8 * (size_t)p + 4, piece->to);
         rest[8 * (size_t)p + 3] = (float)sup_piece_inset(s, piece, 0);
         rest[8 * (size_t)p + 7] = (float)sup_piece_inset(s, piece, 1);
+        radius[p] = (float)piece->radius;
     }
     count = 0;
     for (int32_t k = 0; k < s->ball_count; k++) {

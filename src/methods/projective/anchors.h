@@ -24,6 +24,7 @@ typedef struct sup_anchors {
     const int32_t *anchor_vertex; /* [anchor_count] skin vertex whose base it is, rising */
     const int32_t *piece_joint;   /* [piece_count*3] joint, child or -1, whether it twists */
     const float *piece_rest;      /* [piece_count*8] from, inset there; to, inset there */
+    const float *piece_radius;    /* [piece_count] not read by an evaluation: for pictures */
     const int32_t *ball_joint;    /* [ball_count] */
     const float *ball_rest;       /* [ball_count*4] centre, radius */
     const int32_t *ball_first;    /* [ball_count+1] */

@@ -66,6 +66,7 @@ static void find_all(opener *o, sup_anchors *a, int64_t *rigid, int64_t *parts)
     a->anchor_vertex = find(o, "anchor_vertex", SUP_ARRAY_INT32, a->anchor_count);
     a->piece_joint = find(o, "piece_joint", SUP_ARRAY_INT32, 3 * (int64_t)a->piece_count);
     a->piece_rest = find(o, "piece_rest", SUP_ARRAY_FLOAT, 8 * (int64_t)a->piece_count);
+    a->piece_radius = find(o, "piece_radius", SUP_ARRAY_FLOAT, a->piece_count);
     a->ball_joint = find(o, "ball_joint", SUP_ARRAY_INT32, a->ball_count);
     a->ball_rest = find(o, "ball_rest", SUP_ARRAY_FLOAT, 4 * (int64_t)a->ball_count);
     a->ball_first = find(o, "ball_first", SUP_ARRAY_INT32, (int64_t)a->ball_count + 1);
@@ -118,8 +119,8 @@ sup_result sup_anchors_open(const sup_model *model, const char *prefix, sup_anch
         return sup_fail(error, SUP_ERROR_FORMAT, "anchors.model", o.missing,
                         "The model is damaged: an array of its anchors is missing or of another size. Bind again.");
     bool good = indices_fit(&a, rigid, parts) && all_finite(a.piece_rest, 8 * (int64_t)a.piece_count) &&
-                all_finite(a.ball_rest, 4 * (int64_t)a.ball_count) && all_finite(a.rigid_rest, 3 * rigid) &&
-                all_finite(a.slide_value, 8 * (int64_t)a.slide_count) &&
+                all_finite(a.piece_radius, a.piece_count) && all_finite(a.ball_rest, 4 * (int64_t)a.ball_count) &&
+                all_finite(a.rigid_rest, 3 * rigid) && all_finite(a.slide_value, 8 * (int64_t)a.slide_count) &&
                 all_finite(a.ring_rest, 3 * SUP_RING_POINTS * (int64_t)a.ring_count) &&
                 all_finite(a.held_rest, 3 * (int64_t)a.held_count) &&
                 all_finite(a.twist_rest, 4 * (int64_t)a.twist_count);

@@ -3,14 +3,15 @@
  * Beyond the thesis, which says nothing of it. Two layers of skin that touch at rest cross as soon as the flesh below
  * them bends by a hundredth of an edge, and no contact of the simulated skin, which is coarser, can tell them apart.
  * Where both go with the same joint nothing is lost by carrying them by it: they are handled as a region painted rigid,
- * with the same smooth border. Layers of different joints (thighs, an arm on the chest) are left to contact. */
+ * with the same smooth border; so is skin that lies against eyes and teeth, which ride on it. Layers of different joints (thighs, an arm on the chest) are left to contact. */
 #include "methods/projective/close_skin.h"
 
 #include "geometry/adjacency.h"
 #include "geometry/bvh.h"
 
-static const float one_joint = 0.9f;  /* weight from which on a vertex goes with one joint, */
-static const float some_joint = 0.5f; /* and up to which it is not carried by it */
+static const float one_joint = 0.9f;   /* weight from which on a vertex goes with one joint, */
+static const float some_joint = 0.5f;  /* and up to which it is not carried by it */
+static const double rider_reach = 2.0; /* edges of an eye between it and skin that lies against it */
 
 enum {
     APART = 6,  /* edges along the skin from where on two places are two layers */
@@ -19,14 +20,18 @@ enum {
     FAR = BORDER + 1
 };
 
+enum { CARRIED = 1, BETWEEN = 2 }; /* close skin that goes with one joint, and with several */
+
 typedef struct close_search {
     const sup_simulated_surface *surface;
     int32_t *joint;              /* [middle_count] that a vertex goes with, -1 for several */
     int32_t *first, *neighbours; /* of the middle mesh */
     int32_t *seen;               /* [middle_count] last vertex whose neighbourhood it was in */
     int32_t *queue;              /* [middle_count] */
-    unsigned char *close;        /* [middle_count] */
+    unsigned char *close;        /* [middle_count] CARRIED, BETWEEN */
     int32_t vertex;              /* the one that is looked at */
+    bool any;                    /* layers of all joints count */
+    int32_t rider;               /* joint of the piece that is looked at */
 } close_search;
 
 static float weight_of(const sup_rig *rig, int32_t vertex, int32_t joint)
@@ -77,13 +82,13 @@ static double walk_around(close_search *c, int32_t v)
     return longest;
 }
 
-/* Another layer that goes with the same joint. */
+/* Another layer: one that goes with the same joint, or any. */
 static bool is_other_layer(void *user, int32_t triangle)
 {
     const close_search *c = user;
     for (int32_t k = 0; k < 3; k++) {
         int32_t corner = c->surface->middle_triangles[3 * (size_t)triangle + (size_t)k];
-        if (c->joint[corner] != c->joint[c->vertex] || c->seen[corner] == c->vertex) return false;
+        if (c->seen[corner] == c->vertex || (!c->any && c->joint[corner] != c->joint[c->vertex])) return false;
     }
     return true;
 }
@@ -92,15 +97,73 @@ static void find_close(close_search *c, const sup_bvh *tree)
 {
     const sup_simulated_surface *s = c->surface;
     for (int32_t v = 0; v < s->middle_count; v++) {
-        if (c->joint[v] < 0) continue;
         c->vertex = v;
         double reach = walk_around(c, v);
-        sup_bvh_nearest nearest =
-            sup_bvh_closest_of(tree, sup_v3_load(s->middle_positions + 3 * (size_t)v), reach, is_other_layer, c);
+        sup_vec3d place = sup_v3_load(s->middle_positions + 3 * (size_t)v);
+        c->any = c->joint[v] < 0;
+        sup_bvh_nearest nearest = sup_bvh_closest_of(tree, place, reach, is_other_layer, c);
+        if (nearest.triangle < 0 && !c->any) {
+            c->any = true;
+            nearest = sup_bvh_closest_of(tree, place, reach, is_other_layer, c);
+        }
         if (nearest.triangle < 0) continue;
-        c->close[v] = 1;
+        unsigned char how = c->any ? BETWEEN : CARRIED;
+        c->close[v] |= how;
         for (int32_t k = 0; k < 3; k++)
-            c->close[s->middle_triangles[3 * (size_t)nearest.triangle + (size_t)k]] = 1;
+            c->close[s->middle_triangles[3 * (size_t)nearest.triangle + (size_t)k]] |= how;
+    }
+}
+
+/* Pieces that ride on the skin and go with one joint as a whole, eyes and teeth: joint[component_count], -1 for all
+ * others. */
+static void find_riders(const sup_rig *rig, const sup_simulated_surface *s, int32_t *joint)
+{
+    enum { UNSEEN = -2 };
+    for (int32_t c = 0; c < rig->component_count; c++)
+        joint[c] = UNSEEN;
+    for (int32_t v = 0; v < rig->skin_vertex_count; v++) {
+        int32_t c = rig->skin_component[v], at = rig->skin_to_vertex[v], i = rig->influence_first[at];
+        if (c < 0) continue;
+        int32_t own = rig->influence_weight[i] >= one_joint ? rig->influence_joint[i] : -1;
+        joint[c] = joint[c] == UNSEEN || joint[c] == own ? own : -1;
+    }
+    for (int32_t v = 0; v < s->fine_count; v++)
+        if (rig->skin_component[s->fine_source[v]] >= 0) joint[rig->skin_component[s->fine_source[v]]] = -1;
+}
+
+static double longest_side(const float *positions, const int32_t *triangle)
+{
+    double longest = 0.0;
+    for (int32_t k = 0; k < 3; k++)
+        longest = fmax(longest, sup_v3_distance(sup_v3_load(positions + 3 * (size_t)triangle[k]),
+                                                sup_v3_load(positions + 3 * (size_t)triangle[(k + 1) % 3])));
+    return longest;
+}
+
+/* A triangle of the joint that is looked at. */
+static bool is_same_joint(void *user, int32_t triangle)
+{
+    const close_search *c = user;
+    const int32_t *t = c->surface->middle_triangles + 3 * (size_t)triangle;
+    return c->joint[t[0]] == c->rider && c->joint[t[1]] == c->rider && c->joint[t[2]] == c->rider;
+}
+
+/* Marks the skin that lies against such pieces. */
+static void find_beside(close_search *c, const sup_rig *rig, const sup_bvh *tree, const int32_t *rider)
+{
+    const sup_simulated_surface *s = c->surface;
+    for (int32_t t = 0; t < rig->skin_triangle_count; t++) {
+        const int32_t *corner = rig->skin_triangles + 3 * (size_t)t;
+        int32_t component = rig->skin_component[corner[0]];
+        if (component < 0 || rider[component] < 0) continue;
+        c->rider = rider[component];
+        double reach = rider_reach * longest_side(rig->skin_positions, corner);
+        for (int32_t k = 0; k < 3; k++) {
+            sup_bvh_nearest nearest = sup_bvh_closest_of(tree, sup_v3_load(rig->skin_positions + 3 * (size_t)corner[k]),
+                                                         reach, is_same_joint, c);
+            for (int32_t e = 0; e < 3 && nearest.triangle >= 0; e++)
+                c->close[s->middle_triangles[3 * (size_t)nearest.triangle + (size_t)e]] |= CARRIED;
+        }
     }
 }
 
@@ -141,19 +204,24 @@ static sup_result list_neighbours(const sup_context *context, sup_arena *arena, 
 }
 
 /* The joint of close skin at the simulated vertex nearest to it along the skin, -1 for none. Uses up the search's queue. */
-static void bring_to_coarse(const close_search *c, int32_t *distance, int32_t *from, int32_t *joint)
+static void bring_to_coarse(const close_search *c, int32_t *distance, int32_t *from, int32_t *joint,
+                            unsigned char *between)
 {
     const sup_simulated_surface *s = c->surface;
     for (int32_t v = 0; v < s->middle_count; v++)
         distance[v] = INT32_MAX;
     for (int32_t v = 0; v < s->coarse_count; v++) {
         joint[v] = -1;
+        between[v] = 0;
         distance[s->coarse_middle[v]] = 0;
         from[s->coarse_middle[v]] = v;
     }
     spread(c->first, c->neighbours, s->middle_count, INT32_MAX - 1, distance, from, c->queue);
-    for (int32_t v = 0; v < s->middle_count; v++)
-        if (c->close[v] && distance[v] != INT32_MAX) joint[from[v]] = c->joint[v];
+    for (int32_t v = 0; v < s->middle_count; v++) {
+        if (distance[v] == INT32_MAX) continue;
+        if (c->close[v] & CARRIED) joint[from[v]] = c->joint[v];
+        if (c->close[v] & BETWEEN) between[from[v]] = 1;
+    }
 }
 
 /* From simulated vertices at close skin outwards. */
@@ -178,7 +246,7 @@ static sup_result share_out(const sup_context *context, sup_arena *arena, const 
 }
 
 sup_result sup_close_skin_share(const sup_context *context, const sup_rig *rig, const sup_simulated_surface *surface,
-                                float *share, sup_error *error)
+                                float *share, unsigned char *between, sup_error *error)
 {
     sup_arena arena = sup_arena_create(&context->allocator);
     size_t n = (size_t)surface->middle_count;
@@ -189,8 +257,9 @@ sup_result sup_close_skin_share(const sup_context *context, const sup_rig *rig, 
                       .close = sup_arena_alloc(&arena, n, 1)};
     int32_t *joint = sup_arena_alloc(&arena, (size_t)surface->coarse_count, sizeof *joint);
     int32_t *from = sup_arena_alloc(&arena, n, sizeof *from);
-    bool room =
-        c.joint != NULL && c.seen != NULL && c.queue != NULL && c.close != NULL && joint != NULL && from != NULL;
+    int32_t *rider = sup_arena_alloc(&arena, (size_t)rig->component_count, sizeof *rider);
+    bool room = c.joint != NULL && c.seen != NULL && c.queue != NULL && c.close != NULL && joint != NULL &&
+                from != NULL && rider != NULL;
     sup_bvh tree = {0};
     sup_result result = room ? list_neighbours(context, &arena, surface->middle_count, surface->middle_triangle_count,
                                                surface->middle_triangles, &c.first, &c.neighbours, error)
@@ -202,7 +271,9 @@ sup_result sup_close_skin_share(const sup_context *context, const sup_rig *rig, 
         find_joints(rig, surface, c.joint);
         memset(c.seen, 0xff, n * sizeof *c.seen);
         find_close(&c, &tree);
-        bring_to_coarse(&c, c.seen, from, joint);
+        find_riders(rig, surface, rider);
+        find_beside(&c, rig, &tree, rider);
+        bring_to_coarse(&c, c.seen, from, joint, between);
         result = share_out(context, &arena, rig, surface, joint, share, error);
         sup_bvh_free(&tree);
     }

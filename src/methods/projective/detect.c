@@ -14,6 +14,7 @@ static const float own_normal = 0.5f;      /* share of the vertex's own normal i
  * itself has to be folded further: the next triangles of a thin finger stand at right angles. */
 static const float facing[] = {0.3f, 0.0f, -0.5f}; /* by kinship */
 static const float facing_kept = 0.2f;
+static const float facing_near = 0.5f; /* and what may cross, pair or not */
 static const float fold_depth =
     2.0f; /* of the gap: skin that is deeper within skin of its piece got there from inside */
 static const float sound_depth = 0.25f; /* of the gap: deeper in the bind pose, prisms of one piece overlap */
@@ -56,6 +57,7 @@ sup_detect_arrays sup_detect_layout(const sup_detect *detect, void *state)
     a.cell_box = carve(base, &size, (size_t)detect->cell_count, sizeof *a.cell_box);
     a.nearest = carve(base, &size, n, sizeof *a.nearest);
     a.pair = carve(base, &size, n, sizeof *a.pair);
+    a.near = carve(base, &size, n, sizeof *a.near);
     a.row_count = carve(base, &size, n / GRAIN_PAIRS + 1, sizeof *a.row_count);
     a.size = size;
     return a;
@@ -70,13 +72,20 @@ void sup_detect_reset(const sup_detect *detect, void *state)
 {
     sup_detect_arrays a = sup_detect_layout(detect, state);
     if (a.pair == NULL) return;
-    for (int32_t v = 0; v < detect->vertex_count; v++)
+    for (int32_t v = 0; v < detect->vertex_count; v++) {
         a.pair[v] = -1;
+        a.near[v] = 0;
+    }
 }
 
 const int32_t *sup_detect_pairs(const sup_detect *detect, const void *state)
 {
     return sup_detect_layout(detect, (void *)state).pair;
+}
+
+const unsigned char *sup_detect_near(const sup_detect *detect, const void *state)
+{
+    return (const unsigned char *)sup_detect_layout(detect, (void *)state).near;
 }
 
 typedef struct detect_work {
@@ -88,7 +97,7 @@ typedef struct detect_work {
     int32_t *folds; /* as in sup_detect, to be written: the bind pose is looked at; else NULL */
 } detect_work;
 
-static const sup_detect_kernels *choose_kernels(void)
+const sup_detect_kernels *sup_detect_choose_kernels(void)
 {
 #if defined(__x86_64__) && !defined(SUPPLE_SCALAR)
     int32_t lanes = sup_simd_lanes();
@@ -119,6 +128,7 @@ static void place_points(void *data, int32_t begin, int32_t end, int32_t worker)
         }
         at[3] = out[3] = foot[3] = normal[3] = 0.0f;
         atomic_store_explicit(&work->a.nearest[v], no_pair, memory_order_relaxed);
+        atomic_store_explicit(&work->a.near[v], 0, memory_order_relaxed);
     }
 }
 
@@ -366,13 +376,23 @@ static void keep_least(const detect_work *work, int32_t v, int32_t triangle, flo
     offer(&work->a.nearest[v], (uint64_t)bits << 32 | (uint32_t)triangle);
 }
 
+/* For those who look closer. */
+static void mark_near(const detect_work *work, int32_t v, int32_t triangle)
+{
+    const int32_t *t = work->detect->triangles + 3 * (size_t)triangle, places[4] = {v, t[0], t[1], t[2]};
+    for (int32_t k = 0; k < 4; k++)
+        atomic_store_explicit(&work->a.near[places[k]], 1, memory_order_relaxed);
+}
+
 static void consider(const detect_work *work, int32_t v, int32_t triangle)
 {
     contact_view view = look(work, skin_point(work, v), triangle);
-    if (!isfinite(view.distance2) || !may_touch(work, v, triangle, &view, 0.0f)) return;
+    if (!isfinite(view.distance2) || !may_touch(work, v, triangle, &view, facing_near)) return;
     /* Skin that is near in the bind pose is no pair before it pushes. */
     float slack = work->detect->slack[v];
     if (slack > 0.0f && !(view.height < gap_at(work, v, triangle, &view) - slack)) return;
+    mark_near(work, v, triangle);
+    if (!may_touch(work, v, triangle, &view, 0.0f)) return;
     keep_least(work, v, triangle, view.distance2);
 }
 
@@ -566,7 +586,9 @@ static void update_pairs(void *data, int32_t begin, int32_t end, int32_t worker)
         contact_view view;
         int32_t triangle = update_pair(work, v, &view);
         work->a.pair[v] = triangle;
-        if (triangle >= 0) work->rows[begin + count++] = make_row(work, v, triangle, &view);
+        if (triangle < 0) continue;
+        work->rows[begin + count++] = make_row(work, v, triangle, &view);
+        mark_near(work, v, triangle);
     }
     work->a.row_count[begin / GRAIN_PAIRS] = count;
 }
@@ -584,7 +606,7 @@ static void find_nearest(const sup_context *context, detect_work *work)
 int32_t sup_detect_step(const sup_context *context, const sup_detect *detect, void *state,
                         const sup_detect_input *input, sup_contact *rows)
 {
-    detect_work work = {detect, input, choose_kernels(), sup_detect_layout(detect, state), rows, NULL};
+    detect_work work = {detect, input, sup_detect_choose_kernels(), sup_detect_layout(detect, state), rows, NULL};
     find_nearest(context, &work);
     sup_parallel(context, detect->vertex_count, GRAIN_PAIRS, update_pairs, &work);
     return sup_contact_close_gaps(rows, detect->vertex_count, GRAIN_PAIRS, work.a.row_count);
@@ -593,7 +615,7 @@ int32_t sup_detect_step(const sup_context *context, const sup_detect *detect, vo
 void sup_detect_bind_pose(const sup_context *context, const sup_detect *detect, void *state,
                           const sup_detect_input *input, float *depth, int32_t *folds)
 {
-    detect_work work = {detect, input, choose_kernels(), sup_detect_layout(detect, state), NULL, folds};
+    detect_work work = {detect, input, sup_detect_choose_kernels(), sup_detect_layout(detect, state), NULL, folds};
     sup_context alone = *context; /* marks are not atomic */
     alone.tasks = (sup_tasks){0};
     alone = sup_context_resolve(&alone);

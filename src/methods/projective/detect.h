@@ -107,6 +107,10 @@ typedef struct sup_detect_input {
 int32_t sup_detect_step(const sup_context *context, const sup_detect *detect, void *state,
                         const sup_detect_input *input, sup_contact *rows);
 
+/* Vertices that were near other skin in the last step, whether they touched it or not: 1, else 0; [vertex_count] in the
+ * state. */
+const unsigned char *sup_detect_near(const sup_detect *detect, const void *state);
+
 /* Triangle that each vertex touches since the last step, -1 for none: [vertex_count] in the state. */
 const int32_t *sup_detect_pairs(const sup_detect *detect, const void *state);
 

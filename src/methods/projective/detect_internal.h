@@ -35,6 +35,9 @@ extern const sup_detect_kernels sup_detect_kernels_base;
 extern const sup_detect_kernels sup_detect_kernels_avx2, sup_detect_kernels_avx512;
 #endif
 
+/* The widest that the processor has. */
+const sup_detect_kernels *sup_detect_choose_kernels(void);
+
 /* Arrays in a state. */
 typedef struct sup_detect_arrays {
     float *points;                /* [vertex_count*2*4] skin pushed out by the gap, then feet, world space */
@@ -45,6 +48,7 @@ typedef struct sup_detect_arrays {
     sup_detect_box *cell_box;     /* [cell_count] */
     _Atomic uint64_t *nearest;    /* [vertex_count] depth as bits above, triangle below; all ones for none */
     int32_t *pair;                /* [vertex_count] triangle, or -1 */
+    _Atomic unsigned char *near;  /* [vertex_count] as in sup_detect_near */
     int32_t *row_count;           /* per piece of work */
     size_t size;
 } sup_detect_arrays;

@@ -13,12 +13,16 @@ const sup_map sup_projective_maps[SUP_PROJECTIVE_MAP_COUNT] = {
          "1: skin that follows the bones alone, such as a face or armour; between: by degrees."},
     [SUP_PROJECTIVE_MAP_FREE] = {"free", "", 0.0f, 1.0f, 0.0f, false,
                                  "From 0.5 on the bones shape the flesh but do not hold it: trunk, tail, belly swing."},
+    [SUP_PROJECTIVE_MAP_BONE_RADIUS] = {"bone_radius", "", 0.1f, 1.5f, 1.0f, false,
+                                        "Thickness of the bones under the paint, times the parameter."},
+    [SUP_PROJECTIVE_MAP_JOINT_RADIUS] = {"joint_radius", "", 0.1f, 1.5f, 1.0f, false,
+                                         "Size of the joints under the paint; a smaller one bends to a sharper tip."},
 };
 
 const sup_method sup_method_projective = {
     .name = "projective",
     .summary = "Projective skinning: simulated flesh on volumetric bones; bulges, slides, swings and touches itself.",
-    .version = 4,
+    .version = 5,
     .flags = SUP_METHOD_DYNAMIC | SUP_METHOD_COLLIDES,
     .params = sup_projective_params,
     .param_count = SUP_PROJECTIVE_PARAM_COUNT,
@@ -30,8 +34,11 @@ const sup_method sup_method_projective = {
     .reset = sup_projective_reset,
     .step = sup_projective_step,
     .energy = sup_projective_energy,
+    .inner = sup_projective_inner,
     .paint = sup_projective_paint,
+#ifndef SUPPLE_SMALL
     .compare = sup_projective_compare,
+#endif
     .kept_size = sup_projective_kept,
     .link = sup_projective_link,
 };

@@ -38,8 +38,8 @@ static sup_result bind_tissue(binding *b, sup_error *error)
     sup_tissue_def def = {.skeleton = {.radius_scale = b->input->values[SUP_PROJECTIVE_RADIUS]},
                           .freed = sup_projective_paint_freed(b->input, &b->surface, &b->arena)};
     if (def.freed == NULL) return sup_fail_memory(error, "the painted regions");
-    sup_result result = SUP_OK;
-    if (b->make_layers != NULL) {
+    sup_result result = sup_projective_paint_radii(b->input, &b->arena, &def.skeleton, error);
+    if (result == SUP_OK && b->make_layers != NULL) {
         result = b->make_layers(b->input, &b->surface, &b->arena, &b->layers, error);
         def.layers = &b->layers;
     }
@@ -92,7 +92,14 @@ static sup_result bind_contact(binding *b, sup_error *error)
     sup_detect_def def = sup_detect_def_of(b->tissue, b->skeleton);
     sup_detect detect;
     sup_result result = sup_detect_create(b->input->context, &def, &b->arena, &detect, error);
-    return result == SUP_OK ? sup_detect_store(&detect, b->builder, error) : result;
+    if (result == SUP_OK) result = sup_detect_store(&detect, b->builder, error);
+    if (result != SUP_OK) return result;
+    unsigned char *close = sup_arena_alloc(&b->arena, (size_t)b->surface.coarse_count, 1);
+    if (close == NULL) return sup_fail_memory(error, "the shown skin");
+    for (int32_t v = 0; v < b->surface.coarse_count; v++)
+        close[v] = (unsigned char)((b->paint.between[v] ? SUP_PART_BETWEEN : 0) |
+                                   (b->paint.close[v] > 0.0f ? SUP_PART_CARRIED : 0));
+    return sup_part_bind(b->input->context, b->input->rig, &b->surface, &detect, close, b->builder, error);
 }
 
 /* Where each shown vertex is on the simulated skin: on it, beside it (followers), or not on it at all (props). */

@@ -19,12 +19,15 @@
 
 enum {
     BLEND_GRAIN = 512,  /* vertices a thread blends at a time */
-    SETTLE_ROUNDS = 30, /* steps without momentum after a reset */
+    SETTLE_ROUNDS = 30, /* steps without momentum after a reset, */
+    TOUCH_ROUNDS = 20,  /* and with contact after those */
     MOST_STEPS = SUP_PACE_MOST_STEPS,
-    STILL_BEGIN = 15, /* steps that the skeleton stands before the flesh is calmed, more and more, */
-    STILL_CALM = 40,  /* until here; once it hardly moves it sleeps: nothing is computed until the skeleton, */
-    STILL_LATE = 150, /* a parameter or a thing changes; from here on it also sleeps when it only trembles, */
-    STILL_WINDOW = 30,
+    STILL_BEGIN = 15,         /* steps that the skeleton stands before the flesh is calmed, more and more, */
+    STILL_HOLD = 16,          /* and before its contacts stay as they are; */
+    STILL_CALM = 40,          /* until here; once it hardly moves it sleeps: nothing is computed until the skeleton, */
+    STILL_LATE = 150,         /* a parameter or a thing changes; from here on it also sleeps when it only trembles, */
+    STILL_WINDOW = 30,        /* steps over which that is seen; */
+    STILL_EARLY = STILL_CALM, /* where skin touches skin already here, but only if it gets less far */
     ASLEEP_FOR_GOOD = 1 << 20
 };
 /* Part of the momentum that a step takes away from flesh that is calmed: where skin touches skin, and else. */
@@ -33,7 +36,11 @@ static const float CALM_TOUCHING = 0.5f, CALM = 0.03f;
 static const float STILL = 1e-6f;
 /* How far flesh moves in a step when it falls asleep, in sizes of the character; late: how
  * far it gets in STILL_WINDOW steps, creeping or trembling. */
-static const float ASLEEP = 3e-6f, TREMBLE = 3e-3f;
+static const float ASLEEP = 3e-6f, TREMBLE = 3e-3f, TREMBLE_EARLY = 5e-4f;
+/* Contacts stay as they are once the skeleton stands and flesh moves no farther than this in a step, in sizes. */
+static const float HOLD = 3e-3f;
+/* In which what was moved apart in the shown skin comes back, but for a third. */
+static const float PART_SECONDS = 0.15f;
 /* The root may be this far from the simulation's origin, in sizes: floats are good to 1e-6 of the size there. */
 static const double ORIGIN_REACH = 16.0;
 /* Skin stays this far off colliders, and leaves a contact when it is that much farther; in mean edges of the skin. */
@@ -54,7 +61,8 @@ typedef struct layout {
     size_t leashed;  /* float3 [leash_count] by linear blending, at the last step */
     size_t force;    /* float3 [skin_count] of the leashes */
     size_t rigid[2]; /* int32 and float [skin_count] of the view's rigid_vertex and rigid_share */
-    size_t upsample, anchors, anchor_state, solver, detect, touch, touches, contacts, ends, linear, size;
+    size_t upsample, anchors, anchor_state, solver, detect, touch, touches, contacts, offset, ends, linear, part, held,
+        size;
 } layout;
 
 typedef struct projective_state {
@@ -64,6 +72,7 @@ typedef struct projective_state {
     double behind;                             /* seconds that the last step is behind the frame, in [0, step) */
     double energy;                             /* objective at the end of the last step */
     int32_t still;                             /* steps since the skeleton moved or a parameter changed */
+    int32_t rows;                              /* contacts of the last step */
     int32_t touching;                          /* contacts that pushed in the last step */
     double values[SUP_PROJECTIVE_PARAM_COUNT]; /* parameters of the last frame */
     uint32_t things;                           /* list of colliders of the last frame, 0 for none */
@@ -109,8 +118,11 @@ static layout layout_of(const sup_projective_view *view, const sup_model *model,
     at.touch = place(&size, sup_touch_state_size(view->system.skin_count));
     at.touches = place(&size, (size_t)view->system.skin_count * sizeof(sup_touch));
     at.contacts = place(&size, (size_t)most_contacts(view) * sizeof(sup_contact));
+    at.offset = place(&size, (size_t)view->part.vertex_count * 3 * sizeof(float));
     at.ends = place(&size, (size_t)view->anchors.piece_count * 6 * sizeof(float));
     at.linear = place(&size, sup_method_linear.state_size(model, context));
+    at.part = place(&size, sup_part_scratch(&view->part));
+    at.held = place(&size, (size_t)view->system.skin_count);
     at.size = size;
     return at;
 }
@@ -343,8 +355,41 @@ static void put_layers(projective_state *s, const sup_mat34 *joints, float *room
     }
 }
 
-static sup_result put_at_rest(projective_state *s, const sup_context *context, const sup_pose *pose)
+static int32_t detect_contacts(projective_state *s, const sup_step_input *input)
 {
+    const float *from = sup_anchors_piece_ends(&s->view.anchors, at(s, s->at.anchor_state));
+    float *ends = at(s, s->at.ends);
+    for (int32_t p = 0; p < s->view.anchors.piece_count; p++)
+        for (int end = 0; end < 2; end++)
+            memcpy(ends + 6 * (size_t)p + 3 * (size_t)end, from + 8 * (size_t)p + 4 * (size_t)end, 3 * sizeof(float));
+    sup_detect_input detect = {.skin = at(s, s->at.shown),
+                               .skin_stride = 4,
+                               .piece_ends = ends,
+                               .friction = (float)input->values[SUP_PROJECTIVE_FRICTION]};
+    return sup_detect_step(input->context, &s->view.detect, at(s, s->at.detect), &detect, at(s, s->at.contacts));
+}
+
+/* Without momentum until nothing moves, and then until skin that touches is apart. */
+static sup_result settle(projective_state *s, const sup_step_input *input, const sup_mat34 *joints)
+{
+    sup_solver_input solver = {.anchors = at(s, s->at.anchors),
+                               .bones = sup_anchors_piece_ends(&s->view.anchors, at(s, s->at.anchor_state)),
+                               .contacts = at(s, s->at.contacts)};
+    sup_result result = sup_solver_settle(input->context, &s->view.system, at(s, s->at.solver), &solver, SETTLE_ROUNDS);
+    for (int32_t i = 0; result == SUP_OK && i < TOUCH_ROUNDS && input->values[SUP_PROJECTIVE_CONTACT] != 0.0; i++) {
+        take_skin(s, joints);
+        memcpy(at(s, s->at.shown), at(s, s->at.skin[0]), (size_t)s->view.system.skin_count * 4 * sizeof(float));
+        solver.contact_count = detect_contacts(s, input);
+        if (solver.contact_count == 0) break;
+        result = sup_solver_settle(input->context, &s->view.system, at(s, s->at.solver), &solver, 1);
+    }
+    return result;
+}
+
+static sup_result put_at_rest(projective_state *s, const sup_step_input *input)
+{
+    const sup_context *context = input->context;
+    const sup_pose *pose = input->pose;
     sup_mat34 *now = at(s, s->at.joints[1]);
     float *start = at(s, s->at.shown), shift[3]; /* three floats a vertex */
     choose_origin(s, pose, shift);
@@ -358,15 +403,13 @@ static sup_result put_at_rest(projective_state *s, const sup_context *context, c
         blend_vertex(&s->view, now, s->view.leash_vertex[i], (float *)at(s, s->at.leashed) + 3 * (size_t)i);
     sup_detect_reset(&s->view.detect, at(s, s->at.detect));
     sup_touch_reset(s->view.system.skin_count, at(s, s->at.touch));
-    sup_solver_input input = {.anchors = at(s, s->at.anchors),
-                              .bones = sup_anchors_piece_ends(&s->view.anchors, at(s, s->at.anchor_state))};
     sup_result result =
         sup_solver_reset(context, &s->view.system, at(s, s->at.solver), most_contacts(&s->view), NULL, start, 0);
     put_layers(s, now, start);
-    if (result == SUP_OK)
-        result = sup_solver_settle(context, &s->view.system, at(s, s->at.solver), &input, SETTLE_ROUNDS);
+    if (result == SUP_OK) result = settle(s, input, now);
     keep_skin(s, now);
     keep_skin(s, now);
+    memset(at(s, s->at.offset), 0, (size_t)s->view.part.vertex_count * 3 * sizeof(float));
     s->behind = 0.0;
     s->still = 0;
     s->touching = 0;
@@ -426,21 +469,7 @@ sup_result sup_projective_reset(const sup_step_input *input, void *state)
     s->opened = true;
     sup_step_input linear = linear_input(input);
     result = sup_method_linear.reset(&linear, at(s, s->at.linear));
-    return result == SUP_OK ? put_at_rest(s, input->context, input->pose) : result;
-}
-
-static int32_t detect_contacts(projective_state *s, const sup_step_input *input)
-{
-    const float *from = sup_anchors_piece_ends(&s->view.anchors, at(s, s->at.anchor_state));
-    float *ends = at(s, s->at.ends);
-    for (int32_t p = 0; p < s->view.anchors.piece_count; p++)
-        for (int end = 0; end < 2; end++)
-            memcpy(ends + 6 * (size_t)p + 3 * (size_t)end, from + 8 * (size_t)p + 4 * (size_t)end, 3 * sizeof(float));
-    sup_detect_input detect = {.skin = at(s, s->at.shown),
-                               .skin_stride = 4,
-                               .piece_ends = ends,
-                               .friction = (float)input->values[SUP_PROJECTIVE_FRICTION]};
-    return sup_detect_step(input->context, &s->view.detect, at(s, s->at.detect), &detect, at(s, s->at.contacts));
+    return result == SUP_OK ? put_at_rest(s, input) : result;
 }
 
 /* How much a collider holds a vertex: all, or less where it went through the flesh to the bone. */
@@ -530,6 +559,21 @@ static void solver_stage_over(void *user, sup_solver_stage stage)
     stage_over(user, sup_solver_stage_names[stage]);
 }
 
+static float farthest_move(const projective_state *s, const float *from, const float *to)
+{
+    float most = 0.0f;
+    for (size_t i = 0; i < (size_t)s->view.system.skin_count * 4; i++)
+        most = fmaxf(most, fabsf(to[i] - from[i]));
+    return most / s->view.size;
+}
+
+/* Rows that follow the skin which they push never come to rest: once the skeleton stands and the flesh moves little, they
+ * stay as they are. */
+static bool holds_rows(projective_state *s)
+{
+    return s->still >= STILL_HOLD && farthest_move(s, at(s, s->at.skin[1]), at(s, s->at.skin[0])) <= HOLD;
+}
+
 /* One step of the simulation from part t0 to part t1 of the frame, the joints where they are at its end. */
 static sup_result simulate(projective_state *s, const sup_step_input *input, double t0, double t1)
 {
@@ -542,7 +586,8 @@ static sup_result simulate(projective_state *s, const sup_step_input *input, dou
     float damping = damping_of(s, input);
     const float *force = pull_leashes(s, input, joints, damping);
     stage_over(input, "leashes");
-    int32_t contact_count = find_contacts(s, input, t0, t1);
+    s->rows = holds_rows(s) ? s->rows : find_contacts(s, input, t0, t1);
+    int32_t contact_count = s->rows;
     stage_over(input, "contacts");
     sup_solver_input solver = {.anchors = at(s, s->at.anchors),
                                .bones = sup_anchors_piece_ends(&s->view.anchors, at(s, s->at.anchor_state)),
@@ -588,21 +633,14 @@ static bool stands(projective_state *s, const sup_step_input *input)
     return true;
 }
 
-static float farthest_move(const projective_state *s, const float *from, const float *to)
-{
-    float most = 0.0f;
-    for (size_t i = 0; i < (size_t)s->view.system.skin_count * 4; i++)
-        most = fmaxf(most, fabsf(to[i] - from[i]));
-    return most / s->view.size;
-}
-
 /* The flesh, in the last step; late also over a window. */
 static bool hardly_moves(projective_state *s)
 {
     const float *last = at(s, s->at.skin[0]);
     if (farthest_move(s, at(s, s->at.skin[1]), last) <= ASLEEP) return true;
-    if (s->still < STILL_LATE || s->still % STILL_WINDOW != 0) return false;
-    bool little = s->still > STILL_LATE && farthest_move(s, at(s, s->at.window), last) <= TREMBLE;
+    if (s->still < STILL_EARLY || s->still % STILL_WINDOW != 0) return false;
+    float least = s->still > STILL_LATE ? TREMBLE : s->touching > 0 ? TREMBLE_EARLY : 0.0f;
+    bool little = s->still > STILL_EARLY && farthest_move(s, at(s, s->at.window), last) <= least;
     memcpy(at(s, s->at.window), last, (size_t)s->view.system.skin_count * 4 * sizeof *last);
     return little;
 }
@@ -616,7 +654,7 @@ static sup_result advance(projective_state *s, const sup_step_input *input)
     follow_root(s, input->pose);
     take_joints(s, input->pose, at(s, s->at.joints[1]));
     if (sup_pace_teleported(s->view.joint_count, at(s, s->at.joints[0]), at(s, s->at.joints[1]), steps, s->view.size))
-        return put_at_rest(s, input->context, input->pose);
+        return put_at_rest(s, input);
     bool still = stands(s, input);
     sup_result result = SUP_OK;
     for (int32_t i = 1; result == SUP_OK && i <= steps; i++) {
@@ -655,6 +693,24 @@ static void move_to_world(const projective_state *s, const sup_skin_out *out)
     move_blocks(s, &s->view.upsample.riding, out);
 }
 
+/* What still crosses in the shown skin is parted; skin that is painted rigid stays where it is. */
+static void part(projective_state *s, const sup_step_input *input, const sup_skin_out *out)
+{
+    const sup_projective_view *view = &s->view;
+    unsigned char *held = at(s, s->at.held);
+    memset(held, 0, (size_t)view->system.skin_count);
+    for (int32_t i = 0; i < view->rigid_count; i++)
+        held[view->rigid_vertex[i]] = (view->part.close[view->rigid_vertex[i]] & SUP_PART_CARRIED) == 0;
+    sup_part_def def = {.near = sup_detect_near(&view->detect, at(s, s->at.detect)),
+                        .held = held,
+                        .rest = view->start_rest,
+                        .gap = view->detect.gap,
+                        .offset = at(s, s->at.offset),
+                        .keep = s->still >= STILL_HOLD ? 1.0f : expf(-input->dt / PART_SECONDS),
+                        .look = s->still != ASLEEP_FOR_GOOD};
+    sup_part_skin(input->context, &view->part, &def, at(s, s->at.part), out);
+}
+
 sup_result sup_projective_step(const sup_step_input *input, void *state, const sup_skin_out *out)
 {
     projective_state *s = state;
@@ -670,9 +726,73 @@ sup_result sup_projective_step(const sup_step_input *input, void *state, const s
     stage_over(input, "linear");
     if (result == SUP_OK)
         result = sup_upsample_apply(input->context, &s->view.upsample, at(s, s->at.shown), at(s, s->at.upsample), out);
-    if (result == SUP_OK) move_to_world(s, out);
     stage_over(input, "upsample");
+    if (result == SUP_OK && out->positions != NULL && input->values[SUP_PROJECTIVE_CONTACT] != 0.0) part(s, input, out);
+    if (result == SUP_OK) move_to_world(s, out);
+    stage_over(input, "part");
     return result;
+}
+
+/* Tets of the flesh, those that were left out aside; places into `tets` where it is not NULL. */
+static int32_t list_tets(const sup_system *system, int32_t *tets)
+{
+    int32_t count = 0;
+    for (int32_t p = 0; p < system->piece_count; p++) {
+        const sup_system_piece *piece = &system->pieces[p];
+        for (int64_t b = piece->batch_first; b < piece->batch_end; b++)
+            for (int32_t i = 0; i < 3 * SUP_PRISM_LANES; i++) {
+                int32_t tet = i % 3, lane = i / 3;
+                float weight = system->tets[b * SUP_PRISM_FLOATS + (10 * tet + 9) * SUP_PRISM_LANES + lane];
+                if (!(weight > 0.0f)) continue;
+                for (int k = 0; k < 4 && tets != NULL; k++) {
+                    int32_t corner = sup_prism_tets[tet][k] * SUP_PRISM_LANES + lane;
+                    tets[4 * (int64_t)count + k] =
+                        system->copy_place[piece->copy_first + system->corner[b * SUP_PRISM_CORNERS + corner]];
+                }
+                count++;
+            }
+    }
+    return count;
+}
+
+/* Capsules of the pieces, less their insets, then the balls, as they were at the end of the last step. */
+static void list_bones(projective_state *s, float *bones)
+{
+    const sup_anchors *a = &s->view.anchors;
+    const float *ends = sup_anchors_piece_ends(a, at(s, s->at.anchor_state));
+    const sup_mat34 *joints = at(s, s->at.joints[2]);
+    for (int32_t p = 0; p < a->piece_count; p++, bones += 7) {
+        const float *from = ends + 8 * (size_t)p, *to = from + 4, *rest = a->piece_rest + 8 * (size_t)p;
+        double length = sup_v3_distance(sup_v3_load(from), sup_v3_load(to));
+        for (int k = 0; k < 3; k++) {
+            double along = length > 0.0 ? ((double)to[k] - (double)from[k]) / length : 0.0;
+            bones[k] = (float)((double)from[k] + (double)rest[3] * along) + s->origin[k];
+            bones[3 + k] = (float)((double)to[k] - (double)rest[7] * along) + s->origin[k];
+        }
+        bones[6] = a->piece_radius[p];
+    }
+    for (int32_t b = 0; b < a->ball_count; b++, bones += 7) {
+        const float *rest = a->ball_rest + 4 * (size_t)b, *m = joints[a->ball_joint[b]].m;
+        for (int k = 0; k < 3; k++)
+            bones[k] = bones[3 + k] =
+                m[4 * k] * rest[0] + m[4 * k + 1] * rest[1] + m[4 * k + 2] * rest[2] + m[4 * k + 3] + s->origin[k];
+        bones[6] = rest[3];
+    }
+}
+
+void sup_projective_inner(const sup_model *model, void *state, sup_inner *inner)
+{
+    SUP_UNUSED(model);
+    projective_state *s = state;
+    const sup_system *system = &s->view.system;
+    inner->point_count = system->unknown_count + system->anchor_count;
+    inner->tet_count = list_tets(system, inner->tets);
+    inner->bone_count = s->view.anchors.piece_count + s->view.anchors.ball_count;
+    const float *x = sup_solver_places(system, at(s, s->at.solver));
+    for (int64_t i = 0; inner->points != NULL && i < inner->point_count; i++)
+        for (int k = 0; k < 3; k++)
+            inner->points[3 * i + k] = x[4 * i + k] + s->origin[k];
+    if (inner->bones != NULL) list_bones(s, inner->bones);
 }
 
 double sup_projective_energy(const void *state)

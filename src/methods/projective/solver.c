@@ -776,12 +776,17 @@ void sup_solver_skin(const sup_system *system, const void *state, float *skin, i
         memcpy(skin + v * stride, x + (int64_t)system->place[v] * 4, 3 * sizeof(float));
 }
 
-void sup_solver_vertices(const sup_system *system, const void *state, float *vertices)
+const float *sup_solver_places(const sup_system *system, const void *state)
 {
     sup_solver_memory memory = {0};
     const sup_solver_head *head = state;
     carve(system, head->contact_capacity, (unsigned char *)(uintptr_t)state, &memory);
-    const float *x = memory.x[head->role[NOW]];
+    return memory.x[head->role[NOW]];
+}
+
+void sup_solver_vertices(const sup_system *system, const void *state, float *vertices)
+{
+    const float *x = sup_solver_places(system, state);
     for (int64_t v = 0; v < system->vertex_count; v++)
         memcpy(vertices + v * 3, x + (int64_t)system->place[v] * 4, 3 * sizeof(float));
 }

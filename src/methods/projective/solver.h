@@ -79,7 +79,9 @@ sup_result sup_solver_step(const sup_context *context, const sup_system *system,
 void sup_solver_shift(const sup_system *system, void *state, const float offset[3]);
 /* Positions of the skin after the step: skin[stride*i .. stride*i + 2]. */
 void sup_solver_skin(const sup_system *system, const void *state, float *skin, int32_t stride);
-/* The same for any tissue vertex, bases and anchors included: [vertex_count*3]; for tests and pictures. */
+/* The same by place, anchors included: [(unknown_count+anchor_count)*4]. */
+const float *sup_solver_places(const sup_system *system, const void *state);
+/* The same for any tissue vertex, bases and anchors included: [vertex_count*3]; for tests. */
 void sup_solver_vertices(const sup_system *system, const void *state, float *vertices);
 
 /* The step on kernels of that many lanes (1 or 4, 8, 16; what the processor has): for tests and benchmarks. */

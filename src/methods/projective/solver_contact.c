@@ -27,6 +27,9 @@ enum { MOST_SOLVES = 3 };
  * harder to solve. */
 #define DEFAULT_STIFFNESS 2.0f
 #define STIFFEST 100.0f
+/* Sum of squares of the weights that are not anchors', from which on a row is as stiff as it says: one that holds almost
+ * only by anchors would throw its last vertex far away. */
+#define LEAST_SHARE 0.1f
 
 /* J y: what a row sees of a vector. `limit` leaves out places from there on (anchors do not move in a direction). */
 static void row_of(const sup_contact_row *row, const float *y, int32_t limit, float d[3])
@@ -64,7 +67,7 @@ static bool make_row(const sup_step *step, const sup_contact *c, sup_contact_row
     const sup_system *s = step->system;
     int32_t vertex[4] = {c->vertex, c->corner[0], c->corner[1], c->corner[2]};
     float weight[4] = {1.0f, -c->weight[0], -c->weight[1], -c->weight[2]};
-    float give = 0.0f; /* how far the row's vertices give way to a unit force, each alone */
+    float give = 0.0f, moves = 0.0f; /* how far the row's vertices give way to a unit force, each alone; their share */
     *row = (sup_contact_row){.offset = c->offset, .friction = c->friction, .cap = -1.0f};
     if (c->vertex < 0) return false;
     for (int32_t j = 0; j < 4; j++) {
@@ -74,6 +77,7 @@ static bool make_row(const sup_step *step, const sup_contact *c, sup_contact_row
         if (!isfinite(row->weight[j]) || fabsf(row->weight[j]) > 2.0f) return false;
         if (row->place[j] < 0 || row->place[j] >= s->unknown_count) continue;
         give += row->weight[j] * row->weight[j] / s->diagonal[row->place[j]];
+        moves += row->weight[j] * row->weight[j];
     }
     float moved[3];
     for (int32_t k = 0; k < 3; k++) {
@@ -92,6 +96,7 @@ static bool make_row(const sup_step *step, const sup_contact *c, sup_contact_row
     row->limit = c->limit > 0.0f ? c->limit : INFINITY;
     row->stiffness = (c->stiffness > 0.0f ? fminf(c->stiffness, STIFFEST) : DEFAULT_STIFFNESS) / give;
     if (c->press > 0.0f) row->stiffness *= fminf(c->press, 1.0f);
+    row->stiffness *= fminf(1.0f, moves / LEAST_SHARE);
     row->damping = c->damping * row->stiffness;
     return true;
 }

@@ -99,8 +99,15 @@ SUP_ELEMENT sup_wide push(const float *tet, int t, int corners, sup_wide f[9], c
     return energy;
 }
 
+/* One copy each in a page, which downloads them all and whose compiler does badly with very large functions. */
+#if defined(__wasm__)
+#define SUP_PRISM static __attribute__((noinline))
+#else
+#define SUP_PRISM SUP_ELEMENT
+#endif
+
 /* One rotation for the prism: the one that fits best, from sum w F ([komaritzan2018], section 6). */
-SUP_ELEMENT sup_wide prism_shared(const float *tets, const sup_wide3 edge[5], int corners, sup_wide3 sum[5])
+SUP_PRISM sup_wide prism_shared(const float *tets, const sup_wide3 edge[5], int corners, sup_wide3 sum[5])
 {
     sup_wide f[3][9], mean[9], r[9], energy;
     strain(tets, 0, edge, f[0]);
@@ -147,6 +154,16 @@ SUP_ELEMENT sup_wide prism(const float *tets, const sup_wide3 edge[5], int corne
     for (int k = 0; k < corners; k++)
         sum[k] = (sup_wide3){zero, zero, zero};
     return shared ? prism_shared(tets, edge, corners, sum) : prism_apart(tets, edge, corners, sum);
+}
+
+SUP_PRISM sup_wide prism_anchored(const float *tets, const sup_wide3 edge[5], bool shared, sup_wide3 sum[5])
+{
+    return prism(tets, edge, 3, shared, sum);
+}
+
+SUP_PRISM sup_wide prism_mixed(const float *tets, const sup_wide3 edge[5], bool shared, sup_wide3 sum[5])
+{
+    return prism(tets, edge, 5, shared, sum);
 }
 
 SUP_ELEMENT sup_wide3 cross(sup_wide3 a, sup_wide3 b)
@@ -227,7 +244,7 @@ SUP_ELEMENT sup_wide anchored_batches(const sup_local_work *work, const sup_syst
             }
             edge[CORNER_A1] = sup_wide3_sub(base[0], base[2]);
             edge[CORNER_B1] = sup_wide3_sub(base[1], base[2]);
-            energy = energy + prism(s->tets + b * SUP_PRISM_FLOATS + lane, edge, 3, shared, sum);
+            energy = energy + prism_anchored(s->tets + b * SUP_PRISM_FLOATS + lane, edge, shared, sum);
             if (volume) press(work, b, lane, skin, sum);
             for (int k = 0; k < 3; k++)
                 scatter(partial, corner + k * SUP_PRISM_LANES, sum[k]);
@@ -250,7 +267,7 @@ SUP_ELEMENT sup_wide mixed_batches(const sup_local_work *work, const sup_system_
                 point[k] = gather(copy, corner + k * SUP_PRISM_LANES);
             for (int k = 0; k < 5; k++)
                 edge[k] = sup_wide3_sub(point[k], point[CORNER_C1]);
-            energy = energy + prism(s->tets + b * SUP_PRISM_FLOATS + lane, edge, 5, shared, sum);
+            energy = energy + prism_mixed(s->tets + b * SUP_PRISM_FLOATS + lane, edge, shared, sum);
             sup_wide3 rest = {sup_wide_splat(0.0f), sup_wide_splat(0.0f), sup_wide_splat(0.0f)};
             for (int k = 0; k < 5; k++)
                 rest = sup_wide3_sub(rest, sum[k]); /* a common translation costs nothing */
@@ -286,6 +303,9 @@ SUP_ELEMENT void local_piece(const sup_local_work *work, int32_t piece, bool sha
 static void local(const sup_local_work *work, int32_t piece)
 {
     bool volume = work->pressure != NULL;
+#if defined(__wasm__) /* one copy, too */
+    local_piece(work, piece, work->shared_rotation, volume);
+#else
     if (volume && work->shared_rotation)
         local_piece(work, piece, true, true);
     else if (volume)
@@ -294,6 +314,7 @@ static void local(const sup_local_work *work, int32_t piece)
         local_piece(work, piece, true, false);
     else
         local_piece(work, piece, false, false);
+#endif
 }
 
 /* Volumes of a piece's columns, as they count for its seats. */

@@ -92,12 +92,13 @@ sup_result sup_projective_open(const sup_model *model, sup_projective_view *view
     if (result == SUP_OK) result = open_leash(model, view, error);
     if (result == SUP_OK) result = sup_detect_view(model, &view->detect, error);
     if (result == SUP_OK) result = sup_upsample_open(model, SUP_PROJECTIVE_UPSAMPLE, &view->upsample, error);
+    if (result == SUP_OK) result = sup_part_open(model, &view->part, error);
     if (result != SUP_OK) return result;
-    bool fits = view->anchors.joint_count == view->joint_count &&
-                view->fixed_count + view->anchors.anchor_count == view->system.anchor_count &&
-                view->detect.vertex_count == view->system.skin_count &&
-                view->detect.piece_count == view->anchors.piece_count &&
-                view->upsample.coarse_count == view->system.skin_count;
+    bool fits =
+        view->anchors.joint_count == view->joint_count &&
+        view->fixed_count + view->anchors.anchor_count == view->system.anchor_count &&
+        view->detect.vertex_count == view->system.skin_count && view->detect.piece_count == view->anchors.piece_count &&
+        view->upsample.coarse_count == view->system.skin_count && view->part.coarse_count == view->system.skin_count;
     return fits ? SUP_OK : fail_arrays(error, "parts");
 }
 

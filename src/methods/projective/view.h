@@ -4,6 +4,7 @@
 
 #include "methods/projective/anchors.h"
 #include "methods/projective/detect.h"
+#include "methods/projective/part_skin.h"
 #include "methods/projective/system.h"
 #include "methods/skin/skin.h"
 #include "methods/skin/surface.h"
@@ -40,6 +41,7 @@ typedef struct sup_projective_view {
     sup_system system;
     sup_detect detect;
     sup_upsample upsample;
+    sup_part_view part;
     int32_t joint_count;
     const int32_t *joint_node;       /* [joint_count] */
     const float *joint_inverse_bind; /* [joint_count*12] */

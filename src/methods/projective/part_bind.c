@@ -1,0 +1,253 @@
+/* part_bind.c - what parting the shown skin needs once: its triangles in bundles, who is beside whom, what is where. */
+#include "geometry/adjacency.h"
+#include "methods/projective/part_skin.h"
+
+#include <stdlib.h>
+
+/* A skin of more vertices for each simulated one is not parted: it would cost more than the simulation. */
+enum { FINEST = 8 };
+
+typedef struct part_build {
+    const sup_context *context;
+    const sup_rig *rig;
+    const sup_simulated_surface *surface;
+    const sup_detect *detect;
+    sup_model_builder *builder;
+    sup_arena arena;
+    sup_adjacency adjacency;
+    int32_t *near; /* [fine_count] simulated vertex nearest along the skin */
+    sup_part_view view;
+} part_build;
+
+/* Breadth first from the simulated vertices; what they do not reach goes with the first one. */
+static bool find_near(part_build *b, const int32_t *first, const int32_t *neighbours)
+{
+    const sup_simulated_surface *s = b->surface;
+    int32_t *queue = sup_arena_alloc(&b->arena, (size_t)s->fine_count, sizeof *queue), end = 0;
+    b->near = sup_model_add(b->builder, "part.coarse", SUP_ARRAY_INT32, s->fine_count);
+    if (queue == NULL || b->near == NULL) return false;
+    for (int32_t v = 0; v < s->fine_count; v++)
+        b->near[v] = -1;
+    for (int32_t v = 0; v < s->coarse_count; v++) {
+        b->near[s->coarse_fine[v]] = v;
+        queue[end++] = s->coarse_fine[v];
+    }
+    for (int32_t i = 0; i < end; i++)
+        for (int32_t k = first[queue[i]]; k < first[queue[i] + 1]; k++)
+            if (b->near[neighbours[k]] < 0) {
+                b->near[neighbours[k]] = b->near[queue[i]];
+                queue[end++] = neighbours[k];
+            }
+    for (int32_t v = 0; v < s->fine_count; v++)
+        if (b->near[v] < 0) b->near[v] = 0;
+    return true;
+}
+
+static bool add_neighbours(part_build *b)
+{
+    int32_t n = b->surface->fine_count;
+    int32_t *first = sup_model_add(b->builder, "part.neighbour_first", SUP_ARRAY_INT32, (int64_t)n + 1);
+    int32_t *neighbours =
+        sup_model_add(b->builder, "part.neighbours", SUP_ARRAY_INT32, 2 * (int64_t)b->adjacency.edge_count);
+    if (first == NULL || neighbours == NULL) return false;
+    sup_adjacency_neighbours(&b->adjacency, first, neighbours);
+    b->view.neighbour_first = first;
+    b->view.neighbours = neighbours;
+    return find_near(b, first, neighbours);
+}
+
+/* Output vertices at each vertex. */
+static bool add_shown(part_build *b)
+{
+    const sup_rig *rig = b->rig;
+    int32_t n = b->surface->fine_count, count = 0;
+    int32_t *fine = sup_arena_alloc(&b->arena, (size_t)rig->skin_vertex_count, sizeof *fine);
+    int32_t *first = sup_model_add(b->builder, "part.shown_first", SUP_ARRAY_INT32, (int64_t)n + 1);
+    if (fine == NULL || first == NULL) return false;
+    for (int32_t v = 0; v < n; v++)
+        fine[b->surface->fine_source[v]] = v + 1;
+    for (int32_t v = 0; v < rig->vertex_count; v++) {
+        int32_t at = rig->vertex_to_skin[v] >= 0 ? fine[rig->vertex_to_skin[v]] : 0;
+        if (at == 0) continue;
+        first[at]++;
+        count++;
+    }
+    int32_t *shown = sup_model_add(b->builder, "part.shown", SUP_ARRAY_INT32, count);
+    int32_t *next = sup_arena_alloc(&b->arena, (size_t)n, sizeof *next);
+    if (shown == NULL || next == NULL) return false;
+    for (int32_t v = 0; v < n; v++) {
+        first[v + 1] += first[v];
+        next[v] = first[v];
+    }
+    for (int32_t v = 0; v < rig->vertex_count; v++) {
+        int32_t at = rig->vertex_to_skin[v] >= 0 ? fine[rig->vertex_to_skin[v]] : 0;
+        if (at > 0) shown[next[at - 1]++] = v;
+    }
+    b->view.shown_first = first;
+    b->view.shown = shown;
+    return true;
+}
+
+typedef struct ranked {
+    int32_t rank, triangle;
+} ranked;
+
+static int compare_rank(const void *a, const void *b)
+{
+    const ranked *x = a, *y = b;
+    if (x->rank != y->rank) return x->rank < y->rank ? -1 : 1;
+    return (x->triangle > y->triangle) - (x->triangle < y->triangle);
+}
+
+/* Triangles by the place of their simulated vertex among the blocks of detection, which are near each other. */
+static bool add_triangles(part_build *b)
+{
+    const sup_simulated_surface *s = b->surface;
+    const sup_detect *d = b->detect;
+    int32_t *rank = sup_arena_alloc(&b->arena, (size_t)s->coarse_count, sizeof *rank);
+    ranked *order = sup_arena_alloc(&b->arena, (size_t)s->fine_triangle_count, sizeof *order);
+    int32_t *triangles =
+        sup_model_add(b->builder, "part.triangles", SUP_ARRAY_INT32, 3 * (int64_t)s->fine_triangle_count);
+    if (rank == NULL || order == NULL || triangles == NULL) return false;
+    for (int32_t i = 0; i < d->block_count * SUP_DETECT_BLOCK; i++)
+        if (d->block_vertex[i] >= 0) rank[d->block_vertex[i]] = i;
+    for (int32_t t = 0; t < s->fine_triangle_count; t++)
+        order[t] = (ranked){rank[b->near[s->fine_triangles[3 * (size_t)t]]], t};
+    qsort(order, (size_t)s->fine_triangle_count, sizeof *order, compare_rank);
+    for (int32_t t = 0; t < s->fine_triangle_count; t++)
+        memcpy(triangles + 3 * (size_t)t, s->fine_triangles + 3 * (size_t)order[t].triangle, 3 * sizeof *triangles);
+    b->view.triangles = triangles;
+    return true;
+}
+
+/* Simulated vertices at the triangles of each bundle. `list` NULL: only counted. */
+static int32_t list_bundles(const part_build *b, int32_t *seen, int32_t *first, int32_t *list)
+{
+    int32_t corners = 3 * SUP_PART_BUNDLE, all = 3 * b->view.triangle_count, count = 0, bundle = 0;
+    for (int32_t begin = 0; begin < all; begin += corners, bundle++) {
+        first[bundle] = count;
+        for (int32_t k = begin; k < begin + corners && k < all; k++) {
+            int32_t coarse = b->near[b->view.triangles[k]];
+            if (seen[coarse] == bundle) continue;
+            seen[coarse] = bundle;
+            if (list != NULL) list[count] = coarse;
+            count++;
+        }
+    }
+    first[bundle] = count;
+    return count;
+}
+
+static bool add_bundles(part_build *b)
+{
+    int32_t n = b->surface->coarse_count, bundles = (b->view.triangle_count + SUP_PART_BUNDLE - 1) / SUP_PART_BUNDLE;
+    int32_t *seen = sup_arena_alloc(&b->arena, (size_t)n, sizeof *seen);
+    int32_t *first = sup_model_add(b->builder, "part.bundle_first", SUP_ARRAY_INT32, (int64_t)bundles + 1);
+    if (seen == NULL || first == NULL) return false;
+    memset(seen, 0xff, (size_t)n * sizeof *seen);
+    int32_t count = list_bundles(b, seen, first, NULL);
+    int32_t *list = sup_model_add(b->builder, "part.bundle_coarse", SUP_ARRAY_INT32, count);
+    if (list == NULL) return false;
+    memset(seen, 0xff, (size_t)n * sizeof *seen);
+    list_bundles(b, seen, first, list);
+    b->view.bundle_first = first;
+    b->view.bundle_coarse = list;
+    return true;
+}
+
+static bool add_crossed(part_build *b)
+{
+    unsigned char *crossed = sup_model_add(b->builder, "part.crossed", SUP_ARRAY_BYTE, b->view.triangle_count);
+    void *scratch = sup_arena_alloc(&b->arena, sup_part_scratch(&b->view) + 64, 1);
+    if (crossed == NULL || scratch == NULL) return false;
+    b->view.crossed = crossed;
+    sup_part_mark(b->context, &b->view, b->surface->fine_positions, scratch, crossed);
+    return true;
+}
+
+sup_result sup_part_bind(const sup_context *context, const sup_rig *rig, const sup_simulated_surface *surface,
+                         const sup_detect *detect, const unsigned char *close, sup_model_builder *builder,
+                         sup_error *error)
+{
+    part_build b = {.context = context,
+                    .rig = rig,
+                    .surface = surface,
+                    .detect = detect,
+                    .builder = builder,
+                    .arena = sup_arena_create(&context->allocator)};
+    bool fits = (int64_t)surface->fine_count <= FINEST * (int64_t)surface->coarse_count;
+    int32_t *sizes = sup_model_add(builder, "part.sizes", SUP_ARRAY_INT32, 3);
+    unsigned char *flags = sup_model_add(builder, "part.close", SUP_ARRAY_BYTE, surface->coarse_count);
+    if (sizes == NULL || flags == NULL) return sup_fail_memory(error, "the shown skin");
+    memcpy(flags, close, (size_t)surface->coarse_count);
+    b.view.close = flags;
+    b.view.vertex_count = sizes[0] = fits ? surface->fine_count : 0;
+    b.view.triangle_count = sizes[1] = fits ? surface->fine_triangle_count : 0;
+    b.view.coarse_count = sizes[2] = surface->coarse_count;
+    if (!fits) return SUP_OK;
+    sup_result result = sup_adjacency_create(&context->allocator, surface->fine_count, surface->fine_triangle_count,
+                                             surface->fine_triangles, &b.adjacency, error);
+    if (result != SUP_OK) return result;
+    bool room = add_neighbours(&b) && add_shown(&b) && add_triangles(&b) && add_bundles(&b) && add_crossed(&b);
+    sup_adjacency_destroy(&b.adjacency);
+    sup_arena_destroy(&b.arena);
+    return room ? SUP_OK : sup_fail_memory(error, "the shown skin");
+}
+
+/* --- Back from the model --- */
+
+static bool within(const int32_t *values, int64_t count, int32_t limit)
+{
+    for (int64_t i = 0; i < count; i++)
+        if (values[i] < 0 || values[i] >= limit) return false;
+    return true;
+}
+
+/* Rows of `count` things, from 0 up to the length of the list, which goes to *list. */
+static bool open_rows(const sup_model *model, const char *first_name, const char *name, int64_t count, int32_t limit,
+                      int32_t least, const int32_t **first, const int32_t **list)
+{
+    int64_t total = sup_model_array_count(model, name);
+    *first = sup_model_array(model, first_name, SUP_ARRAY_INT32, count + 1);
+    *list = sup_model_array(model, name, SUP_ARRAY_INT32, -1);
+    if (*first == NULL || *list == NULL || (*first)[0] != 0 || (*first)[count] != total) return false;
+    for (int64_t i = 0; i < count; i++)
+        if ((*first)[i + 1] < (*first)[i] + least) return false;
+    return within(*list, total, limit);
+}
+
+static bool open_arrays(const sup_model *model, sup_part_view *v)
+{
+    int64_t bundles = ((int64_t)v->triangle_count + SUP_PART_BUNDLE - 1) / SUP_PART_BUNDLE;
+    v->triangles = sup_model_array(model, "part.triangles", SUP_ARRAY_INT32, 3 * (int64_t)v->triangle_count);
+    v->coarse = sup_model_array(model, "part.coarse", SUP_ARRAY_INT32, v->vertex_count);
+    v->crossed = sup_model_array(model, "part.crossed", SUP_ARRAY_BYTE, v->triangle_count);
+    return v->triangles != NULL && v->crossed != NULL && v->coarse != NULL &&
+           within(v->coarse, v->vertex_count, v->coarse_count) &&
+           within(v->triangles, 3 * (int64_t)v->triangle_count, v->vertex_count) &&
+           open_rows(model, "part.bundle_first", "part.bundle_coarse", bundles, v->coarse_count, 0, &v->bundle_first,
+                     &v->bundle_coarse) &&
+           open_rows(model, "part.neighbour_first", "part.neighbours", v->vertex_count, v->vertex_count, 0,
+                     &v->neighbour_first, &v->neighbours) &&
+           open_rows(model, "part.shown_first", "part.shown", v->vertex_count, sup_model_vertex_count(model), 1,
+                     &v->shown_first, &v->shown);
+}
+
+sup_result sup_part_open(const sup_model *model, sup_part_view *view, sup_error *error)
+{
+    const int32_t *sizes = sup_model_array(model, "part.sizes", SUP_ARRAY_INT32, 3);
+    bool good = sizes != NULL;
+    for (int32_t i = 0; good && i < 3; i++)
+        good = sizes[i] >= 0 && sizes[i] <= INT32_MAX / 16;
+    sup_part_view v = {0};
+    if (good) {
+        v = (sup_part_view){.vertex_count = sizes[0], .triangle_count = sizes[1], .coarse_count = sizes[2]};
+        v.close = sup_model_array(model, "part.close", SUP_ARRAY_BYTE, v.coarse_count);
+        good = v.close != NULL && (v.triangle_count == 0 || open_arrays(model, &v));
+    }
+    if (!good)
+        return sup_fail(error, SUP_ERROR_FORMAT, "part.damaged", "",
+                        "The arrays of the shown skin are damaged: bind the character again.");
+    *view = v;
+    return SUP_OK;
+}

@@ -1,0 +1,65 @@
+/* part_skin.h (internal) - a last look at the skin that is shown: what still crosses is parted.
+ *
+ * Contact works on the simulated skin, which is coarser, and gives way where bone meets bone; the shown skin can cross
+ * all the same. Here the edges that go through triangles are found in it, near what detection has found near. Each end
+ * that is inside begins a patch of skin that is inside; it grows until it meets crossing edges on all sides. A patch goes
+ * to the plane through the points in which the edges around it cross, halfway between the two skins; skin around it
+ * follows by degrees. The flesh knows nothing of it: no momentum comes of it. The next frame begins with what was moved
+ * in this one, a little less of it, so that it is smooth in time. Patches that are wider than a few edges are left, and what crossed in the bind pose. */
+#ifndef SUP_METHODS_PROJECTIVE_PART_SKIN_H
+#define SUP_METHODS_PROJECTIVE_PART_SKIN_H
+
+#include "methods/projective/detect.h"
+#include "methods/skin/surface.h"
+#include "supple/rig.h"
+
+enum { SUP_PART_BUNDLE = SUP_DETECT_BLOCK };         /* triangles that are near each other */
+enum { SUP_PART_BETWEEN = 1, SUP_PART_CARRIED = 2 }; /* of sup_part_view.close */
+
+/* The shown skin of the body, welded. No triangles: it is too fine, and nothing is parted. */
+typedef struct sup_part_view {
+    int32_t vertex_count, triangle_count, coarse_count;
+    const int32_t *triangles;     /* [triangle_count*3] bundles of SUP_PART_BUNDLE, the last one may have fewer */
+    const unsigned char *crossed; /* [triangle_count] 1: crosses another in the bind pose */
+    const int32_t *bundle_first;  /* [bundles+1] */
+    const int32_t *bundle_coarse; /* simulated vertices at the triangles of each bundle */
+    const int32_t *coarse;        /* [vertex_count] simulated vertex nearest along the skin */
+    /* [coarse_count] skin that lies against itself (close_skin.h): not carried by one joint, it is always looked at;
+     * carried, it may be moved although it is rigid. */
+    const unsigned char *close;
+    const int32_t *neighbour_first; /* [vertex_count+1] */
+    const int32_t *neighbours;      /* along edges */
+    const int32_t *shown_first;     /* [vertex_count+1] */
+    const int32_t *shown;           /* output vertices at each vertex, at least one */
+} sup_part_view;
+
+/* close: [coarse_count] as in the view. */
+sup_result sup_part_bind(const sup_context *context, const sup_rig *rig, const sup_simulated_surface *surface,
+                         const sup_detect *detect, const unsigned char *close, sup_model_builder *builder,
+                         sup_error *error);
+/* Refuses arrays that do not fit together. */
+sup_result sup_part_open(const sup_model *model, sup_part_view *view, sup_error *error);
+
+/* Bytes to work in, a multiple of 64. */
+size_t sup_part_scratch(const sup_part_view *view);
+
+/* What the simulated skin says. */
+typedef struct sup_part_def {
+    const unsigned char *near; /* [coarse_count] 1: other skin is near */
+    const unsigned char *held; /* [coarse_count] 1: skin there must not move */
+    const float *rest;         /* [coarse_count*3] */
+    const float *gap;          /* [coarse_count] of detection: about half an edge */
+    float *offset;             /* [vertex_count*3] of the last frame: where it begins. Zero at first */
+    float keep;                /* of those */
+    bool look;                 /* false: nothing moves, and the offsets are right as they are */
+} sup_part_def;
+
+/* Moves what crosses near simulated vertices that are near other skin. */
+void sup_part_skin(const sup_context *context, const sup_part_view *view, const sup_part_def *def, void *scratch,
+                   const sup_skin_out *out);
+
+/* Marks the triangles that cross others: `positions` [vertex_count*3], crossed [triangle_count]. */
+void sup_part_mark(const sup_context *context, const sup_part_view *view, const float *positions, void *scratch,
+                   unsigned char *crossed);
+
+#endif
