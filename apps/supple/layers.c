@@ -48,6 +48,22 @@ static void take_vertex(app_layers *layers, int32_t part, int32_t v)
     layers->share[v] = fminf(fmaxf(share, 1e-3f), 1.0f);
 }
 
+/* Parts that no joints deform are bones and muscles where a fitted body's extras tell them apart: a digit each, in order. */
+static void find_details(app_layers *layers)
+{
+    static const char key[] = "\"muscles\":\"";
+    const sup_character *c = layers->rig->character;
+    const char *digit = c->extras != NULL ? strstr(c->extras, key) : NULL;
+    if (digit == NULL) return;
+    digit += sizeof key - 1;
+    for (int32_t p = 0; p < c->part_count; p++) {
+        if (c->parts[p].skin >= 0) continue;
+        if (*digit != '0' && *digit != '1') return;
+        memset(layers->detail + c->parts[p].vertex_first, *digit == '1' ? 2 : 1, (size_t)c->parts[p].vertex_count);
+        digit++;
+    }
+}
+
 bool app_layers_open(app_layers *layers, const sup_rig *rig, float azimuth, int32_t up)
 {
     size_t count = (size_t)rig->vertex_count;
@@ -55,7 +71,9 @@ bool app_layers_open(app_layers *layers, const sup_rig *rig, float azimuth, int3
     layers->bone = malloc(3 * count * sizeof(float) + 1);
     layers->share = calloc(count + 1, sizeof(float));
     layers->holder = malloc(count * sizeof(int32_t) + 1);
-    if (layers->bone == NULL || layers->share == NULL || layers->holder == NULL) return false;
+    layers->detail = calloc(count + 1, 1);
+    if (layers->bone == NULL || layers->share == NULL || layers->holder == NULL || layers->detail == NULL) return false;
+    find_details(layers);
     const sup_character *c = rig->character;
     for (int32_t p = 0; p < c->part_count; p++)
         for (int32_t v = 0; v < c->parts[p].vertex_count; v++)
@@ -82,6 +100,7 @@ void app_layers_close(app_layers *layers)
     free(layers->bone);
     free(layers->share);
     free(layers->holder);
+    free(layers->detail);
 }
 
 /* --- In a pose --- */
@@ -157,13 +176,19 @@ typedef struct figure {
     int number;
 } figure;
 
+/* Of a vertex that has no layers. */
+static const float *bare_color(const app_layers *layers, int32_t v)
+{
+    return layers->detail[v] == 1 ? BONE : layers->detail[v] == 2 ? MUSCLE : SKIN;
+}
+
 static int32_t surface_vertex(builder *b, const figure *f, bool outer, int32_t v)
 {
     int32_t *known = outer ? &f->outer_vertex[v] : &f->inner_vertex[v];
     bool bare = !(b->layers->share[v] > 0.0f);
     if (*known < 0)
         *known = add_vertex(b, (outer ? f->outer : f->inner) + 3 * (size_t)v,
-                            bare    ? SKIN
+                            bare    ? bare_color(b->layers, v)
                             : outer ? f->outer_color
                                     : f->inner_color,
                             f->number);
@@ -217,7 +242,10 @@ static void add_figure(builder *b, const figure *f)
         bool outer[3];
         for (int k = 0; k < 3; k++)
             outer[k] = rig->positions[3 * (size_t)v[k]] < b->layers->middle;
-        if (outer[0] == outer[1] && outer[1] == outer[2]) {
+        int detail = b->layers->detail[v[0]];
+        bool crosses = outer[0] != outer[1] || outer[1] != outer[2];
+        if (detail != 0 && (crosses || outer[0] || f->number != (detail == 1))) continue;
+        if (!crosses) {
             add_triangle(b, surface_vertex(b, f, outer[0], v[0]), surface_vertex(b, f, outer[0], v[1]),
                          surface_vertex(b, f, outer[0], v[2]));
             continue;

@@ -347,11 +347,10 @@ static void carry_skin(projective_state *s, const sup_context *context, const su
 static void put_layers(projective_state *s, const sup_mat34 *joints, float *room)
 {
     const sup_system *system = &s->view.system;
-    int32_t skin = system->skin_count;
-    for (int32_t first = skin; system->vertex_count > 2 * skin && first < system->vertex_count; first += skin) {
-        for (int32_t v = 0; v < skin; v++)
-            blend(&s->view, joints, v, system->rest + 4 * (size_t)system->place[first + v], room + 3 * (size_t)v);
-        sup_solver_put(system, at(s, s->at.solver), first, skin, room);
+    int32_t skin = system->skin_count, end = system->vertex_count > 2 * skin ? system->vertex_count : 0;
+    for (int32_t i = skin; i < end; i++) {
+        blend(&s->view, joints, i % skin, system->rest + 4 * (size_t)system->place[i], room + 3 * (size_t)(i % skin));
+        if ((i + 1) % skin == 0) sup_solver_put(system, at(s, s->at.solver), i + 1 - skin, skin, room);
     }
 }
 
