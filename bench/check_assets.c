@@ -271,7 +271,7 @@ int main(int argc, char **argv)
     for (int i = 1; i < argc; i++)
         all = all && strcmp(argv[i], "-m") != 0;
     for (int32_t m = 0; all && m < sup_method_count(); m++)
-        add_method(&c, sup_method_at(m));
+        if ((sup_method_at(m)->flags & SUP_METHOD_LAYERS) == 0) add_method(&c, sup_method_at(m));
     if (sup_thread_pool_create(0, &pool, NULL) != SUP_OK) return 2;
     c.context.tasks = sup_thread_pool_tasks(pool);
     for (int i = 1; i < argc; i++) {

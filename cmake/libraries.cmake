@@ -1,8 +1,8 @@
 # The libraries: supple_core (no stdio, no dependency) and supple_io (files), each static, and one shared libsupple
 # that holds both. Folders are listed in the order of the road; a folder may use only those before it.
-set(SUPPLE_CORE_FOLDERS base math linalg geometry character rig bind pose deform upsample volume
-  methods/skin methods/linear methods/dualquat methods/projective methods/position methods/implicit
-  methods scenes measure)
+set(SUPPLE_CORE_FOLDERS base math linalg geometry character rig bind pose deform upsample volume anatomy
+  methods/skin methods/linear methods/dualquat methods/projective methods/anatomy methods/position
+  methods/implicit methods scenes measure)
 set(SUPPLE_IO_FOLDERS load output)
 
 function(supple_sources result)
@@ -34,14 +34,16 @@ if(SUPPLE_FUZZ)
   supple_sources(fuzzed base character bind load)
   file(GLOB checks CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*/*_check.c ${PROJECT_SOURCE_DIR}/src/*/*_open.c
     ${PROJECT_SOURCE_DIR}/src/methods/*/*check.c ${PROJECT_SOURCE_DIR}/src/methods/*/*_open.c
-    ${PROJECT_SOURCE_DIR}/src/methods/*/*view.c)
+    ${PROJECT_SOURCE_DIR}/src/methods/*/*view.c
+    ${PROJECT_SOURCE_DIR}/src/anatomy/store.c ${PROJECT_SOURCE_DIR}/src/anatomy/*_bytes.c)
   set_property(SOURCE ${fuzzed} ${checks} APPEND PROPERTY COMPILE_OPTIONS -fsanitize=fuzzer-no-link)
 endif()
 include(${PROJECT_SOURCE_DIR}/cmake/simd.cmake)
-if(SUPPLE_WASM) # a page downloads it all: small where work is done once, fast in the files that steps live in
+if(SUPPLE_WASM) # small where work is done once, fast in the files where steps spend their time
   set(once ${SUPPLE_CORE_SOURCES} ${SUPPLE_IO_SOURCES})
-  list(FILTER once EXCLUDE REGEX "(_base|kernels|_step|solver|_contact|_volume|detect|chambers|meet[a-z_]*|carry|cholesky_factor|upsample|compose|track|relax|project)\\.c$")
-  set_property(SOURCE ${once} APPEND PROPERTY COMPILE_OPTIONS -Oz)
+  list(FILTER once EXCLUDE REGEX "(solver_base|pbd_base|field_base|compose_base|detect_base|upsample_base|kernels|detect|meet)\\.c$")
+  set_property(SOURCE ${once} APPEND PROPERTY COMPILE_OPTIONS -Oz -flto) # one look at all of it saves 3 kB more
+  set_property(SOURCE ${PROJECT_SOURCE_DIR}/src/methods/projective/detect.c APPEND PROPERTY COMPILE_OPTIONS -Os) # as fast
 endif()
 
 function(supple_library name)

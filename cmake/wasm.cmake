@@ -5,6 +5,7 @@ set(CMAKE_SYSTEM_PROCESSOR wasm32)
 set(CMAKE_C_COMPILER clang)
 set(CMAKE_C_COMPILER_TARGET wasm32-wasi)
 set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)
-set(CMAKE_C_FLAGS_INIT "-msimd128 -D_WASI_EMULATED_GETPID")
+# What every browser with SIMD has; errno is one variable.
+set(CMAKE_C_FLAGS_INIT "-msimd128 -mnontrapping-fptoint -msign-ext -mbulk-memory -ftls-model=local-exec -D_WASI_EMULATED_GETPID")
 set(CMAKE_C_FLAGS_RELEASE "-O2 -DNDEBUG" CACHE STRING "")
 set(SUPPLE_WASM ON)

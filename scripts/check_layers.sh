@@ -4,11 +4,11 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-folders_of() { # the words of a set(...) in cmake/libraries.cmake
-    tr '\n' ' ' <cmake/libraries.cmake | sed -n "s/.*set($1 \([^)]*\)).*/\1/p"
+folders_of() { # the words of a set(...) in cmake/libraries.cmake or cmake/cuda.cmake
+    cat cmake/libraries.cmake cmake/cuda.cmake | tr '\n' ' ' | sed -n "s/.*set($1 \([^)]*\)).*/\1/p"
 }
 core=$(folders_of SUPPLE_CORE_FOLDERS)
-all="$core $(folders_of SUPPLE_IO_FOLDERS)"
+all="$core $(folders_of SUPPLE_IO_FOLDERS) $(folders_of SUPPLE_CUDA_FOLDERS)"
 passed=0 failed=0
 
 report() { # 0 or 1, message

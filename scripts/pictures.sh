@@ -98,6 +98,13 @@ flesh position_human.png scene:human --clip squat --frame 36 --camera 50,8
 flesh position_elephant.png scene:elephant --clip walk --frame 12 --camera 50,8
 
 # The figures of [vaillant2014iso].
+# What is inside: layers, and two motions beside flesh that has no real bones.
+render anatomy_layers.png scene:human --layers --method linear --camera 25,6 --size 720x480
+row anatomy_twist.png scene:human --clip twist --frame 24 --color stretch --camera front --size 240x330 -- \
+    "--method projective" "--method anatomy"
+row anatomy_jump.png scene:human --clip jump --frame 30 --color stretch --camera 60,5 --size 240x330 -- \
+    "--method projective" "--method anatomy"
+
 track="dualquat,implicit:tracking=off,implicit"
 compare implicit_bend.png scene:cylinder --methods $track --clip bend --frame 36 --camera front --wire --size 240x240
 row implicit_knee.png scene:human --clip squat --frame 36 --zoom left_lower_leg --camera 50,5 --size 240x240 -- \
@@ -109,6 +116,31 @@ row implicit_weights.png scene:cylinder --method implicit --clip bend --frame 36
     "--weights nearest" "--weights heat"
 row implicit_no_relax.png scene:human --method implicit --clip squat --frame 30 --zoom left_lower_leg --camera 60,5 --color stretch \
     --size 260x260 -- "" "--paint no_relax=ball:left_lower_leg:0.15"
+row implicit_fold.png scene:arm --clip bend --frame 45 --zoom lower_arm --camera 90,10 --wire --size 240x240 -- \
+    "--method dualquat" "--method implicit -s tracking=off" "--method implicit"
+printf 'muscle biceps bone upper_arm along 55%% offset 0 0 6%% radii 38%% 13%% swell lower_arm 0:1 150:1.7\n' >"$parts/biceps"
+row implicit_biceps.png scene:arm --method implicit --clip bend --frame 36 --camera 90,5 --size 240x240 -- "" \
+    "--setup $parts/biceps"
+printf 'joint *_2 operator bulge\njoint *_3 operator bulge\n' >"$parts/bulge"
+row implicit_bulge.png scene:hand --method implicit --clip fist --frame 16 --zoom middle_2 --camera 40,10 --size 240x240 -- "" \
+    "--setup $parts/bulge"
+# slices NAME: iso-lines of the field of a bend; then of the operators.
+slices() {
+    [[ $1 == *"$wanted"* ]] && command -v ffmpeg >/dev/null 2>&1 || return 0
+    local n=0 options
+    for options in "scene:arm --joint lower_arm --reach 0.16 --clip bend --frame 0" \
+        "scene:arm --joint lower_arm --reach 0.16 --clip bend --frame 24" \
+        "scene:arm --joint lower_arm --reach 0.16 --clip bend --frame 45" "--operator contact --depth 0" \
+        "--operator contact --depth 0.5" "--operator contact --depth 1" "--operator bulge --depth 0.5" \
+        "--operator bulge --depth 1"; do
+        # shellcheck disable=SC2086 # they are words
+        "$supple" slice $options --size 190 --quiet -o "$parts/slice$n.png"
+        n=$((n + 1))
+    done
+    ffmpeg -loglevel error -y $(for ((i = 0; i < n; i++)); do echo "-i $parts/slice$i.png"; done) \
+        -filter_complex "hstack=inputs=$n" -pred mixed "$out/$1"
+}
+slices implicit_slices.png
 
 if [[ walk.gif == *"$wanted"* ]] && ! command -v ffmpeg >/dev/null 2>&1; then
     echo "pictures: ffmpeg is missing: $out/walk.gif stays as it is." >&2

@@ -69,8 +69,10 @@ int app_fail_load(const sup_error *error, const char *path);
 bool app_is_scene(const char *input);
 
 /* The verbs; each gets its own name as argv[0]. */
+int app_command_anatomy(int argc, char **argv);
 int app_command_bake(int argc, char **argv);
 int app_command_bind(int argc, char **argv);
+int app_command_rig(int argc, char **argv);
 int app_command_bench(int argc, char **argv);
 int app_command_compare(int argc, char **argv);
 int app_command_info(int argc, char **argv);

@@ -1,5 +1,6 @@
 /* cmd_bake.c - `supple bake`: a character and a motion in, skinned frames out. */
 #include "json_out.h"
+#include "on_device.h"
 #include "paint.h"
 #include "progress.h"
 #include "take.h"
@@ -8,6 +9,7 @@ typedef struct bake_values {
     app_take_values take;
     const char *output;
     bool no_normals;
+    int device;
 } bake_values;
 
 static const char *const output_endings[] = {"glb", "pc2", "mdd", "obj", NULL};
@@ -40,6 +42,7 @@ static const app_option bake_options[] = {
      .name = "no-normals",
      .offset = offsetof(bake_values, no_normals),
      .help = "leave normals out of the output"},
+    APP_ON_DEVICE(bake_values),
     APP_TAKE_JSON(bake_values),
     APP_TAKE_QUIET(bake_values),
 };
@@ -109,7 +112,7 @@ static int paint(const app_take *take, const sup_rig_def *def, app_paints *paint
     sup_error error = {0};
     int status = app_paint_check(&take->values->paint, &take->method, 1);
     if (status == APP_DONE) status = app_setup_check(take->values, &take->method, 1);
-    if (status != APP_DONE || take->values->paint.count == 0) return status;
+    if (status != APP_DONE || (take->values->paint.count == 0 && take->settings == NULL)) return status;
     if (sup_rig_create(&take->session.context, take->character, def, &rig, &error) != SUP_OK)
         return app_fail(&error, APP_PHASE_LOAD, take->values->input);
     status = app_paint(take, rig, take->method, paints);
@@ -146,8 +149,12 @@ static int bake(app_take *take, const bake_values *values)
     def.paints = paints.items;
     def.paint_count = paints.count;
     sup_result result = SUP_OK;
-    if (status == APP_DONE)
+    sup_device *device = status == APP_DONE ? app_open_device(&take->session.context, values->device) : NULL;
+    if (device != NULL)
+        result = app_bake_on_device(device, take, &def, values->output, &stats, &error);
+    else if (status == APP_DONE)
         result = sup_bake(&take->session.context, take->character, &def, values->output, &stats, &error);
+    sup_device_destroy(device);
     app_paints_free(&paints);
     app_progress_end(&progress);
     if (status != APP_DONE) return status;

@@ -1,6 +1,7 @@
 /* cmd_bench.c - `supple bench`: how fast the methods are, beside a scalar reference in the same run. */
 #include "json_out.h"
 #include "ledger.h"
+#include "on_device.h"
 #include "progress.h"
 
 #include <errno.h>
@@ -14,7 +15,7 @@ enum { SIZE_COUNT = 5, ROW_LIMIT = 256, METHOD_LIMIT = 16, INPUT_LIMIT = 16 };
 typedef struct bench_values {
     app_take_values take;
     const char *save, *against;
-    int contact, instances;
+    int contact, instances, device;
     double seconds;
 } bench_values;
 
@@ -45,7 +46,8 @@ static const app_option bench_options[] = {
      .offset = AT(instances),
      .minimum = 1,
      .maximum = 4096,
-     .help = "so many characters step one after another; 1 when not given"},
+     .help = "so many characters step one after another, or together on a GPU; 1 when not given"},
+    APP_ON_DEVICE(bench_values),
     {.kind = APP_NUMBER,
      .name = "seconds",
      .argument = "NUMBER",
@@ -107,6 +109,7 @@ typedef struct bench {
     bench_growth growth[METHOD_LIMIT];
     app_progress progress;
     int32_t planned;
+    sup_device *device; /* NULL: the CPU */
 } bench;
 
 static int choose_contact(bench_method *chosen, int wish, bool explicit)
@@ -129,6 +132,7 @@ static int choose_methods(bench *b)
     int status = APP_DONE;
     if (take->method == NULL && take->set.count > 0) return app_usage("--set needs --method.");
     for (int32_t i = 0; status == APP_DONE && i < count && i < METHOD_LIMIT; i++) {
+        if (take->method == NULL && (sup_method_at(i)->flags & SUP_METHOD_LAYERS) != 0) continue;
         bench_method *chosen = &b->methods[b->method_count++];
         const char *name = take->method != NULL ? take->method : sup_method_at(i)->name;
         status = app_choose_method(name, &take->set, &chosen->method, chosen->params);
@@ -168,6 +172,7 @@ static int time_one(bench *b, const char *input, const bench_method *chosen, boo
                           .params = chosen->params,
                           .threads = take->threads,
                           .instances = b->values->instances,
+                          .device = b->device,
                           .seconds = b->values->seconds,
                           .rig = app_take_rig_def(take),
                           .clip = take->clip,
@@ -295,7 +300,7 @@ static void write_row(app_json *json, const app_timing *row, bool against)
     app_json_object(json, NULL);
     app_json_text(json, "input", row->input);
     app_json_text(json, "method", row->method);
-    app_json_text(json, "device", "cpu");
+    app_json_text(json, "device", row->device);
     app_json_integer(json, "threads", row->threads);
     app_json_integer(json, "instances", row->instances);
     if (row->contact >= 0)
@@ -503,11 +508,13 @@ int app_command_bench(int argc, char **argv)
         int32_t none = 0;
         status = app_ledger_read(values.against, b.rows, 0, &none);
     }
+    b.device = app_open_device(NULL, values.device);
     app_progress_begin(&b.progress, values.take.quiet, values.take.json);
     if (status == APP_DONE) status = load_setup(&b);
     if (status == APP_DONE) status = time_all(&b);
     app_progress_end(&b.progress);
     if (status == APP_DONE) status = finish(&b);
+    sup_device_destroy(b.device);
     free(b.setup);
     free(b.rows);
     return status;

@@ -22,6 +22,7 @@ static const app_option bind_options[] = {
      .help = "the model to write, ending in .supple"},
     APP_TAKE_METHOD(bind_values),
     APP_TAKE_SET(bind_values),
+    APP_TAKE_SETTINGS(bind_values),
     APP_TAKE_PAINT(bind_values),
     APP_TAKE_SETUP(bind_values),
     APP_TAKE_SKELETON(bind_values),

@@ -120,6 +120,7 @@ static void print_methods_json(void)
         app_json_text(&json, "summary", method->summary);
         app_json_boolean(&json, "dynamic", (method->flags & SUP_METHOD_DYNAMIC) != 0);
         app_json_boolean(&json, "uses_weights", (method->flags & SUP_METHOD_USES_WEIGHTS) != 0);
+        app_json_boolean(&json, "needs_layers", (method->flags & SUP_METHOD_LAYERS) != 0);
         app_json_array(&json, "parameters");
         for (int32_t p = 0; p < method->param_count; p++)
             print_param_json(&json, &method->params[p]);

@@ -74,6 +74,7 @@ static const app_option slice_options[] = {
      .help = "width and height in pixels; 800 when not given"},
     APP_TAKE_METHOD(slice_values),
     APP_TAKE_SET(slice_values),
+    APP_TAKE_SETTINGS(slice_values),
     APP_TAKE_PAINT(slice_values),
     APP_TAKE_SETUP(slice_values),
     APP_TAKE_MODEL(slice_values),
@@ -324,7 +325,8 @@ int app_command_slice(int argc, char **argv)
     if (values.op != NULL) return slice_operator(&values);
     if (values.take.input == NULL) return app_usage("An INPUT and --joint are missing, or --operator.");
     if (values.joint == NULL) return app_usage("--joint is missing: 'supple info --joints' lists the joints.");
-    if (values.take.method == NULL && values.take.model == NULL) values.take.method = "implicit";
+    if (values.take.method == NULL && values.take.model == NULL && values.take.settings == NULL)
+        values.take.method = "implicit";
     status = app_check_output(&values.take, values.output);
     if (status != APP_DONE) return status;
     status = app_take_open(&take, &values.take);

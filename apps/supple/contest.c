@@ -82,8 +82,10 @@ int app_contest_choose(app_contest *contest, const char *methods, const app_text
 {
     int status = APP_DONE;
     *contest = (app_contest){0};
-    for (int32_t i = 0; methods == NULL && status == APP_DONE && i < sup_method_count() && i < APP_CONTEST_LIMIT; i++)
-        status = add_method(contest, sup_method_at(i)->name, strlen(sup_method_at(i)->name));
+    for (int32_t i = 0; methods == NULL && status == APP_DONE && i < sup_method_count() && i < APP_CONTEST_LIMIT; i++) {
+        const sup_method *method = sup_method_at(i);
+        if ((method->flags & SUP_METHOD_LAYERS) == 0) status = add_method(contest, method->name, strlen(method->name));
+    }
     while (methods != NULL && status == APP_DONE) {
         size_t length = strcspn(methods, ",");
         status = add_method(contest, methods, length);

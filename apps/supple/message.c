@@ -72,6 +72,7 @@ static int exit_status(sup_result result, app_phase phase)
     case SUP_ERROR_MEMORY:
     case SUP_ERROR_NUMERIC:
     case SUP_ERROR_CANCELLED:
+    case SUP_ERROR_DEVICE:
         return APP_OTHER;
     }
     return APP_OTHER;

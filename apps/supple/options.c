@@ -205,6 +205,9 @@ static bool check_required(const app_verb *verb, const void *values, int *status
         if (text != NULL) continue;
         if (option->kind == APP_POSITIONAL)
             app_usage("%s: %s is missing: supple %s %s", verb->name, option->name, verb->name, verb->usage);
+        else if (option->letter == '\0')
+            app_usage("%s: --%s %s is missing: supple %s %s", verb->name, option->name, option->argument, verb->name,
+                      verb->usage);
         else
             app_usage("%s: -%c %s is missing: supple %s %s", verb->name, option->letter, option->argument, verb->name,
                       verb->usage);

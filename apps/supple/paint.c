@@ -221,11 +221,27 @@ static float *values_of(app_paints *paints, const sup_map *map, int32_t vertex_c
     return values;
 }
 
+/* What --settings brings along; strokes go on top. */
+static int paint_settings(const app_take *take, const sup_rig *rig, const sup_method *method, app_paints *paints)
+{
+    const sup_settings *settings = take->settings;
+    for (int32_t i = 0; settings != NULL && settings->method == method && i < settings->paint_count; i++) {
+        float *values = values_of(paints, find_map(method, settings->paints[i].map), rig->vertex_count);
+        if (values == NULL) {
+            app_say("There is not enough memory to paint.");
+            return APP_OTHER;
+        }
+        memcpy(values, settings->paints[i].values, (size_t)rig->vertex_count * sizeof *values);
+    }
+    return APP_DONE;
+}
+
 int app_paint(const app_take *take, const sup_rig *rig, const sup_method *method, app_paints *paints)
 {
     const app_texts *texts = &take->values->paint;
     int status = APP_DONE;
     memset(paints, 0, sizeof *paints);
+    status = paint_settings(take, rig, method, paints);
     float *mask = malloc(2 * (size_t)rig->vertex_count * sizeof *mask + 1);
     for (int i = 0; status == APP_DONE && i < texts->count; i++) {
         stroke s;

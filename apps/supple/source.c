@@ -60,10 +60,12 @@ static int fail_scene(const char *name)
     return app_usage("scene:%s: There is no such scene; there are: %s.", name, list);
 }
 
+/* Also "human.bones": what is inside it, or not, sup_scene_create knows. */
 static bool scene_exists(const char *name)
 {
+    size_t length = strcspn(name, ".");
     for (int32_t i = 0; i < sup_scene_count(); i++)
-        if (strcmp(sup_scene_at(i).name, name) == 0) return true;
+        if (strlen(sup_scene_at(i).name) == length && strncmp(sup_scene_at(i).name, name, length) == 0) return true;
     return false;
 }
 

@@ -97,6 +97,21 @@ int app_stage_open(app_stage *stage, const sup_context *context, const sup_rig *
         app_say("There is not enough memory for the picture.");
         return APP_OTHER;
     }
+    if (look->layers) {
+        const sup_character *c = rig->character;
+        if (c->muscle_positions == NULL || c->bone_positions == NULL)
+            return app_usage(
+                "--layers: %s has no muscle and bone surfaces under its skin: fit them with 'supple anatomy "
+                "fit', or try scene:human, which has them.",
+                c->name);
+        render_def view = {0};
+        render_def_camera(&view, look->camera);
+        ready = app_layers_open(&stage->layers, rig, view.azimuth, look->up + 1);
+        if (!ready) {
+            app_say("There is not enough memory for the picture.");
+            return APP_OTHER;
+        }
+    }
     if (look->color != APP_COLOR_CONTACT) return APP_DONE;
     if (sup_rig_surface_create(context, rig, &stage->surface, &error) != SUP_OK ||
         sup_measurer_create(context, &stage->surface->surface, &stage->measurer, &error) != SUP_OK)
@@ -115,6 +130,7 @@ void app_stage_close(app_stage *stage)
     free(stage->vertex_values);
     free(stage->skin_positions);
     free(stage->bones);
+    app_layers_close(&stage->layers);
 }
 
 static sup_vec3 posed_point(const app_stage *stage, const sup_mat34 *nodes, int32_t joint, const float *point)
@@ -143,6 +159,14 @@ void app_stage_aim(const app_stage *stage, const float *positions, int32_t frame
     def->wire = stage->look->wire;
     render_def_camera(def, stage->look->camera);
     render_def_frame(def, positions, (int64_t)frame_count * stage->rig->vertex_count, up);
+    if (stage->look->layers) {
+        /* Room for both figures. */
+        const float *shift = stage->layers.shift;
+        float half = 0.5f * hypotf(hypotf(shift[0], shift[1]), shift[2]);
+        for (int k = 0; k < 3; k++)
+            def->target[k] += 0.5f * shift[k];
+        def->radius = fmaxf(def->radius, 2.0f * half / fmaxf(1.0f, (float)def->width / (float)def->height));
+    }
     if (stage->zoom_joint < 0 || nodes == NULL) return;
     sup_vec3 joint =
         posed_point(stage, nodes, stage->zoom_joint, stage->rig->bone_head + 3 * (size_t)stage->zoom_joint);
@@ -365,13 +389,23 @@ int app_stage_shoot(app_stage *stage, const float *positions, const sup_mat34 *n
                           .bones = bones ? stage->bones : NULL,
                           .up = stage->look->up + 1};
     crowd things = {0};
+    render_scene cut = scene;
     int status = APP_DONE;
-    if (stage->obstacles != NULL && stage->obstacles->count > 0 && !add_obstacles(stage, nodes, &scene, &things)) {
+    if (stage->look->layers) {
+        if (!app_layers_show(&stage->layers, positions, nodes, &cut)) {
+            app_say("There is not enough memory for the picture.");
+            status = APP_OTHER;
+        }
+        scene = cut;
+    }
+    if (status == APP_DONE && stage->obstacles != NULL && stage->obstacles->count > 0 &&
+        !add_obstacles(stage, nodes, &scene, &things)) {
         app_say("There is not enough memory for the picture.");
         status = APP_OTHER;
     }
     if (status == APP_DONE && render_picture(&stage->context, &scene, def, image, &error) != SUP_OK)
         status = app_fail(&error, APP_PHASE_BAKE, "picture");
     crowd_free(&things);
+    if (stage->look->layers) app_layers_free(&cut);
     return status;
 }

@@ -2,6 +2,7 @@
 #ifndef APP_STAGE_H
 #define APP_STAGE_H
 
+#include "layers.h"
 #include "render.h"
 #include "take.h"
 
@@ -19,7 +20,7 @@ extern const char *const app_up_choices[];
 typedef struct app_look {
     const char *camera, *zoom, *size;
     int color, up;
-    bool wire, bones;
+    bool wire, bones, layers;
     int width, height; /* from `size` by app_look_check */
 } app_look;
 
@@ -70,6 +71,7 @@ typedef struct app_stage {
     float *vertex_values;           /* [skin_vertex_count] scratch */
     float *skin_positions;          /* [skin_vertex_count*3] */
     float *bones;                   /* [joint_count*6] */
+    app_layers layers;              /* of a body that is cut open */
     sup_rig_surface *surface;
     sup_measurer *measurer; /* for the colour of contact */
 } app_stage;

@@ -81,8 +81,12 @@ static int load_settings(app_take *take)
 {
     const app_take_values *values = take->values;
     sup_error error = {0};
-    if (sup_settings_load(NULL, values->settings, &take->method, take->params, APP_PARAM_LIMIT, &error) != SUP_OK)
+    if (sup_settings_load(NULL, values->settings, &take->settings, &error) != SUP_OK)
         return app_fail(&error, APP_PHASE_LOAD, values->settings);
+    take->method = take->settings->method;
+    if (take->method->param_count > APP_PARAM_LIMIT)
+        return app_usage("%s has too many parameters.", take->method->name);
+    memcpy(take->params, take->settings->values, (size_t)take->method->param_count * sizeof *take->params);
     if (values->method != NULL && strcmp(values->method, take->method->name) != 0)
         return app_usage("--method %s: %s is for %s; leave --method out.", values->method, values->settings,
                          take->method->name);
@@ -110,6 +114,16 @@ static int load_model(app_take *take)
             status = app_usage("--set %s: It is fixed in %s: bind again with the new value.", method->params[i].name,
                                values->model);
     return status;
+}
+
+/* What was painted must have been painted on the character that was loaded. */
+static int check_settings(const app_take *take)
+{
+    int32_t painted = take->settings->vertex_count, count = take->character->vertex_count;
+    if (painted == 0 || painted == count) return APP_DONE;
+    app_say("%s: It was painted on a character of %d vertices, and this one has %d.", take->values->settings,
+            (int)painted, (int)count);
+    return APP_INPUT;
 }
 
 /* The model must be of the character that was loaded. */
@@ -306,6 +320,7 @@ int app_take_open(app_take *take, const app_take_values *values)
     if (status == APP_DONE && values->model != NULL) status = load_model(take);
     if (status == APP_DONE)
         status = app_open_character(&take->session, values->input, values->skeleton, &take->character);
+    if (status == APP_DONE && take->settings != NULL) status = check_settings(take);
     if (status == APP_DONE && take->model != NULL) status = check_model(take);
     if (status == APP_DONE) status = load_setup(take);
     if (status == APP_DONE) status = open_obstacles(take);
@@ -319,6 +334,7 @@ void app_take_close(app_take *take)
     sup_clip_destroy(take->motion);
     sup_joint_map_destroy(take->map);
     app_obstacles_close(&take->obstacles);
+    sup_settings_destroy(take->settings);
     sup_model_destroy(take->model);
     free(take->setup);
     sup_character_destroy(take->character);

@@ -37,7 +37,7 @@ extern const char *const app_weight_choices[];
 #define APP_TAKE_SETTINGS(type)                                                                          \
     {                                                                                                    \
         .kind = APP_TEXT, .name = "settings", .argument = "FILE", .offset = APP_TAKE_AT(type, settings), \
-        .help = "method and parameters from JSON that Supple Studio saved; --set goes on top"            \
+        .help = "method, parameters and paint from JSON that Supple Studio saved; --set goes on top"     \
     }
 #define APP_TAKE_PAINT(type)                                                                                    \
     {                                                                                                           \
@@ -117,8 +117,9 @@ typedef struct app_take {
     app_session session;
     const sup_method *method;
     double params[APP_PARAM_LIMIT];
-    sup_model *model; /* of --model, or NULL */
-    char *setup;      /* of --setup, or NULL */
+    sup_settings *settings; /* of --settings, or NULL */
+    sup_model *model;       /* of --model, or NULL */
+    char *setup;            /* of --setup, or NULL */
     size_t setup_size;
     sup_character *character;
     app_obstacles obstacles;

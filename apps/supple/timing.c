@@ -86,6 +86,7 @@ typedef struct trial {
     sup_model *model;
     sup_pose *pose;
     sup_instance **instances;
+    sup_crowd *crowd; /* in their place on a device */
     float *positions, *normals;
     double *wanted, *wanted_normals;
 } trial;
@@ -166,6 +167,9 @@ static sup_result open_instances(trial *t, sup_error *error)
     if (t->instances == NULL || t->positions == NULL || t->normals == NULL || t->wanted == NULL ||
         t->wanted_normals == NULL)
         return SUP_ERROR_MEMORY;
+    if (result == SUP_OK && t->def->device != NULL)
+        return sup_crowd_create(t->def->device, t->model, &(sup_crowd_def){.instance_count = t->def->instances},
+                                &t->crowd, error);
     for (int i = 0; result == SUP_OK && i < t->def->instances; i++)
         result = sup_instance_create(&t->context, t->model, NULL, &t->instances[i], error);
     t->timing->state_bytes = (atomic_load(&t->memory.now) - before) / (size_t)t->def->instances;
@@ -192,6 +196,25 @@ static sup_result time_pose(trial *t)
         stop(&t->watch);
     }
     t->timing->pose = finish(&t->watch);
+    return result;
+}
+
+/* The same with all instances on a device; they take one pose. */
+static sup_result time_crowd(trial *t, sup_error *error)
+{
+    sup_result result = SUP_OK;
+    for (int32_t f = 0; result == SUP_OK && go_on(t, FEWEST_FRAMES); f++) {
+        bool first = f % frame_count(t) == 0;
+        result = pose_at(t, f);
+        if (result == SUP_OK) result = sup_crowd_pose(t->crowd, -1, t->pose, error);
+        if (result == SUP_OK && first) result = sup_crowd_reset(t->crowd, -1, error);
+        start(&t->watch);
+        if (result == SUP_OK) result = sup_crowd_step(t->crowd, first ? 0.0f : 1.0f / 30.0f, NULL, error);
+        if (result == SUP_OK) result = sup_crowd_wait(t->crowd, error);
+        stop(&t->watch);
+    }
+    t->timing->energy = (double)NAN;
+    t->timing->step = finish(&t->watch);
     return result;
 }
 
@@ -306,8 +329,8 @@ static int run(trial *t)
         result = open_instances(t, &error);
     }
     if (result == SUP_OK) result = time_pose(t);
-    if (result == SUP_OK) result = time_steps(t);
-    if (result == SUP_OK) result = time_parts(t);
+    if (result == SUP_OK) result = t->crowd != NULL ? time_crowd(t, &error) : time_steps(t);
+    if (result == SUP_OK && t->crowd == NULL) result = time_parts(t);
     if (result == SUP_OK) result = time_reference(t);
     if (result == SUP_OK && t->def->compares) result = compare_solver(t, &error);
     if (result == SUP_OK) return APP_DONE;
@@ -325,6 +348,8 @@ int app_timing_run(const app_timing_def *def, app_timing *timing)
     timing->before_step_ms = timing->before_bind_ms = timing->before_ratio = (double)NAN;
     snprintf(timing->input, sizeof timing->input, "%s", def->input);
     snprintf(timing->method, sizeof timing->method, "%s", def->method->name);
+    snprintf(timing->device, sizeof timing->device, "%.60s",
+             def->device != NULL ? sup_device_name(def->device) : "cpu");
     int status = app_session_open(&t.session, def->threads, true);
     t.context = t.session.context;
     t.context.allocator = (sup_allocator){count_allocate, count_release, &t.memory};
@@ -332,6 +357,7 @@ int app_timing_run(const app_timing_def *def, app_timing *timing)
     if (status == APP_DONE) status = run(&t);
     for (int i = 0; t.instances != NULL && i < def->instances; i++)
         sup_instance_destroy(t.instances[i]);
+    sup_crowd_destroy(t.crowd);
     free(t.instances);
     free(t.positions);
     free(t.normals);

@@ -2,6 +2,7 @@
 #ifndef APP_TIMING_H
 #define APP_TIMING_H
 
+#include "supple/device.h"
 #include "take.h"
 
 /* Milliseconds over several repetitions: the median, and the tenth and ninetieth of a hundred around it. */
@@ -20,6 +21,7 @@ typedef struct app_part {
 typedef struct app_timing {
     char input[256];
     char method[64];
+    char device[64]; /* "cpu", or the GPU's name */
     int32_t threads, instances;
     int contact; /* 1 on, 0 off, -1 the method has none */
     int32_t vertices, joints;
@@ -46,7 +48,8 @@ typedef struct app_timing_def {
     const char *setup; /* text, NULL: none */
     size_t setup_size;
     int threads, instances;
-    double seconds; /* for each stage, about */
+    sup_device *device; /* NULL: the CPU */
+    double seconds;     /* for each stage, about */
     sup_rig_def rig;
     const char *clip; /* NULL: the first */
     bool compares;    /* also the solver with plain iterations, which takes seconds */

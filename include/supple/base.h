@@ -43,7 +43,8 @@ typedef enum sup_result {
     SUP_ERROR_UNSUPPORTED = -5, /* the file is fine but uses something this build does not know */
     SUP_ERROR_DATA = -6,        /* the mesh or the skeleton cannot be used: rig says why */
     SUP_ERROR_NUMERIC = -7,     /* a computation failed: matrix not positive definite, no convergence */
-    SUP_ERROR_CANCELLED = -8    /* the caller's progress callback asked to stop */
+    SUP_ERROR_CANCELLED = -8,   /* the caller's progress callback asked to stop */
+    SUP_ERROR_DEVICE = -9       /* a GPU failed or was lost */
 } sup_result;
 
 /* A short English name of a result, such as "damaged file". Never NULL. */

@@ -98,6 +98,13 @@ typedef struct sup_character {
     const float *normals;   /* [vertex_count*3] unit, or NULL when no part has normals; zero where a part has none */
     const float *tangents;  /* [vertex_count*4] w = handedness, or NULL; zero where a part has none */
     const float *texcoords; /* [vertex_count*2] first set, or NULL */
+    /* Surfaces under the skin, vertex by vertex: the line from skin to muscle to bone (method "anatomy"). A vertex that
+     * has nothing under it has its own position in both. */
+    const float *muscle_positions; /* [vertex_count*3] mesh space, or NULL */
+    const float *bone_positions;   /* [vertex_count*3] mesh space, or NULL */
+    const int32_t
+        *bone_holders; /* [vertex_count] bone that the bone surface goes with here, -1: it slides over joints and
+                                  * organs; NULL: the influences say */
     int32_t triangle_count;
     const int32_t *triangles; /* [triangle_count*3] character-wide vertex indices */
 
@@ -112,6 +119,8 @@ typedef struct sup_character {
 
     int32_t clip_count;
     const sup_clip *clips;
+
+    const char *extras; /* JSON text of the asset's own extras (glTF's asset.extras), or NULL */
 
     /* What must survive the trip: the glTF document and its buffers, for the writers. NULL for other formats. */
     const struct sup_document *document;

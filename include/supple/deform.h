@@ -34,6 +34,10 @@ SUP_API double sup_instance_energy(const sup_instance *instance);
  * SUP_ERROR_ARGUMENT when the method has no field. */
 SUP_API sup_result sup_instance_field(const sup_instance *instance, const float *points, int32_t count, float *values);
 
+/* Flesh and volumetric bones as of the last step, for looking at them. Call it with NULL arrays first: it tells the counts,
+ * which stay the same. SUP_ERROR_ARGUMENT when the method has nothing under the skin. */
+SUP_API sup_result sup_instance_inner(const sup_instance *instance, sup_inner *inner);
+
 /* Sets a live parameter for this instance. SUP_ERROR_ARGUMENT when it is unknown, out of range or needs a bind. */
 SUP_API sup_result sup_instance_set(sup_instance *instance, const char *name, double value, sup_error *error);
 

@@ -70,13 +70,22 @@ SUP_API sup_result sup_joint_map_load(const sup_context *context, const char *pa
                                       sup_error *error);
 SUP_API void sup_joint_map_destroy(sup_joint_map *map);
 
-/* A method and its parameters from JSON, as Supple Studio saves them: {"method": NAME, "settings": {NAME: VALUE, ...}}.
- * What is not named has its default. Fills *method and values[param_count]; `capacity` is the room in `values`. */
-SUP_API sup_result sup_settings_load(const sup_context *context, const char *path, const sup_method **method,
-                                     double *values, int32_t capacity, sup_error *error);
+/* What Supple Studio saves: a method, its parameters and what was painted. */
+typedef struct sup_settings {
+    const sup_method *method;
+    const double *values;    /* [method->param_count] */
+    const sup_paint *paints; /* [paint_count] maps of the method */
+    int32_t paint_count;
+    int32_t vertex_count; /* numbers in each paint, 0 without paint: those of the character it was made for */
+} sup_settings;
+
+/* From JSON, {"method": NAME, "settings": {NAME: VALUE, ...}, "paints": {MAP: [NUMBER, ...], ...}}, a number a vertex. What is
+ * not named has its default. */
+SUP_API sup_result sup_settings_load(const sup_context *context, const char *path, sup_settings **settings,
+                                     sup_error *error);
 /* The same from memory; `name` is the place that messages speak of. */
 SUP_API sup_result sup_settings_load_memory(const sup_context *context, const char *name, sup_bytes bytes,
-                                            const sup_method **method, double *values, int32_t capacity,
-                                            sup_error *error);
+                                            sup_settings **settings, sup_error *error);
+SUP_API void sup_settings_destroy(sup_settings *settings);
 
 #endif

@@ -38,7 +38,8 @@ enum {
     SUP_METHOD_DYNAMIC = 1u << 0, /* has velocity: the result depends on what came before */
     SUP_METHOD_USES_WEIGHTS = 1u << 1,
     SUP_METHOD_COLLIDES = 1u << 2, /* minds the colliders of an instance */
-    SUP_METHOD_SETUP = 1u << 3     /* takes a setup text at bind */
+    SUP_METHOD_SETUP = 1u << 3,    /* takes a setup text at bind */
+    SUP_METHOD_LAYERS = 1u << 4    /* only for characters with surfaces under the skin (character.h) */
 };
 enum { SUP_METHOD_MAPS = 16 };
 
@@ -52,6 +53,14 @@ typedef struct sup_skin_out {
     float *tangents; /* 4 floats, xyz unit, w = handedness; refused when the character has none */
     size_t tangent_stride;
 } sup_skin_out;
+
+/* What is under the skin, for pictures of it. */
+typedef struct sup_inner {
+    int32_t point_count, tet_count, bone_count;
+    float *points; /* [point_count*3] simulated flesh in world space */
+    int32_t *tets; /* [tet_count*4] points; the same in every step */
+    float *bones;  /* [bone_count*7] volumetric bones: both ends and the radius; a ball has its ends in one place */
+} sup_inner;
 
 /* What a method is given to bind: precompute everything that does not change from step to step. */
 typedef struct sup_bind_input {
@@ -141,6 +150,9 @@ typedef struct sup_method {
     /* May be NULL. The scalar field whose 0.5 surface the skin lies near, as of the last step: 1 inside, 0 outside. `points`
      * [count*3] in world space, values [count]. */
     void (*field)(const sup_model *model, void *state, const float *points, int32_t count, float *values);
+    /* May be NULL. Flesh and bones as of the last step: fills in the counts, which stay the same for a model, and those of
+     * the arrays that are not NULL. */
+    void (*inner)(const sup_model *model, void *state, sup_inner *inner);
     /* For saving states. Both may be NULL for methods without memory: nothing of their state is kept. The first
      * kept_size bytes of a state are all that later steps depend on, whatever the number of threads. */
     size_t (*kept_size)(const sup_model *model, const sup_context *context);

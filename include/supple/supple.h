@@ -46,5 +46,6 @@
 #include "supple/deform.h"
 #include "supple/output.h"
 #include "supple/measure.h"
+#include "supple/anatomy.h"
 
 #endif

@@ -29,6 +29,8 @@ const char *sup_result_name(sup_result result)
         return "computation failed";
     case SUP_ERROR_CANCELLED:
         return "cancelled";
+    case SUP_ERROR_DEVICE:
+        return "device failed";
     }
     return "unknown result";
 }

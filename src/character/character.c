@@ -148,6 +148,22 @@ static sup_result finish_parts(sup_character *character, const char *where, sup_
     return SUP_OK;
 }
 
+static sup_result finish_layers(const sup_character *character, const char *where, sup_error *error)
+{
+    const float *layers[2] = {character->muscle_positions, character->bone_positions};
+    for (int32_t i = 0; i < 2; i++)
+        if (layers[i] != NULL && !all_finite(layers[i], (size_t)character->vertex_count * 3))
+            return sup_fail(error, SUP_ERROR_FORMAT, "character.layer.nonfinite", where,
+                            "The %s surface under the skin has a number that is not finite.",
+                            i == 0 ? "muscle" : "bone");
+    for (int32_t v = 0; character->bone_holders != NULL && v < character->vertex_count; v++)
+        if (character->bone_holders[v] < -1 || character->bone_holders[v] >= character->bone_count)
+            return sup_fail(error, SUP_ERROR_FORMAT, "character.layer.holder", where,
+                            "Vertex %d says that bone %d holds the surface under it, which does not exist.", v,
+                            character->bone_holders[v]);
+    return SUP_OK;
+}
+
 static sup_result finish_influences(sup_character *character, const char *where, sup_error *error)
 {
     if (character->influence_first == NULL) {
@@ -234,6 +250,7 @@ sup_result sup_character_finish(sup_character *character, const char *where, sup
     sup_result result = finish_nodes(character, where, error);
     if (result == SUP_OK) result = finish_bones(character, where, error);
     if (result == SUP_OK) result = finish_parts(character, where, error);
+    if (result == SUP_OK) result = finish_layers(character, where, error);
     if (result == SUP_OK) result = finish_influences(character, where, error);
     if (result == SUP_OK) result = finish_morphs(character, where, error);
     for (int32_t i = 0; result == SUP_OK && i < character->clip_count; i++)

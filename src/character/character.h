@@ -17,7 +17,7 @@ sup_character *sup_character_begin(const sup_context *context);
 sup_arena *sup_character_arena(sup_character *character);
 
 /* Checks what every later station relies on and no reader may break: indices in range, parents without cycles,
- * finite transforms, clips with increasing finite times and finite values, counts that agree; sets node_order, clip
+ * finite transforms and layers, clips with increasing finite times and finite values, counts that agree; sets node_order, clip
  * start and end, names that are NULL to "", influence_first to zeros when there are no influences, marks joints.
  * `where` is the file's name for messages. */
 sup_result sup_character_finish(sup_character *character, const char *where, sup_error *error);

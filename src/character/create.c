@@ -33,8 +33,21 @@ static void copy_mesh(sup_character *to, const sup_character *from, bool *failed
     to->normals = copy(arena, from->normals, vertices * 3, sizeof(float), failed);
     to->tangents = copy(arena, from->tangents, vertices * 4, sizeof(float), failed);
     to->texcoords = copy(arena, from->texcoords, vertices * 2, sizeof(float), failed);
+    to->muscle_positions = copy(arena, from->muscle_positions, vertices * 3, sizeof(float), failed);
+    to->bone_positions = copy(arena, from->bone_positions, vertices * 3, sizeof(float), failed);
     to->triangle_count = from->triangle_count;
     to->triangles = copy(arena, from->triangles, (int64_t)from->triangle_count * 3, sizeof(int32_t), failed);
+}
+
+static void copy_extras(sup_character *to, const sup_character *from, bool *failed)
+{
+    if (from->extras != NULL) to->extras = copy_name(sup_character_arena(to), from->extras, failed);
+}
+
+/* The bones that hold the surface under the skin, where bones keep their numbers. */
+static void copy_holders(sup_character *to, const sup_character *from, bool *failed)
+{
+    to->bone_holders = copy(sup_character_arena(to), from->bone_holders, from->vertex_count, sizeof(int32_t), failed);
 }
 
 static void copy_influences(sup_character *to, const sup_character *from, bool *failed)
@@ -127,6 +140,8 @@ sup_result sup_character_create(const sup_context *context, const sup_character 
     made->unit_metres = source->unit_metres;
     copy_skeleton(made, source, &failed);
     copy_mesh(made, source, &failed);
+    copy_extras(made, source, &failed);
+    copy_holders(made, source, &failed);
     copy_influences(made, source, &failed);
     copy_morphs(made, source, &failed);
     copy_clips(made, source, &failed);
@@ -227,6 +242,7 @@ sup_result sup_character_join(const sup_context *context, const sup_character *m
     made->unit_metres = mesh->unit_metres != 0.0f ? mesh->unit_metres : skeleton->unit_metres;
     copy_skeleton(made, skeleton, &failed);
     copy_mesh(made, mesh, &failed);
+    copy_extras(made, mesh, &failed);
     copy_clips(made, skeleton, &failed);
     if (!failed) join_nodes(made, mesh, &failed);
     if (!failed) {

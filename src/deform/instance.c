@@ -186,6 +186,13 @@ sup_result sup_instance_field(const sup_instance *instance, const float *points,
     return SUP_OK;
 }
 
+sup_result sup_instance_inner(const sup_instance *instance, sup_inner *inner)
+{
+    if (instance == NULL || instance->method->inner == NULL || inner == NULL) return SUP_ERROR_ARGUMENT;
+    instance->method->inner(instance->model, instance->state, inner);
+    return SUP_OK;
+}
+
 double sup_instance_energy(const sup_instance *instance)
 {
     if (instance == NULL || instance->method->energy == NULL) return (double)NAN;

@@ -196,13 +196,6 @@ void sup_float_solve4_ordered(const sup_float_factor *factor, float *x)
     kernels->float_backward4(factor, 0, factor->panel_count, factor->values + factor->value_count, x);
 }
 
-void sup_float_solve8_ordered(const sup_float_factor *factor, float *x)
-{
-    const sup_linalg_kernels *kernels = sup_linalg_kernels_best();
-    kernels->float_forward8(factor, 0, factor->panel_count, factor->values, x);
-    kernels->float_backward8(factor, 0, factor->panel_count, factor->values + factor->value_count, x);
-}
-
 void sup_float_solve4(const sup_float_factor *factor, const float *b, float *x, float *workspace)
 {
     for (int32_t k = 0; k < factor->size; k++)
@@ -210,6 +203,14 @@ void sup_float_solve4(const sup_float_factor *factor, const float *b, float *x, 
     sup_float_solve4_ordered(factor, workspace);
     for (int32_t k = 0; k < factor->size; k++)
         memcpy(x + (int64_t)factor->order[k] * 4, workspace + (int64_t)k * 4, 4 * sizeof(float));
+}
+
+#ifndef SUPPLE_SMALL /* one character at a time */
+void sup_float_solve8_ordered(const sup_float_factor *factor, float *x)
+{
+    const sup_linalg_kernels *kernels = sup_linalg_kernels_best();
+    kernels->float_forward8(factor, 0, factor->panel_count, factor->values, x);
+    kernels->float_backward8(factor, 0, factor->panel_count, factor->values + factor->value_count, x);
 }
 
 void sup_float_solve8(const sup_float_factor *factor, const float *b, float *x, float *workspace)
@@ -220,3 +221,4 @@ void sup_float_solve8(const sup_float_factor *factor, const float *b, float *x, 
     for (int32_t k = 0; k < factor->size; k++)
         memcpy(x + (int64_t)factor->order[k] * 8, workspace + (int64_t)k * 8, 8 * sizeof(float));
 }
+#endif

@@ -67,6 +67,7 @@ static inline row4 row4_nmadd(float s, row4 x, row4 c)
     return c - row4_set(s) * x;
 }
 
+#ifndef SUPPLE_SMALL
 /* Pairs: 32-byte vectors are slow where the processor has none. */
 typedef struct row8 {
     row4 low, high;
@@ -97,6 +98,7 @@ static inline row8 row8_nmadd(float s, row8 x, row8 c)
 {
     return (row8){row4_nmadd(s, x.low, c.low), row4_nmadd(s, x.high, c.high)};
 }
+#endif
 
 #define KERNELS_NAME base_kernels
 #include "linalg/kernels_body.h"

@@ -22,8 +22,12 @@ typedef struct sup_linalg_kernels {
      * (forward) or behind those of the last (backward). 4 or 8 interleaved right-hand sides. */
     void (*float_forward4)(const sup_float_factor *factor, int32_t begin, int32_t end, const float *values, float *x);
     void (*float_backward4)(const sup_float_factor *factor, int32_t begin, int32_t end, const float *values, float *x);
+    /* NULL under SUPPLE_SMALL. */
     void (*float_forward8)(const sup_float_factor *factor, int32_t begin, int32_t end, const float *values, float *x);
     void (*float_backward8)(const sup_float_factor *factor, int32_t begin, int32_t end, const float *values, float *x);
+    /* C -= A B^T, all column-major: C rows x columns, A rows x depth, B columns x depth. */
+    void (*subtract_product)(double *c, int64_t c_stride, const double *a, int64_t a_stride, const double *b,
+                             int64_t b_stride, int32_t rows, int32_t columns, int32_t depth);
 } sup_linalg_kernels;
 
 /* The best this processor can run. */

@@ -6,6 +6,11 @@
  * Functions with constant arguments are inlined and their small loops unrolled by the compiler. */
 
 #define INLINE static inline __attribute__((always_inline))
+#ifdef SUPPLE_SMALL
+#define BIND_ONLY static __attribute__((minsize)) /* no step needs it */
+#else
+#define BIND_ONLY static
+#endif
 
 /* --- Factorisation, double --- */
 
@@ -83,7 +88,19 @@ static void outer_product(double *u, const double *l, int32_t size, int32_t widt
     }
 }
 
-static int32_t factor_panel(double *panel, int32_t rows, int32_t width, const double *smallest)
+static void subtract_product(double *c, int64_t c_stride, const double *a, int64_t a_stride, const double *b,
+                             int64_t b_stride, int32_t rows, int32_t columns, int32_t depth)
+{
+    enum { BLOCK = 64 }; /* rows of A that stay in the first cache while the columns of C pass */
+    for (int32_t i = 0; i < rows; i += BLOCK) {
+        int32_t part = rows - i < BLOCK ? rows - i : BLOCK;
+        for (int32_t j = 0; j < columns; j += 4)
+            strip_any(columns - j < 4 ? columns - j : 4, true, c + i + j * c_stride, c_stride, a + i, a_stride, b + j,
+                      b_stride, part, depth);
+    }
+}
+
+BIND_ONLY int32_t factor_panel(double *panel, int32_t rows, int32_t width, const double *smallest)
 {
     for (int32_t k = 0; k < width; k += 4) {
         int32_t columns = width - k < 4 ? width - k : 4;
@@ -169,22 +186,22 @@ INLINE void backward_double(int lanes, const sup_cholesky *f, double *x)
     }
 }
 
-static void forward1(const sup_cholesky *cholesky, double *x)
+BIND_ONLY void forward1(const sup_cholesky *cholesky, double *x)
 {
     forward_double(1, cholesky, x);
 }
 
-static void backward1(const sup_cholesky *cholesky, double *x)
+BIND_ONLY void backward1(const sup_cholesky *cholesky, double *x)
 {
     backward_double(1, cholesky, x);
 }
 
-static void forward8(const sup_cholesky *cholesky, double *x)
+BIND_ONLY void forward8(const sup_cholesky *cholesky, double *x)
 {
     forward_double(8, cholesky, x);
 }
 
-static void backward8(const sup_cholesky *cholesky, double *x)
+BIND_ONLY void backward8(const sup_cholesky *cholesky, double *x)
 {
     backward_double(8, cholesky, x);
 }
@@ -329,9 +346,22 @@ INLINE void prefetch_down(const float *values, int64_t size)
     }
 
 FLOAT_PANELS(4, row4)
+#ifndef SUPPLE_SMALL
 FLOAT_PANELS(8, row8)
+#endif
 
 static const sup_linalg_kernels KERNELS_NAME = {
-    factor_panel,       outer_product,       forward1,           backward1,           forward8, backward8,
-    float_forward_row4, float_backward_row4, float_forward_row8, float_backward_row8,
+    .factor_panel = factor_panel,
+    .outer_product = outer_product,
+    .forward1 = forward1,
+    .backward1 = backward1,
+    .forward8 = forward8,
+    .backward8 = backward8,
+    .float_forward4 = float_forward_row4,
+    .float_backward4 = float_backward_row4,
+#ifndef SUPPLE_SMALL
+    .float_forward8 = float_forward_row8,
+    .float_backward8 = float_backward_row8,
+#endif
+    .subtract_product = subtract_product,
 };

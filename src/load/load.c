@@ -14,9 +14,11 @@ static const struct {
     sup_read_fn *read;
     bool is_mesh;
 } formats[] = {
-    {"gltf", sup_read_gltf, false}, {"glb", sup_read_gltf, false}, {"obj", sup_read_obj, true},
-    {"off", sup_read_off, true},    {"ply", sup_read_ply, true},   {"stl", sup_read_stl, true},
-    {"skel", sup_read_skel, false}, {"bvh", sup_read_bvh, false},  {"ini", sup_read_ini, false},
+    {"gltf", sup_read_gltf, false}, {"glb", sup_read_gltf, false},  {"obj", sup_read_obj, true},
+    {"off", sup_read_off, true},    {"skel", sup_read_skel, false}, {"bvh", sup_read_bvh, false},
+#ifndef SUPPLE_SMALL
+    {"ply", sup_read_ply, true},    {"stl", sup_read_stl, true},    {"ini", sup_read_ini, false},
+#endif
 };
 
 sup_read_fn *sup_reader_for(const char *ending)

@@ -112,6 +112,25 @@ sup_result sup_gltf_numbers(sup_gltf *g, const sup_json *object, const char *key
                          count);
 }
 
+/* The asset's extras as text. */
+static sup_result read_extras(sup_gltf *g)
+{
+    const sup_json *extras = sup_json_get(sup_json_get(g->root, "asset"), "extras");
+    sup_array text = {.item_size = 1};
+    if (extras == NULL) return SUP_OK;
+    sup_result result = SUP_OK;
+    char *copy = NULL;
+    if (!sup_json_write(extras, &g->input->context->allocator, &text))
+        result = sup_fail_memory(g->error, g->input->name);
+    else if ((copy = sup_gltf_alloc(g, g->arena, text.count + 1, 1)) == NULL)
+        result = g->error->result;
+    else
+        memcpy(copy, text.data, text.count);
+    sup_array_free(&g->input->context->allocator, &text);
+    g->character->extras = copy;
+    return result;
+}
+
 static sup_result check_version(sup_gltf *g)
 {
     const sup_json *asset = sup_json_get(g->root, "asset");
@@ -213,6 +232,7 @@ static sup_result read_stages(sup_gltf *g)
     if (result == SUP_OK) result = sup_gltf_read_meshes(g);
     if (result == SUP_OK) result = sup_gltf_read_morphs(g);
     if (result == SUP_OK) result = sup_gltf_read_animations(g);
+    if (result == SUP_OK) result = read_extras(g);
     if (result != SUP_OK) return result;
     mark_bare_skeleton(g->character);
     return sup_character_finish(g->character, g->input->name, g->error);

@@ -145,6 +145,41 @@ static void unit_normals(float *normals, int32_t count)
     }
 }
 
+/* A surface under the skin; parts that have none have it where their skin is. */
+static sup_result read_layer(sup_gltf *g, const primitive *primitives, const char *name, const float **layer)
+{
+    sup_result result = read_attribute(g, primitives, name, 3, layer);
+    for (int32_t i = 0; result == SUP_OK && *layer != NULL && i < g->character->part_count; i++) {
+        const sup_part *part = &g->parts[i];
+        size_t first = (size_t)part->vertex_first * 3, count = (size_t)part->vertex_count * 3;
+        if (count > 0 && sup_json_get(primitives[i].attributes, name) == NULL)
+            memcpy((float *)*layer + first, g->character->positions + first, count * sizeof(float));
+    }
+    return result;
+}
+
+/* Which joint of its skin holds the bone surface under a vertex; a number that names none, and parts that do not say,
+ * mean that it slides. */
+static sup_result read_holders(sup_gltf *g, const primitive *primitives)
+{
+    sup_character *c = g->character;
+    const float *numbers = NULL;
+    sup_result result = read_attribute(g, primitives, "_HOLDER", 1, &numbers);
+    if (result != SUP_OK || numbers == NULL) return result;
+    int32_t *holders = sup_gltf_alloc(g, g->arena, (size_t)c->vertex_count, sizeof *holders);
+    if (holders == NULL) return g->error->result;
+    for (int32_t i = 0; i < c->part_count; i++) {
+        const sup_part *part = &g->parts[i];
+        bool told = part->skin >= 0 && sup_json_get(primitives[i].attributes, "_HOLDER") != NULL;
+        for (int32_t v = part->vertex_first; v < part->vertex_first + part->vertex_count; v++) {
+            bool good = told && numbers[v] >= 0.0f && numbers[v] < (float)c->skins[part->skin].bone_count;
+            holders[v] = good ? c->skins[part->skin].bone_first + (int32_t)numbers[v] : -1;
+        }
+    }
+    c->bone_holders = holders;
+    return SUP_OK;
+}
+
 static sup_result read_vertices(sup_gltf *g, const primitive *primitives)
 {
     sup_character *c = g->character;
@@ -152,6 +187,9 @@ static sup_result read_vertices(sup_gltf *g, const primitive *primitives)
     if (result == SUP_OK) result = read_attribute(g, primitives, "NORMAL", 3, &c->normals);
     if (result == SUP_OK) result = read_attribute(g, primitives, "TANGENT", 4, &c->tangents);
     if (result == SUP_OK) result = read_attribute(g, primitives, "TEXCOORD_0", 2, &c->texcoords);
+    if (result == SUP_OK) result = read_layer(g, primitives, "_MUSCLE", &c->muscle_positions);
+    if (result == SUP_OK) result = read_layer(g, primitives, "_BONE", &c->bone_positions);
+    if (result == SUP_OK) result = read_holders(g, primitives);
     if (result == SUP_OK) unit_normals((float *)c->normals, c->vertex_count);
     return result;
 }

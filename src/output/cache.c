@@ -4,8 +4,15 @@
 #include "load/file.h"
 #include "math/affine.h"
 
-static const sup_cache_format *const formats[] = {&sup_format_glb, &sup_format_pc2, &sup_format_mdd, &sup_format_obj,
-                                                  NULL};
+static const sup_cache_format *const formats[] = {
+    &sup_format_glb,
+    &sup_format_pc2,
+    &sup_format_mdd,
+#ifndef SUPPLE_SMALL
+    &sup_format_obj,
+#endif
+    NULL,
+};
 
 sup_cache_def sup_default_cache_def(void)
 {

@@ -5,6 +5,7 @@
  * glb_keep.c      what of that document's accessors, views and images is still needed
  * glb_extensions.c  and of its extensions
  * glb_fresh.c     a plan for a character without a document
+ * glb_character.c a whole character, at rest with its skeleton; glb_character_clips.c its clips
  * glb_writer.c    frames to disk, and the parts of the JSON that depend on them */
 #ifndef SUP_OUTPUT_GLB_H
 #define SUP_OUTPUT_GLB_H
@@ -68,11 +69,19 @@ sup_json *sup_glb_add_accessor(sup_json_tree *tree, int64_t view, uint64_t offse
 int32_t sup_glb_last_accessor(const sup_json_tree *tree);
 /* Triangles of a part as an index accessor, turned round when it is mirrored; -1 when memory ran out. */
 int32_t sup_glb_add_indices(sup_glb_plan *plan, const sup_part *part, bool mirrored);
+/* A plain material in one of a few muted colours, told apart by `index`; its index in the output. */
+int32_t sup_glb_add_material(sup_json_tree *tree, const char *name, int32_t index);
+/* TEXCOORD_0 of a part, unless all are 0; numbers that are not finite become 0. */
+void sup_glb_add_texcoords(sup_glb_plan *plan, const sup_part *part, sup_json *attributes);
 /* Members of glTF objects. */
 void sup_glb_set_integer(sup_json_tree *tree, sup_json *object, const char *key, int64_t value);
 void sup_glb_set_text(sup_json_tree *tree, sup_json *object, const char *key, const char *text);
 /* asset.version and asset.generator. */
 void sup_glb_set_asset(sup_json_tree *tree);
+/* asset.extras from the character's. */
+sup_result sup_glb_set_extras(sup_glb_plan *plan, sup_error *error);
+/* [count*3] of unit length, as glTF wants them; one that has no length gets any direction. */
+void sup_glb_unit_normals(const float *normals, int32_t count, float *unit);
 
 /* Accessors, bufferViews and images of the input document on their way to the output. */
 typedef struct sup_glb_keep {

@@ -14,7 +14,7 @@ static const char *part_name(const sup_part *part, const char *fallback)
     return part->name[0] != '\0' ? part->name : fallback;
 }
 
-static void add_material(sup_json_tree *tree, const char *name, int32_t index)
+int32_t sup_glb_add_material(sup_json_tree *tree, const char *name, int32_t index)
 {
     sup_json *materials = sup_json_need(tree, tree->root, "materials", SUP_JSON_ARRAY);
     sup_json *material = sup_json_append(tree, materials, sup_json_new_object(tree));
@@ -27,10 +27,10 @@ static void add_material(sup_json_tree *tree, const char *name, int32_t index)
     sup_glb_set_integer(tree, surface, "metallicFactor", 0);
     sup_json_set(tree, surface, "roughnessFactor", sup_json_new_float(tree, 0.7f));
     sup_json_set(tree, material, "doubleSided", sup_json_new_bool(tree, true)); /* scans and clothes are open */
+    return sup_json_count(materials) - 1;
 }
 
-/* Texture coordinates of a part; false numbers become 0. */
-static void add_texcoords(sup_glb_plan *plan, const sup_part *part, sup_json *attributes)
+void sup_glb_add_texcoords(sup_glb_plan *plan, const sup_part *part, sup_json *attributes)
 {
     size_t count = (size_t)part->vertex_count * 2;
     const float *source = plan->character->texcoords + (size_t)part->vertex_first * 2;
@@ -56,14 +56,14 @@ static void add_primitive(sup_glb_plan *plan, sup_json *primitives, int32_t p)
     const sup_part *part = &plan->character->parts[p];
     sup_json *primitive = sup_json_append(tree, primitives, sup_json_new_object(tree));
     sup_json *attributes = sup_json_need(tree, primitive, "attributes", SUP_JSON_OBJECT);
-    if (plan->character->texcoords != NULL) add_texcoords(plan, part, attributes);
+    if (plan->character->texcoords != NULL) sup_glb_add_texcoords(plan, part, attributes);
     if (part->triangle_count > 0)
         sup_glb_set_integer(tree, primitive, "indices",
                             sup_glb_add_indices(plan, part, sup_part_is_mirrored(plan->character, part)));
     else
         sup_glb_set_integer(tree, primitive, "mode", 0); /* points: as triangles they would be nonsense */
-    sup_glb_set_integer(tree, primitive, "material", sup_json_count(sup_json_get(tree->root, "materials")));
-    add_material(tree, part_name(part, "skin"), sup_json_count(sup_json_get(tree->root, "materials")));
+    int32_t index = sup_json_count(sup_json_get(tree->root, "materials"));
+    sup_glb_set_integer(tree, primitive, "material", sup_glb_add_material(tree, part_name(part, "skin"), index));
 }
 
 sup_result sup_glb_plan_fresh(sup_glb_plan *plan, sup_error *error)
@@ -72,7 +72,8 @@ sup_result sup_glb_plan_fresh(sup_glb_plan *plan, sup_error *error)
     const sup_character *character = plan->character;
     tree->root = sup_json_new_object(tree);
     sup_glb_set_asset(tree);
-    sup_result result = sup_glb_plan_meshes(plan, 0, error);
+    sup_result result = sup_glb_set_extras(plan, error);
+    if (result == SUP_OK) result = sup_glb_plan_meshes(plan, 0, error);
     if (result != SUP_OK) return result;
     sup_glb_set_integer(tree, tree->root, "scene", 0);
     sup_json *scenes = sup_json_need(tree, tree->root, "scenes", SUP_JSON_ARRAY);

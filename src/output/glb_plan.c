@@ -1,6 +1,8 @@
 /* glb_plan.c - the plan of a GLB file: which parts make which mesh, and the views that do not depend on frames. */
 #include "output/glb.h"
 
+#include <math.h>
+
 sup_result sup_glb_plan_meshes(sup_glb_plan *plan, int32_t node_first, sup_error *error)
 {
     const sup_character *character = plan->character;
@@ -58,6 +60,38 @@ void sup_glb_set_text(sup_json_tree *tree, sup_json *object, const char *key, co
         at += length == 0 ? 1 : length;
     }
     sup_json_set(tree, object, key, sup_json_new_string(tree, clean));
+}
+
+void sup_glb_unit_normals(const float *normals, int32_t count, float *unit)
+{
+    for (int32_t v = 0; v < count; v++) {
+        const float *n = normals + (size_t)v * 3;
+        double x = (double)n[0], y = (double)n[1], z = (double)n[2], length = sqrt(x * x + y * y + z * z);
+        float *to = unit + (size_t)v * 3;
+        bool good = fabs(length - 1.0) < 1e-5, lost = !(length > 1e-20);
+        to[0] = good ? n[0] : lost ? 0.0f : (float)(x / length);
+        to[1] = good ? n[1] : lost ? 1.0f : (float)(y / length);
+        to[2] = good ? n[2] : lost ? 0.0f : (float)(z / length);
+    }
+}
+
+sup_result sup_glb_set_extras(sup_glb_plan *plan, sup_error *error)
+{
+    const sup_character *character = plan->character;
+    if (character->extras == NULL) return SUP_OK;
+    sup_json_tree extras = sup_json_tree_create(&plan->arena.allocator);
+    sup_error inner;
+    sup_result result =
+        sup_json_parse(&extras, character->name, (sup_bytes){character->extras, strlen(character->extras)}, &inner);
+    if (result == SUP_OK) {
+        sup_json *asset = sup_json_need(&plan->tree, plan->tree.root, "asset", SUP_JSON_OBJECT);
+        sup_json_set(&plan->tree, asset, "extras", sup_json_copy(&plan->tree, extras.root));
+    } else {
+        result = sup_fail(error, result == SUP_ERROR_MEMORY ? result : SUP_ERROR_DATA, "output.glb.extras",
+                          character->name, "The character's extras are not JSON: %.200s", inner.message);
+    }
+    sup_json_tree_destroy(&extras);
+    return result;
 }
 
 void sup_glb_set_asset(sup_json_tree *tree)

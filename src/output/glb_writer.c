@@ -353,20 +353,6 @@ static sup_result write_fixed(sup_cache_writer *writer, sup_error *error)
     return result;
 }
 
-/* Unit normals for the base, as glTF wants them; one that has no length gets any direction. */
-static void keep_base_normals(glb_writer *glb, const float *normals, int32_t vertices)
-{
-    for (int32_t v = 0; v < vertices; v++) {
-        const float *n = normals + (size_t)v * 3;
-        double x = (double)n[0], y = (double)n[1], z = (double)n[2], length = sqrt(x * x + y * y + z * z);
-        float *base = glb->base_normals + (size_t)v * 3;
-        bool unit = fabs(length - 1.0) < 1e-5, lost = !(length > 1e-20);
-        base[0] = unit ? n[0] : lost ? 0.0f : (float)(x / length);
-        base[1] = unit ? n[1] : lost ? 1.0f : (float)(y / length);
-        base[2] = unit ? n[2] : lost ? 0.0f : (float)(z / length);
-    }
-}
-
 static bool any_nonzero(const float *values, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -378,7 +364,7 @@ static sup_result begin_frames(sup_cache_writer *writer, const float *normals, s
 {
     glb_writer *glb = writer->state;
     const sup_character *character = writer->character;
-    if (normals != NULL) keep_base_normals(glb, normals, character->vertex_count);
+    if (normals != NULL) sup_glb_unit_normals(normals, character->vertex_count, glb->base_normals);
     glb->morph_normals = normals != NULL && writer->def.normals;
     for (int32_t p = 0; p < character->part_count; p++) {
         const sup_part *part = &character->parts[p];

@@ -21,8 +21,8 @@ typedef struct kitchen {
 } kitchen;
 
 /* --- Mesh --- */
-static sup_result mesh_body(const sup_context *context, const sup_recipe *recipe, const sup_sculpture *sculpture,
-                            double vertices, double resolution, sup_surface *surface, sup_error *error)
+sup_result sup_recipe_mesh(const sup_context *context, const sup_recipe *recipe, const sup_sculpture *sculpture,
+                           double vertices, double resolution, sup_surface *surface, sup_error *error)
 {
     int32_t subdivisions = 0;
     for (; resolution > FINEST_REMESH; resolution *= 0.25)
@@ -50,7 +50,7 @@ static sup_result mesh_body(const sup_context *context, const sup_recipe *recipe
     return result;
 }
 
-static sup_sculpture_def sculpture_def(const sup_context *context, const sup_recipe *recipe)
+sup_sculpture_def sup_recipe_sculpture(const sup_context *context, const sup_recipe *recipe)
 {
     sup_sculpture_def def = {.context = context,
                              .shapes = recipe->shapes,
@@ -65,10 +65,11 @@ static sup_sculpture_def sculpture_def(const sup_context *context, const sup_rec
 
 static sup_result mesh_skin(kitchen *k, double resolution, sup_error *error)
 {
-    sup_sculpture_def def = sculpture_def(k->context, k->recipe);
+    sup_sculpture_def def = sup_recipe_sculpture(k->context, k->recipe);
     k->sculpture = sup_sculpture_create(&def);
     if (k->sculpture == NULL) return sup_fail_memory(error, "a character");
-    return mesh_body(k->context, k->recipe, k->sculpture, k->recipe->vertex_target, resolution, &k->surfaces[0], error);
+    return sup_recipe_mesh(k->context, k->recipe, k->sculpture, k->recipe->vertex_target, resolution, &k->surfaces[0],
+                           error);
 }
 
 /* An extra is meshed like a body of its own, from its own few shapes. */
@@ -83,13 +84,13 @@ static sup_result mesh_extra(kitchen *k, int32_t index, double resolution, sup_e
     own->region_count = 1;
     own->regions[0] = (sup_region){extra->name, -1, 0.0, false, 1.0};
     sup_recipe_add_shapes(own, k->recipe->extra_shapes + extra->shape_first, extra->shape_count);
-    sup_sculpture_def def = sculpture_def(k->context, own);
+    sup_sculpture_def def = sup_recipe_sculpture(k->context, own);
     sup_sculpture *sculpture = sup_sculpture_create(&def);
     double least = 60.0 / extra->vertex_target; /* below that a ball is none */
     sup_result result = sculpture == NULL
                             ? sup_fail_memory(error, "a character")
-                            : mesh_body(k->context, own, sculpture, extra->vertex_target,
-                                        resolution < least ? least : resolution, &k->surfaces[1 + index], error);
+                            : sup_recipe_mesh(k->context, own, sculpture, extra->vertex_target,
+                                              resolution < least ? least : resolution, &k->surfaces[1 + index], error);
     sup_sculpture_destroy(sculpture);
     sup_free(&k->context->allocator, own, sizeof *own);
     return result;
@@ -299,6 +300,9 @@ static sup_result cook(kitchen *k, double resolution, sup_error *error)
     if (parts == NULL || !fill_vertices(k, arena) || !fill_nodes(k, arena) || !fill_clips(k, arena))
         return sup_fail_memory(error, "a character");
     fill_parts(k, parts);
+    if (k->recipe->organ_count > 0 &&
+        !sup_scene_layers(k->context, k->recipe, &k->skeleton, &k->surfaces[0], k->character, arena))
+        return sup_fail_memory(error, "a character");
     k->character->parts = parts;
     k->character->part_count = 1 + k->recipe->extra_count;
     return sup_character_finish(k->character, k->recipe->name, error);

@@ -277,10 +277,10 @@ static const sup_extra_row extras[] = {
 };
 
 /* The arm hangs 45 degrees down, palm towards the thigh, thumb forward. */
-static const sup_placement arm_placement = {{0.180, 1.398, -0.016},
-                                            {0, 0, 1},
-                                            {0.70710678118654752, -0.70710678118654752, 0},
-                                            {0.70710678118654752, 0.70710678118654752, 0}};
+const sup_placement sup_human_arm = {{0.180, 1.398, -0.016},
+                                     {0, 0, 1},
+                                     {0.70710678118654752, -0.70710678118654752, 0},
+                                     {0.70710678118654752, 0.70710678118654752, 0}};
 
 void sup_recipe_human(sup_recipe *recipe)
 {
@@ -292,7 +292,7 @@ void sup_recipe_human(sup_recipe *recipe)
     sup_recipe_add_shapes(recipe, shapes, SUP_COUNT(shapes));
     sup_recipe_add_joints(recipe, joints, SUP_COUNT(joints));
     int32_t upper_arm = recipe->joint_count;
-    sup_recipe_add_arm(recipe, &arm_placement, ARM, true, "*shoulder");
+    sup_recipe_add_arm(recipe, &sup_human_arm, ARM, true, "*shoulder");
     recipe->joints[upper_arm].flex_axis = sup_v3(-1.0, 0.0, 0.0); /* forward beside the body, not across it */
     memcpy(recipe->contacts, contacts, sizeof contacts);
     recipe->contact_count = SUP_COUNT(contacts);
@@ -301,4 +301,5 @@ void sup_recipe_human(sup_recipe *recipe)
     memcpy(recipe->extra_shapes, eyes, sizeof eyes);
     recipe->extra_shape_count = SUP_COUNT(eyes);
     sup_recipe_add_human_motions(recipe);
+    sup_recipe_add_human_organs(recipe);
 }

@@ -72,6 +72,23 @@ typedef struct sup_floor_point {
 
 enum { SUP_MOTIONS_MAX = 16, SUP_CONTACTS_MAX = 16, SUP_EXTRAS_MAX = 4, SUP_EXTRA_SHAPES_MAX = 16 };
 
+/* A frame to place tables in: unit axes and origin. */
+typedef struct sup_placement {
+    sup_vec3d origin, x, y, z;
+} sup_placement;
+
+/* A bone or a muscle under the skin. */
+typedef struct sup_organ_row {
+    const char *name;
+    bool is_muscle;
+    bool is_hollow;                 /* no part of its own, but flesh ends there: the organs of the belly */
+    const char *joint;              /* that carries it; NULL: it slides */
+    double reach;                   /* nearer than this to an end of that joint's bone flesh slides over it, metres */
+    const sup_placement *placement; /* NULL: the body's own axes */
+    const sup_shape *shapes;        /* their regions do not count */
+    int32_t shape_count;
+} sup_organ_row;
+
 typedef struct sup_recipe {
     const char *name;
     bool mirrored;
@@ -85,6 +102,8 @@ typedef struct sup_recipe {
     sup_floor_point contacts[SUP_CONTACTS_MAX];
     sup_extra_row extras[SUP_EXTRAS_MAX];
     sup_shape extra_shapes[SUP_EXTRA_SHAPES_MAX];
+    const sup_organ_row *organs; /* [organ_count] */
+    int32_t organ_count;
     int32_t region_count, shape_count, joint_count, motion_count, contact_count, extra_count, extra_shape_count;
 } sup_recipe;
 
@@ -115,11 +134,6 @@ typedef struct sup_recipe {
         .name = (motion_name), .duration = (seconds), .rate = (keys_a_second), .loop = (is_loop),      \
         .alternate = (is_alternate), .footing = (foot), .rows = (table), .row_count = SUP_COUNT(table) \
     }
-
-/* A frame to place tables in: unit axes and origin. */
-typedef struct sup_placement {
-    sup_vec3d origin, x, y, z;
-} sup_placement;
 
 void sup_recipe_add_shapes(sup_recipe *recipe, const sup_shape *rows, int32_t count);
 void sup_recipe_add_joints(sup_recipe *recipe, const sup_joint_row *rows, int32_t count);
@@ -176,6 +190,18 @@ void sup_recipe_arm(sup_recipe *recipe);
 void sup_recipe_hand(sup_recipe *recipe);
 void sup_recipe_human(sup_recipe *recipe);
 void sup_recipe_elephant(sup_recipe *recipe);
+
+/* The surfaces under a skin whose weights the character has: from each vertex towards its bones until muscles and bones
+ * of the recipe are met. Fills muscle_positions, bone_positions and bone_holders. False when memory ran out. */
+bool sup_scene_layers(const sup_context *context, const sup_recipe *recipe, const sup_skeleton *skeleton,
+                      const sup_surface *skin, sup_character *character, sup_arena *arena);
+/* The organs as a mesh: a part each, both sides of those in pairs. */
+sup_result sup_recipe_cook_organs(const sup_context *context, const sup_recipe *recipe, bool muscles, double resolution,
+                                  sup_character **character, sup_error *error);
+/* A recipe's body as a mesh: `vertices` times `resolution` of them. */
+sup_result sup_recipe_mesh(const sup_context *context, const sup_recipe *recipe, const sup_sculpture *sculpture,
+                           double vertices, double resolution, sup_surface *surface, sup_error *error);
+sup_sculpture_def sup_recipe_sculpture(const sup_context *context, const sup_recipe *recipe);
 
 /* The finished character of a recipe. */
 sup_result sup_recipe_cook(const sup_context *context, const sup_recipe *recipe, double resolution,

@@ -4,17 +4,20 @@
 typedef struct scene_row {
     sup_scene_info info;
     void (*fill)(sup_recipe *recipe);
+    bool has_organs;
 } scene_row;
 
 static const scene_row scenes[] = {
     {{"human", "An adult of 1.75 m in A-pose, with fingers, toes and eyes: walks, squats, dances.", 20000},
-     sup_recipe_human},
-    {{"elephant", "An elephant with a soft trunk, ears, tusks and a tail.", 16000}, sup_recipe_elephant},
-    {{"hand", "A left hand with five fingers of three joints each.", 6000}, sup_recipe_hand},
-    {{"arm", "A left arm with shoulder, elbow and hand.", 6000}, sup_recipe_arm},
-    {{"tbone", "A T of three soft branches that meet in one joint.", 3000}, sup_recipe_tbone},
+     sup_recipe_human,
+     true},
+    {{"elephant", "An elephant with a soft trunk, ears, tusks and a tail.", 16000}, sup_recipe_elephant, false},
+    {{"hand", "A left hand with five fingers of three joints each.", 6000}, sup_recipe_hand, false},
+    {{"arm", "A left arm with shoulder, elbow and hand.", 6000}, sup_recipe_arm, false},
+    {{"tbone", "A T of three soft branches that meet in one joint.", 3000}, sup_recipe_tbone, false},
     {{"cylinder", "A capped tube with two moving bones: the smallest thing that bends and twists.", 2000},
-     sup_recipe_cylinder},
+     sup_recipe_cylinder,
+     false},
 };
 
 int32_t sup_scene_count(void)
@@ -38,15 +41,28 @@ static sup_result unknown_name(const char *name, sup_error *error)
                     "There is no built-in character \"%s\"; there are: %s.", name, names);
 }
 
+/* A scene's name, or that of what is in it: "human.bones". */
+static const scene_row *find_scene(const char *name, const char **organs)
+{
+    for (int32_t i = 0; i < SUP_COUNT(scenes); i++) {
+        const char *own = scenes[i].info.name, *rest = name + strlen(own);
+        if (sup_text_equal(own, name)) return &scenes[i];
+        if (strncmp(own, name, strlen(own)) != 0 || !scenes[i].has_organs) continue;
+        if (!sup_text_equal(rest, ".bones") && !sup_text_equal(rest, ".muscles")) continue;
+        *organs = rest + 1;
+        return &scenes[i];
+    }
+    return NULL;
+}
+
 sup_result sup_scene_create(const sup_context *context, const char *name, double resolution, sup_character **character,
                             sup_error *error)
 {
     if (name == NULL || character == NULL)
         return sup_fail(error, SUP_ERROR_ARGUMENT, "argument.null", "",
                         "sup_scene_create needs a name and a place for the result.");
-    const scene_row *scene = NULL;
-    for (int32_t i = 0; i < SUP_COUNT(scenes); i++)
-        if (sup_text_equal(scenes[i].info.name, name)) scene = &scenes[i];
+    const char *organs = NULL;
+    const scene_row *scene = find_scene(name, &organs);
     if (scene == NULL) return unknown_name(name, error);
     if (!(resolution >= 0.05 && resolution <= 20.0))
         return sup_fail(error, SUP_ERROR_ARGUMENT, "scene.resolution", name,
@@ -57,7 +73,9 @@ sup_result sup_scene_create(const sup_context *context, const char *name, double
     scene->fill(recipe);
     recipe->name = scene->info.name;
     recipe->vertex_target = (double)scene->info.default_vertex_count;
-    sup_result result = sup_recipe_cook(&resolved, recipe, resolution, character, error);
+    sup_result result = organs != NULL ? sup_recipe_cook_organs(&resolved, recipe, sup_text_equal(organs, "muscles"),
+                                                                resolution, character, error)
+                                       : sup_recipe_cook(&resolved, recipe, resolution, character, error);
     sup_free(&resolved.allocator, recipe, sizeof *recipe);
     return result;
 }

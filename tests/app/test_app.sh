@@ -6,7 +6,7 @@ cd "$work" || exit 1
 
 # --- Words ---
 run 0 "help" "$supple" --help
-for verb in info bake bind render compare slice measure report bench studio methods scenes; do
+for verb in info bake bind render compare slice measure report bench anatomy studio methods scenes; do
     check "help names $verb" grep -q "  $verb" out
 done
 run 0 "version" "$supple" --version
@@ -15,7 +15,7 @@ refuse 1 "no verb" 'verb' "$supple"
 refuse 1 "near verb" "did you mean 'bake'" "$supple" bkae
 refuse 1 "far verb" 'info, bake' "$supple" zzzzzzzz
 refuse 1 "option before a verb" 'no option' "$supple" --jsn
-for verb in info bake bind render compare slice measure report bench studio methods scenes; do
+for verb in info bake bind render compare slice measure report bench anatomy studio methods scenes; do
     if "$supple" $verb --help 2>&1 | grep -q 'makes no pictures'; then
         skip "$verb --help" "this build has no Embree or libpng"
         continue

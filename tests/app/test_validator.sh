@@ -15,14 +15,18 @@ for file in "$assets"/gltf/*.gl* "$assets"/makehuman/*.glb; do
     if [ -e "$file" ]; then inputs+=("$file"); fi
 done
 [ -d "$assets" ] || skip "validator on assets" "no folder $assets"
+rigs=0
 for input in "${inputs[@]}"; do
     name=$(basename "$input")
     for extra in "" --no-normals; do
         # shellcheck disable=SC2086 # no word when there is none
         run 0 "bake $name $extra" "$supple" bake --method linear "$input" -o "$work/glb/${name//[:@]/_}$extra.glb" --fps 5 --quiet $extra
     done
+    # What has no skeleton cannot be rigged; what can is skinned by the viewer.
+    if "$supple" rig "$input" -o "$work/glb/${name//[:@]/_}_rig.glb" --quiet 2>/dev/null; then rigs=$((rigs + 1)); fi
 done
+check "scenes and most assets are rigged" test "$rigs" -ge 5
 # All in one go: starting node takes longer than looking at a file.
 run 0 "validate" node "$validator/validate.mjs" "$work/glb" || head -n 5 "$work/out"
-check "validated all" grep -q "^$((2 * ${#inputs[@]})) files, 0 errors" "$work/out"
+check "validated all" grep -q "^$((2 * ${#inputs[@]} + rigs)) files, 0 errors" "$work/out"
 finish

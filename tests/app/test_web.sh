@@ -21,8 +21,8 @@ if ! scripts/wasm.sh; then
 fi
 bad=0
 size=$(gzip -9c web/dist/supple.wasm | wc -c)
-if [ "$size" -gt 450000 ]; then
-    echo "FAILED web: supple.wasm is $size bytes compressed, 450000 allowed"
+if [ "$size" -gt 400000 ]; then
+    echo "FAILED web: supple.wasm is $size bytes compressed, 400000 allowed"
     bad=1
 fi
 if [ -d web/node_modules/vite ] && ! scripts/studio.sh; then

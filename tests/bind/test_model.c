@@ -1,6 +1,7 @@
 /* Binding, the model block, and loading one from bytes that may say anything. */
 #include "bind/model.h"
 #include "methods/skin_fixture.h"
+#include "scene.h"
 #include "supple/deform.h"
 #include "supple/scenes.h"
 #include "test.h"
@@ -112,26 +113,6 @@ TEST(methods_that_misuse_the_builder_are_told)
     fixture_destroy(&f);
 }
 
-/* Refuses the n-th allocation and counts what is open. */
-typedef struct failing_allocator {
-    int calls, fail_at, open;
-} failing_allocator;
-
-static void *failing_allocate(void *user, size_t size, size_t alignment)
-{
-    failing_allocator *f = user;
-    if (f->calls++ == f->fail_at) return NULL;
-    f->open++;
-    return aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
-}
-
-static void failing_release(void *user, void *memory, size_t size)
-{
-    SUP_UNUSED(size);
-    ((failing_allocator *)user)->open--;
-    free(memory);
-}
-
 TEST(every_refused_allocation_is_an_error_without_leak)
 {
     skin_fixture f = fixture_random(4, 600, 9, 4, 2);
@@ -139,7 +120,7 @@ TEST(every_refused_allocation_is_an_error_without_leak)
     int survived = 0;
     for (int at = 0; at < 400 && survived == 0; at++) {
         failing_allocator counter = {0, at, 0};
-        sup_context context = {.allocator = {failing_allocate, failing_release, &counter}};
+        sup_context context = test_failing_context(&counter);
         sup_model *model = NULL, *loaded = NULL;
         sup_instance *instance = NULL;
         sup_result result = sup_bind(&context, sup_method_find("dualquat"), fixture_rig(&f), NULL, &model, NULL);

@@ -1,5 +1,6 @@
 /* Contact in whole motions: skin that would cross does not, stands still when it is held, and goes back. */
 #include "contact_fixture.h"
+#include "scene.h"
 #include "supple/deform.h"
 #include "supple/measure.h"
 #include "supple/method.h"
@@ -22,7 +23,7 @@ static actor actor_make(const char *scene, double detail, int32_t clip)
 {
     actor a = {0};
     sup_error error = {0};
-    CHECK_OK(sup_scene_create(NULL, scene, detail, &a.character, &error), error);
+    a.character = test_scene(scene, detail);
     a.clip = &a.character->clips[clip];
     CHECK_OK(sup_rig_create(NULL, a.character, NULL, &a.rig, &error), error);
     CHECK_OK(sup_bind(NULL, sup_method_find("projective"), a.rig, NULL, &a.model, &error), error);

@@ -1,5 +1,6 @@
 /* actor.c - a built-in character on a method. */
 #include "deform/actor.h"
+#include "scene.h"
 
 actor actor_open(const sup_context *context, const char *name, double resolution, const char *settings)
 {
@@ -16,7 +17,7 @@ actor actor_open(const sup_context *context, const char *name, double resolution
         CHECK_OK(sup_method_set(method, values, param, text, &error), error);
         p += used;
     }
-    CHECK_OK(sup_scene_create(context, name, resolution, &a.character, &error), error);
+    a.character = test_scene(name, resolution);
     CHECK_OK(sup_rig_create(context, a.character, NULL, &a.rig, &error), error);
     sup_bind_def def = {.values = values};
     CHECK_OK(sup_bind(context, method, a.rig, &def, &a.model, &error), error);

@@ -1,5 +1,6 @@
 /* What an instance remembers, as bytes: every method goes on from them as if nothing had happened. */
 #include "deform/actor.h"
+#include "scene.h"
 
 enum { FRAMES = 4 };
 
@@ -21,7 +22,7 @@ static actor open_method(const sup_method *method)
     sup_method_defaults(method, values);
     if (sup_method_set(method, values, "tets", "600", NULL) != SUP_OK)
         sup_method_set(method, values, "vertices", "500", NULL);
-    CHECK_OK(sup_scene_create(NULL, "arm", 0.25, &a.character, &error), error);
+    a.character = (method->flags & SUP_METHOD_LAYERS) != 0 ? test_scene("human", 0.1) : test_scene("arm", 0.25);
     CHECK_OK(sup_rig_create(NULL, a.character, NULL, &a.rig, &error), error);
     sup_bind_def def = {.values = values};
     CHECK_OK(sup_bind(NULL, method, a.rig, &def, &a.model, &error), error);

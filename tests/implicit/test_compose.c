@@ -2,8 +2,12 @@
 #include "test.h"
 
 #include "base/simd.h"
+#include "math/affine.h"
 #include "methods/implicit/compose_internal.h"
 #include "methods/implicit/tree.h"
+
+#include <float.h>
+#include <stddef.h>
 
 enum { MOST = 12, NODES = 9, CONTACT = 0, BULGE = 1 };
 static const double middle = 0.5 * (NODES - 1);
@@ -14,6 +18,8 @@ typedef struct body {
     int32_t leaves[MOST];
     sup_compose_node nodes[MOST];
     sup_tree_field tree[MOST];
+    sup_compose_bend bends[MOST];
+    float pivots[4 * MOST];
     float joints[MOST * 12], *memory;
     sup_compose compose;
     sup_posed_fields posed;
@@ -106,7 +112,19 @@ static void finish(body *b)
     static const int32_t brothers[2] = {CONTACT, SUP_CONTROLLER_ELBOW};
     sup_compose *c = &b->compose;
     sup_error error = {0};
-    CHECK_OK(sup_tree_build(NULL, b->tree, c->fields.field_count, brothers, b->leaves, b->nodes, &error), error);
+    int32_t count = c->fields.field_count, meets[MOST];
+    CHECK_OK(sup_tree_build(NULL, b->tree, count, brothers, b->leaves, b->nodes, meets, &error), error);
+    for (int32_t node = 0; node < count; node++) /* joints are half-way between balls */
+        for (int32_t f = 0; f < count; f++) {
+            if (meets[f] != node) continue;
+            for (int k = 0; k < 3; k++)
+                b->pivots[4 * c->bend_count + k] =
+                    (float)(0.5 * (b->tree[f].place[k] + b->tree[b->tree[f].parent].place[k]));
+            b->pivots[4 * c->bend_count + 3] = (float)(0.5 * b->tree[f].size);
+            b->bends[c->bend_count++] = (sup_compose_bend){node, f, b->tree[f].parent};
+        }
+    c->bends = b->bends;
+    c->pivots = b->pivots;
     c->fields.fields = b->fields;
     c->leaves = b->leaves;
     c->nodes = b->nodes;
@@ -118,6 +136,24 @@ static void finish(body *b)
     b->memory = aligned_alloc(64, (sup_compose_posed_size(c) + 63) / 64 * 64);
     CHECK(b->memory != NULL);
     b->posed = sup_compose_posed_open(c, evaluate_ball, b->memory);
+    sup_compose_pose(c, b->joints, &b->posed);
+}
+
+/* Turns what hangs on a joint about the first axis, at its pivot. */
+static void bend_joint(body *b, int32_t field, double angle)
+{
+    const sup_compose *c = &b->compose;
+    for (int32_t i = 0; i < c->bend_count; i++) {
+        if (c->bends[i].field != field) continue;
+        sup_affine turn =
+            sup_affine_from_trs(sup_v3(0, 0, 0), sup_quatd_from_axis_angle(sup_v3(1, 0, 0), angle), sup_v3(1, 1, 1));
+        sup_vec3d at = sup_v3_load(c->pivots + 4 * i), to = sup_v3_sub(at, sup_affine_vector(turn, at));
+        turn.m[3] = to.x;
+        turn.m[7] = to.y;
+        turn.m[11] = to.z;
+        for (int k = 0; k < 12; k++)
+            b->joints[12 * field + k] = (float)turn.m[k];
+    }
     sup_compose_pose(c, b->joints, &b->posed);
 }
 
@@ -162,13 +198,42 @@ static void random_block(sup_random *random, sup_field_points *points, double re
 /* --- The slow way: the tree from its ranks, in double, without boxes --- */
 
 typedef struct slow {
-    double value, gradient[3], contact;
+    double value, gradient[3], contact, side, across[3], left;
+    bool own; /* holds the leaf that is asked for */
 } slow;
 
-static slow slow_combine(const sup_compose *c, const sup_compose_node *node, slow a, slow b)
+/* d in the fold of the nearest joint of a node, and the way until its sheet ends. */
+static double slow_fold(const body *b, int32_t node, const double p[3], double *left)
 {
-    if (!(b.value > 0.0)) return a;
-    if (!(a.value > 0.0)) return b;
+    double nearest = INFINITY, d = 0.0;
+    *left = (double)FLT_MAX;
+    for (int32_t i = b->posed.fold_first[node]; i < b->posed.fold_first[node + 1]; i++) {
+        const sup_compose_fold *fold = &b->posed.folds[i];
+        double square = 0.0, along = -(double)fold->end;
+        for (int k = 0; k < 3; k++) {
+            double away = p[k] - (double)fold->centre[k];
+            square += away * away;
+            along += away * (double)fold->out[k];
+        }
+        if (square >= nearest) continue;
+        nearest = square;
+        d = (double)fold->depth * fmin(fmax(1.0 + along * (double)fold->fade, 0.0), 1.0);
+        *left = d > 0.0 ? along : (double)FLT_MAX;
+    }
+    return d;
+}
+
+static slow slow_combine(const body *whole, const sup_compose_node *node, const double p[3], slow a, slow b)
+{
+    const sup_compose *c = &whole->compose;
+    bool own = a.own || b.own;
+    slow held = b.own ? b : a;
+    if (!(b.value > 0.0)) held = a;
+    if (!(a.value > 0.0)) held = b;
+    if (!(b.value > 0.0) || !(a.value > 0.0)) {
+        held.own = own;
+        return held;
+    }
     double aa = 0.0, bb = 0.0, ab = 0.0, out[3];
     for (int k = 0; k < 3; k++) {
         aa += a.gradient[k] * a.gradient[k];
@@ -176,27 +241,37 @@ static slow slow_combine(const sup_compose *c, const sup_compose_node *node, slo
         ab += a.gradient[k] * b.gradient[k];
     }
     double angle = aa * bb > 0.0 ? acos(fmin(fmax(ab / sqrt(aa * bb), -1.0), 1.0)) : 0.0;
-    double d = (double)sup_controller_at(c->controllers + node->controller * SUP_CONTROLLER_SIZE, (float)angle);
+    double d = (double)sup_controller_at(c->controllers + node->controller * SUP_CONTROLLER_SIZE, (float)angle), left;
+    d = fmax(d, slow_fold(whole, (int32_t)(node - c->nodes), p, &left));
     sup_operator_at(c->tables + (size_t)node->table * SUP_OPERATOR_SIZE, a.value, b.value, d, out);
-    slow result = {fmin(fmax(out[0], 0.0), 1.0), {0}, fmax(a.contact, b.contact)};
+    slow result = held;
+    result.own = own;
+    result.value = fmin(fmax(out[0], 0.0), 1.0);
     for (int k = 0; k < 3; k++)
         result.gradient[k] = out[1] * a.gradient[k] + out[2] * b.gradient[k];
-    result.contact = fmax(result.contact, d * fmin(fmax(4.0 * fmin(a.value, b.value) - 1.0, 0.0), 1.0));
+    double contact = d * fmin(fmax(4.0 * fmin(a.value, b.value) - 1.0, 0.0), 1.0);
+    if (own && contact > held.contact) {
+        result.contact = contact;
+        result.left = left;
+        result.side = b.own ? b.value - a.value : a.value - b.value;
+        for (int k = 0; k < 3; k++)
+            result.across[k] = b.own ? b.gradient[k] - a.gradient[k] : a.gradient[k] - b.gradient[k];
+    }
     return result;
 }
 
-static slow slow_range(const body *b, int32_t first, int32_t last, const double p[3])
+static slow slow_range(const body *b, int32_t first, int32_t last, int32_t own, const double p[3])
 {
     const sup_compose *c = &b->compose;
     if (first == last) {
         double out[4];
         ball(b->posed.to_grid + 12 * first, p, out);
-        return (slow){out[0], {out[1], out[2], out[3]}, 0.0};
+        return (slow){.value = out[0], .gradient = {out[1], out[2], out[3]}, .own = first == own && out[0] > 0.0};
     }
     int32_t top = first;
     for (int32_t i = first; i < last; i++)
         if (c->nodes[i].rank > c->nodes[top].rank) top = i;
-    return slow_combine(c, &c->nodes[top], slow_range(b, first, top, p), slow_range(b, top + 1, last, p));
+    return slow_combine(b, &c->nodes[top], p, slow_range(b, first, top, own, p), slow_range(b, top + 1, last, own, p));
 }
 
 TEST(compose_agrees_with_the_slow_way)
@@ -204,26 +279,41 @@ TEST(compose_agrees_with_the_slow_way)
     body b;
     make_hand(&b, NULL);
     sup_random random = {1};
-    int felt = 0;
+    int felt = 0, sided = 0, ended = 0;
     for (int block = 0; block < 400; block++) {
         sup_field_points points;
         sup_field_samples samples;
-        float contact[SUP_FIELD_LANES];
+        sup_field_sides sides;
+        if (block == 200) /* from here on with folds */
+            for (int f = 3; f < 10; f += 2)
+                bend_joint(&b, f, 0.4 * f);
         random_block(&random, &points, block % 2 ? 0.3 : 3.0);
-        sup_compose_evaluate(&b.compose, &b.posed, &points, &samples, contact);
+        for (int k = 0; k < SUP_FIELD_LANES; k++)
+            sides.own[k] = (float)((block + k) % (b.compose.fields.field_count + 1) - 1);
+        sup_compose_evaluate(&b.compose, &b.posed, &points, &samples, &sides);
         for (int k = 0; k < SUP_FIELD_LANES; k++) {
             const double p[3] = {(double)points.x[k], (double)points.y[k], (double)points.z[k]};
-            slow s = slow_range(&b, 0, b.compose.fields.field_count - 1, p);
+            slow s = slow_range(&b, 0, b.compose.fields.field_count - 1, (int32_t)sides.own[k], p);
             /* d comes from an angle within 7e-5, and its steepest controller rises by 3 a radian. */
             CHECK_NEAR(samples.value[k], s.value, 5e-4);
             CHECK_NEAR(samples.x[k], s.gradient[0], 5e-3);
             CHECK_NEAR(samples.y[k], s.gradient[1], 5e-3);
             CHECK_NEAR(samples.z[k], s.gradient[2], 5e-3);
-            CHECK_NEAR(contact[k], s.contact, 1e-3);
+            CHECK_NEAR(sides.contact[k], s.contact, 1e-3);
             felt += s.value > 0.0;
+            if (!(s.contact > 2e-3)) continue;
+            CHECK_NEAR(sides.side.value[k], s.side, 1e-3);
+            CHECK_NEAR(sides.side.x[k], s.across[0], 1e-2);
+            CHECK_NEAR(sides.side.y[k], s.across[1], 1e-2);
+            CHECK_NEAR(sides.side.z[k], s.across[2], 1e-2);
+            sided++;
+            if (!(fabs(s.left) < 1.0)) continue;
+            CHECK_NEAR(sides.end.value[k], s.left, 1e-4);
+            ended++;
         }
     }
-    CHECK(felt > 2000);
+    CHECK(felt > 2000 && sided > 100);
+    CHECK_MSG(ended > 5, "%d of %d", ended, sided);
     close_body(&b);
 }
 
@@ -236,8 +326,14 @@ TEST(compose_kernels_agree_with_each_other)
 #endif
     sup_random random = {2};
     for (int round = 0; round < 200; round++) {
-        sup_compose_operand a = {0}, b = {0}, first = {0};
+        sup_compose_operand a = {0}, b = {.meets = round % 4 == 0}, first = {0};
+        sup_field_points points;
+        random_block(&random, &points, 1.0);
         for (int k = 0; k < SUP_FIELD_LANES; k++) {
+            a.mine[k] = (round + k) % 3 == 0 ? 1.0f : 0.0f;
+            b.mine[k] = (round + k) % 3 == 1 ? 1.0f : 0.0f;
+            b.sides.contact[k] = b.meets ? (float)sup_random_unit(&random) : 0.0f;
+            b.sides.side.value[k] = b.sides.end.x[k] = 0.25f;
             float *ga[3] = {a.samples.x, a.samples.y, a.samples.z}, *gb[3] = {b.samples.x, b.samples.y, b.samples.z};
             a.samples.value[k] = k == 3 ? 0.0f : (float)sup_random_unit(&random);
             b.samples.value[k] = k == 5 ? 0.0f : (k == 6 ? a.samples.value[k] : (float)sup_random_unit(&random));
@@ -249,11 +345,16 @@ TEST(compose_kernels_agree_with_each_other)
         for (int i = 0; i < 3; i++) {
             if (all[i] == NULL) continue;
             sup_compose_operand out = a;
-            all[i]->combine(tables() + (round % 2) * SUP_OPERATOR_SIZE,
-                            controllers() + (round % SUP_CONTROLLER_PRESETS) * SUP_CONTROLLER_SIZE, &b, &out);
+            const sup_compose_fold folds[2] = {
+                {.centre = {0.2f, 0, 0}, .out = {0, 1, 0}, .end = 0.1f, .depth = 0.8f, .fade = 9},
+                {.centre = {-0.2f, 0, 0}, .out = {0, 0, 1}, .depth = 0.3f, .fade = 5}};
+            sup_compose_meeting meeting = {tables() + (round % 2) * SUP_OPERATOR_SIZE,
+                                           controllers() + (round % SUP_CONTROLLER_PRESETS) * SUP_CONTROLLER_SIZE,
+                                           round % 3, folds};
+            all[i]->combine(&meeting, &points, round % 5 > 0, &b, &out);
             const float *x = (const float *)&out, *y = (const float *)&first;
             if (i == 0) first = out;
-            for (size_t k = 0; k < sizeof out / sizeof(float); k++) {
+            for (size_t k = 0; k < offsetof(sup_compose_operand, meets) / sizeof(float); k++) {
                 CHECK(isfinite(x[k]));
                 CHECK_NEAR(x[k], y[k], 2e-4);
             }
@@ -365,10 +466,13 @@ TEST(what_a_lane_gets_does_not_depend_on_the_others)
     for (int block = 0; block < 100; block++) {
         sup_field_points points;
         sup_field_samples together, alone;
-        float contact[SUP_FIELD_LANES], contact_alone[SUP_FIELD_LANES];
+        sup_field_sides sides, sides_alone;
         random_block(&random, &points, 2.5);
         if (block == 7) points.y[4] = NAN;
-        sup_compose_evaluate(&b.compose, &b.posed, &points, &together, contact);
+        if (block == 50) bend_joint(&b, 3, 1.5);
+        for (int k = 0; k < SUP_FIELD_LANES; k++)
+            sides.own[k] = sides_alone.own[k] = (float)(block % 11);
+        sup_compose_evaluate(&b.compose, &b.posed, &points, &together, &sides);
         for (int k = 0; k < SUP_FIELD_LANES; k++) {
             if (block == 7 && k == 4) continue;
             sup_field_points one;
@@ -377,8 +481,10 @@ TEST(what_a_lane_gets_does_not_depend_on_the_others)
                 one.y[i] = points.y[k];
                 one.z[i] = points.z[k];
             }
-            sup_compose_evaluate(&b.compose, &b.posed, &one, &alone, contact_alone);
-            CHECK(together.value[k] == alone.value[3] && together.x[k] == alone.x[3] && contact[k] == contact_alone[3]);
+            sup_compose_evaluate(&b.compose, &b.posed, &one, &alone, &sides_alone);
+            CHECK(together.value[k] == alone.value[3] && together.x[k] == alone.x[3]);
+            CHECK(sides.contact[k] == sides_alone.contact[3]);
+            if (sides.contact[k] > 0.0f) CHECK(sides.side.value[k] == sides_alone.side.value[3]);
         }
     }
     close_body(&b);
@@ -393,14 +499,17 @@ TEST(opposite_and_missing_gradients_are_safe_24)
     finish(&b);
     sup_field_points points = {0};
     sup_field_samples s;
-    float contact[SUP_FIELD_LANES];
+    sup_field_sides sides = {0};
+    const float *contact = sides.contact;
     points.x[1] = -0.7f;  /* where one has no gradient */
     points.x[2] = 1e30f;  /* far away */
     points.x[3] = 0.001f; /* beside the contact surface */
     points.x[4] = NAN;
     points.x[5] = INFINITY;
     points.y[6] = 0.9f; /* on the surface, outside of both */
-    sup_compose_evaluate(&b.compose, &b.posed, &points, &s, contact);
+    sup_compose_evaluate(&b.compose, &b.posed, &points, &s, &sides);
+    CHECK(sides.side.value[3] < 0.0f && sides.side.x[3] < -1.0f &&
+          fabsf(sides.side.value[0]) < 1e-6f); /* of the left */
     for (int k = 0; k < SUP_FIELD_LANES; k++)
         CHECK(k == 4 || (isfinite(s.value[k]) && isfinite(s.x[k]) && isfinite(s.y[k]) && isfinite(s.z[k])));
     CHECK_NEAR(s.value[0], 0.5, 1e-4); /* the surface where two balls touch */
@@ -411,7 +520,7 @@ TEST(opposite_and_missing_gradients_are_safe_24)
     /* A joint without an inverse takes its field away. */
     memset(b.joints + 12, 0, 12 * sizeof(float));
     sup_compose_pose(&b.compose, b.joints, &b.posed);
-    sup_compose_evaluate(&b.compose, &b.posed, &points, &s, contact);
+    sup_compose_evaluate(&b.compose, &b.posed, &points, &s, &sides);
     CHECK(contact[0] == 0.0f && s.value[0] > 0.5f && s.value[0] < 1.0f);
     close_body(&b);
 }
@@ -452,6 +561,39 @@ TEST(fields_follow_their_joints_and_muscles_swell)
     close_body(&b);
 }
 
+/* A joint folds along the line between its bones, as far as its controller says at twice the bend; twists do not. */
+TEST(joints_fold_between_their_bones)
+{
+    static const double up[3] = {0, 0, 1}, down[3] = {0, 0, -1};
+    for (int i = 0; i < 4; i++) {
+        body b = {0};
+        double angle = 0.5 * i;
+        add_ball(&b, -1, CONTACT, 0, up, 1.0);
+        add_ball(&b, 0, CONTACT, 0, down, 1.0);
+        finish(&b);
+        CHECK_EQ(b.posed.fold_first[1], 0);
+        bend_joint(&b, 1, angle); /* about x: down goes to +y */
+        double depth = (double)sup_controller_at(controllers(), (float)(2.0 * angle));
+        CHECK_EQ(b.posed.fold_first[1], depth > 0.0 ? 1 : 0);
+        if (depth > 0.0) {
+            const sup_compose_fold *fold = b.posed.folds;
+            CHECK_NEAR(fold->depth, depth, 1e-3);
+            CHECK_NEAR(sup_v3_length(sup_v3_load(fold->centre)), 0.0, 1e-6);
+            CHECK_NEAR(fold->out[1], cos(0.5 * angle), 1e-5);
+            CHECK_NEAR(fold->out[2], sin(0.5 * angle), 1e-5);
+            CHECK_NEAR(fold->end, 0.35, 1e-5);
+        }
+        for (int k = 0; k < 12; k++) /* the same turn, but a twist */
+            b.joints[12 + k] = k == 10 ? 1.0f : 0.0f;
+        b.joints[12] = b.joints[17] = (float)cos(angle);
+        b.joints[13] = -(float)sin(angle);
+        b.joints[16] = (float)sin(angle);
+        sup_compose_pose(&b.compose, b.joints, &b.posed);
+        CHECK_EQ(b.posed.fold_first[1], 0);
+        close_body(&b);
+    }
+}
+
 TEST(damaged_trees_are_refused)
 {
     body b;
@@ -467,6 +609,18 @@ TEST(damaged_trees_are_refused)
     b.nodes[2].controller = -1;
     CHECK(!sup_compose_check(&b.compose, count));
     b.nodes[2].controller = 0;
+    for (int32_t *number = &b.bends[1].node; number <= &b.bends[1].above; number++) {
+        int32_t was = *number;
+        *number = count;
+        CHECK(!sup_compose_check(&b.compose, count));
+        *number = -1;
+        CHECK(!sup_compose_check(&b.compose, count));
+        *number = was;
+    }
+    b.pivots[2] = NAN;
+    CHECK(!sup_compose_check(&b.compose, count));
+    b.pivots[2] = 0.0f;
+    CHECK(sup_compose_check(&b.compose, count));
     const sup_compose_muscle muscle = {0, count, 0, 0};
     b.compose.muscle_count = 1;
     b.compose.muscles = &muscle;
@@ -506,7 +660,7 @@ TEST(long_and_wide_skeletons_make_shallow_rows)
                                          1.0 + i % 7,
                                          {i, 0, 0}};
         fields[0].parent = -1;
-        CHECK_OK(sup_tree_build(NULL, fields, COUNT, brothers, leaves, nodes, &error), error);
+        CHECK_OK(sup_tree_build(NULL, fields, COUNT, brothers, leaves, nodes, NULL, &error), error);
         int32_t waiting[COUNT], depth = 0, most = 0, seen = 0;
         for (int i = 0; i + 1 < COUNT; i++) {
             while (depth > 0 && waiting[depth - 1] <= nodes[i].rank)
@@ -520,5 +674,5 @@ TEST(long_and_wide_skeletons_make_shallow_rows)
     }
     fields[0].parent = 5;
     fields[5].parent = 0;
-    CHECK(sup_tree_build(NULL, fields, COUNT, brothers, leaves, nodes, &error) == SUP_ERROR_DATA);
+    CHECK(sup_tree_build(NULL, fields, COUNT, brothers, leaves, nodes, NULL, &error) == SUP_ERROR_DATA);
 }

@@ -1,6 +1,8 @@
 #include "implicit/tube.h"
 #include "test.h"
 
+#include <float.h>
+
 static const double RADIUS = 0.1, HALF = 0.5;
 
 /* Compact map of the papers, radius 1. */
@@ -24,10 +26,8 @@ static double capsule(sup_vec3d p, double end, sup_vec3d *gradient)
     return value;
 }
 
-double tube_value(const tube *t, const float *p, double gradient[3])
+static void look(const tube *t, const float *p, double value[2], sup_vec3d slope[2])
 {
-    double value[2];
-    sup_vec3d slope[2];
     for (int j = 0; j < 2; j++) {
         sup_vec3d g;
         value[j] = capsule(sup_affine_point(t->field[j], sup_v3_load(p)), j == 0 ? -0.4 : 0.4, &g);
@@ -35,6 +35,13 @@ double tube_value(const tube *t, const float *p, double gradient[3])
         slope[j] = sup_v3(m[0] * g.x + m[4] * g.y + m[8] * g.z, m[1] * g.x + m[5] * g.y + m[9] * g.z,
                           m[2] * g.x + m[6] * g.y + m[10] * g.z);
     }
+}
+
+double tube_value(const tube *t, const float *p, double gradient[3])
+{
+    double value[2];
+    sup_vec3d slope[2];
+    look(t, p, value, slope);
     int first = value[1] > value[0] ? 1 : 0;
     double result = value[first];
     sup_vec3d g = slope[first];
@@ -50,7 +57,26 @@ double tube_value(const tube *t, const float *p, double gradient[3])
     return result;
 }
 
-static void tube_field(const void *user, const sup_field_points *points, sup_field_samples *samples, float *contact)
+/* Rows belong to capsule 0 or 1. */
+static void set_side(const tube *t, const float *p, int k, sup_field_sides *sides)
+{
+    double value[2];
+    sup_vec3d slope[2];
+    look(t, p, value, slope);
+    int own = sides->own[k] > 0.5f ? 1 : 0;
+    sup_vec3d across = sup_v3_sub(slope[own], slope[1 - own]);
+    sides->felt[k] = (float)value[own];
+    sides->contact[k] = t->contact && fmin(value[0], value[1]) > 0.5 ? 1.0f : 0.0f;
+    sides->side.value[k] = (float)(value[own] - value[1 - own]);
+    sides->side.x[k] = (float)across.x;
+    sides->side.y[k] = (float)across.y;
+    sides->side.z[k] = (float)across.z;
+    sides->end.value[k] = FLT_MAX;
+    sides->end.x[k] = sides->end.y[k] = sides->end.z[k] = 0.0f;
+}
+
+static void tube_field(const void *user, const sup_field_points *points, sup_field_samples *samples,
+                       sup_field_sides *sides)
 {
     const tube *t = user;
     for (int k = 0; k < SUP_FIELD_LANES; k++) {
@@ -60,7 +86,7 @@ static void tube_field(const void *user, const sup_field_points *points, sup_fie
         samples->x[k] = (float)g[0];
         samples->y[k] = (float)g[1];
         samples->z[k] = (float)g[2];
-        if (contact != NULL) contact[k] = t->contact ? 1.0f : 0.0f;
+        if (sides != NULL) set_side(t, p, k, sides);
     }
 }
 
@@ -141,6 +167,8 @@ void tube_open(tube *t, int32_t along, int32_t around, float blend)
     }
     memcpy(t->boxes[1], t->boxes[0], sizeof t->boxes[0]);
     t->contact = false;
+    for (int64_t i = 0; i < t->built.track.row_count; i++)
+        t->built.own[i] = t->built.track.rest[4 * i] > 0.0f ? 1.0f : 0.0f;
     CHECK_EQ(sup_track_aim_at(&context, &t->built, tube_field, t), 0);
     t->track = t->built.track;
     t->state = sup_arena_alloc(&t->arena, sup_track_state_size(&t->track), 1);

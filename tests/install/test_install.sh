@@ -16,13 +16,24 @@ run 0 "installed program" "$prefix/bin/supple" --version
 
 # Hidden symbols but the API: what the shared library gives is what the headers declare with SUP_API, no more, no less.
 nm -D --defined-only "$library" | awk '{ print $3 }' | sort -u >"$work/given"
-cat "$source_dir"/include/supple/*.h | tr '\n' ' ' | grep -o -E 'SUP_API [^;(]*\(' | grep -o -E 'sup_[a-z0-9_]+\($' | tr -d '(' | sort -u >"$work/declared"
+# The device's part of it is in a library of its own.
+declared_in() {
+    cat "$@" | tr '\n' ' ' | grep -o -E 'SUP_API [^;(]*\(' | grep -o -E 'sup_[a-z0-9_]+\($' | tr -d '(' | sort -u
+}
+mapfile -t headers < <(find "$source_dir/include/supple" -name '*.h' ! -name device.h)
+declared_in "${headers[@]}" >"$work/declared"
+declared_in "$source_dir/include/supple/device.h" >"$work/declared_device"
+nm -g --defined-only "$libraries/libsupple_cuda.a" 2>/dev/null | awk '{ print $3 }' | sort -u >"$work/given_device"
 check "headers declare something" test "$(wc -l <"$work/declared")" -gt 50
 for name in $(comm -23 "$work/given" "$work/declared"); do
     fail "hidden symbols" "$name is visible and in no public header"
 done
 for name in $(comm -13 "$work/given" "$work/declared"); do
     fail "the API is whole" "$name is declared and not there"
+done
+check "device.h declares something" test "$(wc -l <"$work/declared_device")" -gt 10
+for name in $(comm -13 "$work/given_device" "$work/declared_device"); do
+    fail "the device's API is whole" "$name is declared and not there"
 done
 pass
 check "no dependency but libc, libm and threads" test -z "$(ldd "$library" | grep -v -E 'linux-vdso|ld-linux|libc\.|libm\.|libpthread\.|libgcc_s\.')"

@@ -2,48 +2,65 @@
 #include "supple/load.h"
 #include "test.h"
 
-enum { ROOM = 64 };
-
-static sup_result read_text(const char *text, const sup_method **method, double *values, sup_error *error)
+static sup_result read_text(const char *text, sup_settings **settings, sup_error *error)
 {
-    return sup_settings_load_memory(NULL, "a.json", (sup_bytes){text, strlen(text)}, method, values, ROOM, error);
+    return sup_settings_load_memory(NULL, "a.json", (sup_bytes){text, strlen(text)}, settings, error);
 }
 
-static double value_of(const sup_method *method, const double *values, const char *name)
+static double value_of(const sup_settings *settings, const char *name)
 {
-    for (int32_t i = 0; i < method->param_count; i++)
-        if (strcmp(method->params[i].name, name) == 0) return values[i];
+    for (int32_t i = 0; i < settings->method->param_count; i++)
+        if (strcmp(settings->method->params[i].name, name) == 0) return settings->values[i];
     return -1.0;
 }
 
 TEST(settings_are_read_over_the_defaults)
 {
-    const sup_method *method = NULL;
-    double values[ROOM], defaults[ROOM];
+    sup_settings *settings = NULL;
+    double defaults[64];
     sup_error error;
     CHECK_OK(
         read_text("{\"method\": \"projective\", \"settings\": {\"iterations\": 3, \"contact\": \"off\"}, \"x\": 1}",
-                  &method, values, &error),
+                  &settings, &error),
         error);
-    CHECK_TEXT(method->name, "projective");
-    CHECK_NEAR(value_of(method, values, "iterations"), 3.0, 0.0);
-    sup_method_defaults(method, defaults);
+    CHECK_TEXT(settings->method->name, "projective");
+    CHECK_NEAR(value_of(settings, "iterations"), 3.0, 0.0);
+    CHECK_EQ(settings->paint_count, 0);
+    sup_method_defaults(settings->method, defaults);
     int changed = 0;
-    for (int32_t i = 0; i < method->param_count; i++)
-        changed += values[i] != defaults[i];
+    for (int32_t i = 0; i < settings->method->param_count; i++)
+        changed += settings->values[i] != defaults[i];
     CHECK_EQ(changed, 2);
-    CHECK_OK(read_text("{\"method\": \"linear\"}", &method, values, &error), error);
-    CHECK_TEXT(method->name, "linear");
+    sup_settings_destroy(settings);
+    CHECK_OK(read_text("{\"method\": \"linear\"}", &settings, &error), error);
+    CHECK_TEXT(settings->method->name, "linear");
+    sup_settings_destroy(settings);
+    sup_settings_destroy(NULL);
+}
+
+TEST(painted_maps_are_read)
+{
+    sup_settings *settings = NULL;
+    sup_error error;
+    CHECK_OK(read_text("{\"method\": \"projective\", \"paints\": {\"rigid\": [0, 0.25, 1], \"stiffness\": [1, 2, 3]}}",
+                       &settings, &error),
+             error);
+    CHECK_EQ(settings->paint_count, 2);
+    CHECK_EQ(settings->vertex_count, 3);
+    CHECK_TEXT(settings->paints[0].map, "stiffness");
+    CHECK_TEXT(settings->paints[1].map, "rigid");
+    CHECK_NEAR(settings->paints[0].values[2], 3.0, 0.0);
+    CHECK_NEAR(settings->paints[1].values[1], 0.25, 0.0);
+    sup_settings_destroy(settings);
 }
 
 static const char *refusal(const char *text)
 {
     static sup_error error;
-    const sup_method *method = NULL;
-    double values[ROOM];
+    sup_settings *settings = NULL;
     error = (sup_error){0};
-    CHECK(read_text(text, &method, values, &error) != SUP_OK);
-    CHECK(method == NULL);
+    CHECK(read_text(text, &settings, &error) != SUP_OK);
+    CHECK(settings == NULL);
     CHECK(strstr(error.where, "a.json") != NULL);
     return error.id;
 }
@@ -59,13 +76,16 @@ TEST(wrong_settings_are_refused)
     CHECK_TEXT(refusal("{\"method\": \"projective\", \"settings\": {\"iterations\": -5}}"), "settings.value");
     CHECK_TEXT(refusal("{\"method\": \"projective\", \"settings\": {\"iterations\": \"a\"}}"), "settings.value");
     CHECK_TEXT(refusal("{\"method\": \"projective\", \"settings\": {\"iterations\\u0000\": 3}}"), "settings.value");
+    CHECK_TEXT(refusal("{\"method\": \"projective\", \"paints\": [1]}"), "settings.paint");
+    CHECK_TEXT(refusal("{\"method\": \"projective\", \"paints\": {\"none\": [1]}}"), "settings.paint");
+    CHECK_TEXT(refusal("{\"method\": \"projective\", \"paints\": {\"rigid\": []}}"), "settings.paint");
+    CHECK_TEXT(refusal("{\"method\": \"projective\", \"paints\": {\"rigid\": [0, 2]}}"), "settings.paint");
+    CHECK_TEXT(refusal("{\"method\": \"projective\", \"paints\": {\"rigid\": [\"0\"]}}"), "settings.paint");
+    CHECK_TEXT(refusal("{\"method\": \"projective\", \"paints\": {\"rigid\": [0], \"free\": [0, 0]}}"),
+               "settings.paint");
     CHECK(strncmp(refusal("{\"method\": "), "json.", 5) == 0);
-    const sup_method *method = NULL;
-    double values[1];
+    sup_settings *settings = NULL;
     sup_error error;
-    const char *text = "{\"method\": \"projective\"}";
-    CHECK(sup_settings_load_memory(NULL, "a", (sup_bytes){text, strlen(text)}, &method, values, 1, &error) ==
-          SUP_ERROR_ARGUMENT);
-    CHECK(sup_settings_load(NULL, "/nowhere/a.json", &method, values, 1, &error) == SUP_ERROR_IO);
-    CHECK(sup_settings_load(NULL, NULL, &method, values, 1, &error) == SUP_ERROR_ARGUMENT);
+    CHECK(sup_settings_load(NULL, "/nowhere/a.json", &settings, &error) == SUP_ERROR_IO);
+    CHECK(sup_settings_load(NULL, NULL, &settings, &error) == SUP_ERROR_ARGUMENT);
 }

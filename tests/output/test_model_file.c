@@ -1,17 +1,19 @@
 /* Models as files: what comes back is what went in, and whatever is damaged is refused by name. */
 #include "base/base.h"
 #include "supple/supple.h"
+#include "scene.h"
 #include "test.h"
 
-static sup_model *bind_scene(const char *method)
+static sup_model *bind_scene(const char *name)
 {
-    sup_character *character = NULL;
+    const sup_method *method = sup_method_find(name);
+    bool layers = (method->flags & SUP_METHOD_LAYERS) != 0;
+    sup_character *character = layers ? test_scene("human", 0.1) : test_scene("cylinder", 0.25);
     sup_rig *rig = NULL;
     sup_model *model = NULL;
     sup_error error;
-    CHECK_OK(sup_scene_create(NULL, "cylinder", 0.25, &character, &error), error);
     CHECK_OK(sup_rig_create(NULL, character, NULL, &rig, &error), error);
-    CHECK_OK(sup_bind(NULL, sup_method_find(method), rig, NULL, &model, &error), error);
+    CHECK_OK(sup_bind(NULL, method, rig, NULL, &model, &error), error);
     sup_rig_destroy(rig);
     sup_character_destroy(character);
     return model;

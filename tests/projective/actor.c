@@ -1,4 +1,5 @@
 #include "actor.h"
+#include "scene.h"
 
 actor actor_open(sup_character *character, const char *settings, int32_t threads)
 {
@@ -62,10 +63,7 @@ void actor_close(actor *a)
 
 sup_character *actor_scene(const char *name, double resolution)
 {
-    sup_character *character = NULL;
-    sup_error error;
-    CHECK_OK(sup_scene_create(NULL, name, resolution, &character, &error), error);
-    return character;
+    return test_scene(name, resolution);
 }
 
 void actor_step(actor *a, double dt)

@@ -1,12 +1,13 @@
 /* fixture.c - characters and their tissue for the tests of the projective method. */
 #include "projective/fixture.h"
+#include "scene.h"
 
 fixture fixture_rig(const char *name, double resolution)
 {
     fixture f = {0};
     sup_error error = {0};
     if (strncmp(name, "scene:", 6) == 0)
-        CHECK_OK(sup_scene_create(NULL, name + 6, resolution, &f.character, &error), error);
+        f.character = test_scene(name + 6, resolution);
     else
         CHECK_OK(sup_load(NULL, test_asset(name), NULL, &f.character, &error), error);
     CHECK_OK(sup_rig_create(NULL, f.character, NULL, &f.rig, &error), error);

@@ -1,5 +1,6 @@
 /* test_tissue.c - bases, prisms, tetrahedra, and every character there is. */
 #include "projective/fixture.h"
+#include "scene.h"
 
 /* --- Lines and primitives --- */
 
@@ -324,26 +325,6 @@ TEST(a_given_skin_is_used_and_checked)
     fixture_destroy(&f);
 }
 
-/* Refuses the n-th allocation and counts what is open. */
-typedef struct failing_allocator {
-    int calls, fail_at, open;
-} failing_allocator;
-
-static void *failing_allocate(void *user, size_t size, size_t alignment)
-{
-    failing_allocator *f = user;
-    if (f->calls++ == f->fail_at) return NULL;
-    f->open++;
-    return aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
-}
-
-static void failing_release(void *user, void *memory, size_t size)
-{
-    SUP_UNUSED(size);
-    ((failing_allocator *)user)->open--;
-    free(memory);
-}
-
 TEST(every_refused_allocation_is_an_error_without_leak)
 {
     tube_def d = {.length = 12, .radius = 1, .rings = 9, .sides = 8, .joints = chain, .joint_count = 3};
@@ -351,7 +332,7 @@ TEST(every_refused_allocation_is_an_error_without_leak)
     bool survived = false;
     for (int at = 0; at < 400 && !survived; at++) {
         failing_allocator counter = {0, at, 0};
-        sup_context context = {.allocator = {failing_allocate, failing_release, &counter}};
+        sup_context context = test_failing_context(&counter);
         sup_volumetric_skeleton *s = NULL;
         sup_tissue *t = NULL;
         sup_result result = sup_tissue_create(&context, f.rig, NULL, NULL, &s, &t, NULL, NULL);
@@ -367,63 +348,36 @@ TEST(every_refused_allocation_is_an_error_without_leak)
 
 /* --- Every character --- */
 
-static const char *const all[] = {"fps/cylinder/cylinder.ini",
-                                  "fps/tbone/tbone.ini",
-                                  "fps/male/male.ini",
-                                  "makehuman/mh_child.glb",
-                                  "makehuman/mh_female_average.glb",
-                                  "makehuman/mh_male_average.glb",
-                                  "makehuman/mh_male_obese.glb",
-                                  "gltf/babylon_LeftHand_noanim.glb",
-                                  "gltf/kaykit_Barbarian.glb",
-                                  "gltf/khronos_CesiumMan.glb",
-                                  "gltf/khronos_Fox.glb",
-                                  "gltf/khronos_RiggedFigure.glb",
-                                  "gltf/khronos_RiggedSimple.glb",
-                                  "gltf/khronos_SimpleSkin.gltf",
-                                  "gltf/m2m_Dragon.glb",
-                                  "gltf/m2m_Horse.glb",
-                                  "gltf/m2m_HumanBunny.glb",
-                                  "gltf/m2m_Human_customanim.glb",
-                                  "gltf/m2m_Snake.glb",
-                                  "gltf/quat_Dolphin.glb",
-                                  "gltf/quat_Frog.glb",
-                                  "gltf/quat_Horse.glb",
-                                  "gltf/quat_Husky.glb",
-                                  "gltf/quat_Knight.glb",
-                                  "gltf/quat_ManCasual.glb",
-                                  "gltf/quat_PlatformerCharacter.glb",
-                                  "gltf/quat_RobotExpressive.glb",
-                                  "gltf/quat_Stegosaurus.glb",
-                                  "gltf/quat_Trex.glb",
-                                  "gltf/quat_Wasp_nanweights.glb",
-                                  "gltf/quat_WomanCasual.glb",
-                                  "scene:human",
-                                  "scene:elephant",
-                                  "scene:hand",
-                                  "scene:arm",
-                                  "scene:tbone",
-                                  "scene:cylinder"};
+static const char *const others[] = {"fps/cylinder/cylinder.ini",
+                                     "fps/tbone/tbone.ini",
+                                     "fps/male/male.ini",
+                                     "scene:human",
+                                     "scene:elephant",
+                                     "scene:hand",
+                                     "scene:arm",
+                                     "scene:tbone",
+                                     "scene:cylinder"};
 
 TEST(every_character_has_tissue_or_is_refused_by_name)
 {
     printf("%-34s %6s %6s %6s %5s %5s %6s %6s %8s %6s\n", "tissue of", "skin", "bone", "ball", "free", "moved", "flat",
            "folded", "smallest", "usual");
-    for (int i = 0; i < SUP_COUNT(all); i++) {
-        fixture f = fixture_rig(all[i], 1);
+    for (int i = 0; i < TEST_CHARACTERS + SUP_COUNT(others); i++) {
+        const char *name = i < TEST_CHARACTERS ? test_characters[i] : others[i - TEST_CHARACTERS];
+        fixture f = fixture_rig(name, 1);
         sup_error error = {0};
         sup_result result = fixture_make(&f, NULL, &error);
         if (result != SUP_OK) {
-            printf("%-34s %s\n", all[i], error.id);
+            printf("%-34s %s\n", name, error.id);
             CHECK(result == SUP_ERROR_DATA && strncmp(error.id, "tissue.", 7) == 0);
         } else {
             const sup_tissue_report *r = &f.report;
             int32_t tets = 3 * f.tissue->triangle_count;
-            printf("%-34s %6d %6d %6d %5d %5d %6d %6d %8.3f %6.3f\n", all[i], f.tissue->skin_count, r->on_bone,
+            printf("%-34s %6d %6d %6d %5d %5d %6d %6d %8.3f %6.3f\n", name, f.tissue->skin_count, r->on_bone,
                    r->on_ball, r->free_bases, r->moved, r->flat, r->inverted, r->smallest, r->usual);
             CHECK(finite_tissue(f.tissue));
             CHECK_EQ(r->on_bone + r->on_ball + r->free_bases, f.tissue->skin_count);
-            CHECK_MSG(r->flat <= tets / 100, "%s: %d flat", all[i], r->flat);
+            CHECK_MSG(r->flat <= tets / 100, "%s: %d flat", name, r->flat);
             CHECK(r->smallest >= 0.00999);
         }
         fixture_destroy(&f);

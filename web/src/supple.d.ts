@@ -29,6 +29,8 @@ export interface PaintMap {
   minimum: number;
   maximum: number;
   fallback: number;
+  /** May be painted between steps; otherwise a change needs a new bind. */
+  live: boolean;
 }
 
 export interface Method {
@@ -36,6 +38,9 @@ export interface Method {
   summary: string;
   params: Param[];
   maps: PaintMap[];
+  /** Whether Actor.inner and Actor.field have something to show. */
+  hasInner: boolean;
+  hasField: boolean;
 }
 
 export interface Measure {
@@ -93,7 +98,9 @@ export class Character {
   readonly texcoords: Float32Array | null;
   motion(files: Files): Clip;
   bind(method?: string, settings?: Settings, paints?: Record<string, Float32Array>): Actor;
-  bake(name: string, options?: { method?: string; settings?: Settings; clip?: Clip | null; fps?: number }): Uint8Array;
+  bake(name: string, options?: { method?: string; settings?: Settings; paints?: Record<string, Float32Array>; clip?: Clip | null; fps?: number }): Uint8Array;
+  /** Skeleton and weights as a .glb that any program skins. */
+  rigged(name?: string): Uint8Array;
   destroy(): void;
 }
 
@@ -118,6 +125,12 @@ export class Actor {
   readonly rest: Float32Array;
   readonly mainNodes: Int32Array;
   readonly depths: Float32Array;
+  weightsOf(node: number): Float32Array;
+  /** Flesh (points x y z, tets of 4 points) and volumetric bones (two ends and a radius each) as of the last step. */
+  inner(options?: { tets?: boolean }): { points: Float32Array; tets: Int32Array; bones: Float32Array };
+  /** The field that the skin lies near at points x y z: 0.5 on the skin. */
+  field(points: ArrayLike<number>): Float32Array;
+  paint(map: string, values: Float32Array): this;
   measure(): Measure;
   poseLocal(): this;
   poseClip(clip: Clip, time: number): this;

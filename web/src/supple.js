@@ -59,6 +59,8 @@ export class Supple {
       summary: this.text(this.c.sup_web_method_summary(m)),
       params: range(this.c.sup_web_method_param_count(m)).map((p) => this.#param(m, p)),
       maps: range(this.c.sup_web_method_map_count(m)).map((p) => this.#map(m, p)),
+      hasInner: (this.c.sup_web_method_looks(m) & 1) !== 0,
+      hasField: (this.c.sup_web_method_looks(m) & 2) !== 0,
     }));
   }
 
@@ -74,9 +76,9 @@ export class Supple {
 
   #map(m, p) {
     this.c.sup_web_map_numbers(m, p, this.scratch);
-    const [minimum, maximum, fallback] = this.doubles(this.scratch, 3);
+    const [minimum, maximum, fallback, live] = this.doubles(this.scratch, 4).slice();
     const [name, unit, help] = range(3).map((which) => this.text(this.c.sup_web_map_text(m, p, which)));
-    return { name, unit, help, minimum, maximum, fallback };
+    return { name, unit, help, minimum, maximum, fallback, live: live !== 0 };
   }
 
   get scenes() {
@@ -96,7 +98,7 @@ export class Supple {
   load(files) {
     const names = Object.keys(files);
     for (const name of names) this.files.write(name, asBytes(files[name]));
-    const skeleton = /\.(obj|off|ply|stl)$/i.test(names[0]) ? names.slice(1).find((n) => /\.(skel|bvh)$/i.test(n)) : undefined;
+    const skeleton = /\.(obj|off)$/i.test(names[0]) ? names.slice(1).find((n) => /\.(skel|bvh)$/i.test(n)) : undefined;
     try {
       const texts = skeleton === undefined ? [names[0]] : [names[0], skeleton];
       return new Character(this, this.#checked(this.withText(texts, (n, s = 0) => this.c.sup_web_character_load(n, s))));
@@ -253,12 +255,29 @@ export class Character {
   }
 
   // A whole clip as the bytes of a file: 'shot.glb', 'shot.pc2' or 'shot.mdd'.
-  bake(name, { method = this.supple.methods[0].name, settings = {}, clip = null, fps = 30 } = {}) {
+  bake(name, { method = this.supple.methods[0].name, settings = {}, paints = {}, clip = null, fps = 30 } = {}) {
     const { supple } = this;
-    const result = supple.withValues(method, settings, (values) =>
-      supple.withText([method, name], (m, n) => supple.c.sup_web_bake(this.pointer, m, values, clip ? clip.pointer : 0, fps, n)),
-    );
-    if (result !== 0) throw supple.error();
+    const painted = this.#painted(method, paints);
+    try {
+      return this.#written(name, (n) =>
+        supple.withValues(method, settings, (values) =>
+          supple.withText([method], (m) => supple.c.sup_web_bake(this.pointer, m, values, painted, clip ? clip.pointer : 0, fps, n)),
+        ),
+      );
+    } finally {
+      if (painted !== 0) supple.c.sup_web_release(painted);
+    }
+  }
+
+  // The character with skeleton and weights (bone heat's where it came without) as the bytes of a .glb that any program skins.
+  rigged(name = 'rigged.glb') {
+    return this.#written(name, (n) => this.supple.c.sup_web_rig_save(this.pointer, n));
+  }
+
+  // The bytes of a file that `write` makes at a path.
+  #written(name, write) {
+    const { supple } = this;
+    if (supple.withText([name], write) !== 0) throw supple.error();
     const bytes = supple.files.read(name);
     supple.files.remove(name);
     return bytes;
@@ -325,6 +344,52 @@ export class Actor {
     return this.#filled(4, (pointer) => {
       this.supple.c.sup_web_actor_main_nodes(this.pointer, pointer);
       return this.supple.ints(pointer, this.character.vertexCount).slice();
+    });
+  }
+
+  // How much of each vertex a node moves.
+  weightsOf(node) {
+    return this.#filled(4, (pointer) => {
+      this.supple.c.sup_web_actor_weights(this.pointer, node, pointer);
+      return this.supple.floats(pointer, this.character.vertexCount).slice();
+    });
+  }
+
+  // What is under the skin as of the last step: { points: x y z each, tets: 4 points each, bones: two ends and a radius each }; empty
+  // for methods that have nothing there. Tets stay the same: leave them out with `tets` false.
+  inner({ tets: wantsTets = true } = {}) {
+    const { c, scratch } = this.supple;
+    c.sup_web_actor_inner_counts(this.pointer, scratch);
+    const [points, tets, bones] = this.supple.ints(scratch, 3);
+    const sizes = [3 * points, wantsTets ? 4 * tets : 0, 7 * bones];
+    const memory = c.sup_web_allocate(4 * (sizes[0] + sizes[1] + sizes[2]));
+    try {
+      const at = [memory, memory + 4 * sizes[0], memory + 4 * (sizes[0] + sizes[1])];
+      c.sup_web_actor_inner(this.pointer, at[0], wantsTets ? at[1] : 0, at[2]);
+      return { points: this.supple.floats(at[0], sizes[0]).slice(), tets: this.supple.ints(at[1], sizes[1]).slice(), bones: this.supple.floats(at[2], sizes[2]).slice() };
+    } finally {
+      c.sup_web_release(memory);
+    }
+  }
+
+  // Values of the field that the skin lies near, 0.5 on it, at points x y z.
+  field(points) {
+    const { c } = this.supple, count = points.length / 3, memory = c.sup_web_allocate(16 * count);
+    try {
+      this.supple.floats(memory, 3 * count).set(points);
+      if (c.sup_web_actor_field(this.pointer, memory, count, memory + 12 * count) !== 0) throw new SuppleError(`${this.method} has no field.`);
+      return this.supple.floats(memory + 12 * count, count).slice();
+    } finally {
+      c.sup_web_release(memory);
+    }
+  }
+
+  // A live map (PaintMap.live) anew, from the next step on; others need a new bind and are refused with a sentence.
+  paint(map, values) {
+    return this.#filled(4, (pointer) => {
+      this.supple.floats(pointer, this.character.vertexCount).set(values.subarray(0, this.character.vertexCount));
+      if (this.supple.withText([map], (m) => this.supple.c.sup_web_actor_paint(this.pointer, m, pointer)) !== 0) throw this.supple.error();
+      return this;
     });
   }
 

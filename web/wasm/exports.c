@@ -224,6 +224,13 @@ const char *SUP_WEB(sup_web_param_choice)(int32_t method, int32_t param, int32_t
     return p->choices != NULL ? p->choices[choice] : NULL;
 }
 
+/* What of it can be looked at: 1 flesh and bones under the skin, 2 a field. */
+int32_t SUP_WEB(sup_web_method_looks)(int32_t method)
+{
+    const sup_method *m = sup_method_at(method);
+    return (m->inner != NULL ? 1 : 0) | (m->field != NULL ? 2 : 0);
+}
+
 int32_t SUP_WEB(sup_web_method_map_count)(int32_t method)
 {
     return sup_method_at(method)->map_count;
@@ -236,11 +243,11 @@ const char *SUP_WEB(sup_web_map_text)(int32_t method, int32_t map, int32_t which
     return which == 0 ? m->name : which == 1 ? m->unit : m->help;
 }
 
-/* minimum, maximum, where nothing is painted */
-void SUP_WEB(sup_web_map_numbers)(int32_t method, int32_t map, double numbers[3])
+/* minimum, maximum, where nothing is painted, whether it may be painted between steps */
+void SUP_WEB(sup_web_map_numbers)(int32_t method, int32_t map, double numbers[4])
 {
     const sup_map *m = &sup_method_at(method)->maps[map];
-    double all[3] = {m->minimum, m->maximum, m->fallback};
+    double all[4] = {m->minimum, m->maximum, m->fallback, m->live};
     memcpy(numbers, all, sizeof all);
 }
 
@@ -286,14 +293,23 @@ void SUP_WEB(sup_web_actor_destroy)(sup_web_actor *actor)
     free(actor);
 }
 
-/* `painted` [map_count*vertex_count] of the method, or NULL. */
+/* `painted` [map_count*vertex_count] of the method, or NULL, as a list of paints; how many. */
+static int32_t list_paints(const sup_character *character, const sup_method *method, const float *painted,
+                           sup_paint paints[SUP_METHOD_MAPS])
+{
+    if (method == NULL || painted == NULL) return 0;
+    for (int32_t m = 0; m < method->map_count; m++)
+        paints[m] = (sup_paint){method->maps[m].name, painted + (size_t)m * (size_t)character->vertex_count};
+    return method->map_count;
+}
+
 static sup_result actor_bind(sup_web_actor *actor, const sup_method *method, const double *values, const float *painted)
 {
     sup_paint paints[SUP_METHOD_MAPS];
-    sup_bind_def def = {.values = values, .paints = paints, .progress = tell_progress};
-    for (int32_t m = 0; method != NULL && painted != NULL && m < method->map_count; m++)
-        paints[def.paint_count++] =
-            (sup_paint){method->maps[m].name, painted + (size_t)m * (size_t)actor->character->vertex_count};
+    sup_bind_def def = {.values = values,
+                        .paints = paints,
+                        .paint_count = list_paints(actor->character, method, painted, paints),
+                        .progress = tell_progress};
     sup_result result = sup_rig_create(NULL, actor->character, NULL, &actor->rig, &failure);
     return result == SUP_OK ? sup_bind(NULL, method, actor->rig, &def, &actor->model, &failure) : result;
 }
@@ -376,6 +392,55 @@ int32_t SUP_WEB(sup_web_actor_set)(sup_web_actor *actor, const char *name, doubl
     return sup_instance_set(actor->instance, name, value, fresh_error());
 }
 
+/* A live map, `values` [vertex_count]; the method refuses what needs a new bind. */
+int32_t SUP_WEB(sup_web_actor_paint)(sup_web_actor *actor, const char *map, const float *values)
+{
+    return sup_instance_paint(actor->instance, map, values, fresh_error());
+}
+
+/* points, tets, bones under the skin: 0 for methods without. */
+void SUP_WEB(sup_web_actor_inner_counts)(const sup_web_actor *actor, int32_t counts[3])
+{
+    sup_inner inner = {0};
+    sup_instance_inner(actor->instance, &inner);
+    int32_t all[3] = {inner.point_count, inner.tet_count, inner.bone_count};
+    memcpy(counts, all, sizeof all);
+}
+
+/* Any of points [points*3], tets [tets*4] and bones [bones*7] may be NULL. */
+void SUP_WEB(sup_web_actor_inner)(const sup_web_actor *actor, float *points, int32_t *tets, float *bones)
+{
+    sup_inner inner = {.points = points, .tets = tets, .bones = bones};
+    sup_instance_inner(actor->instance, &inner);
+}
+
+/* The field of the method at points [count*3]. */
+int32_t SUP_WEB(sup_web_actor_field)(const sup_web_actor *actor, const float *points, int32_t count, float *values)
+{
+    return sup_instance_field(actor->instance, points, count, values);
+}
+
+/* How much of each vertex a node moves, into weights[vertex_count]. */
+void SUP_WEB(sup_web_actor_weights)(const sup_web_actor *actor, int32_t node, float *weights)
+{
+    const sup_rig *rig = actor->rig;
+    for (int32_t v = 0; v < rig->vertex_count; v++) {
+        weights[v] = 0.0f;
+        for (int32_t i = rig->influence_first[v]; i < rig->influence_first[v + 1]; i++)
+            if (rig->joint_node[rig->influence_joint[i]] == node) weights[v] += rig->influence_weight[i];
+    }
+}
+
+/* The character with its weights, as a .glb that any program skins. */
+int32_t SUP_WEB(sup_web_rig_save)(const sup_character *character, const char *path)
+{
+    sup_rig *rig = NULL;
+    sup_result result = sup_rig_create(NULL, character, NULL, &rig, fresh_error());
+    if (result == SUP_OK) result = sup_rig_save(NULL, rig, path, &failure);
+    sup_rig_destroy(rig);
+    return result;
+}
+
 /* [vertex_count*3] the skin in the bind pose. */
 const float *SUP_WEB(sup_web_actor_rest)(const sup_web_actor *actor)
 {
@@ -423,11 +488,14 @@ void SUP_WEB(sup_web_actor_depths)(const sup_web_actor *actor, float *depths)
 
 /* A whole clip (NULL: the first one) into a file, .glb, .pc2 or .mdd by its ending. */
 int32_t SUP_WEB(sup_web_bake)(const sup_character *character, const char *method_name, const double *values,
-                              const sup_clip *clip, double fps, const char *path)
+                              const float *painted, const sup_clip *clip, double fps, const char *path)
 {
+    sup_paint paints[SUP_METHOD_MAPS];
     sup_bake_def def = sup_default_bake_def();
     def.method = sup_method_find(method_name);
     def.values = values;
+    def.paints = paints;
+    def.paint_count = list_paints(character, def.method, painted, paints);
     def.clip = clip;
     def.fps = fps;
     def.progress = tell_progress;

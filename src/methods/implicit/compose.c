@@ -56,6 +56,13 @@ bool sup_compose_check(const sup_compose *c, int32_t joint_count)
             m->parent < -1 || m->parent >= joint_count || m->curve < 0 || m->curve >= c->curve_count)
             return false;
     }
+    for (int32_t i = 0; i < c->bend_count; i++) {
+        const sup_compose_bend *b = &c->bends[i];
+        if (b->node < 0 || b->node >= c->fields.field_count - 1 || b->field < 0 || b->field >= c->fields.field_count ||
+            b->above < 0 || b->above >= c->fields.field_count || (i > 0 && b->node < b[-1].node))
+            return false;
+    }
+    if (!all_finite(c->pivots, 4 * (int64_t)c->bend_count)) return false;
     return all_finite(c->tables, (int64_t)c->table_count * SUP_OPERATOR_SIZE) &&
            all_finite(c->controllers, (int64_t)c->controller_count * SUP_CONTROLLER_SIZE) &&
            all_finite(c->curves, (int64_t)c->curve_count * SUP_CONTROLLER_SIZE);
@@ -68,13 +75,17 @@ static int32_t stride_of(const sup_compose *compose)
 
 size_t sup_compose_posed_size(const sup_compose *compose)
 {
-    return (size_t)stride_of(compose) * (12 + 6) * sizeof(float);
+    size_t stride = (size_t)stride_of(compose);
+    return stride * (12 + 6) * sizeof(float) + (stride + 1) * sizeof(int32_t) +
+           (size_t)compose->bend_count * sizeof(sup_compose_fold);
 }
 
 sup_posed_fields sup_compose_posed_open(const sup_compose *compose, sup_field_evaluate_fn *evaluate, void *memory)
 {
-    sup_posed_fields posed = {evaluate, memory, NULL, stride_of(compose)};
+    sup_posed_fields posed = {.evaluate = evaluate, .to_grid = memory, .stride = stride_of(compose)};
     posed.box = posed.to_grid + 12 * (size_t)posed.stride;
+    posed.folds = (void *)(posed.box + 6 * (size_t)posed.stride);
+    posed.fold_first = (void *)(posed.folds + compose->bend_count);
     return posed;
 }
 
@@ -87,13 +98,12 @@ static sup_affine affine_of(const float *m)
 }
 
 /* How much a joint is turned against its parent, compared with the bind pose, in radians. */
-static float bend_of(const float *joints, const sup_compose_muscle *muscle)
+static float bend_of(const float *joints, int32_t row, int32_t above)
 {
     sup_quatd joint, parent = {0.0, 0.0, 0.0, 1.0};
     double stretch[9];
-    bool known = sup_affine_polar(affine_of(joints + 12 * (size_t)muscle->joint), &joint, stretch);
-    if (muscle->parent >= 0)
-        known = sup_affine_polar(affine_of(joints + 12 * (size_t)muscle->parent), &parent, stretch) && known;
+    bool known = sup_affine_polar(affine_of(joints + 12 * (size_t)row), &joint, stretch);
+    if (above >= 0) known = sup_affine_polar(affine_of(joints + 12 * (size_t)above), &parent, stretch) && known;
     if (!known) return 0.0f;
     sup_quatd q = sup_quatd_multiply(sup_quatd_conjugate(parent), joint);
     return (float)(2.0 * atan2(sqrt(q.x * q.x + q.y * q.y + q.z * q.z), fabs(q.w)));
@@ -105,7 +115,7 @@ static double swell_of(const sup_compose *compose, int32_t field, const float *j
         const sup_compose_muscle *muscle = &compose->muscles[i];
         if (muscle->field != field) continue;
         const float *curve = compose->curves + (size_t)muscle->curve * SUP_CONTROLLER_SIZE;
-        return fmin(fmax((double)sup_controller_at(curve, bend_of(joints, muscle)), 0.1), 10.0);
+        return fmin(fmax((double)sup_controller_at(curve, bend_of(joints, muscle->joint, muscle->parent)), 0.1), 10.0);
     }
     return 1.0;
 }
@@ -146,8 +156,63 @@ static bool pose_field(const sup_fields *fields, int32_t field, const float *joi
     return sup_affine_finite(in) && sup_affine_finite(out);
 }
 
+/* Middle of a field's grid in the bind pose's world space. */
+static sup_vec3d middle_of(const sup_bone_field *field)
+{
+    return sup_affine_point(affine_of(field->from_grid),
+                            sup_v3(0.5 * (field->size[0] - 1), 0.5 * (field->size[1] - 1), 0.5 * (field->size[2] - 1)));
+}
+
+static double angle_between(sup_vec3d a, sup_vec3d b)
+{
+    return atan2(sup_v3_length(sup_v3_cross(a, b)), sup_v3_dot(a, b));
+}
+
+/* Where a sheet ends, and the way on which it does, in distances of the skin from the joint. */
+static const double FOLD_END = 0.7, FOLD_FADE = 0.3;
+
+/* A joint's contact follows its controller at twice the angle that its bones are folded by. False where it has none. */
+static bool pose_fold(const sup_compose *c, int32_t i, const float *joints, sup_compose_fold *fold)
+{
+    const sup_compose_bend *bend = &c->bends[i];
+    const sup_bone_field *child = &c->fields.fields[bend->field], *above = &c->fields.fields[bend->above];
+    const float *pivot = c->pivots + 4 * (size_t)i;
+    sup_affine joint = affine_of(joints + 12 * (size_t)child->joint),
+               parent = affine_of(joints + 12 * (size_t)above->joint);
+    sup_vec3d rest = sup_v3_load(pivot), centre = sup_affine_point(joint, rest);
+    sup_vec3d along = sup_v3_sub(middle_of(child), rest), down = sup_affine_vector(joint, along);
+    sup_vec3d up = sup_affine_vector(parent, sup_v3_sub(middle_of(above), rest));
+    sup_vec3d out = sup_v3_add(sup_v3_unit_or(down, sup_v3(0, 0, 0)), sup_v3_unit_or(up, sup_v3(0, 0, 0)));
+    double turn = angle_between(down, sup_affine_vector(parent, along));
+    double folded = fmin(turn, 3.14159265358979 - angle_between(down, up));
+    double scale = sup_v3_length(sup_affine_vector(parent, sup_v3(0.577350269, 0.577350269, 0.577350269)));
+    double length = sup_v3_length(out), end = FOLD_END * scale * (double)pivot[3];
+    const float *controller = c->controllers + (size_t)c->nodes[bend->node].controller * SUP_CONTROLLER_SIZE;
+    *fold = (sup_compose_fold){.centre = {(float)centre.x, (float)centre.y, (float)centre.z}, .end = (float)end};
+    if (!(length > 1e-3) || !(end > 0.0) || !isfinite(end)) return false;
+    sup_v3_store(fold->out, sup_v3_scale(out, 1.0 / length));
+    fold->fade = (float)(FOLD_END / (FOLD_FADE * end));
+    fold->depth = fminf(fmaxf(sup_controller_at(controller, (float)(2.0 * folded)), 0.0f), 1.0f);
+    return fold->depth > 0.0f;
+}
+
+static void pose_folds(const sup_compose *c, const float *joints, sup_posed_fields *posed)
+{
+    int32_t next = 0, count = 0;
+    for (int32_t node = 0; node < posed->stride; node++) {
+        bool any = false;
+        int32_t first = count;
+        for (; next < c->bend_count && c->bends[next].node == node; next++)
+            any = pose_fold(c, next, joints, &posed->folds[count++]) || any;
+        if (!any) count = first;
+        posed->fold_first[node] = first;
+        posed->fold_first[node + 1] = count;
+    }
+}
+
 void sup_compose_pose(const sup_compose *compose, const float *joints, sup_posed_fields *posed)
 {
+    pose_folds(compose, joints, posed);
     for (int32_t leaf = 0; leaf < posed->stride; leaf++) {
         float box[6] = {INFINITY, INFINITY, INFINITY, -INFINITY, -INFINITY, -INFINITY}, found[6];
         if (leaf < compose->fields.field_count) {
@@ -189,6 +254,10 @@ static bool felt(const sup_field_samples *samples)
 typedef struct row {
     const sup_compose *compose;
     const sup_compose_kernels *kernels;
+    const sup_posed_fields *posed;
+    const sup_field_points *points;
+    const float *own; /* leaf of each lane, or NULL */
+    float felt[SUP_FIELD_LANES];
     int32_t count; /* operands; one node fewer waits */
     int32_t last;  /* leaf of the newest operand */
     sup_compose_operand operands[SUP_COMPOSE_DEPTH + 2];
@@ -200,9 +269,12 @@ static void close_node(row *r)
     r->count--;
     const sup_compose *c = r->compose;
     const sup_compose_node *node = r->nodes[r->count - 1];
-    r->kernels->combine(c->tables + (size_t)node->table * SUP_OPERATOR_SIZE,
-                        c->controllers + (size_t)node->controller * SUP_CONTROLLER_SIZE, &r->operands[r->count],
-                        &r->operands[r->count - 1]);
+    sup_compose_operand *left = &r->operands[r->count - 1], *right = &r->operands[r->count];
+    const int32_t *fold = r->posed->fold_first + (node - c->nodes);
+    sup_compose_meeting meeting = {c->tables + (size_t)node->table * SUP_OPERATOR_SIZE,
+                                   c->controllers + (size_t)node->controller * SUP_CONTROLLER_SIZE, fold[1] - fold[0],
+                                   r->posed->folds + fold[0]};
+    r->kernels->combine(&meeting, r->points, r->own != NULL, right, left);
 }
 
 /* The node in which the newest operand meets a leaf further right. */
@@ -214,27 +286,38 @@ static const sup_compose_node *node_before(const row *r, int32_t leaf)
     return highest;
 }
 
-static void add_leaf(row *r, const sup_posed_fields *posed, const sup_field_points *points, int32_t leaf)
+static void add_leaf(row *r, int32_t leaf)
 {
+    const sup_posed_fields *posed = r->posed;
     const sup_compose_node *node = r->count > 0 ? node_before(r, leaf) : NULL;
     while (r->count > 1 && r->nodes[r->count - 2]->rank <= node->rank)
         close_node(r);
     sup_compose_operand *operand = &r->operands[r->count];
-    posed->evaluate(&r->compose->fields, r->compose->leaves[leaf], posed->to_grid + 12 * (size_t)leaf, points,
+    posed->evaluate(&r->compose->fields, r->compose->leaves[leaf], posed->to_grid + 12 * (size_t)leaf, r->points,
                     &operand->samples);
     if (!felt(&operand->samples)) return;
-    memset(operand->contact, 0, sizeof operand->contact);
+    if (r->own != NULL) memset(&operand->sides, 0, sizeof operand->sides);
+    for (int32_t k = 0; k < SUP_FIELD_LANES && r->own != NULL; k++) {
+        bool mine = r->own[k] == (float)leaf && operand->samples.value[k] > 0.0f;
+        operand->mine[k] = mine ? 1.0f : 0.0f;
+        if (mine) r->felt[k] = operand->samples.value[k];
+    }
+    operand->meets = false;
     if (node != NULL) r->nodes[r->count - 1] = node;
     r->last = leaf;
     r->count++;
 }
 
 void sup_compose_evaluate(const sup_compose *compose, const sup_posed_fields *posed, const sup_field_points *points,
-                          sup_field_samples *samples, float *contact)
+                          sup_field_samples *samples, sup_field_sides *sides)
 {
     row r;
     r.compose = compose;
     r.kernels = kernels();
+    r.posed = posed;
+    r.points = points;
+    memset(r.felt, 0, sizeof r.felt);
+    r.own = sides != NULL ? sides->own : NULL;
     r.count = 0;
     r.last = 0;
     float block[6];
@@ -242,11 +325,14 @@ void sup_compose_evaluate(const sup_compose *compose, const sup_posed_fields *po
     for (int32_t first = 0; first < posed->stride; first += SUP_FIELD_LANES) {
         uint32_t bits = r.kernels->boxes_that_meet(posed->box + first, posed->stride, block);
         for (; bits != 0; bits &= bits - 1)
-            add_leaf(&r, posed, points, first + __builtin_ctz(bits));
+            add_leaf(&r, first + __builtin_ctz(bits));
     }
     while (r.count > 1)
         close_node(&r);
     if (r.count == 0) memset(&r.operands[0], 0, sizeof r.operands[0]);
     *samples = r.operands[0].samples;
-    if (contact != NULL) memcpy(contact, r.operands[0].contact, sizeof r.operands[0].contact);
+    if (sides == NULL) return;
+    memcpy(r.operands[0].sides.own, sides->own, sizeof sides->own);
+    memcpy(r.operands[0].sides.felt, r.felt, sizeof r.felt);
+    *sides = r.operands[0].sides;
 }

@@ -27,6 +27,11 @@ typedef struct sup_compose_muscle {
     int32_t curve;
 } sup_compose_muscle;
 
+/* A joint between a field and the one above it: where they meet, skin folds. Records stand in the order of nodes. */
+typedef struct sup_compose_bend {
+    int32_t node, field, above;
+} sup_compose_bend;
+
 /* The arrays of a model as the step sees them. A model carries the tables that its joints use, 0.6 MB each: they are built
  * in a twentieth of a second, and a model stays one block without pointers that any process can load. */
 typedef struct sup_compose {
@@ -41,6 +46,9 @@ typedef struct sup_compose {
     const sup_compose_muscle *muscles; /* [muscle_count] a field at most once */
     int32_t curve_count;
     const float *curves; /* [curve_count*SUP_CONTROLLER_SIZE] scales over the angle */
+    int32_t bend_count;
+    const sup_compose_bend *bends; /* [bend_count] a node may have several, or none */
+    const float *pivots; /* [bend_count*4] the joint in the bind pose's world space, and how far skin is from it */
 } sup_compose;
 
 /* Whether records that came from a file are safe to evaluate. `joint_count` rows of joints there will be. */
@@ -49,9 +57,11 @@ bool sup_compose_check(const sup_compose *compose, int32_t joint_count);
 /* Fields in a pose, in the caller's memory: sup_compose_posed_size bytes, 64-aligned. */
 typedef struct sup_posed_fields {
     sup_field_evaluate_fn *evaluate;
-    float *to_grid; /* [field_count*12] world space of the pose to node coordinates, by leaf */
-    float *box;     /* [6*stride] where a field is not 0, world space: low x y z, high x y z, by leaf */
-    int32_t stride; /* leaves, rounded up to SUP_FIELD_LANES */
+    float *to_grid;                 /* [field_count*12] world space of the pose to node coordinates, by leaf */
+    float *box;                     /* [6*stride] where a field is not 0, world space: low x y z, high x y z, by leaf */
+    struct sup_compose_fold *folds; /* [bend_count] */
+    int32_t *fold_first;            /* [stride+1] by node; none where no joint of it is bent */
+    int32_t stride;                 /* leaves, rounded up to SUP_FIELD_LANES */
 } sup_posed_fields;
 
 size_t sup_compose_posed_size(const sup_compose *compose);
@@ -62,10 +72,10 @@ sup_posed_fields sup_compose_posed_open(const sup_compose *compose, sup_field_ev
  * inverse or is not finite is felt nowhere. */
 void sup_compose_pose(const sup_compose *compose, const float *joints, sup_posed_fields *posed);
 
-/* Value and gradient of the composed field at a block of points; what a lane gets does not depend on the others. `contact`
- * [SUP_FIELD_LANES], may be NULL: how much a point is in a contact, 0 to 1: the largest d of the nodes that two fields
- * are felt in, fading out where the weaker one is below 0.5 (0.25: nothing left). */
+/* Value and gradient of the composed field at a block of points; what a lane gets does not depend on the others. `sides`, may
+ * be NULL: `own` is a leaf. Contact is the largest d of the nodes where the side of the tree that the own leaf is felt in meets
+ * another, fading out where the weaker one is below 0.5 (0.25: nothing left); `side` is f1 - f2 there. */
 void sup_compose_evaluate(const sup_compose *compose, const sup_posed_fields *posed, const sup_field_points *points,
-                          sup_field_samples *samples, float *contact);
+                          sup_field_samples *samples, sup_field_sides *sides);
 
 #endif

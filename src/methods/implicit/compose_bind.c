@@ -3,13 +3,15 @@
  * Based on: [vaillant2014iso] section 4.1. */
 #include "methods/implicit/compose_bind.h"
 
+#include "math/affine.h"
 #include "methods/implicit/operators.h"
 #include "methods/implicit/tree.h"
 
 #include <math.h>
 
-enum { NODE_INTS = 3, MUSCLE_INTS = 4 };
+enum { NODE_INTS = 3, MUSCLE_INTS = 4, BEND_INTS = 3 };
 _Static_assert(sizeof(sup_compose_node) == NODE_INTS * sizeof(int32_t), "part of the file format");
+_Static_assert(sizeof(sup_compose_bend) == BEND_INTS * sizeof(int32_t), "part of the file format");
 _Static_assert(sizeof(sup_compose_muscle) == MUSCLE_INTS * sizeof(int32_t), "part of the file format");
 
 typedef struct binding {
@@ -18,7 +20,9 @@ typedef struct binding {
     const sup_fields_bound *bound;
     sup_model_builder *builder;
     sup_compose *compose;
-    sup_tree_field *fields;                /* [field_count] */
+    sup_tree_field *fields; /* [field_count] */
+    int64_t skin_count;
+    const float *skin;                     /* [skin_count*3] */
     int32_t table_of[SUP_SETUP_OPERATORS]; /* table of an operator, -1 when no joint uses it */
     int32_t table_count;
 } binding;
@@ -116,29 +120,62 @@ static sup_result add_curves(binding *b, sup_error *error)
     return SUP_OK;
 }
 
-static sup_result add_tree(const sup_context *context, binding *b, sup_error *error)
+/* Where a field meets the one above it: its joint; and how far the skin is from it. */
+static void set_pivot(const binding *b, int32_t field, float pivot[4])
+{
+    sup_mat34 bind = b->rig->joint_bind[b->bound->fields.fields[field].joint];
+    sup_vec3d at = sup_affine_point(sup_affine_from_float(bind), sup_v3(0, 0, 0));
+    double nearest = INFINITY;
+    for (int64_t v = 0; v < b->skin_count; v++)
+        nearest = fmin(nearest, sup_v3_distance(at, sup_v3_load(b->skin + 3 * v)));
+    sup_v3_store(pivot, at);
+    pivot[3] = (float)nearest;
+}
+
+static sup_result add_tree(const sup_context *context, binding *b, sup_arena *arena, sup_error *error)
 {
     const int32_t count = b->bound->fields.field_count, brothers[2] = {0, SUP_CONTROLLER_ELBOW};
     int64_t between = count > 1 ? count - 1 : 0;
     int32_t *leaves = sup_model_add(b->builder, "compose.leaf", SUP_ARRAY_INT32, count);
     sup_compose_node *nodes = sup_model_add(b->builder, "compose.node", SUP_ARRAY_INT32, between * NODE_INTS);
-    if (leaves == NULL || nodes == NULL) return sup_fail_memory(error, "the tree of the fields");
+    int32_t *meets = sup_arena_alloc(arena, (size_t)count, sizeof *meets), bends = 0;
+    if (leaves == NULL || nodes == NULL || meets == NULL) return sup_fail_memory(error, "the tree of the fields");
     b->compose->leaves = leaves;
     b->compose->nodes = nodes;
-    return sup_tree_build(context, b->fields, count, brothers, leaves, nodes, error);
+    sup_result result = sup_tree_build(context, b->fields, count, brothers, leaves, nodes, meets, error);
+    if (result != SUP_OK) return result;
+    for (int32_t f = 0; f < b->bound->partition.part_count; f++)
+        bends += meets[f] >= 0 ? 1 : 0;
+    sup_compose_bend *bend = sup_model_add(b->builder, "compose.bend", SUP_ARRAY_INT32, (int64_t)bends * BEND_INTS);
+    float *pivot = sup_model_add(b->builder, "compose.pivot", SUP_ARRAY_FLOAT, 4 * (int64_t)bends);
+    if (bend == NULL || pivot == NULL) return sup_fail_memory(error, "the tree of the fields");
+    b->compose->bends = bend;
+    b->compose->pivots = pivot;
+    b->compose->bend_count = bends;
+    for (int32_t node = 0; node < count; node++)
+        for (int32_t f = 0; f < b->bound->partition.part_count; f++)
+            if (meets[f] == node) {
+                *bend++ = (sup_compose_bend){node, f, b->bound->field_parent[f]};
+                set_pivot(b, f, pivot);
+                pivot += 4;
+            }
+    return SUP_OK;
 }
 
 sup_result sup_compose_bind(const sup_bind_input *input, const sup_setup *setup, const sup_fields_bound *bound,
-                            sup_arena *arena, sup_model_builder *builder, sup_compose *compose, sup_error *error)
+                            const float *skin, int32_t skin_count, sup_arena *arena, sup_model_builder *builder,
+                            sup_compose *compose, sup_error *error)
 {
     binding b = {.rig = input->rig, .setup = setup, .bound = bound, .builder = builder, .compose = compose};
+    b.skin = skin;
+    b.skin_count = skin_count;
     b.fields = sup_arena_alloc(arena, (size_t)bound->fields.field_count, sizeof *b.fields);
     if (b.fields == NULL) return sup_fail_memory(error, "the tree of the fields");
     *compose = (sup_compose){.fields = bound->fields};
     for (int32_t f = 0; f < bound->fields.field_count; f++)
         describe_field(&b, f);
     sup_result result = add_tables(input->context, &b, error);
-    if (result == SUP_OK) result = add_tree(input->context, &b, error);
+    if (result == SUP_OK) result = add_tree(input->context, &b, arena, error);
     return result == SUP_OK ? add_curves(&b, error) : result;
 }
 
@@ -157,20 +194,25 @@ sup_result sup_compose_open(const sup_model *model, int32_t joint_count, sup_com
     int64_t tables = sup_model_array_count(model, "compose.table"),
             curves = sup_model_array_count(model, "compose.curve");
     int64_t controllers = sup_model_array_count(model, "compose.controller");
-    int64_t muscles = sup_model_array_count(model, "compose.muscle");
+    int64_t muscles = sup_model_array_count(model, "compose.muscle"),
+            bends = sup_model_array_count(model, "compose.bend");
     c.leaves = sup_model_array(model, "compose.leaf", SUP_ARRAY_INT32, count);
     c.nodes = sup_model_array(model, "compose.node", SUP_ARRAY_INT32, nodes * NODE_INTS);
     c.tables = sup_model_array(model, "compose.table", SUP_ARRAY_FLOAT, -1);
     c.controllers = sup_model_array(model, "compose.controller", SUP_ARRAY_FLOAT, -1);
     c.curves = sup_model_array(model, "compose.curve", SUP_ARRAY_FLOAT, -1);
     c.muscles = sup_model_array(model, "compose.muscle", SUP_ARRAY_INT32, -1);
-    if (c.leaves == NULL || c.nodes == NULL || c.tables == NULL || c.controllers == NULL || c.curves == NULL ||
-        c.muscles == NULL || tables % SUP_OPERATOR_SIZE != 0 || curves % SUP_CONTROLLER_SIZE != 0 ||
+    c.bends = sup_model_array(model, "compose.bend", SUP_ARRAY_INT32, -1);
+    c.pivots = sup_model_array(model, "compose.pivot", SUP_ARRAY_FLOAT, bends / BEND_INTS * 4);
+    if (c.leaves == NULL || c.bends == NULL || c.pivots == NULL || bends % BEND_INTS != 0 || bends > INT32_MAX ||
+        c.nodes == NULL || c.tables == NULL || c.controllers == NULL || c.curves == NULL || c.muscles == NULL ||
+        tables % SUP_OPERATOR_SIZE != 0 || curves % SUP_CONTROLLER_SIZE != 0 ||
         controllers % SUP_CONTROLLER_SIZE != 0 || muscles % MUSCLE_INTS != 0 || muscles > INT32_MAX)
         return damaged(error);
     c.table_count = (int32_t)(tables / SUP_OPERATOR_SIZE);
     c.controller_count = (int32_t)(controllers / SUP_CONTROLLER_SIZE);
     c.curve_count = (int32_t)(curves / SUP_CONTROLLER_SIZE);
+    c.bend_count = (int32_t)(bends / BEND_INTS);
     c.muscle_count = (int32_t)(muscles / MUSCLE_INTS);
     if (!sup_compose_check(&c, joint_count)) return damaged(error);
     *compose = c;

@@ -6,9 +6,10 @@
 #include "methods/implicit/setup.h"
 
 /* Adds the arrays "compose.*"; `compose` becomes a view of them. `bound` comes from sup_fields_build with the setup's
- * muscles as its extras: def.extras = setup->extras, def.extra_count = setup->muscle_count. */
+ * muscles as its extras: def.extras = setup->extras, def.extra_count = setup->muscle_count. `skin` [skin_count*3]. */
 sup_result sup_compose_bind(const sup_bind_input *input, const sup_setup *setup, const sup_fields_bound *bound,
-                            sup_arena *arena, sup_model_builder *builder, sup_compose *compose, sup_error *error);
+                            const float *skin, int32_t skin_count, sup_arena *arena, sup_model_builder *builder,
+                            sup_compose *compose, sup_error *error);
 
 /* The composition of a model, which may come from a file; what passes is safe to pose and to evaluate. */
 sup_result sup_compose_open(const sup_model *model, int32_t joint_count, sup_compose *compose, sup_error *error);

@@ -2,7 +2,10 @@
  * base/simd.h.
  *
  * Based on: [vaillant2014iso] section 4.1. The gradient is that of g with d held still: d's own gradient would need
- * second derivatives of the fields, and it only matters where d changes quickly. */
+ * second derivatives of the fields, and it only matters where d changes quickly.
+ *
+ * Deviates: in the fold of a joint d does not follow the angle of the gradients, which is anything near the axes of the
+ * limbs, but is even until a line before the joint (sup_compose_fold). */
 #include "base/simd.h"
 #include "methods/implicit/compose_internal.h"
 #include "methods/implicit/rows_kernel.h"
@@ -87,6 +90,32 @@ static inline sup_wide depth_of(const float *controller, const lanes *a, const l
     sup_mask i = to_whole(clamp(x, 0.0f, SUP_CONTROLLER_SIZE - 2));
     sup_wide low = take(controller, i), high = take(controller + 1, i);
     return clamp(sup_wide_fma(clamp(x - from_whole(i), 0.0f, 1.0f), high - low, low), 0.0f, 1.0f);
+}
+
+/* Where points are in the fold of the nearest joint: `end` is what sup_field_sides says; d of its contact. */
+static inline sup_wide fold_of(const sup_compose_meeting *m, const sup_field_points *points, int32_t k, lanes *end)
+{
+    sup_wide nearest = sup_wide_splat(FLT_MAX), d = sup_wide_splat(0.0f);
+    const sup_wide p[3] = {sup_wide_load(points->x + k), sup_wide_load(points->y + k), sup_wide_load(points->z + k)};
+    for (int32_t i = 0; i < m->fold_count; i++) {
+        const sup_compose_fold *f = &m->folds[i];
+        sup_wide away[3];
+        for (int32_t c = 0; c < 3; c++)
+            away[c] = p[c] - sup_wide_splat(f->centre[c]);
+        sup_wide square = dot(away, away);
+        sup_mask nearer = sup_wide_less(square, nearest);
+        nearest = sup_wide_select(nearer, square, nearest);
+        const sup_wide out[3] = {sup_wide_splat(f->out[0]), sup_wide_splat(f->out[1]), sup_wide_splat(f->out[2])};
+        sup_wide left = dot(away, out) - sup_wide_splat(f->end);
+        sup_wide depth = sup_wide_splat(f->depth) *
+                         clamp(sup_wide_fma(left, sup_wide_splat(f->fade), sup_wide_splat(1.0f)), 0.0f, 1.0f);
+        d = sup_wide_select(nearer, depth, d);
+        left = sup_wide_select(sup_wide_less(sup_wide_splat(0.0f), depth), left, sup_wide_splat(FLT_MAX));
+        end->value = sup_wide_select(nearer, left, end->value);
+        for (int32_t c = 0; c < 3; c++)
+            end->gradient[c] = sup_wide_select(nearer, out[c], end->gradient[c]);
+    }
+    return d;
 }
 
 typedef struct spline {
@@ -187,16 +216,60 @@ static inline void look_up(const float *table, const place *p, sup_wide out[3])
 
 #endif
 
-static void combine(const float *table, const float *controller, const sup_compose_operand *b, sup_compose_operand *a)
+static inline void put(sup_mask mask, const lanes *from, sup_field_samples *to, int32_t k)
+{
+    float *fields[4] = {to->value + k, to->x + k, to->y + k, to->z + k};
+    const sup_wide values[4] = {from->value, from->gradient[0], from->gradient[1], from->gradient[2]};
+    for (int32_t i = 0; i < 4; i++)
+        sup_wide_store(fields[i], sup_wide_select(mask, values[i], sup_wide_load(fields[i])));
+}
+
+/* What a node says of sides: lanes of its right operand bring what they have, and its own contact counts if it is deeper. */
+static inline void take_sides(const lanes *left, const lanes *right, const lanes *end, sup_wide contact, int32_t k,
+                              const sup_compose_operand *b, sup_compose_operand *a)
+{
+    const sup_wide one = sup_wide_splat(1.0f), half = sup_wide_splat(0.5f);
+    sup_wide mine = sup_wide_load(a->mine + k), there = sup_wide_load(b->mine + k);
+    sup_mask in_right = sup_wide_less(half, there), in_any = in_right | sup_wide_less(half, mine);
+    sup_wide_store(a->mine + k, sup_wide_select(in_right, one, mine));
+    float *deepest = a->sides.contact + k;
+    if (b->meets) {
+        lanes side = load_lanes(&b->sides.side, k), until = load_lanes(&b->sides.end, k);
+        put(in_right, &side, &a->sides.side, k);
+        put(in_right, &until, &a->sides.end, k);
+        sup_wide_store(deepest, sup_wide_select(in_right, sup_wide_load(b->sides.contact + k), sup_wide_load(deepest)));
+        a->meets = true;
+    }
+    contact = sup_wide_select(in_any, contact, sup_wide_splat(0.0f));
+    sup_mask deeper = sup_wide_less(sup_wide_load(deepest), contact);
+    if (sup_mask_bits(deeper) == 0) return;
+    sup_wide sign = sup_wide_select(in_right, -one, one);
+    lanes side;
+    side.value = sign * (left->value - right->value);
+    for (int32_t c = 0; c < 3; c++)
+        side.gradient[c] = sign * (left->gradient[c] - right->gradient[c]);
+    put(deeper, &side, &a->sides.side, k);
+    put(deeper, end, &a->sides.end, k);
+    sup_wide_store(deepest, sup_wide_select(deeper, contact, sup_wide_load(deepest)));
+    a->meets = true;
+}
+
+static void combine(const sup_compose_meeting *m, const sup_field_points *points, bool sides,
+                    const sup_compose_operand *b, sup_compose_operand *a)
 {
     const sup_wide zero = sup_wide_splat(0.0f), one = sup_wide_splat(1.0f), cells = sup_wide_splat(SUP_OPERATOR_CELLS);
     for (int32_t k = 0; k < SUP_FIELD_LANES; k += SUP_LANES) {
         lanes left = load_lanes(&a->samples, k), right = load_lanes(&b->samples, k);
         sup_wide f1 = clamp(left.value, 0.0f, 1.0f), f2 = clamp(right.value, 0.0f, 1.0f), g[3];
         sup_mask only_left = ~sup_wide_less(zero, f2), only_right = ~sup_wide_less(zero, f1);
-        sup_wide d = depth_of(controller, &left, &right);
+        sup_wide d = depth_of(m->controller, &left, &right);
+        lanes end = {sup_wide_splat(FLT_MAX), {zero, zero, zero}};
+        if (m->fold_count > 0) {
+            sup_wide fold = fold_of(m, points, k, &end);
+            d = sup_wide_select(sup_wide_less(d, fold), fold, d);
+        }
         place p = find_place(f1, f2, d);
-        look_up(table, &p, g);
+        look_up(m->table, &p, g);
         sup_wide by_w = sup_wide_copy_sign(one, f1 - f2) * g[2], by_1 = cells * (g[1] + by_w),
                  by_2 = cells * (g[1] - by_w);
         /* Where only one is felt the result is that one, to the last bit: g(f, 0) = f, eq. (1). */
@@ -207,11 +280,11 @@ static void combine(const float *table, const float *controller, const sup_compo
             gradient[c] = sup_wide_select(only_right, right.gradient[c], gradient[c]);
             gradient[c] = sup_wide_select(only_left, left.gradient[c], gradient[c]);
         }
-        sup_wide weaker = sup_wide_select(sup_wide_less(f1, f2), f1, f2);
-        sup_wide contact = d * clamp(sup_wide_splat(4.0f) * weaker - one, 0.0f, 1.0f);
-        sup_wide before = sup_wide_load(a->contact + k), other = sup_wide_load(b->contact + k);
-        before = sup_wide_select(sup_wide_less(before, other), other, before);
-        sup_wide_store(a->contact + k, sup_wide_select(sup_wide_less(contact, before), before, contact));
+        if (sides) {
+            sup_wide weaker = sup_wide_select(sup_wide_less(f1, f2), f1, f2);
+            sup_wide contact = d * clamp(sup_wide_splat(4.0f) * weaker - one, 0.0f, 1.0f);
+            take_sides(&left, &right, &end, contact, k, b, a);
+        }
         sup_wide_store(a->samples.value + k, value);
         sup_wide_store(a->samples.x + k, gradient[0]);
         sup_wide_store(a->samples.y + k, gradient[1]);

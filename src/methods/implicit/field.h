@@ -45,6 +45,18 @@ typedef struct sup_field_samples {
     float x[SUP_FIELD_LANES], y[SUP_FIELD_LANES], z[SUP_FIELD_LANES]; /* gradient */
 } sup_field_samples;
 
+/* On which side of a contact points are. */
+typedef struct sup_field_sides {
+    float own[SUP_FIELD_LANES];     /* given: what a point belongs to; -1: nothing */
+    float felt[SUP_FIELD_LANES];    /* value of that alone */
+    float contact[SUP_FIELD_LANES]; /* how much that is in contact with something else, 0 to 1 */
+    sup_field_samples
+        side; /* how much more of its own is felt than of the other: 0 on the sheet, where the composition of both
+                             * has no slope but this has one */
+    sup_field_samples
+        end; /* way that is left until the sheet ends at a joint, and the unit direction out of the fold */
+} sup_field_sides;
+
 /* `to_grid` 3x4 row-major takes the points to the field's node coordinates (pose included); gradients are those of the
  * points' space. Chosen once for the processor: sup_field_evaluator(). */
 typedef void sup_field_evaluate_fn(const sup_fields *fields, int32_t field, const float to_grid[12],

@@ -12,9 +12,10 @@ const sup_param sup_implicit_params[SUP_IMPLICIT_PARAM_COUNT] = {
                                "The skin goes on from the frame before; off: from dual quaternions, in every frame."},
     [SUP_IMPLICIT_SOLVER] = {"solver", "", SUP_PARAM_CHOICE, 0, 1, 0, solver_choices, true,
                              "How skin slides to rest: by a factorised system, or by the paper's Jacobi rounds."},
-    [SUP_IMPLICIT_ROUNDS] = {"rounds", "", SUP_PARAM_INT, 0, 10000, 0, NULL, true,
-                             "Most rounds of sliding in a sub-frame; 0: 12, or 200 with jacobi."},
-    [SUP_IMPLICIT_TOLERANCE] = {"tolerance", "", SUP_PARAM_FLOAT, 0, 1, 0.01, NULL, true,
+    [SUP_IMPLICIT_ROUNDS] =
+        {"rounds", "", SUP_PARAM_INT, 0, 10000, 0, NULL, true,
+         "Most rounds of sliding in a sub-frame; 0: as joints turn, 12 at most, or 200 with jacobi."},
+    [SUP_IMPLICIT_TOLERANCE] = {"tolerance", "", SUP_PARAM_FLOAT, 0, 1, 0.001, NULL, true,
                                 "Rounds end when the skin slides less than this part of an edge."},
     [SUP_IMPLICIT_SUBSTEP] = {"substep", "", SUP_PARAM_FLOAT, 0.01, 100, 1, NULL, true,
                               "Turn of a joint in a sub-frame, times a third of its bend; less is safer and slower."},

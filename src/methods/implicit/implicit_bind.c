@@ -69,7 +69,8 @@ static sup_result bind_fields(binding *b, sup_error *error)
 
 static sup_result bind_compose(binding *b, sup_error *error)
 {
-    return sup_compose_bind(b->input, b->setup, &b->fields, &b->arena, b->builder, &b->view.compose, error);
+    return sup_compose_bind(b->input, b->setup, &b->fields, b->surface.coarse_positions, b->surface.coarse_count,
+                            &b->arena, b->builder, &b->view.compose, error);
 }
 
 /* The part of the relaxation that is left to the vertices of the coarse skin. */
@@ -110,6 +111,21 @@ static sup_result bind_rows(binding *b, sup_error *error)
     return sup_track_bind(b->input->context, &def, &b->arena, b->builder, &b->track, error);
 }
 
+/* Rows belong to the field of their part. */
+static void set_owners(binding *b)
+{
+    const sup_track *track = &b->track.track;
+    const sup_compose *compose = &b->view.compose;
+    for (int32_t row = 0; row < track->row_count; row++)
+        b->track.own[row] = -1.0f;
+    for (int32_t leaf = 0; leaf < compose->fields.field_count; leaf++) {
+        int32_t field = compose->leaves[leaf];
+        for (int32_t block = 0; block < track->block_count && field < b->fields.partition.part_count; block++)
+            for (int32_t row = track->block_first[block]; row < track->block_first[block + 1]; row++)
+                if (compose->fields.fields[field].joint == track->block_joint[block]) b->track.own[row] = (float)leaf;
+    }
+}
+
 /* What the composed field says on the skin at rest, in the numbers of a step. */
 static sup_result bind_aims(binding *b, sup_error *error)
 {
@@ -125,6 +141,7 @@ static sup_result bind_aims(binding *b, sup_error *error)
     sup_posed_fields posed = sup_compose_posed_open(&b->view.compose, sup_field_evaluator(), memory);
     sup_compose_pose(&b->view.compose, bind, &posed);
     sup_implicit_field field = {&b->view.compose, &posed};
+    set_owners(b);
     int32_t lost = sup_track_aim_at(b->input->context, &b->track, sup_implicit_sample, &field);
     sup_free(&b->input->context->allocator, memory, sup_compose_posed_size(&b->view.compose));
     if (lost == 0) return SUP_OK;

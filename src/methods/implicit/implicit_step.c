@@ -14,7 +14,9 @@ static const double FLOOR = 0.05, RESET_TURN = 0.12;
 /* Sizes that the body may be away from the track's origin before that follows; and a joint that moves farther than
  * TELEPORT, as all others do, was put there. */
 static const double FAR = 4.0, TELEPORT = 0.5;
-enum { MOST_SUBFRAMES = 32, STILL_END = 60, FACTOR_ROUNDS = 12, JACOBI_ROUNDS = 200 };
+/* Radians that make one more round than the fewest worth while: what is left goes on in the next frame. */
+static const double TURN_OF_A_ROUND = 0.005;
+enum { MOST_SUBFRAMES = 32, STILL_END = 60, FEWEST_ROUNDS = 2, FACTOR_ROUNDS = 12, JACOBI_ROUNDS = 200 };
 
 /* Where things are in the state; offsets in bytes, 64-aligned. */
 typedef struct layout {
@@ -30,6 +32,7 @@ typedef struct implicit_state {
     layout at;
     double origin[3]; /* of the track's space, file units */
     int32_t still;    /* frames that the skeleton stands */
+    double turn;      /* largest of a joint in a sub-frame, radians */
     bool lost;        /* a joint was flat, or numbers left their range: the next frame starts anew */
     sup_implicit_report report;
 } implicit_state;
@@ -158,10 +161,10 @@ static double angle_of(sup_quatd q)
 }
 
 /* Sub-frames that the way from `before` to `now` takes: `scale` times the paper's, with `most` radians at most. */
-static int32_t count_subframes(const implicit_state *s, const sup_affine *before, const sup_affine *now, double scale,
+static int32_t count_subframes(implicit_state *s, const sup_affine *before, const sup_affine *now, double scale,
                                double most)
 {
-    double count = 1.0;
+    double count = 1.0, largest = 0.0;
     for (int32_t j = 0; j < s->view.joint_count; j++) {
         sup_quatd a, b;
         double stretch[9];
@@ -171,8 +174,11 @@ static int32_t count_subframes(const implicit_state *s, const sup_affine *before
         double turn = angle_of(sup_quatd_multiply(sup_quatd_conjugate(a), b));
         double third = fmin(most, scale * fmax(FLOOR, fmax(angle_of(a), angle_of(b)) / 3.0));
         count = fmax(count, ceil(turn / third - 1e-6));
+        largest = fmax(largest, turn);
     }
-    return (int32_t)fmin(count, MOST_SUBFRAMES);
+    count = fmin(count, MOST_SUBFRAMES);
+    s->turn = largest / count;
+    return (int32_t)count;
 }
 
 static void go_between(const sup_implicit_view *view, const sup_affine *before, const sup_affine *now, double t,
@@ -270,16 +276,17 @@ static void move_skin(implicit_state *s, const sup_step_input *input, const sup_
     sup_implicit_field field = {&s->view.compose, &posed};
     bool jacobi = v[SUP_IMPLICIT_SOLVER] != 0.0;
     int32_t rounds = (int32_t)v[SUP_IMPLICIT_ROUNDS];
-    sup_track_input track = {.joints = at(s, s->at.track_joints),
-                             .reach = {s->view.compose.fields.field_count, at(s, s->at.field_joint),
-                                       at(s, s->at.changed), boxes[0], boxes[1]},
-                             .field = sup_implicit_sample,
-                             .field_user = &field,
-                             .solver = jacobi ? SUP_TRACK_JACOBI : SUP_TRACK_FACTOR,
-                             .rounds = rounds > 0 ? rounds
-                                       : jacobi   ? JACOBI_ROUNDS
-                                                  : FACTOR_ROUNDS,
-                             .tolerance = (float)v[SUP_IMPLICIT_TOLERANCE]};
+    sup_track_input track = {
+        .joints = at(s, s->at.track_joints),
+        .reach = {s->view.compose.fields.field_count, at(s, s->at.field_joint), at(s, s->at.changed), boxes[0],
+                  boxes[1]},
+        .field = sup_implicit_sample,
+        .field_user = &field,
+        .solver = jacobi ? SUP_TRACK_JACOBI : SUP_TRACK_FACTOR,
+        .rounds = rounds > 0 ? rounds
+                  : jacobi   ? JACOBI_ROUNDS
+                             : (int32_t)fmin(FEWEST_ROUNDS + ceil(s->turn / TURN_OF_A_ROUND), FACTOR_ROUNDS),
+        .tolerance = (float)v[SUP_IMPLICIT_TOLERANCE]};
     sup_track_report report;
     if (v[SUP_IMPLICIT_TRACKING] != 0.0)
         sup_track_move(input->context, &s->view.track, at(s, s->at.track), &track, &report);

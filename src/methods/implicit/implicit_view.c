@@ -62,8 +62,9 @@ void sup_implicit_field_joint(const sup_implicit_view *view, sup_affine joint, c
         to[i] = (float)((joint.m[i] - (i % 4 == 3 ? origin[i / 4] : 0.0)) / view->size);
 }
 
-void sup_implicit_sample(const void *user, const sup_field_points *points, sup_field_samples *samples, float *contact)
+void sup_implicit_sample(const void *user, const sup_field_points *points, sup_field_samples *samples,
+                         sup_field_sides *sides)
 {
     const sup_implicit_field *field = user;
-    sup_compose_evaluate(field->compose, field->posed, points, samples, contact);
+    sup_compose_evaluate(field->compose, field->posed, points, samples, sides);
 }

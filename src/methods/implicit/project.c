@@ -3,10 +3,12 @@
  * Based on: [vaillant2014iso] section 5, second stage.
  *
  * Deviates where the paper is silent: steps are no longer than CLAMP of the way from skin to axis, and between half an edge
- * and three; a step that does not come nearer is halved. On contact sheets, where the field has a double root, a parabola
- * through value and slope says how far the sheet is; the place that is aimed at is GAP above 0.5, on the vertex's own side, whatever
- * its value. Its own side is where its normal came from: a vertex that sees the gradient turn against its normal in a contact
- * is on the wrong one, and goes back through the sheet. */
+ * and three; a step that does not come nearer is halved.
+ *
+ * Contact sheets are double roots of the field: values below 0.5 are nowhere, steps halve, and details are far away. There a
+ * vertex aims at GAP from the sheet, by the difference of the two fields that meet, which has a slope. It stays on the side of
+ * the field that it belongs to: one that is behind the sheet goes back. Sheets end before the joint; a vertex beyond goes
+ * back along the fold, and relaxation does not push it there (`stop`). */
 #include "methods/implicit/track_work.h"
 
 /* Of the field: nearer than this is there. */
@@ -27,50 +29,114 @@ void sup_track_take_points(const sup_track *track, const float *place, int32_t b
     }
 }
 
-/* Value above 0.5 that is aimed at on a contact sheet. */
-static const float GAP = 5e-4f;
-/* Contact and cosine against the old normal from which on a row is on the wrong side; what that adds to its miss. */
-static const float WRONG_CONTACT = 0.3f, WRONG_COSINE = -0.2f, WRONG = 0.1f;
-
-/* What the field says at a row. */
-typedef struct sample {
-    float value, gradient[3], contact;
-} sample;
-
-/* Way along the gradient to the place GAP above the valley of a contact sheet, on this side of it or on the other. */
-static float way_to_sheet(const sup_track_aim *aim, float value, float slope, bool wrong)
+void sup_track_look(const sup_track *track, int32_t block, sup_track_field_fn *field, const void *user,
+                    const sup_field_points *points, sup_field_samples *samples, sup_field_sides *sides)
 {
-    float above = fmaxf(value - 0.5f, 0.0f), least = NO_SLOPE * aim->gradient;
-    if (!(slope > least)) return 0.0f;
-    float here = 2.0f * above / slope, there = 2.0f * sqrtf(GAP * fmaxf(above, GAP)) / slope;
-    return wrong ? -(here + there) : there - here;
+    int32_t first = track->block_first[block], count = track->block_first[block + 1] - first;
+    for (int32_t k = 0; k < SUP_FIELD_LANES; k++)
+        sides->own[k] = track->own[first + (k < count ? k : count - 1)];
+    field(user, points, samples, sides);
 }
 
-/* A step to the value that is aimed at; how far the value is off. The normal is kept where there is no slope, and on the
- * wrong side of a contact; `sheet`: how much of a contact sheet is felt, in [0, 1]. */
-static float newton(const sup_track_aim *aim, const sample *s, float *normal, float step[3], float *sheet)
+/* Cosine between the gradient and where dual quaternions have it from which on a row is on the other side of its limb. */
+static const float FACING = -0.3f, ALONE = 1e-3f;
+/* Distance from a contact sheet that is aimed at, in edges. */
+static const float GAP = 0.1f;
+
+/* What the field says at a row: of the whole; and of a contact that the row is in. */
+typedef struct sample {
+    float value, gradient[3];
+    float felt; /* of its own field */
+    float contact;
+    float side, across[3]; /* how much more of its own is felt than of the other, and its gradient */
+    float left, out[3];    /* way until the contact's sheet ends, and the direction away from there */
+} sample;
+
+static sample sample_of(const sup_field_samples *f, const sup_field_sides *s, int32_t k)
 {
-    const float *g = s->gradient;
-    float slope = sqrtf(g[0] * g[0] + g[1] * g[1] + g[2] * g[2]);
-    step[0] = step[1] = step[2] = 0.0f;
-    *sheet = 0.0f;
-    if (!(aim->gradient > 0.0f)) return 0.0f;
-    bool sloping = slope > NO_SLOPE * aim->gradient;
-    float cosine = sloping ? (normal[0] * g[0] + normal[1] * g[1] + normal[2] * g[2]) / slope : 1.0f;
-    bool wrong = s->contact > WRONG_CONTACT && cosine < WRONG_COSINE;
-    *sheet = wrong ? 1.0f : sup_track_sheet(aim, slope, s->contact);
-    if (sloping && !wrong)
-        for (int c = 0; c < 3; c++)
-            normal[c] = g[c] / slope;
-    float miss = aim->iso + *sheet * (0.5f + GAP - aim->iso) - s->value;
-    if (!(slope > 0.0f)) return fabsf(miss);
-    float most = fminf(fmaxf(CLAMP / aim->gradient, CLAMP_LEAST * aim->edge), CLAMP_MOST * aim->edge);
-    float way = miss / slope;
-    way += *sheet * (way_to_sheet(aim, s->value, slope, wrong) - way);
-    way = way > most ? most : way < -most ? -most : way;
+    return (sample){f->value[k],      {f->x[k], f->y[k], f->z[k]},
+                    s->felt[k],       s->contact[k],
+                    s->side.value[k], {s->side.x[k], s->side.y[k], s->side.z[k]},
+                    s->end.value[k],  {s->end.x[k], s->end.y[k], s->end.z[k]}};
+}
+
+static float length_of(const float v[3])
+{
+    return sqrtf(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
+}
+
+static float clamp(float x, float low, float high)
+{
+    return x < low ? low : x > high ? high : x;
+}
+
+static void add_step(float step[3], float way, float most, const float direction[3], float length)
+{
+    way = clamp(way, -most, most) / length;
     for (int c = 0; c < 3; c++)
-        step[c] = way * g[c] / slope;
-    return fabsf(miss) + (wrong ? WRONG : 0.0f);
+        step[c] += way * direction[c];
+}
+
+/* How a contact holds a row. */
+typedef struct hold {
+    float sheet; /* how much, in [0, 1] */
+    float off;   /* of the field: from the place beside the sheet that is aimed at */
+    float over;  /* way beyond the end of the sheet */
+    float end;   /* how much that end holds it, in [0, 1] */
+} hold;
+
+static hold hold_of(const sup_track_aim *aim, const sample *s, float slope, float across)
+{
+    hold h = {0};
+    if (!(across > NO_SLOPE * aim->gradient) || !(s->contact > 0.0f)) return h;
+    float gap = GAP * aim->edge * across, deep = clamp((s->contact - 0.1f) * 2.5f, 0.0f, 1.0f);
+    h.off = gap - s->side;
+    h.over = deep * fmaxf(0.0f, -s->left);
+    h.end = deep * clamp(1.0f - 2.0f * s->left / aim->edge, 0.0f, 1.0f);
+    h.sheet =
+        h.over > 0.0f ? deep : fmaxf(sup_track_sheet(aim, slope, s->contact), deep * clamp(h.off / gap, 0.0f, 1.0f));
+    return h;
+}
+
+/* The direction in the tangent plane that the end of a sheet closes. */
+static void set_stop(const sample *s, const float *normal, float end, float *stop)
+{
+    float t[3], along = s->out[0] * normal[0] + s->out[1] * normal[1] + s->out[2] * normal[2];
+    for (int c = 0; c < 3; c++)
+        t[c] = along * normal[c] - s->out[c];
+    float length = length_of(t);
+    for (int c = 0; c < 3; c++)
+        stop[c] = length > 0.0f ? t[c] / length : 0.0f;
+    stop[3] = length > 0.0f ? end : 0.0f;
+}
+
+/* A step to the value that is aimed at; how far the value is off. The normal is kept where there is no slope. `sheet`: how
+ * much a contact sheet holds the row, in [0, 1]. */
+static float newton(const sup_track_aim *aim, const sample *s, float *normal, float *stop, float step[3], float *sheet)
+{
+    step[0] = step[1] = step[2] = stop[3] = *sheet = 0.0f;
+    if (!(aim->gradient > 0.0f)) return 0.0f;
+    float slope = length_of(s->gradient), across = length_of(s->across), miss = aim->iso - s->value, n[3] = {0, 0, 0};
+    float most = clamp(CLAMP / aim->gradient, CLAMP_LEAST * aim->edge, CLAMP_MOST * aim->edge);
+    hold h = hold_of(aim, s, slope, across);
+    *sheet = h.sheet;
+    if (slope > 0.0f && h.sheet < 1.0f) {
+        float share = 1.0f - h.sheet;
+        add_step(step, share * miss / slope, share * most, s->gradient, slope);
+        for (int c = 0; c < 3 && slope > NO_SLOPE * aim->gradient; c++)
+            n[c] = share * s->gradient[c] / slope;
+    }
+    if (h.sheet > 0.0f) {
+        add_step(step, h.sheet * h.off / across, h.sheet * most, s->across, across);
+        for (int c = 0; c < 3; c++)
+            n[c] += h.sheet * s->across[c] / across;
+    }
+    if (h.over > 0.0f) add_step(step, h.over, most, s->out, 1.0f);
+    float length = length_of(n);
+    for (int c = 0; c < 3 && length > 0.1f; c++)
+        normal[c] = n[c] / length;
+    if (h.end > 0.0f) set_stop(s, normal, h.end, stop);
+    return (1.0f - h.sheet) * fabsf(miss) + h.sheet * 0.5f * fabsf(h.off) + h.over * aim->gradient;
 }
 
 typedef struct lane {
@@ -79,14 +145,15 @@ typedef struct lane {
 } lane;
 
 /* Takes what the field says at a lane's place. */
-static void judge_lane(const sup_track_aim *aim, const sample *s, float *place, float *normal, lane *l)
+static void judge_lane(const sup_track_aim *aim, const sample *s, float *place, float *normal, float *stop, lane *l)
 {
-    float step[3], kept[3] = {normal[0], normal[1], normal[2]}, sheet;
-    float miss = newton(aim, s, kept, step, &sheet);
+    float step[3], kept[3] = {normal[0], normal[1], normal[2]}, sheet, end[4] = {0};
+    float miss = newton(aim, s, kept, end, step, &sheet);
     if (miss <= l->miss) {
         memcpy(l->from, place, sizeof l->from);
         memcpy(l->step, step, sizeof l->step);
         memcpy(normal, kept, sizeof kept);
+        memcpy(stop, end, sizeof end);
         l->miss = miss;
         place[3] = sheet;
         normal[3] = miss;
@@ -94,6 +161,25 @@ static void judge_lane(const sup_track_aim *aim, const sample *s, float *place, 
     } else
         for (int c = 0; c < 3; c++)
             l->step[c] *= 0.5f;
+}
+
+/* Where only its own limb is felt, a row whose surface faces the other way than dual quaternions have it face went through its limb: it
+ * starts anew from where they have it. */
+static bool bring_home(const sup_track *track, const sample *s, const float *turn, int64_t row, float *place,
+                       float *normal)
+{
+    const float *rest = track->rest + 4 * row, *inward = track->inward + 4 * row;
+    float n[3], along = 0.0f;
+    for (int r = 0; r < 3; r++) {
+        n[r] = turn[4 * r] * inward[0] + turn[4 * r + 1] * inward[1] + turn[4 * r + 2] * inward[2];
+        along += n[r] * s->gradient[r];
+    }
+    if (fabsf(s->value - s->felt) > ALONE || !(along < FACING * length_of(s->gradient))) return false;
+    for (int r = 0; r < 3; r++)
+        place[r] = turn[4 * r] * rest[0] + turn[4 * r + 1] * rest[1] + turn[4 * r + 2] * rest[2] + turn[4 * r + 3];
+    place[3] = 0.0f;
+    memcpy(normal, n, sizeof n);
+    return true;
 }
 
 static int32_t project_block(sup_track_work *w, int32_t block, int32_t steps)
@@ -106,17 +192,21 @@ static int32_t project_block(sup_track_work *w, int32_t block, int32_t steps)
     for (bool busy = true; busy; looks++) {
         sup_field_points points;
         sup_field_samples samples;
-        float contact[SUP_FIELD_LANES];
+        sup_field_sides sides;
         sup_track_take_points(track, w->rows.place, block, &points);
-        w->input->field(w->input->field_user, &points, &samples, contact);
+        sup_track_look(track, block, w->input->field, w->input->field_user, &points, &samples, &sides);
         busy = false;
         for (int32_t k = 0; k < count; k++) {
             int64_t row = first + k;
             float *place = w->rows.place + 4 * row;
             lane *l = &lanes[k];
             if (l->done) continue;
-            sample s = {samples.value[k], {samples.x[k], samples.y[k], samples.z[k]}, contact[k]};
-            judge_lane(&track->aim[row], &s, place, w->rows.normal + 4 * row, l);
+            sample s = sample_of(&samples, &sides, k);
+            if (looks == 0 && bring_home(track, &s, w->rows.turn + 12 * row, row, place, w->rows.normal + 4 * row)) {
+                busy = true;
+                continue;
+            }
+            judge_lane(&track->aim[row], &s, place, w->rows.normal + 4 * row, w->rows.stop + 4 * row, l);
             bool last = looks == steps;
             for (int c = 0; c < 3; c++)
                 place[c] = l->from[c] + (l->done || last ? 0.0f : l->step[c]);
@@ -129,6 +219,7 @@ static int32_t project_block(sup_track_work *w, int32_t block, int32_t steps)
 typedef struct project_work {
     sup_track_work *work;
     int32_t steps;
+    float drift;
 } project_work;
 
 static void project_some(void *work, int32_t begin, int32_t end, int32_t worker)
@@ -137,13 +228,16 @@ static void project_some(void *work, int32_t begin, int32_t end, int32_t worker)
     SUP_UNUSED(worker);
     for (int32_t i = begin; i < end; i++) {
         int32_t block = p->work->rows.list[i];
-        p->work->rows.sums[SUP_TRACK_SUMS * (int64_t)block] = (double)project_block(p->work, block, p->steps);
+        bool far = p->work->rows.drift[block] > p->drift;
+        p->work->rows.sums[SUP_TRACK_SUMS * (int64_t)block] =
+            far ? (double)project_block(p->work, block, p->steps) : 0.0;
+        if (far) p->work->rows.drift[block] = 0.0f;
     }
 }
 
-void sup_track_project(sup_track_work *work, int32_t steps)
+void sup_track_project(sup_track_work *work, int32_t steps, float drift)
 {
-    project_work project = {work, steps};
+    project_work project = {work, steps, drift};
     sup_parallel(work->context, work->awake_count, SUP_TRACK_GRAIN, project_some, &project);
     for (int32_t i = 0; i < work->awake_count; i++)
         work->evaluations += (int64_t)work->rows.sums[SUP_TRACK_SUMS * (int64_t)work->rows.list[i]];
@@ -155,20 +249,22 @@ void sup_track_newton_block(sup_track_work *work, int32_t block)
     int32_t first = track->block_first[block], count = track->block_first[block + 1] - first;
     sup_field_points points;
     sup_field_samples f;
-    float contact[SUP_FIELD_LANES], moved = work->rows.moved[block];
+    sup_field_sides sides;
+    float moved = 0.0f;
     sup_track_take_points(track, work->rows.place, block, &points);
-    work->input->field(work->input->field_user, &points, &f, contact);
+    sup_track_look(track, block, work->input->field, work->input->field_user, &points, &f, &sides);
     for (int32_t k = 0; k < count; k++) {
         int64_t row = first + k;
         float *place = work->rows.place + 4 * row, *normal = work->rows.normal + 4 * row, step[3];
-        sample s = {f.value[k], {f.x[k], f.y[k], f.z[k]}, contact[k]};
-        normal[3] = newton(&track->aim[row], &s, normal, step, place + 3);
+        sample s = sample_of(&f, &sides, k);
+        normal[3] = newton(&track->aim[row], &s, normal, work->rows.stop + 4 * row, step, place + 3);
         for (int c = 0; c < 3; c++)
             place[c] += step[c];
         float length = sqrtf(step[0] * step[0] + step[1] * step[1] + step[2] * step[2]);
         moved = fmaxf(moved, length / track->aim[row].edge);
     }
-    work->rows.moved[block] = moved;
+    work->rows.moved[block] = fmaxf(work->rows.moved[block], moved);
+    work->rows.drift[block] = moved;
 }
 
 void sup_track_fit(const sup_track *track, void *state, sup_track_field_fn *field, const void *user, int32_t *off,
@@ -179,16 +275,19 @@ void sup_track_fit(const sup_track *track, void *state, sup_track_field_fn *fiel
     for (int32_t block = 0; block < track->block_count; block++) {
         sup_field_points points;
         sup_field_samples f;
-        float contact[SUP_FIELD_LANES];
+        sup_field_sides sides;
         sup_track_take_points(track, rows.place, block, &points);
-        field(user, &points, &f, contact);
+        sup_track_look(track, block, field, user, &points, &f, &sides);
         for (int32_t row = track->block_first[block], k = 0; row < track->block_first[block + 1]; row++, k++) {
-            sample s = {f.value[k], {f.x[k], f.y[k], f.z[k]}, contact[k]};
-            float step[3], normal[3] = {0, 0, 0}, on = 0.0f, miss = newton(&track->aim[row], &s, normal, step, &on);
-            bool feels = track->aim[row].gradient > 0.0f, there = fabsf(f.value[k] - track->aim[row].iso) <= 1e-3f;
+            const sup_track_aim *aim = &track->aim[row];
+            sample s = sample_of(&f, &sides, k);
+            float across = length_of(s.across);
+            hold h = hold_of(aim, &s, length_of(s.gradient), across);
+            bool feels = aim->gradient > 0.0f, there = fabsf(s.value - aim->iso) <= 1e-3f;
+            bool on = h.sheet > 0.0f && fabsf(h.off) <= GAP * aim->edge * across; /* beside its sheet, within a gap */
             *lost += feels ? 0 : 1;
-            *sheet += feels && !there && on > 0.0f && miss <= 1e-3f ? 1 : 0;
-            *off += feels && !there && !(on > 0.0f && miss <= 1e-3f) ? 1 : 0;
+            *sheet += feels && !there && on ? 1 : 0;
+            *off += feels && !there && !on ? 1 : 0;
         }
     }
 }

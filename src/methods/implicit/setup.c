@@ -5,6 +5,7 @@
 
 enum { WORDS = 128 };
 
+#ifndef SUPPLE_SMALL /* a page has no setup */
 typedef struct word {
     const char *text;
     size_t size;
@@ -385,6 +386,31 @@ static sup_result read_line(parser *p)
     return fail(p, "", first, " is not known; a line starts with: joint, muscle, controller, operator.");
 }
 
+static sup_result read_text(const sup_rig *rig, const char *text, size_t size, sup_setup *setup, sup_error *error)
+{
+    parser p = {.rig = rig, .setup = setup, .error = error};
+    sup_result result = SUP_OK;
+    const char *at = text != NULL ? text : "", *end = at + (text != NULL ? size : 0);
+    while (at < end && result == SUP_OK) {
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
+        p.line++;
+        p.line_start = at;
+        p.line_end = stop != NULL ? stop : end;
+        at = stop != NULL ? stop + 1 : end;
+        result = read_line(&p);
+    }
+    return result;
+}
+#else
+static sup_result read_text(const sup_rig *rig, const char *text, size_t size, sup_setup *setup, sup_error *error)
+{
+    SUP_UNUSED(rig);
+    SUP_UNUSED(setup);
+    if (text == NULL || size == 0) return SUP_OK;
+    return sup_fail(error, SUP_ERROR_UNSUPPORTED, "setup.small", "", "This build of the library reads no setup.");
+}
+#endif
+
 static sup_setup *open_setup(const sup_rig *rig, sup_arena *arena)
 {
     sup_setup *s = sup_arena_alloc(arena, 1, sizeof *s);
@@ -411,17 +437,7 @@ sup_result sup_setup_parse(const sup_rig *rig, const char *text, size_t size, su
 {
     sup_setup *made = open_setup(rig, arena);
     if (made == NULL) return sup_fail_memory(error, "the setup");
-    parser p = {.rig = rig, .setup = made, .error = error};
-    sup_result result = SUP_OK;
-    const char *at = text != NULL ? text : "", *end = at + (text != NULL ? size : 0);
-    while (at < end && result == SUP_OK) {
-        const char *stop = memchr(at, '\n', (size_t)(end - at));
-        p.line++;
-        p.line_start = at;
-        p.line_end = stop != NULL ? stop : end;
-        at = stop != NULL ? stop + 1 : end;
-        result = read_line(&p);
-    }
+    sup_result result = read_text(rig, text, size, made, error);
     if (result == SUP_OK) *setup = made;
     return result;
 }

@@ -7,6 +7,8 @@
 static const float NOISE = 3e-6f;
 /* Newton steps of the first projection, and of the one that ends a sub-frame. */
 enum { FIRST_STEPS = 8, LAST_STEPS = 4, CARRY_GRAIN = 16 };
+/* Edges that a Newton step may be long without being looked at at the end of a sub-frame. */
+static const float NEAR = 0.002f;
 /* Passes of smoothing at creases, and those that spread how much is smoothed. */
 enum { SMOOTH_PASSES = 4, SPREAD_PASSES = 3 };
 
@@ -33,6 +35,7 @@ static size_t carve_rows(const sup_track *track, unsigned char *base, sup_track_
     rows->place = carve(&c, 4 * count, sizeof(float));
     rows->normal = carve(&c, 4 * count, sizeof(float));
     rows->turn = carve(&c, 12 * count, sizeof(float));
+    rows->stop = carve(&c, 4 * count, sizeof(float));
     rows->awake = carve(&c, blocks, 1);
     *kept = c.at;
     rows->load = carve(&c, 4 * count, sizeof(float));
@@ -41,6 +44,7 @@ static size_t carve_rows(const sup_track *track, unsigned char *base, sup_track_
     rows->solve = carve(&c, 4 * (count + (size_t)track->parts.slot_count), sizeof(float));
     rows->sums = carve(&c, blocks * SUP_TRACK_SUMS, sizeof(double));
     rows->moved = carve(&c, blocks, sizeof(float));
+    rows->drift = carve(&c, blocks, sizeof(float));
     rows->list = carve(&c, blocks, sizeof(int32_t));
     rows->used = carve(&c, (size_t)track->parts.part_count, 1);
     return c.at;
@@ -236,9 +240,12 @@ static void carry_some(void *work, int32_t begin, int32_t end, int32_t worker)
 
 static void list_awake(sup_track_work *w)
 {
-    w->awake_count = 0;
-    for (int32_t block = 0; block < w->track->block_count; block++)
-        if (w->rows.awake[block] & SUP_TRACK_AWAKE) w->rows.list[w->awake_count++] = block;
+    w->awake_count = w->awake_rows = 0;
+    for (int32_t block = 0; block < w->track->block_count; block++) {
+        if (!(w->rows.awake[block] & SUP_TRACK_AWAKE)) continue;
+        w->awake_rows += w->track->block_first[block + 1] - w->track->block_first[block];
+        w->rows.list[w->awake_count++] = block;
+    }
 }
 
 void sup_track_spread(sup_track_work *w)
@@ -269,9 +276,9 @@ void sup_track_move(const sup_context *context, const sup_track *track, void *st
     list_awake(&work);
     memset(report, 0, sizeof *report);
     sup_track_turn_rows(&work);
-    sup_track_project(&work, FIRST_STEPS);
+    sup_track_project(&work, FIRST_STEPS, -1.0f);
     report->rounds = sup_track_relax(&work, &report->moved);
-    sup_track_project(&work, LAST_STEPS);
+    sup_track_project(&work, LAST_STEPS, NEAR);
     for (int32_t i = 0; i < work.awake_count; i++) {
         int32_t block = work.rows.list[i];
         report->awake += track->block_first[block + 1] - track->block_first[block];

@@ -41,6 +41,7 @@ typedef struct sup_track {
     const float *rest;          /* [row_count*4] */
     const sup_track_aim *aim;   /* [row_count] */
     const float *inward;        /* [row_count*4] unit gradient at rest */
+    const float *own;           /* [row_count] what it belongs to: sup_field_sides */
     const int32_t *first;       /* [row_count+1] edges that leave a row */
     const int32_t *other;       /* [edge_count] the row at their other end */
     const float *weight;        /* [edge_count] cotangent weight, >= 0 */
@@ -65,11 +66,11 @@ typedef struct sup_track_def {
     const float *relax; /* [vertex_count] NULL: 1 */
 } sup_track_def;
 
-/* What bind made: a view of the builder's arrays, and those that sup_track_aim_at has to fill. */
+/* What bind made: a view of the builder's arrays, and those that sup_track_aim_at has to fill; `own` is for its caller. */
 typedef struct sup_track_built {
     sup_track track;
     sup_track_aim *aim;
-    float *inward;
+    float *inward, *own;
     int32_t *row; /* [vertex_count] of the arena */
 } sup_track_built;
 
@@ -86,9 +87,9 @@ bool sup_track_mean_value(const float *positions, int32_t vertex, int32_t triang
 
 /* --- The field --- */
 
-/* Value and gradient in the track's space; `contact` as in sup_compose_evaluate. */
+/* Value and gradient in the track's space; `sides`, may be NULL, as in sup_compose_evaluate. */
 typedef void sup_track_field_fn(const void *user, const sup_field_points *points, sup_field_samples *samples,
-                                float *contact);
+                                sup_field_sides *sides);
 
 /* Values and gradients of the rest pose become what the rows aim at. Returns how many rows feel no field. */
 int32_t sup_track_aim_at(const sup_context *context, sup_track_built *built, sup_track_field_fn *field,

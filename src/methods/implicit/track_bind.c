@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 /* Mass beside the Laplacian in the factor, in inverse squares of the character's size: what holds the mean. */
-static const double MASS = 4.0;
+static const double MASS = 250.0;
 enum { SOLVE_PARTS = 24, BLOCK = SUP_FIELD_LANES };
 
 typedef struct builder {
@@ -121,7 +121,9 @@ static sup_result add_blocks(builder *b, sup_error *error)
     float *rest = sup_model_add(b->model, "track.rest", SUP_ARRAY_FLOAT, 4 * rows);
     b->built->inward = sup_model_add(b->model, "track.inward", SUP_ARRAY_FLOAT, 4 * rows);
     b->built->aim = sup_model_add(b->model, "track.aim", SUP_ARRAY_FLOAT, 4 * rows);
-    if (first == NULL || joint == NULL || rest == NULL || b->built->inward == NULL || b->built->aim == NULL)
+    b->built->own = sup_model_add(b->model, "track.own", SUP_ARRAY_FLOAT, rows);
+    if (first == NULL || joint == NULL || rest == NULL || b->built->inward == NULL || b->built->aim == NULL ||
+        b->built->own == NULL)
         return fail_memory(error);
     memcpy(first, b->block_first, ((size_t)blocks + 1) * sizeof *first);
     for (int64_t i = 0; i < blocks; i++)
@@ -133,6 +135,7 @@ static sup_result add_blocks(builder *b, sup_error *error)
     track->rest = rest;
     track->aim = b->built->aim;
     track->inward = b->built->inward;
+    track->own = b->built->own;
     return SUP_OK;
 }
 
@@ -464,9 +467,8 @@ static void aim_some(void *work, int32_t begin, int32_t end, int32_t worker)
     for (int32_t block = begin; block < end; block++) {
         sup_field_points points;
         sup_field_samples f;
-        float contact[SUP_FIELD_LANES];
         sup_track_take_points(track, track->rest, block, &points);
-        w->field(w->user, &points, &f, contact);
+        w->field(w->user, &points, &f, NULL);
         for (int32_t row = track->block_first[block], k = 0; row < track->block_first[block + 1]; row++, k++) {
             sup_track_aim *aim = &w->built->aim[row];
             float *inward = w->built->inward + 4 * (int64_t)row;

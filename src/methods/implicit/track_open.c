@@ -46,6 +46,7 @@ static void open_rows(opening *o, sup_track *t)
     int64_t rows = t->row_count, influences = rows * SUP_TRACK_INFLUENCES;
     t->rest = floats(o, "track.rest", 4 * rows, -1e6f, 1e6f);
     t->inward = floats(o, "track.inward", 4 * rows, -1.001f, 1.001f);
+    t->own = floats(o, "track.own", rows, -1.0f, 1e6f);
     union {
         const float *from;
         const sup_track_aim *to;

@@ -16,6 +16,7 @@ typedef struct tree {
     int32_t *depth;    /* [count] joints above a field */
     int32_t *order;    /* [count] fields, deepest first */
     int32_t *item;     /* [count] what stands for a field and all that is composed below it */
+    int32_t *meet;     /* [count] node where a field meets its parent, or -1 */
     int32_t *top;      /* [count] the field at the top of the bottom nodes that a field is in */
     int32_t *list;     /* [count] scratch: children of one field */
     int32_t *stack;    /* [2*count] scratch */
@@ -112,6 +113,7 @@ static void join_bottom(tree *t, int32_t field)
     for (int32_t i = 0; i < count; i++) {
         const sup_tree_field *child = &t->fields[t->list[i]];
         t->item[field] = join(t, t->item[field], t->item[t->list[i]], child->table, child->controller);
+        t->meet[t->list[i]] = t->node_count - 1;
     }
 }
 
@@ -126,13 +128,21 @@ static void join_children(tree *t, int32_t field, const int32_t brothers[2])
         const sup_tree_field *like = &t->fields[t->list[0]];
         int32_t group = join_brothers(t, &count, brothers);
         t->item[field] = join(t, t->item[field], group, like->table, like->controller);
+        for (int32_t i = 0; i < t->count; i++) {
+            const sup_tree_field *child = &t->fields[i];
+            if (child->parent >= 0 && !child->first && t->top[child->parent] == field && child->table == like->table &&
+                child->controller == like->controller)
+                t->meet[i] = t->node_count - 1;
+        }
     }
 }
 
 static int32_t join_all(tree *t, const int32_t brothers[2])
 {
-    for (int32_t i = 0; i < t->count; i++)
+    for (int32_t i = 0; i < t->count; i++) {
         t->item[i] = i;
+        t->meet[i] = -1;
+    }
     for (int32_t i = 0; i < t->count; i++)
         join_bottom(t, t->order[i]);
     for (int32_t i = t->count - 1; i >= 0; i--) { /* from the roots down */
@@ -153,8 +163,10 @@ static int32_t join_all(tree *t, const int32_t brothers[2])
 }
 
 /* From left to right, without recursion: an item on the stack is still to be opened, -1 - node is to be written. */
-static void write_row(const tree *t, int32_t root, int32_t *leaves, sup_compose_node *nodes)
+static void write_row(const tree *t, int32_t root, int32_t *leaves, sup_compose_node *nodes, int32_t *meets)
 {
+    for (int32_t i = 0; i < t->count && meets != NULL; i++)
+        meets[i] = -1;
     int32_t waiting = 0, leaf = 0;
     t->stack[waiting++] = root;
     while (waiting > 0) {
@@ -162,6 +174,8 @@ static void write_row(const tree *t, int32_t root, int32_t *leaves, sup_compose_
         if (item < 0) {
             const joint_node *node = &t->nodes[-1 - item];
             nodes[leaf - 1] = (sup_compose_node){-1 - item, node->table, node->controller};
+            for (int32_t i = 0; i < t->count && meets != NULL; i++)
+                if (t->meet[i] == -1 - item) meets[i] = leaf - 1;
         } else if (item < t->count)
             leaves[leaf++] = item;
         else {
@@ -174,7 +188,8 @@ static void write_row(const tree *t, int32_t root, int32_t *leaves, sup_compose_
 }
 
 sup_result sup_tree_build(const sup_context *context_in, const sup_tree_field *fields, int32_t count,
-                          const int32_t brothers[2], int32_t *leaves, sup_compose_node *nodes, sup_error *error)
+                          const int32_t brothers[2], int32_t *leaves, sup_compose_node *nodes, int32_t *meets,
+                          sup_error *error)
 {
     sup_context context = sup_context_resolve(context_in);
     sup_arena arena = sup_arena_create(&context.allocator);
@@ -186,18 +201,19 @@ sup_result sup_tree_build(const sup_context *context_in, const sup_tree_field *f
               .depth = sup_arena_alloc(&arena, room, sizeof(int32_t)),
               .order = sup_arena_alloc(&arena, room, sizeof(int32_t)),
               .item = sup_arena_alloc(&arena, room, sizeof(int32_t)),
+              .meet = sup_arena_alloc(&arena, room, sizeof(int32_t)),
               .top = sup_arena_alloc(&arena, room, sizeof(int32_t)),
               .list = sup_arena_alloc(&arena, room, sizeof(int32_t)),
               .stack = sup_arena_alloc(&arena, 2 * room + 2, sizeof(int32_t))};
     sup_result result = SUP_OK;
-    if (t.nodes == NULL || t.wait == NULL || t.depth == NULL || t.order == NULL || t.item == NULL || t.top == NULL ||
-        t.list == NULL || t.stack == NULL)
+    if (t.nodes == NULL || t.wait == NULL || t.depth == NULL || t.order == NULL || t.item == NULL || t.meet == NULL ||
+        t.top == NULL || t.list == NULL || t.stack == NULL)
         result = sup_fail_memory(error, "the composition tree");
     else if (!find_depths(&t))
         result =
             sup_fail(error, SUP_ERROR_DATA, "implicit.tree", "", "The bones of the skeleton go round in a circle.");
     else if (count > 0)
-        write_row(&t, join_all(&t, brothers), leaves, nodes);
+        write_row(&t, join_all(&t, brothers), leaves, nodes, meets);
     sup_arena_destroy(&arena);
     return result;
 }

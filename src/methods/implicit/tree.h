@@ -17,8 +17,9 @@ typedef struct sup_tree_field {
 } sup_tree_field;
 
 /* `brothers`: table and controller where fields meet that share no joint. Parents may stand anywhere; circles are refused.
- * leaves [count], nodes [count-1]. */
+ * leaves [count], nodes [count-1]; meets [count], may be NULL: the node where a field meets its parent, -1 for roots. */
 sup_result sup_tree_build(const sup_context *context, const sup_tree_field *fields, int32_t count,
-                          const int32_t brothers[2], int32_t *leaves, sup_compose_node *nodes, sup_error *error);
+                          const int32_t brothers[2], int32_t *leaves, sup_compose_node *nodes, int32_t *meets,
+                          sup_error *error);
 
 #endif

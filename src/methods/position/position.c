@@ -73,6 +73,7 @@ const sup_method sup_method_position = {
     .state_size = sup_position_state_size,
     .reset = sup_position_reset,
     .step = sup_position_step,
+    .inner = sup_position_inner,
     .paint = sup_position_paint,
     .kept_size = sup_position_kept,
     .link = sup_position_link,

@@ -92,6 +92,7 @@ sup_result sup_position_step(const sup_step_input *input, void *state, const sup
 size_t sup_position_kept(const sup_model *model, const sup_context *context);
 sup_result sup_position_link(const sup_step_input *input, void *state);
 
+void sup_position_inner(const sup_model *model, void *state, sup_inner *inner);
 sup_result sup_position_paint(const sup_model *model, void *state, int32_t map, const float *values, sup_error *error);
 
 /* Values of a map at the places of rows: `values` [vertex_count] of the shown vertices into painted[row*MAP_COUNT + map]. */

@@ -521,3 +521,26 @@ sup_result sup_position_step(const sup_step_input *input, void *state, const sup
     sup_meet_press(&s->view.meet, at(s, s->at.meet), input->context, at(s, s->at.joints[0]), s->origin, out);
     return SUP_OK;
 }
+
+/* Tets between particles that only follow their bone are no constraints, and are left out. */
+void sup_position_inner(const sup_model *model, void *state, sup_inner *inner)
+{
+    SUP_UNUSED(model);
+    position_state *s = state;
+    const sup_pbd *pbd = &s->view.pbd;
+    const float *rows = at(s, s->at.shown[0]);
+    inner->point_count = pbd->row_count;
+    inner->bone_count = 0;
+    inner->tet_count = 0;
+    for (int64_t i = 0; i < (int64_t)pbd->volume_batches * SUP_PBD_LANES; i++) {
+        if (!(pbd->volume_rest[i] != 0.0f)) continue;
+        const int32_t *corner = pbd->volume_corner + i / SUP_PBD_LANES * 4 * SUP_PBD_LANES + i % SUP_PBD_LANES;
+        int32_t *tet = inner->tets != NULL ? inner->tets + 4 * (int64_t)inner->tet_count : NULL;
+        for (int k = 0; k < 4 && tet != NULL; k++)
+            tet[k] = corner[k * SUP_PBD_LANES];
+        inner->tet_count++;
+    }
+    for (int64_t i = 0; inner->points != NULL && i < inner->point_count; i++)
+        for (int k = 0; k < 3; k++)
+            inner->points[3 * i + k] = (float)(s->origin[k] + (double)s->view.size * (double)rows[4 * i + k]);
+}

@@ -26,7 +26,7 @@ typedef struct binder {
     bool failed;
 } binder;
 
-enum { KIND_FREE, KIND_RIGID, KIND_SLIDE, KIND_TWIST };
+enum { KIND_FREE, KIND_RIGID, KIND_SLIDE, KIND_TWIST, KIND_HELD, KIND_COUNT };
 
 static void *add(binder *b, const char *name, sup_array_type type, int64_t count)
 {
@@ -143,7 +143,7 @@ static int32_t slide_of(const binder *b, int32_t v, int *side, double *share)
     return -1;
 }
 
-static void sort_bases(binder *b, int32_t counts[4])
+static void sort_bases(binder *b, int32_t counts[KIND_COUNT])
 {
     const sup_tissue *t = b->tissue;
     for (int32_t v = 0; v < t->skin_count; v++) {
@@ -153,6 +153,8 @@ static void sort_bases(binder *b, int32_t counts[4])
         b->kind[v] = KIND_RIGID;
         if (t->base_class[v] == SUP_BASE_FREE)
             b->kind[v] = KIND_FREE;
+        else if (t->base_class[v] == SUP_BASE_JOINT)
+            b->kind[v] = KIND_HELD;
         else if (on_bone && b->piece_twists[t->base_owner[v]])
             b->kind[v] = KIND_TWIST;
         else if (slide_of(b, v, &side, &share) >= 0)
@@ -185,6 +187,7 @@ static void write_skeleton(binder *b)
     const sup_volumetric_skeleton *s = b->skeleton;
     int32_t *joint = add(b, "piece_joint", SUP_ARRAY_INT32, 3 * (int64_t)s->piece_count);
     float *rest = add(b, "piece_rest", SUP_ARRAY_FLOAT, 8 * (int64_t)s->piece_count);
+    float *radius = add(b, "piece_radius", SUP_ARRAY_FLOAT, s->piece_count);
     int32_t *ball_joint = add(b, "ball_joint", SUP_ARRAY_INT32, s->ball_count);
     float *ball_rest = add(b, "ball_rest", SUP_ARRAY_FLOAT, 4 * (int64_t)s->ball_count);
     int32_t *first = add(b, "ball_first", SUP_ARRAY_INT32, (int64_t)s->ball_count + 1);
@@ -205,6 +208,7 @@ static void write_skeleton(binder *b)
         put(rest + 8 * (size_t)p + 4, piece->to);
         rest[8 * (size_t)p + 3] = (float)sup_piece_inset(s, piece, 0);
         rest[8 * (size_t)p + 7] = (float)sup_piece_inset(s, piece, 1);
+        radius[p] = (float)piece->radius;
     }
     count = 0;
     for (int32_t k = 0; k < s->ball_count; k++) {
@@ -283,11 +287,11 @@ static int32_t frame_of(const binder *b, int32_t v)
     return b->tissue->base_class[v] == SUP_BASE_BALL ? b->skeleton->piece_count + owner : owner;
 }
 
-static void write_bases(binder *b, const int32_t counts[4])
+static void write_bases(binder *b, const int32_t counts[KIND_COUNT])
 {
     const sup_volumetric_skeleton *s = b->skeleton;
     const sup_tissue *t = b->tissue;
-    int32_t frames = s->piece_count + s->ball_count, slides = 0, twists = 0, anchor = 0;
+    int32_t frames = s->piece_count + s->ball_count, slides = 0, twists = 0, held = 0, anchor = 0;
     int32_t *vertex = add(b, "anchor_vertex", SUP_ARRAY_INT32, (int64_t)t->skin_count - counts[KIND_FREE]);
     int32_t *rigid_first = add(b, "rigid_first", SUP_ARRAY_INT32, (int64_t)frames + 1);
     int32_t *rigid_out = add(b, "rigid_out", SUP_ARRAY_INT32, counts[KIND_RIGID]);
@@ -296,6 +300,8 @@ static void write_bases(binder *b, const int32_t counts[4])
     float *slide_value = add(b, "slide_value", SUP_ARRAY_FLOAT, 8 * (int64_t)counts[KIND_SLIDE]);
     int32_t *twist_index = add(b, "twist_index", SUP_ARRAY_INT32, 2 * (int64_t)counts[KIND_TWIST]);
     float *twist_rest = add(b, "twist_rest", SUP_ARRAY_FLOAT, 4 * (int64_t)counts[KIND_TWIST]);
+    int32_t *held_index = add(b, "held_index", SUP_ARRAY_INT32, 2 * (int64_t)counts[KIND_HELD]);
+    float *held_rest = add(b, "held_rest", SUP_ARRAY_FLOAT, 3 * (int64_t)counts[KIND_HELD]);
     int32_t *next = sup_arena_alloc(&b->scratch, (size_t)frames + 1, sizeof *next);
     b->failed = b->failed || next == NULL;
     if (b->failed) return;
@@ -314,6 +320,10 @@ static void write_bases(binder *b, const int32_t counts[4])
         } else if (b->kind[v] == KIND_SLIDE) {
             write_slide(b, v, anchor, slide_index + 6 * (size_t)slides, slide_value + 8 * (size_t)slides);
             slides++;
+        } else if (b->kind[v] == KIND_HELD) {
+            held_index[2 * (size_t)held] = t->base_owner[v];
+            held_index[2 * (size_t)held + 1] = anchor;
+            put(held_rest + 3 * (size_t)held++, q);
         } else {
             const sup_bone_piece *p = &s->pieces[t->base_owner[v]];
             twist_index[2 * (size_t)twists] = t->base_owner[v];
@@ -343,7 +353,7 @@ sup_result sup_anchors_bind(const sup_context *context, const sup_volumetric_ske
     b.failed =
         b.slide_ring == NULL || b.slide_in == NULL || b.slide_out == NULL || b.piece_twists == NULL || b.kind == NULL;
     if (!b.failed) {
-        int32_t counts[4] = {0, 0, 0, 0};
+        int32_t counts[KIND_COUNT] = {0};
         for (int32_t p = 0; p < skeleton->piece_count && b.def.twisting_joints != NULL; p++)
             b.piece_twists[p] = skeleton->pieces[p].child >= 0 && b.def.twisting_joints[skeleton->pieces[p].joint];
         find_sliding(&b);

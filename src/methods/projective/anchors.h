@@ -2,7 +2,7 @@
  *
  * Based on: [komaritzan2022] section 3.2.2: bases on bones move with them, bases on balls turn by half, and near a
  * joint with one child bases slide between rings of points on parent bone, ball and child bone; section 3.4.1: bones
- * that stretch and twist. Everything that a step needs is in arrays of a model; a step takes no memory. */
+ * that stretch and twist; section 4.3.3: bases on bones that were given move with their joint. Everything that a step needs is in arrays of a model; a step takes no memory. */
 #ifndef SUP_PROJECTIVE_ANCHORS_H
 #define SUP_PROJECTIVE_ANCHORS_H
 
@@ -20,10 +20,11 @@ typedef struct sup_anchors_def {
 /* A view of the arrays. Frames are those of the pieces, then those of the balls. */
 typedef struct sup_anchors {
     int32_t joint_count, piece_count, ball_count, frame_count, anchor_count;
-    int32_t slide_count, ring_count, twist_count;
+    int32_t slide_count, ring_count, twist_count, held_count;
     const int32_t *anchor_vertex; /* [anchor_count] skin vertex whose base it is, rising */
     const int32_t *piece_joint;   /* [piece_count*3] joint, child or -1, whether it twists */
     const float *piece_rest;      /* [piece_count*8] from, inset there; to, inset there */
+    const float *piece_radius;    /* [piece_count] not read by an evaluation: for pictures */
     const int32_t *ball_joint;    /* [ball_count] */
     const float *ball_rest;       /* [ball_count*4] centre, radius */
     const int32_t *ball_first;    /* [ball_count+1] */
@@ -37,6 +38,8 @@ typedef struct sup_anchors {
     const float *ring_rest;       /* [ring_count*SUP_RING_POINTS*3] */
     const int32_t *twist_index;   /* [twist_count*2] piece, anchor */
     const float *twist_rest;      /* [twist_count*4] position, how much of the twist */
+    const int32_t *held_index;    /* [held_count*2] joint, anchor */
+    const float *held_rest;       /* [held_count*3] */
 } sup_anchors;
 
 /* Adds the arrays PREFIX.name to a model; `prefix` has at most 12 characters. `def` may be NULL. */

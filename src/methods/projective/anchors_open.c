@@ -58,6 +58,7 @@ static void find_all(opener *o, sup_anchors *a, int64_t *rigid, int64_t *parts)
     a->slide_count = (int32_t)count_of(o, "slide_index", 6);
     a->ring_count = (int32_t)count_of(o, "ring_frame", 1);
     a->twist_count = (int32_t)count_of(o, "twist_index", 2);
+    a->held_count = (int32_t)count_of(o, "held_index", 2);
     *rigid = count_of(o, "rigid_out", 1);
     *parts = count_of(o, "ball_pieces", 1);
     if (o->missing != NULL) return;
@@ -65,6 +66,7 @@ static void find_all(opener *o, sup_anchors *a, int64_t *rigid, int64_t *parts)
     a->anchor_vertex = find(o, "anchor_vertex", SUP_ARRAY_INT32, a->anchor_count);
     a->piece_joint = find(o, "piece_joint", SUP_ARRAY_INT32, 3 * (int64_t)a->piece_count);
     a->piece_rest = find(o, "piece_rest", SUP_ARRAY_FLOAT, 8 * (int64_t)a->piece_count);
+    a->piece_radius = find(o, "piece_radius", SUP_ARRAY_FLOAT, a->piece_count);
     a->ball_joint = find(o, "ball_joint", SUP_ARRAY_INT32, a->ball_count);
     a->ball_rest = find(o, "ball_rest", SUP_ARRAY_FLOAT, 4 * (int64_t)a->ball_count);
     a->ball_first = find(o, "ball_first", SUP_ARRAY_INT32, (int64_t)a->ball_count + 1);
@@ -77,6 +79,8 @@ static void find_all(opener *o, sup_anchors *a, int64_t *rigid, int64_t *parts)
     a->ring_frame = find(o, "ring_frame", SUP_ARRAY_INT32, a->ring_count);
     a->ring_rest = find(o, "ring_rest", SUP_ARRAY_FLOAT, 3 * SUP_RING_POINTS * (int64_t)a->ring_count);
     a->twist_index = find(o, "twist_index", SUP_ARRAY_INT32, 2 * (int64_t)a->twist_count);
+    a->held_index = find(o, "held_index", SUP_ARRAY_INT32, 2 * (int64_t)a->held_count);
+    a->held_rest = find(o, "held_rest", SUP_ARRAY_FLOAT, 3 * (int64_t)a->held_count);
     a->twist_rest = find(o, "twist_rest", SUP_ARRAY_FLOAT, 4 * (int64_t)a->twist_count);
 }
 
@@ -94,12 +98,14 @@ static bool indices_fit(const sup_anchors *a, int64_t rigid, int64_t parts)
         in_range(a->slide_index + 5, a->slide_count, 6, 0, a->anchor_count) &&
         in_range(a->twist_index, a->twist_count, 2, 0, a->piece_count) &&
         in_range(a->twist_index + 1, a->twist_count, 2, 0, a->anchor_count) &&
+        in_range(a->held_index, a->held_count, 2, 0, a->joint_count) &&
+        in_range(a->held_index + 1, a->held_count, 2, 0, a->anchor_count) &&
         in_range(a->anchor_vertex, a->anchor_count, 1, 0, INT32_MAX);
     for (int k = 0; k < 4; k++)
         fit = fit && in_range(a->slide_index + k, a->slide_count, 6, 0, points);
     for (int32_t i = 1; i < a->anchor_count; i++)
         fit = fit && a->anchor_vertex[i] > a->anchor_vertex[i - 1];
-    return fit && rigid + a->slide_count + a->twist_count == a->anchor_count;
+    return fit && rigid + a->slide_count + a->twist_count + a->held_count == a->anchor_count;
 }
 
 sup_result sup_anchors_open(const sup_model *model, const char *prefix, sup_anchors *anchors, sup_error *error)
@@ -113,9 +119,10 @@ sup_result sup_anchors_open(const sup_model *model, const char *prefix, sup_anch
         return sup_fail(error, SUP_ERROR_FORMAT, "anchors.model", o.missing,
                         "The model is damaged: an array of its anchors is missing or of another size. Bind again.");
     bool good = indices_fit(&a, rigid, parts) && all_finite(a.piece_rest, 8 * (int64_t)a.piece_count) &&
-                all_finite(a.ball_rest, 4 * (int64_t)a.ball_count) && all_finite(a.rigid_rest, 3 * rigid) &&
-                all_finite(a.slide_value, 8 * (int64_t)a.slide_count) &&
+                all_finite(a.piece_radius, a.piece_count) && all_finite(a.ball_rest, 4 * (int64_t)a.ball_count) &&
+                all_finite(a.rigid_rest, 3 * rigid) && all_finite(a.slide_value, 8 * (int64_t)a.slide_count) &&
                 all_finite(a.ring_rest, 3 * SUP_RING_POINTS * (int64_t)a.ring_count) &&
+                all_finite(a.held_rest, 3 * (int64_t)a.held_count) &&
                 all_finite(a.twist_rest, 4 * (int64_t)a.twist_count);
     if (!good)
         return sup_fail(error, SUP_ERROR_FORMAT, "anchors.model", prefix,

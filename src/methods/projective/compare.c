@@ -22,7 +22,7 @@ typedef struct comparison {
     size_t state_size;
     float *anchors;
     sup_mat34 *joints;
-    float *now, *before, *after;                /* [2*skin_count*3] tissue vertices */
+    float *now, *before, *after;                /* [vertex_count*3] tissue vertices */
     double *x, *y, *double_now, *double_before; /* the same */
 } comparison;
 
@@ -47,7 +47,7 @@ static void *take(comparison *c, size_t bytes)
 
 static bool make_room(comparison *c)
 {
-    size_t n = (size_t)c->view.system.skin_count * 6;
+    size_t n = (size_t)c->view.system.vertex_count * 3;
     c->state_size = sup_solver_state_size(&c->view.system, 0);
     c->state = take(c, c->state_size);
     c->trial = take(c, c->state_size);
@@ -99,7 +99,7 @@ static sup_result take_step(comparison *c, void *state, sup_solver_mode mode, su
     way->ms += c->input->milliseconds() - begin;
     way->iterations += report.iterations;
     sup_solver_vertices(&c->view.system, state, c->after);
-    for (size_t i = 0; i < (size_t)c->view.system.skin_count * 6; i++)
+    for (size_t i = 0; i < (size_t)c->view.system.vertex_count * 3; i++)
         c->x[i] = (double)c->after[i];
     *objective = sup_reference_objective(c->reference, c->x, c->y, input.shared_rotation);
     way->objective += *objective;
@@ -111,7 +111,7 @@ static double take_reference(comparison *c)
 {
     sup_compare_way *way = &c->figures->reference;
     bool shared = c->input->values[SUP_PROJECTIVE_FAST] != 0.0;
-    for (size_t i = 0; i < (size_t)c->view.system.skin_count * 6; i++)
+    for (size_t i = 0; i < (size_t)c->view.system.vertex_count * 3; i++)
         if (!sup_reference_is_anchor(c->reference, (int32_t)(i / 3))) c->x[i] = c->y[i];
     double begin = c->input->milliseconds();
     sup_reference_iterate(c->reference, c->x, c->y, 10, shared, NULL);
@@ -126,7 +126,7 @@ static sup_result compare_step(comparison *c, int32_t step)
 {
     static const double no_gravity[3] = {0};
     sup_compare_figures *f = c->figures;
-    size_t n = (size_t)c->view.system.skin_count * 6;
+    size_t n = (size_t)c->view.system.vertex_count * 3;
     double own, plain;
     sup_result result = place_anchors(c, step);
     for (size_t i = 0; i < n; i++) {

@@ -15,13 +15,15 @@
 #ifndef SUP_METHODS_PROJECTIVE_ELEMENTS_H
 #define SUP_METHODS_PROJECTIVE_ELEMENTS_H
 
+#if !defined(__CUDACC__) /* on a GPU the includer gives SUP_ELEMENT, one lane, and sup_rotation_mend */
 #include "base/simd.h"
-#include "methods/projective/polar.h"
+#include "math/polar.h"
 
 #if defined(__GNUC__)
 #define SUP_ELEMENT static inline __attribute__((always_inline))
 #else
 #define SUP_ELEMENT static inline
+#endif
 #endif
 
 typedef struct sup_wide3 {
@@ -128,12 +130,14 @@ SUP_ELEMENT void sup_rotation_solve(sup_rotation *q, int count)
         q[k].slope = sup_wide_fma(q[k].l, sup_wide_fma(q[k].l, q[k].l, -one), -(q[k].d + q[k].d));
 }
 
+#if !defined(__CUDACC__)
 /* The exact way for the lanes where `good` does not hold. Not inlined: it is rare. */
 static __attribute__((noinline)) void sup_rotation_mend(const sup_wide f[9], sup_mask good, sup_wide r[9])
 {
     for (int lane = 0; lane < SUP_LANES; lane++)
         if (!sup_mask_lane(good, lane)) sup_polar_rotation_lane((const float *)f, (float *)r, SUP_LANES, lane);
 }
+#endif
 
 /* Third stride: R = F (a - b F^T F) + c cof F. */
 SUP_ELEMENT void sup_rotation_end(const sup_rotation *q, const sup_wide f[9], sup_wide r[9])

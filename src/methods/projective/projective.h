@@ -43,7 +43,14 @@ enum {
 enum { SUP_SLIDING_OFF, SUP_SLIDING_ON, SUP_SLIDING_WHOLE };
 
 /* Maps that may be painted. */
-enum { SUP_PROJECTIVE_MAP_STIFFNESS, SUP_PROJECTIVE_MAP_RIGID, SUP_PROJECTIVE_MAP_FREE, SUP_PROJECTIVE_MAP_COUNT };
+enum {
+    SUP_PROJECTIVE_MAP_STIFFNESS,
+    SUP_PROJECTIVE_MAP_RIGID,
+    SUP_PROJECTIVE_MAP_FREE,
+    SUP_PROJECTIVE_MAP_BONE_RADIUS,
+    SUP_PROJECTIVE_MAP_JOINT_RADIUS,
+    SUP_PROJECTIVE_MAP_COUNT
+};
 
 extern const sup_method sup_method_projective;
 extern const sup_map sup_projective_maps[SUP_PROJECTIVE_MAP_COUNT];
@@ -59,8 +66,12 @@ sup_result sup_projective_step(const sup_step_input *input, void *state, const s
 double sup_projective_energy(const void *state);
 sup_result sup_projective_paint(const sup_model *model, void *state, int32_t map, const float *values,
                                 sup_error *error);
+void sup_projective_inner(const sup_model *model, void *state, sup_inner *inner);
 sup_result sup_projective_compare(const sup_compare_input *input, sup_compare_figures *figures, sup_error *error);
 size_t sup_projective_kept(const sup_model *model, const sup_context *context);
 sup_result sup_projective_link(const sup_step_input *input, void *state);
+
+/* Gravity and wind of the parameters `values` as an acceleration: file units per square of the solver's unit of time. */
+void sup_projective_forces(const double *values, float size, float unit_metres, float force[3]);
 
 #endif

@@ -20,6 +20,8 @@ typedef struct binding {
     sup_tissue *tissue;
     sup_tissue_report report;
     sup_projective_painted paint;
+    sup_projective_layers *make_layers; /* NULL: one layer of flesh */
+    sup_tissue_layers layers;
 } binding;
 
 static sup_result bind_surface(binding *b, sup_error *error)
@@ -36,12 +38,19 @@ static sup_result bind_tissue(binding *b, sup_error *error)
     sup_tissue_def def = {.skeleton = {.radius_scale = b->input->values[SUP_PROJECTIVE_RADIUS]},
                           .freed = sup_projective_paint_freed(b->input, &b->surface, &b->arena)};
     if (def.freed == NULL) return sup_fail_memory(error, "the painted regions");
-    sup_result result =
+    sup_result result = sup_projective_paint_radii(b->input, &b->arena, &def.skeleton, error);
+    if (result == SUP_OK && b->make_layers != NULL) {
+        result = b->make_layers(b->input, &b->surface, &b->arena, &b->layers, error);
+        def.layers = &b->layers;
+    }
+    if (result != SUP_OK) return result;
+    result =
         sup_tissue_create(b->input->context, b->input->rig, &skin, &def, &b->skeleton, &b->tissue, &b->report, error);
     if (result == SUP_OK)
         sup_log(b->input->context, SUP_LOG_INFO,
                 "Tissue: %d skin vertices, %d tets, %d bones, %d free bases, %d tets left out.", b->tissue->skin_count,
-                3 * b->tissue->triangle_count, b->skeleton->piece_count, b->report.free_bases, b->report.flat);
+                3 * b->tissue->triangle_count * sup_tissue_layer_count(b->tissue), b->skeleton->piece_count,
+                b->report.free_bases, b->report.flat);
     return result;
 }
 
@@ -172,8 +181,9 @@ static sup_result bind_joints(binding *b, sup_error *error)
     memcpy(inverse, rig->joint_inverse_bind, joints * sizeof(sup_mat34));
     scale[0] = rig->size;
     scale[1] = rig->character->unit_metres;
-    census[0] = b->tissue->skin_count + b->report.free_bases - b->paint.fixed_count;
-    census[1] = 3 * b->tissue->triangle_count - b->report.flat;
+    int32_t layers = sup_tissue_layer_count(b->tissue);
+    census[0] = layers * b->tissue->skin_count + b->report.free_bases - b->paint.fixed_count;
+    census[1] = layers * 3 * b->tissue->triangle_count - b->report.flat;
     return SUP_OK;
 }
 
@@ -203,12 +213,21 @@ static void binding_free(binding *b)
     sup_arena_destroy(&b->arena);
 }
 
-sup_result sup_projective_bind(const sup_bind_input *input, sup_model_builder *builder, sup_error *error)
+sup_result sup_projective_bind_layered(const sup_bind_input *input, sup_projective_layers *make_layers,
+                                       sup_model_builder *builder, sup_error *error)
 {
-    binding b = {.input = input, .builder = builder, .arena = sup_arena_create(&input->context->allocator)};
+    binding b = {.input = input,
+                 .builder = builder,
+                 .make_layers = make_layers,
+                 .arena = sup_arena_create(&input->context->allocator)};
     sup_result result = bind_stages(&b, error);
     binding_free(&b);
     return result;
+}
+
+sup_result sup_projective_bind(const sup_bind_input *input, sup_model_builder *builder, sup_error *error)
+{
+    return sup_projective_bind_layered(input, NULL, builder, error);
 }
 
 sup_result sup_projective_with_system(const sup_bind_input *input, sup_projective_use *use, void *user,

@@ -49,6 +49,51 @@ unsigned char *sup_projective_paint_freed(const sup_bind_input *input, const sup
     return freed;
 }
 
+/* What the paint of a map says of each joint: its mean over the skin that the joint moves, or, `around`, over that which it
+ * shares with its parent, where there is any. */
+static void joint_means(const sup_rig *rig, const float *map, bool around, double *sum, double *weight, double *means)
+{
+    size_t bytes = (size_t)rig->joint_count * sizeof *sum;
+    memset(sum, 0, 2 * bytes);
+    memset(weight, 0, 2 * bytes);
+    for (int32_t v = 0; v < rig->vertex_count; v++)
+        for (int32_t i = rig->influence_first[v]; i < rig->influence_first[v + 1]; i++) {
+            int32_t joint = rig->influence_joint[i];
+            double own = (double)rig->influence_weight[i], shared = 0.0;
+            for (int32_t k = rig->influence_first[v]; k < rig->influence_first[v + 1]; k++)
+                if (rig->influence_joint[k] == rig->joint_parent[joint]) shared += (double)rig->influence_weight[k];
+            double counts[2] = {own, own * shared};
+            for (int k = 0; k < 2; k++) {
+                sum[2 * joint + k] += counts[k] * (double)map[v];
+                weight[2 * joint + k] += counts[k];
+            }
+        }
+    for (int32_t j = 0; j < rig->joint_count; j++) {
+        int32_t k = 2 * j + (around && weight[2 * j + 1] > 0.0);
+        means[j] = weight[k] > 0.0 ? sum[k] / weight[k] : 1.0;
+    }
+}
+
+sup_result sup_projective_paint_radii(const sup_bind_input *input, sup_arena *arena, sup_skeleton_def *def,
+                                      sup_error *error)
+{
+    size_t joints = (size_t)input->rig->joint_count;
+    const float *bones = input->maps != NULL ? input->maps[SUP_PROJECTIVE_MAP_BONE_RADIUS] : NULL;
+    const float *balls = input->maps != NULL ? input->maps[SUP_PROJECTIVE_MAP_JOINT_RADIUS] : NULL;
+    if (bones == NULL && balls == NULL) return SUP_OK;
+    double *work = sup_arena_alloc(arena, joints, 6 * sizeof *work);
+    if (work == NULL) return sup_fail_memory(error, "the painted radii");
+    if (bones != NULL) {
+        joint_means(input->rig, bones, false, work, work + 2 * joints, work + 4 * joints);
+        def->bone_scale = work + 4 * joints;
+    }
+    if (balls != NULL) {
+        joint_means(input->rig, balls, true, work, work + 2 * joints, work + 5 * joints);
+        def->ball_scale = work + 5 * joints;
+    }
+    return SUP_OK;
+}
+
 static sup_result hold(const sup_bind_input *input, const sup_simulated_surface *surface,
                        const sup_volumetric_skeleton *skeleton, sup_tissue *tissue, sup_projective_painted *paint,
                        sup_error *error)

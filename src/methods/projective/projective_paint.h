@@ -19,6 +19,9 @@ typedef struct sup_projective_painted {
 /* [coarse_count] nonzero for flesh that bones do not hold; NULL when memory ran out. */
 unsigned char *sup_projective_paint_freed(const sup_bind_input *input, const sup_simulated_surface *surface,
                                           sup_arena *arena);
+/* Painted radii of bones and joints into `def`; its arrays are `arena`'s. */
+sup_result sup_projective_paint_radii(const sup_bind_input *input, sup_arena *arena, sup_skeleton_def *def,
+                                      sup_error *error);
 /* Holds bases of the tissue, and adds what the step needs to the model. Memory is `arena`'s. */
 sup_result sup_projective_paint_bind(const sup_bind_input *input, const sup_simulated_surface *surface,
                                      const sup_volumetric_skeleton *skeleton, sup_tissue *tissue, sup_arena *arena,

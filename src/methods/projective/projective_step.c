@@ -343,6 +343,17 @@ static void carry_skin(projective_state *s, const sup_context *context, const su
     sup_parallel(context, s->view.system.skin_count, BLEND_GRAIN, carry_some, &(carry_work){s, carry});
 }
 
+/* Where there are layers, what moves under the skin starts with it; `room` is for three floats a skin vertex. */
+static void put_layers(projective_state *s, const sup_mat34 *joints, float *room)
+{
+    const sup_system *system = &s->view.system;
+    int32_t skin = system->skin_count, end = system->vertex_count > 2 * skin ? system->vertex_count : 0;
+    for (int32_t i = skin; i < end; i++) {
+        blend(&s->view, joints, i % skin, system->rest + 4 * (size_t)system->place[i], room + 3 * (size_t)(i % skin));
+        if ((i + 1) % skin == 0) sup_solver_put(system, at(s, s->at.solver), i + 1 - skin, skin, room);
+    }
+}
+
 static int32_t detect_contacts(projective_state *s, const sup_step_input *input)
 {
     const float *from = sup_anchors_piece_ends(&s->view.anchors, at(s, s->at.anchor_state));
@@ -393,6 +404,7 @@ static sup_result put_at_rest(projective_state *s, const sup_step_input *input)
     sup_touch_reset(s->view.system.skin_count, at(s, s->at.touch));
     sup_result result =
         sup_solver_reset(context, &s->view.system, at(s, s->at.solver), most_contacts(&s->view), NULL, start, 0);
+    put_layers(s, now, start);
     if (result == SUP_OK) result = settle(s, input, now);
     keep_skin(s, now);
     keep_skin(s, now);
@@ -511,19 +523,16 @@ static int32_t find_contacts(projective_state *s, const sup_step_input *input, d
     return count + touch_colliders(s, input, t0, t1, (sup_contact *)at(s, s->at.contacts) + count);
 }
 
-/* Gravity and wind: m/s^2 in file units per square of the solver's unit of time. */
-static void set_forces(const projective_state *s, const sup_step_input *input, float force[3])
+void sup_projective_forces(const double *values, float size, float unit_metres, float force[3])
 {
     static const int axes[] = {1, 2, 0}; /* the parameter's choices: y, z, x */
     static const double degree = 0.017453292519943295;
-    double metre =
-        s->view.unit_metres > 0.0f ? 1.0 / (double)s->view.unit_metres : (double)s->view.size / (double)ASSUMED_METRES;
+    double metre = unit_metres > 0.0f ? 1.0 / (double)unit_metres : (double)size / (double)ASSUMED_METRES;
     double second = SUP_PROJECTIVE_TIME_STEP / SUP_PROJECTIVE_SECONDS;
-    double scale = metre / (second * second), wind = input->values[SUP_PROJECTIVE_WIND];
-    double heading = degree * input->values[SUP_PROJECTIVE_WIND_HEADING],
-           rise = degree * input->values[SUP_PROJECTIVE_WIND_RISE];
-    int up = axes[(int)input->values[SUP_PROJECTIVE_UP]];
-    force[up] = (float)(scale * (wind * sin(rise) - input->values[SUP_PROJECTIVE_GRAVITY]));
+    double scale = metre / (second * second), wind = values[SUP_PROJECTIVE_WIND];
+    double heading = degree * values[SUP_PROJECTIVE_WIND_HEADING], rise = degree * values[SUP_PROJECTIVE_WIND_RISE];
+    int up = axes[(int)values[SUP_PROJECTIVE_UP]];
+    force[up] = (float)(scale * (wind * sin(rise) - values[SUP_PROJECTIVE_GRAVITY]));
     force[(up + 1) % 3] = (float)(scale * wind * cos(rise) * cos(heading));
     force[(up + 2) % 3] = (float)(scale * wind * cos(rise) * sin(heading));
 }
@@ -594,7 +603,7 @@ static sup_result simulate(projective_state *s, const sup_step_input *input, dou
         solver.stage_done = solver_stage_over;
         solver.stage_user = watcher.to;
     }
-    set_forces(s, input, solver.gravity);
+    sup_projective_forces(input->values, s->view.size, s->view.unit_metres, solver.gravity);
     sup_solver_report report = {0};
     sup_result result = sup_solver_step(input->context, &s->view.system, at(s, s->at.solver), &solver, &report);
     if (result != SUP_OK) return result;
@@ -719,6 +728,68 @@ sup_result sup_projective_step(const sup_step_input *input, void *state, const s
     if (result == SUP_OK) move_to_world(s, out);
     stage_over(input, "part");
     return result;
+}
+
+/* Tets of the flesh, those that were left out aside; places into `tets` where it is not NULL. */
+static int32_t list_tets(const sup_system *system, int32_t *tets)
+{
+    int32_t count = 0;
+    for (int32_t p = 0; p < system->piece_count; p++) {
+        const sup_system_piece *piece = &system->pieces[p];
+        for (int64_t b = piece->batch_first; b < piece->batch_end; b++)
+            for (int32_t i = 0; i < 3 * SUP_PRISM_LANES; i++) {
+                int32_t tet = i % 3, lane = i / 3;
+                float weight = system->tets[b * SUP_PRISM_FLOATS + (10 * tet + 9) * SUP_PRISM_LANES + lane];
+                if (!(weight > 0.0f)) continue;
+                for (int k = 0; k < 4 && tets != NULL; k++) {
+                    int32_t corner = sup_prism_tets[tet][k] * SUP_PRISM_LANES + lane;
+                    tets[4 * (int64_t)count + k] =
+                        system->copy_place[piece->copy_first + system->corner[b * SUP_PRISM_CORNERS + corner]];
+                }
+                count++;
+            }
+    }
+    return count;
+}
+
+/* Capsules of the pieces, less their insets, then the balls, as they were at the end of the last step. */
+static void list_bones(projective_state *s, float *bones)
+{
+    const sup_anchors *a = &s->view.anchors;
+    const float *ends = sup_anchors_piece_ends(a, at(s, s->at.anchor_state));
+    const sup_mat34 *joints = at(s, s->at.joints[2]);
+    for (int32_t p = 0; p < a->piece_count; p++, bones += 7) {
+        const float *from = ends + 8 * (size_t)p, *to = from + 4, *rest = a->piece_rest + 8 * (size_t)p;
+        double length = sup_v3_distance(sup_v3_load(from), sup_v3_load(to));
+        for (int k = 0; k < 3; k++) {
+            double along = length > 0.0 ? ((double)to[k] - (double)from[k]) / length : 0.0;
+            bones[k] = (float)((double)from[k] + (double)rest[3] * along) + s->origin[k];
+            bones[3 + k] = (float)((double)to[k] - (double)rest[7] * along) + s->origin[k];
+        }
+        bones[6] = a->piece_radius[p];
+    }
+    for (int32_t b = 0; b < a->ball_count; b++, bones += 7) {
+        const float *rest = a->ball_rest + 4 * (size_t)b, *m = joints[a->ball_joint[b]].m;
+        for (int k = 0; k < 3; k++)
+            bones[k] = bones[3 + k] =
+                m[4 * k] * rest[0] + m[4 * k + 1] * rest[1] + m[4 * k + 2] * rest[2] + m[4 * k + 3] + s->origin[k];
+        bones[6] = rest[3];
+    }
+}
+
+void sup_projective_inner(const sup_model *model, void *state, sup_inner *inner)
+{
+    SUP_UNUSED(model);
+    projective_state *s = state;
+    const sup_system *system = &s->view.system;
+    inner->point_count = system->unknown_count + system->anchor_count;
+    inner->tet_count = list_tets(system, inner->tets);
+    inner->bone_count = s->view.anchors.piece_count + s->view.anchors.ball_count;
+    const float *x = sup_solver_places(system, at(s, s->at.solver));
+    for (int64_t i = 0; inner->points != NULL && i < inner->point_count; i++)
+        for (int k = 0; k < 3; k++)
+            inner->points[3 * i + k] = x[4 * i + k] + s->origin[k];
+    if (inner->bones != NULL) list_bones(s, inner->bones);
 }
 
 double sup_projective_energy(const void *state)

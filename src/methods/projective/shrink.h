@@ -5,9 +5,10 @@
 #include "methods/projective/skeleton.h"
 
 typedef enum sup_base_class {
-    SUP_BASE_BONE, /* on a capsule: rigid with the piece's joint; `owner` = piece */
-    SUP_BASE_BALL, /* on a ball: turns by half; `owner` = ball */
-    SUP_BASE_FREE  /* on a cone between them or on a virtual bone: an unknown without mass; `owner` = piece */
+    SUP_BASE_BONE,  /* on a capsule: rigid with the piece's joint; `owner` = piece */
+    SUP_BASE_BALL,  /* on a ball: turns by half; `owner` = ball */
+    SUP_BASE_JOINT, /* on a bone surface that was given: rigid with its joint; `owner` = joint */
+    SUP_BASE_FREE   /* on a cone between them or on a virtual bone: an unknown without mass; `owner` = piece */
 } sup_base_class;
 
 typedef struct sup_base_hit {

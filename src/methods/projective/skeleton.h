@@ -78,6 +78,8 @@ typedef struct sup_skeleton_def {
     double radius_scale;        /* of all radii made here; 1 */
     const double *bone_radius;  /* [joint_count] of the pieces that each joint carries, file units, 0 = from the skin */
     const double *ball_radius;  /* [joint_count] the same for the balls at the joints */
+    const double *bone_scale;   /* [joint_count] of the radii of the pieces that each joint carries; NULL = 1 */
+    const double *ball_scale;   /* [joint_count] the same for the balls */
     const bool *virtual_joints; /* [joint_count] joints whose pieces are virtual */
 } sup_skeleton_def;
 

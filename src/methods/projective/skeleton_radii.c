@@ -89,6 +89,7 @@ static void set_balls(const sup_skeleton_def *def, double scale, sup_volumetric_
             ball->radius = fmax(ball->radius, s->pieces[s->node_pieces[i]].radius);
         double asked = def->ball_radius != NULL ? def->ball_radius[ball->joint] : 0.0;
         if (asked > 0.0) ball->radius = asked * scale;
+        if (def->ball_scale != NULL) ball->radius *= def->ball_scale[ball->joint];
     }
 }
 
@@ -114,6 +115,7 @@ sup_result sup_skeleton_radii(const sup_context *context, const sup_bvh *bvh, co
         sup_bone_piece *piece = &s->pieces[p];
         double asked = def->bone_radius != NULL ? def->bone_radius[piece->joint] : 0.0;
         piece->radius = scale * (asked > 0.0 ? asked : fmax(fraction * w.clearance[p], least_radius * longest));
+        if (def->bone_scale != NULL) piece->radius *= def->bone_scale[piece->joint];
         if (!(asked > 0.0) && w.thin[p]) report->thin_pieces++;
     }
     set_balls(def, scale, s);

@@ -725,6 +725,17 @@ sup_result sup_solver_reset(const sup_context *context, const sup_system *system
     return sup_solver_settle(context, s, state, &input, rounds);
 }
 
+void sup_solver_put(const sup_system *system, void *state, int32_t first, int32_t count, const float *positions)
+{
+    sup_step step = open_step(NULL, system, state);
+    const sup_solver_head *head = state;
+    float *x = step.memory.x[head->role[NOW]];
+    for (int32_t i = 0; i < count; i++)
+        if (system->place[first + i] < system->unknown_count)
+            memcpy(x + (int64_t)system->place[first + i] * 4, positions + (int64_t)i * 3, 3 * sizeof(float));
+    stand_still(system, state);
+}
+
 sup_result sup_solver_settle(const sup_context *context, const sup_system *system, void *state,
                              const sup_solver_input *input, int32_t rounds)
 {
@@ -765,12 +776,17 @@ void sup_solver_skin(const sup_system *system, const void *state, float *skin, i
         memcpy(skin + v * stride, x + (int64_t)system->place[v] * 4, 3 * sizeof(float));
 }
 
-void sup_solver_vertices(const sup_system *system, const void *state, float *vertices)
+const float *sup_solver_places(const sup_system *system, const void *state)
 {
     sup_solver_memory memory = {0};
     const sup_solver_head *head = state;
     carve(system, head->contact_capacity, (unsigned char *)(uintptr_t)state, &memory);
-    const float *x = memory.x[head->role[NOW]];
-    for (int64_t v = 0; v < (int64_t)2 * system->skin_count; v++)
+    return memory.x[head->role[NOW]];
+}
+
+void sup_solver_vertices(const sup_system *system, const void *state, float *vertices)
+{
+    const float *x = sup_solver_places(system, state);
+    for (int64_t v = 0; v < system->vertex_count; v++)
         memcpy(vertices + v * 3, x + (int64_t)system->place[v] * 4, 3 * sizeof(float));
 }

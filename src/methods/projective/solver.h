@@ -66,6 +66,8 @@ size_t sup_solver_state_size(const sup_system *system, int32_t contact_capacity)
  * the anchors' displacement carries them; then up to `rounds` steps without momentum let the tissue settle. */
 sup_result sup_solver_reset(const sup_context *context, const sup_system *system, void *state, int32_t contact_capacity,
                             const float *anchors, const float *skin, int32_t rounds);
+/* Tissue vertices [first, first + count) that are unknowns go to `positions` [count*3], finite, and nothing has momentum. */
+void sup_solver_put(const sup_system *system, void *state, int32_t first, int32_t count, const float *positions);
 /* Up to `rounds` steps without momentum, until nothing moves any more. */
 sup_result sup_solver_settle(const sup_context *context, const sup_system *system, void *state,
                              const sup_solver_input *input, int32_t rounds);
@@ -77,7 +79,9 @@ sup_result sup_solver_step(const sup_context *context, const sup_system *system,
 void sup_solver_shift(const sup_system *system, void *state, const float offset[3]);
 /* Positions of the skin after the step: skin[stride*i .. stride*i + 2]. */
 void sup_solver_skin(const sup_system *system, const void *state, float *skin, int32_t stride);
-/* The same for any tissue vertex, bases and anchors included: [2*skin_count*3]; for tests and pictures. */
+/* The same by place, anchors included: [(unknown_count+anchor_count)*4]. */
+const float *sup_solver_places(const sup_system *system, const void *state);
+/* The same for any tissue vertex, bases and anchors included: [vertex_count*3]; for tests. */
 void sup_solver_vertices(const sup_system *system, const void *state, float *vertices);
 
 /* The step on kernels of that many lanes (1 or 4, 8, 16; what the processor has): for tests and benchmarks. */

@@ -4,7 +4,7 @@
  * gathered as rows of four floats and transposed: hardware gathers are slower. Gradients go back the same way, row by
  * row, into sums that belong to the piece alone, so their order never changes. */
 #include "base/rows.h"
-#include "methods/projective/elements.h"
+#include "methods/projective/column.h"
 #include "methods/projective/solver_work.h"
 
 /* --- Rows of four floats to lanes and back --- */
@@ -60,117 +60,15 @@ SUP_ELEMENT void scatter(float *sum, const uint16_t *target, sup_wide3 v)
 
 /* --- The local step --- */
 
-enum { CORNER_A, CORNER_B, CORNER_C, CORNER_A1, CORNER_B1, CORNER_C1 };
-static const int edge_corner[3][3] = {
-    {CORNER_A, CORNER_B, CORNER_C}, {CORNER_A, CORNER_B, CORNER_B1}, {CORNER_A, CORNER_A1, CORNER_B1}};
-
-SUP_ELEMENT void load_gradients(const float *tet, sup_wide3 g[3])
+SUP_PRISM sup_wide prism_anchored(const float *tets, const sup_wide3 edge[5], bool shared, sup_wide3 sum[5])
 {
-    for (int k = 0; k < 3; k++)
-        g[k] = (sup_wide3){sup_wide_load(tet + (3 * k) * SUP_PRISM_LANES),
-                           sup_wide_load(tet + (3 * k + 1) * SUP_PRISM_LANES),
-                           sup_wide_load(tet + (3 * k + 2) * SUP_PRISM_LANES)};
+    return prism(tets, edge, 3, shared, sum);
 }
 
-SUP_ELEMENT void strain(const float *tet, int t, const sup_wide3 edge[5], sup_wide f[9])
+SUP_PRISM sup_wide prism_mixed(const float *tets, const sup_wide3 edge[5], bool shared, sup_wide3 sum[5])
 {
-    sup_wide3 g[3];
-    load_gradients(tet, g);
-    for (int i = 0; i < 9; i++)
-        f[i] = sup_wide_splat(0.0f);
-    for (int k = 0; k < 3; k++)
-        sup_wide3_outer(edge[edge_corner[t][k]], g[k], f); /* F = E^T E_rest^-T */
+    return prism(tets, edge, 5, shared, sum);
 }
-
-/* Adds w (F - R) g_k to the corners' gradients and returns w |F - R|^2, twice eq. 2.16. `corners`: 3 when the inner side
- * is anchored and takes no gradient. */
-SUP_ELEMENT sup_wide push(const float *tet, int t, int corners, sup_wide f[9], const sup_wide r[9], sup_wide3 sum[5])
-{
-    sup_wide3 g[3];
-    load_gradients(tet, g);
-    sup_wide w = sup_wide_load(tet + 9 * SUP_PRISM_LANES);
-    for (int i = 0; i < 9; i++)
-        f[i] = f[i] - r[i];
-    sup_wide energy = sup_element_square(f) * w;
-    for (int i = 0; i < 9; i++)
-        f[i] = f[i] * w;
-    for (int k = 0; k < 3; k++)
-        if (edge_corner[t][k] < corners) sum[edge_corner[t][k]] = sup_wide3_apply(f, g[k], sum[edge_corner[t][k]]);
-    return energy;
-}
-
-/* One rotation for the prism: the one that fits best, from sum w F ([komaritzan2018], section 6). */
-SUP_ELEMENT sup_wide prism_shared(const float *tets, const sup_wide3 edge[5], int corners, sup_wide3 sum[5])
-{
-    sup_wide f[3][9], mean[9], r[9], energy;
-    strain(tets, 0, edge, f[0]);
-    strain(tets + 10 * SUP_PRISM_LANES, 1, edge, f[1]);
-    strain(tets + 20 * SUP_PRISM_LANES, 2, edge, f[2]);
-    sup_wide w0 = sup_wide_load(tets + 9 * SUP_PRISM_LANES), w1 = sup_wide_load(tets + 19 * SUP_PRISM_LANES);
-    sup_wide w2 = sup_wide_load(tets + 29 * SUP_PRISM_LANES);
-    const sup_wide tiny = sup_wide_splat(1e-30f), one = sup_wide_splat(1.0f);
-    sup_wide total = w0 + w1 + w2;
-    sup_mask none = sup_wide_less(total, tiny); /* lanes left over: any rotation will do */
-    w0 = sup_wide_select(none, one, w0);
-    sup_wide inverse = one / sup_wide_select(none, one, total);
-    for (int i = 0; i < 9; i++)
-        mean[i] = sup_wide_fma(w2, f[2][i], sup_wide_fma(w1, f[1][i], w0 * f[0][i])) * inverse;
-    sup_element_rotation(mean, r);
-    energy = push(tets, 0, corners, f[0], r, sum);
-    energy = energy + push(tets + 10 * SUP_PRISM_LANES, 1, corners, f[1], r, sum);
-    return energy + push(tets + 20 * SUP_PRISM_LANES, 2, corners, f[2], r, sum);
-}
-
-/* Three tetrahedra, each with its own rotation; their roots are found together. */
-SUP_ELEMENT sup_wide prism_apart(const float *tets, const sup_wide3 edge[5], int corners, sup_wide3 sum[5])
-{
-    sup_wide f[3][9], r[9], energy;
-    sup_rotation q[3];
-    strain(tets, 0, edge, f[0]);
-    q[0] = sup_rotation_begin(f[0]);
-    strain(tets + 10 * SUP_PRISM_LANES, 1, edge, f[1]);
-    q[1] = sup_rotation_begin(f[1]);
-    strain(tets + 20 * SUP_PRISM_LANES, 2, edge, f[2]);
-    q[2] = sup_rotation_begin(f[2]);
-    sup_rotation_solve(q, 3);
-    sup_rotation_end(&q[0], f[0], r);
-    energy = push(tets, 0, corners, f[0], r, sum);
-    sup_rotation_end(&q[1], f[1], r);
-    energy = energy + push(tets + 10 * SUP_PRISM_LANES, 1, corners, f[1], r, sum);
-    sup_rotation_end(&q[2], f[2], r);
-    return energy + push(tets + 20 * SUP_PRISM_LANES, 2, corners, f[2], r, sum);
-}
-
-SUP_ELEMENT sup_wide prism(const float *tets, const sup_wide3 edge[5], int corners, bool shared, sup_wide3 sum[5])
-{
-    const sup_wide zero = sup_wide_splat(0.0f);
-    for (int k = 0; k < corners; k++)
-        sum[k] = (sup_wide3){zero, zero, zero};
-    return shared ? prism_shared(tets, edge, corners, sum) : prism_apart(tets, edge, corners, sum);
-}
-
-SUP_ELEMENT sup_wide3 cross(sup_wide3 a, sup_wide3 b)
-{
-    return (sup_wide3){sup_wide_fma(a.y, b.z, -(a.z * b.y)), sup_wide_fma(a.z, b.x, -(a.x * b.z)),
-                       sup_wide_fma(a.x, b.y, -(a.y * b.x))};
-}
-
-SUP_ELEMENT sup_wide scalar_product(sup_wide3 a, sup_wide3 b)
-{
-    return sup_wide_fma(a.z, b.z, sup_wide_fma(a.y, b.y, a.x * b.x));
-}
-
-SUP_ELEMENT void add_scaled(sup_wide scale, sup_wide3 v, sup_wide3 *sum)
-{
-    *sum = (sup_wide3){sup_wide_fma(scale, v.x, sum->x), sup_wide_fma(scale, v.y, sum->y),
-                       sup_wide_fma(scale, v.z, sum->z)};
-}
-
-/* A column reaches from three skin vertices to their feet on the bone lines, split as its prism is. From the foot of c:
- * a, b, and the foot of b down to c; and the normal of the feet. */
-typedef struct column {
-    sup_wide3 a, b, down, normal;
-} column;
 
 SUP_ELEMENT sup_wide3 load3(const float *from)
 {
@@ -185,12 +83,6 @@ SUP_ELEMENT column column_of(const float *feet, const sup_wide3 skin[3])
                     sup_wide3_sub(sup_wide3_sub(skin[2], last), foot), load3(feet + 6 * SUP_PRISM_LANES)};
 }
 
-/* Six times its volume. */
-SUP_ELEMENT sup_wide column_volume6(const column *c)
-{
-    return scalar_product(cross(c->a, c->b), c->down) + scalar_product(c->normal, c->a);
-}
-
 /* Gradient of a column's volume at its skin, times the pressures of its chambers. */
 SUP_ELEMENT void press(const sup_local_work *work, int64_t batch, int lane, const sup_wide3 skin[3], sup_wide3 sum[5])
 {
@@ -200,10 +92,7 @@ SUP_ELEMENT void press(const sup_local_work *work, int64_t batch, int lane, cons
         scale = sup_wide_fma(sup_wide_load(s->blend_weight + k * SUP_PRISM_LANES + lane),
                              sup_wide_splat(work->pressure[s->blend_seat[k]]), scale);
     column c = column_of(work->feet + batch * SUP_PRISM_FEET_FLOATS + lane, skin);
-    add_scaled(scale, cross(c.b, c.down), &sum[CORNER_A]);
-    add_scaled(scale, c.normal, &sum[CORNER_A]);
-    add_scaled(scale, cross(c.down, c.a), &sum[CORNER_B]);
-    add_scaled(scale, cross(c.a, c.b), &sum[CORNER_C]);
+    column_press(&c, scale, sum);
 }
 
 /* Batches whose inner side is anchored: only the skin takes gradients. */
@@ -227,7 +116,7 @@ SUP_ELEMENT sup_wide anchored_batches(const sup_local_work *work, const sup_syst
             }
             edge[CORNER_A1] = sup_wide3_sub(base[0], base[2]);
             edge[CORNER_B1] = sup_wide3_sub(base[1], base[2]);
-            energy = energy + prism(s->tets + b * SUP_PRISM_FLOATS + lane, edge, 3, shared, sum);
+            energy = energy + prism_anchored(s->tets + b * SUP_PRISM_FLOATS + lane, edge, shared, sum);
             if (volume) press(work, b, lane, skin, sum);
             for (int k = 0; k < 3; k++)
                 scatter(partial, corner + k * SUP_PRISM_LANES, sum[k]);
@@ -250,7 +139,7 @@ SUP_ELEMENT sup_wide mixed_batches(const sup_local_work *work, const sup_system_
                 point[k] = gather(copy, corner + k * SUP_PRISM_LANES);
             for (int k = 0; k < 5; k++)
                 edge[k] = sup_wide3_sub(point[k], point[CORNER_C1]);
-            energy = energy + prism(s->tets + b * SUP_PRISM_FLOATS + lane, edge, 5, shared, sum);
+            energy = energy + prism_mixed(s->tets + b * SUP_PRISM_FLOATS + lane, edge, shared, sum);
             sup_wide3 rest = {sup_wide_splat(0.0f), sup_wide_splat(0.0f), sup_wide_splat(0.0f)};
             for (int k = 0; k < 5; k++)
                 rest = sup_wide3_sub(rest, sum[k]); /* a common translation costs nothing */
@@ -286,6 +175,9 @@ SUP_ELEMENT void local_piece(const sup_local_work *work, int32_t piece, bool sha
 static void local(const sup_local_work *work, int32_t piece)
 {
     bool volume = work->pressure != NULL;
+#if defined(__wasm__) /* one copy, too */
+    local_piece(work, piece, work->shared_rotation, volume);
+#else
     if (volume && work->shared_rotation)
         local_piece(work, piece, true, true);
     else if (volume)
@@ -294,6 +186,7 @@ static void local(const sup_local_work *work, int32_t piece)
         local_piece(work, piece, true, false);
     else
         local_piece(work, piece, false, false);
+#endif
 }
 
 /* Volumes of a piece's columns, as they count for its seats. */
@@ -361,7 +254,7 @@ static void feet(const sup_system *s, const float *points, float *copy, float *t
             sup_wide3 a = sup_wide3_sub(foot[0], foot[2]), b1 = sup_wide3_sub(foot[1], foot[2]);
             store3(to + lane, foot[2]);
             store3(to + 3 * SUP_PRISM_LANES + lane, b1);
-            store3(to + 6 * SUP_PRISM_LANES + lane, cross(a, b1));
+            store3(to + 6 * SUP_PRISM_LANES + lane, column_cross(a, b1));
         }
 }
 

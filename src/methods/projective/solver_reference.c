@@ -6,7 +6,7 @@
 
 #include "linalg/cholesky.h"
 #include "methods/projective/chambers.h"
-#include "methods/projective/polar.h"
+#include "math/polar.h"
 
 #include <math.h>
 
@@ -19,15 +19,16 @@ typedef struct tet {
 struct sup_reference {
     sup_context context;
     sup_arena arena;
-    int32_t skin_count, tet_count, unknown_count;
+    int32_t skin_count, vertex_count, tet_count, unknown_count;
+    int32_t outer_count; /* tets over the middle, which stand first */
     bool is_static;
     double time_step;
     tet *tets;
-    double *mass;     /* [skin_count] */
-    int32_t *number;  /* [2*skin_count] unknown or -1 */
+    double *mass;     /* [vertex_count] 0 for bases */
+    int32_t *number;  /* [vertex_count] unknown or -1 */
     double *rotation; /* [tet_count*9] projections */
-    float *rest;      /* [2*skin_count*3] */
-    double *gradient; /* [2*skin_count*3] */
+    float *rest;      /* [vertex_count*3] */
+    double *gradient; /* [vertex_count*3] */
 
     sup_tissue tissue; /* with volume only, as all that follows; its arrays are the caller's */
     const sup_volumetric_skeleton *skeleton;
@@ -49,6 +50,7 @@ static void round_positions(sup_reference *r, const sup_tissue *t)
     for (int32_t i = 0; i < 3 * r->skin_count; i++) {
         r->rest[i] = (float)t->skin[i];
         r->rest[3 * r->skin_count + i] = (float)t->base[i];
+        if (t->middle != NULL) r->rest[6 * r->skin_count + i] = (float)t->middle[i];
     }
 }
 
@@ -112,7 +114,9 @@ static void build_tets(sup_reference *r, const sup_system_def *def)
     for (int32_t k = 0; k < r->tet_count; k++) {
         tet *e = &r->tets[k];
         double p[4][3], edges[9], here = 1.0;
-        memcpy(e->vertex, t->tets + (int64_t)4 * k, sizeof e->vertex);
+        int32_t layer = k / r->outer_count, column = k % r->outer_count;
+        for (int32_t c = 0; c < 4; c++)
+            e->vertex[c] = sup_tissue_layer_vertex(t, layer, t->tets[(int64_t)4 * column + c]);
         for (int32_t c = 0; c < 4; c++)
             for (int32_t i = 0; i < 3; i++)
                 p[c][i] = (double)r->rest[3 * e->vertex[c] + i];
@@ -125,40 +129,41 @@ static void build_tets(sup_reference *r, const sup_system_def *def)
             *e = (tet){.vertex = {e->vertex[0], e->vertex[1], e->vertex[2], e->vertex[3]}};
             continue;
         }
-        const int32_t *triangle = t->triangles + (int64_t)3 * (k / 3);
+        const int32_t *triangle = t->triangles + (int64_t)3 * (column / 3);
         if (def->stiffness != NULL)
             here = ((double)def->stiffness[triangle[0]] + (double)def->stiffness[triangle[1]] +
                     (double)def->stiffness[triangle[2]]) /
                    3.0;
+        if (layer > 0) here *= t->inner_stiffness;
         e->weight = stiffness * here * volume * cbrt(1000.0 / (size * size * size));
         for (int32_t c = 0; c < 4; c++)
-            if (e->vertex[c] < r->skin_count) r->mass[e->vertex[c]] += volume / 4.0;
+            if (sup_tissue_has_mass(t, e->vertex[c])) r->mass[e->vertex[c]] += volume / 4.0;
     }
     double sum = 0.0, total = def->total_mass > 0.0 ? def->total_mass : 4000.0;
-    for (int32_t v = 0; v < r->skin_count; v++)
+    for (int32_t v = 0; v < r->vertex_count; v++)
         sum += r->mass[v];
-    for (int32_t v = 0; v < r->skin_count; v++)
+    for (int32_t v = 0; v < r->vertex_count; v++)
         r->mass[v] *= total / sum;
 }
 
 static sup_result build_matrix(sup_reference *r, sup_error *error)
 {
-    int64_t most = (int64_t)r->tet_count * 10 + r->skin_count, count = 0;
+    int64_t most = (int64_t)r->tet_count * 10 + r->vertex_count, count = 0;
     sup_triplet *t = sup_arena_alloc(&r->arena, (size_t)most, sizeof *t);
     if (t == NULL) return sup_fail_memory(error, "the reference's system");
     for (int32_t k = 0; k < r->tet_count; k++) {
         const tet *e = &r->tets[k];
-        double g[4][3];
+        double g[4][3], volume = k < r->outer_count ? r->volume : 0.0;
         hats(e, g);
         for (int32_t i = 0; i < 4; i++)
             for (int32_t j = 0; j <= i; j++) {
                 int32_t row = r->number[e->vertex[i]], column = r->number[e->vertex[j]];
-                double value = (1.0 + SUP_VOLUME_STIFFENING * r->volume) * e->weight *
+                double value = (1.0 + SUP_VOLUME_STIFFENING * volume) * e->weight *
                                (g[i][0] * g[j][0] + g[i][1] * g[j][1] + g[i][2] * g[j][2]);
                 if (row >= 0 && column >= 0) t[count++] = (sup_triplet){row, column, value};
             }
     }
-    for (int32_t v = 0; v < r->skin_count && !r->is_static; v++)
+    for (int32_t v = 0; v < r->vertex_count && !r->is_static; v++)
         if (r->number[v] >= 0)
             t[count++] = (sup_triplet){r->number[v], r->number[v], r->mass[v] / (r->time_step * r->time_step)};
     sup_result result = sup_csr_from_triplets(&r->context, r->unknown_count, t, count, &r->matrix, error);
@@ -241,7 +246,7 @@ static sup_result build_chambers(sup_reference *r, const sup_system_def *def, su
             here = ((double)def->stiffness[v[0]] + (double)def->stiffness[v[1]] + (double)def->stiffness[v[2]]) / 3.0;
         r->column_weight[t] = stiffness * here * 10.0 / box_size(&r->tissue, &diagonal);
     }
-    for (size_t i = 0; i < n * 6; i++)
+    for (size_t i = 0; i < n * 6; i++) /* skin and bases: columns have no middle */
         rest[i] = (double)r->rest[i];
     for (int32_t v = 0; v < r->skin_count; v++) {
         sup_vec3d foot = sup_foot_point(r->skeleton, r->tissue.feet[v]);
@@ -298,20 +303,21 @@ static void add_volume_gradient(const sup_reference *r, const double *x, double 
 
 static sup_result build(sup_reference *r, const sup_system_def *def, sup_error *error)
 {
-    size_t n = (size_t)r->skin_count, tets = (size_t)r->tet_count;
+    size_t n = (size_t)r->vertex_count, tets = (size_t)r->tet_count;
     r->tets = sup_arena_alloc(&r->arena, tets, sizeof(tet));
     r->rotation = sup_arena_alloc(&r->arena, tets * 9, sizeof(double));
     r->mass = sup_arena_alloc(&r->arena, n, sizeof(double));
-    r->number = sup_arena_alloc(&r->arena, n * 2, sizeof(int32_t));
-    r->right = sup_arena_alloc(&r->arena, n * 2, sizeof(double));
-    r->solution = sup_arena_alloc(&r->arena, n * 2, sizeof(double));
-    r->rest = sup_arena_alloc(&r->arena, n * 6, sizeof(float));
-    r->gradient = sup_arena_alloc(&r->arena, n * 6, sizeof(double));
+    r->number = sup_arena_alloc(&r->arena, n, sizeof(int32_t));
+    r->right = sup_arena_alloc(&r->arena, n, sizeof(double));
+    r->solution = sup_arena_alloc(&r->arena, n, sizeof(double));
+    r->rest = sup_arena_alloc(&r->arena, n * 3, sizeof(float));
+    r->gradient = sup_arena_alloc(&r->arena, n * 3, sizeof(double));
     if (!r->tets || !r->rotation || !r->mass || !r->number || !r->right || !r->solution || !r->rest || !r->gradient)
         return sup_fail_memory(error, "the reference");
-    for (int32_t v = 0; v < 2 * r->skin_count; v++) {
-        bool fixed = v < r->skin_count ? def->fixed != NULL && def->fixed[v] != 0
-                                       : def->tissue->base_class[v - r->skin_count] != SUP_BASE_FREE;
+    for (int32_t v = 0; v < r->vertex_count; v++) {
+        bool fixed = v < r->skin_count       ? def->fixed != NULL && def->fixed[v] != 0
+                     : v < 2 * r->skin_count ? def->tissue->base_class[v - r->skin_count] != SUP_BASE_FREE
+                                             : false;
         r->number[v] = fixed ? -1 : r->unknown_count++;
     }
     round_positions(r, def->tissue);
@@ -332,7 +338,9 @@ sup_result sup_reference_create(const sup_context *context, const sup_system_def
     r->context = resolved;
     r->arena = sup_arena_create(&resolved.allocator);
     r->skin_count = def->tissue->skin_count;
-    r->tet_count = def->tissue->triangle_count * 3;
+    r->vertex_count = sup_tissue_vertex_count(def->tissue);
+    r->outer_count = def->tissue->triangle_count * 3;
+    r->tet_count = r->outer_count * sup_tissue_layer_count(def->tissue);
     r->is_static = def->is_static;
     r->volume = def->volume;
     r->time_step = def->time_step > 0.0 ? def->time_step : 0.2;
@@ -384,7 +392,7 @@ static void project(const sup_reference *r, const double *x, bool shared_rotatio
 static double momentum_energy(const sup_reference *r, const double *x, const double *y)
 {
     double energy = 0.0;
-    for (int32_t v = 0; v < r->skin_count && !r->is_static; v++)
+    for (int32_t v = 0; v < r->vertex_count && !r->is_static; v++)
         for (int32_t k = 0; k < 3 && r->number[v] >= 0; k++) {
             double apart = x[3 * v + k] - y[3 * v + k];
             energy += 0.5 * r->mass[v] / (r->time_step * r->time_step) * apart * apart;
@@ -416,7 +424,7 @@ void sup_reference_gradient(const sup_reference *reference, const double *x, con
                             double *gradient)
 {
     const sup_reference *r = reference;
-    memset(gradient, 0, (size_t)r->skin_count * 6 * sizeof(double));
+    memset(gradient, 0, (size_t)r->vertex_count * 3 * sizeof(double));
     project(r, x, shared_rotation, r->rotation);
     for (int32_t k = 0; k < r->tet_count; k++) {
         const tet *e = &r->tets[k];
@@ -430,9 +438,9 @@ void sup_reference_gradient(const sup_reference *reference, const double *x, con
                         e->weight * (f[3 * i + j] - r->rotation[(int64_t)9 * k + 3 * i + j]) * g[c][j];
     }
     add_volume_gradient(r, x, gradient);
-    for (int32_t v = 0; v < 2 * r->skin_count; v++)
+    for (int32_t v = 0; v < r->vertex_count; v++)
         for (int32_t k = 0; k < 3; k++) {
-            if (v < r->skin_count && !r->is_static)
+            if (!r->is_static)
                 gradient[3 * v + k] += r->mass[v] / (r->time_step * r->time_step) * (x[3 * v + k] - y[3 * v + k]);
             if (r->number[v] < 0) gradient[3 * v + k] = 0.0;
         }
@@ -442,7 +450,7 @@ void sup_reference_predict(const sup_reference *reference, const double *now, co
                            const double gravity[3], double *y)
 {
     double square = reference->time_step * reference->time_step;
-    for (int32_t v = 0; v < 2 * reference->skin_count; v++)
+    for (int32_t v = 0; v < reference->vertex_count; v++)
         for (int32_t k = 0; k < 3; k++)
             y[3 * v + k] = now[3 * v + k] + (1.0 - damping) * (now[3 * v + k] - before[3 * v + k]) +
                            (reference->is_static ? 0.0 : square * gravity[k]);
@@ -453,7 +461,7 @@ static void right_side(const sup_reference *r, const double *x, const double *y,
 {
     for (int32_t i = 0; i < r->unknown_count; i++)
         right[i] = 0.0;
-    for (int32_t v = 0; v < r->skin_count && !r->is_static; v++)
+    for (int32_t v = 0; v < r->vertex_count && !r->is_static; v++)
         if (r->number[v] >= 0) right[r->number[v]] += r->mass[v] / (r->time_step * r->time_step) * y[3 * v + c];
     for (int32_t k = 0; k < r->tet_count; k++) {
         const tet *e = &r->tets[k];
@@ -478,7 +486,7 @@ static void solve_strain(sup_reference *r, double *x, const double *y, bool shar
     for (int32_t c = 0; c < 3; c++) {
         right_side(r, x, y, c, r->right);
         sup_cholesky_solve(r->cholesky, 1, r->right, r->solution, r->workspace);
-        for (int32_t v = 0; v < 2 * r->skin_count; v++)
+        for (int32_t v = 0; v < r->vertex_count; v++)
             if (r->number[v] >= 0) x[3 * v + c] = r->solution[r->number[v]];
     }
 }
@@ -487,10 +495,10 @@ static void solve_gradient(sup_reference *r, double *x, const double *y, bool sh
 {
     sup_reference_gradient(r, x, y, shared_rotation, r->gradient);
     for (int32_t c = 0; c < 3; c++) {
-        for (int32_t v = 0; v < 2 * r->skin_count; v++)
+        for (int32_t v = 0; v < r->vertex_count; v++)
             if (r->number[v] >= 0) r->right[r->number[v]] = r->gradient[3 * v + c];
         sup_cholesky_solve(r->cholesky, 1, r->right, r->solution, r->workspace);
-        for (int32_t v = 0; v < 2 * r->skin_count; v++)
+        for (int32_t v = 0; v < r->vertex_count; v++)
             if (r->number[v] >= 0) x[3 * v + c] -= r->solution[r->number[v]];
     }
 }

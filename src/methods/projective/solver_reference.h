@@ -7,7 +7,7 @@
 
 #include "methods/projective/system.h"
 
-/* Vertices are tissue vertices: [2*skin_count*3]. */
+/* Vertices are tissue vertices: [vertex_count*3]. */
 typedef struct sup_reference sup_reference;
 
 sup_result sup_reference_create(const sup_context *context, const sup_system_def *def, sup_reference **reference,

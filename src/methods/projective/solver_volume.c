@@ -16,6 +16,8 @@ void sup_step_place_feet(const sup_step *step, int32_t begin, int32_t end)
         sup_four from = sup_four_load(bone), to = sup_four_load(bone + 4);
         sup_four foot = sup_four_fma(sup_four_splat(s->foot_along[v]), to - from, from);
         memcpy(step->memory.foot + (int64_t)4 * s->place[v], &foot, sizeof foot);
+        if (s->vertex_count > 2 * s->skin_count) /* kernels read it, and weigh it with 0 */
+            memcpy(step->memory.foot + (int64_t)4 * s->place[2 * s->skin_count + v], &foot, sizeof foot);
     }
 }
 

@@ -26,7 +26,7 @@ static sup_result check_def(const sup_system_def *def, const char *prefix, sup_e
     const sup_tissue *t = def->tissue;
     if (t == NULL || t->skin_count < 1 || t->triangle_count < 1)
         return sup_fail(error, SUP_ERROR_DATA, "system.empty", "", "The tissue has no triangles to simulate.");
-    if (t->skin_count > INT32_MAX / 16 || t->triangle_count > INT32_MAX / (2 * SUP_PRISM_CORNERS))
+    if (t->skin_count > INT32_MAX / 16 || t->triangle_count > INT32_MAX / (4 * SUP_PRISM_CORNERS))
         return sup_fail(error, SUP_ERROR_DATA, "system.large", "",
                         "The tissue has too many vertices: decimate the skin.");
     if (prefix == NULL || strlen(prefix) > 12)
@@ -45,7 +45,7 @@ static sup_result check_def(const sup_system_def *def, const char *prefix, sup_e
                             "The stiffness of skin vertex %d must be a positive number, not %g.", (int)v,
                             (double)def->stiffness[v]);
     for (int64_t i = 0; i < (int64_t)t->skin_count * 3; i++)
-        if (!isfinite(t->skin[i]) || !isfinite(t->base[i]))
+        if (!isfinite(t->skin[i]) || !isfinite(t->base[i]) || (t->middle != NULL && !isfinite(t->middle[i])))
             return sup_fail(error, SUP_ERROR_DATA, "system.finite", "", "Skin vertex %d has no finite position.",
                             (int)(i / 3));
     return SUP_OK;
@@ -78,15 +78,17 @@ static sup_result number_vertices(sup_system_builder *b, sup_error *error)
 {
     const sup_tissue *t = b->tissue;
     int32_t n = t->skin_count;
-    b->number = sup_arena_alloc(&b->arena, (size_t)n * 2, sizeof(int32_t));
-    b->place = sup_arena_alloc(&b->arena, (size_t)n * 2, sizeof(int32_t));
+    b->vertex_count = sup_tissue_vertex_count(t);
+    b->prism_count = t->triangle_count * sup_tissue_layer_count(t);
+    b->number = sup_arena_alloc(&b->arena, (size_t)b->vertex_count, sizeof(int32_t));
+    b->place = sup_arena_alloc(&b->arena, (size_t)b->vertex_count, sizeof(int32_t));
     if (b->number == NULL || b->place == NULL) return sup_fail_memory(error, "the tissue's unknowns");
-    for (int32_t v = 0; v < 2 * n; v++) {
-        bool free_vertex =
-            v < n ? b->def->fixed == NULL || b->def->fixed[v] == 0 : t->base_class[v - n] == SUP_BASE_FREE;
+    for (int32_t v = 0; v < b->vertex_count; v++) {
+        bool free_vertex = v < n ? b->def->fixed == NULL || b->def->fixed[v] == 0
+                                 : v >= 2 * n || t->base_class[v - n] == SUP_BASE_FREE;
         b->number[v] = free_vertex ? b->unknown_count++ : -1 - b->anchor_count++;
     }
-    for (int32_t v = 0; v < 2 * n; v++)
+    for (int32_t v = 0; v < b->vertex_count; v++)
         if (b->number[v] < 0) b->number[v] = b->unknown_count - 1 - b->number[v];
     if (b->unknown_count == 0)
         return sup_fail(error, SUP_ERROR_DATA, "system.fixed", "",
@@ -119,12 +121,12 @@ static sup_result assemble(sup_system_builder *b, sup_csr *matrix, sup_error *er
 {
     const sup_tissue *t = b->tissue;
     double step = b->def->time_step > 0.0 ? b->def->time_step : 0.2;
-    int64_t most = (int64_t)t->triangle_count * 21 + t->skin_count, count = 0;
+    int64_t most = (int64_t)b->prism_count * 21 + b->vertex_count, count = 0;
     sup_triplet *triplets = sup_alloc(&b->context->allocator, sup_size_multiply((size_t)most, sizeof(sup_triplet)));
     if (triplets == NULL) return sup_fail_memory(error, "the system's entries");
-    for (int32_t p = 0; p < t->triangle_count; p++) {
+    for (int32_t p = 0; p < b->prism_count; p++) {
         double k[6][6];
-        prism_matrix(&b->prisms[p], b->def->volume, k);
+        prism_matrix(&b->prisms[p], p < t->triangle_count ? b->def->volume : 0.0, k);
         for (int32_t i = 0; i < 6; i++)
             for (int32_t j = 0; j <= i; j++) {
                 int32_t row = b->number[b->prisms[p].corner[i]], column = b->number[b->prisms[p].corner[j]];
@@ -132,8 +134,8 @@ static sup_result assemble(sup_system_builder *b, sup_csr *matrix, sup_error *er
                 triplets[count++] = (sup_triplet){row, column, k[i][j]};
             }
     }
-    for (int32_t v = 0; v < t->skin_count && !b->def->is_static; v++)
-        if (b->number[v] < b->unknown_count)
+    for (int32_t v = 0; v < b->vertex_count && !b->def->is_static; v++)
+        if (b->number[v] < b->unknown_count && sup_tissue_has_mass(t, v))
             triplets[count++] = (sup_triplet){b->number[v], b->number[v], b->mass[v] / (step * step)};
     sup_result result =
         sup_csr_from_triplets(b->context, b->unknown_count + b->anchor_count, triplets, count, matrix, error);
@@ -142,6 +144,10 @@ static sup_result assemble(sup_system_builder *b, sup_csr *matrix, sup_error *er
     for (int32_t i = 0; i < b->unknown_count; i++) { /* vertices of no triangle stay where they are */
         double *diagonal = &matrix->value[matrix->first[i + 1] - 1];
         if (matrix->first[i + 1] - matrix->first[i] == 1 && !(*diagonal > 0.0)) *diagonal = 1.0;
+    }
+    for (int32_t v = 2 * t->skin_count; v < b->vertex_count; v++) { /* and those between flat layers only */
+        double *diagonal = &matrix->value[matrix->first[b->number[v] + 1] - 1];
+        if (!(*diagonal > 0.0)) *diagonal = 1.0;
     }
     return SUP_OK;
 }
@@ -168,7 +174,7 @@ static sup_result add_factor(sup_system_builder *b, const sup_cholesky *cholesky
     if (place_of == NULL) return sup_fail_memory(error, "the system's order");
     for (int32_t k = 0; k < b->unknown_count; k++)
         place_of[factor.order[k]] = k;
-    for (int32_t v = 0; v < 2 * b->tissue->skin_count; v++)
+    for (int32_t v = 0; v < b->vertex_count; v++)
         b->place[v] = b->number[v] < b->unknown_count ? place_of[b->number[v]] : b->number[v];
     return SUP_OK;
 }
@@ -195,17 +201,16 @@ static sup_result factorise(sup_system_builder *b, const sup_csr *matrix, sup_er
 /* Places, masses and the diagonal. */
 static sup_result add_vertices(sup_system_builder *b, const sup_csr *matrix, sup_error *error)
 {
-    const sup_tissue *t = b->tissue;
-    int32_t n = t->skin_count;
+    int32_t n = b->vertex_count;
     double step = b->def->time_step > 0.0 ? b->def->time_step : 0.2;
-    int32_t *place = sup_system_add(b, "place", SUP_ARRAY_INT32, (int64_t)2 * n);
+    int32_t *place = sup_system_add(b, "place", SUP_ARRAY_INT32, n);
     int32_t *anchor = sup_system_add(b, "anchor", SUP_ARRAY_INT32, b->anchor_count);
-    float *rest = sup_system_add(b, "rest", SUP_ARRAY_FLOAT, (int64_t)8 * n);
+    float *rest = sup_system_add(b, "rest", SUP_ARRAY_FLOAT, (int64_t)4 * n);
     float *mass = sup_system_add(b, "mass", SUP_ARRAY_FLOAT, b->unknown_count);
     float *diagonal = sup_system_add(b, "diagonal", SUP_ARRAY_FLOAT, b->unknown_count);
     if (!place || !anchor || !rest || !mass || !diagonal) return sup_fail_memory(error, "the system's vertices");
-    memcpy(place, b->place, (size_t)n * 2 * sizeof(int32_t));
-    for (int32_t v = 0; v < 2 * n; v++) {
+    memcpy(place, b->place, (size_t)n * sizeof(int32_t));
+    for (int32_t v = 0; v < n; v++) {
         memcpy(rest + (int64_t)4 * place[v], b->rest + (int64_t)3 * v, 3 * sizeof(float));
         if (place[v] >= b->unknown_count) {
             anchor[place[v] - b->unknown_count] = v;
@@ -213,7 +218,7 @@ static sup_result add_vertices(sup_system_builder *b, const sup_csr *matrix, sup
         }
         int32_t i = b->number[v];
         diagonal[place[v]] = (float)matrix->value[matrix->first[i + 1] - 1];
-        if (v < n && !b->def->is_static) mass[place[v]] = (float)(b->mass[v] / (step * step));
+        if (!b->def->is_static) mass[place[v]] = (float)(b->mass[v] / (step * step));
     }
     return SUP_OK;
 }
@@ -226,7 +231,7 @@ static sup_result add_couplings(sup_system_builder *b, const sup_csr *matrix, su
     int32_t *next = sup_arena_alloc(&b->arena, (size_t)n + 1, sizeof(int32_t));
     int32_t *first = sup_system_add(b, "couple_first", SUP_ARRAY_INT32, (int64_t)n + 1);
     if (!place_of || !next || !first) return sup_fail_memory(error, "the system's couplings");
-    for (int32_t v = 0; v < 2 * b->tissue->skin_count; v++)
+    for (int32_t v = 0; v < b->vertex_count; v++)
         if (b->number[v] < n) place_of[b->number[v]] = b->place[v];
     for (int32_t a = n; a < all; a++)
         for (int32_t k = matrix->first[a]; k < matrix->first[a + 1]; k++)
@@ -262,7 +267,7 @@ static sup_result build(sup_system_builder *b, sup_error *error)
     sup_csr_free(&matrix);
     if (result == SUP_OK && b->dropped > 0)
         sup_log(b->context, SUP_LOG_WARNING, "%d of %d tetrahedra are too flat to have strain; they are left out.",
-                (int)b->dropped, (int)b->tissue->triangle_count * 3);
+                (int)b->dropped, (int)b->prism_count * 3);
     return result;
 }
 

@@ -3,7 +3,7 @@
  *
  * Based on: [komaritzan2022] section 2.2, eq. 2.12 to 2.16, hard constraints as in 2.2.3.
  *
- * Unknowns are the skin vertices and the free bases; anchored bases (and skin vertices that the caller fixes) are
+ * Unknowns are the skin vertices, those of the tissue's middle where it has one, and the free bases; anchored bases (and skin vertices that the caller fixes) are
  * given. A place is the index of a vertex in the step's arrays: unknowns first, in order of elimination, then anchors in
  * order of their tissue vertex. Every prism has six places a, b, c on the skin and a', b', c' under them, named so that
  * its tetrahedra are (a b c c'), (a b b' c') and (a a' b' c'): any split of a prism into three can be named so.
@@ -55,6 +55,7 @@ typedef struct sup_system_piece {
 /* A view of the arrays in a model. */
 typedef struct sup_system {
     int32_t skin_count, unknown_count, anchor_count;
+    int32_t vertex_count; /* of the tissue: 2 or, with a middle, 3 times skin_count */
     int32_t batch_count, piece_count, anchored_batch_count, copy_count;
     bool is_static;
     float time_step;
@@ -64,7 +65,7 @@ typedef struct sup_system {
     int32_t bone_count, chamber_count;
     sup_float_factor factor;
     sup_float_parts parts;
-    const int32_t *place;           /* [2*skin_count] of each tissue vertex */
+    const int32_t *place;           /* [vertex_count] of each tissue vertex */
     const int32_t *anchor;          /* [anchor_count] tissue vertex, increasing */
     const float *rest;              /* [(unknown_count+anchor_count)*4] by place */
     const float *mass;              /* [unknown_count] m / dt^2; 0 for free bases and static systems */

@@ -9,7 +9,8 @@ typedef struct sup_prism {
     int32_t corner[6];     /* tissue vertices a, b, c, a', b', c' */
     double gradient[3][9]; /* per tet: row k is the gradient of its k-th corner's hat function */
     double weight[3];      /* w of eq. 2.16; 0 for a tetrahedron too flat to have gradients */
-    double span;           /* the same for six times a volume; negative where a, b, c turn against the triangle */
+    double
+        span; /* the same for six times a volume, 0 under the outer layer; negative where a, b, c turn against the triangle */
 } sup_prism;
 
 typedef struct sup_system_builder {
@@ -20,13 +21,14 @@ typedef struct sup_system_builder {
     const char *prefix;
     sup_arena arena;
 
-    double low[3], diagonal, size; /* bounding box of the skin: corner, diagonal, cube root of the volume */
+    double low[3], diagonal, size;     /* bounding box of the skin: corner, diagonal, cube root of the volume */
+    int32_t vertex_count, prism_count; /* of all layers, the outer one's prisms first */
     int32_t unknown_count, anchor_count;
-    int32_t *number;   /* [2*skin_count] unknown (skin, then free bases), or unknown_count + anchor */
-    float *rest;       /* [2*skin_count*3] tissue vertices */
-    sup_prism *prisms; /* [triangle_count] */
-    double *mass;      /* [skin_count] */
-    int32_t *place;    /* [2*skin_count] */
+    int32_t *number;   /* [vertex_count] unknown (skin, then free bases), or unknown_count + anchor */
+    float *rest;       /* [vertex_count*3] tissue vertices */
+    sup_prism *prisms; /* [prism_count] */
+    double *mass;      /* [vertex_count] 0 for bases */
+    int32_t *place;    /* [vertex_count] */
     int32_t dropped;   /* flat tetrahedra */
 
     int32_t batch_count, piece_count;

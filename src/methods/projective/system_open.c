@@ -72,10 +72,12 @@ static void open_head(opener *o, sup_system *s)
     s->size = numbers[1];
     s->weight_sum = numbers[2];
     s->volume = numbers[3];
+    int64_t all = (int64_t)s->unknown_count + s->anchor_count, skin = s->skin_count;
     require(o,
-            s->skin_count > 0 && s->skin_count <= INT32_MAX / 16 && s->unknown_count > 0 && s->anchor_count >= 0 &&
-                (int64_t)s->unknown_count + s->anchor_count == (int64_t)2 * s->skin_count,
+            skin > 0 && skin <= INT32_MAX / 16 && s->unknown_count > 0 && s->anchor_count >= 0 &&
+                (all == 2 * skin || all == 3 * skin),
             "head");
+    s->vertex_count = (int32_t)all;
     require(o, s->batch_count >= 0 && s->piece_count > 0 && s->copy_count > 0, "head");
     require(o, s->time_step > 0.0f && s->size > 0.0f && s->weight_sum >= 0.0f && s->volume >= 0.0f, "numbers");
     require(o, all_finite(numbers, 4), "numbers");

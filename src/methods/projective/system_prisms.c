@@ -59,12 +59,14 @@ static bool round_positions(sup_system_builder *b)
 {
     const sup_tissue *t = b->tissue;
     size_t n = (size_t)t->skin_count * 3;
-    b->rest = sup_arena_alloc(&b->arena, n * 2, sizeof(float));
+    b->rest = sup_arena_alloc(&b->arena, (size_t)b->vertex_count * 3, sizeof(float));
     if (b->rest == NULL) return false;
     for (size_t i = 0; i < n; i++) {
         b->rest[i] = (float)t->skin[i];
         b->rest[n + i] = (float)t->base[i];
     }
+    for (size_t i = 0; t->middle != NULL && i < n; i++)
+        b->rest[2 * n + i] = (float)t->middle[i];
     return true;
 }
 
@@ -109,7 +111,8 @@ static void build_prism(sup_system_builder *b, sup_prism *prism, const double re
         prism->weight[t] = stiffness * volume * 10.0 / b->size; /* eq. 2.16, free of units (system.h) */
         if (volume > 0.0) {
             for (int32_t k = 0; k < 4; k++)
-                if (sup_prism_tets[t][k] < 3) b->mass[prism->corner[sup_prism_tets[t][k]]] += volume / 4.0;
+                if (sup_tissue_has_mass(b->tissue, prism->corner[sup_prism_tets[t][k]]))
+                    b->mass[prism->corner[sup_prism_tets[t][k]]] += volume / 4.0;
             continue;
         }
         b->dropped++;
@@ -118,45 +121,72 @@ static void build_prism(sup_system_builder *b, sup_prism *prism, const double re
     }
 }
 
-/* Volume shares of the skin vertices, scaled to the total: checklist 14. */
+/* Volume shares of the vertices that have mass, scaled to the total: checklist 14. */
 static void scale_masses(sup_system_builder *b)
 {
     double sum = 0.0, total = b->def->total_mass > 0.0 ? b->def->total_mass : 4000.0;
-    for (int32_t v = 0; v < b->tissue->skin_count; v++)
+    for (int32_t v = 0; v < b->vertex_count; v++)
         sum += b->mass[v];
-    for (int32_t v = 0; v < b->tissue->skin_count; v++)
-        b->mass[v] = sum > 0.0 ? b->mass[v] * (total / sum) : total / b->tissue->skin_count;
+    for (int32_t v = 0; v < b->vertex_count; v++)
+        if (sup_tissue_has_mass(b->tissue, v))
+            b->mass[v] = sum > 0.0 ? b->mass[v] * (total / sum) : total / b->tissue->skin_count;
+}
+
+/* Volumes of a prism's tetrahedra as the tissue has them, by corners on the outer side, as the names have them. */
+static void rest_volumes(const sup_tissue *t, int32_t prism, double volume[3])
+{
+    int32_t triangle = prism % t->triangle_count;
+    for (int32_t k = 0; k < 3; k++) {
+        const int32_t *tet = t->tets + (int64_t)12 * triangle + 4 * k;
+        int32_t on_skin = 0;
+        for (int32_t c = 0; c < 4; c++)
+            on_skin += tet[c] < t->skin_count;
+        volume[3 - on_skin] = t->tet_volume[(int64_t)3 * prism + k];
+    }
+}
+
+/* What the artist painted, over the corners of a triangle. */
+static double painted_stiffness(const sup_system_builder *b, const int32_t triangle[3])
+{
+    const float *painted = b->def->stiffness;
+    if (painted == NULL) return 1.0;
+    return ((double)painted[triangle[0]] + (double)painted[triangle[1]] + (double)painted[triangle[2]]) / 3.0;
+}
+
+static sup_result name_prism(sup_system_builder *b, int32_t p, sup_error *error)
+{
+    const sup_tissue *t = b->tissue;
+    int32_t layer = p / t->triangle_count, column = p % t->triangle_count;
+    const int32_t *triangle = t->triangles + (int64_t)3 * column;
+    for (int32_t k = 0; k < 3; k++)
+        if (triangle[k] < 0 || triangle[k] >= t->skin_count)
+            return sup_fail(error, SUP_ERROR_DATA, "system.index", "", "Triangle %d names vertex %d of %d.",
+                            (int)column, (int)triangle[k], (int)t->skin_count);
+    if (!sup_prism_corners(triangle, t->tets + (int64_t)12 * column, t->skin_count, b->prisms[p].corner))
+        return sup_fail(error, SUP_ERROR_DATA, "system.split", "",
+                        "The prism under triangle %d is not split into three tetrahedra.", (int)column);
+    for (int32_t k = 0; k < 6; k++)
+        b->prisms[p].corner[k] = sup_tissue_layer_vertex(t, layer, b->prisms[p].corner[k]);
+    return SUP_OK;
 }
 
 sup_result sup_system_build_prisms(sup_system_builder *b, sup_error *error)
 {
     const sup_tissue *t = b->tissue;
     double stiffness = b->def->tissue_stiffness > 0.0 ? b->def->tissue_stiffness : 85.0;
-    b->prisms = sup_arena_alloc(&b->arena, (size_t)t->triangle_count, sizeof(sup_prism));
-    b->mass = sup_arena_alloc(&b->arena, (size_t)t->skin_count, sizeof(double));
+    b->prisms = sup_arena_alloc(&b->arena, (size_t)b->prism_count, sizeof(sup_prism));
+    b->mass = sup_arena_alloc(&b->arena, (size_t)b->vertex_count, sizeof(double));
     if (b->prisms == NULL || b->mass == NULL || !round_positions(b))
         return sup_fail_memory(error, "the tissue's prisms");
-    for (int32_t p = 0; p < t->triangle_count; p++) {
-        const int32_t *triangle = t->triangles + (int64_t)3 * p;
-        for (int32_t k = 0; k < 3; k++)
-            if (triangle[k] < 0 || triangle[k] >= t->skin_count)
-                return sup_fail(error, SUP_ERROR_DATA, "system.index", "", "Triangle %d names vertex %d of %d.", (int)p,
-                                (int)triangle[k], (int)t->skin_count);
-        if (!sup_prism_corners(triangle, t->tets + (int64_t)12 * p, t->skin_count, b->prisms[p].corner))
-            return sup_fail(error, SUP_ERROR_DATA, "system.split", "",
-                            "The prism under triangle %d is not split into three tetrahedra.", (int)p);
-        double here = 1.0;
-        if (b->def->stiffness != NULL)
-            here = ((double)b->def->stiffness[triangle[0]] + (double)b->def->stiffness[triangle[1]] +
-                    (double)b->def->stiffness[triangle[2]]) /
-                   3.0;
-        double volume[3] = {0.0, 0.0, 0.0};
-        for (int32_t k = 0; k < 3; k++) { /* by corners on the skin, as the names have them */
-            const int32_t *tet = t->tets + (int64_t)12 * p + 4 * k;
-            int32_t on_skin = 0;
-            for (int32_t c = 0; c < 4; c++)
-                on_skin += tet[c] < t->skin_count;
-            volume[3 - on_skin] = t->tet_volume[(int64_t)3 * p + k];
+    for (int32_t p = 0; p < b->prism_count; p++) {
+        sup_result result = name_prism(b, p, error);
+        if (result != SUP_OK) return result;
+        const int32_t *triangle = t->triangles + (int64_t)3 * (p % t->triangle_count);
+        double here = painted_stiffness(b, triangle), volume[3] = {0.0, 0.0, 0.0};
+        rest_volumes(t, p, volume);
+        if (p >= t->triangle_count) { /* under the middle: no part of what is kept by pressure */
+            build_prism(b, &b->prisms[p], volume, stiffness * here * t->inner_stiffness);
+            continue;
         }
         build_prism(b, &b->prisms[p], volume, stiffness * here);
         int32_t a = b->prisms[p].corner[0], next = b->prisms[p].corner[1];
@@ -203,7 +233,7 @@ static bool inner_side_anchored(const layout *l, int32_t prism)
 
 static bool sort_prisms(layout *l)
 {
-    int32_t n = l->b->unknown_count, count = l->b->tissue->triangle_count;
+    int32_t n = l->b->unknown_count, count = l->b->prism_count;
     int32_t *next = sup_arena_alloc(&l->b->arena, (size_t)n + 2, sizeof(int32_t));
     l->sorted = sup_arena_alloc(&l->b->arena, (size_t)count, sizeof(int32_t));
     if (next == NULL || l->sorted == NULL) return false;
@@ -349,7 +379,7 @@ static bool plan_layout(layout *l)
 static double weight_sum(const sup_system_builder *b)
 {
     double sum = 0.0;
-    for (int32_t p = 0; p < b->tissue->triangle_count; p++)
+    for (int32_t p = 0; p < b->prism_count; p++)
         sum += b->prisms[p].weight[0] + b->prisms[p].weight[1] + b->prisms[p].weight[2];
     return sum;
 }

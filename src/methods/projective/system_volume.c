@@ -79,7 +79,7 @@ static void seat_batch(seating *s, int32_t batch, int32_t first_seat)
     int32_t first_blend = s->blend_count;
     for (int32_t lane = 0; lane < SUP_PRISM_LANES; lane++) {
         int32_t prism = b->lane_prism[(int64_t)batch * SUP_PRISM_LANES + lane];
-        for (int32_t i = 0; prism >= 0 && i < 6; i++) {
+        for (int32_t i = 0; prism >= 0 && prism < b->tissue->triangle_count && i < 6; i++) {
             const sup_prism *p = &b->prisms[prism];
             const sup_chamber_share *share = &s->share[p->corner[i / 2]];
             if (b->number[p->corner[i / 2]] >= b->unknown_count || !(share->weight[i % 2] > 0.0)) continue;

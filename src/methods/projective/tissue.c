@@ -43,16 +43,12 @@ void sup_tissue_split(const int32_t triangle[3], int32_t skin_count, int32_t tet
     }
 }
 
-static sup_vec3d corner(const sup_tissue *t, int32_t i)
-{
-    return i < t->skin_count ? sup_tissue_point(t->skin, i) : sup_tissue_point(t->base, i - t->skin_count);
-}
-
 double sup_tissue_volume6(const sup_tissue *tissue, const int32_t *tet)
 {
-    sup_vec3d o = corner(tissue, tet[0]);
-    sup_vec3d a = sup_v3_sub(corner(tissue, tet[1]), o), b = sup_v3_sub(corner(tissue, tet[2]), o);
-    return sup_v3_dot(sup_v3_cross(a, b), sup_v3_sub(corner(tissue, tet[3]), o));
+    sup_vec3d o = sup_tissue_vertex(tissue, tet[0]);
+    sup_vec3d a = sup_v3_sub(sup_tissue_vertex(tissue, tet[1]), o),
+              b = sup_v3_sub(sup_tissue_vertex(tissue, tet[2]), o);
+    return sup_v3_dot(sup_v3_cross(a, b), sup_v3_sub(sup_tissue_vertex(tissue, tet[3]), o));
 }
 
 /* The welded skin of the parts that are skin, without vertices that no triangle uses. */
@@ -144,9 +140,10 @@ static sup_result take_given_skin(maker *m, const sup_tissue_skin *skin, sup_err
     return SUP_OK;
 }
 
-static bool allocate(sup_tissue *t)
+static bool allocate(sup_tissue *t, bool layered)
 {
     size_t vertices = (size_t)t->skin_count, triangles = (size_t)t->triangle_count;
+    if (layered && (t->middle = sup_arena_alloc(&t->arena, 3 * vertices, sizeof *t->middle)) == NULL) return false;
     t->skin = sup_arena_alloc(&t->arena, 3 * vertices, sizeof *t->skin);
     t->base = sup_arena_alloc(&t->arena, 3 * vertices, sizeof *t->base);
     t->triangles = sup_arena_alloc(&t->arena, 3 * triangles, sizeof *t->triangles);
@@ -155,9 +152,16 @@ static bool allocate(sup_tissue *t)
     t->base_owner = sup_arena_alloc(&t->arena, vertices, sizeof *t->base_owner);
     t->base_off = sup_arena_alloc(&t->arena, vertices, sizeof *t->base_off);
     t->tets = sup_arena_alloc(&t->arena, 12 * triangles, sizeof *t->tets);
-    t->tet_volume = sup_arena_alloc(&t->arena, 3 * triangles, sizeof *t->tet_volume);
+    t->tet_volume =
+        sup_arena_alloc(&t->arena, 3 * triangles * (size_t)sup_tissue_layer_count(t), sizeof *t->tet_volume);
     return t->skin != NULL && t->base != NULL && t->triangles != NULL && t->feet != NULL && t->base_class != NULL &&
            t->base_owner != NULL && t->base_off != NULL && t->tets != NULL && t->tet_volume != NULL;
+}
+
+/* A base that was given instead of one on the volumetric skeleton. */
+static bool is_given(const maker *m, int32_t v)
+{
+    return m->def.layers != NULL && m->def.layers->share[v] > 0.0f;
 }
 
 static void shrink_vertices(void *work, int32_t begin, int32_t end, int32_t worker)
@@ -170,6 +174,13 @@ static void shrink_vertices(void *work, int32_t begin, int32_t end, int32_t work
         sup_base_hit hit = sup_shrink(m->skeleton, x, t->feet[v], m->def.thinnest);
         if (m->def.freed != NULL && m->def.freed[v] != 0) sup_shrink_freely(t->feet[v], &hit);
         sup_vec3d base = sup_v3_lerp(x, sup_foot_point(m->skeleton, t->feet[v]), hit.t);
+        if (is_given(m, v)) {
+            int32_t joint = m->def.layers->joint[v];
+            bool held = joint >= 0 && (m->def.freed == NULL || m->def.freed[v] == 0);
+            base = sup_v3_load(m->def.layers->base + 3 * (size_t)v);
+            hit = (sup_base_hit){.base_class = held ? SUP_BASE_JOINT : SUP_BASE_FREE,
+                                 .owner = held ? joint : t->feet[v].piece};
+        }
         double *out = t->base + 3 * (size_t)v, *skin = t->skin + 3 * (size_t)v;
         skin[0] = x.x, skin[1] = x.y, skin[2] = x.z;
         out[0] = base.x, out[1] = base.y, out[2] = base.z;
@@ -179,10 +190,48 @@ static void shrink_vertices(void *work, int32_t begin, int32_t end, int32_t work
     }
 }
 
+static void place_middle(const maker *m)
+{
+    sup_tissue *t = m->tissue;
+    for (int32_t v = 0; t->middle != NULL && v < t->skin_count; v++) {
+        double share = is_given(m, v) ? (double)m->def.layers->share[v] : 0.5;
+        sup_vec3d at = sup_v3_lerp(sup_tissue_point(t->skin, v), sup_tissue_point(t->base, v), share);
+        t->middle[3 * (size_t)v] = at.x;
+        t->middle[3 * (size_t)v + 1] = at.y;
+        t->middle[3 * (size_t)v + 2] = at.z;
+    }
+}
+
 static int compare_doubles(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
+}
+
+/* Volumes of a prism of a layer: least over most, flat ones aside, which become 0. */
+static double measure_prism(maker *m, int32_t layer, int32_t triangle)
+{
+    sup_tissue *t = m->tissue;
+    double *volumes = t->tet_volume + 3 * ((size_t)layer * (size_t)t->triangle_count + (size_t)triangle);
+    double most = 0.0, least = INFINITY;
+    for (int k = 0; k < 3; k++) {
+        int32_t tet[4];
+        for (int c = 0; c < 4; c++)
+            tet[c] = sup_tissue_layer_vertex(t, layer, t->tets[12 * (size_t)triangle + 4 * (size_t)k + (size_t)c]);
+        double volume = sup_tissue_volume6(t, tet) / 6.0;
+        volumes[k] = fabs(volume);
+        m->report.inverted += volume < 0.0;
+        most = fmax(most, fabs(volume));
+    }
+    for (int k = 0; k < 3; k++) {
+        if (!(volumes[k] >= 0.999 * m->def.flattest * most) || !(volumes[k] > 0.0)) {
+            volumes[k] = 0.0;
+            m->report.flat++;
+        } else {
+            least = fmin(least, volumes[k]);
+        }
+    }
+    return most > 0.0 && isfinite(least) ? least / most : 1.0;
 }
 
 /* Volumes, and what there is to say about them. */
@@ -190,39 +239,25 @@ static sup_result finish(maker *m, sup_error *error)
 {
     sup_tissue *t = m->tissue;
     sup_tissue_report *r = &m->report;
-    double *ratios = sup_arena_alloc(&m->scratch, (size_t)t->triangle_count, sizeof *ratios);
+    int32_t layers = sup_tissue_layer_count(t);
+    size_t prisms = (size_t)layers * (size_t)t->triangle_count;
+    double *ratios = sup_arena_alloc(&m->scratch, prisms, sizeof *ratios);
     if (ratios == NULL) return sup_fail_memory(error, "the tissue");
     for (int32_t v = 0; v < t->skin_count; v++) {
         r->on_bone += t->base_class[v] == SUP_BASE_BONE;
         r->on_ball += t->base_class[v] == SUP_BASE_BALL;
+        r->on_joint += t->base_class[v] == SUP_BASE_JOINT;
         r->free_bases += t->base_class[v] == SUP_BASE_FREE;
     }
-    for (int32_t p = 0; p < t->triangle_count; p++) {
-        double most = 0.0, least = INFINITY;
-        for (int k = 0; k < 3; k++) {
-            size_t tet = 3 * (size_t)p + (size_t)k;
-            double volume = sup_tissue_volume6(t, t->tets + 4 * tet) / 6.0;
-            t->tet_volume[tet] = fabs(volume);
-            r->inverted += volume < 0.0;
-            most = fmax(most, fabs(volume));
-        }
-        for (int k = 0; k < 3; k++) {
-            double *volume = &t->tet_volume[3 * (size_t)p + (size_t)k];
-            if (!(*volume >= 0.999 * m->def.flattest * most) || !(*volume > 0.0)) {
-                *volume = 0.0;
-                r->flat++;
-            } else {
-                least = fmin(least, *volume);
-            }
-        }
-        ratios[p] = most > 0.0 && isfinite(least) ? least / most : 1.0;
-    }
-    if (3 * (int64_t)t->triangle_count == r->flat)
+    for (int32_t layer = 0; layer < layers; layer++)
+        for (int32_t p = 0; p < t->triangle_count; p++)
+            ratios[(size_t)layer * (size_t)t->triangle_count + (size_t)p] = measure_prism(m, layer, p);
+    if (3 * (int64_t)prisms == r->flat)
         return sup_fail(error, SUP_ERROR_DATA, "tissue.flat", NULL,
                         "The skin lies flat on its bones: there is no room for tissue between them.");
-    qsort(ratios, (size_t)t->triangle_count, sizeof *ratios, compare_doubles);
+    qsort(ratios, prisms, sizeof *ratios, compare_doubles);
     r->smallest = ratios[0];
-    r->usual = ratios[t->triangle_count / 2];
+    r->usual = ratios[prisms / 2];
     return SUP_OK;
 }
 
@@ -235,7 +270,8 @@ static sup_result make(maker *m, const sup_tissue_skin *skin, sup_error *error)
         return sup_fail(error, SUP_ERROR_DATA, "tissue.empty", NULL, "The skin has no triangles.");
     t->skin_count = m->skin.vertex_count;
     t->triangle_count = m->skin.triangle_count;
-    if (!allocate(t)) return sup_fail_memory(error, "the tissue");
+    t->inner_stiffness = m->def.layers != NULL ? m->def.layers->inner_stiffness : 1.0;
+    if (!allocate(t, m->def.layers != NULL)) return sup_fail_memory(error, "the tissue");
     memcpy(t->triangles, m->skin.triangles, 3 * (size_t)t->triangle_count * sizeof *t->triangles);
     result = sup_bvh_create(&m->context, m->skin.positions, t->triangle_count, t->triangles, &m->bvh, error);
     if (result != SUP_OK) return result;
@@ -257,7 +293,9 @@ static sup_result make(maker *m, const sup_tissue_skin *skin, sup_error *error)
         sup_tissue_split(t->triangles + 3 * (size_t)k, t->skin_count, t->tets + 12 * (size_t)k);
     result = sup_tissue_repair(&m->context, &m->adjacency, m->skeleton, m->def.flattest, m->def.thinnest, t, &m->report,
                                error);
-    return result == SUP_OK ? finish(m, error) : result;
+    if (result != SUP_OK) return result;
+    place_middle(m);
+    return finish(m, error);
 }
 
 sup_result sup_tissue_create(const sup_context *context, const sup_rig *rig, const sup_tissue_skin *skin,

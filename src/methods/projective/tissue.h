@@ -1,7 +1,10 @@
 /* tissue.h - the tissue: every skin triangle and its copy on the skeleton span a prism of three tetrahedra.
  *
  * Based on: [komaritzan2022] section 3.2.1. Vertices are numbered skin first: i < skin_count is skin vertex i,
- * skin_count + i is its base on the skeleton. Bind pose, world space, file units, double. Plain data to read. */
+ * skin_count + i is its base on the skeleton. Bind pose, world space, file units, double. Plain data to read.
+ *
+ * Section 4.3.3: a surface between skin and base, vertices 2 * skin_count + i, makes two layers of flesh, with prisms
+ * stacked under every triangle: those from the skin to `middle`, then those from there to the base. */
 #ifndef SUP_PROJECTIVE_TISSUE_H
 #define SUP_PROJECTIVE_TISSUE_H
 
@@ -15,16 +18,29 @@ typedef struct sup_tissue {
     int32_t *source;            /* [skin_count] vertex of the skin that was given, or of the rig's welded skin */
     double *skin;               /* [skin_count*3] */
     double *base;               /* [skin_count*3] */
+    double *middle;             /* [skin_count*3] where one layer of flesh ends and the next begins; NULL: one layer */
+    double inner_stiffness;     /* of the flesh under `middle`, times that of the flesh over it */
     int32_t *triangles;         /* [triangle_count*3] skin vertices, outward */
     sup_foot *feet;             /* [skin_count] where the line from the skin vertex meets the bone lines */
     sup_base_class *base_class; /* [skin_count] */
     int32_t *base_owner;        /* [skin_count] piece or ball */
     bool *base_off;             /* [skin_count] clamped or moved: not on its primitive */
-    int32_t *tets;              /* [triangle_count*3*4] three for each triangle; vertex numbers as above */
-    double *tet_volume;         /* [triangle_count*3] not negative: the sign of the rest shape is in its edge matrix. A
+    int32_t *tets;              /* [triangle_count*3*4] three for each triangle, as if there were one layer; layers are
+                                 * all split in the same way (sup_tissue_layer_vertex) */
+    double *tet_volume; /* [layers*triangle_count*3] not negative: the sign of the rest shape is in its edge matrix. A
                                  * tet with volume 0 is too flat to be mended: it has no weight and must be left out */
     sup_arena arena;
 } sup_tissue;
+
+/* Surfaces under the skin that are given, by vertex of the skin. */
+typedef struct sup_tissue_layers {
+    const float *base; /* [vertices*3] */
+    const float
+        *share; /* [vertices] of the line from skin to base that is over the middle; 0: nothing is given here, the
+                             * base is on the volumetric skeleton and the middle half way */
+    const int32_t *joint;   /* [vertices] that holds the base; -1: it is free */
+    double inner_stiffness; /* of sup_tissue */
+} sup_tissue_layers;
 
 /* Zero means the default. */
 typedef struct sup_tissue_def {
@@ -34,12 +50,13 @@ typedef struct sup_tissue_def {
     double flattest;  /* least volume of a tet, of the largest in its prism; 0.01 */
     const unsigned char
         *freed; /* [vertices of the skin given] nonzero: bones shape the flesh here but do not hold it */
+    const sup_tissue_layers *layers; /* NULL: one layer */
 } sup_tissue_def;
 
 typedef struct sup_tissue_report {
     sup_skeleton_report skeleton;
     sup_feet_report feet;
-    int32_t on_bone, on_ball, free_bases;
+    int32_t on_bone, on_ball, on_joint, free_bases;
     int32_t clamped;        /* bases not on the skeleton's surface, for tissue neither too thin nor too thick */
     int32_t repaired;       /* prisms that were too flat and no longer are */
     int32_t moved;          /* bases moved by that */
@@ -75,9 +92,42 @@ sup_result sup_tissue_hold(const sup_context *context, const sup_volumetric_skel
 sup_result sup_tissue_swing(const sup_context *context, const sup_tissue *tissue, const unsigned char *fixed,
                             double *deflection, sup_error *error);
 
+static inline int32_t sup_tissue_layer_count(const sup_tissue *tissue)
+{
+    return tissue->middle != NULL ? 2 : 1;
+}
+
+static inline int32_t sup_tissue_vertex_count(const sup_tissue *tissue)
+{
+    return (1 + sup_tissue_layer_count(tissue)) * tissue->skin_count;
+}
+
+/* The vertex of a layer's prism (0: under the skin) that stands where `vertex` does in a single layer. */
+static inline int32_t sup_tissue_layer_vertex(const sup_tissue *tissue, int32_t layer, int32_t vertex)
+{
+    bool inside = vertex >= tissue->skin_count;
+    if (tissue->middle == NULL || inside == (layer == 1)) return vertex;
+    return vertex + (inside ? 1 : 2) * tissue->skin_count;
+}
+
+/* Whether a vertex has mass: the skin alone, as in chapter 3. */
+static inline bool sup_tissue_has_mass(const sup_tissue *tissue, int32_t vertex)
+{
+    return vertex < tissue->skin_count;
+}
+
 static inline sup_vec3d sup_tissue_point(const double *points, int32_t i)
 {
     return sup_v3(points[3 * (size_t)i], points[3 * (size_t)i + 1], points[3 * (size_t)i + 2]);
+}
+
+/* Where a vertex is, by its number. */
+static inline sup_vec3d sup_tissue_vertex(const sup_tissue *tissue, int32_t vertex)
+{
+    int32_t n = tissue->skin_count;
+    if (vertex < n) return sup_tissue_point(tissue->skin, vertex);
+    return vertex < 2 * n ? sup_tissue_point(tissue->base, vertex - n)
+                          : sup_tissue_point(tissue->middle, vertex - 2 * n);
 }
 
 #endif

@@ -23,11 +23,6 @@ typedef struct tet_shape {
     sup_vec3d gradient[4]; /* of the corners' hat functions */
 } tet_shape;
 
-static sup_vec3d corner(const sup_tissue *t, int32_t i)
-{
-    return i < t->skin_count ? sup_tissue_point(t->skin, i) : sup_tissue_point(t->base, i - t->skin_count);
-}
-
 /* Diagonal of the skin's box, and the cube root of its volume as system.h has it: flat characters have some too. */
 static double size_of(const sup_tissue *t, double *side)
 {
@@ -43,14 +38,25 @@ static double size_of(const sup_tissue *t, double *side)
     return diagonal;
 }
 
+static int64_t tet_count(const sup_tissue *t)
+{
+    return 3 * (int64_t)t->triangle_count * sup_tissue_layer_count(t);
+}
+
+/* Of all layers, in the order of their volumes. */
+static int32_t tet_vertex(const sup_tissue *t, int64_t index, int k)
+{
+    int64_t layer = 3 * (int64_t)t->triangle_count;
+    return sup_tissue_layer_vertex(t, (int32_t)(index / layer), t->tets[4 * (index % layer) + k]);
+}
+
 static tet_shape shape_of(const sup_tissue *t, int64_t index, double size)
 {
-    const int32_t *c = t->tets + 4 * index;
     tet_shape shape = {0};
     if (!(t->tet_volume[index] > 0.0)) return shape;
-    sup_vec3d o = corner(t, c[3]), e[3], sum = sup_v3(0, 0, 0);
+    sup_vec3d o = sup_tissue_vertex(t, tet_vertex(t, index, 3)), e[3], sum = sup_v3(0, 0, 0);
     for (int k = 0; k < 3; k++)
-        e[k] = sup_v3_sub(corner(t, c[k]), o);
+        e[k] = sup_v3_sub(sup_tissue_vertex(t, tet_vertex(t, index, k)), o);
     double det = sup_v3_dot(e[0], sup_v3_cross(e[1], e[2])), steepest = 0.0;
     if (!(fabs(det) > 0.0)) return shape;
     for (int k = 0; k < 3; k++) {
@@ -99,18 +105,19 @@ sup_result sup_tissue_hold(const sup_context *context, const sup_volumetric_skel
     double side, size = size_of(t, &side);
     sup_context c = sup_context_resolve(context);
     sup_arena scratch = sup_arena_create(&c.allocator);
-    int32_t *set = sup_arena_alloc(&scratch, 2 * (size_t)n, sizeof *set);
-    bool *anchored = sup_arena_alloc(&scratch, 2 * (size_t)n, sizeof *anchored);
+    int32_t vertices = sup_tissue_vertex_count(t);
+    int32_t *set = sup_arena_alloc(&scratch, (size_t)vertices, sizeof *set);
+    bool *anchored = sup_arena_alloc(&scratch, (size_t)vertices, sizeof *anchored);
     if (set == NULL || anchored == NULL) {
         sup_arena_destroy(&scratch);
         return sup_fail_memory(error, "the tissue");
     }
-    for (int32_t v = 0; v < 2 * n; v++)
+    for (int32_t v = 0; v < vertices; v++)
         set[v] = v;
-    for (int64_t i = 0; i < 3 * (int64_t)t->triangle_count; i++) {
+    for (int64_t i = 0; i < tet_count(t); i++) {
         if (!(shape_of(t, i, size).volume > 0.0)) continue;
         for (int k = 1; k < 4; k++)
-            set[find_root(set, t->tets[4 * i + k])] = find_root(set, t->tets[4 * i]);
+            set[find_root(set, tet_vertex(t, i, k))] = find_root(set, tet_vertex(t, i, 0));
     }
     for (int32_t v = 0; v < n; v++)
         if (t->base_class[v] != SUP_BASE_FREE) anchored[find_root(set, n + v)] = true;
@@ -122,7 +129,7 @@ sup_result sup_tissue_hold(const sup_context *context, const sup_volumetric_skel
         t->base_off[v] = true;
         ++*held;
     }
-    /* Every tet has a base: what has one is held now. */
+    /* What has a base is held now: every tet, unless the layer under it is flat. */
     for (int32_t v = 0; v < n; v++)
         anchored[find_root(set, n + v)] = true;
     for (int32_t v = 0; v < n; v++)
@@ -137,7 +144,7 @@ typedef struct swing {
     const sup_tissue *tissue;
     const unsigned char *fixed;
     sup_arena scratch;
-    int32_t *number; /* [2*skin_count] unknown, -1 for what does not move */
+    int32_t *number; /* [vertex count] unknown, -1 for what does not move */
     int32_t unknowns;
     double *mass; /* [unknowns] volumes */
     double volume, side;
@@ -148,8 +155,9 @@ typedef struct swing {
 static void number_vertices(swing *w)
 {
     const sup_tissue *t = w->tissue;
-    for (int32_t v = 0; v < 2 * t->skin_count; v++) {
-        bool moves = v < t->skin_count ? w->fixed[v] == 0 : t->base_class[v - t->skin_count] == SUP_BASE_FREE;
+    int32_t n = t->skin_count;
+    for (int32_t v = 0; v < sup_tissue_vertex_count(t); v++) {
+        bool moves = v < n ? w->fixed[v] == 0 : v >= 2 * n || t->base_class[v - n] == SUP_BASE_FREE;
         w->number[v] = moves ? w->unknowns++ : -1;
     }
 }
@@ -157,16 +165,17 @@ static void number_vertices(swing *w)
 static void add_tets(swing *w, double size)
 {
     const sup_tissue *t = w->tissue;
-    for (int64_t i = 0; i < 3 * (int64_t)t->triangle_count; i++) {
+    for (int64_t i = 0; i < tet_count(t); i++) {
         tet_shape shape = shape_of(t, i, size);
+        double stiffness = i < 3 * (int64_t)t->triangle_count ? 1.0 : t->inner_stiffness;
         for (int a = 0; a < 4 && shape.volume > 0.0; a++) {
-            int32_t vertex = t->tets[4 * i + a], row = w->number[vertex];
-            if (vertex < t->skin_count) w->volume += shape.volume / 4.0;
+            int32_t vertex = tet_vertex(t, i, a), row = w->number[vertex];
+            if (sup_tissue_has_mass(t, vertex)) w->volume += shape.volume / 4.0;
             if (row < 0) continue;
-            if (vertex < t->skin_count) w->mass[row] += shape.volume / 4.0;
+            if (sup_tissue_has_mass(t, vertex)) w->mass[row] += shape.volume / 4.0;
             for (int b = 0; b <= a; b++) {
-                int32_t column = w->number[t->tets[4 * i + b]];
-                double value = shape.volume * sup_v3_dot(shape.gradient[a], shape.gradient[b]);
+                int32_t column = w->number[tet_vertex(t, i, b)];
+                double value = stiffness * shape.volume * sup_v3_dot(shape.gradient[a], shape.gradient[b]);
                 if (column >= 0) w->triplets[w->count++] = (sup_triplet){row, column, value};
             }
         }
@@ -198,10 +207,10 @@ sup_result sup_tissue_swing(const sup_context *context, const sup_tissue *tissue
 {
     sup_context c = sup_context_resolve(context);
     swing w = {.tissue = tissue, .fixed = fixed, .scratch = sup_arena_create(&c.allocator)};
-    size_t vertices = 2 * (size_t)tissue->skin_count;
+    size_t vertices = (size_t)sup_tissue_vertex_count(tissue);
     w.number = sup_arena_alloc(&w.scratch, vertices, sizeof *w.number);
     w.mass = sup_arena_alloc(&w.scratch, vertices, sizeof *w.mass);
-    w.triplets = sup_arena_alloc(&w.scratch, 30 * (size_t)tissue->triangle_count + vertices, sizeof *w.triplets);
+    w.triplets = sup_arena_alloc(&w.scratch, 10 * (size_t)tet_count(tissue) + vertices, sizeof *w.triplets);
     double *x = sup_arena_alloc(&w.scratch, vertices, sizeof *x);
     sup_result result = SUP_OK;
     if (w.number == NULL || w.mass == NULL || w.triplets == NULL || x == NULL) {

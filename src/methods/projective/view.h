@@ -7,6 +7,7 @@
 #include "methods/projective/part_skin.h"
 #include "methods/projective/system.h"
 #include "methods/skin/skin.h"
+#include "methods/skin/surface.h"
 #include "upsample/upsample.h"
 
 /* Names in the model's block. */
@@ -61,6 +62,12 @@ typedef struct sup_projective_view {
     float size;                  /* of the character, file units */
     float unit_metres;           /* 0 when unknown */
 } sup_projective_view;
+
+/* Layers of flesh under the simulated skin, in memory of `arena`: what makes method "anatomy" of this one. */
+typedef sup_result sup_projective_layers(const sup_bind_input *input, const sup_simulated_surface *surface,
+                                         sup_arena *arena, sup_tissue_layers *layers, sup_error *error);
+sup_result sup_projective_bind_layered(const sup_bind_input *input, sup_projective_layers *make_layers,
+                                       sup_model_builder *builder, sup_error *error);
 
 /* Calls `use` with what a bind with that input makes a system of (projective_bind.c): for the solver's reference, which
  * shares nothing with the model. */

@@ -1,15 +1,19 @@
 // builder.js - a skeleton for a mesh without bones. A click sends a ray through the mesh, and the joint lands half way
 // between where it enters and where it leaves: in the middle of the limb. The new joint hangs on the chosen one.
 import { BufferAttribute, BufferGeometry, LineBasicMaterial, LineSegments, Points, PointsMaterial, Raycaster, Vector2, Vector3 } from 'three';
-import { button, element, heading, labelled } from './panel.js';
+import { History } from './history.js';
+import { button, element, heading, labelled, select } from './panel.js';
 
 export class Builder {
   constructor(stage, view, onUse, say) {
     Object.assign(this, { stage, view, onUse, say });
     this.joints = []; // { name, place: [x, y, z], parent }
     this.chosen = -1;
-    this.past = [];
-    this.dots = new Points(new BufferGeometry(), new PointsMaterial({ color: 0xe07b00, size: 10, sizeAttenuation: false, depthTest: false, transparent: true }));
+    this.history = new History(() => JSON.stringify({ joints: this.joints, chosen: this.chosen }), (text) => {
+      Object.assign(this, JSON.parse(text));
+      this.#changed();
+    });
+    this.dots = new Points(new BufferGeometry(), new PointsMaterial({ vertexColors: true, size: 11, sizeAttenuation: false, depthTest: false, transparent: true }));
     this.lines = new LineSegments(new BufferGeometry(), new LineBasicMaterial({ color: 0x0a62c4, depthTest: false, transparent: true }));
     for (const object of [this.dots, this.lines]) Object.assign(object, { renderOrder: 2, frustumCulled: false });
     view.group.add(this.dots, this.lines);
@@ -43,15 +47,59 @@ export class Builder {
     }));
     return [
       heading('Skeleton builder'),
-      element('p', {}, 'Click on the mesh to place a joint in the middle of the limb; it hangs on the chosen one. Drag a joint to move it.'),
+      element('p', {}, 'Click on the mesh to place a joint in the middle of the limb; it hangs on the chosen one. Drag a joint to move it, or use the arrow keys, Page Up and Page Down.'),
       labelled('Name', name),
+      ...this.#parentControl(),
+      button('Add joint', () => this.addBeside(), 'Beside the chosen joint: for the keyboard'),
+      button('Into the middle', () => this.centre(), 'Of the limb, as seen from here'),
       button('Mirror left and right', () => this.mirror()),
       button('Delete', () => this.remove(), 'Delete'),
-      button('Undo', () => this.undo(), 'Ctrl+Z'),
       button('Save .skel', () => this.onUse('save', this.text())),
+      button('Save rigged GLB', () => this.onUse('rigged', this.text()), 'With the weights of bone heat'),
       button('Use this skeleton', () => this.onUse('use', this.text())),
       this.list,
     ];
+  }
+
+  #parentControl() {
+    if (this.chosen < 0) return [];
+    const { parent } = this.joints[this.chosen], allowed = this.joints.filter((_, i) => !this.#hangsOn(i, this.chosen));
+    const names = ['root', ...allowed.map((joint) => joint.name)];
+    return [labelled('Hangs on', select(names, parent < 0 ? 'root' : this.joints[parent].name, (name) => {
+      this.#remember();
+      this.joints[this.chosen].parent = this.joints.findIndex((joint) => joint.name === name);
+      this.#changed();
+    }))];
+  }
+
+  #hangsOn(joint, above) {
+    for (let i = joint; i >= 0; i = this.joints[i].parent) if (i === above) return true;
+    return false;
+  }
+
+  // Without a pointer: a new joint beside the chosen one, or in the middle of the mesh.
+  addBeside() {
+    const size = this.#size(), { center } = this.view.mesh.geometry.boundingSphere, from = this.joints[this.chosen]?.place ?? center.toArray();
+    this.add([from[0], from[1] + (this.chosen < 0 ? 0 : 0.15 * size), from[2]]);
+  }
+
+  // Moves the chosen joint by parts of the mesh's size along the camera's axes: sideways, up, towards the eye.
+  move(sideways, up, near) {
+    if (this.chosen < 0) return;
+    this.#remember();
+    const step = new Vector3(sideways, up, near).multiplyScalar(0.01 * this.#size()).applyQuaternion(this.stage.camera.quaternion), joint = this.joints[this.chosen];
+    joint.place = step.add(new Vector3(...joint.place)).toArray();
+    this.#changed();
+  }
+
+  // The chosen joint goes half way between where the line of sight enters the mesh and where it leaves it.
+  centre() {
+    if (this.chosen < 0) return;
+    const joint = this.joints[this.chosen], p = new Vector3(...joint.place).project(this.stage.camera), middle = this.#middle(p.x, p.y);
+    if (!middle) return this.say('There is no mesh behind or before this joint.', false);
+    this.#remember();
+    joint.place = middle;
+    this.#changed();
   }
 
   add(place) {
@@ -103,9 +151,11 @@ export class Builder {
   }
 
   undo() {
-    if (this.past.length === 0) return;
-    ({ joints: this.joints, chosen: this.chosen } = JSON.parse(this.past.pop()));
-    this.#changed();
+    this.history.undo();
+  }
+
+  redo() {
+    this.history.redo();
   }
 
   // As .skel: count, then "x y z name parent" a line.
@@ -115,12 +165,13 @@ export class Builder {
   }
 
   #remember() {
-    this.past.push(JSON.stringify({ joints: this.joints, chosen: this.chosen }));
+    this.history.mark();
   }
 
   #changed() {
     const pairs = this.joints.flatMap((j) => (j.parent < 0 ? [] : [...this.joints[j.parent].place, ...j.place]));
     this.dots.geometry.setAttribute('position', new BufferAttribute(new Float32Array(this.joints.flatMap((j) => j.place)), 3));
+    this.dots.geometry.setAttribute('color', new BufferAttribute(new Float32Array(this.joints.flatMap((_, i) => (i === this.chosen ? [0.1, 0.45, 1] : [0.8, 0.35, 0]))), 3));
     this.lines.geometry.setAttribute('position', new BufferAttribute(new Float32Array(pairs), 3));
     this.onUse('changed');
   }
@@ -158,15 +209,22 @@ export class Builder {
     this.stage.orbit.enabled = true;
     if (!pressed) return;
     const still = Math.hypot(event.clientX - pressed.x, event.clientY - pressed.y) < 4;
-    if (pressed.joint >= 0 && still) this.past.pop();
+    if (pressed.joint >= 0 && still) this.history.past.pop();
     if (pressed.joint >= 0 || !still) return;
-    const { x, y } = this.#place(event), ray = new Raycaster();
+    const { x, y } = this.#place(event), middle = this.#middle(x, y);
+    if (!middle) return this.say('There is no mesh under the pointer.', false);
+    this.add(middle);
+  }
+
+  // The middle of the limb under a place of the view, or null.
+  #middle(x, y) {
+    const ray = new Raycaster();
     ray.setFromCamera(new Vector2(x, y), this.stage.camera);
     this.view.mesh.geometry.computeBoundingSphere();
     const hits = ray.intersectObject(this.view.mesh);
-    if (hits.length === 0) return this.say('There is no mesh under the pointer.', false);
+    if (hits.length === 0) return null;
     const far = hits.find((hit) => hit.distance > hits[0].distance + 1e-6) ?? hits[0];
-    this.add(hits[0].point.clone().add(far.point).multiplyScalar(0.5).toArray());
+    return hits[0].point.clone().add(far.point).multiplyScalar(0.5).toArray();
   }
 
   #place(event) {

@@ -1,15 +1,19 @@
-// joints.js - turning joints by hand. A click near a joint takes it: drag turns it about the view's axis, and with Shift the
-// chain above it follows the pointer (cyclic coordinate descent). Turns are world-space quaternions by node, after the clip's.
+// joints.js - posing by hand. A click on a joint or on the skin chooses a joint and puts rings around it to turn it; a drag pulls
+// the place that was taken, and the limb follows. Turns are world-space quaternions by node, after the clip's.
 import { Quaternion, Vector3 } from 'three';
+import { chainOf, isBelow, reach } from './chain.js';
+import { Gizmo } from './gizmo.js';
 
-const REACH = 16; // pixels
-const CHAIN = 3; // joints above the one that is dragged
+const REACH = 14, STILL = 4; // pixels
 
 export class JointTurner {
-  constructor(stage, viewOf, onChange) {
-    Object.assign(this, { stage, viewOf, onChange });
+  // `on`: { change(), start() before something changes, choose(node) }
+  constructor(stage, viewOf, on) {
+    Object.assign(this, { stage, viewOf, on });
     this.turned = {};
+    this.chosen = -1;
     this.held = null;
+    this.gizmo = new Gizmo(stage);
     const { canvas } = stage;
     canvas.addEventListener('pointerdown', (event) => this.#take(event), { capture: true });
     canvas.addEventListener('pointermove', (event) => this.#drag(event));
@@ -18,79 +22,107 @@ export class JointTurner {
   }
 
   clear() {
+    this.on.start();
     this.turned = {};
-    this.onChange();
+    this.on.change();
   }
 
   // From the keyboard: a joint by its node, degrees about an axis of the world.
   turn(node, axis, degrees) {
-    this.#rotate(node, new Quaternion().setFromAxisAngle(axis, (degrees * Math.PI) / 180));
-    this.onChange();
+    this.on.start();
+    this.turned = this.#turnedBy(this.turned, [{ node, turn: new Quaternion().setFromAxisAngle(axis, (degrees * Math.PI) / 180) }]);
+    this.on.change();
+  }
+
+  choose(node, index = 0) {
+    this.chosen = node;
+    this.index = index;
+    this.on.choose(node);
+  }
+
+  // The rings stay around their joint while it moves.
+  follow() {
+    const view = this.chosen >= 0 ? this.viewOf(this.index) ?? this.viewOf(0) : null;
+    if (view?.world?.length > 0) this.gizmo.show(view, this.viewOf(this.index) ? this.index : 0, view.jointPlace(this.chosen));
+    else this.gizmo.hide();
   }
 
   #take(event) {
+    if (event.button !== 0 || !event.isPrimary) return;
     const { x, y, view, index } = this.#pointed(event);
-    if (!view || !view.world) return;
-    let best = REACH;
-    for (const node of view.joints) {
-      const place = this.#onScreen(view.jointPlace(node), index), away = Math.hypot(place.x - x, place.y - y);
-      if (away < best) {
-        best = away;
-        this.held = { node, x, y, index };
-      }
-    }
-    if (!this.held) return;
+    if (!(view?.world?.length > 0)) return;
+    const ring = this.index === index ? this.gizmo.at(x, y) : null;
+    const place = ring ? null : this.#jointAt(view, index, x, y) ?? this.#skinAt(view, x, y);
+    this.held = ring ? { ring, node: this.chosen } : place;
+    if (!this.held) return this.chosen >= 0 ? this.#watchClick(event) : undefined;
+    Object.assign(this.held, { x, y, index, from: { x, y }, turned: this.turned, world: view.world });
+    this.gizmo.light(ring);
     this.stage.orbit.enabled = false;
     this.stage.canvas.setPointerCapture(event.pointerId);
+    this.stage.canvas.focus({ preventScroll: true });
     event.preventDefault();
     event.stopImmediatePropagation();
   }
 
+  // A click beside everything lets the joint go; a drag there turns the camera.
+  #watchClick({ clientX, clientY }) {
+    this.stage.canvas.addEventListener('pointerup', (event) => {
+      if (Math.hypot(event.clientX - clientX, event.clientY - clientY) < STILL) this.choose(-1);
+    }, { once: true });
+  }
+
   #drag(event) {
-    if (!this.held) return;
-    const { x, y } = this.#pointed(event), view = this.viewOf(this.held.index);
-    if (event.shiftKey) this.#reach(view, x, y);
-    else this.#spin(view, x, y);
-    Object.assign(this.held, { x, y });
-    this.onChange();
+    const { held } = this;
+    if (!held) return;
+    const { x, y } = this.#pointed(event), view = this.viewOf(held.index);
+    if (!view || (!held.moved && Math.hypot(x - held.from.x, y - held.from.y) < STILL)) return;
+    if (!held.moved) this.on.start();
+    held.moved = true;
+    if (held.ring) {
+      const turn = new Quaternion().setFromAxisAngle(held.ring.axis, this.gizmo.turn(held.ring, x - held.x, y - held.y));
+      this.turned = this.#turnedBy(this.turned, [{ node: held.node, turn }]);
+    } else {
+      const target = this.stage.underPointer(held.point, x, y, held.index);
+      const placeOf = (n) => [held.world[12 * n + 3], held.world[12 * n + 7], held.world[12 * n + 11]];
+      this.turned = this.#turnedBy(held.turned, reach(chainOf(view.info.nodes, held.node), placeOf, held.point, target));
+    }
+    Object.assign(held, { x, y });
+    this.on.change();
   }
 
   #release() {
-    if (!this.held) return;
+    const { held } = this;
+    if (!held) return;
     this.held = null;
     this.stage.orbit.enabled = true;
+    this.gizmo.light(null);
+    if (!held.moved && !held.ring) this.choose(held.node, held.index);
   }
 
-  // Sideways turns about the camera's upward axis, up and down about its sideways one.
-  #spin(view, x, y) {
-    const { quaternion } = this.stage.camera;
-    const up = new Vector3(0, 1, 0).applyQuaternion(quaternion), side = new Vector3(1, 0, 0).applyQuaternion(quaternion);
-    const turn = new Quaternion().setFromAxisAngle(up, (x - this.held.x) * 0.012).multiply(new Quaternion().setFromAxisAngle(side, (y - this.held.y) * 0.012));
-    this.#rotate(this.held.node, turn);
-  }
-
-  #reach(view, x, y) {
-    const { nodes } = view.info, end = new Vector3(...view.jointPlace(this.held.node));
-    const target = this.#underPointer(end, x, y, this.held.index);
-    let node = nodes[this.held.node].parent;
-    for (let link = 0; link < CHAIN && node >= 0 && nodes[node].isJoint; link++, node = nodes[node].parent) {
-      const pivot = new Vector3(...view.jointPlace(node));
-      const from = end.clone().sub(pivot), to = target.clone().sub(pivot);
-      if (from.lengthSq() < 1e-12 || to.lengthSq() < 1e-12) continue;
-      const turn = new Quaternion().setFromUnitVectors(from.clone().normalize(), to.normalize());
-      this.#rotate(node, turn);
-      end.copy(from.applyQuaternion(turn).add(pivot));
+  // Turns one after another, root first; each carries the turns below it along. A new object: the old one may be in the history.
+  #turnedBy(turned, turns) {
+    const { nodes } = this.viewOf(0).info, made = { ...turned };
+    for (const { node, turn } of turns) {
+      const back = turn.clone().invert();
+      for (const key of Object.keys(made).map(Number))
+        if (key !== node && isBelow(nodes, key, node)) made[key] = turn.clone().multiply(new Quaternion(...made[key])).multiply(back).toArray();
+      made[node] = turn.clone().multiply(new Quaternion(...(made[node] ?? [0, 0, 0, 1]))).normalize().toArray();
     }
+    return made;
   }
 
-  // A turn of `node` carries the turns below it along.
-  #rotate(node, turn) {
-    const { nodes } = this.viewOf(0).info, back = turn.clone().invert();
-    const old = new Quaternion(...(this.turned[node] ?? [0, 0, 0, 1]));
-    for (const key of Object.keys(this.turned).map(Number))
-      if (key !== node && isBelow(nodes, key, node))
-        this.turned[key] = turn.clone().multiply(new Quaternion(...this.turned[key])).multiply(back).toArray();
-    this.turned[node] = turn.clone().multiply(old).normalize().toArray();
+  #jointAt(view, index, x, y) {
+    let best = REACH, found = null;
+    for (const node of view.dots.visible ? view.joints : view.joints.filter((n) => n === this.chosen)) {
+      const point = new Vector3(...view.jointPlace(node)), place = this.stage.onScreen(point, index), away = Math.hypot(place.x - x, place.y - y);
+      if (away < best) [best, found] = [away, { node, point }];
+    }
+    return found;
+  }
+
+  #skinAt(view, x, y) {
+    const hit = this.stage.hit(view, x, y);
+    return hit ? { node: view.mainNodes[hit.face.a], point: hit.point } : null;
   }
 
   #pointed(event) {
@@ -98,22 +130,4 @@ export class JointTurner {
     const { view: index } = this.stage.at(x, y);
     return { x, y, index, view: this.viewOf(index) };
   }
-
-  #onScreen(place, index) {
-    const { width, height, columns, rows } = this.stage.layout(), p = new Vector3(...place).project(this.stage.camera);
-    const w = width / columns, h = height / rows;
-    return { x: ((index % columns) + (p.x + 1) / 2) * w, y: (Math.floor(index / columns) + (1 - p.y) / 2) * h };
-  }
-
-  // The point under the pointer at the depth of `place`.
-  #underPointer(place, x, y, index) {
-    const { columns, rows, width, height } = this.stage.layout(), depth = place.clone().project(this.stage.camera).z;
-    const column = index % columns, row = Math.floor(index / columns);
-    return new Vector3(2 * ((x / width) * columns - column) - 1, 1 - 2 * ((y / height) * rows - row), depth).unproject(this.stage.camera);
-  }
-}
-
-function isBelow(nodes, node, above) {
-  for (let n = node; n >= 0; n = nodes[n].parent) if (n === above) return true;
-  return false;
 }

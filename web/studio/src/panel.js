@@ -6,7 +6,7 @@ export function methodPanel(methods, view, on) {
   const choose = select(methods.map((m) => m.name), method.name, (name) => on.method(name));
   choose.dataset.role = 'method';
   const rows = method.params.map((param) => row(param, view.settings[param.name] ?? fallback(param), (value) => (param.live ? on.live : on.rebind)(param.name, value)));
-  return [labelled('Method', choose), element('p', {}, method.summary), ...rows];
+  return { chooser: [labelled('Method', choose), element('p', {}, method.summary)], rows };
 }
 
 function row(param, value, change) {

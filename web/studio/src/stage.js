@@ -1,5 +1,5 @@
 // stage.js - what is seen: one canvas, up to four views side by side with one camera, lights, floor, orbit.
-import { Box3, Color, DirectionalLight, GridHelper, HemisphereLight, PerspectiveCamera, Scene, Vector3, WebGLRenderer } from 'three';
+import { Box3, Color, DirectionalLight, GridHelper, HemisphereLight, PerspectiveCamera, Raycaster, Scene, Vector2, Vector3, WebGLRenderer } from 'three';
 import { OrbitControls } from 'three/addons/controls/OrbitControls.js';
 
 export class Stage {
@@ -8,12 +8,14 @@ export class Stage {
     this.labels = labels;
     this.renderer = new WebGLRenderer({ canvas, antialias: true, preserveDrawingBuffer: true });
     this.renderer.setScissorTest(true);
+    this.renderer.localClippingEnabled = true;
     this.camera = new PerspectiveCamera(35, 1, 0.01, 1000);
     this.camera.position.set(1.6, 1.4, 3.6);
     this.orbit = new OrbitControls(this.camera, canvas);
     this.orbit.target.set(0, 0.9, 0);
     this.orbit.listenToKeyEvents(canvas);
     this.scenes = [];
+    this.ray = new Raycaster();
     this.dark = matchMedia('(prefers-color-scheme: dark)');
     this.dark.addEventListener('change', () => this.#paintBack());
   }
@@ -64,6 +66,28 @@ export class Stage {
     const { width, height, columns, rows } = this.layout();
     const column = Math.min(columns - 1, Math.floor((x / width) * columns)), row = Math.min(rows - 1, Math.floor((y / height) * rows));
     return { view: row * columns + column, x: 2 * ((x / width) * columns - column) - 1, y: 1 - 2 * ((y / height) * rows - row) };
+  }
+
+  // Where a place of the world is on the canvas, in one of the views.
+  onScreen(place, index) {
+    const { width, height, columns, rows } = this.layout(), p = place.clone().project(this.camera);
+    const w = width / columns, h = height / rows;
+    return { x: ((index % columns) + (p.x + 1) / 2) * w, y: (Math.floor(index / columns) + (1 - p.y) / 2) * h };
+  }
+
+  // The place under the pointer at the depth of `place`.
+  underPointer(place, x, y, index) {
+    const { columns, rows, width, height } = this.layout(), depth = place.clone().project(this.camera).z;
+    const column = index % columns, row = Math.floor(index / columns);
+    return new Vector3(2 * ((x / width) * columns - column) - 1, 1 - 2 * ((y / height) * rows - row), depth).unproject(this.camera);
+  }
+
+  // Where the ray through a place of the canvas first meets the skin of a view, or undefined.
+  hit(view, x, y) {
+    const at = this.at(x, y);
+    this.ray.setFromCamera(new Vector2(at.x, at.y), this.camera);
+    view.mesh.geometry.boundingSphere = null; // the skin moves
+    return this.ray.intersectObject(view.mesh)[0];
   }
 
   draw(texts) {

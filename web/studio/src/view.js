@@ -1,6 +1,7 @@
 // view.js - one character on one method: its worker, its mesh in the scene, and what it was measured to be.
-import { BufferAttribute, BufferGeometry, Color, DoubleSide, Group, LineBasicMaterial, LineSegments, Mesh, MeshStandardMaterial, Points, PointsMaterial } from 'three';
+import { Box3, BufferAttribute, BufferGeometry, Color, DoubleSide, Group, LineBasicMaterial, LineSegments, Mesh, MeshStandardMaterial, Points, PointsMaterial, Vector3 } from 'three';
 import { Engine } from './engine.js';
+import { Under } from './under.js';
 
 export class View {
   constructor(module, onProgress) {
@@ -9,7 +10,8 @@ export class View {
     this.group = new Group();
     this.method = '';
     this.settings = {}; // what differs from the defaults
-    this.paints = {};
+    this.paints = {}; // map: Float32Array, never changed in place
+    this.looks = { bones: false, flesh: false, field: false, axis: 'z', at: 0.5 };
     this.numbers = { milliseconds: 0 };
     this.busy = false;
   }
@@ -20,25 +22,55 @@ export class View {
     return this.info;
   }
 
-  async bind(method, settings, posed) {
-    this.busy = true;
+  // `paints` are maps of the method.
+  async bind(method, settings, paints, posed) {
+    this.busy = this.busyBinding = true;
     try {
-      const answer = await this.engine.call('bind', { method, settings, paints: this.paints, ...posed });
-      Object.assign(this, { method, settings, rest: answer.rest, mainNodes: answer.mainNodes });
+      const answer = await this.engine.call('bind', { method, settings, paints, ...posed });
+      Object.assign(this, { method, settings, paints, rest: answer.rest, mainNodes: answer.mainNodes, weights: null });
       this.#edges = null;
       this.#take(answer);
+      this.under.faces = null;
+      await this.#look();
     } finally {
-      this.busy = false;
+      this.busy = this.busyBinding = false;
     }
+  }
+
+  // What of the inside is shown: { bones, flesh, field, axis, at }; `has`: what the method has.
+  async show(looks, has) {
+    this.material.clippingPlanes = (looks.flesh && has.inner) || (looks.field && has.field) ? [this.under.plane] : null;
+    this.looks = { ...looks, bones: looks.bones && has.inner, flesh: looks.flesh && has.inner, field: looks.field && has.field };
+    if (this.method && !this.busy) await this.#look();
+  }
+
+  async #look() {
+    const { bones, flesh, field } = this.looks;
+    await this.#showUnder(bones || flesh || field ? await this.engine.call('look', this.#wanted()) : {});
+  }
+
+  // What to ask of the worker for the inside; the plane goes through the skin as it is now.
+  #wanted() {
+    const { bones, flesh, field, axis, at } = this.looks;
+    if (flesh || field) this.under.cut(this.positions, axis, at);
+    return { inner: bones || flesh, slice: field ? this.under.fieldPoints() : undefined };
+  }
+
+  async #showUnder({ points, bones, field, tets }) {
+    if (this.looks.flesh && !this.under.faces) this.under.showFlesh(null, tets ?? (await this.engine.call('look', {})).tets);
+    this.under.showBones(this.looks.bones ? bones : null);
+    this.under.showFlesh(this.looks.flesh ? points : null);
+    this.under.showField(this.looks.field ? field : null);
   }
 
   async step(message) {
     this.busy = true;
     try {
-      const answer = await this.engine.call('step', message);
+      const answer = await this.engine.call('step', { ...message, ...this.#wanted() });
       this.numbers = { ...this.numbers, milliseconds: answer.milliseconds ?? this.numbers.milliseconds, ...answer.measured };
       if (answer.depths) this.depths = answer.depths;
       this.#take(answer);
+      await this.#showUnder(answer);
     } finally {
       this.busy = false;
     }
@@ -53,11 +85,13 @@ export class View {
   dispose() {
     this.engine.stop();
     this.group.removeFromParent();
+    this.under?.dispose();
     this.mesh?.geometry.dispose();
   }
 
   #makeMesh() {
     this.group.clear();
+    this.under = new Under(this.group);
     const { vertexCount, triangles, nodes } = this.info;
     const geometry = new BufferGeometry();
     geometry.setAttribute('position', new BufferAttribute(new Float32Array(3 * vertexCount), 3));
@@ -77,6 +111,8 @@ export class View {
   #take({ positions, normals, world }) {
     const { attributes } = this.mesh.geometry;
     this.positions = positions;
+    this.normals = normals;
+    this.size ??= diagonal(positions);
     this.world = world;
     attributes.position.array.set(positions);
     attributes.position.needsUpdate = true;
@@ -92,14 +128,16 @@ export class View {
     return [this.world[12 * node + 3], this.world[12 * node + 7], this.world[12 * node + 11]];
   }
 
-  // Colours of the skin: 'none', 'stretch', 'contact' or 'weights'.
-  paint(heat) {
+  // Colours of the skin: 'none', 'stretch', 'contact', 'weights' (of the chosen joint, or all joints), or 'paint' with a map and its values.
+  paint(heat, painted = null) {
     const colors = this.mesh.geometry.attributes.color, { vertexCount } = this.info, colour = new Color();
     const stretch = heat === 'stretch' && this.rest ? this.#stretches() : null;
     for (let v = 0; v < vertexCount; v++) {
       if (stretch) shade(colour, stretch[v]);
       else if (heat === 'contact' && this.depths) colour.set(1, 1, 1).lerp(RED, Math.min(1, this.depths[v] * 60));
+      else if (heat === 'weights' && this.weights) colour.set(1, 1, 1).lerp(BLUE, this.weights[v]);
       else if (heat === 'weights' && this.mainNodes) colour.setHSL((this.mainNodes[v] * 0.381966) % 1, 0.6, 0.6);
+      else if (heat === 'paint' && painted?.values) shadePaint(colour, painted.map, painted.values[v]);
       else colour.set(1, 1, 1);
       colors.setXYZ(v, colour.r, colour.g, colour.b);
     }
@@ -128,6 +166,16 @@ const RED = new Color(0.9, 0.05, 0.05), BLUE = new Color(0.1, 0.3, 0.95);
 // White at 1, red at twice the length, blue at half.
 function shade(colour, ratio) {
   colour.set(1, 1, 1).lerp(ratio > 1 ? RED : BLUE, Math.min(1, Math.abs(Math.log2(Math.max(ratio, 1e-3)))));
+}
+
+// White where nothing is painted, red towards the map's maximum, blue towards its minimum.
+function shadePaint(colour, { minimum, maximum, fallback }, value) {
+  const share = value > fallback ? (value - fallback) / (maximum - fallback) : (fallback - value) / (fallback - minimum || 1);
+  colour.set(1, 1, 1).lerp(value > fallback ? RED : BLUE, Math.min(1, Math.sqrt(Math.max(0, share))));
+}
+
+function diagonal(positions) {
+  return new Box3().setFromArray(positions).getSize(new Vector3()).length();
 }
 
 function restEdges(triangles, rest) {

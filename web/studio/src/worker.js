@@ -41,7 +41,21 @@ const calls = {
     const milliseconds = message.reset ? undefined : performance.now() - began; // a reset is many steps
     const measured = message.measure ? actor.measure() : undefined;
     const depths = message.depths && measured ? actor.depths : undefined;
-    return { ...skin(), milliseconds, measured, depths };
+    return { ...skin(), milliseconds, measured, depths, ...under(message) };
+  },
+
+  // Flesh and field of the pose as it is, without a step.
+  look(message) {
+    return { ...under(message), tets: actor.inner().tets };
+  },
+
+  paint({ map, values }) {
+    actor.paint(map, values);
+    return {};
+  },
+
+  weights({ node }) {
+    return { weights: actor.weightsOf(node) };
   },
 
   set({ name, value }) {
@@ -49,8 +63,15 @@ const calls = {
     return {};
   },
 
-  bake({ name, method, settings, clip, fps }) {
-    const bytes = character.bake(name, { method, settings, clip: allClips()[clip] ?? null, fps });
+  bake({ name, method, settings, paints, clip, fps }) {
+    const bytes = character.bake(name, { method, settings, paints, clip: allClips()[clip] ?? null, fps });
+    return { bytes, transfer: [bytes.buffer] };
+  },
+
+  // The character here, or one of files, with its skeleton and weights.
+  rigged({ files }) {
+    const rigged = files ? supple.load(files) : character, bytes = rigged.rigged();
+    if (files) rigged.destroy();
     return { bytes, transfer: [bytes.buffer] };
   },
 
@@ -125,6 +146,12 @@ function rotateAbout(world, at, m, centre) {
     for (let row = 0; row < 3; row++)
       world[at + 4 * row + column] = origin[row] + m[3 * row] * v[0] + m[3 * row + 1] * v[1] + m[3 * row + 2] * v[2];
   }
+}
+
+// What is under the skin, as far as the page shows it.
+function under({ inner, slice }) {
+  const { points, bones } = inner ? actor.inner({ tets: false }) : {};
+  return { points, bones, field: slice ? actor.field(slice) : undefined };
 }
 
 // Copies, because the page draws while the next step runs.

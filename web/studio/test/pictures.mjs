@@ -1,4 +1,4 @@
-// The pictures of the studio in README.md, into docs/pictures/: node web/studio/test/pictures.mjs [FOLDER]
+// The pictures of the studio in README.md, into docs/pictures/: node web/studio/test/pictures.mjs [FOLDER [NAME.png]]
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Supple } from '../../src/supple.js';
@@ -8,9 +8,11 @@ if (reason) throw new Error(reason);
 const folder = process.argv[2] ?? join(root, 'docs/pictures'), server = await serve(), browser = await browse();
 
 async function picture(name, hash, { width = 1200, height = 760, colorScheme = 'light' }, act = async () => {}) {
+  if (process.argv[3] && process.argv[3] !== name) return;
   const context = await browser.newContext({ viewport: { width, height }, colorScheme }), page = await context.newPage();
   await page.goto(server.url + hash);
   await page.waitForFunction(() => studio.views().length > 0 && studio.views().every((view) => view.method), null, { timeout: 90000 });
+  await page.waitForFunction(() => studio.state.frame > 0 && studio.views().every((view) => !view.busy), null, { timeout: 90000 });
   await act(page);
   await page.waitForFunction(() => document.getElementById('message').textContent === '');
   await page.waitForTimeout(500);
@@ -55,6 +57,42 @@ async function build(page) {
   await page.getByText('Mirror left and right').click();
 }
 
+// Where a joint is on the page.
+function jointAt(page, name) {
+  return page.evaluate((wanted) => {
+    const { stage } = studio, [view] = studio.views(), rect = stage.canvas.getBoundingClientRect();
+    const { x, y } = stage.onScreen(stage.camera.position.clone().set(...view.jointPlace(view.info.nodes.findIndex((node) => node.name === wanted))), 0);
+    return [rect.left + x, rect.top + y];
+  }, name);
+}
+
+// Ticks of the panel, and where the cut is.
+async function show(page, names, at) {
+  for (const name of names) await page.locator(`#show-${name}`).check();
+  if (at) await page.locator('#cut-at').fill(String(at));
+  await page.waitForTimeout(1500);
+}
+
+async function paint(page) {
+  const [x, y] = await jointAt(page, 'chest');
+  await page.getByText('Paint', { exact: true }).click();
+  await page.locator('#paint-on').check();
+  await page.selectOption('#paint-map', 'rigid');
+  await page.mouse.move(x - 12, y - 30);
+  await page.mouse.down();
+  await page.mouse.move(x + 12, y + 30, { steps: 6 });
+  await page.mouse.up();
+  await page.locator('#paint-erase').scrollIntoViewIfNeeded();
+}
+
+const STANDING = '#character=human&clip=walk&time=0.4&play=0';
+await picture('studio_bones.png', STANDING, {}, async (page) => {
+  await show(page, ['bones', 'skeleton']);
+  await page.mouse.click(...(await jointAt(page, 'left_lower_arm')));
+});
+await picture('studio_flesh.png', '#character=human&clip=arms_crossed&time=1.2&play=0', { colorScheme: 'dark' }, (page) => show(page, ['flesh'], 0.38));
+await picture('studio_field.png', '#character=hand&play=0&time=1&view=implicit', {}, (page) => show(page, ['field']));
+await picture('studio_paint.png', STANDING, {}, paint);
 await picture('studio.png', '#character=human&clip=walk', {}, play(40));
 await picture('studio_compare.png', '#character=arm&time=1&view=linear&view=dualquat&view=position&view=projective', {}, async (page) => {
   await page.selectOption('#heat', 'stretch');

@@ -3,7 +3,7 @@
  * Based on: [komaritzan2022] section 2.2.1 (after eq. 2.16): R = U diag(1, 1, det(U V^T)) V^T; Newton's iteration
  * R <- (R + R^-T) / 2 as in section 4.5 of [komaritzan2018], singular values where det F is not clearly
  * positive. Deviation: the threshold on det F is relative to |F|^3, so that it does not depend on the scale of F. */
-#include "methods/projective/polar.h"
+#include "math/polar.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -132,6 +132,18 @@ void sup_svd3(const double f[9], double u[9], double s[3], double v[9])
     left_vectors(b, s, v, u);
     for (int j = 0; j < 3; j++)
         s[j] *= size;
+}
+
+void sup_svd3_signed(const double f[9], double u[9], double s[3], double v[9])
+{
+    sup_svd3(f, u, s, v);
+    double *sides[2] = {u, v};
+    for (int k = 0; k < 2; k++) {
+        if (determinant(sides[k]) > 0.0) continue;
+        s[2] = -s[2];
+        for (int i = 0; i < 3; i++)
+            sides[k][3 * i + 2] = -sides[k][3 * i + 2];
+    }
 }
 
 void sup_polar_rotation_svd(const double f[9], double r[9])

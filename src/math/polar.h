@@ -1,8 +1,8 @@
 /* polar.h (internal) - the rotation nearest to a 3x3 matrix, in double: Newton's iteration, singular values where that
  * fails. The oracle of the float kernels, and what they call for the few elements that are next to singular.
  * Matrices are row-major. */
-#ifndef SUP_METHODS_PROJECTIVE_POLAR_H
-#define SUP_METHODS_PROJECTIVE_POLAR_H
+#ifndef SUP_MATH_POLAR_H
+#define SUP_MATH_POLAR_H
 
 /* F = U diag(s) V^T; s decreasing, >= 0; U and V orthogonal for every finite F, zero included. */
 void sup_svd3(const double f[9], double u[9], double s[3], double v[9]);
@@ -11,6 +11,8 @@ void sup_svd3(const double f[9], double u[9], double s[3], double v[9]);
 void sup_polar_rotation(const double f[9], double r[9]);
 /* The same by singular values alone. */
 void sup_polar_rotation_svd(const double f[9], double r[9]);
+/* F = U diag(s) V^T with U and V rotations: s[2] is negative where F mirrors. */
+void sup_svd3_signed(const double f[9], double u[9], double s[3], double v[9]);
 /* Lane `lane` of wide matrices with `lanes` lanes: component c is at [c * lanes + lane]. */
 void sup_polar_rotation_lane(const float *f, float *r, int lanes, int lane);
 

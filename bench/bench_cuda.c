@@ -1,0 +1,331 @@
+/* bench_cuda.c - a crowd on one GPU: time of a frame and its stages, objective beside it.
+ *
+ *     bench_cuda MALE_FOLDER [alone] [N...] [linear] [dualquat] [run N]
+ *
+ * The folder is shared/assets/fps/male. Times are medians over the frames of its motions, after warm-up, by the device's
+ * own clock. Beside them: how far the objective (eq. 2.12) ends above that of the CPU, which steps along. */
+#include "cuda/crowd.h"
+#include "supple/supple.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { CLIPS = 6, WARM_UP = 30 };
+
+static void require(bool holds, const char *what, const sup_error *error)
+{
+    if (holds) return;
+    fprintf(stderr, "bench_cuda: %s: %s\n", what, error->message);
+    exit(1);
+}
+
+typedef struct male {
+    sup_character *character;
+    sup_rig *rig;
+    sup_model *model;
+    const sup_clip *clips[CLIPS];
+    int32_t clip_count;
+    sup_device *device;
+} male;
+
+static male open_male(const char *folder)
+{
+    male m = {0};
+    sup_error e = {0};
+    char mesh[512], path[512];
+    sup_load_def def = sup_default_load_def();
+    snprintf(mesh, sizeof mesh, "%s/male.off", folder);
+    snprintf(path, sizeof path, "%s/male.skel", folder);
+    def.skeleton = path;
+    require(sup_load(NULL, mesh, &def, &m.character, &e) == SUP_OK, mesh, &e);
+    for (int32_t i = 0; i < CLIPS; i++) {
+        sup_clip *clip = NULL;
+        snprintf(path, sizeof path, "%s/male%d.anim", folder, (int)i);
+        require(sup_load_motion(NULL, path, NULL, m.character, NULL, &clip, &e) == SUP_OK, path, &e);
+        m.clips[m.clip_count++] = clip;
+    }
+    require(sup_rig_create(NULL, m.character, NULL, &m.rig, &e) == SUP_OK, "rig", &e);
+    require(sup_bind(NULL, sup_method_find("projective"), m.rig, NULL, &m.model, &e) == SUP_OK, "bind", &e);
+    require(sup_device_cuda_create(NULL, 0, &m.device, &e) == SUP_OK, "device", &e);
+    printf("%s; %d shown vertices\n", sup_device_name(m.device), (int)sup_model_vertex_count(m.model));
+    return m;
+}
+
+static sup_crowd *open_crowd(const male *m, const sup_model *model, int32_t count)
+{
+    sup_error e = {0};
+    sup_crowd *crowd = NULL;
+    sup_crowd_def def = {
+        .instance_count = count, .character = m->character, .clip_count = m->clip_count, .clips = m->clips};
+    require(sup_crowd_create(m->device, model, &def, &crowd, &e) == SUP_OK, "crowd", &e);
+    return crowd;
+}
+
+/* Every instance its own clip, time and speed. */
+static void play_all(const male *m, sup_crowd *crowd)
+{
+    sup_error e = {0};
+    for (int32_t i = 0; i < crowd->count; i++) {
+        const sup_clip *clip = m->clips[i % m->clip_count];
+        double length = (double)clip->end - (double)clip->start;
+        require(sup_crowd_play(crowd, i, i % m->clip_count, (double)clip->start + fmod(i * 0.377, 1.0) * length,
+                               0.8 + 0.4 * fmod(i * 0.618, 1.0), true, &e) == SUP_OK,
+                "play", &e);
+    }
+    require(sup_crowd_reset(crowd, -1, &e) == SUP_OK, "reset", &e);
+}
+
+/* --- Times --- */
+
+static int compare_floats(const void *a, const void *b)
+{
+    float x = *(const float *)a, y = *(const float *)b;
+    return x < y ? -1 : x > y;
+}
+
+typedef struct times {
+    float median, tenth, ninetieth;
+} times;
+
+static times sort_times(float *ms, int32_t count)
+{
+    qsort(ms, (size_t)count, sizeof *ms, compare_floats);
+    return (times){ms[count / 2], ms[count / 10], ms[count * 9 / 10]};
+}
+
+static times time_frames(sup_crowd *crowd, int32_t frames)
+{
+    sup_error e = {0};
+    void **event = calloc((size_t)frames + 1, sizeof *event), *stream = crowd->device->stream;
+    float *ms = calloc((size_t)frames, sizeof *ms);
+    for (int32_t i = 0; i < WARM_UP; i++)
+        require(sup_crowd_step(crowd, 1.0f / 60.0f, NULL, &e) == SUP_OK, "step", &e);
+    for (int32_t i = 0; i <= frames; i++) { /* queued without waiting: a frame begins where the last one ended */
+        sup_cuda_event_create(&event[i]);
+        if (i > 0) require(sup_crowd_step(crowd, 1.0f / 60.0f, NULL, &e) == SUP_OK, "step", &e);
+        sup_cuda_event_record(event[i], stream);
+    }
+    for (int32_t i = 0; i < frames; i++)
+        require(sup_cuda_event_elapsed(event[i], event[i + 1], &ms[i]) == 0, "event", &e);
+    for (int32_t i = 0; i <= frames; i++)
+        sup_cuda_event_destroy(event[i]);
+    free(event);
+    times t = sort_times(ms, frames);
+    free(ms);
+    return t;
+}
+
+/* A stage of a step, on the device's stream. */
+enum { STAGE_POSE, STAGE_ANCHORS, STAGE_DETECT, STAGE_SOLVER, STAGE_SKIN, STAGE_SHOW, STAGES };
+
+static int launch_stage(sup_crowd *crowd, int32_t stage, void *stream)
+{
+    const sup_gpu_system *system = &crowd->system;
+    const sup_gpu_state *state = &crowd->state;
+    const float *pose = crowd->joints.pose;
+    int bad = 0;
+    if (stage == STAGE_POSE) {
+        bad |= sup_gpu_pose(&crowd->motion, &crowd->joints, crowd->device_seconds, stream);
+        bad |= sup_gpu_wake(system, state, pose, crowd->joint_count, stream);
+    } else if (stage == STAGE_ANCHORS) {
+        bad |= sup_gpu_anchors_step(&crowd->anchors, &crowd->joints, &state->progress->phase, sizeof(sup_gpu_progress),
+                                    state->anchors, state->bend, stream);
+        bad |= sup_gpu_prepare(system, state, &crowd->body, pose, stream);
+    } else if (stage == STAGE_DETECT && crowd->graph_contact) {
+        bad |= sup_gpu_carry(system, state, &crowd->body, pose, stream);
+        bad |= sup_gpu_detect_step(&crowd->detect, system, state, &crowd->body, stream);
+    } else if (stage == STAGE_SOLVER) {
+        bad |= sup_gpu_step(system, state, crowd->graph_turns, crowd->graph_contact, stream);
+    } else if (stage == STAGE_SKIN) {
+        bad |= sup_gpu_finish(system, state, &crowd->body, pose, stream);
+    } else if (stage == STAGE_SHOW) {
+        bad |= sup_gpu_skin_step(&crowd->skin, &crowd->joints, crowd->device_orders, &crowd->out, stream);
+        bad |= sup_gpu_show(&crowd->upsample, state, false, &crowd->out, stream);
+    }
+    return bad;
+}
+
+/* Stages launched one by one: in a crowd the launches do not count. */
+static void time_stages(sup_crowd *crowd)
+{
+    enum { ROUNDS = 20 };
+    static const char *const names[STAGES] = {"pose", "anchors", "detect", "solver", "skin", "show"};
+    void *event[STAGES + 1], *stream = crowd->device->stream;
+    float ms[STAGES][ROUNDS];
+    int bad = 0;
+    for (int32_t k = 0; k <= STAGES; k++)
+        sup_cuda_event_create(&event[k]);
+    for (int32_t r = 0; r < ROUNDS; r++) {
+        sup_cuda_event_record(event[0], stream);
+        for (int32_t k = 0; k < STAGES; k++) {
+            bad |= launch_stage(crowd, k, stream);
+            sup_cuda_event_record(event[k + 1], stream);
+        }
+        sup_cuda_wait(stream);
+        for (int32_t k = 0; k < STAGES; k++)
+            sup_cuda_event_elapsed(event[k], event[k + 1], &ms[k][r]);
+    }
+    printf("      stages, ms:");
+    for (int32_t k = 0; k < STAGES; k++)
+        printf(" %s %.4f", names[k], (double)sort_times(ms[k], ROUNDS).median);
+    printf("%s\n", bad != 0 ? "  FAILED" : "");
+    for (int32_t k = 0; k <= STAGES; k++)
+        sup_cuda_event_destroy(event[k]);
+}
+
+/* What a crowd is asked for. */
+typedef struct setting {
+    double iterations, contact;
+} setting;
+
+static void set_all(sup_crowd *crowd, setting to)
+{
+    sup_error e = {0};
+    require(sup_crowd_set(crowd, -1, "iterations", to.iterations, &e) == SUP_OK, "iterations", &e);
+    require(sup_crowd_set(crowd, -1, "contact", to.contact, &e) == SUP_OK, "contact", &e);
+}
+
+/* --- Objective --- */
+
+typedef struct verdict {
+    int32_t steps, iterations, rejected;
+    double worst, apart; /* objective above the CPU's, and farthest vertex of the skins, in sizes */
+} verdict;
+
+/* A clip on the device and on the CPU, which goes on until float positions cannot tell: the objectives of both. */
+static void judge_clip(const male *m, sup_crowd *crowd, const sup_clip *clip, setting to, int32_t frames, verdict *v)
+{
+    sup_error e = {0};
+    sup_pose *pose = NULL;
+    sup_instance *instance = NULL;
+    size_t n = (size_t)sup_model_vertex_count(m->model) * 3;
+    float *skin = calloc(n, sizeof *skin), *other = calloc(n, sizeof *other);
+    require(skin != NULL && other != NULL && sup_pose_create(NULL, m->character, &pose, &e) == SUP_OK, "pose", &e);
+    sup_pose_sample(m->character, clip, (double)clip->start, pose);
+    require(sup_instance_create(NULL, m->model, pose, &instance, &e) == SUP_OK, "instance", &e);
+    require(sup_instance_set(instance, "contact", to.contact, &e) == SUP_OK, "contact", &e);
+    require(sup_crowd_pose(crowd, 0, pose, &e) == SUP_OK && sup_crowd_reset(crowd, 0, &e) == SUP_OK, "reset", &e);
+    for (int32_t f = 1; f <= frames; f++) {
+        sup_crowd_report report;
+        sup_pose_sample(m->character, clip, fmin((double)clip->start + f / 60.0, (double)clip->end), pose);
+        require(sup_instance_step(instance, pose, 1.0f / 60.0f, &(sup_skin_out){.positions = skin}) == SUP_OK, "CPU",
+                &e);
+        require(sup_crowd_pose(crowd, 0, pose, &e) == SUP_OK, "pose", &e);
+        require(sup_crowd_step(crowd, 1.0f / 60.0f, NULL, &e) == SUP_OK, "step", &e);
+        require(sup_crowd_last_step(crowd, 0, &report, &e) == SUP_OK, "report", &e);
+        double goal = sup_instance_energy(instance);
+        v->steps++;
+        v->worst = fmax(v->worst, (report.objective - goal) / goal);
+        v->iterations += report.iterations;
+        v->rejected += report.rejected;
+        require(sup_crowd_read(crowd, 0, &(sup_skin_out){.positions = other}, &e) == SUP_OK, "read", &e);
+        for (size_t i = 0; i < n; i++)
+            v->apart = fmax(v->apart, fabs((double)skin[i] - (double)other[i]) / (double)m->rig->size);
+    }
+    sup_instance_destroy(instance);
+    sup_pose_destroy(pose);
+    free(skin), free(other);
+}
+
+static void bench_alone(const male *m)
+{
+    sup_error e = {0};
+    sup_crowd *crowd = open_crowd(m, m->model, 1);
+    printf("one character: %d unknowns, %d parts, top %d, %d slots, %d seats; %d kB of shared memory\n",
+           (int)crowd->system.unknown_count, (int)crowd->system.part_count, (int)crowd->system.top_count,
+           (int)crowd->system.slot_count, (int)crowd->system.seat_count,
+           (int)(sup_gpu_local_shared(&crowd->system) >> 10));
+    static const setting settings[] = {{0, 0}, {5, 0}, {10, 0}, {0, 1}, {3, 1}};
+    for (int32_t k = 0; k < (int32_t)(sizeof settings / sizeof *settings); k++) {
+        verdict v = {.worst = -1.0};
+        times t = {0}, all = {0};
+        set_all(crowd, settings[k]);
+        for (int32_t clip = 0; clip < m->clip_count; clip++) {
+            require(sup_crowd_play(crowd, 0, clip, (double)m->clips[clip]->start, 1.0, true, &e) == SUP_OK, "play", &e);
+            require(sup_crowd_reset(crowd, 0, &e) == SUP_OK, "reset", &e);
+            t = time_frames(crowd, 300);
+            all.median += t.median / (float)m->clip_count;
+            all.tenth += t.tenth / (float)m->clip_count;
+            all.ninetieth += t.ninetieth / (float)m->clip_count;
+            if (settings[k].iterations > 5.0) continue;
+            judge_clip(m, crowd, m->clips[clip], settings[k], 96, &v);
+        }
+        printf("  iterations %2.0f, contact %.0f: %.4f ms a frame [%.4f, %.4f]; in %d steps objective at worst %.2e "
+               "above the "
+               "CPU's, skins %.2e apart; iterations %.2f, rejected %.3f\n",
+               settings[k].iterations, settings[k].contact, (double)all.median, (double)all.tenth,
+               (double)all.ninetieth, (int)v.steps, v.worst, v.apart,
+               v.steps > 0 ? (double)v.iterations / v.steps : 0.0, v.steps > 0 ? (double)v.rejected / v.steps : 0.0);
+        time_stages(crowd);
+        fflush(stdout);
+    }
+    sup_crowd_destroy(crowd);
+}
+
+static void bench_crowd(const male *m, int32_t count)
+{
+    sup_crowd *crowd = open_crowd(m, m->model, count);
+    play_all(m, crowd);
+    static const setting settings[] = {{0, 0}, {5, 0}, {0, 1}, {3, 1}};
+    for (int32_t k = 0; k < (int32_t)(sizeof settings / sizeof *settings); k++) {
+        set_all(crowd, settings[k]);
+        times t = time_frames(crowd, 60);
+        printf("  %d characters, iterations %.0f, contact %.0f: %.3f ms a frame [%.3f, %.3f], %.2f us a character; %d "
+               "MB\n",
+               (int)count, settings[k].iterations, settings[k].contact, (double)t.median, (double)t.tenth,
+               (double)t.ninetieth, (double)t.median * 1e3 / count, (int)(crowd->allocated >> 20));
+        time_stages(crowd);
+        fflush(stdout);
+    }
+    sup_crowd_destroy(crowd);
+}
+
+/* A few frames with contact, for a profiler. */
+static void run_frames(const male *m, int32_t count)
+{
+    sup_error e = {0};
+    sup_crowd *crowd = open_crowd(m, m->model, count);
+    play_all(m, crowd);
+    for (int32_t i = 0; i < 4; i++)
+        require(sup_crowd_step(crowd, 1.0f / 60.0f, NULL, &e) == SUP_OK, "step", &e);
+    require(sup_crowd_wait(crowd, &e) == SUP_OK, "wait", &e);
+    sup_crowd_destroy(crowd);
+}
+
+static void bench_classic(const male *m, const char *method, int32_t count)
+{
+    sup_error e = {0};
+    sup_model *model = NULL;
+    require(sup_bind(NULL, sup_method_find(method), m->rig, NULL, &model, &e) == SUP_OK, "bind", &e);
+    sup_crowd *crowd = open_crowd(m, model, count);
+    play_all(m, crowd);
+    times t = time_frames(crowd, 100);
+    printf("  %d characters, %s: %.3f ms a frame, %.3f us a character\n", (int)count, method, (double)t.median,
+           (double)t.median * 1e3 / count);
+    sup_crowd_destroy(crowd);
+    sup_model_destroy(model);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) {
+        fprintf(stderr, "bench_cuda MALE_FOLDER [alone] [N...] [linear] [dualquat] [run N]\n");
+        return 1;
+    }
+    male m = open_male(argv[1]);
+    for (int i = 2; i < argc; i++) {
+        int32_t count = (int32_t)strtol(argv[i], NULL, 10);
+        if (strcmp(argv[i], "alone") == 0)
+            bench_alone(&m);
+        else if (strcmp(argv[i], "run") == 0 && i + 1 < argc)
+            run_frames(&m, (int32_t)strtol(argv[++i], NULL, 10));
+        else if (count > 0)
+            bench_crowd(&m, count);
+        else
+            bench_classic(&m, argv[i], 1000);
+        fflush(stdout);
+    }
+    sup_device_destroy(m.device);
+    return 0;
+}

@@ -1,0 +1,16 @@
+/* anatomy_bytes.h (internal) - the fields of a sup_anatomy, for whatever stores one. */
+#ifndef SUP_ANATOMY_ANATOMY_BYTES_H
+#define SUP_ANATOMY_ANATOMY_BYTES_H
+
+#include "anatomy/store.h"
+
+enum { SUP_ANATOMY_FIELDS = 24, SUP_ANATOMY_COUNTS = 8 };
+
+/* vertex, triangle, joint, influence, part, detail vertex and detail triangle counts, and the sex. */
+void sup_anatomy_counts(const sup_anatomy *anatomy, int32_t counts[SUP_ANATOMY_COUNTS]);
+/* All arrays, sized by the counts; returns how many fields. */
+int32_t sup_anatomy_fields(sup_anatomy *anatomy, int32_t influence_count, sup_store_field fields[SUP_ANATOMY_FIELDS]);
+/* Reads the counts and all fields of a store into `anatomy`, in `arena`, and checks every index. */
+sup_result sup_anatomy_from_store(const sup_store *store, sup_arena *arena, sup_anatomy *anatomy, sup_error *error);
+
+#endif

@@ -1,0 +1,23 @@
+/* composition.h (internal) - making a composition: its storage, and skin weights of its mean. */
+#ifndef SUP_ANATOMY_COMPOSITION_H
+#define SUP_ANATOMY_COMPOSITION_H
+
+#include "anatomy/store.h"
+
+/* An empty composition with a storage whose arena its arrays go into; NULL when memory ran out. */
+sup_composition *sup_composition_open(const sup_context *context);
+
+/* Influences by bone heat, and what is excluded by them (4.2.2: head, hands, toes), from triangles, mean and joints. */
+sup_result sup_composition_weigh(const sup_context *context, sup_composition *composition, sup_error *error);
+
+/* Least squares coordinates over vertices that are not excluded, for many skins: the factor of the normal equations. */
+typedef struct sup_coordinate_solver {
+    const sup_composition *composition;
+    double *factor; /* [mode_count^2] */
+} sup_coordinate_solver;
+sup_result sup_coordinate_solver_make(const sup_composition *composition, sup_arena *arena,
+                                      sup_coordinate_solver *solver, sup_error *error);
+/* `skin` is [vertex_count*3]. */
+void sup_coordinates_solve(const sup_coordinate_solver *solver, const double *skin, double *coordinates);
+
+#endif

@@ -1,0 +1,10 @@
+/* details.h (internal) - the template's detailed bones and muscles in a person. */
+#ifndef SUP_ANATOMY_DETAILS_H
+#define SUP_ANATOMY_DETAILS_H
+
+#include "anatomy/layers.h"
+
+/* Fills body->detail from the template's and the person's bone and muscle surfaces. Both have the same parts. */
+sup_result sup_details_carry(sup_anatomy_warp *warp, const sup_anatomy *anatomy, sup_anatomy *body, sup_error *error);
+
+#endif

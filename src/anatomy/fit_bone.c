@@ -1,0 +1,209 @@
+/* fit_bone.c - quasi-static fit of the skeleton surface: bending, flesh between it and the skin, collisions.
+ *
+ * Based on: [komaritzan2022] eq. 4.7 to 4.9, with the printed weights. Deviations: a vertex collides already when it is less
+ * than 1 mm beneath the skin, and the weight of a collision that a round could not resolve is doubled instead of raised by
+ * 1, so that a handful of rounds is enough. */
+#include "anatomy/fit_bone.h"
+
+#include "anatomy/elements.h"
+#include "geometry/bvh.h"
+#include "geometry/winding.h"
+#include "math/polar.h"
+
+static const double bending_weight = 0.1, flesh_weight = 0.01, collision_weight = 50.0;
+static const double stretch_least = 0.2, stretch_most = 5.0; /* alpha */
+static const double beneath = 0.002, nearest = 0.001; /* metres under the skin: the target, and what is left alone */
+static const double tolerance = 0.0002;               /* metres a vertex moves in a last iteration */
+enum { MOST_ROUNDS = 8, MOST_ITERATIONS = 40 };
+
+typedef struct bone_fit {
+    const sup_context *context;
+    const sup_anatomy *anatomy;
+    const double *skin;
+    double *bone;
+    float *skin_float;
+    double *normals; /* [triangle_count*3] of the scaled template's skin: where stretching is free */
+    double *weights; /* [vertex_count] of collision targets, 1/A inside */
+    double *growing; /* [vertex_count] w_i of eq. 4.9 */
+    double *targets; /* [vertex_count*3] */
+    double *seen; /* [vertex_count*4] where a vertex was last found inside, and how far from the skin: it is inside as
+                        long as it has moved by less */
+    sup_bvh tree;
+    sup_winding winding;
+} bone_fit;
+
+/* R B diag(1, 1, alpha) B^T of eq. 4.8. */
+static void flesh_target(void *user, int32_t element, const double f[9], double target[9])
+{
+    const bone_fit *fit = user;
+    const double *n = fit->normals + 3 * (size_t)element;
+    double rotation[9], alpha = 0.0;
+    sup_polar_rotation(f, rotation);
+    for (int i = 0; i < 3; i++) { /* n^T S n with S = R^T F */
+        double turned = rotation[3 * i] * n[0] + rotation[3 * i + 1] * n[1] + rotation[3 * i + 2] * n[2];
+        alpha += turned * (f[3 * i] * n[0] + f[3 * i + 1] * n[1] + f[3 * i + 2] * n[2]);
+    }
+    alpha = fmax(stretch_least, fmin(stretch_most, alpha)) - 1.0;
+    for (int i = 0; i < 3; i++) {
+        double turned = rotation[3 * i] * n[0] + rotation[3 * i + 1] * n[1] + rotation[3 * i + 2] * n[2];
+        for (int j = 0; j < 3; j++)
+            target[3 * i + j] = rotation[3 * i + j] + alpha * turned * n[j];
+    }
+}
+
+/* Prisms of skin (held) and bone (unknown) over the scaled template. */
+static sup_result make_flesh(bone_fit *fit, sup_arena *arena, const double *scaled_skin, const double *scaled_bone,
+                             sup_elements **flesh, sup_error *error)
+{
+    const sup_anatomy *a = fit->anatomy;
+    size_t triangles = (size_t)a->triangle_count, vertices = (size_t)a->vertex_count;
+    int32_t *places = sup_arena_alloc(arena, 6 * triangles, sizeof *places);
+    double *weights = sup_arena_alloc(arena, triangles, sizeof *weights);
+    double *rest = sup_arena_alloc(arena, 6 * vertices, sizeof *rest);
+    fit->normals = sup_arena_alloc(arena, 3 * triangles, sizeof *fit->normals);
+    if (places == NULL || weights == NULL || rest == NULL || fit->normals == NULL)
+        return sup_fail_memory(error, "the flesh between skin and bones");
+    memcpy(rest, scaled_bone, 3 * vertices * sizeof *rest);
+    memcpy(rest + 3 * vertices, scaled_skin, 3 * vertices * sizeof *rest);
+    for (int32_t t = 0; t < a->triangle_count; t++) {
+        const int32_t *c = a->triangles + 3 * (size_t)t;
+        sup_vec3d p = sup_point(scaled_skin, c[0]);
+        sup_vec3d n =
+            sup_v3_cross(sup_v3_sub(sup_point(scaled_skin, c[1]), p), sup_v3_sub(sup_point(scaled_skin, c[2]), p));
+        sup_point_set(fit->normals, t, sup_v3_unit_or(n, sup_v3(0.0, 0.0, 1.0)));
+        for (int k = 0; k < 3; k++) {
+            places[6 * (size_t)t + (size_t)k] = a->vertex_count + c[k];
+            places[6 * (size_t)t + 3 + (size_t)k] = c[k];
+        }
+        bool layered = !(a->excluded[c[0]] && a->excluded[c[1]] && a->excluded[c[2]]);
+        weights[t] = layered ? 0.5 * flesh_weight : 0.0;
+    }
+    sup_elements_def def = {.unknown_count = a->vertex_count,
+                            .place_count = 2 * a->vertex_count,
+                            .count = a->triangle_count,
+                            .corners = 6,
+                            .places = places,
+                            .rest = rest,
+                            .weights = weights,
+                            .target = flesh_target,
+                            .user = fit};
+    sup_result result = sup_elements_create(fit->context, &def, flesh, error);
+    if (result == SUP_OK) sup_elements_hold(*flesh, fit->skin);
+    return result;
+}
+
+static void collide_piece(void *user, int32_t begin, int32_t end, int32_t worker)
+{
+    bone_fit *fit = user;
+    SUP_UNUSED(worker);
+    for (int32_t v = begin; v < end; v++) {
+        if (fit->anatomy->excluded[v]) continue;
+        sup_vec3d p = sup_point(fit->bone, v);
+        double *seen = fit->seen + 4 * (size_t)v;
+        if (sup_v3_distance(p, sup_v3(seen[0], seen[1], seen[2])) < seen[3] - nearest) continue;
+        bool outside = sup_winding_number(&fit->winding, p) < 0.5;
+        sup_bvh_nearest near = sup_bvh_closest(&fit->tree, p, INFINITY);
+        seen[0] = p.x, seen[1] = p.y, seen[2] = p.z;
+        seen[3] = outside ? 0.0 : near.distance;
+        if (near.triangle < 0 || (!outside && near.distance >= nearest)) continue;
+        const int32_t *c = fit->anatomy->triangles + 3 * (size_t)near.triangle;
+        sup_vec3d o = sup_point(fit->skin, c[0]);
+        sup_vec3d n =
+            sup_v3_cross(sup_v3_sub(sup_point(fit->skin, c[1]), o), sup_v3_sub(sup_point(fit->skin, c[2]), o));
+        n = sup_v3_unit_or(n, sup_v3(0.0, 0.0, 0.0));
+        sup_point_set(fit->targets, v, sup_v3_madd(near.point, -beneath, n)); /* pi_S of eq. 4.9 */
+        fit->growing[v] = fit->growing[v] > 0.0 ? 2.0 * fit->growing[v] : 1.0;
+        fit->weights[v] = -1.0; /* collides in this round */
+    }
+}
+
+/* Targets and weights of what collides now; returns how many do. */
+static int32_t detect(bone_fit *fit, const double *areas)
+{
+    int32_t count = 0;
+    sup_context resolved = sup_context_resolve(fit->context);
+    sup_parallel(&resolved, fit->anatomy->vertex_count, 128, collide_piece, fit);
+    for (int32_t v = 0; v < fit->anatomy->vertex_count; v++) {
+        count += fit->weights[v] < 0.0;
+        fit->weights[v] = 0.5 * collision_weight * fit->growing[v] / areas[v]; /* eq. 4.9 has no areas */
+    }
+    return count;
+}
+
+static sup_result minimise(bone_fit *fit, sup_surface_fit *solver, sup_bone_fit_report *report, sup_error *error)
+{
+    sup_result result = SUP_OK;
+    *report = (sup_bone_fit_report){0};
+    for (int32_t round = 0; round <= MOST_ROUNDS && result == SUP_OK; round++) {
+        int32_t used = 0;
+        result = sup_surface_fit_set_weights(solver, bending_weight, fit->weights, error);
+        if (result == SUP_OK)
+            result = sup_surface_fit_solve(solver, fit->targets, tolerance, MOST_ITERATIONS, fit->bone, &used, error);
+        report->rounds++;
+        report->iterations += used;
+        if (result != SUP_OK) break;
+        report->colliding = detect(fit, sup_surface_fit_areas(solver));
+        if (report->colliding == 0) break;
+    }
+    return result;
+}
+
+static sup_result make_trees(bone_fit *fit, sup_arena *arena, sup_error *error)
+{
+    const sup_anatomy *a = fit->anatomy;
+    size_t n = (size_t)a->vertex_count;
+    sup_context resolved = sup_context_resolve(fit->context);
+    fit->skin_float = sup_arena_alloc(arena, 3 * n, sizeof(float));
+    fit->weights = sup_arena_alloc(arena, n, sizeof(double));
+    fit->growing = sup_arena_alloc(arena, n, sizeof(double));
+    fit->targets = sup_arena_alloc(arena, 3 * n, sizeof(double));
+    fit->seen = sup_arena_alloc(arena, 4 * n, sizeof(double));
+    if (fit->seen == NULL || fit->skin_float == NULL || fit->weights == NULL || fit->growing == NULL ||
+        fit->targets == NULL)
+        return sup_fail_memory(error, "the skeleton's fit");
+    for (size_t i = 0; i < 3 * n; i++)
+        fit->skin_float[i] = (float)fit->skin[i];
+    sup_result result =
+        sup_bvh_create(fit->context, fit->skin_float, a->triangle_count, a->triangles, &fit->tree, error);
+    if (result != SUP_OK) return result;
+    result =
+        sup_winding_create(&resolved.allocator, fit->skin_float, a->triangle_count, a->triangles, &fit->winding, error);
+    if (result != SUP_OK) sup_bvh_free(&fit->tree);
+    return result;
+}
+
+sup_result sup_bone_fit(const sup_context *context, const sup_anatomy *anatomy, const double *scaled_skin,
+                        const double *scaled_bone, const double *skin, double *bone, sup_bone_fit_report *report,
+                        sup_error *error)
+{
+    sup_context resolved = sup_context_resolve(context);
+    sup_arena arena = sup_arena_create(&resolved.allocator);
+    bone_fit fit = {.context = context, .anatomy = anatomy, .skin = skin, .bone = bone};
+    sup_elements *flesh = NULL;
+    sup_surface_fit *solver = NULL;
+    sup_result result = make_trees(&fit, &arena, error);
+    if (result != SUP_OK) {
+        sup_arena_destroy(&arena);
+        return result;
+    }
+    result = make_flesh(&fit, &arena, scaled_skin, scaled_bone, &flesh, error);
+    if (result == SUP_OK) {
+        sup_fit_term term = sup_elements_term(flesh);
+        sup_surface_fit_def def = {{anatomy->vertex_count, anatomy->triangle_count, scaled_bone, anatomy->triangles},
+                                   anatomy->excluded,
+                                   &term,
+                                   1};
+        result = sup_surface_fit_create(context, &def, &solver, error);
+    }
+    if (result == SUP_OK) {
+        for (int32_t v = 0; v < anatomy->vertex_count; v++)
+            sup_point_set(bone, v, sup_point(anatomy->excluded[v] ? skin : scaled_bone, v));
+        result = minimise(&fit, solver, report, error);
+    }
+    sup_surface_fit_destroy(solver);
+    sup_elements_destroy(flesh);
+    sup_winding_destroy(&fit.winding);
+    sup_bvh_free(&fit.tree);
+    sup_arena_destroy(&arena);
+    return result;
+}

@@ -1,0 +1,43 @@
+/* register.h (internal) - the stages of sup_register. */
+#ifndef SUP_ANATOMY_REGISTER_H
+#define SUP_ANATOMY_REGISTER_H
+
+#include "anatomy/joint_roles.h"
+#include "anatomy/register_fit.h"
+
+typedef struct sup_register_work {
+    sup_context context;
+    const sup_composition *composition;
+    const sup_register_def *def;
+    sup_arena arena;
+    sup_scan scan;
+    sup_joint_roles roles;
+    double *joint_deviation; /* [joint_count] */
+    sup_mark *marks;
+    int32_t mark_count;
+    sup_body_model coarse, fine;
+    sup_body_state state;
+    sup_quatd start; /* rotation that the best start had: template axes to scan axes */
+    double *posed;   /* [vertex_count*3] the fine fit, metres in the scan's axes */
+    double *seen;    /* [vertex_count] */
+} sup_register_work;
+
+/* Says how far it is; SUP_ERROR_CANCELLED when that was asked for. */
+sup_result sup_register_tell(const sup_register_work *work, float fraction, const char *stage, sup_error *error);
+
+/* register_start.c: the best of many orientations and arm poses, in work->state. */
+sup_result sup_register_start(sup_register_work *work, sup_error *error);
+/* register_limbs.c: arms and legs of `state` where they fit best: all around when some are `lost`, else left for right alone.
+ * `fit` is of a small model. */
+sup_result sup_register_limbs(sup_register_work *work, sup_fit *fit, bool lost, sup_body_state *state,
+                              sup_error *error);
+/* register_fine.c: the surface itself, bent from the model to the scan, in work->posed and work->seen. */
+sup_result sup_register_fine(sup_register_work *work, sup_error *error);
+/* register_check.c: refuses what is not a whole human. `fit` has matched work->state. */
+sup_result sup_register_check(const sup_register_work *work, const sup_fit *fit, sup_error *error);
+/* The same after the fine fit: limbs that are not there. */
+sup_result sup_register_check_limbs(sup_register_work *work, sup_error *error);
+/* The same by the share of the scan that the surface explains. */
+sup_result sup_register_check_explained(double explained, sup_error *error);
+
+#endif

@@ -1,0 +1,231 @@
+/* template_maps.c - detailed parts with their joints, and the maps on the triangulation: groups, regions, crotch, and what
+ * holds the skeleton surface. The thesis paints them by hand once; here they come from weights and places. */
+#include "anatomy/bone_surface.h"
+#include "anatomy/template.h"
+
+#include <math.h>
+
+static const double slide_share = 0.12;    /* of a bone's length around its joints, where the skeleton surface slides */
+static const double shoulder_share = 0.75; /* of the shoulders' half distance: farther out is shoulder, not chest */
+static const double crotch_reach = 0.3;    /* of the distance between the hips, around the middle below the pelvis */
+
+static sup_vec3d joint_at(const sup_anatomy *a, int32_t joint)
+{
+    return sup_v3_at(a->joints, joint);
+}
+
+/* --- Parts --- */
+
+/* The joint whose bone, from it to the mean of its children, is nearest to the middle of a part. */
+static int32_t nearest_joint(const sup_template_build *b, const sup_shape *shape)
+{
+    const sup_rig *rig = b->rig;
+    int32_t best = 0, step = shape->vertex_count / 64 + 1;
+    double least = INFINITY;
+    for (int32_t j = 0; j < rig->joint_count; j++) {
+        if (rig->joint_node[j] >= b->anatomy->joint_count) continue;
+        sup_vec3d head = sup_v3_load(rig->bone_head + 3 * (size_t)j),
+                  tail = sup_v3_load(rig->bone_tail + 3 * (size_t)j);
+        double sum = 0.0;
+        for (int32_t v = 0; v < shape->vertex_count; v += step) {
+            sup_vec3d p = sup_v3_at(shape->positions, v);
+            sum += sup_v3_distance(p, sup_v3_lerp(head, tail, sup_v3_segment_parameter(p, head, tail)));
+        }
+        if (sum >= least) continue;
+        least = sum;
+        best = rig->joint_node[j];
+    }
+    return best;
+}
+
+static sup_result allocate_parts(sup_anatomy *a, int64_t vertices, int64_t triangles, sup_error *error)
+{
+    sup_arena *arena = &a->storage->arena;
+    size_t parts = (size_t)a->part_count;
+    a->part_names = sup_arena_alloc(arena, parts + 1, sizeof *a->part_names);
+    a->part_is_muscle = sup_arena_alloc(arena, parts + 1, 1);
+    a->part_joint = sup_arena_alloc(arena, parts + 1, sizeof *a->part_joint);
+    a->part_vertex = sup_arena_alloc(arena, parts + 1, sizeof *a->part_vertex);
+    a->part_triangle = sup_arena_alloc(arena, parts + 1, sizeof *a->part_triangle);
+    a->detail = sup_arena_alloc(arena, 3 * (size_t)vertices + 1, sizeof *a->detail);
+    a->detail_triangles = sup_arena_alloc(arena, 3 * (size_t)triangles + 1, sizeof *a->detail_triangles);
+    if (a->part_names == NULL || a->part_is_muscle == NULL || a->part_joint == NULL || a->part_vertex == NULL ||
+        a->part_triangle == NULL || a->detail == NULL || a->detail_triangles == NULL)
+        return sup_fail_memory(error, "a template");
+    return SUP_OK;
+}
+
+sup_result sup_template_parts(sup_template_build *b, sup_error *error)
+{
+    sup_anatomy *a = b->anatomy;
+    int64_t vertices = 0, triangles = 0;
+    a->part_count = b->def->part_count;
+    for (int32_t p = 0; p < a->part_count; p++) {
+        vertices += b->def->parts[p].shape.vertex_count;
+        triangles += b->def->parts[p].shape.triangle_count;
+    }
+    if (vertices > INT32_MAX / 8 || triangles > INT32_MAX / 8)
+        return sup_fail(error, SUP_ERROR_DATA, "anatomy.parts.large", "",
+                        "The detailed meshes have too many vertices.");
+    sup_result result = allocate_parts(a, vertices, triangles, error);
+    int32_t v = 0, t = 0;
+    for (int32_t p = 0; p < a->part_count && result == SUP_OK; p++) {
+        const sup_anatomy_part *part = &b->def->parts[p];
+        const sup_shape *s = &part->shape;
+        a->part_names[p] = sup_arena_string(&a->storage->arena, part->name);
+        if (a->part_names[p] == NULL) return sup_fail_memory(error, "a template");
+        a->part_is_muscle[p] = part->is_muscle;
+        a->part_joint[p] = part->is_muscle ? -1 : part->joint >= 0 ? part->joint : nearest_joint(b, s);
+        if (s->vertex_count > 0)
+            memcpy(a->detail + 3 * (size_t)v, s->positions, 3 * (size_t)s->vertex_count * sizeof(double));
+        for (size_t i = 0; i < 3 * (size_t)s->triangle_count; i++)
+            a->detail_triangles[3 * (size_t)t + i] = v + s->triangles[i];
+        v += s->vertex_count;
+        t += s->triangle_count;
+        a->part_vertex[p + 1] = v;
+        a->part_triangle[p + 1] = t;
+    }
+    a->detail_vertex_count = v;
+    a->detail_triangle_count = t;
+    return result;
+}
+
+/* --- Maps --- */
+
+typedef struct body_frame {
+    sup_vec3d hips, neck; /* the trunk from below to above */
+    sup_vec3d hip[2];     /* by x: less, more */
+    double shoulder;      /* half of the distance between the shoulders, along x */
+} body_frame;
+
+static body_frame find_frame(const sup_template_build *b)
+{
+    const sup_anatomy *a = b->anatomy;
+    body_frame f = {0};
+    int32_t hips = 0, hip_count = 0;
+    sup_vec3d neck = {0.0, 0.0, 0.0};
+    int32_t necks = 0;
+    for (int32_t j = a->joint_count - 1; j >= 0; j--) {
+        int32_t parent = a->parents[j];
+        sup_body_role role = b->roles[j], above = parent >= 0 ? b->roles[parent] : SUP_BODY_PELVIS;
+        if (role == SUP_BODY_PELVIS) hips = j;
+        if (role == SUP_BODY_UPPER_ARM && above != SUP_BODY_UPPER_ARM)
+            f.shoulder = fmax(f.shoulder, fabs(joint_at(a, j).x - a->joints[0]));
+        if (role == SUP_BODY_UPPER_LEG && above != SUP_BODY_UPPER_LEG && hip_count < 2)
+            f.hip[hip_count++] = joint_at(a, j);
+        bool top = (role == SUP_BODY_NECK || role == SUP_BODY_HEAD) && above != SUP_BODY_NECK && above != SUP_BODY_HEAD;
+        if (top && necks++ == 0) neck = joint_at(a, j);
+    }
+    f.hips = joint_at(a, hips);
+    f.neck = neck;
+    if (f.hip[0].x > f.hip[1].x) {
+        sup_vec3d swap = f.hip[0];
+        f.hip[0] = f.hip[1];
+        f.hip[1] = swap;
+    }
+    return f;
+}
+
+/* 0 at the hips, 1 at the neck. */
+static double height_share(const body_frame *f, sup_vec3d p)
+{
+    double whole = f->neck.y - f->hips.y;
+    return fabs(whole) > 1e-9 ? (p.y - f->hips.y) / whole : 0.0;
+}
+
+static bool is_in_front(const body_frame *f, sup_vec3d p)
+{
+    double share = fmax(0.0, fmin(1.0, height_share(f, p)));
+    return p.z > sup_v3_lerp(f->hips, f->neck, share).z;
+}
+
+static sup_muscle_group group_of(const body_frame *f, sup_body_role role, sup_vec3d p)
+{
+    double height = height_share(f, p);
+    switch (role) {
+    case SUP_BODY_UPPER_LEG:
+        return SUP_GROUP_UPPER_LEG;
+    case SUP_BODY_LOWER_LEG:
+        return SUP_GROUP_LOWER_LEG;
+    case SUP_BODY_UPPER_ARM:
+        return SUP_GROUP_UPPER_ARM;
+    case SUP_BODY_FOREARM:
+        return SUP_GROUP_LOWER_ARM;
+    case SUP_BODY_CLAVICLE: /* collar bones move the upper chest and back as well */
+        if (fabs(p.x - f->hips.x) > shoulder_share * f->shoulder) return SUP_GROUP_SHOULDER;
+        return is_in_front(f, p) ? SUP_GROUP_CHEST : SUP_GROUP_BACK;
+    case SUP_BODY_PELVIS:
+    case SUP_BODY_SPINE:
+        if (height < 0.1 && !is_in_front(f, p)) return SUP_GROUP_UPPER_LEG; /* buttocks (4.2.4) */
+        if (!is_in_front(f, p)) return SUP_GROUP_BACK;
+        return height > 0.55 ? SUP_GROUP_CHEST : SUP_GROUP_ABDOMEN;
+    default:
+        return SUP_GROUP_NONE;
+    }
+}
+
+static sup_body_region region_of(const body_frame *f, sup_body_role role, sup_vec3d p)
+{
+    switch (role) {
+    case SUP_BODY_UPPER_LEG:
+    case SUP_BODY_LOWER_LEG:
+    case SUP_BODY_FOOT:
+    case SUP_BODY_TOE:
+        return SUP_REGION_LEGS;
+    case SUP_BODY_UPPER_ARM:
+    case SUP_BODY_FOREARM:
+    case SUP_BODY_HAND:
+        return SUP_REGION_ARMS;
+    case SUP_BODY_NECK:
+    case SUP_BODY_HEAD:
+    case SUP_BODY_CLAVICLE:
+        return SUP_REGION_CHEST;
+    default:
+        return height_share(f, p) > 0.55 ? SUP_REGION_CHEST : SUP_REGION_BELLY;
+    }
+}
+
+/* Below the pelvis, near the middle between the hips. */
+static bool is_crotch(const body_frame *f, sup_body_role role, sup_vec3d p)
+{
+    double width = f->hip[1].x - f->hip[0].x, middle = 0.5 * (f->hip[0].x + f->hip[1].x);
+    double level = 0.5 * (f->hip[0].y + f->hip[1].y);
+    bool trunk = role == SUP_BODY_PELVIS || role == SUP_BODY_UPPER_LEG || role == SUP_BODY_SPINE;
+    return trunk && fabs(p.x - middle) < crotch_reach * width && p.y < level && p.y > level - width;
+}
+
+/* The joint that holds the skeleton surface at a vertex: that of the nearest bone; none near other joints' bones and in
+ * the belly, between rib cage and pelvis. */
+static int32_t holder_of(const sup_template_build *b, const body_frame *f, int32_t v, sup_body_role role)
+{
+    const sup_anatomy *a = b->anatomy;
+    double weight, height = height_share(f, sup_v3_at(a->skin, v));
+    int32_t joint = sup_template_joint(a, v, &weight);
+    bool trunk = role == SUP_BODY_PELVIS || role == SUP_BODY_SPINE;
+    if (a->excluded[v]) return joint;
+    if (trunk && height > 0.12 && height < 0.5 && is_in_front(f, sup_v3_at(a->skin, v))) return -1;
+    if (weight < 0.5) return -1;
+    for (int32_t j = 0; j < b->rig->joint_count; j++) {
+        if (b->rig->joint_node[j] != joint) continue;
+        sup_vec3d head = sup_v3_load(b->rig->bone_head + 3 * (size_t)j);
+        sup_vec3d tail = sup_v3_load(b->rig->bone_tail + 3 * (size_t)j);
+        double along = sup_v3_segment_parameter(sup_v3_at(a->bone, v), head, tail);
+        bool limb = role >= SUP_BODY_UPPER_ARM && role != SUP_BODY_HAND && role != SUP_BODY_FOOT;
+        if (limb && (along < slide_share || along > 1.0 - slide_share)) return -1;
+    }
+    return joint;
+}
+
+void sup_template_maps(sup_template_build *b)
+{
+    sup_anatomy *a = b->anatomy;
+    body_frame f = find_frame(b);
+    for (int32_t v = 0; v < a->vertex_count; v++) {
+        sup_vec3d p = sup_v3_at(a->skin, v);
+        sup_body_role role = b->roles[sup_template_joint(a, v, NULL)];
+        a->group[v] = (unsigned char)(a->excluded[v] ? SUP_GROUP_NONE : group_of(&f, role, p));
+        a->region[v] = (unsigned char)region_of(&f, role, p);
+        a->crotch[v] = !a->excluded[v] && is_crotch(&f, role, p);
+        a->bone_joint[v] = holder_of(b, &f, v, role);
+    }
+}

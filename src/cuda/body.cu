@@ -1,0 +1,356 @@
+/* body.cu - the simulated skin and its bones around a step: methods/projective/projective_step.c on the device.
+ *
+ * Before a step: who stands still and may sleep, feet on the bone lines, leashes, skin that follows linear blending. After
+ * it: the skin, mixed with linear blending where it is rigid. And the way that joints went since the last step. */
+#include "cuda/gpu.h"
+#include "cuda/launch.cuh"
+#include "cuda/vectors.cuh"
+
+#include <math.h>
+
+enum { THREADS = 256, JOINT_THREADS = 128 };
+/* As in projective_step.c. */
+enum { STILL_BEGIN = 15, STILL_CALM = 40, STILL_LATE = 150, STILL_WINDOW = 30, ASLEEP_FOR_GOOD = 1 << 20 };
+#define CALM_TOUCHING 0.5f
+#define CALM 0.03f
+#define STILL 1e-6f
+#define ASLEEP 3e-6f
+#define TREMBLE 3e-3f
+
+/* A place of a simulated skin vertex, carried by linear blending. */
+static __device__ float4 blend(const sup_gpu_body &body, const float *joints, int v, float4 from)
+{
+    float row[12];
+    for (int i = 0; i < 12; i++)
+        row[i] = 0.0f;
+    for (int k = 0; k < 4; k++) {
+        const float *m = joints + (size_t)body.start_joint[4 * (size_t)v + k] * 12;
+        float weight = body.start_weight[4 * (size_t)v + k];
+        for (int i = 0; i < 12; i++)
+            row[i] = fmaf(weight, m[i], row[i]);
+    }
+    return make_float4(row[0] * from.x + row[1] * from.y + (row[2] * from.z + row[3]),
+                       row[4] * from.x + row[5] * from.y + (row[6] * from.z + row[7]),
+                       row[8] * from.x + row[9] * from.y + (row[10] * from.z + row[11]), 0.0f);
+}
+
+static __device__ float4 blend_vertex(const sup_gpu_body &body, const float *joints, int v)
+{
+    return blend(body, joints, v, get(body.start_rest + 3 * (size_t)v));
+}
+
+static __device__ float largest(float4 a)
+{
+    return fmaxf(fabsf(a.x), fmaxf(fabsf(a.y), fabsf(a.z)));
+}
+
+/* --- Who stands --- */
+
+/* A block a character. */
+__global__ void __launch_bounds__(JOINT_THREADS)
+    wake_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st, const float *joints,
+                int joint_count)
+{
+    wait_for_kernel();
+    int character = blockIdx.x, moves = 0;
+    size_t at = (size_t)character * joint_count * 12;
+    for (int i = threadIdx.x; i < joint_count * 12; i += JOINT_THREADS)
+        moves |= !(fabsf(joints[at + i] - st.stepped[at + i]) <= STILL * (i % 4 == 3 ? s.body_size : 1.0f));
+    moves = __syncthreads_or(moves);
+    if (threadIdx.x > 0) return;
+    sup_gpu_progress &p = st.progress[character];
+    const sup_gpu_orders &in = st.orders[character];
+    bool stands = !moves && p.version == in.version;
+    bool quiet = __uint_as_float(p.moved) <= ASLEEP * s.body_size ||
+                 (p.still > STILL_LATE && p.still % STILL_WINDOW == 0 && __uint_as_float(p.trembled) <= TREMBLE * s.body_size);
+    bool tired = p.still >= STILL_CALM && (p.still == ASLEEP_FOR_GOOD || quiet);
+    p.version = in.version;
+    p.still = !stands ? 0 : tired ? ASLEEP_FOR_GOOD : p.still + 1;
+    p.asleep = p.still == ASLEEP_FOR_GOOD;
+    float part = (float)(p.still - STILL_BEGIN) / (float)(STILL_CALM - STILL_BEGIN);
+    float calm = (p.pushing > 0 ? CALM_TOUCHING : CALM) * fmaxf(0.0f, fminf(1.0f, part));
+    p.damping = fmaxf(in.damping, calm);
+    p.moved = p.trembled = 0;
+    p.rows = 0;
+}
+
+/* --- Before a step --- */
+
+/* Feet, leashes, and skin that is given as anchors before the bases'. */
+__global__ void __launch_bounds__(THREADS)
+    prepare_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st,
+                   const __grid_constant__ sup_gpu_body body, const float *all_joints)
+{
+    wait_for_kernel();
+    int character = blockIdx.y, v = blockIdx.x * THREADS + threadIdx.x;
+    const sup_gpu_progress &p = st.progress[character];
+    if (v >= s.skin_count || p.asleep) return;
+    const float *joints = all_joints + (size_t)character * body.joint_count * 12;
+    size_t skin = (size_t)character * s.skin_count + v;
+    int place = s.place[v];
+    if (body.foot_bone != NULL) {
+        const float *bone = body.ends + ((size_t)character * body.piece_count + body.foot_bone[v]) * 8;
+        float4 from = get(bone), foot = add_scaled(from, body.foot_along[v], minus(get(bone + 4), from));
+        st.feet[(size_t)character * (s.unknown_count + s.anchor_count) + place] = foot;
+    }
+    if (place >= s.unknown_count) {
+        size_t at = (size_t)character * s.anchor_count + (place - s.unknown_count);
+        float4 last = st.anchors[(p.phase + 2) % 3][at], older = st.anchors[(p.phase + 1) % 3][at];
+        float4 now = blend_vertex(body, joints, v);
+        st.anchors[p.phase % 3][at] = now;
+        st.bend[at] = minus(minus(now, last), minus(last, older));
+        return;
+    }
+    float length = body.leash != NULL ? body.leash[v] : 0.0f;
+    if (!(length > 0.0f)) return;
+    /* Momentum may not take flesh further away from its bones than the leash is long. */
+    float4 blended = blend_vertex(body, joints, v), went = minus(blended, st.leashed[skin]);
+    float4 moved = minus(st.skin[p.phase & 1][skin], st.skin[1 - (p.phase & 1)][skin]);
+    float4 apart = add_scaled(make_float4(-went.x, -went.y, -went.z, 0.0f), 1.0f - p.damping, moved);
+    float square = dot(apart, apart), cut = square > length * length ? length / sqrtf(square) - 1.0f : 0.0f;
+    st.leashed[skin] = blended;
+    st.push[(size_t)character * s.unknown_count + place] = make_float4(cut * apart.x, cut * apart.y, cut * apart.z, 0.0f);
+}
+
+/* --- After a step --- */
+
+__global__ void __launch_bounds__(THREADS)
+    skin_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st,
+                const __grid_constant__ sup_gpu_body body, const float *joints)
+{
+    wait_for_kernel();
+    int character = blockIdx.y, v = blockIdx.x * THREADS + threadIdx.x;
+    sup_gpu_progress &p = st.progress[character];
+    float moved = 0.0f, trembled = 0.0f;
+    if (p.asleep) return;
+    if (v < s.skin_count) {
+        size_t skin = (size_t)character * s.skin_count + v;
+        int place = s.place[v];
+        float share = body.rigid != NULL ? body.rigid[v] : 0.0f;
+        float4 x = place < s.unknown_count
+                       ? st.x[1 - (p.phase & 1)][(size_t)character * s.unknown_count + place]
+                       : st.anchors[p.phase % 3][(size_t)character * s.anchor_count + (place - s.unknown_count)];
+        if (share > 0.0f)
+            x = add_scaled(x, share, minus(blend_vertex(body, joints + (size_t)character * body.joint_count * 12, v), x));
+        moved = largest(minus(x, st.skin[p.phase & 1][skin]));
+        st.skin[1 - (p.phase & 1)][skin] = x;
+        if (p.still >= STILL_LATE && p.still % STILL_WINDOW == 0) {
+            trembled = largest(minus(x, st.window[skin]));
+            st.window[skin] = x;
+        }
+    }
+    for (int d = 16; d > 0; d >>= 1) {
+        moved = fmaxf(moved, __shfl_xor_sync(0xffffffffu, moved, d));
+        trembled = fmaxf(trembled, __shfl_xor_sync(0xffffffffu, trembled, d));
+    }
+    if (threadIdx.x % 32 != 0) return;
+    atomicMax(&p.moved, __float_as_uint(moved)); /* not negative: in the order of their bits */
+    if (trembled > 0.0f) atomicMax(&p.trembled, __float_as_uint(trembled));
+}
+
+/* The phase goes on: what was solved for is now. A block a character. */
+__global__ void __launch_bounds__(JOINT_THREADS)
+    end_kernel(const __grid_constant__ sup_gpu_state st, const float *joints, int joint_count)
+{
+    wait_for_kernel();
+    int character = blockIdx.x;
+    sup_gpu_progress &p = st.progress[character];
+    if (p.asleep) return;
+    size_t at = (size_t)character * joint_count * 12;
+    for (int i = threadIdx.x; i < joint_count * 12; i += JOINT_THREADS)
+        st.stepped[at + i] = joints[at + i];
+    __syncthreads();
+    if (threadIdx.x == 0) p.phase = (p.phase + 1) % 6;
+}
+
+/* --- From the last step to now --- */
+
+/* now * before^-1 in double; the same where nothing moved or there is no inverse. */
+static __device__ void way_of(const float *now, const float *before, float *way)
+{
+    double m[9], inverse[9], det = 0.0;
+    bool same = true;
+    for (int i = 0; i < 12; i++) {
+        same = same && now[i] == before[i];
+        way[i] = i % 5 == 0 ? 1.0f : 0.0f;
+    }
+    for (int i = 0; i < 9; i++)
+        m[i] = (double)before[i / 3 * 4 + i % 3];
+    for (int i = 0; i < 9; i++) {
+        int r = i % 3, c = i / 3; /* cofactor of m[r][c] at [c][r] */
+        int a = (r + 1) % 3 * 3, b = (r + 2) % 3 * 3, d = (c + 1) % 3, e = (c + 2) % 3;
+        inverse[i] = m[a + d] * m[b + e] - m[a + e] * m[b + d];
+    }
+    det = m[0] * inverse[0] + m[1] * inverse[3] + m[2] * inverse[6];
+    double over = 1.0 / det;
+    if (same || !isfinite(over)) return;
+    for (int r = 0; r < 3; r++) {
+        double row[3], offset = (double)now[4 * r + 3];
+        for (int c = 0; c < 3; c++) {
+            row[c] = ((double)now[4 * r] * inverse[c] + (double)now[4 * r + 1] * inverse[3 + c] +
+                      (double)now[4 * r + 2] * inverse[6 + c]) *
+                     over;
+            offset -= row[c] * (double)before[4 * c + 3];
+        }
+        for (int c = 0; c < 3; c++)
+            way[4 * r + c] = (float)row[c];
+        way[4 * r + 3] = (float)offset;
+    }
+}
+
+__global__ void __launch_bounds__(JOINT_THREADS)
+    way_kernel(const __grid_constant__ sup_gpu_state st, const float *joints, int joint_count)
+{
+    wait_for_kernel();
+    int i = blockIdx.x * JOINT_THREADS + threadIdx.x;
+    if (i < st.count * joint_count)
+        way_of(joints + 12 * (size_t)i, st.stepped + 12 * (size_t)i, st.carry + 12 * (size_t)i);
+}
+
+/* The skin of the last step, carried on by the joints. */
+__global__ void __launch_bounds__(THREADS)
+    carry_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st,
+                 const __grid_constant__ sup_gpu_body body)
+{
+    wait_for_kernel();
+    int character = blockIdx.y, v = blockIdx.x * THREADS + threadIdx.x;
+    if (v >= s.skin_count) return;
+    size_t skin = (size_t)character * s.skin_count + v;
+    st.carried[skin] = blend(body, st.carry + (size_t)character * body.joint_count * 12, v,
+                             st.skin[st.progress[character].phase & 1][skin]);
+}
+
+/* --- At rest --- */
+
+__global__ void still_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st)
+{
+    wait_for_kernel();
+    int character = blockIdx.y, i = blockIdx.x * blockDim.x + threadIdx.x, phase = st.progress[character].phase;
+    size_t at = (size_t)character * s.unknown_count + i, anchor = (size_t)character * s.anchor_count + i;
+    if (i < s.unknown_count) {
+        float4 now = st.x[phase & 1][at];
+        st.x[1 - (phase & 1)][at] = st.guess[at] = now;
+        st.miss[at] = st.push[at] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+    }
+    if (i < s.anchor_count) st.anchors[(phase + 1) % 3][anchor] = st.anchors[(phase + 2) % 3][anchor];
+}
+
+/* Unknowns where they rest; the anchors of the pose for all phases. */
+__global__ void rest_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st,
+                            const __grid_constant__ sup_gpu_body body)
+{
+    wait_for_kernel();
+    int character = blockIdx.y, i = blockIdx.x * blockDim.x + threadIdx.x;
+    size_t at = (size_t)character * s.unknown_count + i, anchor = (size_t)character * s.anchor_count + i;
+    if (i < s.unknown_count) st.x[0][at] = get(body.rest + 3 * (size_t)i);
+    if (i >= s.anchor_count) return;
+    st.anchors[1][anchor] = st.anchors[2][anchor] = st.anchors[0][anchor];
+    st.bend[anchor] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+}
+
+/* The skin by linear blending, and no pairs. */
+__global__ void blend_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st,
+                             const __grid_constant__ sup_gpu_body body, const float *joints)
+{
+    wait_for_kernel();
+    int character = blockIdx.y, v = blockIdx.x * blockDim.x + threadIdx.x;
+    if (v >= s.skin_count) return;
+    float4 blended = blend_vertex(body, joints + (size_t)character * body.joint_count * 12, v);
+    size_t skin = (size_t)character * s.skin_count + v;
+    st.leashed[skin] = blended;
+    if (st.pair != NULL) st.pair[skin] = -1;
+    if (s.place[v] < s.unknown_count) st.x[0][(size_t)character * s.unknown_count + s.place[v]] = blended;
+}
+
+__global__ void phase_kernel(const __grid_constant__ sup_gpu_state st)
+{
+    wait_for_kernel();
+    int c = blockIdx.x * blockDim.x + threadIdx.x;
+    sup_gpu_progress none = {};
+    if (c >= st.count) return;
+    none.damping = 1.0f;
+    none.version = st.orders[c].version;
+    st.progress[c] = none;
+}
+
+/* Both skins where the flesh is, after it settled. */
+__global__ void calm_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st)
+{
+    wait_for_kernel();
+    int character = blockIdx.y, v = blockIdx.x * blockDim.x + threadIdx.x, now = st.progress[character].phase & 1;
+    size_t skin = (size_t)character * s.skin_count + v;
+    if (v < s.skin_count) st.skin[1 - now][skin] = st.window[skin] = st.skin[now][skin];
+}
+
+/* --- Launches --- */
+
+static dim3 grid_for(int numbers, int count)
+{
+    return dim3((numbers + THREADS - 1) / THREADS, count);
+}
+
+static int most_of(const sup_gpu_system *s)
+{
+    return s->unknown_count > s->anchor_count ? s->unknown_count : s->anchor_count;
+}
+
+extern "C" int sup_gpu_wake(const sup_gpu_system *system, const sup_gpu_state *state, const float *joints,
+                            int32_t joint_count, void *stream)
+{
+    launch_early(wake_kernel, dim3(state->count), JOINT_THREADS, 0, (cudaStream_t)stream, *system, *state, joints, joint_count);
+    return (int)cudaGetLastError();
+}
+
+extern "C" int sup_gpu_prepare(const sup_gpu_system *system, const sup_gpu_state *state, const sup_gpu_body *body,
+                               const float *joints, void *stream)
+{
+    launch_early(prepare_kernel, grid_for(system->skin_count, state->count), THREADS, 0, (cudaStream_t)stream, *system, *state, *body,
+                                                                                                     joints);
+    return (int)cudaGetLastError();
+}
+
+extern "C" int sup_gpu_finish(const sup_gpu_system *system, const sup_gpu_state *state, const sup_gpu_body *body,
+                              const float *joints, void *stream)
+{
+    cudaStream_t on = (cudaStream_t)stream;
+    launch_early(skin_kernel, grid_for(system->skin_count, state->count), THREADS, 0, on, *system, *state, *body, joints);
+    launch_early(end_kernel, dim3(state->count), JOINT_THREADS, 0, on, *state, joints, body->joint_count);
+    return (int)cudaGetLastError();
+}
+
+extern "C" int sup_gpu_carry(const sup_gpu_system *system, const sup_gpu_state *state, const sup_gpu_body *body,
+                             const float *joints, void *stream)
+{
+    cudaStream_t on = (cudaStream_t)stream;
+    int all = state->count * body->joint_count;
+    launch_early(way_kernel, dim3((all + JOINT_THREADS - 1) / JOINT_THREADS), JOINT_THREADS, 0, on, *state, joints, body->joint_count);
+    launch_early(carry_kernel, grid_for(system->skin_count, state->count), THREADS, 0, on, *system, *state, *body);
+    return (int)cudaGetLastError();
+}
+
+extern "C" int sup_gpu_still(const sup_gpu_system *system, const sup_gpu_state *state, void *stream)
+{
+    launch_early(still_kernel, grid_for(most_of(system), state->count), THREADS, 0, (cudaStream_t)stream, *system, *state);
+    return (int)cudaGetLastError();
+}
+
+extern "C" int sup_gpu_first_phase(const sup_gpu_state *state, void *stream)
+{
+    launch_early(phase_kernel, dim3((state->count + THREADS - 1) / THREADS), THREADS, 0, (cudaStream_t)stream, *state);
+    return (int)cudaGetLastError();
+}
+
+extern "C" int sup_gpu_reset(const sup_gpu_system *system, const sup_gpu_state *state, const sup_gpu_body *body,
+                             const float *joints, void *stream)
+{
+    cudaStream_t on = (cudaStream_t)stream;
+    launch_early(rest_kernel, grid_for(most_of(system), state->count), THREADS, 0, on, *system, *state, *body);
+    launch_early(blend_kernel, grid_for(system->skin_count, state->count), THREADS, 0, on, *system, *state, *body, joints);
+    return sup_gpu_still(system, state, stream);
+}
+
+extern "C" int sup_gpu_calm(const sup_gpu_system *system, const sup_gpu_state *state, void *stream)
+{
+    launch_early(calm_kernel, grid_for(system->skin_count, state->count), THREADS, 0, (cudaStream_t)stream, *system, *state);
+    return (int)cudaGetLastError();
+}

@@ -1,0 +1,299 @@
+/* contact_solve.cu - the direction of a global step where skin touches: methods/projective/solver_contact.c on the device.
+ *
+ * Based on: [komaritzan2022] section 3.2.5, and conjugate gradients (M. R. Hestenes, E. Stiefel, 1952) with the exact solve of
+ * A as preconditioner. A step of them is four kernels: the solve's first half with the step before, the top, its second half
+ * with the search direction, and the rows in that direction. Characters that touch nothing take no part. */
+#include "cuda/contact_rows.cuh"
+#include "cuda/step_block.cuh"
+
+/* What a character does in a kernel. */
+struct cg_plan {
+    int active;
+    float factor; /* alpha or beta */
+};
+
+static __device__ bool touches(const sup_gpu_state &st, int turn, int character)
+{
+    return !is_over(st, turn, character) && st.progress[character].rows > 0;
+}
+
+/* Blocks that cg_rows has for a character. */
+enum { ROW_THREADS = 256 };
+
+static __host__ __device__ int row_blocks(const sup_gpu_system &s)
+{
+    return (s.skin_count + ROW_THREADS - 1) / ROW_THREADS;
+}
+
+/* alpha after solve `k`, by a warp; 0 where there is none. */
+static __device__ float step_length(const sup_gpu_system &s, const sup_gpu_state &st, int character, int k)
+{
+    double curvature = sum_rows(st, character, SUM_CURVATURE, s.part_count) +
+                       sum_rows(st, character, SUM_CONTACTS, row_blocks(s));
+    double alpha = st.cg[(size_t)character * SUP_GPU_SOLVES + k].rz / curvature;
+    return curvature > 0.0 && isfinite(alpha) ? (float)alpha : 0.0f;
+}
+
+/* Whether any row stiffens the system. */
+static __device__ bool is_near(const sup_gpu_system &s, const sup_gpu_state &st, int character)
+{
+    return sum_rows(st, character, SUM_NEAR, s.part_count) > 0.0;
+}
+
+/* --- Second half of solve k, and the direction to search in --- */
+
+static __device__ cg_plan plan_back(const sup_gpu_system &s, const sup_gpu_state &st, int character, int turn, int k,
+                                    int top_blocks)
+{
+    cg_plan plan = {0, 0.0f};
+    if (!touches(st, turn, character)) return plan;
+    sup_gpu_cg *cg = st.cg + (size_t)character * SUP_GPU_SOLVES;
+    double rz = sum_rows(st, character, SUM_NEWEST, s.part_count + top_blocks);
+    bool ended = !(rz > 0.0);
+    if (k > 0) {
+        double beta = rz / cg[k - 1].rz;
+        ended = ended || cg[k - 1].ended || cg[k - 1].last || !(rz > CONTACT_SOLVED * cg[0].rz) || !isfinite(beta);
+        plan.factor = (float)beta;
+    }
+    plan.active = !ended;
+    if (blockIdx.x == 0 && threadIdx.x % 32 == 0) {
+        cg[k].rz = rz;
+        cg[k].ended = ended;
+        cg[k].last = 0;
+    }
+    return plan;
+}
+
+/* The gradient at a place that the part takes care of; at the top from what all parts left there. */
+template <int C>
+static __device__ float4 whole_gradient(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b,
+                                        int character, int local, int place)
+{
+    if (local < b.part.count) return st.gradient[(size_t)character * s.unknown_count + place];
+    const float4 *raw = st.raw + (size_t)character * s.slot_count;
+    const int end = s.top_first[place - s.interior_count + 1];
+    float4 sum = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+    for (int e = s.top_first[place - s.interior_count]; e < end; e++)
+        sum = add_scaled(sum, 1.0f, raw[e]);
+    return sum;
+}
+
+template <int C, int T>
+__global__ void __launch_bounds__(T, C > 1 ? 2 : 1)
+    cg_back_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st, int turn, int k,
+                   int top_blocks)
+{
+    extern __shared__ __align__(16) float shared[];
+    __shared__ cg_plan plans[C];
+    load_part<C, T>(s, shared);
+    block_view<C> b = open_block<C, T>(s, st, shared);
+    wait_for_kernel();
+    wait_inverse();
+    bool any = false;
+    for (int c = threadIdx.x / 32; c < b.live; c += T / 32) {
+        cg_plan plan = plan_back(s, st, b.first + c, turn, k, top_blocks);
+        if (threadIdx.x % 32 == 0) plans[c] = plan;
+    }
+    __syncthreads();
+    for (int c = 0; c < b.live; c++)
+        any = any || plans[c].active || (k == 0 && touches(st, turn, b.first + c));
+    if (!any) return;
+    backward<C, T>(s, st, b);
+    __syncthreads();
+    for (int c = 0; c < b.live; c++) {
+        if (!plans[c].active && !(k == 0 && touches(st, turn, b.first + c))) continue;
+        size_t at = (size_t)(b.first + c) * s.unknown_count;
+        float sums[SUP_GPU_SUMS] = {0.0f}, beta = plans[c].factor;
+        for (int i = threadIdx.x; i < b.part.count + b.part.slot_count; i += T) {
+            bool own;
+            int place = b.place(s.interior_count, i, own);
+            if (!own) continue;
+            size_t q = at + place;
+            float4 search = get(b.row(b.out, b.slots, i, c)), image;
+            if (k == 0) {
+                float4 g = whole_gradient<C>(s, st, b, b.first + c, i, place);
+                image = make_float4(-g.x, -g.y, -g.z, 0.0f);
+                st.gradient[q] = g;
+                st.residual[q] = image;
+                st.product[q] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+            } else {
+                search = add_scaled(search, beta, st.search[q]);
+                image = add_scaled(st.residual[q], beta, st.image[q]);
+            }
+            st.search[q] = search;
+            st.image[q] = image;
+            sums[0] += dot(search, image);
+        }
+        reduce<T>(b.sums, sums, 1, st, b.first + c, SUM_CURVATURE);
+    }
+}
+
+/* --- The rows in that direction --- */
+
+__global__ void __launch_bounds__(ROW_THREADS)
+    cg_rows_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st, int turn, int k)
+{
+    __shared__ float warps[ROW_THREADS / 32];
+    int character = blockIdx.y, v = blockIdx.x * ROW_THREADS + threadIdx.x;
+    wait_for_kernel();
+    if (!touches(st, turn, character) || st.cg[(size_t)character * SUP_GPU_SOLVES + k].ended) return;
+    const contact_view view = open_contacts(s, st, character);
+    float curvature = 0.0f;
+    if (v < s.skin_count && view.pair[v] >= 0)
+        view.force[v] =
+            row_force(s, view.rows[v], st.search + (size_t)character * s.unknown_count, curvature);
+    for (int d = 16; d > 0; d >>= 1)
+        curvature += __shfl_xor_sync(0xffffffffu, curvature, d);
+    if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = curvature;
+    __syncthreads();
+    if (threadIdx.x > 0) return;
+    float total = 0.0f;
+    for (int w = 0; w < ROW_THREADS / 32; w++)
+        total += warps[w];
+    st.sums[((size_t)character * SUP_GPU_SUMS + SUM_CONTACTS) * st.sum_rows + blockIdx.x] = total;
+}
+
+/* --- The step along it, and the next solve or the end --- */
+
+/* d += alpha p, r -= alpha (A p + C p) at a place. */
+static __device__ float4 step_along(const sup_gpu_system &s, const sup_gpu_state &st, const contact_view &view,
+                                    size_t q, int place, float alpha)
+{
+    float4 image = st.image[q];
+    if (s.vertex[place] >= 0) image = add_scaled(image, 1.0f, gather_rows(view, s.vertex[place]));
+    float4 rest = add_scaled(st.residual[q], -alpha, image);
+    st.product[q] = add_scaled(st.product[q], alpha, st.search[q]);
+    st.residual[q] = rest;
+    return rest;
+}
+
+template <int C, int T>
+__global__ void __launch_bounds__(T, C > 1 ? 2 : 1)
+    cg_forward_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st, int turn, int k)
+{
+    extern __shared__ __align__(16) float shared[];
+    __shared__ cg_plan plans[C];
+    load_part<C, T>(s, shared);
+    block_view<C> b = open_block<C, T>(s, st, shared);
+    wait_for_kernel();
+    wait_inverse();
+    bool any = false;
+    for (int c = threadIdx.x / 32; c < b.live; c += T / 32) {
+        cg_plan plan = {0, 0.0f};
+        sup_gpu_cg *last = st.cg + (size_t)(b.first + c) * SUP_GPU_SOLVES + k - 1;
+        if (touches(st, turn, b.first + c) && !last->ended) {
+            plan.factor = step_length(s, st, b.first + c, k - 1);
+            plan.active = plan.factor != 0.0f && is_near(s, st, b.first + c);
+            if (blockIdx.x == 0 && threadIdx.x % 32 == 0) last->last = !plan.active;
+        }
+        if (threadIdx.x % 32 == 0) plans[c] = plan;
+    }
+    __syncthreads();
+    for (int c = 0; c < b.live; c++)
+        any = any || plans[c].active;
+    if (!any) return;
+    const int places = b.part.count + b.part.slot_count;
+    for (int n = threadIdx.x; n < places * b.live; n += T) {
+        const int c = n / places, i = n - c * places;
+        bool own;
+        int place = b.place(s.interior_count, i, own);
+        float4 rest = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+        if (own && plans[c].active)
+            rest = step_along(s, st, open_contacts(s, st, b.first + c), (size_t)(b.first + c) * s.unknown_count + place,
+                              place, plans[c].factor);
+        put(b.row(b.in, b.left, i, c), i < b.part.count ? rest : make_float4(-rest.x, -rest.y, -rest.z, 0.0f));
+    }
+    __syncthreads();
+    forward<C, T>(s, st, b);
+}
+
+/* The direction, and its products with those before; image = g + r: - (A + C) d. A thread a place: parts do not matter. */
+__global__ void __launch_bounds__(ROW_THREADS)
+    cg_end_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st, int turn)
+{
+    __shared__ float factor, warps[SUP_GPU_HISTORY + 1][ROW_THREADS / 32];
+    const int character = blockIdx.y, place = blockIdx.x * ROW_THREADS + threadIdx.x, lane = threadIdx.x % 32;
+    wait_for_kernel();
+    if (!touches(st, turn, character)) return;
+    if (threadIdx.x < 32) {
+        const sup_gpu_cg *cg = st.cg + (size_t)character * SUP_GPU_SOLVES;
+        int last = SUP_GPU_SOLVES - 1; /* the last search direction; a step along it may be still to be made */
+        while (last >= 0 && cg[last].ended)
+            last--;
+        bool open = last == SUP_GPU_SOLVES - 1 || (last >= 0 && !is_near(s, st, character));
+        float alpha = open ? step_length(s, st, character, last) : 0.0f;
+        if (lane == 0) factor = alpha;
+    }
+    __syncthreads();
+    const int history = st.control[turn & 1][character].history;
+    const size_t q = (size_t)character * s.unknown_count + place;
+    float4 image = make_float4(0.0f, 0.0f, 0.0f, 0.0f), d = image;
+    if (place < s.unknown_count) {
+        float4 rest = factor != 0.0f ? step_along(s, st, open_contacts(s, st, character), q, place, factor) : st.residual[q];
+        image = add_scaled(st.gradient[q], 1.0f, rest);
+        d = st.product[q];
+        st.direction[history][q] = d;
+    }
+#pragma unroll
+    for (int j = 0; j <= SUP_GPU_HISTORY; j++) {
+        if (j > history) break;
+        float4 other = j > 0 && place < s.unknown_count ? st.direction[j - 1][q] : d;
+        float product = j > 0 ? dot(other, image) : -dot(d, image);
+        for (int step = 16; step > 0; step >>= 1)
+            product += __shfl_xor_sync(0xffffffffu, product, step);
+        if (lane == 0) warps[j][threadIdx.x / 32] = product;
+    }
+    __syncthreads();
+    if (threadIdx.x > history) return;
+    float total = 0.0f;
+    for (int w = 0; w < ROW_THREADS / 32; w++)
+        total += warps[threadIdx.x][w];
+    st.sums[((size_t)character * SUP_GPU_SUMS + SUM_NEWEST + threadIdx.x) * st.sum_rows + blockIdx.x] = total;
+}
+
+/* --- Launches --- */
+
+template <int C, int T>
+static int solve(const sup_gpu_system &s, const sup_gpu_state &st, int turn, cudaStream_t stream)
+{
+    dim3 grid(s.part_count, (st.count + C - 1) / C), rows(row_blocks(s), st.count);
+    size_t shared = sup_gpu_step_shared(&s);
+    int top_blocks = sup_gpu_top_rows(&s), error = 0;
+    for (int k = 0; error == 0 && k < SUP_GPU_SOLVES; k++) {
+        if (k > 0) {
+            launch_early(cg_forward_kernel<C, T>, grid, T, shared, stream, s, st, turn, k);
+            error = sup_gpu_top(&s, &st, turn, k, stream);
+        }
+        launch_early(cg_back_kernel<C, T>, grid, T, shared, stream, s, st, turn, k, top_blocks);
+        launch_early(cg_rows_kernel, rows, (int)ROW_THREADS, (size_t)0, stream, s, st, turn, k);
+    }
+    launch_early(cg_end_kernel, dim3(sup_gpu_contact_sum_rows(&s), st.count), (int)ROW_THREADS, (size_t)0, stream, s, st, turn);
+    return error != 0 ? error : (int)cudaGetLastError();
+}
+
+extern "C" int32_t sup_gpu_contact_sum_rows(const sup_gpu_system *system)
+{
+    return (system->unknown_count + ROW_THREADS - 1) / ROW_THREADS;
+}
+
+template <int C, int T> static cudaError_t prepare(const sup_gpu_system &s)
+{
+    const void *kernels[2] = {(const void *)cg_back_kernel<C, T>, (const void *)cg_forward_kernel<C, T>};
+    cudaError_t error = cudaSuccess;
+    for (int i = 0; i < 2 && error == cudaSuccess; i++)
+        error = cudaFuncSetAttribute(kernels[i], cudaFuncAttributeMaxDynamicSharedMemorySize, (int)sup_gpu_step_shared(&s));
+    return error;
+}
+
+extern "C" int sup_gpu_contact_prepare(const sup_gpu_system *system)
+{
+    return (int)(system->lockstep == 1 ? prepare<1, STEP_ALONE_THREADS>(*system)
+                                       : prepare<SUP_GPU_LOCKSTEP, STEP_CROWD_THREADS>(*system));
+}
+
+extern "C" int sup_gpu_contact_solve(const sup_gpu_system *system, const sup_gpu_state *state, int32_t turn, void *stream)
+{
+    cudaStream_t on = (cudaStream_t)stream;
+    return system->lockstep == 1 ? solve<1, STEP_ALONE_THREADS>(*system, *state, turn, on)
+                                 : solve<SUP_GPU_LOCKSTEP, STEP_CROWD_THREADS>(*system, *state, turn, on);
+}

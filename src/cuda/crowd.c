@@ -1,0 +1,589 @@
+/* crowd.c - a crowd from frame to frame: what the host tells, when steps are taken, what comes back.
+ *
+ * The same rules as methods/projective/projective_step.c: 60 steps a second whatever the frame rate, each with the pose of
+ * its moment; a frame between two steps shows the last one, carried on by the joints. Poses from the host move evenly
+ * within a frame; clips are sampled at the time of every step. */
+#include "cuda/crowd.h"
+
+#include "base/base.h"
+#include "bind/model.h"
+#include "deform/pace.h"
+#include "math/affine.h"
+#include "methods/projective/projective.h"
+
+#include <math.h>
+
+enum {
+    SETTLE_ROUNDS = 30, /* steps without momentum after a reset */
+    MOST_STEPS = SUP_PACE_MOST_STEPS
+};
+
+/* --- Opening --- */
+
+/* The bind pose of all instances, from the model. */
+static void take_bind_pose(sup_crowd *crowd)
+{
+    const float *world = sup_model_array(crowd->model, "bind.world", SUP_ARRAY_FLOAT, -1);
+    size_t floats = (size_t)crowd->joint_count * 12;
+    for (int32_t j = 0; j < crowd->joint_count; j++) {
+        sup_mat34 node, inverse, joint;
+        memcpy(&node, world + 12 * (size_t)crowd->joint_node[j], sizeof node);
+        memcpy(&inverse, crowd->inverse_bind + 12 * (size_t)j, sizeof inverse);
+        joint = sup_mat34_multiply(node, inverse);
+        memcpy(crowd->pose + 12 * (size_t)j, &joint, sizeof joint);
+    }
+    for (int32_t i = 1; i < crowd->count; i++)
+        memcpy(crowd->pose + (size_t)i * floats, crowd->pose, floats * sizeof(float));
+    memcpy(crowd->pose_before, crowd->pose, (size_t)crowd->count * floats * sizeof(float));
+    crowd->pose_changed = true;
+}
+
+static sup_result open_crowd(sup_crowd *crowd, const sup_crowd_def *def, sup_error *error)
+{
+    sup_result result = sup_crowd_open(crowd, def, error);
+    if (result != SUP_OK) return result;
+    int32_t params = crowd->method->param_count;
+    for (int32_t i = 0; i < crowd->count; i++) {
+        if (params > 0)
+            memcpy(crowd->values + (size_t)i * (size_t)params, sup_model_values(crowd->model),
+                   (size_t)params * sizeof(double));
+        sup_crowd_give_orders(crowd, i);
+    }
+    take_bind_pose(crowd);
+    return sup_crowd_reset(crowd, -1, error);
+}
+
+sup_result sup_crowd_create(sup_device *device, const sup_model *model, const sup_crowd_def *def_in,
+                            sup_crowd **crowd_out, sup_error *error)
+{
+    sup_crowd_def def = def_in != NULL ? *def_in : (sup_crowd_def){0};
+    sup_crowd_kind kind = SUP_CROWD_LINEAR;
+    if (device == NULL || model == NULL || crowd_out == NULL || def.instance_count < 0 || def.clip_count < 0)
+        return sup_fail(error, SUP_ERROR_ARGUMENT, "crowd.null", "",
+                        "A device, a model, a place for the crowd and counts that are not negative are needed.");
+    sup_result result = sup_crowd_accept(model, &kind, error);
+    if (result == SUP_OK)
+        result = sup_cuda_result(device, sup_cuda_use(device->index), "it was chosen for a crowd", error);
+    if (result != SUP_OK) return result;
+    sup_crowd *crowd = sup_alloc_zero(&device->context.allocator, sizeof *crowd);
+    if (crowd == NULL) return sup_fail_memory(error, "the crowd");
+    crowd->device = device;
+    crowd->context = device->context;
+    crowd->arena = sup_arena_create(&device->context.allocator);
+    crowd->memory.item_size = sizeof(void *);
+    crowd->model = model;
+    crowd->method = sup_model_method(model);
+    crowd->kind = kind;
+    crowd->count = def.instance_count > 0 ? def.instance_count : 1;
+    crowd->vertex_count = sup_model_vertex_count(model);
+    crowd->graph_turns = -1;
+    sup_error inner = {0};
+    result = open_crowd(crowd, &def, &inner);
+    if (result == SUP_OK) {
+        *crowd_out = crowd;
+        return SUP_OK;
+    }
+    if (error != NULL) *error = inner;
+    sup_crowd_destroy(crowd);
+    return result;
+}
+
+static void forget_graphs(sup_crowd *crowd)
+{
+    for (int32_t i = 0; i <= SUP_CROWD_ALL; i++) {
+        sup_cuda_graph_free(crowd->graph[i]);
+        crowd->graph[i] = NULL;
+    }
+}
+
+void sup_crowd_destroy(sup_crowd *crowd)
+{
+    if (crowd == NULL) return;
+    sup_allocator allocator = crowd->context.allocator;
+    sup_cuda_use(crowd->device->index);
+    sup_cuda_wait_all();
+    forget_graphs(crowd);
+    for (size_t i = 0; i < crowd->memory.count; i++)
+        sup_cuda_free(((void **)(void *)crowd->memory.data)[i]);
+    sup_array_free(&allocator, &crowd->memory);
+    sup_arena_destroy(&crowd->arena);
+    sup_free(&allocator, crowd, sizeof *crowd);
+}
+
+/* --- What the host tells --- */
+
+/* The range of an instance, or of all for -1. */
+static bool choose_range(const sup_crowd *crowd, int32_t instance, int32_t *begin, int32_t *end, sup_error *error)
+{
+    if (crowd == NULL || instance < -1 || instance >= crowd->count) {
+        sup_fail(error, SUP_ERROR_ARGUMENT, "crowd.instance", "", "The crowd has no instance number %d.",
+                 (int)instance);
+        return false;
+    }
+    *begin = instance < 0 ? 0 : instance;
+    *end = instance < 0 ? crowd->count : instance + 1;
+    return true;
+}
+
+void sup_crowd_give_orders(sup_crowd *crowd, int32_t instance)
+{
+    crowd->orders_changed = true;
+    sup_gpu_orders *orders = &crowd->orders[instance];
+    *orders = (sup_gpu_orders){.hidden = orders->hidden, .version = orders->version + 1};
+    if (crowd->kind != SUP_CROWD_PROJECTIVE) return;
+    const double *values = crowd->values + (size_t)instance * (size_t)crowd->method->param_count;
+    orders->iterations = (int32_t)values[SUP_PROJECTIVE_ITERATIONS];
+    orders->tolerance = (float)values[SUP_PROJECTIVE_TOLERANCE];
+    orders->damping = (float)values[SUP_PROJECTIVE_DAMPING];
+    orders->friction = (float)values[SUP_PROJECTIVE_FRICTION];
+    orders->contact = values[SUP_PROJECTIVE_CONTACT] != 0.0;
+    orders->shared = values[SUP_PROJECTIVE_FAST] != 0.0;
+    sup_projective_forces(values, crowd->size, crowd->unit_metres, orders->fall);
+    for (int32_t k = 0; k < 3; k++)
+        orders->fall[k] *= crowd->time_step * crowd->time_step;
+}
+
+sup_result sup_crowd_set(sup_crowd *crowd, int32_t instance, const char *name, double value, sup_error *error)
+{
+    int32_t begin, end;
+    if (!choose_range(crowd, instance, &begin, &end, error)) return SUP_ERROR_ARGUMENT;
+    int32_t index = sup_method_param(crowd->method, name, error);
+    if (index < 0) return SUP_ERROR_ARGUMENT;
+    const sup_param *param = &crowd->method->params[index];
+    sup_result result = sup_param_check(param, value, error);
+    if (result != SUP_OK) return result;
+    if (!param->live)
+        return sup_fail(error, SUP_ERROR_ARGUMENT, "param.bind", name,
+                        "\"%s\" cannot change while the character moves: bind it again with the new value.", name);
+    for (int32_t i = begin; i < end; i++) {
+        crowd->values[(size_t)i * (size_t)crowd->method->param_count + (size_t)index] = value;
+        sup_crowd_give_orders(crowd, i);
+    }
+    return SUP_OK;
+}
+
+sup_result sup_crowd_hide(sup_crowd *crowd, int32_t instance, bool hidden, sup_error *error)
+{
+    int32_t begin, end;
+    if (!choose_range(crowd, instance, &begin, &end, error)) return SUP_ERROR_ARGUMENT;
+    for (int32_t i = begin; i < end; i++)
+        crowd->orders[i].hidden = hidden;
+    crowd->orders_changed = true;
+    return SUP_OK;
+}
+
+static bool all_finite(const float *values, size_t count)
+{
+    float sum = 0.0f;
+    for (size_t i = 0; i < count; i++)
+        sum += values[i] * 0.0f; /* NaN for whatever is not finite */
+    return sum == 0.0f;
+}
+
+sup_result sup_crowd_pose(sup_crowd *crowd, int32_t instance, const sup_pose *pose, sup_error *error)
+{
+    int32_t begin, end;
+    if (!choose_range(crowd, instance, &begin, &end, error)) return SUP_ERROR_ARGUMENT;
+    if (pose == NULL || pose->world == NULL || pose->node_count != sup_model_node_count(crowd->model))
+        return sup_fail(error, SUP_ERROR_ARGUMENT, "crowd.pose", "", "The pose must have the model's %d nodes.",
+                        (int)sup_model_node_count(crowd->model));
+    if (!all_finite(pose->world[0].m, (size_t)pose->node_count * 12))
+        return sup_fail(error, SUP_ERROR_DATA, "crowd.finite", "", "The pose has a number that is not finite.");
+    size_t floats = (size_t)crowd->joint_count * 12;
+    float *first = crowd->pose + (size_t)begin * floats;
+    for (int32_t j = 0; j < crowd->joint_count; j++) {
+        sup_mat34 inverse, joint;
+        memcpy(&inverse, crowd->inverse_bind + 12 * (size_t)j, sizeof inverse);
+        joint = sup_mat34_multiply(pose->world[crowd->joint_node[j]], inverse);
+        memcpy(first + 12 * (size_t)j, &joint, sizeof joint);
+    }
+    for (int32_t i = begin; i < end; i++) {
+        if (i > begin) memcpy(crowd->pose + (size_t)i * floats, first, floats * sizeof(float));
+        crowd->play[i].clip = -1;
+    }
+    crowd->pose_changed = true;
+    int code =
+        sup_cuda_copy(crowd->joints.play + begin, crowd->play + begin, (size_t)(end - begin) * sizeof(sup_gpu_play));
+    return sup_cuda_result(crowd->device, code, "a pose was given", error);
+}
+
+sup_result sup_crowd_play(sup_crowd *crowd, int32_t instance, int32_t clip, double time, double speed, bool loops,
+                          sup_error *error)
+{
+    int32_t begin, end;
+    if (!choose_range(crowd, instance, &begin, &end, error)) return SUP_ERROR_ARGUMENT;
+    if (clip < 0 || clip >= crowd->motion.clip_count || !isfinite(time) || !isfinite(speed))
+        return sup_fail(error, SUP_ERROR_ARGUMENT, "crowd.clip", "",
+                        "The crowd has %d clips, not one number %d; time and speed must be finite.",
+                        (int)crowd->motion.clip_count, (int)clip);
+    for (int32_t i = begin; i < end; i++)
+        crowd->play[i] = (sup_gpu_play){clip, loops, (float)time, (float)speed};
+    crowd->has_clips = true;
+    int code =
+        sup_cuda_copy(crowd->joints.play + begin, crowd->play + begin, (size_t)(end - begin) * sizeof(sup_gpu_play));
+    return sup_cuda_result(crowd->device, code, "a clip was chosen", error);
+}
+
+/* --- Launches --- */
+
+static const int32_t *phases_of(const sup_gpu_state *state)
+{
+    return &state->progress->phase;
+}
+
+static bool any_contact(const sup_crowd *crowd)
+{
+    bool any = false;
+    for (int32_t i = 0; i < crowd->count; i++)
+        any = any || crowd->orders[i].contact != 0;
+    return any;
+}
+
+/* Local steps of a step at most: the CPU's numbers where none is given (solver.h), and room for some that are taken back.
+ * Turns that nobody needs cost their launches: with contacts, which make them dear, flesh that touches nothing and takes all
+ * of its seven iterations has no such room. */
+static int32_t count_turns(const sup_crowd *crowd)
+{
+    bool contact = any_contact(crowd);
+    int32_t most = 1, own = contact ? 6 : crowd->system.volume > 0.0f ? 7 : 8;
+    for (int32_t i = 0; i < crowd->count; i++) {
+        int32_t asked = crowd->orders[i].iterations > 0 ? crowd->orders[i].iterations : own;
+        most = asked > most ? asked : most;
+    }
+    return most + SUP_GPU_SPARE;
+}
+
+static int launch_anchors(const sup_gpu_anchors *anchors, const sup_gpu_joints *joints, const sup_gpu_state *st,
+                          void *stream)
+{
+    return sup_gpu_anchors_step(anchors, joints, phases_of(st), sizeof(sup_gpu_progress), st->anchors, st->bend,
+                                stream);
+}
+
+static int launch_contact(sup_crowd *crowd, void *stream)
+{
+    int code = sup_gpu_carry(&crowd->system, &crowd->state, &crowd->body, crowd->joints.pose, stream);
+    if (code != 0) return code;
+    return sup_gpu_detect_step(&crowd->detect, &crowd->system, &crowd->state, &crowd->body, stream);
+}
+
+static int launch_step(sup_crowd *crowd, void *stream)
+{
+    const float *pose = crowd->joints.pose;
+    int code = sup_gpu_pose(&crowd->motion, &crowd->joints, crowd->device_seconds, stream);
+    if (code != 0 || crowd->kind != SUP_CROWD_PROJECTIVE) return code;
+    code = sup_gpu_wake(&crowd->system, &crowd->state, pose, crowd->joint_count, stream);
+    if (code == 0) code = launch_anchors(&crowd->anchors, &crowd->joints, &crowd->state, stream);
+    if (code == 0) code = sup_gpu_prepare(&crowd->system, &crowd->state, &crowd->body, pose, stream);
+    if (code == 0 && crowd->graph_contact) code = launch_contact(crowd, stream);
+    if (code == 0) code = sup_gpu_step(&crowd->system, &crowd->state, crowd->graph_turns, crowd->graph_contact, stream);
+    return code == 0 ? sup_gpu_finish(&crowd->system, &crowd->state, &crowd->body, pose, stream) : code;
+}
+
+static int launch_show(sup_crowd *crowd, bool carry, void *stream)
+{
+    int code = carry ? sup_gpu_pose(&crowd->motion, &crowd->joints, crowd->device_seconds, stream) : 0;
+    if (code == 0 && carry && crowd->kind == SUP_CROWD_PROJECTIVE)
+        code = sup_gpu_carry(&crowd->system, &crowd->state, &crowd->body, crowd->joints.pose, stream);
+    if (code == 0) code = sup_gpu_skin_step(&crowd->skin, &crowd->joints, crowd->device_orders, &crowd->out, stream);
+    if (code != 0 || crowd->kind != SUP_CROWD_PROJECTIVE) return code;
+    return sup_gpu_show(&crowd->upsample, &crowd->state, carry, &crowd->out, stream);
+}
+
+/* Runs `what`, a sum of SUP_CROWD_STEP and others, from a graph that is recorded once. */
+static int replay(sup_crowd *crowd, int what, void *stream)
+{
+    void **graph = &crowd->graph[what], *own = crowd->device->stream;
+    if (*graph == NULL) {
+        int code = sup_cuda_record_begin(own), launched = 0;
+        if (code != 0) return code;
+        if ((what & SUP_CROWD_STEP) != 0) launched = launch_step(crowd, own);
+        if (launched == 0 && (what & SUP_CROWD_SHOW) != 0)
+            launched = launch_show(crowd, (what & SUP_CROWD_CARRY) != 0, own);
+        code = sup_cuda_record_end(own, graph);
+        if (launched != 0) return launched;
+        if (code != 0) return code;
+    }
+    return sup_cuda_replay(*graph, stream);
+}
+
+/* Orders that changed since the last frame, to the device. */
+static int send_orders(sup_crowd *crowd, void *stream)
+{
+    if (!crowd->orders_changed) return 0;
+    int32_t turns = count_turns(crowd);
+    bool contact = any_contact(crowd);
+    if (turns != crowd->graph_turns || contact != crowd->graph_contact) forget_graphs(crowd);
+    crowd->graph_turns = turns;
+    crowd->graph_contact = contact;
+    crowd->orders_changed = false;
+    return sup_cuda_copy_async(crowd->device_orders, crowd->orders, (size_t)crowd->count * sizeof(sup_gpu_orders),
+                               stream);
+}
+
+/* Seconds by which clips go on before their next pose. */
+static int send_seconds(sup_crowd *crowd, float seconds, void *stream)
+{
+    if (crowd->seconds_known && crowd->seconds == seconds) return 0;
+    crowd->seconds = seconds;
+    crowd->seconds_known = true;
+    return sup_cuda_copy_async(crowd->device_seconds, &crowd->seconds, sizeof seconds, stream);
+}
+
+/* Joints that the host gives; instances that play a clip have theirs on the device already. */
+static int send_joints(sup_crowd *crowd, const float *from, void *stream)
+{
+    size_t floats = (size_t)crowd->joint_count * 12;
+    int code = 0;
+    for (int32_t i = 0; code == 0 && i < crowd->count;) {
+        int32_t end = i;
+        while (end < crowd->count && crowd->play[end].clip < 0)
+            end++;
+        if (end > i)
+            code = sup_cuda_copy_async(crowd->joints.pose + (size_t)i * floats, from + (size_t)i * floats,
+                                       (size_t)(end - i) * floats * sizeof(float), stream);
+        i = end > i ? end : i + 1;
+    }
+    return code;
+}
+
+/* Joints part of the way from the last frame's to this one's: rotation by slerp, the rest evenly (projective_step.c). */
+static void find_between(sup_crowd *crowd, double t)
+{
+    for (size_t i = 0; i < (size_t)crowd->count * (size_t)crowd->joint_count; i++) {
+        sup_mat34 from, to;
+        memcpy(&from, crowd->pose_before + 12 * i, sizeof from);
+        memcpy(&to, crowd->pose + 12 * i, sizeof to);
+        sup_mat34 between = sup_pace_between(from, to, t);
+        memcpy(crowd->between + 12 * i, &between, sizeof between);
+    }
+}
+
+/* --- At rest --- */
+
+/* The instances [begin, end) as a state of their own, without orders. */
+static sup_gpu_state state_range(const sup_crowd *crowd, int32_t begin, int32_t end)
+{
+    const sup_gpu_system *s = &crowd->system;
+    size_t n = (size_t)begin, vector = n * (size_t)s->unknown_count, skin = n * (size_t)s->skin_count;
+    size_t anchors = n * (size_t)s->anchor_count, joints = n * (size_t)crowd->joint_count * 12;
+    sup_gpu_state st = crowd->state;
+    sup_gpu_four **vectors[] = {&st.x[0],  &st.x[1], &st.iterate[0], &st.iterate[1], &st.iterate[2],
+                                &st.guess, &st.miss, &st.inertial,   &st.push};
+    sup_gpu_four **skins[] = {&st.skin[0], &st.skin[1], &st.window, &st.leashed, &st.carried};
+    st.count = end - begin;
+    st.orders = crowd->rest_orders;
+    st.progress += n;
+    for (int32_t i = 0; i < SUP_COUNT(vectors); i++)
+        *vectors[i] += vector;
+    for (int32_t i = 0; i < SUP_COUNT(skins); i++)
+        *skins[i] += skin;
+    for (int32_t i = 0; i < SUP_GPU_HISTORY; i++)
+        st.direction[i] += vector;
+    for (int32_t i = 0; i < 3; i++)
+        st.anchors[i] += anchors;
+    st.bend += anchors;
+    st.feet += vector + anchors;
+    for (int32_t i = 0; i < 2; i++)
+        st.control[i] += n;
+    st.y += n * (size_t)s->interior_count;
+    st.slot += n * (size_t)s->slot_count;
+    st.top += n * (size_t)s->top_count;
+    st.seat_volume += n * (size_t)s->seat_count;
+    st.sums += n * SUP_GPU_SUMS * (size_t)st.sum_rows;
+    st.stepped += joints;
+    st.carry += joints;
+    if (st.pair != NULL) st.pair += skin;
+    return st; /* rhs is scratch of the whole crowd; there is no contact */
+}
+
+static int settle(sup_crowd *crowd, int32_t begin, int32_t end, void *stream)
+{
+    sup_gpu_joints joints = crowd->joints;
+    joints.count = end - begin;
+    joints.pose += (size_t)begin * (size_t)crowd->joint_count * 12;
+    joints.play += begin;
+    int code = sup_gpu_pose(&crowd->motion, &joints, crowd->device_seconds, stream);
+    if (code != 0 || crowd->kind != SUP_CROWD_PROJECTIVE) return code;
+    const sup_gpu_system *system = &crowd->system;
+    sup_gpu_state st = state_range(crowd, begin, end);
+    sup_gpu_anchors anchors = crowd->anchors;
+    sup_gpu_body body = crowd->body;
+    anchors.ends += (size_t)begin * (size_t)anchors.view.piece_count * 8;
+    body.ends = anchors.ends;
+    code = sup_gpu_first_phase(&st, stream);
+    if (code == 0) code = launch_anchors(&anchors, &joints, &st, stream);
+    if (code == 0) code = sup_gpu_prepare(system, &st, &body, joints.pose, stream);
+    if (code == 0) code = sup_gpu_reset(system, &st, &body, joints.pose, stream);
+    for (int32_t round = 0; code == 0 && round < SETTLE_ROUNDS; round++) {
+        code = sup_gpu_step(system, &st, 8 + SUP_GPU_SPARE, false, stream);
+        if (code == 0) code = sup_gpu_finish(system, &st, &body, joints.pose, stream);
+        if (code == 0) code = sup_gpu_still(system, &st, stream);
+    }
+    return code == 0 ? sup_gpu_calm(system, &st, stream) : code;
+}
+
+/* --- Frames --- */
+
+static int step_classic(sup_crowd *crowd, float dt, void *stream)
+{
+    int code = send_orders(crowd, stream);
+    if (code == 0) code = send_seconds(crowd, dt, stream);
+    if (code == 0 && crowd->pose_changed) code = send_joints(crowd, crowd->pose, stream);
+    crowd->pose_changed = false;
+    return code == 0 ? replay(crowd, SUP_CROWD_STEP | SUP_CROWD_SHOW, stream) : code;
+}
+
+/* The joints of a moment of the frame: `t` of it, `before` the one before. */
+static int pose_at(sup_crowd *crowd, bool moved, double before, double t, double dt, void *stream)
+{
+    int code = crowd->has_clips ? send_seconds(crowd, (float)((t - before) * dt), stream) : 0;
+    if (!moved || code != 0) return code;
+    if (t < 1.0) find_between(crowd, t);
+    return send_joints(crowd, t < 1.0 ? crowd->between : crowd->pose, stream);
+}
+
+/* Instances whose whole skeleton was put elsewhere start anew. */
+static int restart_teleported(sup_crowd *crowd, int32_t steps, void *stream)
+{
+    size_t floats = (size_t)crowd->joint_count * 12;
+    int code = 0;
+    for (int32_t i = 0; code == 0 && i < crowd->count; i++) {
+        float *now = crowd->pose + (size_t)i * floats, *before = crowd->pose_before + (size_t)i * floats;
+        if (crowd->play[i].clip >= 0 ||
+            !sup_pace_teleported(crowd->joint_count, (const sup_mat34 *)(const void *)before,
+                                 (const sup_mat34 *)(const void *)now, steps, crowd->size))
+            continue;
+        memcpy(before, now, floats * sizeof(float));
+        code = sup_cuda_copy_async(crowd->joints.pose + (size_t)i * floats, now, floats * sizeof(float), stream);
+        if (code == 0) code = settle(crowd, i, i + 1, stream);
+    }
+    return code;
+}
+
+static int step_projective(sup_crowd *crowd, float seconds, void *stream)
+{
+    const double step = SUP_PROJECTIVE_SECONDS, slack = 1e-4, dt = (double)seconds; /* as in projective_step.c */
+    double due = floor((crowd->behind + dt) / step + slack), at = 0.0;
+    int32_t steps = due < MOST_STEPS ? (int32_t)due : MOST_STEPS;
+    bool moved = crowd->pose_changed, shown = false;
+    int code = send_orders(crowd, stream);
+    if (code == 0 && moved) code = restart_teleported(crowd, steps, stream);
+    double behind = due > MOST_STEPS ? 0.0 : crowd->behind + dt - (double)steps * step;
+    if (behind < slack * step) behind = 0.0;
+    for (int32_t i = 1; code == 0 && i <= steps; i++) {
+        double end = due > MOST_STEPS ? (double)i / steps : fmin(((double)i * step - crowd->behind) / dt, 1.0);
+        if (i == steps && end > 1.0 - slack) end = 1.0;
+        shown = i == steps && behind == 0.0;
+        code = pose_at(crowd, moved, at, end, dt, stream);
+        if (code == 0) code = replay(crowd, shown ? SUP_CROWD_STEP | SUP_CROWD_SHOW : SUP_CROWD_STEP, stream);
+        at = end;
+    }
+    if (code == 0 && !shown) {
+        code = pose_at(crowd, moved, at, 1.0, dt, stream);
+        if (code == 0) code = replay(crowd, SUP_CROWD_SHOW | SUP_CROWD_CARRY, stream);
+    }
+    crowd->behind = behind;
+    if (moved)
+        memcpy(crowd->pose_before, crowd->pose, (size_t)crowd->count * (size_t)crowd->joint_count * 12 * sizeof(float));
+    crowd->pose_changed = false;
+    return code;
+}
+
+sup_result sup_crowd_step(sup_crowd *crowd, float dt, void *stream, sup_error *error)
+{
+    if (crowd == NULL || !(dt >= 0.0f) || !isfinite(dt))
+        return sup_fail(error, SUP_ERROR_ARGUMENT, "crowd.step", "",
+                        "A crowd and a time step that is not negative are needed.");
+    int code = sup_cuda_use(crowd->device->index);
+    if (stream == NULL) stream = crowd->device->stream;
+    if (code == 0)
+        code =
+            crowd->kind == SUP_CROWD_PROJECTIVE ? step_projective(crowd, dt, stream) : step_classic(crowd, dt, stream);
+    return sup_cuda_result(crowd->device, code, "a crowd took a step", error);
+}
+
+sup_result sup_crowd_wait(sup_crowd *crowd, sup_error *error)
+{
+    if (crowd == NULL) return sup_fail(error, SUP_ERROR_ARGUMENT, "crowd.null", "", "A crowd is needed.");
+    int code = sup_cuda_use(crowd->device->index);
+    return sup_cuda_result(crowd->device, code == 0 ? sup_cuda_wait_all() : code, "a crowd was waited for", error);
+}
+
+/* --- Reset --- */
+
+sup_result sup_crowd_reset(sup_crowd *crowd, int32_t instance, sup_error *error)
+{
+    int32_t begin, end;
+    if (!choose_range(crowd, instance, &begin, &end, error)) return SUP_ERROR_ARGUMENT;
+    void *stream = crowd->device->stream;
+    size_t floats = (size_t)crowd->joint_count * 12;
+    int code = sup_cuda_use(crowd->device->index);
+    if (code == 0) code = sup_cuda_wait_all();
+    if (code == 0) code = send_orders(crowd, stream);
+    if (code == 0) code = send_seconds(crowd, 0.0f, stream);
+    if (code == 0) code = send_joints(crowd, crowd->pose, stream);
+    if (code == 0) code = settle(crowd, begin, end, stream);
+    memcpy(crowd->pose_before + (size_t)begin * floats, crowd->pose + (size_t)begin * floats,
+           (size_t)(end - begin) * floats * sizeof(float));
+    if (code == 0) code = launch_show(crowd, instance >= 0, stream);
+    if (code == 0) code = sup_cuda_wait(stream);
+    if (instance < 0) {
+        crowd->behind = 0.0;
+        crowd->pose_changed = false;
+    }
+    return sup_cuda_result(crowd->device, code, "instances were put at rest", error);
+}
+
+/* --- Back to the host --- */
+
+sup_result sup_crowd_read(sup_crowd *crowd, int32_t instance, const sup_skin_out *out, sup_error *error)
+{
+    int32_t begin, end;
+    if (!choose_range(crowd, instance, &begin, &end, error)) return SUP_ERROR_ARGUMENT;
+    if (instance < 0 || out == NULL || out->tangents != NULL || (out->normals != NULL && crowd->out.normals == NULL))
+        return sup_fail(error, SUP_ERROR_ARGUMENT, "crowd.read", "",
+                        "One instance is read at a time: positions, and normals where the crowd keeps them; the device "
+                        "has no tangents.");
+    sup_result result = sup_crowd_wait(crowd, error);
+    const float *from[2] = {crowd->out.positions, crowd->out.normals};
+    float *to[2] = {out->positions, out->normals};
+    size_t strides[2] = {out->position_stride, out->normal_stride}, packed = 3 * sizeof(float);
+    for (int k = 0; result == SUP_OK && k < 2; k++) {
+        size_t stride = strides[k] != 0 ? strides[k] : packed;
+        if (to[k] == NULL) continue;
+        if (stride < packed)
+            return sup_fail(error, SUP_ERROR_ARGUMENT, "crowd.read", "", "A stride is below 12 bytes.");
+        int code =
+            sup_cuda_copy_rows(to[k], stride, (const char *)from[k] + (size_t)instance * crowd->out.instance_stride[k],
+                               crowd->out.vertex_stride[k], packed, (size_t)crowd->vertex_count);
+        result = sup_cuda_result(crowd->device, code, "a skin was read back", error);
+    }
+    return result;
+}
+
+float *sup_crowd_positions(sup_crowd *crowd)
+{
+    return crowd != NULL ? crowd->out.positions : NULL;
+}
+
+float *sup_crowd_normals(sup_crowd *crowd)
+{
+    return crowd != NULL ? crowd->out.normals : NULL;
+}
+
+sup_result sup_crowd_last_step(sup_crowd *crowd, int32_t instance, sup_crowd_report *report, sup_error *error)
+{
+    int32_t begin, end;
+    sup_gpu_progress progress = {0};
+    if (!choose_range(crowd, instance, &begin, &end, error)) return SUP_ERROR_ARGUMENT;
+    if (instance < 0 || report == NULL || crowd->kind != SUP_CROWD_PROJECTIVE)
+        return sup_fail(error, SUP_ERROR_ARGUMENT, "crowd.report", "",
+                        "One instance of a projective model has a report at a time.");
+    sup_result result = sup_crowd_wait(crowd, error);
+    if (result != SUP_OK) return result;
+    int code = sup_cuda_copy(&progress, crowd->state.progress + instance, sizeof progress);
+    *report = (sup_crowd_report){progress.iterations, progress.rejected, (double)progress.objective, progress.pushing,
+                                 progress.asleep != 0};
+    return sup_cuda_result(crowd->device, code, "a report was read back", error);
+}

@@ -1,0 +1,79 @@
+/* crowd.h (internal) - a device and a crowd as the host side keeps them. */
+#ifndef SUP_CUDA_CROWD_H
+#define SUP_CUDA_CROWD_H
+
+#include "cuda/gpu.h"
+#include "cuda/gpu_contact.h"
+#include "cuda/gpu_show.h"
+#include "cuda/refuse.h"
+#include "cuda/runtime.h"
+#include "methods/projective/view.h"
+#include "supple/device.h"
+
+struct sup_device {
+    sup_context context;
+    int32_t index;
+    sup_cuda_device info;
+    void *stream; /* where work goes when the caller has no stream */
+};
+
+/* A step; a picture; before it the pose of the moment, to which the skin of the last step is carried on. */
+enum { SUP_CROWD_STEP = 1, SUP_CROWD_SHOW = 2, SUP_CROWD_CARRY = 4, SUP_CROWD_ALL = 7 };
+
+struct sup_crowd {
+    sup_device *device;
+    sup_context context;
+    sup_arena arena; /* host memory */
+    const sup_model *model;
+    const sup_method *method;
+    sup_crowd_kind kind;
+    int32_t count, vertex_count, joint_count;
+    bool has_clips;
+    sup_array memory; /* void *: what was allocated on the device */
+    size_t allocated; /* bytes of it */
+    /* Host side */
+    double *values; /* [count*param_count] */
+    float *pose;    /* [count*joint_count*12] joints that the host gave, and those of the frame before */
+    float *pose_before;
+    float *between;         /* the same, on the way */
+    sup_gpu_play *play;     /* [count] as last told; clip -1: pose above */
+    sup_gpu_orders *orders; /* [count] */
+    bool pose_changed, orders_changed;
+    int32_t *joint_node; /* [joint_count] */
+    float *inverse_bind; /* [joint_count*12] */
+    double behind;       /* seconds that the last step is behind the frame */
+    float seconds;       /* by which clips go on before the next pose, as the device has it */
+    bool seconds_known;
+    float time_step, size, unit_metres;
+    /* Device side */
+    float *device_seconds;
+    sup_gpu_orders *device_orders, *rest_orders; /* rest: nothing but to settle */
+    sup_gpu_motion motion;
+    sup_gpu_joints joints;
+    sup_gpu_system system;
+    sup_gpu_state state;
+    sup_gpu_body body;
+    sup_gpu_detect detect;
+    sup_gpu_anchors anchors;
+    sup_gpu_upsample upsample;
+    sup_gpu_skin skin;
+    sup_gpu_out out;
+    /* Recorded launches, by what they do. */
+    void *graph[SUP_CROWD_ALL + 1];
+    int32_t graph_turns;
+    bool graph_contact;
+};
+
+/* CUDA's error as a sentence; SUP_OK for 0. */
+sup_result sup_cuda_result(const sup_device *device, int code, const char *doing, sup_error *error);
+
+/* Device memory that lives as long as the crowd, NULL when there is none (error filled). */
+void *sup_crowd_alloc(sup_crowd *crowd, size_t count, size_t size, sup_error *error);
+void *sup_crowd_upload(sup_crowd *crowd, const void *from, size_t count, size_t size, sup_error *error);
+
+/* Everything that is made once (crowd_open.c). */
+sup_result sup_crowd_open(sup_crowd *crowd, const sup_crowd_def *def, sup_error *error);
+/* Orders of an instance from its parameter values. */
+void sup_crowd_give_orders(sup_crowd *crowd, int32_t instance);
+
+#endif

@@ -1,0 +1,609 @@
+/* crowd_open.c - a model and its instances to the device, once. */
+#include "cuda/crowd.h"
+
+#include "cuda/rows.h"
+#include "math/affine.h"
+#include "methods/projective/projective.h"
+#include "methods/skin/skin.h"
+
+void *sup_crowd_alloc(sup_crowd *crowd, size_t count, size_t size, sup_error *error)
+{
+    size_t bytes = sup_size_multiply(count, size);
+    void *memory = NULL, **slot = sup_array_push(&crowd->context.allocator, &crowd->memory, 1);
+    if (slot == NULL) {
+        sup_fail_memory(error, "the crowd");
+        return NULL;
+    }
+    *slot = NULL;
+    int code = sup_cuda_alloc(&memory, bytes);
+    if (code != 0) {
+        sup_cuda_result(crowd->device, code, "the crowd was opened", error);
+        if (sup_cuda_is_memory(code))
+            sup_fail(error, SUP_ERROR_MEMORY, "cuda.memory", crowd->device->info.name,
+                     "%d instances need more memory than the GPU has left: %d MB were taken and %d MB more are needed. "
+                     "Use fewer instances.",
+                     (int)crowd->count, (int)(crowd->allocated >> 20), (int)(bytes >> 20));
+        return NULL;
+    }
+    crowd->allocated += bytes;
+    *slot = memory;
+    return memory;
+}
+
+void *sup_crowd_upload(sup_crowd *crowd, const void *from, size_t count, size_t size, sup_error *error)
+{
+    void *memory = sup_crowd_alloc(crowd, count, size, error);
+    if (memory == NULL || count == 0) return memory;
+    int code = sup_cuda_copy(memory, from, count * size);
+    return sup_cuda_result(crowd->device, code, "a model was copied to it", error) == SUP_OK ? memory : NULL;
+}
+
+/* Arrays of a structure: every one is needed. */
+typedef struct uploader {
+    sup_crowd *crowd;
+    sup_error *error;
+    bool failed;
+} uploader;
+
+static void *up(uploader *u, const void *from, int64_t count, size_t size)
+{
+    if (u->failed) return NULL;
+    void *memory = from != NULL ? sup_crowd_upload(u->crowd, from, (size_t)count, size, u->error)
+                                : sup_crowd_alloc(u->crowd, (size_t)count, size, u->error);
+    u->failed = memory == NULL;
+    return memory;
+}
+
+static sup_result done(const uploader *u)
+{
+    return !u->failed ? SUP_OK : u->error != NULL ? u->error->result : SUP_ERROR_MEMORY;
+}
+
+/* --- Clips --- */
+
+static int channel_width(const sup_channel *c)
+{
+    int width = c->target == SUP_CHANNEL_ROTATION ? 4 : 3;
+    return c->interpolation == SUP_INTERPOLATE_CUBIC ? 3 * width : width;
+}
+
+static bool moves_node(const sup_channel *c)
+{
+    return c->target != SUP_CHANNEL_MORPH;
+}
+
+typedef struct motion_arrays {
+    sup_gpu_clip *clips;
+    int32_t *first;
+    sup_gpu_channel *channels;
+    float *times, *values;
+    int64_t channel_count, time_count, value_count;
+} motion_arrays;
+
+/* Channels sorted by node, clip after clip; the last of two channels for one thing wins as on the CPU. */
+static void write_clip(const sup_clip *clip, int32_t index, int32_t nodes, motion_arrays *m)
+{
+    m->clips[index] = (sup_gpu_clip){clip->start, clip->end, index * (nodes + 1)};
+    int32_t *first = m->first + m->clips[index].node_first;
+    for (int32_t node = 0; node <= nodes; node++) {
+        first[node] = (int32_t)m->channel_count;
+        for (int32_t i = 0; node < nodes && i < clip->channel_count; i++) {
+            const sup_channel *c = &clip->channels[i];
+            if (!moves_node(c) || c->index != node) continue;
+            m->channels[m->channel_count++] =
+                (sup_gpu_channel){(int32_t)c->target, (int32_t)c->interpolation, c->key_count, (int32_t)m->time_count,
+                                  (int32_t)m->value_count};
+            memcpy(m->times + m->time_count, c->times, (size_t)c->key_count * sizeof(float));
+            size_t values = (size_t)c->key_count * (size_t)channel_width(c);
+            memcpy(m->values + m->value_count, c->values, values * sizeof(float));
+            m->time_count += c->key_count;
+            m->value_count += (int64_t)values;
+        }
+    }
+}
+
+static sup_result check_clips(const sup_crowd *crowd, const sup_crowd_def *def, sup_error *error)
+{
+    if (def->character == NULL || def->clips == NULL ||
+        def->character->node_count != sup_model_node_count(crowd->model))
+        return sup_fail(error, SUP_ERROR_ARGUMENT, "crowd.clips", "",
+                        "Clips need the character that the model was bound from, with its %d nodes.",
+                        (int)sup_model_node_count(crowd->model));
+    for (int32_t i = 0; i < def->clip_count; i++)
+        if (def->clips[i] == NULL)
+            return sup_fail(error, SUP_ERROR_ARGUMENT, "crowd.clips", "", "Clip %d of the crowd is NULL.", (int)i);
+    return SUP_OK;
+}
+
+static sup_result open_motion(sup_crowd *crowd, const sup_crowd_def *def, sup_error *error)
+{
+    if (def->clip_count <= 0) return SUP_OK;
+    sup_result result = check_clips(crowd, def, error);
+    if (result != SUP_OK) return result;
+    const sup_character *character = def->character;
+    int32_t nodes = character->node_count;
+    int64_t channels = 0, times = 0, values = 0;
+    for (int32_t i = 0; i < def->clip_count; i++)
+        for (int32_t k = 0; k < def->clips[i]->channel_count; k++) {
+            const sup_channel *c = &def->clips[i]->channels[k];
+            if (!moves_node(c)) continue;
+            channels++;
+            times += c->key_count;
+            values += (int64_t)c->key_count * channel_width(c);
+        }
+    if (values > INT32_MAX) return sup_fail_memory(error, "the crowd's clips");
+    sup_arena arena = sup_arena_create(&crowd->context.allocator);
+    motion_arrays m = {.clips = sup_arena_alloc(&arena, (size_t)def->clip_count, sizeof(sup_gpu_clip)),
+                       .first = sup_arena_alloc(&arena, (size_t)def->clip_count * ((size_t)nodes + 1), sizeof(int32_t)),
+                       .channels = sup_arena_alloc(&arena, (size_t)channels + 1, sizeof(sup_gpu_channel)),
+                       .times = sup_arena_alloc(&arena, (size_t)times + 1, sizeof(float)),
+                       .values = sup_arena_alloc(&arena, (size_t)values + 1, sizeof(float))};
+    int32_t *parent = sup_arena_alloc(&arena, (size_t)nodes, sizeof(int32_t));
+    float *rest = sup_arena_alloc(&arena, (size_t)nodes, sizeof(sup_transform));
+    if (!m.clips || !m.first || !m.channels || !m.times || !m.values || !parent || !rest) {
+        sup_arena_destroy(&arena);
+        return sup_fail_memory(error, "the crowd's clips");
+    }
+    for (int32_t i = 0; i < def->clip_count; i++)
+        write_clip(def->clips[i], i, nodes, &m);
+    for (int32_t i = 0; i < nodes; i++) {
+        parent[i] = character->nodes[i].parent;
+        memcpy(rest + 10 * (size_t)i, &character->nodes[i].rest, sizeof(sup_transform));
+    }
+    uploader u = {crowd, error, false};
+    crowd->motion =
+        (sup_gpu_motion){.node_count = nodes,
+                         .clip_count = def->clip_count,
+                         .parent = up(&u, parent, nodes, sizeof(int32_t)),
+                         .rest = up(&u, rest, nodes, sizeof(sup_transform)),
+                         .clips = up(&u, m.clips, def->clip_count, sizeof(sup_gpu_clip)),
+                         .channel_first = up(&u, m.first, (int64_t)def->clip_count * (nodes + 1), sizeof(int32_t)),
+                         .channels = up(&u, m.channels, channels, sizeof(sup_gpu_channel)),
+                         .times = up(&u, m.times, times, sizeof(float)),
+                         .values = up(&u, m.values, values, sizeof(float))};
+    sup_arena_destroy(&arena);
+    return done(&u);
+}
+
+/* --- Joints --- */
+
+static sup_result open_joints(sup_crowd *crowd, const int32_t *node, const float *inverse_bind, sup_error *error)
+{
+    size_t joints = (size_t)crowd->joint_count, n = (size_t)crowd->count;
+    crowd->joint_node = sup_arena_copy(&crowd->arena, node, joints, sizeof(int32_t));
+    crowd->inverse_bind = sup_arena_copy(&crowd->arena, inverse_bind, joints, 12 * sizeof(float));
+    crowd->pose = sup_arena_alloc(&crowd->arena, n * joints, 12 * sizeof(float));
+    crowd->pose_before = sup_arena_alloc(&crowd->arena, n * joints, 12 * sizeof(float));
+    crowd->between = sup_arena_alloc(&crowd->arena, n * joints, 12 * sizeof(float));
+    crowd->play = sup_arena_alloc(&crowd->arena, n, sizeof(sup_gpu_play));
+    crowd->orders = sup_arena_alloc(&crowd->arena, n, sizeof(sup_gpu_orders));
+    crowd->values = sup_arena_alloc(&crowd->arena, n * (size_t)crowd->method->param_count + 1, sizeof(double));
+    if (!crowd->joint_node || !crowd->inverse_bind || !crowd->pose || !crowd->pose_before || !crowd->between ||
+        !crowd->play || !crowd->orders || !crowd->values)
+        return sup_fail_memory(error, "the crowd");
+    for (size_t i = 0; i < n; i++)
+        crowd->play[i].clip = -1;
+    uploader u = {crowd, error, false};
+    crowd->joints = (sup_gpu_joints){.count = crowd->count,
+                                     .joint_count = crowd->joint_count,
+                                     .node = up(&u, node, crowd->joint_count, sizeof(int32_t)),
+                                     .inverse_bind = up(&u, inverse_bind, crowd->joint_count, 12 * sizeof(float)),
+                                     .pose = up(&u, NULL, (int64_t)(n * joints), 12 * sizeof(float)),
+                                     .play = up(&u, crowd->play, crowd->count, sizeof(sup_gpu_play))};
+    crowd->device_seconds = up(&u, NULL, 1, sizeof(float));
+    crowd->device_orders = up(&u, NULL, crowd->count, sizeof(sup_gpu_orders));
+    crowd->rest_orders = up(&u, NULL, crowd->count, sizeof(sup_gpu_orders));
+    return done(&u);
+}
+
+/* --- The shown skin --- */
+
+static sup_result open_out(sup_crowd *crowd, const sup_crowd_def *def, sup_error *error)
+{
+    size_t packed = 3 * sizeof(float), vertices = (size_t)crowd->vertex_count;
+    float *given[2] = {def->positions, def->normals};
+    size_t strides[2] = {def->position_stride, def->normal_stride};
+    size_t instances[2] = {def->position_instance_stride, def->normal_instance_stride};
+    float **to[2] = {&crowd->out.positions, &crowd->out.normals};
+    uploader u = {crowd, error, false};
+    for (int k = 0; k < 2; k++) {
+        size_t stride = strides[k] != 0 ? strides[k] : packed;
+        size_t instance = instances[k] != 0 ? instances[k] : stride * vertices;
+        if (stride < packed || stride % sizeof(float) != 0 || instance % sizeof(float) != 0 ||
+            (uintptr_t)given[k] % sizeof(float) != 0 || (given[k] == NULL && (strides[k] != 0 || instances[k] != 0)))
+            return sup_fail(error, SUP_ERROR_ARGUMENT, "crowd.output", "",
+                            "Strides of the crowd's output must be multiples of 4, at least 12 bytes a vertex, and "
+                            "belong to an array of the caller's.");
+        crowd->out.vertex_stride[k] = stride;
+        crowd->out.instance_stride[k] = instance;
+        if (k == 1 && def->no_normals) continue;
+        *to[k] = given[k] != NULL ? given[k] : up(&u, NULL, crowd->count, instance);
+    }
+    return done(&u);
+}
+
+/* Lanes of the classic layout whose vertex is not in `covered`. */
+static sup_result open_skin(sup_crowd *crowd, const unsigned char *covered, sup_error *error)
+{
+    sup_skin_model skin = sup_skin_open(crowd->model);
+    size_t all = (size_t)skin.block_count * SUP_SKIN_BLOCK;
+    sup_arena arena = sup_arena_create(&crowd->context.allocator);
+    unsigned char *seen = sup_arena_alloc(&arena, (size_t)crowd->vertex_count + 1, 1);
+    int32_t *lane = sup_arena_alloc(&arena, all + 1, sizeof(int32_t));
+    int32_t *vertex = sup_arena_alloc(&arena, all + 1, sizeof(int32_t));
+    if (seen == NULL || lane == NULL || vertex == NULL) {
+        sup_arena_destroy(&arena);
+        return sup_fail_memory(error, "the crowd's skin");
+    }
+    int32_t count = 0;
+    for (int32_t w = 0; w < skin.window_count; w++)
+        for (int32_t i = skin.window_first[w] * SUP_SKIN_BLOCK; i < skin.window_first[w + 1] * SUP_SKIN_BLOCK; i++) {
+            int32_t v = w * SUP_SKIN_WINDOW + skin.vertex[i];
+            if (v >= crowd->vertex_count || seen[v] || (covered != NULL && covered[v])) continue;
+            seen[v] = 1;
+            lane[count] = i;
+            vertex[count++] = v;
+        }
+    uploader u = {crowd, error, false};
+    crowd->skin =
+        (sup_gpu_skin){.lane_count = count,
+                       .lane = up(&u, lane, count, sizeof(int32_t)),
+                       .vertex = up(&u, vertex, count, sizeof(int32_t)),
+                       .joint_first = up(&u, skin.joint_first, (int64_t)skin.block_count + 1, sizeof(int32_t)),
+                       .weight_first = up(&u, skin.weight_first, (int64_t)skin.block_count + 1, sizeof(int32_t)),
+                       .joints = up(&u, skin.joints, sup_model_array_count(crowd->model, "joints"), sizeof(uint16_t)),
+                       .weights = up(&u, skin.weights, sup_model_array_count(crowd->model, "weights"), sizeof(float)),
+                       .strongest = up(&u, skin.strongest, (int64_t)all, 1),
+                       .positions = up(&u, skin.positions, (int64_t)all * 3, sizeof(float)),
+                       .normals = up(&u, skin.normals, (int64_t)all * 3, sizeof(float)),
+                       .joint_centre = up(&u, skin.joint_centre, 3 * (int64_t)skin.joint_count, sizeof(float))};
+    if (crowd->kind == SUP_CROWD_DUALQUAT)
+        crowd->skin.rigid = up(&u, NULL, (int64_t)crowd->count * crowd->joint_count, 24 * sizeof(float));
+    sup_arena_destroy(&arena);
+    return done(&u);
+}
+
+static sup_result open_upsample(sup_crowd *crowd, const sup_projective_view *view, sup_error *error)
+{
+    const sup_upsample *from = &view->upsample;
+    sup_arena arena = sup_arena_create(&crowd->context.allocator);
+    sup_shown_rows rows;
+    sup_result result = sup_shown_rows_create(from, &arena, &rows, error);
+    unsigned char *covered = sup_arena_alloc(&arena, (size_t)crowd->vertex_count + 1, 1);
+    if (result == SUP_OK && covered == NULL) result = sup_fail_memory(error, "the crowd's skin");
+    if (result != SUP_OK) {
+        sup_arena_destroy(&arena);
+        return result;
+    }
+    uploader u = {crowd, error, false};
+    int64_t corners = 3 * (int64_t)from->coarse_triangle_count, slots = rows.slots, all = slots * rows.row_count;
+    crowd->upsample = (sup_gpu_upsample){
+        .coarse_count = from->coarse_count,
+        .slots = rows.slots,
+        .plain_count = rows.plain_count,
+        .row_count = rows.row_count,
+        .row_vertex = up(&u, rows.vertex, rows.row_count, sizeof(int32_t)),
+        .narrow = rows.narrow != NULL ? up(&u, rows.narrow, all, sizeof(uint16_t)) : NULL,
+        .wide = rows.wide != NULL ? up(&u, rows.wide, all, sizeof(int32_t)) : NULL,
+        .plain = up(&u, rows.plain, slots * rows.plain_count, 2 * sizeof(float)),
+        .riding = up(&u, rows.riding, slots * (rows.row_count - rows.plain_count), 4 * sizeof(float)),
+        .triangles = up(&u, from->triangles, corners, sizeof(int32_t)),
+        .corner_first = up(&u, from->corner_first, (int64_t)from->coarse_count + 1, sizeof(int32_t)),
+        .corner_triangle = up(&u, from->corner_triangle, corners, sizeof(int32_t)),
+        .rest_normal = up(&u, from->rest_normal, 3 * (int64_t)from->coarse_count, sizeof(float)),
+        .coarse = up(&u, NULL, (int64_t)crowd->count * from->coarse_count, 8 * sizeof(float))};
+    for (int32_t i = 0; i < rows.row_count; i++)
+        covered[rows.vertex[i]] = 1;
+    result = done(&u);
+    if (result == SUP_OK) result = open_skin(crowd, covered, error);
+    sup_arena_destroy(&arena);
+    return result;
+}
+
+/* --- Projective --- */
+
+/* Places of the skin's vertices, and the skin's vertices of places, in the numbers of the blocks. */
+static sup_result number_skin(sup_crowd *crowd, const sup_system *s, const sup_blocks *b, int32_t **place,
+                              int32_t **vertex, sup_error *error)
+{
+    *place = sup_arena_alloc(&crowd->arena, (size_t)s->skin_count, sizeof(int32_t));
+    *vertex = sup_arena_alloc(&crowd->arena, (size_t)s->unknown_count, sizeof(int32_t));
+    if (*place == NULL || *vertex == NULL) return sup_fail_memory(error, "the crowd");
+    for (int32_t i = 0; i < s->unknown_count; i++)
+        (*vertex)[i] = -1;
+    for (int32_t v = 0; v < s->skin_count; v++) {
+        bool given = s->place[v] >= s->unknown_count;
+        (*place)[v] = given ? s->place[v] : b->number[s->place[v]];
+        if (!given) (*vertex)[(*place)[v]] = v;
+    }
+    return SUP_OK;
+}
+
+static sup_result open_system(sup_crowd *crowd, const sup_system *from, const sup_blocks *b, sup_error *error)
+{
+    uploader u = {crowd, error, false};
+    size_t square = (size_t)b->limit * (size_t)b->limit;
+    int32_t most = 0, *place = NULL, *vertex = NULL;
+    sup_result result = number_skin(crowd, from, b, &place, &vertex, error);
+    if (result != SUP_OK) return result;
+    for (int32_t p = 0; p < b->part_count; p++) {
+        int32_t local = b->parts[p].count + b->parts[p].slot_count + b->parts[p].anchor_count;
+        most = local > most ? local : most;
+    }
+    crowd->system = (sup_gpu_system){
+        .unknown_count = b->unknown_count,
+        .interior_count = b->interior_count,
+        .top_count = b->top_count,
+        .top_stride = b->top_stride,
+        .part_count = b->part_count,
+        .slot_count = b->slot_count,
+        .anchor_count = b->anchor_count,
+        .skin_count = from->skin_count,
+        .lockstep = b->limit == SUP_BLOCK_ALONE ? 1 : SUP_GPU_LOCKSTEP,
+        .most_local = most,
+        .most_prisms = b->most_prisms,
+        .most_slots = b->most_slots,
+        .most_pack = b->pack_size,
+        .most_seats = b->most_seats,
+        .seat_count = b->seat_count,
+        .first_place = b->number[0],
+        .is_static = from->is_static,
+        .weight_sum = from->weight_sum,
+        .volume = from->volume,
+        .size = from->size,
+        .parts = up(&u, b->parts, b->part_count, sizeof(sup_block_part)),
+        .pack = up(&u, b->pack, (int64_t)b->part_count * b->pack_size, 1),
+        .inverse = up(&u, b->inverse, (int64_t)((size_t)b->part_count * square), sizeof(float)),
+        .top_inverse = up(&u, b->top_inverse, (int64_t)b->top_count * b->top_stride, sizeof(float)),
+        .diagonal = up(&u, b->diagonal, b->unknown_count, sizeof(float)),
+        .top_first = up(&u, b->top_slot_first, (int64_t)b->top_count + 1, sizeof(int32_t)),
+        .pull_first = up(&u, b->pull_first, (int64_t)b->unknown_count + 1, sizeof(int32_t)),
+        .pull_anchor = up(&u, b->pull_anchor, b->pull_count, sizeof(int32_t)),
+        .pull_value = up(&u, b->pull_value, b->pull_count, sizeof(float)),
+        .tets = up(&u, b->tets, (int64_t)b->prism_total / SUP_PRISM_LANES * SUP_PRISM_FLOATS, sizeof(float)),
+        .place = up(&u, place, from->skin_count, sizeof(int32_t)),
+        .vertex = up(&u, vertex, b->unknown_count, sizeof(int32_t)),
+        .blend_seat = up(&u, b->blend_seat, b->blend_total, sizeof(uint16_t)),
+        .blend_weight = up(&u, b->blend_weight, b->blend_total, sizeof(float))};
+    return done(&u);
+}
+
+static void open_contact_state(uploader *u, sup_gpu_state *st)
+{
+    const sup_crowd *crowd = u->crowd;
+    const sup_gpu_system *s = &crowd->system;
+    int64_t n = crowd->count, vector = n * s->unknown_count, skin = n * s->skin_count;
+    size_t four = sizeof(sup_gpu_four);
+    st->rows = up(u, NULL, skin, sizeof(sup_gpu_row));
+    st->pair = up(u, NULL, skin, sizeof(int32_t));
+    st->touch_first = up(u, NULL, skin + n, sizeof(int32_t));
+    st->touch = up(u, NULL, 3 * skin, sizeof(int32_t));
+    st->force = up(u, NULL, skin, four);
+    st->raw = up(u, NULL, n * s->slot_count, four);
+    sup_gpu_four **vectors[] = {&st->gradient, &st->residual, &st->search, &st->image, &st->product};
+    for (int32_t i = 0; i < SUP_COUNT(vectors); i++)
+        *vectors[i] = up(u, NULL, vector, four);
+    st->cg = up(u, NULL, n * SUP_GPU_SOLVES, sizeof(sup_gpu_cg));
+}
+
+static sup_result open_state(sup_crowd *crowd, sup_error *error)
+{
+    const sup_gpu_system *s = &crowd->system;
+    uploader u = {crowd, error, false};
+    int64_t n = crowd->count, vector = n * s->unknown_count, skin = n * s->skin_count;
+    int64_t groups = (n + SUP_GPU_TOP_LOCKSTEP - 1) / SUP_GPU_TOP_LOCKSTEP;
+    size_t four = sizeof(sup_gpu_four);
+    bool crowded = s->lockstep > 1;
+    sup_gpu_state *st = &crowd->state;
+    st->count = crowd->count;
+    st->orders = crowd->device_orders;
+    st->progress = up(&u, NULL, n, sizeof(sup_gpu_progress));
+    sup_gpu_four **vectors[] = {&st->x[0],  &st->x[1], &st->iterate[0], &st->iterate[1], &st->iterate[2],
+                                &st->guess, &st->miss, &st->inertial,   &st->push};
+    for (int32_t i = 0; i < SUP_COUNT(vectors); i++)
+        *vectors[i] = up(&u, NULL, vector, four);
+    for (int32_t i = 0; i < SUP_GPU_HISTORY; i++)
+        st->direction[i] = up(&u, NULL, vector, four);
+    for (int32_t i = 0; i < 3; i++)
+        st->anchors[i] = up(&u, NULL, n * s->anchor_count, four);
+    st->bend = up(&u, NULL, n * s->anchor_count, four);
+    st->feet = up(&u, NULL, vector + n * s->anchor_count, four);
+    st->seat_volume = up(&u, NULL, n * s->seat_count, sizeof(double));
+    sup_gpu_four **skins[] = {&st->skin[0], &st->skin[1], &st->window, &st->leashed, &st->carried};
+    for (int32_t i = 0; i < SUP_COUNT(skins); i++)
+        *skins[i] = up(&u, NULL, skin, four);
+    st->stepped = up(&u, NULL, n * crowd->joint_count, 12 * sizeof(float));
+    st->carry = up(&u, NULL, n * crowd->joint_count, 12 * sizeof(float));
+    for (int32_t i = 0; i < 2; i++)
+        st->control[i] = up(&u, NULL, n, sizeof(sup_gpu_control));
+    st->y = up(&u, NULL, n * s->interior_count, four);
+    st->slot = up(&u, NULL, n * s->slot_count, four);
+    if (crowded) st->rhs = up(&u, NULL, groups * s->top_stride * 3 * SUP_GPU_TOP_LOCKSTEP, sizeof(float));
+    st->top = up(&u, NULL, n * s->top_count, four);
+    int32_t touching = sup_gpu_contact_sum_rows(s);
+    st->sum_rows = s->part_count + sup_gpu_top_rows(s);
+    if (st->sum_rows < touching) st->sum_rows = touching;
+    st->sums = up(&u, NULL, n * SUP_GPU_SUMS * st->sum_rows, sizeof(float));
+    open_contact_state(&u, st);
+    return done(&u);
+}
+
+/* Detection: the model's arrays, and what a step finds. */
+static sup_result open_detect(sup_crowd *crowd, const sup_detect *d, sup_error *error)
+{
+    uploader u = {crowd, error, false};
+    int64_t n = crowd->count, v = d->vertex_count, t = d->triangle_count;
+    size_t four = sizeof(sup_gpu_four), index = sizeof(int32_t);
+    sup_detect *to = &crowd->detect.view;
+    *to = *d;
+    to->edge = up(&u, d->edge, 1, sizeof(float));
+    to->gap = up(&u, d->gap, v, sizeof(float));
+    to->slack = up(&u, d->slack, v, sizeof(float));
+    to->folds = up(&u, d->folds, v + t, index);
+    to->foot_at = up(&u, d->foot_at, v, sizeof(float));
+    to->foot_piece = up(&u, d->foot_piece, v, index);
+    to->triangles = up(&u, d->triangles, 3 * t, index);
+    to->beside = up(&u, d->beside, 3 * t, index);
+    to->fan_first = up(&u, d->fan_first, v + 1, index);
+    to->fan = up(&u, d->fan, 3 * t, index);
+    to->ring_first = up(&u, d->ring_first, v + 1, index);
+    to->ring = up(&u, d->ring, d->ring_first[v], index);
+    to->block_vertex = up(&u, d->block_vertex, (int64_t)d->block_count * SUP_DETECT_BLOCK, index);
+    to->cell_tet_first = up(&u, d->cell_tet_first, (int64_t)d->cell_count + 1, index);
+    to->cell_point_first = up(&u, d->cell_point_first, (int64_t)d->cell_count + 1, index);
+    to->cell_point = up(&u, d->cell_point, d->cell_point_first[d->cell_count], index);
+    to->tets = up(&u, d->tets, 4 * (int64_t)d->tet_count, index);
+    to->tet_triangle = up(&u, d->tet_triangle, d->tet_count, index);
+    crowd->detect.points = up(&u, NULL, 2 * n * v, four);
+    crowd->detect.normal = up(&u, NULL, n * v, four);
+    crowd->detect.nearest = up(&u, NULL, n * v, sizeof(unsigned long long));
+    crowd->detect.block_box = up(&u, NULL, 2 * n * d->block_count, four);
+    crowd->detect.cell_box = up(&u, NULL, 2 * n * d->cell_count, four);
+    return done(&u);
+}
+
+static sup_result open_anchors(sup_crowd *crowd, const sup_projective_view *view, sup_error *error)
+{
+    const sup_anchors *a = &view->anchors;
+    uploader u = {crowd, error, false};
+    int32_t rigid = a->rigid_first[a->frame_count], parts = a->ball_first[a->ball_count];
+    int32_t *frame = sup_arena_alloc(&crowd->arena, (size_t)rigid + 1, sizeof(int32_t));
+    if (frame == NULL) return sup_fail_memory(error, "the crowd's anchors");
+    for (int32_t k = 0; k < a->frame_count; k++)
+        for (int32_t i = a->rigid_first[k]; i < a->rigid_first[k + 1]; i++)
+            frame[i] = k;
+    sup_anchors *to = &crowd->anchors.view;
+    *to = *a;
+    to->piece_joint = up(&u, a->piece_joint, 3 * (int64_t)a->piece_count, sizeof(int32_t));
+    to->piece_rest = up(&u, a->piece_rest, 8 * (int64_t)a->piece_count, sizeof(float));
+    to->ball_joint = up(&u, a->ball_joint, a->ball_count, sizeof(int32_t));
+    to->ball_rest = up(&u, a->ball_rest, 4 * (int64_t)a->ball_count, sizeof(float));
+    to->ball_first = up(&u, a->ball_first, (int64_t)a->ball_count + 1, sizeof(int32_t));
+    to->ball_pieces = up(&u, a->ball_pieces, parts, sizeof(int32_t));
+    to->rigid_out = up(&u, a->rigid_out, rigid, sizeof(int32_t));
+    to->rigid_rest = up(&u, a->rigid_rest, 3 * (int64_t)rigid, sizeof(float));
+    to->slide_index = up(&u, a->slide_index, 6 * (int64_t)a->slide_count, sizeof(int32_t));
+    to->slide_value = up(&u, a->slide_value, 8 * (int64_t)a->slide_count, sizeof(float));
+    to->ring_frame = up(&u, a->ring_frame, a->ring_count, sizeof(int32_t));
+    to->ring_rest = up(&u, a->ring_rest, 3 * SUP_RING_POINTS * (int64_t)a->ring_count, sizeof(float));
+    to->twist_index = up(&u, a->twist_index, 2 * (int64_t)a->twist_count, sizeof(int32_t));
+    to->twist_rest = up(&u, a->twist_rest, 4 * (int64_t)a->twist_count, sizeof(float));
+    to->anchor_vertex = to->rigid_first = NULL; /* the device does not look at them */
+    crowd->anchors.rigid_frame = up(&u, frame, rigid, sizeof(int32_t));
+    crowd->anchors.rigid_count = rigid;
+    crowd->anchors.first = view->fixed_count; /* skin that is given comes before the bases: projective_step.c */
+    crowd->anchors.stride = view->system.anchor_count;
+    crowd->anchors.ends = up(&u, NULL, (int64_t)crowd->count * a->piece_count, 8 * sizeof(float));
+    return done(&u);
+}
+
+/* A number for each skin vertex from a list of some, 0 for the others; NULL where the list is empty. */
+static const float *spread_list(uploader *u, int32_t skin_count, int32_t count, const int32_t *vertex,
+                                const float *value)
+{
+    if (count == 0 || u->failed) return NULL;
+    float *all = sup_arena_alloc(&u->crowd->arena, (size_t)skin_count, sizeof(float));
+    if (all == NULL) {
+        sup_fail_memory(u->error, "the crowd");
+        u->failed = true;
+        return NULL;
+    }
+    for (int32_t i = 0; i < count; i++)
+        all[vertex[i]] = value[i];
+    return up(u, all, skin_count, sizeof(float));
+}
+
+/* The rest pose in the order of the blocks, and what the simulated skin has of its bones. */
+static sup_result open_body(sup_crowd *crowd, const sup_projective_view *view, const sup_blocks *b, sup_error *error)
+{
+    const sup_system *s = &view->system;
+    float *rest = sup_arena_alloc(&crowd->arena, (size_t)s->unknown_count * 3, sizeof(float));
+    if (rest == NULL) return sup_fail_memory(error, "the crowd's rest pose");
+    for (int32_t i = 0; i < s->unknown_count; i++)
+        memcpy(rest + 3 * (size_t)b->number[i], s->rest + 4 * (size_t)i, 3 * sizeof(float));
+    uploader u = {crowd, error, false};
+    int64_t influences = (int64_t)s->skin_count * SUP_PROJECTIVE_INFLUENCES;
+    bool feet = s->volume > 0.0f;
+    crowd->body = (sup_gpu_body){
+        .rest = up(&u, rest, s->unknown_count, 3 * sizeof(float)),
+        .start_joint = up(&u, view->start_joint, influences, sizeof(int32_t)),
+        .start_weight = up(&u, view->start_weight, influences, sizeof(float)),
+        .start_rest = up(&u, view->start_rest, s->skin_count, 3 * sizeof(float)),
+        .foot_bone = feet ? up(&u, s->foot_bone, s->skin_count, sizeof(int32_t)) : NULL,
+        .foot_along = feet ? up(&u, s->foot_along, s->skin_count, sizeof(float)) : NULL,
+        .leash = spread_list(&u, s->skin_count, view->leash_count, view->leash_vertex, view->leash_length),
+        .rigid = spread_list(&u, s->skin_count, view->rigid_count, view->rigid_vertex, view->rigid_share),
+        .joint_count = view->joint_count,
+        .piece_count = view->anchors.piece_count,
+        .ends = crowd->anchors.ends};
+    return done(&u);
+}
+
+static sup_result check_shared(const sup_crowd *crowd, sup_error *error)
+{
+    size_t limit = crowd->device->info.shared_limit;
+    size_t needs[] = {sup_gpu_local_shared(&crowd->system), sup_gpu_top_shared(&crowd->system),
+                      sup_gpu_anchors_shared(&crowd->anchors.view), sup_gpu_detect_shared(&crowd->system)};
+    for (int32_t i = 0; i < SUP_COUNT(needs); i++)
+        if (needs[i] > limit)
+            return sup_fail(error, SUP_ERROR_UNSUPPORTED, "cuda.large", crowd->device->info.name,
+                            "The character is too large for the device: a block needs %d kB of fast memory and has %d. "
+                            "Bind with fewer \"vertices\", or step it on the CPU.",
+                            (int)(needs[i] >> 10), (int)(limit >> 10));
+    return SUP_OK;
+}
+
+static sup_result open_projective(sup_crowd *crowd, const sup_projective_view *view, sup_error *error)
+{
+    sup_blocks *blocks = NULL;
+    sup_result result = sup_blocks_create(&crowd->context, &view->system,
+                                          crowd->count > 2 ? SUP_BLOCK_LIMIT : SUP_BLOCK_ALONE, &blocks, error);
+    if (result != SUP_OK) return result;
+    crowd->time_step = view->system.time_step;
+    crowd->size = view->size;
+    crowd->unit_metres = view->unit_metres;
+    result = open_system(crowd, &view->system, blocks, error);
+    crowd->system.body_size = view->size;
+    if (result == SUP_OK) result = open_anchors(crowd, view, error);
+    if (result == SUP_OK) result = open_body(crowd, view, blocks, error);
+    sup_blocks_destroy(blocks);
+    if (result == SUP_OK) result = check_shared(crowd, error);
+    if (result == SUP_OK) result = open_state(crowd, error);
+    if (result == SUP_OK) result = open_detect(crowd, &view->detect, error);
+    if (result == SUP_OK) result = open_upsample(crowd, view, error);
+    if (result == SUP_OK)
+        result = sup_cuda_result(crowd->device, sup_gpu_step_prepare(&crowd->system), "its kernels were loaded", error);
+    if (result == SUP_OK)
+        result =
+            sup_cuda_result(crowd->device, sup_gpu_detect_prepare(&crowd->system), "its kernels were loaded", error);
+    return result;
+}
+
+sup_result sup_crowd_open(sup_crowd *crowd, const sup_crowd_def *def, sup_error *error)
+{
+    sup_projective_view view;
+    sup_skin_model skin = sup_skin_open(crowd->model);
+    const int32_t *node = skin.joint_node;
+    const float *inverse = skin.joint_inverse_bind;
+    sup_result result = SUP_OK;
+    crowd->joint_count = skin.joint_count;
+    if (crowd->kind == SUP_CROWD_PROJECTIVE) {
+        result = sup_projective_open(crowd->model, &view, error);
+        if (result == SUP_OK &&
+            (view.joint_count != skin.joint_count ||
+             memcmp(view.joint_node, node, (size_t)skin.joint_count * sizeof *node) != 0 ||
+             memcmp(view.joint_inverse_bind, inverse, 12 * (size_t)skin.joint_count * sizeof *inverse) != 0))
+            result = sup_fail(error, SUP_ERROR_UNSUPPORTED, "crowd.joints", "",
+                              "The model's parts have different joints: step it on the CPU.");
+    }
+    if (result == SUP_OK) result = open_joints(crowd, node, inverse, error);
+    if (result == SUP_OK) result = open_motion(crowd, def, error);
+    if (result == SUP_OK && crowd->motion.clip_count > 0 &&
+        sup_gpu_pose_shared(&crowd->motion) > crowd->device->info.shared_limit)
+        result = sup_fail(error, SUP_ERROR_UNSUPPORTED, "crowd.nodes", "",
+                          "The character has too many nodes (%d) to sample its clips on the device: give it poses.",
+                          (int)crowd->motion.node_count);
+    if (result == SUP_OK) result = open_out(crowd, def, error);
+    if (result != SUP_OK) return result;
+    return crowd->kind == SUP_CROWD_PROJECTIVE ? open_projective(crowd, &view, error) : open_skin(crowd, NULL, error);
+}

@@ -1,0 +1,573 @@
+/* detect.cu - which skin vertices are inside another part of the body: methods/projective/detect.c on the device.
+ *
+ * Based on: [komaritzan2022] section 3.2.5, "GPU-Based Global Collision Handling", which hashes vertices and tetrahedra into
+ * cells. As on the CPU (detect.h says why) both lie in groups that were made once; a warp compares the box of its cell of
+ * tetrahedra with those of all groups of vertices, and tests only what meets. The nearest triangle of a vertex is the least of
+ * integer keys, and lists are sorted: the same rows from run to run. */
+#include "cuda/gpu_contact.h"
+#include "cuda/launch.cuh"
+#include "cuda/vectors.cuh"
+
+#include <math.h>
+
+/* As in detect.c, where they are explained. */
+#define REACH_OF_GAP 1.3f
+#define MOST_OF_OWN_GAP 2.0f
+#define KEEP_DISTANCE 1.7f
+#define KEEP_BESIDE 0.5f
+#define OWN_NORMAL 0.5f
+#define FACING_KEPT 0.2f
+#define FOLD_DEPTH 2.0f
+#define PUSH_GAP 1.0f
+#define LIMIT_GAP 2.0f
+#define PRESS_FLESH 0.5f
+#define LEAST_PRESS 1e-3f
+#define ROW_STIFFNESS 1.0f
+#define ROW_DAMPING 0.3f
+#define NO_PAIR 0xffffffffffffffffull
+enum { STRANGERS, SAME_PIECE, NEIGHBOURS };
+enum { WALK_STEPS = 8, THREADS = 256, WARPS = THREADS / 32, INDEX_THREADS = 1024 };
+
+static __device__ float facing(int kin)
+{
+    return kin == STRANGERS ? 0.3f : kin == SAME_PIECE ? 0.0f : -0.5f;
+}
+
+/* One character. */
+struct work {
+    const sup_detect *d;
+    const float4 *skin, *normal, *points;
+    unsigned long long *nearest;
+};
+
+static __device__ work open_work(const sup_gpu_detect &detect, const sup_gpu_state &st, int character)
+{
+    work w;
+    size_t at = (size_t)character * detect.view.vertex_count;
+    w.d = &detect.view;
+    w.skin = st.carried + at;
+    w.normal = detect.normal + at;
+    w.points = detect.points + 2 * at;
+    w.nearest = detect.nearest + at;
+    return w;
+}
+
+static __device__ bool looks(const sup_gpu_state &st, int character)
+{
+    return st.orders[character].contact && !st.progress[character].asleep;
+}
+
+static __device__ float4 cross(float4 a, float4 b)
+{
+    return make_float4(a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x, 0.0f);
+}
+
+/* Zero where there is none. */
+static __device__ float4 unit(float4 a)
+{
+    float length = sqrtf(dot(a, a)), scale = length > 0.0f ? 1.0f / length : 0.0f;
+    return make_float4(a.x * scale, a.y * scale, a.z * scale, 0.0f);
+}
+
+/* --- Points and boxes --- */
+
+__global__ void __launch_bounds__(THREADS)
+    points_kernel(const __grid_constant__ sup_gpu_detect detect, const __grid_constant__ sup_gpu_state st,
+                  const float *all_ends)
+{
+    wait_for_kernel();
+    const sup_detect &d = detect.view;
+    int character = blockIdx.y, v = blockIdx.x * THREADS + threadIdx.x;
+    if (v >= d.vertex_count || !looks(st, character)) return;
+    size_t at = (size_t)character * d.vertex_count;
+    const float4 *skin = st.carried + at;
+    float4 sum = make_float4(0.0f, 0.0f, 0.0f, 0.0f), own = skin[v];
+    for (int i = d.fan_first[v]; i < d.fan_first[v + 1]; i++) {
+        const int32_t *t = d.triangles + 3 * (size_t)d.fan[i];
+        float4 a = skin[t[0]];
+        sum = add_scaled(sum, 1.0f, cross(minus(skin[t[1]], a), minus(skin[t[2]], a)));
+    }
+    float4 normal = unit(sum);
+    const float *ends = all_ends + ((size_t)character * d.piece_count + d.foot_piece[v]) * 8;
+    float4 from = get(ends);
+    detect.normal[at + v] = normal;
+    detect.points[2 * at + v] = add_scaled(own, REACH_OF_GAP * d.gap[v], normal);
+    detect.points[2 * at + d.vertex_count + v] = add_scaled(from, d.foot_at[v], minus(get(ends + 4), from));
+    detect.nearest[at + v] = NO_PAIR;
+}
+
+/* Boxes of the groups of vertices, then of the cells: a warp each. */
+__global__ void __launch_bounds__(THREADS)
+    boxes_kernel(const __grid_constant__ sup_gpu_detect detect, const __grid_constant__ sup_gpu_state st)
+{
+    wait_for_kernel();
+    const sup_detect &d = detect.view;
+    int character = blockIdx.y, i = blockIdx.x * WARPS + threadIdx.x / 32, lane = threadIdx.x % 32;
+    int cell = i - d.block_count;
+    if (i >= d.block_count + d.cell_count || !looks(st, character)) return;
+    const work w = open_work(detect, st, character);
+    float lower[3] = {INFINITY, INFINITY, INFINITY}, upper[3] = {-INFINITY, -INFINITY, -INFINITY};
+    int first = cell < 0 ? i * SUP_DETECT_BLOCK : d.cell_point_first[cell];
+    int end = cell < 0 ? first + SUP_DETECT_BLOCK : d.cell_point_first[cell + 1];
+    for (int e = first + lane; e < end; e += 32) {
+        int point = cell < 0 ? d.block_vertex[e] : d.cell_point[e];
+        if (point < 0) continue;
+        float4 p = cell < 0 ? w.skin[point] : w.points[point];
+        const float at[3] = {p.x, p.y, p.z};
+        for (int k = 0; k < 3; k++) {
+            lower[k] = fminf(lower[k], at[k]); /* what is no number is left out */
+            upper[k] = fmaxf(upper[k], at[k]);
+        }
+    }
+    for (int k = 0; k < 3; k++)
+        for (int step = 16; step > 0; step >>= 1) {
+            lower[k] = fminf(lower[k], __shfl_xor_sync(0xffffffffu, lower[k], step));
+            upper[k] = fmaxf(upper[k], __shfl_xor_sync(0xffffffffu, upper[k], step));
+        }
+    if (lane > 0) return;
+    float4 *to = cell < 0 ? detect.block_box + 2 * ((size_t)character * d.block_count + i)
+                          : detect.cell_box + 2 * ((size_t)character * d.cell_count + cell);
+    to[0] = make_float4(lower[0], lower[1], lower[2], 0.0f);
+    to[1] = make_float4(upper[0], upper[1], upper[2], 0.0f);
+}
+
+/* --- One vertex and one triangle --- */
+
+static __device__ bool in_ring(const sup_detect &d, int v, int other)
+{
+    for (int i = d.ring_first[v]; i < d.ring_first[v + 1]; i++)
+        if (d.ring[i] >= other) return d.ring[i] == other;
+    return false;
+}
+
+static __device__ int kin_of(const sup_detect &d, int v, int triangle)
+{
+    const int32_t *t = d.triangles + 3 * (size_t)triangle;
+    if (in_ring(d, v, t[0]) || in_ring(d, v, t[1]) || in_ring(d, v, t[2])) return NEIGHBOURS;
+    int piece = d.foot_piece[v];
+    return piece == d.foot_piece[t[0]] || piece == d.foot_piece[t[1]] || piece == d.foot_piece[t[2]] ? SAME_PIECE
+                                                                                                     : STRANGERS;
+}
+
+static __device__ bool is_corner(const sup_detect &d, int v, int triangle)
+{
+    const int32_t *t = d.triangles + 3 * (size_t)triangle;
+    return t[0] == v || t[1] == v || t[2] == v;
+}
+
+/* A vertex seen from a triangle. */
+struct sight {
+    float4 normal;   /* unit */
+    float height;    /* of the vertex above the plane */
+    float distance2; /* to the nearest point of the triangle */
+    float weight[3]; /* of that point */
+};
+
+/* Weight of the second end at the point of segment ab nearest to p. */
+static __device__ float along(float4 p, float4 a, float4 b)
+{
+    float4 d = minus(b, a);
+    float dd = dot(d, d), s = dd > 0.0f ? dot(minus(p, a), d) / dd : 0.0f;
+    return s < 0.0f ? 0.0f : s > 1.0f ? 1.0f : s;
+}
+
+static __device__ sight look(const work &w, float4 p, int triangle)
+{
+    const int32_t *t = w.d->triangles + 3 * (size_t)triangle;
+    const float4 c[3] = {w.skin[t[0]], w.skin[t[1]], w.skin[t[2]]};
+    float4 area = cross(minus(c[1], c[0]), minus(c[2], c[0]));
+    sight view;
+    view.normal = unit(area);
+    view.height = dot(view.normal, minus(p, c[0]));
+    view.distance2 = INFINITY;
+    float whole = dot(area, area), least = INFINITY;
+#pragma unroll
+    for (int k = 0; k < 3; k++) {
+        view.weight[k] = dot(area, cross(minus(c[(k + 1) % 3], p), minus(c[(k + 2) % 3], p))) / whole;
+        least = fminf(least, view.weight[k]);
+    }
+    if (whole > 0.0f && least >= 0.0f) {
+        float sum = view.weight[0] + view.weight[1] + view.weight[2];
+#pragma unroll
+        for (int k = 0; k < 3; k++)
+            view.weight[k] /= sum;
+        view.distance2 = view.height * view.height;
+        return view;
+    }
+#pragma unroll
+    for (int k = 0; k < 3; k++) { /* outside: on the nearest edge */
+        float s = along(p, c[k], c[(k + 1) % 3]);
+        float4 off = minus(p, add_scaled(c[k], s, minus(c[(k + 1) % 3], c[k])));
+        if (!(dot(off, off) < view.distance2)) continue;
+        view.distance2 = dot(off, off);
+        view.weight[k] = 1.0f - s;
+        view.weight[(k + 1) % 3] = s;
+        view.weight[(k + 2) % 3] = 0.0f;
+    }
+    return view;
+}
+
+/* Gap of a vertex at the nearest point. */
+static __device__ float gap_at(const work &w, int v, int triangle, const sight &view)
+{
+    const int32_t *t = w.d->triangles + 3 * (size_t)triangle;
+    const float *gap = w.d->gap;
+    return fminf(view.weight[0] * gap[t[0]] + view.weight[1] * gap[t[1]] + view.weight[2] * gap[t[2]],
+                 MOST_OF_OWN_GAP * gap[v]);
+}
+
+static __device__ float4 foot_point(const work &w, int v)
+{
+    return w.points[w.d->vertex_count + v];
+}
+
+/* Two outer sides that meet. `more` is allowed to a pair that is there. */
+static __device__ bool may_touch(const work &w, int v, int triangle, const sight &view, float more)
+{
+    const sup_detect &d = *w.d;
+    if (is_corner(d, v, triangle)) return false;
+    /* First what is known at once: strangers may face each other the most. */
+    float4 flesh = unit(minus(w.skin[v], foot_point(w, v)));
+    float agree = dot(view.normal, w.normal[v]);
+    if (!(agree < facing(STRANGERS) + more && dot(view.normal, flesh) < facing(STRANGERS) + more)) return false;
+    int kin = kin_of(d, v, triangle);
+    if (kin == STRANGERS) return true;
+    return agree < facing(kin) + more && d.folds[v] && d.folds[d.vertex_count + triangle] &&
+           !(view.height < -FOLD_DEPTH * (1.0f + more) * gap_at(w, v, triangle, view));
+}
+
+/* --- Vertices in tetrahedra --- */
+
+static __device__ void consider(const work &w, int v, int triangle)
+{
+    if (is_corner(*w.d, v, triangle)) return;
+    sight view = look(w, w.skin[v], triangle);
+    if (!isfinite(view.distance2) || !may_touch(w, v, triangle, view, 0.0f)) return;
+    /* Skin that is near in the bind pose is no pair before it pushes. */
+    float slack = w.d->slack[v];
+    if (slack > 0.0f && !(view.height < gap_at(w, v, triangle, view) - slack)) return;
+    /* Positive floats are in the order of their bits, and the least key wins, whatever the order. */
+    atomicMin(&w.nearest[v], (unsigned long long)__float_as_uint(view.distance2) << 32 | (unsigned)triangle);
+}
+
+/* The map of a tetrahedron from a point to the weights of its last three corners (detect_internal.h). */
+static __device__ void map_tet(const work &w, int tet, float (*maps)[SUP_DETECT_TETS], int t)
+{
+    const int32_t *corner = w.d->tets + 4 * (size_t)tet;
+    float4 first = w.points[corner[0]], e[3];
+    for (int k = 0; k < 3; k++)
+        e[k] = minus(w.points[corner[1 + k]], first);
+    float det = dot(e[0], cross(e[1], e[2])), scale = 1.0f / det;
+    maps[0][t] = det > 0.0f ? first.x : NAN;
+    maps[1][t] = first.y;
+    maps[2][t] = first.z;
+    for (int k = 0; k < 3; k++) {
+        float4 row = cross(e[(k + 1) % 3], e[(k + 2) % 3]);
+        maps[3 + 3 * k][t] = row.x * scale;
+        maps[4 + 3 * k][t] = row.y * scale;
+        maps[5 + 3 * k][t] = row.z * scale;
+    }
+}
+
+static __device__ bool is_inside(const float (*maps)[SUP_DETECT_TETS], int t, float4 p)
+{
+    float x = p.x - maps[0][t], y = p.y - maps[1][t], z = p.z - maps[2][t], weight[3];
+    for (int r = 0; r < 3; r++)
+        weight[r] = fmaf(maps[3 + 3 * r][t], x, fmaf(maps[4 + 3 * r][t], y, maps[5 + 3 * r][t] * z));
+    return weight[0] > -1e-5f && weight[1] > -1e-5f && weight[2] > -1e-5f &&
+           weight[0] + weight[1] + weight[2] < 1.0f + 1e-5f;
+}
+
+static __device__ bool is_within(float4 p, float4 lower, float4 upper)
+{
+    return !(p.x > upper.x || p.x < lower.x || p.y > upper.y || p.y < lower.y || p.z > upper.z || p.z < lower.z);
+}
+
+/* The first place of a set, which it leaves; -1 for none. */
+static __device__ int take_first(unsigned &set)
+{
+    int first = __ffs((int)set) - 1;
+    set &= set - 1u;
+    return first;
+}
+
+/* A cell, by `split` warps that share the groups of vertices, `each` at a time. */
+__global__ void __launch_bounds__(THREADS)
+    test_kernel(const __grid_constant__ sup_gpu_detect detect, const __grid_constant__ sup_gpu_state st, int split, int each)
+{
+    __shared__ float all_maps[WARPS][12][SUP_DETECT_TETS];
+    wait_for_kernel();
+    const unsigned all = 0xffffffffu;
+    const sup_detect &d = detect.view;
+    int character = blockIdx.y, warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    int cell = (blockIdx.x * WARPS + warp) / split, part = (blockIdx.x * WARPS + warp) % split;
+    if (cell >= d.cell_count || !looks(st, character)) return;
+    const work w = open_work(detect, st, character);
+    const float4 *box = detect.cell_box + 2 * ((size_t)character * d.cell_count + cell);
+    const float4 *boxes = detect.block_box + 2 * (size_t)character * d.block_count;
+    const float4 lower = box[0], upper = box[1];
+    int first = d.cell_tet_first[cell], count = d.cell_tet_first[cell + 1] - first;
+    float(*maps)[SUP_DETECT_TETS] = all_maps[warp];
+    bool mapped = false;
+    for (int base = each * part; base < d.block_count && count > 0; base += each * split) {
+        bool meet = false;
+        if (lane < each && base + lane < d.block_count) {
+            float4 l = boxes[2 * (base + lane)], u = boxes[2 * (base + lane) + 1];
+            meet = !(l.x > upper.x || u.x < lower.x || l.y > upper.y || u.y < lower.y || l.z > upper.z || u.z < lower.z);
+        }
+        for (unsigned blocks = __ballot_sync(all, meet); blocks != 0;) {
+            int one = take_first(blocks), other = take_first(blocks), block = lane < 16 ? one : other;
+            int v = block >= 0 ? d.block_vertex[(base + block) * SUP_DETECT_BLOCK + lane % 16] : -1;
+            float4 p = w.skin[v >= 0 ? v : 0];
+            unsigned near = __ballot_sync(all, v >= 0 && is_within(p, lower, upper));
+            if (near != 0 && !mapped) {
+                for (int t = lane; t < count; t += 32)
+                    map_tet(w, first + t, maps, t);
+                __syncwarp();
+                mapped = true;
+            }
+            while (near != 0) {
+                int from = take_first(near), vertex = __shfl_sync(all, v, from);
+                float4 q = make_float4(__shfl_sync(all, p.x, from), __shfl_sync(all, p.y, from),
+                                       __shfl_sync(all, p.z, from), 0.0f);
+                for (int t = lane; t < count; t += 32)
+                    if (is_inside(maps, t, q)) consider(w, vertex, d.tet_triangle[first + t]);
+                __syncwarp();
+            }
+        }
+    }
+}
+
+/* --- Pairs and rows --- */
+
+/* Down to the triangle nearest to the vertex, from neighbour to neighbour. */
+static __device__ int walk(const work &w, int v, int triangle, float more, sight &view)
+{
+    float4 p = w.skin[v];
+    view = look(w, p, triangle);
+    for (int step = 0; step < WALK_STEPS; step++) {
+        const int32_t *beside = w.d->beside + 3 * (size_t)triangle;
+        int best = -1;
+        sight best_view = view;
+        for (int k = 0; k < 3; k++) {
+            if (beside[k] < 0) continue;
+            sight next = look(w, p, beside[k]);
+            if (!(next.distance2 < best_view.distance2) || !may_touch(w, v, beside[k], next, more)) continue;
+            best = beside[k];
+            best_view = next;
+        }
+        if (best < 0) break;
+        triangle = best;
+        view = best_view;
+    }
+    return triangle;
+}
+
+static __device__ float flesh_depth(const work &w, int v)
+{
+    float4 d = minus(w.skin[v], foot_point(w, v));
+    return sqrtf(dot(d, d));
+}
+
+static __device__ float prism_depth(const work &w, int triangle)
+{
+    const int32_t *t = w.d->triangles + 3 * (size_t)triangle;
+    return fmaxf(flesh_depth(w, t[0]), fmaxf(flesh_depth(w, t[1]), flesh_depth(w, t[2])));
+}
+
+static __device__ bool stays(const work &w, int v, int triangle, const sight &view)
+{
+    float reach = KEEP_BESIDE * w.d->edge[0], beside2 = view.distance2 - view.height * view.height;
+    float deepest = prism_depth(w, triangle), gap = gap_at(w, v, triangle, view);
+    return view.height < KEEP_DISTANCE * gap - w.d->slack[v] && beside2 < reach * reach &&
+           dot(view.normal, view.normal) > 0.5f && may_touch(w, v, triangle, view, FACING_KEPT) &&
+           view.distance2 < 2.0f * deepest * deepest;
+}
+
+/* The triangle that the vertex touches now, -1 for none. */
+static __device__ int update_pair(const work &w, int v, int triangle, sight &view)
+{
+    unsigned long long key = w.nearest[v];
+    if (triangle >= 0) {
+        triangle = walk(w, v, triangle, FACING_KEPT, view);
+        if (stays(w, v, triangle, view)) return triangle;
+    }
+    if (key == NO_PAIR) return -1;
+    return walk(w, v, (int)(key & 0xffffffffu), 0.0f, view);
+}
+
+static __device__ float4 push_normal(const work &w, int v, int triangle, const sight &view)
+{
+    const int32_t *t = w.d->triangles + 3 * (size_t)triangle;
+    float4 sum = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+    for (int k = 0; k < 3; k++)
+        sum = add_scaled(sum, view.weight[k], w.normal[t[k]]);
+    sum = unit(add_scaled(unit(sum), -OWN_NORMAL, w.normal[v]));
+    return dot(sum, view.normal) > 0.2f ? sum : view.normal;
+}
+
+/* Where the row's vertices were at the start of the step, and how far they give way to a unit force, each alone. */
+static __device__ float start_row(const sup_gpu_system &s, const sup_gpu_state &st, int character, sup_gpu_row &row)
+{
+    const int phase = st.progress[character].phase;
+    const float4 *x = st.x[phase & 1] + (size_t)character * s.unknown_count;
+    const float4 *anchors = st.anchors[(phase + 2) % 3] + (size_t)character * s.anchor_count;
+    float4 start = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+    float give = 0.0f;
+    for (int j = 0; j < 4; j++) {
+        bool free_place = row.place[j] < s.unknown_count;
+        if (free_place) give += row.weight[j] * row.weight[j] / s.diagonal[row.place[j]];
+        start = add_scaled(start, row.weight[j],
+                           free_place ? x[row.place[j]] : anchors[row.place[j] - s.unknown_count]);
+    }
+    put(row.start, start);
+    return give;
+}
+
+/* detect.c and solver_contact.c: make_row. Rows that make no sense push nothing. */
+static __device__ sup_gpu_row make_row(const sup_gpu_system &s, const sup_gpu_state &st, const work &w, int character,
+                                       int v, int triangle, const sight &view)
+{
+    const int32_t *t = w.d->triangles + 3 * (size_t)triangle;
+    sup_gpu_row row = {};
+    float4 normal = push_normal(w, v, triangle, view), off = w.skin[v];
+    float gap = gap_at(w, v, triangle, view), touch = gap - w.d->slack[v];
+    float away = (view.height - touch) / ((KEEP_DISTANCE - 1.0f) * gap); /* 0 where the row pushes, 1 where it ends */
+    float flesh = PRESS_FLESH * 0.5f * (prism_depth(w, triangle) + flesh_depth(w, v));
+    row.place[0] = s.place[v];
+    row.weight[0] = 1.0f;
+    for (int k = 0; k < 3; k++) {
+        row.place[1 + k] = s.place[t[k]];
+        row.weight[1 + k] = -view.weight[k];
+        off = add_scaled(off, -view.weight[k], w.skin[t[k]]);
+    }
+    put(row.normal, normal);
+    row.offset = fminf(touch, dot(normal, off) + PUSH_GAP * gap);
+    row.friction = st.orders[character].friction;
+    row.limit = LIMIT_GAP * gap > 0.0f ? LIMIT_GAP * gap : INFINITY;
+    row.cap = -1.0f;
+    float give = start_row(s, st, character, row);
+    row.stiffness = ROW_STIFFNESS * fminf(1.0f, fmaxf(LEAST_PRESS, 2.0f + 2.0f * view.height / flesh)) / give;
+    row.damping = ROW_DAMPING * fminf(1.0f, fmaxf(0.0f, 1.0f - away)) * row.stiffness;
+    bool sound = fabsf(dot(normal, normal) - 1.0f) < 0.01f && isfinite(row.offset) && isfinite(row.stiffness) &&
+                 isfinite(row.damping) && give > 0.0f;
+    for (int k = 1; k < 4; k++)
+        sound = sound && fabsf(row.weight[k]) <= 2.0f;
+    if (sound) return row;
+    for (int k = 0; k < 4; k++)
+        row.weight[k] = 0.0f;
+    put(row.normal, make_float4(0.0f, 0.0f, 0.0f, 0.0f));
+    put(row.start, make_float4(0.0f, 0.0f, 0.0f, 0.0f));
+    row.offset = row.stiffness = row.damping = row.friction = 0.0f;
+    return row;
+}
+
+__global__ void __launch_bounds__(THREADS)
+    pairs_kernel(const __grid_constant__ sup_gpu_detect detect, const __grid_constant__ sup_gpu_system s,
+                 const __grid_constant__ sup_gpu_state st)
+{
+    wait_for_kernel();
+    int character = blockIdx.y, v = blockIdx.x * THREADS + threadIdx.x;
+    if (!looks(st, character)) return;
+    const work w = open_work(detect, st, character);
+    size_t at = (size_t)character * s.skin_count + v;
+    bool pushes = false;
+    if (v < s.skin_count && (st.pair[at] >= 0 || w.nearest[v] != NO_PAIR)) {
+        sight view;
+        int triangle = update_pair(w, v, st.pair[at], view);
+        st.pair[at] = triangle;
+        pushes = triangle >= 0;
+        if (pushes) st.rows[at] = make_row(s, st, w, character, v, triangle, view);
+    }
+    unsigned found = __ballot_sync(0xffffffffu, pushes);
+    if (threadIdx.x % 32 == 0 && found != 0) atomicAdd(&st.progress[character].rows, __popc(found));
+}
+
+/* --- What vertices are corners of --- */
+
+/* First places of lists from their lengths in `count`, by a block: every thread some of them, then their sums. */
+static __device__ void scan(int *count, int n, int32_t *first)
+{
+    __shared__ int warps[32];
+    int each = (n + INDEX_THREADS - 1) / INDEX_THREADS, begin = min(n, (int)threadIdx.x * each);
+    int end = min(n, begin + each), own = 0, lane = threadIdx.x % 32;
+    for (int i = begin; i < end; i++)
+        own += count[i];
+    int before = own;
+    for (int step = 1; step < 32; step <<= 1) {
+        int other = __shfl_up_sync(0xffffffffu, before, step);
+        if (lane >= step) before += other;
+    }
+    if (lane == 31) warps[threadIdx.x / 32] = before;
+    __syncthreads();
+    before -= own;
+    for (int i = 0; i < (int)threadIdx.x / 32; i++)
+        before += warps[i];
+    for (int i = begin; i < end; i++) {
+        int length = count[i];
+        count[i] = first[i] = before;
+        before += length;
+    }
+    if (threadIdx.x == INDEX_THREADS - 1) first[n] = before;
+    __syncthreads();
+}
+
+/* A block a character. */
+__global__ void __launch_bounds__(INDEX_THREADS)
+    index_kernel(const __grid_constant__ sup_gpu_detect detect, const __grid_constant__ sup_gpu_system s,
+                 const __grid_constant__ sup_gpu_state st)
+{
+    extern __shared__ int next[]; /* [skin_count] */
+    wait_for_kernel();
+    int character = blockIdx.x, n = s.skin_count;
+    if (!looks(st, character) || st.progress[character].rows == 0) return;
+    const int32_t *pair = st.pair + (size_t)character * n;
+    int32_t *first = st.touch_first + (size_t)character * (n + 1), *touch = st.touch + 3 * (size_t)character * n;
+    for (int v = threadIdx.x; v < n; v += INDEX_THREADS)
+        next[v] = 0;
+    __syncthreads();
+    for (int v = threadIdx.x; v < n; v += INDEX_THREADS)
+        for (int k = 0; k < 3 && pair[v] >= 0; k++)
+            atomicAdd(&next[detect.view.triangles[3 * (size_t)pair[v] + k]], 1);
+    __syncthreads();
+    scan(next, n, first);
+    for (int v = threadIdx.x; v < n; v += INDEX_THREADS)
+        for (int k = 0; k < 3 && pair[v] >= 0; k++)
+            touch[atomicAdd(&next[detect.view.triangles[3 * (size_t)pair[v] + k]], 1)] = 4 * v + 1 + k;
+    __syncthreads();
+    for (int v = threadIdx.x; v < n; v += INDEX_THREADS) /* in the order of the rows, whoever was first */
+        for (int i = first[v] + 1; i < first[v + 1]; i++) {
+            int value = touch[i], to = i;
+            for (; to > first[v] && touch[to - 1] > value; to--)
+                touch[to] = touch[to - 1];
+            touch[to] = value;
+        }
+}
+
+/* --- Launches --- */
+
+extern "C" size_t sup_gpu_detect_shared(const sup_gpu_system *system)
+{
+    return (size_t)system->skin_count * sizeof(int);
+}
+
+extern "C" int sup_gpu_detect_prepare(const sup_gpu_system *system)
+{
+    return (int)cudaFuncSetAttribute(index_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                     (int)sup_gpu_detect_shared(system));
+}
+
+extern "C" int sup_gpu_detect_step(const sup_gpu_detect *detect, const sup_gpu_system *system,
+                                   const sup_gpu_state *state, const sup_gpu_body *body, void *stream)
+{
+    const sup_detect &d = detect->view;
+    cudaStream_t on = (cudaStream_t)stream;
+    int boxes = d.block_count + d.cell_count, split = system->lockstep == 1 ? 32 : 1;
+    dim3 vertices((d.vertex_count + THREADS - 1) / THREADS, state->count);
+    launch_early(points_kernel, vertices, THREADS, 0, on, *detect, *state, body->ends);
+    launch_early(boxes_kernel, dim3((boxes + WARPS - 1) / WARPS, state->count), THREADS, 0, on, *detect, *state);
+    launch_early(test_kernel, dim3((d.cell_count * split + WARPS - 1) / WARPS, state->count), THREADS, 0, on, *detect, *state, split, split > 1 ? 8 : 32);
+    launch_early(pairs_kernel, vertices, THREADS, 0, on, *detect, *system, *state);
+    launch_early(index_kernel, dim3(state->count), INDEX_THREADS, sup_gpu_detect_shared(system), on, *detect, *system, *state);
+    return (int)cudaGetLastError();
+}

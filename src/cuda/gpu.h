@@ -1,0 +1,213 @@
+/* gpu.h (internal) - what the host side in C and the kernels in CUDA share: arrays on the device, and launches.
+ *
+ * Vectors of a character have four floats a place, x y z 0, in the order of blocks.h; characters stand one behind the
+ * other. All launches are asynchronous on a stream; errors are CUDA's numbers, 0 for none. */
+#ifndef SUP_CUDA_GPU_H
+#define SUP_CUDA_GPU_H
+
+#include "cuda/blocks.h"
+
+#ifdef __cplusplus
+#include <cuda_runtime.h>
+typedef float4 sup_gpu_four;
+extern "C" {
+#else
+typedef struct sup_gpu_four {
+    float x, y, z, w;
+} sup_gpu_four;
+#endif
+
+enum {
+    SUP_GPU_HISTORY = 8,        /* directions that the acceleration looks back on (solver_work.h) */
+    SUP_GPU_SUMS = 14,          /* sums of a character: decide.cuh */
+    SUP_GPU_SOLVES = 3,         /* steps of conjugate gradients a direction, with contacts (solver_contact.c) */
+    SUP_GPU_SPARE = 1,          /* turns of a step beyond its iterations, for those that are taken back */
+    SUP_GPU_LOCKSTEP = 4,       /* characters that a block handles together in a crowd */
+    SUP_GPU_TOP_LOCKSTEP = 16,  /* and in the solve of the top */
+    SUP_GPU_TOP_ROWS = 64,      /* rows of the top a block in a crowd */
+    SUP_GPU_TOP_ROWS_ALONE = 16 /* and for single characters */
+};
+
+/* A model's system. */
+typedef struct sup_gpu_system {
+    int32_t unknown_count, interior_count, top_count, top_stride, part_count, slot_count, anchor_count;
+    int32_t skin_count;
+    int32_t lockstep;    /* characters a block: 1 or SUP_GPU_LOCKSTEP, which the parts were made for */
+    int32_t most_local;  /* places of a part, anchors included */
+    int32_t most_prisms; /* of a part */
+    int32_t most_slots, most_pack, most_seats;
+    int32_t seat_count;
+    int32_t first_place; /* of the first unknown of the CPU's order */
+    int32_t is_static;
+    float weight_sum, volume;
+    float size;      /* sup_system */
+    float body_size; /* of the character */
+    const sup_block_part *parts;
+    const unsigned char *pack;
+    const float *inverse, *top_inverse, *diagonal;
+    const int32_t *top_first; /* [top_count+1] slots of a place of the top */
+    const int32_t *pull_first, *pull_anchor;
+    const float *pull_value;
+    const float *tets;
+    const int32_t *place;       /* [skin_count] number of a skin vertex; unknown_count + anchor where it is given */
+    const int32_t *vertex;      /* [unknown_count] skin vertex of an unknown, -1 for bases */
+    const uint16_t *blend_seat; /* chambers of the prisms: blocks.h */
+    const float *blend_weight;
+} sup_gpu_system;
+
+/* What a character is told. */
+typedef struct sup_gpu_orders {
+    int32_t iterations; /* 0: as many as it takes (solver.h) */
+    float tolerance;    /* part of the objective that is not worth an iteration; 0: the solver's own */
+    int32_t shared;     /* one rotation a prism */
+    int32_t contact;    /* touches itself */
+    int32_t hidden;     /* its shown skin is left as it is */
+    int32_t version;    /* another one whenever something changed: wakes it */
+    float damping, friction;
+    float fall[3]; /* gravity times the square of the time step */
+} sup_gpu_orders;
+
+/* Where it stands. */
+typedef struct sup_gpu_progress {
+    int32_t phase;      /* steps so far, modulo 6: which buffers are now and before */
+    int32_t iterations; /* of the last step, and */
+    int32_t rejected;   /* those taken back */
+    float objective;    /* at its last local step */
+    int32_t still;      /* steps since the skeleton moved or an order changed */
+    int32_t asleep;     /* nothing is computed */
+    int32_t version;    /* of the orders when it last looked */
+    float damping;      /* of this step */
+    uint32_t moved;     /* bits of how far a skin vertex went in the last step at most, */
+    uint32_t trembled;  /* and in the last window of steps (projective_step.c) */
+    int32_t rows;       /* contacts of this step */
+    int32_t pushing;    /* of them, those that pushed at its end */
+} sup_gpu_progress;
+
+/* A step in progress: what solver.c keeps in sup_step. Two of them take turns. */
+typedef struct sup_gpu_control {
+    double inner[SUP_GPU_HISTORY][SUP_GPU_HISTORY];
+    double coefficient[SUP_GPU_HISTORY + 1][SUP_GPU_HISTORY];
+    double last;     /* objective of the last iterate */
+    double promised; /* what the step from it gains at least */
+    double part;     /* of the plain step that is tried */
+    double rounding; /* energy of rounding the positions to float */
+    int32_t history, done, accelerated, rejected;
+    int32_t base, current; /* buffers of the last iterate and of the current one */
+    int32_t over;          /* the step has ended: later kernels have nothing to do */
+    int32_t pad;
+} sup_gpu_control;
+
+/* A contact as the solver works with it: sup_contact_row of solver_work.h, at the place of its vertex. */
+typedef struct sup_gpu_row {
+    int32_t place[4]; /* numbers of vertex and corners, unknown_count + anchor where given */
+    float weight[4];
+    float normal[3], offset;
+    float start[3], stiffness;
+    float friction, limit, damping, cap;
+    float hold, slide, pad[2];
+} sup_gpu_row;
+
+/* Conjugate gradients of a character after a solve. */
+typedef struct sup_gpu_cg {
+    double rz;
+    int32_t ended; /* before a step along its direction */
+    int32_t last;  /* that step, if it is made, is the last */
+} sup_gpu_cg;
+
+/* State of `count` characters. */
+typedef struct sup_gpu_state {
+    int32_t count;
+    const sup_gpu_orders *orders; /* [count] */
+    sup_gpu_progress *progress;   /* [count] */
+    sup_gpu_control *control[2];  /* [count] */
+    sup_gpu_four *x[2];           /* [count*unknown_count] positions: now and before, or the other way round */
+    sup_gpu_four *iterate[3];     /* the same count, */
+    sup_gpu_four *inertial, *guess, *miss;
+    sup_gpu_four *direction[SUP_GPU_HISTORY];
+    sup_gpu_four *push;       /* the same count: what leashes add to the prediction */
+    sup_gpu_four *y;          /* [count*interior_count] */
+    sup_gpu_four *slot;       /* [count*slot_count] what parts leave to the top: gradient + A_tp y_p */
+    float *rhs;               /* [groups of SUP_GPU_TOP_LOCKSTEP][top_stride][3*SUP_GPU_TOP_LOCKSTEP] in crowds */
+    sup_gpu_four *top;        /* [count*top_count] the newest direction there */
+    sup_gpu_four *anchors[3]; /* [count*anchor_count] */
+    sup_gpu_four *bend;       /* [count*anchor_count] second difference of the anchors */
+    sup_gpu_four *feet;       /* [count*(unknown_count+anchor_count)] of skin vertices */
+    double *seat_volume;      /* [count*seat_count] what a part adds to a chamber */
+    float *sums;              /* [count*SUP_GPU_SUMS*sum_rows] */
+    int32_t sum_rows;         /* parts, then blocks of the top */
+    sup_gpu_four *skin[2];    /* [count*skin_count] the simulated skin now and before, as x */
+    sup_gpu_four *window;     /* [count*skin_count] at the begin of a window of steps */
+    sup_gpu_four *leashed;    /* [count*skin_count] by linear blending, at the last step */
+    sup_gpu_four *carried;    /* [count*skin_count] the skin, carried on to where the joints are */
+    float *stepped;           /* [count*joint_count*12] joints of the last step */
+    float *carry;             /* the same count: from there to where they are now */
+    /* Contact; NULL in crowds whose model has none. */
+    sup_gpu_row *rows;    /* [count*skin_count] */
+    int32_t *pair;        /* [count*skin_count] triangle that a vertex touches, -1 for none */
+    int32_t *touch_first; /* [count*(skin_count+1)] rows that a vertex is a corner of: */
+    int32_t *touch;       /* [count*3*skin_count] 4 * row + corner, rising */
+    sup_gpu_four *force;  /* [count*skin_count] of the rows in a direction */
+    sup_gpu_four *raw;    /* as slot: the gradient alone */
+    sup_gpu_four *gradient, *residual, *search, *image, *product; /* [count*unknown_count] solver_contact.c */
+    sup_gpu_cg *cg;                                               /* [count*SUP_GPU_SOLVES] */
+} sup_gpu_state;
+
+/* Bytes of shared memory that the kernels of a step need. */
+size_t sup_gpu_step_shared(const sup_gpu_system *system);
+size_t sup_gpu_local_shared(const sup_gpu_system *system);
+size_t sup_gpu_top_shared(const sup_gpu_system *system);
+/* The top's part of a step: what its kernels need, rows of sums that they write, and one solve: the
+ * first of a turn, or one of conjugate gradients. */
+int sup_gpu_top_prepare(const sup_gpu_system *system);
+int32_t sup_gpu_top_rows(const sup_gpu_system *system);
+int sup_gpu_top(const sup_gpu_system *system, const sup_gpu_state *state, int32_t turn, int32_t solve, void *stream);
+/* The direction with contacts, after the first solve of it (contact_solve.cu). */
+int sup_gpu_contact_prepare(const sup_gpu_system *system);
+int32_t sup_gpu_contact_sum_rows(const sup_gpu_system *system);
+int sup_gpu_contact_solve(const sup_gpu_system *system, const sup_gpu_state *state, int32_t turn, void *stream);
+/* Once for a device and model: raises the limits of shared memory. */
+int sup_gpu_step_prepare(const sup_gpu_system *system);
+/* One step. Anchors of the phase are in place, feet and pushes too, and rows where `contact`. At most `turns` local steps. */
+int sup_gpu_step(const sup_gpu_system *system, const sup_gpu_state *state, int32_t turns, bool contact, void *stream);
+/* Forgets momentum: now becomes before, the guess and the anchors before as well. */
+int sup_gpu_still(const sup_gpu_system *system, const sup_gpu_state *state, void *stream);
+
+/* The simulated skin and its bones: linear blending, leashes, rigid regions (projective_step.c). */
+typedef struct sup_gpu_body {
+    const float *rest;          /* [unknown_count*3] */
+    const int32_t *start_joint; /* [skin_count*4] */
+    const float *start_weight;  /* [skin_count*4] */
+    const float *start_rest;    /* [skin_count*3] */
+    const int32_t *foot_bone;   /* [skin_count] NULL without volume */
+    const float *foot_along;    /* [skin_count] */
+    const float *leash;         /* [skin_count] length, 0 for none; NULL: no leashes */
+    const float *rigid;         /* [skin_count] share of linear blending; NULL: none */
+    int32_t joint_count, piece_count;
+    const float *ends; /* [count*piece_count*8] of the pieces in the pose */
+} sup_gpu_body;
+
+/* Before a step: who stands and sleeps; then, with the anchors' kernel between them, feet, leashes and skin that is given.
+ * `joints` [count*joint_count*12]. */
+int sup_gpu_wake(const sup_gpu_system *system, const sup_gpu_state *state, const float *joints, int32_t joint_count,
+                 void *stream);
+int sup_gpu_prepare(const sup_gpu_system *system, const sup_gpu_state *state, const sup_gpu_body *body,
+                    const float *joints, void *stream);
+/* After it: the simulated skin; what was solved for is now. */
+int sup_gpu_finish(const sup_gpu_system *system, const sup_gpu_state *state, const sup_gpu_body *body,
+                   const float *joints, void *stream);
+/* The skin of the last step, carried on by the joints to where they are now, into `carried`: for frames between steps and
+ * for contact. */
+int sup_gpu_carry(const sup_gpu_system *system, const sup_gpu_state *state, const sup_gpu_body *body,
+                  const float *joints, void *stream);
+/* Phase 0; then, with the anchors of the pose in place, everything else at rest there. */
+int sup_gpu_first_phase(const sup_gpu_state *state, void *stream);
+int sup_gpu_reset(const sup_gpu_system *system, const sup_gpu_state *state, const sup_gpu_body *body,
+                  const float *joints, void *stream);
+/* No velocity of the simulated skin, after it settled. */
+int sup_gpu_calm(const sup_gpu_system *system, const sup_gpu_state *state, void *stream);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

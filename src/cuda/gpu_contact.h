@@ -1,0 +1,31 @@
+/* gpu_contact.h (internal) - which skin vertices touch other skin: methods/projective/detect.h on the device. See gpu.h. */
+#ifndef SUP_CUDA_GPU_CONTACT_H
+#define SUP_CUDA_GPU_CONTACT_H
+
+#include "cuda/gpu.h"
+#include "methods/projective/detect.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct sup_gpu_detect {
+    sup_detect view;             /* of arrays on the device */
+    sup_gpu_four *points;        /* [count*2*skin_count] skin pushed out by the gap, then feet */
+    sup_gpu_four *normal;        /* [count*skin_count] */
+    unsigned long long *nearest; /* [count*skin_count] depth as bits above, triangle below; all ones for none */
+    sup_gpu_four *block_box;     /* [count*block_count*2] lower, upper */
+    sup_gpu_four *cell_box;      /* [count*cell_count*2] */
+} sup_gpu_detect;
+
+/* Rows of this step into the state, from `carried`: pairs, what vertices are corners of, and their number. */
+int sup_gpu_detect_step(const sup_gpu_detect *detect, const sup_gpu_system *system, const sup_gpu_state *state,
+                        const sup_gpu_body *body, void *stream);
+size_t sup_gpu_detect_shared(const sup_gpu_system *system);
+int sup_gpu_detect_prepare(const sup_gpu_system *system);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,33 @@
+/* launch.cuh (internal) - kernels that are launched before those before them have ended. */
+#ifndef SUP_CUDA_LAUNCH_CUH
+#define SUP_CUDA_LAUNCH_CUH
+
+#include <cuda_runtime.h>
+
+/* The first thing that such a kernel does with what others wrote: waits for the kernel before it, and lets the next begin. */
+static __device__ void wait_for_kernel()
+{
+#if __CUDA_ARCH__ >= 900
+    cudaTriggerProgrammaticLaunchCompletion();
+    cudaGridDependencySynchronize();
+#endif
+}
+
+/* A launch that may begin before the kernel before it has ended (wait_for_kernel). */
+template <typename... P, typename... A>
+static void launch_early(void (*kernel)(P...), dim3 grid, int threads, size_t shared, cudaStream_t stream, A... args)
+{
+    cudaLaunchAttribute early = {};
+    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    early.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = grid;
+    config.blockDim = dim3(threads);
+    config.dynamicSmemBytes = shared;
+    config.stream = stream;
+    config.attrs = &early;
+    config.numAttrs = 1;
+    cudaLaunchKernelEx(&config, kernel, args...);
+}
+
+#endif

@@ -1,0 +1,226 @@
+/* pose.cu - clips sampled, skeletons composed and anchors placed on the device: a crowd needs a few bytes a frame.
+ *
+ * The same arithmetic as src/pose (glTF 2.0, appendix C) in float, and as methods/projective/anchors_step.c. */
+#include "cuda/gpu_show.h"
+#include "cuda/lanes.cuh"
+#include "cuda/launch.cuh"
+
+#define SUP_ANCHOR static __device__
+#include "methods/projective/anchors_kernel.h"
+
+static __device__ void mend_rotation(const float *m, bool finite, float rotation[4])
+{
+    const float f[9] = {m[0], m[1], m[2], m[4], m[5], m[6], m[8], m[9], m[10]};
+    double q[4] = {0.0, 0.0, 0.0, 1.0};
+    if (finite) sup_nearest_quaternion(f, q);
+    for (int i = 0; i < 4; i++)
+        rotation[i] = (float)q[i];
+}
+
+/* --- Clips --- */
+
+static __device__ int key_before(const float *times, int count, float time)
+{
+    int low = -1, high = count;
+    while (high - low > 1) {
+        int middle = low + (high - low) / 2;
+        if (times[middle] <= time)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static __device__ void slerp(const float *a, const float *b, float t, float *out)
+{
+    float cosine = a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3], sign = cosine < 0.0f ? -1.0f : 1.0f;
+    float wa = 1.0f - t, wb = t * sign;
+    cosine = fminf(cosine * sign, 1.0f);
+    if (cosine < 0.9995f) {
+        float angle = acosf(cosine), over = 1.0f / sinf(angle);
+        wa = sinf((1.0f - t) * angle) * over;
+        wb = sinf(t * angle) * over * sign;
+    }
+    for (int i = 0; i < 4; i++)
+        out[i] = wa * a[i] + wb * b[i];
+}
+
+static __device__ void sample(const sup_gpu_motion &m, const sup_gpu_channel &c, float time, float *value)
+{
+    const float *times = m.times + c.time_first, *values = m.values + c.value_first;
+    int width = c.target == SUP_CHANNEL_ROTATION ? 4 : 3, key = key_before(times, c.key_count, time);
+    bool cubic = c.interpolation == SUP_INTERPOLATE_CUBIC;
+    if (key >= 0 && key + 1 < c.key_count && c.interpolation != SUP_INTERPOLATE_STEP) {
+        float interval = times[key + 1] - times[key], t = interval > 0.0f ? (time - times[key]) / interval : 0.0f;
+        const float *a = values + (size_t)key * width * (cubic ? 3 : 1), *b = a + width * (cubic ? 3 : 1);
+        if (cubic) {
+            float t2 = t * t, t3 = t2 * t;
+            for (int i = 0; i < width; i++)
+                value[i] = (2 * t3 - 3 * t2 + 1) * a[width + i] + interval * (t3 - 2 * t2 + t) * a[2 * width + i] +
+                           (3 * t2 - 2 * t3) * b[width + i] + interval * (t3 - t2) * b[i];
+        } else if (width == 4) {
+            slerp(a, b, t, value);
+        } else {
+            for (int i = 0; i < 3; i++)
+                value[i] = a[i] + t * (b[i] - a[i]);
+        }
+    } else {
+        const float *a = values + (size_t)(key < 0 ? 0 : key) * width * (cubic ? 3 : 1) + (cubic ? width : 0);
+        for (int i = 0; i < width; i++)
+            value[i] = a[i];
+    }
+    if (width == 4) normalise_quaternion(value);
+}
+
+/* The local matrix of a node at a time. */
+static __device__ void local_matrix(const sup_gpu_motion &m, const sup_gpu_clip &clip, int node, float time, float *out)
+{
+    float trs[10], r[9];
+    for (int i = 0; i < 10; i++)
+        trs[i] = m.rest[10 * (size_t)node + i];
+    const int32_t *first = m.channel_first + clip.node_first + node;
+    for (int i = first[0]; i < first[1]; i++) {
+        const sup_gpu_channel &c = m.channels[i];
+        sample(m, c, time, trs + (c.target == SUP_CHANNEL_TRANSLATION ? 0 : c.target == SUP_CHANNEL_ROTATION ? 3 : 7));
+    }
+    normalise_quaternion(trs + 3);
+    matrix_of(trs + 3, r);
+    for (int i = 0; i < 3; i++) {
+        for (int j = 0; j < 3; j++)
+            out[4 * i + j] = r[3 * i + j] * trs[7 + j];
+        out[4 * i + 3] = trs[i];
+    }
+}
+
+/* a <- b * a */
+static __device__ void multiply_left(const float *b, float a[12])
+{
+    float out[12];
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 4; j++)
+            out[4 * i + j] = b[4 * i] * a[j] + b[4 * i + 1] * a[4 + j] + b[4 * i + 2] * a[8 + j] +
+                             (j == 3 ? b[4 * i + 3] : 0.0f);
+    for (int i = 0; i < 12; i++)
+        a[i] = out[i];
+}
+
+enum { POSE_THREADS = 128 };
+
+/* A block a character: local matrices of all nodes, then every joint walks up to its root. */
+__global__ void __launch_bounds__(POSE_THREADS)
+    pose_kernel(const sup_gpu_motion m, const sup_gpu_joints joints, const float *seconds)
+{
+    extern __shared__ float local[];
+    wait_for_kernel();
+    sup_gpu_play play = joints.play[blockIdx.x];
+    if (play.clip < 0) return;
+    const sup_gpu_clip clip = m.clips[play.clip];
+    float length = clip.end - clip.start, time = play.time + play.speed * *seconds;
+    if (play.loops && length > 0.0f)
+        time = clip.start + (time - clip.start) - length * floorf((time - clip.start) / length);
+    else
+        time = fminf(fmaxf(time, clip.start), clip.end);
+    for (int node = threadIdx.x; node < m.node_count; node += POSE_THREADS)
+        local_matrix(m, clip, node, time, local + 12 * node);
+    __syncthreads();
+    if (threadIdx.x == 0) joints.play[blockIdx.x].time = time;
+    for (int j = threadIdx.x; j < joints.joint_count; j += POSE_THREADS) {
+        float a[12], *to = joints.pose + ((size_t)blockIdx.x * joints.joint_count + j) * 12;
+        for (int i = 0; i < 12; i++)
+            a[i] = joints.inverse_bind[12 * j + i];
+        for (int node = joints.node[j]; node >= 0; node = m.parent[node])
+            multiply_left(local + 12 * node, a);
+        for (int i = 0; i < 12; i++)
+            to[i] = a[i];
+    }
+}
+
+extern "C" size_t sup_gpu_pose_shared(const sup_gpu_motion *motion)
+{
+    return (size_t)motion->node_count * 12 * sizeof(float);
+}
+
+extern "C" int sup_gpu_pose(const sup_gpu_motion *motion, const sup_gpu_joints *joints, const float *seconds,
+                            void *stream)
+{
+    size_t shared = sup_gpu_pose_shared(motion);
+    if (motion->clip_count == 0) return 0;
+    cudaError_t error = cudaFuncSetAttribute(pose_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared);
+    if (error != cudaSuccess) return (int)error;
+    launch_early(pose_kernel, dim3(joints->count), POSE_THREADS, shared, (cudaStream_t)stream, *motion, *joints, seconds);
+    return (int)cudaGetLastError();
+}
+
+/* --- Anchors --- */
+
+enum { ANCHOR_THREADS = 256 };
+
+/* Blocks of a character all find the frames, and then place the anchors among them. */
+__global__ void __launch_bounds__(ANCHOR_THREADS)
+    anchors_kernel(const __grid_constant__ sup_gpu_anchors anchors, const __grid_constant__ sup_gpu_joints joints,
+                   const char *phases, size_t phase_stride, float4 *out0, float4 *out1, float4 *out2, float4 *bend_out)
+{
+    extern __shared__ __align__(16) float shared[];
+    wait_for_kernel();
+    const sup_anchors *a = &anchors.view;
+    int character = blockIdx.y, phase = *(const int32_t *)(phases + character * phase_stride) % 3;
+    size_t at = (size_t)character * anchors.stride + anchors.first;
+    float4 *out = (phase == 0 ? out0 : phase == 1 ? out1 : out2) + at, *bend = bend_out + at;
+    const float4 *last = (phase == 0 ? out2 : phase == 1 ? out0 : out1) + at;
+    const float4 *older = (phase == 0 ? out1 : phase == 1 ? out2 : out0) + at;
+    const sup_mat34 *pose = (const sup_mat34 *)(joints.pose + (size_t)character * joints.joint_count * 12);
+    state_view s;
+    s.frames = (frame *)shared;
+    s.ends = shared + a->frame_count * (sizeof(frame) / sizeof(float));
+    s.caps = s.ends + 8 * a->piece_count;
+    s.rings = s.caps + 8 * a->piece_count;
+    for (int p = threadIdx.x; p < a->piece_count; p += ANCHOR_THREADS)
+        place_piece(a, pose, p, &s);
+    __syncthreads();
+    for (int b = threadIdx.x; b < a->ball_count; b += ANCHOR_THREADS)
+        place_ball(a, pose, b, &s);
+    __syncthreads();
+    for (int i = threadIdx.x; i < a->ring_count * SUP_RING_POINTS; i += ANCHOR_THREADS)
+        place_ring_point(a, &s, i);
+    if (blockIdx.x == 0 && anchors.ends != NULL)
+        for (int i = threadIdx.x; i < a->piece_count * 8; i += ANCHOR_THREADS)
+            anchors.ends[(size_t)character * a->piece_count * 8 + i] = s.ends[i];
+    __syncthreads();
+    for (int i = blockIdx.x * ANCHOR_THREADS + threadIdx.x; i < a->anchor_count; i += gridDim.x * ANCHOR_THREADS) {
+        int slide = i - anchors.rigid_count, twist = slide - a->slide_count, to;
+        float p[3];
+        if (slide < 0) {
+            to = a->rigid_out[i];
+            apply(s.frames[anchors.rigid_frame[i]].m, a->rigid_rest + 3 * (size_t)i, p);
+        } else if (twist < 0) {
+            to = a->slide_index[6 * (size_t)slide + 5];
+            place_sliding(a, &s, slide, p);
+        } else {
+            to = a->twist_index[2 * (size_t)twist + 1];
+            place_twisting(a, &s, twist, p);
+        }
+        float4 l = last[to], o = older[to];
+        out[to] = make_float4(p[0], p[1], p[2], 0.0f);
+        bend[to] = make_float4(p[0] - l.x - (l.x - o.x), p[1] - l.y - (l.y - o.y), p[2] - l.z - (l.z - o.z), 0.0f);
+    }
+}
+
+extern "C" size_t sup_gpu_anchors_shared(const sup_anchors *view)
+{
+    return (size_t)view->frame_count * sizeof(frame) + (size_t)view->piece_count * 16 * sizeof(float) +
+           (size_t)view->ring_count * SUP_RING_POINTS * 4 * sizeof(float);
+}
+
+extern "C" int sup_gpu_anchors_step(const sup_gpu_anchors *anchors, const sup_gpu_joints *joints, const int32_t *phases,
+                                    size_t phase_stride, sup_gpu_four *const out[3], sup_gpu_four *bend,
+                                    void *stream)
+{
+    size_t shared = sup_gpu_anchors_shared(&anchors->view);
+    cudaError_t error = cudaFuncSetAttribute(anchors_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared);
+    if (error != cudaSuccess) return (int)error;
+    dim3 grid(joints->count > 16 ? 2 : 8, joints->count);
+    launch_early(anchors_kernel, grid, ANCHOR_THREADS, shared, (cudaStream_t)stream, *anchors, *joints, (const char *)phases,
+                                                                           phase_stride, out[0], out[1], out[2], bend);
+    return (int)cudaGetLastError();
+}

@@ -1,0 +1,140 @@
+/* show.cu - the shown skin on the device: normals of the simulated skin, then upsampling.
+ *
+ * Based on: [komaritzan2022] eq. 3.9. The same sums as src/upsample, in another order. */
+#include "cuda/gpu_show.h"
+#include "cuda/launch.cuh"
+#include "cuda/store.cuh"
+
+enum { THREADS = 256 };
+
+/* Where the simulated skin of a character is that is shown. */
+static __device__ const float4 *shown_skin(const sup_gpu_state &st, int coarse_count, int character, bool carried)
+{
+    const float4 *from = carried ? st.carried : st.skin[st.progress[character].phase & 1];
+    return from + (size_t)character * coarse_count;
+}
+
+/* Coarse positions with unit normals, side by side. */
+__global__ void __launch_bounds__(THREADS)
+    coarse_kernel(const __grid_constant__ sup_gpu_upsample up, const __grid_constant__ sup_gpu_state st, bool carried)
+{
+    wait_for_kernel();
+    int v = blockIdx.x * THREADS + threadIdx.x, character = blockIdx.y;
+    if (v >= up.coarse_count || st.orders[character].hidden) return;
+    const float4 *skin = shown_skin(st, up.coarse_count, character, carried);
+    float n[3] = {0.0f, 0.0f, 0.0f};
+    for (int i = up.corner_first[v]; i < up.corner_first[v + 1]; i++) {
+        const int32_t *corner = up.triangles + 3 * (size_t)up.corner_triangle[i];
+        float4 a = skin[corner[0]], b = skin[corner[1]], c = skin[corner[2]];
+        n[0] += (b.y - a.y) * (c.z - a.z) - (b.z - a.z) * (c.y - a.y);
+        n[1] += (b.z - a.z) * (c.x - a.x) - (b.x - a.x) * (c.z - a.z);
+        n[2] += (b.x - a.x) * (c.y - a.y) - (b.y - a.y) * (c.x - a.x);
+    }
+    float4 own = skin[v];
+    /* Squares of areas are beyond float: scale first. */
+    float size = fmaxf(fabsf(n[0]), fmaxf(fabsf(n[1]), fabsf(n[2])));
+    bool good = size > 0.0f && size < 1e30f;
+    float a = n[0] / size, b = n[1] / size, c = n[2] / size, over = 1.0f / sqrtf(a * a + b * b + c * c);
+    const float *rest = up.rest_normal + 3 * (size_t)v;
+    float4 *to = (float4 *)(up.coarse + ((size_t)character * up.coarse_count + v) * 8);
+    to[0] = make_float4(own.x, good ? a * over : rest[0], own.y, good ? b * over : rest[1]);
+    to[1] = make_float4(own.z, good ? c * over : rest[2], 0.0f, 0.0f);
+}
+
+/* A row of `C` characters: eq. 3.9. Plain rows have a weight for positions and one for normals; riding rows four. `S` threads
+ * share a row, each every S-th of its slots: a single character fills the device with them. */
+template <int C, int S, bool RIDING>
+__global__ void __launch_bounds__(THREADS)
+    rows_kernel(const __grid_constant__ sup_gpu_upsample up, int count, const sup_gpu_orders *orders,
+                const __grid_constant__ sup_gpu_out out)
+{
+    wait_for_kernel();
+    int rows = RIDING ? up.row_count - up.plain_count : up.plain_count;
+    int thread = blockIdx.x * THREADS + threadIdx.x, part = thread % S, first = blockIdx.y * C;
+    int at = min(thread / S, rows - 1), row = RIDING ? up.plain_count + at : at; /* the last one again: warps stay whole */
+    bool any = false;
+    for (int c = 0; c < C; c++)
+        any = any || (first + c < count && !orders[first + c].hidden);
+    if (!any) return;
+    float sum[C][6];
+    for (int c = 0; c < C; c++)
+        for (int k = 0; k < 6; k++)
+            sum[c][k] = 0.0f;
+    int nearest = 0;
+#pragma unroll (C == 1 ? 6 : 2)
+    for (int slot = part; slot < up.slots; slot += S) {
+        size_t entry = (size_t)slot * up.row_count + row;
+        int index = up.narrow != NULL ? up.narrow[entry] : up.wide[entry];
+        float4 w;
+        if (RIDING)
+            w = ((const float4 *)up.riding)[(size_t)slot * rows + at];
+        else {
+            float2 pair = ((const float2 *)up.plain)[(size_t)slot * rows + at];
+            w = make_float4(pair.x, 0.0f, 0.0f, pair.y);
+        }
+        if (slot == 0) nearest = index;
+#pragma unroll
+        for (int c = 0; c < C; c++) {
+            int character = min(first + c, count - 1);
+            const float4 *from = (const float4 *)(up.coarse + ((size_t)character * up.coarse_count + index) * 8);
+            float4 a = from[0];
+            float2 b = *(const float2 *)(from + 1);
+            sum[c][0] = fmaf(w.x, a.x, sum[c][0]);
+            sum[c][1] = fmaf(w.x, a.z, sum[c][1]);
+            sum[c][2] = fmaf(w.x, b.x, sum[c][2]);
+            sum[c][3] = fmaf(w.w, a.y, sum[c][3]);
+            sum[c][4] = fmaf(w.w, a.w, sum[c][4]);
+            sum[c][5] = fmaf(w.w, b.y, sum[c][5]);
+            if (!RIDING) continue;
+            sum[c][0] = fmaf(w.y, a.y, sum[c][0]);
+            sum[c][1] = fmaf(w.y, a.w, sum[c][1]);
+            sum[c][2] = fmaf(w.y, b.y, sum[c][2]);
+            sum[c][3] = fmaf(w.z, a.x, sum[c][3]);
+            sum[c][4] = fmaf(w.z, a.z, sum[c][4]);
+            sum[c][5] = fmaf(w.z, b.x, sum[c][5]);
+        }
+    }
+    nearest = __shfl_sync(0xffffffffu, nearest, threadIdx.x % 32 / S * S); /* the first slot's */
+#pragma unroll
+    for (int c = 0; c < C; c++)
+        for (int k = 0; k < 6; k++)
+            for (int d = 1; d < S; d <<= 1)
+                sum[c][k] += __shfl_xor_sync(0xffffffffu, sum[c][k], d);
+    if (part > 0 || thread / S >= rows) return;
+    int vertex = up.row_vertex[row];
+#pragma unroll
+    for (int c = 0; c < C; c++) {
+        int character = first + c;
+        if (character >= count || orders[character].hidden) continue;
+        if (out.positions != NULL)
+            store3(out.positions, out.vertex_stride[0], out.instance_stride[0], vertex, character, sum[c][0], sum[c][1],
+                   sum[c][2]);
+        if (out.normals == NULL) continue;
+        const float *from = up.coarse + ((size_t)character * up.coarse_count + nearest) * 8;
+        const float fallback[3] = {from[1], from[3], from[5]};
+        store_unit(out, vertex, character, sum[c][3], sum[c][4], sum[c][5], fallback);
+    }
+}
+
+template <int C, int S>
+static void launch_rows(const sup_gpu_upsample &up, const sup_gpu_state &st, const sup_gpu_out &out, cudaStream_t stream)
+{
+    int riding = up.row_count - up.plain_count, groups = (st.count + C - 1) / C;
+    dim3 plain_grid((up.plain_count * S + THREADS - 1) / THREADS, groups);
+    dim3 riding_grid((riding * S + THREADS - 1) / THREADS, groups);
+    if (up.plain_count > 0)
+        launch_early(rows_kernel<C, S, false>, plain_grid, THREADS, 0, stream, up, st.count, st.orders, out);
+    if (riding > 0) launch_early(rows_kernel<C, S, true>, riding_grid, THREADS, 0, stream, up, st.count, st.orders, out);
+}
+
+extern "C" int sup_gpu_show(const sup_gpu_upsample *up, const sup_gpu_state *state, bool carried, const sup_gpu_out *out,
+                            void *stream)
+{
+    dim3 grid((up->coarse_count + THREADS - 1) / THREADS, state->count);
+    launch_early(coarse_kernel, grid, THREADS, 0, (cudaStream_t)stream, *up, *state, carried);
+    if (state->count <= 2)
+        launch_rows<1, 4>(*up, *state, *out, (cudaStream_t)stream);
+    else
+        launch_rows<4, 1>(*up, *state, *out, (cudaStream_t)stream);
+    return (int)cudaGetLastError();
+}

@@ -1,0 +1,285 @@
+/* step_block.cuh (internal) - a block of threads at work on one part of C characters: its fast memory, the products with
+ * the part's inverse, sums, and the two halves of a solve (blocks.h). */
+#ifndef SUP_CUDA_STEP_BLOCK_CUH
+#define SUP_CUDA_STEP_BLOCK_CUH
+
+#include "cuda/decide.cuh"
+
+enum { STEP_ALONE_THREADS = 512, STEP_CROWD_THREADS = 512 };
+
+/* Unknowns of a part, for blocks of C characters. */
+template <int C> struct limit {
+    enum { value = C == 1 ? SUP_BLOCK_ALONE : SUP_BLOCK_LIMIT };
+};
+
+/* Floats a row of right-hand sides of C characters, whole float4. */
+template <int C> struct width {
+    enum { value = (3 * C + 3) / 4 * 4 };
+};
+
+/* A part and its characters; pointers into shared memory. */
+template <int C> struct block_view {
+    const sup_block_part &part; /* in shared memory too, after the first barrier */
+    int first, live;      /* characters */
+    const float *inverse; /* [part.count*LIMIT] in shared memory for one character; crowds leave it to the cache */
+    float *in, *out;      /* [LIMIT*width] */
+    float *half;          /* [LIMIT*width*(slices-1)], the same memory as: */
+    float *force;         /* [3*SUP_BLOCK_FORCES*most_prisms] in local_kernel, else [most_prisms] */
+    float *slots;         /* [most_slots*width] the newest direction at the top */
+    float *left;          /* [most_slots*width] gradient there, as far as the part knows it */
+    float *sums;          /* [32*SUP_GPU_SUMS] */
+    float *x;             /* [C*most_local*3] */
+    float *feet;          /* [most_local*3] of one character, with volume */
+    float *pressure;      /* [most_seats] of one character */
+    const unsigned char *pack;
+    __device__ block_view(const sup_block_part &shared_part) : part(shared_part) {}
+    template <typename A> __device__ const A *at(int array) const
+    {
+        return (const A *)(pack + part.pack[array]);
+    }
+    /* The place, in a vector, of an unknown or slot of the part; whether the part takes care of it. */
+    __device__ int place(int interior_count, int local, bool &own) const
+    {
+        own = true;
+        if (local < part.count) return part.first + local;
+        int top = at<int32_t>(SUP_PACK_PLACE)[local - part.count];
+        own = top >= 0;
+        return interior_count + (own ? top : -1 - top);
+    }
+    /* Numbers of character c in the row of an unknown, or of a slot. */
+    __device__ float *row(float *unknowns, float *tops, int local, int c) const
+    {
+        const int w = width<C>::value;
+        return (local < part.count ? unknowns + local * w : tops + (local - part.count) * w) + 3 * c;
+    }
+};
+
+/* Of fast memory. `F`: with room for the forces of prisms. */
+template <int C, int T, bool F = false> struct sizes {
+    enum { LIMIT = limit<C>::value };
+    size_t inverse, scratch, slots, x, feet, pressure; /* floats */
+    __host__ __device__ sizes(const sup_gpu_system &s)
+    {
+        size_t half = (size_t)(T / LIMIT - 1) * LIMIT * width<C>::value;
+        size_t force = (size_t)(F ? 3 * SUP_BLOCK_FORCES : 1) * s.most_prisms;
+        inverse = C == 1 ? LIMIT * LIMIT : 0;
+        scratch = half > force ? half : force;
+        slots = (size_t)s.most_slots * width<C>::value;
+        x = ((size_t)C * s.most_local * 3 + 3) / 4 * 4;
+        feet = s.volume > 0.0f ? ((size_t)s.most_local * 3 + 3) / 4 * 4 : 0;
+        pressure = ((size_t)s.most_seats + 3) / 4 * 4;
+    }
+    __host__ __device__ size_t before_pack() const
+    {
+        return inverse + 2 * LIMIT * width<C>::value + scratch + 2 * slots + 32 * SUP_GPU_SUMS + x + feet + pressure;
+    }
+    size_t bytes(const sup_gpu_system &s) const
+    {
+        return before_pack() * sizeof(float) + (size_t)s.most_pack;
+    }
+};
+
+template <int C, int T, bool F = false>
+static __device__ block_view<C> open_block(const sup_gpu_system &s, const sup_gpu_state &st, float *shared)
+{
+    enum { LIMIT = limit<C>::value };
+    const sizes<C, T, F> size(s);
+    __shared__ sup_block_part part;
+    for (int i = threadIdx.x; i < (int)(sizeof part / sizeof(int)); i += T)
+        ((int *)&part)[i] = ((const int *)&s.parts[blockIdx.x])[i];
+    block_view<C> b(part);
+    b.first = blockIdx.y * C;
+    b.live = min(C, st.count - b.first);
+    b.inverse = C == 1 ? shared : s.inverse + (size_t)blockIdx.x * LIMIT * LIMIT;
+    b.in = shared + size.inverse;
+    b.out = b.in + LIMIT * width<C>::value;
+    b.half = b.force = b.out + LIMIT * width<C>::value;
+    b.slots = b.half + size.scratch;
+    b.left = b.slots + size.slots;
+    b.sums = b.left + size.slots;
+    b.x = b.sums + 32 * SUP_GPU_SUMS;
+    b.feet = b.x + size.x;
+    b.pressure = b.feet + size.feet;
+    b.pack = (const unsigned char *)(shared + size.before_pack());
+    return b;
+}
+
+static __device__ void copy_chunk(const void *to, const void *from)
+{
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"((unsigned)__cvta_generic_to_shared(to)), "l"(from));
+}
+
+/* Begins to copy the part's arrays, then its inverse, into shared memory. They never change, so that this may begin before
+ * the kernel before this one has ended; `wait_for_kernel` then waits for that. */
+template <int C, int T, bool F = false> static __device__ void load_part(const sup_gpu_system &s, float *shared)
+{
+    enum { LIMIT = limit<C>::value };
+    const sizes<C, T, F> size(s);
+    float *pack = shared + size.before_pack();
+    for (int i = threadIdx.x * 4; i < s.most_pack / 4; i += T * 4)
+        copy_chunk(pack + i, (const float *)(s.pack + (size_t)blockIdx.x * s.most_pack) + i);
+    asm volatile("cp.async.commit_group;");
+    const float *from = s.inverse + (size_t)blockIdx.x * LIMIT * LIMIT;
+    for (int i = threadIdx.x * 4; C == 1 && i < LIMIT * LIMIT; i += T * 4)
+        copy_chunk(shared + i, from + i);
+    asm volatile("cp.async.commit_group;");
+}
+
+/* The arrays are there; the inverse as well. Own copies only: a barrier must follow. */
+static __device__ void wait_pack()
+{
+    asm volatile("cp.async.wait_group 1;");
+}
+
+static __device__ void wait_inverse()
+{
+    asm volatile("cp.async.wait_group 0;");
+}
+
+/* out = inverse * in for all right-hand sides. Several threads share a row; their sums are added in order. */
+template <int C, int T> static __device__ void multiply(const block_view<C> &b)
+{
+    enum { LIMIT = limit<C>::value };
+    const int w = width<C>::value, slices = T / LIMIT;
+    int row = threadIdx.x % LIMIT, slice = threadIdx.x / LIMIT, n = b.part.count;
+    float sum[width<C>::value];
+#pragma unroll
+    for (int k = 0; k < w; k++)
+        sum[k] = 0.0f;
+    if (row < n) {
+#pragma unroll 8
+        for (int j = slice; j < n; j += slices) {
+            float m = b.inverse[j * LIMIT + row];
+            const float4 *in = (const float4 *)(b.in + j * w);
+#pragma unroll
+            for (int k = 0; k < w / 4; k++) {
+                float4 v = in[k];
+                sum[4 * k] = fmaf(m, v.x, sum[4 * k]);
+                sum[4 * k + 1] = fmaf(m, v.y, sum[4 * k + 1]);
+                sum[4 * k + 2] = fmaf(m, v.z, sum[4 * k + 2]);
+                sum[4 * k + 3] = fmaf(m, v.w, sum[4 * k + 3]);
+            }
+        }
+        if (slice > 0)
+#pragma unroll
+            for (int k = 0; k < w; k++)
+                b.half[((slice - 1) * w + k) * LIMIT + row] = sum[k];
+    }
+    __syncthreads();
+    if (slice == 0 && row < n)
+#pragma unroll
+        for (int k = 0; k < w; k++) {
+            float total = sum[k];
+#pragma unroll
+            for (int h = 0; h < slices - 1; h++)
+                total += b.half[(h * w + k) * LIMIT + row];
+            b.out[row * w + k] = total;
+        }
+    __syncthreads();
+}
+
+/* Adds up `count` values of every thread, in a fixed order, into the sums of the character and part. */
+template <int T>
+static __device__ void reduce(float *shared, const float *values, int count, const sup_gpu_state &st, int character,
+                              int first)
+{
+    int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+#pragma unroll
+    for (int k = 0; k < SUP_GPU_SUMS; k++) {
+        if (k >= count) break;
+        float v = values[k];
+        for (int d = 16; d > 0; d >>= 1)
+            v += __shfl_xor_sync(0xffffffffu, v, d);
+        if (lane == 0) shared[k * 32 + warp] = v;
+    }
+    __syncthreads();
+    if (threadIdx.x < count) {
+        float total = 0.0f;
+        for (int k = 0; k < T / 32; k++)
+            total += shared[threadIdx.x * 32 + k];
+        st.sums[((size_t)character * SUP_GPU_SUMS + first + threadIdx.x) * st.sum_rows + blockIdx.x] = total;
+    }
+    __syncthreads();
+}
+
+/* First half of a solve: `in` holds r of the part, `left` the gradient at its slots. y goes out, gradient + A_tp y_p into
+ * the slots, r . y into the sums. */
+template <int C, int T>
+static __device__ void forward(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b)
+{
+    const int w = width<C>::value;
+    const uint16_t *begin = b.template at<uint16_t>(SUP_PACK_COL_BEGIN), *row = b.template at<uint16_t>(SUP_PACK_COL_ROW);
+    const float *value = b.template at<float>(SUP_PACK_COL_VALUE);
+    const int32_t *slot = b.template at<int32_t>(SUP_PACK_SLOT);
+    multiply<C, T>(b);
+    for (int c = 0; c < b.live; c++) {
+        float4 *y = st.y + (size_t)(b.first + c) * s.interior_count + b.part.first;
+        float4 *to = st.slot + (size_t)(b.first + c) * s.slot_count;
+        float product[SUP_GPU_SUMS] = {0.0f};
+        for (int i = threadIdx.x; i < b.part.count + b.part.slot_count; i += T) {
+            if (i < b.part.count) {
+                const float *v = b.out + i * w + 3 * c, *r = b.in + i * w + 3 * c;
+                product[0] = fmaf(v[0], r[0], fmaf(v[1], r[1], fmaf(v[2], r[2], product[0])));
+                y[i] = make_float4(v[0], v[1], v[2], 0.0f);
+                continue;
+            }
+            int local = i - b.part.count;
+            const float *g = b.left + local * w + 3 * c;
+            float4 sum = make_float4(g[0], g[1], g[2], 0.0f);
+            for (int e = begin[local]; e < begin[local + 1]; e++) {
+                const float *v = b.out + row[e] * w + 3 * c;
+                sum.x = fmaf(value[e], v[0], sum.x);
+                sum.y = fmaf(value[e], v[1], sum.y);
+                sum.z = fmaf(value[e], v[2], sum.z);
+            }
+            to[slot[local]] = sum;
+        }
+        reduce<T>(b.sums, product, 1, st, b.first + c, SUM_NEWEST);
+    }
+}
+
+/* The newest direction at the part's places of the top into `slots`, of its own unknowns into `out`. */
+template <int C, int T>
+static __device__ void backward(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b)
+{
+    enum { LIMIT = limit<C>::value };
+    const int w = width<C>::value, thread = threadIdx.x, all = T, rounds = (LIMIT * C + all - 1) / all;
+    const uint16_t *begin = b.template at<uint16_t>(SUP_PACK_ROW_BEGIN), *slot_of = b.template at<uint16_t>(SUP_PACK_ROW_SLOT);
+    const float *value = b.template at<float>(SUP_PACK_ROW_VALUE);
+    float4 y[rounds]; /* asked for early */
+#pragma unroll
+    for (int r = 0; r < rounds; r++) {
+        int i = thread + r * all, c = i / LIMIT, row = i % LIMIT;
+        if (c < b.live && row < b.part.count)
+            y[r] = st.y[(size_t)(b.first + c) * s.interior_count + b.part.first + row];
+    }
+    for (int i = thread; i < b.part.slot_count * b.live; i += all) {
+        int c = i / b.part.slot_count, slot = i - c * b.part.slot_count;
+        bool own;
+        int place = b.place(0, b.part.count + slot, own);
+        float4 v = st.top[(size_t)(b.first + c) * s.top_count + place];
+        float *to = b.slots + slot * w + 3 * c;
+        to[0] = v.x, to[1] = v.y, to[2] = v.z;
+    }
+    __syncthreads();
+    for (int i = thread; i < b.part.count * C; i += all) {
+        int c = i / b.part.count, row = i - c * b.part.count;
+        float sum[3] = {0.0f, 0.0f, 0.0f};
+        for (int e = begin[row]; e < begin[row + 1]; e++)
+            for (int k = 0; k < 3; k++)
+                sum[k] = fmaf(value[e], b.slots[slot_of[e] * w + 3 * c + k], sum[k]);
+        for (int k = 0; k < 3; k++)
+            b.in[row * w + 3 * c + k] = sum[k];
+    }
+    __syncthreads();
+    multiply<C, T>(b);
+#pragma unroll
+    for (int r = 0; r < rounds; r++) {
+        int i = thread + r * all, c = i / LIMIT, row = i % LIMIT;
+        if (c >= b.live || row >= b.part.count) continue;
+        float *to = b.out + row * w + 3 * c;
+        to[0] = y[r].x - to[0], to[1] = y[r].y - to[1], to[2] = y[r].z - to[2];
+    }
+}
+
+#endif

@@ -1,0 +1,12 @@
+/* landmarks.h (internal) - landmarks from memory. */
+#ifndef SUP_LOAD_LANDMARKS_H
+#define SUP_LOAD_LANDMARKS_H
+
+#include "base/base.h"
+#include "supple/anatomy.h"
+
+/* `name` is the place that messages speak of. */
+sup_result sup_landmarks_read(const sup_context *context, const char *name, sup_bytes bytes, sup_landmarks **landmarks,
+                              sup_error *error);
+
+#endif

@@ -1,0 +1,31 @@
+/* anatomy.c - the method's table: that of "projective" with layers of flesh. */
+#include "methods/anatomy/anatomy.h"
+
+#include "methods/projective/projective_params.h"
+
+static const sup_param params[SUP_ANATOMY_PARAM_COUNT] = {
+    SUP_PROJECTIVE_PARAM_ROWS,
+    [SUP_ANATOMY_MUSCLE] = {"muscle", "", SUP_PARAM_FLOAT, 0.1, 20, 3, NULL, false, "How firm muscle is, times fat."},
+};
+
+const sup_method sup_method_anatomy = {
+    .name = "anatomy",
+    .summary = "Projective skinning with fat and muscle on real bones, for bodies that have them: the belly moves, the "
+               "rib cage does not.",
+    .version = 1,
+    .flags = SUP_METHOD_DYNAMIC | SUP_METHOD_COLLIDES | SUP_METHOD_LAYERS,
+    .params = params,
+    .param_count = SUP_ANATOMY_PARAM_COUNT,
+    .maps = sup_projective_maps,
+    .map_count = SUP_PROJECTIVE_MAP_COUNT,
+    .bind = sup_anatomy_bind,
+    .check = sup_projective_check,
+    .state_size = sup_projective_state_size,
+    .reset = sup_projective_reset,
+    .step = sup_projective_step,
+    .energy = sup_projective_energy,
+    .inner = sup_projective_inner,
+    .paint = sup_projective_paint,
+    .kept_size = sup_projective_kept,
+    .link = sup_projective_link,
+};

@@ -1,0 +1,128 @@
+/* rig_file.c - a rig as a character of its own, saved as GLB: one skin over all joints, with the rig's weights.
+ *
+ * Vertices stand in the bind pose in the world, on a new node of their own, so one skin fits every part, whatever skins
+ * and nodes the input had. Morph targets are left out: they are in the space of the input's parts. */
+#include "output/cache.h"
+
+static sup_result check_rig(const sup_rig *rig, const char *path, sup_error *error)
+{
+    for (int32_t j = 0; j < rig->joint_count; j++)
+        for (int32_t k = 0; k < j; k++)
+            if (rig->joint_node[j] == rig->joint_node[k])
+                return sup_fail(error, SUP_ERROR_UNSUPPORTED, "output.rig.twice", path,
+                                "The skins of the input bind the joint %s in two ways, which one skin cannot hold.",
+                                rig->character->nodes[rig->joint_node[j]].name);
+    return SUP_OK;
+}
+
+/* Corners of the triangles, turned round where a part's node mirrored it: no node does any longer. */
+static int32_t *copy_triangles(const sup_character *character, sup_arena *arena)
+{
+    int32_t *triangles =
+        sup_arena_copy(arena, character->triangles, (size_t)character->triangle_count, 3 * sizeof *triangles);
+    for (int32_t p = 0; triangles != NULL && p < character->part_count; p++) {
+        const sup_part *part = &character->parts[p];
+        if (!sup_part_is_mirrored(character, part)) continue;
+        for (int32_t t = part->triangle_first; t < part->triangle_first + part->triangle_count; t++) {
+            int32_t *corner = triangles + 3 * (size_t)t, second = corner[1];
+            corner[1] = corner[2];
+            corner[2] = second;
+        }
+    }
+    return triangles;
+}
+
+/* Moves of the skeleton alone: weights of morph targets have nothing to move. */
+static sup_clip *copy_clips(const sup_character *character, sup_arena *arena)
+{
+    sup_clip *clips = sup_arena_copy(arena, character->clips, (size_t)character->clip_count, sizeof *clips);
+    for (int32_t c = 0; clips != NULL && c < character->clip_count; c++) {
+        sup_channel *channels =
+            sup_arena_copy(arena, clips[c].channels, (size_t)clips[c].channel_count, sizeof *channels);
+        int32_t count = 0;
+        for (int32_t i = 0; channels != NULL && i < clips[c].channel_count; i++)
+            if (channels[i].target != SUP_CHANNEL_MORPH) channels[count++] = channels[i];
+        clips[c].channels = channels;
+        clips[c].channel_count = count;
+    }
+    return clips;
+}
+
+/* Nodes of the character and two more: the one that carries the parts, and one over all others, so that joints of several
+ * skeletons have a root in common, as glTF wants it. */
+static sup_node *copy_nodes(const sup_character *character, sup_arena *arena)
+{
+    const sup_transform rest = {.rotation = {0, 0, 0, 1}, .scale = {1, 1, 1}};
+    int32_t count = character->node_count;
+    sup_node *nodes = sup_arena_alloc(arena, (size_t)count + 2, sizeof *nodes);
+    for (int32_t n = 0; nodes != NULL && n < count; n++) {
+        nodes[n] = character->nodes[n];
+        if (nodes[n].parent < 0) nodes[n].parent = count + 1;
+    }
+    if (nodes == NULL) return NULL;
+    nodes[count] = (sup_node){.name = "skin", .parent = -1, .rest = rest};
+    nodes[count + 1] = (sup_node){.name = "skeleton", .parent = -1, .rest = rest};
+    return nodes;
+}
+
+/* The rig's arrays as those of a character; what is made for it is `arena`'s. */
+static bool describe(const sup_rig *rig, sup_arena *arena, sup_character *made)
+{
+    const sup_character *from = rig->character;
+    sup_node *nodes = copy_nodes(from, arena);
+    sup_part *parts = sup_arena_copy(arena, from->parts, (size_t)from->part_count, sizeof *parts);
+    sup_bone *bones = sup_arena_alloc(arena, (size_t)rig->joint_count, sizeof *bones);
+    sup_skin *skin = sup_arena_alloc(arena, 1, sizeof *skin);
+    int32_t *triangles = copy_triangles(from, arena);
+    sup_clip *clips = copy_clips(from, arena);
+    if (nodes == NULL || parts == NULL || bones == NULL || skin == NULL ||
+        (triangles == NULL && from->triangle_count > 0) || (clips == NULL && from->clip_count > 0))
+        return false;
+    for (int32_t j = 0; j < rig->joint_count; j++)
+        bones[j] = (sup_bone){rig->joint_node[j], rig->joint_inverse_bind[j]};
+    *skin = (sup_skin){"skin", 0, rig->joint_count};
+    for (int32_t p = 0; p < from->part_count; p++) {
+        parts[p].node = from->node_count;
+        parts[p].skin = 0;
+    }
+    *made = (sup_character){.name = from->name,
+                            .unit_metres = from->unit_metres,
+                            .node_count = from->node_count + 2,
+                            .nodes = nodes,
+                            .bone_count = rig->joint_count,
+                            .bones = bones,
+                            .skin_count = 1,
+                            .skins = skin,
+                            .part_count = from->part_count,
+                            .parts = parts,
+                            .vertex_count = rig->vertex_count,
+                            .positions = rig->positions,
+                            .normals = rig->normals,
+                            .tangents = rig->tangents,
+                            .texcoords = from->texcoords,
+                            .triangle_count = from->triangle_count,
+                            .triangles = triangles,
+                            .influence_first = rig->influence_first,
+                            .influence_bone = rig->influence_joint,
+                            .influence_weight = rig->influence_weight,
+                            .clip_count = from->clip_count,
+                            .clips = clips};
+    return true;
+}
+
+sup_result sup_rig_save(const sup_context *context, const sup_rig *rig, const char *path, sup_error *error)
+{
+    if (rig == NULL || path == NULL)
+        return sup_fail(error, SUP_ERROR_ARGUMENT, "argument.null", "", "sup_rig_save needs a rig and a path.");
+    sup_result result = check_rig(rig, path, error);
+    if (result != SUP_OK) return result;
+    sup_context resolved = sup_context_resolve(context);
+    sup_arena arena = sup_arena_create(&resolved.allocator);
+    sup_character source, *made = NULL;
+    result = describe(rig, &arena, &source) ? sup_character_create(context, &source, &made, error)
+                                            : sup_fail_memory(error, "the rig");
+    if (result == SUP_OK) result = sup_character_save(context, made, path, error);
+    sup_character_destroy(made);
+    sup_arena_destroy(&arena);
+    return result;
+}

@@ -1,0 +1,404 @@
+/* test_crowd.c - the device against the CPU: the same skin, the same bits twice, sentences for what is wrong. Skipped where
+ * no GPU is found; what happens then is tested everywhere. */
+#include "supple/device.h"
+#include "supple/supple.h"
+#include "test.h"
+
+typedef struct fixture {
+    sup_character *character;
+    sup_rig *rig;
+    sup_model *model;
+    sup_device *device;
+} fixture;
+
+static sup_device *device_or_skip(void)
+{
+    sup_device *device = NULL;
+    sup_error error = {0};
+    sup_result result = sup_device_cuda_create(NULL, 0, &device, &error);
+    if (result == SUP_ERROR_UNSUPPORTED) SKIP("no GPU");
+    CHECK_OK(result, error);
+    return device;
+}
+
+/* A built-in character; `settings`: "name=value name=value" of the method. `rigid`: how rigid its right half is painted. */
+static fixture open_fixture(const char *scene, const char *method, const char *settings, float rigid)
+{
+    fixture f = {0};
+    sup_error error = {0};
+    f.device = device_or_skip();
+    CHECK_OK(sup_scene_create(NULL, scene, 1.0, &f.character, &error), error);
+    CHECK_OK(sup_rig_create(NULL, f.character, NULL, &f.rig, &error), error);
+    double values[64];
+    char text[128];
+    const sup_method *m = sup_method_find(method);
+    sup_method_defaults(m, values);
+    snprintf(text, sizeof text, "%s", settings);
+    for (char *rest = NULL, *one = strtok_r(text, " ", &rest); one != NULL; one = strtok_r(NULL, " ", &rest)) {
+        char *value = strchr(one, '=');
+        *value++ = '\0';
+        CHECK_OK(sup_method_set(m, values, one, value, &error), error);
+    }
+    float *paint = calloc((size_t)f.rig->vertex_count, sizeof *paint);
+    for (int32_t v = 0; v < f.rig->vertex_count; v++)
+        paint[v] = f.rig->positions[3 * (size_t)v] > 0.0f ? rigid : 0.0f;
+    sup_paint rigid_paint = {"rigid", paint};
+    sup_bind_def def = {.values = values, .paints = &rigid_paint, .paint_count = rigid > 0.0f ? 1 : 0};
+    CHECK_OK(sup_bind(NULL, m, f.rig, &def, &f.model, &error), error);
+    free(paint);
+    return f;
+}
+
+static void close_fixture(fixture *f)
+{
+    sup_device_destroy(f->device);
+    sup_model_destroy(f->model);
+    sup_rig_destroy(f->rig);
+    sup_character_destroy(f->character);
+}
+
+TEST(without_a_gpu_it_says_so)
+{
+    sup_device *device = NULL;
+    sup_error error = {0};
+    sup_result result = sup_device_cuda_create(NULL, 0, &device, &error);
+    if (result == SUP_OK) {
+        CHECK(strlen(sup_device_name(device)) > 0);
+        sup_device_destroy(device);
+        return;
+    }
+    CHECK_EQ(result, SUP_ERROR_UNSUPPORTED);
+    CHECK_TEXT(error.id, "cuda.none");
+    CHECK(strstr(error.message, "CPU") != NULL);
+    CHECK(device == NULL);
+    sup_device_destroy(NULL);
+    sup_crowd_destroy(NULL);
+}
+
+/* All joints moved by about the rounding of their places: what a motion makes of that is its own. */
+static void tremble(sup_pose *pose, int32_t frame)
+{
+    for (int32_t j = 0; j < pose->node_count; j++)
+        for (int32_t r = 0; r < 3; r++)
+            pose->world[j].m[4 * r + 3] += 2e-7f * (float)((j * 7 + r * 3 + frame) % 5 - 2);
+}
+
+/* How far skins are apart over a clip, in sizes of the character: the farthest vertex, and the root of the mean square. */
+typedef struct distance {
+    double farthest, mean;
+} distance;
+
+static void add_distance(distance *d, const float *a, const float *b, size_t n, double size)
+{
+    for (size_t k = 0; k < n; k++) {
+        double apart = fabs((double)a[k] - (double)b[k]) / size;
+        d->farthest = fmax(d->farthest, apart);
+        d->mean += apart * apart / (double)n;
+    }
+}
+
+/* The skins of CPU and device over a clip. *own: the same between the CPU and itself with joints that tremble; some motions
+ * (jump) throw the flesh where it can fall either way, and rounding decides which vertex touches what. */
+static distance compare_clip(fixture *f, int32_t clip, int32_t count, int32_t frames, double fps, distance *own)
+{
+    sup_error error = {0};
+    sup_pose *pose = NULL;
+    sup_instance *instance = NULL, *other = NULL;
+    sup_crowd *crowd = NULL;
+    size_t n = (size_t)sup_model_vertex_count(f->model) * 3;
+    float *cpu = calloc(n * 2, sizeof *cpu), *near = calloc(n * 2, sizeof *near), *gpu = calloc(n * 2, sizeof *gpu),
+          *cpu_n = cpu + n, *gpu_n = gpu + n, *near_n = near + n;
+    distance off = {0};
+    int32_t times = 0;
+    size_t turned = 0, own_turned = 0, looked = 0;
+    const sup_clip *c = &f->character->clips[clip];
+    CHECK_OK(sup_pose_create(NULL, f->character, &pose, &error), error);
+    sup_crowd_def def = {.instance_count = count};
+    CHECK_OK(sup_crowd_create(f->device, f->model, &def, &crowd, &error), error);
+    sup_pose_sample(f->character, c, c->start, pose);
+    CHECK_OK(sup_instance_create(NULL, f->model, pose, &instance, &error), error);
+    CHECK_OK(sup_instance_create(NULL, f->model, pose, &other, &error), error);
+    *own = off;
+    CHECK_OK(sup_crowd_pose(crowd, -1, pose, &error), error);
+    CHECK_OK(sup_crowd_reset(crowd, -1, &error), error);
+    for (int32_t i = 1; i <= frames; i++) {
+        double length = (double)c->end - (double)c->start, t = fmod(i / fps, 2.0 * length);
+        sup_pose_sample(f->character, c, (double)c->start + (t < length ? t : 2.0 * length - t), pose);
+        CHECK_EQ(
+            sup_instance_step(instance, pose, (float)(1.0 / fps), &(sup_skin_out){.positions = cpu, .normals = cpu_n}),
+            SUP_OK);
+        CHECK_OK(sup_crowd_pose(crowd, -1, pose, &error), error);
+        CHECK_OK(sup_crowd_step(crowd, (float)(1.0 / fps), NULL, &error), error);
+        tremble(pose, i);
+        CHECK_EQ(
+            sup_instance_step(other, pose, (float)(1.0 / fps), &(sup_skin_out){.positions = near, .normals = near_n}),
+            SUP_OK);
+        if (i % 10 != 0 && i != frames) continue;
+        CHECK_OK(sup_crowd_read(crowd, count - 1, &(sup_skin_out){.positions = gpu, .normals = gpu_n}, &error), error);
+        add_distance(&off, cpu, gpu, n, (double)f->rig->size);
+        add_distance(own, cpu, near, n, (double)f->rig->size);
+        times++;
+        for (size_t k = 0; k < n; k++) {
+            CHECK_MSG(isfinite(gpu[k]) && isfinite(gpu_n[k]), "vertex %d of frame %d", (int)(k / 3), (int)i);
+            turned += fabs((double)cpu_n[k] - (double)gpu_n[k]) > 0.01;
+            own_turned += fabs((double)cpu_n[k] - (double)near_n[k]) > 0.01;
+            looked++;
+        }
+    }
+    /* In the fold of an armpit triangles have no area, and normals no direction. */
+    CHECK_MSG((double)turned < fmax(1e-3 * (double)looked, 10.0 * (double)own_turned),
+              "%d of %d normals differ; the CPU's from itself %d", (int)turned, (int)looked, (int)own_turned);
+    sup_instance_destroy(instance);
+    sup_instance_destroy(other);
+    sup_crowd_destroy(crowd);
+    sup_pose_destroy(pose);
+    free(cpu), free(gpu), free(near);
+    off.mean = sqrt(off.mean / times);
+    own->mean = sqrt(own->mean / times);
+    return off;
+}
+
+TEST(classic_skins_are_those_of_the_cpu)
+{
+    static const char *const methods[] = {"linear", "dualquat"};
+    for (int32_t m = 0; m < 2; m++) {
+        fixture f = open_fixture("human", methods[m], "", 0.0f);
+        for (int32_t clip = 0; clip < f.character->clip_count; clip++) {
+            distance own, off = compare_clip(&f, clip, 3, 20, 60.0, &own);
+            CHECK_MSG(off.farthest < 2e-6, "%s, %s: %g", methods[m], f.character->clips[clip].name, off.farthest);
+        }
+        close_fixture(&f);
+    }
+}
+
+/* All motions of a character. */
+static void compare_projective(fixture *f, const char *what, int32_t count, int32_t frames, double fps, bool touches)
+{
+    for (int32_t clip = 0; clip < f->character->clip_count; clip++) {
+        distance own, off = compare_clip(f, clip, count, frames, fps, &own);
+        printf("    %s, %s, %d at a time: %.2g of the size (mean %.2g); the CPU from itself %.2g (%.2g)\n", what,
+               f->character->clips[clip].name, (int)count, off.farthest, off.mean, own.farthest, own.mean);
+        fflush(stdout);
+        /* Where the CPU parts from itself, the size of that is all that can be asked for; a vertex that touches a step
+         * earlier or later is off by as much as its contact moves it. */
+        double most = fmax(touches ? 1e-2 : 1e-4, 10.0 * own.farthest), mean = fmax(1e-5, 4.0 * own.mean);
+        CHECK_MSG(off.farthest < most && off.mean < mean, "%s: %g, mean %g", f->character->clips[clip].name,
+                  off.farthest, off.mean);
+    }
+    close_fixture(f);
+}
+
+TEST(one_projective_skin_is_that_of_the_cpu)
+{
+    fixture f = open_fixture("human", "projective", "vertices=5000 contact=0", 0.0f);
+    compare_projective(&f, "alone", 1, 300, 60.0, false);
+}
+
+TEST(a_crowds_projective_skins_are_those_of_the_cpu)
+{
+    fixture f = open_fixture("human", "projective", "vertices=5000 contact=0", 0.0f);
+    compare_projective(&f, "crowd", 6, 60, 60.0, false);
+}
+
+TEST(one_skin_that_touches_itself_is_that_of_the_cpu)
+{
+    fixture f = open_fixture("human", "projective", "vertices=5000", 0.0f);
+    compare_projective(&f, "touching", 1, 300, 60.0, true);
+}
+
+TEST(a_crowds_skins_that_touch_are_those_of_the_cpu)
+{
+    fixture f = open_fixture("human", "projective", "vertices=3000", 0.0f);
+    compare_projective(&f, "touching crowd", 6, 60, 60.0, true);
+}
+
+TEST(works_of_old_rigid_regions_and_other_frame_rates_are_those_of_the_cpu)
+{
+    fixture f = open_fixture("human", "projective", "vertices=2000 volume=0 contact=0 dynamic=0", 0.0f);
+    compare_projective(&f, "strain alone", 1, 60, 60.0, false);
+    f = open_fixture("elephant", "projective", "vertices=2000", 0.5f);
+    compare_projective(&f, "half rigid", 3, 40, 60.0, true);
+    f = open_fixture("cylinder", "projective", "vertices=500", 1.0f);
+    compare_projective(&f, "rigid", 1, 60, 24.0, true);
+    f = open_fixture("cylinder", "projective", "vertices=500", 0.0f);
+    compare_projective(&f, "144 frames a second", 3, 200, 144.0, true);
+}
+
+/* One alone, whose parts are smaller, and a crowd come to the same. Small, for the tools that look for races. */
+TEST(one_alone_moves_as_one_of_a_crowd)
+{
+    fixture f = open_fixture("cylinder", "projective", "vertices=300", 0.0f);
+    sup_error error = {0};
+    sup_pose *pose = NULL;
+    size_t n = (size_t)sup_model_vertex_count(f.model) * 3;
+    float *skin[2] = {calloc(n, sizeof(float)), calloc(n, sizeof(float))};
+    CHECK_OK(sup_pose_create(NULL, f.character, &pose, &error), error);
+    for (int32_t k = 0; k < 2; k++) {
+        sup_crowd *crowd = NULL;
+        sup_crowd_def def = {.instance_count = k == 0 ? 1 : 5};
+        CHECK_OK(sup_crowd_create(f.device, f.model, &def, &crowd, &error), error);
+        for (int32_t i = 1; i < 4; i++) {
+            const sup_clip *c = &f.character->clips[0];
+            sup_pose_sample(f.character, c, (double)c->start + 0.1 * i, pose);
+            CHECK_OK(sup_crowd_pose(crowd, -1, pose, &error), error);
+            CHECK_OK(sup_crowd_step(crowd, 1.0f / 60.0f, NULL, &error), error);
+        }
+        CHECK_OK(sup_crowd_read(crowd, def.instance_count - 1, &(sup_skin_out){.positions = skin[k]}, &error), error);
+        sup_crowd_destroy(crowd);
+    }
+    for (size_t i = 0; i < n; i++)
+        CHECK_NEAR((double)skin[0][i], (double)skin[1][i], 1e-5 * (double)f.rig->size);
+    free(skin[0]), free(skin[1]);
+    sup_pose_destroy(pose);
+    close_fixture(&f);
+}
+
+/* A hash of everything that a crowd of clips shows over some frames. */
+static uint64_t hash_run(fixture *f, int32_t count, float dt)
+{
+    sup_error error = {0};
+    sup_crowd *crowd = NULL;
+    const sup_clip *clips[16];
+    int32_t clip_count = f->character->clip_count < 16 ? f->character->clip_count : 16;
+    size_t n = (size_t)sup_model_vertex_count(f->model) * 3;
+    float *skin = calloc(n, sizeof *skin);
+    uint64_t hash = 1469598103934665603u;
+    for (int32_t i = 0; i < clip_count; i++)
+        clips[i] = &f->character->clips[i];
+    sup_crowd_def def = {.instance_count = count, .character = f->character, .clip_count = clip_count, .clips = clips};
+    CHECK_OK(sup_crowd_create(f->device, f->model, &def, &crowd, &error), error);
+    for (int32_t i = 0; i < count; i++)
+        CHECK_OK(sup_crowd_play(crowd, i, i % clip_count, 0.1 * i, 1.0, true, &error), error);
+    CHECK_OK(sup_crowd_reset(crowd, -1, &error), error);
+    for (int32_t i = 0; i < 20; i++)
+        CHECK_OK(sup_crowd_step(crowd, dt, NULL, &error), error);
+    for (int32_t i = 0; i < count; i++) {
+        CHECK_OK(sup_crowd_read(crowd, i, &(sup_skin_out){.positions = skin}, &error), error);
+        for (size_t k = 0; k < n * sizeof(float); k++)
+            hash = (hash ^ ((const unsigned char *)skin)[k]) * 1099511628211u;
+    }
+    sup_crowd_destroy(crowd);
+    free(skin);
+    return hash;
+}
+
+TEST(the_same_bits_from_run_to_run)
+{
+    fixture f = open_fixture("human", "projective", "vertices=2000", 0.0f);
+    CHECK(hash_run(&f, 1, 1.0f / 60.0f) == hash_run(&f, 1, 1.0f / 60.0f));
+    CHECK(hash_run(&f, 9, 1.0f / 60.0f) == hash_run(&f, 9, 1.0f / 60.0f));
+    CHECK(hash_run(&f, 5, 1.0f / 24.0f) == hash_run(&f, 5, 1.0f / 24.0f));
+    CHECK(hash_run(&f, 5, 1.0f / 144.0f) == hash_run(&f, 5, 1.0f / 144.0f));
+    close_fixture(&f);
+}
+
+/* Levels of detail: hidden skins stay, flesh that stands falls asleep and wakes where it was. */
+TEST(hidden_skins_stay_and_still_flesh_sleeps)
+{
+    fixture f = open_fixture("human", "projective", "vertices=1000", 0.0f);
+    sup_error error = {0};
+    sup_crowd *crowd = NULL;
+    sup_pose *pose = NULL;
+    sup_crowd_report before, after;
+    const sup_clip *c = &f.character->clips[0];
+    size_t n = (size_t)sup_model_vertex_count(f.model) * 3;
+    float *skin[3] = {calloc(n, sizeof(float)), calloc(n, sizeof(float)), calloc(n, sizeof(float))};
+    CHECK_OK(sup_pose_create(NULL, f.character, &pose, &error), error);
+    CHECK_OK(sup_crowd_create(f.device, f.model, &(sup_crowd_def){.instance_count = 3}, &crowd, &error), error);
+    CHECK_OK(sup_crowd_hide(crowd, 1, true, &error), error);
+    CHECK_OK(sup_crowd_read(crowd, 1, &(sup_skin_out){.positions = skin[0]}, &error), error);
+    for (int32_t i = 0; i < 400; i++) {
+        sup_pose_sample(f.character, c, (double)c->start + fmin(i, 20) / 60.0, pose);
+        CHECK_OK(sup_crowd_pose(crowd, -1, pose, &error), error);
+        CHECK_OK(sup_crowd_step(crowd, 1.0f / 60.0f, NULL, &error), error);
+    }
+    CHECK_OK(sup_crowd_read(crowd, 1, &(sup_skin_out){.positions = skin[1]}, &error), error);
+    CHECK(memcmp(skin[0], skin[1], n * sizeof(float)) == 0);
+    CHECK_OK(sup_crowd_read(crowd, 0, &(sup_skin_out){.positions = skin[0]}, &error), error);
+    CHECK(memcmp(skin[0], skin[1], n * sizeof(float)) != 0);
+    CHECK_OK(sup_crowd_last_step(crowd, 0, &before, &error), error);
+    CHECK_MSG(before.asleep, "still awake after six seconds");
+    CHECK_OK(sup_crowd_step(crowd, 1.0f / 60.0f, NULL, &error), error);
+    CHECK_OK(sup_crowd_read(crowd, 0, &(sup_skin_out){.positions = skin[1]}, &error), error);
+    CHECK(memcmp(skin[0], skin[1], n * sizeof(float)) == 0);
+    sup_pose_sample(f.character, c, (double)c->start + 22.0 / 60.0, pose);
+    CHECK_OK(sup_crowd_pose(crowd, 0, pose, &error), error);
+    CHECK_OK(sup_crowd_step(crowd, 1.0f / 60.0f, NULL, &error), error);
+    CHECK_OK(sup_crowd_last_step(crowd, 0, &after, &error), error);
+    CHECK(!after.asleep && after.iterations > 0);
+    CHECK_OK(sup_crowd_read(crowd, 0, &(sup_skin_out){.positions = skin[1]}, &error), error);
+    for (size_t k = 0; k < n; k++)
+        CHECK(fabs((double)skin[0][k] - (double)skin[1][k]) < 0.1 * (double)f.rig->size);
+    for (int k = 0; k < 3; k++)
+        free(skin[k]);
+    sup_crowd_destroy(crowd);
+    sup_pose_destroy(pose);
+    close_fixture(&f);
+}
+
+/* A clip on the device is the clip on the CPU. */
+TEST(clips_are_sampled_as_on_the_cpu)
+{
+    fixture f = open_fixture("human", "linear", "", 0.0f);
+    sup_error error = {0};
+    sup_crowd *crowd = NULL;
+    sup_pose *pose = NULL;
+    sup_instance *instance = NULL;
+    size_t n = (size_t)sup_model_vertex_count(f.model) * 3;
+    float *cpu = calloc(n, sizeof *cpu), *gpu = calloc(n, sizeof *gpu);
+    CHECK_OK(sup_pose_create(NULL, f.character, &pose, &error), error);
+    CHECK_OK(sup_instance_create(NULL, f.model, NULL, &instance, &error), error);
+    for (int32_t clip = 0; clip < f.character->clip_count; clip++) {
+        const sup_clip *c = &f.character->clips[clip];
+        sup_crowd_def def = {.instance_count = 2, .character = f.character, .clip_count = 1, .clips = &c};
+        CHECK_OK(sup_crowd_create(f.device, f.model, &def, &crowd, &error), error);
+        CHECK_OK(sup_crowd_play(crowd, 1, 0, (double)c->start, 1.0, false, &error), error);
+        for (int32_t i = 1; i < 40; i++) {
+            CHECK_OK(sup_crowd_step(crowd, 0.07f, NULL, &error), error);
+            CHECK_OK(sup_crowd_read(crowd, 1, &(sup_skin_out){.positions = gpu}, &error), error);
+            sup_pose_sample(f.character, c, fmin((double)c->start + i * 0.07, (double)c->end), pose);
+            CHECK_EQ(sup_instance_step(instance, pose, 0.07f, &(sup_skin_out){.positions = cpu}), SUP_OK);
+            double worst = 0.0;
+            for (size_t k = 0; k < n; k++)
+                worst = fmax(worst, fabs((double)cpu[k] - (double)gpu[k]));
+            CHECK_MSG(worst < 2e-5 * (double)f.rig->size, "%s, frame %d: %g", c->name, (int)i, worst);
+        }
+        sup_crowd_destroy(crowd);
+    }
+    sup_instance_destroy(instance);
+    sup_pose_destroy(pose);
+    free(cpu), free(gpu);
+    close_fixture(&f);
+}
+
+TEST(wrong_calls_are_refused_with_a_sentence)
+{
+    fixture f = open_fixture("human", "projective", "vertices=1000", 0.0f);
+    sup_error error = {0};
+    sup_crowd *crowd = NULL;
+    sup_pose *pose = NULL;
+    CHECK_EQ(sup_crowd_create(NULL, f.model, NULL, &crowd, &error), SUP_ERROR_ARGUMENT);
+    CHECK_EQ(sup_crowd_create(f.device, f.model, &(sup_crowd_def){.instance_count = -1}, &crowd, &error),
+             SUP_ERROR_ARGUMENT);
+    CHECK_EQ(sup_crowd_create(f.device, f.model, &(sup_crowd_def){.clip_count = 1}, &crowd, &error),
+             SUP_ERROR_ARGUMENT);
+    CHECK_EQ(sup_crowd_create(f.device, f.model, &(sup_crowd_def){.instance_count = 10000000}, &crowd, &error),
+             SUP_ERROR_MEMORY);
+    CHECK(strstr(error.message, "fewer instances") != NULL);
+    CHECK_OK(sup_crowd_create(f.device, f.model, NULL, &crowd, &error), error);
+    CHECK_OK(sup_pose_create(NULL, f.character, &pose, &error), error);
+    CHECK_EQ(sup_crowd_step(crowd, NAN, NULL, &error), SUP_ERROR_ARGUMENT);
+    CHECK_EQ(sup_crowd_pose(crowd, 1, pose, &error), SUP_ERROR_ARGUMENT);
+    CHECK_EQ(sup_crowd_play(crowd, 0, 0, 0.0, 1.0, true, &error), SUP_ERROR_ARGUMENT);
+    CHECK_EQ(sup_crowd_set(crowd, 0, "vertices", 100.0, &error), SUP_ERROR_ARGUMENT);
+    CHECK_EQ(sup_crowd_set(crowd, 0, "nonsense", 1.0, &error), SUP_ERROR_ARGUMENT);
+    CHECK_EQ(sup_crowd_hide(crowd, 1, true, &error), SUP_ERROR_ARGUMENT);
+    pose->world[3].m[2] = NAN;
+    CHECK_EQ(sup_crowd_pose(crowd, 0, pose, &error), SUP_ERROR_DATA);
+    float skin[12];
+    CHECK_EQ(sup_crowd_read(crowd, -1, &(sup_skin_out){.positions = skin}, &error), SUP_ERROR_ARGUMENT);
+    CHECK_EQ(sup_crowd_read(crowd, 0, &(sup_skin_out){.tangents = skin}, &error), SUP_ERROR_ARGUMENT);
+    sup_crowd_destroy(crowd);
+    sup_pose_destroy(pose);
+    close_fixture(&f);
+}
