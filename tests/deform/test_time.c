@@ -17,7 +17,7 @@ static void start(actor *a, const char *clip)
 
 /* At the moments that all rates share, twelve a second, the skin is where it is at 60 frames a second. The rest is the
  * motion's own: at 24 and 30 frames the joints go straight between poses that are farther apart. Fingers that touch
- * can end beside each other in more than one way. */
+ * can end beside each other in more than one way, and the shown skin is parted once a frame. */
 TEST(the_same_motion_at_any_frame_rate)
 {
     enum { RATES = 6, MOMENTS = 12 };
@@ -37,7 +37,7 @@ TEST(the_same_motion_at_any_frame_rate)
                 int moment = i * MOMENTS / rates[r] - 1;
                 if (r == 0) kept[moment] = keep(&a);
                 double off = actor_farthest(&a, kept[moment]);
-                CHECK_MSG(off <= (k < 2 ? bounds[r] : 6e-3), "%s %s at %d frames: %g at moment %d", scenes[k % 2],
+                CHECK_MSG(off <= (k < 2 ? bounds[r] : 8e-3), "%s %s at %d frames: %g at moment %d", scenes[k % 2],
                           contact[k / 2], rates[r], off, moment);
             }
         }

@@ -22,12 +22,10 @@ enum {
     SETTLE_ROUNDS = 30, /* steps without momentum after a reset, */
     TOUCH_ROUNDS = 20,  /* and with contact after those */
     MOST_STEPS = SUP_PACE_MOST_STEPS,
-    STILL_BEGIN = 15,         /* steps that the skeleton stands before the flesh is calmed, more and more, */
-    STILL_HOLD = 16,          /* and before its contacts stay as they are; */
-    STILL_CALM = 40,          /* until here; once it hardly moves it sleeps: nothing is computed until the skeleton, */
-    STILL_LATE = 150,         /* a parameter or a thing changes; from here on it also sleeps when it only trembles, */
-    STILL_WINDOW = 30,        /* steps over which that is seen; */
-    STILL_EARLY = STILL_CALM, /* where skin touches skin already here, but only if it gets less far */
+    STILL_BEGIN = 15,  /* steps that the skeleton stands before the flesh is calmed, more and more, */
+    STILL_CALM = 40,   /* until here; once it hardly moves it sleeps: nothing is computed until the skeleton, */
+    STILL_LATE = 150,  /* a parameter or a thing changes; from here on it also sleeps when it only trembles, */
+    STILL_WINDOW = 30, /* steps over which that is seen */
     ASLEEP_FOR_GOOD = 1 << 20
 };
 /* Part of the momentum that a step takes away from flesh that is calmed: where skin touches skin, and else. */
@@ -36,9 +34,7 @@ static const float CALM_TOUCHING = 0.5f, CALM = 0.03f;
 static const float STILL = 1e-6f;
 /* How far flesh moves in a step when it falls asleep, in sizes of the character; late: how
  * far it gets in STILL_WINDOW steps, creeping or trembling. */
-static const float ASLEEP = 3e-6f, TREMBLE = 3e-3f, TREMBLE_EARLY = 5e-4f;
-/* Contacts stay as they are once the skeleton stands and flesh moves no farther than this in a step, in sizes. */
-static const float HOLD = 3e-3f;
+static const float ASLEEP = 3e-6f, TREMBLE = 3e-3f;
 /* In which what was moved apart in the shown skin comes back, but for a third. */
 static const float PART_SECONDS = 0.15f;
 /* The root may be this far from the simulation's origin, in sizes: floats are good to 1e-6 of the size there. */
@@ -72,7 +68,6 @@ typedef struct projective_state {
     double behind;                             /* seconds that the last step is behind the frame, in [0, step) */
     double energy;                             /* objective at the end of the last step */
     int32_t still;                             /* steps since the skeleton moved or a parameter changed */
-    int32_t rows;                              /* contacts of the last step */
     int32_t touching;                          /* contacts that pushed in the last step */
     double values[SUP_PROJECTIVE_PARAM_COUNT]; /* parameters of the last frame */
     uint32_t things;                           /* list of colliders of the last frame, 0 for none */
@@ -563,14 +558,6 @@ static float farthest_move(const projective_state *s, const float *from, const f
     return most / s->view.size;
 }
 
-/* Rows that follow the skin which they push never come to rest: once the skeleton stands and the flesh moves little, they
- * stay as they are, but not for ever: flesh that slips along them would not come to rest either. */
-static bool holds_rows(projective_state *s)
-{
-    return s->still >= STILL_HOLD && s->still < STILL_LATE &&
-           farthest_move(s, at(s, s->at.skin[1]), at(s, s->at.skin[0])) <= HOLD;
-}
-
 /* One step of the simulation from part t0 to part t1 of the frame, the joints where they are at its end. */
 static sup_result simulate(projective_state *s, const sup_step_input *input, double t0, double t1)
 {
@@ -583,8 +570,7 @@ static sup_result simulate(projective_state *s, const sup_step_input *input, dou
     float damping = damping_of(s, input);
     const float *force = pull_leashes(s, input, joints, damping);
     stage_over(input, "leashes");
-    s->rows = holds_rows(s) ? s->rows : find_contacts(s, input, t0, t1);
-    int32_t contact_count = s->rows;
+    int32_t contact_count = find_contacts(s, input, t0, t1);
     stage_over(input, "contacts");
     sup_solver_input solver = {.anchors = at(s, s->at.anchors),
                                .bones = sup_anchors_piece_ends(&s->view.anchors, at(s, s->at.anchor_state)),
@@ -635,9 +621,8 @@ static bool hardly_moves(projective_state *s)
 {
     const float *last = at(s, s->at.skin[0]);
     if (farthest_move(s, at(s, s->at.skin[1]), last) <= ASLEEP) return true;
-    if (s->still < STILL_EARLY || s->still % STILL_WINDOW != 0) return false;
-    float least = s->still > STILL_LATE ? TREMBLE : s->touching > 0 ? TREMBLE_EARLY : 0.0f;
-    bool little = s->still > STILL_EARLY && farthest_move(s, at(s, s->at.window), last) <= least;
+    if (s->still < STILL_LATE || s->still % STILL_WINDOW != 0) return false;
+    bool little = s->still > STILL_LATE && farthest_move(s, at(s, s->at.window), last) <= TREMBLE;
     memcpy(at(s, s->at.window), last, (size_t)s->view.system.skin_count * 4 * sizeof *last);
     return little;
 }
@@ -703,7 +688,7 @@ static void part(projective_state *s, const sup_step_input *input, const sup_ski
                         .rest = view->start_rest,
                         .gap = view->detect.gap,
                         .offset = at(s, s->at.offset),
-                        .keep = s->still >= STILL_HOLD ? 1.0f : expf(-input->dt / PART_SECONDS),
+                        .keep = s->still >= STILL_CALM ? 1.0f : expf(-input->dt / PART_SECONDS),
                         .look = s->still != ASLEEP_FOR_GOOD};
     sup_part_skin(input->context, &view->part, &def, at(s, s->at.part), out);
 }
