@@ -26,7 +26,7 @@ static int print_help(void)
     printf("Usage: supple anatomy VERB [arguments]\n\n"
            "The body inside: bones, muscles and fat as three surfaces of one triangulation.\n\n");
     for (int i = 0; i < VERB_COUNT; i++)
-        printf("  %-9s %-24s %s\n", verbs[i].name, verbs[i].usage, verbs[i].summary);
+        printf("  %-9s %-30s %s\n", verbs[i].name, verbs[i].usage, verbs[i].summary);
     printf("\n'supple anatomy VERB --help' explains a verb.\n");
     return APP_DONE;
 }
