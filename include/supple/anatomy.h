@@ -303,12 +303,12 @@ typedef struct sup_anatomy_def {
 
 /* How good a template is; lengths in metres. */
 typedef struct sup_anatomy_report {
-    double alignment_mean, alignment_p95;  /* eq. 4.4 over vertices with layers */
-    int32_t wrap_vertices, wrap_pieces;    /* of the wrap that was used */
-    int32_t wrap_genus;                    /* handles of all its pieces together */
-    int32_t bone_outside, muscle_outside;  /* vertices of a layer outside the next: bone in muscle, muscle in skin */
-    int32_t wrap_outside;                  /* vertices of the wrap outside the skeleton surface */
-    int32_t detail_outside;                /* vertices of detailed bones outside the skeleton surface */
+    double alignment_mean, alignment_p95; /* eq. 4.4 over vertices with layers */
+    int32_t wrap_vertices, wrap_pieces;   /* of the wrap that was used */
+    int32_t wrap_genus;                   /* handles of all its pieces together */
+    int32_t bone_outside, muscle_outside; /* vertices of a layer outside the next: bone in muscle, muscle in skin */
+    int32_t wrap_outside;                 /* vertices of the wrap outside the skeleton surface */
+    int32_t detail_outside; /* vertices of bones outside the skeleton surface; not of head, hands and feet */
     int32_t inverted_fat, inverted_muscle; /* prisms without a positive volume */
     int32_t fixed_targets, collision_targets, iterations;
     int32_t ironed;       /* vertices of folds of the skin that were smoothed: navels, nipples, slivers */

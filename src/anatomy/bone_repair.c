@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-enum { ROUNDS = 16, UNTANGLINGS = 12, VERTEX_GRAIN = 128 };
+enum { ROUNDS = 16, UNTANGLINGS = 12, STAND_ROUNDS = 6, NORMAL_ROUNDS = 4, VERTEX_GRAIN = 128 };
 static const double thin = 1e-3;    /* metres: the least layer above the surface */
 static const double shorter = 0.99; /* of a line's length, each time it is part of a turned prism */
 
@@ -30,26 +30,28 @@ static void keep_from_skin(void *work, int32_t begin, int32_t end, int32_t worke
     }
 }
 
-/* A point a little above the surface on each line to the skin, in `near`. */
-static void lift(const sup_bone_surface_state *s, double *near)
+/* A point on each line, a little away from `from` towards `to`, in `near`. */
+static void lift(const sup_bone_surface_state *s, const double *from, const double *to, double *near)
 {
     for (int32_t v = 0; v < s->count; v++) {
-        sup_vec3d here = sup_v3_at(s->positions, v), way = sup_v3_sub(sup_v3_at(s->skin, v), here);
+        sup_vec3d here = sup_v3_at(from, v), way = sup_v3_sub(sup_v3_at(to, v), here);
         double length = sup_v3_length(way);
-        sup_v3_put(near, v, length > thin ? sup_v3_madd(here, thin / length, way) : sup_v3_at(s->skin, v));
+        sup_v3_put(near, v, length > thin ? sup_v3_madd(here, thin / length, way) : sup_v3_at(to, v));
     }
 }
 
-/* Marks the corners of prisms that are turned over, to the skin or right above the surface; how many prisms. */
+/* Marks the corners of prisms that are turned over, from the surface to the skin, right above it, or right below the skin;
+ * how many prisms. */
 static int32_t find_turned(const sup_bone_surface_state *s, unsigned char *bad, unsigned char *moving, double *near)
 {
     const sup_shape *skin = &s->def->skin;
     int32_t count = 0;
     memset(moving, 0, (size_t)s->count);
-    lift(s, near);
-    for (int layer = 0; layer < 2; layer++) {
-        count += sup_prisms_inverted(skin->triangle_count, skin->triangles, s->positions,
-                                     layer == 0 ? skin->positions : near, s->def->excluded, bad);
+    for (int layer = 0; layer < 3; layer++) {
+        if (layer == 1) lift(s, s->positions, s->skin, near);
+        if (layer == 2) lift(s, s->skin, s->positions, near);
+        count += sup_prisms_inverted(skin->triangle_count, skin->triangles, layer == 2 ? near : s->positions,
+                                     layer == 1 ? near : s->skin, s->def->excluded, bad);
         for (int32_t t = 0; t < skin->triangle_count; t++)
             for (size_t k = 0; k < 3 && bad[t]; k++)
                 moving[skin->triangles[3 * (size_t)t + k]] = 1;
@@ -85,6 +87,49 @@ static int32_t untangle(sup_bone_surface_state *s, unsigned char *bad, unsigned 
     return first;
 }
 
+/* Smooth normals of the skin, in `normals`. */
+static void smooth_normals(const sup_bone_surface_state *s, double *normals, double *scratch)
+{
+    size_t bytes = 3 * (size_t)s->count * sizeof *normals;
+    memcpy(normals, s->skin_view.normals, bytes);
+    for (int round = 0; round < NORMAL_ROUNDS; round++) {
+        memcpy(scratch, normals, bytes);
+        for (int32_t v = 0; v < s->count; v++) {
+            sup_vec3d own = sup_v3_at(scratch, v), sum = own;
+            for (int32_t i = s->first[v]; i < s->first[v + 1]; i++)
+                sum = sup_v3_add(sum, sup_v3_at(scratch, s->neighbours[i]));
+            sup_v3_put(normals, v, sup_v3_unit_or(sum, own));
+        }
+    }
+}
+
+/* The last resort, in folds such as an armpit: lines at turned prisms become short and stand on the smooth skin, in ever
+ * wider rings around them. */
+static void stand_up(sup_bone_surface_state *s, unsigned char *bad, unsigned char *moving, double *scratch)
+{
+    double *normals = sup_arena_alloc(&s->arena, 3 * (size_t)s->count + 1, sizeof *normals);
+    unsigned char *wide = sup_arena_alloc(&s->arena, (size_t)s->count + 1, 1);
+    if (normals == NULL || wide == NULL) return;
+    smooth_normals(s, normals, scratch);
+    double least = 1.2 * s->def->skin_gap, most = 2.0 * s->def->skin_gap;
+    for (int round = 0; round < STAND_ROUNDS && find_turned(s, bad, moving, scratch) > 0; round++) {
+        for (int32_t v = 0; v < s->count; v++)
+            wide[v] = wide[v] || moving[v];
+        for (int32_t v = 0; v < s->count; v++) {
+            bool near = wide[v];
+            for (int32_t i = s->first[v]; i < s->first[v + 1] && round > 0; i++)
+                near = near || wide[s->neighbours[i]] == 1;
+            if (!near || s->def->excluded[v]) continue;
+            if (!wide[v]) wide[v] = 2; /* of this ring: not a start of it */
+            sup_vec3d skin = sup_v3_at(s->skin, v);
+            double length = fmax(least, fmin(most, sup_v3_distance(skin, sup_v3_at(s->positions, v))));
+            sup_v3_put(s->positions, v, sup_v3_madd(skin, -length, sup_v3_at(normals, v)));
+        }
+        for (int32_t v = 0; v < s->count; v++)
+            wide[v] = wide[v] != 0;
+    }
+}
+
 static int32_t retreat(sup_bone_surface_state *s)
 {
     memset(s->kind, SUP_TARGET_CLOSEST, (size_t)s->count); /* collisions of now, not those of before */
@@ -108,6 +153,7 @@ void sup_bone_surface_repair(sup_bone_surface_state *s)
         int32_t turned = untangle(s, bad, moving, scratch);
         clean = turned == 0 && found == 0;
     }
+    if (!clean) stand_up(s, bad, moving, scratch);
     s->report->wrap_outside = sup_points_outside(
         &s->context, &(sup_shape){s->count, s->def->skin.triangle_count, s->positions, s->def->skin.triangles},
         s->wrap_view.vertex_count, s->wrap_view.positions, NULL, NULL);

@@ -84,6 +84,17 @@ static uint64_t block_checksum(const unsigned char *block, size_t size)
     return sup_hash64(block + sizeof header, size - sizeof header, sup_hash64(&header, sizeof header, 0));
 }
 
+void sup_store_seal(unsigned char *block, size_t size)
+{
+    store_header header;
+    if (size < sizeof header) return;
+    memcpy(&header, block, sizeof header);
+    header.size = size;
+    memcpy(block, &header, sizeof header);
+    header.checksum = block_checksum(block, size);
+    memcpy(block, &header, sizeof header);
+}
+
 sup_result sup_store_write(const sup_context *context, const char *kind, const sup_store_field *fields, int32_t count,
                            sup_bytes *out, sup_error *error)
 {
@@ -94,7 +105,7 @@ sup_result sup_store_write(const sup_context *context, const char *kind, const s
     size = aligned(size);
     unsigned char *block = sup_alloc_zero(&resolved.allocator, size);
     if (block == NULL) return sup_fail_memory(error, "an anatomy file");
-    store_header header = {.version = STORE_VERSION, .array_count = count, .size = size};
+    store_header header = {.version = STORE_VERSION, .array_count = count};
     memcpy(header.magic, STORE_MAGIC, sizeof header.magic);
     sup_format(header.kind, sizeof header.kind, "%s", kind);
     for (int32_t i = 0; i < count; i++) {
@@ -107,8 +118,7 @@ sup_result sup_store_write(const sup_context *context, const char *kind, const s
         offset += bytes;
     }
     memcpy(block, &header, sizeof header);
-    header.checksum = block_checksum(block, size);
-    memcpy(block, &header, sizeof header);
+    sup_store_seal(block, size);
     *out = (sup_bytes){block, size};
     return SUP_OK;
 }

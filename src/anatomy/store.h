@@ -38,6 +38,8 @@ typedef struct sup_store_field {
 sup_result sup_store_write(const sup_context *context, const char *kind, const sup_store_field *fields, int32_t count,
                            sup_bytes *block, sup_error *error);
 void sup_store_free(const sup_context *context, sup_bytes *block);
+/* Puts size and checksum of a block right; nothing for fewer bytes than a header. */
+void sup_store_seal(unsigned char *block, size_t size);
 
 /* A view of a block whose header, table and checksum were found good; the bytes must outlive it. */
 typedef struct sup_store {

@@ -14,7 +14,7 @@
 static const double wrap_cell = 0.005, wrap_closing = 0.04, wrap_offset = 0.002, wrap_margin = 0.004;
 static const double skin_gap = 0.003;    /* of the skeleton surface from the skin */
 static const double layer_least = 0.001; /* of the muscle surface from the skeleton surface (4.2.2) */
-enum { WRAP_VERTICES = 30000, TRUNK = 0, ARMS = 1, LEGS = 3, GROUP_COUNT = 5 };
+enum { WRAP_VERTICES = 30000, TRUNK = 0, ARMS = 1, LEGS = 3, GROUP_COUNT = 5, PULLS = 6 };
 
 static double seconds(void)
 {
@@ -176,6 +176,28 @@ static sup_result find_wrap(sup_template_build *b, sup_error *error)
 
 /* --- Layers --- */
 
+/* In folds a line may leave the muscle surface elsewhere: the few vertices of the skeleton surface that end outside go back
+ * on their lines, to the muscle surface at most. */
+static sup_result pull_bones_in(sup_template_build *b, sup_error *error)
+{
+    sup_anatomy *a = b->anatomy;
+    sup_shape muscle = {a->vertex_count, a->triangle_count, a->muscle, a->triangles};
+    unsigned char *outside = sup_arena_alloc(&b->arena, (size_t)a->vertex_count + 1, 1);
+    if (outside == NULL) return sup_fail_memory(error, "a template");
+    for (int round = 0; round < PULLS; round++) {
+        int32_t found = sup_points_outside(&b->context, &muscle, a->vertex_count, a->bone, a->excluded, outside);
+        if (found < 0) return sup_fail_memory(error, "a template");
+        if (found == 0) break;
+        for (int32_t v = 0; v < a->vertex_count; v++) {
+            if (!outside[v]) continue;
+            sup_vec3d from = sup_v3_at(a->muscle, v), way = sup_v3_sub(sup_v3_at(a->bone, v), from);
+            double length = sup_v3_length(way), wanted = fmax(layer_least, 0.5 * length);
+            if (length > wanted) sup_v3_put(a->bone, v, sup_v3_madd(from, wanted / length, way));
+        }
+    }
+    return SUP_OK;
+}
+
 static sup_result make_layers(sup_template_build *b, sup_error *error)
 {
     sup_anatomy *a = b->anatomy;
@@ -203,6 +225,7 @@ static sup_result make_layers(sup_template_build *b, sup_error *error)
                                      .part_count = b->def->part_count,
                                      .least = layer_least};
     result = sup_muscle_surface(&b->context, &muscle, a->muscle, a->thickness, error);
+    if (result == SUP_OK) result = pull_bones_in(b, error);
     b->report->muscle_seconds = seconds() - began;
     return result;
 }
@@ -244,14 +267,16 @@ static sup_result measure_alignment(sup_template_build *b, sup_error *error)
     return result;
 }
 
-/* Vertices of detailed bones outside the skeleton surface, without those near what is excluded. */
+/* Vertices of detailed bones outside the skeleton surface, without the bones of head, hands and feet. */
 static int32_t details_outside(sup_template_build *b, const sup_shape *bone)
 {
     const sup_anatomy *a = b->anatomy;
     int32_t count = 0;
     for (int32_t p = 0; p < a->part_count; p++) {
         int32_t first = a->part_vertex[p], more = a->part_vertex[p + 1] - first;
-        if (a->part_is_muscle[p]) continue;
+        sup_body_role role = a->part_joint[p] >= 0 ? b->roles[a->part_joint[p]] : SUP_BODY_PELVIS;
+        bool end = role == SUP_BODY_HEAD || role == SUP_BODY_HAND || role == SUP_BODY_FOOT || role == SUP_BODY_TOE;
+        if (a->part_is_muscle[p] || end) continue;
         int32_t found = sup_points_outside(&b->context, bone, more, a->detail + 3 * (size_t)first, NULL, NULL);
         count += found > 0 ? found : 0;
     }

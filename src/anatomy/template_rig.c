@@ -144,13 +144,13 @@ static sup_result drop_islands(sup_template_build *b, sup_error *error)
     return SUP_OK;
 }
 
-/* Chin and mouth, which necks often move: above the head's joint, or in front of it and not far below. */
+/* Ears, chin and mouth, which necks often move: about the head's joint and above, or in front of it and not far below. */
 static bool is_face(const sup_template_build *b, const double head[3], double height, int32_t v)
 {
     const double *p = b->anatomy->skin + 3 * (size_t)v;
     sup_body_role role = b->roles[sup_template_joint(b->anatomy, v, NULL)];
     if (role != SUP_BODY_NECK && role != SUP_BODY_HEAD) return false;
-    return p[1] > head[1] || (p[1] > head[1] - 0.05 * height && p[2] > head[2] + 0.04 * height);
+    return p[1] > head[1] - 0.02 * height || (p[1] > head[1] - 0.05 * height && p[2] > head[2] + 0.03 * height);
 }
 
 /* Where excluded joints have half of the weight; and the face, unless the caller chose the joints. */

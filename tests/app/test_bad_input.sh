@@ -148,6 +148,22 @@ else
     skip "full disk" "this user may not mount one"
 fi
 
+# --- Templates of an anatomy ---
+printf 'v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n' >tet.obj
+printf '1\n0.1 0.1 0.1 hips root\n' >one.skel
+template() { # STATUS NAME PATTERN options
+    local status=$1 name=$2 pattern=$3
+    shift 3
+    refuse "$status" "template: $name" "$pattern" "$supple" anatomy template --skin tet.obj -o out.template --quiet "$@"
+    nothing_new "template: $name"
+}
+template 1 "no bones" 'bones'
+template 2 "no skeleton" 'skeleton' --bones tet.obj
+template 2 "bones without triangles" 'triangles' --bones one.skel --skeleton one.skel
+template 2 "bones on the skin" 'outside the skin' --bones tet.obj --skeleton one.skel
+template 2 "no table of bones" 'JSON' --bones tet.obj --skeleton one.skel --attach one.skel
+template 2 "surface that is none" 'not a Supple anatomy file' --bones tet.obj --surface tet.obj
+
 # --- Ctrl-C ---
 echo old >stopped.glb
 "$supple" bake --method linear scene:cylinder -o stopped.glb --fps 10000 --threads 1 >progress 2>err &

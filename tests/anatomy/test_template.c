@@ -1,0 +1,246 @@
+/* The template of a man of capsules: layers inside each other, thickness as it was made, files, refusals. */
+#include "test.h"
+
+#include "anatomy/body_roles.h"
+#include "anatomy/enclosure.h"
+#include "anatomy/man.h"
+#include "anatomy/shapes.h"
+#include "anatomy/wrap.h"
+#include "volume/solid.h"
+
+static double distance_of(const double *a, const double *b)
+{
+    return sqrt((a[0] - b[0]) * (a[0] - b[0]) + (a[1] - b[1]) * (a[1] - b[1]) + (a[2] - b[2]) * (a[2] - b[2]));
+}
+
+TEST(enclosure_counts_points_and_turned_prisms)
+{
+    const double origin[3] = {0.0, 0.0, 0.0};
+    owned_shape outer = shape_sphere(2, 1.0, origin), inner = shape_sphere(2, 0.5, origin);
+    int32_t n = outer.shape.vertex_count, t = outer.shape.triangle_count;
+    CHECK_EQ(sup_points_outside(NULL, &outer.shape, n, inner.positions, NULL, NULL), 0);
+    CHECK_EQ(sup_points_outside(NULL, &inner.shape, n, outer.positions, NULL, NULL), n);
+    CHECK_EQ(sup_prisms_inverted(t, outer.triangles, inner.positions, outer.positions, NULL, NULL), 0);
+    CHECK_EQ(sup_prisms_inverted(t, outer.triangles, outer.positions, inner.positions, NULL, NULL), t);
+    double volume = 0.0;
+    for (int32_t i = 0; i < t; i++)
+        volume += sup_prism_volume(inner.positions, outer.positions, outer.triangles + 3 * (size_t)i);
+    double whole = 0.0, none[3 * 3] = {0};
+    for (int32_t i = 0; i < t; i++) { /* the shell is 7/8 of the solid: corners at the middle give that solid */
+        double corners[9];
+        for (int k = 0; k < 9; k++)
+            corners[k] = outer.positions[3 * outer.triangles[3 * i + k / 3] + k % 3];
+        const int32_t own[3] = {0, 1, 2};
+        whole += sup_prism_volume(none, corners, own);
+    }
+    CHECK_NEAR(volume, 0.875 * whole, 1e-9);
+    inner.positions[0] = 1.2;
+    CHECK_EQ(sup_points_outside(NULL, &outer.shape, n, inner.positions, NULL, NULL), 1);
+    shape_free(&outer);
+    shape_free(&inner);
+}
+
+TEST(body_roles_of_names_and_what_is_missing)
+{
+    const char *const names[] = {"pelvis",     "spine_T7", "neck_C7", "head",   "jaw",        "clavicle_l",
+                                 "shoulder_l", "elbow_l",  "wrist_l", "mcp3_l", "clavicle_r", "shoulder_r",
+                                 "elbow_r",    "wrist_r",  "hip_l",   "knee_l", "ankle_l",    "mtp2_l",
+                                 "hip_r",      "knee_r",   "ankle_r"};
+    const int32_t parents[] = {-1, 0, 1, 2, 3, 1, 5, 6, 7, 8, 1, 10, 11, 12, 0, 14, 15, 16, 0, 18, 19};
+    double places[21 * 3] = {0};
+    sup_joints joints = {21, names, parents, places};
+    sup_body_role roles[21];
+    sup_error error = {0};
+    CHECK_OK(sup_body_roles(NULL, &joints, roles, &error), error);
+    static const sup_body_role wanted[21] = {
+        SUP_BODY_PELVIS,    SUP_BODY_SPINE,     SUP_BODY_NECK,    SUP_BODY_HEAD,      SUP_BODY_HEAD,
+        SUP_BODY_CLAVICLE,  SUP_BODY_UPPER_ARM, SUP_BODY_FOREARM, SUP_BODY_HAND,      SUP_BODY_HAND,
+        SUP_BODY_CLAVICLE,  SUP_BODY_UPPER_ARM, SUP_BODY_FOREARM, SUP_BODY_HAND,      SUP_BODY_UPPER_LEG,
+        SUP_BODY_LOWER_LEG, SUP_BODY_FOOT,      SUP_BODY_TOE,     SUP_BODY_UPPER_LEG, SUP_BODY_LOWER_LEG,
+        SUP_BODY_FOOT};
+    for (int i = 0; i < 21; i++)
+        CHECK_MSG(roles[i] == wanted[i], "%s is %d", names[i], (int)roles[i]);
+    joints.count = 18; /* without the right leg */
+    CHECK_EQ(sup_body_roles(NULL, &joints, roles, &error), SUP_ERROR_DATA);
+    CHECK_TEXT(error.id, "anatomy.skeleton.human");
+    CHECK(strstr(error.message, "right thigh") != NULL);
+}
+
+/* A cage of bars: closed by the wrap, which keeps inside the skin and outside the bars. */
+TEST(wrap_closes_rings_of_bones)
+{
+    const double origin[3] = {0.0, 0.0, 0.0};
+    owned_shape skin = shape_sphere(3, 0.2, origin), ball = shape_sphere(1, 0.012, origin);
+    enum { BARS = 14 };
+    int32_t n = ball.shape.vertex_count, t = ball.shape.triangle_count;
+    float *positions = malloc(3 * (size_t)n * BARS * sizeof *positions), *outside = malloc(3 * 4098 * sizeof *outside);
+    int32_t *triangles = malloc(3 * (size_t)t * BARS * sizeof *triangles);
+    CHECK(positions != NULL && triangles != NULL && outside != NULL);
+    for (int b = 0; b < BARS; b++)
+        for (int32_t i = 0; i < 3 * n; i++) { /* stretched along y, around a circle */
+            double place[3] = {0.13 * cos(6.2831853 * b / BARS), 0.0, 0.13 * sin(6.2831853 * b / BARS)};
+            positions[3 * n * b + i] = (float)((i % 3 == 1 ? 6.0 : 1.0) * ball.positions[i] + place[i % 3]);
+        }
+    for (int b = 0; b < BARS; b++)
+        for (int32_t i = 0; i < 3 * t; i++)
+            triangles[3 * t * b + i] = ball.triangles[i] + n * b;
+    for (int32_t i = 0; i < 3 * skin.shape.vertex_count; i++)
+        outside[i] = (float)skin.positions[i];
+    sup_context context = sup_context_resolve(NULL);
+    sup_solid bones, body;
+    sup_error error = {0};
+    CHECK_OK(sup_solid_create(&context, n * BARS, positions, t * BARS, triangles, &bones, &error), error);
+    CHECK_OK(sup_solid_create(&context, skin.shape.vertex_count, outside, skin.shape.triangle_count, skin.triangles,
+                              &body, &error),
+             error);
+    sup_wrap_def def = {&bones, 1, &body, 0.008, 0.05, 0.003, 0.004, 2000};
+    sup_surface wrap;
+    CHECK_OK(sup_wrap_create(&context, &def, &wrap, &error), error);
+    sup_wrap_topology topology;
+    CHECK_OK(sup_wrap_measure(&context, wrap.vertex_count, wrap.triangle_count, wrap.triangles, &topology, &error),
+             error);
+    CHECK(topology.closed);
+    CHECK_EQ(topology.pieces, 1);
+    CHECK_EQ(topology.genus, 0);
+    CHECK(wrap.vertex_count <= 2000);
+    double *places = malloc(3 * (size_t)wrap.vertex_count * sizeof *places);
+    CHECK(places != NULL);
+    memcpy(places, wrap.positions, 3 * (size_t)wrap.vertex_count * sizeof *places);
+    sup_shape shape = {wrap.vertex_count, wrap.triangle_count, places, wrap.triangles};
+    CHECK_EQ(sup_points_outside(NULL, &skin.shape, wrap.vertex_count, places, NULL, NULL), 0);
+    const double middle[3] = {0.0, 0.0, 0.0}; /* inside the ring, far from every bar */
+    CHECK_EQ(sup_points_outside(NULL, &shape, 1, middle, NULL, NULL), 0);
+    free(places);
+    free(positions);
+    free(triangles);
+    free(outside);
+    sup_surface_free(&wrap);
+    sup_solid_free(&bones);
+    sup_solid_free(&body);
+    shape_free(&skin);
+    shape_free(&ball);
+}
+
+TEST(template_layers_lie_inside_each_other)
+{
+    capsule_man man;
+    capsule_man_create(&man, 0.045);
+    sup_anatomy *a = NULL;
+    sup_anatomy_report report;
+    sup_error error = {0};
+    man.def.sex = SUP_SEX_MALE;
+    man.def.wrap = man.parts[0].shape; /* it is closed already, and a grid over the whole man takes long */
+    CHECK_OK(sup_anatomy_create(NULL, &man.def, &a, &report, &error), error);
+    CHECK_EQ(a->vertex_count, man.def.skin.vertex_count);
+    CHECK_EQ(report.bone_outside, 0);
+    CHECK_EQ(report.muscle_outside, 0);
+    CHECK_EQ(report.inverted_fat, 0);
+    CHECK_EQ(report.inverted_muscle, 0);
+    CHECK(report.alignment_mean < 0.1);
+    CHECK(report.alignment_p95 >= report.alignment_mean);
+    int32_t groups[SUP_GROUP_COUNT] = {0}, excluded = 0;
+    double thick = 0.0, gap = 0.0;
+    int32_t thighs = 0;
+    for (int32_t v = 0; v < a->vertex_count; v++) {
+        const double *s = a->skin + 3 * v, *m = a->muscle + 3 * v, *b = a->bone + 3 * v;
+        groups[a->group[v]]++;
+        excluded += a->excluded[v];
+        if (a->excluded[v]) {
+            CHECK(distance_of(s, b) == 0.0 && distance_of(s, m) == 0.0);
+            continue;
+        }
+        CHECK_NEAR(distance_of(s, m) + distance_of(m, b), distance_of(s, b), 1e-9); /* on the line */
+        CHECK(distance_of(m, b) > 0.9e-3);
+        if (a->group[v] == SUP_GROUP_UPPER_LEG && fabs(s[1] - 0.7) < 0.1) {
+            thighs++;
+            thick += a->thickness[v];
+            gap += distance_of(s, m);
+        }
+    }
+    CHECK(thighs > 10);
+    CHECK_NEAR(thick / thighs, 0.04, 0.01); /* 65 less 25 mm, and the wrap's distance from the bone */
+    CHECK_NEAR(gap / thighs, 0.016, 0.006); /* 85 less 65 mm, less what flat triangles need to hold the muscle */
+    CHECK(excluded > 20 && excluded < a->vertex_count / 2);
+    CHECK(groups[SUP_GROUP_UPPER_LEG] > 0 && groups[SUP_GROUP_LOWER_LEG] > 0 && groups[SUP_GROUP_UPPER_ARM] > 0 &&
+          groups[SUP_GROUP_LOWER_ARM] > 0 && groups[SUP_GROUP_ABDOMEN] > 0 && groups[SUP_GROUP_BACK] > 0);
+
+    /* What is written is read again, byte by byte the same. */
+    sup_bytes first = {NULL, 0}, second = {NULL, 0};
+    sup_anatomy *again = NULL;
+    CHECK_OK(sup_anatomy_write(NULL, a, &first, &error), error);
+    CHECK_OK(sup_anatomy_read(NULL, first, &again, &error), error);
+    CHECK_OK(sup_anatomy_write(NULL, again, &second, &error), error);
+    CHECK(first.size == second.size && memcmp(first.data, second.data, first.size) == 0);
+    CHECK_TEXT(again->part_names[1], "muscles");
+    CHECK_EQ(again->sex, SUP_SEX_MALE);
+    sup_anatomy_destroy(again);
+    again = NULL;
+    a->triangles[4] = a->vertex_count; /* a writer that lies is found out by the reader */
+    sup_anatomy_bytes_free(NULL, &second);
+    CHECK_OK(sup_anatomy_write(NULL, a, &second, &error), error);
+    CHECK_EQ(sup_anatomy_read(NULL, second, &again, &error), SUP_ERROR_FORMAT);
+    CHECK(again == NULL);
+    sup_anatomy_bytes_free(NULL, &first);
+    sup_anatomy_bytes_free(NULL, &second);
+    sup_anatomy_destroy(a);
+    capsule_man_free(&man);
+}
+
+static void refuse(const sup_anatomy_def *def, const char *id)
+{
+    sup_anatomy *a = NULL;
+    sup_error error = {0};
+    CHECK_EQ(sup_anatomy_create(NULL, def, &a, NULL, &error), SUP_ERROR_DATA);
+    CHECK_TEXT(error.id, id);
+    CHECK(strlen(error.message) > 20 && a == NULL);
+}
+
+static bool stop_at_once(void *user, float fraction, const char *stage)
+{
+    (void)user;
+    (void)fraction;
+    (void)stage;
+    return false;
+}
+
+TEST(template_refuses_by_name)
+{
+    capsule_man man;
+    capsule_man_create(&man, 0.06);
+    sup_anatomy_def def = man.def;
+    def.joints.count = 0;
+    refuse(&def, "anatomy.skeleton.none");
+    def.joints.count = 12; /* no legs */
+    refuse(&def, "anatomy.skeleton.human");
+    def = man.def;
+    def.part_count = 0;
+    refuse(&def, "anatomy.bones.none");
+    def = man.def;
+    def.skin.triangle_count = 0;
+    refuse(&def, "anatomy.skin.none");
+    def = man.def;
+    def.skin.triangle_count -= 1;
+    refuse(&def, "anatomy.skin.open");
+    def = man.def;
+    def.exclude = "hips"; /* and all below it */
+    refuse(&def, "anatomy.excluded");
+    def = man.def;
+    def.progress = stop_at_once;
+    sup_anatomy *a = NULL;
+    CHECK_EQ(sup_anatomy_create(NULL, &def, &a, NULL, NULL), SUP_ERROR_CANCELLED);
+    for (int32_t i = 0; i < 3 * man.parts[0].shape.vertex_count; i++)
+        man.detail[0][i] += i % 3 == 2 ? 0.5 : 0.0;
+    refuse(&man.def, "anatomy.bones.outside");
+    for (int32_t t = 0; t < man.def.skin.triangle_count; t++) {
+        int32_t swap = man.skin_triangles[3 * t];
+        man.skin_triangles[3 * t] = man.skin_triangles[3 * t + 1];
+        man.skin_triangles[3 * t + 1] = swap;
+    }
+    refuse(&man.def, "anatomy.skin.inside_out");
+    for (int32_t i = 0; i < 3 * man.def.skin.vertex_count; i++)
+        man.skin_positions[i] *= 100.0;
+    refuse(&man.def, "anatomy.units");
+    man.skin_positions[7] = NAN;
+    refuse(&man.def, "anatomy.finite");
+    capsule_man_free(&man);
+}
