@@ -174,7 +174,7 @@ sup_result sup_body_fit_muscles(const sup_context *context, const double *const 
             memcpy(m.share, average, n * sizeof(double));
             sup_muscle_place(a, a->skin, a->bone, average, a->muscle);
         }
-        result = sup_settle_muscle(context, a, a->skin, a->bone, m.share, a->muscle, &settled, error);
+        result = sup_settle_layers(context, a, a->skin, a->bone, m.share, a->muscle, &settled, error);
     }
     if (result == SUP_OK) {
         sup_masses_measure(a, a->skin, a->muscle, a->bone, &m.frame, &body->masses);
@@ -182,6 +182,7 @@ sup_result sup_body_fit_muscles(const sup_context *context, const double *const 
         body->crossings = settled.crossings;
         body->inverted = settled.inverted;
         body->moved += settled.moved;
+        body->closed = settled.closed;
     }
     sup_arena_destroy(&arena);
     return result;
@@ -259,7 +260,6 @@ static sup_result fit_layers(const sup_context *context, const sup_anatomy *anat
     result = sup_bone_fit(context, a, scaled[0], scaled[2], a->skin, a->bone, &bone, error);
     if (result == SUP_OK) result = sup_settle_bone(context, a, a->skin, a->bone, &settled, error);
     body->moved = settled.moved;
-    body->closed = settled.closed;
     if (result != SUP_OK) return result;
     if (!report(def, 0.5F, "muscles")) return cancelled(error);
     const double *const surfaces[3] = {scaled[0], scaled[1], scaled[2]};

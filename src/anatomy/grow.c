@@ -305,7 +305,7 @@ static sup_result refit_muscles(growth *g, bool visceral, sup_body *grown, sup_e
     }
     if (result == SUP_OK) {
         sup_muscle_place(a, a->skin, a->bone, share, a->muscle);
-        result = sup_settle_muscle(g->context, a, a->skin, a->bone, share, a->muscle, &settled, error);
+        result = sup_settle_layers(g->context, a, a->skin, a->bone, share, a->muscle, &settled, error);
     }
     if (result == SUP_OK) {
         double before = sup_cavity_volume(old, old->muscle, old->bone, g->body->cavity, scratch);

@@ -17,7 +17,7 @@ static const double least_depth = 2e-5;   /* metres; less is none */
 static const double short_line = 0.002;   /* metres */
 static const double step = 0.2;           /* of the way there, each time something is wrong */
 static const double least_agreement = 0.05;
-enum { MOST_STEPS = 24, MUSCLE_STEPS = 40, CROSSING_STEPS = 12 };
+enum { MOST_STEPS = 24, MUSCLE_STEPS = 40, CROSSING_STEPS = 12, MOST_TURNS = 4 };
 
 typedef struct settle {
     const sup_context *context;
@@ -400,5 +400,26 @@ sup_result sup_settle_muscle(const sup_context *context, const sup_anatomy *anat
         sup_adjacency_destroy(&m.base.adjacency);
     }
     sup_arena_destroy(&arena);
+    return result;
+}
+
+sup_result sup_settle_layers(const sup_context *context, const sup_anatomy *anatomy, const double *skin, double *bone,
+                             double *share, double *muscle, sup_settle_report *report, sup_error *error)
+{
+    sup_result result = sup_settle_muscle(context, anatomy, skin, bone, share, muscle, report, error);
+    for (int32_t turn = 0; turn < MOST_TURNS && result == SUP_OK && report->crossings + report->inverted > 0; turn++) {
+        sup_settle_report again = {0};
+        result = sup_settle_bone(context, anatomy, skin, bone, &again, error);
+        if (result == SUP_OK) {
+            sup_muscle_place(anatomy, skin, bone, share, muscle);
+            result = sup_settle_muscle(context, anatomy, skin, bone, share, muscle, &again, error);
+        }
+        report->moved += again.moved;
+        report->crossings = again.crossings;
+        report->inverted = again.inverted;
+    }
+    report->closed = 0;
+    for (int32_t v = 0; v < anatomy->vertex_count; v++)
+        report->closed += !anatomy->excluded[v] && sup_v3_distance(sup_point(bone, v), sup_point(skin, v)) == 0.0;
     return result;
 }

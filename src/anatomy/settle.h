@@ -19,5 +19,8 @@ sup_result sup_settle_bone(const sup_context *context, const sup_anatomy *anatom
  * `share` and `muscle` change together. Adds to the report and sets its last two members. */
 sup_result sup_settle_muscle(const sup_context *context, const sup_anatomy *anatomy, const double *skin, double *bone,
                              double *share, double *muscle, sup_settle_report *report, sup_error *error);
+/* Muscles, and while that leaves something wrong (lines were shortened), bones and muscles again. */
+sup_result sup_settle_layers(const sup_context *context, const sup_anatomy *anatomy, const double *skin, double *bone,
+                             double *share, double *muscle, sup_settle_report *report, sup_error *error);
 
 #endif
