@@ -127,7 +127,7 @@ row implicit_bulge.png scene:hand --method implicit --clip fist --frame 16 --zoo
 # slices NAME: iso-lines of the field of a bend; then of the operators.
 slices() {
     [[ $1 == *"$wanted"* ]] && command -v ffmpeg >/dev/null 2>&1 || return 0
-    local n=0 options
+    local n=0 options inputs=()
     for options in "scene:arm --joint lower_arm --reach 0.16 --clip bend --frame 0" \
         "scene:arm --joint lower_arm --reach 0.16 --clip bend --frame 24" \
         "scene:arm --joint lower_arm --reach 0.16 --clip bend --frame 45" "--operator contact --depth 0" \
@@ -135,10 +135,10 @@ slices() {
         "--operator bulge --depth 1"; do
         # shellcheck disable=SC2086 # they are words
         "$supple" slice $options --size 190 --quiet -o "$parts/slice$n.png"
+        inputs+=(-i "$parts/slice$n.png")
         n=$((n + 1))
     done
-    ffmpeg -loglevel error -y $(for ((i = 0; i < n; i++)); do echo "-i $parts/slice$i.png"; done) \
-        -filter_complex "hstack=inputs=$n" -pred mixed "$out/$1"
+    ffmpeg -loglevel error -y "${inputs[@]}" -filter_complex "hstack=inputs=$n" -pred mixed "$out/$1"
 }
 slices implicit_slices.png
 
