@@ -92,7 +92,7 @@ static void find_arm(const sup_named_skeleton *s, sup_side side, int32_t *limb)
 
 static void find_body(sup_named_skeleton *s)
 {
-    sup_body *body = &s->body;
+    sup_body_joints *body = &s->body;
     for (int side = 0; side < 2; side++) {
         find_leg(s, (sup_side)side, body->limb[side]);
         find_arm(s, (sup_side)side, body->limb[side]);

@@ -142,7 +142,7 @@ static bool match_trunk(matcher *m)
     const sup_named_skeleton *sides[2] = {m->source, m->target};
     path spine[2], neck[2];
     for (int i = 0; i < 2; i++) {
-        const sup_body *body = &sides[i]->body;
+        const sup_body_joints *body = &sides[i]->body;
         bool has_chest = body->chest >= 0;
         int32_t top = has_chest ? body->chest : body->head;
         int32_t fork = sup_skeleton_common(sides[i], body->hips, top);
@@ -254,7 +254,7 @@ static void follow_chains(const matcher *m, sup_joint_match *match)
         if (match->child[i] < 0) match->child[i] = UNMATCHED;
 }
 
-static bool has_body(const sup_body *body)
+static bool has_body(const sup_body_joints *body)
 {
     const int32_t *left = body->limb[SUP_SIDE_LEFT], *right = body->limb[SUP_SIDE_RIGHT];
     return (left[SUP_LIMB_UPPER_LEG] >= 0 && right[SUP_LIMB_UPPER_LEG] >= 0) ||

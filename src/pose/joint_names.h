@@ -34,10 +34,10 @@ typedef enum sup_limb {
 } sup_limb;
 
 /* The human (or animal with such names) in a skeleton; nodes, -1 where there is none. */
-typedef struct sup_body {
+typedef struct sup_body_joints {
     int32_t hips, chest, head;
     int32_t limb[2][SUP_LIMB_COUNT]; /* by sup_side */
-} sup_body;
+} sup_body_joints;
 
 /* A skeleton with what its names say. All arrays are [node_count] and live in the arena it was made with. */
 typedef struct sup_named_skeleton {
@@ -47,7 +47,7 @@ typedef struct sup_named_skeleton {
     const int32_t *enter;  /* place in a walk that visits a node, then all below it */
     const int32_t *size;   /* nodes at and below this one */
     const bool *is_usable; /* a joint; every node where the character has no joints at all */
-    sup_body body;
+    sup_body_joints body;
 } sup_named_skeleton;
 
 /* False when memory ran out. */

@@ -87,7 +87,7 @@ static void find_leans(retargeter *r)
 static void find_root(retargeter *r)
 {
     const sup_character *target = r->target.character;
-    const sup_body *body = &r->target.body;
+    const sup_body_joints *body = &r->target.body;
     r->root = body->hips;
     if (r->root >= 0 && r->match.source[r->root] >= 0) {
         const int32_t others[4] = {body->limb[SUP_SIDE_LEFT][SUP_LIMB_UPPER_LEG],

@@ -141,7 +141,7 @@ static sup_quatd best_swap(const sup_named_skeleton *target, const sup_posed_ske
 /* --- Sizes --- */
 
 /* Length of the legs that both bodies have: unlike the height of the hips it does not depend on the pose. */
-static double leg_length(const sup_posed_skeleton *rest, const sup_body *body, const sup_body *other)
+static double leg_length(const sup_posed_skeleton *rest, const sup_body_joints *body, const sup_body_joints *other)
 {
     double length = 0.0;
     for (int side = 0; side < 2; side++) {

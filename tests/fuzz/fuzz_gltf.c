@@ -1,6 +1,7 @@
 /* Any bytes into the glTF reader. Files that they name are not there; what is read must be what others may rely on. */
 #include "load/document.h"
 #include "load/read.h"
+#include "supple/anatomy.h"
 
 #include <stdlib.h>
 
@@ -42,6 +43,16 @@ static void touch_character(const sup_character *c)
     SUP_UNUSED(sum);
 }
 
+/* Layers and extras that look like a fitted body are read as one, or refused with a sentence. */
+static void read_body(const sup_character *character)
+{
+    sup_error error = {0};
+    sup_body *body = NULL;
+    sup_result result = sup_body_from_character(NULL, character, &body, &error);
+    if (result != SUP_OK && (body != NULL || error.id[0] == '\0' || error.message[0] == '\0')) abort();
+    sup_body_destroy(body);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     sup_context context = sup_context_resolve(NULL);
@@ -54,7 +65,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     sup_character *character = NULL;
     sup_result result = sup_read_gltf(&input, &character, &error);
     free(copy);
-    if (result == SUP_OK) touch_character(character);
+    if (result == SUP_OK) {
+        touch_character(character);
+        read_body(character);
+    }
     if (result != SUP_OK && (character != NULL || error.id[0] == '\0' || error.message[0] == '\0')) abort();
     sup_character_destroy(character);
     return 0;
