@@ -88,9 +88,11 @@ static sup_result read_bytes(const sup_read_input *input, const sup_load_def *de
     sup_path_ending(input->name, ending, sizeof ending);
     sup_read_fn *fn = sup_reader_for(ending);
     if (fn != NULL) return fn(input, character, error);
+#ifndef SUPPLE_SMALL
     if (strcmp(ending, "anim") == 0)
         return sup_fail(error, SUP_ERROR_UNSUPPORTED, "load.motion", input->name,
                         "This is a motion and has no character of its own: load it for a character.");
+#endif
     if (def != NULL && def->other != NULL) {
         sup_result result = def->other(def->other_user, input->context, input->name, input->bytes, character, error);
         if (result != SUP_ERROR_UNSUPPORTED) return result;
@@ -180,11 +182,13 @@ sup_result sup_load_motion(const sup_context *context, const char *path, const s
                         "sup_load_motion needs a path, a character and a place for the clip.");
     char ending[16];
     sup_path_ending(path, ending, sizeof ending);
+#ifndef SUPPLE_SMALL
     if (strcmp(ending, "anim") == 0) {
         sup_context resolved = sup_context_resolve(context);
         sup_read_input input = {&resolved, path, {NULL, 0}, sup_file_reader_resolve(def)};
         return sup_read_anim_path(&input, path, target, clip, error);
     }
+#endif
     sup_load_def alone = def != NULL ? *def : sup_default_load_def();
     alone.skeleton = NULL; /* that one is for the character */
     sup_character *source = NULL;

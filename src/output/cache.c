@@ -7,8 +7,8 @@
 static const sup_cache_format *const formats[] = {
     &sup_format_glb,
     &sup_format_pc2,
-    &sup_format_mdd,
 #ifndef SUPPLE_SMALL
+    &sup_format_mdd,
     &sup_format_obj,
 #endif
     NULL,

@@ -6,6 +6,12 @@
 
 #define SUP_INLINE static inline __attribute__((always_inline))
 
+#ifdef SUPPLE_SMALL /* a page asks for no tangents, and seldom for normals alone */
+enum { SMALL = 1 };
+#else
+enum { SMALL = 0 };
+#endif
+
 /* SUP_LANES weights as floats. */
 SUP_INLINE sup_wide wide_from_int16(const int16_t *from)
 {
@@ -186,7 +192,7 @@ SUP_INLINE void run_lanes(const sup_upsample_work *w, int32_t block, size_t lane
     bool wants_normals = out->normals != NULL || out->tangents != NULL;
     if (row[0] < 0) return;
     two_sums sums;
-    if (out->positions != NULL && wants_normals)
+    if ((out->positions != NULL || SMALL) && wants_normals)
         sums = sum_rows(w, block, lane, narrow, riding, true, true);
     else if (wants_normals)
         sums = sum_rows(w, block, lane, narrow, riding, false, true);
@@ -202,7 +208,7 @@ SUP_INLINE void run_lanes(const sup_upsample_work *w, int32_t block, size_t lane
     if (out->normals != NULL)
         for (int32_t k = 0; k < SUP_LANES && row[k] >= 0; k++)
             store_lane((char *)out->normals + (size_t)row[k] * out->normal_stride, normals, k);
-    if (out->tangents != NULL) tangent_rows(w, block, lane, narrow, normals);
+    if (!SMALL && out->tangents != NULL) tangent_rows(w, block, lane, narrow, normals);
 }
 
 SUP_INLINE void run_blocks(const sup_upsample_work *w, bool narrow, bool riding)

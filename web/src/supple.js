@@ -210,7 +210,7 @@ export class Character {
     return pointer === 0 ? null : this.supple.floats(pointer, 2 * this.vertexCount);
   }
 
-  // A .bvh, .anim or any character file as a motion of this character: { 'walk.bvh': bytes }.
+  // A .bvh or any character file as a motion of this character: { 'walk.bvh': bytes }.
   motion(files) {
     const [name] = Object.keys(files), { supple } = this;
     supple.files.write(name, asBytes(files[name]));
@@ -254,7 +254,7 @@ export class Character {
     return pointer;
   }
 
-  // A whole clip as the bytes of a file: 'shot.glb', 'shot.pc2' or 'shot.mdd'.
+  // A whole clip as the bytes of a file: 'shot.glb' or 'shot.pc2'.
   bake(name, { method = this.supple.methods[0].name, settings = {}, paints = {}, clip = null, fps = 30 } = {}) {
     const { supple } = this;
     const painted = this.#painted(method, paints);

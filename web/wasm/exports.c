@@ -486,7 +486,7 @@ void SUP_WEB(sup_web_actor_depths)(const sup_web_actor *actor, float *depths)
         depths[v] = found != NULL && actor->rig->vertex_to_skin[v] >= 0 ? found[actor->rig->vertex_to_skin[v]] : 0.0f;
 }
 
-/* A whole clip (NULL: the first one) into a file, .glb, .pc2 or .mdd by its ending. */
+/* A whole clip (NULL: the first one) into a file, .glb or .pc2 by its ending. */
 int32_t SUP_WEB(sup_web_bake)(const sup_character *character, const char *method_name, const double *values,
                               const float *painted, const sup_clip *clip, double fps, const char *path)
 {

@@ -60,14 +60,9 @@ SUP_ELEMENT void scatter(float *sum, const uint16_t *target, sup_wide3 v)
 
 /* --- The local step --- */
 
-SUP_PRISM sup_wide prism_anchored(const float *tets, const sup_wide3 edge[5], bool shared, sup_wide3 sum[5])
+SUP_PRISM sup_wide any_prism(const float *tets, const sup_wide3 edge[5], int corners, bool shared, sup_wide3 sum[5])
 {
-    return prism(tets, edge, 3, shared, sum);
-}
-
-SUP_PRISM sup_wide prism_mixed(const float *tets, const sup_wide3 edge[5], bool shared, sup_wide3 sum[5])
-{
-    return prism(tets, edge, 5, shared, sum);
+    return prism(tets, edge, corners, shared, sum);
 }
 
 SUP_ELEMENT sup_wide3 load3(const float *from)
@@ -116,7 +111,7 @@ SUP_ELEMENT sup_wide anchored_batches(const sup_local_work *work, const sup_syst
             }
             edge[CORNER_A1] = sup_wide3_sub(base[0], base[2]);
             edge[CORNER_B1] = sup_wide3_sub(base[1], base[2]);
-            energy = energy + prism_anchored(s->tets + b * SUP_PRISM_FLOATS + lane, edge, shared, sum);
+            energy = energy + any_prism(s->tets + b * SUP_PRISM_FLOATS + lane, edge, 3, shared, sum);
             if (volume) press(work, b, lane, skin, sum);
             for (int k = 0; k < 3; k++)
                 scatter(partial, corner + k * SUP_PRISM_LANES, sum[k]);
@@ -139,7 +134,7 @@ SUP_ELEMENT sup_wide mixed_batches(const sup_local_work *work, const sup_system_
                 point[k] = gather(copy, corner + k * SUP_PRISM_LANES);
             for (int k = 0; k < 5; k++)
                 edge[k] = sup_wide3_sub(point[k], point[CORNER_C1]);
-            energy = energy + prism_mixed(s->tets + b * SUP_PRISM_FLOATS + lane, edge, shared, sum);
+            energy = energy + any_prism(s->tets + b * SUP_PRISM_FLOATS + lane, edge, 5, shared, sum);
             sup_wide3 rest = {sup_wide_splat(0.0f), sup_wide_splat(0.0f), sup_wide_splat(0.0f)};
             for (int k = 0; k < 5; k++)
                 rest = sup_wide3_sub(rest, sum[k]); /* a common translation costs nothing */

@@ -13,10 +13,16 @@
 /* What a step writes; any of them and any sum. */
 enum { OUT_POSITIONS = 1, OUT_NORMALS = 2, OUT_TANGENTS = 4 };
 
+#ifdef SUPPLE_SMALL /* a page asks for none */
+enum { HAS_TANGENTS = 0 };
+#else
+enum { HAS_TANGENTS = 1 };
+#endif
+
 SUP_INLINE int32_t skin_outputs(const sup_skin_out *out)
 {
     return (out->positions != NULL ? OUT_POSITIONS : 0) | (out->normals != NULL ? OUT_NORMALS : 0) |
-           (out->tangents != NULL ? OUT_TANGENTS : 0);
+           (HAS_TANGENTS && out->tangents != NULL ? OUT_TANGENTS : 0);
 }
 
 /* The joints of a block. */

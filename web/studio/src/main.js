@@ -13,7 +13,7 @@ import { Stage } from './stage.js';
 import { View } from './view.js';
 
 const $ = (id) => document.getElementById(id);
-const MESHES = /\.(obj|off|ply|stl)$/i, MOTIONS = /\.(bvh|anim)$/i, SKELETONS = /\.(skel|bvh)$/i, CHARACTERS = /\.(glb|gltf|obj|off|ply|stl)$/i;
+const MESHES = /\.(obj|off|ply|stl)$/i, MOTIONS = /\.bvh$/i, SKELETONS = /\.(skel|bvh)$/i, CHARACTERS = /\.(glb|gltf|obj|off|ply|stl)$/i;
 const MEASURE_EVERY = 10; // frames
 
 const state = { scene: 'human', resolution: 1, files: null, clip: 0, time: 0, playing: true, speed: 1, shown: 0, heat: 'none', skeleton: false, wire: false, bones: false, flesh: false, field: false, axis: 'z', at: 0.5, frame: 0 };
@@ -135,7 +135,7 @@ async function openFiles(list) {
   const settings = names.find((name) => /\.json$/i.test(name));
   if (settings) return guarded(() => useSettings(settings, new TextDecoder().decode(files[settings])));
   const motion = names.find((name) => MOTIONS.test(name));
-  if (!motion) return say(`${names[0] ?? 'This'} is not a character, mesh, skeleton or motion that Supple reads: .glb .gltf .obj .off .ply .stl .skel .bvh .anim, or settings in .json.`, true);
+  if (!motion) return say(`${names[0] ?? 'This'} is not a character, mesh, skeleton or motion that Supple reads: .glb .gltf .obj .off .ply .stl .skel .bvh, or settings in .json.`, true);
   await guarded(async () => {
     for (const view of views) view.info.clips = (await view.engine.call('motion', { files: { [motion]: files[motion] } })).clips;
     state.clip = views[0].info.clips.length - 1;
