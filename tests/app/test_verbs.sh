@@ -59,29 +59,32 @@ json_check "it is counted" "j.summary.nonfinite === 1 && j.frames[0].nonfinite =
 refuse 2 "picture of a cache with NaN" 'not finite' "$supple" render $scene nan.pc2 -o x.png --frame 0
 
 # --- bench ---
-run 0 "bench" "$supple" bench $scene --seconds 0 --save base.json
-check "bench tells the growth" grep -q -E 'grows as vertices\^' out
+small=scene:cylinder@0.1
+run 0 "bench" "$supple" bench $small --seconds 0 --save base.json
 cp base.json out
-for field in input method device threads instances contact vertices simulated elements bind_ms step_ms energy \
-    ratio_to_reference; do
-    json_check "results have $field" "j.results.length >= 12 && j.results.every(r => '$field' in r)"
-done
 methods=$("$supple" methods | grep -c -E '^[a-z]+$')
 methods=$((methods - 1)) # "anatomy" is for bodies with layers alone
-json_check "five sizes" "j.growth.length === $methods && j.growth.every(g => g.vertices.length === 5 && isFinite(g.exponent))"
+for field in input method device threads instances contact vertices simulated elements bind_ms step_ms energy \
+    ratio_to_reference; do
+    json_check "results have $field" "j.results.length === $methods && j.results.every(r => '$field' in r)"
+done
 json_check "stages" "j.results.every(r => ['load', 'rig', 'bind', 'pose', 'step'].every(s => r.stages[s].low <= r.stages[s].median && r.stages[s].median <= r.stages[s].high))"
-run 0 "bench against" "$supple" bench $scene --seconds 0 --method linear --json --against base.json
-json_check "all rows were found" "j.results.length > 0 && j.results.every(r => r.step_ms_before > 0)"
-run 0 "bench of a method" "$supple" bench $scene --seconds 0 --method dualquat --threads 1 --instances 3 --json
+run 0 "bench against" "$supple" bench $small --seconds 0 --json --against base.json
+json_check "all rows were found" "j.results.length === $methods && j.results.every(r => r.step_ms_before > 0)"
+run 0 "bench of sizes" "$supple" bench $scene --seconds 0 --method projective --save sizes.json
+check "bench tells the growth" grep -q -E 'grows as vertices\^' out
+cp sizes.json out
+json_check "five sizes" "j.growth.length === 1 && j.growth[0].vertices.length === 5 && isFinite(j.growth[0].exponent)"
+run 0 "bench of a method" "$supple" bench $small --seconds 0 --method dualquat --threads 1 --instances 3 --json
 json_check "as asked" "j.results.every(r => r.method === 'dualquat' && r.threads === 1 && r.instances === 3 && r.device === 'cpu')"
-refuse 1 "contact of a method without" 'no contact' "$supple" bench $scene --method linear --contact on
-refuse 1 "contact" 'did you mean|choice' "$supple" bench $scene --contact maybe
-refuse 2 "against nothing" 'gone.json' "$supple" bench $scene --method linear --against gone.json
+refuse 1 "contact of a method without" 'no contact' "$supple" bench $small --method linear --contact on
+refuse 1 "contact" 'did you mean|choice' "$supple" bench $small --contact maybe
+refuse 2 "against nothing" 'gone.json' "$supple" bench $small --method linear --against gone.json
 for text in '' '{' '[]' '{"results": [{"input": "x}' '{"results": [}' "$(printf '[%.0s' $(seq 200))"; do
     printf '%s' "$text" >bad.json
-    refuse 2 "against '${text:0:20}'" 'bad.json' "$supple" bench $scene --seconds 0 --method linear --against bad.json
+    refuse 2 "against '${text:0:20}'" 'bad.json' "$supple" bench $small --seconds 0 --method linear --against bad.json
 done
-refuse 3 "save nowhere" 'no/such' "$supple" bench $scene --seconds 0 --method linear --quiet --save no/such/x.json
+refuse 3 "save nowhere" 'no/such' "$supple" bench $small --seconds 0 --method linear --quiet --save no/such/x.json
 
 # --- Pictures ---
 if "$supple" render --method linear $scene -o probe.png --size 16x16 2>&1 | grep -q 'makes no pictures'; then

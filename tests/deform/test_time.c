@@ -150,8 +150,8 @@ static void walk_far_away(const char *settings, double loose)
         actor_sample(&b, "bend", 0.0);
         actor_move(&b, away);
         CHECK_EQ(sup_instance_reset(b.instance, b.pose), SUP_OK);
-        for (int i = 1; i <= 24; i++) {
-            away.m[3] += 0.06 * i * size; /* soon past the reach of the first origin */
+        for (int i = 1; i <= 16; i++) {
+            away.m[3] += 0.12 * i * size; /* soon past the reach of the first origin */
             sup_affine near = sup_affine_identity();
             near.m[3] = away.m[3] - far * size;
             actor_sample(&a, "bend", i / 60.0);

@@ -364,7 +364,7 @@ TEST(every_character_has_tissue_or_is_refused_by_name)
            "folded", "smallest", "usual");
     for (int i = 0; i < TEST_CHARACTERS + SUP_COUNT(others); i++) {
         const char *name = i < TEST_CHARACTERS ? test_characters[i] : others[i - TEST_CHARACTERS];
-        fixture f = fixture_rig(name, 1);
+        fixture f = fixture_rig(name, 0.5); /* of the built-in ones */
         sup_error error = {0};
         sup_result result = fixture_make(&f, NULL, &error);
         if (result != SUP_OK) {
