@@ -24,6 +24,7 @@
 #define LEAST_PRESS 1e-3f
 #define ROW_STIFFNESS 1.0f
 #define ROW_DAMPING 0.3f
+#define LEAST_SHARE 0.1f /* solver_contact.c */
 #define NO_PAIR 0xffffffffffffffffull
 enum { STRANGERS, SAME_PIECE, NEIGHBOURS };
 enum { WALK_STEPS = 8, THREADS = 256, WARPS = THREADS / 32, INDEX_THREADS = 1024 };
@@ -407,16 +408,21 @@ static __device__ float4 push_normal(const work &w, int v, int triangle, const s
 }
 
 /* Where the row's vertices were at the start of the step, and how far they give way to a unit force, each alone. */
-static __device__ float start_row(const sup_gpu_system &s, const sup_gpu_state &st, int character, sup_gpu_row &row)
+static __device__ float start_row(const sup_gpu_system &s, const sup_gpu_state &st, int character, sup_gpu_row &row,
+                                  float &moves)
 {
     const int phase = st.progress[character].phase;
     const float4 *x = st.x[phase & 1] + (size_t)character * s.unknown_count;
     const float4 *anchors = st.anchors[(phase + 2) % 3] + (size_t)character * s.anchor_count;
     float4 start = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
     float give = 0.0f;
+    moves = 0.0f;
     for (int j = 0; j < 4; j++) {
         bool free_place = row.place[j] < s.unknown_count;
-        if (free_place) give += row.weight[j] * row.weight[j] / s.diagonal[row.place[j]];
+        if (free_place) {
+            give += row.weight[j] * row.weight[j] / s.diagonal[row.place[j]];
+            moves += row.weight[j] * row.weight[j];
+        }
         start = add_scaled(start, row.weight[j],
                            free_place ? x[row.place[j]] : anchors[row.place[j] - s.unknown_count]);
     }
@@ -446,8 +452,9 @@ static __device__ sup_gpu_row make_row(const sup_gpu_system &s, const sup_gpu_st
     row.friction = st.orders[character].friction;
     row.limit = LIMIT_GAP * gap > 0.0f ? LIMIT_GAP * gap : INFINITY;
     row.cap = -1.0f;
-    float give = start_row(s, st, character, row);
+    float moves, give = start_row(s, st, character, row, moves);
     row.stiffness = ROW_STIFFNESS * fminf(1.0f, fmaxf(LEAST_PRESS, 2.0f + 2.0f * view.height / flesh)) / give;
+    row.stiffness *= fminf(1.0f, moves / LEAST_SHARE);
     row.damping = ROW_DAMPING * fminf(1.0f, fmaxf(0.0f, 1.0f - away)) * row.stiffness;
     bool sound = fabsf(dot(normal, normal) - 1.0f) < 0.01f && isfinite(row.offset) && isfinite(row.stiffness) &&
                  isfinite(row.damping) && give > 0.0f;

@@ -188,7 +188,7 @@ __global__ void __launch_bounds__(ANCHOR_THREADS)
             anchors.ends[(size_t)character * a->piece_count * 8 + i] = s.ends[i];
     __syncthreads();
     for (int i = blockIdx.x * ANCHOR_THREADS + threadIdx.x; i < a->anchor_count; i += gridDim.x * ANCHOR_THREADS) {
-        int slide = i - anchors.rigid_count, twist = slide - a->slide_count, to;
+        int slide = i - anchors.rigid_count, twist = slide - a->slide_count, held = twist - a->twist_count, to;
         float p[3];
         if (slide < 0) {
             to = a->rigid_out[i];
@@ -196,9 +196,12 @@ __global__ void __launch_bounds__(ANCHOR_THREADS)
         } else if (twist < 0) {
             to = a->slide_index[6 * (size_t)slide + 5];
             place_sliding(a, &s, slide, p);
-        } else {
+        } else if (held < 0) {
             to = a->twist_index[2 * (size_t)twist + 1];
             place_twisting(a, &s, twist, p);
+        } else {
+            to = a->held_index[2 * (size_t)held + 1];
+            place_point(&pose[a->held_index[2 * (size_t)held]], a->held_rest + 3 * (size_t)held, p);
         }
         float4 l = last[to], o = older[to];
         out[to] = make_float4(p[0], p[1], p[2], 0.0f);

@@ -180,8 +180,10 @@ static void compare_projective(fixture *f, const char *what, int32_t count, int3
                f->character->clips[clip].name, (int)count, off.farthest, off.mean, own.farthest, own.mean);
         fflush(stdout);
         /* Where the CPU parts from itself, the size of that is all that can be asked for; a vertex that touches a step
-         * earlier or later is off by as much as its contact moves it. */
-        double most = fmax(touches ? 1e-2 : 1e-4, 10.0 * own.farthest), mean = fmax(1e-5, 4.0 * own.mean);
+         * earlier or later is off by as much as its contact moves it. The CPU also parts skin that touches after the solve,
+         * which the device does not: no more than an edge can be asked for there. */
+        double most = fmax(touches ? 2e-2 : 1e-4, 10.0 * own.farthest),
+               mean = fmax(touches ? 2e-4 : 1e-5, 4.0 * own.mean);
         CHECK_MSG(off.farthest < most && off.mean < mean, "%s: %g, mean %g", f->character->clips[clip].name,
                   off.farthest, off.mean);
     }
