@@ -366,7 +366,9 @@ function section(title, controls) {
     opened[title] = made.open;
     if (title === 'Paint' && !made.open && painter.active) (painter.active = false), refreshPanel();
   });
-  made.append(element('summary', {}, title), ...controls);
+  const head = element('summary', {}, title);
+  head.addEventListener('click', () => (opened[title] = !made.open)); // at once: the panel may be made anew before the toggle is told
+  made.append(head, ...controls);
   return made;
 }
 
