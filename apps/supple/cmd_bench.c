@@ -495,8 +495,9 @@ static int finish(bench *b)
 
 int app_command_bench(int argc, char **argv)
 {
-    bench_values values = {.instances = 1, .seconds = 0.25};
+    static bench_values values; /* `b` points to it, and is too large for the stack */
     static bench b;
+    values = (bench_values){.instances = 1, .seconds = 0.25};
     int status = APP_DONE;
     if (!app_parse(&bench_verb, argc, argv, &values, &status)) return status;
     b = (bench){.values = &values};

@@ -11,7 +11,9 @@ static const scene_row scenes[] = {
     {{"human", "An adult of 1.75 m in A-pose, with fingers, toes and eyes: walks, squats, dances.", 20000},
      sup_recipe_human,
      true},
+#ifndef SUPPLE_SMALL
     {{"elephant", "An elephant with a soft trunk, ears, tusks and a tail.", 16000}, sup_recipe_elephant, false},
+#endif
     {{"hand", "A left hand with five fingers of three joints each.", 6000}, sup_recipe_hand, false},
     {{"arm", "A left arm with shoulder, elbow and hand.", 6000}, sup_recipe_arm, false},
     {{"tbone", "A T of three soft branches that meet in one joint.", 3000}, sup_recipe_tbone, false},
