@@ -41,7 +41,8 @@ stage() { # title, command...
 run_ctest() { # build folder, ctest options
     local folder=$1 status
     shift
-    ctest --test-dir "$folder" -j "$(nproc)" --output-on-failure "$@" | grep -v ' passed, [0-9]* failed, [0-9]* skipped$'
+    # One more than cores: some tests wait, for a browser or for each other's processes.
+    ctest --test-dir "$folder" -j "$(($(nproc) + 1))" --output-on-failure "$@" | grep -v ' passed, [0-9]* failed, [0-9]* skipped$'
     status=${PIPESTATUS[0]}
     grep -E '^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$' "$folder/Testing/Temporary/LastTest.log"
     grep -h -E '^skipped ' "$folder/Testing/Temporary/LastTest.log" >>"$logs/skipped"
