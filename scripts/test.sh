@@ -79,7 +79,7 @@ stage "tests" normal
 stage "tests with address and undefined-behaviour sanitizers" address
 stage "threaded tests with the thread sanitizer" thread
 stage "clang-tidy" scripts/tidy.sh build-asan
-stage "fuzzing" scripts/fuzz.sh build-asan 3
+stage "fuzzing" scripts/fuzz.sh build-asan 2
 
 if [ -s "$logs/skipped" ]; then
     echo "== skipped"
