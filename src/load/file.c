@@ -134,3 +134,23 @@ const char *sup_path_stem(sup_arena *arena, const char *path)
     const char *dot = strrchr(name, '.');
     return sup_arena_string_n(arena, name, dot != NULL && dot != name ? (size_t)(dot - name) : strlen(name));
 }
+
+sup_result sup_file_load(const sup_context *context, const char *path, sup_bytes_reader *read, void *place,
+                         sup_error *error)
+{
+    if (path == NULL || place == NULL)
+        return sup_fail(error, SUP_ERROR_ARGUMENT, "argument.null", "",
+                        "A path and a place for what is in the file are needed.");
+    sup_context resolved = sup_context_resolve(context);
+    sup_error found = {0};
+    void *data = NULL;
+    size_t size = 0;
+    sup_result result = sup_file_read(path, &resolved.allocator, &data, &size, error);
+    if (result != SUP_OK) return result;
+    result = read(context, (sup_bytes){data, size}, place, &found);
+    sup_free(&resolved.allocator, data, size + 1);
+    if (result == SUP_OK) return SUP_OK;
+    if (found.where[0] == '\0') sup_format(found.where, sizeof found.where, "%s", path);
+    if (error != NULL) *error = found;
+    return result;
+}

@@ -9,6 +9,11 @@
  * readers may look one byte ahead. Free with sup_free(allocator, data, size + 1). */
 sup_result sup_file_read(const char *path, const sup_allocator *allocator, void **data, size_t *size, sup_error *error);
 
+/* A file of bytes that `read` checks and turns into *place; what fails without a place of its own gets the path. */
+typedef sup_result sup_bytes_reader(const sup_context *context, sup_bytes bytes, void *place, sup_error *error);
+sup_result sup_file_load(const sup_context *context, const char *path, sup_bytes_reader *read, void *place,
+                         sup_error *error);
+
 /* The reader of a load def, or the file system's. What its `read` gives is freed with sup_free(..., size + 1). */
 sup_file_reader sup_file_reader_resolve(const sup_load_def *def);
 

@@ -7,12 +7,9 @@ sup_result sup_anatomy_save(const sup_context *context, const sup_anatomy *anato
     if (anatomy == NULL || path == NULL)
         return sup_fail(error, SUP_ERROR_ARGUMENT, "argument.null", "", "A template and a path are needed.");
     sup_bytes bytes = {NULL, 0};
-    sup_file_out out;
     sup_result result = sup_anatomy_write(context, anatomy, &bytes, error);
     if (result != SUP_OK) return result;
-    result = sup_file_out_open(&out, path, error);
-    if (result == SUP_OK) result = sup_file_out_write(&out, bytes.data, bytes.size, error);
-    if (result == SUP_OK) result = sup_file_out_commit(&out, error);
+    result = sup_file_out_whole(path, bytes, error);
     sup_anatomy_bytes_free(context, &bytes);
     return result;
 }

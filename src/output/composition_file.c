@@ -8,16 +8,10 @@ sup_result sup_composition_save(const sup_context *context, const sup_compositio
     if (composition == NULL || path == NULL)
         return sup_fail(error, SUP_ERROR_ARGUMENT, "argument.null", "",
                         "sup_composition_save needs a composition and a path.");
-    sup_file_out out;
-    sup_result result = sup_file_out_open(&out, path, error);
-    if (result != SUP_OK) return result;
     sup_bytes bytes = {0};
-    result = sup_composition_write(context, composition, &bytes, error);
-    if (result == SUP_OK) {
-        result = sup_file_out_write(&out, bytes.data, bytes.size, error);
-        sup_composition_bytes_free(context, &bytes);
-    }
-    if (result == SUP_OK) return sup_file_out_commit(&out, error);
-    sup_file_out_abandon(&out);
+    sup_result result = sup_composition_write(context, composition, &bytes, error);
+    if (result != SUP_OK) return result;
+    result = sup_file_out_whole(path, bytes, error);
+    sup_composition_bytes_free(context, &bytes);
     return result;
 }

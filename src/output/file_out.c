@@ -140,3 +140,11 @@ void sup_file_restore(const char *path, const char *backup, bool had_older)
     else if (rename(backup, path) == 0)
         remove(backup); /* still there when both are names of one file, which rename leaves as they are */
 }
+
+sup_result sup_file_out_whole(const char *path, sup_bytes bytes, sup_error *error)
+{
+    sup_file_out out;
+    sup_result result = sup_file_out_open(&out, path, error);
+    if (result == SUP_OK) result = sup_file_out_write(&out, bytes.data, bytes.size, error);
+    return result == SUP_OK ? sup_file_out_commit(&out, error) : result;
+}

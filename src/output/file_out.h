@@ -19,6 +19,8 @@ sup_result sup_file_out_write(sup_file_out *out, const void *data, size_t size, 
 sup_result sup_file_out_patch(sup_file_out *out, uint64_t offset, const void *data, size_t size, sup_error *error);
 /* Flushes and renames. On failure the temporary file is removed and an older file stays. */
 sup_result sup_file_out_commit(sup_file_out *out, sup_error *error);
+/* All three: a file of these bytes. */
+sup_result sup_file_out_whole(const char *path, sup_bytes bytes, sup_error *error);
 /* Removes what was written; harmless when nothing is open. */
 void sup_file_out_abandon(sup_file_out *out);
 

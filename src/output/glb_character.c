@@ -570,12 +570,9 @@ sup_result sup_character_save(const sup_context *context, const sup_character *c
         return sup_fail(error, SUP_ERROR_ARGUMENT, "argument.null", "",
                         "sup_character_save needs a character and a path.");
     sup_memory_file *file = NULL;
-    sup_file_out out;
     sup_result result = sup_character_save_memory(context, character, &file, error);
     if (result != SUP_OK) return result;
-    result = sup_file_out_open(&out, path, error);
-    if (result == SUP_OK) result = sup_file_out_write(&out, file->data, file->size, error);
-    if (result == SUP_OK) result = sup_file_out_commit(&out, error);
+    result = sup_file_out_whole(path, (sup_bytes){file->data, file->size}, error);
     sup_memory_file_destroy(file);
     return result;
 }
