@@ -25,10 +25,11 @@ typedef struct app_contest {
 } app_contest;
 
 /* The option of a verb whose values have `const char *methods`. */
-#define APP_CONTEST_METHODS(type)                                                                                 \
-    {                                                                                                             \
-        .kind = APP_TEXT, .name = "methods", .argument = "A,B,...", .offset = offsetof(type, methods),            \
-        .help = "which methods, in this order ('supple methods'), each with :PARAMETER=VALUE; all when not given" \
+#define APP_CONTEST_METHODS(type)                                                                                     \
+    {                                                                                                                 \
+        .kind = APP_TEXT, .name = "methods", .argument = "A,B,...", .offset = offsetof(type, methods),                \
+        .help = "which methods, in this order ('supple methods'), each with :PARAMETER=VALUE; all for any character " \
+                "when not given"                                                                                      \
     }
 
 /* Chooses the methods from "linear,projective:contact=off,projective" (NULL: all), before anything is loaded. A --set
