@@ -12,24 +12,10 @@ typedef struct bind_values {
 static const char *const output_endings[] = {"supple", NULL};
 
 static const app_option bind_options[] = {
-    APP_TAKE_INPUT(bind_values),
-    {.kind = APP_TEXT,
-     .name = "output",
-     .letter = 'o',
-     .argument = "MODEL",
-     .offset = offsetof(bind_values, output),
-     .required = true,
-     .help = "the model to write, ending in .supple"},
-    APP_TAKE_METHOD(bind_values),
-    APP_TAKE_SET(bind_values),
-    APP_TAKE_SETTINGS(bind_values),
-    APP_TAKE_PAINT(bind_values),
-    APP_TAKE_SETUP(bind_values),
-    APP_TAKE_SKELETON(bind_values),
-    APP_TAKE_WEIGHTS(bind_values),
-    APP_TAKE_THREADS(bind_values),
-    APP_TAKE_JSON(bind_values),
-    APP_TAKE_QUIET(bind_values),
+    APP_TAKE_INPUT(bind_values),   APP_OUTPUT(bind_values, "MODEL", "the model to write, ending in .supple"),
+    APP_TAKE_HOW(bind_values),     APP_TAKE_SKELETON(bind_values),
+    APP_TAKE_WEIGHTS(bind_values), APP_TAKE_THREADS(bind_values),
+    APP_TAKE_JSON(bind_values),    APP_TAKE_QUIET(bind_values),
 };
 
 static const app_verb bind_verb = {

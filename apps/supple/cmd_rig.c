@@ -9,18 +9,9 @@ typedef struct rig_values {
 static const char *const output_endings[] = {"glb", NULL};
 
 static const app_option rig_options[] = {
-    APP_TAKE_INPUT(rig_values),
-    {.kind = APP_TEXT,
-     .name = "output",
-     .letter = 'o',
-     .argument = "OUTPUT",
-     .offset = offsetof(rig_values, output),
-     .required = true,
-     .help = "the rigged character, .glb"},
-    APP_TAKE_SKELETON(rig_values),
-    APP_TAKE_WEIGHTS(rig_values),
-    APP_TAKE_THREADS(rig_values),
-    APP_TAKE_QUIET(rig_values),
+    APP_TAKE_INPUT(rig_values),    APP_OUTPUT(rig_values, "OUTPUT", "the rigged character, .glb"),
+    APP_TAKE_SKELETON(rig_values), APP_TAKE_WEIGHTS(rig_values),
+    APP_TAKE_THREADS(rig_values),  APP_TAKE_QUIET(rig_values),
 };
 
 static const app_verb rig_verb = {

@@ -111,6 +111,14 @@ extern const char *const app_weight_choices[];
         .help = "no progress and no result line"                                              \
     }
 
+/* Rows that stand together in most verbs: how the skin is made; which motion plays; the motion and what goes with it. */
+#define APP_TAKE_HOW(type) \
+    APP_TAKE_METHOD(type), APP_TAKE_SET(type), APP_TAKE_SETTINGS(type), APP_TAKE_PAINT(type), APP_TAKE_SETUP(type)
+#define APP_TAKE_WHICH_MOTION(type) APP_TAKE_CLIP(type), APP_TAKE_MOTION(type), APP_TAKE_MAP(type)
+#define APP_TAKE_PLAY(type)                                                                           \
+    APP_TAKE_WHICH_MOTION(type), APP_TAKE_SKELETON(type), APP_TAKE_FPS(type), APP_TAKE_WEIGHTS(type), \
+        APP_TAKE_THREADS(type), APP_TAKE_QUIET(type)
+
 /* The same, found and loaded. */
 typedef struct app_take {
     const app_take_values *values;
