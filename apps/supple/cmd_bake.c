@@ -160,10 +160,9 @@ static int bake(app_take *take, const bake_values *values)
 
 static int check_values(const bake_values *values)
 {
-    int status = app_check_output(&values->take, values->output);
-    if (status == APP_DONE && app_ending(values->output, output_endings) < 0)
-        status = app_usage("%s: The ending of the output says its format: .glb, .pc2, .mdd or .obj.", values->output);
-    return status;
+    if (app_ending(values->output, output_endings) < 0)
+        return app_usage("%s: The ending of the output says its format: .glb, .pc2, .mdd or .obj.", values->output);
+    return APP_DONE;
 }
 
 int app_command_bake(int argc, char **argv)

@@ -118,8 +118,6 @@ int app_command_bind(int argc, char **argv)
     int status = APP_DONE;
     if (!app_parse(&bind_verb, argc, argv, &values, &status)) return status;
     if (app_ending(values.output, output_endings) < 0) return app_usage("%s: A model ends in .supple.", values.output);
-    status = app_check_output(&values.take, values.output);
-    if (status != APP_DONE) return status;
     status = app_take_open(&take, &values.take);
     if (status == APP_DONE) status = app_paint_check(&values.take.paint, &take.method, 1);
     if (status == APP_DONE) status = app_setup_check(&values.take, &take.method, 1);

@@ -253,8 +253,7 @@ static int check_values(render_values *values)
                          values->frames);
     if (values->frame != NO_FRAME && values->frames != NULL)
         return app_usage("--frames %s: Give --frame or --frames, not both.", values->frames);
-    int status = app_check_output(&values->take, values->output);
-    if (status == APP_DONE && film) status = app_video_check(values->output);
+    int status = film ? app_video_check(values->output) : APP_DONE;
     if (status == APP_DONE)
         status = still ? app_look_check(&values->look, 800, 800) : app_look_check(&values->look, 640, 640);
     return status;

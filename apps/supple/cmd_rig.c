@@ -55,8 +55,6 @@ int app_command_rig(int argc, char **argv)
     if (!app_parse(&rig_verb, argc, argv, &values, &status)) return status;
     if (app_ending(values.output, output_endings) < 0)
         return app_usage("%s: A rigged character ends in .glb.", values.output);
-    status = app_check_output(&values.take, values.output);
-    if (status != APP_DONE) return status;
     status = app_take_open(&take, &values.take);
     if (status == APP_DONE) status = rig(&take, &values);
     app_take_close(&take);

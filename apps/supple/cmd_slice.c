@@ -304,8 +304,6 @@ int app_command_slice(int argc, char **argv)
     if (values.joint == NULL) return app_usage("--joint is missing: 'supple info --joints' lists the joints.");
     if (values.take.method == NULL && values.take.model == NULL && values.take.settings == NULL)
         values.take.method = "implicit";
-    status = app_check_output(&values.take, values.output);
-    if (status != APP_DONE) return status;
     status = app_take_open(&take, &values.take);
     if (status == APP_DONE) status = check_method(&take);
     if (status == APP_DONE) status = slice(&take, &values);

@@ -162,7 +162,5 @@ char *app_read_file(const char *path, size_t *size);
 
 /* Whether the path ends, without regard to case, in one of the NULL-terminated endings (no dot): its index, or -1. */
 int app_ending(const char *path, const char *const *endings);
-/* A sentence when `output` is one of the inputs of the take. */
-int app_check_output(const app_take_values *values, const char *output);
 
 #endif
