@@ -286,7 +286,8 @@ static void move_skin(implicit_state *s, const sup_step_input *input, const sup_
         .rounds = rounds > 0 ? rounds
                   : jacobi   ? JACOBI_ROUNDS
                              : (int32_t)fmin(FEWEST_ROUNDS + ceil(s->turn / TURN_OF_A_ROUND), FACTOR_ROUNDS),
-        .tolerance = (float)v[SUP_IMPLICIT_TOLERANCE]};
+        .tolerance = (float)v[SUP_IMPLICIT_TOLERANCE],
+        .all = v[SUP_IMPLICIT_TRACKING] == 0.0};
     sup_track_report report;
     if (v[SUP_IMPLICIT_TRACKING] != 0.0)
         sup_track_move(input->context, &s->view.track, at(s, s->at.track), &track, &report);
@@ -436,14 +437,17 @@ sup_result sup_implicit_step(const sup_step_input *input, void *state, const sup
 {
     implicit_state *s = state;
     sup_step_input linear = linear_input(input);
-    sup_result result = sup_method_linear.step(&linear, at(s, s->at.linear), out); /* refuses poses out of range */
+    const sup_shown *covers = &s->view.shown;
+    bool all = covers->own_count + covers->upsample.covered == covers->upsample.vertex_count;
+    sup_result result = all ? sup_linear_pose(&linear, at(s, s->at.linear)) /* both refuse poses out of range */
+                            : sup_method_linear.step(&linear, at(s, s->at.linear), out);
     stage_over(input, "linear");
     if (result != SUP_OK) return result;
     advance(s, input);
     stage_over(input, "track");
     if (!sup_track_usable(&s->view.track, at(s, s->at.track))) { /* shows linear blending */
         s->lost = true;
-        return SUP_OK;
+        return all ? sup_method_linear.step(&linear, at(s, s->at.linear), out) : SUP_OK;
     }
     float *rows = at(s, s->at.shown);
     sup_track_show(input->context, &s->view.track, at(s, s->at.track), (float)input->values[SUP_IMPLICIT_SMOOTH], rows);
