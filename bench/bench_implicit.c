@@ -237,7 +237,7 @@ static double one_frame(body *b, int solver, int32_t rounds)
 
 static void bench_converge(const sup_context *two)
 {
-    static const int32_t counts[2][9] = {{1, 2, 3, 4, 6, 8, 12, 16, 30}, {1, 5, 10, 20, 50, 100, 200, 500, 1000}};
+    static const int32_t counts[2][9] = {{1, 4, 8, 12, 16, 24, 32, 48, 96}, {1, 5, 10, 20, 50, 100, 200, 500, 1000}};
     body b;
     body_open(&b, two, "human", 0.65, SUP_WEIGHTS_AUTO);
     b.values[SUP_IMPLICIT_SMOOTH] = 0.0;

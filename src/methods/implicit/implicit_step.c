@@ -15,8 +15,8 @@ static const double FLOOR = 0.05, RESET_TURN = 0.12;
  * TELEPORT, as all others do, was put there. */
 static const double FAR = 4.0, TELEPORT = 0.5;
 /* Radians that make one more round than the fewest worth while: what is left goes on in the next frame. */
-static const double TURN_OF_A_ROUND = 0.005;
-enum { MOST_SUBFRAMES = 32, STILL_END = 60, FEWEST_ROUNDS = 2, FACTOR_ROUNDS = 12, JACOBI_ROUNDS = 200 };
+static const double TURN_OF_A_ROUND = 0.0025;
+enum { MOST_SUBFRAMES = 32, STILL_END = 60, FEWEST_ROUNDS = 4, FACTOR_ROUNDS = 24, JACOBI_ROUNDS = 200 };
 
 /* Where things are in the state; offsets in bytes, 64-aligned. */
 typedef struct layout {

@@ -7,9 +7,10 @@
  * Two ways down:
  *   jacobi   the paper's: every vertex to where its neighbours want it, in its plane; one Newton step. A disturbance
  *            passes one edge a round.
- *   factor   downhill by the constant matrix L + m M: one factor made at bind, a solve a round, z = T (L + m M)^-1 r, with
- *            the step length from the quadratic energy; a Jacobi step in the same planes takes away what creases,
- *            where planes of neighbours differ, left of z; then one Newton step. Rows that sleep have r = z = 0.
+ *   factor   downhill by the constant matrix L + m M: one factor made at bind, a solve, z = T (L + m M)^-1 r, with the step
+ *            length from the quadratic energy; a Jacobi step in the same planes takes away what creases, where planes of
+ *            neighbours differ, left of z; then one Newton step. Rows that sleep have r = z = 0. PLAIN rounds of the
+ *            paper's follow: along creases z is mostly out of the planes, and Jacobi steps are cheap and stay near.
  *            Deviates from the paper, to the same minimum. Directions go on from those before (conjugate gradients, at
  *            most KEEP of them), and m is large: a solve that reaches as far as a body is long moves whole limbs, which
  *            tangent planes then take apart; the best step along that is a hundredth of one along what stays near.
@@ -20,7 +21,9 @@
 
 /* Part of a Jacobi step that is taken: whole ones oscillate on fans with an even number of spokes. */
 static const float DAMPING = 0.8f;
-/* Part of the best step along z that is taken: planes turn on the way. */
+/* Rounds of Jacobi steps alone after one with a solve, and the part of the best step along z that is taken: planes turn on
+ * the way. */
+enum { PLAIN = 3 };
 static const double TAKE = 0.7;
 /* Most of the direction of the round before that is kept. */
 static const double KEEP = 0.9;
@@ -114,8 +117,7 @@ static void pull_row(sup_track_work *w, int64_t row)
     sup_four sum = sup_four_load(w->rows.load + 4 * row) - image_of(w->track, w->rows.place, row);
     memcpy(pull, &sum, 3 * sizeof *pull);
     constrain(w, row, pull);
-    if (w->input->solver == SUP_TRACK_FACTOR)
-        memcpy(w->rows.solve + 4 * (int64_t)w->track->place[row], pull, 3 * sizeof(float));
+    if (w->solves) memcpy(w->rows.solve + 4 * (int64_t)w->track->place[row], pull, 3 * sizeof(float));
 }
 
 static void pull_some(void *work, int32_t begin, int32_t end, int32_t worker)
@@ -197,8 +199,8 @@ static void look_again(sup_track_work *w, int32_t block)
     if (far) sup_track_newton_block(w, block);
 }
 
-/* A row's way in this round: each to where it is wanted (jacobi); or first along d (factor), and then so, with the pull that
- * is left after that way, b - L (p + scale d), in the same plane. */
+/* A row's way in this round: to where its neighbours want it; after a solve first along d, and then so with the pull that is
+ * left, b - L (p + scale d), in the same plane. */
 static void step_of(const sup_track_work *w, int64_t row, float step[3])
 {
     const sup_track *track = w->track;
@@ -206,7 +208,7 @@ static void step_of(const sup_track_work *w, int64_t row, float step[3])
     float even = track->sum[row] > 0.0f ? DAMPING / track->sum[row] : 0.0f, left[3], scale = (float)w->scale;
     memcpy(left, pull, sizeof left);
     step[0] = step[1] = step[2] = 0.0f;
-    if (w->input->solver == SUP_TRACK_FACTOR) {
+    if (w->solves) {
         memcpy(left, w->rows.solve + 4 * (int64_t)track->place[row], sizeof left);
         flatten(&track->aim[row], w->rows.normal + 4 * row, left);
         for (int c = 0; c < 3; c++) {
@@ -314,20 +316,22 @@ static void choose_direction(sup_track_work *w)
 
 int32_t sup_track_relax(sup_track_work *w, float *moved)
 {
-    bool factor = w->input->solver == SUP_TRACK_FACTOR;
     int32_t round = 0;
     *moved = 0.0f;
     memset(w->rows.move, 0, 4 * (size_t)w->track->row_count * sizeof(float));
     for (bool busy = w->awake_count > 0; busy && round < w->input->rounds; round++) {
+        w->solves = w->input->solver == SUP_TRACK_FACTOR && round % (PLAIN + 1) == 0;
+        bool judges =
+            w->solves || w->input->solver == SUP_TRACK_JACOBI; /* Jacobi steps alone say nothing of long ways */
         if (w->fresh) sup_track_run(w, load_some);
-        if (factor) clear_solve(w);
+        if (w->solves) clear_solve(w);
         sup_track_run(w, pull_some);
-        if (factor) choose_direction(w);
+        if (w->solves) choose_direction(w);
         sup_track_run(w, move_some);
         *moved = (float)sqrt(total(w, 0) / (double)w->awake_rows);
         w->evaluations += (int64_t)total(w, 2);
-        busy = *moved > w->input->tolerance;
-        if (busy) sup_track_spread(w);
+        busy = *moved > w->input->tolerance || !judges;
+        if (busy) sup_track_spread(w, judges);
         busy = busy && w->awake_count > 0;
     }
     return round;

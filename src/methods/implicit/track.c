@@ -288,7 +288,7 @@ static void go_to_sleep(const sup_track_work *w, int32_t block)
     memset(w->rows.move + 4 * (int64_t)first, 0, 4 * (size_t)count * sizeof(float));
 }
 
-void sup_track_spread(sup_track_work *w)
+void sup_track_spread(sup_track_work *w, bool sleep)
 {
     const sup_track *track = w->track;
     const float *moved = w->rows.moved, tolerance = w->input->tolerance;
@@ -303,7 +303,7 @@ void sup_track_spread(sup_track_work *w)
                 awake[near] |=
                     SUP_TRACK_AWAKE | (awake[near] & SUP_TRACK_WORKED ? 0 : SUP_TRACK_NEW | SUP_TRACK_WORKED);
         }
-        if (moved[block] <= tolerance && !pulled) go_to_sleep(w, block);
+        if (sleep && moved[block] <= tolerance && !pulled) go_to_sleep(w, block);
     }
     list_blocks(w, SUP_TRACK_AWAKE);
 }

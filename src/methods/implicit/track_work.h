@@ -45,6 +45,7 @@ typedef struct sup_track_work {
     int32_t awake_rows;
     bool fresh;          /* some of them are new */
     uint64_t parts;      /* of the factor that hold rows that are awake: bits as in rows.parts */
+    bool solves;         /* in this round */
     double scale;        /* of the direction in this round */
     double slope, keep;  /* r . z, and the part of the direction before that is kept */
     int64_t evaluations; /* rows */
@@ -77,9 +78,9 @@ void sup_track_newton_block(sup_track_work *work, int32_t block);
 
 /* relax.c: rounds until they end; how many there were. `moved` gets how far rows went in the last one, RMS in edges. */
 int32_t sup_track_relax(sup_track_work *work, float *moved);
-/* track.c: blocks that share an edge with those that moved wake up, those that are still among others that are go to sleep,
- * and the list of those that are awake is made anew. */
-void sup_track_spread(sup_track_work *work);
+/* track.c: blocks that share an edge with those that moved wake up; with `sleep` those that are still among others that are
+ * go to sleep; and the list of those that are awake is made anew. */
+void sup_track_spread(sup_track_work *work, bool sleep);
 
 /* Points of a block as lanes; unused lanes repeat the last row. */
 void sup_track_take_points(const sup_track *track, const float *place, int32_t block, sup_field_points *points);
