@@ -12,6 +12,9 @@ static const float NEAR = 0.002f;
 /* Passes of smoothing at creases, and those that spread how much is smoothed. */
 enum { SMOOTH_PASSES = 4, SPREAD_PASSES = 3 };
 
+/* Sizes from the origin that a place may be: with a size of 1e18 units, and sums of some, it stays in the range of floats. */
+static const float FARTHEST = 1e12f;
+
 /* --- The state --- */
 
 typedef struct carving {
@@ -147,7 +150,7 @@ bool sup_track_usable(const sup_track *track, const void *state)
 {
     sup_track_rows rows = rows_read(track, state);
     for (int64_t i = 0; i < 4 * (int64_t)track->row_count; i++)
-        if (!isfinite(rows.place[i]) || !isfinite(rows.normal[i])) return false;
+        if (!(fabsf(rows.place[i]) <= FARTHEST) || !isfinite(rows.normal[i])) return false;
     return true;
 }
 
