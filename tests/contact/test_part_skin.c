@@ -63,6 +63,7 @@ static skins *make_skins(void)
                               .bundle_coarse = s->bundle_coarse,
                               .coarse = s->coarse,
                               .close = s->close,
+                              .rest = s->rest,
                               .neighbour_first = s->neighbour_first,
                               .neighbours = s->neighbours,
                               .shown_first = s->shown_first,

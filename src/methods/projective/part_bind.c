@@ -155,6 +155,16 @@ static bool add_bundles(part_build *b)
     return true;
 }
 
+static bool add_rest(part_build *b)
+{
+    int64_t count = 3 * (int64_t)b->surface->fine_count;
+    float *rest = sup_model_add(b->builder, "part.rest", SUP_ARRAY_FLOAT, count);
+    if (rest == NULL) return false;
+    memcpy(rest, b->surface->fine_positions, (size_t)count * sizeof *rest);
+    b->view.rest = rest;
+    return true;
+}
+
 static bool add_crossed(part_build *b)
 {
     unsigned char *crossed = sup_model_add(b->builder, "part.crossed", SUP_ARRAY_BYTE, b->view.triangle_count);
@@ -188,7 +198,8 @@ sup_result sup_part_bind(const sup_context *context, const sup_rig *rig, const s
     sup_result result = sup_adjacency_create(&context->allocator, surface->fine_count, surface->fine_triangle_count,
                                              surface->fine_triangles, &b.adjacency, error);
     if (result != SUP_OK) return result;
-    bool room = add_neighbours(&b) && add_shown(&b) && add_triangles(&b) && add_bundles(&b) && add_crossed(&b);
+    bool room =
+        add_neighbours(&b) && add_shown(&b) && add_triangles(&b) && add_bundles(&b) && add_rest(&b) && add_crossed(&b);
     sup_adjacency_destroy(&b.adjacency);
     sup_arena_destroy(&b.arena);
     return room ? SUP_OK : sup_fail_memory(error, "the shown skin");
@@ -222,7 +233,8 @@ static bool open_arrays(const sup_model *model, sup_part_view *v)
     v->triangles = sup_model_array(model, "part.triangles", SUP_ARRAY_INT32, 3 * (int64_t)v->triangle_count);
     v->coarse = sup_model_array(model, "part.coarse", SUP_ARRAY_INT32, v->vertex_count);
     v->crossed = sup_model_array(model, "part.crossed", SUP_ARRAY_BYTE, v->triangle_count);
-    return v->triangles != NULL && v->crossed != NULL && v->coarse != NULL &&
+    v->rest = sup_model_array(model, "part.rest", SUP_ARRAY_FLOAT, 3 * (int64_t)v->vertex_count);
+    return v->triangles != NULL && v->crossed != NULL && v->coarse != NULL && v->rest != NULL &&
            within(v->coarse, v->vertex_count, v->coarse_count) &&
            within(v->triangles, 3 * (int64_t)v->triangle_count, v->vertex_count) &&
            open_rows(model, "part.bundle_first", "part.bundle_coarse", bundles, v->coarse_count, 0, &v->bundle_first,

@@ -1,7 +1,8 @@
 /* part_skin.c - finding what crosses in the shown skin, and moving it apart. See part_skin.h. */
 #include "methods/projective/part_skin.h"
 
-#include "methods/projective/detect_internal.h"
+#include "base/simd.h"
+#include "methods/projective/part_block.h"
 
 #include <math.h>
 
@@ -11,19 +12,22 @@ enum {
     MOST_PATCHES = 256, /* further ones are taken as open */
     PATCH = 150,        /* vertices of a patch; what is wider does not end, or is too wide to be moved */
     AROUND = 2,         /* edges from what is moved to where skin no longer follows */
+    SWEEPS = 4,         /* over the edges in a round, */
+    LAST_SWEEPS = 12,   /* and after the last one */
     GRAIN_BOUND = SUP_DETECT_BLOCK,
     GRAIN_FIND = 4
 };
-static const float least_offset = 1e-4f;  /* of the gap: what is less is none */
-static const float farthest = 3.0f;       /* of the gap: it is moved at most */
-static const float farthest_edges = 1.5f; /* and of the edges at it */
-static const float gap_part = 0.05f;      /* of the finer edges: how far apart skin is put */
-static const float reach = 1.5f;          /* of the finer edges: farthest that the end of one edge goes in a round */
-static const float agree = 0.5f;          /* length of the mean of the normals around a patch that has a way out */
-static const float follow = 0.8f;         /* of the mean of its neighbours: skin around what is moved */
-static const float kin_gaps = 3.0f;       /* between two places at rest: one fold */
-static const float fold_push = 0.2f;      /* of what folds ask for, */
-static const float fold_smooth = 0.8f;    /* and of the way to the mean of the neighbours */
+static const float least_offset = 1e-4f; /* of the gap: what is less is none */
+static const float farthest = 3.0f;      /* of the gap: it is moved at most */
+static const float longest = 1.3f;       /* of an edge as it came, or at rest: so long it may be made */
+static const float heavy = 0.25f;        /* what was asked to move gives way to the edges by that much of the others' */
+static const float gap_part = 0.05f;     /* of the finer edges: how far apart skin is put */
+static const float reach = 1.5f;         /* of the finer edges: farthest that the end of one edge goes in a round */
+static const float agree = 0.5f;         /* length of the mean of the normals around a patch that has a way out */
+static const float follow = 0.8f;        /* of the mean of its neighbours: skin around what is moved */
+static const float kin_gaps = 3.0f;      /* between two places at rest: one fold */
+static const float fold_push = 0.2f;     /* of what folds ask for, */
+static const float fold_smooth = 0.8f;   /* and of the way to the mean of the neighbours */
 
 /* An edge goes through a triangle. */
 typedef struct part_hit {
@@ -62,7 +66,8 @@ typedef struct part_vertex {
 typedef struct part_work {
     const sup_part_view *view;
     const sup_part_def *def;
-    const sup_detect_kernels *kernels;
+    const sup_detect_kernels *boxes;
+    const sup_part_kernels *kernels;
     const float *positions; /* [vertex_count*3]; NULL: `out` has them */
     sup_skin_out out;
     part_vertex *vertex;      /* [vertex_count] */
@@ -72,7 +77,7 @@ typedef struct part_work {
     int32_t *queue;           /* [vertex_count] */
     int32_t *active;          /* [bundles] */
     unsigned char *dirty;     /* [bundles] of the active ones: has moved since they were compared */
-    sup_detect_boxes *boxes;  /* [bundles] of the active bundles' triangles */
+    sup_part_block *blocks;   /* [bundles] triangles of the active ones */
     sup_detect_box *whole;    /* [bundles] of each active bundle */
     sup_detect_boxes *groups; /* [bundles / SUP_DETECT_BLOCK + 1] the same side by side */
     int32_t *hit_count;       /* [bundles] */
@@ -101,7 +106,7 @@ static part_work lay_out(const sup_part_view *view, void *scratch, size_t *size)
     w.queue = carve(scratch, size, n, sizeof *w.queue);
     w.active = carve(scratch, size, bundles, sizeof *w.active);
     w.dirty = carve(scratch, size, bundles, sizeof *w.dirty);
-    w.boxes = carve(scratch, size, bundles, sizeof *w.boxes);
+    w.blocks = carve(scratch, size, bundles, sizeof *w.blocks);
     w.whole = carve(scratch, size, bundles, sizeof *w.whole);
     w.groups = carve(scratch, size, bundles / SUP_DETECT_BLOCK + 1, sizeof *w.groups);
     w.hit_count = carve(scratch, size, bundles, sizeof *w.hit_count);
@@ -115,6 +120,17 @@ size_t sup_part_scratch(const sup_part_view *view)
     size_t size;
     lay_out(view, NULL, &size);
     return size;
+}
+
+static void choose_kernels(part_work *w)
+{
+    w->boxes = sup_detect_choose_kernels();
+    w->kernels = &sup_part_kernels_base;
+#if defined(__x86_64__) && !defined(SUPPLE_SCALAR)
+    int32_t lanes = sup_simd_lanes();
+    if (lanes == 16) w->kernels = &sup_part_kernels_avx512;
+    if (lanes == 8) w->kernels = &sup_part_kernels_avx2;
+#endif
 }
 
 static const float *place_of(const part_work *w, int32_t v)
@@ -174,28 +190,39 @@ static void widen(float *lower, float *upper, const float *other_lower, const fl
     }
 }
 
+/* Corners side by side. Triangles that do not count are nowhere. */
+static sup_detect_box fill_block(const part_work *w, int32_t bundle, sup_part_block *block)
+{
+    const sup_part_view *view = w->view;
+    const float none[] = {INFINITY, INFINITY, INFINITY, -INFINITY, -INFINITY, -INFINITY};
+    sup_detect_box whole = {{INFINITY, INFINITY, INFINITY, 0.0f}, {-INFINITY, -INFINITY, -INFINITY, 0.0f}};
+    uint32_t counts = 0;
+    for (int32_t lane = 0; lane < SUP_PART_BUNDLE; lane++) {
+        int32_t triangle = bundle * SUP_PART_BUNDLE + lane, last = view->triangle_count - 1;
+        const int32_t *corner = view->triangles + 3 * (size_t)(triangle < last ? triangle : last);
+        for (int32_t k = 0; k < 9; k++)
+            block->corner[k][lane] = w->vertex[corner[k / 3]].x[k % 3];
+        if (triangle <= last && (w->bind_pose || !view->crossed[triangle])) counts |= 1u << lane;
+    }
+    w->kernels->bound(block);
+    for (int32_t lane = 0; lane < SUP_PART_BUNDLE; lane++) {
+        for (int32_t k = 0; k < 6 && !(counts >> lane & 1); k++)
+            block->box[k][lane] = none[k];
+        const float lower[] = {block->box[0][lane], block->box[1][lane], block->box[2][lane]};
+        const float upper[] = {block->box[3][lane], block->box[4][lane], block->box[5][lane]};
+        widen(whole.lower, whole.upper, lower, upper);
+    }
+    return whole;
+}
+
 static void bound_bundles(void *data, int32_t begin, int32_t end, int32_t worker)
 {
     part_work *w = data;
-    const sup_part_view *view = w->view;
-    const sup_detect_box none = {{INFINITY, INFINITY, INFINITY, 0.0f}, {-INFINITY, -INFINITY, -INFINITY, 0.0f}};
     SUP_UNUSED(worker);
     for (int32_t i = begin; i < end; i++) {
         if (!w->dirty[i]) continue;
-        sup_detect_box whole = none;
-        for (int32_t lane = 0; lane < SUP_PART_BUNDLE; lane++) {
-            int32_t triangle = w->active[i] * SUP_PART_BUNDLE + lane;
-            sup_detect_box box = none;
-            bool counts = triangle < view->triangle_count && (w->bind_pose || !view->crossed[triangle]);
-            for (int32_t c = 0; c < 3 && counts; c++) {
-                const float *p = w->vertex[view->triangles[3 * (size_t)triangle + (size_t)c]].x;
-                widen(box.lower, box.upper, p, p);
-            }
-            put_box(w->boxes[i], lane, box.lower, box.upper);
-            widen(whole.lower, whole.upper, box.lower, box.upper);
-        }
-        w->whole[i] = whole;
-        put_box(w->groups[i / SUP_DETECT_BLOCK], i % SUP_DETECT_BLOCK, whole.lower, whole.upper);
+        w->whole[i] = fill_block(w, w->active[i], &w->blocks[i]);
+        put_box(w->groups[i / SUP_DETECT_BLOCK], i % SUP_DETECT_BLOCK, w->whole[i].lower, w->whole[i].upper);
     }
 }
 
@@ -231,10 +258,15 @@ typedef struct part_triangle {
     float square; /* of that */
 } part_triangle;
 
+/* Of a triangle of an active bundle. */
+static const int32_t *corners_of(const part_work *w, int32_t bundle, int32_t lane)
+{
+    return w->view->triangles + 3 * (size_t)(w->active[bundle] * SUP_PART_BUNDLE + lane);
+}
+
 static part_triangle triangle_at(const part_work *w, int32_t bundle, int32_t lane)
 {
-    part_triangle t = {.index = w->active[bundle] * SUP_PART_BUNDLE + lane};
-    t.corner = w->view->triangles + 3 * (size_t)t.index;
+    part_triangle t = {.index = w->active[bundle] * SUP_PART_BUNDLE + lane, .corner = corners_of(w, bundle, lane)};
     for (int32_t c = 0; c < 3; c++)
         t.p[c] = w->vertex[t.corner[c]].x;
     t.normal = cross(sub(t.p[1], t.p[0]), sub(t.p[2], t.p[0]));
@@ -242,10 +274,10 @@ static part_triangle triangle_at(const part_work *w, int32_t bundle, int32_t lan
     return t;
 }
 
-static bool share_corner(const part_triangle *a, const part_triangle *b)
+static bool share_corner(const int32_t *a, const int32_t *b)
 {
     for (int32_t i = 0; i < 3; i++)
-        if (a->corner[i] == b->corner[0] || a->corner[i] == b->corner[1] || a->corner[i] == b->corner[2]) return true;
+        if (a[i] == b[0] || a[i] == b[1] || a[i] == b[2]) return true;
     return false;
 }
 
@@ -292,21 +324,15 @@ static int32_t cut(const part_triangle *t, const part_triangle *of, part_hit *hi
 /* Triangles of bundle i against those of bundle j. */
 static int32_t compare(const part_work *w, int32_t i, int32_t j, part_hit *hits, int32_t count)
 {
-    uint32_t mine = w->kernels->meet(w->boxes[i], &w->whole[j]);
+    uint32_t mine = w->boxes->meet(w->blocks[i].box, &w->whole[j]);
     for (; mine != 0; mine &= mine - 1) {
         int32_t lane = __builtin_ctz(mine);
-        sup_detect_box box = {{0}, {0}};
-        for (int32_t k = 0; k < 3; k++) {
-            box.lower[k] = w->boxes[i][k][lane];
-            box.upper[k] = w->boxes[i][3 + k][lane];
-        }
-        uint32_t theirs = w->kernels->meet(w->boxes[j], &box);
+        uint32_t theirs = w->kernels->cross(&w->blocks[i], lane, &w->blocks[j]);
         if (i == j) theirs &= 0xfffffffeu << lane;
-        if (theirs == 0) continue;
-        part_triangle a = triangle_at(w, i, lane);
         for (; theirs != 0; theirs &= theirs - 1) {
-            part_triangle b = triangle_at(w, j, __builtin_ctz(theirs));
-            if (share_corner(&a, &b)) continue;
+            int32_t other = __builtin_ctz(theirs);
+            if (share_corner(corners_of(w, i, lane), corners_of(w, j, other))) continue;
+            part_triangle a = triangle_at(w, i, lane), b = triangle_at(w, j, other);
             count = cut(&a, &b, hits, count);
             count = cut(&b, &a, hits, count);
         }
@@ -322,7 +348,7 @@ static void find_some(void *data, int32_t begin, int32_t end, int32_t worker)
     for (int32_t i = begin; i < end; i++) {
         int32_t count = 0;
         for (int32_t group = 0; group * SUP_DETECT_BLOCK < w->active_count && w->dirty[i]; group++) {
-            uint32_t bundles = w->kernels->meet(w->groups[group], &w->whole[i]);
+            uint32_t bundles = w->boxes->meet(w->groups[group], &w->whole[i]);
             for (; bundles != 0; bundles &= bundles - 1) {
                 int32_t j = group * SUP_DETECT_BLOCK + __builtin_ctz(bundles);
                 if (j < w->active_count && (j >= i || !w->dirty[j]))
@@ -358,7 +384,7 @@ static const part_hit *next_hit(const part_work *w, hit_place *at)
     return &w->hits[(size_t)at->bundle * MOST_HITS + (size_t)at->next++];
 }
 
-static const int32_t *corners_of(const part_work *w, const part_hit *hit)
+static const int32_t *corners_hit(const part_work *w, const part_hit *hit)
 {
     return w->view->triangles + 3 * (size_t)hit->triangle;
 }
@@ -400,8 +426,8 @@ static void keep_best(part_work *w, bool first)
         know(w, hit->outside);
         join(w, hit->inside, hit->outside);
         for (int32_t k = 0; k < 3; k++) {
-            know(w, corners_of(w, hit)[k]);
-            join(w, hit->inside, corners_of(w, hit)[k]);
+            know(w, corners_hit(w, hit)[k]);
+            join(w, hit->inside, corners_hit(w, hit)[k]);
         }
         w->vertex[hit->inside].hits++;
     }
@@ -543,7 +569,7 @@ static void ask_patches(part_work *w)
 /* Two places near each other along the skin: what crosses there is no contact but a fold that is too tight. */
 static bool is_fold(const part_work *w, const part_hit *hit)
 {
-    int32_t a = w->view->coarse[hit->inside], b = w->view->coarse[corners_of(w, hit)[0]];
+    int32_t a = w->view->coarse[hit->inside], b = w->view->coarse[corners_hit(w, hit)[0]];
     vec d = sub(w->def->rest + 3 * (size_t)a, w->def->rest + 3 * (size_t)b);
     float most = kin_gaps * (w->def->gap[a] + w->def->gap[b]);
     return dot(d, d) < most * most;
@@ -554,7 +580,7 @@ static void ask_hits(part_work *w)
     hit_place at = {-1, 0};
     for (const part_hit *hit = next_hit(w, &at); hit != NULL; hit = next_hit(w, &at)) {
         const part_patch *patch = patch_of(w, hit);
-        const int32_t *corner = corners_of(w, hit);
+        const int32_t *corner = corners_hit(w, hit);
         if (patch != NULL && patch->left) continue;
         bool deep = patch != NULL && patch->deep, fold = patch == NULL && is_fold(w, hit);
         const float *normal = deep ? patch->normal : hit->normal, *b = hit->weight;
@@ -627,34 +653,89 @@ static void spread(part_work *w)
         }
 }
 
-/* Mean length of the edges at a vertex, as they came. */
-static float edge_at(const part_work *w, int32_t v)
+/* How far from where it came a vertex may be. */
+static float most_at(const part_work *w, int32_t v)
 {
-    const sup_part_view *view = w->view;
-    float sum = 0.0f;
-    for (int32_t e = view->neighbour_first[v]; e < view->neighbour_first[v + 1]; e++) {
-        load_vertex(w, view->neighbours[e]);
-        vec d = sub(w->vertex[view->neighbours[e]].from, w->vertex[v].from);
-        sum += sqrtf(dot(d, d));
-    }
-    return sum / (float)(view->neighbour_first[v + 1] - view->neighbour_first[v]);
+    int32_t coarse = w->view->coarse[v];
+    return w->def->held[coarse] ? 0.0f : farthest * w->def->gap[coarse];
 }
 
 /* By what was found, but never far from where it came. */
 static void move_vertex(const part_work *w, int32_t v)
 {
     part_vertex *vertex = &w->vertex[v];
-    int32_t coarse = w->view->coarse[v];
     float off[3];
     for (int32_t k = 0; k < 3; k++) {
         off[k] = vertex->x[k] + vertex->move[k] - vertex->from[k];
         vertex->way[k] = vertex->move[k] = 0.0f;
     }
-    float length = length_of(off), most = fminf(farthest * w->def->gap[coarse], farthest_edges * edge_at(w, v));
-    if (w->def->held[coarse]) most = 0.0f;
-    float scale = length > most ? most / length : 1.0f;
+    float length = length_of(off), most = most_at(w, v), scale = length > most ? most / length : 1.0f;
     for (int32_t k = 0; k < 3; k++)
         vertex->x[k] = vertex->from[k] + scale * off[k];
+}
+
+/* Square of the length that an edge may have. */
+static float longest_square(const part_work *w, int32_t a, int32_t b)
+{
+    vec from = sub(w->vertex[a].from, w->vertex[b].from);
+    vec rest = sub(w->view->rest + 3 * (size_t)a, w->view->rest + 3 * (size_t)b);
+    return longest * longest * fmaxf(dot(from, from), dot(rest, rest));
+}
+
+/* How much of what an edge is too long a vertex takes, by that of the other end. */
+static float give_of(const part_work *w, int32_t v)
+{
+    return w->def->held[w->view->coarse[v]] ? 0.0f : w->vertex[v].most > 0.0f ? heavy : 1.0f;
+}
+
+/* Makes an edge that is too long as long as it may be. Returns whether it was. */
+static bool shorten(part_work *w, int32_t a, int32_t b)
+{
+    float *p = w->vertex[a].x, *q = w->vertex[b].x;
+    vec d = sub(q, p);
+    float most = longest_square(w, a, b), square = dot(d, d);
+    if (!(square > 1.001f * most)) return false;
+    float give[2] = {give_of(w, a), give_of(w, b)}, sum = give[0] + give[1];
+    if (!(sum > 0.0f)) return false;
+    enlist(w, b);
+    join(w, a, b);
+    float way = (1.0f - sqrtf(most / square)) / sum;
+    const float step[3] = {way * d.x, way * d.y, way * d.z};
+    for (int32_t k = 0; k < 3; k++) {
+        p[k] += give[0] * step[k];
+        q[k] -= give[1] * step[k];
+    }
+    return true;
+}
+
+/* Edges at what was moved are made no longer than they may be: the skin around comes along, as far as it has to. */
+static void limit_edges(part_work *w, int32_t sweeps)
+{
+    const sup_part_view *view = w->view;
+    bool any = true;
+    for (int32_t sweep = 0; sweep < sweeps && any; sweep++) {
+        any = false;
+        for (int32_t i = 0; i < w->list_count; i++) {
+            int32_t v = w->list[i];
+            for (int32_t e = view->neighbour_first[v]; e < view->neighbour_first[v + 1]; e++) {
+                int32_t other = view->neighbours[e];
+                load_vertex(w, other);
+                if ((w->state[other] & LISTED) && other < v) continue;
+                any = shorten(w, v, other) || any;
+            }
+        }
+    }
+}
+
+/* Bundles to compare again: they have moved; what has not, and is in something, is found from there. */
+static void mark_dirty(part_work *w)
+{
+    for (int32_t i = 0; i < w->active_count; i++) {
+        int32_t first = 3 * SUP_PART_BUNDLE * w->active[i], end = first + 3 * SUP_PART_BUNDLE;
+        w->dirty[i] = 0;
+        for (int32_t k = first; k < end && k < 3 * w->view->triangle_count && !w->dirty[i]; k++)
+            w->dirty[i] = (w->state[w->view->triangles[k]] & LISTED) != 0;
+    }
 }
 
 static void part_once(part_work *w)
@@ -666,9 +747,12 @@ static void part_once(part_work *w)
     ask_hits(w);
     set_moves(w);
     spread(w);
+    for (int32_t i = 0; i < w->list_count; i++)
+        move_vertex(w, w->list[i]);
+    limit_edges(w, SWEEPS);
+    mark_dirty(w);
     for (int32_t i = 0; i < w->list_count; i++) {
         part_vertex *vertex = &w->vertex[w->list[i]];
-        move_vertex(w, w->list[i]);
         vertex->most = 0.0f;
         vertex->patch = NO_PATCH;
         w->state[w->list[i]] &= LOADED | KNOWN;
@@ -676,12 +760,6 @@ static void part_once(part_work *w)
     hit_place at = {-1, 0};
     for (const part_hit *hit = next_hit(w, &at); hit != NULL; hit = next_hit(w, &at))
         w->state[hit->outside] &= (unsigned char)~OUTSIDE;
-    for (int32_t i = 0; i < w->active_count; i++) {
-        int32_t first = 3 * SUP_PART_BUNDLE * w->active[i], end = first + 3 * SUP_PART_BUNDLE;
-        w->dirty[i] = 0;
-        for (int32_t k = first; k < end && k < 3 * w->view->triangle_count && !w->dirty[i]; k++)
-            w->dirty[i] = (w->state[w->view->triangles[k]] & KNOWN) != 0;
-    }
 }
 
 /* What was moved in the last frame begins there, and comes back by degrees. */
@@ -692,6 +770,17 @@ static void know_moved(part_work *w)
         if (offset[0] != 0.0f || offset[1] != 0.0f || offset[2] != 0.0f) know(w, v);
 }
 
+/* The best places of all rounds side by side. */
+static void take_best(part_work *w)
+{
+    w->list_count = 0;
+    for (int32_t i = 0, count = w->known_count; i < count; i++) {
+        memcpy(w->vertex[w->known[i]].x, w->vertex[w->known[i]].best, sizeof w->vertex->x);
+        enlist(w, w->known[i]);
+    }
+    limit_edges(w, LAST_SWEEPS);
+}
+
 static void write_back(const part_work *w)
 {
     const sup_part_view *view = w->view;
@@ -700,13 +789,13 @@ static void write_back(const part_work *w)
         part_vertex *vertex = &w->vertex[v];
         float *offset = w->def->offset + 3 * (size_t)v, length;
         for (int32_t k = 0; k < 3; k++)
-            offset[k] = vertex->best[k] - vertex->from[k];
+            offset[k] = vertex->x[k] - vertex->from[k];
         length = length_of(offset);
         if (!(length > least_offset * w->def->gap[view->coarse[v]]) || !isfinite(length))
             memset(offset, 0, 3 * sizeof *offset);
         for (int32_t k = view->shown_first[v]; k < view->shown_first[v + 1]; k++)
-            memcpy((unsigned char *)w->out.positions + (size_t)view->shown[k] * w->out.position_stride, vertex->best,
-                   sizeof vertex->best);
+            memcpy((unsigned char *)w->out.positions + (size_t)view->shown[k] * w->out.position_stride, vertex->x,
+                   sizeof vertex->x);
     }
 }
 
@@ -716,7 +805,7 @@ void sup_part_skin(const sup_context *context, const sup_part_view *view, const 
     size_t size;
     if (view->triangle_count == 0 || scratch == NULL || out->positions == NULL) return;
     part_work w = lay_out(view, scratch, &size);
-    w.kernels = sup_detect_choose_kernels();
+    choose_kernels(&w);
     w.def = def;
     w.out = *out;
     if (w.out.position_stride == 0) w.out.position_stride = 3 * sizeof(float);
@@ -730,6 +819,7 @@ void sup_part_skin(const sup_context *context, const sup_part_view *view, const 
             part_once(&w);
         }
         if (round > 0) keep_best(&w, false);
+        take_best(&w);
     }
     write_back(&w);
 }
@@ -740,7 +830,7 @@ void sup_part_mark(const sup_context *context, const sup_part_view *view, const 
     size_t size;
     if (scratch == NULL) return;
     part_work w = lay_out(view, scratch, &size);
-    w.kernels = sup_detect_choose_kernels();
+    choose_kernels(&w);
     w.positions = positions;
     w.bind_pose = true;
     memset(w.state, 0, (size_t)view->vertex_count);

@@ -27,6 +27,7 @@ typedef struct sup_part_view {
     /* [coarse_count] skin that lies against itself (close_skin.h): not carried by one joint, it is always looked at;
      * carried, it may be moved although it is rigid. */
     const unsigned char *close;
+    const float *rest;              /* [vertex_count*3] bind pose */
     const int32_t *neighbour_first; /* [vertex_count+1] */
     const int32_t *neighbours;      /* along edges */
     const int32_t *shown_first;     /* [vertex_count+1] */
