@@ -4,13 +4,14 @@
 #include "test.h"
 
 enum { SIDE = 15, SHEET = SIDE * SIDE, COUNT = 2 * SHEET, TRIANGLES = 2 * 2 * (SIDE - 1) * (SIDE - 1) };
+enum { BUNDLES = (TRIANGLES + SUP_PART_BUNDLE - 1) / SUP_PART_BUNDLE };
 
 /* Two sheets of edges of length 1, the second upside down; every vertex is shown twice, and is simulated. */
 typedef struct skins {
     float x[COUNT * 2 * 3], rest[COUNT * 3], gap[COUNT], offset[COUNT * 3];
     int32_t triangles[TRIANGLES * 3], neighbour_first[COUNT + 1], neighbours[COUNT * 8], shown_first[COUNT + 1];
-    int32_t shown[2 * COUNT], coarse[COUNT], bundle_first[TRIANGLES / SUP_PART_BUNDLE + 2];
-    int32_t bundle_coarse[TRIANGLES * 3];
+    int32_t shown[2 * COUNT], coarse[COUNT], coarse_first[COUNT + 1], coarse_bundles[TRIANGLES * 3];
+    int32_t beside_first[BUNDLES + 1], beside[BUNDLES * BUNDLES];
     unsigned char near[COUNT], held[COUNT], close[COUNT], crossed[TRIANGLES];
     sup_part_view view;
     sup_part_def def;
@@ -21,6 +22,35 @@ static void set(skins *s, int32_t v, float x, float y, float z)
     const float p[3] = {x, y, z};
     memcpy(s->x + 3 * v, p, sizeof p);
     memcpy(s->x + 3 * (COUNT + v), p, sizeof p);
+}
+
+static bool has_corner(const skins *s, int32_t bundle, int32_t v)
+{
+    for (int32_t k = 3 * SUP_PART_BUNDLE * bundle; k < 3 * SUP_PART_BUNDLE * (bundle + 1) && k < 3 * TRIANGLES; k++)
+        if (s->triangles[k] == v) return true;
+    return false;
+}
+
+/* Bundles at each vertex, and beside each other. */
+static void list_bundles(skins *s)
+{
+    static unsigned char beside[BUNDLES][BUNDLES];
+    memset(beside, 0, sizeof beside);
+    for (int32_t v = 0; v < COUNT; v++) {
+        int32_t count = s->coarse_first[v];
+        for (int32_t b = 0; b < BUNDLES; b++)
+            if (has_corner(s, b, v)) s->coarse_bundles[count++] = b;
+        for (int32_t i = s->coarse_first[v]; i < count; i++)
+            for (int32_t k = s->coarse_first[v]; k < count; k++)
+                beside[s->coarse_bundles[i]][s->coarse_bundles[k]] = 1;
+        s->coarse_first[v + 1] = count;
+    }
+    for (int32_t b = 0; b < BUNDLES; b++) {
+        int32_t count = s->beside_first[b];
+        for (int32_t other = 0; other < BUNDLES; other++)
+            if (beside[b][other] && other != b) s->beside[count++] = other;
+        s->beside_first[b + 1] = count;
+    }
 }
 
 static skins *make_skins(void)
@@ -50,17 +80,16 @@ static skins *make_skins(void)
     CHECK_OK(sup_adjacency_create(&context.allocator, COUNT, TRIANGLES, s->triangles, &adjacency, &error), error);
     sup_adjacency_neighbours(&adjacency, s->neighbour_first, s->neighbours);
     sup_adjacency_destroy(&adjacency);
-    int32_t bundles = (TRIANGLES + SUP_PART_BUNDLE - 1) / SUP_PART_BUNDLE;
-    for (int32_t b = 0; b <= bundles; b++)
-        s->bundle_first[b] = 3 * (b < bundles ? b * SUP_PART_BUNDLE : TRIANGLES);
-    memcpy(s->bundle_coarse, s->triangles, sizeof s->triangles);
+    list_bundles(s);
     s->view = (sup_part_view){.vertex_count = COUNT,
                               .triangle_count = TRIANGLES,
                               .coarse_count = COUNT,
                               .triangles = s->triangles,
                               .crossed = s->crossed,
-                              .bundle_first = s->bundle_first,
-                              .bundle_coarse = s->bundle_coarse,
+                              .coarse_first = s->coarse_first,
+                              .coarse_bundles = s->coarse_bundles,
+                              .beside_first = s->beside_first,
+                              .beside = s->beside,
                               .coarse = s->coarse,
                               .close = s->close,
                               .rest = s->rest,

@@ -19,11 +19,13 @@ enum { SUP_PART_BETWEEN = 1, SUP_PART_CARRIED = 2 }; /* of sup_part_view.close *
 /* The shown skin of the body, welded. No triangles: it is too fine, and nothing is parted. */
 typedef struct sup_part_view {
     int32_t vertex_count, triangle_count, coarse_count;
-    const int32_t *triangles;     /* [triangle_count*3] bundles of SUP_PART_BUNDLE, the last one may have fewer */
-    const unsigned char *crossed; /* [triangle_count] 1: crosses another in the bind pose */
-    const int32_t *bundle_first;  /* [bundles+1] */
-    const int32_t *bundle_coarse; /* simulated vertices at the triangles of each bundle */
-    const int32_t *coarse;        /* [vertex_count] simulated vertex nearest along the skin */
+    const int32_t *triangles;      /* [triangle_count*3] bundles of SUP_PART_BUNDLE, the last one may have fewer */
+    const unsigned char *crossed;  /* [triangle_count] 1: crosses another in the bind pose */
+    const int32_t *coarse_first;   /* [coarse_count+1] */
+    const int32_t *coarse_bundles; /* bundles with triangles at each simulated vertex */
+    const int32_t *beside_first;   /* [bundles+1] */
+    const int32_t *beside;         /* bundles that have a vertex in common with each, without itself */
+    const int32_t *coarse;         /* [vertex_count] simulated vertex nearest along the skin */
     /* [coarse_count] skin that lies against itself (close_skin.h): not carried by one joint, it is always looked at;
      * carried, it may be moved although it is rigid. */
     const unsigned char *close;
