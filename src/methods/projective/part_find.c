@@ -235,6 +235,7 @@ static bool goes_through(const part_triangle *t, const part_triangle *of, int32_
     hit->normal[1] = t->normal.y / area;
     hit->normal[2] = t->normal.z / area;
     hit->depth = -height[in] / area;
+    hit->height = height[far] / area;
     hit->share = edge / (edge + other);
     hit->edge = edge < other ? edge : other;
     return true;

@@ -34,7 +34,7 @@ typedef struct sup_part_hit {
     float point[3];          /* where it goes through */
     float normal[3];         /* of the triangle, unit */
     float weight[3];         /* of the point in the triangle */
-    float depth;             /* of the inner end below the triangle's plane */
+    float depth, height;     /* of the inner end below the triangle's plane, of the outer one above it */
     float share;             /* that the triangle takes of the way: the coarser of two skins gives way */
     float edge;              /* length of the finer one's edges, about */
 } sup_part_hit;
@@ -46,6 +46,7 @@ typedef struct sup_part_patch {
     float depth; /* of its deepest vertex below the plane */
     bool deep;   /* it has vertices that no crossing edge ends at */
     bool left;   /* there is no way out */
+    bool outer;  /* it is what is outside */
 } sup_part_patch;
 
 enum {

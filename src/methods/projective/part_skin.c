@@ -13,6 +13,7 @@ enum {
 static const float least_offset = 1e-4f; /* of the gap: what is less is none */
 static const float farthest = 3.0f;      /* of the gap: it is moved at most */
 static const float longest = 1.3f;       /* of an edge as it came, or at rest: so long it may be made */
+static const float most_stretch = 2.0f;  /* of its length at rest: but no longer than that, even if it came so */
 static const float heavy = 0.25f;        /* what was asked to move gives way to the edges by that much of the others' */
 static const float gap_part = 0.05f;     /* of the finer edges: how far apart skin is put */
 static const float reach = 1.5f;         /* of the finer edges: farthest that the end of one edge goes in a round */
@@ -131,9 +132,9 @@ static void enlist(sup_part_work *w, int32_t v)
     w->list[w->list_count++] = v;
 }
 
-/* All that is inside around a vertex where an edge crosses, from neighbour to neighbour. Returns how many; more than
- * PATCH: it does not end. */
-static int32_t flood(sup_part_work *w, int32_t seed, int32_t patch)
+/* All that is on the side of a vertex where an edge crosses, from neighbour to neighbour, up to vertices that are only on
+ * the other side. Returns how many; more than PATCH: it does not end. */
+static int32_t flood(sup_part_work *w, int32_t seed, int32_t patch, unsigned char other)
 {
     const sup_part_view *view = w->view;
     int32_t count = 1;
@@ -143,14 +144,34 @@ static int32_t flood(sup_part_work *w, int32_t seed, int32_t patch)
         for (int32_t e = view->neighbour_first[w->queue[i]]; e < view->neighbour_first[w->queue[i] + 1]; e++) {
             int32_t next = view->neighbours[e];
             load_vertex(w, next);
-            if (w->vertex[next].patch != NO_PATCH || (w->state[next] & (SEED | OUTSIDE)) == OUTSIDE) continue;
+            if (w->vertex[next].patch != NO_PATCH || (w->state[next] & (SEED | OUTSIDE)) == other) continue;
             w->vertex[next].patch = patch;
             w->queue[count++] = next;
         }
     return count;
 }
 
-/* Patches from the inner ends of all crossing edges. */
+/* The patch around a vertex; `outer`: what is outside. */
+static void make_patch(sup_part_work *w, int32_t first, bool outer)
+{
+    unsigned char side = outer ? OUTSIDE : SEED, other = outer ? SEED : OUTSIDE;
+    int32_t count = flood(w, first, w->patch_count, other);
+    bool closed = count <= PATCH && w->patch_count < w->patch_most;
+    sup_part_patch patch = {.outer = outer};
+    for (int32_t k = 0; k < count; k++) {
+        int32_t v = w->queue[k];
+        bool seed = (w->state[v] & side) != 0;
+        patch.deep = patch.deep || !seed;
+        if (!closed) w->vertex[v].patch = seed ? OPEN : NO_PATCH;
+        if (!closed) continue;
+        enlist(w, v);
+        join(w, first, v);
+    }
+    if (closed) w->patches[w->patch_count++] = patch;
+}
+
+/* Two skins that cross cut a patch out of each other. It is inside the other one, or, where skin was pressed through its
+ * own body from within, outside: then what is inside does not end. */
 static void make_patches(sup_part_work *w)
 {
     sup_part_at at = {-1, 0};
@@ -159,30 +180,20 @@ static void make_patches(sup_part_work *w)
         w->state[hit->inside] |= SEED;
         w->state[hit->outside] |= OUTSIDE;
     }
-    int32_t seeds = w->list_count;
     w->patch_count = 0;
-    for (int32_t i = 0; i < seeds; i++) {
-        if (w->vertex[w->list[i]].patch != NO_PATCH) continue;
-        int32_t count = flood(w, w->list[i], w->patch_count);
-        bool closed = count <= PATCH && w->patch_count < w->patch_most;
-        sup_part_patch patch = {.weight = 0.0f};
-        for (int32_t k = 0; k < count; k++) {
-            int32_t v = w->queue[k];
-            bool seed = (w->state[v] & SEED) != 0;
-            patch.deep = patch.deep || !seed;
-            if (!closed) w->vertex[v].patch = seed ? OPEN : NO_PATCH;
-            if (!closed || seed) continue;
-            enlist(w, v);
-            join(w, w->list[i], v);
-        }
-        if (closed) w->patches[w->patch_count++] = patch;
-    }
+    for (int32_t i = 0, seeds = w->list_count; i < seeds; i++)
+        if (w->vertex[w->list[i]].patch == NO_PATCH) make_patch(w, w->list[i], false);
+    at = (sup_part_at){-1, 0};
+    for (const sup_part_hit *hit = sup_part_next(w, &at); hit != NULL; hit = sup_part_next(w, &at))
+        if (w->vertex[hit->inside].patch == OPEN && w->vertex[hit->outside].patch == NO_PATCH)
+            make_patch(w, hit->outside, true);
 }
 
 static sup_part_patch *patch_of(const sup_part_work *w, const sup_part_hit *hit)
 {
-    int32_t patch = w->vertex[hit->inside].patch;
-    return patch >= 0 ? &w->patches[patch] : NULL;
+    int32_t inner = w->vertex[hit->inside].patch, outer = w->vertex[hit->outside].patch;
+    if (inner >= 0 && !w->patches[inner].outer) return &w->patches[inner];
+    return outer >= 0 && w->patches[outer].outer ? &w->patches[outer] : NULL;
 }
 
 /* The plane of each patch. */
@@ -194,7 +205,7 @@ static void fit_patches(sup_part_work *w)
         if (patch == NULL) continue;
         for (int32_t k = 0; k < 3; k++) {
             patch->point[k] += hit->point[k];
-            patch->normal[k] += hit->normal[k];
+            patch->normal[k] += patch->outer ? -hit->normal[k] : hit->normal[k]; /* the way out, or in */
         }
         patch->share += hit->share;
         patch->edge += hit->edge;
@@ -249,26 +260,32 @@ static bool is_fold(const sup_part_work *w, const sup_part_hit *hit)
     return dot(d, d) < most * most;
 }
 
+static void mark_fold(sup_part_work *w, const sup_part_hit *hit)
+{
+    enlist(w, hit->outside);
+    w->state[hit->inside] |= FOLD;
+    w->state[hit->outside] |= FOLD;
+    for (int32_t k = 0; k < 3; k++)
+        w->state[corners_of(w, hit)[k]] |= FOLD;
+}
+
 static void ask_hits(sup_part_work *w)
 {
     sup_part_at at = {-1, 0};
     for (const sup_part_hit *hit = sup_part_next(w, &at); hit != NULL; hit = sup_part_next(w, &at)) {
         const sup_part_patch *patch = patch_of(w, hit);
-        const int32_t *corner = corners_of(w, hit);
         if (patch != NULL && patch->left) continue;
-        bool deep = patch != NULL && patch->deep, fold = patch == NULL && is_fold(w, hit);
-        const float *normal = deep ? patch->normal : hit->normal, *b = hit->weight;
-        float depth = gap_part * hit->edge + (deep ? patch->depth : fminf(hit->depth, reach * hit->edge));
+        bool outer = patch != NULL && patch->outer, deep = patch != NULL && patch->deep;
+        const float sign = outer ? -1.0f : 1.0f, *b = hit->weight;
+        const float own[3] = {sign * hit->normal[0], sign * hit->normal[1], sign * hit->normal[2]};
+        const float *normal = deep ? patch->normal : own;
+        float end = fminf(outer ? hit->height : hit->depth, reach * hit->edge);
+        float depth = gap_part * hit->edge + (deep ? patch->depth : end);
         float square = b[0] * b[0] + b[1] * b[1] + b[2] * b[2];
-        if (!deep) ask(w, hit->inside, normal, (1.0f - hit->share) * depth);
+        if (!deep) ask(w, outer ? hit->outside : hit->inside, normal, (1.0f - hit->share) * depth);
         for (int32_t k = 0; k < 3; k++)
-            ask(w, corner[k], normal, -hit->share * depth * b[k] / square);
-        if (!fold) continue;
-        enlist(w, hit->outside);
-        w->state[hit->inside] |= FOLD;
-        w->state[hit->outside] |= FOLD;
-        for (int32_t k = 0; k < 3; k++)
-            w->state[corner[k]] |= FOLD;
+            ask(w, corners_of(w, hit)[k], normal, -hit->share * depth * b[k] / square);
+        if (patch == NULL && is_fold(w, hit)) mark_fold(w, hit);
     }
 }
 
@@ -353,7 +370,8 @@ static float longest_square(const sup_part_work *w, int32_t a, int32_t b)
 {
     vec from = sub(w->vertex[a].from, w->vertex[b].from);
     vec rest = sub(w->view->rest + 3 * (size_t)a, w->view->rest + 3 * (size_t)b);
-    return longest * longest * fmaxf(dot(from, from), dot(rest, rest));
+    float most = most_stretch * most_stretch * dot(rest, rest);
+    return fminf(longest * longest * fmaxf(dot(from, from), dot(rest, rest)), most);
 }
 
 /* How much of what an edge is too long a vertex takes, by that of the other end. */
@@ -432,8 +450,10 @@ static void part_once(sup_part_work *w)
         w->state[w->list[i]] &= SUP_PART_LOADED | KNOWN;
     }
     sup_part_at at = {-1, 0};
-    for (const sup_part_hit *hit = sup_part_next(w, &at); hit != NULL; hit = sup_part_next(w, &at))
+    for (const sup_part_hit *hit = sup_part_next(w, &at); hit != NULL; hit = sup_part_next(w, &at)) {
         w->state[hit->outside] &= (unsigned char)~OUTSIDE;
+        w->vertex[hit->outside].patch = NO_PATCH;
+    }
 }
 
 /* What was moved in the last frame begins there, and comes back by degrees. */
