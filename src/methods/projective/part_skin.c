@@ -11,13 +11,13 @@ enum {
     LAST_SWEEPS = 12 /* and after the last one */
 };
 static const float least_offset = 1e-4f; /* of the gap: what is less is none */
-static const float farthest = 3.0f;      /* of the gap: it is moved at most */
+static const float farthest = 6.0f;      /* of the gap: it is moved at most */
 static const float longest = 1.3f;       /* of an edge as it came, or at rest: so long it may be made */
 static const float most_stretch = 2.0f;  /* of its length at rest: but no longer than that, even if it came so */
 static const float heavy = 0.25f;        /* what was asked to move gives way to the edges by that much of the others' */
 static const float gap_part = 0.05f;     /* of the finer edges: how far apart skin is put */
-static const float reach = 1.5f;         /* of the finer edges: farthest that the end of one edge goes in a round */
-static const float agree = 0.5f;         /* length of the mean of the normals around a patch that has a way out */
+static const float reach = 2.5f;         /* of the finer edges: farthest that the end of one edge goes in a round */
+static const float agree = 0.05f;        /* length of the mean of the normals around a patch that has a way out */
 static const float follow = 0.8f;        /* of the mean of its neighbours: skin around what is moved */
 static const float kin_gaps = 3.0f;      /* between two places at rest: one fold */
 static const float fold_push = 0.2f;     /* of what folds ask for, */
