@@ -288,7 +288,8 @@ static void find_some(void *data, int32_t begin, int32_t end, int32_t worker)
     SUP_UNUSED(worker);
     for (int32_t i = begin; i < end; i++) {
         int32_t count = 0;
-        for (int32_t group = 0; group * SUP_DETECT_BLOCK < w->active_count && w->dirty[i]; group++) {
+        int32_t group = w->all_dirty ? i / SUP_DETECT_BLOCK : 0; /* those before have looked at this one */
+        for (; group * SUP_DETECT_BLOCK < w->active_count && w->dirty[i]; group++) {
             uint32_t bundles = w->boxes->meet(w->groups[group], &w->whole[i]);
             for (; bundles != 0; bundles &= bundles - 1) {
                 int32_t j = group * SUP_DETECT_BLOCK + __builtin_ctz(bundles);
@@ -302,6 +303,9 @@ static void find_some(void *data, int32_t begin, int32_t end, int32_t worker)
 
 int32_t sup_part_find(const sup_context *context, sup_part_work *w)
 {
+    w->all_dirty = true;
+    for (int32_t i = 0; i < w->active_count && w->all_dirty; i++)
+        w->all_dirty = w->dirty[i] != 0;
     sup_parallel(context, w->active_count, GRAIN_BOUND, bound_bundles, w);
     sup_parallel(context, w->active_count, GRAIN_FIND, find_some, w);
     int32_t total = 0;

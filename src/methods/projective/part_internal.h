@@ -86,6 +86,7 @@ typedef struct sup_part_work {
     sup_part_hit *hits;       /* [bundles*SUP_PART_HITS] */
     sup_part_patch *patches;  /* [patch_most] */
     int32_t bundle_count, active_count, list_count, known_count, patch_count, patch_most;
+    bool all_dirty;
 } sup_part_work;
 
 /* Arrays in `scratch`, which may be NULL; their bytes into *size. */
