@@ -211,6 +211,51 @@ TEST(what_is_not_asked_for_is_left)
     free(before);
 }
 
+static double edge_length(const float *x, int32_t a, int32_t b)
+{
+    double square = 0.0;
+    for (int k = 0; k < 3; k++)
+        square += ((double)x[3 * a + k] - (double)x[3 * b + k]) * ((double)x[3 * a + k] - (double)x[3 * b + k]);
+    return sqrt(square);
+}
+
+/* A bump as high as two edges, in another skin: it goes out, and takes the skin around along. No edge gets longer than
+ * 1.3 times what it was, or was at rest; those that came longer than twice that are shortened. */
+TEST(parting_stretches_no_edge_far)
+{
+    skins *s = make_skins(), *before = malloc(sizeof *before);
+    CHECK(before != NULL);
+    for (int32_t turn = 0; turn < 3; turn++) {
+        const float height[] = {1.0f, 2.0f, 4.5f};
+        double came = 0.0;
+        int32_t moved = 0;
+        for (int32_t v = 0; v < COUNT; v++) {
+            float x = s->rest[3 * v], y = s->rest[3 * v + 1], r = (x * x + y * y) / 4.0f;
+            set(s, v, x + (v < SHEET ? 0.0f : 0.13f), y + (v < SHEET ? 0.0f : 0.29f),
+                v < SHEET ? height[turn] / (1.0f + r * r) : 0.3f);
+        }
+        memset(s->offset, 0, sizeof s->offset);
+        *before = *s;
+        int32_t here = count_crossings(s);
+        part(s, NULL);
+        int32_t left = count_crossings(s);
+        CHECK_MSG(here > 10 && left * 4 < here, "%d of %d are left", left, here);
+        for (int32_t v = 0; v < COUNT; v++)
+            for (int32_t e = s->neighbour_first[v]; e < s->neighbour_first[v + 1]; e++) {
+                int32_t other = s->neighbours[e];
+                double from = edge_length(before->x, v, other), rest = edge_length(s->rest, v, other);
+                double now = edge_length(s->x, v, other), most = fmin(1.3 * fmax(from, rest), 2.0 * rest);
+                bool still = memcmp(before->x + 3 * v, s->x + 3 * v, 3 * sizeof(float)) == 0;
+                came = fmax(came, from / rest);
+                CHECK_MSG(still || now <= 1.02 * most, "%g instead of %g", now, most);
+                moved += !still;
+            }
+        CHECK(moved > 100 && (turn < 2 || came > 2.0));
+    }
+    free(s);
+    free(before);
+}
+
 /* Crumpled skin: never more crossings than before, mostly none; the same for any number of threads, also where places
  * are no numbers. */
 TEST(crumpled_skin_never_gets_worse)
