@@ -5,7 +5,7 @@
 
 enum {
     ROUNDS = 10,     /* of finding and moving, at most */
-    PATCH = 150,     /* vertices of a patch; what is wider does not end, or is too wide to be moved */
+    PATCH = 300,     /* vertices of a patch; what is wider does not end, or is too wide to be moved */
     AROUND = 2,      /* edges from what is moved to where skin no longer follows */
     SWEEPS = 4,      /* over the edges in a round, */
     LAST_SWEEPS = 12 /* and after the last one */
@@ -15,9 +15,9 @@ static const float farthest = 6.0f;      /* of the gap: it is moved at most */
 static const float longest = 1.3f;       /* of an edge as it came, or at rest: so long it may be made */
 static const float most_stretch = 2.0f;  /* of its length at rest: but no longer than that, even if it came so */
 static const float heavy = 0.25f;        /* what was asked to move gives way to the edges by that much of the others' */
-static const float gap_part = 0.05f;     /* of the finer edges: how far apart skin is put */
+static const float gap_part = 0.03f;     /* of the finer edges: how far apart skin is put */
 static const float reach = 2.5f;         /* of the finer edges: farthest that the end of one edge goes in a round */
-static const float agree = 0.3f;         /* length of the mean of the normals around a patch that has a way out, */
+static const float agree = 0.6f;         /* length of the mean of the normals around a patch that has a way out, */
 static const float least_agree = 0.05f;  /* and of one that goes where most of it can */
 static const float follow = 0.8f;        /* of the mean of its neighbours: skin around what is moved */
 static const float kin_gaps = 3.0f;      /* between two places at rest: one fold */
