@@ -512,18 +512,18 @@ static void ready_faces(const detect_work *work, cell_test *test)
     }
 }
 
-/* Which of a block's vertices may_touch a triangle of the cell at all: by the normals, and by whether skin of one piece may
+/* Which of these vertices of a block may_touch a triangle of the cell at all: by the normals, and by whether skin of one piece may
  * touch itself there. Skin beside its own cell faces the same way. */
-static uint32_t may_meet(const detect_work *work, cell_test *test, int32_t block)
+static uint32_t may_meet(const detect_work *work, cell_test *test, int32_t block, uint32_t lanes)
 {
     const float rounding = 1e-5f;
     if (test->face_count < 0) ready_faces(work, test);
-    if (test->face_count > SUP_DETECT_CELL) return UINT32_MAX;
+    if (test->face_count > SUP_DETECT_CELL) return lanes;
     bool kin = test->piece >= 0 && work->a.block_piece[block] == test->piece;
     const float limits[2] = {facing[kin ? SAME_PIECE : STRANGERS] + facing_near + rounding,
                              facing[STRANGERS] + facing_near + rounding};
-    return work->kernels->face(block_at(work, block), test->faces, test->face_count, limits) &
-           (kin ? work->a.block_folds[block] : UINT32_MAX);
+    if (kin) lanes &= work->a.block_folds[block];
+    return work->kernels->face(block_at(work, block), lanes, test->faces, test->face_count, limits);
 }
 
 static void test_block(detect_work *work, cell_test *test, int32_t block)
@@ -533,7 +533,7 @@ static void test_block(detect_work *work, cell_test *test, int32_t block)
     const float *rows = block_at(work, block);
     uint64_t bits[SUP_DETECT_BLOCK];
     uint32_t near = work->kernels->within(rows, &work->a.cell_box[test->cell]);
-    if (near != 0 && work->folds == NULL) near &= may_meet(work, test, block); /* the bind pose has other rules */
+    if (near != 0 && work->folds == NULL) near = may_meet(work, test, block, near); /* the bind pose has other rules */
     if (near == 0) return;
     if (!test->mapped) work->kernels->map(work->a.points, d->tets + 4 * (size_t)test->first, test->count, test->maps);
     test->mapped = true;

@@ -38,9 +38,9 @@ typedef struct sup_detect_kernels {
     /* The same for the vertices of a block that have their bit in `lanes`: bits[i] of vertex i. Returns the bits of those
      * that are inside of any. */
     uint32_t (*inside)(sup_detect_maps maps, int32_t count, const float *block, uint32_t lanes, uint64_t *bits);
-    /* Bit i: of `count` triangles one has a normal whose cosine is at most limits[0] with that of vertex i of a block, and
-     * at most limits[1] with its way from the bone; or it has no normal. */
-    uint32_t (*face)(const float *block, sup_detect_faces faces, int32_t count, const float limits[2]);
+    /* Those of `lanes`, bits of a block's vertices, for which one of `count` triangles has a normal whose cosine is at
+     * most limits[0] with that of the vertex and at most limits[1] with its way from the bone; or no normal. */
+    uint32_t (*face)(const float *block, uint32_t lanes, sup_detect_faces faces, int32_t count, const float limits[2]);
 } sup_detect_kernels;
 
 extern const sup_detect_kernels sup_detect_kernels_base;
