@@ -30,9 +30,6 @@ enum { SUM_ENERGY, SUM_PRODUCT, SUM_OLD, SUM_NEW, SUM_MOVED, SUM_SIZE, SUM_INNER
 #define ROUNDING_OF_VOLUME 1.6e-15
 /* With volume the seventh iteration is for steps whose sixth promises more than this part of the fifth. */
 #define SLOW 0.2
-/* Steps that are so slow, and still promise more than this part of what the first iteration did, end with the fifth: where
- * acceleration gains little, ten plain iterations are far from the end. */
-#define SLUGGISH 3e-2
 
 const char *const sup_solver_stage_names[SUP_SOLVER_STAGE_COUNT] = {[SUP_SOLVER_START] = "start",
                                                                     [SUP_SOLVER_VOLUME] = "volume",
@@ -474,19 +471,11 @@ static bool enough(const sup_step *step, double energy)
     return gain <= (double)step->tolerance * energy || gain <= least;
 }
 
-/* Whether as many iterations as usual will do; see SLOW and SLUGGISH. */
-static bool usual_end(const sup_step *step, double last_promise, double first_promise)
-{
-    double promise = step->report.promised;
-    if (promise <= SLOW * last_promise) return step->report.iterations == step->usual;
-    return step->report.iterations + 1 >= step->usual && step->usual > 0 && promise > SLUGGISH * first_promise;
-}
-
 static void iterate(sup_step *step)
 {
     bool plain = step->input->mode == SUP_SOLVER_PLAIN, accelerated = false;
     bool unsure = step->contact_count > 0 || (step->keeps_volume && !plain);
-    double last = 0.0, part = 1.0, first_promise = 0.0;
+    double last = 0.0, part = 1.0;
     for (int32_t done = 0; done < step->most;) {
         double energy = evaluate(step);
         bool rose = done > 0 && !(energy <= last + ROUNDING * fabs(last));
@@ -505,8 +494,8 @@ static void iterate(sup_step *step)
         step->report.objective = energy;
         double last_promise = step->report.promised;
         step->report.promised = 0.5 * step->inner[step->history][step->history];
-        if (done == 1) first_promise = step->report.promised;
-        bool stop = !plain && (enough(step, energy) || usual_end(step, last_promise, first_promise));
+        bool stop =
+            !plain && (enough(step, energy) || (done == step->usual && step->report.promised <= SLOW * last_promise));
         /* Where the memory is full a plain step ends it: it needs no looking back. The last one with contacts either. */
         accelerated = !plain && step->history > 0 && step->history + 1 < SUP_SOLVER_HISTORY &&
                       !(step->contact_count > 0 && (stop || done == step->most));
