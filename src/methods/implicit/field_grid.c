@@ -166,27 +166,27 @@ static void cut_off(const sup_fields_state *s, int32_t field)
     }
 }
 
-/* Bone's distance from the core sample that is nearest to a point. */
-static double core_width(const sup_fields_state *s, int32_t field, sup_vec3d p)
+/* The sample of a part's own skin that is nearest to a point; caps come before them. */
+static sup_vec3d nearest_own(const sup_field_shape *shape, sup_vec3d p)
 {
-    const sup_field_shape *shape = &s->shapes[field];
-    double nearest = INFINITY;
-    sup_vec3d at = p;
-    for (int32_t i = 0; i < shape->core_count; i++) {
-        sup_vec3d q = sup_v3_load(shape->core + 3 * (size_t)i);
-        double distance = sup_v3_distance(p, q);
-        if (!(distance < nearest)) continue;
-        nearest = distance;
-        at = q;
+    const float x = (float)p.x, y = (float)p.y, z = (float)p.z;
+    float nearest = INFINITY;
+    int32_t best = 0;
+    for (int32_t i = shape->cap_count; i < shape->core_count; i++) {
+        float dx = shape->core[3 * i] - x, dy = shape->core[3 * i + 1] - y, dz = shape->core[3 * i + 2] - z;
+        float square = dx * dx + dy * dy + dz * dz;
+        if (!(square < nearest)) continue;
+        nearest = square;
+        best = i;
     }
-    return sup_partition_distance(&s->bound->partition, field, at, NULL);
+    return sup_v3_load(shape->core + 3 * (size_t)best);
 }
 
-/* Whether a point, which is `width` radii from a part's bone, is another part's: the skin next to it is, and that part's bone
- * is nearer, in its radii. */
-static bool is_foreign(const sup_fields_state *s, int32_t field, sup_vec3d p, double width)
+/* Whether a point, which is `width` radii from a part's bone and within `limit` from its skin, is another part's: the skin next
+ * to it is, and that part's bone is nearer, in its radii. */
+static bool is_foreign(const sup_fields_state *s, int32_t field, sup_vec3d p, double width, double limit)
 {
-    sup_bvh_nearest near = sup_bvh_closest(&s->bvh, p, INFINITY);
+    sup_bvh_nearest near = sup_bvh_closest(&s->bvh, p, limit);
     if (near.triangle < 0 || sup_fields_touches(s, near.triangle, field)) return false;
     int32_t part = s->bound->partition.vertex_part[s->def->skin.triangles[3 * (size_t)near.triangle]];
     return sup_partition_distance(&s->bound->partition, part, p, NULL) < width * s->shapes[part].radius;
@@ -203,8 +203,10 @@ static void keep_to_own(const sup_fields_state *s, int32_t field)
         sup_vec3d p = node_of(shape, i);
         double bone = sup_partition_distance(&s->bound->partition, field, p, NULL);
         if (bone - shape->radius <= fmax((double)shape->raw[i], 0.0)) continue;
-        double beyond = bone - shape->radius - FLARE * fmax(0.0, core_width(s, field, p) - shape->radius);
-        if (beyond > (double)shape->raw[i] && is_foreign(s, field, p, bone / shape->radius))
+        sup_vec3d own = nearest_own(shape, p);
+        double wide = sup_partition_distance(&s->bound->partition, field, own, NULL) - shape->radius;
+        double beyond = bone - shape->radius - FLARE * fmax(0.0, wide);
+        if (beyond > (double)shape->raw[i] && is_foreign(s, field, p, bone / shape->radius, sup_v3_distance(p, own)))
             shape->raw[i] = (float)beyond;
     }
 }
