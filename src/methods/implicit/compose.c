@@ -38,10 +38,11 @@ static bool check_row(const sup_compose *c)
     return true;
 }
 
-static bool all_finite(const float *values, int64_t count)
+/* Between two ends; not a number is not. */
+static bool all_within(const float *values, int64_t count, float least, float most)
 {
     for (int64_t i = 0; i < count; i++)
-        if (!isfinite(values[i])) return false;
+        if (!(values[i] >= least && values[i] <= most)) return false;
     return true;
 }
 
@@ -62,10 +63,11 @@ bool sup_compose_check(const sup_compose *c, int32_t joint_count)
             b->above < 0 || b->above >= c->fields.field_count || (i > 0 && b->node < b[-1].node))
             return false;
     }
-    if (!all_finite(c->pivots, 4 * (int64_t)c->bend_count)) return false;
-    return all_finite(c->tables, (int64_t)c->table_count * SUP_OPERATOR_SIZE) &&
-           all_finite(c->controllers, (int64_t)c->controller_count * SUP_CONTROLLER_SIZE) &&
-           all_finite(c->curves, (int64_t)c->curve_count * SUP_CONTROLLER_SIZE);
+    /* Tables are coefficients of splines of [0, 1]; curves are kept to [0.1, 10] where they are used. */
+    return all_within(c->pivots, 4 * (int64_t)c->bend_count, -1e18f, 1e18f) &&
+           all_within(c->tables, (int64_t)c->table_count * SUP_OPERATOR_SIZE, -8.0f, 8.0f) &&
+           all_within(c->controllers, (int64_t)c->controller_count * SUP_CONTROLLER_SIZE, 0.0f, 1.0f) &&
+           all_within(c->curves, (int64_t)c->curve_count * SUP_CONTROLLER_SIZE, 0.0f, 100.0f);
 }
 
 static int32_t stride_of(const sup_compose *compose)

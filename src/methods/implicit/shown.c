@@ -105,6 +105,7 @@ sup_result sup_shown_open(const sup_model *model, int32_t row_count, sup_shown *
     const float *tangent = sup_model_array(model, "shown.tangent", SUP_ARRAY_FLOAT, tangents ? 4 * count : 0);
     bool ok = shown->vertex != NULL && shown->row != NULL && shown->normal != NULL && tangent != NULL &&
               count <= sup_model_vertex_count(model) && shown->upsample.coarse_count == row_count &&
+              shown->upsample.vertex_count == sup_model_vertex_count(model) &&
               (count == 0 || tangents == shown->upsample.has_tangents);
     for (int64_t i = 0; ok && i < count; i++)
         ok = shown->vertex[i] >= 0 && shown->vertex[i] < sup_model_vertex_count(model) && shown->row[i] >= 0 &&

@@ -12,6 +12,9 @@ static const float NEAR = 0.002f;
 /* Passes of smoothing at creases, and those that spread how much is smoothed. */
 enum { SMOOTH_PASSES = 4, SPREAD_PASSES = 3 };
 
+/* Sizes from the origin that a place may be: with a size of 1e18 units, and sums of some, it stays in the range of floats. */
+static const float FARTHEST = 1e12f;
+
 /* --- The state --- */
 
 typedef struct carving {
@@ -147,17 +150,18 @@ const float *sup_track_turns(const sup_track *track, const void *state)
 bool sup_track_usable(const sup_track *track, const void *state)
 {
     sup_track_rows rows = rows_read(track, state);
-    uint32_t worst = 0; /* magnitudes as bits: whatever is not finite is above all that is */
+    uint32_t farthest = 0, normals = 0, limit; /* magnitudes as bits: whatever is not finite is above all that is */
+    memcpy(&limit, &FARTHEST, sizeof limit);
     for (int64_t i = 0; i < 4 * (int64_t)track->row_count; i++) {
         uint32_t place, normal;
         memcpy(&place, rows.place + i, sizeof place);
         memcpy(&normal, rows.normal + i, sizeof normal);
         place &= 0x7fffffffu;
         normal &= 0x7fffffffu;
-        worst = place > worst ? place : worst;
-        worst = normal > worst ? normal : worst;
+        farthest = place > farthest ? place : farthest;
+        normals = normal > normals ? normal : normals;
     }
-    return worst < 0x7f800000u;
+    return farthest <= limit && normals < 0x7f800000u;
 }
 
 /* --- Who is awake --- */
