@@ -51,7 +51,11 @@ bool sup_morphs_take(const sup_step_input *input, void *linear, void *scratch, c
                           .position_stride = 3 * sizeof(float),
                           .normals = out->normals != NULL ? normals : NULL,
                           .normal_stride = 3 * sizeof(float)};
-    if (sup_method_linear.step(&without, linear, &plain) != SUP_OK) return false;
+    sup_skin_out with = *out;
+    with.tangents = NULL;
+    if (sup_method_linear.step(input, linear, &with) != SUP_OK ||
+        sup_method_linear.step(&without, linear, &plain) != SUP_OK)
+        return false;
     if (out->positions != NULL) subtract(out->positions, out->position_stride, count, positions);
     if (out->normals != NULL) subtract(out->normals, out->normal_stride, count, normals);
     return true;
