@@ -14,7 +14,7 @@ const sup_param sup_implicit_params[SUP_IMPLICIT_PARAM_COUNT] = {
                              "How skin slides to rest: by a factorised system, or by the paper's Jacobi rounds."},
     [SUP_IMPLICIT_ROUNDS] =
         {"rounds", "", SUP_PARAM_INT, 0, 10000, 0, NULL, true,
-         "Most rounds of sliding in a sub-frame; 0: as joints turn, 12 at most, or 200 with jacobi."},
+         "Most rounds of sliding in a sub-frame; 0: as joints turn, 24 at most, or 200 with jacobi."},
     [SUP_IMPLICIT_TOLERANCE] = {"tolerance", "", SUP_PARAM_FLOAT, 0, 1, 0.001, NULL, true,
                                 "Rounds end when the skin slides less than this part of an edge."},
     [SUP_IMPLICIT_SUBSTEP] = {"substep", "", SUP_PARAM_FLOAT, 0.01, 100, 1, NULL, true,

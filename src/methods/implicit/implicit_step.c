@@ -18,8 +18,8 @@ static const double FLOOR = 0.05, RESET_TURN = 0.12;
  * TELEPORT, as all others do, was put there. */
 static const double FAR = 4.0, TELEPORT = 0.5;
 /* Radians that make one more round than the fewest worth while: what is left goes on in the next frame. */
-static const double TURN_OF_A_ROUND = 0.005;
-enum { MOST_SUBFRAMES = 32, STILL_END = 60, FEWEST_ROUNDS = 2, FACTOR_ROUNDS = 12, JACOBI_ROUNDS = 200 };
+static const double TURN_OF_A_ROUND = 0.0025;
+enum { MOST_SUBFRAMES = 32, STILL_END = 60, FEWEST_ROUNDS = 4, FACTOR_ROUNDS = 24, JACOBI_ROUNDS = 200 };
 
 /* Where things are in the state; offsets in bytes, 64-aligned. */
 typedef struct layout {
@@ -293,7 +293,8 @@ static void move_skin(implicit_state *s, const sup_step_input *input, const sup_
         .rounds = rounds > 0 ? rounds
                   : jacobi   ? JACOBI_ROUNDS
                              : (int32_t)fmin(FEWEST_ROUNDS + ceil(s->turn / TURN_OF_A_ROUND), FACTOR_ROUNDS),
-        .tolerance = (float)v[SUP_IMPLICIT_TOLERANCE]};
+        .tolerance = (float)v[SUP_IMPLICIT_TOLERANCE],
+        .all = v[SUP_IMPLICIT_TRACKING] == 0.0};
     sup_track_report report;
     if (v[SUP_IMPLICIT_TRACKING] != 0.0)
         sup_track_move(input->context, &s->view.track, at(s, s->at.track), &track, &report);
@@ -443,15 +444,19 @@ sup_result sup_implicit_step(const sup_step_input *input, void *state, const sup
 {
     implicit_state *s = state;
     sup_step_input linear = linear_input(input);
-    sup_result result = sup_method_linear.step(&linear, at(s, s->at.linear), out); /* refuses poses out of range */
-    bool morphed = result == SUP_OK && sup_morphs_take(&linear, at(s, s->at.linear), at(s, s->at.morphs), out);
+    const sup_shown *covers = &s->view.shown;
+    bool all = covers->own_count + covers->upsample.covered == covers->upsample.vertex_count &&
+               !sup_morphs_active(input->model, input->pose);
+    sup_result result = all ? sup_linear_pose(&linear, at(s, s->at.linear)) /* both refuse poses out of range */
+                            : sup_method_linear.step(&linear, at(s, s->at.linear), out);
+    bool morphed = result == SUP_OK && !all && sup_morphs_take(&linear, at(s, s->at.linear), at(s, s->at.morphs), out);
     stage_over(input, "linear");
     if (result != SUP_OK) return result;
     advance(s, input);
     stage_over(input, "track");
     if (!sup_track_usable(&s->view.track, at(s, s->at.track))) { /* shows linear blending */
         s->lost = true;
-        return SUP_OK;
+        return all ? sup_method_linear.step(&linear, at(s, s->at.linear), out) : SUP_OK;
     }
     float *rows = at(s, s->at.shown);
     sup_track_show(input->context, &s->view.track, at(s, s->at.track), (float)input->values[SUP_IMPLICIT_SMOOTH], rows);

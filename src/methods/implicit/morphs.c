@@ -20,8 +20,9 @@ size_t sup_morphs_scratch(const sup_model *model)
     return weights > 0 ? 2 * part_size(sup_model_vertex_count(model)) + padded(weights) : 0;
 }
 
-static bool any_active(const sup_pose *pose)
+bool sup_morphs_active(const sup_model *model, const sup_pose *pose)
 {
+    if (sup_model_morph_weight_count(model) == 0) return false;
     for (int32_t i = 0; i < pose->morph_weight_count; i++)
         if (pose->morph_weights[i] != 0.0f) return true;
     return false;
@@ -39,7 +40,7 @@ static void subtract(const float *with, size_t stride, int32_t count, float *pla
 
 bool sup_morphs_take(const sup_step_input *input, void *linear, void *scratch, const sup_skin_out *out)
 {
-    if (sup_morphs_scratch(input->model) == 0 || !any_active(input->pose)) return false;
+    if (!sup_morphs_active(input->model, input->pose)) return false;
     int32_t count = sup_model_vertex_count(input->model);
     size_t part = part_size(count);
     float *positions = scratch, *normals = (float *)(void *)((char *)scratch + part);
@@ -51,11 +52,7 @@ bool sup_morphs_take(const sup_step_input *input, void *linear, void *scratch, c
                           .position_stride = 3 * sizeof(float),
                           .normals = out->normals != NULL ? normals : NULL,
                           .normal_stride = 3 * sizeof(float)};
-    sup_skin_out with = *out;
-    with.tangents = NULL;
-    if (sup_method_linear.step(input, linear, &with) != SUP_OK ||
-        sup_method_linear.step(&without, linear, &plain) != SUP_OK)
-        return false;
+    if (sup_method_linear.step(&without, linear, &plain) != SUP_OK) return false;
     if (out->positions != NULL) subtract(out->positions, out->position_stride, count, positions);
     if (out->normals != NULL) subtract(out->normals, out->normal_stride, count, normals);
     return true;

@@ -228,9 +228,13 @@ static void project_some(void *work, int32_t begin, int32_t end, int32_t worker)
     SUP_UNUSED(worker);
     for (int32_t i = begin; i < end; i++) {
         int32_t block = p->work->rows.list[i];
+        double *sums = p->work->rows.sums + SUP_TRACK_SUMS * (int64_t)block;
         bool far = p->work->rows.drift[block] > p->drift;
-        p->work->rows.sums[SUP_TRACK_SUMS * (int64_t)block] =
-            far ? (double)project_block(p->work, block, p->steps) : 0.0;
+        int32_t first = p->work->track->block_first[block], end_row = p->work->track->block_first[block + 1];
+        sums[0] = far ? (double)project_block(p->work, block, p->steps) : 0.0;
+        sums[1] = sums[0] > (double)(end_row - first) ? 1.0 : 0.0; /* more than the first look */
+        for (int64_t row = first; row < end_row; row++)
+            if (p->work->rows.place[4 * row + 3] > 0.0f) sums[1] = 1.0;
         if (far) p->work->rows.drift[block] = 0.0f;
     }
 }

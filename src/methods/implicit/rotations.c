@@ -10,7 +10,7 @@
 /* Stretches nearer to the identity than this are float noise of rigid joints. */
 static const double RIGID = 2e-6;
 
-enum { GRAIN = 256 };
+enum { GRAIN = 16 };
 
 static void set_rigid(sup_affine place, sup_vec3d c, sup_quatd rotation, float rigid[8])
 {
@@ -42,6 +42,7 @@ void sup_track_set_joint(sup_track_joint *joint, sup_affine place, sup_affine be
         joint->stretch[4 * r + 3] = (float)(c[r] - at);
     }
     joint->stretched = off > RIGID ? 1 : 0;
+    joint->moves = memcmp(&place, &before, sizeof place) != 0 ? 1 : 0;
     for (int i = 0; i < 12; i++) {
         joint->place[i] = (float)place.m[i];
         joint->motion[i] = (float)motion.m[i];
@@ -99,15 +100,25 @@ static void turn_row(const sup_track *track, const sup_track_joint *joints, int6
     if (stretched) stretch_first(turn, s);
 }
 
+static bool turns(const sup_track_work *w, int32_t block)
+{
+    for (int32_t i = w->track->feel_first[block]; i < w->track->feel_first[block + 1]; i++)
+        if (w->input->joints[w->track->feel[i]].moves) return true;
+    return w->input->all;
+}
+
 static void turn_some(void *work, int32_t begin, int32_t end, int32_t worker)
 {
     const sup_track_work *w = work;
     SUP_UNUSED(worker);
-    for (int64_t row = begin; row < end; row++)
-        turn_row(w->track, w->input->joints, row, w->rows.turn + 12 * row);
+    for (int32_t block = begin; block < end; block++) {
+        if (!turns(w, block)) continue;
+        for (int64_t row = w->track->block_first[block]; row < w->track->block_first[block + 1]; row++)
+            turn_row(w->track, w->input->joints, row, w->rows.turn + 12 * row);
+    }
 }
 
 void sup_track_turn_rows(sup_track_work *work)
 {
-    sup_parallel(work->context, work->track->row_count, GRAIN, turn_some, work);
+    sup_parallel(work->context, work->track->block_count, GRAIN, turn_some, work);
 }

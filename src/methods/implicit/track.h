@@ -108,6 +108,7 @@ typedef struct sup_track_joint {
     float rigid[8];    /* unit dual quaternion of `place` without its stretch */
     float stretch[12]; /* what comes before it, bind space */
     int32_t stretched; /* 0: the stretch is the identity */
+    int32_t moves;     /* 0: it is where it was, to the last bit */
 } sup_track_joint;
 
 /* Sets a joint from its place now and before. */

@@ -768,12 +768,16 @@ void sup_solver_shift(const sup_system *system, void *state, const float offset[
 
 void sup_solver_skin(const sup_system *system, const void *state, float *skin, int32_t stride)
 {
-    sup_solver_memory memory = {0};
-    const sup_solver_head *head = state;
-    carve(system, head->contact_capacity, (unsigned char *)(uintptr_t)state, &memory);
-    const float *x = memory.x[head->role[NOW]];
+    const float *x = sup_solver_places(system, state);
     for (int64_t v = 0; v < system->skin_count; v++)
         memcpy(skin + v * stride, x + (int64_t)system->place[v] * 4, 3 * sizeof(float));
+}
+
+float *sup_solver_step_ends(const sup_system *system, void *state, const float **before)
+{
+    sup_step step = open_step(NULL, system, state);
+    *before = step.before;
+    return step.memory.x[((const sup_solver_head *)state)->role[NOW]];
 }
 
 const float *sup_solver_places(const sup_system *system, const void *state)
