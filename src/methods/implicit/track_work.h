@@ -68,6 +68,8 @@ static inline void sup_track_each_row(sup_track_work *work, int32_t begin, int32
 
 /* rotations.c: `turn` of the rows whose joints move, or of all, from the joints. */
 void sup_track_turn_rows(sup_track_work *work);
+/* The same of the rows that are awake, from where the skin is now; their loads are to be made anew. */
+void sup_track_turn_shape(sup_track_work *work);
 
 /* project.c: Newton steps of the blocks that are awake and have drifted by more than `drift` edges, `steps` of them at
  * most; what comes out is never farther from the value that is aimed at. sums[1] of a block is 1 where a row went, or a
@@ -87,6 +89,17 @@ void sup_track_take_points(const sup_track *track, const float *place, int32_t b
 /* The field at them, with sides. */
 void sup_track_look(const sup_track *track, int32_t block, sup_track_field_fn *field, const void *user,
                     const sup_field_points *points, sup_field_samples *samples, sup_field_sides *sides);
+
+/* fmaxf and fminf are calls, for the sake of numbers that are none; these are an instruction, and pass over such a `b`. */
+static inline float sup_track_more(float a, float b)
+{
+    return b > a ? b : a;
+}
+
+static inline float sup_track_less(float a, float b)
+{
+    return b < a ? b : a;
+}
 
 /* How much of a contact sheet is felt, in [0, 1]: there the field touches 0.5 from above on both sides like a valley. Values
  * below are nowhere, values above are much farther away than at rest, and the slope goes to 0. */
