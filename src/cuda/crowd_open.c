@@ -323,12 +323,14 @@ static sup_result open_system(sup_crowd *crowd, const sup_system *from, const su
 {
     uploader u = {crowd, error, false};
     size_t square = (size_t)b->limit * (size_t)b->limit;
-    int32_t most = 0, *place = NULL, *vertex = NULL;
+    int32_t most = 0, blend = 0, *place = NULL, *vertex = NULL;
     sup_result result = number_skin(crowd, from, b, &place, &vertex, error);
     if (result != SUP_OK) return result;
     for (int32_t p = 0; p < b->part_count; p++) {
         int32_t local = b->parts[p].count + b->parts[p].slot_count + b->parts[p].anchor_count;
+        int32_t chambers = b->parts[p].blend_count * b->parts[p].prism_stride;
         most = local > most ? local : most;
+        blend = chambers > blend ? chambers : blend;
     }
     crowd->system = (sup_gpu_system){
         .unknown_count = b->unknown_count,
@@ -345,6 +347,7 @@ static sup_result open_system(sup_crowd *crowd, const sup_system *from, const su
         .most_slots = b->most_slots,
         .most_pack = b->pack_size,
         .most_seats = b->most_seats,
+        .most_blend = blend,
         .seat_count = b->seat_count,
         .first_place = b->number[0],
         .is_static = from->is_static,
@@ -421,9 +424,10 @@ static sup_result open_state(sup_crowd *crowd, sup_error *error)
     if (crowded) st->rhs = up(&u, NULL, groups * s->top_stride * 3 * SUP_GPU_TOP_LOCKSTEP, sizeof(float));
     st->top = up(&u, NULL, n * s->top_count, four);
     int32_t touching = sup_gpu_contact_sum_rows(s);
-    st->sum_rows = s->part_count + sup_gpu_top_rows(s);
+    st->sum_rows = s->part_count + (s->alone_blocks > sup_gpu_top_rows(s) ? s->alone_blocks : sup_gpu_top_rows(s));
     if (st->sum_rows < touching) st->sum_rows = touching;
     st->sums = up(&u, NULL, n * SUP_GPU_SUMS * st->sum_rows, sizeof(float));
+    st->meeting = up(&u, NULL, 1, sizeof(unsigned));
     open_contact_state(&u, st);
     return done(&u);
 }
@@ -566,6 +570,8 @@ static sup_result open_projective(sup_crowd *crowd, const sup_projective_view *v
     crowd->unit_metres = view->unit_metres;
     result = open_system(crowd, &view->system, blocks, error);
     crowd->system.body_size = view->size;
+    crowd->system.alone_blocks =
+        sup_gpu_alone_blocks(&crowd->system, crowd->device->info.processors, crowd->device->info.shared_limit);
     if (result == SUP_OK) result = open_anchors(crowd, view, error);
     if (result == SUP_OK) result = open_body(crowd, view, blocks, error);
     sup_blocks_destroy(blocks);

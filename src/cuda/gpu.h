@@ -20,6 +20,7 @@ typedef struct sup_gpu_four {
 enum {
     SUP_GPU_HISTORY = 8,        /* directions that the acceleration looks back on (solver_work.h) */
     SUP_GPU_SUMS = 14,          /* sums of a character: decide.cuh */
+    SUP_GPU_SUMS_ALL = 16,      /* rounded up to a power of two */
     SUP_GPU_SOLVES = 3,         /* steps of conjugate gradients a direction, with contacts (solver_contact.c) */
     SUP_GPU_SPARE = 1,          /* turns of a step beyond its iterations, for those that are taken back */
     SUP_GPU_LOCKSTEP = 4,       /* characters that a block handles together in a crowd */
@@ -36,6 +37,8 @@ typedef struct sup_gpu_system {
     int32_t most_local;  /* places of a part, anchors included */
     int32_t most_prisms; /* of a part */
     int32_t most_slots, most_pack, most_seats;
+    int32_t most_blend;   /* chambers of a part's prisms */
+    int32_t alone_blocks; /* that a single character's step is done by, all at once; 0: by kernels */
     int32_t seat_count;
     int32_t first_place; /* of the first unknown of the CPU's order */
     int32_t is_static;
@@ -150,6 +153,7 @@ typedef struct sup_gpu_state {
     sup_gpu_four *raw;    /* as slot: the gradient alone */
     sup_gpu_four *gradient, *residual, *search, *image, *product; /* [count*unknown_count] solver_contact.c */
     sup_gpu_cg *cg;                                               /* [count*SUP_GPU_SOLVES] */
+    unsigned *meeting; /* [1] of the blocks of one character */
 } sup_gpu_state;
 
 /* Bytes of shared memory that the kernels of a step need. */
@@ -165,6 +169,10 @@ int sup_gpu_top(const sup_gpu_system *system, const sup_gpu_state *state, int32_
 int sup_gpu_contact_prepare(const sup_gpu_system *system);
 int32_t sup_gpu_contact_sum_rows(const sup_gpu_system *system);
 int sup_gpu_contact_solve(const sup_gpu_system *system, const sup_gpu_state *state, int32_t turn, void *stream);
+/* A step of one character by blocks that stay (alone.cu): how many, 0 where they do not fit. */
+int32_t sup_gpu_alone_blocks(const sup_gpu_system *system, int32_t processors, size_t shared_limit);
+int sup_gpu_alone_prepare(const sup_gpu_system *system);
+int sup_gpu_alone(const sup_gpu_system *system, const sup_gpu_state *state, int32_t turns, void *stream);
 /* Once for a device and model: raises the limits of shared memory. */
 int sup_gpu_step_prepare(const sup_gpu_system *system);
 /* One step. Anchors of the phase are in place, feet and pushes too, and rows where `contact`. At most `turns` local steps. */

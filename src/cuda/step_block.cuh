@@ -27,11 +27,15 @@ template <int C> struct block_view {
     float *force;         /* [3*SUP_BLOCK_FORCES*most_prisms] in local_kernel, else [most_prisms] */
     float *slots;         /* [most_slots*width] the newest direction at the top */
     float *left;          /* [most_slots*width] gradient there, as far as the part knows it */
-    float *sums;          /* [32*SUP_GPU_SUMS] */
+    float *sums;          /* [32*SUP_GPU_SUMS_ALL] */
     float *x;             /* [C*most_local*3] */
     float *feet;          /* [most_local*3] of one character, with volume */
+    bool feet_stay;       /* and they are there already */
     float *pressure;      /* [most_seats] of one character */
     const unsigned char *pack;
+    const float *tets; /* of its prisms, in batches */
+    const float *blend_weight; /* and their chambers (blocks.h) */
+    const uint16_t *blend_seat;
     __device__ block_view(const sup_block_part &shared_part) : part(shared_part) {}
     template <typename A> __device__ const A *at(int array) const
     {
@@ -71,7 +75,7 @@ template <int C, int T, bool F = false> struct sizes {
     }
     __host__ __device__ size_t before_pack() const
     {
-        return inverse + 2 * LIMIT * width<C>::value + scratch + 2 * slots + 32 * SUP_GPU_SUMS + x + feet + pressure;
+        return inverse + 2 * LIMIT * width<C>::value + scratch + 2 * slots + 32 * SUP_GPU_SUMS_ALL + x + feet + pressure;
     }
     size_t bytes(const sup_gpu_system &s) const
     {
@@ -85,8 +89,9 @@ static __device__ block_view<C> open_block(const sup_gpu_system &s, const sup_gp
     enum { LIMIT = limit<C>::value };
     const sizes<C, T, F> size(s);
     __shared__ sup_block_part part;
+    const sup_block_part *from = &s.parts[min((int)blockIdx.x, s.part_count - 1)]; /* alone.cu has blocks without a part */
     for (int i = threadIdx.x; i < (int)(sizeof part / sizeof(int)); i += T)
-        ((int *)&part)[i] = ((const int *)&s.parts[blockIdx.x])[i];
+        ((int *)&part)[i] = ((const int *)from)[i];
     block_view<C> b(part);
     b.first = blockIdx.y * C;
     b.live = min(C, st.count - b.first);
@@ -97,10 +102,14 @@ static __device__ block_view<C> open_block(const sup_gpu_system &s, const sup_gp
     b.slots = b.half + size.scratch;
     b.left = b.slots + size.slots;
     b.sums = b.left + size.slots;
-    b.x = b.sums + 32 * SUP_GPU_SUMS;
+    b.x = b.sums + 32 * SUP_GPU_SUMS_ALL;
     b.feet = b.x + size.x;
     b.pressure = b.feet + size.feet;
+    b.feet_stay = false;
     b.pack = (const unsigned char *)(shared + size.before_pack());
+    b.tets = s.tets + (size_t)from->prism_first / SUP_PRISM_LANES * SUP_PRISM_FLOATS;
+    b.blend_weight = s.blend_weight + from->blend_first;
+    b.blend_seat = s.blend_seat + from->blend_first;
     return b;
 }
 
@@ -178,28 +187,43 @@ template <int C, int T> static __device__ void multiply(const block_view<C> &b)
     __syncthreads();
 }
 
-/* Adds up `count` values of every thread, in a fixed order, into the sums of the character and part. */
-template <int T>
-static __device__ void reduce(float *shared, const float *values, int count, const sup_gpu_state &st, int character,
-                              int first)
+/* Sums over a warp of N values, N a power of two: lanes pass half of what they have to each other, and end with one value each,
+ * number lane / (32 / N). */
+template <int N> static __device__ float warp_sums(float (&v)[N])
 {
-    int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    const int lane = threadIdx.x % 32;
+    int d = 16;
 #pragma unroll
-    for (int k = 0; k < SUP_GPU_SUMS; k++) {
-        if (k >= count) break;
-        float v = values[k];
-        for (int d = 16; d > 0; d >>= 1)
-            v += __shfl_xor_sync(0xffffffffu, v, d);
-        if (lane == 0) shared[k * 32 + warp] = v;
+    for (int half = N / 2; half > 0; half >>= 1, d >>= 1) {
+        const bool upper = (lane & d) != 0;
+#pragma unroll
+        for (int k = 0; k < half; k++) {
+            float give = upper ? v[k] : v[k + half], keep = upper ? v[k + half] : v[k];
+            v[k] = keep + __shfl_xor_sync(0xffffffffu, give, d);
+        }
     }
+    for (; d > 0; d >>= 1)
+        v[0] += __shfl_xor_sync(0xffffffffu, v[0], d);
+    return v[0];
+}
+
+/* Adds up values of every thread, in a fixed order, into the sums of the part: number k of them is `first` + k % each of
+ * character + k / each, if `which` has its bit. A barrier must come before the next. */
+template <int T, int N>
+static __device__ void reduce(float *shared, float (&values)[N], unsigned which, const sup_gpu_state &st, int character,
+                              int first, int each)
+{
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    const float sum = warp_sums<N>(values);
+    if (lane % (32 / N) == 0) shared[lane / (32 / N) * 32 + warp] = sum;
     __syncthreads();
-    if (threadIdx.x < count) {
-        float total = 0.0f;
-        for (int k = 0; k < T / 32; k++)
-            total += shared[threadIdx.x * 32 + k];
-        st.sums[((size_t)character * SUP_GPU_SUMS + first + threadIdx.x) * st.sum_rows + blockIdx.x] = total;
-    }
-    __syncthreads();
+    const int k = threadIdx.x;
+    if (k >= N || (which >> k & 1u) == 0) return;
+    float total = 0.0f;
+#pragma unroll
+    for (int w = 0; w < T / 32; w++)
+        total += shared[k * 32 + w];
+    st.sums[((size_t)(character + k / each) * SUP_GPU_SUMS + first + k % each) * st.sum_rows + blockIdx.x] = total;
 }
 
 /* First half of a solve: `in` holds r of the part, `left` the gradient at its slots. y goes out, gradient + A_tp y_p into
@@ -212,14 +236,17 @@ static __device__ void forward(const sup_gpu_system &s, const sup_gpu_state &st,
     const float *value = b.template at<float>(SUP_PACK_COL_VALUE);
     const int32_t *slot = b.template at<int32_t>(SUP_PACK_SLOT);
     multiply<C, T>(b);
-    for (int c = 0; c < b.live; c++) {
+    float product[C];
+#pragma unroll
+    for (int c = 0; c < C; c++) {
+        product[c] = 0.0f;
+        if (c >= b.live) continue;
         float4 *y = st.y + (size_t)(b.first + c) * s.interior_count + b.part.first;
         float4 *to = st.slot + (size_t)(b.first + c) * s.slot_count;
-        float product[SUP_GPU_SUMS] = {0.0f};
         for (int i = threadIdx.x; i < b.part.count + b.part.slot_count; i += T) {
             if (i < b.part.count) {
                 const float *v = b.out + i * w + 3 * c, *r = b.in + i * w + 3 * c;
-                product[0] = fmaf(v[0], r[0], fmaf(v[1], r[1], fmaf(v[2], r[2], product[0])));
+                product[c] = fmaf(v[0], r[0], fmaf(v[1], r[1], fmaf(v[2], r[2], product[c])));
                 y[i] = make_float4(v[0], v[1], v[2], 0.0f);
                 continue;
             }
@@ -234,8 +261,8 @@ static __device__ void forward(const sup_gpu_system &s, const sup_gpu_state &st,
             }
             to[slot[local]] = sum;
         }
-        reduce<T>(b.sums, product, 1, st, b.first + c, SUM_NEWEST);
     }
+    reduce<T, C>(b.sums, product, (1u << b.live) - 1u, st, b.first, SUM_NEWEST, 1);
 }
 
 /* The newest direction at the part's places of the top into `slots`, of its own unknowns into `out`. */

@@ -1,18 +1,6 @@
 /* top.cu - the top of the solve: d_t = S^-1 (r_t - sum_p A_tp y_p), for one character or for a crowd. See blocks.h. */
 #include "cuda/decide.cuh"
-
-/* What is left for the top at a place. Slots in their order: the same bits every time. */
-static __device__ float4 top_rest(const sup_gpu_system &s, const float4 *slot, int place)
-{
-    float4 sum = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-    const int end = s.top_first[place + 1];
-#pragma unroll 4
-    for (int e = s.top_first[place]; e < end; e++) {
-        float4 v = slot[e];
-        sum.x -= v.x, sum.y -= v.y, sum.z -= v.z;
-    }
-    return sum;
-}
+#include "cuda/top_rest.cuh"
 
 enum { ALONE_THREADS = 32 * SUP_GPU_TOP_ROWS_ALONE };
 
@@ -42,7 +30,7 @@ __global__ void __launch_bounds__(ALONE_THREADS)
     wait_for_kernel();
     if (is_over(st, turn, character) || (solve > 0 && !solves_on(st, character, solve))) return;
     for (int i = threadIdx.x; i < s.top_stride; i += ALONE_THREADS) {
-        float4 v = i < s.top_count ? top_rest(s, slot, i) : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+        float4 v = i < s.top_count ? top_rest(slot, s.top_first[i], s.top_first[i + 1]) : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
         rest[i] = v.x, rest[s.top_stride + i] = v.y, rest[2 * s.top_stride + i] = v.z;
     }
     __syncthreads();
@@ -103,7 +91,7 @@ __global__ void __launch_bounds__(256)
     if (place >= s.top_stride || !group_solves(st, group, turn, solve)) return;
     float4 v = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
     if (character < st.count && place < s.top_count)
-        v = top_rest(s, st.slot + (size_t)character * s.slot_count, place);
+        v = top_rest(st.slot + (size_t)character * s.slot_count, s.top_first[place], s.top_first[place + 1]);
     float *to = st.rhs + ((size_t)group * s.top_stride + place) * COLUMNS + blockIdx.z * 3;
     to[0] = v.x, to[1] = v.y, to[2] = v.z;
 }

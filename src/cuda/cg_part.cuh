@@ -1,0 +1,125 @@
+/* cg_part.cuh (internal) - conjugate gradients of a direction with contacts: what a block of threads does with its part. See
+ * contact_solve.cu. */
+#ifndef SUP_CUDA_CG_PART_CUH
+#define SUP_CUDA_CG_PART_CUH
+
+#include "cuda/contact_rows.cuh"
+#include "cuda/step_block.cuh"
+
+/* What a character does in a step of them. */
+struct cg_plan {
+    int active, touches;
+    float factor; /* alpha or beta */
+};
+
+/* alpha along a search direction whose r . z is `rz`, by a warp; 0 where there is none. `blocks` found rows' curvature. */
+static __device__ float step_length(const sup_gpu_system &s, const sup_gpu_state &st, int character, double rz, int blocks)
+{
+    double curvature = sum_rows(st, character, SUM_CURVATURE, s.part_count) +
+                       sum_rows(st, character, SUM_CONTACTS, blocks);
+    double alpha = rz / curvature;
+    return curvature > 0.0 && isfinite(alpha) ? (float)alpha : 0.0f;
+}
+
+/* Whether any row stiffens the system. */
+static __device__ bool is_near(const sup_gpu_system &s, const sup_gpu_state &st, int character)
+{
+    return sum_rows(st, character, SUM_NEAR, s.part_count) > 0.0;
+}
+
+/* The gradient at a place that the part takes care of; at the top from what all parts left there. */
+template <int C>
+static __device__ float4 whole_gradient(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b,
+                                        int character, int local, int place)
+{
+    if (local < b.part.count) return st.gradient[(size_t)character * s.unknown_count + place];
+    const float4 *raw = st.raw + (size_t)character * s.slot_count;
+    const int end = s.top_first[place - s.interior_count + 1];
+    float4 sum = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+    for (int e = s.top_first[place - s.interior_count]; e < end; e++)
+        sum = add_scaled(sum, 1.0f, raw[e]);
+    return sum;
+}
+
+/* The direction to search in after solve k, and its image, of the characters of `which`. */
+template <int C, int T>
+static __device__ void turn_search(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b, unsigned which,
+                                   int k, const cg_plan *plans)
+{
+    float sums[C];
+#pragma unroll
+    for (int c = 0; c < C; c++) {
+        const size_t at = (size_t)(b.first + c) * s.unknown_count;
+        sums[c] = 0.0f;
+        if ((which >> c & 1u) == 0) continue;
+        const float beta = plans[c].factor;
+        for (int i = threadIdx.x; i < b.part.count + b.part.slot_count; i += T) {
+            bool own;
+            int place = b.place(s.interior_count, i, own);
+            if (!own) continue;
+            size_t q = at + place;
+            float4 search = get(b.row(b.out, b.slots, i, c)), image;
+            if (k == 0) {
+                float4 g = whole_gradient<C>(s, st, b, b.first + c, i, place);
+                image = make_float4(-g.x, -g.y, -g.z, 0.0f);
+                st.gradient[q] = g;
+                st.residual[q] = image;
+                st.product[q] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+            } else {
+                search = add_scaled(search, beta, st.search[q]);
+                image = add_scaled(st.residual[q], beta, st.image[q]);
+            }
+            st.search[q] = search;
+            st.image[q] = image;
+            sums[c] += dot(search, image);
+        }
+    }
+    reduce<T, C>(b.sums, sums, which, st, b.first, SUM_CURVATURE, 1);
+}
+
+/* d += alpha p, r -= alpha (A p + C p) at a place. */
+static __device__ float4 step_along(const sup_gpu_system &s, const sup_gpu_state &st, const contact_view &view,
+                                    size_t q, int place, float alpha)
+{
+    float4 image = st.image[q];
+    if (s.vertex[place] >= 0) image = add_scaled(image, 1.0f, gather_rows(view, s.vertex[place]));
+    float4 rest = add_scaled(st.residual[q], -alpha, image);
+    st.product[q] = add_scaled(st.product[q], alpha, st.search[q]);
+    st.residual[q] = rest;
+    return rest;
+}
+
+/* The step along the search direction: what is left to solve for into `in` and `left`. */
+template <int C, int T>
+static __device__ void step_part(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b,
+                                 const cg_plan *plans)
+{
+    const int places = b.part.count + b.part.slot_count;
+    for (int n = threadIdx.x; n < places * b.live; n += T) {
+        const int c = n / places, i = n - c * places;
+        bool own;
+        int place = b.place(s.interior_count, i, own);
+        float4 rest = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+        if (own && plans[c].active)
+            rest = step_along(s, st, open_contacts(s, st, b.first + c), (size_t)(b.first + c) * s.unknown_count + place,
+                              place, plans[c].factor);
+        put(b.row(b.in, b.left, i, c), i < b.part.count ? rest : make_float4(-rest.x, -rest.y, -rest.z, 0.0f));
+    }
+}
+
+/* The direction at a place after the last step, along the search direction by `factor`, and its products with those before
+ * into values[0..history]; image = g + r: - (A + C) d. */
+static __device__ void end_place(const sup_gpu_system &s, const sup_gpu_state &st, int character, int place, float factor,
+                                 int history, float *values)
+{
+    const size_t q = (size_t)character * s.unknown_count + place;
+    float4 rest = factor != 0.0f ? step_along(s, st, open_contacts(s, st, character), q, place, factor) : st.residual[q];
+    float4 image = add_scaled(st.gradient[q], 1.0f, rest), d = st.product[q];
+    st.direction[history][q] = d;
+    values[0] -= dot(d, image);
+#pragma unroll
+    for (int j = 0; j < SUP_GPU_HISTORY; j++)
+        if (j < history) values[1 + j] += dot(st.direction[j][q], image);
+}
+
+#endif
