@@ -280,7 +280,7 @@ static __device__ bool move_part(const sup_gpu_system &s, const sup_gpu_state &s
     move<1, T>(s, st, b, &next, turn);
     __syncthreads();
     const bool finish = next.finish;
-    if (s.volume > 0.0f && !finish) volumes<1, T>(s, st, b, 0);
+    if (s.volume > 0.0f) volumes<1, T>(s, st, b, &next);
     return finish;
 }
 
@@ -302,7 +302,6 @@ __global__ void __launch_bounds__(T, 1)
         forward<1, T>(s, st, b);
         load_anchors<1, T>(s, st, b);
         if (s.volume > 0.0f) load_feet<1, T>(s, st, b, 0);
-        b.feet_stay = true;
     }
     wait_inverse();
     meet(m);
@@ -317,7 +316,10 @@ __global__ void __launch_bounds__(T, 1)
         meet(m);
         if (!has_part && is_over(st, turn, 0)) return;
         if (has_part) {
-            evaluate<1, T>(s, st, b, st.control[turn & 1][0], 0);
+            const local_view now = view_local(st, turn, 0);
+            if (s.volume > 0.0f) pressures<1, T>(s, st, b, &now);
+            __syncthreads();
+            evaluate<1, T>(s, st, b, now, 0);
             __syncthreads();
             forward<1, T>(s, st, b);
         }

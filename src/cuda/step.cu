@@ -54,15 +54,16 @@ __global__ void __launch_bounds__(T, C > 1 ? 2 : 1)
         return;
     }
     __syncthreads();
+    for (int c = 0; s.volume > 0.0f && c < b.live; c++)
+        load_feet<C, T>(s, st, b, c);
     load_anchors<C, T>(s, st, b);
     decide_all<C, T>(s, st, b.first, b.live, turn, last_turn != 0, top_blocks, contact_rows, controls, sums, plans);
     if (solves) backward<C, T>(s, st, b);
     __syncthreads();
     move<C, T>(s, st, b, plans, turn);
-    if (!(s.volume > 0.0f)) return;
+    wait_inverse();
     __syncthreads();
-    for (int c = 0; c < b.live; c++)
-        if (plans[c].active && !plans[c].finish) volumes<C, T>(s, st, b, c);
+    if (s.volume > 0.0f) volumes<C, T>(s, st, b, plans);
 }
 
 template <int C, int T>
@@ -70,23 +71,30 @@ __global__ void __launch_bounds__(T, C > 1 ? 2 : 1)
     local_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st, int turn)
 {
     extern __shared__ __align__(16) float shared[];
+    __shared__ local_view views[C];
     load_part<C, T, true>(s, shared);
     block_view<C> b = open_block<C, T, true>(s, st, shared);
-    bool any = false;
     wait_for_kernel();
     wait_pack();
+    if (threadIdx.x < b.live) views[threadIdx.x] = view_local(st, turn, b.first + threadIdx.x);
+    __syncthreads();
+    bool any = false;
     for (int c = 0; c < b.live; c++)
-        any = any || !is_over(st, turn, b.first + c);
+        any = any || !views[c].over;
     if (!any) {
         wait_inverse();
         return;
     }
-    __syncthreads();
+    if (s.volume > 0.0f) load_feet<C, T>(s, st, b, 0);
     load_anchors<C, T>(s, st, b);
-    load_iterates<C, T>(s, st, b, turn);
-    __syncthreads();
-    for (int c = 0; c < b.live; c++)
-        if (!is_over(st, turn, b.first + c)) evaluate<C, T>(s, st, b, st.control[turn & 1][b.first + c], c);
+    load_iterates<C, T>(s, st, b, views);
+    if (s.volume > 0.0f) pressures<C, T>(s, st, b, views);
+    for (int c = 0; c < b.live; c++) {
+        wait_inverse();
+        __syncthreads();
+        if (s.volume > 0.0f && c + 1 < b.live) load_feet<C, T>(s, st, b, c + 1);
+        if (!views[c].over) evaluate<C, T>(s, st, b, views[c], c);
+    }
     wait_inverse();
     __syncthreads();
     forward<C, T>(s, st, b);

@@ -29,9 +29,9 @@ template <int C> struct block_view {
     float *left;          /* [most_slots*width] gradient there, as far as the part knows it */
     float *sums;          /* [32*SUP_GPU_SUMS_ALL] */
     float *x;             /* [C*most_local*3] */
-    float *feet;          /* [most_local*3] of one character, with volume */
-    bool feet_stay;       /* and they are there already */
-    float *pressure;      /* [most_seats] of one character */
+    float *feet;          /* [most_local*4] of character c at c % feet_count * feet_step, with volume */
+    int feet_count, feet_step;
+    float *pressure; /* [C*most_seats], then the energies of the chambers that the part answers for */
     const unsigned char *pack;
     const float *tets; /* of its prisms, in batches */
     const float *blend_weight; /* and their chambers (blocks.h) */
@@ -58,24 +58,29 @@ template <int C> struct block_view {
     }
 };
 
-/* Of fast memory. `F`: with room for the forces of prisms. */
+/* Of fast memory. `F`: with room for the forces of prisms. Crowds then have the feet of two characters where others have
+ * products: `out` and `slots`. */
 template <int C, int T, bool F = false> struct sizes {
     enum { LIMIT = limit<C>::value };
-    size_t inverse, scratch, slots, x, feet, pressure; /* floats */
+    size_t inverse, out, scratch, slots, x, feet, pressure; /* floats */
     __host__ __device__ sizes(const sup_gpu_system &s)
     {
         size_t half = (size_t)(T / LIMIT - 1) * LIMIT * width<C>::value;
-        size_t force = (size_t)(F ? 3 * SUP_BLOCK_FORCES : 1) * s.most_prisms;
+        size_t force = (size_t)(F ? 3 * SUP_BLOCK_FORCES : C) * s.most_prisms;
+        size_t one = s.volume > 0.0f ? (size_t)s.most_local * 4 : 0;
         inverse = C == 1 ? LIMIT * LIMIT : 0;
+        out = LIMIT * width<C>::value;
         scratch = half > force ? half : force;
         slots = (size_t)s.most_slots * width<C>::value;
         x = ((size_t)C * s.most_local * 3 + 3) / 4 * 4;
-        feet = s.volume > 0.0f ? ((size_t)s.most_local * 3 + 3) / 4 * 4 : 0;
-        pressure = ((size_t)s.most_seats + 3) / 4 * 4;
+        feet = F && C > 1 ? 0 : C * one;
+        pressure = (2 * C * (size_t)s.most_seats + 3) / 4 * 4;
+        if (F && C > 1 && out < one) out = one;
+        if (F && C > 1 && slots < one) slots = one;
     }
     __host__ __device__ size_t before_pack() const
     {
-        return inverse + 2 * LIMIT * width<C>::value + scratch + 2 * slots + 32 * SUP_GPU_SUMS_ALL + x + feet + pressure;
+        return inverse + LIMIT * width<C>::value + out + scratch + 2 * slots + 32 * SUP_GPU_SUMS_ALL + x + feet + pressure;
     }
     size_t bytes(const sup_gpu_system &s) const
     {
@@ -98,24 +103,26 @@ static __device__ block_view<C> open_block(const sup_gpu_system &s, const sup_gp
     b.inverse = C == 1 ? shared : s.inverse + (size_t)blockIdx.x * LIMIT * LIMIT;
     b.in = shared + size.inverse;
     b.out = b.in + LIMIT * width<C>::value;
-    b.half = b.force = b.out + LIMIT * width<C>::value;
+    b.half = b.force = b.out + size.out;
     b.slots = b.half + size.scratch;
     b.left = b.slots + size.slots;
     b.sums = b.left + size.slots;
     b.x = b.sums + 32 * SUP_GPU_SUMS_ALL;
     b.feet = b.x + size.x;
     b.pressure = b.feet + size.feet;
-    b.feet_stay = false;
+    if (F && C > 1) {
+        b.feet = b.out;
+        b.feet_count = 2;
+        b.feet_step = (int)(b.slots - b.out);
+    } else {
+        b.feet_count = C;
+        b.feet_step = s.most_local * 4;
+    }
     b.pack = (const unsigned char *)(shared + size.before_pack());
     b.tets = s.tets + (size_t)from->prism_first / SUP_PRISM_LANES * SUP_PRISM_FLOATS;
     b.blend_weight = s.blend_weight + from->blend_first;
     b.blend_seat = s.blend_seat + from->blend_first;
     return b;
-}
-
-static __device__ void copy_chunk(const void *to, const void *from)
-{
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"((unsigned)__cvta_generic_to_shared(to)), "l"(from));
 }
 
 /* Begins to copy the part's arrays, then its inverse, into shared memory. They never change, so that this may begin before

@@ -108,19 +108,20 @@ static __device__ void load_anchors(const sup_gpu_system &s, const sup_gpu_state
     }
 }
 
-/* Feet of one character at the part's places; with volume only. */
+/* Begins to copy the feet of one character at the part's places; with volume only. `wait_inverse` waits for it. */
 template <int C, int T>
 static __device__ void load_feet(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b, int c)
 {
-    if (b.feet_stay) return;
     const int32_t *anchor = b.template at<int32_t>(SUP_PACK_ANCHOR);
     const float4 *from = st.feet + (size_t)(b.first + c) * (s.unknown_count + s.anchor_count);
     const int free_count = b.part.count + b.part.slot_count;
+    float *to = b.feet + c % b.feet_count * b.feet_step;
     for (int i = threadIdx.x; i < free_count + b.part.anchor_count; i += T) {
         bool own;
-        put(b.feet + 3 * i,
-            from[i < free_count ? b.place(s.interior_count, i, own) : s.unknown_count + anchor[i - free_count]]);
+        copy_chunk(to + 4 * i, &from[i < free_count ? b.place(s.interior_count, i, own)
+                                                    : s.unknown_count + anchor[i - free_count]]);
     }
+    asm volatile("cp.async.commit_group;");
 }
 
 static __device__ sup_wide3 corner_position(const float *x, int place)
@@ -128,58 +129,77 @@ static __device__ sup_wide3 corner_position(const float *x, int place)
     return sup_wide3{x[3 * place], x[3 * place + 1], x[3 * place + 2]};
 }
 
-/* The column under the outer side of a prism: its places, then their feet. */
-static __device__ column column_at(const float *feet, const int place[3], const sup_wide3 skin[3])
+/* The column under the outer side of a prism. */
+template <int C> static __device__ column column_of(const block_view<C> &b, const float *x, const float *feet, int prism)
 {
-    sup_wide3 foot[3];
+    const uint16_t *corner = b.template at<uint16_t>(SUP_PACK_CORNER) + prism;
+    sup_wide3 skin[3], foot[3];
 #pragma unroll
-    for (int k = 0; k < 3; k++)
-        foot[k] = corner_position(feet, place[k]);
-    sup_wide3 a = sup_wide3_sub(foot[0], foot[2]), b = sup_wide3_sub(foot[1], foot[2]);
+    for (int k = 0; k < 3; k++) {
+        const int place = corner[k * b.part.prism_stride];
+        const float4 at = ((const float4 *)feet)[place];
+        skin[k] = corner_position(x, place);
+        foot[k] = sup_wide3{at.x, at.y, at.z};
+    }
+    sup_wide3 p = sup_wide3_sub(foot[0], foot[2]), q = sup_wide3_sub(foot[1], foot[2]);
     return column{sup_wide3_sub(skin[0], foot[2]), sup_wide3_sub(skin[1], foot[2]),
-                  sup_wide3_sub(sup_wide3_sub(skin[2], foot[2]), b), column_cross(a, b)};
+                  sup_wide3_sub(sup_wide3_sub(skin[2], foot[2]), q), column_cross(p, q)};
 }
 
-/* What the part adds to its chambers: columns into shared memory, then a warp a seat. */
+/* What the part adds to the chambers of all characters that go on: columns into shared memory, then eight threads a seat. */
 template <int C, int T>
-static __device__ void volumes(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b, int c)
+static __device__ void volumes(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b, const plan *plans)
 {
-    const float *x = b.x + c * s.most_local * 3;
-    load_feet<C, T>(s, st, b, c);
-    __syncthreads();
-    for (int i = threadIdx.x; i < b.part.prism_count; i += T) {
-        const uint16_t *corner = b.template at<uint16_t>(SUP_PACK_CORNER) + i;
-        const int place[3] = {corner[0], corner[b.part.prism_stride], corner[2 * b.part.prism_stride]};
-        const sup_wide3 skin[3] = {corner_position(x, place[0]), corner_position(x, place[1]),
-                                   corner_position(x, place[2])};
-        column under = column_at(b.feet, place, skin);
-        b.force[i] = column_volume6(&under);
+    enum { LANES = 8 };
+    const int prisms = b.part.prism_count, seats = b.part.seat_count;
+    for (int n = threadIdx.x; n < prisms * b.live; n += T) {
+        const int c = n / prisms, i = n - c * prisms;
+        if (!plans[c].active || plans[c].finish) continue;
+        column under = column_of<C>(b, b.x + c * s.most_local * 3, b.feet + c * b.feet_step, i);
+        b.force[c * s.most_prisms + i] = column_volume6(&under);
     }
     __syncthreads();
-    const uint16_t *begin = b.template at<uint16_t>(SUP_PACK_SEAT_BEGIN), *prisms = b.template at<uint16_t>(SUP_PACK_SEAT_PRISM);
+    const uint16_t *begin = b.template at<uint16_t>(SUP_PACK_SEAT_BEGIN), *prism = b.template at<uint16_t>(SUP_PACK_SEAT_PRISM);
     const float *weights = b.template at<float>(SUP_PACK_SEAT_WEIGHT);
-    const int lane = threadIdx.x % 32;
-    for (int seat = threadIdx.x / 32; seat < b.part.seat_count; seat += T / 32) {
+    const int lane = threadIdx.x % LANES, all = seats * b.live;
+    for (int first = 0; first < all; first += T / LANES) {
+        const int n = first + threadIdx.x / LANES, c = n < all ? n / seats : 0, seat = n - c * seats;
+        const bool here = n < all && plans[c].active && !plans[c].finish;
         double sum = 0.0;
-        for (int e = begin[seat] + lane; e < begin[seat + 1]; e += 32)
-            sum += (double)(weights[e] * b.force[prisms[e]]);
-        sum = warp_sum(sum);
-        if (lane == 0) st.seat_volume[(size_t)(b.first + c) * s.seat_count + b.part.seat_first + seat] = sum;
+        for (int e = here ? begin[seat] + lane : 0; here && e < begin[seat + 1]; e += LANES)
+            sum += (double)(weights[e] * b.force[c * s.most_prisms + prism[e]]);
+        for (int d = LANES / 2; d > 0; d >>= 1)
+            sum += __shfl_xor_sync(0xffffffffu, sum, d);
+        if (here && lane == 0) st.seat_volume[(size_t)(b.first + c) * s.seat_count + b.part.seat_first + seat] = sum;
     }
-    __syncthreads();
 }
 
 /* --- The local step --- */
 
-/* Pressures of the part's chambers (solver_volume.c) into shared memory; returns the energy of those it answers for. */
-template <int C, int T>
-static __device__ float pressures(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b, int c)
+/* What a character does in a local step. */
+struct local_view {
+    int over, current, history, shared_rotation, rows;
+};
+
+static __device__ local_view view_local(const sup_gpu_state &st, int turn, int character)
 {
-    float energy = 0.0f;
-    const double *volume = st.seat_volume + (size_t)(b.first + c) * s.seat_count;
+    const sup_gpu_control &c = st.control[turn & 1][character];
+    return local_view{c.over, c.current, c.history, st.orders[character].shared, st.progress[character].rows};
+}
+
+/* Pressures of the part's chambers (solver_volume.c), of all characters that go on, into shared memory, with the energies of
+ * those it answers for. */
+template <int C, int T>
+static __device__ void pressures(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b,
+                                 const local_view *views)
+{
     const uint16_t *begin = b.template at<uint16_t>(SUP_PACK_CHAMBER_BEGIN);
     const int32_t *seats = b.template at<int32_t>(SUP_PACK_CHAMBER_SEAT);
-    for (int i = threadIdx.x; i < b.part.seat_count; i += T) {
+    const int count = b.part.seat_count;
+    for (int n = threadIdx.x; n < count * b.live; n += T) {
+        const int c = n / count, i = n - c * count;
+        if (views[c].over) continue;
+        const double *volume = st.seat_volume + (size_t)(b.first + c) * s.seat_count;
         double sum = 0.0, rest = (double)b.template at<float>(SUP_PACK_SEAT_REST)[i];
         const bool answers = rest > 0.0;
         rest = fabs(rest);
@@ -187,10 +207,10 @@ static __device__ float pressures(const sup_gpu_system &s, const sup_gpu_state &
         for (int e = begin[i]; e < begin[i + 1]; e++)
             sum += volume[seats[e]];
         double excess = sum / rest - 1.0, u = 1.0 / (1.0 + 0.25 * excess * excess);
-        b.pressure[i] = (float)((double)s.volume * excess * u * u);
-        if (answers) energy += (float)(0.5 * (double)s.volume * rest * excess * excess * u);
+        b.pressure[c * s.most_seats + i] = (float)((double)s.volume * excess * u * u);
+        b.pressure[(C + c) * s.most_seats + i] =
+            answers ? (float)(0.5 * (double)s.volume * rest * excess * excess * u) : 0.0f;
     }
-    return energy;
 }
 
 static __device__ void put_force(float *to, int stride, sup_wide3 v)
@@ -198,33 +218,22 @@ static __device__ void put_force(float *to, int stride, sup_wide3 v)
     to[0] = v.x, to[stride] = v.y, to[2 * stride] = v.z;
 }
 
-static __device__ sup_wide3 get_force(const float *from, int stride)
-{
-    return sup_wide3{from[0], from[stride], from[2 * stride]};
-}
+/* Of one character of a part. */
+template <int C> struct pressed_view {
+    const block_view<C> &b;
+    const float *x, *feet, *pressure;
+};
 
-/* Pressures on the columns of the part's prisms: forces on their outer corners into shared memory. */
-template <int C, int T>
-static __device__ void press(const block_view<C> &b, const float *x)
+/* Pressures on the column of a prism: forces on its outer corners. */
+template <int C> static __device__ void press(const pressed_view<C> &v, int prism, sup_wide3 sum[5])
 {
-    const int stride = b.part.prism_stride;
-    for (int i = threadIdx.x; i < b.part.prism_count; i += T) {
-        const uint16_t *corner = b.template at<uint16_t>(SUP_PACK_CORNER) + i;
-        const int place[3] = {corner[0], corner[stride], corner[2 * stride]};
-        const sup_wide3 skin[3] = {corner_position(x, place[0]), corner_position(x, place[1]),
-                                   corner_position(x, place[2])};
-        sup_wide3 sum[5] = {};
-        float scale = 0.0f;
-        for (int k = 0; k < b.part.blend_count; k++) {
-            int at = k * stride + i;
-            scale = fmaf(b.blend_weight[at], b.pressure[b.blend_seat[at]], scale);
-        }
-        column under = column_at(b.feet, place, skin);
-        column_press(&under, scale, sum);
-#pragma unroll
-        for (int k = 0; k < 3; k++)
-            put_force(b.force + i + 3 * k * stride, stride, sum[k]);
+    float scale = 0.0f;
+    for (int k = 0; k < v.b.part.blend_count; k++) {
+        int at = k * v.b.part.prism_stride + prism;
+        scale = fmaf(v.b.blend_weight[at], v.pressure[v.b.blend_seat[at]], scale);
     }
+    column under = column_of<C>(v.b, v.x, v.feet, prism);
+    column_press(&under, scale, sum);
 }
 
 static __device__ sup_wide3 plus(sup_wide3 a, sup_wide3 b)
@@ -289,10 +298,13 @@ template <int C> static __device__ tet_view view_tet(const block_view<C> &b, int
     return v;
 }
 
-/* Forces w (F - R) g_k on its corners, with the pressures that are there; returns twice its energy (eq. 2.16). */
-static __device__ float push_tet(const tet_view &v, float f[9], const float r[9], bool pressed)
+/* Forces w (F - R) g_k on its corners, and the pressures on those of the first of a prism; returns twice its energy
+ * (eq. 2.16). */
+template <int C>
+static __device__ float push_tet(const tet_view &v, float f[9], const float r[9], const pressed_view<C> &under, int prism)
 {
-    sup_wide3 g[3], all = {0.0f, 0.0f, 0.0f};
+    sup_wide3 g[3], all = {0.0f, 0.0f, 0.0f}, pressed[5] = {};
+    if (v.t == 0 && under.pressure != NULL) press<C>(under, prism, pressed);
     const float w = v.tet[9 * SUP_PRISM_LANES];
     load_gradients(v.tet, g);
 #pragma unroll
@@ -307,7 +319,7 @@ static __device__ float push_tet(const tet_view &v, float f[9], const float r[9]
         float *to = v.to + 3 * k * v.stride;
         sup_wide3 own = sup_wide3_apply(f, g[k], sup_wide3{0.0f, 0.0f, 0.0f});
         all = plus(all, own);
-        put_force(to, v.stride, pressed && v.t == 0 ? plus(get_force(to, v.stride), own) : own);
+        put_force(to, v.stride, plus(own, pressed[k]));
     }
     put_force(v.to + 9 * v.stride, v.stride, sup_wide3{-all.x, -all.y, -all.z}); /* a common translation costs nothing */
     return energy;
@@ -330,10 +342,10 @@ static __device__ void deform_both(const tet_view &v, const float *x, bool share
 /* Forces of the part's tetrahedra into shared memory, a thread each; returns their energy. Threads of a warp have the same
  * tetrahedron of different prisms. The few whose rotation the closed form cannot give come last. */
 template <int C, int T>
-static __device__ float prism_forces(const sup_gpu_system &s, const block_view<C> &b, const float *x, bool shared_rotation)
+static __device__ float prism_forces(const block_view<C> &b, const float *x, bool shared_rotation,
+                                     const pressed_view<C> &under)
 {
     const int stride = b.part.prism_stride;
-    const bool pressed = s.volume > 0.0f;
     float energy = 0.0f;
     unsigned again = 0, round = 1;
     for (int at = threadIdx.x; at < 3 * stride; at += T, round <<= 1) {
@@ -344,7 +356,7 @@ static __device__ float prism_forces(const sup_gpu_system &s, const block_view<C
         deform_both(v, x, shared_rotation, f, of);
         sup_element_rotation(of, r);
         if (r[0] == r[0])
-            energy += push_tet(v, f, r, pressed);
+            energy += push_tet<C>(v, f, r, under, i);
         else
             again |= round;
     }
@@ -354,7 +366,7 @@ static __device__ float prism_forces(const sup_gpu_system &s, const block_view<C
         float f[9], of[9], r[9];
         deform_both(v, x, shared_rotation, f, of);
         sup_nearest_rotation(of, r);
-        energy += push_tet(v, f, r, pressed);
+        energy += push_tet<C>(v, f, r, under, at % stride);
     }
     return 0.5f * energy;
 }
@@ -415,41 +427,40 @@ static __device__ void contact_gradient(const sup_gpu_system &s, const sup_gpu_s
     }
 }
 
-/* One local step of one character. */
+/* One local step of one character, whose pressures and feet are there. */
 template <int C, int T>
 static __device__ void evaluate(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b,
-                                const sup_gpu_control &now, int c)
+                                const local_view &now, int c)
 {
-    float *x = b.x + c * s.most_local * 3, values[SUP_GPU_SUMS];
+    float *x = b.x + c * s.most_local * 3, values[SUP_GPU_SUMS_ALL];
+    const bool touching = now.rows > 0; /* products are then found by cg_end_kernel */
+    const float *pressure = b.pressure + c * s.most_seats;
+    const pressed_view<C> under = {b, x, b.feet + c % b.feet_count * b.feet_step, s.volume > 0.0f ? pressure : NULL};
 #pragma unroll
-    for (int k = 0; k < SUP_GPU_SUMS; k++)
+    for (int k = 0; k < SUP_GPU_SUMS_ALL; k++)
         values[k] = 0.0f;
-    if (s.volume > 0.0f) {
-        load_feet<C, T>(s, st, b, c);
-        values[SUM_ENERGY] = pressures<C, T>(s, st, b, c);
-        __syncthreads();
-        press<C, T>(b, x);
-        __syncthreads();
-    }
-    values[SUM_ENERGY] += prism_forces<C, T>(s, b, x, st.orders[b.first + c].shared != 0);
+    for (int i = threadIdx.x; s.volume > 0.0f && i < b.part.seat_count; i += T)
+        values[SUM_ENERGY] += pressure[C * s.most_seats + i];
+    values[SUM_ENERGY] += prism_forces<C, T>(b, x, now.shared_rotation != 0, under);
     __syncthreads();
-    const bool touching = st.progress[b.first + c].rows > 0; /* products are then found by cg_end_kernel */
     gradient<C, T>(s, st, b, x, c, touching ? 0 : now.history, values);
     if (touching)
         contact_gradient<C, T>(s, st, b, c, st.iterate[now.current] + (size_t)(b.first + c) * s.unknown_count, values);
-    reduce<T>(b.sums, values, touching ? SUM_PUSHING + 1 : SUM_OLDER + now.history, st, b.first + c, SUM_ENERGY);
+    const int count = touching ? SUM_PUSHING + 1 : SUM_OLDER + now.history;
+    reduce<T, SUP_GPU_SUMS_ALL>(b.sums, values, (1u << count) - 1u, st, b.first + c, SUM_ENERGY, SUP_GPU_SUMS_ALL);
 }
 
 /* Where the iterates are, into shared memory. */
 template <int C, int T>
-static __device__ void load_iterates(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b, int turn)
+static __device__ void load_iterates(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b,
+                                     const local_view *views)
 {
     const int places = b.part.count + b.part.slot_count;
     for (int n = threadIdx.x; n < places * b.live; n += T) {
         const int c = n / places, i = n - c * places;
         bool own;
         const size_t q = (size_t)(b.first + c) * s.unknown_count + b.place(s.interior_count, i, own);
-        put(b.x + (c * s.most_local + i) * 3, st.iterate[st.control[turn & 1][b.first + c].current][q]);
+        put(b.x + (c * s.most_local + i) * 3, st.iterate[views[c].current][q]);
     }
 }
 
