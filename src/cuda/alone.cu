@@ -8,7 +8,7 @@
 #include "cuda/step_part.cuh"
 #include "cuda/top_rest.cuh"
 
-enum { T = STEP_ALONE_THREADS, SLICES = 4, AT_ONCE = 3, MOST_ROWS = 32 };
+enum { T = STEP_ALONE_THREADS, SLICES = 4, AT_ONCE = 3, MOST_ROWS = 32, TOP_PLACES = 3 };
 
 /* --- Meetings --- */
 
@@ -148,13 +148,35 @@ static __device__ void multiply_rows(const sup_gpu_system &s, const top_block &t
     }
 }
 
+/* What the parts leave to the top, at a few places a thread: all is asked for before the first of it is needed. */
+static __device__ void gather_rest(const sup_gpu_system &s, const sup_gpu_state &st, const top_block &t, int first)
+{
+    float4 v[TOP_PLACES][2];
+    int begin[TOP_PLACES], end[TOP_PLACES];
+#pragma unroll
+    for (int k = 0; k < TOP_PLACES; k++) {
+        const int i = first + k * T + threadIdx.x;
+        begin[k] = i < s.top_count ? t.first[i] : 0;
+        end[k] = i < s.top_count ? t.first[i + 1] : 0;
+#pragma unroll
+        for (int e = 0; e < 2; e++)
+            v[k][e] = begin[k] + e < end[k] ? st.slot[begin[k] + e] : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+    }
+#pragma unroll
+    for (int k = 0; k < TOP_PLACES; k++) {
+        const int i = first + k * T + threadIdx.x;
+        const float4 more = begin[k] + 2 < end[k] ? top_rest(st.slot, begin[k] + 2, end[k]) : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+        if (i >= s.top_stride) continue;
+        t.rest[i] = more.x - v[k][0].x - v[k][1].x;
+        t.rest[s.top_stride + i] = more.y - v[k][0].y - v[k][1].y;
+        t.rest[2 * s.top_stride + i] = more.z - v[k][0].z - v[k][1].z;
+    }
+}
+
 static __device__ void solve_top(const sup_gpu_system &s, const sup_gpu_state &st, const top_block &t)
 {
-    for (int i = threadIdx.x; i < s.top_stride && t.count > 0; i += T) {
-        float4 v = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-        if (i < s.top_count) v = top_rest(st.slot, t.first[i], t.first[i + 1]);
-        t.rest[i] = v.x, t.rest[s.top_stride + i] = v.y, t.rest[2 * s.top_stride + i] = v.z;
-    }
+    for (int first = 0; first < s.top_stride && t.count > 0; first += T * TOP_PLACES)
+        gather_rest(s, st, t, first);
     __syncthreads();
     const int warp = threadIdx.x / 32, groups = T / 32 / SLICES;
     for (int first = warp / SLICES * AT_ONCE; first < t.count; first += groups * AT_ONCE)
@@ -245,9 +267,9 @@ static __device__ void solve_contacts(const sup_gpu_system &s, const sup_gpu_sta
         share_rows(s, st, b.sums);
         meet(m);
         if (threadIdx.x < 32) {
-            float alpha = step_length(s, st, 0, rz[k], (int)gridDim.x);
-            bool on = k + 1 < SUP_GPU_SOLVES && alpha != 0.0f && is_near(s, st, 0);
-            if (threadIdx.x == 0) plan = cg_plan{on, 1, alpha};
+            const cg_length length = step_length(s, st, 0, rz[k], (int)gridDim.x);
+            const bool on = k + 1 < SUP_GPU_SOLVES && length.alpha != 0.0f && length.near;
+            if (threadIdx.x == 0) plan = cg_plan{on, 1, length.alpha};
         }
         __syncthreads();
         if (!plan.active) break; /* the step along this direction is the last */

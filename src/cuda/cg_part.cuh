@@ -12,19 +12,30 @@ struct cg_plan {
     float factor; /* alpha or beta */
 };
 
-/* alpha along a search direction whose r . z is `rz`, by a warp; 0 where there is none. `blocks` found rows' curvature. */
-static __device__ float step_length(const sup_gpu_system &s, const sup_gpu_state &st, int character, double rz, int blocks)
-{
-    double curvature = sum_rows(st, character, SUM_CURVATURE, s.part_count) +
-                       sum_rows(st, character, SUM_CONTACTS, blocks);
-    double alpha = rz / curvature;
-    return curvature > 0.0 && isfinite(alpha) ? (float)alpha : 0.0f;
-}
+/* What is known after the rows of a search direction whose r . z is `rz`. */
+struct cg_length {
+    float alpha; /* 0 where there is none */
+    bool near;   /* a row stiffens the system */
+};
 
-/* Whether any row stiffens the system. */
-static __device__ bool is_near(const sup_gpu_system &s, const sup_gpu_state &st, int character)
+/* By a warp. `blocks` found the rows' curvature. */
+static __device__ cg_length step_length(const sup_gpu_system &s, const sup_gpu_state &st, int character, double rz, int blocks)
 {
-    return sum_rows(st, character, SUM_NEAR, s.part_count) > 0.0;
+    const float *from = st.sums + (size_t)character * SUP_GPU_SUMS * st.sum_rows;
+    const float *ours = from + SUM_CURVATURE * st.sum_rows, *rows = from + SUM_CONTACTS * st.sum_rows;
+    const float *near = from + SUM_NEAR * st.sum_rows;
+    double curvature = 0.0, contacts = 0.0;
+    int close = 0;
+    for (int i = threadIdx.x % 32; i < max(s.part_count, blocks); i += 32) {
+        if (i < s.part_count) {
+            curvature += (double)ours[i];
+            close |= near[i] > 0.0f;
+        }
+        if (i < blocks) contacts += (double)rows[i];
+    }
+    curvature = warp_sum(curvature + contacts);
+    double alpha = rz / curvature;
+    return cg_length{curvature > 0.0 && isfinite(alpha) ? (float)alpha : 0.0f, __any_sync(0xffffffffu, close) != 0};
 }
 
 /* The gradient at a place that the part takes care of; at the top from what all parts left there. */
@@ -46,45 +57,43 @@ template <int C, int T>
 static __device__ void turn_search(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b, unsigned which,
                                    int k, const cg_plan *plans)
 {
+    const int places = b.part.count + b.part.slot_count;
     float sums[C];
 #pragma unroll
-    for (int c = 0; c < C; c++) {
-        const size_t at = (size_t)(b.first + c) * s.unknown_count;
+    for (int c = 0; c < C; c++)
         sums[c] = 0.0f;
-        if ((which >> c & 1u) == 0) continue;
-        const float beta = plans[c].factor;
-        for (int i = threadIdx.x; i < b.part.count + b.part.slot_count; i += T) {
-            bool own;
-            int place = b.place(s.interior_count, i, own);
-            if (!own) continue;
-            size_t q = at + place;
-            float4 search = get(b.row(b.out, b.slots, i, c)), image;
-            if (k == 0) {
-                float4 g = whole_gradient<C>(s, st, b, b.first + c, i, place);
-                image = make_float4(-g.x, -g.y, -g.z, 0.0f);
-                st.gradient[q] = g;
-                st.residual[q] = image;
-                st.product[q] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-            } else {
-                search = add_scaled(search, beta, st.search[q]);
-                image = add_scaled(st.residual[q], beta, st.image[q]);
-            }
-            st.search[q] = search;
-            st.image[q] = image;
-            sums[c] += dot(search, image);
+    for (int n = threadIdx.x; n < places * b.live; n += T) {
+        const int c = n / places, i = n - c * places;
+        bool own;
+        const int place = b.place(s.interior_count, i, own);
+        if (!own || (which >> c & 1u) == 0) continue;
+        const size_t q = (size_t)(b.first + c) * s.unknown_count + place;
+        float4 search = get(b.row(b.out, b.slots, i, c)), image;
+        if (k == 0) {
+            float4 g = whole_gradient<C>(s, st, b, b.first + c, i, place);
+            image = make_float4(-g.x, -g.y, -g.z, 0.0f);
+            st.gradient[q] = g;
+            st.residual[q] = image;
+            st.product[q] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+        } else {
+            const float beta = plans[c].factor;
+            const float4 last = st.search[q], rest = st.residual[q], before = st.image[q];
+            search = add_scaled(search, beta, last);
+            image = add_scaled(rest, beta, before);
         }
+        st.search[q] = search;
+        st.image[q] = image;
+        add_to<C>(sums, c, dot(search, image));
     }
     reduce<T, C>(b.sums, sums, which, st, b.first, SUM_CURVATURE, 1);
 }
 
 /* d += alpha p, r -= alpha (A p + C p) at a place. */
-static __device__ float4 step_along(const sup_gpu_system &s, const sup_gpu_state &st, const contact_view &view,
-                                    size_t q, int place, float alpha)
+static __device__ float4 step_along(const sup_gpu_state &st, const contact_view &view, size_t q, int place, float alpha)
 {
-    float4 image = st.image[q];
-    if (s.vertex[place] >= 0) image = add_scaled(image, 1.0f, gather_rows(view, s.vertex[place]));
-    float4 rest = add_scaled(st.residual[q], -alpha, image);
-    st.product[q] = add_scaled(st.product[q], alpha, st.search[q]);
+    const float4 product = st.product[q], search = st.search[q], residual = st.residual[q], image = st.image[q];
+    const float4 rest = add_scaled(residual, -alpha, add_scaled(image, 1.0f, gather_rows(view, place)));
+    st.product[q] = add_scaled(product, alpha, search);
     st.residual[q] = rest;
     return rest;
 }
@@ -101,7 +110,7 @@ static __device__ void step_part(const sup_gpu_system &s, const sup_gpu_state &s
         int place = b.place(s.interior_count, i, own);
         float4 rest = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
         if (own && plans[c].active)
-            rest = step_along(s, st, open_contacts(s, st, b.first + c), (size_t)(b.first + c) * s.unknown_count + place,
+            rest = step_along(st, open_contacts(s, st, b.first + c), (size_t)(b.first + c) * s.unknown_count + place,
                               place, plans[c].factor);
         put(b.row(b.in, b.left, i, c), i < b.part.count ? rest : make_float4(-rest.x, -rest.y, -rest.z, 0.0f));
     }
@@ -113,7 +122,7 @@ static __device__ void end_place(const sup_gpu_system &s, const sup_gpu_state &s
                                  int history, float *values)
 {
     const size_t q = (size_t)character * s.unknown_count + place;
-    float4 rest = factor != 0.0f ? step_along(s, st, open_contacts(s, st, character), q, place, factor) : st.residual[q];
+    float4 rest = factor != 0.0f ? step_along(st, open_contacts(s, st, character), q, place, factor) : st.residual[q];
     float4 image = add_scaled(st.gradient[q], 1.0f, rest), d = st.product[q];
     st.direction[history][q] = d;
     values[0] -= dot(d, image);

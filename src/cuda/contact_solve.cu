@@ -110,8 +110,9 @@ __global__ void __launch_bounds__(T, C > 1 ? 2 : 1)
         cg_plan plan = {0, 0, 0.0f};
         sup_gpu_cg *last = st.cg + (size_t)(b.first + c) * SUP_GPU_SOLVES + k - 1;
         if (touches(st, turn, b.first + c) && !last->ended) {
-            plan.factor = step_length(s, st, b.first + c, last->rz, row_blocks(s));
-            plan.active = plan.factor != 0.0f && is_near(s, st, b.first + c);
+            const cg_length length = step_length(s, st, b.first + c, last->rz, row_blocks(s));
+            plan.factor = length.alpha;
+            plan.active = length.alpha != 0.0f && length.near;
             if (blockIdx.x == 0 && threadIdx.x % 32 == 0) last->last = !plan.active;
         }
         if (threadIdx.x % 32 == 0) plans[c] = plan;
@@ -138,9 +139,9 @@ __global__ void __launch_bounds__(ROW_THREADS)
         int last = SUP_GPU_SOLVES - 1; /* the last search direction; a step along it may be still to be made */
         while (last >= 0 && cg[last].ended)
             last--;
-        bool open = last == SUP_GPU_SOLVES - 1 || (last >= 0 && !is_near(s, st, character));
-        float alpha = open ? step_length(s, st, character, cg[last].rz, row_blocks(s)) : 0.0f;
-        if (lane == 0) factor = alpha;
+        const cg_length length = step_length(s, st, character, cg[max(last, 0)].rz, row_blocks(s));
+        const bool open = last == SUP_GPU_SOLVES - 1 || (last >= 0 && !length.near);
+        if (lane == 0) factor = open ? length.alpha : 0.0f;
     }
     __syncthreads();
     const int history = st.control[turn & 1][character].history;

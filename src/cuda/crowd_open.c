@@ -302,30 +302,21 @@ static sup_result open_upsample(sup_crowd *crowd, const sup_projective_view *vie
 
 /* --- Projective --- */
 
-/* Places of the skin's vertices, and the skin's vertices of places, in the numbers of the blocks. */
-static sup_result number_skin(sup_crowd *crowd, const sup_system *s, const sup_blocks *b, int32_t **place,
-                              int32_t **vertex, sup_error *error)
+/* Places of the skin's vertices, in the numbers of the blocks. */
+static int32_t *number_skin(sup_crowd *crowd, const sup_system *s, const sup_blocks *b)
 {
-    *place = sup_arena_alloc(&crowd->arena, (size_t)s->skin_count, sizeof(int32_t));
-    *vertex = sup_arena_alloc(&crowd->arena, (size_t)s->unknown_count, sizeof(int32_t));
-    if (*place == NULL || *vertex == NULL) return sup_fail_memory(error, "the crowd");
-    for (int32_t i = 0; i < s->unknown_count; i++)
-        (*vertex)[i] = -1;
-    for (int32_t v = 0; v < s->skin_count; v++) {
-        bool given = s->place[v] >= s->unknown_count;
-        (*place)[v] = given ? s->place[v] : b->number[s->place[v]];
-        if (!given) (*vertex)[(*place)[v]] = v;
-    }
-    return SUP_OK;
+    int32_t *place = sup_arena_alloc(&crowd->arena, (size_t)s->skin_count, sizeof(int32_t));
+    for (int32_t v = 0; place != NULL && v < s->skin_count; v++)
+        place[v] = s->place[v] >= s->unknown_count ? s->place[v] : b->number[s->place[v]];
+    return place;
 }
 
 static sup_result open_system(sup_crowd *crowd, const sup_system *from, const sup_blocks *b, sup_error *error)
 {
     uploader u = {crowd, error, false};
     size_t square = (size_t)b->limit * (size_t)b->limit;
-    int32_t most = 0, blend = 0, *place = NULL, *vertex = NULL;
-    sup_result result = number_skin(crowd, from, b, &place, &vertex, error);
-    if (result != SUP_OK) return result;
+    int32_t most = 0, blend = 0, *place = number_skin(crowd, from, b);
+    if (place == NULL) return sup_fail_memory(error, "the crowd");
     for (int32_t p = 0; p < b->part_count; p++) {
         int32_t local = b->parts[p].count + b->parts[p].slot_count + b->parts[p].anchor_count;
         int32_t chambers = b->parts[p].blend_count * b->parts[p].prism_stride;
@@ -365,7 +356,6 @@ static sup_result open_system(sup_crowd *crowd, const sup_system *from, const su
         .pull_value = up(&u, b->pull_value, b->pull_count, sizeof(float)),
         .tets = up(&u, b->tets, (int64_t)b->prism_total / SUP_PRISM_LANES * SUP_PRISM_FLOATS, sizeof(float)),
         .place = up(&u, place, from->skin_count, sizeof(int32_t)),
-        .vertex = up(&u, vertex, b->unknown_count, sizeof(int32_t)),
         .blend_seat = up(&u, b->blend_seat, b->blend_total, sizeof(uint16_t)),
         .blend_weight = up(&u, b->blend_weight, b->blend_total, sizeof(float))};
     return done(&u);
@@ -379,8 +369,8 @@ static void open_contact_state(uploader *u, sup_gpu_state *st)
     size_t four = sizeof(sup_gpu_four);
     st->rows = up(u, NULL, skin, sizeof(sup_gpu_row));
     st->pair = up(u, NULL, skin, sizeof(int32_t));
-    st->touch_first = up(u, NULL, skin + n, sizeof(int32_t));
-    st->touch = up(u, NULL, 3 * skin, sizeof(int32_t));
+    st->touch_first = up(u, NULL, vector + n, sizeof(int32_t));
+    st->touch = up(u, NULL, 4 * skin, sizeof(int32_t));
     st->force = up(u, NULL, skin, four);
     st->raw = up(u, NULL, n * s->slot_count, four);
     sup_gpu_four **vectors[] = {&st->gradient, &st->residual, &st->search, &st->image, &st->product};

@@ -490,7 +490,7 @@ __global__ void __launch_bounds__(THREADS)
     if (threadIdx.x % 32 == 0 && found != 0) atomicAdd(&st.progress[character].rows, __popc(found));
 }
 
-/* --- What vertices are corners of --- */
+/* --- What rows places are part of --- */
 
 /* First places of lists from their lengths in `count`, by a block: every thread some of them, then their sums. */
 static __device__ void scan(int *count, int n, int32_t *first)
@@ -519,33 +519,33 @@ static __device__ void scan(int *count, int n, int32_t *first)
     __syncthreads();
 }
 
-/* A block a character. */
+/* A block a character. A row whose vertex is given still moves others: it counts for those. */
 __global__ void __launch_bounds__(INDEX_THREADS)
-    index_kernel(const __grid_constant__ sup_gpu_detect detect, const __grid_constant__ sup_gpu_system s,
-                 const __grid_constant__ sup_gpu_state st)
+    index_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st)
 {
-    extern __shared__ int next[]; /* [skin_count] */
+    extern __shared__ int next[]; /* [unknown_count] */
     wait_for_kernel();
-    int character = blockIdx.x, n = s.skin_count;
+    int character = blockIdx.x, n = s.unknown_count;
     if (!looks(st, character) || st.progress[character].rows == 0) return;
-    const int32_t *pair = st.pair + (size_t)character * n;
-    int32_t *first = st.touch_first + (size_t)character * (n + 1), *touch = st.touch + 3 * (size_t)character * n;
-    for (int v = threadIdx.x; v < n; v += INDEX_THREADS)
-        next[v] = 0;
+    const int32_t *pair = st.pair + (size_t)character * s.skin_count;
+    const sup_gpu_row *rows = st.rows + (size_t)character * s.skin_count;
+    int32_t *first = st.touch_first + (size_t)character * (n + 1), *touch = st.touch + 4 * (size_t)character * s.skin_count;
+    for (int i = threadIdx.x; i < n; i += INDEX_THREADS)
+        next[i] = 0;
     __syncthreads();
-    for (int v = threadIdx.x; v < n; v += INDEX_THREADS)
-        for (int k = 0; k < 3 && pair[v] >= 0; k++)
-            atomicAdd(&next[detect.view.triangles[3 * (size_t)pair[v] + k]], 1);
+    for (int v = threadIdx.x; v < s.skin_count; v += INDEX_THREADS)
+        for (int k = 0; k < 4 && pair[v] >= 0; k++)
+            if (rows[v].place[k] < n) atomicAdd(&next[rows[v].place[k]], 1);
     __syncthreads();
     scan(next, n, first);
-    for (int v = threadIdx.x; v < n; v += INDEX_THREADS)
-        for (int k = 0; k < 3 && pair[v] >= 0; k++)
-            touch[atomicAdd(&next[detect.view.triangles[3 * (size_t)pair[v] + k]], 1)] = 4 * v + 1 + k;
+    for (int v = threadIdx.x; v < s.skin_count; v += INDEX_THREADS)
+        for (int k = 0; k < 4 && pair[v] >= 0; k++)
+            if (rows[v].place[k] < n) touch[atomicAdd(&next[rows[v].place[k]], 1)] = 4 * v + k;
     __syncthreads();
-    for (int v = threadIdx.x; v < n; v += INDEX_THREADS) /* in the order of the rows, whoever was first */
-        for (int i = first[v] + 1; i < first[v + 1]; i++) {
+    for (int p = threadIdx.x; p < n; p += INDEX_THREADS) /* in the order of the rows, whoever was first */
+        for (int i = first[p] + 1; i < first[p + 1]; i++) {
             int value = touch[i], to = i;
-            for (; to > first[v] && touch[to - 1] > value; to--)
+            for (; to > first[p] && touch[to - 1] > value; to--)
                 touch[to] = touch[to - 1];
             touch[to] = value;
         }
@@ -555,7 +555,7 @@ __global__ void __launch_bounds__(INDEX_THREADS)
 
 extern "C" size_t sup_gpu_detect_shared(const sup_gpu_system *system)
 {
-    return (size_t)system->skin_count * sizeof(int);
+    return (size_t)system->unknown_count * sizeof(int);
 }
 
 extern "C" int sup_gpu_detect_prepare(const sup_gpu_system *system)
@@ -575,6 +575,6 @@ extern "C" int sup_gpu_detect_step(const sup_gpu_detect *detect, const sup_gpu_s
     launch_early(boxes_kernel, dim3((boxes + WARPS - 1) / WARPS, state->count), THREADS, 0, on, *detect, *state);
     launch_early(test_kernel, dim3((d.cell_count * split + WARPS - 1) / WARPS, state->count), THREADS, 0, on, *detect, *state, split, split > 1 ? 8 : 32);
     launch_early(pairs_kernel, vertices, THREADS, 0, on, *detect, *system, *state);
-    launch_early(index_kernel, dim3(state->count), INDEX_THREADS, sup_gpu_detect_shared(system), on, *detect, *system, *state);
+    launch_early(index_kernel, dim3(state->count), INDEX_THREADS, sup_gpu_detect_shared(system), on, *system, *state);
     return (int)cudaGetLastError();
 }

@@ -53,7 +53,6 @@ typedef struct sup_gpu_system {
     const float *pull_value;
     const float *tets;
     const int32_t *place;       /* [skin_count] number of a skin vertex; unknown_count + anchor where it is given */
-    const int32_t *vertex;      /* [unknown_count] skin vertex of an unknown, -1 for bases */
     const uint16_t *blend_seat; /* chambers of the prisms: blocks.h */
     const float *blend_weight;
 } sup_gpu_system;
@@ -147,8 +146,8 @@ typedef struct sup_gpu_state {
     /* Contact; NULL in crowds whose model has none. */
     sup_gpu_row *rows;    /* [count*skin_count] */
     int32_t *pair;        /* [count*skin_count] triangle that a vertex touches, -1 for none */
-    int32_t *touch_first; /* [count*(skin_count+1)] rows that a vertex is a corner of: */
-    int32_t *touch;       /* [count*3*skin_count] 4 * row + corner, rising */
+    int32_t *touch_first; /* [count*(unknown_count+1)] rows that a place is part of: */
+    int32_t *touch;       /* [count*4*skin_count] 4 * row + 0 for its vertex, 1 to 3 for a corner, rising */
     sup_gpu_four *force;  /* [count*skin_count] of the rows in a direction */
     sup_gpu_four *raw;    /* as slot: the gradient alone */
     sup_gpu_four *gradient, *residual, *search, *image, *product; /* [count*unknown_count] solver_contact.c */

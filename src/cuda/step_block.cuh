@@ -62,7 +62,7 @@ template <int C> struct block_view {
  * products: `out` and `slots`. */
 template <int C, int T, bool F = false> struct sizes {
     enum { LIMIT = limit<C>::value };
-    size_t inverse, out, scratch, slots, x, feet, pressure; /* floats */
+    size_t inverse, out, scratch, slots, left, x, feet, pressure; /* floats */
     __host__ __device__ sizes(const sup_gpu_system &s)
     {
         size_t half = (size_t)(T / LIMIT - 1) * LIMIT * width<C>::value;
@@ -71,7 +71,7 @@ template <int C, int T, bool F = false> struct sizes {
         inverse = C == 1 ? LIMIT * LIMIT : 0;
         out = LIMIT * width<C>::value;
         scratch = half > force ? half : force;
-        slots = (size_t)s.most_slots * width<C>::value;
+        slots = left = (size_t)s.most_slots * width<C>::value;
         x = ((size_t)C * s.most_local * 3 + 3) / 4 * 4;
         feet = F && C > 1 ? 0 : C * one;
         pressure = (2 * C * (size_t)s.most_seats + 3) / 4 * 4;
@@ -80,7 +80,7 @@ template <int C, int T, bool F = false> struct sizes {
     }
     __host__ __device__ size_t before_pack() const
     {
-        return inverse + LIMIT * width<C>::value + out + scratch + 2 * slots + 32 * SUP_GPU_SUMS_ALL + x + feet + pressure;
+        return inverse + LIMIT * width<C>::value + out + scratch + slots + left + 32 * SUP_GPU_SUMS_ALL + x + feet + pressure;
     }
     size_t bytes(const sup_gpu_system &s) const
     {
@@ -106,7 +106,7 @@ static __device__ block_view<C> open_block(const sup_gpu_system &s, const sup_gp
     b.half = b.force = b.out + size.out;
     b.slots = b.half + size.scratch;
     b.left = b.slots + size.slots;
-    b.sums = b.left + size.slots;
+    b.sums = b.left + size.left;
     b.x = b.sums + 32 * SUP_GPU_SUMS_ALL;
     b.feet = b.x + size.x;
     b.pressure = b.feet + size.feet;
@@ -233,6 +233,14 @@ static __device__ void reduce(float *shared, float (&values)[N], unsigned which,
     st.sums[((size_t)(character + k / each) * SUP_GPU_SUMS + first + k % each) * st.sum_rows + blockIdx.x] = total;
 }
 
+/* Adds to the value of character c; all stay in registers. */
+template <int C> static __device__ void add_to(float (&values)[C], int c, float what)
+{
+#pragma unroll
+    for (int k = 0; k < C; k++)
+        values[k] += k == c ? what : 0.0f;
+}
+
 /* First half of a solve: `in` holds r of the part, `left` the gradient at its slots. y goes out, gradient + A_tp y_p into
  * the slots, r . y into the sums. */
 template <int C, int T>
@@ -243,31 +251,29 @@ static __device__ void forward(const sup_gpu_system &s, const sup_gpu_state &st,
     const float *value = b.template at<float>(SUP_PACK_COL_VALUE);
     const int32_t *slot = b.template at<int32_t>(SUP_PACK_SLOT);
     multiply<C, T>(b);
+    const int places = b.part.count + b.part.slot_count;
     float product[C];
 #pragma unroll
-    for (int c = 0; c < C; c++) {
-        product[c] = 0.0f;
-        if (c >= b.live) continue;
-        float4 *y = st.y + (size_t)(b.first + c) * s.interior_count + b.part.first;
-        float4 *to = st.slot + (size_t)(b.first + c) * s.slot_count;
-        for (int i = threadIdx.x; i < b.part.count + b.part.slot_count; i += T) {
-            if (i < b.part.count) {
-                const float *v = b.out + i * w + 3 * c, *r = b.in + i * w + 3 * c;
-                product[c] = fmaf(v[0], r[0], fmaf(v[1], r[1], fmaf(v[2], r[2], product[c])));
-                y[i] = make_float4(v[0], v[1], v[2], 0.0f);
-                continue;
-            }
-            int local = i - b.part.count;
-            const float *g = b.left + local * w + 3 * c;
-            float4 sum = make_float4(g[0], g[1], g[2], 0.0f);
-            for (int e = begin[local]; e < begin[local + 1]; e++) {
-                const float *v = b.out + row[e] * w + 3 * c;
-                sum.x = fmaf(value[e], v[0], sum.x);
-                sum.y = fmaf(value[e], v[1], sum.y);
-                sum.z = fmaf(value[e], v[2], sum.z);
-            }
-            to[slot[local]] = sum;
+    for (int k = 0; k < C; k++)
+        product[k] = 0.0f;
+    for (int n = threadIdx.x; n < places * b.live; n += T) {
+        const int c = n / places, i = n - c * places;
+        if (i < b.part.count) {
+            const float *v = b.out + i * w + 3 * c, *r = b.in + i * w + 3 * c;
+            add_to<C>(product, c, fmaf(v[0], r[0], fmaf(v[1], r[1], v[2] * r[2])));
+            st.y[(size_t)(b.first + c) * s.interior_count + b.part.first + i] = make_float4(v[0], v[1], v[2], 0.0f);
+            continue;
         }
+        const int local = i - b.part.count;
+        const float *g = b.left + local * w + 3 * c;
+        float4 sum = make_float4(g[0], g[1], g[2], 0.0f);
+        for (int e = begin[local]; e < begin[local + 1]; e++) {
+            const float *v = b.out + row[e] * w + 3 * c;
+            sum.x = fmaf(value[e], v[0], sum.x);
+            sum.y = fmaf(value[e], v[1], sum.y);
+            sum.z = fmaf(value[e], v[2], sum.z);
+        }
+        st.slot[(size_t)(b.first + c) * s.slot_count + slot[local]] = sum;
     }
     reduce<T, C>(b.sums, product, (1u << b.live) - 1u, st, b.first, SUM_NEWEST, 1);
 }

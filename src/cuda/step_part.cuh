@@ -413,12 +413,12 @@ static __device__ void contact_gradient(const sup_gpu_system &s, const sup_gpu_s
     const int32_t *slot = b.template at<int32_t>(SUP_PACK_SLOT);
     for (int i = threadIdx.x; i < b.part.count + b.part.slot_count; i += T) {
         bool own;
-        const int place = b.place(s.interior_count, i, own), vertex = own ? s.vertex[place] : -1;
+        const int place = b.place(s.interior_count, i, own);
         float *row = b.row(b.in, b.left, i, c);
         const bool inside = i < b.part.count;
         float4 g = get(row);
         if (inside) g = make_float4(-g.x, -g.y, -g.z, 0.0f);
-        if (vertex >= 0) g = add_scaled(g, 1.0f, contact_forces(s, view, x, vertex, values));
+        if (own) g = add_scaled(g, 1.0f, contact_forces(s, view, x, place, values));
         put(row, inside ? make_float4(-g.x, -g.y, -g.z, 0.0f) : g);
         if (inside)
             st.gradient[(size_t)character * s.unknown_count + place] = g;
