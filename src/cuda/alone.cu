@@ -8,7 +8,7 @@
 #include "cuda/step_part.cuh"
 #include "cuda/top_rest.cuh"
 
-enum { T = STEP_ALONE_THREADS, SLICES = 4, AT_ONCE = 3, MOST_ROWS = 32, TOP_PLACES = 3 };
+enum { T = 576, SLICES = 4, AT_ONCE = 3, MOST_ROWS = 32, TOP_PLACES = 3 };
 
 /* --- Meetings --- */
 
@@ -28,23 +28,28 @@ static __device__ unsigned look_at(const unsigned *arrived)
     return now;
 }
 
-/* By one thread, after a barrier of the block. */
-static __device__ void arrive(const meeting &m)
+/* One of `count` comes, by one thread, after a barrier of the block. */
+static __device__ void arrive(const meeting &m, bool leads, int count)
 {
-    unsigned add = blockIdx.x == 0 ? MEETING_SIDE - (gridDim.x - 1) : 1u;
+    unsigned add = leads ? MEETING_SIDE - (unsigned)(count - 1) : 1u;
     asm volatile("red.release.gpu.global.add.u32 [%0], %1;" ::"l"(m.arrived), "r"(add) : "memory");
+}
+
+/* Until all have come. */
+static __device__ void wait_for(meeting &m)
+{
+    if (threadIdx.x == 0)
+        while (((look_at(m.arrived) ^ m.side) & MEETING_SIDE) == 0) {
+        }
+    m.side ^= MEETING_SIDE;
+    __syncthreads();
 }
 
 static __device__ void meet(meeting &m)
 {
     __syncthreads();
-    if (threadIdx.x == 0) {
-        arrive(m);
-        while (((look_at(m.arrived) ^ m.side) & MEETING_SIDE) == 0) {
-        }
-    }
-    m.side ^= MEETING_SIDE;
-    __syncthreads();
+    if (threadIdx.x == 0) arrive(m, blockIdx.x == 0, (int)gridDim.x);
+    wait_for(m);
 }
 
 /* --- Fast memory --- */
@@ -125,10 +130,10 @@ static __device__ void multiply_rows(const sup_gpu_system &s, const top_block &t
 {
     const int lane = threadIdx.x % 32, quarters = s.top_stride / 4, each = quarters / SLICES;
     const float4 *rest = (const float4 *)t.rest, *rows = (const float4 *)t.rows;
-    float sum[AT_ONCE][3];
+    float sum[16]; /* row by row */
 #pragma unroll
-    for (int i = 0; i < 3 * AT_ONCE; i++)
-        sum[i / 3][i % 3] = 0.0f;
+    for (int i = 0; i < 16; i++)
+        sum[i] = 0.0f;
     for (int j = slice * each + lane; j < (slice + 1) * each; j += 32) {
         float4 v[3] = {rest[j], rest[quarters + j], rest[2 * quarters + j]};
 #pragma unroll
@@ -136,16 +141,12 @@ static __device__ void multiply_rows(const sup_gpu_system &s, const top_block &t
             float4 m = rows[min(first + r, t.count - 1) * quarters + j];
 #pragma unroll
             for (int k = 0; k < 3; k++)
-                sum[r][k] = fmaf(m.x, v[k].x, fmaf(m.y, v[k].y, fmaf(m.z, v[k].z, fmaf(m.w, v[k].w, sum[r][k]))));
+                sum[3 * r + k] = fmaf(m.x, v[k].x, fmaf(m.y, v[k].y, fmaf(m.z, v[k].z, fmaf(m.w, v[k].w, sum[3 * r + k]))));
         }
     }
-#pragma unroll
-    for (int i = 0; i < 3 * AT_ONCE; i++) {
-        float v = sum[i / 3][i % 3];
-        for (int d = 16; d > 0; d >>= 1)
-            v += __shfl_xor_sync(0xffffffffu, v, d);
-        if (lane == 0 && first + i / 3 < t.count) t.partial[((first + i / 3) * SLICES + slice) * 4 + i % 3] = v;
-    }
+    const float total = warp_sums<16>(sum);
+    const int value = lane / 2, row = first + value / 3;
+    if (lane % 2 == 0 && value < 3 * AT_ONCE && row < t.count) t.partial[(row * SLICES + slice) * 4 + value % 3] = total;
 }
 
 /* What the parts leave to the top, at a few places a thread: all is asked for before the first of it is needed. */
@@ -179,7 +180,7 @@ static __device__ void solve_top(const sup_gpu_system &s, const sup_gpu_state &s
         gather_rest(s, st, t, first);
     __syncthreads();
     const int warp = threadIdx.x / 32, groups = T / 32 / SLICES;
-    for (int first = warp / SLICES * AT_ONCE; first < t.count; first += groups * AT_ONCE)
+    for (int first = warp / SLICES * AT_ONCE; warp < groups * SLICES && first < t.count; first += groups * AT_ONCE)
         multiply_rows(s, t, first, warp % SLICES);
     __syncthreads();
     if (warp > 0) return;
@@ -229,6 +230,24 @@ static __device__ void share_rows(const sup_gpu_system &s, const sup_gpu_state &
     reduce<T, 1>(shared_sums, values, 1u, st, 0, SUM_CONTACTS, 1);
 }
 
+/* The rows at the positions of a local step, by the blocks that have no part, while others are at their prisms. */
+static __device__ void push_rows(const sup_gpu_system &s, const sup_gpu_state &st, float *shared_sums, int turn)
+{
+    const int helpers = (int)gridDim.x - s.part_count, each = (s.skin_count + helpers - 1) / helpers;
+    const int begin = ((int)blockIdx.x - s.part_count) * each;
+    const contact_view view = open_contacts(s, st, 0);
+    const float4 *x = st.iterate[st.control[turn & 1][0].current];
+    float values[SUP_GPU_SUMS_ALL] = {0.0f};
+    for (int v = begin + threadIdx.x; v < min(begin + each, s.skin_count); v += T) {
+        if (view.pair[v] < 0) continue;
+        const row_push p = push_row(s, view, x, view.rows[v]);
+        view.force[v] = p.force;
+        keep_row(view.rows[v], p, values);
+    }
+    reduce<T, SUP_GPU_SUMS_ALL>(shared_sums, values, 1u << SUM_ENERGY | 1u << SUM_NEAR | 1u << SUM_PUSHING, st, 0, SUM_ENERGY,
+                                SUP_GPU_SUMS_ALL);
+}
+
 /* The same for the places, at the end. */
 static __device__ void share_end(const sup_gpu_system &s, const sup_gpu_state &st, float *shared_sums, int history,
                                  float factor)
@@ -267,7 +286,7 @@ static __device__ void solve_contacts(const sup_gpu_system &s, const sup_gpu_sta
         share_rows(s, st, b.sums);
         meet(m);
         if (threadIdx.x < 32) {
-            const cg_length length = step_length(s, st, 0, rz[k], (int)gridDim.x);
+            const cg_length length = step_length(s, st, 0, rz[k], (int)gridDim.x, (int)gridDim.x);
             const bool on = k + 1 < SUP_GPU_SOLVES && length.alpha != 0.0f && length.near;
             if (threadIdx.x == 0) plan = cg_plan{on, 1, length.alpha};
         }
@@ -296,7 +315,8 @@ static __device__ bool move_part(const sup_gpu_system &s, const sup_gpu_state &s
     __shared__ plan next;
     __shared__ sup_gpu_control control;
     __shared__ double sums[SUP_GPU_SUMS];
-    decide_all<1, T>(s, st, 0, 1, turn, last_turn, (int)gridDim.x, (int)gridDim.x, &control, sums, &next);
+    decide_all<1, T>(s, st, 0, 1, turn, last_turn, (int)gridDim.x, (int)gridDim.x, (int)gridDim.x, &control, sums,
+                     &next);
     if (turn == 0 || !touching) backward<1, T>(s, st, b);
     __syncthreads();
     move<1, T>(s, st, b, &next, turn);
@@ -306,14 +326,44 @@ static __device__ bool move_part(const sup_gpu_system &s, const sup_gpu_state &s
     return finish;
 }
 
+/* The local step of a part, and the first half of the solve. */
+static __device__ void local_part(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<1> &b, meeting &pushed,
+                                  int turn, bool touching)
+{
+    local_view now = view_local(st, turn, 0);
+    now.over = 0; /* known, and not waited for */
+    float values[SUP_GPU_SUMS_ALL];
+    if (s.volume > 0.0f) pressures<1, T>(s, st, b, &now);
+    __syncthreads();
+    evaluate<1, T>(s, st, b, now, 0, values);
+    if (touching) {
+        wait_for(pushed);
+        contact_gradient<1, T>(s, st, b, 0, NULL, values);
+    }
+    reduce_local<T>(st, b.sums, now, 0, values);
+    __syncthreads();
+    forward<1, T>(s, st, b);
+}
+
+static __device__ void push_for_others(const sup_gpu_system &s, const sup_gpu_state &st, float *shared_sums, meeting &pushed,
+                                       int turn)
+{
+    push_rows(s, st, shared_sums, turn);
+    __syncthreads();
+    if (threadIdx.x == 0) arrive(pushed, (int)blockIdx.x == s.part_count, (int)gridDim.x - s.part_count);
+}
+
 __global__ void __launch_bounds__(T, 1)
     alone_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st, int turns)
 {
     extern __shared__ __align__(16) float shared[];
     const bool has_part = (int)blockIdx.x < s.part_count, touching = st.pair != NULL && st.progress[0].rows > 0;
-    meeting m = {st.meeting, 0};
+    meeting m = {st.meeting, 0}, pushed = {st.meeting + 32, 0};
     if (st.progress[0].asleep) return;
-    if (threadIdx.x == 0) m.side = look_at(m.arrived) & MEETING_SIDE; /* cannot change before this block has come */
+    if (threadIdx.x == 0) { /* neither can change before this block has come */
+        m.side = look_at(m.arrived) & MEETING_SIDE;
+        pushed.side = look_at(pushed.arrived) & MEETING_SIDE;
+    }
     if (has_part) load_part<1, T, true>(s, shared);
     block_view<1> b = open_block<1, T, true>(s, st, shared);
     top_block top = load_alone(s, shared, b, has_part);
@@ -332,19 +382,15 @@ __global__ void __launch_bounds__(T, 1)
     for (int turn = 0;; turn++) {
         if (has_part && move_part(s, st, b, turn, turn == turns, touching)) {
             __syncthreads();
-            if (threadIdx.x == 0) arrive(m);
+            if (threadIdx.x == 0) arrive(m, blockIdx.x == 0, (int)gridDim.x);
             return;
         }
         meet(m);
         if (!has_part && is_over(st, turn, 0)) return;
-        if (has_part) {
-            const local_view now = view_local(st, turn, 0);
-            if (s.volume > 0.0f) pressures<1, T>(s, st, b, &now);
-            __syncthreads();
-            evaluate<1, T>(s, st, b, now, 0);
-            __syncthreads();
-            forward<1, T>(s, st, b);
-        }
+        if (has_part)
+            local_part(s, st, b, pushed, turn, touching);
+        else if (touching)
+            push_for_others(s, st, b.sums, pushed, turn);
         meet(m);
         solve_top(s, st, top);
         meet(m);
@@ -357,9 +403,9 @@ __global__ void __launch_bounds__(T, 1)
 extern "C" int32_t sup_gpu_alone_blocks(const sup_gpu_system *system, int32_t processors, size_t shared_limit)
 {
     const sup_gpu_system &s = *system;
-    if (s.lockstep != 1 || s.part_count > processors) return 0;
+    if (s.lockstep != 1 || s.part_count >= processors) return 0;
     int32_t spread = (s.top_count + 3) / 4, blocks = spread < processors ? spread : processors;
-    if (blocks < s.part_count) blocks = s.part_count;
+    if (blocks <= s.part_count) blocks = s.part_count + 1; /* at least one for contacts */
     const alone_sizes size(s, blocks);
     return size.row_count <= MOST_ROWS && size.bytes() <= shared_limit ? blocks : 0;
 }

@@ -18,20 +18,20 @@ struct cg_length {
     bool near;   /* a row stiffens the system */
 };
 
-/* By a warp. `blocks` found the rows' curvature. */
-static __device__ cg_length step_length(const sup_gpu_system &s, const sup_gpu_state &st, int character, double rz, int blocks)
+/* By a warp. `blocks` found the rows' curvature, `local_rows` how near they are. */
+static __device__ cg_length step_length(const sup_gpu_system &s, const sup_gpu_state &st, int character, double rz, int blocks,
+                                        int local_rows)
 {
     const float *from = st.sums + (size_t)character * SUP_GPU_SUMS * st.sum_rows;
     const float *ours = from + SUM_CURVATURE * st.sum_rows, *rows = from + SUM_CONTACTS * st.sum_rows;
     const float *near = from + SUM_NEAR * st.sum_rows;
     double curvature = 0.0, contacts = 0.0;
     int close = 0;
-    for (int i = threadIdx.x % 32; i < max(s.part_count, blocks); i += 32) {
-        if (i < s.part_count) {
-            curvature += (double)ours[i];
-            close |= near[i] > 0.0f;
-        }
-        if (i < blocks) contacts += (double)rows[i];
+#pragma unroll 5
+    for (int i = threadIdx.x % 32; i < max(max(s.part_count, local_rows), blocks); i += 32) {
+        curvature += i < s.part_count ? (double)ours[i] : 0.0;
+        contacts += i < blocks ? (double)rows[i] : 0.0;
+        close |= i < local_rows && near[i] > 0.0f;
     }
     curvature = warp_sum(curvature + contacts);
     double alpha = rz / curvature;

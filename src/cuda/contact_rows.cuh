@@ -86,6 +86,17 @@ static __device__ row_push push_row(const sup_gpu_system &s, const contact_view 
     return out;
 }
 
+/* A row is brought up to date at positions x, and counted in `values`. */
+static __device__ void keep_row(sup_gpu_row &row, const row_push &p, float *values)
+{
+    row.cap = p.cap;
+    row.hold = p.hold;
+    row.slide = p.slide;
+    values[SUM_ENERGY] += p.force.w;
+    values[SUM_NEAR] += p.hold > 0.0f ? 1.0f : 0.0f;
+    values[SUM_PUSHING] += p.depth > 0.0f ? 1.0f : 0.0f;
+}
+
 /* The force of all rows on a place at positions x. Rows that it is the first place of are kept up to date, and counted in
  * `values`. */
 static __device__ float4 contact_forces(const sup_gpu_system &s, const contact_view &v, const float4 *x, int place,
@@ -101,13 +112,7 @@ static __device__ float4 contact_forces(const sup_gpu_system &s, const contact_v
         bool first = true; /* of the row's places that are not given */
         for (int k = 0; k < corner; k++)
             first = first && row.place[k] >= s.unknown_count;
-        if (!first) continue;
-        row.cap = p.cap;
-        row.hold = p.hold;
-        row.slide = p.slide;
-        values[SUM_ENERGY] += p.force.w;
-        values[SUM_NEAR] += p.hold > 0.0f ? 1.0f : 0.0f;
-        values[SUM_PUSHING] += p.depth > 0.0f ? 1.0f : 0.0f;
+        if (first) keep_row(row, p, values);
     }
     return sum;
 }

@@ -110,7 +110,7 @@ __global__ void __launch_bounds__(T, C > 1 ? 2 : 1)
         cg_plan plan = {0, 0, 0.0f};
         sup_gpu_cg *last = st.cg + (size_t)(b.first + c) * SUP_GPU_SOLVES + k - 1;
         if (touches(st, turn, b.first + c) && !last->ended) {
-            const cg_length length = step_length(s, st, b.first + c, last->rz, row_blocks(s));
+            const cg_length length = step_length(s, st, b.first + c, last->rz, row_blocks(s), s.part_count);
             plan.factor = length.alpha;
             plan.active = length.alpha != 0.0f && length.near;
             if (blockIdx.x == 0 && threadIdx.x % 32 == 0) last->last = !plan.active;
@@ -139,7 +139,7 @@ __global__ void __launch_bounds__(ROW_THREADS)
         int last = SUP_GPU_SOLVES - 1; /* the last search direction; a step along it may be still to be made */
         while (last >= 0 && cg[last].ended)
             last--;
-        const cg_length length = step_length(s, st, character, cg[max(last, 0)].rz, row_blocks(s));
+        const cg_length length = step_length(s, st, character, cg[max(last, 0)].rz, row_blocks(s), s.part_count);
         const bool open = last == SUP_GPU_SOLVES - 1 || (last >= 0 && !length.near);
         if (lane == 0) factor = open ? length.alpha : 0.0f;
     }

@@ -417,7 +417,7 @@ static sup_result open_state(sup_crowd *crowd, sup_error *error)
     st->sum_rows = s->part_count + (s->alone_blocks > sup_gpu_top_rows(s) ? s->alone_blocks : sup_gpu_top_rows(s));
     if (st->sum_rows < touching) st->sum_rows = touching;
     st->sums = up(&u, NULL, n * SUP_GPU_SUMS * st->sum_rows, sizeof(float));
-    st->meeting = up(&u, NULL, 1, sizeof(unsigned));
+    st->meeting = up(&u, NULL, 64, sizeof(unsigned));
     open_contact_state(&u, st);
     return done(&u);
 }

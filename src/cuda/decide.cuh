@@ -30,7 +30,7 @@ static __device__ double sum_rows(const sup_gpu_state &st, int character, int va
 {
     const float *from = st.sums + ((size_t)character * SUP_GPU_SUMS + value) * st.sum_rows;
     double sum = 0.0;
-#pragma unroll 4
+#pragma unroll 8
     for (int i = threadIdx.x % 32; i < rows; i += 32)
         sum += (double)from[i];
     for (int d = 16; d > 0; d >>= 1)
@@ -226,10 +226,10 @@ static __device__ bool is_over(const sup_gpu_state &st, int turn, int character)
 }
 
 /* Sums by the D threads of a block, then a warp a character decides: `live` of them from `first` on, at most C.
- * `controls` and `sums` are shared memory. */
+ * `controls` and `sums` are shared memory. With contacts `local_rows` blocks have sums of a local step. */
 template <int C, int D>
 static __device__ void decide_all(const sup_gpu_system &s, const sup_gpu_state &st, int first, int live, int turn,
-                                  bool last_turn, int top_blocks, int contact_rows,
+                                  bool last_turn, int top_blocks, int contact_rows, int local_rows,
                                   sup_gpu_control *controls, double *sums, plan *plans)
 {
     int warp = threadIdx.x / 32, warps = D / 32;
@@ -241,7 +241,7 @@ static __device__ void decide_all(const sup_gpu_system &s, const sup_gpu_state &
         if (value >= SUM_NEAR && !(touching && value == SUM_PUSHING)) continue;
         if (value > SUM_SIZE && value < SUM_NEAR && turn < value - SUM_OLDER) continue; /* not so many directions yet */
         bool product = touching && value >= SUM_NEWEST && value < SUM_NEAR;
-        int rows = product ? contact_rows : s.part_count + (value == SUM_NEWEST ? top_blocks : 0);
+        int rows = product ? contact_rows : value == SUM_NEWEST ? s.part_count + top_blocks : touching ? local_rows : s.part_count;
         double sum = sum_rows(st, first + c, value, rows);
         if (threadIdx.x % 32 == 0) sums[i] = sum;
     }

@@ -27,7 +27,7 @@
 #define LEAST_SHARE 0.1f /* solver_contact.c */
 #define NO_PAIR 0xffffffffffffffffull
 enum { STRANGERS, SAME_PIECE, NEIGHBOURS };
-enum { WALK_STEPS = 8, THREADS = 256, WARPS = THREADS / 32, INDEX_THREADS = 1024 };
+enum { WALK_STEPS = 8, THREADS = 256, WARPS = THREADS / 32, INDEX_THREADS = 1024, ALONE_SPLIT = 6 };
 
 static __device__ float facing(int kin)
 {
@@ -292,9 +292,9 @@ static __device__ int take_first(unsigned &set)
     return first;
 }
 
-/* A cell, by `split` warps that share the groups of vertices, `each` at a time. */
+/* A cell, by `split` warps that share the groups of vertices in turn: neighbours in space, which are busy together, apart. */
 __global__ void __launch_bounds__(THREADS)
-    test_kernel(const __grid_constant__ sup_gpu_detect detect, const __grid_constant__ sup_gpu_state st, int split, int each)
+    test_kernel(const __grid_constant__ sup_gpu_detect detect, const __grid_constant__ sup_gpu_state st, int split)
 {
     __shared__ float all_maps[WARPS][12][SUP_DETECT_TETS];
     wait_for_kernel();
@@ -310,15 +310,16 @@ __global__ void __launch_bounds__(THREADS)
     int first = d.cell_tet_first[cell], count = d.cell_tet_first[cell + 1] - first;
     float(*maps)[SUP_DETECT_TETS] = all_maps[warp];
     bool mapped = false;
-    for (int base = each * part; base < d.block_count && count > 0; base += each * split) {
+    for (int base = part; base < d.block_count && count > 0; base += 32 * split) {
         bool meet = false;
-        if (lane < each && base + lane < d.block_count) {
-            float4 l = boxes[2 * (base + lane)], u = boxes[2 * (base + lane) + 1];
+        const int own = base + lane * split;
+        if (own < d.block_count) {
+            float4 l = boxes[2 * own], u = boxes[2 * own + 1];
             meet = !(l.x > upper.x || u.x < lower.x || l.y > upper.y || u.y < lower.y || l.z > upper.z || u.z < lower.z);
         }
         for (unsigned blocks = __ballot_sync(all, meet); blocks != 0;) {
             int one = take_first(blocks), other = take_first(blocks), block = lane < 16 ? one : other;
-            int v = block >= 0 ? d.block_vertex[(base + block) * SUP_DETECT_BLOCK + lane % 16] : -1;
+            int v = block >= 0 ? d.block_vertex[(base + block * split) * SUP_DETECT_BLOCK + lane % 16] : -1;
             float4 p = w.skin[v >= 0 ? v : 0];
             unsigned near = __ballot_sync(all, v >= 0 && is_within(p, lower, upper));
             if (near != 0 && !mapped) {
@@ -569,11 +570,11 @@ extern "C" int sup_gpu_detect_step(const sup_gpu_detect *detect, const sup_gpu_s
 {
     const sup_detect &d = detect->view;
     cudaStream_t on = (cudaStream_t)stream;
-    int boxes = d.block_count + d.cell_count, split = system->lockstep == 1 ? 32 : 1;
+    int boxes = d.block_count + d.cell_count, split = system->lockstep == 1 ? ALONE_SPLIT : 1;
     dim3 vertices((d.vertex_count + THREADS - 1) / THREADS, state->count);
     launch_early(points_kernel, vertices, THREADS, 0, on, *detect, *state, body->ends);
     launch_early(boxes_kernel, dim3((boxes + WARPS - 1) / WARPS, state->count), THREADS, 0, on, *detect, *state);
-    launch_early(test_kernel, dim3((d.cell_count * split + WARPS - 1) / WARPS, state->count), THREADS, 0, on, *detect, *state, split, split > 1 ? 8 : 32);
+    launch_early(test_kernel, dim3((d.cell_count * split + WARPS - 1) / WARPS, state->count), THREADS, 0, on, *detect, *state, split);
     launch_early(pairs_kernel, vertices, THREADS, 0, on, *detect, *system, *state);
     launch_early(index_kernel, dim3(state->count), INDEX_THREADS, sup_gpu_detect_shared(system), on, *system, *state);
     return (int)cudaGetLastError();

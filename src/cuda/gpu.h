@@ -152,7 +152,7 @@ typedef struct sup_gpu_state {
     sup_gpu_four *raw;    /* as slot: the gradient alone */
     sup_gpu_four *gradient, *residual, *search, *image, *product; /* [count*unknown_count] solver_contact.c */
     sup_gpu_cg *cg;                                               /* [count*SUP_GPU_SOLVES] */
-    unsigned *meeting; /* [1] of the blocks of one character */
+    unsigned *meeting; /* [64] of the blocks of one character, and from 32 on of those without a part */
 } sup_gpu_state;
 
 /* Bytes of shared memory that the kernels of a step need. */

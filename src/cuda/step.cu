@@ -57,7 +57,7 @@ __global__ void __launch_bounds__(T, C > 1 ? 2 : 1)
     for (int c = 0; s.volume > 0.0f && c < b.live; c++)
         load_feet<C, T>(s, st, b, c);
     load_anchors<C, T>(s, st, b);
-    decide_all<C, T>(s, st, b.first, b.live, turn, last_turn != 0, top_blocks, contact_rows, controls, sums, plans);
+    decide_all<C, T>(s, st, b.first, b.live, turn, last_turn != 0, top_blocks, contact_rows, s.part_count, controls, sums, plans);
     if (solves) backward<C, T>(s, st, b);
     __syncthreads();
     move<C, T>(s, st, b, plans, turn);
@@ -93,7 +93,13 @@ __global__ void __launch_bounds__(T, C > 1 ? 2 : 1)
         wait_inverse();
         __syncthreads();
         if (s.volume > 0.0f && c + 1 < b.live) load_feet<C, T>(s, st, b, c + 1);
-        if (!views[c].over) evaluate<C, T>(s, st, b, views[c], c);
+        if (views[c].over) continue;
+        const local_view now = views[c];
+        float values[SUP_GPU_SUMS_ALL];
+        evaluate<C, T>(s, st, b, now, c, values);
+        if (now.rows > 0)
+            contact_gradient<C, T>(s, st, b, c, st.iterate[now.current] + (size_t)(b.first + c) * s.unknown_count, values);
+        reduce_local<T>(st, b.sums, now, b.first + c, values);
     }
     wait_inverse();
     __syncthreads();

@@ -407,7 +407,7 @@ static __device__ void gradient(const sup_gpu_system &s, const sup_gpu_state &st
 template <int C, int T>
 static __device__ void contact_gradient(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b, int c,
                                         const float4 *x, float *values)
-{
+{ /* x NULL: the rows' forces are found already */
     const int character = b.first + c;
     const contact_view view = open_contacts(s, st, character);
     const int32_t *slot = b.template at<int32_t>(SUP_PACK_SLOT);
@@ -418,7 +418,7 @@ static __device__ void contact_gradient(const sup_gpu_system &s, const sup_gpu_s
         const bool inside = i < b.part.count;
         float4 g = get(row);
         if (inside) g = make_float4(-g.x, -g.y, -g.z, 0.0f);
-        if (own) g = add_scaled(g, 1.0f, contact_forces(s, view, x, place, values));
+        if (own) g = add_scaled(g, 1.0f, x == NULL ? gather_rows(view, place) : contact_forces(s, view, x, place, values));
         put(row, inside ? make_float4(-g.x, -g.y, -g.z, 0.0f) : g);
         if (inside)
             st.gradient[(size_t)character * s.unknown_count + place] = g;
@@ -427,13 +427,12 @@ static __device__ void contact_gradient(const sup_gpu_system &s, const sup_gpu_s
     }
 }
 
-/* One local step of one character, whose pressures and feet are there. */
+/* A local step of one character, whose pressures and feet are there: forces, and the gradient without contacts. */
 template <int C, int T>
 static __device__ void evaluate(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b,
-                                const local_view &now, int c)
+                                const local_view &now, int c, float (&values)[SUP_GPU_SUMS_ALL])
 {
-    float *x = b.x + c * s.most_local * 3, values[SUP_GPU_SUMS_ALL];
-    const bool touching = now.rows > 0; /* products are then found by cg_end_kernel */
+    float *x = b.x + c * s.most_local * 3;
     const float *pressure = b.pressure + c * s.most_seats;
     const pressed_view<C> under = {b, x, b.feet + c % b.feet_count * b.feet_step, s.volume > 0.0f ? pressure : NULL};
 #pragma unroll
@@ -443,11 +442,15 @@ static __device__ void evaluate(const sup_gpu_system &s, const sup_gpu_state &st
         values[SUM_ENERGY] += pressure[C * s.most_seats + i];
     values[SUM_ENERGY] += prism_forces<C, T>(b, x, now.shared_rotation != 0, under);
     __syncthreads();
-    gradient<C, T>(s, st, b, x, c, touching ? 0 : now.history, values);
-    if (touching)
-        contact_gradient<C, T>(s, st, b, c, st.iterate[now.current] + (size_t)(b.first + c) * s.unknown_count, values);
-    const int count = touching ? SUM_PUSHING + 1 : SUM_OLDER + now.history;
-    reduce<T, SUP_GPU_SUMS_ALL>(b.sums, values, (1u << count) - 1u, st, b.first + c, SUM_ENERGY, SUP_GPU_SUMS_ALL);
+    gradient<C, T>(s, st, b, x, c, now.rows > 0 ? 0 : now.history, values); /* with rows cg_end_kernel finds the products */
+}
+
+template <int T>
+static __device__ void reduce_local(const sup_gpu_state &st, float *shared, const local_view &now, int character,
+                                    float (&values)[SUP_GPU_SUMS_ALL])
+{
+    const int count = now.rows > 0 ? SUM_PUSHING + 1 : SUM_OLDER + now.history;
+    reduce<T, SUP_GPU_SUMS_ALL>(shared, values, (1u << count) - 1u, st, character, SUM_ENERGY, SUP_GPU_SUMS_ALL);
 }
 
 /* Where the iterates are, into shared memory. */
