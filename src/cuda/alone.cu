@@ -8,7 +8,7 @@
 #include "cuda/step_part.cuh"
 #include "cuda/top_rest.cuh"
 
-enum { T = 576, SLICES = 4, AT_ONCE = 3, MOST_ROWS = 32, TOP_PLACES = 3 };
+enum { T = STEP_ALONE_THREADS, SLICES = 4, AT_ONCE = 3, MOST_ROWS = 32, TOP_PLACES = 3 };
 
 /* --- Meetings --- */
 
@@ -357,16 +357,21 @@ __global__ void __launch_bounds__(T, 1)
     alone_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st, int turns)
 {
     extern __shared__ __align__(16) float shared[];
-    const bool has_part = (int)blockIdx.x < s.part_count, touching = st.pair != NULL && st.progress[0].rows > 0;
+    const bool has_part = (int)blockIdx.x < s.part_count;
     meeting m = {st.meeting, 0}, pushed = {st.meeting + 32, 0};
-    if (st.progress[0].asleep) return;
+    if (has_part) load_part<1, T, true>(s, shared);
+    block_view<1> b = open_block<1, T, true>(s, st, shared);
+    top_block top = load_alone(s, shared, b, has_part);
+    wait_for_kernel();
+    const bool touching = st.pair != NULL && st.progress[0].rows > 0;
     if (threadIdx.x == 0) { /* neither can change before this block has come */
         m.side = look_at(m.arrived) & MEETING_SIDE;
         pushed.side = look_at(pushed.arrived) & MEETING_SIDE;
     }
-    if (has_part) load_part<1, T, true>(s, shared);
-    block_view<1> b = open_block<1, T, true>(s, st, shared);
-    top_block top = load_alone(s, shared, b, has_part);
+    if (st.progress[0].asleep) {
+        wait_inverse();
+        return;
+    }
     asm volatile("cp.async.wait_group 1;"); /* all but the top's rows */
     __syncthreads();
     if (has_part) {
@@ -419,15 +424,17 @@ extern "C" int sup_gpu_alone_prepare(const sup_gpu_system *system)
 
 extern "C" int sup_gpu_alone(const sup_gpu_system *system, const sup_gpu_state *state, int32_t turns, void *stream)
 {
-    cudaLaunchAttribute together = {};
-    together.id = cudaLaunchAttributeCooperative; /* all blocks at once, or none: they wait for each other */
-    together.val.cooperative = 1;
+    cudaLaunchAttribute attributes[2] = {};
+    attributes[0].id = cudaLaunchAttributeCooperative; /* all blocks at once, or none: they wait for each other */
+    attributes[0].val.cooperative = 1;
+    attributes[1].id = cudaLaunchAttributeProgrammaticStreamSerialization; /* launch_early */
+    attributes[1].val.programmaticStreamSerializationAllowed = 1;
     cudaLaunchConfig_t config = {};
     config.gridDim = dim3(system->alone_blocks);
     config.blockDim = dim3(T);
     config.dynamicSmemBytes = alone_sizes(*system, system->alone_blocks).bytes();
     config.stream = (cudaStream_t)stream;
-    config.attrs = &together;
-    config.numAttrs = 1;
+    config.attrs = attributes;
+    config.numAttrs = 2;
     return (int)cudaLaunchKernelEx(&config, alone_kernel, *system, *state, (int)turns);
 }

@@ -5,6 +5,7 @@
 
 #include "cuda/contact_rows.cuh"
 #include "cuda/step_block.cuh"
+#include "cuda/top_rest.cuh"
 
 /* What a character does in a step of them. */
 struct cg_plan {
@@ -27,11 +28,21 @@ static __device__ cg_length step_length(const sup_gpu_system &s, const sup_gpu_s
     const float *near = from + SUM_NEAR * st.sum_rows;
     double curvature = 0.0, contacts = 0.0;
     int close = 0;
-#pragma unroll 5
-    for (int i = threadIdx.x % 32; i < max(max(s.part_count, local_rows), blocks); i += 32) {
-        curvature += i < s.part_count ? (double)ours[i] : 0.0;
-        contacts += i < blocks ? (double)rows[i] : 0.0;
-        close |= i < local_rows && near[i] > 0.0f;
+    for (int first = threadIdx.x % 32; first < max(max(s.part_count, local_rows), blocks); first += 32 * AT_A_TIME) {
+        float v[AT_A_TIME][3]; /* all on the way at once */
+#pragma unroll
+        for (int k = 0; k < AT_A_TIME; k++) {
+            const int i = first + 32 * k;
+            v[k][0] = i < s.part_count ? ours[i] : 0.0f;
+            v[k][1] = i < blocks ? rows[i] : 0.0f;
+            v[k][2] = i < local_rows ? near[i] : 0.0f;
+        }
+#pragma unroll
+        for (int k = 0; k < AT_A_TIME; k++) {
+            curvature += (double)v[k][0];
+            contacts += (double)v[k][1];
+            close |= v[k][2] > 0.0f;
+        }
     }
     curvature = warp_sum(curvature + contacts);
     double alpha = rz / curvature;
@@ -46,10 +57,8 @@ static __device__ float4 whole_gradient(const sup_gpu_system &s, const sup_gpu_s
     if (local < b.part.count) return st.gradient[(size_t)character * s.unknown_count + place];
     const float4 *raw = st.raw + (size_t)character * s.slot_count;
     const int end = s.top_first[place - s.interior_count + 1];
-    float4 sum = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-    for (int e = s.top_first[place - s.interior_count]; e < end; e++)
-        sum = add_scaled(sum, 1.0f, raw[e]);
-    return sum;
+    const float4 sum = top_rest(raw, s.top_first[place - s.interior_count], end);
+    return make_float4(-sum.x, -sum.y, -sum.z, 0.0f);
 }
 
 /* The direction to search in after solve k, and its image, of the characters of `which`. */

@@ -25,14 +25,22 @@ struct plan { /* what a character does in this kernel */
     float repeat, forget;
 };
 
+enum { AT_A_TIME = 4 };
+
 /* A sum over the parts (and, the newest direction's, blocks of the top) by a warp. */
 static __device__ double sum_rows(const sup_gpu_state &st, int character, int value, int rows)
 {
     const float *from = st.sums + ((size_t)character * SUP_GPU_SUMS + value) * st.sum_rows;
     double sum = 0.0;
-#pragma unroll 8
-    for (int i = threadIdx.x % 32; i < rows; i += 32)
-        sum += (double)from[i];
+    for (int first = threadIdx.x % 32; first < rows; first += 32 * AT_A_TIME) {
+        float v[AT_A_TIME]; /* all on the way at once */
+#pragma unroll
+        for (int k = 0; k < AT_A_TIME; k++)
+            v[k] = first + 32 * k < rows ? from[first + 32 * k] : 0.0f;
+#pragma unroll
+        for (int k = 0; k < AT_A_TIME; k++)
+            sum += (double)v[k];
+    }
     for (int d = 16; d > 0; d >>= 1)
         sum += __shfl_xor_sync(0xffffffffu, sum, d);
     return sum;

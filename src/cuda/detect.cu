@@ -329,10 +329,11 @@ __global__ void __launch_bounds__(THREADS)
                 mapped = true;
             }
             while (near != 0) {
-                int from = take_first(near), vertex = __shfl_sync(all, v, from);
-                float4 q = make_float4(__shfl_sync(all, p.x, from), __shfl_sync(all, p.y, from),
-                                       __shfl_sync(all, p.z, from), 0.0f);
-                for (int t = lane; t < count; t += 32)
+                int one = take_first(near), other = take_first(near), from = lane < 16 ? one : other;
+                int vertex = __shfl_sync(all, v, from & 31);
+                float4 q = make_float4(__shfl_sync(all, p.x, from & 31), __shfl_sync(all, p.y, from & 31),
+                                       __shfl_sync(all, p.z, from & 31), 0.0f);
+                for (int t = lane % 16; t < count && from >= 0; t += 16) /* half a warp a vertex */
                     if (is_inside(maps, t, q)) consider(w, vertex, d.tet_triangle[first + t]);
                 __syncwarp();
             }

@@ -44,13 +44,11 @@ __global__ void __launch_bounds__(THREADS)
 /* A row of `C` characters: eq. 3.9. Plain rows have a weight for positions and one for normals; riding rows four. `S` threads
  * share a row, each every S-th of its slots: a single character fills the device with them. */
 template <int C, int S, bool RIDING>
-__global__ void __launch_bounds__(THREADS)
-    rows_kernel(const __grid_constant__ sup_gpu_upsample up, int count, const sup_gpu_orders *orders,
-                const __grid_constant__ sup_gpu_out out)
+static __device__ void find_rows(const sup_gpu_upsample &up, int count, const sup_gpu_orders *orders, const sup_gpu_out &out,
+                                 int block)
 {
-    wait_for_kernel();
     int rows = RIDING ? up.row_count - up.plain_count : up.plain_count;
-    int thread = blockIdx.x * THREADS + threadIdx.x, part = thread % S, first = blockIdx.y * C;
+    int thread = block * THREADS + threadIdx.x, part = thread % S, first = blockIdx.y * C;
     int at = min(thread / S, rows - 1), row = RIDING ? up.plain_count + at : at; /* the last one again: warps stay whole */
     bool any = false;
     for (int c = 0; c < C; c++)
@@ -116,15 +114,25 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
+/* Blocks of plain rows, then of riding ones. */
+template <int C, int S>
+__global__ void __launch_bounds__(THREADS)
+    rows_kernel(const __grid_constant__ sup_gpu_upsample up, int count, const sup_gpu_orders *orders,
+                const __grid_constant__ sup_gpu_out out, int plain_blocks)
+{
+    wait_for_kernel();
+    if ((int)blockIdx.x < plain_blocks)
+        find_rows<C, S, false>(up, count, orders, out, blockIdx.x);
+    else
+        find_rows<C, S, true>(up, count, orders, out, (int)blockIdx.x - plain_blocks);
+}
+
 template <int C, int S>
 static void launch_rows(const sup_gpu_upsample &up, const sup_gpu_state &st, const sup_gpu_out &out, cudaStream_t stream)
 {
-    int riding = up.row_count - up.plain_count, groups = (st.count + C - 1) / C;
-    dim3 plain_grid((up.plain_count * S + THREADS - 1) / THREADS, groups);
-    dim3 riding_grid((riding * S + THREADS - 1) / THREADS, groups);
-    if (up.plain_count > 0)
-        launch_early(rows_kernel<C, S, false>, plain_grid, THREADS, 0, stream, up, st.count, st.orders, out);
-    if (riding > 0) launch_early(rows_kernel<C, S, true>, riding_grid, THREADS, 0, stream, up, st.count, st.orders, out);
+    int riding = up.row_count - up.plain_count, plain_blocks = (up.plain_count * S + THREADS - 1) / THREADS;
+    dim3 grid(plain_blocks + (riding * S + THREADS - 1) / THREADS, (st.count + C - 1) / C);
+    if (grid.x > 0) launch_early(rows_kernel<C, S>, grid, THREADS, 0, stream, up, st.count, st.orders, out, plain_blocks);
 }
 
 extern "C" int sup_gpu_show(const sup_gpu_upsample *up, const sup_gpu_state *state, bool carried, const sup_gpu_out *out,

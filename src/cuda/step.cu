@@ -97,6 +97,7 @@ __global__ void __launch_bounds__(T, C > 1 ? 2 : 1)
         const local_view now = views[c];
         float values[SUP_GPU_SUMS_ALL];
         evaluate<C, T>(s, st, b, now, c, values);
+        if (now.rows > 0) __syncthreads();
         if (now.rows > 0)
             contact_gradient<C, T>(s, st, b, c, st.iterate[now.current] + (size_t)(b.first + c) * s.unknown_count, values);
         reduce_local<T>(st, b.sums, now, b.first + c, values);

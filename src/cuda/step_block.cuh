@@ -196,22 +196,22 @@ template <int C, int T> static __device__ void multiply(const block_view<C> &b)
 
 /* Sums over a warp of N values, N a power of two: lanes pass half of what they have to each other, and end with one value each,
  * number lane / (32 / N). */
-template <int N> static __device__ float warp_sums(float (&v)[N])
+template <int N, int HALF = N / 2, int D = 16> static __device__ __forceinline__ float warp_sums(float (&v)[N])
 {
-    const int lane = threadIdx.x % 32;
-    int d = 16;
+    if constexpr (HALF > 0) {
+        const bool upper = (threadIdx.x & D) != 0;
 #pragma unroll
-    for (int half = N / 2; half > 0; half >>= 1, d >>= 1) {
-        const bool upper = (lane & d) != 0;
-#pragma unroll
-        for (int k = 0; k < half; k++) {
-            float give = upper ? v[k] : v[k + half], keep = upper ? v[k + half] : v[k];
-            v[k] = keep + __shfl_xor_sync(0xffffffffu, give, d);
+        for (int k = 0; k < HALF; k++) {
+            float give = upper ? v[k] : v[k + HALF], keep = upper ? v[k + HALF] : v[k];
+            v[k] = keep + __shfl_xor_sync(0xffffffffu, give, D);
         }
+        return warp_sums<N, HALF / 2, D / 2>(v);
+    } else {
+#pragma unroll
+        for (int d = D; d > 0; d >>= 1)
+            v[0] += __shfl_xor_sync(0xffffffffu, v[0], d);
+        return v[0];
     }
-    for (; d > 0; d >>= 1)
-        v[0] += __shfl_xor_sync(0xffffffffu, v[0], d);
-    return v[0];
 }
 
 /* Adds up values of every thread, in a fixed order, into the sums of the part: number k of them is `first` + k % each of

@@ -66,9 +66,9 @@ static __device__ float4 next_place(const sup_gpu_state &st, const plan &p, int 
         return add_scaled(guess, p.repeat, miss);
     }
     float4 next = st.iterate[p.base][q];
-#pragma unroll 4
-    for (int j = 0; j < p.history; j++)
-        next = add_scaled(next, p.factor[j], st.direction[j][q]);
+#pragma unroll
+    for (int j = 0; j < SUP_GPU_HISTORY; j++)
+        if (j < p.history) next = add_scaled(next, p.factor[j], st.direction[j][q]);
     return p.accepted ? add_scaled(next, p.factor[p.history], d) : next;
 }
 
@@ -176,6 +176,8 @@ static __device__ void volumes(const sup_gpu_system &s, const sup_gpu_state &st,
 
 /* --- The local step --- */
 
+enum { SEATS_AT_A_TIME = 8 };
+
 /* What a character does in a local step. */
 struct local_view {
     int over, current, history, shared_rotation, rows;
@@ -203,9 +205,15 @@ static __device__ void pressures(const sup_gpu_system &s, const sup_gpu_state &s
         double sum = 0.0, rest = (double)b.template at<float>(SUP_PACK_SEAT_REST)[i];
         const bool answers = rest > 0.0;
         rest = fabs(rest);
-#pragma unroll 8
-        for (int e = begin[i]; e < begin[i + 1]; e++)
-            sum += volume[seats[e]];
+        for (int first = begin[i], end = begin[i + 1]; first < end; first += SEATS_AT_A_TIME) {
+            double v[SEATS_AT_A_TIME]; /* all on the way at once */
+#pragma unroll
+            for (int k = 0; k < SEATS_AT_A_TIME; k++)
+                v[k] = first + k < end ? volume[seats[first + k]] : 0.0;
+#pragma unroll
+            for (int k = 0; k < SEATS_AT_A_TIME; k++)
+                sum += v[k];
+        }
         double excess = sum / rest - 1.0, u = 1.0 / (1.0 + 0.25 * excess * excess);
         b.pressure[c * s.most_seats + i] = (float)((double)s.volume * excess * u * u);
         b.pressure[(C + c) * s.most_seats + i] =
@@ -371,39 +379,46 @@ static __device__ float prism_forces(const block_view<C> &b, const float *x, boo
     return 0.5f * energy;
 }
 
-/* The gradient from the forces and momentum: into `in` as -g, at the top's slots into `left`, and its products with all
- * directions so far into values[SUM_OLDER..]. */
+/* The gradient from the forces and momentum, two threads a place: into `in` as -g, at the top's slots into `left`, and its
+ * products with all directions so far into values[SUM_OLDER..]. */
 template <int C, int T>
 static __device__ void gradient(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b, const float *x,
                                 int c, int history, float *values)
 {
-    const int stride = b.part.prism_stride;
+    const int stride = b.part.prism_stride, places = b.part.count + b.part.slot_count, half = threadIdx.x % 2;
     size_t at = (size_t)(b.first + c) * s.unknown_count;
     const uint16_t *begin = b.template at<uint16_t>(SUP_PACK_SUM_BEGIN), *from = b.template at<uint16_t>(SUP_PACK_SUM_FROM);
     const float *masses = b.template at<float>(SUP_PACK_MASS);
-    for (int i = threadIdx.x; i < b.part.count + b.part.slot_count; i += T) {
+    for (int n = threadIdx.x; n - (int)threadIdx.x % 32 < 2 * places; n += T) { /* whole warps */
+        const int i = min(n / 2, places - 1);
         bool own;
         size_t q = at + b.place(s.interior_count, i, own);
         float mass = masses[i];
         float4 here = get(x + 3 * i), inertial = here, g = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
         if (mass > 0.0f) inertial = st.inertial[q];
-        for (int e = begin[i]; e < begin[i + 1]; e++) {
+        for (int e = begin[i] + half; e < begin[i + 1]; e += 2) {
             const float *f = b.force + from[e];
             g.x += f[0];
             g.y += f[stride];
             g.z += f[2 * stride];
         }
+        g.x += __shfl_xor_sync(0xffffffffu, g.x, 1);
+        g.y += __shfl_xor_sync(0xffffffffu, g.y, 1);
+        g.z += __shfl_xor_sync(0xffffffffu, g.z, 1);
         float4 apart = minus(here, inertial);
         g = add_scaled(g, mass, apart);
-        values[SUM_ENERGY] = fmaf(0.5f * mass, dot(apart, apart), values[SUM_ENERGY]);
-        put(b.row(b.in, b.left, i, c), i < b.part.count ? make_float4(-g.x, -g.y, -g.z, 0.0f) : g);
+        if (n >= 2 * places) continue;
+        if (half == 0) {
+            values[SUM_ENERGY] = fmaf(0.5f * mass, dot(apart, apart), values[SUM_ENERGY]);
+            put(b.row(b.in, b.left, i, c), i < b.part.count ? make_float4(-g.x, -g.y, -g.z, 0.0f) : g);
+        }
 #pragma unroll
         for (int j = 0; j < SUP_GPU_HISTORY; j++)
-            if (j < history) values[SUM_OLDER + j] += dot(st.direction[j][q], g);
+            if (j < history && j % 2 == half) values[SUM_OLDER + j] += dot(st.direction[j][q], g);
     }
 }
 
-/* What contacts add to it, and the gradient to where contact_solve.cu finds it. The same threads have the same places. */
+/* What contacts add to it, after a barrier, and the gradient to where contact_solve.cu finds it. */
 template <int C, int T>
 static __device__ void contact_gradient(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b, int c,
                                         const float4 *x, float *values)
