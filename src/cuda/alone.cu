@@ -8,7 +8,7 @@
 #include "cuda/step_part.cuh"
 #include "cuda/top_rest.cuh"
 
-enum { T = STEP_ALONE_THREADS, SLICES = 4, AT_ONCE = 3, MOST_ROWS = 32, TOP_PLACES = 3 };
+enum { T = STEP_ALONE_THREADS, SLICES = 4, AT_ONCE = 3, MOST_ROWS = 32, TOP_PLACES = 3, TOP_SLOTS = 3 };
 
 /* --- Meetings --- */
 
@@ -152,7 +152,7 @@ static __device__ void multiply_rows(const sup_gpu_system &s, const top_block &t
 /* What the parts leave to the top, at a few places a thread: all is asked for before the first of it is needed. */
 static __device__ void gather_rest(const sup_gpu_system &s, const sup_gpu_state &st, const top_block &t, int first)
 {
-    float4 v[TOP_PLACES][2];
+    float4 v[TOP_PLACES][TOP_SLOTS];
     int begin[TOP_PLACES], end[TOP_PLACES];
 #pragma unroll
     for (int k = 0; k < TOP_PLACES; k++) {
@@ -160,17 +160,18 @@ static __device__ void gather_rest(const sup_gpu_system &s, const sup_gpu_state 
         begin[k] = i < s.top_count ? t.first[i] : 0;
         end[k] = i < s.top_count ? t.first[i + 1] : 0;
 #pragma unroll
-        for (int e = 0; e < 2; e++)
+        for (int e = 0; e < TOP_SLOTS; e++)
             v[k][e] = begin[k] + e < end[k] ? st.slot[begin[k] + e] : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
     }
 #pragma unroll
     for (int k = 0; k < TOP_PLACES; k++) {
         const int i = first + k * T + threadIdx.x;
-        const float4 more = begin[k] + 2 < end[k] ? top_rest(st.slot, begin[k] + 2, end[k]) : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-        if (i >= s.top_stride) continue;
-        t.rest[i] = more.x - v[k][0].x - v[k][1].x;
-        t.rest[s.top_stride + i] = more.y - v[k][0].y - v[k][1].y;
-        t.rest[2 * s.top_stride + i] = more.z - v[k][0].z - v[k][1].z;
+        float4 sum = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+        if (begin[k] + TOP_SLOTS < end[k]) sum = top_rest(st.slot, begin[k] + TOP_SLOTS, end[k]);
+#pragma unroll
+        for (int e = 0; e < TOP_SLOTS; e++)
+            sum.x -= v[k][e].x, sum.y -= v[k][e].y, sum.z -= v[k][e].z;
+        if (i < s.top_stride) t.rest[i] = sum.x, t.rest[s.top_stride + i] = sum.y, t.rest[2 * s.top_stride + i] = sum.z;
     }
 }
 
@@ -223,8 +224,9 @@ static __device__ void share_rows(const sup_gpu_system &s, const sup_gpu_state &
     const contact_view view = open_contacts(s, st, 0);
     float values[1] = {0.0f};
     for (int v = begin + threadIdx.x; v < min(begin + each, s.skin_count); v += T) {
+        const sup_gpu_row row = view.rows[v]; /* asked for before it is known whether there is one */
         float curvature = 0.0f;
-        if (view.pair[v] >= 0) view.force[v] = row_force(s, view.rows[v], st.search, curvature);
+        if (view.pair[v] >= 0) view.force[v] = row_force(s, row, st.search, curvature);
         values[0] += curvature;
     }
     reduce<T, 1>(shared_sums, values, 1u, st, 0, SUM_CONTACTS, 1);
@@ -315,7 +317,7 @@ static __device__ bool move_part(const sup_gpu_system &s, const sup_gpu_state &s
     __shared__ plan next;
     __shared__ sup_gpu_control control;
     __shared__ double sums[SUP_GPU_SUMS];
-    decide_all<1, T>(s, st, 0, 1, turn, last_turn, (int)gridDim.x, (int)gridDim.x, (int)gridDim.x, &control, sums,
+    decide_all<1, T, true>(s, st, 0, 1, turn, last_turn, (int)gridDim.x, (int)gridDim.x, (int)gridDim.x, &control, sums,
                      &next);
     if (turn == 0 || !touching) backward<1, T>(s, st, b);
     __syncthreads();

@@ -27,7 +27,7 @@
 #define LEAST_SHARE 0.1f /* solver_contact.c */
 #define NO_PAIR 0xffffffffffffffffull
 enum { STRANGERS, SAME_PIECE, NEIGHBOURS };
-enum { WALK_STEPS = 8, THREADS = 256, WARPS = THREADS / 32, INDEX_THREADS = 1024, ALONE_SPLIT = 6 };
+enum { WALK_STEPS = 8, THREADS = 256, WARPS = THREADS / 32, INDEX_THREADS = 1024, ALONE_SPLIT = 6, FAN_AT_A_TIME = 3 };
 
 static __device__ float facing(int kin)
 {
@@ -83,10 +83,17 @@ __global__ void __launch_bounds__(THREADS)
     size_t at = (size_t)character * d.vertex_count;
     const float4 *skin = st.carried + at;
     float4 sum = make_float4(0.0f, 0.0f, 0.0f, 0.0f), own = skin[v];
-    for (int i = d.fan_first[v]; i < d.fan_first[v + 1]; i++) {
-        const int32_t *t = d.triangles + 3 * (size_t)d.fan[i];
-        float4 a = skin[t[0]];
-        sum = add_scaled(sum, 1.0f, cross(minus(skin[t[1]], a), minus(skin[t[2]], a)));
+    for (int first = d.fan_first[v], end = d.fan_first[v + 1]; first < end; first += FAN_AT_A_TIME) {
+        float4 corner[FAN_AT_A_TIME][3]; /* all on the way at once; those beyond have no area */
+#pragma unroll
+        for (int i = 0; i < FAN_AT_A_TIME; i++) {
+            const int32_t *t = d.triangles + 3 * (size_t)d.fan[min(first + i, end - 1)];
+            for (int k = 0; k < 3; k++)
+                corner[i][k] = skin[t[first + i < end ? k : 0]];
+        }
+#pragma unroll
+        for (int i = 0; i < FAN_AT_A_TIME; i++)
+            sum = add_scaled(sum, 1.0f, cross(minus(corner[i][1], corner[i][0]), minus(corner[i][2], corner[i][0])));
     }
     float4 normal = unit(sum);
     const float *ends = all_ends + ((size_t)character * d.piece_count + d.foot_piece[v]) * 8;
@@ -136,9 +143,15 @@ __global__ void __launch_bounds__(THREADS)
 
 static __device__ bool in_ring(const sup_detect &d, int v, int other)
 {
-    for (int i = d.ring_first[v]; i < d.ring_first[v + 1]; i++)
-        if (d.ring[i] >= other) return d.ring[i] == other;
-    return false;
+    int low = d.ring_first[v], end = d.ring_first[v + 1], high = end; /* rising */
+    while (low < high) {
+        int middle = (low + high) / 2;
+        if (d.ring[middle] < other)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < end && d.ring[low] == other;
 }
 
 static __device__ int kin_of(const sup_detect &d, int v, int triangle)

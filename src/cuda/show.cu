@@ -5,7 +5,7 @@
 #include "cuda/launch.cuh"
 #include "cuda/store.cuh"
 
-enum { THREADS = 256 };
+enum { THREADS = 256, AT_A_TIME = 3 };
 
 /* Where the simulated skin of a character is that is shown. */
 static __device__ const float4 *shown_skin(const sup_gpu_state &st, int coarse_count, int character, bool carried)
@@ -23,12 +23,21 @@ __global__ void __launch_bounds__(THREADS)
     if (v >= up.coarse_count || st.orders[character].hidden) return;
     const float4 *skin = shown_skin(st, up.coarse_count, character, carried);
     float n[3] = {0.0f, 0.0f, 0.0f};
-    for (int i = up.corner_first[v]; i < up.corner_first[v + 1]; i++) {
-        const int32_t *corner = up.triangles + 3 * (size_t)up.corner_triangle[i];
-        float4 a = skin[corner[0]], b = skin[corner[1]], c = skin[corner[2]];
-        n[0] += (b.y - a.y) * (c.z - a.z) - (b.z - a.z) * (c.y - a.y);
-        n[1] += (b.z - a.z) * (c.x - a.x) - (b.x - a.x) * (c.z - a.z);
-        n[2] += (b.x - a.x) * (c.y - a.y) - (b.y - a.y) * (c.x - a.x);
+    for (int first = up.corner_first[v], end = up.corner_first[v + 1]; first < end; first += AT_A_TIME) {
+        float4 at[AT_A_TIME][3]; /* all on the way at once; triangles beyond have no area */
+#pragma unroll
+        for (int i = 0; i < AT_A_TIME; i++) {
+            const int32_t *corner = up.triangles + 3 * (size_t)up.corner_triangle[min(first + i, end - 1)];
+            for (int k = 0; k < 3; k++)
+                at[i][k] = skin[corner[first + i < end ? k : 0]];
+        }
+#pragma unroll
+        for (int i = 0; i < AT_A_TIME; i++) {
+            const float4 a = at[i][0], b = at[i][1], c = at[i][2];
+            n[0] += (b.y - a.y) * (c.z - a.z) - (b.z - a.z) * (c.y - a.y);
+            n[1] += (b.z - a.z) * (c.x - a.x) - (b.x - a.x) * (c.z - a.z);
+            n[2] += (b.x - a.x) * (c.y - a.y) - (b.y - a.y) * (c.x - a.x);
+        }
     }
     float4 own = skin[v];
     /* Squares of areas are beyond float: scale first. */
