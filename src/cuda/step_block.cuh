@@ -5,7 +5,7 @@
 
 #include "cuda/decide.cuh"
 
-enum { STEP_ALONE_THREADS = 512, STEP_CROWD_THREADS = 512 };
+enum { STEP_ALONE_THREADS = 512, STEP_CROWD_THREADS = 384 };
 
 /* Unknowns of a part, for blocks of C characters. */
 template <int C> struct limit {
