@@ -317,8 +317,8 @@ static __device__ bool move_part(const sup_gpu_system &s, const sup_gpu_state &s
     __shared__ plan next;
     __shared__ sup_gpu_control control;
     __shared__ double sums[SUP_GPU_SUMS];
-    decide_all<1, T, true>(s, st, 0, 1, turn, last_turn, (int)gridDim.x, (int)gridDim.x, (int)gridDim.x, &control, sums,
-                     &next);
+    const int blocks = (int)gridDim.x;
+    decide_all<1, T, true>(s, st, 0, 1, turn, last_turn, blocks, blocks, blocks, &control, sums, &next);
     if (turn == 0 || !touching) backward<1, T>(s, st, b);
     __syncthreads();
     move<1, T>(s, st, b, &next, turn);

@@ -241,18 +241,20 @@ TEST(works_of_old_rigid_regions_and_other_frame_rates_are_those_of_the_cpu)
     compare_projective(&f, "144 frames a second", 3, 200, 144.0, true);
 }
 
-/* One alone, whose parts are smaller, and a crowd come to the same. Small, for the tools that look for races. */
+/* One alone, whose step is one launch, two, whose parts are as small, and a crowd come to the same. Small, for the tools that
+ * look for races. */
 TEST(one_alone_moves_as_one_of_a_crowd)
 {
     fixture f = open_fixture("cylinder", "projective", "vertices=300", 0.0f);
     sup_error error = {0};
     sup_pose *pose = NULL;
     size_t n = (size_t)sup_model_vertex_count(f.model) * 3;
-    float *skin[2] = {calloc(n, sizeof(float)), calloc(n, sizeof(float))};
+    float *skin[3] = {calloc(n, sizeof(float)), calloc(n, sizeof(float)), calloc(n, sizeof(float))};
+    static const int32_t counts[3] = {1, 2, 5};
     CHECK_OK(sup_pose_create(NULL, f.character, &pose, &error), error);
-    for (int32_t k = 0; k < 2; k++) {
+    for (int32_t k = 0; k < 3; k++) {
         sup_crowd *crowd = NULL;
-        sup_crowd_def def = {.instance_count = k == 0 ? 1 : 5};
+        sup_crowd_def def = {.instance_count = counts[k]};
         CHECK_OK(sup_crowd_create(f.device, f.model, &def, &crowd, &error), error);
         for (int32_t i = 1; i < 4; i++) {
             const sup_clip *c = &f.character->clips[0];
@@ -263,9 +265,11 @@ TEST(one_alone_moves_as_one_of_a_crowd)
         CHECK_OK(sup_crowd_read(crowd, def.instance_count - 1, &(sup_skin_out){.positions = skin[k]}, &error), error);
         sup_crowd_destroy(crowd);
     }
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         CHECK_NEAR((double)skin[0][i], (double)skin[1][i], 1e-5 * (double)f.rig->size);
-    free(skin[0]), free(skin[1]);
+        CHECK_NEAR((double)skin[0][i], (double)skin[2][i], 1e-5 * (double)f.rig->size);
+    }
+    free(skin[0]), free(skin[1]), free(skin[2]);
     sup_pose_destroy(pose);
     close_fixture(&f);
 }
