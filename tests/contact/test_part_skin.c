@@ -4,13 +4,14 @@
 #include "test.h"
 
 enum { SIDE = 15, SHEET = SIDE * SIDE, COUNT = 2 * SHEET, TRIANGLES = 2 * 2 * (SIDE - 1) * (SIDE - 1) };
+enum { BUNDLES = (TRIANGLES + SUP_PART_BUNDLE - 1) / SUP_PART_BUNDLE };
 
 /* Two sheets of edges of length 1, the second upside down; every vertex is shown twice, and is simulated. */
 typedef struct skins {
     float x[COUNT * 2 * 3], rest[COUNT * 3], gap[COUNT], offset[COUNT * 3];
     int32_t triangles[TRIANGLES * 3], neighbour_first[COUNT + 1], neighbours[COUNT * 8], shown_first[COUNT + 1];
-    int32_t shown[2 * COUNT], coarse[COUNT], bundle_first[TRIANGLES / SUP_PART_BUNDLE + 2];
-    int32_t bundle_coarse[TRIANGLES * 3];
+    int32_t shown[2 * COUNT], coarse[COUNT], coarse_first[COUNT + 1], coarse_bundles[TRIANGLES * 3];
+    int32_t beside_first[BUNDLES + 1], beside[BUNDLES * BUNDLES];
     unsigned char near[COUNT], held[COUNT], close[COUNT], crossed[TRIANGLES];
     sup_part_view view;
     sup_part_def def;
@@ -21,6 +22,35 @@ static void set(skins *s, int32_t v, float x, float y, float z)
     const float p[3] = {x, y, z};
     memcpy(s->x + 3 * v, p, sizeof p);
     memcpy(s->x + 3 * (COUNT + v), p, sizeof p);
+}
+
+static bool has_corner(const skins *s, int32_t bundle, int32_t v)
+{
+    for (int32_t k = 3 * SUP_PART_BUNDLE * bundle; k < 3 * SUP_PART_BUNDLE * (bundle + 1) && k < 3 * TRIANGLES; k++)
+        if (s->triangles[k] == v) return true;
+    return false;
+}
+
+/* Bundles at each vertex, and beside each other. */
+static void list_bundles(skins *s)
+{
+    static unsigned char beside[BUNDLES][BUNDLES];
+    memset(beside, 0, sizeof beside);
+    for (int32_t v = 0; v < COUNT; v++) {
+        int32_t count = s->coarse_first[v];
+        for (int32_t b = 0; b < BUNDLES; b++)
+            if (has_corner(s, b, v)) s->coarse_bundles[count++] = b;
+        for (int32_t i = s->coarse_first[v]; i < count; i++)
+            for (int32_t k = s->coarse_first[v]; k < count; k++)
+                beside[s->coarse_bundles[i]][s->coarse_bundles[k]] = 1;
+        s->coarse_first[v + 1] = count;
+    }
+    for (int32_t b = 0; b < BUNDLES; b++) {
+        int32_t count = s->beside_first[b];
+        for (int32_t other = 0; other < BUNDLES; other++)
+            if (beside[b][other] && other != b) s->beside[count++] = other;
+        s->beside_first[b + 1] = count;
+    }
 }
 
 static skins *make_skins(void)
@@ -50,19 +80,19 @@ static skins *make_skins(void)
     CHECK_OK(sup_adjacency_create(&context.allocator, COUNT, TRIANGLES, s->triangles, &adjacency, &error), error);
     sup_adjacency_neighbours(&adjacency, s->neighbour_first, s->neighbours);
     sup_adjacency_destroy(&adjacency);
-    int32_t bundles = (TRIANGLES + SUP_PART_BUNDLE - 1) / SUP_PART_BUNDLE;
-    for (int32_t b = 0; b <= bundles; b++)
-        s->bundle_first[b] = 3 * (b < bundles ? b * SUP_PART_BUNDLE : TRIANGLES);
-    memcpy(s->bundle_coarse, s->triangles, sizeof s->triangles);
+    list_bundles(s);
     s->view = (sup_part_view){.vertex_count = COUNT,
                               .triangle_count = TRIANGLES,
                               .coarse_count = COUNT,
                               .triangles = s->triangles,
                               .crossed = s->crossed,
-                              .bundle_first = s->bundle_first,
-                              .bundle_coarse = s->bundle_coarse,
+                              .coarse_first = s->coarse_first,
+                              .coarse_bundles = s->coarse_bundles,
+                              .beside_first = s->beside_first,
+                              .beside = s->beside,
                               .coarse = s->coarse,
                               .close = s->close,
+                              .rest = s->rest,
                               .neighbour_first = s->neighbour_first,
                               .neighbours = s->neighbours,
                               .shown_first = s->shown_first,
@@ -176,6 +206,51 @@ TEST(what_is_not_asked_for_is_left)
         *before = *s;
         part(s, NULL);
         CHECK(memcmp(before->x, s->x, sizeof s->x) == 0);
+    }
+    free(s);
+    free(before);
+}
+
+static double edge_length(const float *x, int32_t a, int32_t b)
+{
+    double square = 0.0;
+    for (int k = 0; k < 3; k++)
+        square += ((double)x[3 * a + k] - (double)x[3 * b + k]) * ((double)x[3 * a + k] - (double)x[3 * b + k]);
+    return sqrt(square);
+}
+
+/* A bump as high as two edges, in another skin: it goes out, and takes the skin around along. No edge gets longer than
+ * 1.3 times what it was, or was at rest; those that came longer than twice that are shortened. */
+TEST(parting_stretches_no_edge_far)
+{
+    skins *s = make_skins(), *before = malloc(sizeof *before);
+    CHECK(before != NULL);
+    for (int32_t turn = 0; turn < 3; turn++) {
+        const float height[] = {1.0f, 2.0f, 4.5f};
+        double came = 0.0;
+        int32_t moved = 0;
+        for (int32_t v = 0; v < COUNT; v++) {
+            float x = s->rest[3 * v], y = s->rest[3 * v + 1], r = (x * x + y * y) / 4.0f;
+            set(s, v, x + (v < SHEET ? 0.0f : 0.13f), y + (v < SHEET ? 0.0f : 0.29f),
+                v < SHEET ? height[turn] / (1.0f + r * r) : 0.3f);
+        }
+        memset(s->offset, 0, sizeof s->offset);
+        *before = *s;
+        int32_t here = count_crossings(s);
+        part(s, NULL);
+        int32_t left = count_crossings(s);
+        CHECK_MSG(here > 10 && left * 4 < here, "%d of %d are left", left, here);
+        for (int32_t v = 0; v < COUNT; v++)
+            for (int32_t e = s->neighbour_first[v]; e < s->neighbour_first[v + 1]; e++) {
+                int32_t other = s->neighbours[e];
+                double from = edge_length(before->x, v, other), rest = edge_length(s->rest, v, other);
+                double now = edge_length(s->x, v, other), most = fmin(1.3 * fmax(from, rest), 2.0 * rest);
+                bool still = memcmp(before->x + 3 * v, s->x + 3 * v, 3 * sizeof(float)) == 0;
+                came = fmax(came, from / rest);
+                CHECK_MSG(still || now <= 1.02 * most, "%g instead of %g", now, most);
+                moved += !still;
+            }
+        CHECK(moved > 100 && (turn < 2 || came > 2.0));
     }
     free(s);
     free(before);

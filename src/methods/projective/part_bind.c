@@ -2,6 +2,7 @@
 #include "geometry/adjacency.h"
 #include "methods/projective/part_skin.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 /* A skin of more vertices for each simulated one is not parted: it would cost more than the simulation. */
@@ -15,7 +16,8 @@ typedef struct part_build {
     sup_model_builder *builder;
     sup_arena arena;
     sup_adjacency adjacency;
-    int32_t *near; /* [fine_count] simulated vertex nearest along the skin */
+    int32_t *near;      /* [fine_count] simulated vertex nearest along the skin */
+    int32_t *bundle_of; /* [fine_triangle_count] of each triangle of the surface */
     sup_part_view view;
 } part_build;
 
@@ -89,69 +91,182 @@ static bool add_shown(part_build *b)
 }
 
 typedef struct ranked {
-    int32_t rank, triangle;
+    int32_t block, triangle; /* of detection, of the surface */
+    float at[3], key;        /* middle; along the axis of the cut at hand */
 } ranked;
 
-static int compare_rank(const void *a, const void *b)
+static int compare_block(const void *a, const void *b)
 {
     const ranked *x = a, *y = b;
-    if (x->rank != y->rank) return x->rank < y->rank ? -1 : 1;
+    if (x->block != y->block) return x->block < y->block ? -1 : 1;
     return (x->triangle > y->triangle) - (x->triangle < y->triangle);
 }
 
-/* Triangles by the place of their simulated vertex among the blocks of detection, which are near each other. */
+static int compare_key(const void *a, const void *b)
+{
+    const ranked *x = a, *y = b;
+    if (x->key != y->key) return x->key < y->key ? -1 : 1;
+    return (x->triangle > y->triangle) - (x->triangle < y->triangle);
+}
+
+/* Along the longest side of the box around the triangles. */
+static void sort_longest(ranked *items, int32_t count)
+{
+    int32_t longest = 0;
+    float most = -1.0f;
+    for (int32_t axis = 0; axis < 3; axis++) {
+        float lower = INFINITY, upper = -INFINITY;
+        for (int32_t i = 0; i < count; i++) {
+            lower = fminf(lower, items[i].at[axis]);
+            upper = fmaxf(upper, items[i].at[axis]);
+        }
+        if (!(upper - lower > most)) continue;
+        most = upper - lower;
+        longest = axis;
+    }
+    for (int32_t i = 0; i < count; i++)
+        items[i].key = items[i].at[longest];
+    qsort(items, (size_t)count, sizeof *items, compare_key);
+}
+
+/* Cuts items[begin, end) in halves between bundles, until they are in one each. */
+static void cut_bundles(ranked *items, int32_t begin, int32_t end)
+{
+    int32_t stack[64], depth = 0; /* ends of the ranges to come; halves: 32 levels at most */
+    for (;;) {
+        int32_t first = begin / SUP_PART_BUNDLE + 1, last = (end - 1) / SUP_PART_BUNDLE;
+        if (begin < end && first <= last) {
+            sort_longest(items + begin, end - begin);
+            stack[depth++] = end;
+            end = (first + last) / 2 * SUP_PART_BUNDLE;
+            continue;
+        }
+        if (depth == 0) break;
+        begin = end;
+        end = stack[--depth];
+    }
+}
+
+/* Triangles by the block of detection that their simulated vertex is in, and within it by place. */
+static void order_triangles(const part_build *b, const int32_t *block, ranked *order)
+{
+    const sup_simulated_surface *s = b->surface;
+    int32_t count = s->fine_triangle_count;
+    for (int32_t t = 0; t < count; t++) {
+        const int32_t *corner = s->fine_triangles + 3 * (size_t)t;
+        order[t] = (ranked){.block = block[b->near[corner[0]]], .triangle = t};
+        for (int32_t k = 0; k < 9; k++)
+            order[t].at[k % 3] += s->fine_positions[3 * (size_t)corner[k / 3] + (size_t)(k % 3)] / 3.0f;
+    }
+    qsort(order, (size_t)count, sizeof *order, compare_block);
+    for (int32_t begin = 0, end = 0; begin < count; begin = end) {
+        while (end < count && order[end].block == order[begin].block)
+            end++;
+        cut_bundles(order, begin, end);
+    }
+}
+
 static bool add_triangles(part_build *b)
 {
     const sup_simulated_surface *s = b->surface;
     const sup_detect *d = b->detect;
-    int32_t *rank = sup_arena_alloc(&b->arena, (size_t)s->coarse_count, sizeof *rank);
-    ranked *order = sup_arena_alloc(&b->arena, (size_t)s->fine_triangle_count, sizeof *order);
-    int32_t *triangles =
-        sup_model_add(b->builder, "part.triangles", SUP_ARRAY_INT32, 3 * (int64_t)s->fine_triangle_count);
-    if (rank == NULL || order == NULL || triangles == NULL) return false;
+    int32_t count = s->fine_triangle_count;
+    int32_t *block = sup_arena_alloc(&b->arena, (size_t)s->coarse_count, sizeof *block);
+    ranked *order = sup_arena_alloc(&b->arena, (size_t)count, sizeof *order);
+    int32_t *triangles = sup_model_add(b->builder, "part.triangles", SUP_ARRAY_INT32, 3 * (int64_t)count);
+    b->bundle_of = sup_arena_alloc(&b->arena, (size_t)count, sizeof *b->bundle_of);
+    if (block == NULL || order == NULL || triangles == NULL || b->bundle_of == NULL) return false;
     for (int32_t i = 0; i < d->block_count * SUP_DETECT_BLOCK; i++)
-        if (d->block_vertex[i] >= 0) rank[d->block_vertex[i]] = i;
-    for (int32_t t = 0; t < s->fine_triangle_count; t++)
-        order[t] = (ranked){rank[b->near[s->fine_triangles[3 * (size_t)t]]], t};
-    qsort(order, (size_t)s->fine_triangle_count, sizeof *order, compare_rank);
-    for (int32_t t = 0; t < s->fine_triangle_count; t++)
+        if (d->block_vertex[i] >= 0) block[d->block_vertex[i]] = i / SUP_DETECT_BLOCK;
+    order_triangles(b, block, order);
+    for (int32_t t = 0; t < count; t++) {
         memcpy(triangles + 3 * (size_t)t, s->fine_triangles + 3 * (size_t)order[t].triangle, 3 * sizeof *triangles);
+        b->bundle_of[order[t].triangle] = t / SUP_PART_BUNDLE;
+    }
     b->view.triangles = triangles;
     return true;
 }
 
-/* Simulated vertices at the triangles of each bundle. `list` NULL: only counted. */
-static int32_t list_bundles(const part_build *b, int32_t *seen, int32_t *first, int32_t *list)
+/* Bundles at each simulated vertex: with `list` NULL counted into first[v + 1], else listed from first[v] on, which ends
+ * at the end of the row. */
+static void list_coarse(const part_build *b, int32_t *seen, int32_t *first, int32_t *list)
 {
-    int32_t corners = 3 * SUP_PART_BUNDLE, all = 3 * b->view.triangle_count, count = 0, bundle = 0;
-    for (int32_t begin = 0; begin < all; begin += corners, bundle++) {
-        first[bundle] = count;
-        for (int32_t k = begin; k < begin + corners && k < all; k++) {
-            int32_t coarse = b->near[b->view.triangles[k]];
-            if (seen[coarse] == bundle) continue;
-            seen[coarse] = bundle;
-            if (list != NULL) list[count] = coarse;
+    memset(seen, 0xff, (size_t)b->surface->coarse_count * sizeof *seen);
+    for (int32_t k = 0; k < 3 * b->view.triangle_count; k++) {
+        int32_t coarse = b->near[b->view.triangles[k]], bundle = k / (3 * SUP_PART_BUNDLE);
+        if (seen[coarse] == bundle) continue;
+        seen[coarse] = bundle;
+        if (list == NULL)
+            first[coarse + 1]++;
+        else
+            list[first[coarse]++] = bundle;
+    }
+}
+
+static bool add_coarse(part_build *b)
+{
+    int32_t n = b->surface->coarse_count;
+    int32_t *seen = sup_arena_alloc(&b->arena, (size_t)n, sizeof *seen);
+    int32_t *first = sup_model_add(b->builder, "part.coarse_first", SUP_ARRAY_INT32, (int64_t)n + 1);
+    if (seen == NULL || first == NULL) return false;
+    list_coarse(b, seen, first, NULL);
+    for (int32_t v = 0; v < n; v++)
+        first[v + 1] += first[v];
+    int32_t *list = sup_model_add(b->builder, "part.coarse_bundles", SUP_ARRAY_INT32, first[n]);
+    if (list == NULL) return false;
+    list_coarse(b, seen, first, list);
+    memmove(first + 1, first, (size_t)n * sizeof *first);
+    first[0] = 0;
+    b->view.coarse_first = first;
+    b->view.coarse_bundles = list;
+    return true;
+}
+
+/* Bundles beside one. `list` NULL: only counted. */
+static int32_t list_beside(const part_build *b, int32_t bundle, int32_t *seen, int32_t *list)
+{
+    const sup_adjacency *a = &b->adjacency;
+    int32_t corners = 3 * SUP_PART_BUNDLE, all = 3 * b->view.triangle_count, count = 0;
+    seen[bundle] = bundle;
+    for (int32_t k = bundle * corners; k < (bundle + 1) * corners && k < all; k++) {
+        int32_t v = b->view.triangles[k];
+        for (int32_t i = a->vertex_first[v]; i < a->vertex_first[v + 1]; i++) {
+            int32_t other = b->bundle_of[a->vertex_halves[i] / 3];
+            if (seen[other] == bundle) continue;
+            seen[other] = bundle;
+            if (list != NULL) list[count] = other;
             count++;
         }
     }
-    first[bundle] = count;
     return count;
 }
 
-static bool add_bundles(part_build *b)
+static bool add_beside(part_build *b)
 {
-    int32_t n = b->surface->coarse_count, bundles = (b->view.triangle_count + SUP_PART_BUNDLE - 1) / SUP_PART_BUNDLE;
-    int32_t *seen = sup_arena_alloc(&b->arena, (size_t)n, sizeof *seen);
-    int32_t *first = sup_model_add(b->builder, "part.bundle_first", SUP_ARRAY_INT32, (int64_t)bundles + 1);
+    int32_t bundles = (b->view.triangle_count + SUP_PART_BUNDLE - 1) / SUP_PART_BUNDLE;
+    int32_t *seen = sup_arena_alloc(&b->arena, (size_t)bundles, sizeof *seen);
+    int32_t *first = sup_model_add(b->builder, "part.beside_first", SUP_ARRAY_INT32, (int64_t)bundles + 1);
     if (seen == NULL || first == NULL) return false;
-    memset(seen, 0xff, (size_t)n * sizeof *seen);
-    int32_t count = list_bundles(b, seen, first, NULL);
-    int32_t *list = sup_model_add(b->builder, "part.bundle_coarse", SUP_ARRAY_INT32, count);
+    memset(seen, 0xff, (size_t)bundles * sizeof *seen);
+    for (int32_t i = 0; i < bundles; i++)
+        first[i + 1] = first[i] + list_beside(b, i, seen, NULL);
+    int32_t *list = sup_model_add(b->builder, "part.beside", SUP_ARRAY_INT32, first[bundles]);
     if (list == NULL) return false;
-    memset(seen, 0xff, (size_t)n * sizeof *seen);
-    list_bundles(b, seen, first, list);
-    b->view.bundle_first = first;
-    b->view.bundle_coarse = list;
+    memset(seen, 0xff, (size_t)bundles * sizeof *seen);
+    for (int32_t i = 0; i < bundles; i++)
+        list_beside(b, i, seen, list + first[i]);
+    b->view.beside_first = first;
+    b->view.beside = list;
+    return true;
+}
+
+static bool add_rest(part_build *b)
+{
+    int64_t count = 3 * (int64_t)b->surface->fine_count;
+    float *rest = sup_model_add(b->builder, "part.rest", SUP_ARRAY_FLOAT, count);
+    if (rest == NULL) return false;
+    memcpy(rest, b->surface->fine_positions, (size_t)count * sizeof *rest);
+    b->view.rest = rest;
     return true;
 }
 
@@ -188,7 +303,8 @@ sup_result sup_part_bind(const sup_context *context, const sup_rig *rig, const s
     sup_result result = sup_adjacency_create(&context->allocator, surface->fine_count, surface->fine_triangle_count,
                                              surface->fine_triangles, &b.adjacency, error);
     if (result != SUP_OK) return result;
-    bool room = add_neighbours(&b) && add_shown(&b) && add_triangles(&b) && add_bundles(&b) && add_crossed(&b);
+    bool room = add_neighbours(&b) && add_shown(&b) && add_triangles(&b) && add_coarse(&b) && add_beside(&b) &&
+                add_rest(&b) && add_crossed(&b);
     sup_adjacency_destroy(&b.adjacency);
     sup_arena_destroy(&b.arena);
     return room ? SUP_OK : sup_fail_memory(error, "the shown skin");
@@ -222,11 +338,14 @@ static bool open_arrays(const sup_model *model, sup_part_view *v)
     v->triangles = sup_model_array(model, "part.triangles", SUP_ARRAY_INT32, 3 * (int64_t)v->triangle_count);
     v->coarse = sup_model_array(model, "part.coarse", SUP_ARRAY_INT32, v->vertex_count);
     v->crossed = sup_model_array(model, "part.crossed", SUP_ARRAY_BYTE, v->triangle_count);
-    return v->triangles != NULL && v->crossed != NULL && v->coarse != NULL &&
+    v->rest = sup_model_array(model, "part.rest", SUP_ARRAY_FLOAT, 3 * (int64_t)v->vertex_count);
+    return v->triangles != NULL && v->crossed != NULL && v->coarse != NULL && v->rest != NULL &&
            within(v->coarse, v->vertex_count, v->coarse_count) &&
            within(v->triangles, 3 * (int64_t)v->triangle_count, v->vertex_count) &&
-           open_rows(model, "part.bundle_first", "part.bundle_coarse", bundles, v->coarse_count, 0, &v->bundle_first,
-                     &v->bundle_coarse) &&
+           open_rows(model, "part.coarse_first", "part.coarse_bundles", v->coarse_count, (int32_t)bundles, 0,
+                     &v->coarse_first, &v->coarse_bundles) &&
+           open_rows(model, "part.beside_first", "part.beside", bundles, (int32_t)bundles, 0, &v->beside_first,
+                     &v->beside) &&
            open_rows(model, "part.neighbour_first", "part.neighbours", v->vertex_count, v->vertex_count, 0,
                      &v->neighbour_first, &v->neighbours) &&
            open_rows(model, "part.shown_first", "part.shown", v->vertex_count, sup_model_vertex_count(model), 1,

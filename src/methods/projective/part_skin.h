@@ -1,11 +1,14 @@
 /* part_skin.h (internal) - a last look at the skin that is shown: what still crosses is parted.
  *
  * Contact works on the simulated skin, which is coarser, and gives way where bone meets bone; the shown skin can cross
- * all the same. Here the edges that go through triangles are found in it, near what detection has found near. Each end
- * that is inside begins a patch of skin that is inside; it grows until it meets crossing edges on all sides. A patch goes
- * to the plane through the points in which the edges around it cross, halfway between the two skins; skin around it
- * follows by degrees. The flesh knows nothing of it: no momentum comes of it. The next frame begins with what was moved
- * in this one, a little less of it, so that it is smooth in time. Patches that are wider than a few edges are left, and what crossed in the bind pose. */
+ * all the same. Here the edges that go through triangles are found in it, near what detection has found near. Two skins
+ * that cross cut a patch out of each other: it is inside the other one, or, where skin was pressed through its own body
+ * from within, outside. A patch grows from the ends of crossing edges until it meets such edges on all sides, and goes to
+ * the plane through the points in which they cross, halfway between the two skins; skin around it follows by degrees.
+ * Then edges are shortened: none is made longer than 1.3 times what it was, or was at rest, and none that is touched stays
+ * longer than twice its length at rest. Skin around comes along as far as that needs.
+ * The flesh knows nothing of it: no momentum comes of it. The next frame begins with what was moved in this one, a little
+ * less of it, so that it is smooth in time. Patches that do not end are left, and what crossed in the bind pose. */
 #ifndef SUP_METHODS_PROJECTIVE_PART_SKIN_H
 #define SUP_METHODS_PROJECTIVE_PART_SKIN_H
 
@@ -19,14 +22,17 @@ enum { SUP_PART_BETWEEN = 1, SUP_PART_CARRIED = 2 }; /* of sup_part_view.close *
 /* The shown skin of the body, welded. No triangles: it is too fine, and nothing is parted. */
 typedef struct sup_part_view {
     int32_t vertex_count, triangle_count, coarse_count;
-    const int32_t *triangles;     /* [triangle_count*3] bundles of SUP_PART_BUNDLE, the last one may have fewer */
-    const unsigned char *crossed; /* [triangle_count] 1: crosses another in the bind pose */
-    const int32_t *bundle_first;  /* [bundles+1] */
-    const int32_t *bundle_coarse; /* simulated vertices at the triangles of each bundle */
-    const int32_t *coarse;        /* [vertex_count] simulated vertex nearest along the skin */
-    /* [coarse_count] skin that lies against itself (close_skin.h): not carried by one joint, it is always looked at;
-     * carried, it may be moved although it is rigid. */
+    const int32_t *triangles;      /* [triangle_count*3] bundles of SUP_PART_BUNDLE, the last one may have fewer */
+    const unsigned char *crossed;  /* [triangle_count] 1: crosses another in the bind pose */
+    const int32_t *coarse_first;   /* [coarse_count+1] */
+    const int32_t *coarse_bundles; /* bundles with triangles at each simulated vertex */
+    const int32_t *beside_first;   /* [bundles+1] */
+    const int32_t *beside;         /* bundles that have a vertex in common with each, without itself */
+    const int32_t *coarse;         /* [vertex_count] simulated vertex nearest along the skin */
+    /* [coarse_count] skin that lies against itself (close_skin.h): not carried by one joint, or only by part, it is always
+     * looked at; carried, it may be moved although it is rigid. */
     const unsigned char *close;
+    const float *rest;              /* [vertex_count*3] bind pose */
     const int32_t *neighbour_first; /* [vertex_count+1] */
     const int32_t *neighbours;      /* along edges */
     const int32_t *shown_first;     /* [vertex_count+1] */

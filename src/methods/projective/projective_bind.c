@@ -96,9 +96,11 @@ static sup_result bind_contact(binding *b, sup_error *error)
     if (result != SUP_OK) return result;
     unsigned char *close = sup_arena_alloc(&b->arena, (size_t)b->surface.coarse_count, 1);
     if (close == NULL) return sup_fail_memory(error, "the shown skin");
-    for (int32_t v = 0; v < b->surface.coarse_count; v++)
-        close[v] = (unsigned char)((b->paint.between[v] ? SUP_PART_BETWEEN : 0) |
-                                   (b->paint.close[v] > 0.0f ? SUP_PART_CARRIED : 0));
+    for (int32_t v = 0; v < b->surface.coarse_count; v++) {
+        float share = b->paint.close[v];
+        bool between = b->paint.between[v] || (share > 0.0f && share < 1.0f);
+        close[v] = (unsigned char)((between ? SUP_PART_BETWEEN : 0) | (share > 0.0f ? SUP_PART_CARRIED : 0));
+    }
     return sup_part_bind(b->input->context, b->input->rig, &b->surface, &detect, close, b->builder, error);
 }
 
