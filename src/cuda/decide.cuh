@@ -268,6 +268,7 @@ static __device__ void decide_all(const sup_gpu_system &s, const sup_gpu_state &
         if (threadIdx.x % 32 == 0) plans[c].active = 0;
         __syncwarp();
         if (here && turn == 0 && threadIdx.x % 32 == 0) begin(s, st, character, sums + c * SUP_GPU_SUMS, controls[c], plans[c]);
+        __syncwarp(); /* before others look at it */
         if (here && turn > 0 && !controls[c].over)
             decide(s, st, character, last_turn, sums + c * SUP_GPU_SUMS, controls[c], plans[c]);
         __syncwarp();

@@ -104,6 +104,8 @@ static void look_unparted(sup_instance *instance, const sup_pose *pose, float *s
     CHECK_OK(sup_instance_set(instance, "contact", 0.0, &error), error);
     CHECK_EQ(sup_instance_step(instance, pose, 0.0f, &(sup_skin_out){.positions = skin, .normals = normals}), SUP_OK);
     CHECK_OK(sup_instance_set(instance, "contact", 1.0, &error), error);
+    /* The parameter is back before the next step: flesh that stands goes on standing. */
+    CHECK_EQ(sup_instance_step(instance, pose, 0.0f, &(sup_skin_out){0}), SUP_OK);
 }
 
 /* The skins of CPU and device over a clip. *own: the same between the CPU and itself with joints that tremble; some motions
