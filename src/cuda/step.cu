@@ -10,7 +10,8 @@
  *     move    second half of the solve, the accelerated step, volumes
  *     local   pressures, rotations, gradient, first half of the next solve
  *
- * Contacts come in between local and move (contact_solve.cu).
+ * Contacts come in between local and move (contact_solve.cu). A character by itself takes alone.cu instead, which does the same in
+ * one launch.
  *
  * A block handles one part of C characters: their inverses and prisms are read once. Sums are taken in a fixed order. */
 #include "cuda/step_part.cuh"
