@@ -1,10 +1,11 @@
 /* bench_implicit.c - implicit skinning: table 1 of the paper beside ours, convergence against time, and the bend.
  *
- *     bench_implicit [table] [converge] [bend]
+ *     bench_implicit [table] [converge] [bend] [vary]
  *
  * table: a human with all joints, and with one joint, moving to and fro by so many radians a frame; two threads and one.
- * converge: the same pose after so many rounds of each solver, as the distance from where 2000 rounds of the paper's end.
- * bend: an elbow from 0 to 150 degrees and back, against dual quaternions. */
+ * converge: the same pose after so many rounds of each solver, as the distance from where 3000 rounds of the paper's end.
+ * bend: an elbow from 0 to 150 degrees and back, against dual quaternions.
+ * vary: an elbow at 150 degrees with half the sub-steps, and with other weights. */
 #include "methods/implicit/implicit.h"
 
 #include "supple/supple.h"
@@ -236,7 +237,7 @@ static double one_frame(body *b, int solver, int32_t rounds)
 
 static void bench_converge(const sup_context *two)
 {
-    static const int32_t counts[2][9] = {{1, 2, 3, 4, 6, 8, 12, 16, 30}, {1, 5, 10, 20, 50, 100, 200, 500, 1000}};
+    static const int32_t counts[2][9] = {{1, 4, 8, 12, 16, 24, 32, 48, 96}, {1, 5, 10, 20, 50, 100, 200, 500, 1000}};
     body b;
     body_open(&b, two, "human", 0.65, SUP_WEIGHTS_AUTO);
     b.values[SUP_IMPLICIT_SMOOTH] = 0.0;
@@ -276,6 +277,8 @@ static void print_frame(body *b, double degrees, sup_measurer *measurer, float *
            (double)r->evaluations / fit.rows);
 }
 
+static const double MOST = 150.0 * 0.017453292519943295;
+
 static void bend(body *b, const char *joint, double by)
 {
     sup_error error;
@@ -293,15 +296,14 @@ static void bend(body *b, const char *joint, double by)
     if (sup_implicit_reset(&input, b->state) != SUP_OK) exit(1);
     step(b);
     memcpy(rest, b->positions, 3 * count * sizeof(float));
-    double most = 150.0 * 0.017453292519943295;
-    int32_t frames = (int32_t)ceil(most / by);
+    int32_t frames = (int32_t)ceil(MOST / by);
     printf("%6s | %13s | %13s | %15s | %13s | %13s | %9s\n", "degree", "pairs, dq's", "flips, dq's", "depth, dq's",
            "volume, dq's", "off iso, lost", "sub looks");
     for (int32_t i = 1; i <= 2 * frames; i++) {
-        double angle = most * (i <= frames ? i : 2 * frames - i) / frames, degrees = angle / 0.017453292519943295;
+        double angle = MOST * (i <= frames ? i : 2 * frames - i) / frames, degrees = angle / 0.017453292519943295;
         turn_joints(b, joint, angle);
         step(b);
-        if (i % (frames / 5) == 0) print_frame(b, degrees, measurer, gathered, dual, blended);
+        if (i % (frames / 5) == 0 || i == frames) print_frame(b, degrees, measurer, gathered, dual, blended);
     }
     double edge = 0.0, back = distance_to(b, rest);
     const float *aim = sup_model_array(b->model, "track.aim", SUP_ARRAY_FLOAT, -1);
@@ -335,6 +337,56 @@ static void bench_bend(const sup_context *two)
     body_close(&b);
 }
 
+/* --- What should hardly matter --- */
+
+typedef struct variant {
+    const char *what;
+    sup_weight_source weights;
+    double by; /* radians a frame */
+} variant;
+
+/* The skin at 150 degrees, to be freed; its distance from `other`, unless that is NULL, is printed. */
+static float *bend_to(const sup_context *two, const char *scene, const char *joint, const variant *v,
+                      const float *other)
+{
+    body b;
+    body_open(&b, two, scene, 1.0, v->weights);
+    find_axis(&b, joint, strcmp(scene, "arm") == 0 ? "bend" : "arms_crossed", 1.2);
+    int32_t frames = (int32_t)ceil(MOST / v->by);
+    for (int32_t i = 1; i <= frames; i++) {
+        turn_joints(&b, joint, MOST * i / frames);
+        step(&b);
+    }
+    size_t floats = 3 * (size_t)b.character->vertex_count;
+    float *skin = malloc(floats * sizeof *skin);
+    if (skin == NULL) exit(1);
+    memcpy(skin, b.positions, floats * sizeof *skin);
+    if (other != NULL) {
+        double all = distance_to(&b, other), most = 0.0;
+        for (size_t i = 0; i < floats; i += 3)
+            most = fmax(most, sup_v3_distance(sup_v3_load(skin + i), sup_v3_load(other + i)) / (double)b.rig->size);
+        printf("%-6s %-20s RMS %.4f %% of the size, farthest %.3f %%\n", scene, v->what, 100.0 * all, 100.0 * most);
+    }
+    body_close(&b);
+    return skin;
+}
+
+static void bench_vary(const sup_context *two)
+{
+    static const variant variants[] = {{"", SUP_WEIGHTS_HEAT, 0.05},
+                                       {"half the sub-steps", SUP_WEIGHTS_HEAT, 0.025},
+                                       {"nearest weights", SUP_WEIGHTS_NEAREST, 0.05},
+                                       {"rigid weights", SUP_WEIGHTS_RIGID, 0.05}};
+    printf("\nAn elbow at 150 degrees, from the same with heat weights and 0.05 rad a frame\n");
+    for (int human = 0; human < 2; human++) {
+        const char *scene = human ? "human" : "arm", *joint = human ? "left_lower_arm" : "lower_arm";
+        float *skin = bend_to(two, scene, joint, &variants[0], NULL);
+        for (int i = 1; i < SUP_COUNT(variants); i++)
+            free(bend_to(two, scene, joint, &variants[i], skin));
+        free(skin);
+    }
+}
+
 int main(int argc, char **argv)
 {
     sup_thread_pool *pool;
@@ -345,6 +397,7 @@ int main(int argc, char **argv)
         if (all || strcmp(argv[i], "table") == 0) bench_table(&two);
         if (all || strcmp(argv[i], "converge") == 0) bench_converge(&two);
         if (all || strcmp(argv[i], "bend") == 0) bench_bend(&two);
+        if (all || strcmp(argv[i], "vary") == 0) bench_vary(&two);
         all = false;
     }
     sup_thread_pool_destroy(pool);

@@ -52,15 +52,29 @@ run_ctest() { # build folder, ctest options
 normal() {
     scripts/build.sh build -DCMAKE_BUILD_TYPE=Release && run_ctest build
 }
+address_options=(-DCMAKE_BUILD_TYPE=RelWithDebInfo "-DCMAKE_C_FLAGS_RELWITHDEBINFO=$sanitize"
+    -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++ "-DSUPPLE_SANITIZE=address,undefined" -DSUPPLE_FUZZ=ON
+    -DSUPPLE_SHARED=OFF -DSUPPLE_BENCH=OFF)
 address() {
-    scripts/build.sh build-asan -DCMAKE_BUILD_TYPE=RelWithDebInfo "-DCMAKE_C_FLAGS_RELWITHDEBINFO=$sanitize" \
-        -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++ -DSUPPLE_SANITIZE=address,undefined -DSUPPLE_FUZZ=ON \
-        -DSUPPLE_SHARED=OFF -DSUPPLE_BENCH=OFF && run_ctest build-asan
+    scripts/build.sh build-asan "${address_options[@]}" && run_ctest build-asan
 }
 thread() {
     scripts/build.sh build-tsan -DCMAKE_BUILD_TYPE=RelWithDebInfo "-DCMAKE_C_FLAGS_RELWITHDEBINFO=$sanitize" \
         -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++ -DSUPPLE_SANITIZE=thread -DSUPPLE_SHARED=OFF \
         -DSUPPLE_BENCH=OFF -DSUPPLE_SAMPLES=OFF -DSUPPLE_ASSIMP=OFF -- threaded_tests && run_ctest build-tsan -L threads
+}
+# clang-tidy reads the commands of a build, not what it built: it takes the time that tests and links leave idle.
+begin_tidy() {
+    scripts/build.sh build-asan "${address_options[@]}" -- build.ninja >"$logs/tidy_beside" 2>&1 || return
+    setsid nice -n 19 scripts/tidy.sh build-asan >"$logs/tidy_beside" 2>&1 &
+    tidy=$!
+    trap 'kill -- -"$tidy" 2>/dev/null' EXIT
+}
+end_tidy() {
+    wait "$tidy"
+    local status=$?
+    cat "$logs/tidy_beside"
+    return $status
 }
 shell_check() {
     local scripts=(scripts/*.sh .ci/run tests/*/*.sh) bad=0
@@ -75,10 +89,12 @@ stage "layers" scripts/check_layers.sh
 stage "sizes of files and functions" scripts/check_size.sh
 stage "documents" scripts/check_docs.sh
 stage "shell scripts" shell_check
+tidy=
+begin_tidy
 stage "tests" normal
 stage "tests with address and undefined-behaviour sanitizers" address
 stage "threaded tests with the thread sanitizer" thread
-stage "clang-tidy" scripts/tidy.sh build-asan
+stage "clang-tidy" end_tidy
 stage "fuzzing" scripts/fuzz.sh build-asan 2
 
 if [ -s "$logs/skipped" ]; then

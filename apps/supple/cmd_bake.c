@@ -16,23 +16,11 @@ static const char *const output_endings[] = {"glb", "pc2", "mdd", "obj", NULL};
 
 static const app_option bake_options[] = {
     APP_TAKE_INPUT(bake_values),
-    {.kind = APP_TEXT,
-     .name = "output",
-     .letter = 'o',
-     .argument = "OUTPUT",
-     .offset = offsetof(bake_values, output),
-     .required = true,
-     .help = ".glb (motion as morph targets), .pc2, .mdd (point caches), .obj (a sequence)"},
-    APP_TAKE_METHOD(bake_values),
-    APP_TAKE_SET(bake_values),
-    APP_TAKE_SETTINGS(bake_values),
-    APP_TAKE_PAINT(bake_values),
-    APP_TAKE_SETUP(bake_values),
+    APP_OUTPUT(bake_values, "OUTPUT", ".glb (motion as morph targets), .pc2, .mdd (point caches), .obj (a sequence)"),
+    APP_TAKE_HOW(bake_values),
     APP_TAKE_MODEL(bake_values),
     APP_TAKE_COLLIDER(bake_values),
-    APP_TAKE_CLIP(bake_values),
-    APP_TAKE_MOTION(bake_values),
-    APP_TAKE_MAP(bake_values),
+    APP_TAKE_WHICH_MOTION(bake_values),
     APP_TAKE_SKELETON(bake_values),
     APP_TAKE_FPS(bake_values),
     APP_TAKE_FRAMES(bake_values),
@@ -172,10 +160,9 @@ static int bake(app_take *take, const bake_values *values)
 
 static int check_values(const bake_values *values)
 {
-    int status = app_check_output(&values->take, values->output);
-    if (status == APP_DONE && app_ending(values->output, output_endings) < 0)
-        status = app_usage("%s: The ending of the output says its format: .glb, .pc2, .mdd or .obj.", values->output);
-    return status;
+    if (app_ending(values->output, output_endings) < 0)
+        return app_usage("%s: The ending of the output says its format: .glb, .pc2, .mdd or .obj.", values->output);
+    return APP_DONE;
 }
 
 int app_command_bake(int argc, char **argv)

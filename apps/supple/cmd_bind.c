@@ -12,24 +12,10 @@ typedef struct bind_values {
 static const char *const output_endings[] = {"supple", NULL};
 
 static const app_option bind_options[] = {
-    APP_TAKE_INPUT(bind_values),
-    {.kind = APP_TEXT,
-     .name = "output",
-     .letter = 'o',
-     .argument = "MODEL",
-     .offset = offsetof(bind_values, output),
-     .required = true,
-     .help = "the model to write, ending in .supple"},
-    APP_TAKE_METHOD(bind_values),
-    APP_TAKE_SET(bind_values),
-    APP_TAKE_SETTINGS(bind_values),
-    APP_TAKE_PAINT(bind_values),
-    APP_TAKE_SETUP(bind_values),
-    APP_TAKE_SKELETON(bind_values),
-    APP_TAKE_WEIGHTS(bind_values),
-    APP_TAKE_THREADS(bind_values),
-    APP_TAKE_JSON(bind_values),
-    APP_TAKE_QUIET(bind_values),
+    APP_TAKE_INPUT(bind_values),   APP_OUTPUT(bind_values, "MODEL", "the model to write, ending in .supple"),
+    APP_TAKE_HOW(bind_values),     APP_TAKE_SKELETON(bind_values),
+    APP_TAKE_WEIGHTS(bind_values), APP_TAKE_THREADS(bind_values),
+    APP_TAKE_JSON(bind_values),    APP_TAKE_QUIET(bind_values),
 };
 
 static const app_verb bind_verb = {
@@ -132,8 +118,6 @@ int app_command_bind(int argc, char **argv)
     int status = APP_DONE;
     if (!app_parse(&bind_verb, argc, argv, &values, &status)) return status;
     if (app_ending(values.output, output_endings) < 0) return app_usage("%s: A model ends in .supple.", values.output);
-    status = app_check_output(&values.take, values.output);
-    if (status != APP_DONE) return status;
     status = app_take_open(&take, &values.take);
     if (status == APP_DONE) status = app_paint_check(&values.take.paint, &take.method, 1);
     if (status == APP_DONE) status = app_setup_check(&values.take, &take.method, 1);

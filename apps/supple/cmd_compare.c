@@ -18,35 +18,16 @@ static const char *const endings[] = {"png", NULL};
 #define AT(field) offsetof(compare_values, field)
 static const app_option compare_options[] = {
     APP_TAKE_INPUT(compare_values),
-    {.kind = APP_TEXT,
-     .name = "output",
-     .letter = 'o',
-     .argument = "OUTPUT",
-     .offset = AT(output),
-     .required = true,
-     .help = "the sheet, a .png"},
+    APP_OUTPUT(compare_values, "OUTPUT", "the sheet, a .png"),
     APP_CONTEST_METHODS(compare_values),
     APP_TAKE_SET(compare_values),
     APP_TAKE_PAINT(compare_values),
     APP_TAKE_SETUP(compare_values),
-    {.kind = APP_WHOLE,
-     .name = "frame",
-     .argument = "N",
-     .offset = AT(frame),
-     .minimum = 0,
-     .maximum = 1000000,
-     .help = "the frame to show; the worst of the motion when not given"},
+    APP_ONE_FRAME(compare_values, "the frame to show; the worst of the motion when not given"),
     APP_TAKE_FRAMES(compare_values),
     APP_LOOK_OPTIONS(compare_values),
     {.kind = APP_FLAG, .name = "wire", .offset = AT(look.wire), .help = "draw the edges of the triangles"},
-    APP_TAKE_CLIP(compare_values),
-    APP_TAKE_MOTION(compare_values),
-    APP_TAKE_MAP(compare_values),
-    APP_TAKE_SKELETON(compare_values),
-    APP_TAKE_FPS(compare_values),
-    APP_TAKE_WEIGHTS(compare_values),
-    APP_TAKE_THREADS(compare_values),
-    APP_TAKE_QUIET(compare_values),
+    APP_TAKE_PLAY(compare_values),
 };
 
 static const app_verb compare_verb = {
@@ -204,8 +185,7 @@ static int compare(app_contest *contest, app_take *take, const compare_values *v
 static int check_values(compare_values *values)
 {
     if (app_ending(values->output, endings) < 0) return app_usage("%s: The sheet is a .png.", values->output);
-    int status = app_check_output(&values->take, values->output);
-    return status == APP_DONE ? app_look_check(&values->look, 480, 600) : status;
+    return app_look_check(&values->look, 480, 600);
 }
 
 static int check_frame(const app_take *take, int frame)

@@ -26,20 +26,8 @@ static const app_option render_options[] = {
      .offset = AT(cache),
      .optional = true,
      .help = "point cache of a bake of it, .pc2 or .mdd; without it --method skins the motion"},
-    {.kind = APP_TEXT,
-     .name = "output",
-     .letter = 'o',
-     .argument = "OUTPUT",
-     .offset = AT(output),
-     .required = true,
-     .help = ".png (a still), .mp4, .gif or .webm (a film, through the ffmpeg program)"},
-    {.kind = APP_WHOLE,
-     .name = "frame",
-     .argument = "N",
-     .offset = AT(frame),
-     .minimum = 0,
-     .maximum = 1000000,
-     .help = "the frame of a still, 0 when not given; a film of one frame turns around it"},
+    APP_OUTPUT(render_values, "OUTPUT", ".png (a still), .mp4, .gif or .webm (a film, through the ffmpeg program)"),
+    APP_ONE_FRAME(render_values, "the frame of a still, 0 when not given; a film of one frame turns around it"),
     {.kind = APP_TEXT,
      .name = "frames",
      .argument = "A:B",
@@ -53,16 +41,10 @@ static const app_option render_options[] = {
      .offset = AT(look.layers),
      .help = "cut the body open: half skin and half muscle, beside it half muscle and half bone"},
     {.kind = APP_FLAG, .name = "turn", .offset = AT(turn), .help = "the camera goes once around during a film"},
-    APP_TAKE_METHOD(render_values),
-    APP_TAKE_SET(render_values),
-    APP_TAKE_SETTINGS(render_values),
-    APP_TAKE_PAINT(render_values),
-    APP_TAKE_SETUP(render_values),
+    APP_TAKE_HOW(render_values),
     APP_TAKE_MODEL(render_values),
     APP_TAKE_COLLIDER(render_values),
-    APP_TAKE_CLIP(render_values),
-    APP_TAKE_MOTION(render_values),
-    APP_TAKE_MAP(render_values),
+    APP_TAKE_WHICH_MOTION(render_values),
     {.kind = APP_TEXT,
      .name = "skeleton-file",
      .argument = "FILE",
@@ -271,8 +253,7 @@ static int check_values(render_values *values)
                          values->frames);
     if (values->frame != NO_FRAME && values->frames != NULL)
         return app_usage("--frames %s: Give --frame or --frames, not both.", values->frames);
-    int status = app_check_output(&values->take, values->output);
-    if (status == APP_DONE && film) status = app_video_check(values->output);
+    int status = film ? app_video_check(values->output) : APP_DONE;
     if (status == APP_DONE)
         status = still ? app_look_check(&values->look, 800, 800) : app_look_check(&values->look, 640, 640);
     return status;

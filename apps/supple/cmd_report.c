@@ -21,27 +21,14 @@ static const char *const endings[] = {"html", "htm", NULL};
 #define AT(field) offsetof(report_values, field)
 static const app_option report_options[] = {
     APP_TAKE_INPUT(report_values),
-    {.kind = APP_TEXT,
-     .name = "output",
-     .letter = 'o',
-     .argument = "OUTPUT",
-     .offset = AT(output),
-     .required = true,
-     .help = "the page, an .html that needs no other file"},
+    APP_OUTPUT(report_values, "OUTPUT", "the page, an .html that needs no other file"),
     APP_CONTEST_METHODS(report_values),
     APP_TAKE_SET(report_values),
     APP_TAKE_PAINT(report_values),
     APP_TAKE_SETUP(report_values),
     APP_TAKE_FRAMES(report_values),
     APP_LOOK_OPTIONS(report_values),
-    APP_TAKE_CLIP(report_values),
-    APP_TAKE_MOTION(report_values),
-    APP_TAKE_MAP(report_values),
-    APP_TAKE_SKELETON(report_values),
-    APP_TAKE_FPS(report_values),
-    APP_TAKE_WEIGHTS(report_values),
-    APP_TAKE_THREADS(report_values),
-    APP_TAKE_QUIET(report_values),
+    APP_TAKE_PLAY(report_values),
 };
 
 static const app_verb report_verb = {
@@ -475,8 +462,7 @@ static int report(app_contest *contest, app_take *take, const report_values *val
 static int check_values(report_values *values)
 {
     if (app_ending(values->output, endings) < 0) return app_usage("%s: The page is an .html.", values->output);
-    int status = app_check_output(&values->take, values->output);
-    return status == APP_DONE ? app_look_check(&values->look, 420, 525) : status;
+    return app_look_check(&values->look, 420, 525);
 }
 
 int app_command_report(int argc, char **argv)

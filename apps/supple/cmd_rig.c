@@ -9,18 +9,9 @@ typedef struct rig_values {
 static const char *const output_endings[] = {"glb", NULL};
 
 static const app_option rig_options[] = {
-    APP_TAKE_INPUT(rig_values),
-    {.kind = APP_TEXT,
-     .name = "output",
-     .letter = 'o',
-     .argument = "OUTPUT",
-     .offset = offsetof(rig_values, output),
-     .required = true,
-     .help = "the rigged character, .glb"},
-    APP_TAKE_SKELETON(rig_values),
-    APP_TAKE_WEIGHTS(rig_values),
-    APP_TAKE_THREADS(rig_values),
-    APP_TAKE_QUIET(rig_values),
+    APP_TAKE_INPUT(rig_values),    APP_OUTPUT(rig_values, "OUTPUT", "the rigged character, .glb"),
+    APP_TAKE_SKELETON(rig_values), APP_TAKE_WEIGHTS(rig_values),
+    APP_TAKE_THREADS(rig_values),  APP_TAKE_QUIET(rig_values),
 };
 
 static const app_verb rig_verb = {
@@ -64,8 +55,6 @@ int app_command_rig(int argc, char **argv)
     if (!app_parse(&rig_verb, argc, argv, &values, &status)) return status;
     if (app_ending(values.output, output_endings) < 0)
         return app_usage("%s: A rigged character ends in .glb.", values.output);
-    status = app_check_output(&values.take, values.output);
-    if (status != APP_DONE) return status;
     status = app_take_open(&take, &values.take);
     if (status == APP_DONE) status = rig(&take, &values);
     app_take_close(&take);

@@ -25,13 +25,7 @@ static const app_option slice_options[] = {
      .offset = AT(take.input),
      .optional = true,
      .help = "as for bake; not with --operator"},
-    {.kind = APP_TEXT,
-     .name = "output",
-     .letter = 'o',
-     .argument = "OUTPUT",
-     .offset = AT(output),
-     .required = true,
-     .help = "the picture, .png"},
+    APP_OUTPUT(slice_values, "OUTPUT", "the picture, .png"),
     {.kind = APP_TEXT, .name = "joint", .argument = "NAME", .offset = AT(joint), .help = "the plane goes through it"},
     {.kind = APP_CHOICE,
      .name = "plane",
@@ -58,13 +52,7 @@ static const app_option slice_options[] = {
      .minimum = 0.0,
      .maximum = 1.0,
      .help = "of the operator: 0 union to 1 full contact; 1 when not given"},
-    {.kind = APP_WHOLE,
-     .name = "frame",
-     .argument = "N",
-     .offset = AT(frame),
-     .minimum = 0,
-     .maximum = 1000000,
-     .help = "of the motion, 0 when not given"},
+    APP_ONE_FRAME(slice_values, "of the motion, 0 when not given"),
     {.kind = APP_WHOLE,
      .name = "size",
      .argument = "N",
@@ -72,20 +60,9 @@ static const app_option slice_options[] = {
      .minimum = 16,
      .maximum = 4096,
      .help = "width and height in pixels; 800 when not given"},
-    APP_TAKE_METHOD(slice_values),
-    APP_TAKE_SET(slice_values),
-    APP_TAKE_SETTINGS(slice_values),
-    APP_TAKE_PAINT(slice_values),
-    APP_TAKE_SETUP(slice_values),
+    APP_TAKE_HOW(slice_values),
     APP_TAKE_MODEL(slice_values),
-    APP_TAKE_CLIP(slice_values),
-    APP_TAKE_MOTION(slice_values),
-    APP_TAKE_MAP(slice_values),
-    APP_TAKE_SKELETON(slice_values),
-    APP_TAKE_FPS(slice_values),
-    APP_TAKE_WEIGHTS(slice_values),
-    APP_TAKE_THREADS(slice_values),
-    APP_TAKE_QUIET(slice_values),
+    APP_TAKE_PLAY(slice_values),
 };
 
 static const app_verb slice_verb = {
@@ -327,8 +304,6 @@ int app_command_slice(int argc, char **argv)
     if (values.joint == NULL) return app_usage("--joint is missing: 'supple info --joints' lists the joints.");
     if (values.take.method == NULL && values.take.model == NULL && values.take.settings == NULL)
         values.take.method = "implicit";
-    status = app_check_output(&values.take, values.output);
-    if (status != APP_DONE) return status;
     status = app_take_open(&take, &values.take);
     if (status == APP_DONE) status = check_method(&take);
     if (status == APP_DONE) status = slice(&take, &values);

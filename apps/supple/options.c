@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { NAME_LIMIT = 64, COLUMN = 28 };
 
@@ -195,14 +196,19 @@ static const app_option *positional_at(const app_verb *verb, int index)
     return NULL;
 }
 
+static const char *text_of(const app_option *option, const void *values)
+{
+    const char *text = NULL;
+    memcpy(&text, (const char *)values + option->offset, sizeof text);
+    return text;
+}
+
 static bool check_required(const app_verb *verb, const void *values, int *status)
 {
     for (int i = 0; i < verb->option_count; i++) {
         const app_option *option = &verb->options[i];
-        const char *text = NULL;
         if (option->kind == APP_POSITIONAL ? option->optional : !option->required) continue;
-        memcpy(&text, (const char *)values + option->offset, sizeof text);
-        if (text != NULL) continue;
+        if (text_of(option, values) != NULL) continue;
         if (option->kind == APP_POSITIONAL)
             app_usage("%s: %s is missing: supple %s %s", verb->name, option->name, verb->name, verb->usage);
         else if (option->letter == '\0')
@@ -211,6 +217,31 @@ static bool check_required(const app_verb *verb, const void *values, int *status
         else
             app_usage("%s: -%c %s is missing: supple %s %s", verb->name, option->letter, option->argument, verb->name,
                       verb->usage);
+        return fail(status);
+    }
+    return true;
+}
+
+static bool same_file(const char *a, const char *b)
+{
+    struct stat status_a, status_b;
+    return stat(a, &status_a) == 0 && stat(b, &status_b) == 0 && S_ISREG(status_a.st_mode) &&
+           status_a.st_dev == status_b.st_dev && status_a.st_ino == status_b.st_ino;
+}
+
+/* An input that is written over would be lost when the work is refused half way: no other text may name the output's file. */
+static bool check_output(const app_verb *verb, const void *values, int *status)
+{
+    const char *output = NULL;
+    for (int i = 0; i < verb->option_count; i++)
+        if (strcmp(verb->options[i].name, "output") == 0) output = text_of(&verb->options[i], values);
+    for (int i = 0; i < verb->option_count && output != NULL; i++) {
+        const app_option *option = &verb->options[i];
+        if ((option->kind != APP_TEXT && option->kind != APP_POSITIONAL) || strcmp(option->name, "output") == 0)
+            continue;
+        const char *text = text_of(option, values);
+        if (text == NULL || !same_file(text, output)) continue;
+        app_usage("%s: The output is one of the inputs; name another file.", output);
         return fail(status);
     }
     return true;
@@ -243,5 +274,5 @@ bool app_parse(const app_verb *verb, int argc, char **argv, void *values, int *s
             set_value(option, argv[i], values, status);
         }
     }
-    return check_required(verb, values, status);
+    return check_required(verb, values, status) && check_output(verb, values, status);
 }

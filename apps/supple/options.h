@@ -32,6 +32,18 @@ typedef struct app_option {
     const char *const *choices; /* NULL-terminated */
 } app_option;
 
+/* Rows of values with an `output` and a `frame`. */
+#define APP_OUTPUT(type, word, what)                                                                             \
+    {                                                                                                            \
+        .kind = APP_TEXT, .name = "output", .letter = 'o', .argument = (word), .offset = offsetof(type, output), \
+        .required = true, .help = (what)                                                                         \
+    }
+#define APP_ONE_FRAME(type, what)                                                                                 \
+    {                                                                                                             \
+        .kind = APP_WHOLE, .name = "frame", .argument = "N", .offset = offsetof(type, frame), .maximum = 1000000, \
+        .help = (what)                                                                                            \
+    }
+
 typedef struct app_verb {
     const char *name;
     const char *usage;   /* after "supple NAME " */

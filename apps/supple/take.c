@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum { NAME_LIMIT = 256, ALL_FRAMES = -1 };
 
@@ -374,20 +373,4 @@ int app_ending(const char *path, const char *const *endings)
     for (int i = 0; endings[i] != NULL; i++)
         if (strcmp(ending, endings[i]) == 0) return i;
     return -1;
-}
-
-static bool same_file(const char *a, const char *b)
-{
-    struct stat status_a, status_b;
-    return a != NULL && b != NULL && stat(a, &status_a) == 0 && stat(b, &status_b) == 0 && S_ISREG(status_a.st_mode) &&
-           status_a.st_dev == status_b.st_dev && status_a.st_ino == status_b.st_ino;
-}
-
-int app_check_output(const app_take_values *values, const char *output)
-{
-    if (same_file(values->input, output) || same_file(values->motion, output) || same_file(values->skeleton, output) ||
-        same_file(values->map, output) || same_file(values->model, output) || same_file(values->setup, output) ||
-        same_file(values->settings, output))
-        return app_usage("%s: The output is one of the inputs; name another file.", output);
-    return APP_DONE;
 }

@@ -111,6 +111,14 @@ extern const char *const app_weight_choices[];
         .help = "no progress and no result line"                                              \
     }
 
+/* Rows that stand together in most verbs: how the skin is made; which motion plays; the motion and what goes with it. */
+#define APP_TAKE_HOW(type) \
+    APP_TAKE_METHOD(type), APP_TAKE_SET(type), APP_TAKE_SETTINGS(type), APP_TAKE_PAINT(type), APP_TAKE_SETUP(type)
+#define APP_TAKE_WHICH_MOTION(type) APP_TAKE_CLIP(type), APP_TAKE_MOTION(type), APP_TAKE_MAP(type)
+#define APP_TAKE_PLAY(type)                                                                           \
+    APP_TAKE_WHICH_MOTION(type), APP_TAKE_SKELETON(type), APP_TAKE_FPS(type), APP_TAKE_WEIGHTS(type), \
+        APP_TAKE_THREADS(type), APP_TAKE_QUIET(type)
+
 /* The same, found and loaded. */
 typedef struct app_take {
     const app_take_values *values;
@@ -154,7 +162,5 @@ char *app_read_file(const char *path, size_t *size);
 
 /* Whether the path ends, without regard to case, in one of the NULL-terminated endings (no dot): its index, or -1. */
 int app_ending(const char *path, const char *const *endings);
-/* A sentence when `output` is one of the inputs of the take. */
-int app_check_output(const app_take_values *values, const char *output);
 
 #endif

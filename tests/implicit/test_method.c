@@ -1,5 +1,6 @@
 /* The method from outside, on the built-in cylinder: numbers in comments are those of the checklist in
  * shared/methods/facts_implicit.md. */
+#include "base/base.h"
 #include "math/affine.h"
 #include "supple/supple.h"
 #include "test.h"
@@ -153,11 +154,11 @@ TEST(method_weights_hardly_matter)
     actor_close(&b);
 }
 
-/* Every way through the method: memoryless, the paper's solver, a decimated skin. None leaves the range of numbers. */
+/* Every way through the method: memoryless, the paper's solver, a decimated skin, rotations of the skin. None leaves the range of numbers. */
 TEST(method_modes_run)
 {
-    static const char *const ways[][2] = {{"tracking", "off"}, {"solver", "jacobi"}, {"vertices", "200"}};
-    for (int i = 0; i < 3; i++) {
+    static const char *const ways[][2] = {{"tracking", "off"}, {"solver", "jacobi"}, {"vertices", "200"}, {"rotations", "shape"}};
+    for (int i = 0; i < SUP_COUNT(ways); i++) {
         actor a;
         actor_open(&a, SUP_WEIGHTS_AUTO, ways[i][0], ways[i][1]);
         play(&a, 0.0, 1.0, 6);

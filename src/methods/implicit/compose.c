@@ -38,10 +38,11 @@ static bool check_row(const sup_compose *c)
     return true;
 }
 
-static bool all_finite(const float *values, int64_t count)
+/* Between two ends; not a number is not. */
+static bool all_within(const float *values, int64_t count, float least, float most)
 {
     for (int64_t i = 0; i < count; i++)
-        if (!isfinite(values[i])) return false;
+        if (!(values[i] >= least && values[i] <= most)) return false;
     return true;
 }
 
@@ -62,10 +63,11 @@ bool sup_compose_check(const sup_compose *c, int32_t joint_count)
             b->above < 0 || b->above >= c->fields.field_count || (i > 0 && b->node < b[-1].node))
             return false;
     }
-    if (!all_finite(c->pivots, 4 * (int64_t)c->bend_count)) return false;
-    return all_finite(c->tables, (int64_t)c->table_count * SUP_OPERATOR_SIZE) &&
-           all_finite(c->controllers, (int64_t)c->controller_count * SUP_CONTROLLER_SIZE) &&
-           all_finite(c->curves, (int64_t)c->curve_count * SUP_CONTROLLER_SIZE);
+    /* Tables are coefficients of splines of [0, 1]; curves are kept to [0.1, 10] where they are used. */
+    return all_within(c->pivots, 4 * (int64_t)c->bend_count, -1e18f, 1e18f) &&
+           all_within(c->tables, (int64_t)c->table_count * SUP_OPERATOR_SIZE, -8.0f, 8.0f) &&
+           all_within(c->controllers, (int64_t)c->controller_count * SUP_CONTROLLER_SIZE, 0.0f, 1.0f) &&
+           all_within(c->curves, (int64_t)c->curve_count * SUP_CONTROLLER_SIZE, 0.0f, 100.0f);
 }
 
 static int32_t stride_of(const sup_compose *compose)
@@ -250,16 +252,19 @@ static bool felt(const sup_field_samples *samples)
     return most > 0.0f;
 }
 
+/* From this value on another field is felt beside the own one. */
+static const float NOT_ALONE = 0.3f;
+
 /* Operands that wait for their right side, and the nodes that will compose them. */
 typedef struct row {
     const sup_compose *compose;
     const sup_compose_kernels *kernels;
     const sup_posed_fields *posed;
     const sup_field_points *points;
-    const float *own; /* leaf of each lane, or NULL */
-    float felt[SUP_FIELD_LANES];
-    int32_t count; /* operands; one node fewer waits */
-    int32_t last;  /* leaf of the newest operand */
+    const float *own;                                     /* leaf of each lane, or NULL */
+    float felt[SUP_FIELD_LANES], others[SUP_FIELD_LANES]; /* values of the own leaf, and the largest of all others */
+    int32_t count;                                        /* operands; one node fewer waits */
+    int32_t last;                                         /* leaf of the newest operand */
     sup_compose_operand operands[SUP_COMPOSE_DEPTH + 2];
     const sup_compose_node *nodes[SUP_COMPOSE_DEPTH + 1];
 } row;
@@ -300,7 +305,8 @@ static void add_leaf(row *r, int32_t leaf)
     for (int32_t k = 0; k < SUP_FIELD_LANES && r->own != NULL; k++) {
         bool mine = r->own[k] == (float)leaf && operand->samples.value[k] > 0.0f;
         operand->mine[k] = mine ? 1.0f : 0.0f;
-        if (mine) r->felt[k] = operand->samples.value[k];
+        float *value = mine ? &r->felt[k] : &r->others[k];
+        if (operand->samples.value[k] > *value) *value = operand->samples.value[k];
     }
     operand->meets = false;
     if (node != NULL) r->nodes[r->count - 1] = node;
@@ -317,6 +323,7 @@ void sup_compose_evaluate(const sup_compose *compose, const sup_posed_fields *po
     r.posed = posed;
     r.points = points;
     memset(r.felt, 0, sizeof r.felt);
+    memset(r.others, 0, sizeof r.others);
     r.own = sides != NULL ? sides->own : NULL;
     r.count = 0;
     r.last = 0;
@@ -333,6 +340,7 @@ void sup_compose_evaluate(const sup_compose *compose, const sup_posed_fields *po
     *samples = r.operands[0].samples;
     if (sides == NULL) return;
     memcpy(r.operands[0].sides.own, sides->own, sizeof sides->own);
-    memcpy(r.operands[0].sides.felt, r.felt, sizeof r.felt);
+    for (int32_t k = 0; k < SUP_FIELD_LANES; k++)
+        r.operands[0].sides.felt[k] = r.others[k] > NOT_ALONE ? -1.0f : r.felt[k];
     *sides = r.operands[0].sides;
 }

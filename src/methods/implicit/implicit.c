@@ -2,6 +2,7 @@
 #include "methods/implicit/implicit.h"
 
 static const char *const solver_choices[] = {"factor", "jacobi", NULL};
+static const char *const rotation_choices[] = {"joints", "shape", NULL};
 
 const sup_param sup_implicit_params[SUP_IMPLICIT_PARAM_COUNT] = {
     [SUP_IMPLICIT_VERTICES] = {"vertices", "", SUP_PARAM_INT, 100, 500000, 20000, NULL, false,
@@ -14,13 +15,15 @@ const sup_param sup_implicit_params[SUP_IMPLICIT_PARAM_COUNT] = {
                              "How skin slides to rest: by a factorised system, or by the paper's Jacobi rounds."},
     [SUP_IMPLICIT_ROUNDS] =
         {"rounds", "", SUP_PARAM_INT, 0, 10000, 0, NULL, true,
-         "Most rounds of sliding in a sub-frame; 0: as joints turn, 12 at most, or 200 with jacobi."},
+         "Most rounds of sliding in a sub-frame; 0: as joints turn, 24 at most, or 200 with jacobi."},
     [SUP_IMPLICIT_TOLERANCE] = {"tolerance", "", SUP_PARAM_FLOAT, 0, 1, 0.001, NULL, true,
                                 "Rounds end when the skin slides less than this part of an edge."},
     [SUP_IMPLICIT_SUBSTEP] = {"substep", "", SUP_PARAM_FLOAT, 0.01, 100, 1, NULL, true,
                               "Turn of a joint in a sub-frame, times a third of its bend; less is safer and slower."},
     [SUP_IMPLICIT_SMOOTH] = {"smooth", "", SUP_PARAM_FLOAT, 0, 1, 0.5, NULL, true,
                              "How much creases at the border of contacts are smoothed."},
+    [SUP_IMPLICIT_ROTATIONS] = {"rotations", "", SUP_PARAM_CHOICE, 0, 1, 0, rotation_choices, true,
+                                "What turns rest edges: the joints, or the skin itself; that slides away (figure 7)."},
 };
 
 const sup_map sup_implicit_maps[SUP_IMPLICIT_MAP_COUNT] = {
@@ -32,8 +35,8 @@ const sup_method sup_method_implicit = {
     .name = "implicit",
     .summary =
         "Implicit skinning: skin tracks iso-surfaces that bones carry; folds, bulges and slides, touches itself.",
-    .version = 1,
-    .flags = SUP_METHOD_DYNAMIC | SUP_METHOD_USES_WEIGHTS | SUP_METHOD_SETUP,
+    .version = 2,
+    .flags = SUP_METHOD_DYNAMIC | SUP_METHOD_USES_WEIGHTS | SUP_METHOD_COLLIDES | SUP_METHOD_SETUP,
     .params = sup_implicit_params,
     .param_count = SUP_IMPLICIT_PARAM_COUNT,
     .maps = sup_implicit_maps,

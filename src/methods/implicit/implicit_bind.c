@@ -12,6 +12,8 @@ typedef struct binding {
     sup_setup *setup;
     sup_fields_bound fields;
     sup_implicit_view view; /* of the builder's arrays: to evaluate the bind pose */
+    sup_posed_fields posed; /* the fields in it */
+    void *posed_memory;
     sup_track_built track;
 } binding;
 
@@ -51,7 +53,8 @@ static sup_result bind_space(binding *b, sup_error *error)
 static sup_result bind_fields(binding *b, sup_error *error)
 {
     const sup_simulated_surface *s = &b->surface;
-    sup_fields_def def = {.skin = {s->coarse_count, s->coarse_triangle_count, s->coarse_positions, s->coarse_triangles},
+    sup_fields_def def = {.skin = {s->coarse_count, s->coarse_triangle_count, s->coarse_positions, s->coarse_triangles,
+                                   s->influence_first, s->influence_joint, s->influence_weight},
                           .grid = b->input->values[SUP_IMPLICIT_GRID]};
     sup_result result =
         sup_setup_parse(b->input->rig, b->input->setup, b->input->setup_size, &b->arena, &b->setup, error);
@@ -73,18 +76,103 @@ static sup_result bind_compose(binding *b, sup_error *error)
                             &b->arena, b->builder, &b->view.compose, error);
 }
 
-/* The part of the relaxation that is left to the vertices of the coarse skin. */
-static const float *painted_relax(binding *b)
+/* The composed field of the bind pose, to look at. */
+static sup_result bind_pose(binding *b, sup_error *error)
 {
-    const sup_bind_input *input = b->input;
+    size_t joints = (size_t)b->view.joint_count;
+    float *bind = sup_arena_alloc(&b->arena, 12 * joints, sizeof *bind);
+    b->posed_memory = sup_alloc_zero(&b->input->context->allocator, sup_compose_posed_size(&b->view.compose));
+    if (bind == NULL || b->posed_memory == NULL) return sup_fail_memory(error, "the fields");
+    for (size_t j = 0; j < joints; j++)
+        sup_implicit_field_joint(&b->view, sup_affine_identity(), b->view.centre, bind + 12 * j);
+    b->posed = sup_compose_posed_open(&b->view.compose, sup_field_evaluator(), b->posed_memory);
+    sup_compose_pose(&b->view.compose, bind, &b->posed);
+    return SUP_OK;
+}
+
+/* Render vertex that a coarse one came from. */
+static int32_t vertex_of(const binding *b, int32_t coarse)
+{
+    return b->input->rig->skin_to_vertex[b->surface.fine_source[b->surface.coarse_fine[coarse]]];
+}
+
+/* The part of the relaxation that is left to the vertices of the coarse skin. */
+static void paint_relax(const binding *b, float *relax)
+{
+    const float *const *maps = b->input->maps;
+    const float *none = maps != NULL ? maps[SUP_IMPLICIT_MAP_NO_RELAX] : NULL;
+    for (int32_t v = 0; v < b->surface.coarse_count; v++)
+        relax[v] = none != NULL ? 1.0f - none[vertex_of(b, v)] : 1.0f;
+}
+
+/* --- Islands in no field: pieces of skin of which no vertex feels a field go with one bone --- */
+
+static void mark_felt(const binding *b, const float *positions, unsigned char *felt)
+{
+    int32_t count = b->surface.coarse_count;
+    for (int32_t first = 0; first < count; first += SUP_FIELD_LANES) {
+        sup_field_points points;
+        sup_field_samples f;
+        for (int32_t k = 0; k < SUP_FIELD_LANES; k++) {
+            const float *p = positions + 3 * (int64_t)(first + k < count ? first + k : count - 1);
+            points.x[k] = p[0];
+            points.y[k] = p[1];
+            points.z[k] = p[2];
+        }
+        sup_compose_evaluate(&b->view.compose, &b->posed, &points, &f, NULL);
+        for (int32_t k = 0; k < SUP_FIELD_LANES && first + k < count; k++)
+            felt[first + k] = sup_track_feels(f.value[k], sqrtf(f.x[k] * f.x[k] + f.y[k] * f.y[k] + f.z[k] * f.z[k]));
+    }
+}
+
+static int32_t piece_of(const binding *b, int32_t coarse)
+{
+    return b->input->rig->skin_component[b->surface.fine_source[b->surface.coarse_fine[coarse]]];
+}
+
+/* Numbers the pieces without a vertex that feels a field, the others are -1. Returns how many there are. */
+static int32_t number_islands(const binding *b, const unsigned char *felt, int32_t *island)
+{
+    int32_t pieces = b->input->rig->component_count, count = 0;
+    for (int32_t i = 0; i < pieces; i++)
+        island[i] = -1;
+    for (int32_t v = 0; v < b->surface.coarse_count; v++)
+        if (piece_of(b, v) >= 0) island[piece_of(b, v)] = 0;
+    for (int32_t v = 0; v < b->surface.coarse_count; v++)
+        if (piece_of(b, v) >= 0 && felt[v]) island[piece_of(b, v)] = -1;
+    for (int32_t i = 0; i < pieces; i++)
+        if (island[i] == 0) island[i] = count++;
+    return count;
+}
+
+/* Vertices of an island belong to the joint that moves most of it, and do not slide. */
+static sup_result hold_islands(binding *b, const float *positions, int32_t *joint, float *relax, sup_error *error)
+{
     const sup_simulated_surface *s = &b->surface;
-    if (input->maps == NULL || input->maps[SUP_IMPLICIT_MAP_NO_RELAX] == NULL) return NULL;
-    float *relax = sup_arena_alloc(&b->arena, (size_t)s->coarse_count, sizeof *relax);
-    for (int32_t v = 0; relax != NULL && v < s->coarse_count; v++)
-        relax[v] =
-            1.0f -
-            input->maps[SUP_IMPLICIT_MAP_NO_RELAX][input->rig->skin_to_vertex[s->fine_source[s->coarse_fine[v]]]];
-    return relax;
+    size_t joints = (size_t)b->input->rig->joint_count, count = (size_t)s->coarse_count;
+    unsigned char *felt = sup_arena_alloc(&b->arena, count, 1);
+    int32_t *island = sup_arena_alloc(&b->arena, (size_t)b->input->rig->component_count + 1, sizeof *island);
+    if (felt == NULL || island == NULL) return sup_fail_memory(error, "the tracked skin");
+    mark_felt(b, positions, felt);
+    int32_t islands = number_islands(b, felt, island);
+    if (islands == 0) return SUP_OK;
+    double *weight = sup_arena_alloc(&b->arena, (size_t)islands * joints, sizeof *weight);
+    if (weight == NULL) return sup_fail_memory(error, "the tracked skin");
+    for (size_t v = 0; v < count; v++) {
+        int32_t piece = piece_of(b, (int32_t)v), i = piece >= 0 ? island[piece] : -1;
+        for (int32_t k = s->influence_first[v]; i >= 0 && k < s->influence_first[v + 1]; k++)
+            weight[(size_t)i * joints + (size_t)s->influence_joint[k]] += (double)s->influence_weight[k];
+    }
+    for (size_t v = 0; v < count; v++) {
+        int32_t piece = piece_of(b, (int32_t)v), i = piece >= 0 ? island[piece] : -1;
+        if (i < 0) continue;
+        size_t most = 0;
+        for (size_t j = 1; j < joints; j++)
+            if (weight[(size_t)i * joints + j] > weight[(size_t)i * joints + most]) most = j;
+        joint[v] = (int32_t)most;
+        relax[v] = 0.0f;
+    }
+    return SUP_OK;
 }
 
 static sup_result bind_rows(binding *b, sup_error *error)
@@ -93,11 +181,15 @@ static sup_result bind_rows(binding *b, sup_error *error)
     size_t count = (size_t)s->coarse_count;
     float *positions = sup_arena_alloc(&b->arena, 3 * count, sizeof *positions);
     int32_t *joint = sup_arena_alloc(&b->arena, count, sizeof *joint);
-    if (positions == NULL || joint == NULL) return sup_fail_memory(error, "the tracked skin");
+    float *relax = sup_arena_alloc(&b->arena, count, sizeof *relax);
+    if (positions == NULL || joint == NULL || relax == NULL) return sup_fail_memory(error, "the tracked skin");
     for (size_t i = 0; i < 3 * count; i++)
         positions[i] = (float)(((double)s->coarse_positions[i] - b->view.centre[i % 3]) / b->view.size);
     for (size_t v = 0; v < count; v++)
         joint[v] = b->fields.partition.part_joint[b->fields.partition.vertex_part[v]];
+    paint_relax(b, relax);
+    sup_result result = hold_islands(b, positions, joint, relax, error);
+    if (result != SUP_OK) return result;
     sup_track_def def = {.vertex_count = s->coarse_count,
                          .triangle_count = s->coarse_triangle_count,
                          .joint_count = b->input->rig->joint_count,
@@ -107,7 +199,7 @@ static sup_result bind_rows(binding *b, sup_error *error)
                          .influence_first = s->influence_first,
                          .influence_joint = s->influence_joint,
                          .influence_weight = s->influence_weight,
-                         .relax = painted_relax(b)};
+                         .relax = relax};
     return sup_track_bind(b->input->context, &def, &b->arena, b->builder, &b->track, error);
 }
 
@@ -126,33 +218,54 @@ static void set_owners(binding *b)
     }
 }
 
+/* Says which parts of the character have vertices that feel no field, the fullest first. */
+static sup_result name_lost(binding *b, int32_t lost, sup_error *error)
+{
+    enum { NAMED = 4 };
+    const sup_character *character = b->input->rig->character;
+    int32_t *count = sup_arena_alloc(&b->arena, (size_t)character->part_count + 1, sizeof *count);
+    if (count == NULL) return sup_fail_memory(error, "the tracked skin");
+    for (int32_t v = 0; v < b->surface.coarse_count; v++) {
+        int32_t vertex = vertex_of(b, v), part = 0;
+        if (b->track.aim[b->track.row[v]].gradient > 0.0f) continue;
+        while (part + 1 < character->part_count && vertex >= character->parts[part + 1].vertex_first)
+            part++;
+        count[part]++;
+    }
+    char text[320];
+    size_t used = 0;
+    text[0] = '\0';
+    for (int32_t named = 0, left = lost; left > 0; named++) {
+        int32_t most = 0;
+        for (int32_t i = 1; i < character->part_count; i++)
+            if (count[i] > count[most]) most = i;
+        if (named == NAMED) {
+            sup_format(text + used, sizeof text - used, ", %d of others", left);
+            break;
+        }
+        const sup_part *part = &character->parts[most];
+        sup_format(text + used, sizeof text - used, "%s%d of \"%.40s\"", named > 0 ? ", " : "", count[most],
+                   part->name);
+        if (part->material >= 0 && character->part_count > 1)
+            sup_format(text + strlen(text), sizeof text - strlen(text), " (material %d)", part->material);
+        used = strlen(text);
+        left -= count[most];
+        count[most] = 0;
+    }
+    sup_log(
+        b->input->context, SUP_LOG_WARNING,
+        "%d of %d skin vertices are in no field: %s. They go with their neighbours, pieces of their own with a bone.",
+        lost, b->surface.coarse_count, text);
+    return SUP_OK;
+}
+
 /* What the composed field says on the skin at rest, in the numbers of a step. */
 static sup_result bind_aims(binding *b, sup_error *error)
 {
-    size_t joints = (size_t)b->view.joint_count;
-    float *bind = sup_arena_alloc(&b->arena, 12 * joints, sizeof *bind);
-    void *memory = sup_alloc_zero(&b->input->context->allocator, sup_compose_posed_size(&b->view.compose));
-    if (bind == NULL || memory == NULL) {
-        if (memory != NULL) sup_free(&b->input->context->allocator, memory, sup_compose_posed_size(&b->view.compose));
-        return sup_fail_memory(error, "the fields");
-    }
-    for (size_t j = 0; j < joints; j++)
-        sup_implicit_field_joint(&b->view, sup_affine_identity(), b->view.centre, bind + 12 * j);
-    sup_posed_fields posed = sup_compose_posed_open(&b->view.compose, sup_field_evaluator(), memory);
-    sup_compose_pose(&b->view.compose, bind, &posed);
-    sup_implicit_field field = {&b->view.compose, &posed};
+    sup_implicit_field field = {&b->view.compose, &b->posed};
     set_owners(b);
     int32_t lost = sup_track_aim_at(b->input->context, &b->track, sup_implicit_sample, &field);
-    sup_free(&b->input->context->allocator, memory, sup_compose_posed_size(&b->view.compose));
-    if (lost == 0) return SUP_OK;
-    int32_t first = 0;
-    while (b->track.aim[b->track.row[first]].gradient > 0.0f)
-        first++;
-    sup_log(b->input->context, SUP_LOG_WARNING,
-            "%d of %d skin vertices feel no field, the first is vertex %d: they follow their neighbours.", lost,
-            b->surface.coarse_count,
-            b->input->rig->skin_to_vertex[b->surface.fine_source[b->surface.coarse_fine[first]]]);
-    return SUP_OK;
+    return lost > 0 ? name_lost(b, lost, error) : SUP_OK;
 }
 
 static sup_result bind_shown(binding *b, sup_error *error)
@@ -166,9 +279,9 @@ static sup_result bind_stages(binding *b, sup_error *error)
         sup_result (*run)(binding *b, sup_error *error);
         const char *name;
         float done;
-    } stages[] = {{bind_surface, "surface", 0.1f}, {bind_space, "space", 0.11f}, {bind_fields, "fields", 0.6f},
-                  {bind_compose, "tree", 0.75f},   {bind_rows, "skin", 0.85f},   {bind_aims, "values", 0.9f},
-                  {bind_shown, "upsample", 1.0f}};
+    } stages[] = {{bind_surface, "surface", 0.1f}, {bind_space, "space", 0.11f},  {bind_fields, "fields", 0.6f},
+                  {bind_compose, "tree", 0.75f},   {bind_pose, "pose", 0.76f},    {bind_rows, "skin", 0.85f},
+                  {bind_aims, "values", 0.9f},     {bind_shown, "upsample", 1.0f}};
     sup_bind_input below = *b->input;
     below.progress = NULL; /* short, and its fractions are not of the whole */
     sup_result result = sup_skin_bind(&below, b->builder, error);
@@ -183,6 +296,8 @@ sup_result sup_implicit_bind(const sup_bind_input *input, sup_model_builder *bui
 {
     binding b = {.input = input, .builder = builder, .arena = sup_arena_create(&input->context->allocator)};
     sup_result result = bind_stages(&b, error);
+    if (b.posed_memory != NULL)
+        sup_free(&input->context->allocator, b.posed_memory, sup_compose_posed_size(&b.view.compose));
     sup_arena_destroy(&b.arena);
     return result;
 }

@@ -7,6 +7,9 @@
  * keep their length. */
 #include "methods/implicit/implicit.h"
 
+#include "deform/colliders.h"
+#include "methods/implicit/morphs.h"
+#include "methods/implicit/outside.h"
 #include "methods/linear/linear.h"
 
 /* Least turn of a joint in a sub-frame, radians; and the most after a teleport, when the way starts at the bind pose. */
@@ -15,8 +18,8 @@ static const double FLOOR = 0.05, RESET_TURN = 0.12;
  * TELEPORT, as all others do, was put there. */
 static const double FAR = 4.0, TELEPORT = 0.5;
 /* Radians that make one more round than the fewest worth while: what is left goes on in the next frame. */
-static const double TURN_OF_A_ROUND = 0.005;
-enum { MOST_SUBFRAMES = 32, STILL_END = 60, FEWEST_ROUNDS = 2, FACTOR_ROUNDS = 12, JACOBI_ROUNDS = 200 };
+static const double TURN_OF_A_ROUND = 0.0025;
+enum { MOST_SUBFRAMES = 32, STILL_END = 60, FEWEST_ROUNDS = 4, FACTOR_ROUNDS = 24, JACOBI_ROUNDS = 200 };
 
 /* Where things are in the state; offsets in bytes, 64-aligned. */
 typedef struct layout {
@@ -24,7 +27,7 @@ typedef struct layout {
     size_t boxes[2];  /* float [field_count*6] before, now */
     size_t track;
     size_t kept; /* end of what is kept */
-    size_t field_joints, field_joint, changed, posed, track_joints, shown, scratch, linear, size;
+    size_t field_joints, field_joint, changed, posed, track_joints, shown, scratch, morphs, linear, size;
 } layout;
 
 typedef struct implicit_state {
@@ -63,6 +66,7 @@ static layout layout_of(const sup_implicit_view *view, const sup_model *model, c
     at.track_joints = place(&size, joints * sizeof(sup_track_joint));
     at.shown = place(&size, (size_t)view->track.row_count * 4 * sizeof(float));
     at.scratch = place(&size, sup_shown_scratch(&view->shown));
+    at.morphs = place(&size, sup_morphs_scratch(model));
     at.linear = place(&size, sup_method_linear.state_size(model, context));
     at.size = size;
     return at;
@@ -105,7 +109,10 @@ sup_result sup_implicit_link(const sup_step_input *input, void *state)
     s->at = layout_of(&s->view, input->model, input->context);
     link_fields(s);
     const sup_affine *joints = at(s, s->at.joints[0]);
+    const float *turns = sup_track_turns(&s->view.track, at(s, s->at.track));
     bool ok = sup_track_usable(&s->view.track, at(s, s->at.track));
+    for (int64_t i = 0; ok && i < 12 * (int64_t)s->view.track.row_count; i++)
+        ok = isfinite(turns[i]);
     for (int c = 0; c < 3; c++)
         ok = ok && isfinite(s->origin[c]);
     for (int32_t j = 0; ok && j < s->view.joint_count; j++)
@@ -286,7 +293,9 @@ static void move_skin(implicit_state *s, const sup_step_input *input, const sup_
         .rounds = rounds > 0 ? rounds
                   : jacobi   ? JACOBI_ROUNDS
                              : (int32_t)fmin(FEWEST_ROUNDS + ceil(s->turn / TURN_OF_A_ROUND), FACTOR_ROUNDS),
-        .tolerance = (float)v[SUP_IMPLICIT_TOLERANCE]};
+        .tolerance = (float)v[SUP_IMPLICIT_TOLERANCE],
+        .all = v[SUP_IMPLICIT_TRACKING] == 0.0 || v[SUP_IMPLICIT_ROTATIONS] != 0.0,
+        .shape = v[SUP_IMPLICIT_ROTATIONS] != 0.0};
     sup_track_report report;
     if (v[SUP_IMPLICIT_TRACKING] != 0.0)
         sup_track_move(input->context, &s->view.track, at(s, s->at.track), &track, &report);
@@ -436,22 +445,33 @@ sup_result sup_implicit_step(const sup_step_input *input, void *state, const sup
 {
     implicit_state *s = state;
     sup_step_input linear = linear_input(input);
-    sup_result result = sup_method_linear.step(&linear, at(s, s->at.linear), out); /* refuses poses out of range */
+    const sup_shown *covers = &s->view.shown;
+    bool all = covers->own_count + covers->upsample.covered == covers->upsample.vertex_count &&
+               !sup_morphs_active(input->model, input->pose);
+    sup_result result = all ? sup_linear_pose(&linear, at(s, s->at.linear)) /* both refuse poses out of range */
+                            : sup_method_linear.step(&linear, at(s, s->at.linear), out);
+    bool morphed = result == SUP_OK && !all && sup_morphs_take(&linear, at(s, s->at.linear), at(s, s->at.morphs), out);
     stage_over(input, "linear");
     if (result != SUP_OK) return result;
     advance(s, input);
     stage_over(input, "track");
     if (!sup_track_usable(&s->view.track, at(s, s->at.track))) { /* shows linear blending */
         s->lost = true;
-        return SUP_OK;
+        return all ? sup_method_linear.step(&linear, at(s, s->at.linear), out) : SUP_OK;
     }
     float *rows = at(s, s->at.shown);
     sup_track_show(input->context, &s->view.track, at(s, s->at.track), (float)input->values[SUP_IMPLICIT_SMOOTH], rows);
+    if (input->colliders != NULL)
+        sup_outside_push(
+            input->context, &s->view.track, at(s, s->at.track),
+            sup_colliders_between(input->colliders, 0.0, 1.0, sup_v3(s->origin[0], s->origin[1], s->origin[2])),
+            input->colliders->count, s->view.size, rows);
     sup_shown_input shown = {rows,
                              sup_track_turns(&s->view.track, at(s, s->at.track)),
                              s->view.size,
                              {s->origin[0], s->origin[1], s->origin[2]}};
     result = sup_shown_apply(input->context, &s->view.shown, &shown, at(s, s->at.scratch), out);
+    if (result == SUP_OK && morphed) sup_morphs_add(&s->view.shown, at(s, s->at.morphs), out);
     stage_over(input, "skin");
     return result;
 }

@@ -26,7 +26,16 @@ static sup_result open_joints(const sup_model *model, sup_implicit_view *v, sup_
     }
     for (int32_t j = 0; ok && j < v->joint_count; j++)
         ok = v->joint_parent[j] >= -1 && v->joint_parent[j] < j;
+    for (int64_t i = 0; ok && i < 3 * (int64_t)v->joint_count; i++)
+        ok = fabsf(v->joint_centre[i]) < SUP_SKIN_LIMIT;
     return ok ? SUP_OK : fail_arrays(error, "joints");
+}
+
+/* What the model says it simulates is what it does. */
+static bool census_is_true(const sup_model *model, const sup_implicit_view *v)
+{
+    const int32_t *census = sup_model_array(model, "census", SUP_ARRAY_INT32, 2);
+    return census != NULL && census[0] == v->track.row_count && census[1] == v->shown.upsample.coarse_triangle_count;
 }
 
 sup_result sup_implicit_open(const sup_model *model, sup_implicit_view *view, sup_error *error)
@@ -36,7 +45,7 @@ sup_result sup_implicit_open(const sup_model *model, sup_implicit_view *view, su
     if (result == SUP_OK) result = sup_compose_open(model, view->joint_count, &view->compose, error);
     if (result == SUP_OK) result = sup_track_open(model, &view->track, error);
     if (result == SUP_OK) result = sup_shown_open(model, view->track.row_count, &view->shown, error);
-    return result;
+    return result == SUP_OK && !census_is_true(model, view) ? fail_arrays(error, "counts") : result;
 }
 
 sup_result sup_implicit_check(const sup_model *model, sup_error *error)

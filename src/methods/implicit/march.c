@@ -16,25 +16,22 @@ enum { ROUNDS = 30, MARCHES = 2 };
 /* What a row is doing, in normal[3]. */
 enum { MARCHING = 1, STOPPED = 0 };
 
+static void start_row(sup_track_work *w, int64_t row)
+{
+    const float *m = w->rows.turn + 12 * row, *rest = w->track->rest + 4 * row;
+    float *p = w->rows.place + 4 * row, *n = w->rows.normal + 4 * row;
+    for (int r = 0; r < 3; r++) {
+        p[r] = m[4 * r] * rest[0] + m[4 * r + 1] * rest[1] + m[4 * r + 2] * rest[2] + m[4 * r + 3];
+        n[r] = 0.0f;
+    }
+    p[3] = 0.0f;
+    n[3] = w->track->aim[row].gradient > 0.0f ? MARCHING : STOPPED;
+}
+
 static void start_some(void *work, int32_t begin, int32_t end, int32_t worker)
 {
-    sup_track_work *w = work;
-    const sup_track *track = w->track;
     SUP_UNUSED(worker);
-    for (int32_t i = begin; i < end; i++) {
-        int32_t block = w->rows.list[i];
-        for (int64_t row = track->block_first[block]; row < track->block_first[block + 1]; row++) {
-            const float *m = w->rows.turn + 12 * row, *rest = track->rest + 4 * row;
-            float *p = w->rows.place + 4 * row, *n = w->rows.normal + 4 * row;
-            for (int r = 0; r < 3; r++) {
-                p[r] = m[4 * r] * rest[0] + m[4 * r + 1] * rest[1] + m[4 * r + 2] * rest[2] + m[4 * r + 3];
-                n[r] = 0.0f;
-            }
-            p[3] = 0.0f;
-            n[3] = track->aim[row].gradient > 0.0f ? MARCHING : STOPPED;
-            w->rows.move[4 * row + 3] = 0.0f; /* how far the value is off */
-        }
-    }
+    sup_track_each_row(work, begin, end, start_row);
 }
 
 static void march_row(const sup_track_aim *aim, float value, const float gradient[3], float *place, float *normal,
@@ -89,38 +86,38 @@ static void march_some(void *work, int32_t begin, int32_t end, int32_t worker)
 }
 
 /* To the mean of the neighbours, seen in the plane across the gradient; reads `place`, writes `pull`. */
+static void relax_row(sup_track_work *w, int64_t row)
+{
+    const sup_track *track = w->track;
+    const float *p = w->rows.place + 4 * row, *n = w->rows.normal + 4 * row;
+    float *to = w->rows.pull + 4 * row, sum = 0.0f, by[3] = {0, 0, 0};
+    for (int32_t e = track->first[row]; e < track->first[row + 1]; e++) {
+        sum += track->mean[e];
+        for (int c = 0; c < 3; c++)
+            by[c] += track->mean[e] * (w->rows.place[4 * (int64_t)track->other[e] + c] - p[c]);
+    }
+    float off = fabsf(w->rows.move[4 * row + 3]) - 1.0f, along = by[0] * n[0] + by[1] * n[1] + by[2] * n[2];
+    float share = n[3] == MARCHING && sum > 0.5f ? fmaxf(0.0f, 1.0f - off * off * off * off) : 0.0f;
+    share *= track->aim[row].relax;
+    for (int c = 0; c < 3; c++)
+        to[c] = p[c] + share * (by[c] - along * n[c]);
+}
+
 static void relax_some(void *work, int32_t begin, int32_t end, int32_t worker)
 {
-    sup_track_work *w = work;
-    const sup_track *track = w->track;
     SUP_UNUSED(worker);
-    for (int32_t i = begin; i < end; i++) {
-        int32_t block = w->rows.list[i];
-        for (int64_t row = track->block_first[block]; row < track->block_first[block + 1]; row++) {
-            const float *p = w->rows.place + 4 * row, *n = w->rows.normal + 4 * row;
-            float *to = w->rows.pull + 4 * row, sum = 0.0f, by[3] = {0, 0, 0};
-            for (int32_t e = track->first[row]; e < track->first[row + 1]; e++) {
-                sum += track->mean[e];
-                for (int c = 0; c < 3; c++)
-                    by[c] += track->mean[e] * (w->rows.place[4 * (int64_t)track->other[e] + c] - p[c]);
-            }
-            float off = fabsf(w->rows.move[4 * row + 3]) - 1.0f, along = by[0] * n[0] + by[1] * n[1] + by[2] * n[2];
-            float share = n[3] == MARCHING && sum > 0.5f ? fmaxf(0.0f, 1.0f - off * off * off * off) : 0.0f;
-            share *= track->aim[row].relax;
-            for (int c = 0; c < 3; c++)
-                to[c] = p[c] + share * (by[c] - along * n[c]);
-        }
-    }
+    sup_track_each_row(work, begin, end, relax_row);
+}
+
+static void take_row(sup_track_work *w, int64_t row)
+{
+    memcpy(w->rows.place + 4 * row, w->rows.pull + 4 * row, 3 * sizeof(float));
 }
 
 static void take_some(void *work, int32_t begin, int32_t end, int32_t worker)
 {
-    sup_track_work *w = work;
     SUP_UNUSED(worker);
-    for (int32_t i = begin; i < end; i++)
-        for (int64_t row = w->track->block_first[w->rows.list[i]]; row < w->track->block_first[w->rows.list[i] + 1];
-             row++)
-            memcpy(w->rows.place + 4 * row, w->rows.pull + 4 * row, 3 * sizeof(float));
+    sup_track_each_row(work, begin, end, take_row);
 }
 
 void sup_track_march(const sup_context *context, const sup_track *track, void *state, const sup_track_input *input,

@@ -7,20 +7,23 @@
  * Two ways down:
  *   jacobi   the paper's: every vertex to where its neighbours want it, in its plane; one Newton step. A disturbance
  *            passes one edge a round.
- *   factor   downhill by the constant matrix L + m M: one factor made at bind, a solve a round, z = T (L + m M)^-1 r, with
- *            the step length from the quadratic energy; EVEN Jacobi steps in the same planes take away what creases,
- *            where planes of neighbours differ, left of z; then one Newton step. Rows that sleep have r = z = 0.
+ *   factor   downhill by the constant matrix L + m M: one factor made at bind, a solve, z = T (L + m M)^-1 r, with the step
+ *            length from the quadratic energy; a Jacobi step in the same planes takes away what creases, where planes of
+ *            neighbours differ, left of z; then one Newton step. Rows that sleep have r = z = 0. PLAIN rounds of the
+ *            paper's follow: along creases z is mostly out of the planes, and Jacobi steps are cheap and stay near.
  *            Deviates from the paper, to the same minimum. Directions go on from those before (conjugate gradients, at
  *            most KEEP of them), and m is large: a solve that reaches as far as a body is long moves whole limbs, which
  *            tangent planes then take apart; the best step along that is a hundredth of one along what stays near.
  *
- * A round costs one look at the field for each vertex either way. */
+ * A round costs at most one look at the field for each vertex either way. */
+#include "base/simd.h"
 #include "methods/implicit/track_work.h"
 
 /* Part of a Jacobi step that is taken: whole ones oscillate on fans with an even number of spokes. */
 static const float DAMPING = 0.8f;
-/* Jacobi steps after a solve, and the part of the best step along z that is taken: planes turn on the way. */
-enum { EVEN = 1 };
+/* Rounds of Jacobi steps alone after one with a solve, and the part of the best step along z that is taken: planes turn on
+ * the way. */
+enum { PLAIN = 3 };
 static const double TAKE = 0.7;
 /* Most of the direction of the round before that is kept. */
 static const double KEEP = 0.9;
@@ -29,20 +32,13 @@ static const float FARTHEST = 1.0f;
 /* Way, edges, from which on a block looks at the field again: sliding leaves a surface only as it curves; and at contacts. */
 static const float FAR = 0.05f, FAR_HELD = 0.003f;
 
-void sup_track_pull(const sup_track *track, const sup_track_rows *rows, int32_t row, float pull[3])
+/* L v at a row, of v [row_count*4]. */
+static inline sup_four image_of(const sup_track *track, const float *v, int64_t row)
 {
-    const float *p = rows->place + 4 * (int64_t)row, *load = rows->load + 4 * (int64_t)row;
-    float x = load[0], y = load[1], z = load[2];
-    for (int32_t e = track->first[row]; e < track->first[row + 1]; e++) {
-        const float *q = rows->place + 4 * (int64_t)track->other[e];
-        float w = track->weight[e];
-        x -= w * (p[0] - q[0]);
-        y -= w * (p[1] - q[1]);
-        z -= w * (p[2] - q[2]);
-    }
-    pull[0] = x;
-    pull[1] = y;
-    pull[2] = z;
+    sup_four here = sup_four_load(v + 4 * row), sum = sup_four_splat(0.0f);
+    for (int32_t e = track->first[row]; e < track->first[row + 1]; e++)
+        sum += sup_four_splat(track->weight[e]) * (here - sup_four_load(v + 4 * (int64_t)track->other[e]));
+    return sum;
 }
 
 /* b of the rows of a block: eq. 3 with both ends' rotations. */
@@ -65,35 +61,69 @@ static void load_block(const sup_track_work *w, int32_t block)
     }
 }
 
-/* v <- share * T v; free where no field is felt; not deeper into a contact than its sheet goes. */
-static inline void flatten(const sup_track_aim *aim, const float *normal, const float *stop, float v[3])
+/* v <- share * T v; free where no field is felt. */
+static inline void flatten(const sup_track_aim *aim, const float *normal, float v[3])
 {
     float along = aim->gradient > 0.0f ? v[0] * normal[0] + v[1] * normal[1] + v[2] * normal[2] : 0.0f;
     for (int c = 0; c < 3; c++)
         v[c] = aim->relax * (v[c] - along * normal[c]);
+}
+
+/* Not deeper into a contact than its sheet goes. */
+static inline void hold_back(const float *stop, float v[3])
+{
     float into = stop[3] > 0.0f ? v[0] * stop[0] + v[1] * stop[1] + v[2] * stop[2] : 0.0f;
     for (int c = 0; c < 3 && into > 0.0f; c++)
         v[c] -= stop[3] * into * stop[c];
 }
 
+static inline void constrain(const sup_track_work *w, int64_t row, float v[3])
+{
+    flatten(&w->track->aim[row], w->rows.normal + 4 * row, v);
+    hold_back(w->rows.stop + 4 * row, v);
+}
+
 /* --- Passes over the blocks that are awake --- */
 
-static void pull_some(void *work, int32_t begin, int32_t end, int32_t worker)
+/* What blocks that woke up need: loads, and where their rows are in the factor. */
+static void load_some(void *work, int32_t begin, int32_t end, int32_t worker)
 {
     sup_track_work *w = work;
-    const sup_track *track = w->track;
+    const sup_float_parts *parts = &w->track->parts;
     SUP_UNUSED(worker);
     for (int32_t i = begin; i < end; i++) {
         int32_t block = w->rows.list[i];
-        if (w->rows.awake[block] & SUP_TRACK_NEW) load_block(w, block);
-        for (int32_t row = track->block_first[block]; row < track->block_first[block + 1]; row++) {
-            float *pull = w->rows.pull + 4 * (int64_t)row;
-            sup_track_pull(track, &w->rows, row, pull);
-            flatten(&track->aim[row], w->rows.normal + 4 * (int64_t)row, w->rows.stop + 4 * (int64_t)row, pull);
-            if (w->input->solver == SUP_TRACK_FACTOR)
-                memcpy(w->rows.solve + 4 * (int64_t)track->place[row], pull, 3 * sizeof(float));
+        if (!(w->rows.awake[block] & SUP_TRACK_NEW)) continue;
+        w->rows.awake[block] &= (unsigned char)~SUP_TRACK_NEW;
+        w->rows.parts[block] = 0;
+        load_block(w, block);
+        for (int32_t row = w->track->block_first[block]; row < w->track->block_first[block + 1]; row++) {
+            int32_t place = w->track->place[row], low = 0, high = parts->part_count;
+            while (low < high) { /* the part whose columns hold it; the top's are in none */
+                int32_t middle = (low + high) / 2;
+                if (parts->column_first[middle + 1] <= place)
+                    low = middle + 1;
+                else
+                    high = middle;
+            }
+            if (low < parts->part_count) w->rows.parts[block] |= (uint64_t)1 << (low % 64);
         }
     }
+}
+
+static void pull_row(sup_track_work *w, int64_t row)
+{
+    float *pull = w->rows.pull + 4 * row;
+    sup_four sum = sup_four_load(w->rows.load + 4 * row) - image_of(w->track, w->rows.place, row);
+    memcpy(pull, &sum, 3 * sizeof *pull);
+    constrain(w, row, pull);
+    if (w->solves) memcpy(w->rows.solve + 4 * (int64_t)w->track->place[row], pull, 3 * sizeof(float));
+}
+
+static void pull_some(void *work, int32_t begin, int32_t end, int32_t worker)
+{
+    SUP_UNUSED(worker);
+    sup_track_each_row(work, begin, end, pull_row);
 }
 
 static double dot3(const float *a, const float *b)
@@ -112,32 +142,30 @@ static void slope_some(void *work, int32_t begin, int32_t end, int32_t worker)
         double down = 0.0;
         for (int64_t row = track->block_first[block]; row < track->block_first[block + 1]; row++) {
             float *z = w->rows.solve + 4 * (int64_t)track->place[row];
-            flatten(&track->aim[row], w->rows.normal + 4 * row, w->rows.stop + 4 * row, z);
+            constrain(w, row, z);
             down += dot3(z, w->rows.pull + 4 * row);
         }
         w->rows.sums[SUP_TRACK_SUMS * (int64_t)block] = down;
     }
 }
 
-/* The direction: z, and what is left of that of the round before. */
-static void aim_some(void *work, int32_t begin, int32_t end, int32_t worker)
+/* The direction d: z, and what is left of that of the round before. */
+static void aim_row(sup_track_work *w, int64_t row)
 {
-    sup_track_work *w = work;
-    const sup_track *track = w->track;
-    SUP_UNUSED(worker);
-    for (int32_t i = begin; i < end; i++) {
-        int32_t block = w->rows.list[i];
-        for (int64_t row = track->block_first[block]; row < track->block_first[block + 1]; row++) {
-            float *move = w->rows.move + 4 * row;
-            const float *z = w->rows.solve + 4 * (int64_t)track->place[row];
-            for (int c = 0; c < 3; c++)
-                move[c] = z[c] + (float)w->keep * move[c];
-            flatten(&track->aim[row], w->rows.normal + 4 * row, w->rows.stop + 4 * row, move);
-        }
-    }
+    float *move = w->rows.move + 4 * row;
+    const float *z = w->rows.solve + 4 * (int64_t)w->track->place[row];
+    for (int c = 0; c < 3; c++)
+        move[c] = z[c] + (float)w->keep * move[c];
+    constrain(w, row, move);
 }
 
-/* r . d and d . L d. */
+static void aim_some(void *work, int32_t begin, int32_t end, int32_t worker)
+{
+    SUP_UNUSED(worker);
+    sup_track_each_row(work, begin, end, aim_row);
+}
+
+/* r . d and d . L d; and L d, where z was. */
 static void measure_some(void *work, int32_t begin, int32_t end, int32_t worker)
 {
     sup_track_work *w = work;
@@ -148,12 +176,9 @@ static void measure_some(void *work, int32_t begin, int32_t end, int32_t worker)
         double down = 0.0, bend = 0.0;
         for (int64_t row = track->block_first[block]; row < track->block_first[block + 1]; row++) {
             const float *d = w->rows.move + 4 * row;
-            float image[3] = {0, 0, 0};
-            for (int32_t e = track->first[row]; e < track->first[row + 1]; e++) {
-                const float *there = w->rows.move + 4 * (int64_t)track->other[e];
-                for (int c = 0; c < 3; c++)
-                    image[c] += track->weight[e] * (d[c] - there[c]);
-            }
+            float *image = w->rows.solve + 4 * (int64_t)track->place[row];
+            sup_four sum = image_of(track, w->rows.move, row);
+            memcpy(image, &sum, 3 * sizeof *image);
             down += dot3(d, w->rows.pull + 4 * row);
             bend += dot3(d, image);
         }
@@ -162,72 +187,64 @@ static void measure_some(void *work, int32_t begin, int32_t end, int32_t worker)
     }
 }
 
-/* Part of its pull that a row goes in a damped Jacobi step. */
-static float jacobi_part(const sup_track *track, int64_t row)
-{
-    return track->sum[row] > 0.0f ? DAMPING / track->sum[row] : 0.0f;
-}
-
 /* A Newton step, where rows went so far that their values may be others: sums[2] is how many were looked at. */
 static void look_again(sup_track_work *w, int32_t block)
 {
     float held = 0.0f;
     for (int64_t row = w->track->block_first[block]; row < w->track->block_first[block + 1]; row++)
-        held = fmaxf(held, w->rows.place[4 * row + 3]);
+        held = sup_track_more(held, w->rows.place[4 * row + 3]);
     bool far = w->rows.drift[block] > (held > 0.0f ? FAR_HELD : FAR);
     w->rows.sums[SUP_TRACK_SUMS * (int64_t)block + 2] =
         far ? (double)(w->track->block_first[block + 1] - w->track->block_first[block]) : 0.0;
     if (far) sup_track_newton_block(w, block);
 }
 
-/* Along the direction (factor), or each row to where it is wanted (jacobi); then one Newton step. */
+/* A row's way in this round: to where its neighbours want it; after a solve first along d, and then so with the pull that is
+ * left, b - L (p + scale d), in the same plane. */
+static void step_of(const sup_track_work *w, int64_t row, float step[3])
+{
+    const sup_track *track = w->track;
+    const float *pull = w->rows.pull + 4 * row, *d = w->rows.move + 4 * row;
+    float even = track->sum[row] > 0.0f ? DAMPING / track->sum[row] : 0.0f, left[3], scale = (float)w->scale;
+    memcpy(left, pull, sizeof left);
+    step[0] = step[1] = step[2] = 0.0f;
+    if (w->solves) {
+        memcpy(left, w->rows.solve + 4 * (int64_t)track->place[row], sizeof left);
+        flatten(&track->aim[row], w->rows.normal + 4 * row, left);
+        for (int c = 0; c < 3; c++) {
+            left[c] = pull[c] - scale * left[c];
+            step[c] = scale * d[c];
+        }
+        hold_back(w->rows.stop + 4 * row, left);
+    }
+    for (int c = 0; c < 3; c++)
+        step[c] += even * left[c];
+}
+
 static void move_some(void *work, int32_t begin, int32_t end, int32_t worker)
 {
     sup_track_work *w = work;
     const sup_track *track = w->track;
-    bool factor = w->input->solver == SUP_TRACK_FACTOR;
     SUP_UNUSED(worker);
     for (int32_t i = begin; i < end; i++) {
         int32_t block = w->rows.list[i];
         double square = 0.0;
         float moved = 0.0f;
         for (int64_t row = track->block_first[block]; row < track->block_first[block + 1]; row++) {
-            const float *by = (factor ? w->rows.move : w->rows.pull) + 4 * row;
-            float scale = factor ? (float)w->scale : jacobi_part(track, row);
-            float length = scale * sqrtf(by[0] * by[0] + by[1] * by[1] + by[2] * by[2]) / track->aim[row].edge;
-            if (length > FARTHEST) scale *= FARTHEST / length;
+            float step[3];
+            step_of(w, row, step);
+            float length = sqrtf((float)dot3(step, step)) / track->aim[row].edge;
+            float share = length > FARTHEST ? FARTHEST / length : 1.0f;
             for (int c = 0; c < 3; c++)
-                w->rows.place[4 * row + c] += scale * by[c];
-            length = fminf(length, FARTHEST);
+                w->rows.place[4 * row + c] += share * step[c];
+            length *= share;
             square += (double)length * (double)length;
-            moved = fmaxf(moved, length);
+            moved = sup_track_more(moved, length);
         }
         w->rows.moved[block] = moved;
         w->rows.drift[block] += moved;
         w->rows.sums[SUP_TRACK_SUMS * (int64_t)block] = square;
-        if (w->even == 0) look_again(w, block);
-    }
-}
-
-/* A Jacobi step from the pulls; the last one is followed by a Newton step. */
-static void even_some(void *work, int32_t begin, int32_t end, int32_t worker)
-{
-    sup_track_work *w = work;
-    const sup_track *track = w->track;
-    SUP_UNUSED(worker);
-    for (int32_t i = begin; i < end; i++) {
-        int32_t block = w->rows.list[i];
-        float moved = 0.0f;
-        for (int64_t row = track->block_first[block]; row < track->block_first[block + 1]; row++) {
-            const float *by = w->rows.pull + 4 * row;
-            float scale = jacobi_part(track, row);
-            for (int c = 0; c < 3; c++)
-                w->rows.place[4 * row + c] += scale * by[c];
-            moved = fmaxf(moved, scale * sqrtf((float)dot3(by, by)) / track->aim[row].edge);
-        }
-        w->rows.moved[block] = fmaxf(w->rows.moved[block], moved);
-        w->rows.drift[block] += moved;
-        if (w->even == 1) look_again(w, block);
+        look_again(w, block);
     }
 }
 
@@ -241,12 +258,17 @@ static double total(const sup_track_work *w, int32_t which)
 
 /* --- The factor on the parts that hold rows that are awake --- */
 
+static bool is_used(const sup_track_work *w, int32_t part)
+{
+    return (w->parts >> (part % 64) & 1) != 0;
+}
+
 static void forward_some(void *work, int32_t begin, int32_t end, int32_t worker)
 {
     sup_track_work *w = work;
     SUP_UNUSED(worker);
     for (int32_t part = begin; part < end; part++)
-        if (w->rows.used[part]) sup_float_part_forward4(&w->track->factor, &w->track->parts, part, w->rows.solve);
+        if (is_used(w, part)) sup_float_part_forward4(&w->track->factor, &w->track->parts, part, w->rows.solve);
 }
 
 static void backward_some(void *work, int32_t begin, int32_t end, int32_t worker)
@@ -254,27 +276,25 @@ static void backward_some(void *work, int32_t begin, int32_t end, int32_t worker
     sup_track_work *w = work;
     SUP_UNUSED(worker);
     for (int32_t part = begin; part < end; part++)
-        if (w->rows.used[part]) sup_float_part_backward4(&w->track->factor, &w->track->parts, part, w->rows.solve);
+        if (is_used(w, part)) sup_float_part_backward4(&w->track->factor, &w->track->parts, part, w->rows.solve);
 }
 
-static void mark_parts(sup_track_work *w)
+/* Zeros where no pull will be: rows of the used parts and of the top; and slots that the others do not write. */
+static void clear_solve(sup_track_work *w)
 {
     const sup_float_parts *parts = &w->track->parts;
-    memset(w->rows.used, 0, (size_t)parts->part_count);
-    for (int32_t i = 0; i < w->awake_count; i++) {
-        int32_t block = w->rows.list[i];
-        for (int32_t row = w->track->block_first[block]; row < w->track->block_first[block + 1]; row++) {
-            int32_t place = w->track->place[row], low = 0, high = parts->part_count;
-            while (low < high) { /* the part whose columns hold it; the top's are in none */
-                int32_t middle = (low + high) / 2;
-                if (parts->column_first[middle + 1] <= place)
-                    low = middle + 1;
-                else
-                    high = middle;
-            }
-            if (low < parts->part_count) w->rows.used[low] = 1;
-        }
+    float *solve = w->rows.solve;
+    w->parts = 0;
+    for (int32_t i = 0; i < w->awake_count; i++)
+        w->parts |= w->rows.parts[w->rows.list[i]];
+    for (int32_t part = 0; part < parts->part_count; part++) {
+        bool used = is_used(w, part);
+        int64_t first = used ? parts->column_first[part] : w->track->row_count + parts->slot_first[part];
+        int64_t end = used ? parts->column_first[part + 1] : w->track->row_count + parts->slot_first[part + 1];
+        memset(solve + 4 * first, 0, 4 * (size_t)(end - first) * sizeof(float));
     }
+    int64_t top = parts->column_first[parts->part_count];
+    memset(solve + 4 * top, 0, 4 * (size_t)(w->track->row_count - top) * sizeof(float));
 }
 
 /* Sets the direction of this round and its scale. */
@@ -296,30 +316,24 @@ static void choose_direction(sup_track_work *w)
 
 int32_t sup_track_relax(sup_track_work *w, float *moved)
 {
-    const sup_track *track = w->track;
-    bool factor = w->input->solver == SUP_TRACK_FACTOR;
-    size_t solve = 4 * ((size_t)track->row_count + (size_t)track->parts.slot_count) * sizeof(float);
     int32_t round = 0;
     *moved = 0.0f;
-    memset(w->rows.move, 0, 4 * (size_t)track->row_count * sizeof(float));
+    memset(w->rows.move, 0, 4 * (size_t)w->track->row_count * sizeof(float));
     for (bool busy = w->awake_count > 0; busy && round < w->input->rounds; round++) {
-        if (factor) {
-            memset(w->rows.solve, 0, solve);
-            mark_parts(w);
-        }
+        w->solves = w->input->solver == SUP_TRACK_FACTOR && round % (PLAIN + 1) == 0;
+        bool judges =
+            w->solves || w->input->solver == SUP_TRACK_JACOBI; /* Jacobi steps alone say nothing of long ways */
+        if (w->input->shape) sup_track_turn_shape(w);
+        if (w->fresh) sup_track_run(w, load_some);
+        if (w->solves) clear_solve(w);
         sup_track_run(w, pull_some);
-        if (factor) choose_direction(w);
-        w->even = factor ? EVEN : 0;
+        if (w->solves) choose_direction(w);
         sup_track_run(w, move_some);
-        double squares = total(w, 0);
-        for (; w->even > 0; w->even--) {
-            sup_track_run(w, pull_some);
-            sup_track_run(w, even_some);
-        }
-        *moved = (float)sqrt(squares / (double)w->awake_rows);
+        *moved = (float)sqrt(total(w, 0) / (double)w->awake_rows);
         w->evaluations += (int64_t)total(w, 2);
-        busy = *moved > w->input->tolerance;
-        if (busy) sup_track_spread(w);
+        busy = *moved > w->input->tolerance || !judges;
+        if (busy) sup_track_spread(w, judges);
+        busy = busy && w->awake_count > 0;
     }
     return round;
 }

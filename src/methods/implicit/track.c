@@ -12,6 +12,9 @@ static const float NEAR = 0.002f;
 /* Passes of smoothing at creases, and those that spread how much is smoothed. */
 enum { SMOOTH_PASSES = 4, SPREAD_PASSES = 3 };
 
+/* Sizes from the origin that a place may be: with a size of 1e18 units, and sums of some, it stays in the range of floats. */
+static const float FARTHEST = 1e12f;
+
 /* --- The state --- */
 
 typedef struct carving {
@@ -46,7 +49,8 @@ static size_t carve_rows(const sup_track *track, unsigned char *base, sup_track_
     rows->moved = carve(&c, blocks, sizeof(float));
     rows->drift = carve(&c, blocks, sizeof(float));
     rows->list = carve(&c, blocks, sizeof(int32_t));
-    rows->used = carve(&c, (size_t)track->parts.part_count, 1);
+    rows->way = carve(&c, (size_t)track->joint_count, sizeof(int32_t));
+    rows->parts = carve(&c, blocks, sizeof(uint64_t));
     return c.at;
 }
 
@@ -146,9 +150,18 @@ const float *sup_track_turns(const sup_track *track, const void *state)
 bool sup_track_usable(const sup_track *track, const void *state)
 {
     sup_track_rows rows = rows_read(track, state);
-    for (int64_t i = 0; i < 4 * (int64_t)track->row_count; i++)
-        if (!isfinite(rows.place[i]) || !isfinite(rows.normal[i])) return false;
-    return true;
+    uint32_t farthest = 0, normals = 0, limit; /* magnitudes as bits: whatever is not finite is above all that is */
+    memcpy(&limit, &FARTHEST, sizeof limit);
+    for (int64_t i = 0; i < 4 * (int64_t)track->row_count; i++) {
+        uint32_t place, normal;
+        memcpy(&place, rows.place + i, sizeof place);
+        memcpy(&normal, rows.normal + i, sizeof normal);
+        place &= 0x7fffffffu;
+        normal &= 0x7fffffffu;
+        farthest = place > farthest ? place : farthest;
+        normals = normal > normals ? normal : normals;
+    }
+    return farthest <= limit && normals < 0x7f800000u;
 }
 
 /* --- Who is awake --- */
@@ -179,31 +192,40 @@ static void bounds_of(const sup_track_work *w, int32_t block, float low[3], floa
     }
     for (int64_t row = w->track->block_first[block]; row < w->track->block_first[block + 1]; row++)
         for (int c = 0; c < 3; c++) {
-            low[c] = fminf(low[c], w->rows.place[4 * row + c]);
-            high[c] = fmaxf(high[c], w->rows.place[4 * row + c]);
+            low[c] = sup_track_less(low[c], w->rows.place[4 * row + c]);
+            high[c] = sup_track_more(high[c], w->rows.place[4 * row + c]);
         }
+}
+
+static void find_ways(const sup_track_work *w)
+{
+    const sup_track_joint *joints = w->input->joints;
+    for (int32_t j = 0; j < w->track->joint_count; j++) {
+        w->rows.way[j] = j;
+        for (int32_t k = 0; k < j && w->rows.way[j] == j; k++)
+            if (w->rows.way[k] == k && sup_track_alike(joints[k].motion, joints[j].motion)) w->rows.way[j] = k;
+    }
 }
 
 /* Whether a field that is felt in these bounds moves otherwise than the part does, or is another than before. */
 static bool field_stirs(const sup_track_work *w, int32_t block, const float *boxes)
 {
     const sup_track_reach *reach = &w->input->reach;
-    const float *own = w->input->joints[w->track->block_joint[block]].motion;
+    int32_t own = w->rows.way[w->track->block_joint[block]];
     float low[3], high[3];
     bounds_of(w, block, low, high);
     for (int32_t f = 0; f < reach->field_count; f++)
-        if (meets(low, high, boxes + 6 * (int64_t)f) &&
-            ((reach->changed != NULL && reach->changed[f]) ||
-             !sup_track_alike(own, w->input->joints[reach->joint[f]].motion)))
+        if ((w->rows.way[reach->joint[f]] != own || (reach->changed != NULL && reach->changed[f])) &&
+            meets(low, high, boxes + 6 * (int64_t)f))
             return true;
     return false;
 }
 
 static bool rotation_stirs(const sup_track_work *w, int32_t block)
 {
-    const float *own = w->input->joints[w->track->block_joint[block]].motion;
+    int32_t own = w->rows.way[w->track->block_joint[block]];
     for (int32_t i = w->track->feel_first[block]; i < w->track->feel_first[block + 1]; i++)
-        if (!sup_track_alike(own, w->input->joints[w->track->feel[i]].motion)) return true;
+        if (w->rows.way[w->track->feel[i]] != own) return true;
     return false;
 }
 
@@ -226,43 +248,68 @@ static void carry_some(void *work, int32_t begin, int32_t end, int32_t worker)
     SUP_UNUSED(worker);
     for (int32_t block = begin; block < end; block++) {
         const sup_track_joint *joint = &w->input->joints[track->block_joint[block]];
-        bool stirs = w->input->all || (w->rows.awake[block] & SUP_TRACK_UNREST) != 0 || rotation_stirs(w, block) ||
-                     field_stirs(w, block, w->input->reach.box_before);
+        bool turned = w->input->all || (w->rows.awake[block] & SUP_TRACK_UNREST) != 0 || rotation_stirs(w, block);
+        bool stirs = turned || field_stirs(w, block, w->input->reach.box_before);
         for (int64_t row = track->block_first[block]; row < track->block_first[block + 1]; row++) {
-            carry_row(joint->motion, w->rows.place + 4 * row, w->rows.normal + 4 * row);
+            if (joint->moves) carry_row(joint->motion, w->rows.place + 4 * row, w->rows.normal + 4 * row);
             if (stirs) hold_row(track, joint->place, row, w->rows.place + 4 * row);
         }
         stirs = stirs || field_stirs(w, block, w->input->reach.box);
-        w->rows.awake[block] = stirs ? SUP_TRACK_AWAKE | SUP_TRACK_NEW : 0;
-        w->rows.moved[block] = 0.0f;
+        int awake = stirs ? SUP_TRACK_AWAKE | SUP_TRACK_NEW | SUP_TRACK_WORKED | (turned ? SUP_TRACK_TURNED : 0) : 0;
+        w->rows.awake[block] = (unsigned char)awake;
+        w->rows.moved[block] = w->rows.drift[block] = 0.0f;
     }
 }
 
-static void list_awake(sup_track_work *w)
+/* Lists the blocks that have one of the bits. */
+static void list_blocks(sup_track_work *w, int bits)
 {
     w->awake_count = w->awake_rows = 0;
+    w->fresh = false;
     for (int32_t block = 0; block < w->track->block_count; block++) {
-        if (!(w->rows.awake[block] & SUP_TRACK_AWAKE)) continue;
+        if (!(w->rows.awake[block] & bits)) continue;
         w->awake_rows += w->track->block_first[block + 1] - w->track->block_first[block];
         w->rows.list[w->awake_count++] = block;
+        w->fresh = w->fresh || (w->rows.awake[block] & SUP_TRACK_NEW) != 0;
     }
 }
 
-void sup_track_spread(sup_track_work *w)
+/* Blocks that woke up for a field which then moved none of their rows and holds none sleep on: its box was all that met them. */
+static void settle(sup_track_work *w)
+{
+    for (int32_t i = 0; i < w->awake_count; i++) {
+        int32_t block = w->rows.list[i];
+        bool stepped = w->rows.sums[SUP_TRACK_SUMS * (int64_t)block + 1] != 0.0;
+        if (!stepped && !(w->rows.awake[block] & SUP_TRACK_TURNED)) w->rows.awake[block] = 0;
+    }
+    list_blocks(w, SUP_TRACK_AWAKE);
+}
+
+static void go_to_sleep(const sup_track_work *w, int32_t block)
+{
+    int32_t first = w->track->block_first[block], count = w->track->block_first[block + 1] - first;
+    w->rows.awake[block] &= (unsigned char)~SUP_TRACK_AWAKE;
+    memset(w->rows.move + 4 * (int64_t)first, 0, 4 * (size_t)count * sizeof(float));
+}
+
+void sup_track_spread(sup_track_work *w, bool sleep)
 {
     const sup_track *track = w->track;
-    int32_t before = w->awake_count;
-    for (int32_t i = 0; i < before; i++) {
+    const float *moved = w->rows.moved, tolerance = w->input->tolerance;
+    unsigned char *awake = w->rows.awake;
+    for (int32_t i = 0; i < w->awake_count; i++) {
         int32_t block = w->rows.list[i];
-        w->rows.awake[block] &= (unsigned char)~SUP_TRACK_NEW;
+        bool pulled = false;
+        for (int32_t k = track->near_first[block]; k < track->near_first[block + 1]; k++) {
+            int32_t near = track->near[k];
+            pulled = pulled || moved[near] > tolerance;
+            if (moved[block] > tolerance && !(awake[near] & SUP_TRACK_AWAKE))
+                awake[near] |=
+                    SUP_TRACK_AWAKE | (awake[near] & SUP_TRACK_WORKED ? 0 : SUP_TRACK_NEW | SUP_TRACK_WORKED);
+        }
+        if (sleep && moved[block] <= tolerance && !pulled) go_to_sleep(w, block);
     }
-    for (int32_t i = 0; i < before; i++) {
-        int32_t block = w->rows.list[i];
-        if (w->rows.moved[block] <= w->input->tolerance) continue;
-        for (int32_t k = track->near_first[block]; k < track->near_first[block + 1]; k++)
-            if (w->rows.awake[track->near[k]] == 0) w->rows.awake[track->near[k]] = SUP_TRACK_AWAKE | SUP_TRACK_NEW;
-    }
-    list_awake(w);
+    list_blocks(w, SUP_TRACK_AWAKE);
 }
 
 /* --- A sub-frame --- */
@@ -272,18 +319,21 @@ void sup_track_move(const sup_context *context, const sup_track *track, void *st
 {
     sup_track_work work = {.context = context, .track = track, .input = input};
     work.rows = sup_track_rows_of(track, state);
+    find_ways(&work);
     sup_parallel(context, track->block_count, CARRY_GRAIN, carry_some, &work);
-    list_awake(&work);
+    list_blocks(&work, SUP_TRACK_AWAKE);
     memset(report, 0, sizeof *report);
     sup_track_turn_rows(&work);
     sup_track_project(&work, FIRST_STEPS, -1.0f);
+    settle(&work);
     report->rounds = sup_track_relax(&work, &report->moved);
+    list_blocks(&work, SUP_TRACK_WORKED);
     sup_track_project(&work, LAST_STEPS, NEAR);
     for (int32_t i = 0; i < work.awake_count; i++) {
         int32_t block = work.rows.list[i];
-        report->awake += track->block_first[block + 1] - track->block_first[block];
         work.rows.awake[block] = work.rows.moved[block] > input->tolerance ? SUP_TRACK_UNREST : 0;
     }
+    report->awake = work.awake_rows;
     report->evaluations = work.evaluations;
 }
 
@@ -291,66 +341,94 @@ void sup_track_move(const sup_context *context, const sup_track *track, void *st
 
 typedef struct show_work {
     const sup_track *track;
+    const int32_t *list; /* blocks near creases */
     const float *from, *crease;
     float *to, *spread;
 } show_work;
 
 /* How much of a crease is at a row: contact, where the field's slope has gone. Spread over the neighbours. */
-static void spread_some(void *work, int32_t begin, int32_t end, int32_t worker)
+static void spread_row(const show_work *w, int64_t row)
 {
-    const show_work *w = work;
     const sup_track *track = w->track;
-    SUP_UNUSED(worker);
-    for (int32_t row = begin; row < end; row++) {
-        float sum = w->crease[row];
-        int32_t count = track->first[row + 1] - track->first[row];
-        for (int32_t e = track->first[row]; e < track->first[row + 1]; e++)
-            sum += w->crease[track->other[e]];
-        w->spread[row] = fmaxf(w->crease[row], sum / (float)(count + 1));
-    }
+    float sum = w->crease[row];
+    int32_t count = track->first[row + 1] - track->first[row];
+    for (int32_t e = track->first[row]; e < track->first[row + 1]; e++)
+        sum += w->crease[track->other[e]];
+    w->spread[row] = sup_track_more(w->crease[row], sum / (float)(count + 1));
 }
 
-static void smooth_some(void *work, int32_t begin, int32_t end, int32_t worker)
+static void smooth_row(const show_work *w, int64_t row)
+{
+    const sup_track *track = w->track;
+    const float *p = w->from + 4 * row;
+    float mean[3] = {0, 0, 0}, share = w->crease[row];
+    int32_t count = track->first[row + 1] - track->first[row];
+    for (int32_t e = track->first[row]; e < track->first[row + 1]; e++)
+        for (int c = 0; c < 3; c++)
+            mean[c] += w->from[4 * (int64_t)track->other[e] + c];
+    if (count < 3) share = 0.0f;
+    for (int c = 0; c < 3; c++)
+        w->to[4 * row + c] = p[c] + (share > 0.0f ? share * (mean[c] / (float)count - p[c]) : 0.0f);
+}
+
+static void show_some(void *work, int32_t begin, int32_t end, int32_t worker)
 {
     const show_work *w = work;
-    const sup_track *track = w->track;
     SUP_UNUSED(worker);
-    for (int32_t row = begin; row < end; row++) {
-        const float *p = w->from + 4 * (int64_t)row;
-        float mean[3] = {0, 0, 0}, share = w->crease[row];
-        int32_t count = track->first[row + 1] - track->first[row];
-        for (int32_t e = track->first[row]; e < track->first[row + 1]; e++)
-            for (int c = 0; c < 3; c++)
-                mean[c] += w->from[4 * (int64_t)track->other[e] + c];
-        if (count < 3) share = 0.0f;
-        for (int c = 0; c < 3; c++)
-            w->to[4 * (int64_t)row + c] = p[c] + (share > 0.0f ? share * (mean[c] / (float)count - p[c]) : 0.0f);
-        w->to[4 * (int64_t)row + 3] = 0.0f;
+    for (int32_t i = begin; i < end; i++)
+        for (int64_t row = w->track->block_first[w->list[i]]; row < w->track->block_first[w->list[i] + 1]; row++)
+            if (w->spread != NULL)
+                spread_row(w, row);
+            else
+                smooth_row(w, row);
+}
+
+/* Blocks with creases, and those that spreading reaches; how many. */
+static int32_t list_creases(const sup_track *track, const sup_track_rows *rows, float smooth, float *crease)
+{
+    uint64_t *far = rows->parts; /* 0: no crease is near; free between sub-frames */
+    int32_t count = 0;
+    for (int32_t block = 0; block < track->block_count; block++) {
+        far[block] = 0;
+        for (int64_t row = track->block_first[block]; row < track->block_first[block + 1]; row++) {
+            crease[row] = smooth * sup_track_more(0.0f, sup_track_less(1.0f, 2.0f * (rows->place[4 * row + 3] - 0.1f)));
+            if (crease[row] > 0.0f) far[block] = 1;
+        }
+        if (far[block] != 0) rows->list[count++] = block;
     }
+    for (int32_t i = 0; i < count; i++) { /* the list grows by rings */
+        int32_t block = rows->list[i];
+        for (int32_t k = track->near_first[block]; k < track->near_first[block + 1] && far[block] <= SPREAD_PASSES; k++)
+            if (far[track->near[k]] == 0) {
+                far[track->near[k]] = far[block] + 1;
+                rows->list[count++] = track->near[k];
+            }
+    }
+    return count;
 }
 
 void sup_track_show(const sup_context *context, const sup_track *track, void *state, float smooth, float *shown)
 {
     sup_track_rows rows = sup_track_rows_of(track, state);
-    size_t bytes = 4 * (size_t)track->row_count * sizeof(float);
-    float *crease = rows.load, *spread = rows.load + track->row_count; /* free between sub-frames */
-    bool any = false;
+    size_t count = (size_t)track->row_count, bytes = 4 * count * sizeof(float);
+    float *crease = rows.load, *spread = rows.load + count; /* free between sub-frames */
     memcpy(shown, rows.place, bytes);
-    for (int32_t row = 0; row < track->row_count; row++) {
-        crease[row] = smooth * fmaxf(0.0f, fminf(1.0f, 2.0f * (rows.place[4 * (int64_t)row + 3] - 0.1f)));
-        any = any || crease[row] > 0.0f;
-    }
-    if (!any) return;
+    int32_t blocks = list_creases(track, &rows, smooth, crease);
+    if (blocks == 0) return;
+    memset(spread, 0, count * sizeof *spread);
+    memcpy(rows.pull, shown, bytes);
     for (int i = 0; i < SPREAD_PASSES; i++) {
-        show_work work = {.track = track, .crease = crease, .spread = spread};
-        sup_parallel(context, track->row_count, 512, spread_some, &work);
+        show_work work = {.track = track, .list = rows.list, .crease = crease, .spread = spread};
+        sup_parallel(context, blocks, CARRY_GRAIN, show_some, &work);
         float *other = crease;
         crease = spread;
         spread = other;
     }
     for (int i = 0; i < SMOOTH_PASSES; i++) {
         float *to = i % 2 == 0 ? rows.pull : shown;
-        show_work work = {.track = track, .crease = crease, .from = i % 2 == 0 ? shown : rows.pull, .to = to};
-        sup_parallel(context, track->row_count, 512, smooth_some, &work);
+        show_work work = {.track = track, .list = rows.list, .crease = crease};
+        work.from = i % 2 == 0 ? shown : rows.pull;
+        work.to = to;
+        sup_parallel(context, blocks, CARRY_GRAIN, show_some, &work);
     }
 }

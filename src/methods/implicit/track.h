@@ -91,6 +91,8 @@ bool sup_track_mean_value(const float *positions, int32_t vertex, int32_t triang
 typedef void sup_track_field_fn(const void *user, const sup_field_points *points, sup_field_samples *samples,
                                 sup_field_sides *sides);
 
+/* Whether a vertex where the field at rest has this value and slope, 1/size, can follow it. */
+bool sup_track_feels(float value, float slope);
 /* Values and gradients of the rest pose become what the rows aim at. Returns how many rows feel no field. */
 int32_t sup_track_aim_at(const sup_context *context, sup_track_built *built, sup_track_field_fn *field,
                          const void *user);
@@ -106,6 +108,7 @@ typedef struct sup_track_joint {
     float rigid[8];    /* unit dual quaternion of `place` without its stretch */
     float stretch[12]; /* what comes before it, bind space */
     int32_t stretched; /* 0: the stretch is the identity */
+    int32_t moves;     /* 0: it is where it was, to the last bit */
 } sup_track_joint;
 
 /* Sets a joint from its place now and before. */
@@ -128,6 +131,7 @@ typedef struct sup_track_input {
     int32_t rounds;  /* at most */
     float tolerance; /* rounds end when no vertex moves farther, in its edges */
     bool all;        /* everything is awake */
+    bool shape;      /* rotations are those of the skin in each round, not those of the joints */
 } sup_track_input;
 
 typedef struct sup_track_report {
@@ -164,7 +168,7 @@ void sup_track_show(const sup_context *context, const sup_track *track, void *st
 /* Rows whose value is off by more than 1e-3 and that are on no contact sheet; on a sheet; without a field. */
 void sup_track_fit(const sup_track *track, void *state, sup_track_field_fn *field, const void *user, int32_t *off,
                    int32_t *sheet, int32_t *lost);
-/* Whether a state that came from outside can be stepped: everything in it is finite. */
+/* Whether a state can be stepped and shown: everything in it is finite, and not farther away than floats reach. */
 bool sup_track_usable(const sup_track *track, const void *state);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 /* Mass beside the Laplacian in the factor, in inverse squares of the character's size: how far a solve reaches (relax.c). */
-static const double MASS = 250.0;
+static const double MASS = 120.0;
 enum { SOLVE_PARTS = 24, BLOCK = SUP_FIELD_LANES };
 
 typedef struct builder {
@@ -453,6 +453,11 @@ sup_result sup_track_bind(const sup_context *context, const sup_track_def *def, 
 /* A slope, in inverse sizes, that is too little to find a surface by; and values where no field is felt, or only inside. */
 static const float LEAST_SLOPE = 1.0f, LEAST_VALUE = 0.01f, MOST_VALUE = 0.99f;
 
+bool sup_track_feels(float value, float slope)
+{
+    return slope > LEAST_SLOPE && value > LEAST_VALUE && value < MOST_VALUE;
+}
+
 typedef struct aim_work {
     sup_track_built *built;
     sup_track_field_fn *field;
@@ -473,7 +478,7 @@ static void aim_some(void *work, int32_t begin, int32_t end, int32_t worker)
             sup_track_aim *aim = &w->built->aim[row];
             float *inward = w->built->inward + 4 * (int64_t)row;
             float slope = sqrtf(f.x[k] * f.x[k] + f.y[k] * f.y[k] + f.z[k] * f.z[k]);
-            bool felt = slope > LEAST_SLOPE && f.value[k] > LEAST_VALUE && f.value[k] < MOST_VALUE;
+            bool felt = sup_track_feels(f.value[k], slope);
             aim->iso = fminf(fmaxf(f.value[k], 0.0f), 1.0f);
             aim->gradient = felt ? slope : 0.0f;
             inward[0] = felt ? f.x[k] / slope : 0.0f;

@@ -23,14 +23,17 @@ typedef struct sup_track_rows {
     float *moved;         /* [block_count] farthest in the last round, in edges */
     float *drift;         /* [block_count] farthest since the field was looked at, in edges */
     int32_t *list;        /* [block_count] blocks that are awake, rising */
-    unsigned char *awake; /* [block_count] bits of sup_track_sleep */
-    unsigned char *used;  /* [part_count] parts of the factor with rows that are awake */
+    int32_t *way;         /* [joint_count] equal for joints that move alike in this sub-frame */
+    unsigned char *awake; /* [block_count] SUP_TRACK_AWAKE and the other bits */
+    uint64_t *parts;      /* [block_count] bit k: of its rows some are in a part of the factor that is k modulo 64 */
 } sup_track_rows;
 
 enum {
     SUP_TRACK_AWAKE = 1,
-    SUP_TRACK_NEW = 2,   /* since the list was made */
-    SUP_TRACK_UNREST = 4 /* moved until the last round of the frame before */
+    SUP_TRACK_NEW = 2,    /* its loads are not those of this sub-frame yet */
+    SUP_TRACK_UNREST = 4, /* moved until the last round of the frame before */
+    SUP_TRACK_WORKED = 8, /* was awake in this sub-frame */
+    SUP_TRACK_TURNED = 16 /* woke up because rows turn, or are not at rest yet: not for a field that may not be felt */
 };
 
 typedef struct sup_track_work {
@@ -40,9 +43,11 @@ typedef struct sup_track_work {
     sup_track_rows rows;
     int32_t awake_count;
     int32_t awake_rows;
+    bool fresh;          /* some of them are new */
+    uint64_t parts;      /* of the factor that hold rows that are awake: bits as in rows.parts */
+    bool solves;         /* in this round */
     double scale;        /* of the direction in this round */
     double slope, keep;  /* r . z, and the part of the direction before that is kept */
-    int32_t even;        /* Jacobi steps that are left in this round */
     int64_t evaluations; /* rows */
 } sup_track_work;
 
@@ -50,28 +55,51 @@ sup_track_rows sup_track_rows_of(const sup_track *track, void *state);
 
 /* Runs `fn` over the blocks that are awake: begin and end are places in `list`. */
 void sup_track_run(sup_track_work *work, sup_task_fn *fn);
+/* `fn` for each row of the blocks [begin, end) of the list: what most of those passes are. */
+static inline void sup_track_each_row(sup_track_work *work, int32_t begin, int32_t end,
+                                      void (*fn)(sup_track_work *work, int64_t row))
+{
+    for (int32_t i = begin; i < end; i++) {
+        int32_t block = work->rows.list[i];
+        for (int64_t row = work->track->block_first[block]; row < work->track->block_first[block + 1]; row++)
+            fn(work, row);
+    }
+}
 
-/* rotations.c: `turn` of all rows from the joints. */
+/* rotations.c: `turn` of the rows whose joints move, or of all, from the joints. */
 void sup_track_turn_rows(sup_track_work *work);
+/* The same of the rows that are awake, from where the skin is now; their loads are to be made anew. */
+void sup_track_turn_shape(sup_track_work *work);
 
 /* project.c: Newton steps of the blocks that are awake and have drifted by more than `drift` edges, `steps` of them at
- * most; what comes out is never farther from the value that is aimed at. */
+ * most; what comes out is never farther from the value that is aimed at. sums[1] of a block is 1 where a row went, or a
+ * contact holds one, else 0. */
 void sup_track_project(sup_track_work *work, int32_t steps, float drift);
 /* One block: a step along the gradient that is not looked at again; its length becomes drift[block]. */
 void sup_track_newton_block(sup_track_work *work, int32_t block);
 
 /* relax.c: rounds until they end; how many there were. `moved` gets how far rows went in the last one, RMS in edges. */
 int32_t sup_track_relax(sup_track_work *work, float *moved);
-/* track.c: blocks that share an edge with those that moved wake up, and the list of those that are awake is made anew. */
-void sup_track_spread(sup_track_work *work);
-/* Gradient of the energy at a row, all three directions. */
-void sup_track_pull(const sup_track *track, const sup_track_rows *rows, int32_t row, float pull[3]);
+/* track.c: blocks that share an edge with those that moved wake up; with `sleep` those that are still among others that are
+ * go to sleep; and the list of those that are awake is made anew. */
+void sup_track_spread(sup_track_work *work, bool sleep);
 
 /* Points of a block as lanes; unused lanes repeat the last row. */
 void sup_track_take_points(const sup_track *track, const float *place, int32_t block, sup_field_points *points);
 /* The field at them, with sides. */
 void sup_track_look(const sup_track *track, int32_t block, sup_track_field_fn *field, const void *user,
                     const sup_field_points *points, sup_field_samples *samples, sup_field_sides *sides);
+
+/* fmaxf and fminf are calls, for the sake of numbers that are none; these are an instruction, and pass over such a `b`. */
+static inline float sup_track_more(float a, float b)
+{
+    return b > a ? b : a;
+}
+
+static inline float sup_track_less(float a, float b)
+{
+    return b < a ? b : a;
+}
 
 /* How much of a contact sheet is felt, in [0, 1]: there the field touches 0.5 from above on both sides like a valley. Values
  * below are nowhere, values above are much farther away than at rest, and the slope goes to 0. */

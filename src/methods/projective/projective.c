@@ -1,7 +1,13 @@
-/* projective.c - the method's table and its parameters. */
+/* projective.c - the method's table, its parameters, and what they mean as forces. */
 #include "methods/projective/projective.h"
 
 #include "methods/projective/projective_params.h"
+#include "methods/projective/view.h"
+
+#include <math.h>
+
+/* Height of a character whose file does not say its unit, for gravity. */
+static const float ASSUMED_METRES = 2.0f;
 
 const sup_param sup_projective_params[SUP_PROJECTIVE_PARAM_COUNT] = {SUP_PROJECTIVE_PARAM_ROWS};
 
@@ -18,6 +24,20 @@ const sup_map sup_projective_maps[SUP_PROJECTIVE_MAP_COUNT] = {
     [SUP_PROJECTIVE_MAP_JOINT_RADIUS] = {"joint_radius", "", 0.1f, 1.5f, 1.0f, false,
                                          "Size of the joints under the paint; a smaller one bends to a sharper tip."},
 };
+
+void sup_projective_forces(const double *values, float size, float unit_metres, float force[3])
+{
+    static const int axes[] = {1, 2, 0}; /* the parameter's choices: y, z, x */
+    static const double degree = 0.017453292519943295;
+    double metre = unit_metres > 0.0f ? 1.0 / (double)unit_metres : (double)size / (double)ASSUMED_METRES;
+    double second = SUP_PROJECTIVE_TIME_STEP / SUP_PROJECTIVE_SECONDS;
+    double scale = metre / (second * second), wind = values[SUP_PROJECTIVE_WIND];
+    double heading = degree * values[SUP_PROJECTIVE_WIND_HEADING], rise = degree * values[SUP_PROJECTIVE_WIND_RISE];
+    int up = axes[(int)values[SUP_PROJECTIVE_UP]];
+    force[up] = (float)(scale * (wind * sin(rise) - values[SUP_PROJECTIVE_GRAVITY]));
+    force[(up + 1) % 3] = (float)(scale * wind * cos(rise) * cos(heading));
+    force[(up + 2) % 3] = (float)(scale * wind * cos(rise) * sin(heading));
+}
 
 const sup_method sup_method_projective = {
     .name = "projective",

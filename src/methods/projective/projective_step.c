@@ -12,6 +12,7 @@
 #include "deform/colliders.h"
 #include "deform/pace.h"
 #include "methods/linear/linear.h"
+#include "methods/projective/calm.h"
 #include "methods/projective/colliders.h"
 #include "methods/projective/projective_paint.h"
 #include "methods/projective/solver.h"
@@ -22,19 +23,22 @@ enum {
     SETTLE_ROUNDS = 30, /* steps without momentum after a reset, */
     TOUCH_ROUNDS = 20,  /* and with contact after those */
     MOST_STEPS = SUP_PACE_MOST_STEPS,
-    STILL_BEGIN = 15,  /* steps that the skeleton stands before the flesh is calmed, more and more, */
-    STILL_CALM = 40,   /* until here; once it hardly moves it sleeps: nothing is computed until the skeleton, */
-    STILL_LATE = 150,  /* a parameter or a thing changes; from here on it also sleeps when it only trembles, */
+    /* Steps that the skeleton stands, no parameter and no thing in the way changes: */
+    STILL_TOUCH = 6,   /* where skin touches skin flesh is calmed, more and more, */
+    STILL_EASE = 15,   /* until here, and from here on it no longer trembles; */
+    STILL_BEGIN = 15,  /* other flesh is calmed as well, */
+    STILL_CALM = 40,   /* until here; once it hardly moves it sleeps: nothing is computed until something changes; */
+    STILL_LATE = 150,  /* from here on it also sleeps when it only creeps, */
     STILL_WINDOW = 30, /* steps over which that is seen */
     ASLEEP_FOR_GOOD = 1 << 20
 };
 /* Part of the momentum that a step takes away from flesh that is calmed: where skin touches skin, and else. */
-static const float CALM_TOUCHING = 0.5f, CALM = 0.03f;
+static const float CALM_TOUCHING = 0.3f, CALM = 0.03f;
 /* How far a joint may move in a step and stand all the same, in sizes of the character. */
 static const float STILL = 1e-6f;
 /* How far flesh moves in a step when it falls asleep, in sizes of the character; late: how
  * far it gets in STILL_WINDOW steps, creeping or trembling. */
-static const float ASLEEP = 3e-6f, TREMBLE = 3e-3f;
+static const float ASLEEP = 2e-6f, TREMBLE = 3e-3f;
 /* In which what was moved apart in the shown skin comes back, but for a third. */
 static const float PART_SECONDS = 0.15f;
 /* The root may be this far from the simulation's origin, in sizes: floats are good to 1e-6 of the size there. */
@@ -44,8 +48,6 @@ static const float COLLIDER_GAP = 0.1f, COLLIDER_KEEP = 0.25f;
 /* A collider that went farther than this into where the skin would be, in thicknesses of the flesh there and an edge, pushes less,
  * and from the second on not at all: skin is not torn off bones that are inside a thing. */
 static const double COLLIDER_DEEP = 2.0, COLLIDER_DEEPEST = 4.0;
-/* Height of a character whose file does not say its unit, for gravity. */
-static const float ASSUMED_METRES = 2.0f;
 
 /* Where things are in the state; offsets in bytes, 64-aligned. */
 typedef struct layout {
@@ -57,8 +59,8 @@ typedef struct layout {
     size_t leashed;  /* float3 [leash_count] by linear blending, at the last step */
     size_t force;    /* float3 [skin_count] of the leashes */
     size_t rigid[2]; /* int32 and float [skin_count] of the view's rigid_vertex and rigid_share */
-    size_t upsample, anchors, anchor_state, solver, detect, touch, touches, contacts, offset, ends, linear, part, held,
-        size;
+    size_t upsample, anchors, anchor_state, solver, detect, touch, touches, contacts, calm, offset, ends, linear, part,
+        held, size;
 } layout;
 
 typedef struct projective_state {
@@ -68,9 +70,11 @@ typedef struct projective_state {
     double behind;                             /* seconds that the last step is behind the frame, in [0, step) */
     double energy;                             /* objective at the end of the last step */
     int32_t still;                             /* steps since the skeleton moved or a parameter changed */
+    sup_calm calm;                             /* from STILL_EASE on */
     int32_t touching;                          /* contacts that pushed in the last step */
     double values[SUP_PROJECTIVE_PARAM_COUNT]; /* parameters of the last frame */
     uint32_t things;                           /* list of colliders of the last frame, 0 for none */
+    int32_t touch_count;                       /* touches with them in the last step */
     bool opened;                               /* the state holds the paint */
     int32_t rigid_count;                       /* the view's, over a reset */
 } projective_state;
@@ -113,6 +117,7 @@ static layout layout_of(const sup_projective_view *view, const sup_model *model,
     at.touch = place(&size, sup_touch_state_size(view->system.skin_count));
     at.touches = place(&size, (size_t)view->system.skin_count * sizeof(sup_touch));
     at.contacts = place(&size, (size_t)most_contacts(view) * sizeof(sup_contact));
+    at.calm = place(&size, (size_t)view->system.unknown_count * sizeof(sup_calm_vertex));
     at.offset = place(&size, (size_t)view->part.vertex_count * 3 * sizeof(float));
     at.ends = place(&size, (size_t)view->anchors.piece_count * 6 * sizeof(float));
     at.linear = place(&size, sup_method_linear.state_size(model, context));
@@ -498,6 +503,7 @@ static int32_t touch_colliders(projective_state *s, const sup_step_input *input,
     sup_touch *touches = at(s, s->at.touches);
     int32_t count = sup_touch_find(input->context, &touch, at(s, s->at.touch), touches);
     int32_t rows_found = 0;
+    s->touch_count = count;
     for (int32_t i = 0; i < count; i++) {
         const sup_solid *solid = &solids[touches[i].solid];
         float hold = collider_hold(s, solid, touches[i].vertex);
@@ -518,25 +524,13 @@ static int32_t find_contacts(projective_state *s, const sup_step_input *input, d
     return count + touch_colliders(s, input, t0, t1, (sup_contact *)at(s, s->at.contacts) + count);
 }
 
-void sup_projective_forces(const double *values, float size, float unit_metres, float force[3])
-{
-    static const int axes[] = {1, 2, 0}; /* the parameter's choices: y, z, x */
-    static const double degree = 0.017453292519943295;
-    double metre = unit_metres > 0.0f ? 1.0 / (double)unit_metres : (double)size / (double)ASSUMED_METRES;
-    double second = SUP_PROJECTIVE_TIME_STEP / SUP_PROJECTIVE_SECONDS;
-    double scale = metre / (second * second), wind = values[SUP_PROJECTIVE_WIND];
-    double heading = degree * values[SUP_PROJECTIVE_WIND_HEADING], rise = degree * values[SUP_PROJECTIVE_WIND_RISE];
-    int up = axes[(int)values[SUP_PROJECTIVE_UP]];
-    force[up] = (float)(scale * (wind * sin(rise) - values[SUP_PROJECTIVE_GRAVITY]));
-    force[(up + 1) % 3] = (float)(scale * wind * cos(rise) * cos(heading));
-    force[(up + 2) % 3] = (float)(scale * wind * cos(rise) * sin(heading));
-}
-
 /* Part of the momentum that the step takes away. */
 static float damping_of(const projective_state *s, const sup_step_input *input)
 {
-    float part = (float)(s->still - STILL_BEGIN) / (float)(STILL_CALM - STILL_BEGIN);
-    float calm = (s->touching > 0 ? CALM_TOUCHING : CALM) * fmaxf(0.0f, fminf(1.0f, part));
+    bool touches = s->touching > 0;
+    int32_t begin = touches ? STILL_TOUCH : STILL_BEGIN, end = touches ? STILL_EASE : STILL_CALM;
+    float part = (float)(s->still - begin) / (float)(end - begin);
+    float calm = (touches ? CALM_TOUCHING : CALM) * fmaxf(0.0f, fminf(1.0f, part));
     return fmaxf((float)input->values[SUP_PROJECTIVE_DAMPING], calm);
 }
 
@@ -556,6 +550,17 @@ static float farthest_move(const projective_state *s, const float *from, const f
     for (size_t i = 0; i < (size_t)s->view.system.skin_count * 4; i++)
         most = fmaxf(most, fabsf(to[i] - from[i]));
     return most / s->view.size;
+}
+
+/* Flesh goes to and fro no longer once the skeleton has stood for a moment. */
+static void calm_flesh(projective_state *s)
+{
+    const sup_system *system = &s->view.system;
+    const float *before;
+    if (s->still < STILL_EASE) return;
+    if (s->still == STILL_EASE) sup_calm_begin(system, &s->calm, at(s, s->at.calm));
+    float *now = sup_solver_step_ends(system, at(s, s->at.solver), &before);
+    sup_calm_step(system, before, now, s->touching > 0, &s->calm, at(s, s->at.calm));
 }
 
 /* One step of the simulation from part t0 to part t1 of the frame, the joints where they are at its end. */
@@ -595,6 +600,7 @@ static sup_result simulate(projective_state *s, const sup_step_input *input, dou
     if (result != SUP_OK) return result;
     s->energy = report.objective;
     s->touching = report.contacts;
+    calm_flesh(s);
     keep_skin(s, joints);
     memcpy(at(s, s->at.joints[2]), joints, (size_t)s->view.joint_count * sizeof *joints);
     return SUP_OK;
@@ -675,20 +681,24 @@ static void move_to_world(const projective_state *s, const sup_skin_out *out)
     move_blocks(s, &s->view.upsample.riding, out);
 }
 
-/* What still crosses in the shown skin is parted; skin that is painted rigid stays where it is. */
+/* What still crosses in the shown skin is parted; skin that is painted rigid or lies on a collider stays where it is. */
 static void part(projective_state *s, const sup_step_input *input, const sup_skin_out *out)
 {
     const sup_projective_view *view = &s->view;
     unsigned char *held = at(s, s->at.held);
+    bool rests = s->still >= STILL_CALM || (s->still > STILL_EASE && s->calm.part < 1.0f);
     memset(held, 0, (size_t)view->system.skin_count);
     for (int32_t i = 0; i < view->rigid_count; i++)
         held[view->rigid_vertex[i]] = (view->part.close[view->rigid_vertex[i]] & SUP_PART_CARRIED) == 0;
+    const sup_touch *touches = at(s, s->at.touches);
+    for (int32_t i = 0; input->colliders != NULL && i < s->touch_count; i++)
+        held[touches[i].vertex] = 1;
     sup_part_def def = {.near = sup_detect_near(&view->detect, at(s, s->at.detect)),
                         .held = held,
                         .rest = view->start_rest,
                         .gap = view->detect.gap,
                         .offset = at(s, s->at.offset),
-                        .keep = s->still >= STILL_CALM ? 1.0f : expf(-input->dt / PART_SECONDS),
+                        .keep = rests ? 1.0f : expf(-input->dt / PART_SECONDS),
                         .look = s->still != ASLEEP_FOR_GOOD};
     sup_part_skin(input->context, &view->part, &def, at(s, s->at.part), out);
 }

@@ -83,6 +83,8 @@ void sup_solver_skin(const sup_system *system, const void *state, float *skin, i
 const float *sup_solver_places(const sup_system *system, const void *state);
 /* The same for any tissue vertex, bases and anchors included: [vertex_count*3]; for tests. */
 void sup_solver_vertices(const sup_system *system, const void *state, float *vertices);
+/* Both ends of the last step, by place: where it ended, which may be changed at unknowns, and where it began. */
+float *sup_solver_step_ends(const sup_system *system, void *state, const float **before);
 
 /* The step on kernels of that many lanes (1 or 4, 8, 16; what the processor has): for tests and benchmarks. */
 sup_result sup_solver_step_lanes(const sup_context *context, const sup_system *system, void *state,

@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# The road of a body, without any data: an anatomy from the built-in human, a person from it, a heavier one, its motion.
+# test_anatomy.sh PATH_TO_SUPPLE
+supple=$1
+# shellcheck source-path=SCRIPTDIR
+source "$(dirname "$0")/lib.sh"
+cd "$work" || exit 1
+
+# shellcheck disable=SC2317 # check calls it
+is_about() { awk -v a="$1" -v b="$2" -v t="$3" 'BEGIN { exit !(a != "" && a >= b - t && a <= b + t) }'; }
+
+skin=scene:human@0.1
+run 0 "template" "$supple" anatomy template --skin $skin --bones scene:human.bones --muscles scene:human.muscles \
+    -o human.template --json
+for none in bone_outside_muscle muscle_outside_skin inverted_fat_prisms inverted_muscle_prisms; do
+    check "template: $none" [ "$(json_number $none)" = 0 ]
+done
+
+run 0 "fit" "$supple" anatomy fit $skin --template human.template --fat 7.5 --muscle 15.6 -o person.glb --json
+check "fit: muscle as asked for" is_about "$(json_number muscle_kg)" 15.6 0.3
+check "fit: fat as asked for" is_about "$(json_number fat_kg)" 7.5 0.15
+refuse 1 "fit: a skin that is not the template's, without a composition" 'composition' \
+    "$supple" anatomy fit scene:human@0.2 --template human.template --fat 9 --muscle 18 -o other.glb --quiet
+refuse 2 "fit: a template that is none" 'not a Supple anatomy file' \
+    "$supple" anatomy fit $skin --template person.glb -o other.glb --quiet
+check "fit: nothing left behind by refusals" [ ! -e other.glb ]
+
+run 0 "grow" "$supple" anatomy grow person.glb --fat +4kg --region belly=2,legs=1 -o heavier.glb --json
+before=$(json_number fat_before_kg)
+check "grow: fat of the file" is_about "$before" 7.5 0.15
+check "grow: 4 kg more" is_about "$(json_number fat_kg)" "$(awk -v b="$before" 'BEGIN { print b + 4 }')" 0.08
+check "grow: layers in order" [ "$(json_number crossings)$(json_number inverted)" = 00 ]
+refuse 2 "grow: no body" 'anatomy fit' "$supple" anatomy grow scene:human --fat 4 -o other.glb --quiet
+refuse 1 "grow: fat that is no number" 'fat' "$supple" anatomy grow person.glb --fat some -o other.glb --quiet
+refuse 1 "grow: a region that there is not" 'region' \
+    "$supple" anatomy grow person.glb --fat 4 --region ears=1 -o other.glb --quiet
+refuse 1 "grow: onto itself" 'person.glb' "$supple" anatomy grow person.glb --fat 4 -o person.glb --quiet
+
+run 0 "bake" "$supple" bake heavier.glb --method anatomy -o heavier.pc2 --quiet
+check "bake: wrote it" [ -s heavier.pc2 ]
+finish
