@@ -157,7 +157,8 @@ TEST(method_weights_hardly_matter)
 /* Every way through the method: memoryless, the paper's solver, a decimated skin, rotations of the skin. None leaves the range of numbers. */
 TEST(method_modes_run)
 {
-    static const char *const ways[][2] = {{"tracking", "off"}, {"solver", "jacobi"}, {"vertices", "200"}, {"rotations", "shape"}};
+    static const char *const ways[][2] = {
+        {"tracking", "off"}, {"solver", "jacobi"}, {"vertices", "200"}, {"rotations", "shape"}};
     for (int i = 0; i < SUP_COUNT(ways); i++) {
         actor a;
         actor_open(&a, SUP_WEIGHTS_AUTO, ways[i][0], ways[i][1]);
