@@ -7,8 +7,9 @@ enum {
     BORDER = 3,      /* empty layers around what is kept: two that must be 0, one for the B-spline's echo */
     MOST_NODES = 512 /* along an axis */
 };
-static const double REACH = 1.15;    /* of a box beyond the samples, in radii */
-static const double FADE = 0.35;     /* of the radius: how far from the end of its box a field that goes on fades out */
+static const double REACH = 1.15; /* of a box beyond the samples, in radii */
+static const double FADE = 0.35;  /* of the radius: how far from the end of its box a field that goes on fades out */
+static const double FLARE = 0.5;
 static const double STEEP = 3.0;     /* slope where a fit is cut off: what is well inside of its part stays as it is */
 static const double SMALLEST = 1e-5; /* compact values below are 0 */
 
@@ -165,6 +166,51 @@ static void cut_off(const sup_fields_state *s, int32_t field)
     }
 }
 
+/* The sample of a part's own skin that is nearest to a point; caps come before them. */
+static sup_vec3d nearest_own(const sup_field_shape *shape, sup_vec3d p)
+{
+    const float x = (float)p.x, y = (float)p.y, z = (float)p.z;
+    float nearest = INFINITY;
+    int32_t best = 0;
+    for (int32_t i = shape->cap_count; i < shape->core_count; i++) {
+        float dx = shape->core[3 * i] - x, dy = shape->core[3 * i + 1] - y, dz = shape->core[3 * i + 2] - z;
+        float square = dx * dx + dy * dy + dz * dz;
+        if (!(square < nearest)) continue;
+        nearest = square;
+        best = i;
+    }
+    return sup_v3_load(shape->core + 3 * (size_t)best);
+}
+
+/* Whether a point, which is `width` radii from a part's bone and within `limit` from its skin, is another part's: the skin next
+ * to it is, and that part's bone is nearer, in its radii. */
+static bool is_foreign(const sup_fields_state *s, int32_t field, sup_vec3d p, double width, double limit)
+{
+    sup_bvh_nearest near = sup_bvh_closest(&s->bvh, p, limit);
+    if (near.triangle < 0 || sup_fields_touches(s, near.triangle, field)) return false;
+    int32_t part = s->bound->partition.vertex_part[s->def->skin.triangles[3 * (size_t)near.triangle]];
+    return sup_partition_distance(&s->bound->partition, part, p, NULL) < width * s->shapes[part].radius;
+}
+
+/* In another part a field ends at its radius from the bone and FLARE of what its own skin is wider than that next to there. A
+ * neck that goes on into the chin would hold it back when the head turns. */
+static void keep_to_own(const sup_fields_state *s, int32_t field)
+{
+    const sup_field_shape *shape = &s->shapes[field];
+    const size_t count = node_count(shape->size);
+    for (size_t i = 0; i < count; i++) {
+        if ((double)shape->raw[i] >= shape->radius) continue;
+        sup_vec3d p = node_of(shape, i);
+        double bone = sup_partition_distance(&s->bound->partition, field, p, NULL);
+        if (bone - shape->radius <= fmax((double)shape->raw[i], 0.0)) continue;
+        sup_vec3d own = nearest_own(shape, p);
+        double wide = sup_partition_distance(&s->bound->partition, field, own, NULL) - shape->radius;
+        double beyond = bone - shape->radius - FLARE * fmax(0.0, wide);
+        if (beyond > (double)shape->raw[i] && is_foreign(s, field, p, bone / shape->radius, sup_v3_distance(p, own)))
+            shape->raw[i] = (float)beyond;
+    }
+}
+
 /* From 0 at the border layers to 1 a way inside, smoothly. */
 static double fade(int32_t at, int32_t size, double cells)
 {
@@ -252,7 +298,10 @@ static void finish_fields(void *work, int32_t begin, int32_t end, int32_t worker
     const gridding *g = work;
     SUP_UNUSED(worker);
     for (int32_t i = begin; i < end; i++) {
-        if (g->state->shapes[i].fitted) cut_off(g->state, i);
+        if (g->state->shapes[i].fitted) {
+            cut_off(g->state, i);
+            keep_to_own(g->state, i);
+        }
         make_compact(&g->state->shapes[i]);
         make_nodes(&g->state->shapes[i]);
     }

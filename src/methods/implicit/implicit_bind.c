@@ -53,7 +53,8 @@ static sup_result bind_space(binding *b, sup_error *error)
 static sup_result bind_fields(binding *b, sup_error *error)
 {
     const sup_simulated_surface *s = &b->surface;
-    sup_fields_def def = {.skin = {s->coarse_count, s->coarse_triangle_count, s->coarse_positions, s->coarse_triangles},
+    sup_fields_def def = {.skin = {s->coarse_count, s->coarse_triangle_count, s->coarse_positions, s->coarse_triangles,
+                                   s->influence_first, s->influence_joint, s->influence_weight},
                           .grid = b->input->values[SUP_IMPLICIT_GRID]};
     sup_result result =
         sup_setup_parse(b->input->rig, b->input->setup, b->input->setup_size, &b->arena, &b->setup, error);

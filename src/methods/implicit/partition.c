@@ -11,7 +11,8 @@ enum {
     LEAST_VERTICES = 4,
     MOST_ROUNDS = 16 /* of moving islands; each makes at least one of them larger */
 };
-static const double SHORTEST = 1e-5; /* segment, of the character's size */
+static const double SHORTEST = 1e-5;     /* segment, of the character's size */
+static const float LEAST_WEIGHT = 0.05f; /* of a joint that a vertex may belong to */
 
 typedef struct partitioning {
     const sup_rig *rig;
@@ -96,19 +97,29 @@ static sup_result make_segments(partitioning *p, sup_arena *arena, sup_error *er
 
 /* --- Heat --- */
 
+static bool may_own(const sup_partition_skin *skin, int32_t vertex, int32_t joint)
+{
+    if (skin->influence_first == NULL) return true;
+    for (int32_t i = skin->influence_first[vertex]; i < skin->influence_first[vertex + 1]; i++)
+        if (skin->influence_joint[i] == joint) return skin->influence_weight[i] >= LEAST_WEIGHT;
+    return false;
+}
+
 /* `sum` [joint_count] is zero, and zero again at the end. */
 static void take_warmest(partitioning *p, const sup_weights_output *heat, double *sum)
 {
     for (int32_t v = 0; v < p->skin->vertex_count; v++) {
         const int32_t *segment = heat->joints + (size_t)v * HEAT_INFLUENCES;
         const float *weight = heat->weights + (size_t)v * HEAT_INFLUENCES;
-        int32_t best = p->to->segments[segment[0]].joint;
+        int32_t best = -1;
         for (int32_t k = 0; k < HEAT_INFLUENCES; k++)
             sum[p->to->segments[segment[k]].joint] += (double)weight[k];
         for (int32_t k = 0; k < HEAT_INFLUENCES; k++) {
             int32_t joint = p->to->segments[segment[k]].joint;
-            if (sum[joint] > sum[best] || (sum[joint] == sum[best] && joint < best)) best = joint;
+            if (!may_own(p->skin, v, joint)) continue;
+            if (best < 0 || sum[joint] > sum[best] || (sum[joint] == sum[best] && joint < best)) best = joint;
         }
+        if (best < 0) best = p->skin->influence_joint[p->skin->influence_first[v]];
         for (int32_t k = 0; k < HEAT_INFLUENCES; k++)
             sum[p->to->segments[segment[k]].joint] = 0.0;
         p->joint_of[v] = best;

@@ -2,7 +2,8 @@
  *
  * Based on: [vaillant2014iso] section 3, where parts are the vertices nearest to a bone. Deviation: it is the bone from which
  * most heat arrives ([baran2007pinocchio], rig/weights.h), which is the nearest bone that a vertex can see, with even borders;
- * an arm that hangs at the hip does not join the hip, and a helper joint outside of the skin gets nothing. */
+ * an arm that hangs at the hip does not join the hip, and a helper joint outside of the skin gets nothing. Bones that have
+ * next to no weight at a vertex are left out, where weights are known: the bone that is nearest to a chin is that of the neck. */
 #ifndef SUP_METHODS_IMPLICIT_PARTITION_H
 #define SUP_METHODS_IMPLICIT_PARTITION_H
 
@@ -15,6 +16,9 @@ typedef struct sup_partition_skin {
     int32_t vertex_count, triangle_count;
     const float *positions;   /* [vertex_count*3] */
     const int32_t *triangles; /* [triangle_count*3] different corners */
+    /* What moves a vertex, largest weight first: [vertex_count+1] and as many as that says; NULL: not known. */
+    const int32_t *influence_first, *influence_joint;
+    const float *influence_weight;
 } sup_partition_skin;
 
 /* A straight piece of bone: from a joint to one of its children, or to a leaf's end. */

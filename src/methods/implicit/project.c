@@ -91,10 +91,11 @@ static hold hold_of(const sup_track_aim *aim, const sample *s, float slope, floa
     if (!(across > NO_SLOPE * aim->gradient) || !(s->contact > 0.0f)) return h;
     float gap = GAP * aim->edge * across, deep = clamp((s->contact - 0.1f) * 2.5f, 0.0f, 1.0f);
     h.off = gap - s->side;
-    h.over = deep * fmaxf(0.0f, -s->left);
+    h.over = deep * sup_track_more(0.0f, -s->left);
     h.end = deep * clamp(1.0f - 2.0f * s->left / aim->edge, 0.0f, 1.0f);
-    h.sheet =
-        h.over > 0.0f ? deep : fmaxf(sup_track_sheet(aim, slope, s->contact), deep * clamp(h.off / gap, 0.0f, 1.0f));
+    h.sheet = h.over > 0.0f
+                  ? deep
+                  : sup_track_more(sup_track_sheet(aim, slope, s->contact), deep * clamp(h.off / gap, 0.0f, 1.0f));
     return h;
 }
 
@@ -265,9 +266,9 @@ void sup_track_newton_block(sup_track_work *work, int32_t block)
         for (int c = 0; c < 3; c++)
             place[c] += step[c];
         float length = sqrtf(step[0] * step[0] + step[1] * step[1] + step[2] * step[2]);
-        moved = fmaxf(moved, length / track->aim[row].edge);
+        moved = sup_track_more(moved, length / track->aim[row].edge);
     }
-    work->rows.moved[block] = fmaxf(work->rows.moved[block], moved);
+    work->rows.moved[block] = sup_track_more(work->rows.moved[block], moved);
     work->rows.drift[block] = moved;
 }
 

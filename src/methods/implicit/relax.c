@@ -192,7 +192,7 @@ static void look_again(sup_track_work *w, int32_t block)
 {
     float held = 0.0f;
     for (int64_t row = w->track->block_first[block]; row < w->track->block_first[block + 1]; row++)
-        held = fmaxf(held, w->rows.place[4 * row + 3]);
+        held = sup_track_more(held, w->rows.place[4 * row + 3]);
     bool far = w->rows.drift[block] > (held > 0.0f ? FAR_HELD : FAR);
     w->rows.sums[SUP_TRACK_SUMS * (int64_t)block + 2] =
         far ? (double)(w->track->block_first[block + 1] - w->track->block_first[block]) : 0.0;
@@ -239,7 +239,7 @@ static void move_some(void *work, int32_t begin, int32_t end, int32_t worker)
                 w->rows.place[4 * row + c] += share * step[c];
             length *= share;
             square += (double)length * (double)length;
-            moved = fmaxf(moved, length);
+            moved = sup_track_more(moved, length);
         }
         w->rows.moved[block] = moved;
         w->rows.drift[block] += moved;

@@ -34,25 +34,30 @@ static sup_result place_vertices(const sup_bind_input *input, const sup_simulate
     return SUP_OK;
 }
 
-static sup_result add_own(const sup_rig *rig, const int32_t *coarse, const int32_t *row, sup_model_builder *builder,
-                          sup_error *error)
+/* Vertices at rows, in the order of the rows: what a frame reads of those lies side by side. */
+static sup_result add_own(const sup_rig *rig, const int32_t *coarse, const int32_t *row, int32_t row_count,
+                          sup_arena *arena, sup_model_builder *builder, sup_error *error)
 {
-    int64_t count = 0;
+    int32_t *first = sup_arena_alloc(arena, (size_t)row_count + 1, sizeof *first);
+    if (first == NULL) return sup_fail_memory(error, "the shown skin");
     for (int32_t v = 0; v < rig->vertex_count; v++)
-        count += coarse[v] >= 0 ? 1 : 0;
+        if (coarse[v] >= 0) first[row[coarse[v]] + 1]++;
+    for (int32_t r = 0; r < row_count; r++)
+        first[r + 1] += first[r];
+    int64_t count = first[row_count];
     int32_t *vertex = sup_model_add(builder, "shown.vertex", SUP_ARRAY_INT32, count);
     int32_t *rows = sup_model_add(builder, "shown.row", SUP_ARRAY_INT32, count);
     float *normal = sup_model_add(builder, "shown.normal", SUP_ARRAY_FLOAT, 3 * count);
     float *tangent = sup_model_add(builder, "shown.tangent", SUP_ARRAY_FLOAT, rig->tangents != NULL ? 4 * count : 0);
     if (vertex == NULL || rows == NULL || normal == NULL || tangent == NULL)
         return sup_fail_memory(error, "the shown skin");
-    for (int32_t v = 0, i = 0; v < rig->vertex_count; v++) {
+    for (int32_t v = 0; v < rig->vertex_count; v++) {
         if (coarse[v] < 0) continue;
+        int64_t i = first[row[coarse[v]]]++;
         vertex[i] = v;
         rows[i] = row[coarse[v]];
-        memcpy(normal + 3 * (int64_t)i, rig->normals + 3 * (int64_t)v, 3 * sizeof(float));
-        if (rig->tangents != NULL) memcpy(tangent + 4 * (int64_t)i, rig->tangents + 4 * (int64_t)v, 4 * sizeof(float));
-        i++;
+        memcpy(normal + 3 * i, rig->normals + 3 * (int64_t)v, 3 * sizeof(float));
+        if (rig->tangents != NULL) memcpy(tangent + 4 * i, rig->tangents + 4 * (int64_t)v, 4 * sizeof(float));
     }
     return SUP_OK;
 }
@@ -70,7 +75,7 @@ sup_result sup_shown_bind(const sup_bind_input *input, const sup_simulated_surfa
         return sup_fail_memory(error, "the shown skin");
     bool own = surface->coarse_count == surface->fine_count;
     sup_result result = place_vertices(input, surface, own, arena, place, coarse, error);
-    if (result == SUP_OK) result = add_own(rig, coarse, row, builder, error);
+    if (result == SUP_OK) result = add_own(rig, coarse, row, surface->coarse_count, arena, builder, error);
     if (result != SUP_OK) return result;
     for (size_t v = 0; v < count; v++)
         vertices[row[v]] = surface->coarse_middle[v];
@@ -160,6 +165,7 @@ static void turn(const float m[12], const float v[3], float to[3])
 static bool make_unit(float v[3])
 {
     float square = v[0] * v[0] + v[1] * v[1] + v[2] * v[2];
+    if (fabsf(square - 1.0f) < 2e-6f) return true; /* as rotations leave it */
     if (!(square > 1e-20f) || !(square < 1e20f)) return false;
     float scale = 1.0f / sqrtf(square);
     for (int c = 0; c < 3; c++)

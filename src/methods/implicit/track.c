@@ -192,8 +192,8 @@ static void bounds_of(const sup_track_work *w, int32_t block, float low[3], floa
     }
     for (int64_t row = w->track->block_first[block]; row < w->track->block_first[block + 1]; row++)
         for (int c = 0; c < 3; c++) {
-            low[c] = fminf(low[c], w->rows.place[4 * row + c]);
-            high[c] = fmaxf(high[c], w->rows.place[4 * row + c]);
+            low[c] = sup_track_less(low[c], w->rows.place[4 * row + c]);
+            high[c] = sup_track_more(high[c], w->rows.place[4 * row + c]);
         }
 }
 
@@ -354,7 +354,7 @@ static void spread_row(const show_work *w, int64_t row)
     int32_t count = track->first[row + 1] - track->first[row];
     for (int32_t e = track->first[row]; e < track->first[row + 1]; e++)
         sum += w->crease[track->other[e]];
-    w->spread[row] = fmaxf(w->crease[row], sum / (float)(count + 1));
+    w->spread[row] = sup_track_more(w->crease[row], sum / (float)(count + 1));
 }
 
 static void smooth_row(const show_work *w, int64_t row)
@@ -391,7 +391,7 @@ static int32_t list_creases(const sup_track *track, const sup_track_rows *rows, 
     for (int32_t block = 0; block < track->block_count; block++) {
         far[block] = 0;
         for (int64_t row = track->block_first[block]; row < track->block_first[block + 1]; row++) {
-            crease[row] = smooth * fmaxf(0.0f, fminf(1.0f, 2.0f * (rows->place[4 * row + 3] - 0.1f)));
+            crease[row] = smooth * sup_track_more(0.0f, sup_track_less(1.0f, 2.0f * (rows->place[4 * row + 3] - 0.1f)));
             if (crease[row] > 0.0f) far[block] = 1;
         }
         if (far[block] != 0) rows->list[count++] = block;

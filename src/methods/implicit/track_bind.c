@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 /* Mass beside the Laplacian in the factor, in inverse squares of the character's size: how far a solve reaches (relax.c). */
-static const double MASS = 250.0;
+static const double MASS = 120.0;
 enum { SOLVE_PARTS = 24, BLOCK = SUP_FIELD_LANES };
 
 typedef struct builder {

@@ -90,6 +90,17 @@ void sup_track_take_points(const sup_track *track, const float *place, int32_t b
 void sup_track_look(const sup_track *track, int32_t block, sup_track_field_fn *field, const void *user,
                     const sup_field_points *points, sup_field_samples *samples, sup_field_sides *sides);
 
+/* fmaxf and fminf are calls, for the sake of numbers that are none; these are an instruction, and pass over such a `b`. */
+static inline float sup_track_more(float a, float b)
+{
+    return b > a ? b : a;
+}
+
+static inline float sup_track_less(float a, float b)
+{
+    return b < a ? b : a;
+}
+
 /* How much of a contact sheet is felt, in [0, 1]: there the field touches 0.5 from above on both sides like a valley. Values
  * below are nowhere, values above are much farther away than at rest, and the slope goes to 0. */
 static inline float sup_track_sheet(const sup_track_aim *aim, float slope, float contact)
