@@ -74,6 +74,7 @@ typedef struct projective_state {
     int32_t touching;                          /* contacts that pushed in the last step */
     double values[SUP_PROJECTIVE_PARAM_COUNT]; /* parameters of the last frame */
     uint32_t things;                           /* list of colliders of the last frame, 0 for none */
+    int32_t touch_count;                       /* touches with them in the last step */
     bool opened;                               /* the state holds the paint */
     int32_t rigid_count;                       /* the view's, over a reset */
 } projective_state;
@@ -502,6 +503,7 @@ static int32_t touch_colliders(projective_state *s, const sup_step_input *input,
     sup_touch *touches = at(s, s->at.touches);
     int32_t count = sup_touch_find(input->context, &touch, at(s, s->at.touch), touches);
     int32_t rows_found = 0;
+    s->touch_count = count;
     for (int32_t i = 0; i < count; i++) {
         const sup_solid *solid = &solids[touches[i].solid];
         float hold = collider_hold(s, solid, touches[i].vertex);
@@ -679,7 +681,7 @@ static void move_to_world(const projective_state *s, const sup_skin_out *out)
     move_blocks(s, &s->view.upsample.riding, out);
 }
 
-/* What still crosses in the shown skin is parted; skin that is painted rigid stays where it is. */
+/* What still crosses in the shown skin is parted; skin that is painted rigid or lies on a collider stays where it is. */
 static void part(projective_state *s, const sup_step_input *input, const sup_skin_out *out)
 {
     const sup_projective_view *view = &s->view;
@@ -688,6 +690,9 @@ static void part(projective_state *s, const sup_step_input *input, const sup_ski
     memset(held, 0, (size_t)view->system.skin_count);
     for (int32_t i = 0; i < view->rigid_count; i++)
         held[view->rigid_vertex[i]] = (view->part.close[view->rigid_vertex[i]] & SUP_PART_CARRIED) == 0;
+    const sup_touch *touches = at(s, s->at.touches);
+    for (int32_t i = 0; input->colliders != NULL && i < s->touch_count; i++)
+        held[touches[i].vertex] = 1;
     sup_part_def def = {.near = sup_detect_near(&view->detect, at(s, s->at.detect)),
                         .held = held,
                         .rest = view->start_rest,
