@@ -56,7 +56,10 @@ static void free_kept(void)
 static sup_fields_def skin_def(void)
 {
     const sup_simulated_surface *s = &kept.surface;
-    return (sup_fields_def){.skin = {s->fine_count, s->fine_triangle_count, s->fine_positions, s->fine_triangles},
+    return (sup_fields_def){.skin = {.vertex_count = s->fine_count,
+                                     .triangle_count = s->fine_triangle_count,
+                                     .positions = s->fine_positions,
+                                     .triangles = s->fine_triangles},
                             .grid = 8.0,
                             .samples = 96};
 }

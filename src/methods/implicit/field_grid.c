@@ -7,9 +7,10 @@ enum {
     BORDER = 3,      /* empty layers around what is kept: two that must be 0, one for the B-spline's echo */
     MOST_NODES = 512 /* along an axis */
 };
-static const double REACH = 1.15; /* of a box beyond the samples, in radii */
-static const double FADE = 0.35;  /* of the radius: how far from the end of its box a field that goes on fades out */
-static const double FLARE = 0.5;
+static const double REACH = 1.15;    /* of a box beyond the samples, in radii */
+static const double FADE = 0.35;     /* of the radius: how far from the end of its box a field that goes on fades out */
+static const double FLARE = 0.5;     /* of what its skin is wider than its radius, that a part keeps in another */
+static const double BETWEEN = 0.4;   /* of the radius: the way on which what is between two parts becomes the other's */
 static const double STEEP = 3.0;     /* slope where a fit is cut off: what is well inside of its part stays as it is */
 static const double SMALLEST = 1e-5; /* compact values below are 0 */
 
@@ -182,14 +183,29 @@ static sup_vec3d nearest_own(const sup_field_shape *shape, sup_vec3d p)
     return sup_v3_load(shape->core + 3 * (size_t)best);
 }
 
-/* Whether a point, which is `width` radii from a part's bone and within `limit` from its skin, is another part's: the skin next
- * to it is, and that part's bone is nearer, in its radii. */
-static bool is_foreign(const sup_fields_state *s, int32_t field, sup_vec3d p, double width, double limit)
+typedef struct own_skin {
+    const sup_fields_state *state;
+    int32_t part;
+} own_skin;
+
+static bool is_own(void *user, int32_t triangle)
 {
+    const own_skin *own = user;
+    return sup_fields_touches(own->state, triangle, own->part);
+}
+
+/* How much a point, which is `width` radii from a part's bone and within `limit` from its skin, is another part's, in [0, 1]: 1
+ * where skin of that is nearer by BETWEEN of the radius, 0 where that part's bone is not nearer, in its radii. */
+static double foreign(const sup_fields_state *s, int32_t field, sup_vec3d p, double width, double limit)
+{
+    own_skin own = {s, field};
     sup_bvh_nearest near = sup_bvh_closest(&s->bvh, p, limit);
-    if (near.triangle < 0 || sup_fields_touches(s, near.triangle, field)) return false;
+    if (near.triangle < 0 || is_own(&own, near.triangle)) return 0.0;
     int32_t part = s->bound->partition.vertex_part[s->def->skin.triangles[3 * (size_t)near.triangle]];
-    return sup_partition_distance(&s->bound->partition, part, p, NULL) < width * s->shapes[part].radius;
+    if (sup_partition_distance(&s->bound->partition, part, p, NULL) >= width * s->shapes[part].radius) return 0.0;
+    double farthest = near.distance + BETWEEN * s->shapes[field].radius;
+    sup_bvh_nearest mine = sup_bvh_closest_of(&s->bvh, p, fmin(farthest, limit), is_own, &own);
+    return mine.triangle < 0 ? 1.0 : fmin(1.0, (mine.distance - near.distance) / (BETWEEN * s->shapes[field].radius));
 }
 
 /* In another part a field ends at its radius from the bone and FLARE of what its own skin is wider than that next to there. A
@@ -206,8 +222,9 @@ static void keep_to_own(const sup_fields_state *s, int32_t field)
         sup_vec3d own = nearest_own(shape, p);
         double wide = sup_partition_distance(&s->bound->partition, field, own, NULL) - shape->radius;
         double beyond = bone - shape->radius - FLARE * fmax(0.0, wide);
-        if (beyond > (double)shape->raw[i] && is_foreign(s, field, p, bone / shape->radius, sup_v3_distance(p, own)))
-            shape->raw[i] = (float)beyond;
+        if (beyond <= (double)shape->raw[i]) continue;
+        double share = foreign(s, field, p, bone / shape->radius, sup_v3_distance(p, own));
+        shape->raw[i] += (float)(share * (beyond - (double)shape->raw[i]));
     }
 }
 

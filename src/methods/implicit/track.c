@@ -229,15 +229,25 @@ static bool rotation_stirs(const sup_track_work *w, int32_t block)
     return false;
 }
 
-/* Rows that the artist takes out of the relaxation have no memory: they start from where the bone has them. */
-static void hold_row(const sup_track *track, const float m[12], int64_t row, float *place)
+/* Farthest that a row is brought to where dual quaternions have it, edges: from afar it could come out on another limb. */
+static const float HOLD_STEP = 0.5f;
+
+/* Rows that the artist takes out of the relaxation have no memory: they go to where dual quaternions have them. Where their bone
+ * alone has them, all that the skin of a joint is stretched is in the triangles between two parts. In a contact they stay. */
+static void hold_row(const sup_track *track, const float turn[12], int64_t row, float *place)
 {
-    float hold = 1.0f - track->aim[row].relax;
+    const sup_track_aim *aim = &track->aim[row];
     const float *rest = track->rest + 4 * row;
-    for (int r = 0; r < 3 && hold > 0.0f; r++) {
-        float rigid = m[4 * r] * rest[0] + m[4 * r + 1] * rest[1] + m[4 * r + 2] * rest[2] + m[4 * r + 3];
-        place[r] += hold * (rigid - place[r]);
+    float hold = (1.0f - aim->relax) * (1.0f - place[3]), way[3], square = 0.0f;
+    if (!(hold > 0.0f)) return;
+    for (int r = 0; r < 3; r++) {
+        const float *m = turn + 4 * r;
+        way[r] = hold * (m[0] * rest[0] + m[1] * rest[1] + m[2] * rest[2] + m[3] - place[r]);
+        square += way[r] * way[r];
     }
+    float most = HOLD_STEP * aim->edge, share = square > most * most ? most / sqrtf(square) : 1.0f;
+    for (int r = 0; r < 3; r++)
+        place[r] += share * way[r];
 }
 
 /* First stage: rows go with their bone; blocks where something stirs wake up. */
@@ -252,7 +262,7 @@ static void carry_some(void *work, int32_t begin, int32_t end, int32_t worker)
         bool stirs = turned || field_stirs(w, block, w->input->reach.box_before);
         for (int64_t row = track->block_first[block]; row < track->block_first[block + 1]; row++) {
             if (joint->moves) carry_row(joint->motion, w->rows.place + 4 * row, w->rows.normal + 4 * row);
-            if (stirs) hold_row(track, joint->place, row, w->rows.place + 4 * row);
+            if (stirs) hold_row(track, w->rows.turn + 12 * row, row, w->rows.place + 4 * row);
         }
         stirs = stirs || field_stirs(w, block, w->input->reach.box);
         int awake = stirs ? SUP_TRACK_AWAKE | SUP_TRACK_NEW | SUP_TRACK_WORKED | (turned ? SUP_TRACK_TURNED : 0) : 0;
@@ -320,10 +330,10 @@ void sup_track_move(const sup_context *context, const sup_track *track, void *st
     sup_track_work work = {.context = context, .track = track, .input = input};
     work.rows = sup_track_rows_of(track, state);
     find_ways(&work);
+    sup_track_turn_rows(&work);
     sup_parallel(context, track->block_count, CARRY_GRAIN, carry_some, &work);
     list_blocks(&work, SUP_TRACK_AWAKE);
     memset(report, 0, sizeof *report);
-    sup_track_turn_rows(&work);
     sup_track_project(&work, FIRST_STEPS, -1.0f);
     settle(&work);
     report->rounds = sup_track_relax(&work, &report->moved);

@@ -642,7 +642,8 @@ static int32_t update_pair(const detect_work *work, int32_t v, contact_view *vie
     if (triangle < 0 && key == no_pair) return -1;
     if (triangle >= 0) {
         triangle = walk(work, v, triangle, facing_kept, view);
-        if (stays(work, v, triangle, view)) return triangle;
+        bool left_over = work->input->anew && key == no_pair && view->height < touch_height(work, v, triangle, view);
+        if (!left_over && stays(work, v, triangle, view)) return triangle;
     }
     if (key == no_pair) return -1;
     return walk(work, v, (int32_t)(key & 0xffffffffu), 0.0f, view);

@@ -24,11 +24,12 @@ enum {
     TOUCH_ROUNDS = 20,  /* and with contact after those */
     MOST_STEPS = SUP_PACE_MOST_STEPS,
     /* Steps that the skeleton stands, no parameter and no thing in the way changes: */
-    STILL_TOUCH = 6,   /* where skin touches skin flesh is calmed, more and more, */
-    STILL_EASE = 15,   /* until here, and from here on it no longer trembles; */
-    STILL_BEGIN = 15,  /* other flesh is calmed as well, */
-    STILL_CALM = 40,   /* until here; once it hardly moves it sleeps: nothing is computed until something changes; */
-    STILL_LATE = 150,  /* from here on it also sleeps when it only creeps, */
+    STILL_TOUCH = 6,  /* pairs end that hold skin where it would not touch by itself, left over from a motion; and where
+                        * skin touches flesh is calmed, more and more, */
+    STILL_EASE = 15,  /* until here, and from here on it no longer trembles; */
+    STILL_BEGIN = 15, /* other flesh is calmed as well, */
+    STILL_CALM = 40,  /* until here; once it hardly moves it sleeps: nothing is computed until something changes; */
+    STILL_LATE = 150, /* from here on it also sleeps when it only creeps, */
     STILL_WINDOW = 30, /* steps over which that is seen */
     ASLEEP_FOR_GOOD = 1 << 20
 };
@@ -364,7 +365,8 @@ static int32_t detect_contacts(projective_state *s, const sup_step_input *input)
     sup_detect_input detect = {.skin = at(s, s->at.shown),
                                .skin_stride = 4,
                                .piece_ends = ends,
-                               .friction = (float)input->values[SUP_PROJECTIVE_FRICTION]};
+                               .friction = (float)input->values[SUP_PROJECTIVE_FRICTION],
+                               .anew = s->still == STILL_TOUCH};
     return sup_detect_step(input->context, &s->view.detect, at(s, s->at.detect), &detect, at(s, s->at.contacts));
 }
 
