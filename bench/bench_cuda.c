@@ -281,15 +281,18 @@ static void bench_crowd(const male *m, int32_t count)
     sup_crowd_destroy(crowd);
 }
 
-/* A few frames with contact, for a profiler. */
+/* A frame with contact, after some others, for a profiler: ncu --profile-from-start off. */
 static void run_frames(const male *m, int32_t count)
 {
     sup_error e = {0};
     sup_crowd *crowd = open_crowd(m, m->model, count);
     play_all(m, crowd);
-    for (int32_t i = 0; i < 4; i++)
+    for (int32_t i = 0; i < WARM_UP; i++) {
+        if (i == WARM_UP - 1) sup_cuda_profile(true);
         require(sup_crowd_step(crowd, 1.0f / 60.0f, NULL, &e) == SUP_OK, "step", &e);
-    require(sup_crowd_wait(crowd, &e) == SUP_OK, "wait", &e);
+        require(sup_crowd_wait(crowd, &e) == SUP_OK, "wait", &e);
+    }
+    sup_cuda_profile(false);
     sup_crowd_destroy(crowd);
 }
 

@@ -1,12 +1,13 @@
 /* bench_table.c - the speed of `projective` as table 3.2 of [komaritzan2022] tells it, rows ready for the manual.
  *
- *     bench_table [1|2 threads] [body]
+ *     bench_table [1|2 threads] [body] [stages]
  *
  * The whole method through the public API, a frame a step of the simulation (60 a second), over a whole motion:
  *   pre: rig and bind, with decimation and upsampling weights, which the thesis leaves out (10 to 20 s there);
  *   sim: a frame without contact, upsampling taken off; us: upsampling of positions and normals;
  *   col: what contact adds; frames a second without and with it.
- * Each frame counts with the best of its rounds, since the machine may be busy; the row is the mean over the frames. */
+ * Each frame counts with the best of its rounds, since the machine may be busy; the row is the mean over the frames.
+ * With `stages` also where the time of a frame goes, without and with contact: each stage the same way. */
 #include "supple/supple.h"
 
 #include <math.h>
@@ -15,7 +16,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { ROUNDS = 3, MOST_FRAMES = 240 };
+enum { ROUNDS = 3, MOST_FRAMES = 240, MOST_STAGES = 24 };
 
 typedef struct body {
     const char *name, *input, *clip, *vertices; /* clip NULL: the first; vertices NULL: as many as there are */
@@ -47,16 +48,46 @@ static void must(sup_result result, const sup_error *error)
     exit(1);
 }
 
+/* Stages in the order in which they first came, and what a frame spent in each. */
 typedef struct stage_clock {
-    double last, upsample;
+    double last, ms[MOST_STAGES];
+    const char *name[MOST_STAGES];
+    int count;
 } stage_clock;
 
 static void stage_done(void *user, const char *stage)
 {
     stage_clock *clock = user;
     double now = now_ms();
-    if (strcmp(stage, "upsample") == 0) clock->upsample += now - clock->last;
+    int k = 0;
+    while (k < clock->count && strcmp(stage, clock->name[k]) != 0)
+        k++;
+    if (k == MOST_STAGES) return;
+    if (k == clock->count) clock->name[clock->count++] = stage;
+    clock->ms[k] += now - clock->last;
     clock->last = now;
+}
+
+/* Means over the frames of a motion. */
+typedef struct timing {
+    double frame, stage[MOST_STAGES];
+    const char *name[MOST_STAGES];
+    int count;
+} timing;
+
+static double stage_of(const timing *t, const char *name)
+{
+    for (int k = 0; k < t->count; k++)
+        if (strcmp(name, t->name[k]) == 0) return t->stage[k];
+    return 0.0;
+}
+
+/* Stages without contact beside those with it. */
+static void print_stages(const timing t[2])
+{
+    for (int k = 0; k < t[1].count; k++)
+        printf("  %-16s %8.3f %8.3f\n", t[1].name[k], stage_of(&t[0], t[1].name[k]), t[1].stage[k]);
+    printf("  %-16s %8.3f %8.3f\n", "frame", t[0].frame, t[1].frame);
 }
 
 typedef struct trial {
@@ -69,34 +100,40 @@ typedef struct trial {
     float *positions, *normals;
 } trial;
 
-/* Mean milliseconds of a frame; *upsample its part. */
-static double time_motion(trial *t, double *upsample)
+static timing time_motion(trial *t)
 {
-    double best[MOST_FRAMES][2], sum[2] = {0};
+    static double best[MOST_FRAMES][MOST_STAGES + 1];
     int32_t frames = sup_clip_frame_count(t->clip, 60.0);
     sup_skin_out out = {.positions = t->positions, .normals = t->normals};
     sup_instance *instance = NULL;
     sup_error error = {0};
+    timing mean = {0};
+    stage_clock clock = {0};
     must(sup_instance_create(&t->context, t->model, NULL, &instance, &error), &error);
     frames = frames < MOST_FRAMES ? frames : MOST_FRAMES;
     for (int round = 0; round < ROUNDS; round++)
         for (int32_t f = 0; f < frames; f++) {
-            stage_clock clock = {0};
             must(sup_pose_sample(t->character, t->clip, sup_clip_frame_time(t->clip, 60.0, f), t->pose), &error);
             if (f == 0) must(sup_instance_reset(instance, t->pose), &error);
             must(sup_instance_observe(instance, stage_done, &clock), &error);
+            memset(clock.ms, 0, sizeof clock.ms);
             double begin = clock.last = now_ms();
             must(sup_instance_step(instance, t->pose, f == 0 ? 0.0f : 1.0f / 60.0f, &out), &error);
-            double ms[2] = {now_ms() - begin, clock.upsample};
-            for (int k = 0; k < 2; k++)
-                best[f][k] = round == 0 ? ms[k] : fmin(best[f][k], ms[k]);
+            double whole = now_ms() - begin;
+            for (int k = 0; k <= MOST_STAGES; k++) {
+                double ms = k < MOST_STAGES ? clock.ms[k] : whole;
+                best[f][k] = round == 0 ? ms : fmin(best[f][k], ms);
+            }
         }
-    for (int32_t f = 1; f < frames; f++)
-        for (int k = 0; k < 2; k++)
-            sum[k] += best[f][k] / (frames - 1);
+    mean.count = clock.count;
+    memcpy(mean.name, clock.name, sizeof mean.name);
+    for (int32_t f = 1; f < frames; f++) {
+        mean.frame += best[f][MOST_STAGES] / (frames - 1);
+        for (int k = 0; k < clock.count; k++)
+            mean.stage[k] += best[f][k] / (frames - 1);
+    }
     sup_instance_destroy(instance);
-    *upsample = sum[1];
-    return sum[0];
+    return mean;
 }
 
 static double bind_body(trial *t, const body *b, const char *contact)
@@ -133,10 +170,11 @@ static bool load_body(trial *t, const body *b)
     return true;
 }
 
-static void time_body(const sup_context *context, const body *b)
+static void time_body(const sup_context *context, const body *b, bool stages)
 {
     trial t = {.context = *context};
-    double ms[2], upsample[2], pre = 0.0;
+    timing time[2];
+    double pre = 0.0;
     int32_t simulated = 0, elements = 0, shown = 0;
     static const char *const contact[] = {"off", "on"};
     if (!load_body(&t, b)) return;
@@ -149,15 +187,17 @@ static void time_body(const sup_context *context, const body *b)
         t.positions = calloc((size_t)shown * 3, sizeof(float));
         t.normals = calloc((size_t)shown * 3, sizeof(float));
         if (t.positions == NULL || t.normals == NULL) exit(1);
-        ms[k] = time_motion(&t, &upsample[k]);
+        time[k] = time_motion(&t);
         free(t.positions);
         free(t.normals);
         sup_model_destroy(t.model);
         sup_rig_destroy(t.rig);
     }
+    double upsample = stage_of(&time[0], "upsample");
     printf("| %s | %d, %d, %d | %.0f | %.2f | %.2f | %.0f | %.2f | %.0f | %s |\n", b->name, (int)simulated,
-           (int)elements, (int)shown, pre, ms[0] - upsample[0], upsample[0], 1e3 / ms[0], ms[1] - ms[0], 1e3 / ms[1],
-           b->thesis);
+           (int)elements, (int)shown, pre, time[0].frame - upsample, upsample, 1e3 / time[0].frame,
+           time[1].frame - time[0].frame, 1e3 / time[1].frame, b->thesis);
+    if (stages) print_stages(time);
     fflush(stdout);
     sup_pose_destroy(t.pose);
     sup_character_destroy(t.character);
@@ -176,7 +216,7 @@ int main(int argc, char **argv)
     printf("%d thread%s; thesis: S, T, H; pre; sim; us; fps; col; fps with col\n", threads, threads > 1 ? "s" : "");
     printf("| body | N, T, H | pre ms | sim ms | us ms | fps | col ms | fps with col | thesis |\n");
     for (size_t i = 0; i < sizeof bodies / sizeof bodies[0]; i++)
-        if (argc < 3 || strcmp(argv[2], bodies[i].name) == 0) time_body(&context, &bodies[i]);
+        if (argc < 3 || strcmp(argv[2], bodies[i].name) == 0) time_body(&context, &bodies[i], argc > 3);
     sup_thread_pool_destroy(pool);
     return 0;
 }

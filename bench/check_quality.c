@@ -2,11 +2,15 @@
  *
  *     check_quality bends
  *     check_quality crossings [INPUT CLIP]...
+ *     check_quality rest [INPUT CLIP]...
  *
  * bends: elbow and knee of the built-in characters: volume of the skin around the joint over that at rest
  * (`bend_volume` of docs/measures.md) in the frame whose angle between the two bones is nearest 120 degrees, and the least
  * of every fourth frame of the motion, 60 a second. crossings: crossing pairs of triangles, summed over all frames of a clip, 30 a
- * second, without and with contact; INPUT is a file, or scene:NAME. Without any: all motions of scene:human. */
+ * second, without and with contact; INPUT is a file, or scene:NAME. Without any: all motions of scene:human. rest: the skeleton stops in
+ * the middle of a clip for two seconds: how long until no shown vertex moves by 1e-5 of the size in a frame, 60 a second,
+ * and the farthest of a frame of the second second; then, after the whole clip and three seconds in the rest pose, how far
+ * the skin is from where it was at rest. */
 #include "supple/supple.h"
 
 #include <math.h>
@@ -24,7 +28,9 @@ static const way ways[] = {{"linear", "linear", NULL, NULL},
                            {"contact=off", "projective", "contact", "off"},
                            {"volume=0", "projective", "volume", "0"}};
 enum { WAYS = sizeof ways / sizeof ways[0], PARAM_LIMIT = 64, CONTACT_ON = 2, CONTACT_OFF = 3 };
-enum { EVERY = 4 }; /* frames of a bend, for its least volume */
+enum { EVERY = 4 };               /* frames of a bend, for its least volume */
+enum { REST_RATE = 60 };          /* frames a second where rest is looked at */
+static const double STILL = 1e-5; /* of the size: what moves less in a frame is still */
 
 typedef struct player {
     sup_context context;
@@ -215,14 +221,79 @@ static void check_crossings(player *p, const char *input, const sup_clip *clip)
     fflush(stdout);
 }
 
-static void check_all_crossings(const sup_context *context, int count, char **inputs)
+/* --- Rest --- */
+
+static double farthest_move(const player *p, const float *from)
 {
-    printf("| motion | pairs off, on | fewer | apart off, on | fewer | largest stretch off, on |\n");
+    double most = 0.0;
+    for (size_t i = 0; i < (size_t)p->rig->vertex_count * 3; i += 3) {
+        double d[3];
+        for (size_t k = 0; k < 3; k++)
+            d[k] = (double)p->positions[i + k] - (double)from[i + k];
+        most = fmax(most, sqrt(dot(d, d)));
+    }
+    return most / (double)p->rig->size;
+}
+
+/* The skeleton stands as it is for `frames`. Returns the frame from which on nothing moves farther than STILL; the farthest
+ * of the last half goes to `late`. */
+static int32_t stand(player *p, sup_instance *instance, int32_t frames, double *late)
+{
+    sup_skin_out out = {.positions = p->positions};
+    size_t bytes = (size_t)p->rig->vertex_count * 3 * sizeof(float);
+    float *last = malloc(bytes);
+    sup_error error = {0};
+    int32_t still = 0;
+    if (last == NULL) exit(1);
+    *late = 0.0;
+    for (int32_t i = 1; i <= frames; i++) {
+        memcpy(last, p->positions, bytes);
+        must(sup_instance_step(instance, p->pose, 1.0f / REST_RATE, &out), &error);
+        double moved = farthest_move(p, last);
+        if (moved >= STILL) still = i;
+        if (2 * i > frames) *late = fmax(*late, moved);
+    }
+    free(last);
+    return still;
+}
+
+static void check_rest(player *p, const char *input, const sup_clip *clip)
+{
+    sup_model *model = NULL;
+    sup_instance *instance = start(p, &ways[CONTACT_ON], &model);
+    int32_t frames = sup_clip_frame_count(clip, REST_RATE), still = 0;
+    double late = 0.0, unused = 0.0;
+    float *rest = malloc((size_t)p->rig->vertex_count * 3 * sizeof(float));
+    sup_error error = {0};
+    if (rest == NULL) exit(1);
+    must(sup_pose_rest(p->character, p->pose), &error);
+    must(sup_instance_reset(instance, p->pose), &error);
+    stand(p, instance, 1, &unused);
+    memcpy(rest, p->positions, (size_t)p->rig->vertex_count * 3 * sizeof(float));
+    for (int32_t f = 0; f < frames; f++) {
+        play(p, instance, clip, REST_RATE, f);
+        if (f == frames / 2) still = stand(p, instance, 2 * REST_RATE, &late);
+    }
+    must(sup_pose_rest(p->character, p->pose), &error);
+    stand(p, instance, 3 * REST_RATE, &unused);
+    printf("| %s %s | %.2f | %.1e | %.1e |\n", input, clip->name, still / (double)REST_RATE, late,
+           farthest_move(p, rest));
+    fflush(stdout);
+    free(rest);
+    sup_instance_destroy(instance);
+    sup_model_destroy(model);
+}
+
+typedef void check_fn(player *p, const char *input, const sup_clip *clip);
+
+/* `check` for every INPUT CLIP, or for all motions of scene:human. */
+static void check_clips(const sup_context *context, int count, char **inputs, check_fn *check)
+{
     for (int i = 0; i + 1 < count; i += 2) {
         player p = open_player(context, inputs[i]);
         int32_t clip = sup_character_find_clip(p.character, inputs[i + 1]);
         if (clip >= 0)
-            check_crossings(&p, inputs[i], &p.character->clips[clip]);
+            check(&p, inputs[i], &p.character->clips[clip]);
         else
             printf("%s has no clip %s.\n", inputs[i], inputs[i + 1]);
         close_player(&p);
@@ -230,7 +301,7 @@ static void check_all_crossings(const sup_context *context, int count, char **in
     if (count >= 2) return;
     player p = open_player(context, "scene:human");
     for (int32_t c = 0; c < p.character->clip_count; c++)
-        check_crossings(&p, "scene:human", &p.character->clips[c]);
+        check(&p, "scene:human", &p.character->clips[c]);
     close_player(&p);
 }
 
@@ -239,8 +310,10 @@ int main(int argc, char **argv)
     sup_thread_pool *pool = NULL;
     sup_error error = {0};
     sup_context context = {0};
-    if (argc < 2 || (strcmp(argv[1], "bends") != 0 && strcmp(argv[1], "crossings") != 0)) {
-        fprintf(stderr, "check_quality bends | check_quality crossings [INPUT CLIP]...\n");
+    if (argc < 2 ||
+        (strcmp(argv[1], "bends") != 0 && strcmp(argv[1], "crossings") != 0 && strcmp(argv[1], "rest") != 0)) {
+        fprintf(stderr,
+                "check_quality bends | check_quality crossings [INPUT CLIP]... | check_quality rest [INPUT CLIP]...\n");
         return 1;
     }
     must(sup_thread_pool_create(0, &pool, &error), &error);
@@ -252,8 +325,13 @@ int main(int argc, char **argv)
         printf("\n");
         for (size_t i = 0; i < sizeof bends / sizeof bends[0]; i++)
             check_bend(&context, &bends[i]);
-    } else
-        check_all_crossings(&context, argc - 2, argv + 2);
+    } else if (strcmp(argv[1], "crossings") == 0) {
+        printf("| motion | pairs off, on | fewer | apart off, on | fewer | largest stretch off, on |\n");
+        check_clips(&context, argc - 2, argv + 2, check_crossings);
+    } else {
+        printf("| motion | still after, s | farthest move of the second second | off at rest |\n");
+        check_clips(&context, argc - 2, argv + 2, check_rest);
+    }
     sup_thread_pool_destroy(pool);
     return 0;
 }

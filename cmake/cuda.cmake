@@ -26,7 +26,7 @@ if(SUPPLE_CUDA)
   endif()
   enable_language(CUDA)
   list(APPEND sources device.c crowd.c crowd_open.c runtime.cu pose.cu body.cu detect.cu step.cu
-    contact_solve.cu top.cu show.cu skin.cu)
+    alone.cu contact_solve.cu top.cu show.cu skin.cu)
 else()
   list(APPEND sources none.c)
 endif()

@@ -114,6 +114,8 @@ row implicit_squat.png scene:human --clip squat --frame 30 --size 240x260 -- "--
 compare implicit_fist.png scene:hand --methods $track --clip fist --frame 40 --size 240x260
 row implicit_weights.png scene:cylinder --method implicit --clip bend --frame 36 --camera front --wire --size 240x240 -- "--weights rigid" \
     "--weights nearest" "--weights heat"
+row implicit_rotations.png scene:cylinder --method implicit --frame 36 --camera front --color stretch --wire --size 180x240 -- \
+    "--clip twist -s rotations=shape" "--clip twist" "--clip bend -s rotations=shape" "--clip bend"
 row implicit_no_relax.png scene:human --method implicit --clip squat --frame 30 --zoom left_lower_leg --camera 60,5 --color stretch \
     --size 260x260 -- "" "--paint no_relax=ball:left_lower_leg:0.15"
 row implicit_fold.png scene:arm --clip bend --frame 45 --zoom lower_arm --camera 90,10 --wire --size 240x240 -- \

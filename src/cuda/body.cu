@@ -10,11 +10,12 @@
 
 enum { THREADS = 256, JOINT_THREADS = 128 };
 /* As in projective_step.c. */
-enum { STILL_BEGIN = 15, STILL_CALM = 40, STILL_LATE = 150, STILL_WINDOW = 30, ASLEEP_FOR_GOOD = 1 << 20 };
-#define CALM_TOUCHING 0.5f
+enum { STILL_TOUCH = 6, STILL_EASE = 15, STILL_BEGIN = 15, STILL_CALM = 40, STILL_LATE = 150, STILL_WINDOW = 30 };
+enum { ASLEEP_FOR_GOOD = 1 << 20 };
+#define CALM_TOUCHING 0.3f
 #define CALM 0.03f
 #define STILL 1e-6f
-#define ASLEEP 3e-6f
+#define ASLEEP 2e-6f
 #define TREMBLE 3e-3f
 
 /* A place of a simulated skin vertex, carried by linear blending. */
@@ -67,8 +68,10 @@ __global__ void __launch_bounds__(JOINT_THREADS)
     p.version = in.version;
     p.still = !stands ? 0 : tired ? ASLEEP_FOR_GOOD : p.still + 1;
     p.asleep = p.still == ASLEEP_FOR_GOOD;
-    float part = (float)(p.still - STILL_BEGIN) / (float)(STILL_CALM - STILL_BEGIN);
-    float calm = (p.pushing > 0 ? CALM_TOUCHING : CALM) * fmaxf(0.0f, fminf(1.0f, part));
+    const bool touches = p.pushing > 0;
+    const int begin = touches ? STILL_TOUCH : STILL_BEGIN, end = touches ? STILL_EASE : STILL_CALM;
+    float part = (float)(p.still - begin) / (float)(end - begin);
+    float calm = (touches ? CALM_TOUCHING : CALM) * fmaxf(0.0f, fminf(1.0f, part));
     p.damping = fmaxf(in.damping, calm);
     p.moved = p.trembled = 0;
     p.rows = 0;

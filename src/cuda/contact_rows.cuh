@@ -1,8 +1,8 @@
 /* contact_rows.cuh (internal) - rows of contact on the device: their forces, and what a vertex gets of them.
  *
- * The same formulas as methods/projective/solver_contact.c. A row stands at the place of its vertex; the rows that a vertex
- * is a corner of are in a list, sorted: sums are gathered in a fixed order and need no atomics. A row's force is found anew by
- * each of its vertices, which costs less than to wait for each other. */
+ * The same formulas as methods/projective/solver_contact.c. A row stands at its vertex; the rows that a place is
+ * part of are in a list, sorted: sums are gathered in a fixed order and need no atomics. A row's force is found anew by
+ * each of its places, which costs less than to wait for each other. */
 #ifndef SUP_CUDA_CONTACT_ROWS_CUH
 #define SUP_CUDA_CONTACT_ROWS_CUH
 
@@ -26,8 +26,8 @@ static __device__ contact_view open_contacts(const sup_gpu_system &s, const sup_
     contact_view v;
     size_t skin = (size_t)character * s.skin_count;
     v.pair = st.pair + skin;
-    v.touch_first = st.touch_first + (size_t)character * (s.skin_count + 1);
-    v.touch = st.touch + 3 * skin;
+    v.touch_first = st.touch_first + (size_t)character * (s.unknown_count + 1);
+    v.touch = st.touch + 4 * skin;
     v.rows = st.rows + skin;
     v.anchors = st.anchors[st.progress[character].phase % 3] + (size_t)character * s.anchor_count;
     v.force = st.force + skin;
@@ -86,25 +86,33 @@ static __device__ row_push push_row(const sup_gpu_system &s, const contact_view 
     return out;
 }
 
-/* The force of all rows on a skin vertex at positions x. Its own row is kept up to date, and counted in `values`. */
-static __device__ float4 contact_forces(const sup_gpu_system &s, const contact_view &v, const float4 *x, int vertex,
+/* A row is brought up to date at positions x, and counted in `values`. */
+static __device__ void keep_row(sup_gpu_row &row, const row_push &p, float *values)
+{
+    row.cap = p.cap;
+    row.hold = p.hold;
+    row.slide = p.slide;
+    values[SUM_ENERGY] += p.force.w;
+    values[SUM_NEAR] += p.hold > 0.0f ? 1.0f : 0.0f;
+    values[SUM_PUSHING] += p.depth > 0.0f ? 1.0f : 0.0f;
+}
+
+/* The force of all rows on a place at positions x. Rows that it is the first place of are kept up to date, and counted in
+ * `values`. */
+static __device__ float4 contact_forces(const sup_gpu_system &s, const contact_view &v, const float4 *x, int place,
                                         float *values)
 {
     float4 sum = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-    if (v.pair[vertex] >= 0) {
-        sup_gpu_row &row = v.rows[vertex];
-        row_push p = push_row(s, v, x, row);
-        row.cap = p.cap;
-        row.hold = p.hold;
-        row.slide = p.slide;
-        values[SUM_ENERGY] += p.force.w;
-        values[SUM_NEAR] += p.hold > 0.0f ? 1.0f : 0.0f;
-        values[SUM_PUSHING] += p.depth > 0.0f ? 1.0f : 0.0f;
-        sum = add_scaled(sum, row.weight[0], p.force);
-    }
-    for (int e = v.touch_first[vertex]; e < v.touch_first[vertex + 1]; e++) {
-        const sup_gpu_row &row = v.rows[v.touch[e] >> 2];
-        sum = add_scaled(sum, row.weight[v.touch[e] & 3], push_row(s, v, x, row).force);
+    const int end = v.touch_first[place + 1];
+    for (int e = v.touch_first[place]; e < end; e++) {
+        const int touch = v.touch[e], corner = touch & 3;
+        sup_gpu_row &row = v.rows[touch >> 2];
+        const row_push p = push_row(s, v, x, row);
+        sum = add_scaled(sum, row.weight[corner], p.force);
+        bool first = true; /* of the row's places that are not given */
+        for (int k = 0; k < corner; k++)
+            first = first && row.place[k] >= s.unknown_count;
+        if (first) keep_row(row, p, values);
     }
     return sum;
 }
@@ -121,13 +129,15 @@ static __device__ float4 row_force(const sup_gpu_system &s, const sup_gpu_row &r
     return force;
 }
 
-/* What a vertex gets of the forces that row_force found. */
-static __device__ float4 gather_rows(const contact_view &v, int vertex)
+/* What a place gets of the forces that row_force found. */
+static __device__ float4 gather_rows(const contact_view &v, int place)
 {
     float4 sum = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-    if (v.pair[vertex] >= 0) sum = add_scaled(sum, v.rows[vertex].weight[0], v.force[vertex]);
-    for (int e = v.touch_first[vertex]; e < v.touch_first[vertex + 1]; e++)
-        sum = add_scaled(sum, v.rows[v.touch[e] >> 2].weight[v.touch[e] & 3], v.force[v.touch[e] >> 2]);
+    const int end = v.touch_first[place + 1];
+    for (int e = v.touch_first[place]; e < end; e++) {
+        const int touch = v.touch[e];
+        sum = add_scaled(sum, v.rows[touch >> 2].weight[touch & 3], v.force[touch >> 2]);
+    }
     return sum;
 }
 

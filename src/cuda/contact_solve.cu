@@ -3,14 +3,7 @@
  * Based on: [komaritzan2022] section 3.2.5, and conjugate gradients (M. R. Hestenes, E. Stiefel, 1952) with the exact solve of
  * A as preconditioner. A step of them is four kernels: the solve's first half with the step before, the top, its second half
  * with the search direction, and the rows in that direction. Characters that touch nothing take no part. */
-#include "cuda/contact_rows.cuh"
-#include "cuda/step_block.cuh"
-
-/* What a character does in a kernel. */
-struct cg_plan {
-    int active;
-    float factor; /* alpha or beta */
-};
+#include "cuda/cg_part.cuh"
 
 static __device__ bool touches(const sup_gpu_state &st, int turn, int character)
 {
@@ -25,28 +18,14 @@ static __host__ __device__ int row_blocks(const sup_gpu_system &s)
     return (s.skin_count + ROW_THREADS - 1) / ROW_THREADS;
 }
 
-/* alpha after solve `k`, by a warp; 0 where there is none. */
-static __device__ float step_length(const sup_gpu_system &s, const sup_gpu_state &st, int character, int k)
-{
-    double curvature = sum_rows(st, character, SUM_CURVATURE, s.part_count) +
-                       sum_rows(st, character, SUM_CONTACTS, row_blocks(s));
-    double alpha = st.cg[(size_t)character * SUP_GPU_SOLVES + k].rz / curvature;
-    return curvature > 0.0 && isfinite(alpha) ? (float)alpha : 0.0f;
-}
-
-/* Whether any row stiffens the system. */
-static __device__ bool is_near(const sup_gpu_system &s, const sup_gpu_state &st, int character)
-{
-    return sum_rows(st, character, SUM_NEAR, s.part_count) > 0.0;
-}
-
 /* --- Second half of solve k, and the direction to search in --- */
 
 static __device__ cg_plan plan_back(const sup_gpu_system &s, const sup_gpu_state &st, int character, int turn, int k,
                                     int top_blocks)
 {
-    cg_plan plan = {0, 0.0f};
-    if (!touches(st, turn, character)) return plan;
+    cg_plan plan = {0, 0, 0.0f};
+    plan.touches = touches(st, turn, character);
+    if (!plan.touches) return plan;
     sup_gpu_cg *cg = st.cg + (size_t)character * SUP_GPU_SOLVES;
     double rz = sum_rows(st, character, SUM_NEWEST, s.part_count + top_blocks);
     bool ended = !(rz > 0.0);
@@ -64,20 +43,6 @@ static __device__ cg_plan plan_back(const sup_gpu_system &s, const sup_gpu_state
     return plan;
 }
 
-/* The gradient at a place that the part takes care of; at the top from what all parts left there. */
-template <int C>
-static __device__ float4 whole_gradient(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b,
-                                        int character, int local, int place)
-{
-    if (local < b.part.count) return st.gradient[(size_t)character * s.unknown_count + place];
-    const float4 *raw = st.raw + (size_t)character * s.slot_count;
-    const int end = s.top_first[place - s.interior_count + 1];
-    float4 sum = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-    for (int e = s.top_first[place - s.interior_count]; e < end; e++)
-        sum = add_scaled(sum, 1.0f, raw[e]);
-    return sum;
-}
-
 template <int C, int T>
 __global__ void __launch_bounds__(T, C > 1 ? 2 : 1)
     cg_back_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st, int turn, int k,
@@ -89,43 +54,18 @@ __global__ void __launch_bounds__(T, C > 1 ? 2 : 1)
     block_view<C> b = open_block<C, T>(s, st, shared);
     wait_for_kernel();
     wait_inverse();
-    bool any = false;
     for (int c = threadIdx.x / 32; c < b.live; c += T / 32) {
         cg_plan plan = plan_back(s, st, b.first + c, turn, k, top_blocks);
         if (threadIdx.x % 32 == 0) plans[c] = plan;
     }
     __syncthreads();
+    unsigned which = 0;
     for (int c = 0; c < b.live; c++)
-        any = any || plans[c].active || (k == 0 && touches(st, turn, b.first + c));
-    if (!any) return;
+        which |= plans[c].active || (k == 0 && plans[c].touches) ? 1u << c : 0u;
+    if (which == 0) return;
     backward<C, T>(s, st, b);
     __syncthreads();
-    for (int c = 0; c < b.live; c++) {
-        if (!plans[c].active && !(k == 0 && touches(st, turn, b.first + c))) continue;
-        size_t at = (size_t)(b.first + c) * s.unknown_count;
-        float sums[SUP_GPU_SUMS] = {0.0f}, beta = plans[c].factor;
-        for (int i = threadIdx.x; i < b.part.count + b.part.slot_count; i += T) {
-            bool own;
-            int place = b.place(s.interior_count, i, own);
-            if (!own) continue;
-            size_t q = at + place;
-            float4 search = get(b.row(b.out, b.slots, i, c)), image;
-            if (k == 0) {
-                float4 g = whole_gradient<C>(s, st, b, b.first + c, i, place);
-                image = make_float4(-g.x, -g.y, -g.z, 0.0f);
-                st.gradient[q] = g;
-                st.residual[q] = image;
-                st.product[q] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-            } else {
-                search = add_scaled(search, beta, st.search[q]);
-                image = add_scaled(st.residual[q], beta, st.image[q]);
-            }
-            st.search[q] = search;
-            st.image[q] = image;
-            sums[0] += dot(search, image);
-        }
-        reduce<T>(b.sums, sums, 1, st, b.first + c, SUM_CURVATURE);
-    }
+    turn_search<C, T>(s, st, b, which, k, plans);
 }
 
 /* --- The rows in that direction --- */
@@ -155,18 +95,6 @@ __global__ void __launch_bounds__(ROW_THREADS)
 
 /* --- The step along it, and the next solve or the end --- */
 
-/* d += alpha p, r -= alpha (A p + C p) at a place. */
-static __device__ float4 step_along(const sup_gpu_system &s, const sup_gpu_state &st, const contact_view &view,
-                                    size_t q, int place, float alpha)
-{
-    float4 image = st.image[q];
-    if (s.vertex[place] >= 0) image = add_scaled(image, 1.0f, gather_rows(view, s.vertex[place]));
-    float4 rest = add_scaled(st.residual[q], -alpha, image);
-    st.product[q] = add_scaled(st.product[q], alpha, st.search[q]);
-    st.residual[q] = rest;
-    return rest;
-}
-
 template <int C, int T>
 __global__ void __launch_bounds__(T, C > 1 ? 2 : 1)
     cg_forward_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st, int turn, int k)
@@ -179,11 +107,12 @@ __global__ void __launch_bounds__(T, C > 1 ? 2 : 1)
     wait_inverse();
     bool any = false;
     for (int c = threadIdx.x / 32; c < b.live; c += T / 32) {
-        cg_plan plan = {0, 0.0f};
+        cg_plan plan = {0, 0, 0.0f};
         sup_gpu_cg *last = st.cg + (size_t)(b.first + c) * SUP_GPU_SOLVES + k - 1;
         if (touches(st, turn, b.first + c) && !last->ended) {
-            plan.factor = step_length(s, st, b.first + c, k - 1);
-            plan.active = plan.factor != 0.0f && is_near(s, st, b.first + c);
+            const cg_length length = step_length(s, st, b.first + c, last->rz, row_blocks(s), s.part_count);
+            plan.factor = length.alpha;
+            plan.active = length.alpha != 0.0f && length.near;
             if (blockIdx.x == 0 && threadIdx.x % 32 == 0) last->last = !plan.active;
         }
         if (threadIdx.x % 32 == 0) plans[c] = plan;
@@ -192,22 +121,12 @@ __global__ void __launch_bounds__(T, C > 1 ? 2 : 1)
     for (int c = 0; c < b.live; c++)
         any = any || plans[c].active;
     if (!any) return;
-    const int places = b.part.count + b.part.slot_count;
-    for (int n = threadIdx.x; n < places * b.live; n += T) {
-        const int c = n / places, i = n - c * places;
-        bool own;
-        int place = b.place(s.interior_count, i, own);
-        float4 rest = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-        if (own && plans[c].active)
-            rest = step_along(s, st, open_contacts(s, st, b.first + c), (size_t)(b.first + c) * s.unknown_count + place,
-                              place, plans[c].factor);
-        put(b.row(b.in, b.left, i, c), i < b.part.count ? rest : make_float4(-rest.x, -rest.y, -rest.z, 0.0f));
-    }
+    step_part<C, T>(s, st, b, plans);
     __syncthreads();
     forward<C, T>(s, st, b);
 }
 
-/* The direction, and its products with those before; image = g + r: - (A + C) d. A thread a place: parts do not matter. */
+/* The direction. A thread a place: parts do not matter. */
 __global__ void __launch_bounds__(ROW_THREADS)
     cg_end_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st, int turn)
 {
@@ -220,25 +139,18 @@ __global__ void __launch_bounds__(ROW_THREADS)
         int last = SUP_GPU_SOLVES - 1; /* the last search direction; a step along it may be still to be made */
         while (last >= 0 && cg[last].ended)
             last--;
-        bool open = last == SUP_GPU_SOLVES - 1 || (last >= 0 && !is_near(s, st, character));
-        float alpha = open ? step_length(s, st, character, last) : 0.0f;
-        if (lane == 0) factor = alpha;
+        const cg_length length = step_length(s, st, character, cg[max(last, 0)].rz, row_blocks(s), s.part_count);
+        const bool open = last == SUP_GPU_SOLVES - 1 || (last >= 0 && !length.near);
+        if (lane == 0) factor = open ? length.alpha : 0.0f;
     }
     __syncthreads();
     const int history = st.control[turn & 1][character].history;
-    const size_t q = (size_t)character * s.unknown_count + place;
-    float4 image = make_float4(0.0f, 0.0f, 0.0f, 0.0f), d = image;
-    if (place < s.unknown_count) {
-        float4 rest = factor != 0.0f ? step_along(s, st, open_contacts(s, st, character), q, place, factor) : st.residual[q];
-        image = add_scaled(st.gradient[q], 1.0f, rest);
-        d = st.product[q];
-        st.direction[history][q] = d;
-    }
+    float values[SUP_GPU_HISTORY + 1] = {0.0f};
+    if (place < s.unknown_count) end_place(s, st, character, place, factor, history, values);
 #pragma unroll
     for (int j = 0; j <= SUP_GPU_HISTORY; j++) {
         if (j > history) break;
-        float4 other = j > 0 && place < s.unknown_count ? st.direction[j - 1][q] : d;
-        float product = j > 0 ? dot(other, image) : -dot(d, image);
+        float product = values[j];
         for (int step = 16; step > 0; step >>= 1)
             product += __shfl_xor_sync(0xffffffffu, product, step);
         if (lane == 0) warps[j][threadIdx.x / 32] = product;

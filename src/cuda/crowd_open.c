@@ -302,33 +302,26 @@ static sup_result open_upsample(sup_crowd *crowd, const sup_projective_view *vie
 
 /* --- Projective --- */
 
-/* Places of the skin's vertices, and the skin's vertices of places, in the numbers of the blocks. */
-static sup_result number_skin(sup_crowd *crowd, const sup_system *s, const sup_blocks *b, int32_t **place,
-                              int32_t **vertex, sup_error *error)
+/* Places of the skin's vertices, in the numbers of the blocks. */
+static int32_t *number_skin(sup_crowd *crowd, const sup_system *s, const sup_blocks *b)
 {
-    *place = sup_arena_alloc(&crowd->arena, (size_t)s->skin_count, sizeof(int32_t));
-    *vertex = sup_arena_alloc(&crowd->arena, (size_t)s->unknown_count, sizeof(int32_t));
-    if (*place == NULL || *vertex == NULL) return sup_fail_memory(error, "the crowd");
-    for (int32_t i = 0; i < s->unknown_count; i++)
-        (*vertex)[i] = -1;
-    for (int32_t v = 0; v < s->skin_count; v++) {
-        bool given = s->place[v] >= s->unknown_count;
-        (*place)[v] = given ? s->place[v] : b->number[s->place[v]];
-        if (!given) (*vertex)[(*place)[v]] = v;
-    }
-    return SUP_OK;
+    int32_t *place = sup_arena_alloc(&crowd->arena, (size_t)s->skin_count, sizeof(int32_t));
+    for (int32_t v = 0; place != NULL && v < s->skin_count; v++)
+        place[v] = s->place[v] >= s->unknown_count ? s->place[v] : b->number[s->place[v]];
+    return place;
 }
 
 static sup_result open_system(sup_crowd *crowd, const sup_system *from, const sup_blocks *b, sup_error *error)
 {
     uploader u = {crowd, error, false};
     size_t square = (size_t)b->limit * (size_t)b->limit;
-    int32_t most = 0, *place = NULL, *vertex = NULL;
-    sup_result result = number_skin(crowd, from, b, &place, &vertex, error);
-    if (result != SUP_OK) return result;
+    int32_t most = 0, blend = 0, *place = number_skin(crowd, from, b);
+    if (place == NULL) return sup_fail_memory(error, "the crowd");
     for (int32_t p = 0; p < b->part_count; p++) {
         int32_t local = b->parts[p].count + b->parts[p].slot_count + b->parts[p].anchor_count;
+        int32_t chambers = b->parts[p].blend_count * b->parts[p].prism_stride;
         most = local > most ? local : most;
+        blend = chambers > blend ? chambers : blend;
     }
     crowd->system = (sup_gpu_system){
         .unknown_count = b->unknown_count,
@@ -345,6 +338,7 @@ static sup_result open_system(sup_crowd *crowd, const sup_system *from, const su
         .most_slots = b->most_slots,
         .most_pack = b->pack_size,
         .most_seats = b->most_seats,
+        .most_blend = blend,
         .seat_count = b->seat_count,
         .first_place = b->number[0],
         .is_static = from->is_static,
@@ -362,7 +356,6 @@ static sup_result open_system(sup_crowd *crowd, const sup_system *from, const su
         .pull_value = up(&u, b->pull_value, b->pull_count, sizeof(float)),
         .tets = up(&u, b->tets, (int64_t)b->prism_total / SUP_PRISM_LANES * SUP_PRISM_FLOATS, sizeof(float)),
         .place = up(&u, place, from->skin_count, sizeof(int32_t)),
-        .vertex = up(&u, vertex, b->unknown_count, sizeof(int32_t)),
         .blend_seat = up(&u, b->blend_seat, b->blend_total, sizeof(uint16_t)),
         .blend_weight = up(&u, b->blend_weight, b->blend_total, sizeof(float))};
     return done(&u);
@@ -376,8 +369,8 @@ static void open_contact_state(uploader *u, sup_gpu_state *st)
     size_t four = sizeof(sup_gpu_four);
     st->rows = up(u, NULL, skin, sizeof(sup_gpu_row));
     st->pair = up(u, NULL, skin, sizeof(int32_t));
-    st->touch_first = up(u, NULL, skin + n, sizeof(int32_t));
-    st->touch = up(u, NULL, 3 * skin, sizeof(int32_t));
+    st->touch_first = up(u, NULL, vector + n, sizeof(int32_t));
+    st->touch = up(u, NULL, 4 * skin, sizeof(int32_t));
     st->force = up(u, NULL, skin, four);
     st->raw = up(u, NULL, n * s->slot_count, four);
     sup_gpu_four **vectors[] = {&st->gradient, &st->residual, &st->search, &st->image, &st->product};
@@ -421,9 +414,10 @@ static sup_result open_state(sup_crowd *crowd, sup_error *error)
     if (crowded) st->rhs = up(&u, NULL, groups * s->top_stride * 3 * SUP_GPU_TOP_LOCKSTEP, sizeof(float));
     st->top = up(&u, NULL, n * s->top_count, four);
     int32_t touching = sup_gpu_contact_sum_rows(s);
-    st->sum_rows = s->part_count + sup_gpu_top_rows(s);
+    st->sum_rows = s->part_count + (s->alone_blocks > sup_gpu_top_rows(s) ? s->alone_blocks : sup_gpu_top_rows(s));
     if (st->sum_rows < touching) st->sum_rows = touching;
     st->sums = up(&u, NULL, n * SUP_GPU_SUMS * st->sum_rows, sizeof(float));
+    st->meeting = up(&u, NULL, 64, sizeof(unsigned));
     open_contact_state(&u, st);
     return done(&u);
 }
@@ -566,6 +560,8 @@ static sup_result open_projective(sup_crowd *crowd, const sup_projective_view *v
     crowd->unit_metres = view->unit_metres;
     result = open_system(crowd, &view->system, blocks, error);
     crowd->system.body_size = view->size;
+    crowd->system.alone_blocks =
+        sup_gpu_alone_blocks(&crowd->system, crowd->device->info.processors, crowd->device->info.shared_limit);
     if (result == SUP_OK) result = open_anchors(crowd, view, error);
     if (result == SUP_OK) result = open_body(crowd, view, blocks, error);
     sup_blocks_destroy(blocks);

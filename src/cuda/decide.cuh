@@ -25,14 +25,22 @@ struct plan { /* what a character does in this kernel */
     float repeat, forget;
 };
 
+enum { AT_A_TIME = 4 };
+
 /* A sum over the parts (and, the newest direction's, blocks of the top) by a warp. */
 static __device__ double sum_rows(const sup_gpu_state &st, int character, int value, int rows)
 {
     const float *from = st.sums + ((size_t)character * SUP_GPU_SUMS + value) * st.sum_rows;
     double sum = 0.0;
-#pragma unroll 4
-    for (int i = threadIdx.x % 32; i < rows; i += 32)
-        sum += (double)from[i];
+    for (int first = threadIdx.x % 32; first < rows; first += 32 * AT_A_TIME) {
+        float v[AT_A_TIME]; /* all on the way at once */
+#pragma unroll
+        for (int k = 0; k < AT_A_TIME; k++)
+            v[k] = first + 32 * k < rows ? from[first + 32 * k] : 0.0f;
+#pragma unroll
+        for (int k = 0; k < AT_A_TIME; k++)
+            sum += (double)v[k];
+    }
     for (int d = 16; d > 0; d >>= 1)
         sum += __shfl_xor_sync(0xffffffffu, sum, d);
     return sum;
@@ -190,8 +198,9 @@ static __device__ void decide(const sup_gpu_system &s, const sup_gpu_state &st, 
 }
 
 /* The first turn: how much of the last miss to repeat, and of the last move to forget (solver.c: miss_to_repeat,
- * move_to_forget). */
-static __device__ void begin(const sup_gpu_system &s, const sup_gpu_state &st, int character, const double *sums, plan &p)
+ * move_to_forget). By one thread. */
+static __device__ void begin(const sup_gpu_system &s, const sup_gpu_state &st, int character, const double *sums,
+                             sup_gpu_control &c, plan &p)
 {
     double product = sums[SUM_PRODUCT], larger = fmax(sums[SUM_OLD], sums[SUM_NEW]);
     bool asleep = st.progress[character].asleep != 0;
@@ -202,8 +211,6 @@ static __device__ void begin(const sup_gpu_system &s, const sup_gpu_state &st, i
     p.base = p.target = 0;
     p.repeat = product > 0.0 && larger > 0.0 ? (float)(product / larger) : 0.0f;
     p.forget = !s.is_static ? 0.0f : sums[SUM_MOVED] > sums[SUM_NEW] ? (float)(sums[SUM_NEW] / sums[SUM_MOVED]) : 1.0f;
-    if (blockIdx.x != 0) return;
-    sup_gpu_control &c = st.control[0][character];
     c.last = c.promised = 0.0;
     c.part = 1.0;
     c.rounding = (s.volume > 0.0f ? ROUNDING_OF_VOLUME : ROUNDING_OF_STRAIN) * sums[SUM_SIZE];
@@ -213,10 +220,18 @@ static __device__ void begin(const sup_gpu_system &s, const sup_gpu_state &st, i
     c.base = 1;
 }
 
+/* By a warp, all on the way at once. */
 static __device__ void copy_control(sup_gpu_control *to, const sup_gpu_control *from)
 {
-    for (int i = threadIdx.x % 32; i < (int)(sizeof(sup_gpu_control) / sizeof(int)); i += 32)
-        ((int *)to)[i] = ((const int *)from)[i];
+    enum { DOUBLES = sizeof(sup_gpu_control) / sizeof(double), ROUNDS = (DOUBLES + 31) / 32 };
+    const int lane = threadIdx.x % 32;
+    double v[ROUNDS];
+#pragma unroll
+    for (int k = 0; k < ROUNDS; k++)
+        v[k] = 32 * k + lane < DOUBLES ? ((const double *)from)[32 * k + lane] : 0.0;
+#pragma unroll
+    for (int k = 0; k < ROUNDS; k++)
+        if (32 * k + lane < DOUBLES) ((double *)to)[32 * k + lane] = v[k];
     __syncwarp();
 }
 
@@ -226,14 +241,15 @@ static __device__ bool is_over(const sup_gpu_state &st, int turn, int character)
 }
 
 /* Sums by the D threads of a block, then a warp a character decides: `live` of them from `first` on, at most C.
- * `controls` and `sums` are shared memory. */
-template <int C, int D>
+ * `controls` and `sums` are shared memory, where KEPT that of the last turn. With contacts `local_rows` blocks have sums of a
+ * local step. */
+template <int C, int D, bool KEPT = false>
 static __device__ void decide_all(const sup_gpu_system &s, const sup_gpu_state &st, int first, int live, int turn,
-                                  bool last_turn, int top_blocks, int contact_rows,
+                                  bool last_turn, int top_blocks, int contact_rows, int local_rows,
                                   sup_gpu_control *controls, double *sums, plan *plans)
 {
     int warp = threadIdx.x / 32, warps = D / 32;
-    for (int c = warp; turn > 0 && c < live; c += warps)
+    for (int c = warp; !KEPT && turn > 0 && c < live; c += warps)
         copy_control(&controls[c], &st.control[(turn - 1) & 1][first + c]);
     for (int i = warp; i < live * SUP_GPU_SUMS; i += warps) {
         int c = i / SUP_GPU_SUMS, value = i % SUP_GPU_SUMS;
@@ -241,7 +257,7 @@ static __device__ void decide_all(const sup_gpu_system &s, const sup_gpu_state &
         if (value >= SUM_NEAR && !(touching && value == SUM_PUSHING)) continue;
         if (value > SUM_SIZE && value < SUM_NEAR && turn < value - SUM_OLDER) continue; /* not so many directions yet */
         bool product = touching && value >= SUM_NEWEST && value < SUM_NEAR;
-        int rows = product ? contact_rows : s.part_count + (value == SUM_NEWEST ? top_blocks : 0);
+        int rows = product ? contact_rows : value == SUM_NEWEST ? s.part_count + top_blocks : touching ? local_rows : s.part_count;
         double sum = sum_rows(st, first + c, value, rows);
         if (threadIdx.x % 32 == 0) sums[i] = sum;
     }
@@ -251,11 +267,12 @@ static __device__ void decide_all(const sup_gpu_system &s, const sup_gpu_state &
         bool here = c < live;
         if (threadIdx.x % 32 == 0) plans[c].active = 0;
         __syncwarp();
-        if (here && turn == 0 && threadIdx.x % 32 == 0) begin(s, st, character, sums + c * SUP_GPU_SUMS, plans[c]);
+        if (here && turn == 0 && threadIdx.x % 32 == 0) begin(s, st, character, sums + c * SUP_GPU_SUMS, controls[c], plans[c]);
+        __syncwarp(); /* before others look at it */
         if (here && turn > 0 && !controls[c].over)
             decide(s, st, character, last_turn, sums + c * SUP_GPU_SUMS, controls[c], plans[c]);
         __syncwarp();
-        if (here && turn > 0 && blockIdx.x == 0) copy_control(&st.control[turn & 1][character], &controls[c]);
+        if (here && blockIdx.x == 0) copy_control(&st.control[turn & 1][character], &controls[c]);
     }
 }
 

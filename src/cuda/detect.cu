@@ -27,7 +27,7 @@
 #define LEAST_SHARE 0.1f /* solver_contact.c */
 #define NO_PAIR 0xffffffffffffffffull
 enum { STRANGERS, SAME_PIECE, NEIGHBOURS };
-enum { WALK_STEPS = 8, THREADS = 256, WARPS = THREADS / 32, INDEX_THREADS = 1024 };
+enum { WALK_STEPS = 8, THREADS = 256, WARPS = THREADS / 32, INDEX_THREADS = 1024, ALONE_SPLIT = 6, FAN_AT_A_TIME = 3 };
 
 static __device__ float facing(int kin)
 {
@@ -83,10 +83,17 @@ __global__ void __launch_bounds__(THREADS)
     size_t at = (size_t)character * d.vertex_count;
     const float4 *skin = st.carried + at;
     float4 sum = make_float4(0.0f, 0.0f, 0.0f, 0.0f), own = skin[v];
-    for (int i = d.fan_first[v]; i < d.fan_first[v + 1]; i++) {
-        const int32_t *t = d.triangles + 3 * (size_t)d.fan[i];
-        float4 a = skin[t[0]];
-        sum = add_scaled(sum, 1.0f, cross(minus(skin[t[1]], a), minus(skin[t[2]], a)));
+    for (int first = d.fan_first[v], end = d.fan_first[v + 1]; first < end; first += FAN_AT_A_TIME) {
+        float4 corner[FAN_AT_A_TIME][3]; /* all on the way at once; those beyond have no area */
+#pragma unroll
+        for (int i = 0; i < FAN_AT_A_TIME; i++) {
+            const int32_t *t = d.triangles + 3 * (size_t)d.fan[min(first + i, end - 1)];
+            for (int k = 0; k < 3; k++)
+                corner[i][k] = skin[t[first + i < end ? k : 0]];
+        }
+#pragma unroll
+        for (int i = 0; i < FAN_AT_A_TIME; i++)
+            sum = add_scaled(sum, 1.0f, cross(minus(corner[i][1], corner[i][0]), minus(corner[i][2], corner[i][0])));
     }
     float4 normal = unit(sum);
     const float *ends = all_ends + ((size_t)character * d.piece_count + d.foot_piece[v]) * 8;
@@ -136,9 +143,15 @@ __global__ void __launch_bounds__(THREADS)
 
 static __device__ bool in_ring(const sup_detect &d, int v, int other)
 {
-    for (int i = d.ring_first[v]; i < d.ring_first[v + 1]; i++)
-        if (d.ring[i] >= other) return d.ring[i] == other;
-    return false;
+    int low = d.ring_first[v], end = d.ring_first[v + 1], high = end; /* rising */
+    while (low < high) {
+        int middle = (low + high) / 2;
+        if (d.ring[middle] < other)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < end && d.ring[low] == other;
 }
 
 static __device__ int kin_of(const sup_detect &d, int v, int triangle)
@@ -292,9 +305,9 @@ static __device__ int take_first(unsigned &set)
     return first;
 }
 
-/* A cell, by `split` warps that share the groups of vertices, `each` at a time. */
+/* A cell, by `split` warps that share the groups of vertices in turn: neighbours in space, which are busy together, apart. */
 __global__ void __launch_bounds__(THREADS)
-    test_kernel(const __grid_constant__ sup_gpu_detect detect, const __grid_constant__ sup_gpu_state st, int split, int each)
+    test_kernel(const __grid_constant__ sup_gpu_detect detect, const __grid_constant__ sup_gpu_state st, int split)
 {
     __shared__ float all_maps[WARPS][12][SUP_DETECT_TETS];
     wait_for_kernel();
@@ -310,15 +323,16 @@ __global__ void __launch_bounds__(THREADS)
     int first = d.cell_tet_first[cell], count = d.cell_tet_first[cell + 1] - first;
     float(*maps)[SUP_DETECT_TETS] = all_maps[warp];
     bool mapped = false;
-    for (int base = each * part; base < d.block_count && count > 0; base += each * split) {
+    for (int base = part; base < d.block_count && count > 0; base += 32 * split) {
         bool meet = false;
-        if (lane < each && base + lane < d.block_count) {
-            float4 l = boxes[2 * (base + lane)], u = boxes[2 * (base + lane) + 1];
+        const int own = base + lane * split;
+        if (own < d.block_count) {
+            float4 l = boxes[2 * own], u = boxes[2 * own + 1];
             meet = !(l.x > upper.x || u.x < lower.x || l.y > upper.y || u.y < lower.y || l.z > upper.z || u.z < lower.z);
         }
         for (unsigned blocks = __ballot_sync(all, meet); blocks != 0;) {
             int one = take_first(blocks), other = take_first(blocks), block = lane < 16 ? one : other;
-            int v = block >= 0 ? d.block_vertex[(base + block) * SUP_DETECT_BLOCK + lane % 16] : -1;
+            int v = block >= 0 ? d.block_vertex[(base + block * split) * SUP_DETECT_BLOCK + lane % 16] : -1;
             float4 p = w.skin[v >= 0 ? v : 0];
             unsigned near = __ballot_sync(all, v >= 0 && is_within(p, lower, upper));
             if (near != 0 && !mapped) {
@@ -328,10 +342,11 @@ __global__ void __launch_bounds__(THREADS)
                 mapped = true;
             }
             while (near != 0) {
-                int from = take_first(near), vertex = __shfl_sync(all, v, from);
-                float4 q = make_float4(__shfl_sync(all, p.x, from), __shfl_sync(all, p.y, from),
-                                       __shfl_sync(all, p.z, from), 0.0f);
-                for (int t = lane; t < count; t += 32)
+                int one = take_first(near), other = take_first(near), from = lane < 16 ? one : other;
+                int vertex = __shfl_sync(all, v, from & 31);
+                float4 q = make_float4(__shfl_sync(all, p.x, from & 31), __shfl_sync(all, p.y, from & 31),
+                                       __shfl_sync(all, p.z, from & 31), 0.0f);
+                for (int t = lane % 16; t < count && from >= 0; t += 16) /* half a warp a vertex */
                     if (is_inside(maps, t, q)) consider(w, vertex, d.tet_triangle[first + t]);
                 __syncwarp();
             }
@@ -490,7 +505,7 @@ __global__ void __launch_bounds__(THREADS)
     if (threadIdx.x % 32 == 0 && found != 0) atomicAdd(&st.progress[character].rows, __popc(found));
 }
 
-/* --- What vertices are corners of --- */
+/* --- What rows places are part of --- */
 
 /* First places of lists from their lengths in `count`, by a block: every thread some of them, then their sums. */
 static __device__ void scan(int *count, int n, int32_t *first)
@@ -519,33 +534,33 @@ static __device__ void scan(int *count, int n, int32_t *first)
     __syncthreads();
 }
 
-/* A block a character. */
+/* A block a character. A row whose vertex is given still moves others: it counts for those. */
 __global__ void __launch_bounds__(INDEX_THREADS)
-    index_kernel(const __grid_constant__ sup_gpu_detect detect, const __grid_constant__ sup_gpu_system s,
-                 const __grid_constant__ sup_gpu_state st)
+    index_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st)
 {
-    extern __shared__ int next[]; /* [skin_count] */
+    extern __shared__ int next[]; /* [unknown_count] */
     wait_for_kernel();
-    int character = blockIdx.x, n = s.skin_count;
+    int character = blockIdx.x, n = s.unknown_count;
     if (!looks(st, character) || st.progress[character].rows == 0) return;
-    const int32_t *pair = st.pair + (size_t)character * n;
-    int32_t *first = st.touch_first + (size_t)character * (n + 1), *touch = st.touch + 3 * (size_t)character * n;
-    for (int v = threadIdx.x; v < n; v += INDEX_THREADS)
-        next[v] = 0;
+    const int32_t *pair = st.pair + (size_t)character * s.skin_count;
+    const sup_gpu_row *rows = st.rows + (size_t)character * s.skin_count;
+    int32_t *first = st.touch_first + (size_t)character * (n + 1), *touch = st.touch + 4 * (size_t)character * s.skin_count;
+    for (int i = threadIdx.x; i < n; i += INDEX_THREADS)
+        next[i] = 0;
     __syncthreads();
-    for (int v = threadIdx.x; v < n; v += INDEX_THREADS)
-        for (int k = 0; k < 3 && pair[v] >= 0; k++)
-            atomicAdd(&next[detect.view.triangles[3 * (size_t)pair[v] + k]], 1);
+    for (int v = threadIdx.x; v < s.skin_count; v += INDEX_THREADS)
+        for (int k = 0; k < 4 && pair[v] >= 0; k++)
+            if (rows[v].place[k] < n) atomicAdd(&next[rows[v].place[k]], 1);
     __syncthreads();
     scan(next, n, first);
-    for (int v = threadIdx.x; v < n; v += INDEX_THREADS)
-        for (int k = 0; k < 3 && pair[v] >= 0; k++)
-            touch[atomicAdd(&next[detect.view.triangles[3 * (size_t)pair[v] + k]], 1)] = 4 * v + 1 + k;
+    for (int v = threadIdx.x; v < s.skin_count; v += INDEX_THREADS)
+        for (int k = 0; k < 4 && pair[v] >= 0; k++)
+            if (rows[v].place[k] < n) touch[atomicAdd(&next[rows[v].place[k]], 1)] = 4 * v + k;
     __syncthreads();
-    for (int v = threadIdx.x; v < n; v += INDEX_THREADS) /* in the order of the rows, whoever was first */
-        for (int i = first[v] + 1; i < first[v + 1]; i++) {
+    for (int p = threadIdx.x; p < n; p += INDEX_THREADS) /* in the order of the rows, whoever was first */
+        for (int i = first[p] + 1; i < first[p + 1]; i++) {
             int value = touch[i], to = i;
-            for (; to > first[v] && touch[to - 1] > value; to--)
+            for (; to > first[p] && touch[to - 1] > value; to--)
                 touch[to] = touch[to - 1];
             touch[to] = value;
         }
@@ -555,7 +570,7 @@ __global__ void __launch_bounds__(INDEX_THREADS)
 
 extern "C" size_t sup_gpu_detect_shared(const sup_gpu_system *system)
 {
-    return (size_t)system->skin_count * sizeof(int);
+    return (size_t)system->unknown_count * sizeof(int);
 }
 
 extern "C" int sup_gpu_detect_prepare(const sup_gpu_system *system)
@@ -569,12 +584,12 @@ extern "C" int sup_gpu_detect_step(const sup_gpu_detect *detect, const sup_gpu_s
 {
     const sup_detect &d = detect->view;
     cudaStream_t on = (cudaStream_t)stream;
-    int boxes = d.block_count + d.cell_count, split = system->lockstep == 1 ? 32 : 1;
+    int boxes = d.block_count + d.cell_count, split = system->lockstep == 1 ? ALONE_SPLIT : 1;
     dim3 vertices((d.vertex_count + THREADS - 1) / THREADS, state->count);
     launch_early(points_kernel, vertices, THREADS, 0, on, *detect, *state, body->ends);
     launch_early(boxes_kernel, dim3((boxes + WARPS - 1) / WARPS, state->count), THREADS, 0, on, *detect, *state);
-    launch_early(test_kernel, dim3((d.cell_count * split + WARPS - 1) / WARPS, state->count), THREADS, 0, on, *detect, *state, split, split > 1 ? 8 : 32);
+    launch_early(test_kernel, dim3((d.cell_count * split + WARPS - 1) / WARPS, state->count), THREADS, 0, on, *detect, *state, split);
     launch_early(pairs_kernel, vertices, THREADS, 0, on, *detect, *system, *state);
-    launch_early(index_kernel, dim3(state->count), INDEX_THREADS, sup_gpu_detect_shared(system), on, *detect, *system, *state);
+    launch_early(index_kernel, dim3(state->count), INDEX_THREADS, sup_gpu_detect_shared(system), on, *system, *state);
     return (int)cudaGetLastError();
 }

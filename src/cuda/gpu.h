@@ -20,6 +20,7 @@ typedef struct sup_gpu_four {
 enum {
     SUP_GPU_HISTORY = 8,        /* directions that the acceleration looks back on (solver_work.h) */
     SUP_GPU_SUMS = 14,          /* sums of a character: decide.cuh */
+    SUP_GPU_SUMS_ALL = 16,      /* rounded up to a power of two */
     SUP_GPU_SOLVES = 3,         /* steps of conjugate gradients a direction, with contacts (solver_contact.c) */
     SUP_GPU_SPARE = 1,          /* turns of a step beyond its iterations, for those that are taken back */
     SUP_GPU_LOCKSTEP = 4,       /* characters that a block handles together in a crowd */
@@ -36,6 +37,8 @@ typedef struct sup_gpu_system {
     int32_t most_local;  /* places of a part, anchors included */
     int32_t most_prisms; /* of a part */
     int32_t most_slots, most_pack, most_seats;
+    int32_t most_blend;   /* chambers of a part's prisms */
+    int32_t alone_blocks; /* that a single character's step is done by, all at once; 0: by kernels */
     int32_t seat_count;
     int32_t first_place; /* of the first unknown of the CPU's order */
     int32_t is_static;
@@ -50,7 +53,6 @@ typedef struct sup_gpu_system {
     const float *pull_value;
     const float *tets;
     const int32_t *place;       /* [skin_count] number of a skin vertex; unknown_count + anchor where it is given */
-    const int32_t *vertex;      /* [unknown_count] skin vertex of an unknown, -1 for bases */
     const uint16_t *blend_seat; /* chambers of the prisms: blocks.h */
     const float *blend_weight;
 } sup_gpu_system;
@@ -144,12 +146,13 @@ typedef struct sup_gpu_state {
     /* Contact; NULL in crowds whose model has none. */
     sup_gpu_row *rows;    /* [count*skin_count] */
     int32_t *pair;        /* [count*skin_count] triangle that a vertex touches, -1 for none */
-    int32_t *touch_first; /* [count*(skin_count+1)] rows that a vertex is a corner of: */
-    int32_t *touch;       /* [count*3*skin_count] 4 * row + corner, rising */
+    int32_t *touch_first; /* [count*(unknown_count+1)] rows that a place is part of: */
+    int32_t *touch;       /* [count*4*skin_count] 4 * row + 0 for its vertex, 1 to 3 for a corner, rising */
     sup_gpu_four *force;  /* [count*skin_count] of the rows in a direction */
     sup_gpu_four *raw;    /* as slot: the gradient alone */
     sup_gpu_four *gradient, *residual, *search, *image, *product; /* [count*unknown_count] solver_contact.c */
     sup_gpu_cg *cg;                                               /* [count*SUP_GPU_SOLVES] */
+    unsigned *meeting; /* [64] of the blocks of one character, and from 32 on of those without a part */
 } sup_gpu_state;
 
 /* Bytes of shared memory that the kernels of a step need. */
@@ -165,6 +168,10 @@ int sup_gpu_top(const sup_gpu_system *system, const sup_gpu_state *state, int32_
 int sup_gpu_contact_prepare(const sup_gpu_system *system);
 int32_t sup_gpu_contact_sum_rows(const sup_gpu_system *system);
 int sup_gpu_contact_solve(const sup_gpu_system *system, const sup_gpu_state *state, int32_t turn, void *stream);
+/* A step of one character by blocks that stay (alone.cu): how many, 0 where they do not fit. */
+int32_t sup_gpu_alone_blocks(const sup_gpu_system *system, int32_t processors, size_t shared_limit);
+int sup_gpu_alone_prepare(const sup_gpu_system *system);
+int sup_gpu_alone(const sup_gpu_system *system, const sup_gpu_state *state, int32_t turns, void *stream);
 /* Once for a device and model: raises the limits of shared memory. */
 int sup_gpu_step_prepare(const sup_gpu_system *system);
 /* One step. Anchors of the phase are in place, feet and pushes too, and rows where `contact`. At most `turns` local steps. */

@@ -194,12 +194,22 @@ static __device__ __noinline__ void sup_nearest_rotation(const float f[9], float
             c += cofactor * cofactor;
             if (i == 0) d += m[j] * cofactor;
         }
-    double l = 1.7320508075688772;
+    /* Newton from above, most of the way in float. It ends where the height is lost in rounding: further down, next to a double
+     * root, a step could lead anywhere. */
+    float rough = 1.7320508f;
+#pragma unroll 1
+    for (int step = 0; step < 16; step++) {
+        float p = rough * rough - 1.0f, down = fmaxf(rough * p - 2.0f * (float)d, 1e-6f);
+        float height = 0.25f * p * p - (2.0f * rough * (float)d + (float)c);
+        if (!(height > 1e-5f)) break;
+        rough -= __fdividef(height, down);
+    }
+    double l = (double)rough;
 #pragma unroll 1
     for (int step = 0; step < 40; step++) {
-        double p = l * l - 1.0, down = fmax(l * p - 2.0 * d, 1e-12), move = (0.25 * p * p - (2.0 * l * d + c)) / down;
-        l -= move;
-        if (move < 1e-12) break;
+        double p = l * l - 1.0, down = fmax(l * p - 2.0 * d, 1e-12), height = 0.25 * p * p - (2.0 * l * d + c);
+        if (!(height > 1e-15)) break;
+        l -= height / down;
     }
     double k[4][4] = {{m[0] - m[4] - m[8] - l, m[1] + m[3], m[2] + m[6], m[7] - m[5]},
                       {m[1] + m[3], m[4] - m[0] - m[8] - l, m[5] + m[7], m[2] - m[6]},

@@ -13,6 +13,12 @@ static __device__ void wait_for_kernel()
 #endif
 }
 
+/* Begins to copy 16 bytes into shared memory. */
+static __device__ void copy_chunk(const void *to, const void *from)
+{
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"((unsigned)__cvta_generic_to_shared(to)), "l"(from));
+}
+
 /* A launch that may begin before the kernel before it has ended (wait_for_kernel). */
 template <typename... P, typename... A>
 static void launch_early(void (*kernel)(P...), dim3 grid, int threads, size_t shared, cudaStream_t stream, A... args)

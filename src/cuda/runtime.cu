@@ -1,6 +1,7 @@
 /* runtime.cu - calls of the CUDA runtime behind C functions. See runtime.h. */
 #include "cuda/runtime.h"
 
+#include <cuda_profiler_api.h>
 #include <cuda_runtime.h>
 #include <string.h>
 
@@ -24,6 +25,7 @@ extern "C" int sup_cuda_open(int32_t index, sup_cuda_device *device)
     strncpy(device->name, p.name, sizeof device->name - 1);
     device->major = p.major;
     device->minor = p.minor;
+    device->processors = p.cooperativeLaunch ? p.multiProcessorCount : 0;
     device->shared_limit = p.sharedMemPerBlockOptin;
     device->memory = p.totalGlobalMem;
     return 0;
@@ -150,4 +152,12 @@ extern "C" int sup_cuda_event_elapsed(void *begin, void *end, float *millisecond
 {
     cudaError_t error = cudaEventSynchronize((cudaEvent_t)end);
     return (int)(error == cudaSuccess ? cudaEventElapsedTime(milliseconds, (cudaEvent_t)begin, (cudaEvent_t)end) : error);
+}
+
+extern "C" void sup_cuda_profile(bool on)
+{
+    if (on)
+        cudaProfilerStart();
+    else
+        cudaProfilerStop();
 }

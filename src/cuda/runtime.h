@@ -14,6 +14,7 @@ extern "C" {
 typedef struct sup_cuda_device {
     char name[128];
     int32_t major, minor; /* compute capability */
+    int32_t processors;   /* that can work on one launch whose blocks wait for each other; 0 where none can */
     size_t shared_limit;  /* bytes of shared memory a block can have */
     size_t memory;        /* bytes */
 } sup_cuda_device;
@@ -50,6 +51,8 @@ int sup_cuda_event_create(void **event);
 void sup_cuda_event_destroy(void *event);
 int sup_cuda_event_record(void *event, void *stream);
 int sup_cuda_event_elapsed(void *begin, void *end, float *milliseconds);
+/* What a profiler that was told to wait looks at. */
+void sup_cuda_profile(bool on);
 
 #ifdef __cplusplus
 }

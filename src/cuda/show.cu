@@ -5,7 +5,7 @@
 #include "cuda/launch.cuh"
 #include "cuda/store.cuh"
 
-enum { THREADS = 256 };
+enum { THREADS = 256, AT_A_TIME = 3 };
 
 /* Where the simulated skin of a character is that is shown. */
 static __device__ const float4 *shown_skin(const sup_gpu_state &st, int coarse_count, int character, bool carried)
@@ -23,12 +23,21 @@ __global__ void __launch_bounds__(THREADS)
     if (v >= up.coarse_count || st.orders[character].hidden) return;
     const float4 *skin = shown_skin(st, up.coarse_count, character, carried);
     float n[3] = {0.0f, 0.0f, 0.0f};
-    for (int i = up.corner_first[v]; i < up.corner_first[v + 1]; i++) {
-        const int32_t *corner = up.triangles + 3 * (size_t)up.corner_triangle[i];
-        float4 a = skin[corner[0]], b = skin[corner[1]], c = skin[corner[2]];
-        n[0] += (b.y - a.y) * (c.z - a.z) - (b.z - a.z) * (c.y - a.y);
-        n[1] += (b.z - a.z) * (c.x - a.x) - (b.x - a.x) * (c.z - a.z);
-        n[2] += (b.x - a.x) * (c.y - a.y) - (b.y - a.y) * (c.x - a.x);
+    for (int first = up.corner_first[v], end = up.corner_first[v + 1]; first < end; first += AT_A_TIME) {
+        float4 at[AT_A_TIME][3]; /* all on the way at once; triangles beyond have no area */
+#pragma unroll
+        for (int i = 0; i < AT_A_TIME; i++) {
+            const int32_t *corner = up.triangles + 3 * (size_t)up.corner_triangle[min(first + i, end - 1)];
+            for (int k = 0; k < 3; k++)
+                at[i][k] = skin[corner[first + i < end ? k : 0]];
+        }
+#pragma unroll
+        for (int i = 0; i < AT_A_TIME; i++) {
+            const float4 a = at[i][0], b = at[i][1], c = at[i][2];
+            n[0] += (b.y - a.y) * (c.z - a.z) - (b.z - a.z) * (c.y - a.y);
+            n[1] += (b.z - a.z) * (c.x - a.x) - (b.x - a.x) * (c.z - a.z);
+            n[2] += (b.x - a.x) * (c.y - a.y) - (b.y - a.y) * (c.x - a.x);
+        }
     }
     float4 own = skin[v];
     /* Squares of areas are beyond float: scale first. */
@@ -44,13 +53,11 @@ __global__ void __launch_bounds__(THREADS)
 /* A row of `C` characters: eq. 3.9. Plain rows have a weight for positions and one for normals; riding rows four. `S` threads
  * share a row, each every S-th of its slots: a single character fills the device with them. */
 template <int C, int S, bool RIDING>
-__global__ void __launch_bounds__(THREADS)
-    rows_kernel(const __grid_constant__ sup_gpu_upsample up, int count, const sup_gpu_orders *orders,
-                const __grid_constant__ sup_gpu_out out)
+static __device__ void find_rows(const sup_gpu_upsample &up, int count, const sup_gpu_orders *orders, const sup_gpu_out &out,
+                                 int block)
 {
-    wait_for_kernel();
     int rows = RIDING ? up.row_count - up.plain_count : up.plain_count;
-    int thread = blockIdx.x * THREADS + threadIdx.x, part = thread % S, first = blockIdx.y * C;
+    int thread = block * THREADS + threadIdx.x, part = thread % S, first = blockIdx.y * C;
     int at = min(thread / S, rows - 1), row = RIDING ? up.plain_count + at : at; /* the last one again: warps stay whole */
     bool any = false;
     for (int c = 0; c < C; c++)
@@ -116,15 +123,25 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
+/* Blocks of plain rows, then of riding ones. */
+template <int C, int S>
+__global__ void __launch_bounds__(THREADS)
+    rows_kernel(const __grid_constant__ sup_gpu_upsample up, int count, const sup_gpu_orders *orders,
+                const __grid_constant__ sup_gpu_out out, int plain_blocks)
+{
+    wait_for_kernel();
+    if ((int)blockIdx.x < plain_blocks)
+        find_rows<C, S, false>(up, count, orders, out, blockIdx.x);
+    else
+        find_rows<C, S, true>(up, count, orders, out, (int)blockIdx.x - plain_blocks);
+}
+
 template <int C, int S>
 static void launch_rows(const sup_gpu_upsample &up, const sup_gpu_state &st, const sup_gpu_out &out, cudaStream_t stream)
 {
-    int riding = up.row_count - up.plain_count, groups = (st.count + C - 1) / C;
-    dim3 plain_grid((up.plain_count * S + THREADS - 1) / THREADS, groups);
-    dim3 riding_grid((riding * S + THREADS - 1) / THREADS, groups);
-    if (up.plain_count > 0)
-        launch_early(rows_kernel<C, S, false>, plain_grid, THREADS, 0, stream, up, st.count, st.orders, out);
-    if (riding > 0) launch_early(rows_kernel<C, S, true>, riding_grid, THREADS, 0, stream, up, st.count, st.orders, out);
+    int riding = up.row_count - up.plain_count, plain_blocks = (up.plain_count * S + THREADS - 1) / THREADS;
+    dim3 grid(plain_blocks + (riding * S + THREADS - 1) / THREADS, (st.count + C - 1) / C);
+    if (grid.x > 0) launch_early(rows_kernel<C, S>, grid, THREADS, 0, stream, up, st.count, st.orders, out, plain_blocks);
 }
 
 extern "C" int sup_gpu_show(const sup_gpu_upsample *up, const sup_gpu_state *state, bool carried, const sup_gpu_out *out,

@@ -10,17 +10,12 @@
  *     move    second half of the solve, the accelerated step, volumes
  *     local   pressures, rotations, gradient, first half of the next solve
  *
- * Contacts come in between local and move (contact_solve.cu).
+ * Contacts come in between local and move (contact_solve.cu). A character by itself takes alone.cu instead, which does the same in
+ * one launch.
  *
  * A block handles one part of C characters: their inverses and prisms are read once. Sums are taken in a fixed order. */
-#include "cuda/lanes.cuh"
-#include "cuda/contact_rows.cuh"
-#include "cuda/step_block.cuh"
-#include "methods/projective/column.h"
+#include "cuda/step_part.cuh"
 
-/* --- Start --- */
-
-/* Eq. 2.9, and the pull of the anchors' second difference, which is the gradient that the start is solved from. */
 template <int C, int T>
 __global__ void __launch_bounds__(T)
     start_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st)
@@ -31,443 +26,10 @@ __global__ void __launch_bounds__(T)
     wait_pack();
     wait_for_kernel();
     __syncthreads();
-    for (int c = 0; c < b.live; c++) {
-        const sup_gpu_orders &in = st.orders[b.first + c];
-        const int phase = st.progress[b.first + c].phase;
-        const float keep = 1.0f - st.progress[b.first + c].damping;
-        size_t at = (size_t)(b.first + c) * s.unknown_count;
-        const float4 *bend = st.bend + (size_t)(b.first + c) * s.anchor_count;
-        const float4 fall = make_float4(in.fall[0], in.fall[1], in.fall[2], 0.0f);
-        const float4 first = st.x[phase & 1][at + s.first_place];
-        float sums[SUP_GPU_SUMS] = {0.0f};
-        for (int i = threadIdx.x; i < b.part.count + b.part.slot_count; i += T) {
-            bool own;
-            int place = b.place(s.interior_count, i, own);
-            float4 pull = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-            if (own) {
-                float4 x = st.x[phase & 1][at + place], moved = minus(x, st.x[1 - (phase & 1)][at + place]);
-                float4 miss = minus(x, st.guess[at + place]), old = st.miss[at + place];
-                float weight = s.diagonal[place];
-                int end = s.pull_first[place + 1];
-#pragma unroll 4
-                for (int e = s.pull_first[place]; e < end; e++)
-                    pull = add_scaled(pull, s.pull_value[e], bend[s.pull_anchor[e]]);
-                float4 apart = minus(x, first);
-                st.inertial[at + place] =
-                    add_scaled(add_scaled(add_scaled(x, keep, moved), 1.0f, fall), 1.0f, st.push[at + place]);
-                st.miss[at + place] = miss;
-                sums[0] = fmaf(weight, dot(old, miss), sums[0]);
-                sums[1] = fmaf(weight, dot(old, old), sums[1]);
-                sums[2] = fmaf(weight, dot(miss, miss), sums[2]);
-                sums[3] = fmaf(weight, dot(moved, moved), sums[3]);
-                sums[4] = fmaf(weight, dot(apart, apart), sums[4]);
-            }
-            put(b.row(b.in, b.left, i, c),
-                i < b.part.count ? make_float4(-pull.x, -pull.y, -pull.z, 0.0f) : pull);
-        }
-        reduce<T>(b.sums, sums, 5, st, b.first + c, SUM_PRODUCT);
-    }
+    predict<C, T>(s, st, b);
     wait_inverse();
     __syncthreads();
     forward<C, T>(s, st, b);
-}
-
-/* --- The accelerated step --- */
-
-/* The next iterate at one place of a character, which is `d` away from the current one along the newest direction. */
-static __device__ float4 next_place(const sup_gpu_state &st, const plan &p, int turn, int phase, size_t q, float4 d, bool own)
-{
-    if (turn == 0) { /* where a linear system would go, and part of the last miss */
-        float4 now = st.x[phase & 1][q], moved = minus(now, st.x[1 - (phase & 1)][q]), miss = st.miss[q];
-        float4 guess = add_scaled(add_scaled(now, 1.0f - p.forget, moved), 1.0f, d);
-        if (own) st.guess[q] = guess;
-        return add_scaled(guess, p.repeat, miss);
-    }
-    float4 next = st.iterate[p.base][q];
-#pragma unroll 4
-    for (int j = 0; j < p.history; j++)
-        next = add_scaled(next, p.factor[j], st.direction[j][q]);
-    return p.accepted ? add_scaled(next, p.factor[p.history], d) : next;
-}
-
-/* Own unknowns and places of the top into shared memory; what the part owns to where it is kept. */
-template <int C, int T>
-static __device__ void move(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b, const plan *plans,
-                            int turn)
-{
-    const int places = b.part.count + b.part.slot_count;
-    for (int n = threadIdx.x; n < places * b.live; n += T) {
-        const int c = n / places, i = n - c * places, character = b.first + c;
-        const plan &p = plans[c];
-        if (!p.active) continue;
-        const int phase = st.progress[character].phase;
-        const bool touching = turn > 0 && st.progress[character].rows > 0; /* its direction is in memory already */
-        bool own;
-        size_t q = (size_t)character * s.unknown_count + b.place(s.interior_count, i, own);
-        float4 d = touching ? st.direction[p.history][q] : get(b.row(b.out, b.slots, i, c));
-        float4 next = next_place(st, p, turn, phase, q, d, own);
-        put(b.x + (c * s.most_local + i) * 3, next);
-        if (!own) continue;
-        if (turn > 0 && p.accepted && !touching) st.direction[p.history][q] = d;
-        (p.finish ? st.x[1 - (phase & 1)] : st.iterate[p.target])[q] = next;
-    }
-}
-
-/* Anchors where the phase has them, behind the unknowns. */
-template <int C, int T>
-static __device__ void load_anchors(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b)
-{
-    const int32_t *anchor = b.template at<int32_t>(SUP_PACK_ANCHOR);
-    for (int c = 0; c < b.live; c++) {
-        const float4 *from = st.anchors[st.progress[b.first + c].phase % 3] + (size_t)(b.first + c) * s.anchor_count;
-        float *to = b.x + (c * s.most_local + b.part.count + b.part.slot_count) * 3;
-        for (int i = threadIdx.x; i < b.part.anchor_count; i += T)
-            put(to + 3 * i, from[anchor[i]]);
-    }
-}
-
-/* Feet of one character at the part's places; with volume only. */
-template <int C, int T>
-static __device__ void load_feet(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b, int c)
-{
-    const int32_t *anchor = b.template at<int32_t>(SUP_PACK_ANCHOR);
-    const float4 *from = st.feet + (size_t)(b.first + c) * (s.unknown_count + s.anchor_count);
-    const int free_count = b.part.count + b.part.slot_count;
-    for (int i = threadIdx.x; i < free_count + b.part.anchor_count; i += T) {
-        bool own;
-        put(b.feet + 3 * i,
-            from[i < free_count ? b.place(s.interior_count, i, own) : s.unknown_count + anchor[i - free_count]]);
-    }
-}
-
-static __device__ sup_wide3 corner_position(const float *x, int place)
-{
-    return sup_wide3{x[3 * place], x[3 * place + 1], x[3 * place + 2]};
-}
-
-/* The column under the outer side of a prism: its places, then their feet. */
-static __device__ column column_at(const float *feet, const int place[3], const sup_wide3 skin[3])
-{
-    sup_wide3 foot[3];
-#pragma unroll
-    for (int k = 0; k < 3; k++)
-        foot[k] = corner_position(feet, place[k]);
-    sup_wide3 a = sup_wide3_sub(foot[0], foot[2]), b = sup_wide3_sub(foot[1], foot[2]);
-    return column{sup_wide3_sub(skin[0], foot[2]), sup_wide3_sub(skin[1], foot[2]),
-                  sup_wide3_sub(sup_wide3_sub(skin[2], foot[2]), b), column_cross(a, b)};
-}
-
-/* What the part adds to its chambers: columns into shared memory, then a warp a seat. */
-template <int C, int T>
-static __device__ void volumes(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b, int c)
-{
-    const float *x = b.x + c * s.most_local * 3;
-    load_feet<C, T>(s, st, b, c);
-    __syncthreads();
-    for (int i = threadIdx.x; i < b.part.prism_count; i += T) {
-        const uint16_t *corner = b.template at<uint16_t>(SUP_PACK_CORNER) + i;
-        const int place[3] = {corner[0], corner[b.part.prism_stride], corner[2 * b.part.prism_stride]};
-        const sup_wide3 skin[3] = {corner_position(x, place[0]), corner_position(x, place[1]),
-                                   corner_position(x, place[2])};
-        column under = column_at(b.feet, place, skin);
-        b.force[i] = column_volume6(&under);
-    }
-    __syncthreads();
-    const uint16_t *begin = b.template at<uint16_t>(SUP_PACK_SEAT_BEGIN), *prisms = b.template at<uint16_t>(SUP_PACK_SEAT_PRISM);
-    const float *weights = b.template at<float>(SUP_PACK_SEAT_WEIGHT);
-    const int lane = threadIdx.x % 32;
-    for (int seat = threadIdx.x / 32; seat < b.part.seat_count; seat += T / 32) {
-        double sum = 0.0;
-        for (int e = begin[seat] + lane; e < begin[seat + 1]; e += 32)
-            sum += (double)(weights[e] * b.force[prisms[e]]);
-        sum = warp_sum(sum);
-        if (lane == 0) st.seat_volume[(size_t)(b.first + c) * s.seat_count + b.part.seat_first + seat] = sum;
-    }
-    __syncthreads();
-}
-
-/* --- The local step --- */
-
-/* Pressures of the part's chambers (solver_volume.c) into shared memory; returns the energy of those it answers for. */
-template <int C, int T>
-static __device__ float pressures(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b, int c)
-{
-    float energy = 0.0f;
-    const double *volume = st.seat_volume + (size_t)(b.first + c) * s.seat_count;
-    const uint16_t *begin = b.template at<uint16_t>(SUP_PACK_CHAMBER_BEGIN);
-    const int32_t *seats = b.template at<int32_t>(SUP_PACK_CHAMBER_SEAT);
-    for (int i = threadIdx.x; i < b.part.seat_count; i += T) {
-        double sum = 0.0, rest = (double)b.template at<float>(SUP_PACK_SEAT_REST)[i];
-        const bool answers = rest > 0.0;
-        rest = fabs(rest);
-#pragma unroll 8
-        for (int e = begin[i]; e < begin[i + 1]; e++)
-            sum += volume[seats[e]];
-        double excess = sum / rest - 1.0, u = 1.0 / (1.0 + 0.25 * excess * excess);
-        b.pressure[i] = (float)((double)s.volume * excess * u * u);
-        if (answers) energy += (float)(0.5 * (double)s.volume * rest * excess * excess * u);
-    }
-    return energy;
-}
-
-static __device__ void put_force(float *to, int stride, sup_wide3 v)
-{
-    to[0] = v.x, to[stride] = v.y, to[2 * stride] = v.z;
-}
-
-static __device__ sup_wide3 get_force(const float *from, int stride)
-{
-    return sup_wide3{from[0], from[stride], from[2 * stride]};
-}
-
-/* Pressures on the columns of the part's prisms: forces on their outer corners into shared memory. */
-template <int C, int T>
-static __device__ void press(const sup_gpu_system &s, const block_view<C> &b, const float *x)
-{
-    const int stride = b.part.prism_stride;
-    for (int i = threadIdx.x; i < b.part.prism_count; i += T) {
-        const uint16_t *corner = b.template at<uint16_t>(SUP_PACK_CORNER) + i;
-        const int place[3] = {corner[0], corner[stride], corner[2 * stride]};
-        const sup_wide3 skin[3] = {corner_position(x, place[0]), corner_position(x, place[1]),
-                                   corner_position(x, place[2])};
-        sup_wide3 sum[5] = {};
-        float scale = 0.0f;
-        for (int k = 0; k < b.part.blend_count; k++) {
-            int at = b.part.blend_first + k * stride + i;
-            scale = fmaf(s.blend_weight[at], b.pressure[s.blend_seat[at]], scale);
-        }
-        column under = column_at(b.feet, place, skin);
-        column_press(&under, scale, sum);
-#pragma unroll
-        for (int k = 0; k < 3; k++)
-            put_force(b.force + i + 3 * k * stride, stride, sum[k]);
-    }
-}
-
-static __device__ sup_wide3 plus(sup_wide3 a, sup_wide3 b)
-{
-    return sup_wide3{a.x + b.x, a.y + b.y, a.z + b.z};
-}
-
-/* Deformation of a tetrahedron of a prism, seen from its last corner. */
-static __device__ void deform(const float *tet, int t, const uint16_t *corner, int stride, const float *x,
-                              sup_wide3 g[3], float f[9])
-{
-    const sup_wide3 last = corner_position(x, corner[CORNER_C1 * stride]);
-    load_gradients(tet, g);
-#pragma unroll
-    for (int i = 0; i < 9; i++)
-        f[i] = 0.0f;
-#pragma unroll
-    for (int k = 0; k < 3; k++)
-        sup_wide3_outer(sup_wide3_sub(corner_position(x, corner[edge_corner(t, k) * stride]), last), g[k], f);
-}
-
-/* All three together ([komaritzan2018], section 6): prism_shared of prism.h. */
-static __device__ void deform_prism(const float *tets, const uint16_t *corner, int stride, const float *x, float mean[9])
-{
-    float total = 0.0f;
-#pragma unroll
-    for (int i = 0; i < 9; i++)
-        mean[i] = 0.0f;
-    for (int t = 0; t < 3; t++) {
-        sup_wide3 g[3];
-        float f[9], w = tets[(10 * t + 9) * SUP_PRISM_LANES];
-        deform(tets + 10 * t * SUP_PRISM_LANES, t, corner, stride, x, g, f);
-        total += w;
-#pragma unroll
-        for (int i = 0; i < 9; i++)
-            mean[i] = fmaf(w, f[i], mean[i]);
-    }
-#pragma unroll
-    for (int i = 0; i < 9; i++)
-        mean[i] /= total;
-}
-
-/* What a tetrahedron of a part has. */
-struct tet_view {
-    const float *tets; /* of its prism */
-    const float *tet;
-    const uint16_t *corner;
-    float *to; /* where its forces go */
-    int t, stride;
-};
-
-template <int C> static __device__ tet_view view_tet(const sup_gpu_system &s, const block_view<C> &b, int t, int i)
-{
-    const unsigned padded = (unsigned)(b.part.prism_first + i);
-    tet_view v;
-    v.tets = s.tets + padded / SUP_PRISM_LANES * SUP_PRISM_FLOATS + padded % SUP_PRISM_LANES;
-    v.tet = v.tets + 10 * t * SUP_PRISM_LANES;
-    v.corner = b.template at<uint16_t>(SUP_PACK_CORNER) + i;
-    v.to = b.force + SUP_BLOCK_FORCES * t * b.part.prism_stride + i;
-    v.t = t;
-    v.stride = b.part.prism_stride;
-    return v;
-}
-
-/* Forces w (F - R) g_k on its corners, with the pressures that are there; returns twice its energy (eq. 2.16). */
-static __device__ float push_tet(const tet_view &v, float f[9], const float r[9], bool pressed)
-{
-    sup_wide3 g[3], all = {0.0f, 0.0f, 0.0f};
-    const float w = v.tet[9 * SUP_PRISM_LANES];
-    load_gradients(v.tet, g);
-#pragma unroll
-    for (int k = 0; k < 9; k++)
-        f[k] -= r[k];
-    float energy = w * sup_element_square(f);
-#pragma unroll
-    for (int k = 0; k < 9; k++)
-        f[k] *= w;
-#pragma unroll
-    for (int k = 0; k < 3; k++) {
-        float *to = v.to + 3 * k * v.stride;
-        sup_wide3 own = sup_wide3_apply(f, g[k], sup_wide3{0.0f, 0.0f, 0.0f});
-        all = plus(all, own);
-        put_force(to, v.stride, pressed && v.t == 0 ? plus(get_force(to, v.stride), own) : own);
-    }
-    put_force(v.to + 9 * v.stride, v.stride, sup_wide3{-all.x, -all.y, -all.z}); /* a common translation costs nothing */
-    return energy;
-}
-
-/* Deformation of a tetrahedron, and of what its rotation is taken from. */
-static __device__ void deform_both(const tet_view &v, const float *x, bool shared_rotation, float f[9], float of[9])
-{
-    sup_wide3 g[3];
-    deform(v.tet, v.t, v.corner, v.stride, x, g, f);
-    if (shared_rotation) {
-        deform_prism(v.tets, v.corner, v.stride, x, of);
-        return;
-    }
-#pragma unroll
-    for (int k = 0; k < 9; k++)
-        of[k] = f[k];
-}
-
-/* Forces of the part's tetrahedra into shared memory, a thread each; returns their energy. Threads of a warp have the same
- * tetrahedron of different prisms. The few whose rotation the closed form cannot give come last. */
-template <int C, int T>
-static __device__ float prism_forces(const sup_gpu_system &s, const block_view<C> &b, const float *x, bool shared_rotation)
-{
-    const int stride = b.part.prism_stride;
-    const bool pressed = s.volume > 0.0f;
-    float energy = 0.0f;
-    unsigned again = 0, round = 1;
-    for (int at = threadIdx.x; at < 3 * stride; at += T, round <<= 1) {
-        const int t = at / stride, i = at - t * stride;
-        if (i >= b.part.prism_count) continue;
-        const tet_view v = view_tet<C>(s, b, t, i);
-        float f[9], of[9], r[9];
-        deform_both(v, x, shared_rotation, f, of);
-        sup_element_rotation(of, r);
-        if (r[0] == r[0])
-            energy += push_tet(v, f, r, pressed);
-        else
-            again |= round;
-    }
-    for (int at = threadIdx.x; again != 0; at += T, again >>= 1) {
-        if ((again & 1u) == 0) continue;
-        const tet_view v = view_tet<C>(s, b, at / stride, at % stride);
-        float f[9], of[9], r[9];
-        deform_both(v, x, shared_rotation, f, of);
-        sup_nearest_rotation(of, r);
-        energy += push_tet(v, f, r, pressed);
-    }
-    return 0.5f * energy;
-}
-
-/* The gradient from the forces and momentum: into `in` as -g, at the top's slots into `left`, and its products with all
- * directions so far into values[SUM_OLDER..]. */
-template <int C, int T>
-static __device__ void gradient(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b, const float *x,
-                                int c, int history, float *values)
-{
-    const int stride = b.part.prism_stride;
-    size_t at = (size_t)(b.first + c) * s.unknown_count;
-    const uint16_t *begin = b.template at<uint16_t>(SUP_PACK_SUM_BEGIN), *from = b.template at<uint16_t>(SUP_PACK_SUM_FROM);
-    const float *masses = b.template at<float>(SUP_PACK_MASS);
-    for (int i = threadIdx.x; i < b.part.count + b.part.slot_count; i += T) {
-        bool own;
-        size_t q = at + b.place(s.interior_count, i, own);
-        float mass = masses[i];
-        float4 here = get(x + 3 * i), inertial = here, g = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-        if (mass > 0.0f) inertial = st.inertial[q];
-        for (int e = begin[i]; e < begin[i + 1]; e++) {
-            const float *f = b.force + from[e];
-            g.x += f[0];
-            g.y += f[stride];
-            g.z += f[2 * stride];
-        }
-        float4 apart = minus(here, inertial);
-        g = add_scaled(g, mass, apart);
-        values[SUM_ENERGY] = fmaf(0.5f * mass, dot(apart, apart), values[SUM_ENERGY]);
-        put(b.row(b.in, b.left, i, c), i < b.part.count ? make_float4(-g.x, -g.y, -g.z, 0.0f) : g);
-#pragma unroll
-        for (int j = 0; j < SUP_GPU_HISTORY; j++)
-            if (j < history) values[SUM_OLDER + j] += dot(st.direction[j][q], g);
-    }
-}
-
-/* What contacts add to it, and the gradient to where contact_solve.cu finds it. The same threads have the same places. */
-template <int C, int T>
-static __device__ void contact_gradient(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b, int c,
-                                        const float4 *x, float *values)
-{
-    const int character = b.first + c;
-    const contact_view view = open_contacts(s, st, character);
-    const int32_t *slot = b.template at<int32_t>(SUP_PACK_SLOT);
-    for (int i = threadIdx.x; i < b.part.count + b.part.slot_count; i += T) {
-        bool own;
-        const int place = b.place(s.interior_count, i, own), vertex = own ? s.vertex[place] : -1;
-        float *row = b.row(b.in, b.left, i, c);
-        const bool inside = i < b.part.count;
-        float4 g = get(row);
-        if (inside) g = make_float4(-g.x, -g.y, -g.z, 0.0f);
-        if (vertex >= 0) g = add_scaled(g, 1.0f, contact_forces(s, view, x, vertex, values));
-        put(row, inside ? make_float4(-g.x, -g.y, -g.z, 0.0f) : g);
-        if (inside)
-            st.gradient[(size_t)character * s.unknown_count + place] = g;
-        else
-            st.raw[(size_t)character * s.slot_count + slot[i - b.part.count]] = g;
-    }
-}
-
-/* One local step of one character. */
-template <int C, int T>
-static __device__ void evaluate(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b,
-                                const sup_gpu_control &now, int c)
-{
-    float *x = b.x + c * s.most_local * 3, values[SUP_GPU_SUMS];
-#pragma unroll
-    for (int k = 0; k < SUP_GPU_SUMS; k++)
-        values[k] = 0.0f;
-    if (s.volume > 0.0f) {
-        load_feet<C, T>(s, st, b, c);
-        values[SUM_ENERGY] = pressures<C, T>(s, st, b, c);
-        __syncthreads();
-        press<C, T>(s, b, x);
-        __syncthreads();
-    }
-    values[SUM_ENERGY] += prism_forces<C, T>(s, b, x, st.orders[b.first + c].shared != 0);
-    __syncthreads();
-    const bool touching = st.progress[b.first + c].rows > 0; /* products are then found by cg_end_kernel */
-    gradient<C, T>(s, st, b, x, c, touching ? 0 : now.history, values);
-    if (touching)
-        contact_gradient<C, T>(s, st, b, c, st.iterate[now.current] + (size_t)(b.first + c) * s.unknown_count, values);
-    reduce<T>(b.sums, values, touching ? SUM_PUSHING + 1 : SUM_OLDER + now.history, st, b.first + c, SUM_ENERGY);
-}
-
-/* Where the iterates are, into shared memory. */
-template <int C, int T>
-static __device__ void load_iterates(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b, int turn)
-{
-    const int places = b.part.count + b.part.slot_count;
-    for (int n = threadIdx.x; n < places * b.live; n += T) {
-        const int c = n / places, i = n - c * places;
-        bool own;
-        const size_t q = (size_t)(b.first + c) * s.unknown_count + b.place(s.interior_count, i, own);
-        put(b.x + (c * s.most_local + i) * 3, st.iterate[st.control[turn & 1][b.first + c].current][q]);
-    }
 }
 
 template <int C, int T>
@@ -493,15 +55,16 @@ __global__ void __launch_bounds__(T, C > 1 ? 2 : 1)
         return;
     }
     __syncthreads();
+    for (int c = 0; s.volume > 0.0f && c < b.live; c++)
+        load_feet<C, T>(s, st, b, c);
     load_anchors<C, T>(s, st, b);
-    decide_all<C, T>(s, st, b.first, b.live, turn, last_turn != 0, top_blocks, contact_rows, controls, sums, plans);
+    decide_all<C, T>(s, st, b.first, b.live, turn, last_turn != 0, top_blocks, contact_rows, s.part_count, controls, sums, plans);
     if (solves) backward<C, T>(s, st, b);
     __syncthreads();
     move<C, T>(s, st, b, plans, turn);
-    if (!(s.volume > 0.0f)) return;
+    wait_inverse();
     __syncthreads();
-    for (int c = 0; c < b.live; c++)
-        if (plans[c].active && !plans[c].finish) volumes<C, T>(s, st, b, c);
+    if (s.volume > 0.0f) volumes<C, T>(s, st, b, plans);
 }
 
 template <int C, int T>
@@ -509,23 +72,37 @@ __global__ void __launch_bounds__(T, C > 1 ? 2 : 1)
     local_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st, int turn)
 {
     extern __shared__ __align__(16) float shared[];
+    __shared__ local_view views[C];
     load_part<C, T, true>(s, shared);
     block_view<C> b = open_block<C, T, true>(s, st, shared);
-    bool any = false;
     wait_for_kernel();
     wait_pack();
+    if (threadIdx.x < b.live) views[threadIdx.x] = view_local(st, turn, b.first + threadIdx.x);
+    __syncthreads();
+    bool any = false;
     for (int c = 0; c < b.live; c++)
-        any = any || !is_over(st, turn, b.first + c);
+        any = any || !views[c].over;
     if (!any) {
         wait_inverse();
         return;
     }
-    __syncthreads();
+    if (s.volume > 0.0f) load_feet<C, T>(s, st, b, 0);
     load_anchors<C, T>(s, st, b);
-    load_iterates<C, T>(s, st, b, turn);
-    __syncthreads();
-    for (int c = 0; c < b.live; c++)
-        if (!is_over(st, turn, b.first + c)) evaluate<C, T>(s, st, b, st.control[turn & 1][b.first + c], c);
+    load_iterates<C, T>(s, st, b, views);
+    if (s.volume > 0.0f) pressures<C, T>(s, st, b, views);
+    for (int c = 0; c < b.live; c++) {
+        wait_inverse();
+        __syncthreads();
+        if (s.volume > 0.0f && c + 1 < b.live) load_feet<C, T>(s, st, b, c + 1);
+        if (views[c].over) continue;
+        const local_view now = views[c];
+        float values[SUP_GPU_SUMS_ALL];
+        evaluate<C, T>(s, st, b, now, c, values);
+        if (now.rows > 0) __syncthreads();
+        if (now.rows > 0)
+            contact_gradient<C, T>(s, st, b, c, st.iterate[now.current] + (size_t)(b.first + c) * s.unknown_count, values);
+        reduce_local<T>(st, b.sums, now, b.first + c, values);
+    }
     wait_inverse();
     __syncthreads();
     forward<C, T>(s, st, b);
@@ -561,6 +138,7 @@ extern "C" int sup_gpu_step_prepare(const sup_gpu_system *system)
     int error = (int)(system->lockstep == 1 ? prepare<1, STEP_ALONE_THREADS>(*system)
                                             : prepare<SUP_GPU_LOCKSTEP, STEP_CROWD_THREADS>(*system));
     if (error == 0) error = sup_gpu_contact_prepare(system);
+    if (error == 0) error = sup_gpu_alone_prepare(system);
     return error == 0 ? sup_gpu_top_prepare(system) : error;
 }
 
@@ -586,6 +164,7 @@ extern "C" int sup_gpu_step(const sup_gpu_system *system, const sup_gpu_state *s
                             void *stream)
 {
     cudaStream_t on = (cudaStream_t)stream;
+    if (system->alone_blocks > 0 && state->count == 1) return sup_gpu_alone(system, state, turns, stream);
     return system->lockstep == 1 ? launch_step<1, STEP_ALONE_THREADS>(*system, *state, turns, contact, on)
                                  : launch_step<SUP_GPU_LOCKSTEP, STEP_CROWD_THREADS>(*system, *state, turns, contact, on);
 }

@@ -5,7 +5,7 @@
 
 #include "cuda/decide.cuh"
 
-enum { STEP_ALONE_THREADS = 512, STEP_CROWD_THREADS = 512 };
+enum { STEP_ALONE_THREADS = 512, STEP_CROWD_THREADS = 384 };
 
 /* Unknowns of a part, for blocks of C characters. */
 template <int C> struct limit {
@@ -27,11 +27,15 @@ template <int C> struct block_view {
     float *force;         /* [3*SUP_BLOCK_FORCES*most_prisms] in local_kernel, else [most_prisms] */
     float *slots;         /* [most_slots*width] the newest direction at the top */
     float *left;          /* [most_slots*width] gradient there, as far as the part knows it */
-    float *sums;          /* [32*SUP_GPU_SUMS] */
+    float *sums;          /* [32*SUP_GPU_SUMS_ALL] */
     float *x;             /* [C*most_local*3] */
-    float *feet;          /* [most_local*3] of one character, with volume */
-    float *pressure;      /* [most_seats] of one character */
+    float *feet;          /* [most_local*4] of character c at c % feet_count * feet_step, with volume */
+    int feet_count, feet_step;
+    float *pressure; /* [C*most_seats], then the energies of the chambers that the part answers for */
     const unsigned char *pack;
+    const float *tets; /* of its prisms, in batches */
+    const float *blend_weight; /* and their chambers (blocks.h) */
+    const uint16_t *blend_seat;
     __device__ block_view(const sup_block_part &shared_part) : part(shared_part) {}
     template <typename A> __device__ const A *at(int array) const
     {
@@ -54,24 +58,29 @@ template <int C> struct block_view {
     }
 };
 
-/* Of fast memory. `F`: with room for the forces of prisms. */
+/* Of fast memory. `F`: with room for the forces of prisms. Crowds then have the feet of two characters where others have
+ * products: `out` and `slots`. */
 template <int C, int T, bool F = false> struct sizes {
     enum { LIMIT = limit<C>::value };
-    size_t inverse, scratch, slots, x, feet, pressure; /* floats */
+    size_t inverse, out, scratch, slots, left, x, feet, pressure; /* floats */
     __host__ __device__ sizes(const sup_gpu_system &s)
     {
         size_t half = (size_t)(T / LIMIT - 1) * LIMIT * width<C>::value;
-        size_t force = (size_t)(F ? 3 * SUP_BLOCK_FORCES : 1) * s.most_prisms;
+        size_t force = (size_t)(F ? 3 * SUP_BLOCK_FORCES : C) * s.most_prisms;
+        size_t one = s.volume > 0.0f ? (size_t)s.most_local * 4 : 0;
         inverse = C == 1 ? LIMIT * LIMIT : 0;
+        out = LIMIT * width<C>::value;
         scratch = half > force ? half : force;
-        slots = (size_t)s.most_slots * width<C>::value;
+        slots = left = (size_t)s.most_slots * width<C>::value;
         x = ((size_t)C * s.most_local * 3 + 3) / 4 * 4;
-        feet = s.volume > 0.0f ? ((size_t)s.most_local * 3 + 3) / 4 * 4 : 0;
-        pressure = ((size_t)s.most_seats + 3) / 4 * 4;
+        feet = F && C > 1 ? 0 : C * one;
+        pressure = (2 * C * (size_t)s.most_seats + 3) / 4 * 4;
+        if (F && C > 1 && out < one) out = one;
+        if (F && C > 1 && slots < one) slots = one;
     }
     __host__ __device__ size_t before_pack() const
     {
-        return inverse + 2 * LIMIT * width<C>::value + scratch + 2 * slots + 32 * SUP_GPU_SUMS + x + feet + pressure;
+        return inverse + LIMIT * width<C>::value + out + scratch + slots + left + 32 * SUP_GPU_SUMS_ALL + x + feet + pressure;
     }
     size_t bytes(const sup_gpu_system &s) const
     {
@@ -85,28 +94,35 @@ static __device__ block_view<C> open_block(const sup_gpu_system &s, const sup_gp
     enum { LIMIT = limit<C>::value };
     const sizes<C, T, F> size(s);
     __shared__ sup_block_part part;
+    const sup_block_part *from = &s.parts[min((int)blockIdx.x, s.part_count - 1)]; /* alone.cu has blocks without a part */
     for (int i = threadIdx.x; i < (int)(sizeof part / sizeof(int)); i += T)
-        ((int *)&part)[i] = ((const int *)&s.parts[blockIdx.x])[i];
+        ((int *)&part)[i] = ((const int *)from)[i];
     block_view<C> b(part);
     b.first = blockIdx.y * C;
     b.live = min(C, st.count - b.first);
     b.inverse = C == 1 ? shared : s.inverse + (size_t)blockIdx.x * LIMIT * LIMIT;
     b.in = shared + size.inverse;
     b.out = b.in + LIMIT * width<C>::value;
-    b.half = b.force = b.out + LIMIT * width<C>::value;
+    b.half = b.force = b.out + size.out;
     b.slots = b.half + size.scratch;
     b.left = b.slots + size.slots;
-    b.sums = b.left + size.slots;
-    b.x = b.sums + 32 * SUP_GPU_SUMS;
+    b.sums = b.left + size.left;
+    b.x = b.sums + 32 * SUP_GPU_SUMS_ALL;
     b.feet = b.x + size.x;
     b.pressure = b.feet + size.feet;
+    if (F && C > 1) {
+        b.feet = b.out;
+        b.feet_count = 2;
+        b.feet_step = (int)(b.slots - b.out);
+    } else {
+        b.feet_count = C;
+        b.feet_step = s.most_local * 4;
+    }
     b.pack = (const unsigned char *)(shared + size.before_pack());
+    b.tets = s.tets + (size_t)from->prism_first / SUP_PRISM_LANES * SUP_PRISM_FLOATS;
+    b.blend_weight = s.blend_weight + from->blend_first;
+    b.blend_seat = s.blend_seat + from->blend_first;
     return b;
-}
-
-static __device__ void copy_chunk(const void *to, const void *from)
-{
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"((unsigned)__cvta_generic_to_shared(to)), "l"(from));
 }
 
 /* Begins to copy the part's arrays, then its inverse, into shared memory. They never change, so that this may begin before
@@ -178,28 +194,51 @@ template <int C, int T> static __device__ void multiply(const block_view<C> &b)
     __syncthreads();
 }
 
-/* Adds up `count` values of every thread, in a fixed order, into the sums of the character and part. */
-template <int T>
-static __device__ void reduce(float *shared, const float *values, int count, const sup_gpu_state &st, int character,
-                              int first)
+/* Sums over a warp of N values, N a power of two: lanes pass half of what they have to each other, and end with one value each,
+ * number lane / (32 / N). */
+template <int N, int HALF = N / 2, int D = 16> static __device__ __forceinline__ float warp_sums(float (&v)[N])
 {
-    int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    if constexpr (HALF > 0) {
+        const bool upper = (threadIdx.x & D) != 0;
 #pragma unroll
-    for (int k = 0; k < SUP_GPU_SUMS; k++) {
-        if (k >= count) break;
-        float v = values[k];
-        for (int d = 16; d > 0; d >>= 1)
-            v += __shfl_xor_sync(0xffffffffu, v, d);
-        if (lane == 0) shared[k * 32 + warp] = v;
+        for (int k = 0; k < HALF; k++) {
+            float give = upper ? v[k] : v[k + HALF], keep = upper ? v[k + HALF] : v[k];
+            v[k] = keep + __shfl_xor_sync(0xffffffffu, give, D);
+        }
+        return warp_sums<N, HALF / 2, D / 2>(v);
+    } else {
+#pragma unroll
+        for (int d = D; d > 0; d >>= 1)
+            v[0] += __shfl_xor_sync(0xffffffffu, v[0], d);
+        return v[0];
     }
+}
+
+/* Adds up values of every thread, in a fixed order, into the sums of the part: number k of them is `first` + k % each of
+ * character + k / each, if `which` has its bit. A barrier must come before the next. */
+template <int T, int N>
+static __device__ void reduce(float *shared, float (&values)[N], unsigned which, const sup_gpu_state &st, int character,
+                              int first, int each)
+{
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    const float sum = warp_sums<N>(values);
+    if (lane % (32 / N) == 0) shared[lane / (32 / N) * 32 + warp] = sum;
     __syncthreads();
-    if (threadIdx.x < count) {
-        float total = 0.0f;
-        for (int k = 0; k < T / 32; k++)
-            total += shared[threadIdx.x * 32 + k];
-        st.sums[((size_t)character * SUP_GPU_SUMS + first + threadIdx.x) * st.sum_rows + blockIdx.x] = total;
-    }
-    __syncthreads();
+    const int k = threadIdx.x;
+    if (k >= N || (which >> k & 1u) == 0) return;
+    float total = 0.0f;
+#pragma unroll
+    for (int w = 0; w < T / 32; w++)
+        total += shared[k * 32 + w];
+    st.sums[((size_t)(character + k / each) * SUP_GPU_SUMS + first + k % each) * st.sum_rows + blockIdx.x] = total;
+}
+
+/* Adds to the value of character c; all stay in registers. */
+template <int C> static __device__ void add_to(float (&values)[C], int c, float what)
+{
+#pragma unroll
+    for (int k = 0; k < C; k++)
+        values[k] += k == c ? what : 0.0f;
 }
 
 /* First half of a solve: `in` holds r of the part, `left` the gradient at its slots. y goes out, gradient + A_tp y_p into
@@ -212,30 +251,31 @@ static __device__ void forward(const sup_gpu_system &s, const sup_gpu_state &st,
     const float *value = b.template at<float>(SUP_PACK_COL_VALUE);
     const int32_t *slot = b.template at<int32_t>(SUP_PACK_SLOT);
     multiply<C, T>(b);
-    for (int c = 0; c < b.live; c++) {
-        float4 *y = st.y + (size_t)(b.first + c) * s.interior_count + b.part.first;
-        float4 *to = st.slot + (size_t)(b.first + c) * s.slot_count;
-        float product[SUP_GPU_SUMS] = {0.0f};
-        for (int i = threadIdx.x; i < b.part.count + b.part.slot_count; i += T) {
-            if (i < b.part.count) {
-                const float *v = b.out + i * w + 3 * c, *r = b.in + i * w + 3 * c;
-                product[0] = fmaf(v[0], r[0], fmaf(v[1], r[1], fmaf(v[2], r[2], product[0])));
-                y[i] = make_float4(v[0], v[1], v[2], 0.0f);
-                continue;
-            }
-            int local = i - b.part.count;
-            const float *g = b.left + local * w + 3 * c;
-            float4 sum = make_float4(g[0], g[1], g[2], 0.0f);
-            for (int e = begin[local]; e < begin[local + 1]; e++) {
-                const float *v = b.out + row[e] * w + 3 * c;
-                sum.x = fmaf(value[e], v[0], sum.x);
-                sum.y = fmaf(value[e], v[1], sum.y);
-                sum.z = fmaf(value[e], v[2], sum.z);
-            }
-            to[slot[local]] = sum;
+    const int places = b.part.count + b.part.slot_count;
+    float product[C];
+#pragma unroll
+    for (int k = 0; k < C; k++)
+        product[k] = 0.0f;
+    for (int n = threadIdx.x; n < places * b.live; n += T) {
+        const int c = n / places, i = n - c * places;
+        if (i < b.part.count) {
+            const float *v = b.out + i * w + 3 * c, *r = b.in + i * w + 3 * c;
+            add_to<C>(product, c, fmaf(v[0], r[0], fmaf(v[1], r[1], v[2] * r[2])));
+            st.y[(size_t)(b.first + c) * s.interior_count + b.part.first + i] = make_float4(v[0], v[1], v[2], 0.0f);
+            continue;
         }
-        reduce<T>(b.sums, product, 1, st, b.first + c, SUM_NEWEST);
+        const int local = i - b.part.count;
+        const float *g = b.left + local * w + 3 * c;
+        float4 sum = make_float4(g[0], g[1], g[2], 0.0f);
+        for (int e = begin[local]; e < begin[local + 1]; e++) {
+            const float *v = b.out + row[e] * w + 3 * c;
+            sum.x = fmaf(value[e], v[0], sum.x);
+            sum.y = fmaf(value[e], v[1], sum.y);
+            sum.z = fmaf(value[e], v[2], sum.z);
+        }
+        st.slot[(size_t)(b.first + c) * s.slot_count + slot[local]] = sum;
     }
+    reduce<T, C>(b.sums, product, (1u << b.live) - 1u, st, b.first, SUM_NEWEST, 1);
 }
 
 /* The newest direction at the part's places of the top into `slots`, of its own unknowns into `out`. */

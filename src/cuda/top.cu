@@ -1,18 +1,6 @@
 /* top.cu - the top of the solve: d_t = S^-1 (r_t - sum_p A_tp y_p), for one character or for a crowd. See blocks.h. */
 #include "cuda/decide.cuh"
-
-/* What is left for the top at a place. Slots in their order: the same bits every time. */
-static __device__ float4 top_rest(const sup_gpu_system &s, const float4 *slot, int place)
-{
-    float4 sum = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-    const int end = s.top_first[place + 1];
-#pragma unroll 4
-    for (int e = s.top_first[place]; e < end; e++) {
-        float4 v = slot[e];
-        sum.x -= v.x, sum.y -= v.y, sum.z -= v.z;
-    }
-    return sum;
-}
+#include "cuda/top_rest.cuh"
 
 enum { ALONE_THREADS = 32 * SUP_GPU_TOP_ROWS_ALONE };
 
@@ -42,7 +30,7 @@ __global__ void __launch_bounds__(ALONE_THREADS)
     wait_for_kernel();
     if (is_over(st, turn, character) || (solve > 0 && !solves_on(st, character, solve))) return;
     for (int i = threadIdx.x; i < s.top_stride; i += ALONE_THREADS) {
-        float4 v = i < s.top_count ? top_rest(s, slot, i) : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+        float4 v = i < s.top_count ? top_rest(slot, s.top_first[i], s.top_first[i + 1]) : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
         rest[i] = v.x, rest[s.top_stride + i] = v.y, rest[2 * s.top_stride + i] = v.z;
     }
     __syncthreads();
@@ -82,7 +70,7 @@ __global__ void __launch_bounds__(ALONE_THREADS)
 
 /* --- Crowds --- */
 
-enum { COLUMNS = 3 * SUP_GPU_TOP_LOCKSTEP, CHUNK = 64 };
+enum { COLUMNS = 3 * SUP_GPU_TOP_LOCKSTEP, CHUNK = 32, STAGES = 3, STAGE = CHUNK * (SUP_GPU_TOP_ROWS + COLUMNS) };
 
 /* Whether any character of a group needs this solve. */
 static __device__ bool group_solves(const sup_gpu_state &st, int group, int turn, int solve)
@@ -103,45 +91,61 @@ __global__ void __launch_bounds__(256)
     if (place >= s.top_stride || !group_solves(st, group, turn, solve)) return;
     float4 v = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
     if (character < st.count && place < s.top_count)
-        v = top_rest(s, st.slot + (size_t)character * s.slot_count, place);
+        v = top_rest(st.slot + (size_t)character * s.slot_count, s.top_first[place], s.top_first[place + 1]);
     float *to = st.rhs + ((size_t)group * s.top_stride + place) * COLUMNS + blockIdx.z * 3;
     to[0] = v.x, to[1] = v.y, to[2] = v.z;
 }
 
-/* Rows of S^-1 times columns of characters. Each thread has 4 rows and 12 columns; four threads share them, each a quarter
- * of the terms, added up in order. */
-__global__ void __launch_bounds__(256)
+/* Begins to copy a chunk of the terms: rows of S^-1, which is symmetric, then what is left to the top. */
+static __device__ void load_chunk(const sup_gpu_system &s, const float *inverse, const float *from, int chunk, float *stage)
+{
+    if (chunk < s.top_stride) {
+        for (int i = threadIdx.x; i < CHUNK * SUP_GPU_TOP_ROWS / 4; i += 256) {
+            int j = min(chunk + i / (SUP_GPU_TOP_ROWS / 4), s.top_count - 1); /* beyond: times zero */
+            copy_chunk(stage + 4 * i, inverse + (size_t)j * s.top_stride + i % (SUP_GPU_TOP_ROWS / 4) * 4);
+        }
+        for (int i = threadIdx.x; i < CHUNK * COLUMNS / 4; i += 256)
+            copy_chunk(stage + CHUNK * SUP_GPU_TOP_ROWS + 4 * i, from + (size_t)chunk * COLUMNS + 4 * i);
+    }
+    asm volatile("cp.async.commit_group;");
+}
+
+/* Rows of S^-1 times columns of characters, chunk by chunk, two of them on the way. Each thread has 4 rows and 12 columns; four
+ * threads share them, each a quarter of the terms, added up in order. */
+__global__ void __launch_bounds__(256, 3)
     top_crowd_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st, int turn,
                      int solve)
 {
-    __shared__ __align__(16) float rest[CHUNK * COLUMNS], total[SUP_GPU_TOP_ROWS * (COLUMNS + 1)];
+    __shared__ __align__(16) float stages[STAGES * STAGE];
+    float *total = stages; /* [SUP_GPU_TOP_ROWS*(COLUMNS+1)] afterwards */
     int group = blockIdx.y, rows = threadIdx.x % 16 * 4, columns = threadIdx.x / 16 % 4 * 12, slice = threadIdx.x / 64;
     const float *from = st.rhs + (size_t)group * s.top_stride * COLUMNS;
-    const float *inverse = s.top_inverse + blockIdx.x * SUP_GPU_TOP_ROWS + rows;
+    const float *inverse = s.top_inverse + blockIdx.x * SUP_GPU_TOP_ROWS;
     float sum[4][12];
 #pragma unroll
     for (int i = 0; i < 48; i++)
         sum[i / 12][i % 12] = 0.0f;
     wait_for_kernel();
     if (!group_solves(st, group, turn, solve)) return;
-    for (int chunk = 0; chunk < s.top_count; chunk += CHUNK) {
+    for (int k = 0; k < STAGES - 1; k++)
+        load_chunk(s, inverse, from, k * CHUNK, stages + k * STAGE);
+    for (int chunk = 0, at = 0; chunk < s.top_stride; chunk += CHUNK, at = at + 1 < STAGES ? at + 1 : 0) {
+        asm volatile("cp.async.wait_group %0;" ::"n"(STAGES - 2));
         __syncthreads();
-        for (int i = threadIdx.x * 4; i < CHUNK * COLUMNS; i += 1024)
-            *(float4 *)(rest + i) = *(const float4 *)(from + (size_t)chunk * COLUMNS + i);
-        __syncthreads();
-#pragma unroll 4
+        load_chunk(s, inverse, from, chunk + (STAGES - 1) * CHUNK, stages + (at + STAGES - 1) % STAGES * STAGE);
+        const float *m = stages + at * STAGE + rows, *in = stages + at * STAGE + CHUNK * SUP_GPU_TOP_ROWS + columns;
+#pragma unroll
         for (int j = slice; j < CHUNK; j += 4) {
-            if (chunk + j >= s.top_count) break;
-            float4 m = *(const float4 *)(inverse + (size_t)(chunk + j) * s.top_stride);
-            const float4 *in = (const float4 *)(rest + j * COLUMNS + columns);
-            float4 v[3] = {in[0], in[1], in[2]};
-            const float a[4] = {m.x, m.y, m.z, m.w}, c[12] = {v[0].x, v[0].y, v[0].z, v[0].w, v[1].x, v[1].y,
-                                                              v[1].z, v[1].w, v[2].x, v[2].y, v[2].z, v[2].w};
+            const float4 f = *(const float4 *)(m + j * SUP_GPU_TOP_ROWS), *v = (const float4 *)(in + j * COLUMNS);
+            const float4 v0 = v[0], v1 = v[1], v2 = v[2];
+            const float a[4] = {f.x, f.y, f.z, f.w};
+            const float c[12] = {v0.x, v0.y, v0.z, v0.w, v1.x, v1.y, v1.z, v1.w, v2.x, v2.y, v2.z, v2.w};
 #pragma unroll
             for (int i = 0; i < 48; i++)
                 sum[i / 12][i % 12] = fmaf(a[i / 12], c[i % 12], sum[i / 12][i % 12]);
         }
     }
+    asm volatile("cp.async.wait_group 0;");
     for (int turn = 0; turn < 4; turn++) { /* slice by slice */
         __syncthreads();
         if (slice != turn) continue;

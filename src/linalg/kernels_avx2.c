@@ -96,6 +96,67 @@ static inline row8 row8_nmadd(float s, row8 x, row8 c)
     return _mm256_fnmadd_ps(_mm256_set1_ps(s), x, c);
 }
 
+/* Two values a column, each in the four lanes of its right-hand sides. */
+static inline row8 pair_load(const float *l)
+{
+    double two;
+    memcpy(&two, l, sizeof two);
+    return _mm256_permutevar_ps(_mm256_castpd_ps(_mm256_set1_pd(two)), _mm256_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1));
+}
+
+/* Sums of a backward panel: columns two by two, the last of an odd number alone. */
+typedef struct pair_sums {
+    row8 pair[SUP_PANEL_WIDTH / 2];
+    row4 last;
+} pair_sums;
+
+static inline __attribute__((always_inline)) void pair_add(int width, const float *l, const float *from, pair_sums *s)
+{
+    row8 both = _mm256_broadcast_ps((const __m128 *)(const void *)from);
+    for (int j = 0; j < width / 2; j++)
+        s->pair[j] = _mm256_fnmadd_ps(pair_load(l + 2 * j), both, s->pair[j]);
+    if (width % 2 == 1) s->last = row4_nmadd(l[width - 1], _mm256_castps256_ps128(both), s->last);
+}
+
+/* In the place of the body's, one column at a time: half as many multiplications. */
+#define OWN_BACKWARD_PANEL_ROW4
+static inline __attribute__((always_inline)) void backward_panel_row4(int width, int chains, const sup_float_panel *p,
+                                                                      const int32_t *rows, const float *l, float *x)
+{
+    pair_sums s[4];
+    row4 sum[SUP_PANEL_WIDTH], z[SUP_PANEL_WIDTH];
+    float *top = x + (int64_t)p->first * 4;
+    for (int k = 0; k < chains; k++) {
+        for (int j = 0; j < width / 2; j++)
+            s[k].pair[j] = k == 0 ? row8_load(top + 8 * j) : row8_set(0.0f);
+        s[k].last = k == 0 ? row4_load(top + (width - 1) * 4) : row4_set(0.0f);
+    }
+    const float *low = l + width * (width + 1) / 2;
+    int32_t r = 0;
+    for (; r + chains <= p->below; r += chains, low += chains * width)
+        for (int k = 0; k < chains; k++)
+            pair_add(width, low + k * width, x + (int64_t)rows[r + k] * 4, &s[k]);
+    for (; r < p->below; r++, low += width)
+        pair_add(width, low, x + (int64_t)rows[r] * 4, &s[0]);
+    for (int k = 1; k < chains; k++) {
+        for (int j = 0; j < width / 2; j++)
+            s[0].pair[j] = _mm256_add_ps(s[0].pair[j], s[k].pair[j]);
+        s[0].last = _mm_add_ps(s[0].last, s[k].last);
+    }
+    sum[width - 1] = s[0].last;
+    for (int j = 0; j < width / 2; j++) {
+        sum[2 * j] = _mm256_castps256_ps128(s[0].pair[j]);
+        sum[2 * j + 1] = _mm256_extractf128_ps(s[0].pair[j], 1);
+    }
+    for (int c = 0; c < width; c++)
+        z[c] = row4_set(0.0f);
+    for (int c = 0; c < width; c++)
+        for (int k = 0; k <= c; k++)
+            z[k] = row4_madd(*l++, sum[c], z[k]);
+    for (int c = 0; c < width; c++)
+        row4_store(top + c * 4, z[c]);
+}
+
 #define KERNELS_NAME avx2_kernels
 #include "linalg/kernels_body.h"
 

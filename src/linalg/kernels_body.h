@@ -215,6 +215,43 @@ INLINE void prefetch_down(const float *values, int64_t size)
         __builtin_prefetch((const void *)((uintptr_t)values - (uintptr_t)(k * 4 + 4096)));
 }
 
+/* `chains` independent sums per column keep the adders busy when there are few columns. */
+#define BACKWARD_PANEL(LANES, ROW)                                                                         \
+    INLINE void backward_panel_##ROW(int width, int chains, const sup_float_panel *p, const int32_t *rows, \
+                                     const float *l, float *x)                                             \
+    {                                                                                                      \
+        ROW sum[4][SUP_PANEL_WIDTH], z[SUP_PANEL_WIDTH];                                                   \
+        float *top = x + (int64_t)p->first * LANES;                                                        \
+        for (int c = 0; c < width; c++)                                                                    \
+            sum[0][c] = ROW##_load(top + c * LANES);                                                       \
+        for (int k = 1; k < chains; k++)                                                                   \
+            for (int c = 0; c < width; c++)                                                                \
+                sum[k][c] = ROW##_set(0.0f);                                                               \
+        const float *low = l + width * (width + 1) / 2;                                                    \
+        int32_t r = 0;                                                                                     \
+        for (; r + chains <= p->below; r += chains, low += chains * width)                                 \
+            for (int k = 0; k < chains; k++) {                                                             \
+                ROW from = ROW##_load(x + (int64_t)rows[r + k] * LANES);                                   \
+                for (int c = 0; c < width; c++)                                                            \
+                    sum[k][c] = ROW##_nmadd(low[k * width + c], from, sum[k][c]);                          \
+            }                                                                                              \
+        for (; r < p->below; r++, low += width) {                                                          \
+            ROW from = ROW##_load(x + (int64_t)rows[r] * LANES);                                           \
+            for (int c = 0; c < width; c++)                                                                \
+                sum[0][c] = ROW##_nmadd(low[c], from, sum[0][c]);                                          \
+        }                                                                                                  \
+        for (int k = 1; k < chains; k++)                                                                   \
+            for (int c = 0; c < width; c++)                                                                \
+                sum[0][c] = ROW##_madd(1.0f, sum[k][c], sum[0][c]);                                        \
+        for (int c = 0; c < width; c++)                                                                    \
+            z[c] = ROW##_set(0.0f);                                                                        \
+        for (int c = 0; c < width; c++)                                                                    \
+            for (int k = 0; k <= c; k++)                                                                   \
+                z[k] = ROW##_madd(*l++, sum[0][c], z[k]);                                                  \
+        for (int c = 0; c < width; c++)                                                                    \
+            ROW##_store(top + c * LANES, z[c]);                                                            \
+    }
+
 #define FLOAT_PANELS(LANES, ROW)                                                                                 \
     INLINE void forward_panel_##ROW(int width, const sup_float_panel *p, const int32_t *rows, const float *l,    \
                                     float *x)                                                                    \
@@ -236,41 +273,6 @@ INLINE void prefetch_down(const float *values, int64_t size)
                 sum = ROW##_nmadd(l[c], z[c], sum);                                                              \
             ROW##_store(to, sum);                                                                                \
         }                                                                                                        \
-    }                                                                                                            \
-    /* `chains` independent sums per column keep the adders busy when there are few columns. */                  \
-    INLINE void backward_panel_##ROW(int width, int chains, const sup_float_panel *p, const int32_t *rows,       \
-                                     const float *l, float *x)                                                   \
-    {                                                                                                            \
-        ROW sum[4][SUP_PANEL_WIDTH], z[SUP_PANEL_WIDTH];                                                         \
-        float *top = x + (int64_t)p->first * LANES;                                                              \
-        for (int c = 0; c < width; c++)                                                                          \
-            sum[0][c] = ROW##_load(top + c * LANES);                                                             \
-        for (int k = 1; k < chains; k++)                                                                         \
-            for (int c = 0; c < width; c++)                                                                      \
-                sum[k][c] = ROW##_set(0.0f);                                                                     \
-        const float *low = l + width * (width + 1) / 2;                                                          \
-        int32_t r = 0;                                                                                           \
-        for (; r + chains <= p->below; r += chains, low += chains * width)                                       \
-            for (int k = 0; k < chains; k++) {                                                                   \
-                ROW from = ROW##_load(x + (int64_t)rows[r + k] * LANES);                                         \
-                for (int c = 0; c < width; c++)                                                                  \
-                    sum[k][c] = ROW##_nmadd(low[k * width + c], from, sum[k][c]);                                \
-            }                                                                                                    \
-        for (; r < p->below; r++, low += width) {                                                                \
-            ROW from = ROW##_load(x + (int64_t)rows[r] * LANES);                                                 \
-            for (int c = 0; c < width; c++)                                                                      \
-                sum[0][c] = ROW##_nmadd(low[c], from, sum[0][c]);                                                \
-        }                                                                                                        \
-        for (int k = 1; k < chains; k++)                                                                         \
-            for (int c = 0; c < width; c++)                                                                      \
-                sum[0][c] = ROW##_madd(1.0f, sum[k][c], sum[0][c]);                                              \
-        for (int c = 0; c < width; c++)                                                                          \
-            z[c] = ROW##_set(0.0f);                                                                              \
-        for (int c = 0; c < width; c++)                                                                          \
-            for (int k = 0; k <= c; k++)                                                                         \
-                z[k] = ROW##_madd(*l++, sum[0][c], z[k]);                                                        \
-        for (int c = 0; c < width; c++)                                                                          \
-            ROW##_store(top + c * LANES, z[c]);                                                                  \
     }                                                                                                            \
     static void float_forward_##ROW(const sup_float_factor *f, int32_t begin, int32_t end, const float *values,  \
                                     float *x)                                                                    \
@@ -345,8 +347,12 @@ INLINE void prefetch_down(const float *values, int64_t size)
         }                                                                                                        \
     }
 
+#ifndef OWN_BACKWARD_PANEL_ROW4
+BACKWARD_PANEL(4, row4)
+#endif
 FLOAT_PANELS(4, row4)
 #ifndef SUPPLE_SMALL
+BACKWARD_PANEL(8, row8)
 FLOAT_PANELS(8, row8)
 #endif
 

@@ -225,8 +225,6 @@ void SUP_KERNEL(sup_upsample_blocks)(const sup_upsample_work *work)
         run_blocks(work, true, true);
     else if (narrow)
         run_blocks(work, true, false);
-    else if (riding)
-        run_blocks(work, false, true);
     else
-        run_blocks(work, false, false);
+        run_blocks(work, false, riding); /* more than 65,536 simulated vertices: no third and fourth loop for that */
 }

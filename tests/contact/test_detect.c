@@ -162,6 +162,7 @@ TEST(kernels_of_all_processors_agree)
     sup_vec3d *points = outer_points(&b);
     sup_random random = {7};
     blobs_step(&b, NULL); /* fills points and boxes */
+    float block[SUP_DETECT_BLOCK_ROWS * SUP_DETECT_BLOCK] = {0};
     for (int32_t cell = 0; cell < b.detect.cell_count; cell++) {
         int32_t first = b.detect.cell_tet_first[cell], count = b.detect.cell_tet_first[cell + 1] - first;
         for (int32_t i = 0; i < 50; i++) {
@@ -184,6 +185,11 @@ TEST(kernels_of_all_processors_agree)
                          kernels[0]->meet(a.block_box[0], &a.cell_box[cell]));
                 CHECK_EQ(kernels[kind]->within(a.blocks, &a.cell_box[cell]),
                          kernels[0]->within(a.blocks, &a.cell_box[cell]));
+                uint64_t block_bits[SUP_DETECT_BLOCK] = {0};
+                for (int k = 0; k < 3; k++)
+                    block[k * SUP_DETECT_BLOCK + 5] = p[k];
+                CHECK_EQ(kernels[kind]->inside(maps, count, block, 1u << 5, block_bits) != 0, bits[kind] != 0);
+                CHECK(block_bits[5] == bits[kind]);
             }
             CHECK(nearest < 1e-4 || __builtin_popcountll(bits[0]) <= 1 + (int)(bits[0] != 0) * 2);
             inside += bits[0] != 0;
@@ -192,6 +198,50 @@ TEST(kernels_of_all_processors_agree)
     CHECK(inside > 100);
     free(points);
     blobs_free(&b);
+}
+
+/* Which vertices of a block face a triangle, against the same by hand in double. */
+TEST(blocks_face_triangles_on_all_processors)
+{
+    const sup_detect_kernels *kernels[3] = {&sup_detect_kernels_base, NULL, NULL};
+    int32_t kinds = 1, facing = 0;
+    float block[SUP_DETECT_BLOCK_ROWS * SUP_DETECT_BLOCK];
+    sup_detect_faces faces;
+    const float limits[2] = {0.3f, 0.6f};
+    sup_random random = {11};
+#if defined(__x86_64__) && !defined(SUPPLE_SCALAR)
+    if (sup_simd_lanes() >= 8) kernels[kinds++] = &sup_detect_kernels_avx2;
+    if (sup_simd_lanes() >= 16) kernels[kinds++] = &sup_detect_kernels_avx512;
+#endif
+    for (int32_t round = 0; round < 200; round++) {
+        uint32_t expected = 0, unsure = 0;
+        int32_t count = 1 + round % 3;
+        for (int32_t i = 0; i < SUP_COUNT(block); i++)
+            block[i] = (float)(2.0 * sup_random_unit(&random) - 1.0);
+        for (int32_t t = 0; t < count; t++) {
+            double square = 0.0;
+            for (int k = 0; k < 3; k++) {
+                faces[t][k] = round == 0 ? 0.0f : (float)(3.0 * sup_random_unit(&random) - 1.0);
+                square += (double)faces[t][k] * (double)faces[t][k];
+            }
+            faces[t][3] = (float)sqrt(square);
+            for (int32_t i = 0; i < SUP_DETECT_BLOCK; i++) {
+                double excess = -INFINITY;
+                for (int32_t way = 0; way < 2; way++) {
+                    double cosine = 0.0;
+                    for (int k = 0; k < 3; k++)
+                        cosine += (double)faces[t][k] * (double)block[(3 + 3 * way + k) * SUP_DETECT_BLOCK + i];
+                    excess = fmax(excess, cosine - (double)limits[way] * sqrt(square));
+                }
+                expected |= (uint32_t)(excess <= 0.0) << i;
+                unsure |= (uint32_t)(round > 0 && fabs(excess) < 1e-5) << i;
+            }
+        }
+        for (int32_t kind = 0; kind < kinds; kind++)
+            CHECK_EQ(kernels[kind]->face(block, ~unsure & 0xbfff, faces, count, limits), expected & ~unsure & 0xbfff);
+        facing += __builtin_popcount(expected);
+    }
+    CHECK(facing > 200 && facing < 200 * SUP_DETECT_BLOCK);
 }
 
 /* --- Rows --- */

@@ -78,7 +78,8 @@ static int32_t crossings(actor *a)
     return measure.intersections - measure.close_intersections;
 }
 
-/* Bends the arm, holds it for three seconds, and straightens it. Returns the pairs that cross while it is held. */
+/* Bends the arm, holds it, and straightens it. What touches is still within three quarters of a second; without contact
+ * flesh swings longer. Returns the pairs that cross while it is held. */
 static int32_t bend_and_hold(actor *a, double contact)
 {
     const double held = 1.5;
@@ -90,9 +91,10 @@ static int32_t bend_and_hold(actor *a, double contact)
     memcpy(a->rest, a->skin, a->bytes);
     for (int32_t i = 0; i <= (int32_t)(held * 60.0); i++)
         actor_step(a, i / 60.0, 1.0f / 60.0f);
-    for (int32_t i = 0; i < 180; i++)
+    for (int32_t i = contact > 0.0 ? 135 : 0; i < 180; i++) {
         actor_step(a, held, 1.0f / 60.0f);
-    CHECK_MSG(farthest(a, a->last) < 1e-5, "held, it moves by %g", farthest(a, a->last));
+        if (i >= 170) CHECK_MSG(farthest(a, a->last) < 1e-5, "held, it moves by %g", farthest(a, a->last));
+    }
     int32_t pairs = crossings(a);
     for (int32_t i = (int32_t)(held * 60.0); i >= 0; i--)
         actor_step(a, i / 60.0, 1.0f / 60.0f);

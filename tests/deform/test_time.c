@@ -177,5 +177,5 @@ static void walk_far_away(const char *settings, double loose)
 TEST(far_from_the_origin)
 {
     walk_far_away("contact=off", 3e-4);
-    walk_far_away("", 1e-2);
+    walk_far_away("", 1e-3);
 }

@@ -146,6 +146,18 @@ TEST(operator_is_the_union_without_depth_and_deepens_with_it_10)
         }
 }
 
+/* Skin at a joint is where both fields are 0.5: there the union must rise as fast as they do. */
+TEST(operator_union_has_a_slope_where_skins_meet)
+{
+    for (int which = 0; which < 2; which++)
+        for (int i = -2; i <= 2; i++) {
+            double out[3], f = 0.5 + 0.02 * i;
+            sup_operator_at(table(which), f, f, 0.0, out);
+            CHECK_NEAR(out[0], f, 1e-6);
+            CHECK_NEAR(out[1] + out[2], 1.0, 1e-5);
+        }
+}
+
 TEST(operator_slices_follow_each_other_11)
 {
     for (int which = 0; which < 2; which++)

@@ -252,16 +252,19 @@ static bool felt(const sup_field_samples *samples)
     return most > 0.0f;
 }
 
+/* From this value on another field is felt beside the own one. */
+static const float NOT_ALONE = 0.3f;
+
 /* Operands that wait for their right side, and the nodes that will compose them. */
 typedef struct row {
     const sup_compose *compose;
     const sup_compose_kernels *kernels;
     const sup_posed_fields *posed;
     const sup_field_points *points;
-    const float *own; /* leaf of each lane, or NULL */
-    float felt[SUP_FIELD_LANES];
-    int32_t count; /* operands; one node fewer waits */
-    int32_t last;  /* leaf of the newest operand */
+    const float *own;                                     /* leaf of each lane, or NULL */
+    float felt[SUP_FIELD_LANES], others[SUP_FIELD_LANES]; /* values of the own leaf, and the largest of all others */
+    int32_t count;                                        /* operands; one node fewer waits */
+    int32_t last;                                         /* leaf of the newest operand */
     sup_compose_operand operands[SUP_COMPOSE_DEPTH + 2];
     const sup_compose_node *nodes[SUP_COMPOSE_DEPTH + 1];
 } row;
@@ -302,7 +305,8 @@ static void add_leaf(row *r, int32_t leaf)
     for (int32_t k = 0; k < SUP_FIELD_LANES && r->own != NULL; k++) {
         bool mine = r->own[k] == (float)leaf && operand->samples.value[k] > 0.0f;
         operand->mine[k] = mine ? 1.0f : 0.0f;
-        if (mine) r->felt[k] = operand->samples.value[k];
+        float *value = mine ? &r->felt[k] : &r->others[k];
+        if (operand->samples.value[k] > *value) *value = operand->samples.value[k];
     }
     operand->meets = false;
     if (node != NULL) r->nodes[r->count - 1] = node;
@@ -319,6 +323,7 @@ void sup_compose_evaluate(const sup_compose *compose, const sup_posed_fields *po
     r.posed = posed;
     r.points = points;
     memset(r.felt, 0, sizeof r.felt);
+    memset(r.others, 0, sizeof r.others);
     r.own = sides != NULL ? sides->own : NULL;
     r.count = 0;
     r.last = 0;
@@ -335,6 +340,7 @@ void sup_compose_evaluate(const sup_compose *compose, const sup_posed_fields *po
     *samples = r.operands[0].samples;
     if (sides == NULL) return;
     memcpy(r.operands[0].sides.own, sides->own, sizeof sides->own);
-    memcpy(r.operands[0].sides.felt, r.felt, sizeof r.felt);
+    for (int32_t k = 0; k < SUP_FIELD_LANES; k++)
+        r.operands[0].sides.felt[k] = r.others[k] > NOT_ALONE ? -1.0f : r.felt[k];
     *sides = r.operands[0].sides;
 }

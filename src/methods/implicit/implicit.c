@@ -2,6 +2,7 @@
 #include "methods/implicit/implicit.h"
 
 static const char *const solver_choices[] = {"factor", "jacobi", NULL};
+static const char *const rotation_choices[] = {"joints", "shape", NULL};
 
 const sup_param sup_implicit_params[SUP_IMPLICIT_PARAM_COUNT] = {
     [SUP_IMPLICIT_VERTICES] = {"vertices", "", SUP_PARAM_INT, 100, 500000, 20000, NULL, false,
@@ -21,6 +22,8 @@ const sup_param sup_implicit_params[SUP_IMPLICIT_PARAM_COUNT] = {
                               "Turn of a joint in a sub-frame, times a third of its bend; less is safer and slower."},
     [SUP_IMPLICIT_SMOOTH] = {"smooth", "", SUP_PARAM_FLOAT, 0, 1, 0.5, NULL, true,
                              "How much creases at the border of contacts are smoothed."},
+    [SUP_IMPLICIT_ROTATIONS] = {"rotations", "", SUP_PARAM_CHOICE, 0, 1, 0, rotation_choices, true,
+                                "What turns rest edges: the joints, or the skin itself; that slides away (figure 7)."},
 };
 
 const sup_map sup_implicit_maps[SUP_IMPLICIT_MAP_COUNT] = {
@@ -32,7 +35,7 @@ const sup_method sup_method_implicit = {
     .name = "implicit",
     .summary =
         "Implicit skinning: skin tracks iso-surfaces that bones carry; folds, bulges and slides, touches itself.",
-    .version = 1,
+    .version = 2,
     .flags = SUP_METHOD_DYNAMIC | SUP_METHOD_USES_WEIGHTS | SUP_METHOD_COLLIDES | SUP_METHOD_SETUP,
     .params = sup_implicit_params,
     .param_count = SUP_IMPLICIT_PARAM_COUNT,

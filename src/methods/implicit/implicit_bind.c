@@ -244,8 +244,10 @@ static sup_result name_lost(binding *b, int32_t lost, sup_error *error)
             break;
         }
         const sup_part *part = &character->parts[most];
-        sup_format(text + used, sizeof text - used, "%s%d of \"%.48s\"", named > 0 ? ", " : "", count[most],
+        sup_format(text + used, sizeof text - used, "%s%d of \"%.40s\"", named > 0 ? ", " : "", count[most],
                    part->name);
+        if (part->material >= 0 && character->part_count > 1)
+            sup_format(text + strlen(text), sizeof text - strlen(text), " (material %d)", part->material);
         used = strlen(text);
         left -= count[most];
         count[most] = 0;

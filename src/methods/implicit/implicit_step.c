@@ -294,7 +294,8 @@ static void move_skin(implicit_state *s, const sup_step_input *input, const sup_
                   : jacobi   ? JACOBI_ROUNDS
                              : (int32_t)fmin(FEWEST_ROUNDS + ceil(s->turn / TURN_OF_A_ROUND), FACTOR_ROUNDS),
         .tolerance = (float)v[SUP_IMPLICIT_TOLERANCE],
-        .all = v[SUP_IMPLICIT_TRACKING] == 0.0};
+        .all = v[SUP_IMPLICIT_TRACKING] == 0.0 || v[SUP_IMPLICIT_ROTATIONS] != 0.0,
+        .shape = v[SUP_IMPLICIT_ROTATIONS] != 0.0};
     sup_track_report report;
     if (v[SUP_IMPLICIT_TRACKING] != 0.0)
         sup_track_move(input->context, &s->view.track, at(s, s->at.track), &track, &report);

@@ -9,6 +9,9 @@
  *  - Where a profile does not pass through nodes, the paper gives the corners of the cells around it their signed
  *    distance to it. Here the function is 0.5 where the profile crosses an edge between two nodes: nothing is said about
  *    its slope, so slices with and without bulge follow each other without a step.
+ *  - The clean union (d = 0) has a crease on the diagonal around 0.5, where it is max(f1, f2). A smooth one has no slope in
+ *    (0.5, 0.5), since it is constant along both f1 = 0.5 and f2 = 0.5 there; and that is the skin at every joint, where both
+ *    fields are 0.5. docs/methods/implicit.md has the effect.
  *  - The paper is silent about the second condition on the sides f = 1: it is the natural one of the energy. */
 #include "methods/implicit/operators.h"
 
@@ -18,6 +21,8 @@
 #include <math.h>
 
 enum { CELLS = SUP_OPERATOR_CELLS };
+/* The crease of the union in f1 + f2 away from 1: whole up to the first, none from the second on. */
+static const double crease_whole = 0.15, crease_end = 0.45;
 static const double crossing_weight = 1e4; /* of a condition between two nodes; the stencil's diagonal is 20 */
 
 /* What all slices share: the energy's matrix without conditions, and an order to eliminate in. */
@@ -260,10 +265,34 @@ sup_result sup_operator_solve(const sup_context *context_in, const sup_profile *
     return result;
 }
 
-/* A slice continued past its sides: even over the diagonal and the axis, odd about g = 1 over the far side. */
-static double beyond(const double *values, int32_t a, int32_t b)
+/* How much of a crease row a has on the diagonal where d = 0: 1 around f1 = f2 = 0.5. */
+static double crease_at(int32_t a)
 {
-    double sign = 1.0, shift = 0.0;
+    double away = fabs((double)a / CELLS - 1.0);
+    double t = fmin(fmax((crease_end - away) / (crease_end - crease_whole), 0.0), 1.0);
+    return t * t * (3.0 - 2.0 * t);
+}
+
+/* From the smooth union to max(f1, f2), as far as rows have a crease. */
+static void crease_union(double *values)
+{
+    for (int32_t a = 0; a < SUP_LATTICE_ROWS; a++)
+        for (int32_t b = 0; b < SUP_LATTICE_COLUMNS; b++)
+            if (sup_lattice_inside(a, b)) {
+                double *value = values + a * SUP_LATTICE_COLUMNS + b;
+                *value += crease_at(a) * (0.5 * (a + b) / CELLS - *value);
+            }
+}
+
+/* A slice continued past its sides: even over the diagonal, or straight where there is a crease, even over the axis, odd
+ * about g = 1 over the far side. */
+static double beyond(const double *values, bool creased, int32_t a, int32_t b)
+{
+    double sign = 1.0, shift = 0.0, crease = creased && b < 0 && a >= 0 && a < SUP_LATTICE_ROWS ? crease_at(a) : 0.0;
+    if (crease > 0.0) {
+        const double *row = values + a * SUP_LATTICE_COLUMNS;
+        return row[-b] + 2.0 * crease * (row[0] - row[-b]);
+    }
     fold(&a, &b);
     while (a + b > 2 * CELLS) {
         int32_t keep = a;
@@ -277,7 +306,7 @@ static double beyond(const double *values, int32_t a, int32_t b)
 }
 
 /* Coefficients of quadratic B-splines from values: (1 - d2/8) along both axes, exact for cubics at the nodes, and local. */
-static void write_coefficients(const double *values, float *table)
+static void write_coefficients(const double *values, bool creased, float *table)
 {
     static const double filter[3] = {-0.125, 1.25, -0.125};
     for (int32_t row = 0; row < SUP_OPERATOR_ROWS; row++)
@@ -288,7 +317,7 @@ static void write_coefficients(const double *values, float *table)
             if (b <= CELLS + 1 && b <= a + 3 && a + b <= 2 * CELLS + 3)
                 for (int32_t i = 0; i < 3; i++)
                     for (int32_t j = 0; j < 3; j++)
-                        sum += filter[i] * filter[j] * beyond(values, a + i - 1, b + j - 1);
+                        sum += filter[i] * filter[j] * beyond(values, creased, a + i - 1, b + j - 1);
             table[row * SUP_OPERATOR_COLUMNS + column] = (float)sum;
         }
 }
@@ -310,7 +339,10 @@ static void build_slices(void *work, int32_t begin, int32_t end, int32_t worker)
         double d = (double)(i % SUP_OPERATOR_SLICES) / (SUP_OPERATOR_SLICES - 1);
         double *values = b->values + (size_t)i * SUP_LATTICE_SIZE;
         b->results[i] = solve_slice(b->lattice, &b->profiles[i / SUP_OPERATOR_SLICES], d, values, NULL, &b->errors[i]);
-        if (b->results[i] == SUP_OK) write_coefficients(values, b->tables + (size_t)i * SUP_OPERATOR_SLICE);
+        if (b->results[i] != SUP_OK) continue;
+        bool is_union = i % SUP_OPERATOR_SLICES == 0;
+        if (is_union) crease_union(values);
+        write_coefficients(values, is_union, b->tables + (size_t)i * SUP_OPERATOR_SLICE);
     }
 }
 

@@ -323,6 +323,7 @@ int32_t sup_track_relax(sup_track_work *w, float *moved)
         w->solves = w->input->solver == SUP_TRACK_FACTOR && round % (PLAIN + 1) == 0;
         bool judges =
             w->solves || w->input->solver == SUP_TRACK_JACOBI; /* Jacobi steps alone say nothing of long ways */
+        if (w->input->shape) sup_track_turn_shape(w);
         if (w->fresh) sup_track_run(w, load_some);
         if (w->solves) clear_solve(w);
         sup_track_run(w, pull_some);

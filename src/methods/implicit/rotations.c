@@ -122,3 +122,56 @@ void sup_track_turn_rows(sup_track_work *work)
 {
     sup_parallel(work->context, work->track->block_count, GRAIN, turn_some, work);
 }
+
+/* --- Rotations of the skin itself: eq. 3 as Sorkine and Alexa have it, to be compared with (figure 7) --- */
+
+static void turn_by_shape(const sup_track_work *w, int64_t row, float *turn)
+{
+    const sup_track *track = w->track;
+    const float *rest = track->rest + 4 * row, *place = w->rows.place + 4 * row;
+    sup_affine sum = {{0}};
+    for (int32_t e = track->first[row]; e < track->first[row + 1]; e++) {
+        const float *there = track->rest + 4 * (int64_t)track->other[e];
+        const float *now = w->rows.place + 4 * (int64_t)track->other[e];
+        for (int r = 0; r < 3; r++)
+            for (int c = 0; c < 3; c++)
+                sum.m[4 * r + c] +=
+                    (double)track->weight[e] * (double)(place[r] - now[r]) * (double)(rest[c] - there[c]);
+    }
+    const float *normal = w->rows.normal + 4 * row, *inward = track->inward + 4 * row;
+    double size = 0.0; /* edges of a flat ring say nothing of the side: the normals do, a little */
+    for (int i = 0; i < 12; i++)
+        size = fmax(size, fabs(sum.m[i]));
+    for (int r = 0; r < 3; r++)
+        for (int c = 0; c < 3; c++)
+            sum.m[4 * r + c] += 0.1 * size * (double)normal[r] * (double)inward[c];
+    sup_quatd rotation;
+    double stretch[9];
+    if (!sup_affine_polar(sum, &rotation, stretch)) return;
+    for (int c = 0; c < 3; c++) {
+        sup_vec3d column = sup_quatd_rotate(rotation, sup_v3(c == 0, c == 1, c == 2));
+        turn[c] = (float)column.x;
+        turn[4 + c] = (float)column.y;
+        turn[8 + c] = (float)column.z;
+    }
+    for (int r = 0; r < 3; r++)
+        turn[4 * r + 3] = place[r] - (turn[4 * r] * rest[0] + turn[4 * r + 1] * rest[1] + turn[4 * r + 2] * rest[2]);
+}
+
+static void shape_some(void *work, int32_t begin, int32_t end, int32_t worker)
+{
+    const sup_track_work *w = work;
+    SUP_UNUSED(worker);
+    for (int32_t i = begin; i < end; i++) {
+        int32_t block = w->rows.list[i];
+        for (int64_t row = w->track->block_first[block]; row < w->track->block_first[block + 1]; row++)
+            turn_by_shape(w, row, w->rows.turn + 12 * row);
+        w->rows.awake[block] |= SUP_TRACK_NEW;
+    }
+}
+
+void sup_track_turn_shape(sup_track_work *work)
+{
+    sup_track_run(work, shape_some);
+    work->fresh = true;
+}

@@ -10,7 +10,7 @@ enum { FIRST_STEPS = 8, LAST_STEPS = 4, CARRY_GRAIN = 16 };
 /* Edges that a Newton step may be long without being looked at at the end of a sub-frame. */
 static const float NEAR = 0.002f;
 /* Passes of smoothing at creases, and those that spread how much is smoothed. */
-enum { SMOOTH_PASSES = 4, SPREAD_PASSES = 3 };
+enum { SMOOTH_PASSES = 6, SPREAD_PASSES = 3 };
 
 /* Sizes from the origin that a place may be: with a size of 1e18 units, and sums of some, it stays in the range of floats. */
 static const float FARTHEST = 1e12f;

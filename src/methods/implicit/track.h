@@ -131,6 +131,7 @@ typedef struct sup_track_input {
     int32_t rounds;  /* at most */
     float tolerance; /* rounds end when no vertex moves farther, in its edges */
     bool all;        /* everything is awake */
+    bool shape;      /* rotations are those of the skin in each round, not those of the joints */
 } sup_track_input;
 
 typedef struct sup_track_report {

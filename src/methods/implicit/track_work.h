@@ -68,6 +68,8 @@ static inline void sup_track_each_row(sup_track_work *work, int32_t begin, int32
 
 /* rotations.c: `turn` of the rows whose joints move, or of all, from the joints. */
 void sup_track_turn_rows(sup_track_work *work);
+/* The same of the rows that are awake, from where the skin is now; their loads are to be made anew. */
+void sup_track_turn_shape(sup_track_work *work);
 
 /* project.c: Newton steps of the blocks that are awake and have drifted by more than `drift` edges, `steps` of them at
  * most; what comes out is never farther from the value that is aimed at. sums[1] of a block is 1 where a row went, or a

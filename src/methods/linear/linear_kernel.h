@@ -27,16 +27,4 @@ SUP_INLINE void skin_window(const sup_skin_window *work, int32_t outputs)
     }
 }
 
-void SUP_KERNEL(sup_linear_window)(const sup_skin_window *work)
-{
-    switch (skin_outputs(&work->out)) {
-    case OUT_POSITIONS:
-        skin_window(work, OUT_POSITIONS);
-        break;
-    case OUT_POSITIONS | OUT_NORMALS:
-        skin_window(work, OUT_POSITIONS | OUT_NORMALS);
-        break;
-    default:
-        skin_window(work, skin_outputs(&work->out));
-    }
-}
+SKIN_KERNEL(SUP_KERNEL(sup_linear_window))

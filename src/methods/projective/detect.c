@@ -28,9 +28,10 @@ static const float row_damping = 0.3f; /* of the row's stiffness */
 
 enum {
     GRAIN_POINTS = 512, /* vertices of a piece of work */
-    GRAIN_BUNDLES = 2,  /* of blocks */
-    GRAIN_BOXES = 64,   /* cells whose box is made */
-    GRAIN_CELLS = 16,   /* cells that are tested */
+    GRAIN_FACES = 1024,
+    GRAIN_BUNDLES = 2, /* of blocks */
+    GRAIN_BOXES = 64,  /* cells whose box is made */
+    GRAIN_CELLS = 16,  /* cells that are tested */
     GRAIN_PAIRS = 256,
     WALK_STEPS = 8 /* triangles a pair passes in one step at most */
 };
@@ -51,7 +52,12 @@ sup_detect_arrays sup_detect_layout(const sup_detect *detect, void *state)
     a.points = carve(base, &size, 8 * n, sizeof *a.points);
     a.skin = carve(base, &size, 4 * n, sizeof *a.skin);
     a.normal = carve(base, &size, 4 * n, sizeof *a.normal);
-    a.blocks = carve(base, &size, 3 * (size_t)detect->block_count * SUP_DETECT_BLOCK, sizeof *a.blocks);
+    a.flesh = carve(base, &size, 4 * n, sizeof *a.flesh);
+    a.area = carve(base, &size, 4 * (size_t)detect->triangle_count, sizeof *a.area);
+    a.blocks =
+        carve(base, &size, (size_t)detect->block_count * SUP_DETECT_BLOCK_ROWS * SUP_DETECT_BLOCK, sizeof *a.blocks);
+    a.block_piece = carve(base, &size, (size_t)detect->block_count, sizeof *a.block_piece);
+    a.block_folds = carve(base, &size, (size_t)detect->block_count, sizeof *a.block_folds);
     a.block_box = carve(base, &size, (size_t)bundles, sizeof *a.block_box);
     a.bundle_box = carve(base, &size, (size_t)sup_detect_bundles(bundles), sizeof *a.bundle_box);
     a.cell_box = carve(base, &size, (size_t)detect->cell_count, sizeof *a.cell_box);
@@ -109,26 +115,68 @@ const sup_detect_kernels *sup_detect_choose_kernels(void)
 
 /* --- Points and boxes --- */
 
-static void place_points(void *data, int32_t begin, int32_t end, int32_t worker)
+static void put_row(float *to, sup_four row)
+{
+    memcpy(to, &row, sizeof row);
+}
+
+/* Zero where there is none. */
+static sup_four unit_row(sup_four v)
+{
+    float length = sqrtf(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
+    return length > 0.0f ? v / sup_four_splat(length) : sup_four_splat(0.0f);
+}
+
+/* The skin, its feet, and the way between them. */
+static void place_skin(void *data, int32_t begin, int32_t end, int32_t worker)
 {
     detect_work *work = data;
     const sup_detect *d = work->detect;
     float *feet = work->a.points + 4 * (size_t)d->vertex_count;
     SUP_UNUSED(worker);
     for (int32_t v = begin; v < end; v++) {
-        const float *from = work->input->piece_ends + 6 * (size_t)d->foot_piece[v];
+        const float *ends = work->input->piece_ends + 6 * (size_t)d->foot_piece[v];
         const float *skin = work->input->skin + (size_t)v * (size_t)work->input->skin_stride;
-        float *at = work->a.skin + 4 * (size_t)v, *out = work->a.points + 4 * (size_t)v, *foot = feet + 4 * (size_t)v;
-        float *normal = work->a.normal + 4 * (size_t)v;
-        sup_detect_normal(d, work->input->skin, work->input->skin_stride, v, normal);
-        for (int32_t k = 0; k < 3; k++) {
-            at[k] = skin[k];
-            out[k] = skin[k] + reach_of_gap * d->gap[v] * normal[k];
-            foot[k] = from[k] + d->foot_at[v] * (from[3 + k] - from[k]);
-        }
-        at[3] = out[3] = foot[3] = normal[3] = 0.0f;
+        sup_four at = {skin[0], skin[1], skin[2], 0.0f}, from = {ends[0], ends[1], ends[2], 0.0f};
+        sup_four to = {ends[3], ends[4], ends[5], 0.0f}, foot = from + sup_four_splat(d->foot_at[v]) * (to - from);
+        put_row(work->a.skin + 4 * (size_t)v, at);
+        put_row(feet + 4 * (size_t)v, foot);
+        put_row(work->a.flesh + 4 * (size_t)v, unit_row(at - foot));
         atomic_store_explicit(&work->a.nearest[v], no_pair, memory_order_relaxed);
         atomic_store_explicit(&work->a.near[v], 0, memory_order_relaxed);
+    }
+}
+
+static void place_faces(void *data, int32_t begin, int32_t end, int32_t worker)
+{
+    detect_work *work = data;
+    SUP_UNUSED(worker);
+    for (int32_t t = begin; t < end; t++) {
+        const int32_t *corner = work->detect->triangles + 3 * (size_t)t;
+        sup_four a = sup_four_load(work->a.skin + 4 * (size_t)corner[0]);
+        sup_four e = sup_four_load(work->a.skin + 4 * (size_t)corner[1]) - a;
+        sup_four f = sup_four_load(work->a.skin + 4 * (size_t)corner[2]) - a;
+        put_row(work->a.area + 4 * (size_t)t,
+                __builtin_shufflevector(e, e, 1, 2, 0, 3) * __builtin_shufflevector(f, f, 2, 0, 1, 3) -
+                    __builtin_shufflevector(e, e, 2, 0, 1, 3) * __builtin_shufflevector(f, f, 1, 2, 0, 3));
+    }
+}
+
+/* Normals, and the skin pushed out along them. */
+static void place_points(void *data, int32_t begin, int32_t end, int32_t worker)
+{
+    detect_work *work = data;
+    const sup_detect *d = work->detect;
+    SUP_UNUSED(worker);
+    for (int32_t v = begin; v < end; v++) {
+        sup_four sum = sup_four_splat(0.0f);
+        for (int32_t i = d->fan_first[v]; i < d->fan_first[v + 1]; i++)
+            sum = sum + sup_four_load(work->a.area + 4 * (size_t)d->fan[i]);
+        float length = sqrtf(sum[0] * sum[0] + sum[1] * sum[1] + sum[2] * sum[2]);
+        sup_four normal = sum * sup_four_splat(length > 0.0f ? 1.0f / length : 0.0f);
+        put_row(work->a.normal + 4 * (size_t)v, normal);
+        put_row(work->a.points + 4 * (size_t)v,
+                sup_four_load(work->a.skin + 4 * (size_t)v) + sup_four_splat(reach_of_gap * d->gap[v]) * normal);
     }
 }
 
@@ -155,17 +203,39 @@ static void put_box(sup_detect_boxes boxes, int32_t i, const sup_detect_box *box
     }
 }
 
+static float *block_at(const detect_work *work, int32_t block)
+{
+    return work->a.blocks + (size_t)block * SUP_DETECT_BLOCK_ROWS * SUP_DETECT_BLOCK;
+}
+
+static void put_lane(float *rows, int32_t lane, const float *p)
+{
+    for (int32_t k = 0; k < 3; k++)
+        rows[k * SUP_DETECT_BLOCK + lane] = p[k];
+}
+
 static sup_detect_box place_block(detect_work *work, int32_t block)
 {
-    const int32_t *vertex = work->detect->block_vertex + (size_t)block * SUP_DETECT_BLOCK;
-    float *to = work->a.blocks + 3 * (size_t)block * SUP_DETECT_BLOCK;
+    static const float none[3] = {INFINITY, INFINITY, INFINITY};
+    const sup_detect *d = work->detect;
+    const int32_t *vertex = d->block_vertex + (size_t)block * SUP_DETECT_BLOCK;
+    float *rows = block_at(work, block);
     sup_detect_box box = box_none();
+    int32_t piece = vertex[0] >= 0 ? d->foot_piece[vertex[0]] : -1;
+    uint32_t folds = 0;
     for (int32_t i = 0; i < SUP_DETECT_BLOCK; i++) {
-        const float *p = work->a.skin + 4 * (size_t)(vertex[i] >= 0 ? vertex[i] : 0);
-        for (int32_t k = 0; k < 3; k++)
-            to[k * SUP_DETECT_BLOCK + i] = vertex[i] >= 0 ? p[k] : INFINITY;
-        if (vertex[i] >= 0) box_add(&box, p, p);
+        size_t v = (size_t)(vertex[i] >= 0 ? vertex[i] : 0);
+        const float *p = work->a.skin + 4 * v;
+        put_lane(rows, i, vertex[i] >= 0 ? p : none);
+        put_lane(rows + 3 * SUP_DETECT_BLOCK, i, work->a.normal + 4 * v);
+        put_lane(rows + 6 * SUP_DETECT_BLOCK, i, work->a.flesh + 4 * v);
+        if (vertex[i] < 0) continue;
+        box_add(&box, p, p);
+        if (d->foot_piece[v] != piece) piece = -1;
+        folds |= (uint32_t)(work->folds != NULL || d->folds[v] != 0) << i;
     }
+    work->a.block_piece[block] = piece;
+    work->a.block_folds[block] = folds;
     return box;
 }
 
@@ -364,9 +434,8 @@ static bool may_touch(const detect_work *work, int32_t v, int32_t triangle, cons
     if (kin != STRANGERS && (!d->folds[v] || !d->folds[d->vertex_count + triangle] ||
                              view->height < -fold_depth * (1.0f + more) * gap_at(work, v, triangle, view)))
         return false;
-    vec flesh = unit(sub(skin_point(work, v), foot_point(work, v)));
     return dot(view->normal, vertex_normal(work, v)) < facing[kin] + more &&
-           dot(view->normal, flesh) < facing[STRANGERS] + more;
+           dot(view->normal, load(work->a.flesh + 4 * (size_t)v)) < facing[STRANGERS] + more;
 }
 
 static void keep_least(const detect_work *work, int32_t v, int32_t triangle, float rank)
@@ -386,6 +455,10 @@ static void mark_near(const detect_work *work, int32_t v, int32_t triangle)
 
 static void consider(const detect_work *work, int32_t v, int32_t triangle)
 {
+    vec normal = unit(load(work->a.area + 4 * (size_t)triangle)); /* most end here, as may_touch would end them */
+    if (is_corner(work->detect, v, triangle) ||
+        !(dot(normal, vertex_normal(work, v)) < facing[STRANGERS] + facing_near))
+        return;
     contact_view view = look(work, skin_point(work, v), triangle);
     if (!isfinite(view.distance2) || !may_touch(work, v, triangle, &view, facing_near)) return;
     /* Skin that is near in the bind pose is no pair before it pushes. */
@@ -409,27 +482,66 @@ static void consider_bind_pose(const detect_work *work, int32_t v, int32_t trian
         keep_least(work, v, triangle, 1.0f / depth);
 }
 
-/* A cell that is tested: its tetrahedra are made ready when the first vertex is near. */
+/* A cell that is tested: its triangles are made ready when the first vertex is near, its tetrahedra when one of those
+ * faces it. */
 typedef struct cell_test {
     int32_t cell, first, count;
+    int32_t piece;      /* that each of its triangles has a corner of, -1 for none */
+    int32_t face_count; /* -1: not made ready yet; more than SUP_DETECT_CELL: there was no room */
     bool mapped;
+    sup_detect_faces faces;
     sup_detect_maps maps;
 } cell_test;
+
+static void ready_faces(const detect_work *work, cell_test *test)
+{
+    const sup_detect *d = work->detect;
+    int32_t last = -1;
+    test->face_count = 0;
+    for (int32_t t = test->first; t < test->first + test->count; t++) {
+        int32_t triangle = d->tet_triangle[t], piece = d->foot_piece[d->triangles[3 * (size_t)triangle]];
+        if (triangle == last) continue;
+        test->piece = test->face_count == 0 || piece == test->piece ? piece : -1;
+        last = triangle;
+        if (++test->face_count > SUP_DETECT_CELL) return;
+        sup_four area = sup_four_load(work->a.area + 4 * (size_t)triangle);
+        float length = sqrtf(area[0] * area[0] + area[1] * area[1] + area[2] * area[2]);
+        area = length > 0.0f ? area : sup_four_splat(0.0f);
+        area[3] = length;
+        put_row(test->faces[test->face_count - 1], area);
+    }
+}
+
+/* Which of these vertices of a block may_touch a triangle of the cell at all: by the normals, and by whether skin of one piece may
+ * touch itself there. Skin beside its own cell faces the same way. */
+static uint32_t may_meet(const detect_work *work, cell_test *test, int32_t block, uint32_t lanes)
+{
+    const float rounding = 1e-5f;
+    if (test->face_count < 0) ready_faces(work, test);
+    if (test->face_count > SUP_DETECT_CELL) return lanes;
+    bool kin = test->piece >= 0 && work->a.block_piece[block] == test->piece;
+    const float limits[2] = {facing[kin ? SAME_PIECE : STRANGERS] + facing_near + rounding,
+                             facing[STRANGERS] + facing_near + rounding};
+    if (kin) lanes &= work->a.block_folds[block];
+    return work->kernels->face(block_at(work, block), lanes, test->faces, test->face_count, limits);
+}
 
 static void test_block(detect_work *work, cell_test *test, int32_t block)
 {
     const sup_detect *d = work->detect;
-    const size_t lanes = (size_t)block * SUP_DETECT_BLOCK;
-    uint32_t near = work->kernels->within(work->a.blocks + 3 * lanes, &work->a.cell_box[test->cell]);
-    if (near != 0 && !test->mapped) {
-        work->kernels->map(work->a.points, d->tets + 4 * (size_t)test->first, test->count, test->maps);
-        test->mapped = true;
-    }
+    const int32_t *vertex = d->block_vertex + (size_t)block * SUP_DETECT_BLOCK;
+    const float *rows = block_at(work, block);
+    uint64_t bits[SUP_DETECT_BLOCK];
+    uint32_t near = work->kernels->within(rows, &work->a.cell_box[test->cell]);
+    if (near != 0 && work->folds == NULL) near = may_meet(work, test, block, near); /* the bind pose has other rules */
+    if (near == 0) return;
+    if (!test->mapped) work->kernels->map(work->a.points, d->tets + 4 * (size_t)test->first, test->count, test->maps);
+    test->mapped = true;
+    near = work->kernels->inside(test->maps, test->count, rows, near, bits);
     for (; near != 0; near &= near - 1) {
-        int32_t v = d->block_vertex[lanes + (size_t)__builtin_ctz(near)];
+        int32_t lane = __builtin_ctz(near), v = vertex[lane];
         if (v < 0) continue; /* only where a cell has no end */
-        uint64_t inside = work->kernels->test(test->maps, test->count, work->a.skin + 4 * (size_t)v);
-        for (; inside != 0; inside &= inside - 1) {
+        for (uint64_t inside = bits[lane]; inside != 0; inside &= inside - 1) {
             int32_t triangle = d->tet_triangle[test->first + __builtin_ctzll(inside)];
             if (work->folds != NULL)
                 consider_bind_pose(work, v, triangle);
@@ -446,6 +558,7 @@ static void test_cell(detect_work *work, int32_t cell)
     test.cell = cell;
     test.first = d->cell_tet_first[cell];
     test.count = d->cell_tet_first[cell + 1] - test.first;
+    test.piece = test.face_count = -1;
     test.mapped = false;
     if (test.count == 0) return;
     int32_t groups = sup_detect_bundles(sup_detect_bundles(d->block_count));
@@ -529,7 +642,8 @@ static int32_t update_pair(const detect_work *work, int32_t v, contact_view *vie
     if (triangle < 0 && key == no_pair) return -1;
     if (triangle >= 0) {
         triangle = walk(work, v, triangle, facing_kept, view);
-        if (stays(work, v, triangle, view)) return triangle;
+        bool left_over = work->input->anew && key == no_pair && view->height < touch_height(work, v, triangle, view);
+        if (!left_over && stays(work, v, triangle, view)) return triangle;
     }
     if (key == no_pair) return -1;
     return walk(work, v, (int32_t)(key & 0xffffffffu), 0.0f, view);
@@ -596,6 +710,8 @@ static void update_pairs(void *data, int32_t begin, int32_t end, int32_t worker)
 static void find_nearest(const sup_context *context, detect_work *work)
 {
     const sup_detect *d = work->detect;
+    sup_parallel(context, d->vertex_count, GRAIN_POINTS, place_skin, work);
+    sup_parallel(context, d->triangle_count, GRAIN_FACES, place_faces, work);
     sup_parallel(context, d->vertex_count, GRAIN_POINTS, place_points, work);
     sup_parallel(context, sup_detect_bundles(d->block_count), GRAIN_BUNDLES, bound_bundles, work);
     fill_bundles(work);

@@ -100,6 +100,7 @@ typedef struct sup_detect_input {
     const float *piece_ends; /* [piece_count*6] both ends of each piece, world space */
     float stiffness;         /* for the rows; 0 = the solver's default */
     float friction;          /* for the rows */
+    bool anew;               /* pairs that push and would not be found now end */
 } sup_detect_input;
 
 /* Rows by rising vertex, at most one each: `rows` holds vertex_count. Returns how many. Positions that are not finite

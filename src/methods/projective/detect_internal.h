@@ -16,6 +16,13 @@ typedef struct sup_detect_box {
     float lower[4], upper[4];
 } sup_detect_box;
 
+/* Triangles of a cell: the normal, twice the area long, and its length. */
+typedef float sup_detect_faces[SUP_DETECT_CELL][4];
+
+/* Rows of a block in the state, SUP_DETECT_BLOCK floats each: x, y, z of its vertices, of their normals, and of the ways
+ * from the bone to them. */
+enum { SUP_DETECT_BLOCK_ROWS = 9 };
+
 /* Boxes of SUP_DETECT_BLOCK things side by side: lower x, y, z, upper x, y, z. */
 typedef float sup_detect_boxes[6][SUP_DETECT_BLOCK];
 
@@ -28,6 +35,12 @@ typedef struct sup_detect_kernels {
     void (*map)(const float *points, const int32_t *tets, int32_t count, sup_detect_maps maps);
     /* Bit t: `point` is inside tetrahedron t. */
     uint64_t (*test)(sup_detect_maps maps, int32_t count, const float *point);
+    /* The same for the vertices of a block that have their bit in `lanes`: bits[i] of vertex i. Returns the bits of those
+     * that are inside of any. */
+    uint32_t (*inside)(sup_detect_maps maps, int32_t count, const float *block, uint32_t lanes, uint64_t *bits);
+    /* Those of `lanes`, bits of a block's vertices, for which one of `count` triangles has a normal whose cosine is at
+     * most limits[0] with that of the vertex and at most limits[1] with its way from the bone; or no normal. */
+    uint32_t (*face)(const float *block, uint32_t lanes, sup_detect_faces faces, int32_t count, const float limits[2]);
 } sup_detect_kernels;
 
 extern const sup_detect_kernels sup_detect_kernels_base;
@@ -42,7 +55,11 @@ const sup_detect_kernels *sup_detect_choose_kernels(void);
 typedef struct sup_detect_arrays {
     float *points;                /* [vertex_count*2*4] skin pushed out by the gap, then feet, world space */
     float *skin, *normal;         /* [vertex_count*4] the skin itself */
-    float *blocks;                /* [block_count*3*SUP_DETECT_BLOCK] infinite where there is no vertex */
+    float *flesh;                 /* [vertex_count*4] unit, from the foot to the skin */
+    float *area;                  /* [triangle_count*4] normals, as long as twice the area */
+    float *blocks;                /* [block_count*SUP_DETECT_BLOCK_ROWS*SUP_DETECT_BLOCK] infinite without a vertex */
+    int32_t *block_piece;         /* [block_count] that all its vertices stand on, -1 for none */
+    uint32_t *block_folds;        /* [block_count] bits of its vertices' `folds` */
     sup_detect_boxes *block_box;  /* [bundles] of blocks */
     sup_detect_boxes *bundle_box; /* [bundles of bundles] */
     sup_detect_box *cell_box;     /* [cell_count] */
@@ -60,25 +77,6 @@ static inline int32_t sup_detect_bundles(int32_t count)
 }
 
 sup_detect_arrays sup_detect_layout(const sup_detect *detect, void *state);
-
-/* Unit normal of a skin vertex, zero where there is none; `stride` floats from one vertex to the next. */
-static inline void sup_detect_normal(const sup_detect *d, const float *skin, int32_t stride, int32_t v, float normal[3])
-{
-    float x = 0.0f, y = 0.0f, z = 0.0f;
-    for (int32_t i = d->fan_first[v]; i < d->fan_first[v + 1]; i++) {
-        const int32_t *t = d->triangles + 3 * (size_t)d->fan[i];
-        const float *a = skin + (size_t)t[0] * (size_t)stride, *b = skin + (size_t)t[1] * (size_t)stride;
-        const float *c = skin + (size_t)t[2] * (size_t)stride;
-        const float e[3] = {b[0] - a[0], b[1] - a[1], b[2] - a[2]}, f[3] = {c[0] - a[0], c[1] - a[1], c[2] - a[2]};
-        x += e[1] * f[2] - e[2] * f[1];
-        y += e[2] * f[0] - e[0] * f[2];
-        z += e[0] * f[1] - e[1] * f[0];
-    }
-    float length = sqrtf(x * x + y * y + z * z), scale = length > 0.0f ? 1.0f / length : 0.0f;
-    normal[0] = x * scale;
-    normal[1] = y * scale;
-    normal[2] = z * scale;
-}
 
 /* Pieces of work [i*grain, ...) of `count` left row_count[i] rows each at their beginning: moves them together. Returns
  * how many. */

@@ -111,4 +111,45 @@ static uint64_t test_point(sup_detect_maps maps, int32_t count, const float *poi
     return bits & (UINT64_MAX >> (64 - count)); /* without those that fill up the last lanes */
 }
 
-const sup_detect_kernels SUP_KERNEL(sup_detect_kernels) = {boxes_that_meet, points_within, map_tets, test_point};
+static uint32_t points_inside(sup_detect_maps maps, int32_t count, const float *block, uint32_t lanes, uint64_t *bits)
+{
+    uint32_t any = 0;
+    for (; lanes != 0; lanes &= lanes - 1) {
+        int32_t i = __builtin_ctz(lanes);
+        const float point[3] = {block[i], block[SUP_DETECT_BLOCK + i], block[2 * SUP_DETECT_BLOCK + i]};
+        bits[i] = test_point(maps, count, point);
+        any |= (uint32_t)(bits[i] != 0) << i;
+    }
+    return any;
+}
+
+static sup_wide dot_rows(const float *face, const sup_wide v[3])
+{
+    return sup_wide_fma(v[2], sup_wide_splat(face[2]),
+                        sup_wide_fma(v[1], sup_wide_splat(face[1]), v[0] * sup_wide_splat(face[0])));
+}
+
+static uint32_t lanes_that_face(const float *block, uint32_t lanes, sup_detect_faces faces, int32_t count,
+                                const float limits[2])
+{
+    uint32_t facing = 0;
+    for (int32_t i = 0; i < SUP_DETECT_BLOCK; i += SUP_LANES) {
+        uint32_t wanted = lanes >> i & ((1u << SUP_LANES) - 1);
+        sup_wide normal[3], flesh[3];
+        for (int32_t k = 0; k < 3; k++) {
+            normal[k] = sup_wide_load(block + (3 + k) * SUP_DETECT_BLOCK + i);
+            flesh[k] = sup_wide_load(block + (6 + k) * SUP_DETECT_BLOCK + i);
+        }
+        for (int32_t t = 0; t < count && wanted != 0; t++) {
+            sup_mask away = sup_wide_less(sup_wide_splat(limits[0] * faces[t][3]), dot_rows(faces[t], normal)) |
+                            sup_wide_less(sup_wide_splat(limits[1] * faces[t][3]), dot_rows(faces[t], flesh));
+            uint32_t seen = sup_mask_bits(~away) & wanted;
+            facing |= seen << i;
+            wanted &= ~seen;
+        }
+    }
+    return facing;
+}
+
+const sup_detect_kernels SUP_KERNEL(sup_detect_kernels) = {boxes_that_meet, points_within, map_tets,
+                                                           test_point,      points_inside, lanes_that_face};

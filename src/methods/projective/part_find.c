@@ -41,6 +41,7 @@ sup_part_work sup_part_lay_out(const sup_part_view *view, void *scratch, size_t 
     *size = 0;
     w.vertex = carve(scratch, size, n, sizeof *w.vertex);
     w.state = carve(scratch, size, n, sizeof *w.state);
+    w.wall = carve(scratch, size, n > 0 ? (size_t)view->neighbour_first[n] : 0, sizeof *w.wall);
     w.list = carve(scratch, size, n, sizeof *w.list);
     w.known = carve(scratch, size, n, sizeof *w.known);
     w.queue = carve(scratch, size, n, sizeof *w.queue);

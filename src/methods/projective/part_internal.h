@@ -45,7 +45,8 @@ typedef struct sup_part_patch {
     float share, edge, weight;
     float depth; /* of its deepest vertex below the plane */
     bool deep;   /* it has vertices that no crossing edge ends at */
-    bool left;   /* there is no way out */
+    bool torn;   /* around it there are several ways out */
+    bool left;   /* it is not moved */
     bool outer;  /* it is what is outside */
 } sup_part_patch;
 
@@ -74,6 +75,7 @@ typedef struct sup_part_work {
     sup_skin_out out;
     sup_part_vertex *vertex;  /* [vertex_count] */
     unsigned char *state;     /* [vertex_count] */
+    unsigned char *wall;      /* beside each of the view's neighbours: the edge crosses something */
     int32_t *list;            /* [vertex_count] what is moved in this round */
     int32_t *known;           /* [vertex_count] what was moved in any */
     int32_t *queue;           /* [vertex_count] */

@@ -5,7 +5,7 @@
 
 enum {
     ROUNDS = 10,     /* of finding and moving, at most */
-    PATCH = 150,     /* vertices of a patch; what is wider does not end, or is too wide to be moved */
+    PATCH = 300,     /* vertices of a patch; what is wider does not end, or is too wide to be moved */
     AROUND = 2,      /* edges from what is moved to where skin no longer follows */
     SWEEPS = 4,      /* over the edges in a round, */
     LAST_SWEEPS = 12 /* and after the last one */
@@ -15,9 +15,10 @@ static const float farthest = 6.0f;      /* of the gap: it is moved at most */
 static const float longest = 1.3f;       /* of an edge as it came, or at rest: so long it may be made */
 static const float most_stretch = 2.0f;  /* of its length at rest: but no longer than that, even if it came so */
 static const float heavy = 0.25f;        /* what was asked to move gives way to the edges by that much of the others' */
-static const float gap_part = 0.05f;     /* of the finer edges: how far apart skin is put */
+static const float gap_part = 0.03f;     /* of the finer edges: how far apart skin is put */
 static const float reach = 2.5f;         /* of the finer edges: farthest that the end of one edge goes in a round */
-static const float agree = 0.05f;        /* length of the mean of the normals around a patch that has a way out */
+static const float agree = 0.6f;         /* length of the mean of the normals around a patch that has a way out, */
+static const float least_agree = 0.05f;  /* and of one that goes where most of it can */
 static const float follow = 0.8f;        /* of the mean of its neighbours: skin around what is moved */
 static const float kin_gaps = 3.0f;      /* between two places at rest: one fold */
 static const float fold_push = 0.2f;     /* of what folds ask for, */
@@ -132,9 +133,19 @@ static void enlist(sup_part_work *w, int32_t v)
     w->list[w->list_count++] = v;
 }
 
-/* All that is on the side of a vertex where an edge crosses, from neighbour to neighbour, up to vertices that are only on
- * the other side. Returns how many; more than PATCH: it does not end. */
-static int32_t flood(sup_part_work *w, int32_t seed, int32_t patch, unsigned char other)
+/* Marks the edge of a hit, from both ends: patches end there. */
+static void set_wall(sup_part_work *w, const sup_part_hit *hit, unsigned char wall)
+{
+    const int32_t *first = w->view->neighbour_first, *neighbours = w->view->neighbours;
+    const int32_t ends[2] = {hit->inside, hit->outside};
+    for (int32_t k = 0; k < 2; k++)
+        for (int32_t e = first[ends[k]]; e < first[ends[k] + 1]; e++)
+            if (neighbours[e] == ends[1 - k]) w->wall[e] = wall;
+}
+
+/* All that is on the side of a vertex where an edge crosses, from neighbour to neighbour, along edges that do not cross.
+ * Returns how many; more than PATCH: it does not end. */
+static int32_t flood(sup_part_work *w, int32_t seed, int32_t patch)
 {
     const sup_part_view *view = w->view;
     int32_t count = 1;
@@ -143,8 +154,9 @@ static int32_t flood(sup_part_work *w, int32_t seed, int32_t patch, unsigned cha
     for (int32_t i = 0; i < count && count <= PATCH; i++)
         for (int32_t e = view->neighbour_first[w->queue[i]]; e < view->neighbour_first[w->queue[i] + 1]; e++) {
             int32_t next = view->neighbours[e];
+            if (w->wall[e]) continue;
             load_vertex(w, next);
-            if (w->vertex[next].patch != NO_PATCH || (w->state[next] & (SEED | OUTSIDE)) == other) continue;
+            if (w->vertex[next].patch != NO_PATCH) continue;
             w->vertex[next].patch = patch;
             w->queue[count++] = next;
         }
@@ -154,8 +166,8 @@ static int32_t flood(sup_part_work *w, int32_t seed, int32_t patch, unsigned cha
 /* The patch around a vertex; `outer`: what is outside. */
 static void make_patch(sup_part_work *w, int32_t first, bool outer)
 {
-    unsigned char side = outer ? OUTSIDE : SEED, other = outer ? SEED : OUTSIDE;
-    int32_t count = flood(w, first, w->patch_count, other);
+    unsigned char side = outer ? OUTSIDE : SEED;
+    int32_t count = flood(w, first, w->patch_count);
     bool closed = count <= PATCH && w->patch_count < w->patch_most;
     sup_part_patch patch = {.outer = outer};
     for (int32_t k = 0; k < count; k++) {
@@ -170,39 +182,52 @@ static void make_patch(sup_part_work *w, int32_t first, bool outer)
     if (closed) w->patches[w->patch_count++] = patch;
 }
 
-/* Two skins that cross cut a patch out of each other. It is inside the other one, or, where skin was pressed through its
- * own body from within, outside: then what is inside does not end. */
-static void make_patches(sup_part_work *w)
+/* Two skins that cross cut a patch out of each other: what is inside. */
+static void make_inner(sup_part_work *w)
 {
     sup_part_at at = {-1, 0};
     for (const sup_part_hit *hit = sup_part_next(w, &at); hit != NULL; hit = sup_part_next(w, &at)) {
         enlist(w, hit->inside);
         w->state[hit->inside] |= SEED;
         w->state[hit->outside] |= OUTSIDE;
+        set_wall(w, hit, 1);
     }
     w->patch_count = 0;
     for (int32_t i = 0, seeds = w->list_count; i < seeds; i++)
         if (w->vertex[w->list[i]].patch == NO_PATCH) make_patch(w, w->list[i], false);
-    at = (sup_part_at){-1, 0};
-    for (const sup_part_hit *hit = sup_part_next(w, &at); hit != NULL; hit = sup_part_next(w, &at))
-        if (w->vertex[hit->inside].patch == OPEN && w->vertex[hit->outside].patch == NO_PATCH)
-            make_patch(w, hit->outside, true);
+}
+
+/* Where skin was pressed through its own body from within, what is inside does not end; where a thumb has come out of a
+ * hand on the other side, it has no way out. Then the patch is what is outside, if that ends. */
+static void make_outer(sup_part_work *w)
+{
+    sup_part_at at = {-1, 0};
+    for (const sup_part_hit *hit = sup_part_next(w, &at); hit != NULL; hit = sup_part_next(w, &at)) {
+        int32_t inner = w->vertex[hit->inside].patch;
+        bool torn = inner >= 0 && !w->patches[inner].outer && w->patches[inner].torn;
+        if (inner != OPEN && !torn) continue;
+        if (w->vertex[hit->outside].patch == NO_PATCH) make_patch(w, hit->outside, true);
+        int32_t outer = w->vertex[hit->outside].patch;
+        if (torn && outer >= 0 && w->patches[outer].outer) w->patches[inner].left = true;
+    }
 }
 
 static sup_part_patch *patch_of(const sup_part_work *w, const sup_part_hit *hit)
 {
     int32_t inner = w->vertex[hit->inside].patch, outer = w->vertex[hit->outside].patch;
-    if (inner >= 0 && !w->patches[inner].outer) return &w->patches[inner];
-    return outer >= 0 && w->patches[outer].outer ? &w->patches[outer] : NULL;
+    bool inside = inner >= 0 && !w->patches[inner].outer;
+    if (inside && !w->patches[inner].left) return &w->patches[inner];
+    if (outer >= 0 && w->patches[outer].outer) return &w->patches[outer];
+    return inside ? &w->patches[inner] : NULL;
 }
 
-/* The plane of each patch. */
-static void fit_patches(sup_part_work *w)
+/* The planes of the patches from `first` on. */
+static void fit_patches(sup_part_work *w, int32_t first)
 {
     sup_part_at at = {-1, 0};
     for (const sup_part_hit *hit = sup_part_next(w, &at); hit != NULL; hit = sup_part_next(w, &at)) {
         sup_part_patch *patch = patch_of(w, hit);
-        if (patch == NULL) continue;
+        if (patch == NULL || patch - w->patches < first) continue;
         for (int32_t k = 0; k < 3; k++) {
             patch->point[k] += hit->point[k];
             patch->normal[k] += patch->outer ? -hit->normal[k] : hit->normal[k]; /* the way out, or in */
@@ -211,10 +236,11 @@ static void fit_patches(sup_part_work *w)
         patch->edge += hit->edge;
         patch->weight += 1.0f;
     }
-    for (int32_t i = 0; i < w->patch_count; i++) {
+    for (int32_t i = first; i < w->patch_count; i++) {
         sup_part_patch *patch = &w->patches[i];
         float length = length_of(patch->normal);
-        patch->left = !(length > agree * patch->weight);
+        patch->torn = !(length > agree * patch->weight);
+        patch->left = !(length > least_agree * patch->weight);
         for (int32_t k = 0; k < 3 && !patch->left; k++) {
             patch->normal[k] /= length;
             patch->point[k] /= patch->weight;
@@ -433,8 +459,11 @@ static void mark_dirty(sup_part_work *w)
 static void part_once(sup_part_work *w)
 {
     w->list_count = 0;
-    make_patches(w);
-    fit_patches(w);
+    make_inner(w);
+    fit_patches(w, 0);
+    int32_t inner = w->patch_count;
+    make_outer(w);
+    fit_patches(w, inner);
     ask_patches(w);
     ask_hits(w);
     set_moves(w);
@@ -451,6 +480,7 @@ static void part_once(sup_part_work *w)
     }
     sup_part_at at = {-1, 0};
     for (const sup_part_hit *hit = sup_part_next(w, &at); hit != NULL; hit = sup_part_next(w, &at)) {
+        set_wall(w, hit, 0);
         w->state[hit->outside] &= (unsigned char)~OUTSIDE;
         w->vertex[hit->outside].patch = NO_PATCH;
     }
@@ -513,6 +543,7 @@ void sup_part_skin(const sup_context *context, const sup_part_view *view, const 
     know_moved(&w);
     if (def->look) {
         sup_part_choose(&w);
+        memset(w.wall, 0, (size_t)view->neighbour_first[view->vertex_count]);
         int32_t round = 0;
         for (; sup_part_find(context, &w) > 0 && round < ROUNDS; round++) {
             keep_best(&w, round == 0);

@@ -24,23 +24,22 @@ enum {
     TOUCH_ROUNDS = 20,  /* and with contact after those */
     MOST_STEPS = SUP_PACE_MOST_STEPS,
     /* Steps that the skeleton stands, no parameter and no thing in the way changes: */
-    STILL_EASE = 6,    /* flesh no longer trembles, and where skin touches skin it is calmed, more and more, */
-    STILL_TOUCH = 30,  /* until here; */
-    STILL_BEGIN = 15,  /* other flesh is calmed as well, */
-    STILL_CALM = 40,   /* until here; once it hardly moves it sleeps: nothing is computed until something changes; */
-    STILL_LATE = 150,  /* from here on it also sleeps when it only creeps, */
+    STILL_TOUCH = 6,  /* pairs end that hold skin where it would not touch by itself, left over from a motion; and where
+                        * skin touches flesh is calmed, more and more, */
+    STILL_EASE = 15,  /* until here, and from here on it no longer trembles; */
+    STILL_BEGIN = 15, /* other flesh is calmed as well, */
+    STILL_CALM = 40,  /* until here; once it hardly moves it sleeps: nothing is computed until something changes; */
+    STILL_LATE = 150, /* from here on it also sleeps when it only creeps, */
     STILL_WINDOW = 30, /* steps over which that is seen */
     ASLEEP_FOR_GOOD = 1 << 20
 };
 /* Part of the momentum that a step takes away from flesh that is calmed: where skin touches skin, and else. */
-static const float CALM_TOUCHING = 0.2f, CALM = 0.03f;
+static const float CALM_TOUCHING = 0.3f, CALM = 0.03f;
 /* How far a joint may move in a step and stand all the same, in sizes of the character. */
 static const float STILL = 1e-6f;
 /* How far flesh moves in a step when it falls asleep, in sizes of the character; late: how
  * far it gets in STILL_WINDOW steps, creeping or trembling. */
-static const float ASLEEP = 3e-6f, TREMBLE = 3e-3f;
-/* From here on flesh that touches is eased, mean way of a step in sizes; and what a step leaves of its ways then. */
-static const float QUIET = 2e-5f, EASE_FALL = 0.8f;
+static const float ASLEEP = 2e-6f, TREMBLE = 3e-3f;
 /* In which what was moved apart in the shown skin comes back, but for a third. */
 static const float PART_SECONDS = 0.15f;
 /* The root may be this far from the simulation's origin, in sizes: floats are good to 1e-6 of the size there. */
@@ -72,10 +71,11 @@ typedef struct projective_state {
     double behind;                             /* seconds that the last step is behind the frame, in [0, step) */
     double energy;                             /* objective at the end of the last step */
     int32_t still;                             /* steps since the skeleton moved or a parameter changed */
-    float ease;                                /* part of the ways that flesh which touches goes */
+    sup_calm calm;                             /* from STILL_EASE on */
     int32_t touching;                          /* contacts that pushed in the last step */
     double values[SUP_PROJECTIVE_PARAM_COUNT]; /* parameters of the last frame */
     uint32_t things;                           /* list of colliders of the last frame, 0 for none */
+    int32_t touch_count;                       /* touches with them in the last step */
     bool opened;                               /* the state holds the paint */
     int32_t rigid_count;                       /* the view's, over a reset */
 } projective_state;
@@ -118,7 +118,7 @@ static layout layout_of(const sup_projective_view *view, const sup_model *model,
     at.touch = place(&size, sup_touch_state_size(view->system.skin_count));
     at.touches = place(&size, (size_t)view->system.skin_count * sizeof(sup_touch));
     at.contacts = place(&size, (size_t)most_contacts(view) * sizeof(sup_contact));
-    at.calm = place(&size, (size_t)view->system.unknown_count * sizeof(sup_calm));
+    at.calm = place(&size, (size_t)view->system.unknown_count * sizeof(sup_calm_vertex));
     at.offset = place(&size, (size_t)view->part.vertex_count * 3 * sizeof(float));
     at.ends = place(&size, (size_t)view->anchors.piece_count * 6 * sizeof(float));
     at.linear = place(&size, sup_method_linear.state_size(model, context));
@@ -365,7 +365,8 @@ static int32_t detect_contacts(projective_state *s, const sup_step_input *input)
     sup_detect_input detect = {.skin = at(s, s->at.shown),
                                .skin_stride = 4,
                                .piece_ends = ends,
-                               .friction = (float)input->values[SUP_PROJECTIVE_FRICTION]};
+                               .friction = (float)input->values[SUP_PROJECTIVE_FRICTION],
+                               .anew = s->still == STILL_TOUCH};
     return sup_detect_step(input->context, &s->view.detect, at(s, s->at.detect), &detect, at(s, s->at.contacts));
 }
 
@@ -504,6 +505,7 @@ static int32_t touch_colliders(projective_state *s, const sup_step_input *input,
     sup_touch *touches = at(s, s->at.touches);
     int32_t count = sup_touch_find(input->context, &touch, at(s, s->at.touch), touches);
     int32_t rows_found = 0;
+    s->touch_count = count;
     for (int32_t i = 0; i < count; i++) {
         const sup_solid *solid = &solids[touches[i].solid];
         float hold = collider_hold(s, solid, touches[i].vertex);
@@ -528,7 +530,7 @@ static int32_t find_contacts(projective_state *s, const sup_step_input *input, d
 static float damping_of(const projective_state *s, const sup_step_input *input)
 {
     bool touches = s->touching > 0;
-    int32_t begin = touches ? STILL_EASE : STILL_BEGIN, end = touches ? STILL_TOUCH : STILL_CALM;
+    int32_t begin = touches ? STILL_TOUCH : STILL_BEGIN, end = touches ? STILL_EASE : STILL_CALM;
     float part = (float)(s->still - begin) / (float)(end - begin);
     float calm = (touches ? CALM_TOUCHING : CALM) * fmaxf(0.0f, fminf(1.0f, part));
     return fmaxf((float)input->values[SUP_PROJECTIVE_DAMPING], calm);
@@ -555,15 +557,12 @@ static float farthest_move(const projective_state *s, const float *from, const f
 /* Flesh goes to and fro no longer once the skeleton has stood for a moment. */
 static void calm_flesh(projective_state *s)
 {
+    const sup_system *system = &s->view.system;
     const float *before;
     if (s->still < STILL_EASE) return;
-    if (s->still == STILL_EASE) {
-        sup_calm_begin(&s->view.system, at(s, s->at.calm));
-        s->ease = 1.0f;
-    }
-    float *now = sup_solver_step_ends(&s->view.system, at(s, s->at.solver), &before);
-    float way = sup_calm_step(&s->view.system, before, now, s->ease, at(s, s->at.calm));
-    s->ease = s->touching > 0 && way < QUIET ? s->ease * EASE_FALL : fminf(1.0f, s->ease / EASE_FALL);
+    if (s->still == STILL_EASE) sup_calm_begin(system, &s->calm, at(s, s->at.calm));
+    float *now = sup_solver_step_ends(system, at(s, s->at.solver), &before);
+    sup_calm_step(system, before, now, s->touching > 0, &s->calm, at(s, s->at.calm));
 }
 
 /* One step of the simulation from part t0 to part t1 of the frame, the joints where they are at its end. */
@@ -684,15 +683,18 @@ static void move_to_world(const projective_state *s, const sup_skin_out *out)
     move_blocks(s, &s->view.upsample.riding, out);
 }
 
-/* What still crosses in the shown skin is parted; skin that is painted rigid stays where it is. */
+/* What still crosses in the shown skin is parted; skin that is painted rigid or lies on a collider stays where it is. */
 static void part(projective_state *s, const sup_step_input *input, const sup_skin_out *out)
 {
     const sup_projective_view *view = &s->view;
     unsigned char *held = at(s, s->at.held);
-    bool rests = s->still >= STILL_CALM || (s->still > STILL_EASE && s->ease < 1.0f);
+    bool rests = s->still >= STILL_CALM || (s->still > STILL_EASE && s->calm.part < 1.0f);
     memset(held, 0, (size_t)view->system.skin_count);
     for (int32_t i = 0; i < view->rigid_count; i++)
         held[view->rigid_vertex[i]] = (view->part.close[view->rigid_vertex[i]] & SUP_PART_CARRIED) == 0;
+    const sup_touch *touches = at(s, s->at.touches);
+    for (int32_t i = 0; input->colliders != NULL && i < s->touch_count; i++)
+        held[touches[i].vertex] = 1;
     sup_part_def def = {.near = sup_detect_near(&view->detect, at(s, s->at.detect)),
                         .held = held,
                         .rest = view->start_rest,

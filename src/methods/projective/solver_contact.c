@@ -31,34 +31,45 @@ enum { MOST_SOLVES = 3 };
  * only by anchors would throw its last vertex far away. */
 #define LEAST_SHARE 0.1f
 
-/* J y: what a row sees of a vector. `limit` leaves out places from there on (anchors do not move in a direction). */
-static void row_of(const sup_contact_row *row, const float *y, int32_t limit, float d[3])
+static sup_four four(const float *from)
 {
-    d[0] = d[1] = d[2] = 0.0f;
-    for (int32_t j = 0; j < 4; j++)
-        for (int32_t k = 0; k < 3 && row->place[j] >= 0 && row->place[j] < limit; k++)
-            d[k] += row->weight[j] * y[(int64_t)row->place[j] * 4 + k];
+    return sup_four_load(from);
+}
+
+static sup_four see(const int32_t place[4], const float weight[4], const float *y)
+{
+    sup_four d = sup_four_splat(weight[0]) * four(y + (int64_t)place[0] * 4);
+    for (int32_t j = 1; j < 4; j++)
+        d = d + sup_four_splat(weight[j]) * four(y + (int64_t)place[j] * 4);
+    return d;
+}
+
+/* J y: what a row sees of a direction. Anchors do not move in it. */
+static sup_four row_of(const sup_contact_row *row, const float *y)
+{
+    return see(row->moved, row->share, y);
 }
 
 /* d of contact.h at positions x. */
-static void difference(const sup_contact_row *row, const float *x, float d[3])
+static sup_four difference(const sup_contact_row *row, const float *x)
 {
-    row_of(row, x, INT32_MAX, d);
-    for (int32_t k = 0; k < 3; k++)
-        d[k] -= row->point[k];
+    return see(row->place, row->weight, x) - four(row->point);
 }
 
 /* y += scale J^T f, at unknowns. */
-static void spread(const sup_step *step, const sup_contact_row *row, const float f[3], float scale, float *y)
+static void spread(const sup_contact_row *row, sup_four f, float scale, float *y)
 {
-    for (int32_t j = 0; j < 4; j++)
-        for (int32_t k = 0; k < 3 && row->place[j] >= 0 && row->place[j] < step->system->unknown_count; k++)
-            y[(int64_t)row->place[j] * 4 + k] += scale * row->weight[j] * f[k];
+    for (int32_t j = 0; j < 4; j++) {
+        float *to = y + (int64_t)row->moved[j] * 4;
+        sup_four sum = four(to) + sup_four_splat(scale * row->share[j]) * f;
+        memcpy(to, &sum, sizeof sum);
+    }
 }
 
-static float dot3(const float a[3], const float b[3])
+static float dot3(sup_four a, sup_four b)
 {
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+    sup_four product = a * b;
+    return product[0] + product[1] + product[2];
 }
 
 /* A row of the caller's, if it makes sense: places in range, finite numbers, a unit normal, something to push. */
@@ -72,27 +83,27 @@ static bool make_row(const sup_step *step, const sup_contact *c, sup_contact_row
     if (c->vertex < 0) return false;
     for (int32_t j = 0; j < 4; j++) {
         if (vertex[j] >= s->skin_count || (j > 0 && vertex[j] == c->vertex)) return false;
-        row->place[j] = vertex[j] >= 0 ? s->place[vertex[j]] : -1;
-        row->weight[j] = row->place[j] >= 0 ? weight[j] : 0.0f;
+        row->place[j] = vertex[j] >= 0 ? s->place[vertex[j]] : 0;
+        row->weight[j] = vertex[j] >= 0 ? weight[j] : 0.0f;
         if (!isfinite(row->weight[j]) || fabsf(row->weight[j]) > 2.0f) return false;
-        if (row->place[j] < 0 || row->place[j] >= s->unknown_count) continue;
+        if (vertex[j] < 0 || row->place[j] >= s->unknown_count) continue;
+        row->moved[j] = row->place[j];
+        row->share[j] = row->weight[j];
         give += row->weight[j] * row->weight[j] / s->diagonal[row->place[j]];
         moves += row->weight[j] * row->weight[j];
     }
-    float moved[3];
     for (int32_t k = 0; k < 3; k++) {
         row->normal[k] = c->normal[k];
         row->point[k] = c->point[k];
-        moved[k] = c->motion[k];
         if (!isfinite(c->point[k]) || !isfinite(c->motion[k])) return false;
     }
-    if (!(fabsf(dot3(row->normal, row->normal) - 1.0f) < 0.01f) || !isfinite(c->offset) || !isfinite(c->stiffness) ||
-        !(c->friction >= 0.0f && c->friction <= 100.0f) || !(c->limit >= 0.0f) || !(c->press >= 0.0f) ||
-        !(c->damping >= 0.0f && c->damping <= 100.0f) || !(give > 0.0f))
+    if (!(fabsf(dot3(four(row->normal), four(row->normal)) - 1.0f) < 0.01f) || !isfinite(c->offset) ||
+        !isfinite(c->stiffness) || !(c->friction >= 0.0f && c->friction <= 100.0f) || !(c->limit >= 0.0f) ||
+        !(c->press >= 0.0f) || !(c->damping >= 0.0f && c->damping <= 100.0f) || !(give > 0.0f))
         return false;
-    difference(row, step->now, row->start);
-    for (int32_t k = 0; k < 3; k++)
-        row->start[k] += moved[k]; /* from where the point was */
+    sup_four motion = {c->motion[0], c->motion[1], c->motion[2], 0.0f};
+    sup_four start = difference(row, step->now) + motion; /* from where the point was */
+    memcpy(row->start, &start, sizeof start);
     row->limit = c->limit > 0.0f ? c->limit : INFINITY;
     row->stiffness = (c->stiffness > 0.0f ? fminf(c->stiffness, STIFFEST) : DEFAULT_STIFFNESS) / give;
     if (c->press > 0.0f) row->stiffness *= fminf(c->press, 1.0f);
@@ -110,21 +121,16 @@ void sup_step_contact_prepare(sup_step *step)
 }
 
 /* Friction of a row that pushes with `press`: adds its force, sets its stiffness, returns its energy. */
-static float rub(sup_contact_row *row, const float d[3], float press, float force[3])
+static float rub(sup_contact_row *row, sup_four d, float press, sup_four *force)
 {
     if (!(row->friction > 0.0f)) return 0.0f;
     if (row->cap < 0.0f) row->cap = row->friction * press; /* known from here on: the objective must not change */
-    float t[3], along = 0.0f;
-    for (int32_t k = 0; k < 3; k++)
-        t[k] = d[k] - row->start[k];
-    along = dot3(t, row->normal);
-    for (int32_t k = 0; k < 3; k++)
-        t[k] -= along * row->normal[k];
+    sup_four t = d - four(row->start), normal = four(row->normal);
+    t = t - sup_four_splat(dot3(t, normal)) * normal;
     float length = sqrtf(dot3(t, t)), pull = row->stiffness * length;
     bool sticks = pull <= row->cap;
     row->slide = sticks ? row->stiffness : row->cap / length; /* slipping: the parabola that touches from above */
-    for (int32_t k = 0; k < 3; k++)
-        force[k] += row->slide * t[k];
+    *force = *force + sup_four_splat(row->slide) * t;
     return sticks ? 0.5f * pull * length : row->cap * (length - 0.5f * row->cap / row->stiffness);
 }
 
@@ -148,10 +154,10 @@ double sup_step_contact_forces(sup_step *step)
     step->contact_near = false;
     for (int32_t i = 0; i < step->contact_count; i++) {
         sup_contact_row *row = &step->memory.rows[i];
-        float d[3], force[3], press = 0.0f;
-        difference(row, step->x, d);
-        float along = dot3(row->normal, d), depth = row->offset - along;
-        float moved = along - dot3(row->normal, row->start), drag = row->damping * moved;
+        float press = 0.0f;
+        sup_four normal = four(row->normal), d = difference(row, step->x);
+        float along = dot3(normal, d), depth = row->offset - along;
+        float moved = along - dot3(normal, four(row->start)), drag = row->damping * moved;
         row->hold = row->damping;
         row->slide = 0.0f;
         energy += 0.5 * (double)drag * (double)moved;
@@ -161,49 +167,38 @@ double sup_step_contact_forces(sup_step *step)
         } else if (depth > -NEAR * step->system->size) {
             row->hold += row->stiffness;
         }
-        for (int32_t k = 0; k < 3; k++)
-            force[k] = (drag - press) * row->normal[k];
-        if (depth > 0.0f) energy += (double)rub(row, d, press, force);
+        sup_four force = sup_four_splat(drag - press) * normal;
+        if (depth > 0.0f) energy += (double)rub(row, d, press, &force);
         if (!(row->hold > 0.0f)) continue;
         step->contact_near = true;
-        spread(step, row, force, 1.0f, step->memory.gradient);
-        spread(step, row, force, -1.0f, step->solve);
+        spread(row, force, 1.0f, step->memory.gradient);
+        spread(row, force, -1.0f, step->solve);
     }
     return energy;
 }
 
-/* P d of a row. */
-static void row_force(const sup_contact_row *row, const float d[3], float force[3])
-{
-    float along = dot3(d, row->normal);
-    for (int32_t k = 0; k < 3; k++)
-        force[k] = row->slide * d[k] + (row->hold - row->slide) * along * row->normal[k];
-}
-
-/* y . C y */
-static double contact_curvature(const sup_step *step, const float *y)
+/* P J y of every row, and y . C y. */
+static double contact_product(const sup_step *step, const float *y)
 {
     double sum = 0.0;
     for (int32_t i = 0; i < step->contact_count; i++) {
-        const sup_contact_row *row = &step->memory.rows[i];
-        float d[3], force[3];
-        row_of(row, y, step->system->unknown_count, d);
-        row_force(row, d, force);
+        sup_contact_row *row = &step->memory.rows[i];
+        if (!(row->hold > 0.0f)) continue;
+        sup_four normal = four(row->normal), d = row_of(row, y);
+        sup_four force =
+            sup_four_splat(row->slide) * d + sup_four_splat((row->hold - row->slide) * dot3(d, normal)) * normal;
+        memcpy(row->force, &force, sizeof force);
         sum += (double)dot3(force, d);
     }
     return sum;
 }
 
-/* out += scale C y */
-static void contact_product(const sup_step *step, const float *y, float scale, float *out)
+/* out += scale C y, of the y that was last given to contact_product. */
+static void spread_product(const sup_step *step, float scale, float *out)
 {
-    for (int32_t i = 0; i < step->contact_count; i++) {
-        const sup_contact_row *row = &step->memory.rows[i];
-        float d[3], force[3];
-        row_of(row, y, step->system->unknown_count, d);
-        row_force(row, d, force);
-        spread(step, row, force, scale, out);
-    }
+    for (int32_t i = 0; i < step->contact_count; i++)
+        if (step->memory.rows[i].hold > 0.0f)
+            spread(&step->memory.rows[i], four(step->memory.rows[i].force), scale, out);
 }
 
 static double range_dot(const sup_step *step, const float *a, const float *b, int32_t first, int32_t last)
@@ -211,13 +206,26 @@ static double range_dot(const sup_step *step, const float *a, const float *b, in
     return step->kernels->dot(a, b, (int64_t)first * 4, (int64_t)last * 4);
 }
 
+static void copy_range(const float *from, float *to, int32_t first, int32_t last)
+{
+    memcpy(to + (int64_t)first * 4, from + (int64_t)first * 4, (size_t)(last - first) * 4 * sizeof(float));
+}
+
+/* r into `solve`, and there the first half of A z = r. Before the first step of conjugate gradients r is there alone. */
 static void solve_forward(void *data, int32_t begin, int32_t end, int32_t worker)
 {
     const sup_step *step = data;
     const sup_system *s = step->system;
     SUP_UNUSED(worker);
-    for (int32_t range = begin; range < end; range++)
+    for (int32_t range = begin; range < end; range++) {
+        int32_t first, last;
+        sup_step_range(step, range, &first, &last);
+        if (step->cg_begins)
+            copy_range(step->solve, step->memory.residual, first, last);
+        else
+            copy_range(step->memory.residual, step->solve, first, last);
         if (range < s->parts.part_count) sup_float_part_forward4(&s->factor, &s->parts, range, step->solve);
+    }
 }
 
 /* z in `solve`, and r . z. */
@@ -235,7 +243,7 @@ static void solve_backward(void *data, int32_t begin, int32_t end, int32_t worke
     }
 }
 
-/* p = z + beta p, A p = r + beta A p, and p . A p. */
+/* p = z + beta p, A p = r + beta A p, and p . A p; p = z in the first step. */
 static void turn(void *data, int32_t begin, int32_t end, int32_t worker)
 {
     const sup_step *step = data;
@@ -246,8 +254,14 @@ static void turn(void *data, int32_t begin, int32_t end, int32_t worker)
         sup_step_range(step, range, &first, &last);
         const float *search = m->search, *image = m->image;
         int64_t from = (int64_t)first * 4, to = (int64_t)last * 4;
-        step->kernels->mix(step->solve, &search, &step->cg_factor, 1, m->search, from, to);
-        step->kernels->mix(m->residual, &image, &step->cg_factor, 1, m->image, from, to);
+        if (step->cg_begins) {
+            copy_range(step->solve, m->search, first, last);
+            copy_range(m->residual, m->image, first, last);
+            memset(m->product + from, 0, (size_t)(to - from) * sizeof(float));
+        } else {
+            step->kernels->mix(step->solve, &search, &step->cg_factor, 1, m->search, from, to);
+            step->kernels->mix(m->residual, &image, &step->cg_factor, 1, m->image, from, to);
+        }
         m->sums[(int64_t)range * SUP_SOLVER_SUMS + SUM_CURVATURE] = range_dot(step, m->search, m->image, first, last);
     }
 }
@@ -272,7 +286,6 @@ static void advance(void *data, int32_t begin, int32_t end, int32_t worker)
 static double precondition(sup_step *step)
 {
     const sup_system *s = step->system;
-    memcpy(step->solve, step->memory.residual, (size_t)s->unknown_count * 4 * sizeof(float));
     sup_step_ranges(step, solve_forward);
     sup_float_top_solve4(&s->factor, &s->parts, step->solve);
     sup_step_ranges(step, solve_backward);
@@ -280,23 +293,35 @@ static double precondition(sup_step *step)
     return sup_step_sum(step, SUM_RZ);
 }
 
+/* The direction into `solve`, and what A makes of it: all but what is left of the residual, contacts aside. */
+static void finish(void *data, int32_t begin, int32_t end, int32_t worker)
+{
+    static const float one = 1.0f;
+    const sup_step *step = data;
+    const sup_solver_memory *m = &step->memory;
+    SUP_UNUSED(worker);
+    for (int32_t range = begin; range < end; range++) {
+        int32_t first, last;
+        const float *residual = m->residual;
+        sup_step_range(step, range, &first, &last);
+        copy_range(m->product, step->solve, first, last);
+        step->kernels->mix(m->gradient, &residual, &one, 1, m->image, (int64_t)first * 4, (int64_t)last * 4);
+    }
+}
+
 void sup_step_contact_solve(sup_step *step)
 {
     const sup_solver_memory *m = &step->memory;
-    size_t bytes = (size_t)step->system->unknown_count * 4 * sizeof(float);
-    memcpy(m->residual, step->solve, bytes); /* -g */
-    memset(m->search, 0, bytes);
-    memset(m->image, 0, bytes);
-    memset(m->product, 0, bytes);
+    step->cg_begins = true; /* -g is in `solve` */
     double rz = precondition(step), first = rz;
-    step->cg_factor = 0.0f;
-    for (int32_t k = 0; k < MOST_SOLVES && rz > 0.0; k++) {
+    for (int32_t k = 0; k < MOST_SOLVES; k++) {
         sup_step_ranges(step, turn);
-        double curvature = sup_step_sum(step, SUM_CURVATURE) + contact_curvature(step, m->search);
+        step->cg_begins = false;
+        double curvature = sup_step_sum(step, SUM_CURVATURE) + contact_product(step, m->search);
         double alpha = rz / curvature;
-        if (!(curvature > 0.0) || !isfinite(alpha)) break;
+        if (!(rz > 0.0) || !(curvature > 0.0) || !isfinite(alpha)) break;
         step->cg_factor = (float)alpha;
-        contact_product(step, m->search, -step->cg_factor, m->residual);
+        spread_product(step, -step->cg_factor, m->residual);
         sup_step_ranges(step, advance);
         if (k + 1 == MOST_SOLVES || !step->contact_near) break; /* without rows the first step is exact */
         double next = precondition(step);
@@ -304,8 +329,6 @@ void sup_step_contact_solve(sup_step *step)
         if (!(next > SOLVED * first) || !isfinite(step->cg_factor)) break;
         rz = next;
     }
-    memcpy(step->solve, m->product, bytes);
-    for (int64_t i = 0; i < (int64_t)step->system->unknown_count * 4; i++)
-        m->image[i] = m->gradient[i] + m->residual[i];
+    sup_step_ranges(step, finish);
     step->image = m->image;
 }

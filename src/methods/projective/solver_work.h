@@ -52,15 +52,18 @@ extern const sup_solver_kernels sup_solver_kernels_base;
 extern const sup_solver_kernels sup_solver_kernels_avx2, sup_solver_kernels_avx512;
 #endif
 
-/* A contact as the solver works with it. */
+/* A contact as the solver works with it. Rows of four floats end in 0. */
 typedef struct sup_contact_row {
-    int32_t place[4];                    /* vertex, corners; -1 for none */
+    int32_t place[4];                    /* vertex, corners; 0 for none, with weight 0 */
     float weight[4];                     /* 1, -weights */
-    float normal[3], point[3], start[3]; /* start: difference at the start of the step */
+    int32_t moved[4];                    /* the same for those that are unknowns: what a direction moves */
+    float share[4];                      /* and their weights */
+    float normal[4], point[4], start[4]; /* start: difference at the start of the step */
     float offset, stiffness, friction;
     float limit, damping; /* depth from which on the force is constant; stiffness against moving along the normal */
     float cap;            /* largest tangential force; < 0 until known */
     float hold, slide;    /* of the current iterate: stiffness along the normal and across it */
+    float force[4];       /* C y of conjugate gradients, before it is spread over the vertices */
 } sup_contact_row;
 
 /* The state's memory. Positions: four buffers whose roles change; anchors behind the unknowns. */
@@ -110,6 +113,7 @@ typedef struct sup_step {
     int32_t usual;     /* and after so many of them only those that converge slowly go on; 0: all do */
     float tolerance;   /* part of the objective that is not worth an iteration */
     float cg_factor;   /* alpha or beta of the step of conjugate gradients */
+    bool cg_begins;    /* its first step */
     float repeat;      /* part of the last miss that the guess takes */
     float forget;      /* part of the last move that it does not */
     double rounding;   /* energy of rounding the positions to float */
@@ -135,6 +139,11 @@ void sup_step_ranges(sup_step *step, sup_task_fn *fn);
 double sup_step_sum(const sup_step *step, int32_t slot);
 
 sup_local_work sup_step_local_work(const sup_step *step);
+
+/* The factors of the directions in the next step: the accelerated one, or a multiple of the newest direction
+ * (solver_accelerate.c). */
+void sup_step_choose(sup_step *step, bool accelerate);
+void sup_step_multiple(sup_step *step, double multiple);
 
 /* Volume: the feet of skin vertices [begin, end) in this step; and pressures of the chambers at x, with their energy
  * (solver_volume.c). */

@@ -232,4 +232,28 @@ SUP_INLINE void move_lanes(const sup_skin_window *work, int32_t block, int32_t l
     }
 }
 
+/* The kernel `name` of a method with a skin_window(work, outputs): a loop of its own for what is mostly asked for. */
+#ifdef SUPPLE_SMALL
+#define SKIN_KERNEL(name)                            \
+    void name(const sup_skin_window *work)           \
+    {                                                \
+        skin_window(work, skin_outputs(&work->out)); \
+    }
+#else
+#define SKIN_KERNEL(name)                                   \
+    void name(const sup_skin_window *work)                  \
+    {                                                       \
+        switch (skin_outputs(&work->out)) {                 \
+        case OUT_POSITIONS:                                 \
+            skin_window(work, OUT_POSITIONS);               \
+            break;                                          \
+        case OUT_POSITIONS | OUT_NORMALS:                   \
+            skin_window(work, OUT_POSITIONS | OUT_NORMALS); \
+            break;                                          \
+        default:                                            \
+            skin_window(work, skin_outputs(&work->out));    \
+        }                                                   \
+    }
+#endif
+
 #endif
