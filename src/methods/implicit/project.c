@@ -41,7 +41,7 @@ void sup_track_look(const sup_track *track, int32_t block, sup_track_field_fn *f
 /* Cosine between the gradient and where dual quaternions have it from which on a row is on the other side of its limb. */
 static const float FACING = -0.3f, ALONE = 1e-3f;
 /* Edges from there that a row may be away on a limb that is not its own. */
-static const float STRAY = 4.0f;
+static const float STRAY = 10.0f;
 /* Distance from a contact sheet that is aimed at, in edges. */
 static const float GAP = 0.1f;
 
