@@ -40,6 +40,8 @@ void sup_track_look(const sup_track *track, int32_t block, sup_track_field_fn *f
 
 /* Cosine between the gradient and where dual quaternions have it from which on a row is on the other side of its limb. */
 static const float FACING = -0.3f, ALONE = 1e-3f;
+/* Edges from there that a row may be away on a limb that is not its own. */
+static const float STRAY = 10.0f;
 /* Distance from a contact sheet that is aimed at, in edges. */
 static const float GAP = 0.1f;
 
@@ -164,20 +166,24 @@ static void judge_lane(const sup_track_aim *aim, const sample *s, float *place, 
             l->step[c] *= 0.5f;
 }
 
-/* Where only its own limb is felt, a row whose surface faces the other way than dual quaternions have it face went through its limb: it
- * starts anew from where they have it. */
+/* Where only its own limb is felt, a row whose surface faces the other way than dual quaternions have it face went through its
+ * limb; one that feels nothing of its own, far from where they have it, is on another limb. Both start anew from there. */
 static bool bring_home(const sup_track *track, const sample *s, const float *turn, int64_t row, float *place,
                        float *normal)
 {
     const float *rest = track->rest + 4 * row, *inward = track->inward + 4 * row;
-    float n[3], along = 0.0f;
+    float n[3], home[3], along = 0.0f, square = 0.0f, far = STRAY * track->aim[row].edge;
     for (int r = 0; r < 3; r++) {
-        n[r] = turn[4 * r] * inward[0] + turn[4 * r + 1] * inward[1] + turn[4 * r + 2] * inward[2];
+        const float *m = turn + 4 * r;
+        n[r] = m[0] * inward[0] + m[1] * inward[1] + m[2] * inward[2];
+        home[r] = m[0] * rest[0] + m[1] * rest[1] + m[2] * rest[2] + m[3];
         along += n[r] * s->gradient[r];
+        square += (home[r] - place[r]) * (home[r] - place[r]);
     }
-    if (fabsf(s->value - s->felt) > ALONE || !(along < FACING * length_of(s->gradient))) return false;
-    for (int r = 0; r < 3; r++)
-        place[r] = turn[4 * r] * rest[0] + turn[4 * r + 1] * rest[1] + turn[4 * r + 2] * rest[2] + turn[4 * r + 3];
+    bool through = fabsf(s->value - s->felt) <= ALONE && along < FACING * length_of(s->gradient);
+    bool strayed = s->felt <= ALONE && track->own[row] >= 0.0f && square > far * far;
+    if (!through && !strayed) return false;
+    memcpy(place, home, sizeof home);
     place[3] = 0.0f;
     memcpy(normal, n, sizeof n);
     return true;

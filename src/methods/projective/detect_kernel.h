@@ -1,16 +1,16 @@
 /* detect_kernel.h - vertices in tetrahedra, many at a time. Compiled once per instruction set, see base/simd.h. */
-#include "base/simd.h"
+#include "base/rows.h"
 #include "methods/projective/detect_internal.h"
 
 /* Corners of SUP_LANES tetrahedra side by side; the last one is repeated where there are fewer. */
-static void gather(const float *points, const int32_t *tets, int32_t count, float corner[12][SUP_LANES])
+static void gather(const float *points, const int32_t *tets, int32_t count, sup_wide4 corner[4])
 {
-    for (int32_t lane = 0; lane < SUP_LANES; lane++) {
-        const int32_t *tet = tets + 4 * (size_t)(lane < count ? lane : count - 1);
+    int32_t place[4][SUP_LANES];
+    for (int32_t lane = 0; lane < SUP_LANES; lane++)
         for (int32_t c = 0; c < 4; c++)
-            for (int32_t k = 0; k < 3; k++)
-                corner[3 * c + k][lane] = points[4 * (size_t)tet[c] + (size_t)k];
-    }
+            place[c][lane] = tets[4 * (size_t)(lane < count ? lane : count - 1) + (size_t)c];
+    for (int32_t c = 0; c < 4; c++)
+        corner[c] = sup_rows_gather(points, place[c]);
 }
 
 static sup_wide cross_part(sup_wide a, sup_wide b, sup_wide c, sup_wide d)
@@ -18,13 +18,16 @@ static sup_wide cross_part(sup_wide a, sup_wide b, sup_wide c, sup_wide d)
     return a * b - c * d;
 }
 
-static void map_lanes(float corner[12][SUP_LANES], sup_wide map[12])
+static void map_lanes(const sup_wide4 corner[4], sup_wide map[12])
 {
     sup_wide e[9]; /* edges from the first corner, one after the other */
-    for (int32_t k = 0; k < 3; k++) {
-        map[k] = sup_wide_load(corner[k]);
-        for (int32_t c = 0; c < 3; c++)
-            e[3 * c + k] = sup_wide_load(corner[3 + 3 * c + k]) - map[k];
+    map[0] = corner[0].x;
+    map[1] = corner[0].y;
+    map[2] = corner[0].z;
+    for (int32_t c = 0; c < 3; c++) {
+        e[3 * c] = corner[c + 1].x - map[0];
+        e[3 * c + 1] = corner[c + 1].y - map[1];
+        e[3 * c + 2] = corner[c + 1].z - map[2];
     }
     /* Rows of the inverse: cross products of two edges over the determinant. */
     for (int32_t c = 0; c < 3; c++) {
@@ -44,7 +47,7 @@ static void map_lanes(float corner[12][SUP_LANES], sup_wide map[12])
 static void map_tets(const float *points, const int32_t *tets, int32_t count, sup_detect_maps maps)
 {
     for (int32_t first = 0; first < count; first += SUP_LANES) {
-        float corner[12][SUP_LANES];
+        sup_wide4 corner[4];
         sup_wide map[12];
         gather(points, tets + 4 * (size_t)first, count - first, corner);
         map_lanes(corner, map);
