@@ -646,12 +646,12 @@ static bool stays(const detect_work *work, int32_t v, int32_t triangle, const co
            view->distance2 < 2.0f * deepest * deepest;
 }
 
-/* The vertex or the triangle belongs to a piece whose skin is let go. */
+/* The vertex, or all of the triangle, belongs to pieces whose skin is let go. */
 static bool is_let_go(const detect_work *work, int32_t v, int32_t triangle)
 {
-    const sup_detect *d = work->detect;
-    return work->input->let_go &&
-           (work->a.apart[d->foot_piece[v]] || work->a.apart[d->foot_piece[d->triangles[3 * (size_t)triangle]]]);
+    const int32_t *t = work->detect->triangles + 3 * (size_t)triangle, *piece = work->detect->foot_piece;
+    const unsigned char *apart = work->a.apart;
+    return work->input->let_go && (apart[piece[v]] || (apart[piece[t[0]]] && apart[piece[t[1]]] && apart[piece[t[2]]]));
 }
 
 /* The triangle that the vertex touches now, -1 for none. */
