@@ -582,6 +582,37 @@ TEST(a_teleport_ends_pairs)
     blobs_free(&b);
 }
 
+static int32_t rows_of_blob(const blobs *b, int32_t count, int32_t blob)
+{
+    int32_t rows = 0;
+    for (int32_t i = 0; i < count; i++)
+        rows += b->feet[b->rows[i].vertex].piece == blob || b->feet[b->rows[i].corner[0]].piece == blob;
+    return rows;
+}
+
+TEST(skin_that_would_be_apart_is_let_go)
+{
+    blobs b = blobs_make(3, 20, 13, 3.0, 0.0, 6);
+    const int32_t *pair = sup_detect_pairs(&b.detect, b.state);
+    sup_detect_input input = {.skin = b.posed, .skin_stride = 3, .piece_ends = b.ends};
+    sup_context context = sup_context_resolve(NULL);
+    blobs_move(&b, 2, sup_v3(-1.2, 0, 0), sup_v3(1, 0, 0), 0.0, 0.0, NULL);
+    sup_detect_apart(&context, &b.detect, b.state, &input); /* as carried: the last two touch */
+    for (int32_t v = 0; v < b.vertex_count; v++)
+        CHECK_EQ(pair[v], -1);
+    blobs_move(&b, 0, sup_v3(1.2, 0, 0), sup_v3(1, 0, 0), 0.0, 0.0, NULL); /* as it is: all three */
+    int32_t all = blobs_step(&b, NULL), held = rows_of_blob(&b, all, 0);
+    CHECK(held > 10 && all > held + 10);
+    input.let_go = true;
+    int32_t left = sup_detect_step(&context, &b.detect, b.state, &input, b.rows);
+    CHECK_EQ(left, all - held);
+    CHECK_EQ(rows_of_blob(&b, left, 0), 0);
+    for (int32_t v = 0; v < b.vertex_count / 3; v++)
+        CHECK_EQ(pair[v], -1);
+    CHECK_EQ(blobs_step(&b, NULL), all); /* and found again */
+    blobs_free(&b);
+}
+
 /* --- The model block --- */
 
 static const sup_detect *stored_detect;

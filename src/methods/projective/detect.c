@@ -9,7 +9,9 @@ static const float reach_of_gap = 1.3f;    /* of the gap: pairs are found before
 static const float most_of_own_gap = 2.0f; /* times that of the vertex: the gap of a pair at most */
 static const float keep_distance = 1.7f;   /* of the gap: a pair ends this far above its triangle, */
 static const float keep_beside = 0.5f;     /* of the mean edge: and this far beside it (3.2.5) */
-static const float own_normal = 0.5f;      /* share of the vertex's own normal in the way it is pushed */
+/* Of the gap, by kinship: where skin touches. In a fold, a gap between next neighbours is flesh that is pressed in. */
+static const float touch_gap[] = {0.85f, 0.85f, 0.2f};
+static const float own_normal = 0.5f; /* share of the vertex's own normal in the way it is pushed */
 /* Cosine between the normals of a new pair, at most, and what a pair that is there may have more. Skin that folds on
  * itself has to be folded further: the next triangles of a thin finger stand at right angles. */
 static const float facing[] = {0.3f, 0.0f, -0.5f}; /* by kinship */
@@ -22,6 +24,7 @@ static const float push_gap = 1.0f;     /* of the gap: farthest that a row pushe
 static const float limit_gap = 2.0f;    /* and depth from which on the push no longer grows */
 static const float press_flesh = 0.5f;  /* of the flesh between the bones: beyond half of this depth rows give way */
 static const float least_press = 1e-3f;
+static const float apart_depth = 0.1f; /* of the gap: skin that pushes by no more is apart */
 /* Of a row, if the caller does not say. Harder rows hold no better: they toss skin about that moves fast. */
 static const float row_stiffness = 1.0f;
 static const float row_damping = 0.3f; /* of the row's stiffness */
@@ -64,6 +67,7 @@ sup_detect_arrays sup_detect_layout(const sup_detect *detect, void *state)
     a.nearest = carve(base, &size, n, sizeof *a.nearest);
     a.pair = carve(base, &size, n, sizeof *a.pair);
     a.near = carve(base, &size, n, sizeof *a.near);
+    a.apart = carve(base, &size, (size_t)detect->piece_count, sizeof *a.apart);
     a.row_count = carve(base, &size, n / GRAIN_PAIRS + 1, sizeof *a.row_count);
     a.size = size;
     return a;
@@ -82,6 +86,7 @@ void sup_detect_reset(const sup_detect *detect, void *state)
         a.pair[v] = -1;
         a.near[v] = 0;
     }
+    memset(a.apart, 0, (size_t)detect->piece_count);
 }
 
 const int32_t *sup_detect_pairs(const sup_detect *detect, const void *state)
@@ -619,19 +624,34 @@ static float prism_depth(const detect_work *work, int32_t triangle)
     return fmaxf(flesh_depth(work, t[0]), fmaxf(flesh_depth(work, t[1]), flesh_depth(work, t[2])));
 }
 
-/* Height at which the vertex touches: the gap, less what the bind pose takes of it. */
+/* Height at which the vertex touches: its part of the gap, or less where the bind pose leaves less. */
 static float touch_height(const detect_work *work, int32_t v, int32_t triangle, const contact_view *view)
 {
-    return gap_at(work, v, triangle, view) - work->detect->slack[v];
+    float gap = gap_at(work, v, triangle, view);
+    return fminf(touch_gap[kin_of(work->detect, v, triangle)] * gap, gap - work->detect->slack[v]);
+}
+
+/* And at which a pair ends. */
+static float end_height(const detect_work *work, int32_t v, int32_t triangle, const contact_view *view)
+{
+    return keep_distance * gap_at(work, v, triangle, view) - work->detect->slack[v];
 }
 
 static bool stays(const detect_work *work, int32_t v, int32_t triangle, const contact_view *view)
 {
     float reach = keep_beside * work->detect->edge[0], beside2 = view->distance2 - view->height * view->height;
-    float deepest = prism_depth(work, triangle), gap = gap_at(work, v, triangle, view);
-    return view->height < keep_distance * gap - work->detect->slack[v] && beside2 < reach * reach &&
+    float deepest = prism_depth(work, triangle);
+    return view->height < end_height(work, v, triangle, view) && beside2 < reach * reach &&
            dot(view->normal, view->normal) > 0.5f && may_touch(work, v, triangle, view, facing_kept) &&
            view->distance2 < 2.0f * deepest * deepest;
+}
+
+/* The vertex, or all of the triangle, belongs to pieces whose skin is let go. */
+static bool is_let_go(const detect_work *work, int32_t v, int32_t triangle)
+{
+    const int32_t *t = work->detect->triangles + 3 * (size_t)triangle, *piece = work->detect->foot_piece;
+    const unsigned char *apart = work->a.apart;
+    return work->input->let_go && (apart[piece[v]] || (apart[piece[t[0]]] && apart[piece[t[1]]] && apart[piece[t[2]]]));
 }
 
 /* The triangle that the vertex touches now, -1 for none. */
@@ -671,7 +691,8 @@ static sup_contact make_row(const detect_work *work, int32_t v, int32_t triangle
 {
     vec normal = push_normal(work, v, triangle, view);
     float gap = gap_at(work, v, triangle, view), touch = touch_height(work, v, triangle, view);
-    float away = (view->height - touch) / ((keep_distance - 1.0f) * gap); /* 0 where the row pushes, 1 where it ends */
+    /* 0 where the row pushes, 1 where it ends */
+    float away = (view->height - touch) / (end_height(work, v, triangle, view) - touch);
     const int32_t *corner = work->detect->triangles + 3 * (size_t)triangle;
     vec off = skin_point(work, v);
     for (int32_t k = 0; k < 3; k++)
@@ -699,8 +720,11 @@ static void update_pairs(void *data, int32_t begin, int32_t end, int32_t worker)
     for (int32_t v = begin; v < end; v++) {
         contact_view view;
         int32_t triangle = update_pair(work, v, &view);
+        if (triangle < 0 || is_let_go(work, v, triangle)) {
+            work->a.pair[v] = -1;
+            continue;
+        }
         work->a.pair[v] = triangle;
-        if (triangle < 0) continue;
         work->rows[begin + count++] = make_row(work, v, triangle, &view);
         mark_near(work, v, triangle);
     }
@@ -726,6 +750,24 @@ int32_t sup_detect_step(const sup_context *context, const sup_detect *detect, vo
     find_nearest(context, &work);
     sup_parallel(context, detect->vertex_count, GRAIN_PAIRS, update_pairs, &work);
     return sup_contact_close_gaps(rows, detect->vertex_count, GRAIN_PAIRS, work.a.row_count);
+}
+
+void sup_detect_apart(const sup_context *context, const sup_detect *detect, void *state, const sup_detect_input *input)
+{
+    detect_work work = {detect, input, sup_detect_choose_kernels(), sup_detect_layout(detect, state), NULL, NULL};
+    memset(work.a.apart, 1, (size_t)detect->piece_count);
+    find_nearest(context, &work);
+    for (int32_t v = 0; v < detect->vertex_count; v++) {
+        uint64_t key = atomic_load_explicit(&work.a.nearest[v], memory_order_relaxed);
+        contact_view view;
+        if (key == no_pair) continue;
+        int32_t triangle = walk(&work, v, (int32_t)(key & 0xffffffffu), 0.0f, &view);
+        float least = touch_height(&work, v, triangle, &view) - apart_depth * gap_at(&work, v, triangle, &view);
+        if (!(view.height < least)) continue;
+        work.a.apart[detect->foot_piece[v]] = 0;
+        for (int32_t k = 0; k < 3; k++)
+            work.a.apart[detect->foot_piece[detect->triangles[3 * (size_t)triangle + (size_t)k]]] = 0;
+    }
 }
 
 void sup_detect_bind_pose(const sup_context *context, const sup_detect *detect, void *state,

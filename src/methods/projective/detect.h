@@ -101,7 +101,11 @@ typedef struct sup_detect_input {
     float stiffness;         /* for the rows; 0 = the solver's default */
     float friction;          /* for the rows */
     bool anew;               /* pairs that push and would not be found now end */
+    bool let_go;             /* skin of the pieces that sup_detect_apart found touches nothing */
 } sup_detect_input;
+
+/* Which pieces have no skin that would push or be pushed where `input->skin` is; pairs are not looked at and stay. */
+void sup_detect_apart(const sup_context *context, const sup_detect *detect, void *state, const sup_detect_input *input);
 
 /* Rows by rising vertex, at most one each: `rows` holds vertex_count. Returns how many. Positions that are not finite
  * touch nothing. */

@@ -66,6 +66,7 @@ typedef struct sup_detect_arrays {
     _Atomic uint64_t *nearest;    /* [vertex_count] depth as bits above, triangle below; all ones for none */
     int32_t *pair;                /* [vertex_count] triangle, or -1 */
     _Atomic unsigned char *near;  /* [vertex_count] as in sup_detect_near */
+    unsigned char *apart;         /* [piece_count] 1: as found by sup_detect_apart */
     int32_t *row_count;           /* per piece of work */
     size_t size;
 } sup_detect_arrays;

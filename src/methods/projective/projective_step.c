@@ -24,12 +24,14 @@ enum {
     TOUCH_ROUNDS = 20,  /* and with contact after those */
     MOST_STEPS = SUP_PACE_MOST_STEPS,
     /* Steps that the skeleton stands, no parameter and no thing in the way changes: */
-    STILL_TOUCH = 6,  /* pairs end that hold skin where it would not touch by itself, left over from a motion; and where
-                        * skin touches flesh is calmed, more and more, */
-    STILL_EASE = 15,  /* until here, and from here on it no longer trembles; */
-    STILL_BEGIN = 15, /* other flesh is calmed as well, */
-    STILL_CALM = 40,  /* until here; once it hardly moves it sleeps: nothing is computed until something changes; */
-    STILL_LATE = 150, /* from here on it also sleeps when it only creeps, */
+    STILL_TOUCH =
+        6, /* pairs end that hold skin where it would not touch by itself, left over from a motion; skin of bones
+                       * that would touch nothing if the joints carried it is let through what holds it; and where skin
+                       * touches flesh is calmed, more and more, */
+    STILL_EASE = 15,   /* until here, and from here on it no longer trembles; */
+    STILL_BEGIN = 15,  /* other flesh is calmed as well, */
+    STILL_CALM = 40,   /* until here; once it hardly moves it sleeps: nothing is computed until something changes; */
+    STILL_LATE = 150,  /* from here on it also sleeps when it only creeps, */
     STILL_WINDOW = 30, /* steps over which that is seen */
     ASLEEP_FOR_GOOD = 1 << 20
 };
@@ -355,6 +357,17 @@ static void put_layers(projective_state *s, const sup_mat34 *joints, float *room
     }
 }
 
+/* Which pieces of bone would have skin that touches nothing if all of it were carried by the joints. */
+static void find_apart(projective_state *s, const sup_context *context, const sup_detect_input *detect)
+{
+    const sup_mat34 *joints = at(s, s->at.joints[3]);
+    float *carried = at(s, s->at.shown);
+    for (int32_t v = 0; v < s->view.system.skin_count; v++)
+        blend_vertex(&s->view, joints, v, carried + 4 * (size_t)v);
+    sup_detect_apart(context, &s->view.detect, at(s, s->at.detect), detect);
+    carry_skin(s, context, joints);
+}
+
 static int32_t detect_contacts(projective_state *s, const sup_step_input *input)
 {
     const float *from = sup_anchors_piece_ends(&s->view.anchors, at(s, s->at.anchor_state));
@@ -366,7 +379,9 @@ static int32_t detect_contacts(projective_state *s, const sup_step_input *input)
                                .skin_stride = 4,
                                .piece_ends = ends,
                                .friction = (float)input->values[SUP_PROJECTIVE_FRICTION],
-                               .anew = s->still == STILL_TOUCH};
+                               .anew = s->still == STILL_TOUCH,
+                               .let_go = s->still >= STILL_TOUCH && s->still < STILL_EASE};
+    if (s->still == STILL_TOUCH) find_apart(s, input->context, &detect);
     return sup_detect_step(input->context, &s->view.detect, at(s, s->at.detect), &detect, at(s, s->at.contacts));
 }
 
@@ -407,12 +422,12 @@ static sup_result put_at_rest(projective_state *s, const sup_step_input *input)
     sup_result result =
         sup_solver_reset(context, &s->view.system, at(s, s->at.solver), most_contacts(&s->view), NULL, start, 0);
     put_layers(s, now, start);
+    s->still = 0;
     if (result == SUP_OK) result = settle(s, input, now);
     keep_skin(s, now);
     keep_skin(s, now);
     memset(at(s, s->at.offset), 0, (size_t)s->view.part.vertex_count * 3 * sizeof(float));
     s->behind = 0.0;
-    s->still = 0;
     s->touching = 0;
     return result;
 }
@@ -727,28 +742,6 @@ sup_result sup_projective_step(const sup_step_input *input, void *state, const s
     return result;
 }
 
-/* Tets of the flesh, those that were left out aside; places into `tets` where it is not NULL. */
-static int32_t list_tets(const sup_system *system, int32_t *tets)
-{
-    int32_t count = 0;
-    for (int32_t p = 0; p < system->piece_count; p++) {
-        const sup_system_piece *piece = &system->pieces[p];
-        for (int64_t b = piece->batch_first; b < piece->batch_end; b++)
-            for (int32_t i = 0; i < 3 * SUP_PRISM_LANES; i++) {
-                int32_t tet = i % 3, lane = i / 3;
-                float weight = system->tets[b * SUP_PRISM_FLOATS + (10 * tet + 9) * SUP_PRISM_LANES + lane];
-                if (!(weight > 0.0f)) continue;
-                for (int k = 0; k < 4 && tets != NULL; k++) {
-                    int32_t corner = sup_prism_tets[tet][k] * SUP_PRISM_LANES + lane;
-                    tets[4 * (int64_t)count + k] =
-                        system->copy_place[piece->copy_first + system->corner[b * SUP_PRISM_CORNERS + corner]];
-                }
-                count++;
-            }
-    }
-    return count;
-}
-
 /* Capsules of the pieces, less their insets, then the balls, as they were at the end of the last step. */
 static void list_bones(projective_state *s, float *bones)
 {
@@ -780,7 +773,7 @@ void sup_projective_inner(const sup_model *model, void *state, sup_inner *inner)
     projective_state *s = state;
     const sup_system *system = &s->view.system;
     inner->point_count = system->unknown_count + system->anchor_count;
-    inner->tet_count = list_tets(system, inner->tets);
+    inner->tet_count = sup_system_tets(system, inner->tets);
     inner->bone_count = s->view.anchors.piece_count + s->view.anchors.ball_count;
     const float *x = sup_solver_places(system, at(s, s->at.solver));
     for (int64_t i = 0; inner->points != NULL && i < inner->point_count; i++)

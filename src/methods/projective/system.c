@@ -287,3 +287,24 @@ sup_result sup_system_bind(const sup_context *context, const sup_system_def *def
     sup_arena_destroy(&b.arena);
     return result;
 }
+
+int32_t sup_system_tets(const sup_system *system, int32_t *tets)
+{
+    int32_t count = 0;
+    for (int32_t p = 0; p < system->piece_count; p++) {
+        const sup_system_piece *piece = &system->pieces[p];
+        for (int64_t b = piece->batch_first; b < piece->batch_end; b++)
+            for (int32_t i = 0; i < 3 * SUP_PRISM_LANES; i++) {
+                int32_t tet = i % 3, lane = i / 3;
+                float weight = system->tets[b * SUP_PRISM_FLOATS + (10 * tet + 9) * SUP_PRISM_LANES + lane];
+                if (!(weight > 0.0f)) continue;
+                for (int k = 0; k < 4 && tets != NULL; k++) {
+                    int32_t corner = sup_prism_tets[tet][k] * SUP_PRISM_LANES + lane;
+                    tets[4 * (int64_t)count + k] =
+                        system->copy_place[piece->copy_first + system->corner[b * SUP_PRISM_CORNERS + corner]];
+                }
+                count++;
+            }
+    }
+    return count;
+}

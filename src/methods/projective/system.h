@@ -103,5 +103,7 @@ sup_result sup_system_open(const sup_model *model, const char *prefix, sup_syste
 bool sup_prism_corners(const int32_t triangle[3], const int32_t tets[12], int32_t skin_count, int32_t corner[6]);
 /* Corners of the three tetrahedra of a prism, the common one (c') last. */
 extern const int32_t sup_prism_tets[3][4];
+/* Tets of the flesh, those that were left out aside; places into `tets` [count*4] where it is not NULL. */
+int32_t sup_system_tets(const sup_system *system, int32_t *tets);
 
 #endif
