@@ -81,7 +81,7 @@ size_t sup_detect_state_size(const sup_detect *detect)
 void sup_detect_reset(const sup_detect *detect, void *state)
 {
     sup_detect_arrays a = sup_detect_layout(detect, state);
-    if (a.pair == NULL) return;
+    if (a.pair == NULL || a.apart == NULL) return;
     for (int32_t v = 0; v < detect->vertex_count; v++) {
         a.pair[v] = -1;
         a.near[v] = 0;
@@ -755,6 +755,7 @@ int32_t sup_detect_step(const sup_context *context, const sup_detect *detect, vo
 void sup_detect_apart(const sup_context *context, const sup_detect *detect, void *state, const sup_detect_input *input)
 {
     detect_work work = {detect, input, sup_detect_choose_kernels(), sup_detect_layout(detect, state), NULL, NULL};
+    if (work.a.apart == NULL) return;
     memset(work.a.apart, 1, (size_t)detect->piece_count);
     find_nearest(context, &work);
     for (int32_t v = 0; v < detect->vertex_count; v++) {
