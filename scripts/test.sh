@@ -66,9 +66,9 @@ thread() {
 # clang-tidy reads the commands of a build, not what it built: it takes the time that tests and links leave idle.
 begin_tidy() {
     scripts/build.sh build-asan "${address_options[@]}" -- build.ninja >"$logs/tidy_beside" 2>&1 || return
-    setsid nice -n 19 scripts/tidy.sh build-asan >"$logs/tidy_beside" 2>&1 &
+    nice -n 19 scripts/tidy.sh build-asan >"$logs/tidy_beside" 2>&1 &
     tidy=$!
-    trap 'kill -- -"$tidy" 2>/dev/null' EXIT
+    trap 'pkill -P "$tidy" 2>/dev/null' EXIT
 }
 end_tidy() {
     wait "$tidy"

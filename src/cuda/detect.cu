@@ -34,6 +34,11 @@ static __device__ float facing(int kin)
     return kin == STRANGERS ? 0.3f : kin == SAME_PIECE ? 0.0f : -0.5f;
 }
 
+static __device__ float touch_gap(int kin)
+{
+    return kin == NEIGHBOURS ? 0.2f : 0.85f;
+}
+
 /* One character. */
 struct work {
     const sup_detect *d;
@@ -328,7 +333,8 @@ __global__ void __launch_bounds__(THREADS)
         const int own = base + lane * split;
         if (own < d.block_count) {
             float4 l = boxes[2 * own], u = boxes[2 * own + 1];
-            meet = !(l.x > upper.x || u.x < lower.x || l.y > upper.y || u.y < lower.y || l.z > upper.z || u.z < lower.z);
+            meet =
+                !(l.x > upper.x || u.x < lower.x || l.y > upper.y || u.y < lower.y || l.z > upper.z || u.z < lower.z);
         }
         for (unsigned blocks = __ballot_sync(all, meet); blocks != 0;) {
             int one = take_first(blocks), other = take_first(blocks), block = lane < 16 ? one : other;
@@ -438,8 +444,8 @@ static __device__ float start_row(const sup_gpu_system &s, const sup_gpu_state &
             give += row.weight[j] * row.weight[j] / s.diagonal[row.place[j]];
             moves += row.weight[j] * row.weight[j];
         }
-        start = add_scaled(start, row.weight[j],
-                           free_place ? x[row.place[j]] : anchors[row.place[j] - s.unknown_count]);
+        start =
+            add_scaled(start, row.weight[j], free_place ? x[row.place[j]] : anchors[row.place[j] - s.unknown_count]);
     }
     put(row.start, start);
     return give;
@@ -452,8 +458,10 @@ static __device__ sup_gpu_row make_row(const sup_gpu_system &s, const sup_gpu_st
     const int32_t *t = w.d->triangles + 3 * (size_t)triangle;
     sup_gpu_row row = {};
     float4 normal = push_normal(w, v, triangle, view), off = w.skin[v];
-    float gap = gap_at(w, v, triangle, view), touch = gap - w.d->slack[v];
-    float away = (view.height - touch) / ((KEEP_DISTANCE - 1.0f) * gap); /* 0 where the row pushes, 1 where it ends */
+    float gap = gap_at(w, v, triangle, view), slack = w.d->slack[v];
+    float touch = fminf(touch_gap(kin_of(*w.d, v, triangle)) * gap, gap - slack);
+    float away =
+        (view.height - touch) / (KEEP_DISTANCE * gap - slack - touch); /* 0 where the row pushes, 1 where it ends */
     float flesh = PRESS_FLESH * 0.5f * (prism_depth(w, triangle) + flesh_depth(w, v));
     row.place[0] = s.place[v];
     row.weight[0] = 1.0f;
@@ -544,7 +552,8 @@ __global__ void __launch_bounds__(INDEX_THREADS)
     if (!looks(st, character) || st.progress[character].rows == 0) return;
     const int32_t *pair = st.pair + (size_t)character * s.skin_count;
     const sup_gpu_row *rows = st.rows + (size_t)character * s.skin_count;
-    int32_t *first = st.touch_first + (size_t)character * (n + 1), *touch = st.touch + 4 * (size_t)character * s.skin_count;
+    int32_t *first = st.touch_first + (size_t)character * (n + 1),
+            *touch = st.touch + 4 * (size_t)character * s.skin_count;
     for (int i = threadIdx.x; i < n; i += INDEX_THREADS)
         next[i] = 0;
     __syncthreads();
@@ -588,7 +597,8 @@ extern "C" int sup_gpu_detect_step(const sup_gpu_detect *detect, const sup_gpu_s
     dim3 vertices((d.vertex_count + THREADS - 1) / THREADS, state->count);
     launch_early(points_kernel, vertices, THREADS, 0, on, *detect, *state, body->ends);
     launch_early(boxes_kernel, dim3((boxes + WARPS - 1) / WARPS, state->count), THREADS, 0, on, *detect, *state);
-    launch_early(test_kernel, dim3((d.cell_count * split + WARPS - 1) / WARPS, state->count), THREADS, 0, on, *detect, *state, split);
+    launch_early(test_kernel, dim3((d.cell_count * split + WARPS - 1) / WARPS, state->count), THREADS, 0, on, *detect,
+                 *state, split);
     launch_early(pairs_kernel, vertices, THREADS, 0, on, *detect, *system, *state);
     launch_early(index_kernel, dim3(state->count), INDEX_THREADS, sup_gpu_detect_shared(system), on, *system, *state);
     return (int)cudaGetLastError();

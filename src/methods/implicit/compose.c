@@ -341,6 +341,6 @@ void sup_compose_evaluate(const sup_compose *compose, const sup_posed_fields *po
     if (sides == NULL) return;
     memcpy(r.operands[0].sides.own, sides->own, sizeof sides->own);
     for (int32_t k = 0; k < SUP_FIELD_LANES; k++)
-        r.operands[0].sides.felt[k] = r.others[k] > NOT_ALONE ? -1.0f : r.felt[k];
+        r.operands[0].sides.felt[k] = r.others[k] > NOT_ALONE ? -r.felt[k] : r.felt[k];
     *sides = r.operands[0].sides;
 }

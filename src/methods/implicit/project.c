@@ -40,15 +40,15 @@ void sup_track_look(const sup_track *track, int32_t block, sup_track_field_fn *f
 
 /* Cosine between the gradient and where dual quaternions have it from which on a row is on the other side of its limb. */
 static const float FACING = -0.3f, ALONE = 1e-3f;
-/* Edges from there that a row may be away on a limb that is not its own. */
-static const float STRAY = 10.0f;
+/* Edges from there that a row may be away on a limb that is not its own: what it feels of its own is less by ELSEWHERE. */
+static const float STRAY = 10.0f, ELSEWHERE = 0.05f;
 /* Distance from a contact sheet that is aimed at, in edges. */
 static const float GAP = 0.1f;
 
 /* What the field says at a row: of the whole; and of a contact that the row is in. */
 typedef struct sample {
     float value, gradient[3];
-    float felt; /* of its own field */
+    float felt; /* of its own field; negative beside another */
     float contact;
     float side, across[3]; /* how much more of its own is felt than of the other, and its gradient */
     float left, out[3];    /* way until the contact's sheet ends, and the direction away from there */
@@ -65,6 +65,11 @@ static sample sample_of(const sup_field_samples *f, const sup_field_sides *s, in
 static float length_of(const float v[3])
 {
     return sqrtf(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
+}
+
+static float dot3(const float a[3], const float b[3])
+{
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 }
 
 static float clamp(float x, float low, float high)
@@ -144,6 +149,7 @@ static float newton(const sup_track_aim *aim, const sample *s, float *normal, fl
 
 typedef struct lane {
     float from[3], step[3], miss; /* the best place so far, the step from it, and how far its value is off */
+    int32_t homes;                /* places that it started from anew; 2: it does so no more */
     bool done;
 } lane;
 
@@ -166,26 +172,40 @@ static void judge_lane(const sup_track_aim *aim, const sample *s, float *place, 
             l->step[c] *= 0.5f;
 }
 
-/* Where only its own limb is felt, a row whose surface faces the other way than dual quaternions have it face went through its
- * limb; one that feels nothing of its own, far from where they have it, is on another limb. Both start anew from there. */
-static bool bring_home(const sup_track *track, const sample *s, const float *turn, int64_t row, float *place,
-                       float *normal)
+/* Where a matrix, rest to pose, has a row, and its gradient. */
+static void home_of(const sup_track *track, const float m[12], int64_t row, float home[3], float normal[3])
 {
     const float *rest = track->rest + 4 * row, *inward = track->inward + 4 * row;
-    float n[3], home[3], along = 0.0f, square = 0.0f, far = STRAY * track->aim[row].edge;
     for (int r = 0; r < 3; r++) {
-        const float *m = turn + 4 * r;
-        n[r] = m[0] * inward[0] + m[1] * inward[1] + m[2] * inward[2];
-        home[r] = m[0] * rest[0] + m[1] * rest[1] + m[2] * rest[2] + m[3];
-        along += n[r] * s->gradient[r];
-        square += (home[r] - place[r]) * (home[r] - place[r]);
+        normal[r] = m[4 * r] * inward[0] + m[4 * r + 1] * inward[1] + m[4 * r + 2] * inward[2];
+        home[r] = m[4 * r] * rest[0] + m[4 * r + 1] * rest[1] + m[4 * r + 2] * rest[2] + m[4 * r + 3];
     }
-    bool through = fabsf(s->value - s->felt) <= ALONE && along < FACING * length_of(s->gradient);
-    bool strayed = s->felt <= ALONE && track->own[row] >= 0.0f && square > far * far;
-    if (!through && !strayed) return false;
-    memcpy(place, home, sizeof home);
+}
+
+/* Rows that start anew. Where only its own limb is felt, a row went through that if its surface faces the other way than both dual
+ * quaternions and its bone have it face. One is lost that feels nothing at all; and one that lies on something else, in no
+ * contact, far from where both have it. They start from where dual quaternions have
+ * them, and where that is in no field of their own, as in the flaps that those make of deep folds, from where the bone has. */
+static bool bring_home(const sup_track_work *w, const sample *s, const float *bone, int64_t row, lane *l)
+{
+    const sup_track *track = w->track;
+    const float *turn = w->rows.turn + 12 * row;
+    float *place = w->rows.place + 4 * row, home[2][3], n[2][3], own = fabsf(s->felt);
+    float faces = FACING * length_of(s->gradient), far = STRAY * track->aim[row].edge;
+    bool again = l->homes == 1, mine = track->own[row] >= 0.0f, through = fabsf(s->value - s->felt) <= ALONE;
+    bool away = s->value - own > ELSEWHERE && s->contact < 0.1f;
+    for (int i = 0; i < 2; i++) {
+        home_of(track, i == 0 ? turn : bone, row, home[i], n[i]);
+        const float way[3] = {home[i][0] - place[0], home[i][1] - place[1], home[i][2] - place[2]};
+        through = through && dot3(n[i], s->gradient) < faces;
+        away = away && dot3(way, way) > far * far;
+    }
+    bool leaves = again ? mine && own <= ALONE : through || (mine && (s->value <= ALONE || away));
+    l->homes = leaves ? l->homes + 1 : 2;
+    if (!leaves) return false;
+    memcpy(place, home[again], sizeof home[0]);
     place[3] = 0.0f;
-    memcpy(normal, n, sizeof n);
+    memcpy(w->rows.normal + 4 * row, n[again], sizeof n[0]);
     return true;
 }
 
@@ -193,6 +213,7 @@ static int32_t project_block(sup_track_work *w, int32_t block, int32_t steps)
 {
     const sup_track *track = w->track;
     int32_t first = track->block_first[block], count = track->block_first[block + 1] - first, looks = 0;
+    const float *bone = w->input->joints[track->block_joint[block]].place;
     lane lanes[SUP_FIELD_LANES];
     for (int32_t k = 0; k < count; k++)
         lanes[k] = (lane){.miss = INFINITY};
@@ -209,7 +230,7 @@ static int32_t project_block(sup_track_work *w, int32_t block, int32_t steps)
             lane *l = &lanes[k];
             if (l->done) continue;
             sample s = sample_of(&samples, &sides, k);
-            if (looks == 0 && bring_home(track, &s, w->rows.turn + 12 * row, row, place, w->rows.normal + 4 * row)) {
+            if (l->homes < 2 && bring_home(w, &s, bone, row, l)) {
                 busy = true;
                 continue;
             }

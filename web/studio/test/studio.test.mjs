@@ -29,7 +29,7 @@ after(async () => {
 async function visit(hash, at = server.url) {
   origins.push(at);
   const made = await (await browser.newContext({ viewport: { width: 640, height: 480 } })).newPage();
-  made.setDefaultTimeout(20000);
+  made.setDefaultTimeout(60000);
   made.on('request', (request) => requests.push(request.url()));
   made.on('pageerror', (error) => mistakes.push(error.message));
   await made.goto(at + hash);
