@@ -166,23 +166,9 @@ static bool is_beside(const sup_part_view *view, int32_t a, int32_t b)
 
 /* --- Triangles --- */
 
-typedef struct vec {
-    float x, y, z;
-} vec;
-
-static vec sub(const float *a, const float *b)
-{
-    return (vec){a[0] - b[0], a[1] - b[1], a[2] - b[2]};
-}
-
 static vec cross(vec a, vec b)
 {
     return (vec){a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
-}
-
-static float dot(vec a, vec b)
-{
-    return a.x * b.x + a.y * b.y + a.z * b.z;
 }
 
 typedef struct part_triangle {

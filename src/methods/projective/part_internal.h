@@ -109,4 +109,19 @@ typedef struct sup_part_at {
 } sup_part_at;
 const sup_part_hit *sup_part_next(const sup_part_work *work, sup_part_at *at);
 
+/* What finding and parting calculate with. */
+typedef struct vec {
+    float x, y, z;
+} vec;
+
+static inline vec sub(const float *a, const float *b)
+{
+    return (vec){a[0] - b[0], a[1] - b[1], a[2] - b[2]};
+}
+
+static inline float dot(vec a, vec b)
+{
+    return a.x * b.x + a.y * b.y + a.z * b.z;
+}
+
 #endif

@@ -41,20 +41,6 @@ static void load_vertex(const sup_part_work *w, int32_t v)
     w->state[v] |= SUP_PART_LOADED;
 }
 
-typedef struct vec {
-    float x, y, z;
-} vec;
-
-static vec sub(const float *a, const float *b)
-{
-    return (vec){a[0] - b[0], a[1] - b[1], a[2] - b[2]};
-}
-
-static float dot(vec a, vec b)
-{
-    return a.x * b.x + a.y * b.y + a.z * b.z;
-}
-
 static float length_of(const float *a)
 {
     return sqrtf(a[0] * a[0] + a[1] * a[1] + a[2] * a[2]);
