@@ -81,26 +81,19 @@ static opening measure(const capping *c, int32_t count)
     return o;
 }
 
-/* The nearest joint, where one is in the middle of the opening: a cap that is round about the joint turns into itself. In an opening
- * to several limbs, as of a palm to its fingers, its depth is how far the skin is from there: one as deep as that
- * opening is wide stood out as a lump above the joint of the middle finger. */
-static sup_vec3d centre_of(const capping *c, sup_vec3d middle, double radius, double *depth)
+/* The nearest joint, where one is in the middle of the opening: a cap that is round about the joint turns into itself. */
+static sup_vec3d centre_of(const capping *c, sup_vec3d middle, double radius)
 {
     const sup_rig *rig = c->state->input->rig;
     double nearest = JOINT_REACH * radius;
     sup_vec3d centre = middle;
-    int32_t limbs = 0;
     for (int32_t j = 0; j < rig->joint_count; j++) {
         sup_vec3d head = sup_v3_load(rig->bone_head + 3 * (size_t)j);
         double distance = sup_v3_distance(head, middle);
-        limbs += distance < radius ? 1 : 0;
         if (!(distance < nearest)) continue;
         nearest = distance;
         centre = head;
     }
-    *depth = radius;
-    if (nearest < JOINT_REACH * radius && limbs > 1)
-        *depth = fmin(radius, sup_bvh_closest(&c->state->bvh, centre, INFINITY).distance);
     return centre;
 }
 
@@ -114,12 +107,11 @@ static void add_cap(const capping *c, sup_field_shape *shape, const opening *o, 
     if (o->hole > 0.5 * o->length) {
         cap.position = sup_v3_madd(o->middle, FLATNESS * radius, out);
     } else {
-        double depth;
-        sup_vec3d centre = centre_of(c, o->middle, radius, &depth);
-        sup_bvh_ray ray = {.origin = centre, .direction = out, .t_min = 0.0, .t_max = depth / CLEARANCE};
+        sup_vec3d centre = centre_of(c, o->middle, radius);
+        sup_bvh_ray ray = {.origin = centre, .direction = out, .t_min = 0.0, .t_max = radius / CLEARANCE};
         sup_bvh_hit hit;
         bool blocked = sup_bvh_ray_first(&c->state->bvh, &ray, &hit);
-        cap.position = sup_v3_madd(centre, blocked ? CLEARANCE * hit.t : depth, out);
+        cap.position = sup_v3_madd(centre, blocked ? CLEARANCE * hit.t : radius, out);
         /* An opening that is no ring, as of a chest between neck and shoulders, may have its middle outside of the body. */
         if (!sup_bvh_inside(&c->state->bvh, cap.position)) return;
     }
