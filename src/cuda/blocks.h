@@ -71,6 +71,9 @@ typedef struct sup_blocks {
     int32_t *number;                               /* [unknown_count] of each place of the system */
     sup_block_part *parts;                         /* [part_count] */
     float *inverse;                                /* [part_count*limit^2] A_p^-1 by columns */
+    float *solve; /* [part_count*limit*solve_stride] the same, and A_tp A_p^-1 at the part's slots below it; single
+                     characters only */
+    int32_t solve_stride; /* rows of it: most of a part */
     float *top_inverse;                            /* [top_count*top_stride] S^-1 */
     float *mass, *diagonal;                        /* [unknown_count] */
     int32_t *slot_place;                           /* [slot_count] place of the top */

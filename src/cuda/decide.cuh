@@ -46,30 +46,41 @@ static __device__ double sum_rows(const sup_gpu_state &st, int character, int va
     return sum;
 }
 
-/* Solves the symmetric system of `size` unknowns by a warp, as solve_small of solver.c: lane i has row i, t its right side
- * and then its unknown. Unknowns whose pivot is lost in rounding get 0. */
-static __device__ double solve_small(int size, double row[SUP_GPU_HISTORY], double t, int lane)
+/* A small system in fast memory: its matrix, and the inverses of the pivots. */
+struct small_system {
+    double a[SUP_GPU_HISTORY][SUP_GPU_HISTORY + 1], inverse[SUP_GPU_HISTORY];
+};
+
+/* Solves the symmetric system of `size` unknowns by a warp, as solve_small of solver.c: lane i has t, the right side of row i
+ * and then its unknown. Unknowns whose pivot is lost in rounding get 0. Rolled up: what fits the cache of instructions is
+ * faster here than what has no loops. */
+static __device__ double solve_small(int size, small_system &m, double t, int lane)
 {
     const unsigned all = 0xffffffffu;
-    double inverse[SUP_GPU_HISTORY], largest = __shfl_sync(all, row[0], 0);
+    const int row = lane / 4; /* four lanes a row */
+    const double largest = m.a[0][0];
+#pragma unroll 1
+    for (int p = 0; p < size; p++) {
+        const double pivot = m.a[p][p], from = __shfl_sync(all, t, p);
+        const bool lost = !(pivot > 0.0) || (p > 0 && !(pivot > 1e-7 * largest));
+        const double inverse = lost ? 0.0 : 1.0 / pivot;
+        const double part = m.a[row][p] * inverse, own = lane < SUP_GPU_HISTORY ? m.a[lane][p] * inverse : 0.0;
+        __syncwarp();
+        if (row > p && row < size)
 #pragma unroll
-    for (int p = 0; p < SUP_GPU_HISTORY; p++) {
-        if (p >= size) break;
-        double pivot = __shfl_sync(all, row[p], p), from = __shfl_sync(all, t, p);
-        bool lost = !(pivot > 0.0) || (p > 0 && !(pivot > 1e-7 * largest));
-        inverse[p] = lost ? 0.0 : 1.0 / pivot;
-        double part = lane > p ? row[p] * inverse[p] : 0.0;
-#pragma unroll
-        for (int j = p + 1; j < SUP_GPU_HISTORY; j++)
-            if (j < size) row[j] -= part * __shfl_sync(all, row[j], p);
-        t -= part * from;
+            for (int k = 0; k < SUP_GPU_HISTORY / 4; k++) {
+                const int j = lane % 4 + 4 * k;
+                if (j > p) m.a[row][j] -= part * m.a[p][j];
+            }
+        if (lane > p && lane < size) t -= own * from;
+        if (lane == 0) m.inverse[p] = inverse;
+        __syncwarp();
     }
-#pragma unroll
-    for (int p = SUP_GPU_HISTORY - 1; p >= 0; p--) {
-        if (p >= size) continue;
-        double x = __shfl_sync(all, t, p) * inverse[p];
+#pragma unroll 1
+    for (int p = size - 1; p >= 0; p--) {
+        const double x = __shfl_sync(all, t, p) * m.inverse[p];
         if (lane == p) t = x;
-        if (lane < p) t -= row[p] * x;
+        if (lane < p) t -= m.a[lane][p] * x;
     }
     return t;
 }
@@ -89,24 +100,34 @@ static __device__ void set_multiple(sup_gpu_control &c, int k, double multiple, 
     }
 }
 
+/* A sum over the first SUP_GPU_HISTORY lanes. */
+static __device__ double short_sum(double v)
+{
+    for (int d = SUP_GPU_HISTORY / 2; d > 0; d >>= 1)
+        v += __shfl_xor_sync(0xffffffffu, v, d);
+    return __shfl_sync(0xffffffffu, v, 0);
+}
+
 /* Weights of the images that make the combined direction shortest, and the step to it, by a warp (solver.c:
  * anderson_weights, set_step, step_slope, choose_step). False: the step leads backwards or far away. */
-static __device__ bool choose_step(sup_gpu_control &c, float *factor)
+static __device__ bool choose_step(sup_gpu_control &c, small_system &m, float *factor)
 {
     const unsigned all = 0xffffffffu;
-    int k = c.history, lane = threadIdx.x % 32, mine = lane < k ? k - 1 - lane : 0; /* newest first */
-    double newest = c.inner[k][k], row[SUP_GPU_HISTORY], own = c.inner[mine][k];
+    const int k = c.history, lane = threadIdx.x % 32; /* k + 1 < SUP_GPU_HISTORY */
+    const double newest = c.inner[k][k];
 #pragma unroll
-    for (int j = 0; j < SUP_GPU_HISTORY; j++) {
-        int other = j < k ? k - 1 - j : 0;
-        row[j] = c.inner[mine][other] - own - c.inner[other][k] + newest;
+    for (int e = lane; e < SUP_GPU_HISTORY * SUP_GPU_HISTORY; e += 32) { /* newest first */
+        const int i = e / SUP_GPU_HISTORY, j = e % SUP_GPU_HISTORY;
+        if (i < k && j < k) m.a[i][j] = c.inner[k - 1 - i][k - 1 - j] - c.inner[k - 1 - i][k] - c.inner[k - 1 - j][k] + newest;
     }
-    double t = solve_small(k, row, newest - own, lane);
+    __syncwarp();
+    double t = solve_small(k, m, lane < k ? newest - c.inner[k - 1 - lane][k] : 0.0, lane);
     double weight = __shfl_sync(all, t, lane < k ? k - 1 - lane : 31); /* oldest first */
     if (lane >= k) weight = 0.0;
-    double rest = 1.0 - warp_sum(weight);
+    double rest = 1.0 - short_sum(weight);
     if (lane == k) weight = rest;
     double next = weight, before = lane < k ? c.coefficient[k][lane] : 0.0;
+#pragma unroll 1
     for (int j = 1; j <= k; j++) {
         double other = __shfl_sync(all, weight, j);
         if (lane < j) next += other * c.coefficient[j][lane];
@@ -116,12 +137,13 @@ static __device__ bool choose_step(sup_gpu_control &c, float *factor)
     float part = lane <= k ? (float)(next - before) : 0.0f;
     if (lane <= k) factor[lane] = part;
     double along = 0.0;
+#pragma unroll 1
     for (int j = 0; j <= k; j++) {
         float other = __shfl_sync(all, part, j);
         if (lane <= k) along += (double)other * c.inner[lane][j];
     }
-    double slope = -warp_sum(lane <= k ? (double)part * c.inner[lane][k] : 0.0);
-    double square = warp_sum((double)part * along);
+    double slope = -short_sum(lane <= k ? (double)part * c.inner[lane][k] : 0.0);
+    double square = short_sum((double)part * along);
     __syncwarp();
     return !(slope > -0.5 * newest || square > 36.0 * newest);
 }
@@ -149,7 +171,7 @@ static __device__ limits limits_of(const sup_gpu_system &s, const sup_gpu_orders
 /* What the last local step found (sums, [SUP_GPU_SUMS]) decides what comes next; by a warp (solver.c: iterate). Every part
  * of the character finds the same; the first one keeps it. */
 static __device__ void decide(const sup_gpu_system &s, const sup_gpu_state &st, int character, bool last_turn,
-                              const double *sums, sup_gpu_control &c, plan &p)
+                              const double *sums, sup_gpu_control &c, small_system &m, plan &p)
 {
     const bool touching = st.progress[character].rows > 0, unsure = touching || s.volume > 0.0f;
     const limits limit = limits_of(s, st.orders[character], touching);
@@ -165,7 +187,7 @@ static __device__ void decide(const sup_gpu_system &s, const sup_gpu_state &st, 
     if (accepted && lane < k) c.inner[lane][k] = c.inner[k][lane] = -sums[SUM_OLDER + lane];
     if (accepted && lane == 0) c.inner[k][k] = newest;
     __syncwarp();
-    if (accelerate) good = choose_step(c, p.factor);
+    if (accelerate) good = choose_step(c, m, p.factor);
     if (lane != 0) return;
     p.active = 1;
     p.accepted = accepted;
@@ -241,15 +263,16 @@ static __device__ bool is_over(const sup_gpu_state &st, int turn, int character)
 }
 
 /* Sums by the D threads of a block, then a warp a character decides: `live` of them from `first` on, at most C.
- * `controls` and `sums` are shared memory, where KEPT that of the last turn. With contacts `local_rows` blocks have sums of a
+ * `controls` and `sums` are shared memory. With contacts `local_rows` blocks have sums of a
  * local step. */
-template <int C, int D, bool KEPT = false>
+template <int C, int D>
 static __device__ void decide_all(const sup_gpu_system &s, const sup_gpu_state &st, int first, int live, int turn,
                                   bool last_turn, int top_blocks, int contact_rows, int local_rows,
                                   sup_gpu_control *controls, double *sums, plan *plans)
 {
+    __shared__ small_system systems[C];
     int warp = threadIdx.x / 32, warps = D / 32;
-    for (int c = warp; !KEPT && turn > 0 && c < live; c += warps)
+    for (int c = warp; turn > 0 && c < live; c += warps)
         copy_control(&controls[c], &st.control[(turn - 1) & 1][first + c]);
     for (int i = warp; i < live * SUP_GPU_SUMS; i += warps) {
         int c = i / SUP_GPU_SUMS, value = i % SUP_GPU_SUMS;
@@ -270,7 +293,7 @@ static __device__ void decide_all(const sup_gpu_system &s, const sup_gpu_state &
         if (here && turn == 0 && threadIdx.x % 32 == 0) begin(s, st, character, sums + c * SUP_GPU_SUMS, controls[c], plans[c]);
         __syncwarp(); /* before others look at it */
         if (here && turn > 0 && !controls[c].over)
-            decide(s, st, character, last_turn, sums + c * SUP_GPU_SUMS, controls[c], plans[c]);
+            decide(s, st, character, last_turn, sums + c * SUP_GPU_SUMS, controls[c], systems[c], plans[c]);
         __syncwarp();
         if (here && blockIdx.x == 0) copy_control(&st.control[turn & 1][character], &controls[c]);
     }

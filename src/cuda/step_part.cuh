@@ -10,41 +10,65 @@
 
 /* --- Start --- */
 
-/* Eq. 2.9, and the pull of the anchors' second difference, which is the gradient that the start is solved from: into `in` and
- * `left`. */
+/* What a place of a character that the prediction looks at. */
+struct predict_view {
+    const float4 *bend;
+    size_t at; /* of the character's first place */
+    int now;
+    float keep;
+    float4 fall, first;
+};
+
+static __device__ predict_view view_predict(const sup_gpu_system &s, const sup_gpu_state &st, int character)
+{
+    const sup_gpu_orders &in = st.orders[character];
+    predict_view v;
+    v.bend = st.bend + (size_t)character * s.anchor_count;
+    v.at = (size_t)character * s.unknown_count;
+    v.now = st.progress[character].phase & 1;
+    v.keep = 1.0f - st.progress[character].damping;
+    v.fall = make_float4(in.fall[0], in.fall[1], in.fall[2], 0.0f);
+    v.first = st.x[v.now][v.at + s.first_place];
+    return v;
+}
+
+/* Eq. 2.9 at a place, how far the last guess was from it into `sums`, and the pull of the anchors' second difference. */
+static __device__ float4 predict_place(const sup_gpu_system &s, const sup_gpu_state &st, const predict_view &v, int place,
+                                       float4 &inertial, float (&sums)[8])
+{
+    const size_t q = v.at + place;
+    float4 x = st.x[v.now][q], moved = minus(x, st.x[1 - v.now][q]);
+    float4 miss = minus(x, st.guess[q]), old = st.miss[q], pull = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+    float weight = s.diagonal[place];
+    int end = s.pull_first[place + 1];
+#pragma unroll 4
+    for (int e = s.pull_first[place]; e < end; e++)
+        pull = add_scaled(pull, s.pull_value[e], v.bend[s.pull_anchor[e]]);
+    float4 apart = minus(x, v.first);
+    inertial = add_scaled(add_scaled(add_scaled(x, v.keep, moved), 1.0f, v.fall), 1.0f, st.push[q]);
+    st.miss[q] = miss;
+    sums[0] = fmaf(weight, dot(old, miss), sums[0]);
+    sums[1] = fmaf(weight, dot(old, old), sums[1]);
+    sums[2] = fmaf(weight, dot(miss, miss), sums[2]);
+    sums[3] = fmaf(weight, dot(moved, moved), sums[3]);
+    sums[4] = fmaf(weight, dot(apart, apart), sums[4]);
+    return pull;
+}
+
+/* The pull, which is the gradient that the start is solved from, into `in` and `left`. */
 template <int C, int T>
 static __device__ void predict(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b)
 {
     for (int c = 0; c < b.live; c++) {
-        const sup_gpu_orders &in = st.orders[b.first + c];
-        const int phase = st.progress[b.first + c].phase;
-        const float keep = 1.0f - st.progress[b.first + c].damping;
-        size_t at = (size_t)(b.first + c) * s.unknown_count;
-        const float4 *bend = st.bend + (size_t)(b.first + c) * s.anchor_count;
-        const float4 fall = make_float4(in.fall[0], in.fall[1], in.fall[2], 0.0f);
-        const float4 first = st.x[phase & 1][at + s.first_place];
+        const predict_view view = view_predict(s, st, b.first + c);
         float sums[8] = {0.0f};
         for (int i = threadIdx.x; i < b.part.count + b.part.slot_count; i += T) {
             bool own;
             int place = b.place(s.interior_count, i, own);
-            float4 pull = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+            float4 pull = make_float4(0.0f, 0.0f, 0.0f, 0.0f), inertial;
             if (own) {
-                float4 x = st.x[phase & 1][at + place], moved = minus(x, st.x[1 - (phase & 1)][at + place]);
-                float4 miss = minus(x, st.guess[at + place]), old = st.miss[at + place];
-                float weight = s.diagonal[place];
-                int end = s.pull_first[place + 1];
-#pragma unroll 4
-                for (int e = s.pull_first[place]; e < end; e++)
-                    pull = add_scaled(pull, s.pull_value[e], bend[s.pull_anchor[e]]);
-                float4 apart = minus(x, first);
-                st.inertial[at + place] =
-                    add_scaled(add_scaled(add_scaled(x, keep, moved), 1.0f, fall), 1.0f, st.push[at + place]);
-                st.miss[at + place] = miss;
-                sums[0] = fmaf(weight, dot(old, miss), sums[0]);
-                sums[1] = fmaf(weight, dot(old, old), sums[1]);
-                sums[2] = fmaf(weight, dot(miss, miss), sums[2]);
-                sums[3] = fmaf(weight, dot(moved, moved), sums[3]);
-                sums[4] = fmaf(weight, dot(apart, apart), sums[4]);
+                pull = predict_place(s, st, view, place, inertial, sums);
+                st.inertial[view.at + place] = inertial;
             }
             put(b.row(b.in, b.left, i, c),
                 i < b.part.count ? make_float4(-pull.x, -pull.y, -pull.z, 0.0f) : pull);
