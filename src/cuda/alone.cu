@@ -49,7 +49,6 @@ struct judge {
     double rz, first_rz;
     int near;
     sup_gpu_control control;
-    small_system system;
     plan next;
     cg_plan search;
 };
@@ -63,6 +62,7 @@ static __device__ void sum_words(const sup_gpu_word *words, int first, int end, 
 #pragma unroll
     for (int n = 0; n < N; n++)
         sum[n] = 0.0;
+#pragma unroll 1
     for (int at = first + lane; at - lane < end; at += 32 * AT_ONCE) {
         int index[AT_ONCE];
         uint4 word[AT_ONCE];
@@ -91,6 +91,7 @@ static __device__ void sum_parts(const sup_gpu_word *words, int count, unsigned 
     const unsigned all = 0xffffffffu;
     const int lane = threadIdx.x % 32;
     double sum[3] = {0.0, 0.0, 0.0};
+#pragma unroll 1
     for (int at = lane; at - lane < 3 * count; at += LANES * AT_ONCE) {
         int index[AT_ONCE];
         uint4 word[AT_ONCE];
@@ -143,7 +144,7 @@ static __device__ void decide_turn(const sup_gpu_system &s, const sup_gpu_state 
             j.sums[SUM_ENERGY] = j.energy, j.sums[SUM_PUSHING] = j.pushing;
     }
     __syncwarp();
-    if (turn > 0) decide(s, st, 0, last_turn, j.sums, j.control, j.system, j.next);
+    if (turn > 0) decide(s, st, 0, last_turn, j.sums, j.control, j.next);
     __syncwarp();
     if (lane == 0) give_order(st, j.next.finish ? ORDER_END : ORDER_LOCAL, clock.round + 1, clock.order + 1);
 }
@@ -207,27 +208,29 @@ static __device__ bool is_first_judge()
     return threadIdx.x >= SOLVERS && threadIdx.x < T - 32;
 }
 
-/* Gradient at x without contacts, two threads a place: what there is to solve for into `in` and `left`, its products with all
+/* Gradient at x, some threads a place: what there is to solve for into `in` and `left`, its products with all
  * directions so far into the values. */
 static __device__ void find_gradient(const team &t, int history, float (&values)[SUP_GPU_SUMS_ALL], unsigned round)
 {
     const part_view &v = t.v;
-    const int n = v.b.part.count, half = threadIdx.x % 2;
+    const int n = v.b.part.count, lane = threadIdx.x % PLACE_LANES;
     const float *masses = v.b.at<float>(SUP_PACK_MASS);
     const contact_view view = open_contacts(t.s, t.st, 0);
-    for (int at = threadIdx.x; at - (int)threadIdx.x % 32 < 2 * v.places; at += T) { /* whole warps */
-        const int i = min(at / 2, v.places - 1);
+    float products[2] = {0.0f, 0.0f}; /* with direction `lane`, and the one PLACE_LANES on */
+#pragma unroll 1
+    for (int at = threadIdx.x; at - (int)threadIdx.x % 32 < PLACE_LANES * v.places; at += T) { /* whole warps */
+        const int i = min(at / PLACE_LANES, v.places - 1);
         float4 g = add_forces(v.b, i);
-        if (at >= 2 * v.places) continue;
+        if (at >= PLACE_LANES * v.places) continue;
         const float4 apart = minus(get(v.b.x + 3 * i), get(v.inertial + 3 * i));
         g = add_scaled(g, masses[i], apart);
         if (t.touching) {
             bool own;
             const int q = v.b.place(t.s.interior_count, i, own);
-            if (own && half == 0) g = add_scaled(g, 1.0f, hear_rows(view, t.st.words.push, q, round));
-            if (half == 0 && i >= n) tell(t.st.words.raw + v.b.at<int32_t>(SUP_PACK_SLOT)[i - n], g.x, g.y, g.z, round);
+            if (own && lane == 0) g = add_scaled(g, 1.0f, hear_rows(view, t.st.words.push, q, round));
+            if (lane == 0 && i >= n) tell(t.st.words.raw + v.b.at<int32_t>(SUP_PACK_SLOT)[i - n], g.x, g.y, g.z, round);
         }
-        if (half == 0) {
+        if (lane == 0) {
             values[SUM_ENERGY] = fmaf(0.5f * masses[i], dot(apart, apart), values[SUM_ENERGY]);
             if (i < n)
                 v.in[i] = make_float4(-g.x, -g.y, -g.z, 0.0f);
@@ -235,9 +238,12 @@ static __device__ void find_gradient(const team &t, int history, float (&values)
                 v.left[i - n] = g;
         }
 #pragma unroll
-        for (int j = 0; j < SUP_GPU_HISTORY - 1; j++)
-            if (j < history && j % 2 == half) values[SUM_OLDER + j] += dot(get(v.older(j, i)), g);
+        for (int k = 0; k < 2; k++)
+            if (lane + PLACE_LANES * k < history) products[k] += dot(get(v.older(lane + PLACE_LANES * k, i)), g);
     }
+#pragma unroll
+    for (int j = 0; j < SUP_GPU_HISTORY - 1; j++)
+        values[SUM_OLDER + j] = j % PLACE_LANES == lane ? products[j / PLACE_LANES] : 0.0f;
 }
 
 /* The thread's place in conjugate gradients (solver_contact.c). */
@@ -337,22 +343,19 @@ static __device__ bool search_on(const team &t, cg_place &c, int k, float4 z, cl
 
 enum { STAGE_START, STAGE_LOCAL, STAGE_SEARCH };
 
-/* What a stage solves for into `in` and `left`, and its sums. */
+/* What a stage after the start solves for into `in` and `left`, and its sums. */
 static __device__ void prepare_solve(const team &t, int stage, const cg_place &c, float (&values)[SUP_GPU_SUMS_ALL],
                                      unsigned round)
 {
 #pragma unroll
     for (int k = 0; k < SUP_GPU_SUMS_ALL; k++)
         values[k] = 0.0f;
-    if (stage == STAGE_START) {
-        predict(t.s, t.st, t.v, values);
-    } else if (stage == STAGE_LOCAL) {
+    if (stage == STAGE_LOCAL) {
         values[SUM_ENERGY] = find_forces(t.s, t.st, t.v, round);
         find_gradient(t, t.touching ? 0 : t.j.control.history, values, round); /* with rows tell_products has them */
     } else {
         load_residual(t, c);
     }
-    __syncthreads();
 }
 
 /* The first solve of a step needs no more than the part; what others need is fetched now. */
@@ -366,7 +369,7 @@ static __device__ void load_rest(const team &t)
 /* The second half of a solve, while the judges decide what comes next: the direction at the thread's place. Where there are
  * contacts, a step of conjugate gradients more; `again` where that needs another solve. */
 static __device__ float4 finish_solve(const team &t, int stage, int turn, bool last_turn, int k, cg_place &c, clocks &clock,
-                                      bool &again)
+                                      bool &again, move_view &m)
 {
     again = false;
     for (bool products = false;; products = true) {
@@ -382,6 +385,7 @@ static __device__ float4 finish_solve(const team &t, int stage, int turn, bool l
             decide_search(t.s, t.st, t.j, k, clock);
         else if (!products)
             backward(t.v);
+        if (plain) fetch_move(t.v, m);
         __syncthreads();
         if (plain) return products ? c.product : newest_at(t.v);
         if (k == 0) c = open_place(t, clock.round);
@@ -391,18 +395,21 @@ static __device__ float4 finish_solve(const team &t, int stage, int turn, bool l
     }
 }
 
-static __device__ void run_part(const team &t, int turns, clocks &clock)
+static __device__ void run_part(const team &t, const pull_view &pull, int turns, clocks &clock)
 {
     cg_place c = {};
     int stage = STAGE_START, turn = 0, k = 0;
+    float values[SUP_GPU_SUMS_ALL];
+    predict(t.s, t.st, t.v, pull, values);
     for (;;) {
-        float values[SUP_GPU_SUMS_ALL];
-        prepare_solve(t, stage, c, values, clock.round);
+        if (stage != STAGE_START) prepare_solve(t, stage, c, values, clock.round);
+        __syncthreads();
         forward(t.st.words, t.v, values, clock.round);
         if (stage == STAGE_START) load_rest(t);
         solve_top(t.s, t.st.words, t.tile, clock.round);
         bool again;
-        const float4 d = finish_solve(t, stage, turn, turn == turns, k, c, clock, again);
+        move_view m;
+        const float4 d = finish_solve(t, stage, turn, turn == turns, k, c, clock, again, m);
         clock.round++;
         if (again) {
             stage = STAGE_SEARCH;
@@ -411,7 +418,7 @@ static __device__ void run_part(const team &t, int turns, clocks &clock)
         }
         clock.order++;
         const bool finish = t.j.next.finish;
-        move_place(t.s, t.st, t.v, t.j.next, turn, d, t.touching, clock.round);
+        move_place(t.s, t.st, t.v, t.j.next, m, turn, d, t.touching, clock.round);
         if (finish) return;
         stage = STAGE_LOCAL;
         k = 0;
@@ -453,6 +460,10 @@ __global__ void __launch_bounds__(T, 1)
     if (has_part) load_alone(s, shared, size);
     const part_view v = open_alone(s, shared, size, part);
     const tile_view tile = open_tile(s, shared, size);
+    asm volatile("cp.async.wait_group 1;"); /* what the start needs of the part */
+    __syncthreads();
+    pull_view pull = {};
+    if (has_part) pull = fetch_pull(s, v);
     wait_for_kernel();
     if (st.progress[0].asleep) {
         wait_inverse();
@@ -460,13 +471,10 @@ __global__ void __launch_bounds__(T, 1)
     }
     clocks clock = {st.words.clock[0] + 1, st.words.clock[1]};
     const team t = {s, st, v, tile, j, top_shape(s, (int)gridDim.x).across, st.progress[0].rows > 0};
-    if (has_part) {
-        asm volatile("cp.async.wait_group 1;"); /* what the start needs */
-        __syncthreads();
-        run_part(t, turns, clock);
-    } else {
+    if (has_part)
+        run_part(t, pull, turns, clock);
+    else
         run_helper(t, clock);
-    }
     if (blockIdx.x == 0 && threadIdx.x == 0) st.words.clock[0] = clock.round, st.words.clock[1] = clock.order;
 }
 

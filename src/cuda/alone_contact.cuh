@@ -59,6 +59,7 @@ static __device__ void push_rows(const sup_gpu_system &s, const sup_gpu_state &s
     const contact_view view = open_contacts(s, st, 0);
     const int2 own = rows_of_block(s);
     float values[SUP_GPU_SUMS_ALL] = {0.0f};
+#pragma unroll 1
     for (int v = own.x + threadIdx.x; v < own.y; v += T) {
         if (view.pair[v] < 0) continue;
         float4 at[4];
@@ -77,6 +78,7 @@ static __device__ void search_rows(const sup_gpu_system &s, const sup_gpu_state 
     const contact_view view = open_contacts(s, st, 0);
     const int2 own = rows_of_block(s);
     float sums[4] = {0.0f};
+#pragma unroll 1
     for (int v = own.x + threadIdx.x; v < own.y; v += T) {
         if (view.pair[v] < 0) continue;
         float4 at[4];
@@ -95,6 +97,7 @@ static __device__ float4 hear_rows(const contact_view &view, const sup_gpu_word 
     enum { AT_ONCE = 4 };
     float4 sum = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
     const int end = view.touch_first[place + 1];
+#pragma unroll 1
     for (int first = view.touch_first[place]; first < end; first += AT_ONCE) {
         int index[AT_ONCE];
         float weight[AT_ONCE];

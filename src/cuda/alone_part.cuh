@@ -45,23 +45,23 @@ static __device__ void tell_sums(const sup_gpu_words &words, const float *shared
 static __device__ void forward(const sup_gpu_words &words, const part_view &v, float (&values)[SUP_GPU_SUMS_ALL],
                                unsigned round)
 {
-    const int n = v.b.part.count, rows = v.places, wide = (rows + 31) / 32 * 32, slices = T / wide;
-    const int slice = threadIdx.x / wide, row = threadIdx.x - slice * wide;
-    const bool here = slice < slices && row < rows;
+    const int n = v.b.part.count, slice = v.slice, row = v.row;
+    const bool here = slice < v.slices && row < v.places;
     float4 sum = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
     if (here) {
 #pragma unroll 4
-        for (int j = slice; j < n; j += slices)
+        for (int j = slice; j < n; j += v.slices)
             sum = add_scaled(sum, v.solve[j * v.stride + row], v.in[j]);
         if (row < n) values[SUM_NEWEST] += dot(sum, v.in[row]);
-        if (slice > 0) put(v.half + 3 * ((slice - 1) * wide + row), sum);
+        if (slice > 0) put(v.half + 3 * ((slice - 1) * v.wide + row), sum);
     }
     add_up(v.b.sums, values);
     __syncthreads();
     tell_sums(words, v.b.sums, round);
     if (slice > 0 || !here) return;
-    for (int h = 0; h < slices - 1; h++)
-        sum = add_scaled(sum, 1.0f, get(v.half + 3 * (h * wide + row)));
+#pragma unroll 1
+    for (int h = 0; h < v.slices - 1; h++)
+        sum = add_scaled(sum, 1.0f, get(v.half + 3 * (h * v.wide + row)));
     if (row < n) {
         v.y[row] = sum;
         return;
@@ -76,10 +76,12 @@ static __device__ void hear_slots(const sup_gpu_system &s, const sup_gpu_words &
                                   unsigned round)
 {
     enum { AT_ONCE = 6 };
+#pragma unroll 1
     for (int i = threadIdx.x; i < v.b.part.slot_count; i += SOLVERS) {
         bool own;
         const int place = v.b.place(0, v.b.part.count + i, own);
         float4 sum = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+#pragma unroll 1
         for (int first = 0; first < across; first += AT_ONCE) {
             int index[AT_ONCE];
             uint4 word[AT_ONCE];
@@ -123,20 +125,54 @@ static __device__ float4 newest_at(const part_view &v)
 
 /* --- The accelerated step --- */
 
+enum { PULLS = 6 };
+
+/* What the prediction needs of the model at the thread's place: asked for before the kernel before has ended. */
+struct pull_view {
+    int q, begin, end, anchor[PULLS];
+    float weight, value[PULLS];
+    bool own;
+};
+
+static __device__ pull_view fetch_pull(const sup_gpu_system &s, const part_view &v)
+{
+    pull_view p = {};
+    if (threadIdx.x >= v.places) return p;
+    p.q = v.b.place(s.interior_count, threadIdx.x, p.own);
+    p.begin = s.pull_first[p.q];
+    p.end = s.pull_first[p.q + 1];
+    p.weight = s.diagonal[p.q];
+#pragma unroll
+    for (int k = 0; k < PULLS; k++) {
+        const bool here = p.begin + k < p.end;
+        p.anchor[k] = here ? s.pull_anchor[p.begin + k] : 0;
+        p.value[k] = here ? s.pull_value[p.begin + k] : 0.0f;
+    }
+    return p;
+}
+
 /* Eq. 2.9 at the thread's place, and the pull of the anchors. Where the place is, how it moved and what the last guess missed
  * stay in `x`, `base` and the first direction for the start. */
-static __device__ void predict(const sup_gpu_system &s, const sup_gpu_state &st, const part_view &v,
+static __device__ void predict(const sup_gpu_system &s, const sup_gpu_state &st, const part_view &v, const pull_view &p,
                                float (&values)[SUP_GPU_SUMS_ALL])
 {
     const int i = threadIdx.x, n = v.b.part.count;
     const predict_view view = view_predict(s, st, 0);
     float sums[8] = {0.0f};
     if (i < v.places) {
-        bool own;
-        const int q = v.b.place(s.interior_count, i, own);
         float4 pull = make_float4(0.0f, 0.0f, 0.0f, 0.0f), inertial = pull;
-        const float4 x = st.x[view.now][q], guess = st.guess[q], before = st.x[1 - view.now][q];
-        if (own) pull = predict_place(s, st, view, q, inertial, sums);
+        const float4 x = st.x[view.now][p.q], guess = st.guess[p.q], before = st.x[1 - view.now][p.q];
+        if (p.own) {
+            float4 bend[PULLS];
+#pragma unroll
+            for (int k = 0; k < PULLS; k++)
+                bend[k] = view.bend[p.anchor[k]]; /* any, times 0, where there are fewer */
+            inertial = predict_place(st, view, p.q, p.weight, sums);
+            if (p.begin + PULLS < p.end) pull = pull_of_anchors(s, view, p.begin + PULLS, p.end);
+#pragma unroll
+            for (int k = 0; k < PULLS; k++)
+                pull = add_scaled(pull, p.value[k], bend[k]);
+        }
         put(v.b.x + 3 * i, x);
         put(v.base + 3 * i, minus(x, before));
         put(v.older(0, i), minus(x, guess));
@@ -151,33 +187,41 @@ static __device__ void predict(const sup_gpu_system &s, const sup_gpu_state &st,
         values[k] = k >= SUM_PRODUCT && k <= SUM_SIZE ? sums[k - SUM_PRODUCT] : 0.0f;
 }
 
-/* The start: where a linear system would go, and part of the last miss. */
-static __device__ float4 first_place(const sup_gpu_state &st, const part_view &v, const plan &p, int q, float4 d, bool own)
+/* What the next iterate is made of at the thread's place, fetched while it is decided how. */
+struct move_view {
+    float4 x, base, older[SUP_GPU_HISTORY - 1];
+};
+
+static __device__ void fetch_move(const part_view &v, move_view &m)
 {
     const int i = threadIdx.x;
-    const float4 x = get(v.b.x + 3 * i), moved = get(v.base + 3 * i), miss = get(v.older(0, i));
-    const float4 guess = add_scaled(add_scaled(x, 1.0f - p.forget, moved), 1.0f, d);
-    if (own) st.guess[q] = guess;
-    return add_scaled(guess, p.repeat, miss);
+    if (i >= v.places) return;
+    m.x = get(v.b.x + 3 * i);
+    m.base = get(v.base + 3 * i);
+#pragma unroll
+    for (int j = 0; j < SUP_GPU_HISTORY - 1; j++)
+        m.older[j] = get(v.older(j, i));
 }
 
 /* The next iterate at the thread's place, `d` the newest direction there. */
-static __device__ void move_place(const sup_gpu_system &s, const sup_gpu_state &st, const part_view &v, const plan &p, int turn,
-                                  float4 d, bool touching, unsigned round)
+static __device__ void move_place(const sup_gpu_system &s, const sup_gpu_state &st, const part_view &v, const plan &p,
+                                  const move_view &m, int turn, float4 d, bool touching, unsigned round)
 {
     const int i = threadIdx.x;
     if (i >= v.places) return;
     bool own;
     const int q = v.b.place(s.interior_count, i, own);
     float4 next;
-    if (turn == 0) {
-        next = first_place(st, v, p, q, d, own);
+    if (turn == 0) { /* where a linear system would go, and part of the last miss */
+        const float4 guess = add_scaled(add_scaled(m.x, 1.0f - p.forget, m.base), 1.0f, d);
+        if (own) st.guess[q] = guess;
+        next = add_scaled(guess, p.repeat, m.older[0]);
     } else {
-        next = get((p.accepted ? v.b.x : v.base) + 3 * i);
+        next = p.accepted ? m.x : m.base;
         put(v.base + 3 * i, next);
 #pragma unroll
-        for (int j = 0; j < SUP_GPU_HISTORY; j++)
-            if (j < p.history) next = add_scaled(next, p.factor[j], get(v.older(j, i)));
+        for (int j = 0; j < SUP_GPU_HISTORY - 1; j++)
+            if (j < p.history) next = add_scaled(next, p.factor[j], m.older[j]);
         if (p.accepted) {
             next = add_scaled(next, p.factor[p.history], d);
             put(v.older(p.history, i), d);
@@ -193,50 +237,54 @@ static __device__ void move_place(const sup_gpu_system &s, const sup_gpu_state &
 
 /* --- Volume --- */
 
-enum { SEAT_LANES = 8 };
+enum { TELL_LANES = 8, SEAT_LANES = 4, SEATS_AT_ONCE = (T - SOLVERS) / SEAT_LANES };
 
-/* Groups of threads that have a seat each, from the last thread on: they have fewer tetrahedra to look at. */
-struct seat_view {
+/* LANES threads, from `from` on, that have a seat together. */
+template <int LANES> struct seat_view {
     int seat, lane;
     bool here;
-    __device__ seat_view(int first, int count)
+    __device__ seat_view(int from, int first, int count)
     {
-        const int from_end = T - 1 - (int)threadIdx.x;
-        seat = first + from_end / SEAT_LANES;
-        lane = from_end % SEAT_LANES;
+        const int thread = (int)threadIdx.x - from;
+        seat = first + thread / LANES;
+        lane = thread % LANES;
         here = seat < count;
     }
-    __device__ bool warp_is_here(int count) const
+    __device__ double sum(double part) const
     {
-        return seat - (T - 1 - (int)threadIdx.x) % 32 / SEAT_LANES < count;
+#pragma unroll
+        for (int d = LANES / 2; d > 0; d >>= 1)
+            part += __shfl_xor_sync(0xffffffffu, part, d);
+        return part;
     }
 };
 
-static __device__ double sum_of_seat(double sum)
+/* Six times the volumes of the part's columns. */
+static __device__ void find_columns(const part_view &v)
 {
-    for (int d = SEAT_LANES / 2; d > 0; d >>= 1)
-        sum += __shfl_xor_sync(0xffffffffu, sum, d);
-    return sum;
+#pragma unroll 1
+    for (int i = threadIdx.x; i < v.b.part.prism_count; i += T) {
+        const column under = column_of<1>(v.b, v.b.x, v.b.feet, i);
+        v.columns[i] = column_volume6(&under);
+    }
 }
 
-/* What the part's columns add to its chambers. */
+/* What they add to its chambers. */
 static __device__ void tell_volumes(const sup_gpu_words &words, const part_view &v, unsigned round)
 {
     const block_view<1> &b = v.b;
-    for (int i = threadIdx.x; i < b.part.prism_count; i += T) {
-        const column under = column_of<1>(b, b.x, b.feet, i);
-        v.columns[i] = column_volume6(&under);
-    }
-    __syncthreads();
     const uint16_t *begin = b.at<uint16_t>(SUP_PACK_SEAT_BEGIN), *prism = b.at<uint16_t>(SUP_PACK_SEAT_PRISM);
     const float *weights = b.at<float>(SUP_PACK_SEAT_WEIGHT);
-    for (int first = 0; first < b.part.seat_count; first += T / SEAT_LANES) {
-        const seat_view at(first, b.part.seat_count);
-        if (!at.warp_is_here(b.part.seat_count)) continue;
+#pragma unroll 1
+    for (int first = 0; first < b.part.seat_count; first += T / TELL_LANES) {
+        const seat_view<TELL_LANES> at(0, first, b.part.seat_count);
+        if (at.seat - (int)threadIdx.x % 32 / TELL_LANES >= b.part.seat_count) continue; /* nobody of the warp */
         double sum = 0.0;
-        for (int e = at.here ? begin[at.seat] + at.lane : 0; at.here && e < begin[at.seat + 1]; e += SEAT_LANES)
+#pragma unroll 2
+        for (int e = at.here ? begin[at.seat] + at.lane : 0; at.here && e < begin[at.seat + 1]; e += TELL_LANES)
             sum += (double)(weights[e] * v.columns[prism[e]]);
-        sum = sum_of_seat(sum);
+        __syncwarp();
+        sum = at.sum(sum);
         const unsigned long long bits = (unsigned long long)__double_as_longlong(sum);
         if (at.here && at.lane == 0)
             tell(words.volume + b.part.seat_first + at.seat, (unsigned)bits, (unsigned)(bits >> 32), 0u, round);
@@ -246,8 +294,9 @@ static __device__ void tell_volumes(const sup_gpu_words &words, const part_view 
 /* The volume of a chamber, from all seats of it; a lane's share. */
 static __device__ double hear_volume(const sup_gpu_words &words, const int32_t *seats, int first, int end, unsigned round)
 {
-    enum { AT_ONCE = 4 };
+    enum { AT_ONCE = 6 };
     double sum = 0.0;
+#pragma unroll 1
     for (; first < end; first += AT_ONCE * SEAT_LANES) {
         int index[AT_ONCE];
         uint4 word[AT_ONCE];
@@ -262,21 +311,22 @@ static __device__ double hear_volume(const sup_gpu_words &words, const int32_t *
     return sum;
 }
 
-/* Pressures of the part's chambers (solver_volume.c), and the energies of those it answers for. */
+/* Pressures of the part's chambers (solver_volume.c), and the energies of those it answers for, by the last warps. */
 static __device__ void find_pressures(const sup_gpu_system &s, const sup_gpu_words &words, const part_view &v, unsigned round)
 {
     const block_view<1> &b = v.b;
     const uint16_t *begin = b.at<uint16_t>(SUP_PACK_CHAMBER_BEGIN);
     const int32_t *seats = b.at<int32_t>(SUP_PACK_CHAMBER_SEAT);
-    for (int first = 0; first < b.part.seat_count; first += T / SEAT_LANES) {
-        const seat_view at(first, b.part.seat_count);
-        if (!at.warp_is_here(b.part.seat_count)) continue;
+#pragma unroll 1
+    for (int first = 0; first < b.part.seat_count; first += SEATS_AT_ONCE) {
+        const seat_view<SEAT_LANES> at(SOLVERS, first, b.part.seat_count);
         double sum = at.here ? hear_volume(words, seats, begin[at.seat] + at.lane, begin[at.seat + 1], round) : 0.0;
         __syncwarp();
-        sum = sum_of_seat(sum);
+        sum = at.sum(sum);
         if (!at.here || at.lane > 0) continue;
         const float marked = b.at<float>(SUP_PACK_SEAT_REST)[at.seat]; /* negative: another part answers for it */
-        const double rest = fabs((double)marked), excess = sum / rest - 1.0, u = 1.0 / (1.0 + 0.25 * excess * excess);
+        const double rest = fabs((double)marked), excess = sum * invert(rest) - 1.0;
+        const double u = invert(1.0 + 0.25 * excess * excess);
         b.pressure[at.seat] = (float)((double)s.volume * excess * u * u);
         b.pressure[s.most_seats + at.seat] =
             marked > 0.0f ? (float)(0.5 * (double)s.volume * rest * excess * excess * u) : 0.0f;
@@ -289,7 +339,8 @@ static __device__ void press_columns(const part_view &v)
     const block_view<1> &b = v.b;
     const pressed_view<1> under = {b, b.x, b.feet, b.pressure};
     const int stride = b.part.prism_stride;
-    for (int i = threadIdx.x; i < b.part.prism_count; i += T) {
+#pragma unroll 1
+    for (int i = threadIdx.x; i < b.part.prism_count && threadIdx.x < SOLVERS; i += SOLVERS) {
         sup_wide3 pressed[5] = {};
         press<1>(under, i, pressed);
 #pragma unroll
@@ -302,34 +353,48 @@ static __device__ void press_columns(const part_view &v)
 
 /* --- The local step --- */
 
-/* What forces give at a place, two threads together. */
+enum { PLACE_LANES = 4 };
+
+static __device__ float sum_of_place(float sum)
+{
+    for (int d = PLACE_LANES / 2; d > 0; d >>= 1)
+        sum += __shfl_xor_sync(0xffffffffu, sum, d);
+    return sum;
+}
+
+/* What forces give at a place, some threads together. */
 static __device__ float4 add_forces(const block_view<1> &b, int i)
 {
     const uint16_t *begin = b.at<uint16_t>(SUP_PACK_SUM_BEGIN), *from = b.at<uint16_t>(SUP_PACK_SUM_FROM);
     const int stride = b.part.prism_stride, end = begin[i + 1];
     float4 g = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-#pragma unroll 4
-    for (int e = begin[i] + (int)threadIdx.x % 2; e < end; e += 2) {
+#pragma unroll 2
+    for (int e = begin[i] + (int)threadIdx.x % PLACE_LANES; e < end; e += PLACE_LANES) {
         const float *f = b.force + from[e];
         g.x += f[0], g.y += f[stride], g.z += f[2 * stride];
     }
-    g.x += __shfl_xor_sync(0xffffffffu, g.x, 1);
-    g.y += __shfl_xor_sync(0xffffffffu, g.y, 1);
-    g.z += __shfl_xor_sync(0xffffffffu, g.z, 1);
-    return g;
+    __syncwarp();
+    return make_float4(sum_of_place(g.x), sum_of_place(g.y), sum_of_place(g.z), 0.0f);
 }
 
-/* Forces of the part's tetrahedra and chambers at x; the energy of both. The volumes of others are on their way meanwhile. */
+/* Forces of the part's tetrahedra and chambers at x; the energy of both. While most threads find rotations, the last warps hear
+ * the volumes of others. */
 static __device__ float find_forces(const sup_gpu_system &s, const sup_gpu_state &st, const part_view &v, unsigned round)
 {
     const block_view<1> &b = v.b;
     const pressed_view<1> unpressed = {b, b.x, b.feet, NULL};
     const bool volume = s.volume > 0.0f;
+    float energy = 0.0f;
+    if (volume) find_columns(v);
+    __syncthreads();
     if (volume) tell_volumes(st.words, v, round);
-    float energy = prism_forces<1, T>(b, b.x, st.orders[0].shared != 0, unpressed);
-    if (volume) {
+    if (threadIdx.x < SOLVERS) {
+        energy = prism_forces<1, SOLVERS>(b, b.x, st.orders[0].shared != 0, unpressed);
+    } else if (volume) {
         find_pressures(s, st.words, v, round);
-        __syncthreads();
+    }
+    __syncthreads();
+    if (volume) {
         press_columns(v);
         for (int i = threadIdx.x; i < b.part.seat_count; i += T)
             energy += b.pressure[s.most_seats + i];

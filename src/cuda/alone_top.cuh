@@ -9,6 +9,7 @@ static __device__ float4 hear_rest(const sup_gpu_word *slot, int2 range, unsigne
 {
     enum { AT_ONCE = 4 };
     float4 sum = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+#pragma unroll 1
     for (int first = range.x; first < range.y; first += AT_ONCE) {
         int index[AT_ONCE];
         uint4 word[AT_ONCE];
@@ -59,6 +60,7 @@ static __device__ void solve_top(const sup_gpu_system &s, const sup_gpu_words &w
 {
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     __syncwarp(); /* what own lanes tell is told */
+#pragma unroll 1
     for (int i = threadIdx.x; i < t.columns + t.row_count && t.row_count > 0; i += T) {
         const float4 v = hear_rest(words.slot[round & 1], t.range[i], round);
         if (i < t.columns)
@@ -68,6 +70,7 @@ static __device__ void solve_top(const sup_gpu_system &s, const sup_gpu_words &w
     }
     __syncthreads();
     float product = 0.0f;
+#pragma unroll 1
     for (int first = warp * TILE_ROWS; first < t.row_count; first += T / 32 * TILE_ROWS)
         product += multiply_rows(t, first, words.top[round & 1] + t.first_out, round);
     for (int d = 4; d > 0; d >>= 1) /* TILE_ROWS lanes have one */

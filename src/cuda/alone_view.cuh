@@ -8,7 +8,7 @@
 
 enum {
     T = STEP_ALONE_THREADS,
-    SOLVERS = T - 64, /* threads that solve while two warps decide */
+    SOLVERS = T - 64, /* threads that solve or find rotations, while two warps decide or find pressures */
     LIMIT = SUP_BLOCK_ALONE,
     TILE_COLUMNS = 256, /* at most */
     TILE_ROWS = 5,      /* a warp, at a time */
@@ -88,6 +88,7 @@ struct part_view {
     float *columns;                   /* [most_prisms] six times their volume */
     float *direction, *base, *inertial; /* three floats a place; directions most_places apart */
     int places;                       /* of unknowns and slots */
+    int wide, slices, slice, row;     /* threads a slice of the columns; the thread's slice and row of the first half */
     __device__ part_view(const sup_block_part &part) : b(part) {}
     __device__ float *older(int j, int i) const
     {
@@ -137,6 +138,10 @@ static __device__ part_view open_alone(const sup_gpu_system &s, float *shared, c
     v.base = shared + size.base;
     v.inertial = shared + size.inertial;
     v.places = from->count + from->slot_count;
+    v.wide = (v.places + 31) / 32 * 32;
+    v.slices = T / v.wide;
+    v.slice = (int)threadIdx.x / v.wide;
+    v.row = (int)threadIdx.x - v.slice * v.wide;
     v.b.first = 0;
     v.b.live = 1;
     v.b.force = shared + size.force;

@@ -349,8 +349,9 @@ static sup_result open_system(sup_crowd *crowd, const sup_system *from, const su
         .parts = up(&u, b->parts, b->part_count, sizeof(sup_block_part)),
         .pack = up(&u, b->pack, (int64_t)b->part_count * b->pack_size, 1),
         .inverse = up(&u, b->inverse, (int64_t)((size_t)b->part_count * square), sizeof(float)),
-        .solve = b->solve == NULL ? NULL
-                                  : up(&u, b->solve, (int64_t)b->part_count * b->limit * b->solve_stride, sizeof(float)),
+        .solve = b->solve == NULL
+                     ? NULL
+                     : up(&u, b->solve, (int64_t)b->part_count * b->limit * b->solve_stride, sizeof(float)),
         .top_inverse = up(&u, b->top_inverse, (int64_t)b->top_count * b->top_stride, sizeof(float)),
         .diagonal = up(&u, b->diagonal, b->unknown_count, sizeof(float)),
         .top_first = up(&u, b->top_slot_first, (int64_t)b->top_count + 1, sizeof(int32_t)),

@@ -46,41 +46,44 @@ static __device__ double sum_rows(const sup_gpu_state &st, int character, int va
     return sum;
 }
 
-/* A small system in fast memory: its matrix, and the inverses of the pivots. */
-struct small_system {
-    double a[SUP_GPU_HISTORY][SUP_GPU_HISTORY + 1], inverse[SUP_GPU_HISTORY];
-};
+/* 1 / x to the last bits, of a normal number: a third of the time of a division. */
+static __device__ double invert(double x)
+{
+    double y;
+    asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x));
+    y = fma(y, fma(-x, y, 1.0), y);
+    y = fma(y, fma(-x, y, 1.0), y);
+    return y;
+}
 
-/* Solves the symmetric system of `size` unknowns by a warp, as solve_small of solver.c: lane i has t, the right side of row i
- * and then its unknown. Unknowns whose pivot is lost in rounding get 0. Rolled up: what fits the cache of instructions is
- * faster here than what has no loops. */
-static __device__ double solve_small(int size, small_system &m, double t, int lane)
+/* Solves the symmetric system of `size` unknowns by a warp, as solve_small of solver.c: four lanes have a row of it, of which lane
+ * l has the numbers l % 4 and l % 4 + 4, and all four its right side t and then its unknown. Unknowns whose pivot is lost in
+ * rounding get 0. Rolled up: what fits the cache of instructions is faster here than what has no loops. */
+static __device__ double solve_small(int size, double low, double high, double t, int lane)
 {
     const unsigned all = 0xffffffffu;
-    const int row = lane / 4; /* four lanes a row */
-    const double largest = m.a[0][0];
+    const int row = lane / 4, column = lane % 4;
+    const double largest = __shfl_sync(all, low, 0);
+    double own_inverse = 0.0;
 #pragma unroll 1
     for (int p = 0; p < size; p++) {
-        const double pivot = m.a[p][p], from = __shfl_sync(all, t, p);
-        const bool lost = !(pivot > 0.0) || (p > 0 && !(pivot > 1e-7 * largest));
-        const double inverse = lost ? 0.0 : 1.0 / pivot;
-        const double part = m.a[row][p] * inverse, own = lane < SUP_GPU_HISTORY ? m.a[lane][p] * inverse : 0.0;
-        __syncwarp();
-        if (row > p && row < size)
-#pragma unroll
-            for (int k = 0; k < SUP_GPU_HISTORY / 4; k++) {
-                const int j = lane % 4 + 4 * k;
-                if (j > p) m.a[row][j] -= part * m.a[p][j];
-            }
-        if (lane > p && lane < size) t -= own * from;
-        if (lane == 0) m.inverse[p] = inverse;
-        __syncwarp();
+        const double holds = p < 4 ? low : high; /* whoever has column p */
+        const double pivot = __shfl_sync(all, holds, 4 * p + p % 4), mine = __shfl_sync(all, holds, 4 * row + p % 4);
+        const double their_low = __shfl_sync(all, low, 4 * p + column), their_high = __shfl_sync(all, high, 4 * p + column);
+        const double from = __shfl_sync(all, t, 4 * p);
+        const bool lost = !(pivot > 1e-290) || (p > 0 && !(pivot > 1e-7 * largest));
+        const double inverse = lost ? 0.0 : invert(pivot), part = row > p ? mine * inverse : 0.0;
+        if (row == p) own_inverse = inverse;
+        if (column > p) low -= part * their_low;
+        if (column + 4 > p) high -= part * their_high;
+        t -= part * from;
     }
 #pragma unroll 1
     for (int p = size - 1; p >= 0; p--) {
-        const double x = __shfl_sync(all, t, p) * m.inverse[p];
-        if (lane == p) t = x;
-        if (lane < p) t -= m.a[lane][p] * x;
+        const double above = __shfl_sync(all, p < 4 ? low : high, 4 * row + p % 4);
+        if (row == p) t *= own_inverse;
+        const double x = __shfl_sync(all, t, 4 * p);
+        if (row < p) t -= above * x;
     }
     return t;
 }
@@ -110,37 +113,38 @@ static __device__ double short_sum(double v)
 
 /* Weights of the images that make the combined direction shortest, and the step to it, by a warp (solver.c:
  * anderson_weights, set_step, step_slope, choose_step). False: the step leads backwards or far away. */
-static __device__ bool choose_step(sup_gpu_control &c, small_system &m, float *factor)
+static __device__ bool choose_step(sup_gpu_control &c, float *factor)
 {
     const unsigned all = 0xffffffffu;
     const int k = c.history, lane = threadIdx.x % 32; /* k + 1 < SUP_GPU_HISTORY */
-    const double newest = c.inner[k][k];
+    const int row = lane / 4, mine = row < k ? k - 1 - row : 0; /* newest first */
+    const double newest = c.inner[k][k], own = c.inner[mine][k];
+    double matrix[2];
 #pragma unroll
-    for (int e = lane; e < SUP_GPU_HISTORY * SUP_GPU_HISTORY; e += 32) { /* newest first */
-        const int i = e / SUP_GPU_HISTORY, j = e % SUP_GPU_HISTORY;
-        if (i < k && j < k) m.a[i][j] = c.inner[k - 1 - i][k - 1 - j] - c.inner[k - 1 - i][k] - c.inner[k - 1 - j][k] + newest;
+    for (int n = 0; n < 2; n++) {
+        const int column = lane % 4 + 4 * n, other = column < k ? k - 1 - column : 0;
+        matrix[n] = c.inner[mine][other] - own - c.inner[other][k] + newest;
     }
-    __syncwarp();
-    double t = solve_small(k, m, lane < k ? newest - c.inner[k - 1 - lane][k] : 0.0, lane);
-    double weight = __shfl_sync(all, t, lane < k ? k - 1 - lane : 31); /* oldest first */
+    const double t = solve_small(k, matrix[0], matrix[1], newest - own, lane);
+    double weight = __shfl_sync(all, t, lane < k ? 4 * (k - 1 - lane) : 31); /* oldest first */
     if (lane >= k) weight = 0.0;
     double rest = 1.0 - short_sum(weight);
     if (lane == k) weight = rest;
     double next = weight, before = lane < k ? c.coefficient[k][lane] : 0.0;
-#pragma unroll 1
-    for (int j = 1; j <= k; j++) {
+#pragma unroll
+    for (int j = 1; j < SUP_GPU_HISTORY - 1; j++) {
         double other = __shfl_sync(all, weight, j);
-        if (lane < j) next += other * c.coefficient[j][lane];
+        if (j <= k && lane < j) next += other * c.coefficient[j][lane];
     }
     __syncwarp();
     if (lane <= k) c.coefficient[k + 1][lane] = next;
     float part = lane <= k ? (float)(next - before) : 0.0f;
     if (lane <= k) factor[lane] = part;
     double along = 0.0;
-#pragma unroll 1
-    for (int j = 0; j <= k; j++) {
+#pragma unroll
+    for (int j = 0; j < SUP_GPU_HISTORY - 1; j++) {
         float other = __shfl_sync(all, part, j);
-        if (lane <= k) along += (double)other * c.inner[lane][j];
+        if (j <= k && lane <= k) along += (double)other * c.inner[lane][j];
     }
     double slope = -short_sum(lane <= k ? (double)part * c.inner[lane][k] : 0.0);
     double square = short_sum((double)part * along);
@@ -171,7 +175,7 @@ static __device__ limits limits_of(const sup_gpu_system &s, const sup_gpu_orders
 /* What the last local step found (sums, [SUP_GPU_SUMS]) decides what comes next; by a warp (solver.c: iterate). Every part
  * of the character finds the same; the first one keeps it. */
 static __device__ void decide(const sup_gpu_system &s, const sup_gpu_state &st, int character, bool last_turn,
-                              const double *sums, sup_gpu_control &c, small_system &m, plan &p)
+                              const double *sums, sup_gpu_control &c, plan &p)
 {
     const bool touching = st.progress[character].rows > 0, unsure = touching || s.volume > 0.0f;
     const limits limit = limits_of(s, st.orders[character], touching);
@@ -187,7 +191,7 @@ static __device__ void decide(const sup_gpu_system &s, const sup_gpu_state &st, 
     if (accepted && lane < k) c.inner[lane][k] = c.inner[k][lane] = -sums[SUM_OLDER + lane];
     if (accepted && lane == 0) c.inner[k][k] = newest;
     __syncwarp();
-    if (accelerate) good = choose_step(c, m, p.factor);
+    if (accelerate) good = choose_step(c, p.factor);
     if (lane != 0) return;
     p.active = 1;
     p.accepted = accepted;
@@ -270,7 +274,6 @@ static __device__ void decide_all(const sup_gpu_system &s, const sup_gpu_state &
                                   bool last_turn, int top_blocks, int contact_rows, int local_rows,
                                   sup_gpu_control *controls, double *sums, plan *plans)
 {
-    __shared__ small_system systems[C];
     int warp = threadIdx.x / 32, warps = D / 32;
     for (int c = warp; turn > 0 && c < live; c += warps)
         copy_control(&controls[c], &st.control[(turn - 1) & 1][first + c]);
@@ -293,7 +296,7 @@ static __device__ void decide_all(const sup_gpu_system &s, const sup_gpu_state &
         if (here && turn == 0 && threadIdx.x % 32 == 0) begin(s, st, character, sums + c * SUP_GPU_SUMS, controls[c], plans[c]);
         __syncwarp(); /* before others look at it */
         if (here && turn > 0 && !controls[c].over)
-            decide(s, st, character, last_turn, sums + c * SUP_GPU_SUMS, controls[c], systems[c], plans[c]);
+            decide(s, st, character, last_turn, sums + c * SUP_GPU_SUMS, controls[c], plans[c]);
         __syncwarp();
         if (here && blockIdx.x == 0) copy_control(&st.control[turn & 1][character], &controls[c]);
     }

@@ -10,7 +10,7 @@
 
 /* --- Start --- */
 
-/* What a place of a character that the prediction looks at. */
+/* What the prediction of a character looks at. */
 struct predict_view {
     const float4 *bend;
     size_t at; /* of the character's first place */
@@ -32,26 +32,29 @@ static __device__ predict_view view_predict(const sup_gpu_system &s, const sup_g
     return v;
 }
 
-/* Eq. 2.9 at a place, how far the last guess was from it into `sums`, and the pull of the anchors' second difference. */
-static __device__ float4 predict_place(const sup_gpu_system &s, const sup_gpu_state &st, const predict_view &v, int place,
-                                       float4 &inertial, float (&sums)[8])
+/* Eq. 2.9 at a place, and how far the last guess was from it into `sums`. */
+static __device__ float4 predict_place(const sup_gpu_state &st, const predict_view &v, int place, float weight, float (&sums)[8])
 {
     const size_t q = v.at + place;
     float4 x = st.x[v.now][q], moved = minus(x, st.x[1 - v.now][q]);
-    float4 miss = minus(x, st.guess[q]), old = st.miss[q], pull = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-    float weight = s.diagonal[place];
-    int end = s.pull_first[place + 1];
-#pragma unroll 4
-    for (int e = s.pull_first[place]; e < end; e++)
-        pull = add_scaled(pull, s.pull_value[e], v.bend[s.pull_anchor[e]]);
-    float4 apart = minus(x, v.first);
-    inertial = add_scaled(add_scaled(add_scaled(x, v.keep, moved), 1.0f, v.fall), 1.0f, st.push[q]);
+    float4 miss = minus(x, st.guess[q]), old = st.miss[q], apart = minus(x, v.first);
+    float4 inertial = add_scaled(add_scaled(add_scaled(x, v.keep, moved), 1.0f, v.fall), 1.0f, st.push[q]);
     st.miss[q] = miss;
     sums[0] = fmaf(weight, dot(old, miss), sums[0]);
     sums[1] = fmaf(weight, dot(old, old), sums[1]);
     sums[2] = fmaf(weight, dot(miss, miss), sums[2]);
     sums[3] = fmaf(weight, dot(moved, moved), sums[3]);
     sums[4] = fmaf(weight, dot(apart, apart), sums[4]);
+    return inertial;
+}
+
+/* The pull of the anchors' second difference at a place, from those of its anchors [begin, end). */
+static __device__ float4 pull_of_anchors(const sup_gpu_system &s, const predict_view &v, int begin, int end)
+{
+    float4 pull = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+#pragma unroll 4
+    for (int e = begin; e < end; e++)
+        pull = add_scaled(pull, s.pull_value[e], v.bend[s.pull_anchor[e]]);
     return pull;
 }
 
@@ -65,10 +68,10 @@ static __device__ void predict(const sup_gpu_system &s, const sup_gpu_state &st,
         for (int i = threadIdx.x; i < b.part.count + b.part.slot_count; i += T) {
             bool own;
             int place = b.place(s.interior_count, i, own);
-            float4 pull = make_float4(0.0f, 0.0f, 0.0f, 0.0f), inertial;
+            float4 pull = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
             if (own) {
-                pull = predict_place(s, st, view, place, inertial, sums);
-                st.inertial[view.at + place] = inertial;
+                st.inertial[view.at + place] = predict_place(st, view, place, s.diagonal[place], sums);
+                pull = pull_of_anchors(s, view, s.pull_first[place], s.pull_first[place + 1]);
             }
             put(b.row(b.in, b.left, i, c),
                 i < b.part.count ? make_float4(-pull.x, -pull.y, -pull.z, 0.0f) : pull);

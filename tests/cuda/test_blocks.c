@@ -103,6 +103,39 @@ TEST(the_solve_in_blocks_is_the_factors_solve)
     }
 }
 
+/* Single characters have both halves of a solve as one product each: A_p^-1 r, and A_tp of that at the part's slots. */
+TEST(halves_of_a_solve_are_products)
+{
+    sup_blocks *k = NULL, *crowd = NULL;
+    body b = tube_of(66, &k), other = tube_of(40, &crowd);
+    CHECK(k->limit == SUP_BLOCK_ALONE && k->solve != NULL && k->part_count > 1);
+    CHECK(crowd->limit == SUP_BLOCK_LIMIT && crowd->solve == NULL);
+    CHECK(k->solve_stride >= k->limit + k->most_slots && k->solve_stride % 32 == 4);
+    for (int32_t p = 0; p < k->part_count; p++) {
+        const sup_block_part *part = &k->parts[p];
+        const float *inverse = k->inverse + (size_t)p * (size_t)k->limit * (size_t)k->limit;
+        const float *solve = k->solve + (size_t)p * (size_t)k->limit * (size_t)k->solve_stride;
+        for (int32_t j = 0; j < part->count; j++) {
+            for (int32_t i = 0; i < part->count; i++)
+                CHECK(solve[j * k->solve_stride + i] == inverse[j * k->limit + i]);
+            for (int32_t s = 0; s < part->slot_count; s++) {
+                double sum = 0.0, size = 1e-30;
+                int32_t slot = part->slot_first + s;
+                for (int32_t e = k->column_first[slot]; e < k->column_first[slot + 1]; e++) {
+                    double term = (double)k->column_value[e] * (double)inverse[j * k->limit + k->column_row[e]];
+                    sum += term;
+                    size += fabs(term);
+                }
+                CHECK_NEAR((double)solve[j * k->solve_stride + part->count + s], sum, 1e-6 * size);
+            }
+        }
+    }
+    sup_blocks_destroy(k);
+    sup_blocks_destroy(crowd);
+    body_free(&b);
+    body_free(&other);
+}
+
 /* Places of the system that a corner of a part stands for: unknown, or unknown_count + anchor. */
 static int32_t place_of(const sup_blocks *k, const sup_block_part *part, const int32_t *place_of_number, int32_t local)
 {
