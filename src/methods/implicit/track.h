@@ -165,6 +165,8 @@ void sup_track_shift(const sup_track *track, void *state, const float by[3]);
 float *sup_track_places(const sup_track *track, void *state);
 const float *sup_track_turns(const sup_track *track, const void *state); /* [row_count*12] prescribed, with shift */
 void sup_track_show(const sup_context *context, const sup_track *track, void *state, float smooth, float *shown);
+/* Skin that touches nothing gives way, by `share` of [0, 1]: ease.c. Moves `shown`, which sup_track_show made. */
+void sup_track_ease(const sup_context *context, const sup_track *track, void *state, float share, float *shown);
 /* Rows whose value is off by more than 1e-3 and that are on no contact sheet; on a sheet; without a field. */
 void sup_track_fit(const sup_track *track, void *state, sup_track_field_fn *field, const void *user, int32_t *off,
                    int32_t *sheet, int32_t *lost);
