@@ -40,7 +40,7 @@ typedef struct sup_track {
     const int32_t *feel;        /* joints that turn rows of a block, rising */
     const float *rest;          /* [row_count*4] */
     const sup_track_aim *aim;   /* [row_count] */
-    const float *inward;        /* [row_count*4] unit gradient at rest */
+    const float *inward;        /* [row_count*4] unit gradient at rest, and how much of its kin is felt there */
     const float *own;           /* [row_count] what it belongs to: sup_field_sides */
     const int32_t *first;       /* [row_count+1] edges that leave a row */
     const int32_t *other;       /* [edge_count] the row at their other end */
