@@ -228,20 +228,12 @@ static void find_limbs(const sup_compose *c, sup_posed_fields *posed)
             if (c->fields.fields[first].joint == c->fields.fields[f].joint) posed->limb[f] = posed->limb[first];
 }
 
-/* Whether `b` is one or two joints above `a`. */
-static bool is_above(const sup_posed_fields *posed, int32_t a, int32_t b)
-{
-    int32_t next = posed->above[a];
-    if (next >= 0 && next != b) next = posed->above[posed->limb[next]];
-    return next == b;
-}
-
 /* Whether a limb goes on from one field into the other. */
 static bool are_kin(const sup_posed_fields *posed, int32_t a, int32_t b)
 {
     a = posed->limb[a];
     b = posed->limb[b];
-    return a == b || is_above(posed, a, b) || is_above(posed, b, a);
+    return a == b || posed->above[a] == b || posed->above[b] == a;
 }
 
 void sup_compose_pose(const sup_compose *compose, const float *joints, sup_posed_fields *posed)
@@ -297,8 +289,8 @@ typedef struct row {
     const float *own;                                     /* leaf of each lane, or NULL */
     float felt[SUP_FIELD_LANES], others[SUP_FIELD_LANES]; /* values of the own leaf, and the largest of all others */
     sup_field_samples kin;
-    int32_t count;                                        /* operands; one node fewer waits */
-    int32_t last;                                         /* leaf of the newest operand */
+    int32_t count; /* operands; one node fewer waits */
+    int32_t last;  /* leaf of the newest operand */
     sup_compose_operand operands[SUP_COMPOSE_DEPTH + 2];
     const sup_compose_node *nodes[SUP_COMPOSE_DEPTH + 1];
 } row;

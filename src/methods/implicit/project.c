@@ -81,8 +81,8 @@ static sample sample_of(const sup_track *track, int64_t row, const sup_field_sam
                  s->side.value[k], {s->side.x[k], s->side.y[k], s->side.z[k]},
                  s->end.value[k],  {s->end.x[k], s->end.y[k], s->end.z[k]}};
     float less = track->inward[4 * row + 3] - s->kin.value[k];
-    if (!(less > ASTRAY)) return at;
-    float astray = sup_track_less((less - ASTRAY) / (ALL_ASTRAY - ASTRAY), 1.0f), gradient[3];
+    float astray = clamp((less - ASTRAY) / (ALL_ASTRAY - ASTRAY), 0.0f, 1.0f), gradient[3];
+    if (!(astray > 0.0f)) return at;
     const float home[3] = {s->kin.x[k], s->kin.y[k], s->kin.z[k]};
     for (int c = 0; c < 3; c++)
         gradient[c] = at.gradient[c] + astray * (home[c] - at.gradient[c]);
