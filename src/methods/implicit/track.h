@@ -23,11 +23,10 @@ enum { SUP_TRACK_INFLUENCES = 4 };
 
 /* What a vertex aims at, beside its place: a record of a model. */
 typedef struct sup_track_aim {
-    float iso; /* value of the field at rest; 0: none is felt */
-    float
-        gradient; /* its length there, 1/size; 0: none is felt, or it does not show the skin: the vertex follows its neighbours */
-    float edge;  /* mean length of its edges, sizes */
-    float relax; /* part of the relaxation that it takes: 0 where the artist wants none */
+    float iso;      /* value of the field at rest; 0: none is felt */
+    float gradient; /* its length there, 1/size; 0: none shows the skin there, the vertex follows its neighbours */
+    float edge;     /* mean length of its edges, sizes */
+    float relax;    /* part of the relaxation that it takes: 0 where the artist wants none */
 } sup_track_aim;
 
 /* The arrays of a model as the step sees them. Rows are vertices in the order of the blocks. */

@@ -12,21 +12,20 @@ enum {
 
 /* The state of an instance, cut into rows. */
 typedef struct sup_track_rows {
-    float *place;  /* [row_count*4] x y z, and how much of a contact sheet is felt there, in [0, 1] */
-    float *normal; /* [row_count*4] unit gradient when it last had a direction; how far the value is off */
-    float *stop;   /* [row_count*4] unit direction in which the end of a contact sheet holds it, and how much */
-    float *turn;   /* [row_count*12] rest to pose, prescribed */
-    float *load;   /* [row_count*4] what the turned rest edges pull */
-    float *pull;   /* [row_count*4] the energy's downhill in the tangent plane */
-    float *move;   /* [row_count*4] direction of this round; 0 in rows that sleep */
-    float *solve;  /* [(row_count + slot_count)*4] elimination order */
-    double *sums;  /* [block_count*SUP_TRACK_SUMS] */
-    float *moved;  /* [block_count] farthest in the last round, in edges */
-    float *drift;  /* [block_count] farthest since the field was looked at, in edges */
-    int32_t *list; /* [block_count] blocks that are awake, rising */
-    int32_t *way;  /* [joint_count] equal for joints that move alike in this sub-frame */
-    float *
-        straight; /* [joint_count] 1 where a part stands to those beside it as at rest; less, down to 0, as they bend */
+    float *place;         /* [row_count*4] x y z, and how much of a contact sheet is felt there, in [0, 1] */
+    float *normal;        /* [row_count*4] unit gradient when it last had a direction; how far the value is off */
+    float *stop;          /* [row_count*4] unit direction in which the end of a contact sheet holds it, and how much */
+    float *turn;          /* [row_count*12] rest to pose, prescribed */
+    float *load;          /* [row_count*4] what the turned rest edges pull */
+    float *pull;          /* [row_count*4] the energy's downhill in the tangent plane */
+    float *move;          /* [row_count*4] direction of this round; 0 in rows that sleep */
+    float *solve;         /* [(row_count + slot_count)*4] elimination order */
+    double *sums;         /* [block_count*SUP_TRACK_SUMS] */
+    float *moved;         /* [block_count] farthest in the last round, in edges */
+    float *drift;         /* [block_count] farthest since the field was looked at, in edges */
+    int32_t *list;        /* [block_count] blocks that are awake, rising */
+    int32_t *way;         /* [joint_count] equal for joints that move alike in this sub-frame */
+    float *straight;      /* [joint_count] 1: a part stands to those beside it as at rest; down to 0 as they bend */
     unsigned char *awake; /* [block_count] SUP_TRACK_AWAKE and the other bits */
     float *near[2];       /* [row_count*2] for what is shown: how near a contact, and skin beyond, is, in [0, 1] */
     uint64_t *parts;      /* [block_count] bit k: of its rows some are in a part of the factor that is k modulo 64 */
