@@ -155,6 +155,7 @@ TEST(method_deep_bend_is_clean)
         sup_rig_surface_gather(a.rig, a.positions, gathered);
         CHECK_EQ(sup_measurer_frame(measurer, gathered, &own, NULL), SUP_OK);
         CHECK_EQ(own.flips, 0);
+        CHECK_EQ(own.intersections, 0);
         CHECK(own.penetration < 0.01);
         CHECK(own.stretch_max < (elastic ? 3.0 : 4.0));
     }

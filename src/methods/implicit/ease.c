@@ -11,11 +11,6 @@
  * stays, so that folds remain parted. Nothing of this is kept: the next frame goes on from p. */
 #include "methods/implicit/track_work.h"
 
-/* 1/size^2. Of lobes of half a wave in 0.05 sizes half is left; more folds limbs that bend deep (0.02 of a squat's volume
- * at 2000). */
-static const float TENSION = 4000.0f;
-/* Of the mean edge squared: the area of a vertex where triangles are equilateral. */
-static const float AREA = 0.87f;
 /* Chebyshev steps, and the part of the spectrum of the Jacobi-scaled matrix that they are for: it ends below 2 and begins at
  * a_i tension over the sum of weights; finer meshes get what so many steps reach. */
 enum { STEPS = 16 };
@@ -130,7 +125,7 @@ static void step_some(void *work, int32_t begin, int32_t end, int32_t worker)
     SUP_UNUSED(worker);
     for (int32_t i = begin; i < end; i++)
         for (int64_t row = track->block_first[e->rows.list[i]]; row < track->block_first[e->rows.list[i] + 1]; row++) {
-            float edge = track->aim[row].edge, pull = TENSION * AREA * edge * edge;
+            float edge = track->aim[row].edge, pull = (float)(SUP_TRACK_TENSION * SUP_TRACK_AREA) * edge * edge;
             sup_four here = sup_four_load(e->from + 4 * row);
             sup_four rest = sup_four_load(e->rows.load + 4 * row) - sup_track_image(track, e->from, row);
             rest -= sup_four_splat(pull) * here;
