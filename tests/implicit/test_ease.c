@@ -149,6 +149,6 @@ TEST(ease_does_not_go_towards_what_is_near)
         }
         free(shown);
     }
-    CHECK_MSG(out[0] > 0.05 && out[1] < 1e-4, "%g and %g edges", out[0], out[1]);
+    CHECK_MSG(out[0] > 0.03 && out[1] < 1e-4, "%g and %g edges", out[0], out[1]);
     tube_close(&t);
 }
