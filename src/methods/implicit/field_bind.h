@@ -25,7 +25,7 @@
 #include "methods/implicit/hrbf.h"
 #include "methods/implicit/partition.h"
 
-enum { SUP_FIELD_SAMPLES = 160 };
+enum { SUP_FIELD_SAMPLES = 200 };
 
 /* A primitive that is no part of the skin: a muscle. */
 typedef struct sup_field_ellipsoid {

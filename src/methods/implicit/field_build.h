@@ -9,8 +9,8 @@
 #include "methods/implicit/samples.h"
 
 enum {
-    SUP_FIELD_CAPS = 16, /* openings of a part, the largest ones */
-    SUP_FIELD_CORE = 64  /* caps, and samples of the first round */
+    SUP_FIELD_CAPS = 64, /* of all openings of a part */
+    SUP_FIELD_FIRST = 60 /* samples of the first round beside them */
 };
 
 /* One field on its way. */

@@ -4,6 +4,7 @@
  * one for each opening of the part, which need not lie at an end of the bone: around hips, chests and palms they do not. */
 #include "methods/implicit/field_build.h"
 
+enum { OPENINGS = 8, AROUND = 6, RINGS = 2, DOME = 1 + RINGS * AROUND };
 static const double FLATNESS = 0.3;  /* depth of the cap over a hole of the mesh, in radii of the hole */
 static const double CLEARANCE = 0.7; /* most of the way to the skin on the other side */
 static const double JOINT_REACH =
@@ -12,6 +13,7 @@ static const double JOINT_REACH =
 typedef struct opening {
     sup_vec3d middle, area; /* area: half the sum of cross products, away from the part */
     double length, hole;    /* of its edges; of those with no triangle at all on the other side */
+    int32_t count;          /* of its edges */
 } opening;
 
 typedef struct capping {
@@ -53,17 +55,26 @@ static int32_t walk(capping *c, int32_t part, int32_t start)
     return count;
 }
 
-static sup_vec3d start_of(const capping *c, int32_t half)
+static sup_vec3d corner_of(const capping *c, int32_t half)
 {
     const sup_partition_skin *skin = &c->state->def->skin;
     return sup_v3_load(skin->positions + 3 * (size_t)skin->triangles[half]);
 }
 
+/* Where a part ends at edge i of the loop: half-way to the corner of its own, or at a hole of the mesh. */
+static sup_vec3d loop_point(const capping *c, const opening *o, int32_t i)
+{
+    int32_t half = c->loop[i % o->count], next = sup_half_next(half);
+    sup_vec3d edge = sup_v3_lerp(corner_of(c, half), corner_of(c, next), 0.5);
+    if (c->state->adjacency.half_twin[half] < 0) return edge;
+    return sup_v3_lerp(edge, corner_of(c, sup_half_next(next)), 0.5);
+}
+
 static opening measure(const capping *c, int32_t count)
 {
-    opening o = {0};
+    opening o = {.count = count};
     for (int32_t i = 0; i < count; i++) {
-        sup_vec3d a = start_of(c, c->loop[i]), b = start_of(c, sup_half_next(c->loop[i]));
+        sup_vec3d a = loop_point(c, &o, i), b = loop_point(c, &o, i + 1);
         double length = sup_v3_distance(a, b);
         o.middle = sup_v3_madd(o.middle, 0.5 * length, sup_v3_add(a, b));
         o.length += length;
@@ -72,8 +83,7 @@ static opening measure(const capping *c, int32_t count)
     if (!(o.length > 0.0)) return o;
     o.middle = sup_v3_scale(o.middle, 1.0 / o.length);
     for (int32_t i = 0; i < count; i++) {
-        sup_vec3d a = sup_v3_sub(start_of(c, c->loop[i]), o.middle);
-        sup_vec3d b = sup_v3_sub(start_of(c, sup_half_next(c->loop[i])), o.middle);
+        sup_vec3d a = sup_v3_sub(loop_point(c, &o, i), o.middle), b = sup_v3_sub(loop_point(c, &o, i + 1), o.middle);
         /* What closes the part has the opposite area. */
         bool turned = c->state->turned[c->state->def->skin.triangles[c->loop[i]]] != 0;
         o.area = sup_v3_madd(o.area, turned ? 0.5 : -0.5, sup_v3_cross(a, b));
@@ -97,45 +107,100 @@ static sup_vec3d centre_of(const capping *c, sup_vec3d middle, double radius)
     return centre;
 }
 
-/* Adds the cap of an opening, the larger ones first: `size` [SUP_FIELD_CAPS] holds their radii. */
-static void add_cap(const capping *c, sup_field_shape *shape, const opening *o, double *size)
+/* The point of the loop at a share of its length. */
+static sup_vec3d along(const capping *c, const opening *o, double share)
 {
-    double area = sup_v3_length(o->area), radius = sqrt(area / 3.141592653589793);
-    if (!(radius > 0.0) || !(radius > 0.02 * o->length)) return; /* a slit closes by itself */
-    sup_vec3d out = sup_v3_scale(o->area, 1.0 / area);
-    sup_sample cap = {o->middle, out};
-    if (o->hole > 0.5 * o->length) {
-        cap.position = sup_v3_madd(o->middle, FLATNESS * radius, out);
-    } else {
-        sup_vec3d centre = centre_of(c, o->middle, radius);
-        sup_bvh_ray ray = {.origin = centre, .direction = out, .t_min = 0.0, .t_max = radius / CLEARANCE};
-        sup_bvh_hit hit;
-        bool blocked = sup_bvh_ray_first(&c->state->bvh, &ray, &hit);
-        cap.position = sup_v3_madd(centre, blocked ? CLEARANCE * hit.t : radius, out);
-        /* An opening that is no ring, as of a chest between neck and shoulders, may have its middle outside of the body. */
-        if (!sup_bvh_inside(&c->state->bvh, cap.position)) return;
+    double left = share * o->length;
+    sup_vec3d a = o->middle, b = a;
+    for (int32_t i = 0; i < o->count; i++) {
+        a = loop_point(c, o, i);
+        b = loop_point(c, o, i + 1);
+        double length = sup_v3_distance(a, b);
+        if (left < length) return sup_v3_lerp(a, b, left / length);
+        left -= length;
     }
-    int32_t at = shape->cap_count < SUP_FIELD_CAPS ? shape->cap_count++ : SUP_FIELD_CAPS;
-    for (; at > 0 && size[at - 1] < radius; at--)
-        if (at < SUP_FIELD_CAPS) {
-            size[at] = size[at - 1];
-            shape->caps[at] = shape->caps[at - 1];
+    return b;
+}
+
+static double nearest_of(const capping *c, const opening *o, sup_vec3d centre)
+{
+    double nearest = INFINITY;
+    for (int32_t i = 0; i < o->count; i++)
+        nearest = fmin(nearest, sup_v3_distance(centre, loop_point(c, o, i)));
+    return nearest;
+}
+
+/* Caps of one opening. */
+typedef struct dome {
+    double radius;
+    int32_t count;
+    sup_sample samples[DOME];
+} dome;
+
+/* Nearer to the centre where skin is in the way; not at all outside of the body. */
+static void add_sample(const capping *c, dome *d, sup_vec3d centre, sup_sample sample)
+{
+    sup_vec3d way = sup_v3_sub(sample.position, centre);
+    sup_bvh_ray ray = {.origin = centre, .direction = way, .t_min = 0.0, .t_max = 1.0 / CLEARANCE};
+    sup_bvh_hit hit;
+    if (sup_bvh_ray_first(&c->state->bvh, &ray, &hit)) sample.position = sup_v3_madd(centre, CLEARANCE * hit.t, way);
+    if (sup_bvh_inside(&c->state->bvh, sample.position)) d->samples[d->count++] = sample;
+}
+
+/* From the loop to a point above the centre, nearer and nearer to a ball about the centre. */
+static void add_dome(const capping *c, const opening *o, dome *d, sup_vec3d out)
+{
+    sup_vec3d centre = centre_of(c, o->middle, d->radius);
+    double height = fmin(nearest_of(c, o, centre), d->radius);
+    height = fmax(height, sup_v3_dot(sup_v3_sub(o->middle, centre), out) + FLATNESS * d->radius);
+    add_sample(c, d, centre, (sup_sample){sup_v3_madd(centre, height, out), out});
+    for (int32_t ring = 0; ring < RINGS; ring++)
+        for (int32_t k = 0; k < AROUND; k++) {
+            sup_vec3d foot = sup_v3_sub(along(c, o, (k + 0.5 * ring) / AROUND), centre);
+            double share = (double)(ring + 1) / (RINGS + 1), left = 1.0 - share, far = sup_v3_length(foot);
+            sup_vec3d side = sup_v3_unit_or(sup_v3_madd(foot, -sup_v3_dot(foot, out), out), out);
+            double turn = atan2(sup_v3_dot(foot, side), sup_v3_dot(foot, out)), angle = left * turn;
+            double reach = height + (far - height) * left * left, grows = 2.0 * (far - height) * left;
+            sup_vec3d away = sup_v3_madd(sup_v3_scale(out, cos(angle)), sin(angle), side);
+            sup_vec3d down = sup_v3_madd(sup_v3_scale(side, cos(angle)), -sin(angle), out);
+            sup_vec3d normal = sup_v3_madd(sup_v3_scale(away, reach * turn), -grows, down);
+            add_sample(c, d, centre, (sup_sample){sup_v3_madd(centre, reach, away), sup_v3_unit_or(normal, out)});
         }
-    if (at == SUP_FIELD_CAPS) return;
-    size[at] = radius;
-    shape->caps[at] = cap;
+}
+
+/* Adds the caps of an opening, the larger ones first. */
+static void add_cap(const capping *c, const opening *o, dome *domes, int32_t *count)
+{
+    double area = sup_v3_length(o->area);
+    dome d = {.radius = sqrt(area / 3.141592653589793)};
+    if (!(d.radius > 0.0) || !(d.radius > 0.02 * o->length)) return; /* a slit closes by itself */
+    sup_vec3d out = sup_v3_scale(o->area, 1.0 / area);
+    if (o->hole > 0.5 * o->length)
+        d.samples[d.count++] = (sup_sample){sup_v3_madd(o->middle, FLATNESS * d.radius, out), out};
+    else
+        add_dome(c, o, &d, out);
+    if (d.count == 0) return;
+    int32_t at = *count < OPENINGS ? (*count)++ : OPENINGS;
+    for (; at > 0 && domes[at - 1].radius < d.radius; at--)
+        if (at < OPENINGS) domes[at] = domes[at - 1];
+    if (at < OPENINGS) domes[at] = d;
 }
 
 static void cap_part(capping *c, int32_t part)
 {
     const sup_fields_state *s = c->state;
-    double size[SUP_FIELD_CAPS] = {0.0};
+    sup_field_shape *shape = &s->shapes[part];
+    dome domes[OPENINGS];
+    int32_t count = 0;
     for (int32_t i = s->triangle_first[part]; i < s->triangle_first[part + 1]; i++)
         for (int32_t half = 3 * s->triangle_list[i]; half < 3 * s->triangle_list[i] + 3; half++) {
             if (c->walked_by[half] == part + 1 || !is_open(c, part, half)) continue;
             opening o = measure(c, walk(c, part, half));
-            add_cap(c, &c->state->shapes[part], &o, size);
+            add_cap(c, &o, domes, &count);
         }
+    for (int32_t i = 0; i < count; i++)
+        for (int32_t k = 0; k < domes[i].count && shape->cap_count < SUP_FIELD_CAPS; k++)
+            shape->caps[shape->cap_count++] = domes[i].samples[k];
 }
 
 sup_result sup_fields_caps(sup_fields_state *s, sup_error *error)

@@ -114,7 +114,7 @@ sup_result sup_fields_skin(sup_fields_state *s, sup_error *error)
     if (s->normals == NULL || s->hidden == NULL || s->turned == NULL)
         return sup_fail_memory(error, "the skin's normals");
     sup_vertex_normals(skin->vertex_count, skin->positions, skin->triangle_count, skin->triangles, NULL, s->normals);
-    s->surface = (sup_sampled_surface){skin->vertex_count, skin->positions, skin->triangles, s->normals};
+    s->surface = (sup_sampled_surface){skin->vertex_count, skin->positions, skin->triangles, s->normals, NULL, 0};
     sup_result result = turn_normals(s, error);
     if (result == SUP_OK)
         result =
