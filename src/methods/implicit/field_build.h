@@ -51,6 +51,7 @@ typedef struct sup_fields_state {
     double *normals;         /* [vertex_count*3] outwards */
     unsigned char *turned;   /* [vertex_count] the triangles there are inside out */
     unsigned char *hidden;   /* [vertex_count] from the outside of its part */
+    unsigned char *border;   /* [vertex_count] beside another part */
     int32_t *triangle_first; /* [part_count+1] into triangle_list */
     int32_t *triangle_list;  /* triangles with a corner in a part, by part */
     int32_t field_count;

@@ -8,7 +8,7 @@ enum {
     OTHERS = 1024,     /* and of the skin around it */
     LEAST_SAMPLES = 4  /* below: a capsule */
 };
-static const double LOOKS_BACK = 0.2;   /* cosine between a normal and the way from the bone */
+static const double LOOKS_BACK = 0.5;   /* cosine between a normal and the way from the bone */
 static const double GROWTH = 1.6;       /* samples of a round to those of the one before */
 static const double GOOD_ENOUGH = 1e-2; /* error of a candidate, of the radius */
 static const double STICKS_OUT = 0.03;  /* of the skin of other parts, of the radius: the field is held back there */
@@ -47,11 +47,10 @@ static bool looks_back(const sup_fields_state *s, int32_t part, const int32_t co
 /* Triangles of a part that can be seen. */
 static int32_t seen_triangles(const sup_fields_state *s, int32_t part, int32_t *list)
 {
-    const int32_t *of = s->bound->partition.vertex_part;
     int32_t count = 0;
     for (int32_t i = s->triangle_first[part]; i < s->triangle_first[part + 1]; i++) {
         const int32_t *corner = s->def->skin.triangles + 3 * (size_t)s->triangle_list[i];
-        bool whole = of[corner[0]] == part && of[corner[1]] == part && of[corner[2]] == part;
+        bool whole = s->border[corner[0]] + s->border[corner[1]] + s->border[corner[2]] == 0;
         if (s->hidden[corner[0]] + s->hidden[corner[1]] + s->hidden[corner[2]] >= 2) continue;
         if (whole || !looks_back(s, part, corner)) list[count++] = s->triangle_list[i];
     }
