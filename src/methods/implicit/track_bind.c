@@ -472,8 +472,9 @@ static void aim_some(void *work, int32_t begin, int32_t end, int32_t worker)
     for (int32_t block = begin; block < end; block++) {
         sup_field_points points;
         sup_field_samples f;
+        sup_field_sides sides;
         sup_track_take_points(track, track->rest, block, &points);
-        w->field(w->user, &points, &f, NULL);
+        sup_track_look(track, block, w->field, w->user, &points, &f, &sides);
         for (int32_t row = track->block_first[block], k = 0; row < track->block_first[block + 1]; row++, k++) {
             sup_track_aim *aim = &w->built->aim[row];
             float *inward = w->built->inward + 4 * (int64_t)row;
@@ -484,6 +485,7 @@ static void aim_some(void *work, int32_t begin, int32_t end, int32_t worker)
             inward[0] = felt ? f.x[k] / slope : 0.0f;
             inward[1] = felt ? f.y[k] / slope : 0.0f;
             inward[2] = felt ? f.z[k] / slope : 0.0f;
+            inward[3] = fminf(fmaxf(fminf(sides.kin.value[k], aim->iso), 0.0f), 1.0f);
         }
     }
 }
