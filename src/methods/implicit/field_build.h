@@ -10,7 +10,7 @@
 
 enum {
     SUP_FIELD_CAPS = 64, /* of all openings of a part */
-    SUP_FIELD_FIRST = 60 /* samples of the first round beside them */
+    SUP_FIELD_FIRST = 72 /* samples of the first round beside them */
 };
 
 /* One field on its way. */

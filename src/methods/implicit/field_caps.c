@@ -240,7 +240,7 @@ static sup_sample on_dome(sup_vec3d centre, sup_vec3d out, double height, sup_ve
     foot = sup_v3_sub(foot, centre);
     sup_vec3d side = sup_v3_unit_or(sup_v3_madd(foot, -sup_v3_dot(foot, out), out), out);
     double turn = atan2(sup_v3_dot(foot, side), sup_v3_dot(foot, out)), angle = left * turn;
-    double reach = height + (far - height) * left * left, grows = 2.0 * (far - height) * left;
+    double reach = height + (far - height) * left * left * left, grows = 3.0 * (far - height) * left * left;
     sup_vec3d away = sup_v3_madd(sup_v3_scale(out, cos(angle)), sin(angle), side);
     sup_vec3d down = sup_v3_madd(sup_v3_scale(side, cos(angle)), -sin(angle), out);
     sup_vec3d normal = sup_v3_madd(sup_v3_scale(away, reach * turn), -grows, down);

@@ -6,9 +6,10 @@
 enum {
     CANDIDATES = 1024, /* of the part's own skin */
     OTHERS = 1024,     /* and of the skin around it */
-    LEAST_SAMPLES = 4  /* below: a capsule */
+    LEAST_SAMPLES = 4, /* below: a capsule */
+    MOST_SAMPLES = SUP_FIELD_SAMPLES + SUP_FIELD_CAPS
 };
-static const double LOOKS_BACK = 0.5;   /* cosine between a normal and the way from the bone */
+static const double LOOKS_BACK = 0.2;   /* cosine between a normal and the way from the bone */
 static const double GROWTH = 1.6;       /* samples of a round to those of the one before */
 static const double GOOD_ENOUGH = 1e-2; /* error of a candidate, of the radius */
 static const double STICKS_OUT = 0.03;  /* of the skin of other parts, of the radius: the field is held back there */
@@ -173,8 +174,7 @@ static bool fit_samples(const sup_fields_state *s, int32_t part, fitter *f, sup_
 {
     sup_field_shape *shape = &s->shapes[part];
     sup_hrbf *fit = &s->bound->fits[part];
-    const int32_t most = s->def->samples;
-    const int32_t first = choice->count + SUP_FIELD_FIRST;
+    const int32_t most = choice->count + s->def->samples, first = choice->count + SUP_FIELD_FIRST;
     double spacing = sup_samples_spread(choice, most < first ? most : first), apart = MEND_APART * spacing;
     if (choice->count < LEAST_SAMPLES) return false;
     set_core(shape, choice);
@@ -292,9 +292,9 @@ static sup_result allocate(fitting *f, sup_error *error)
     const int32_t parts = s->bound->partition.part_count, workers = s->input->context->tasks.worker_count;
     for (int32_t p = 0; p < parts; p++) {
         sup_hrbf *fit = &s->bound->fits[p];
-        fit->centre = sup_arena_alloc(s->arena, SUP_FIELD_SAMPLES * 3, sizeof(double));
-        fit->weight = sup_arena_alloc(s->arena, SUP_FIELD_SAMPLES * 4, sizeof(double));
-        s->shapes[p].lane_floats = sup_arena_alloc(&s->scratch, SUP_FIELD_SAMPLES * SUP_FIT_FLOATS, sizeof(float));
+        fit->centre = sup_arena_alloc(s->arena, MOST_SAMPLES * 3, sizeof(double));
+        fit->weight = sup_arena_alloc(s->arena, MOST_SAMPLES * 4, sizeof(double));
+        s->shapes[p].lane_floats = sup_arena_alloc(&s->scratch, MOST_SAMPLES * SUP_FIT_FLOATS, sizeof(float));
         s->shapes[p].core = sup_arena_alloc(&s->scratch, 3 * (SUP_FIELD_CAPS + SUP_FIELD_FIRST), sizeof(float));
         if (fit->centre == NULL || fit->weight == NULL || s->shapes[p].lane_floats == NULL || s->shapes[p].core == NULL)
             return sup_fail_memory(error, "the fields");
@@ -302,9 +302,9 @@ static sup_result allocate(fitting *f, sup_error *error)
     f->fitters = sup_arena_alloc(&s->scratch, (size_t)workers, sizeof(fitter));
     for (int32_t w = 0; f->fitters != NULL && w < workers; w++) {
         fitter *one = &f->fitters[w];
-        one->workspace = sup_arena_alloc(&s->scratch, sup_hrbf_workspace(SUP_FIELD_SAMPLES), sizeof(double));
+        one->workspace = sup_arena_alloc(&s->scratch, sup_hrbf_workspace(MOST_SAMPLES), sizeof(double));
         one->candidates = sup_arena_alloc(&s->scratch, CANDIDATES + OTHERS, sizeof(sup_sample));
-        one->taken = sup_arena_alloc(&s->scratch, SUP_FIELD_SAMPLES, sizeof(sup_sample));
+        one->taken = sup_arena_alloc(&s->scratch, MOST_SAMPLES, sizeof(sup_sample));
         one->distance = sup_arena_alloc(&s->scratch, CANDIDATES + OTHERS, sizeof(double));
         one->cumulative = sup_arena_alloc(&s->scratch, triangles, sizeof(double));
         one->error = sup_arena_alloc(&s->scratch, CANDIDATES + OTHERS, sizeof(float));
