@@ -440,7 +440,7 @@ static sup_result open_state(sup_crowd *crowd, sup_error *error)
     if (crowded) st->rhs = up(&u, NULL, groups * s->top_stride * 3 * SUP_GPU_TOP_LOCKSTEP, sizeof(float));
     st->top = up(&u, NULL, n * s->top_count, four);
     int32_t touching = sup_gpu_contact_sum_rows(s);
-    st->sum_rows = s->part_count + (s->alone_blocks > sup_gpu_top_rows(s) ? s->alone_blocks : sup_gpu_top_rows(s));
+    st->sum_rows = s->part_count + sup_gpu_top_rows(s);
     if (st->sum_rows < touching) st->sum_rows = touching;
     st->sums = up(&u, NULL, n * SUP_GPU_SUMS * st->sum_rows, sizeof(float));
     open_contact_state(&u, st);
