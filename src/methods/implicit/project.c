@@ -44,6 +44,8 @@ static const float FACING = -0.3f, ALONE = 1e-3f;
 static const float STRAY = 10.0f, ELSEWHERE = 0.05f;
 /* Less than at rest that a row may feel of its kin; and from where on it follows nothing else. */
 static const float ASTRAY = 0.1f, ALL_ASTRAY = 0.2f;
+/* Most that the value may be off where a row is mended to. */
+static const float MENDED = 0.2f;
 /* Distance from a contact sheet that is aimed at, in edges. */
 static const float GAP = 0.1f;
 
@@ -224,6 +226,17 @@ static bool bring_home(const sup_track_work *w, const sample *s, const float *bo
     return true;
 }
 
+/* Takes a row that was mended back where it came from, unless there is skin for it where it went. */
+static bool take_back(const sup_track_work *w, const sample *s, int64_t row)
+{
+    float *move = w->rows.move + 4 * row, *place = w->rows.place + 4 * row;
+    bool back = move[3] > 0.0f && (s->contact > 0.0f || fabsf(s->value - w->track->aim[row].iso) > MENDED);
+    move[3] = 0.0f;
+    for (int c = 0; c < 3 && back; c++)
+        place[c] -= move[c];
+    return back;
+}
+
 static int32_t project_block(sup_track_work *w, int32_t block, int32_t steps)
 {
     const sup_track *track = w->track;
@@ -245,7 +258,7 @@ static int32_t project_block(sup_track_work *w, int32_t block, int32_t steps)
             lane *l = &lanes[k];
             if (l->done) continue;
             sample s = sample_of(track, row, &samples, &sides, k);
-            if (l->homes < 2 && bring_home(w, &s, bone, row, l)) {
+            if (take_back(w, &s, row) || (l->homes < 2 && bring_home(w, &s, bone, row, l))) {
                 busy = true;
                 continue;
             }
