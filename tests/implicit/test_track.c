@@ -221,6 +221,7 @@ static void no_field(const void *user, const sup_field_points *points, sup_field
     memset(sides->contact, 0, sizeof sides->contact);
     memset(sides->felt, 0, sizeof sides->felt);
     memset(&sides->kin, 0, sizeof sides->kin);
+    memset(&sides->strange, 0, sizeof sides->strange);
 }
 
 TEST(track_energy_goes_down_and_nothing_breaks_without_a_field)

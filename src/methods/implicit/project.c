@@ -44,6 +44,8 @@ static const float FACING = -0.3f, ALONE = 1e-3f;
 static const float STRAY = 10.0f, ELSEWHERE = 0.05f;
 /* Less than at rest that a row may feel of its kin; and from where on it follows nothing else. */
 static const float ASTRAY = 0.1f, ALL_ASTRAY = 0.2f;
+/* More than at rest that a row may feel of strangers, and from there on until they press it all the way. */
+static const float STRANGE_AT_REST = 0.1f, STRANGE = 0.05f;
 /* Most that the value may be off where a row is mended to. */
 static const float MENDED = 0.2f;
 /* Distance from a contact sheet that is aimed at, in edges. */
@@ -73,8 +75,17 @@ static float clamp(float x, float low, float high)
     return x < low ? low : x > high ? high : x;
 }
 
+static void mix(sample *at, float share, float value, const float gradient[3])
+{
+    at->value += share * (value - at->value);
+    at->contact *= 1.0f - share;
+    for (int c = 0; c < 3; c++)
+        at->gradient[c] += share * (gradient[c] - at->gradient[c]);
+}
+
 /* Contacts press skin into its own limb, never out of it: a row that feels much less of its kin than at rest lies on another limb,
- * and follows its kin alone until it is back. */
+ * and follows its kin alone until it is back. One that is inside a stranger goes to where its kin is felt as much as that,
+ * whatever the angle between the two: where they point the same way their union would press it out of its own limb. */
 static sample sample_of(const sup_track *track, int64_t row, const sup_field_samples *f, const sup_field_sides *s,
                         int32_t k)
 {
@@ -82,15 +93,19 @@ static sample sample_of(const sup_track *track, int64_t row, const sup_field_sam
                  s->felt[k],       s->contact[k],
                  s->side.value[k], {s->side.x[k], s->side.y[k], s->side.z[k]},
                  s->end.value[k],  {s->end.x[k], s->end.y[k], s->end.z[k]}};
-    float less = track->inward[4 * row + 3] - s->kin.value[k];
-    float astray = clamp((less - ASTRAY) / (ALL_ASTRAY - ASTRAY), 0.0f, 1.0f), gradient[3];
-    if (!(astray > 0.0f)) return at;
-    const float home[3] = {s->kin.x[k], s->kin.y[k], s->kin.z[k]};
-    for (int c = 0; c < 3; c++)
-        gradient[c] = at.gradient[c] + astray * (home[c] - at.gradient[c]);
-    memcpy(at.gradient, gradient, sizeof gradient);
-    at.value += astray * (track->aim[row].iso - less - at.value);
-    at.contact *= 1.0f - astray;
+    const sup_track_aim *aim = &track->aim[row];
+    float keep = track->inward[4 * row + 3], less = keep - s->kin.value[k];
+    float inside = s->strange.value[k] - sup_track_more(0.5f, track->strange[row] + STRANGE_AT_REST);
+    if (inside > 0.0f) {
+        const float across[3] = {s->kin.x[k] - s->strange.x[k], s->kin.y[k] - s->strange.y[k],
+                                 s->kin.z[k] - s->strange.z[k]};
+        float sheet = s->strange.value[k] + GAP * aim->edge * length_of(across);
+        if (sheet > keep) mix(&at, sup_track_less(inside / STRANGE, 1.0f), aim->iso + s->kin.value[k] - sheet, across);
+    }
+    if (less > ASTRAY) {
+        const float home[3] = {s->kin.x[k], s->kin.y[k], s->kin.z[k]};
+        mix(&at, sup_track_less((less - ASTRAY) / (ALL_ASTRAY - ASTRAY), 1.0f), aim->iso - less, home);
+    }
     return at;
 }
 

@@ -43,6 +43,7 @@ typedef struct sup_track {
     const sup_track_aim *aim;   /* [row_count] */
     const float *inward;        /* [row_count*4] unit gradient at rest, and how much of its kin is felt there */
     const float *own;           /* [row_count] what it belongs to: sup_field_sides */
+    const float *strange;       /* [row_count] how much of strangers is felt there at rest */
     const int32_t *first;       /* [row_count+1] edges that leave a row */
     const int32_t *other;       /* [edge_count] the row at their other end */
     const float *weight;        /* [edge_count] cotangent weight, >= 0 */
@@ -71,7 +72,7 @@ typedef struct sup_track_def {
 typedef struct sup_track_built {
     sup_track track;
     sup_track_aim *aim;
-    float *inward, *own;
+    float *inward, *own, *strange;
     int32_t *row; /* [vertex_count] of the arena */
 } sup_track_built;
 
