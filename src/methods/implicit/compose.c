@@ -353,7 +353,7 @@ static void take_leaf(row *r, int32_t leaf, sup_compose_operand *operand)
     const sup_field_samples *s = &operand->samples;
     int32_t field = r->compose->leaves[leaf];
     enum relation first = relation_to(r, 0, field);
-    memset(&operand->sides, 0, sizeof operand->sides);
+    memset(&operand->sides, 0, offsetof(sup_field_sides, kin));
     for (int32_t k = 0; k < SUP_FIELD_LANES; k++) {
         bool mine = r->own[k] == (float)leaf && s->value[k] > 0.0f;
         operand->mine[k] = mine ? 1.0f : 0.0f;

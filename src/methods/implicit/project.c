@@ -46,7 +46,7 @@ static const float STRAY = 10.0f, ELSEWHERE = 0.05f;
 static const float ASTRAY = 0.1f, ALL_ASTRAY = 0.2f;
 /* More than at rest that a row may feel of strangers, and from there on until they press it all the way. */
 static const float STRANGE_AT_REST = 0.1f, STRANGE = 0.05f;
-/* Most that the value may be off where a row is mended to. */
+/* More than its value that may be felt where a row is mended to. */
 static const float MENDED = 0.2f;
 /* Distance from a contact sheet that is aimed at, in edges. */
 static const float GAP = 0.1f;
@@ -241,11 +241,11 @@ static bool bring_home(const sup_track_work *w, const sample *s, const float *bo
     return true;
 }
 
-/* Takes a row that was mended back where it came from, unless there is skin for it where it went. */
+/* Takes a row that was mended back where it came from if that led it into a contact, or deep inside. */
 static bool take_back(const sup_track_work *w, const sample *s, int64_t row)
 {
     float *move = w->rows.move + 4 * row, *place = w->rows.place + 4 * row;
-    bool back = move[3] > 0.0f && (s->contact > 0.0f || fabsf(s->value - w->track->aim[row].iso) > MENDED);
+    bool back = move[3] > 0.0f && (s->contact > 0.0f || s->value - w->track->aim[row].iso > MENDED);
     move[3] = 0.0f;
     for (int c = 0; c < 3 && back; c++)
         place[c] -= move[c];

@@ -85,7 +85,7 @@ void sup_track_newton_block(sup_track_work *work, int32_t block);
 /* relax.c: rounds until they end; how many there were. `moved` gets how far rows went in the last one, RMS in edges. */
 int32_t sup_track_relax(sup_track_work *work, float *moved);
 /* Rows of the blocks that are awake, far from where their neighbours want them, go there: through the air. The projection that
- * comes next takes back those that a contact, or no surface, awaits there. */
+ * comes next takes back those that end in a contact, or deep inside. */
 void sup_track_mend(sup_track_work *work);
 /* track.c: blocks that share an edge with those that moved wake up; with `sleep` those that are still among others that are
  * go to sleep; and the list of those that are awake is made anew. */
