@@ -58,6 +58,7 @@ typedef struct sample {
     float contact;
     float side, across[3]; /* how much more of its own is felt than of the other, and its gradient */
     float left, out[3];    /* way until the contact's sheet ends, and the direction away from there */
+    float pressed;         /* by a stranger, in [0, 1] */
 } sample;
 
 static float length_of(const float v[3])
@@ -89,10 +90,15 @@ static void mix(sample *at, float share, float value, const float gradient[3])
 static sample sample_of(const sup_track *track, int64_t row, const sup_field_samples *f, const sup_field_sides *s,
                         int32_t k)
 {
-    sample at = {f->value[k],      {f->x[k], f->y[k], f->z[k]},
-                 s->felt[k],       s->contact[k],
-                 s->side.value[k], {s->side.x[k], s->side.y[k], s->side.z[k]},
-                 s->end.value[k],  {s->end.x[k], s->end.y[k], s->end.z[k]}};
+    sample at = {f->value[k],
+                 {f->x[k], f->y[k], f->z[k]},
+                 s->felt[k],
+                 s->contact[k],
+                 s->side.value[k],
+                 {s->side.x[k], s->side.y[k], s->side.z[k]},
+                 s->end.value[k],
+                 {s->end.x[k], s->end.y[k], s->end.z[k]},
+                 0.0f};
     const sup_track_aim *aim = &track->aim[row];
     float keep = track->inward[4 * row + 3], less = keep - s->kin.value[k];
     float inside = s->strange.value[k] - sup_track_more(0.5f, track->strange[row] + STRANGE_AT_REST);
@@ -100,7 +106,8 @@ static sample sample_of(const sup_track *track, int64_t row, const sup_field_sam
         const float across[3] = {s->kin.x[k] - s->strange.x[k], s->kin.y[k] - s->strange.y[k],
                                  s->kin.z[k] - s->strange.z[k]};
         float sheet = s->strange.value[k] + GAP * aim->edge * length_of(across);
-        if (sheet > keep) mix(&at, sup_track_less(inside / STRANGE, 1.0f), aim->iso + s->kin.value[k] - sheet, across);
+        at.pressed = sheet > keep ? sup_track_less(inside / STRANGE, 1.0f) : 0.0f;
+        mix(&at, at.pressed, aim->iso + s->kin.value[k] - sheet, across);
     }
     if (less > ASTRAY) {
         const float home[3] = {s->kin.x[k], s->kin.y[k], s->kin.z[k]};
@@ -159,7 +166,7 @@ static float newton(const sup_track_aim *aim, const sample *s, float *normal, fl
     float slope = length_of(s->gradient), across = length_of(s->across), miss = aim->iso - s->value, n[3] = {0, 0, 0};
     float most = clamp(CLAMP / aim->gradient, CLAMP_LEAST * aim->edge, CLAMP_MOST * aim->edge);
     hold h = hold_of(aim, s, slope, across);
-    *sheet = h.sheet;
+    *sheet = sup_track_more(h.sheet, s->pressed);
     if (slope > 0.0f && h.sheet < 1.0f) {
         float share = 1.0f - h.sheet;
         add_step(step, share * miss / slope, share * most, s->gradient, slope);

@@ -16,7 +16,6 @@
  *            tangent planes then take apart; the best step along that is a hundredth of one along what stays near.
  *
  * A round costs at most one look at the field for each vertex either way. */
-#include "base/simd.h"
 #include "methods/implicit/track_work.h"
 
 /* Part of a Jacobi step that is taken: whole ones oscillate on fans with an even number of spokes. */
@@ -53,34 +52,32 @@ static float anchor_of(const sup_track_work *w, int64_t row, int32_t joint, floa
     return hold > 0.0f ? ANCHOR * w->rows.straight[joint] * hold * w->track->sum[row] : 0.0f;
 }
 
-/* L v at a row, of v [row_count*4]. */
-static inline sup_four image_of(const sup_track *track, const float *v, int64_t row)
+void sup_track_load_block(const sup_track *track, const sup_track_rows *rows, int32_t block)
 {
-    sup_four here = sup_four_load(v + 4 * row), sum = sup_four_splat(0.0f);
-    for (int32_t e = track->first[row]; e < track->first[row + 1]; e++)
-        sum += sup_four_splat(track->weight[e]) * (here - sup_four_load(v + 4 * (int64_t)track->other[e]));
-    return sum;
-}
-
-/* b of the rows of a block: eq. 3 with both ends' rotations; and their anchors. */
-static void load_block(const sup_track_work *w, int32_t block)
-{
-    const sup_track *track = w->track;
     for (int64_t i = track->block_first[block]; i < track->block_first[block + 1]; i++) {
-        const float *rest = track->rest + 4 * i, *own = w->rows.turn + 12 * i;
+        const float *rest = track->rest + 4 * i, *own = rows->turn + 12 * i;
         float sum[3] = {0, 0, 0};
         for (int32_t e = track->first[i]; e < track->first[i + 1]; e++) {
             int64_t j = track->other[e];
-            const float *there = track->rest + 4 * j, *turn = w->rows.turn + 12 * j;
+            const float *there = track->rest + 4 * j, *turn = rows->turn + 12 * j;
             float half = 0.5f * track->weight[e];
             float edge[3] = {half * (rest[0] - there[0]), half * (rest[1] - there[1]), half * (rest[2] - there[2])};
             for (int c = 0; c < 3; c++)
                 sum[c] += (own[4 * c] + turn[4 * c]) * edge[0] + (own[4 * c + 1] + turn[4 * c + 1]) * edge[1] +
                           (own[4 * c + 2] + turn[4 * c + 2]) * edge[2];
         }
-        float anchor[3], hold = anchor_of(w, i, track->block_joint[block], anchor);
+        memcpy(rows->load + 4 * i, sum, sizeof sum);
+    }
+}
+
+/* The same, with their anchors. */
+static void load_anchored(const sup_track_work *w, int32_t block)
+{
+    sup_track_load_block(w->track, &w->rows, block);
+    for (int64_t i = w->track->block_first[block]; i < w->track->block_first[block + 1]; i++) {
+        float anchor[3], hold = anchor_of(w, i, w->track->block_joint[block], anchor);
         for (int c = 0; c < 3; c++)
-            w->rows.load[4 * i + c] = sum[c] + hold * anchor[c];
+            w->rows.load[4 * i + c] += hold * anchor[c];
         w->rows.load[4 * i + 3] = hold;
     }
 }
@@ -120,7 +117,7 @@ static void load_some(void *work, int32_t begin, int32_t end, int32_t worker)
         if (!(w->rows.awake[block] & SUP_TRACK_NEW)) continue;
         w->rows.awake[block] &= (unsigned char)~SUP_TRACK_NEW;
         w->rows.parts[block] = 0;
-        load_block(w, block);
+        load_anchored(w, block);
         for (int32_t row = w->track->block_first[block]; row < w->track->block_first[block + 1]; row++) {
             int32_t place = w->track->place[row], low = 0, high = parts->part_count;
             while (low < high) { /* the part whose columns hold it; the top's are in none */
@@ -145,7 +142,7 @@ static void pull_row(sup_track_work *w, int64_t row)
 {
     float *pull = w->rows.pull + 4 * row;
     sup_four held = sup_four_splat(w->rows.load[4 * row + 3]) * sup_four_load(w->rows.place + 4 * row);
-    sup_four sum = sup_four_load(w->rows.load + 4 * row) - held - image_of(w->track, w->rows.place, row);
+    sup_four sum = sup_four_load(w->rows.load + 4 * row) - held - sup_track_image(w->track, w->rows.place, row);
     memcpy(pull, &sum, 3 * sizeof *pull);
     constrain(w, row, pull);
     if (w->solves) memcpy(w->rows.solve + 4 * (int64_t)w->track->place[row], pull, 3 * sizeof(float));
@@ -208,7 +205,7 @@ static void measure_some(void *work, int32_t begin, int32_t end, int32_t worker)
         for (int64_t row = track->block_first[block]; row < track->block_first[block + 1]; row++) {
             const float *d = w->rows.move + 4 * row;
             float *image = w->rows.solve + 4 * (int64_t)track->place[row];
-            sup_four sum = image_of(track, w->rows.move, row);
+            sup_four sum = sup_track_image(track, w->rows.move, row);
             sum += sup_four_splat(w->rows.load[4 * row + 3]) * sup_four_load(d);
             memcpy(image, &sum, 3 * sizeof *image);
             down += dot3(d, w->rows.pull + 4 * row);

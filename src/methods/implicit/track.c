@@ -52,6 +52,8 @@ static size_t carve_rows(const sup_track *track, unsigned char *base, sup_track_
     rows->way = carve(&c, (size_t)track->joint_count, sizeof(int32_t));
     rows->straight = carve(&c, (size_t)track->joint_count, sizeof(float));
     rows->parts = carve(&c, blocks, sizeof(uint64_t));
+    rows->near[0] = carve(&c, 2 * count, sizeof(float));
+    rows->near[1] = carve(&c, 2 * count, sizeof(float));
     return c.at;
 }
 

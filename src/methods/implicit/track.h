@@ -23,11 +23,10 @@ enum { SUP_TRACK_INFLUENCES = 4 };
 
 /* What a vertex aims at, beside its place: a record of a model. */
 typedef struct sup_track_aim {
-    float iso; /* value of the field at rest; 0: none is felt */
-    float
-        gradient; /* its length there, 1/size; 0: none is felt, or it does not show the skin: the vertex follows its neighbours */
-    float edge;  /* mean length of its edges, sizes */
-    float relax; /* part of the relaxation that it takes: 0 where the artist wants none */
+    float iso;      /* value of the field at rest; 0: none is felt */
+    float gradient; /* its length there, 1/size; 0: none shows the skin there, the vertex follows its neighbours */
+    float edge;     /* mean length of its edges, sizes */
+    float relax;    /* part of the relaxation that it takes: 0 where the artist wants none */
 } sup_track_aim;
 
 /* The arrays of a model as the step sees them. Rows are vertices in the order of the blocks. */
@@ -167,6 +166,10 @@ void sup_track_shift(const sup_track *track, void *state, const float by[3]);
 float *sup_track_places(const sup_track *track, void *state);
 const float *sup_track_turns(const sup_track *track, const void *state); /* [row_count*12] prescribed, with shift */
 void sup_track_show(const sup_context *context, const sup_track *track, void *state, float smooth, float *shown);
+/* Shortens edges of `shown` that are longer than skin stretches. */
+void sup_track_limit(const sup_context *context, const sup_track *track, void *state, float *shown);
+/* Skin that touches nothing gives way, by `share` of [0, 1]: ease.c. Moves `shown`, which sup_track_show made. */
+void sup_track_ease(const sup_context *context, const sup_track *track, void *state, float share, float *shown);
 /* Rows whose value is off by more than 1e-3 and that are on no contact sheet; on a sheet; without a field. */
 void sup_track_fit(const sup_track *track, void *state, sup_track_field_fn *field, const void *user, int32_t *off,
                    int32_t *sheet, int32_t *lost);

@@ -90,32 +90,47 @@ static int32_t list_creases(const sup_track *track, const sup_track_rows *rows, 
 
 /* --- Edges that are too long --- */
 
+/* How much of an edge is more than it may be long: 0 of most. */
+static float excess_of(const show_work *w, int64_t row, int64_t other, const float now[3])
+{
+    const float *rest = w->track->rest + 4 * row, *there = w->track->rest + 4 * other, *m = w->turn + 12 * row;
+    const float edge[3] = {there[0] - rest[0], there[1] - rest[1], there[2] - rest[2]};
+    float square = now[0] * now[0] + now[1] * now[1] + now[2] * now[2], most = 0.0f;
+    for (int r = 0; r < 3; r++) {
+        float turned = m[4 * r] * edge[0] + m[4 * r + 1] * edge[1] + m[4 * r + 2] * edge[2];
+        most += LONGEST * LONGEST * turned * turned;
+    }
+    return square > most ? 1.0f - sqrtf(most / square) : 0.0f;
+}
+
 /* Both ends of an edge that is too long go towards each other, a row by the mean of what its edges ask for: one that all others are
- * far from goes to them, and they hardly move. Returns whether there is any; `to` may be NULL. */
-static bool limit_row(const show_work *w, int64_t row, float *to)
+ * far from goes to them, and they hardly move. */
+static void limit_row(const show_work *w, int64_t row, float *to)
 {
     const sup_track *track = w->track;
-    const float *p = w->from + 4 * row, *rest = track->rest + 4 * row, *m = w->turn + 12 * row;
-    float way[3] = {0, 0, 0};
-    bool any = false;
+    const float *p = w->from + 4 * row;
+    float way[3] = {0, 0, 0}, count = (float)(track->first[row + 1] - track->first[row]);
     for (int32_t e = track->first[row]; e < track->first[row + 1]; e++) {
-        const float *q = w->from + 4 * (int64_t)track->other[e], *there = track->rest + 4 * (int64_t)track->other[e];
-        const float edge[3] = {there[0] - rest[0], there[1] - rest[1], there[2] - rest[2]};
+        const float *q = w->from + 4 * (int64_t)track->other[e];
         const float now[3] = {q[0] - p[0], q[1] - p[1], q[2] - p[2]};
-        float square = now[0] * now[0] + now[1] * now[1] + now[2] * now[2], most = 0.0f;
-        for (int r = 0; r < 3; r++) {
-            float turned = m[4 * r] * edge[0] + m[4 * r + 1] * edge[1] + m[4 * r + 2] * edge[2];
-            most += LONGEST * LONGEST * turned * turned;
-        }
-        if (!(square > most)) continue;
-        float part = 1.0f - sqrtf(most / square);
+        float part = excess_of(w, row, track->other[e], now);
         for (int c = 0; c < 3; c++)
             way[c] += part * now[c];
-        any = true;
     }
-    float count = (float)(track->first[row + 1] - track->first[row]);
-    for (int c = 0; c < 3 && to != NULL; c++)
-        to[c] = p[c] + (any ? way[c] / count : 0.0f);
+    for (int c = 0; c < 3; c++)
+        to[c] = p[c] + (count > 0.0f ? way[c] / count : 0.0f);
+}
+
+/* Edges are looked at from one end. */
+static bool has_long(const show_work *w, int64_t row)
+{
+    const float *p = w->from + 4 * row;
+    bool any = false;
+    for (int32_t e = w->track->first[row]; e < w->track->first[row + 1] && !any; e++) {
+        const float *q = w->from + 4 * (int64_t)w->track->other[e];
+        const float now[3] = {q[0] - p[0], q[1] - p[1], q[2] - p[2]};
+        any = w->track->other[e] > row && excess_of(w, row, w->track->other[e], now) > 0.0f;
+    }
     return any;
 }
 
@@ -127,7 +142,7 @@ static void find_long_some(void *work, int32_t begin, int32_t end, int32_t worke
         w->far[block] = 0;
         for (int64_t row = w->track->block_first[block]; row < w->track->block_first[block + 1] && !w->far[block];
              row++)
-            if (limit_row(w, row, NULL)) w->far[block] = 1;
+            if (has_long(w, row)) w->far[block] = 1;
     }
 }
 
@@ -140,16 +155,17 @@ static void limit_some(void *work, int32_t begin, int32_t end, int32_t worker)
             limit_row(w, row, w->to + 4 * row);
 }
 
-static void limit_edges(const sup_context *context, const sup_track *track, const sup_track_rows *rows, float *shown)
+void sup_track_limit(const sup_context *context, const sup_track *track, void *state, float *shown)
 {
-    show_work work = {.track = track, .list = rows->list, .turn = rows->turn, .from = shown, .far = rows->parts};
+    sup_track_rows rows = sup_track_rows_of(track, state);
+    show_work work = {.track = track, .list = rows.list, .turn = rows.turn, .from = shown, .far = rows.parts};
     sup_parallel(context, track->block_count, GRAIN, find_long_some, &work);
-    int32_t blocks = list_rings(track, rows, LIMIT_RINGS);
+    int32_t blocks = list_rings(track, &rows, LIMIT_RINGS);
     if (blocks == 0) return;
-    memcpy(rows->pull, shown, 4 * (size_t)track->row_count * sizeof *shown);
+    memcpy(rows.pull, shown, 4 * (size_t)track->row_count * sizeof *shown);
     for (int i = 0; i < LIMIT_PASSES; i++) {
-        work.from = i % 2 == 0 ? shown : rows->pull;
-        work.to = i % 2 == 0 ? rows->pull : shown;
+        work.from = i % 2 == 0 ? shown : rows.pull;
+        work.to = i % 2 == 0 ? rows.pull : shown;
         sup_parallel(context, blocks, GRAIN, limit_some, &work);
     }
 }
@@ -183,5 +199,4 @@ void sup_track_show(const sup_context *context, const sup_track *track, void *st
     sup_track_rows rows = sup_track_rows_of(track, state);
     memcpy(shown, rows.place, 4 * (size_t)track->row_count * sizeof *shown);
     smooth_creases(context, track, &rows, smooth, shown);
-    limit_edges(context, track, &rows, shown);
 }
