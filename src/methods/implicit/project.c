@@ -42,6 +42,8 @@ void sup_track_look(const sup_track *track, int32_t block, sup_track_field_fn *f
 static const float FACING = -0.3f, ALONE = 1e-3f;
 /* Edges from there that a row may be away on a limb that is not its own: what it feels of its own is less by ELSEWHERE. */
 static const float STRAY = 10.0f, ELSEWHERE = 0.05f;
+/* The same where its part is straight, and how straight that is: about 0.07 radians. */
+static const float STRAY_STRAIGHT = 0.5f, STRAIGHT = 0.98f;
 /* Less than at rest that a row may feel of its kin; and from where on it follows nothing else. */
 static const float ASTRAY = 0.1f, ALL_ASTRAY = 0.2f;
 /* More than at rest that a row may feel of strangers, and from there on until they press it all the way. */
@@ -222,17 +224,20 @@ static void home_of(const sup_track *track, const float m[12], int64_t row, floa
 }
 
 /* Rows that start anew. Where only its own limb is felt, a row went through that if its surface faces the other way than both dual
- * quaternions and its bone have it face. One is lost that feels nothing at all; and one that lies on something else, in no
- * contact, far from where both have it. They start from where dual quaternions have
- * them, and where that is in no field of their own, as in the flaps that those make of deep folds, from where the bone has. */
-static bool bring_home(const sup_track_work *w, const sample *s, const float *bone, int64_t row, lane *l)
+ * quaternions and its bone have it face. One is lost that feels nothing at all; one that lies on something else, in no
+ * contact, far from where both have it; and one that is not where both have it though its part is straight and nothing presses
+ * it. They start from where dual quaternions have them, and where that is in no field of their own, as in the flaps that
+ * those make of deep folds, from where the bone has. */
+static bool bring_home(const sup_track_work *w, const sample *s, int32_t joint, int64_t row, lane *l)
 {
     const sup_track *track = w->track;
-    const float *turn = w->rows.turn + 12 * row;
-    float *place = w->rows.place + 4 * row, home[2][3], n[2][3], own = fabsf(s->felt);
-    float faces = FACING * length_of(s->gradient), far = STRAY * track->aim[row].edge;
+    const float *turn = w->rows.turn + 12 * row, *bone = w->input->joints[joint].place;
+    float straight = w->rows.straight[joint], *place = w->rows.place + 4 * row, home[2][3], n[2][3],
+          own = fabsf(s->felt);
+    bool calm = straight > STRAIGHT && !(s->pressed > 0.0f);
+    float faces = FACING * length_of(s->gradient), far = (calm ? STRAY_STRAIGHT : STRAY) * track->aim[row].edge;
     bool again = l->homes == 1, mine = track->own[row] >= 0.0f, through = fabsf(s->value - s->felt) <= ALONE;
-    bool away = s->value - own > ELSEWHERE && s->contact < 0.1f;
+    bool away = calm || (s->value - own > ELSEWHERE && s->contact < 0.1f);
     for (int i = 0; i < 2; i++) {
         home_of(track, i == 0 ? turn : bone, row, home[i], n[i]);
         const float way[3] = {home[i][0] - place[0], home[i][1] - place[1], home[i][2] - place[2]};
@@ -263,7 +268,7 @@ static int32_t project_block(sup_track_work *w, int32_t block, int32_t steps)
 {
     const sup_track *track = w->track;
     int32_t first = track->block_first[block], count = track->block_first[block + 1] - first, looks = 0;
-    const float *bone = w->input->joints[track->block_joint[block]].place;
+    const int32_t joint = track->block_joint[block];
     lane lanes[SUP_FIELD_LANES];
     for (int32_t k = 0; k < count; k++)
         lanes[k] = (lane){.miss = INFINITY};
@@ -280,7 +285,7 @@ static int32_t project_block(sup_track_work *w, int32_t block, int32_t steps)
             lane *l = &lanes[k];
             if (l->done) continue;
             sample s = sample_of(track, row, &samples, &sides, k);
-            if (take_back(w, &s, row) || (l->homes < 2 && bring_home(w, &s, bone, row, l))) {
+            if (take_back(w, &s, row) || (l->homes < 2 && bring_home(w, &s, joint, row, l))) {
                 busy = true;
                 continue;
             }
