@@ -335,6 +335,7 @@ static sup_result open_system(sup_crowd *crowd, const sup_system *from, const su
         .lockstep = b->limit == SUP_BLOCK_ALONE ? 1 : SUP_GPU_LOCKSTEP,
         .most_local = most,
         .most_prisms = b->most_prisms,
+        .most_forces = b->most_forces,
         .most_slots = b->most_slots,
         .most_pack = b->pack_size,
         .most_seats = b->most_seats,

@@ -21,7 +21,7 @@ enum {
     SUP_GPU_HISTORY = 8,        /* directions that the acceleration looks back on (solver_work.h) */
     SUP_GPU_SUMS = 14,          /* sums of a character: decide.cuh */
     SUP_GPU_SUMS_ALL = 16,      /* rounded up to a power of two */
-    SUP_GPU_SOLVES = 3,         /* steps of conjugate gradients a direction, with contacts (solver_contact.c) */
+    SUP_GPU_SOLVES = 2,         /* steps of conjugate gradients a direction, with contacts (solver_contact.c) */
     SUP_GPU_SPARE = 1,          /* turns of a step beyond its iterations, for those that are taken back */
     SUP_GPU_LOCKSTEP = 4,       /* characters that a block handles together in a crowd */
     SUP_GPU_TOP_LOCKSTEP = 16,  /* and in the solve of the top */
@@ -36,6 +36,7 @@ typedef struct sup_gpu_system {
     int32_t lockstep;    /* characters a block: 1 or SUP_GPU_LOCKSTEP, which the parts were made for */
     int32_t most_local;  /* places of a part, anchors included */
     int32_t most_prisms; /* of a part */
+    int32_t most_forces; /* floats of a part's forces, in crowds */
     int32_t most_slots, most_pack, most_seats;
     int32_t most_blend;   /* chambers of a part's prisms */
     int32_t alone_blocks; /* that a single character's step is done by, all at once; 0: by kernels */
@@ -85,6 +86,15 @@ typedef struct sup_gpu_progress {
     int32_t pushing;    /* of them, those that pushed at its end */
 } sup_gpu_progress;
 
+/* What a character does after a local step. */
+typedef struct sup_gpu_plan {
+    int32_t active, accepted, finish;
+    int32_t history; /* the newest direction's place */
+    int32_t base, target;
+    float factor[SUP_GPU_HISTORY];
+    float repeat, forget;
+} sup_gpu_plan;
+
 /* A step in progress: what solver.c keeps in sup_step. Two of them take turns. */
 typedef struct sup_gpu_control {
     double inner[SUP_GPU_HISTORY][SUP_GPU_HISTORY];
@@ -97,6 +107,7 @@ typedef struct sup_gpu_control {
     int32_t base, current; /* buffers of the last iterate and of the current one */
     int32_t over;          /* the step has ended: later kernels have nothing to do */
     int32_t pad;
+    sup_gpu_plan plan; /* of crowds, whose parts do not decide for themselves */
 } sup_gpu_control;
 
 /* A contact as the solver works with it: sup_contact_row of solver_work.h, at the place of its vertex. */

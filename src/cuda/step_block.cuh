@@ -58,8 +58,7 @@ template <int C> struct block_view {
     }
 };
 
-/* Of fast memory. `F`: with room for the forces of prisms. Crowds then have the feet of two characters where others have
- * products: `out` and `slots`. */
+/* Of fast memory. `F`: with room for the forces of prisms. */
 template <int C, int T, bool F = false> struct sizes {
     enum { LIMIT = limit<C>::value };
     size_t inverse, out, scratch, slots, left, x, feet, pressure; /* floats */
@@ -73,10 +72,8 @@ template <int C, int T, bool F = false> struct sizes {
         scratch = half > force ? half : force;
         slots = left = (size_t)s.most_slots * width<C>::value;
         x = ((size_t)C * s.most_local * 3 + 3) / 4 * 4;
-        feet = F && C > 1 ? 0 : C * one;
+        feet = C * one;
         pressure = (2 * C * (size_t)s.most_seats + 3) / 4 * 4;
-        if (F && C > 1 && out < one) out = one;
-        if (F && C > 1 && slots < one) slots = one;
     }
     __host__ __device__ size_t before_pack() const
     {
@@ -110,19 +107,20 @@ static __device__ block_view<C> open_block(const sup_gpu_system &s, const sup_gp
     b.x = b.sums + 32 * SUP_GPU_SUMS_ALL;
     b.feet = b.x + size.x;
     b.pressure = b.feet + size.feet;
-    if (F && C > 1) {
-        b.feet = b.out;
-        b.feet_count = 2;
-        b.feet_step = (int)(b.slots - b.out);
-    } else {
-        b.feet_count = C;
-        b.feet_step = s.most_local * 4;
-    }
+    b.feet_count = C;
+    b.feet_step = s.most_local * 4;
     b.pack = (const unsigned char *)(shared + size.before_pack());
     b.tets = s.tets + (size_t)from->prism_first / SUP_PRISM_LANES * SUP_PRISM_FLOATS;
     b.blend_weight = s.blend_weight + from->blend_first;
     b.blend_seat = s.blend_seat + from->blend_first;
     return b;
+}
+
+template <int T> static __device__ void load_pack(const sup_gpu_system &s, const void *pack)
+{
+    for (int i = threadIdx.x * 4; i < s.most_pack / 4; i += T * 4)
+        copy_chunk((const float *)pack + i, (const float *)(s.pack + (size_t)blockIdx.x * s.most_pack) + i);
+    asm volatile("cp.async.commit_group;");
 }
 
 /* Begins to copy the part's arrays, then its inverse, into shared memory. They never change, so that this may begin before
@@ -131,10 +129,7 @@ template <int C, int T, bool F = false> static __device__ void load_part(const s
 {
     enum { LIMIT = limit<C>::value };
     const sizes<C, T, F> size(s);
-    float *pack = shared + size.before_pack();
-    for (int i = threadIdx.x * 4; i < s.most_pack / 4; i += T * 4)
-        copy_chunk(pack + i, (const float *)(s.pack + (size_t)blockIdx.x * s.most_pack) + i);
-    asm volatile("cp.async.commit_group;");
+    load_pack<T>(s, shared + size.before_pack());
     const float *from = s.inverse + (size_t)blockIdx.x * LIMIT * LIMIT;
     for (int i = threadIdx.x * 4; C == 1 && i < LIMIT * LIMIT; i += T * 4)
         copy_chunk(shared + i, from + i);

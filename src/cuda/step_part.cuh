@@ -8,6 +8,8 @@
 #include "cuda/step_block.cuh"
 #include "methods/projective/column.h"
 
+#include <limits.h>
+
 /* --- Start --- */
 
 /* Eq. 2.9, and the pull of the anchors' second difference, which is the gradient that the start is solved from: into `in` and
@@ -95,15 +97,16 @@ static __device__ void move(const sup_gpu_system &s, const sup_gpu_state &st, co
     }
 }
 
-/* Anchors where the phase has them, behind the unknowns. */
+/* Anchors where the phase has them, behind the unknowns; the first `most` of them. */
 template <int C, int T>
-static __device__ void load_anchors(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b)
+static __device__ void load_anchors(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b,
+                                    int most = INT_MAX)
 {
     const int32_t *anchor = b.template at<int32_t>(SUP_PACK_ANCHOR);
     for (int c = 0; c < b.live; c++) {
         const float4 *from = st.anchors[st.progress[b.first + c].phase % 3] + (size_t)(b.first + c) * s.anchor_count;
         float *to = b.x + (c * s.most_local + b.part.count + b.part.slot_count) * 3;
-        for (int i = threadIdx.x; i < b.part.anchor_count; i += T)
+        for (int i = threadIdx.x; i < min(most, b.part.anchor_count); i += T)
             put(to + 3 * i, from[anchor[i]]);
     }
 }
@@ -116,7 +119,7 @@ static __device__ void load_feet(const sup_gpu_system &s, const sup_gpu_state &s
     const float4 *from = st.feet + (size_t)(b.first + c) * (s.unknown_count + s.anchor_count);
     const int free_count = b.part.count + b.part.slot_count;
     float *to = b.feet + c % b.feet_count * b.feet_step;
-    for (int i = threadIdx.x; i < free_count + b.part.anchor_count; i += T) {
+    for (int i = threadIdx.x; i < b.part.foot_count; i += T) {
         bool own;
         copy_chunk(to + 4 * i, &from[i < free_count ? b.place(s.interior_count, i, own)
                                                     : s.unknown_count + anchor[i - free_count]]);
@@ -129,7 +132,14 @@ static __device__ sup_wide3 corner_position(const float *x, int place)
     return sup_wide3{x[3 * place], x[3 * place + 1], x[3 * place + 2]};
 }
 
-/* The column under the outer side of a prism. */
+/* The column from the outer side of a prism down to its feet. */
+static __device__ column column_between(const sup_wide3 skin[3], const sup_wide3 foot[3])
+{
+    sup_wide3 p = sup_wide3_sub(foot[0], foot[2]), q = sup_wide3_sub(foot[1], foot[2]);
+    return column{sup_wide3_sub(skin[0], foot[2]), sup_wide3_sub(skin[1], foot[2]),
+                  sup_wide3_sub(sup_wide3_sub(skin[2], foot[2]), q), column_cross(p, q)};
+}
+
 template <int C> static __device__ column column_of(const block_view<C> &b, const float *x, const float *feet, int prism)
 {
     const uint16_t *corner = b.template at<uint16_t>(SUP_PACK_CORNER) + prism;
@@ -141,9 +151,7 @@ template <int C> static __device__ column column_of(const block_view<C> &b, cons
         skin[k] = corner_position(x, place);
         foot[k] = sup_wide3{at.x, at.y, at.z};
     }
-    sup_wide3 p = sup_wide3_sub(foot[0], foot[2]), q = sup_wide3_sub(foot[1], foot[2]);
-    return column{sup_wide3_sub(skin[0], foot[2]), sup_wide3_sub(skin[1], foot[2]),
-                  sup_wide3_sub(sup_wide3_sub(skin[2], foot[2]), q), column_cross(p, q)};
+    return column_between(skin, foot);
 }
 
 /* What the part adds to the chambers of all characters that go on: columns into shared memory, then eight threads a seat. */

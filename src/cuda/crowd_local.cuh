@@ -1,0 +1,292 @@
+/* crowd_local.cuh (internal) - the local step of a part in a crowd: the same as in step_part.cuh, a thread a prism.
+ *
+ * One character fills the device only with a thread a tetrahedron; of a crowd there is enough for a thread to take all three of a prism,
+ * which it reads once, and to leave one force a corner instead of one for each tetrahedron there. Forces of two characters are
+ * in fast memory at a time. */
+#ifndef SUP_CUDA_CROWD_LOCAL_CUH
+#define SUP_CUDA_CROWD_LOCAL_CUH
+
+#include "cuda/step_part.cuh"
+
+enum { CROWD_THREADS = 256, CROWD = SUP_GPU_LOCKSTEP, PAIR = 2 };
+
+typedef block_view<CROWD> crowd_view;
+
+/* Floats of fast memory; products of the solve are where the forces were. */
+struct crowd_sizes {
+    size_t in, scratch, left, sums, x, feet, pressure;
+    __host__ __device__ crowd_sizes(const sup_gpu_system &s)
+    {
+        enum { LIMIT = limit<CROWD>::value, ROW = width<CROWD>::value };
+        size_t products = (size_t)CROWD_THREADS / LIMIT * LIMIT * ROW, forces = PAIR * (size_t)s.most_forces;
+        in = LIMIT * ROW;
+        scratch = ((products > forces ? products : forces) + 3) / 4 * 4;
+        left = (size_t)s.most_slots * ROW;
+        sums = PAIR * 32 * SUP_GPU_SUMS_ALL;
+        x = CROWD * (size_t)s.most_local * 4;
+        feet = s.volume > 0.0f ? PAIR * (size_t)s.most_local * 4 : 0;
+        pressure = (2 * CROWD * (size_t)s.most_seats + 3) / 4 * 4;
+    }
+    __host__ __device__ size_t before_pack() const
+    {
+        return in + scratch + left + sums + x + feet + pressure;
+    }
+    size_t bytes(const sup_gpu_system &s) const
+    {
+        return before_pack() * sizeof(float) + (size_t)s.most_pack;
+    }
+};
+
+static __device__ crowd_view open_crowd(const sup_gpu_system &s, const sup_gpu_state &st, float *shared)
+{
+    const crowd_sizes size(s);
+    __shared__ sup_block_part part;
+    const sup_block_part *from = &s.parts[blockIdx.x];
+    for (int i = threadIdx.x; i < (int)(sizeof part / sizeof(int)); i += CROWD_THREADS)
+        ((int *)&part)[i] = ((const int *)from)[i];
+    crowd_view b(part);
+    b.first = blockIdx.y * CROWD;
+    b.live = min((int)CROWD, st.count - b.first);
+    b.inverse = s.inverse + (size_t)blockIdx.x * limit<CROWD>::value * limit<CROWD>::value;
+    b.in = shared;
+    b.force = b.out = b.in + size.in;
+    b.half = b.out + limit<CROWD>::value * width<CROWD>::value;
+    b.slots = NULL;
+    b.left = b.force + size.scratch;
+    b.sums = b.left + size.left;
+    b.x = b.sums + size.sums;
+    b.feet = b.x + size.x;
+    b.feet_count = PAIR;
+    b.feet_step = s.most_local * 4;
+    b.pressure = b.feet + size.feet;
+    b.pack = (const unsigned char *)(b.pressure + size.pressure);
+    b.tets = s.tets + (size_t)from->prism_first / SUP_PRISM_LANES * SUP_PRISM_FLOATS;
+    b.blend_weight = s.blend_weight + from->blend_first;
+    b.blend_seat = s.blend_seat + from->blend_first;
+    return b;
+}
+
+/* Begins to copy where the iterates and the anchors of a character are. */
+static __device__ void load_places(const sup_gpu_system &s, const sup_gpu_state &st, const crowd_view &b, int c, int current)
+{
+    const int32_t *anchor = b.at<int32_t>(SUP_PACK_ANCHOR);
+    const int free_count = b.part.count + b.part.slot_count;
+    const float4 *from = st.iterate[current] + (size_t)(b.first + c) * s.unknown_count;
+    const float4 *given = st.anchors[st.progress[b.first + c].phase % 3] + (size_t)(b.first + c) * s.anchor_count;
+    float *to = b.x + c * s.most_local * 4;
+    for (int i = threadIdx.x; i < free_count + b.part.anchor_count; i += CROWD_THREADS) {
+        bool own;
+        copy_chunk(to + 4 * i, i < free_count ? &from[b.place(s.interior_count, i, own)] : &given[anchor[i - free_count]]);
+    }
+}
+
+static __device__ sup_wide3 place_at(const float4 *x, unsigned place)
+{
+    const float4 v = x[place];
+    return sup_wide3{v.x, v.y, v.z};
+}
+
+/* What a prism of a character has. */
+struct crowd_prism {
+    const float *tets;
+    const uint16_t *corner; /* stride apart */
+    const float4 *x, *feet; /* feet NULL: no volume */
+    float *force;
+    float pressure; /* on its column */
+    int stride, loose_stride;
+    bool shared_rotation;
+};
+
+/* The way of elements.h that knows no exceptions: prism() where it gave no number. */
+static __device__ __noinline__ float prism_mended(const float *tets, const sup_wide3 edge[5], bool shared_rotation,
+                                                  sup_wide3 sum[5])
+{
+    float f[3][9], mean[9], energy = 0.0f, total = 0.0f;
+    for (int i = 0; i < 9; i++)
+        mean[i] = 0.0f;
+    for (int k = 0; k < 5; k++)
+        sum[k] = sup_wide3{0.0f, 0.0f, 0.0f};
+    for (int t = 0; t < 3; t++) {
+        const float w = tets[(10 * t + 9) * SUP_PRISM_LANES];
+        strain(tets + 10 * t * SUP_PRISM_LANES, t, edge, f[t]);
+        total += w;
+        for (int i = 0; i < 9; i++)
+            mean[i] = fmaf(w, f[t][i], mean[i]);
+    }
+    for (int i = 0; i < 9; i++)
+        mean[i] /= total;
+    for (int t = 0; t < 3; t++) {
+        float r[9];
+        sup_nearest_rotation(shared_rotation ? mean : f[t], r);
+        energy += push(tets + 10 * t * SUP_PRISM_LANES, t, 5, f[t], r, sum);
+    }
+    return energy;
+}
+
+/* Adds the pressure on the column under a prism to the forces on its outer corners. */
+static __device__ void press_column(const crowd_prism &p, sup_wide3 sum[5])
+{
+    sup_wide3 skin[3], foot[3];
+#pragma unroll
+    for (int k = 0; k < 3; k++) {
+        const unsigned place = p.corner[k * p.stride];
+        skin[k] = place_at(p.x, place);
+        foot[k] = place_at(p.feet, place);
+    }
+    const column under = column_between(skin, foot);
+    column_press(&under, p.pressure, sum);
+}
+
+/* Forces of a prism into fast memory; returns twice the energy of its strain. CORNERS: 3 where its inner side is given, else 5. */
+template <int CORNERS> static __device__ __forceinline__ float push_prism(const crowd_prism &p, int prism)
+{
+    sup_wide3 edge[5], sum[5];
+    const sup_wide3 last = place_at(p.x, p.corner[CORNER_C1 * p.stride]);
+#pragma unroll
+    for (int k = 0; k < 5; k++)
+        edge[k] = sup_wide3_sub(place_at(p.x, p.corner[k * p.stride]), last);
+    float energy = ::prism(p.tets, edge, CORNERS, p.shared_rotation, sum);
+    if (!(energy == energy)) {
+        sup_wide3 way[5], force[5]; /* apart from those of the common way, which stay in registers */
+        for (int k = 0; k < 5; k++)
+            way[k] = edge[k];
+        energy = prism_mended(p.tets, way, p.shared_rotation, force);
+        for (int k = 0; k < CORNERS; k++)
+            sum[k] = force[k];
+    }
+    if (CORNERS == 5) {
+        float *to = p.force + 9 * p.stride + 3 * prism;
+        const int step = 3 * p.loose_stride;
+        const sup_wide3 all = plus(plus(plus(sum[0], sum[1]), plus(sum[2], sum[3])), sum[4]);
+        put_force(to, 1, sum[3]);
+        put_force(to + step, 1, sum[4]);
+        put_force(to + 2 * step, 1, sup_wide3{-all.x, -all.y, -all.z}); /* a common translation costs nothing */
+    }
+    if (p.feet != NULL) press_column(p, sum);
+#pragma unroll
+    for (int k = 0; k < 3; k++)
+        put_force(p.force + 3 * (k * p.stride + prism), 1, sum[k]);
+    return energy;
+}
+
+/* Forces of the part's prisms of two characters, a thread a prism; warps take them 32 by 32. Returns their energies. */
+static __device__ void crowd_forces(const sup_gpu_system &s, const crowd_view &b, const local_view *views, int first,
+                                    float (&energy)[PAIR])
+{
+    const int lane = threadIdx.x % 32, chunks = b.part.prism_stride / 32;
+    energy[0] = energy[1] = 0.0f;
+    for (int item = threadIdx.x / 32; item < PAIR * chunks; item += CROWD_THREADS / 32) {
+        const int which = item >= chunks, c = first + which, begin = (item - which * chunks) * 32, i = begin + lane;
+        if (c >= b.live || views[c].over || i >= b.part.prism_count) continue;
+        const float *pressure = b.pressure + c * s.most_seats;
+        crowd_prism p;
+        p.tets = b.tets + begin / SUP_PRISM_LANES * SUP_PRISM_FLOATS + lane / SUP_PRISM_LANES * SUP_PRISM_FLOATS +
+                 lane % SUP_PRISM_LANES;
+        p.corner = b.at<uint16_t>(SUP_PACK_CORNER) + i;
+        p.x = (const float4 *)b.x + c * s.most_local;
+        p.feet = s.volume > 0.0f ? (const float4 *)(b.feet + which * b.feet_step) : NULL;
+        p.force = b.force + which * s.most_forces;
+        p.stride = b.part.prism_stride;
+        p.loose_stride = b.part.loose_stride;
+        p.shared_rotation = views[c].shared_rotation != 0;
+        p.pressure = 0.0f;
+        for (int k = 0; s.volume > 0.0f && k < b.part.blend_count; k++) {
+            const int at = k * p.stride + i;
+            p.pressure = fmaf(b.blend_weight[at], pressure[b.blend_seat[at]], p.pressure);
+        }
+        const float twice = begin < p.loose_stride ? push_prism<5>(p, i) : push_prism<3>(p, i);
+        energy[0] += which == 0 ? 0.5f * twice : 0.0f;
+        energy[1] += which == 1 ? 0.5f * twice : 0.0f;
+    }
+}
+
+/* The gradient of two characters, half of the threads each: what gradient() and contact_gradient() of step_part.cuh do. Values of the
+ * threads' own character. */
+static __device__ void crowd_gradient(const sup_gpu_system &s, const sup_gpu_state &st, const crowd_view &b,
+                                      const local_view &now, int c, float (&values)[SUP_GPU_SUMS_ALL])
+{
+    enum { EACH = CROWD_THREADS / PAIR };
+    const int character = b.first + c, places = b.part.count + b.part.slot_count, which = threadIdx.x / EACH;
+    const size_t at = (size_t)character * s.unknown_count;
+    const uint16_t *begin = b.at<uint16_t>(SUP_PACK_SUM_BEGIN), *from = b.at<uint16_t>(SUP_PACK_SUM_FROM);
+    const float *masses = b.at<float>(SUP_PACK_MASS), *force = b.force + which * s.most_forces;
+    const float4 *x = (const float4 *)b.x + c * s.most_local;
+    const int32_t *slot = b.at<int32_t>(SUP_PACK_SLOT);
+    for (int i = threadIdx.x % EACH; i < places; i += EACH) {
+        bool own;
+        const int place = b.place(s.interior_count, i, own);
+        const float mass = masses[i];
+        const bool inside = i < b.part.count;
+        float4 here = x[i], inertial = here, g = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+        if (mass > 0.0f) inertial = st.inertial[at + place];
+        for (int e = begin[i], end = begin[i + 1]; e < end; e++) {
+            const float *f = force + from[e];
+            g.x += f[0], g.y += f[1], g.z += f[2];
+        }
+        const float4 apart = minus(here, inertial);
+        g = add_scaled(g, mass, apart);
+        values[SUM_ENERGY] = fmaf(0.5f * mass, dot(apart, apart), values[SUM_ENERGY]);
+        if (now.rows > 0) {
+            if (own)
+                g = add_scaled(g, 1.0f, contact_forces(s, open_contacts(s, st, character), st.iterate[now.current] + at, place, values));
+            if (inside)
+                st.gradient[at + place] = g;
+            else
+                st.raw[(size_t)character * s.slot_count + slot[i - b.part.count]] = g;
+        } else {
+#pragma unroll
+            for (int j = 0; j < SUP_GPU_HISTORY - 1; j++)
+                if (j < now.history) values[SUM_OLDER + j] += dot(st.direction[j][at + place], g);
+        }
+        put(b.row(b.in, b.left, i, c), inside ? make_float4(-g.x, -g.y, -g.z, 0.0f) : g);
+    }
+}
+
+/* Sums of a local step of two characters, whose `energy` every thread has a part of, `values` only those of its half. */
+static __device__ void crowd_sums(const sup_gpu_state &st, const crowd_view &b, const local_view *views, int first,
+                                  float (&energy)[PAIR], float (&values)[SUP_GPU_SUMS_ALL])
+{
+    enum { WARPS = CROWD_THREADS / 32, EACH = WARPS / PAIR, N = SUP_GPU_SUMS_ALL };
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    const float strain = warp_sums<PAIR>(energy), sum = warp_sums<N>(values);
+    float *strains = b.sums + 32 * N;
+    if (lane % (32 / PAIR) == 0) strains[lane / (32 / PAIR) * 32 + warp] = strain;
+    if (lane % (32 / N) == 0) b.sums[lane / (32 / N) * 32 + warp] = sum;
+    __syncthreads();
+    const int which = threadIdx.x / N, k = threadIdx.x % N, c = first + which;
+    if (which >= PAIR || c >= b.live || views[c].over || k >= (views[c].rows > 0 ? SUM_PUSHING + 1 : SUM_OLDER + views[c].history))
+        return;
+    float total = 0.0f;
+#pragma unroll
+    for (int w = 0; w < EACH; w++)
+        total += b.sums[k * 32 + which * EACH + w];
+    for (int w = 0; k == SUM_ENERGY && w < WARPS; w++)
+        total += strains[which * 32 + w];
+    st.sums[((size_t)(b.first + c) * SUP_GPU_SUMS + SUM_ENERGY + k) * st.sum_rows + blockIdx.x] = total;
+}
+
+/* A local step of two characters, whose places are there. */
+static __device__ void crowd_pair(const sup_gpu_system &s, const sup_gpu_state &st, const crowd_view &b, const local_view *views,
+                                  int first)
+{
+    const int c = first + threadIdx.x / (CROWD_THREADS / PAIR);
+    float energy[PAIR], values[SUP_GPU_SUMS_ALL];
+    wait_inverse();
+    __syncthreads();
+    crowd_forces(s, b, views, first, energy);
+    __syncthreads();
+    for (int next = first + PAIR; s.volume > 0.0f && next < min(b.live, first + 2 * PAIR); next++)
+        load_feet<CROWD, CROWD_THREADS>(s, st, b, next);
+#pragma unroll
+    for (int k = 0; k < SUP_GPU_SUMS_ALL; k++)
+        values[k] = 0.0f;
+    if (c < b.live && !views[c].over) {
+        const float *energies = b.pressure + (CROWD + c) * s.most_seats;
+        for (int i = threadIdx.x % (CROWD_THREADS / PAIR); s.volume > 0.0f && i < b.part.seat_count; i += CROWD_THREADS / PAIR)
+            values[SUM_ENERGY] += energies[i];
+        crowd_gradient(s, st, b, views[c], c, values);
+    }
+    crowd_sums(st, b, views, first, energy, values);
+}
+
+#endif
