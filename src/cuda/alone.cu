@@ -289,7 +289,7 @@ static __device__ void solve_contacts(const sup_gpu_system &s, const sup_gpu_sta
         meet(m);
         if (threadIdx.x < 32) {
             const cg_length length = step_length(s, st, 0, rz[k], (int)gridDim.x, (int)gridDim.x);
-            const bool on = k + 1 < SUP_GPU_SOLVES && length.alpha != 0.0f && length.near;
+            const bool on = k + 1 < solves_of(st, 0) && length.alpha != 0.0f && length.near;
             if (threadIdx.x == 0) plan = cg_plan{on, 1, length.alpha};
         }
         __syncthreads();

@@ -19,6 +19,12 @@ struct cg_length {
     bool near;   /* a row stiffens the system */
 };
 
+/* Steps of conjugate gradients of a character at most. */
+static __device__ int solves_of(const sup_gpu_state &st, int character)
+{
+    return st.orders[character].shared ? 1 : SUP_GPU_SOLVES;
+}
+
 /* By a warp. `blocks` found the rows' curvature, `local_rows` how near they are. */
 static __device__ cg_length step_length(const sup_gpu_system &s, const sup_gpu_state &st, int character, double rz, int blocks,
                                         int local_rows)

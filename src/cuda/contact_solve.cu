@@ -50,10 +50,9 @@ __global__ void __launch_bounds__(T, C > 1 ? 2 : 1)
 {
     extern __shared__ __align__(16) float shared[];
     __shared__ cg_plan plans[C];
-    load_part<C, T>(s, shared);
+    if (C == 1) load_part<C, T>(s, shared);
     block_view<C> b = open_block<C, T>(s, st, shared);
     wait_for_kernel();
-    wait_inverse();
     for (int c = threadIdx.x / 32; c < b.live; c += T / 32) {
         cg_plan plan = plan_back(s, st, b.first + c, turn, k, top_blocks);
         if (threadIdx.x % 32 == 0) plans[c] = plan;
@@ -63,6 +62,9 @@ __global__ void __launch_bounds__(T, C > 1 ? 2 : 1)
     for (int c = 0; c < b.live; c++)
         which |= plans[c].active || (k == 0 && plans[c].touches) ? 1u << c : 0u;
     if (which == 0) return;
+    if (C > 1) load_part<C, T>(s, shared);
+    wait_inverse();
+    __syncthreads();
     backward<C, T>(s, st, b);
     __syncthreads();
     turn_search<C, T>(s, st, b, which, k, plans);
@@ -101,10 +103,9 @@ __global__ void __launch_bounds__(T, C > 1 ? 2 : 1)
 {
     extern __shared__ __align__(16) float shared[];
     __shared__ cg_plan plans[C];
-    load_part<C, T>(s, shared);
+    if (C == 1) load_part<C, T>(s, shared);
     block_view<C> b = open_block<C, T>(s, st, shared);
     wait_for_kernel();
-    wait_inverse();
     bool any = false;
     for (int c = threadIdx.x / 32; c < b.live; c += T / 32) {
         cg_plan plan = {0, 0, 0.0f};
@@ -112,7 +113,7 @@ __global__ void __launch_bounds__(T, C > 1 ? 2 : 1)
         if (touches(st, turn, b.first + c) && !last->ended) {
             const cg_length length = step_length(s, st, b.first + c, last->rz, row_blocks(s), s.part_count);
             plan.factor = length.alpha;
-            plan.active = length.alpha != 0.0f && length.near;
+            plan.active = length.alpha != 0.0f && length.near && k < solves_of(st, b.first + c);
             if (blockIdx.x == 0 && threadIdx.x % 32 == 0) last->last = !plan.active;
         }
         if (threadIdx.x % 32 == 0) plans[c] = plan;
@@ -121,6 +122,9 @@ __global__ void __launch_bounds__(T, C > 1 ? 2 : 1)
     for (int c = 0; c < b.live; c++)
         any = any || plans[c].active;
     if (!any) return;
+    if (C > 1) load_part<C, T>(s, shared);
+    wait_inverse();
+    __syncthreads();
     step_part<C, T>(s, st, b, plans);
     __syncthreads();
     forward<C, T>(s, st, b);
@@ -136,11 +140,12 @@ __global__ void __launch_bounds__(ROW_THREADS)
     if (!touches(st, turn, character)) return;
     if (threadIdx.x < 32) {
         const sup_gpu_cg *cg = st.cg + (size_t)character * SUP_GPU_SOLVES;
-        int last = SUP_GPU_SOLVES - 1; /* the last search direction; a step along it may be still to be made */
+        const int solves = solves_of(st, character);
+        int last = solves - 1; /* the last search direction; a step along it may be still to be made */
         while (last >= 0 && cg[last].ended)
             last--;
         const cg_length length = step_length(s, st, character, cg[max(last, 0)].rz, row_blocks(s), s.part_count);
-        const bool open = last == SUP_GPU_SOLVES - 1 || (last >= 0 && !length.near);
+        const bool open = last == solves - 1 || (last >= 0 && !length.near);
         if (lane == 0) factor = open ? length.alpha : 0.0f;
     }
     __syncthreads();
@@ -166,12 +171,12 @@ __global__ void __launch_bounds__(ROW_THREADS)
 /* --- Launches --- */
 
 template <int C, int T>
-static int solve(const sup_gpu_system &s, const sup_gpu_state &st, int turn, cudaStream_t stream)
+static int solve(const sup_gpu_system &s, const sup_gpu_state &st, int turn, int solves, cudaStream_t stream)
 {
     dim3 grid(s.part_count, (st.count + C - 1) / C), rows(row_blocks(s), st.count);
     size_t shared = sup_gpu_step_shared(&s);
     int top_blocks = sup_gpu_top_rows(&s), error = 0;
-    for (int k = 0; error == 0 && k < SUP_GPU_SOLVES; k++) {
+    for (int k = 0; error == 0 && k < solves; k++) {
         if (k > 0) {
             launch_early(cg_forward_kernel<C, T>, grid, T, shared, stream, s, st, turn, k);
             error = sup_gpu_top(&s, &st, turn, k, stream);
@@ -203,9 +208,10 @@ extern "C" int sup_gpu_contact_prepare(const sup_gpu_system *system)
                                        : prepare<SUP_GPU_LOCKSTEP, STEP_CROWD_THREADS>(*system));
 }
 
-extern "C" int sup_gpu_contact_solve(const sup_gpu_system *system, const sup_gpu_state *state, int32_t turn, void *stream)
+extern "C" int sup_gpu_contact_solve(const sup_gpu_system *system, const sup_gpu_state *state, int32_t turn, int32_t solves,
+                                     void *stream)
 {
     cudaStream_t on = (cudaStream_t)stream;
-    return system->lockstep == 1 ? solve<1, STEP_ALONE_THREADS>(*system, *state, turn, on)
-                                 : solve<SUP_GPU_LOCKSTEP, STEP_CROWD_THREADS>(*system, *state, turn, on);
+    return system->lockstep == 1 ? solve<1, STEP_ALONE_THREADS>(*system, *state, turn, solves, on)
+                                 : solve<SUP_GPU_LOCKSTEP, STEP_CROWD_THREADS>(*system, *state, turn, solves, on);
 }

@@ -8,7 +8,7 @@
 
 #include "cuda/step_part.cuh"
 
-enum { CROWD_THREADS = 256, CROWD = SUP_GPU_LOCKSTEP, PAIR = 2 };
+enum { CROWD_THREADS = 384, CROWD = SUP_GPU_LOCKSTEP, PAIR = 2 };
 
 typedef block_view<CROWD> crowd_view;
 
@@ -97,32 +97,6 @@ struct crowd_prism {
     bool shared_rotation;
 };
 
-/* The way of elements.h that knows no exceptions: prism() where it gave no number. */
-static __device__ __noinline__ float prism_mended(const float *tets, const sup_wide3 edge[5], bool shared_rotation,
-                                                  sup_wide3 sum[5])
-{
-    float f[3][9], mean[9], energy = 0.0f, total = 0.0f;
-    for (int i = 0; i < 9; i++)
-        mean[i] = 0.0f;
-    for (int k = 0; k < 5; k++)
-        sum[k] = sup_wide3{0.0f, 0.0f, 0.0f};
-    for (int t = 0; t < 3; t++) {
-        const float w = tets[(10 * t + 9) * SUP_PRISM_LANES];
-        strain(tets + 10 * t * SUP_PRISM_LANES, t, edge, f[t]);
-        total += w;
-        for (int i = 0; i < 9; i++)
-            mean[i] = fmaf(w, f[t][i], mean[i]);
-    }
-    for (int i = 0; i < 9; i++)
-        mean[i] /= total;
-    for (int t = 0; t < 3; t++) {
-        float r[9];
-        sup_nearest_rotation(shared_rotation ? mean : f[t], r);
-        energy += push(tets + 10 * t * SUP_PRISM_LANES, t, 5, f[t], r, sum);
-    }
-    return energy;
-}
-
 /* Adds the pressure on the column under a prism to the forces on its outer corners. */
 static __device__ void press_column(const crowd_prism &p, sup_wide3 sum[5])
 {
@@ -137,23 +111,18 @@ static __device__ void press_column(const crowd_prism &p, sup_wide3 sum[5])
     column_press(&under, p.pressure, sum);
 }
 
-/* Forces of a prism into fast memory; returns twice the energy of its strain. CORNERS: 3 where its inner side is given, else 5. */
-template <int CORNERS> static __device__ __forceinline__ float push_prism(const crowd_prism &p, int prism)
+/* The edges of a prism, from its last corner. */
+static __device__ void edges_of(const crowd_prism &p, sup_wide3 edge[5])
 {
-    sup_wide3 edge[5], sum[5];
     const sup_wide3 last = place_at(p.x, p.corner[CORNER_C1 * p.stride]);
 #pragma unroll
     for (int k = 0; k < 5; k++)
         edge[k] = sup_wide3_sub(place_at(p.x, p.corner[k * p.stride]), last);
-    float energy = ::prism(p.tets, edge, CORNERS, p.shared_rotation, sum);
-    if (!(energy == energy)) {
-        sup_wide3 way[5], force[5]; /* apart from those of the common way, which stay in registers */
-        for (int k = 0; k < 5; k++)
-            way[k] = edge[k];
-        energy = prism_mended(p.tets, way, p.shared_rotation, force);
-        for (int k = 0; k < CORNERS; k++)
-            sum[k] = force[k];
-    }
+}
+
+/* Forces of a prism into fast memory. CORNERS: 3 where its inner side is given, else 5. */
+template <int CORNERS> static __device__ void put_forces(const crowd_prism &p, int prism, sup_wide3 sum[5])
+{
     if (CORNERS == 5) {
         float *to = p.force + 9 * p.stride + 3 * prism;
         const int step = 3 * p.loose_stride;
@@ -166,35 +135,92 @@ template <int CORNERS> static __device__ __forceinline__ float push_prism(const 
 #pragma unroll
     for (int k = 0; k < 3; k++)
         put_force(p.force + 3 * (k * p.stride + prism), 1, sum[k]);
+}
+
+/* Twice the energy of its strain; not a number where the closed form cannot give a rotation. */
+template <int CORNERS> static __device__ __forceinline__ float push_prism(const crowd_prism &p, int prism)
+{
+    sup_wide3 edge[5], sum[5];
+    edges_of(p, edge);
+    const float energy = ::prism(p.tets, edge, CORNERS, p.shared_rotation, sum);
+    put_forces<CORNERS>(p, prism, sum);
     return energy;
 }
 
-/* Forces of the part's prisms of two characters, a thread a prism; warps take them 32 by 32. Returns their energies. */
+/* The same without exceptions, for the few that need it. */
+static __device__ __noinline__ float mend_prism(const crowd_prism &p, int prism, bool loose)
+{
+    sup_wide3 edge[5], sum[5] = {};
+    float f[3][9], mean[9] = {0.0f}, energy = 0.0f, total = 0.0f;
+    edges_of(p, edge);
+    for (int t = 0; t < 3; t++) {
+        const float w = p.tets[(10 * t + 9) * SUP_PRISM_LANES];
+        strain(p.tets + 10 * t * SUP_PRISM_LANES, t, edge, f[t]);
+        total += w;
+        for (int i = 0; i < 9; i++)
+            mean[i] = fmaf(w, f[t][i], mean[i]);
+    }
+    for (int i = 0; i < 9; i++)
+        mean[i] /= total;
+    for (int t = 0; t < 3; t++) {
+        float r[9];
+        sup_nearest_rotation(p.shared_rotation ? mean : f[t], r);
+        energy += push(p.tets + 10 * t * SUP_PRISM_LANES, t, 5, f[t], r, sum);
+    }
+    if (loose)
+        put_forces<5>(p, prism, sum);
+    else
+        put_forces<3>(p, prism, sum);
+    return energy;
+}
+
+static __device__ crowd_prism view_prism(const sup_gpu_system &s, const crowd_view &b, const local_view *views, int c, int which,
+                                         int i)
+{
+    const unsigned at = (unsigned)i;
+    const float *pressure = b.pressure + c * s.most_seats;
+    crowd_prism p;
+    p.tets = b.tets + at / SUP_PRISM_LANES * SUP_PRISM_FLOATS + at % SUP_PRISM_LANES;
+    p.corner = b.at<uint16_t>(SUP_PACK_CORNER) + i;
+    p.x = (const float4 *)b.x + c * s.most_local;
+    p.feet = s.volume > 0.0f ? (const float4 *)(b.feet + which * b.feet_step) : NULL;
+    p.force = b.force + which * s.most_forces;
+    p.stride = b.part.prism_stride;
+    p.loose_stride = b.part.loose_stride;
+    p.shared_rotation = views[c].shared_rotation != 0;
+    p.pressure = 0.0f;
+    for (int k = 0; s.volume > 0.0f && k < b.part.blend_count; k++) {
+        const int blend = k * p.stride + i;
+        p.pressure = fmaf(b.blend_weight[blend], pressure[b.blend_seat[blend]], p.pressure);
+    }
+    return p;
+}
+
+/* Forces of the part's prisms of two characters, a thread a prism; warps take them 32 by 32. Returns their energies. The few whose
+ * rotations the closed form cannot give come last. */
 static __device__ void crowd_forces(const sup_gpu_system &s, const crowd_view &b, const local_view *views, int first,
                                     float (&energy)[PAIR])
 {
-    const int lane = threadIdx.x % 32, chunks = b.part.prism_stride / 32;
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, chunks = b.part.prism_stride / 32;
+    unsigned again = 0, round = 1;
     energy[0] = energy[1] = 0.0f;
-    for (int item = threadIdx.x / 32; item < PAIR * chunks; item += CROWD_THREADS / 32) {
-        const int which = item >= chunks, c = first + which, begin = (item - which * chunks) * 32, i = begin + lane;
+    for (int item = warp; item < PAIR * chunks; item += CROWD_THREADS / 32, round <<= 1) {
+        const int which = item >= chunks, c = first + which, i = (item - which * chunks) * 32 + lane;
         if (c >= b.live || views[c].over || i >= b.part.prism_count) continue;
-        const float *pressure = b.pressure + c * s.most_seats;
-        crowd_prism p;
-        p.tets = b.tets + begin / SUP_PRISM_LANES * SUP_PRISM_FLOATS + lane / SUP_PRISM_LANES * SUP_PRISM_FLOATS +
-                 lane % SUP_PRISM_LANES;
-        p.corner = b.at<uint16_t>(SUP_PACK_CORNER) + i;
-        p.x = (const float4 *)b.x + c * s.most_local;
-        p.feet = s.volume > 0.0f ? (const float4 *)(b.feet + which * b.feet_step) : NULL;
-        p.force = b.force + which * s.most_forces;
-        p.stride = b.part.prism_stride;
-        p.loose_stride = b.part.loose_stride;
-        p.shared_rotation = views[c].shared_rotation != 0;
-        p.pressure = 0.0f;
-        for (int k = 0; s.volume > 0.0f && k < b.part.blend_count; k++) {
-            const int at = k * p.stride + i;
-            p.pressure = fmaf(b.blend_weight[at], pressure[b.blend_seat[at]], p.pressure);
+        const crowd_prism p = view_prism(s, b, views, c, which, i);
+        const float twice = i - lane < p.loose_stride ? push_prism<5>(p, i) : push_prism<3>(p, i);
+        if (!(twice == twice)) {
+            again |= round;
+            continue;
         }
-        const float twice = begin < p.loose_stride ? push_prism<5>(p, i) : push_prism<3>(p, i);
+        energy[0] += which == 0 ? 0.5f * twice : 0.0f;
+        energy[1] += which == 1 ? 0.5f * twice : 0.0f;
+    }
+    for (int item = warp; again != 0; item += CROWD_THREADS / 32, again >>= 1) {
+        if ((again & 1u) == 0) continue;
+        const int which = item >= chunks, i = (item - which * chunks) * 32 + lane;
+        const crowd_prism p = view_prism(s, b, views, first + which, which, i);
+        const float twice = mend_prism(p, i, i - lane < p.loose_stride);
         energy[0] += which == 0 ? 0.5f * twice : 0.0f;
         energy[1] += which == 1 ? 0.5f * twice : 0.0f;
     }

@@ -57,11 +57,10 @@ __global__ void __launch_bounds__(T, C > 1 ? 2 : 1)
 {
     extern __shared__ __align__(16) float shared[];
     __shared__ plan plans[C];
-    load_part<C, T>(s, shared);
+    if (C == 1) load_part<C, T>(s, shared);
     block_view<C> b = open_block<C, T>(s, st, shared);
     bool any = false, solves = turn == 0;
     wait_for_kernel();
-    wait_inverse();
     if (C > 1 && threadIdx.x < b.live) plans[threadIdx.x] = st.control[turn & 1][b.first + threadIdx.x].plan;
     __syncthreads();
     for (int c = 0; c < b.live; c++) {
@@ -72,6 +71,9 @@ __global__ void __launch_bounds__(T, C > 1 ? 2 : 1)
         if (C == 1 && blockIdx.x == 0 && threadIdx.x < b.live) st.control[turn & 1][b.first + threadIdx.x].over = 1;
         return;
     }
+    if (C > 1) load_part<C, T>(s, shared);
+    wait_inverse();
+    __syncthreads();
     for (int c = 0; s.volume > 0.0f && c < b.live; c++)
         load_feet<C, T>(s, st, b, c);
     load_anchors<C, T>(s, st, b, b.part.foot_count - b.part.count - b.part.slot_count);
@@ -124,15 +126,16 @@ __global__ void __launch_bounds__(CROWD_THREADS, 2)
     extern __shared__ __align__(16) float shared[];
     __shared__ local_view views[CROWD];
     crowd_view b = open_crowd(s, st, shared);
-    load_pack<CROWD_THREADS>(s, b.pack);
     wait_for_kernel();
     if (threadIdx.x < b.live) views[threadIdx.x] = view_local(st, turn, b.first + threadIdx.x);
-    wait_inverse();
     __syncthreads();
     bool any = false;
     for (int c = 0; c < b.live; c++)
         any = any || !views[c].over;
-    if (!any) return;
+    if (!any) return; /* before anything is fetched: many a block of a crowd has nothing to do in its last turns */
+    load_pack<CROWD_THREADS>(s, b.pack);
+    wait_inverse();
+    __syncthreads();
     for (int c = 0; c < b.live; c++)
         if (!views[c].over) load_places(s, st, b, c, views[c].current);
     for (int c = 0; s.volume > 0.0f && c < min(b.live, (int)PAIR); c++)
@@ -180,7 +183,7 @@ extern "C" int sup_gpu_step_prepare(const sup_gpu_system *system)
 }
 
 template <int C, int T>
-static int launch_step(const sup_gpu_system &s, const sup_gpu_state &st, int turns, bool contact, cudaStream_t stream)
+static int launch_step(const sup_gpu_system &s, const sup_gpu_state &st, int turns, int solves, cudaStream_t stream)
 {
     dim3 grid(s.part_count, (st.count + C - 1) / C);
     size_t shared = sup_gpu_step_shared(&s);
@@ -196,16 +199,16 @@ static int launch_step(const sup_gpu_system &s, const sup_gpu_state &st, int tur
         launch_early(C == 1 ? local_kernel : local_crowd_kernel, grid, C == 1 ? T : (int)CROWD_THREADS,
                      sup_gpu_local_shared(&s), stream, s, st, turn);
         error = sup_gpu_top(&s, &st, turn, 0, stream);
-        if (error == 0 && contact) error = sup_gpu_contact_solve(&s, &st, turn, stream);
+        if (error == 0 && solves > 0) error = sup_gpu_contact_solve(&s, &st, turn, solves, stream);
     }
     return error != 0 ? error : (int)cudaGetLastError();
 }
 
-extern "C" int sup_gpu_step(const sup_gpu_system *system, const sup_gpu_state *state, int32_t turns, bool contact,
+extern "C" int sup_gpu_step(const sup_gpu_system *system, const sup_gpu_state *state, int32_t turns, int32_t solves,
                             void *stream)
 {
     cudaStream_t on = (cudaStream_t)stream;
     if (system->alone_blocks > 0 && state->count == 1) return sup_gpu_alone(system, state, turns, stream);
-    return system->lockstep == 1 ? launch_step<1, STEP_ALONE_THREADS>(*system, *state, turns, contact, on)
-                                 : launch_step<SUP_GPU_LOCKSTEP, STEP_CROWD_THREADS>(*system, *state, turns, contact, on);
+    return system->lockstep == 1 ? launch_step<1, STEP_ALONE_THREADS>(*system, *state, turns, solves, on)
+                                 : launch_step<SUP_GPU_LOCKSTEP, STEP_CROWD_THREADS>(*system, *state, turns, solves, on);
 }
