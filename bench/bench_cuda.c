@@ -268,14 +268,16 @@ static void bench_crowd(const male *m, int32_t count)
 {
     sup_crowd *crowd = open_crowd(m, m->model, count);
     play_all(m, crowd);
-    static const setting settings[] = {{0, 0, 0}, {5, 0, 0}, {0, 1, 0}, {3, 1, 0}, {0, 1, 1}, {3, 1, 1}, {2, 1, 1}, {2, 0, 1}};
+    static const setting settings[] = {{0, 0, 0}, {5, 0, 0}, {0, 1, 0}, {3, 1, 0},
+                                       {0, 1, 1}, {3, 1, 1}, {2, 1, 1}, {2, 0, 1}};
     for (int32_t k = 0; k < (int32_t)(sizeof settings / sizeof *settings); k++) {
         set_all(crowd, settings[k]);
         times t = time_frames(crowd, 60);
-        printf("  %d characters, iterations %.0f, contact %.0f, fast %.0f: %.3f ms a frame [%.3f, %.3f], %.2f us a character; %d "
+        printf("  %d characters, iterations %.0f, contact %.0f, fast %.0f: %.3f ms a frame [%.3f, %.3f], %.2f us a "
+               "character; %d "
                "MB\n",
-               (int)count, settings[k].iterations, settings[k].contact, settings[k].fast, (double)t.median, (double)t.tenth,
-               (double)t.ninetieth, (double)t.median * 1e3 / count, (int)(crowd->allocated >> 20));
+               (int)count, settings[k].iterations, settings[k].contact, settings[k].fast, (double)t.median,
+               (double)t.tenth, (double)t.ninetieth, (double)t.median * 1e3 / count, (int)(crowd->allocated >> 20));
         time_stages(crowd);
         fflush(stdout);
     }

@@ -58,10 +58,10 @@ typedef struct sup_block_part {
     int32_t prism_stride;               /* prism_count rounded up to 32: between the forces of a prism */
     int32_t loose_stride; /* the first prisms, rounded up to 32: those whose inner side is not given as a whole */
     int32_t foot_count;   /* the first places: all that are an outer corner of a prism */
-    int32_t sum_first;                  /* into sum_begin: count + slot_count + 1 of them */
-    int32_t seat_first, seat_count;     /* chambers that its prisms are part of */
-    int32_t blend_first, blend_count;   /* most chambers of one of its prisms; into blend_seat */
-    int32_t pack[SUP_PACK_COUNT];       /* where its arrays begin in its stretch of `pack`, bytes */
+    int32_t sum_first;    /* into sum_begin: count + slot_count + 1 of them */
+    int32_t seat_first, seat_count;   /* chambers that its prisms are part of */
+    int32_t blend_first, blend_count; /* most chambers of one of its prisms; into blend_seat */
+    int32_t pack[SUP_PACK_COUNT];     /* where its arrays begin in its stretch of `pack`, bytes */
 } sup_block_part;
 
 /* Where the force on a corner of a prism of a crowd begins: x, y, z. Inner corners have one where the prism is loose. */
@@ -78,7 +78,7 @@ typedef struct sup_blocks {
     int32_t unknown_count, anchor_count, part_count, top_count, top_stride, slot_count;
     int32_t interior_count;                        /* unknowns of the parts: where the top begins */
     int32_t most_slots, most_anchors, most_prisms; /* of a part */
-    int32_t most_forces; /* floats of the forces of a part's prisms, in crowds */
+    int32_t most_forces;                           /* floats of the forces of a part's prisms, in crowds */
     int32_t *number;                               /* [unknown_count] of each place of the system */
     sup_block_part *parts;                         /* [part_count] */
     float *inverse;                                /* [part_count*limit^2] A_p^-1 by columns */

@@ -78,7 +78,7 @@ static __device__ void turn_search(const sup_gpu_system &s, const sup_gpu_state 
     for (int c = 0; c < C; c++)
         sums[c] = 0.0f;
     for (int n = threadIdx.x; n < places * b.live; n += T) {
-        const int c = n / places, i = n - c * places;
+        const int c = which_of<C>(n, places), i = n - c * places;
         bool own;
         const int place = b.place(s.interior_count, i, own);
         if (!own || (which >> c & 1u) == 0) continue;
@@ -120,7 +120,7 @@ static __device__ void step_part(const sup_gpu_system &s, const sup_gpu_state &s
 {
     const int places = b.part.count + b.part.slot_count;
     for (int n = threadIdx.x; n < places * b.live; n += T) {
-        const int c = n / places, i = n - c * places;
+        const int c = which_of<C>(n, places), i = n - c * places;
         bool own;
         int place = b.place(s.interior_count, i, own);
         float4 rest = make_float4(0.0f, 0.0f, 0.0f, 0.0f);

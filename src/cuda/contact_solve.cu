@@ -63,6 +63,7 @@ __global__ void __launch_bounds__(T, C > 1 ? 2 : 1)
         which |= plans[c].active || (k == 0 && plans[c].touches) ? 1u << c : 0u;
     if (which == 0) return;
     if (C > 1) load_part<C, T>(s, shared);
+    clear_rest(b);
     wait_inverse();
     __syncthreads();
     backward<C, T>(s, st, b);
@@ -123,6 +124,7 @@ __global__ void __launch_bounds__(T, C > 1 ? 2 : 1)
         any = any || plans[c].active;
     if (!any) return;
     if (C > 1) load_part<C, T>(s, shared);
+    clear_rest(b);
     wait_inverse();
     __syncthreads();
     step_part<C, T>(s, st, b, plans);

@@ -8,7 +8,7 @@
 
 #include "cuda/step_part.cuh"
 
-enum { CROWD_THREADS = 384, CROWD = SUP_GPU_LOCKSTEP, PAIR = 2 };
+enum { CROWD_THREADS = 256, CROWD = SUP_GPU_LOCKSTEP, PAIR = 2, EACH = 128 }; /* EACH: threads of one of the two, where they part */
 
 typedef block_view<CROWD> crowd_view;
 
@@ -19,7 +19,7 @@ struct crowd_sizes {
     {
         enum { LIMIT = limit<CROWD>::value, ROW = width<CROWD>::value };
         size_t products = (size_t)CROWD_THREADS / LIMIT * LIMIT * ROW, forces = PAIR * (size_t)s.most_forces;
-        in = LIMIT * ROW;
+        in = in_size<CROWD>::value;
         scratch = ((products > forces ? products : forces) + 3) / 4 * 4;
         left = (size_t)s.most_slots * ROW;
         sums = PAIR * 32 * SUP_GPU_SUMS_ALL;
@@ -231,7 +231,6 @@ static __device__ void crowd_forces(const sup_gpu_system &s, const crowd_view &b
 static __device__ void crowd_gradient(const sup_gpu_system &s, const sup_gpu_state &st, const crowd_view &b,
                                       const local_view &now, int c, float (&values)[SUP_GPU_SUMS_ALL])
 {
-    enum { EACH = CROWD_THREADS / PAIR };
     const int character = b.first + c, places = b.part.count + b.part.slot_count, which = threadIdx.x / EACH;
     const size_t at = (size_t)character * s.unknown_count;
     const uint16_t *begin = b.at<uint16_t>(SUP_PACK_SUM_BEGIN), *from = b.at<uint16_t>(SUP_PACK_SUM_FROM);
@@ -272,7 +271,7 @@ static __device__ void crowd_gradient(const sup_gpu_system &s, const sup_gpu_sta
 static __device__ void crowd_sums(const sup_gpu_state &st, const crowd_view &b, const local_view *views, int first,
                                   float (&energy)[PAIR], float (&values)[SUP_GPU_SUMS_ALL])
 {
-    enum { WARPS = CROWD_THREADS / 32, EACH = WARPS / PAIR, N = SUP_GPU_SUMS_ALL };
+    enum { WARPS = CROWD_THREADS / 32, OF_EACH = EACH / 32, N = SUP_GPU_SUMS_ALL };
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const float strain = warp_sums<PAIR>(energy), sum = warp_sums<N>(values);
     float *strains = b.sums + 32 * N;
@@ -284,8 +283,8 @@ static __device__ void crowd_sums(const sup_gpu_state &st, const crowd_view &b, 
         return;
     float total = 0.0f;
 #pragma unroll
-    for (int w = 0; w < EACH; w++)
-        total += b.sums[k * 32 + which * EACH + w];
+    for (int w = 0; w < OF_EACH; w++)
+        total += b.sums[k * 32 + which * OF_EACH + w];
     for (int w = 0; k == SUM_ENERGY && w < WARPS; w++)
         total += strains[which * 32 + w];
     st.sums[((size_t)(b.first + c) * SUP_GPU_SUMS + SUM_ENERGY + k) * st.sum_rows + blockIdx.x] = total;
@@ -295,7 +294,7 @@ static __device__ void crowd_sums(const sup_gpu_state &st, const crowd_view &b, 
 static __device__ void crowd_pair(const sup_gpu_system &s, const sup_gpu_state &st, const crowd_view &b, const local_view *views,
                                   int first)
 {
-    const int c = first + threadIdx.x / (CROWD_THREADS / PAIR);
+    const int which = threadIdx.x / EACH, c = first + which;
     float energy[PAIR], values[SUP_GPU_SUMS_ALL];
     wait_inverse();
     __syncthreads();
@@ -306,9 +305,9 @@ static __device__ void crowd_pair(const sup_gpu_system &s, const sup_gpu_state &
 #pragma unroll
     for (int k = 0; k < SUP_GPU_SUMS_ALL; k++)
         values[k] = 0.0f;
-    if (c < b.live && !views[c].over) {
+    if (which < PAIR && c < b.live && !views[c].over) {
         const float *energies = b.pressure + (CROWD + c) * s.most_seats;
-        for (int i = threadIdx.x % (CROWD_THREADS / PAIR); s.volume > 0.0f && i < b.part.seat_count; i += CROWD_THREADS / PAIR)
+        for (int i = threadIdx.x % EACH; s.volume > 0.0f && i < b.part.seat_count; i += EACH)
             values[SUM_ENERGY] += energies[i];
         crowd_gradient(s, st, b, views[c], c, values);
     }

@@ -452,8 +452,8 @@ static sup_result open_detect(sup_crowd *crowd, const sup_detect *d, sup_error *
     crowd->detect.points = up(&u, NULL, 2 * n * v, four);
     crowd->detect.normal = up(&u, NULL, n * v, four);
     crowd->detect.nearest = up(&u, NULL, n * v, sizeof(unsigned long long));
-    crowd->detect.block_box = up(&u, NULL, 2 * n * d->block_count, four);
-    crowd->detect.cell_box = up(&u, NULL, 2 * n * d->cell_count, four);
+    crowd->detect.block_box = up(&u, NULL, 2 * n * (d->block_count + (d->block_count + 31) / 32), four);
+    crowd->detect.cell_box = up(&u, NULL, 4 * n * d->cell_count, four);
     return done(&u);
 }
 

@@ -178,7 +178,8 @@ int sup_gpu_top(const sup_gpu_system *system, const sup_gpu_state *state, int32_
 /* The direction with contacts, after the first solve of it (contact_solve.cu). */
 int sup_gpu_contact_prepare(const sup_gpu_system *system);
 int32_t sup_gpu_contact_sum_rows(const sup_gpu_system *system);
-int sup_gpu_contact_solve(const sup_gpu_system *system, const sup_gpu_state *state, int32_t turn, int32_t solves, void *stream);
+int sup_gpu_contact_solve(const sup_gpu_system *system, const sup_gpu_state *state, int32_t turn, int32_t solves,
+                          void *stream);
 /* A step of one character by blocks that stay (alone.cu): how many, 0 where they do not fit. */
 int32_t sup_gpu_alone_blocks(const sup_gpu_system *system, int32_t processors, size_t shared_limit);
 int sup_gpu_alone_prepare(const sup_gpu_system *system);

@@ -27,6 +27,7 @@ __global__ void __launch_bounds__(T)
     wait_pack();
     wait_for_kernel();
     __syncthreads();
+    clear_rest(b);
     predict<C, T>(s, st, b);
     wait_inverse();
     __syncthreads();
@@ -72,6 +73,7 @@ __global__ void __launch_bounds__(T, C > 1 ? 2 : 1)
         return;
     }
     if (C > 1) load_part<C, T>(s, shared);
+    clear_rest(b);
     wait_inverse();
     __syncthreads();
     for (int c = 0; s.volume > 0.0f && c < b.live; c++)
@@ -134,6 +136,7 @@ __global__ void __launch_bounds__(CROWD_THREADS, 2)
         any = any || !views[c].over;
     if (!any) return; /* before anything is fetched: many a block of a crowd has nothing to do in its last turns */
     load_pack<CROWD_THREADS>(s, b.pack);
+    clear_rest(b);
     wait_inverse();
     __syncthreads();
     for (int c = 0; c < b.live; c++)

@@ -17,16 +17,18 @@
 template <int C, int T>
 static __device__ void predict(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b)
 {
-    for (int c = 0; c < b.live; c++) {
-        const sup_gpu_orders &in = st.orders[b.first + c];
-        const int phase = st.progress[b.first + c].phase;
-        const float keep = 1.0f - st.progress[b.first + c].damping;
-        size_t at = (size_t)(b.first + c) * s.unknown_count;
-        const float4 *bend = st.bend + (size_t)(b.first + c) * s.anchor_count;
+    enum { EACH = T / C }; /* threads a character */
+    const int c = threadIdx.x / EACH, character = b.first + c;
+    float sums[8] = {0.0f};
+    if (c < b.live) {
+        const sup_gpu_orders &in = st.orders[character];
+        const int phase = st.progress[character].phase;
+        const float keep = 1.0f - st.progress[character].damping;
+        size_t at = (size_t)character * s.unknown_count;
+        const float4 *bend = st.bend + (size_t)character * s.anchor_count;
         const float4 fall = make_float4(in.fall[0], in.fall[1], in.fall[2], 0.0f);
         const float4 first = st.x[phase & 1][at + s.first_place];
-        float sums[8] = {0.0f};
-        for (int i = threadIdx.x; i < b.part.count + b.part.slot_count; i += T) {
+        for (int i = threadIdx.x % EACH; i < b.part.count + b.part.slot_count; i += EACH) {
             bool own;
             int place = b.place(s.interior_count, i, own);
             float4 pull = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
@@ -51,9 +53,9 @@ static __device__ void predict(const sup_gpu_system &s, const sup_gpu_state &st,
             put(b.row(b.in, b.left, i, c),
                 i < b.part.count ? make_float4(-pull.x, -pull.y, -pull.z, 0.0f) : pull);
         }
-        reduce<T, 8>(b.sums, sums, 31u, st, b.first + c, SUM_PRODUCT, 8);
-        __syncthreads();
     }
+    reduce_each<C, T, 8>(b, sums, 5, st, SUM_PRODUCT);
+    __syncthreads();
 }
 
 /* --- The accelerated step --- */
@@ -81,7 +83,7 @@ static __device__ void move(const sup_gpu_system &s, const sup_gpu_state &st, co
 {
     const int places = b.part.count + b.part.slot_count;
     for (int n = threadIdx.x; n < places * b.live; n += T) {
-        const int c = n / places, i = n - c * places, character = b.first + c;
+        const int c = which_of<C>(n, places), i = n - c * places, character = b.first + c;
         const plan &p = plans[c];
         if (!p.active) continue;
         const int phase = st.progress[character].phase;
@@ -161,7 +163,7 @@ static __device__ void volumes(const sup_gpu_system &s, const sup_gpu_state &st,
     enum { LANES = 8 };
     const int prisms = b.part.prism_count, seats = b.part.seat_count;
     for (int n = threadIdx.x; n < prisms * b.live; n += T) {
-        const int c = n / prisms, i = n - c * prisms;
+        const int c = which_of<C>(n, prisms), i = n - c * prisms;
         if (!plans[c].active || plans[c].finish) continue;
         column under = column_of<C>(b, b.x + c * s.most_local * 3, b.feet + c * b.feet_step, i);
         b.force[c * s.most_prisms + i] = column_volume6(&under);
@@ -171,7 +173,7 @@ static __device__ void volumes(const sup_gpu_system &s, const sup_gpu_state &st,
     const float *weights = b.template at<float>(SUP_PACK_SEAT_WEIGHT);
     const int lane = threadIdx.x % LANES, all = seats * b.live;
     for (int first = 0; first < all; first += T / LANES) {
-        const int n = first + threadIdx.x / LANES, c = n < all ? n / seats : 0, seat = n - c * seats;
+        const int n = first + threadIdx.x / LANES, c = n < all ? which_of<C>(n, seats) : 0, seat = n - c * seats;
         const bool here = n < all && plans[c].active && !plans[c].finish;
         double sum = 0.0;
         for (int e = here ? begin[seat] + lane : 0; here && e < begin[seat + 1]; e += LANES)
@@ -207,7 +209,7 @@ static __device__ void pressures(const sup_gpu_system &s, const sup_gpu_state &s
     const int32_t *seats = b.template at<int32_t>(SUP_PACK_CHAMBER_SEAT);
     const int count = b.part.seat_count;
     for (int n = threadIdx.x; n < count * b.live; n += T) {
-        const int c = n / count, i = n - c * count;
+        const int c = which_of<C>(n, count), i = n - c * count;
         if (views[c].over) continue;
         const double *volume = st.seat_volume + (size_t)(b.first + c) * s.seat_count;
         double sum = 0.0, rest = (double)b.template at<float>(SUP_PACK_SEAT_REST)[i];
@@ -483,7 +485,7 @@ static __device__ void load_iterates(const sup_gpu_system &s, const sup_gpu_stat
 {
     const int places = b.part.count + b.part.slot_count;
     for (int n = threadIdx.x; n < places * b.live; n += T) {
-        const int c = n / places, i = n - c * places;
+        const int c = which_of<C>(n, places), i = n - c * places;
         bool own;
         const size_t q = (size_t)(b.first + c) * s.unknown_count + b.place(s.interior_count, i, own);
         put(b.x + (c * s.most_local + i) * 3, st.iterate[views[c].current][q]);
