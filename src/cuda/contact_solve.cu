@@ -10,6 +10,15 @@ static __device__ bool touches(const sup_gpu_state &st, int turn, int character)
     return !is_over(st, turn, character) && st.progress[character].rows > 0;
 }
 
+/* Whether one of the characters of a block does. */
+template <int C> static __device__ bool any_touches(const sup_gpu_state &st, int turn)
+{
+    bool any = false;
+    for (int c = blockIdx.y * C; c < min((int)(blockIdx.y + 1) * C, st.count); c++)
+        any = any || touches(st, turn, c);
+    return any;
+}
+
 /* Blocks that cg_rows has for a character. */
 enum { ROW_THREADS = 256 };
 
@@ -44,15 +53,16 @@ static __device__ cg_plan plan_back(const sup_gpu_system &s, const sup_gpu_state
 }
 
 template <int C, int T>
-__global__ void __launch_bounds__(T, C > 1 ? 2 : 1)
+__global__ void __launch_bounds__(T, C > 1 ? 3 : 1)
     cg_back_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st, int turn, int k,
                    int top_blocks)
 {
     extern __shared__ __align__(16) float shared[];
     __shared__ cg_plan plans[C];
-    if (C == 1) load_part<C, T>(s, shared);
-    block_view<C> b = open_block<C, T>(s, st, shared);
+    if (C == 1) load_part<C, T, false, false>(s, shared);
     wait_for_kernel();
+    if (C > 1 && !any_touches<C>(st, turn)) return;
+    block_view<C> b = open_block<C, T, false, false>(s, st, shared);
     for (int c = threadIdx.x / 32; c < b.live; c += T / 32) {
         cg_plan plan = plan_back(s, st, b.first + c, turn, k, top_blocks);
         if (threadIdx.x % 32 == 0) plans[c] = plan;
@@ -62,7 +72,7 @@ __global__ void __launch_bounds__(T, C > 1 ? 2 : 1)
     for (int c = 0; c < b.live; c++)
         which |= plans[c].active || (k == 0 && plans[c].touches) ? 1u << c : 0u;
     if (which == 0) return;
-    if (C > 1) load_part<C, T>(s, shared);
+    if (C > 1) load_part<C, T, false, false>(s, shared);
     clear_rest(b);
     wait_inverse();
     __syncthreads();
@@ -99,14 +109,15 @@ __global__ void __launch_bounds__(ROW_THREADS)
 /* --- The step along it, and the next solve or the end --- */
 
 template <int C, int T>
-__global__ void __launch_bounds__(T, C > 1 ? 2 : 1)
+__global__ void __launch_bounds__(T, C > 1 ? 3 : 1)
     cg_forward_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st, int turn, int k)
 {
     extern __shared__ __align__(16) float shared[];
     __shared__ cg_plan plans[C];
-    if (C == 1) load_part<C, T>(s, shared);
-    block_view<C> b = open_block<C, T>(s, st, shared);
+    if (C == 1) load_part<C, T, false, false>(s, shared);
     wait_for_kernel();
+    if (C > 1 && !any_touches<C>(st, turn)) return;
+    block_view<C> b = open_block<C, T, false, false>(s, st, shared);
     bool any = false;
     for (int c = threadIdx.x / 32; c < b.live; c += T / 32) {
         cg_plan plan = {0, 0, 0.0f};
@@ -123,11 +134,11 @@ __global__ void __launch_bounds__(T, C > 1 ? 2 : 1)
     for (int c = 0; c < b.live; c++)
         any = any || plans[c].active;
     if (!any) return;
-    if (C > 1) load_part<C, T>(s, shared);
+    if (C > 1) load_part<C, T, false, false>(s, shared);
     clear_rest(b);
     wait_inverse();
     __syncthreads();
-    step_part<C, T>(s, st, b, plans);
+    step_part<C, T>(s, st, b, plans, C == 1 || k > 1);
     __syncthreads();
     forward<C, T>(s, st, b);
 }
@@ -137,6 +148,7 @@ __global__ void __launch_bounds__(ROW_THREADS)
     cg_end_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st, int turn)
 {
     __shared__ float factor, warps[SUP_GPU_HISTORY + 1][ROW_THREADS / 32];
+    __shared__ bool kept; /* what the steps before the last left is in memory: cg_part.cuh */
     const int character = blockIdx.y, place = blockIdx.x * ROW_THREADS + threadIdx.x, lane = threadIdx.x % 32;
     wait_for_kernel();
     if (!touches(st, turn, character)) return;
@@ -149,11 +161,12 @@ __global__ void __launch_bounds__(ROW_THREADS)
         const cg_length length = step_length(s, st, character, cg[max(last, 0)].rz, row_blocks(s), s.part_count);
         const bool open = last == solves - 1 || (last >= 0 && !length.near);
         if (lane == 0) factor = open ? length.alpha : 0.0f;
+        if (lane == 0) kept = s.lockstep == 1 || (open ? last > 0 : last >= 0);
     }
     __syncthreads();
     const int history = st.control[turn & 1][character].history;
     float values[SUP_GPU_HISTORY + 1] = {0.0f};
-    if (place < s.unknown_count) end_place(s, st, character, place, factor, history, values);
+    if (place < s.unknown_count) end_place(s, st, character, place, factor, history, values, kept);
 #pragma unroll
     for (int j = 0; j <= SUP_GPU_HISTORY; j++) {
         if (j > history) break;
@@ -176,7 +189,7 @@ template <int C, int T>
 static int solve(const sup_gpu_system &s, const sup_gpu_state &st, int turn, int solves, cudaStream_t stream)
 {
     dim3 grid(s.part_count, (st.count + C - 1) / C), rows(row_blocks(s), st.count);
-    size_t shared = sup_gpu_step_shared(&s);
+    size_t shared = sup_gpu_solve_shared(&s);
     int top_blocks = sup_gpu_top_rows(&s), error = 0;
     for (int k = 0; error == 0 && k < solves; k++) {
         if (k > 0) {
@@ -200,7 +213,7 @@ template <int C, int T> static cudaError_t prepare(const sup_gpu_system &s)
     const void *kernels[2] = {(const void *)cg_back_kernel<C, T>, (const void *)cg_forward_kernel<C, T>};
     cudaError_t error = cudaSuccess;
     for (int i = 0; i < 2 && error == cudaSuccess; i++)
-        error = cudaFuncSetAttribute(kernels[i], cudaFuncAttributeMaxDynamicSharedMemorySize, (int)sup_gpu_step_shared(&s));
+        error = cudaFuncSetAttribute(kernels[i], cudaFuncAttributeMaxDynamicSharedMemorySize, (int)sup_gpu_solve_shared(&s));
     return error;
 }
 

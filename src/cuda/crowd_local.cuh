@@ -56,6 +56,7 @@ static __device__ crowd_view open_crowd(const sup_gpu_system &s, const sup_gpu_s
     b.sums = b.left + size.left;
     b.x = b.sums + size.sums;
     b.feet = b.x + size.x;
+    b.most = s.most_local;
     b.feet_count = PAIR;
     b.feet_step = s.most_local * 4;
     b.pressure = b.feet + size.feet;

@@ -64,7 +64,7 @@ static __device__ bool looks(const sup_gpu_state &st, int character)
 }
 
 /* Groups of vertices go by BUNDLE, one for each thread of a warp. */
-enum { BUNDLE = 32 };
+enum { BUNDLE = 32, CELL_FOURS = SUP_GPU_CELL_FOURS };
 
 static __host__ __device__ int bundles_of(const sup_detect &d)
 {
@@ -129,6 +129,33 @@ static __device__ float from_order(int v)
     return __int_as_float(v ^ (v >> 31 & 0x7fffffff));
 }
 
+/* Where the sides of a cell's triangles look, by a warp: the middle of them, and the cosine from there beyond which no other side
+ * is turned away from all of them as far as sides that touch must be (may_touch); 2 where they look everywhere. */
+static __device__ float4 cone_of(const work &w, int cell)
+{
+    const sup_detect &d = *w.d;
+    const int lane = threadIdx.x % 32, first = d.cell_tet_first[cell], count = d.cell_tet_first[cell + 1] - first;
+    float4 normal[2], sum = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+#pragma unroll
+    for (int k = 0; k < 2; k++) {
+        const int32_t *t = d.triangles + 3 * (size_t)d.tet_triangle[first + min(lane + 32 * k, max(count, 1) - 1)];
+        const float4 c = w.skin[t[0]];
+        normal[k] = unit(cross(minus(w.skin[t[1]], c), minus(w.skin[t[2]], c)));
+        sum = add_scaled(sum, 1.0f, normal[k]);
+    }
+    for (int step = 16; step > 0; step >>= 1) {
+        sum.x += __shfl_xor_sync(0xffffffffu, sum.x, step);
+        sum.y += __shfl_xor_sync(0xffffffffu, sum.y, step);
+        sum.z += __shfl_xor_sync(0xffffffffu, sum.z, step);
+    }
+    float4 cone = unit(sum);
+    const float most = fminf(dot(cone, normal[0]), dot(cone, normal[1]));
+    const float width = from_order(__reduce_min_sync(0xffffffffu, in_order(most))); /* cosine */
+    const float apart = facing(STRANGERS), other = sqrtf(1.0f - apart * apart);
+    cone.w = width > apart ? apart * width + other * sqrtf(fmaxf(1.0f - width * width, 0.0f)) + 1e-3f : 2.0f;
+    return cone;
+}
+
 /* How far points reach along the axes and along the four diagonals of a cube. */
 enum { AXES = 7 };
 
@@ -169,14 +196,16 @@ __global__ void __launch_bounds__(THREADS)
         lower[k] = from_order(__reduce_min_sync(0xffffffffu, in_order(lower[k])));
         upper[k] = from_order(__reduce_max_sync(0xffffffffu, in_order(upper[k])));
     }
+    const float4 cone = cell < 0 ? make_float4(0.0f, 0.0f, 0.0f, 0.0f) : cone_of(w, cell);
     if (lane > 0) return;
     float4 *to = cell < 0 ? detect.block_box + 2 * ((size_t)character * (d.block_count + bundles_of(d)) + i)
-                          : detect.cell_box + 4 * ((size_t)character * d.cell_count + cell);
+                          : detect.cell_box + CELL_FOURS * ((size_t)character * d.cell_count + cell);
     to[0] = make_float4(lower[0], lower[1], lower[2], 0.0f);
     to[1] = make_float4(upper[0], upper[1], upper[2], 0.0f);
     if (cell < 0) return;
     to[2] = make_float4(lower[3], lower[4], lower[5], lower[6]);
     to[3] = make_float4(upper[3], upper[4], upper[5], upper[6]);
+    to[4] = cone;
 }
 
 /* --- One vertex and one triangle --- */
@@ -346,7 +375,7 @@ static __device__ bool is_inside(const tet_map &m, float4 p, int v)
 
 /* The box of a cell. */
 struct cell_box {
-    float4 lower, upper, low_diagonals, high_diagonals;
+    float4 lower, upper, low_diagonals, high_diagonals, cone;
 };
 
 static __device__ bool is_within(float4 p, const cell_box &box)
@@ -409,7 +438,8 @@ static __device__ void test_blocks(const work &w, const cell_box &box, int base,
         const int one = take_first(blocks), other = take_first(blocks), block = lane < 16 ? one : other;
         const int v = block >= 0 ? w.d->block_vertex[(base + block * split) * SUP_DETECT_BLOCK + lane % 16] : -1;
         float4 p = w.skin[v >= 0 ? v : 0];
-        const bool in = v >= 0 && is_within(p, box);
+        bool in = v >= 0 && is_within(p, box);
+        if (in) in = !(dot(w.normal[v], box.cone) > box.cone.w); /* or it looks where the cell does: no pair */
         const unsigned near = __ballot_sync(all, in);
         p.w = __int_as_float(v);
         if (in) cell.near[cell.count + __popc(near & ((1u << lane) - 1u))] = p;
@@ -434,9 +464,9 @@ __global__ void __launch_bounds__(TEST_THREADS, 8)
     const int number = (blockIdx.x * TEST_WARPS + warp) / split, part = (blockIdx.x * TEST_WARPS + warp) % split;
     if (number >= d.cell_count || !looks(st, character)) return;
     const work w = open_work(detect, st, character);
-    const float4 *from = detect.cell_box + 4 * ((size_t)character * d.cell_count + number);
+    const float4 *from = detect.cell_box + CELL_FOURS * ((size_t)character * d.cell_count + number);
     const float4 *boxes = detect.block_box + 2 * (size_t)character * (d.block_count + bundles);
-    const cell_box box = {from[0], from[1], from[2], from[3]};
+    const cell_box box = {from[0], from[1], from[2], from[3], from[4]};
     const int first = d.cell_tet_first[number];
     cell_work cell = {near[warp], 0, first, d.cell_tet_first[number + 1] - first};
     const int rounds = (d.block_count + 32 * split - 1) / (32 * split);

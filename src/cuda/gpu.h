@@ -35,6 +35,7 @@ typedef struct sup_gpu_system {
     int32_t skin_count;
     int32_t lockstep;    /* characters a block: 1 or SUP_GPU_LOCKSTEP, which the parts were made for */
     int32_t most_local;  /* places of a part, anchors included */
+    int32_t most_feet;   /* places of a part without anchors, but for those that are skin */
     int32_t most_prisms; /* of a part */
     int32_t most_forces; /* floats of a part's forces, in crowds */
     int32_t most_slots, most_pack, most_seats;
@@ -168,6 +169,7 @@ typedef struct sup_gpu_state {
 
 /* Bytes of shared memory that the kernels of a step need. */
 size_t sup_gpu_step_shared(const sup_gpu_system *system);
+size_t sup_gpu_solve_shared(const sup_gpu_system *system);
 size_t sup_gpu_local_shared(const sup_gpu_system *system);
 size_t sup_gpu_top_shared(const sup_gpu_system *system);
 /* The top's part of a step: what its kernels need, rows of sums that they write, and one solve: the

@@ -18,12 +18,12 @@
 #include "cuda/crowd_local.cuh"
 
 template <int C, int T>
-__global__ void __launch_bounds__(T)
+__global__ void __launch_bounds__(T, C > 1 ? 3 : 1)
     start_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st)
 {
     extern __shared__ __align__(16) float shared[];
-    load_part<C, T>(s, shared);
-    block_view<C> b = open_block<C, T>(s, st, shared);
+    load_part<C, T, false, false>(s, shared);
+    block_view<C> b = open_block<C, T, false, false>(s, st, shared);
     wait_pack();
     wait_for_kernel();
     __syncthreads();
@@ -52,27 +52,28 @@ __global__ void __launch_bounds__(32 * C)
 }
 
 template <int C, int T>
-__global__ void __launch_bounds__(T, C > 1 ? 2 : 1)
+__global__ void __launch_bounds__(T, C > 1 ? 3 : 1)
     move_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st, int turn,
                 int last_turn, int top_blocks, int contact_rows)
 {
     extern __shared__ __align__(16) float shared[];
     __shared__ plan plans[C];
+    const int first = blockIdx.y * C, live = min(C, st.count - first);
     if (C == 1) load_part<C, T>(s, shared);
-    block_view<C> b = open_block<C, T>(s, st, shared);
     bool any = false, solves = turn == 0;
     wait_for_kernel();
-    if (C > 1 && threadIdx.x < b.live) plans[threadIdx.x] = st.control[turn & 1][b.first + threadIdx.x].plan;
-    __syncthreads();
-    for (int c = 0; c < b.live; c++) {
-        any = any || (C > 1 ? plans[c].active : turn == 0 || !is_over(st, turn - 1, b.first + c));
-        solves = solves || st.progress[b.first + c].rows == 0;
+    for (int c = first; c < first + live; c++) {
+        any = any || (C > 1 ? st.control[turn & 1][c].plan.active : turn == 0 || !is_over(st, turn - 1, c));
+        solves = solves || st.progress[c].rows == 0;
     }
-    if (!any) {
-        if (C == 1 && blockIdx.x == 0 && threadIdx.x < b.live) st.control[turn & 1][b.first + threadIdx.x].over = 1;
+    if (!any) { /* before anything is fetched: many a block of a crowd has nothing to do in its last turns */
+        if (C == 1 && blockIdx.x == 0 && threadIdx.x == 0) st.control[turn & 1][first].over = 1;
         return;
     }
+    block_view<C> b = open_block<C, T>(s, st, shared);
     if (C > 1) load_part<C, T>(s, shared);
+    if (C > 1 && threadIdx.x < b.live) plans[threadIdx.x] = st.control[turn & 1][b.first + threadIdx.x].plan;
+    __syncthreads();
     clear_rest(b);
     wait_inverse();
     __syncthreads();
@@ -127,14 +128,14 @@ __global__ void __launch_bounds__(CROWD_THREADS, 2)
 {
     extern __shared__ __align__(16) float shared[];
     __shared__ local_view views[CROWD];
-    crowd_view b = open_crowd(s, st, shared);
     wait_for_kernel();
+    bool any = false;
+    for (int c = blockIdx.y * CROWD; c < min((int)(blockIdx.y + 1) * CROWD, st.count); c++)
+        any = any || !is_over(st, turn, c);
+    if (!any) return;
+    crowd_view b = open_crowd(s, st, shared);
     if (threadIdx.x < b.live) views[threadIdx.x] = view_local(st, turn, b.first + threadIdx.x);
     __syncthreads();
-    bool any = false;
-    for (int c = 0; c < b.live; c++)
-        any = any || !views[c].over;
-    if (!any) return; /* before anything is fetched: many a block of a crowd has nothing to do in its last turns */
     load_pack<CROWD_THREADS>(s, b.pack);
     clear_rest(b);
     wait_inverse();
@@ -165,6 +166,12 @@ extern "C" size_t sup_gpu_step_shared(const sup_gpu_system *system)
                                  : sizes<SUP_GPU_LOCKSTEP, STEP_CROWD_THREADS>(*system).bytes(*system);
 }
 
+extern "C" size_t sup_gpu_solve_shared(const sup_gpu_system *system)
+{
+    return system->lockstep == 1 ? sizes<1, STEP_ALONE_THREADS, false, false>(*system).bytes(*system)
+                                 : sizes<SUP_GPU_LOCKSTEP, STEP_CROWD_THREADS, false, false>(*system).bytes(*system);
+}
+
 template <int C, int T> static cudaError_t prepare(const sup_gpu_system &s)
 {
     const void *kernels[3] = {(const void *)start_kernel<C, T>, (const void *)move_kernel<C, T>,
@@ -172,7 +179,9 @@ template <int C, int T> static cudaError_t prepare(const sup_gpu_system &s)
     cudaError_t error = cudaSuccess;
     for (int i = 0; i < 3 && error == cudaSuccess; i++)
         error = cudaFuncSetAttribute(kernels[i], cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                     (int)(i < 2 ? sup_gpu_step_shared(&s) : sup_gpu_local_shared(&s)));
+                                     (int)(i == 0   ? sup_gpu_solve_shared(&s)
+                                           : i == 1 ? sup_gpu_step_shared(&s)
+                                                    : sup_gpu_local_shared(&s)));
     return error;
 }
 
@@ -190,7 +199,7 @@ static int launch_step(const sup_gpu_system &s, const sup_gpu_state &st, int tur
 {
     dim3 grid(s.part_count, (st.count + C - 1) / C);
     size_t shared = sup_gpu_step_shared(&s);
-    launch_early(start_kernel<C, T>, grid, T, shared, stream, s, st);
+    launch_early(start_kernel<C, T>, grid, T, sup_gpu_solve_shared(&s), stream, s, st);
     int error = sup_gpu_top(&s, &st, -1, 0, stream);
     for (int turn = 0; error == 0 && turn <= turns; turn++) {
         if (C > 1)

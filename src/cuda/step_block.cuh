@@ -34,8 +34,9 @@ template <int C> struct block_view {
     float *slots;         /* [most_slots*width] the newest direction at the top */
     float *left;          /* [most_slots*width] gradient there, as far as the part knows it */
     float *sums;          /* [32*SUP_GPU_SUMS_ALL] */
-    float *x;             /* [C*most_local*3] */
-    float *feet;          /* [most_local*4] of character c at c % feet_count * feet_step, with volume */
+    float *x;             /* [C*most*3] */
+    float *feet;          /* [most*4] of character c at c % feet_count * feet_step, with volume */
+    int most;             /* places: all, or without the anchors that are no skin */
     int feet_count, feet_step;
     float *pressure; /* [C*most_seats], then the energies of the chambers that the part answers for */
     const unsigned char *pack;
@@ -64,23 +65,26 @@ template <int C> struct block_view {
     }
 };
 
-/* Of fast memory. `F`: with room for the forces of prisms. */
-template <int C, int T, bool F = false> struct sizes {
+/* Of fast memory. `F`: with room for the forces of prisms. Without `X` there are no places: for kernels that solve only. */
+template <int C, int T, bool F = false, bool X = true> struct sizes {
     enum { LIMIT = limit<C>::value };
     size_t inverse, in, out, scratch, slots, left, x, feet, pressure; /* floats */
+    int most;
     __host__ __device__ sizes(const sup_gpu_system &s)
     {
         size_t half = (size_t)(T / LIMIT - 1) * LIMIT * width<C>::value;
-        size_t force = (size_t)(F ? 3 * SUP_BLOCK_FORCES : C) * s.most_prisms;
-        size_t one = s.volume > 0.0f ? (size_t)s.most_local * 4 : 0;
+        size_t force = (size_t)(F ? 3 * SUP_BLOCK_FORCES : X ? C : 0) * s.most_prisms;
+        most = F ? s.most_local : s.most_feet;
+        size_t one = X && s.volume > 0.0f ? (size_t)most * 4 : 0;
         inverse = C == 1 ? LIMIT * LIMIT : 0;
         in = in_size<C>::value;
         out = LIMIT * width<C>::value;
         scratch = half > force ? half : force;
-        slots = left = (size_t)s.most_slots * width<C>::value;
-        x = ((size_t)C * s.most_local * 3 + 3) / 4 * 4;
+        slots = (size_t)s.most_slots * width<C>::value;
+        left = F || !X ? slots : 0;
+        x = X ? ((size_t)C * most * 3 + 3) / 4 * 4 : 0;
         feet = C * one;
-        pressure = (2 * C * (size_t)s.most_seats + 3) / 4 * 4;
+        pressure = F ? (2 * C * (size_t)s.most_seats + 3) / 4 * 4 : 0;
     }
     __host__ __device__ size_t before_pack() const
     {
@@ -92,11 +96,11 @@ template <int C, int T, bool F = false> struct sizes {
     }
 };
 
-template <int C, int T, bool F = false>
+template <int C, int T, bool F = false, bool X = true>
 static __device__ block_view<C> open_block(const sup_gpu_system &s, const sup_gpu_state &st, float *shared)
 {
     enum { LIMIT = limit<C>::value };
-    const sizes<C, T, F> size(s);
+    const sizes<C, T, F, X> size(s);
     __shared__ sup_block_part part;
     const sup_block_part *from = &s.parts[min((int)blockIdx.x, s.part_count - 1)]; /* alone.cu has blocks without a part */
     for (int i = threadIdx.x; i < (int)(sizeof part / sizeof(int)); i += T)
@@ -115,7 +119,8 @@ static __device__ block_view<C> open_block(const sup_gpu_system &s, const sup_gp
     b.feet = b.x + size.x;
     b.pressure = b.feet + size.feet;
     b.feet_count = C;
-    b.feet_step = s.most_local * 4;
+    b.feet_step = size.most * 4;
+    b.most = size.most;
     b.pack = (const unsigned char *)(shared + size.before_pack());
     b.tets = s.tets + (size_t)from->prism_first / SUP_PRISM_LANES * SUP_PRISM_FLOATS;
     b.blend_weight = s.blend_weight + from->blend_first;
@@ -132,10 +137,10 @@ template <int T> static __device__ void load_pack(const sup_gpu_system &s, const
 
 /* Begins to copy the part's arrays, then its inverse, into shared memory. They never change, so that this may begin before
  * the kernel before this one has ended; `wait_for_kernel` then waits for that. */
-template <int C, int T, bool F = false> static __device__ void load_part(const sup_gpu_system &s, float *shared)
+template <int C, int T, bool F = false, bool X = true> static __device__ void load_part(const sup_gpu_system &s, float *shared)
 {
     enum { LIMIT = limit<C>::value };
-    const sizes<C, T, F> size(s);
+    const sizes<C, T, F, X> size(s);
     load_pack<T>(s, shared + size.before_pack());
     const float *from = s.inverse + (size_t)blockIdx.x * LIMIT * LIMIT;
     for (int i = threadIdx.x * 4; C == 1 && i < LIMIT * LIMIT; i += T * 4)

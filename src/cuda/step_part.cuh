@@ -92,7 +92,7 @@ static __device__ void move(const sup_gpu_system &s, const sup_gpu_state &st, co
         size_t q = (size_t)character * s.unknown_count + b.place(s.interior_count, i, own);
         float4 d = touching ? st.direction[p.history][q] : get(b.row(b.out, b.slots, i, c));
         float4 next = next_place(st, p, turn, phase, q, d, own);
-        put(b.x + (c * s.most_local + i) * 3, next);
+        put(b.x + (c * b.most + i) * 3, next);
         if (!own) continue;
         if (turn > 0 && p.accepted && !touching) st.direction[p.history][q] = d;
         (p.finish ? st.x[1 - (phase & 1)] : st.iterate[p.target])[q] = next;
@@ -107,7 +107,7 @@ static __device__ void load_anchors(const sup_gpu_system &s, const sup_gpu_state
     const int32_t *anchor = b.template at<int32_t>(SUP_PACK_ANCHOR);
     for (int c = 0; c < b.live; c++) {
         const float4 *from = st.anchors[st.progress[b.first + c].phase % 3] + (size_t)(b.first + c) * s.anchor_count;
-        float *to = b.x + (c * s.most_local + b.part.count + b.part.slot_count) * 3;
+        float *to = b.x + (c * b.most + b.part.count + b.part.slot_count) * 3;
         for (int i = threadIdx.x; i < min(most, b.part.anchor_count); i += T)
             put(to + 3 * i, from[anchor[i]]);
     }
@@ -165,7 +165,7 @@ static __device__ void volumes(const sup_gpu_system &s, const sup_gpu_state &st,
     for (int n = threadIdx.x; n < prisms * b.live; n += T) {
         const int c = which_of<C>(n, prisms), i = n - c * prisms;
         if (!plans[c].active || plans[c].finish) continue;
-        column under = column_of<C>(b, b.x + c * s.most_local * 3, b.feet + c * b.feet_step, i);
+        column under = column_of<C>(b, b.x + c * b.most * 3, b.feet + c * b.feet_step, i);
         b.force[c * s.most_prisms + i] = column_volume6(&under);
     }
     __syncthreads();
@@ -457,7 +457,7 @@ template <int C, int T>
 static __device__ void evaluate(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b,
                                 const local_view &now, int c, float (&values)[SUP_GPU_SUMS_ALL])
 {
-    float *x = b.x + c * s.most_local * 3;
+    float *x = b.x + c * b.most * 3;
     const float *pressure = b.pressure + c * s.most_seats;
     const pressed_view<C> under = {b, x, b.feet + c % b.feet_count * b.feet_step, s.volume > 0.0f ? pressure : NULL};
 #pragma unroll
@@ -488,7 +488,7 @@ static __device__ void load_iterates(const sup_gpu_system &s, const sup_gpu_stat
         const int c = which_of<C>(n, places), i = n - c * places;
         bool own;
         const size_t q = (size_t)(b.first + c) * s.unknown_count + b.place(s.interior_count, i, own);
-        put(b.x + (c * s.most_local + i) * 3, st.iterate[views[c].current][q]);
+        put(b.x + (c * b.most + i) * 3, st.iterate[views[c].current][q]);
     }
 }
 
