@@ -8,7 +8,7 @@
 
 #include "cuda/step_part.cuh"
 
-enum { CROWD_THREADS = 256, CROWD = SUP_GPU_LOCKSTEP, PAIR = 2, EACH = 128 }; /* EACH: threads of one of the two, where they part */
+enum { CROWD_THREADS = 256, CROWD = SUP_GPU_LOCKSTEP, PAIR = 2, EACH = 128, BLENDS_AT_A_TIME = 3 }; /* EACH: threads of one of the two, where they part */
 
 typedef block_view<CROWD> crowd_view;
 
@@ -190,9 +190,18 @@ static __device__ crowd_prism view_prism(const sup_gpu_system &s, const crowd_vi
     p.loose_stride = b.part.loose_stride;
     p.shared_rotation = views[c].shared_rotation != 0;
     p.pressure = 0.0f;
-    for (int k = 0; s.volume > 0.0f && k < b.part.blend_count; k++) {
-        const int blend = k * p.stride + i;
-        p.pressure = fmaf(b.blend_weight[blend], pressure[b.blend_seat[blend]], p.pressure);
+    for (int first = 0; s.volume > 0.0f && first < b.part.blend_count; first += BLENDS_AT_A_TIME) {
+        float weight[BLENDS_AT_A_TIME]; /* all on the way at once */
+        int seat[BLENDS_AT_A_TIME];
+#pragma unroll
+        for (int k = 0; k < BLENDS_AT_A_TIME; k++) {
+            const bool there = first + k < b.part.blend_count;
+            weight[k] = there ? b.blend_weight[(first + k) * p.stride + i] : 0.0f;
+            seat[k] = there ? b.blend_seat[(first + k) * p.stride + i] : 0;
+        }
+#pragma unroll
+        for (int k = 0; k < BLENDS_AT_A_TIME; k++)
+            p.pressure = fmaf(weight[k], pressure[seat[k]], p.pressure);
     }
     return p;
 }
@@ -238,6 +247,8 @@ static __device__ void crowd_gradient(const sup_gpu_system &s, const sup_gpu_sta
     const float *masses = b.at<float>(SUP_PACK_MASS), *force = b.force + which * s.most_forces;
     const float4 *x = (const float4 *)b.x + c * s.most_local;
     const int32_t *slot = b.at<int32_t>(SUP_PACK_SLOT);
+    const bool touching = now.rows > 0;
+    const contact_view contacts = touching ? open_contacts(s, st, character) : contact_view{};
     for (int i = threadIdx.x % EACH; i < places; i += EACH) {
         bool own;
         const int place = b.place(s.interior_count, i, own);
@@ -245,6 +256,7 @@ static __device__ void crowd_gradient(const sup_gpu_system &s, const sup_gpu_sta
         const bool inside = i < b.part.count;
         float4 here = x[i], inertial = here, g = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
         if (mass > 0.0f) inertial = st.inertial[at + place];
+        const int touches = touching && own ? contacts.touch_first[place + 1] - contacts.touch_first[place] : 0;
         for (int e = begin[i], end = begin[i + 1]; e < end; e++) {
             const float *f = force + from[e];
             g.x += f[0], g.y += f[1], g.z += f[2];
@@ -252,9 +264,8 @@ static __device__ void crowd_gradient(const sup_gpu_system &s, const sup_gpu_sta
         const float4 apart = minus(here, inertial);
         g = add_scaled(g, mass, apart);
         values[SUM_ENERGY] = fmaf(0.5f * mass, dot(apart, apart), values[SUM_ENERGY]);
-        if (now.rows > 0) {
-            if (own)
-                g = add_scaled(g, 1.0f, contact_forces(s, open_contacts(s, st, character), st.iterate[now.current] + at, place, values));
+        if (touching) {
+            if (touches > 0) g = add_scaled(g, 1.0f, contact_forces(s, contacts, st.iterate[now.current] + at, place, values));
             if (inside)
                 st.gradient[at + place] = g;
             else
