@@ -249,7 +249,7 @@ static void bench_converge(void)
     static const int32_t counts[2][9] = {{1, 4, 8, 12, 16, 24, 32, 48, 96}, {1, 5, 10, 20, 50, 100, 200, 500, 1000}};
     body b;
     body_open(&b, NULL, "human", 0.65, SUP_WEIGHTS_AUTO);
-    b.values[SUP_IMPLICIT_SMOOTH] = 0.0;
+    b.values[SUP_IMPLICIT_SMOOTH] = b.values[SUP_IMPLICIT_ELASTIC] = 0.0;
     one_frame(&b, 1, 3000);
     float *goal = malloc(3 * (size_t)b.character->vertex_count * sizeof *goal);
     if (goal == NULL) exit(1);

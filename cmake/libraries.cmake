@@ -43,7 +43,7 @@ if(SUPPLE_WASM) # small where work is done once, fast in the files where steps s
   set(once ${SUPPLE_CORE_SOURCES} ${SUPPLE_IO_SOURCES})
   list(FILTER once EXCLUDE REGEX "(solver_base|pbd_base|field_base|compose_base|detect_base|upsample_base|kernels|detect|meet|solver_contact|part_base)\\.c$")
   set_property(SOURCE ${once} APPEND PROPERTY COMPILE_OPTIONS -Oz -flto) # one look at all of it saves 3 kB more
-  set_property(SOURCE ${PROJECT_SOURCE_DIR}/src/methods/projective/detect.c APPEND PROPERTY COMPILE_OPTIONS -Os) # as fast
+  set_property(SOURCE ${PROJECT_SOURCE_DIR}/src/methods/projective/detect.c ${PROJECT_SOURCE_DIR}/src/linalg/kernels.c APPEND PROPERTY COMPILE_OPTIONS -Os) # as fast
 endif()
 
 function(supple_library name)

@@ -195,7 +195,7 @@ TEST(samples_are_apart_and_everywhere)
         list[2 * i] = 2 * i;
         list[2 * i + 1] = 2 * i + 1;
     }
-    sup_sampled_surface surface = {2 * (LONG + 1), positions, triangles, normals};
+    sup_sampled_surface surface = {2 * (LONG + 1), positions, triangles, normals, NULL, 0};
     sup_sample candidates[600], taken[WANTED];
     sup_sample_choice choice = {.candidates = candidates, .turn = 1.0, .distance = distance, .taken = taken};
     choice.own_count = choice.candidate_count =

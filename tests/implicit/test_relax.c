@@ -18,8 +18,10 @@ static void plane_field(const void *user, const sup_field_points *points, sup_fi
     }
     if (sides == NULL) return;
     memset(sides->contact, 0, sizeof sides->contact);
-    for (int k = 0; k < SUP_FIELD_LANES; k++)
+    for (int k = 0; k < SUP_FIELD_LANES; k++) {
         sides->felt[k] = -1.0f; /* of no limb: none is taken for the other side of one */
+        sides->kin.value[k] = 1.0f;
+    }
 }
 
 /* 19: each row slides in its plane and never leaves it. */

@@ -220,6 +220,7 @@ static void no_field(const void *user, const sup_field_points *points, sup_field
     if (sides == NULL) return;
     memset(sides->contact, 0, sizeof sides->contact);
     memset(sides->felt, 0, sizeof sides->felt);
+    memset(&sides->kin, 0, sizeof sides->kin);
 }
 
 TEST(track_energy_goes_down_and_nothing_breaks_without_a_field)
@@ -228,8 +229,10 @@ TEST(track_energy_goes_down_and_nothing_breaks_without_a_field)
     tube_open(&t, 30, 12, 0.1f);
     float *places = sup_track_places(&t.track, t.state);
     sup_random random = {3};
-    for (int64_t i = 0; i < t.track.row_count; i++)
+    for (int64_t i = 0; i < t.track.row_count; i++) {
         t.built.aim[i].gradient = 0.0f;
+        t.built.own[i] = -1.0f; /* nothing to come home to */
+    }
     for (int64_t i = 0; i < 4 * (int64_t)t.track.row_count; i++)
         places[i] += i % 4 < 3 ? (float)(0.05 * (sup_random_unit(&random) - 0.5)) : 0.0f;
     t.input.field = no_field;

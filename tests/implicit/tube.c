@@ -73,6 +73,8 @@ static void set_side(const tube *t, const float *p, int k, sup_field_sides *side
     sides->side.z[k] = (float)across.z;
     sides->end.value[k] = FLT_MAX;
     sides->end.x[k] = sides->end.y[k] = sides->end.z[k] = 0.0f;
+    sides->kin.value[k] = 1.0f; /* both are of one limb */
+    sides->kin.x[k] = sides->kin.y[k] = sides->kin.z[k] = 0.0f;
 }
 
 static void tube_field(const void *user, const sup_field_points *points, sup_field_samples *samples,

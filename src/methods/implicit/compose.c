@@ -78,7 +78,7 @@ static int32_t stride_of(const sup_compose *compose)
 size_t sup_compose_posed_size(const sup_compose *compose)
 {
     size_t stride = (size_t)stride_of(compose);
-    return stride * (12 + 6) * sizeof(float) + (stride + 1) * sizeof(int32_t) +
+    return stride * (12 + 6) * sizeof(float) + (3 * stride + 1) * sizeof(int32_t) +
            (size_t)compose->bend_count * sizeof(sup_compose_fold);
 }
 
@@ -88,6 +88,8 @@ sup_posed_fields sup_compose_posed_open(const sup_compose *compose, sup_field_ev
     posed.box = posed.to_grid + 12 * (size_t)posed.stride;
     posed.folds = (void *)(posed.box + 6 * (size_t)posed.stride);
     posed.fold_first = (void *)(posed.folds + compose->bend_count);
+    posed.limb = posed.fold_first + posed.stride + 1;
+    posed.above = posed.limb + posed.stride;
     return posed;
 }
 
@@ -212,9 +214,32 @@ static void pose_folds(const sup_compose *c, const float *joints, sup_posed_fiel
     }
 }
 
+/* Fields that no joint bends are roots, and primitives that were added to a bone. */
+static void find_limbs(const sup_compose *c, sup_posed_fields *posed)
+{
+    for (int32_t f = 0; f < c->fields.field_count; f++) {
+        posed->limb[f] = f;
+        posed->above[f] = -1;
+    }
+    for (int32_t i = 0; i < c->bend_count; i++)
+        posed->above[c->bends[i].field] = c->bends[i].above;
+    for (int32_t f = 0; f < c->fields.field_count; f++)
+        for (int32_t first = 0; first < f && posed->above[f] < 0 && posed->limb[f] == f; first++)
+            if (c->fields.fields[first].joint == c->fields.fields[f].joint) posed->limb[f] = posed->limb[first];
+}
+
+/* Whether a limb goes on from one field into the other. */
+static bool are_kin(const sup_posed_fields *posed, int32_t a, int32_t b)
+{
+    a = posed->limb[a];
+    b = posed->limb[b];
+    return a == b || posed->above[a] == b || posed->above[b] == a;
+}
+
 void sup_compose_pose(const sup_compose *compose, const float *joints, sup_posed_fields *posed)
 {
     pose_folds(compose, joints, posed);
+    find_limbs(compose, posed);
     for (int32_t leaf = 0; leaf < posed->stride; leaf++) {
         float box[6] = {INFINITY, INFINITY, INFINITY, -INFINITY, -INFINITY, -INFINITY}, found[6];
         if (leaf < compose->fields.field_count) {
@@ -263,8 +288,9 @@ typedef struct row {
     const sup_field_points *points;
     const float *own;                                     /* leaf of each lane, or NULL */
     float felt[SUP_FIELD_LANES], others[SUP_FIELD_LANES]; /* values of the own leaf, and the largest of all others */
-    int32_t count;                                        /* operands; one node fewer waits */
-    int32_t last;                                         /* leaf of the newest operand */
+    sup_field_samples kin;
+    int32_t count; /* operands; one node fewer waits */
+    int32_t last;  /* leaf of the newest operand */
     sup_compose_operand operands[SUP_COMPOSE_DEPTH + 2];
     const sup_compose_node *nodes[SUP_COMPOSE_DEPTH + 1];
 } row;
@@ -291,6 +317,49 @@ static const sup_compose_node *node_before(const row *r, int32_t leaf)
     return highest;
 }
 
+/* The field that a lane belongs to, or -1. */
+static int32_t own_field(const row *r, int32_t k)
+{
+    float own = r->own[k];
+    return own >= 0.0f && own < (float)r->compose->fields.field_count ? r->compose->leaves[(int32_t)own] : -1;
+}
+
+static bool is_kin(const row *r, int32_t k, int32_t field)
+{
+    int32_t own = own_field(r, k);
+    return own >= 0 && are_kin(r->posed, own, field);
+}
+
+static void begin_sides(row *r)
+{
+    memset(&r->kin, 0, sizeof r->kin);
+    for (int32_t k = 0; k < SUP_FIELD_LANES; k++)
+        r->kin.value[k] = own_field(r, k) < 0 ? 1.0f : 0.0f;
+}
+
+/* What a leaf is to the lanes: their own, kin, or another. Lanes of a block belong to one part as a rule. */
+static void take_leaf(row *r, int32_t leaf, sup_compose_operand *operand)
+{
+    const sup_field_samples *s = &operand->samples;
+    int32_t field = r->compose->leaves[leaf];
+    bool first = is_kin(r, 0, field);
+    memset(&operand->sides, 0, sizeof operand->sides);
+    for (int32_t k = 0; k < SUP_FIELD_LANES; k++) {
+        bool mine = r->own[k] == (float)leaf && s->value[k] > 0.0f;
+        operand->mine[k] = mine ? 1.0f : 0.0f;
+        float *value = mine ? &r->felt[k] : &r->others[k];
+        if (s->value[k] > *value) *value = s->value[k];
+    }
+    for (int32_t k = 0; k < SUP_FIELD_LANES; k++) {
+        bool kin = r->own[k] == r->own[0] ? first : is_kin(r, k, field);
+        if (!kin || !(s->value[k] > r->kin.value[k])) continue;
+        r->kin.value[k] = s->value[k];
+        r->kin.x[k] = s->x[k];
+        r->kin.y[k] = s->y[k];
+        r->kin.z[k] = s->z[k];
+    }
+}
+
 static void add_leaf(row *r, int32_t leaf)
 {
     const sup_posed_fields *posed = r->posed;
@@ -301,13 +370,7 @@ static void add_leaf(row *r, int32_t leaf)
     posed->evaluate(&r->compose->fields, r->compose->leaves[leaf], posed->to_grid + 12 * (size_t)leaf, r->points,
                     &operand->samples);
     if (!felt(&operand->samples)) return;
-    if (r->own != NULL) memset(&operand->sides, 0, sizeof operand->sides);
-    for (int32_t k = 0; k < SUP_FIELD_LANES && r->own != NULL; k++) {
-        bool mine = r->own[k] == (float)leaf && operand->samples.value[k] > 0.0f;
-        operand->mine[k] = mine ? 1.0f : 0.0f;
-        float *value = mine ? &r->felt[k] : &r->others[k];
-        if (operand->samples.value[k] > *value) *value = operand->samples.value[k];
-    }
+    if (r->own != NULL) take_leaf(r, leaf, operand);
     operand->meets = false;
     if (node != NULL) r->nodes[r->count - 1] = node;
     r->last = leaf;
@@ -327,6 +390,7 @@ void sup_compose_evaluate(const sup_compose *compose, const sup_posed_fields *po
     r.own = sides != NULL ? sides->own : NULL;
     r.count = 0;
     r.last = 0;
+    if (sides != NULL) begin_sides(&r);
     float block[6];
     block_box(points, block);
     for (int32_t first = 0; first < posed->stride; first += SUP_FIELD_LANES) {
@@ -342,5 +406,6 @@ void sup_compose_evaluate(const sup_compose *compose, const sup_posed_fields *po
     memcpy(r.operands[0].sides.own, sides->own, sizeof sides->own);
     for (int32_t k = 0; k < SUP_FIELD_LANES; k++)
         r.operands[0].sides.felt[k] = r.others[k] > NOT_ALONE ? -r.felt[k] : r.felt[k];
+    r.operands[0].sides.kin = r.kin;
     *sides = r.operands[0].sides;
 }

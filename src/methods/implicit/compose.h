@@ -61,6 +61,7 @@ typedef struct sup_posed_fields {
     float *box;                     /* [6*stride] where a field is not 0, world space: low x y z, high x y z, by leaf */
     struct sup_compose_fold *folds; /* [bend_count] */
     int32_t *fold_first;            /* [stride+1] by node; none where no joint of it is bent */
+    int32_t *limb, *above;          /* [stride] by field: the first one of its joint, and the field above that or -1 */
     int32_t stride;                 /* leaves, rounded up to SUP_FIELD_LANES */
 } sup_posed_fields;
 
@@ -74,7 +75,8 @@ void sup_compose_pose(const sup_compose *compose, const float *joints, sup_posed
 
 /* Value and gradient of the composed field at a block of points; what a lane gets does not depend on the others. `sides`, may
  * be NULL: `own` is a leaf. Contact is the largest d of the nodes where the side of the tree that the own leaf is felt in meets
- * another, fading out where the weaker one is below 0.5 (0.25: nothing left); `side` is f1 - f2 there. */
+ * another, fading out where the weaker one is below 0.5 (0.25: nothing left); `side` is f1 - f2 there. Kin of a field are
+ * those of its joint, of the next one above and of the next ones below: brothers are none. */
 void sup_compose_evaluate(const sup_compose *compose, const sup_posed_fields *posed, const sup_field_points *points,
                           sup_field_samples *samples, sup_field_sides *sides);
 

@@ -38,7 +38,7 @@ typedef struct sup_field_ellipsoid {
 typedef struct sup_fields_def {
     sup_partition_skin skin;
     double grid;     /* nodes that a field's radius r spans; 0: 8 */
-    int32_t samples; /* of a part at most, 16 to SUP_FIELD_SAMPLES; 0: SUP_FIELD_SAMPLES */
+    int32_t samples; /* of a part at most, beside its caps, 16 to SUP_FIELD_SAMPLES; 0: SUP_FIELD_SAMPLES */
     double memory;   /* bytes of all nodes at most, the grids are coarser where they do not fit; 0: 40e6 */
     int32_t extra_count;
     const sup_field_ellipsoid *extras; /* fields after those of the parts, in this order */

@@ -9,8 +9,8 @@
 #include "methods/implicit/samples.h"
 
 enum {
-    SUP_FIELD_CAPS = 16, /* openings of a part, the largest ones */
-    SUP_FIELD_CORE = 64  /* caps, and samples of the first round */
+    SUP_FIELD_CAPS = 64, /* of all openings of a part */
+    SUP_FIELD_FIRST = 72 /* samples of the first round beside them */
 };
 
 /* One field on its way. */
@@ -51,6 +51,7 @@ typedef struct sup_fields_state {
     double *normals;         /* [vertex_count*3] outwards */
     unsigned char *turned;   /* [vertex_count] the triangles there are inside out */
     unsigned char *hidden;   /* [vertex_count] from the outside of its part */
+    unsigned char *border;   /* [vertex_count] beside another part */
     int32_t *triangle_first; /* [part_count+1] into triangle_list */
     int32_t *triangle_list;  /* triangles with a corner in a part, by part */
     int32_t field_count;

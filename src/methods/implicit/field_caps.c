@@ -1,24 +1,50 @@
-/* field_caps.c - where a part of the skin is open, a point beyond the opening: there its field ends.
+/* field_caps.c - where a part of the skin is open, points beyond the opening: there its field ends.
  *
- * Based on: [vaillant2013]: a sample beyond each end of the bone, as far as the limb is thick there. Here it is
- * one for each opening of the part, which need not lie at an end of the bone: around hips, chests and palms they do not. */
+ * Based on: [vaillant2013]: a sample beyond each end of the bone, as far as the limb is thick there. Deviation: a dome of
+ * samples for each joint that a part meets others in, wherever its border lies: around hips, chests and palms that is not at
+ * the ends of bones. A dome leaves the border along the skin and goes over to the ball about the joint that touches the nearest
+ * skin of the border, so that it stays inside of the body when the limb turns. Caps as deep as openings are wide came out as lobes
+ * at shoulders and hips; caps no deeper than the nearest skin from the border on tore the skin apart. */
 #include "methods/implicit/field_build.h"
 
-static const double FLATNESS = 0.3;  /* depth of the cap over a hole of the mesh, in radii of the hole */
+enum { AROUND = 6, RINGS = 2, FEET = RINGS * AROUND };
+static const double FLATNESS =
+    0.3; /* depth of the cap over a hole of the mesh, in radii of the hole; least height of a dome */
 static const double CLEARANCE = 0.7; /* most of the way to the skin on the other side */
+static const double SHORT = 0.1;     /* of a part's border: what is at a joint closes by itself */
 static const double JOINT_REACH =
-    0.6; /* a joint so near to the middle of an opening, in its radii, is the cap's centre */
+    1.2; /* a joint so near to the middle of a border, in its radii, is the dome's centre */
 
 typedef struct opening {
     sup_vec3d middle, area; /* area: half the sum of cross products, away from the part */
     double length, hole;    /* of its edges; of those with no triangle at all on the other side */
 } opening;
 
+/* A piece of a part's border, across a triangle between it and another part. */
+typedef struct piece {
+    sup_vec3d middle;
+    int32_t group;   /* number of the other part; then of the dome */
+    double distance; /* from the feet that were taken */
+} piece;
+
+/* Pieces with the same joint. */
+typedef struct border {
+    int32_t joint; /* -1: none is near */
+    double length;
+    sup_vec3d middle, out; /* out: sum of the ways across it, away from the part */
+} border;
+
 typedef struct capping {
     sup_fields_state *state;
     int32_t *loop;      /* [triangle_count*3] half-edges of one opening, in walking order */
     int32_t *walked_by; /* [triangle_count*3] last part that has walked along a half-edge */
+    int32_t piece_count;
+    piece *pieces;   /* [triangle_count] */
+    border *borders; /* [part_count] with each other part */
+    border *domes;   /* [part_count] at each joint */
 } capping;
+
+/* --- Holes of the mesh --- */
 
 /* Whether a half-edge of the part's triangles is on the border of them. */
 static bool is_open(const capping *c, int32_t part, int32_t half)
@@ -81,61 +107,187 @@ static opening measure(const capping *c, int32_t count)
     return o;
 }
 
-/* The nearest joint, where one is in the middle of the opening: a cap that is round about the joint turns into itself. */
-static sup_vec3d centre_of(const capping *c, sup_vec3d middle, double radius)
+static void add_cap(sup_field_shape *shape, sup_sample sample)
 {
-    const sup_rig *rig = c->state->input->rig;
-    double nearest = JOINT_REACH * radius;
-    sup_vec3d centre = middle;
-    for (int32_t j = 0; j < rig->joint_count; j++) {
-        sup_vec3d head = sup_v3_load(rig->bone_head + 3 * (size_t)j);
-        double distance = sup_v3_distance(head, middle);
-        if (!(distance < nearest)) continue;
-        nearest = distance;
-        centre = head;
-    }
-    return centre;
+    if (shape->cap_count < SUP_FIELD_CAPS) shape->caps[shape->cap_count++] = sample;
 }
 
-/* Adds the cap of an opening, the larger ones first: `size` [SUP_FIELD_CAPS] holds their radii. */
-static void add_cap(const capping *c, sup_field_shape *shape, const opening *o, double *size)
-{
-    double area = sup_v3_length(o->area), radius = sqrt(area / 3.141592653589793);
-    if (!(radius > 0.0) || !(radius > 0.02 * o->length)) return; /* a slit closes by itself */
-    sup_vec3d out = sup_v3_scale(o->area, 1.0 / area);
-    sup_sample cap = {o->middle, out};
-    if (o->hole > 0.5 * o->length) {
-        cap.position = sup_v3_madd(o->middle, FLATNESS * radius, out);
-    } else {
-        sup_vec3d centre = centre_of(c, o->middle, radius);
-        sup_bvh_ray ray = {.origin = centre, .direction = out, .t_min = 0.0, .t_max = radius / CLEARANCE};
-        sup_bvh_hit hit;
-        bool blocked = sup_bvh_ray_first(&c->state->bvh, &ray, &hit);
-        cap.position = sup_v3_madd(centre, blocked ? CLEARANCE * hit.t : radius, out);
-        /* An opening that is no ring, as of a chest between neck and shoulders, may have its middle outside of the body. */
-        if (!sup_bvh_inside(&c->state->bvh, cap.position)) return;
-    }
-    int32_t at = shape->cap_count < SUP_FIELD_CAPS ? shape->cap_count++ : SUP_FIELD_CAPS;
-    for (; at > 0 && size[at - 1] < radius; at--)
-        if (at < SUP_FIELD_CAPS) {
-            size[at] = size[at - 1];
-            shape->caps[at] = shape->caps[at - 1];
-        }
-    if (at == SUP_FIELD_CAPS) return;
-    size[at] = radius;
-    shape->caps[at] = cap;
-}
-
-static void cap_part(capping *c, int32_t part)
+static void cap_holes(capping *c, int32_t part)
 {
     const sup_fields_state *s = c->state;
-    double size[SUP_FIELD_CAPS] = {0.0};
     for (int32_t i = s->triangle_first[part]; i < s->triangle_first[part + 1]; i++)
         for (int32_t half = 3 * s->triangle_list[i]; half < 3 * s->triangle_list[i] + 3; half++) {
             if (c->walked_by[half] == part + 1 || !is_open(c, part, half)) continue;
             opening o = measure(c, walk(c, part, half));
-            add_cap(c, &c->state->shapes[part], &o, size);
+            double area = sup_v3_length(o.area), radius = sqrt(area / 3.141592653589793);
+            if (!(o.hole > 0.5 * o.length) || !(radius > 0.02 * o.length)) continue; /* a slit closes by itself */
+            sup_vec3d out = sup_v3_scale(o.area, 1.0 / area);
+            add_cap(&s->shapes[part], (sup_sample){sup_v3_madd(o.middle, FLATNESS * radius, out), out});
         }
+}
+
+/* --- Borders with other parts --- */
+
+/* The line between a part and another goes through the middles of edges: adds what of it lies in a triangle. */
+static void add_piece(capping *c, int32_t part, const int32_t corner[3])
+{
+    const sup_fields_state *s = c->state;
+    const int32_t *of = s->bound->partition.vertex_part;
+    int32_t own = 0, alone = 0;
+    for (int32_t k = 0; k < 3; k++)
+        own += of[corner[k]] == part ? 1 : 0;
+    if (own == 0 || own == 3) return;
+    while ((of[corner[alone]] == part) != (own == 1))
+        alone++;
+    sup_vec3d tip = sup_v3_load(s->def->skin.positions + 3 * (size_t)corner[alone]);
+    sup_vec3d a = sup_v3_load(s->def->skin.positions + 3 * (size_t)corner[(alone + 1) % 3]);
+    sup_vec3d b = sup_v3_load(s->def->skin.positions + 3 * (size_t)corner[(alone + 2) % 3]);
+    int32_t other = of[corner[own == 1 ? (alone + 1) % 3 : alone]];
+    sup_vec3d edge = sup_v3_sub(b, a), middle = sup_v3_lerp(tip, sup_v3_lerp(a, b, 0.5), 0.5);
+    double square = sup_v3_dot(edge, edge), length = 0.5 * sqrt(square);
+    if (!(square > 0.0)) return;
+    sup_vec3d across = sup_v3_sub(a, tip);
+    across = sup_v3_madd(across, -sup_v3_dot(across, edge) / square, edge);
+    across = sup_v3_unit_or(across, sup_v3(0.0, 0.0, 0.0));
+    border *with = &c->borders[other];
+    with->length += length;
+    with->middle = sup_v3_madd(with->middle, length, middle);
+    with->out = sup_v3_madd(with->out, own == 1 ? length : -length, across);
+    c->pieces[c->piece_count++] = (piece){middle, other, INFINITY};
+}
+
+/* The joint that two parts turn against each other in: of those between them, the one that is nearest to a point. */
+static int32_t joint_between(const sup_fields_state *s, int32_t part, int32_t other, sup_vec3d p)
+{
+    const sup_rig *rig = s->input->rig;
+    int32_t a = s->bound->partition.part_joint[part], b = s->bound->partition.part_joint[other], best = -1;
+    double nearest = INFINITY;
+    while (a != b) { /* children come after their parents */
+        int32_t *lower = a > b ? &a : &b;
+        double distance = sup_v3_distance(p, sup_v3_load(rig->bone_head + 3 * (size_t)*lower));
+        if (distance < nearest) {
+            nearest = distance;
+            best = *lower;
+        }
+        *lower = rig->joint_parent[*lower];
+    }
+    return best;
+}
+
+/* Numbers the borders by the joints that they are at, the longest first, into `domes` [part_count]; pieces get those numbers. */
+static int32_t gather(capping *c, int32_t part, border *domes)
+{
+    const int32_t parts = c->state->bound->partition.part_count;
+    int32_t count = 0;
+    for (int32_t other = 0; other < parts; other++) {
+        border *with = &c->borders[other];
+        if (!(with->length > 0.0)) continue;
+        int32_t joint = joint_between(c->state, part, other, sup_v3_scale(with->middle, 1.0 / with->length)), at = 0;
+        while (at < count && domes[at].joint != joint)
+            at++;
+        if (at == count) domes[count++] = (border){.joint = joint};
+        domes[at].length += with->length;
+        domes[at].middle = sup_v3_add(domes[at].middle, with->middle);
+        domes[at].out = sup_v3_add(domes[at].out, with->out);
+        with->joint = joint;
+    }
+    for (int32_t i = 1; i < count; i++)
+        for (int32_t k = i; k > 0 && domes[k].length > domes[k - 1].length; k--) {
+            border longer = domes[k];
+            domes[k] = domes[k - 1];
+            domes[k - 1] = longer;
+        }
+    for (int32_t i = 0; i < c->piece_count; i++) {
+        int32_t joint = c->borders[c->pieces[i].group].joint, at = 0;
+        while (domes[at].joint != joint)
+            at++;
+        c->pieces[i].group = at;
+    }
+    return count;
+}
+
+/* --- Domes --- */
+
+/* Nearer to the centre where skin is in the way; not at all outside of the body. */
+static void add_inside(const capping *c, int32_t part, sup_vec3d centre, sup_sample sample)
+{
+    sup_vec3d way = sup_v3_sub(sample.position, centre);
+    sup_bvh_ray ray = {.origin = centre, .direction = way, .t_min = 0.0, .t_max = 1.0 / CLEARANCE};
+    sup_bvh_hit hit;
+    if (sup_bvh_ray_first(&c->state->bvh, &ray, &hit)) sample.position = sup_v3_madd(centre, CLEARANCE * hit.t, way);
+    if (sup_bvh_inside(&c->state->bvh, sample.position)) add_cap(&c->state->shapes[part], sample);
+}
+
+/* The piece that is farthest from those that were taken, which it joins; -1 when all were. */
+static int32_t take_foot(capping *c, int32_t group)
+{
+    int32_t best = -1;
+    for (int32_t i = 0; i < c->piece_count; i++)
+        if (c->pieces[i].group == group && c->pieces[i].distance > 0.0 &&
+            (best < 0 || c->pieces[i].distance > c->pieces[best].distance))
+            best = i;
+    for (int32_t i = 0; i < c->piece_count && best >= 0; i++)
+        if (c->pieces[i].group == group)
+            c->pieces[i].distance =
+                fmin(c->pieces[i].distance, sup_v3_distance(c->pieces[i].middle, c->pieces[best].middle));
+    return best;
+}
+
+/* A point on the way from a place of the border to the top, `share` of the angle; nearer and nearer to the ball. */
+static sup_sample on_dome(sup_vec3d centre, sup_vec3d out, double height, sup_vec3d foot, double share)
+{
+    double left = 1.0 - share, far = sup_v3_distance(foot, centre);
+    foot = sup_v3_sub(foot, centre);
+    sup_vec3d side = sup_v3_unit_or(sup_v3_madd(foot, -sup_v3_dot(foot, out), out), out);
+    double turn = atan2(sup_v3_dot(foot, side), sup_v3_dot(foot, out)), angle = left * turn;
+    double reach = height + (far - height) * left * left * left, grows = 3.0 * (far - height) * left * left;
+    sup_vec3d away = sup_v3_madd(sup_v3_scale(out, cos(angle)), sin(angle), side);
+    sup_vec3d down = sup_v3_madd(sup_v3_scale(side, cos(angle)), -sin(angle), out);
+    sup_vec3d normal = sup_v3_madd(sup_v3_scale(away, reach * turn), -grows, down);
+    return (sup_sample){sup_v3_madd(centre, reach, away), sup_v3_unit_or(normal, out)};
+}
+
+static void add_dome(capping *c, int32_t part, const border *b, int32_t group)
+{
+    sup_vec3d middle = sup_v3_scale(b->middle, 1.0 / b->length), centre = middle;
+    sup_vec3d out = sup_v3_unit_or(b->out, sup_v3(0.0, 0.0, 0.0));
+    double squares = 0.0, count = 0.0, nearest = INFINITY;
+    if (!(sup_v3_dot(out, out) > 0.5)) return;
+    for (int32_t i = 0; i < c->piece_count; i++) {
+        if (c->pieces[i].group != group) continue;
+        sup_vec3d d = sup_v3_sub(c->pieces[i].middle, middle);
+        squares += sup_v3_dot(d, d);
+        count += 1.0;
+    }
+    double radius = sqrt(squares / fmax(count, 1.0));
+    sup_vec3d head = b->joint >= 0 ? sup_v3_load(c->state->input->rig->bone_head + 3 * (size_t)b->joint) : middle;
+    if (sup_v3_distance(head, middle) < JOINT_REACH * radius) centre = head;
+    for (int32_t i = 0; i < c->piece_count; i++)
+        if (c->pieces[i].group == group) nearest = fmin(nearest, sup_v3_distance(c->pieces[i].middle, centre));
+    double height = fmax(fmin(nearest, radius), sup_v3_dot(sup_v3_sub(middle, centre), out) + FLATNESS * radius);
+    add_inside(c, part, centre, (sup_sample){sup_v3_madd(centre, height, out), out});
+    for (int32_t i = 0; i < FEET; i++) {
+        int32_t foot = take_foot(c, group);
+        if (foot < 0) return;
+        double share = (double)(i / AROUND + 1) / (RINGS + 1);
+        add_inside(c, part, centre, on_dome(centre, out, height, c->pieces[foot].middle, share));
+    }
+}
+
+static void cap_borders(capping *c, int32_t part)
+{
+    const sup_fields_state *s = c->state;
+    const int32_t parts = s->bound->partition.part_count;
+    c->piece_count = 0;
+    memset(c->borders, 0, (size_t)parts * sizeof *c->borders);
+    for (int32_t i = s->triangle_first[part]; i < s->triangle_first[part + 1]; i++)
+        add_piece(c, part, s->def->skin.triangles + 3 * (size_t)s->triangle_list[i]);
+    int32_t count = gather(c, part, c->domes);
+    double length = 0.0;
+    for (int32_t i = 0; i < count; i++)
+        length += c->domes[i].length;
+    for (int32_t i = 0; i < count; i++)
+        if (c->domes[i].length > SHORT * length) add_dome(c, part, &c->domes[i], i);
 }
 
 sup_result sup_fields_caps(sup_fields_state *s, sup_error *error)
@@ -146,10 +298,17 @@ sup_result sup_fields_caps(sup_fields_state *s, sup_error *error)
     if (result != SUP_OK) return result;
     s->has_adjacency = true;
     capping c = {.state = s};
-    c.loop = sup_arena_alloc(&s->scratch, 3 * (size_t)skin->triangle_count, sizeof(int32_t));
-    c.walked_by = sup_arena_alloc(&s->scratch, 3 * (size_t)skin->triangle_count, sizeof(int32_t));
-    if (c.loop == NULL || c.walked_by == NULL) return sup_fail_memory(error, "the ends of the limbs");
-    for (int32_t part = 0; part < s->bound->partition.part_count; part++)
-        cap_part(&c, part);
+    size_t triangles = (size_t)skin->triangle_count, parts = (size_t)s->bound->partition.part_count;
+    c.loop = sup_arena_alloc(&s->scratch, 3 * triangles, sizeof(int32_t));
+    c.walked_by = sup_arena_alloc(&s->scratch, 3 * triangles, sizeof(int32_t));
+    c.pieces = sup_arena_alloc(&s->scratch, triangles, sizeof(piece));
+    c.borders = sup_arena_alloc(&s->scratch, parts, sizeof(border));
+    c.domes = sup_arena_alloc(&s->scratch, parts, sizeof(border));
+    if (c.loop == NULL || c.walked_by == NULL || c.pieces == NULL || c.borders == NULL || c.domes == NULL)
+        return sup_fail_memory(error, "the ends of the limbs");
+    for (int32_t part = 0; part < s->bound->partition.part_count; part++) {
+        cap_borders(&c, part);
+        cap_holes(&c, part);
+    }
     return SUP_OK;
 }

@@ -6,8 +6,10 @@
 enum {
     CANDIDATES = 1024, /* of the part's own skin */
     OTHERS = 1024,     /* and of the skin around it */
-    LEAST_SAMPLES = 4  /* below: a capsule */
+    LEAST_SAMPLES = 4, /* below: a capsule */
+    MOST_SAMPLES = SUP_FIELD_SAMPLES + SUP_FIELD_CAPS
 };
+static const double LOOKS_BACK = 0.2;   /* cosine between a normal and the way from the bone */
 static const double GROWTH = 1.6;       /* samples of a round to those of the one before */
 static const double GOOD_ENOUGH = 1e-2; /* error of a candidate, of the radius */
 static const double STICKS_OUT = 0.03;  /* of the skin of other parts, of the radius: the field is held back there */
@@ -30,13 +32,28 @@ typedef struct fitting {
     fitter *fitters; /* [worker_count] */
 } fitting;
 
+/* Whether a triangle between parts is on the far side of a fold, such as the trunk's side of an armpit: it looks back at the bone. */
+static bool looks_back(const sup_fields_state *s, int32_t part, const int32_t corner[3])
+{
+    sup_vec3d middle = {0.0, 0.0, 0.0}, normal = middle, nearest = middle;
+    for (int c = 0; c < 3; c++) {
+        const double *n = s->normals + 3 * (size_t)corner[c];
+        middle = sup_v3_madd(middle, 1.0 / 3.0, sup_v3_load(s->def->skin.positions + 3 * (size_t)corner[c]));
+        normal = sup_v3_add(normal, sup_v3(n[0], n[1], n[2]));
+    }
+    double distance = sup_partition_distance(&s->bound->partition, part, middle, &nearest);
+    return sup_v3_dot(normal, sup_v3_sub(middle, nearest)) < LOOKS_BACK * distance * sup_v3_length(normal);
+}
+
 /* Triangles of a part that can be seen. */
 static int32_t seen_triangles(const sup_fields_state *s, int32_t part, int32_t *list)
 {
     int32_t count = 0;
     for (int32_t i = s->triangle_first[part]; i < s->triangle_first[part + 1]; i++) {
         const int32_t *corner = s->def->skin.triangles + 3 * (size_t)s->triangle_list[i];
-        if (s->hidden[corner[0]] + s->hidden[corner[1]] + s->hidden[corner[2]] < 2) list[count++] = s->triangle_list[i];
+        bool whole = s->border[corner[0]] + s->border[corner[1]] + s->border[corner[2]] == 0;
+        if (s->hidden[corner[0]] + s->hidden[corner[1]] + s->hidden[corner[2]] >= 2) continue;
+        if (whole || !looks_back(s, part, corner)) list[count++] = s->triangle_list[i];
     }
     return count;
 }
@@ -157,9 +174,8 @@ static bool fit_samples(const sup_fields_state *s, int32_t part, fitter *f, sup_
 {
     sup_field_shape *shape = &s->shapes[part];
     sup_hrbf *fit = &s->bound->fits[part];
-    const int32_t most = s->def->samples;
-    double spacing = sup_samples_spread(choice, most < SUP_FIELD_CORE ? most : SUP_FIELD_CORE),
-           apart = MEND_APART * spacing;
+    const int32_t most = choice->count + s->def->samples, first = choice->count + SUP_FIELD_FIRST;
+    double spacing = sup_samples_spread(choice, most < first ? most : first), apart = MEND_APART * spacing;
     if (choice->count < LEAST_SAMPLES) return false;
     set_core(shape, choice);
     for (;;) {
@@ -236,7 +252,10 @@ static void fit_part(const sup_fields_state *s, fitter *f, int32_t part)
     sup_hrbf *fit = &s->bound->fits[part];
     int32_t triangles = seen_triangles(s, part, f->list);
     sup_sample_choice choice = {.candidates = f->candidates, .distance = f->distance, .taken = f->taken};
-    choice.own_count = sup_samples_scatter(&s->surface, f->list, triangles, CANDIDATES, f->cumulative, f->candidates);
+    sup_sampled_surface own = s->surface;
+    own.vertex_part = s->bound->partition.vertex_part;
+    own.part = part;
+    choice.own_count = sup_samples_scatter(&own, f->list, triangles, CANDIDATES, f->cumulative, f->candidates);
     shape->radius = mean_distance(s, part, f->candidates, choice.own_count);
     triangles = other_triangles(s, part, f->candidates, choice.own_count, shape->radius, f->list);
     choice.candidate_count = choice.own_count + sup_samples_scatter(&s->surface, f->list, triangles, OTHERS,
@@ -245,6 +264,7 @@ static void fit_part(const sup_fields_state *s, fitter *f, int32_t part)
     choice.apart = APART * shape->radius;
     for (int32_t i = 0; i < shape->cap_count; i++)
         sup_samples_take(&choice, shape->caps[i]);
+    shape->cap_count = choice.count; /* two may lie in one place */
     shape->fitted = shape->radius > 0.0 && choice.own_count > 0 && fit_samples(s, part, f, &choice);
     set_axes(&s->bound->partition, part, &choice, shape);
     shape->low = sup_v3(INFINITY, INFINITY, INFINITY);
@@ -272,19 +292,19 @@ static sup_result allocate(fitting *f, sup_error *error)
     const int32_t parts = s->bound->partition.part_count, workers = s->input->context->tasks.worker_count;
     for (int32_t p = 0; p < parts; p++) {
         sup_hrbf *fit = &s->bound->fits[p];
-        fit->centre = sup_arena_alloc(s->arena, SUP_FIELD_SAMPLES * 3, sizeof(double));
-        fit->weight = sup_arena_alloc(s->arena, SUP_FIELD_SAMPLES * 4, sizeof(double));
-        s->shapes[p].lane_floats = sup_arena_alloc(&s->scratch, SUP_FIELD_SAMPLES * SUP_FIT_FLOATS, sizeof(float));
-        s->shapes[p].core = sup_arena_alloc(&s->scratch, 3 * SUP_FIELD_CORE, sizeof(float));
+        fit->centre = sup_arena_alloc(s->arena, MOST_SAMPLES * 3, sizeof(double));
+        fit->weight = sup_arena_alloc(s->arena, MOST_SAMPLES * 4, sizeof(double));
+        s->shapes[p].lane_floats = sup_arena_alloc(&s->scratch, MOST_SAMPLES * SUP_FIT_FLOATS, sizeof(float));
+        s->shapes[p].core = sup_arena_alloc(&s->scratch, 3 * (SUP_FIELD_CAPS + SUP_FIELD_FIRST), sizeof(float));
         if (fit->centre == NULL || fit->weight == NULL || s->shapes[p].lane_floats == NULL || s->shapes[p].core == NULL)
             return sup_fail_memory(error, "the fields");
     }
     f->fitters = sup_arena_alloc(&s->scratch, (size_t)workers, sizeof(fitter));
     for (int32_t w = 0; f->fitters != NULL && w < workers; w++) {
         fitter *one = &f->fitters[w];
-        one->workspace = sup_arena_alloc(&s->scratch, sup_hrbf_workspace(SUP_FIELD_SAMPLES), sizeof(double));
+        one->workspace = sup_arena_alloc(&s->scratch, sup_hrbf_workspace(MOST_SAMPLES), sizeof(double));
         one->candidates = sup_arena_alloc(&s->scratch, CANDIDATES + OTHERS, sizeof(sup_sample));
-        one->taken = sup_arena_alloc(&s->scratch, SUP_FIELD_SAMPLES, sizeof(sup_sample));
+        one->taken = sup_arena_alloc(&s->scratch, MOST_SAMPLES, sizeof(sup_sample));
         one->distance = sup_arena_alloc(&s->scratch, CANDIDATES + OTHERS, sizeof(double));
         one->cumulative = sup_arena_alloc(&s->scratch, triangles, sizeof(double));
         one->error = sup_arena_alloc(&s->scratch, CANDIDATES + OTHERS, sizeof(float));

@@ -11,6 +11,18 @@ bool sup_fields_touches(const sup_fields_state *state, int32_t triangle, int32_t
     return of[corner[0]] == part || of[corner[1]] == part || of[corner[2]] == part;
 }
 
+/* Vertices of triangles between parts. */
+static void mark_borders(sup_fields_state *s)
+{
+    const int32_t *of = s->bound->partition.vertex_part;
+    for (int32_t t = 0; t < s->def->skin.triangle_count; t++) {
+        const int32_t *corner = s->def->skin.triangles + 3 * (size_t)t;
+        if (of[corner[0]] == of[corner[1]] && of[corner[1]] == of[corner[2]]) continue;
+        for (int c = 0; c < 3; c++)
+            s->border[corner[c]] = 1;
+    }
+}
+
 /* Triangles with a corner in each part. */
 static sup_result list_triangles(sup_fields_state *s, sup_error *error)
 {
@@ -111,10 +123,11 @@ sup_result sup_fields_skin(sup_fields_state *s, sup_error *error)
     s->normals = sup_arena_alloc(&s->scratch, 3 * (size_t)skin->vertex_count, sizeof(double));
     s->hidden = sup_arena_alloc(&s->scratch, (size_t)skin->vertex_count, 1);
     s->turned = sup_arena_alloc(&s->scratch, (size_t)skin->vertex_count, 1);
-    if (s->normals == NULL || s->hidden == NULL || s->turned == NULL)
+    s->border = sup_arena_alloc(&s->scratch, (size_t)skin->vertex_count, 1);
+    if (s->normals == NULL || s->hidden == NULL || s->turned == NULL || s->border == NULL)
         return sup_fail_memory(error, "the skin's normals");
     sup_vertex_normals(skin->vertex_count, skin->positions, skin->triangle_count, skin->triangles, NULL, s->normals);
-    s->surface = (sup_sampled_surface){skin->vertex_count, skin->positions, skin->triangles, s->normals};
+    s->surface = (sup_sampled_surface){skin->vertex_count, skin->positions, skin->triangles, s->normals, NULL, 0};
     sup_result result = turn_normals(s, error);
     if (result == SUP_OK)
         result =
@@ -122,5 +135,6 @@ sup_result sup_fields_skin(sup_fields_state *s, sup_error *error)
     if (result != SUP_OK) return result;
     s->has_bvh = true;
     sup_parallel(s->input->context, skin->vertex_count, VERTEX_GRAIN, hide, s);
+    mark_borders(s);
     return list_triangles(s, error);
 }

@@ -22,6 +22,9 @@ const sup_param sup_implicit_params[SUP_IMPLICIT_PARAM_COUNT] = {
                               "Turn of a joint in a sub-frame, times a third of its bend; less is safer and slower."},
     [SUP_IMPLICIT_SMOOTH] = {"smooth", "", SUP_PARAM_FLOAT, 0, 1, 0.5, NULL, true,
                              "How much creases at the border of contacts are smoothed."},
+    [SUP_IMPLICIT_ELASTIC] =
+        {"elastic", "", SUP_PARAM_FLOAT, 0, 1, 1, NULL, true,
+         "How much skin that touches nothing gives way to its own tension; 0: it lies on the field."},
     [SUP_IMPLICIT_ROTATIONS] = {"rotations", "", SUP_PARAM_CHOICE, 0, 1, 0, rotation_choices, true,
                                 "What turns rest edges: the joints, or the skin itself; that slides away (figure 7)."},
 };
@@ -35,7 +38,7 @@ const sup_method sup_method_implicit = {
     .name = "implicit",
     .summary =
         "Implicit skinning: skin tracks iso-surfaces that bones carry; folds, bulges and slides, touches itself.",
-    .version = 2,
+    .version = 3,
     .flags = SUP_METHOD_DYNAMIC | SUP_METHOD_USES_WEIGHTS | SUP_METHOD_COLLIDES | SUP_METHOD_SETUP,
     .params = sup_implicit_params,
     .param_count = SUP_IMPLICIT_PARAM_COUNT,

@@ -227,7 +227,7 @@ static sup_result name_lost(binding *b, int32_t lost, sup_error *error)
     if (count == NULL) return sup_fail_memory(error, "the tracked skin");
     for (int32_t v = 0; v < b->surface.coarse_count; v++) {
         int32_t vertex = vertex_of(b, v), part = 0;
-        if (b->track.aim[b->track.row[v]].gradient > 0.0f) continue;
+        if (b->track.aim[b->track.row[v]].iso > 0.0f) continue;
         while (part + 1 < character->part_count && vertex >= character->parts[part + 1].vertex_first)
             part++;
         count[part]++;

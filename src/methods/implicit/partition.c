@@ -9,10 +9,12 @@ enum {
     SECTORS = 16, /* around a bone, for how much of it the skin of a part goes around */
     LEAST_SECTORS = 6,
     LEAST_VERTICES = 4,
+    BORDER_ROUNDS = 4,
     MOST_ROUNDS = 16 /* of moving islands; each makes at least one of them larger */
 };
-static const double SHORTEST = 1e-5;     /* segment, of the character's size */
-static const float LEAST_WEIGHT = 0.05f; /* of a joint that a vertex may belong to */
+static const double SHORTEST = 1e-5; /* segment, of the character's size */
+/* Distance from its bone, of the mean of its skin, from which on a joint's weight counts less, and the power by which. */
+static const double THICK = 1.25, FALL = 8.0;
 
 typedef struct partitioning {
     const sup_rig *rig;
@@ -21,7 +23,10 @@ typedef struct partitioning {
     sup_partition *to;
     bool *moves;        /* [joint_count] some skin */
     bool *above_moving; /* [joint_count] the joint or one below it moves skin */
-    int32_t *joint_of;  /* [vertex_count] */
+    const int32_t *heat_first,
+        *heat_joint; /* [vertex_count+1], and as many as that says: heat that arrives at a vertex */
+    const float *heat;
+    int32_t *joint_of; /* [vertex_count] */
     int32_t *neighbour_first, *neighbours;
     int32_t *island;     /* [vertex_count] */
     int32_t *count_with; /* [joint_count] scratch: edges of an island with each part */
@@ -95,35 +100,28 @@ static sup_result make_segments(partitioning *p, sup_arena *arena, sup_error *er
     return SUP_OK;
 }
 
-/* --- Heat --- */
+/* --- Weights --- */
 
-static bool may_own(const sup_partition_skin *skin, int32_t vertex, int32_t joint)
+/* Heat of the segments becomes weights of their joints. */
+static void add_up_heat(partitioning *p, const sup_weights_output *heat, int32_t *first, int32_t *joints,
+                        float *weights)
 {
-    if (skin->influence_first == NULL) return true;
-    for (int32_t i = skin->influence_first[vertex]; i < skin->influence_first[vertex + 1]; i++)
-        if (skin->influence_joint[i] == joint) return skin->influence_weight[i] >= LEAST_WEIGHT;
-    return false;
-}
-
-/* `sum` [joint_count] is zero, and zero again at the end. */
-static void take_warmest(partitioning *p, const sup_weights_output *heat, double *sum)
-{
+    int32_t count = 0;
     for (int32_t v = 0; v < p->skin->vertex_count; v++) {
-        const int32_t *segment = heat->joints + (size_t)v * HEAT_INFLUENCES;
-        const float *weight = heat->weights + (size_t)v * HEAT_INFLUENCES;
-        int32_t best = -1;
-        for (int32_t k = 0; k < HEAT_INFLUENCES; k++)
-            sum[p->to->segments[segment[k]].joint] += (double)weight[k];
-        for (int32_t k = 0; k < HEAT_INFLUENCES; k++) {
-            int32_t joint = p->to->segments[segment[k]].joint;
-            if (!may_own(p->skin, v, joint)) continue;
-            if (best < 0 || sum[joint] > sum[best] || (sum[joint] == sum[best] && joint < best)) best = joint;
+        first[v] = count;
+        for (size_t k = (size_t)v * HEAT_INFLUENCES; k < ((size_t)v + 1) * HEAT_INFLUENCES; k++) {
+            int32_t joint = p->to->segments[heat->joints[k]].joint, at = first[v];
+            while (at < count && joints[at] != joint)
+                at++;
+            joints[at] = joint;
+            weights[at] = (at < count ? weights[at] : 0.0f) + heat->weights[k];
+            count = at < count ? count : at + 1;
         }
-        if (best < 0) best = p->skin->influence_joint[p->skin->influence_first[v]];
-        for (int32_t k = 0; k < HEAT_INFLUENCES; k++)
-            sum[p->to->segments[segment[k]].joint] = 0.0;
-        p->joint_of[v] = best;
     }
+    first[p->skin->vertex_count] = count;
+    p->heat_first = first;
+    p->heat_joint = joints;
+    p->heat = weights;
 }
 
 static sup_result heat_skin(partitioning *p, const sup_context *context, sup_error *error)
@@ -134,10 +132,11 @@ static sup_result heat_skin(partitioning *p, const sup_context *context, sup_err
     int32_t *parent = sup_arena_alloc(&p->scratch, segments, sizeof(int32_t));
     sup_weights_output heat = {sup_arena_alloc(&p->scratch, vertices * HEAT_INFLUENCES, sizeof(int32_t)),
                                sup_arena_alloc(&p->scratch, vertices * HEAT_INFLUENCES, sizeof(float))};
-    double *sum = sup_arena_alloc(&p->scratch, (size_t)p->rig->joint_count, sizeof *sum);
-    p->joint_of = sup_arena_alloc(&p->scratch, vertices, sizeof(int32_t));
+    int32_t *first = sup_arena_alloc(&p->scratch, vertices + 1, sizeof *first);
+    int32_t *joints = sup_arena_alloc(&p->scratch, vertices * HEAT_INFLUENCES, sizeof *joints);
+    float *weights = sup_arena_alloc(&p->scratch, vertices * HEAT_INFLUENCES, sizeof *weights);
     if (head == NULL || tail == NULL || parent == NULL || heat.joints == NULL || heat.weights == NULL ||
-        p->joint_of == NULL || sum == NULL)
+        first == NULL || joints == NULL || weights == NULL)
         return sup_fail_memory(error, "the parts of the skin");
     for (size_t s = 0; s < segments; s++) {
         sup_v3_store(head + 3 * s, p->to->segments[s].from);
@@ -155,8 +154,77 @@ static sup_result heat_skin(partitioning *p, const sup_context *context, sup_err
                                .bone_tail = tail,
                                .max_influences = HEAT_INFLUENCES};
     sup_result result = sup_weights_heat(&input, &heat, error);
-    if (result == SUP_OK) take_warmest(p, &heat, sum);
+    if (result == SUP_OK) add_up_heat(p, &heat, first, joints, weights);
     return result;
+}
+
+/* Distance from the bone of a joint; infinite where it has none. */
+static double distance_from(const sup_partition *to, int32_t joint, sup_vec3d p)
+{
+    double nearest = INFINITY;
+    for (int32_t s = 0; s < to->segment_count; s++) {
+        const sup_bone_segment *segment = &to->segments[s];
+        if (segment->joint != joint) continue;
+        double t = sup_v3_segment_parameter(p, segment->from, segment->to);
+        nearest = fmin(nearest, sup_v3_distance(p, sup_v3_lerp(segment->from, segment->to, t)));
+    }
+    return nearest;
+}
+
+/* Weight of a joint at a vertex; 1 where weights are not known. */
+static double weight_of(const sup_partition_skin *skin, int32_t vertex, int32_t joint)
+{
+    if (skin->influence_first == NULL) return 1.0;
+    for (int32_t i = skin->influence_first[vertex]; i < skin->influence_first[vertex + 1]; i++)
+        if (skin->influence_joint[i] == joint) return (double)skin->influence_weight[i];
+    return 0.0;
+}
+
+/* The joint with most heat and weight at a vertex; those of bones whose limb is thinner than the vertex is far count less. -1
+ * where there is none. `thick` [joint_count] or NULL: it is not known yet. */
+static int32_t strongest(const partitioning *p, int32_t v, const double *thick)
+{
+    int32_t best = -1;
+    double most = 0.0;
+    for (int32_t i = p->heat_first[v]; i < p->heat_first[v + 1]; i++) {
+        int32_t joint = p->heat_joint[i];
+        double weight = weight_of(p->skin, v, joint), score = (double)p->heat[i] * weight * weight;
+        double far = distance_from(p->to, joint, sup_v3_load(p->skin->positions + 3 * (size_t)v));
+        if (thick != NULL && far > THICK * thick[joint]) score *= pow(THICK * thick[joint] / far, FALL);
+        if (!(score > most) && !(score > 0.0 && score == most && joint < best)) continue;
+        most = score;
+        best = joint;
+    }
+    return best;
+}
+
+/* Mean distance of its vertices from the bone of each joint. */
+static void measure_limbs(const partitioning *p, double *thick, double *count)
+{
+    for (int32_t v = 0; v < p->skin->vertex_count; v++) {
+        int32_t joint = p->joint_of[v];
+        thick[joint] += distance_from(p->to, joint, sup_v3_load(p->skin->positions + 3 * (size_t)v));
+        count[joint] += 1.0;
+    }
+    for (int32_t j = 0; j < p->rig->joint_count; j++)
+        thick[j] /= fmax(count[j], 1.0);
+}
+
+static sup_result share_out(partitioning *p, sup_error *error)
+{
+    size_t joints = (size_t)p->rig->joint_count;
+    double *thick = sup_arena_alloc(&p->scratch, joints, sizeof *thick);
+    double *count = sup_arena_alloc(&p->scratch, joints, sizeof *count);
+    p->joint_of = sup_arena_alloc(&p->scratch, (size_t)p->skin->vertex_count, sizeof(int32_t));
+    if (thick == NULL || count == NULL || p->joint_of == NULL) return sup_fail_memory(error, "the parts of the skin");
+    for (int32_t pass = 0; pass < 2; pass++) {
+        for (int32_t v = 0; v < p->skin->vertex_count; v++) {
+            int32_t joint = strongest(p, v, pass == 0 ? NULL : thick);
+            p->joint_of[v] = joint >= 0 ? joint : p->skin->influence_joint[p->skin->influence_first[v]];
+        }
+        if (pass == 0) measure_limbs(p, thick, count);
+    }
+    return SUP_OK;
 }
 
 /* --- Islands --- */
@@ -255,6 +323,33 @@ static bool move_islands(partitioning *p, int32_t *order, island_of_skin *island
     return moved > 0;
 }
 
+/* --- Borders --- */
+
+/* The joint that more than half of a vertex's neighbours belong to, or its own. */
+static int32_t most_around(const partitioning *p, int32_t v)
+{
+    int32_t first = p->neighbour_first[v], last = p->neighbour_first[v + 1], best = p->joint_of[v];
+    for (int32_t i = first; i < last; i++) {
+        int32_t joint = p->joint_of[p->neighbours[i]], same = 0;
+        for (int32_t k = first; k < last; k++)
+            same += p->joint_of[p->neighbours[k]] == joint ? 1 : 0;
+        if (2 * same > last - first) best = joint;
+    }
+    return best;
+}
+
+/* Evens the borders: strips and spikes that are one vertex wide are no limbs, but their fields have noses. `next` [vertex_count]
+ * is scratch. */
+static void even_borders(partitioning *p, int32_t *next)
+{
+    size_t bytes = (size_t)p->skin->vertex_count * sizeof *next;
+    for (int32_t round = 0; round < BORDER_ROUNDS; round++) {
+        for (int32_t v = 0; v < p->skin->vertex_count; v++)
+            next[v] = most_around(p, v);
+        memcpy(p->joint_of, next, bytes);
+    }
+}
+
 /* --- Parts that are no limbs --- */
 
 /* Sectors around the bone in which a joint's skin lies. */
@@ -299,6 +394,7 @@ static sup_result tidy(partitioning *p, sup_error *error)
     island_of_skin *islands = sup_arena_alloc(&p->scratch, vertices, sizeof *islands);
     int32_t *largest = sup_arena_alloc(&p->scratch, (size_t)p->rig->joint_count, sizeof *largest);
     if (order == NULL || islands == NULL || largest == NULL) return sup_fail_memory(error, "the parts of the skin");
+    even_borders(p, order);
     for (int32_t round = 0; round < MOST_ROUNDS && move_islands(p, order, islands, largest); round++) {
     }
     merge_parts(p, order, islands);
@@ -353,6 +449,7 @@ sup_result sup_partition_create(const sup_context *context, const sup_rig *rig, 
     partitioning p = {.rig = rig, .skin = skin, .scratch = sup_arena_create(&context->allocator), .to = partition};
     sup_result result = make_segments(&p, arena, error);
     if (result == SUP_OK) result = heat_skin(&p, context, error);
+    if (result == SUP_OK) result = share_out(&p, error);
     if (result == SUP_OK) result = find_neighbours(&p, context, error);
     if (result == SUP_OK) result = tidy(&p, error);
     if (result == SUP_OK) result = number_parts(&p, arena, error);

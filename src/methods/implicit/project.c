@@ -42,6 +42,8 @@ void sup_track_look(const sup_track *track, int32_t block, sup_track_field_fn *f
 static const float FACING = -0.3f, ALONE = 1e-3f;
 /* Edges from there that a row may be away on a limb that is not its own: what it feels of its own is less by ELSEWHERE. */
 static const float STRAY = 10.0f, ELSEWHERE = 0.05f;
+/* Less than at rest that a row may feel of its kin; and from where on it follows nothing else. */
+static const float ASTRAY = 0.1f, ALL_ASTRAY = 0.2f;
 /* Distance from a contact sheet that is aimed at, in edges. */
 static const float GAP = 0.1f;
 
@@ -53,14 +55,6 @@ typedef struct sample {
     float side, across[3]; /* how much more of its own is felt than of the other, and its gradient */
     float left, out[3];    /* way until the contact's sheet ends, and the direction away from there */
 } sample;
-
-static sample sample_of(const sup_field_samples *f, const sup_field_sides *s, int32_t k)
-{
-    return (sample){f->value[k],      {f->x[k], f->y[k], f->z[k]},
-                    s->felt[k],       s->contact[k],
-                    s->side.value[k], {s->side.x[k], s->side.y[k], s->side.z[k]},
-                    s->end.value[k],  {s->end.x[k], s->end.y[k], s->end.z[k]}};
-}
 
 static float length_of(const float v[3])
 {
@@ -75,6 +69,27 @@ static float dot3(const float a[3], const float b[3])
 static float clamp(float x, float low, float high)
 {
     return x < low ? low : x > high ? high : x;
+}
+
+/* Contacts press skin into its own limb, never out of it: a row that feels much less of its kin than at rest lies on another limb,
+ * and follows its kin alone until it is back. */
+static sample sample_of(const sup_track *track, int64_t row, const sup_field_samples *f, const sup_field_sides *s,
+                        int32_t k)
+{
+    sample at = {f->value[k],      {f->x[k], f->y[k], f->z[k]},
+                 s->felt[k],       s->contact[k],
+                 s->side.value[k], {s->side.x[k], s->side.y[k], s->side.z[k]},
+                 s->end.value[k],  {s->end.x[k], s->end.y[k], s->end.z[k]}};
+    float less = track->inward[4 * row + 3] - s->kin.value[k];
+    float astray = clamp((less - ASTRAY) / (ALL_ASTRAY - ASTRAY), 0.0f, 1.0f), gradient[3];
+    if (!(astray > 0.0f)) return at;
+    const float home[3] = {s->kin.x[k], s->kin.y[k], s->kin.z[k]};
+    for (int c = 0; c < 3; c++)
+        gradient[c] = at.gradient[c] + astray * (home[c] - at.gradient[c]);
+    memcpy(at.gradient, gradient, sizeof gradient);
+    at.value += astray * (track->aim[row].iso - less - at.value);
+    at.contact *= 1.0f - astray;
+    return at;
 }
 
 static void add_step(float step[3], float way, float most, const float direction[3], float length)
@@ -229,7 +244,7 @@ static int32_t project_block(sup_track_work *w, int32_t block, int32_t steps)
             float *place = w->rows.place + 4 * row;
             lane *l = &lanes[k];
             if (l->done) continue;
-            sample s = sample_of(&samples, &sides, k);
+            sample s = sample_of(track, row, &samples, &sides, k);
             if (l->homes < 2 && bring_home(w, &s, bone, row, l)) {
                 busy = true;
                 continue;
@@ -288,7 +303,7 @@ void sup_track_newton_block(sup_track_work *work, int32_t block)
     for (int32_t k = 0; k < count; k++) {
         int64_t row = first + k;
         float *place = work->rows.place + 4 * row, *normal = work->rows.normal + 4 * row, step[3];
-        sample s = sample_of(&f, &sides, k);
+        sample s = sample_of(track, row, &f, &sides, k);
         normal[3] = newton(&track->aim[row], &s, normal, work->rows.stop + 4 * row, step, place + 3);
         for (int c = 0; c < 3; c++)
             place[c] += step[c];
@@ -312,7 +327,7 @@ void sup_track_fit(const sup_track *track, void *state, sup_track_field_fn *fiel
         sup_track_look(track, block, field, user, &points, &f, &sides);
         for (int32_t row = track->block_first[block], k = 0; row < track->block_first[block + 1]; row++, k++) {
             const sup_track_aim *aim = &track->aim[row];
-            sample s = sample_of(&f, &sides, k);
+            sample s = sample_of(track, row, &f, &sides, k);
             float across = length_of(s.across);
             hold h = hold_of(aim, &s, length_of(s.gradient), across);
             bool feels = aim->gradient > 0.0f, there = fabsf(s.value - aim->iso) <= 1e-3f;

@@ -16,7 +16,6 @@
  *            tangent planes then take apart; the best step along that is a hundredth of one along what stays near.
  *
  * A round costs at most one look at the field for each vertex either way. */
-#include "base/simd.h"
 #include "methods/implicit/track_work.h"
 
 /* Part of a Jacobi step that is taken: whole ones oscillate on fans with an even number of spokes. */
@@ -27,37 +26,59 @@ enum { PLAIN = 3 };
 static const double TAKE = 0.7;
 /* Most of the direction of the round before that is kept. */
 static const double KEEP = 0.9;
+/* Of the sum of a row's weights: how much it is held where its bone has it. */
+static const float ANCHOR = 0.02f;
+/* Edges between a row and where its neighbours want it from which on it is torn off: it goes there through the air. */
+static const float TORN = 1.5f;
 /* Farthest in a round, edges. */
 static const float FARTHEST = 1.0f;
 /* Way, edges, from which on a block looks at the field again: sliding leaves a surface only as it curves; and at contacts. */
 static const float FAR = 0.05f, FAR_HELD = 0.003f;
 
-/* L v at a row, of v [row_count*4]. */
-static inline sup_four image_of(const sup_track *track, const float *v, int64_t row)
+/* How much a row is held where its bone has it, which is `place`: less as the joints of its part bend, and the more dual
+ * quaternions have it elsewhere, nothing from an edge on. */
+static float anchor_of(const sup_track_work *w, int64_t row, int32_t joint, float place[3])
 {
-    sup_four here = sup_four_load(v + 4 * row), sum = sup_four_splat(0.0f);
-    for (int32_t e = track->first[row]; e < track->first[row + 1]; e++)
-        sum += sup_four_splat(track->weight[e]) * (here - sup_four_load(v + 4 * (int64_t)track->other[e]));
-    return sum;
+    const float *rest = w->track->rest + 4 * row, *turn = w->rows.turn + 12 * row,
+                *bone = w->input->joints[joint].place;
+    float square = 0.0f;
+    for (int r = 0; r < 3; r++) {
+        const float *m = bone + 4 * r, *t = turn + 4 * r;
+        float there = t[0] * rest[0] + t[1] * rest[1] + t[2] * rest[2] + t[3];
+        place[r] = m[0] * rest[0] + m[1] * rest[1] + m[2] * rest[2] + m[3];
+        square += (there - place[r]) * (there - place[r]);
+    }
+    float hold = 1.0f - sqrtf(square) / w->track->aim[row].edge;
+    return hold > 0.0f ? ANCHOR * w->rows.straight[joint] * hold * w->track->sum[row] : 0.0f;
 }
 
-/* b of the rows of a block: eq. 3 with both ends' rotations. */
-static void load_block(const sup_track_work *w, int32_t block)
+void sup_track_load_block(const sup_track *track, const sup_track_rows *rows, int32_t block)
 {
-    const sup_track *track = w->track;
     for (int64_t i = track->block_first[block]; i < track->block_first[block + 1]; i++) {
-        const float *rest = track->rest + 4 * i, *own = w->rows.turn + 12 * i;
+        const float *rest = track->rest + 4 * i, *own = rows->turn + 12 * i;
         float sum[3] = {0, 0, 0};
         for (int32_t e = track->first[i]; e < track->first[i + 1]; e++) {
             int64_t j = track->other[e];
-            const float *there = track->rest + 4 * j, *turn = w->rows.turn + 12 * j;
+            const float *there = track->rest + 4 * j, *turn = rows->turn + 12 * j;
             float half = 0.5f * track->weight[e];
             float edge[3] = {half * (rest[0] - there[0]), half * (rest[1] - there[1]), half * (rest[2] - there[2])};
             for (int c = 0; c < 3; c++)
                 sum[c] += (own[4 * c] + turn[4 * c]) * edge[0] + (own[4 * c + 1] + turn[4 * c + 1]) * edge[1] +
                           (own[4 * c + 2] + turn[4 * c + 2]) * edge[2];
         }
-        memcpy(w->rows.load + 4 * i, sum, sizeof sum);
+        memcpy(rows->load + 4 * i, sum, sizeof sum);
+    }
+}
+
+/* The same, with their anchors. */
+static void load_anchored(const sup_track_work *w, int32_t block)
+{
+    sup_track_load_block(w->track, &w->rows, block);
+    for (int64_t i = w->track->block_first[block]; i < w->track->block_first[block + 1]; i++) {
+        float anchor[3], hold = anchor_of(w, i, w->track->block_joint[block], anchor);
+        for (int c = 0; c < 3; c++)
+            w->rows.load[4 * i + c] += hold * anchor[c];
+        w->rows.load[4 * i + 3] = hold;
     }
 }
 
@@ -77,8 +98,10 @@ static inline void hold_back(const float *stop, float v[3])
         v[c] -= stop[3] * into * stop[c];
 }
 
+/* Rows that are torn off take no part in a solve. */
 static inline void constrain(const sup_track_work *w, int64_t row, float v[3])
 {
+    if (w->rows.pull[4 * row + 3] > 0.0f) v[0] = v[1] = v[2] = 0.0f;
     flatten(&w->track->aim[row], w->rows.normal + 4 * row, v);
     hold_back(w->rows.stop + 4 * row, v);
 }
@@ -96,7 +119,7 @@ static void load_some(void *work, int32_t begin, int32_t end, int32_t worker)
         if (!(w->rows.awake[block] & SUP_TRACK_NEW)) continue;
         w->rows.awake[block] &= (unsigned char)~SUP_TRACK_NEW;
         w->rows.parts[block] = 0;
-        load_block(w, block);
+        load_anchored(w, block);
         for (int32_t row = w->track->block_first[block]; row < w->track->block_first[block + 1]; row++) {
             int32_t place = w->track->place[row], low = 0, high = parts->part_count;
             while (low < high) { /* the part whose columns hold it; the top's are in none */
@@ -111,24 +134,36 @@ static void load_some(void *work, int32_t begin, int32_t end, int32_t worker)
     }
 }
 
+/* Of its edges and its anchor. */
+static inline float weight_of(const sup_track_work *w, int64_t row)
+{
+    return w->track->sum[row] + w->rows.load[4 * row + 3];
+}
+
+static double dot3(const float *a, const float *b)
+{
+    return (double)a[0] * (double)b[0] + (double)a[1] * (double)b[1] + (double)a[2] * (double)b[2];
+}
+
 static void pull_row(sup_track_work *w, int64_t row)
 {
     float *pull = w->rows.pull + 4 * row;
-    sup_four sum = sup_four_load(w->rows.load + 4 * row) - image_of(w->track, w->rows.place, row);
+    sup_four held = sup_four_splat(w->rows.load[4 * row + 3]) * sup_four_load(w->rows.place + 4 * row);
+    sup_four sum = sup_four_load(w->rows.load + 4 * row) - held - sup_track_image(w->track, w->rows.place, row);
     memcpy(pull, &sum, 3 * sizeof *pull);
-    constrain(w, row, pull);
-    if (w->solves) memcpy(w->rows.solve + 4 * (int64_t)w->track->place[row], pull, 3 * sizeof(float));
+    float most = TORN * w->track->aim[row].edge * weight_of(w, row), way[3];
+    bool torn = dot3(pull, pull) > (double)(most * most);
+    pull[3] = torn ? 1.0f : 0.0f;
+    memcpy(way, pull, sizeof way);
+    constrain(w, row, way);
+    if (!torn) memcpy(pull, way, sizeof way);
+    if (w->solves) memcpy(w->rows.solve + 4 * (int64_t)w->track->place[row], way, sizeof way);
 }
 
 static void pull_some(void *work, int32_t begin, int32_t end, int32_t worker)
 {
     SUP_UNUSED(worker);
     sup_track_each_row(work, begin, end, pull_row);
-}
-
-static double dot3(const float *a, const float *b)
-{
-    return (double)a[0] * (double)b[0] + (double)a[1] * (double)b[1] + (double)a[2] * (double)b[2];
 }
 
 /* z, flattened, and r . z. */
@@ -177,7 +212,8 @@ static void measure_some(void *work, int32_t begin, int32_t end, int32_t worker)
         for (int64_t row = track->block_first[block]; row < track->block_first[block + 1]; row++) {
             const float *d = w->rows.move + 4 * row;
             float *image = w->rows.solve + 4 * (int64_t)track->place[row];
-            sup_four sum = image_of(track, w->rows.move, row);
+            sup_four sum = sup_track_image(track, w->rows.move, row);
+            sum += sup_four_splat(w->rows.load[4 * row + 3]) * sup_four_load(d);
             memcpy(image, &sum, 3 * sizeof *image);
             down += dot3(d, w->rows.pull + 4 * row);
             bend += dot3(d, image);
@@ -205,10 +241,10 @@ static void step_of(const sup_track_work *w, int64_t row, float step[3])
 {
     const sup_track *track = w->track;
     const float *pull = w->rows.pull + 4 * row, *d = w->rows.move + 4 * row;
-    float even = track->sum[row] > 0.0f ? DAMPING / track->sum[row] : 0.0f, left[3], scale = (float)w->scale;
+    float weight = weight_of(w, row), even = weight > 0.0f ? DAMPING / weight : 0.0f, left[3], scale = (float)w->scale;
     memcpy(left, pull, sizeof left);
     step[0] = step[1] = step[2] = 0.0f;
-    if (w->solves) {
+    if (w->solves && !(pull[3] > 0.0f)) {
         memcpy(left, w->rows.solve + 4 * (int64_t)track->place[row], sizeof left);
         flatten(&track->aim[row], w->rows.normal + 4 * row, left);
         for (int c = 0; c < 3; c++) {
@@ -232,9 +268,10 @@ static void move_some(void *work, int32_t begin, int32_t end, int32_t worker)
         float moved = 0.0f;
         for (int64_t row = track->block_first[block]; row < track->block_first[block + 1]; row++) {
             float step[3];
+            bool torn = w->rows.pull[4 * row + 3] > 0.0f;
             step_of(w, row, step);
             float length = sqrtf((float)dot3(step, step)) / track->aim[row].edge;
-            float share = length > FARTHEST ? FARTHEST / length : 1.0f;
+            float share = length > FARTHEST && !torn ? FARTHEST / length : 1.0f;
             for (int c = 0; c < 3; c++)
                 w->rows.place[4 * row + c] += share * step[c];
             length *= share;

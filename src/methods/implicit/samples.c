@@ -8,6 +8,11 @@ static sup_vec3d vertex_normal(const sup_sampled_surface *s, int32_t v)
     return sup_v3(s->normals[3 * (size_t)v], s->normals[3 * (size_t)v + 1], s->normals[3 * (size_t)v + 2]);
 }
 
+static bool is_own(const sup_sampled_surface *s, int32_t v)
+{
+    return s->vertex_part == NULL || s->vertex_part[v] == s->part;
+}
+
 static bool add_sample(sup_sample *samples, int32_t *count, sup_vec3d position, sup_vec3d normal)
 {
     const sup_vec3d none = {0.0, 0.0, 0.0};
@@ -24,7 +29,7 @@ static void scatter_corners(const sup_sampled_surface *s, const int32_t *list, i
     for (int32_t i = 0; i < count; i++)
         for (int32_t c = 0; c < 3; c++) {
             int32_t v = s->triangles[3 * (size_t)list[i] + (size_t)c];
-            add_sample(samples, made, sup_v3_load(s->positions + 3 * (size_t)v), vertex_normal(s, v));
+            if (is_own(s, v)) add_sample(samples, made, sup_v3_load(s->positions + 3 * (size_t)v), vertex_normal(s, v));
         }
 }
 
@@ -60,11 +65,13 @@ int32_t sup_samples_scatter(const sup_sampled_surface *surface, const int32_t *l
         double u = sqrt(sup_random_unit(&random)), v = sup_random_unit(&random);
         const double share[3] = {1.0 - u, u * (1.0 - v), u * v};
         sup_vec3d position = {0.0, 0.0, 0.0}, normal = {0.0, 0.0, 0.0};
+        double own = 0.0;
         for (int32_t c = 0; c < 3; c++) {
+            own += is_own(surface, corner[c]) ? share[c] : 0.0;
             position = sup_v3_madd(position, share[c], sup_v3_load(surface->positions + 3 * (size_t)corner[c]));
             normal = sup_v3_madd(normal, share[c], vertex_normal(surface, corner[c]));
         }
-        add_sample(samples, &made, position, normal);
+        if (own >= 0.5) add_sample(samples, &made, position, normal);
     }
     return made;
 }

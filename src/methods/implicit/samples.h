@@ -14,6 +14,9 @@ typedef struct sup_sampled_surface {
     const float *positions; /* [vertex_count*3] */
     const int32_t *triangles;
     const double *normals;
+    const int32_t
+        *vertex_part; /* [vertex_count] or NULL; of a triangle between parts only the half of `part` is taken */
+    int32_t part;
 } sup_sampled_surface;
 
 /* Up to `wanted` points on the triangles of `list`, their corners included when those are not more than half of them.

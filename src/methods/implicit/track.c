@@ -5,6 +5,8 @@
 
 /* Relative motion of two joints below this, in radians and sizes, is noise of floats. */
 static const float NOISE = 3e-6f;
+/* Cosine of half the turn of a joint from which on it is bent: 0.5 radians. */
+static const float BENT = 0.9689124f;
 /* Newton steps of the first projection, and of the one that ends a sub-frame. */
 enum { FIRST_STEPS = 8, LAST_STEPS = 4, CARRY_GRAIN = 16 };
 /* Edges that a Newton step may be long without being looked at at the end of a sub-frame. */
@@ -50,7 +52,10 @@ static size_t carve_rows(const sup_track *track, unsigned char *base, sup_track_
     rows->drift = carve(&c, blocks, sizeof(float));
     rows->list = carve(&c, blocks, sizeof(int32_t));
     rows->way = carve(&c, (size_t)track->joint_count, sizeof(int32_t));
+    rows->straight = carve(&c, (size_t)track->joint_count, sizeof(float));
     rows->parts = carve(&c, blocks, sizeof(uint64_t));
+    rows->near[0] = carve(&c, 2 * count, sizeof(float));
+    rows->near[1] = carve(&c, 2 * count, sizeof(float));
     return c.at;
 }
 
@@ -207,6 +212,23 @@ static void find_ways(const sup_track_work *w)
     }
 }
 
+/* How straight parts are: cosines of half the turn between those that share an edge. */
+static void find_straight(const sup_track_work *w)
+{
+    const sup_track *track = w->track;
+    for (int32_t j = 0; j < track->joint_count; j++)
+        w->rows.straight[j] = 1.0f;
+    for (int32_t block = 0; block < track->block_count; block++)
+        for (int32_t k = track->near_first[block]; k < track->near_first[block + 1]; k++) {
+            int32_t a = track->block_joint[block], b = track->block_joint[track->near[k]];
+            if (a == b) continue;
+            const float *p = w->input->joints[a].rigid, *q = w->input->joints[b].rigid;
+            float cosine = fabsf(p[0] * q[0] + p[1] * q[1] + p[2] * q[2] + p[3] * q[3]);
+            float straight = sup_track_more(0.0f, 1.0f - (1.0f - cosine) / (1.0f - BENT));
+            w->rows.straight[a] = sup_track_less(w->rows.straight[a], straight);
+        }
+}
+
 /* Whether a field that is felt in these bounds moves otherwise than the part does, or is another than before. */
 static bool field_stirs(const sup_track_work *w, int32_t block, const float *boxes)
 {
@@ -330,6 +352,7 @@ void sup_track_move(const sup_context *context, const sup_track *track, void *st
     sup_track_work work = {.context = context, .track = track, .input = input};
     work.rows = sup_track_rows_of(track, state);
     find_ways(&work);
+    find_straight(&work);
     sup_track_turn_rows(&work);
     sup_parallel(context, track->block_count, CARRY_GRAIN, carry_some, &work);
     list_blocks(&work, SUP_TRACK_AWAKE);

@@ -23,8 +23,8 @@ enum { SUP_TRACK_INFLUENCES = 4 };
 
 /* What a vertex aims at, beside its place: a record of a model. */
 typedef struct sup_track_aim {
-    float iso;      /* value of the field at rest */
-    float gradient; /* its length there, 1/size; 0: no field is felt, the vertex follows its neighbours */
+    float iso;      /* value of the field at rest; 0: none is felt */
+    float gradient; /* its length there, 1/size; 0: none shows the skin there, the vertex follows its neighbours */
     float edge;     /* mean length of its edges, sizes */
     float relax;    /* part of the relaxation that it takes: 0 where the artist wants none */
 } sup_track_aim;
@@ -40,7 +40,7 @@ typedef struct sup_track {
     const int32_t *feel;        /* joints that turn rows of a block, rising */
     const float *rest;          /* [row_count*4] */
     const sup_track_aim *aim;   /* [row_count] */
-    const float *inward;        /* [row_count*4] unit gradient at rest */
+    const float *inward;        /* [row_count*4] unit gradient at rest, and how much of its kin is felt there */
     const float *own;           /* [row_count] what it belongs to: sup_field_sides */
     const int32_t *first;       /* [row_count+1] edges that leave a row */
     const int32_t *other;       /* [edge_count] the row at their other end */
@@ -165,6 +165,8 @@ void sup_track_shift(const sup_track *track, void *state, const float by[3]);
 float *sup_track_places(const sup_track *track, void *state);
 const float *sup_track_turns(const sup_track *track, const void *state); /* [row_count*12] prescribed, with shift */
 void sup_track_show(const sup_context *context, const sup_track *track, void *state, float smooth, float *shown);
+/* Skin that touches nothing gives way, by `share` of [0, 1]: ease.c. Moves `shown`, which sup_track_show made. */
+void sup_track_ease(const sup_context *context, const sup_track *track, void *state, float share, float *shown);
 /* Rows whose value is off by more than 1e-3 and that are on no contact sheet; on a sheet; without a field. */
 void sup_track_fit(const sup_track *track, void *state, sup_track_field_fn *field, const void *user, int32_t *off,
                    int32_t *sheet, int32_t *lost);

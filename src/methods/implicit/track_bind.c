@@ -291,12 +291,26 @@ static sup_result add_edges(builder *b, sup_error *error)
     return SUP_OK;
 }
 
+/* Six times what the triangles enclose; negative where they are wound inside out. */
+static double volume_of(const sup_track_def *def)
+{
+    double volume = 0.0;
+    for (int64_t t = 0; t < def->triangle_count; t++) {
+        sup_vec3d p[3];
+        for (int c = 0; c < 3; c++)
+            p[c] = sup_v3_load(def->positions + 3 * (int64_t)def->triangles[3 * t + c]);
+        volume += sup_v3_dot(p[0], sup_v3_cross(p[1], p[2]));
+    }
+    return volume;
+}
+
 static sup_result add_means(builder *b, sup_error *error)
 {
     sup_track *track = &b->built->track;
     float *mean = sup_model_add(b->model, "track.mean", SUP_ARRAY_FLOAT, track->edge_count);
     double *weights = sup_arena_alloc(b->arena, (size_t)track->row_count, sizeof *weights);
     if (mean == NULL || weights == NULL) return fail_memory(error);
+    const double out = volume_of(b->def) < 0.0 ? -1.0 : 1.0;
     for (int32_t row = 0; row < track->row_count; row++) {
         int32_t v = b->vertex[row], begin = b->ring_first[v];
         double edge = 0.0;
@@ -311,6 +325,9 @@ static sup_result add_means(builder *b, sup_error *error)
         }
         int32_t ends = track->first[row + 1] - track->first[row];
         b->built->aim[row].edge = fmaxf(ends > 0 ? (float)(edge / ends) : 0.0f, 1e-6f);
+        sup_vec3d normal =
+            ring_normal(b->def->positions, v, b->ring_first[v + 1] - begin, b->ring_corners + 2 * (int64_t)begin);
+        sup_v3_store(b->built->inward + 4 * (int64_t)row, sup_v3_scale(normal, out)); /* until the field is known */
         b->built->aim[row].relax = b->def->relax != NULL ? b->def->relax[v] : 1.0f;
     }
     track->mean = mean;
@@ -458,6 +475,17 @@ bool sup_track_feels(float value, float slope)
     return slope > LEAST_SLOPE && value > LEAST_VALUE && value < MOST_VALUE;
 }
 
+/* Details that fields do not show: cosine of their normal with the field's, value inside, contact at rest. Mouths, eyes, gaps
+ * between toes; what follows the field there ends up somewhere else than it was. */
+static const float FACING = 0.5f, INSIDE = 0.7f, TOUCHING = 0.1f;
+
+/* `normal` of the skin, outwards. */
+static bool shows(const sup_field_samples *f, const sup_field_sides *sides, int32_t k, float slope, const float *normal)
+{
+    float out = -(f->x[k] * normal[0] + f->y[k] * normal[1] + f->z[k] * normal[2]);
+    return out > FACING * slope && f->value[k] < INSIDE && sides->contact[k] < TOUCHING;
+}
+
 typedef struct aim_work {
     sup_track_built *built;
     sup_track_field_fn *field;
@@ -472,18 +500,20 @@ static void aim_some(void *work, int32_t begin, int32_t end, int32_t worker)
     for (int32_t block = begin; block < end; block++) {
         sup_field_points points;
         sup_field_samples f;
+        sup_field_sides sides;
         sup_track_take_points(track, track->rest, block, &points);
-        w->field(w->user, &points, &f, NULL);
+        sup_track_look(track, block, w->field, w->user, &points, &f, &sides);
         for (int32_t row = track->block_first[block], k = 0; row < track->block_first[block + 1]; row++, k++) {
             sup_track_aim *aim = &w->built->aim[row];
             float *inward = w->built->inward + 4 * (int64_t)row;
             float slope = sqrtf(f.x[k] * f.x[k] + f.y[k] * f.y[k] + f.z[k] * f.z[k]);
-            bool felt = sup_track_feels(f.value[k], slope);
-            aim->iso = fminf(fmaxf(f.value[k], 0.0f), 1.0f);
+            bool inside = sup_track_feels(f.value[k], slope), felt = inside && shows(&f, &sides, k, slope, inward);
+            aim->iso = inside ? fminf(f.value[k], 1.0f) : 0.0f;
             aim->gradient = felt ? slope : 0.0f;
             inward[0] = felt ? f.x[k] / slope : 0.0f;
             inward[1] = felt ? f.y[k] / slope : 0.0f;
             inward[2] = felt ? f.z[k] / slope : 0.0f;
+            inward[3] = fminf(fmaxf(fminf(sides.kin.value[k], aim->iso), 0.0f), 1.0f);
         }
     }
 }
@@ -495,6 +525,6 @@ int32_t sup_track_aim_at(const sup_context *context, sup_track_built *built, sup
     sup_parallel(context, built->track.block_count, SUP_TRACK_GRAIN, aim_some, &work);
     int32_t lost = 0;
     for (int32_t row = 0; row < built->track.row_count; row++)
-        lost += built->aim[row].gradient > 0.0f ? 0 : 1;
+        lost += built->aim[row].iso > 0.0f ? 0 : 1;
     return lost;
 }

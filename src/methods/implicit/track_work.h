@@ -2,12 +2,19 @@
 #ifndef SUP_METHODS_IMPLICIT_TRACK_WORK_H
 #define SUP_METHODS_IMPLICIT_TRACK_WORK_H
 
+#include "base/simd.h"
 #include "methods/implicit/track.h"
 
 enum {
     SUP_TRACK_GRAIN = 4, /* blocks a thread takes at a time */
     SUP_TRACK_SUMS = 3
 };
+
+/* How shown skin is pulled to where it is tracked, 1/size^2 (ease.c). Of lobes of half a wave in 0.05 sizes half is left; at half of it
+ * a squat lost 0.03 more of its volume. */
+#define SUP_TRACK_TENSION 4000.0
+/* Of the mean edge squared: the area of a vertex where triangles are equilateral. */
+#define SUP_TRACK_AREA 0.87
 
 /* The state of an instance, cut into rows. */
 typedef struct sup_track_rows {
@@ -24,7 +31,9 @@ typedef struct sup_track_rows {
     float *drift;         /* [block_count] farthest since the field was looked at, in edges */
     int32_t *list;        /* [block_count] blocks that are awake, rising */
     int32_t *way;         /* [joint_count] equal for joints that move alike in this sub-frame */
+    float *straight;      /* [joint_count] 1: a part stands to those beside it as at rest; down to 0 as they bend */
     unsigned char *awake; /* [block_count] SUP_TRACK_AWAKE and the other bits */
+    float *near[2];       /* [row_count*2] for what is shown: how near a contact, and skin beyond, is, in [0, 1] */
     uint64_t *parts;      /* [block_count] bit k: of its rows some are in a part of the factor that is k modulo 64 */
 } sup_track_rows;
 
@@ -78,7 +87,18 @@ void sup_track_project(sup_track_work *work, int32_t steps, float drift);
 /* One block: a step along the gradient that is not looked at again; its length becomes drift[block]. */
 void sup_track_newton_block(sup_track_work *work, int32_t block);
 
-/* relax.c: rounds until they end; how many there were. `moved` gets how far rows went in the last one, RMS in edges. */
+/* L v at a row, of v [row_count*4]: L is the Laplacian of the weights. */
+static inline sup_four sup_track_image(const sup_track *track, const float *v, int64_t row)
+{
+    sup_four here = sup_four_load(v + 4 * row), sum = sup_four_splat(0.0f);
+    for (int32_t e = track->first[row]; e < track->first[row + 1]; e++)
+        sum += sup_four_splat(track->weight[e]) * (here - sup_four_load(v + 4 * (int64_t)track->other[e]));
+    return sum;
+}
+
+/* relax.c: `load` of the rows of a block: eq. 3 with both ends' rotations. */
+void sup_track_load_block(const sup_track *track, const sup_track_rows *rows, int32_t block);
+/* Rounds until they end; how many there were. `moved` gets how far rows went in the last one, RMS in edges. */
 int32_t sup_track_relax(sup_track_work *work, float *moved);
 /* track.c: blocks that share an edge with those that moved wake up; with `sleep` those that are still among others that are
  * go to sleep; and the list of those that are awake is made anew. */

@@ -1,5 +1,6 @@
 /* detect_bind.c - what detection needs once: tetrahedra down to the bone lines, groups, neighbours. See detect.h. */
 #include "geometry/adjacency.h"
+#include "geometry/placed.h"
 #include "methods/projective/detect_internal.h"
 
 #include <math.h>
@@ -221,52 +222,18 @@ static bool split_prisms(detect_build *b)
 
 /* --- Groups --- */
 
-/* Something with a place that goes into a group with others of its piece. */
-typedef struct grouped {
-    double key; /* along the axis of the cut at hand */
-    sup_vec3d at;
-    int32_t item, piece;
-} grouped;
-
-static int compare_grouped(const void *a, const void *b)
+static sup_placed placed(sup_vec3d at, int32_t item, int32_t piece)
 {
-    const grouped *x = a, *y = b;
-    return x->key < y->key ? -1 : x->key > y->key ? 1 : (x->item > y->item) - (x->item < y->item);
-}
-
-static double coordinate(sup_vec3d p, int32_t axis)
-{
-    return axis == 0 ? p.x : axis == 1 ? p.y : p.z;
-}
-
-/* Sorts along the longest side of the box around the items. */
-static void sort_longest(grouped *items, int32_t count)
-{
-    int32_t longest = 0;
-    double most = -1.0;
-    for (int32_t axis = 0; axis < 3; axis++) {
-        double lower = INFINITY, upper = -INFINITY;
-        for (int32_t i = 0; i < count; i++) {
-            lower = fmin(lower, coordinate(items[i].at, axis));
-            upper = fmax(upper, coordinate(items[i].at, axis));
-        }
-        if (upper - lower > most) {
-            most = upper - lower;
-            longest = axis;
-        }
-    }
-    for (int32_t i = 0; i < count; i++)
-        items[i].key = coordinate(items[i].at, longest);
-    qsort(items, (size_t)count, sizeof *items, compare_grouped);
+    return (sup_placed){.at = {at.x, at.y, at.z}, .item = item, .group = piece};
 }
 
 /* Cuts items[begin, end) in halves until `most` or fewer are left; ends of the groups go to `ends`. */
-static int32_t cut_groups(grouped *items, int32_t begin, int32_t end, int32_t most, int32_t *ends)
+static int32_t cut_groups(sup_placed *items, int32_t begin, int32_t end, int32_t most, int32_t *ends)
 {
     int32_t stack[64], depth = 0, groups = 0; /* ends of the ranges to come; halves: 32 levels at most */
     while (begin < end || depth > 0) {
         if (end - begin > most) {
-            sort_longest(items + begin, end - begin);
+            sup_placed_sort_longest(items + begin, end - begin);
             int32_t parts = (end - begin + most - 1) / most;
             stack[depth++] = end;
             end = begin + parts / 2 * most;
@@ -281,15 +248,13 @@ static int32_t cut_groups(grouped *items, int32_t begin, int32_t end, int32_t mo
 }
 
 /* Groups of one piece each, pieces in order: ends[groups]. Returns how many groups. */
-static int32_t make_groups(grouped *items, int32_t count, int32_t piece_count, int32_t most, int32_t *ends)
+static int32_t make_groups(sup_placed *items, int32_t count, int32_t piece_count, int32_t most, int32_t *ends)
 {
     int32_t groups = 0;
-    for (int32_t i = 0; i < count; i++)
-        items[i].key = items[i].piece;
-    qsort(items, (size_t)count, sizeof *items, compare_grouped);
+    sup_placed_sort_groups(items, count);
     for (int32_t piece = 0, begin = 0; piece < piece_count; piece++) {
         int32_t end = begin;
-        while (end < count && items[end].piece == piece)
+        while (end < count && items[end].group == piece)
             end++;
         groups += cut_groups(items, begin, end, most, ends + groups);
         begin = end;
@@ -301,11 +266,11 @@ static bool build_blocks(detect_build *b)
 {
     const sup_detect_def *def = b->def;
     size_t n = (size_t)def->vertex_count;
-    grouped *items = sup_arena_alloc(&b->scratch, n, sizeof *items);
+    sup_placed *items = sup_arena_alloc(&b->scratch, n, sizeof *items);
     int32_t *ends = sup_arena_alloc(&b->scratch, n, sizeof *ends);
     if (items == NULL || ends == NULL) return false;
     for (size_t v = 0; v < n; v++)
-        items[v] = (grouped){0.0, rest_point(def, (int32_t)v), (int32_t)v, def->feet[v].piece};
+        items[v] = placed(rest_point(def, (int32_t)v), (int32_t)v, def->feet[v].piece);
     int32_t blocks = make_groups(items, def->vertex_count, def->piece_count, SUP_DETECT_BLOCK, ends);
     int32_t *vertex = sup_arena_alloc(b->arena, (size_t)blocks * SUP_DETECT_BLOCK, sizeof *vertex);
     if (vertex == NULL) return false;
@@ -320,7 +285,7 @@ static bool build_blocks(detect_build *b)
 }
 
 /* Triangles whose prism has room, at their middle. */
-static int32_t list_triangles(const detect_build *b, grouped *items)
+static int32_t list_triangles(const detect_build *b, sup_placed *items)
 {
     const sup_detect_def *def = b->def;
     int32_t count = 0;
@@ -328,7 +293,7 @@ static int32_t list_triangles(const detect_build *b, grouped *items)
         const int32_t *c = def->triangles + 3 * (size_t)t;
         if (b->triangle_tet_first[t] == b->triangle_tet_first[t + 1]) continue;
         sup_vec3d sum = sup_v3_add(sup_v3_add(rest_point(def, c[0]), rest_point(def, c[1])), rest_point(def, c[2]));
-        items[count++] = (grouped){0.0, sup_v3_scale(sum, 1.0 / 3.0), t, def->feet[c[0]].piece};
+        items[count++] = placed(sup_v3_scale(sum, 1.0 / 3.0), t, def->feet[c[0]].piece);
     }
     return count;
 }
@@ -348,7 +313,8 @@ typedef struct cell_arrays {
     int32_t *tet_first, *point_first, *points, *tets, *tet_triangle;
 } cell_arrays;
 
-static void fill_cells(const detect_build *b, const grouped *items, const int32_t *ends, int32_t cells, cell_arrays *c)
+static void fill_cells(const detect_build *b, const sup_placed *items, const int32_t *ends, int32_t cells,
+                       cell_arrays *c)
 {
     for (int32_t cell = 0; cell < cells; cell++) {
         int32_t first = c->tet_first[cell], count = 0, point_first = c->point_first[cell];
@@ -371,7 +337,7 @@ static bool build_cells(detect_build *b)
     const sup_detect_def *def = b->def;
     sup_detect *d = b->detect;
     size_t m = (size_t)def->triangle_count, tets = (size_t)d->tet_count;
-    grouped *items = sup_arena_alloc(&b->scratch, m, sizeof *items);
+    sup_placed *items = sup_arena_alloc(&b->scratch, m, sizeof *items);
     int32_t *ends = sup_arena_alloc(&b->scratch, m, sizeof *ends);
     if (items == NULL || ends == NULL) return false;
     d->cell_count = make_groups(items, list_triangles(b, items), def->piece_count, SUP_DETECT_CELL, ends);

@@ -1,9 +1,7 @@
 /* part_bind.c - what parting the shown skin needs once: its triangles in bundles, who is beside whom, what is where. */
 #include "geometry/adjacency.h"
+#include "geometry/placed.h"
 #include "methods/projective/part_skin.h"
-
-#include <math.h>
-#include <stdlib.h>
 
 /* A skin of more vertices for each simulated one is not parted: it would cost more than the simulation. */
 enum { FINEST = 8 };
@@ -90,53 +88,14 @@ static bool add_shown(part_build *b)
     return true;
 }
 
-typedef struct ranked {
-    int32_t block, triangle; /* of detection, of the surface */
-    float at[3], key;        /* middle; along the axis of the cut at hand */
-} ranked;
-
-static int compare_block(const void *a, const void *b)
-{
-    const ranked *x = a, *y = b;
-    if (x->block != y->block) return x->block < y->block ? -1 : 1;
-    return (x->triangle > y->triangle) - (x->triangle < y->triangle);
-}
-
-static int compare_key(const void *a, const void *b)
-{
-    const ranked *x = a, *y = b;
-    if (x->key != y->key) return x->key < y->key ? -1 : 1;
-    return (x->triangle > y->triangle) - (x->triangle < y->triangle);
-}
-
-/* Along the longest side of the box around the triangles. */
-static void sort_longest(ranked *items, int32_t count)
-{
-    int32_t longest = 0;
-    float most = -1.0f;
-    for (int32_t axis = 0; axis < 3; axis++) {
-        float lower = INFINITY, upper = -INFINITY;
-        for (int32_t i = 0; i < count; i++) {
-            lower = fminf(lower, items[i].at[axis]);
-            upper = fmaxf(upper, items[i].at[axis]);
-        }
-        if (!(upper - lower > most)) continue;
-        most = upper - lower;
-        longest = axis;
-    }
-    for (int32_t i = 0; i < count; i++)
-        items[i].key = items[i].at[longest];
-    qsort(items, (size_t)count, sizeof *items, compare_key);
-}
-
 /* Cuts items[begin, end) in halves between bundles, until they are in one each. */
-static void cut_bundles(ranked *items, int32_t begin, int32_t end)
+static void cut_bundles(sup_placed *items, int32_t begin, int32_t end)
 {
     int32_t stack[64], depth = 0; /* ends of the ranges to come; halves: 32 levels at most */
     for (;;) {
         int32_t first = begin / SUP_PART_BUNDLE + 1, last = (end - 1) / SUP_PART_BUNDLE;
         if (begin < end && first <= last) {
-            sort_longest(items + begin, end - begin);
+            sup_placed_sort_longest(items + begin, end - begin);
             stack[depth++] = end;
             end = (first + last) / 2 * SUP_PART_BUNDLE;
             continue;
@@ -148,19 +107,19 @@ static void cut_bundles(ranked *items, int32_t begin, int32_t end)
 }
 
 /* Triangles by the block of detection that their simulated vertex is in, and within it by place. */
-static void order_triangles(const part_build *b, const int32_t *block, ranked *order)
+static void order_triangles(const part_build *b, const int32_t *block, sup_placed *order)
 {
     const sup_simulated_surface *s = b->surface;
     int32_t count = s->fine_triangle_count;
     for (int32_t t = 0; t < count; t++) {
         const int32_t *corner = s->fine_triangles + 3 * (size_t)t;
-        order[t] = (ranked){.block = block[b->near[corner[0]]], .triangle = t};
+        order[t] = (sup_placed){.group = block[b->near[corner[0]]], .item = t};
         for (int32_t k = 0; k < 9; k++)
-            order[t].at[k % 3] += s->fine_positions[3 * (size_t)corner[k / 3] + (size_t)(k % 3)] / 3.0f;
+            order[t].at[k % 3] += (double)s->fine_positions[3 * (size_t)corner[k / 3] + (size_t)(k % 3)] / 3.0;
     }
-    qsort(order, (size_t)count, sizeof *order, compare_block);
+    sup_placed_sort_groups(order, count);
     for (int32_t begin = 0, end = 0; begin < count; begin = end) {
-        while (end < count && order[end].block == order[begin].block)
+        while (end < count && order[end].group == order[begin].group)
             end++;
         cut_bundles(order, begin, end);
     }
@@ -172,7 +131,7 @@ static bool add_triangles(part_build *b)
     const sup_detect *d = b->detect;
     int32_t count = s->fine_triangle_count;
     int32_t *block = sup_arena_alloc(&b->arena, (size_t)s->coarse_count, sizeof *block);
-    ranked *order = sup_arena_alloc(&b->arena, (size_t)count, sizeof *order);
+    sup_placed *order = sup_arena_alloc(&b->arena, (size_t)count, sizeof *order);
     int32_t *triangles = sup_model_add(b->builder, "part.triangles", SUP_ARRAY_INT32, 3 * (int64_t)count);
     b->bundle_of = sup_arena_alloc(&b->arena, (size_t)count, sizeof *b->bundle_of);
     if (block == NULL || order == NULL || triangles == NULL || b->bundle_of == NULL) return false;
@@ -180,8 +139,8 @@ static bool add_triangles(part_build *b)
         if (d->block_vertex[i] >= 0) block[d->block_vertex[i]] = i / SUP_DETECT_BLOCK;
     order_triangles(b, block, order);
     for (int32_t t = 0; t < count; t++) {
-        memcpy(triangles + 3 * (size_t)t, s->fine_triangles + 3 * (size_t)order[t].triangle, 3 * sizeof *triangles);
-        b->bundle_of[order[t].triangle] = t / SUP_PART_BUNDLE;
+        memcpy(triangles + 3 * (size_t)t, s->fine_triangles + 3 * (size_t)order[t].item, 3 * sizeof *triangles);
+        b->bundle_of[order[t].item] = t / SUP_PART_BUNDLE;
     }
     b->view.triangles = triangles;
     return true;
