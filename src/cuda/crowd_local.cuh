@@ -14,26 +14,26 @@ typedef block_view<CROWD> crowd_view;
 
 /* Floats of fast memory; products of the solve are where the forces were. */
 struct crowd_sizes {
-    size_t in, scratch, left, sums, x, feet, pressure;
+    int in, scratch, left, sums, x, feet, pressure;
     __host__ __device__ crowd_sizes(const sup_gpu_system &s)
     {
         enum { LIMIT = limit<CROWD>::value, ROW = width<CROWD>::value };
-        size_t products = (size_t)CROWD_THREADS / LIMIT * LIMIT * ROW, forces = PAIR * (size_t)s.most_forces;
+        const int products = CROWD_THREADS / LIMIT * LIMIT * ROW, forces = PAIR * s.most_forces;
         in = in_size<CROWD>::value;
         scratch = ((products > forces ? products : forces) + 3) / 4 * 4;
-        left = (size_t)s.most_slots * ROW;
+        left = s.most_slots * ROW;
         sums = PAIR * 32 * SUP_GPU_SUMS_ALL;
-        x = CROWD * (size_t)s.most_local * 4;
-        feet = s.volume > 0.0f ? PAIR * (size_t)s.most_local * 4 : 0;
-        pressure = (2 * CROWD * (size_t)s.most_seats + 3) / 4 * 4;
+        x = CROWD * s.most_local * 4;
+        feet = s.volume > 0.0f ? PAIR * s.most_feet * 4 : 0;
+        pressure = (2 * CROWD * s.most_seats + 3) / 4 * 4;
     }
-    __host__ __device__ size_t before_pack() const
+    __host__ __device__ int before_pack() const
     {
         return in + scratch + left + sums + x + feet + pressure;
     }
     size_t bytes(const sup_gpu_system &s) const
     {
-        return before_pack() * sizeof(float) + (size_t)s.most_pack;
+        return (size_t)before_pack() * sizeof(float) + (size_t)s.most_pack;
     }
 };
 
@@ -58,7 +58,7 @@ static __device__ crowd_view open_crowd(const sup_gpu_system &s, const sup_gpu_s
     b.feet = b.x + size.x;
     b.most = s.most_local;
     b.feet_count = PAIR;
-    b.feet_step = s.most_local * 4;
+    b.feet_step = s.most_feet * 4;
     b.pressure = b.feet + size.feet;
     b.pack = (const unsigned char *)(b.pressure + size.pressure);
     b.tets = s.tets + (size_t)from->prism_first / SUP_PRISM_LANES * SUP_PRISM_FLOATS;
@@ -67,17 +67,30 @@ static __device__ crowd_view open_crowd(const sup_gpu_system &s, const sup_gpu_s
     return b;
 }
 
-/* Begins to copy where the iterates and the anchors of a character are. */
-static __device__ void load_places(const sup_gpu_system &s, const sup_gpu_state &st, const crowd_view &b, int c, int current)
+/* Begins to copy where the iterates and the anchors of all characters are. */
+static __device__ void load_places(const sup_gpu_system &s, const sup_gpu_state &st, const crowd_view &b, const local_view *views)
 {
     const int32_t *anchor = b.at<int32_t>(SUP_PACK_ANCHOR);
     const int free_count = b.part.count + b.part.slot_count;
-    const float4 *from = st.iterate[current] + (size_t)(b.first + c) * s.unknown_count;
-    const float4 *given = st.anchors[st.progress[b.first + c].phase % 3] + (size_t)(b.first + c) * s.anchor_count;
-    float *to = b.x + c * s.most_local * 4;
-    for (int i = threadIdx.x; i < free_count + b.part.anchor_count; i += CROWD_THREADS) {
+    const float4 *from[CROWD], *given[CROWD];
+#pragma unroll
+    for (int c = 0; c < CROWD; c++) {
+        const int here = min(c, b.live - 1); /* of those beyond, and those that are over, nobody looks at the places */
+        from[c] = st.iterate[views[here].current] + (size_t)(b.first + here) * s.unknown_count;
+        given[c] = st.anchors[st.progress[b.first + here].phase % 3] + (size_t)(b.first + here) * s.anchor_count;
+    }
+    for (int i = threadIdx.x; i < free_count; i += CROWD_THREADS) {
         bool own;
-        copy_chunk(to + 4 * i, i < free_count ? &from[b.place(s.interior_count, i, own)] : &given[anchor[i - free_count]]);
+        const int place = b.place(s.interior_count, i, own);
+#pragma unroll
+        for (int c = 0; c < CROWD; c++)
+            copy_chunk(b.x + 4 * (c * s.most_local + i), from[c] + place);
+    }
+    for (int i = threadIdx.x; i < b.part.anchor_count; i += CROWD_THREADS) {
+        const int which = anchor[i];
+#pragma unroll
+        for (int c = 0; c < CROWD; c++)
+            copy_chunk(b.x + 4 * (c * s.most_local + free_count + i), given[c] + which);
     }
 }
 

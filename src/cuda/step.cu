@@ -140,8 +140,7 @@ __global__ void __launch_bounds__(CROWD_THREADS, 2)
     clear_rest(b);
     wait_inverse();
     __syncthreads();
-    for (int c = 0; c < b.live; c++)
-        if (!views[c].over) load_places(s, st, b, c, views[c].current);
+    load_places(s, st, b, views);
     for (int c = 0; s.volume > 0.0f && c < min(b.live, (int)PAIR); c++)
         load_feet<CROWD, CROWD_THREADS>(s, st, b, c);
     asm volatile("cp.async.commit_group;");

@@ -68,31 +68,31 @@ template <int C> struct block_view {
 /* Of fast memory. `F`: with room for the forces of prisms. Without `X` there are no places: for kernels that solve only. */
 template <int C, int T, bool F = false, bool X = true> struct sizes {
     enum { LIMIT = limit<C>::value };
-    size_t inverse, in, out, scratch, slots, left, x, feet, pressure; /* floats */
+    int inverse, in, out, scratch, slots, left, x, feet, pressure; /* floats */
     int most;
     __host__ __device__ sizes(const sup_gpu_system &s)
     {
-        size_t half = (size_t)(T / LIMIT - 1) * LIMIT * width<C>::value;
-        size_t force = (size_t)(F ? 3 * SUP_BLOCK_FORCES : X ? C : 0) * s.most_prisms;
+        int half = (T / LIMIT - 1) * LIMIT * width<C>::value;
+        int force = (F ? 3 * SUP_BLOCK_FORCES : X ? C : 0) * s.most_prisms;
         most = F ? s.most_local : s.most_feet;
-        size_t one = X && s.volume > 0.0f ? (size_t)most * 4 : 0;
+        const int one = X && s.volume > 0.0f ? most * 4 : 0;
         inverse = C == 1 ? LIMIT * LIMIT : 0;
         in = in_size<C>::value;
         out = LIMIT * width<C>::value;
         scratch = half > force ? half : force;
-        slots = (size_t)s.most_slots * width<C>::value;
+        slots = s.most_slots * width<C>::value;
         left = F || !X ? slots : 0;
-        x = X ? ((size_t)C * most * 3 + 3) / 4 * 4 : 0;
+        x = X ? (C * most * 3 + 3) / 4 * 4 : 0;
         feet = C * one;
-        pressure = F ? (2 * C * (size_t)s.most_seats + 3) / 4 * 4 : 0;
+        pressure = F ? (2 * C * s.most_seats + 3) / 4 * 4 : 0;
     }
-    __host__ __device__ size_t before_pack() const
+    __host__ __device__ int before_pack() const
     {
         return inverse + in + out + scratch + slots + left + 32 * SUP_GPU_SUMS_ALL + x + feet + pressure;
     }
     size_t bytes(const sup_gpu_system &s) const
     {
-        return before_pack() * sizeof(float) + (size_t)s.most_pack;
+        return (size_t)before_pack() * sizeof(float) + (size_t)s.most_pack;
     }
 };
 
