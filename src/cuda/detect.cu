@@ -333,28 +333,27 @@ static __device__ __noinline__ void consider(const work &w, int v, int triangle)
     atomicMin(&w.nearest[v], (unsigned long long)__float_as_uint(view.distance2) << 32 | (unsigned)triangle);
 }
 
-/* A tetrahedron: the map from a point to the weights of its last three corners (detect_internal.h). */
+/* A tetrahedron: the map from a point to the weights of its last three corners (detect_internal.h), and its triangle. */
 struct tet_map {
     float first[3], row[9];
-    int4 corner; /* vertices of its triangle, one of them twice */
+    int corner[3], triangle;
 };
 
 static __device__ tet_map map_tet(const work &w, int tet, bool there)
 {
-    const int4 point = ((const int4 *)w.d->tets)[there ? tet : 0];
-    const int skin = w.d->vertex_count;
-    const float4 first = w.points[point.x];
-    const float4 e[3] = {minus(w.points[point.y], first), minus(w.points[point.z], first), minus(w.points[point.w], first)};
+    const int4 corner = ((const int4 *)w.d->tets)[there ? tet : 0];
+    const float4 first = w.points[corner.x];
+    const float4 e[3] = {minus(w.points[corner.y], first), minus(w.points[corner.z], first), minus(w.points[corner.w], first)};
     const float det = dot(e[0], cross(e[1], e[2])), scale = 1.0f / det;
     tet_map m;
-    m.corner = make_int4(point.x - (point.x >= skin ? skin : 0), point.y - (point.y >= skin ? skin : 0),
-                         point.z - (point.z >= skin ? skin : 0), point.w - (point.w >= skin ? skin : 0));
+    m.triangle = w.d->tet_triangle[there ? tet : 0];
     m.first[0] = there && det > 0.0f ? first.x : NAN;
     m.first[1] = first.y;
     m.first[2] = first.z;
 #pragma unroll
     for (int k = 0; k < 3; k++) {
         const float4 row = cross(e[(k + 1) % 3], e[(k + 2) % 3]);
+        m.corner[k] = w.d->triangles[3 * (size_t)m.triangle + k];
         m.row[3 * k] = row.x * scale;
         m.row[3 * k + 1] = row.y * scale;
         m.row[3 * k + 2] = row.z * scale;
@@ -371,7 +370,7 @@ static __device__ bool is_inside(const tet_map &m, float4 p, int v)
     for (int r = 0; r < 3; r++)
         weight[r] = fmaf(m.row[3 * r], x, fmaf(m.row[3 * r + 1], y, m.row[3 * r + 2] * z));
     return fminf(fminf(weight[0], weight[1]), weight[2]) > -1e-5f && weight[0] + weight[1] + weight[2] < 1.0f + 1e-5f &&
-           v != m.corner.x && v != m.corner.y && v != m.corner.z && v != m.corner.w;
+           v != m.corner[0] && v != m.corner[1] && v != m.corner[2];
 }
 
 /* The box of a cell. */
@@ -403,11 +402,10 @@ static __device__ int take_first(unsigned &set)
     return first;
 }
 
-/* What a warp has to do for its cell, which has the tetrahedra from `first` on. */
+/* Vertices that are in the box of a warp's cell, which has the tetrahedra from `first` on. */
 struct cell_work {
-    int *met;     /* [2*32] groups whose box meets the cell's */
-    float4 *near; /* [2*32] vertices in the cell's box: places, and numbers as bits */
-    int met_count, near_count, first, tets;
+    float4 *near; /* [2*32] places, and vertices as bits */
+    int count, first, tets;
 };
 
 /* `near` against tetrahedra that `lanes` threads have one each of, from number `begin` of the cell on. */
@@ -415,9 +413,9 @@ static __device__ void test_tets(const work &w, const cell_work &cell, int begin
 {
     const int lane = threadIdx.x % 32, own = begin + lane % lanes;
     const tet_map map = map_tet(w, cell.first + own, own < cell.tets);
-    for (int i = lane / lanes; i < cell.near_count; i += 32 / lanes) {
+    for (int i = lane / lanes; i < cell.count; i += 32 / lanes) {
         const float4 p = cell.near[i];
-        if (is_inside(map, p, __float_as_int(p.w))) consider(w, __float_as_int(p.w), w.d->tet_triangle[cell.first + own]);
+        if (is_inside(map, p, __float_as_int(p.w))) consider(w, __float_as_int(p.w), map.triangle);
     }
 }
 
@@ -430,45 +428,26 @@ static __device__ __noinline__ void test_near(const work &w, const cell_work &ce
     __syncwarp();
 }
 
-/* Appends what `in` says to a list of a warp; returns its new length. */
-template <typename V> static __device__ int append(V *list, int count, bool in, V value)
+/* Vertices of the groups `blocks` of those from `base` on that are in the box, two groups at a time. */
+static __device__ void test_blocks(const work &w, const cell_box &box, int base, int split, unsigned blocks,
+                                   cell_work &cell)
 {
-    const unsigned all = __ballot_sync(0xffffffffu, in);
-    if (in) list[count + __popc(all & ((1u << threadIdx.x % 32) - 1u))] = value;
-    return count + __popc(all);
-}
-
-/* Vertices of the groups that were met that are in the box and do not look where the cell looks: several groups on the way at a
- * time, half a warp each. */
-static __device__ __noinline__ void test_met(const work &w, const cell_box &box, cell_work &cell)
-{
-    enum { AT_A_TIME = 2 };
+    const unsigned all = 0xffffffffu;
     const int lane = threadIdx.x % 32;
-    __syncwarp();
-    for (int first = lane / 16; first - lane / 16 < cell.met_count; first += 2 * AT_A_TIME) {
-        int v[AT_A_TIME];
-        float4 p[AT_A_TIME];
-        float turned[AT_A_TIME];
-#pragma unroll
-        for (int k = 0; k < AT_A_TIME; k++)
-            v[k] = first + 2 * k < cell.met_count ? w.d->block_vertex[cell.met[first + 2 * k] * SUP_DETECT_BLOCK + lane % 16] : -1;
-#pragma unroll
-        for (int k = 0; k < AT_A_TIME; k++) {
-            p[k] = w.skin[max(v[k], 0)];
-            turned[k] = dot(w.normal[max(v[k], 0)], box.cone);
-        }
-#pragma unroll
-        for (int k = 0; k < AT_A_TIME; k++) {
-            const bool in = v[k] >= 0 && is_within(p[k], box) && !(turned[k] > box.cone.w);
-            p[k].w = __int_as_float(v[k]);
-            cell.near_count = append(cell.near, cell.near_count, in, p[k]);
-            if (cell.near_count <= 32) continue;
-            test_near(w, cell);
-            cell.near_count = 0;
-        }
+    while (blocks != 0) {
+        const int one = take_first(blocks), other = take_first(blocks), block = lane < 16 ? one : other;
+        const int v = block >= 0 ? w.d->block_vertex[(base + block * split) * SUP_DETECT_BLOCK + lane % 16] : -1;
+        float4 p = w.skin[v >= 0 ? v : 0];
+        bool in = v >= 0 && is_within(p, box);
+        if (in) in = !(dot(w.normal[v], box.cone) > box.cone.w); /* or it looks where the cell does: no pair */
+        const unsigned near = __ballot_sync(all, in);
+        p.w = __int_as_float(v);
+        if (in) cell.near[cell.count + __popc(near & ((1u << lane) - 1u))] = p;
+        cell.count += __popc(near);
+        if (cell.count <= 32) continue;
+        test_near(w, cell);
+        cell.count = 0;
     }
-    __syncwarp();
-    cell.met_count = 0;
 }
 
 /* A cell, by `split` warps that share the groups of vertices in turn: neighbours in space, which are busy together, apart. A warp
@@ -478,7 +457,6 @@ __global__ void __launch_bounds__(TEST_THREADS, 8)
 {
     static_assert(SUP_DETECT_TETS <= 48, "tetrahedra of a cell");
     __shared__ float4 near[TEST_WARPS][2 * 32];
-    __shared__ int met[TEST_WARPS][2 * 32];
     wait_for_kernel();
     const unsigned all = 0xffffffffu;
     const sup_detect &d = detect.view;
@@ -489,21 +467,20 @@ __global__ void __launch_bounds__(TEST_THREADS, 8)
     const float4 *from = detect.cell_box + CELL_FOURS * ((size_t)character * d.cell_count + number);
     const float4 *boxes = detect.block_box + 2 * (size_t)character * (d.block_count + bundles);
     const cell_box box = {from[0], from[1], from[2], from[3], from[4]};
-    const int first = d.cell_tet_first[number], rounds = (d.block_count + 32 * split - 1) / (32 * split);
-    cell_work cell = {met[warp], near[warp], 0, 0, first, d.cell_tet_first[number + 1] - first};
+    const int first = d.cell_tet_first[number];
+    cell_work cell = {near[warp], 0, first, d.cell_tet_first[number + 1] - first};
+    const int rounds = (d.block_count + 32 * split - 1) / (32 * split);
     for (int start = 0; start < rounds && cell.tets > 0; start += 32) {
         const int bundle = d.block_count + min(start + lane, bundles - 1);
         unsigned some = __ballot_sync(all, start + lane < rounds &&
                                                (split > 1 || boxes_meet(boxes[2 * bundle], boxes[2 * bundle + 1], box)));
         while (some != 0) {
-            const int own = (start + take_first(some)) * 32 * split + part + lane * split;
+            const int base = (start + take_first(some)) * 32 * split + part, own = base + lane * split;
             const bool meet = own < d.block_count && boxes_meet(boxes[2 * own], boxes[2 * own + 1], box);
-            cell.met_count = append(cell.met, cell.met_count, meet, own);
-            if (cell.met_count > 32) test_met(w, box, cell);
+            test_blocks(w, box, base, split, __ballot_sync(all, meet), cell);
         }
     }
-    if (cell.met_count > 0) test_met(w, box, cell);
-    if (cell.near_count > 0) test_near(w, cell);
+    if (cell.count > 0) test_near(w, cell);
 }
 
 /* --- Pairs and rows --- */
