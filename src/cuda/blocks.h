@@ -21,8 +21,7 @@ enum {
     SUP_BLOCK_LIMIT = 128,    /* unknowns of a part at most, */
     SUP_BLOCK_ALONE = 64,     /* and for single characters, which fill the device only with more of them */
     SUP_BLOCK_TOP_ALIGN = 64, /* rows of S^-1 are rounded up to this */
-    SUP_BLOCK_FORCES = 12     /* of a prism: four corners of three tetrahedra, as sup_prism_tets has them */
-                              /* (in crowds its own corners: sup_block_force) */
+    SUP_BLOCK_FORCES = 12 /* of a prism: four corners of three tetrahedra, as sup_prism_tets has them; not in crowds */
 };
 
 /* What the threads of a part look up, ready to be copied into their fast memory in one go. */

@@ -26,8 +26,8 @@ static __device__ int solves_of(const sup_gpu_state &st, int character)
 }
 
 /* By a warp. `blocks` found the rows' curvature, `local_rows` how near they are. */
-static __device__ cg_length step_length(const sup_gpu_system &s, const sup_gpu_state &st, int character, double rz, int blocks,
-                                        int local_rows)
+static __device__ cg_length step_length(const sup_gpu_system &s, const sup_gpu_state &st, int character, double rz,
+                                        int blocks, int local_rows)
 {
     const float *from = st.sums + (size_t)character * SUP_GPU_SUMS * st.sum_rows;
     const float *ours = from + SUM_CURVATURE * st.sum_rows, *rows = from + SUM_CONTACTS * st.sum_rows;
@@ -77,8 +77,8 @@ static __device__ float4 first_residual(const sup_gpu_state &st, size_t q)
 /* The direction to search in after solve k, and its image, of the characters of `which`. Crowds do not write down what they start
  * from. */
 template <int C, int T>
-static __device__ void turn_search(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b, unsigned which,
-                                   int k, const cg_plan *plans)
+static __device__ void turn_search(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b,
+                                   unsigned which, int k, const cg_plan *plans)
 {
     const int places = b.part.count + b.part.slot_count;
     float sums[C];
@@ -120,7 +120,8 @@ struct cg_step {
 };
 
 /* `kept`: d, r and A p are written down; otherwise it is the first step. */
-static __device__ cg_step step_along(const sup_gpu_state &st, const contact_view &view, size_t q, int place, float alpha, bool kept)
+static __device__ cg_step step_along(const sup_gpu_state &st, const contact_view &view, size_t q, int place,
+                                     float alpha, bool kept)
 {
     cg_step to = {make_float4(0.0f, 0.0f, 0.0f, 0.0f), {}};
     float4 image;
@@ -160,8 +161,8 @@ static __device__ void step_part(const sup_gpu_system &s, const sup_gpu_state &s
 
 /* The direction at a place after the last step, along the search direction by `factor`, and its products with those before
  * into values[0..history]; image = g + r: - (A + C) d. */
-static __device__ void end_place(const sup_gpu_system &s, const sup_gpu_state &st, int character, int place, float factor,
-                                 int history, float *values, bool kept = true)
+static __device__ void end_place(const sup_gpu_system &s, const sup_gpu_state &st, int character, int place,
+                                 float factor, int history, float *values, bool kept = true)
 {
     const size_t q = (size_t)character * s.unknown_count + place;
     const cg_step to = step_along(st, open_contacts(s, st, character), q, place, factor, kept);

@@ -93,8 +93,7 @@ __global__ void __launch_bounds__(ROW_THREADS)
     const contact_view view = open_contacts(s, st, character);
     float curvature = 0.0f;
     if (v < s.skin_count && view.pair[v] >= 0)
-        view.force[v] =
-            row_force(s, view.rows[v], st.search + (size_t)character * s.unknown_count, curvature);
+        view.force[v] = row_force(s, view.rows[v], st.search + (size_t)character * s.unknown_count, curvature);
     for (int d = 16; d > 0; d >>= 1)
         curvature += __shfl_xor_sync(0xffffffffu, curvature, d);
     if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = curvature;
@@ -110,7 +109,8 @@ __global__ void __launch_bounds__(ROW_THREADS)
 
 template <int C, int T>
 __global__ void __launch_bounds__(T, C > 1 ? 3 : 1)
-    cg_forward_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st, int turn, int k)
+    cg_forward_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st, int turn,
+                      int k)
 {
     extern __shared__ __align__(16) float shared[];
     __shared__ cg_plan plans[C];
@@ -199,7 +199,8 @@ static int solve(const sup_gpu_system &s, const sup_gpu_state &st, int turn, int
         launch_early(cg_back_kernel<C, T>, grid, T, shared, stream, s, st, turn, k, top_blocks);
         launch_early(cg_rows_kernel, rows, (int)ROW_THREADS, (size_t)0, stream, s, st, turn, k);
     }
-    launch_early(cg_end_kernel, dim3(sup_gpu_contact_sum_rows(&s), st.count), (int)ROW_THREADS, (size_t)0, stream, s, st, turn);
+    launch_early(cg_end_kernel, dim3(sup_gpu_contact_sum_rows(&s), st.count), (int)ROW_THREADS, (size_t)0, stream, s,
+                 st, turn);
     return error != 0 ? error : (int)cudaGetLastError();
 }
 
@@ -213,7 +214,8 @@ template <int C, int T> static cudaError_t prepare(const sup_gpu_system &s)
     const void *kernels[2] = {(const void *)cg_back_kernel<C, T>, (const void *)cg_forward_kernel<C, T>};
     cudaError_t error = cudaSuccess;
     for (int i = 0; i < 2 && error == cudaSuccess; i++)
-        error = cudaFuncSetAttribute(kernels[i], cudaFuncAttributeMaxDynamicSharedMemorySize, (int)sup_gpu_solve_shared(&s));
+        error = cudaFuncSetAttribute(kernels[i], cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                     (int)sup_gpu_solve_shared(&s));
     return error;
 }
 
@@ -223,8 +225,8 @@ extern "C" int sup_gpu_contact_prepare(const sup_gpu_system *system)
                                        : prepare<SUP_GPU_LOCKSTEP, STEP_CROWD_THREADS>(*system));
 }
 
-extern "C" int sup_gpu_contact_solve(const sup_gpu_system *system, const sup_gpu_state *state, int32_t turn, int32_t solves,
-                                     void *stream)
+extern "C" int sup_gpu_contact_solve(const sup_gpu_system *system, const sup_gpu_state *state, int32_t turn,
+                                     int32_t solves, void *stream)
 {
     cudaStream_t on = (cudaStream_t)stream;
     return system->lockstep == 1 ? solve<1, STEP_ALONE_THREADS>(*system, *state, turn, solves, on)

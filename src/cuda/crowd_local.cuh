@@ -8,7 +8,13 @@
 
 #include "cuda/step_part.cuh"
 
-enum { CROWD_THREADS = 256, CROWD = SUP_GPU_LOCKSTEP, PAIR = 2, EACH = 128, BLENDS_AT_A_TIME = 3 }; /* EACH: threads of one of the two, where they part */
+enum {
+    CROWD_THREADS = 256,
+    CROWD = SUP_GPU_LOCKSTEP,
+    PAIR = 2,
+    EACH = 128,
+    BLENDS_AT_A_TIME = 3
+}; /* EACH: threads of one of the two, where they part */
 
 typedef block_view<CROWD> crowd_view;
 
@@ -68,7 +74,8 @@ static __device__ crowd_view open_crowd(const sup_gpu_system &s, const sup_gpu_s
 }
 
 /* Begins to copy where the iterates and the anchors of all characters are. */
-static __device__ void load_places(const sup_gpu_system &s, const sup_gpu_state &st, const crowd_view &b, const local_view *views)
+static __device__ void load_places(const sup_gpu_system &s, const sup_gpu_state &st, const crowd_view &b,
+                                   const local_view *views)
 {
     const int32_t *anchor = b.at<int32_t>(SUP_PACK_ANCHOR);
     const int free_count = b.part.count + b.part.slot_count;
@@ -188,8 +195,8 @@ static __device__ __noinline__ float mend_prism(const crowd_prism &p, int prism,
     return energy;
 }
 
-static __device__ crowd_prism view_prism(const sup_gpu_system &s, const crowd_view &b, const local_view *views, int c, int which,
-                                         int i)
+static __device__ crowd_prism view_prism(const sup_gpu_system &s, const crowd_view &b, const local_view *views, int c,
+                                         int which, int i)
 {
     const unsigned at = (unsigned)i;
     const float *pressure = b.pressure + c * s.most_seats;
@@ -278,7 +285,8 @@ static __device__ void crowd_gradient(const sup_gpu_system &s, const sup_gpu_sta
         g = add_scaled(g, mass, apart);
         values[SUM_ENERGY] = fmaf(0.5f * mass, dot(apart, apart), values[SUM_ENERGY]);
         if (touching) {
-            if (touches > 0) g = add_scaled(g, 1.0f, contact_forces(s, contacts, st.iterate[now.current] + at, place, values));
+            if (touches > 0)
+                g = add_scaled(g, 1.0f, contact_forces(s, contacts, st.iterate[now.current] + at, place, values));
             if (inside)
                 st.gradient[at + place] = g;
             else
@@ -304,7 +312,8 @@ static __device__ void crowd_sums(const sup_gpu_state &st, const crowd_view &b, 
     if (lane % (32 / N) == 0) b.sums[lane / (32 / N) * 32 + warp] = sum;
     __syncthreads();
     const int which = threadIdx.x / N, k = threadIdx.x % N, c = first + which;
-    if (which >= PAIR || c >= b.live || views[c].over || k >= (views[c].rows > 0 ? SUM_PUSHING + 1 : SUM_OLDER + views[c].history))
+    if (which >= PAIR || c >= b.live || views[c].over ||
+        k >= (views[c].rows > 0 ? SUM_PUSHING + 1 : SUM_OLDER + views[c].history))
         return;
     float total = 0.0f;
 #pragma unroll
@@ -316,8 +325,8 @@ static __device__ void crowd_sums(const sup_gpu_state &st, const crowd_view &b, 
 }
 
 /* A local step of two characters, whose places are there. */
-static __device__ void crowd_pair(const sup_gpu_system &s, const sup_gpu_state &st, const crowd_view &b, const local_view *views,
-                                  int first)
+static __device__ void crowd_pair(const sup_gpu_system &s, const sup_gpu_state &st, const crowd_view &b,
+                                  const local_view *views, int first)
 {
     const int which = threadIdx.x / EACH, c = first + which;
     float energy[PAIR], values[SUP_GPU_SUMS_ALL];

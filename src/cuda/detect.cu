@@ -27,7 +27,16 @@
 #define LEAST_SHARE 0.1f /* solver_contact.c */
 #define NO_PAIR 0xffffffffffffffffull
 enum { STRANGERS, SAME_PIECE, NEIGHBOURS };
-enum { WALK_STEPS = 8, THREADS = 256, WARPS = THREADS / 32, TEST_THREADS = 128, TEST_WARPS = TEST_THREADS / 32, INDEX_THREADS = 1024, ALONE_SPLIT = 6, FAN_AT_A_TIME = 3 };
+enum {
+    WALK_STEPS = 8,
+    THREADS = 256,
+    WARPS = THREADS / 32,
+    TEST_THREADS = 128,
+    TEST_WARPS = TEST_THREADS / 32,
+    INDEX_THREADS = 1024,
+    ALONE_SPLIT = 6,
+    FAN_AT_A_TIME = 3
+};
 
 static __device__ float facing(int kin)
 {
@@ -343,7 +352,8 @@ static __device__ tet_map map_tet(const work &w, int tet, bool there)
 {
     const int4 corner = ((const int4 *)w.d->tets)[there ? tet : 0];
     const float4 first = w.points[corner.x];
-    const float4 e[3] = {minus(w.points[corner.y], first), minus(w.points[corner.z], first), minus(w.points[corner.w], first)};
+    const float4 e[3] = {minus(w.points[corner.y], first), minus(w.points[corner.z], first),
+                         minus(w.points[corner.w], first)};
     const float det = dot(e[0], cross(e[1], e[2])), scale = 1.0f / det;
     tet_map m;
     m.triangle = w.d->tet_triangle[there ? tet : 0];
@@ -472,8 +482,8 @@ __global__ void __launch_bounds__(TEST_THREADS, 8)
     const int rounds = (d.block_count + 32 * split - 1) / (32 * split);
     for (int start = 0; start < rounds && cell.tets > 0; start += 32) {
         const int bundle = d.block_count + min(start + lane, bundles - 1);
-        unsigned some = __ballot_sync(all, start + lane < rounds &&
-                                               (split > 1 || boxes_meet(boxes[2 * bundle], boxes[2 * bundle + 1], box)));
+        unsigned some = __ballot_sync(
+            all, start + lane < rounds && (split > 1 || boxes_meet(boxes[2 * bundle], boxes[2 * bundle + 1], box)));
         while (some != 0) {
             const int base = (start + take_first(some)) * 32 * split + part, own = base + lane * split;
             const bool meet = own < d.block_count && boxes_meet(boxes[2 * own], boxes[2 * own + 1], box);
@@ -720,8 +730,8 @@ extern "C" int sup_gpu_detect_step(const sup_gpu_detect *detect, const sup_gpu_s
     dim3 vertices((d.vertex_count + THREADS - 1) / THREADS, state->count);
     launch_early(points_kernel, vertices, THREADS, 0, on, *detect, *state, body->ends);
     launch_early(boxes_kernel, dim3((boxes + WARPS - 1) / WARPS, state->count), THREADS, 0, on, *detect, *state);
-    launch_early(test_kernel, dim3((d.cell_count * split + TEST_WARPS - 1) / TEST_WARPS, state->count), TEST_THREADS, 0, on, *detect,
-                 *state, split);
+    launch_early(test_kernel, dim3((d.cell_count * split + TEST_WARPS - 1) / TEST_WARPS, state->count), TEST_THREADS, 0,
+                 on, *detect, *state, split);
     launch_early(pairs_kernel, vertices, THREADS, 0, on, *detect, *system, *state);
     launch_early(index_kernel, dim3(state->count), INDEX_THREADS, sup_gpu_detect_shared(system), on, *system, *state);
     return (int)cudaGetLastError();

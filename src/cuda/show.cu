@@ -71,12 +71,13 @@ __global__ void __launch_bounds__(THREADS)
  * crowds read what is brief: they wait for what they read, and for nothing else. `S` threads
  * share a row, each every S-th of its slots: a single character fills the device with them. */
 template <int C, int S, bool RIDING>
-static __device__ void find_rows(const sup_gpu_upsample &up, int count, const sup_gpu_orders *orders, const sup_gpu_out &out,
-                                 int block)
+static __device__ void find_rows(const sup_gpu_upsample &up, int count, const sup_gpu_orders *orders,
+                                 const sup_gpu_out &out, int block)
 {
     int rows = RIDING ? up.row_count - up.plain_count : up.plain_count;
     int thread = block * THREADS + threadIdx.x, part = thread % S, first = blockIdx.y * C;
-    int at = min(thread / S, rows - 1), row = RIDING ? up.plain_count + at : at; /* the last one again: warps stay whole */
+    int at = min(thread / S, rows - 1),
+        row = RIDING ? up.plain_count + at : at; /* the last one again: warps stay whole */
     bool any = false;
     for (int c = 0; c < C; c++)
         any = any || (first + c < count && !orders[first + c].hidden);
@@ -87,7 +88,7 @@ static __device__ void find_rows(const sup_gpu_upsample &up, int count, const su
         for (int k = 0; k < 6; k++)
             sum[c][k] = 0.0f;
     int nearest = 0;
-#pragma unroll (C == 1 ? 6 : 2)
+#pragma unroll(C == 1 ? 6 : 2)
     for (int slot = part; slot < up.slots; slot += S) {
         size_t entry = (size_t)slot * up.row_count + row;
         int index = up.narrow != NULL ? up.narrow[entry] : up.wide[entry];
@@ -168,15 +169,17 @@ __global__ void __launch_bounds__(THREADS)
 }
 
 template <int C, int S>
-static void launch_rows(const sup_gpu_upsample &up, const sup_gpu_state &st, const sup_gpu_out &out, cudaStream_t stream)
+static void launch_rows(const sup_gpu_upsample &up, const sup_gpu_state &st, const sup_gpu_out &out,
+                        cudaStream_t stream)
 {
     int riding = up.row_count - up.plain_count, plain_blocks = (up.plain_count * S + THREADS - 1) / THREADS;
     dim3 grid(plain_blocks + (riding * S + THREADS - 1) / THREADS, (st.count + C - 1) / C);
-    if (grid.x > 0) launch_early(rows_kernel<C, S>, grid, THREADS, 0, stream, up, st.count, st.orders, out, plain_blocks);
+    if (grid.x > 0)
+        launch_early(rows_kernel<C, S>, grid, THREADS, 0, stream, up, st.count, st.orders, out, plain_blocks);
 }
 
-extern "C" int sup_gpu_show(const sup_gpu_upsample *up, const sup_gpu_state *state, bool carried, const sup_gpu_out *out,
-                            void *stream)
+extern "C" int sup_gpu_show(const sup_gpu_upsample *up, const sup_gpu_state *state, bool carried,
+                            const sup_gpu_out *out, void *stream)
 {
     dim3 grid((up->coarse_count + THREADS - 1) / THREADS, state->count);
     launch_early(coarse_kernel, grid, THREADS, 0, (cudaStream_t)stream, *up, *state, carried);

@@ -38,15 +38,16 @@ __global__ void __launch_bounds__(T, C > 1 ? 3 : 1)
  * time than a kernel. */
 template <int C>
 __global__ void __launch_bounds__(32 * C)
-    decide_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st, int turn, int last_turn,
-                  int top_blocks, int contact_rows)
+    decide_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st, int turn,
+                  int last_turn, int top_blocks, int contact_rows)
 {
     __shared__ plan plans[C];
     __shared__ sup_gpu_control controls[C];
     __shared__ double sums[C * SUP_GPU_SUMS];
     const int first = blockIdx.y * C, live = min(C, st.count - first), c = threadIdx.x / 32;
     wait_for_kernel();
-    decide_all<C, 32 * C>(s, st, first, live, turn, last_turn != 0, top_blocks, contact_rows, s.part_count, controls, sums, plans);
+    decide_all<C, 32 * C>(s, st, first, live, turn, last_turn != 0, top_blocks, contact_rows, s.part_count, controls,
+                          sums, plans);
     __syncwarp();
     if (c < live && threadIdx.x % 32 == 0) st.control[turn & 1][first + c].plan = plans[c];
 }
@@ -83,7 +84,8 @@ __global__ void __launch_bounds__(T, C > 1 ? 3 : 1)
     if (C == 1) {
         __shared__ sup_gpu_control control;
         __shared__ double sums[SUP_GPU_SUMS];
-        decide_all<1, T>(s, st, b.first, b.live, turn, last_turn != 0, top_blocks, contact_rows, s.part_count, &control, sums, plans);
+        decide_all<1, T>(s, st, b.first, b.live, turn, last_turn != 0, top_blocks, contact_rows, s.part_count, &control,
+                         sums, plans);
     }
     if (solves) backward<C, T>(s, st, b);
     __syncthreads();
@@ -201,11 +203,11 @@ static int launch_step(const sup_gpu_system &s, const sup_gpu_state &st, int tur
     launch_early(start_kernel<C, T>, grid, T, sup_gpu_solve_shared(&s), stream, s, st);
     int error = sup_gpu_top(&s, &st, -1, 0, stream);
     for (int turn = 0; error == 0 && turn <= turns; turn++) {
-        if (C > 1)
-            launch_early(decide_kernel<C>, dim3(1, grid.y), 32 * C, (size_t)0, stream, s, st, turn, (int)(turn == turns),
-                         sup_gpu_top_rows(&s), sup_gpu_contact_sum_rows(&s));
-        launch_early(move_kernel<C, T>, grid, T, shared, stream, s, st, turn, (int)(turn == turns), sup_gpu_top_rows(&s),
-                     sup_gpu_contact_sum_rows(&s));
+        if constexpr (C > 1)
+            launch_early(decide_kernel<C>, dim3(1, grid.y), 32 * C, (size_t)0, stream, s, st, turn,
+                         (int)(turn == turns), sup_gpu_top_rows(&s), sup_gpu_contact_sum_rows(&s));
+        launch_early(move_kernel<C, T>, grid, T, shared, stream, s, st, turn, (int)(turn == turns),
+                     sup_gpu_top_rows(&s), sup_gpu_contact_sum_rows(&s));
         if (turn == turns) break;
         launch_early(C == 1 ? local_kernel : local_crowd_kernel, grid, C == 1 ? T : (int)CROWD_THREADS,
                      sup_gpu_local_shared(&s), stream, s, st, turn);
@@ -220,6 +222,7 @@ extern "C" int sup_gpu_step(const sup_gpu_system *system, const sup_gpu_state *s
 {
     cudaStream_t on = (cudaStream_t)stream;
     if (system->alone_blocks > 0 && state->count == 1) return sup_gpu_alone(system, state, turns, stream);
-    return system->lockstep == 1 ? launch_step<1, STEP_ALONE_THREADS>(*system, *state, turns, solves, on)
-                                 : launch_step<SUP_GPU_LOCKSTEP, STEP_CROWD_THREADS>(*system, *state, turns, solves, on);
+    return system->lockstep == 1
+               ? launch_step<1, STEP_ALONE_THREADS>(*system, *state, turns, solves, on)
+               : launch_step<SUP_GPU_LOCKSTEP, STEP_CROWD_THREADS>(*system, *state, turns, solves, on);
 }

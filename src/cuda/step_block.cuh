@@ -26,7 +26,7 @@ template <int C> struct in_size {
 /* A part and its characters; pointers into shared memory. */
 template <int C> struct block_view {
     const sup_block_part &part; /* in shared memory too, after the first barrier */
-    int first, live;      /* characters */
+    int first, live;            /* characters */
     const float *inverse; /* [part.count*LIMIT] in shared memory for one character; crowds leave it to the cache */
     float *in, *out;      /* [LIMIT*width] */
     float *half;          /* [LIMIT*width*(slices-1)], the same memory as: */
@@ -40,10 +40,12 @@ template <int C> struct block_view {
     int feet_count, feet_step;
     float *pressure; /* [C*most_seats], then the energies of the chambers that the part answers for */
     const unsigned char *pack;
-    const float *tets; /* of its prisms, in batches */
+    const float *tets;         /* of its prisms, in batches */
     const float *blend_weight; /* and their chambers (blocks.h) */
     const uint16_t *blend_seat;
-    __device__ block_view(const sup_block_part &shared_part) : part(shared_part) {}
+    __device__ block_view(const sup_block_part &shared_part) : part(shared_part)
+    {
+    }
     template <typename A> __device__ const A *at(int array) const
     {
         return (const A *)(pack + part.pack[array]);
@@ -102,7 +104,8 @@ static __device__ block_view<C> open_block(const sup_gpu_system &s, const sup_gp
     enum { LIMIT = limit<C>::value };
     const sizes<C, T, F, X> size(s);
     __shared__ sup_block_part part;
-    const sup_block_part *from = &s.parts[min((int)blockIdx.x, s.part_count - 1)]; /* alone.cu has blocks without a part */
+    const sup_block_part *from =
+        &s.parts[min((int)blockIdx.x, s.part_count - 1)]; /* alone.cu has blocks without a part */
     for (int i = threadIdx.x; i < (int)(sizeof part / sizeof(int)); i += T)
         ((int *)&part)[i] = ((const int *)from)[i];
     block_view<C> b(part);
@@ -137,7 +140,8 @@ template <int T> static __device__ void load_pack(const sup_gpu_system &s, const
 
 /* Begins to copy the part's arrays, then its inverse, into shared memory. They never change, so that this may begin before
  * the kernel before this one has ended; `wait_for_kernel` then waits for that. */
-template <int C, int T, bool F = false, bool X = true> static __device__ void load_part(const sup_gpu_system &s, float *shared)
+template <int C, int T, bool F = false, bool X = true>
+static __device__ void load_part(const sup_gpu_system &s, float *shared)
 {
     enum { LIMIT = limit<C>::value };
     const sizes<C, T, F, X> size(s);
@@ -164,7 +168,13 @@ static __device__ void wait_inverse()
  * to the next row, and what comes of them is left out. */
 template <int C, int T> static __device__ void multiply_crowd(const block_view<C> &b)
 {
-    enum { LIMIT = limit<C>::value, ROW = width<C>::value, SLICES = T / LIMIT, STRIPS = LIMIT / 16, TILES = (ROW + 7) / 8 };
+    enum {
+        LIMIT = limit<C>::value,
+        ROW = width<C>::value,
+        SLICES = T / LIMIT,
+        STRIPS = LIMIT / 16,
+        TILES = (ROW + 7) / 8
+    };
     const int lane = threadIdx.x % 32, group = lane / 4, at = lane % 4, n = b.part.count;
     for (int task = threadIdx.x / 32; task < STRIPS * SLICES; task += T / 32) {
         const int slice = task / STRIPS, row = task % STRIPS * 16 + group;
@@ -299,7 +309,8 @@ static __device__ void reduce(float *shared, float (&values)[N], unsigned which,
 
 /* The same for values of one character a thread, T / C threads each: the first `count` of them. */
 template <int C, int T, int N>
-static __device__ void reduce_each(const block_view<C> &b, float (&values)[N], int count, const sup_gpu_state &st, int first)
+static __device__ void reduce_each(const block_view<C> &b, float (&values)[N], int count, const sup_gpu_state &st,
+                                   int first)
 {
     enum { WARPS = T / 32 / C };
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -339,7 +350,8 @@ template <int C, int T>
 static __device__ void forward(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b)
 {
     const int w = width<C>::value;
-    const uint16_t *begin = b.template at<uint16_t>(SUP_PACK_COL_BEGIN), *row = b.template at<uint16_t>(SUP_PACK_COL_ROW);
+    const uint16_t *begin = b.template at<uint16_t>(SUP_PACK_COL_BEGIN),
+                   *row = b.template at<uint16_t>(SUP_PACK_COL_ROW);
     const float *value = b.template at<float>(SUP_PACK_COL_VALUE);
     const int32_t *slot = b.template at<int32_t>(SUP_PACK_SLOT);
     multiply<C, T>(b);
@@ -376,7 +388,8 @@ static __device__ void backward(const sup_gpu_system &s, const sup_gpu_state &st
 {
     enum { LIMIT = limit<C>::value };
     const int w = width<C>::value, thread = threadIdx.x, all = T, rounds = (LIMIT * C + all - 1) / all;
-    const uint16_t *begin = b.template at<uint16_t>(SUP_PACK_ROW_BEGIN), *slot_of = b.template at<uint16_t>(SUP_PACK_ROW_SLOT);
+    const uint16_t *begin = b.template at<uint16_t>(SUP_PACK_ROW_BEGIN),
+                   *slot_of = b.template at<uint16_t>(SUP_PACK_ROW_SLOT);
     const float *value = b.template at<float>(SUP_PACK_ROW_VALUE);
     float4 y[rounds]; /* asked for early */
 #pragma unroll

@@ -31,7 +31,8 @@ __global__ void __launch_bounds__(ALONE_THREADS)
     wait_for_kernel();
     if (is_over(st, turn, character) || (solve > 0 && !solves_on(st, character, solve))) return;
     for (int i = threadIdx.x; i < s.top_stride; i += ALONE_THREADS) {
-        float4 v = i < s.top_count ? top_rest(slot, s.top_first[i], s.top_first[i + 1]) : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+        float4 v =
+            i < s.top_count ? top_rest(slot, s.top_first[i], s.top_first[i + 1]) : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
         rest[i] = v.x, rest[s.top_stride + i] = v.y, rest[2 * s.top_stride + i] = v.z;
     }
     __syncthreads();
@@ -58,7 +59,8 @@ __global__ void __launch_bounds__(ALONE_THREADS)
         products[warp] = 0.0f;
         if (row < s.top_count) {
             st.top[(size_t)character * s.top_count + row] = make_float4(sum[0], sum[1], sum[2], 0.0f);
-            products[warp] = sum[0] * rest[row] + sum[1] * rest[s.top_stride + row] + sum[2] * rest[2 * s.top_stride + row];
+            products[warp] =
+                sum[0] * rest[row] + sum[1] * rest[s.top_stride + row] + sum[2] * rest[2 * s.top_stride + row];
         }
     }
     __syncthreads();
@@ -90,9 +92,8 @@ static __device__ bool group_solves(const sup_gpu_state &st, int group, int turn
     return any;
 }
 
-__global__ void __launch_bounds__(256)
-    top_gather_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st, int turn,
-                      int solve)
+__global__ void __launch_bounds__(256) top_gather_kernel(const __grid_constant__ sup_gpu_system s,
+                                                         const __grid_constant__ sup_gpu_state st, int turn, int solve)
 {
     int group = blockIdx.y, place = blockIdx.x * 256 + threadIdx.x;
     int character = group * SUP_GPU_TOP_LOCKSTEP + blockIdx.z;
@@ -106,7 +107,8 @@ __global__ void __launch_bounds__(256)
 }
 
 /* Begins to copy a chunk of the terms: rows of S^-1, which is symmetric, then what is left to the top. */
-static __device__ void load_chunk(const sup_gpu_system &s, const float *inverse, const float *from, int chunk, float *stage)
+static __device__ void load_chunk(const sup_gpu_system &s, const float *inverse, const float *from, int chunk,
+                                  float *stage)
 {
     if (chunk < s.top_stride) {
         for (int i = threadIdx.x; i < CHUNK * SUP_GPU_TOP_ROWS / 4; i += 256) {
@@ -197,13 +199,14 @@ extern "C" size_t sup_gpu_top_shared(const sup_gpu_system *system)
 extern "C" int32_t sup_gpu_top_rows(const sup_gpu_system *system)
 {
     return system->lockstep > 1 ? system->top_stride / SUP_GPU_TOP_ROWS * 2
-                 : (system->top_count + SUP_GPU_TOP_ROWS_ALONE - 1) / SUP_GPU_TOP_ROWS_ALONE;
+                                : (system->top_count + SUP_GPU_TOP_ROWS_ALONE - 1) / SUP_GPU_TOP_ROWS_ALONE;
 }
 
 extern "C" int sup_gpu_top_prepare(const sup_gpu_system *system)
 {
     if (system->lockstep > 1) return 0;
-    return (int)cudaFuncSetAttribute(top_alone_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)alone_shared(system));
+    return (int)cudaFuncSetAttribute(top_alone_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                     (int)alone_shared(system));
 }
 
 extern "C" int sup_gpu_top(const sup_gpu_system *system, const sup_gpu_state *state, int32_t turn, int32_t solve,
