@@ -126,8 +126,7 @@ static int launch_stage(sup_crowd *crowd, int32_t stage, void *stream)
     const float *pose = crowd->joints.pose;
     int bad = 0;
     if (stage == STAGE_POSE) {
-        bad |= sup_gpu_pose(&crowd->motion, &crowd->joints, crowd->device_seconds, stream);
-        bad |= sup_gpu_wake(system, state, pose, crowd->joint_count, stream);
+        bad |= sup_gpu_wake(&crowd->motion, &crowd->joints, crowd->device_seconds, system, state, stream);
     } else if (stage == STAGE_ANCHORS) {
         bad |= sup_gpu_anchors_step(&crowd->anchors, &crowd->joints, &state->progress->phase, sizeof(sup_gpu_progress),
                                     state->anchors, state->bend, stream);

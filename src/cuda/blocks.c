@@ -3,6 +3,8 @@
 
 /* The top's inverse is dense: beyond this many places it is slower and larger than it is worth. */
 enum { TOP_LIMIT = 12288 };
+/* Ways that are looked at for every cut of a single character, whose top is half the work; crowds want few parts. */
+enum { ALONE_TRIES = 24 };
 
 static bool is_padding(const sup_system *s, int64_t batch, int32_t lane)
 {
@@ -430,7 +432,8 @@ static sup_result build(sup_blocks_builder *b, sup_error *error)
     sup_blocks *k = b->blocks;
     b->part = sup_arena_alloc(&b->arena, (size_t)k->unknown_count, sizeof(int32_t));
     if (b->part == NULL || !find_corners(b) || !build_graph(b)) return sup_fail_memory(error, "the system's graph");
-    sup_result result = sup_partition(b->context, &b->graph, k->limit, b->part, &k->part_count, error);
+    sup_result result = sup_partition(b->context, &b->graph, k->limit, k->limit == SUP_BLOCK_ALONE ? ALONE_TRIES : 1,
+                                      b->part, &k->part_count, error);
     if (result != SUP_OK) return result;
     if (!number_unknowns(b)) return sup_fail_memory(error, "the system's parts");
     if (k->top_count > TOP_LIMIT)

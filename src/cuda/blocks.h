@@ -81,13 +81,16 @@ typedef struct sup_blocks {
     int32_t *number;                               /* [unknown_count] of each place of the system */
     sup_block_part *parts;                         /* [part_count] */
     float *inverse;                                /* [part_count*limit^2] A_p^-1 by columns */
-    float *top_inverse;                            /* [top_count*top_stride] S^-1 */
-    float *mass, *diagonal;                        /* [unknown_count] */
-    int32_t *slot_place;                           /* [slot_count] place of the top */
-    unsigned char *slot_owner;                     /* [slot_count] whether its part takes care of the place */
-    int32_t *top_slot_first;                       /* [top_count+1] */
-    int32_t *top_slot;                             /* [slot_count] rising */
-    int32_t *anchor;                               /* anchors of the parts */
+    float *solve; /* [part_count*limit*solve_stride] the same, and A_tp A_p^-1 at the part's slots below it; single
+                     characters only */
+    int32_t solve_stride;      /* rows of it: most of a part */
+    float *top_inverse;        /* [top_count*top_stride] S^-1 */
+    float *mass, *diagonal;    /* [unknown_count] */
+    int32_t *slot_place;       /* [slot_count] place of the top */
+    unsigned char *slot_owner; /* [slot_count] whether its part takes care of the place */
+    int32_t *top_slot_first;   /* [top_count+1] */
+    int32_t *top_slot;         /* [slot_count] rising */
+    int32_t *anchor;           /* anchors of the parts */
     int32_t anchor_list_count;
     /* A_pt, by rows of the parts' unknowns (slot within the part) and by slots (unknown within the part). */
     int32_t *row_first;    /* [interior_count+1] */

@@ -272,9 +272,10 @@ static int launch_contact(sup_crowd *crowd, void *stream)
 static int launch_step(sup_crowd *crowd, void *stream)
 {
     const float *pose = crowd->joints.pose;
-    int code = sup_gpu_pose(&crowd->motion, &crowd->joints, crowd->device_seconds, stream);
-    if (code != 0 || crowd->kind != SUP_CROWD_PROJECTIVE) return code;
-    code = sup_gpu_wake(&crowd->system, &crowd->state, pose, crowd->joint_count, stream);
+    if (crowd->kind != SUP_CROWD_PROJECTIVE)
+        return sup_gpu_pose(&crowd->motion, &crowd->joints, crowd->device_seconds, stream);
+    int code =
+        sup_gpu_wake(&crowd->motion, &crowd->joints, crowd->device_seconds, &crowd->system, &crowd->state, stream);
     if (code == 0) code = launch_anchors(&crowd->anchors, &crowd->joints, &crowd->state, stream);
     if (code == 0) code = sup_gpu_prepare(&crowd->system, &crowd->state, &crowd->body, pose, stream);
     if (code == 0 && crowd->graph_solves > 0) code = launch_contact(crowd, stream);

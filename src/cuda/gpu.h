@@ -38,7 +38,7 @@ typedef struct sup_gpu_system {
     int32_t most_feet;   /* places of a part without anchors, but for those that are skin */
     int32_t most_prisms; /* of a part */
     int32_t most_forces; /* floats of a part's forces, in crowds */
-    int32_t most_slots, most_pack, most_seats;
+    int32_t most_slots, most_pack, most_seats, solve_stride;
     int32_t most_blend;   /* chambers of a part's prisms */
     int32_t alone_blocks; /* that a single character's step is done by, all at once; 0: by kernels */
     int32_t seat_count;
@@ -50,6 +50,7 @@ typedef struct sup_gpu_system {
     const sup_block_part *parts;
     const unsigned char *pack;
     const float *inverse, *top_inverse, *diagonal;
+    const float *solve;       /* blocks.h; NULL in crowds */
     const int32_t *top_first; /* [top_count+1] slots of a place of the top */
     const int32_t *pull_first, *pull_anchor;
     const float *pull_value;
@@ -128,6 +129,28 @@ typedef struct sup_gpu_cg {
     int32_t last;  /* that step, if it is made, is the last */
 } sup_gpu_cg;
 
+/* What blocks of a single character tell each other: 16 bytes that arrive together, three numbers and the round that they
+ * belong to (alone_words.cuh). */
+typedef struct sup_gpu_word {
+    uint32_t number[3], round;
+} sup_gpu_word;
+
+/* Those that are told in every round have two places, which take turns. */
+typedef struct sup_gpu_words {
+    sup_gpu_word *slot[2];      /* [slot_count] what parts leave to the top */
+    sup_gpu_word *top[2];       /* [sup_gpu_alone_tiles*top_count] what tiles of S^-1 make of it */
+    sup_gpu_word *sum[2];       /* [3*part_count+alone_blocks] nine sums of a part; then a product of a tile */
+    sup_gpu_word *volume;       /* [seat_count] a double */
+    sup_gpu_word *raw;          /* [slot_count] with contacts: the gradient alone, */
+    sup_gpu_word *place, *push; /* [unknown_count] iterates, [skin_count] what rows push with there, */
+    sup_gpu_word *search[2];    /* [unknown_count] directions of conjugate gradients, */
+    sup_gpu_word *row[2];       /* [skin_count] rows in them, */
+    sup_gpu_word *curve[2];     /* [alone_blocks] curvature along them, */
+    sup_gpu_word *helped;       /* [alone_blocks] energy of the rows, and how many are near and push */
+    sup_gpu_word *order;        /* [1] what blocks without a part do next */
+    uint32_t *clock;            /* [2] rounds and orders so far */
+} sup_gpu_words;
+
 /* State of `count` characters. */
 typedef struct sup_gpu_state {
     int32_t count;
@@ -164,7 +187,7 @@ typedef struct sup_gpu_state {
     sup_gpu_four *raw;    /* as slot: the gradient alone */
     sup_gpu_four *gradient, *residual, *search, *image, *product; /* [count*unknown_count] solver_contact.c */
     sup_gpu_cg *cg;                                               /* [count*SUP_GPU_SOLVES] */
-    unsigned *meeting; /* [64] of the blocks of one character, and from 32 on of those without a part */
+    sup_gpu_words words;                                          /* of a single character */
 } sup_gpu_state;
 
 /* Bytes of shared memory that the kernels of a step need. */
@@ -184,6 +207,8 @@ int sup_gpu_contact_solve(const sup_gpu_system *system, const sup_gpu_state *sta
                           void *stream);
 /* A step of one character by blocks that stay (alone.cu): how many, 0 where they do not fit. */
 int32_t sup_gpu_alone_blocks(const sup_gpu_system *system, int32_t processors, size_t shared_limit);
+/* Tiles of S^-1 in a row of it. */
+int32_t sup_gpu_alone_tiles(const sup_gpu_system *system);
 int sup_gpu_alone_prepare(const sup_gpu_system *system);
 int sup_gpu_alone(const sup_gpu_system *system, const sup_gpu_state *state, int32_t turns, void *stream);
 /* Once for a device and model: raises the limits of shared memory. */
@@ -208,10 +233,8 @@ typedef struct sup_gpu_body {
     const float *ends; /* [count*piece_count*8] of the pieces in the pose */
 } sup_gpu_body;
 
-/* Before a step: who stands and sleeps; then, with the anchors' kernel between them, feet, leashes and skin that is given.
- * `joints` [count*joint_count*12]. */
-int sup_gpu_wake(const sup_gpu_system *system, const sup_gpu_state *state, const float *joints, int32_t joint_count,
-                 void *stream);
+/* Before a step, after sup_gpu_wake and with the anchors' kernel before it: feet, leashes and skin that is given. `joints`
+ * [count*joint_count*12]. */
 int sup_gpu_prepare(const sup_gpu_system *system, const sup_gpu_state *state, const sup_gpu_body *body,
                     const float *joints, void *stream);
 /* After it: the simulated skin; what was solved for is now. */

@@ -54,6 +54,9 @@ typedef struct sup_gpu_joints {
 /* Poses of the characters that play a clip, `seconds` (on the device) later than before. */
 int sup_gpu_pose(const sup_gpu_motion *motion, const sup_gpu_joints *joints, const float *seconds, void *stream);
 size_t sup_gpu_pose_shared(const sup_gpu_motion *motion);
+/* The same at the begin of a step, and who stands and sleeps. */
+int sup_gpu_wake(const sup_gpu_motion *motion, const sup_gpu_joints *joints, const float *seconds,
+                 const sup_gpu_system *system, const sup_gpu_state *state, void *stream);
 
 /* --- Anchors --- */
 

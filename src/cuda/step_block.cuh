@@ -270,13 +270,13 @@ template <int C, int T> static __device__ void multiply(const block_view<C> &b)
 
 /* Sums over a warp of N values, N a power of two: lanes pass half of what they have to each other, and end with one value each,
  * number lane / (32 / N). */
-template <int N, int HALF = N / 2, int D = 16> static __device__ __forceinline__ float warp_sums(float (&v)[N])
+template <int N, int HALF = N / 2, int D = 16, typename V> static __device__ __forceinline__ V warp_sums(V (&v)[N])
 {
     if constexpr (HALF > 0) {
         const bool upper = (threadIdx.x & D) != 0;
 #pragma unroll
         for (int k = 0; k < HALF; k++) {
-            float give = upper ? v[k] : v[k + HALF], keep = upper ? v[k + HALF] : v[k];
+            V give = upper ? v[k] : v[k + HALF], keep = upper ? v[k + HALF] : v[k];
             v[k] = keep + __shfl_xor_sync(0xffffffffu, give, D);
         }
         return warp_sums<N, HALF / 2, D / 2>(v);

@@ -12,43 +12,70 @@
 
 /* --- Start --- */
 
-/* Eq. 2.9, and the pull of the anchors' second difference, which is the gradient that the start is solved from: into `in` and
- * `left`. */
+/* What the prediction of a character looks at. */
+struct predict_view {
+    const float4 *bend;
+    size_t at; /* of the character's first place */
+    int now;
+    float keep;
+    float4 fall, first;
+};
+
+static __device__ predict_view view_predict(const sup_gpu_system &s, const sup_gpu_state &st, int character)
+{
+    const sup_gpu_orders &in = st.orders[character];
+    predict_view v;
+    v.bend = st.bend + (size_t)character * s.anchor_count;
+    v.at = (size_t)character * s.unknown_count;
+    v.now = st.progress[character].phase & 1;
+    v.keep = 1.0f - st.progress[character].damping;
+    v.fall = make_float4(in.fall[0], in.fall[1], in.fall[2], 0.0f);
+    v.first = st.x[v.now][v.at + s.first_place];
+    return v;
+}
+
+/* Eq. 2.9 at a place, and how far the last guess was from it into `sums`. */
+static __device__ float4 predict_place(const sup_gpu_state &st, const predict_view &v, int place, float weight, float (&sums)[8])
+{
+    const size_t q = v.at + place;
+    float4 x = st.x[v.now][q], moved = minus(x, st.x[1 - v.now][q]);
+    float4 miss = minus(x, st.guess[q]), old = st.miss[q], apart = minus(x, v.first);
+    float4 inertial = add_scaled(add_scaled(add_scaled(x, v.keep, moved), 1.0f, v.fall), 1.0f, st.push[q]);
+    st.miss[q] = miss;
+    sums[0] = fmaf(weight, dot(old, miss), sums[0]);
+    sums[1] = fmaf(weight, dot(old, old), sums[1]);
+    sums[2] = fmaf(weight, dot(miss, miss), sums[2]);
+    sums[3] = fmaf(weight, dot(moved, moved), sums[3]);
+    sums[4] = fmaf(weight, dot(apart, apart), sums[4]);
+    return inertial;
+}
+
+/* The pull of the anchors' second difference at a place, from those of its anchors [begin, end). */
+static __device__ float4 pull_of_anchors(const sup_gpu_system &s, const predict_view &v, int begin, int end)
+{
+    float4 pull = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+#pragma unroll 4
+    for (int e = begin; e < end; e++)
+        pull = add_scaled(pull, s.pull_value[e], v.bend[s.pull_anchor[e]]);
+    return pull;
+}
+
+/* The pull, which is the gradient that the start is solved from, into `in` and `left`. */
 template <int C, int T>
 static __device__ void predict(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b)
 {
     enum { EACH = T / C }; /* threads a character */
-    const int c = threadIdx.x / EACH, character = b.first + c;
+    const int c = threadIdx.x / EACH;
     float sums[8] = {0.0f};
     if (c < b.live) {
-        const sup_gpu_orders &in = st.orders[character];
-        const int phase = st.progress[character].phase;
-        const float keep = 1.0f - st.progress[character].damping;
-        size_t at = (size_t)character * s.unknown_count;
-        const float4 *bend = st.bend + (size_t)character * s.anchor_count;
-        const float4 fall = make_float4(in.fall[0], in.fall[1], in.fall[2], 0.0f);
-        const float4 first = st.x[phase & 1][at + s.first_place];
+        const predict_view view = view_predict(s, st, b.first + c);
         for (int i = threadIdx.x % EACH; i < b.part.count + b.part.slot_count; i += EACH) {
             bool own;
             int place = b.place(s.interior_count, i, own);
             float4 pull = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
             if (own) {
-                float4 x = st.x[phase & 1][at + place], moved = minus(x, st.x[1 - (phase & 1)][at + place]);
-                float4 miss = minus(x, st.guess[at + place]), old = st.miss[at + place];
-                float weight = s.diagonal[place];
-                int end = s.pull_first[place + 1];
-#pragma unroll 4
-                for (int e = s.pull_first[place]; e < end; e++)
-                    pull = add_scaled(pull, s.pull_value[e], bend[s.pull_anchor[e]]);
-                float4 apart = minus(x, first);
-                st.inertial[at + place] =
-                    add_scaled(add_scaled(add_scaled(x, keep, moved), 1.0f, fall), 1.0f, st.push[at + place]);
-                st.miss[at + place] = miss;
-                sums[0] = fmaf(weight, dot(old, miss), sums[0]);
-                sums[1] = fmaf(weight, dot(old, old), sums[1]);
-                sums[2] = fmaf(weight, dot(miss, miss), sums[2]);
-                sums[3] = fmaf(weight, dot(moved, moved), sums[3]);
-                sums[4] = fmaf(weight, dot(apart, apart), sums[4]);
+                st.inertial[view.at + place] = predict_place(st, view, place, s.diagonal[place], sums);
+                pull = pull_of_anchors(s, view, s.pull_first[place], s.pull_first[place + 1]);
             }
             put(b.row(b.in, b.left, i, c),
                 i < b.part.count ? make_float4(-pull.x, -pull.y, -pull.z, 0.0f) : pull);
