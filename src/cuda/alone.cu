@@ -180,7 +180,7 @@ static __device__ void decide_length(const sup_gpu_state &st, judge &j, int k, c
     if (threadIdx.x % 32 > 0) return;
     const double alpha = j.rz / curvature[0];
     j.search.factor = curvature[0] > 0.0 && isfinite(alpha) ? (float)alpha : 0.0f;
-    j.search.active = k + 1 < SUP_GPU_SOLVES && j.search.factor != 0.0f && j.near;
+    j.search.active = k + 1 < solves_of(st, 0) && j.search.factor != 0.0f && j.near;
     if (j.search.active) give_order(st, ORDER_SOLVE, clock.round + 1, clock.order + 1);
 }
 

@@ -292,6 +292,8 @@ static sup_result open_upsample(sup_crowd *crowd, const sup_projective_view *vie
         .corner_triangle = up(&u, from->corner_triangle, corners, sizeof(int32_t)),
         .rest_normal = up(&u, from->rest_normal, 3 * (int64_t)from->coarse_count, sizeof(float)),
         .coarse = up(&u, NULL, (int64_t)crowd->count * from->coarse_count, 8 * sizeof(float))};
+    if (crowd->count > 2)
+        crowd->upsample.brief = up(&u, NULL, (int64_t)crowd->count * from->coarse_count, sizeof(sup_gpu_four));
     for (int32_t i = 0; i < rows.row_count; i++)
         covered[rows.vertex[i]] = 1;
     result = done(&u);
@@ -315,12 +317,15 @@ static sup_result open_system(sup_crowd *crowd, const sup_system *from, const su
 {
     uploader u = {crowd, error, false};
     size_t square = (size_t)b->limit * (size_t)b->limit;
-    int32_t most = 0, blend = 0, *place = number_skin(crowd, from, b);
+    int32_t most = 0, feet = 0, blend = 0, *place = number_skin(crowd, from, b);
     if (place == NULL) return sup_fail_memory(error, "the crowd");
     for (int32_t p = 0; p < b->part_count; p++) {
         int32_t local = b->parts[p].count + b->parts[p].slot_count + b->parts[p].anchor_count;
         int32_t chambers = b->parts[p].blend_count * b->parts[p].prism_stride;
+        int32_t skin = b->parts[p].count + b->parts[p].slot_count;
+        skin = skin > b->parts[p].foot_count ? skin : b->parts[p].foot_count;
         most = local > most ? local : most;
+        feet = skin > feet ? skin : feet;
         blend = chambers > blend ? chambers : blend;
     }
     crowd->system = (sup_gpu_system){
@@ -334,7 +339,9 @@ static sup_result open_system(sup_crowd *crowd, const sup_system *from, const su
         .skin_count = from->skin_count,
         .lockstep = b->limit == SUP_BLOCK_ALONE ? 1 : SUP_GPU_LOCKSTEP,
         .most_local = most,
+        .most_feet = feet,
         .most_prisms = b->most_prisms,
+        .most_forces = b->most_forces,
         .most_slots = b->most_slots,
         .most_pack = b->pack_size,
         .solve_stride = b->solve_stride,
@@ -477,8 +484,8 @@ static sup_result open_detect(sup_crowd *crowd, const sup_detect *d, sup_error *
     crowd->detect.points = up(&u, NULL, 2 * n * v, four);
     crowd->detect.normal = up(&u, NULL, n * v, four);
     crowd->detect.nearest = up(&u, NULL, n * v, sizeof(unsigned long long));
-    crowd->detect.block_box = up(&u, NULL, 2 * n * d->block_count, four);
-    crowd->detect.cell_box = up(&u, NULL, 2 * n * d->cell_count, four);
+    crowd->detect.block_box = up(&u, NULL, 2 * n * (d->block_count + (d->block_count + 31) / 32), four);
+    crowd->detect.cell_box = up(&u, NULL, SUP_GPU_CELL_FOURS * n * d->cell_count, four);
     return done(&u);
 }
 

@@ -17,13 +17,7 @@ enum { SUM_NEAR = 10, SUM_PUSHING = 11, SUM_CURVATURE = 12, SUM_CONTACTS = 13 };
 #define ROUNDING_OF_VOLUME 1.6e-15
 #define SLOW 0.2
 
-struct plan { /* what a character does in this kernel */
-    int active, accepted, finish;
-    int history; /* the newest direction's place */
-    int base, target;
-    float factor[SUP_GPU_HISTORY];
-    float repeat, forget;
-};
+typedef sup_gpu_plan plan;
 
 enum { AT_A_TIME = 4 };
 

@@ -21,7 +21,7 @@ enum {
     SUP_GPU_HISTORY = 8,        /* directions that the acceleration looks back on (solver_work.h) */
     SUP_GPU_SUMS = 14,          /* sums of a character: decide.cuh */
     SUP_GPU_SUMS_ALL = 16,      /* rounded up to a power of two */
-    SUP_GPU_SOLVES = 3,         /* steps of conjugate gradients a direction, with contacts (solver_contact.c) */
+    SUP_GPU_SOLVES = 2,         /* steps of conjugate gradients a direction at most, with contacts (solver_contact.c) */
     SUP_GPU_SPARE = 1,          /* turns of a step beyond its iterations, for those that are taken back */
     SUP_GPU_LOCKSTEP = 4,       /* characters that a block handles together in a crowd */
     SUP_GPU_TOP_LOCKSTEP = 16,  /* and in the solve of the top */
@@ -35,7 +35,9 @@ typedef struct sup_gpu_system {
     int32_t skin_count;
     int32_t lockstep;    /* characters a block: 1 or SUP_GPU_LOCKSTEP, which the parts were made for */
     int32_t most_local;  /* places of a part, anchors included */
+    int32_t most_feet;   /* places of a part without anchors, but for those that are skin */
     int32_t most_prisms; /* of a part */
+    int32_t most_forces; /* floats of a part's forces, in crowds */
     int32_t most_slots, most_pack, most_seats, solve_stride;
     int32_t most_blend;   /* chambers of a part's prisms */
     int32_t alone_blocks; /* that a single character's step is done by, all at once; 0: by kernels */
@@ -62,7 +64,7 @@ typedef struct sup_gpu_system {
 typedef struct sup_gpu_orders {
     int32_t iterations; /* 0: as many as it takes (solver.h) */
     float tolerance;    /* part of the objective that is not worth an iteration; 0: the solver's own */
-    int32_t shared;     /* one rotation a prism */
+    int32_t shared;     /* one rotation a prism, and one step of conjugate gradients */
     int32_t contact;    /* touches itself */
     int32_t hidden;     /* its shown skin is left as it is */
     int32_t version;    /* another one whenever something changed: wakes it */
@@ -86,6 +88,15 @@ typedef struct sup_gpu_progress {
     int32_t pushing;    /* of them, those that pushed at its end */
 } sup_gpu_progress;
 
+/* What a character does after a local step. */
+typedef struct sup_gpu_plan {
+    int32_t active, accepted, finish;
+    int32_t history; /* the newest direction's place */
+    int32_t base, target;
+    float factor[SUP_GPU_HISTORY];
+    float repeat, forget;
+} sup_gpu_plan;
+
 /* A step in progress: what solver.c keeps in sup_step. Two of them take turns. */
 typedef struct sup_gpu_control {
     double inner[SUP_GPU_HISTORY][SUP_GPU_HISTORY];
@@ -98,6 +109,7 @@ typedef struct sup_gpu_control {
     int32_t base, current; /* buffers of the last iterate and of the current one */
     int32_t over;          /* the step has ended: later kernels have nothing to do */
     int32_t pad;
+    sup_gpu_plan plan; /* of crowds, whose parts do not decide for themselves */
 } sup_gpu_control;
 
 /* A contact as the solver works with it: sup_contact_row of solver_work.h, at the place of its vertex. */
@@ -180,6 +192,7 @@ typedef struct sup_gpu_state {
 
 /* Bytes of shared memory that the kernels of a step need. */
 size_t sup_gpu_step_shared(const sup_gpu_system *system);
+size_t sup_gpu_solve_shared(const sup_gpu_system *system);
 size_t sup_gpu_local_shared(const sup_gpu_system *system);
 size_t sup_gpu_top_shared(const sup_gpu_system *system);
 /* The top's part of a step: what its kernels need, rows of sums that they write, and one solve: the
@@ -190,7 +203,8 @@ int sup_gpu_top(const sup_gpu_system *system, const sup_gpu_state *state, int32_
 /* The direction with contacts, after the first solve of it (contact_solve.cu). */
 int sup_gpu_contact_prepare(const sup_gpu_system *system);
 int32_t sup_gpu_contact_sum_rows(const sup_gpu_system *system);
-int sup_gpu_contact_solve(const sup_gpu_system *system, const sup_gpu_state *state, int32_t turn, void *stream);
+int sup_gpu_contact_solve(const sup_gpu_system *system, const sup_gpu_state *state, int32_t turn, int32_t solves,
+                          void *stream);
 /* A step of one character by blocks that stay (alone.cu): how many, 0 where they do not fit. */
 int32_t sup_gpu_alone_blocks(const sup_gpu_system *system, int32_t processors, size_t shared_limit);
 /* Tiles of S^-1 in a row of it. */
@@ -199,8 +213,9 @@ int sup_gpu_alone_prepare(const sup_gpu_system *system);
 int sup_gpu_alone(const sup_gpu_system *system, const sup_gpu_state *state, int32_t turns, void *stream);
 /* Once for a device and model: raises the limits of shared memory. */
 int sup_gpu_step_prepare(const sup_gpu_system *system);
-/* One step. Anchors of the phase are in place, feet and pushes too, and rows where `contact`. At most `turns` local steps. */
-int sup_gpu_step(const sup_gpu_system *system, const sup_gpu_state *state, int32_t turns, bool contact, void *stream);
+/* One step. Anchors of the phase are in place, feet and pushes too. At most `turns` local steps; with contacts, whose rows are
+ * there, `solves` steps of conjugate gradients at most, 0 where nothing may touch. */
+int sup_gpu_step(const sup_gpu_system *system, const sup_gpu_state *state, int32_t turns, int32_t solves, void *stream);
 /* Forgets momentum: now becomes before, the guess and the anchors before as well. */
 int sup_gpu_still(const sup_gpu_system *system, const sup_gpu_state *state, void *stream);
 

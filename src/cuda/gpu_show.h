@@ -92,7 +92,8 @@ typedef struct sup_gpu_upsample {
     const float *riding;       /* [slots*(row_count-plain_count)*4] */
     const int32_t *triangles, *corner_first, *corner_triangle;
     const float *rest_normal;
-    float *coarse; /* [count*coarse_count*8] x nx y ny z nz 0 0 */
+    float *coarse;       /* [count*coarse_count*8] x nx y ny z nz 0 0 */
+    sup_gpu_four *brief; /* [count*coarse_count] of crowds: x y z, and ten bits of each of the normal's; else NULL */
 } sup_gpu_upsample;
 
 /* The skin of the last step, or `carried`. Hidden characters are left as they are. */

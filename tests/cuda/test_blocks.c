@@ -194,6 +194,45 @@ TEST(every_prism_is_there_once_with_its_corners)
     body_free(&b);
 }
 
+/* Forces on the corners of a crowd's prisms: loose prisms first, no two in the same place, and every one that moves something is
+ * gathered once. */
+TEST(forces_of_a_crowds_prisms_stand_apart)
+{
+    sup_blocks *k = NULL;
+    body b = tube_of(40, &k);
+    CHECK(k->limit > SUP_BLOCK_ALONE && k->most_forces > 0);
+    unsigned char *taken = calloc((size_t)k->most_forces, 1);
+    for (int32_t p = 0; p < k->part_count; p++) {
+        const sup_block_part *part = &k->parts[p];
+        int32_t places = part->count + part->slot_count, moved = 0, gathered = 0, feet = 0;
+        memset(taken, 0, (size_t)k->most_forces);
+        for (int32_t i = 0; i < part->prism_count; i++)
+            for (int32_t c = 0; c < 6; c++) {
+                int64_t at = part->prism_first + i;
+                int32_t place =
+                    k->corner[at / SUP_PRISM_LANES * SUP_PRISM_CORNERS + c * SUP_PRISM_LANES + at % SUP_PRISM_LANES];
+                if (c < 3 && place >= feet) feet = place + 1;
+                if (c >= 3 && i >= part->loose_stride) CHECK(place >= places);
+                if (c >= 3 && i >= part->loose_stride) continue;
+                for (int32_t x = 0; x < 3; x++) {
+                    int32_t force = sup_block_force(part, c, i) + x;
+                    CHECK(force < k->most_forces && !taken[force]);
+                    taken[force] = place < places ? 1 : 2;
+                }
+                moved += place < places;
+            }
+        for (int32_t e = k->sum_begin[part->sum_first]; e < k->sum_begin[part->sum_first + places]; e++, gathered++) {
+            CHECK_EQ(taken[k->sum_from[e]], 1);
+            taken[k->sum_from[e]] = 3;
+        }
+        CHECK_EQ(gathered, moved);
+        CHECK_EQ(part->foot_count, feet);
+    }
+    free(taken);
+    sup_blocks_destroy(k);
+    body_free(&b);
+}
+
 TEST(every_place_of_the_top_has_one_owner)
 {
     sup_blocks *k = NULL;
