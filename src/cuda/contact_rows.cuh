@@ -11,7 +11,7 @@
 
 /* As in solver_contact.c. */
 #define CONTACT_NEAR 3e-4f
-#define CONTACT_SOLVED 1e-3
+#define CONTACT_SOLVED 1e-2
 
 /* Contacts of one character. */
 struct contact_view {

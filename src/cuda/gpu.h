@@ -21,7 +21,7 @@ enum {
     SUP_GPU_HISTORY = 8,        /* directions that the acceleration looks back on (solver_work.h) */
     SUP_GPU_SUMS = 14,          /* sums of a character: decide.cuh */
     SUP_GPU_SUMS_ALL = 16,      /* rounded up to a power of two */
-    SUP_GPU_SOLVES = 2,         /* steps of conjugate gradients a direction at most, with contacts (solver_contact.c) */
+    SUP_GPU_SOLVES = 3,         /* steps of conjugate gradients a direction at most, with contacts (solver_contact.c) */
     SUP_GPU_SPARE = 1,          /* turns of a step beyond its iterations, for those that are taken back */
     SUP_GPU_LOCKSTEP = 4,       /* characters that a block handles together in a crowd */
     SUP_GPU_TOP_LOCKSTEP = 16,  /* and in the solve of the top */

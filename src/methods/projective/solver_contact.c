@@ -18,8 +18,8 @@
 enum { SUM_RZ = 1, SUM_CURVATURE = 2 };
 /* Steps of conjugate gradients a global step, where one rotation a prism is good enough too, and the part of the residual's
  * square at which they end earlier. */
-enum { MOST_SOLVES = 2, FAST_SOLVES = 1 };
-#define SOLVED 1e-3
+enum { MOST_SOLVES = 3, FAST_SOLVES = 1 };
+#define SOLVED 1e-2
 /* Rows nearer than this part of the character's size stiffen the matrix before they push: most of those that begin to
  * push in an iteration are then foreseen, and the objective does not rise. */
 #define NEAR 3e-4f
