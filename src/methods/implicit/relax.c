@@ -279,18 +279,30 @@ static void move_some(void *work, int32_t begin, int32_t end, int32_t worker)
 
 /* --- Rows that are torn off --- */
 
-/* The way of a row to the middle of its neighbours, if that is far: into `move`. Rotations have no say: in the flaps that dual
- * quaternions make of deep folds they are no guide. */
+/* From a row to the middle of its neighbours, of places [row_count*4]. */
+static inline sup_four way_to_middle(const sup_track *track, const float *places, int64_t row)
+{
+    sup_four here = sup_four_load(places + 4 * row), sum = sup_four_splat(0.0f);
+    for (int32_t e = track->first[row]; e < track->first[row + 1]; e++)
+        sum += sup_four_splat(track->mean[e]) * (sup_four_load(places + 4 * (int64_t)track->other[e]) - here);
+    return sum;
+}
+
+/* The way of a row to the middle of its neighbours, if that is much farther than at rest: into `move`. Rotations have no say: in the
+ * flaps that dual quaternions make of deep folds they are no guide. */
 static void find_torn(sup_track_work *w, int64_t row)
 {
     const sup_track *track = w->track;
-    float *move = w->rows.move + 4 * row, way[4], most = TORN * track->aim[row].edge;
-    sup_four here = sup_four_load(w->rows.place + 4 * row), sum = sup_four_splat(0.0f);
-    for (int32_t e = track->first[row]; e < track->first[row + 1]; e++)
-        sum += sup_four_splat(track->mean[e]) * (sup_four_load(w->rows.place + 4 * (int64_t)track->other[e]) - here);
-    memcpy(way, &sum, sizeof way);
-    move[3] = dot3(way, way) > (double)(most * most) ? 1.0f : 0.0f;
-    if (move[3] > 0.0f) memcpy(move, way, 3 * sizeof *move);
+    float *move = w->rows.move + 4 * row, way[4], rest[4], edge = track->aim[row].edge;
+    sup_four now = way_to_middle(track, w->rows.place, row);
+    memcpy(way, &now, sizeof way);
+    move[3] = 0.0f;
+    if (!(dot3(way, way) > (double)(TORN * TORN * edge * edge))) return;
+    now = way_to_middle(track, track->rest, row);
+    memcpy(rest, &now, sizeof rest);
+    if (!(sqrt(dot3(way, way)) > sqrt(dot3(rest, rest)) + (double)(TORN * edge))) return;
+    memcpy(move, way, 3 * sizeof *move);
+    move[3] = 1.0f;
 }
 
 static void find_torn_some(void *work, int32_t begin, int32_t end, int32_t worker)
