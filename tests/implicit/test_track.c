@@ -336,6 +336,20 @@ TEST(track_details_follow_their_neighbours)
     CHECK_EQ(sup_track_aim_at(&context, &t.built, t.input.field, &t), 0);
     for (int64_t i = 0; i < t.track.row_count; i++)
         CHECK(t.built.aim[i].gradient == 0.0f && t.built.aim[i].iso > 0.4f);
+    /* Nothing but their bones says where they are: bent or not, they are there again when all have been shifted. */
+    tube_bend(&t, 0.6, at_home());
+    size_t bytes = (size_t)t.track.row_count * 4 * sizeof(float);
+    float *p = sup_track_places(&t.track, t.state), *was = malloc(bytes), edge = t.track.aim[0].edge;
+    memcpy(was, p, bytes);
+    for (int64_t i = 0; i < t.track.row_count; i++)
+        p[4 * i + 2] += 0.4f * edge;
+    t.input.all = true;
+    for (int frame = 0; frame < 12; frame++)
+        tube_bend(&t, 0.6, at_home());
+    for (int64_t i = 0; i < t.track.row_count; i++)
+        CHECK_MSG(fabsf(p[4 * i + 2] - was[4 * i + 2]) < 0.1f * edge, "row %d is %g edges off", (int)i,
+                  (double)(fabsf(p[4 * i + 2] - was[4 * i + 2]) / edge));
+    free(was);
     tube_close(&t);
 }
 

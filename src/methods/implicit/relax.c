@@ -26,8 +26,8 @@ enum { PLAIN = 3 };
 static const double TAKE = 0.7;
 /* Most of the direction of the round before that is kept. */
 static const double KEEP = 0.9;
-/* Of the sum of a row's weights: how much it is held where its bone has it. */
-static const float ANCHOR = 0.02f;
+/* Of the sum of a row's weights: how much it is held where its bone has it; and if it follows no field. */
+static const float ANCHOR = 0.02f, ANCHOR_FREE = 0.05f;
 /* Edges between a row and where its neighbours want it from which on it is torn off: it goes there through the air. */
 static const float TORN = 1.0f;
 /* Farthest in a round, edges. */
@@ -35,8 +35,8 @@ static const float FARTHEST = 1.0f;
 /* Way, edges, from which on a block looks at the field again: sliding leaves a surface only as it curves; and at contacts. */
 static const float FAR = 0.05f, FAR_HELD = 0.003f;
 
-/* How much a row is held where its bone has it, which is `place`: less as the joints of its part bend, and the more dual
- * quaternions have it elsewhere, nothing from an edge on. */
+/* How much a row is held where its bone has it, which is `place`: less as the joints of its part bend, unless it follows no field,
+ * and the more dual quaternions have it elsewhere, nothing from an edge on. */
 static float anchor_of(const sup_track_work *w, int64_t row, int32_t joint, float place[3])
 {
     const float *rest = w->track->rest + 4 * row, *turn = w->rows.turn + 12 * row,
@@ -49,7 +49,8 @@ static float anchor_of(const sup_track_work *w, int64_t row, int32_t joint, floa
         square += (there - place[r]) * (there - place[r]);
     }
     float hold = 1.0f - sqrtf(square) / w->track->aim[row].edge;
-    return hold > 0.0f ? ANCHOR * w->rows.straight[joint] * hold * w->track->sum[row] : 0.0f;
+    float part = w->track->aim[row].gradient > 0.0f ? ANCHOR * w->rows.straight[joint] : ANCHOR_FREE;
+    return hold > 0.0f ? part * hold * w->track->sum[row] : 0.0f;
 }
 
 void sup_track_load_block(const sup_track *track, const sup_track_rows *rows, int32_t block)
