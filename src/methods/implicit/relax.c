@@ -26,8 +26,8 @@ enum { PLAIN = 3 };
 static const double TAKE = 0.7;
 /* Most of the direction of the round before that is kept. */
 static const double KEEP = 0.9;
-/* Of the sum of a row's weights: how much it is held where its bone has it. */
-static const float ANCHOR = 0.02f;
+/* Of the sum of a row's weights: how much it is held where its bone has it; and if it follows no field. */
+static const float ANCHOR = 0.02f, ANCHOR_FREE = 0.05f;
 /* Edges between a row and where its neighbours want it from which on it is torn off: it goes there through the air. */
 static const float TORN = 1.0f;
 /* Farthest in a round, edges. */
@@ -35,8 +35,8 @@ static const float FARTHEST = 1.0f;
 /* Way, edges, from which on a block looks at the field again: sliding leaves a surface only as it curves; and at contacts. */
 static const float FAR = 0.05f, FAR_HELD = 0.003f;
 
-/* How much a row is held where its bone has it, which is `place`: less as the joints of its part bend, and the more dual
- * quaternions have it elsewhere, nothing from an edge on. */
+/* How much a row is held where its bone has it, which is `place`: less as the joints of its part bend, unless it follows no field,
+ * and the more dual quaternions have it elsewhere, nothing from an edge on. */
 static float anchor_of(const sup_track_work *w, int64_t row, int32_t joint, float place[3])
 {
     const float *rest = w->track->rest + 4 * row, *turn = w->rows.turn + 12 * row,
@@ -49,7 +49,8 @@ static float anchor_of(const sup_track_work *w, int64_t row, int32_t joint, floa
         square += (there - place[r]) * (there - place[r]);
     }
     float hold = 1.0f - sqrtf(square) / w->track->aim[row].edge;
-    return hold > 0.0f ? ANCHOR * w->rows.straight[joint] * hold * w->track->sum[row] : 0.0f;
+    float part = w->track->aim[row].gradient > 0.0f ? ANCHOR * w->rows.straight[joint] : ANCHOR_FREE;
+    return hold > 0.0f ? part * hold * w->track->sum[row] : 0.0f;
 }
 
 void sup_track_load_block(const sup_track *track, const sup_track_rows *rows, int32_t block)
@@ -279,18 +280,30 @@ static void move_some(void *work, int32_t begin, int32_t end, int32_t worker)
 
 /* --- Rows that are torn off --- */
 
-/* The way of a row to the middle of its neighbours, if that is far: into `move`. Rotations have no say: in the flaps that dual
- * quaternions make of deep folds they are no guide. */
+/* From a row to the middle of its neighbours, of places [row_count*4]. */
+static inline sup_four way_to_middle(const sup_track *track, const float *places, int64_t row)
+{
+    sup_four here = sup_four_load(places + 4 * row), sum = sup_four_splat(0.0f);
+    for (int32_t e = track->first[row]; e < track->first[row + 1]; e++)
+        sum += sup_four_splat(track->mean[e]) * (sup_four_load(places + 4 * (int64_t)track->other[e]) - here);
+    return sum;
+}
+
+/* The way of a row to the middle of its neighbours, if that is much farther than at rest: into `move`. Rotations have no say: in the
+ * flaps that dual quaternions make of deep folds they are no guide. */
 static void find_torn(sup_track_work *w, int64_t row)
 {
     const sup_track *track = w->track;
-    float *move = w->rows.move + 4 * row, way[4], most = TORN * track->aim[row].edge;
-    sup_four here = sup_four_load(w->rows.place + 4 * row), sum = sup_four_splat(0.0f);
-    for (int32_t e = track->first[row]; e < track->first[row + 1]; e++)
-        sum += sup_four_splat(track->mean[e]) * (sup_four_load(w->rows.place + 4 * (int64_t)track->other[e]) - here);
-    memcpy(way, &sum, sizeof way);
-    move[3] = dot3(way, way) > (double)(most * most) ? 1.0f : 0.0f;
-    if (move[3] > 0.0f) memcpy(move, way, 3 * sizeof *move);
+    float *move = w->rows.move + 4 * row, way[4], rest[4], edge = track->aim[row].edge;
+    sup_four now = way_to_middle(track, w->rows.place, row);
+    memcpy(way, &now, sizeof way);
+    move[3] = 0.0f;
+    if (!(dot3(way, way) > (double)(TORN * TORN * edge * edge))) return;
+    now = way_to_middle(track, track->rest, row);
+    memcpy(rest, &now, sizeof rest);
+    if (!(sqrt(dot3(way, way)) > sqrt(dot3(rest, rest)) + (double)(TORN * edge))) return;
+    memcpy(move, way, 3 * sizeof *move);
+    move[3] = 1.0f;
 }
 
 static void find_torn_some(void *work, int32_t begin, int32_t end, int32_t worker)
