@@ -188,7 +188,7 @@ static int32_t strongest(const partitioning *p, int32_t v, const double *thick)
     double most = 0.0;
     for (int32_t i = p->heat_first[v]; i < p->heat_first[v + 1]; i++) {
         int32_t joint = p->heat_joint[i];
-        double weight = weight_of(p->skin, v, joint), score = (double)p->heat[i] * weight * weight;
+        double score = (double)p->heat[i] * weight_of(p->skin, v, joint);
         double far = distance_from(p->to, joint, sup_v3_load(p->skin->positions + 3 * (size_t)v));
         if (thick != NULL && far > THICK * thick[joint]) score *= pow(THICK * thick[joint] / far, FALL);
         if (!(score > most) && !(score > 0.0 && score == most && joint < best)) continue;
