@@ -126,17 +126,16 @@ static int launch_stage(sup_crowd *crowd, int32_t stage, void *stream)
     const float *pose = crowd->joints.pose;
     int bad = 0;
     if (stage == STAGE_POSE) {
-        bad |= sup_gpu_pose(&crowd->motion, &crowd->joints, crowd->device_seconds, stream);
-        bad |= sup_gpu_wake(system, state, pose, crowd->joint_count, stream);
+        bad |= sup_gpu_wake(&crowd->motion, &crowd->joints, crowd->device_seconds, system, state, stream);
     } else if (stage == STAGE_ANCHORS) {
         bad |= sup_gpu_anchors_step(&crowd->anchors, &crowd->joints, &state->progress->phase, sizeof(sup_gpu_progress),
                                     state->anchors, state->bend, stream);
         bad |= sup_gpu_prepare(system, state, &crowd->body, pose, stream);
-    } else if (stage == STAGE_DETECT && crowd->graph_contact) {
+    } else if (stage == STAGE_DETECT && crowd->graph_solves > 0) {
         bad |= sup_gpu_carry(system, state, &crowd->body, pose, stream);
         bad |= sup_gpu_detect_step(&crowd->detect, system, state, &crowd->body, stream);
     } else if (stage == STAGE_SOLVER) {
-        bad |= sup_gpu_step(system, state, crowd->graph_turns, crowd->graph_contact, stream);
+        bad |= sup_gpu_step(system, state, crowd->graph_turns, crowd->graph_solves, stream);
     } else if (stage == STAGE_SKIN) {
         bad |= sup_gpu_finish(system, state, &crowd->body, pose, stream);
     } else if (stage == STAGE_SHOW) {
@@ -176,7 +175,7 @@ static void time_stages(sup_crowd *crowd)
 
 /* What a crowd is asked for. */
 typedef struct setting {
-    double iterations, contact;
+    double iterations, contact, fast;
 } setting;
 
 static void set_all(sup_crowd *crowd, setting to)
@@ -184,6 +183,7 @@ static void set_all(sup_crowd *crowd, setting to)
     sup_error e = {0};
     require(sup_crowd_set(crowd, -1, "iterations", to.iterations, &e) == SUP_OK, "iterations", &e);
     require(sup_crowd_set(crowd, -1, "contact", to.contact, &e) == SUP_OK, "contact", &e);
+    require(sup_crowd_set(crowd, -1, "fast", to.fast, &e) == SUP_OK, "fast", &e);
 }
 
 /* --- Objective --- */
@@ -236,7 +236,7 @@ static void bench_alone(const male *m)
            (int)crowd->system.unknown_count, (int)crowd->system.part_count, (int)crowd->system.top_count,
            (int)crowd->system.slot_count, (int)crowd->system.seat_count,
            (int)(sup_gpu_local_shared(&crowd->system) >> 10));
-    static const setting settings[] = {{0, 0}, {5, 0}, {10, 0}, {0, 1}, {3, 1}};
+    static const setting settings[] = {{0, 0, 0}, {5, 0, 0}, {10, 0, 0}, {0, 1, 0}, {3, 1, 0}};
     for (int32_t k = 0; k < (int32_t)(sizeof settings / sizeof *settings); k++) {
         verdict v = {.worst = -1.0};
         times t = {0}, all = {0};
@@ -267,14 +267,16 @@ static void bench_crowd(const male *m, int32_t count)
 {
     sup_crowd *crowd = open_crowd(m, m->model, count);
     play_all(m, crowd);
-    static const setting settings[] = {{0, 0}, {5, 0}, {0, 1}, {3, 1}};
+    static const setting settings[] = {{0, 0, 0}, {5, 0, 0}, {0, 1, 0}, {3, 1, 0},
+                                       {0, 1, 1}, {3, 1, 1}, {2, 1, 1}, {2, 0, 1}};
     for (int32_t k = 0; k < (int32_t)(sizeof settings / sizeof *settings); k++) {
         set_all(crowd, settings[k]);
         times t = time_frames(crowd, 60);
-        printf("  %d characters, iterations %.0f, contact %.0f: %.3f ms a frame [%.3f, %.3f], %.2f us a character; %d "
+        printf("  %d characters, iterations %.0f, contact %.0f, fast %.0f: %.3f ms a frame [%.3f, %.3f], %.2f us a "
+               "character; %d "
                "MB\n",
-               (int)count, settings[k].iterations, settings[k].contact, (double)t.median, (double)t.tenth,
-               (double)t.ninetieth, (double)t.median * 1e3 / count, (int)(crowd->allocated >> 20));
+               (int)count, settings[k].iterations, settings[k].contact, settings[k].fast, (double)t.median,
+               (double)t.tenth, (double)t.ninetieth, (double)t.median * 1e3 / count, (int)(crowd->allocated >> 20));
         time_stages(crowd);
         fflush(stdout);
     }

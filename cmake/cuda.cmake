@@ -45,6 +45,6 @@ foreach(property COMPILE_OPTIONS COMPILE_DEFINITIONS)
     endif()
   endforeach()
 endforeach()
-# Divisions and roots to two units in the last place: the steps correct themselves. 1675: a pragma of gcc's.
+# Divisions and roots to two units in the last place, and numbers below 1e-38 are zero: the steps correct themselves. 1675: a pragma of gcc's.
 target_compile_options(supple_cuda PRIVATE
-  "$<$<COMPILE_LANGUAGE:CUDA>:-prec-div=false;-prec-sqrt=false;-diag-suppress=1675;-Xcompiler=-fvisibility=hidden>")
+  "$<$<COMPILE_LANGUAGE:CUDA>:-prec-div=false;-prec-sqrt=false;-ftz=true;-diag-suppress=1675;-Xcompiler=-fvisibility=hidden>")

@@ -3,6 +3,8 @@
 
 /* The top's inverse is dense: beyond this many places it is slower and larger than it is worth. */
 enum { TOP_LIMIT = 12288 };
+/* Ways that are looked at for every cut of a single character, whose top is half the work; crowds want few parts. */
+enum { ALONE_TRIES = 24 };
 
 static bool is_padding(const sup_system *s, int64_t batch, int32_t lane)
 {
@@ -292,7 +294,16 @@ static int32_t local_of(const sup_blocks_builder *b, const sup_block_part *part,
     return part->count + find_in(k->slot_place + part->slot_first, part->slot_count, number - k->interior_count);
 }
 
-static void write_prism(const sup_blocks_builder *b, const sup_block_part *part, int64_t source, int32_t to)
+/* Whether one of its inner corners is an unknown. */
+static bool is_loose(const sup_blocks_builder *b, int64_t source)
+{
+    const int32_t *inner =
+        b->corner + source / SUP_PRISM_LANES * SUP_PRISM_CORNERS + 3 * SUP_PRISM_LANES + source % SUP_PRISM_LANES;
+    return inner[0] < b->blocks->unknown_count || inner[SUP_PRISM_LANES] < b->blocks->unknown_count ||
+           inner[2 * SUP_PRISM_LANES] < b->blocks->unknown_count;
+}
+
+static void write_prism(const sup_blocks_builder *b, sup_block_part *part, int64_t source, int32_t to)
 {
     const sup_system *s = b->system;
     int64_t batch = source / SUP_PRISM_LANES;
@@ -305,6 +316,8 @@ static void write_prism(const sup_blocks_builder *b, const sup_block_part *part,
         tets[i] = s->tets[batch * SUP_PRISM_FLOATS + i + lane];
     for (int32_t i = 0; i < SUP_PRISM_CORNERS; i += SUP_PRISM_LANES)
         corner[i] = (uint16_t)local_of(b, part, b->corner[batch * SUP_PRISM_CORNERS + i + lane]);
+    for (int32_t i = 0; i < 3 * SUP_PRISM_LANES; i += SUP_PRISM_LANES)
+        if (corner[i] >= part->foot_count) part->foot_count = corner[i] + 1;
 }
 
 static int32_t corner_at(const sup_blocks *k, const sup_block_part *part, int32_t prism, int32_t corner)
@@ -319,13 +332,16 @@ static int32_t tet_corner(int32_t i)
     return sup_prism_tets[i / 4][i % 4];
 }
 
-/* Forces of a part: for every unknown and slot the corners of tetrahedra that are it, in the order of the prisms. */
+/* Forces of a part: for every unknown and slot the corners of tetrahedra that are it, in crowds of prisms, in the order of
+ * the prisms. */
 static void write_sums(sup_blocks *k, const sup_block_part *part, int32_t *next)
 {
     int32_t count = part->count + part->slot_count, *begin = k->sum_begin + part->sum_first;
+    bool crowd = k->limit > SUP_BLOCK_ALONE;
+    int32_t forces = crowd ? 6 : SUP_BLOCK_FORCES;
     memset(next, 0, (size_t)count * sizeof(int32_t));
-    for (int32_t i = 0; i < part->prism_count * SUP_BLOCK_FORCES; i++) {
-        int32_t corner = i % SUP_BLOCK_FORCES, v = corner_at(k, part, i / SUP_BLOCK_FORCES, tet_corner(corner));
+    for (int32_t i = 0; i < part->prism_count * forces; i++) {
+        int32_t corner = i % forces, v = corner_at(k, part, i / forces, crowd ? corner : tet_corner(corner));
         if (v < count) next[v]++;
     }
     begin[0] = k->sum_count;
@@ -333,20 +349,24 @@ static void write_sums(sup_blocks *k, const sup_block_part *part, int32_t *next)
         begin[v + 1] = k->sum_count += next[v];
         next[v] = begin[v];
     }
-    for (int32_t i = 0; i < part->prism_count * SUP_BLOCK_FORCES; i++) {
-        int32_t corner = i % SUP_BLOCK_FORCES, prism = i / SUP_BLOCK_FORCES;
-        int32_t v = corner_at(k, part, prism, tet_corner(corner));
-        if (v < count) k->sum_from[next[v]++] = (uint16_t)(corner * 3 * part->prism_stride + prism);
+    for (int32_t i = 0; i < part->prism_count * forces; i++) {
+        int32_t corner = i % forces, prism = i / forces;
+        int32_t v = corner_at(k, part, prism, crowd ? corner : tet_corner(corner));
+        int32_t from = crowd ? sup_block_force(part, corner, prism) : corner * 3 * part->prism_stride + prism;
+        if (v < count) k->sum_from[next[v]++] = (uint16_t)from;
     }
 }
 
 static bool build_prisms(sup_blocks_builder *b)
 {
     sup_blocks *k = b->blocks;
-    int64_t sums = 0;
+    int64_t sums = 0, all = (int64_t)b->system->batch_count * SUP_PRISM_LANES;
     int32_t most = 0;
+    for (int64_t i = 0; i < all; i++)
+        if (b->prism_part[i] >= 0 && is_loose(b, i)) k->parts[b->prism_part[i]].loose_stride++;
     for (int32_t p = 0; p < k->part_count; p++) {
         sup_block_part *part = &k->parts[p];
+        part->loose_stride = (part->loose_stride + 31) / 32 * 32;
         part->prism_stride = (part->prism_count + 31) / 32 * 32;
         part->prism_first = k->prism_total;
         part->sum_first = k->sum_begin_count;
@@ -355,6 +375,8 @@ static bool build_prisms(sup_blocks_builder *b)
         sums += (int64_t)part->prism_count * SUP_BLOCK_FORCES;
         if (part->count + part->slot_count > most) most = part->count + part->slot_count;
         if (part->prism_stride > k->most_prisms) k->most_prisms = part->prism_stride;
+        int32_t forces = sup_block_force(part, 6, 0);
+        if (forces > k->most_forces) k->most_forces = forces;
     }
     if (k->most_prisms * 3 * SUP_BLOCK_FORCES > UINT16_MAX) return false;
     size_t total = (size_t)k->prism_total;
@@ -367,10 +389,10 @@ static bool build_prisms(sup_blocks_builder *b)
     if (!k->tets || !k->corner || !k->sum_begin || !k->sum_from || !next || !b->source) return false;
     for (size_t i = 0; i < total; i++)
         b->source[i] = -1;
-    for (int64_t i = 0; i < (int64_t)b->system->batch_count * SUP_PRISM_LANES; i++)
-        if (b->prism_part[i] >= 0) {
+    for (int32_t turn = 0; turn < 2; turn++) /* loose ones first */
+        for (int64_t i = 0; i < all; i++) {
             int32_t p = b->prism_part[i];
-            write_prism(b, &k->parts[p], i, next[p]++);
+            if (p >= 0 && is_loose(b, i) == (turn == 0)) write_prism(b, &k->parts[p], i, next[p]++);
         }
     for (int32_t p = 0; p < k->part_count; p++)
         write_sums(k, &k->parts[p], next + k->part_count);
@@ -410,7 +432,8 @@ static sup_result build(sup_blocks_builder *b, sup_error *error)
     sup_blocks *k = b->blocks;
     b->part = sup_arena_alloc(&b->arena, (size_t)k->unknown_count, sizeof(int32_t));
     if (b->part == NULL || !find_corners(b) || !build_graph(b)) return sup_fail_memory(error, "the system's graph");
-    sup_result result = sup_partition(b->context, &b->graph, k->limit, b->part, &k->part_count, error);
+    sup_result result = sup_partition(b->context, &b->graph, k->limit, k->limit == SUP_BLOCK_ALONE ? ALONE_TRIES : 1,
+                                      b->part, &k->part_count, error);
     if (result != SUP_OK) return result;
     if (!number_unknowns(b)) return sup_fail_memory(error, "the system's parts");
     if (k->top_count > TOP_LIMIT)

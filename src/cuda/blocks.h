@@ -21,7 +21,7 @@ enum {
     SUP_BLOCK_LIMIT = 128,    /* unknowns of a part at most, */
     SUP_BLOCK_ALONE = 64,     /* and for single characters, which fill the device only with more of them */
     SUP_BLOCK_TOP_ALIGN = 64, /* rows of S^-1 are rounded up to this */
-    SUP_BLOCK_FORCES = 12     /* of a prism: four corners of three tetrahedra, as sup_prism_tets has them */
+    SUP_BLOCK_FORCES = 12 /* of a prism: four corners of three tetrahedra, as sup_prism_tets has them; not in crowds */
 };
 
 /* What the threads of a part look up, ready to be copied into their fast memory in one go. */
@@ -37,7 +37,7 @@ enum sup_pack {
     SUP_PACK_COL_BEGIN, /* uint16 [slot_count + 1] */
     SUP_PACK_COL_ROW,   /* uint16 */
     SUP_PACK_SUM_BEGIN, /* uint16 [count + slot_count + 1] */
-    SUP_PACK_SUM_FROM,  /* uint16 force*3*prism_stride + prism */
+    SUP_PACK_SUM_FROM,  /* uint16, as sum_from below */
     SUP_PACK_CORNER,    /* uint16 [6*prism_stride] corner by corner */
     SUP_PACK_SEAT_REST, /* float [seat_count] volume of the chamber at rest; negative where another part answers for it */
     SUP_PACK_SEAT_WEIGHT,   /* float, by seats: what of six times a prism's column counts */
@@ -55,11 +55,20 @@ typedef struct sup_block_part {
     int32_t anchor_first, anchor_count; /* into `anchor` */
     int32_t prism_first, prism_count;   /* prism_first counts padded prisms */
     int32_t prism_stride;               /* prism_count rounded up to 32: between the forces of a prism */
-    int32_t sum_first;                  /* into sum_begin: count + slot_count + 1 of them */
-    int32_t seat_first, seat_count;     /* chambers that its prisms are part of */
-    int32_t blend_first, blend_count;   /* most chambers of one of its prisms; into blend_seat */
-    int32_t pack[SUP_PACK_COUNT];       /* where its arrays begin in its stretch of `pack`, bytes */
+    int32_t loose_stride; /* the first prisms, rounded up to 32: those whose inner side is not given as a whole */
+    int32_t foot_count;   /* the first places: all that are an outer corner of a prism */
+    int32_t sum_first;    /* into sum_begin: count + slot_count + 1 of them */
+    int32_t seat_first, seat_count;   /* chambers that its prisms are part of */
+    int32_t blend_first, blend_count; /* most chambers of one of its prisms; into blend_seat */
+    int32_t pack[SUP_PACK_COUNT];     /* where its arrays begin in its stretch of `pack`, bytes */
 } sup_block_part;
+
+/* Where the force on a corner of a prism of a crowd begins: x, y, z. Inner corners have one where the prism is loose. */
+static inline int32_t sup_block_force(const sup_block_part *part, int32_t corner, int32_t prism)
+{
+    return 3 * (corner < 3 ? corner * part->prism_stride + prism
+                           : 3 * part->prism_stride + (corner - 3) * part->loose_stride + prism);
+}
 
 typedef struct sup_blocks {
     sup_context context;
@@ -68,16 +77,20 @@ typedef struct sup_blocks {
     int32_t unknown_count, anchor_count, part_count, top_count, top_stride, slot_count;
     int32_t interior_count;                        /* unknowns of the parts: where the top begins */
     int32_t most_slots, most_anchors, most_prisms; /* of a part */
+    int32_t most_forces;                           /* floats of the forces of a part's prisms, in crowds */
     int32_t *number;                               /* [unknown_count] of each place of the system */
     sup_block_part *parts;                         /* [part_count] */
     float *inverse;                                /* [part_count*limit^2] A_p^-1 by columns */
-    float *top_inverse;                            /* [top_count*top_stride] S^-1 */
-    float *mass, *diagonal;                        /* [unknown_count] */
-    int32_t *slot_place;                           /* [slot_count] place of the top */
-    unsigned char *slot_owner;                     /* [slot_count] whether its part takes care of the place */
-    int32_t *top_slot_first;                       /* [top_count+1] */
-    int32_t *top_slot;                             /* [slot_count] rising */
-    int32_t *anchor;                               /* anchors of the parts */
+    float *solve; /* [part_count*limit*solve_stride] the same, and A_tp A_p^-1 at the part's slots below it; single
+                     characters only */
+    int32_t solve_stride;      /* rows of it: most of a part */
+    float *top_inverse;        /* [top_count*top_stride] S^-1 */
+    float *mass, *diagonal;    /* [unknown_count] */
+    int32_t *slot_place;       /* [slot_count] place of the top */
+    unsigned char *slot_owner; /* [slot_count] whether its part takes care of the place */
+    int32_t *top_slot_first;   /* [top_count+1] */
+    int32_t *top_slot;         /* [slot_count] rising */
+    int32_t *anchor;           /* anchors of the parts */
     int32_t anchor_list_count;
     /* A_pt, by rows of the parts' unknowns (slot within the part) and by slots (unknown within the part). */
     int32_t *row_first;    /* [interior_count+1] */
@@ -96,7 +109,8 @@ typedef struct sup_blocks {
     int32_t prism_total; /* padded */
     float *tets;         /* [prism_total/SUP_PRISM_LANES*SUP_PRISM_FLOATS] */
     uint16_t *corner;    /* [prism_total/SUP_PRISM_LANES*SUP_PRISM_CORNERS] places within the part */
-    /* Where the forces on an unknown or slot come from: numbers force*3*prism_stride + prism, rising prisms. */
+    /* Where the forces on an unknown or slot come from, rising prisms: numbers force*3*prism_stride + prism; in crowds
+     * sup_block_force. */
     int32_t *sum_begin; /* by part, from sum_first */
     uint16_t *sum_from;
     int32_t sum_count, sum_begin_count;

@@ -109,6 +109,24 @@ static bool invert(double *m, int32_t n, double *work)
     return true;
 }
 
+/* A_p^-1 and below it A_tp A_p^-1, by columns: both halves of a solve are then one product each. */
+static void write_solve(const sup_blocks *k, int32_t p, const double *inverse)
+{
+    const sup_block_part *part = &k->parts[p];
+    int32_t n = part->count;
+    float *to = k->solve + (int64_t)p * k->limit * k->solve_stride;
+    for (int32_t j = 0; j < n; j++, to += k->solve_stride) {
+        for (int32_t i = 0; i < n; i++)
+            to[i] = (float)inverse[i * n + j];
+        for (int32_t s = 0; s < part->slot_count; s++) {
+            double sum = 0.0;
+            for (int32_t e = k->column_first[part->slot_first + s]; e < k->column_first[part->slot_first + s + 1]; e++)
+                sum += (double)k->column_value[e] * inverse[k->column_row[e] * n + j];
+            to[n + s] = (float)sum;
+        }
+    }
+}
+
 static bool invert_part(const sup_blocks_builder *b, const entries *a, int32_t p, double *matrix, double *work)
 {
     const sup_block_part *part = &b->blocks->parts[p];
@@ -127,6 +145,7 @@ static bool invert_part(const sup_blocks_builder *b, const entries *a, int32_t p
     for (int32_t j = 0; j < n; j++)
         for (int32_t i = 0; i < n; i++)
             to[j * b->blocks->limit + i] = (float)matrix[i * n + j];
+    if (b->blocks->solve != NULL) write_solve(b->blocks, p, matrix);
     return true;
 }
 
@@ -237,6 +256,12 @@ sup_result sup_blocks_build_inverses(sup_blocks_builder *b, sup_error *error)
     part_work work = {b, &a, sup_arena_alloc(&b->arena, (size_t)k->part_count + 1, 1)};
     k->inverse = sup_arena_alloc(&k->arena, (size_t)k->part_count * square + 1, sizeof(float));
     k->top_inverse = sup_arena_alloc(&k->arena, (size_t)k->top_count * (size_t)k->top_stride + 1, sizeof(float));
+    k->solve_stride = (k->limit + k->most_slots + 27) / 32 * 32 + 4; /* four numbers of eight rows: 32 banks */
+    if (k->limit == SUP_BLOCK_ALONE) {
+        k->solve = sup_arena_alloc(&k->arena, (size_t)k->part_count * (size_t)k->limit * (size_t)k->solve_stride,
+                                   sizeof(float));
+        if (k->solve == NULL) return sup_fail_memory(error, "the system's inverses");
+    }
     if (!a.edge || !a.diagonal || !work.failed || !k->inverse || !k->top_inverse || !multiply_out(b, &a) ||
         !build_couplings(b, &a))
         return sup_fail_memory(error, "the system's inverses");

@@ -1,22 +1,14 @@
 /* body.cu - the simulated skin and its bones around a step: methods/projective/projective_step.c on the device.
  *
- * Before a step: who stands still and may sleep, feet on the bone lines, leashes, skin that follows linear blending. After
- * it: the skin, mixed with linear blending where it is rigid. And the way that joints went since the last step. */
+ * Before a step: feet on the bone lines, leashes, skin that follows linear blending. After it: the skin, mixed with linear blending where it is rigid. And the way that joints went since the last step. */
 #include "cuda/gpu.h"
 #include "cuda/launch.cuh"
 #include "cuda/vectors.cuh"
+#include "cuda/wake.cuh"
 
 #include <math.h>
 
 enum { THREADS = 256, JOINT_THREADS = 128 };
-/* As in projective_step.c. */
-enum { STILL_TOUCH = 6, STILL_EASE = 15, STILL_BEGIN = 15, STILL_CALM = 40, STILL_LATE = 150, STILL_WINDOW = 30 };
-enum { ASLEEP_FOR_GOOD = 1 << 20 };
-#define CALM_TOUCHING 0.3f
-#define CALM 0.03f
-#define STILL 1e-6f
-#define ASLEEP 2e-6f
-#define TREMBLE 3e-3f
 
 /* A place of a simulated skin vertex, carried by linear blending. */
 static __device__ float4 blend(const sup_gpu_body &body, const float *joints, int v, float4 from)
@@ -43,38 +35,6 @@ static __device__ float4 blend_vertex(const sup_gpu_body &body, const float *joi
 static __device__ float largest(float4 a)
 {
     return fmaxf(fabsf(a.x), fmaxf(fabsf(a.y), fabsf(a.z)));
-}
-
-/* --- Who stands --- */
-
-/* A block a character. */
-__global__ void __launch_bounds__(JOINT_THREADS)
-    wake_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st, const float *joints,
-                int joint_count)
-{
-    wait_for_kernel();
-    int character = blockIdx.x, moves = 0;
-    size_t at = (size_t)character * joint_count * 12;
-    for (int i = threadIdx.x; i < joint_count * 12; i += JOINT_THREADS)
-        moves |= !(fabsf(joints[at + i] - st.stepped[at + i]) <= STILL * (i % 4 == 3 ? s.body_size : 1.0f));
-    moves = __syncthreads_or(moves);
-    if (threadIdx.x > 0) return;
-    sup_gpu_progress &p = st.progress[character];
-    const sup_gpu_orders &in = st.orders[character];
-    bool stands = !moves && p.version == in.version;
-    bool quiet = __uint_as_float(p.moved) <= ASLEEP * s.body_size ||
-                 (p.still > STILL_LATE && p.still % STILL_WINDOW == 0 && __uint_as_float(p.trembled) <= TREMBLE * s.body_size);
-    bool tired = p.still >= STILL_CALM && (p.still == ASLEEP_FOR_GOOD || quiet);
-    p.version = in.version;
-    p.still = !stands ? 0 : tired ? ASLEEP_FOR_GOOD : p.still + 1;
-    p.asleep = p.still == ASLEEP_FOR_GOOD;
-    const bool touches = p.pushing > 0;
-    const int begin = touches ? STILL_TOUCH : STILL_BEGIN, end = touches ? STILL_EASE : STILL_CALM;
-    float part = (float)(p.still - begin) / (float)(end - begin);
-    float calm = (touches ? CALM_TOUCHING : CALM) * fmaxf(0.0f, fminf(1.0f, part));
-    p.damping = fmaxf(in.damping, calm);
-    p.moved = p.trembled = 0;
-    p.rows = 0;
 }
 
 /* --- Before a step --- */
@@ -295,13 +255,6 @@ static dim3 grid_for(int numbers, int count)
 static int most_of(const sup_gpu_system *s)
 {
     return s->unknown_count > s->anchor_count ? s->unknown_count : s->anchor_count;
-}
-
-extern "C" int sup_gpu_wake(const sup_gpu_system *system, const sup_gpu_state *state, const float *joints,
-                            int32_t joint_count, void *stream)
-{
-    launch_early(wake_kernel, dim3(state->count), JOINT_THREADS, 0, (cudaStream_t)stream, *system, *state, joints, joint_count);
-    return (int)cudaGetLastError();
 }
 
 extern "C" int sup_gpu_prepare(const sup_gpu_system *system, const sup_gpu_state *state, const sup_gpu_body *body,

@@ -19,9 +19,15 @@ struct cg_length {
     bool near;   /* a row stiffens the system */
 };
 
+/* Steps of conjugate gradients of a character at most. */
+static __device__ int solves_of(const sup_gpu_state &st, int character)
+{
+    return st.orders[character].shared ? 1 : SUP_GPU_SOLVES;
+}
+
 /* By a warp. `blocks` found the rows' curvature, `local_rows` how near they are. */
-static __device__ cg_length step_length(const sup_gpu_system &s, const sup_gpu_state &st, int character, double rz, int blocks,
-                                        int local_rows)
+static __device__ cg_length step_length(const sup_gpu_system &s, const sup_gpu_state &st, int character, double rz,
+                                        int blocks, int local_rows)
 {
     const float *from = st.sums + (size_t)character * SUP_GPU_SUMS * st.sum_rows;
     const float *ours = from + SUM_CURVATURE * st.sum_rows, *rows = from + SUM_CONTACTS * st.sum_rows;
@@ -61,10 +67,18 @@ static __device__ float4 whole_gradient(const sup_gpu_system &s, const sup_gpu_s
     return make_float4(-sum.x, -sum.y, -sum.z, 0.0f);
 }
 
-/* The direction to search in after solve k, and its image, of the characters of `which`. */
+/* What conjugate gradients start from: the residual, which is the first search direction's image too. */
+static __device__ float4 first_residual(const sup_gpu_state &st, size_t q)
+{
+    const float4 g = st.gradient[q];
+    return make_float4(-g.x, -g.y, -g.z, 0.0f);
+}
+
+/* The direction to search in after solve k, and its image, of the characters of `which`. Crowds do not write down what they start
+ * from. */
 template <int C, int T>
-static __device__ void turn_search(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b, unsigned which,
-                                   int k, const cg_plan *plans)
+static __device__ void turn_search(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b,
+                                   unsigned which, int k, const cg_plan *plans)
 {
     const int places = b.part.count + b.part.slot_count;
     float sums[C];
@@ -72,7 +86,7 @@ static __device__ void turn_search(const sup_gpu_system &s, const sup_gpu_state 
     for (int c = 0; c < C; c++)
         sums[c] = 0.0f;
     for (int n = threadIdx.x; n < places * b.live; n += T) {
-        const int c = n / places, i = n - c * places;
+        const int c = which_of<C>(n, places), i = n - c * places;
         bool own;
         const int place = b.place(s.interior_count, i, own);
         if (!own || (which >> c & 1u) == 0) continue;
@@ -81,60 +95,80 @@ static __device__ void turn_search(const sup_gpu_system &s, const sup_gpu_state 
         if (k == 0) {
             float4 g = whole_gradient<C>(s, st, b, b.first + c, i, place);
             image = make_float4(-g.x, -g.y, -g.z, 0.0f);
-            st.gradient[q] = g;
-            st.residual[q] = image;
-            st.product[q] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+            if (C == 1 || i >= b.part.count) st.gradient[q] = g;
+            if (C == 1) {
+                st.residual[q] = st.image[q] = image;
+                st.product[q] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+            }
         } else {
             const float beta = plans[c].factor;
-            const float4 last = st.search[q], rest = st.residual[q], before = st.image[q];
+            const float4 last = st.search[q], rest = st.residual[q];
+            const float4 before = C > 1 && k == 1 ? first_residual(st, q) : st.image[q];
             search = add_scaled(search, beta, last);
             image = add_scaled(rest, beta, before);
+            st.image[q] = image;
         }
         st.search[q] = search;
-        st.image[q] = image;
         add_to<C>(sums, c, dot(search, image));
     }
     reduce<T, C>(b.sums, sums, which, st, b.first, SUM_CURVATURE, 1);
 }
 
 /* d += alpha p, r -= alpha (A p + C p) at a place. */
-static __device__ float4 step_along(const sup_gpu_state &st, const contact_view &view, size_t q, int place, float alpha)
+struct cg_step {
+    float4 product, residual;
+};
+
+/* `kept`: d, r and A p are written down; otherwise it is the first step. */
+static __device__ cg_step step_along(const sup_gpu_state &st, const contact_view &view, size_t q, int place,
+                                     float alpha, bool kept)
 {
-    const float4 product = st.product[q], search = st.search[q], residual = st.residual[q], image = st.image[q];
-    const float4 rest = add_scaled(residual, -alpha, add_scaled(image, 1.0f, gather_rows(view, place)));
-    st.product[q] = add_scaled(product, alpha, search);
-    st.residual[q] = rest;
-    return rest;
+    cg_step to = {make_float4(0.0f, 0.0f, 0.0f, 0.0f), {}};
+    float4 image;
+    if (kept) {
+        to.product = st.product[q];
+        to.residual = st.residual[q];
+        image = st.image[q];
+    } else {
+        to.residual = image = first_residual(st, q);
+    }
+    if (alpha == 0.0f) return to;
+    to.product = add_scaled(to.product, alpha, st.search[q]);
+    to.residual = add_scaled(to.residual, -alpha, add_scaled(image, 1.0f, gather_rows(view, place)));
+    return to;
 }
 
 /* The step along the search direction: what is left to solve for into `in` and `left`. */
 template <int C, int T>
 static __device__ void step_part(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b,
-                                 const cg_plan *plans)
+                                 const cg_plan *plans, bool kept = true)
 {
     const int places = b.part.count + b.part.slot_count;
     for (int n = threadIdx.x; n < places * b.live; n += T) {
-        const int c = n / places, i = n - c * places;
+        const int c = which_of<C>(n, places), i = n - c * places;
         bool own;
         int place = b.place(s.interior_count, i, own);
         float4 rest = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-        if (own && plans[c].active)
-            rest = step_along(st, open_contacts(s, st, b.first + c), (size_t)(b.first + c) * s.unknown_count + place,
-                              place, plans[c].factor);
+        if (own && plans[c].active) {
+            const size_t q = (size_t)(b.first + c) * s.unknown_count + place;
+            const cg_step to = step_along(st, open_contacts(s, st, b.first + c), q, place, plans[c].factor, kept);
+            st.product[q] = to.product;
+            st.residual[q] = rest = to.residual;
+        }
         put(b.row(b.in, b.left, i, c), i < b.part.count ? rest : make_float4(-rest.x, -rest.y, -rest.z, 0.0f));
     }
 }
 
 /* The direction at a place after the last step, along the search direction by `factor`, and its products with those before
  * into values[0..history]; image = g + r: - (A + C) d. */
-static __device__ void end_place(const sup_gpu_system &s, const sup_gpu_state &st, int character, int place, float factor,
-                                 int history, float *values)
+static __device__ void end_place(const sup_gpu_system &s, const sup_gpu_state &st, int character, int place,
+                                 float factor, int history, float *values, bool kept = true)
 {
     const size_t q = (size_t)character * s.unknown_count + place;
-    float4 rest = factor != 0.0f ? step_along(st, open_contacts(s, st, character), q, place, factor) : st.residual[q];
-    float4 image = add_scaled(st.gradient[q], 1.0f, rest), d = st.product[q];
-    st.direction[history][q] = d;
-    values[0] -= dot(d, image);
+    const cg_step to = step_along(st, open_contacts(s, st, character), q, place, factor, kept);
+    const float4 image = add_scaled(st.gradient[q], 1.0f, to.residual);
+    st.direction[history][q] = to.product;
+    values[0] -= dot(to.product, image);
 #pragma unroll
     for (int j = 0; j < SUP_GPU_HISTORY; j++)
         if (j < history) values[1 + j] += dot(st.direction[j][q], image);

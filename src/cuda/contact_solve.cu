@@ -10,6 +10,15 @@ static __device__ bool touches(const sup_gpu_state &st, int turn, int character)
     return !is_over(st, turn, character) && st.progress[character].rows > 0;
 }
 
+/* Whether one of the characters of a block does. */
+template <int C> static __device__ bool any_touches(const sup_gpu_state &st, int turn)
+{
+    bool any = false;
+    for (int c = blockIdx.y * C; c < min((int)(blockIdx.y + 1) * C, st.count); c++)
+        any = any || touches(st, turn, c);
+    return any;
+}
+
 /* Blocks that cg_rows has for a character. */
 enum { ROW_THREADS = 256 };
 
@@ -44,16 +53,16 @@ static __device__ cg_plan plan_back(const sup_gpu_system &s, const sup_gpu_state
 }
 
 template <int C, int T>
-__global__ void __launch_bounds__(T, C > 1 ? 2 : 1)
+__global__ void __launch_bounds__(T, C > 1 ? 3 : 1)
     cg_back_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st, int turn, int k,
                    int top_blocks)
 {
     extern __shared__ __align__(16) float shared[];
     __shared__ cg_plan plans[C];
-    load_part<C, T>(s, shared);
-    block_view<C> b = open_block<C, T>(s, st, shared);
+    if (C == 1) load_part<C, T, false, false>(s, shared);
     wait_for_kernel();
-    wait_inverse();
+    if (C > 1 && !any_touches<C>(st, turn)) return;
+    block_view<C> b = open_block<C, T, false, false>(s, st, shared);
     for (int c = threadIdx.x / 32; c < b.live; c += T / 32) {
         cg_plan plan = plan_back(s, st, b.first + c, turn, k, top_blocks);
         if (threadIdx.x % 32 == 0) plans[c] = plan;
@@ -63,6 +72,10 @@ __global__ void __launch_bounds__(T, C > 1 ? 2 : 1)
     for (int c = 0; c < b.live; c++)
         which |= plans[c].active || (k == 0 && plans[c].touches) ? 1u << c : 0u;
     if (which == 0) return;
+    if (C > 1) load_part<C, T, false, false>(s, shared);
+    clear_rest(b);
+    wait_inverse();
+    __syncthreads();
     backward<C, T>(s, st, b);
     __syncthreads();
     turn_search<C, T>(s, st, b, which, k, plans);
@@ -80,8 +93,7 @@ __global__ void __launch_bounds__(ROW_THREADS)
     const contact_view view = open_contacts(s, st, character);
     float curvature = 0.0f;
     if (v < s.skin_count && view.pair[v] >= 0)
-        view.force[v] =
-            row_force(s, view.rows[v], st.search + (size_t)character * s.unknown_count, curvature);
+        view.force[v] = row_force(s, view.rows[v], st.search + (size_t)character * s.unknown_count, curvature);
     for (int d = 16; d > 0; d >>= 1)
         curvature += __shfl_xor_sync(0xffffffffu, curvature, d);
     if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = curvature;
@@ -96,15 +108,16 @@ __global__ void __launch_bounds__(ROW_THREADS)
 /* --- The step along it, and the next solve or the end --- */
 
 template <int C, int T>
-__global__ void __launch_bounds__(T, C > 1 ? 2 : 1)
-    cg_forward_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st, int turn, int k)
+__global__ void __launch_bounds__(T, C > 1 ? 3 : 1)
+    cg_forward_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st, int turn,
+                      int k)
 {
     extern __shared__ __align__(16) float shared[];
     __shared__ cg_plan plans[C];
-    load_part<C, T>(s, shared);
-    block_view<C> b = open_block<C, T>(s, st, shared);
+    if (C == 1) load_part<C, T, false, false>(s, shared);
     wait_for_kernel();
-    wait_inverse();
+    if (C > 1 && !any_touches<C>(st, turn)) return;
+    block_view<C> b = open_block<C, T, false, false>(s, st, shared);
     bool any = false;
     for (int c = threadIdx.x / 32; c < b.live; c += T / 32) {
         cg_plan plan = {0, 0, 0.0f};
@@ -112,7 +125,7 @@ __global__ void __launch_bounds__(T, C > 1 ? 2 : 1)
         if (touches(st, turn, b.first + c) && !last->ended) {
             const cg_length length = step_length(s, st, b.first + c, last->rz, row_blocks(s), s.part_count);
             plan.factor = length.alpha;
-            plan.active = length.alpha != 0.0f && length.near;
+            plan.active = length.alpha != 0.0f && length.near && k < solves_of(st, b.first + c);
             if (blockIdx.x == 0 && threadIdx.x % 32 == 0) last->last = !plan.active;
         }
         if (threadIdx.x % 32 == 0) plans[c] = plan;
@@ -121,7 +134,11 @@ __global__ void __launch_bounds__(T, C > 1 ? 2 : 1)
     for (int c = 0; c < b.live; c++)
         any = any || plans[c].active;
     if (!any) return;
-    step_part<C, T>(s, st, b, plans);
+    if (C > 1) load_part<C, T, false, false>(s, shared);
+    clear_rest(b);
+    wait_inverse();
+    __syncthreads();
+    step_part<C, T>(s, st, b, plans, C == 1 || k > 1);
     __syncthreads();
     forward<C, T>(s, st, b);
 }
@@ -131,22 +148,25 @@ __global__ void __launch_bounds__(ROW_THREADS)
     cg_end_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st, int turn)
 {
     __shared__ float factor, warps[SUP_GPU_HISTORY + 1][ROW_THREADS / 32];
+    __shared__ bool kept; /* what the steps before the last left is in memory: cg_part.cuh */
     const int character = blockIdx.y, place = blockIdx.x * ROW_THREADS + threadIdx.x, lane = threadIdx.x % 32;
     wait_for_kernel();
     if (!touches(st, turn, character)) return;
     if (threadIdx.x < 32) {
         const sup_gpu_cg *cg = st.cg + (size_t)character * SUP_GPU_SOLVES;
-        int last = SUP_GPU_SOLVES - 1; /* the last search direction; a step along it may be still to be made */
+        const int solves = solves_of(st, character);
+        int last = solves - 1; /* the last search direction; a step along it may be still to be made */
         while (last >= 0 && cg[last].ended)
             last--;
         const cg_length length = step_length(s, st, character, cg[max(last, 0)].rz, row_blocks(s), s.part_count);
-        const bool open = last == SUP_GPU_SOLVES - 1 || (last >= 0 && !length.near);
+        const bool open = last == solves - 1 || (last >= 0 && !length.near);
         if (lane == 0) factor = open ? length.alpha : 0.0f;
+        if (lane == 0) kept = s.lockstep == 1 || (open ? last > 0 : last >= 0);
     }
     __syncthreads();
     const int history = st.control[turn & 1][character].history;
     float values[SUP_GPU_HISTORY + 1] = {0.0f};
-    if (place < s.unknown_count) end_place(s, st, character, place, factor, history, values);
+    if (place < s.unknown_count) end_place(s, st, character, place, factor, history, values, kept);
 #pragma unroll
     for (int j = 0; j <= SUP_GPU_HISTORY; j++) {
         if (j > history) break;
@@ -166,12 +186,12 @@ __global__ void __launch_bounds__(ROW_THREADS)
 /* --- Launches --- */
 
 template <int C, int T>
-static int solve(const sup_gpu_system &s, const sup_gpu_state &st, int turn, cudaStream_t stream)
+static int solve(const sup_gpu_system &s, const sup_gpu_state &st, int turn, int solves, cudaStream_t stream)
 {
     dim3 grid(s.part_count, (st.count + C - 1) / C), rows(row_blocks(s), st.count);
-    size_t shared = sup_gpu_step_shared(&s);
+    size_t shared = sup_gpu_solve_shared(&s);
     int top_blocks = sup_gpu_top_rows(&s), error = 0;
-    for (int k = 0; error == 0 && k < SUP_GPU_SOLVES; k++) {
+    for (int k = 0; error == 0 && k < solves; k++) {
         if (k > 0) {
             launch_early(cg_forward_kernel<C, T>, grid, T, shared, stream, s, st, turn, k);
             error = sup_gpu_top(&s, &st, turn, k, stream);
@@ -179,7 +199,8 @@ static int solve(const sup_gpu_system &s, const sup_gpu_state &st, int turn, cud
         launch_early(cg_back_kernel<C, T>, grid, T, shared, stream, s, st, turn, k, top_blocks);
         launch_early(cg_rows_kernel, rows, (int)ROW_THREADS, (size_t)0, stream, s, st, turn, k);
     }
-    launch_early(cg_end_kernel, dim3(sup_gpu_contact_sum_rows(&s), st.count), (int)ROW_THREADS, (size_t)0, stream, s, st, turn);
+    launch_early(cg_end_kernel, dim3(sup_gpu_contact_sum_rows(&s), st.count), (int)ROW_THREADS, (size_t)0, stream, s,
+                 st, turn);
     return error != 0 ? error : (int)cudaGetLastError();
 }
 
@@ -193,7 +214,8 @@ template <int C, int T> static cudaError_t prepare(const sup_gpu_system &s)
     const void *kernels[2] = {(const void *)cg_back_kernel<C, T>, (const void *)cg_forward_kernel<C, T>};
     cudaError_t error = cudaSuccess;
     for (int i = 0; i < 2 && error == cudaSuccess; i++)
-        error = cudaFuncSetAttribute(kernels[i], cudaFuncAttributeMaxDynamicSharedMemorySize, (int)sup_gpu_step_shared(&s));
+        error = cudaFuncSetAttribute(kernels[i], cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                     (int)sup_gpu_solve_shared(&s));
     return error;
 }
 
@@ -203,9 +225,10 @@ extern "C" int sup_gpu_contact_prepare(const sup_gpu_system *system)
                                        : prepare<SUP_GPU_LOCKSTEP, STEP_CROWD_THREADS>(*system));
 }
 
-extern "C" int sup_gpu_contact_solve(const sup_gpu_system *system, const sup_gpu_state *state, int32_t turn, void *stream)
+extern "C" int sup_gpu_contact_solve(const sup_gpu_system *system, const sup_gpu_state *state, int32_t turn,
+                                     int32_t solves, void *stream)
 {
     cudaStream_t on = (cudaStream_t)stream;
-    return system->lockstep == 1 ? solve<1, STEP_ALONE_THREADS>(*system, *state, turn, on)
-                                 : solve<SUP_GPU_LOCKSTEP, STEP_CROWD_THREADS>(*system, *state, turn, on);
+    return system->lockstep == 1 ? solve<1, STEP_ALONE_THREADS>(*system, *state, turn, solves, on)
+                                 : solve<SUP_GPU_LOCKSTEP, STEP_CROWD_THREADS>(*system, *state, turn, solves, on);
 }

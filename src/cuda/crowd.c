@@ -231,12 +231,14 @@ static const int32_t *phases_of(const sup_gpu_state *state)
     return &state->progress->phase;
 }
 
-static bool any_contact(const sup_crowd *crowd)
+static int32_t count_solves(const sup_crowd *crowd)
 {
-    bool any = false;
-    for (int32_t i = 0; i < crowd->count; i++)
-        any = any || crowd->orders[i].contact != 0;
-    return any;
+    int32_t most = 0;
+    for (int32_t i = 0; i < crowd->count; i++) {
+        int32_t solves = !crowd->orders[i].contact ? 0 : crowd->orders[i].shared ? 1 : SUP_GPU_SOLVES;
+        most = solves > most ? solves : most;
+    }
+    return most;
 }
 
 /* Local steps of a step at most: the CPU's numbers where none is given (solver.h), and room for some that are taken back.
@@ -244,7 +246,7 @@ static bool any_contact(const sup_crowd *crowd)
  * of its seven iterations has no such room. */
 static int32_t count_turns(const sup_crowd *crowd)
 {
-    bool contact = any_contact(crowd);
+    bool contact = count_solves(crowd) > 0;
     int32_t most = 1, own = contact ? 6 : crowd->system.volume > 0.0f ? 7 : 8;
     for (int32_t i = 0; i < crowd->count; i++) {
         int32_t asked = crowd->orders[i].iterations > 0 ? crowd->orders[i].iterations : own;
@@ -270,13 +272,14 @@ static int launch_contact(sup_crowd *crowd, void *stream)
 static int launch_step(sup_crowd *crowd, void *stream)
 {
     const float *pose = crowd->joints.pose;
-    int code = sup_gpu_pose(&crowd->motion, &crowd->joints, crowd->device_seconds, stream);
-    if (code != 0 || crowd->kind != SUP_CROWD_PROJECTIVE) return code;
-    code = sup_gpu_wake(&crowd->system, &crowd->state, pose, crowd->joint_count, stream);
+    if (crowd->kind != SUP_CROWD_PROJECTIVE)
+        return sup_gpu_pose(&crowd->motion, &crowd->joints, crowd->device_seconds, stream);
+    int code =
+        sup_gpu_wake(&crowd->motion, &crowd->joints, crowd->device_seconds, &crowd->system, &crowd->state, stream);
     if (code == 0) code = launch_anchors(&crowd->anchors, &crowd->joints, &crowd->state, stream);
     if (code == 0) code = sup_gpu_prepare(&crowd->system, &crowd->state, &crowd->body, pose, stream);
-    if (code == 0 && crowd->graph_contact) code = launch_contact(crowd, stream);
-    if (code == 0) code = sup_gpu_step(&crowd->system, &crowd->state, crowd->graph_turns, crowd->graph_contact, stream);
+    if (code == 0 && crowd->graph_solves > 0) code = launch_contact(crowd, stream);
+    if (code == 0) code = sup_gpu_step(&crowd->system, &crowd->state, crowd->graph_turns, crowd->graph_solves, stream);
     return code == 0 ? sup_gpu_finish(&crowd->system, &crowd->state, &crowd->body, pose, stream) : code;
 }
 
@@ -312,10 +315,10 @@ static int send_orders(sup_crowd *crowd, void *stream)
 {
     if (!crowd->orders_changed) return 0;
     int32_t turns = count_turns(crowd);
-    bool contact = any_contact(crowd);
-    if (turns != crowd->graph_turns || contact != crowd->graph_contact) forget_graphs(crowd);
+    int32_t solves = count_solves(crowd);
+    if (turns != crowd->graph_turns || solves != crowd->graph_solves) forget_graphs(crowd);
     crowd->graph_turns = turns;
-    crowd->graph_contact = contact;
+    crowd->graph_solves = solves;
     crowd->orders_changed = false;
     return sup_cuda_copy_async(crowd->device_orders, crowd->orders, (size_t)crowd->count * sizeof(sup_gpu_orders),
                                stream);
@@ -416,7 +419,7 @@ static int settle(sup_crowd *crowd, int32_t begin, int32_t end, void *stream)
     if (code == 0) code = sup_gpu_prepare(system, &st, &body, joints.pose, stream);
     if (code == 0) code = sup_gpu_reset(system, &st, &body, joints.pose, stream);
     for (int32_t round = 0; code == 0 && round < SETTLE_ROUNDS; round++) {
-        code = sup_gpu_step(system, &st, 8 + SUP_GPU_SPARE, false, stream);
+        code = sup_gpu_step(system, &st, 8 + SUP_GPU_SPARE, 0, stream);
         if (code == 0) code = sup_gpu_finish(system, &st, &body, joints.pose, stream);
         if (code == 0) code = sup_gpu_still(system, &st, stream);
     }

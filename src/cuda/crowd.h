@@ -61,7 +61,7 @@ struct sup_crowd {
     /* Recorded launches, by what they do. */
     void *graph[SUP_CROWD_ALL + 1];
     int32_t graph_turns;
-    bool graph_contact;
+    int32_t graph_solves; /* 0: nothing touches */
 };
 
 /* CUDA's error as a sentence; SUP_OK for 0. */

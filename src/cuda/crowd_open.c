@@ -292,6 +292,8 @@ static sup_result open_upsample(sup_crowd *crowd, const sup_projective_view *vie
         .corner_triangle = up(&u, from->corner_triangle, corners, sizeof(int32_t)),
         .rest_normal = up(&u, from->rest_normal, 3 * (int64_t)from->coarse_count, sizeof(float)),
         .coarse = up(&u, NULL, (int64_t)crowd->count * from->coarse_count, 8 * sizeof(float))};
+    if (crowd->count > 2)
+        crowd->upsample.brief = up(&u, NULL, (int64_t)crowd->count * from->coarse_count, sizeof(sup_gpu_four));
     for (int32_t i = 0; i < rows.row_count; i++)
         covered[rows.vertex[i]] = 1;
     result = done(&u);
@@ -315,12 +317,15 @@ static sup_result open_system(sup_crowd *crowd, const sup_system *from, const su
 {
     uploader u = {crowd, error, false};
     size_t square = (size_t)b->limit * (size_t)b->limit;
-    int32_t most = 0, blend = 0, *place = number_skin(crowd, from, b);
+    int32_t most = 0, feet = 0, blend = 0, *place = number_skin(crowd, from, b);
     if (place == NULL) return sup_fail_memory(error, "the crowd");
     for (int32_t p = 0; p < b->part_count; p++) {
         int32_t local = b->parts[p].count + b->parts[p].slot_count + b->parts[p].anchor_count;
         int32_t chambers = b->parts[p].blend_count * b->parts[p].prism_stride;
+        int32_t skin = b->parts[p].count + b->parts[p].slot_count;
+        skin = skin > b->parts[p].foot_count ? skin : b->parts[p].foot_count;
         most = local > most ? local : most;
+        feet = skin > feet ? skin : feet;
         blend = chambers > blend ? chambers : blend;
     }
     crowd->system = (sup_gpu_system){
@@ -334,9 +339,12 @@ static sup_result open_system(sup_crowd *crowd, const sup_system *from, const su
         .skin_count = from->skin_count,
         .lockstep = b->limit == SUP_BLOCK_ALONE ? 1 : SUP_GPU_LOCKSTEP,
         .most_local = most,
+        .most_feet = feet,
         .most_prisms = b->most_prisms,
+        .most_forces = b->most_forces,
         .most_slots = b->most_slots,
         .most_pack = b->pack_size,
+        .solve_stride = b->solve_stride,
         .most_seats = b->most_seats,
         .most_blend = blend,
         .seat_count = b->seat_count,
@@ -348,6 +356,9 @@ static sup_result open_system(sup_crowd *crowd, const sup_system *from, const su
         .parts = up(&u, b->parts, b->part_count, sizeof(sup_block_part)),
         .pack = up(&u, b->pack, (int64_t)b->part_count * b->pack_size, 1),
         .inverse = up(&u, b->inverse, (int64_t)((size_t)b->part_count * square), sizeof(float)),
+        .solve = b->solve == NULL
+                     ? NULL
+                     : up(&u, b->solve, (int64_t)b->part_count * b->limit * b->solve_stride, sizeof(float)),
         .top_inverse = up(&u, b->top_inverse, (int64_t)b->top_count * b->top_stride, sizeof(float)),
         .diagonal = up(&u, b->diagonal, b->unknown_count, sizeof(float)),
         .top_first = up(&u, b->top_slot_first, (int64_t)b->top_count + 1, sizeof(int32_t)),
@@ -377,6 +388,28 @@ static void open_contact_state(uploader *u, sup_gpu_state *st)
     for (int32_t i = 0; i < SUP_COUNT(vectors); i++)
         *vectors[i] = up(u, NULL, vector, four);
     st->cg = up(u, NULL, n * SUP_GPU_SOLVES, sizeof(sup_gpu_cg));
+}
+
+/* What blocks of a single character tell each other. */
+static void open_words(uploader *u, sup_gpu_state *st)
+{
+    const sup_gpu_system *s = &u->crowd->system;
+    sup_gpu_words *w = &st->words;
+    for (int32_t i = 0; i < 2; i++) {
+        w->slot[i] = up(u, NULL, (int64_t)s->slot_count + 1, sizeof(sup_gpu_word));
+        w->top[i] = up(u, NULL, (int64_t)sup_gpu_alone_tiles(s) * s->top_count + 1, sizeof(sup_gpu_word));
+        w->sum[i] = up(u, NULL, 3 * (int64_t)s->part_count + s->alone_blocks, sizeof(sup_gpu_word));
+        w->search[i] = up(u, NULL, s->unknown_count, sizeof(sup_gpu_word));
+        w->row[i] = up(u, NULL, s->skin_count, sizeof(sup_gpu_word));
+        w->curve[i] = up(u, NULL, s->alone_blocks, sizeof(sup_gpu_word));
+    }
+    w->volume = up(u, NULL, (int64_t)s->seat_count + 1, sizeof(sup_gpu_word));
+    w->raw = up(u, NULL, (int64_t)s->slot_count + 1, sizeof(sup_gpu_word));
+    w->place = up(u, NULL, s->unknown_count, sizeof(sup_gpu_word));
+    w->push = up(u, NULL, s->skin_count, sizeof(sup_gpu_word));
+    w->helped = up(u, NULL, s->alone_blocks, sizeof(sup_gpu_word));
+    w->order = up(u, NULL, 1, sizeof(sup_gpu_word));
+    w->clock = up(u, NULL, 2, sizeof(uint32_t));
 }
 
 static sup_result open_state(sup_crowd *crowd, sup_error *error)
@@ -414,11 +447,11 @@ static sup_result open_state(sup_crowd *crowd, sup_error *error)
     if (crowded) st->rhs = up(&u, NULL, groups * s->top_stride * 3 * SUP_GPU_TOP_LOCKSTEP, sizeof(float));
     st->top = up(&u, NULL, n * s->top_count, four);
     int32_t touching = sup_gpu_contact_sum_rows(s);
-    st->sum_rows = s->part_count + (s->alone_blocks > sup_gpu_top_rows(s) ? s->alone_blocks : sup_gpu_top_rows(s));
+    st->sum_rows = s->part_count + sup_gpu_top_rows(s);
     if (st->sum_rows < touching) st->sum_rows = touching;
     st->sums = up(&u, NULL, n * SUP_GPU_SUMS * st->sum_rows, sizeof(float));
-    st->meeting = up(&u, NULL, 64, sizeof(unsigned));
     open_contact_state(&u, st);
+    if (s->alone_blocks > 0) open_words(&u, st);
     return done(&u);
 }
 
@@ -451,8 +484,8 @@ static sup_result open_detect(sup_crowd *crowd, const sup_detect *d, sup_error *
     crowd->detect.points = up(&u, NULL, 2 * n * v, four);
     crowd->detect.normal = up(&u, NULL, n * v, four);
     crowd->detect.nearest = up(&u, NULL, n * v, sizeof(unsigned long long));
-    crowd->detect.block_box = up(&u, NULL, 2 * n * d->block_count, four);
-    crowd->detect.cell_box = up(&u, NULL, 2 * n * d->cell_count, four);
+    crowd->detect.block_box = up(&u, NULL, 2 * n * (d->block_count + (d->block_count + 31) / 32), four);
+    crowd->detect.cell_box = up(&u, NULL, SUP_GPU_CELL_FOURS * n * d->cell_count, four);
     return done(&u);
 }
 

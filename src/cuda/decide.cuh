@@ -17,13 +17,7 @@ enum { SUM_NEAR = 10, SUM_PUSHING = 11, SUM_CURVATURE = 12, SUM_CONTACTS = 13 };
 #define ROUNDING_OF_VOLUME 1.6e-15
 #define SLOW 0.2
 
-struct plan { /* what a character does in this kernel */
-    int active, accepted, finish;
-    int history; /* the newest direction's place */
-    int base, target;
-    float factor[SUP_GPU_HISTORY];
-    float repeat, forget;
-};
+typedef sup_gpu_plan plan;
 
 enum { AT_A_TIME = 4 };
 
@@ -46,30 +40,44 @@ static __device__ double sum_rows(const sup_gpu_state &st, int character, int va
     return sum;
 }
 
-/* Solves the symmetric system of `size` unknowns by a warp, as solve_small of solver.c: lane i has row i, t its right side
- * and then its unknown. Unknowns whose pivot is lost in rounding get 0. */
-static __device__ double solve_small(int size, double row[SUP_GPU_HISTORY], double t, int lane)
+/* 1 / x to the last bits, of a normal number: a third of the time of a division. */
+static __device__ double invert(double x)
+{
+    double y;
+    asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x));
+    y = fma(y, fma(-x, y, 1.0), y);
+    y = fma(y, fma(-x, y, 1.0), y);
+    return y;
+}
+
+/* Solves the symmetric system of `size` unknowns by a warp, as solve_small of solver.c: four lanes have a row of it, of which lane
+ * l has the numbers l % 4 and l % 4 + 4, and all four its right side t and then its unknown. Unknowns whose pivot is lost in
+ * rounding get 0. Rolled up: what fits the cache of instructions is faster here than what has no loops. */
+static __device__ double solve_small(int size, double low, double high, double t, int lane)
 {
     const unsigned all = 0xffffffffu;
-    double inverse[SUP_GPU_HISTORY], largest = __shfl_sync(all, row[0], 0);
-#pragma unroll
-    for (int p = 0; p < SUP_GPU_HISTORY; p++) {
-        if (p >= size) break;
-        double pivot = __shfl_sync(all, row[p], p), from = __shfl_sync(all, t, p);
-        bool lost = !(pivot > 0.0) || (p > 0 && !(pivot > 1e-7 * largest));
-        inverse[p] = lost ? 0.0 : 1.0 / pivot;
-        double part = lane > p ? row[p] * inverse[p] : 0.0;
-#pragma unroll
-        for (int j = p + 1; j < SUP_GPU_HISTORY; j++)
-            if (j < size) row[j] -= part * __shfl_sync(all, row[j], p);
+    const int row = lane / 4, column = lane % 4;
+    const double largest = __shfl_sync(all, low, 0);
+    double own_inverse = 0.0;
+#pragma unroll 1
+    for (int p = 0; p < size; p++) {
+        const double holds = p < 4 ? low : high; /* whoever has column p */
+        const double pivot = __shfl_sync(all, holds, 4 * p + p % 4), mine = __shfl_sync(all, holds, 4 * row + p % 4);
+        const double their_low = __shfl_sync(all, low, 4 * p + column), their_high = __shfl_sync(all, high, 4 * p + column);
+        const double from = __shfl_sync(all, t, 4 * p);
+        const bool lost = !(pivot > 1e-290) || (p > 0 && !(pivot > 1e-7 * largest));
+        const double inverse = lost ? 0.0 : invert(pivot), part = row > p ? mine * inverse : 0.0;
+        if (row == p) own_inverse = inverse;
+        if (column > p) low -= part * their_low;
+        if (column + 4 > p) high -= part * their_high;
         t -= part * from;
     }
-#pragma unroll
-    for (int p = SUP_GPU_HISTORY - 1; p >= 0; p--) {
-        if (p >= size) continue;
-        double x = __shfl_sync(all, t, p) * inverse[p];
-        if (lane == p) t = x;
-        if (lane < p) t -= row[p] * x;
+#pragma unroll 1
+    for (int p = size - 1; p >= 0; p--) {
+        const double above = __shfl_sync(all, p < 4 ? low : high, 4 * row + p % 4);
+        if (row == p) t *= own_inverse;
+        const double x = __shfl_sync(all, t, 4 * p);
+        if (row < p) t -= above * x;
     }
     return t;
 }
@@ -89,39 +97,51 @@ static __device__ void set_multiple(sup_gpu_control &c, int k, double multiple, 
     }
 }
 
+/* A sum over the first SUP_GPU_HISTORY lanes. */
+static __device__ double short_sum(double v)
+{
+    for (int d = SUP_GPU_HISTORY / 2; d > 0; d >>= 1)
+        v += __shfl_xor_sync(0xffffffffu, v, d);
+    return __shfl_sync(0xffffffffu, v, 0);
+}
+
 /* Weights of the images that make the combined direction shortest, and the step to it, by a warp (solver.c:
  * anderson_weights, set_step, step_slope, choose_step). False: the step leads backwards or far away. */
 static __device__ bool choose_step(sup_gpu_control &c, float *factor)
 {
     const unsigned all = 0xffffffffu;
-    int k = c.history, lane = threadIdx.x % 32, mine = lane < k ? k - 1 - lane : 0; /* newest first */
-    double newest = c.inner[k][k], row[SUP_GPU_HISTORY], own = c.inner[mine][k];
+    const int k = c.history, lane = threadIdx.x % 32; /* k + 1 < SUP_GPU_HISTORY */
+    const int row = lane / 4, mine = row < k ? k - 1 - row : 0; /* newest first */
+    const double newest = c.inner[k][k], own = c.inner[mine][k];
+    double matrix[2];
 #pragma unroll
-    for (int j = 0; j < SUP_GPU_HISTORY; j++) {
-        int other = j < k ? k - 1 - j : 0;
-        row[j] = c.inner[mine][other] - own - c.inner[other][k] + newest;
+    for (int n = 0; n < 2; n++) {
+        const int column = lane % 4 + 4 * n, other = column < k ? k - 1 - column : 0;
+        matrix[n] = c.inner[mine][other] - own - c.inner[other][k] + newest;
     }
-    double t = solve_small(k, row, newest - own, lane);
-    double weight = __shfl_sync(all, t, lane < k ? k - 1 - lane : 31); /* oldest first */
+    const double t = solve_small(k, matrix[0], matrix[1], newest - own, lane);
+    double weight = __shfl_sync(all, t, lane < k ? 4 * (k - 1 - lane) : 31); /* oldest first */
     if (lane >= k) weight = 0.0;
-    double rest = 1.0 - warp_sum(weight);
+    double rest = 1.0 - short_sum(weight);
     if (lane == k) weight = rest;
     double next = weight, before = lane < k ? c.coefficient[k][lane] : 0.0;
-    for (int j = 1; j <= k; j++) {
+#pragma unroll
+    for (int j = 1; j < SUP_GPU_HISTORY - 1; j++) {
         double other = __shfl_sync(all, weight, j);
-        if (lane < j) next += other * c.coefficient[j][lane];
+        if (j <= k && lane < j) next += other * c.coefficient[j][lane];
     }
     __syncwarp();
     if (lane <= k) c.coefficient[k + 1][lane] = next;
     float part = lane <= k ? (float)(next - before) : 0.0f;
     if (lane <= k) factor[lane] = part;
     double along = 0.0;
-    for (int j = 0; j <= k; j++) {
+#pragma unroll
+    for (int j = 0; j < SUP_GPU_HISTORY - 1; j++) {
         float other = __shfl_sync(all, part, j);
-        if (lane <= k) along += (double)other * c.inner[lane][j];
+        if (j <= k && lane <= k) along += (double)other * c.inner[lane][j];
     }
-    double slope = -warp_sum(lane <= k ? (double)part * c.inner[lane][k] : 0.0);
-    double square = warp_sum((double)part * along);
+    double slope = -short_sum(lane <= k ? (double)part * c.inner[lane][k] : 0.0);
+    double square = short_sum((double)part * along);
     __syncwarp();
     return !(slope > -0.5 * newest || square > 36.0 * newest);
 }
@@ -241,15 +261,15 @@ static __device__ bool is_over(const sup_gpu_state &st, int turn, int character)
 }
 
 /* Sums by the D threads of a block, then a warp a character decides: `live` of them from `first` on, at most C.
- * `controls` and `sums` are shared memory, where KEPT that of the last turn. With contacts `local_rows` blocks have sums of a
+ * `controls` and `sums` are shared memory. With contacts `local_rows` blocks have sums of a
  * local step. */
-template <int C, int D, bool KEPT = false>
+template <int C, int D>
 static __device__ void decide_all(const sup_gpu_system &s, const sup_gpu_state &st, int first, int live, int turn,
                                   bool last_turn, int top_blocks, int contact_rows, int local_rows,
                                   sup_gpu_control *controls, double *sums, plan *plans)
 {
     int warp = threadIdx.x / 32, warps = D / 32;
-    for (int c = warp; !KEPT && turn > 0 && c < live; c += warps)
+    for (int c = warp; turn > 0 && c < live; c += warps)
         copy_control(&controls[c], &st.control[(turn - 1) & 1][first + c]);
     for (int i = warp; i < live * SUP_GPU_SUMS; i += warps) {
         int c = i / SUP_GPU_SUMS, value = i % SUP_GPU_SUMS;

@@ -27,7 +27,16 @@
 #define LEAST_SHARE 0.1f /* solver_contact.c */
 #define NO_PAIR 0xffffffffffffffffull
 enum { STRANGERS, SAME_PIECE, NEIGHBOURS };
-enum { WALK_STEPS = 8, THREADS = 256, WARPS = THREADS / 32, INDEX_THREADS = 1024, ALONE_SPLIT = 6, FAN_AT_A_TIME = 3 };
+enum {
+    WALK_STEPS = 8,
+    THREADS = 256,
+    WARPS = THREADS / 32,
+    TEST_THREADS = 128,
+    TEST_WARPS = TEST_THREADS / 32,
+    INDEX_THREADS = 1024,
+    ALONE_SPLIT = 6,
+    FAN_AT_A_TIME = 3
+};
 
 static __device__ float facing(int kin)
 {
@@ -61,6 +70,14 @@ static __device__ work open_work(const sup_gpu_detect &detect, const sup_gpu_sta
 static __device__ bool looks(const sup_gpu_state &st, int character)
 {
     return st.orders[character].contact && !st.progress[character].asleep;
+}
+
+/* Groups of vertices go by BUNDLE, one for each thread of a warp. */
+enum { BUNDLE = 32, CELL_FOURS = SUP_GPU_CELL_FOURS };
+
+static __host__ __device__ int bundles_of(const sup_detect &d)
+{
+    return (d.block_count + BUNDLE - 1) / BUNDLE;
 }
 
 static __device__ float4 cross(float4 a, float4 b)
@@ -109,39 +126,95 @@ __global__ void __launch_bounds__(THREADS)
     detect.nearest[at + v] = NO_PAIR;
 }
 
-/* Boxes of the groups of vertices, then of the cells: a warp each. */
+/* Numbers that are in the order of floats; what is no number is beyond all of them. */
+static __device__ int in_order(float v)
+{
+    const int bits = __float_as_int(v);
+    return bits ^ (bits >> 31 & 0x7fffffff);
+}
+
+static __device__ float from_order(int v)
+{
+    return __int_as_float(v ^ (v >> 31 & 0x7fffffff));
+}
+
+/* Where the sides of a cell's triangles look, by a warp: the middle of them, and the cosine from there beyond which no other side
+ * is turned away from all of them as far as sides that touch must be (may_touch); 2 where they look everywhere. */
+static __device__ float4 cone_of(const work &w, int cell)
+{
+    const sup_detect &d = *w.d;
+    const int lane = threadIdx.x % 32, first = d.cell_tet_first[cell], count = d.cell_tet_first[cell + 1] - first;
+    float4 normal[2], sum = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+#pragma unroll
+    for (int k = 0; k < 2; k++) {
+        const int32_t *t = d.triangles + 3 * (size_t)d.tet_triangle[first + min(lane + 32 * k, max(count, 1) - 1)];
+        const float4 c = w.skin[t[0]];
+        normal[k] = unit(cross(minus(w.skin[t[1]], c), minus(w.skin[t[2]], c)));
+        sum = add_scaled(sum, 1.0f, normal[k]);
+    }
+    for (int step = 16; step > 0; step >>= 1) {
+        sum.x += __shfl_xor_sync(0xffffffffu, sum.x, step);
+        sum.y += __shfl_xor_sync(0xffffffffu, sum.y, step);
+        sum.z += __shfl_xor_sync(0xffffffffu, sum.z, step);
+    }
+    float4 cone = unit(sum);
+    const float most = fminf(dot(cone, normal[0]), dot(cone, normal[1]));
+    const float width = from_order(__reduce_min_sync(0xffffffffu, in_order(most))); /* cosine */
+    const float apart = facing(STRANGERS), other = sqrtf(1.0f - apart * apart);
+    cone.w = width > apart ? apart * width + other * sqrtf(fmaxf(1.0f - width * width, 0.0f)) + 1e-3f : 2.0f;
+    return cone;
+}
+
+/* How far points reach along the axes and along the four diagonals of a cube. */
+enum { AXES = 7 };
+
+static __device__ void along_axes(float4 p, float to[AXES])
+{
+    const float sum = p.x + p.y, difference = p.x - p.y;
+    to[0] = p.x, to[1] = p.y, to[2] = p.z;
+    to[3] = sum + p.z, to[4] = sum - p.z, to[5] = difference + p.z, to[6] = difference - p.z;
+}
+
+/* Boxes of the groups of vertices, of BUNDLE groups each, and of the cells, with their diagonals: a warp each. */
 __global__ void __launch_bounds__(THREADS)
     boxes_kernel(const __grid_constant__ sup_gpu_detect detect, const __grid_constant__ sup_gpu_state st)
 {
     wait_for_kernel();
     const sup_detect &d = detect.view;
-    int character = blockIdx.y, i = blockIdx.x * WARPS + threadIdx.x / 32, lane = threadIdx.x % 32;
-    int cell = i - d.block_count;
-    if (i >= d.block_count + d.cell_count || !looks(st, character)) return;
+    const int character = blockIdx.y, i = blockIdx.x * WARPS + threadIdx.x / 32, lane = threadIdx.x % 32;
+    const int bundle = i - d.block_count, cell = bundle - bundles_of(d);
+    if (cell >= d.cell_count || !looks(st, character)) return;
     const work w = open_work(detect, st, character);
-    float lower[3] = {INFINITY, INFINITY, INFINITY}, upper[3] = {-INFINITY, -INFINITY, -INFINITY};
-    int first = cell < 0 ? i * SUP_DETECT_BLOCK : d.cell_point_first[cell];
-    int end = cell < 0 ? first + SUP_DETECT_BLOCK : d.cell_point_first[cell + 1];
+    float lower[AXES], upper[AXES], at[AXES];
+    for (int k = 0; k < AXES; k++)
+        lower[k] = INFINITY, upper[k] = -INFINITY;
+    const int each = bundle < 0 ? SUP_DETECT_BLOCK : BUNDLE * SUP_DETECT_BLOCK;
+    const int first = cell >= 0 ? d.cell_point_first[cell] : (bundle < 0 ? i : bundle) * each;
+    const int end = cell >= 0 ? d.cell_point_first[cell + 1] : min(first + each, d.block_count * SUP_DETECT_BLOCK);
     for (int e = first + lane; e < end; e += 32) {
         int point = cell < 0 ? d.block_vertex[e] : d.cell_point[e];
         if (point < 0) continue;
-        float4 p = cell < 0 ? w.skin[point] : w.points[point];
-        const float at[3] = {p.x, p.y, p.z};
-        for (int k = 0; k < 3; k++) {
+        along_axes(cell < 0 ? w.skin[point] : w.points[point], at);
+#pragma unroll
+        for (int k = 0; k < AXES; k++) {
             lower[k] = fminf(lower[k], at[k]); /* what is no number is left out */
             upper[k] = fmaxf(upper[k], at[k]);
         }
     }
-    for (int k = 0; k < 3; k++)
-        for (int step = 16; step > 0; step >>= 1) {
-            lower[k] = fminf(lower[k], __shfl_xor_sync(0xffffffffu, lower[k], step));
-            upper[k] = fmaxf(upper[k], __shfl_xor_sync(0xffffffffu, upper[k], step));
-        }
+    for (int k = 0; k < AXES && (k < 3 || cell >= 0); k++) {
+        lower[k] = from_order(__reduce_min_sync(0xffffffffu, in_order(lower[k])));
+        upper[k] = from_order(__reduce_max_sync(0xffffffffu, in_order(upper[k])));
+    }
+    const float4 cone = cell < 0 ? make_float4(0.0f, 0.0f, 0.0f, 0.0f) : cone_of(w, cell);
     if (lane > 0) return;
-    float4 *to = cell < 0 ? detect.block_box + 2 * ((size_t)character * d.block_count + i)
-                          : detect.cell_box + 2 * ((size_t)character * d.cell_count + cell);
+    float4 *to = cell < 0 ? detect.block_box + 2 * ((size_t)character * (d.block_count + bundles_of(d)) + i)
+                          : detect.cell_box + CELL_FOURS * ((size_t)character * d.cell_count + cell);
     to[0] = make_float4(lower[0], lower[1], lower[2], 0.0f);
     to[1] = make_float4(upper[0], upper[1], upper[2], 0.0f);
+    if (cell < 0) return;
+    to[2] = make_float4(lower[3], lower[4], lower[5], lower[6]);
+    to[3] = make_float4(upper[3], upper[4], upper[5], upper[6]);
+    to[4] = cone;
 }
 
 /* --- One vertex and one triangle --- */
@@ -257,9 +330,9 @@ static __device__ bool may_touch(const work &w, int v, int triangle, const sight
 
 /* --- Vertices in tetrahedra --- */
 
-static __device__ void consider(const work &w, int v, int triangle)
+/* A vertex that is inside a tetrahedron of the triangle, which is not its own. */
+static __device__ __noinline__ void consider(const work &w, int v, int triangle)
 {
-    if (is_corner(*w.d, v, triangle)) return;
     sight view = look(w, w.skin[v], triangle);
     if (!isfinite(view.distance2) || !may_touch(w, v, triangle, view, 0.0f)) return;
     /* Skin that is near in the bind pose is no pair before it pushes. */
@@ -269,37 +342,66 @@ static __device__ void consider(const work &w, int v, int triangle)
     atomicMin(&w.nearest[v], (unsigned long long)__float_as_uint(view.distance2) << 32 | (unsigned)triangle);
 }
 
-/* The map of a tetrahedron from a point to the weights of its last three corners (detect_internal.h). */
-static __device__ void map_tet(const work &w, int tet, float (*maps)[SUP_DETECT_TETS], int t)
+/* A tetrahedron: the map from a point to the weights of its last three corners (detect_internal.h), and its triangle. */
+struct tet_map {
+    float first[3], row[9];
+    int corner[3], triangle;
+};
+
+static __device__ tet_map map_tet(const work &w, int tet, bool there)
 {
-    const int32_t *corner = w.d->tets + 4 * (size_t)tet;
-    float4 first = w.points[corner[0]], e[3];
-    for (int k = 0; k < 3; k++)
-        e[k] = minus(w.points[corner[1 + k]], first);
-    float det = dot(e[0], cross(e[1], e[2])), scale = 1.0f / det;
-    maps[0][t] = det > 0.0f ? first.x : NAN;
-    maps[1][t] = first.y;
-    maps[2][t] = first.z;
+    const int4 corner = ((const int4 *)w.d->tets)[there ? tet : 0];
+    const float4 first = w.points[corner.x];
+    const float4 e[3] = {minus(w.points[corner.y], first), minus(w.points[corner.z], first),
+                         minus(w.points[corner.w], first)};
+    const float det = dot(e[0], cross(e[1], e[2])), scale = 1.0f / det;
+    tet_map m;
+    m.triangle = w.d->tet_triangle[there ? tet : 0];
+    m.first[0] = there && det > 0.0f ? first.x : NAN;
+    m.first[1] = first.y;
+    m.first[2] = first.z;
+#pragma unroll
     for (int k = 0; k < 3; k++) {
-        float4 row = cross(e[(k + 1) % 3], e[(k + 2) % 3]);
-        maps[3 + 3 * k][t] = row.x * scale;
-        maps[4 + 3 * k][t] = row.y * scale;
-        maps[5 + 3 * k][t] = row.z * scale;
+        const float4 row = cross(e[(k + 1) % 3], e[(k + 2) % 3]);
+        m.corner[k] = w.d->triangles[3 * (size_t)m.triangle + k];
+        m.row[3 * k] = row.x * scale;
+        m.row[3 * k + 1] = row.y * scale;
+        m.row[3 * k + 2] = row.z * scale;
     }
+    return m;
 }
 
-static __device__ bool is_inside(const float (*maps)[SUP_DETECT_TETS], int t, float4 p)
+/* Whether a point, vertex v, is inside, and no corner of the triangle. */
+static __device__ bool is_inside(const tet_map &m, float4 p, int v)
 {
-    float x = p.x - maps[0][t], y = p.y - maps[1][t], z = p.z - maps[2][t], weight[3];
+    const float x = p.x - m.first[0], y = p.y - m.first[1], z = p.z - m.first[2];
+    float weight[3];
+#pragma unroll
     for (int r = 0; r < 3; r++)
-        weight[r] = fmaf(maps[3 + 3 * r][t], x, fmaf(maps[4 + 3 * r][t], y, maps[5 + 3 * r][t] * z));
-    return weight[0] > -1e-5f && weight[1] > -1e-5f && weight[2] > -1e-5f &&
-           weight[0] + weight[1] + weight[2] < 1.0f + 1e-5f;
+        weight[r] = fmaf(m.row[3 * r], x, fmaf(m.row[3 * r + 1], y, m.row[3 * r + 2] * z));
+    return fminf(fminf(weight[0], weight[1]), weight[2]) > -1e-5f && weight[0] + weight[1] + weight[2] < 1.0f + 1e-5f &&
+           v != m.corner[0] && v != m.corner[1] && v != m.corner[2];
 }
 
-static __device__ bool is_within(float4 p, float4 lower, float4 upper)
+/* The box of a cell. */
+struct cell_box {
+    float4 lower, upper, low_diagonals, high_diagonals, cone;
+};
+
+static __device__ bool is_within(float4 p, const cell_box &box)
 {
-    return !(p.x > upper.x || p.x < lower.x || p.y > upper.y || p.y < lower.y || p.z > upper.z || p.z < lower.z);
+    float at[AXES];
+    along_axes(p, at);
+    return !(p.x > box.upper.x || p.x < box.lower.x || p.y > box.upper.y || p.y < box.lower.y || p.z > box.upper.z ||
+             p.z < box.lower.z || at[3] > box.high_diagonals.x || at[3] < box.low_diagonals.x ||
+             at[4] > box.high_diagonals.y || at[4] < box.low_diagonals.y || at[5] > box.high_diagonals.z ||
+             at[5] < box.low_diagonals.z || at[6] > box.high_diagonals.w || at[6] < box.low_diagonals.w);
+}
+
+static __device__ bool boxes_meet(float4 lower, float4 upper, const cell_box &box)
+{
+    return !(lower.x > box.upper.x || upper.x < box.lower.x || lower.y > box.upper.y || upper.y < box.lower.y ||
+             lower.z > box.upper.z || upper.z < box.lower.z);
 }
 
 /* The first place of a set, which it leaves; -1 for none. */
@@ -310,54 +412,85 @@ static __device__ int take_first(unsigned &set)
     return first;
 }
 
-/* A cell, by `split` warps that share the groups of vertices in turn: neighbours in space, which are busy together, apart. */
-__global__ void __launch_bounds__(THREADS)
+/* Vertices that are in the box of a warp's cell, which has the tetrahedra from `first` on. */
+struct cell_work {
+    float4 *near; /* [2*32] places, and vertices as bits */
+    int count, first, tets;
+};
+
+/* `near` against tetrahedra that `lanes` threads have one each of, from number `begin` of the cell on. */
+static __device__ void test_tets(const work &w, const cell_work &cell, int begin, int lanes)
+{
+    const int lane = threadIdx.x % 32, own = begin + lane % lanes;
+    const tet_map map = map_tet(w, cell.first + own, own < cell.tets);
+    for (int i = lane / lanes; i < cell.count; i += 32 / lanes) {
+        const float4 p = cell.near[i];
+        if (is_inside(map, p, __float_as_int(p.w))) consider(w, __float_as_int(p.w), map.triangle);
+    }
+}
+
+/* The first 32 tetrahedra, then the others, which half a warp has each: two vertices at a time. */
+static __device__ __noinline__ void test_near(const work &w, const cell_work &cell)
+{
+    __syncwarp();
+    test_tets(w, cell, 0, 32);
+    if (cell.tets > 32) test_tets(w, cell, 32, 16);
+    __syncwarp();
+}
+
+/* Vertices of the groups `blocks` of those from `base` on that are in the box, two groups at a time. */
+static __device__ void test_blocks(const work &w, const cell_box &box, int base, int split, unsigned blocks,
+                                   cell_work &cell)
+{
+    const unsigned all = 0xffffffffu;
+    const int lane = threadIdx.x % 32;
+    while (blocks != 0) {
+        const int one = take_first(blocks), other = take_first(blocks), block = lane < 16 ? one : other;
+        const int v = block >= 0 ? w.d->block_vertex[(base + block * split) * SUP_DETECT_BLOCK + lane % 16] : -1;
+        float4 p = w.skin[v >= 0 ? v : 0];
+        bool in = v >= 0 && is_within(p, box);
+        if (in) in = !(dot(w.normal[v], box.cone) > box.cone.w); /* or it looks where the cell does: no pair */
+        const unsigned near = __ballot_sync(all, in);
+        p.w = __int_as_float(v);
+        if (in) cell.near[cell.count + __popc(near & ((1u << lane) - 1u))] = p;
+        cell.count += __popc(near);
+        if (cell.count <= 32) continue;
+        test_near(w, cell);
+        cell.count = 0;
+    }
+}
+
+/* A cell, by `split` warps that share the groups of vertices in turn: neighbours in space, which are busy together, apart. A warp
+ * that has a cell by itself looks at bundles of groups first. */
+__global__ void __launch_bounds__(TEST_THREADS, 8)
     test_kernel(const __grid_constant__ sup_gpu_detect detect, const __grid_constant__ sup_gpu_state st, int split)
 {
-    __shared__ float all_maps[WARPS][12][SUP_DETECT_TETS];
+    static_assert(SUP_DETECT_TETS <= 48, "tetrahedra of a cell");
+    __shared__ float4 near[TEST_WARPS][2 * 32];
     wait_for_kernel();
     const unsigned all = 0xffffffffu;
     const sup_detect &d = detect.view;
-    int character = blockIdx.y, warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    int cell = (blockIdx.x * WARPS + warp) / split, part = (blockIdx.x * WARPS + warp) % split;
-    if (cell >= d.cell_count || !looks(st, character)) return;
+    const int character = blockIdx.y, warp = threadIdx.x / 32, lane = threadIdx.x % 32, bundles = bundles_of(d);
+    const int number = (blockIdx.x * TEST_WARPS + warp) / split, part = (blockIdx.x * TEST_WARPS + warp) % split;
+    if (number >= d.cell_count || !looks(st, character)) return;
     const work w = open_work(detect, st, character);
-    const float4 *box = detect.cell_box + 2 * ((size_t)character * d.cell_count + cell);
-    const float4 *boxes = detect.block_box + 2 * (size_t)character * d.block_count;
-    const float4 lower = box[0], upper = box[1];
-    int first = d.cell_tet_first[cell], count = d.cell_tet_first[cell + 1] - first;
-    float(*maps)[SUP_DETECT_TETS] = all_maps[warp];
-    bool mapped = false;
-    for (int base = part; base < d.block_count && count > 0; base += 32 * split) {
-        bool meet = false;
-        const int own = base + lane * split;
-        if (own < d.block_count) {
-            float4 l = boxes[2 * own], u = boxes[2 * own + 1];
-            meet =
-                !(l.x > upper.x || u.x < lower.x || l.y > upper.y || u.y < lower.y || l.z > upper.z || u.z < lower.z);
-        }
-        for (unsigned blocks = __ballot_sync(all, meet); blocks != 0;) {
-            int one = take_first(blocks), other = take_first(blocks), block = lane < 16 ? one : other;
-            int v = block >= 0 ? d.block_vertex[(base + block * split) * SUP_DETECT_BLOCK + lane % 16] : -1;
-            float4 p = w.skin[v >= 0 ? v : 0];
-            unsigned near = __ballot_sync(all, v >= 0 && is_within(p, lower, upper));
-            if (near != 0 && !mapped) {
-                for (int t = lane; t < count; t += 32)
-                    map_tet(w, first + t, maps, t);
-                __syncwarp();
-                mapped = true;
-            }
-            while (near != 0) {
-                int one = take_first(near), other = take_first(near), from = lane < 16 ? one : other;
-                int vertex = __shfl_sync(all, v, from & 31);
-                float4 q = make_float4(__shfl_sync(all, p.x, from & 31), __shfl_sync(all, p.y, from & 31),
-                                       __shfl_sync(all, p.z, from & 31), 0.0f);
-                for (int t = lane % 16; t < count && from >= 0; t += 16) /* half a warp a vertex */
-                    if (is_inside(maps, t, q)) consider(w, vertex, d.tet_triangle[first + t]);
-                __syncwarp();
-            }
+    const float4 *from = detect.cell_box + CELL_FOURS * ((size_t)character * d.cell_count + number);
+    const float4 *boxes = detect.block_box + 2 * (size_t)character * (d.block_count + bundles);
+    const cell_box box = {from[0], from[1], from[2], from[3], from[4]};
+    const int first = d.cell_tet_first[number];
+    cell_work cell = {near[warp], 0, first, d.cell_tet_first[number + 1] - first};
+    const int rounds = (d.block_count + 32 * split - 1) / (32 * split);
+    for (int start = 0; start < rounds && cell.tets > 0; start += 32) {
+        const int bundle = d.block_count + min(start + lane, bundles - 1);
+        unsigned some = __ballot_sync(
+            all, start + lane < rounds && (split > 1 || boxes_meet(boxes[2 * bundle], boxes[2 * bundle + 1], box)));
+        while (some != 0) {
+            const int base = (start + take_first(some)) * 32 * split + part, own = base + lane * split;
+            const bool meet = own < d.block_count && boxes_meet(boxes[2 * own], boxes[2 * own + 1], box);
+            test_blocks(w, box, base, split, __ballot_sync(all, meet), cell);
         }
     }
+    if (cell.count > 0) test_near(w, cell);
 }
 
 /* --- Pairs and rows --- */
@@ -593,12 +726,12 @@ extern "C" int sup_gpu_detect_step(const sup_gpu_detect *detect, const sup_gpu_s
 {
     const sup_detect &d = detect->view;
     cudaStream_t on = (cudaStream_t)stream;
-    int boxes = d.block_count + d.cell_count, split = system->lockstep == 1 ? ALONE_SPLIT : 1;
+    int boxes = d.block_count + bundles_of(d) + d.cell_count, split = system->lockstep == 1 ? ALONE_SPLIT : 1;
     dim3 vertices((d.vertex_count + THREADS - 1) / THREADS, state->count);
     launch_early(points_kernel, vertices, THREADS, 0, on, *detect, *state, body->ends);
     launch_early(boxes_kernel, dim3((boxes + WARPS - 1) / WARPS, state->count), THREADS, 0, on, *detect, *state);
-    launch_early(test_kernel, dim3((d.cell_count * split + WARPS - 1) / WARPS, state->count), THREADS, 0, on, *detect,
-                 *state, split);
+    launch_early(test_kernel, dim3((d.cell_count * split + TEST_WARPS - 1) / TEST_WARPS, state->count), TEST_THREADS, 0,
+                 on, *detect, *state, split);
     launch_early(pairs_kernel, vertices, THREADS, 0, on, *detect, *system, *state);
     launch_early(index_kernel, dim3(state->count), INDEX_THREADS, sup_gpu_detect_shared(system), on, *system, *state);
     return (int)cudaGetLastError();

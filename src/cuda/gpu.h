@@ -21,7 +21,7 @@ enum {
     SUP_GPU_HISTORY = 8,        /* directions that the acceleration looks back on (solver_work.h) */
     SUP_GPU_SUMS = 14,          /* sums of a character: decide.cuh */
     SUP_GPU_SUMS_ALL = 16,      /* rounded up to a power of two */
-    SUP_GPU_SOLVES = 3,         /* steps of conjugate gradients a direction, with contacts (solver_contact.c) */
+    SUP_GPU_SOLVES = 3,         /* steps of conjugate gradients a direction at most, with contacts (solver_contact.c) */
     SUP_GPU_SPARE = 1,          /* turns of a step beyond its iterations, for those that are taken back */
     SUP_GPU_LOCKSTEP = 4,       /* characters that a block handles together in a crowd */
     SUP_GPU_TOP_LOCKSTEP = 16,  /* and in the solve of the top */
@@ -35,8 +35,10 @@ typedef struct sup_gpu_system {
     int32_t skin_count;
     int32_t lockstep;    /* characters a block: 1 or SUP_GPU_LOCKSTEP, which the parts were made for */
     int32_t most_local;  /* places of a part, anchors included */
+    int32_t most_feet;   /* places of a part without anchors, but for those that are skin */
     int32_t most_prisms; /* of a part */
-    int32_t most_slots, most_pack, most_seats;
+    int32_t most_forces; /* floats of a part's forces, in crowds */
+    int32_t most_slots, most_pack, most_seats, solve_stride;
     int32_t most_blend;   /* chambers of a part's prisms */
     int32_t alone_blocks; /* that a single character's step is done by, all at once; 0: by kernels */
     int32_t seat_count;
@@ -48,6 +50,7 @@ typedef struct sup_gpu_system {
     const sup_block_part *parts;
     const unsigned char *pack;
     const float *inverse, *top_inverse, *diagonal;
+    const float *solve;       /* blocks.h; NULL in crowds */
     const int32_t *top_first; /* [top_count+1] slots of a place of the top */
     const int32_t *pull_first, *pull_anchor;
     const float *pull_value;
@@ -61,7 +64,7 @@ typedef struct sup_gpu_system {
 typedef struct sup_gpu_orders {
     int32_t iterations; /* 0: as many as it takes (solver.h) */
     float tolerance;    /* part of the objective that is not worth an iteration; 0: the solver's own */
-    int32_t shared;     /* one rotation a prism */
+    int32_t shared;     /* one rotation a prism, and one step of conjugate gradients */
     int32_t contact;    /* touches itself */
     int32_t hidden;     /* its shown skin is left as it is */
     int32_t version;    /* another one whenever something changed: wakes it */
@@ -85,6 +88,15 @@ typedef struct sup_gpu_progress {
     int32_t pushing;    /* of them, those that pushed at its end */
 } sup_gpu_progress;
 
+/* What a character does after a local step. */
+typedef struct sup_gpu_plan {
+    int32_t active, accepted, finish;
+    int32_t history; /* the newest direction's place */
+    int32_t base, target;
+    float factor[SUP_GPU_HISTORY];
+    float repeat, forget;
+} sup_gpu_plan;
+
 /* A step in progress: what solver.c keeps in sup_step. Two of them take turns. */
 typedef struct sup_gpu_control {
     double inner[SUP_GPU_HISTORY][SUP_GPU_HISTORY];
@@ -97,6 +109,7 @@ typedef struct sup_gpu_control {
     int32_t base, current; /* buffers of the last iterate and of the current one */
     int32_t over;          /* the step has ended: later kernels have nothing to do */
     int32_t pad;
+    sup_gpu_plan plan; /* of crowds, whose parts do not decide for themselves */
 } sup_gpu_control;
 
 /* A contact as the solver works with it: sup_contact_row of solver_work.h, at the place of its vertex. */
@@ -115,6 +128,28 @@ typedef struct sup_gpu_cg {
     int32_t ended; /* before a step along its direction */
     int32_t last;  /* that step, if it is made, is the last */
 } sup_gpu_cg;
+
+/* What blocks of a single character tell each other: 16 bytes that arrive together, three numbers and the round that they
+ * belong to (alone_words.cuh). */
+typedef struct sup_gpu_word {
+    uint32_t number[3], round;
+} sup_gpu_word;
+
+/* Those that are told in every round have two places, which take turns. */
+typedef struct sup_gpu_words {
+    sup_gpu_word *slot[2];      /* [slot_count] what parts leave to the top */
+    sup_gpu_word *top[2];       /* [sup_gpu_alone_tiles*top_count] what tiles of S^-1 make of it */
+    sup_gpu_word *sum[2];       /* [3*part_count+alone_blocks] nine sums of a part; then a product of a tile */
+    sup_gpu_word *volume;       /* [seat_count] a double */
+    sup_gpu_word *raw;          /* [slot_count] with contacts: the gradient alone, */
+    sup_gpu_word *place, *push; /* [unknown_count] iterates, [skin_count] what rows push with there, */
+    sup_gpu_word *search[2];    /* [unknown_count] directions of conjugate gradients, */
+    sup_gpu_word *row[2];       /* [skin_count] rows in them, */
+    sup_gpu_word *curve[2];     /* [alone_blocks] curvature along them, */
+    sup_gpu_word *helped;       /* [alone_blocks] energy of the rows, and how many are near and push */
+    sup_gpu_word *order;        /* [1] what blocks without a part do next */
+    uint32_t *clock;            /* [2] rounds and orders so far */
+} sup_gpu_words;
 
 /* State of `count` characters. */
 typedef struct sup_gpu_state {
@@ -152,11 +187,12 @@ typedef struct sup_gpu_state {
     sup_gpu_four *raw;    /* as slot: the gradient alone */
     sup_gpu_four *gradient, *residual, *search, *image, *product; /* [count*unknown_count] solver_contact.c */
     sup_gpu_cg *cg;                                               /* [count*SUP_GPU_SOLVES] */
-    unsigned *meeting; /* [64] of the blocks of one character, and from 32 on of those without a part */
+    sup_gpu_words words;                                          /* of a single character */
 } sup_gpu_state;
 
 /* Bytes of shared memory that the kernels of a step need. */
 size_t sup_gpu_step_shared(const sup_gpu_system *system);
+size_t sup_gpu_solve_shared(const sup_gpu_system *system);
 size_t sup_gpu_local_shared(const sup_gpu_system *system);
 size_t sup_gpu_top_shared(const sup_gpu_system *system);
 /* The top's part of a step: what its kernels need, rows of sums that they write, and one solve: the
@@ -167,15 +203,19 @@ int sup_gpu_top(const sup_gpu_system *system, const sup_gpu_state *state, int32_
 /* The direction with contacts, after the first solve of it (contact_solve.cu). */
 int sup_gpu_contact_prepare(const sup_gpu_system *system);
 int32_t sup_gpu_contact_sum_rows(const sup_gpu_system *system);
-int sup_gpu_contact_solve(const sup_gpu_system *system, const sup_gpu_state *state, int32_t turn, void *stream);
+int sup_gpu_contact_solve(const sup_gpu_system *system, const sup_gpu_state *state, int32_t turn, int32_t solves,
+                          void *stream);
 /* A step of one character by blocks that stay (alone.cu): how many, 0 where they do not fit. */
 int32_t sup_gpu_alone_blocks(const sup_gpu_system *system, int32_t processors, size_t shared_limit);
+/* Tiles of S^-1 in a row of it. */
+int32_t sup_gpu_alone_tiles(const sup_gpu_system *system);
 int sup_gpu_alone_prepare(const sup_gpu_system *system);
 int sup_gpu_alone(const sup_gpu_system *system, const sup_gpu_state *state, int32_t turns, void *stream);
 /* Once for a device and model: raises the limits of shared memory. */
 int sup_gpu_step_prepare(const sup_gpu_system *system);
-/* One step. Anchors of the phase are in place, feet and pushes too, and rows where `contact`. At most `turns` local steps. */
-int sup_gpu_step(const sup_gpu_system *system, const sup_gpu_state *state, int32_t turns, bool contact, void *stream);
+/* One step. Anchors of the phase are in place, feet and pushes too. At most `turns` local steps; with contacts, whose rows are
+ * there, `solves` steps of conjugate gradients at most, 0 where nothing may touch. */
+int sup_gpu_step(const sup_gpu_system *system, const sup_gpu_state *state, int32_t turns, int32_t solves, void *stream);
 /* Forgets momentum: now becomes before, the guess and the anchors before as well. */
 int sup_gpu_still(const sup_gpu_system *system, const sup_gpu_state *state, void *stream);
 
@@ -193,10 +233,8 @@ typedef struct sup_gpu_body {
     const float *ends; /* [count*piece_count*8] of the pieces in the pose */
 } sup_gpu_body;
 
-/* Before a step: who stands and sleeps; then, with the anchors' kernel between them, feet, leashes and skin that is given.
- * `joints` [count*joint_count*12]. */
-int sup_gpu_wake(const sup_gpu_system *system, const sup_gpu_state *state, const float *joints, int32_t joint_count,
-                 void *stream);
+/* Before a step, after sup_gpu_wake and with the anchors' kernel before it: feet, leashes and skin that is given. `joints`
+ * [count*joint_count*12]. */
 int sup_gpu_prepare(const sup_gpu_system *system, const sup_gpu_state *state, const sup_gpu_body *body,
                     const float *joints, void *stream);
 /* After it: the simulated skin; what was solved for is now. */

@@ -9,13 +9,15 @@
 extern "C" {
 #endif
 
+enum { SUP_GPU_CELL_FOURS = 5 };
+
 typedef struct sup_gpu_detect {
     sup_detect view;             /* of arrays on the device */
     sup_gpu_four *points;        /* [count*2*skin_count] skin pushed out by the gap, then feet */
     sup_gpu_four *normal;        /* [count*skin_count] */
     unsigned long long *nearest; /* [count*skin_count] depth as bits above, triangle below; all ones for none */
-    sup_gpu_four *block_box;     /* [count*block_count*2] lower, upper */
-    sup_gpu_four *cell_box;      /* [count*cell_count*2] */
+    sup_gpu_four *block_box;     /* [count*(block_count+bundles)*2] lower, upper; bundles of 32 groups behind them */
+    sup_gpu_four *cell_box;      /* [count*cell_count*SUP_GPU_CELL_FOURS] and of the diagonals; where its sides look */
 } sup_gpu_detect;
 
 /* Rows of this step into the state, from `carried`: pairs, what vertices are corners of, and their number. */

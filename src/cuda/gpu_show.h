@@ -54,6 +54,9 @@ typedef struct sup_gpu_joints {
 /* Poses of the characters that play a clip, `seconds` (on the device) later than before. */
 int sup_gpu_pose(const sup_gpu_motion *motion, const sup_gpu_joints *joints, const float *seconds, void *stream);
 size_t sup_gpu_pose_shared(const sup_gpu_motion *motion);
+/* The same at the begin of a step, and who stands and sleeps. */
+int sup_gpu_wake(const sup_gpu_motion *motion, const sup_gpu_joints *joints, const float *seconds,
+                 const sup_gpu_system *system, const sup_gpu_state *state, void *stream);
 
 /* --- Anchors --- */
 
@@ -89,7 +92,8 @@ typedef struct sup_gpu_upsample {
     const float *riding;       /* [slots*(row_count-plain_count)*4] */
     const int32_t *triangles, *corner_first, *corner_triangle;
     const float *rest_normal;
-    float *coarse; /* [count*coarse_count*8] x nx y ny z nz 0 0 */
+    float *coarse;       /* [count*coarse_count*8] x nx y ny z nz 0 0 */
+    sup_gpu_four *brief; /* [count*coarse_count] of crowds: x y z, and ten bits of each of the normal's; else NULL */
 } sup_gpu_upsample;
 
 /* The skin of the last step, or `carried`. Hidden characters are left as they are. */

@@ -32,11 +32,12 @@ static int32_t spread(cutter *c, int32_t p, int32_t from, int32_t begin)
     return end;
 }
 
-/* Levels of a whole part, piece after piece, each from an end of it. */
-static int32_t find_levels(cutter *c, int32_t p)
+/* Levels of a whole part, piece after piece, each from an end of it; of the piece that has it from vertex `seed`, -1 for none. */
+static int32_t find_levels(cutter *c, int32_t p, int32_t seed)
 {
     int32_t end = 0;
     c->level_count = 0;
+    if (seed >= 0) end = spread(c, p, seed, end);
     for (int32_t v = 0; v < c->graph->size; v++) {
         if (c->part[v] != p || c->level[v] >= 0) continue;
         int32_t from = v, begin = end, levels = c->level_count;
@@ -70,8 +71,8 @@ static int32_t cut_size(const cutter *c, int32_t p, int32_t level)
     return count;
 }
 
-/* The level behind which to cut: few vertices on it, sides of similar size. */
-static int32_t choose_cut(const cutter *c, int32_t p, int32_t count)
+/* The level behind which to cut: few vertices on it, sides of similar size. *cost_out: how bad that is. */
+static int32_t choose_cut(const cutter *c, int32_t p, int32_t count, double *cost_out)
 {
     int32_t best = -1;
     double best_cost = 0.0;
@@ -83,13 +84,35 @@ static int32_t choose_cut(const cutter *c, int32_t p, int32_t count)
         best = level;
         best_cost = cost;
     }
+    *cost_out = best_cost;
+    return best;
+}
+
+/* The vertex of part p around which levels have the best cut, of `tries` - 1 among its own; -1 for the levels from an end. */
+static int32_t choose_seed(cutter *c, int32_t p, int32_t tries)
+{
+    int32_t best = -1, apart = c->size[p] / tries + 1, number = 0;
+    double best_cost = 0.0;
+    for (int32_t v = -1; v < c->graph->size && tries > 1; v++) {
+        if (v >= 0 && (c->part[v] != p || ++number % apart != 0)) continue;
+        double cost;
+        int32_t count = find_levels(c, p, v);
+        if (choose_cut(c, p, count, &cost) >= 0 && (v < 0 || cost < best_cost)) {
+            best = v;
+            best_cost = cost;
+        }
+        for (int32_t i = 0; i < count; i++)
+            c->level[c->order[i]] = -1;
+    }
     return best;
 }
 
 /* Part p becomes two parts and some of the top. A part that is one clique goes to the top but for `limit` vertices. */
-static void cut_part(cutter *c, int32_t p, int32_t limit)
+static void cut_part(cutter *c, int32_t p, int32_t limit, int32_t tries)
 {
-    int32_t count = find_levels(c, p), cut = choose_cut(c, p, count), other = c->part_count;
+    double cost;
+    int32_t count = find_levels(c, p, choose_seed(c, p, tries)), cut = choose_cut(c, p, count, &cost);
+    int32_t other = c->part_count;
     for (int32_t i = 0; i < count; i++) {
         int32_t v = c->order[i], level = c->level[v];
         if (cut < 0 ? i >= limit : level == cut && touches_level(c, p, v, cut + 1)) {
@@ -151,8 +174,8 @@ static void join_parts(cutter *c, int32_t limit)
     c->part_count = count;
 }
 
-sup_result sup_partition(const sup_context *context, const sup_graph *graph, int32_t limit, int32_t *part,
-                         int32_t *part_count, sup_error *error)
+sup_result sup_partition(const sup_context *context, const sup_graph *graph, int32_t limit, int32_t tries,
+                         int32_t *part, int32_t *part_count, sup_error *error)
 {
     sup_arena arena = sup_arena_create(&context->allocator);
     size_t n = (size_t)graph->size + 2;
@@ -170,7 +193,7 @@ sup_result sup_partition(const sup_context *context, const sup_graph *graph, int
         c.size[0] = graph->size;
         for (int32_t p = 0; p < c.part_count; p++)
             while (c.size[p] > limit)
-                cut_part(&c, p, limit);
+                cut_part(&c, p, limit, tries);
         thin_top(&c, limit);
         join_parts(&c, limit);
         *part_count = c.part_count;

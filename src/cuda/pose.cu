@@ -4,6 +4,7 @@
 #include "cuda/gpu_show.h"
 #include "cuda/lanes.cuh"
 #include "cuda/launch.cuh"
+#include "cuda/wake.cuh"
 
 #define SUP_ANCHOR static __device__
 #include "methods/projective/anchors_kernel.h"
@@ -108,11 +109,8 @@ static __device__ void multiply_left(const float *b, float a[12])
 enum { POSE_THREADS = 128 };
 
 /* A block a character: local matrices of all nodes, then every joint walks up to its root. */
-__global__ void __launch_bounds__(POSE_THREADS)
-    pose_kernel(const sup_gpu_motion m, const sup_gpu_joints joints, const float *seconds)
+static __device__ void pose_character(const sup_gpu_motion &m, const sup_gpu_joints &joints, const float *seconds, float *local)
 {
-    extern __shared__ float local[];
-    wait_for_kernel();
     sup_gpu_play play = joints.play[blockIdx.x];
     if (play.clip < 0) return;
     const sup_gpu_clip clip = m.clips[play.clip];
@@ -121,24 +119,53 @@ __global__ void __launch_bounds__(POSE_THREADS)
         time = clip.start + (time - clip.start) - length * floorf((time - clip.start) / length);
     else
         time = fminf(fmaxf(time, clip.start), clip.end);
-    for (int node = threadIdx.x; node < m.node_count; node += POSE_THREADS)
+    int *parent = (int *)(local + 12 * m.node_count);
+    for (int node = threadIdx.x; node < m.node_count; node += POSE_THREADS) {
+        parent[node] = m.parent[node];
         local_matrix(m, clip, node, time, local + 12 * node);
+    }
     __syncthreads();
     if (threadIdx.x == 0) joints.play[blockIdx.x].time = time;
     for (int j = threadIdx.x; j < joints.joint_count; j += POSE_THREADS) {
         float a[12], *to = joints.pose + ((size_t)blockIdx.x * joints.joint_count + j) * 12;
         for (int i = 0; i < 12; i++)
             a[i] = joints.inverse_bind[12 * j + i];
-        for (int node = joints.node[j]; node >= 0; node = m.parent[node])
+        for (int node = joints.node[j]; node >= 0; node = parent[node])
             multiply_left(local + 12 * node, a);
         for (int i = 0; i < 12; i++)
             to[i] = a[i];
     }
 }
 
+__global__ void __launch_bounds__(POSE_THREADS)
+    pose_kernel(const __grid_constant__ sup_gpu_motion m, const __grid_constant__ sup_gpu_joints joints, const float *seconds)
+{
+    extern __shared__ float local[];
+    wait_for_kernel();
+    pose_character(m, joints, seconds, local);
+}
+
+/* The same, and whether the character stands. */
+__global__ void __launch_bounds__(POSE_THREADS)
+    wake_kernel(const __grid_constant__ sup_gpu_motion m, const __grid_constant__ sup_gpu_joints joints, const float *seconds,
+                const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st)
+{
+    extern __shared__ float local[];
+    const int character = blockIdx.x, floats = joints.joint_count * 12;
+    const size_t at = (size_t)character * floats;
+    int moves = 0;
+    wait_for_kernel();
+    pose_character(m, joints, seconds, local);
+    __syncthreads();
+    for (int i = threadIdx.x; i < floats; i += POSE_THREADS)
+        moves |= has_moved(s, joints.pose[at + i], st.stepped[at + i], i);
+    moves = __syncthreads_or(moves);
+    if (threadIdx.x == 0) st.progress[character] = wake(s, st.orders[character], st.progress[character], moves != 0);
+}
+
 extern "C" size_t sup_gpu_pose_shared(const sup_gpu_motion *motion)
 {
-    return (size_t)motion->node_count * 12 * sizeof(float);
+    return (size_t)motion->node_count * (12 * sizeof(float) + sizeof(int)); /* matrices and parents */
 }
 
 extern "C" int sup_gpu_pose(const sup_gpu_motion *motion, const sup_gpu_joints *joints, const float *seconds,
@@ -149,6 +176,17 @@ extern "C" int sup_gpu_pose(const sup_gpu_motion *motion, const sup_gpu_joints *
     cudaError_t error = cudaFuncSetAttribute(pose_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared);
     if (error != cudaSuccess) return (int)error;
     launch_early(pose_kernel, dim3(joints->count), POSE_THREADS, shared, (cudaStream_t)stream, *motion, *joints, seconds);
+    return (int)cudaGetLastError();
+}
+
+extern "C" int sup_gpu_wake(const sup_gpu_motion *motion, const sup_gpu_joints *joints, const float *seconds,
+                            const sup_gpu_system *system, const sup_gpu_state *state, void *stream)
+{
+    size_t shared = sup_gpu_pose_shared(motion);
+    cudaError_t error = cudaFuncSetAttribute(wake_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared);
+    if (error != cudaSuccess) return (int)error;
+    launch_early(wake_kernel, dim3(joints->count), POSE_THREADS, shared, (cudaStream_t)stream, *motion, *joints, seconds, *system,
+                 *state);
     return (int)cudaGetLastError();
 }
 
@@ -174,15 +212,11 @@ __global__ void __launch_bounds__(ANCHOR_THREADS)
     s.frames = (frame *)shared;
     s.ends = shared + a->frame_count * (sizeof(frame) / sizeof(float));
     s.caps = s.ends + 8 * a->piece_count;
-    s.rings = s.caps + 8 * a->piece_count;
     for (int p = threadIdx.x; p < a->piece_count; p += ANCHOR_THREADS)
         place_piece(a, pose, p, &s);
     __syncthreads();
     for (int b = threadIdx.x; b < a->ball_count; b += ANCHOR_THREADS)
         place_ball(a, pose, b, &s);
-    __syncthreads();
-    for (int i = threadIdx.x; i < a->ring_count * SUP_RING_POINTS; i += ANCHOR_THREADS)
-        place_ring_point(a, &s, i);
     if (blockIdx.x == 0 && anchors.ends != NULL)
         for (int i = threadIdx.x; i < a->piece_count * 8; i += ANCHOR_THREADS)
             anchors.ends[(size_t)character * a->piece_count * 8 + i] = s.ends[i];
@@ -211,8 +245,7 @@ __global__ void __launch_bounds__(ANCHOR_THREADS)
 
 extern "C" size_t sup_gpu_anchors_shared(const sup_anchors *view)
 {
-    return (size_t)view->frame_count * sizeof(frame) + (size_t)view->piece_count * 16 * sizeof(float) +
-           (size_t)view->ring_count * SUP_RING_POINTS * 4 * sizeof(float);
+    return (size_t)view->frame_count * sizeof(frame) + (size_t)view->piece_count * 16 * sizeof(float);
 }
 
 extern "C" int sup_gpu_anchors_step(const sup_gpu_anchors *anchors, const sup_gpu_joints *joints, const int32_t *phases,
@@ -222,7 +255,8 @@ extern "C" int sup_gpu_anchors_step(const sup_gpu_anchors *anchors, const sup_gp
     size_t shared = sup_gpu_anchors_shared(&anchors->view);
     cudaError_t error = cudaFuncSetAttribute(anchors_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared);
     if (error != cudaSuccess) return (int)error;
-    dim3 grid(joints->count > 16 ? 2 : 8, joints->count);
+    const int whole = (anchors->view.anchor_count + ANCHOR_THREADS - 1) / ANCHOR_THREADS; /* a thread an anchor */
+    dim3 grid(joints->count > 16 || whole < 2 ? 2 : whole, joints->count);
     launch_early(anchors_kernel, grid, ANCHOR_THREADS, shared, (cudaStream_t)stream, *anchors, *joints, (const char *)phases,
                                                                            phase_stride, out[0], out[1], out[2], bend);
     return (int)cudaGetLastError();

@@ -14,6 +14,19 @@ static __device__ const float4 *shown_skin(const sup_gpu_state &st, int coarse_c
     return from + (size_t)character * coarse_count;
 }
 
+/* Ten bits of each number of a unit vector: 1.5 + n/2, without its first bit, is in [0, 1). */
+static __device__ unsigned ten_bits(float n)
+{
+    return (unsigned)min(max((int)rintf(512.0f + 512.0f * n), 0), 1023);
+}
+
+/* Number k of them as 1.5 + n/2: bits below those of a float's one. */
+static __device__ float half_above(unsigned bits, int k)
+{
+    const unsigned in_place = k == 0 ? bits << 13 : k == 1 ? bits << 3 : bits >> 7;
+    return __uint_as_float((in_place & 0x007fe000u) | 0x3f800000u);
+}
+
 /* Coarse positions with unit normals, side by side. */
 __global__ void __launch_bounds__(THREADS)
     coarse_kernel(const __grid_constant__ sup_gpu_upsample up, const __grid_constant__ sup_gpu_state st, bool carried)
@@ -46,29 +59,36 @@ __global__ void __launch_bounds__(THREADS)
     float a = n[0] / size, b = n[1] / size, c = n[2] / size, over = 1.0f / sqrtf(a * a + b * b + c * c);
     const float *rest = up.rest_normal + 3 * (size_t)v;
     float4 *to = (float4 *)(up.coarse + ((size_t)character * up.coarse_count + v) * 8);
-    to[0] = make_float4(own.x, good ? a * over : rest[0], own.y, good ? b * over : rest[1]);
-    to[1] = make_float4(own.z, good ? c * over : rest[2], 0.0f, 0.0f);
+    const float unit[3] = {good ? a * over : rest[0], good ? b * over : rest[1], good ? c * over : rest[2]};
+    to[0] = make_float4(own.x, unit[0], own.y, unit[1]);
+    to[1] = make_float4(own.z, unit[2], 0.0f, 0.0f);
+    if (up.brief == NULL) return;
+    const unsigned bits = ten_bits(unit[0]) | ten_bits(unit[1]) << 10 | ten_bits(unit[2]) << 20;
+    up.brief[(size_t)character * up.coarse_count + v] = make_float4(own.x, own.y, own.z, __uint_as_float(bits));
 }
 
-/* A row of `C` characters: eq. 3.9. Plain rows have a weight for positions and one for normals; riding rows four. `S` threads
+/* A row of `C` characters: eq. 3.9. Plain rows have a weight for positions and one for normals; riding rows four. Plain rows of
+ * crowds read what is brief: they wait for what they read, and for nothing else. `S` threads
  * share a row, each every S-th of its slots: a single character fills the device with them. */
 template <int C, int S, bool RIDING>
-static __device__ void find_rows(const sup_gpu_upsample &up, int count, const sup_gpu_orders *orders, const sup_gpu_out &out,
-                                 int block)
+static __device__ void find_rows(const sup_gpu_upsample &up, int count, const sup_gpu_orders *orders,
+                                 const sup_gpu_out &out, int block)
 {
     int rows = RIDING ? up.row_count - up.plain_count : up.plain_count;
     int thread = block * THREADS + threadIdx.x, part = thread % S, first = blockIdx.y * C;
-    int at = min(thread / S, rows - 1), row = RIDING ? up.plain_count + at : at; /* the last one again: warps stay whole */
+    int at = min(thread / S, rows - 1),
+        row = RIDING ? up.plain_count + at : at; /* the last one again: warps stay whole */
     bool any = false;
     for (int c = 0; c < C; c++)
         any = any || (first + c < count && !orders[first + c].hidden);
     if (!any) return;
-    float sum[C][6];
+    constexpr bool BRIEF = C > 1 && !RIDING;
+    float sum[C][6], whole = 0.0f;
     for (int c = 0; c < C; c++)
         for (int k = 0; k < 6; k++)
             sum[c][k] = 0.0f;
     int nearest = 0;
-#pragma unroll (C == 1 ? 6 : 2)
+#pragma unroll(C == 1 ? 6 : 2)
     for (int slot = part; slot < up.slots; slot += S) {
         size_t entry = (size_t)slot * up.row_count + row;
         int index = up.narrow != NULL ? up.narrow[entry] : up.wide[entry];
@@ -80,9 +100,19 @@ static __device__ void find_rows(const sup_gpu_upsample &up, int count, const su
             w = make_float4(pair.x, 0.0f, 0.0f, pair.y);
         }
         if (slot == 0) nearest = index;
+        whole += w.w;
 #pragma unroll
         for (int c = 0; c < C; c++) {
             int character = min(first + c, count - 1);
+            if (BRIEF) {
+                const float4 v = up.brief[(size_t)character * up.coarse_count + index];
+                const float at[3] = {v.x, v.y, v.z};
+                for (int k = 0; k < 3; k++) {
+                    sum[c][k] = fmaf(w.x, at[k], sum[c][k]);
+                    sum[c][3 + k] = fmaf(w.w, half_above(__float_as_uint(v.w), k), sum[c][3 + k]);
+                }
+                continue;
+            }
             const float4 *from = (const float4 *)(up.coarse + ((size_t)character * up.coarse_count + index) * 8);
             float4 a = from[0];
             float2 b = *(const float2 *)(from + 1);
@@ -117,6 +147,8 @@ static __device__ void find_rows(const sup_gpu_upsample &up, int count, const su
             store3(out.positions, out.vertex_stride[0], out.instance_stride[0], vertex, character, sum[c][0], sum[c][1],
                    sum[c][2]);
         if (out.normals == NULL) continue;
+        for (int k = 3; BRIEF && k < 6; k++)
+            sum[c][k] = 2.0f * sum[c][k] - 3.0f * whole;
         const float *from = up.coarse + ((size_t)character * up.coarse_count + nearest) * 8;
         const float fallback[3] = {from[1], from[3], from[5]};
         store_unit(out, vertex, character, sum[c][3], sum[c][4], sum[c][5], fallback);
@@ -137,15 +169,17 @@ __global__ void __launch_bounds__(THREADS)
 }
 
 template <int C, int S>
-static void launch_rows(const sup_gpu_upsample &up, const sup_gpu_state &st, const sup_gpu_out &out, cudaStream_t stream)
+static void launch_rows(const sup_gpu_upsample &up, const sup_gpu_state &st, const sup_gpu_out &out,
+                        cudaStream_t stream)
 {
     int riding = up.row_count - up.plain_count, plain_blocks = (up.plain_count * S + THREADS - 1) / THREADS;
     dim3 grid(plain_blocks + (riding * S + THREADS - 1) / THREADS, (st.count + C - 1) / C);
-    if (grid.x > 0) launch_early(rows_kernel<C, S>, grid, THREADS, 0, stream, up, st.count, st.orders, out, plain_blocks);
+    if (grid.x > 0)
+        launch_early(rows_kernel<C, S>, grid, THREADS, 0, stream, up, st.count, st.orders, out, plain_blocks);
 }
 
-extern "C" int sup_gpu_show(const sup_gpu_upsample *up, const sup_gpu_state *state, bool carried, const sup_gpu_out *out,
-                            void *stream)
+extern "C" int sup_gpu_show(const sup_gpu_upsample *up, const sup_gpu_state *state, bool carried,
+                            const sup_gpu_out *out, void *stream)
 {
     dim3 grid((up->coarse_count + THREADS - 1) / THREADS, state->count);
     launch_early(coarse_kernel, grid, THREADS, 0, (cudaStream_t)stream, *up, *state, carried);

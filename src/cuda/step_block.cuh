@@ -4,6 +4,7 @@
 #define SUP_CUDA_STEP_BLOCK_CUH
 
 #include "cuda/decide.cuh"
+#include "cuda/tensor.cuh"
 
 enum { STEP_ALONE_THREADS = 512, STEP_CROWD_THREADS = 384 };
 
@@ -17,10 +18,15 @@ template <int C> struct width {
     enum { value = (3 * C + 3) / 4 * 4 };
 };
 
+/* Floats of the right-hand sides of a part; products of crowds look at four more. */
+template <int C> struct in_size {
+    enum { value = limit<C>::value * width<C>::value + (C > 1 ? 4 : 0) };
+};
+
 /* A part and its characters; pointers into shared memory. */
 template <int C> struct block_view {
     const sup_block_part &part; /* in shared memory too, after the first barrier */
-    int first, live;      /* characters */
+    int first, live;            /* characters */
     const float *inverse; /* [part.count*LIMIT] in shared memory for one character; crowds leave it to the cache */
     float *in, *out;      /* [LIMIT*width] */
     float *half;          /* [LIMIT*width*(slices-1)], the same memory as: */
@@ -28,15 +34,18 @@ template <int C> struct block_view {
     float *slots;         /* [most_slots*width] the newest direction at the top */
     float *left;          /* [most_slots*width] gradient there, as far as the part knows it */
     float *sums;          /* [32*SUP_GPU_SUMS_ALL] */
-    float *x;             /* [C*most_local*3] */
-    float *feet;          /* [most_local*4] of character c at c % feet_count * feet_step, with volume */
+    float *x;             /* [C*most*3] */
+    float *feet;          /* [most*4] of character c at c % feet_count * feet_step, with volume */
+    int most;             /* places: all, or without the anchors that are no skin */
     int feet_count, feet_step;
     float *pressure; /* [C*most_seats], then the energies of the chambers that the part answers for */
     const unsigned char *pack;
-    const float *tets; /* of its prisms, in batches */
+    const float *tets;         /* of its prisms, in batches */
     const float *blend_weight; /* and their chambers (blocks.h) */
     const uint16_t *blend_seat;
-    __device__ block_view(const sup_block_part &shared_part) : part(shared_part) {}
+    __device__ block_view(const sup_block_part &shared_part) : part(shared_part)
+    {
+    }
     template <typename A> __device__ const A *at(int array) const
     {
         return (const A *)(pack + part.pack[array]);
@@ -58,43 +67,45 @@ template <int C> struct block_view {
     }
 };
 
-/* Of fast memory. `F`: with room for the forces of prisms. Crowds then have the feet of two characters where others have
- * products: `out` and `slots`. */
-template <int C, int T, bool F = false> struct sizes {
+/* Of fast memory. `F`: with room for the forces of prisms. Without `X` there are no places: for kernels that solve only. */
+template <int C, int T, bool F = false, bool X = true> struct sizes {
     enum { LIMIT = limit<C>::value };
-    size_t inverse, out, scratch, slots, left, x, feet, pressure; /* floats */
+    int inverse, in, out, scratch, slots, left, x, feet, pressure; /* floats */
+    int most;
     __host__ __device__ sizes(const sup_gpu_system &s)
     {
-        size_t half = (size_t)(T / LIMIT - 1) * LIMIT * width<C>::value;
-        size_t force = (size_t)(F ? 3 * SUP_BLOCK_FORCES : C) * s.most_prisms;
-        size_t one = s.volume > 0.0f ? (size_t)s.most_local * 4 : 0;
+        int half = (T / LIMIT - 1) * LIMIT * width<C>::value;
+        int force = (F ? 3 * SUP_BLOCK_FORCES : X ? C : 0) * s.most_prisms;
+        most = F ? s.most_local : s.most_feet;
+        const int one = X && s.volume > 0.0f ? most * 4 : 0;
         inverse = C == 1 ? LIMIT * LIMIT : 0;
+        in = in_size<C>::value;
         out = LIMIT * width<C>::value;
         scratch = half > force ? half : force;
-        slots = left = (size_t)s.most_slots * width<C>::value;
-        x = ((size_t)C * s.most_local * 3 + 3) / 4 * 4;
-        feet = F && C > 1 ? 0 : C * one;
-        pressure = (2 * C * (size_t)s.most_seats + 3) / 4 * 4;
-        if (F && C > 1 && out < one) out = one;
-        if (F && C > 1 && slots < one) slots = one;
+        slots = s.most_slots * width<C>::value;
+        left = F || !X ? slots : 0;
+        x = X ? (C * most * 3 + 3) / 4 * 4 : 0;
+        feet = C * one;
+        pressure = F ? (2 * C * s.most_seats + 3) / 4 * 4 : 0;
     }
-    __host__ __device__ size_t before_pack() const
+    __host__ __device__ int before_pack() const
     {
-        return inverse + LIMIT * width<C>::value + out + scratch + slots + left + 32 * SUP_GPU_SUMS_ALL + x + feet + pressure;
+        return inverse + in + out + scratch + slots + left + 32 * SUP_GPU_SUMS_ALL + x + feet + pressure;
     }
     size_t bytes(const sup_gpu_system &s) const
     {
-        return before_pack() * sizeof(float) + (size_t)s.most_pack;
+        return (size_t)before_pack() * sizeof(float) + (size_t)s.most_pack;
     }
 };
 
-template <int C, int T, bool F = false>
+template <int C, int T, bool F = false, bool X = true>
 static __device__ block_view<C> open_block(const sup_gpu_system &s, const sup_gpu_state &st, float *shared)
 {
     enum { LIMIT = limit<C>::value };
-    const sizes<C, T, F> size(s);
+    const sizes<C, T, F, X> size(s);
     __shared__ sup_block_part part;
-    const sup_block_part *from = &s.parts[min((int)blockIdx.x, s.part_count - 1)]; /* alone.cu has blocks without a part */
+    const sup_block_part *from =
+        &s.parts[min((int)blockIdx.x, s.part_count - 1)]; /* alone.cu has blocks without a part */
     for (int i = threadIdx.x; i < (int)(sizeof part / sizeof(int)); i += T)
         ((int *)&part)[i] = ((const int *)from)[i];
     block_view<C> b(part);
@@ -102,7 +113,7 @@ static __device__ block_view<C> open_block(const sup_gpu_system &s, const sup_gp
     b.live = min(C, st.count - b.first);
     b.inverse = C == 1 ? shared : s.inverse + (size_t)blockIdx.x * LIMIT * LIMIT;
     b.in = shared + size.inverse;
-    b.out = b.in + LIMIT * width<C>::value;
+    b.out = b.in + size.in;
     b.half = b.force = b.out + size.out;
     b.slots = b.half + size.scratch;
     b.left = b.slots + size.slots;
@@ -110,14 +121,9 @@ static __device__ block_view<C> open_block(const sup_gpu_system &s, const sup_gp
     b.x = b.sums + 32 * SUP_GPU_SUMS_ALL;
     b.feet = b.x + size.x;
     b.pressure = b.feet + size.feet;
-    if (F && C > 1) {
-        b.feet = b.out;
-        b.feet_count = 2;
-        b.feet_step = (int)(b.slots - b.out);
-    } else {
-        b.feet_count = C;
-        b.feet_step = s.most_local * 4;
-    }
+    b.feet_count = C;
+    b.feet_step = size.most * 4;
+    b.most = size.most;
     b.pack = (const unsigned char *)(shared + size.before_pack());
     b.tets = s.tets + (size_t)from->prism_first / SUP_PRISM_LANES * SUP_PRISM_FLOATS;
     b.blend_weight = s.blend_weight + from->blend_first;
@@ -125,16 +131,21 @@ static __device__ block_view<C> open_block(const sup_gpu_system &s, const sup_gp
     return b;
 }
 
+template <int T> static __device__ void load_pack(const sup_gpu_system &s, const void *pack)
+{
+    for (int i = threadIdx.x * 4; i < s.most_pack / 4; i += T * 4)
+        copy_chunk((const float *)pack + i, (const float *)(s.pack + (size_t)blockIdx.x * s.most_pack) + i);
+    asm volatile("cp.async.commit_group;");
+}
+
 /* Begins to copy the part's arrays, then its inverse, into shared memory. They never change, so that this may begin before
  * the kernel before this one has ended; `wait_for_kernel` then waits for that. */
-template <int C, int T, bool F = false> static __device__ void load_part(const sup_gpu_system &s, float *shared)
+template <int C, int T, bool F = false, bool X = true>
+static __device__ void load_part(const sup_gpu_system &s, float *shared)
 {
     enum { LIMIT = limit<C>::value };
-    const sizes<C, T, F> size(s);
-    float *pack = shared + size.before_pack();
-    for (int i = threadIdx.x * 4; i < s.most_pack / 4; i += T * 4)
-        copy_chunk(pack + i, (const float *)(s.pack + (size_t)blockIdx.x * s.most_pack) + i);
-    asm volatile("cp.async.commit_group;");
+    const sizes<C, T, F, X> size(s);
+    load_pack<T>(s, shared + size.before_pack());
     const float *from = s.inverse + (size_t)blockIdx.x * LIMIT * LIMIT;
     for (int i = threadIdx.x * 4; C == 1 && i < LIMIT * LIMIT; i += T * 4)
         copy_chunk(shared + i, from + i);
@@ -152,8 +163,63 @@ static __device__ void wait_inverse()
     asm volatile("cp.async.wait_group 0;");
 }
 
-/* out = inverse * in for all right-hand sides. Several threads share a row; their sums are added in order. */
-template <int C, int T> static __device__ void multiply(const block_view<C> &b)
+/* out = inverse * in for the right-hand sides of a crowd's characters: sixteen rows and a slice of the terms a warp; slices are added
+ * up in their order. Rows of `in` behind the last are zero, as those of the inverse: `clear_rest`. Columns behind the last belong
+ * to the next row, and what comes of them is left out. */
+template <int C, int T> static __device__ void multiply_crowd(const block_view<C> &b)
+{
+    enum {
+        LIMIT = limit<C>::value,
+        ROW = width<C>::value,
+        SLICES = T / LIMIT,
+        STRIPS = LIMIT / 16,
+        TILES = (ROW + 7) / 8
+    };
+    const int lane = threadIdx.x % 32, group = lane / 4, at = lane % 4, n = b.part.count;
+    for (int task = threadIdx.x / 32; task < STRIPS * SLICES; task += T / 32) {
+        const int slice = task / STRIPS, row = task % STRIPS * 16 + group;
+        const float *inverse = b.inverse + (slice * 8 + at) * LIMIT + row, *in = b.in + (slice * 8 + at) * ROW + group;
+        const int steps = row - group < n ? (n - slice * 8 + 8 * SLICES - 1) / (8 * SLICES) : 0;
+        float sum[TILES][4] = {};
+#pragma unroll 4
+        for (int k = 0; k < steps; k++, inverse += 8 * SLICES * LIMIT, in += 8 * SLICES * ROW) {
+            const float a[4] = {inverse[0], inverse[8], inverse[4 * LIMIT], inverse[4 * LIMIT + 8]};
+            float v[TILES][2];
+#pragma unroll
+            for (int t = 0; t < TILES; t++)
+                v[t][0] = in[8 * t], v[t][1] = in[4 * ROW + 8 * t];
+            multiply_tiles<TILES>(sum, a, v);
+        }
+        float *to = (slice == 0 ? b.out : b.half + (slice - 1) * LIMIT * ROW) + row * ROW + 2 * at;
+#pragma unroll
+        for (int t = 0; t < TILES; t++) {
+            if (8 * t + 2 * at >= ROW) continue;
+            *(float2 *)(to + 8 * t) = make_float2(sum[t][0], sum[t][1]);
+            *(float2 *)(to + 8 * ROW + 8 * t) = make_float2(sum[t][2], sum[t][3]);
+        }
+    }
+    __syncthreads();
+    for (int i = threadIdx.x; i < n * ROW / 4; i += T) {
+        float4 total = ((float4 *)b.out)[i];
+#pragma unroll
+        for (int h = 0; h < SLICES - 1; h++) {
+            const float4 more = ((const float4 *)b.half)[h * LIMIT * ROW / 4 + i];
+            total.x += more.x, total.y += more.y, total.z += more.z, total.w += more.w;
+        }
+        ((float4 *)b.out)[i] = total;
+    }
+    __syncthreads();
+}
+
+/* Zero behind the last row of `in`, up to whole tiles; once, before the barrier in front of the first product. */
+template <int C> static __device__ void clear_rest(const block_view<C> &b)
+{
+    const int first = b.part.count * width<C>::value, end = (b.part.count + 7) / 8 * 8 * width<C>::value;
+    if (C > 1 && first + (int)threadIdx.x < end) b.in[first + threadIdx.x] = 0.0f;
+}
+
+/* The same for one character: several threads share a row; their sums are added in order. */
+template <int C, int T> static __device__ void multiply_alone(const block_view<C> &b)
 {
     enum { LIMIT = limit<C>::value };
     const int w = width<C>::value, slices = T / LIMIT;
@@ -194,15 +260,23 @@ template <int C, int T> static __device__ void multiply(const block_view<C> &b)
     __syncthreads();
 }
 
+template <int C, int T> static __device__ void multiply(const block_view<C> &b)
+{
+    if constexpr (C > 1)
+        multiply_crowd<C, T>(b);
+    else
+        multiply_alone<C, T>(b);
+}
+
 /* Sums over a warp of N values, N a power of two: lanes pass half of what they have to each other, and end with one value each,
  * number lane / (32 / N). */
-template <int N, int HALF = N / 2, int D = 16> static __device__ __forceinline__ float warp_sums(float (&v)[N])
+template <int N, int HALF = N / 2, int D = 16, typename V> static __device__ __forceinline__ V warp_sums(V (&v)[N])
 {
     if constexpr (HALF > 0) {
         const bool upper = (threadIdx.x & D) != 0;
 #pragma unroll
         for (int k = 0; k < HALF; k++) {
-            float give = upper ? v[k] : v[k + HALF], keep = upper ? v[k + HALF] : v[k];
+            V give = upper ? v[k] : v[k + HALF], keep = upper ? v[k + HALF] : v[k];
             v[k] = keep + __shfl_xor_sync(0xffffffffu, give, D);
         }
         return warp_sums<N, HALF / 2, D / 2>(v);
@@ -233,6 +307,35 @@ static __device__ void reduce(float *shared, float (&values)[N], unsigned which,
     st.sums[((size_t)(character + k / each) * SUP_GPU_SUMS + first + k % each) * st.sum_rows + blockIdx.x] = total;
 }
 
+/* The same for values of one character a thread, T / C threads each: the first `count` of them. */
+template <int C, int T, int N>
+static __device__ void reduce_each(const block_view<C> &b, float (&values)[N], int count, const sup_gpu_state &st,
+                                   int first)
+{
+    enum { WARPS = T / 32 / C };
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    const float sum = warp_sums<N>(values);
+    if (lane % (32 / N) == 0) b.sums[lane / (32 / N) * 32 + warp] = sum;
+    __syncthreads();
+    const int c = threadIdx.x / N, k = threadIdx.x % N;
+    if (c >= b.live || k >= count) return;
+    float total = 0.0f;
+#pragma unroll
+    for (int w = 0; w < WARPS; w++)
+        total += b.sums[k * 32 + c * WARPS + w];
+    st.sums[((size_t)(b.first + c) * SUP_GPU_SUMS + first + k) * st.sum_rows + blockIdx.x] = total;
+}
+
+/* Which of C equal stretches of `length` a number is in: a division that costs less. */
+template <int C> static __device__ int which_of(int number, int length)
+{
+    int which = 0;
+#pragma unroll
+    for (int c = 1; c < C; c++)
+        which += number >= c * length;
+    return which;
+}
+
 /* Adds to the value of character c; all stay in registers. */
 template <int C> static __device__ void add_to(float (&values)[C], int c, float what)
 {
@@ -247,7 +350,8 @@ template <int C, int T>
 static __device__ void forward(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b)
 {
     const int w = width<C>::value;
-    const uint16_t *begin = b.template at<uint16_t>(SUP_PACK_COL_BEGIN), *row = b.template at<uint16_t>(SUP_PACK_COL_ROW);
+    const uint16_t *begin = b.template at<uint16_t>(SUP_PACK_COL_BEGIN),
+                   *row = b.template at<uint16_t>(SUP_PACK_COL_ROW);
     const float *value = b.template at<float>(SUP_PACK_COL_VALUE);
     const int32_t *slot = b.template at<int32_t>(SUP_PACK_SLOT);
     multiply<C, T>(b);
@@ -257,7 +361,7 @@ static __device__ void forward(const sup_gpu_system &s, const sup_gpu_state &st,
     for (int k = 0; k < C; k++)
         product[k] = 0.0f;
     for (int n = threadIdx.x; n < places * b.live; n += T) {
-        const int c = n / places, i = n - c * places;
+        const int c = which_of<C>(n, places), i = n - c * places;
         if (i < b.part.count) {
             const float *v = b.out + i * w + 3 * c, *r = b.in + i * w + 3 * c;
             add_to<C>(product, c, fmaf(v[0], r[0], fmaf(v[1], r[1], v[2] * r[2])));
@@ -284,7 +388,8 @@ static __device__ void backward(const sup_gpu_system &s, const sup_gpu_state &st
 {
     enum { LIMIT = limit<C>::value };
     const int w = width<C>::value, thread = threadIdx.x, all = T, rounds = (LIMIT * C + all - 1) / all;
-    const uint16_t *begin = b.template at<uint16_t>(SUP_PACK_ROW_BEGIN), *slot_of = b.template at<uint16_t>(SUP_PACK_ROW_SLOT);
+    const uint16_t *begin = b.template at<uint16_t>(SUP_PACK_ROW_BEGIN),
+                   *slot_of = b.template at<uint16_t>(SUP_PACK_ROW_SLOT);
     const float *value = b.template at<float>(SUP_PACK_ROW_VALUE);
     float4 y[rounds]; /* asked for early */
 #pragma unroll
@@ -294,7 +399,7 @@ static __device__ void backward(const sup_gpu_system &s, const sup_gpu_state &st
             y[r] = st.y[(size_t)(b.first + c) * s.interior_count + b.part.first + row];
     }
     for (int i = thread; i < b.part.slot_count * b.live; i += all) {
-        int c = i / b.part.slot_count, slot = i - c * b.part.slot_count;
+        int c = which_of<C>(i, b.part.slot_count), slot = i - c * b.part.slot_count;
         bool own;
         int place = b.place(0, b.part.count + slot, own);
         float4 v = st.top[(size_t)(b.first + c) * s.top_count + place];
@@ -303,7 +408,7 @@ static __device__ void backward(const sup_gpu_system &s, const sup_gpu_state &st
     }
     __syncthreads();
     for (int i = thread; i < b.part.count * C; i += all) {
-        int c = i / b.part.count, row = i - c * b.part.count;
+        int c = which_of<C>(i, b.part.count), row = i - c * b.part.count;
         float sum[3] = {0.0f, 0.0f, 0.0f};
         for (int e = begin[row]; e < begin[row + 1]; e++)
             for (int k = 0; k < 3; k++)

@@ -8,50 +8,81 @@
 #include "cuda/step_block.cuh"
 #include "methods/projective/column.h"
 
+#include <limits.h>
+
 /* --- Start --- */
 
-/* Eq. 2.9, and the pull of the anchors' second difference, which is the gradient that the start is solved from: into `in` and
- * `left`. */
+/* What the prediction of a character looks at. */
+struct predict_view {
+    const float4 *bend;
+    size_t at; /* of the character's first place */
+    int now;
+    float keep;
+    float4 fall, first;
+};
+
+static __device__ predict_view view_predict(const sup_gpu_system &s, const sup_gpu_state &st, int character)
+{
+    const sup_gpu_orders &in = st.orders[character];
+    predict_view v;
+    v.bend = st.bend + (size_t)character * s.anchor_count;
+    v.at = (size_t)character * s.unknown_count;
+    v.now = st.progress[character].phase & 1;
+    v.keep = 1.0f - st.progress[character].damping;
+    v.fall = make_float4(in.fall[0], in.fall[1], in.fall[2], 0.0f);
+    v.first = st.x[v.now][v.at + s.first_place];
+    return v;
+}
+
+/* Eq. 2.9 at a place, and how far the last guess was from it into `sums`. */
+static __device__ float4 predict_place(const sup_gpu_state &st, const predict_view &v, int place, float weight, float (&sums)[8])
+{
+    const size_t q = v.at + place;
+    float4 x = st.x[v.now][q], moved = minus(x, st.x[1 - v.now][q]);
+    float4 miss = minus(x, st.guess[q]), old = st.miss[q], apart = minus(x, v.first);
+    float4 inertial = add_scaled(add_scaled(add_scaled(x, v.keep, moved), 1.0f, v.fall), 1.0f, st.push[q]);
+    st.miss[q] = miss;
+    sums[0] = fmaf(weight, dot(old, miss), sums[0]);
+    sums[1] = fmaf(weight, dot(old, old), sums[1]);
+    sums[2] = fmaf(weight, dot(miss, miss), sums[2]);
+    sums[3] = fmaf(weight, dot(moved, moved), sums[3]);
+    sums[4] = fmaf(weight, dot(apart, apart), sums[4]);
+    return inertial;
+}
+
+/* The pull of the anchors' second difference at a place, from those of its anchors [begin, end). */
+static __device__ float4 pull_of_anchors(const sup_gpu_system &s, const predict_view &v, int begin, int end)
+{
+    float4 pull = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+#pragma unroll 4
+    for (int e = begin; e < end; e++)
+        pull = add_scaled(pull, s.pull_value[e], v.bend[s.pull_anchor[e]]);
+    return pull;
+}
+
+/* The pull, which is the gradient that the start is solved from, into `in` and `left`. */
 template <int C, int T>
 static __device__ void predict(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b)
 {
-    for (int c = 0; c < b.live; c++) {
-        const sup_gpu_orders &in = st.orders[b.first + c];
-        const int phase = st.progress[b.first + c].phase;
-        const float keep = 1.0f - st.progress[b.first + c].damping;
-        size_t at = (size_t)(b.first + c) * s.unknown_count;
-        const float4 *bend = st.bend + (size_t)(b.first + c) * s.anchor_count;
-        const float4 fall = make_float4(in.fall[0], in.fall[1], in.fall[2], 0.0f);
-        const float4 first = st.x[phase & 1][at + s.first_place];
-        float sums[8] = {0.0f};
-        for (int i = threadIdx.x; i < b.part.count + b.part.slot_count; i += T) {
+    enum { EACH = T / C }; /* threads a character */
+    const int c = threadIdx.x / EACH;
+    float sums[8] = {0.0f};
+    if (c < b.live) {
+        const predict_view view = view_predict(s, st, b.first + c);
+        for (int i = threadIdx.x % EACH; i < b.part.count + b.part.slot_count; i += EACH) {
             bool own;
             int place = b.place(s.interior_count, i, own);
             float4 pull = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
             if (own) {
-                float4 x = st.x[phase & 1][at + place], moved = minus(x, st.x[1 - (phase & 1)][at + place]);
-                float4 miss = minus(x, st.guess[at + place]), old = st.miss[at + place];
-                float weight = s.diagonal[place];
-                int end = s.pull_first[place + 1];
-#pragma unroll 4
-                for (int e = s.pull_first[place]; e < end; e++)
-                    pull = add_scaled(pull, s.pull_value[e], bend[s.pull_anchor[e]]);
-                float4 apart = minus(x, first);
-                st.inertial[at + place] =
-                    add_scaled(add_scaled(add_scaled(x, keep, moved), 1.0f, fall), 1.0f, st.push[at + place]);
-                st.miss[at + place] = miss;
-                sums[0] = fmaf(weight, dot(old, miss), sums[0]);
-                sums[1] = fmaf(weight, dot(old, old), sums[1]);
-                sums[2] = fmaf(weight, dot(miss, miss), sums[2]);
-                sums[3] = fmaf(weight, dot(moved, moved), sums[3]);
-                sums[4] = fmaf(weight, dot(apart, apart), sums[4]);
+                st.inertial[view.at + place] = predict_place(st, view, place, s.diagonal[place], sums);
+                pull = pull_of_anchors(s, view, s.pull_first[place], s.pull_first[place + 1]);
             }
             put(b.row(b.in, b.left, i, c),
                 i < b.part.count ? make_float4(-pull.x, -pull.y, -pull.z, 0.0f) : pull);
         }
-        reduce<T, 8>(b.sums, sums, 31u, st, b.first + c, SUM_PRODUCT, 8);
-        __syncthreads();
     }
+    reduce_each<C, T, 8>(b, sums, 5, st, SUM_PRODUCT);
+    __syncthreads();
 }
 
 /* --- The accelerated step --- */
@@ -79,7 +110,7 @@ static __device__ void move(const sup_gpu_system &s, const sup_gpu_state &st, co
 {
     const int places = b.part.count + b.part.slot_count;
     for (int n = threadIdx.x; n < places * b.live; n += T) {
-        const int c = n / places, i = n - c * places, character = b.first + c;
+        const int c = which_of<C>(n, places), i = n - c * places, character = b.first + c;
         const plan &p = plans[c];
         if (!p.active) continue;
         const int phase = st.progress[character].phase;
@@ -88,22 +119,23 @@ static __device__ void move(const sup_gpu_system &s, const sup_gpu_state &st, co
         size_t q = (size_t)character * s.unknown_count + b.place(s.interior_count, i, own);
         float4 d = touching ? st.direction[p.history][q] : get(b.row(b.out, b.slots, i, c));
         float4 next = next_place(st, p, turn, phase, q, d, own);
-        put(b.x + (c * s.most_local + i) * 3, next);
+        put(b.x + (c * b.most + i) * 3, next);
         if (!own) continue;
         if (turn > 0 && p.accepted && !touching) st.direction[p.history][q] = d;
         (p.finish ? st.x[1 - (phase & 1)] : st.iterate[p.target])[q] = next;
     }
 }
 
-/* Anchors where the phase has them, behind the unknowns. */
+/* Anchors where the phase has them, behind the unknowns; the first `most` of them. */
 template <int C, int T>
-static __device__ void load_anchors(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b)
+static __device__ void load_anchors(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b,
+                                    int most = INT_MAX)
 {
     const int32_t *anchor = b.template at<int32_t>(SUP_PACK_ANCHOR);
     for (int c = 0; c < b.live; c++) {
         const float4 *from = st.anchors[st.progress[b.first + c].phase % 3] + (size_t)(b.first + c) * s.anchor_count;
-        float *to = b.x + (c * s.most_local + b.part.count + b.part.slot_count) * 3;
-        for (int i = threadIdx.x; i < b.part.anchor_count; i += T)
+        float *to = b.x + (c * b.most + b.part.count + b.part.slot_count) * 3;
+        for (int i = threadIdx.x; i < min(most, b.part.anchor_count); i += T)
             put(to + 3 * i, from[anchor[i]]);
     }
 }
@@ -116,7 +148,7 @@ static __device__ void load_feet(const sup_gpu_system &s, const sup_gpu_state &s
     const float4 *from = st.feet + (size_t)(b.first + c) * (s.unknown_count + s.anchor_count);
     const int free_count = b.part.count + b.part.slot_count;
     float *to = b.feet + c % b.feet_count * b.feet_step;
-    for (int i = threadIdx.x; i < free_count + b.part.anchor_count; i += T) {
+    for (int i = threadIdx.x; i < b.part.foot_count; i += T) {
         bool own;
         copy_chunk(to + 4 * i, &from[i < free_count ? b.place(s.interior_count, i, own)
                                                     : s.unknown_count + anchor[i - free_count]]);
@@ -129,7 +161,14 @@ static __device__ sup_wide3 corner_position(const float *x, int place)
     return sup_wide3{x[3 * place], x[3 * place + 1], x[3 * place + 2]};
 }
 
-/* The column under the outer side of a prism. */
+/* The column from the outer side of a prism down to its feet. */
+static __device__ column column_between(const sup_wide3 skin[3], const sup_wide3 foot[3])
+{
+    sup_wide3 p = sup_wide3_sub(foot[0], foot[2]), q = sup_wide3_sub(foot[1], foot[2]);
+    return column{sup_wide3_sub(skin[0], foot[2]), sup_wide3_sub(skin[1], foot[2]),
+                  sup_wide3_sub(sup_wide3_sub(skin[2], foot[2]), q), column_cross(p, q)};
+}
+
 template <int C> static __device__ column column_of(const block_view<C> &b, const float *x, const float *feet, int prism)
 {
     const uint16_t *corner = b.template at<uint16_t>(SUP_PACK_CORNER) + prism;
@@ -141,9 +180,7 @@ template <int C> static __device__ column column_of(const block_view<C> &b, cons
         skin[k] = corner_position(x, place);
         foot[k] = sup_wide3{at.x, at.y, at.z};
     }
-    sup_wide3 p = sup_wide3_sub(foot[0], foot[2]), q = sup_wide3_sub(foot[1], foot[2]);
-    return column{sup_wide3_sub(skin[0], foot[2]), sup_wide3_sub(skin[1], foot[2]),
-                  sup_wide3_sub(sup_wide3_sub(skin[2], foot[2]), q), column_cross(p, q)};
+    return column_between(skin, foot);
 }
 
 /* What the part adds to the chambers of all characters that go on: columns into shared memory, then eight threads a seat. */
@@ -153,9 +190,9 @@ static __device__ void volumes(const sup_gpu_system &s, const sup_gpu_state &st,
     enum { LANES = 8 };
     const int prisms = b.part.prism_count, seats = b.part.seat_count;
     for (int n = threadIdx.x; n < prisms * b.live; n += T) {
-        const int c = n / prisms, i = n - c * prisms;
+        const int c = which_of<C>(n, prisms), i = n - c * prisms;
         if (!plans[c].active || plans[c].finish) continue;
-        column under = column_of<C>(b, b.x + c * s.most_local * 3, b.feet + c * b.feet_step, i);
+        column under = column_of<C>(b, b.x + c * b.most * 3, b.feet + c * b.feet_step, i);
         b.force[c * s.most_prisms + i] = column_volume6(&under);
     }
     __syncthreads();
@@ -163,7 +200,7 @@ static __device__ void volumes(const sup_gpu_system &s, const sup_gpu_state &st,
     const float *weights = b.template at<float>(SUP_PACK_SEAT_WEIGHT);
     const int lane = threadIdx.x % LANES, all = seats * b.live;
     for (int first = 0; first < all; first += T / LANES) {
-        const int n = first + threadIdx.x / LANES, c = n < all ? n / seats : 0, seat = n - c * seats;
+        const int n = first + threadIdx.x / LANES, c = n < all ? which_of<C>(n, seats) : 0, seat = n - c * seats;
         const bool here = n < all && plans[c].active && !plans[c].finish;
         double sum = 0.0;
         for (int e = here ? begin[seat] + lane : 0; here && e < begin[seat + 1]; e += LANES)
@@ -199,7 +236,7 @@ static __device__ void pressures(const sup_gpu_system &s, const sup_gpu_state &s
     const int32_t *seats = b.template at<int32_t>(SUP_PACK_CHAMBER_SEAT);
     const int count = b.part.seat_count;
     for (int n = threadIdx.x; n < count * b.live; n += T) {
-        const int c = n / count, i = n - c * count;
+        const int c = which_of<C>(n, count), i = n - c * count;
         if (views[c].over) continue;
         const double *volume = st.seat_volume + (size_t)(b.first + c) * s.seat_count;
         double sum = 0.0, rest = (double)b.template at<float>(SUP_PACK_SEAT_REST)[i];
@@ -447,7 +484,7 @@ template <int C, int T>
 static __device__ void evaluate(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b,
                                 const local_view &now, int c, float (&values)[SUP_GPU_SUMS_ALL])
 {
-    float *x = b.x + c * s.most_local * 3;
+    float *x = b.x + c * b.most * 3;
     const float *pressure = b.pressure + c * s.most_seats;
     const pressed_view<C> under = {b, x, b.feet + c % b.feet_count * b.feet_step, s.volume > 0.0f ? pressure : NULL};
 #pragma unroll
@@ -475,10 +512,10 @@ static __device__ void load_iterates(const sup_gpu_system &s, const sup_gpu_stat
 {
     const int places = b.part.count + b.part.slot_count;
     for (int n = threadIdx.x; n < places * b.live; n += T) {
-        const int c = n / places, i = n - c * places;
+        const int c = which_of<C>(n, places), i = n - c * places;
         bool own;
         const size_t q = (size_t)(b.first + c) * s.unknown_count + b.place(s.interior_count, i, own);
-        put(b.x + (c * s.most_local + i) * 3, st.iterate[views[c].current][q]);
+        put(b.x + (c * b.most + i) * 3, st.iterate[views[c].current][q]);
     }
 }
 

@@ -1,5 +1,6 @@
 /* top.cu - the top of the solve: d_t = S^-1 (r_t - sum_p A_tp y_p), for one character or for a crowd. See blocks.h. */
 #include "cuda/decide.cuh"
+#include "cuda/tensor.cuh"
 #include "cuda/top_rest.cuh"
 
 enum { ALONE_THREADS = 32 * SUP_GPU_TOP_ROWS_ALONE };
@@ -30,7 +31,8 @@ __global__ void __launch_bounds__(ALONE_THREADS)
     wait_for_kernel();
     if (is_over(st, turn, character) || (solve > 0 && !solves_on(st, character, solve))) return;
     for (int i = threadIdx.x; i < s.top_stride; i += ALONE_THREADS) {
-        float4 v = i < s.top_count ? top_rest(slot, s.top_first[i], s.top_first[i + 1]) : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+        float4 v =
+            i < s.top_count ? top_rest(slot, s.top_first[i], s.top_first[i + 1]) : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
         rest[i] = v.x, rest[s.top_stride + i] = v.y, rest[2 * s.top_stride + i] = v.z;
     }
     __syncthreads();
@@ -57,7 +59,8 @@ __global__ void __launch_bounds__(ALONE_THREADS)
         products[warp] = 0.0f;
         if (row < s.top_count) {
             st.top[(size_t)character * s.top_count + row] = make_float4(sum[0], sum[1], sum[2], 0.0f);
-            products[warp] = sum[0] * rest[row] + sum[1] * rest[s.top_stride + row] + sum[2] * rest[2 * s.top_stride + row];
+            products[warp] =
+                sum[0] * rest[row] + sum[1] * rest[s.top_stride + row] + sum[2] * rest[2 * s.top_stride + row];
         }
     }
     __syncthreads();
@@ -70,7 +73,15 @@ __global__ void __launch_bounds__(ALONE_THREADS)
 
 /* --- Crowds --- */
 
-enum { COLUMNS = 3 * SUP_GPU_TOP_LOCKSTEP, CHUNK = 32, STAGES = 3, STAGE = CHUNK * (SUP_GPU_TOP_ROWS + COLUMNS) };
+enum {
+    COLUMNS = 3 * SUP_GPU_TOP_LOCKSTEP,
+    CHUNK = 32,
+    STAGES = 2,
+    ROWS_APART = SUP_GPU_TOP_ROWS + 8, /* of a chunk in fast memory, so that threads find different banks */
+    COLUMNS_APART = COLUMNS + 8,
+    STAGE = CHUNK * (ROWS_APART + COLUMNS_APART),
+    TILES = COLUMNS / 8
+};
 
 /* Whether any character of a group needs this solve. */
 static __device__ bool group_solves(const sup_gpu_state &st, int group, int turn, int solve)
@@ -81,9 +92,8 @@ static __device__ bool group_solves(const sup_gpu_state &st, int group, int turn
     return any;
 }
 
-__global__ void __launch_bounds__(256)
-    top_gather_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st, int turn,
-                      int solve)
+__global__ void __launch_bounds__(256) top_gather_kernel(const __grid_constant__ sup_gpu_system s,
+                                                         const __grid_constant__ sup_gpu_state st, int turn, int solve)
 {
     int group = blockIdx.y, place = blockIdx.x * 256 + threadIdx.x;
     int character = group * SUP_GPU_TOP_LOCKSTEP + blockIdx.z;
@@ -97,62 +107,63 @@ __global__ void __launch_bounds__(256)
 }
 
 /* Begins to copy a chunk of the terms: rows of S^-1, which is symmetric, then what is left to the top. */
-static __device__ void load_chunk(const sup_gpu_system &s, const float *inverse, const float *from, int chunk, float *stage)
+static __device__ void load_chunk(const sup_gpu_system &s, const float *inverse, const float *from, int chunk,
+                                  float *stage)
 {
     if (chunk < s.top_stride) {
         for (int i = threadIdx.x; i < CHUNK * SUP_GPU_TOP_ROWS / 4; i += 256) {
-            int j = min(chunk + i / (SUP_GPU_TOP_ROWS / 4), s.top_count - 1); /* beyond: times zero */
-            copy_chunk(stage + 4 * i, inverse + (size_t)j * s.top_stride + i % (SUP_GPU_TOP_ROWS / 4) * 4);
+            const int term = i / (SUP_GPU_TOP_ROWS / 4), row = i % (SUP_GPU_TOP_ROWS / 4) * 4;
+            int j = min(chunk + term, s.top_count - 1); /* beyond: times zero */
+            copy_chunk(stage + term * ROWS_APART + row, inverse + (size_t)j * s.top_stride + row);
         }
         for (int i = threadIdx.x; i < CHUNK * COLUMNS / 4; i += 256)
-            copy_chunk(stage + CHUNK * SUP_GPU_TOP_ROWS + 4 * i, from + (size_t)chunk * COLUMNS + 4 * i);
+            copy_chunk(stage + CHUNK * ROWS_APART + i / (COLUMNS / 4) * COLUMNS_APART + i % (COLUMNS / 4) * 4,
+                       from + (size_t)chunk * COLUMNS + 4 * i);
     }
     asm volatile("cp.async.commit_group;");
 }
 
-/* Rows of S^-1 times columns of characters, chunk by chunk, two of them on the way. Each thread has 4 rows and 12 columns; four
- * threads share them, each a quarter of the terms, added up in order. */
+/* Rows of S^-1 times columns of characters, chunk by chunk, one on the way while the other is multiplied. A warp has 16 rows and all
+ * columns; two warps share them, each half of the terms, added up in order. */
 __global__ void __launch_bounds__(256, 3)
     top_crowd_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st, int turn,
                      int solve)
 {
     __shared__ __align__(16) float stages[STAGES * STAGE];
     float *total = stages; /* [SUP_GPU_TOP_ROWS*(COLUMNS+1)] afterwards */
-    int group = blockIdx.y, rows = threadIdx.x % 16 * 4, columns = threadIdx.x / 16 % 4 * 12, slice = threadIdx.x / 64;
+    const int group = blockIdx.y, lane = threadIdx.x % 32, part = lane / 4, at = lane % 4;
+    const int slice = threadIdx.x / 128, row = threadIdx.x / 32 % 4 * 16 + part;
     const float *from = st.rhs + (size_t)group * s.top_stride * COLUMNS;
     const float *inverse = s.top_inverse + blockIdx.x * SUP_GPU_TOP_ROWS;
-    float sum[4][12];
-#pragma unroll
-    for (int i = 0; i < 48; i++)
-        sum[i / 12][i % 12] = 0.0f;
+    float sum[TILES][4] = {};
     wait_for_kernel();
     if (!group_solves(st, group, turn, solve)) return;
     for (int k = 0; k < STAGES - 1; k++)
         load_chunk(s, inverse, from, k * CHUNK, stages + k * STAGE);
-    for (int chunk = 0, at = 0; chunk < s.top_stride; chunk += CHUNK, at = at + 1 < STAGES ? at + 1 : 0) {
+    for (int chunk = 0, stage = 0; chunk < s.top_stride; chunk += CHUNK, stage = stage + 1 < STAGES ? stage + 1 : 0) {
         asm volatile("cp.async.wait_group %0;" ::"n"(STAGES - 2));
         __syncthreads();
-        load_chunk(s, inverse, from, chunk + (STAGES - 1) * CHUNK, stages + (at + STAGES - 1) % STAGES * STAGE);
-        const float *m = stages + at * STAGE + rows, *in = stages + at * STAGE + CHUNK * SUP_GPU_TOP_ROWS + columns;
+        load_chunk(s, inverse, from, chunk + (STAGES - 1) * CHUNK, stages + (stage + STAGES - 1) % STAGES * STAGE);
+        const float *m = stages + stage * STAGE + row, *in = stages + stage * STAGE + CHUNK * ROWS_APART + part;
 #pragma unroll
-        for (int j = slice; j < CHUNK; j += 4) {
-            const float4 f = *(const float4 *)(m + j * SUP_GPU_TOP_ROWS), *v = (const float4 *)(in + j * COLUMNS);
-            const float4 v0 = v[0], v1 = v[1], v2 = v[2];
-            const float a[4] = {f.x, f.y, f.z, f.w};
-            const float c[12] = {v0.x, v0.y, v0.z, v0.w, v1.x, v1.y, v1.z, v1.w, v2.x, v2.y, v2.z, v2.w};
+        for (int k = 0; k < CHUNK; k += 16) {
+            const int k0 = k + slice * 8 + at, k1 = k0 + 4;
+            const float a[4] = {m[k0 * ROWS_APART], m[k0 * ROWS_APART + 8], m[k1 * ROWS_APART], m[k1 * ROWS_APART + 8]};
+            float b[TILES][2];
 #pragma unroll
-            for (int i = 0; i < 48; i++)
-                sum[i / 12][i % 12] = fmaf(a[i / 12], c[i % 12], sum[i / 12][i % 12]);
+            for (int t = 0; t < TILES; t++)
+                b[t][0] = in[k0 * COLUMNS_APART + 8 * t], b[t][1] = in[k1 * COLUMNS_APART + 8 * t];
+            multiply_tiles<TILES>(sum, a, b);
         }
     }
     asm volatile("cp.async.wait_group 0;");
-    for (int turn = 0; turn < 4; turn++) { /* slice by slice */
+    for (int turns = 0; turns < 2; turns++) { /* slice by slice */
         __syncthreads();
-        if (slice != turn) continue;
+        if (slice != turns) continue;
 #pragma unroll
-        for (int i = 0; i < 48; i++) {
-            float *to = total + (rows + i / 12) * (COLUMNS + 1) + columns + i % 12;
-            *to = turn == 0 ? sum[i / 12][i % 12] : *to + sum[i / 12][i % 12];
+        for (int i = 0; i < 4 * TILES; i++) {
+            float *to = total + (row + i % 4 / 2 * 8) * (COLUMNS + 1) + i / 4 * 8 + 2 * at + i % 2;
+            *to = turns == 0 ? sum[i / 4][i % 4] : *to + sum[i / 4][i % 4];
         }
     }
     __syncthreads();
@@ -188,13 +199,14 @@ extern "C" size_t sup_gpu_top_shared(const sup_gpu_system *system)
 extern "C" int32_t sup_gpu_top_rows(const sup_gpu_system *system)
 {
     return system->lockstep > 1 ? system->top_stride / SUP_GPU_TOP_ROWS * 2
-                 : (system->top_count + SUP_GPU_TOP_ROWS_ALONE - 1) / SUP_GPU_TOP_ROWS_ALONE;
+                                : (system->top_count + SUP_GPU_TOP_ROWS_ALONE - 1) / SUP_GPU_TOP_ROWS_ALONE;
 }
 
 extern "C" int sup_gpu_top_prepare(const sup_gpu_system *system)
 {
     if (system->lockstep > 1) return 0;
-    return (int)cudaFuncSetAttribute(top_alone_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)alone_shared(system));
+    return (int)cudaFuncSetAttribute(top_alone_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                     (int)alone_shared(system));
 }
 
 extern "C" int sup_gpu_top(const sup_gpu_system *system, const sup_gpu_state *state, int32_t turn, int32_t solve,

@@ -20,11 +20,12 @@ static sup_graph torus(int32_t size, int32_t **memory)
     return (sup_graph){n, first, to};
 }
 
-static void check_partition(const sup_graph *g, int32_t limit)
+static void check_partition(const sup_graph *g, int32_t limit, int32_t tries)
 {
-    int32_t *part = calloc((size_t)g->size, sizeof *part), count = 0, *size = calloc((size_t)g->size, sizeof *size);
+    int32_t *part = calloc((size_t)g->size, sizeof *part), *size = calloc((size_t)g->size, sizeof *size);
+    int32_t count = 0;
     sup_context context = sup_context_resolve(NULL);
-    CHECK_EQ(sup_partition(&context, g, limit, part, &count, NULL), SUP_OK);
+    CHECK_EQ(sup_partition(&context, g, limit, tries, part, &count, NULL), SUP_OK);
     CHECK(count >= 1);
     for (int32_t v = 0; v < g->size; v++) {
         CHECK(part[v] >= SUP_PARTITION_TOP && part[v] < count);
@@ -43,9 +44,10 @@ TEST(parts_do_not_touch)
     for (int32_t size = 3; size <= 40; size += 37) {
         int32_t *memory;
         sup_graph g = torus(size, &memory);
-        check_partition(&g, 1);
-        check_partition(&g, 16);
-        check_partition(&g, 128);
+        check_partition(&g, 1, 1);
+        check_partition(&g, 128, 1);
+        check_partition(&g, 16, 1);
+        check_partition(&g, 16, 24);
         free(memory);
     }
 }
@@ -60,8 +62,9 @@ TEST(a_clique_and_loose_vertices_are_cut_too)
         first[v + 1] = count;
     }
     sup_graph g = {2 * N, first, to};
-    check_partition(&g, 6);
-    check_partition(&g, 64);
+    check_partition(&g, 6, 1);
+    check_partition(&g, 6, 24);
+    check_partition(&g, 64, 1);
 }
 
 static body tube_of(int32_t rings, sup_blocks **blocks)
@@ -101,6 +104,39 @@ TEST(the_solve_in_blocks_is_the_factors_solve)
         sup_blocks_destroy(k);
         body_free(&b);
     }
+}
+
+/* Single characters have both halves of a solve as one product each: A_p^-1 r, and A_tp of that at the part's slots. */
+TEST(halves_of_a_solve_are_products)
+{
+    sup_blocks *k = NULL, *crowd = NULL;
+    body b = tube_of(66, &k), other = tube_of(40, &crowd);
+    CHECK(k->limit == SUP_BLOCK_ALONE && k->solve != NULL && k->part_count > 1);
+    CHECK(crowd->limit == SUP_BLOCK_LIMIT && crowd->solve == NULL);
+    CHECK(k->solve_stride >= k->limit + k->most_slots && k->solve_stride % 32 == 4);
+    for (int32_t p = 0; p < k->part_count; p++) {
+        const sup_block_part *part = &k->parts[p];
+        const float *inverse = k->inverse + (size_t)p * (size_t)k->limit * (size_t)k->limit;
+        const float *solve = k->solve + (size_t)p * (size_t)k->limit * (size_t)k->solve_stride;
+        for (int32_t j = 0; j < part->count; j++) {
+            for (int32_t i = 0; i < part->count; i++)
+                CHECK(solve[j * k->solve_stride + i] == inverse[j * k->limit + i]);
+            for (int32_t s = 0; s < part->slot_count; s++) {
+                double sum = 0.0, size = 1e-30;
+                int32_t slot = part->slot_first + s;
+                for (int32_t e = k->column_first[slot]; e < k->column_first[slot + 1]; e++) {
+                    double term = (double)k->column_value[e] * (double)inverse[j * k->limit + k->column_row[e]];
+                    sum += term;
+                    size += fabs(term);
+                }
+                CHECK_NEAR((double)solve[j * k->solve_stride + part->count + s], sum, 1e-6 * size);
+            }
+        }
+    }
+    sup_blocks_destroy(k);
+    sup_blocks_destroy(crowd);
+    body_free(&b);
+    body_free(&other);
 }
 
 /* Places of the system that a corner of a part stands for: unknown, or unknown_count + anchor. */
@@ -154,6 +190,45 @@ TEST(every_prism_is_there_once_with_its_corners)
     CHECK_NEAR(own, weights, 1e-9 * weights);
     CHECK_EQ(sum_of_own, sum_of_places);
     free(place);
+    sup_blocks_destroy(k);
+    body_free(&b);
+}
+
+/* Forces on the corners of a crowd's prisms: loose prisms first, no two in the same place, and every one that moves something is
+ * gathered once. */
+TEST(forces_of_a_crowds_prisms_stand_apart)
+{
+    sup_blocks *k = NULL;
+    body b = tube_of(40, &k);
+    CHECK(k->limit > SUP_BLOCK_ALONE && k->most_forces > 0);
+    unsigned char *taken = calloc((size_t)k->most_forces, 1);
+    for (int32_t p = 0; p < k->part_count; p++) {
+        const sup_block_part *part = &k->parts[p];
+        int32_t places = part->count + part->slot_count, moved = 0, gathered = 0, feet = 0;
+        memset(taken, 0, (size_t)k->most_forces);
+        for (int32_t i = 0; i < part->prism_count; i++)
+            for (int32_t c = 0; c < 6; c++) {
+                int64_t at = part->prism_first + i;
+                int32_t place =
+                    k->corner[at / SUP_PRISM_LANES * SUP_PRISM_CORNERS + c * SUP_PRISM_LANES + at % SUP_PRISM_LANES];
+                if (c < 3 && place >= feet) feet = place + 1;
+                if (c >= 3 && i >= part->loose_stride) CHECK(place >= places);
+                if (c >= 3 && i >= part->loose_stride) continue;
+                for (int32_t x = 0; x < 3; x++) {
+                    int32_t force = sup_block_force(part, c, i) + x;
+                    CHECK(force < k->most_forces && !taken[force]);
+                    taken[force] = place < places ? 1 : 2;
+                }
+                moved += place < places;
+            }
+        for (int32_t e = k->sum_begin[part->sum_first]; e < k->sum_begin[part->sum_first + places]; e++, gathered++) {
+            CHECK_EQ(taken[k->sum_from[e]], 1);
+            taken[k->sum_from[e]] = 3;
+        }
+        CHECK_EQ(gathered, moved);
+        CHECK_EQ(part->foot_count, feet);
+    }
+    free(taken);
     sup_blocks_destroy(k);
     body_free(&b);
 }

@@ -243,6 +243,14 @@ TEST(works_of_old_rigid_regions_and_other_frame_rates_are_those_of_the_cpu)
     compare_projective(&f, "144 frames a second", 3, 200, 144.0, true);
 }
 
+TEST(fast_skins_of_a_crowd_are_those_of_the_cpu)
+{
+    fixture f = open_fixture("human", "projective", "vertices=2000 contact=0 fast=1 iterations=3", 0.0f);
+    compare_projective(&f, "fast", 5, 30, 60.0, false);
+    f = open_fixture("human", "projective", "vertices=2000 fast=1 iterations=3", 0.0f);
+    compare_projective(&f, "fast, touching", 5, 30, 60.0, true);
+}
+
 /* One alone, whose step is one launch, two, whose parts are as small, and a crowd come to the same. Small, for the tools that
  * look for races. */
 TEST(one_alone_moves_as_one_of_a_crowd)

@@ -317,6 +317,61 @@ TEST(compose_agrees_with_the_slow_way)
     close_body(&b);
 }
 
+/* Joints between two fields of one line, from the lower one up; 3 for more, and for those of other lines. */
+static int joints_between(const body *b, int32_t low, int32_t high)
+{
+    int joints = 0;
+    for (; joints < 3 && low != high; joints++) {
+        low = low < 0 ? -1 : b->tree[low].parent;
+        if (low < 0) return 3;
+    }
+    return joints;
+}
+
+static void check_strongest(const sup_field_samples *found, int k, const double strongest[4])
+{
+    CHECK_NEAR(found->value[k], strongest[0], 1e-6);
+    CHECK_NEAR(found->x[k], strongest[1], 1e-5);
+    CHECK_NEAR(found->y[k], strongest[2], 1e-5);
+    CHECK_NEAR(found->z[k], strongest[3], 1e-5);
+}
+
+/* A limb goes on over one joint; what is two joints up or down the same line is neither kin nor strange; brothers are strange. */
+TEST(compose_tells_kin_from_strangers)
+{
+    body b;
+    make_hand(&b, NULL);
+    sup_random random = {8};
+    int felt[2] = {0, 0};
+    for (int block = 0; block < 200; block++) {
+        sup_field_points points;
+        sup_field_samples samples;
+        sup_field_sides sides;
+        random_block(&random, &points, 1.5);
+        for (int k = 0; k < SUP_FIELD_LANES; k++) /* blocks of one owner, and mixed ones */
+            sides.own[k] = (float)((block + (block % 2 ? k : 0)) % (b.compose.fields.field_count + 1) - 1);
+        sup_compose_evaluate(&b.compose, &b.posed, &points, &samples, &sides);
+        for (int k = 0; k < SUP_FIELD_LANES; k++) {
+            const double p[3] = {(double)points.x[k], (double)points.y[k], (double)points.z[k]};
+            int32_t own = sides.own[k] >= 0.0f ? b.leaves[(int)sides.own[k]] : -1;
+            double strongest[2][4] = {{own < 0 ? 1.0 : 0.0}, {0.0}};
+            for (int32_t leaf = 0; leaf < b.compose.fields.field_count && own >= 0; leaf++) {
+                int up = joints_between(&b, own, b.leaves[leaf]), down = joints_between(&b, b.leaves[leaf], own);
+                int joints = up < down ? up : down, which = joints <= 1 ? 0 : 1;
+                double out[4];
+                ball(b.posed.to_grid + 12 * leaf, p, out);
+                if (joints != 2 && out[0] > strongest[which][0]) memcpy(strongest[which], out, sizeof out);
+            }
+            check_strongest(&sides.kin, k, strongest[0]);
+            check_strongest(&sides.strange, k, strongest[1]);
+            for (int i = 0; i < 2; i++)
+                felt[i] += own >= 0 && strongest[i][0] > 0.1;
+        }
+    }
+    CHECK(felt[0] > 200 && felt[1] > 200);
+    close_body(&b);
+}
+
 TEST(compose_kernels_agree_with_each_other)
 {
     const sup_compose_kernels *all[3] = {&sup_compose_kernels_base, NULL, NULL};

@@ -21,6 +21,7 @@ static void plane_field(const void *user, const sup_field_points *points, sup_fi
     for (int k = 0; k < SUP_FIELD_LANES; k++) {
         sides->felt[k] = -1.0f; /* of no limb: none is taken for the other side of one */
         sides->kin.value[k] = 1.0f;
+        sides->strange.value[k] = 0.0f;
     }
 }
 

@@ -181,6 +181,138 @@ TEST(track_lost_rows_come_back)
     tube_close(&t);
 }
 
+/* What tubes of two strangers feel of the limb that a row belongs to, and of the other. */
+static void feel(const tube *t, int64_t row, double felt[2])
+{
+    sup_field_points points;
+    sup_field_samples samples;
+    sup_field_sides sides;
+    const float *p = sup_track_places(&t->track, t->state) + 4 * row;
+    for (int k = 0; k < SUP_FIELD_LANES; k++) {
+        points.x[k] = p[0];
+        points.y[k] = p[1];
+        points.z[k] = p[2];
+        sides.own[k] = t->track.own[row];
+    }
+    t->input.field(t, &points, &samples, &sides);
+    felt[0] = (double)sides.kin.value[0];
+    felt[1] = (double)sides.strange.value[0];
+}
+
+/* Rows of one limb that lie on another one, which is all that the union of both asks for, go back to theirs. */
+TEST(track_rows_on_strangers_come_back)
+{
+    tube t;
+    sup_track_joint joints[TUBE_JOINTS];
+    sup_context context = sup_context_resolve(NULL);
+    sup_track_work work = bent_work(&t, &context, joints);
+    t.strangers = true;
+    t.input.field_user = &t;
+    int32_t moved = 0;
+    for (int64_t i = 0; i < t.track.row_count; i++) {
+        const float *rest = t.track.rest + 4 * i;
+        if (!(t.track.own[i] > 0.5f && rest[0] > 0.1f && rest[0] < 0.2f)) continue;
+        work.rows.place[4 * i] = -0.07f; /* beside the joint, on the other bone, which does not turn */
+        work.rows.place[4 * i + 1] = rest[1];
+        work.rows.place[4 * i + 2] = rest[2];
+        moved++;
+    }
+    CHECK(moved > 20);
+    for (int round = 0; round < 4; round++)
+        sup_track_project(&work, 8, -1.0f);
+    for (int64_t i = 0; i < t.track.row_count; i++) {
+        const float *rest = t.track.rest + 4 * i;
+        double felt[2];
+        feel(&t, i, felt);
+        if (t.track.own[i] > 0.5f && rest[0] > 0.1f && rest[0] < 0.2f)
+            CHECK_MSG(felt[0] > 0.35, "row %d feels %g of its own", (int)i, felt[0]);
+    }
+    tube_close(&t);
+}
+
+/* Two limbs folded into each other by more than they are thick: rows are inside their own as much as inside the stranger, also
+ * where both point the same way. */
+TEST(track_strangers_press_rows_into_their_own_limb)
+{
+    tube t;
+    sup_track_joint joints[TUBE_JOINTS];
+    sup_context context = sup_context_resolve(NULL);
+    sup_track_work work = bent_work(&t, &context, joints);
+    t.strangers = true;
+    sup_affine aside =
+        sup_affine_from_trs(sup_v3(-0.3, 0.05, 0.0), sup_quatd_from_axis_angle(sup_v3(0, 0, 1), 0.0), sup_v3(1, 1, 1));
+    CHECK(sup_affine_inverse(aside, &t.field[1])); /* into the other, along it */
+    int32_t inside = 0;
+    for (int64_t i = 0; i < t.track.row_count; i++)
+        if (t.track.own[i] > 0.5f)
+            sup_v3_store(work.rows.place + 4 * i, sup_affine_point(aside, sup_v3_load(t.track.rest + 4 * i)));
+        else
+            memcpy(work.rows.place + 4 * i, t.track.rest + 4 * i, 3 * sizeof(float));
+    for (int64_t i = 0; i < t.track.row_count; i++) { /* those that are inside only now */
+        double felt[2];
+        feel(&t, i, felt);
+        inside += felt[1] > 0.65 ? 1 : 0;
+    }
+    for (int round = 0; round < 6; round++)
+        sup_track_project(&work, 8, -1.0f);
+    int32_t through = 0;
+    for (int64_t i = 0; i < t.track.row_count; i++) {
+        double felt[2];
+        feel(&t, i, felt);
+        through += felt[1] > 0.65 && felt[0] < felt[1] - 0.05 ? 1 : 0;
+    }
+    CHECK(inside > 20);
+    CHECK_MSG(through <= inside / 20, "%d of %d rows are through", through, inside);
+    tube_close(&t);
+}
+
+/* A row that was torn out of a bent tube is back among its neighbours after a sub-frame; what is shown of it before is no spike. */
+TEST(track_torn_rows_are_mended_and_not_shown)
+{
+    tube t;
+    tube_open(&t, 48, 20, 0.1f);
+    for (int i = 1; i <= 9; i++)
+        tube_bend(&t, 0.1 * i, at_home());
+    int32_t torn = 0;
+    while (t.track.rest[4 * torn] < 0.05f || t.track.rest[4 * torn + 1] > 0.0f)
+        torn++;
+    float *p = sup_track_places(&t.track, t.state) + 4 * torn, edge = t.track.aim[torn].edge, was[3];
+    memcpy(was, p, sizeof was);
+    p[1] -= 6.0f * edge;
+    float *shown = malloc((size_t)t.track.row_count * 4 * sizeof *shown);
+    sup_context context = sup_context_resolve(NULL);
+    sup_track_show(&context, &t.track, t.state, 0.5f, shown);
+    CHECK_NEAR(shown[4 * torn + 1], p[1], 1e-7);
+    sup_track_limit(&context, &t.track, t.state, shown);
+    for (int32_t e = t.track.first[torn]; e < t.track.first[torn + 1]; e++) {
+        int64_t other = t.track.other[e];
+        double now = sup_v3_distance(sup_v3_load(shown + 4 * torn), sup_v3_load(shown + 4 * other));
+        double rest =
+            sup_v3_distance(sup_v3_load(t.track.rest + 4 * (int64_t)torn), sup_v3_load(t.track.rest + 4 * other));
+        CHECK_MSG(now < 2.6 * rest, "an edge is %g times as long", now / rest);
+    }
+    t.input.all = true;
+    tube_bend(&t, 0.9, at_home());
+    CHECK_MSG(sup_v3_distance(sup_v3_load(p), sup_v3_load(was)) < (double)edge, "it is %g edges away",
+              sup_v3_distance(sup_v3_load(p), sup_v3_load(was)) / (double)edge);
+    free(shown);
+    tube_close(&t);
+}
+
+/* Skin that faces into its field is a detail that the field does not show: it follows its neighbours, and is not lost. */
+TEST(track_details_follow_their_neighbours)
+{
+    tube t;
+    tube_open(&t, 30, 12, 0.1f);
+    sup_context context = sup_context_resolve(NULL);
+    CHECK(t.built.aim[0].gradient > 0.0f);
+    /* What was found before, inwards, is now taken for the normals. */
+    CHECK_EQ(sup_track_aim_at(&context, &t.built, t.input.field, &t), 0);
+    for (int64_t i = 0; i < t.track.row_count; i++)
+        CHECK(t.built.aim[i].gradient == 0.0f && t.built.aim[i].iso > 0.4f);
+    tube_close(&t);
+}
+
 /* 18 */
 TEST(track_mean_value_coordinates)
 {
@@ -221,6 +353,7 @@ static void no_field(const void *user, const sup_field_points *points, sup_field
     memset(sides->contact, 0, sizeof sides->contact);
     memset(sides->felt, 0, sizeof sides->felt);
     memset(&sides->kin, 0, sizeof sides->kin);
+    memset(&sides->strange, 0, sizeof sides->strange);
 }
 
 TEST(track_energy_goes_down_and_nothing_breaks_without_a_field)

@@ -57,6 +57,14 @@ double tube_value(const tube *t, const float *p, double gradient[3])
     return result;
 }
 
+static void put(sup_field_samples *to, int k, double value, sup_vec3d slope)
+{
+    to->value[k] = (float)value;
+    to->x[k] = (float)slope.x;
+    to->y[k] = (float)slope.y;
+    to->z[k] = (float)slope.z;
+}
+
 /* Rows belong to capsule 0 or 1. */
 static void set_side(const tube *t, const float *p, int k, sup_field_sides *sides)
 {
@@ -67,14 +75,12 @@ static void set_side(const tube *t, const float *p, int k, sup_field_sides *side
     sup_vec3d across = sup_v3_sub(slope[own], slope[1 - own]);
     sides->felt[k] = (float)value[own];
     sides->contact[k] = t->contact && fmin(value[0], value[1]) > 0.5 ? 1.0f : 0.0f;
-    sides->side.value[k] = (float)(value[own] - value[1 - own]);
-    sides->side.x[k] = (float)across.x;
-    sides->side.y[k] = (float)across.y;
-    sides->side.z[k] = (float)across.z;
+    put(&sides->side, k, value[own] - value[1 - own], across);
     sides->end.value[k] = FLT_MAX;
     sides->end.x[k] = sides->end.y[k] = sides->end.z[k] = 0.0f;
-    sides->kin.value[k] = 1.0f; /* both are of one limb */
-    sides->kin.x[k] = sides->kin.y[k] = sides->kin.z[k] = 0.0f;
+    const sup_vec3d none = {0, 0, 0};
+    put(&sides->kin, k, t->strangers ? value[own] : 1.0, t->strangers ? slope[own] : none);
+    put(&sides->strange, k, t->strangers ? value[1 - own] : 0.0, t->strangers ? slope[1 - own] : none);
 }
 
 static void tube_field(const void *user, const sup_field_points *points, sup_field_samples *samples,

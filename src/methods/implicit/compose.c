@@ -228,12 +228,21 @@ static void find_limbs(const sup_compose *c, sup_posed_fields *posed)
             if (c->fields.fields[first].joint == c->fields.fields[f].joint) posed->limb[f] = posed->limb[first];
 }
 
-/* Whether a limb goes on from one field into the other. */
-static bool are_kin(const sup_posed_fields *posed, int32_t a, int32_t b)
+enum relation { KIN, NEITHER, STRANGER };
+
+/* `a` is a field below `b`. */
+static int32_t joints_above(const sup_posed_fields *posed, int32_t a, int32_t b)
 {
-    a = posed->limb[a];
-    b = posed->limb[b];
-    return a == b || posed->above[a] == b || posed->above[b] == a;
+    int32_t first = posed->above[a], second = first >= 0 ? posed->above[posed->limb[first]] : -1;
+    return a == b ? 0 : first == b ? 1 : second == b ? 2 : 3;
+}
+
+/* Whether a limb goes on from one field into the other. */
+static enum relation relation_of(const sup_posed_fields *posed, int32_t a, int32_t b)
+{
+    int32_t up = joints_above(posed, posed->limb[a], posed->limb[b]),
+            down = joints_above(posed, posed->limb[b], posed->limb[a]), joints = up < down ? up : down;
+    return joints <= 1 ? KIN : joints == 2 ? NEITHER : STRANGER;
 }
 
 void sup_compose_pose(const sup_compose *compose, const float *joints, sup_posed_fields *posed)
@@ -288,7 +297,7 @@ typedef struct row {
     const sup_field_points *points;
     const float *own;                                     /* leaf of each lane, or NULL */
     float felt[SUP_FIELD_LANES], others[SUP_FIELD_LANES]; /* values of the own leaf, and the largest of all others */
-    sup_field_samples kin;
+    sup_field_samples kin, strange;
     int32_t count; /* operands; one node fewer waits */
     int32_t last;  /* leaf of the newest operand */
     sup_compose_operand operands[SUP_COMPOSE_DEPTH + 2];
@@ -324,15 +333,16 @@ static int32_t own_field(const row *r, int32_t k)
     return own >= 0.0f && own < (float)r->compose->fields.field_count ? r->compose->leaves[(int32_t)own] : -1;
 }
 
-static bool is_kin(const row *r, int32_t k, int32_t field)
+static enum relation relation_to(const row *r, int32_t k, int32_t field)
 {
     int32_t own = own_field(r, k);
-    return own >= 0 && are_kin(r->posed, own, field);
+    return own >= 0 ? relation_of(r->posed, own, field) : NEITHER;
 }
 
 static void begin_sides(row *r)
 {
     memset(&r->kin, 0, sizeof r->kin);
+    memset(&r->strange, 0, sizeof r->strange);
     for (int32_t k = 0; k < SUP_FIELD_LANES; k++)
         r->kin.value[k] = own_field(r, k) < 0 ? 1.0f : 0.0f;
 }
@@ -342,8 +352,8 @@ static void take_leaf(row *r, int32_t leaf, sup_compose_operand *operand)
 {
     const sup_field_samples *s = &operand->samples;
     int32_t field = r->compose->leaves[leaf];
-    bool first = is_kin(r, 0, field);
-    memset(&operand->sides, 0, sizeof operand->sides);
+    enum relation first = relation_to(r, 0, field);
+    memset(&operand->sides, 0, offsetof(sup_field_sides, kin));
     for (int32_t k = 0; k < SUP_FIELD_LANES; k++) {
         bool mine = r->own[k] == (float)leaf && s->value[k] > 0.0f;
         operand->mine[k] = mine ? 1.0f : 0.0f;
@@ -351,12 +361,13 @@ static void take_leaf(row *r, int32_t leaf, sup_compose_operand *operand)
         if (s->value[k] > *value) *value = s->value[k];
     }
     for (int32_t k = 0; k < SUP_FIELD_LANES; k++) {
-        bool kin = r->own[k] == r->own[0] ? first : is_kin(r, k, field);
-        if (!kin || !(s->value[k] > r->kin.value[k])) continue;
-        r->kin.value[k] = s->value[k];
-        r->kin.x[k] = s->x[k];
-        r->kin.y[k] = s->y[k];
-        r->kin.z[k] = s->z[k];
+        enum relation relation = r->own[k] == r->own[0] ? first : relation_to(r, k, field);
+        sup_field_samples *to = relation == KIN ? &r->kin : &r->strange;
+        if (relation == NEITHER || !(s->value[k] > to->value[k])) continue;
+        to->value[k] = s->value[k];
+        to->x[k] = s->x[k];
+        to->y[k] = s->y[k];
+        to->z[k] = s->z[k];
     }
 }
 
@@ -407,5 +418,6 @@ void sup_compose_evaluate(const sup_compose *compose, const sup_posed_fields *po
     for (int32_t k = 0; k < SUP_FIELD_LANES; k++)
         r.operands[0].sides.felt[k] = r.others[k] > NOT_ALONE ? -r.felt[k] : r.felt[k];
     r.operands[0].sides.kin = r.kin;
+    r.operands[0].sides.strange = r.strange;
     *sides = r.operands[0].sides;
 }

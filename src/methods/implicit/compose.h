@@ -76,7 +76,8 @@ void sup_compose_pose(const sup_compose *compose, const float *joints, sup_posed
 /* Value and gradient of the composed field at a block of points; what a lane gets does not depend on the others. `sides`, may
  * be NULL: `own` is a leaf. Contact is the largest d of the nodes where the side of the tree that the own leaf is felt in meets
  * another, fading out where the weaker one is below 0.5 (0.25: nothing left); `side` is f1 - f2 there. Kin of a field are
- * those of its joint, of the next one above and of the next ones below: brothers are none. */
+ * those of its joint, of the next one above and of the next ones below. Strangers are all others, but those two joints above
+ * or below. */
 void sup_compose_evaluate(const sup_compose *compose, const sup_posed_fields *posed, const sup_field_points *points,
                           sup_field_samples *samples, sup_field_sides *sides);
 

@@ -464,6 +464,7 @@ sup_result sup_implicit_step(const sup_step_input *input, void *state, const sup
     if (input->values[SUP_IMPLICIT_TRACKING] != 0.0)
         sup_track_ease(input->context, &s->view.track, at(s, s->at.track), (float)input->values[SUP_IMPLICIT_ELASTIC],
                        rows);
+    sup_track_limit(input->context, &s->view.track, at(s, s->at.track), rows);
     if (input->colliders != NULL)
         sup_outside_push(
             input->context, &s->view.track, at(s, s->at.track),

@@ -42,8 +42,14 @@ void sup_track_look(const sup_track *track, int32_t block, sup_track_field_fn *f
 static const float FACING = -0.3f, ALONE = 1e-3f;
 /* Edges from there that a row may be away on a limb that is not its own: what it feels of its own is less by ELSEWHERE. */
 static const float STRAY = 10.0f, ELSEWHERE = 0.05f;
+/* The same where its part is straight, and how straight that is: about 0.07 radians. */
+static const float STRAY_STRAIGHT = 0.5f, STRAIGHT = 0.98f;
 /* Less than at rest that a row may feel of its kin; and from where on it follows nothing else. */
 static const float ASTRAY = 0.1f, ALL_ASTRAY = 0.2f;
+/* More than at rest that a row may feel of strangers, and from there on until they press it all the way. */
+static const float STRANGE_AT_REST = 0.1f, STRANGE = 0.05f;
+/* More than its value that may be felt where a row is mended to. */
+static const float MENDED = 0.2f;
 /* Distance from a contact sheet that is aimed at, in edges. */
 static const float GAP = 0.1f;
 
@@ -54,6 +60,7 @@ typedef struct sample {
     float contact;
     float side, across[3]; /* how much more of its own is felt than of the other, and its gradient */
     float left, out[3];    /* way until the contact's sheet ends, and the direction away from there */
+    float pressed;         /* by a stranger, in [0, 1] */
 } sample;
 
 static float length_of(const float v[3])
@@ -71,24 +78,43 @@ static float clamp(float x, float low, float high)
     return x < low ? low : x > high ? high : x;
 }
 
+static void mix(sample *at, float share, float value, const float gradient[3])
+{
+    at->value += share * (value - at->value);
+    at->contact *= 1.0f - share;
+    for (int c = 0; c < 3; c++)
+        at->gradient[c] += share * (gradient[c] - at->gradient[c]);
+}
+
 /* Contacts press skin into its own limb, never out of it: a row that feels much less of its kin than at rest lies on another limb,
- * and follows its kin alone until it is back. */
+ * and follows its kin alone until it is back. One that is inside a stranger goes to where its kin is felt as much as that,
+ * whatever the angle between the two: where they point the same way their union would press it out of its own limb. */
 static sample sample_of(const sup_track *track, int64_t row, const sup_field_samples *f, const sup_field_sides *s,
                         int32_t k)
 {
-    sample at = {f->value[k],      {f->x[k], f->y[k], f->z[k]},
-                 s->felt[k],       s->contact[k],
-                 s->side.value[k], {s->side.x[k], s->side.y[k], s->side.z[k]},
-                 s->end.value[k],  {s->end.x[k], s->end.y[k], s->end.z[k]}};
-    float less = track->inward[4 * row + 3] - s->kin.value[k];
-    float astray = clamp((less - ASTRAY) / (ALL_ASTRAY - ASTRAY), 0.0f, 1.0f), gradient[3];
-    if (!(astray > 0.0f)) return at;
-    const float home[3] = {s->kin.x[k], s->kin.y[k], s->kin.z[k]};
-    for (int c = 0; c < 3; c++)
-        gradient[c] = at.gradient[c] + astray * (home[c] - at.gradient[c]);
-    memcpy(at.gradient, gradient, sizeof gradient);
-    at.value += astray * (track->aim[row].iso - less - at.value);
-    at.contact *= 1.0f - astray;
+    sample at = {f->value[k],
+                 {f->x[k], f->y[k], f->z[k]},
+                 s->felt[k],
+                 s->contact[k],
+                 s->side.value[k],
+                 {s->side.x[k], s->side.y[k], s->side.z[k]},
+                 s->end.value[k],
+                 {s->end.x[k], s->end.y[k], s->end.z[k]},
+                 0.0f};
+    const sup_track_aim *aim = &track->aim[row];
+    float keep = track->inward[4 * row + 3], less = keep - s->kin.value[k];
+    float inside = s->strange.value[k] - sup_track_more(0.5f, track->strange[row] + STRANGE_AT_REST);
+    if (inside > 0.0f) {
+        const float across[3] = {s->kin.x[k] - s->strange.x[k], s->kin.y[k] - s->strange.y[k],
+                                 s->kin.z[k] - s->strange.z[k]};
+        float sheet = s->strange.value[k] + GAP * aim->edge * length_of(across);
+        at.pressed = sheet > keep ? sup_track_less(inside / STRANGE, 1.0f) : 0.0f;
+        mix(&at, at.pressed, aim->iso + s->kin.value[k] - sheet, across);
+    }
+    if (less > ASTRAY) {
+        const float home[3] = {s->kin.x[k], s->kin.y[k], s->kin.z[k]};
+        mix(&at, sup_track_less((less - ASTRAY) / (ALL_ASTRAY - ASTRAY), 1.0f), aim->iso - less, home);
+    }
     return at;
 }
 
@@ -142,7 +168,7 @@ static float newton(const sup_track_aim *aim, const sample *s, float *normal, fl
     float slope = length_of(s->gradient), across = length_of(s->across), miss = aim->iso - s->value, n[3] = {0, 0, 0};
     float most = clamp(CLAMP / aim->gradient, CLAMP_LEAST * aim->edge, CLAMP_MOST * aim->edge);
     hold h = hold_of(aim, s, slope, across);
-    *sheet = h.sheet;
+    *sheet = sup_track_more(h.sheet, s->pressed);
     if (slope > 0.0f && h.sheet < 1.0f) {
         float share = 1.0f - h.sheet;
         add_step(step, share * miss / slope, share * most, s->gradient, slope);
@@ -198,17 +224,20 @@ static void home_of(const sup_track *track, const float m[12], int64_t row, floa
 }
 
 /* Rows that start anew. Where only its own limb is felt, a row went through that if its surface faces the other way than both dual
- * quaternions and its bone have it face. One is lost that feels nothing at all; and one that lies on something else, in no
- * contact, far from where both have it. They start from where dual quaternions have
- * them, and where that is in no field of their own, as in the flaps that those make of deep folds, from where the bone has. */
-static bool bring_home(const sup_track_work *w, const sample *s, const float *bone, int64_t row, lane *l)
+ * quaternions and its bone have it face. One is lost that feels nothing at all; one that lies on something else, in no
+ * contact, far from where both have it; and one that is not where both have it though its part is straight and nothing presses
+ * it. They start from where dual quaternions have them, and where that is in no field of their own, as in the flaps that
+ * those make of deep folds, from where the bone has. */
+static bool bring_home(const sup_track_work *w, const sample *s, int32_t joint, int64_t row, lane *l)
 {
     const sup_track *track = w->track;
-    const float *turn = w->rows.turn + 12 * row;
-    float *place = w->rows.place + 4 * row, home[2][3], n[2][3], own = fabsf(s->felt);
-    float faces = FACING * length_of(s->gradient), far = STRAY * track->aim[row].edge;
+    const float *turn = w->rows.turn + 12 * row, *bone = w->input->joints[joint].place;
+    float straight = w->rows.straight[joint], *place = w->rows.place + 4 * row, home[2][3], n[2][3],
+          own = fabsf(s->felt);
+    bool calm = straight > STRAIGHT && !(s->pressed > 0.0f);
+    float faces = FACING * length_of(s->gradient), far = (calm ? STRAY_STRAIGHT : STRAY) * track->aim[row].edge;
     bool again = l->homes == 1, mine = track->own[row] >= 0.0f, through = fabsf(s->value - s->felt) <= ALONE;
-    bool away = s->value - own > ELSEWHERE && s->contact < 0.1f;
+    bool away = calm || (s->value - own > ELSEWHERE && s->contact < 0.1f);
     for (int i = 0; i < 2; i++) {
         home_of(track, i == 0 ? turn : bone, row, home[i], n[i]);
         const float way[3] = {home[i][0] - place[0], home[i][1] - place[1], home[i][2] - place[2]};
@@ -224,11 +253,22 @@ static bool bring_home(const sup_track_work *w, const sample *s, const float *bo
     return true;
 }
 
+/* Takes a row that was mended back where it came from if that led it into a contact, or deep inside. */
+static bool take_back(const sup_track_work *w, const sample *s, int64_t row)
+{
+    float *move = w->rows.move + 4 * row, *place = w->rows.place + 4 * row;
+    bool back = move[3] > 0.0f && (s->contact > 0.0f || s->value - w->track->aim[row].iso > MENDED);
+    move[3] = 0.0f;
+    for (int c = 0; c < 3 && back; c++)
+        place[c] -= move[c];
+    return back;
+}
+
 static int32_t project_block(sup_track_work *w, int32_t block, int32_t steps)
 {
     const sup_track *track = w->track;
     int32_t first = track->block_first[block], count = track->block_first[block + 1] - first, looks = 0;
-    const float *bone = w->input->joints[track->block_joint[block]].place;
+    const int32_t joint = track->block_joint[block];
     lane lanes[SUP_FIELD_LANES];
     for (int32_t k = 0; k < count; k++)
         lanes[k] = (lane){.miss = INFINITY};
@@ -245,7 +285,7 @@ static int32_t project_block(sup_track_work *w, int32_t block, int32_t steps)
             lane *l = &lanes[k];
             if (l->done) continue;
             sample s = sample_of(track, row, &samples, &sides, k);
-            if (l->homes < 2 && bring_home(w, &s, bone, row, l)) {
+            if (take_back(w, &s, row) || (l->homes < 2 && bring_home(w, &s, joint, row, l))) {
                 busy = true;
                 continue;
             }

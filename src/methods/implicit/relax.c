@@ -29,7 +29,7 @@ static const double KEEP = 0.9;
 /* Of the sum of a row's weights: how much it is held where its bone has it. */
 static const float ANCHOR = 0.02f;
 /* Edges between a row and where its neighbours want it from which on it is torn off: it goes there through the air. */
-static const float TORN = 1.5f;
+static const float TORN = 1.0f;
 /* Farthest in a round, edges. */
 static const float FARTHEST = 1.0f;
 /* Way, edges, from which on a block looks at the field again: sliding leaves a surface only as it curves; and at contacts. */
@@ -98,10 +98,8 @@ static inline void hold_back(const float *stop, float v[3])
         v[c] -= stop[3] * into * stop[c];
 }
 
-/* Rows that are torn off take no part in a solve. */
 static inline void constrain(const sup_track_work *w, int64_t row, float v[3])
 {
-    if (w->rows.pull[4 * row + 3] > 0.0f) v[0] = v[1] = v[2] = 0.0f;
     flatten(&w->track->aim[row], w->rows.normal + 4 * row, v);
     hold_back(w->rows.stop + 4 * row, v);
 }
@@ -140,30 +138,25 @@ static inline float weight_of(const sup_track_work *w, int64_t row)
     return w->track->sum[row] + w->rows.load[4 * row + 3];
 }
 
-static double dot3(const float *a, const float *b)
-{
-    return (double)a[0] * (double)b[0] + (double)a[1] * (double)b[1] + (double)a[2] * (double)b[2];
-}
-
 static void pull_row(sup_track_work *w, int64_t row)
 {
     float *pull = w->rows.pull + 4 * row;
     sup_four held = sup_four_splat(w->rows.load[4 * row + 3]) * sup_four_load(w->rows.place + 4 * row);
     sup_four sum = sup_four_load(w->rows.load + 4 * row) - held - sup_track_image(w->track, w->rows.place, row);
     memcpy(pull, &sum, 3 * sizeof *pull);
-    float most = TORN * w->track->aim[row].edge * weight_of(w, row), way[3];
-    bool torn = dot3(pull, pull) > (double)(most * most);
-    pull[3] = torn ? 1.0f : 0.0f;
-    memcpy(way, pull, sizeof way);
-    constrain(w, row, way);
-    if (!torn) memcpy(pull, way, sizeof way);
-    if (w->solves) memcpy(w->rows.solve + 4 * (int64_t)w->track->place[row], way, sizeof way);
+    constrain(w, row, pull);
+    if (w->solves) memcpy(w->rows.solve + 4 * (int64_t)w->track->place[row], pull, 3 * sizeof(float));
 }
 
 static void pull_some(void *work, int32_t begin, int32_t end, int32_t worker)
 {
     SUP_UNUSED(worker);
     sup_track_each_row(work, begin, end, pull_row);
+}
+
+static double dot3(const float *a, const float *b)
+{
+    return (double)a[0] * (double)b[0] + (double)a[1] * (double)b[1] + (double)a[2] * (double)b[2];
 }
 
 /* z, flattened, and r . z. */
@@ -244,7 +237,7 @@ static void step_of(const sup_track_work *w, int64_t row, float step[3])
     float weight = weight_of(w, row), even = weight > 0.0f ? DAMPING / weight : 0.0f, left[3], scale = (float)w->scale;
     memcpy(left, pull, sizeof left);
     step[0] = step[1] = step[2] = 0.0f;
-    if (w->solves && !(pull[3] > 0.0f)) {
+    if (w->solves) {
         memcpy(left, w->rows.solve + 4 * (int64_t)track->place[row], sizeof left);
         flatten(&track->aim[row], w->rows.normal + 4 * row, left);
         for (int c = 0; c < 3; c++) {
@@ -268,10 +261,9 @@ static void move_some(void *work, int32_t begin, int32_t end, int32_t worker)
         float moved = 0.0f;
         for (int64_t row = track->block_first[block]; row < track->block_first[block + 1]; row++) {
             float step[3];
-            bool torn = w->rows.pull[4 * row + 3] > 0.0f;
             step_of(w, row, step);
             float length = sqrtf((float)dot3(step, step)) / track->aim[row].edge;
-            float share = length > FARTHEST && !torn ? FARTHEST / length : 1.0f;
+            float share = length > FARTHEST ? FARTHEST / length : 1.0f;
             for (int c = 0; c < 3; c++)
                 w->rows.place[4 * row + c] += share * step[c];
             length *= share;
@@ -283,6 +275,47 @@ static void move_some(void *work, int32_t begin, int32_t end, int32_t worker)
         w->rows.sums[SUP_TRACK_SUMS * (int64_t)block] = square;
         look_again(w, block);
     }
+}
+
+/* --- Rows that are torn off --- */
+
+/* The way of a row to the middle of its neighbours, if that is far: into `move`. Rotations have no say: in the flaps that dual
+ * quaternions make of deep folds they are no guide. */
+static void find_torn(sup_track_work *w, int64_t row)
+{
+    const sup_track *track = w->track;
+    float *move = w->rows.move + 4 * row, way[4], most = TORN * track->aim[row].edge;
+    sup_four here = sup_four_load(w->rows.place + 4 * row), sum = sup_four_splat(0.0f);
+    for (int32_t e = track->first[row]; e < track->first[row + 1]; e++)
+        sum += sup_four_splat(track->mean[e]) * (sup_four_load(w->rows.place + 4 * (int64_t)track->other[e]) - here);
+    memcpy(way, &sum, sizeof way);
+    move[3] = dot3(way, way) > (double)(most * most) ? 1.0f : 0.0f;
+    if (move[3] > 0.0f) memcpy(move, way, 3 * sizeof *move);
+}
+
+static void find_torn_some(void *work, int32_t begin, int32_t end, int32_t worker)
+{
+    SUP_UNUSED(worker);
+    sup_track_each_row(work, begin, end, find_torn);
+}
+
+static void mend_row(sup_track_work *w, int64_t row)
+{
+    const float *move = w->rows.move + 4 * row;
+    for (int c = 0; c < 3 && move[3] > 0.0f; c++)
+        w->rows.place[4 * row + c] += move[c];
+}
+
+static void mend_some(void *work, int32_t begin, int32_t end, int32_t worker)
+{
+    SUP_UNUSED(worker);
+    sup_track_each_row(work, begin, end, mend_row);
+}
+
+void sup_track_mend(sup_track_work *w)
+{
+    sup_track_run(w, find_torn_some);
+    sup_track_run(w, mend_some);
 }
 
 static double total(const sup_track_work *w, int32_t which)

@@ -1,4 +1,4 @@
-/* track.c - one sub-frame of tracking: who is awake, carrying, and what is shown.
+/* track.c - one sub-frame of tracking: who is awake, and carrying.
  *
  * Based on: [vaillant2014iso] section 5. */
 #include "methods/implicit/track_work.h"
@@ -11,8 +11,6 @@ static const float BENT = 0.9689124f;
 enum { FIRST_STEPS = 8, LAST_STEPS = 4, CARRY_GRAIN = 16 };
 /* Edges that a Newton step may be long without being looked at at the end of a sub-frame. */
 static const float NEAR = 0.002f;
-/* Passes of smoothing at creases, and those that spread how much is smoothed. */
-enum { SMOOTH_PASSES = 6, SPREAD_PASSES = 3 };
 
 /* Sizes from the origin that a place may be: with a size of 1e18 units, and sums of some, it stays in the range of floats. */
 static const float FARTHEST = 1e12f;
@@ -357,6 +355,7 @@ void sup_track_move(const sup_context *context, const sup_track *track, void *st
     sup_parallel(context, track->block_count, CARRY_GRAIN, carry_some, &work);
     list_blocks(&work, SUP_TRACK_AWAKE);
     memset(report, 0, sizeof *report);
+    sup_track_mend(&work);
     sup_track_project(&work, FIRST_STEPS, -1.0f);
     settle(&work);
     report->rounds = sup_track_relax(&work, &report->moved);
@@ -368,100 +367,4 @@ void sup_track_move(const sup_context *context, const sup_track *track, void *st
     }
     report->awake = work.awake_rows;
     report->evaluations = work.evaluations;
-}
-
-/* --- What is shown --- */
-
-typedef struct show_work {
-    const sup_track *track;
-    const int32_t *list; /* blocks near creases */
-    const float *from, *crease;
-    float *to, *spread;
-} show_work;
-
-/* How much of a crease is at a row: contact, where the field's slope has gone. Spread over the neighbours. */
-static void spread_row(const show_work *w, int64_t row)
-{
-    const sup_track *track = w->track;
-    float sum = w->crease[row];
-    int32_t count = track->first[row + 1] - track->first[row];
-    for (int32_t e = track->first[row]; e < track->first[row + 1]; e++)
-        sum += w->crease[track->other[e]];
-    w->spread[row] = sup_track_more(w->crease[row], sum / (float)(count + 1));
-}
-
-static void smooth_row(const show_work *w, int64_t row)
-{
-    const sup_track *track = w->track;
-    const float *p = w->from + 4 * row;
-    float mean[3] = {0, 0, 0}, share = w->crease[row];
-    int32_t count = track->first[row + 1] - track->first[row];
-    for (int32_t e = track->first[row]; e < track->first[row + 1]; e++)
-        for (int c = 0; c < 3; c++)
-            mean[c] += w->from[4 * (int64_t)track->other[e] + c];
-    if (count < 3) share = 0.0f;
-    for (int c = 0; c < 3; c++)
-        w->to[4 * row + c] = p[c] + (share > 0.0f ? share * (mean[c] / (float)count - p[c]) : 0.0f);
-}
-
-static void show_some(void *work, int32_t begin, int32_t end, int32_t worker)
-{
-    const show_work *w = work;
-    SUP_UNUSED(worker);
-    for (int32_t i = begin; i < end; i++)
-        for (int64_t row = w->track->block_first[w->list[i]]; row < w->track->block_first[w->list[i] + 1]; row++)
-            if (w->spread != NULL)
-                spread_row(w, row);
-            else
-                smooth_row(w, row);
-}
-
-/* Blocks with creases, and those that spreading reaches; how many. */
-static int32_t list_creases(const sup_track *track, const sup_track_rows *rows, float smooth, float *crease)
-{
-    uint64_t *far = rows->parts; /* 0: no crease is near; free between sub-frames */
-    int32_t count = 0;
-    for (int32_t block = 0; block < track->block_count; block++) {
-        far[block] = 0;
-        for (int64_t row = track->block_first[block]; row < track->block_first[block + 1]; row++) {
-            crease[row] = smooth * sup_track_more(0.0f, sup_track_less(1.0f, 2.0f * (rows->place[4 * row + 3] - 0.1f)));
-            if (crease[row] > 0.0f) far[block] = 1;
-        }
-        if (far[block] != 0) rows->list[count++] = block;
-    }
-    for (int32_t i = 0; i < count; i++) { /* the list grows by rings */
-        int32_t block = rows->list[i];
-        for (int32_t k = track->near_first[block]; k < track->near_first[block + 1] && far[block] <= SPREAD_PASSES; k++)
-            if (far[track->near[k]] == 0) {
-                far[track->near[k]] = far[block] + 1;
-                rows->list[count++] = track->near[k];
-            }
-    }
-    return count;
-}
-
-void sup_track_show(const sup_context *context, const sup_track *track, void *state, float smooth, float *shown)
-{
-    sup_track_rows rows = sup_track_rows_of(track, state);
-    size_t count = (size_t)track->row_count, bytes = 4 * count * sizeof(float);
-    float *crease = rows.load, *spread = rows.load + count; /* free between sub-frames */
-    memcpy(shown, rows.place, bytes);
-    int32_t blocks = list_creases(track, &rows, smooth, crease);
-    if (blocks == 0) return;
-    memset(spread, 0, count * sizeof *spread);
-    memcpy(rows.pull, shown, bytes);
-    for (int i = 0; i < SPREAD_PASSES; i++) {
-        show_work work = {.track = track, .list = rows.list, .crease = crease, .spread = spread};
-        sup_parallel(context, blocks, CARRY_GRAIN, show_some, &work);
-        float *other = crease;
-        crease = spread;
-        spread = other;
-    }
-    for (int i = 0; i < SMOOTH_PASSES; i++) {
-        float *to = i % 2 == 0 ? rows.pull : shown;
-        show_work work = {.track = track, .list = rows.list, .crease = crease};
-        work.from = i % 2 == 0 ? shown : rows.pull;
-        work.to = to;
-        sup_parallel(context, blocks, CARRY_GRAIN, show_some, &work);
-    }
 }

@@ -42,6 +42,7 @@ typedef struct sup_track {
     const sup_track_aim *aim;   /* [row_count] */
     const float *inward;        /* [row_count*4] unit gradient at rest, and how much of its kin is felt there */
     const float *own;           /* [row_count] what it belongs to: sup_field_sides */
+    const float *strange;       /* [row_count] how much of strangers is felt there at rest */
     const int32_t *first;       /* [row_count+1] edges that leave a row */
     const int32_t *other;       /* [edge_count] the row at their other end */
     const float *weight;        /* [edge_count] cotangent weight, >= 0 */
@@ -70,7 +71,7 @@ typedef struct sup_track_def {
 typedef struct sup_track_built {
     sup_track track;
     sup_track_aim *aim;
-    float *inward, *own;
+    float *inward, *own, *strange;
     int32_t *row; /* [vertex_count] of the arena */
 } sup_track_built;
 
@@ -165,6 +166,8 @@ void sup_track_shift(const sup_track *track, void *state, const float by[3]);
 float *sup_track_places(const sup_track *track, void *state);
 const float *sup_track_turns(const sup_track *track, const void *state); /* [row_count*12] prescribed, with shift */
 void sup_track_show(const sup_context *context, const sup_track *track, void *state, float smooth, float *shown);
+/* Shortens edges of `shown` that are longer than skin stretches. */
+void sup_track_limit(const sup_context *context, const sup_track *track, void *state, float *shown);
 /* Skin that touches nothing gives way, by `share` of [0, 1]: ease.c. Moves `shown`, which sup_track_show made. */
 void sup_track_ease(const sup_context *context, const sup_track *track, void *state, float share, float *shown);
 /* Rows whose value is off by more than 1e-3 and that are on no contact sheet; on a sheet; without a field. */

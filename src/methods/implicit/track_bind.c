@@ -122,8 +122,9 @@ static sup_result add_blocks(builder *b, sup_error *error)
     b->built->inward = sup_model_add(b->model, "track.inward", SUP_ARRAY_FLOAT, 4 * rows);
     b->built->aim = sup_model_add(b->model, "track.aim", SUP_ARRAY_FLOAT, 4 * rows);
     b->built->own = sup_model_add(b->model, "track.own", SUP_ARRAY_FLOAT, rows);
+    b->built->strange = sup_model_add(b->model, "track.strange", SUP_ARRAY_FLOAT, rows);
     if (first == NULL || joint == NULL || rest == NULL || b->built->inward == NULL || b->built->aim == NULL ||
-        b->built->own == NULL)
+        b->built->own == NULL || b->built->strange == NULL)
         return fail_memory(error);
     memcpy(first, b->block_first, ((size_t)blocks + 1) * sizeof *first);
     for (int64_t i = 0; i < blocks; i++)
@@ -136,6 +137,7 @@ static sup_result add_blocks(builder *b, sup_error *error)
     track->aim = b->built->aim;
     track->inward = b->built->inward;
     track->own = b->built->own;
+    track->strange = b->built->strange;
     return SUP_OK;
 }
 
@@ -513,6 +515,7 @@ static void aim_some(void *work, int32_t begin, int32_t end, int32_t worker)
             inward[0] = felt ? f.x[k] / slope : 0.0f;
             inward[1] = felt ? f.y[k] / slope : 0.0f;
             inward[2] = felt ? f.z[k] / slope : 0.0f;
+            w->built->strange[row] = fminf(fmaxf(sides.strange.value[k], 0.0f), 1.0f);
             inward[3] = fminf(fmaxf(fminf(sides.kin.value[k], aim->iso), 0.0f), 1.0f);
         }
     }

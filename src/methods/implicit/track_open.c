@@ -47,6 +47,7 @@ static void open_rows(opening *o, sup_track *t)
     t->rest = floats(o, "track.rest", 4 * rows, -1e6f, 1e6f);
     t->inward = floats(o, "track.inward", 4 * rows, -1.001f, 1.001f);
     t->own = floats(o, "track.own", rows, -1.0f, 1e6f);
+    t->strange = floats(o, "track.strange", rows, 0.0f, 1.001f);
     union {
         const float *from;
         const sup_track_aim *to;

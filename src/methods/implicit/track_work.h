@@ -24,7 +24,7 @@ typedef struct sup_track_rows {
     float *turn;          /* [row_count*12] rest to pose, prescribed */
     float *load;          /* [row_count*4] what the turned rest edges pull */
     float *pull;          /* [row_count*4] the energy's downhill in the tangent plane */
-    float *move;          /* [row_count*4] direction of this round; 0 in rows that sleep */
+    float *move;          /* [row_count*4] direction of this round; 0 in rows that sleep. Mended rows before */
     float *solve;         /* [(row_count + slot_count)*4] elimination order */
     double *sums;         /* [block_count*SUP_TRACK_SUMS] */
     float *moved;         /* [block_count] farthest in the last round, in edges */
@@ -100,6 +100,9 @@ static inline sup_four sup_track_image(const sup_track *track, const float *v, i
 void sup_track_load_block(const sup_track *track, const sup_track_rows *rows, int32_t block);
 /* Rounds until they end; how many there were. `moved` gets how far rows went in the last one, RMS in edges. */
 int32_t sup_track_relax(sup_track_work *work, float *moved);
+/* Rows of the blocks that are awake, far from where their neighbours want them, go there: through the air. The projection that
+ * comes next takes back those that end in a contact, or deep inside. */
+void sup_track_mend(sup_track_work *work);
 /* track.c: blocks that share an edge with those that moved wake up; with `sleep` those that are still among others that are
  * go to sleep; and the list of those that are awake is made anew. */
 void sup_track_spread(sup_track_work *work, bool sleep);

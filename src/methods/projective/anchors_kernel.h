@@ -17,7 +17,7 @@ typedef struct state_view {
     frame *frames; /* [frame_count] */
     float *ends;   /* [piece_count*8] joints in the pose */
     float *caps;   /* [piece_count*8] ends of the capsules' axes in the pose; after the first 1 / length^2, or 0 */
-    float *rings;  /* [ring_count*SUP_RING_POINTS*4] */
+    float *rings;  /* [ring_count*SUP_RING_POINTS*4]; on a CPU */
 } state_view;
 
 /* Rotation nearest to the linear part of m (3x4), as a quaternion, for matrices that float arithmetic cannot split; the
@@ -297,15 +297,19 @@ SUP_ANCHOR void project(const sup_anchors *a, const state_view *s, int32_t index
         p[i] = on[i] + k * away[i];
 }
 
-/* Anchor number i of those that slide. */
+/* Anchor number i of those that slide. Its points of the rings are found anew: few anchors share them, and threads need not wait
+ * for each other. */
 SUP_ANCHOR void place_sliding(const sup_anchors *a, const state_view *s, int32_t i, float to[3])
 {
     const int32_t *index = a->slide_index + 6 * (size_t)i;
     const float *value = a->slide_value + 8 * (size_t)i, *m = s->frames[index[4]].m;
+    float ring[4][3];
+    for (int j = 0; j < 4; j++)
+        apply(s->frames[a->ring_frame[index[j] / SUP_RING_POINTS]].m, a->ring_rest + 3 * (size_t)index[j], ring[j]);
     for (int k = 0; k < 3; k++) {
         float sum = m[4 * k] * value[4] + m[4 * k + 1] * value[5] + m[4 * k + 2] * value[6];
         for (int j = 0; j < 4; j++)
-            sum += value[j] * s->rings[4 * (size_t)index[j] + (size_t)k];
+            sum += value[j] * ring[j][k];
         to[k] = sum;
     }
     project(a, s, index[4], value[7], to);
@@ -327,9 +331,11 @@ SUP_ANCHOR void place_twisting(const sup_anchors *a, const state_view *s, int32_
         to[k] = from[k] + dot3(r + 3 * k, o);
 }
 
+#if !defined(__CUDACC__)
 /* Point i of the rings. */
 SUP_ANCHOR void place_ring_point(const sup_anchors *a, const state_view *s, int32_t i)
 {
     apply(s->frames[a->ring_frame[i / SUP_RING_POINTS]].m, a->ring_rest + 3 * (size_t)i, s->rings + 4 * (size_t)i);
     s->rings[4 * (size_t)i + 3] = 0.0f;
 }
+#endif

@@ -16,8 +16,9 @@
 #include <math.h>
 
 enum { SUM_RZ = 1, SUM_CURVATURE = 2 };
-/* Steps of conjugate gradients a global step, and the part of the residual's square at which they end earlier. */
-enum { MOST_SOLVES = 3 };
+/* Steps of conjugate gradients a global step, where one rotation a prism is good enough too, and the part of the residual's
+ * square at which they end earlier. */
+enum { MOST_SOLVES = 3, FAST_SOLVES = 1 };
 #define SOLVED 1e-2
 /* Rows nearer than this part of the character's size stiffen the matrix before they push: most of those that begin to
  * push in an iteration are then foreseen, and the objective does not rise. */
@@ -312,9 +313,10 @@ static void finish(void *data, int32_t begin, int32_t end, int32_t worker)
 void sup_step_contact_solve(sup_step *step)
 {
     const sup_solver_memory *m = &step->memory;
+    const int32_t most = step->input->shared_rotation ? FAST_SOLVES : MOST_SOLVES;
     step->cg_begins = true; /* -g is in `solve` */
     double rz = precondition(step), first = rz;
-    for (int32_t k = 0; k < MOST_SOLVES; k++) {
+    for (int32_t k = 0; k < most; k++) {
         sup_step_ranges(step, turn);
         step->cg_begins = false;
         double curvature = sup_step_sum(step, SUM_CURVATURE) + contact_product(step, m->search);
@@ -323,7 +325,7 @@ void sup_step_contact_solve(sup_step *step)
         step->cg_factor = (float)alpha;
         spread_product(step, -step->cg_factor, m->residual);
         sup_step_ranges(step, advance);
-        if (k + 1 == MOST_SOLVES || !step->contact_near) break; /* without rows the first step is exact */
+        if (k + 1 == most || !step->contact_near) break; /* without rows the first step is exact */
         double next = precondition(step);
         step->cg_factor = (float)(next / rz);
         if (!(next > SOLVED * first) || !isfinite(step->cg_factor)) break;

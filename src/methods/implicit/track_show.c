@@ -1,0 +1,202 @@
+/* track_show.c - what is shown of the tracked skin: creases at contacts smoothed, and no edge longer than skin stretches.
+ *
+ * Based on: [vaillant2014iso] section 3, the Laplacian pass around contacts.
+ *
+ * Deviates: both are of what is shown, not of what is tracked, and so do not add up over frames. */
+#include "methods/implicit/track_work.h"
+
+/* Passes of smoothing at creases, and those that spread how much is smoothed. */
+enum { SMOOTH_PASSES = 6, SPREAD_PASSES = 3, GRAIN = 16 };
+/* Times its length at rest, turned and scaled by the joints, that an edge may be long; passes that shorten, and rings of blocks
+ * around one with an edge that is too long that give way. */
+static const float LONGEST = 2.5f;
+enum { LIMIT_PASSES = 12, LIMIT_RINGS = 2 };
+
+typedef struct show_work {
+    const sup_track *track;
+    const int32_t *list; /* blocks near creases */
+    const float *from, *crease, *turn;
+    float *to, *spread;
+    uint64_t *far; /* [block_count] 1: the block has an edge that is too long */
+} show_work;
+
+/* How much of a crease is at a row: contact, where the field's slope has gone. Spread over the neighbours. */
+static void spread_row(const show_work *w, int64_t row)
+{
+    const sup_track *track = w->track;
+    float sum = w->crease[row];
+    int32_t count = track->first[row + 1] - track->first[row];
+    for (int32_t e = track->first[row]; e < track->first[row + 1]; e++)
+        sum += w->crease[track->other[e]];
+    w->spread[row] = sup_track_more(w->crease[row], sum / (float)(count + 1));
+}
+
+static void smooth_row(const show_work *w, int64_t row)
+{
+    const sup_track *track = w->track;
+    const float *p = w->from + 4 * row;
+    float mean[3] = {0, 0, 0}, share = w->crease[row];
+    int32_t count = track->first[row + 1] - track->first[row];
+    for (int32_t e = track->first[row]; e < track->first[row + 1]; e++)
+        for (int c = 0; c < 3; c++)
+            mean[c] += w->from[4 * (int64_t)track->other[e] + c];
+    if (count < 3) share = 0.0f;
+    for (int c = 0; c < 3; c++)
+        w->to[4 * row + c] = p[c] + (share > 0.0f ? share * (mean[c] / (float)count - p[c]) : 0.0f);
+}
+
+static void show_some(void *work, int32_t begin, int32_t end, int32_t worker)
+{
+    const show_work *w = work;
+    SUP_UNUSED(worker);
+    for (int32_t i = begin; i < end; i++)
+        for (int64_t row = w->track->block_first[w->list[i]]; row < w->track->block_first[w->list[i] + 1]; row++)
+            if (w->spread != NULL)
+                spread_row(w, row);
+            else
+                smooth_row(w, row);
+}
+
+/* Lists the blocks that `parts` marks with 1, and so many rings of others around them; how many. `parts` is free between sub-frames. */
+static int32_t list_rings(const sup_track *track, const sup_track_rows *rows, uint64_t rings)
+{
+    uint64_t *far = rows->parts;
+    int32_t count = 0;
+    for (int32_t block = 0; block < track->block_count; block++)
+        if (far[block] != 0) rows->list[count++] = block;
+    for (int32_t i = 0; i < count; i++) { /* the list grows by rings */
+        int32_t block = rows->list[i];
+        for (int32_t k = track->near_first[block]; k < track->near_first[block + 1] && far[block] <= rings; k++)
+            if (far[track->near[k]] == 0) {
+                far[track->near[k]] = far[block] + 1;
+                rows->list[count++] = track->near[k];
+            }
+    }
+    return count;
+}
+
+/* Blocks with creases, and those that spreading reaches; how many. */
+static int32_t list_creases(const sup_track *track, const sup_track_rows *rows, float smooth, float *crease)
+{
+    for (int32_t block = 0; block < track->block_count; block++) {
+        rows->parts[block] = 0;
+        for (int64_t row = track->block_first[block]; row < track->block_first[block + 1]; row++) {
+            crease[row] = smooth * sup_track_more(0.0f, sup_track_less(1.0f, 2.0f * (rows->place[4 * row + 3] - 0.1f)));
+            if (crease[row] > 0.0f) rows->parts[block] = 1;
+        }
+    }
+    return list_rings(track, rows, SPREAD_PASSES);
+}
+
+/* --- Edges that are too long --- */
+
+/* How much of an edge is more than it may be long: 0 of most. */
+static float excess_of(const show_work *w, int64_t row, int64_t other, const float now[3])
+{
+    const float *rest = w->track->rest + 4 * row, *there = w->track->rest + 4 * other, *m = w->turn + 12 * row;
+    const float edge[3] = {there[0] - rest[0], there[1] - rest[1], there[2] - rest[2]};
+    float square = now[0] * now[0] + now[1] * now[1] + now[2] * now[2], most = 0.0f;
+    for (int r = 0; r < 3; r++) {
+        float turned = m[4 * r] * edge[0] + m[4 * r + 1] * edge[1] + m[4 * r + 2] * edge[2];
+        most += LONGEST * LONGEST * turned * turned;
+    }
+    return square > most ? 1.0f - sqrtf(most / square) : 0.0f;
+}
+
+/* Both ends of an edge that is too long go towards each other, a row by the mean of what its edges ask for: one that all others are
+ * far from goes to them, and they hardly move. */
+static void limit_row(const show_work *w, int64_t row, float *to)
+{
+    const sup_track *track = w->track;
+    const float *p = w->from + 4 * row;
+    float way[3] = {0, 0, 0}, count = (float)(track->first[row + 1] - track->first[row]);
+    for (int32_t e = track->first[row]; e < track->first[row + 1]; e++) {
+        const float *q = w->from + 4 * (int64_t)track->other[e];
+        const float now[3] = {q[0] - p[0], q[1] - p[1], q[2] - p[2]};
+        float part = excess_of(w, row, track->other[e], now);
+        for (int c = 0; c < 3; c++)
+            way[c] += part * now[c];
+    }
+    for (int c = 0; c < 3; c++)
+        to[c] = p[c] + (count > 0.0f ? way[c] / count : 0.0f);
+}
+
+/* Edges are looked at from one end. */
+static bool has_long(const show_work *w, int64_t row)
+{
+    const float *p = w->from + 4 * row;
+    bool any = false;
+    for (int32_t e = w->track->first[row]; e < w->track->first[row + 1] && !any; e++) {
+        const float *q = w->from + 4 * (int64_t)w->track->other[e];
+        const float now[3] = {q[0] - p[0], q[1] - p[1], q[2] - p[2]};
+        any = w->track->other[e] > row && excess_of(w, row, w->track->other[e], now) > 0.0f;
+    }
+    return any;
+}
+
+static void find_long_some(void *work, int32_t begin, int32_t end, int32_t worker)
+{
+    const show_work *w = work;
+    SUP_UNUSED(worker);
+    for (int32_t block = begin; block < end; block++) {
+        w->far[block] = 0;
+        for (int64_t row = w->track->block_first[block]; row < w->track->block_first[block + 1] && !w->far[block];
+             row++)
+            if (has_long(w, row)) w->far[block] = 1;
+    }
+}
+
+static void limit_some(void *work, int32_t begin, int32_t end, int32_t worker)
+{
+    const show_work *w = work;
+    SUP_UNUSED(worker);
+    for (int32_t i = begin; i < end; i++)
+        for (int64_t row = w->track->block_first[w->list[i]]; row < w->track->block_first[w->list[i] + 1]; row++)
+            limit_row(w, row, w->to + 4 * row);
+}
+
+void sup_track_limit(const sup_context *context, const sup_track *track, void *state, float *shown)
+{
+    sup_track_rows rows = sup_track_rows_of(track, state);
+    show_work work = {.track = track, .list = rows.list, .turn = rows.turn, .from = shown, .far = rows.parts};
+    sup_parallel(context, track->block_count, GRAIN, find_long_some, &work);
+    int32_t blocks = list_rings(track, &rows, LIMIT_RINGS);
+    if (blocks == 0) return;
+    memcpy(rows.pull, shown, 4 * (size_t)track->row_count * sizeof *shown);
+    for (int i = 0; i < LIMIT_PASSES; i++) {
+        work.from = i % 2 == 0 ? shown : rows.pull;
+        work.to = i % 2 == 0 ? rows.pull : shown;
+        sup_parallel(context, blocks, GRAIN, limit_some, &work);
+    }
+}
+
+static void smooth_creases(const sup_context *context, const sup_track *track, const sup_track_rows *rows, float smooth,
+                           float *shown)
+{
+    size_t count = (size_t)track->row_count;
+    float *crease = rows->load, *spread = rows->load + count; /* free between sub-frames */
+    int32_t blocks = list_creases(track, rows, smooth, crease);
+    if (blocks == 0) return;
+    memset(spread, 0, count * sizeof *spread);
+    memcpy(rows->pull, shown, 4 * count * sizeof *shown);
+    for (int i = 0; i < SPREAD_PASSES; i++) {
+        show_work work = {.track = track, .list = rows->list, .crease = crease, .spread = spread};
+        sup_parallel(context, blocks, GRAIN, show_some, &work);
+        float *other = crease;
+        crease = spread;
+        spread = other;
+    }
+    for (int i = 0; i < SMOOTH_PASSES; i++) {
+        show_work work = {.track = track, .list = rows->list, .crease = crease};
+        work.from = i % 2 == 0 ? shown : rows->pull;
+        work.to = i % 2 == 0 ? rows->pull : shown;
+        sup_parallel(context, blocks, GRAIN, show_some, &work);
+    }
+}
+
+void sup_track_show(const sup_context *context, const sup_track *track, void *state, float smooth, float *shown)
+{
+    sup_track_rows rows = sup_track_rows_of(track, state);
+    memcpy(shown, rows.place, 4 * (size_t)track->row_count * sizeof *shown);
+    smooth_creases(context, track, &rows, smooth, shown);
+}
