@@ -33,7 +33,7 @@ typedef struct piece {
 
 /* Pieces with the same joint. */
 typedef struct border {
-    int32_t joint; /* -1: none is near */
+    int32_t joint; /* that the parts turn against each other in */
     double length;
     sup_vec3d middle, out; /* out: sum of the ways across it, away from the part */
 } border;
@@ -264,11 +264,12 @@ static void add_dome(capping *c, int32_t part, const border *b, int32_t group)
         count += 1.0;
     }
     double radius = sqrt(squares / fmax(count, 1.0));
-    sup_vec3d head = b->joint >= 0 ? sup_v3_load(c->state->input->rig->bone_head + 3 * (size_t)b->joint) : middle;
+    sup_vec3d head = sup_v3_load(c->state->input->rig->bone_head + 3 * (size_t)b->joint);
     if (sup_v3_distance(head, middle) < JOINT_REACH * radius) centre = head;
     for (int32_t i = 0; i < c->piece_count; i++)
         if (c->pieces[i].group == group) nearest = fmin(nearest, sup_v3_distance(c->pieces[i].middle, centre));
     double height = fmax(fmin(nearest, radius), sup_v3_dot(sup_v3_sub(middle, centre), out) + FLATNESS * radius);
+    if (!(height > 0.0)) return;
     add_inside(c, part, centre, (sup_sample){sup_v3_madd(centre, height, out), out}, CLEARANCE);
     for (int32_t i = 0; i < FEET; i++) {
         int32_t foot = take_foot(c, group);
