@@ -1,7 +1,7 @@
 /* field_bind.h (internal) - the fields of a rig's bones, made at bind.
  *
  *     partition   the bone of each vertex                                      partition.c
- *     caps        a point beyond each opening of a part, so that it closes     field_caps.c
+ *     caps        points beyond each opening of a part, so that it closes      field_caps.c
  *     fit         an HRBF through samples of the part and its caps             samples.c, hrbf.c, field_fit.c
  *     grid        compact values in a box along the bone, as a B-spline        field_grid.c
  *
@@ -9,7 +9,9 @@
  * and numbers in shared/methods/facts_implicit.md were used, not the paper. Deviations, beside those of hrbf.h and partition.h:
  * - samples are added where the fit is worst, until it is good enough or SUP_FIELD_SAMPLES are there;
  * - skin that cannot be seen from outside of its part (mouths, eyes, lower layers of clothes) is not sampled;
- * - every opening of a part gets a cap, whether a joint, several, or a hole of the mesh is there;
+ * - every opening of a part gets caps, whether a joint, several, or a hole of the mesh is there;
+ * - of triangles between parts each takes the half nearer to it, and none where they look back at its bone: the trunk's side of
+ *   an armpit is no skin of the arm;
  * - r is the mean distance of the part's skin from its bone; inside, distances are stretched so that the deepest point
  *   of a part has the value 1, whatever its shape: f -> f (1 + k (f / m)^2), k = r / m - 1, which leaves value, slope and
  *   curvature on the skin as they are. Without this fits end at 0.76 (flat

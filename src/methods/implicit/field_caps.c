@@ -7,13 +7,17 @@
  * at shoulders and hips; caps no deeper than the nearest skin from the border on tore the skin apart. */
 #include "methods/implicit/field_build.h"
 
-enum { AROUND = 6, RINGS = 2, FEET = RINGS * AROUND };
-static const double FLATNESS =
-    0.3; /* depth of the cap over a hole of the mesh, in radii of the hole; least height of a dome */
-static const double CLEARANCE = 0.7; /* most of the way to the skin on the other side */
-static const double SHORT = 0.1;     /* of a part's border: what is at a joint closes by itself */
-static const double JOINT_REACH =
-    1.2; /* a joint so near to the middle of a border, in its radii, is the dome's centre */
+enum { LOW_RING = 8, FEET = 12 }; /* samples of a dome around its border, and those with the ring above */
+/* Depth of the cap over a hole of the mesh, in radii of the hole, and least height of a dome above its border. */
+static const double FLATNESS = 0.3;
+/* Most of the way to the skin on the other side, and the same near the border. */
+static const double CLEARANCE = 0.7, LOW_CLEARANCE = 0.85;
+/* Where the rings of a dome are, of the angle from its border to its top. */
+static const double LOW = 0.25, HIGH = 0.65;
+/* Share of a part's border: what is at a joint closes by itself if it is less. */
+static const double SHORT = 0.1;
+/* A joint so near to the middle of a border, in its radii, is the centre of the dome. */
+static const double JOINT_REACH = 1.2;
 
 typedef struct opening {
     sup_vec3d middle, area; /* area: half the sum of cross products, away from the part */
@@ -29,7 +33,7 @@ typedef struct piece {
 
 /* Pieces with the same joint. */
 typedef struct border {
-    int32_t joint; /* -1: none is near */
+    int32_t joint; /* that the parts turn against each other in */
     double length;
     sup_vec3d middle, out; /* out: sum of the ways across it, away from the part */
 } border;
@@ -208,13 +212,13 @@ static int32_t gather(capping *c, int32_t part, border *domes)
 
 /* --- Domes --- */
 
-/* Nearer to the centre where skin is in the way; not at all outside of the body. */
-static void add_inside(const capping *c, int32_t part, sup_vec3d centre, sup_sample sample)
+/* Nearer to the centre where skin is in the way: not beyond `most` of the way to it. Not at all outside of the body. */
+static void add_inside(const capping *c, int32_t part, sup_vec3d centre, sup_sample sample, double most)
 {
     sup_vec3d way = sup_v3_sub(sample.position, centre);
-    sup_bvh_ray ray = {.origin = centre, .direction = way, .t_min = 0.0, .t_max = 1.0 / CLEARANCE};
+    sup_bvh_ray ray = {.origin = centre, .direction = way, .t_min = 0.0, .t_max = 1.0 / most};
     sup_bvh_hit hit;
-    if (sup_bvh_ray_first(&c->state->bvh, &ray, &hit)) sample.position = sup_v3_madd(centre, CLEARANCE * hit.t, way);
+    if (sup_bvh_ray_first(&c->state->bvh, &ray, &hit)) sample.position = sup_v3_madd(centre, most * hit.t, way);
     if (sup_bvh_inside(&c->state->bvh, sample.position)) add_cap(&c->state->shapes[part], sample);
 }
 
@@ -260,17 +264,19 @@ static void add_dome(capping *c, int32_t part, const border *b, int32_t group)
         count += 1.0;
     }
     double radius = sqrt(squares / fmax(count, 1.0));
-    sup_vec3d head = b->joint >= 0 ? sup_v3_load(c->state->input->rig->bone_head + 3 * (size_t)b->joint) : middle;
+    sup_vec3d head = sup_v3_load(c->state->input->rig->bone_head + 3 * (size_t)b->joint);
     if (sup_v3_distance(head, middle) < JOINT_REACH * radius) centre = head;
     for (int32_t i = 0; i < c->piece_count; i++)
         if (c->pieces[i].group == group) nearest = fmin(nearest, sup_v3_distance(c->pieces[i].middle, centre));
     double height = fmax(fmin(nearest, radius), sup_v3_dot(sup_v3_sub(middle, centre), out) + FLATNESS * radius);
-    add_inside(c, part, centre, (sup_sample){sup_v3_madd(centre, height, out), out});
+    if (!(height > 0.0)) return;
+    add_inside(c, part, centre, (sup_sample){sup_v3_madd(centre, height, out), out}, CLEARANCE);
     for (int32_t i = 0; i < FEET; i++) {
         int32_t foot = take_foot(c, group);
         if (foot < 0) return;
-        double share = (double)(i / AROUND + 1) / (RINGS + 1);
-        add_inside(c, part, centre, on_dome(centre, out, height, c->pieces[foot].middle, share));
+        bool low = i < LOW_RING;
+        sup_sample sample = on_dome(centre, out, height, c->pieces[foot].middle, low ? LOW : HIGH);
+        add_inside(c, part, centre, sample, low ? LOW_CLEARANCE : CLEARANCE);
     }
 }
 

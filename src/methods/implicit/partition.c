@@ -9,8 +9,8 @@ enum {
     SECTORS = 16, /* around a bone, for how much of it the skin of a part goes around */
     LEAST_SECTORS = 6,
     LEAST_VERTICES = 4,
-    BORDER_ROUNDS = 4,
-    MOST_ROUNDS = 16 /* of moving islands; each makes at least one of them larger */
+    BORDER_ROUNDS = 4, /* of evening borders; each takes off a vertex of a spike */
+    MOST_ROUNDS = 16   /* of moving islands; each makes at least one of them larger */
 };
 static const double SHORTEST = 1e-5; /* segment, of the character's size */
 /* Distance from its bone, of the mean of its skin, from which on a joint's weight counts less, and the power by which. */
@@ -23,8 +23,8 @@ typedef struct partitioning {
     sup_partition *to;
     bool *moves;        /* [joint_count] some skin */
     bool *above_moving; /* [joint_count] the joint or one below it moves skin */
-    const int32_t *heat_first,
-        *heat_joint; /* [vertex_count+1], and as many as that says: heat that arrives at a vertex */
+    /* Heat that arrives at a vertex: [vertex_count+1], and as many as that says. */
+    const int32_t *heat_first, *heat_joint;
     const float *heat;
     int32_t *joint_of; /* [vertex_count] */
     int32_t *neighbour_first, *neighbours;
@@ -100,11 +100,10 @@ static sup_result make_segments(partitioning *p, sup_arena *arena, sup_error *er
     return SUP_OK;
 }
 
-/* --- Weights --- */
+/* --- Heat and weights --- */
 
-/* Heat of the segments becomes weights of their joints. */
-static void add_up_heat(partitioning *p, const sup_weights_output *heat, int32_t *first, int32_t *joints,
-                        float *weights)
+/* From heat of segments to that of joints. */
+static void add_up_heat(partitioning *p, const sup_weights_output *heat, int32_t *first, int32_t *joints, float *sums)
 {
     int32_t count = 0;
     for (int32_t v = 0; v < p->skin->vertex_count; v++) {
@@ -114,14 +113,14 @@ static void add_up_heat(partitioning *p, const sup_weights_output *heat, int32_t
             while (at < count && joints[at] != joint)
                 at++;
             joints[at] = joint;
-            weights[at] = (at < count ? weights[at] : 0.0f) + heat->weights[k];
+            sums[at] = (at < count ? sums[at] : 0.0f) + heat->weights[k];
             count = at < count ? count : at + 1;
         }
     }
     first[p->skin->vertex_count] = count;
     p->heat_first = first;
     p->heat_joint = joints;
-    p->heat = weights;
+    p->heat = sums;
 }
 
 static sup_result heat_skin(partitioning *p, const sup_context *context, sup_error *error)
@@ -134,9 +133,9 @@ static sup_result heat_skin(partitioning *p, const sup_context *context, sup_err
                                sup_arena_alloc(&p->scratch, vertices * HEAT_INFLUENCES, sizeof(float))};
     int32_t *first = sup_arena_alloc(&p->scratch, vertices + 1, sizeof *first);
     int32_t *joints = sup_arena_alloc(&p->scratch, vertices * HEAT_INFLUENCES, sizeof *joints);
-    float *weights = sup_arena_alloc(&p->scratch, vertices * HEAT_INFLUENCES, sizeof *weights);
+    float *sums = sup_arena_alloc(&p->scratch, vertices * HEAT_INFLUENCES, sizeof *sums);
     if (head == NULL || tail == NULL || parent == NULL || heat.joints == NULL || heat.weights == NULL ||
-        first == NULL || joints == NULL || weights == NULL)
+        first == NULL || joints == NULL || sums == NULL)
         return sup_fail_memory(error, "the parts of the skin");
     for (size_t s = 0; s < segments; s++) {
         sup_v3_store(head + 3 * s, p->to->segments[s].from);
@@ -154,7 +153,7 @@ static sup_result heat_skin(partitioning *p, const sup_context *context, sup_err
                                .bone_tail = tail,
                                .max_influences = HEAT_INFLUENCES};
     sup_result result = sup_weights_heat(&input, &heat, error);
-    if (result == SUP_OK) add_up_heat(p, &heat, first, joints, weights);
+    if (result == SUP_OK) add_up_heat(p, &heat, first, joints, sums);
     return result;
 }
 
@@ -180,22 +179,32 @@ static double weight_of(const sup_partition_skin *skin, int32_t vertex, int32_t 
     return 0.0;
 }
 
-/* The joint with most heat and weight at a vertex; those of bones whose limb is thinner than the vertex is far count less. -1
- * where there is none. `thick` [joint_count] or NULL: it is not known yet. */
+/* A joint with a bone for a vertex where no heat comes from joints that move it. */
+static int32_t any_joint(const partitioning *p, int32_t v)
+{
+    const int32_t *first = p->skin->influence_first;
+    for (int32_t i = first != NULL ? first[v] : 0; first != NULL && i < first[v + 1]; i++)
+        if (isfinite(distance_from(p->to, p->skin->influence_joint[i], head_of(p->rig, 0))))
+            return p->skin->influence_joint[i];
+    return p->heat_joint[p->heat_first[v]];
+}
+
+/* The joint with most heat times weight at a vertex; that of bones whose limb is thinner than the vertex is far counts less.
+ * `thick` [joint_count] or NULL: it is not known yet. */
 static int32_t strongest(const partitioning *p, int32_t v, const double *thick)
 {
     int32_t best = -1;
     double most = 0.0;
     for (int32_t i = p->heat_first[v]; i < p->heat_first[v + 1]; i++) {
         int32_t joint = p->heat_joint[i];
-        double weight = weight_of(p->skin, v, joint), score = (double)p->heat[i] * weight * weight;
+        double score = (double)p->heat[i] * weight_of(p->skin, v, joint);
         double far = distance_from(p->to, joint, sup_v3_load(p->skin->positions + 3 * (size_t)v));
         if (thick != NULL && far > THICK * thick[joint]) score *= pow(THICK * thick[joint] / far, FALL);
         if (!(score > most) && !(score > 0.0 && score == most && joint < best)) continue;
         most = score;
         best = joint;
     }
-    return best;
+    return best >= 0 ? best : any_joint(p, v);
 }
 
 /* Mean distance of its vertices from the bone of each joint. */
@@ -218,10 +227,8 @@ static sup_result share_out(partitioning *p, sup_error *error)
     p->joint_of = sup_arena_alloc(&p->scratch, (size_t)p->skin->vertex_count, sizeof(int32_t));
     if (thick == NULL || count == NULL || p->joint_of == NULL) return sup_fail_memory(error, "the parts of the skin");
     for (int32_t pass = 0; pass < 2; pass++) {
-        for (int32_t v = 0; v < p->skin->vertex_count; v++) {
-            int32_t joint = strongest(p, v, pass == 0 ? NULL : thick);
-            p->joint_of[v] = joint >= 0 ? joint : p->skin->influence_joint[p->skin->influence_first[v]];
-        }
+        for (int32_t v = 0; v < p->skin->vertex_count; v++)
+            p->joint_of[v] = strongest(p, v, pass == 0 ? NULL : thick);
         if (pass == 0) measure_limbs(p, thick, count);
     }
     return SUP_OK;

@@ -1,9 +1,10 @@
-/* partition.h (internal) - which bone each vertex of a skin belongs to, from the geometry alone.
+/* partition.h (internal) - which bone each vertex of a skin belongs to.
  *
- * Based on: [vaillant2014iso] section 3, where parts are the vertices nearest to a bone. Deviation: it is the bone from which
+ * Based on: [vaillant2014iso] section 3, where parts are the vertices nearest to a bone. Deviations: it is the bone from which
  * most heat arrives ([baran2007pinocchio], rig/weights.h), which is the nearest bone that a vertex can see, with even borders;
- * an arm that hangs at the hip does not join the hip, and a helper joint outside of the skin gets nothing. Bones that have
- * next to no weight at a vertex are left out, where weights are known: the bone that is nearest to a chin is that of the neck. */
+ * an arm that hangs at the hip does not join the hip, and a helper joint outside of the skin gets nothing. Where weights are known
+ * heat is multiplied by them: the bone that is nearest to a chin is that of the neck. And bones count less where the skin is
+ * farther from them than their limb is thick, as on the trunk's side of an armpit. */
 #ifndef SUP_METHODS_IMPLICIT_PARTITION_H
 #define SUP_METHODS_IMPLICIT_PARTITION_H
 

@@ -1,0 +1,207 @@
+/* test_parts.c - which skin belongs to which bone, and where the fields of parts end. */
+#include "bind/model.h"
+#include "methods/implicit/field_bind.h"
+#include "methods/skin/surface.h"
+#include "supple/scenes.h"
+#include "test.h"
+
+/* --- Tubes along the x axis, from 0 to 6 --- */
+
+enum { AROUND = 24, ALONG = 25, TUBE = AROUND * ALONG, TUBE_TRIANGLES = 2 * AROUND * (ALONG - 1), TUBES = 2 };
+
+/* Tubes, and two joints that move them; `weights`: those of joint 0, the rest is joint 1's. */
+typedef struct tubes {
+    int32_t vertex_count, triangle_count;
+    float positions[3 * TUBES * TUBE];
+    int32_t triangles[3 * TUBES * TUBE_TRIANGLES];
+    float head[6], tail[6];
+    int32_t parent[2], node[2];
+    int32_t first[TUBES * TUBE + 1], joint[2 * TUBES * TUBE], to_skin[TUBES * TUBE];
+    float weight[2 * TUBES * TUBE];
+    sup_character character;
+    sup_node nodes[2];
+    sup_rig rig;
+    sup_partition_skin skin;
+} tubes;
+
+static void add_tube(tubes *t, double y, double wide, double high)
+{
+    int32_t first = t->vertex_count;
+    for (int32_t i = 0; i < ALONG; i++)
+        for (int32_t k = 0; k < AROUND; k++) {
+            double angle = 6.283185307179586 * k / AROUND;
+            int32_t v = first + i * AROUND + k, next = first + i * AROUND + (k + 1) % AROUND;
+            sup_v3_store(t->positions + 3 * (size_t)t->vertex_count++,
+                         sup_v3(6.0 * i / (ALONG - 1), y + wide * cos(angle), high * sin(angle)));
+            if (i + 1 == ALONG) continue;
+            const int32_t two[6] = {v, next, v + AROUND, v + AROUND, next, next + AROUND};
+            memcpy(t->triangles + 3 * (size_t)t->triangle_count, two, sizeof two);
+            t->triangle_count += 2;
+        }
+}
+
+static void set_bone(tubes *t, int32_t joint, sup_vec3d from, sup_vec3d to)
+{
+    sup_v3_store(t->head + 3 * joint, from);
+    sup_v3_store(t->tail + 3 * joint, to);
+}
+
+/* The rig of the tubes: each vertex is moved by both joints. `weight` may be NULL: not known. */
+static void finish_tubes(tubes *t, double (*weight)(sup_vec3d p, int32_t v))
+{
+    for (int32_t v = 0; v < t->vertex_count; v++) {
+        double w = weight != NULL ? weight(sup_v3_load(t->positions + 3 * (size_t)v), v) : 0.5;
+        int32_t more = w >= 0.5 ? 0 : 1;
+        t->to_skin[v] = v;
+        t->first[v + 1] = 2 * v + 2;
+        t->joint[2 * v] = more;
+        t->joint[2 * v + 1] = 1 - more;
+        t->weight[2 * v] = (float)fmax(w, 1.0 - w);
+        t->weight[2 * v + 1] = (float)fmin(w, 1.0 - w);
+    }
+    t->nodes[0].name = "first";
+    t->nodes[1].name = "second";
+    t->node[1] = 1;
+    t->character = (sup_character){.name = "tubes", .nodes = t->nodes, .node_count = 2};
+    t->rig = (sup_rig){.character = &t->character, .size = 7.0f, .joint_count = 2, .joint_node = t->node};
+    t->rig.joint_parent = t->parent;
+    t->rig.bone_head = t->head;
+    t->rig.bone_tail = t->tail;
+    t->rig.vertex_count = t->vertex_count;
+    t->rig.influence_first = t->first;
+    t->rig.influence_joint = t->joint;
+    t->rig.vertex_to_skin = t->to_skin;
+    t->skin = (sup_partition_skin){.vertex_count = t->vertex_count, .triangle_count = t->triangle_count};
+    t->skin.positions = t->positions;
+    t->skin.triangles = t->triangles;
+    if (weight == NULL) return;
+    t->skin.influence_first = t->first;
+    t->skin.influence_joint = t->joint;
+    t->skin.influence_weight = t->weight;
+}
+
+static sup_partition part_tubes(const tubes *t, sup_arena *arena)
+{
+    sup_context context = sup_context_resolve(NULL);
+    sup_partition partition;
+    sup_error error = {0};
+    *arena = sup_arena_create(&context.allocator);
+    CHECK_OK(sup_partition_create(&context, &t->rig, &t->skin, arena, &partition, &error), error);
+    CHECK_EQ(partition.part_count, 2);
+    return partition;
+}
+
+/* A thick one along its bone in the middle, and a thin one close to it. */
+TEST(a_limb_beside_a_trunk_does_not_take_its_skin)
+{
+    static tubes t;
+    add_tube(&t, 0.0, 1.0, 1.0);
+    add_tube(&t, 1.35, 0.25, 0.25);
+    set_bone(&t, 0, sup_v3(0.0, 0.0, 0.0), sup_v3(6.0, 0.0, 0.0));
+    set_bone(&t, 1, sup_v3(0.0, 1.35, 0.0), sup_v3(6.0, 1.35, 0.0));
+    t.parent[0] = t.parent[1] = -1;
+    finish_tubes(&t, NULL);
+    sup_arena arena;
+    sup_partition partition = part_tubes(&t, &arena);
+    for (int32_t v = 0; v < 2 * TUBE; v++)
+        CHECK_EQ(partition.vertex_part[v], v / TUBE);
+    sup_arena_destroy(&arena);
+}
+
+/* Around a joint that lies below the skin of the trunk a limb's bone is the nearest, and may have some weight. */
+TEST(limbs_do_not_take_skin_that_is_far_from_them)
+{
+    sup_context context = sup_context_resolve(NULL);
+    sup_error error = {0};
+    sup_character *character = NULL;
+    sup_rig *rig = NULL;
+    sup_arena arena = sup_arena_create(&context.allocator);
+    sup_simulated_surface s;
+    sup_partition partition;
+    CHECK_OK(sup_scene_create(NULL, "human", 0.25, &character, &error), error);
+    CHECK_OK(sup_rig_create(NULL, character, NULL, &rig, &error), error);
+    CHECK_OK(sup_simulated_surface_create(&context, rig, INT32_MAX / 4, &arena, &s, &error), error);
+    sup_partition_skin skin = {s.coarse_count,    s.coarse_triangle_count, s.coarse_positions, s.coarse_triangles,
+                               s.influence_first, s.influence_joint,       s.influence_weight};
+    CHECK_OK(sup_partition_create(&context, rig, &skin, &arena, &partition, &error), error);
+    static const char *const limbs[] = {"neck", "left_upper_arm", "right_upper_arm", "left_upper_leg"};
+    static const double most[] = {1.35, 1.35, 1.35, 1.45}; /* of the mean distance from the bone */
+    int32_t found = 0;
+    for (int32_t part = 0; part < partition.part_count; part++) {
+        const char *name = character->nodes[rig->joint_node[partition.part_joint[part]]].name;
+        int32_t limb = 0;
+        while (limb < SUP_COUNT(limbs) && strcmp(name, limbs[limb]) != 0)
+            limb++;
+        if (limb == SUP_COUNT(limbs)) continue;
+        double sum = 0.0, count = 0.0, farthest = 0.0;
+        for (int32_t v = 0; v < s.coarse_count; v++) {
+            sup_vec3d p = sup_v3_load(s.coarse_positions + 3 * (size_t)v);
+            double distance = sup_partition_distance(&partition, part, p, NULL);
+            if (partition.vertex_part[v] != part) continue;
+            sum += distance;
+            count += 1.0;
+            farthest = fmax(farthest, distance);
+        }
+        found++;
+        CHECK_MSG(farthest < most[limb] * sum / count, "%s %g", name, farthest * count / sum);
+    }
+    CHECK_EQ(found, SUP_COUNT(limbs));
+    sup_arena_destroy(&arena);
+    sup_rig_destroy(rig);
+    sup_character_destroy(character);
+}
+
+static double spiked_weights(sup_vec3d p, int32_t v)
+{
+    return p.x < 3.0 && !(v % AROUND == 5 && p.x > 1.4) ? 1.0 : 0.0;
+}
+
+static void make_two_bones(tubes *t, double wide, double high)
+{
+    add_tube(t, 0.0, wide, high);
+    set_bone(t, 0, sup_v3(0.0, 0.0, 0.0), sup_v3(3.0, 0.0, 0.0));
+    set_bone(t, 1, sup_v3(3.0, 0.0, 0.0), sup_v3(6.0, 0.0, 0.0));
+    t->parent[0] = -1;
+}
+
+TEST(borders_of_parts_have_no_spikes)
+{
+    static tubes t;
+    make_two_bones(&t, 1.0, 1.0);
+    finish_tubes(&t, spiked_weights);
+    sup_arena arena;
+    sup_partition partition = part_tubes(&t, &arena);
+    for (int32_t v = 0; v < TUBE; v++) /* the foot of the spike may stay */
+        if (fabs((double)t.positions[3 * (size_t)v] - 3.0) > 0.6)
+            CHECK_EQ(partition.vertex_part[v], t.positions[3 * (size_t)v] < 3.0f ? 0 : 1);
+    sup_arena_destroy(&arena);
+}
+
+/* A limb that is 2 wide and 0.8 high: its cap is no deeper than the skin is near, so that it stays inside when it turns. */
+TEST(caps_lie_in_the_ball_about_their_joint)
+{
+    static tubes t;
+    make_two_bones(&t, 1.0, 0.4);
+    finish_tubes(&t, NULL);
+    sup_error error = {0};
+    sup_context context = sup_context_resolve(NULL);
+    sup_bind_input input = {.context = &context, .rig = &t.rig};
+    sup_model_builder builder = {context.allocator, {NULL, 0, 0, sizeof(sup_built_array)}, NULL, false};
+    sup_arena arena = sup_arena_create(&context.allocator);
+    sup_fields_def def = {.skin = t.skin, .grid = 8.0};
+    sup_fields_bound bound;
+    CHECK_OK(sup_fields_build(&input, &def, &builder, &arena, &bound, &error), error);
+    CHECK_EQ(bound.report.capsules, 0);
+    sup_field_points points = {0};
+    sup_field_samples samples;
+    for (int32_t side = 0; side < 2; side++) {
+        for (int32_t i = 0; i < SUP_FIELD_LANES; i++)
+            points.x[i] = 3.0f + (side == 0 ? 0.05f : -0.05f) * (float)i;
+        sup_field_evaluator()(&bound.fields, side, bound.fields.fields[side].to_grid, &points, &samples);
+        CHECK_MSG(samples.value[4] > 0.5f, "%g at 0.2", (double)samples.value[4]);
+        CHECK_MSG(samples.value[10] < 0.5f, "%g at 0.5", (double)samples.value[10]);
+        CHECK_MSG(samples.value[15] < 0.4f, "%g at 0.75", (double)samples.value[15]);
+    }
+    sup_model_builder_free(&builder);
+    sup_arena_destroy(&arena);
+}
