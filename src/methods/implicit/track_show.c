@@ -144,8 +144,8 @@ static void find_long_some(void *work, int32_t begin, int32_t end, int32_t worke
 {
     const show_work *w = work;
     SUP_UNUSED(worker);
-    for (int32_t block = begin; block < end; block++) {
-        w->far[block] = 0;
+    for (int32_t i = begin; i < end; i++) {
+        int32_t block = w->list[i];
         for (int64_t row = w->track->block_first[block]; row < w->track->block_first[block + 1] && !w->far[block];
              row++)
             if (has_long(w, row)) w->far[block] = 1;
@@ -161,11 +161,12 @@ static void limit_some(void *work, int32_t begin, int32_t end, int32_t worker)
             limit_row(w, row, w->to + 4 * row);
 }
 
-void sup_track_limit(const sup_context *context, const sup_track *track, void *state, float *shown)
+void sup_track_limit(const sup_context *context, const sup_track *track, void *state, int32_t bent, float *shown)
 {
     sup_track_rows rows = sup_track_rows_of(track, state);
     show_work work = {.track = track, .list = rows.list, .turn = rows.turn, .from = shown, .far = rows.parts};
-    sup_parallel(context, track->block_count, GRAIN, find_long_some, &work);
+    memset(rows.parts, 0, (size_t)track->block_count * sizeof *rows.parts);
+    sup_parallel(context, bent, GRAIN, find_long_some, &work);
     int32_t blocks = list_rings(track, &rows, LIMIT_RINGS);
     if (blocks == 0) return;
     memcpy(rows.pull, shown, 4 * (size_t)track->row_count * sizeof *shown);
