@@ -285,7 +285,9 @@ TEST(track_torn_rows_are_mended_and_not_shown)
     sup_context context = sup_context_resolve(NULL);
     sup_track_show(&context, &t.track, t.state, 0.5f, shown);
     CHECK_NEAR(shown[4 * torn], p[0], 1e-7);
-    sup_track_limit(&context, &t.track, t.state, shown);
+    int32_t bent = sup_track_ease(&context, &t.track, t.state, 0.0f, shown);
+    CHECK_NEAR(shown[4 * torn], p[0], 1e-7);
+    sup_track_limit(&context, &t.track, t.state, bent, shown);
     for (int32_t e = t.track.first[torn]; e < t.track.first[torn + 1]; e++) {
         int64_t other = t.track.other[e];
         double now = sup_v3_distance(sup_v3_load(shown + 4 * (int64_t)torn), sup_v3_load(shown + 4 * other));

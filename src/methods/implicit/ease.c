@@ -192,17 +192,17 @@ static void give_way(const easing *e, int64_t row, float share, float *shown)
         shown[c] += share * (d[c] - out * inward[c]);
 }
 
-void sup_track_ease(const sup_context *context, const sup_track *track, void *state, float share, float *shown)
+int32_t sup_track_ease(const sup_context *context, const sup_track *track, void *state, float share, float *shown)
 {
     easing e = {.track = track, .rows = sup_track_rows_of(track, state), .shown = shown};
-    if (!(share > 0.0f)) return;
     sup_parallel(context, track->block_count, GRAIN, look_some, &e);
     int32_t blocks = list_bent(&e);
-    if (blocks == 0) return;
+    if (blocks == 0 || !(share > 0.0f)) return blocks;
     sup_parallel(context, blocks, GRAIN, begin_some, &e);
     find_near(context, &e, blocks);
     e.from = solve(context, &e, blocks);
     for (int32_t i = 0; i < blocks; i++)
         for (int64_t row = track->block_first[e.rows.list[i]]; row < track->block_first[e.rows.list[i] + 1]; row++)
             give_way(&e, row, share, shown + 4 * row);
+    return blocks;
 }

@@ -461,10 +461,10 @@ sup_result sup_implicit_step(const sup_step_input *input, void *state, const sup
     }
     float *rows = at(s, s->at.shown);
     sup_track_show(input->context, &s->view.track, at(s, s->at.track), (float)input->values[SUP_IMPLICIT_SMOOTH], rows);
-    if (input->values[SUP_IMPLICIT_TRACKING] != 0.0)
-        sup_track_ease(input->context, &s->view.track, at(s, s->at.track), (float)input->values[SUP_IMPLICIT_ELASTIC],
-                       rows);
-    sup_track_limit(input->context, &s->view.track, at(s, s->at.track), rows);
+    bool tracking = input->values[SUP_IMPLICIT_TRACKING] != 0.0;
+    float elastic = tracking ? (float)input->values[SUP_IMPLICIT_ELASTIC] : 0.0f;
+    int32_t bent = sup_track_ease(input->context, &s->view.track, at(s, s->at.track), elastic, rows);
+    sup_track_limit(input->context, &s->view.track, at(s, s->at.track), bent, rows);
     if (input->colliders != NULL)
         sup_outside_push(
             input->context, &s->view.track, at(s, s->at.track),

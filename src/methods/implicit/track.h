@@ -166,10 +166,11 @@ void sup_track_shift(const sup_track *track, void *state, const float by[3]);
 float *sup_track_places(const sup_track *track, void *state);
 const float *sup_track_turns(const sup_track *track, const void *state); /* [row_count*12] prescribed, with shift */
 void sup_track_show(const sup_context *context, const sup_track *track, void *state, float smooth, float *shown);
-/* Shortens edges of `shown` that are longer than skin stretches. */
-void sup_track_limit(const sup_context *context, const sup_track *track, void *state, float *shown);
-/* Skin that touches nothing gives way, by `share` of [0, 1]: ease.c. Moves `shown`, which sup_track_show made. */
-void sup_track_ease(const sup_context *context, const sup_track *track, void *state, float share, float *shown);
+/* Skin that touches nothing gives way, by `share` of [0, 1]: ease.c. Moves `shown`, which sup_track_show made. Returns how many blocks
+ * are bent, or near such. */
+int32_t sup_track_ease(const sup_context *context, const sup_track *track, void *state, float share, float *shown);
+/* Then edges of those `bent` blocks that are longer than skin stretches are shortened. */
+void sup_track_limit(const sup_context *context, const sup_track *track, void *state, int32_t bent, float *shown);
 /* Rows whose value is off by more than 1e-3 and that are on no contact sheet; on a sheet; without a field. */
 void sup_track_fit(const sup_track *track, void *state, sup_track_field_fn *field, const void *user, int32_t *off,
                    int32_t *sheet, int32_t *lost);

@@ -90,17 +90,28 @@ static int32_t list_creases(const sup_track *track, const sup_track_rows *rows, 
 
 /* --- Edges that are too long --- */
 
-/* How much of an edge is more than it may be long: 0 of most. */
-static float excess_of(const show_work *w, int64_t row, int64_t other, const float now[3])
+/* Square of how long the edges of a row may be, for rest edges of length 1: joints scale them, evenly in the mean. */
+static float longest_square(const show_work *w, int64_t row)
 {
-    const float *rest = w->track->rest + 4 * row, *there = w->track->rest + 4 * other, *m = w->turn + 12 * row;
-    const float edge[3] = {there[0] - rest[0], there[1] - rest[1], there[2] - rest[2]};
-    float square = now[0] * now[0] + now[1] * now[1] + now[2] * now[2], most = 0.0f;
-    for (int r = 0; r < 3; r++) {
-        float turned = m[4 * r] * edge[0] + m[4 * r + 1] * edge[1] + m[4 * r + 2] * edge[2];
-        most += LONGEST * LONGEST * turned * turned;
+    const float *m = w->turn + 12 * row;
+    float sum = 0.0f;
+    for (int r = 0; r < 3; r++)
+        sum += m[4 * r] * m[4 * r] + m[4 * r + 1] * m[4 * r + 1] + m[4 * r + 2] * m[4 * r + 2];
+    return LONGEST * LONGEST / 3.0f * sum;
+}
+
+/* Square of an edge over the square of what it may be, of a row whose edges may be `most`; `now` gets the edge. */
+static float stretch_square(const show_work *w, int64_t row, int64_t other, float most, float now[3])
+{
+    const float *p = w->from + 4 * row, *q = w->from + 4 * other;
+    const float *a = w->track->rest + 4 * row, *b = w->track->rest + 4 * other;
+    float square = 0.0f, rest = 0.0f;
+    for (int c = 0; c < 3; c++) {
+        now[c] = q[c] - p[c];
+        square += now[c] * now[c];
+        rest += (b[c] - a[c]) * (b[c] - a[c]);
     }
-    return square > most ? 1.0f - sqrtf(most / square) : 0.0f;
+    return square > most * rest ? square / sup_track_more(most * rest, 1e-6f * square) : 0.0f;
 }
 
 /* Both ends of an edge that is too long go towards each other, a row by the mean of what its edges ask for: one that all others are
@@ -108,14 +119,12 @@ static float excess_of(const show_work *w, int64_t row, int64_t other, const flo
 static void limit_row(const show_work *w, int64_t row, float *to)
 {
     const sup_track *track = w->track;
-    const float *p = w->from + 4 * row;
+    const float *p = w->from + 4 * row, most = longest_square(w, row);
     float way[3] = {0, 0, 0}, count = (float)(track->first[row + 1] - track->first[row]);
     for (int32_t e = track->first[row]; e < track->first[row + 1]; e++) {
-        const float *q = w->from + 4 * (int64_t)track->other[e];
-        const float now[3] = {q[0] - p[0], q[1] - p[1], q[2] - p[2]};
-        float part = excess_of(w, row, track->other[e], now);
-        for (int c = 0; c < 3; c++)
-            way[c] += part * now[c];
+        float now[3], square = stretch_square(w, row, track->other[e], most, now);
+        for (int c = 0; c < 3 && square > 0.0f; c++)
+            way[c] += (1.0f - 1.0f / sqrtf(square)) * now[c];
     }
     for (int c = 0; c < 3; c++)
         to[c] = p[c] + (count > 0.0f ? way[c] / count : 0.0f);
@@ -124,13 +133,10 @@ static void limit_row(const show_work *w, int64_t row, float *to)
 /* Edges are looked at from one end. */
 static bool has_long(const show_work *w, int64_t row)
 {
-    const float *p = w->from + 4 * row;
+    float most = longest_square(w, row), now[3];
     bool any = false;
-    for (int32_t e = w->track->first[row]; e < w->track->first[row + 1] && !any; e++) {
-        const float *q = w->from + 4 * (int64_t)w->track->other[e];
-        const float now[3] = {q[0] - p[0], q[1] - p[1], q[2] - p[2]};
-        any = w->track->other[e] > row && excess_of(w, row, w->track->other[e], now) > 0.0f;
-    }
+    for (int32_t e = w->track->first[row]; e < w->track->first[row + 1]; e++)
+        any = any || (w->track->other[e] > row && stretch_square(w, row, w->track->other[e], most, now) > 0.0f);
     return any;
 }
 
@@ -138,8 +144,8 @@ static void find_long_some(void *work, int32_t begin, int32_t end, int32_t worke
 {
     const show_work *w = work;
     SUP_UNUSED(worker);
-    for (int32_t block = begin; block < end; block++) {
-        w->far[block] = 0;
+    for (int32_t i = begin; i < end; i++) {
+        int32_t block = w->list[i];
         for (int64_t row = w->track->block_first[block]; row < w->track->block_first[block + 1] && !w->far[block];
              row++)
             if (has_long(w, row)) w->far[block] = 1;
@@ -155,11 +161,12 @@ static void limit_some(void *work, int32_t begin, int32_t end, int32_t worker)
             limit_row(w, row, w->to + 4 * row);
 }
 
-void sup_track_limit(const sup_context *context, const sup_track *track, void *state, float *shown)
+void sup_track_limit(const sup_context *context, const sup_track *track, void *state, int32_t bent, float *shown)
 {
     sup_track_rows rows = sup_track_rows_of(track, state);
     show_work work = {.track = track, .list = rows.list, .turn = rows.turn, .from = shown, .far = rows.parts};
-    sup_parallel(context, track->block_count, GRAIN, find_long_some, &work);
+    memset(rows.parts, 0, (size_t)track->block_count * sizeof *rows.parts);
+    sup_parallel(context, bent, GRAIN, find_long_some, &work);
     int32_t blocks = list_rings(track, &rows, LIMIT_RINGS);
     if (blocks == 0) return;
     memcpy(rows.pull, shown, 4 * (size_t)track->row_count * sizeof *shown);
