@@ -82,7 +82,12 @@ static int32_t list_bent(const easing *e)
 
 /* --- Passes over them --- */
 
-/* b - L p; nothing at a row without edges. */
+static float pull_of(const sup_track *track, int64_t row)
+{
+    return (float)(SUP_TRACK_TENSION * SUP_TRACK_AREA) * track->aim[row].edge * track->aim[row].edge;
+}
+
+/* b - L p; and what a step divides by, which rides along as a fourth coordinate that nobody looks at. */
 static void begin_some(void *work, int32_t begin, int32_t end, int32_t worker)
 {
     const easing *e = work;
@@ -94,7 +99,7 @@ static void begin_some(void *work, int32_t begin, int32_t end, int32_t worker)
         for (int64_t row = track->block_first[block]; row < track->block_first[block + 1]; row++) {
             sup_four rest = sup_four_load(e->rows.load + 4 * row) - sup_track_image(track, e->shown, row);
             memcpy(e->rows.load + 4 * row, &rest, 3 * sizeof(float));
-            e->rows.load[4 * row + 3] = 0.0f;
+            e->rows.load[4 * row + 3] = 1.0f / (track->sum[row] + pull_of(track, row));
         }
     }
 }
@@ -125,12 +130,12 @@ static void step_some(void *work, int32_t begin, int32_t end, int32_t worker)
     SUP_UNUSED(worker);
     for (int32_t i = begin; i < end; i++)
         for (int64_t row = track->block_first[e->rows.list[i]]; row < track->block_first[e->rows.list[i] + 1]; row++) {
-            float edge = track->aim[row].edge, pull = (float)(SUP_TRACK_TENSION * SUP_TRACK_AREA) * edge * edge;
+            const float *load = e->rows.load + 4 * row;
             sup_four here = sup_four_load(e->from + 4 * row);
-            sup_four rest = sup_four_load(e->rows.load + 4 * row) - sup_track_image(track, e->from, row);
-            rest -= sup_four_splat(pull) * here;
-            sup_four step = sup_four_splat(e->keep) * sup_four_load(e->step + 4 * row) +
-                            sup_four_splat(e->take / (track->sum[row] + pull)) * rest;
+            sup_four rest = sup_four_load(load) - sup_track_image(track, e->from, row);
+            rest -= sup_four_splat(pull_of(track, row)) * here;
+            sup_four step =
+                sup_four_splat(e->keep) * sup_four_load(e->step + 4 * row) + sup_four_splat(e->take * load[3]) * rest;
             here += step;
             memcpy(e->step + 4 * row, &step, sizeof step);
             memcpy(e->to + 4 * row, &here, sizeof here);
@@ -142,14 +147,33 @@ static float ramp(float value, const float ends[2])
     return sup_track_more(0.0f, sup_track_less(1.0f, (value - ends[0]) / (ends[1] - ends[0])));
 }
 
+/* Before the passes, at all rows: how much of a contact is felt, whether any is, and no way yet. */
+static void prepare_some(void *work, int32_t begin, int32_t end, int32_t worker)
+{
+    const easing *e = work;
+    SUP_UNUSED(worker);
+    for (int32_t block = begin; block < end; block++) {
+        int64_t first = e->track->block_first[block], rows = e->track->block_first[block + 1] - first;
+        float most = 0.0f;
+        for (int64_t row = first; row < first + rows; row++) {
+            float felt = e->rows.place[4 * row + 3];
+            e->rows.near[0][2 * row] = e->rows.near[1][2 * row] = ramp(felt, TOUCHES);
+            e->rows.near[0][2 * row + 1] = e->rows.near[1][2 * row + 1] = ramp(felt, MEETS);
+            most = sup_track_more(most, felt);
+        }
+        e->rows.moved[block] = most; /* free between sub-frames */
+        memset(e->rows.pull + 4 * first, 0, 4 * (size_t)rows * sizeof(float));
+        memset(e->rows.move + 4 * first, 0, 4 * (size_t)rows * sizeof(float));
+        memset(e->rows.solve + 4 * first, 0, 4 * (size_t)rows * sizeof(float));
+    }
+}
+
 static void find_near(const sup_context *context, easing *e, int32_t blocks)
 {
-    for (int64_t row = 0; row < e->track->row_count; row++) {
-        float felt = e->rows.place[4 * row + 3];
-        e->rows.near[0][2 * row] = e->rows.near[1][2 * row] = ramp(felt, TOUCHES);
-        e->rows.near[0][2 * row + 1] = e->rows.near[1][2 * row + 1] = ramp(felt, MEETS);
-    }
-    for (int i = 0; i < NEAR_RINGS; i++) {
+    bool any = false;
+    for (int32_t block = 0; block < e->track->block_count; block++)
+        any = any || e->rows.moved[block] > MEETS[0];
+    for (int i = 0; i < NEAR_RINGS && any; i++) {
         e->near_from = e->rows.near[i % 2];
         e->near_to = e->rows.near[1 - i % 2];
         sup_parallel(context, blocks, GRAIN, near_some, e);
@@ -161,11 +185,7 @@ static const float *solve(const sup_context *context, easing *e, int32_t blocks)
 {
     const float middle = 0.5f * (HIGHEST + LOWEST), half = 0.5f * (HIGHEST - LOWEST), wide = middle / half;
     float *both[2] = {e->rows.pull, e->rows.move}, share = 1.0f / wide;
-    size_t bytes = 4 * (size_t)e->track->row_count * sizeof(float);
     e->step = e->rows.solve;
-    memset(both[0], 0, bytes);
-    memset(both[1], 0, bytes);
-    memset(e->step, 0, bytes);
     e->keep = 0.0f;
     e->take = 1.0f / middle;
     for (int i = 0; i < STEPS; i++) {
@@ -198,6 +218,7 @@ int32_t sup_track_ease(const sup_context *context, const sup_track *track, void 
     sup_parallel(context, track->block_count, GRAIN, look_some, &e);
     int32_t blocks = list_bent(&e);
     if (blocks == 0 || !(share > 0.0f)) return blocks;
+    sup_parallel(context, track->block_count, GRAIN, prepare_some, &e);
     sup_parallel(context, blocks, GRAIN, begin_some, &e);
     find_near(context, &e, blocks);
     e.from = solve(context, &e, blocks);
