@@ -63,23 +63,6 @@ static void look_some(void *work, int32_t begin, int32_t end, int32_t worker)
         e->rows.parts[block] = is_still(e->track, &e->rows, block) ? 0 : 1; /* free between sub-frames */
 }
 
-/* Blocks that are bent, and those that feel it; how many. */
-static int32_t list_bent(const easing *e)
-{
-    const sup_track *track = e->track;
-    uint64_t *ring = e->rows.parts;
-    int32_t count = 0, *list = e->rows.list;
-    for (int32_t block = 0; block < track->block_count; block++)
-        if (ring[block] != 0) list[count++] = block;
-    for (int32_t i = 0; i < count; i++) /* the list grows by rings */
-        for (int32_t k = track->near_first[list[i]]; k < track->near_first[list[i] + 1] && ring[list[i]] <= REACH; k++)
-            if (ring[track->near[k]] == 0) {
-                ring[track->near[k]] = ring[list[i]] + 1;
-                list[count++] = track->near[k];
-            }
-    return count;
-}
-
 /* --- Passes over them --- */
 
 static float pull_of(const sup_track *track, int64_t row)
@@ -216,7 +199,7 @@ int32_t sup_track_ease(const sup_context *context, const sup_track *track, void 
 {
     easing e = {.track = track, .rows = sup_track_rows_of(track, state), .shown = shown};
     sup_parallel(context, track->block_count, GRAIN, look_some, &e);
-    int32_t blocks = list_bent(&e);
+    int32_t blocks = sup_track_list_rings(track, &e.rows, REACH); /* those that are bent, and those that feel it */
     if (blocks == 0 || !(share > 0.0f)) return blocks;
     sup_parallel(context, track->block_count, GRAIN, prepare_some, &e);
     sup_parallel(context, blocks, GRAIN, begin_some, &e);

@@ -57,8 +57,7 @@ static void show_some(void *work, int32_t begin, int32_t end, int32_t worker)
                 smooth_row(w, row);
 }
 
-/* Lists the blocks that `parts` marks with 1, and so many rings of others around them; how many. `parts` is free between sub-frames. */
-static int32_t list_rings(const sup_track *track, const sup_track_rows *rows, uint64_t rings)
+int32_t sup_track_list_rings(const sup_track *track, const sup_track_rows *rows, uint64_t rings)
 {
     uint64_t *far = rows->parts;
     int32_t count = 0;
@@ -85,7 +84,7 @@ static int32_t list_creases(const sup_track *track, const sup_track_rows *rows, 
             if (crease[row] > 0.0f) rows->parts[block] = 1;
         }
     }
-    return list_rings(track, rows, SPREAD_PASSES);
+    return sup_track_list_rings(track, rows, SPREAD_PASSES);
 }
 
 /* --- Edges that are too long --- */
@@ -167,7 +166,7 @@ void sup_track_limit(const sup_context *context, const sup_track *track, void *s
     show_work work = {.track = track, .list = rows.list, .turn = rows.turn, .from = shown, .far = rows.parts};
     memset(rows.parts, 0, (size_t)track->block_count * sizeof *rows.parts);
     sup_parallel(context, bent, GRAIN, find_long_some, &work);
-    int32_t blocks = list_rings(track, &rows, LIMIT_RINGS);
+    int32_t blocks = sup_track_list_rings(track, &rows, LIMIT_RINGS);
     if (blocks == 0) return;
     memcpy(rows.pull, shown, 4 * (size_t)track->row_count * sizeof *shown);
     for (int i = 0; i < LIMIT_PASSES; i++) {

@@ -96,6 +96,9 @@ static inline sup_four sup_track_image(const sup_track *track, const float *v, i
     return sum;
 }
 
+/* track_show.c: lists the blocks that `parts` marks with 1, and so many rings of others around them; how many. `parts` is free
+ * between sub-frames. */
+int32_t sup_track_list_rings(const sup_track *track, const sup_track_rows *rows, uint64_t rings);
 /* relax.c: `load` of the rows of a block: eq. 3 with both ends' rotations. */
 void sup_track_load_block(const sup_track *track, const sup_track_rows *rows, int32_t block);
 /* Rounds until they end; how many there were. `moved` gets how far rows went in the last one, RMS in edges. */
