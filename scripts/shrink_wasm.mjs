@@ -71,7 +71,11 @@ function vectorOperands(op) {
 function copyOperand(kind) {
   if (kind === 'u') out.push(...unsignedBytes(readUnsigned()));
   else if (kind === 's') out.push(...signedBytes(readSigned()));
-  else if (kind === 'm') 'uu'.split('').forEach(copyOperand);
+  else if (kind === 'm') {
+    readUnsigned(); // how it is aligned: a hint that engines do not take
+    out.push(0);
+    copyOperand('u');
+  }
   else if (kind === 't' || kind === 'v') {
     const count = Number(readUnsigned());
     out.push(...unsignedBytes(count));

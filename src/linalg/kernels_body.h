@@ -64,6 +64,11 @@ INLINE void strip(int columns, bool add, double *c, int64_t c_stride, const doub
 static void strip_any(int32_t columns, bool add, double *c, int64_t c_stride, const double *a, int64_t a_stride,
                       const double *b, int64_t b_stride, int32_t rows, int32_t depth)
 {
+#ifdef SUPPLE_SMALL
+    if (columns == 4) strip(4, add, c, c_stride, a, a_stride, b, b_stride, rows, depth);
+    for (int32_t j = 0; columns < 4 && j < columns; j++)
+        strip(1, add, c + j * c_stride, c_stride, a, a_stride, b + j, b_stride, rows, depth);
+#else
     switch (columns) {
     case 1:
         strip(1, add, c, c_stride, a, a_stride, b, b_stride, rows, depth);
@@ -78,6 +83,7 @@ static void strip_any(int32_t columns, bool add, double *c, int64_t c_stride, co
         strip(4, add, c, c_stride, a, a_stride, b, b_stride, rows, depth);
         break;
     }
+#endif
 }
 
 static void outer_product(double *u, const double *l, int32_t size, int32_t width, int32_t stride)
