@@ -394,17 +394,29 @@ static void merge_parts(partitioning *p, int32_t *order, island_of_skin *islands
     }
 }
 
+/* Whether all skin belongs to one joint: nothing would bend. */
+static bool is_one(const partitioning *p)
+{
+    for (int32_t v = 1; v < p->skin->vertex_count; v++)
+        if (p->joint_of[v] != p->joint_of[0]) return false;
+    return true;
+}
+
 static sup_result tidy(partitioning *p, sup_error *error)
 {
     size_t vertices = (size_t)p->skin->vertex_count;
     int32_t *order = sup_arena_alloc(&p->scratch, vertices, sizeof *order);
     island_of_skin *islands = sup_arena_alloc(&p->scratch, vertices, sizeof *islands);
     int32_t *largest = sup_arena_alloc(&p->scratch, (size_t)p->rig->joint_count, sizeof *largest);
-    if (order == NULL || islands == NULL || largest == NULL) return sup_fail_memory(error, "the parts of the skin");
+    int32_t *before = sup_arena_alloc(&p->scratch, vertices, sizeof *before);
+    if (order == NULL || islands == NULL || largest == NULL || before == NULL)
+        return sup_fail_memory(error, "the parts of the skin");
     even_borders(p, order);
     for (int32_t round = 0; round < MOST_ROUNDS && move_islands(p, order, islands, largest); round++) {
     }
+    memcpy(before, p->joint_of, vertices * sizeof *before);
     merge_parts(p, order, islands);
+    if (is_one(p)) memcpy(p->joint_of, before, vertices * sizeof *before); /* a sheet goes around no bone */
     for (int32_t round = 0; round < MOST_ROUNDS && move_islands(p, order, islands, largest); round++) {
     }
     return SUP_OK;
