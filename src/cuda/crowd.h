@@ -38,6 +38,7 @@ struct sup_crowd {
     float *between;         /* the same, on the way */
     sup_gpu_play *play;     /* [count] as last told; clip -1: pose above */
     sup_gpu_orders *orders; /* [count] */
+    sup_gpu_orders *settling; /* [count] of those, what counts at a reset */
     bool pose_changed, orders_changed;
     int32_t *joint_node; /* [joint_count] */
     float *inverse_bind; /* [joint_count*12] */
@@ -47,7 +48,7 @@ struct sup_crowd {
     float time_step, size, unit_metres;
     /* Device side */
     float *device_seconds;
-    sup_gpu_orders *device_orders, *rest_orders; /* rest: nothing but to settle */
+    sup_gpu_orders *device_orders, *settle_orders; /* settle: nothing but to come to rest */
     sup_gpu_motion motion;
     sup_gpu_joints joints;
     sup_gpu_system system;

@@ -177,9 +177,10 @@ static sup_result open_joints(sup_crowd *crowd, const int32_t *node, const float
     crowd->between = sup_arena_alloc(&crowd->arena, n * joints, 12 * sizeof(float));
     crowd->play = sup_arena_alloc(&crowd->arena, n, sizeof(sup_gpu_play));
     crowd->orders = sup_arena_alloc(&crowd->arena, n, sizeof(sup_gpu_orders));
+    crowd->settling = sup_arena_alloc(&crowd->arena, n, sizeof(sup_gpu_orders));
     crowd->values = sup_arena_alloc(&crowd->arena, n * (size_t)crowd->method->param_count + 1, sizeof(double));
     if (!crowd->joint_node || !crowd->inverse_bind || !crowd->pose || !crowd->pose_before || !crowd->between ||
-        !crowd->play || !crowd->orders || !crowd->values)
+        !crowd->play || !crowd->orders || !crowd->settling || !crowd->values)
         return sup_fail_memory(error, "the crowd");
     for (size_t i = 0; i < n; i++)
         crowd->play[i].clip = -1;
@@ -192,7 +193,7 @@ static sup_result open_joints(sup_crowd *crowd, const int32_t *node, const float
                                      .play = up(&u, crowd->play, crowd->count, sizeof(sup_gpu_play))};
     crowd->device_seconds = up(&u, NULL, 1, sizeof(float));
     crowd->device_orders = up(&u, NULL, crowd->count, sizeof(sup_gpu_orders));
-    crowd->rest_orders = up(&u, NULL, crowd->count, sizeof(sup_gpu_orders));
+    crowd->settle_orders = up(&u, NULL, crowd->count, sizeof(sup_gpu_orders));
     return done(&u);
 }
 
@@ -313,12 +314,27 @@ static int32_t *number_skin(sup_crowd *crowd, const sup_system *s, const sup_blo
     return place;
 }
 
+/* Unknowns that are no skin, rising; their number to *count. */
+static int32_t *list_inner(sup_crowd *crowd, const sup_system *s, const int32_t *place, int32_t *count)
+{
+    int32_t *list = sup_arena_alloc(&crowd->arena, (size_t)s->unknown_count + 1, sizeof(int32_t));
+    unsigned char *skin = sup_arena_alloc(&crowd->arena, (size_t)s->unknown_count + 1, 1);
+    *count = 0;
+    if (list == NULL || skin == NULL) return NULL;
+    for (int32_t v = 0; v < s->skin_count; v++)
+        if (place[v] < s->unknown_count) skin[place[v]] = 1;
+    for (int32_t i = 0; i < s->unknown_count; i++)
+        if (!skin[i]) list[(*count)++] = i;
+    return list;
+}
+
 static sup_result open_system(sup_crowd *crowd, const sup_system *from, const sup_blocks *b, sup_error *error)
 {
     uploader u = {crowd, error, false};
     size_t square = (size_t)b->limit * (size_t)b->limit;
-    int32_t most = 0, feet = 0, blend = 0, *place = number_skin(crowd, from, b);
-    if (place == NULL) return sup_fail_memory(error, "the crowd");
+    int32_t most = 0, feet = 0, blend = 0, inner_count = 0, *place = number_skin(crowd, from, b);
+    int32_t *inner = place != NULL ? list_inner(crowd, from, place, &inner_count) : NULL;
+    if (inner == NULL) return sup_fail_memory(error, "the crowd");
     for (int32_t p = 0; p < b->part_count; p++) {
         int32_t local = b->parts[p].count + b->parts[p].slot_count + b->parts[p].anchor_count;
         int32_t chambers = b->parts[p].blend_count * b->parts[p].prism_stride;
@@ -348,6 +364,7 @@ static sup_result open_system(sup_crowd *crowd, const sup_system *from, const su
         .most_seats = b->most_seats,
         .most_blend = blend,
         .seat_count = b->seat_count,
+        .inner_count = inner_count,
         .first_place = b->number[0],
         .is_static = from->is_static,
         .weight_sum = from->weight_sum,
@@ -367,6 +384,7 @@ static sup_result open_system(sup_crowd *crowd, const sup_system *from, const su
         .pull_value = up(&u, b->pull_value, b->pull_count, sizeof(float)),
         .tets = up(&u, b->tets, (int64_t)b->prism_total / SUP_PRISM_LANES * SUP_PRISM_FLOATS, sizeof(float)),
         .place = up(&u, place, from->skin_count, sizeof(int32_t)),
+        .inner = up(&u, inner, inner_count, sizeof(int32_t)),
         .blend_seat = up(&u, b->blend_seat, b->blend_total, sizeof(uint16_t)),
         .blend_weight = up(&u, b->blend_weight, b->blend_total, sizeof(float))};
     return done(&u);
@@ -380,6 +398,7 @@ static void open_contact_state(uploader *u, sup_gpu_state *st)
     size_t four = sizeof(sup_gpu_four);
     st->rows = up(u, NULL, skin, sizeof(sup_gpu_row));
     st->pair = up(u, NULL, skin, sizeof(int32_t));
+    st->near = up(u, NULL, skin, 1);
     st->touch_first = up(u, NULL, vector + n, sizeof(int32_t));
     st->touch = up(u, NULL, 4 * skin, sizeof(int32_t));
     st->force = up(u, NULL, skin, four);
@@ -438,6 +457,9 @@ static sup_result open_state(sup_crowd *crowd, sup_error *error)
     sup_gpu_four **skins[] = {&st->skin[0], &st->skin[1], &st->window, &st->leashed, &st->carried};
     for (int32_t i = 0; i < SUP_COUNT(skins); i++)
         *skins[i] = up(&u, NULL, skin, four);
+    st->calm = up(&u, NULL, vector, four);
+    st->calm_rows = sup_gpu_calm_rows(s);
+    st->calm_ways = up(&u, NULL, n * st->calm_rows, sizeof(double));
     st->stepped = up(&u, NULL, n * crowd->joint_count, 12 * sizeof(float));
     st->carry = up(&u, NULL, n * crowd->joint_count, 12 * sizeof(float));
     for (int32_t i = 0; i < 2; i++)
@@ -484,7 +506,7 @@ static sup_result open_detect(sup_crowd *crowd, const sup_detect *d, sup_error *
     crowd->detect.points = up(&u, NULL, 2 * n * v, four);
     crowd->detect.normal = up(&u, NULL, n * v, four);
     crowd->detect.nearest = up(&u, NULL, n * v, sizeof(unsigned long long));
-    crowd->detect.block_box = up(&u, NULL, 2 * n * (d->block_count + (d->block_count + 31) / 32), four);
+    crowd->detect.block_box = up(&u, NULL, n * sup_gpu_detect_boxes(d), four);
     crowd->detect.cell_box = up(&u, NULL, SUP_GPU_CELL_FOURS * n * d->cell_count, four);
     return done(&u);
 }
