@@ -695,7 +695,7 @@ static __device__ void scan(int *count, int n, int32_t *first)
 __global__ void __launch_bounds__(INDEX_THREADS)
     index_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st)
 {
-    extern __shared__ int next[]; /* [unknown_count] */
+    SHARED_ARRAY(int, next); /* [unknown_count] */
     wait_for_kernel();
     int character = blockIdx.x, n = s.unknown_count;
     if (!looks(st, character) || st.progress[character].rows == 0) return;

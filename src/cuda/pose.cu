@@ -140,7 +140,7 @@ static __device__ void pose_character(const sup_gpu_motion &m, const sup_gpu_joi
 __global__ void __launch_bounds__(POSE_THREADS)
     pose_kernel(const __grid_constant__ sup_gpu_motion m, const __grid_constant__ sup_gpu_joints joints, const float *seconds)
 {
-    extern __shared__ float local[];
+    SHARED_ARRAY(float, local);
     wait_for_kernel();
     pose_character(m, joints, seconds, local);
 }
@@ -150,7 +150,7 @@ __global__ void __launch_bounds__(POSE_THREADS)
     wake_kernel(const __grid_constant__ sup_gpu_motion m, const __grid_constant__ sup_gpu_joints joints, const float *seconds,
                 const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st)
 {
-    extern __shared__ float local[];
+    SHARED_ARRAY(float, local);
     const int character = blockIdx.x, floats = joints.joint_count * 12;
     const size_t at = (size_t)character * floats;
     int moves = 0;
@@ -199,7 +199,7 @@ __global__ void __launch_bounds__(ANCHOR_THREADS)
     anchors_kernel(const __grid_constant__ sup_gpu_anchors anchors, const __grid_constant__ sup_gpu_joints joints,
                    const char *phases, size_t phase_stride, float4 *out0, float4 *out1, float4 *out2, float4 *bend_out)
 {
-    extern __shared__ __align__(16) float shared[];
+    SHARED_ARRAY(float, shared);
     wait_for_kernel();
     const sup_anchors *a = &anchors.view;
     int character = blockIdx.y, phase = *(const int32_t *)(phases + character * phase_stride) % 3;
