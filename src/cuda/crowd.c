@@ -20,6 +20,9 @@ enum {
     MOST_STEPS = SUP_PACE_MOST_STEPS
 };
 
+/* In which what was moved apart in the shown skin comes back, but for a third (projective_step.c). */
+static const float PART_SECONDS = 0.15f;
+
 /* --- Opening --- */
 
 /* The bind pose of all instances, from the model. */
@@ -292,7 +295,9 @@ static int launch_show(sup_crowd *crowd, bool carry, void *stream)
         code = sup_gpu_carry(&crowd->system, &crowd->state, &crowd->body, crowd->joints.pose, stream);
     if (code == 0) code = sup_gpu_skin_step(&crowd->skin, &crowd->joints, crowd->device_orders, &crowd->out, stream);
     if (code != 0 || crowd->kind != SUP_CROWD_PROJECTIVE) return code;
-    return sup_gpu_show(&crowd->upsample, &crowd->state, carry, &crowd->out, stream);
+    code = sup_gpu_show(&crowd->upsample, &crowd->state, carry, &crowd->out, stream);
+    if (code != 0 || crowd->graph_solves == 0) return code; /* nothing touches */
+    return sup_gpu_part_step(&crowd->part, &crowd->state, &crowd->out, stream);
 }
 
 /* Runs `what`, a sum of SUP_CROWD_STEP and others, from a graph that is recorded once. */
@@ -333,6 +338,15 @@ static int send_seconds(sup_crowd *crowd, float seconds, void *stream)
     crowd->seconds = seconds;
     crowd->seconds_known = true;
     return sup_cuda_copy_async(crowd->device_seconds, &crowd->seconds, sizeof seconds, stream);
+}
+
+/* How much is kept of what was moved apart in the last frame, `dt` seconds ago. */
+static int send_keep(sup_crowd *crowd, float dt, void *stream)
+{
+    float keep = expf(-dt / PART_SECONDS);
+    if (crowd->keep == keep) return 0;
+    crowd->keep = keep;
+    return sup_cuda_copy_async(crowd->device_keep, &crowd->keep, sizeof keep, stream);
 }
 
 /* Joints that the host gives; instances that play a clip have theirs on the device already. */
@@ -480,7 +494,8 @@ static int settle(sup_crowd *crowd, int32_t begin, int32_t end, void *stream)
         if (code == 0) code = sup_gpu_still(system, &st, stream);
     }
     if (code == 0 && touches) code = settle_touching(crowd, begin, &st, &body, joints.pose, stream);
-    return code == 0 ? sup_gpu_settled(system, &st, stream) : code;
+    if (code == 0) code = sup_gpu_settled(system, &st, stream);
+    return code == 0 ? sup_gpu_part_reset(&crowd->part, begin, end - begin, stream) : code;
 }
 
 /* --- Frames --- */
@@ -528,6 +543,7 @@ static int step_projective(sup_crowd *crowd, float seconds, void *stream)
     int32_t steps = due < MOST_STEPS ? (int32_t)due : MOST_STEPS;
     bool moved = crowd->pose_changed, shown = false;
     int code = send_orders(crowd, stream);
+    if (code == 0) code = send_keep(crowd, seconds, stream);
     if (code == 0 && moved) code = restart_teleported(crowd, steps, stream);
     double behind = due > MOST_STEPS ? 0.0 : crowd->behind + dt - (double)steps * step;
     if (behind < slack * step) behind = 0.0;
@@ -582,6 +598,7 @@ sup_result sup_crowd_reset(sup_crowd *crowd, int32_t instance, sup_error *error)
     if (code == 0) code = sup_cuda_wait_all();
     if (code == 0) code = send_orders(crowd, stream);
     if (code == 0) code = send_seconds(crowd, 0.0f, stream);
+    if (code == 0) code = send_keep(crowd, 0.0f, stream);
     if (code == 0) code = send_joints(crowd, crowd->pose, stream);
     if (code == 0) code = settle(crowd, begin, end, stream);
     memcpy(crowd->pose_before + (size_t)begin * floats, crowd->pose + (size_t)begin * floats,

@@ -4,6 +4,7 @@
 
 #include "cuda/gpu.h"
 #include "cuda/gpu_contact.h"
+#include "cuda/gpu_part.h"
 #include "cuda/gpu_show.h"
 #include "cuda/refuse.h"
 #include "cuda/runtime.h"
@@ -45,9 +46,10 @@ struct sup_crowd {
     double behind;       /* seconds that the last step is behind the frame */
     float seconds;       /* by which clips go on before the next pose, as the device has it */
     bool seconds_known;
+    float keep; /* of what was moved apart in the last frame, as the device has it; negative: it does not know */
     float time_step, size, unit_metres;
     /* Device side */
-    float *device_seconds;
+    float *device_seconds, *device_keep;
     sup_gpu_orders *device_orders, *settle_orders; /* settle: nothing but to come to rest */
     sup_gpu_motion motion;
     sup_gpu_joints joints;
@@ -57,6 +59,7 @@ struct sup_crowd {
     sup_gpu_detect detect;
     sup_gpu_anchors anchors;
     sup_gpu_upsample upsample;
+    sup_gpu_part part;
     sup_gpu_skin skin;
     sup_gpu_out out;
     /* Recorded launches, by what they do. */

@@ -192,6 +192,8 @@ static sup_result open_joints(sup_crowd *crowd, const int32_t *node, const float
                                      .pose = up(&u, NULL, (int64_t)(n * joints), 12 * sizeof(float)),
                                      .play = up(&u, crowd->play, crowd->count, sizeof(sup_gpu_play))};
     crowd->device_seconds = up(&u, NULL, 1, sizeof(float));
+    crowd->device_keep = up(&u, NULL, 1, sizeof(float));
+    crowd->keep = -1.0f;
     crowd->device_orders = up(&u, NULL, crowd->count, sizeof(sup_gpu_orders));
     crowd->settle_orders = up(&u, NULL, crowd->count, sizeof(sup_gpu_orders));
     return done(&u);
@@ -590,6 +592,80 @@ static sup_result open_body(sup_crowd *crowd, const sup_projective_view *view, c
     return done(&u);
 }
 
+/* --- Parting --- */
+
+static void open_part_view(uploader *u, const sup_part_view *from, sup_part_view *to)
+{
+    int64_t n = from->vertex_count, bundles = u->crowd->part.bundle_count, coarse = from->coarse_count;
+    size_t index = sizeof(int32_t);
+    *to = *from;
+    to->triangles = up(u, from->triangles, 3 * (int64_t)from->triangle_count, index);
+    to->crossed = up(u, from->crossed, from->triangle_count, 1);
+    to->coarse_first = up(u, from->coarse_first, coarse + 1, index);
+    to->coarse_bundles = up(u, from->coarse_bundles, from->coarse_first[coarse], index);
+    to->beside_first = up(u, from->beside_first, bundles + 1, index);
+    to->beside = up(u, from->beside, from->beside_first[bundles], index);
+    to->coarse = up(u, from->coarse, n, index);
+    to->close = up(u, from->close, coarse, 1);
+    to->rest = up(u, from->rest, 3 * n, sizeof(float));
+    to->neighbour_first = up(u, from->neighbour_first, n + 1, index);
+    to->neighbours = up(u, from->neighbours, from->neighbour_first[n], index);
+    to->shown_first = up(u, from->shown_first, n + 1, index);
+    to->shown = up(u, from->shown, from->shown_first[n], index);
+}
+
+/* Room for as many characters at a time as the device can part. */
+static void open_part_room(uploader *u, const sup_part_view *view, sup_gpu_part *part)
+{
+    int64_t rooms = part->room_count, n = rooms * view->vertex_count;
+    part->room = (sup_gpu_part_room){
+        .vertex = up(u, NULL, n, sizeof(sup_gpu_part_vertex)),
+        .state = up(u, NULL, n, sizeof(int32_t)),
+        .wall = up(u, NULL, rooms * view->neighbour_first[view->vertex_count], 1),
+        .list = up(u, NULL, n, sizeof(int32_t)),
+        .known = up(u, NULL, n, sizeof(int32_t)),
+        .loaded = up(u, NULL, n, sizeof(int32_t)),
+        .queue = up(u, NULL, n, sizeof(int32_t)),
+        .bits = up(u, NULL, rooms * part->words, sizeof(uint32_t)),
+        .dirty = up(u, NULL, rooms * part->bundle_count, sizeof(int32_t)),
+        .hits = up(u, NULL, rooms * SUP_GPU_PART_HITS, sizeof(sup_gpu_part_hit)),
+        .patches = up(u, NULL, rooms * SUP_GPU_PART_PATCHES, sizeof(sup_gpu_part_patch)),
+        .sorted = up(u, NULL, rooms * SUP_GPU_PART_PAIRS, sizeof(unsigned long long))};
+}
+
+static sup_result open_part(sup_crowd *crowd, const sup_projective_view *from, sup_error *error)
+{
+    enum { ROOMS_A_PROCESSOR = 2, JOINED_ALONE = 64, JOINED = 4 };
+    const sup_part_view *view = &from->part;
+    sup_gpu_part *part = &crowd->part;
+    uploader u = {crowd, error, false};
+    int32_t rooms = ROOMS_A_PROCESSOR * crowd->device->info.processors, n = crowd->count;
+    if (view->triangle_count == 0) return SUP_OK; /* too fine */
+    unsigned char *held = sup_arena_alloc(&crowd->arena, (size_t)view->coarse_count, 1);
+    if (held == NULL) return sup_fail_memory(error, "the crowd");
+    for (int32_t i = 0; i < from->rigid_count; i++)
+        held[from->rigid_vertex[i]] = (view->close[from->rigid_vertex[i]] & SUP_PART_CARRIED) == 0;
+    part->bundle_count = (view->triangle_count + SUP_PART_BUNDLE - 1) / SUP_PART_BUNDLE;
+    int32_t most = view->vertex_count > part->bundle_count ? view->vertex_count : part->bundle_count;
+    part->words = (most + 31) / 32;
+    part->room_count = rooms < 1 ? 1 : rooms < n ? rooms : n;
+    part->joined = n > 2 ? JOINED : JOINED_ALONE;
+    open_part_view(&u, view, &part->view);
+    part->held = up(&u, held, view->coarse_count, 1);
+    part->coarse_rest = crowd->body.start_rest;
+    part->gap = crowd->detect.view.gap;
+    part->keep = crowd->device_keep;
+    part->offset = up(&u, NULL, (int64_t)n * view->vertex_count, 3 * sizeof(float));
+    part->moved = up(&u, NULL, (int64_t)n * part->words, sizeof(uint32_t));
+    part->frame = up(&u, NULL, n, sizeof(sup_gpu_part_frame));
+    part->chosen = up(&u, NULL, (int64_t)n * part->words, sizeof(uint32_t));
+    part->active = up(&u, NULL, (int64_t)n * part->bundle_count, sizeof(int32_t));
+    part->box = up(&u, NULL, (int64_t)n * part->bundle_count, SUP_GPU_PART_BOX_FOURS * sizeof(sup_gpu_four));
+    part->pair = up(&u, NULL, (int64_t)n * SUP_GPU_PART_PAIRS, sizeof(unsigned long long));
+    open_part_room(&u, view, part);
+    return done(&u);
+}
+
 static sup_result check_shared(const sup_crowd *crowd, sup_error *error)
 {
     size_t limit = crowd->device->info.shared_limit;
@@ -624,6 +700,7 @@ static sup_result open_projective(sup_crowd *crowd, const sup_projective_view *v
     if (result == SUP_OK) result = open_state(crowd, error);
     if (result == SUP_OK) result = open_detect(crowd, &view->detect, error);
     if (result == SUP_OK) result = open_upsample(crowd, view, error);
+    if (result == SUP_OK) result = open_part(crowd, view, error);
     if (result == SUP_OK)
         result = sup_cuda_result(crowd->device, sup_gpu_step_prepare(&crowd->system), "its kernels were loaded", error);
     if (result == SUP_OK)

@@ -100,7 +100,7 @@ static __device__ float least_of_bundle(float value)
 static __device__ void bound_bundle(const part_places &places, int bundle, bool write, float4 *box)
 {
     const unsigned all = 0xffffffffu;
-    const int lane = threadIdx.x % BUNDLE;
+    const int lane = threadIdx.x % BUNDLE, first = threadIdx.x % 32 - lane;
     const part_triangle t = triangle_of(places, bundle * BUNDLE + lane);
     const float4 low = lower_of(t), high = upper_of(t);
     const float lower[3] = {low.x, low.y, low.z}, upper[3] = {high.x, high.y, high.z};
@@ -111,9 +111,9 @@ static __device__ void bound_bundle(const part_places &places, int bundle, bool 
     }
     float4 sum = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
     for (int i = 0; i < BUNDLE; i++) { /* in the order of the triangles, as on the CPU */
-        sum.x += __shfl_sync(all, t.normal.x, i, BUNDLE);
-        sum.y += __shfl_sync(all, t.normal.y, i, BUNDLE);
-        sum.z += __shfl_sync(all, t.normal.z, i, BUNDLE);
+        sum.x += __shfl_sync(all, t.normal.x, first + i);
+        sum.y += __shfl_sync(all, t.normal.y, first + i);
+        sum.z += __shfl_sync(all, t.normal.z, first + i);
     }
     const float length = sqrtf(dot(sum, sum)), scale = length > 0.0f ? 1.0f / length : 0.0f;
     const float4 axis = make_float4(sum.x * scale, sum.y * scale, sum.z * scale, 0.0f);
@@ -191,8 +191,8 @@ static __device__ bool goes_through(const part_triangle &t, float4 in, float4 fa
 }
 
 /* Edges of `of` that go through `t`, triangle number `number`: at most `room` hits at `to`, or only their number where that
- * is NULL. */
-static __device__ int cut(const part_triangle &t, int number, const part_triangle &of, sup_gpu_part_hit *to, int room)
+ * is NULL. One piece of code for both: they must not be rounded differently. */
+static __device__ __noinline__ int cut(const part_triangle &t, int number, const part_triangle &of, sup_gpu_part_hit *to, int room)
 {
     const float square = dot(t.normal, t.normal), other = dot(of.normal, of.normal);
     float height[3];

@@ -120,7 +120,9 @@ static __device__ void make_outer(const part_work &w)
         unsigned some = __ballot_sync(0xffffffffu, base + lane_of() < hits && (inner == OPEN || torn));
         for (; some != 0; some &= some - 1) {
             const int lane = __ffs((int)some) - 1, outside = w.r.hits[base + lane].outside;
-            if (w.r.vertex[outside].patch == NO_PATCH) make_patch(w, outside, true);
+            const bool without = w.r.vertex[outside].patch == NO_PATCH;
+            __syncwarp(); /* all have looked before anyone writes there */
+            if (without) make_patch(w, outside, true);
             const int outer = w.r.vertex[outside].patch;
             if (lane == lane_of() && torn && outer >= 0 && w.r.patches[outer].outer) w.r.patches[inner].left = 1;
             __syncwarp();
