@@ -91,6 +91,7 @@ typedef struct sup_gpu_progress {
     float calm_part;    /* of sup_calm (calm.h), */
     float calm_mean;    /* the same */
     uint32_t trembles;  /* 1: a vertex goes no more than half its way (calm.c) */
+    uint32_t stirs;     /* 1: flesh that settles has not come to rest */
 } sup_gpu_progress;
 
 /* What a character does after a local step. */
@@ -258,6 +259,8 @@ int sup_gpu_carry(const sup_gpu_system *system, const sup_gpu_state *state, cons
 int sup_gpu_first_phase(const sup_gpu_state *state, void *stream);
 int sup_gpu_reset(const sup_gpu_system *system, const sup_gpu_state *state, const sup_gpu_body *body,
                   const float *joints, void *stream);
+/* After a step of flesh that settles: who is at rest takes no more of them. */
+int sup_gpu_settle_end(const sup_gpu_state *state, void *stream);
 /* Flesh that settled, and settles on with contact: the skin to look at, then, with the rows that were found, who is done. */
 int sup_gpu_settle_look(const sup_gpu_system *system, const sup_gpu_state *state, void *stream);
 int sup_gpu_settle_touch(const sup_gpu_state *state, void *stream);

@@ -68,7 +68,8 @@ typedef struct sup_gpu_part_room {
 
 typedef struct sup_gpu_part {
     sup_part_view view;        /* of arrays on the device; no triangles: nothing is parted */
-    const unsigned char *held; /* [coarse_count] 1: skin there must not move */
+    const int32_t *first_shown; /* [vertex_count] output vertex that its place is read from */
+    const unsigned char *held;  /* [coarse_count] 1: skin there must not move */
     const float *coarse_rest;  /* [coarse_count*3] */
     const float *gap;          /* [coarse_count] */
     const float *keep;         /* [1] of the ways of the last frame */

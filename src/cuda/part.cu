@@ -87,6 +87,7 @@ static __device__ part_places places_of(const sup_gpu_part &g, const sup_gpu_out
 {
     part_places p = {};
     p.view = &g.view;
+    p.first_shown = g.first_shown;
     p.shown = (const char *)out.positions + (size_t)character * out.instance_stride[0];
     p.stride = out.vertex_stride[0];
     p.keep = frame.keep;

@@ -18,8 +18,9 @@ enum { LOADED = 1, SEED = 2, OUTSIDE = 4, LISTED = 8, FOLD = 16, KNOWN = 32 }; /
 /* Where the vertices of a character are. */
 struct part_places {
     const sup_part_view *view;
-    const char *shown; /* the character's positions, */
-    size_t stride;     /* bytes from one to the next */
+    const int32_t *first_shown; /* of sup_gpu_part */
+    const char *shown;          /* the character's positions, */
+    size_t stride;              /* bytes from one to the next */
     /* Before anything is moved: NULL where nothing was moved in the last frame either. */
     const float *offset;
     float keep;
@@ -31,7 +32,7 @@ struct part_places {
 /* Where a vertex came. */
 static __device__ float4 came_from(const part_places &p, int v)
 {
-    return get((const float *)(p.shown + (size_t)p.view->shown[p.view->shown_first[v]] * p.stride));
+    return get((const float *)(p.shown + (size_t)p.first_shown[v] * p.stride));
 }
 
 static __device__ float4 place_of(const part_places &p, int v)
