@@ -4,6 +4,7 @@
 
 #include "cuda/gpu.h"
 #include "cuda/gpu_contact.h"
+#include "cuda/gpu_part.h"
 #include "cuda/gpu_show.h"
 #include "cuda/refuse.h"
 #include "cuda/runtime.h"
@@ -38,16 +39,18 @@ struct sup_crowd {
     float *between;         /* the same, on the way */
     sup_gpu_play *play;     /* [count] as last told; clip -1: pose above */
     sup_gpu_orders *orders; /* [count] */
+    sup_gpu_orders *settling; /* [count] of those, what counts at a reset */
     bool pose_changed, orders_changed;
     int32_t *joint_node; /* [joint_count] */
     float *inverse_bind; /* [joint_count*12] */
     double behind;       /* seconds that the last step is behind the frame */
     float seconds;       /* by which clips go on before the next pose, as the device has it */
     bool seconds_known;
+    float keep; /* of what was moved apart in the last frame, as the device has it; negative: it does not know */
     float time_step, size, unit_metres;
     /* Device side */
-    float *device_seconds;
-    sup_gpu_orders *device_orders, *rest_orders; /* rest: nothing but to settle */
+    float *device_seconds, *device_keep;
+    sup_gpu_orders *device_orders, *settle_orders; /* settle: nothing but to come to rest */
     sup_gpu_motion motion;
     sup_gpu_joints joints;
     sup_gpu_system system;
@@ -56,6 +59,7 @@ struct sup_crowd {
     sup_gpu_detect detect;
     sup_gpu_anchors anchors;
     sup_gpu_upsample upsample;
+    sup_gpu_part part;
     sup_gpu_skin skin;
     sup_gpu_out out;
     /* Recorded launches, by what they do. */
