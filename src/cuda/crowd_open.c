@@ -730,6 +730,8 @@ sup_result sup_crowd_open(sup_crowd *crowd, const sup_crowd_def *def, sup_error 
             result = sup_fail(error, SUP_ERROR_UNSUPPORTED, "crowd.joints", "",
                               "The model's parts have different joints: step it on the CPU.");
     }
+    /* The largest arrays first: a crowd that is too large is refused before the host has taken memory for it. */
+    if (result == SUP_OK) result = open_out(crowd, def, error);
     if (result == SUP_OK) result = open_joints(crowd, node, inverse, error);
     if (result == SUP_OK) result = open_motion(crowd, def, error);
     if (result == SUP_OK && crowd->motion.clip_count > 0 &&
@@ -737,7 +739,6 @@ sup_result sup_crowd_open(sup_crowd *crowd, const sup_crowd_def *def, sup_error 
         result = sup_fail(error, SUP_ERROR_UNSUPPORTED, "crowd.nodes", "",
                           "The character has too many nodes (%d) to sample its clips on the device: give it poses.",
                           (int)crowd->motion.node_count);
-    if (result == SUP_OK) result = open_out(crowd, def, error);
     if (result != SUP_OK) return result;
     return crowd->kind == SUP_CROWD_PROJECTIVE ? open_projective(crowd, &view, error) : open_skin(crowd, NULL, error);
 }

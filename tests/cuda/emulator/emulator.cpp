@@ -6,6 +6,7 @@
 
 #include <emmintrin.h>
 #include <malloc.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -72,19 +73,22 @@ struct copy {
     const void *from;
 };
 
-enum state { READY, PAUSED, AT_BLOCK, AT_WARP, ENDED };
-
 struct fibre {
     void *stack_pointer;
     char *stack;
     uint3 thread;
-    state now;
     emulated::together meets; /* what its warp does when all are there */
     unsigned mask;
     void *operands;
     std::vector<copy> copies;
     std::vector<size_t> groups; /* where each ends in `copies` */
     void *fake_stack;
+};
+
+/* Lanes of a warp, each in one of these: can go on, looks for a word of another block again later, at the barrier of the block, at a call with
+ * others of the warp, or ended. */
+struct warp {
+    unsigned ready, paused, at_block, met, ended;
 };
 } // namespace
 
@@ -116,7 +120,15 @@ extern "C" void fibre_begins();
 class worker
 {
   public:
-    worker() = default;
+    worker()
+    {
+        pthread_attr_t attributes;
+        void *bottom = NULL;
+        pthread_getattr_np(pthread_self(), &attributes);
+        pthread_attr_getstack(&attributes, &bottom, &own_size);
+        pthread_attr_destroy(&attributes);
+        own_stack = bottom;
+    }
     worker(const worker &) = delete;
     worker &operator=(const worker &) = delete;
     ~worker()
@@ -134,53 +146,51 @@ class worker
 
     /* --- Called by the fibre whose turn it is --- */
 
-    void leave(state why)
+    /* Looks again when others had their turn. */
+    void pause()
     {
-        fibre &f = *current;
-        f.now = why;
-#if defined(WITH_ADDRESS_SANITIZER)
-        __sanitizer_start_switch_fiber(why == ENDED ? NULL : &f.fake_stack, own_stack, own_size);
-#endif
-        emulated_switch(&f.stack_pointer, scheduler);
-#if defined(WITH_ADDRESS_SANITIZER)
-        __sanitizer_finish_switch_fiber(f.fake_stack, &own_stack, &own_size);
-#endif
-    }
-
-    void body()
-    {
-#if defined(WITH_ADDRESS_SANITIZER)
-        __sanitizer_finish_switch_fiber(NULL, &own_stack, &own_size);
-#endif
-        the_job->body();
-        if (!current->copies.empty()) fail("a thread ended before its copies were waited for");
-        alive--;
-        if (waiting > 0 && waiting == alive) release_block();
-        end_lane(*current);
-        leave(ENDED);
-        fail("a fibre came back after its end");
+        warp &w = warps[warp_of(*current)];
+        w.ready &= ~bit_of(*current);
+        w.paused |= bit_of(*current);
+        leave(false);
     }
 
     int meet_block(int vote)
     {
+        warp &w = warps[warp_of(*current)];
+        w.ready &= ~bit_of(*current);
+        w.at_block |= bit_of(*current);
+        went = true;
         any = any || vote != 0;
-        current->now = AT_BLOCK;
         if (++waiting == alive)
             release_block();
         else
-            leave(AT_BLOCK);
+            leave(false);
         return voted;
     }
 
     void meet_warp(unsigned mask, emulated::together all, void *operands)
     {
         fibre &f = *current;
-        if ((mask >> f.thread.x % WARP & 1) == 0) fail("a lane meets others under a mask that leaves it out");
+        warp &w = warps[warp_of(f)];
+        if ((mask & bit_of(f)) == 0) fail("a lane meets others under a mask that leaves it out");
         f.meets = all, f.mask = mask, f.operands = operands;
-        f.now = AT_WARP;
-        met[warp_of(f)] |= 1u << f.thread.x % WARP;
-        release_warp(warp_of(f), mask);
-        if (f.now == AT_WARP) leave(AT_WARP);
+        w.ready &= ~bit_of(f);
+        w.met |= bit_of(f);
+        went = true;
+        if (!release_warp(warp_of(f), mask)) leave(false);
+    }
+
+    void body()
+    {
+        arrived(NULL);
+        the_job->body();
+        if (!current->copies.empty()) fail("a thread ended before its copies were waited for");
+        went = true;
+        if (waiting == --alive && waiting > 0) release_block();
+        end_lane(*current);
+        leave(true);
+        fail("a fibre came back after its end");
     }
 
     fibre *current = NULL;
@@ -193,54 +203,127 @@ class worker
     void *scheduler = NULL, *own_fake = NULL;
     const void *own_stack = NULL;
     size_t own_size = 0;
-    unsigned count = 0, alive = 0, waiting = 0;
+    unsigned count = 0, alive = 0, waiting = 0, order = 0;
     bool any = false, voted = false;
-    unsigned met[WARP] = {}, ended[WARP] = {}; /* lanes of each warp */
+    bool went = false; /* some fibre did more than look again */
+    warp warps[WARP];
 
-    unsigned warp_of(const fibre &f) const
+    static unsigned warp_of(const fibre &f)
     {
         return f.thread.x / WARP;
+    }
+
+    static unsigned bit_of(const fibre &f)
+    {
+        return 1u << f.thread.x % WARP;
+    }
+
+    /* A sanitizer has to know whose stack it is. */
+    static void departs(void **fake, const void *stack, size_t size)
+    {
+#if defined(WITH_ADDRESS_SANITIZER)
+        __sanitizer_start_switch_fiber(fake, stack, size);
+#else
+        (void)fake, (void)stack, (void)size;
+#endif
+    }
+
+    static void arrived(void *fake)
+    {
+#if defined(WITH_ADDRESS_SANITIZER)
+        __sanitizer_finish_switch_fiber(fake, NULL, NULL);
+#else
+        (void)fake;
+#endif
+    }
+
+    /* The lane of a warp whose turn it is after lane `last`, or NULL. */
+    fibre *next_lane(unsigned w, unsigned last)
+    {
+        const unsigned ready = warps[w].ready;
+        if (ready == 0) return NULL;
+        unsigned lane = last;
+        if (order == 0) {
+            const unsigned later = ready & ~(~0u >> (31 - last));
+            lane = (unsigned)__builtin_ctz(later != 0 ? later : ready);
+        } else {
+            const unsigned step = order == 1 ? 31 : 2 * (order % 16) + 1; /* odd: comes to all 32 */
+            do
+                lane = (lane + step) % WARP;
+            while ((ready >> lane & 1) == 0);
+        }
+        return &fibres[w * WARP + lane];
+    }
+
+    /* Goes on with another lane of the warp, or with the scheduler. */
+    void leave(bool for_good)
+    {
+        fibre &f = *current;
+        fibre *next = next_lane(warp_of(f), f.thread.x % WARP);
+        if (next != NULL) {
+            departs(for_good ? NULL : &f.fake_stack, next->stack, STACK);
+            current = next;
+            threadIdx = next->thread;
+            emulated_switch(&f.stack_pointer, next->stack_pointer);
+        } else {
+            departs(for_good ? NULL : &f.fake_stack, own_stack, own_size);
+            emulated_switch(&f.stack_pointer, scheduler);
+        }
+        arrived(f.fake_stack);
+    }
+
+    void resume(fibre &f)
+    {
+        current = &f;
+        threadIdx = f.thread;
+        departs(&own_fake, f.stack, STACK);
+        emulated_switch(&scheduler, f.stack_pointer);
+        arrived(own_fake);
     }
 
     void release_block()
     {
         voted = any, any = false, waiting = 0;
-        for (unsigned i = 0; i < count; i++)
-            if (fibres[i].now == AT_BLOCK) fibres[i].now = READY;
+        for (unsigned w = 0; w * WARP < count; w++) {
+            warps[w].ready |= warps[w].at_block;
+            warps[w].at_block = 0;
+        }
     }
 
     /* Those who met under a mask do what they came for, once all of its lanes that have not ended are there. */
-    void release_warp(unsigned warp, unsigned mask)
+    bool release_warp(unsigned number, unsigned mask)
     {
-        const unsigned first = warp * WARP, wanted = mask & ~ended[warp];
-        if (wanted == 0 || (met[warp] & wanted) != wanted) return;
+        warp &w = warps[number];
+        const fibre *lanes = &fibres[number * WARP];
+        const unsigned wanted = mask & ~w.ended;
+        if (wanted == 0 || (w.met & wanted) != wanted) return false;
         void *operands[WARP] = {};
-        const emulated::together all = fibres[first + (unsigned)__builtin_ctz(wanted)].meets;
+        const emulated::together all = lanes[__builtin_ctz(wanted)].meets;
         for (unsigned rest = wanted; rest != 0; rest &= rest - 1) {
-            const unsigned k = (unsigned)__builtin_ctz(rest);
-            const fibre &f = fibres[first + k];
-            if (f.mask != mask) return; /* it waits for others */
-            if (f.meets != all) fail("lanes of a warp meet in different calls");
-            operands[k] = f.operands;
+            const int k = __builtin_ctz(rest);
+            if (lanes[k].mask != mask) return false; /* it waits for others */
+            if (lanes[k].meets != all) fail("lanes of a warp meet in different calls");
+            operands[k] = lanes[k].operands;
         }
         all(operands, mask);
-        met[warp] &= ~wanted;
-        for (unsigned rest = wanted; rest != 0; rest &= rest - 1)
-            fibres[first + (unsigned)__builtin_ctz(rest)].now = READY;
+        w.met &= ~wanted;
+        w.ready |= wanted;
+        return true;
     }
 
-    /* A lane has ended: others may have waited for it only. */
+    /* Others may have waited for a lane that has ended, and for it only. */
     void end_lane(const fibre &f)
     {
-        const unsigned warp = warp_of(f);
-        ended[warp] |= 1u << f.thread.x % WARP;
-        for (unsigned rest = met[warp]; rest != 0; rest &= rest - 1)
-            release_warp(warp, fibres[warp * WARP + (unsigned)__builtin_ctz(rest)].mask);
+        warp &w = warps[warp_of(f)];
+        w.ready &= ~bit_of(f);
+        w.ended |= bit_of(f);
+        for (unsigned rest = w.met; rest != 0; rest &= rest - 1)
+            release_warp(warp_of(f), fibres[warp_of(f) * WARP + (unsigned)__builtin_ctz(rest)].mask);
     }
 
     void prepare(const launch_job &job, unsigned index)
     {
-        while (fibres.size() < count) {
+        while (fibres.size() < (count + WARP - 1) / WARP * WARP) {
             void *stack = mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
             if (stack == MAP_FAILED) fail("no memory for a stack");
             fibres.emplace_back();
@@ -248,14 +331,15 @@ class worker
         }
         gridDim = job.grid, blockDim = job.block;
         blockIdx = {index % job.grid.x, index / job.grid.x % job.grid.y, index / job.grid.x / job.grid.y};
-        for (unsigned w = 0; w < WARP; w++) /* lanes behind the last have ended */
-            met[w] = 0, ended[w] = count >= (w + 1) * WARP ? 0u : count <= w * WARP ? ~0u : ~0u << count % WARP;
+        for (unsigned w = 0; w < WARP; w++) { /* lanes behind the last have ended */
+            const unsigned there = count >= (w + 1) * WARP ? ~0u : count <= w * WARP ? 0u : ~(~0u << count % WARP);
+            warps[w] = {there, 0, 0, 0, ~there};
+        }
         for (unsigned i = 0; i < count; i++) {
             fibre &f = fibres[i];
             f.thread = {i, 0, 0};
-            f.now = READY;
             f.fake_stack = NULL;
-            void **top = (void **)(f.stack + STACK);
+            void **top = (void **)(f.stack + STACK - i % 61 * 192); /* or all would be in the same few lines of the cache */
             *--top = NULL; /* where the entry would go back to */
             *--top = (void *)fibre_begins;
             for (int k = 0; k < 6; k++)
@@ -264,45 +348,29 @@ class worker
         }
     }
 
-    void resume(fibre &f)
+    /* Every warp as far as it comes. Whether somebody still looks for a word. */
+    bool sweep()
     {
-        current = &f;
-        threadIdx = f.thread;
-#if defined(WITH_ADDRESS_SANITIZER)
-        __sanitizer_start_switch_fiber(&own_fake, f.stack, STACK);
-#endif
-        emulated_switch(&scheduler, f.stack_pointer);
-#if defined(WITH_ADDRESS_SANITIZER)
-        __sanitizer_finish_switch_fiber(own_fake, NULL, NULL);
-#endif
-    }
-
-    /* Every warp as far as it comes. Whether one did more than look again. */
-    bool sweep(unsigned order)
-    {
-        bool went = false;
-        const unsigned warps = (count + WARP - 1) / WARP;
-        for (unsigned i = 0; i < count; i++)
-            if (fibres[i].now == PAUSED) fibres[i].now = READY;
-        for (unsigned w = 0; w < warps; w++) {
-            const unsigned first = turn_of(w, warps, order, 1) * WARP, lanes = std::min<unsigned>(WARP, count - first);
-            for (bool again = true; again;) {
-                again = false;
-                for (unsigned k = 0; k < lanes; k++) {
-                    fibre &f = fibres[first + turn_of(k, lanes, order, first)];
-                    if (f.now != READY) continue;
-                    resume(f);
-                    again = true;
-                    went = went || f.now != PAUSED;
-                }
-            }
+        const unsigned all = (count + WARP - 1) / WARP;
+        for (unsigned w = 0; w < all; w++) {
+            warps[w].ready |= warps[w].paused;
+            warps[w].paused = 0;
         }
-        return went;
+        unsigned paused = 0;
+        for (unsigned i = 0; i < all; i++) {
+            const unsigned w = turn_of(i, all, order, 1);
+            for (fibre *f; (f = next_lane(w, WARP - 1)) != NULL;)
+                resume(*f);
+        }
+        for (unsigned w = 0; w < all; w++)
+            paused |= warps[w].paused;
+        return paused != 0;
     }
 
     void run_block(launch_job &job, unsigned index)
     {
         the_job = &job;
+        order = job.order;
         count = alive = job.block.x;
         waiting = 0, any = voted = false;
         /* Its own size, so that a sanitizer sees its end; NaN, so that what nobody wrote shows. */
@@ -312,9 +380,10 @@ class worker
         memset(shared, 0xff, job.shared);
         prepare(job, index);
         while (alive > 0) {
-            if (sweep(job.order)) continue;
-            if (alive > 0 && std::none_of(fibres.begin(), fibres.begin() + count, [](const fibre &f) { return f.now == PAUSED; }))
-                fail("threads of a block wait for others that never come");
+            went = false;
+            const bool looks = sweep();
+            if (went || alive == 0) continue;
+            if (!looks) fail("threads of a block wait for others that never come");
             sched_yield(); /* another block has to come first */
         }
     }
@@ -433,7 +502,7 @@ void store_word(void *to, unsigned long long low, unsigned long long high)
 
 void load_word(const void *from, unsigned long long &low, unsigned long long &high)
 {
-    mine->leave(PAUSED);
+    mine->pause();
     const __m128i all = *(const volatile __m128i *)from;
     low = (unsigned long long)_mm_cvtsi128_si64(all);
     high = (unsigned long long)_mm_cvtsi128_si64(_mm_unpackhi_epi64(all, all));
