@@ -14,8 +14,8 @@
 #include <math.h>
 
 enum {
-    SETTLE_ROUNDS = 30, /* steps without momentum after a reset, */
-    TOUCH_ROUNDS = 20,  /* and with contact after those */
+    SETTLE_ROUNDS = 30,     /* steps without momentum after a reset, */
+    TOUCH_ROUNDS = 20,      /* and with contact after those */
     OWN_TURNS_TOUCHING = 6, /* iterations at most, where none are asked for, with contact (solver.h) */
     MOST_STEPS = SUP_PACE_MOST_STEPS
 };
@@ -387,9 +387,9 @@ static sup_gpu_state state_range(const sup_crowd *crowd, int32_t begin, int32_t 
     size_t n = (size_t)begin, vector = n * (size_t)s->unknown_count, skin = n * (size_t)s->skin_count;
     size_t anchors = n * (size_t)s->anchor_count, joints = n * (size_t)crowd->joint_count * 12;
     sup_gpu_state st = crowd->state;
-    sup_gpu_four **vectors[] = {&st.x[0],  &st.x[1], &st.iterate[0], &st.iterate[1], &st.iterate[2],
-                                &st.guess, &st.miss, &st.inertial,   &st.push,       &st.calm,
-                                &st.gradient, &st.residual, &st.search, &st.image,   &st.product};
+    sup_gpu_four **vectors[] = {&st.x[0],     &st.x[1],     &st.iterate[0], &st.iterate[1], &st.iterate[2],
+                                &st.guess,    &st.miss,     &st.inertial,   &st.push,       &st.calm,
+                                &st.gradient, &st.residual, &st.search,     &st.image,      &st.product};
     sup_gpu_four **skins[] = {&st.skin[0], &st.skin[1], &st.window, &st.leashed, &st.carried, &st.force};
     st.count = end - begin;
     st.orders = crowd->settle_orders + n;

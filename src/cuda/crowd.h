@@ -36,9 +36,9 @@ struct sup_crowd {
     double *values; /* [count*param_count] */
     float *pose;    /* [count*joint_count*12] joints that the host gave, and those of the frame before */
     float *pose_before;
-    float *between;         /* the same, on the way */
-    sup_gpu_play *play;     /* [count] as last told; clip -1: pose above */
-    sup_gpu_orders *orders; /* [count] */
+    float *between;           /* the same, on the way */
+    sup_gpu_play *play;       /* [count] as last told; clip -1: pose above */
+    sup_gpu_orders *orders;   /* [count] */
     sup_gpu_orders *settling; /* [count] of those, what counts at a reset */
     bool pose_changed, orders_changed;
     int32_t *joint_node; /* [joint_count] */

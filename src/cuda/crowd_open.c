@@ -618,19 +618,18 @@ static void open_part_view(uploader *u, const sup_part_view *from, sup_part_view
 static void open_part_room(uploader *u, const sup_part_view *view, sup_gpu_part *part)
 {
     int64_t rooms = part->room_count, n = rooms * view->vertex_count;
-    part->room = (sup_gpu_part_room){
-        .vertex = up(u, NULL, n, sizeof(sup_gpu_part_vertex)),
-        .state = up(u, NULL, n, sizeof(int32_t)),
-        .wall = up(u, NULL, rooms * view->neighbour_first[view->vertex_count], 1),
-        .list = up(u, NULL, n, sizeof(int32_t)),
-        .known = up(u, NULL, n, sizeof(int32_t)),
-        .loaded = up(u, NULL, n, sizeof(int32_t)),
-        .queue = up(u, NULL, n, sizeof(int32_t)),
-        .bits = up(u, NULL, rooms * part->words, sizeof(uint32_t)),
-        .dirty = up(u, NULL, rooms * part->bundle_count, sizeof(int32_t)),
-        .hits = up(u, NULL, rooms * SUP_GPU_PART_HITS, sizeof(sup_gpu_part_hit)),
-        .patches = up(u, NULL, rooms * SUP_GPU_PART_PATCHES, sizeof(sup_gpu_part_patch)),
-        .sorted = up(u, NULL, rooms * SUP_GPU_PART_PAIRS, sizeof(unsigned long long))};
+    part->room = (sup_gpu_part_room){.vertex = up(u, NULL, n, sizeof(sup_gpu_part_vertex)),
+                                     .state = up(u, NULL, n, sizeof(int32_t)),
+                                     .wall = up(u, NULL, rooms * view->neighbour_first[view->vertex_count], 1),
+                                     .list = up(u, NULL, n, sizeof(int32_t)),
+                                     .known = up(u, NULL, n, sizeof(int32_t)),
+                                     .loaded = up(u, NULL, n, sizeof(int32_t)),
+                                     .queue = up(u, NULL, n, sizeof(int32_t)),
+                                     .bits = up(u, NULL, rooms * part->words, sizeof(uint32_t)),
+                                     .dirty = up(u, NULL, rooms * part->bundle_count, sizeof(int32_t)),
+                                     .hits = up(u, NULL, rooms * SUP_GPU_PART_HITS, sizeof(sup_gpu_part_hit)),
+                                     .patches = up(u, NULL, rooms * SUP_GPU_PART_PATCHES, sizeof(sup_gpu_part_patch)),
+                                     .sorted = up(u, NULL, rooms * SUP_GPU_PART_PAIRS, sizeof(unsigned long long))};
 }
 
 static sup_result open_part(sup_crowd *crowd, const sup_projective_view *from, sup_error *error)

@@ -182,11 +182,11 @@ typedef struct sup_gpu_state {
     sup_gpu_four *window;     /* [count*skin_count] at the begin of a window of steps */
     sup_gpu_four *leashed;    /* [count*skin_count] by linear blending, at the last step */
     sup_gpu_four *carried;    /* [count*skin_count] the skin, carried on to where the joints are */
-    sup_gpu_four *calm;       /* [count*unknown_count] way that the last step asked for, and the share of it that is gone */
-    double *calm_ways;        /* [count*calm_rows] lengths of those ways */
-    int32_t calm_rows;        /* blocks that sum them up */
-    float *stepped;           /* [count*joint_count*12] joints of the last step */
-    float *carry;             /* the same count: from there to where they are now */
+    sup_gpu_four *calm; /* [count*unknown_count] way that the last step asked for, and the share of it that is gone */
+    double *calm_ways;  /* [count*calm_rows] lengths of those ways */
+    int32_t calm_rows;  /* blocks that sum them up */
+    float *stepped;     /* [count*joint_count*12] joints of the last step */
+    float *carry;       /* the same count: from there to where they are now */
     /* Contact. */
     sup_gpu_row *rows;    /* [count*skin_count] */
     int32_t *pair;        /* [count*skin_count] triangle that a vertex touches, -1 for none */
