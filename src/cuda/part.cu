@@ -372,14 +372,17 @@ __global__ void __launch_bounds__(PART_THREADS)
 {
     __shared__ part_triangle own[PART_WARPS][BUNDLE];
     __shared__ part_counts counts;
+    __shared__ part_work w; /* one for all: threads have no room for so many addresses */
     wait_for_kernel();
     for (int character = blockIdx.x; character < st.count; character += gridDim.x) {
         const sup_gpu_part_frame frame = g.frame[character];
         const int pairs = frame.pair_count <= SUP_GPU_PART_PAIRS ? frame.pair_count : 0;
         if (!frame.shows || (frame.moved == 0 && pairs == 0)) continue;
-        const part_work w = open_work(g, out, frame, character, counts);
         uint32_t *moved = g.moved + (size_t)character * g.words;
-        if (threadIdx.x == 0) counts = part_counts{};
+        if (threadIdx.x == 0) {
+            counts = part_counts{};
+            w = open_work(g, out, frame, character, counts);
+        }
         __syncthreads();
         if (threadIdx.x < 32 && frame.moved > 0) know_moved(w, moved);
         __syncthreads();
