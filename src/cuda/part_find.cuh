@@ -298,13 +298,13 @@ static __device__ void compare(const part_search &s, int i, int j)
     __syncwarp();
 }
 
-/* Bundle number i against all others, by a warp: where neither moved, nothing crosses. */
-static __device__ void find_crossings(const part_search &s, int i)
+/* Bundle number i against all others, by `split` warps of which this is number `part`: where neither moved, nothing crosses. */
+static __device__ void find_crossings(const part_search &s, int i, int part, int split)
 {
     const int lane = threadIdx.x % 32;
     const float4 *own = s.boxes + SUP_GPU_PART_BOX_FOURS * (size_t)i;
     bool there = false;
-    for (int base = s.dirty == NULL ? i / 32 * 32 : 0; base < s.active_count; base += 32) {
+    for (int base = (s.dirty == NULL ? i / 32 * 32 : 0) + 32 * part; base < s.active_count; base += 32 * split) {
         const int j = base + lane;
         const float4 *box = s.boxes + SUP_GPU_PART_BOX_FOURS * (size_t)min(j, s.active_count - 1);
         const bool meets = j < s.active_count && (j >= i || (s.dirty != NULL && !s.dirty[j])) &&
