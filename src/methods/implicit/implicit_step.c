@@ -455,12 +455,11 @@ sup_result sup_implicit_step(const sup_step_input *input, void *state, const sup
     if (result != SUP_OK) return result;
     advance(s, input);
     stage_over(input, "track");
-    if (!sup_track_usable(&s->view.track, at(s, s->at.track))) { /* shows linear blending */
+    float *rows = at(s, s->at.shown), smooth = (float)input->values[SUP_IMPLICIT_SMOOTH];
+    if (!sup_track_show(input->context, &s->view.track, at(s, s->at.track), smooth, rows)) { /* shows linear blending */
         s->lost = true;
         return all ? sup_method_linear.step(&linear, at(s, s->at.linear), out) : SUP_OK;
     }
-    float *rows = at(s, s->at.shown);
-    sup_track_show(input->context, &s->view.track, at(s, s->at.track), (float)input->values[SUP_IMPLICIT_SMOOTH], rows);
     bool tracking = input->values[SUP_IMPLICIT_TRACKING] != 0.0;
     float elastic = tracking ? (float)input->values[SUP_IMPLICIT_ELASTIC] : 0.0f;
     int32_t bent = sup_track_ease(input->context, &s->view.track, at(s, s->at.track), elastic, rows);
