@@ -296,10 +296,11 @@ static void forward4(const sup_float_factor *f, bool marked, int32_t begin, int3
     if (!marked) kernels->float_forward4(f, begin, end, values, x);
     for (int32_t k = begin; k < end && marked; k++) {
         const sup_float_panel *p = &f->panels[k];
-        float *x_own = x + 4 * (int64_t)p->first, mark = 0.0f;
+        float *x_own = x + 4 * (int64_t)p->first;
+        bool reached = false;
         for (int32_t i = 0; i < p->width; i++)
-            mark += x_own[4 * i + 3];
-        if (mark != 0.0f) {
+            reached = reached || x_own[4 * i + 3] != 0.0f;
+        if (reached) {
             kernels->float_forward4(f, k, k + 1, values, x);
             x_own[3] = 1.0f;
             if (p->below > 0) x[4 * (int64_t)f->rows[p->rows] + 3] = 1.0f;
