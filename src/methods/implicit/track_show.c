@@ -10,7 +10,7 @@ enum { SMOOTH_PASSES = 6, SPREAD_PASSES = 3, GRAIN = 16 };
 /* Times its length at rest, turned and scaled by the joints, that an edge may be long; passes that shorten, and rings of blocks
  * around one with an edge that is too long that give way. */
 static const float LONGEST = 2.5f;
-enum { LIMIT_PASSES = 12, LIMIT_RINGS = 2 };
+enum { LIMIT_PASSES = 24, LIMIT_RINGS = 2 };
 
 typedef struct show_work {
     const sup_track *track;
