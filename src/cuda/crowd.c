@@ -14,9 +14,14 @@
 #include <math.h>
 
 enum {
-    SETTLE_ROUNDS = 30, /* steps without momentum after a reset */
+    SETTLE_ROUNDS = 30, /* steps without momentum after a reset, */
+    TOUCH_ROUNDS = 20,  /* and with contact after those */
+    OWN_TURNS_TOUCHING = 6, /* iterations at most, where none are asked for, with contact (solver.h) */
     MOST_STEPS = SUP_PACE_MOST_STEPS
 };
+
+/* In which what was moved apart in the shown skin comes back, but for a third (projective_step.c). */
+static const float PART_SECONDS = 0.15f;
 
 /* --- Opening --- */
 
@@ -253,7 +258,7 @@ static int32_t count_solves(const sup_crowd *crowd)
 static int32_t count_turns(const sup_crowd *crowd)
 {
     bool contact = count_solves(crowd) > 0;
-    int32_t most = 1, own = contact ? 6 : crowd->system.volume > 0.0f ? 7 : 8;
+    int32_t most = 1, own = contact ? OWN_TURNS_TOUCHING : crowd->system.volume > 0.0f ? 7 : 8;
     for (int32_t i = 0; i < crowd->count; i++) {
         int32_t asked = crowd->orders[i].iterations > 0 ? crowd->orders[i].iterations : own;
         most = asked > most ? asked : most;
@@ -299,7 +304,9 @@ static int launch_show(sup_crowd *crowd, bool carry, void *stream)
         code = sup_gpu_weights(&crowd->motion, &crowd->joints, weights, stream);
     if (code == 0) code = sup_gpu_skin_step(&crowd->skin, &crowd->joints, crowd->device_orders, &crowd->out, stream);
     if (code != 0 || crowd->kind != SUP_CROWD_PROJECTIVE) return code;
-    return sup_gpu_show(&crowd->upsample, &crowd->state, carry, &crowd->out, stream);
+    code = sup_gpu_show(&crowd->upsample, &crowd->state, carry, &crowd->out, stream);
+    if (code != 0 || crowd->graph_solves == 0) return code; /* nothing touches */
+    return sup_gpu_part_step(&crowd->part, &crowd->state, &crowd->out, stream);
 }
 
 /* Runs `what`, a sum of SUP_CROWD_STEP and others, from a graph that is recorded once. */
@@ -343,6 +350,15 @@ static int send_seconds(sup_crowd *crowd, float seconds, void *stream)
     return sup_cuda_copy_async(crowd->device_seconds, &crowd->seconds, sizeof seconds, stream);
 }
 
+/* How much is kept of what was moved apart in the last frame, `dt` seconds ago. */
+static int send_keep(sup_crowd *crowd, float dt, void *stream)
+{
+    float keep = expf(-dt / PART_SECONDS);
+    if (crowd->keep == keep) return 0;
+    crowd->keep = keep;
+    return sup_cuda_copy_async(crowd->device_keep, &crowd->keep, sizeof keep, stream);
+}
+
 /* Joints that the host gives; instances that play a clip have theirs on the device already. */
 static int send_joints(sup_crowd *crowd, const float *from, void *stream)
 {
@@ -382,10 +398,11 @@ static sup_gpu_state state_range(const sup_crowd *crowd, int32_t begin, int32_t 
     size_t anchors = n * (size_t)s->anchor_count, joints = n * (size_t)crowd->joint_count * 12;
     sup_gpu_state st = crowd->state;
     sup_gpu_four **vectors[] = {&st.x[0],  &st.x[1], &st.iterate[0], &st.iterate[1], &st.iterate[2],
-                                &st.guess, &st.miss, &st.inertial,   &st.push};
-    sup_gpu_four **skins[] = {&st.skin[0], &st.skin[1], &st.window, &st.leashed, &st.carried};
+                                &st.guess, &st.miss, &st.inertial,   &st.push,       &st.calm,
+                                &st.gradient, &st.residual, &st.search, &st.image,   &st.product};
+    sup_gpu_four **skins[] = {&st.skin[0], &st.skin[1], &st.window, &st.leashed, &st.carried, &st.force};
     st.count = end - begin;
-    st.orders = crowd->rest_orders;
+    st.orders = crowd->settle_orders + n;
     st.progress += n;
     for (int32_t i = 0; i < SUP_COUNT(vectors); i++)
         *vectors[i] += vector;
@@ -406,8 +423,60 @@ static sup_gpu_state state_range(const sup_crowd *crowd, int32_t begin, int32_t 
     st.sums += n * SUP_GPU_SUMS * (size_t)st.sum_rows;
     st.stepped += joints;
     st.carry += joints;
-    if (st.pair != NULL) st.pair += skin;
-    return st; /* rhs is scratch of the whole crowd; there is no contact */
+    st.calm_ways += n * (size_t)st.calm_rows;
+    st.rows += skin;
+    st.pair += skin;
+    st.near += skin;
+    st.touch_first += vector + n;
+    st.touch += 4 * skin;
+    st.raw += n * (size_t)s->slot_count;
+    st.cg += n * SUP_GPU_SOLVES;
+    return st; /* rhs is scratch of the whole crowd */
+}
+
+/* The same of what detection finds. */
+static sup_gpu_detect detect_range(const sup_crowd *crowd, int32_t begin)
+{
+    sup_gpu_detect d = crowd->detect;
+    size_t n = (size_t)begin, skin = n * (size_t)d.view.vertex_count;
+    d.points += 2 * skin;
+    d.normal += skin;
+    d.nearest += skin;
+    d.block_box += n * (size_t)sup_gpu_detect_boxes(&d.view);
+    d.cell_box += n * SUP_GPU_CELL_FOURS * (size_t)d.view.cell_count;
+    return d;
+}
+
+/* What a reset keeps of the orders: whether skin touches. Returns whether any does. */
+static bool order_settling(sup_crowd *crowd, int32_t begin, int32_t end, int *code, void *stream)
+{
+    bool touches = false;
+    for (int32_t i = begin; i < end; i++) {
+        crowd->settling[i] =
+            (sup_gpu_orders){.contact = crowd->orders[i].contact, .friction = crowd->orders[i].friction};
+        touches = touches || crowd->orders[i].contact != 0;
+    }
+    *code = sup_cuda_copy_async(crowd->settle_orders + begin, crowd->settling + begin,
+                                (size_t)(end - begin) * sizeof(sup_gpu_orders), stream);
+    return touches;
+}
+
+/* Until skin that touches is apart. */
+static int settle_touching(sup_crowd *crowd, int32_t begin, const sup_gpu_state *st, const sup_gpu_body *body,
+                           const float *pose, void *stream)
+{
+    const sup_gpu_system *system = &crowd->system;
+    sup_gpu_detect detect = detect_range(crowd, begin);
+    int code = 0;
+    for (int32_t round = 0; code == 0 && round < TOUCH_ROUNDS; round++) {
+        code = sup_gpu_settle_look(system, st, stream);
+        if (code == 0) code = sup_gpu_detect_step(&detect, system, st, body, stream);
+        if (code == 0) code = sup_gpu_settle_touch(st, stream);
+        if (code == 0) code = sup_gpu_step(system, st, OWN_TURNS_TOUCHING + SUP_GPU_SPARE, SUP_GPU_SOLVES, stream);
+        if (code == 0) code = sup_gpu_finish(system, st, body, pose, stream);
+        if (code == 0) code = sup_gpu_still(system, st, stream);
+    }
+    return code;
 }
 
 static int settle(sup_crowd *crowd, int32_t begin, int32_t end, void *stream)
@@ -424,7 +493,8 @@ static int settle(sup_crowd *crowd, int32_t begin, int32_t end, void *stream)
     sup_gpu_body body = crowd->body;
     anchors.ends += (size_t)begin * (size_t)anchors.view.piece_count * 8;
     body.ends = anchors.ends;
-    code = sup_gpu_first_phase(&st, stream);
+    bool touches = order_settling(crowd, begin, end, &code, stream);
+    if (code == 0) code = sup_gpu_first_phase(&st, stream);
     if (code == 0) code = launch_anchors(&anchors, &joints, &st, stream);
     if (code == 0) code = sup_gpu_prepare(system, &st, &body, joints.pose, stream);
     if (code == 0) code = sup_gpu_reset(system, &st, &body, joints.pose, stream);
@@ -433,7 +503,9 @@ static int settle(sup_crowd *crowd, int32_t begin, int32_t end, void *stream)
         if (code == 0) code = sup_gpu_finish(system, &st, &body, joints.pose, stream);
         if (code == 0) code = sup_gpu_still(system, &st, stream);
     }
-    return code == 0 ? sup_gpu_calm(system, &st, stream) : code;
+    if (code == 0 && touches) code = settle_touching(crowd, begin, &st, &body, joints.pose, stream);
+    if (code == 0) code = sup_gpu_settled(system, &st, stream);
+    return code == 0 ? sup_gpu_part_reset(&crowd->part, begin, end - begin, stream) : code;
 }
 
 /* --- Frames --- */
@@ -481,6 +553,7 @@ static int step_projective(sup_crowd *crowd, float seconds, void *stream)
     int32_t steps = due < MOST_STEPS ? (int32_t)due : MOST_STEPS;
     bool moved = crowd->pose_changed, shown = false;
     int code = send_orders(crowd, stream);
+    if (code == 0) code = send_keep(crowd, seconds, stream);
     if (code == 0 && moved) code = restart_teleported(crowd, steps, stream);
     double behind = due > MOST_STEPS ? 0.0 : crowd->behind + dt - (double)steps * step;
     if (behind < slack * step) behind = 0.0;
@@ -535,6 +608,7 @@ sup_result sup_crowd_reset(sup_crowd *crowd, int32_t instance, sup_error *error)
     if (code == 0) code = sup_cuda_wait_all();
     if (code == 0) code = send_orders(crowd, stream);
     if (code == 0) code = send_seconds(crowd, 0.0f, stream);
+    if (code == 0) code = send_keep(crowd, 0.0f, stream);
     if (code == 0) code = send_joints(crowd, crowd->pose, stream);
     if (code == 0) code = settle(crowd, begin, end, stream);
     memcpy(crowd->pose_before + (size_t)begin * floats, crowd->pose + (size_t)begin * floats,

@@ -4,6 +4,7 @@
 
 #include "cuda/gpu.h"
 #include "cuda/gpu_contact.h"
+#include "cuda/gpu_part.h"
 #include "cuda/gpu_show.h"
 #include "cuda/refuse.h"
 #include "cuda/runtime.h"
@@ -35,21 +36,23 @@ struct sup_crowd {
     double *values; /* [count*param_count] */
     float *pose;    /* [count*joint_count*12] joints that the host gave, and those of the frame before */
     float *pose_before;
-    float *between;         /* the same, on the way */
-    sup_gpu_play *play;     /* [count] as last told; clip -1: pose above */
-    sup_gpu_orders *orders; /* [count] */
-    int32_t weight_count;   /* of morph targets that a pose has */
-    float *morph_weights;   /* [count*weight_count] that the host gave */
+    float *between;           /* the same, on the way */
+    sup_gpu_play *play;       /* [count] as last told; clip -1: pose above */
+    sup_gpu_orders *orders;   /* [count] */
+    sup_gpu_orders *settling; /* [count] of those, what counts at a reset */
+    int32_t weight_count;     /* of morph targets that a pose has */
+    float *morph_weights;     /* [count*weight_count] that the host gave */
     bool pose_changed, orders_changed, weights_changed;
     int32_t *joint_node; /* [joint_count] */
     float *inverse_bind; /* [joint_count*12] */
     double behind;       /* seconds that the last step is behind the frame */
     float seconds;       /* by which clips go on before the next pose, as the device has it */
     bool seconds_known;
+    float keep; /* of what was moved apart in the last frame, as the device has it; negative: it does not know */
     float time_step, size, unit_metres;
     /* Device side */
-    float *device_seconds;
-    sup_gpu_orders *device_orders, *rest_orders; /* rest: nothing but to settle */
+    float *device_seconds, *device_keep;
+    sup_gpu_orders *device_orders, *settle_orders; /* settle: nothing but to come to rest */
     sup_gpu_motion motion;
     sup_gpu_joints joints;
     sup_gpu_system system;
@@ -58,6 +61,7 @@ struct sup_crowd {
     sup_gpu_detect detect;
     sup_gpu_anchors anchors;
     sup_gpu_upsample upsample;
+    sup_gpu_part part;
     sup_gpu_skin skin;
     sup_gpu_out out;
     /* Recorded launches, by what they do. */

@@ -185,9 +185,10 @@ static sup_result open_joints(sup_crowd *crowd, const int32_t *node, const float
     crowd->between = sup_arena_alloc(&crowd->arena, n * joints, 12 * sizeof(float));
     crowd->play = sup_arena_alloc(&crowd->arena, n, sizeof(sup_gpu_play));
     crowd->orders = sup_arena_alloc(&crowd->arena, n, sizeof(sup_gpu_orders));
+    crowd->settling = sup_arena_alloc(&crowd->arena, n, sizeof(sup_gpu_orders));
     crowd->values = sup_arena_alloc(&crowd->arena, n * (size_t)crowd->method->param_count + 1, sizeof(double));
     if (!crowd->joint_node || !crowd->inverse_bind || !crowd->pose || !crowd->pose_before || !crowd->between ||
-        !crowd->play || !crowd->orders || !crowd->values)
+        !crowd->play || !crowd->orders || !crowd->settling || !crowd->values)
         return sup_fail_memory(error, "the crowd");
     for (size_t i = 0; i < n; i++)
         crowd->play[i].clip = -1;
@@ -199,8 +200,10 @@ static sup_result open_joints(sup_crowd *crowd, const int32_t *node, const float
                                      .pose = up(&u, NULL, (int64_t)(n * joints), 12 * sizeof(float)),
                                      .play = up(&u, crowd->play, crowd->count, sizeof(sup_gpu_play))};
     crowd->device_seconds = up(&u, NULL, 1, sizeof(float));
+    crowd->device_keep = up(&u, NULL, 1, sizeof(float));
+    crowd->keep = -1.0f;
     crowd->device_orders = up(&u, NULL, crowd->count, sizeof(sup_gpu_orders));
-    crowd->rest_orders = up(&u, NULL, crowd->count, sizeof(sup_gpu_orders));
+    crowd->settle_orders = up(&u, NULL, crowd->count, sizeof(sup_gpu_orders));
     return done(&u);
 }
 
@@ -347,12 +350,27 @@ static int32_t *number_skin(sup_crowd *crowd, const sup_system *s, const sup_blo
     return place;
 }
 
+/* Unknowns that are no skin, rising; their number to *count. */
+static int32_t *list_inner(sup_crowd *crowd, const sup_system *s, const int32_t *place, int32_t *count)
+{
+    int32_t *list = sup_arena_alloc(&crowd->arena, (size_t)s->unknown_count + 1, sizeof(int32_t));
+    unsigned char *skin = sup_arena_alloc(&crowd->arena, (size_t)s->unknown_count + 1, 1);
+    *count = 0;
+    if (list == NULL || skin == NULL) return NULL;
+    for (int32_t v = 0; v < s->skin_count; v++)
+        if (place[v] < s->unknown_count) skin[place[v]] = 1;
+    for (int32_t i = 0; i < s->unknown_count; i++)
+        if (!skin[i]) list[(*count)++] = i;
+    return list;
+}
+
 static sup_result open_system(sup_crowd *crowd, const sup_system *from, const sup_blocks *b, sup_error *error)
 {
     uploader u = {crowd, error, false};
     size_t square = (size_t)b->limit * (size_t)b->limit;
-    int32_t most = 0, feet = 0, blend = 0, *place = number_skin(crowd, from, b);
-    if (place == NULL) return sup_fail_memory(error, "the crowd");
+    int32_t most = 0, feet = 0, blend = 0, inner_count = 0, *place = number_skin(crowd, from, b);
+    int32_t *inner = place != NULL ? list_inner(crowd, from, place, &inner_count) : NULL;
+    if (inner == NULL) return sup_fail_memory(error, "the crowd");
     for (int32_t p = 0; p < b->part_count; p++) {
         int32_t local = b->parts[p].count + b->parts[p].slot_count + b->parts[p].anchor_count;
         int32_t chambers = b->parts[p].blend_count * b->parts[p].prism_stride;
@@ -382,6 +400,7 @@ static sup_result open_system(sup_crowd *crowd, const sup_system *from, const su
         .most_seats = b->most_seats,
         .most_blend = blend,
         .seat_count = b->seat_count,
+        .inner_count = inner_count,
         .first_place = b->number[0],
         .is_static = from->is_static,
         .weight_sum = from->weight_sum,
@@ -401,6 +420,7 @@ static sup_result open_system(sup_crowd *crowd, const sup_system *from, const su
         .pull_value = up(&u, b->pull_value, b->pull_count, sizeof(float)),
         .tets = up(&u, b->tets, (int64_t)b->prism_total / SUP_PRISM_LANES * SUP_PRISM_FLOATS, sizeof(float)),
         .place = up(&u, place, from->skin_count, sizeof(int32_t)),
+        .inner = up(&u, inner, inner_count, sizeof(int32_t)),
         .blend_seat = up(&u, b->blend_seat, b->blend_total, sizeof(uint16_t)),
         .blend_weight = up(&u, b->blend_weight, b->blend_total, sizeof(float))};
     return done(&u);
@@ -414,6 +434,7 @@ static void open_contact_state(uploader *u, sup_gpu_state *st)
     size_t four = sizeof(sup_gpu_four);
     st->rows = up(u, NULL, skin, sizeof(sup_gpu_row));
     st->pair = up(u, NULL, skin, sizeof(int32_t));
+    st->near = up(u, NULL, skin, 1);
     st->touch_first = up(u, NULL, vector + n, sizeof(int32_t));
     st->touch = up(u, NULL, 4 * skin, sizeof(int32_t));
     st->force = up(u, NULL, skin, four);
@@ -472,6 +493,9 @@ static sup_result open_state(sup_crowd *crowd, sup_error *error)
     sup_gpu_four **skins[] = {&st->skin[0], &st->skin[1], &st->window, &st->leashed, &st->carried};
     for (int32_t i = 0; i < SUP_COUNT(skins); i++)
         *skins[i] = up(&u, NULL, skin, four);
+    st->calm = up(&u, NULL, vector, four);
+    st->calm_rows = sup_gpu_calm_rows(s);
+    st->calm_ways = up(&u, NULL, n * st->calm_rows, sizeof(double));
     st->stepped = up(&u, NULL, n * crowd->joint_count, 12 * sizeof(float));
     st->carry = up(&u, NULL, n * crowd->joint_count, 12 * sizeof(float));
     for (int32_t i = 0; i < 2; i++)
@@ -518,7 +542,7 @@ static sup_result open_detect(sup_crowd *crowd, const sup_detect *d, sup_error *
     crowd->detect.points = up(&u, NULL, 2 * n * v, four);
     crowd->detect.normal = up(&u, NULL, n * v, four);
     crowd->detect.nearest = up(&u, NULL, n * v, sizeof(unsigned long long));
-    crowd->detect.block_box = up(&u, NULL, 2 * n * (d->block_count + (d->block_count + 31) / 32), four);
+    crowd->detect.block_box = up(&u, NULL, n * sup_gpu_detect_boxes(d), four);
     crowd->detect.cell_box = up(&u, NULL, SUP_GPU_CELL_FOURS * n * d->cell_count, four);
     return done(&u);
 }
@@ -602,6 +626,80 @@ static sup_result open_body(sup_crowd *crowd, const sup_projective_view *view, c
     return done(&u);
 }
 
+/* --- Parting --- */
+
+static void open_part_view(uploader *u, const sup_part_view *from, sup_part_view *to)
+{
+    int64_t n = from->vertex_count, bundles = u->crowd->part.bundle_count, coarse = from->coarse_count;
+    size_t index = sizeof(int32_t);
+    *to = *from;
+    to->triangles = up(u, from->triangles, 3 * (int64_t)from->triangle_count, index);
+    to->crossed = up(u, from->crossed, from->triangle_count, 1);
+    to->coarse_first = up(u, from->coarse_first, coarse + 1, index);
+    to->coarse_bundles = up(u, from->coarse_bundles, from->coarse_first[coarse], index);
+    to->beside_first = up(u, from->beside_first, bundles + 1, index);
+    to->beside = up(u, from->beside, from->beside_first[bundles], index);
+    to->coarse = up(u, from->coarse, n, index);
+    to->close = up(u, from->close, coarse, 1);
+    to->rest = up(u, from->rest, 3 * n, sizeof(float));
+    to->neighbour_first = up(u, from->neighbour_first, n + 1, index);
+    to->neighbours = up(u, from->neighbours, from->neighbour_first[n], index);
+    to->shown_first = up(u, from->shown_first, n + 1, index);
+    to->shown = up(u, from->shown, from->shown_first[n], index);
+}
+
+/* Room for as many characters at a time as the device can part. */
+static void open_part_room(uploader *u, const sup_part_view *view, sup_gpu_part *part)
+{
+    int64_t rooms = part->room_count, n = rooms * view->vertex_count;
+    part->room = (sup_gpu_part_room){
+        .vertex = up(u, NULL, n, sizeof(sup_gpu_part_vertex)),
+        .state = up(u, NULL, n, sizeof(int32_t)),
+        .wall = up(u, NULL, rooms * view->neighbour_first[view->vertex_count], 1),
+        .list = up(u, NULL, n, sizeof(int32_t)),
+        .known = up(u, NULL, n, sizeof(int32_t)),
+        .loaded = up(u, NULL, n, sizeof(int32_t)),
+        .queue = up(u, NULL, n, sizeof(int32_t)),
+        .bits = up(u, NULL, rooms * part->words, sizeof(uint32_t)),
+        .dirty = up(u, NULL, rooms * part->bundle_count, sizeof(int32_t)),
+        .hits = up(u, NULL, rooms * SUP_GPU_PART_HITS, sizeof(sup_gpu_part_hit)),
+        .patches = up(u, NULL, rooms * SUP_GPU_PART_PATCHES, sizeof(sup_gpu_part_patch)),
+        .sorted = up(u, NULL, rooms * SUP_GPU_PART_PAIRS, sizeof(unsigned long long))};
+}
+
+static sup_result open_part(sup_crowd *crowd, const sup_projective_view *from, sup_error *error)
+{
+    enum { ROOMS_A_PROCESSOR = 2, JOINED_ALONE = 64, JOINED = 4 };
+    const sup_part_view *view = &from->part;
+    sup_gpu_part *part = &crowd->part;
+    uploader u = {crowd, error, false};
+    int32_t rooms = ROOMS_A_PROCESSOR * crowd->device->info.processors, n = crowd->count;
+    if (view->triangle_count == 0) return SUP_OK; /* too fine */
+    unsigned char *held = sup_arena_alloc(&crowd->arena, (size_t)view->coarse_count, 1);
+    if (held == NULL) return sup_fail_memory(error, "the crowd");
+    for (int32_t i = 0; i < from->rigid_count; i++)
+        held[from->rigid_vertex[i]] = (view->close[from->rigid_vertex[i]] & SUP_PART_CARRIED) == 0;
+    part->bundle_count = (view->triangle_count + SUP_PART_BUNDLE - 1) / SUP_PART_BUNDLE;
+    int32_t most = view->vertex_count > part->bundle_count ? view->vertex_count : part->bundle_count;
+    part->words = (most + 31) / 32;
+    part->room_count = rooms < 1 ? 1 : rooms < n ? rooms : n;
+    part->joined = n > 2 ? JOINED : JOINED_ALONE;
+    open_part_view(&u, view, &part->view);
+    part->held = up(&u, held, view->coarse_count, 1);
+    part->coarse_rest = crowd->body.start_rest;
+    part->gap = crowd->detect.view.gap;
+    part->keep = crowd->device_keep;
+    part->offset = up(&u, NULL, (int64_t)n * view->vertex_count, 3 * sizeof(float));
+    part->moved = up(&u, NULL, (int64_t)n * part->words, sizeof(uint32_t));
+    part->frame = up(&u, NULL, n, sizeof(sup_gpu_part_frame));
+    part->chosen = up(&u, NULL, (int64_t)n * part->words, sizeof(uint32_t));
+    part->active = up(&u, NULL, (int64_t)n * part->bundle_count, sizeof(int32_t));
+    part->box = up(&u, NULL, (int64_t)n * part->bundle_count, SUP_GPU_PART_BOX_FOURS * sizeof(sup_gpu_four));
+    part->pair = up(&u, NULL, (int64_t)n * SUP_GPU_PART_PAIRS, sizeof(unsigned long long));
+    open_part_room(&u, view, part);
+    return done(&u);
+}
+
 static sup_result check_shared(const sup_crowd *crowd, sup_error *error)
 {
     size_t limit = crowd->device->info.shared_limit;
@@ -636,6 +734,7 @@ static sup_result open_projective(sup_crowd *crowd, const sup_projective_view *v
     if (result == SUP_OK) result = open_state(crowd, error);
     if (result == SUP_OK) result = open_detect(crowd, &view->detect, error);
     if (result == SUP_OK) result = open_upsample(crowd, view, error);
+    if (result == SUP_OK) result = open_part(crowd, view, error);
     if (result == SUP_OK)
         result = sup_cuda_result(crowd->device, sup_gpu_step_prepare(&crowd->system), "its kernels were loaded", error);
     if (result == SUP_OK)

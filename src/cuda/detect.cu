@@ -17,6 +17,7 @@
 #define KEEP_BESIDE 0.5f
 #define OWN_NORMAL 0.5f
 #define FACING_KEPT 0.2f
+#define FACING_NEAR 0.5f
 #define FOLD_DEPTH 2.0f
 #define PUSH_GAP 1.0f
 #define LIMIT_GAP 2.0f
@@ -53,6 +54,7 @@ struct work {
     const sup_detect *d;
     const float4 *skin, *normal, *points;
     unsigned long long *nearest;
+    unsigned char *near;
 };
 
 static __device__ work open_work(const sup_gpu_detect &detect, const sup_gpu_state &st, int character)
@@ -64,6 +66,7 @@ static __device__ work open_work(const sup_gpu_detect &detect, const sup_gpu_sta
     w.normal = detect.normal + at;
     w.points = detect.points + 2 * at;
     w.nearest = detect.nearest + at;
+    w.near = st.near + at;
     return w;
 }
 
@@ -124,6 +127,7 @@ __global__ void __launch_bounds__(THREADS)
     detect.points[2 * at + v] = add_scaled(own, REACH_OF_GAP * d.gap[v], normal);
     detect.points[2 * at + d.vertex_count + v] = add_scaled(from, d.foot_at[v], minus(get(ends + 4), from));
     detect.nearest[at + v] = NO_PAIR;
+    st.near[at + v] = 0;
 }
 
 /* Numbers that are in the order of floats; what is no number is beyond all of them. */
@@ -139,7 +143,7 @@ static __device__ float from_order(int v)
 }
 
 /* Where the sides of a cell's triangles look, by a warp: the middle of them, and the cosine from there beyond which no other side
- * is turned away from all of them as far as sides that touch must be (may_touch); 2 where they look everywhere. */
+ * is turned away from all of them as far as sides that are near must be (may_touch); 2 where they look everywhere. */
 static __device__ float4 cone_of(const work &w, int cell)
 {
     const sup_detect &d = *w.d;
@@ -160,7 +164,7 @@ static __device__ float4 cone_of(const work &w, int cell)
     float4 cone = unit(sum);
     const float most = fminf(dot(cone, normal[0]), dot(cone, normal[1]));
     const float width = from_order(__reduce_min_sync(0xffffffffu, in_order(most))); /* cosine */
-    const float apart = facing(STRANGERS), other = sqrtf(1.0f - apart * apart);
+    const float apart = facing(STRANGERS) + FACING_NEAR, other = sqrtf(1.0f - apart * apart);
     cone.w = width > apart ? apart * width + other * sqrtf(fmaxf(1.0f - width * width, 0.0f)) + 1e-3f : 2.0f;
     return cone;
 }
@@ -330,14 +334,23 @@ static __device__ bool may_touch(const work &w, int v, int triangle, const sight
 
 /* --- Vertices in tetrahedra --- */
 
+/* For parting (part.cu). */
+static __device__ void mark_near(const work &w, int v, int triangle)
+{
+    const int32_t *t = w.d->triangles + 3 * (size_t)triangle;
+    w.near[v] = w.near[t[0]] = w.near[t[1]] = w.near[t[2]] = 1;
+}
+
 /* A vertex that is inside a tetrahedron of the triangle, which is not its own. */
 static __device__ __noinline__ void consider(const work &w, int v, int triangle)
 {
     sight view = look(w, w.skin[v], triangle);
-    if (!isfinite(view.distance2) || !may_touch(w, v, triangle, view, 0.0f)) return;
+    if (!isfinite(view.distance2) || !may_touch(w, v, triangle, view, FACING_NEAR)) return;
     /* Skin that is near in the bind pose is no pair before it pushes. */
     float slack = w.d->slack[v];
     if (slack > 0.0f && !(view.height < gap_at(w, v, triangle, view) - slack)) return;
+    mark_near(w, v, triangle);
+    if (!may_touch(w, v, triangle, view, 0.0f)) return;
     /* Positive floats are in the order of their bits, and the least key wins, whatever the order. */
     atomicMin(&w.nearest[v], (unsigned long long)__float_as_uint(view.distance2) << 32 | (unsigned)triangle);
 }
@@ -640,7 +653,10 @@ __global__ void __launch_bounds__(THREADS)
         int triangle = update_pair(w, v, st.pair[at], view);
         st.pair[at] = triangle;
         pushes = triangle >= 0;
-        if (pushes) st.rows[at] = make_row(s, st, w, character, v, triangle, view);
+        if (pushes) {
+            st.rows[at] = make_row(s, st, w, character, v, triangle, view);
+            mark_near(w, v, triangle);
+        }
     }
     unsigned found = __ballot_sync(0xffffffffu, pushes);
     if (threadIdx.x % 32 == 0 && found != 0) atomicAdd(&st.progress[character].rows, __popc(found));
@@ -709,6 +725,11 @@ __global__ void __launch_bounds__(INDEX_THREADS)
 }
 
 /* --- Launches --- */
+
+extern "C" int32_t sup_gpu_detect_boxes(const sup_detect *view)
+{
+    return 2 * (view->block_count + bundles_of(*view));
+}
 
 extern "C" size_t sup_gpu_detect_shared(const sup_gpu_system *system)
 {

@@ -147,6 +147,7 @@ struct vote {
 void ballot(void *const operands[32], unsigned mask);
 void least(void *const operands[32], unsigned mask);
 void largest(void *const operands[32], unsigned mask);
+void match(void *const operands[32], unsigned mask);
 
 static inline int lane()
 {
@@ -201,6 +202,11 @@ static inline int __all_sync(unsigned mask, int vote)
     return __ballot_sync(mask, !vote) == 0;
 }
 
+static inline unsigned __match_any_sync(unsigned mask, int value)
+{
+    return emulated::meet(mask, emulated::match, (unsigned)value);
+}
+
 static inline unsigned __reduce_min_sync(unsigned mask, unsigned value)
 {
     return emulated::meet(mask, emulated::least, value);
@@ -209,6 +215,17 @@ static inline unsigned __reduce_min_sync(unsigned mask, unsigned value)
 static inline unsigned __reduce_max_sync(unsigned mask, unsigned value)
 {
     return emulated::meet(mask, emulated::largest, value);
+}
+
+/* Of numbers with a sign: the same order, half the range further up. */
+static inline int __reduce_min_sync(unsigned mask, int value)
+{
+    return (int)(__reduce_min_sync(mask, (unsigned)value ^ 0x80000000u) ^ 0x80000000u);
+}
+
+static inline int __reduce_max_sync(unsigned mask, int value)
+{
+    return (int)(__reduce_max_sync(mask, (unsigned)value ^ 0x80000000u) ^ 0x80000000u);
 }
 
 template <typename V> static inline V __shfl_sync(unsigned mask, V value, int from)
@@ -324,6 +341,32 @@ static inline unsigned max(unsigned a, unsigned b)
 template <typename V> static inline V atomicAdd(V *to, V by)
 {
     return __atomic_fetch_add(to, by, __ATOMIC_RELAXED);
+}
+
+static inline int atomicOr(int *to, int bits)
+{
+    return __atomic_fetch_or(to, bits, __ATOMIC_RELAXED);
+}
+
+static inline unsigned atomicOr(unsigned *to, unsigned bits)
+{
+    return __atomic_fetch_or(to, bits, __ATOMIC_RELAXED);
+}
+
+static inline int atomicAnd(int *to, int bits)
+{
+    return __atomic_fetch_and(to, bits, __ATOMIC_RELAXED);
+}
+
+static inline unsigned atomicAnd(unsigned *to, unsigned bits)
+{
+    return __atomic_fetch_and(to, bits, __ATOMIC_RELAXED);
+}
+
+static inline int atomicCAS(int *to, int was, int other)
+{
+    __atomic_compare_exchange_n(to, &was, other, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    return was;
 }
 
 template <typename V> static inline V atomicMax(V *to, V other)

@@ -556,6 +556,15 @@ void largest(void *const operands[32], unsigned)
         if (operands[i] != NULL) ((vote *)operands[i])->got = all;
 }
 
+/* Lanes with the same number. */
+void match(void *const operands[32], unsigned)
+{
+    for (int i = 0; i < WARP; i++)
+        for (int k = 0; operands[i] != NULL && k < WARP; k++)
+            if (operands[k] != NULL && ((vote *)operands[k])->mine == ((vote *)operands[i])->mine)
+                ((vote *)operands[i])->got |= 1u << k;
+}
+
 /* What the tensor cores take of a number. */
 static double short_number(unsigned bits)
 {
