@@ -41,6 +41,8 @@ static void take_bind_pose(sup_crowd *crowd)
         memcpy(crowd->pose + (size_t)i * floats, crowd->pose, floats * sizeof(float));
     memcpy(crowd->pose_before, crowd->pose, (size_t)crowd->count * floats * sizeof(float));
     crowd->pose_changed = true;
+    sup_crowd_take_weights(crowd, 0, crowd->count,
+                           sup_model_array(crowd->model, "bind.morph_weights", SUP_ARRAY_FLOAT, -1));
 }
 
 static sup_result open_crowd(sup_crowd *crowd, const sup_crowd_def *def, sup_error *error)
@@ -189,10 +191,13 @@ sup_result sup_crowd_pose(sup_crowd *crowd, int32_t instance, const sup_pose *po
 {
     int32_t begin, end;
     if (!choose_range(crowd, instance, &begin, &end, error)) return SUP_ERROR_ARGUMENT;
-    if (pose == NULL || pose->world == NULL || pose->node_count != sup_model_node_count(crowd->model))
-        return sup_fail(error, SUP_ERROR_ARGUMENT, "crowd.pose", "", "The pose must have the model's %d nodes.",
-                        (int)sup_model_node_count(crowd->model));
-    if (!all_finite(pose->world[0].m, (size_t)pose->node_count * 12))
+    if (pose == NULL || pose->world == NULL || pose->node_count != sup_model_node_count(crowd->model) ||
+        pose->morph_weight_count != crowd->weight_count || (pose->morph_weights == NULL && crowd->weight_count > 0))
+        return sup_fail(error, SUP_ERROR_ARGUMENT, "crowd.pose", "",
+                        "The pose must have the model's %d nodes and %d morph weights.",
+                        (int)sup_model_node_count(crowd->model), (int)crowd->weight_count);
+    if (!all_finite(pose->world[0].m, (size_t)pose->node_count * 12) ||
+        !all_finite(pose->morph_weights, (size_t)crowd->weight_count))
         return sup_fail(error, SUP_ERROR_DATA, "crowd.finite", "", "The pose has a number that is not finite.");
     size_t floats = (size_t)crowd->joint_count * 12;
     float *first = crowd->pose + (size_t)begin * floats;
@@ -207,6 +212,7 @@ sup_result sup_crowd_pose(sup_crowd *crowd, int32_t instance, const sup_pose *po
         crowd->play[i].clip = -1;
     }
     crowd->pose_changed = true;
+    sup_crowd_take_weights(crowd, begin, end, pose->morph_weights);
     int code =
         sup_cuda_copy(crowd->joints.play + begin, crowd->play + begin, (size_t)(end - begin) * sizeof(sup_gpu_play));
     return sup_cuda_result(crowd->device, code, "a pose was given", error);
@@ -293,6 +299,9 @@ static int launch_show(sup_crowd *crowd, bool carry, void *stream)
     int code = carry ? sup_gpu_pose(&crowd->motion, &crowd->joints, crowd->device_seconds, stream) : 0;
     if (code == 0 && carry && crowd->kind == SUP_CROWD_PROJECTIVE)
         code = sup_gpu_carry(&crowd->system, &crowd->state, &crowd->body, crowd->joints.pose, stream);
+    float *weights = crowd->skin.morphs.weights;
+    if (code == 0 && weights != NULL && crowd->motion.clip_count > 0)
+        code = sup_gpu_weights(&crowd->motion, &crowd->joints, weights, stream);
     if (code == 0) code = sup_gpu_skin_step(&crowd->skin, &crowd->joints, crowd->device_orders, &crowd->out, stream);
     if (code != 0 || crowd->kind != SUP_CROWD_PROJECTIVE) return code;
     code = sup_gpu_show(&crowd->upsample, &crowd->state, carry, &crowd->out, stream);
@@ -317,10 +326,11 @@ static int replay(sup_crowd *crowd, int what, void *stream)
     return sup_cuda_replay(*graph, stream);
 }
 
-/* Orders that changed since the last frame, to the device. */
+/* Orders and morph weights that changed since the last frame, to the device. */
 static int send_orders(sup_crowd *crowd, void *stream)
 {
-    if (!crowd->orders_changed) return 0;
+    int code = sup_crowd_send_weights(crowd, stream);
+    if (code != 0 || !crowd->orders_changed) return code;
     int32_t turns = count_turns(crowd);
     int32_t solves = count_solves(crowd);
     if (turns != crowd->graph_turns || solves != crowd->graph_solves) forget_graphs(crowd);
@@ -619,19 +629,20 @@ sup_result sup_crowd_read(sup_crowd *crowd, int32_t instance, const sup_skin_out
 {
     int32_t begin, end;
     if (!choose_range(crowd, instance, &begin, &end, error)) return SUP_ERROR_ARGUMENT;
-    if (instance < 0 || out == NULL || out->tangents != NULL || (out->normals != NULL && crowd->out.normals == NULL))
+    if (instance < 0 || out == NULL || (out->normals != NULL && crowd->out.normals == NULL) ||
+        (out->tangents != NULL && crowd->out.tangents == NULL))
         return sup_fail(error, SUP_ERROR_ARGUMENT, "crowd.read", "",
-                        "One instance is read at a time: positions, and normals where the crowd keeps them; the device "
-                        "has no tangents.");
+                        "One instance is read at a time: positions, and normals and tangents where the crowd keeps "
+                        "them (sup_crowd_def).");
     sup_result result = sup_crowd_wait(crowd, error);
-    const float *from[2] = {crowd->out.positions, crowd->out.normals};
-    float *to[2] = {out->positions, out->normals};
-    size_t strides[2] = {out->position_stride, out->normal_stride}, packed = 3 * sizeof(float);
-    for (int k = 0; result == SUP_OK && k < 2; k++) {
-        size_t stride = strides[k] != 0 ? strides[k] : packed;
+    const float *from[3] = {crowd->out.positions, crowd->out.normals, crowd->out.tangents};
+    float *to[3] = {out->positions, out->normals, out->tangents};
+    size_t strides[3] = {out->position_stride, out->normal_stride, out->tangent_stride};
+    for (int k = 0; result == SUP_OK && k < 3; k++) {
+        size_t packed = sup_crowd_packed[k], stride = strides[k] != 0 ? strides[k] : packed;
         if (to[k] == NULL) continue;
         if (stride < packed)
-            return sup_fail(error, SUP_ERROR_ARGUMENT, "crowd.read", "", "A stride is below 12 bytes.");
+            return sup_fail(error, SUP_ERROR_ARGUMENT, "crowd.read", "", "A stride is below %d bytes.", (int)packed);
         int code =
             sup_cuda_copy_rows(to[k], stride, (const char *)from[k] + (size_t)instance * crowd->out.instance_stride[k],
                                crowd->out.vertex_stride[k], packed, (size_t)crowd->vertex_count);
@@ -648,6 +659,11 @@ float *sup_crowd_positions(sup_crowd *crowd)
 float *sup_crowd_normals(sup_crowd *crowd)
 {
     return crowd != NULL ? crowd->out.normals : NULL;
+}
+
+float *sup_crowd_tangents(sup_crowd *crowd)
+{
+    return crowd != NULL ? crowd->out.tangents : NULL;
 }
 
 sup_result sup_crowd_last_step(sup_crowd *crowd, int32_t instance, sup_crowd_report *report, sup_error *error)

@@ -40,7 +40,9 @@ struct sup_crowd {
     sup_gpu_play *play;       /* [count] as last told; clip -1: pose above */
     sup_gpu_orders *orders;   /* [count] */
     sup_gpu_orders *settling; /* [count] of those, what counts at a reset */
-    bool pose_changed, orders_changed;
+    int32_t weight_count;     /* of morph targets that a pose has */
+    float *morph_weights;     /* [count*weight_count] that the host gave */
+    bool pose_changed, orders_changed, weights_changed;
     int32_t *joint_node; /* [joint_count] */
     float *inverse_bind; /* [joint_count*12] */
     double behind;       /* seconds that the last step is behind the frame */
@@ -68,6 +70,9 @@ struct sup_crowd {
     int32_t graph_solves; /* 0: nothing touches */
 };
 
+/* Bytes of a vertex' position, normal and tangent. */
+extern const size_t sup_crowd_packed[3];
+
 /* CUDA's error as a sentence; SUP_OK for 0. */
 sup_result sup_cuda_result(const sup_device *device, int code, const char *doing, sup_error *error);
 
@@ -77,6 +82,12 @@ void *sup_crowd_upload(sup_crowd *crowd, const void *from, size_t count, size_t 
 
 /* Everything that is made once (crowd_open.c). */
 sup_result sup_crowd_open(sup_crowd *crowd, const sup_crowd_def *def, sup_error *error);
+/* Morph targets (crowd_morphs.c): memory for weights, those of the bind pose; entries of the skin's lanes [lane_count], once. */
+sup_result sup_crowd_open_weights(sup_crowd *crowd, sup_error *error);
+sup_result sup_crowd_open_morphs(sup_crowd *crowd, const int32_t *lanes, int32_t lane_count, sup_error *error);
+/* The weights of a pose for the instances [begin, end), and what changed to the device. */
+void sup_crowd_take_weights(sup_crowd *crowd, int32_t begin, int32_t end, const float *weights);
+int sup_crowd_send_weights(sup_crowd *crowd, void *stream);
 /* Orders of an instance from its parameter values. */
 void sup_crowd_give_orders(sup_crowd *crowd, int32_t instance);
 

@@ -63,13 +63,14 @@ static sup_result done(const uploader *u)
 
 static int channel_width(const sup_channel *c)
 {
-    int width = c->target == SUP_CHANNEL_ROTATION ? 4 : 3;
+    int width = c->target == SUP_CHANNEL_ROTATION ? 4 : c->target == SUP_CHANNEL_MORPH ? 1 : 3;
     return c->interpolation == SUP_INTERPOLATE_CUBIC ? 3 * width : width;
 }
 
-static bool moves_node(const sup_channel *c)
+/* Which of the crowd's `nodes` and morph weights behind them a channel moves. */
+static int32_t moved_by(const sup_channel *c, int32_t nodes)
 {
-    return c->target != SUP_CHANNEL_MORPH;
+    return c->target == SUP_CHANNEL_MORPH ? nodes + c->index : c->index;
 }
 
 typedef struct motion_arrays {
@@ -80,16 +81,17 @@ typedef struct motion_arrays {
     int64_t channel_count, time_count, value_count;
 } motion_arrays;
 
-/* Channels sorted by node, clip after clip; the last of two channels for one thing wins as on the CPU. */
-static void write_clip(const sup_clip *clip, int32_t index, int32_t nodes, motion_arrays *m)
+/* Channels sorted by node, then by morph weight, clip after clip; the last of two channels for one thing wins as on the CPU. */
+static void write_clip(const sup_clip *clip, int32_t index, int32_t nodes, int32_t weights, motion_arrays *m)
 {
-    m->clips[index] = (sup_gpu_clip){clip->start, clip->end, index * (nodes + 1)};
+    int32_t all = nodes + weights;
+    m->clips[index] = (sup_gpu_clip){clip->start, clip->end, index * (all + 1)};
     int32_t *first = m->first + m->clips[index].node_first;
-    for (int32_t node = 0; node <= nodes; node++) {
+    for (int32_t node = 0; node <= all; node++) {
         first[node] = (int32_t)m->channel_count;
-        for (int32_t i = 0; node < nodes && i < clip->channel_count; i++) {
+        for (int32_t i = 0; node < all && i < clip->channel_count; i++) {
             const sup_channel *c = &clip->channels[i];
-            if (!moves_node(c) || c->index != node) continue;
+            if (moved_by(c, nodes) != node) continue;
             m->channels[m->channel_count++] =
                 (sup_gpu_channel){(int32_t)c->target, (int32_t)c->interpolation, c->key_count, (int32_t)m->time_count,
                                   (int32_t)m->value_count};
@@ -105,10 +107,12 @@ static void write_clip(const sup_clip *clip, int32_t index, int32_t nodes, motio
 static sup_result check_clips(const sup_crowd *crowd, const sup_crowd_def *def, sup_error *error)
 {
     if (def->character == NULL || def->clips == NULL ||
-        def->character->node_count != sup_model_node_count(crowd->model))
+        def->character->node_count != sup_model_node_count(crowd->model) ||
+        def->character->morph_weight_count != crowd->weight_count)
         return sup_fail(error, SUP_ERROR_ARGUMENT, "crowd.clips", "",
-                        "Clips need the character that the model was bound from, with its %d nodes.",
-                        (int)sup_model_node_count(crowd->model));
+                        "Clips need the character that the model was bound from, with its %d nodes and %d morph "
+                        "weights.",
+                        (int)sup_model_node_count(crowd->model), (int)crowd->weight_count);
     for (int32_t i = 0; i < def->clip_count; i++)
         if (def->clips[i] == NULL)
             return sup_fail(error, SUP_ERROR_ARGUMENT, "crowd.clips", "", "Clip %d of the crowd is NULL.", (int)i);
@@ -121,46 +125,50 @@ static sup_result open_motion(sup_crowd *crowd, const sup_crowd_def *def, sup_er
     sup_result result = check_clips(crowd, def, error);
     if (result != SUP_OK) return result;
     const sup_character *character = def->character;
-    int32_t nodes = character->node_count;
+    int32_t nodes = character->node_count, weights = crowd->weight_count;
+    size_t firsts = (size_t)def->clip_count * ((size_t)nodes + (size_t)weights + 1);
     int64_t channels = 0, times = 0, values = 0;
     for (int32_t i = 0; i < def->clip_count; i++)
         for (int32_t k = 0; k < def->clips[i]->channel_count; k++) {
             const sup_channel *c = &def->clips[i]->channels[k];
-            if (!moves_node(c)) continue;
             channels++;
             times += c->key_count;
             values += (int64_t)c->key_count * channel_width(c);
         }
-    if (values > INT32_MAX) return sup_fail_memory(error, "the crowd's clips");
+    if (values > INT32_MAX || firsts > INT32_MAX) return sup_fail_memory(error, "the crowd's clips");
     sup_arena arena = sup_arena_create(&crowd->context.allocator);
     motion_arrays m = {.clips = sup_arena_alloc(&arena, (size_t)def->clip_count, sizeof(sup_gpu_clip)),
-                       .first = sup_arena_alloc(&arena, (size_t)def->clip_count * ((size_t)nodes + 1), sizeof(int32_t)),
+                       .first = sup_arena_alloc(&arena, firsts, sizeof(int32_t)),
                        .channels = sup_arena_alloc(&arena, (size_t)channels + 1, sizeof(sup_gpu_channel)),
                        .times = sup_arena_alloc(&arena, (size_t)times + 1, sizeof(float)),
                        .values = sup_arena_alloc(&arena, (size_t)values + 1, sizeof(float))};
     int32_t *parent = sup_arena_alloc(&arena, (size_t)nodes, sizeof(int32_t));
     float *rest = sup_arena_alloc(&arena, (size_t)nodes, sizeof(sup_transform));
-    if (!m.clips || !m.first || !m.channels || !m.times || !m.values || !parent || !rest) {
+    float *rest_weights = sup_arena_alloc(&arena, (size_t)weights + 1, sizeof(float));
+    if (!m.clips || !m.first || !m.channels || !m.times || !m.values || !parent || !rest || !rest_weights) {
         sup_arena_destroy(&arena);
         return sup_fail_memory(error, "the crowd's clips");
     }
     for (int32_t i = 0; i < def->clip_count; i++)
-        write_clip(def->clips[i], i, nodes, &m);
+        write_clip(def->clips[i], i, nodes, weights, &m);
     for (int32_t i = 0; i < nodes; i++) {
         parent[i] = character->nodes[i].parent;
         memcpy(rest + 10 * (size_t)i, &character->nodes[i].rest, sizeof(sup_transform));
     }
+    for (int32_t i = 0; i < character->morph_count; i++)
+        rest_weights[character->morphs[i].weight] = character->morphs[i].default_weight;
     uploader u = {crowd, error, false};
-    crowd->motion =
-        (sup_gpu_motion){.node_count = nodes,
-                         .clip_count = def->clip_count,
-                         .parent = up(&u, parent, nodes, sizeof(int32_t)),
-                         .rest = up(&u, rest, nodes, sizeof(sup_transform)),
-                         .clips = up(&u, m.clips, def->clip_count, sizeof(sup_gpu_clip)),
-                         .channel_first = up(&u, m.first, (int64_t)def->clip_count * (nodes + 1), sizeof(int32_t)),
-                         .channels = up(&u, m.channels, channels, sizeof(sup_gpu_channel)),
-                         .times = up(&u, m.times, times, sizeof(float)),
-                         .values = up(&u, m.values, values, sizeof(float))};
+    crowd->motion = (sup_gpu_motion){.node_count = nodes,
+                                     .clip_count = def->clip_count,
+                                     .weight_count = weights,
+                                     .parent = up(&u, parent, nodes, sizeof(int32_t)),
+                                     .rest = up(&u, rest, nodes, sizeof(sup_transform)),
+                                     .clips = up(&u, m.clips, def->clip_count, sizeof(sup_gpu_clip)),
+                                     .rest_weights = up(&u, rest_weights, weights, sizeof(float)),
+                                     .channel_first = up(&u, m.first, (int64_t)firsts, sizeof(int32_t)),
+                                     .channels = up(&u, m.channels, channels, sizeof(sup_gpu_channel)),
+                                     .times = up(&u, m.times, times, sizeof(float)),
+                                     .values = up(&u, m.values, values, sizeof(float))};
     sup_arena_destroy(&arena);
     return done(&u);
 }
@@ -201,25 +209,44 @@ static sup_result open_joints(sup_crowd *crowd, const int32_t *node, const float
 
 /* --- The shown skin --- */
 
+const size_t sup_crowd_packed[3] = {3 * sizeof(float), 3 * sizeof(float), 4 * sizeof(float)};
+
+static bool wants_tangents(const sup_crowd_def *def)
+{
+    return def->with_tangents || def->tangents != NULL;
+}
+
+static sup_result check_tangents(const sup_crowd_def *def, const sup_skin_model *skin, sup_error *error)
+{
+    if (!wants_tangents(def)) return SUP_OK;
+    if (skin->tangents == NULL)
+        return sup_fail(error, SUP_ERROR_ARGUMENT, "crowd.tangents", "", "The character has no tangents to be moved.");
+    if (def->no_normals)
+        return sup_fail(error, SUP_ERROR_ARGUMENT, "crowd.tangents", "", "Tangents need the normals that they lie on.");
+    return SUP_OK;
+}
+
 static sup_result open_out(sup_crowd *crowd, const sup_crowd_def *def, sup_error *error)
 {
-    size_t packed = 3 * sizeof(float), vertices = (size_t)crowd->vertex_count;
-    float *given[2] = {def->positions, def->normals};
-    size_t strides[2] = {def->position_stride, def->normal_stride};
-    size_t instances[2] = {def->position_instance_stride, def->normal_instance_stride};
-    float **to[2] = {&crowd->out.positions, &crowd->out.normals};
+    size_t vertices = (size_t)crowd->vertex_count;
+    float *given[3] = {def->positions, def->normals, def->tangents};
+    size_t strides[3] = {def->position_stride, def->normal_stride, def->tangent_stride};
+    size_t instances[3] = {def->position_instance_stride, def->normal_instance_stride, def->tangent_instance_stride};
+    bool left_out[3] = {false, def->no_normals, !wants_tangents(def)};
+    float **to[3] = {&crowd->out.positions, &crowd->out.normals, &crowd->out.tangents};
     uploader u = {crowd, error, false};
-    for (int k = 0; k < 2; k++) {
+    for (int k = 0; k < 3; k++) {
+        size_t packed = sup_crowd_packed[k];
         size_t stride = strides[k] != 0 ? strides[k] : packed;
         size_t instance = instances[k] != 0 ? instances[k] : stride * vertices;
         if (stride < packed || stride % sizeof(float) != 0 || instance % sizeof(float) != 0 ||
             (uintptr_t)given[k] % sizeof(float) != 0 || (given[k] == NULL && (strides[k] != 0 || instances[k] != 0)))
             return sup_fail(error, SUP_ERROR_ARGUMENT, "crowd.output", "",
-                            "Strides of the crowd's output must be multiples of 4, at least 12 bytes a vertex, and "
-                            "belong to an array of the caller's.");
+                            "Strides of the crowd's output must be multiples of 4, at least 12 bytes a vertex (16 for "
+                            "tangents), and belong to an array of the caller's.");
         crowd->out.vertex_stride[k] = stride;
         crowd->out.instance_stride[k] = instance;
-        if (k == 1 && def->no_normals) continue;
+        if (left_out[k]) continue;
         *to[k] = given[k] != NULL ? given[k] : up(&u, NULL, crowd->count, instance);
     }
     return done(&u);
@@ -260,10 +287,13 @@ static sup_result open_skin(sup_crowd *crowd, const unsigned char *covered, sup_
                        .positions = up(&u, skin.positions, (int64_t)all * 3, sizeof(float)),
                        .normals = up(&u, skin.normals, (int64_t)all * 3, sizeof(float)),
                        .joint_centre = up(&u, skin.joint_centre, 3 * (int64_t)skin.joint_count, sizeof(float))};
+    if (crowd->out.tangents != NULL) crowd->skin.tangents = up(&u, skin.tangents, (int64_t)all * 4, sizeof(float));
     if (crowd->kind == SUP_CROWD_DUALQUAT)
         crowd->skin.rigid = up(&u, NULL, (int64_t)crowd->count * crowd->joint_count, 24 * sizeof(float));
+    sup_result result = done(&u);
+    if (result == SUP_OK) result = sup_crowd_open_morphs(crowd, lane, count, error);
     sup_arena_destroy(&arena);
-    return done(&u);
+    return result;
 }
 
 static sup_result open_upsample(sup_crowd *crowd, const sup_projective_view *view, sup_error *error)
@@ -271,7 +301,7 @@ static sup_result open_upsample(sup_crowd *crowd, const sup_projective_view *vie
     const sup_upsample *from = &view->upsample;
     sup_arena arena = sup_arena_create(&crowd->context.allocator);
     sup_shown_rows rows;
-    sup_result result = sup_shown_rows_create(from, &arena, &rows, error);
+    sup_result result = sup_shown_rows_create(from, crowd->out.tangents != NULL, &arena, &rows, error);
     unsigned char *covered = sup_arena_alloc(&arena, (size_t)crowd->vertex_count + 1, 1);
     if (result == SUP_OK && covered == NULL) result = sup_fail_memory(error, "the crowd's skin");
     if (result != SUP_OK) {
@@ -295,6 +325,10 @@ static sup_result open_upsample(sup_crowd *crowd, const sup_projective_view *vie
         .corner_triangle = up(&u, from->corner_triangle, corners, sizeof(int32_t)),
         .rest_normal = up(&u, from->rest_normal, 3 * (int64_t)from->coarse_count, sizeof(float)),
         .coarse = up(&u, NULL, (int64_t)crowd->count * from->coarse_count, 8 * sizeof(float))};
+    if (rows.tangents != NULL) {
+        crowd->upsample.tangent_weights = up(&u, rows.tangents, all, 2 * sizeof(float));
+        crowd->upsample.tangent_signs = up(&u, rows.signs, rows.row_count, sizeof(float));
+    }
     if (crowd->count > 2)
         crowd->upsample.brief = up(&u, NULL, (int64_t)crowd->count * from->coarse_count, sizeof(sup_gpu_four));
     for (int32_t i = 0; i < rows.row_count; i++)
@@ -731,8 +765,10 @@ sup_result sup_crowd_open(sup_crowd *crowd, const sup_crowd_def *def, sup_error 
                               "The model's parts have different joints: step it on the CPU.");
     }
     /* The largest arrays first: a crowd that is too large is refused before the host has taken memory for it. */
+    if (result == SUP_OK) result = check_tangents(def, &skin, error);
     if (result == SUP_OK) result = open_out(crowd, def, error);
     if (result == SUP_OK) result = open_joints(crowd, node, inverse, error);
+    if (result == SUP_OK) result = sup_crowd_open_weights(crowd, error);
     if (result == SUP_OK) result = open_motion(crowd, def, error);
     if (result == SUP_OK && crowd->motion.clip_count > 0 &&
         sup_gpu_pose_shared(&crowd->motion) > crowd->device->info.shared_limit)
