@@ -9,7 +9,7 @@
 enum { SMOOTH_PASSES = 6, SPREAD_PASSES = 3, GRAIN = 16 };
 /* Times its length at rest, turned and scaled by the joints, that an edge may be long; edges that a row may be farther from the middle
  * of its neighbours than at rest; passes that pull in, and rings of blocks that give way around one where a row is too far. */
-static const float LONGEST = 2.5f, ASIDE = 0.2f;
+static const float LONGEST = 2.5f, ASIDE = 0.15f;
 enum { LIMIT_PASSES = 24, LIMIT_RINGS = 2 };
 
 typedef struct show_work {
