@@ -20,13 +20,16 @@ endif()
 option(SUPPLE_CUDA "Build the GPU backend with nvcc" ${SUPPLE_CUDA_DEFAULT})
 
 set(sources partition.c blocks.c blocks_inverse.c blocks_pack.c blocks_volume.c refuse.c rows.c)
+set(device_sources device.c crowd.c crowd_open.c crowd_morphs.c runtime.cu pose.cu body.cu detect.cu step.cu alone.cu
+  contact_solve.cu top.cu show.cu skin.cu part.cu)
+set(SUPPLE_CUDA_SOURCES ${sources} ${device_sources}) # for tests/cuda/emulator
+list(TRANSFORM SUPPLE_CUDA_SOURCES PREPEND ${PROJECT_SOURCE_DIR}/src/cuda/)
 if(SUPPLE_CUDA)
   if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
     set(CMAKE_CUDA_ARCHITECTURES 80-virtual 90-real) # code for the H100 and H200, and what later drivers can translate
   endif()
   enable_language(CUDA)
-  list(APPEND sources device.c crowd.c crowd_open.c runtime.cu pose.cu body.cu detect.cu step.cu
-    alone.cu contact_solve.cu top.cu show.cu skin.cu)
+  list(APPEND sources ${device_sources})
 else()
   list(APPEND sources none.c)
 endif()

@@ -5,9 +5,8 @@
  * same model steps on the CPU (deform.h). The skin stays on the device: read it back, or hand the pointers to a renderer
  * (docs/methods/projective_gpu.md says how for Vulkan and OpenGL).
  *
- * Models of `linear`, `dualquat` and `projective` can be opened. What the device cannot do sup_crowd_create refuses with
- * SUP_ERROR_UNSUPPORTED and a name: other methods (crowd.method) and morph targets (crowd.morphs). There are no colliders
- * on the device.
+ * Models of `linear`, `dualquat` and `projective` can be opened, with morph targets. What the device cannot do sup_crowd_create
+ * refuses with SUP_ERROR_UNSUPPORTED and a name: other methods (crowd.method). There are no colliders on the device.
  *
  * A device and its crowds belong to one thread at a time. Calls with a stream queue work there and return; all others
  * wait until the device is done. */
@@ -37,9 +36,13 @@ typedef struct sup_crowd_def {
     /* The caller's memory on the device for the skin, NULL = the crowd's own. Strides in bytes, multiples of 4; 0 =
      * tightly packed. Instances stand one behind the other. */
     float *positions, *normals; /* 3 floats a vertex */
+    float *tangents;            /* 4 floats a vertex, the last one 1 or -1: which side the bitangent is on */
     size_t position_stride, position_instance_stride;
     size_t normal_stride, normal_instance_stride;
+    size_t tangent_stride, tangent_instance_stride;
     bool no_normals; /* positions alone */
+    bool
+        with_tangents; /* tangents too, in the crowd's own memory where `tangents` is NULL; the character must have them */
 } sup_crowd_def;
 
 /* All instances at rest in the bind pose. Needs about 4.6 MB an instance for a character of 5000 simulated vertices and
@@ -55,7 +58,7 @@ SUP_API void sup_crowd_destroy(sup_crowd *crowd);
 SUP_API sup_result sup_crowd_set(sup_crowd *crowd, int32_t instance, const char *name, double value, sup_error *error);
 /* A hidden instance goes on moving, and its shown skin is left as it is: nothing is upsampled. */
 SUP_API sup_result sup_crowd_hide(sup_crowd *crowd, int32_t instance, bool hidden, sup_error *error);
-/* The pose of the next step, from the host. Refused like that of sup_instance_step. */
+/* The pose of the next step with its morph weights, from the host. Refused like that of sup_instance_step. */
 SUP_API sup_result sup_crowd_pose(sup_crowd *crowd, int32_t instance, const sup_pose *pose, sup_error *error);
 /* From now on poses come from clip `clip` of the definition, sampled on the device; it stands at `time` (seconds) and
  * goes on by `speed` * dt before every step. At its end it stops or begins anew. */
@@ -70,12 +73,12 @@ SUP_API sup_result sup_crowd_step(sup_crowd *crowd, float dt, void *stream, sup_
 /* Waits for everything queued. */
 SUP_API sup_result sup_crowd_wait(sup_crowd *crowd, sup_error *error);
 
-/* The skin of an instance after the last frame, to the host. Tangents are refused. */
+/* The skin of an instance after the last frame, to the host. What the crowd does not keep is refused. */
 SUP_API sup_result sup_crowd_read(sup_crowd *crowd, int32_t instance, const sup_skin_out *out, sup_error *error);
-/* Where it is on the device; instance 0, the others follow at the strides of the definition. NULL for normals that are
- * not kept. */
+/* Where it is on the device; instance 0, the others follow at the strides of the definition. NULL for what is not kept. */
 SUP_API float *sup_crowd_positions(sup_crowd *crowd);
 SUP_API float *sup_crowd_normals(sup_crowd *crowd);
+SUP_API float *sup_crowd_tangents(sup_crowd *crowd);
 
 /* How the last step of an instance of `projective` went. */
 typedef struct sup_crowd_report {

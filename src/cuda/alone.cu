@@ -452,7 +452,7 @@ static __device__ void run_helper(const team &t, clocks &clock)
 __global__ void __launch_bounds__(T, 1)
     alone_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st, int turns)
 {
-    extern __shared__ __align__(16) float shared[];
+    SHARED_ARRAY(float, shared);
     __shared__ sup_block_part part;
     __shared__ judge j;
     const bool has_part = (int)blockIdx.x < s.part_count;
@@ -460,7 +460,7 @@ __global__ void __launch_bounds__(T, 1)
     if (has_part) load_alone(s, shared, size);
     const part_view v = open_alone(s, shared, size, part);
     const tile_view tile = open_tile(s, shared, size);
-    asm volatile("cp.async.wait_group 1;"); /* what the start needs of the part */
+    wait_groups<1>(); /* what the start needs of the part */
     __syncthreads();
     pull_view pull = {};
     if (has_part) pull = fetch_pull(s, v);

@@ -112,7 +112,7 @@ static __device__ void load_alone(const sup_gpu_system &s, float *shared, const 
     copy_floats(shared + size.pack, s.pack + (size_t)blockIdx.x * s.most_pack, s.most_pack / sizeof(float));
     copy_floats(shared + size.solve, s.solve + (size_t)blockIdx.x * LIMIT * s.solve_stride,
                 (size_t)from.count * s.solve_stride);
-    asm volatile("cp.async.commit_group;");
+    end_group();
     copy_floats(shared + size.tets, s.tets + (size_t)from.prism_first / SUP_PRISM_LANES * SUP_PRISM_FLOATS, prisms);
     copy_floats(shared + size.weights, s.blend_weight + from.blend_first, blends);
     copy_floats(shared + size.seats, s.blend_seat + from.blend_first, blends / 2);
@@ -184,7 +184,7 @@ static __device__ tile_view open_tile(const sup_gpu_system &s, float *shared, co
         else
             *(float4 *)(numbers + i) = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
     }
-    asm volatile("cp.async.commit_group;");
+    end_group();
     for (int i = threadIdx.x; i < top.columns + t.row_count; i += T) {
         const int place = i < top.columns ? first_column + i : t.first_row + i - top.columns;
         range[i] = place < s.top_count ? make_int2(s.top_first[place], s.top_first[place + 1]) : make_int2(0, 0);

@@ -11,13 +11,12 @@
 #define SUP_CUDA_ALONE_WORDS_CUH
 
 #include "cuda/gpu.h"
+#include "cuda/machine.cuh"
 
 static __device__ void tell(sup_gpu_word *to, unsigned a, unsigned b, unsigned c, unsigned round)
 {
     const unsigned long long low = (unsigned long long)b << 32 | a, high = (unsigned long long)round << 32 | c;
-    asm volatile("{ .reg .b128 all; mov.b128 all, {%1, %2}; st.relaxed.gpu.global.b128 [%0], all; }" ::"l"(to), "l"(low),
-                 "l"(high)
-                 : "memory");
+    store_word(to, low, high);
 }
 
 static __device__ void tell(sup_gpu_word *to, float x, float y, float z, unsigned round)
@@ -30,10 +29,7 @@ static __device__ void tell(sup_gpu_word *to, float x, float y, float z, unsigne
 static __device__ uint4 look_at(const sup_gpu_word *from)
 {
     unsigned long long low, high;
-    asm volatile("{ .reg .b128 all; ld.relaxed.gpu.global.b128 all, [%2]; mov.b128 {%0, %1}, all; }"
-                 : "=l"(low), "=l"(high)
-                 : "l"(from)
-                 : "memory");
+    load_word(from, low, high);
     return make_uint4((unsigned)low, (unsigned)(low >> 32), (unsigned)high, (unsigned)(high >> 32));
 }
 

@@ -1,6 +1,7 @@
 /* body.cu - the simulated skin and its bones around a step: methods/projective/projective_step.c on the device.
  *
- * Before a step: feet on the bone lines, leashes, skin that follows linear blending. After it: the skin, mixed with linear blending where it is rigid. And the way that joints went since the last step. */
+ * Before a step: feet on the bone lines, leashes, skin that follows linear blending. After it: flesh that stands is calmed (calm.c), and
+ * the skin, mixed with linear blending where it is rigid. And the way that joints went since the last step. */
 #include "cuda/gpu.h"
 #include "cuda/launch.cuh"
 #include "cuda/vectors.cuh"
@@ -77,15 +78,87 @@ __global__ void __launch_bounds__(THREADS)
 
 /* --- After a step --- */
 
+/* As in calm.c, where they are explained. */
+#define FALL 0.6f
+#define RISE 1.1f
+#define LATCH 0.5f
+#define FADE 0.75f
+#define LEAST_WAY 3e-6f
+#define ROUSED 3e-5f
+#define QUIET 1e-5f
+#define STOP 0.8f
+
+static __device__ bool is_calmed(const sup_gpu_progress &p)
+{
+    return p.still >= STILL_EASE;
+}
+
+/* The share of its way that an unknown goes, while the skeleton stands. Returns the length of the whole way. */
+static __device__ float shorten(const sup_gpu_system &s, const sup_gpu_state &st, const sup_gpu_progress &p, size_t at)
+{
+    const bool begins = p.still == STILL_EASE;
+    const float4 before = st.x[p.phase & 1][at], old = st.calm[at];
+    const float turned = LEAST_WAY * LEAST_WAY * s.size * s.size;
+    const float least = p.pushing > 0 && !begins ? fminf(1.0f, p.calm_mean / ROUSED) : 1.0f;
+    float4 way = minus(st.x[1 - (p.phase & 1)][at], before);
+    float share = begins ? 1.0f : old.w;
+    const float turn = begins ? 0.0f : dot(way, old);
+    if (turn < -turned)
+        share *= FALL;
+    else if (share > LATCH)
+        share = fminf(1.0f, share * RISE);
+    if (share <= LATCH) share *= FADE;
+    st.x[1 - (p.phase & 1)][at] = add_scaled(before, (begins ? 1.0f : p.calm_part) * fmaxf(share, least), way);
+    const float length = sqrtf(dot(way, way));
+    way.w = share;
+    st.calm[at] = way;
+    return length;
+}
+
+/* Ways of a block's unknowns, one a thread, -1 for none: shortened, and their lengths in a fixed order. */
+static __device__ void calm(const sup_gpu_system &s, const sup_gpu_state &st, sup_gpu_progress &p, int character, int place)
+{
+    __shared__ double warps[THREADS / 32];
+    const size_t at = (size_t)character * s.unknown_count + (place < 0 ? 0 : place);
+    double sum = place >= 0 ? (double)shorten(s, st, p, at) : 0.0;
+    if (place >= 0 && st.calm[at].w <= LATCH) atomicMax(&p.trembles, 1u);
+    for (int d = 16; d > 0; d >>= 1)
+        sum += __shfl_xor_sync(0xffffffffu, sum, d);
+    if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = sum;
+    __syncthreads();
+    if (threadIdx.x > 0) return;
+    sum = 0.0;
+    for (int i = 0; i < THREADS / 32; i++)
+        sum += warps[i];
+    st.calm_ways[(size_t)character * st.calm_rows + blockIdx.x] = sum;
+}
+
+/* What the ways of all unknowns mean for the next step. */
+static __device__ void end_calm(const sup_gpu_system &s, const sup_gpu_state &st, sup_gpu_progress &p, int character)
+{
+    double sum = 0.0;
+    for (int i = 0; i < st.calm_rows; i++)
+        sum += st.calm_ways[(size_t)character * st.calm_rows + i];
+    const float part = p.still == STILL_EASE ? 1.0f : p.calm_part;
+    p.calm_mean = (float)(sum / fmax(1.0, (double)s.unknown_count)) / s.size;
+    const bool stop = p.pushing > 0 && p.trembles != 0 && p.calm_mean < QUIET;
+    p.calm_part = stop ? part * STOP : fminf(1.0f, part / STOP);
+}
+
+/* Skin, then unknowns that are none, which are only calmed. */
 __global__ void __launch_bounds__(THREADS)
     skin_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st,
                 const __grid_constant__ sup_gpu_body body, const float *joints)
 {
     wait_for_kernel();
-    int character = blockIdx.y, v = blockIdx.x * THREADS + threadIdx.x;
+    int character = blockIdx.y, v = blockIdx.x * THREADS + threadIdx.x, inner = v - s.skin_count;
     sup_gpu_progress &p = st.progress[character];
     float moved = 0.0f, trembled = 0.0f;
     if (p.asleep) return;
+    if (is_calmed(p)) {
+        const int own = inner < 0 ? s.place[v] : inner < s.inner_count ? s.inner[inner] : -1;
+        calm(s, st, p, character, own < s.unknown_count ? own : -1);
+    }
     if (v < s.skin_count) {
         size_t skin = (size_t)character * s.skin_count + v;
         int place = s.place[v];
@@ -113,7 +186,8 @@ __global__ void __launch_bounds__(THREADS)
 
 /* The phase goes on: what was solved for is now. A block a character. */
 __global__ void __launch_bounds__(JOINT_THREADS)
-    end_kernel(const __grid_constant__ sup_gpu_state st, const float *joints, int joint_count)
+    end_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st, const float *joints,
+               int joint_count)
 {
     wait_for_kernel();
     int character = blockIdx.x;
@@ -123,7 +197,9 @@ __global__ void __launch_bounds__(JOINT_THREADS)
     for (int i = threadIdx.x; i < joint_count * 12; i += JOINT_THREADS)
         st.stepped[at + i] = joints[at + i];
     __syncthreads();
-    if (threadIdx.x == 0) p.phase = (p.phase + 1) % 6;
+    if (threadIdx.x > 0) return;
+    if (is_calmed(p)) end_calm(s, st, p, character);
+    p.phase = (p.phase + 1) % 6;
 }
 
 /* --- From the last step to now --- */
@@ -185,6 +261,9 @@ __global__ void __launch_bounds__(THREADS)
 
 /* --- At rest --- */
 
+/* Flesh that moved by less in a step has settled, in sizes (solver.c: sup_solver_settle). */
+#define AT_REST 1e-6f
+
 __global__ void still_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st)
 {
     wait_for_kernel();
@@ -192,6 +271,7 @@ __global__ void still_kernel(const __grid_constant__ sup_gpu_system s, const __g
     size_t at = (size_t)character * s.unknown_count + i, anchor = (size_t)character * s.anchor_count + i;
     if (i < s.unknown_count) {
         float4 now = st.x[phase & 1][at];
+        if (largest(minus(now, st.x[1 - (phase & 1)][at])) >= AT_REST * s.size) atomicMax(&st.progress[character].stirs, 1u);
         st.x[1 - (phase & 1)][at] = st.guess[at] = now;
         st.miss[at] = st.push[at] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
     }
@@ -221,7 +301,8 @@ __global__ void blend_kernel(const __grid_constant__ sup_gpu_system s, const __g
     float4 blended = blend_vertex(body, joints + (size_t)character * body.joint_count * 12, v);
     size_t skin = (size_t)character * s.skin_count + v;
     st.leashed[skin] = blended;
-    if (st.pair != NULL) st.pair[skin] = -1;
+    st.pair[skin] = -1;
+    st.near[skin] = 0;
     if (s.place[v] < s.unknown_count) st.x[0][(size_t)character * s.unknown_count + s.place[v]] = blended;
 }
 
@@ -236,11 +317,42 @@ __global__ void phase_kernel(const __grid_constant__ sup_gpu_state st)
     st.progress[c] = none;
 }
 
-/* Both skins where the flesh is, after it settled. */
-__global__ void calm_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st)
+__global__ void settle_end_kernel(const __grid_constant__ sup_gpu_state st)
 {
     wait_for_kernel();
-    int character = blockIdx.y, v = blockIdx.x * blockDim.x + threadIdx.x, now = st.progress[character].phase & 1;
+    int c = blockIdx.x * blockDim.x + threadIdx.x;
+    if (c >= st.count) return;
+    if (st.progress[c].stirs == 0) st.progress[c].asleep = 1;
+    st.progress[c].stirs = 0;
+}
+
+/* The skin that is looked at while flesh settles with contact. */
+__global__ void settle_look_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st)
+{
+    wait_for_kernel();
+    int character = blockIdx.y, v = blockIdx.x * blockDim.x + threadIdx.x;
+    sup_gpu_progress &p = st.progress[character];
+    size_t skin = (size_t)character * s.skin_count + v;
+    if (v < s.skin_count) st.carried[skin] = st.skin[p.phase & 1][skin];
+    if (v == 0) p.rows = 0;
+}
+
+/* Flesh that touches nothing has settled: it takes no more of these steps. */
+__global__ void settle_touch_kernel(const __grid_constant__ sup_gpu_state st)
+{
+    wait_for_kernel();
+    int c = blockIdx.x * blockDim.x + threadIdx.x;
+    if (c < st.count && st.progress[c].rows == 0) st.progress[c].asleep = 1;
+}
+
+/* Both skins where the flesh is, after it settled. */
+__global__ void settled_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st)
+{
+    wait_for_kernel();
+    int character = blockIdx.y, v = blockIdx.x * blockDim.x + threadIdx.x;
+    sup_gpu_progress &p = st.progress[character];
+    const int now = p.phase & 1;
+    if (v == 0) p.asleep = p.rows = p.pushing = 0;
     size_t skin = (size_t)character * s.skin_count + v;
     if (v < s.skin_count) st.skin[1 - now][skin] = st.window[skin] = st.skin[now][skin];
 }
@@ -265,12 +377,17 @@ extern "C" int sup_gpu_prepare(const sup_gpu_system *system, const sup_gpu_state
     return (int)cudaGetLastError();
 }
 
+extern "C" int32_t sup_gpu_calm_rows(const sup_gpu_system *system)
+{
+    return (system->skin_count + system->inner_count + THREADS - 1) / THREADS;
+}
+
 extern "C" int sup_gpu_finish(const sup_gpu_system *system, const sup_gpu_state *state, const sup_gpu_body *body,
                               const float *joints, void *stream)
 {
     cudaStream_t on = (cudaStream_t)stream;
-    launch_early(skin_kernel, grid_for(system->skin_count, state->count), THREADS, 0, on, *system, *state, *body, joints);
-    launch_early(end_kernel, dim3(state->count), JOINT_THREADS, 0, on, *state, joints, body->joint_count);
+    launch_early(skin_kernel, dim3(state->calm_rows, state->count), THREADS, 0, on, *system, *state, *body, joints);
+    launch_early(end_kernel, dim3(state->count), JOINT_THREADS, 0, on, *system, *state, joints, body->joint_count);
     return (int)cudaGetLastError();
 }
 
@@ -305,8 +422,26 @@ extern "C" int sup_gpu_reset(const sup_gpu_system *system, const sup_gpu_state *
     return sup_gpu_still(system, state, stream);
 }
 
-extern "C" int sup_gpu_calm(const sup_gpu_system *system, const sup_gpu_state *state, void *stream)
+extern "C" int sup_gpu_settle_end(const sup_gpu_state *state, void *stream)
 {
-    launch_early(calm_kernel, grid_for(system->skin_count, state->count), THREADS, 0, (cudaStream_t)stream, *system, *state);
+    launch_early(settle_end_kernel, dim3((state->count + THREADS - 1) / THREADS), THREADS, 0, (cudaStream_t)stream, *state);
+    return (int)cudaGetLastError();
+}
+
+extern "C" int sup_gpu_settle_look(const sup_gpu_system *system, const sup_gpu_state *state, void *stream)
+{
+    launch_early(settle_look_kernel, grid_for(system->skin_count, state->count), THREADS, 0, (cudaStream_t)stream, *system, *state);
+    return (int)cudaGetLastError();
+}
+
+extern "C" int sup_gpu_settle_touch(const sup_gpu_state *state, void *stream)
+{
+    launch_early(settle_touch_kernel, dim3((state->count + THREADS - 1) / THREADS), THREADS, 0, (cudaStream_t)stream, *state);
+    return (int)cudaGetLastError();
+}
+
+extern "C" int sup_gpu_settled(const sup_gpu_system *system, const sup_gpu_state *state, void *stream)
+{
+    launch_early(settled_kernel, grid_for(system->skin_count, state->count), THREADS, 0, (cudaStream_t)stream, *system, *state);
     return (int)cudaGetLastError();
 }

@@ -57,7 +57,7 @@ __global__ void __launch_bounds__(T, C > 1 ? 3 : 1)
     cg_back_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st, int turn, int k,
                    int top_blocks)
 {
-    extern __shared__ __align__(16) float shared[];
+    SHARED_ARRAY(float, shared);
     __shared__ cg_plan plans[C];
     if (C == 1) load_part<C, T, false, false>(s, shared);
     wait_for_kernel();
@@ -71,7 +71,10 @@ __global__ void __launch_bounds__(T, C > 1 ? 3 : 1)
     unsigned which = 0;
     for (int c = 0; c < b.live; c++)
         which |= plans[c].active || (k == 0 && plans[c].touches) ? 1u << c : 0u;
-    if (which == 0) return;
+    if (which == 0) {
+        wait_inverse();
+        return;
+    }
     if (C > 1) load_part<C, T, false, false>(s, shared);
     clear_rest(b);
     wait_inverse();
@@ -112,7 +115,7 @@ __global__ void __launch_bounds__(T, C > 1 ? 3 : 1)
     cg_forward_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st, int turn,
                       int k)
 {
-    extern __shared__ __align__(16) float shared[];
+    SHARED_ARRAY(float, shared);
     __shared__ cg_plan plans[C];
     if (C == 1) load_part<C, T, false, false>(s, shared);
     wait_for_kernel();
@@ -133,7 +136,10 @@ __global__ void __launch_bounds__(T, C > 1 ? 3 : 1)
     __syncthreads();
     for (int c = 0; c < b.live; c++)
         any = any || plans[c].active;
-    if (!any) return;
+    if (!any) {
+        wait_inverse();
+        return;
+    }
     if (C > 1) load_part<C, T, false, false>(s, shared);
     clear_rest(b);
     wait_inverse();

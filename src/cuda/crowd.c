@@ -14,9 +14,14 @@
 #include <math.h>
 
 enum {
-    SETTLE_ROUNDS = 30, /* steps without momentum after a reset */
+    SETTLE_ROUNDS = 30,     /* steps without momentum after a reset, */
+    TOUCH_ROUNDS = 20,      /* and with contact after those */
+    OWN_TURNS_TOUCHING = 6, /* iterations at most, where none are asked for, with contact (solver.h) */
     MOST_STEPS = SUP_PACE_MOST_STEPS
 };
+
+/* In which what was moved apart in the shown skin comes back, but for a third (projective_step.c). */
+static const float PART_SECONDS = 0.15f;
 
 /* --- Opening --- */
 
@@ -36,6 +41,8 @@ static void take_bind_pose(sup_crowd *crowd)
         memcpy(crowd->pose + (size_t)i * floats, crowd->pose, floats * sizeof(float));
     memcpy(crowd->pose_before, crowd->pose, (size_t)crowd->count * floats * sizeof(float));
     crowd->pose_changed = true;
+    sup_crowd_take_weights(crowd, 0, crowd->count,
+                           sup_model_array(crowd->model, "bind.morph_weights", SUP_ARRAY_FLOAT, -1));
 }
 
 static sup_result open_crowd(sup_crowd *crowd, const sup_crowd_def *def, sup_error *error)
@@ -184,10 +191,13 @@ sup_result sup_crowd_pose(sup_crowd *crowd, int32_t instance, const sup_pose *po
 {
     int32_t begin, end;
     if (!choose_range(crowd, instance, &begin, &end, error)) return SUP_ERROR_ARGUMENT;
-    if (pose == NULL || pose->world == NULL || pose->node_count != sup_model_node_count(crowd->model))
-        return sup_fail(error, SUP_ERROR_ARGUMENT, "crowd.pose", "", "The pose must have the model's %d nodes.",
-                        (int)sup_model_node_count(crowd->model));
-    if (!all_finite(pose->world[0].m, (size_t)pose->node_count * 12))
+    if (pose == NULL || pose->world == NULL || pose->node_count != sup_model_node_count(crowd->model) ||
+        pose->morph_weight_count != crowd->weight_count || (pose->morph_weights == NULL && crowd->weight_count > 0))
+        return sup_fail(error, SUP_ERROR_ARGUMENT, "crowd.pose", "",
+                        "The pose must have the model's %d nodes and %d morph weights.",
+                        (int)sup_model_node_count(crowd->model), (int)crowd->weight_count);
+    if (!all_finite(pose->world[0].m, (size_t)pose->node_count * 12) ||
+        !all_finite(pose->morph_weights, (size_t)crowd->weight_count))
         return sup_fail(error, SUP_ERROR_DATA, "crowd.finite", "", "The pose has a number that is not finite.");
     size_t floats = (size_t)crowd->joint_count * 12;
     float *first = crowd->pose + (size_t)begin * floats;
@@ -202,6 +212,7 @@ sup_result sup_crowd_pose(sup_crowd *crowd, int32_t instance, const sup_pose *po
         crowd->play[i].clip = -1;
     }
     crowd->pose_changed = true;
+    sup_crowd_take_weights(crowd, begin, end, pose->morph_weights);
     int code =
         sup_cuda_copy(crowd->joints.play + begin, crowd->play + begin, (size_t)(end - begin) * sizeof(sup_gpu_play));
     return sup_cuda_result(crowd->device, code, "a pose was given", error);
@@ -247,7 +258,7 @@ static int32_t count_solves(const sup_crowd *crowd)
 static int32_t count_turns(const sup_crowd *crowd)
 {
     bool contact = count_solves(crowd) > 0;
-    int32_t most = 1, own = contact ? 6 : crowd->system.volume > 0.0f ? 7 : 8;
+    int32_t most = 1, own = contact ? OWN_TURNS_TOUCHING : crowd->system.volume > 0.0f ? 7 : 8;
     for (int32_t i = 0; i < crowd->count; i++) {
         int32_t asked = crowd->orders[i].iterations > 0 ? crowd->orders[i].iterations : own;
         most = asked > most ? asked : most;
@@ -288,9 +299,14 @@ static int launch_show(sup_crowd *crowd, bool carry, void *stream)
     int code = carry ? sup_gpu_pose(&crowd->motion, &crowd->joints, crowd->device_seconds, stream) : 0;
     if (code == 0 && carry && crowd->kind == SUP_CROWD_PROJECTIVE)
         code = sup_gpu_carry(&crowd->system, &crowd->state, &crowd->body, crowd->joints.pose, stream);
+    float *weights = crowd->skin.morphs.weights;
+    if (code == 0 && weights != NULL && crowd->motion.clip_count > 0)
+        code = sup_gpu_weights(&crowd->motion, &crowd->joints, weights, stream);
     if (code == 0) code = sup_gpu_skin_step(&crowd->skin, &crowd->joints, crowd->device_orders, &crowd->out, stream);
     if (code != 0 || crowd->kind != SUP_CROWD_PROJECTIVE) return code;
-    return sup_gpu_show(&crowd->upsample, &crowd->state, carry, &crowd->out, stream);
+    code = sup_gpu_show(&crowd->upsample, &crowd->state, carry, &crowd->out, stream);
+    if (code != 0 || crowd->graph_solves == 0) return code; /* nothing touches */
+    return sup_gpu_part_step(&crowd->part, &crowd->state, &crowd->out, stream);
 }
 
 /* Runs `what`, a sum of SUP_CROWD_STEP and others, from a graph that is recorded once. */
@@ -310,10 +326,11 @@ static int replay(sup_crowd *crowd, int what, void *stream)
     return sup_cuda_replay(*graph, stream);
 }
 
-/* Orders that changed since the last frame, to the device. */
+/* Orders and morph weights that changed since the last frame, to the device. */
 static int send_orders(sup_crowd *crowd, void *stream)
 {
-    if (!crowd->orders_changed) return 0;
+    int code = sup_crowd_send_weights(crowd, stream);
+    if (code != 0 || !crowd->orders_changed) return code;
     int32_t turns = count_turns(crowd);
     int32_t solves = count_solves(crowd);
     if (turns != crowd->graph_turns || solves != crowd->graph_solves) forget_graphs(crowd);
@@ -331,6 +348,15 @@ static int send_seconds(sup_crowd *crowd, float seconds, void *stream)
     crowd->seconds = seconds;
     crowd->seconds_known = true;
     return sup_cuda_copy_async(crowd->device_seconds, &crowd->seconds, sizeof seconds, stream);
+}
+
+/* How much is kept of what was moved apart in the last frame, `dt` seconds ago. */
+static int send_keep(sup_crowd *crowd, float dt, void *stream)
+{
+    float keep = expf(-dt / PART_SECONDS);
+    if (crowd->keep == keep) return 0;
+    crowd->keep = keep;
+    return sup_cuda_copy_async(crowd->device_keep, &crowd->keep, sizeof keep, stream);
 }
 
 /* Joints that the host gives; instances that play a clip have theirs on the device already. */
@@ -371,11 +397,12 @@ static sup_gpu_state state_range(const sup_crowd *crowd, int32_t begin, int32_t 
     size_t n = (size_t)begin, vector = n * (size_t)s->unknown_count, skin = n * (size_t)s->skin_count;
     size_t anchors = n * (size_t)s->anchor_count, joints = n * (size_t)crowd->joint_count * 12;
     sup_gpu_state st = crowd->state;
-    sup_gpu_four **vectors[] = {&st.x[0],  &st.x[1], &st.iterate[0], &st.iterate[1], &st.iterate[2],
-                                &st.guess, &st.miss, &st.inertial,   &st.push};
-    sup_gpu_four **skins[] = {&st.skin[0], &st.skin[1], &st.window, &st.leashed, &st.carried};
+    sup_gpu_four **vectors[] = {&st.x[0],     &st.x[1],     &st.iterate[0], &st.iterate[1], &st.iterate[2],
+                                &st.guess,    &st.miss,     &st.inertial,   &st.push,       &st.calm,
+                                &st.gradient, &st.residual, &st.search,     &st.image,      &st.product};
+    sup_gpu_four **skins[] = {&st.skin[0], &st.skin[1], &st.window, &st.leashed, &st.carried, &st.force};
     st.count = end - begin;
-    st.orders = crowd->rest_orders;
+    st.orders = crowd->settle_orders + n;
     st.progress += n;
     for (int32_t i = 0; i < SUP_COUNT(vectors); i++)
         *vectors[i] += vector;
@@ -396,8 +423,60 @@ static sup_gpu_state state_range(const sup_crowd *crowd, int32_t begin, int32_t 
     st.sums += n * SUP_GPU_SUMS * (size_t)st.sum_rows;
     st.stepped += joints;
     st.carry += joints;
-    if (st.pair != NULL) st.pair += skin;
-    return st; /* rhs is scratch of the whole crowd; there is no contact */
+    st.calm_ways += n * (size_t)st.calm_rows;
+    st.rows += skin;
+    st.pair += skin;
+    st.near += skin;
+    st.touch_first += vector + n;
+    st.touch += 4 * skin;
+    st.raw += n * (size_t)s->slot_count;
+    st.cg += n * SUP_GPU_SOLVES;
+    return st; /* rhs is scratch of the whole crowd */
+}
+
+/* The same of what detection finds. */
+static sup_gpu_detect detect_range(const sup_crowd *crowd, int32_t begin)
+{
+    sup_gpu_detect d = crowd->detect;
+    size_t n = (size_t)begin, skin = n * (size_t)d.view.vertex_count;
+    d.points += 2 * skin;
+    d.normal += skin;
+    d.nearest += skin;
+    d.block_box += n * (size_t)sup_gpu_detect_boxes(&d.view);
+    d.cell_box += n * SUP_GPU_CELL_FOURS * (size_t)d.view.cell_count;
+    return d;
+}
+
+/* What a reset keeps of the orders: whether skin touches. Returns whether any does. */
+static bool order_settling(sup_crowd *crowd, int32_t begin, int32_t end, int *code, void *stream)
+{
+    bool touches = false;
+    for (int32_t i = begin; i < end; i++) {
+        crowd->settling[i] =
+            (sup_gpu_orders){.contact = crowd->orders[i].contact, .friction = crowd->orders[i].friction};
+        touches = touches || crowd->orders[i].contact != 0;
+    }
+    *code = sup_cuda_copy_async(crowd->settle_orders + begin, crowd->settling + begin,
+                                (size_t)(end - begin) * sizeof(sup_gpu_orders), stream);
+    return touches;
+}
+
+/* Until skin that touches is apart. */
+static int settle_touching(sup_crowd *crowd, int32_t begin, const sup_gpu_state *st, const sup_gpu_body *body,
+                           const float *pose, void *stream)
+{
+    const sup_gpu_system *system = &crowd->system;
+    sup_gpu_detect detect = detect_range(crowd, begin);
+    int code = sup_gpu_settled(system, st, stream);
+    for (int32_t round = 0; code == 0 && round < TOUCH_ROUNDS; round++) {
+        code = sup_gpu_settle_look(system, st, stream);
+        if (code == 0) code = sup_gpu_detect_step(&detect, system, st, body, stream);
+        if (code == 0) code = sup_gpu_settle_touch(st, stream);
+        if (code == 0) code = sup_gpu_step(system, st, OWN_TURNS_TOUCHING + SUP_GPU_SPARE, SUP_GPU_SOLVES, stream);
+        if (code == 0) code = sup_gpu_finish(system, st, body, pose, stream);
+        if (code == 0) code = sup_gpu_still(system, st, stream);
+    }
+    return code;
 }
 
 static int settle(sup_crowd *crowd, int32_t begin, int32_t end, void *stream)
@@ -414,7 +493,8 @@ static int settle(sup_crowd *crowd, int32_t begin, int32_t end, void *stream)
     sup_gpu_body body = crowd->body;
     anchors.ends += (size_t)begin * (size_t)anchors.view.piece_count * 8;
     body.ends = anchors.ends;
-    code = sup_gpu_first_phase(&st, stream);
+    bool touches = order_settling(crowd, begin, end, &code, stream);
+    if (code == 0) code = sup_gpu_first_phase(&st, stream);
     if (code == 0) code = launch_anchors(&anchors, &joints, &st, stream);
     if (code == 0) code = sup_gpu_prepare(system, &st, &body, joints.pose, stream);
     if (code == 0) code = sup_gpu_reset(system, &st, &body, joints.pose, stream);
@@ -422,8 +502,11 @@ static int settle(sup_crowd *crowd, int32_t begin, int32_t end, void *stream)
         code = sup_gpu_step(system, &st, 8 + SUP_GPU_SPARE, 0, stream);
         if (code == 0) code = sup_gpu_finish(system, &st, &body, joints.pose, stream);
         if (code == 0) code = sup_gpu_still(system, &st, stream);
+        if (code == 0) code = sup_gpu_settle_end(&st, stream);
     }
-    return code == 0 ? sup_gpu_calm(system, &st, stream) : code;
+    if (code == 0 && touches) code = settle_touching(crowd, begin, &st, &body, joints.pose, stream);
+    if (code == 0) code = sup_gpu_settled(system, &st, stream);
+    return code == 0 ? sup_gpu_part_reset(&crowd->part, begin, end - begin, stream) : code;
 }
 
 /* --- Frames --- */
@@ -471,6 +554,7 @@ static int step_projective(sup_crowd *crowd, float seconds, void *stream)
     int32_t steps = due < MOST_STEPS ? (int32_t)due : MOST_STEPS;
     bool moved = crowd->pose_changed, shown = false;
     int code = send_orders(crowd, stream);
+    if (code == 0) code = send_keep(crowd, seconds, stream);
     if (code == 0 && moved) code = restart_teleported(crowd, steps, stream);
     double behind = due > MOST_STEPS ? 0.0 : crowd->behind + dt - (double)steps * step;
     if (behind < slack * step) behind = 0.0;
@@ -525,6 +609,7 @@ sup_result sup_crowd_reset(sup_crowd *crowd, int32_t instance, sup_error *error)
     if (code == 0) code = sup_cuda_wait_all();
     if (code == 0) code = send_orders(crowd, stream);
     if (code == 0) code = send_seconds(crowd, 0.0f, stream);
+    if (code == 0) code = send_keep(crowd, 0.0f, stream);
     if (code == 0) code = send_joints(crowd, crowd->pose, stream);
     if (code == 0) code = settle(crowd, begin, end, stream);
     memcpy(crowd->pose_before + (size_t)begin * floats, crowd->pose + (size_t)begin * floats,
@@ -544,19 +629,20 @@ sup_result sup_crowd_read(sup_crowd *crowd, int32_t instance, const sup_skin_out
 {
     int32_t begin, end;
     if (!choose_range(crowd, instance, &begin, &end, error)) return SUP_ERROR_ARGUMENT;
-    if (instance < 0 || out == NULL || out->tangents != NULL || (out->normals != NULL && crowd->out.normals == NULL))
+    if (instance < 0 || out == NULL || (out->normals != NULL && crowd->out.normals == NULL) ||
+        (out->tangents != NULL && crowd->out.tangents == NULL))
         return sup_fail(error, SUP_ERROR_ARGUMENT, "crowd.read", "",
-                        "One instance is read at a time: positions, and normals where the crowd keeps them; the device "
-                        "has no tangents.");
+                        "One instance is read at a time: positions, and normals and tangents where the crowd keeps "
+                        "them (sup_crowd_def).");
     sup_result result = sup_crowd_wait(crowd, error);
-    const float *from[2] = {crowd->out.positions, crowd->out.normals};
-    float *to[2] = {out->positions, out->normals};
-    size_t strides[2] = {out->position_stride, out->normal_stride}, packed = 3 * sizeof(float);
-    for (int k = 0; result == SUP_OK && k < 2; k++) {
-        size_t stride = strides[k] != 0 ? strides[k] : packed;
+    const float *from[3] = {crowd->out.positions, crowd->out.normals, crowd->out.tangents};
+    float *to[3] = {out->positions, out->normals, out->tangents};
+    size_t strides[3] = {out->position_stride, out->normal_stride, out->tangent_stride};
+    for (int k = 0; result == SUP_OK && k < 3; k++) {
+        size_t packed = sup_crowd_packed[k], stride = strides[k] != 0 ? strides[k] : packed;
         if (to[k] == NULL) continue;
         if (stride < packed)
-            return sup_fail(error, SUP_ERROR_ARGUMENT, "crowd.read", "", "A stride is below 12 bytes.");
+            return sup_fail(error, SUP_ERROR_ARGUMENT, "crowd.read", "", "A stride is below %d bytes.", (int)packed);
         int code =
             sup_cuda_copy_rows(to[k], stride, (const char *)from[k] + (size_t)instance * crowd->out.instance_stride[k],
                                crowd->out.vertex_stride[k], packed, (size_t)crowd->vertex_count);
@@ -573,6 +659,11 @@ float *sup_crowd_positions(sup_crowd *crowd)
 float *sup_crowd_normals(sup_crowd *crowd)
 {
     return crowd != NULL ? crowd->out.normals : NULL;
+}
+
+float *sup_crowd_tangents(sup_crowd *crowd)
+{
+    return crowd != NULL ? crowd->out.tangents : NULL;
 }
 
 sup_result sup_crowd_last_step(sup_crowd *crowd, int32_t instance, sup_crowd_report *report, sup_error *error)

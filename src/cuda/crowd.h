@@ -4,6 +4,7 @@
 
 #include "cuda/gpu.h"
 #include "cuda/gpu_contact.h"
+#include "cuda/gpu_part.h"
 #include "cuda/gpu_show.h"
 #include "cuda/refuse.h"
 #include "cuda/runtime.h"
@@ -35,19 +36,23 @@ struct sup_crowd {
     double *values; /* [count*param_count] */
     float *pose;    /* [count*joint_count*12] joints that the host gave, and those of the frame before */
     float *pose_before;
-    float *between;         /* the same, on the way */
-    sup_gpu_play *play;     /* [count] as last told; clip -1: pose above */
-    sup_gpu_orders *orders; /* [count] */
-    bool pose_changed, orders_changed;
+    float *between;           /* the same, on the way */
+    sup_gpu_play *play;       /* [count] as last told; clip -1: pose above */
+    sup_gpu_orders *orders;   /* [count] */
+    sup_gpu_orders *settling; /* [count] of those, what counts at a reset */
+    int32_t weight_count;     /* of morph targets that a pose has */
+    float *morph_weights;     /* [count*weight_count] that the host gave */
+    bool pose_changed, orders_changed, weights_changed;
     int32_t *joint_node; /* [joint_count] */
     float *inverse_bind; /* [joint_count*12] */
     double behind;       /* seconds that the last step is behind the frame */
     float seconds;       /* by which clips go on before the next pose, as the device has it */
     bool seconds_known;
+    float keep; /* of what was moved apart in the last frame, as the device has it; negative: it does not know */
     float time_step, size, unit_metres;
     /* Device side */
-    float *device_seconds;
-    sup_gpu_orders *device_orders, *rest_orders; /* rest: nothing but to settle */
+    float *device_seconds, *device_keep;
+    sup_gpu_orders *device_orders, *settle_orders; /* settle: nothing but to come to rest */
     sup_gpu_motion motion;
     sup_gpu_joints joints;
     sup_gpu_system system;
@@ -56,6 +61,7 @@ struct sup_crowd {
     sup_gpu_detect detect;
     sup_gpu_anchors anchors;
     sup_gpu_upsample upsample;
+    sup_gpu_part part;
     sup_gpu_skin skin;
     sup_gpu_out out;
     /* Recorded launches, by what they do. */
@@ -63,6 +69,9 @@ struct sup_crowd {
     int32_t graph_turns;
     int32_t graph_solves; /* 0: nothing touches */
 };
+
+/* Bytes of a vertex' position, normal and tangent. */
+extern const size_t sup_crowd_packed[3];
 
 /* CUDA's error as a sentence; SUP_OK for 0. */
 sup_result sup_cuda_result(const sup_device *device, int code, const char *doing, sup_error *error);
@@ -73,6 +82,12 @@ void *sup_crowd_upload(sup_crowd *crowd, const void *from, size_t count, size_t 
 
 /* Everything that is made once (crowd_open.c). */
 sup_result sup_crowd_open(sup_crowd *crowd, const sup_crowd_def *def, sup_error *error);
+/* Morph targets (crowd_morphs.c): memory for weights, those of the bind pose; entries of the skin's lanes [lane_count], once. */
+sup_result sup_crowd_open_weights(sup_crowd *crowd, sup_error *error);
+sup_result sup_crowd_open_morphs(sup_crowd *crowd, const int32_t *lanes, int32_t lane_count, sup_error *error);
+/* The weights of a pose for the instances [begin, end), and what changed to the device. */
+void sup_crowd_take_weights(sup_crowd *crowd, int32_t begin, int32_t end, const float *weights);
+int sup_crowd_send_weights(sup_crowd *crowd, void *stream);
 /* Orders of an instance from its parameter values. */
 void sup_crowd_give_orders(sup_crowd *crowd, int32_t instance);
 

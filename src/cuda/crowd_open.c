@@ -63,13 +63,14 @@ static sup_result done(const uploader *u)
 
 static int channel_width(const sup_channel *c)
 {
-    int width = c->target == SUP_CHANNEL_ROTATION ? 4 : 3;
+    int width = c->target == SUP_CHANNEL_ROTATION ? 4 : c->target == SUP_CHANNEL_MORPH ? 1 : 3;
     return c->interpolation == SUP_INTERPOLATE_CUBIC ? 3 * width : width;
 }
 
-static bool moves_node(const sup_channel *c)
+/* Which of the crowd's `nodes` and morph weights behind them a channel moves. */
+static int32_t moved_by(const sup_channel *c, int32_t nodes)
 {
-    return c->target != SUP_CHANNEL_MORPH;
+    return c->target == SUP_CHANNEL_MORPH ? nodes + c->index : c->index;
 }
 
 typedef struct motion_arrays {
@@ -80,16 +81,17 @@ typedef struct motion_arrays {
     int64_t channel_count, time_count, value_count;
 } motion_arrays;
 
-/* Channels sorted by node, clip after clip; the last of two channels for one thing wins as on the CPU. */
-static void write_clip(const sup_clip *clip, int32_t index, int32_t nodes, motion_arrays *m)
+/* Channels sorted by node, then by morph weight, clip after clip; the last of two channels for one thing wins as on the CPU. */
+static void write_clip(const sup_clip *clip, int32_t index, int32_t nodes, int32_t weights, motion_arrays *m)
 {
-    m->clips[index] = (sup_gpu_clip){clip->start, clip->end, index * (nodes + 1)};
+    int32_t all = nodes + weights;
+    m->clips[index] = (sup_gpu_clip){clip->start, clip->end, index * (all + 1)};
     int32_t *first = m->first + m->clips[index].node_first;
-    for (int32_t node = 0; node <= nodes; node++) {
+    for (int32_t node = 0; node <= all; node++) {
         first[node] = (int32_t)m->channel_count;
-        for (int32_t i = 0; node < nodes && i < clip->channel_count; i++) {
+        for (int32_t i = 0; node < all && i < clip->channel_count; i++) {
             const sup_channel *c = &clip->channels[i];
-            if (!moves_node(c) || c->index != node) continue;
+            if (moved_by(c, nodes) != node) continue;
             m->channels[m->channel_count++] =
                 (sup_gpu_channel){(int32_t)c->target, (int32_t)c->interpolation, c->key_count, (int32_t)m->time_count,
                                   (int32_t)m->value_count};
@@ -105,10 +107,12 @@ static void write_clip(const sup_clip *clip, int32_t index, int32_t nodes, motio
 static sup_result check_clips(const sup_crowd *crowd, const sup_crowd_def *def, sup_error *error)
 {
     if (def->character == NULL || def->clips == NULL ||
-        def->character->node_count != sup_model_node_count(crowd->model))
+        def->character->node_count != sup_model_node_count(crowd->model) ||
+        def->character->morph_weight_count != crowd->weight_count)
         return sup_fail(error, SUP_ERROR_ARGUMENT, "crowd.clips", "",
-                        "Clips need the character that the model was bound from, with its %d nodes.",
-                        (int)sup_model_node_count(crowd->model));
+                        "Clips need the character that the model was bound from, with its %d nodes and %d morph "
+                        "weights.",
+                        (int)sup_model_node_count(crowd->model), (int)crowd->weight_count);
     for (int32_t i = 0; i < def->clip_count; i++)
         if (def->clips[i] == NULL)
             return sup_fail(error, SUP_ERROR_ARGUMENT, "crowd.clips", "", "Clip %d of the crowd is NULL.", (int)i);
@@ -121,46 +125,50 @@ static sup_result open_motion(sup_crowd *crowd, const sup_crowd_def *def, sup_er
     sup_result result = check_clips(crowd, def, error);
     if (result != SUP_OK) return result;
     const sup_character *character = def->character;
-    int32_t nodes = character->node_count;
+    int32_t nodes = character->node_count, weights = crowd->weight_count;
+    size_t firsts = (size_t)def->clip_count * ((size_t)nodes + (size_t)weights + 1);
     int64_t channels = 0, times = 0, values = 0;
     for (int32_t i = 0; i < def->clip_count; i++)
         for (int32_t k = 0; k < def->clips[i]->channel_count; k++) {
             const sup_channel *c = &def->clips[i]->channels[k];
-            if (!moves_node(c)) continue;
             channels++;
             times += c->key_count;
             values += (int64_t)c->key_count * channel_width(c);
         }
-    if (values > INT32_MAX) return sup_fail_memory(error, "the crowd's clips");
+    if (values > INT32_MAX || firsts > INT32_MAX) return sup_fail_memory(error, "the crowd's clips");
     sup_arena arena = sup_arena_create(&crowd->context.allocator);
     motion_arrays m = {.clips = sup_arena_alloc(&arena, (size_t)def->clip_count, sizeof(sup_gpu_clip)),
-                       .first = sup_arena_alloc(&arena, (size_t)def->clip_count * ((size_t)nodes + 1), sizeof(int32_t)),
+                       .first = sup_arena_alloc(&arena, firsts, sizeof(int32_t)),
                        .channels = sup_arena_alloc(&arena, (size_t)channels + 1, sizeof(sup_gpu_channel)),
                        .times = sup_arena_alloc(&arena, (size_t)times + 1, sizeof(float)),
                        .values = sup_arena_alloc(&arena, (size_t)values + 1, sizeof(float))};
     int32_t *parent = sup_arena_alloc(&arena, (size_t)nodes, sizeof(int32_t));
     float *rest = sup_arena_alloc(&arena, (size_t)nodes, sizeof(sup_transform));
-    if (!m.clips || !m.first || !m.channels || !m.times || !m.values || !parent || !rest) {
+    float *rest_weights = sup_arena_alloc(&arena, (size_t)weights + 1, sizeof(float));
+    if (!m.clips || !m.first || !m.channels || !m.times || !m.values || !parent || !rest || !rest_weights) {
         sup_arena_destroy(&arena);
         return sup_fail_memory(error, "the crowd's clips");
     }
     for (int32_t i = 0; i < def->clip_count; i++)
-        write_clip(def->clips[i], i, nodes, &m);
+        write_clip(def->clips[i], i, nodes, weights, &m);
     for (int32_t i = 0; i < nodes; i++) {
         parent[i] = character->nodes[i].parent;
         memcpy(rest + 10 * (size_t)i, &character->nodes[i].rest, sizeof(sup_transform));
     }
+    for (int32_t i = 0; i < character->morph_count; i++)
+        rest_weights[character->morphs[i].weight] = character->morphs[i].default_weight;
     uploader u = {crowd, error, false};
-    crowd->motion =
-        (sup_gpu_motion){.node_count = nodes,
-                         .clip_count = def->clip_count,
-                         .parent = up(&u, parent, nodes, sizeof(int32_t)),
-                         .rest = up(&u, rest, nodes, sizeof(sup_transform)),
-                         .clips = up(&u, m.clips, def->clip_count, sizeof(sup_gpu_clip)),
-                         .channel_first = up(&u, m.first, (int64_t)def->clip_count * (nodes + 1), sizeof(int32_t)),
-                         .channels = up(&u, m.channels, channels, sizeof(sup_gpu_channel)),
-                         .times = up(&u, m.times, times, sizeof(float)),
-                         .values = up(&u, m.values, values, sizeof(float))};
+    crowd->motion = (sup_gpu_motion){.node_count = nodes,
+                                     .clip_count = def->clip_count,
+                                     .weight_count = weights,
+                                     .parent = up(&u, parent, nodes, sizeof(int32_t)),
+                                     .rest = up(&u, rest, nodes, sizeof(sup_transform)),
+                                     .clips = up(&u, m.clips, def->clip_count, sizeof(sup_gpu_clip)),
+                                     .rest_weights = up(&u, rest_weights, weights, sizeof(float)),
+                                     .channel_first = up(&u, m.first, (int64_t)firsts, sizeof(int32_t)),
+                                     .channels = up(&u, m.channels, channels, sizeof(sup_gpu_channel)),
+                                     .times = up(&u, m.times, times, sizeof(float)),
+                                     .values = up(&u, m.values, values, sizeof(float))};
     sup_arena_destroy(&arena);
     return done(&u);
 }
@@ -177,9 +185,10 @@ static sup_result open_joints(sup_crowd *crowd, const int32_t *node, const float
     crowd->between = sup_arena_alloc(&crowd->arena, n * joints, 12 * sizeof(float));
     crowd->play = sup_arena_alloc(&crowd->arena, n, sizeof(sup_gpu_play));
     crowd->orders = sup_arena_alloc(&crowd->arena, n, sizeof(sup_gpu_orders));
+    crowd->settling = sup_arena_alloc(&crowd->arena, n, sizeof(sup_gpu_orders));
     crowd->values = sup_arena_alloc(&crowd->arena, n * (size_t)crowd->method->param_count + 1, sizeof(double));
     if (!crowd->joint_node || !crowd->inverse_bind || !crowd->pose || !crowd->pose_before || !crowd->between ||
-        !crowd->play || !crowd->orders || !crowd->values)
+        !crowd->play || !crowd->orders || !crowd->settling || !crowd->values)
         return sup_fail_memory(error, "the crowd");
     for (size_t i = 0; i < n; i++)
         crowd->play[i].clip = -1;
@@ -191,32 +200,53 @@ static sup_result open_joints(sup_crowd *crowd, const int32_t *node, const float
                                      .pose = up(&u, NULL, (int64_t)(n * joints), 12 * sizeof(float)),
                                      .play = up(&u, crowd->play, crowd->count, sizeof(sup_gpu_play))};
     crowd->device_seconds = up(&u, NULL, 1, sizeof(float));
+    crowd->device_keep = up(&u, NULL, 1, sizeof(float));
+    crowd->keep = -1.0f;
     crowd->device_orders = up(&u, NULL, crowd->count, sizeof(sup_gpu_orders));
-    crowd->rest_orders = up(&u, NULL, crowd->count, sizeof(sup_gpu_orders));
+    crowd->settle_orders = up(&u, NULL, crowd->count, sizeof(sup_gpu_orders));
     return done(&u);
 }
 
 /* --- The shown skin --- */
 
+const size_t sup_crowd_packed[3] = {3 * sizeof(float), 3 * sizeof(float), 4 * sizeof(float)};
+
+static bool wants_tangents(const sup_crowd_def *def)
+{
+    return def->with_tangents || def->tangents != NULL;
+}
+
+static sup_result check_tangents(const sup_crowd_def *def, const sup_skin_model *skin, sup_error *error)
+{
+    if (!wants_tangents(def)) return SUP_OK;
+    if (skin->tangents == NULL)
+        return sup_fail(error, SUP_ERROR_ARGUMENT, "crowd.tangents", "", "The character has no tangents to be moved.");
+    if (def->no_normals)
+        return sup_fail(error, SUP_ERROR_ARGUMENT, "crowd.tangents", "", "Tangents need the normals that they lie on.");
+    return SUP_OK;
+}
+
 static sup_result open_out(sup_crowd *crowd, const sup_crowd_def *def, sup_error *error)
 {
-    size_t packed = 3 * sizeof(float), vertices = (size_t)crowd->vertex_count;
-    float *given[2] = {def->positions, def->normals};
-    size_t strides[2] = {def->position_stride, def->normal_stride};
-    size_t instances[2] = {def->position_instance_stride, def->normal_instance_stride};
-    float **to[2] = {&crowd->out.positions, &crowd->out.normals};
+    size_t vertices = (size_t)crowd->vertex_count;
+    float *given[3] = {def->positions, def->normals, def->tangents};
+    size_t strides[3] = {def->position_stride, def->normal_stride, def->tangent_stride};
+    size_t instances[3] = {def->position_instance_stride, def->normal_instance_stride, def->tangent_instance_stride};
+    bool left_out[3] = {false, def->no_normals, !wants_tangents(def)};
+    float **to[3] = {&crowd->out.positions, &crowd->out.normals, &crowd->out.tangents};
     uploader u = {crowd, error, false};
-    for (int k = 0; k < 2; k++) {
+    for (int k = 0; k < 3; k++) {
+        size_t packed = sup_crowd_packed[k];
         size_t stride = strides[k] != 0 ? strides[k] : packed;
         size_t instance = instances[k] != 0 ? instances[k] : stride * vertices;
         if (stride < packed || stride % sizeof(float) != 0 || instance % sizeof(float) != 0 ||
             (uintptr_t)given[k] % sizeof(float) != 0 || (given[k] == NULL && (strides[k] != 0 || instances[k] != 0)))
             return sup_fail(error, SUP_ERROR_ARGUMENT, "crowd.output", "",
-                            "Strides of the crowd's output must be multiples of 4, at least 12 bytes a vertex, and "
-                            "belong to an array of the caller's.");
+                            "Strides of the crowd's output must be multiples of 4, at least 12 bytes a vertex (16 for "
+                            "tangents), and belong to an array of the caller's.");
         crowd->out.vertex_stride[k] = stride;
         crowd->out.instance_stride[k] = instance;
-        if (k == 1 && def->no_normals) continue;
+        if (left_out[k]) continue;
         *to[k] = given[k] != NULL ? given[k] : up(&u, NULL, crowd->count, instance);
     }
     return done(&u);
@@ -257,10 +287,13 @@ static sup_result open_skin(sup_crowd *crowd, const unsigned char *covered, sup_
                        .positions = up(&u, skin.positions, (int64_t)all * 3, sizeof(float)),
                        .normals = up(&u, skin.normals, (int64_t)all * 3, sizeof(float)),
                        .joint_centre = up(&u, skin.joint_centre, 3 * (int64_t)skin.joint_count, sizeof(float))};
+    if (crowd->out.tangents != NULL) crowd->skin.tangents = up(&u, skin.tangents, (int64_t)all * 4, sizeof(float));
     if (crowd->kind == SUP_CROWD_DUALQUAT)
         crowd->skin.rigid = up(&u, NULL, (int64_t)crowd->count * crowd->joint_count, 24 * sizeof(float));
+    sup_result result = done(&u);
+    if (result == SUP_OK) result = sup_crowd_open_morphs(crowd, lane, count, error);
     sup_arena_destroy(&arena);
-    return done(&u);
+    return result;
 }
 
 static sup_result open_upsample(sup_crowd *crowd, const sup_projective_view *view, sup_error *error)
@@ -268,7 +301,7 @@ static sup_result open_upsample(sup_crowd *crowd, const sup_projective_view *vie
     const sup_upsample *from = &view->upsample;
     sup_arena arena = sup_arena_create(&crowd->context.allocator);
     sup_shown_rows rows;
-    sup_result result = sup_shown_rows_create(from, &arena, &rows, error);
+    sup_result result = sup_shown_rows_create(from, crowd->out.tangents != NULL, &arena, &rows, error);
     unsigned char *covered = sup_arena_alloc(&arena, (size_t)crowd->vertex_count + 1, 1);
     if (result == SUP_OK && covered == NULL) result = sup_fail_memory(error, "the crowd's skin");
     if (result != SUP_OK) {
@@ -292,6 +325,10 @@ static sup_result open_upsample(sup_crowd *crowd, const sup_projective_view *vie
         .corner_triangle = up(&u, from->corner_triangle, corners, sizeof(int32_t)),
         .rest_normal = up(&u, from->rest_normal, 3 * (int64_t)from->coarse_count, sizeof(float)),
         .coarse = up(&u, NULL, (int64_t)crowd->count * from->coarse_count, 8 * sizeof(float))};
+    if (rows.tangents != NULL) {
+        crowd->upsample.tangent_weights = up(&u, rows.tangents, all, 2 * sizeof(float));
+        crowd->upsample.tangent_signs = up(&u, rows.signs, rows.row_count, sizeof(float));
+    }
     if (crowd->count > 2)
         crowd->upsample.brief = up(&u, NULL, (int64_t)crowd->count * from->coarse_count, sizeof(sup_gpu_four));
     for (int32_t i = 0; i < rows.row_count; i++)
@@ -313,12 +350,27 @@ static int32_t *number_skin(sup_crowd *crowd, const sup_system *s, const sup_blo
     return place;
 }
 
+/* Unknowns that are no skin, rising; their number to *count. */
+static int32_t *list_inner(sup_crowd *crowd, const sup_system *s, const int32_t *place, int32_t *count)
+{
+    int32_t *list = sup_arena_alloc(&crowd->arena, (size_t)s->unknown_count + 1, sizeof(int32_t));
+    unsigned char *skin = sup_arena_alloc(&crowd->arena, (size_t)s->unknown_count + 1, 1);
+    *count = 0;
+    if (list == NULL || skin == NULL) return NULL;
+    for (int32_t v = 0; v < s->skin_count; v++)
+        if (place[v] < s->unknown_count) skin[place[v]] = 1;
+    for (int32_t i = 0; i < s->unknown_count; i++)
+        if (!skin[i]) list[(*count)++] = i;
+    return list;
+}
+
 static sup_result open_system(sup_crowd *crowd, const sup_system *from, const sup_blocks *b, sup_error *error)
 {
     uploader u = {crowd, error, false};
     size_t square = (size_t)b->limit * (size_t)b->limit;
-    int32_t most = 0, feet = 0, blend = 0, *place = number_skin(crowd, from, b);
-    if (place == NULL) return sup_fail_memory(error, "the crowd");
+    int32_t most = 0, feet = 0, blend = 0, inner_count = 0, *place = number_skin(crowd, from, b);
+    int32_t *inner = place != NULL ? list_inner(crowd, from, place, &inner_count) : NULL;
+    if (inner == NULL) return sup_fail_memory(error, "the crowd");
     for (int32_t p = 0; p < b->part_count; p++) {
         int32_t local = b->parts[p].count + b->parts[p].slot_count + b->parts[p].anchor_count;
         int32_t chambers = b->parts[p].blend_count * b->parts[p].prism_stride;
@@ -348,6 +400,7 @@ static sup_result open_system(sup_crowd *crowd, const sup_system *from, const su
         .most_seats = b->most_seats,
         .most_blend = blend,
         .seat_count = b->seat_count,
+        .inner_count = inner_count,
         .first_place = b->number[0],
         .is_static = from->is_static,
         .weight_sum = from->weight_sum,
@@ -367,6 +420,7 @@ static sup_result open_system(sup_crowd *crowd, const sup_system *from, const su
         .pull_value = up(&u, b->pull_value, b->pull_count, sizeof(float)),
         .tets = up(&u, b->tets, (int64_t)b->prism_total / SUP_PRISM_LANES * SUP_PRISM_FLOATS, sizeof(float)),
         .place = up(&u, place, from->skin_count, sizeof(int32_t)),
+        .inner = up(&u, inner, inner_count, sizeof(int32_t)),
         .blend_seat = up(&u, b->blend_seat, b->blend_total, sizeof(uint16_t)),
         .blend_weight = up(&u, b->blend_weight, b->blend_total, sizeof(float))};
     return done(&u);
@@ -380,6 +434,7 @@ static void open_contact_state(uploader *u, sup_gpu_state *st)
     size_t four = sizeof(sup_gpu_four);
     st->rows = up(u, NULL, skin, sizeof(sup_gpu_row));
     st->pair = up(u, NULL, skin, sizeof(int32_t));
+    st->near = up(u, NULL, skin, 1);
     st->touch_first = up(u, NULL, vector + n, sizeof(int32_t));
     st->touch = up(u, NULL, 4 * skin, sizeof(int32_t));
     st->force = up(u, NULL, skin, four);
@@ -438,6 +493,9 @@ static sup_result open_state(sup_crowd *crowd, sup_error *error)
     sup_gpu_four **skins[] = {&st->skin[0], &st->skin[1], &st->window, &st->leashed, &st->carried};
     for (int32_t i = 0; i < SUP_COUNT(skins); i++)
         *skins[i] = up(&u, NULL, skin, four);
+    st->calm = up(&u, NULL, vector, four);
+    st->calm_rows = sup_gpu_calm_rows(s);
+    st->calm_ways = up(&u, NULL, n * st->calm_rows, sizeof(double));
     st->stepped = up(&u, NULL, n * crowd->joint_count, 12 * sizeof(float));
     st->carry = up(&u, NULL, n * crowd->joint_count, 12 * sizeof(float));
     for (int32_t i = 0; i < 2; i++)
@@ -484,7 +542,7 @@ static sup_result open_detect(sup_crowd *crowd, const sup_detect *d, sup_error *
     crowd->detect.points = up(&u, NULL, 2 * n * v, four);
     crowd->detect.normal = up(&u, NULL, n * v, four);
     crowd->detect.nearest = up(&u, NULL, n * v, sizeof(unsigned long long));
-    crowd->detect.block_box = up(&u, NULL, 2 * n * (d->block_count + (d->block_count + 31) / 32), four);
+    crowd->detect.block_box = up(&u, NULL, n * sup_gpu_detect_boxes(d), four);
     crowd->detect.cell_box = up(&u, NULL, SUP_GPU_CELL_FOURS * n * d->cell_count, four);
     return done(&u);
 }
@@ -568,6 +626,83 @@ static sup_result open_body(sup_crowd *crowd, const sup_projective_view *view, c
     return done(&u);
 }
 
+/* --- Parting --- */
+
+static void open_part_view(uploader *u, const sup_part_view *from, sup_part_view *to)
+{
+    int64_t n = from->vertex_count, bundles = u->crowd->part.bundle_count, coarse = from->coarse_count;
+    size_t index = sizeof(int32_t);
+    *to = *from;
+    to->triangles = up(u, from->triangles, 3 * (int64_t)from->triangle_count, index);
+    to->crossed = up(u, from->crossed, from->triangle_count, 1);
+    to->coarse_first = up(u, from->coarse_first, coarse + 1, index);
+    to->coarse_bundles = up(u, from->coarse_bundles, from->coarse_first[coarse], index);
+    to->beside_first = up(u, from->beside_first, bundles + 1, index);
+    to->beside = up(u, from->beside, from->beside_first[bundles], index);
+    to->coarse = up(u, from->coarse, n, index);
+    to->close = up(u, from->close, coarse, 1);
+    to->rest = up(u, from->rest, 3 * n, sizeof(float));
+    to->neighbour_first = up(u, from->neighbour_first, n + 1, index);
+    to->neighbours = up(u, from->neighbours, from->neighbour_first[n], index);
+    to->shown_first = up(u, from->shown_first, n + 1, index);
+    to->shown = up(u, from->shown, from->shown_first[n], index);
+}
+
+/* Room for as many characters at a time as the device can part. */
+static void open_part_room(uploader *u, const sup_part_view *view, sup_gpu_part *part)
+{
+    int64_t rooms = part->room_count, n = rooms * view->vertex_count;
+    part->room = (sup_gpu_part_room){.vertex = up(u, NULL, n, sizeof(sup_gpu_part_vertex)),
+                                     .state = up(u, NULL, n, sizeof(int32_t)),
+                                     .wall = up(u, NULL, rooms * view->neighbour_first[view->vertex_count], 1),
+                                     .list = up(u, NULL, n, sizeof(int32_t)),
+                                     .known = up(u, NULL, n, sizeof(int32_t)),
+                                     .loaded = up(u, NULL, n, sizeof(int32_t)),
+                                     .queue = up(u, NULL, n, sizeof(int32_t)),
+                                     .bits = up(u, NULL, rooms * part->words, sizeof(uint32_t)),
+                                     .dirty = up(u, NULL, rooms * part->bundle_count, sizeof(int32_t)),
+                                     .hits = up(u, NULL, rooms * SUP_GPU_PART_HITS, sizeof(sup_gpu_part_hit)),
+                                     .patches = up(u, NULL, rooms * SUP_GPU_PART_PATCHES, sizeof(sup_gpu_part_patch)),
+                                     .sorted = up(u, NULL, rooms * SUP_GPU_PART_PAIRS, sizeof(unsigned long long))};
+}
+
+static sup_result open_part(sup_crowd *crowd, const sup_projective_view *from, sup_error *error)
+{
+    enum { ROOMS_A_PROCESSOR = 2, JOINED_ALONE = 64, JOINED = 4 };
+    const sup_part_view *view = &from->part;
+    sup_gpu_part *part = &crowd->part;
+    uploader u = {crowd, error, false};
+    int32_t rooms = ROOMS_A_PROCESSOR * crowd->device->info.processors, n = crowd->count;
+    if (view->triangle_count == 0) return SUP_OK; /* too fine */
+    unsigned char *held = sup_arena_alloc(&crowd->arena, (size_t)view->coarse_count, 1);
+    int32_t *first_shown = sup_arena_alloc(&crowd->arena, (size_t)view->vertex_count, sizeof(int32_t));
+    if (held == NULL || first_shown == NULL) return sup_fail_memory(error, "the crowd");
+    for (int32_t v = 0; v < view->vertex_count; v++)
+        first_shown[v] = view->shown[view->shown_first[v]];
+    for (int32_t i = 0; i < from->rigid_count; i++)
+        held[from->rigid_vertex[i]] = (view->close[from->rigid_vertex[i]] & SUP_PART_CARRIED) == 0;
+    part->bundle_count = (view->triangle_count + SUP_PART_BUNDLE - 1) / SUP_PART_BUNDLE;
+    int32_t most = view->vertex_count > part->bundle_count ? view->vertex_count : part->bundle_count;
+    part->words = (most + 31) / 32;
+    part->room_count = rooms < 1 ? 1 : rooms < n ? rooms : n;
+    part->joined = n > 2 ? JOINED : JOINED_ALONE;
+    open_part_view(&u, view, &part->view);
+    part->first_shown = up(&u, first_shown, view->vertex_count, sizeof(int32_t));
+    part->held = up(&u, held, view->coarse_count, 1);
+    part->coarse_rest = crowd->body.start_rest;
+    part->gap = crowd->detect.view.gap;
+    part->keep = crowd->device_keep;
+    part->offset = up(&u, NULL, (int64_t)n * view->vertex_count, 3 * sizeof(float));
+    part->moved = up(&u, NULL, (int64_t)n * part->words, sizeof(uint32_t));
+    part->frame = up(&u, NULL, n, sizeof(sup_gpu_part_frame));
+    part->chosen = up(&u, NULL, (int64_t)n * part->words, sizeof(uint32_t));
+    part->active = up(&u, NULL, (int64_t)n * part->bundle_count, sizeof(int32_t));
+    part->box = up(&u, NULL, (int64_t)n * part->bundle_count, SUP_GPU_PART_BOX_FOURS * sizeof(sup_gpu_four));
+    part->pair = up(&u, NULL, (int64_t)n * SUP_GPU_PART_PAIRS, sizeof(unsigned long long));
+    open_part_room(&u, view, part);
+    return done(&u);
+}
+
 static sup_result check_shared(const sup_crowd *crowd, sup_error *error)
 {
     size_t limit = crowd->device->info.shared_limit;
@@ -602,6 +737,7 @@ static sup_result open_projective(sup_crowd *crowd, const sup_projective_view *v
     if (result == SUP_OK) result = open_state(crowd, error);
     if (result == SUP_OK) result = open_detect(crowd, &view->detect, error);
     if (result == SUP_OK) result = open_upsample(crowd, view, error);
+    if (result == SUP_OK) result = open_part(crowd, view, error);
     if (result == SUP_OK)
         result = sup_cuda_result(crowd->device, sup_gpu_step_prepare(&crowd->system), "its kernels were loaded", error);
     if (result == SUP_OK)
@@ -627,14 +763,17 @@ sup_result sup_crowd_open(sup_crowd *crowd, const sup_crowd_def *def, sup_error 
             result = sup_fail(error, SUP_ERROR_UNSUPPORTED, "crowd.joints", "",
                               "The model's parts have different joints: step it on the CPU.");
     }
+    /* The largest arrays first: a crowd that is too large is refused before the host has taken memory for it. */
+    if (result == SUP_OK) result = check_tangents(def, &skin, error);
+    if (result == SUP_OK) result = open_out(crowd, def, error);
     if (result == SUP_OK) result = open_joints(crowd, node, inverse, error);
+    if (result == SUP_OK) result = sup_crowd_open_weights(crowd, error);
     if (result == SUP_OK) result = open_motion(crowd, def, error);
     if (result == SUP_OK && crowd->motion.clip_count > 0 &&
         sup_gpu_pose_shared(&crowd->motion) > crowd->device->info.shared_limit)
         result = sup_fail(error, SUP_ERROR_UNSUPPORTED, "crowd.nodes", "",
                           "The character has too many nodes (%d) to sample its clips on the device: give it poses.",
                           (int)crowd->motion.node_count);
-    if (result == SUP_OK) result = open_out(crowd, def, error);
     if (result != SUP_OK) return result;
     return crowd->kind == SUP_CROWD_PROJECTIVE ? open_projective(crowd, &view, error) : open_skin(crowd, NULL, error);
 }

@@ -43,8 +43,7 @@ static __device__ double sum_rows(const sup_gpu_state &st, int character, int va
 /* 1 / x to the last bits, of a normal number: a third of the time of a division. */
 static __device__ double invert(double x)
 {
-    double y;
-    asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x));
+    double y = invert_roughly(x);
     y = fma(y, fma(-x, y, 1.0), y);
     y = fma(y, fma(-x, y, 1.0), y);
     return y;

@@ -7,6 +7,7 @@
 #include "cuda/gpu_contact.h"
 #include "cuda/launch.cuh"
 #include "cuda/vectors.cuh"
+#include "cuda/wake.cuh"
 
 #include <math.h>
 
@@ -17,6 +18,7 @@
 #define KEEP_BESIDE 0.5f
 #define OWN_NORMAL 0.5f
 #define FACING_KEPT 0.2f
+#define FACING_NEAR 0.5f
 #define FOLD_DEPTH 2.0f
 #define PUSH_GAP 1.0f
 #define LIMIT_GAP 2.0f
@@ -53,6 +55,7 @@ struct work {
     const sup_detect *d;
     const float4 *skin, *normal, *points;
     unsigned long long *nearest;
+    unsigned char *near;
 };
 
 static __device__ work open_work(const sup_gpu_detect &detect, const sup_gpu_state &st, int character)
@@ -64,6 +67,7 @@ static __device__ work open_work(const sup_gpu_detect &detect, const sup_gpu_sta
     w.normal = detect.normal + at;
     w.points = detect.points + 2 * at;
     w.nearest = detect.nearest + at;
+    w.near = st.near + at;
     return w;
 }
 
@@ -124,6 +128,7 @@ __global__ void __launch_bounds__(THREADS)
     detect.points[2 * at + v] = add_scaled(own, REACH_OF_GAP * d.gap[v], normal);
     detect.points[2 * at + d.vertex_count + v] = add_scaled(from, d.foot_at[v], minus(get(ends + 4), from));
     detect.nearest[at + v] = NO_PAIR;
+    st.near[at + v] = 0;
 }
 
 /* Numbers that are in the order of floats; what is no number is beyond all of them. */
@@ -139,7 +144,7 @@ static __device__ float from_order(int v)
 }
 
 /* Where the sides of a cell's triangles look, by a warp: the middle of them, and the cosine from there beyond which no other side
- * is turned away from all of them as far as sides that touch must be (may_touch); 2 where they look everywhere. */
+ * is turned away from all of them as far as sides that are near must be (may_touch); 2 where they look everywhere. */
 static __device__ float4 cone_of(const work &w, int cell)
 {
     const sup_detect &d = *w.d;
@@ -160,7 +165,7 @@ static __device__ float4 cone_of(const work &w, int cell)
     float4 cone = unit(sum);
     const float most = fminf(dot(cone, normal[0]), dot(cone, normal[1]));
     const float width = from_order(__reduce_min_sync(0xffffffffu, in_order(most))); /* cosine */
-    const float apart = facing(STRANGERS), other = sqrtf(1.0f - apart * apart);
+    const float apart = facing(STRANGERS) + FACING_NEAR, other = sqrtf(1.0f - apart * apart);
     cone.w = width > apart ? apart * width + other * sqrtf(fmaxf(1.0f - width * width, 0.0f)) + 1e-3f : 2.0f;
     return cone;
 }
@@ -330,14 +335,23 @@ static __device__ bool may_touch(const work &w, int v, int triangle, const sight
 
 /* --- Vertices in tetrahedra --- */
 
+/* For parting (part.cu). */
+static __device__ void mark_near(const work &w, int v, int triangle)
+{
+    const int32_t *t = w.d->triangles + 3 * (size_t)triangle;
+    w.near[v] = w.near[t[0]] = w.near[t[1]] = w.near[t[2]] = 1;
+}
+
 /* A vertex that is inside a tetrahedron of the triangle, which is not its own. */
 static __device__ __noinline__ void consider(const work &w, int v, int triangle)
 {
     sight view = look(w, w.skin[v], triangle);
-    if (!isfinite(view.distance2) || !may_touch(w, v, triangle, view, 0.0f)) return;
+    if (!isfinite(view.distance2) || !may_touch(w, v, triangle, view, FACING_NEAR)) return;
     /* Skin that is near in the bind pose is no pair before it pushes. */
     float slack = w.d->slack[v];
     if (slack > 0.0f && !(view.height < gap_at(w, v, triangle, view) - slack)) return;
+    mark_near(w, v, triangle);
+    if (!may_touch(w, v, triangle, view, 0.0f)) return;
     /* Positive floats are in the order of their bits, and the least key wins, whatever the order. */
     atomicMin(&w.nearest[v], (unsigned long long)__float_as_uint(view.distance2) << 32 | (unsigned)triangle);
 }
@@ -539,13 +553,21 @@ static __device__ bool stays(const work &w, int v, int triangle, const sight &vi
            view.distance2 < 2.0f * deepest * deepest;
 }
 
-/* The triangle that the vertex touches now, -1 for none. */
-static __device__ int update_pair(const work &w, int v, int triangle, sight &view)
+/* Height at which the vertex touches. */
+static __device__ float touch_height(const work &w, int v, int triangle, const sight &view)
+{
+    const float gap = gap_at(w, v, triangle, view);
+    return fminf(touch_gap(kin_of(*w.d, v, triangle)) * gap, gap - w.d->slack[v]);
+}
+
+/* The triangle that the vertex touches now, -1 for none. `anew`: pairs that push and would not be found now end. */
+static __device__ int update_pair(const work &w, int v, int triangle, bool anew, sight &view)
 {
     unsigned long long key = w.nearest[v];
     if (triangle >= 0) {
         triangle = walk(w, v, triangle, FACING_KEPT, view);
-        if (stays(w, v, triangle, view)) return triangle;
+        const bool left_over = anew && key == NO_PAIR && view.height < touch_height(w, v, triangle, view);
+        if (!left_over && stays(w, v, triangle, view)) return triangle;
     }
     if (key == NO_PAIR) return -1;
     return walk(w, v, (int)(key & 0xffffffffu), 0.0f, view);
@@ -591,8 +613,7 @@ static __device__ sup_gpu_row make_row(const sup_gpu_system &s, const sup_gpu_st
     const int32_t *t = w.d->triangles + 3 * (size_t)triangle;
     sup_gpu_row row = {};
     float4 normal = push_normal(w, v, triangle, view), off = w.skin[v];
-    float gap = gap_at(w, v, triangle, view), slack = w.d->slack[v];
-    float touch = fminf(touch_gap(kin_of(*w.d, v, triangle)) * gap, gap - slack);
+    float gap = gap_at(w, v, triangle, view), slack = w.d->slack[v], touch = touch_height(w, v, triangle, view);
     float away =
         (view.height - touch) / (KEEP_DISTANCE * gap - slack - touch); /* 0 where the row pushes, 1 where it ends */
     float flesh = PRESS_FLESH * 0.5f * (prism_depth(w, triangle) + flesh_depth(w, v));
@@ -637,10 +658,13 @@ __global__ void __launch_bounds__(THREADS)
     bool pushes = false;
     if (v < s.skin_count && (st.pair[at] >= 0 || w.nearest[v] != NO_PAIR)) {
         sight view;
-        int triangle = update_pair(w, v, st.pair[at], view);
+        int triangle = update_pair(w, v, st.pair[at], st.progress[character].still == STILL_TOUCH, view);
         st.pair[at] = triangle;
         pushes = triangle >= 0;
-        if (pushes) st.rows[at] = make_row(s, st, w, character, v, triangle, view);
+        if (pushes) {
+            st.rows[at] = make_row(s, st, w, character, v, triangle, view);
+            mark_near(w, v, triangle);
+        }
     }
     unsigned found = __ballot_sync(0xffffffffu, pushes);
     if (threadIdx.x % 32 == 0 && found != 0) atomicAdd(&st.progress[character].rows, __popc(found));
@@ -679,7 +703,7 @@ static __device__ void scan(int *count, int n, int32_t *first)
 __global__ void __launch_bounds__(INDEX_THREADS)
     index_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st)
 {
-    extern __shared__ int next[]; /* [unknown_count] */
+    SHARED_ARRAY(int, next); /* [unknown_count] */
     wait_for_kernel();
     int character = blockIdx.x, n = s.unknown_count;
     if (!looks(st, character) || st.progress[character].rows == 0) return;
@@ -709,6 +733,11 @@ __global__ void __launch_bounds__(INDEX_THREADS)
 }
 
 /* --- Launches --- */
+
+extern "C" int32_t sup_gpu_detect_boxes(const sup_detect *view)
+{
+    return 2 * (view->block_count + bundles_of(*view));
+}
 
 extern "C" size_t sup_gpu_detect_shared(const sup_gpu_system *system)
 {

@@ -42,6 +42,7 @@ typedef struct sup_gpu_system {
     int32_t most_blend;   /* chambers of a part's prisms */
     int32_t alone_blocks; /* that a single character's step is done by, all at once; 0: by kernels */
     int32_t seat_count;
+    int32_t inner_count; /* unknowns that are no skin */
     int32_t first_place; /* of the first unknown of the CPU's order */
     int32_t is_static;
     float weight_sum, volume;
@@ -56,6 +57,7 @@ typedef struct sup_gpu_system {
     const float *pull_value;
     const float *tets;
     const int32_t *place;       /* [skin_count] number of a skin vertex; unknown_count + anchor where it is given */
+    const int32_t *inner;       /* [inner_count] unknowns that are no skin */
     const uint16_t *blend_seat; /* chambers of the prisms: blocks.h */
     const float *blend_weight;
 } sup_gpu_system;
@@ -86,6 +88,10 @@ typedef struct sup_gpu_progress {
     uint32_t trembled;  /* and in the last window of steps (projective_step.c) */
     int32_t rows;       /* contacts of this step */
     int32_t pushing;    /* of them, those that pushed at its end */
+    float calm_part;    /* of sup_calm (calm.h), */
+    float calm_mean;    /* the same */
+    uint32_t trembles;  /* 1: a vertex goes no more than half its way (calm.c) */
+    uint32_t stirs;     /* 1: flesh that settles has not come to rest */
 } sup_gpu_progress;
 
 /* What a character does after a local step. */
@@ -176,11 +182,15 @@ typedef struct sup_gpu_state {
     sup_gpu_four *window;     /* [count*skin_count] at the begin of a window of steps */
     sup_gpu_four *leashed;    /* [count*skin_count] by linear blending, at the last step */
     sup_gpu_four *carried;    /* [count*skin_count] the skin, carried on to where the joints are */
-    float *stepped;           /* [count*joint_count*12] joints of the last step */
-    float *carry;             /* the same count: from there to where they are now */
-    /* Contact; NULL in crowds whose model has none. */
+    sup_gpu_four *calm; /* [count*unknown_count] way that the last step asked for, and the share of it that is gone */
+    double *calm_ways;  /* [count*calm_rows] lengths of those ways */
+    int32_t calm_rows;  /* blocks that sum them up */
+    float *stepped;     /* [count*joint_count*12] joints of the last step */
+    float *carry;       /* the same count: from there to where they are now */
+    /* Contact. */
     sup_gpu_row *rows;    /* [count*skin_count] */
     int32_t *pair;        /* [count*skin_count] triangle that a vertex touches, -1 for none */
+    unsigned char *near;  /* [count*skin_count] 1: other skin was near in the last step that looked (detect.h) */
     int32_t *touch_first; /* [count*(unknown_count+1)] rows that a place is part of: */
     int32_t *touch;       /* [count*4*skin_count] 4 * row + 0 for its vertex, 1 to 3 for a corner, rising */
     sup_gpu_four *force;  /* [count*skin_count] of the rows in a direction */
@@ -237,7 +247,8 @@ typedef struct sup_gpu_body {
  * [count*joint_count*12]. */
 int sup_gpu_prepare(const sup_gpu_system *system, const sup_gpu_state *state, const sup_gpu_body *body,
                     const float *joints, void *stream);
-/* After it: the simulated skin; what was solved for is now. */
+/* After it: flesh that stands is calmed (calm.h), the simulated skin; what was solved for is now. */
+int32_t sup_gpu_calm_rows(const sup_gpu_system *system);
 int sup_gpu_finish(const sup_gpu_system *system, const sup_gpu_state *state, const sup_gpu_body *body,
                    const float *joints, void *stream);
 /* The skin of the last step, carried on by the joints to where they are now, into `carried`: for frames between steps and
@@ -248,8 +259,13 @@ int sup_gpu_carry(const sup_gpu_system *system, const sup_gpu_state *state, cons
 int sup_gpu_first_phase(const sup_gpu_state *state, void *stream);
 int sup_gpu_reset(const sup_gpu_system *system, const sup_gpu_state *state, const sup_gpu_body *body,
                   const float *joints, void *stream);
+/* After a step of flesh that settles: who is at rest takes no more of them. */
+int sup_gpu_settle_end(const sup_gpu_state *state, void *stream);
+/* Flesh that settled, and settles on with contact: the skin to look at, then, with the rows that were found, who is done. */
+int sup_gpu_settle_look(const sup_gpu_system *system, const sup_gpu_state *state, void *stream);
+int sup_gpu_settle_touch(const sup_gpu_state *state, void *stream);
 /* No velocity of the simulated skin, after it settled. */
-int sup_gpu_calm(const sup_gpu_system *system, const sup_gpu_state *state, void *stream);
+int sup_gpu_settled(const sup_gpu_system *system, const sup_gpu_state *state, void *stream);
 
 #ifdef __cplusplus
 }

@@ -23,6 +23,8 @@ typedef struct sup_gpu_detect {
 /* Rows of this step into the state, from `carried`: pairs, what vertices are corners of, and their number. */
 int sup_gpu_detect_step(const sup_gpu_detect *detect, const sup_gpu_system *system, const sup_gpu_state *state,
                         const sup_gpu_body *body, void *stream);
+/* Fours of a character's block_box. */
+int32_t sup_gpu_detect_boxes(const sup_detect *view);
 size_t sup_gpu_detect_shared(const sup_gpu_system *system);
 int sup_gpu_detect_prepare(const sup_gpu_system *system);
 

@@ -2,7 +2,7 @@
 #ifndef SUP_CUDA_LAUNCH_CUH
 #define SUP_CUDA_LAUNCH_CUH
 
-#include <cuda_runtime.h>
+#include "cuda/machine.cuh"
 
 /* The first thing that such a kernel does with what others wrote: waits for the kernel before it, and lets the next begin. */
 static __device__ void wait_for_kernel()
@@ -11,12 +11,6 @@ static __device__ void wait_for_kernel()
     cudaTriggerProgrammaticLaunchCompletion();
     cudaGridDependencySynchronize();
 #endif
-}
-
-/* Begins to copy 16 bytes into shared memory. */
-static __device__ void copy_chunk(const void *to, const void *from)
-{
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"((unsigned)__cvta_generic_to_shared(to)), "l"(from));
 }
 
 /* A launch that may begin before the kernel before it has ended (wait_for_kernel). */

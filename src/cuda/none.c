@@ -98,6 +98,12 @@ float *sup_crowd_normals(sup_crowd *crowd)
     return NULL;
 }
 
+float *sup_crowd_tangents(sup_crowd *crowd)
+{
+    SUP_UNUSED(crowd);
+    return NULL;
+}
+
 sup_result sup_crowd_last_step(sup_crowd *crowd, int32_t instance, sup_crowd_report *report, sup_error *error)
 {
     SUP_UNUSED(crowd), SUP_UNUSED(instance), SUP_UNUSED(report);

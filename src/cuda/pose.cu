@@ -47,10 +47,12 @@ static __device__ void slerp(const float *a, const float *b, float t, float *out
         out[i] = wa * a[i] + wb * b[i];
 }
 
+/* A channel of WIDTH numbers; four of them are a rotation. */
+template <int WIDTH>
 static __device__ void sample(const sup_gpu_motion &m, const sup_gpu_channel &c, float time, float *value)
 {
     const float *times = m.times + c.time_first, *values = m.values + c.value_first;
-    int width = c.target == SUP_CHANNEL_ROTATION ? 4 : 3, key = key_before(times, c.key_count, time);
+    const int width = WIDTH, key = key_before(times, c.key_count, time);
     bool cubic = c.interpolation == SUP_INTERPOLATE_CUBIC;
     if (key >= 0 && key + 1 < c.key_count && c.interpolation != SUP_INTERPOLATE_STEP) {
         float interval = times[key + 1] - times[key], t = interval > 0.0f ? (time - times[key]) / interval : 0.0f;
@@ -63,7 +65,7 @@ static __device__ void sample(const sup_gpu_motion &m, const sup_gpu_channel &c,
         } else if (width == 4) {
             slerp(a, b, t, value);
         } else {
-            for (int i = 0; i < 3; i++)
+            for (int i = 0; i < width; i++)
                 value[i] = a[i] + t * (b[i] - a[i]);
         }
     } else {
@@ -83,7 +85,10 @@ static __device__ void local_matrix(const sup_gpu_motion &m, const sup_gpu_clip 
     const int32_t *first = m.channel_first + clip.node_first + node;
     for (int i = first[0]; i < first[1]; i++) {
         const sup_gpu_channel &c = m.channels[i];
-        sample(m, c, time, trs + (c.target == SUP_CHANNEL_TRANSLATION ? 0 : c.target == SUP_CHANNEL_ROTATION ? 3 : 7));
+        if (c.target == SUP_CHANNEL_ROTATION)
+            sample<4>(m, c, time, trs + 3);
+        else
+            sample<3>(m, c, time, trs + (c.target == SUP_CHANNEL_TRANSLATION ? 0 : 7));
     }
     normalise_quaternion(trs + 3);
     matrix_of(trs + 3, r);
@@ -140,7 +145,7 @@ static __device__ void pose_character(const sup_gpu_motion &m, const sup_gpu_joi
 __global__ void __launch_bounds__(POSE_THREADS)
     pose_kernel(const __grid_constant__ sup_gpu_motion m, const __grid_constant__ sup_gpu_joints joints, const float *seconds)
 {
-    extern __shared__ float local[];
+    SHARED_ARRAY(float, local);
     wait_for_kernel();
     pose_character(m, joints, seconds, local);
 }
@@ -150,7 +155,7 @@ __global__ void __launch_bounds__(POSE_THREADS)
     wake_kernel(const __grid_constant__ sup_gpu_motion m, const __grid_constant__ sup_gpu_joints joints, const float *seconds,
                 const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st)
 {
-    extern __shared__ float local[];
+    SHARED_ARRAY(float, local);
     const int character = blockIdx.x, floats = joints.joint_count * 12;
     const size_t at = (size_t)character * floats;
     int moves = 0;
@@ -190,6 +195,32 @@ extern "C" int sup_gpu_wake(const sup_gpu_motion *motion, const sup_gpu_joints *
     return (int)cudaGetLastError();
 }
 
+/* --- Morph targets --- */
+
+/* A thread a weight. */
+__global__ void __launch_bounds__(POSE_THREADS)
+    weights_kernel(const __grid_constant__ sup_gpu_motion m, const __grid_constant__ sup_gpu_joints joints, float *weights)
+{
+    wait_for_kernel();
+    const int i = blockIdx.x * POSE_THREADS + threadIdx.x, character = i / m.weight_count, weight = i % m.weight_count;
+    if (character >= joints.count) return;
+    const sup_gpu_play play = joints.play[character];
+    if (play.clip < 0) return; /* the host gives them */
+    const int32_t *first = m.channel_first + m.clips[play.clip].node_first + m.node_count + weight;
+    float value = m.rest_weights[weight];
+    for (int c = first[0]; c < first[1]; c++)
+        sample<1>(m, m.channels[c], play.time, &value);
+    weights[i] = value;
+}
+
+extern "C" int sup_gpu_weights(const sup_gpu_motion *motion, const sup_gpu_joints *joints, float *weights, void *stream)
+{
+    const int all = joints->count * motion->weight_count;
+    launch_early(weights_kernel, dim3((all + POSE_THREADS - 1) / POSE_THREADS), POSE_THREADS, 0, (cudaStream_t)stream, *motion,
+                 *joints, weights);
+    return (int)cudaGetLastError();
+}
+
 /* --- Anchors --- */
 
 enum { ANCHOR_THREADS = 256 };
@@ -199,7 +230,7 @@ __global__ void __launch_bounds__(ANCHOR_THREADS)
     anchors_kernel(const __grid_constant__ sup_gpu_anchors anchors, const __grid_constant__ sup_gpu_joints joints,
                    const char *phases, size_t phase_stride, float4 *out0, float4 *out1, float4 *out2, float4 *bend_out)
 {
-    extern __shared__ __align__(16) float shared[];
+    SHARED_ARRAY(float, shared);
     wait_for_kernel();
     const sup_anchors *a = &anchors.view;
     int character = blockIdx.y, phase = *(const int32_t *)(phases + character * phase_stride) % 3;

@@ -13,9 +13,6 @@ sup_result sup_crowd_accept(const sup_model *model, sup_crowd_kind *kind, sup_er
     if (found == SUP_COUNT(names))
         return sup_fail(error, SUP_ERROR_UNSUPPORTED, "crowd.method", name,
                         "Method \"%s\" does not run on a GPU; linear, dualquat and projective do.", name);
-    if (sup_model_array_count(model, "morph_weight") > 0)
-        return sup_fail(error, SUP_ERROR_UNSUPPORTED, "crowd.morphs", name,
-                        "The character has morph targets, which the device does not move yet: step it on the CPU.");
     *kind = (sup_crowd_kind)found;
     return SUP_OK;
 }

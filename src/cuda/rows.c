@@ -5,6 +5,7 @@
 typedef struct source {
     const sup_upsample_blocks *blocks;
     int32_t block, lane;
+    bool tangents; /* theirs count as well */
 } source;
 
 /* and where it goes: `own` of the `own_count` rows of its kind. */
@@ -13,9 +14,9 @@ typedef struct target {
     int32_t row, own, own_count;
 } target;
 
-static source source_of(const sup_upsample_blocks *blocks, int64_t i)
+static source source_of(const sup_upsample_blocks *blocks, int64_t i, bool tangents)
 {
-    return (source){blocks, (int32_t)(i / SUP_BLOCK), (int32_t)(i % SUP_BLOCK)};
+    return (source){blocks, (int32_t)(i / SUP_BLOCK), (int32_t)(i % SUP_BLOCK), tangents};
 }
 
 static int16_t weight_at(const source *s, int32_t entry, int32_t way)
@@ -24,8 +25,14 @@ static int16_t weight_at(const source *s, int32_t entry, int32_t way)
     return b->weights[((size_t)entry * (size_t)b->ways + (size_t)way) * SUP_BLOCK + (size_t)s->lane];
 }
 
+static int16_t tangent_at(const source *s, int32_t entry, int32_t way)
+{
+    return s->blocks->tangents[(2 * (size_t)entry + (size_t)way) * SUP_BLOCK + (size_t)s->lane];
+}
+
 static bool counts(const source *s, int32_t entry)
 {
+    if (s->tangents && (tangent_at(s, entry, 0) != 0 || tangent_at(s, entry, 1) != 0)) return true;
     for (int32_t way = 0; way < s->blocks->ways; way++)
         if (weight_at(s, entry, way) != 0) return true;
     return false;
@@ -41,12 +48,12 @@ static int32_t strongest(const source *s)
 }
 
 /* Rows of blocks of one kind, and the most neighbours of one. */
-static int32_t count_rows(const sup_upsample_blocks *b, int32_t *slots)
+static int32_t count_rows(const sup_upsample_blocks *b, bool tangents, int32_t *slots)
 {
     int32_t rows = 0;
     for (int64_t i = 0; i < (int64_t)b->block_count * SUP_BLOCK; i++) {
         if (b->row_vertex[i] < 0) continue;
-        source s = source_of(b, i);
+        source s = source_of(b, i, tangents);
         int32_t used = 1, first = strongest(&s);
         for (int32_t e = b->first[s.block]; e < b->first[s.block + 1]; e++)
             used += e != first && counts(&s, e);
@@ -71,15 +78,20 @@ static void write_slot(const source *s, int32_t entry, bool empty, const target 
         float unit = b->units[((size_t)s->block * ways + way) * SUP_BLOCK + (size_t)s->lane];
         weights[way] = empty ? 0.0f : (float)weight_at(s, entry, (int32_t)way) * unit;
     }
+    for (size_t way = 0; s->tangents && way < 2; way++) {
+        float unit = b->tangent_units[((size_t)s->block * 2 + way) * SUP_BLOCK + (size_t)s->lane];
+        rows->tangents[2 * place + way] = empty ? 0.0f : (float)tangent_at(s, entry, (int32_t)way) * unit;
+    }
 }
 
 static void write_rows(const sup_upsample_blocks *b, target to)
 {
     for (int64_t i = 0; i < (int64_t)b->block_count * SUP_BLOCK; i++) {
         if (b->row_vertex[i] < 0) continue;
-        source s = source_of(b, i);
+        source s = source_of(b, i, to.rows->tangents != NULL);
         int32_t slot = 0, first = strongest(&s);
         to.rows->vertex[to.row] = b->row_vertex[i];
+        if (s.tangents) to.rows->signs[to.row] = b->tangent_signs[i];
         write_slot(&s, first, false, &to, slot++);
         for (int32_t e = b->first[s.block]; e < b->first[s.block + 1]; e++)
             if (e != first && counts(&s, e)) write_slot(&s, e, false, &to, slot++);
@@ -90,12 +102,13 @@ static void write_rows(const sup_upsample_blocks *b, target to)
     }
 }
 
-sup_result sup_shown_rows_create(const sup_upsample *from, sup_arena *arena, sup_shown_rows *rows, sup_error *error)
+sup_result sup_shown_rows_create(const sup_upsample *from, bool tangents, sup_arena *arena, sup_shown_rows *rows,
+                                 sup_error *error)
 {
     bool wide = from->coarse_count > 65536;
     *rows = (sup_shown_rows){0};
-    rows->plain_count = count_rows(&from->plain, &rows->slots);
-    int32_t riding = count_rows(&from->riding, &rows->slots);
+    rows->plain_count = count_rows(&from->plain, tangents, &rows->slots);
+    int32_t riding = count_rows(&from->riding, tangents, &rows->slots);
     rows->row_count = rows->plain_count + riding;
     size_t slots = (size_t)rows->slots, all = slots * (size_t)rows->row_count;
     rows->vertex = sup_arena_alloc(arena, (size_t)rows->row_count + 1, sizeof(int32_t));
@@ -103,7 +116,12 @@ sup_result sup_shown_rows_create(const sup_upsample *from, sup_arena *arena, sup
     rows->narrow = wide ? NULL : sup_arena_alloc(arena, all + 1, sizeof(uint16_t));
     rows->plain = sup_arena_alloc(arena, slots * (size_t)rows->plain_count + 1, 2 * sizeof(float));
     rows->riding = sup_arena_alloc(arena, slots * (size_t)riding + 1, 4 * sizeof(float));
-    if (!rows->vertex || (!rows->wide && !rows->narrow) || !rows->plain || !rows->riding)
+    if (tangents) {
+        rows->tangents = sup_arena_alloc(arena, all + 1, 2 * sizeof(float));
+        rows->signs = sup_arena_alloc(arena, (size_t)rows->row_count + 1, sizeof(float));
+    }
+    if ((tangents && (!rows->tangents || !rows->signs)) || !rows->vertex || (!rows->wide && !rows->narrow) ||
+        !rows->plain || !rows->riding)
         return sup_fail_memory(error, "the shown skin");
     write_rows(&from->plain, (target){rows, 0, 0, rows->plain_count});
     write_rows(&from->riding, (target){rows, rows->plain_count, 0, riding});

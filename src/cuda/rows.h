@@ -15,9 +15,12 @@ typedef struct sup_shown_rows {
     int32_t *wide;    /* the same then */
     float *plain;     /* [slots*plain_count*2] position from x, normal from n */
     float *riding;    /* [slots*(row_count-plain_count)*4] position from x and n, normal from x and n */
+    float *tangents;  /* [slots*row_count*2] from x and n; NULL where they are not asked for */
+    float *signs;     /* [row_count] handedness; the same */
 } sup_shown_rows;
 
-/* Memory is `arena`'s. */
-sup_result sup_shown_rows_create(const sup_upsample *from, sup_arena *arena, sup_shown_rows *rows, sup_error *error);
+/* Memory is `arena`'s. Tangents only of an upsampling that has them. */
+sup_result sup_shown_rows_create(const sup_upsample *from, bool tangents, sup_arena *arena, sup_shown_rows *rows,
+                                 sup_error *error);
 
 #endif

@@ -1,4 +1,4 @@
-/* show.cu - the shown skin on the device: normals of the simulated skin, then upsampling.
+/* show.cu - the shown skin on the device: normals of the simulated skin, upsampling, and tangents where they are kept.
  *
  * Based on: [komaritzan2022] eq. 3.9. The same sums as src/upsample, in another order. */
 #include "cuda/gpu_show.h"
@@ -168,6 +168,46 @@ __global__ void __launch_bounds__(THREADS)
         find_rows<C, S, true>(up, count, orders, out, (int)blockIdx.x - plain_blocks);
 }
 
+/* --- Tangents --- */
+
+/* Some direction in the plane of a normal (upsample_kernel.h). */
+static __device__ void any_tangent(const float n[3], float to[3])
+{
+    const int axis = fabsf(n[0]) < 0.6f ? 0 : 1;
+    const float along = n[axis], scale = 1.0f / sqrtf(1.0f - along * along);
+    for (int k = 0; k < 3; k++)
+        to[k] = ((k == axis ? 1.0f : 0.0f) - along * n[k]) * scale;
+}
+
+/* A thread a row, after the row's normal: tangents are turned into its plane. */
+__global__ void __launch_bounds__(THREADS)
+    tangents_kernel(const __grid_constant__ sup_gpu_upsample up, const sup_gpu_orders *orders,
+                    const __grid_constant__ sup_gpu_out out)
+{
+    wait_for_kernel();
+    const int row = blockIdx.x * THREADS + threadIdx.x, character = blockIdx.y;
+    if (row >= up.row_count || orders[character].hidden) return;
+    float t[3] = {0.0f, 0.0f, 0.0f}, any[3];
+    for (int slot = 0; slot < up.slots; slot++) {
+        const size_t entry = (size_t)slot * up.row_count + row;
+        const int index = up.narrow != NULL ? up.narrow[entry] : up.wide[entry];
+        const float2 w = ((const float2 *)up.tangent_weights)[entry];
+        const float *from = up.coarse + ((size_t)character * up.coarse_count + index) * 8;
+        for (int k = 0; k < 3; k++)
+            t[k] = fmaf(w.x, from[2 * k], fmaf(w.y, from[2 * k + 1], t[k]));
+    }
+    const int vertex = up.row_vertex[row];
+    const float *n = (const float *)((const char *)out.normals + (size_t)character * out.instance_stride[1] +
+                                     (size_t)vertex * out.vertex_stride[1]);
+    const float along = t[0] * n[0] + t[1] * n[1] + t[2] * n[2];
+    for (int k = 0; k < 3; k++)
+        t[k] -= along * n[k];
+    any_tangent(n, any);
+    store_tangent(out, vertex, character, t, up.tangent_signs[row], any);
+}
+
+/* --- Launches --- */
+
 template <int C, int S>
 static void launch_rows(const sup_gpu_upsample &up, const sup_gpu_state &st, const sup_gpu_out &out,
                         cudaStream_t stream)
@@ -187,5 +227,8 @@ extern "C" int sup_gpu_show(const sup_gpu_upsample *up, const sup_gpu_state *sta
         launch_rows<1, 4>(*up, *state, *out, (cudaStream_t)stream);
     else
         launch_rows<4, 1>(*up, *state, *out, (cudaStream_t)stream);
+    dim3 rows((up->row_count + THREADS - 1) / THREADS, state->count);
+    if (out->tangents != NULL && rows.x > 0)
+        launch_early(tangents_kernel, rows, THREADS, 0, (cudaStream_t)stream, *up, state->orders, *out);
     return (int)cudaGetLastError();
 }

@@ -129,8 +129,8 @@ static __device__ void blend_rigid(const lane_view &v, const float *joints, floa
                            (c == 3 ? d[4 * r + 3] : 0.0f);
 }
 
-/* The cofactors turn normals; the sign of the determinant keeps them outside (skin_kernel.h). */
-static __device__ void turn_normal(const float m[12], const float n[3], float out[3])
+/* The cofactors turn normals; the sign of the determinant, which is given back, keeps them outside (skin_kernel.h). */
+static __device__ float turn_normal(const float m[12], const float n[3], float out[3])
 {
     float c[3][3];
     for (int r = 0; r < 3; r++) {
@@ -141,9 +141,36 @@ static __device__ void turn_normal(const float m[12], const float n[3], float ou
     float sign = m[0] * c[0][0] + m[1] * c[0][1] + m[2] * c[0][2] < 0.0f ? -1.0f : 1.0f;
     for (int r = 0; r < 3; r++)
         out[r] = sign * (c[r][0] * n[0] + c[r][1] * n[1] + c[r][2] * n[2]);
+    return sign;
 }
 
-template <bool RIGID>
+/* The morph targets of a lane, in the order of skin_morph.c. */
+static __device__ void add_morphs(const sup_gpu_morphs &morphs, int lane, int character, float p[3], float n[3])
+{
+    const float *weights = morphs.weights + (size_t)character * morphs.weight_count;
+    for (int e = morphs.first[lane]; e < morphs.first[lane + 1]; e++) {
+        const float weight = weights[morphs.weight[e]], *offsets = morphs.offsets + 6 * (size_t)e;
+        for (int k = 0; k < 3 && weight != 0.0f; k++) {
+            p[k] += weight * offsets[k];
+            n[k] += weight * offsets[3 + k];
+        }
+    }
+}
+
+/* Tangents go with the matrix itself; a mirror changes hands. */
+static __device__ void turn_tangent(const sup_gpu_skin &skin, const sup_gpu_out &out, const float m[12], float sign, int at,
+                                    int vertex, int character)
+{
+    const float *from = skin.tangents + (size_t)(at / SUP_SKIN_BLOCK) * 4 * SUP_SKIN_BLOCK + at % SUP_SKIN_BLOCK;
+    const float t[4] = {from[0], from[SUP_SKIN_BLOCK], from[2 * SUP_SKIN_BLOCK], from[3 * SUP_SKIN_BLOCK]};
+    float turned[3];
+    for (int r = 0; r < 3; r++)
+        turned[r] = m[4 * r] * t[0] + m[4 * r + 1] * t[1] + m[4 * r + 2] * t[2];
+    store_tangent(out, vertex, character, turned, sign * t[3], t);
+}
+
+/* MORE: morph targets or tangents as well. */
+template <bool RIGID, bool MORE>
 __global__ void __launch_bounds__(THREADS)
     skin_kernel(const __grid_constant__ sup_gpu_skin skin, const __grid_constant__ sup_gpu_joints joints,
                 const sup_gpu_orders *orders, const __grid_constant__ sup_gpu_out out)
@@ -154,35 +181,48 @@ __global__ void __launch_bounds__(THREADS)
     int at = skin.lane[i], vertex = skin.vertex[i];
     const size_t base = (size_t)(at / SUP_SKIN_BLOCK) * SUP_SKIN_CHANNEL + at % SUP_SKIN_BLOCK;
     lane_view v = view_lane(skin, at);
-    float m[12], p[3], n[3], turned[3];
+    float m[12], p[3], n[3], turned[3], rest[3];
     if (RIGID)
         blend_rigid(v, skin.rigid + (size_t)character * joints.joint_count * JOINT_FLOATS, m);
     else
         blend(v, joints.pose + (size_t)character * joints.joint_count * 12, 12, m);
     for (int k = 0; k < 3; k++) {
         p[k] = skin.positions[base + k * SUP_SKIN_BLOCK];
-        n[k] = skin.normals[base + k * SUP_SKIN_BLOCK];
+        n[k] = rest[k] = skin.normals[base + k * SUP_SKIN_BLOCK];
     }
+    if (MORE && skin.morphs.weight_count > 0) add_morphs(skin.morphs, i, character, p, n);
     if (out.positions != NULL)
         store3(out.positions, out.vertex_stride[0], out.instance_stride[0], vertex, character,
                m[0] * p[0] + m[1] * p[1] + m[2] * p[2] + m[3], m[4] * p[0] + m[5] * p[1] + m[6] * p[2] + m[7],
                m[8] * p[0] + m[9] * p[1] + m[10] * p[2] + m[11]);
     if (out.normals == NULL) return;
-    turn_normal(m, n, turned);
-    store_unit(out, vertex, character, turned[0], turned[1], turned[2], n);
+    const float sign = turn_normal(m, n, turned);
+    store_unit(out, vertex, character, turned[0], turned[1], turned[2], rest);
+    if (MORE && out.tangents != NULL) turn_tangent(skin, out, m, sign, at, vertex, character);
+}
+
+template <bool RIGID>
+static void launch_skin(const sup_gpu_skin &skin, const sup_gpu_joints &joints, const sup_gpu_orders *orders,
+                        const sup_gpu_out &out, cudaStream_t stream)
+{
+    dim3 grid((skin.lane_count + THREADS - 1) / THREADS, joints.count);
+    if (skin.morphs.weight_count > 0 || out.tangents != NULL)
+        launch_early(skin_kernel<RIGID, true>, grid, THREADS, 0, stream, skin, joints, orders, out);
+    else
+        launch_early(skin_kernel<RIGID, false>, grid, THREADS, 0, stream, skin, joints, orders, out);
 }
 
 extern "C" int sup_gpu_skin_step(const sup_gpu_skin *skin, const sup_gpu_joints *joints, const sup_gpu_orders *orders,
                                  const sup_gpu_out *out, void *stream)
 {
-    dim3 grid((skin->lane_count + THREADS - 1) / THREADS, joints->count);
+    cudaStream_t on = (cudaStream_t)stream;
     if (skin->lane_count == 0) return 0;
     if (skin->rigid == NULL) {
-        launch_early(skin_kernel<false>, grid, THREADS, 0, (cudaStream_t)stream, *skin, *joints, orders, *out);
+        launch_skin<false>(*skin, *joints, orders, *out, on);
         return (int)cudaGetLastError();
     }
     int all = joints->count * joints->joint_count;
-    launch_early(split_kernel, dim3((all + THREADS - 1) / THREADS), THREADS, 0, (cudaStream_t)stream, *skin, *joints);
-    launch_early(skin_kernel<true>, grid, THREADS, 0, (cudaStream_t)stream, *skin, *joints, orders, *out);
+    launch_early(split_kernel, dim3((all + THREADS - 1) / THREADS), THREADS, 0, on, *skin, *joints);
+    launch_skin<true>(*skin, *joints, orders, *out, on);
     return (int)cudaGetLastError();
 }

@@ -21,7 +21,7 @@ template <int C, int T>
 __global__ void __launch_bounds__(T, C > 1 ? 3 : 1)
     start_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st)
 {
-    extern __shared__ __align__(16) float shared[];
+    SHARED_ARRAY(float, shared);
     load_part<C, T, false, false>(s, shared);
     block_view<C> b = open_block<C, T, false, false>(s, st, shared);
     wait_pack();
@@ -57,7 +57,7 @@ __global__ void __launch_bounds__(T, C > 1 ? 3 : 1)
     move_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st, int turn,
                 int last_turn, int top_blocks, int contact_rows)
 {
-    extern __shared__ __align__(16) float shared[];
+    SHARED_ARRAY(float, shared);
     __shared__ plan plans[C];
     const int first = blockIdx.y * C, live = min(C, st.count - first);
     if (C == 1) load_part<C, T>(s, shared);
@@ -69,6 +69,7 @@ __global__ void __launch_bounds__(T, C > 1 ? 3 : 1)
     }
     if (!any) { /* before anything is fetched: many a block of a crowd has nothing to do in its last turns */
         if (C == 1 && blockIdx.x == 0 && threadIdx.x == 0) st.control[turn & 1][first].over = 1;
+        wait_inverse(); /* no thread ends while copies of its are on the way */
         return;
     }
     block_view<C> b = open_block<C, T>(s, st, shared);
@@ -100,7 +101,7 @@ __global__ void __launch_bounds__(STEP_ALONE_THREADS)
     local_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st, int turn)
 {
     enum { T = STEP_ALONE_THREADS };
-    extern __shared__ __align__(16) float shared[];
+    SHARED_ARRAY(float, shared);
     load_part<1, T, true>(s, shared);
     block_view<1> b = open_block<1, T, true>(s, st, shared);
     wait_for_kernel();
@@ -128,7 +129,7 @@ __global__ void __launch_bounds__(STEP_ALONE_THREADS)
 __global__ void __launch_bounds__(CROWD_THREADS, 2)
     local_crowd_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st, int turn)
 {
-    extern __shared__ __align__(16) float shared[];
+    SHARED_ARRAY(float, shared);
     __shared__ local_view views[CROWD];
     wait_for_kernel();
     bool any = false;
@@ -145,7 +146,7 @@ __global__ void __launch_bounds__(CROWD_THREADS, 2)
     load_places(s, st, b, views);
     for (int c = 0; s.volume > 0.0f && c < min(b.live, (int)PAIR); c++)
         load_feet<CROWD, CROWD_THREADS>(s, st, b, c);
-    asm volatile("cp.async.commit_group;");
+    end_group();
     if (s.volume > 0.0f) pressures<CROWD, CROWD_THREADS>(s, st, b, views);
     for (int c = 0; c < b.live; c += PAIR)
         crowd_pair(s, st, b, views, c);

@@ -135,7 +135,7 @@ template <int T> static __device__ void load_pack(const sup_gpu_system &s, const
 {
     for (int i = threadIdx.x * 4; i < s.most_pack / 4; i += T * 4)
         copy_chunk((const float *)pack + i, (const float *)(s.pack + (size_t)blockIdx.x * s.most_pack) + i);
-    asm volatile("cp.async.commit_group;");
+    end_group();
 }
 
 /* Begins to copy the part's arrays, then its inverse, into shared memory. They never change, so that this may begin before
@@ -149,18 +149,18 @@ static __device__ void load_part(const sup_gpu_system &s, float *shared)
     const float *from = s.inverse + (size_t)blockIdx.x * LIMIT * LIMIT;
     for (int i = threadIdx.x * 4; C == 1 && i < LIMIT * LIMIT; i += T * 4)
         copy_chunk(shared + i, from + i);
-    asm volatile("cp.async.commit_group;");
+    end_group();
 }
 
 /* The arrays are there; the inverse as well. Own copies only: a barrier must follow. */
 static __device__ void wait_pack()
 {
-    asm volatile("cp.async.wait_group 1;");
+    wait_groups<1>();
 }
 
 static __device__ void wait_inverse()
 {
-    asm volatile("cp.async.wait_group 0;");
+    wait_groups<0>();
 }
 
 /* out = inverse * in for the right-hand sides of a crowd's characters: sixteen rows and a slice of the terms a warp; slices are added

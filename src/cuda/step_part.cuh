@@ -153,7 +153,7 @@ static __device__ void load_feet(const sup_gpu_system &s, const sup_gpu_state &s
         copy_chunk(to + 4 * i, &from[i < free_count ? b.place(s.interior_count, i, own)
                                                     : s.unknown_count + anchor[i - free_count]]);
     }
-    asm volatile("cp.async.commit_group;");
+    end_group();
 }
 
 static __device__ sup_wide3 corner_position(const float *x, int place)

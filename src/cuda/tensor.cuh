@@ -5,7 +5,7 @@
 #ifndef SUP_CUDA_TENSOR_CUH
 #define SUP_CUDA_TENSOR_CUH
 
-#include <cuda_runtime.h>
+#include "cuda/machine.cuh"
 
 /* What the cores take of a float, which leave out its last thirteen bits, and the rest. */
 static __device__ __forceinline__ unsigned high_part(float v)
@@ -18,17 +18,7 @@ static __device__ __forceinline__ unsigned low_part(float v)
     return __float_as_uint(v - __uint_as_float(high_part(v)));
 }
 
-/* sum += a b: a of 16 x 8, b of 8 x 8. Of a thread with group = lane / 4, place = lane % 4: a has row group, then group + 8, of column
- * place, then of place + 4; b rows place and place + 4 of column group; sum columns 2 place and + 1 of row group, then group + 8. */
-static __device__ __forceinline__ void multiply_tile(float (&sum)[4], const unsigned (&a)[4], unsigned b0, unsigned b1)
-{
-    asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, "
-        "%3};"
-        : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
-        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
-}
-
-/* The same for floats: a as above, and N columns of b, 8 by 8. The small products first. */
+/* sum += a b as multiply_tile, for floats and N columns of b, 8 by 8. The small products first. */
 template <int N>
 static __device__ __forceinline__ void multiply_tiles(float (&sum)[N][4], const float (&a)[4], const float (&b)[N][2])
 {

@@ -17,7 +17,7 @@ __global__ void __launch_bounds__(ALONE_THREADS)
     top_alone_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st, int turn,
                      int solve)
 {
-    extern __shared__ __align__(16) float rest[]; /* [3*top_stride] x, then y, then z */
+    SHARED_ARRAY(float, rest); /* [3*top_stride] x, then y, then z */
     __shared__ float products[SUP_GPU_TOP_ROWS_ALONE];
     int character = blockIdx.y, lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     int row = blockIdx.x * SUP_GPU_TOP_ROWS_ALONE + warp, quarters = s.top_stride / 4;
@@ -120,7 +120,7 @@ static __device__ void load_chunk(const sup_gpu_system &s, const float *inverse,
             copy_chunk(stage + CHUNK * ROWS_APART + i / (COLUMNS / 4) * COLUMNS_APART + i % (COLUMNS / 4) * 4,
                        from + (size_t)chunk * COLUMNS + 4 * i);
     }
-    asm volatile("cp.async.commit_group;");
+    end_group();
 }
 
 /* Rows of S^-1 times columns of characters, chunk by chunk, one on the way while the other is multiplied. A warp has 16 rows and all
@@ -141,7 +141,7 @@ __global__ void __launch_bounds__(256, 3)
     for (int k = 0; k < STAGES - 1; k++)
         load_chunk(s, inverse, from, k * CHUNK, stages + k * STAGE);
     for (int chunk = 0, stage = 0; chunk < s.top_stride; chunk += CHUNK, stage = stage + 1 < STAGES ? stage + 1 : 0) {
-        asm volatile("cp.async.wait_group %0;" ::"n"(STAGES - 2));
+        wait_groups<STAGES - 2>();
         __syncthreads();
         load_chunk(s, inverse, from, chunk + (STAGES - 1) * CHUNK, stages + (stage + STAGES - 1) % STAGES * STAGE);
         const float *m = stages + stage * STAGE + row, *in = stages + stage * STAGE + CHUNK * ROWS_APART + part;
@@ -156,7 +156,7 @@ __global__ void __launch_bounds__(256, 3)
             multiply_tiles<TILES>(sum, a, b);
         }
     }
-    asm volatile("cp.async.wait_group 0;");
+    wait_groups<0>();
     for (int turns = 0; turns < 2; turns++) { /* slice by slice */
         __syncthreads();
         if (slice != turns) continue;

@@ -36,7 +36,7 @@ static __device__ sup_gpu_progress wake(const sup_gpu_system &s, const sup_gpu_o
     float part = (float)(p.still - begin) / (float)(end - begin);
     float calm = (touches ? CALM_TOUCHING : CALM) * fmaxf(0.0f, fminf(1.0f, part));
     p.damping = fmaxf(in.damping, calm);
-    p.moved = p.trembled = 0;
+    p.moved = p.trembled = p.trembles = 0;
     p.rows = 0;
     return p;
 }

@@ -169,7 +169,7 @@ static void check_wide(const sup_upsample *u, const sup_shown_rows *narrow, sup_
     w.coarse_count = 65537;
     w.plain = widen(&u->plain, sup_arena_alloc(arena, (size_t)u->plain.entry_count + 1, sizeof(int32_t)));
     w.riding = widen(&u->riding, sup_arena_alloc(arena, (size_t)u->riding.entry_count + 1, sizeof(int32_t)));
-    CHECK_OK(sup_shown_rows_create(&w, arena, &rows, &error), error);
+    CHECK_OK(sup_shown_rows_create(&w, false, arena, &rows, &error), error);
     CHECK(rows.narrow == NULL && rows.slots == narrow->slots && rows.row_count == narrow->row_count);
     for (size_t i = 0; i < (size_t)rows.slots * (size_t)rows.row_count; i++)
         CHECK_EQ(rows.wide[i], narrow->narrow[i]);
@@ -186,7 +186,7 @@ TEST(rows_of_the_shown_skin_give_what_its_blocks_give)
     const sup_upsample *u = &view.upsample;
     sup_context context = sup_context_resolve(&a.context);
     sup_arena arena = sup_arena_create(&context.allocator);
-    CHECK_OK(sup_shown_rows_create(u, &arena, &rows, &error), error);
+    CHECK_OK(sup_shown_rows_create(u, false, &arena, &rows, &error), error);
     CHECK(rows.plain_count > 0 && rows.row_count > rows.plain_count && rows.narrow != NULL && rows.slots <= 63);
     size_t n = (size_t)u->coarse_count, shown = (size_t)u->vertex_count;
     float *x = calloc(n * 4, sizeof *x), *skin = calloc(shown * 6, sizeof *skin);

@@ -22,7 +22,7 @@ const plots = { milliseconds: new Plot('Step', 'ms', 2), volumeRatio: new Plot('
 const painter = new Painter(stage, (index) => (builder ? null : views[index]), { start: () => history.mark(), show: (view, values) => view.paint('paint', { map: painter.map, values }), done: usePaint });
 const turner = new JointTurner(stage, (index) => (builder || painter.stroke ? null : views[index]), { change: () => ask('pose'), start: () => history.mark(), choose: chooseJoint });
 const history = new History(takeState, giveState);
-let views = [], methods = [], paints = {}, scenes = [], builder = null, wasm = null, wants = new Set(), shaking = 0, film = false;
+let views = [], methods = [], paints = {}, scenes = [], builder = null, wasm = null, wants = new Set(), shaking = 0, settling = 0, film = false;
 
 // ---- words to the person ----
 
@@ -268,7 +268,7 @@ function loop(now) {
   last = now;
   requestAnimationFrame(loop);
   stage.orbit.update();
-  const moving = state.playing || shaking > 0 || wants.size > 0;
+  const moving = state.playing || shaking > 0 || settling > 0 || wants.size > 0;
   if (!builder) turner.follow();
   if (!builder && moving && views.length > 0 && views.every((view) => view.method && !view.busy)) advance(seconds);
   if (now < awake) stage.draw(views.map((view) => (builder ? 'no skeleton' : `${view.method} ${view.numbers.milliseconds > 0 ? `${view.numbers.milliseconds.toFixed(1)} ms` : ''}`)));
@@ -281,6 +281,7 @@ function advance(seconds) {
   }
   const moved = shaking > 0 ? [0.06 * Math.sin(shaking * 40), 0.04 * Math.sin(shaking * 53), 0] : undefined;
   shaking = Math.max(0, shaking - seconds);
+  settling = Math.max(0, settling - seconds);
   state.frame++;
   const measure = !$('panel').hidden && state.frame % MEASURE_EVERY === 0;
   const reset = wants.has('reset');
@@ -380,7 +381,7 @@ function setLive(which, name, value) {
       await view.engine.call('set', { name, value });
       view.settings = { ...view.settings, [name]: value };
     }
-    ask('pose');
+    settling = 1;
     remember();
     showGravity();
   });
