@@ -339,8 +339,9 @@ class worker
             fibre &f = fibres[i];
             f.thread = {i, 0, 0};
             f.fake_stack = NULL;
-            void **top = (void **)(f.stack + STACK - i % 61 * 192); /* or all would be in the same few lines of the cache */
-            *--top = NULL; /* where the entry would go back to */
+            void **top =
+                (void **)(f.stack + STACK - i % 61 * 192); /* or all would be in the same few lines of the cache */
+            *--top = NULL;                                 /* where the entry would go back to */
             *--top = (void *)fibre_begins;
             for (int k = 0; k < 6; k++)
                 *--top = NULL;
@@ -645,10 +646,12 @@ cudaError_t launch(const cudaLaunchConfig_t &config, const void *kernel, std::fu
     {
         std::lock_guard<std::mutex> hold(allowed_lock);
         const auto found = allowed.find(kernel);
-        if (config.dynamicSmemBytes > (size_t)(found == allowed.end() ? SHARED_PLAIN : found->second)) fail("more shared memory than allowed");
+        if (config.dynamicSmemBytes > (size_t)(found == allowed.end() ? SHARED_PLAIN : found->second))
+            fail("more shared memory than allowed");
     }
     const dim3 grid = config.gridDim, block = config.blockDim;
-    if (grid.x == 0 || grid.y == 0 || grid.z == 0 || block.x == 0 || block.x > 1024 || block.y * block.z != 1) fail("a launch of no shape");
+    if (grid.x == 0 || grid.y == 0 || grid.z == 0 || block.x == 0 || block.x > 1024 || block.y * block.z != 1)
+        fail("a launch of no shape");
     const unsigned blocks = grid.x * grid.y * grid.z;
     const bool cooperative = is_cooperative(config);
     if (cooperative && blocks > PROCESSORS) fail("more blocks wait for each other than fit the device");
