@@ -328,8 +328,8 @@ static __device__ void write_back(const part_work &w, const sup_gpu_out &out, in
     __syncthreads();
 }
 
-static __device__ part_work open_work(const sup_gpu_part &g, const sup_gpu_out &out, const sup_gpu_part_frame &frame, int character,
-                                      part_counts &counts)
+static __device__ part_work open_work(const sup_gpu_part &g, const sup_gpu_state &st, const sup_gpu_out &out,
+                                      const sup_gpu_part_frame &frame, int character, part_counts &counts)
 {
     part_work w;
     w.g = &g;
@@ -337,6 +337,7 @@ static __device__ part_work open_work(const sup_gpu_part &g, const sup_gpu_out &
     w.r = room_at(g, blockIdx.x);
     w.places = places_of(g, out, frame, character);
     w.offset = w.places.offset;
+    w.touched = st.touched != NULL ? st.touched + (size_t)character * g.view.coarse_count : NULL;
     w.keep = frame.keep;
     w.places.offset = NULL; /* what was moved is loaded */
     w.places.state = w.r.state;
@@ -372,7 +373,7 @@ __global__ void __launch_bounds__(PART_THREADS)
         const sup_gpu_part_frame frame = g.frame[character];
         const int pairs = frame.pair_count <= SUP_GPU_PART_PAIRS ? frame.pair_count : 0;
         if (!frame.shows || (frame.moved == 0 && pairs == 0)) continue;
-        const part_work w = open_work(g, out, frame, character, counts);
+        const part_work w = open_work(g, st, out, frame, character, counts);
         uint32_t *moved = g.moved + (size_t)character * g.words;
         if (threadIdx.x == 0) counts = part_counts{};
         __syncthreads();
