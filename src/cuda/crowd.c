@@ -17,7 +17,8 @@ enum {
     SETTLE_ROUNDS = 30,     /* steps without momentum after a reset, */
     TOUCH_ROUNDS = 20,      /* and with contact after those */
     OWN_TURNS_TOUCHING = 6, /* iterations at most, where none are asked for, with contact (solver.h) */
-    MOST_STEPS = SUP_PACE_MOST_STEPS
+    MOST_STEPS = SUP_PACE_MOST_STEPS,
+    SPARE_OF_COLLIDERS = 12 /* instead of SUP_GPU_SPARE: their rows are stiff, and up to eleven steps were taken back */
 };
 
 /* In which what was moved apart in the shown skin comes back, but for a third (projective_step.c). */
@@ -266,7 +267,7 @@ static int32_t count_turns(const sup_crowd *crowd)
         int32_t asked = crowd->orders[i].iterations > 0 ? crowd->orders[i].iterations : own;
         most = asked > most ? asked : most;
     }
-    return most + SUP_GPU_SPARE;
+    return most + (crowd->colliders.count > 0 ? SPARE_OF_COLLIDERS : SUP_GPU_SPARE);
 }
 
 static int launch_anchors(const sup_gpu_anchors *anchors, const sup_gpu_joints *joints, const sup_gpu_state *st,
