@@ -117,7 +117,7 @@ static times time_frames(sup_crowd *crowd, int32_t frames)
 }
 
 /* A stage of a step, on the device's stream. */
-enum { STAGE_POSE, STAGE_ANCHORS, STAGE_DETECT, STAGE_SOLVER, STAGE_SKIN, STAGE_SHOW, STAGES };
+enum { STAGE_POSE, STAGE_ANCHORS, STAGE_DETECT, STAGE_SOLVER, STAGE_SKIN, STAGE_SHOW, STAGE_PART, STAGES };
 
 static int launch_stage(sup_crowd *crowd, int32_t stage, void *stream)
 {
@@ -141,6 +141,8 @@ static int launch_stage(sup_crowd *crowd, int32_t stage, void *stream)
     } else if (stage == STAGE_SHOW) {
         bad |= sup_gpu_skin_step(&crowd->skin, &crowd->joints, crowd->device_orders, &crowd->out, stream);
         bad |= sup_gpu_show(&crowd->upsample, state, false, &crowd->out, stream);
+    } else if (stage == STAGE_PART && crowd->graph_solves > 0) {
+        bad |= sup_gpu_part_step(&crowd->part, state, &crowd->out, stream);
     }
     return bad;
 }
@@ -149,7 +151,7 @@ static int launch_stage(sup_crowd *crowd, int32_t stage, void *stream)
 static void time_stages(sup_crowd *crowd)
 {
     enum { ROUNDS = 20 };
-    static const char *const names[STAGES] = {"pose", "anchors", "detect", "solver", "skin", "show"};
+    static const char *const names[STAGES] = {"pose", "anchors", "detect", "solver", "skin", "show", "part"};
     void *event[STAGES + 1], *stream = crowd->device->stream;
     float ms[STAGES][ROUNDS];
     int bad = 0;

@@ -238,6 +238,9 @@ __global__ void __launch_bounds__(THREADS)
 
 /* --- At rest --- */
 
+/* Flesh that moved by less in a step has settled, in sizes (solver.c: sup_solver_settle). */
+#define AT_REST 1e-6f
+
 __global__ void still_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st)
 {
     wait_for_kernel();
@@ -245,6 +248,7 @@ __global__ void still_kernel(const __grid_constant__ sup_gpu_system s, const __g
     size_t at = (size_t)character * s.unknown_count + i, anchor = (size_t)character * s.anchor_count + i;
     if (i < s.unknown_count) {
         float4 now = st.x[phase & 1][at];
+        if (largest(minus(now, st.x[1 - (phase & 1)][at])) >= AT_REST * s.size) atomicMax(&st.progress[character].stirs, 1u);
         st.x[1 - (phase & 1)][at] = st.guess[at] = now;
         st.miss[at] = st.push[at] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
     }
@@ -290,6 +294,15 @@ __global__ void phase_kernel(const __grid_constant__ sup_gpu_state st)
     none.damping = 1.0f;
     none.version = st.orders[c].version;
     st.progress[c] = none;
+}
+
+__global__ void settle_end_kernel(const __grid_constant__ sup_gpu_state st)
+{
+    wait_for_kernel();
+    int c = blockIdx.x * blockDim.x + threadIdx.x;
+    if (c >= st.count) return;
+    if (st.progress[c].stirs == 0) st.progress[c].asleep = 1;
+    st.progress[c].stirs = 0;
 }
 
 /* The skin that is looked at while flesh settles with contact. */
@@ -386,6 +399,12 @@ extern "C" int sup_gpu_reset(const sup_gpu_system *system, const sup_gpu_state *
     launch_early(rest_kernel, grid_for(most_of(system), state->count), THREADS, 0, on, *system, *state, *body);
     launch_early(blend_kernel, grid_for(system->skin_count, state->count), THREADS, 0, on, *system, *state, *body, joints);
     return sup_gpu_still(system, state, stream);
+}
+
+extern "C" int sup_gpu_settle_end(const sup_gpu_state *state, void *stream)
+{
+    launch_early(settle_end_kernel, dim3((state->count + THREADS - 1) / THREADS), THREADS, 0, (cudaStream_t)stream, *state);
+    return (int)cudaGetLastError();
 }
 
 extern "C" int sup_gpu_settle_look(const sup_gpu_system *system, const sup_gpu_state *state, void *stream)

@@ -491,7 +491,7 @@ static int settle_touching(sup_crowd *crowd, int32_t begin, const sup_gpu_state 
 {
     const sup_gpu_system *system = &crowd->system;
     sup_gpu_detect detect = detect_range(crowd, begin);
-    int code = 0;
+    int code = sup_gpu_settled(system, st, stream);
     for (int32_t round = 0; code == 0 && round < TOUCH_ROUNDS; round++) {
         code = sup_gpu_settle_look(system, st, stream);
         if (code == 0) code = sup_gpu_detect_step(&detect, system, st, body, stream);
@@ -531,6 +531,7 @@ static int settle(sup_crowd *crowd, int32_t begin, int32_t end, void *stream)
         code = sup_gpu_step(system, &st, 8 + SUP_GPU_SPARE, 0, stream);
         if (code == 0) code = sup_gpu_finish(system, &st, &body, joints.pose, stream);
         if (code == 0) code = sup_gpu_still(system, &st, stream);
+        if (code == 0) code = sup_gpu_settle_end(&st, stream);
     }
     if (code == 0 && touches) code = settle_touching(crowd, begin, &st, &body, joints.pose, stream);
     if (code == 0) code = sup_gpu_settled(system, &st, stream);

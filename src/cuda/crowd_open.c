@@ -676,7 +676,10 @@ static sup_result open_part(sup_crowd *crowd, const sup_projective_view *from, s
     int32_t rooms = ROOMS_A_PROCESSOR * crowd->device->info.processors, n = crowd->count;
     if (view->triangle_count == 0) return SUP_OK; /* too fine */
     unsigned char *held = sup_arena_alloc(&crowd->arena, (size_t)view->coarse_count, 1);
-    if (held == NULL) return sup_fail_memory(error, "the crowd");
+    int32_t *first_shown = sup_arena_alloc(&crowd->arena, (size_t)view->vertex_count, sizeof(int32_t));
+    if (held == NULL || first_shown == NULL) return sup_fail_memory(error, "the crowd");
+    for (int32_t v = 0; v < view->vertex_count; v++)
+        first_shown[v] = view->shown[view->shown_first[v]];
     for (int32_t i = 0; i < from->rigid_count; i++)
         held[from->rigid_vertex[i]] = (view->close[from->rigid_vertex[i]] & SUP_PART_CARRIED) == 0;
     part->bundle_count = (view->triangle_count + SUP_PART_BUNDLE - 1) / SUP_PART_BUNDLE;
@@ -685,6 +688,7 @@ static sup_result open_part(sup_crowd *crowd, const sup_projective_view *from, s
     part->room_count = rooms < 1 ? 1 : rooms < n ? rooms : n;
     part->joined = n > 2 ? JOINED : JOINED_ALONE;
     open_part_view(&u, view, &part->view);
+    part->first_shown = up(&u, first_shown, view->vertex_count, sizeof(int32_t));
     part->held = up(&u, held, view->coarse_count, 1);
     part->coarse_rest = crowd->body.start_rest;
     part->gap = crowd->detect.view.gap;

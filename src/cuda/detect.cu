@@ -7,6 +7,7 @@
 #include "cuda/gpu_contact.h"
 #include "cuda/launch.cuh"
 #include "cuda/vectors.cuh"
+#include "cuda/wake.cuh"
 
 #include <math.h>
 
@@ -552,13 +553,21 @@ static __device__ bool stays(const work &w, int v, int triangle, const sight &vi
            view.distance2 < 2.0f * deepest * deepest;
 }
 
-/* The triangle that the vertex touches now, -1 for none. */
-static __device__ int update_pair(const work &w, int v, int triangle, sight &view)
+/* Height at which the vertex touches. */
+static __device__ float touch_height(const work &w, int v, int triangle, const sight &view)
+{
+    const float gap = gap_at(w, v, triangle, view);
+    return fminf(touch_gap(kin_of(*w.d, v, triangle)) * gap, gap - w.d->slack[v]);
+}
+
+/* The triangle that the vertex touches now, -1 for none. `anew`: pairs that push and would not be found now end. */
+static __device__ int update_pair(const work &w, int v, int triangle, bool anew, sight &view)
 {
     unsigned long long key = w.nearest[v];
     if (triangle >= 0) {
         triangle = walk(w, v, triangle, FACING_KEPT, view);
-        if (stays(w, v, triangle, view)) return triangle;
+        const bool left_over = anew && key == NO_PAIR && view.height < touch_height(w, v, triangle, view);
+        if (!left_over && stays(w, v, triangle, view)) return triangle;
     }
     if (key == NO_PAIR) return -1;
     return walk(w, v, (int)(key & 0xffffffffu), 0.0f, view);
@@ -604,8 +613,7 @@ static __device__ sup_gpu_row make_row(const sup_gpu_system &s, const sup_gpu_st
     const int32_t *t = w.d->triangles + 3 * (size_t)triangle;
     sup_gpu_row row = {};
     float4 normal = push_normal(w, v, triangle, view), off = w.skin[v];
-    float gap = gap_at(w, v, triangle, view), slack = w.d->slack[v];
-    float touch = fminf(touch_gap(kin_of(*w.d, v, triangle)) * gap, gap - slack);
+    float gap = gap_at(w, v, triangle, view), slack = w.d->slack[v], touch = touch_height(w, v, triangle, view);
     float away =
         (view.height - touch) / (KEEP_DISTANCE * gap - slack - touch); /* 0 where the row pushes, 1 where it ends */
     float flesh = PRESS_FLESH * 0.5f * (prism_depth(w, triangle) + flesh_depth(w, v));
@@ -650,7 +658,7 @@ __global__ void __launch_bounds__(THREADS)
     bool pushes = false;
     if (v < s.skin_count && (st.pair[at] >= 0 || w.nearest[v] != NO_PAIR)) {
         sight view;
-        int triangle = update_pair(w, v, st.pair[at], view);
+        int triangle = update_pair(w, v, st.pair[at], st.progress[character].still == STILL_TOUCH, view);
         st.pair[at] = triangle;
         pushes = triangle >= 0;
         if (pushes) {

@@ -92,6 +92,7 @@ typedef struct sup_gpu_progress {
     float calm_part;    /* of sup_calm (calm.h), */
     float calm_mean;    /* the same */
     uint32_t trembles;  /* 1: a vertex goes no more than half its way (calm.c) */
+    uint32_t stirs;     /* 1: flesh that settles has not come to rest */
 } sup_gpu_progress;
 
 /* What a character does after a local step. */
@@ -183,11 +184,11 @@ typedef struct sup_gpu_state {
     sup_gpu_four *window;     /* [count*skin_count] at the begin of a window of steps */
     sup_gpu_four *leashed;    /* [count*skin_count] by linear blending, at the last step */
     sup_gpu_four *carried;    /* [count*skin_count] the skin, carried on to where the joints are */
-    sup_gpu_four *calm;       /* [count*unknown_count] way that the last step asked for, and the share of it that is gone */
-    double *calm_ways;        /* [count*calm_rows] lengths of those ways */
-    int32_t calm_rows;        /* blocks that sum them up */
-    float *stepped;           /* [count*joint_count*12] joints of the last step */
-    float *carry;             /* the same count: from there to where they are now */
+    sup_gpu_four *calm; /* [count*unknown_count] way that the last step asked for, and the share of it that is gone */
+    double *calm_ways;  /* [count*calm_rows] lengths of those ways */
+    int32_t calm_rows;  /* blocks that sum them up */
+    float *stepped;     /* [count*joint_count*12] joints of the last step */
+    float *carry;       /* the same count: from there to where they are now */
     /* Contact. */
     sup_gpu_row *rows;    /* [count*row_count] */
     int32_t *pair;        /* [count*row_count] triangle or collider that a row is with, -1 for none */
@@ -262,6 +263,8 @@ int sup_gpu_carry(const sup_gpu_system *system, const sup_gpu_state *state, cons
 int sup_gpu_first_phase(const sup_gpu_state *state, void *stream);
 int sup_gpu_reset(const sup_gpu_system *system, const sup_gpu_state *state, const sup_gpu_body *body,
                   const float *joints, void *stream);
+/* After a step of flesh that settles: who is at rest takes no more of them. */
+int sup_gpu_settle_end(const sup_gpu_state *state, void *stream);
 /* Flesh that settled, and settles on with contact: the skin to look at, then, with the rows that were found, who is done. */
 int sup_gpu_settle_look(const sup_gpu_system *system, const sup_gpu_state *state, void *stream);
 int sup_gpu_settle_touch(const sup_gpu_state *state, void *stream);

@@ -11,10 +11,10 @@ extern "C" {
 #endif
 
 enum {
-    SUP_GPU_PART_PAIRS = 4096,                        /* triangles that cross each other, of a character; more: left */
-    SUP_GPU_PART_HITS = 4 * SUP_GPU_PART_PAIRS,       /* two edges of one through the other, and the other way round */
-    SUP_GPU_PART_PATCHES = 256,                       /* of the skin that is inside */
-    SUP_GPU_PART_BOX_FOURS = 3                        /* of a bundle: lower and cosine, upper, axis of its normals */
+    SUP_GPU_PART_PAIRS = 4096,                  /* triangles that cross each other, of a character; more: left */
+    SUP_GPU_PART_HITS = 4 * SUP_GPU_PART_PAIRS, /* two edges of one through the other, and the other way round */
+    SUP_GPU_PART_PATCHES = 256,                 /* of the skin that is inside */
+    SUP_GPU_PART_BOX_FOURS = 3                  /* of a bundle: lower and cosine, upper, axis of its normals */
 };
 
 /* sup_part_hit of part_internal.h. */
@@ -54,34 +54,36 @@ typedef struct sup_gpu_part_frame {
 
 /* Room to part one character in. All of `state`, `wall` and `bits` is 0 in between. */
 typedef struct sup_gpu_part_room {
-    sup_gpu_part_vertex *vertex;    /* [vertex_count] */
-    int32_t *state;                 /* [vertex_count] */
-    unsigned char *wall;            /* beside each of the view's neighbours: the edge crosses something */
-    int32_t *list, *known, *loaded; /* [vertex_count] what is moved in this round, in any; what has a place in `vertex` */
-    int32_t *queue;                 /* [vertex_count] */
-    uint32_t *bits;                 /* [words] of places in `list`: edges to look at */
-    int32_t *dirty;                 /* [bundles] of the active ones */
-    sup_gpu_part_hit *hits;         /* [SUP_GPU_PART_HITS] */
-    sup_gpu_part_patch *patches;    /* [SUP_GPU_PART_PATCHES] */
-    unsigned long long *sorted;     /* [SUP_GPU_PART_PAIRS] */
+    sup_gpu_part_vertex *vertex; /* [vertex_count] */
+    int32_t *state;              /* [vertex_count] */
+    unsigned char *wall;         /* beside each of the view's neighbours: the edge crosses something */
+    int32_t *list, *known,
+        *loaded;                 /* [vertex_count] what is moved in this round, in any; what has a place in `vertex` */
+    int32_t *queue;              /* [vertex_count] */
+    uint32_t *bits;              /* [words] of places in `list`: edges to look at */
+    int32_t *dirty;              /* [bundles] of the active ones */
+    sup_gpu_part_hit *hits;      /* [SUP_GPU_PART_HITS] */
+    sup_gpu_part_patch *patches; /* [SUP_GPU_PART_PATCHES] */
+    unsigned long long *sorted;  /* [SUP_GPU_PART_PAIRS] */
 } sup_gpu_part_room;
 
 typedef struct sup_gpu_part {
-    sup_part_view view;        /* of arrays on the device; no triangles: nothing is parted */
-    const unsigned char *held; /* [coarse_count] 1: skin there must not move */
-    const float *coarse_rest;  /* [coarse_count*3] */
-    const float *gap;          /* [coarse_count] */
-    const float *keep;         /* [1] of the ways of the last frame */
+    sup_part_view view;         /* of arrays on the device; no triangles: nothing is parted */
+    const int32_t *first_shown; /* [vertex_count] output vertex that its place is read from */
+    const unsigned char *held;  /* [coarse_count] 1: skin there must not move */
+    const float *coarse_rest;   /* [coarse_count*3] */
+    const float *gap;           /* [coarse_count] */
+    const float *keep;          /* [1] of the ways of the last frame */
     int32_t bundle_count, words, room_count;
-    int32_t joined;             /* blocks that look at one character */
-    float *offset;              /* [count*vertex_count*3] of the last frame, 0 where nothing was moved */
-    uint32_t *moved;            /* [count*words] bits of vertices that were */
-    sup_gpu_part_frame *frame;  /* [count] */
-    uint32_t *chosen;           /* [count*words] bits of bundles that are looked at */
-    int32_t *active;            /* [count*bundle_count] those, rising */
-    sup_gpu_four *box;          /* [count*bundle_count*SUP_GPU_PART_BOX_FOURS] of the active ones */
-    unsigned long long *pair;   /* [count*SUP_GPU_PART_PAIRS] part_find.cuh: key_of */
-    sup_gpu_part_room room;     /* the first; the others behind it, array by array */
+    int32_t joined;            /* blocks that look at one character */
+    float *offset;             /* [count*vertex_count*3] of the last frame, 0 where nothing was moved */
+    uint32_t *moved;           /* [count*words] bits of vertices that were */
+    sup_gpu_part_frame *frame; /* [count] */
+    uint32_t *chosen;          /* [count*words] bits of bundles that are looked at */
+    int32_t *active;           /* [count*bundle_count] those, rising */
+    sup_gpu_four *box;         /* [count*bundle_count*SUP_GPU_PART_BOX_FOURS] of the active ones */
+    unsigned long long *pair;  /* [count*SUP_GPU_PART_PAIRS] part_find.cuh: key_of */
+    sup_gpu_part_room room;    /* the first; the others behind it, array by array */
 } sup_gpu_part;
 
 /* After sup_gpu_show: moves what crosses apart in `out`. */

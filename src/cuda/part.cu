@@ -12,7 +12,7 @@
 #include "cuda/wake.cuh"
 
 enum { ROUNDS = 10, SWEEPS = 4, LAST_SWEEPS = 12, CHOOSE_THREADS = 512 }; /* part_skin.c */
-#define LEAST_OFFSET 1e-4f /* part_skin.c */
+#define LEAST_OFFSET 1e-4f                                                /* part_skin.c */
 
 /* --- Where to look --- */
 
@@ -83,10 +83,12 @@ __global__ void __launch_bounds__(CHOOSE_THREADS)
     if (threadIdx.x == 0) g.frame[character] = frame;
 }
 
-static __device__ part_places places_of(const sup_gpu_part &g, const sup_gpu_out &out, const sup_gpu_part_frame &frame, int character)
+static __device__ part_places places_of(const sup_gpu_part &g, const sup_gpu_out &out, const sup_gpu_part_frame &frame,
+                                        int character)
 {
     part_places p = {};
     p.view = &g.view;
+    p.first_shown = g.first_shown;
     p.shown = (const char *)out.positions + (size_t)character * out.instance_stride[0];
     p.stride = out.vertex_stride[0];
     p.keep = frame.keep;
@@ -105,8 +107,8 @@ __global__ void __launch_bounds__(PART_THREADS)
     wait_for_kernel();
     const int character = blockIdx.y, warp = blockIdx.x * PART_WARPS + threadIdx.x / 32;
     const sup_gpu_part_frame frame = g.frame[character];
-    bound_bundles(places_of(g, out, frame, character), g.active + (size_t)character * g.bundle_count, frame.active_count, NULL,
-                  warp, gridDim.x * PART_WARPS, boxes_of(g, character));
+    bound_bundles(places_of(g, out, frame, character), g.active + (size_t)character * g.bundle_count,
+                  frame.active_count, NULL, warp, gridDim.x * PART_WARPS, boxes_of(g, character));
 }
 
 __global__ void __launch_bounds__(PART_THREADS)
@@ -228,7 +230,8 @@ static __device__ int find_again(const part_work &w, part_triangle (*own)[BUNDLE
     if (threadIdx.x == 0) w.counts->pairs = 0;
     bound_bundles(w.places, w.active, w.active_count, w.r.dirty, warp, PART_WARPS, w.boxes);
     __syncthreads();
-    const part_search search = {w.places, w.active, w.active_count, w.r.dirty, w.boxes, w.pairs, &w.counts->pairs, own[warp]};
+    const part_search search = {w.places, w.active, w.active_count,   w.r.dirty,
+                                w.boxes,  w.pairs,  &w.counts->pairs, own[warp]};
     for (int i = warp; i < w.active_count; i += PART_WARPS)
         if (w.r.dirty[i]) find_crossings(search, i);
     __syncthreads();
@@ -319,7 +322,8 @@ static __device__ void write_back(const part_work &w, const sup_gpu_out &out, in
             atomicAnd(&moved[v / 32], ~(1u << v % 32));
         }
         for (int k = w.view->shown_first[v]; k < w.view->shown_first[v + 1]; k++)
-            store3(out.positions, out.vertex_stride[0], out.instance_stride[0], w.view->shown[k], character, x.x, x.y, x.z);
+            store3(out.positions, out.vertex_stride[0], out.instance_stride[0], w.view->shown[k], character, x.x, x.y,
+                   x.z);
     }
     for (int i = threadIdx.x; i < w.counts->loaded; i += PART_THREADS)
         w.r.state[w.r.loaded[i]] = 0;
@@ -364,18 +368,22 @@ static __device__ void part_character(const part_work &w, int pairs, part_triang
 
 /* Blocks take characters in turn: there is no room for more of them at a time. */
 __global__ void __launch_bounds__(PART_THREADS)
-    part_kernel(const __grid_constant__ sup_gpu_part g, const __grid_constant__ sup_gpu_state st, const __grid_constant__ sup_gpu_out out)
+    part_kernel(const __grid_constant__ sup_gpu_part g, const __grid_constant__ sup_gpu_state st,
+                const __grid_constant__ sup_gpu_out out)
 {
     __shared__ part_triangle own[PART_WARPS][BUNDLE];
     __shared__ part_counts counts;
+    __shared__ part_work w; /* one for all: threads have no room for so many addresses */
     wait_for_kernel();
     for (int character = blockIdx.x; character < st.count; character += gridDim.x) {
         const sup_gpu_part_frame frame = g.frame[character];
         const int pairs = frame.pair_count <= SUP_GPU_PART_PAIRS ? frame.pair_count : 0;
         if (!frame.shows || (frame.moved == 0 && pairs == 0)) continue;
-        const part_work w = open_work(g, st, out, frame, character, counts);
         uint32_t *moved = g.moved + (size_t)character * g.words;
-        if (threadIdx.x == 0) counts = part_counts{};
+        if (threadIdx.x == 0) {
+            counts = part_counts{};
+            w = open_work(g, st, out, frame, character, counts);
+        }
         __syncthreads();
         if (threadIdx.x < 32 && frame.moved > 0) know_moved(w, moved);
         __syncthreads();
@@ -385,8 +393,7 @@ __global__ void __launch_bounds__(PART_THREADS)
 }
 
 /* Nothing was moved. */
-__global__ void __launch_bounds__(PART_THREADS)
-    part_reset_kernel(const __grid_constant__ sup_gpu_part g, int first)
+__global__ void __launch_bounds__(PART_THREADS) part_reset_kernel(const __grid_constant__ sup_gpu_part g, int first)
 {
     wait_for_kernel();
     const int character = first + (int)blockIdx.y, i = blockIdx.x * PART_THREADS + threadIdx.x;
@@ -399,7 +406,8 @@ __global__ void __launch_bounds__(PART_THREADS)
 
 /* --- Launches --- */
 
-extern "C" int sup_gpu_part_step(const sup_gpu_part *part, const sup_gpu_state *state, const sup_gpu_out *out, void *stream)
+extern "C" int sup_gpu_part_step(const sup_gpu_part *part, const sup_gpu_state *state, const sup_gpu_out *out,
+                                 void *stream)
 {
     cudaStream_t on = (cudaStream_t)stream;
     if (part->view.triangle_count == 0 || out->positions == NULL) return 0;

@@ -12,14 +12,22 @@
 #include <math.h>
 
 enum { PART_THREADS = 256, PART_WARPS = PART_THREADS / 32, BUNDLE = SUP_PART_BUNDLE };
-enum { LOADED = 1, SEED = 2, OUTSIDE = 4, LISTED = 8, FOLD = 16, KNOWN = 32 }; /* of sup_gpu_part_room.state: part_skin.c */
+enum {
+    LOADED = 1,
+    SEED = 2,
+    OUTSIDE = 4,
+    LISTED = 8,
+    FOLD = 16,
+    KNOWN = 32
+};                     /* of sup_gpu_part_room.state: part_skin.c */
 #define ROUNDING 2e-6f /* part_kernel.h */
 
 /* Where the vertices of a character are. */
 struct part_places {
     const sup_part_view *view;
-    const char *shown; /* the character's positions, */
-    size_t stride;     /* bytes from one to the next */
+    const int32_t *first_shown; /* of sup_gpu_part */
+    const char *shown;          /* the character's positions, */
+    size_t stride;              /* bytes from one to the next */
     /* Before anything is moved: NULL where nothing was moved in the last frame either. */
     const float *offset;
     float keep;
@@ -31,7 +39,7 @@ struct part_places {
 /* Where a vertex came. */
 static __device__ float4 came_from(const part_places &p, int v)
 {
-    return get((const float *)(p.shown + (size_t)p.view->shown[p.view->shown_first[v]] * p.stride));
+    return get((const float *)(p.shown + (size_t)p.first_shown[v] * p.stride));
 }
 
 static __device__ float4 place_of(const part_places &p, int v)
@@ -192,7 +200,8 @@ static __device__ bool goes_through(const part_triangle &t, float4 in, float4 fa
 
 /* Edges of `of` that go through `t`, triangle number `number`: at most `room` hits at `to`, or only their number where that
  * is NULL. One piece of code for both: they must not be rounded differently. */
-static __device__ __noinline__ int cut(const part_triangle &t, int number, const part_triangle &of, sup_gpu_part_hit *to, int room)
+static __device__ __noinline__ int cut(const part_triangle &t, int number, const part_triangle &of,
+                                       sup_gpu_part_hit *to, int room)
 {
     const float square = dot(t.normal, t.normal), other = dot(of.normal, of.normal);
     float height[3];
@@ -208,8 +217,8 @@ static __device__ __noinline__ int cut(const part_triangle &t, int number, const
         if (!(square > 0.0f) || !(low < 0.0f && high >= 0.0f) || count == room) continue;
         float4 point;
         sup_gpu_part_hit hit;
-        if (!goes_through(t, first ? of.p[c] : of.p[next], first ? of.p[next] : of.p[c], low / (low - high), square, point,
-                          hit.weight))
+        if (!goes_through(t, first ? of.p[c] : of.p[next], first ? of.p[next] : of.p[c], low / (low - high), square,
+                          point, hit.weight))
             continue;
         if (to != NULL) {
             const float area = sqrtf(square), edge = sqrtf(area), edge_of = sqrtf(sqrtf(other));
@@ -265,8 +274,9 @@ static __device__ void compare(const part_search &s, int i, int j)
     const int lane = threadIdx.x % 32, other = lane % BUNDLE, one = s.active[i], two = s.active[j];
     const float4 *whole = s.boxes + SUP_GPU_PART_BOX_FOURS * (size_t)j;
     const part_triangle &mine_first = s.own[other];
-    unsigned mine = __ballot_sync(0xffffffffu, lane < BUNDLE && mine_first.counts &&
-                                                   boxes_meet(lower_of(mine_first), upper_of(mine_first), whole[0], whole[1]));
+    unsigned mine =
+        __ballot_sync(0xffffffffu, lane < BUNDLE && mine_first.counts &&
+                                       boxes_meet(lower_of(mine_first), upper_of(mine_first), whole[0], whole[1]));
     if (mine == 0) return;
     const part_triangle theirs = triangle_of(s.places, two * BUNDLE + other);
     const float4 lower = lower_of(theirs), upper = upper_of(theirs);
@@ -278,8 +288,8 @@ static __device__ void compare(const part_search &s, int i, int j)
         const int own = lane < BUNDLE ? a : b;
         if (own < 0 || !theirs.counts || (i == j && other <= own)) continue;
         const part_triangle &t = s.own[own];
-        if (!boxes_meet(lower, upper, lower_of(t), upper_of(t)) || !on_both_sides(t, theirs) || !on_both_sides(theirs, t) ||
-            share_corner(t, theirs))
+        if (!boxes_meet(lower, upper, lower_of(t), upper_of(t)) || !on_both_sides(t, theirs) ||
+            !on_both_sides(theirs, t) || share_corner(t, theirs))
             continue;
         if (cut(t, 0, theirs, NULL, 3) + cut(theirs, 0, t, NULL, 3) == 0) continue;
         const int at = atomicAdd(s.pair_count, 1);

@@ -133,8 +133,8 @@ struct edge_walk {
 
 /* The next edges of the vertices list[walk.at, end), one for each thread, in order: four vertices at a time, one where it has more
  * than eight. *from, *edge: of the thread's own, -1 for none; *turn: which of the vertices. */
-static __device__ void next_edges(const part_work &w, const int32_t *list, int end, edge_walk &walk, int &from, int &edge,
-                                  int &turn)
+static __device__ void next_edges(const part_work &w, const int32_t *list, int end, edge_walk &walk, int &from,
+                                  int &edge, int &turn)
 {
     const int32_t *first = w.view->neighbour_first;
     const int lane = lane_of(), own = walk.at + lane / 8;

@@ -36,7 +36,10 @@ static __device__ void know_hits(const part_work &w)
     for (int base = 0; base < items; base += 32) {
         const int item = base + lane_of(), k = item % EACH;
         const sup_gpu_part_hit &hit = w.r.hits[min(item, items - 1) / EACH];
-        const int v = item >= items ? -1 : k == 0 ? hit.inside : k == 1 ? hit.outside : corners_of(w, hit)[max(k, 2) - 2];
+        const int v = item >= items ? -1
+                      : k == 0      ? hit.inside
+                      : k == 1      ? hit.outside
+                                    : corners_of(w, hit)[max(k, 2) - 2];
         know(w, v);
         if (v >= 0 && k > 0) join(w, hit.inside, v);
         if (v >= 0 && k == 0) atomicAdd(&w.r.vertex[v].hits, 1);

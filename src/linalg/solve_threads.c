@@ -289,27 +289,58 @@ bool sup_float_parts_check(const sup_float_factor *factor, const int32_t *ints, 
     return true;
 }
 
+/* Forward on panels [begin, end). Those that a marked row reaches pass its mark on, to the panel that their first row below is in. */
+static void forward4(const sup_float_factor *f, bool marked, int32_t begin, int32_t end, const float *values, float *x)
+{
+    const sup_linalg_kernels *kernels = sup_linalg_kernels_best();
+    if (!marked) kernels->float_forward4(f, begin, end, values, x);
+    for (int32_t k = begin; k < end && marked; k++) {
+        const sup_float_panel *p = &f->panels[k];
+        float *x_own = x + 4 * (int64_t)p->first;
+        bool reached = false;
+        for (int32_t i = 0; i < p->width; i++)
+            reached = reached || x_own[4 * i + 3] != 0.0f;
+        if (reached) {
+            kernels->float_forward4(f, k, k + 1, values, x);
+            x_own[3] = 1.0f;
+            if (p->below > 0) x[4 * (int64_t)f->rows[p->rows] + 3] = 1.0f;
+        }
+        values += panel_values(p);
+    }
+}
+
+/* Backward; `end_values`: behind those of the last. */
+static void backward4(const sup_float_factor *f, bool marked, int32_t begin, int32_t end, const float *end_values,
+                      float *x)
+{
+    const sup_linalg_kernels *kernels = sup_linalg_kernels_best();
+    if (!marked) kernels->float_backward4(f, begin, end, end_values, x);
+    for (int32_t k = end - 1; k >= begin && marked; k--) {
+        if (x[4 * (int64_t)f->panels[k].first + 3] != 0.0f) kernels->float_backward4(f, k, k + 1, end_values, x);
+        end_values -= panel_values(&f->panels[k]);
+    }
+}
+
 void sup_float_part_forward4(const sup_float_factor *factor, const sup_float_parts *parts, int32_t part, float *x)
 {
     sup_float_factor own = *factor;
     own.rows = parts->rows;
     int32_t slots = parts->slot_first[part + 1] - parts->slot_first[part];
     memset(x + ((int64_t)factor->size + parts->slot_first[part]) * 4, 0, (size_t)slots * 4 * sizeof(float));
-    sup_linalg_kernels_best()->float_forward4(&own, parts->panel_first[part], parts->panel_first[part + 1],
-                                              factor->values + value_place(parts->value_first + 2 * part), x);
+    forward4(&own, parts->marked, parts->panel_first[part], parts->panel_first[part + 1],
+             factor->values + value_place(parts->value_first + 2 * part), x);
 }
 
 void sup_float_top_solve4(const sup_float_factor *factor, const sup_float_parts *parts, float *x)
 {
-    const sup_linalg_kernels *kernels = sup_linalg_kernels_best();
     const float *slot = x + (int64_t)factor->size * 4;
     int32_t top = parts->panel_first[parts->part_count];
     for (int32_t s = 0; s < parts->slot_count; s++)
         for (int32_t q = 0; q < 4; q++)
             x[(int64_t)parts->slot_row[s] * 4 + q] += slot[(int64_t)s * 4 + q];
-    kernels->float_forward4(factor, top, factor->panel_count,
-                            factor->values + value_place(parts->value_first + (int64_t)2 * parts->part_count), x);
-    kernels->float_backward4(factor, top, factor->panel_count, factor->values + factor->value_count, x);
+    forward4(factor, parts->marked, top, factor->panel_count,
+             factor->values + value_place(parts->value_first + (int64_t)2 * parts->part_count), x);
+    backward4(factor, parts->marked, top, factor->panel_count, factor->values + factor->value_count, x);
 }
 
 void sup_float_part_backward4(const sup_float_factor *factor, const sup_float_parts *parts, int32_t part, float *x)
@@ -318,8 +349,8 @@ void sup_float_part_backward4(const sup_float_factor *factor, const sup_float_pa
     own.rows = parts->rows;
     for (int32_t s = parts->slot_first[part]; s < parts->slot_first[part + 1]; s++)
         memcpy(x + ((int64_t)factor->size + s) * 4, x + (int64_t)parts->slot_row[s] * 4, 4 * sizeof(float));
-    sup_linalg_kernels_best()->float_backward4(&own, parts->panel_first[part], parts->panel_first[part + 1],
-                                               factor->values + value_place(parts->value_first + 2 * (part + 1)), x);
+    backward4(&own, parts->marked, parts->panel_first[part], parts->panel_first[part + 1],
+              factor->values + value_place(parts->value_first + 2 * (part + 1)), x);
 }
 
 typedef struct solve_work {

@@ -18,6 +18,7 @@ typedef struct sup_float_parts {
     const int32_t *value_first;  /* [(part_count+1)*2] low 31 bits and the rest of a place in the factor's values */
     const int32_t *slot_row;     /* [slot_count] the top row that a slot stands for */
     const int32_t *rows;         /* [row_count] the factor's, rows outside a part replaced by size + slot */
+    bool marked;                 /* set by whoever solves: see below */
 } sup_float_parts;
 
 /* Puts a factor that sup_float_factor_write filled into the order of its parts, in place, and gives the parts as an
@@ -30,7 +31,10 @@ sup_float_parts sup_float_parts_view(const int32_t *ints);
 bool sup_float_parts_check(const sup_float_factor *factor, const int32_t *ints, int64_t int_count);
 
 /* A solve in place on x [(size + slot_count)*4], elimination order: forward on every part, in any order or at the same
- * time; the top once; backward on every part. The slots need no values before and have none of interest after. */
+ * time; the top once; backward on every part. The slots need no values before and have none of interest after.
+ *
+ * With `marked` the fourth right-hand side is none: it is 1 in the rows that have values and are asked for, and 0 in all others. Panels
+ * that no such row reaches are passed over, and rows in them are not solved for. The others get the same bits. */
 void sup_float_part_forward4(const sup_float_factor *factor, const sup_float_parts *parts, int32_t part, float *x);
 void sup_float_top_solve4(const sup_float_factor *factor, const sup_float_parts *parts, float *x);
 void sup_float_part_backward4(const sup_float_factor *factor, const sup_float_parts *parts, int32_t part, float *x);

@@ -136,6 +136,7 @@ static void finish(body *b)
     b->memory = aligned_alloc(64, (sup_compose_posed_size(c) + 63) / 64 * 64);
     CHECK(b->memory != NULL);
     b->posed = sup_compose_posed_open(c, evaluate_ball, b->memory);
+    sup_compose_find_limbs(c, &b->posed);
     sup_compose_pose(c, b->joints, &b->posed);
 }
 

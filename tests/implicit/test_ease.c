@@ -66,8 +66,7 @@ TEST(ease_is_the_minimum_of_both_energies)
 {
     tube t;
     tube_open(&t, 48, 20, 0.1f);
-    for (int i = 1; i <= 12; i++)
-        tube_bend(&t, 0.1 * i, sup_affine_identity());
+    tube_bend_in(&t, 1.2, 12);
     sup_vec3d *slow = give_way_slowly(&t);
     float *shown = shown_of(&t, 1.0f), *half = shown_of(&t, 0.5f), *none = shown_of(&t, 0.0f);
     double most = 0.0, worst = 0.0, linear = 0.0;
@@ -109,8 +108,7 @@ TEST(ease_keeps_contacts)
     tube t;
     tube_open(&t, 60, 24, 0.1f);
     t.contact = true;
-    for (int i = 1; i <= 25; i++)
-        tube_bend(&t, BEND * i / 25, sup_affine_identity());
+    tube_bend_in(&t, BEND, 25);
     const float *p = sup_track_places(&t.track, t.state);
     sup_vec3d across = sup_v3_unit_or(sup_v3(cos(BEND) + 1.0, sin(BEND), 0.0), sup_v3(0, 0, 0));
     float *shown = shown_of(&t, 1.0f);
@@ -134,8 +132,7 @@ TEST(ease_does_not_go_towards_what_is_near)
 {
     tube t;
     tube_open(&t, 48, 20, 0.1f);
-    for (int i = 1; i <= 12; i++)
-        tube_bend(&t, 0.1 * i, sup_affine_identity());
+    tube_bend_in(&t, 1.2, 12);
     sup_track_rows rows = sup_track_rows_of(&t.track, t.state);
     double out[2] = {0.0, 0.0};
     for (int near = 0; near < 2; near++) {

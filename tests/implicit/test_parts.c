@@ -2,6 +2,7 @@
 #include "bind/model.h"
 #include "methods/implicit/field_bind.h"
 #include "methods/skin/surface.h"
+#include "methods/skin_fixture.h"
 #include "supple/scenes.h"
 #include "test.h"
 
@@ -9,20 +10,20 @@
 
 enum { AROUND = 24, ALONG = 25, TUBE = AROUND * ALONG, TUBE_TRIANGLES = 2 * AROUND * (ALONG - 1), TUBES = 2 };
 
-/* Tubes, and two joints that move them; `weights`: those of joint 0, the rest is joint 1's. */
+/* Tubes, and two joints that move them, both each vertex. */
 typedef struct tubes {
+    skin_fixture fixture;
     int32_t vertex_count, triangle_count;
-    float positions[3 * TUBES * TUBE];
-    int32_t triangles[3 * TUBES * TUBE_TRIANGLES];
+    int32_t triangles[3 * TUBES * TUBE_TRIANGLES], to_skin[TUBES * TUBE];
     float head[6], tail[6];
-    int32_t parent[2], node[2];
-    int32_t first[TUBES * TUBE + 1], joint[2 * TUBES * TUBE], to_skin[TUBES * TUBE];
-    float weight[2 * TUBES * TUBE];
-    sup_character character;
-    sup_node nodes[2];
-    sup_rig rig;
     sup_partition_skin skin;
 } tubes;
+
+static void open_tubes(tubes *t, int32_t count)
+{
+    memset(t, 0, sizeof *t);
+    t->fixture = fixture_create(count * TUBE, 2, 2, 0);
+}
 
 static void add_tube(tubes *t, double y, double wide, double high)
 {
@@ -31,7 +32,7 @@ static void add_tube(tubes *t, double y, double wide, double high)
         for (int32_t k = 0; k < AROUND; k++) {
             double angle = 6.283185307179586 * k / AROUND;
             int32_t v = first + i * AROUND + k, next = first + i * AROUND + (k + 1) % AROUND;
-            sup_v3_store(t->positions + 3 * (size_t)t->vertex_count++,
+            sup_v3_store(t->fixture.positions + 3 * (size_t)t->vertex_count++,
                          sup_v3(6.0 * i / (ALONG - 1), y + wide * cos(angle), high * sin(angle)));
             if (i + 1 == ALONG) continue;
             const int32_t two[6] = {v, next, v + AROUND, v + AROUND, next, next + AROUND};
@@ -46,47 +47,39 @@ static void set_bone(tubes *t, int32_t joint, sup_vec3d from, sup_vec3d to)
     sup_v3_store(t->tail + 3 * joint, to);
 }
 
-/* The rig of the tubes: each vertex is moved by both joints. `weight` may be NULL: not known. */
-static void finish_tubes(tubes *t, double (*weight)(sup_vec3d p, int32_t v))
+/* The rig of the tubes, and their skin. `weight`, of joint 0, may be NULL: not known. */
+static const sup_rig *finish_tubes(tubes *t, double (*weight)(sup_vec3d p, int32_t v))
 {
+    skin_fixture *f = &t->fixture;
     for (int32_t v = 0; v < t->vertex_count; v++) {
-        double w = weight != NULL ? weight(sup_v3_load(t->positions + 3 * (size_t)v), v) : 0.5;
-        int32_t more = w >= 0.5 ? 0 : 1;
+        double w = weight != NULL ? weight(sup_v3_load(f->positions + 3 * (size_t)v), v) : 0.5;
         t->to_skin[v] = v;
-        t->first[v + 1] = 2 * v + 2;
-        t->joint[2 * v] = more;
-        t->joint[2 * v + 1] = 1 - more;
-        t->weight[2 * v] = (float)fmax(w, 1.0 - w);
-        t->weight[2 * v + 1] = (float)fmin(w, 1.0 - w);
+        f->influence_joint[2 * v + 1] = 1;
+        f->influence_weight[2 * v] = (float)w;
+        f->influence_weight[2 * v + 1] = (float)(1.0 - w);
+        fixture_settle_weights(f, v);
     }
-    t->nodes[0].name = "first";
-    t->nodes[1].name = "second";
-    t->node[1] = 1;
-    t->character = (sup_character){.name = "tubes", .nodes = t->nodes, .node_count = 2};
-    t->rig = (sup_rig){.character = &t->character, .size = 7.0f, .joint_count = 2, .joint_node = t->node};
-    t->rig.joint_parent = t->parent;
-    t->rig.bone_head = t->head;
-    t->rig.bone_tail = t->tail;
-    t->rig.vertex_count = t->vertex_count;
-    t->rig.influence_first = t->first;
-    t->rig.influence_joint = t->joint;
-    t->rig.vertex_to_skin = t->to_skin;
-    t->skin = (sup_partition_skin){.vertex_count = t->vertex_count, .triangle_count = t->triangle_count};
-    t->skin.positions = t->positions;
-    t->skin.triangles = t->triangles;
-    if (weight == NULL) return;
-    t->skin.influence_first = t->first;
-    t->skin.influence_joint = t->joint;
-    t->skin.influence_weight = t->weight;
+    f->rig.size = 7.0f;
+    f->rig.bone_head = t->head;
+    f->rig.bone_tail = t->tail;
+    f->rig.vertex_to_skin = t->to_skin;
+    t->skin = (sup_partition_skin){t->vertex_count, t->triangle_count, f->positions, t->triangles, NULL, NULL, NULL};
+    if (weight != NULL) {
+        t->skin.influence_first = f->influence_first;
+        t->skin.influence_joint = f->influence_joint;
+        t->skin.influence_weight = f->influence_weight;
+    }
+    return fixture_rig(f);
 }
 
-static sup_partition part_tubes(const tubes *t, sup_arena *arena)
+static sup_partition part_tubes(tubes *t, double (*weight)(sup_vec3d p, int32_t v), sup_arena *arena)
 {
     sup_context context = sup_context_resolve(NULL);
+    const sup_rig *rig = finish_tubes(t, weight);
     sup_partition partition;
     sup_error error = {0};
     *arena = sup_arena_create(&context.allocator);
-    CHECK_OK(sup_partition_create(&context, &t->rig, &t->skin, arena, &partition, &error), error);
+    CHECK_OK(sup_partition_create(&context, rig, &t->skin, arena, &partition, &error), error);
     CHECK_EQ(partition.part_count, 2);
     return partition;
 }
@@ -95,17 +88,17 @@ static sup_partition part_tubes(const tubes *t, sup_arena *arena)
 TEST(a_limb_beside_a_trunk_does_not_take_its_skin)
 {
     static tubes t;
+    open_tubes(&t, 2);
     add_tube(&t, 0.0, 1.0, 1.0);
     add_tube(&t, 1.35, 0.25, 0.25);
     set_bone(&t, 0, sup_v3(0.0, 0.0, 0.0), sup_v3(6.0, 0.0, 0.0));
     set_bone(&t, 1, sup_v3(0.0, 1.35, 0.0), sup_v3(6.0, 1.35, 0.0));
-    t.parent[0] = t.parent[1] = -1;
-    finish_tubes(&t, NULL);
     sup_arena arena;
-    sup_partition partition = part_tubes(&t, &arena);
+    sup_partition partition = part_tubes(&t, NULL, &arena);
     for (int32_t v = 0; v < 2 * TUBE; v++)
         CHECK_EQ(partition.vertex_part[v], v / TUBE);
     sup_arena_destroy(&arena);
+    fixture_destroy(&t.fixture);
 }
 
 /* Around a joint that lies below the skin of the trunk a limb's bone is the nearest, and may have some weight. */
@@ -158,23 +151,25 @@ static double spiked_weights(sup_vec3d p, int32_t v)
 
 static void make_two_bones(tubes *t, double wide, double high)
 {
+    open_tubes(t, 1);
     add_tube(t, 0.0, wide, high);
     set_bone(t, 0, sup_v3(0.0, 0.0, 0.0), sup_v3(3.0, 0.0, 0.0));
     set_bone(t, 1, sup_v3(3.0, 0.0, 0.0), sup_v3(6.0, 0.0, 0.0));
-    t->parent[0] = -1;
+    t->fixture.joint_parent[1] = 0;
 }
 
 TEST(borders_of_parts_have_no_spikes)
 {
     static tubes t;
     make_two_bones(&t, 1.0, 1.0);
-    finish_tubes(&t, spiked_weights);
     sup_arena arena;
-    sup_partition partition = part_tubes(&t, &arena);
-    for (int32_t v = 0; v < TUBE; v++) /* the foot of the spike may stay */
-        if (fabs((double)t.positions[3 * (size_t)v] - 3.0) > 0.6)
-            CHECK_EQ(partition.vertex_part[v], t.positions[3 * (size_t)v] < 3.0f ? 0 : 1);
+    sup_partition partition = part_tubes(&t, spiked_weights, &arena);
+    for (int32_t v = 0; v < TUBE; v++) { /* the foot of the spike may stay */
+        float x = t.fixture.positions[3 * (size_t)v];
+        if (fabsf(x - 3.0f) > 0.6f) CHECK_EQ(partition.vertex_part[v], x < 3.0f ? 0 : 1);
+    }
     sup_arena_destroy(&arena);
+    fixture_destroy(&t.fixture);
 }
 
 /* A limb that is 2 wide and 0.8 high: its cap is no deeper than the skin is near, so that it stays inside when it turns. */
@@ -182,10 +177,9 @@ TEST(caps_lie_in_the_ball_about_their_joint)
 {
     static tubes t;
     make_two_bones(&t, 1.0, 0.4);
-    finish_tubes(&t, NULL);
     sup_error error = {0};
     sup_context context = sup_context_resolve(NULL);
-    sup_bind_input input = {.context = &context, .rig = &t.rig};
+    sup_bind_input input = {.context = &context, .rig = finish_tubes(&t, NULL)};
     sup_model_builder builder = {context.allocator, {NULL, 0, 0, sizeof(sup_built_array)}, NULL, false};
     sup_arena arena = sup_arena_create(&context.allocator);
     sup_fields_def def = {.skin = t.skin, .grid = 8.0};
@@ -204,4 +198,5 @@ TEST(caps_lie_in_the_ball_about_their_joint)
     }
     sup_model_builder_free(&builder);
     sup_arena_destroy(&arena);
+    fixture_destroy(&t.fixture);
 }

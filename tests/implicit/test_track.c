@@ -102,8 +102,7 @@ TEST(track_contact_sheet_from_both_sides)
     tube t;
     tube_open(&t, 60, 24, 0.1f);
     t.contact = true;
-    for (int i = 1; i <= 25; i++)
-        tube_bend(&t, BEND * i / 25, at_home());
+    tube_bend_in(&t, BEND, 25);
     const float *p = sup_track_places(&t.track, t.state);
     sup_vec3d across = sup_v3_unit_or(sup_v3(cos(BEND) + 1.0, sin(BEND), 0.0), sup_v3(0, 0, 0));
     sup_vec3d inside = sup_v3(cos(BEND) - 1.0, sin(BEND), 0.0);
@@ -272,8 +271,7 @@ TEST(track_torn_rows_are_mended_and_not_shown)
 {
     tube t;
     tube_open(&t, 48, 20, 0.1f);
-    for (int i = 1; i <= 12; i++)
-        tube_bend(&t, 0.1 * i, at_home());
+    tube_bend_in(&t, 1.2, 12);
     int32_t torn = 0;
     while (t.track.rest[4 * torn] < 0.2f || t.track.rest[4 * torn + 1] < 0.095f)
         torn++;
@@ -432,8 +430,7 @@ TEST(track_relaxation_is_tangential)
 {
     tube t;
     tube_open(&t, 30, 12, 0.1f);
-    for (int i = 1; i <= 6; i++)
-        tube_bend(&t, 0.15 * i, at_home());
+    tube_bend_in(&t, 0.9, 6);
     sup_track_rows rows = sup_track_rows_of(&t.track, t.state);
     double most = 0.0;
     for (int64_t i = 0; i < t.track.row_count; i++) {

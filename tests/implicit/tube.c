@@ -213,6 +213,12 @@ void tube_bend(tube *t, double angle, sup_affine root)
     t->input.joints = NULL;
 }
 
+void tube_bend_in(tube *t, double angle, int subframes)
+{
+    for (int i = 1; i <= subframes; i++)
+        tube_bend(t, angle * i / subframes, sup_affine_identity());
+}
+
 double tube_energy(const tube *t)
 {
     sup_track_rows rows = sup_track_rows_of(&t->track, t->state);

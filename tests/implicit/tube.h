@@ -32,6 +32,8 @@ void tube_open(tube *t, int32_t along, int32_t around, float blend);
 void tube_close(tube *t);
 /* One sub-frame to where the second bone is bent by `angle` radians about z, and all is moved by `root`. */
 void tube_bend(tube *t, double angle, sup_affine root);
+/* From straight to `angle` in so many even sub-frames, where it stands. */
+void tube_bend_in(tube *t, double angle, int subframes);
 /* Value of the field at a point, in the pose of the last sub-frame. */
 double tube_value(const tube *t, const float *p, double gradient[3]);
 double tube_energy(const tube *t);

@@ -132,6 +132,33 @@ TEST(parts_share_the_work)
     parted_free(&p);
 }
 
+/* A patch of rows of a part, and a few of the top: the same bits there as of a whole solve, and most of the others are passed over. */
+TEST(parts_solve_for_marked_rows)
+{
+    parted p = parted_of(matrix_grid(120, 60, 1.0, 10.0), 8);
+    int32_t size = p.factor.size, top = p.parts.column_first[p.parts.part_count], zeros = 0;
+    size_t floats = 4 * ((size_t)size + (size_t)p.parts.slot_count);
+    float *b = right_hand_side(&p), *whole = calloc(floats, sizeof *whole), *x = calloc(floats, sizeof *x);
+    CHECK(whole != NULL && x != NULL && top < size);
+    for (int32_t i = 0; i < size; i++) {
+        if (!((i > 40 && i < 90) || (i >= top && i < top + 3))) continue;
+        memcpy(whole + 4 * i, b + 4 * i, 3 * sizeof *x);
+        memcpy(x + 4 * i, b + 4 * i, 3 * sizeof *x);
+        x[4 * i + 3] = 1.0f;
+    }
+    sup_float_parts_solve4(NULL, &p.factor, &p.parts, whole);
+    p.parts.marked = true;
+    sup_float_parts_solve4(NULL, &p.factor, &p.parts, x);
+    for (int32_t i = 0; i < size; i++) {
+        if ((i > 40 && i < 90) || (i >= top && i < top + 3))
+            CHECK(memcmp(x + 4 * i, whole + 4 * i, 3 * sizeof *x) == 0);
+        zeros += x[4 * i] == 0.0f ? 1 : 0;
+    }
+    CHECK_MSG(zeros > size * 3 / 4, "%d of %d rows were passed over", zeros, size);
+    free(b), free(whole), free(x);
+    parted_free(&p);
+}
+
 TEST(parts_refuse_damage)
 {
     parted p = parted_of(matrix_grid(70, 60, 1.0, 10.0), 8);

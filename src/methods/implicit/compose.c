@@ -215,7 +215,7 @@ static void pose_folds(const sup_compose *c, const float *joints, sup_posed_fiel
 }
 
 /* Fields that no joint bends are roots, and primitives that were added to a bone. */
-static void find_limbs(const sup_compose *c, sup_posed_fields *posed)
+void sup_compose_find_limbs(const sup_compose *c, sup_posed_fields *posed)
 {
     for (int32_t f = 0; f < c->fields.field_count; f++) {
         posed->limb[f] = f;
@@ -248,7 +248,6 @@ static enum relation relation_of(const sup_posed_fields *posed, int32_t a, int32
 void sup_compose_pose(const sup_compose *compose, const float *joints, sup_posed_fields *posed)
 {
     pose_folds(compose, joints, posed);
-    find_limbs(compose, posed);
     for (int32_t leaf = 0; leaf < posed->stride; leaf++) {
         float box[6] = {INFINITY, INFINITY, INFINITY, -INFINITY, -INFINITY, -INFINITY}, found[6];
         if (leaf < compose->fields.field_count) {

@@ -69,6 +69,8 @@ size_t sup_compose_posed_size(const sup_compose *compose);
 /* `evaluate`: sup_field_evaluator(). */
 sup_posed_fields sup_compose_posed_open(const sup_compose *compose, sup_field_evaluate_fn *evaluate, void *memory);
 
+/* Which fields belong to one limb, whatever the pose: once, before the first look that asks for sides. */
+void sup_compose_find_limbs(const sup_compose *compose, sup_posed_fields *posed);
 /* `joints` [joint_count*12] 3x4 row-major: bind pose's world space to the pose's. Muscles swell. A field whose joint has no
  * inverse or is not finite is felt nowhere. */
 void sup_compose_pose(const sup_compose *compose, const float *joints, sup_posed_fields *posed);

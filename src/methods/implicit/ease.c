@@ -28,12 +28,13 @@ static const float STILL = 1e-3f, SAME_TURN = 1e-5f;
 typedef struct easing {
     const sup_track *track;
     sup_track_rows rows;
-    const float *shown;
+    float *shown;
     const float *from; /* d before the step, [row_count*4] */
     float *to, *step;  /* after it; the steps themselves */
     const float *near_from;
     float *near_to;
     float keep, take; /* of the last step, of the rest */
+    float share;      /* of d that is shown */
 } easing;
 
 /* --- Where something is bent --- */
@@ -70,7 +71,7 @@ static float pull_of(const sup_track *track, int64_t row)
     return (float)(SUP_TRACK_TENSION * SUP_TRACK_AREA) * track->aim[row].edge * track->aim[row].edge;
 }
 
-/* b - L p; and what a step divides by, which rides along as a fourth coordinate that nobody looks at. */
+/* b - L p over the diagonal of L + tension A; and one over that, which rides along as a fourth coordinate. */
 static void begin_some(void *work, int32_t begin, int32_t end, int32_t worker)
 {
     const easing *e = work;
@@ -80,9 +81,11 @@ static void begin_some(void *work, int32_t begin, int32_t end, int32_t worker)
         int32_t block = e->rows.list[i];
         sup_track_load_block(track, &e->rows, block);
         for (int64_t row = track->block_first[block]; row < track->block_first[block + 1]; row++) {
-            sup_four rest = sup_four_load(e->rows.load + 4 * row) - sup_track_image(track, e->shown, row);
-            memcpy(e->rows.load + 4 * row, &rest, 3 * sizeof(float));
-            e->rows.load[4 * row + 3] = 1.0f / (track->sum[row] + pull_of(track, row));
+            float *load = e->rows.load + 4 * row;
+            float even = 1.0f / (track->sum[row] + pull_of(track, row));
+            sup_four rest = sup_four_splat(even) * (sup_four_load(load) - sup_track_image(track, e->shown, row));
+            memcpy(load, &rest, 3 * sizeof *load);
+            load[3] = even;
         }
     }
 }
@@ -105,7 +108,7 @@ static void near_some(void *work, int32_t begin, int32_t end, int32_t worker)
         }
 }
 
-/* One Chebyshev step. */
+/* One Chebyshev step: what is left over, L d apart, is taken over the diagonal. */
 static void step_some(void *work, int32_t begin, int32_t end, int32_t worker)
 {
     const easing *e = work;
@@ -114,11 +117,11 @@ static void step_some(void *work, int32_t begin, int32_t end, int32_t worker)
     for (int32_t i = begin; i < end; i++)
         for (int64_t row = track->block_first[e->rows.list[i]]; row < track->block_first[e->rows.list[i] + 1]; row++) {
             const float *load = e->rows.load + 4 * row;
-            sup_four here = sup_four_load(e->from + 4 * row);
-            sup_four rest = sup_four_load(load) - sup_track_image(track, e->from, row);
-            rest -= sup_four_splat(pull_of(track, row)) * here;
-            sup_four step =
-                sup_four_splat(e->keep) * sup_four_load(e->step + 4 * row) + sup_four_splat(e->take * load[3]) * rest;
+            sup_four here = sup_four_load(e->from + 4 * row), sum = sup_four_splat(0.0f);
+            for (int32_t k = track->first[row]; k < track->first[row + 1]; k++)
+                sum += sup_four_splat(track->weight[k]) * sup_four_load(e->from + 4 * (int64_t)track->other[k]);
+            sup_four rest = sup_four_load(load) - here + sup_four_splat(load[3]) * sum;
+            sup_four step = sup_four_splat(e->keep) * sup_four_load(e->step + 4 * row) + sup_four_splat(e->take) * rest;
             here += step;
             memcpy(e->step + 4 * row, &step, sizeof step);
             memcpy(e->to + 4 * row, &here, sizeof here);
@@ -130,12 +133,13 @@ static float ramp(float value, const float ends[2])
     return sup_track_more(0.0f, sup_track_less(1.0f, (value - ends[0]) / (ends[1] - ends[0])));
 }
 
-/* Before the passes, at all rows: how much of a contact is felt, whether any is, and no way yet. */
+/* Before the passes, also in the ring of blocks around: how much of a contact is felt, whether any is, and no way yet. */
 static void prepare_some(void *work, int32_t begin, int32_t end, int32_t worker)
 {
     const easing *e = work;
     SUP_UNUSED(worker);
-    for (int32_t block = begin; block < end; block++) {
+    for (int32_t i = begin; i < end; i++) {
+        int32_t block = e->rows.list[i];
         int64_t first = e->track->block_first[block], rows = e->track->block_first[block + 1] - first;
         float most = 0.0f;
         for (int64_t row = first; row < first + rows; row++) {
@@ -151,11 +155,11 @@ static void prepare_some(void *work, int32_t begin, int32_t end, int32_t worker)
     }
 }
 
-static void find_near(const sup_context *context, easing *e, int32_t blocks)
+static void find_near(const sup_context *context, easing *e, int32_t blocks, int32_t around)
 {
     bool any = false;
-    for (int32_t block = 0; block < e->track->block_count; block++)
-        any = any || e->rows.moved[block] > MEETS[0];
+    for (int32_t i = 0; i < around; i++)
+        any = any || e->rows.moved[e->rows.list[i]] > MEETS[0];
     for (int i = 0; i < NEAR_RINGS && any; i++) {
         e->near_from = e->rows.near[i % 2];
         e->near_to = e->rows.near[1 - i % 2];
@@ -183,30 +187,39 @@ static const float *solve(const sup_context *context, easing *e, int32_t blocks)
     return both[STEPS % 2];
 }
 
-static void give_way(const easing *e, int64_t row, float share, float *shown)
+static void give_way(const easing *e, int64_t row, float *shown)
 {
     const float *d = e->from + 4 * row, *near = e->rows.near[NEAR_RINGS % 2] + 2 * row;
     const float *inward = e->rows.normal + 4 * row; /* where a field is felt; else 0 */
     const float most = FARTHEST * e->track->aim[row].edge, square = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
     if (!(square < INFINITY)) return; /* of weights that no mesh has */
-    float out = sup_track_less(0.0f, d[0] * inward[0] + d[1] * inward[1] + d[2] * inward[2]) * near[1];
+    float out = sup_track_less(0.0f, d[0] * inward[0] + d[1] * inward[1] + d[2] * inward[2]) * near[1],
+          share = e->share;
     share *= e->track->aim[row].relax * (1.0f - near[0]) * (square > most * most ? most / sqrtf(square) : 1.0f);
     for (int c = 0; c < 3; c++)
         shown[c] += share * (d[c] - out * inward[c]);
 }
 
+static void give_some(void *work, int32_t begin, int32_t end, int32_t worker)
+{
+    const easing *e = work;
+    SUP_UNUSED(worker);
+    for (int32_t i = begin; i < end; i++)
+        for (int64_t row = e->track->block_first[e->rows.list[i]]; row < e->track->block_first[e->rows.list[i] + 1];
+             row++)
+            give_way(e, row, e->shown + 4 * row);
+}
+
 int32_t sup_track_ease(const sup_context *context, const sup_track *track, void *state, float share, float *shown)
 {
-    easing e = {.track = track, .rows = sup_track_rows_of(track, state), .shown = shown};
+    easing e = {.track = track, .rows = sup_track_rows_of(track, state), .shown = shown, .share = share};
     sup_parallel(context, track->block_count, GRAIN, look_some, &e);
-    int32_t blocks = sup_track_list_rings(track, &e.rows, REACH); /* those that are bent, and those that feel it */
+    int32_t around, blocks = sup_track_list_rings(track, &e.rows, REACH, &around); /* bent ones, and who feels it */
     if (blocks == 0 || !(share > 0.0f)) return blocks;
-    sup_parallel(context, track->block_count, GRAIN, prepare_some, &e);
+    sup_parallel(context, around, GRAIN, prepare_some, &e);
     sup_parallel(context, blocks, GRAIN, begin_some, &e);
-    find_near(context, &e, blocks);
+    find_near(context, &e, blocks, around);
     e.from = solve(context, &e, blocks);
-    for (int32_t i = 0; i < blocks; i++)
-        for (int64_t row = track->block_first[e.rows.list[i]]; row < track->block_first[e.rows.list[i] + 1]; row++)
-            give_way(&e, row, share, shown + 4 * row);
+    sup_parallel(context, blocks, GRAIN, give_some, &e);
     return blocks;
 }

@@ -86,6 +86,7 @@ static sup_result bind_pose(binding *b, sup_error *error)
     for (size_t j = 0; j < joints; j++)
         sup_implicit_field_joint(&b->view, sup_affine_identity(), b->view.centre, bind + 12 * j);
     b->posed = sup_compose_posed_open(&b->view.compose, sup_field_evaluator(), b->posed_memory);
+    sup_compose_find_limbs(&b->view.compose, &b->posed);
     sup_compose_pose(&b->view.compose, bind, &b->posed);
     return SUP_OK;
 }

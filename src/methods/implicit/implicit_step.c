@@ -91,11 +91,18 @@ size_t sup_implicit_kept(const sup_model *model, const sup_context *context)
     return layout_of(&view, model, context).kept;
 }
 
+static sup_posed_fields posed_fields(implicit_state *s)
+{
+    return sup_compose_posed_open(&s->view.compose, sup_field_evaluator(), at(s, s->at.posed));
+}
+
 static void link_fields(implicit_state *s)
 {
     int32_t *joint = at(s, s->at.field_joint);
     for (int32_t f = 0; f < s->view.compose.fields.field_count; f++)
         joint[f] = s->view.compose.fields.fields[f].joint;
+    sup_posed_fields posed = posed_fields(s);
+    sup_compose_find_limbs(&s->view.compose, &posed);
 }
 
 sup_result sup_implicit_link(const sup_step_input *input, void *state)
@@ -167,6 +174,11 @@ static double angle_of(sup_quatd q)
     return 2.0 * atan2(sqrt(q.x * q.x + q.y * q.y + q.z * q.z), fabs(q.w));
 }
 
+static bool same_place(const sup_affine *before, const sup_affine *now, int32_t j)
+{
+    return memcmp(&before[j], &now[j], sizeof now[j]) == 0;
+}
+
 /* Sub-frames that the way from `before` to `now` takes: `scale` times the paper's, with `most` radians at most. */
 static int32_t count_subframes(implicit_state *s, const sup_affine *before, const sup_affine *now, double scale,
                                double most)
@@ -175,7 +187,9 @@ static int32_t count_subframes(implicit_state *s, const sup_affine *before, cons
     for (int32_t j = 0; j < s->view.joint_count; j++) {
         sup_quatd a, b;
         double stretch[9];
-        if (s->view.joint_parent[j] < 0 || !sup_affine_polar(seen_from_parent(&s->view, before, j), &a, stretch) ||
+        int32_t parent = s->view.joint_parent[j];
+        if (parent < 0 || (same_place(before, now, j) && same_place(before, now, parent)) ||
+            !sup_affine_polar(seen_from_parent(&s->view, before, j), &a, stretch) ||
             !sup_affine_polar(seen_from_parent(&s->view, now, j), &b, stretch))
             continue;
         double turn = angle_of(sup_quatd_multiply(sup_quatd_conjugate(a), b));
@@ -226,11 +240,6 @@ static bool stands(const implicit_state *s, const sup_affine *before, const sup_
 }
 
 /* --- Sub-frames --- */
-
-static sup_posed_fields posed_fields(implicit_state *s)
-{
-    return sup_compose_posed_open(&s->view.compose, sup_field_evaluator(), at(s, s->at.posed));
-}
 
 /* Fields to where the joints are, and their boxes. */
 static void pose_fields(implicit_state *s, const sup_affine *joints, float *boxes)
@@ -455,12 +464,11 @@ sup_result sup_implicit_step(const sup_step_input *input, void *state, const sup
     if (result != SUP_OK) return result;
     advance(s, input);
     stage_over(input, "track");
-    if (!sup_track_usable(&s->view.track, at(s, s->at.track))) { /* shows linear blending */
+    float *rows = at(s, s->at.shown), smooth = (float)input->values[SUP_IMPLICIT_SMOOTH];
+    if (!sup_track_show(input->context, &s->view.track, at(s, s->at.track), smooth, rows)) { /* shows linear blending */
         s->lost = true;
         return all ? sup_method_linear.step(&linear, at(s, s->at.linear), out) : SUP_OK;
     }
-    float *rows = at(s, s->at.shown);
-    sup_track_show(input->context, &s->view.track, at(s, s->at.track), (float)input->values[SUP_IMPLICIT_SMOOTH], rows);
     bool tracking = input->values[SUP_IMPLICIT_TRACKING] != 0.0;
     float elastic = tracking ? (float)input->values[SUP_IMPLICIT_ELASTIC] : 0.0f;
     int32_t bent = sup_track_ease(input->context, &s->view.track, at(s, s->at.track), elastic, rows);

@@ -56,18 +56,21 @@ static float anchor_of(const sup_track_work *w, int64_t row, int32_t joint, floa
 void sup_track_load_block(const sup_track *track, const sup_track_rows *rows, int32_t block)
 {
     for (int64_t i = track->block_first[block]; i < track->block_first[block + 1]; i++) {
-        const float *rest = track->rest + 4 * i, *own = rows->turn + 12 * i;
-        float sum[3] = {0, 0, 0};
+        const sup_four rest = sup_four_load(track->rest + 4 * i);
+        const float *own = rows->turn + 12 * i;
+        sup_four edges = sup_four_splat(0.0f),
+                 sum[3] = {edges, edges, edges}; /* products along the edges, to be added up */
         for (int32_t e = track->first[i]; e < track->first[i + 1]; e++) {
             int64_t j = track->other[e];
-            const float *there = track->rest + 4 * j, *turn = rows->turn + 12 * j;
-            float half = 0.5f * track->weight[e];
-            float edge[3] = {half * (rest[0] - there[0]), half * (rest[1] - there[1]), half * (rest[2] - there[2])};
+            sup_four edge = sup_four_splat(0.5f * track->weight[e]) * (rest - sup_four_load(track->rest + 4 * j));
+            edges += edge;
             for (int c = 0; c < 3; c++)
-                sum[c] += (own[4 * c] + turn[4 * c]) * edge[0] + (own[4 * c + 1] + turn[4 * c + 1]) * edge[1] +
-                          (own[4 * c + 2] + turn[4 * c + 2]) * edge[2];
+                sum[c] += sup_four_load(rows->turn + 12 * j + 4 * c) * edge;
         }
-        memcpy(rows->load + 4 * i, sum, sizeof sum);
+        for (int c = 0; c < 3; c++) {
+            sum[c] += sup_four_load(own + 4 * c) * edges;
+            rows->load[4 * i + c] = sum[c][0] + sum[c][1] + sum[c][2];
+        }
     }
 }
 
@@ -146,7 +149,10 @@ static void pull_row(sup_track_work *w, int64_t row)
     sup_four sum = sup_four_load(w->rows.load + 4 * row) - held - sup_track_image(w->track, w->rows.place, row);
     memcpy(pull, &sum, 3 * sizeof *pull);
     constrain(w, row, pull);
-    if (w->solves) memcpy(w->rows.solve + 4 * (int64_t)w->track->place[row], pull, 3 * sizeof(float));
+    if (!w->solves) return;
+    float *solve = w->rows.solve + 4 * (int64_t)w->track->place[row];
+    memcpy(solve, pull, 3 * sizeof *solve);
+    solve[3] = 1.0f; /* the mark of a row that is asked for */
 }
 
 static void pull_some(void *work, int32_t begin, int32_t end, int32_t worker)
@@ -401,7 +407,8 @@ int32_t sup_track_relax(sup_track_work *w, float *moved)
 {
     int32_t round = 0;
     *moved = 0.0f;
-    memset(w->rows.move, 0, 4 * (size_t)w->track->row_count * sizeof(float));
+    for (int32_t i = 0; i < w->awake_count; i++) /* of rows that were mended */
+        sup_track_clear_moves(w, w->rows.list[i]);
     for (bool busy = w->awake_count > 0; busy && round < w->input->rounds; round++) {
         w->solves = w->input->solver == SUP_TRACK_FACTOR && round % (PLAIN + 1) == 0;
         bool judges =

@@ -93,11 +93,13 @@ static void turn_row(const sup_track *track, const sup_track_joint *joints, int6
         for (int i = 0; i < 8; i++)
             q[i] += w * j->rigid[i];
         stretched |= j->stretched;
-        for (int i = 0; i < 12; i++)
-            s[i] += weight[k] * j->stretch[i];
     }
     matrix_of(q, turn);
-    if (stretched) stretch_first(turn, s);
+    if (!stretched) return;
+    for (int k = 0; k < SUP_TRACK_INFLUENCES && weight[k] > 0.0f; k++)
+        for (int i = 0; i < 12; i++)
+            s[i] += weight[k] * joints[joint[k]].stretch[i];
+    stretch_first(turn, s);
 }
 
 static bool turns(const sup_track_work *w, int32_t block)

@@ -173,20 +173,15 @@ static bool make_unit(float v[3])
     return true;
 }
 
-/* v by the shortest rotation from a to b, unit vectors. */
+/* v by the shortest rotation from a to b, unit vectors: v - (h . v) h / (1 + a . b) + 2 (a . v) b, with h = a + b. */
 static void swing(const float a[3], const float b[3], float v[3])
 {
-    float x[3], once[3], c = 1.0f + a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+    const float h[3] = {a[0] + b[0], a[1] + b[1], a[2] + b[2]};
+    float c = 1.0f + a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
     if (!(c > 0.05f)) return;
+    float back = (h[0] * v[0] + h[1] * v[1] + h[2] * v[2]) / c, on = 2.0f * (a[0] * v[0] + a[1] * v[1] + a[2] * v[2]);
     for (int i = 0; i < 3; i++)
-        x[i] = a[(i + 1) % 3] * b[(i + 2) % 3] - a[(i + 2) % 3] * b[(i + 1) % 3];
-    for (int i = 0; i < 3; i++)
-        once[i] = x[(i + 1) % 3] * v[(i + 2) % 3] - x[(i + 2) % 3] * v[(i + 1) % 3];
-    float twice[3];
-    for (int i = 0; i < 3; i++)
-        twice[i] = x[(i + 1) % 3] * once[(i + 2) % 3] - x[(i + 2) % 3] * once[(i + 1) % 3];
-    for (int i = 0; i < 3; i++)
-        v[i] += once[i] + twice[i] / c;
+        v[i] += on * b[i] - back * h[i];
 }
 
 /* A direction of the bind pose, turned with its row and on to the tracked skin's normal. */

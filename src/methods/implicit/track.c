@@ -150,21 +150,26 @@ const float *sup_track_turns(const sup_track *track, const void *state)
     return rows_read(track, state).turn;
 }
 
-bool sup_track_usable(const sup_track *track, const void *state)
+bool sup_track_rows_usable(const sup_track_rows *rows, int64_t begin, int64_t end)
 {
-    sup_track_rows rows = rows_read(track, state);
     uint32_t farthest = 0, normals = 0, limit; /* magnitudes as bits: whatever is not finite is above all that is */
     memcpy(&limit, &FARTHEST, sizeof limit);
-    for (int64_t i = 0; i < 4 * (int64_t)track->row_count; i++) {
+    for (int64_t i = 4 * begin; i < 4 * end; i++) {
         uint32_t place, normal;
-        memcpy(&place, rows.place + i, sizeof place);
-        memcpy(&normal, rows.normal + i, sizeof normal);
+        memcpy(&place, rows->place + i, sizeof place);
+        memcpy(&normal, rows->normal + i, sizeof normal);
         place &= 0x7fffffffu;
         normal &= 0x7fffffffu;
         farthest = place > farthest ? place : farthest;
         normals = normal > normals ? normal : normals;
     }
     return farthest <= limit && normals < 0x7f800000u;
+}
+
+bool sup_track_usable(const sup_track *track, const void *state)
+{
+    sup_track_rows rows = rows_read(track, state);
+    return sup_track_rows_usable(&rows, 0, track->row_count);
 }
 
 /* --- Who is awake --- */
@@ -181,23 +186,26 @@ bool sup_track_alike(const float a[12], const float b[12])
     return true;
 }
 
-static bool meets(const float low[3], const float high[3], const float box[6])
+/* Low and high ends of where a block is. */
+typedef struct bounds {
+    float low[4], high[4];
+} bounds;
+
+static bool meets(const bounds *b, const float box[6])
 {
-    return low[0] <= box[3] && high[0] >= box[0] && low[1] <= box[4] && high[1] >= box[1] && low[2] <= box[5] &&
-           high[2] >= box[2];
+    return b->low[0] <= box[3] && b->high[0] >= box[0] && b->low[1] <= box[4] && b->high[1] >= box[1] &&
+           b->low[2] <= box[5] && b->high[2] >= box[2];
 }
 
-static void bounds_of(const sup_track_work *w, int32_t block, float low[3], float high[3])
+static bounds bounds_of(const sup_track_work *w, int32_t block)
 {
-    for (int c = 0; c < 3; c++) {
-        low[c] = INFINITY;
-        high[c] = -INFINITY;
-    }
+    bounds b = {{INFINITY, INFINITY, INFINITY, INFINITY}, {-INFINITY, -INFINITY, -INFINITY, -INFINITY}};
     for (int64_t row = w->track->block_first[block]; row < w->track->block_first[block + 1]; row++)
-        for (int c = 0; c < 3; c++) {
-            low[c] = sup_track_less(low[c], w->rows.place[4 * row + c]);
-            high[c] = sup_track_more(high[c], w->rows.place[4 * row + c]);
+        for (int c = 0; c < 4; c++) {
+            b.low[c] = sup_track_less(b.low[c], w->rows.place[4 * row + c]);
+            b.high[c] = sup_track_more(b.high[c], w->rows.place[4 * row + c]);
         }
+    return b;
 }
 
 static void find_ways(const sup_track_work *w)
@@ -228,15 +236,13 @@ static void find_straight(const sup_track_work *w)
 }
 
 /* Whether a field that is felt in these bounds moves otherwise than the part does, or is another than before. */
-static bool field_stirs(const sup_track_work *w, int32_t block, const float *boxes)
+static bool field_stirs(const sup_track_work *w, int32_t block, const bounds *b, const float *boxes)
 {
     const sup_track_reach *reach = &w->input->reach;
     int32_t own = w->rows.way[w->track->block_joint[block]];
-    float low[3], high[3];
-    bounds_of(w, block, low, high);
     for (int32_t f = 0; f < reach->field_count; f++)
         if ((w->rows.way[reach->joint[f]] != own || (reach->changed != NULL && reach->changed[f])) &&
-            meets(low, high, boxes + 6 * (int64_t)f))
+            meets(b, boxes + 6 * (int64_t)f))
             return true;
     return false;
 }
@@ -270,6 +276,12 @@ static void hold_row(const sup_track *track, const float turn[12], int64_t row, 
         place[r] += share * way[r];
 }
 
+void sup_track_clear_moves(const sup_track_work *w, int32_t block)
+{
+    int32_t first = w->track->block_first[block], count = w->track->block_first[block + 1] - first;
+    memset(w->rows.move + 4 * (int64_t)first, 0, 4 * (size_t)count * sizeof(float));
+}
+
 /* First stage: rows go with their bone; blocks where something stirs wake up. */
 static void carry_some(void *work, int32_t begin, int32_t end, int32_t worker)
 {
@@ -279,28 +291,36 @@ static void carry_some(void *work, int32_t begin, int32_t end, int32_t worker)
     for (int32_t block = begin; block < end; block++) {
         const sup_track_joint *joint = &w->input->joints[track->block_joint[block]];
         bool turned = w->input->all || (w->rows.awake[block] & SUP_TRACK_UNREST) != 0 || rotation_stirs(w, block);
-        bool stirs = turned || field_stirs(w, block, w->input->reach.box_before);
+        bounds b = bounds_of(w, block);
+        bool stirs = turned || field_stirs(w, block, &b, w->input->reach.box_before);
         for (int64_t row = track->block_first[block]; row < track->block_first[block + 1]; row++) {
             if (joint->moves) carry_row(joint->motion, w->rows.place + 4 * row, w->rows.normal + 4 * row);
             if (stirs) hold_row(track, w->rows.turn + 12 * row, row, w->rows.place + 4 * row);
         }
-        stirs = stirs || field_stirs(w, block, w->input->reach.box);
+        if (joint->moves) b = bounds_of(w, block);
+        stirs = stirs || field_stirs(w, block, &b, w->input->reach.box);
         int awake = stirs ? SUP_TRACK_AWAKE | SUP_TRACK_NEW | SUP_TRACK_WORKED | (turned ? SUP_TRACK_TURNED : 0) : 0;
         w->rows.awake[block] = (unsigned char)awake;
         w->rows.moved[block] = w->rows.drift[block] = 0.0f;
+        sup_track_clear_moves(w, block);
     }
 }
 
-/* Lists the blocks that have one of the bits. */
+/* Lists the blocks that have one of the bits. Most have none: eight are looked at together; the array ends with some to spare. */
 static void list_blocks(sup_track_work *w, int bits)
 {
     w->awake_count = w->awake_rows = 0;
     w->fresh = false;
-    for (int32_t block = 0; block < w->track->block_count; block++) {
-        if (!(w->rows.awake[block] & bits)) continue;
-        w->awake_rows += w->track->block_first[block + 1] - w->track->block_first[block];
-        w->rows.list[w->awake_count++] = block;
-        w->fresh = w->fresh || (w->rows.awake[block] & SUP_TRACK_NEW) != 0;
+    for (int32_t first = 0; first < w->track->block_count; first += 8) {
+        uint64_t eight;
+        memcpy(&eight, w->rows.awake + first, sizeof eight);
+        if (!(eight & (uint64_t)bits * 0x0101010101010101u)) continue;
+        for (int32_t block = first; block < first + 8 && block < w->track->block_count; block++) {
+            if (!(w->rows.awake[block] & bits)) continue;
+            w->awake_rows += w->track->block_first[block + 1] - w->track->block_first[block];
+            w->rows.list[w->awake_count++] = block;
+            w->fresh = w->fresh || (w->rows.awake[block] & SUP_TRACK_NEW) != 0;
+        }
     }
 }
 
@@ -315,13 +335,6 @@ static void settle(sup_track_work *w)
     list_blocks(w, SUP_TRACK_AWAKE);
 }
 
-static void go_to_sleep(const sup_track_work *w, int32_t block)
-{
-    int32_t first = w->track->block_first[block], count = w->track->block_first[block + 1] - first;
-    w->rows.awake[block] &= (unsigned char)~SUP_TRACK_AWAKE;
-    memset(w->rows.move + 4 * (int64_t)first, 0, 4 * (size_t)count * sizeof(float));
-}
-
 void sup_track_spread(sup_track_work *w, bool sleep)
 {
     const sup_track *track = w->track;
@@ -329,15 +342,17 @@ void sup_track_spread(sup_track_work *w, bool sleep)
     unsigned char *awake = w->rows.awake;
     for (int32_t i = 0; i < w->awake_count; i++) {
         int32_t block = w->rows.list[i];
-        bool pulled = false;
-        for (int32_t k = track->near_first[block]; k < track->near_first[block + 1]; k++) {
+        bool pulls = moved[block] > tolerance, pulled = false;
+        for (int32_t k = track->near_first[block]; k < track->near_first[block + 1] && (pulls || sleep); k++) {
             int32_t near = track->near[k];
             pulled = pulled || moved[near] > tolerance;
-            if (moved[block] > tolerance && !(awake[near] & SUP_TRACK_AWAKE))
+            if (pulls && !(awake[near] & SUP_TRACK_AWAKE))
                 awake[near] |=
                     SUP_TRACK_AWAKE | (awake[near] & SUP_TRACK_WORKED ? 0 : SUP_TRACK_NEW | SUP_TRACK_WORKED);
         }
-        if (sleep && moved[block] <= tolerance && !pulled) go_to_sleep(w, block);
+        if (!sleep || pulls || pulled) continue;
+        awake[block] &= (unsigned char)~SUP_TRACK_AWAKE;
+        sup_track_clear_moves(w, block);
     }
     list_blocks(w, SUP_TRACK_AWAKE);
 }

@@ -162,10 +162,11 @@ void sup_track_march(const sup_context *context, const sup_track *track, void *s
 /* Everything to another origin. */
 void sup_track_shift(const sup_track *track, void *state, const float by[3]);
 
-/* [row_count*4] places; and with creases at contacts smoothed by `smooth` of [0, 1] into `shown` [row_count*4]. */
+/* [row_count*4] places; and with creases at contacts smoothed by `smooth` of [0, 1] into `shown` [row_count*4]. False if the state
+ * is not usable: then `shown` is not, either. */
 float *sup_track_places(const sup_track *track, void *state);
 const float *sup_track_turns(const sup_track *track, const void *state); /* [row_count*12] prescribed, with shift */
-void sup_track_show(const sup_context *context, const sup_track *track, void *state, float smooth, float *shown);
+bool sup_track_show(const sup_context *context, const sup_track *track, void *state, float smooth, float *shown);
 /* Skin that touches nothing gives way, by `share` of [0, 1]: ease.c. Moves `shown`, which sup_track_show made. Returns how many blocks
  * are bent, or near such. */
 int32_t sup_track_ease(const sup_context *context, const sup_track *track, void *state, float share, float *shown);

@@ -411,6 +411,7 @@ static sup_result add_factor(builder *b, const sup_cholesky *cholesky, sup_error
     if (parts == NULL || place == NULL) return fail_memory(error);
     track->factor = sup_float_factor_view(ints, floats);
     track->parts = sup_float_parts_view(parts);
+    track->parts.marked = true;
     for (int32_t k = 0; k < track->row_count; k++)
         place[track->factor.order[k]] = k;
     track->place = place;

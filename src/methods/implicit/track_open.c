@@ -93,6 +93,7 @@ static void open_factor(opening *o, sup_track *t)
     t->factor = sup_float_factor_view(factor, values);
     o->ok = t->factor.size == t->row_count && sup_float_parts_check(&t->factor, parts, part_count);
     if (o->ok) t->parts = sup_float_parts_view(parts);
+    t->parts.marked = true;
 }
 
 sup_result sup_track_open(const sup_model *model, sup_track *track, sup_error *error)

@@ -10,14 +10,16 @@ enum { SMOOTH_PASSES = 6, SPREAD_PASSES = 3, GRAIN = 16 };
 /* Times its length at rest, turned and scaled by the joints, that an edge may be long; passes that shorten, and rings of blocks
  * around one with an edge that is too long that give way. */
 static const float LONGEST = 2.5f;
-enum { LIMIT_PASSES = 12, LIMIT_RINGS = 2 };
+enum { LIMIT_PASSES = 24, LIMIT_RINGS = 2 };
 
 typedef struct show_work {
     const sup_track *track;
+    const sup_track_rows *rows;
     const int32_t *list; /* blocks near creases */
     const float *from, *crease, *turn;
     float *to, *spread;
-    uint64_t *far; /* [block_count] 1: the block has an edge that is too long */
+    uint64_t *far; /* [block_count] 1: the block has a crease, or an edge that is too long */
+    float smooth;  /* how much of creases goes */
 } show_work;
 
 /* How much of a crease is at a row: contact, where the field's slope has gone. Spread over the neighbours. */
@@ -57,34 +59,53 @@ static void show_some(void *work, int32_t begin, int32_t end, int32_t worker)
                 smooth_row(w, row);
 }
 
-int32_t sup_track_list_rings(const sup_track *track, const sup_track_rows *rows, uint64_t rings)
+int32_t sup_track_list_rings(const sup_track *track, const sup_track_rows *rows, uint64_t rings, int32_t *around)
 {
     uint64_t *far = rows->parts;
-    int32_t count = 0;
+    int32_t count = 0, within = 0;
     for (int32_t block = 0; block < track->block_count; block++)
         if (far[block] != 0) rows->list[count++] = block;
     for (int32_t i = 0; i < count; i++) { /* the list grows by rings */
         int32_t block = rows->list[i];
-        for (int32_t k = track->near_first[block]; k < track->near_first[block + 1] && far[block] <= rings; k++)
+        if (far[block] > rings + 1) break;
+        within = i + 1;
+        for (int32_t k = track->near_first[block]; k < track->near_first[block + 1]; k++)
             if (far[track->near[k]] == 0) {
                 far[track->near[k]] = far[block] + 1;
                 rows->list[count++] = track->near[k];
             }
     }
-    return count;
+    *around = count;
+    return within;
 }
 
-/* Blocks with creases, and those that spreading reaches; how many. */
-static int32_t list_creases(const sup_track *track, const sup_track_rows *rows, float smooth, float *crease)
+/* The rows of the listed blocks, from places [row_count*4] to others. */
+static void copy_some(void *work, int32_t begin, int32_t end, int32_t worker)
 {
-    for (int32_t block = 0; block < track->block_count; block++) {
-        rows->parts[block] = 0;
-        for (int64_t row = track->block_first[block]; row < track->block_first[block + 1]; row++) {
-            crease[row] = smooth * sup_track_more(0.0f, sup_track_less(1.0f, 2.0f * (rows->place[4 * row + 3] - 0.1f)));
-            if (crease[row] > 0.0f) rows->parts[block] = 1;
+    const show_work *w = work;
+    SUP_UNUSED(worker);
+    for (int32_t i = begin; i < end; i++) {
+        int64_t first = w->track->block_first[w->list[i]], count = w->track->block_first[w->list[i] + 1] - first;
+        memcpy(w->to + 4 * first, w->from + 4 * first, 4 * (size_t)count * sizeof *w->to);
+        if (w->spread != NULL) memset(w->spread + first, 0, (size_t)count * sizeof *w->spread);
+    }
+}
+
+/* What is tracked is shown, but for creases; blocks that have some are marked with 1, those with numbers out of range with 2. */
+static void begin_some(void *work, int32_t begin, int32_t end, int32_t worker)
+{
+    const show_work *w = work;
+    SUP_UNUSED(worker);
+    for (int32_t block = begin; block < end; block++) {
+        int64_t first = w->track->block_first[block], last = w->track->block_first[block + 1];
+        w->far[block] = sup_track_rows_usable(w->rows, first, last) ? 0 : 2;
+        memcpy(w->to + 4 * first, w->rows->place + 4 * first, 4 * (size_t)(last - first) * sizeof *w->to);
+        for (int64_t row = first; row < last; row++) {
+            float deep = 2.0f * (w->rows->place[4 * row + 3] - 0.1f);
+            w->spread[row] = w->smooth * sup_track_more(0.0f, sup_track_less(1.0f, deep));
+            if (w->spread[row] > 0.0f) w->far[block] |= 1;
         }
     }
-    return sup_track_list_rings(track, rows, SPREAD_PASSES);
 }
 
 /* --- Edges that are too long --- */
@@ -166,43 +187,42 @@ void sup_track_limit(const sup_context *context, const sup_track *track, void *s
     show_work work = {.track = track, .list = rows.list, .turn = rows.turn, .from = shown, .far = rows.parts};
     memset(rows.parts, 0, (size_t)track->block_count * sizeof *rows.parts);
     sup_parallel(context, bent, GRAIN, find_long_some, &work);
-    int32_t blocks = sup_track_list_rings(track, &rows, LIMIT_RINGS);
-    if (blocks == 0) return;
-    memcpy(rows.pull, shown, 4 * (size_t)track->row_count * sizeof *shown);
-    for (int i = 0; i < LIMIT_PASSES; i++) {
+    int32_t around, blocks = sup_track_list_rings(track, &rows, LIMIT_RINGS, &around);
+    work.to = rows.pull;
+    sup_parallel(context, around, GRAIN, copy_some, &work);
+    for (int i = 0; i < LIMIT_PASSES && blocks > 0; i++) {
         work.from = i % 2 == 0 ? shown : rows.pull;
         work.to = i % 2 == 0 ? rows.pull : shown;
         sup_parallel(context, blocks, GRAIN, limit_some, &work);
     }
 }
 
-static void smooth_creases(const sup_context *context, const sup_track *track, const sup_track_rows *rows, float smooth,
-                           float *shown)
-{
-    size_t count = (size_t)track->row_count;
-    float *crease = rows->load, *spread = rows->load + count; /* free between sub-frames */
-    int32_t blocks = list_creases(track, rows, smooth, crease);
-    if (blocks == 0) return;
-    memset(spread, 0, count * sizeof *spread);
-    memcpy(rows->pull, shown, 4 * count * sizeof *shown);
-    for (int i = 0; i < SPREAD_PASSES; i++) {
-        show_work work = {.track = track, .list = rows->list, .crease = crease, .spread = spread};
-        sup_parallel(context, blocks, GRAIN, show_some, &work);
-        float *other = crease;
-        crease = spread;
-        spread = other;
-    }
-    for (int i = 0; i < SMOOTH_PASSES; i++) {
-        show_work work = {.track = track, .list = rows->list, .crease = crease};
-        work.from = i % 2 == 0 ? shown : rows->pull;
-        work.to = i % 2 == 0 ? rows->pull : shown;
-        sup_parallel(context, blocks, GRAIN, show_some, &work);
-    }
-}
-
-void sup_track_show(const sup_context *context, const sup_track *track, void *state, float smooth, float *shown)
+bool sup_track_show(const sup_context *context, const sup_track *track, void *state, float smooth, float *shown)
 {
     sup_track_rows rows = sup_track_rows_of(track, state);
-    memcpy(shown, rows.place, 4 * (size_t)track->row_count * sizeof *shown);
-    smooth_creases(context, track, &rows, smooth, shown);
+    float *crease = rows.load, *spread = rows.load + track->row_count; /* free between sub-frames */
+    show_work work = {.track = track, .rows = &rows, .list = rows.list, .far = rows.parts, .smooth = smooth};
+    work.to = shown;
+    work.spread = crease;
+    sup_parallel(context, track->block_count, GRAIN, begin_some, &work);
+    for (int32_t block = 0; block < track->block_count; block++)
+        if (rows.parts[block] > 1) return false;
+    int32_t around, blocks = sup_track_list_rings(track, &rows, SPREAD_PASSES, &around); /* as far as it spreads */
+    work.from = shown;
+    work.to = rows.pull;
+    work.spread = spread;
+    sup_parallel(context, around, GRAIN, copy_some, &work);
+    for (int i = 0; i < SPREAD_PASSES; i++) {
+        work.crease = i % 2 == 0 ? crease : spread;
+        work.spread = i % 2 == 0 ? spread : crease;
+        sup_parallel(context, blocks, GRAIN, show_some, &work);
+    }
+    work.crease = work.spread;
+    work.spread = NULL;
+    for (int i = 0; i < SMOOTH_PASSES; i++) {
+        work.from = i % 2 == 0 ? shown : rows.pull;
+        work.to = i % 2 == 0 ? rows.pull : shown;
+        sup_parallel(context, blocks, GRAIN, show_some, &work);
+    }
+    return true;
 }

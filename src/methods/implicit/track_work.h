@@ -96,9 +96,9 @@ static inline sup_four sup_track_image(const sup_track *track, const float *v, i
     return sum;
 }
 
-/* track_show.c: lists the blocks that `parts` marks with 1, and so many rings of others around them; how many. `parts` is free
- * between sub-frames. */
-int32_t sup_track_list_rings(const sup_track *track, const sup_track_rows *rows, uint64_t rings);
+/* track_show.c: lists the blocks that `parts` marks with 1, and so many rings of others around them; how many. One ring more stands
+ * behind them: `around` in all. `parts` is free between sub-frames. */
+int32_t sup_track_list_rings(const sup_track *track, const sup_track_rows *rows, uint64_t rings, int32_t *around);
 /* relax.c: `load` of the rows of a block: eq. 3 with both ends' rotations. */
 void sup_track_load_block(const sup_track *track, const sup_track_rows *rows, int32_t block);
 /* Rounds until they end; how many there were. `moved` gets how far rows went in the last one, RMS in edges. */
@@ -109,6 +109,10 @@ void sup_track_mend(sup_track_work *work);
 /* track.c: blocks that share an edge with those that moved wake up; with `sleep` those that are still among others that are
  * go to sleep; and the list of those that are awake is made anew. */
 void sup_track_spread(sup_track_work *work, bool sleep);
+/* `move` of the rows of a block is 0. */
+void sup_track_clear_moves(const sup_track_work *work, int32_t block);
+/* Whether rows [begin, end) can be stepped and shown. */
+bool sup_track_rows_usable(const sup_track_rows *rows, int64_t begin, int64_t end);
 
 /* Points of a block as lanes; unused lanes repeat the last row. */
 void sup_track_take_points(const sup_track *track, const float *place, int32_t block, sup_field_points *points);

@@ -430,7 +430,8 @@ cudaError_t cudaFreeHost(void *memory);
 cudaError_t cudaMemset(void *memory, int value, size_t size);
 cudaError_t cudaMemcpy(void *to, const void *from, size_t size, int kind);
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t size, int kind, cudaStream_t stream);
-cudaError_t cudaMemcpy2D(void *to, size_t to_stride, const void *from, size_t from_stride, size_t row, size_t rows, int kind);
+cudaError_t cudaMemcpy2D(void *to, size_t to_stride, const void *from, size_t from_stride, size_t row, size_t rows,
+                         int kind);
 cudaError_t cudaMemsetAsync(void *memory, int value, size_t size, cudaStream_t stream);
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags);
 cudaError_t cudaStreamDestroy(cudaStream_t stream);

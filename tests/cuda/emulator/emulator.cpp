@@ -574,25 +574,25 @@ static double short_number(unsigned bits)
 /* Layouts as src/cuda/machine.cuh says. */
 void multiply_tiles(void *const operands[32], unsigned)
 {
-    double a[16][8], b[8][8];
+    double a[16][8], b[8][8], sum[16][8];
     for (int lane = 0; lane < WARP; lane++) {
         const tile_operands *t = (const tile_operands *)operands[lane];
         if (t == NULL) fail("a warp that is not whole multiplies matrices");
         const int group = lane / 4, at = lane % 4;
-        for (int i = 0; i < 4; i++)
+        for (int i = 0; i < 4; i++) {
             a[group + i % 2 * 8][at + i / 2 * 4] = short_number(t->a[i]);
+            sum[group + i / 2 * 8][2 * at + i % 2] = (double)t->sum[i];
+        }
         for (int i = 0; i < 2; i++)
             b[at + i * 4][group] = short_number(t->b[i]);
     }
-    for (int lane = 0; lane < WARP; lane++) {
-        const tile_operands *t = (const tile_operands *)operands[lane];
-        for (int i = 0; i < 4; i++) {
-            double sum = (double)t->sum[i];
-            for (int k = 0; k < 8; k++)
-                sum += a[lane / 4 + i / 2 * 8][k] * b[k][2 * (lane % 4) + i % 2];
-            t->sum[i] = (float)sum;
-        }
-    }
+    for (int row = 0; row < 16; row++)
+        for (int k = 0; k < 8; k++)
+            for (int column = 0; column < 8; column++)
+                sum[row][column] += a[row][k] * b[k][column];
+    for (int lane = 0; lane < WARP; lane++)
+        for (int i = 0; i < 4; i++)
+            ((const tile_operands *)operands[lane])->sum[i] = (float)sum[lane / 4 + i / 2 * 8][2 * (lane % 4) + i % 2];
 }
 } // namespace emulated
 
@@ -710,8 +710,7 @@ cudaError_t cudaMalloc(void **memory, size_t size)
 {
     *memory = NULL;
     if (size > MEMORY - std::min<size_t>(MEMORY, memory_used)) return cudaErrorMemoryAllocation;
-    *memory = aligned_alloc(256, (size + 255) / 256 * 256);
-    if (*memory == NULL) return cudaErrorMemoryAllocation;
+    if (posix_memalign(memory, 256, size) != 0) return cudaErrorMemoryAllocation; /* no byte more, for sanitizers */
     memory_used += malloc_usable_size(*memory);
     return cudaSuccess;
 }
