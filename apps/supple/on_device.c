@@ -28,15 +28,6 @@ typedef struct device_bake {
     sup_bake_stats stats;
 } device_bake;
 
-static sup_result refuse_colliders(const device_bake *b, sup_error *error)
-{
-    if (b->def->collider_count == 0) return SUP_OK;
-    *error = (sup_error){.result = SUP_ERROR_UNSUPPORTED, .id = "crowd.colliders"};
-    snprintf(error->message, sizeof error->message,
-             "Colliders do not run on the device yet: leave --collider out, or step on the CPU.");
-    return SUP_ERROR_UNSUPPORTED;
-}
-
 static sup_result make_model(device_bake *b, sup_error *error)
 {
     const sup_context *context = &b->take->session.context;
@@ -72,7 +63,8 @@ static sup_result prepare(device_bake *b, sup_device *device, sup_error *error)
     sup_result result = make_model(b, error);
     if (result == SUP_OK) result = sup_pose_create(context, b->take->character, &b->pose, error);
     if (result == SUP_OK) result = app_take_pose(b->take, b->def->first_frame, b->pose);
-    if (result == SUP_OK) result = sup_crowd_create(device, b->model, NULL, &b->crowd, error);
+    sup_crowd_def def = {.colliders = b->def->colliders, .collider_count = b->def->collider_count};
+    if (result == SUP_OK) result = sup_crowd_create(device, b->model, &def, &b->crowd, error);
     if (result == SUP_OK) result = set_values(b, error);
     if (result == SUP_OK) result = sup_crowd_pose(b->crowd, 0, b->pose, error);
     if (result == SUP_OK) result = sup_crowd_reset(b->crowd, 0, error);
@@ -124,9 +116,7 @@ sup_result app_bake_on_device(sup_device *device, const app_take *take, const su
     cache.start_time = (double)def->first_frame / def->fps;
     cache.normals = !def->no_normals;
     cache.name = take->clip != NULL ? take->clip->name : "rest";
-    sup_result result = refuse_colliders(&b, error);
-    if (result == SUP_OK)
-        result = sup_cache_open(&take->session.context, path, take->character, &cache, &b.writer, error);
+    sup_result result = sup_cache_open(&take->session.context, path, take->character, &cache, &b.writer, error);
     if (result == SUP_OK) result = prepare(&b, device, error);
     if (result == SUP_OK) result = bake_frames(&b, error);
     b.stats.method = take->method;

@@ -6,13 +6,14 @@
  * (docs/methods/projective_gpu.md says how for Vulkan and OpenGL).
  *
  * Models of `linear`, `dualquat` and `projective` can be opened, with morph targets. What the device cannot do sup_crowd_create
- * refuses with SUP_ERROR_UNSUPPORTED and a name: other methods (crowd.method). There are no colliders on the device.
+ * refuses with SUP_ERROR_UNSUPPORTED and a name: other methods (crowd.method).
  *
  * A device and its crowds belong to one thread at a time. Calls with a stream queue work there and return; all others
  * wait until the device is done. */
 #ifndef SUPPLE_DEVICE_H
 #define SUPPLE_DEVICE_H
 
+#include "supple/collider.h"
 #include "supple/model.h"
 
 typedef struct sup_device sup_device;
@@ -33,6 +34,9 @@ typedef struct sup_crowd_def {
     const sup_character *character;
     int32_t clip_count;
     const sup_clip *const *clips; /* [clip_count] */
+    /* Things in the way of the skin of every instance (collider.h), copied. `projective` alone minds them. */
+    const sup_collider *colliders; /* [collider_count] */
+    int32_t collider_count;
     /* The caller's memory on the device for the skin, NULL = the crowd's own. Strides in bytes, multiples of 4; 0 =
      * tightly packed. Instances stand one behind the other. */
     float *positions, *normals; /* 3 floats a vertex */
@@ -64,6 +68,10 @@ SUP_API sup_result sup_crowd_pose(sup_crowd *crowd, int32_t instance, const sup_
  * goes on by `speed` * dt before every step. At its end it stops or begins anew. */
 SUP_API sup_result sup_crowd_play(sup_crowd *crowd, int32_t instance, int32_t clip, double time, double speed,
                                   bool loops, sup_error *error);
+/* Another `place` (collider.h) of collider number `index` of the definition: it gets there evenly during the next frame. One that
+ * follows a node does so by itself, in poses and in clips. */
+SUP_API sup_result sup_crowd_move_collider(sup_crowd *crowd, int32_t instance, int32_t index, sup_mat34 place,
+                                           sup_error *error);
 /* At rest in the current pose (or where its clip stands), no velocity. */
 SUP_API sup_result sup_crowd_reset(sup_crowd *crowd, int32_t instance, sup_error *error);
 

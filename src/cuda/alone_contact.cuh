@@ -29,12 +29,12 @@ static __device__ sup_gpu_row hear_row(const sup_gpu_system &s, const contact_vi
     return row;
 }
 
-/* The first vertex of the rows that a block without a part has, and how many. */
+/* The rows that a block without a part has: the first, and the one behind the last. */
 static __device__ int2 rows_of_block(const sup_gpu_system &s)
 {
-    const int helpers = (int)gridDim.x - s.part_count, each = (s.skin_count + helpers - 1) / helpers;
+    const int helpers = (int)gridDim.x - s.part_count, each = (s.row_count + helpers - 1) / helpers;
     const int begin = ((int)blockIdx.x - s.part_count) * each;
-    return make_int2(begin, min(begin + each, s.skin_count));
+    return make_int2(begin, min(begin + each, s.row_count));
 }
 
 /* Sums of up to three values over a block without a part. */

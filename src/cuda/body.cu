@@ -2,36 +2,13 @@
  *
  * Before a step: feet on the bone lines, leashes, skin that follows linear blending. After it: flesh that stands is calmed (calm.c), and
  * the skin, mixed with linear blending where it is rigid. And the way that joints went since the last step. */
-#include "cuda/gpu.h"
+#include "cuda/blend.cuh"
 #include "cuda/launch.cuh"
-#include "cuda/vectors.cuh"
 #include "cuda/wake.cuh"
 
 #include <math.h>
 
 enum { THREADS = 256, JOINT_THREADS = 128 };
-
-/* A place of a simulated skin vertex, carried by linear blending. */
-static __device__ float4 blend(const sup_gpu_body &body, const float *joints, int v, float4 from)
-{
-    float row[12];
-    for (int i = 0; i < 12; i++)
-        row[i] = 0.0f;
-    for (int k = 0; k < 4; k++) {
-        const float *m = joints + (size_t)body.start_joint[4 * (size_t)v + k] * 12;
-        float weight = body.start_weight[4 * (size_t)v + k];
-        for (int i = 0; i < 12; i++)
-            row[i] = fmaf(weight, m[i], row[i]);
-    }
-    return make_float4(row[0] * from.x + row[1] * from.y + (row[2] * from.z + row[3]),
-                       row[4] * from.x + row[5] * from.y + (row[6] * from.z + row[7]),
-                       row[8] * from.x + row[9] * from.y + (row[10] * from.z + row[11]), 0.0f);
-}
-
-static __device__ float4 blend_vertex(const sup_gpu_body &body, const float *joints, int v)
-{
-    return blend(body, joints, v, get(body.start_rest + 3 * (size_t)v));
-}
 
 static __device__ float largest(float4 a)
 {
@@ -301,7 +278,9 @@ __global__ void blend_kernel(const __grid_constant__ sup_gpu_system s, const __g
     float4 blended = blend_vertex(body, joints + (size_t)character * body.joint_count * 12, v);
     size_t skin = (size_t)character * s.skin_count + v;
     st.leashed[skin] = blended;
-    st.pair[skin] = -1;
+    for (int r = v; r < s.row_count; r += s.skin_count)
+        st.pair[(size_t)character * s.row_count + r] = -1;
+    if (st.touched != NULL) st.touched[skin] = -1;
     st.near[skin] = 0;
     if (s.place[v] < s.unknown_count) st.x[0][(size_t)character * s.unknown_count + s.place[v]] = blended;
 }

@@ -1,6 +1,6 @@
 /* contact_rows.cuh (internal) - rows of contact on the device: their forces, and what a vertex gets of them.
  *
- * The same formulas as methods/projective/solver_contact.c. A row stands at its vertex; the rows that a place is
+ * The same formulas as methods/projective/solver_contact.c. A row stands at its vertex, those with colliders behind the others; the rows that a place is
  * part of are in a list, sorted: sums are gathered in a fixed order and need no atomics. A row's force is found anew by
  * each of its places, which costs less than to wait for each other. */
 #ifndef SUP_CUDA_CONTACT_ROWS_CUH
@@ -24,13 +24,13 @@ struct contact_view {
 static __device__ contact_view open_contacts(const sup_gpu_system &s, const sup_gpu_state &st, int character)
 {
     contact_view v;
-    size_t skin = (size_t)character * s.skin_count;
-    v.pair = st.pair + skin;
+    size_t rows = (size_t)character * s.row_count;
+    v.pair = st.pair + rows;
     v.touch_first = st.touch_first + (size_t)character * (s.unknown_count + 1);
-    v.touch = st.touch + 4 * skin;
-    v.rows = st.rows + skin;
+    v.touch = st.touch + 4 * rows;
+    v.rows = st.rows + rows;
     v.anchors = st.anchors[st.progress[character].phase % 3] + (size_t)character * s.anchor_count;
-    v.force = st.force + skin;
+    v.force = st.force + rows;
     return v;
 }
 

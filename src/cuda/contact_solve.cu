@@ -24,7 +24,7 @@ enum { ROW_THREADS = 256 };
 
 static __host__ __device__ int row_blocks(const sup_gpu_system &s)
 {
-    return (s.skin_count + ROW_THREADS - 1) / ROW_THREADS;
+    return (s.row_count + ROW_THREADS - 1) / ROW_THREADS;
 }
 
 /* --- Second half of solve k, and the direction to search in --- */
@@ -95,7 +95,7 @@ __global__ void __launch_bounds__(ROW_THREADS)
     if (!touches(st, turn, character) || st.cg[(size_t)character * SUP_GPU_SOLVES + k].ended) return;
     const contact_view view = open_contacts(s, st, character);
     float curvature = 0.0f;
-    if (v < s.skin_count && view.pair[v] >= 0)
+    if (v < s.row_count && view.pair[v] >= 0)
         view.force[v] = row_force(s, view.rows[v], st.search + (size_t)character * s.unknown_count, curvature);
     for (int d = 16; d > 0; d >>= 1)
         curvature += __shfl_xor_sync(0xffffffffu, curvature, d);
@@ -208,6 +208,11 @@ static int solve(const sup_gpu_system &s, const sup_gpu_state &st, int turn, int
     launch_early(cg_end_kernel, dim3(sup_gpu_contact_sum_rows(&s), st.count), (int)ROW_THREADS, (size_t)0, stream, s,
                  st, turn);
     return error != 0 ? error : (int)cudaGetLastError();
+}
+
+extern "C" int32_t sup_gpu_row_blocks(const sup_gpu_system *system)
+{
+    return row_blocks(*system);
 }
 
 extern "C" int32_t sup_gpu_contact_sum_rows(const sup_gpu_system *system)

@@ -17,7 +17,8 @@ enum {
     SETTLE_ROUNDS = 30,     /* steps without momentum after a reset, */
     TOUCH_ROUNDS = 20,      /* and with contact after those */
     OWN_TURNS_TOUCHING = 6, /* iterations at most, where none are asked for, with contact (solver.h) */
-    MOST_STEPS = SUP_PACE_MOST_STEPS
+    MOST_STEPS = SUP_PACE_MOST_STEPS,
+    SPARE_OF_COLLIDERS = 12 /* instead of SUP_GPU_SPARE: their rows are stiff, and up to eleven steps were taken back */
 };
 
 /* In which what was moved apart in the shown skin comes back, but for a third (projective_step.c). */
@@ -41,6 +42,7 @@ static void take_bind_pose(sup_crowd *crowd)
         memcpy(crowd->pose + (size_t)i * floats, crowd->pose, floats * sizeof(float));
     memcpy(crowd->pose_before, crowd->pose, (size_t)crowd->count * floats * sizeof(float));
     crowd->pose_changed = true;
+    sup_crowd_aim_colliders(crowd, 0, crowd->count, (const sup_mat34 *)(const void *)world);
     sup_crowd_take_weights(crowd, 0, crowd->count,
                            sup_model_array(crowd->model, "bind.morph_weights", SUP_ARRAY_FLOAT, -1));
 }
@@ -113,14 +115,14 @@ void sup_crowd_destroy(sup_crowd *crowd)
     for (size_t i = 0; i < crowd->memory.count; i++)
         sup_cuda_free(((void **)(void *)crowd->memory.data)[i]);
     sup_array_free(&allocator, &crowd->memory);
+    sup_colliders_destroy(crowd->colliders.list);
     sup_arena_destroy(&crowd->arena);
     sup_free(&allocator, crowd, sizeof *crowd);
 }
 
 /* --- What the host tells --- */
 
-/* The range of an instance, or of all for -1. */
-static bool choose_range(const sup_crowd *crowd, int32_t instance, int32_t *begin, int32_t *end, sup_error *error)
+bool sup_crowd_choose(const sup_crowd *crowd, int32_t instance, int32_t *begin, int32_t *end, sup_error *error)
 {
     if (crowd == NULL || instance < -1 || instance >= crowd->count) {
         sup_fail(error, SUP_ERROR_ARGUMENT, "crowd.instance", "", "The crowd has no instance number %d.",
@@ -153,7 +155,7 @@ void sup_crowd_give_orders(sup_crowd *crowd, int32_t instance)
 sup_result sup_crowd_set(sup_crowd *crowd, int32_t instance, const char *name, double value, sup_error *error)
 {
     int32_t begin, end;
-    if (!choose_range(crowd, instance, &begin, &end, error)) return SUP_ERROR_ARGUMENT;
+    if (!sup_crowd_choose(crowd, instance, &begin, &end, error)) return SUP_ERROR_ARGUMENT;
     int32_t index = sup_method_param(crowd->method, name, error);
     if (index < 0) return SUP_ERROR_ARGUMENT;
     const sup_param *param = &crowd->method->params[index];
@@ -172,7 +174,7 @@ sup_result sup_crowd_set(sup_crowd *crowd, int32_t instance, const char *name, d
 sup_result sup_crowd_hide(sup_crowd *crowd, int32_t instance, bool hidden, sup_error *error)
 {
     int32_t begin, end;
-    if (!choose_range(crowd, instance, &begin, &end, error)) return SUP_ERROR_ARGUMENT;
+    if (!sup_crowd_choose(crowd, instance, &begin, &end, error)) return SUP_ERROR_ARGUMENT;
     for (int32_t i = begin; i < end; i++)
         crowd->orders[i].hidden = hidden;
     crowd->orders_changed = true;
@@ -190,7 +192,7 @@ static bool all_finite(const float *values, size_t count)
 sup_result sup_crowd_pose(sup_crowd *crowd, int32_t instance, const sup_pose *pose, sup_error *error)
 {
     int32_t begin, end;
-    if (!choose_range(crowd, instance, &begin, &end, error)) return SUP_ERROR_ARGUMENT;
+    if (!sup_crowd_choose(crowd, instance, &begin, &end, error)) return SUP_ERROR_ARGUMENT;
     if (pose == NULL || pose->world == NULL || pose->node_count != sup_model_node_count(crowd->model) ||
         pose->morph_weight_count != crowd->weight_count || (pose->morph_weights == NULL && crowd->weight_count > 0))
         return sup_fail(error, SUP_ERROR_ARGUMENT, "crowd.pose", "",
@@ -213,6 +215,7 @@ sup_result sup_crowd_pose(sup_crowd *crowd, int32_t instance, const sup_pose *po
     }
     crowd->pose_changed = true;
     sup_crowd_take_weights(crowd, begin, end, pose->morph_weights);
+    sup_crowd_aim_colliders(crowd, begin, end, pose->world);
     int code =
         sup_cuda_copy(crowd->joints.play + begin, crowd->play + begin, (size_t)(end - begin) * sizeof(sup_gpu_play));
     return sup_cuda_result(crowd->device, code, "a pose was given", error);
@@ -222,7 +225,7 @@ sup_result sup_crowd_play(sup_crowd *crowd, int32_t instance, int32_t clip, doub
                           sup_error *error)
 {
     int32_t begin, end;
-    if (!choose_range(crowd, instance, &begin, &end, error)) return SUP_ERROR_ARGUMENT;
+    if (!sup_crowd_choose(crowd, instance, &begin, &end, error)) return SUP_ERROR_ARGUMENT;
     if (clip < 0 || clip >= crowd->motion.clip_count || !isfinite(time) || !isfinite(speed))
         return sup_fail(error, SUP_ERROR_ARGUMENT, "crowd.clip", "",
                         "The crowd has %d clips, not one number %d; time and speed must be finite.",
@@ -246,7 +249,8 @@ static int32_t count_solves(const sup_crowd *crowd)
 {
     int32_t most = 0;
     for (int32_t i = 0; i < crowd->count; i++) {
-        int32_t solves = !crowd->orders[i].contact ? 0 : crowd->orders[i].shared ? 1 : SUP_GPU_SOLVES;
+        bool touches = crowd->orders[i].contact || crowd->colliders.count > 0;
+        int32_t solves = !touches ? 0 : crowd->orders[i].shared ? 1 : SUP_GPU_SOLVES;
         most = solves > most ? solves : most;
     }
     return most;
@@ -263,7 +267,7 @@ static int32_t count_turns(const sup_crowd *crowd)
         int32_t asked = crowd->orders[i].iterations > 0 ? crowd->orders[i].iterations : own;
         most = asked > most ? asked : most;
     }
-    return most + SUP_GPU_SPARE;
+    return most + (crowd->colliders.count > 0 ? SPARE_OF_COLLIDERS : SUP_GPU_SPARE);
 }
 
 static int launch_anchors(const sup_gpu_anchors *anchors, const sup_gpu_joints *joints, const sup_gpu_state *st,
@@ -276,8 +280,18 @@ static int launch_anchors(const sup_gpu_anchors *anchors, const sup_gpu_joints *
 static int launch_contact(sup_crowd *crowd, void *stream)
 {
     int code = sup_gpu_carry(&crowd->system, &crowd->state, &crowd->body, crowd->joints.pose, stream);
-    if (code != 0) return code;
-    return sup_gpu_detect_step(&crowd->detect, &crowd->system, &crowd->state, &crowd->body, stream);
+    if (code == 0 && crowd->graph_detects)
+        code = sup_gpu_detect_step(&crowd->detect, &crowd->system, &crowd->state, &crowd->body, stream);
+    if (code == 0 && crowd->colliders.count > 0)
+        code = sup_gpu_touch(&crowd->colliders.device, &crowd->system, &crowd->state, &crowd->body, crowd->joints.pose,
+                             stream);
+    return code == 0 ? sup_gpu_list_rows(&crowd->system, &crowd->state, stream) : code;
+}
+
+/* Colliders that the device itself must move. */
+static bool follows_clips(const sup_crowd *crowd)
+{
+    return crowd->colliders.follow && crowd->motion.clip_count > 0;
 }
 
 static int launch_step(sup_crowd *crowd, void *stream)
@@ -287,6 +301,8 @@ static int launch_step(sup_crowd *crowd, void *stream)
         return sup_gpu_pose(&crowd->motion, &crowd->joints, crowd->device_seconds, stream);
     int code =
         sup_gpu_wake(&crowd->motion, &crowd->joints, crowd->device_seconds, &crowd->system, &crowd->state, stream);
+    if (code == 0 && follows_clips(crowd))
+        code = sup_gpu_follow(&crowd->colliders.device, &crowd->motion, &crowd->joints, &crowd->state, false, stream);
     if (code == 0) code = launch_anchors(&crowd->anchors, &crowd->joints, &crowd->state, stream);
     if (code == 0) code = sup_gpu_prepare(&crowd->system, &crowd->state, &crowd->body, pose, stream);
     if (code == 0 && crowd->graph_solves > 0) code = launch_contact(crowd, stream);
@@ -305,7 +321,7 @@ static int launch_show(sup_crowd *crowd, bool carry, void *stream)
     if (code == 0) code = sup_gpu_skin_step(&crowd->skin, &crowd->joints, crowd->device_orders, &crowd->out, stream);
     if (code != 0 || crowd->kind != SUP_CROWD_PROJECTIVE) return code;
     code = sup_gpu_show(&crowd->upsample, &crowd->state, carry, &crowd->out, stream);
-    if (code != 0 || crowd->graph_solves == 0) return code; /* nothing touches */
+    if (code != 0 || !crowd->graph_detects) return code; /* no skin touches skin */
     return sup_gpu_part_step(&crowd->part, &crowd->state, &crowd->out, stream);
 }
 
@@ -333,8 +349,13 @@ static int send_orders(sup_crowd *crowd, void *stream)
     if (code != 0 || !crowd->orders_changed) return code;
     int32_t turns = count_turns(crowd);
     int32_t solves = count_solves(crowd);
-    if (turns != crowd->graph_turns || solves != crowd->graph_solves) forget_graphs(crowd);
+    bool detects = false;
+    for (int32_t i = 0; i < crowd->count; i++)
+        detects = detects || crowd->orders[i].contact;
+    if (turns != crowd->graph_turns || solves != crowd->graph_solves || detects != crowd->graph_detects)
+        forget_graphs(crowd);
     crowd->graph_turns = turns;
+    crowd->graph_detects = detects;
     crowd->graph_solves = solves;
     crowd->orders_changed = false;
     return sup_cuda_copy_async(crowd->device_orders, crowd->orders, (size_t)crowd->count * sizeof(sup_gpu_orders),
@@ -396,11 +417,12 @@ static sup_gpu_state state_range(const sup_crowd *crowd, int32_t begin, int32_t 
     const sup_gpu_system *s = &crowd->system;
     size_t n = (size_t)begin, vector = n * (size_t)s->unknown_count, skin = n * (size_t)s->skin_count;
     size_t anchors = n * (size_t)s->anchor_count, joints = n * (size_t)crowd->joint_count * 12;
+    size_t rows = n * (size_t)s->row_count;
     sup_gpu_state st = crowd->state;
     sup_gpu_four **vectors[] = {&st.x[0],     &st.x[1],     &st.iterate[0], &st.iterate[1], &st.iterate[2],
                                 &st.guess,    &st.miss,     &st.inertial,   &st.push,       &st.calm,
                                 &st.gradient, &st.residual, &st.search,     &st.image,      &st.product};
-    sup_gpu_four **skins[] = {&st.skin[0], &st.skin[1], &st.window, &st.leashed, &st.carried, &st.force};
+    sup_gpu_four **skins[] = {&st.skin[0], &st.skin[1], &st.window, &st.leashed, &st.carried};
     st.count = end - begin;
     st.orders = crowd->settle_orders + n;
     st.progress += n;
@@ -424,11 +446,13 @@ static sup_gpu_state state_range(const sup_crowd *crowd, int32_t begin, int32_t 
     st.stepped += joints;
     st.carry += joints;
     st.calm_ways += n * (size_t)st.calm_rows;
-    st.rows += skin;
-    st.pair += skin;
+    st.rows += rows;
+    st.pair += rows;
+    st.force += rows;
+    if (st.touched != NULL) st.touched += skin;
     st.near += skin;
     st.touch_first += vector + n;
-    st.touch += 4 * skin;
+    st.touch += 4 * rows;
     st.raw += n * (size_t)s->slot_count;
     st.cg += n * SUP_GPU_SOLVES;
     return st; /* rhs is scratch of the whole crowd */
@@ -471,6 +495,7 @@ static int settle_touching(sup_crowd *crowd, int32_t begin, const sup_gpu_state 
     for (int32_t round = 0; code == 0 && round < TOUCH_ROUNDS; round++) {
         code = sup_gpu_settle_look(system, st, stream);
         if (code == 0) code = sup_gpu_detect_step(&detect, system, st, body, stream);
+        if (code == 0) code = sup_gpu_list_rows(system, st, stream);
         if (code == 0) code = sup_gpu_settle_touch(st, stream);
         if (code == 0) code = sup_gpu_step(system, st, OWN_TURNS_TOUCHING + SUP_GPU_SPARE, SUP_GPU_SOLVES, stream);
         if (code == 0) code = sup_gpu_finish(system, st, body, pose, stream);
@@ -495,6 +520,10 @@ static int settle(sup_crowd *crowd, int32_t begin, int32_t end, void *stream)
     body.ends = anchors.ends;
     bool touches = order_settling(crowd, begin, end, &code, stream);
     if (code == 0) code = sup_gpu_first_phase(&st, stream);
+    if (code == 0 && follows_clips(crowd)) {
+        sup_gpu_colliders things = sup_crowd_colliders_range(crowd, begin);
+        code = sup_gpu_follow(&things, &crowd->motion, &joints, &st, true, stream);
+    }
     if (code == 0) code = launch_anchors(&anchors, &joints, &st, stream);
     if (code == 0) code = sup_gpu_prepare(system, &st, &body, joints.pose, stream);
     if (code == 0) code = sup_gpu_reset(system, &st, &body, joints.pose, stream);
@@ -553,6 +582,7 @@ static int step_projective(sup_crowd *crowd, float seconds, void *stream)
     double due = floor((crowd->behind + dt) / step + slack), at = 0.0;
     int32_t steps = due < MOST_STEPS ? (int32_t)due : MOST_STEPS;
     bool moved = crowd->pose_changed, shown = false;
+    sup_crowd_wake_moved(crowd);
     int code = send_orders(crowd, stream);
     if (code == 0) code = send_keep(crowd, seconds, stream);
     if (code == 0 && moved) code = restart_teleported(crowd, steps, stream);
@@ -563,6 +593,7 @@ static int step_projective(sup_crowd *crowd, float seconds, void *stream)
         if (i == steps && end > 1.0 - slack) end = 1.0;
         shown = i == steps && behind == 0.0;
         code = pose_at(crowd, moved, at, end, dt, stream);
+        if (code == 0) code = sup_crowd_send_solids(crowd, at, end, stream);
         if (code == 0) code = replay(crowd, shown ? SUP_CROWD_STEP | SUP_CROWD_SHOW : SUP_CROWD_STEP, stream);
         at = end;
     }
@@ -574,6 +605,7 @@ static int step_projective(sup_crowd *crowd, float seconds, void *stream)
     if (moved)
         memcpy(crowd->pose_before, crowd->pose, (size_t)crowd->count * (size_t)crowd->joint_count * 12 * sizeof(float));
     crowd->pose_changed = false;
+    sup_crowd_pass_colliders(crowd, 0, crowd->count);
     return code;
 }
 
@@ -602,7 +634,7 @@ sup_result sup_crowd_wait(sup_crowd *crowd, sup_error *error)
 sup_result sup_crowd_reset(sup_crowd *crowd, int32_t instance, sup_error *error)
 {
     int32_t begin, end;
-    if (!choose_range(crowd, instance, &begin, &end, error)) return SUP_ERROR_ARGUMENT;
+    if (!sup_crowd_choose(crowd, instance, &begin, &end, error)) return SUP_ERROR_ARGUMENT;
     void *stream = crowd->device->stream;
     size_t floats = (size_t)crowd->joint_count * 12;
     int code = sup_cuda_use(crowd->device->index);
@@ -614,6 +646,7 @@ sup_result sup_crowd_reset(sup_crowd *crowd, int32_t instance, sup_error *error)
     if (code == 0) code = settle(crowd, begin, end, stream);
     memcpy(crowd->pose_before + (size_t)begin * floats, crowd->pose + (size_t)begin * floats,
            (size_t)(end - begin) * floats * sizeof(float));
+    sup_crowd_pass_colliders(crowd, begin, end);
     if (code == 0) code = launch_show(crowd, instance >= 0, stream);
     if (code == 0) code = sup_cuda_wait(stream);
     if (instance < 0) {
@@ -628,7 +661,7 @@ sup_result sup_crowd_reset(sup_crowd *crowd, int32_t instance, sup_error *error)
 sup_result sup_crowd_read(sup_crowd *crowd, int32_t instance, const sup_skin_out *out, sup_error *error)
 {
     int32_t begin, end;
-    if (!choose_range(crowd, instance, &begin, &end, error)) return SUP_ERROR_ARGUMENT;
+    if (!sup_crowd_choose(crowd, instance, &begin, &end, error)) return SUP_ERROR_ARGUMENT;
     if (instance < 0 || out == NULL || (out->normals != NULL && crowd->out.normals == NULL) ||
         (out->tangents != NULL && crowd->out.tangents == NULL))
         return sup_fail(error, SUP_ERROR_ARGUMENT, "crowd.read", "",
@@ -670,7 +703,7 @@ sup_result sup_crowd_last_step(sup_crowd *crowd, int32_t instance, sup_crowd_rep
 {
     int32_t begin, end;
     sup_gpu_progress progress = {0};
-    if (!choose_range(crowd, instance, &begin, &end, error)) return SUP_ERROR_ARGUMENT;
+    if (!sup_crowd_choose(crowd, instance, &begin, &end, error)) return SUP_ERROR_ARGUMENT;
     if (instance < 0 || report == NULL || crowd->kind != SUP_CROWD_PROJECTIVE)
         return sup_fail(error, SUP_ERROR_ARGUMENT, "crowd.report", "",
                         "One instance of a projective model has a report at a time.");

@@ -3,11 +3,13 @@
 #define SUP_CUDA_CROWD_H
 
 #include "cuda/gpu.h"
+#include "cuda/gpu_colliders.h"
 #include "cuda/gpu_contact.h"
 #include "cuda/gpu_part.h"
 #include "cuda/gpu_show.h"
 #include "cuda/refuse.h"
 #include "cuda/runtime.h"
+#include "deform/colliders.h"
 #include "methods/projective/view.h"
 #include "supple/device.h"
 
@@ -20,6 +22,18 @@ struct sup_device {
 
 /* A step; a picture; before it the pose of the moment, to which the skin of the last step is carried on. */
 enum { SUP_CROWD_STEP = 1, SUP_CROWD_SHOW = 2, SUP_CROWD_CARRY = 4, SUP_CROWD_ALL = 7 };
+
+/* Things in the way of the instances; all have the same, each where it is for them. */
+typedef struct sup_crowd_colliders {
+    int32_t count;
+    sup_colliders *list; /* checked copies; NULL without any */
+    bool follow;         /* some follow nodes */
+    /* [instances*count] own space -> node or world; node -> world; own space -> world in the frame before, and in this one */
+    sup_affine *place, *carrier, *from, *to;
+    sup_gpu_solid *solids; /* [instances*count] as last sent */
+    bool stood;            /* nothing moves in them */
+    sup_gpu_colliders device;
+} sup_crowd_colliders;
 
 struct sup_crowd {
     sup_device *device;
@@ -59,6 +73,7 @@ struct sup_crowd {
     sup_gpu_state state;
     sup_gpu_body body;
     sup_gpu_detect detect;
+    sup_crowd_colliders colliders;
     sup_gpu_anchors anchors;
     sup_gpu_upsample upsample;
     sup_gpu_part part;
@@ -68,6 +83,7 @@ struct sup_crowd {
     void *graph[SUP_CROWD_ALL + 1];
     int32_t graph_turns;
     int32_t graph_solves; /* 0: nothing touches */
+    bool graph_detects;   /* skin touches skin */
 };
 
 /* Bytes of a vertex' position, normal and tangent. */
@@ -88,6 +104,21 @@ sup_result sup_crowd_open_morphs(sup_crowd *crowd, const int32_t *lanes, int32_t
 /* The weights of a pose for the instances [begin, end), and what changed to the device. */
 void sup_crowd_take_weights(sup_crowd *crowd, int32_t begin, int32_t end, const float *weights);
 int sup_crowd_send_weights(sup_crowd *crowd, void *stream);
+/* Colliders (crowd_colliders.c): checked; then, when everything else of a projective model is there, opened. */
+sup_result sup_crowd_check_colliders(sup_crowd *crowd, const sup_crowd_def *def, sup_error *error);
+sup_result sup_crowd_open_colliders(sup_crowd *crowd, const sup_projective_view *view, sup_error *error);
+/* The instances [begin, end) are where the nodes of a pose are. */
+void sup_crowd_aim_colliders(sup_crowd *crowd, int32_t begin, int32_t end, const sup_mat34 *nodes);
+/* At the begin of a frame: instances whose colliders moved do not sleep. At its end, and at a reset: what was now is before. */
+void sup_crowd_wake_moved(sup_crowd *crowd);
+void sup_crowd_pass_colliders(sup_crowd *crowd, int32_t begin, int32_t end);
+/* Where they are in a step from part t0 to part t1 of the frame. */
+int sup_crowd_send_solids(sup_crowd *crowd, double t0, double t1, void *stream);
+/* Those of the instances from `begin` on. */
+sup_gpu_colliders sup_crowd_colliders_range(const sup_crowd *crowd, int32_t begin);
+
+/* The range of an instance, or of all for -1. */
+bool sup_crowd_choose(const sup_crowd *crowd, int32_t instance, int32_t *begin, int32_t *end, sup_error *error);
 /* Orders of an instance from its parameter values. */
 void sup_crowd_give_orders(sup_crowd *crowd, int32_t instance);
 

@@ -430,14 +430,14 @@ static void open_contact_state(uploader *u, sup_gpu_state *st)
 {
     const sup_crowd *crowd = u->crowd;
     const sup_gpu_system *s = &crowd->system;
-    int64_t n = crowd->count, vector = n * s->unknown_count, skin = n * s->skin_count;
+    int64_t n = crowd->count, vector = n * s->unknown_count, rows = n * s->row_count;
     size_t four = sizeof(sup_gpu_four);
-    st->rows = up(u, NULL, skin, sizeof(sup_gpu_row));
-    st->pair = up(u, NULL, skin, sizeof(int32_t));
-    st->near = up(u, NULL, skin, 1);
+    st->rows = up(u, NULL, rows, sizeof(sup_gpu_row));
+    st->pair = up(u, NULL, rows, sizeof(int32_t));
+    st->near = up(u, NULL, n * s->skin_count, 1);
     st->touch_first = up(u, NULL, vector + n, sizeof(int32_t));
-    st->touch = up(u, NULL, 4 * skin, sizeof(int32_t));
-    st->force = up(u, NULL, skin, four);
+    st->touch = up(u, NULL, 4 * rows, sizeof(int32_t));
+    st->force = up(u, NULL, rows, four);
     st->raw = up(u, NULL, n * s->slot_count, four);
     sup_gpu_four **vectors[] = {&st->gradient, &st->residual, &st->search, &st->image, &st->product};
     for (int32_t i = 0; i < SUP_COUNT(vectors); i++)
@@ -455,13 +455,13 @@ static void open_words(uploader *u, sup_gpu_state *st)
         w->top[i] = up(u, NULL, (int64_t)sup_gpu_alone_tiles(s) * s->top_count + 1, sizeof(sup_gpu_word));
         w->sum[i] = up(u, NULL, 3 * (int64_t)s->part_count + s->alone_blocks, sizeof(sup_gpu_word));
         w->search[i] = up(u, NULL, s->unknown_count, sizeof(sup_gpu_word));
-        w->row[i] = up(u, NULL, s->skin_count, sizeof(sup_gpu_word));
+        w->row[i] = up(u, NULL, s->row_count, sizeof(sup_gpu_word));
         w->curve[i] = up(u, NULL, s->alone_blocks, sizeof(sup_gpu_word));
     }
     w->volume = up(u, NULL, (int64_t)s->seat_count + 1, sizeof(sup_gpu_word));
     w->raw = up(u, NULL, (int64_t)s->slot_count + 1, sizeof(sup_gpu_word));
     w->place = up(u, NULL, s->unknown_count, sizeof(sup_gpu_word));
-    w->push = up(u, NULL, s->skin_count, sizeof(sup_gpu_word));
+    w->push = up(u, NULL, s->row_count, sizeof(sup_gpu_word));
     w->helped = up(u, NULL, s->alone_blocks, sizeof(sup_gpu_word));
     w->order = up(u, NULL, 1, sizeof(sup_gpu_word));
     w->clock = up(u, NULL, 2, sizeof(uint32_t));
@@ -507,6 +507,7 @@ static sup_result open_state(sup_crowd *crowd, sup_error *error)
     int32_t touching = sup_gpu_contact_sum_rows(s);
     st->sum_rows = s->part_count + sup_gpu_top_rows(s);
     if (st->sum_rows < touching) st->sum_rows = touching;
+    if (st->sum_rows < sup_gpu_row_blocks(s)) st->sum_rows = sup_gpu_row_blocks(s);
     st->sums = up(&u, NULL, n * SUP_GPU_SUMS * st->sum_rows, sizeof(float));
     open_contact_state(&u, st);
     if (s->alone_blocks > 0) open_words(&u, st);
@@ -729,6 +730,7 @@ static sup_result open_projective(sup_crowd *crowd, const sup_projective_view *v
     crowd->unit_metres = view->unit_metres;
     result = open_system(crowd, &view->system, blocks, error);
     crowd->system.body_size = view->size;
+    crowd->system.row_count = (crowd->colliders.count > 0 ? 2 : 1) * view->system.skin_count;
     crowd->system.alone_blocks =
         sup_gpu_alone_blocks(&crowd->system, crowd->device->info.processors, crowd->device->info.shared_limit);
     if (result == SUP_OK) result = open_anchors(crowd, view, error);
@@ -739,6 +741,7 @@ static sup_result open_projective(sup_crowd *crowd, const sup_projective_view *v
     if (result == SUP_OK) result = open_detect(crowd, &view->detect, error);
     if (result == SUP_OK) result = open_upsample(crowd, view, error);
     if (result == SUP_OK) result = open_part(crowd, view, error);
+    if (result == SUP_OK) result = sup_crowd_open_colliders(crowd, view, error);
     if (result == SUP_OK)
         result = sup_cuda_result(crowd->device, sup_gpu_step_prepare(&crowd->system), "its kernels were loaded", error);
     if (result == SUP_OK)
@@ -766,6 +769,7 @@ sup_result sup_crowd_open(sup_crowd *crowd, const sup_crowd_def *def, sup_error 
     }
     /* The largest arrays first: a crowd that is too large is refused before the host has taken memory for it. */
     if (result == SUP_OK) result = check_tangents(def, &skin, error);
+    if (result == SUP_OK) result = sup_crowd_check_colliders(crowd, def, error);
     if (result == SUP_OK) result = open_out(crowd, def, error);
     if (result == SUP_OK) result = open_joints(crowd, node, inverse, error);
     if (result == SUP_OK) result = sup_crowd_open_weights(crowd, error);

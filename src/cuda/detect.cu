@@ -654,7 +654,7 @@ __global__ void __launch_bounds__(THREADS)
     int character = blockIdx.y, v = blockIdx.x * THREADS + threadIdx.x;
     if (!looks(st, character)) return;
     const work w = open_work(detect, st, character);
-    size_t at = (size_t)character * s.skin_count + v;
+    size_t at = (size_t)character * s.row_count + v;
     bool pushes = false;
     if (v < s.skin_count && (st.pair[at] >= 0 || w.nearest[v] != NO_PAIR)) {
         sight view;
@@ -706,20 +706,20 @@ __global__ void __launch_bounds__(INDEX_THREADS)
     SHARED_ARRAY(int, next); /* [unknown_count] */
     wait_for_kernel();
     int character = blockIdx.x, n = s.unknown_count;
-    if (!looks(st, character) || st.progress[character].rows == 0) return;
-    const int32_t *pair = st.pair + (size_t)character * s.skin_count;
-    const sup_gpu_row *rows = st.rows + (size_t)character * s.skin_count;
+    if (st.progress[character].rows == 0) return;
+    const int32_t *pair = st.pair + (size_t)character * s.row_count;
+    const sup_gpu_row *rows = st.rows + (size_t)character * s.row_count;
     int32_t *first = st.touch_first + (size_t)character * (n + 1),
-            *touch = st.touch + 4 * (size_t)character * s.skin_count;
+            *touch = st.touch + 4 * (size_t)character * s.row_count;
     for (int i = threadIdx.x; i < n; i += INDEX_THREADS)
         next[i] = 0;
     __syncthreads();
-    for (int v = threadIdx.x; v < s.skin_count; v += INDEX_THREADS)
+    for (int v = threadIdx.x; v < s.row_count; v += INDEX_THREADS)
         for (int k = 0; k < 4 && pair[v] >= 0; k++)
             if (rows[v].place[k] < n) atomicAdd(&next[rows[v].place[k]], 1);
     __syncthreads();
     scan(next, n, first);
-    for (int v = threadIdx.x; v < s.skin_count; v += INDEX_THREADS)
+    for (int v = threadIdx.x; v < s.row_count; v += INDEX_THREADS)
         for (int k = 0; k < 4 && pair[v] >= 0; k++)
             if (rows[v].place[k] < n) touch[atomicAdd(&next[rows[v].place[k]], 1)] = 4 * v + k;
     __syncthreads();
@@ -762,6 +762,12 @@ extern "C" int sup_gpu_detect_step(const sup_gpu_detect *detect, const sup_gpu_s
     launch_early(test_kernel, dim3((d.cell_count * split + TEST_WARPS - 1) / TEST_WARPS, state->count), TEST_THREADS, 0,
                  on, *detect, *state, split);
     launch_early(pairs_kernel, vertices, THREADS, 0, on, *detect, *system, *state);
-    launch_early(index_kernel, dim3(state->count), INDEX_THREADS, sup_gpu_detect_shared(system), on, *system, *state);
+    return (int)cudaGetLastError();
+}
+
+extern "C" int sup_gpu_list_rows(const sup_gpu_system *system, const sup_gpu_state *state, void *stream)
+{
+    launch_early(index_kernel, dim3(state->count), INDEX_THREADS, sup_gpu_detect_shared(system), (cudaStream_t)stream, *system,
+                 *state);
     return (int)cudaGetLastError();
 }

@@ -33,6 +33,7 @@ enum {
 typedef struct sup_gpu_system {
     int32_t unknown_count, interior_count, top_count, top_stride, part_count, slot_count, anchor_count;
     int32_t skin_count;
+    int32_t row_count;   /* of contact: one of each skin vertex with the skin, and where there are colliders one with them */
     int32_t lockstep;    /* characters a block: 1 or SUP_GPU_LOCKSTEP, which the parts were made for */
     int32_t most_local;  /* places of a part, anchors included */
     int32_t most_feet;   /* places of a part without anchors, but for those that are skin */
@@ -118,7 +119,8 @@ typedef struct sup_gpu_control {
     sup_gpu_plan plan; /* of crowds, whose parts do not decide for themselves */
 } sup_gpu_control;
 
-/* A contact as the solver works with it: sup_contact_row of solver_work.h, at the place of its vertex. */
+/* A contact as the solver works with it: sup_contact_row of solver_work.h, at the place of its vertex. A collider's has no
+ * point: it is in `offset` and `start`. */
 typedef struct sup_gpu_row {
     int32_t place[4]; /* numbers of vertex and corners, unknown_count + anchor where given */
     float weight[4];
@@ -148,9 +150,9 @@ typedef struct sup_gpu_words {
     sup_gpu_word *sum[2];       /* [3*part_count+alone_blocks] nine sums of a part; then a product of a tile */
     sup_gpu_word *volume;       /* [seat_count] a double */
     sup_gpu_word *raw;          /* [slot_count] with contacts: the gradient alone, */
-    sup_gpu_word *place, *push; /* [unknown_count] iterates, [skin_count] what rows push with there, */
+    sup_gpu_word *place, *push; /* [unknown_count] iterates, [row_count] what rows push with there, */
     sup_gpu_word *search[2];    /* [unknown_count] directions of conjugate gradients, */
-    sup_gpu_word *row[2];       /* [skin_count] rows in them, */
+    sup_gpu_word *row[2];       /* [row_count] rows in them, */
     sup_gpu_word *curve[2];     /* [alone_blocks] curvature along them, */
     sup_gpu_word *helped;       /* [alone_blocks] energy of the rows, and how many are near and push */
     sup_gpu_word *order;        /* [1] what blocks without a part do next */
@@ -188,15 +190,16 @@ typedef struct sup_gpu_state {
     float *stepped;     /* [count*joint_count*12] joints of the last step */
     float *carry;       /* the same count: from there to where they are now */
     /* Contact. */
-    sup_gpu_row *rows;    /* [count*skin_count] */
-    int32_t *pair;        /* [count*skin_count] triangle that a vertex touches, -1 for none */
+    sup_gpu_row *rows;    /* [count*row_count] */
+    int32_t *pair;        /* [count*row_count] triangle or collider that a row is with, -1 for none */
     unsigned char *near;  /* [count*skin_count] 1: other skin was near in the last step that looked (detect.h) */
     int32_t *touch_first; /* [count*(unknown_count+1)] rows that a place is part of: */
-    int32_t *touch;       /* [count*4*skin_count] 4 * row + 0 for its vertex, 1 to 3 for a corner, rising */
-    sup_gpu_four *force;  /* [count*skin_count] of the rows in a direction */
+    int32_t *touch;       /* [count*4*row_count] 4 * row + 0 for its vertex, 1 to 3 for a corner, rising */
+    sup_gpu_four *force;  /* [count*row_count] of the rows in a direction */
     sup_gpu_four *raw;    /* as slot: the gradient alone */
     sup_gpu_four *gradient, *residual, *search, *image, *product; /* [count*unknown_count] solver_contact.c */
     sup_gpu_cg *cg;                                               /* [count*SUP_GPU_SOLVES] */
+    int32_t *touched; /* [count*skin_count] collider that a vertex touches, -1 for none; NULL without colliders */
     sup_gpu_words words;                                          /* of a single character */
 } sup_gpu_state;
 
@@ -213,6 +216,7 @@ int sup_gpu_top(const sup_gpu_system *system, const sup_gpu_state *state, int32_
 /* The direction with contacts, after the first solve of it (contact_solve.cu). */
 int sup_gpu_contact_prepare(const sup_gpu_system *system);
 int32_t sup_gpu_contact_sum_rows(const sup_gpu_system *system);
+int32_t sup_gpu_row_blocks(const sup_gpu_system *system);
 int sup_gpu_contact_solve(const sup_gpu_system *system, const sup_gpu_state *state, int32_t turn, int32_t solves,
                           void *stream);
 /* A step of one character by blocks that stay (alone.cu): how many, 0 where they do not fit. */

@@ -62,6 +62,12 @@ sup_result sup_crowd_play(sup_crowd *crowd, int32_t instance, int32_t clip, doub
     return without(error);
 }
 
+sup_result sup_crowd_move_collider(sup_crowd *crowd, int32_t instance, int32_t index, sup_mat34 place, sup_error *error)
+{
+    SUP_UNUSED(crowd), SUP_UNUSED(instance), SUP_UNUSED(index), SUP_UNUSED(place);
+    return without(error);
+}
+
 sup_result sup_crowd_reset(sup_crowd *crowd, int32_t instance, sup_error *error)
 {
     SUP_UNUSED(crowd), SUP_UNUSED(instance);

@@ -332,8 +332,8 @@ static __device__ void write_back(const part_work &w, const sup_gpu_out &out, in
     __syncthreads();
 }
 
-static __device__ part_work open_work(const sup_gpu_part &g, const sup_gpu_out &out, const sup_gpu_part_frame &frame,
-                                      int character, part_counts &counts)
+static __device__ part_work open_work(const sup_gpu_part &g, const sup_gpu_state &st, const sup_gpu_out &out,
+                                      const sup_gpu_part_frame &frame, int character, part_counts &counts)
 {
     part_work w;
     w.g = &g;
@@ -341,6 +341,7 @@ static __device__ part_work open_work(const sup_gpu_part &g, const sup_gpu_out &
     w.r = room_at(g, blockIdx.x);
     w.places = places_of(g, out, frame, character);
     w.offset = w.places.offset;
+    w.touched = st.touched != NULL ? st.touched + (size_t)character * g.view.coarse_count : NULL;
     w.keep = frame.keep;
     w.places.offset = NULL; /* what was moved is loaded */
     w.places.state = w.r.state;
@@ -381,7 +382,7 @@ __global__ void __launch_bounds__(PART_THREADS)
         uint32_t *moved = g.moved + (size_t)character * g.words;
         if (threadIdx.x == 0) {
             counts = part_counts{};
-            w = open_work(g, out, frame, character, counts);
+            w = open_work(g, st, out, frame, character, counts);
         }
         __syncthreads();
         if (threadIdx.x < 32 && frame.moved > 0) know_moved(w, moved);

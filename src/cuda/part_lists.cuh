@@ -21,6 +21,7 @@ struct part_work {
     const sup_part_view *view;
     part_places places; /* as they are loaded */
     const float *offset;
+    const int32_t *touched; /* [coarse_count] collider that skin lies on, -1 for none; NULL without colliders */
     float keep;
     int32_t *active;
     int active_count;
@@ -29,6 +30,12 @@ struct part_work {
     sup_gpu_part_room r;
     part_counts *counts;
 };
+
+/* Whether skin must not move there: painted rigid, or on a collider. */
+static __device__ bool is_held(const part_work &w, int coarse)
+{
+    return w.g->held[coarse] || (w.touched != NULL && w.touched[coarse] >= 0);
+}
 
 static __device__ int lane_of()
 {

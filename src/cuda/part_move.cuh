@@ -252,7 +252,7 @@ static __device__ void move_all(const part_work &w)
         const int coarse = w.view->coarse[w.r.list[i]];
         sup_gpu_part_vertex &vertex = w.r.vertex[w.r.list[i]];
         const float4 off = minus(add_scaled(vertex.x, 1.0f, vertex.move), vertex.from);
-        const float length = sqrtf(dot(off, off)), most = w.g->held[coarse] ? 0.0f : FARTHEST * w.g->gap[coarse];
+        const float length = sqrtf(dot(off, off)), most = is_held(w, coarse) ? 0.0f : FARTHEST * w.g->gap[coarse];
         vertex.x = add_scaled(vertex.from, length > most ? most / length : 1.0f, off);
         vertex.move = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
         vertex.way.x = vertex.way.y = vertex.way.z = 0.0f;
@@ -265,7 +265,7 @@ static __device__ void move_all(const part_work &w)
 /* How much of what an edge is too long a vertex takes, by that of the other end. */
 static __device__ float give_of(const part_work &w, int v)
 {
-    return w.g->held[w.view->coarse[v]] ? 0.0f : w.r.vertex[v].way.w > 0.0f ? HEAVY : 1.0f;
+    return is_held(w, w.view->coarse[v]) ? 0.0f : w.r.vertex[v].way.w > 0.0f ? HEAVY : 1.0f;
 }
 
 /* Whether the edge from v to `other` is seen to from v and is too long; then the part of it that is too much, by what both

@@ -1,7 +1,7 @@
 /* pose.cu - clips sampled, skeletons composed and anchors placed on the device: a crowd needs a few bytes a frame.
  *
  * The same arithmetic as src/pose (glTF 2.0, appendix C) in float, and as methods/projective/anchors_step.c. */
-#include "cuda/gpu_show.h"
+#include "cuda/gpu_colliders.h"
 #include "cuda/lanes.cuh"
 #include "cuda/launch.cuh"
 #include "cuda/wake.cuh"
@@ -218,6 +218,85 @@ extern "C" int sup_gpu_weights(const sup_gpu_motion *motion, const sup_gpu_joint
     const int all = joints->count * motion->weight_count;
     launch_early(weights_kernel, dim3((all + POSE_THREADS - 1) / POSE_THREADS), POSE_THREADS, 0, (cudaStream_t)stream, *motion,
                  *joints, weights);
+    return (int)cudaGetLastError();
+}
+
+/* --- Things that follow nodes --- */
+
+/* a * b: first b. */
+static __device__ sup_affine multiply_affine(const float a[12], const sup_affine &b)
+{
+    sup_affine out;
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 4; j++)
+            out.m[4 * i + j] = (double)a[4 * i] * b.m[j] + (double)a[4 * i + 1] * b.m[4 + j] + (double)a[4 * i + 2] * b.m[8 + j] +
+                               (j == 3 ? (double)a[4 * i + 3] : 0.0);
+    return out;
+}
+
+/* sup_solid_enter: rows of the inverse are cross products of columns. */
+static __device__ sup_solid_space enter(const sup_affine &a)
+{
+    const sup_vec3d c0 = sup_v3(a.m[0], a.m[4], a.m[8]), c1 = sup_v3(a.m[1], a.m[5], a.m[9]), c2 = sup_v3(a.m[2], a.m[6], a.m[10]);
+    const sup_vec3d rows[3] = {sup_v3_cross(c1, c2), sup_v3_cross(c2, c0), sup_v3_cross(c0, c1)}, t = sup_v3(a.m[3], a.m[7], a.m[11]);
+    const double det = sup_v3_dot(c0, rows[0]), size = sup_v3_length(c0) * sup_v3_length(c1) * sup_v3_length(c2);
+    sup_solid_space space = {};
+    if (!(fabs(det) > 1e-12 * size) || !isfinite(1.0 / det) || !isfinite(size)) return space;
+    for (int r = 0; r < 3; r++) {
+        const sup_vec3d row = sup_v3_scale(rows[r], 1.0 / det);
+        const double line[4] = {row.x, row.y, row.z, -sup_v3_dot(row, t)};
+        for (int k = 0; k < 4; k++)
+            space.inverse.m[4 * r + k] = line[k];
+    }
+    space.scale = cbrt(fabs(1.0 / det));
+    return space;
+}
+
+/* Where a thing is that follows a node of a character at a moment of a clip: up to its root. */
+static __device__ sup_affine follow_node(const sup_gpu_motion &m, const sup_gpu_play &play, const sup_gpu_solid &thing)
+{
+    const sup_gpu_clip clip = m.clips[play.clip];
+    float world[12], local[12];
+    local_matrix(m, clip, thing.node, play.time, world);
+    for (int node = m.parent[thing.node]; node >= 0; node = m.parent[node]) {
+        local_matrix(m, clip, node, play.time, local);
+        multiply_left(local, world);
+    }
+    return multiply_affine(world, thing.place);
+}
+
+/* A warp a character. */
+__global__ void __launch_bounds__(32)
+    follow_kernel(const __grid_constant__ sup_gpu_colliders c, const __grid_constant__ sup_gpu_motion m,
+                  const __grid_constant__ sup_gpu_joints joints, const __grid_constant__ sup_gpu_state st, bool fresh)
+{
+    wait_for_kernel();
+    const int character = blockIdx.x;
+    const sup_gpu_play play = joints.play[character];
+    bool moved = false;
+    for (int i = threadIdx.x; i < c.count; i += 32) {
+        const size_t at = (size_t)character * c.count + i;
+        sup_gpu_solid &thing = c.solids[at];
+        if (thing.node >= 0 && play.clip >= 0) {
+            const sup_affine world = follow_node(m, play, thing), last = fresh ? world : c.followed[at];
+            thing.solid.before = last;
+            thing.solid.world = world;
+            thing.space = enter(world);
+            for (int k = 0; k < 12; k++)
+                moved = moved || world.m[k] != last.m[k];
+        }
+        c.followed[at] = thing.solid.world;
+    }
+    if (!__any_sync(0xffffffffu, moved) || threadIdx.x > 0) return;
+    sup_gpu_progress &p = st.progress[character]; /* as wake() has it of one that does not stand */
+    p.still = p.asleep = 0;
+    p.damping = st.orders[character].damping;
+}
+
+extern "C" int sup_gpu_follow(const sup_gpu_colliders *colliders, const sup_gpu_motion *motion, const sup_gpu_joints *joints,
+                              const sup_gpu_state *state, bool fresh, void *stream)
+{
+    launch_early(follow_kernel, dim3(state->count), 32, 0, (cudaStream_t)stream, *colliders, *motion, *joints, *state, fresh);
     return (int)cudaGetLastError();
 }
 

@@ -29,6 +29,13 @@ typedef struct sup_solid_view {
     sup_vec3d motion; /* of the nearest point since the last step */
 } sup_solid_view;
 
+/* From the world into the space of a thing. */
+typedef struct sup_solid_space {
+    sup_affine inverse; /* of solid->world */
+    double scale;       /* of lengths */
+} sup_solid_space;
+bool sup_solid_enter(const sup_solid *solid, sup_solid_space *space); /* false: there is no way in */
+
 /* False: not inside and not within `limit` of it, or not finite. */
 bool sup_solid_look(const sup_solid *solid, sup_vec3d point, double limit, sup_solid_view *view);
 

@@ -1,0 +1,192 @@
+/* test_colliders.c - things in the way of a crowd against those of the CPU: the same skin lies on them. */
+#include "supple/device.h"
+#include "supple/supple.h"
+#include "test.h"
+
+enum { BALL, PLANE, CUBE, CAPSULE, THINGS };
+
+typedef struct fixture {
+    sup_character *character;
+    sup_rig *rig;
+    sup_model *model;
+    sup_device *device;
+    sup_pose *pose;
+    sup_collider things[THINGS];
+} fixture;
+
+/* A cube around a point, its triangles outward. */
+static sup_collider make_cube(sup_vec3 at, float half)
+{
+    static const int32_t faces[6][4] = {{0, 4, 6, 2}, {1, 3, 7, 5}, {0, 1, 5, 4},
+                                        {2, 6, 7, 3}, {0, 2, 3, 1}, {4, 5, 7, 6}};
+    static float corners[8][3];
+    static int32_t triangles[12][3];
+    for (int i = 0; i < 8; i++) {
+        corners[i][0] = at.x + (i & 1 ? half : -half);
+        corners[i][1] = at.y + (i & 2 ? half : -half);
+        corners[i][2] = at.z + (i & 4 ? half : -half);
+    }
+    for (int i = 0; i < 6; i++)
+        for (int k = 0; k < 3; k++) {
+            triangles[2 * i][k] = faces[i][k];
+            triangles[2 * i + 1][k] = faces[i][k == 0 ? 0 : k + 1];
+        }
+    return sup_collider_mesh(corners[0], 8, triangles[0], 12);
+}
+
+/* A cylinder from 0 to 1 along y, between a ball, a plane, a cube and a capsule that hangs on its upper bone. */
+static fixture open_fixture(const char *contact)
+{
+    fixture f = {0};
+    sup_error error = {0};
+    double values[64];
+    const sup_method *m = sup_method_find("projective");
+    sup_result result = sup_device_cuda_create(NULL, 0, &f.device, &error);
+    if (result == SUP_ERROR_UNSUPPORTED) SKIP("no GPU");
+    CHECK_OK(result, error);
+    CHECK_OK(sup_scene_create(NULL, "cylinder", 0.2, &f.character, &error), error);
+    CHECK_OK(sup_rig_create(NULL, f.character, NULL, &f.rig, &error), error);
+    sup_method_defaults(m, values);
+    CHECK_OK(sup_method_set(m, values, "vertices", "150", &error), error);
+    CHECK_OK(sup_method_set(m, values, "contact", contact, &error), error);
+    CHECK_OK(sup_bind(NULL, m, f.rig, &(sup_bind_def){.values = values}, &f.model, &error), error);
+    CHECK_OK(sup_pose_create(NULL, f.character, &f.pose, &error), error);
+    float radius = 0.0f, low = 1e9f, high = -1e9f;
+    for (int32_t v = 0; v < f.rig->vertex_count; v++) {
+        const float *p = f.rig->positions + 3 * (size_t)v;
+        radius = fmaxf(radius, sqrtf(p[0] * p[0] + p[2] * p[2]));
+        low = fminf(low, p[1]);
+        high = fmaxf(high, p[1]);
+    }
+    float middle = 0.5f * (low + high), deep = 0.25f * radius;
+    f.things[BALL] = sup_collider_ball((sup_vec3){2.0f * radius - deep, middle, 0.0f}, radius);
+    f.things[PLANE] = sup_collider_plane((sup_vec3){-radius + deep, 0.0f, 0.0f}, (sup_vec3){1.0f, 0.0f, 0.0f});
+    f.things[CUBE] = make_cube((sup_vec3){0.0f, low + 0.2f * (high - low), 2.0f * radius - deep}, radius);
+    f.things[CAPSULE] = sup_collider_capsule((sup_vec3){-radius, high, -1.3f * radius + deep},
+                                             (sup_vec3){radius, high, -1.3f * radius + deep}, 0.3f * radius);
+    int32_t node = f.rig->joint_node[f.rig->joint_count - 1];
+    sup_mat34 inverse = f.rig->joint_inverse_bind[f.rig->joint_count - 1];
+    f.things[CAPSULE].node = node;
+    f.things[CAPSULE].place = inverse;
+    f.things[CAPSULE].friction = 0.0f;
+    return f;
+}
+
+static void close_fixture(fixture *f)
+{
+    sup_device_destroy(f->device);
+    sup_pose_destroy(f->pose);
+    sup_model_destroy(f->model);
+    sup_rig_destroy(f->rig);
+    sup_character_destroy(f->character);
+}
+
+static double apart(const fixture *f, const float *a, const float *b)
+{
+    double most = 0.0;
+    for (int32_t i = 0; i < 3 * f->character->vertex_count; i++) {
+        CHECK(isfinite(b[i]));
+        most = fmax(most, fabs((double)a[i] - (double)b[i]));
+    }
+    return most / (double)f->rig->size;
+}
+
+/* Some frames of the clip while the ball goes further in. How far the skin of the crowd's last instance, which plays the clip
+ * where `plays`, is from the CPU's at most; *felt: how far the things moved the CPU's. */
+static double compare(fixture *f, int32_t count, bool plays, double fps, double *felt)
+{
+    sup_error error = {0};
+    sup_crowd *crowd = NULL;
+    sup_instance *instance = NULL, *lone = NULL;
+    sup_crowd_report report = {0};
+    const sup_clip *c = &f->character->clips[0];
+    size_t n = 3 * (size_t)f->character->vertex_count;
+    float *cpu = calloc(3 * n, sizeof(float)), *gpu = cpu + n, *alone = gpu + n, dt = (float)(1.0 / fps);
+    sup_crowd_def def = {.instance_count = count,
+                         .character = f->character,
+                         .clip_count = 1,
+                         .clips = &c,
+                         .colliders = f->things,
+                         .collider_count = THINGS};
+    double off = 0.0;
+    sup_pose_sample(f->character, c, (double)c->start, f->pose);
+    CHECK_OK(sup_crowd_create(f->device, f->model, &def, &crowd, &error), error);
+    CHECK_OK(sup_instance_create(NULL, f->model, f->pose, &instance, &error), error);
+    CHECK_OK(sup_instance_create(NULL, f->model, f->pose, &lone, &error), error);
+    CHECK_OK(sup_instance_set_colliders(instance, f->things, THINGS, &error), error);
+    CHECK_OK(sup_crowd_pose(crowd, -1, f->pose, &error), error);
+    if (plays) CHECK_OK(sup_crowd_play(crowd, count - 1, 0, (double)c->start, 1.0, false, &error), error);
+    CHECK_OK(sup_crowd_reset(crowd, -1, &error), error);
+    CHECK_EQ(sup_instance_step(instance, f->pose, 0.0f, &(sup_skin_out){0}), SUP_OK); /* where the things are */
+    for (int32_t i = 1; i <= 5; i++) {
+        sup_mat34 place = sup_mat34_identity();
+        place.m[3] = -0.005f * (float)i * f->rig->size;
+        place.m[7] = 0.002f * (float)i * f->rig->size;
+        sup_pose_sample(f->character, c, (double)c->start + i / fps, f->pose);
+        CHECK_EQ(sup_instance_move_collider(instance, BALL, place), SUP_OK);
+        CHECK_OK(sup_crowd_move_collider(crowd, -1, BALL, place, &error), error);
+        for (int32_t k = 0; k < (plays ? count - 1 : count); k++)
+            CHECK_OK(sup_crowd_pose(crowd, k, f->pose, &error), error);
+        CHECK_EQ(sup_instance_step(instance, f->pose, dt, &(sup_skin_out){.positions = cpu}), SUP_OK);
+        CHECK_EQ(sup_instance_step(lone, f->pose, dt, &(sup_skin_out){.positions = alone}), SUP_OK);
+        CHECK_OK(sup_crowd_step(crowd, dt, NULL, &error), error);
+        CHECK_OK(sup_crowd_read(crowd, count - 1, &(sup_skin_out){.positions = gpu}, &error), error);
+        off = fmax(off, apart(f, cpu, gpu));
+    }
+    CHECK_OK(sup_crowd_last_step(crowd, count - 1, &report, &error), error);
+    CHECK(report.contacts > 0);
+    *felt = apart(f, cpu, alone);
+    sup_instance_destroy(instance);
+    sup_instance_destroy(lone);
+    sup_crowd_destroy(crowd);
+    free(cpu);
+    return off;
+}
+
+TEST(one_skin_lies_on_colliders_as_on_the_cpu)
+{
+    fixture f = open_fixture("0");
+    double felt, off = compare(&f, 1, false, 60.0, &felt);
+    CHECK_MSG(off < 1e-5 && felt > 0.01, "%g apart, %g felt", off, felt);
+    close_fixture(&f);
+}
+
+TEST(skins_of_a_crowd_lie_on_colliders_as_on_the_cpu)
+{
+    fixture f = open_fixture("0");
+    double felt, off = compare(&f, 3, true, 60.0, &felt);
+    CHECK_MSG(off < 1e-5 && felt > 0.01, "with a clip: %g apart, %g felt", off, felt);
+    off = compare(&f, 2, false, 40.0, &felt);
+    CHECK_MSG(off < 1e-5 && felt > 0.01, "40 frames a second: %g apart, %g felt", off, felt);
+    close_fixture(&f);
+    f = open_fixture("1");
+    off = compare(&f, 1, true, 60.0, &felt);
+    CHECK_MSG(off < 1e-5 && felt > 0.01, "touching itself: %g apart, %g felt", off, felt);
+    close_fixture(&f);
+}
+
+TEST(wrong_colliders_of_a_crowd_are_refused)
+{
+    fixture f = open_fixture("0");
+    sup_error error = {0};
+    sup_crowd *crowd = NULL;
+    sup_model *linear = NULL;
+    sup_collider flat = f.things[BALL];
+    sup_crowd_def def = {.colliders = &flat, .collider_count = 1};
+    flat.radius = 0.0f;
+    CHECK_EQ(sup_crowd_create(f.device, f.model, &def, &crowd, &error), SUP_ERROR_ARGUMENT);
+    CHECK_TEXT(error.id, "collider.radius");
+    def.colliders = NULL;
+    CHECK_EQ(sup_crowd_create(f.device, f.model, &def, &crowd, &error), SUP_ERROR_ARGUMENT);
+    CHECK_TEXT(error.id, "collider.null");
+    CHECK_OK(sup_bind(NULL, sup_method_find("linear"), f.rig, NULL, &linear, &error), error);
+    def.colliders = f.things;
+    CHECK_EQ(sup_crowd_create(f.device, linear, &def, &crowd, &error), SUP_ERROR_UNSUPPORTED);
+    CHECK_TEXT(error.id, "collider.method");
+    CHECK_OK(sup_crowd_create(f.device, linear, NULL, &crowd, &error), error);
+    CHECK_EQ(sup_crowd_move_collider(crowd, 0, 0, sup_mat34_identity(), &error), SUP_ERROR_ARGUMENT);
+    CHECK_TEXT(error.id, "collider.place");
+    sup_crowd_destroy(crowd);
+    sup_model_destroy(linear);
+    close_fixture(&f);
+}
