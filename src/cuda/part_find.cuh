@@ -9,6 +9,7 @@
 #include "cuda/launch.cuh"
 #include "cuda/vectors.cuh"
 
+#include <limits.h>
 #include <math.h>
 
 enum { PART_THREADS = 256, PART_WARPS = PART_THREADS / 32, BUNDLE = SUP_PART_BUNDLE };
