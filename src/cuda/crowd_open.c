@@ -669,7 +669,7 @@ static void open_part_room(uploader *u, const sup_part_view *view, sup_gpu_part 
 
 static sup_result open_part(sup_crowd *crowd, const sup_projective_view *from, sup_error *error)
 {
-    enum { ROOMS_A_PROCESSOR = 2, JOINED_ALONE = 64, JOINED = 4 };
+    enum { ROOMS_A_PROCESSOR = 2, JOINED_ALONE = 256, SPLIT_ALONE = 4, JOINED = 4 };
     const sup_part_view *view = &from->part;
     sup_gpu_part *part = &crowd->part;
     uploader u = {crowd, error, false};
@@ -687,6 +687,7 @@ static sup_result open_part(sup_crowd *crowd, const sup_projective_view *from, s
     part->words = (most + 31) / 32;
     part->room_count = rooms < 1 ? 1 : rooms < n ? rooms : n;
     part->joined = n > 2 ? JOINED : JOINED_ALONE;
+    part->split = n > 2 ? 1 : SPLIT_ALONE;
     open_part_view(&u, view, &part->view);
     part->first_shown = up(&u, first_shown, view->vertex_count, sizeof(int32_t));
     part->held = up(&u, held, view->coarse_count, 1);

@@ -9,6 +9,7 @@
 #include "cuda/vectors.cuh"
 #include "cuda/wake.cuh"
 
+#include <limits.h>
 #include <math.h>
 
 /* As in detect.c, where they are explained. */
@@ -143,33 +144,6 @@ static __device__ float from_order(int v)
     return __int_as_float(v ^ (v >> 31 & 0x7fffffff));
 }
 
-/* Where the sides of a cell's triangles look, by a warp: the middle of them, and the cosine from there beyond which no other side
- * is turned away from all of them as far as sides that are near must be (may_touch); 2 where they look everywhere. */
-static __device__ float4 cone_of(const work &w, int cell)
-{
-    const sup_detect &d = *w.d;
-    const int lane = threadIdx.x % 32, first = d.cell_tet_first[cell], count = d.cell_tet_first[cell + 1] - first;
-    float4 normal[2], sum = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-#pragma unroll
-    for (int k = 0; k < 2; k++) {
-        const int32_t *t = d.triangles + 3 * (size_t)d.tet_triangle[first + min(lane + 32 * k, max(count, 1) - 1)];
-        const float4 c = w.skin[t[0]];
-        normal[k] = unit(cross(minus(w.skin[t[1]], c), minus(w.skin[t[2]], c)));
-        sum = add_scaled(sum, 1.0f, normal[k]);
-    }
-    for (int step = 16; step > 0; step >>= 1) {
-        sum.x += __shfl_xor_sync(0xffffffffu, sum.x, step);
-        sum.y += __shfl_xor_sync(0xffffffffu, sum.y, step);
-        sum.z += __shfl_xor_sync(0xffffffffu, sum.z, step);
-    }
-    float4 cone = unit(sum);
-    const float most = fminf(dot(cone, normal[0]), dot(cone, normal[1]));
-    const float width = from_order(__reduce_min_sync(0xffffffffu, in_order(most))); /* cosine */
-    const float apart = facing(STRANGERS) + FACING_NEAR, other = sqrtf(1.0f - apart * apart);
-    cone.w = width > apart ? apart * width + other * sqrtf(fmaxf(1.0f - width * width, 0.0f)) + 1e-3f : 2.0f;
-    return cone;
-}
-
 /* How far points reach along the axes and along the four diagonals of a cube. */
 enum { AXES = 7 };
 
@@ -210,7 +184,6 @@ __global__ void __launch_bounds__(THREADS)
         lower[k] = from_order(__reduce_min_sync(0xffffffffu, in_order(lower[k])));
         upper[k] = from_order(__reduce_max_sync(0xffffffffu, in_order(upper[k])));
     }
-    const float4 cone = cell < 0 ? make_float4(0.0f, 0.0f, 0.0f, 0.0f) : cone_of(w, cell);
     if (lane > 0) return;
     float4 *to = cell < 0 ? detect.block_box + 2 * ((size_t)character * (d.block_count + bundles_of(d)) + i)
                           : detect.cell_box + CELL_FOURS * ((size_t)character * d.cell_count + cell);
@@ -219,7 +192,6 @@ __global__ void __launch_bounds__(THREADS)
     if (cell < 0) return;
     to[2] = make_float4(lower[3], lower[4], lower[5], lower[6]);
     to[3] = make_float4(upper[3], upper[4], upper[5], upper[6]);
-    to[4] = cone;
 }
 
 /* --- One vertex and one triangle --- */
@@ -399,7 +371,7 @@ static __device__ bool is_inside(const tet_map &m, float4 p, int v)
 
 /* The box of a cell. */
 struct cell_box {
-    float4 lower, upper, low_diagonals, high_diagonals, cone;
+    float4 lower, upper, low_diagonals, high_diagonals;
 };
 
 static __device__ bool is_within(float4 p, const cell_box &box)
@@ -428,9 +400,68 @@ static __device__ int take_first(unsigned &set)
 
 /* Vertices that are in the box of a warp's cell, which has the tetrahedra from `first` on. */
 struct cell_work {
-    float4 *near; /* [2*32] places, and vertices as bits */
+    float4 *near;   /* [2*32] places, and vertices as bits */
+    float4 *normal; /* [SUP_DETECT_TETS] unit, of its triangles, once they are needed */
     int count, first, tets;
+    int faced;     /* of the vertices, the first so many have a triangle that they may touch */
+    int triangles; /* -1: not there yet */
+    int piece;     /* of bone that each of the triangles has a corner of, -1 for none */
 };
+
+static __device__ void ready_triangles(const work &w, cell_work &cell)
+{
+    const unsigned all = 0xffffffffu;
+    const sup_detect &d = *w.d;
+    const int lane = threadIdx.x % 32;
+    int low = INT_MAX, high = -1;
+    cell.triangles = 0;
+    for (int begin = 0; begin < cell.tets; begin += 32) {
+        const int tet = cell.first + min(begin + lane, cell.tets - 1), triangle = d.tet_triangle[tet];
+        const int32_t *t = d.triangles + 3 * (size_t)triangle;
+        const bool new_one = begin + lane < cell.tets && (tet == cell.first || d.tet_triangle[tet - 1] != triangle);
+        const unsigned added = __ballot_sync(all, new_one);
+        const float4 c = w.skin[t[0]], normal = unit(cross(minus(w.skin[t[1]], c), minus(w.skin[t[2]], c)));
+        if (new_one) cell.normal[cell.triangles + __popc(added & ((1u << lane) - 1u))] = normal;
+        cell.triangles += __popc(added);
+        low = min(low, d.foot_piece[t[0]]);
+        high = max(high, d.foot_piece[t[0]]);
+    }
+    low = __reduce_min_sync(all, low);
+    high = __reduce_max_sync(all, high);
+    cell.piece = low == high ? low : -1;
+    __syncwarp();
+}
+
+/* Whether a vertex may_touch a triangle of the cell at all: by the normals, and by whether skin of one piece may touch itself
+ * there. Skin beside its own cell faces the same way (detect.c: may_meet). */
+static __device__ bool is_faced(const work &w, const cell_work &cell, int v)
+{
+    const bool kin = w.d->foot_piece[v] == cell.piece;
+    const float limit = facing(kin ? SAME_PIECE : STRANGERS) + FACING_NEAR + 1e-5f;
+    const float4 normal = w.normal[v];
+    if (kin && !w.d->folds[v]) return false;
+    for (int i = 0; i < cell.triangles; i++)
+        if (!(dot(cell.normal[i], normal) > limit)) return true;
+    return false;
+}
+
+/* Leaves out vertices that are not faced. */
+static __device__ __noinline__ void choose_faced(const work &w, cell_work &cell)
+{
+    const int lane = threadIdx.x % 32, end = cell.count;
+    __syncwarp();
+    if (cell.triangles < 0) ready_triangles(w, cell);
+    cell.count = cell.faced;
+    for (int begin = cell.faced; begin < end; begin += 32) {
+        const float4 p = cell.near[min(begin + lane, end - 1)];
+        const bool in = begin + lane < end && is_faced(w, cell, __float_as_int(p.w));
+        const unsigned faced = __ballot_sync(0xffffffffu, in);
+        if (in) cell.near[cell.count + __popc(faced & ((1u << lane) - 1u))] = p;
+        cell.count += __popc(faced);
+        __syncwarp();
+    }
+    cell.faced = cell.count;
+}
 
 /* `near` against tetrahedra that `lanes` threads have one each of, from number `begin` of the cell on. */
 static __device__ void test_tets(const work &w, const cell_work &cell, int begin, int lanes)
@@ -463,14 +494,14 @@ static __device__ void test_blocks(const work &w, const cell_box &box, int base,
         const int v = block >= 0 ? w.d->block_vertex[(base + block * split) * SUP_DETECT_BLOCK + lane % 16] : -1;
         float4 p = w.skin[v >= 0 ? v : 0];
         bool in = v >= 0 && is_within(p, box);
-        if (in) in = !(dot(w.normal[v], box.cone) > box.cone.w); /* or it looks where the cell does: no pair */
         const unsigned near = __ballot_sync(all, in);
         p.w = __int_as_float(v);
         if (in) cell.near[cell.count + __popc(near & ((1u << lane) - 1u))] = p;
         cell.count += __popc(near);
+        if (cell.count > 32) choose_faced(w, cell);
         if (cell.count <= 32) continue;
         test_near(w, cell);
-        cell.count = 0;
+        cell.count = cell.faced = 0;
     }
 }
 
@@ -480,7 +511,7 @@ __global__ void __launch_bounds__(TEST_THREADS, 8)
     test_kernel(const __grid_constant__ sup_gpu_detect detect, const __grid_constant__ sup_gpu_state st, int split)
 {
     static_assert(SUP_DETECT_TETS <= 48, "tetrahedra of a cell");
-    __shared__ float4 near[TEST_WARPS][2 * 32];
+    __shared__ float4 near[TEST_WARPS][2 * 32], normal[TEST_WARPS][SUP_DETECT_TETS];
     wait_for_kernel();
     const unsigned all = 0xffffffffu;
     const sup_detect &d = detect.view;
@@ -490,9 +521,9 @@ __global__ void __launch_bounds__(TEST_THREADS, 8)
     const work w = open_work(detect, st, character);
     const float4 *from = detect.cell_box + CELL_FOURS * ((size_t)character * d.cell_count + number);
     const float4 *boxes = detect.block_box + 2 * (size_t)character * (d.block_count + bundles);
-    const cell_box box = {from[0], from[1], from[2], from[3], from[4]};
+    const cell_box box = {from[0], from[1], from[2], from[3]};
     const int first = d.cell_tet_first[number];
-    cell_work cell = {near[warp], 0, first, d.cell_tet_first[number + 1] - first};
+    cell_work cell = {near[warp], normal[warp], 0, first, d.cell_tet_first[number + 1] - first, 0, -1, -1};
     const int rounds = (d.block_count + 32 * split - 1) / (32 * split);
     for (int start = 0; start < rounds && cell.tets > 0; start += 32) {
         const int bundle = d.block_count + min(start + lane, bundles - 1);
@@ -504,6 +535,7 @@ __global__ void __launch_bounds__(TEST_THREADS, 8)
             test_blocks(w, box, base, split, __ballot_sync(all, meet), cell);
         }
     }
+    if (cell.count > 0) choose_faced(w, cell);
     if (cell.count > 0) test_near(w, cell);
 }
 

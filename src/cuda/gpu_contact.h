@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-enum { SUP_GPU_CELL_FOURS = 5 };
+enum { SUP_GPU_CELL_FOURS = 4 };
 
 typedef struct sup_gpu_detect {
     sup_detect view;             /* of arrays on the device */
@@ -17,7 +17,7 @@ typedef struct sup_gpu_detect {
     sup_gpu_four *normal;        /* [count*skin_count] */
     unsigned long long *nearest; /* [count*skin_count] depth as bits above, triangle below; all ones for none */
     sup_gpu_four *block_box;     /* [count*(block_count+bundles)*2] lower, upper; bundles of 32 groups behind them */
-    sup_gpu_four *cell_box;      /* [count*cell_count*SUP_GPU_CELL_FOURS] and of the diagonals; where its sides look */
+    sup_gpu_four *cell_box;      /* [count*cell_count*SUP_GPU_CELL_FOURS] and of the diagonals */
 } sup_gpu_detect;
 
 /* Rows of this step into the state, from `carried`: pairs and their number. */

@@ -11,7 +11,7 @@ extern "C" {
 #endif
 
 enum {
-    SUP_GPU_PART_PAIRS = 4096,                  /* triangles that cross each other, of a character; more: left */
+    SUP_GPU_PART_PAIRS = 2048,                  /* triangles that cross each other, of a character; more: left */
     SUP_GPU_PART_HITS = 4 * SUP_GPU_PART_PAIRS, /* two edges of one through the other, and the other way round */
     SUP_GPU_PART_PATCHES = 256,                 /* of the skin that is inside */
     SUP_GPU_PART_BOX_FOURS = 3                  /* of a bundle: lower and cosine, upper, axis of its normals */
@@ -75,7 +75,8 @@ typedef struct sup_gpu_part {
     const float *gap;           /* [coarse_count] */
     const float *keep;          /* [1] of the ways of the last frame */
     int32_t bundle_count, words, room_count;
-    int32_t joined;            /* blocks that look at one character */
+    int32_t joined;            /* blocks that look at one character, */
+    int32_t split;             /* and warps at one of its bundles */
     float *offset;             /* [count*vertex_count*3] of the last frame, 0 where nothing was moved */
     uint32_t *moved;           /* [count*words] bits of vertices that were */
     sup_gpu_part_frame *frame; /* [count] */

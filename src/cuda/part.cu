@@ -126,8 +126,8 @@ __global__ void __launch_bounds__(PART_THREADS)
                                 g.pair + (size_t)character * SUP_GPU_PART_PAIRS,
                                 &g.frame[character].pair_count,
                                 own[threadIdx.x / 32]};
-    for (int i = blockIdx.x * PART_WARPS + threadIdx.x / 32; i < frame.active_count; i += warps)
-        find_crossings(search, i);
+    for (int i = blockIdx.x * PART_WARPS + threadIdx.x / 32; i < frame.active_count * g.split; i += warps)
+        find_crossings(search, i / g.split, i % g.split, g.split);
 }
 
 /* --- Parting --- */
@@ -233,7 +233,7 @@ static __device__ int find_again(const part_work &w, part_triangle (*own)[BUNDLE
     const part_search search = {w.places, w.active, w.active_count,   w.r.dirty,
                                 w.boxes,  w.pairs,  &w.counts->pairs, own[warp]};
     for (int i = warp; i < w.active_count; i += PART_WARPS)
-        if (w.r.dirty[i]) find_crossings(search, i);
+        if (w.r.dirty[i]) find_crossings(search, i, 0, 1);
     __syncthreads();
     const int pairs = w.counts->pairs;
     __syncthreads();

@@ -9,6 +9,7 @@
 #include "cuda/launch.cuh"
 #include "cuda/vectors.cuh"
 
+#include <limits.h>
 #include <math.h>
 
 enum { PART_THREADS = 256, PART_WARPS = PART_THREADS / 32, BUNDLE = SUP_PART_BUNDLE };
@@ -268,43 +269,43 @@ struct part_search {
     part_triangle *own; /* [BUNDLE] of this warp's bundle, in shared memory */
 };
 
-/* Triangles of bundle number i, which are in `own`, against those of number j, by a warp: half of it each. */
+/* Triangles of bundle number i, which are in `own`, against those of number j, by half a warp; j < 0: none. Only what is in the
+ * box that the bundles have in common can cross. */
 static __device__ void compare(const part_search &s, int i, int j)
 {
-    const int lane = threadIdx.x % 32, other = lane % BUNDLE, one = s.active[i], two = s.active[j];
-    const float4 *whole = s.boxes + SUP_GPU_PART_BOX_FOURS * (size_t)j;
-    const part_triangle &mine_first = s.own[other];
-    unsigned mine =
-        __ballot_sync(0xffffffffu, lane < BUNDLE && mine_first.counts &&
-                                       boxes_meet(lower_of(mine_first), upper_of(mine_first), whole[0], whole[1]));
+    const int lane = threadIdx.x % 32, other = lane % BUNDLE;
+    const float4 *one = s.boxes + SUP_GPU_PART_BOX_FOURS * (size_t)i;
+    const float4 *two = s.boxes + SUP_GPU_PART_BOX_FOURS * (size_t)max(j, 0);
+    const float4 lower =
+        make_float4(fmaxf(one[0].x, two[0].x), fmaxf(one[0].y, two[0].y), fmaxf(one[0].z, two[0].z), 0.0f);
+    const float4 upper =
+        make_float4(fminf(one[1].x, two[1].x), fminf(one[1].y, two[1].y), fminf(one[1].z, two[1].z), 0.0f);
+    const part_triangle &beside = s.own[other];
+    const bool within = j >= 0 && beside.counts && boxes_meet(lower_of(beside), upper_of(beside), lower, upper);
+    unsigned mine = __ballot_sync(0xffffffffu, within) >> (lane - other) & 0xffffu;
     if (mine == 0) return;
-    const part_triangle theirs = triangle_of(s.places, two * BUNDLE + other);
-    const float4 lower = lower_of(theirs), upper = upper_of(theirs);
-    while (mine != 0) {
-        const int a = __ffs((int)mine) - 1;
-        mine &= mine - 1;
-        const int b = mine != 0 ? __ffs((int)mine) - 1 : -1;
-        mine &= mine - 1;
-        const int own = lane < BUNDLE ? a : b;
-        if (own < 0 || !theirs.counts || (i == j && other <= own)) continue;
+    const part_triangle theirs = triangle_of(s.places, s.active[j] * BUNDLE + other);
+    const float4 low = lower_of(theirs), high = upper_of(theirs);
+    if (!theirs.counts || !boxes_meet(low, high, lower, upper)) return;
+    for (; mine != 0; mine &= mine - 1) {
+        const int own = __ffs((int)mine) - 1;
         const part_triangle &t = s.own[own];
-        if (!boxes_meet(lower, upper, lower_of(t), upper_of(t)) || !on_both_sides(t, theirs) ||
-            !on_both_sides(theirs, t) || share_corner(t, theirs))
+        if ((i == j && other <= own) || !boxes_meet(low, high, lower_of(t), upper_of(t)) || share_corner(t, theirs) ||
+            !on_both_sides(t, theirs) || !on_both_sides(theirs, t))
             continue;
         if (cut(t, 0, theirs, NULL, 3) + cut(theirs, 0, t, NULL, 3) == 0) continue;
         const int at = atomicAdd(s.pair_count, 1);
-        if (at < SUP_GPU_PART_PAIRS) s.pairs[at] = key_of(one, two, own, other);
+        if (at < SUP_GPU_PART_PAIRS) s.pairs[at] = key_of(s.active[i], s.active[j], own, other);
     }
-    __syncwarp();
 }
 
-/* Bundle number i against all others, by a warp: where neither moved, nothing crosses. */
-static __device__ void find_crossings(const part_search &s, int i)
+/* Bundle number i against all others, by `split` warps of which this is number `part`: where neither moved, nothing crosses. */
+static __device__ void find_crossings(const part_search &s, int i, int part, int split)
 {
     const int lane = threadIdx.x % 32;
     const float4 *own = s.boxes + SUP_GPU_PART_BOX_FOURS * (size_t)i;
     bool there = false;
-    for (int base = s.dirty == NULL ? i / 32 * 32 : 0; base < s.active_count; base += 32) {
+    for (int base = (s.dirty == NULL ? i / 32 * 32 : 0) + 32 * part; base < s.active_count; base += 32 * split) {
         const int j = base + lane;
         const float4 *box = s.boxes + SUP_GPU_PART_BOX_FOURS * (size_t)min(j, s.active_count - 1);
         const bool meets = j < s.active_count && (j >= i || (s.dirty != NULL && !s.dirty[j])) &&
@@ -316,8 +317,12 @@ static __device__ void find_crossings(const part_search &s, int i)
             __syncwarp();
             there = true;
         }
-        for (; others != 0; others &= others - 1)
-            compare(s, i, base + __ffs((int)others) - 1);
+        while (others != 0) { /* two at a time */
+            const unsigned next = others & (others - 1);
+            const unsigned its = lane < BUNDLE ? others : next;
+            others = next & (next - 1);
+            compare(s, i, its != 0 ? base + __ffs((int)its) - 1 : -1);
+        }
     }
     __syncwarp(); /* before another bundle comes to `own` */
 }

@@ -281,7 +281,7 @@ TEST(track_torn_rows_are_mended_and_not_shown)
     p[1] = t.track.rest[4 * torn + 1];
     float *shown = malloc((size_t)t.track.row_count * 4 * sizeof *shown);
     sup_context context = sup_context_resolve(NULL);
-    sup_track_show(&context, &t.track, t.state, 0.5f, shown);
+    CHECK(sup_track_show(&context, &t.track, t.state, 0.5f, shown));
     CHECK_NEAR(shown[4 * torn], p[0], 1e-7);
     int32_t bent = sup_track_ease(&context, &t.track, t.state, 0.0f, shown);
     CHECK_NEAR(shown[4 * torn], p[0], 1e-7);
@@ -297,6 +297,35 @@ TEST(track_torn_rows_are_mended_and_not_shown)
     tube_bend(&t, 1.2, at_home());
     CHECK_MSG(sup_v3_distance(sup_v3_load(p), sup_v3_load(was)) < (double)edge, "it is %g edges away",
               sup_v3_distance(sup_v3_load(p), sup_v3_load(was)) / (double)edge);
+    free(shown);
+    tube_close(&t);
+}
+
+/* A row that sticks out of the skin, though none of its edges is too long, is shown almost in line; those around hardly move. */
+TEST(track_rows_that_stick_out_are_shown_in_line)
+{
+    tube t;
+    tube_open(&t, 48, 20, 0.1f);
+    tube_bend_in(&t, 1.2, 12);
+    int64_t row = t.track.row_count / 2;
+    float *p = sup_track_places(&t.track, t.state) + 4 * row,
+          *shown = malloc((size_t)t.track.row_count * 4 * sizeof *shown);
+    const float *inward = sup_track_rows_of(&t.track, t.state).normal + 4 * row;
+    sup_context context = sup_context_resolve(NULL);
+    sup_vec3d was = sup_v3_load(p);
+    double edge = (double)t.track.aim[row].edge;
+    for (int c = 0; c < 3; c++)
+        p[c] -= 0.8f * (float)edge * inward[c];
+    CHECK(sup_track_show(&context, &t.track, t.state, 0.0f, shown));
+    sup_track_limit(&context, &t.track, t.state, sup_track_ease(&context, &t.track, t.state, 0.0f, shown), shown);
+    CHECK_MSG(sup_v3_distance(sup_v3_load(shown + 4 * row), was) < 0.35 * edge, "it is %g edges off",
+              sup_v3_distance(sup_v3_load(shown + 4 * row), was) / edge);
+    for (int32_t e = t.track.first[row]; e < t.track.first[row + 1]; e++) {
+        const float *there = sup_track_places(&t.track, t.state) + 4 * (int64_t)t.track.other[e];
+        CHECK(sup_v3_distance(sup_v3_load(shown + 4 * (int64_t)t.track.other[e]), sup_v3_load(there)) < 0.2 * edge);
+    }
+    p[0] = NAN;
+    CHECK(!sup_track_show(&context, &t.track, t.state, 0.0f, shown));
     free(shown);
     tube_close(&t);
 }

@@ -7,9 +7,9 @@
 
 /* Passes of smoothing at creases, and those that spread how much is smoothed. */
 enum { SMOOTH_PASSES = 6, SPREAD_PASSES = 3, GRAIN = 16 };
-/* Times its length at rest, turned and scaled by the joints, that an edge may be long; passes that shorten, and rings of blocks
- * around one with an edge that is too long that give way. */
-static const float LONGEST = 2.5f;
+/* Times its length at rest, turned and scaled by the joints, that an edge may be long; edges that a row may be farther from the middle
+ * of its neighbours than at rest; passes that pull in, and rings of blocks that give way around one where a row is too far. */
+static const float LONGEST = 2.5f, ASIDE = 0.15f;
 enum { LIMIT_PASSES = 24, LIMIT_RINGS = 2 };
 
 typedef struct show_work {
@@ -18,7 +18,7 @@ typedef struct show_work {
     const int32_t *list; /* blocks near creases */
     const float *from, *crease, *turn;
     float *to, *spread;
-    uint64_t *far; /* [block_count] 1: the block has a crease, or an edge that is too long */
+    uint64_t *far; /* [block_count] 1: the block has a crease, or a row that is too far */
     float smooth;  /* how much of creases goes */
 } show_work;
 
@@ -108,67 +108,67 @@ static void begin_some(void *work, int32_t begin, int32_t end, int32_t worker)
     }
 }
 
-/* --- Edges that are too long --- */
+/* --- Rows that are shown too far from their neighbours --- */
+
+static float square_of(sup_four v)
+{
+    return v[0] * v[0] + v[1] * v[1] + v[2] * v[2];
+}
 
 /* Square of how long the edges of a row may be, for rest edges of length 1: joints scale them, evenly in the mean. */
 static float longest_square(const show_work *w, int64_t row)
 {
     const float *m = w->turn + 12 * row;
-    float sum = 0.0f;
-    for (int r = 0; r < 3; r++)
-        sum += m[4 * r] * m[4 * r] + m[4 * r + 1] * m[4 * r + 1] + m[4 * r + 2] * m[4 * r + 2];
-    return LONGEST * LONGEST / 3.0f * sum;
+    return LONGEST * LONGEST / 3.0f *
+           (square_of(sup_four_load(m)) + square_of(sup_four_load(m + 4)) + square_of(sup_four_load(m + 8)));
 }
 
-/* Square of an edge over the square of what it may be, of a row whose edges may be `most`; `now` gets the edge. */
-static float stretch_square(const show_work *w, int64_t row, int64_t other, float most, float now[3])
-{
-    const float *p = w->from + 4 * row, *q = w->from + 4 * other;
-    const float *a = w->track->rest + 4 * row, *b = w->track->rest + 4 * other;
-    float square = 0.0f, rest = 0.0f;
-    for (int c = 0; c < 3; c++) {
-        now[c] = q[c] - p[c];
-        square += now[c] * now[c];
-        rest += (b[c] - a[c]) * (b[c] - a[c]);
-    }
-    return square > most * rest ? square / sup_track_more(most * rest, 1e-6f * square) : 0.0f;
-}
-
-/* Both ends of an edge that is too long go towards each other, a row by the mean of what its edges ask for: one that all others are
- * far from goes to them, and they hardly move. */
-static void limit_row(const show_work *w, int64_t row, float *to)
+/* The way of a row that is too far from its neighbours; whether it is. Both ends of an edge that is too long go towards each other, a
+ * row by the mean of what its edges ask for: one that all others are far from goes to them, and they hardly move. And a row
+ * goes towards the middle of its neighbours from where it is farther from that than at rest: it would turn triangles over. */
+static bool pull_in(const show_work *w, int64_t row, sup_four *way)
 {
     const sup_track *track = w->track;
-    const float *p = w->from + 4 * row, most = longest_square(w, row);
-    float way[3] = {0, 0, 0}, count = (float)(track->first[row + 1] - track->first[row]);
-    for (int32_t e = track->first[row]; e < track->first[row + 1]; e++) {
-        float now[3], square = stretch_square(w, row, track->other[e], most, now);
-        for (int c = 0; c < 3 && square > 0.0f; c++)
-            way[c] += (1.0f - 1.0f / sqrtf(square)) * now[c];
+    const sup_four here = sup_four_load(w->from + 4 * row), rest_here = sup_four_load(track->rest + 4 * row);
+    const int32_t first = track->first[row], end = track->first[row + 1];
+    const float most = longest_square(w, row);
+    sup_four sum = sup_four_splat(0.0f), middle = sum, rest_middle = sum;
+    bool far = false;
+    for (int32_t e = first; e < end; e++) {
+        sup_four now = sup_four_load(w->from + 4 * (int64_t)track->other[e]) - here;
+        sup_four rest = sup_four_load(track->rest + 4 * (int64_t)track->other[e]) - rest_here;
+        float square = square_of(now), longest = most * square_of(rest);
+        if (square > longest) {
+            sum += sup_four_splat(1.0f - sqrtf(sup_track_more(longest / square, 1e-6f))) * now;
+            far = true;
+        }
+        middle += sup_four_splat(track->mean[e]) * now;
+        rest_middle += sup_four_splat(track->mean[e]) * rest;
     }
-    for (int c = 0; c < 3; c++)
-        to[c] = p[c] + (count > 0.0f ? way[c] / count : 0.0f);
+    *way = sup_four_splat(far ? 1.0f / (float)(end - first) : 0.0f) * sum;
+    float off = sqrtf(square_of(middle)), near = sqrtf(square_of(rest_middle)) + ASIDE * track->aim[row].edge;
+    if (off > near) *way += sup_four_splat(0.5f * (1.0f - near / off)) * middle;
+    return far || off > near;
 }
 
-/* Edges are looked at from one end. */
-static bool has_long(const show_work *w, int64_t row)
+static void limit_row(const show_work *w, int64_t row, float *to)
 {
-    float most = longest_square(w, row), now[3];
-    bool any = false;
-    for (int32_t e = w->track->first[row]; e < w->track->first[row + 1]; e++)
-        any = any || (w->track->other[e] > row && stretch_square(w, row, w->track->other[e], most, now) > 0.0f);
-    return any;
+    sup_four way;
+    pull_in(w, row, &way);
+    way += sup_four_load(w->from + 4 * row);
+    memcpy(to, &way, 3 * sizeof *to);
 }
 
-static void find_long_some(void *work, int32_t begin, int32_t end, int32_t worker)
+static void find_far_some(void *work, int32_t begin, int32_t end, int32_t worker)
 {
     const show_work *w = work;
     SUP_UNUSED(worker);
     for (int32_t i = begin; i < end; i++) {
         int32_t block = w->list[i];
+        sup_four way;
         for (int64_t row = w->track->block_first[block]; row < w->track->block_first[block + 1] && !w->far[block];
              row++)
-            if (has_long(w, row)) w->far[block] = 1;
+            if (pull_in(w, row, &way)) w->far[block] = 1;
     }
 }
 
@@ -186,7 +186,7 @@ void sup_track_limit(const sup_context *context, const sup_track *track, void *s
     sup_track_rows rows = sup_track_rows_of(track, state);
     show_work work = {.track = track, .list = rows.list, .turn = rows.turn, .from = shown, .far = rows.parts};
     memset(rows.parts, 0, (size_t)track->block_count * sizeof *rows.parts);
-    sup_parallel(context, bent, GRAIN, find_long_some, &work);
+    sup_parallel(context, bent, GRAIN, find_far_some, &work);
     int32_t around, blocks = sup_track_list_rings(track, &rows, LIMIT_RINGS, &around);
     work.to = rows.pull;
     sup_parallel(context, around, GRAIN, copy_some, &work);

@@ -452,6 +452,8 @@ cudaError_t cudaDeviceSynchronize();
 namespace emulated
 {
 cudaError_t allow_shared(const void *kernel, int bytes);
+[[noreturn]] void fail(const char *what); /* what a GPU would answer with a hang or with nonsense */
+void run(dim3 grid, dim3 block, size_t shared, bool cooperative, const std::function<void()> &body);
 cudaError_t launch(const cudaLaunchConfig_t &config, const void *kernel, std::function<void()> body);
 } // namespace emulated
 

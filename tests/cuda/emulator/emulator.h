@@ -9,8 +9,6 @@ extern "C" {
 /* In which order threads and blocks come to their turn from now on: 0 first to last, 1 last to first, others mixed. What a
  * program computes must not depend on it. */
 void emulated_order(unsigned order);
-/* Kernels launched so far. */
-unsigned long emulated_launches(void);
 
 #ifdef __cplusplus
 }
