@@ -71,6 +71,7 @@ typedef struct sup_gpu_orders {
     int32_t shared;     /* one rotation a prism, and one step of conjugate gradients */
     int32_t contact;    /* touches itself */
     int32_t hidden;     /* its shown skin is left as it is */
+    int32_t strongest;  /* of the classic methods: each vertex goes with its strongest joint alone */
     int32_t version;    /* another one whenever something changed: wakes it */
     float damping, friction;
     float fall[3]; /* gravity times the square of the time step */
