@@ -69,7 +69,7 @@ static void add_morphs(const sup_character *from, arrays *a)
                                    .weight = m,
                                    .default_weight = 0.5f,
                                    .positions = a->offsets[m],
-                                   .normals = m == 0 ? a->offsets[0] : NULL};
+                                   .normals = m == 0 ? a->normals + 3 : NULL}; /* another vertex' */
     for (size_t i = 0; i < 3 * v; i++)
         a->offsets[0][i] = 0.05f * a->normals[i];
     for (size_t i = 0; i < 3 * PROP; i++)
