@@ -72,7 +72,7 @@ static fixture open_fixture(const char *contact)
     sup_mat34 inverse = f.rig->joint_inverse_bind[f.rig->joint_count - 1];
     f.things[CAPSULE].node = node;
     f.things[CAPSULE].place = inverse;
-    f.things[CAPSULE].friction = 0.0f;
+    f.things[CUBE].friction = 0.0f;
     return f;
 }
 
