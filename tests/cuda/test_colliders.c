@@ -39,7 +39,7 @@ static sup_collider make_cube(sup_vec3 at, float half)
 }
 
 /* A cylinder from 0 to 1 along y, between a ball, a plane, a cube and a capsule that hangs on its upper bone. */
-static fixture open_fixture(const char *contact)
+static fixture open_fixture(const char *vertices, const char *contact)
 {
     fixture f = {0};
     sup_error error = {0};
@@ -51,7 +51,7 @@ static fixture open_fixture(const char *contact)
     CHECK_OK(sup_scene_create(NULL, "cylinder", 0.2, &f.character, &error), error);
     CHECK_OK(sup_rig_create(NULL, f.character, NULL, &f.rig, &error), error);
     sup_method_defaults(m, values);
-    CHECK_OK(sup_method_set(m, values, "vertices", "100", &error), error);
+    CHECK_OK(sup_method_set(m, values, "vertices", vertices, &error), error);
     CHECK_OK(sup_method_set(m, values, "contact", contact, &error), error);
     CHECK_OK(sup_bind(NULL, m, f.rig, &(sup_bind_def){.values = values}, &f.model, &error), error);
     CHECK_OK(sup_pose_create(NULL, f.character, &f.pose, &error), error);
@@ -157,7 +157,7 @@ static outcome compare(fixture *f, int32_t count, bool plays, double fps)
 
 TEST(one_skin_lies_on_colliders_as_on_the_cpu)
 {
-    fixture f = open_fixture("0");
+    fixture f = open_fixture("100", "0");
     outcome o = compare(&f, 1, false, 60.0);
     CHECK_MSG(o.apart < 1e-5 && o.felt > 0.01, "%g apart, %g felt", o.apart, o.felt);
     close_fixture(&f);
@@ -165,7 +165,7 @@ TEST(one_skin_lies_on_colliders_as_on_the_cpu)
 
 TEST(crowds_lie_on_colliders_as_on_the_cpu)
 {
-    fixture f = open_fixture("0");
+    fixture f = open_fixture("200", "0");
     outcome o = compare(&f, 3, true, 60.0);
     CHECK_MSG(o.apart < 1e-5 && o.felt > 0.01, "with a clip: %g apart, %g felt", o.apart, o.felt);
     o = compare(&f, 2, false, 40.0);
@@ -175,7 +175,7 @@ TEST(crowds_lie_on_colliders_as_on_the_cpu)
     o = compare(&f, 1, false, 60.0);
     CHECK_MSG(o.apart < 1e-5 && o.felt > 0.01, "deep inside: %g apart, %g felt", o.apart, o.felt);
     close_fixture(&f);
-    f = open_fixture("1");
+    f = open_fixture("200", "1");
     o = compare(&f, 1, true, 60.0);
     CHECK_MSG(o.apart < 1e-5 && o.felt > 0.01, "touching itself: %g apart, %g felt", o.apart, o.felt);
     close_fixture(&f);
@@ -184,7 +184,7 @@ TEST(crowds_lie_on_colliders_as_on_the_cpu)
 /* Flesh that sleeps is woken by a thing that moves, not by one that stands. */
 TEST(a_collider_that_moves_wakes_flesh)
 {
-    fixture f = open_fixture("0");
+    fixture f = open_fixture("100", "0");
     sup_error error = {0};
     sup_crowd *crowd = NULL;
     sup_crowd_report report = {0};
@@ -210,7 +210,7 @@ TEST(a_collider_that_moves_wakes_flesh)
 #ifdef SUPPLE_EMULATED
 TEST(colliders_give_the_same_bits_in_whatever_order_threads_come)
 {
-    fixture f = open_fixture("1");
+    fixture f = open_fixture("200", "1");
     outcome first = compare(&f, 2, true, 60.0);
     for (unsigned order = 1; order < 3; order++) {
         emulated_order(order);
@@ -223,7 +223,7 @@ TEST(colliders_give_the_same_bits_in_whatever_order_threads_come)
 
 TEST(wrong_colliders_of_a_crowd_are_refused)
 {
-    fixture f = open_fixture("0");
+    fixture f = open_fixture("100", "0");
     sup_error error = {0};
     sup_crowd *crowd = NULL;
     sup_model *linear = NULL;
