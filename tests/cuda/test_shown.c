@@ -211,7 +211,7 @@ static void compare_frames(fixture *f, const char *method, int32_t count)
     }
     /* In crowds normals of the simulated skin are added up in ten bits. */
     bool brief = count > 2 && strcmp(method, "projective") == 0;
-    CHECK_MSG(off[0] < 2e-5 && off[1] < (brief ? 4e-3 : 1e-4) && off[2] < (brief ? 4e-3 : 1e-4),
+    CHECK_MSG(off[0] < 4e-6 && off[1] < (brief ? 3e-3 : 1e-5) && off[2] < (brief ? 3e-3 : 1e-5),
               "%s, %d at a time: places %g, normals %g, tangents %g", method, (int)count, off[0], off[1], off[2]);
     sup_instance_destroy(instance);
     sup_crowd_destroy(crowd);
