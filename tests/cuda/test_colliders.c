@@ -166,7 +166,7 @@ TEST(one_skin_lies_on_colliders_as_on_the_cpu)
 TEST(crowds_lie_on_colliders_as_on_the_cpu)
 {
     fixture f = open_fixture("200", "0");
-    outcome o = compare(&f, 3, true, 60.0);
+    outcome o = compare(&f, 5, true, 60.0);
     CHECK_MSG(o.apart < 1e-5 && o.felt > 0.01, "with a clip: %g apart, %g felt", o.apart, o.felt);
     o = compare(&f, 2, false, 40.0);
     CHECK_MSG(o.apart < 1e-5 && o.felt > 0.01, "40 frames a second: %g apart, %g felt", o.apart, o.felt);
