@@ -33,7 +33,8 @@ enum {
 typedef struct sup_gpu_system {
     int32_t unknown_count, interior_count, top_count, top_stride, part_count, slot_count, anchor_count;
     int32_t skin_count;
-    int32_t row_count;   /* of contact: one of each skin vertex with the skin, and where there are colliders one with them */
+    int32_t
+        row_count; /* of contact: one of each skin vertex with the skin, and where there are colliders one with them */
     int32_t lockstep;    /* characters a block: 1 or SUP_GPU_LOCKSTEP, which the parts were made for */
     int32_t most_local;  /* places of a part, anchors included */
     int32_t most_feet;   /* places of a part without anchors, but for those that are skin */
@@ -199,8 +200,8 @@ typedef struct sup_gpu_state {
     sup_gpu_four *raw;    /* as slot: the gradient alone */
     sup_gpu_four *gradient, *residual, *search, *image, *product; /* [count*unknown_count] solver_contact.c */
     sup_gpu_cg *cg;                                               /* [count*SUP_GPU_SOLVES] */
-    int32_t *touched; /* [count*skin_count] collider that a vertex touches, -1 for none; NULL without colliders */
-    sup_gpu_words words;                                          /* of a single character */
+    int32_t *touched;    /* [count*skin_count] collider that a vertex touches, -1 for none; NULL without colliders */
+    sup_gpu_words words; /* of a single character */
 } sup_gpu_state;
 
 /* Bytes of shared memory that the kernels of a step need. */
