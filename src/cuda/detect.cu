@@ -403,14 +403,12 @@ struct cell_work {
     float4 *near;   /* [2*32] places, and vertices as bits */
     float4 *normal; /* [SUP_DETECT_TETS] unit, of its triangles, once they are needed */
     int count, first, tets;
-    int faced;     /* of the vertices, the first so many have a triangle that they may touch */
-    int triangles; /* -1: not there yet */
-    int piece;     /* of bone that each of the triangles has a corner of, -1 for none */
+    int faced;            /* of the vertices, the first so many have a triangle that they may touch */
+    int triangles, piece; /* -1: not there yet; of bone that each of them has a corner of, -1 for none */
 };
 
 static __device__ void ready_triangles(const work &w, cell_work &cell)
 {
-    const unsigned all = 0xffffffffu;
     const sup_detect &d = *w.d;
     const int lane = threadIdx.x % 32;
     int low = INT_MAX, high = -1;
@@ -419,16 +417,15 @@ static __device__ void ready_triangles(const work &w, cell_work &cell)
         const int tet = cell.first + min(begin + lane, cell.tets - 1), triangle = d.tet_triangle[tet];
         const int32_t *t = d.triangles + 3 * (size_t)triangle;
         const bool new_one = begin + lane < cell.tets && (tet == cell.first || d.tet_triangle[tet - 1] != triangle);
-        const unsigned added = __ballot_sync(all, new_one);
+        const unsigned added = __ballot_sync(0xffffffffu, new_one);
         const float4 c = w.skin[t[0]], normal = unit(cross(minus(w.skin[t[1]], c), minus(w.skin[t[2]], c)));
         if (new_one) cell.normal[cell.triangles + __popc(added & ((1u << lane) - 1u))] = normal;
         cell.triangles += __popc(added);
         low = min(low, d.foot_piece[t[0]]);
         high = max(high, d.foot_piece[t[0]]);
     }
-    low = __reduce_min_sync(all, low);
-    high = __reduce_max_sync(all, high);
-    cell.piece = low == high ? low : -1;
+    low = __reduce_min_sync(0xffffffffu, low);
+    cell.piece = low == __reduce_max_sync(0xffffffffu, high) ? low : -1;
     __syncwarp();
 }
 
@@ -439,10 +436,10 @@ static __device__ bool is_faced(const work &w, const cell_work &cell, int v)
     const bool kin = w.d->foot_piece[v] == cell.piece;
     const float limit = facing(kin ? SAME_PIECE : STRANGERS) + FACING_NEAR + 1e-5f;
     const float4 normal = w.normal[v];
-    if (kin && !w.d->folds[v]) return false;
-    for (int i = 0; i < cell.triangles; i++)
-        if (!(dot(cell.normal[i], normal) > limit)) return true;
-    return false;
+    bool faced = false;
+    for (int i = 0; i < cell.triangles && !faced; i++)
+        faced = !(dot(cell.normal[i], normal) > limit);
+    return faced && (!kin || w.d->folds[v]);
 }
 
 /* Leaves out vertices that are not faced. */
@@ -451,8 +448,7 @@ static __device__ __noinline__ void choose_faced(const work &w, cell_work &cell)
     const int lane = threadIdx.x % 32, end = cell.count;
     __syncwarp();
     if (cell.triangles < 0) ready_triangles(w, cell);
-    cell.count = cell.faced;
-    for (int begin = cell.faced; begin < end; begin += 32) {
+    for (int begin = cell.count = cell.faced; begin < end; begin += 32) {
         const float4 p = cell.near[min(begin + lane, end - 1)];
         const bool in = begin + lane < end && is_faced(w, cell, __float_as_int(p.w));
         const unsigned faced = __ballot_sync(0xffffffffu, in);
@@ -474,13 +470,14 @@ static __device__ void test_tets(const work &w, const cell_work &cell, int begin
     }
 }
 
-/* The first 32 tetrahedra, then the others, which half a warp has each: two vertices at a time. */
-static __device__ __noinline__ void test_near(const work &w, const cell_work &cell)
+/* The vertices that are faced, and none are left: the first 32 tetrahedra, then the others, which half a warp has each. */
+static __device__ __noinline__ void test_near(const work &w, cell_work &cell)
 {
     __syncwarp();
     test_tets(w, cell, 0, 32);
     if (cell.tets > 32) test_tets(w, cell, 32, 16);
     __syncwarp();
+    cell.count = cell.faced = 0;
 }
 
 /* Vertices of the groups `blocks` of those from `base` on that are in the box, two groups at a time. */
@@ -499,9 +496,7 @@ static __device__ void test_blocks(const work &w, const cell_box &box, int base,
         if (in) cell.near[cell.count + __popc(near & ((1u << lane) - 1u))] = p;
         cell.count += __popc(near);
         if (cell.count > 32) choose_faced(w, cell);
-        if (cell.count <= 32) continue;
-        test_near(w, cell);
-        cell.count = cell.faced = 0;
+        if (cell.count > 32) test_near(w, cell);
     }
 }
 
