@@ -139,7 +139,8 @@ static int launch_stage(sup_crowd *crowd, int32_t stage, void *stream)
     } else if (stage == STAGE_SKIN) {
         bad |= sup_gpu_finish(system, state, &crowd->body, pose, stream);
     } else if (stage == STAGE_SHOW) {
-        bad |= sup_gpu_skin_step(&crowd->skin, &crowd->joints, crowd->device_orders, &crowd->out, stream);
+        bad |= sup_gpu_skin_step(&crowd->skin, &crowd->joints, crowd->device_orders, crowd->graph_rigid, &crowd->out,
+                                 stream);
         bad |= sup_gpu_show(&crowd->upsample, state, false, &crowd->out, stream);
     } else if (stage == STAGE_PART && crowd->graph_solves > 0) {
         bad |= sup_gpu_part_step(&crowd->part, state, &crowd->out, stream);

@@ -206,6 +206,13 @@ static bool adopt_loose(sup_blocks_builder *b, part_lists *lists)
     return true;
 }
 
+static void copy_sorted(const sup_array *from, int32_t *to)
+{
+    if (from->count == 0) return;
+    qsort(from->data, from->count, sizeof(int32_t), compare_ints);
+    memcpy(to, from->data, from->count * sizeof(int32_t));
+}
+
 static bool write_lists(sup_blocks_builder *b, const part_lists *lists)
 {
     sup_blocks *k = b->blocks;
@@ -230,10 +237,8 @@ static bool write_lists(sup_blocks_builder *b, const part_lists *lists)
         part->anchor_first = anchor;
         part->anchor_count = (int32_t)lists->anchors[p].count;
         part->prism_count = lists->prisms[p];
-        qsort(lists->tops[p].data, lists->tops[p].count, sizeof(int32_t), compare_ints);
-        qsort(lists->anchors[p].data, lists->anchors[p].count, sizeof(int32_t), compare_ints);
-        if (part->slot_count > 0) memcpy(k->slot_place + slot, lists->tops[p].data, lists->tops[p].count * 4);
-        if (part->anchor_count > 0) memcpy(k->anchor + anchor, lists->anchors[p].data, lists->anchors[p].count * 4);
+        copy_sorted(&lists->tops[p], k->slot_place + slot);
+        copy_sorted(&lists->anchors[p], k->anchor + anchor);
         slot += part->slot_count;
         anchor += part->anchor_count;
         if (part->slot_count > k->most_slots) k->most_slots = part->slot_count;

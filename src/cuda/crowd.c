@@ -10,6 +10,7 @@
 #include "deform/pace.h"
 #include "math/affine.h"
 #include "methods/projective/projective.h"
+#include "methods/skin/skin.h"
 
 #include <math.h>
 
@@ -139,8 +140,11 @@ void sup_crowd_give_orders(sup_crowd *crowd, int32_t instance)
     crowd->orders_changed = true;
     sup_gpu_orders *orders = &crowd->orders[instance];
     *orders = (sup_gpu_orders){.hidden = orders->hidden, .version = orders->version + 1};
-    if (crowd->kind != SUP_CROWD_PROJECTIVE) return;
     const double *values = crowd->values + (size_t)instance * (size_t)crowd->method->param_count;
+    if (crowd->kind != SUP_CROWD_PROJECTIVE) {
+        orders->strongest = values[SUP_SKIN_RIGID] != 0.0;
+        return;
+    }
     orders->iterations = (int32_t)values[SUP_PROJECTIVE_ITERATIONS];
     orders->tolerance = (float)values[SUP_PROJECTIVE_TOLERANCE];
     orders->damping = (float)values[SUP_PROJECTIVE_DAMPING];
@@ -318,7 +322,9 @@ static int launch_show(sup_crowd *crowd, bool carry, void *stream)
     float *weights = crowd->skin.morphs.weights;
     if (code == 0 && weights != NULL && crowd->motion.clip_count > 0)
         code = sup_gpu_weights(&crowd->motion, &crowd->joints, weights, stream);
-    if (code == 0) code = sup_gpu_skin_step(&crowd->skin, &crowd->joints, crowd->device_orders, &crowd->out, stream);
+    if (code == 0)
+        code = sup_gpu_skin_step(&crowd->skin, &crowd->joints, crowd->device_orders, crowd->graph_rigid, &crowd->out,
+                                 stream);
     if (code != 0 || crowd->kind != SUP_CROWD_PROJECTIVE) return code;
     code = sup_gpu_show(&crowd->upsample, &crowd->state, carry, &crowd->out, stream);
     if (code != 0 || !crowd->graph_detects) return code; /* no skin touches skin */
@@ -349,11 +355,15 @@ static int send_orders(sup_crowd *crowd, void *stream)
     if (code != 0 || !crowd->orders_changed) return code;
     int32_t turns = count_turns(crowd);
     int32_t solves = count_solves(crowd);
-    bool detects = false;
-    for (int32_t i = 0; i < crowd->count; i++)
+    bool detects = false, rigid = false;
+    for (int32_t i = 0; i < crowd->count; i++) {
         detects = detects || crowd->orders[i].contact;
-    if (turns != crowd->graph_turns || solves != crowd->graph_solves || detects != crowd->graph_detects)
+        rigid = rigid || crowd->orders[i].strongest;
+    }
+    if (turns != crowd->graph_turns || solves != crowd->graph_solves || detects != crowd->graph_detects ||
+        rigid != crowd->graph_rigid)
         forget_graphs(crowd);
+    crowd->graph_rigid = rigid;
     crowd->graph_turns = turns;
     crowd->graph_detects = detects;
     crowd->graph_solves = solves;

@@ -84,6 +84,7 @@ struct sup_crowd {
     int32_t graph_turns;
     int32_t graph_solves; /* 0: nothing touches */
     bool graph_detects;   /* skin touches skin */
+    bool graph_rigid;     /* some vertices go with their strongest joint alone */
 };
 
 /* Bytes of a vertex' position, normal and tangent. */

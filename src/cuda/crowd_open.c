@@ -709,7 +709,7 @@ static sup_result check_shared(const sup_crowd *crowd, sup_error *error)
 {
     size_t limit = crowd->device->info.shared_limit;
     size_t needs[] = {sup_gpu_local_shared(&crowd->system), sup_gpu_top_shared(&crowd->system),
-                      sup_gpu_anchors_shared(&crowd->anchors.view), sup_gpu_detect_shared(&crowd->system)};
+                      sup_gpu_anchors_shared(&crowd->anchors.view), sup_gpu_list_shared(&crowd->system)};
     for (int32_t i = 0; i < SUP_COUNT(needs); i++)
         if (needs[i] > limit)
             return sup_fail(error, SUP_ERROR_UNSUPPORTED, "cuda.large", crowd->device->info.name,
@@ -745,8 +745,7 @@ static sup_result open_projective(sup_crowd *crowd, const sup_projective_view *v
     if (result == SUP_OK)
         result = sup_cuda_result(crowd->device, sup_gpu_step_prepare(&crowd->system), "its kernels were loaded", error);
     if (result == SUP_OK)
-        result =
-            sup_cuda_result(crowd->device, sup_gpu_detect_prepare(&crowd->system), "its kernels were loaded", error);
+        result = sup_cuda_result(crowd->device, sup_gpu_list_prepare(&crowd->system), "its kernels were loaded", error);
     return result;
 }
 

@@ -36,7 +36,6 @@ enum {
     WARPS = THREADS / 32,
     TEST_THREADS = 128,
     TEST_WARPS = TEST_THREADS / 32,
-    INDEX_THREADS = 1024,
     ALONE_SPLIT = 6,
     FAN_AT_A_TIME = 3
 };
@@ -403,14 +402,12 @@ struct cell_work {
     float4 *near;   /* [2*32] places, and vertices as bits */
     float4 *normal; /* [SUP_DETECT_TETS] unit, of its triangles, once they are needed */
     int count, first, tets;
-    int faced;     /* of the vertices, the first so many have a triangle that they may touch */
-    int triangles; /* -1: not there yet */
-    int piece;     /* of bone that each of the triangles has a corner of, -1 for none */
+    int faced;            /* of the vertices, the first so many have a triangle that they may touch */
+    int triangles, piece; /* -1: not there yet; of bone that each of them has a corner of, -1 for none */
 };
 
 static __device__ void ready_triangles(const work &w, cell_work &cell)
 {
-    const unsigned all = 0xffffffffu;
     const sup_detect &d = *w.d;
     const int lane = threadIdx.x % 32;
     int low = INT_MAX, high = -1;
@@ -419,16 +416,15 @@ static __device__ void ready_triangles(const work &w, cell_work &cell)
         const int tet = cell.first + min(begin + lane, cell.tets - 1), triangle = d.tet_triangle[tet];
         const int32_t *t = d.triangles + 3 * (size_t)triangle;
         const bool new_one = begin + lane < cell.tets && (tet == cell.first || d.tet_triangle[tet - 1] != triangle);
-        const unsigned added = __ballot_sync(all, new_one);
+        const unsigned added = __ballot_sync(0xffffffffu, new_one);
         const float4 c = w.skin[t[0]], normal = unit(cross(minus(w.skin[t[1]], c), minus(w.skin[t[2]], c)));
         if (new_one) cell.normal[cell.triangles + __popc(added & ((1u << lane) - 1u))] = normal;
         cell.triangles += __popc(added);
         low = min(low, d.foot_piece[t[0]]);
         high = max(high, d.foot_piece[t[0]]);
     }
-    low = __reduce_min_sync(all, low);
-    high = __reduce_max_sync(all, high);
-    cell.piece = low == high ? low : -1;
+    low = __reduce_min_sync(0xffffffffu, low);
+    cell.piece = low == __reduce_max_sync(0xffffffffu, high) ? low : -1;
     __syncwarp();
 }
 
@@ -439,10 +435,10 @@ static __device__ bool is_faced(const work &w, const cell_work &cell, int v)
     const bool kin = w.d->foot_piece[v] == cell.piece;
     const float limit = facing(kin ? SAME_PIECE : STRANGERS) + FACING_NEAR + 1e-5f;
     const float4 normal = w.normal[v];
-    if (kin && !w.d->folds[v]) return false;
-    for (int i = 0; i < cell.triangles; i++)
-        if (!(dot(cell.normal[i], normal) > limit)) return true;
-    return false;
+    bool faced = false;
+    for (int i = 0; i < cell.triangles && !faced; i++)
+        faced = !(dot(cell.normal[i], normal) > limit);
+    return faced && (!kin || w.d->folds[v]);
 }
 
 /* Leaves out vertices that are not faced. */
@@ -451,8 +447,7 @@ static __device__ __noinline__ void choose_faced(const work &w, cell_work &cell)
     const int lane = threadIdx.x % 32, end = cell.count;
     __syncwarp();
     if (cell.triangles < 0) ready_triangles(w, cell);
-    cell.count = cell.faced;
-    for (int begin = cell.faced; begin < end; begin += 32) {
+    for (int begin = cell.count = cell.faced; begin < end; begin += 32) {
         const float4 p = cell.near[min(begin + lane, end - 1)];
         const bool in = begin + lane < end && is_faced(w, cell, __float_as_int(p.w));
         const unsigned faced = __ballot_sync(0xffffffffu, in);
@@ -474,13 +469,14 @@ static __device__ void test_tets(const work &w, const cell_work &cell, int begin
     }
 }
 
-/* The first 32 tetrahedra, then the others, which half a warp has each: two vertices at a time. */
-static __device__ __noinline__ void test_near(const work &w, const cell_work &cell)
+/* The vertices that are faced, and none are left: the first 32 tetrahedra, then the others, which half a warp has each. */
+static __device__ __noinline__ void test_near(const work &w, cell_work &cell)
 {
     __syncwarp();
     test_tets(w, cell, 0, 32);
     if (cell.tets > 32) test_tets(w, cell, 32, 16);
     __syncwarp();
+    cell.count = cell.faced = 0;
 }
 
 /* Vertices of the groups `blocks` of those from `base` on that are in the box, two groups at a time. */
@@ -499,9 +495,7 @@ static __device__ void test_blocks(const work &w, const cell_box &box, int base,
         if (in) cell.near[cell.count + __popc(near & ((1u << lane) - 1u))] = p;
         cell.count += __popc(near);
         if (cell.count > 32) choose_faced(w, cell);
-        if (cell.count <= 32) continue;
-        test_near(w, cell);
-        cell.count = cell.faced = 0;
+        if (cell.count > 32) test_near(w, cell);
     }
 }
 
@@ -702,84 +696,11 @@ __global__ void __launch_bounds__(THREADS)
     if (threadIdx.x % 32 == 0 && found != 0) atomicAdd(&st.progress[character].rows, __popc(found));
 }
 
-/* --- What rows places are part of --- */
-
-/* First places of lists from their lengths in `count`, by a block: every thread some of them, then their sums. */
-static __device__ void scan(int *count, int n, int32_t *first)
-{
-    __shared__ int warps[32];
-    int each = (n + INDEX_THREADS - 1) / INDEX_THREADS, begin = min(n, (int)threadIdx.x * each);
-    int end = min(n, begin + each), own = 0, lane = threadIdx.x % 32;
-    for (int i = begin; i < end; i++)
-        own += count[i];
-    int before = own;
-    for (int step = 1; step < 32; step <<= 1) {
-        int other = __shfl_up_sync(0xffffffffu, before, step);
-        if (lane >= step) before += other;
-    }
-    if (lane == 31) warps[threadIdx.x / 32] = before;
-    __syncthreads();
-    before -= own;
-    for (int i = 0; i < (int)threadIdx.x / 32; i++)
-        before += warps[i];
-    for (int i = begin; i < end; i++) {
-        int length = count[i];
-        count[i] = first[i] = before;
-        before += length;
-    }
-    if (threadIdx.x == INDEX_THREADS - 1) first[n] = before;
-    __syncthreads();
-}
-
-/* A block a character. A row whose vertex is given still moves others: it counts for those. */
-__global__ void __launch_bounds__(INDEX_THREADS)
-    index_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st)
-{
-    SHARED_ARRAY(int, next); /* [unknown_count] */
-    wait_for_kernel();
-    int character = blockIdx.x, n = s.unknown_count;
-    if (st.progress[character].rows == 0) return;
-    const int32_t *pair = st.pair + (size_t)character * s.row_count;
-    const sup_gpu_row *rows = st.rows + (size_t)character * s.row_count;
-    int32_t *first = st.touch_first + (size_t)character * (n + 1),
-            *touch = st.touch + 4 * (size_t)character * s.row_count;
-    for (int i = threadIdx.x; i < n; i += INDEX_THREADS)
-        next[i] = 0;
-    __syncthreads();
-    for (int v = threadIdx.x; v < s.row_count; v += INDEX_THREADS)
-        for (int k = 0; k < 4 && pair[v] >= 0; k++)
-            if (rows[v].place[k] < n) atomicAdd(&next[rows[v].place[k]], 1);
-    __syncthreads();
-    scan(next, n, first);
-    for (int v = threadIdx.x; v < s.row_count; v += INDEX_THREADS)
-        for (int k = 0; k < 4 && pair[v] >= 0; k++)
-            if (rows[v].place[k] < n) touch[atomicAdd(&next[rows[v].place[k]], 1)] = 4 * v + k;
-    __syncthreads();
-    for (int p = threadIdx.x; p < n; p += INDEX_THREADS) /* in the order of the rows, whoever was first */
-        for (int i = first[p] + 1; i < first[p + 1]; i++) {
-            int value = touch[i], to = i;
-            for (; to > first[p] && touch[to - 1] > value; to--)
-                touch[to] = touch[to - 1];
-            touch[to] = value;
-        }
-}
-
 /* --- Launches --- */
 
 extern "C" int32_t sup_gpu_detect_boxes(const sup_detect *view)
 {
     return 2 * (view->block_count + bundles_of(*view));
-}
-
-extern "C" size_t sup_gpu_detect_shared(const sup_gpu_system *system)
-{
-    return (size_t)system->unknown_count * sizeof(int);
-}
-
-extern "C" int sup_gpu_detect_prepare(const sup_gpu_system *system)
-{
-    return (int)cudaFuncSetAttribute(index_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                     (int)sup_gpu_detect_shared(system));
 }
 
 extern "C" int sup_gpu_detect_step(const sup_gpu_detect *detect, const sup_gpu_system *system,
@@ -794,12 +715,5 @@ extern "C" int sup_gpu_detect_step(const sup_gpu_detect *detect, const sup_gpu_s
     launch_early(test_kernel, dim3((d.cell_count * split + TEST_WARPS - 1) / TEST_WARPS, state->count), TEST_THREADS, 0,
                  on, *detect, *state, split);
     launch_early(pairs_kernel, vertices, THREADS, 0, on, *detect, *system, *state);
-    return (int)cudaGetLastError();
-}
-
-extern "C" int sup_gpu_list_rows(const sup_gpu_system *system, const sup_gpu_state *state, void *stream)
-{
-    launch_early(index_kernel, dim3(state->count), INDEX_THREADS, sup_gpu_detect_shared(system), (cudaStream_t)stream, *system,
-                 *state);
     return (int)cudaGetLastError();
 }

@@ -33,7 +33,8 @@ enum {
 typedef struct sup_gpu_system {
     int32_t unknown_count, interior_count, top_count, top_stride, part_count, slot_count, anchor_count;
     int32_t skin_count;
-    int32_t row_count;   /* of contact: one of each skin vertex with the skin, and where there are colliders one with them */
+    int32_t
+        row_count; /* of contact: one of each skin vertex with the skin, and where there are colliders one with them */
     int32_t lockstep;    /* characters a block: 1 or SUP_GPU_LOCKSTEP, which the parts were made for */
     int32_t most_local;  /* places of a part, anchors included */
     int32_t most_feet;   /* places of a part without anchors, but for those that are skin */
@@ -70,6 +71,7 @@ typedef struct sup_gpu_orders {
     int32_t shared;     /* one rotation a prism, and one step of conjugate gradients */
     int32_t contact;    /* touches itself */
     int32_t hidden;     /* its shown skin is left as it is */
+    int32_t strongest;  /* of the classic methods: each vertex goes with its strongest joint alone */
     int32_t version;    /* another one whenever something changed: wakes it */
     float damping, friction;
     float fall[3]; /* gravity times the square of the time step */
@@ -199,8 +201,8 @@ typedef struct sup_gpu_state {
     sup_gpu_four *raw;    /* as slot: the gradient alone */
     sup_gpu_four *gradient, *residual, *search, *image, *product; /* [count*unknown_count] solver_contact.c */
     sup_gpu_cg *cg;                                               /* [count*SUP_GPU_SOLVES] */
-    int32_t *touched; /* [count*skin_count] collider that a vertex touches, -1 for none; NULL without colliders */
-    sup_gpu_words words;                                          /* of a single character */
+    int32_t *touched;    /* [count*skin_count] collider that a vertex touches, -1 for none; NULL without colliders */
+    sup_gpu_words words; /* of a single character */
 } sup_gpu_state;
 
 /* Bytes of shared memory that the kernels of a step need. */

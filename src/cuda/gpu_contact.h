@@ -23,12 +23,14 @@ typedef struct sup_gpu_detect {
 /* Rows of this step into the state, from `carried`: pairs and their number. */
 int sup_gpu_detect_step(const sup_gpu_detect *detect, const sup_gpu_system *system, const sup_gpu_state *state,
                         const sup_gpu_body *body, void *stream);
-/* After all rows are found: those that each place is part of. */
-int sup_gpu_list_rows(const sup_gpu_system *system, const sup_gpu_state *state, void *stream);
 /* Fours of a character's block_box. */
 int32_t sup_gpu_detect_boxes(const sup_detect *view);
-size_t sup_gpu_detect_shared(const sup_gpu_system *system);
-int sup_gpu_detect_prepare(const sup_gpu_system *system);
+
+/* After all rows are found: those that each place is part of (list_rows.cu). Before that, once: bytes of shared memory that it
+ * needs, and the limit raised. */
+size_t sup_gpu_list_shared(const sup_gpu_system *system);
+int sup_gpu_list_prepare(const sup_gpu_system *system);
+int sup_gpu_list_rows(const sup_gpu_system *system, const sup_gpu_state *state, void *stream);
 
 #ifdef __cplusplus
 }

@@ -131,8 +131,9 @@ typedef struct sup_gpu_skin {
     float *rigid;              /* [count*joint_count*24] dual quaternion, stretch, whether stretched; NULL: linear */
 } sup_gpu_skin;
 
+/* `some_rigid`: some characters have the order `strongest`. */
 int sup_gpu_skin_step(const sup_gpu_skin *skin, const sup_gpu_joints *joints, const sup_gpu_orders *orders,
-                      const sup_gpu_out *out, void *stream);
+                      bool some_rigid, const sup_gpu_out *out, void *stream);
 
 #ifdef __cplusplus
 }

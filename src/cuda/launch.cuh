@@ -4,15 +4,6 @@
 
 #include "cuda/machine.cuh"
 
-/* The first thing that such a kernel does with what others wrote: waits for the kernel before it, and lets the next begin. */
-static __device__ void wait_for_kernel()
-{
-#if __CUDA_ARCH__ >= 900
-    cudaTriggerProgrammaticLaunchCompletion();
-    cudaGridDependencySynchronize();
-#endif
-}
-
 /* A launch that may begin before the kernel before it has ended (wait_for_kernel). */
 template <typename... P, typename... A>
 static void launch_early(void (*kernel)(P...), dim3 grid, int threads, size_t shared, cudaStream_t stream, A... args)

@@ -8,6 +8,16 @@
 /* The fast memory of a block, as large as its launch said. */
 #define SHARED_ARRAY(type, name) extern __shared__ __align__(16) type name[]
 
+/* The first thing that a kernel does with what others wrote: waits for the kernel before it, and lets the next begin. All kernels do,
+ * also those that have nothing to do: the next waits for this one, and so for all before it (launch.cuh). */
+static __device__ void wait_for_kernel()
+{
+#if __CUDA_ARCH__ >= 900
+    cudaTriggerProgrammaticLaunchCompletion();
+    cudaGridDependencySynchronize();
+#endif
+}
+
 /* Begins to copy 16 bytes into shared memory. */
 static __device__ void copy_chunk(const void *to, const void *from)
 {

@@ -80,6 +80,16 @@ static __device__ lane_view view_lane(const sup_gpu_skin &skin, int at)
     return v;
 }
 
+/* All weight on the strongest joint. */
+static __device__ void keep_strongest(lane_view &v)
+{
+    static const __device__ float whole = 1.0f;
+    v.joints += v.strongest * v.stride;
+    v.weights = &whole;
+    v.slots = 1;
+    v.strongest = 0;
+}
+
 static __device__ void blend(const lane_view &v, const float *joints, int stride, float m[12])
 {
     for (int i = 0; i < 12; i++)
@@ -169,7 +179,7 @@ static __device__ void turn_tangent(const sup_gpu_skin &skin, const sup_gpu_out 
     store_tangent(out, vertex, character, turned, sign * t[3], t);
 }
 
-/* MORE: morph targets or tangents as well. */
+/* MORE: morph targets, tangents or characters that are to be rigid as well. */
 template <bool RIGID, bool MORE>
 __global__ void __launch_bounds__(THREADS)
     skin_kernel(const __grid_constant__ sup_gpu_skin skin, const __grid_constant__ sup_gpu_joints joints,
@@ -181,6 +191,7 @@ __global__ void __launch_bounds__(THREADS)
     int at = skin.lane[i], vertex = skin.vertex[i];
     const size_t base = (size_t)(at / SUP_SKIN_BLOCK) * SUP_SKIN_CHANNEL + at % SUP_SKIN_BLOCK;
     lane_view v = view_lane(skin, at);
+    if (MORE && orders[character].strongest) keep_strongest(v);
     float m[12], p[3], n[3], turned[3], rest[3];
     if (RIGID)
         blend_rigid(v, skin.rigid + (size_t)character * joints.joint_count * JOINT_FLOATS, m);
@@ -203,26 +214,26 @@ __global__ void __launch_bounds__(THREADS)
 
 template <bool RIGID>
 static void launch_skin(const sup_gpu_skin &skin, const sup_gpu_joints &joints, const sup_gpu_orders *orders,
-                        const sup_gpu_out &out, cudaStream_t stream)
+                        bool some_rigid, const sup_gpu_out &out, cudaStream_t stream)
 {
     dim3 grid((skin.lane_count + THREADS - 1) / THREADS, joints.count);
-    if (skin.morphs.weight_count > 0 || out.tangents != NULL)
+    if (skin.morphs.weight_count > 0 || out.tangents != NULL || some_rigid)
         launch_early(skin_kernel<RIGID, true>, grid, THREADS, 0, stream, skin, joints, orders, out);
     else
         launch_early(skin_kernel<RIGID, false>, grid, THREADS, 0, stream, skin, joints, orders, out);
 }
 
 extern "C" int sup_gpu_skin_step(const sup_gpu_skin *skin, const sup_gpu_joints *joints, const sup_gpu_orders *orders,
-                                 const sup_gpu_out *out, void *stream)
+                                 bool some_rigid, const sup_gpu_out *out, void *stream)
 {
     cudaStream_t on = (cudaStream_t)stream;
     if (skin->lane_count == 0) return 0;
     if (skin->rigid == NULL) {
-        launch_skin<false>(*skin, *joints, orders, *out, on);
+        launch_skin<false>(*skin, *joints, orders, some_rigid, *out, on);
         return (int)cudaGetLastError();
     }
     int all = joints->count * joints->joint_count;
     launch_early(split_kernel, dim3((all + THREADS - 1) / THREADS), THREADS, 0, on, *skin, *joints);
-    launch_skin<true>(*skin, *joints, orders, *out, on);
+    launch_skin<true>(*skin, *joints, orders, some_rigid, *out, on);
     return (int)cudaGetLastError();
 }

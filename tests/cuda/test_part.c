@@ -12,9 +12,10 @@ typedef struct stage {
     sup_projective_view view;
     sup_device *device;
     sup_crowd *crowd;
-    int32_t count; /* of characters */
-    unsigned char *near, *held;
-    float *offset; /* the CPU's */
+    int32_t count;              /* of characters */
+    unsigned char *near, *held; /* held: as by a collider */
+    int32_t *touched;           /* on the device, of all characters: -1 where nothing is held */
+    float *offset;              /* the CPU's */
     void *scratch;
     float *skin, *cpu, *gpu; /* [vertex_count*3] as it comes, and parted */
     size_t n;
@@ -45,6 +46,8 @@ static stage open_stage(const char *scene, double resolution, const char *settin
     s.near = calloc((size_t)s.view.part.coarse_count, 1);
     s.held = calloc((size_t)s.view.part.coarse_count, 1);
     memset(s.near, 1, (size_t)s.view.part.coarse_count);
+    CHECK_EQ(sup_cuda_alloc((void **)&s.touched, (size_t)count * (size_t)s.view.part.coarse_count * sizeof(int32_t)),
+             0);
     s.offset = calloc(3 * (size_t)s.view.part.vertex_count, sizeof(float));
     s.scratch = aligned_alloc(64, scratch);
     s.skin = calloc(s.n, sizeof(float)), s.cpu = calloc(s.n, sizeof(float)), s.gpu = calloc(s.n, sizeof(float));
@@ -53,6 +56,7 @@ static stage open_stage(const char *scene, double resolution, const char *settin
 
 static void close_stage(stage *s)
 {
+    sup_cuda_free(s->touched);
     sup_crowd_destroy(s->crowd);
     sup_device_destroy(s->device);
     actor_close(&s->a);
@@ -86,6 +90,7 @@ static void part_on_cpu(stage *s, float keep, bool look)
 static void part_on_device(stage *s, float keep, bool look)
 {
     sup_crowd *c = s->crowd;
+    int32_t coarse = s->view.part.coarse_count, *touched = calloc((size_t)coarse, sizeof *touched);
     for (int32_t i = 0; i < s->count; i++) {
         sup_gpu_progress progress;
         CHECK_EQ(sup_cuda_copy(&progress, c->state.progress + i, sizeof progress), 0);
@@ -94,12 +99,18 @@ static void part_on_device(stage *s, float keep, bool look)
         CHECK_EQ(sup_cuda_copy((char *)c->out.positions + (size_t)i * c->out.instance_stride[0], s->skin,
                                s->n * sizeof(float)),
                  0);
+        for (int32_t v = 0; v < coarse; v++)
+            touched[v] = s->held[v] ? 0 : -1;
+        CHECK_EQ(sup_cuda_copy(s->touched + (size_t)i * (size_t)coarse, touched, (size_t)coarse * sizeof *touched), 0);
         CHECK_EQ(sup_cuda_copy(c->state.near + (size_t)i * (size_t)s->view.part.coarse_count, s->near,
                                (size_t)s->view.part.coarse_count),
                  0);
     }
+    free(touched);
+    sup_gpu_state state = c->state;
+    state.touched = s->touched;
     CHECK_EQ(sup_cuda_copy(c->device_keep, &keep, sizeof keep), 0);
-    CHECK_EQ(sup_gpu_part_step(&c->part, &c->state, &c->out, s->device->stream), 0);
+    CHECK_EQ(sup_gpu_part_step(&c->part, &state, &c->out, s->device->stream), 0);
     CHECK_EQ(sup_cuda_wait(s->device->stream), 0);
     CHECK_EQ(sup_cuda_copy(s->gpu, (char *)c->out.positions + (size_t)(s->count - 1) * c->out.instance_stride[0],
                            s->n * sizeof(float)),
@@ -148,6 +159,9 @@ static void part_poses(const char *scene, double resolution, const char *setting
     set_order(2);
     pose_stage(&s, clip, 1.05);
     compare_parted(&s, "next", 0.9f, true, true);
+    for (int32_t v = 0; v < s.view.part.coarse_count; v += 3)
+        s.held[v] = 1;
+    compare_parted(&s, "some of it held", 0.9f, true, true);
     set_order(0);
     compare_parted(&s, "asleep", 1.0f, false, true);
     CHECK_OK(sup_crowd_hide(s.crowd, -1, true, &error), error);

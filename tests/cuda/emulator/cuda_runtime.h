@@ -115,6 +115,7 @@ extern thread_local dim3 blockDim, gridDim;
 namespace emulated
 {
 void *shared_memory();
+void wait_for_kernel();                      /* there is no other, but a thread that ends without it is a fault */
 void begin_copy(void *to, const void *from); /* of 16 bytes */
 void end_group();
 void wait_groups(int but); /* all but the last */

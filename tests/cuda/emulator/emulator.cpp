@@ -78,6 +78,7 @@ struct fibre {
     emulated::together meets; /* what its warp does when all are there */
     unsigned mask;
     void *operands;
+    bool waited; /* for the kernel before */
     std::vector<copy> copies;
     std::vector<size_t> groups; /* where each ends in `copies` */
     void *fake_stack;
@@ -183,6 +184,7 @@ class worker
     {
         arrived(NULL);
         the_job->body();
+        if (!current->waited) fail("a thread ended without having waited for the kernel before");
         if (!current->copies.empty()) fail("a thread ended before its copies were waited for");
         went = true;
         if (waiting == --alive && waiting > 0) release_block();
@@ -337,6 +339,7 @@ class worker
             fibre &f = fibres[i];
             f.thread = {i, 0, 0};
             f.fake_stack = NULL;
+            f.waited = false;
             void **top =
                 (void **)(f.stack + STACK - i % 61 * 192); /* or all would be in the same few lines of the cache */
             *--top = NULL;                                 /* where the entry would go back to */
@@ -466,6 +469,11 @@ namespace emulated
 void *shared_memory()
 {
     return mine->shared;
+}
+
+void wait_for_kernel()
+{
+    mine->current->waited = true;
 }
 
 void begin_copy(void *to, const void *from)

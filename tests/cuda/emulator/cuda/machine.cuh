@@ -6,6 +6,11 @@
 
 #define SHARED_ARRAY(type, name) type *name = (type *)emulated::shared_memory()
 
+static inline void wait_for_kernel()
+{
+    emulated::wait_for_kernel();
+}
+
 /* Copies are made when they are waited for, not before: who reads too early reads what was there. */
 static inline void copy_chunk(const void *to, const void *from)
 {
