@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -46,7 +47,7 @@ namespace
 {
 using emulated::fail;
 
-enum { WARP = 32 };
+enum { WARP = 32, PATIENCE = 4 };
 #if defined(WITH_ADDRESS_SANITIZER)
 const size_t STACK = 512 * 1024; /* bytes of a fibre; pages that are never touched cost nothing */
 #else
@@ -381,12 +382,16 @@ class worker
         shared += (16 - (uintptr_t)shared % 16) % 16;
         memset(shared, 0xff, job.shared);
         prepare(job, index);
-        while (alive > 0) {
+        for (unsigned idle = 0; alive > 0;) {
             went = false;
             const bool looks = sweep();
-            if (went || alive == 0) continue;
+            idle = went ? 0 : idle + 1;
+            if (idle == 0 || alive == 0) continue;
             if (!looks) fail("threads of a block wait for others that never come");
-            sched_yield(); /* another block has to come first */
+            if (idle < PATIENCE) /* another block has to come first */
+                sched_yield();
+            else
+                std::this_thread::sleep_for(std::chrono::microseconds(20));
         }
     }
 };
