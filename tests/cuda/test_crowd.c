@@ -334,7 +334,8 @@ TEST(the_same_bits_in_whatever_order_threads_come)
     for (int32_t k = 0; k < SUP_COUNT(counts); k++) {
         uint64_t hash = hash_run(&f, counts[k], 1, 1.0f / 60.0f);
         emulated_order(orders[k]);
-        CHECK_MSG(hash_run(&f, counts[k], 1, 1.0f / 60.0f) == hash, "%d at a time, order %u", (int)counts[k], orders[k]);
+        CHECK_MSG(hash_run(&f, counts[k], 1, 1.0f / 60.0f) == hash, "%d at a time, order %u", (int)counts[k],
+                  orders[k]);
         emulated_order(0);
     }
     close_fixture(&f);
