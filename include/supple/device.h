@@ -49,8 +49,9 @@ typedef struct sup_crowd_def {
         with_tangents; /* tangents too, in the crowd's own memory where `tangents` is NULL; the character must have them */
 } sup_crowd_def;
 
-/* All instances at rest in the bind pose. Needs about 4.6 MB an instance for a character of 5000 simulated vertices and
- * 23,000 shown ones; SUP_ERROR_MEMORY says how much was asked for when the device has not got it. */
+/* All instances at rest in the bind pose. Needs about 5.2 MB an instance, and up to 1 GB for parting, for a character of
+ * 5000 simulated vertices and 23,000 shown ones; SUP_ERROR_MEMORY says how much was asked for when the device has not
+ * got it. */
 SUP_API sup_result sup_crowd_create(sup_device *device, const sup_model *model, const sup_crowd_def *def,
                                     sup_crowd **crowd, sup_error *error);
 SUP_API void sup_crowd_destroy(sup_crowd *crowd);
