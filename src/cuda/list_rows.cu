@@ -2,33 +2,25 @@
  * colliders. Lists are sorted: forces are gathered in the order of the rows, whoever found them first. */
 #include "cuda/gpu_contact.h"
 #include "cuda/launch.cuh"
+#include "cuda/scan.cuh"
 
 enum { INDEX_THREADS = 1024 };
 
 /* First places of lists from their lengths in `count`, by a block: every thread some of them, then their sums. */
 static __device__ void scan(int *count, int n, int32_t *first)
 {
-    __shared__ int warps[32];
+    __shared__ int warps[INDEX_THREADS / 32];
     int each = (n + INDEX_THREADS - 1) / INDEX_THREADS, begin = min(n, (int)threadIdx.x * each);
-    int end = min(n, begin + each), own = 0, lane = threadIdx.x % 32;
+    int end = min(n, begin + each), own = 0, all;
     for (int i = begin; i < end; i++)
         own += count[i];
-    int before = own;
-    for (int step = 1; step < 32; step <<= 1) {
-        int other = __shfl_up_sync(0xffffffffu, before, step);
-        if (lane >= step) before += other;
-    }
-    if (lane == 31) warps[threadIdx.x / 32] = before;
-    __syncthreads();
-    before -= own;
-    for (int i = 0; i < (int)threadIdx.x / 32; i++)
-        before += warps[i];
+    int before = scan_block<INDEX_THREADS>(own, warps, all);
     for (int i = begin; i < end; i++) {
         int length = count[i];
         count[i] = first[i] = before;
         before += length;
     }
-    if (threadIdx.x == INDEX_THREADS - 1) first[n] = before;
+    if (threadIdx.x == 0) first[n] = all;
     __syncthreads();
 }
 

@@ -8,6 +8,7 @@
  * A character in which nothing crosses ends after `find`, one that nothing is near after `choose`. What is done and in which order is
  * the CPU's. */
 #include "cuda/part_move.cuh"
+#include "cuda/scan.cuh"
 #include "cuda/store.cuh"
 #include "cuda/wake.cuh"
 
@@ -28,27 +29,6 @@ static __device__ sup_gpu_part_frame begin_frame(const sup_gpu_part &g, const su
     frame.stale = in.hidden;
     frame.active_count = frame.pair_count = 0;
     return frame;
-}
-
-/* How many are before this thread's own of a block, and in all. */
-static __device__ int scan_block(int own, int *warps, int &all)
-{
-    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    int before = own;
-    for (int step = 1; step < 32; step <<= 1) {
-        const int other = __shfl_up_sync(0xffffffffu, before, step);
-        if (lane >= step) before += other;
-    }
-    if (lane == 31) warps[warp] = before;
-    __syncthreads();
-    before -= own;
-    all = 0;
-    for (int i = 0; i < CHOOSE_THREADS / 32; i++) {
-        if (i < warp) before += warps[i];
-        all += warps[i];
-    }
-    __syncthreads();
-    return before;
 }
 
 __global__ void __launch_bounds__(CHOOSE_THREADS)
@@ -75,7 +55,7 @@ __global__ void __launch_bounds__(CHOOSE_THREADS)
     for (int base = 0; base < words && looks; base += CHOOSE_THREADS) {
         const int own = base + (int)threadIdx.x;
         uint32_t bits = own < words ? chosen[own] : 0u;
-        int all, at = frame.active_count + scan_block(__popc(bits), warps, all);
+        int all, at = frame.active_count + scan_block<CHOOSE_THREADS>(__popc(bits), warps, all);
         for (; bits != 0; bits &= bits - 1)
             active[at++] = 32 * own + __ffs((int)bits) - 1;
         frame.active_count += all;

@@ -1,7 +1,5 @@
 /* test_colliders.c - things in the way of a crowd against those of the CPU: the same skin lies on them. */
-#include "supple/device.h"
-#include "supple/supple.h"
-#include "test.h"
+#include "cuda/crowd_fixture.h"
 
 #ifdef SUPPLE_EMULATED
 #include "emulator.h"
@@ -9,14 +7,7 @@
 
 enum { BALL, PLANE, CUBE, CAPSULE, THINGS };
 
-typedef struct fixture {
-    sup_character *character;
-    sup_rig *rig;
-    sup_model *model;
-    sup_device *device;
-    sup_pose *pose;
-    sup_collider things[THINGS];
-} fixture;
+static sup_collider things[THINGS]; /* of the fixture that is open */
 
 /* A cube around a point, its triangles outward. */
 static sup_collider make_cube(sup_vec3 at, float half)
@@ -45,16 +36,13 @@ static fixture open_fixture(const char *vertices, const char *contact)
     sup_error error = {0};
     double values[64];
     const sup_method *m = sup_method_find("projective");
-    sup_result result = sup_device_cuda_create(NULL, 0, &f.device, &error);
-    if (result == SUP_ERROR_UNSUPPORTED) SKIP("no GPU");
-    CHECK_OK(result, error);
+    f.device = device_or_skip();
     CHECK_OK(sup_scene_create(NULL, "cylinder", 0.2, &f.character, &error), error);
     CHECK_OK(sup_rig_create(NULL, f.character, NULL, &f.rig, &error), error);
     sup_method_defaults(m, values);
     CHECK_OK(sup_method_set(m, values, "vertices", vertices, &error), error);
     CHECK_OK(sup_method_set(m, values, "contact", contact, &error), error);
-    CHECK_OK(sup_bind(NULL, m, f.rig, &(sup_bind_def){.values = values}, &f.model, &error), error);
-    CHECK_OK(sup_pose_create(NULL, f.character, &f.pose, &error), error);
+    bind_fixture(&f, m, &(sup_bind_def){.values = values});
     float radius = 0.0f, low = 1e9f, high = -1e9f;
     for (int32_t v = 0; v < f.rig->vertex_count; v++) {
         const float *p = f.rig->positions + 3 * (size_t)v;
@@ -63,26 +51,17 @@ static fixture open_fixture(const char *vertices, const char *contact)
         high = fmaxf(high, p[1]);
     }
     float middle = 0.5f * (low + high), deep = 0.25f * radius;
-    f.things[BALL] = sup_collider_ball((sup_vec3){2.0f * radius - deep, middle, 0.0f}, radius);
-    f.things[PLANE] = sup_collider_plane((sup_vec3){-radius + deep, 0.0f, 0.0f}, (sup_vec3){1.0f, 0.0f, 0.0f});
-    f.things[CUBE] = make_cube((sup_vec3){0.0f, low + 0.2f * (high - low), 2.0f * radius - deep}, radius);
-    f.things[CAPSULE] = sup_collider_capsule((sup_vec3){-radius, high, -1.3f * radius + deep},
-                                             (sup_vec3){radius, high, -1.3f * radius + deep}, 0.3f * radius);
+    things[BALL] = sup_collider_ball((sup_vec3){2.0f * radius - deep, middle, 0.0f}, radius);
+    things[PLANE] = sup_collider_plane((sup_vec3){-radius + deep, 0.0f, 0.0f}, (sup_vec3){1.0f, 0.0f, 0.0f});
+    things[CUBE] = make_cube((sup_vec3){0.0f, low + 0.2f * (high - low), 2.0f * radius - deep}, radius);
+    things[CAPSULE] = sup_collider_capsule((sup_vec3){-radius, high, -1.3f * radius + deep},
+                                           (sup_vec3){radius, high, -1.3f * radius + deep}, 0.3f * radius);
     int32_t node = f.rig->joint_node[f.rig->joint_count - 1];
     sup_mat34 inverse = f.rig->joint_inverse_bind[f.rig->joint_count - 1];
-    f.things[CAPSULE].node = node;
-    f.things[CAPSULE].place = inverse;
-    f.things[CUBE].friction = 0.0f;
+    things[CAPSULE].node = node;
+    things[CAPSULE].place = inverse;
+    things[CUBE].friction = 0.0f;
     return f;
-}
-
-static void close_fixture(fixture *f)
-{
-    sup_device_destroy(f->device);
-    sup_pose_destroy(f->pose);
-    sup_model_destroy(f->model);
-    sup_rig_destroy(f->rig);
-    sup_character_destroy(f->character);
 }
 
 static double apart(const fixture *f, const float *a, const float *b)
@@ -115,14 +94,14 @@ static outcome compare(fixture *f, int32_t count, bool plays, double fps)
                          .character = f->character,
                          .clip_count = 1,
                          .clips = &c,
-                         .colliders = f->things,
+                         .colliders = things,
                          .collider_count = THINGS};
     outcome o = {.hash = 1469598103934665603u};
     sup_pose_sample(f->character, c, (double)c->start, f->pose);
     CHECK_OK(sup_crowd_create(f->device, f->model, &def, &crowd, &error), error);
     CHECK_OK(sup_instance_create(NULL, f->model, f->pose, &instance, &error), error);
     CHECK_OK(sup_instance_create(NULL, f->model, f->pose, &lone, &error), error);
-    CHECK_OK(sup_instance_set_colliders(instance, f->things, THINGS, &error), error);
+    CHECK_OK(sup_instance_set_colliders(instance, things, THINGS, &error), error);
     if (plays) { /* the clip begins in the bind pose */
         CHECK_OK(sup_crowd_play(crowd, count - 1, 0, (double)c->start, 1.0, false, &error), error);
         CHECK_OK(sup_crowd_reset(crowd, count - 1, &error), error);
@@ -171,7 +150,7 @@ TEST(crowds_lie_on_colliders_as_on_the_cpu)
     o = compare(&f, 2, false, 40.0);
     CHECK_MSG(o.apart < 1e-5 && o.felt > 0.01, "40 frames a second: %g apart, %g felt", o.apart, o.felt);
     /* Deep enough to let go of skin whose bone it has swallowed. */
-    f.things[PLANE] = sup_collider_plane((sup_vec3){0.6f * f.rig->size, 0.0f, 0.0f}, (sup_vec3){1.0f, 0.0f, 0.0f});
+    things[PLANE] = sup_collider_plane((sup_vec3){0.6f * f.rig->size, 0.0f, 0.0f}, (sup_vec3){1.0f, 0.0f, 0.0f});
     o = compare(&f, 1, false, 60.0);
     CHECK_MSG(o.apart < 1e-5 && o.felt > 0.01, "deep inside: %g apart, %g felt", o.apart, o.felt);
     close_fixture(&f);
@@ -190,10 +169,10 @@ TEST(a_collider_that_moves_wakes_flesh)
     sup_crowd_report report = {0};
     sup_mat34 away = sup_mat34_identity();
     away.m[3] = f.rig->size;
-    f.things[BALL].place = away;
-    CHECK_OK(sup_crowd_create(f.device, f.model, &(sup_crowd_def){.colliders = f.things, .collider_count = 1}, &crowd,
-                              &error),
-             error);
+    things[BALL].place = away;
+    CHECK_OK(
+        sup_crowd_create(f.device, f.model, &(sup_crowd_def){.colliders = things, .collider_count = 1}, &crowd, &error),
+        error);
     for (int32_t i = 0; i < 200 && !report.asleep; i++) {
         CHECK_OK(sup_crowd_step(crowd, 1.0f / 60.0f, NULL, &error), error);
         CHECK_OK(sup_crowd_last_step(crowd, 0, &report, &error), error);
@@ -227,7 +206,7 @@ TEST(wrong_colliders_of_a_crowd_are_refused)
     sup_error error = {0};
     sup_crowd *crowd = NULL;
     sup_model *linear = NULL;
-    sup_collider flat = f.things[BALL];
+    sup_collider flat = things[BALL];
     sup_crowd_def def = {.colliders = &flat, .collider_count = 1};
     flat.radius = 0.0f;
     CHECK_EQ(sup_crowd_create(f.device, f.model, &def, &crowd, &error), SUP_ERROR_ARGUMENT);
@@ -236,7 +215,7 @@ TEST(wrong_colliders_of_a_crowd_are_refused)
     CHECK_EQ(sup_crowd_create(f.device, f.model, &def, &crowd, &error), SUP_ERROR_ARGUMENT);
     CHECK_TEXT(error.id, "collider.null");
     CHECK_OK(sup_bind(NULL, sup_method_find("linear"), f.rig, NULL, &linear, &error), error);
-    def.colliders = f.things;
+    def.colliders = things;
     CHECK_EQ(sup_crowd_create(f.device, linear, &def, &crowd, &error), SUP_ERROR_UNSUPPORTED);
     CHECK_TEXT(error.id, "collider.method");
     CHECK_OK(sup_crowd_create(f.device, linear, NULL, &crowd, &error), error);

@@ -1,30 +1,11 @@
 /* test_crowd.c - the device against the CPU: the same skin, the same bits twice, sentences for what is wrong. Skipped where
  * no GPU is found; what happens then is tested everywhere. */
-#include "supple/device.h"
-#include "supple/supple.h"
+#include "cuda/crowd_fixture.h"
 #include "base/base.h"
-#include "test.h"
 
 #ifdef SUPPLE_EMULATED
 #include "emulator.h"
 #endif
-
-typedef struct fixture {
-    sup_character *character;
-    sup_rig *rig;
-    sup_model *model;
-    sup_device *device;
-} fixture;
-
-static sup_device *device_or_skip(void)
-{
-    sup_device *device = NULL;
-    sup_error error = {0};
-    sup_result result = sup_device_cuda_create(NULL, 0, &device, &error);
-    if (result == SUP_ERROR_UNSUPPORTED) SKIP("no GPU");
-    CHECK_OK(result, error);
-    return device;
-}
 
 /* A built-in character; `settings`: "name=value name=value" of the method. `rigid`: how rigid its right half is painted. */
 static fixture open_fixture(const char *scene, const char *method, const char *settings, float rigid)
@@ -49,17 +30,9 @@ static fixture open_fixture(const char *scene, const char *method, const char *s
         paint[v] = f.rig->positions[3 * (size_t)v] > 0.0f ? rigid : 0.0f;
     sup_paint rigid_paint = {"rigid", paint};
     sup_bind_def def = {.values = values, .paints = &rigid_paint, .paint_count = rigid > 0.0f ? 1 : 0};
-    CHECK_OK(sup_bind(NULL, m, f.rig, &def, &f.model, &error), error);
+    bind_fixture(&f, m, &def);
     free(paint);
     return f;
-}
-
-static void close_fixture(fixture *f)
-{
-    sup_device_destroy(f->device);
-    sup_model_destroy(f->model);
-    sup_rig_destroy(f->rig);
-    sup_character_destroy(f->character);
 }
 
 TEST(without_a_gpu_it_says_so)

@@ -1,17 +1,7 @@
 /* test_shown.c - what a crowd shows beside places and normals: morph targets, of poses and of clips, and tangents. */
-#include "supple/device.h"
-#include "supple/supple.h"
-#include "test.h"
+#include "cuda/crowd_fixture.h"
 
 enum { PROP = 4, KEYS = 3 }; /* vertices of a pyramid that rides on the last node; keys of a clip's weights */
-
-typedef struct fixture {
-    sup_character *character;
-    sup_rig *rig;
-    sup_model *model;
-    sup_device *device;
-    sup_pose *pose;
-} fixture;
 
 /* The arrays of a character with a rigid part behind its own. */
 typedef struct arrays {
@@ -132,9 +122,7 @@ static fixture open_fixture(const char *method)
     sup_error error = {0};
     double values[64];
     const sup_method *m = sup_method_find(method);
-    sup_result result = sup_device_cuda_create(NULL, 0, &f.device, &error);
-    if (result == SUP_ERROR_UNSUPPORTED) SKIP("no GPU");
-    CHECK_OK(result, error);
+    f.device = device_or_skip();
     f.character = make_character();
     CHECK_OK(sup_rig_create(NULL, f.character, NULL, &f.rig, &error), error);
     sup_method_defaults(m, values);
@@ -142,18 +130,8 @@ static fixture open_fixture(const char *method)
         CHECK_OK(sup_method_set(m, values, "vertices", "200", &error), error);
         CHECK_OK(sup_method_set(m, values, "contact", "0", &error), error);
     }
-    CHECK_OK(sup_bind(NULL, m, f.rig, &(sup_bind_def){.values = values}, &f.model, &error), error);
-    CHECK_OK(sup_pose_create(NULL, f.character, &f.pose, &error), error);
+    bind_fixture(&f, m, &(sup_bind_def){.values = values});
     return f;
-}
-
-static void close_fixture(fixture *f)
-{
-    sup_device_destroy(f->device);
-    sup_pose_destroy(f->pose);
-    sup_model_destroy(f->model);
-    sup_rig_destroy(f->rig);
-    sup_character_destroy(f->character);
 }
 
 /* Ten floats a vertex: place, normal, tangent. */
