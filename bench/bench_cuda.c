@@ -153,7 +153,7 @@ enum { STAGE_FRAMES = 60, STAGE_MOST = STAGE_FRAMES * CLIPS };
 
 /* Times of stages in frames that were launched stage by stage, which takes a little longer than a graph. */
 typedef struct stage_times {
-    float ms[STAGES + 1][STAGE_MOST]; /* the last: detection and solver, which others call a step */
+    float ms[STAGES + 2][STAGE_MOST]; /* the last two: detection and solver, which others call a step, and all */
     int32_t count, failures;
 } stage_times;
 
@@ -171,6 +171,7 @@ static void time_stages(sup_crowd *crowd, stage_times *to)
         sup_cuda_wait(stream);
         for (int32_t k = 0; k < STAGES; k++)
             sup_cuda_event_elapsed(event[k], event[k + 1], &to->ms[k][to->count]);
+        sup_cuda_event_elapsed(event[0], event[STAGES], &to->ms[STAGES + 1][to->count]);
         to->ms[STAGES][to->count] = to->ms[STAGE_DETECT][to->count] + to->ms[STAGE_SOLVER][to->count];
     }
     for (int32_t k = 0; k <= STAGES; k++)
@@ -179,10 +180,10 @@ static void time_stages(sup_crowd *crowd, stage_times *to)
 
 static void print_stages(stage_times *t)
 {
-    static const char *const names[STAGES + 1] = {"pose", "anchors", "detect", "solver",
-                                                  "skin", "show",    "part",   "detect and solver"};
+    static const char *const names[STAGES + 2] = {"pose", "anchors",           "detect", "solver", "skin", "show",
+                                                  "part", "detect and solver", "all"};
     printf("      stages, median ms (ninetieth):");
-    for (int32_t k = 0; k <= STAGES; k++) {
+    for (int32_t k = 0; k < STAGES + 2; k++) {
         times all = sort_times(t->ms[k], t->count);
         printf(" %s %.4f (%.4f)", names[k], (double)all.median, (double)all.ninetieth);
     }

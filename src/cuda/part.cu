@@ -13,7 +13,7 @@
 #include "cuda/wake.cuh"
 
 enum { ROUNDS = 10, SWEEPS = 4, LAST_SWEEPS = 12 }; /* part_skin.c */
-enum { CHOOSE_THREADS = 1024, NEAR_AT_ONCE = 5 };
+enum { CHOOSE_THREADS = 1024, NEAR_AT_ONCE = 5, BUNDLES_AT_ONCE = 4 };
 #define LEAST_OFFSET 1e-4f /* part_skin.c */
 
 /* --- Where to look --- */
@@ -32,9 +32,11 @@ static __device__ sup_gpu_part_frame begin_frame(const sup_gpu_part &g, const su
     return frame;
 }
 
-/* Of some vertices, CHOOSE_THREADS apart, their bundles; and whether they are always looked at. Never changes. */
+/* Of some vertices, CHOOSE_THREADS apart, the first of their bundles, and where the others are; whether they are always looked
+ * at. Never changes. */
 struct near_view {
-    int first[NEAR_AT_ONCE], end[NEAR_AT_ONCE];
+    int bundle[NEAR_AT_ONCE][BUNDLES_AT_ONCE]; /* -1: none */
+    int next[NEAR_AT_ONCE], end[NEAR_AT_ONCE];
     bool always[NEAR_AT_ONCE];
 };
 
@@ -43,12 +45,24 @@ static __device__ near_view fetch_near(const sup_part_view &view, int v)
     near_view own = {};
 #pragma unroll
     for (int k = 0; k < NEAR_AT_ONCE; k++, v += CHOOSE_THREADS) {
-        if (v >= view.coarse_count) continue;
-        own.first[k] = view.coarse_first[v];
-        own.end[k] = view.coarse_first[v + 1];
-        own.always[k] = (view.close[v] & SUP_PART_BETWEEN) != 0;
+        const bool there = v < view.coarse_count;
+        own.next[k] = there ? view.coarse_first[v] : 0;
+        own.end[k] = there ? view.coarse_first[v + 1] : 0;
+        own.always[k] = there && (view.close[v] & SUP_PART_BETWEEN) != 0;
+    }
+#pragma unroll
+    for (int k = 0; k < NEAR_AT_ONCE; k++) {
+#pragma unroll
+        for (int i = 0; i < BUNDLES_AT_ONCE; i++)
+            own.bundle[k][i] = own.next[k] + i < own.end[k] ? view.coarse_bundles[own.next[k] + i] : -1;
+        own.next[k] += BUNDLES_AT_ONCE;
     }
     return own;
+}
+
+static __device__ void choose_bundle(uint32_t *chosen, int bundle)
+{
+    atomicOr(&chosen[bundle / 32], 1u << bundle % 32);
 }
 
 /* Bits of the bundles around those of the vertices that are near something. */
@@ -60,9 +74,13 @@ static __device__ void choose_bundles(const sup_part_view &view, const unsigned 
     for (int k = 0; k < NEAR_AT_ONCE; k++)
         wanted[k] = own.always[k] || (v + k * CHOOSE_THREADS < view.coarse_count && near[v + k * CHOOSE_THREADS] != 0);
 #pragma unroll
-    for (int k = 0; k < NEAR_AT_ONCE; k++)
-        for (int i = own.first[k]; wanted[k] && i < own.end[k]; i++)
-            atomicOr(&chosen[view.coarse_bundles[i] / 32], 1u << view.coarse_bundles[i] % 32);
+    for (int k = 0; k < NEAR_AT_ONCE; k++) {
+#pragma unroll
+        for (int i = 0; i < BUNDLES_AT_ONCE; i++)
+            if (wanted[k] && own.bundle[k][i] >= 0) choose_bundle(chosen, own.bundle[k][i]);
+        for (int i = own.next[k]; wanted[k] && i < own.end[k]; i++)
+            choose_bundle(chosen, view.coarse_bundles[i]);
+    }
 }
 
 __global__ void __launch_bounds__(CHOOSE_THREADS)
