@@ -5,7 +5,8 @@
  * two: every part of the tissue by a block of threads of its own, then the top (blocks.h, top.cu). The solve is exact, so
  * that harmonic start and Anderson acceleration work as on the CPU.
  *
- *     start   inertial prediction, the anchors' pull, first half of its solve
+ *     predict inertial prediction, the anchors' pull
+ *     start   first half of its solve
  *     top     S^-1 of what the parts left over
  *     decide  in a crowd: what the sums of a local step mean for the next iterate
  *     move    second half of the solve, the accelerated step, volumes
@@ -16,6 +17,15 @@
  *
  * A block handles one part of C characters: their inverses and prisms are read once. Sums are taken in a fixed order. */
 #include "cuda/crowd_local.cuh"
+
+enum { PREDICT_THREADS = 256 };
+
+__global__ void __launch_bounds__(PREDICT_THREADS)
+    predict_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st)
+{
+    __shared__ float sums[8 * 32];
+    predict<PREDICT_THREADS>(s, st, sums);
+}
 
 template <int C, int T>
 __global__ void __launch_bounds__(T, C > 1 ? 3 : 1)
@@ -28,7 +38,7 @@ __global__ void __launch_bounds__(T, C > 1 ? 3 : 1)
     wait_for_kernel();
     __syncthreads();
     clear_rest(b);
-    predict<C, T>(s, st, b);
+    load_pull<C, T>(s, st, b);
     wait_inverse();
     __syncthreads();
     forward<C, T>(s, st, b);
@@ -201,6 +211,9 @@ static int launch_step(const sup_gpu_system &s, const sup_gpu_state &st, int tur
 {
     dim3 grid(s.part_count, (st.count + C - 1) / C);
     size_t shared = sup_gpu_step_shared(&s);
+    const int lines = (s.unknown_count + PREDICT_THREADS - 1) / PREDICT_THREADS;
+    launch_early(predict_kernel, dim3(lines < s.part_count ? lines : s.part_count, st.count), (int)PREDICT_THREADS,
+                 (size_t)0, stream, s, st);
     launch_early(start_kernel<C, T>, grid, T, sup_gpu_solve_shared(&s), stream, s, st);
     int error = sup_gpu_top(&s, &st, -1, 0, stream);
     for (int turn = 0; error == 0 && turn <= turns; turn++) {

@@ -307,25 +307,6 @@ static __device__ void reduce(float *shared, float (&values)[N], unsigned which,
     st.sums[((size_t)(character + k / each) * SUP_GPU_SUMS + first + k % each) * st.sum_rows + blockIdx.x] = total;
 }
 
-/* The same for values of one character a thread, T / C threads each: the first `count` of them. */
-template <int C, int T, int N>
-static __device__ void reduce_each(const block_view<C> &b, float (&values)[N], int count, const sup_gpu_state &st,
-                                   int first)
-{
-    enum { WARPS = T / 32 / C };
-    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    const float sum = warp_sums<N>(values);
-    if (lane % (32 / N) == 0) b.sums[lane / (32 / N) * 32 + warp] = sum;
-    __syncthreads();
-    const int c = threadIdx.x / N, k = threadIdx.x % N;
-    if (c >= b.live || k >= count) return;
-    float total = 0.0f;
-#pragma unroll
-    for (int w = 0; w < WARPS; w++)
-        total += b.sums[k * 32 + c * WARPS + w];
-    st.sums[((size_t)(b.first + c) * SUP_GPU_SUMS + first + k) * st.sum_rows + blockIdx.x] = total;
-}
-
 /* Which of C equal stretches of `length` a number is in: a division that costs less. */
 template <int C> static __device__ int which_of(int number, int length)
 {

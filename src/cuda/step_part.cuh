@@ -53,35 +53,71 @@ static __device__ float4 predict_place(const sup_gpu_state &st, const predict_vi
 /* The pull of the anchors' second difference at a place, from those of its anchors [begin, end). */
 static __device__ float4 pull_of_anchors(const sup_gpu_system &s, const predict_view &v, int begin, int end)
 {
+    enum { AT_ONCE = 4 };
     float4 pull = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-#pragma unroll 4
-    for (int e = begin; e < end; e++)
-        pull = add_scaled(pull, s.pull_value[e], v.bend[s.pull_anchor[e]]);
+#pragma unroll 1
+    for (int first = begin; first < end; first += AT_ONCE) {
+        float value[AT_ONCE];
+        float4 bend[AT_ONCE];
+#pragma unroll
+        for (int k = 0; k < AT_ONCE; k++) {
+            const int e = min(first + k, end - 1);
+            value[k] = first + k < end ? s.pull_value[e] : 0.0f;
+            bend[k] = v.bend[s.pull_anchor[e]];
+        }
+#pragma unroll
+        for (int k = 0; k < AT_ONCE; k++)
+            pull = add_scaled(pull, value[k], bend[k]);
+    }
     return pull;
 }
 
-/* The pull, which is the gradient that the start is solved from, into `in` and `left`. */
-template <int C, int T>
-static __device__ void predict(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b)
+/* The prediction, and the pull, which is the gradient that the start is solved from, into `gradient`: by blocks of T threads, at most
+ * as many as a character has parts. Places in line: part by part, of which memory gets a little at a time, it takes three times as long. */
+template <int T>
+static __device__ void predict(const sup_gpu_system &s, const sup_gpu_state &st, float *shared)
 {
-    enum { EACH = T / C }; /* threads a character */
-    const int c = threadIdx.x / EACH;
-    float sums[8] = {0.0f};
-    if (c < b.live) {
-        const predict_view view = view_predict(s, st, b.first + c);
-        for (int i = threadIdx.x % EACH; i < b.part.count + b.part.slot_count; i += EACH) {
-            bool own;
-            int place = b.place(s.interior_count, i, own);
-            float4 pull = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-            if (own) {
-                st.inertial[view.at + place] = predict_place(st, view, place, s.diagonal[place], sums);
-                pull = pull_of_anchors(s, view, s.pull_first[place], s.pull_first[place + 1]);
-            }
-            put(b.row(b.in, b.left, i, c),
-                i < b.part.count ? make_float4(-pull.x, -pull.y, -pull.z, 0.0f) : pull);
-        }
+    enum { SUMS = 8, SOME = 5 }; /* five of them are used */
+    const int character = blockIdx.y, blocks = gridDim.x, warp = threadIdx.x / 32;
+    int place = blockIdx.x * T + threadIdx.x, at = min(place, s.unknown_count - 1);
+    int begin = s.pull_first[at], end = s.pull_first[at + 1];
+    float weight = s.diagonal[at], sums[SUMS] = {0.0f};
+    wait_for_kernel();
+    const predict_view view = view_predict(s, st, character);
+    while (place < s.unknown_count) {
+        const float4 pull = pull_of_anchors(s, view, begin, end);
+        st.inertial[view.at + place] = predict_place(st, view, place, weight, sums);
+        st.gradient[view.at + place] = pull;
+        place += blocks * T;
+        at = min(place, s.unknown_count - 1);
+        begin = s.pull_first[at], end = s.pull_first[at + 1];
+        weight = s.diagonal[at];
     }
-    reduce_each<C, T, 8>(b, sums, 5, st, SUM_PRODUCT);
+    const float sum = warp_sums<SUMS>(sums);
+    if (threadIdx.x % 4 == 0) shared[threadIdx.x % 32 / 4 * 32 + warp] = sum;
+    __syncthreads();
+    if (threadIdx.x >= SOME) return;
+    float total = 0.0f;
+    for (int w = 0; w < T / 32; w++)
+        total += shared[threadIdx.x * 32 + w];
+    float *rows = st.sums + ((size_t)character * SUP_GPU_SUMS + SUM_PRODUCT + threadIdx.x) * st.sum_rows;
+    for (int row = blockIdx.x; row < s.part_count; row += blocks) /* who reads them expects one of every part */
+        rows[row] = row == (int)blockIdx.x ? total : 0.0f;
+}
+
+/* The pull into `in` and `left`. */
+template <int C, int T>
+static __device__ void load_pull(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b)
+{
+    const int places = b.part.count + b.part.slot_count;
+    for (int n = threadIdx.x; n < places * b.live; n += T) {
+        const int c = which_of<C>(n, places), i = n - c * places;
+        bool own;
+        const int place = b.place(s.interior_count, i, own);
+        float4 pull = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+        if (own) pull = st.gradient[(size_t)(b.first + c) * s.unknown_count + place];
+        put(b.row(b.in, b.left, i, c), i < b.part.count ? make_float4(-pull.x, -pull.y, -pull.z, 0.0f) : pull);
+    }
     __syncthreads();
 }
 
