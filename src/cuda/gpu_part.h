@@ -44,11 +44,11 @@ typedef struct sup_gpu_part_vertex {
 
 /* A character's frame. */
 typedef struct sup_gpu_part_frame {
-    int32_t shows;        /* its skin is shown and touches */
+    int32_t shows;        /* its skin is shown and parted */
     int32_t active_count; /* bundles that are looked at */
     int32_t pair_count;   /* triangles that cross each other in them, SUP_GPU_PART_PAIRS of them are kept */
     int32_t moved;        /* vertices that were moved in the last frame */
-    int32_t stale;        /* that was long ago: its skin was hidden since */
+    int32_t stale;        /* that was long ago: its skin was not since */
     float keep;           /* of those ways */
 } sup_gpu_part_frame;
 

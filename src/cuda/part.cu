@@ -24,9 +24,9 @@ static __device__ sup_gpu_part_frame begin_frame(const sup_gpu_part &g, const su
     const sup_gpu_orders &in = st.orders[character];
     sup_gpu_part_frame frame = g.frame[character];
     const bool rests = p.still >= STILL_CALM || (p.still > STILL_EASE && p.calm_part < 1.0f);
-    frame.shows = in.contact && !in.hidden;
+    frame.shows = in.contact && in.parting && !in.hidden;
     frame.keep = frame.stale ? 0.0f : rests ? 1.0f : *g.keep;
-    frame.stale = in.hidden;
+    frame.stale = !frame.shows;
     frame.active_count = frame.pair_count = 0;
     return frame;
 }

@@ -169,6 +169,11 @@ static void part_poses(const char *scene, double resolution, const char *setting
     part_on_device(&s, 0.9f, true);
     CHECK(memcmp(s.gpu, s.skin, s.n * sizeof(float)) == 0);
     CHECK_OK(sup_crowd_hide(s.crowd, -1, false, &error), error);
+    CHECK_OK(sup_crowd_set(s.crowd, -1, "parting", 0.0, &error), error);
+    send_orders(&s);
+    part_on_device(&s, 0.9f, true);
+    CHECK(memcmp(s.gpu, s.skin, s.n * sizeof(float)) == 0);
+    CHECK_OK(sup_crowd_set(s.crowd, -1, "parting", 1.0, &error), error);
     send_orders(&s);
     pose_stage(&s, clip, 1.1);
     memset(s.offset, 0, 3 * (size_t)s.view.part.vertex_count * sizeof(float));
