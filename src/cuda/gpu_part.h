@@ -16,19 +16,31 @@ enum {
     SUP_GPU_PART_PATCHES = 256,                 /* of the skin that is inside */
     SUP_GPU_PART_BOX_FOURS = 3                  /* of a bundle: lower and cosine, upper, axis of its normals */
 };
+/* Numbers of hits and of patches, side by side: three of a point, three of a normal. */
+enum {
+    SUP_GPU_PART_POINT = 0,
+    SUP_GPU_PART_SHARE = 3,
+    SUP_GPU_PART_NORMAL = 4,
+    SUP_GPU_PART_EDGE = 7,
+    SUP_GPU_PART_MEANS = 8
+};
 
 /* sup_part_hit of part_internal.h. */
 typedef struct sup_gpu_part_hit {
     int32_t inside, outside, triangle;
-    int32_t patch; /* that it is of (part_move.cuh: patch_of), -1 for none */
-    float point[3], normal[3], weight[3];
-    float depth, height, share, edge, pad;
+    int32_t patch;                   /* that it is of (part_patch.cuh: patch_of), -1 for none */
+    int32_t asks[4];                 /* vertices that it asks to move, -1 for none: an end, corners of the triangle; */
+    float way[4];                    /* how far, by the normal, which is then that of the patch */
+    float means[SUP_GPU_PART_MEANS]; /* what a patch takes the mean of */
+    float weight[3], depth, height;
+    int32_t wall[2]; /* its edge from both ends, among the view's neighbours */
+    int32_t fold;    /* what crosses is no contact but a fold: its outer end is moved too */
 } sup_gpu_part_hit;
 
 /* sup_part_patch of part_internal.h. */
 typedef struct sup_gpu_part_patch {
-    float point[3], normal[3];
-    float share, edge, weight;
+    float means[SUP_GPU_PART_MEANS];
+    float weight;
     int32_t depth; /* bits of a float that is not negative */
     int32_t deep, torn, left, outer;
 } sup_gpu_part_patch;
@@ -52,16 +64,17 @@ typedef struct sup_gpu_part_frame {
     float keep;           /* of those ways */
 } sup_gpu_part_frame;
 
-/* Room to part one character in. All of `state`, `wall` and `bits` is 0 in between. */
+/* Room to part one character in. All of `state`, `turn`, `wall` and `bits` is 0 in between. */
 typedef struct sup_gpu_part_room {
     sup_gpu_part_vertex *vertex; /* [vertex_count] */
     int32_t *state;              /* [vertex_count] */
     unsigned char *wall;         /* beside each of the view's neighbours: the edge crosses something */
-    int32_t *list, *known,
-        *loaded;                 /* [vertex_count] what is moved in this round, in any; what has a place in `vertex` */
+    uint32_t *turn;              /* [vertex_count] who has a vertex (part_lists.cuh) */
+    int32_t *list, *known;       /* [vertex_count] what is moved in this round, in any */
     int32_t *queue;              /* [vertex_count] */
     uint32_t *bits;              /* [words] of places in `list`: edges to look at */
-    int32_t *dirty;              /* [bundles] of the active ones */
+    int32_t *dirty;              /* [bundles] of the active ones: has moved */
+    int32_t *again;              /* [bundles] those */
     sup_gpu_part_hit *hits;      /* [SUP_GPU_PART_HITS] */
     sup_gpu_part_patch *patches; /* [SUP_GPU_PART_PATCHES] */
     unsigned long long *sorted;  /* [SUP_GPU_PART_PAIRS] */

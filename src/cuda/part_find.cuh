@@ -13,14 +13,8 @@
 #include <math.h>
 
 enum { PART_THREADS = 256, PART_WARPS = PART_THREADS / 32, BUNDLE = SUP_PART_BUNDLE };
-enum {
-    LOADED = 1,
-    SEED = 2,
-    OUTSIDE = 4,
-    LISTED = 8,
-    FOLD = 16,
-    KNOWN = 32
-};                     /* of sup_gpu_part_room.state: part_skin.c */
+/* Of sup_gpu_part_room.state: part_skin.c. What is known has its place in `vertex`; PATCHED: its patch is not NO_PATCH. */
+enum { KNOWN = 1, SEED = 2, OUTSIDE = 4, LISTED = 8, FOLD = 16, PATCHED = 32 };
 #define ROUNDING 2e-6f /* part_kernel.h */
 
 /* Where the vertices of a character are. */
@@ -32,7 +26,7 @@ struct part_places {
     /* Before anything is moved: NULL where nothing was moved in the last frame either. */
     const float *offset;
     float keep;
-    /* And after: where they are that have been loaded. */
+    /* And after: where those are that are known. */
     const int32_t *state;
     const sup_gpu_part_vertex *vertex;
 };
@@ -45,7 +39,7 @@ static __device__ float4 came_from(const part_places &p, int v)
 
 static __device__ float4 place_of(const part_places &p, int v)
 {
-    if (p.state != NULL && (p.state[v] & LOADED)) return p.vertex[v].x;
+    if (p.state != NULL && (p.state[v] & KNOWN)) return p.vertex[v].x;
     const float4 from = came_from(p, v);
     return p.offset != NULL ? add_scaled(from, p.keep, get(p.offset + 3 * (size_t)v)) : from;
 }
@@ -134,15 +128,15 @@ static __device__ void bound_bundle(const part_places &places, int bundle, bool 
     box[2] = axis;
 }
 
-/* Those of the active bundles, `dirty` ones where it is given, by `warps` warps of which this is number `warp`. */
-static __device__ void bound_bundles(const part_places &places, const int32_t *active, int count, const int32_t *dirty,
+/* Those of the active bundles, `count` of them: those at the places `which`, where it is given. By `warps` warps of which this is
+ * number `warp`. */
+static __device__ void bound_bundles(const part_places &places, const int32_t *active, const int32_t *which, int count,
                                      int warp, int warps, float4 *boxes)
 {
     for (int i = 2 * warp; i < count; i += 2 * warps) {
-        const int own = i + (int)threadIdx.x % 32 / BUNDLE, at = min(own, count - 1);
-        const bool write = own < count && (dirty == NULL || dirty[at] != 0);
-        if (__ballot_sync(0xffffffffu, write) == 0) continue;
-        bound_bundle(places, active[at], write, boxes + SUP_GPU_PART_BOX_FOURS * (size_t)at);
+        const int own = i + (int)threadIdx.x % 32 / BUNDLE, last = min(own, count - 1);
+        const int at = which != NULL ? which[last] : last;
+        bound_bundle(places, active[at], own < count, boxes + SUP_GPU_PART_BOX_FOURS * (size_t)at);
     }
 }
 
@@ -217,7 +211,7 @@ static __device__ __noinline__ int cut(const part_triangle &t, int number, const
         const float low = first ? height[c] : height[next], high = first ? height[next] : height[c];
         if (!(square > 0.0f) || !(low < 0.0f && high >= 0.0f) || count == room) continue;
         float4 point;
-        sup_gpu_part_hit hit;
+        sup_gpu_part_hit hit = {};
         if (!goes_through(t, first ? of.p[c] : of.p[next], first ? of.p[next] : of.p[c], low / (low - high), square,
                           point, hit.weight))
             continue;
@@ -226,14 +220,13 @@ static __device__ __noinline__ int cut(const part_triangle &t, int number, const
             hit.inside = first ? of.corner[c] : of.corner[next];
             hit.outside = first ? of.corner[next] : of.corner[c];
             hit.triangle = number;
-            hit.patch = -1;
-            put(hit.point, point);
-            put(hit.normal, make_float4(t.normal.x / area, t.normal.y / area, t.normal.z / area, 0.0f));
+            put(hit.means + SUP_GPU_PART_POINT, point);
+            put(hit.means + SUP_GPU_PART_NORMAL,
+                make_float4(t.normal.x / area, t.normal.y / area, t.normal.z / area, 0.0f));
+            hit.means[SUP_GPU_PART_SHARE] = edge / (edge + edge_of);
+            hit.means[SUP_GPU_PART_EDGE] = fminf(edge, edge_of);
             hit.depth = -low / area;
             hit.height = high / area;
-            hit.share = edge / (edge + edge_of);
-            hit.edge = fminf(edge, edge_of);
-            hit.pad = 0.0f;
             to[count] = hit;
         }
         count++;
@@ -241,20 +234,30 @@ static __device__ __noinline__ int cut(const part_triangle &t, int number, const
     return count;
 }
 
-/* Triangle `lane` of bundle i and `other` of bundle j: in the order in which the CPU compares them. */
-static __device__ unsigned long long key_of(int i, int j, int lane, int other)
+/* Triangle `lane` of bundle i and `other` of bundle j, and their hits, at most six: in the order in which the CPU compares them. */
+static __device__ unsigned long long key_of(int i, int j, int lane, int other, int hits)
 {
-    return (unsigned long long)i << 32 | (unsigned long long)j << 8 | (unsigned)(lane << 4 | other);
+    return (unsigned long long)i << 35 | (unsigned long long)j << 11 | (unsigned)(lane << 7 | other << 3 | hits);
+}
+
+static __device__ int bundle_of(unsigned long long key)
+{
+    return (int)(key >> 35);
 }
 
 static __device__ int first_of(unsigned long long key)
 {
-    return (int)(key >> 32) * BUNDLE + (int)(key >> 4 & 15);
+    return bundle_of(key) * BUNDLE + (int)(key >> 7 & 15);
 }
 
 static __device__ int second_of(unsigned long long key)
 {
-    return (int)(key >> 8 & 0xffffff) * BUNDLE + (int)(key & 15);
+    return (int)(key >> 11 & 0xffffff) * BUNDLE + (int)(key >> 3 & 15);
+}
+
+static __device__ int hits_of(unsigned long long key)
+{
+    return (int)(key & 7);
 }
 
 /* Bundles of a character that are compared. */
@@ -293,9 +296,10 @@ static __device__ void compare(const part_search &s, int i, int j)
         if ((i == j && other <= own) || !boxes_meet(low, high, lower_of(t), upper_of(t)) || share_corner(t, theirs) ||
             !on_both_sides(t, theirs) || !on_both_sides(theirs, t))
             continue;
-        if (cut(t, 0, theirs, NULL, 3) + cut(theirs, 0, t, NULL, 3) == 0) continue;
+        const int hits = cut(t, 0, theirs, NULL, 3) + cut(theirs, 0, t, NULL, 3);
+        if (hits == 0) continue;
         const int at = atomicAdd(s.pair_count, 1);
-        if (at < SUP_GPU_PART_PAIRS) s.pairs[at] = key_of(s.active[i], s.active[j], own, other);
+        if (at < SUP_GPU_PART_PAIRS) s.pairs[at] = key_of(s.active[i], s.active[j], own, other, hits);
     }
 }
 
