@@ -105,10 +105,9 @@ __global__ void __launch_bounds__(PART_THREADS)
                                 NULL,
                                 boxes_of(g, character),
                                 g.pair + (size_t)character * SUP_GPU_PART_PAIRS,
-                                &g.frame[character].pair_count,
-                                own[threadIdx.x / 32]};
+                                &g.frame[character].pair_count};
     for (int i = blockIdx.x * PART_WARPS + threadIdx.x / 32; i < frame.active_count * g.split; i += warps)
-        find_crossings(search, i / g.split, i % g.split, g.split);
+        find_crossings(search, own[threadIdx.x / 32], i / g.split, i % g.split, g.split);
 }
 
 /* --- Parting --- */
@@ -137,11 +136,11 @@ static __device__ sup_gpu_part_room room_at(const sup_gpu_part &g, int number)
 static __device__ void sort_pairs(const part_work &w, int count)
 {
     for (int i = threadIdx.x; i < count; i += MOVE_THREADS) {
-        const unsigned long long key = w.pairs[i];
+        const unsigned long long key = w.search.pairs[i];
         int rank = 0;
 #pragma unroll 8
         for (int k = 0; k < count; k++)
-            rank += w.pairs[k] < key;
+            rank += w.search.pairs[k] < key;
         w.r.sorted[rank] = key;
     }
     __syncthreads();
@@ -169,7 +168,8 @@ static __device__ int take_pairs(part_work &w, int count)
         const int first = (int)(hits + scan_block<MOVE_THREADS>((unsigned long long)kept, w.sums, all));
         if (kept > 0) {
             const unsigned long long key = w.r.sorted[i];
-            const part_triangle a = triangle_of(w.places, first_of(key)), b = triangle_of(w.places, second_of(key));
+            const part_triangle a = triangle_of(w.search.places, first_of(key)),
+                                b = triangle_of(w.search.places, second_of(key));
             const int own = cut(a, first_of(key), b, w.r.hits + first, kept);
             cut(b, second_of(key), a, w.r.hits + first + own, kept - own);
         }
@@ -185,14 +185,14 @@ static __device__ void mark_dirty(part_work &w)
 {
     if (threadIdx.x == 0) w.counts.dirty = 0;
     __syncthreads();
-    for (int base = 0; base < w.active_count * BUNDLE; base += MOVE_THREADS) {
+    for (int base = 0; base < w.search.active_count * BUNDLE; base += MOVE_THREADS) {
         const int i = (base + (int)threadIdx.x) / BUNDLE, lane = lane_of();
-        const int t = i < w.active_count ? w.active[i] * BUNDLE + lane % BUNDLE : INT_MAX;
+        const int t = i < w.search.active_count ? w.search.active[i] * BUNDLE + lane % BUNDLE : INT_MAX;
         bool any = false;
         for (int k = 0; k < 3 && t < w.view.triangle_count; k++)
             any = any || (w.r.state[w.view.triangles[3 * (size_t)t + k]] & LISTED) != 0;
         const unsigned some = __ballot_sync(0xffffffffu, any) >> (lane / BUNDLE * BUNDLE) & ((1u << BUNDLE) - 1u);
-        if (lane % BUNDLE != 0 || i >= w.active_count) continue;
+        if (lane % BUNDLE != 0 || i >= w.search.active_count) continue;
         w.r.dirty[i] = some != 0;
         if (some != 0) w.r.again[atomicAdd(&w.counts.dirty, 1)] = i;
     }
@@ -205,12 +205,10 @@ static __device__ int find_again(part_work &w, part_triangle (*own)[BUNDLE])
     enum { TASKS = 8 * MOVE_WARPS }; /* as many at least: warps that are done take others */
     const int warp = threadIdx.x / 32, dirty = w.counts.dirty, split = dirty > 0 ? (TASKS + dirty - 1) / dirty : 1;
     if (threadIdx.x == 0) w.counts.pairs = 0;
-    bound_bundles(w.places, w.active, w.r.again, dirty, warp, MOVE_WARPS, w.boxes);
+    bound_bundles(w.search.places, w.search.active, w.r.again, dirty, warp, MOVE_WARPS, w.search.boxes);
     __syncthreads();
-    const part_search search = {w.places, w.active, w.active_count,  w.r.dirty,
-                                w.boxes,  w.pairs,  &w.counts.pairs, own[warp]};
     for (int i = warp; i < dirty * split; i += MOVE_WARPS)
-        find_crossings(search, w.r.again[i / split], i % split, split);
+        find_crossings(w.search, own[warp], w.r.again[i / split], i % split, split);
     __syncthreads();
     const int pairs = w.counts.pairs;
     __syncthreads();
@@ -270,7 +268,7 @@ static __device__ void know_moved(part_work &w, float keep)
     __syncthreads();
     for (int i = threadIdx.x; i < (int)known; i += MOVE_THREADS) {
         const int v = w.r.known[i];
-        const float4 from = came_from(w.places, v);
+        const float4 from = came_from(w.search.places, v);
         load_vertex(w, v, from, add_scaled(from, keep, get(w.offset + 3 * (size_t)v)));
         w.r.state[v] = KNOWN;
     }
@@ -326,21 +324,23 @@ static __device__ void open_work(part_work &w, const sup_gpu_part &g, const sup_
 {
     w.view = g.view;
     w.r = room_at(g, blockIdx.x);
-    w.places = places_of(g, out, frame, character);
-    w.places.view = &w.view;
-    w.places.offset = NULL; /* what was moved is known */
-    w.places.state = w.r.state;
-    w.places.vertex = w.r.vertex;
+    w.search.places = places_of(g, out, frame, character);
+    w.search.places.view = &w.view;
+    w.search.places.offset = NULL; /* what was moved is known */
+    w.search.places.state = w.r.state;
+    w.search.places.vertex = w.r.vertex;
     w.held = g.held;
     w.coarse_rest = g.coarse_rest;
     w.gap = g.gap;
     w.touched = st.touched != NULL ? st.touched + (size_t)character * g.view.coarse_count : NULL;
     w.offset = g.offset + 3 * (size_t)character * g.view.vertex_count;
     w.moved = g.moved + (size_t)character * g.words;
-    w.active = g.active + (size_t)character * g.bundle_count;
-    w.active_count = frame.active_count;
-    w.boxes = boxes_of(g, character);
-    w.pairs = g.pair + (size_t)character * SUP_GPU_PART_PAIRS;
+    w.search.active = g.active + (size_t)character * g.bundle_count;
+    w.search.active_count = frame.active_count;
+    w.search.boxes = boxes_of(g, character);
+    w.search.pairs = g.pair + (size_t)character * SUP_GPU_PART_PAIRS;
+    w.search.pair_count = &w.counts.pairs;
+    w.search.dirty = w.r.dirty;
     w.bits = g.view.vertex_count <= 8 * (int)sizeof w.scratch.bits ? w.scratch.bits : w.r.bits;
     w.counts = part_counts{};
 }
@@ -358,7 +358,7 @@ static __device__ void part_character(part_work &w, int pairs, part_triangle (*o
 }
 
 /* Blocks take characters in turn: there is no room for more of them at a time. */
-__global__ void __launch_bounds__(MOVE_THREADS)
+__global__ void __launch_bounds__(MOVE_THREADS, 1)
     part_kernel(const __grid_constant__ sup_gpu_part g, const __grid_constant__ sup_gpu_state st,
                 const __grid_constant__ sup_gpu_out out)
 {

@@ -26,7 +26,7 @@ static __device__ edge_end end_at(const part_work &w, int v)
     end.rest = get(w.view.rest + 3 * (size_t)v);
     const bool held = is_held(w, w.view.coarse[v]), known = (end.state & KNOWN) != 0;
     const sup_gpu_part_vertex &vertex = w.r.vertex[v];
-    end.from = known ? vertex.from : came_from(w.places, v);
+    end.from = known ? vertex.from : came_from(w.search.places, v);
     end.x = known ? vertex.x : end.from;
     end.give = held ? 0.0f : known && vertex.way.w > 0.0f ? HEAVY : 1.0f;
     return end;

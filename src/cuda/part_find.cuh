@@ -266,15 +266,14 @@ struct part_search {
     const int32_t *active;
     int active_count;
     const int32_t *dirty; /* NULL: all of them */
-    const float4 *boxes;
+    float4 *boxes;
     unsigned long long *pairs; /* [SUP_GPU_PART_PAIRS] */
     int *pair_count;
-    part_triangle *own; /* [BUNDLE] of this warp's bundle, in shared memory */
 };
 
-/* Triangles of bundle number i, which are in `own`, against those of number j, by half a warp; j < 0: none. Only what is in the
+/* Triangles of bundle number i, which are in own[BUNDLE], against those of number j, by half a warp; j < 0: none. Only what is in the
  * box that the bundles have in common can cross. */
-static __device__ void compare(const part_search &s, int i, int j)
+static __device__ void compare(const part_search &s, const part_triangle *own, int i, int j)
 {
     const int lane = threadIdx.x % 32, other = lane % BUNDLE;
     const float4 *one = s.boxes + SUP_GPU_PART_BOX_FOURS * (size_t)i;
@@ -283,7 +282,7 @@ static __device__ void compare(const part_search &s, int i, int j)
         make_float4(fmaxf(one[0].x, two[0].x), fmaxf(one[0].y, two[0].y), fmaxf(one[0].z, two[0].z), 0.0f);
     const float4 upper =
         make_float4(fminf(one[1].x, two[1].x), fminf(one[1].y, two[1].y), fminf(one[1].z, two[1].z), 0.0f);
-    const part_triangle &beside = s.own[other];
+    const part_triangle &beside = own[other];
     const bool within = j >= 0 && beside.counts && boxes_meet(lower_of(beside), upper_of(beside), lower, upper);
     unsigned mine = __ballot_sync(0xffffffffu, within) >> (lane - other) & 0xffffu;
     if (mine == 0) return;
@@ -291,33 +290,33 @@ static __device__ void compare(const part_search &s, int i, int j)
     const float4 low = lower_of(theirs), high = upper_of(theirs);
     if (!theirs.counts || !boxes_meet(low, high, lower, upper)) return;
     for (; mine != 0; mine &= mine - 1) {
-        const int own = __ffs((int)mine) - 1;
-        const part_triangle &t = s.own[own];
-        if ((i == j && other <= own) || !boxes_meet(low, high, lower_of(t), upper_of(t)) || share_corner(t, theirs) ||
-            !on_both_sides(t, theirs) || !on_both_sides(theirs, t))
+        const int number = __ffs((int)mine) - 1;
+        const part_triangle &t = own[number];
+        if ((i == j && other <= number) || !boxes_meet(low, high, lower_of(t), upper_of(t)) ||
+            share_corner(t, theirs) || !on_both_sides(t, theirs) || !on_both_sides(theirs, t))
             continue;
         const int hits = cut(t, 0, theirs, NULL, 3) + cut(theirs, 0, t, NULL, 3);
         if (hits == 0) continue;
         const int at = atomicAdd(s.pair_count, 1);
-        if (at < SUP_GPU_PART_PAIRS) s.pairs[at] = key_of(s.active[i], s.active[j], own, other, hits);
+        if (at < SUP_GPU_PART_PAIRS) s.pairs[at] = key_of(s.active[i], s.active[j], number, other, hits);
     }
 }
 
-/* Bundle number i against all others, by `split` warps of which this is number `part`: where neither moved, nothing crosses. */
-static __device__ void find_crossings(const part_search &s, int i, int part, int split)
+/* Bundle number i against all others, with own[BUNDLE] in shared memory for its triangles, by `split` warps of which this is number `part`: where neither moved, nothing crosses. */
+static __device__ void find_crossings(const part_search &s, part_triangle *own, int i, int part, int split)
 {
     const int lane = threadIdx.x % 32;
-    const float4 *own = s.boxes + SUP_GPU_PART_BOX_FOURS * (size_t)i;
+    const float4 *whole = s.boxes + SUP_GPU_PART_BOX_FOURS * (size_t)i;
     bool there = false;
     for (int base = (s.dirty == NULL ? i / 32 * 32 : 0) + 32 * part; base < s.active_count; base += 32 * split) {
         const int j = base + lane;
         const float4 *box = s.boxes + SUP_GPU_PART_BOX_FOURS * (size_t)min(j, s.active_count - 1);
         const bool meets = j < s.active_count && (j >= i || (s.dirty != NULL && !s.dirty[j])) &&
-                           boxes_meet(own[0], own[1], box[0], box[1]) &&
-                           !(same_way(own, box) && is_beside(*s.places.view, s.active[i], s.active[j]));
+                           boxes_meet(whole[0], whole[1], box[0], box[1]) &&
+                           !(same_way(whole, box) && is_beside(*s.places.view, s.active[i], s.active[j]));
         unsigned others = __ballot_sync(0xffffffffu, meets);
         if (others != 0 && !there) {
-            if (lane < BUNDLE) s.own[lane] = triangle_of(s.places, s.active[i] * BUNDLE + lane);
+            if (lane < BUNDLE) own[lane] = triangle_of(s.places, s.active[i] * BUNDLE + lane);
             __syncwarp();
             there = true;
         }
@@ -325,7 +324,7 @@ static __device__ void find_crossings(const part_search &s, int i, int part, int
             const unsigned next = others & (others - 1);
             const unsigned its = lane < BUNDLE ? others : next;
             others = next & (next - 1);
-            compare(s, i, its != 0 ? base + __ffs((int)its) - 1 : -1);
+            compare(s, own, i, its != 0 ? base + __ffs((int)its) - 1 : -1);
         }
     }
     __syncwarp(); /* before another bundle comes to `own` */

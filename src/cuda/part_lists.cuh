@@ -32,16 +32,12 @@ union part_scratch {
 /* A character that a block parts, in shared memory. */
 struct part_work {
     sup_part_view view;
-    part_places places;        /* as they are known */
+    part_search search;        /* places as they are known */
     const unsigned char *held; /* of sup_gpu_part, as the next two */
     const float *coarse_rest, *gap;
     const int32_t *touched; /* [coarse_count] collider that skin lies on, -1 for none; NULL without colliders */
     float *offset;          /* of the last frame */
     uint32_t *moved;        /* bits of vertices that were */
-    int32_t *active;
-    int active_count;
-    float4 *boxes;
-    unsigned long long *pairs;
     sup_gpu_part_room r;
     uint32_t *bits; /* of places in the list: scratch.bits where they fit */
     part_counts counts;
@@ -148,7 +144,7 @@ static __device__ void append_own(part_work &w, int groups, bool moves, const It
             for_own<AT_ONCE>(w, items, g, own, [&](int v) {
                 const int lacks = flags & ~w.r.state[v];
                 if ((lacks & KNOWN) && known < w.view.vertex_count) {
-                    const float4 from = came_from(w.places, v);
+                    const float4 from = came_from(w.search.places, v);
                     w.r.known[known++] = v;
                     load_vertex(w, v, from, from);
                 }

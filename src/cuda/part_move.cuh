@@ -198,7 +198,7 @@ static __device__ void set_moves(part_work &w)
         if (fold) {
             float4 sum = none;
             for (int e = first[v]; e < first[v + 1]; e++)
-                sum = add_scaled(sum, 1.0f, place_of(w.places, w.view.neighbours[e]));
+                sum = add_scaled(sum, 1.0f, place_of(w.search.places, w.view.neighbours[e]));
             const float4 mean = add_scaled(none, 1.0f / (float)(first[v + 1] - first[v]), sum);
             move = add_scaled(move, FOLD_SMOOTH, minus(mean, vertex.x));
         }
