@@ -180,21 +180,36 @@ static __device__ int take_pairs(part_work &w, int count)
     return (int)hits;
 }
 
-/* Bundles to compare again: they have moved. By the block, a thread a triangle. */
+/* Whether a triangle has a corner that was moved. */
+static __device__ bool has_moved(const part_work &w, int triangle)
+{
+    const int32_t *corner = w.view.triangles + 3 * (size_t)min(triangle, w.view.triangle_count - 1);
+    return ((w.r.state[corner[0]] | w.r.state[corner[1]] | w.r.state[corner[2]]) & LISTED) != 0;
+}
+
+/* Bundles to compare again: they have moved. By the block, a thread a triangle, four on the way at a time. */
 static __device__ void mark_dirty(part_work &w)
 {
+    enum { AT_ONCE = 4 };
+    const int lane = lane_of(), last = w.search.active_count - 1;
     if (threadIdx.x == 0) w.counts.dirty = 0;
     __syncthreads();
-    for (int base = 0; base < w.search.active_count * BUNDLE; base += MOVE_THREADS) {
-        const int i = (base + (int)threadIdx.x) / BUNDLE, lane = lane_of();
-        const int t = i < w.search.active_count ? w.search.active[i] * BUNDLE + lane % BUNDLE : INT_MAX;
-        bool any = false;
-        for (int k = 0; k < 3 && t < w.view.triangle_count; k++)
-            any = any || (w.r.state[w.view.triangles[3 * (size_t)t + k]] & LISTED) != 0;
-        const unsigned some = __ballot_sync(0xffffffffu, any) >> (lane / BUNDLE * BUNDLE) & ((1u << BUNDLE) - 1u);
-        if (lane % BUNDLE != 0 || i >= w.search.active_count) continue;
-        w.r.dirty[i] = some != 0;
-        if (some != 0) w.r.again[atomicAdd(&w.counts.dirty, 1)] = i;
+    for (int base = threadIdx.x / BUNDLE; base - (int)threadIdx.x / BUNDLE <= last;
+         base += AT_ONCE * MOVE_THREADS / BUNDLE) {
+        bool moved[AT_ONCE];
+#pragma unroll
+        for (int k = 0; k < AT_ONCE; k++) {
+            const int i = min(base + k * MOVE_THREADS / BUNDLE, last);
+            moved[k] = has_moved(w, w.search.active[i] * BUNDLE + lane % BUNDLE);
+        }
+#pragma unroll
+        for (int k = 0; k < AT_ONCE; k++) {
+            const unsigned some = __ballot_sync(0xffffffffu, moved[k]) >> (lane & BUNDLE) & ((1u << BUNDLE) - 1u);
+            const int i = base + k * MOVE_THREADS / BUNDLE;
+            if (lane % BUNDLE != 0 || i > last) continue;
+            w.r.dirty[i] = some != 0;
+            if (some != 0) w.r.again[atomicAdd(&w.counts.dirty, 1)] = i;
+        }
     }
     __syncthreads();
 }

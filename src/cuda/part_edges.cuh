@@ -15,31 +15,36 @@
 /* An end of an edge. */
 struct edge_end {
     float4 x, from, rest;
-    float give; /* how much of what the edge is too long it takes, by that of the other end */
-    int state;
+    float most; /* of what was asked of it */
+    int state, coarse;
 };
 
 static __device__ edge_end end_at(const part_work &w, int v)
 {
-    edge_end end;
-    end.state = w.r.state[v];
-    end.rest = get(w.view.rest + 3 * (size_t)v);
-    const bool held = is_held(w, w.view.coarse[v]), known = (end.state & KNOWN) != 0;
+    /* All at once: what is not known has nothing there, but need not wait for that. */
     const sup_gpu_part_vertex &vertex = w.r.vertex[v];
-    end.from = known ? vertex.from : came_from(w.search.places, v);
-    end.x = known ? vertex.x : end.from;
-    end.give = held ? 0.0f : known && vertex.way.w > 0.0f ? HEAVY : 1.0f;
+    edge_end end = {vertex.x,     vertex.from,  get(w.view.rest + 3 * (size_t)v),
+                    vertex.way.w, w.r.state[v], w.view.coarse[v]};
+    if (end.state & KNOWN) return end;
+    end.x = end.from = came_from(w.search.places, v);
+    end.most = 0.0f;
     return end;
 }
 
+/* How much of what an edge is too long an end takes, by that of the other one. */
+static __device__ float give_of(const part_work &w, const edge_end &end)
+{
+    return is_held(w, end.coarse) ? 0.0f : end.most > 0.0f ? HEAVY : 1.0f;
+}
+
 /* Whether an edge is too long; then the part of it that is too much, by what both ends give. */
-static __device__ bool is_long(const edge_end &a, const edge_end &b, float &way)
+static __device__ bool is_long(const part_work &w, const edge_end &a, const edge_end &b, float &way)
 {
     const float4 d = minus(b.x, a.x), from = minus(a.from, b.from), rest = minus(a.rest, b.rest);
     const float square = dot(d, d), rest2 = dot(rest, rest);
     const float most = fminf(LONGEST * LONGEST * fmaxf(dot(from, from), rest2), MOST_STRETCH * MOST_STRETCH * rest2);
     if (!(square > 1.001f * most)) return false;
-    const float sum = a.give + b.give;
+    const float sum = give_of(w, a) + give_of(w, b);
     way = (1.0f - sqrtf(most / square)) / sum;
     return sum > 0.0f;
 }
@@ -50,7 +55,7 @@ static __device__ bool look_at(const part_work &w, int v, int other)
 {
     const edge_end a = end_at(w, v), b = end_at(w, other);
     float way;
-    if (!is_long(a, b, way)) return false;
+    if (!is_long(w, a, b, way)) return false;
     const int at = w.r.vertex[(b.state & LISTED) && other < v ? other : v].at;
     atomicOr(&w.bits[at / 32], 1u << at % 32);
     return true;
@@ -77,6 +82,27 @@ static __device__ void enlist_ends(part_work &w, int v, bool shortened, const ed
         w.counts.known = min(w.counts.known + __popc(known), w.view.vertex_count);
         w.counts.list = min(w.counts.list + __popc(list), w.view.vertex_count);
     }
+    __syncwarp();
+}
+
+/* Clusters have time until the sweeps are over. By a warp: join_now joins them. */
+static __device__ void join_now(part_work &w)
+{
+    const int count = w.counts.joins;
+    if (lane_of() < count) join(w, w.joins[lane_of()].x, w.joins[lane_of()].y);
+    __syncwarp();
+    if (lane_of() == 0) w.counts.joins = 0;
+    __syncwarp();
+}
+
+static __device__ void join_later(part_work &w, int v, bool shortened, int other)
+{
+    const unsigned some = __ballot_sync(0xffffffffu, shortened);
+    if (w.counts.joins + __popc(some) > 32) join_now(w);
+    const int begin = w.counts.joins;
+    if (shortened) w.joins[begin + __popc(some & lanes_before())] = make_int2(v, other);
+    __syncwarp();
+    if (lane_of() == 0) w.counts.joins = begin + __popc(some);
     __syncwarp();
 }
 
@@ -110,12 +136,14 @@ static __device__ bool shorten_edges(part_work &w, int v)
         bool shortened = false;
         for (int from = 0;;) {
             float way = 0.0f;
-            const unsigned some = __ballot_sync(all, own && lane_of() >= from && is_long(a, b, way));
+            const unsigned some = __ballot_sync(all, own && lane_of() >= from && is_long(w, a, b, way));
             if (some == 0) break;
             const int lane = __ffs((int)some) - 1;
-            const float4 d = minus(b.x, a.x), x = add_scaled(a.x, a.give * way, d);
+            float4 x = a.x;
             if (lane_of() == lane) {
-                b.x = add_scaled(b.x, -b.give * way, d);
+                const float4 d = minus(b.x, a.x);
+                x = add_scaled(a.x, give_of(w, a) * way, d);
+                b.x = add_scaled(b.x, -give_of(w, b) * way, d);
                 shortened = true;
             }
             a.x = make_float4(__shfl_sync(all, x.x, lane), __shfl_sync(all, x.y, lane), __shfl_sync(all, x.z, lane),
@@ -125,8 +153,7 @@ static __device__ bool shorten_edges(part_work &w, int v)
         if (__ballot_sync(all, shortened) == 0) continue;
         enlist_ends(w, other, shortened, b);
         if (lane_of() == 0) w.r.vertex[v].x = a.x;
-        if (shortened) join(w, v, other);
-        __syncwarp();
+        join_later(w, v, shortened, other);
         look_around(w, v, shortened, other);
         any = true;
     }
@@ -161,6 +188,7 @@ static __device__ void sweep_edges(part_work &w, int sweeps)
             any = shorten_edges(w, w.r.list[at]) || any;
         }
     }
+    join_now(w);
 }
 
 /* The skin around comes along, as far as it has to. By the block. */

@@ -39,7 +39,12 @@ static __device__ float4 came_from(const part_places &p, int v)
 
 static __device__ float4 place_of(const part_places &p, int v)
 {
-    if (p.state != NULL && (p.state[v] & KNOWN)) return p.vertex[v].x;
+    if (p.state != NULL) { /* both at once: it need not wait for one to ask for the other */
+        const float4 x = p.vertex[v].x;
+        const int state = p.state[v];
+        const float *from = (const float *)(p.shown + (size_t)p.first_shown[v] * p.stride);
+        return state & KNOWN ? x : get(from);
+    }
     const float4 from = came_from(p, v);
     return p.offset != NULL ? add_scaled(from, p.keep, get(p.offset + 3 * (size_t)v)) : from;
 }

@@ -16,17 +16,21 @@ enum { MOST_WALKS = 64 };     /* of a character: take_turns */
 
 /* Lengths of the lists. */
 struct part_counts {
-    int list, known, patches, hits, pairs, dirty, moved;
+    int list, known, patches, hits, pairs, dirty, joins, moved;
     int walks; /* so far: later ones win the turns of all before them */
 };
+
+enum { PATCH = 300 };        /* part_skin.c */
+enum { FLOOD_SLOTS = 1024 }; /* PATCH, and a vertex each of the threads, at most */
 
 /* What one step after the other needs in fast memory. */
 union part_scratch {
     struct {
-        int vertex[1024], turn[1024]; /* part_patch.cuh: flood */
-    } met;
-    uint32_t bits[2048];              /* part_edges.cuh: of places in the list */
-    unsigned char done[MOVE_THREADS]; /* part_move.cuh: follow_all */
+        int vertex[FLOOD_SLOTS], turn[FLOOD_SLOTS]; /* a table of those that it came to, and when */
+        int2 edges[PATCH + 1];                      /* of those in the queue: the first, and past the last */
+    } flood;                                        /* part_patch.cuh */
+    uint32_t bits[2048];                            /* part_edges.cuh: of places in the list */
+    unsigned char done[MOVE_THREADS];               /* part_move.cuh: follow_all */
 };
 
 /* A character that a block parts, in shared memory. */
@@ -41,6 +45,7 @@ struct part_work {
     sup_gpu_part_room r;
     uint32_t *bits; /* of places in the list: scratch.bits where they fit */
     part_counts counts;
+    int2 joins[32]; /* part_edges.cuh: join_later */
     union {
         unsigned long long sums[MOVE_WARPS]; /* of scan_block */
         int groups[2 * MOVE_WARPS];          /* part_patch.cuh: count_firsts */

@@ -5,7 +5,6 @@
 #include "cuda/part_lists.cuh"
 
 /* As in part_skin.c, where they are explained. */
-enum { PATCH = 300 };
 #define AGREE 0.6f
 #define LEAST_AGREE 0.05f
 
@@ -36,8 +35,7 @@ static __device__ void raise_walls(part_work &w)
 /* --- Floods --- */
 
 enum {
-    FLOOD_SLOTS = 1024, /* of the table: no more than PATCH and a thread each are put there */
-    FLOOD_LANES = 16,   /* edges of a vertex side by side, of one a group */
+    FLOOD_LANES = 16, /* edges of a vertex side by side, of one a group */
     FLOOD_GROUPS = MOVE_THREADS / FLOOD_LANES
 };
 static_assert(FLOOD_GROUPS == 32 && PATCH + MOVE_THREADS < FLOOD_SLOTS, "a lane a group; a slot a vertex");
@@ -48,34 +46,28 @@ struct flood_step {
     bool alone;
 };
 
-/* In a flood's queue vertices of more edges than lanes are marked: they come alone. */
-static __device__ int member_of(int entry)
-{
-    return entry < 0 ? ~entry : entry;
-}
-
-/* The next edges from queue[at] on, `count` in all, in order; walk: how many of the edges of a vertex that comes alone were seen. By the
- * block: every warp looks at all that the block takes. */
+/* The next edges of the vertices from number `at` of the queue on, `count` in all, in order. One with more edges than lanes comes alone;
+ * walk: how many of its edges were seen. By the block: every warp looks at all that the block takes. */
 static __device__ flood_step next_edges(const part_work &w, int count, int &at, int &walk)
 {
-    const int *queue = w.r.queue, lane = lane_of(), group = (int)threadIdx.x / FLOOD_LANES;
-    const int entry = at + lane < count ? queue[at + lane] : 0;
-    const unsigned wide = __ballot_sync(0xffffffffu, entry < 0);
+    const int lane = lane_of(), group = (int)threadIdx.x / FLOOD_LANES, own = min(at + lane, count - 1);
+    const int2 edges = w.scratch.flood.edges[min(own, PATCH)];
+    const unsigned wide = __ballot_sync(0xffffffffu, edges.y - edges.x > FLOOD_LANES);
     const bool alone = (wide & 1u) != 0;
-    const int v = member_of(__shfl_sync(0xffffffffu, entry, alone ? 0 : group));
     const int taken = alone ? 1 : min(wide != 0 ? __ffs((int)wide) - 1 : FLOOD_GROUPS, count - at);
-    const int begin = w.view.neighbour_first[v], degree = w.view.neighbour_first[v + 1] - begin;
-    const int k = alone ? walk + (int)threadIdx.x : (int)threadIdx.x % FLOOD_LANES;
-    walk = alone && walk + MOVE_THREADS < degree ? walk + MOVE_THREADS : 0;
+    const int begin = __shfl_sync(0xffffffffu, edges.x, alone ? 0 : group);
+    const int end = __shfl_sync(0xffffffffu, edges.y, alone ? 0 : group);
+    const int e = begin + (alone ? walk + (int)threadIdx.x : (int)threadIdx.x % FLOOD_LANES);
+    walk = alone && begin + walk + MOVE_THREADS < end ? walk + MOVE_THREADS : 0;
     at += walk == 0 ? taken : 0;
-    return {k < degree && (alone || group < taken) ? begin + k : -1, alone};
+    return {e < end && (alone || group < taken) ? e : -1, alone};
 }
 
 /* The slot of a vertex, whether it is there or comes there now; `put` false: -1 where it is not. */
 static __device__ int find_slot(part_work &w, int v, bool put)
 {
     for (unsigned slot = (unsigned)v * 2654435761u >> 22;; slot = (slot + 1) % FLOOD_SLOTS) {
-        const int there = put ? atomicCAS(&w.scratch.met.vertex[slot], NONE, v) : w.scratch.met.vertex[slot];
+        const int there = put ? atomicCAS(&w.scratch.flood.vertex[slot], NONE, v) : w.scratch.flood.vertex[slot];
         if (there == v || (there == NONE && put)) return (int)slot;
         if (there == NONE) return -1;
     }
@@ -103,34 +95,43 @@ static __device__ int count_firsts(part_work &w, int count, bool alone, bool &fi
     return __shfl_sync(everyone, through - own, group) + __popc(its & ((1u << lane % FLOOD_LANES) - 1u));
 }
 
+/* Vertex number `at` of a flood; those of them that have a turn are no more than PATCH. */
+static __device__ void put_member(part_work &w, int at, int v, int2 edges)
+{
+    w.r.queue[min(at, w.view.vertex_count - 1)] = v;
+    if (at <= PATCH) w.scratch.flood.edges[at] = edges;
+}
+
+static __device__ int2 edges_of(const part_work &w, int v)
+{
+    return make_int2(w.view.neighbour_first[v], w.view.neighbour_first[v + 1]);
+}
+
 /* All that is on the side of a vertex where an edge crosses, along edges that do not, into the queue. Returns how many; more than
  * PATCH: it does not end. By the block. */
 static __device__ int flood(part_work &w, int seed)
 {
-    const int32_t *first_edge = w.view.neighbour_first;
     for (int i = threadIdx.x; i < FLOOD_SLOTS; i += MOVE_THREADS) {
-        w.scratch.met.vertex[i] = NONE;
-        w.scratch.met.turn[i] = INT_MAX;
+        w.scratch.flood.vertex[i] = NONE;
+        w.scratch.flood.turn[i] = INT_MAX;
     }
-    if (threadIdx.x == 0) w.r.queue[0] = first_edge[seed + 1] - first_edge[seed] > FLOOD_LANES ? ~seed : seed;
+    if (threadIdx.x == 0) put_member(w, 0, seed, edges_of(w, seed));
     __syncthreads();
-    if (threadIdx.x == 0) w.scratch.met.turn[find_slot(w, seed, true)] = -1;
+    if (threadIdx.x == 0) w.scratch.flood.turn[find_slot(w, seed, true)] = -1;
     int count = 1, turn = threadIdx.x;
     for (int at = 0, walk = 0; at < count && (count <= PATCH || walk > 0); turn += MOVE_THREADS) {
         const flood_step step = next_edges(w, count, at, walk);
-        const int next = step.edge >= 0 && !w.r.wall[step.edge] ? w.view.neighbours[step.edge] : NONE;
-        const bool wanted = next >= 0 && !(w.r.state[next >= 0 ? next : 0] & PATCHED);
+        const int next = step.edge >= 0 && !w.r.wall[step.edge] ? w.view.neighbours[step.edge] : (int)NONE;
+        const int2 edges = edges_of(w, max(next, 0)); /* on its way, whether it is needed or not */
+        const bool wanted = next >= 0 && !(w.r.state[max(next, 0)] & PATCHED);
         /* A vertex that comes alone may have more edges than there are slots, but no two to the same vertex. */
         const int slot = wanted ? find_slot(w, next, count <= PATCH) : -1;
-        if (slot >= 0) atomicMin(&w.scratch.met.turn[slot], turn);
+        if (slot >= 0) atomicMin(&w.scratch.flood.turn[slot], turn);
         __syncthreads();
-        bool first = wanted && (slot < 0 || w.scratch.met.turn[slot] == turn);
+        bool first = wanted && (slot < 0 || w.scratch.flood.turn[slot] == turn);
         int all;
         const int before = count_firsts(w, count, step.alone, first, all);
-        if (first) {
-            const bool wide = first_edge[next + 1] - first_edge[next] > FLOOD_LANES;
-            w.r.queue[min(count + before, w.view.vertex_count - 1)] = wide ? ~next : next;
-        }
+        if (first) put_member(w, count + before, next, edges);
         count += all;
         __syncthreads();
     }
@@ -147,10 +148,10 @@ static __device__ void make_patch(part_work &w, int first, bool outer)
     const int32_t *queue = w.r.queue;
     if (closed)
         append_own<2>(
-            w, count, true, [=](int g, int k) { return k == 0 ? member_of(queue[g]) : (int)END; }, 0u);
+            w, count, true, [=](int g, int k) { return k == 0 ? queue[g] : (int)END; }, 0u);
     bool deep = false;
     for (int i = threadIdx.x; i < count; i += MOVE_THREADS) {
-        const int v = member_of(queue[i]);
+        const int v = queue[i];
         const bool seed = (w.r.state[v] & side) != 0;
         deep = deep || !seed;
         if (!closed && !seed) continue;
