@@ -362,7 +362,7 @@ static __device__ void open_work(part_work &w, const sup_gpu_part &g, const sup_
 
 static __device__ void part_character(part_work &w, int pairs, part_triangle (*own)[BUNDLE])
 {
-    int round = 0, hits = take_pairs(w, pairs);
+    int round = 0, hits = pairs > 0 ? take_pairs(w, pairs) : 0;
     for (; hits > 0 && round < ROUNDS; round++) {
         keep_best(w, round == 0);
         part_once(w);

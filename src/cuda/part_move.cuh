@@ -7,6 +7,8 @@
 
 #include "cuda/part_patch.cuh"
 
+#include <stddef.h>
+
 /* As in part_skin.c, where they are explained. */
 enum { AROUND = 2 };
 #define FARTHEST 6.0f
@@ -155,6 +157,8 @@ struct asked_items {
         return k < 4 ? hit.asks[k] : k > 4 ? (int)END : hit.fold ? hit.outside : (int)NONE;
     }
 };
+
+static_assert(offsetof(sup_gpu_part_hit, asks) % 16 == 0 && sizeof(sup_gpu_part_hit) % 16 == 0, "four at a time");
 
 /* In the order of the hits: also where several ask the same vertex. */
 static __device__ void ask_hits(part_work &w)
