@@ -267,8 +267,17 @@ static __device__ void part_once(part_work &w)
     end_round(w);
 }
 
-/* What was moved in the last frame begins there, but for a part, in the order of the vertices. By the block. */
-static __device__ void know_moved(part_work &w, float keep)
+/* The list of what is known, in the same order. */
+static __device__ void list_known(part_work &w, int v, int at, int state)
+{
+    w.r.vertex[v].at = at;
+    w.r.state[v] = state;
+    w.r.list[at] = v;
+}
+
+/* What was moved in the last frame begins there, but for a part, in the order of the vertices; state: KNOWN, or where nothing crosses it is the list
+ * too. By the block. */
+static __device__ void know_moved(part_work &w, float keep, int state)
 {
     unsigned long long known = 0, all;
     for (int base = 0, words = (w.view.vertex_count + 31) / 32; base < words; base += MOVE_THREADS) {
@@ -279,13 +288,13 @@ static __device__ void know_moved(part_work &w, float keep)
             w.r.known[at++] = 32 * own + __ffs((int)bits) - 1;
         known += all;
     }
-    if (threadIdx.x == 0) w.counts.known = (int)known;
+    if (threadIdx.x == 0) w.counts.known = w.counts.list = (int)known;
     __syncthreads();
     for (int i = threadIdx.x; i < (int)known; i += MOVE_THREADS) {
         const int v = w.r.known[i];
         const float4 from = came_from(w.search.places, v);
         load_vertex(w, v, from, add_scaled(from, keep, get(w.offset + 3 * (size_t)v)));
-        w.r.state[v] = KNOWN;
+        list_known(w, v, i, state);
     }
     __syncthreads();
 }
@@ -297,13 +306,10 @@ static __device__ void take_best(part_work &w)
     for (int i = threadIdx.x; i < known; i += MOVE_THREADS) {
         const int v = w.r.known[i];
         w.r.vertex[v].x = w.r.vertex[v].best;
-        w.r.vertex[v].at = i;
-        w.r.state[v] = KNOWN | LISTED;
-        w.r.list[i] = v;
+        list_known(w, v, i, KNOWN | LISTED);
     }
     if (threadIdx.x == 0) w.counts.list = known;
     __syncthreads();
-    limit_edges(w, LAST_SWEEPS);
 }
 
 /* Places to the shown skin, and what was moved to the next frame; the room is left as it was found. Returns how many were moved, to
@@ -360,15 +366,16 @@ static __device__ void open_work(part_work &w, const sup_gpu_part &g, const sup_
     w.counts = part_counts{};
 }
 
-static __device__ void part_character(part_work &w, int pairs, part_triangle (*own)[BUNDLE])
+/* Rounds of moving, and the best of them. By the block. */
+static __device__ void part_pairs(part_work &w, int pairs, part_triangle (*own)[BUNDLE])
 {
-    int round = 0, hits = pairs > 0 ? take_pairs(w, pairs) : 0;
+    int round = 0, hits = take_pairs(w, pairs);
     for (; hits > 0 && round < ROUNDS; round++) {
         keep_best(w, round == 0);
         part_once(w);
         hits = find_again(w, own);
     }
-    if (round > 0 && hits >= 0) keep_best(w, false);
+    if (hits >= 0) keep_best(w, false);
     take_best(w);
 }
 
@@ -386,8 +393,10 @@ __global__ void __launch_bounds__(MOVE_THREADS, 1)
         if (!frame.shows || (frame.moved == 0 && pairs == 0)) continue;
         if (threadIdx.x == 0) open_work(w, g, st, out, frame, character);
         __syncthreads();
-        if (frame.moved > 0) know_moved(w, frame.keep);
-        if (!st.progress[character].asleep) part_character(w, pairs, own);
+        if (frame.moved > 0) know_moved(w, frame.keep, pairs > 0 ? KNOWN : KNOWN | LISTED);
+        const bool looks = !st.progress[character].asleep;
+        if (looks && pairs > 0) part_pairs(w, pairs, own);
+        if (looks) limit_edges(w, LAST_SWEEPS);
         const int moved = write_back(w, out, character);
         if (threadIdx.x == 0) g.frame[character].moved = moved;
         __syncthreads();

@@ -220,14 +220,29 @@ static __device__ void join(const part_work &w, int a, int b)
 
 /* --- Edges --- */
 
-/* Calls f(v, neighbour) for the edges of list[begin, end), eight of a vertex side by side. By the block. */
+/* The edges of a vertex among the view's neighbours: the first, and past the last. */
+static __device__ int2 edges_of(const part_work &w, int v)
+{
+    return make_int2(w.view.neighbour_first[v], w.view.neighbour_first[v + 1]);
+}
+
+/* Calls f(v, neighbour) for the edges of list[begin, end), eight of a vertex side by side; those of the next vertex are on the way
+ * meanwhile. By the block. */
 template <typename F> static __device__ void for_edges(const part_work &w, int begin, int end, F f)
 {
-    enum { LANES = 8 };
-    for (int i = begin + (int)threadIdx.x / LANES; i < end; i += MOVE_THREADS / LANES) {
-        const int v = w.r.list[i], last = w.view.neighbour_first[v + 1];
-        for (int e = w.view.neighbour_first[v] + (int)threadIdx.x % LANES; e < last; e += LANES)
+    enum { LANES = 8, STEP = MOVE_THREADS / LANES };
+    int at = begin + (int)threadIdx.x / LANES, v = at < end ? w.r.list[at] : (int)NONE;
+    int next = at + STEP < end ? w.r.list[at + STEP] : (int)NONE;
+    int2 edges = edges_of(w, max(v, 0));
+    while (v >= 0) {
+        const int2 ahead = edges_of(w, max(next, 0));
+        const int after = at + 2 * STEP < end ? w.r.list[at + 2 * STEP] : (int)NONE;
+        for (int e = edges.x + (int)threadIdx.x % LANES; e < edges.y; e += LANES)
             f(v, w.view.neighbours[e]);
+        at += STEP;
+        v = next;
+        next = after;
+        edges = ahead;
     }
 }
 

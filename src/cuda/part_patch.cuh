@@ -102,11 +102,6 @@ static __device__ void put_member(part_work &w, int at, int v, int2 edges)
     if (at <= PATCH) w.scratch.flood.edges[at] = edges;
 }
 
-static __device__ int2 edges_of(const part_work &w, int v)
-{
-    return make_int2(w.view.neighbour_first[v], w.view.neighbour_first[v + 1]);
-}
-
 /* All that is on the side of a vertex where an edge crosses, along edges that do not, into the queue. Returns how many; more than
  * PATCH: it does not end. By the block. */
 static __device__ int flood(part_work &w, int seed)
