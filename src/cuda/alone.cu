@@ -72,7 +72,8 @@ static __device__ void sum_words(const sup_gpu_word *words, int first, int end, 
         hear<AT_ONCE>(words, index, round, word);
 #pragma unroll
         for (int k = 0; k < AT_ONCE; k++) {
-            const float number[3] = {__uint_as_float(word[k].x), __uint_as_float(word[k].y), __uint_as_float(word[k].z)};
+            const float number[3] = {__uint_as_float(word[k].x), __uint_as_float(word[k].y),
+                                     __uint_as_float(word[k].z)};
 #pragma unroll
             for (int n = 0; n < 3; n++) /* all of them: see look_at */
                 sum[n < N ? n : N - 1] += (double)number[n];
@@ -175,12 +176,13 @@ static __device__ void decide_search(const sup_gpu_system &s, const sup_gpu_stat
 /* How far to go along the search direction, and whether there is another one. By the first warp. */
 static __device__ void decide_length(const sup_gpu_state &st, judge &j, int k, clocks clock)
 {
-    double curvature[1];
-    sum_words<1>(st.words.curve[clock.round & 1], 0, (int)gridDim.x, clock.round, curvature);
+    double curvature[2]; /* all, and that of the rows */
+    sum_words<2>(st.words.curve[clock.round & 1], 0, (int)gridDim.x, clock.round, curvature);
     if (threadIdx.x % 32 > 0) return;
     const double alpha = j.rz / curvature[0];
+    const bool slight = k == 0 && curvature[1] < CONTACT_SLIGHT * curvature[0];
     j.search.factor = curvature[0] > 0.0 && isfinite(alpha) ? (float)alpha : 0.0f;
-    j.search.active = k + 1 < solves_of(st, 0) && j.search.factor != 0.0f && j.near;
+    j.search.active = k + 1 < solves_of(st, 0) && j.search.factor != 0.0f && j.near && !slight;
     if (j.search.active) give_order(st, ORDER_SOLVE, clock.round + 1, clock.order + 1);
 }
 
@@ -368,8 +370,8 @@ static __device__ void load_rest(const team &t)
 
 /* The second half of a solve, while the judges decide what comes next: the direction at the thread's place. Where there are
  * contacts, a step of conjugate gradients more; `again` where that needs another solve. */
-static __device__ float4 finish_solve(const team &t, int stage, int turn, bool last_turn, int k, cg_place &c, clocks &clock,
-                                      bool &again, move_view &m)
+static __device__ float4 finish_solve(const team &t, int stage, int turn, bool last_turn, int k, cg_place &c,
+                                      clocks &clock, bool &again, move_view &m)
 {
     again = false;
     for (bool products = false;; products = true) {

@@ -10,8 +10,8 @@
 /* --- Rows --- */
 
 /* A row with its places in `at`: those that are given where the anchors are, or at 0 in directions. */
-static __device__ sup_gpu_row hear_row(const sup_gpu_system &s, const contact_view &view, const sup_gpu_word *words, int v,
-                                       bool directions, float4 (&at)[4], unsigned round)
+static __device__ sup_gpu_row hear_row(const sup_gpu_system &s, const contact_view &view, const sup_gpu_word *words,
+                                       int v, bool directions, float4 (&at)[4], unsigned round)
 {
     sup_gpu_row row = view.rows[v];
     int index[4];
@@ -88,6 +88,7 @@ static __device__ void search_rows(const sup_gpu_system &s, const sup_gpu_state 
         tell(st.words.row[round & 1] + v, force.x, force.y, force.z, round);
         sums[0] += curvature;
     }
+    sums[1] = sums[0]; /* that of the rows alone */
     tell_help(shared, sums, st.words.curve[round & 1] + blockIdx.x, round);
 }
 

@@ -16,7 +16,7 @@ struct cg_plan {
 /* What is known after the rows of a search direction whose r . z is `rz`. */
 struct cg_length {
     float alpha; /* 0 where there is none */
-    bool near;   /* a row stiffens the system */
+    bool more;   /* a row stiffens the system: this step is not exact */
 };
 
 /* Steps of conjugate gradients of a character at most. */
@@ -25,9 +25,9 @@ static __device__ int solves_of(const sup_gpu_state &st, int character)
     return st.orders[character].shared ? 1 : SUP_GPU_SOLVES;
 }
 
-/* By a warp. `blocks` found the rows' curvature, `local_rows` how near they are. */
-static __device__ cg_length step_length(const sup_gpu_system &s, const sup_gpu_state &st, int character, double rz,
-                                        int blocks, int local_rows)
+/* By a warp, after solve k. `blocks` found the rows' curvature, `local_rows` how near they are. */
+static __device__ cg_length step_length(const sup_gpu_system &s, const sup_gpu_state &st, int character, int k,
+                                        double rz, int blocks, int local_rows)
 {
     const float *from = st.sums + (size_t)character * SUP_GPU_SUMS * st.sum_rows;
     const float *ours = from + SUM_CURVATURE * st.sum_rows, *rows = from + SUM_CONTACTS * st.sum_rows;
@@ -50,9 +50,11 @@ static __device__ cg_length step_length(const sup_gpu_system &s, const sup_gpu_s
             close |= v[k][2] > 0.0f;
         }
     }
-    curvature = warp_sum(curvature + contacts);
-    double alpha = rz / curvature;
-    return cg_length{curvature > 0.0 && isfinite(alpha) ? (float)alpha : 0.0f, __any_sync(0xffffffffu, close) != 0};
+    contacts = warp_sum(contacts);
+    curvature = warp_sum(curvature) + contacts;
+    const double alpha = rz / curvature;
+    const bool any_near = __any_sync(0xffffffffu, close) != 0, slight = k == 0 && contacts < CONTACT_SLIGHT * curvature;
+    return cg_length{curvature > 0.0 && isfinite(alpha) ? (float)alpha : 0.0f, any_near && !slight};
 }
 
 /* The gradient at a place that the part takes care of; at the top from what all parts left there. */

@@ -12,6 +12,7 @@
 /* As in solver_contact.c. */
 #define CONTACT_NEAR 3e-4f
 #define CONTACT_SOLVED 1e-2
+#define CONTACT_SLIGHT 1e-3
 
 /* Contacts of one character. */
 struct contact_view {
@@ -55,7 +56,8 @@ static __device__ void rub(const sup_gpu_row &row, float4 d, float press, row_pu
     out.force.w = energy;
 }
 
-static __device__ row_push push_row(const sup_gpu_system &s, const contact_view &v, const float4 *x, const sup_gpu_row &row)
+static __device__ row_push push_row(const sup_gpu_system &s, const contact_view &v, const float4 *x,
+                                    const sup_gpu_row &row)
 {
     row_push out;
     float4 d = make_float4(0.0f, 0.0f, 0.0f, 0.0f), n = get(row.normal);

@@ -126,9 +126,9 @@ __global__ void __launch_bounds__(T, C > 1 ? 3 : 1)
         cg_plan plan = {0, 0, 0.0f};
         sup_gpu_cg *last = st.cg + (size_t)(b.first + c) * SUP_GPU_SOLVES + k - 1;
         if (touches(st, turn, b.first + c) && !last->ended) {
-            const cg_length length = step_length(s, st, b.first + c, last->rz, row_blocks(s), s.part_count);
+            const cg_length length = step_length(s, st, b.first + c, k - 1, last->rz, row_blocks(s), s.part_count);
             plan.factor = length.alpha;
-            plan.active = length.alpha != 0.0f && length.near && k < solves_of(st, b.first + c);
+            plan.active = length.alpha != 0.0f && length.more && k < solves_of(st, b.first + c);
             if (blockIdx.x == 0 && threadIdx.x % 32 == 0) last->last = !plan.active;
         }
         if (threadIdx.x % 32 == 0) plans[c] = plan;
@@ -164,8 +164,9 @@ __global__ void __launch_bounds__(ROW_THREADS)
         int last = solves - 1; /* the last search direction; a step along it may be still to be made */
         while (last >= 0 && cg[last].ended)
             last--;
-        const cg_length length = step_length(s, st, character, cg[max(last, 0)].rz, row_blocks(s), s.part_count);
-        const bool open = last == solves - 1 || (last >= 0 && !length.near);
+        const cg_length length =
+            step_length(s, st, character, max(last, 0), cg[max(last, 0)].rz, row_blocks(s), s.part_count);
+        const bool open = last == solves - 1 || (last >= 0 && !length.more);
         if (lane == 0) factor = open ? length.alpha : 0.0f;
         if (lane == 0) kept = s.lockstep == 1 || (open ? last > 0 : last >= 0);
     }

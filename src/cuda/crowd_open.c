@@ -543,6 +543,7 @@ static sup_result open_detect(sup_crowd *crowd, const sup_detect *d, sup_error *
     crowd->detect.points = up(&u, NULL, 2 * n * v, four);
     crowd->detect.normal = up(&u, NULL, n * v, four);
     crowd->detect.nearest = up(&u, NULL, n * v, sizeof(unsigned long long));
+    crowd->detect.grouped = up(&u, NULL, n * d->block_count * SUP_DETECT_BLOCK, four);
     crowd->detect.block_box = up(&u, NULL, n * sup_gpu_detect_boxes(d), four);
     crowd->detect.cell_box = up(&u, NULL, SUP_GPU_CELL_FOURS * n * d->cell_count, four);
     return done(&u);

@@ -12,7 +12,8 @@
 #include "cuda/store.cuh"
 #include "cuda/wake.cuh"
 
-enum { ROUNDS = 10, SWEEPS = 4, LAST_SWEEPS = 12, CHOOSE_THREADS = 512 }; /* part_skin.c */
+enum { ROUNDS = 10, SWEEPS = 4, LAST_SWEEPS = 12 }; /* part_skin.c */
+enum { CHOOSE_THREADS = 1024, NEAR_AT_ONCE = 5, BUNDLES_AT_ONCE = 4 };
 static_assert(ROUNDS * (3 + AROUND) + 2 < MOST_WALKS, "turns of a character");
 #define LEAST_OFFSET 1e-4f /* part_skin.c */
 
@@ -32,13 +33,65 @@ static __device__ sup_gpu_part_frame begin_frame(const sup_gpu_part &g, const su
     return frame;
 }
 
+/* Of some vertices, CHOOSE_THREADS apart, the first of their bundles, and where the others are; whether they are always looked
+ * at. Never changes. */
+struct near_view {
+    int bundle[NEAR_AT_ONCE][BUNDLES_AT_ONCE]; /* -1: none */
+    int next[NEAR_AT_ONCE], end[NEAR_AT_ONCE];
+    bool always[NEAR_AT_ONCE];
+};
+
+static __device__ near_view fetch_near(const sup_part_view &view, int v)
+{
+    near_view own = {};
+#pragma unroll
+    for (int k = 0; k < NEAR_AT_ONCE; k++, v += CHOOSE_THREADS) {
+        const bool there = v < view.coarse_count;
+        own.next[k] = there ? view.coarse_first[v] : 0;
+        own.end[k] = there ? view.coarse_first[v + 1] : 0;
+        own.always[k] = there && (view.close[v] & SUP_PART_BETWEEN) != 0;
+    }
+#pragma unroll
+    for (int k = 0; k < NEAR_AT_ONCE; k++) {
+#pragma unroll
+        for (int i = 0; i < BUNDLES_AT_ONCE; i++)
+            own.bundle[k][i] = own.next[k] + i < own.end[k] ? view.coarse_bundles[own.next[k] + i] : -1;
+        own.next[k] += BUNDLES_AT_ONCE;
+    }
+    return own;
+}
+
+static __device__ void choose_bundle(uint32_t *chosen, int bundle)
+{
+    atomicOr(&chosen[bundle / 32], 1u << bundle % 32);
+}
+
+/* Bits of the bundles around those of the vertices that are near something. */
+static __device__ void choose_bundles(const sup_part_view &view, const unsigned char *near, const near_view &own, int v,
+                                      uint32_t *chosen)
+{
+    bool wanted[NEAR_AT_ONCE];
+#pragma unroll
+    for (int k = 0; k < NEAR_AT_ONCE; k++)
+        wanted[k] = own.always[k] || (v + k * CHOOSE_THREADS < view.coarse_count && near[v + k * CHOOSE_THREADS] != 0);
+#pragma unroll
+    for (int k = 0; k < NEAR_AT_ONCE; k++) {
+#pragma unroll
+        for (int i = 0; i < BUNDLES_AT_ONCE; i++)
+            if (wanted[k] && own.bundle[k][i] >= 0) choose_bundle(chosen, own.bundle[k][i]);
+        for (int i = own.next[k]; wanted[k] && i < own.end[k]; i++)
+            choose_bundle(chosen, view.coarse_bundles[i]);
+    }
+}
+
 __global__ void __launch_bounds__(CHOOSE_THREADS)
     choose_kernel(const __grid_constant__ sup_gpu_part g, const __grid_constant__ sup_gpu_state st)
 {
     __shared__ int warps[CHOOSE_THREADS / 32];
-    wait_for_kernel();
     const sup_part_view &view = g.view;
     const int character = blockIdx.x, words = (g.bundle_count + 31) / 32;
+    near_view own = fetch_near(view, threadIdx.x);
+    wait_for_kernel();
     sup_gpu_part_frame frame = begin_frame(g, st, character);
     uint32_t *chosen = g.chosen + (size_t)character * g.words;
     const unsigned char *near = st.near + (size_t)character * view.coarse_count;
@@ -47,10 +100,10 @@ __global__ void __launch_bounds__(CHOOSE_THREADS)
     for (int i = threadIdx.x; i < words && looks; i += CHOOSE_THREADS)
         chosen[i] = 0;
     __syncthreads();
-    for (int v = threadIdx.x; v < view.coarse_count && looks; v += CHOOSE_THREADS) {
-        if (near[v] == 0 && (view.close[v] & SUP_PART_BETWEEN) == 0) continue;
-        for (int i = view.coarse_first[v]; i < view.coarse_first[v + 1]; i++)
-            atomicOr(&chosen[view.coarse_bundles[i] / 32], 1u << view.coarse_bundles[i] % 32);
+    for (int v = threadIdx.x; v - (int)threadIdx.x < view.coarse_count && looks;) {
+        choose_bundles(view, near, own, v, chosen);
+        v += CHOOSE_THREADS * NEAR_AT_ONCE;
+        own = fetch_near(view, v);
     }
     __syncthreads();
     for (int base = 0; base < words && looks; base += CHOOSE_THREADS) {

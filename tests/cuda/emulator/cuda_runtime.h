@@ -299,6 +299,11 @@ static inline int __ffs(int x)
     return __builtin_ffs(x);
 }
 
+static inline int __ffsll(long long x)
+{
+    return __builtin_ffsll(x);
+}
+
 static inline int __clz(int x)
 {
     return x == 0 ? 32 : __builtin_clz((unsigned)x);
