@@ -393,29 +393,34 @@ static __device__ int write_back(part_work &w, const sup_gpu_out &out, int chara
     return w.counts.moved;
 }
 
-static __device__ void open_work(part_work &w, const sup_gpu_part &g, const sup_gpu_state &st, const sup_gpu_out &out,
-                                 const sup_gpu_part_frame &frame, int character)
+/* What is the same for all characters of a block. */
+static __device__ void open_room(part_work &w, const sup_gpu_part &g)
 {
     w.view = g.view;
     w.r = room_at(g, blockIdx.x);
+    w.held = g.held;
+    w.coarse_rest = g.coarse_rest;
+    w.gap = g.gap;
+    w.search.pair_count = &w.counts.pairs;
+    w.search.dirty = w.r.dirty;
+    w.bits = g.view.vertex_count <= 8 * (int)sizeof w.scratch.bits ? w.scratch.bits : w.r.bits;
+}
+
+static __device__ void open_character(part_work &w, const sup_gpu_part &g, const sup_gpu_state &st,
+                                      const sup_gpu_out &out, const sup_gpu_part_frame &frame, int character)
+{
     w.search.places = places_of(g, out, frame, character);
     w.search.places.view = &w.view;
     w.search.places.offset = NULL; /* what was moved is known */
     w.search.places.state = w.r.state;
     w.search.places.vertex = w.r.vertex;
-    w.held = g.held;
-    w.coarse_rest = g.coarse_rest;
-    w.gap = g.gap;
-    w.touched = st.touched != NULL ? st.touched + (size_t)character * g.view.coarse_count : NULL;
-    w.offset = g.offset + 3 * (size_t)character * g.view.vertex_count;
-    w.moved = g.moved + (size_t)character * g.words;
     w.search.active = g.active + (size_t)character * g.bundle_count;
     w.search.active_count = frame.active_count;
     w.search.boxes = boxes_of(g, character);
     w.search.pairs = g.pair + (size_t)character * SUP_GPU_PART_PAIRS;
-    w.search.pair_count = &w.counts.pairs;
-    w.search.dirty = w.r.dirty;
-    w.bits = g.view.vertex_count <= 8 * (int)sizeof w.scratch.bits ? w.scratch.bits : w.r.bits;
+    w.touched = st.touched != NULL ? st.touched + (size_t)character * g.view.coarse_count : NULL;
+    w.offset = g.offset + 3 * (size_t)character * g.view.vertex_count;
+    w.moved = g.moved + (size_t)character * g.words;
     w.counts = part_counts{};
 }
 
@@ -432,28 +437,36 @@ static __device__ void part_pairs(part_work &w, int pairs, part_triangle (*own)[
     take_best(w);
 }
 
-/* Blocks take characters in turn: there is no room for more of them at a time. */
+/* A character, if something crosses in it, or, where `crosses` is not set, only was moved in the last frame. By the block. */
+static __device__ void part_character(part_work &w, part_triangle (*own)[BUNDLE], const sup_gpu_part &g,
+                                      const sup_gpu_state &st, const sup_gpu_out &out, int character, bool crosses)
+{
+    const sup_gpu_part_frame frame = g.frame[character];
+    const bool looks = !st.progress[character].asleep;
+    const int pairs = frame.pair_count <= SUP_GPU_PART_PAIRS ? frame.pair_count : 0;
+    if (!frame.shows || (pairs > 0) != crosses || (frame.moved == 0 && pairs == 0)) return;
+    if (threadIdx.x == 0) open_character(w, g, st, out, frame, character);
+    __syncthreads();
+    if (frame.moved > 0) know_moved(w, frame.keep, crosses ? KNOWN : KNOWN | LISTED);
+    if (crosses) part_pairs(w, pairs, own);
+    if (looks) limit_edges(w, LAST_SWEEPS);
+    const int moved = write_back(w, out, character);
+    if (threadIdx.x == 0) g.frame[character].moved = moved;
+    __syncthreads();
+}
+
+/* Blocks take characters in turn: there is no room for more of them at a time. First those that take longest. */
 __global__ void __launch_bounds__(MOVE_THREADS, 1)
     part_kernel(const __grid_constant__ sup_gpu_part g, const __grid_constant__ sup_gpu_state st,
                 const __grid_constant__ sup_gpu_out out)
 {
     __shared__ part_triangle own[MOVE_WARPS][BUNDLE];
     __shared__ part_work w; /* one for all: threads have no room for so many addresses */
+    if (threadIdx.x == 0) open_room(w, g);
     wait_for_kernel();
-    for (int character = blockIdx.x; character < st.count; character += gridDim.x) {
-        const sup_gpu_part_frame frame = g.frame[character];
-        const int pairs = frame.pair_count <= SUP_GPU_PART_PAIRS ? frame.pair_count : 0;
-        if (!frame.shows || (frame.moved == 0 && pairs == 0)) continue;
-        if (threadIdx.x == 0) open_work(w, g, st, out, frame, character);
-        __syncthreads();
-        if (frame.moved > 0) know_moved(w, frame.keep, pairs > 0 ? KNOWN : KNOWN | LISTED);
-        const bool looks = !st.progress[character].asleep;
-        if (looks && pairs > 0) part_pairs(w, pairs, own);
-        if (looks) limit_edges(w, LAST_SWEEPS);
-        const int moved = write_back(w, out, character);
-        if (threadIdx.x == 0) g.frame[character].moved = moved;
-        __syncthreads();
-    }
+    for (int crosses = 1; crosses >= 0; crosses--)
+        for (int character = blockIdx.x; character < st.count; character += gridDim.x)
+            part_character(w, own, g, st, out, character, crosses != 0);
 }
 
 /* Nothing was moved. */
