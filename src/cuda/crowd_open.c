@@ -650,6 +650,33 @@ static void open_part_view(uploader *u, const sup_part_view *from, sup_part_view
     to->shown = up(u, from->shown, from->shown_first[n], index);
 }
 
+/* Bundles with a triangle at each vertex. */
+static sup_result open_part_bundles(uploader *u, const sup_part_view *view, sup_gpu_part *part)
+{
+    sup_arena *arena = &u->crowd->arena;
+    int32_t n = view->vertex_count, corners = 3 * view->triangle_count;
+    int32_t *first = sup_arena_alloc(arena, (size_t)n + 2, sizeof(int32_t));
+    int32_t *last = sup_arena_alloc(arena, (size_t)n, sizeof(int32_t)); /* bundle of each vertex, 1 for the first */
+    int32_t *bundles = sup_arena_alloc(arena, (size_t)corners, sizeof(int32_t));
+    if (first == NULL || last == NULL || bundles == NULL) return sup_fail_memory(u->error, "the crowd");
+    for (int pass = 0; pass < 2;
+         pass++) { /* counting, then putting them there: first[v + 1] is where the next one of v goes */
+        memset(last, 0, (size_t)n * sizeof *last);
+        for (int32_t i = 0; i < corners; i++) {
+            int32_t v = view->triangles[i], bundle = i / (3 * SUP_PART_BUNDLE);
+            if (last[v] == bundle + 1) continue;
+            last[v] = bundle + 1;
+            if (pass == 0) first[v + 2]++;
+            if (pass == 1) bundles[first[v + 1]++] = bundle;
+        }
+        for (int32_t v = 0; v < n && pass == 0; v++)
+            first[v + 2] += first[v + 1];
+    }
+    part->vertex_first = up(u, first, (int64_t)n + 1, sizeof(int32_t));
+    part->vertex_bundles = up(u, bundles, first[n], sizeof(int32_t));
+    return SUP_OK;
+}
+
 /* Room for as many characters at a time as the device can part. */
 static void open_part_room(uploader *u, const sup_part_view *view, sup_gpu_part *part)
 {
@@ -664,6 +691,7 @@ static void open_part_room(uploader *u, const sup_part_view *view, sup_gpu_part 
                                      .bits = up(u, NULL, rooms * part->words, sizeof(uint32_t)),
                                      .dirty = up(u, NULL, rooms * part->bundle_count, sizeof(int32_t)),
                                      .again = up(u, NULL, rooms * part->bundle_count, sizeof(int32_t)),
+                                     .place = up(u, NULL, rooms * part->bundle_count, sizeof(int32_t)),
                                      .hits = up(u, NULL, rooms * SUP_GPU_PART_HITS, sizeof(sup_gpu_part_hit)),
                                      .patches = up(u, NULL, rooms * SUP_GPU_PART_PATCHES, sizeof(sup_gpu_part_patch)),
                                      .sorted = up(u, NULL, rooms * SUP_GPU_PART_PAIRS, sizeof(unsigned long long))};
@@ -704,7 +732,8 @@ static sup_result open_part(sup_crowd *crowd, const sup_projective_view *from, s
     part->box = up(&u, NULL, (int64_t)n * part->bundle_count, SUP_GPU_PART_BOX_FOURS * sizeof(sup_gpu_four));
     part->pair = up(&u, NULL, (int64_t)n * SUP_GPU_PART_PAIRS, sizeof(unsigned long long));
     open_part_room(&u, view, part);
-    return done(&u);
+    sup_result result = open_part_bundles(&u, view, part);
+    return result == SUP_OK ? done(&u) : result;
 }
 
 static sup_result check_shared(const sup_crowd *crowd, sup_error *error)

@@ -64,7 +64,7 @@ typedef struct sup_gpu_part_frame {
     float keep;           /* of those ways */
 } sup_gpu_part_frame;
 
-/* Room to part one character in. All of `state`, `turn`, `wall` and `bits` is 0 in between. */
+/* Room to part one character in. All of `state`, `turn`, `wall` and `dirty` is 0 in between. */
 typedef struct sup_gpu_part_room {
     sup_gpu_part_vertex *vertex; /* [vertex_count] */
     int32_t *state;              /* [vertex_count] */
@@ -75,18 +75,20 @@ typedef struct sup_gpu_part_room {
     uint32_t *bits;              /* [words] of places in `list`: edges to look at */
     int32_t *dirty;              /* [bundles] of the active ones: has moved */
     int32_t *again;              /* [bundles] those */
+    int32_t *place;              /* [bundles] among the active ones; of no use for those that are not */
     sup_gpu_part_hit *hits;      /* [SUP_GPU_PART_HITS] */
     sup_gpu_part_patch *patches; /* [SUP_GPU_PART_PATCHES] */
     unsigned long long *sorted;  /* [SUP_GPU_PART_PAIRS] */
 } sup_gpu_part_room;
 
 typedef struct sup_gpu_part {
-    sup_part_view view;         /* of arrays on the device; no triangles: nothing is parted */
-    const int32_t *first_shown; /* [vertex_count] output vertex that its place is read from */
-    const unsigned char *held;  /* [coarse_count] 1: skin there must not move */
-    const float *coarse_rest;   /* [coarse_count*3] */
-    const float *gap;           /* [coarse_count] */
-    const float *keep;          /* [1] of the ways of the last frame */
+    sup_part_view view;                           /* of arrays on the device; no triangles: nothing is parted */
+    const int32_t *first_shown;                   /* [vertex_count] output vertex that its place is read from */
+    const int32_t *vertex_first, *vertex_bundles; /* [vertex_count+1] and bundles with triangles at each vertex */
+    const unsigned char *held;                    /* [coarse_count] 1: skin there must not move */
+    const float *coarse_rest;                     /* [coarse_count*3] */
+    const float *gap;                             /* [coarse_count] */
+    const float *keep;                            /* [1] of the ways of the last frame */
     int32_t bundle_count, words, room_count;
     int32_t joined;            /* blocks that look at one character, */
     int32_t split;             /* and warps at one of its bundles */

@@ -179,6 +179,7 @@ static __device__ sup_gpu_part_room room_at(const sup_gpu_part &g, int number)
     r.bits += n * g.words;
     r.dirty += n * g.bundle_count;
     r.again += n * g.bundle_count;
+    r.place += n * g.bundle_count;
     r.hits += n * SUP_GPU_PART_HITS;
     r.patches += n * SUP_GPU_PART_PATCHES;
     r.sorted += n * SUP_GPU_PART_PAIRS;
@@ -233,37 +234,28 @@ static __device__ int take_pairs(part_work &w, int count)
     return (int)hits;
 }
 
-/* Whether a triangle has a corner that was moved. */
-static __device__ bool has_moved(const part_work &w, int triangle)
+/* Where bundles are among the active ones. By the block. */
+static __device__ void place_bundles(const part_work &w)
 {
-    const int32_t *corner = w.view.triangles + 3 * (size_t)min(triangle, w.view.triangle_count - 1);
-    return ((w.r.state[corner[0]] | w.r.state[corner[1]] | w.r.state[corner[2]]) & LISTED) != 0;
+    for (int i = threadIdx.x; i < w.search.active_count; i += MOVE_THREADS)
+        w.r.place[w.search.active[i]] = i;
 }
 
-/* Bundles to compare again: they have moved. By the block, a thread a triangle, four on the way at a time. */
+/* Active bundles to compare again: something of them has moved. By the block. */
 static __device__ void mark_dirty(part_work &w)
 {
-    enum { AT_ONCE = 4 };
-    const int lane = lane_of(), last = w.search.active_count - 1;
-    if (threadIdx.x == 0) w.counts.dirty = 0;
-    __syncthreads();
-    for (int base = threadIdx.x / BUNDLE; base - (int)threadIdx.x / BUNDLE <= last;
-         base += AT_ONCE * MOVE_THREADS / BUNDLE) {
-        bool moved[AT_ONCE];
-#pragma unroll
-        for (int k = 0; k < AT_ONCE; k++) {
-            const int i = min(base + k * MOVE_THREADS / BUNDLE, last);
-            moved[k] = has_moved(w, w.search.active[i] * BUNDLE + lane % BUNDLE);
-        }
-#pragma unroll
-        for (int k = 0; k < AT_ONCE; k++) {
-            const unsigned some = __ballot_sync(0xffffffffu, moved[k]) >> (lane & BUNDLE) & ((1u << BUNDLE) - 1u);
-            const int i = base + k * MOVE_THREADS / BUNDLE;
-            if (lane % BUNDLE != 0 || i > last) continue;
-            w.r.dirty[i] = some != 0;
-            if (some != 0) w.r.again[atomicAdd(&w.counts.dirty, 1)] = i;
+    const int count = w.search.active_count;
+    for (int i = threadIdx.x; i < w.counts.list; i += MOVE_THREADS) {
+        const int v = w.r.list[i];
+        for (int k = w.vertex_first[v]; k < w.vertex_first[v + 1]; k++) {
+            const int bundle = w.vertex_bundles[k], at = w.r.place[bundle];
+            if (at >= 0 && at < count && w.search.active[at] == bundle) w.r.dirty[at] = 1;
         }
     }
+    if (threadIdx.x == 0) w.counts.dirty = 0;
+    __syncthreads();
+    for (int i = threadIdx.x; i < count; i += MOVE_THREADS)
+        if (w.r.dirty[i]) w.r.again[atomicAdd(&w.counts.dirty, 1)] = i;
     __syncthreads();
 }
 
@@ -279,6 +271,8 @@ static __device__ int find_again(part_work &w, part_triangle (*own)[BUNDLE])
         find_crossings(w.search, own[warp], w.r.again[i / split], i % split, split);
     __syncthreads();
     const int pairs = w.counts.pairs;
+    for (int i = threadIdx.x; i < dirty; i += MOVE_THREADS)
+        w.r.dirty[w.r.again[i]] = 0;
     __syncthreads();
     return take_pairs(w, pairs);
 }
@@ -401,6 +395,8 @@ static __device__ void open_room(part_work &w, const sup_gpu_part &g)
     w.held = g.held;
     w.coarse_rest = g.coarse_rest;
     w.gap = g.gap;
+    w.vertex_first = g.vertex_first;
+    w.vertex_bundles = g.vertex_bundles;
     w.search.pair_count = &w.counts.pairs;
     w.search.dirty = w.r.dirty;
     w.bits = g.view.vertex_count <= 8 * (int)sizeof w.scratch.bits ? w.scratch.bits : w.r.bits;
@@ -427,6 +423,7 @@ static __device__ void open_character(part_work &w, const sup_gpu_part &g, const
 /* Rounds of moving, and the best of them. By the block. */
 static __device__ void part_pairs(part_work &w, int pairs, part_triangle (*own)[BUNDLE])
 {
+    place_bundles(w);
     int round = 0, hits = take_pairs(w, pairs);
     for (; hits > 0 && round < ROUNDS; round++) {
         keep_best(w, round == 0);
