@@ -14,7 +14,7 @@ enum {
     SUP_GPU_PART_PAIRS = 2048,                  /* triangles that cross each other, of a character; more: left */
     SUP_GPU_PART_HITS = 4 * SUP_GPU_PART_PAIRS, /* two edges of one through the other, and the other way round */
     SUP_GPU_PART_PATCHES = 256,                 /* of the skin that is inside */
-    SUP_GPU_PART_BOX_FOURS = 3                  /* of a bundle: lower and cosine, upper, axis of its normals */
+    SUP_GPU_PART_BOX_FOURS = 3                  /* of a bundle: part_find.cuh, part_boxes */
 };
 /* Numbers of hits and of patches, side by side: three of a point, three of a normal. */
 enum {

@@ -130,9 +130,9 @@ static __device__ part_places places_of(const sup_gpu_part &g, const sup_gpu_out
     return p;
 }
 
-static __device__ float4 *boxes_of(const sup_gpu_part &g, int character)
+static __device__ part_boxes boxes_of(const sup_gpu_part &g, int character)
 {
-    return g.box + SUP_GPU_PART_BOX_FOURS * (size_t)character * g.bundle_count;
+    return {g.box + SUP_GPU_PART_BOX_FOURS * (size_t)character * g.bundle_count, g.bundle_count};
 }
 
 __global__ void __launch_bounds__(PART_THREADS)
@@ -149,17 +149,21 @@ __global__ void __launch_bounds__(PART_THREADS)
     find_kernel(const __grid_constant__ sup_gpu_part g, const __grid_constant__ sup_gpu_out out)
 {
     __shared__ part_triangle own[PART_WARPS][BUNDLE];
+    __shared__ part_search search; /* threads have no room for so many addresses */
     wait_for_kernel();
     const int character = blockIdx.y, warps = gridDim.x * PART_WARPS;
-    const sup_gpu_part_frame frame = g.frame[character];
-    const part_search search = {places_of(g, out, frame, character),
-                                g.active + (size_t)character * g.bundle_count,
-                                frame.active_count,
-                                NULL,
-                                boxes_of(g, character),
-                                g.pair + (size_t)character * SUP_GPU_PART_PAIRS,
-                                &g.frame[character].pair_count};
-    for (int i = blockIdx.x * PART_WARPS + threadIdx.x / 32; i < frame.active_count * g.split; i += warps)
+    if (threadIdx.x == 0) {
+        const sup_gpu_part_frame frame = g.frame[character];
+        search = {places_of(g, out, frame, character),
+                  g.active + (size_t)character * g.bundle_count,
+                  frame.active_count,
+                  NULL,
+                  boxes_of(g, character),
+                  g.pair + (size_t)character * SUP_GPU_PART_PAIRS,
+                  &g.frame[character].pair_count};
+    }
+    __syncthreads();
+    for (int i = blockIdx.x * PART_WARPS + threadIdx.x / 32; i < search.active_count * g.split; i += warps)
         find_crossings(search, own[threadIdx.x / 32], i / g.split, i % g.split, g.split);
 }
 

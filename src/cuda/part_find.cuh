@@ -97,6 +97,23 @@ static __device__ bool boxes_meet(float4 lower, float4 upper, float4 other_lower
 
 /* --- Bundles --- */
 
+/* Boxes of a character's active bundles, array after array of `count`, so that threads side by side read what is side by side: lower
+ * corners, w the cosine of the cone; upper ones; axes. */
+struct part_boxes {
+    float4 *lower;
+    int count;
+};
+
+static __device__ float4 &upper_at(const part_boxes &boxes, int i)
+{
+    return boxes.lower[boxes.count + i];
+}
+
+static __device__ float4 &axis_at(const part_boxes &boxes, int i)
+{
+    return boxes.lower[2 * boxes.count + i];
+}
+
 static __device__ float least_of_bundle(float value)
 {
     for (int d = BUNDLE / 2; d > 0; d >>= 1)
@@ -105,7 +122,7 @@ static __device__ float least_of_bundle(float value)
 }
 
 /* Box and cone of a bundle, by half a warp. */
-static __device__ void bound_bundle(const part_places &places, int bundle, bool write, float4 *box)
+static __device__ void bound_bundle(const part_places &places, int bundle, bool write, const part_boxes &boxes, int at)
 {
     const unsigned all = 0xffffffffu;
     const int lane = threadIdx.x % BUNDLE, first = threadIdx.x % 32 - lane;
@@ -128,30 +145,30 @@ static __device__ void bound_bundle(const part_places &places, int bundle, bool 
     const float size = sqrtf(dot(t.normal, t.normal));
     const float cosine = fminf(1.0f, least_of_bundle(size > 0.0f ? dot(t.normal, axis) / size : 1.0f));
     if (lane > 0 || !write) return;
-    box[0] = make_float4(whole[0], whole[1], whole[2], cosine);
-    box[1] = make_float4(whole[3], whole[4], whole[5], 0.0f);
-    box[2] = axis;
+    boxes.lower[at] = make_float4(whole[0], whole[1], whole[2], cosine);
+    upper_at(boxes, at) = make_float4(whole[3], whole[4], whole[5], 0.0f);
+    axis_at(boxes, at) = axis;
 }
 
 /* Those of the active bundles, `count` of them: those at the places `which`, where it is given. By `warps` warps of which this is
  * number `warp`. */
 static __device__ void bound_bundles(const part_places &places, const int32_t *active, const int32_t *which, int count,
-                                     int warp, int warps, float4 *boxes)
+                                     int warp, int warps, const part_boxes &boxes)
 {
     for (int i = 2 * warp; i < count; i += 2 * warps) {
         const int own = i + (int)threadIdx.x % 32 / BUNDLE, last = min(own, count - 1);
         const int at = which != NULL ? which[last] : last;
-        bound_bundle(places, active[at], own < count, boxes + SUP_GPU_PART_BOX_FOURS * (size_t)at);
+        bound_bundle(places, active[at], own < count, boxes, at);
     }
 }
 
 /* All normals of two bundles are within a quarter turn of each other. */
-static __device__ bool same_way(const float4 *a, const float4 *b)
+static __device__ bool same_way(const part_boxes &boxes, int i, int j)
 {
-    const float cosine_a = a[0].w, cosine_b = b[0].w;
+    const float cosine_a = boxes.lower[i].w, cosine_b = boxes.lower[j].w;
     const float sine_a = sqrtf(1.0f - cosine_a * cosine_a), sine_b = sqrtf(1.0f - cosine_b * cosine_b);
     return cosine_a > 0.0f && cosine_b > 0.0f && cosine_a * cosine_b > sine_a * sine_b &&
-           dot(a[2], b[2]) > sine_a * cosine_b + sine_b * cosine_a;
+           dot(axis_at(boxes, i), axis_at(boxes, j)) > sine_a * cosine_b + sine_b * cosine_a;
 }
 
 static __device__ bool is_beside(const sup_part_view &view, int a, int b)
@@ -271,7 +288,7 @@ struct part_search {
     const int32_t *active;
     int active_count;
     const int32_t *dirty; /* NULL: all of them */
-    float4 *boxes;
+    part_boxes boxes;
     unsigned long long *pairs; /* [SUP_GPU_PART_PAIRS] */
     int *pair_count;
 };
@@ -281,12 +298,12 @@ struct part_search {
 static __device__ void compare(const part_search &s, const part_triangle *own, int i, int j)
 {
     const int lane = threadIdx.x % 32, other = lane % BUNDLE;
-    const float4 *one = s.boxes + SUP_GPU_PART_BOX_FOURS * (size_t)i;
-    const float4 *two = s.boxes + SUP_GPU_PART_BOX_FOURS * (size_t)max(j, 0);
+    const float4 low_one = s.boxes.lower[i], low_two = s.boxes.lower[max(j, 0)];
+    const float4 high_one = upper_at(s.boxes, i), high_two = upper_at(s.boxes, max(j, 0));
     const float4 lower =
-        make_float4(fmaxf(one[0].x, two[0].x), fmaxf(one[0].y, two[0].y), fmaxf(one[0].z, two[0].z), 0.0f);
+        make_float4(fmaxf(low_one.x, low_two.x), fmaxf(low_one.y, low_two.y), fmaxf(low_one.z, low_two.z), 0.0f);
     const float4 upper =
-        make_float4(fminf(one[1].x, two[1].x), fminf(one[1].y, two[1].y), fminf(one[1].z, two[1].z), 0.0f);
+        make_float4(fminf(high_one.x, high_two.x), fminf(high_one.y, high_two.y), fminf(high_one.z, high_two.z), 0.0f);
     const part_triangle &beside = own[other];
     const bool within = j >= 0 && beside.counts && boxes_meet(lower_of(beside), upper_of(beside), lower, upper);
     unsigned mine = __ballot_sync(0xffffffffu, within) >> (lane - other) & 0xffffu;
@@ -311,14 +328,14 @@ static __device__ void compare(const part_search &s, const part_triangle *own, i
 static __device__ void find_crossings(const part_search &s, part_triangle *own, int i, int part, int split)
 {
     const int lane = threadIdx.x % 32;
-    const float4 *whole = s.boxes + SUP_GPU_PART_BOX_FOURS * (size_t)i;
     bool there = false;
     for (int base = (s.dirty == NULL ? i / 32 * 32 : 0) + 32 * part; base < s.active_count; base += 32 * split) {
         const int j = base + lane;
-        const float4 *box = s.boxes + SUP_GPU_PART_BOX_FOURS * (size_t)min(j, s.active_count - 1);
-        const bool meets = j < s.active_count && (j >= i || (s.dirty != NULL && !s.dirty[j])) &&
-                           boxes_meet(whole[0], whole[1], box[0], box[1]) &&
-                           !(same_way(whole, box) && is_beside(*s.places.view, s.active[i], s.active[j]));
+        const int at = min(j, s.active_count - 1);
+        const bool meets =
+            j < s.active_count && (j >= i || (s.dirty != NULL && !s.dirty[j])) &&
+            boxes_meet(s.boxes.lower[i], upper_at(s.boxes, i), s.boxes.lower[at], upper_at(s.boxes, at)) &&
+            !(same_way(s.boxes, i, at) && is_beside(*s.places.view, s.active[i], s.active[j]));
         unsigned others = __ballot_sync(0xffffffffu, meets);
         if (others != 0 && !there) {
             if (lane < BUNDLE) own[lane] = triangle_of(s.places, s.active[i] * BUNDLE + lane);
