@@ -222,20 +222,23 @@ static __device__ int take_pairs(part_work &w, int count)
     sort_pairs(w, count);
     unsigned long long hits = 0, all;
     for (int base = 0; base < count; base += MOVE_THREADS) {
-        const int i = base + (int)threadIdx.x, kept = i < count ? kept_of(w, i) : 0;
-        const int first = (int)(hits + scan_block<MOVE_THREADS>((unsigned long long)kept, w.sums, all));
-        if (kept > 0) {
+        const int i = base + (int)threadIdx.x;
+        const unsigned long long kept = i < count ? kept_of(w, i) : 0;
+        const int first = (int)(hits + scan_block<MOVE_THREADS>(kept, w.sums, all));
+        const int room = min((int)kept, SUP_GPU_PART_HITS - first);
+        if (room > 0) {
             const unsigned long long key = w.r.sorted[i];
-            const part_triangle a = triangle_of(w.search.places, first_of(key)),
-                                b = triangle_of(w.search.places, second_of(key));
-            const int own = cut(a, first_of(key), b, w.r.hits + first, kept);
-            cut(b, second_of(key), a, w.r.hits + first + own, kept - own);
+            const part_triangle a = triangle_of(w.search.places, first_of(key));
+            const part_triangle b = triangle_of(w.search.places, second_of(key));
+            const int own = cut(a, first_of(key), b, w.r.hits + first, room);
+            cut(b, second_of(key), a, w.r.hits + first + own, room - own);
         }
         hits += all;
     }
-    if (threadIdx.x == 0) w.counts.hits = (int)hits;
+    const int taken = min((int)hits, SUP_GPU_PART_HITS);
+    if (threadIdx.x == 0) w.counts.hits = taken;
     __syncthreads();
-    return (int)hits;
+    return taken;
 }
 
 /* Where bundles are among the active ones. By the block. */
