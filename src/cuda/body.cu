@@ -365,7 +365,7 @@ extern "C" int sup_gpu_finish(const sup_gpu_system *system, const sup_gpu_state 
                               const float *joints, void *stream)
 {
     cudaStream_t on = (cudaStream_t)stream;
-    launch_early(skin_kernel, dim3(state->calm_rows, state->count), THREADS, 0, on, *system, *state, *body, joints);
+    launch_when(system->lockstep == 1, skin_kernel, dim3(state->calm_rows, state->count), THREADS, 0, on, *system, *state, *body, joints);
     launch_early(end_kernel, dim3(state->count), JOINT_THREADS, 0, on, *system, *state, joints, body->joint_count);
     return (int)cudaGetLastError();
 }

@@ -4,21 +4,30 @@
 
 #include "cuda/machine.cuh"
 
-/* A launch that may begin before the kernel before it has ended (wait_for_kernel). */
+/* A launch that may begin before the kernel before it has ended (wait_for_kernel), where it is `early`. What begins early finds
+ * multiprocessors as the kernel before has split their memory: a crowd's kernels that live by the cache wait after
+ * those that have filled it with shared memory, and so do all that follow them. */
 template <typename... P, typename... A>
-static void launch_early(void (*kernel)(P...), dim3 grid, int threads, size_t shared, cudaStream_t stream, A... args)
+static void launch_when(bool early, void (*kernel)(P...), dim3 grid, int threads, size_t shared, cudaStream_t stream,
+                        A... args)
 {
-    cudaLaunchAttribute early = {};
-    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    early.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchAttribute attribute = {};
+    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attribute.val.programmaticStreamSerializationAllowed = early;
     cudaLaunchConfig_t config = {};
     config.gridDim = grid;
     config.blockDim = dim3(threads);
     config.dynamicSmemBytes = shared;
     config.stream = stream;
-    config.attrs = &early;
+    config.attrs = &attribute;
     config.numAttrs = 1;
     cudaLaunchKernelEx(&config, kernel, args...);
+}
+
+template <typename... P, typename... A>
+static void launch_early(void (*kernel)(P...), dim3 grid, int threads, size_t shared, cudaStream_t stream, A... args)
+{
+    launch_when(true, kernel, grid, threads, shared, stream, args...);
 }
 
 #endif
