@@ -84,7 +84,7 @@ static __device__ void load_vertex(const part_work &w, int v, float4 from, float
 
 /* --- Walks --- */
 
-/* Calls f(v) for the vertices of group g of `items` that it is the first to want: in turn, AT_ONCE on the way at a time. `key` 0: all
+/* Calls f(v, state) for the vertices of group g of `items` that it is the first to want: in turn, AT_ONCE on the way at a time. `key` 0: all
  * are different. */
 template <int AT_ONCE, typename Items, typename F>
 static __device__ void for_own(const part_work &w, const Items &items, int g, unsigned key, F f)
@@ -92,15 +92,18 @@ static __device__ void for_own(const part_work &w, const Items &items, int g, un
     for (int k = 0;; k += AT_ONCE) {
         int v[AT_ONCE];
         unsigned turn[AT_ONCE];
+        int state[AT_ONCE]; /* of use where it is this group's turn: nobody else writes it then */
 #pragma unroll
         for (int j = 0; j < AT_ONCE; j++)
             v[j] = items(g, k + j);
 #pragma unroll
-        for (int j = 0; j < AT_ONCE; j++)
+        for (int j = 0; j < AT_ONCE; j++) {
             turn[j] = v[j] >= 0 && key != 0 ? w.r.turn[v[j]] : key;
+            state[j] = v[j] >= 0 ? w.r.state[v[j]] : 0;
+        }
 #pragma unroll
         for (int j = 0; j < AT_ONCE; j++)
-            if (v[j] >= 0 && turn[j] == key) f(v[j]);
+            if (v[j] >= 0 && turn[j] == key) f(v[j], state[j]);
         if (v[AT_ONCE - 1] == END) return;
     }
 }
@@ -140,15 +143,15 @@ static __device__ void append_own(part_work &w, int groups, bool moves, const It
         const unsigned own = key != 0 ? key - (unsigned)base : 0u;
         both mine = 0, all;
         if (g < groups)
-            for_own<AT_ONCE>(w, items, g, own, [&](int v) {
-                const int lacks = flags & ~w.r.state[v];
+            for_own<AT_ONCE>(w, items, g, own, [&](int, int state) {
+                const int lacks = flags & ~state;
                 mine += (both)(lacks & KNOWN ? 1 : 0) << 32 | (lacks & LISTED ? 1 : 0);
             });
         const both at = before + scan_block<MOVE_THREADS>(mine, w.sums, all);
         int known = begin[0] + (int)(at >> 32), list = begin[1] + (int)at;
         if (mine != 0)
-            for_own<AT_ONCE>(w, items, g, own, [&](int v) {
-                const int lacks = flags & ~w.r.state[v];
+            for_own<AT_ONCE>(w, items, g, own, [&](int v, int state) {
+                const int lacks = flags & ~state;
                 if ((lacks & KNOWN) && known < w.view.vertex_count) {
                     const float4 from = came_from(w.search.places, v);
                     w.r.known[known++] = v;
@@ -158,7 +161,7 @@ static __device__ void append_own(part_work &w, int groups, bool moves, const It
                     w.r.vertex[v].at = list;
                     w.r.list[list++] = v;
                 }
-                w.r.state[v] |= lacks;
+                w.r.state[v] = state | lacks;
             });
         before += all;
     }
@@ -210,7 +213,10 @@ static __device__ int cluster_of(const part_work &w, int v)
 /* Whoever joins what at the same time: the least vertex comes to stand for all. */
 static __device__ void join(const part_work &w, int a, int b)
 {
-    int x = cluster_of(w, a), y = cluster_of(w, b);
+    int x = w.r.vertex[a].parent, y = w.r.vertex[b].parent;
+    if (x == y) return;
+    x = cluster_of(w, x);
+    y = cluster_of(w, y);
     while (x != y) {
         const int low = min(x, y), high = max(x, y), parent = atomicCAS(&w.r.vertex[high].parent, high, low);
         if (parent == high) return;
