@@ -1,6 +1,7 @@
 /* crowd_open.c - a model and its instances to the device, once. */
 #include "cuda/crowd.h"
 
+#include "cuda/part_bundles.h"
 #include "cuda/rows.h"
 #include "math/affine.h"
 #include "methods/projective/projective.h"
@@ -650,33 +651,6 @@ static void open_part_view(uploader *u, const sup_part_view *from, sup_part_view
     to->shown = up(u, from->shown, from->shown_first[n], index);
 }
 
-/* Bundles with a triangle at each vertex. */
-static sup_result open_part_bundles(uploader *u, const sup_part_view *view, sup_gpu_part *part)
-{
-    sup_arena *arena = &u->crowd->arena;
-    int32_t n = view->vertex_count, corners = 3 * view->triangle_count;
-    int32_t *first = sup_arena_alloc(arena, (size_t)n + 2, sizeof(int32_t));
-    int32_t *last = sup_arena_alloc(arena, (size_t)n, sizeof(int32_t)); /* bundle of each vertex, 1 for the first */
-    int32_t *bundles = sup_arena_alloc(arena, (size_t)corners, sizeof(int32_t));
-    if (first == NULL || last == NULL || bundles == NULL) return sup_fail_memory(u->error, "the crowd");
-    for (int pass = 0; pass < 2;
-         pass++) { /* counting, then putting them there: first[v + 1] is where the next one of v goes */
-        memset(last, 0, (size_t)n * sizeof *last);
-        for (int32_t i = 0; i < corners; i++) {
-            int32_t v = view->triangles[i], bundle = i / (3 * SUP_PART_BUNDLE);
-            if (last[v] == bundle + 1) continue;
-            last[v] = bundle + 1;
-            if (pass == 0) first[v + 2]++;
-            if (pass == 1) bundles[first[v + 1]++] = bundle;
-        }
-        for (int32_t v = 0; v < n && pass == 0; v++)
-            first[v + 2] += first[v + 1];
-    }
-    part->vertex_first = up(u, first, (int64_t)n + 1, sizeof(int32_t));
-    part->vertex_bundles = up(u, bundles, first[n], sizeof(int32_t));
-    return SUP_OK;
-}
-
 /* Room for as many characters at a time as the device can part. */
 static void open_part_room(uploader *u, const sup_part_view *view, sup_gpu_part *part)
 {
@@ -707,7 +681,9 @@ static sup_result open_part(sup_crowd *crowd, const sup_projective_view *from, s
     if (view->triangle_count == 0) return SUP_OK; /* too fine */
     unsigned char *held = sup_arena_alloc(&crowd->arena, (size_t)view->coarse_count, 1);
     int32_t *first_shown = sup_arena_alloc(&crowd->arena, (size_t)view->vertex_count, sizeof(int32_t));
-    if (held == NULL || first_shown == NULL) return sup_fail_memory(error, "the crowd");
+    sup_part_bundles bundles;
+    if (held == NULL || first_shown == NULL || !sup_part_bundles_create(view, &crowd->arena, &bundles))
+        return sup_fail_memory(error, "the crowd");
     for (int32_t v = 0; v < view->vertex_count; v++)
         first_shown[v] = view->shown[view->shown_first[v]];
     for (int32_t i = 0; i < from->rigid_count; i++)
@@ -731,9 +707,10 @@ static sup_result open_part(sup_crowd *crowd, const sup_projective_view *from, s
     part->active = up(&u, NULL, (int64_t)n * part->bundle_count, sizeof(int32_t));
     part->box = up(&u, NULL, (int64_t)n * part->bundle_count, SUP_GPU_PART_BOX_FOURS * sizeof(sup_gpu_four));
     part->pair = up(&u, NULL, (int64_t)n * SUP_GPU_PART_PAIRS, sizeof(unsigned long long));
+    part->vertex_first = up(&u, bundles.first, (int64_t)view->vertex_count + 1, sizeof(int32_t));
+    part->vertex_bundles = up(&u, bundles.bundles, bundles.first[view->vertex_count], sizeof(int32_t));
     open_part_room(&u, view, part);
-    sup_result result = open_part_bundles(&u, view, part);
-    return result == SUP_OK ? done(&u) : result;
+    return done(&u);
 }
 
 static sup_result check_shared(const sup_crowd *crowd, sup_error *error)
