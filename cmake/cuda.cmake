@@ -19,7 +19,7 @@ if(NOT SUPPLE_SANITIZE AND NOT SUPPLE_FUZZ)
 endif()
 option(SUPPLE_CUDA "Build the GPU backend with nvcc" ${SUPPLE_CUDA_DEFAULT})
 
-set(sources partition.c blocks.c blocks_inverse.c blocks_pack.c blocks_volume.c refuse.c rows.c)
+set(sources partition.c blocks.c blocks_inverse.c blocks_pack.c blocks_volume.c refuse.c rows.c part_bundles.c)
 set(device_sources device.c crowd.c crowd_open.c crowd_morphs.c crowd_colliders.c runtime.cu pose.cu body.cu detect.cu step.cu alone.cu
   contact_solve.cu top.cu show.cu skin.cu part.cu colliders.cu list_rows.cu)
 set(SUPPLE_CUDA_SOURCES ${sources} ${device_sources}) # for tests/cuda/emulator

@@ -151,6 +151,7 @@ void sup_crowd_give_orders(sup_crowd *crowd, int32_t instance)
     orders->friction = (float)values[SUP_PROJECTIVE_FRICTION];
     orders->contact = values[SUP_PROJECTIVE_CONTACT] != 0.0;
     orders->shared = values[SUP_PROJECTIVE_FAST] != 0.0;
+    orders->parting = values[SUP_PROJECTIVE_PARTING] != 0.0;
     sup_projective_forces(values, crowd->size, crowd->unit_metres, orders->fall);
     for (int32_t k = 0; k < 3; k++)
         orders->fall[k] *= crowd->time_step * crowd->time_step;

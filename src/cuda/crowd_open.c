@@ -1,6 +1,7 @@
 /* crowd_open.c - a model and its instances to the device, once. */
 #include "cuda/crowd.h"
 
+#include "cuda/part_bundles.h"
 #include "cuda/rows.h"
 #include "math/affine.h"
 #include "methods/projective/projective.h"
@@ -657,12 +658,14 @@ static void open_part_room(uploader *u, const sup_part_view *view, sup_gpu_part 
     part->room = (sup_gpu_part_room){.vertex = up(u, NULL, n, sizeof(sup_gpu_part_vertex)),
                                      .state = up(u, NULL, n, sizeof(int32_t)),
                                      .wall = up(u, NULL, rooms * view->neighbour_first[view->vertex_count], 1),
+                                     .turn = up(u, NULL, n, sizeof(uint32_t)),
                                      .list = up(u, NULL, n, sizeof(int32_t)),
                                      .known = up(u, NULL, n, sizeof(int32_t)),
-                                     .loaded = up(u, NULL, n, sizeof(int32_t)),
                                      .queue = up(u, NULL, n, sizeof(int32_t)),
                                      .bits = up(u, NULL, rooms * part->words, sizeof(uint32_t)),
                                      .dirty = up(u, NULL, rooms * part->bundle_count, sizeof(int32_t)),
+                                     .again = up(u, NULL, rooms * part->bundle_count, sizeof(int32_t)),
+                                     .place = up(u, NULL, rooms * part->bundle_count, sizeof(int32_t)),
                                      .hits = up(u, NULL, rooms * SUP_GPU_PART_HITS, sizeof(sup_gpu_part_hit)),
                                      .patches = up(u, NULL, rooms * SUP_GPU_PART_PATCHES, sizeof(sup_gpu_part_patch)),
                                      .sorted = up(u, NULL, rooms * SUP_GPU_PART_PAIRS, sizeof(unsigned long long))};
@@ -678,7 +681,9 @@ static sup_result open_part(sup_crowd *crowd, const sup_projective_view *from, s
     if (view->triangle_count == 0) return SUP_OK; /* too fine */
     unsigned char *held = sup_arena_alloc(&crowd->arena, (size_t)view->coarse_count, 1);
     int32_t *first_shown = sup_arena_alloc(&crowd->arena, (size_t)view->vertex_count, sizeof(int32_t));
-    if (held == NULL || first_shown == NULL) return sup_fail_memory(error, "the crowd");
+    sup_part_bundles bundles;
+    if (held == NULL || first_shown == NULL || !sup_part_bundles_create(view, &crowd->arena, &bundles))
+        return sup_fail_memory(error, "the crowd");
     for (int32_t v = 0; v < view->vertex_count; v++)
         first_shown[v] = view->shown[view->shown_first[v]];
     for (int32_t i = 0; i < from->rigid_count; i++)
@@ -702,6 +707,8 @@ static sup_result open_part(sup_crowd *crowd, const sup_projective_view *from, s
     part->active = up(&u, NULL, (int64_t)n * part->bundle_count, sizeof(int32_t));
     part->box = up(&u, NULL, (int64_t)n * part->bundle_count, SUP_GPU_PART_BOX_FOURS * sizeof(sup_gpu_four));
     part->pair = up(&u, NULL, (int64_t)n * SUP_GPU_PART_PAIRS, sizeof(unsigned long long));
+    part->vertex_first = up(&u, bundles.first, (int64_t)view->vertex_count + 1, sizeof(int32_t));
+    part->vertex_bundles = up(&u, bundles.bundles, bundles.first[view->vertex_count], sizeof(int32_t));
     open_part_room(&u, view, part);
     return done(&u);
 }

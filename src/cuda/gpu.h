@@ -69,7 +69,8 @@ typedef struct sup_gpu_orders {
     int32_t iterations; /* 0: as many as it takes (solver.h) */
     float tolerance;    /* part of the objective that is not worth an iteration; 0: the solver's own */
     int32_t shared;     /* one rotation a prism, and one step of conjugate gradients */
-    int32_t contact;    /* touches itself */
+    int32_t contact;    /* touches itself, */
+    int32_t parting;    /* and what still crosses is parted */
     int32_t hidden;     /* its shown skin is left as it is */
     int32_t strongest;  /* of the classic methods: each vertex goes with its strongest joint alone */
     int32_t version;    /* another one whenever something changed: wakes it */

@@ -14,21 +14,33 @@ enum {
     SUP_GPU_PART_PAIRS = 2048,                  /* triangles that cross each other, of a character; more: left */
     SUP_GPU_PART_HITS = 4 * SUP_GPU_PART_PAIRS, /* two edges of one through the other, and the other way round */
     SUP_GPU_PART_PATCHES = 256,                 /* of the skin that is inside */
-    SUP_GPU_PART_BOX_FOURS = 3                  /* of a bundle: lower and cosine, upper, axis of its normals */
+    SUP_GPU_PART_BOX_FOURS = 3                  /* of a bundle: part_find.cuh, part_boxes */
+};
+/* Numbers of hits and of patches, side by side: three of a point, three of a normal. */
+enum {
+    SUP_GPU_PART_POINT = 0,
+    SUP_GPU_PART_SHARE = 3,
+    SUP_GPU_PART_NORMAL = 4,
+    SUP_GPU_PART_EDGE = 7,
+    SUP_GPU_PART_MEANS = 8
 };
 
 /* sup_part_hit of part_internal.h. */
 typedef struct sup_gpu_part_hit {
     int32_t inside, outside, triangle;
-    int32_t patch; /* that it is of (part_move.cuh: patch_of), -1 for none */
-    float point[3], normal[3], weight[3];
-    float depth, height, share, edge, pad;
+    int32_t patch;                   /* that it is of (part_patch.cuh: patch_of), -1 for none */
+    int32_t asks[4];                 /* vertices that it asks to move, -1 for none: an end, corners of the triangle; */
+    float way[4];                    /* how far, by the normal, which is then that of the patch */
+    float means[SUP_GPU_PART_MEANS]; /* what a patch takes the mean of */
+    float weight[3], depth, height;
+    int32_t wall[2]; /* its edge from both ends, among the view's neighbours */
+    int32_t fold;    /* what crosses is no contact but a fold: its outer end is moved too */
 } sup_gpu_part_hit;
 
 /* sup_part_patch of part_internal.h. */
 typedef struct sup_gpu_part_patch {
-    float point[3], normal[3];
-    float share, edge, weight;
+    float means[SUP_GPU_PART_MEANS];
+    float weight;
     int32_t depth; /* bits of a float that is not negative */
     int32_t deep, torn, left, outer;
 } sup_gpu_part_patch;
@@ -44,36 +56,39 @@ typedef struct sup_gpu_part_vertex {
 
 /* A character's frame. */
 typedef struct sup_gpu_part_frame {
-    int32_t shows;        /* its skin is shown and touches */
+    int32_t shows;        /* its skin is shown and parted */
     int32_t active_count; /* bundles that are looked at */
     int32_t pair_count;   /* triangles that cross each other in them, SUP_GPU_PART_PAIRS of them are kept */
     int32_t moved;        /* vertices that were moved in the last frame */
-    int32_t stale;        /* that was long ago: its skin was hidden since */
+    int32_t stale;        /* that was long ago: its skin was not since */
     float keep;           /* of those ways */
 } sup_gpu_part_frame;
 
-/* Room to part one character in. All of `state`, `wall` and `bits` is 0 in between. */
+/* Room to part one character in. All of `state`, `turn`, `wall` and `dirty` is 0 in between. */
 typedef struct sup_gpu_part_room {
     sup_gpu_part_vertex *vertex; /* [vertex_count] */
     int32_t *state;              /* [vertex_count] */
     unsigned char *wall;         /* beside each of the view's neighbours: the edge crosses something */
-    int32_t *list, *known,
-        *loaded;                 /* [vertex_count] what is moved in this round, in any; what has a place in `vertex` */
+    uint32_t *turn;              /* [vertex_count] who has a vertex (part_lists.cuh) */
+    int32_t *list, *known;       /* [vertex_count] what is moved in this round, in any */
     int32_t *queue;              /* [vertex_count] */
     uint32_t *bits;              /* [words] of places in `list`: edges to look at */
-    int32_t *dirty;              /* [bundles] of the active ones */
+    int32_t *dirty;              /* [bundles] of the active ones: has moved */
+    int32_t *again;              /* [bundles] those */
+    int32_t *place;              /* [bundles] among the active ones; of no use for those that are not */
     sup_gpu_part_hit *hits;      /* [SUP_GPU_PART_HITS] */
     sup_gpu_part_patch *patches; /* [SUP_GPU_PART_PATCHES] */
     unsigned long long *sorted;  /* [SUP_GPU_PART_PAIRS] */
 } sup_gpu_part_room;
 
 typedef struct sup_gpu_part {
-    sup_part_view view;         /* of arrays on the device; no triangles: nothing is parted */
-    const int32_t *first_shown; /* [vertex_count] output vertex that its place is read from */
-    const unsigned char *held;  /* [coarse_count] 1: skin there must not move */
-    const float *coarse_rest;   /* [coarse_count*3] */
-    const float *gap;           /* [coarse_count] */
-    const float *keep;          /* [1] of the ways of the last frame */
+    sup_part_view view;                           /* of arrays on the device; no triangles: nothing is parted */
+    const int32_t *first_shown;                   /* [vertex_count] output vertex that its place is read from */
+    const int32_t *vertex_first, *vertex_bundles; /* [vertex_count+1] and bundles with triangles at each vertex */
+    const unsigned char *held;                    /* [coarse_count] 1: skin there must not move */
+    const float *coarse_rest;                     /* [coarse_count*3] */
+    const float *gap;                             /* [coarse_count] */
+    const float *keep;                            /* [1] of the ways of the last frame */
     int32_t bundle_count, words, room_count;
     int32_t joined;            /* blocks that look at one character, */
     int32_t split;             /* and warps at one of its bundles */

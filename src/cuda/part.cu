@@ -7,13 +7,14 @@
  *
  * A character in which nothing crosses ends after `find`, one that nothing is near after `choose`. What is done and in which order is
  * the CPU's. */
+#include "cuda/part_edges.cuh"
 #include "cuda/part_move.cuh"
-#include "cuda/scan.cuh"
 #include "cuda/store.cuh"
 #include "cuda/wake.cuh"
 
 enum { ROUNDS = 10, SWEEPS = 4, LAST_SWEEPS = 12 }; /* part_skin.c */
 enum { CHOOSE_THREADS = 1024, NEAR_AT_ONCE = 5, BUNDLES_AT_ONCE = 4 };
+static_assert(ROUNDS * (3 + AROUND) + 2 < MOST_WALKS, "turns of a character");
 #define LEAST_OFFSET 1e-4f /* part_skin.c */
 
 /* --- Where to look --- */
@@ -25,9 +26,9 @@ static __device__ sup_gpu_part_frame begin_frame(const sup_gpu_part &g, const su
     const sup_gpu_orders &in = st.orders[character];
     sup_gpu_part_frame frame = g.frame[character];
     const bool rests = p.still >= STILL_CALM || (p.still > STILL_EASE && p.calm_part < 1.0f);
-    frame.shows = in.contact && !in.hidden;
+    frame.shows = in.contact && in.parting && !in.hidden;
     frame.keep = frame.stale ? 0.0f : rests ? 1.0f : *g.keep;
-    frame.stale = in.hidden;
+    frame.stale = !frame.shows;
     frame.active_count = frame.pair_count = 0;
     return frame;
 }
@@ -129,9 +130,9 @@ static __device__ part_places places_of(const sup_gpu_part &g, const sup_gpu_out
     return p;
 }
 
-static __device__ float4 *boxes_of(const sup_gpu_part &g, int character)
+static __device__ part_boxes boxes_of(const sup_gpu_part &g, int character)
 {
-    return g.box + SUP_GPU_PART_BOX_FOURS * (size_t)character * g.bundle_count;
+    return {g.box + SUP_GPU_PART_BOX_FOURS * (size_t)character * g.bundle_count, g.bundle_count};
 }
 
 __global__ void __launch_bounds__(PART_THREADS)
@@ -140,27 +141,30 @@ __global__ void __launch_bounds__(PART_THREADS)
     wait_for_kernel();
     const int character = blockIdx.y, warp = blockIdx.x * PART_WARPS + threadIdx.x / 32;
     const sup_gpu_part_frame frame = g.frame[character];
-    bound_bundles(places_of(g, out, frame, character), g.active + (size_t)character * g.bundle_count,
-                  frame.active_count, NULL, warp, gridDim.x * PART_WARPS, boxes_of(g, character));
+    bound_bundles(places_of(g, out, frame, character), g.active + (size_t)character * g.bundle_count, NULL,
+                  frame.active_count, warp, gridDim.x * PART_WARPS, boxes_of(g, character));
 }
 
 __global__ void __launch_bounds__(PART_THREADS)
     find_kernel(const __grid_constant__ sup_gpu_part g, const __grid_constant__ sup_gpu_out out)
 {
     __shared__ part_triangle own[PART_WARPS][BUNDLE];
+    __shared__ part_search search; /* threads have no room for so many addresses */
     wait_for_kernel();
     const int character = blockIdx.y, warps = gridDim.x * PART_WARPS;
-    const sup_gpu_part_frame frame = g.frame[character];
-    const part_search search = {places_of(g, out, frame, character),
-                                g.active + (size_t)character * g.bundle_count,
-                                frame.active_count,
-                                NULL,
-                                boxes_of(g, character),
-                                g.pair + (size_t)character * SUP_GPU_PART_PAIRS,
-                                &g.frame[character].pair_count,
-                                own[threadIdx.x / 32]};
-    for (int i = blockIdx.x * PART_WARPS + threadIdx.x / 32; i < frame.active_count * g.split; i += warps)
-        find_crossings(search, i / g.split, i % g.split, g.split);
+    if (threadIdx.x == 0) {
+        const sup_gpu_part_frame frame = g.frame[character];
+        search = {places_of(g, out, frame, character),
+                  g.active + (size_t)character * g.bundle_count,
+                  frame.active_count,
+                  NULL,
+                  boxes_of(g, character),
+                  g.pair + (size_t)character * SUP_GPU_PART_PAIRS,
+                  &g.frame[character].pair_count};
+    }
+    __syncthreads();
+    for (int i = blockIdx.x * PART_WARPS + threadIdx.x / 32; i < search.active_count * g.split; i += warps)
+        find_crossings(search, own[threadIdx.x / 32], i / g.split, i % g.split, g.split);
 }
 
 /* --- Parting --- */
@@ -172,12 +176,14 @@ static __device__ sup_gpu_part_room room_at(const sup_gpu_part &g, int number)
     r.vertex += vertices;
     r.state += vertices;
     r.wall += n * g.view.neighbour_first[g.view.vertex_count];
+    r.turn += vertices;
     r.list += vertices;
     r.known += vertices;
-    r.loaded += vertices;
     r.queue += vertices;
     r.bits += n * g.words;
     r.dirty += n * g.bundle_count;
+    r.again += n * g.bundle_count;
+    r.place += n * g.bundle_count;
     r.hits += n * SUP_GPU_PART_HITS;
     r.patches += n * SUP_GPU_PART_PATCHES;
     r.sorted += n * SUP_GPU_PART_PAIRS;
@@ -187,242 +193,284 @@ static __device__ sup_gpu_part_room room_at(const sup_gpu_part &g, int number)
 /* Pairs in the order in which the CPU finds them, by the block. */
 static __device__ void sort_pairs(const part_work &w, int count)
 {
-    for (int i = threadIdx.x; i < count; i += PART_THREADS) {
-        const unsigned long long key = w.pairs[i];
+    for (int i = threadIdx.x; i < count; i += MOVE_THREADS) {
+        const unsigned long long key = w.search.pairs[i];
         int rank = 0;
+#pragma unroll 8
         for (int k = 0; k < count; k++)
-            rank += w.pairs[k] < key;
+            rank += w.search.pairs[k] < key;
         w.r.sorted[rank] = key;
     }
     __syncthreads();
 }
 
-/* Sum over this thread and those before it whose `group`, rising, is the same. */
-static __device__ int sum_group(int own, int group)
-{
-    for (int step = 1; step < 32; step <<= 1) {
-        const int other = __shfl_up_sync(0xffffffffu, own, step), its = __shfl_up_sync(0xffffffffu, group, step);
-        if (lane_of() >= step && its == group) own += other;
-    }
-    return own;
-}
-
-/* The hits of the sorted pairs, by a warp: as many of a bundle as the CPU keeps. */
-static __device__ void list_hits(const part_work &w, int count)
+/* How many hits of a sorted pair are kept: as many of a bundle as the CPU has room for. */
+static __device__ int kept_of(const part_work &w, int i)
 {
     enum { MOST_OF_BUNDLE = 48 }; /* part_internal.h: SUP_PART_HITS */
-    int hits = 0, last = -1, before = 0;
-    for (int base = 0; base < count; base += 32) {
-        const int i = base + lane_of();
-        const unsigned long long key = w.r.sorted[min(i, count - 1)];
-        const part_triangle a = triangle_of(w.places, first_of(key)), b = triangle_of(w.places, second_of(key));
-        const int bundle = i < count ? (int)(key >> 32) : INT_MAX;
-        const int one = i < count ? cut(a, 0, b, NULL, 3) : 0, two = i < count ? cut(b, 0, a, NULL, 3) : 0;
-        const int through = sum_group(one + two, bundle) + (bundle == last ? before : 0);
-        const int kept = max(0, min(one + two, MOST_OF_BUNDLE - (through - one - two)));
-        const int end = sum_group(kept, 0), first = hits + end - kept;
-        if (kept > 0) {
-            const int own = cut(a, first_of(key), b, w.r.hits + first, kept);
-            cut(b, second_of(key), a, w.r.hits + first + own, kept - own);
-        }
-        hits += __shfl_sync(0xffffffffu, end, 31);
-        last = __shfl_sync(0xffffffffu, bundle, 31);
-        before = __shfl_sync(0xffffffffu, through, 31);
-    }
-    if (lane_of() == 0) w.counts->hits = hits;
+    const unsigned long long key = w.r.sorted[i];
+    int room = MOST_OF_BUNDLE;
+    for (int k = i - 1; k >= 0 && room > 0 && bundle_of(w.r.sorted[k]) == bundle_of(key); k--)
+        room -= hits_of(w.r.sorted[k]);
+    return max(0, min(hits_of(key), room));
 }
 
 /* Returns how many hits the pairs come to, by the block; -1: there are too many. */
-static __device__ int take_pairs(const part_work &w, int count)
+static __device__ int take_pairs(part_work &w, int count)
 {
     if (count > SUP_GPU_PART_PAIRS) return -1;
     sort_pairs(w, count);
-    if (threadIdx.x < 32) list_hits(w, count);
+    unsigned long long hits = 0, all;
+    for (int base = 0; base < count; base += MOVE_THREADS) {
+        const int i = base + (int)threadIdx.x;
+        const unsigned long long kept = i < count ? kept_of(w, i) : 0;
+        const int first = (int)(hits + scan_block<MOVE_THREADS>(kept, w.sums, all));
+        const int room = min((int)kept, SUP_GPU_PART_HITS - first);
+        if (room > 0) {
+            const unsigned long long key = w.r.sorted[i];
+            const part_triangle a = triangle_of(w.search.places, first_of(key));
+            const part_triangle b = triangle_of(w.search.places, second_of(key));
+            const int own = cut(a, first_of(key), b, w.r.hits + first, room);
+            cut(b, second_of(key), a, w.r.hits + first + own, room - own);
+        }
+        hits += all;
+    }
+    const int taken = min((int)hits, SUP_GPU_PART_HITS);
+    if (threadIdx.x == 0) w.counts.hits = taken;
     __syncthreads();
-    return w.counts->hits;
+    return taken;
 }
 
-/* Bundles to compare again: they have moved. */
-static __device__ void mark_dirty(const part_work &w)
+/* Where bundles are among the active ones. By the block. */
+static __device__ void place_bundles(const part_work &w)
 {
-    const int corners = 3 * BUNDLE, all = 3 * w.view->triangle_count;
-    for (int i = threadIdx.x / 32; i < w.active_count; i += PART_WARPS) {
-        bool any = false;
-        for (int k = corners * w.active[i] + lane_of(), end = min(all, corners * (w.active[i] + 1)); k < end; k += 32)
-            any = any || (w.r.state[w.view->triangles[k]] & LISTED) != 0;
-        any = __any_sync(0xffffffffu, any);
-        if (lane_of() == 0) w.r.dirty[i] = any;
+    for (int i = threadIdx.x; i < w.search.active_count; i += MOVE_THREADS)
+        w.r.place[w.search.active[i]] = i;
+}
+
+/* Active bundles to compare again: something of them has moved. By the block. */
+static __device__ void mark_dirty(part_work &w)
+{
+    const int count = w.search.active_count;
+    for (int i = threadIdx.x; i < w.counts.list; i += MOVE_THREADS) {
+        const int v = w.r.list[i];
+        for (int k = w.vertex_first[v]; k < w.vertex_first[v + 1]; k++) {
+            const int bundle = w.vertex_bundles[k], at = w.r.place[bundle];
+            if (at >= 0 && at < count && w.search.active[at] == bundle) w.r.dirty[at] = 1;
+        }
     }
+    if (threadIdx.x == 0) w.counts.dirty = 0;
+    __syncthreads();
+    for (int i = threadIdx.x; i < count; i += MOVE_THREADS)
+        if (w.r.dirty[i]) w.r.again[atomicAdd(&w.counts.dirty, 1)] = i;
     __syncthreads();
 }
 
 /* What crosses now; as take_pairs. */
-static __device__ int find_again(const part_work &w, part_triangle (*own)[BUNDLE])
+static __device__ int find_again(part_work &w, part_triangle (*own)[BUNDLE])
 {
-    const int warp = threadIdx.x / 32;
-    if (threadIdx.x == 0) w.counts->pairs = 0;
-    bound_bundles(w.places, w.active, w.active_count, w.r.dirty, warp, PART_WARPS, w.boxes);
+    enum { TASKS = 8 * MOVE_WARPS }; /* as many at least: warps that are done take others */
+    const int warp = threadIdx.x / 32, dirty = w.counts.dirty, split = dirty > 0 ? (TASKS + dirty - 1) / dirty : 1;
+    if (threadIdx.x == 0) w.counts.pairs = 0;
+    bound_bundles(w.search.places, w.search.active, w.r.again, dirty, warp, MOVE_WARPS, w.search.boxes);
     __syncthreads();
-    const part_search search = {w.places, w.active, w.active_count,   w.r.dirty,
-                                w.boxes,  w.pairs,  &w.counts->pairs, own[warp]};
-    for (int i = warp; i < w.active_count; i += PART_WARPS)
-        if (w.r.dirty[i]) find_crossings(search, i, 0, 1);
+    for (int i = warp; i < dirty * split; i += MOVE_WARPS)
+        find_crossings(w.search, own[warp], w.r.again[i / split], i % split, split);
     __syncthreads();
-    const int pairs = w.counts->pairs;
+    const int pairs = w.counts.pairs;
+    for (int i = threadIdx.x; i < dirty; i += MOVE_THREADS)
+        w.r.dirty[w.r.again[i]] = 0;
     __syncthreads();
     return take_pairs(w, pairs);
 }
 
-/* One round of moving; then the marks of it are gone. */
-static __device__ void part_once(const part_work &w)
+/* The marks of a round are gone. */
+static __device__ void end_round(part_work &w)
 {
-    if (threadIdx.x == 0) w.counts->list = 0;
-    __syncthreads();
-    make_patches(w);
-    ask_patches(w);
-    if (threadIdx.x < 32) ask_hits(w);
-    __syncthreads();
-    const int moved = w.counts->list;
-    load_around(w, 0, moved);
-    set_moves(w);
-    if (threadIdx.x < 32) enlist_around(w);
-    __syncthreads();
-    load_around(w, moved, w.counts->list);
-    for (int round = 0; round < AROUND && threadIdx.x < 32; round++)
-        follow_all(w, moved);
-    __syncthreads();
-    move_all(w);
-    limit_edges(w, SWEEPS);
-    mark_dirty(w);
-    for (int i = threadIdx.x; i < w.counts->list; i += PART_THREADS) {
+    for (int i = threadIdx.x; i < w.counts.list; i += MOVE_THREADS) {
         sup_gpu_part_vertex &vertex = w.r.vertex[w.r.list[i]];
         vertex.way.w = 0.0f;
         vertex.patch = NO_PATCH;
-        w.r.state[w.r.list[i]] &= LOADED | KNOWN;
+        w.r.state[w.r.list[i]] &= KNOWN;
     }
     __syncthreads();
-    for (int i = threadIdx.x; i < w.counts->hits; i += PART_THREADS) {
-        set_wall(w, w.r.hits[i], 0);
-        atomicAnd(&w.r.state[w.r.hits[i].outside], ~(int)OUTSIDE);
-        w.r.vertex[w.r.hits[i].outside].patch = NO_PATCH;
+    for (int i = threadIdx.x; i < w.counts.hits; i += MOVE_THREADS) {
+        const sup_gpu_part_hit &hit = w.r.hits[i];
+        for (int k = 0; k < 2; k++)
+            if (hit.wall[k] >= 0) w.r.wall[hit.wall[k]] = 0;
+        atomicAnd(&w.r.state[hit.outside], ~(OUTSIDE | PATCHED));
+        w.r.vertex[hit.outside].patch = NO_PATCH;
     }
     __syncthreads();
 }
 
-/* What was moved in the last frame begins there, in the order of the vertices, by a warp. */
-static __device__ void know_moved(const part_work &w, const uint32_t *moved)
+/* One round of moving. */
+static __device__ void part_once(part_work &w)
 {
-    const int words = (w.view->vertex_count + 31) / 32;
-    for (int base = 0; base < words; base += 32) {
-        const uint32_t own = base + lane_of() < words ? moved[base + lane_of()] : 0u;
-        for (unsigned some = __ballot_sync(0xffffffffu, own != 0); some != 0; some &= some - 1) {
-            const int word = __ffs((int)some) - 1;
-            const uint32_t bits = __shfl_sync(0xffffffffu, own, word);
-            know(w, bits >> lane_of() & 1u ? 32 * (base + word) + lane_of() : -1);
-        }
+    make_patches(w);
+    ask_patches(w);
+    ask_hits(w);
+    set_moves(w);
+    const int moved = w.counts.list;
+    enlist_around(w);
+    for (int round = 0; round < AROUND; round++)
+        follow_all(w, moved);
+    move_all(w);
+    limit_edges(w, SWEEPS);
+    mark_dirty(w);
+    end_round(w);
+}
+
+/* The list of what is known, in the same order. */
+static __device__ void list_known(part_work &w, int v, int at, int state)
+{
+    w.r.vertex[v].at = at;
+    w.r.state[v] = state;
+    w.r.list[at] = v;
+}
+
+/* What was moved in the last frame begins there, but for a part, in the order of the vertices; state: KNOWN, or where nothing crosses it is the list
+ * too. By the block. */
+static __device__ void know_moved(part_work &w, float keep, int state)
+{
+    unsigned long long known = 0, all;
+    for (int base = 0, words = (w.view.vertex_count + 31) / 32; base < words; base += MOVE_THREADS) {
+        const int own = base + (int)threadIdx.x;
+        uint32_t bits = own < words ? w.moved[own] : 0u;
+        int at = (int)(known + scan_block<MOVE_THREADS>((unsigned long long)__popc(bits), w.sums, all));
+        for (; bits != 0; bits &= bits - 1)
+            w.r.known[at++] = 32 * own + __ffs((int)bits) - 1;
+        known += all;
     }
+    if (threadIdx.x == 0) w.counts.known = w.counts.list = (int)known;
+    __syncthreads();
+    for (int i = threadIdx.x; i < (int)known; i += MOVE_THREADS) {
+        const int v = w.r.known[i];
+        const float4 from = came_from(w.search.places, v);
+        load_vertex(w, v, from, add_scaled(from, keep, get(w.offset + 3 * (size_t)v)));
+        list_known(w, v, i, state);
+    }
+    __syncthreads();
 }
 
 /* The best places of all rounds side by side. By the block. */
-static __device__ void take_best(const part_work &w)
+static __device__ void take_best(part_work &w)
 {
-    const int known = w.counts->known;
+    const int known = w.counts.known;
+    for (int i = threadIdx.x; i < known; i += MOVE_THREADS) {
+        const int v = w.r.known[i];
+        w.r.vertex[v].x = w.r.vertex[v].best;
+        list_known(w, v, i, KNOWN | LISTED);
+    }
+    if (threadIdx.x == 0) w.counts.list = known;
     __syncthreads();
-    if (threadIdx.x == 0) w.counts->list = 0;
-    for (int i = threadIdx.x; i < known; i += PART_THREADS)
-        w.r.vertex[w.r.known[i]].x = w.r.vertex[w.r.known[i]].best;
-    __syncthreads();
-    for (int base = 0; base < known && threadIdx.x < 32; base += 32)
-        enlist(w, base + lane_of() < known ? w.r.known[base + lane_of()] : -1);
-    __syncthreads();
-    limit_edges(w, LAST_SWEEPS);
 }
 
-/* Places to the shown skin, and what was moved to the next frame; the room is left as it was found. */
-static __device__ void write_back(const part_work &w, const sup_gpu_out &out, int character, uint32_t *moved)
+/* Places to the shown skin, and what was moved to the next frame; the room is left as it was found. Returns how many were moved, to
+ * the first thread. */
+static __device__ int write_back(part_work &w, const sup_gpu_out &out, int character)
 {
-    float *offset = w.g->offset + 3 * (size_t)character * w.view->vertex_count;
-    for (int i = threadIdx.x; i < w.counts->known; i += PART_THREADS) {
-        const int v = w.r.known[i];
+    const int known = w.counts.known;
+    for (int base = 0; base < known; base += MOVE_THREADS) {
+        const int i = base + (int)threadIdx.x, v = w.r.known[min(i, known - 1)];
         const float4 x = w.r.vertex[v].x, off = minus(x, w.r.vertex[v].from);
         const float length = sqrtf(dot(off, off));
-        const bool some = length > LEAST_OFFSET * w.g->gap[w.view->coarse[v]] && isfinite(length);
-        put(offset + 3 * (size_t)v, some ? off : make_float4(0.0f, 0.0f, 0.0f, 0.0f));
-        if (some) {
-            atomicOr(&moved[v / 32], 1u << v % 32);
-            atomicAdd(&w.counts->moved, 1);
-        } else {
-            atomicAnd(&moved[v / 32], ~(1u << v % 32));
-        }
-        for (int k = w.view->shown_first[v]; k < w.view->shown_first[v + 1]; k++)
-            store3(out.positions, out.vertex_stride[0], out.instance_stride[0], w.view->shown[k], character, x.x, x.y,
+        const bool some = i < known && length > LEAST_OFFSET * w.gap[w.view.coarse[v]] && isfinite(length);
+        const unsigned all = __ballot_sync(0xffffffffu, some);
+        if (lane_of() == 0) atomicAdd(&w.counts.moved, __popc(all));
+        if (i >= known) continue;
+        put(w.offset + 3 * (size_t)v, some ? off : make_float4(0.0f, 0.0f, 0.0f, 0.0f));
+        if (some)
+            atomicOr(&w.moved[v / 32], 1u << v % 32);
+        else
+            atomicAnd(&w.moved[v / 32], ~(1u << v % 32));
+        for (int k = w.view.shown_first[v]; k < w.view.shown_first[v + 1]; k++)
+            store3(out.positions, out.vertex_stride[0], out.instance_stride[0], w.view.shown[k], character, x.x, x.y,
                    x.z);
+        w.r.state[v] = 0;
+        w.r.turn[v] = 0;
     }
-    for (int i = threadIdx.x; i < w.counts->loaded; i += PART_THREADS)
-        w.r.state[w.r.loaded[i]] = 0;
     __syncthreads();
-    if (threadIdx.x == 0) w.g->frame[character].moved = w.counts->moved;
-    __syncthreads();
+    return w.counts.moved;
 }
 
-static __device__ part_work open_work(const sup_gpu_part &g, const sup_gpu_state &st, const sup_gpu_out &out,
-                                      const sup_gpu_part_frame &frame, int character, part_counts &counts)
+/* What is the same for all characters of a block. */
+static __device__ void open_room(part_work &w, const sup_gpu_part &g)
 {
-    part_work w;
-    w.g = &g;
-    w.view = &g.view;
+    w.view = g.view;
     w.r = room_at(g, blockIdx.x);
-    w.places = places_of(g, out, frame, character);
-    w.offset = w.places.offset;
-    w.touched = st.touched != NULL ? st.touched + (size_t)character * g.view.coarse_count : NULL;
-    w.keep = frame.keep;
-    w.places.offset = NULL; /* what was moved is loaded */
-    w.places.state = w.r.state;
-    w.places.vertex = w.r.vertex;
-    w.active = g.active + (size_t)character * g.bundle_count;
-    w.active_count = frame.active_count;
-    w.boxes = boxes_of(g, character);
-    w.pairs = g.pair + (size_t)character * SUP_GPU_PART_PAIRS;
-    w.counts = &counts;
-    return w;
+    w.held = g.held;
+    w.coarse_rest = g.coarse_rest;
+    w.gap = g.gap;
+    w.vertex_first = g.vertex_first;
+    w.vertex_bundles = g.vertex_bundles;
+    w.search.pair_count = &w.counts.pairs;
+    w.search.dirty = w.r.dirty;
+    w.bits = g.view.vertex_count <= 8 * (int)sizeof w.scratch.bits ? w.scratch.bits : w.r.bits;
 }
 
-static __device__ void part_character(const part_work &w, int pairs, part_triangle (*own)[BUNDLE])
+static __device__ void open_character(part_work &w, const sup_gpu_part &g, const sup_gpu_state &st,
+                                      const sup_gpu_out &out, const sup_gpu_part_frame &frame, int character)
 {
+    w.search.places = places_of(g, out, frame, character);
+    w.search.places.view = &w.view;
+    w.search.places.offset = NULL; /* what was moved is known */
+    w.search.places.state = w.r.state;
+    w.search.places.vertex = w.r.vertex;
+    w.search.active = g.active + (size_t)character * g.bundle_count;
+    w.search.active_count = frame.active_count;
+    w.search.boxes = boxes_of(g, character);
+    w.search.pairs = g.pair + (size_t)character * SUP_GPU_PART_PAIRS;
+    w.touched = st.touched != NULL ? st.touched + (size_t)character * g.view.coarse_count : NULL;
+    w.offset = g.offset + 3 * (size_t)character * g.view.vertex_count;
+    w.moved = g.moved + (size_t)character * g.words;
+    w.counts = part_counts{};
+}
+
+/* Rounds of moving, and the best of them. By the block. */
+static __device__ void part_pairs(part_work &w, int pairs, part_triangle (*own)[BUNDLE])
+{
+    place_bundles(w);
     int round = 0, hits = take_pairs(w, pairs);
     for (; hits > 0 && round < ROUNDS; round++) {
         keep_best(w, round == 0);
         part_once(w);
         hits = find_again(w, own);
     }
-    if (round > 0 && hits >= 0) keep_best(w, false);
+    if (hits >= 0) keep_best(w, false);
     take_best(w);
 }
 
-/* Blocks take characters in turn: there is no room for more of them at a time. */
-__global__ void __launch_bounds__(PART_THREADS)
+/* A character, if something crosses in it, or, where `crosses` is not set, only was moved in the last frame. By the block. */
+static __device__ void part_character(part_work &w, part_triangle (*own)[BUNDLE], const sup_gpu_part &g,
+                                      const sup_gpu_state &st, const sup_gpu_out &out, int character, bool crosses)
+{
+    const sup_gpu_part_frame frame = g.frame[character];
+    const bool looks = !st.progress[character].asleep;
+    const int pairs = frame.pair_count <= SUP_GPU_PART_PAIRS ? frame.pair_count : 0;
+    if (!frame.shows || (pairs > 0) != crosses || (frame.moved == 0 && pairs == 0)) return;
+    if (threadIdx.x == 0) open_character(w, g, st, out, frame, character);
+    __syncthreads();
+    if (frame.moved > 0) know_moved(w, frame.keep, crosses ? KNOWN : KNOWN | LISTED);
+    if (crosses) part_pairs(w, pairs, own);
+    if (looks) limit_edges(w, LAST_SWEEPS);
+    const int moved = write_back(w, out, character);
+    if (threadIdx.x == 0) g.frame[character].moved = moved;
+    __syncthreads();
+}
+
+/* Blocks take characters in turn: there is no room for more of them at a time. First those that take longest. */
+__global__ void __launch_bounds__(MOVE_THREADS, 1)
     part_kernel(const __grid_constant__ sup_gpu_part g, const __grid_constant__ sup_gpu_state st,
                 const __grid_constant__ sup_gpu_out out)
 {
-    __shared__ part_triangle own[PART_WARPS][BUNDLE];
-    __shared__ part_counts counts;
+    __shared__ part_triangle own[MOVE_WARPS][BUNDLE];
     __shared__ part_work w; /* one for all: threads have no room for so many addresses */
+    if (threadIdx.x == 0) open_room(w, g);
     wait_for_kernel();
-    for (int character = blockIdx.x; character < st.count; character += gridDim.x) {
-        const sup_gpu_part_frame frame = g.frame[character];
-        const int pairs = frame.pair_count <= SUP_GPU_PART_PAIRS ? frame.pair_count : 0;
-        if (!frame.shows || (frame.moved == 0 && pairs == 0)) continue;
-        uint32_t *moved = g.moved + (size_t)character * g.words;
-        if (threadIdx.x == 0) {
-            counts = part_counts{};
-            w = open_work(g, st, out, frame, character, counts);
-        }
-        __syncthreads();
-        if (threadIdx.x < 32 && frame.moved > 0) know_moved(w, moved);
-        __syncthreads();
-        if (!st.progress[character].asleep) part_character(w, pairs, own);
-        write_back(w, out, character, moved);
-    }
+    for (int crosses = 1; crosses >= 0; crosses--)
+        for (int character = blockIdx.x; character < st.count; character += gridDim.x)
+            part_character(w, own, g, st, out, character, crosses != 0);
 }
 
 /* Nothing was moved. */
@@ -447,7 +495,7 @@ extern "C" int sup_gpu_part_step(const sup_gpu_part *part, const sup_gpu_state *
     launch_early(choose_kernel, dim3(state->count), CHOOSE_THREADS, 0, on, *part, *state);
     launch_early(bound_kernel, dim3(part->joined, state->count), PART_THREADS, 0, on, *part, *out);
     launch_early(find_kernel, dim3(part->joined, state->count), PART_THREADS, 0, on, *part, *out);
-    launch_early(part_kernel, dim3(part->room_count), PART_THREADS, 0, on, *part, *state, *out);
+    launch_early(part_kernel, dim3(part->room_count), MOVE_THREADS, 0, on, *part, *state, *out);
     return (int)cudaGetLastError();
 }
 

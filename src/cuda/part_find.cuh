@@ -13,14 +13,8 @@
 #include <math.h>
 
 enum { PART_THREADS = 256, PART_WARPS = PART_THREADS / 32, BUNDLE = SUP_PART_BUNDLE };
-enum {
-    LOADED = 1,
-    SEED = 2,
-    OUTSIDE = 4,
-    LISTED = 8,
-    FOLD = 16,
-    KNOWN = 32
-};                     /* of sup_gpu_part_room.state: part_skin.c */
+/* Of sup_gpu_part_room.state: part_skin.c. What is known has its place in `vertex`; PATCHED: its patch is not NO_PATCH. */
+enum { KNOWN = 1, SEED = 2, OUTSIDE = 4, LISTED = 8, FOLD = 16, PATCHED = 32 };
 #define ROUNDING 2e-6f /* part_kernel.h */
 
 /* Where the vertices of a character are. */
@@ -32,7 +26,7 @@ struct part_places {
     /* Before anything is moved: NULL where nothing was moved in the last frame either. */
     const float *offset;
     float keep;
-    /* And after: where they are that have been loaded. */
+    /* And after: where those are that are known. */
     const int32_t *state;
     const sup_gpu_part_vertex *vertex;
 };
@@ -45,7 +39,12 @@ static __device__ float4 came_from(const part_places &p, int v)
 
 static __device__ float4 place_of(const part_places &p, int v)
 {
-    if (p.state != NULL && (p.state[v] & LOADED)) return p.vertex[v].x;
+    if (p.state != NULL) { /* both at once: it need not wait for one to ask for the other */
+        const float4 x = p.vertex[v].x;
+        const int state = p.state[v];
+        const float *from = (const float *)(p.shown + (size_t)p.first_shown[v] * p.stride);
+        return state & KNOWN ? x : get(from);
+    }
     const float4 from = came_from(p, v);
     return p.offset != NULL ? add_scaled(from, p.keep, get(p.offset + 3 * (size_t)v)) : from;
 }
@@ -98,6 +97,23 @@ static __device__ bool boxes_meet(float4 lower, float4 upper, float4 other_lower
 
 /* --- Bundles --- */
 
+/* Boxes of a character's active bundles, array after array of `count`, so that threads side by side read what is side by side: lower
+ * corners, w the cosine of the cone; upper ones; axes. */
+struct part_boxes {
+    float4 *lower;
+    int count;
+};
+
+static __device__ float4 &upper_at(const part_boxes &boxes, int i)
+{
+    return boxes.lower[boxes.count + i];
+}
+
+static __device__ float4 &axis_at(const part_boxes &boxes, int i)
+{
+    return boxes.lower[2 * boxes.count + i];
+}
+
 static __device__ float least_of_bundle(float value)
 {
     for (int d = BUNDLE / 2; d > 0; d >>= 1)
@@ -106,7 +122,7 @@ static __device__ float least_of_bundle(float value)
 }
 
 /* Box and cone of a bundle, by half a warp. */
-static __device__ void bound_bundle(const part_places &places, int bundle, bool write, float4 *box)
+static __device__ void bound_bundle(const part_places &places, int bundle, bool write, const part_boxes &boxes, int at)
 {
     const unsigned all = 0xffffffffu;
     const int lane = threadIdx.x % BUNDLE, first = threadIdx.x % 32 - lane;
@@ -129,30 +145,30 @@ static __device__ void bound_bundle(const part_places &places, int bundle, bool 
     const float size = sqrtf(dot(t.normal, t.normal));
     const float cosine = fminf(1.0f, least_of_bundle(size > 0.0f ? dot(t.normal, axis) / size : 1.0f));
     if (lane > 0 || !write) return;
-    box[0] = make_float4(whole[0], whole[1], whole[2], cosine);
-    box[1] = make_float4(whole[3], whole[4], whole[5], 0.0f);
-    box[2] = axis;
+    boxes.lower[at] = make_float4(whole[0], whole[1], whole[2], cosine);
+    upper_at(boxes, at) = make_float4(whole[3], whole[4], whole[5], 0.0f);
+    axis_at(boxes, at) = axis;
 }
 
-/* Those of the active bundles, `dirty` ones where it is given, by `warps` warps of which this is number `warp`. */
-static __device__ void bound_bundles(const part_places &places, const int32_t *active, int count, const int32_t *dirty,
-                                     int warp, int warps, float4 *boxes)
+/* Those of the active bundles, `count` of them: those at the places `which`, where it is given. By `warps` warps of which this is
+ * number `warp`. */
+static __device__ void bound_bundles(const part_places &places, const int32_t *active, const int32_t *which, int count,
+                                     int warp, int warps, const part_boxes &boxes)
 {
     for (int i = 2 * warp; i < count; i += 2 * warps) {
-        const int own = i + (int)threadIdx.x % 32 / BUNDLE, at = min(own, count - 1);
-        const bool write = own < count && (dirty == NULL || dirty[at] != 0);
-        if (__ballot_sync(0xffffffffu, write) == 0) continue;
-        bound_bundle(places, active[at], write, boxes + SUP_GPU_PART_BOX_FOURS * (size_t)at);
+        const int own = i + (int)threadIdx.x % 32 / BUNDLE, last = min(own, count - 1);
+        const int at = which != NULL ? which[last] : last;
+        bound_bundle(places, active[at], own < count, boxes, at);
     }
 }
 
 /* All normals of two bundles are within a quarter turn of each other. */
-static __device__ bool same_way(const float4 *a, const float4 *b)
+static __device__ bool same_way(const part_boxes &boxes, int i, int j)
 {
-    const float cosine_a = a[0].w, cosine_b = b[0].w;
+    const float cosine_a = boxes.lower[i].w, cosine_b = boxes.lower[j].w;
     const float sine_a = sqrtf(1.0f - cosine_a * cosine_a), sine_b = sqrtf(1.0f - cosine_b * cosine_b);
     return cosine_a > 0.0f && cosine_b > 0.0f && cosine_a * cosine_b > sine_a * sine_b &&
-           dot(a[2], b[2]) > sine_a * cosine_b + sine_b * cosine_a;
+           dot(axis_at(boxes, i), axis_at(boxes, j)) > sine_a * cosine_b + sine_b * cosine_a;
 }
 
 static __device__ bool is_beside(const sup_part_view &view, int a, int b)
@@ -217,7 +233,7 @@ static __device__ __noinline__ int cut(const part_triangle &t, int number, const
         const float low = first ? height[c] : height[next], high = first ? height[next] : height[c];
         if (!(square > 0.0f) || !(low < 0.0f && high >= 0.0f) || count == room) continue;
         float4 point;
-        sup_gpu_part_hit hit;
+        sup_gpu_part_hit hit = {};
         if (!goes_through(t, first ? of.p[c] : of.p[next], first ? of.p[next] : of.p[c], low / (low - high), square,
                           point, hit.weight))
             continue;
@@ -226,14 +242,13 @@ static __device__ __noinline__ int cut(const part_triangle &t, int number, const
             hit.inside = first ? of.corner[c] : of.corner[next];
             hit.outside = first ? of.corner[next] : of.corner[c];
             hit.triangle = number;
-            hit.patch = -1;
-            put(hit.point, point);
-            put(hit.normal, make_float4(t.normal.x / area, t.normal.y / area, t.normal.z / area, 0.0f));
+            put(hit.means + SUP_GPU_PART_POINT, point);
+            put(hit.means + SUP_GPU_PART_NORMAL,
+                make_float4(t.normal.x / area, t.normal.y / area, t.normal.z / area, 0.0f));
+            hit.means[SUP_GPU_PART_SHARE] = edge / (edge + edge_of);
+            hit.means[SUP_GPU_PART_EDGE] = fminf(edge, edge_of);
             hit.depth = -low / area;
             hit.height = high / area;
-            hit.share = edge / (edge + edge_of);
-            hit.edge = fminf(edge, edge_of);
-            hit.pad = 0.0f;
             to[count] = hit;
         }
         count++;
@@ -241,20 +256,30 @@ static __device__ __noinline__ int cut(const part_triangle &t, int number, const
     return count;
 }
 
-/* Triangle `lane` of bundle i and `other` of bundle j: in the order in which the CPU compares them. */
-static __device__ unsigned long long key_of(int i, int j, int lane, int other)
+/* Triangle `lane` of bundle i and `other` of bundle j, and their hits, at most six: in the order in which the CPU compares them. */
+static __device__ unsigned long long key_of(int i, int j, int lane, int other, int hits)
 {
-    return (unsigned long long)i << 32 | (unsigned long long)j << 8 | (unsigned)(lane << 4 | other);
+    return (unsigned long long)i << 35 | (unsigned long long)j << 11 | (unsigned)(lane << 7 | other << 3 | hits);
+}
+
+static __device__ int bundle_of(unsigned long long key)
+{
+    return (int)(key >> 35);
 }
 
 static __device__ int first_of(unsigned long long key)
 {
-    return (int)(key >> 32) * BUNDLE + (int)(key >> 4 & 15);
+    return bundle_of(key) * BUNDLE + (int)(key >> 7 & 15);
 }
 
 static __device__ int second_of(unsigned long long key)
 {
-    return (int)(key >> 8 & 0xffffff) * BUNDLE + (int)(key & 15);
+    return (int)(key >> 11 & 0xffffff) * BUNDLE + (int)(key >> 3 & 15);
+}
+
+static __device__ int hits_of(unsigned long long key)
+{
+    return (int)(key & 7);
 }
 
 /* Bundles of a character that are compared. */
@@ -263,24 +288,23 @@ struct part_search {
     const int32_t *active;
     int active_count;
     const int32_t *dirty; /* NULL: all of them */
-    const float4 *boxes;
+    part_boxes boxes;
     unsigned long long *pairs; /* [SUP_GPU_PART_PAIRS] */
     int *pair_count;
-    part_triangle *own; /* [BUNDLE] of this warp's bundle, in shared memory */
 };
 
-/* Triangles of bundle number i, which are in `own`, against those of number j, by half a warp; j < 0: none. Only what is in the
+/* Triangles of bundle number i, which are in own[BUNDLE], against those of number j, by half a warp; j < 0: none. Only what is in the
  * box that the bundles have in common can cross. */
-static __device__ void compare(const part_search &s, int i, int j)
+static __device__ void compare(const part_search &s, const part_triangle *own, int i, int j)
 {
     const int lane = threadIdx.x % 32, other = lane % BUNDLE;
-    const float4 *one = s.boxes + SUP_GPU_PART_BOX_FOURS * (size_t)i;
-    const float4 *two = s.boxes + SUP_GPU_PART_BOX_FOURS * (size_t)max(j, 0);
+    const float4 low_one = s.boxes.lower[i], low_two = s.boxes.lower[max(j, 0)];
+    const float4 high_one = upper_at(s.boxes, i), high_two = upper_at(s.boxes, max(j, 0));
     const float4 lower =
-        make_float4(fmaxf(one[0].x, two[0].x), fmaxf(one[0].y, two[0].y), fmaxf(one[0].z, two[0].z), 0.0f);
+        make_float4(fmaxf(low_one.x, low_two.x), fmaxf(low_one.y, low_two.y), fmaxf(low_one.z, low_two.z), 0.0f);
     const float4 upper =
-        make_float4(fminf(one[1].x, two[1].x), fminf(one[1].y, two[1].y), fminf(one[1].z, two[1].z), 0.0f);
-    const part_triangle &beside = s.own[other];
+        make_float4(fminf(high_one.x, high_two.x), fminf(high_one.y, high_two.y), fminf(high_one.z, high_two.z), 0.0f);
+    const part_triangle &beside = own[other];
     const bool within = j >= 0 && beside.counts && boxes_meet(lower_of(beside), upper_of(beside), lower, upper);
     unsigned mine = __ballot_sync(0xffffffffu, within) >> (lane - other) & 0xffffu;
     if (mine == 0) return;
@@ -288,32 +312,33 @@ static __device__ void compare(const part_search &s, int i, int j)
     const float4 low = lower_of(theirs), high = upper_of(theirs);
     if (!theirs.counts || !boxes_meet(low, high, lower, upper)) return;
     for (; mine != 0; mine &= mine - 1) {
-        const int own = __ffs((int)mine) - 1;
-        const part_triangle &t = s.own[own];
-        if ((i == j && other <= own) || !boxes_meet(low, high, lower_of(t), upper_of(t)) || share_corner(t, theirs) ||
-            !on_both_sides(t, theirs) || !on_both_sides(theirs, t))
+        const int number = __ffs((int)mine) - 1;
+        const part_triangle &t = own[number];
+        if ((i == j && other <= number) || !boxes_meet(low, high, lower_of(t), upper_of(t)) ||
+            share_corner(t, theirs) || !on_both_sides(t, theirs) || !on_both_sides(theirs, t))
             continue;
-        if (cut(t, 0, theirs, NULL, 3) + cut(theirs, 0, t, NULL, 3) == 0) continue;
+        const int hits = cut(t, 0, theirs, NULL, 3) + cut(theirs, 0, t, NULL, 3);
+        if (hits == 0) continue;
         const int at = atomicAdd(s.pair_count, 1);
-        if (at < SUP_GPU_PART_PAIRS) s.pairs[at] = key_of(s.active[i], s.active[j], own, other);
+        if (at < SUP_GPU_PART_PAIRS) s.pairs[at] = key_of(s.active[i], s.active[j], number, other, hits);
     }
 }
 
-/* Bundle number i against all others, by `split` warps of which this is number `part`: where neither moved, nothing crosses. */
-static __device__ void find_crossings(const part_search &s, int i, int part, int split)
+/* Bundle number i against all others, with own[BUNDLE] in shared memory for its triangles, by `split` warps of which this is number `part`: where neither moved, nothing crosses. */
+static __device__ void find_crossings(const part_search &s, part_triangle *own, int i, int part, int split)
 {
     const int lane = threadIdx.x % 32;
-    const float4 *own = s.boxes + SUP_GPU_PART_BOX_FOURS * (size_t)i;
     bool there = false;
     for (int base = (s.dirty == NULL ? i / 32 * 32 : 0) + 32 * part; base < s.active_count; base += 32 * split) {
         const int j = base + lane;
-        const float4 *box = s.boxes + SUP_GPU_PART_BOX_FOURS * (size_t)min(j, s.active_count - 1);
-        const bool meets = j < s.active_count && (j >= i || (s.dirty != NULL && !s.dirty[j])) &&
-                           boxes_meet(own[0], own[1], box[0], box[1]) &&
-                           !(same_way(own, box) && is_beside(*s.places.view, s.active[i], s.active[j]));
+        const int at = min(j, s.active_count - 1);
+        const bool meets =
+            j < s.active_count && (j >= i || (s.dirty != NULL && !s.dirty[j])) &&
+            boxes_meet(s.boxes.lower[i], upper_at(s.boxes, i), s.boxes.lower[at], upper_at(s.boxes, at)) &&
+            !(same_way(s.boxes, i, at) && is_beside(*s.places.view, s.active[i], s.active[j]));
         unsigned others = __ballot_sync(0xffffffffu, meets);
         if (others != 0 && !there) {
-            if (lane < BUNDLE) s.own[lane] = triangle_of(s.places, s.active[i] * BUNDLE + lane);
+            if (lane < BUNDLE) own[lane] = triangle_of(s.places, s.active[i] * BUNDLE + lane);
             __syncwarp();
             there = true;
         }
@@ -321,7 +346,7 @@ static __device__ void find_crossings(const part_search &s, int i, int part, int
             const unsigned next = others & (others - 1);
             const unsigned its = lane < BUNDLE ? others : next;
             others = next & (next - 1);
-            compare(s, i, its != 0 ? base + __ffs((int)its) - 1 : -1);
+            compare(s, own, i, its != 0 ? base + __ffs((int)its) - 1 : -1);
         }
     }
     __syncwarp(); /* before another bundle comes to `own` */

@@ -5,12 +5,12 @@
 #include <cuda_runtime.h>
 
 /* The sum of `own` of the threads before this one, and of all T. `warps`: T / 32 numbers of shared memory. */
-template <int T> static __device__ int scan_block(int own, int *warps, int &all)
+template <int T, typename V> static __device__ V scan_block(V own, V *warps, V &all)
 {
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    int before = own;
+    V before = own;
     for (int step = 1; step < 32; step <<= 1) {
-        const int other = __shfl_up_sync(0xffffffffu, before, step);
+        const V other = __shfl_up_sync(0xffffffffu, before, step);
         if (lane >= step) before += other;
     }
     if (lane == 31) warps[warp] = before;

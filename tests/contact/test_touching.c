@@ -116,6 +116,8 @@ TEST(a_bent_arm_does_not_cross_itself_and_stands_still)
     actor_free(&a);
 }
 
+enum { SQUAT_FRAMES = 40 };
+
 /* Down into the squat: the pairs that cross in every fifth frame. */
 static int32_t squat(actor *a, double contact)
 {
@@ -124,11 +126,20 @@ static int32_t squat(actor *a, double contact)
     CHECK_OK(sup_instance_set(a->instance, "contact", contact, &error), error);
     CHECK(sup_pose_sample(a->character, a->clip, 0.0, a->pose) == SUP_OK);
     CHECK(sup_instance_reset(a->instance, a->pose) == SUP_OK);
-    for (int32_t i = 0; i <= 40; i++) {
+    for (int32_t i = 0; i <= SQUAT_FRAMES; i++) {
         actor_step(a, i / 30.0, 1.0f / 30.0f);
         if (i % 5 == 0) pairs += crossings(a);
     }
     return pairs;
+}
+
+/* The pairs that cross at the end of the squat when they are parted, or left. */
+static int32_t with_parting(actor *a, double parting)
+{
+    sup_error error = {0};
+    CHECK_OK(sup_instance_set(a->instance, "parting", parting, &error), error);
+    actor_step(a, SQUAT_FRAMES / 30.0, 0.0f);
+    return crossings(a);
 }
 
 /* Thighs on calves and belly, and creases within the skin of one bone: the gap has to be wide enough for what the shown
@@ -140,5 +151,7 @@ TEST(a_squatting_human_does_not_cross_itself)
     int32_t off = squat(&a, 0.0), on = squat(&a, 1.0);
     CHECK(off > 500);
     CHECK_MSG(on * 20 <= off, "%d pairs of %d are left", on, off);
+    int32_t left = with_parting(&a, 0.0), parted = with_parting(&a, 1.0);
+    CHECK_MSG(left > 20 && parted * 5 <= left, "%d pairs cross, %d when they are parted", left, parted);
     actor_free(&a);
 }

@@ -12,7 +12,7 @@ const sup_method sup_method_anatomy = {
     .name = "anatomy",
     .summary = "Projective skinning with fat and muscle on real bones, for bodies that have them: the belly moves, the "
                "rib cage does not.",
-    .version = 1,
+    .version = 2,
     .flags = SUP_METHOD_DYNAMIC | SUP_METHOD_COLLIDES | SUP_METHOD_LAYERS,
     .params = params,
     .param_count = SUP_ANATOMY_PARAM_COUNT,

@@ -42,7 +42,7 @@ void sup_projective_forces(const double *values, float size, float unit_metres, 
 const sup_method sup_method_projective = {
     .name = "projective",
     .summary = "Projective skinning: simulated flesh on volumetric bones; bulges, slides, swings and touches itself.",
-    .version = 6,
+    .version = 7,
     .flags = SUP_METHOD_DYNAMIC | SUP_METHOD_COLLIDES,
     .params = sup_projective_params,
     .param_count = SUP_PROJECTIVE_PARAM_COUNT,

@@ -45,7 +45,9 @@ static const char *const sup_up_choices[] = {"y", "z", "x", NULL};
     [SUP_PROJECTIVE_FRICTION] = {"friction", "", SUP_PARAM_FLOAT, 0, 2, 0.2, NULL, true, \
                                  "Friction between touching skin."}, \
     [SUP_PROJECTIVE_FAST] = {"fast", "", SUP_PARAM_BOOL, 0, 1, 0, NULL, true, \
-                             "One rotation for each prism of flesh instead of three: a little faster and rougher."}
+                             "One rotation for each prism of flesh instead of three: a little faster and rougher."}, \
+    [SUP_PROJECTIVE_PARTING] = {"parting", "", SUP_PARAM_BOOL, 0, 1, 1, NULL, true, \
+                                "What still crosses in the shown skin is parted, with contact; off: it is left."}
 /* clang-format on */
 
 #endif

@@ -78,6 +78,7 @@ typedef struct projective_state {
     double values[SUP_PROJECTIVE_PARAM_COUNT]; /* parameters of the last frame */
     uint32_t things;                           /* list of colliders of the last frame, 0 for none */
     int32_t touch_count;                       /* touches with them in the last step */
+    bool parted;                               /* the skin of the last frame was shown and parted */
     bool opened;                               /* the state holds the paint */
     int32_t rigid_count;                       /* the view's, over a reset */
 } projective_state;
@@ -715,7 +716,9 @@ static void part(projective_state *s, const sup_step_input *input, const sup_ski
                         .rest = view->start_rest,
                         .gap = view->detect.gap,
                         .offset = at(s, s->at.offset),
-                        .keep = rests ? 1.0f : expf(-input->dt / PART_SECONDS),
+                        .keep = !s->parted ? 0.0f
+                                : rests    ? 1.0f
+                                           : expf(-input->dt / PART_SECONDS),
                         .look = s->still != ASLEEP_FOR_GOOD};
     sup_part_skin(input->context, &view->part, &def, at(s, s->at.part), out);
 }
@@ -736,7 +739,10 @@ sup_result sup_projective_step(const sup_step_input *input, void *state, const s
     if (result == SUP_OK)
         result = sup_upsample_apply(input->context, &s->view.upsample, at(s, s->at.shown), at(s, s->at.upsample), out);
     stage_over(input, "upsample");
-    if (result == SUP_OK && out->positions != NULL && input->values[SUP_PROJECTIVE_CONTACT] != 0.0) part(s, input, out);
+    bool parts = result == SUP_OK && out->positions != NULL && input->values[SUP_PROJECTIVE_CONTACT] != 0.0 &&
+                 input->values[SUP_PROJECTIVE_PARTING] != 0.0;
+    if (parts) part(s, input, out);
+    s->parted = parts;
     if (result == SUP_OK) move_to_world(s, out);
     stage_over(input, "part");
     return result;
