@@ -16,6 +16,14 @@ check "push: nothing at first" grep -q '^frame  0: .* gives way by 0.000 m' "$wo
 check "push: the belly gives way" grep -q -E '^frame 45: .* gives way by 0\.0[1-9]' "$work/out"
 check "push: and comes back" grep -q -E '^frame 90: .* gives way by 0\.00' "$work/out"
 
+run 0 "crowd" "$build/sample_crowd" "$work/crowd.obj" 3 0.1
+if [ -e "$work/crowd.obj" ]; then
+    check "crowd: three skins" test "$(grep -c '^o human_' "$work/crowd.obj")" = 3
+else
+    check "crowd: why there is none" grep -q -i -E 'gpu|cuda' "$work/out"
+fi
+run 1 "crowd of nobody" "$build/sample_crowd" "$work/crowd.obj" 0
+
 triangle_gltf >"$work/in.gltf"
 run 0 "bake" "$build/sample_bake" "$work/in.gltf" "$work/baked.glb"
 check "bake wrote a file" test -s "$work/baked.glb"
