@@ -121,7 +121,7 @@ __global__ void __launch_bounds__(T, C > 1 ? 3 : 1)
     wait_for_kernel();
     if (C > 1 && !any_touches<C>(st, turn)) return;
     block_view<C> b = open_block<C, T, false, false>(s, st, shared);
-    bool any = false;
+    unsigned which = 0;
     for (int c = threadIdx.x / 32; c < b.live; c += T / 32) {
         cg_plan plan = {0, 0, 0.0f};
         sup_gpu_cg *last = st.cg + (size_t)(b.first + c) * SUP_GPU_SOLVES + k - 1;
@@ -135,8 +135,8 @@ __global__ void __launch_bounds__(T, C > 1 ? 3 : 1)
     }
     __syncthreads();
     for (int c = 0; c < b.live; c++)
-        any = any || plans[c].active;
-    if (!any) {
+        which |= plans[c].active ? 1u << c : 0u;
+    if (which == 0) {
         wait_inverse();
         return;
     }
@@ -146,7 +146,7 @@ __global__ void __launch_bounds__(T, C > 1 ? 3 : 1)
     __syncthreads();
     step_part<C, T>(s, st, b, plans, C == 1 || k > 1);
     __syncthreads();
-    forward<C, T>(s, st, b);
+    forward<C, T>(s, st, b, which);
 }
 
 /* The direction. A thread a place: parts do not matter. */

@@ -41,7 +41,7 @@ __global__ void __launch_bounds__(T, C > 1 ? 3 : 1)
     load_pull<C, T>(s, st, b);
     wait_inverse();
     __syncthreads();
-    forward<C, T>(s, st, b);
+    forward<C, T>(s, st, b, all_of(b));
 }
 
 /* Of a crowd, once a character: C of them a block. Of one or two characters every part decides for itself, which takes less
@@ -133,7 +133,7 @@ __global__ void __launch_bounds__(STEP_ALONE_THREADS)
     }
     reduce_local<T>(st, b.sums, now, b.first, values);
     __syncthreads();
-    forward<1, T>(s, st, b);
+    forward<1, T>(s, st, b, all_of(b));
 }
 
 __global__ void __launch_bounds__(CROWD_THREADS, 2)
@@ -161,7 +161,7 @@ __global__ void __launch_bounds__(CROWD_THREADS, 2)
     for (int c = 0; c < b.live; c += PAIR)
         crowd_pair(s, st, b, views, c);
     __syncthreads();
-    forward<CROWD, CROWD_THREADS>(s, st, b);
+    forward<CROWD, CROWD_THREADS>(s, st, b, all_of(b));
 }
 
 /* --- Launches --- */

@@ -325,10 +325,16 @@ template <int C> static __device__ void add_to(float (&values)[C], int c, float 
         values[k] += k == c ? what : 0.0f;
 }
 
+/* All characters of a block. */
+template <int C> static __device__ unsigned all_of(const block_view<C> &b)
+{
+    return (1u << b.live) - 1u;
+}
+
 /* First half of a solve: `in` holds r of the part, `left` the gradient at its slots. y goes out, gradient + A_tp y_p into
- * the slots, r . y into the sums. */
+ * the slots, r . y into the sums: of the characters of `which`, others keep what they have. */
 template <int C, int T>
-static __device__ void forward(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b)
+static __device__ void forward(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b, unsigned which)
 {
     const int w = width<C>::value;
     const uint16_t *begin = b.template at<uint16_t>(SUP_PACK_COL_BEGIN),
@@ -343,6 +349,7 @@ static __device__ void forward(const sup_gpu_system &s, const sup_gpu_state &st,
         product[k] = 0.0f;
     for (int n = threadIdx.x; n < places * b.live; n += T) {
         const int c = which_of<C>(n, places), i = n - c * places;
+        if ((which >> c & 1u) == 0) continue;
         if (i < b.part.count) {
             const float *v = b.out + i * w + 3 * c, *r = b.in + i * w + 3 * c;
             add_to<C>(product, c, fmaf(v[0], r[0], fmaf(v[1], r[1], v[2] * r[2])));
@@ -360,7 +367,7 @@ static __device__ void forward(const sup_gpu_system &s, const sup_gpu_state &st,
         }
         st.slot[(size_t)(b.first + c) * s.slot_count + slot[local]] = sum;
     }
-    reduce<T, C>(b.sums, product, (1u << b.live) - 1u, st, b.first, SUM_NEWEST, 1);
+    reduce<T, C>(b.sums, product, which, st, b.first, SUM_NEWEST, 1);
 }
 
 /* The newest direction at the part's places of the top into `slots`, of its own unknowns into `out`. */
