@@ -205,6 +205,49 @@ TEST(first_frames_of_skin_that_touches_are_those_of_the_cpu)
     }
 }
 
+/* Conjugate gradients of who touches leave the others of their block alone. */
+TEST(who_touches_nothing_moves_as_on_the_cpu_beside_others_who_do)
+{
+    enum { COUNT = 3, FRAMES = 1 };
+    static const int32_t clips[COUNT] = {6, 2, 2}; /* twist with its arms away; squat, which touches */
+    fixture f = open_fixture("human", "projective", "vertices=250", 0.0f);
+    sup_error error = {0};
+    sup_pose *pose = NULL;
+    sup_instance *instance = NULL;
+    sup_crowd *crowd = NULL;
+    sup_crowd_report report;
+    size_t n = (size_t)sup_model_vertex_count(f.model) * 3;
+    float *cpu = calloc(n, sizeof *cpu), *gpu = calloc(n, sizeof *gpu);
+    CHECK_OK(sup_pose_create(NULL, f.character, &pose, &error), error);
+    CHECK_OK(sup_crowd_create(f.device, f.model, &(sup_crowd_def){.instance_count = COUNT}, &crowd, &error), error);
+    for (int32_t frame = 0; frame <= FRAMES; frame++) {
+        for (int32_t i = COUNT - 1; i >= 0; i--) { /* the first one's pose stays */
+            sup_pose_sample(f.character, &f.character->clips[clips[i]], 1.4 + frame / 60.0, pose);
+            CHECK_OK(sup_crowd_pose(crowd, i, pose, &error), error);
+        }
+        if (frame == 0) {
+            CHECK_OK(sup_instance_create(NULL, f.model, pose, &instance, &error), error);
+            CHECK_OK(sup_crowd_reset(crowd, -1, &error), error);
+            continue;
+        }
+        CHECK_EQ(sup_instance_step(instance, pose, 1.0f / 60.0f, &(sup_skin_out){.positions = cpu}), SUP_OK);
+        CHECK_OK(sup_crowd_step(crowd, 1.0f / 60.0f, NULL, &error), error);
+    }
+    CHECK_OK(sup_crowd_last_step(crowd, 0, &report, &error), error);
+    CHECK_EQ(report.contacts, 0);
+    CHECK_OK(sup_crowd_last_step(crowd, 1, &report, &error), error);
+    CHECK(report.contacts > 0);
+    CHECK_OK(sup_crowd_read(crowd, 0, &(sup_skin_out){.positions = gpu}, &error), error);
+    distance off = {0};
+    add_distance(&off, cpu, gpu, n, (double)f.rig->size);
+    CHECK_MSG(off.farthest < 1e-5, "%g", off.farthest);
+    sup_instance_destroy(instance);
+    sup_crowd_destroy(crowd);
+    sup_pose_destroy(pose);
+    free(cpu), free(gpu);
+    close_fixture(&f);
+}
+
 TEST(works_of_old_rigid_regions_and_other_frame_rates_are_those_of_the_cpu)
 {
     fixture f = open_fixture("human", "projective", "vertices=2000 volume=0 contact=0 dynamic=0", 0.0f);
