@@ -73,7 +73,7 @@ static __device__ float4 pull_of_anchors(const sup_gpu_system &s, const predict_
 }
 
 /* The prediction, and the pull, which is the gradient that the start is solved from, into `gradient`: by blocks of T threads, at most
- * as many as a character has parts. Places in line: part by part, of which memory gets a little at a time, it takes three times as long. */
+ * as many as a character has parts. Places in line: part by part, in the few blocks that solve, it takes longer. */
 template <int T>
 static __device__ void predict(const sup_gpu_system &s, const sup_gpu_state &st, float *shared)
 {
