@@ -269,7 +269,7 @@ static __device__ void mark_dirty(part_work &w)
 /* What crosses now; as take_pairs. */
 static __device__ int find_again(part_work &w, part_triangle (*own)[BUNDLE])
 {
-    enum { TASKS = 8 * MOVE_WARPS }; /* as many at least: warps that are done take others */
+    enum { TASKS = 8 * MOVE_WARPS }; /* as many at least, so that warps have about the same to do */
     const int warp = threadIdx.x / 32, dirty = w.counts.dirty, split = dirty > 0 ? (TASKS + dirty - 1) / dirty : 1;
     if (threadIdx.x == 0) w.counts.pairs = 0;
     bound_bundles(w.search.places, w.search.active, w.r.again, dirty, warp, MOVE_WARPS, w.search.boxes);

@@ -146,19 +146,18 @@ static bool add_triangles(part_build *b)
     return true;
 }
 
-/* Bundles at each simulated vertex: with `list` NULL counted into first[v + 1], else listed from first[v] on, which ends
- * at the end of the row. */
-static void list_coarse(const part_build *b, int32_t *seen, int32_t *first, int32_t *list)
+void sup_part_list_bundles(const sup_part_view *view, const int32_t *row, int32_t row_count, int32_t *seen,
+                           int32_t *first, int32_t *list)
 {
-    memset(seen, 0xff, (size_t)b->surface->coarse_count * sizeof *seen);
-    for (int32_t k = 0; k < 3 * b->view.triangle_count; k++) {
-        int32_t coarse = b->near[b->view.triangles[k]], bundle = k / (3 * SUP_PART_BUNDLE);
-        if (seen[coarse] == bundle) continue;
-        seen[coarse] = bundle;
+    memset(seen, 0xff, (size_t)row_count * sizeof *seen);
+    for (int32_t k = 0; k < 3 * view->triangle_count; k++) {
+        int32_t v = view->triangles[k], r = row != NULL ? row[v] : v, bundle = k / (3 * SUP_PART_BUNDLE);
+        if (seen[r] == bundle) continue;
+        seen[r] = bundle;
         if (list == NULL)
-            first[coarse + 1]++;
+            first[r + 1]++;
         else
-            list[first[coarse]++] = bundle;
+            list[first[r]++] = bundle;
     }
 }
 
@@ -168,12 +167,12 @@ static bool add_coarse(part_build *b)
     int32_t *seen = sup_arena_alloc(&b->arena, (size_t)n, sizeof *seen);
     int32_t *first = sup_model_add(b->builder, "part.coarse_first", SUP_ARRAY_INT32, (int64_t)n + 1);
     if (seen == NULL || first == NULL) return false;
-    list_coarse(b, seen, first, NULL);
+    sup_part_list_bundles(&b->view, b->near, n, seen, first, NULL);
     for (int32_t v = 0; v < n; v++)
         first[v + 1] += first[v];
     int32_t *list = sup_model_add(b->builder, "part.coarse_bundles", SUP_ARRAY_INT32, first[n]);
     if (list == NULL) return false;
-    list_coarse(b, seen, first, list);
+    sup_part_list_bundles(&b->view, b->near, n, seen, first, list);
     memmove(first + 1, first, (size_t)n * sizeof *first);
     first[0] = 0;
     b->view.coarse_first = first;

@@ -46,6 +46,10 @@ sup_result sup_part_bind(const sup_context *context, const sup_rig *rig, const s
 /* Refuses arrays that do not fit together. */
 sup_result sup_part_open(const sup_model *model, sup_part_view *view, sup_error *error);
 
+/* Bundles of triangles at each vertex, or at row[vertex] where `row` is given: with `list` NULL counted into first[r + 1], else listed
+ * from first[r] on, which ends at the end of the row; each once, rising. seen [row_count]: scratch. */
+void sup_part_list_bundles(const sup_part_view *view, const int32_t *row, int32_t row_count, int32_t *seen,
+                           int32_t *first, int32_t *list);
 /* Bytes to work in, a multiple of 64. */
 size_t sup_part_scratch(const sup_part_view *view);
 
