@@ -275,9 +275,7 @@ static void bench_alone(const male *m)
             judge_clip(m, crowd, m->clips[clip], settings[k], 96, &v);
         }
         printf("  iterations %2.0f, contact %.0f, parting %d: %.4f ms a frame [%.4f, %.4f]; in %d steps objective at "
-               "worst %.2e "
-               "above the "
-               "CPU's, skins %.2e apart; iterations %.2f, rejected %.3f\n",
+               "worst %.2e above the CPU's, skins %.2e apart; iterations %.2f, rejected %.3f\n",
                settings[k].iterations, settings[k].contact, settings[k].left == 0.0, (double)all.median,
                (double)all.tenth, (double)all.ninetieth, (int)v.steps, v.worst, v.apart,
                v.steps > 0 ? (double)v.iterations / v.steps : 0.0, v.steps > 0 ? (double)v.rejected / v.steps : 0.0);
@@ -305,9 +303,7 @@ static void bench_crowd(const male *m, int32_t count)
         play_all(m, crowd); /* settled as it is asked for: skin does not begin in other skin */
         times t = time_frames(crowd, 60);
         printf("  %d characters, iterations %.0f, contact %.0f, fast %.0f, parting %d: %.3f ms a frame [%.3f, %.3f], "
-               "%.2f us a "
-               "character; %d "
-               "MB\n",
+               "%.2f us a character; %d MB\n",
                (int)count, settings[k].iterations, settings[k].contact, settings[k].fast, settings[k].left == 0.0,
                (double)t.median, (double)t.tenth, (double)t.ninetieth, (double)t.median * 1e3 / count,
                (int)(crowd->allocated >> 20));

@@ -72,6 +72,18 @@ static __device__ float4 pull_of_anchors(const sup_gpu_system &s, const predict_
     return pull;
 }
 
+/* What a place is pulled by, and its part in sums. Never changes; beyond the last place: any. */
+struct pull_list {
+    int begin, end;
+    float weight;
+};
+
+static __device__ pull_list fetch_pulls(const sup_gpu_system &s, int place)
+{
+    const int at = min(place, s.unknown_count - 1);
+    return {s.pull_first[at], s.pull_first[at + 1], s.diagonal[at]};
+}
+
 /* The prediction, and the pull, which is the gradient that the start is solved from, into `gradient`: by blocks of T threads, at most
  * as many as a character has parts. Places in line: part by part, in the few blocks that solve, it takes longer. */
 template <int T>
@@ -79,19 +91,17 @@ static __device__ void predict(const sup_gpu_system &s, const sup_gpu_state &st,
 {
     enum { SUMS = 8, SOME = 5 }; /* five of them are used */
     const int character = blockIdx.y, blocks = gridDim.x, warp = threadIdx.x / 32;
-    int place = blockIdx.x * T + threadIdx.x, at = min(place, s.unknown_count - 1);
-    int begin = s.pull_first[at], end = s.pull_first[at + 1];
-    float weight = s.diagonal[at], sums[SUMS] = {0.0f};
+    int place = blockIdx.x * T + threadIdx.x;
+    pull_list pulls = fetch_pulls(s, place);
+    float sums[SUMS] = {0.0f};
     wait_for_kernel();
     const predict_view view = view_predict(s, st, character);
     while (place < s.unknown_count) {
-        const float4 pull = pull_of_anchors(s, view, begin, end);
-        st.inertial[view.at + place] = predict_place(st, view, place, weight, sums);
+        const float4 pull = pull_of_anchors(s, view, pulls.begin, pulls.end);
+        st.inertial[view.at + place] = predict_place(st, view, place, pulls.weight, sums);
         st.gradient[view.at + place] = pull;
         place += blocks * T;
-        at = min(place, s.unknown_count - 1);
-        begin = s.pull_first[at], end = s.pull_first[at + 1];
-        weight = s.diagonal[at];
+        pulls = fetch_pulls(s, place);
     }
     const float sum = warp_sums<SUMS>(sums);
     if (threadIdx.x % 4 == 0) shared[threadIdx.x % 32 / 4 * 32 + warp] = sum;
