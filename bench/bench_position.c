@@ -9,7 +9,7 @@
 #include "position/block.h"
 
 #include "base/simd.h"
-#include "deform/pace.h"
+#include "pose/timestep.h"
 #include "supple/deform.h"
 #include "supple/scenes.h"
 

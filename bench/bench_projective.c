@@ -8,7 +8,7 @@
  * relative excess. Times are means over the steps of a motion, of the best of several repetitions of each step; ratios
  * are against the reference in the same run. */
 #include "base/simd.h"
-#include "methods/projective/solver_reference.h"
+#include "solver/solver_reference.h"
 #include "projective_solver/body.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 # The libraries: supple_core (no stdio, no dependency) and supple_io (files), each static, and one shared libsupple
 # that holds both. Folders are listed in the order of the road; a folder may use only those before it.
-set(SUPPLE_CORE_FOLDERS base math linalg geometry character rig bind pose deform upsample volume anatomy
-  methods/skin methods/linear methods/dualquat methods/projective methods/anatomy methods/position
+set(SUPPLE_CORE_FOLDERS base math linalg geometry character rig bind pose deform upsample volume anatomy skin tissue solver contact untangle
+  methods/linear methods/dualquat methods/projective methods/anatomy methods/position
   methods/implicit methods scenes measure)
 set(SUPPLE_IO_FOLDERS load output)
 
@@ -41,10 +41,10 @@ endif()
 include(${PROJECT_SOURCE_DIR}/cmake/simd.cmake)
 if(SUPPLE_WASM) # small where work is done once, fast in the files where steps spend their time
   set(once ${SUPPLE_CORE_SOURCES} ${SUPPLE_IO_SOURCES})
-  list(FILTER once EXCLUDE REGEX "(solver_base|pbd_base|field_base|compose_base|detect_base|upsample_base|kernels|detect|meet|solver_contact|part_base)\\.c$")
+  list(FILTER once EXCLUDE REGEX "(solver_base|pbd_base|field_base|compose_base|detect_base|upsample_base|kernels|detect|collide|solver_contact|untangle_base)\\.c$")
   set_property(SOURCE ${once} APPEND PROPERTY COMPILE_OPTIONS -Oz -flto) # one look at all of it saves 3 kB more
   set(smaller ${SUPPLE_CORE_SOURCES}) # hardly slower, and smaller
-  list(FILTER smaller INCLUDE REGEX "projective/(detect|detect_base|part_base|solver_contact)\\.c$|implicit/field_base\\.c$")
+  list(FILTER smaller INCLUDE REGEX "(contact/detect|contact/detect_base|untangle/untangle_base|solver/solver_contact)\\.c$|implicit/field_base\\.c$")
   set_property(SOURCE ${smaller} APPEND PROPERTY COMPILE_OPTIONS -Os)
 endif()
 

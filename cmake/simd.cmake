@@ -17,7 +17,7 @@ if(SUPPLE_SANITIZE MATCHES "undefined" AND SUPPLE_SANITIZE MATCHES "address")
   foreach(source ${SUPPLE_CORE_SOURCES})
     if(source MATCHES "_(avx2|avx512)\\.c$")
       set_property(SOURCE ${source} APPEND PROPERTY COMPILE_OPTIONS "-fno-sanitize=undefined")
-    elseif(source MATCHES "/projective/solver_base\\.c$|/linalg/kernels\\.c$")
+    elseif(source MATCHES "/solver/solver_base\\.c$|/linalg/kernels\\.c$")
       set_property(SOURCE ${source} APPEND PROPERTY COMPILE_OPTIONS
         "-fno-sanitize=alignment,pointer-overflow")
     else()

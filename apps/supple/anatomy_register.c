@@ -3,7 +3,7 @@
 #include "json_out.h"
 #include "options.h"
 #include "progress.h"
-#include "take.h"
+#include "job.h"
 
 #include <stddef.h>
 #include <stdlib.h>

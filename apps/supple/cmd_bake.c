@@ -3,7 +3,7 @@
 #include "on_device.h"
 #include "paint.h"
 #include "progress.h"
-#include "take.h"
+#include "job.h"
 
 typedef struct bake_values {
     app_take_values take;

@@ -1,6 +1,6 @@
 /* cmd_bench.c - `supple bench`: how fast the methods are, beside a scalar reference in the same run. */
 #include "json_out.h"
-#include "ledger.h"
+#include "bench_history.h"
 #include "on_device.h"
 #include "progress.h"
 

@@ -2,7 +2,7 @@
 #include "json_out.h"
 #include "paint.h"
 #include "progress.h"
-#include "take.h"
+#include "job.h"
 
 typedef struct bind_values {
     app_take_values take;

@@ -1,5 +1,5 @@
 /* cmd_compare.c - `supple compare`: methods side by side in one picture. */
-#include "contest.h"
+#include "comparison.h"
 #include "image.h"
 #include "stage.h"
 

@@ -1,5 +1,5 @@
 /* cmd_measure.c - `supple measure`: numbers that judge a baked motion. */
-#include "judge.h"
+#include "metrics.h"
 
 #include <stdlib.h>
 

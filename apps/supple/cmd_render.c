@@ -1,5 +1,5 @@
 /* cmd_render.c - `supple render`: a still or a film of a character. */
-#include "judge.h"
+#include "metrics.h"
 #include "paint.h"
 #include "play.h"
 #include "stage.h"

@@ -1,5 +1,5 @@
 /* cmd_report.c - `supple report`: one self-contained page with pictures, plots and tables, to send to a colleague. */
-#include "contest.h"
+#include "comparison.h"
 #include "stage.h"
 #include "svg.h"
 

@@ -1,5 +1,5 @@
 /* cmd_rig.c - `supple rig`: a mesh and a skeleton in, a rigged GLB out. */
-#include "take.h"
+#include "job.h"
 
 typedef struct rig_values {
     app_take_values take;

@@ -3,7 +3,7 @@
 #define APP_ON_DEVICE_H
 
 #include "supple/device.h"
-#include "take.h"
+#include "job.h"
 
 enum { APP_DEVICE_CPU, APP_DEVICE_CUDA };
 extern const char *const app_device_choices[];

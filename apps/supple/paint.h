@@ -2,7 +2,7 @@
 #ifndef APP_PAINT_H
 #define APP_PAINT_H
 
-#include "take.h"
+#include "job.h"
 
 typedef struct app_paints {
     int32_t count;

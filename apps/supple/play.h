@@ -3,7 +3,7 @@
 #define APP_PLAY_H
 
 #include "progress.h"
-#include "take.h"
+#include "job.h"
 
 /* Looks at the instance after a step. */
 typedef void app_watch_fn(void *user, const sup_instance *instance, const sup_pose *pose);

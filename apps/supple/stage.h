@@ -4,7 +4,7 @@
 
 #include "layers.h"
 #include "render.h"
-#include "take.h"
+#include "job.h"
 
 typedef enum app_color {
     APP_COLOR_NONE,

@@ -3,7 +3,7 @@
 #define APP_TIMING_H
 
 #include "supple/device.h"
-#include "take.h"
+#include "job.h"
 
 /* Milliseconds over several repetitions: the median, and the tenth and ninetieth of a hundred around it. */
 typedef struct app_times {

@@ -84,7 +84,7 @@ typedef struct sup_step_input {
     const double *values; /* [method->param_count] live parameters may differ from those at bind */
     const sup_pose *pose;
     float dt; /* seconds since the last step */
-    /* What is in the way, NULL for nothing: for methods of the library (src/deform/colliders.h). */
+    /* What is in the way, NULL for nothing: for methods of the library (src/deform/instance_colliders.h). */
     struct sup_colliders *colliders;
     sup_stage_fn *stage_done; /* may be NULL */
     void *stage_user;

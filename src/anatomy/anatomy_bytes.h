@@ -2,7 +2,7 @@
 #ifndef SUP_ANATOMY_ANATOMY_BYTES_H
 #define SUP_ANATOMY_ANATOMY_BYTES_H
 
-#include "anatomy/store.h"
+#include "anatomy/array_store.h"
 
 enum { SUP_ANATOMY_FIELDS = 24, SUP_ANATOMY_COUNTS = 8 };
 

@@ -8,7 +8,7 @@
 #include "anatomy/fit_muscle.h"
 #include "anatomy/scale.h"
 #include "anatomy/settle.h"
-#include "anatomy/store.h"
+#include "anatomy/array_store.h"
 
 static const double shortest = 0.5, tallest = 2.6; /* metres */
 enum { BISECTIONS = 40 };

@@ -2,7 +2,7 @@
 #ifndef SUP_ANATOMY_COMPOSITION_H
 #define SUP_ANATOMY_COMPOSITION_H
 
-#include "anatomy/store.h"
+#include "anatomy/array_store.h"
 
 /* An empty composition with a storage whose arena its arrays go into; NULL when memory ran out. */
 sup_composition *sup_composition_open(const sup_context *context);

@@ -5,7 +5,7 @@
  * 1, so that a handful of rounds is enough. */
 #include "anatomy/fit_bone.h"
 
-#include "anatomy/elements.h"
+#include "anatomy/layer_elements.h"
 #include "geometry/bvh.h"
 #include "geometry/winding.h"
 #include "math/polar.h"

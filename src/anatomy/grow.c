@@ -11,10 +11,10 @@
 #include "anatomy/body.h"
 
 #include "anatomy/details.h"
-#include "anatomy/elements.h"
+#include "anatomy/layer_elements.h"
 #include "anatomy/fit_muscle.h"
 #include "anatomy/settle.h"
-#include "anatomy/store.h"
+#include "anatomy/array_store.h"
 #include "math/polar.h"
 
 static const double bending_weight = 2e-5, rest_weight = 0.5;

@@ -3,7 +3,7 @@
  * scan made ready (scan.c) -> start (register_start.c) -> shape and pose, coarse to fine (register_fit.c) -> is it a whole
  * human? (register_check.c) -> fine fit (register_fine.c) -> un-posed, measured, in metres with Y up. */
 #include "anatomy/register.h"
-#include "anatomy/store.h"
+#include "anatomy/array_store.h"
 
 #include <stdlib.h>
 

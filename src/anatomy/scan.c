@@ -1,7 +1,7 @@
 /* scan.c - a scan made ready: what cannot be used left out, its unit told from its height, turned outside out. */
 #include "anatomy/scan.h"
 
-#include "anatomy/store.h"
+#include "anatomy/array_store.h"
 #include "geometry/adjacency.h"
 
 enum { MOST_CLOUD = 60000 };

@@ -3,7 +3,7 @@
 #define SUP_ANATOMY_TEMPLATE_H
 
 #include "anatomy/body_roles.h"
-#include "anatomy/store.h"
+#include "anatomy/array_store.h"
 #include "supple/rig.h"
 #include "volume/solid.h"
 

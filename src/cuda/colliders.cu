@@ -1,6 +1,6 @@
 /* colliders.cu - rows of the skin with things that are given: touch_colliders of methods/projective/projective_step.c and
- * geometry/colliders.c on the device, a thread a vertex. Where a thing is and how a point lies to it is found in double by the
- * CPU's own code (solid_look.h, bvh_query.h). */
+ * geometry/collide_points.c on the device, a thread a vertex. Where a thing is and how a point lies to it is found in double by the
+ * CPU's own code (collide_query.h, bvh_query.h). */
 #include "cuda/blend.cuh"
 #include "cuda/gpu_colliders.h"
 #include "cuda/launch.cuh"
@@ -8,7 +8,7 @@
 #define SUP_BVH_QUERY static __device__
 #include "geometry/bvh_query.h"
 #define SUP_SOLID static __device__
-#include "geometry/solid_look.h"
+#include "geometry/collide_query.h"
 
 enum { THREADS = 128 };
 /* As in projective_step.c, colliders.c and solver_contact.c. */

@@ -1,9 +1,9 @@
-/* contact_solve.cu - the direction of a global step where skin touches: methods/projective/solver_contact.c on the device.
+/* contact_solve.cu - the direction of a global step where skin touches: solver/solver_contact.c on the device.
  *
  * Based on: [komaritzan2022] section 3.2.5, and conjugate gradients (M. R. Hestenes, E. Stiefel, 1952) with the exact solve of
  * A as preconditioner. A step of them is four kernels: the solve's first half with the step before, the top, its second half
  * with the search direction, and the rows in that direction. Characters that touch nothing take no part. */
-#include "cuda/cg_part.cuh"
+#include "cuda/cg_subdomain.cuh"
 
 static __device__ bool touches(const sup_gpu_state &st, int turn, int character)
 {
@@ -154,7 +154,7 @@ __global__ void __launch_bounds__(ROW_THREADS)
     cg_end_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st, int turn)
 {
     __shared__ float factor, warps[SUP_GPU_HISTORY + 1][ROW_THREADS / 32];
-    __shared__ bool kept; /* what the steps before the last left is in memory: cg_part.cuh */
+    __shared__ bool kept; /* what the steps before the last left is in memory: cg_subdomain.cuh */
     const int character = blockIdx.y, place = blockIdx.x * ROW_THREADS + threadIdx.x, lane = threadIdx.x % 32;
     wait_for_kernel();
     if (!touches(st, turn, character)) return;

@@ -7,10 +7,10 @@
 
 #include "base/base.h"
 #include "bind/model.h"
-#include "deform/pace.h"
+#include "pose/timestep.h"
 #include "math/affine.h"
 #include "methods/projective/projective.h"
-#include "methods/skin/skin.h"
+#include "skin/skin.h"
 
 #include <math.h>
 

@@ -5,12 +5,12 @@
 #include "cuda/gpu.h"
 #include "cuda/gpu_colliders.h"
 #include "cuda/gpu_contact.h"
-#include "cuda/gpu_part.h"
-#include "cuda/gpu_show.h"
+#include "cuda/gpu_untangle.h"
+#include "cuda/gpu_render_mesh.h"
 #include "cuda/refuse.h"
 #include "cuda/runtime.h"
-#include "deform/colliders.h"
-#include "methods/projective/view.h"
+#include "deform/instance_colliders.h"
+#include "methods/projective/projective_view.h"
 #include "supple/device.h"
 
 struct sup_device {

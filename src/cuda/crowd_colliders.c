@@ -1,5 +1,5 @@
 /* crowd_colliders.c - things in the way of a crowd: checked and copied once, and where they are in every step. The host moves
- * them as deform/colliders.c does; those that follow a node of an instance that plays a clip are moved on the device. */
+ * them as deform/instance_colliders.c does; those that follow a node of an instance that plays a clip are moved on the device. */
 #include "cuda/crowd.h"
 
 #include "methods/projective/projective.h"

@@ -1,4 +1,4 @@
-/* crowd_local.cuh (internal) - the local step of a part in a crowd: the same as in step_part.cuh, a thread a prism.
+/* crowd_local.cuh (internal) - the local step of a part in a crowd: the same as in step_subdomain.cuh, a thread a prism.
  *
  * One character fills the device only with a thread a tetrahedron; of a crowd there is enough for a thread to take all three of a prism,
  * which it reads once, and to leave one force a corner instead of one for each tetrahedron there. Forces of two characters are
@@ -6,7 +6,7 @@
 #ifndef SUP_CUDA_CROWD_LOCAL_CUH
 #define SUP_CUDA_CROWD_LOCAL_CUH
 
-#include "cuda/step_part.cuh"
+#include "cuda/step_subdomain.cuh"
 
 enum {
     CROWD_THREADS = 256,
@@ -256,7 +256,7 @@ static __device__ void crowd_forces(const sup_gpu_system &s, const crowd_view &b
     }
 }
 
-/* The gradient of two characters, half of the threads each: what gradient() and contact_gradient() of step_part.cuh do. Values of the
+/* The gradient of two characters, half of the threads each: what gradient() and contact_gradient() of step_subdomain.cuh do. Values of the
  * threads' own character. */
 static __device__ void crowd_gradient(const sup_gpu_system &s, const sup_gpu_state &st, const crowd_view &b,
                                       const local_view &now, int c, float (&values)[SUP_GPU_SUMS_ALL])

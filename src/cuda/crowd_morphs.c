@@ -3,7 +3,7 @@
  * moves: all of a classic skin, and of `projective` the parts that are not simulated. */
 #include "cuda/crowd.h"
 
-#include "methods/skin/skin.h"
+#include "skin/skin.h"
 
 sup_result sup_crowd_open_weights(sup_crowd *crowd, sup_error *error)
 {

@@ -1,11 +1,11 @@
 /* crowd_open.c - a model and its instances to the device, once. */
 #include "cuda/crowd.h"
 
-#include "cuda/part_bundles.h"
-#include "cuda/rows.h"
+#include "cuda/untangle_clusters.h"
+#include "cuda/upsample_rows.h"
 #include "math/affine.h"
 #include "methods/projective/projective.h"
-#include "methods/skin/skin.h"
+#include "skin/skin.h"
 
 void *sup_crowd_alloc(sup_crowd *crowd, size_t count, size_t size, sup_error *error)
 {

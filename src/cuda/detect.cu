@@ -1,10 +1,10 @@
-/* detect.cu - which skin vertices are inside another part of the body: methods/projective/detect.c on the device.
+/* detect.cu - which skin vertices are inside another part of the body: contact/detect.c on the device.
  *
  * Based on: [komaritzan2022] section 3.2.5, "GPU-Based Global Collision Handling", which hashes vertices and tetrahedra into
  * cells. As on the CPU (detect.h says why) both lie in groups that were made once; a warp compares the box of its cell of
  * tetrahedra with those of all groups of vertices, and tests only what meets. The nearest triangle of a vertex is the least of
  * integer keys, and lists are sorted: the same rows from run to run. */
-#include "cuda/detect_rows.cuh"
+#include "cuda/detect_constraints.cuh"
 
 /* --- Vertices in tetrahedra --- */
 

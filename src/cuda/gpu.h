@@ -1,11 +1,11 @@
 /* gpu.h (internal) - what the host side in C and the kernels in CUDA share: arrays on the device, and launches.
  *
- * Vectors of a character have four floats a place, x y z 0, in the order of blocks.h; characters stand one behind the
+ * Vectors of a character have four floats a place, x y z 0, in the order of subdomains.h; characters stand one behind the
  * other. All launches are asynchronous on a stream; errors are CUDA's numbers, 0 for none. */
 #ifndef SUP_CUDA_GPU_H
 #define SUP_CUDA_GPU_H
 
-#include "cuda/blocks.h"
+#include "cuda/subdomains.h"
 
 #ifdef __cplusplus
 #include <cuda_runtime.h>
@@ -19,7 +19,7 @@ typedef struct sup_gpu_four {
 
 enum {
     SUP_GPU_HISTORY = 8,        /* directions that the acceleration looks back on (solver_work.h) */
-    SUP_GPU_SUMS = 14,          /* sums of a character: decide.cuh */
+    SUP_GPU_SUMS = 14,          /* sums of a character: step_control.cuh */
     SUP_GPU_SUMS_ALL = 16,      /* rounded up to a power of two */
     SUP_GPU_SOLVES = 3,         /* steps of conjugate gradients a direction at most, with contacts (solver_contact.c) */
     SUP_GPU_SPARE = 1,          /* turns of a step beyond its iterations, for those that are taken back */
@@ -53,14 +53,14 @@ typedef struct sup_gpu_system {
     const sup_block_part *parts;
     const unsigned char *pack;
     const float *inverse, *top_inverse, *diagonal;
-    const float *solve;       /* blocks.h; NULL in crowds */
+    const float *solve;       /* subdomains.h; NULL in crowds */
     const int32_t *top_first; /* [top_count+1] slots of a place of the top */
     const int32_t *pull_first, *pull_anchor;
     const float *pull_value;
     const float *tets;
     const int32_t *place;       /* [skin_count] number of a skin vertex; unknown_count + anchor where it is given */
     const int32_t *inner;       /* [inner_count] unknowns that are no skin */
-    const uint16_t *blend_seat; /* chambers of the prisms: blocks.h */
+    const uint16_t *blend_seat; /* chambers of the prisms: subdomains.h */
     const float *blend_weight;
 } sup_gpu_system;
 
@@ -92,9 +92,9 @@ typedef struct sup_gpu_progress {
     uint32_t trembled;  /* and in the last window of steps (projective_step.c) */
     int32_t rows;       /* contacts of this step */
     int32_t pushing;    /* of them, those that pushed at its end */
-    float calm_part;    /* of sup_calm (calm.h), */
+    float calm_part;    /* of sup_calm (rest_damping.h), */
     float calm_mean;    /* the same */
-    uint32_t trembles;  /* 1: a vertex goes no more than half its way (calm.c) */
+    uint32_t trembles;  /* 1: a vertex goes no more than half its way (rest_damping.c) */
     uint32_t stirs;     /* 1: flesh that settles has not come to rest */
 } sup_gpu_progress;
 
@@ -141,7 +141,7 @@ typedef struct sup_gpu_cg {
 } sup_gpu_cg;
 
 /* What blocks of a single character tell each other: 16 bytes that arrive together, three numbers and the round that they
- * belong to (alone_words.cuh). */
+ * belong to (persistent_messages.cuh). */
 typedef struct sup_gpu_word {
     uint32_t number[3], round;
 } sup_gpu_word;
@@ -222,7 +222,7 @@ int32_t sup_gpu_contact_sum_rows(const sup_gpu_system *system);
 int32_t sup_gpu_row_blocks(const sup_gpu_system *system);
 int sup_gpu_contact_solve(const sup_gpu_system *system, const sup_gpu_state *state, int32_t turn, int32_t solves,
                           void *stream);
-/* A step of one character by blocks that stay (alone.cu): how many, 0 where they do not fit. */
+/* A step of one character by blocks that stay (step_persistent.cu): how many, 0 where they do not fit. */
 int32_t sup_gpu_alone_blocks(const sup_gpu_system *system, int32_t processors, size_t shared_limit);
 /* Tiles of S^-1 in a row of it. */
 int32_t sup_gpu_alone_tiles(const sup_gpu_system *system);
@@ -254,7 +254,7 @@ typedef struct sup_gpu_body {
  * [count*joint_count*12]. */
 int sup_gpu_prepare(const sup_gpu_system *system, const sup_gpu_state *state, const sup_gpu_body *body,
                     const float *joints, void *stream);
-/* After it: flesh that stands is calmed (calm.h), the simulated skin; what was solved for is now. */
+/* After it: flesh that stands is calmed (rest_damping.h), the simulated skin; what was solved for is now. */
 int32_t sup_gpu_calm_rows(const sup_gpu_system *system);
 int sup_gpu_finish(const sup_gpu_system *system, const sup_gpu_state *state, const sup_gpu_body *body,
                    const float *joints, void *stream);

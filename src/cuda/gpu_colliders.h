@@ -1,9 +1,9 @@
-/* gpu_colliders.h (internal) - skin against things that are given: methods/projective/colliders.h on the device. See gpu.h. */
+/* gpu_colliders.h (internal) - skin against things that are given: contact/collider_contact.h on the device. See gpu.h. */
 #ifndef SUP_CUDA_GPU_COLLIDERS_H
 #define SUP_CUDA_GPU_COLLIDERS_H
 
-#include "cuda/gpu_show.h"
-#include "geometry/colliders.h"
+#include "cuda/gpu_render_mesh.h"
+#include "geometry/collide_points.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,9 +1,9 @@
-/* gpu_contact.h (internal) - which skin vertices touch other skin: methods/projective/detect.h on the device. See gpu.h. */
+/* gpu_contact.h (internal) - which skin vertices touch other skin: contact/detect.h on the device. See gpu.h. */
 #ifndef SUP_CUDA_GPU_CONTACT_H
 #define SUP_CUDA_GPU_CONTACT_H
 
 #include "cuda/gpu.h"
-#include "methods/projective/detect.h"
+#include "contact/detect.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -27,7 +27,7 @@ int sup_gpu_detect_step(const sup_gpu_detect *detect, const sup_gpu_system *syst
 /* Fours of a character's block_box. */
 int32_t sup_gpu_detect_boxes(const sup_detect *view);
 
-/* After all rows are found: those that each place is part of (list_rows.cu). Before that, once: bytes of shared memory that it
+/* After all rows are found: those that each place is part of (list_constraints.cu). Before that, once: bytes of shared memory that it
  * needs, and the limit raised. */
 size_t sup_gpu_list_shared(const sup_gpu_system *system);
 int sup_gpu_list_prepare(const sup_gpu_system *system);

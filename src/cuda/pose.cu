@@ -1,13 +1,13 @@
 /* pose.cu - clips sampled, skeletons composed and anchors placed on the device: a crowd needs a few bytes a frame.
  *
- * The same arithmetic as src/pose (glTF 2.0, appendix C) in float, and as methods/projective/anchors_step.c. */
+ * The same arithmetic as src/pose (glTF 2.0, appendix C) in float, and as tissue/anchors_step.c. */
 #include "cuda/gpu_colliders.h"
 #include "cuda/lanes.cuh"
 #include "cuda/launch.cuh"
-#include "cuda/wake.cuh"
+#include "cuda/sleep.cuh"
 
 #define SUP_ANCHOR static __device__
-#include "methods/projective/anchors_kernel.h"
+#include "tissue/anchors_kernel.h"
 
 static __device__ void mend_rotation(const float *m, bool finite, float rotation[4])
 {

@@ -1,8 +1,8 @@
-/* step.cu - a step of projective dynamics on the device: the solver of methods/projective/solver.c, stage by stage.
+/* step.cu - a step of projective dynamics on the device: the solver of solver/solver.c, stage by stage.
  *
  * Based on: [komaritzan2022] Algorithm 2.1, eq. 2.7 to 2.16, and section 3.4.2 (projective skinning on a GPU). Deviation:
  * where the thesis launches about 310 kernels a step (ten local-global times ten PCG iterations), an iteration here is
- * two: every part of the tissue by a block of threads of its own, then the top (blocks.h, top.cu). The solve is exact, so
+ * two: every part of the tissue by a block of threads of its own, then the top (subdomains.h, schur.cu). The solve is exact, so
  * that harmonic start and Anderson acceleration work as on the CPU.
  *
  *     predict inertial prediction, the anchors' pull
@@ -12,7 +12,7 @@
  *     move    second half of the solve, the accelerated step, volumes
  *     local   pressures, rotations, gradient, first half of the next solve
  *
- * Contacts come in between local and move (contact_solve.cu). A character by itself takes alone.cu instead, which does the same in
+ * Contacts come in between local and move (contact_solve.cu). A character by itself takes step_persistent.cu instead, which does the same in
  * one launch.
  *
  * A block handles one part of C characters: their inverses and prisms are read once. Sums are taken in a fixed order. */

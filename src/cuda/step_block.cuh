@@ -1,9 +1,9 @@
 /* step_block.cuh (internal) - a block of threads at work on one part of C characters: its fast memory, the products with
- * the part's inverse, sums, and the two halves of a solve (blocks.h). */
+ * the part's inverse, sums, and the two halves of a solve (subdomains.h). */
 #ifndef SUP_CUDA_STEP_BLOCK_CUH
 #define SUP_CUDA_STEP_BLOCK_CUH
 
-#include "cuda/decide.cuh"
+#include "cuda/step_control.cuh"
 #include "cuda/tensor.cuh"
 
 enum { STEP_ALONE_THREADS = 512, STEP_CROWD_THREADS = 384 };
@@ -41,7 +41,7 @@ template <int C> struct block_view {
     float *pressure; /* [C*most_seats], then the energies of the chambers that the part answers for */
     const unsigned char *pack;
     const float *tets;         /* of its prisms, in batches */
-    const float *blend_weight; /* and their chambers (blocks.h) */
+    const float *blend_weight; /* and their chambers (subdomains.h) */
     const uint16_t *blend_seat;
     __device__ block_view(const sup_block_part &shared_part) : part(shared_part)
     {
@@ -105,7 +105,7 @@ static __device__ block_view<C> open_block(const sup_gpu_system &s, const sup_gp
     const sizes<C, T, F, X> size(s);
     __shared__ sup_block_part part;
     const sup_block_part *from =
-        &s.parts[min((int)blockIdx.x, s.part_count - 1)]; /* alone.cu has blocks without a part */
+        &s.parts[min((int)blockIdx.x, s.part_count - 1)]; /* step_persistent.cu has blocks without a part */
     for (int i = threadIdx.x; i < (int)(sizeof part / sizeof(int)); i += T)
         ((int *)&part)[i] = ((const int *)from)[i];
     block_view<C> b(part);

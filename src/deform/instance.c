@@ -1,7 +1,7 @@
 /* instance.c - one character being animated: the checks around a method's step, and its state. */
 #include "base/base.h"
 #include "bind/model.h"
-#include "deform/colliders.h"
+#include "deform/instance_colliders.h"
 #include "supple/deform.h"
 
 #include <math.h>

@@ -71,7 +71,7 @@ void sup_measure_distortion(sup_measurer *measurer, sup_frame_measure *measure);
 /* volume.c */
 double sup_closed_volume(const sup_closed_surface *closed, const float *positions, const double *component_sign);
 void sup_component_signs(const sup_closed_surface *closed, const float *positions, double *sign);
-/* contact.c */
+/* crossings.c */
 sup_result sup_measure_rest_contact(sup_measurer *measurer, sup_error *error);
 sup_result sup_measure_contact(sup_measurer *measurer, sup_frame_measure *measure);
 

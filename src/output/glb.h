@@ -1,6 +1,6 @@
 /* glb.h (internal) - the GLB writer's stages: a plan of the document, then frames, then the finished JSON.
  *
- * glb_plan.c      what goes where: meshes, fixed bufferViews and accessors
+ * glb_layout.c      what goes where: meshes, fixed bufferViews and accessors
  * glb_document.c  a plan from the glTF document that the character came with
  * glb_keep.c      what of that document's accessors, views and images is still needed
  * glb_extensions.c  and of its extensions

@@ -43,7 +43,7 @@ typedef struct sup_rig_build {
     sup_affine *bind;      /* [joint_count] joint -> world */
     int32_t *joint_parent; /* [joint_count] */
 
-    /* surface.c */
+    /* rig_skin.c */
     float *positions;        /* [vertex_count*3] */
     int32_t *leader;         /* [vertex_count] first vertex in the same place, of the same node */
     int32_t *vertex_part;    /* [vertex_count] */

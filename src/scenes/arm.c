@@ -1,7 +1,7 @@
 /* arm.c - an arm from shoulder to wrist; part of the human, and with a hand a character of its own.
  *
  * Left arm in the frame of its hand: x to the thumb's side (the biceps' side), y from shoulder to hand, z outwards. */
-#include "scenes/recipe.h"
+#include "scenes/scene_spec.h"
 
 const double sup_arm_length = 0.535;
 

@@ -1,6 +1,6 @@
 /* elephant.c - an African elephant, 2.9 m high, looking along +Z: thick legs, wide ears, a soft trunk. Left side and
  * middle; the right mirrors it. */
-#include "scenes/recipe.h"
+#include "scenes/scene_spec.h"
 
 enum { BODY, HEAD, TRUNK, EAR, FRONT, HIND, TAIL };
 

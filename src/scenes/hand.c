@@ -1,7 +1,7 @@
 /* hand.c - a hand: palm, four fingers and a thumb; part of the human and the arm, and a character of its own.
  *
  * Left hand in its own frame: x to the thumb's side, y along the fingers, z out of the back, wrist at the origin. */
-#include "scenes/recipe.h"
+#include "scenes/scene_spec.h"
 
 enum { PALM, INDEX, MIDDLE, RING, PINKY, THUMB };
 

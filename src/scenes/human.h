@@ -3,7 +3,7 @@
 #ifndef SUP_SCENES_HUMAN_H
 #define SUP_SCENES_HUMAN_H
 
-#include "scenes/recipe.h"
+#include "scenes/scene_spec.h"
 
 void sup_recipe_add_human_motions(sup_recipe *recipe);
 void sup_recipe_add_human_organs(sup_recipe *recipe);

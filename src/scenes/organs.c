@@ -1,5 +1,5 @@
 /* organs.c - bones or muscles of a recipe as meshes, each a part that its joint carries. */
-#include "scenes/recipe.h"
+#include "scenes/scene_spec.h"
 #include "character/character.h"
 
 static const double vertices_each = 600.0, cell = 0.005, margin = 0.02;

@@ -1,5 +1,5 @@
 /* scenes.c - the list of built-in characters. */
-#include "scenes/recipe.h"
+#include "scenes/scene_spec.h"
 
 typedef struct scene_row {
     sup_scene_info info;

@@ -1,5 +1,5 @@
 /* tubes.c - the two smallest characters: a tube in two moving bones, and a T of three branches. */
-#include "scenes/recipe.h"
+#include "scenes/scene_spec.h"
 
 /* --- cylinder: 1 m high, radius 0.1 m --- */
 static const sup_section tube_sections[] = {

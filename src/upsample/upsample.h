@@ -5,7 +5,7 @@
  *
  * Deviations (those of the weights themselves are in mls.h):
  * - No residual of the rest pose is stored: weights are rounded to 16 bits so that their sum is kept exactly and the
- *   rest pose to a few units in the last place of the character's size (round.h). Displacements (3.7) would read the
+ *   rest pose to a few units in the last place of the character's size (quantize_weights.h). Displacements (3.7) would read the
  *   rest positions of both meshes in every frame for nothing.
  * - The weights do not interpolate: a fine vertex that is a coarse one moves with its neighbourhood too. Forcing it
  *   through the coarse vertices gives back the noise that the fit takes out.

@@ -1,8 +1,8 @@
 /* upsample_bind.c - weights of all vertices: geodesic neighbours, moving least squares, rows for the blocks. */
 #include "geometry/bvh.h"
 #include "geometry/normals.h"
-#include "upsample/blocks.h"
-#include "upsample/round.h"
+#include "upsample/upsample_clusters.h"
+#include "upsample/quantize_weights.h"
 
 enum {
     VERTEX_GRAIN = 64,

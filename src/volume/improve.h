@@ -8,7 +8,7 @@
 #ifndef SUP_VOLUME_IMPROVE_H
 #define SUP_VOLUME_IMPROVE_H
 
-#include "volume/stuff.h"
+#include "volume/isosurface_stuffing.h"
 
 sup_result sup_improve(const sup_context *context, const sup_solid *solid, int32_t rounds, sup_stuffing *stuffing,
                        sup_error *error);

@@ -3,7 +3,7 @@
 
 #include "geometry/adjacency.h"
 #include "volume/improve.h"
-#include "volume/stuff.h"
+#include "volume/isosurface_stuffing.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* tetmesh.h (internal) - a tetrahedral mesh of the inside of any skin.
  *
  * Holes, crossings, separate, doubled and inside-out shells are fine: see solid.h for what counts as inside. The mesh is
- * that of stuff.h on the graded lattice of lattice.h: coarse in thick parts, finer in fingers and ears where the wanted
+ * that of isosurface_stuffing.h on the graded lattice of lattice.h: coarse in thick parts, finer in fingers and ears where the wanted
  * number allows it, and with a chain of tetrahedra through parts thinner than their cubes, so that thin parts stay
  * connected. Then vertices are moved to the skin and to wider dihedral angles (improve.h). The same bits for any number
  * of threads.

@@ -1,5 +1,5 @@
 /* Fitting the template to a person: layers, masses, refusals. */
-#include "anatomy/elements.h"
+#include "anatomy/layer_elements.h"
 #include "anatomy/masses.h"
 #include "anatomy/scale.h"
 #include "anatomy/settle.h"

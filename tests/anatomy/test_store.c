@@ -1,7 +1,7 @@
 /* Blocks of named arrays: what is written is read, and nothing else is. */
 #include "test.h"
 
-#include "anatomy/store.h"
+#include "anatomy/array_store.h"
 
 typedef struct thing {
     double *numbers;

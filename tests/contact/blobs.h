@@ -2,7 +2,7 @@
 #ifndef SUP_TESTS_CONTACT_BLOBS_H
 #define SUP_TESTS_CONTACT_BLOBS_H
 
-#include "methods/projective/detect.h"
+#include "contact/detect.h"
 
 #include "test.h"
 

@@ -4,7 +4,7 @@
 #define SUP_TESTS_CONTACT_FIXTURE_H
 
 #include "math/affine.h"
-#include "methods/projective/detect.h"
+#include "contact/detect.h"
 #include "supple/load.h"
 #include "supple/pose.h"
 #include "supple/scenes.h"

@@ -1,6 +1,6 @@
 /* Things that are given: nearest points against sampling, rows, friction's motion, steadiness. */
 #include "blobs.h"
-#include "methods/projective/colliders.h"
+#include "contact/collider_contact.h"
 
 static sup_affine placed(double scale, double angle, sup_vec3d at)
 {

@@ -2,7 +2,7 @@
 #include "base/simd.h"
 #include "blobs.h"
 #include "contact_fixture.h"
-#include "methods/projective/detect_internal.h"
+#include "contact/detect_internal.h"
 
 /* --- Brute force in double --- */
 

@@ -1,9 +1,9 @@
 /* test_host.c - what the host side does for a device, which needs none: models that are refused by name, and rows of the
  * shown skin. */
-#include "cuda/blocks.h"
+#include "cuda/subdomains.h"
 #include "cuda/refuse.h"
-#include "cuda/rows.h"
-#include "methods/projective/view.h"
+#include "cuda/upsample_rows.h"
+#include "methods/projective/projective_view.h"
 #include "projective/actor.h"
 
 /* --- Refusals --- */
@@ -125,7 +125,7 @@ static void coarse_normals(const sup_upsample *u, const float *x, double *normal
     }
 }
 
-/* A row as a thread of show.cu adds it up. */
+/* A row as a thread of render_mesh.cu adds it up. */
 static void add_row(const sup_shown_rows *r, int32_t row, const float *x, const double *normals, double to[6])
 {
     bool rides = row >= r->plain_count;

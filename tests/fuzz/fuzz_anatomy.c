@@ -1,7 +1,7 @@
 /* fuzz_anatomy.c - sup_anatomy_read on any bytes; a template that is accepted must be written as it was read.
  *
  * The checksum is put right first: it keeps accidents out, not what is tested here. */
-#include "anatomy/store.h"
+#include "anatomy/array_store.h"
 
 #include <stdlib.h>
 

@@ -4,7 +4,7 @@
 #include "base/simd.h"
 #include "math/affine.h"
 #include "methods/implicit/compose_internal.h"
-#include "methods/implicit/tree.h"
+#include "methods/implicit/composition_tree.h"
 
 #include <float.h>
 #include <stddef.h>

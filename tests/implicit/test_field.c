@@ -6,7 +6,7 @@
 #include "math/affine.h"
 #include "methods/implicit/field_bind.h"
 #include "methods/implicit/field_internal.h"
-#include "methods/skin/surface.h"
+#include "skin/simulated_surface.h"
 #include "supple/scenes.h"
 #include "test.h"
 

@@ -1,7 +1,7 @@
 /* test_parts.c - which skin belongs to which bone, and where the fields of parts end. */
 #include "bind/model.h"
 #include "methods/implicit/field_bind.h"
-#include "methods/skin/surface.h"
+#include "skin/simulated_surface.h"
 #include "methods/skin_fixture.h"
 #include "supple/scenes.h"
 #include "test.h"

@@ -1,10 +1,10 @@
 /* Two layers of flesh: the system and the step against the reference in double, on the built-in human. */
 #include "bind/model.h"
 #include "methods/anatomy/anatomy.h"
-#include "methods/projective/anchors.h"
-#include "methods/projective/solver.h"
-#include "methods/projective/solver_reference.h"
-#include "methods/projective/view.h"
+#include "tissue/anchors.h"
+#include "solver/solver.h"
+#include "solver/solver_reference.h"
+#include "methods/projective/projective_view.h"
 #include "scene.h"
 #include "test.h"
 

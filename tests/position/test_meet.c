@@ -1,7 +1,7 @@
 /* test_meet.c - contact: cells against brute force, planes, holds, colliders, standing still, the shown volume. */
 #include "base/base.h"
 #include "math/affine.h"
-#include "methods/position/meet_work.h"
+#include "methods/position/collide_work.h"
 #include "methods/position/position.h"
 #include "supple/deform.h"
 #include "supple/scenes.h"

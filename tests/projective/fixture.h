@@ -2,7 +2,7 @@
 #ifndef SUP_TESTS_PROJECTIVE_FIXTURE_H
 #define SUP_TESTS_PROJECTIVE_FIXTURE_H
 
-#include "methods/projective/tissue.h"
+#include "tissue/tissue.h"
 #include "supple/supple.h"
 #include "test.h"
 

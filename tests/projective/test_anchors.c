@@ -1,5 +1,5 @@
 /* test_anchors.c - bases that hang on the skeleton, in poses. */
-#include "methods/projective/anchors.h"
+#include "tissue/anchors.h"
 #include "bind/model.h"
 #include "math/affine.h"
 #include "projective/fixture.h"

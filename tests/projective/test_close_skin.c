@@ -1,5 +1,5 @@
 /* Skin that lies against itself: carried where both layers go with one joint, and only there. */
-#include "methods/projective/close_skin.h"
+#include "contact/rest_contact.h"
 #include "test.h"
 
 enum { LONG = 24, WIDE = 6, SHEETS = 3, COUNT = LONG * WIDE * SHEETS };

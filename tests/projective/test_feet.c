@@ -95,7 +95,7 @@ static bool is_pinned(const sup_volumetric_skeleton *s, sup_foot foot)
            (p->ball_to < 0 && (1.0 - foot.parameter) * length <= p->radius);
 }
 
-/* What smoothing makes small around one vertex, as the head of feet.c has it, with distances of the slow kind. */
+/* What smoothing makes small around one vertex, as the head of foot_points.c has it, with distances of the slow kind. */
 static double energy_at(const feet_case *c, const sup_foot *feet, int32_t v, sup_foot at, double smoothing)
 {
     const int32_t *first = c->first, *neighbours = c->neighbours;

@@ -1,5 +1,5 @@
 /* The skin that is simulated: sizes, numbering, density at joints, and large skins in two steps. */
-#include "methods/skin/surface.h"
+#include "skin/simulated_surface.h"
 #include "projective/fixture.h"
 
 typedef struct made {

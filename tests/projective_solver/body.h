@@ -5,8 +5,8 @@
 
 #include "bind/model.h"
 #include "math/affine.h"
-#include "methods/projective/solver.h"
-#include "methods/projective/tissue.h"
+#include "solver/solver.h"
+#include "tissue/tissue.h"
 #include "supple/load.h"
 
 typedef struct body {

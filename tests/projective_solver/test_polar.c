@@ -1,6 +1,6 @@
 /* The nearest rotation: in double against its definition, on lanes against double. */
 #include "base/base.h"
-#include "methods/projective/elements.h"
+#include "solver/tetrahedron.h"
 #include "test.h"
 
 static double unit(sup_random *random)

@@ -1,6 +1,6 @@
 /* The step against its reference in double, and what must hold for any step. */
-#include "methods/projective/solver_reference.h"
-#include "methods/projective/solver_work.h"
+#include "solver/solver_reference.h"
+#include "solver/solver_work.h"
 #include "base/simd.h"
 #include "projective_solver/body.h"
 #include "test.h"

@@ -1,6 +1,6 @@
 /* The system: names of prisms, masses, the matrix against the reference, what is refused, damaged models. */
 #include "linalg/pcg.h"
-#include "methods/projective/solver_reference.h"
+#include "solver/solver_reference.h"
 #include "projective_solver/body.h"
 #include "test.h"
 

@@ -1,6 +1,6 @@
 /* The built-in characters: sound meshes, local weights, honest motions, the same bits for any number of threads. */
 #include "mesh_check.h"
-#include "scenes/recipe.h"
+#include "scenes/scene_spec.h"
 #include "supple/pose.h"
 #include "test.h"
 

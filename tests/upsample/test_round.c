@@ -1,7 +1,7 @@
 /* Weights as 16-bit whole numbers: sums kept, rest pose kept, nonsense refused; and the order of the blocks. */
 #include "test.h"
-#include "upsample/blocks.h"
-#include "upsample/round.h"
+#include "upsample/upsample_clusters.h"
+#include "upsample/quantize_weights.h"
 
 enum { POINTS = 24, ITEMS = 5000, LEAF = 16 };
 

@@ -6,7 +6,7 @@
 #include "methods/anatomy/anatomy.h"
 
 #include "math/affine.h"
-#include "methods/projective/view.h"
+#include "methods/projective/projective_view.h"
 
 /* Least part of the line from skin to bone that is fat, and that is muscle. */
 static const double thinnest = 0.1;

@@ -2,7 +2,7 @@
 #ifndef SUP_METHODS_DUALQUAT_DUALQUAT_H
 #define SUP_METHODS_DUALQUAT_DUALQUAT_H
 
-#include "methods/skin/skin.h"
+#include "skin/skin.h"
 
 extern const sup_method sup_method_dualquat;
 

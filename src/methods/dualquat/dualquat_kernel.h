@@ -3,7 +3,7 @@
  * Based on: [aburumman2016survey], eq. 2: v' = q v q*, q = sum_j w_j q_j / |sum_j w_j q_j|; [kavan2008dual].
  * Deviates: a joint's scale and shear, which no dual quaternion holds, are blended linearly and applied first. */
 #include "methods/dualquat/dualquat.h"
-#include "methods/skin/skin_kernel.h"
+#include "skin/skin_kernel.h"
 
 /* Quaternions this close together, up to sign, are pairwise less than a quarter turn of the 4-sphere apart: one choice
  * of signs then serves every vertex, whichever joint is its strongest. cos(45 degrees) and a little. */

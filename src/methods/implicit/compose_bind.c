@@ -5,7 +5,7 @@
 
 #include "math/affine.h"
 #include "methods/implicit/operators.h"
-#include "methods/implicit/tree.h"
+#include "methods/implicit/composition_tree.h"
 
 #include <math.h>
 

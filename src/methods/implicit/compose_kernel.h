@@ -8,7 +8,7 @@
  * limbs, but is even until a line before the joint (sup_compose_fold). */
 #include "base/simd.h"
 #include "methods/implicit/compose_internal.h"
-#include "methods/implicit/rows_kernel.h"
+#include "methods/implicit/gather_kernel.h"
 
 #include <float.h>
 

@@ -1,12 +1,12 @@
 /* field_bind.h (internal) - the fields of a rig's bones, made at bind.
  *
- *     partition   the bone of each vertex                                      partition.c
+ *     partition   the bone of each vertex                                      skin_regions.c
  *     caps        points beyond each opening of a part, so that it closes      field_caps.c
  *     fit         an HRBF through samples of the part and its caps             samples.c, hrbf.c, field_fit.c
  *     grid        compact values in a box along the bone, as a B-spline        field_grid.c
  *
  * Based on: [vaillant2014iso] section 3, which takes partition and fields from [vaillant2013]; of that one the description
- * and numbers in shared/methods/facts_implicit.md were used, not the paper. Deviations, beside those of hrbf.h and partition.h:
+ * and numbers in shared/methods/facts_implicit.md were used, not the paper. Deviations, beside those of hrbf.h and skin_regions.h:
  * - samples are added where the fit is worst, until it is good enough or SUP_FIELD_SAMPLES are there;
  * - skin that cannot be seen from outside of its part (mouths, eyes, lower layers of clothes) is not sampled;
  * - every opening of a part gets caps, whether a joint, several, or a hole of the mesh is there;
@@ -25,7 +25,7 @@
 
 #include "methods/implicit/field.h"
 #include "methods/implicit/hrbf.h"
-#include "methods/implicit/partition.h"
+#include "methods/implicit/skin_regions.h"
 
 enum { SUP_FIELD_SAMPLES = 160 };
 

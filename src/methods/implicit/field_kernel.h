@@ -7,7 +7,7 @@
  * and a trilinear field has jumps in its gradient. A row holds four lanes:
  * SUP_LANES / 4 points are looked at together, points k, k + 4, k + 8, k + 12 of a block, for k from 0 to 3. */
 #include "base/simd.h"
-#include "methods/implicit/rows_kernel.h"
+#include "methods/implicit/gather_kernel.h"
 #include "methods/implicit/field_internal.h"
 
 /* Where the points of one vector of lanes lie in the grid. */

@@ -3,11 +3,11 @@
  * Based on: [vaillant2014iso] Robust iso-surface tracking for interactive character skinning; without tracking, the
  * method of 2013 that it improves on.
  *
- *     bind   surface   the body's skin, decimated where it is very dense              methods/skin/surface.c
+ *     bind   surface   the body's skin, decimated where it is very dense              skin/simulated_surface.c
  *            fields    parts, samples, Hermite RBFs, grids                            field_bind.c
- *            compose   operators, controllers, the tree                               tree.c operators.c
+ *            compose   operators, controllers, the tree                               composition_tree.c operators.c
  *            track     blocks, edges, the factor; each vertex's own value             track_bind.c
- *            shown     how the shown skin hangs on the tracked one                    shown.c, src/upsample
+ *            shown     how the shown skin hangs on the tracked one                    implicit_render_mesh.c, src/upsample
  *     step   sub-frames of the skeleton -> fields -> carry, project, relax; then the shown skin
  *
  * Props, and everything where a pose leaves the range of numbers, come from linear blending, which is stacked below. */
@@ -15,7 +15,7 @@
 #define SUP_METHODS_IMPLICIT_IMPLICIT_H
 
 #include "methods/implicit/compose_bind.h"
-#include "methods/implicit/shown.h"
+#include "methods/implicit/implicit_render_mesh.h"
 #include "methods/implicit/track.h"
 #include "supple/method.h"
 

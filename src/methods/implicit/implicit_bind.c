@@ -1,7 +1,7 @@
 /* implicit_bind.c - from a rig to a model, stage by stage. */
 #include "bind/model.h"
 #include "methods/implicit/implicit.h"
-#include "methods/skin/skin.h"
+#include "skin/skin.h"
 
 /* What the stages hand to each other; freed in one place. */
 typedef struct binding {

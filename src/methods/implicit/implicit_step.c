@@ -7,9 +7,9 @@
  * keep their length. */
 #include "methods/implicit/implicit.h"
 
-#include "deform/colliders.h"
+#include "deform/instance_colliders.h"
 #include "methods/implicit/morphs.h"
-#include "methods/implicit/outside.h"
+#include "methods/implicit/push_out.h"
 #include "methods/linear/linear.h"
 
 /* Least turn of a joint in a sub-frame, radians; and the most after a teleport, when the way starts at the bind pose. */

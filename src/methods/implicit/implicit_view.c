@@ -1,6 +1,6 @@
 /* implicit_view.c - finding the arrays of an implicit model again, and checking that they belong together. */
 #include "methods/implicit/implicit.h"
-#include "methods/skin/skin.h"
+#include "skin/skin.h"
 
 static sup_result fail_arrays(sup_error *error, const char *what)
 {

@@ -5,7 +5,7 @@
 #ifndef SUP_METHODS_IMPLICIT_MORPHS_H
 #define SUP_METHODS_IMPLICIT_MORPHS_H
 
-#include "methods/implicit/shown.h"
+#include "methods/implicit/implicit_render_mesh.h"
 
 /* Bytes that taking and adding work in, a multiple of 64; 0 without targets. Zero at the start. */
 size_t sup_morphs_scratch(const sup_model *model);

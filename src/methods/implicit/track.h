@@ -167,7 +167,7 @@ void sup_track_shift(const sup_track *track, void *state, const float by[3]);
 float *sup_track_places(const sup_track *track, void *state);
 const float *sup_track_turns(const sup_track *track, const void *state); /* [row_count*12] prescribed, with shift */
 bool sup_track_show(const sup_context *context, const sup_track *track, void *state, float smooth, float *shown);
-/* Skin that touches nothing gives way, by `share` of [0, 1]: ease.c. Moves `shown`, which sup_track_show made. Returns how many blocks
+/* Skin that touches nothing gives way, by `share` of [0, 1]: arap_smooth.c. Moves `shown`, which sup_track_show made. Returns how many blocks
  * are bent, or near such. */
 int32_t sup_track_ease(const sup_context *context, const sup_track *track, void *state, float share, float *shown);
 /* Then edges of those `bent` blocks that are longer than skin stretches are shortened. */

@@ -10,7 +10,7 @@ enum {
     SUP_TRACK_SUMS = 3
 };
 
-/* How shown skin is pulled to where it is tracked, 1/size^2 (ease.c). Of lobes of half a wave in 0.05 sizes half is left; at half of it
+/* How shown skin is pulled to where it is tracked, 1/size^2 (arap_smooth.c). Of lobes of half a wave in 0.05 sizes half is left; at half of it
  * a squat lost 0.03 more of its volume. */
 #define SUP_TRACK_TENSION 4000.0
 /* Of the mean edge squared: the area of a vertex where triangles are equilateral. */
@@ -96,7 +96,7 @@ static inline sup_four sup_track_image(const sup_track *track, const float *v, i
     return sum;
 }
 
-/* track_show.c: lists the blocks that `parts` marks with 1, and so many rings of others around them; how many. One ring more stands
+/* track_output.c: lists the blocks that `parts` marks with 1, and so many rings of others around them; how many. One ring more stands
  * behind them: `around` in all. `parts` is free between sub-frames. */
 int32_t sup_track_list_rings(const sup_track *track, const sup_track_rows *rows, uint64_t rings, int32_t *around);
 /* relax.c: `load` of the rows of a block: eq. 3 with both ends' rotations. */

@@ -3,7 +3,7 @@
  * Based on: [aburumman2016survey], eq. 1: v' = sum_j w_j T_j R_j^-1 v. The joint matrices are blended first and applied
  * once, which is the same sum, and gives the matrix that normals and tangents need. */
 #include "methods/linear/linear.h"
-#include "methods/skin/skin_kernel.h"
+#include "skin/skin_kernel.h"
 
 SUP_INLINE void skin_window(const sup_skin_window *work, int32_t outputs)
 {

@@ -27,7 +27,7 @@ typedef struct sup_pbd_build {
     bool *fixed;             /* [particle_count] kinematic, or in no tet */
     double mean_volume;      /* mean share of the particles that have one */
 
-    /* pbd_parts.c */
+    /* pbd_clusters.c */
     int32_t level_first[SUP_PBD_LEVELS + 1]; /* pieces of a level */
     int32_t *particles;                      /* [particle_count] by part of the first level */
     int32_t *part_first;                     /* [level_first[1]+1] into particles */

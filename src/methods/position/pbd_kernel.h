@@ -2,7 +2,7 @@
  *
  * Based on: [aburumman2016thesis] eq. 4.2 to 4.13 with the corrections that docs/methods/position.md lists, and
  * [macklin2016] eq. 18 and 17: dlambda = -(C + a lambda) / (sum w |grad C|^2 + a), dx = w grad C dlambda. */
-#include "base/rows.h"
+#include "base/simd_rows.h"
 #include "methods/position/pbd_work.h"
 
 typedef struct point {

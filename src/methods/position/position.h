@@ -6,19 +6,19 @@
  *            weights   of the particles, from the skin's                       position_weights.c
  *            bones     the nearest bone of each particle, kinematic cores      position_bind.c
  *            solver    constraints, parts, batches                             pbd*.c
- *            carry     how the shown skin rides on the particles               carry.c
- *            meet      what contact needs                                      meet_bind.c
- *            fill      the skin's volume                                       fill.c
+ *            carry     how the shown skin rides on the particles               position_embed.c
+ *            meet      what contact needs                                      collide_bind.c
+ *            fill      the skin's volume                                       volume_correction.c
  *     step   joints -> linear blending of the particles -> solver with contact, at a fixed rate; then the shown skin
  *
- * The shown skin rides on the particles of the body's surface (carry.h); props and what is finer than the particles comes
+ * The shown skin rides on the particles of the body's surface (position_embed.h); props and what is finer than the particles comes
  * from linear blending, which is stacked below. */
 #ifndef SUP_METHODS_POSITION_POSITION_H
 #define SUP_METHODS_POSITION_POSITION_H
 
-#include "methods/position/carry.h"
-#include "methods/position/fill.h"
-#include "methods/position/meet.h"
+#include "methods/position/position_embed.h"
+#include "methods/position/volume_correction.h"
+#include "methods/position/collide.h"
 #include "methods/position/pbd.h"
 #include "supple/method.h"
 
@@ -99,7 +99,7 @@ sup_result sup_position_paint(const sup_model *model, void *state, int32_t map, 
 void sup_position_paint_rows(int64_t row_count, const int32_t *vertex, const float *weight, int32_t map,
                              const float *values, float *painted);
 
-/* Soft control (section 4.7) in soft.c: `soft` [row_count] in [0, 1] says how much a particle belongs to the region. Below
+/* Soft control (section 4.7) in soft_regions.c: `soft` [row_count] in [0, 1] says how much a particle belongs to the region. Below
  * the region's mean distance from the bones, in parts of the way to the skin, particles stay as they are; above it they leave linear blending by
  * their share, and their stiffness goes to `stiffness` times the rest's. Everywhere it is the painted one's multiple. */
 void sup_position_soften(const sup_position_view *view, const float *soft, float stiffness, sup_pbd_regions *regions);

@@ -4,7 +4,7 @@
 #include "bind/model.h"
 #include "methods/position/position.h"
 #include "methods/position/position_weights.h"
-#include "methods/skin/skin.h"
+#include "skin/skin.h"
 
 /* Influences below this do not make a bone a candidate for the nearest: an arm is not bound to a leg beside it. */
 static const float LEAST_WEIGHT = 0.1f;

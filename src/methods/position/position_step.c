@@ -7,7 +7,7 @@
 #include "methods/position/position.h"
 
 #include "base/simd.h"
-#include "deform/pace.h"
+#include "pose/timestep.h"
 #include "methods/linear/linear.h"
 
 /* Height of a character whose file does not say its unit, for gravity and stiffness. */

@@ -1,6 +1,6 @@
 /* position_view.c - finding the arrays of a position model again, and checking that they belong together. */
 #include "methods/position/position.h"
-#include "methods/skin/skin.h"
+#include "skin/skin.h"
 
 static sup_result fail_arrays(sup_error *error, const char *what)
 {

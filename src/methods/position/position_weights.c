@@ -4,7 +4,7 @@
 #include "geometry/normals.h"
 #include "linalg/cholesky.h"
 #include "methods/position/position.h"
-#include "methods/position/seat.h"
+#include "methods/position/nearest_facing.h"
 
 enum { SOLVED_TOGETHER = 8 };
 

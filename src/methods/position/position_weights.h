@@ -3,7 +3,7 @@
 #define SUP_METHODS_POSITION_POSITION_WEIGHTS_H
 
 #include "geometry/bvh.h"
-#include "methods/skin/surface.h"
+#include "skin/simulated_surface.h"
 #include "volume/tetmesh.h"
 
 /* [vertex_count of the mesh * SUP_POSITION_INFLUENCES] each, largest first; rows sum to 1. Particles of the mesh's surface

@@ -2,7 +2,7 @@
 #include "methods/projective/projective.h"
 
 #include "methods/projective/projective_params.h"
-#include "methods/projective/view.h"
+#include "methods/projective/projective_view.h"
 
 #include <math.h>
 

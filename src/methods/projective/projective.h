@@ -2,8 +2,8 @@
  *
  * Based on: [komaritzan2018] Projective Skinning, [komaritzan2022] chapters 2 and 3.
  *
- *     bind   surface   the body's skin, decimated to a good size               methods/skin/surface.c
- *            tissue    volumetric skeleton, shrunken skin, tetrahedra          skeleton.c feet.c shrink.c tissue.c
+ *     bind   surface   the body's skin, decimated to a good size               skin/simulated_surface.c
+ *            tissue    volumetric skeleton, shrunken skin, tetrahedra          volumetric_bones.c foot_points.c shrink.c tissue.c
  *            paint     what the artist marked: firm, rigid and free flesh      projective_paint.c
  *            anchors   how bases follow the bones                              anchors.c
  *            system    assembled and factorised                                system.c

@@ -1,13 +1,13 @@
 /* projective_bind.c - from a rig to a model, stage by stage. */
 #include "bind/model.h"
-#include "methods/projective/anchors.h"
-#include "methods/projective/detect.h"
+#include "tissue/anchors.h"
+#include "contact/detect.h"
 #include "methods/projective/projective.h"
 #include "methods/projective/projective_paint.h"
-#include "methods/projective/system.h"
-#include "methods/projective/view.h"
-#include "methods/skin/skin.h"
-#include "methods/skin/surface.h"
+#include "solver/system.h"
+#include "methods/projective/projective_view.h"
+#include "skin/skin.h"
+#include "skin/simulated_surface.h"
 #include "upsample/upsample.h"
 
 /* What the stages hand to each other; freed in one place. */

@@ -5,10 +5,10 @@
  * seen. Free flesh is shaped by the bones, but its bases are unknowns as those on cones are, and go deeper.
  *
  * Beyond the thesis: momentum must not tear flesh off its bones. Flesh that swings slower than that of the authors'
- * human is made firmer (tissue_hold.c), and all slow flesh gets a leash (projective_step.c). */
+ * human is made firmer (tissue_attach.c), and all slow flesh gets a leash (projective_step.c). */
 #include "methods/projective/projective_paint.h"
 
-#include "methods/projective/close_skin.h"
+#include "contact/rest_contact.h"
 #include "methods/projective/projective.h"
 
 static const float rigid_from = 0.999f; /* share from which the solver is given the vertex */

@@ -2,16 +2,16 @@
 #ifndef SUP_METHODS_PROJECTIVE_PROJECTIVE_PAINT_H
 #define SUP_METHODS_PROJECTIVE_PROJECTIVE_PAINT_H
 
-#include "methods/skin/surface.h"
-#include "methods/projective/tissue.h"
-#include "methods/projective/view.h"
+#include "skin/simulated_surface.h"
+#include "tissue/tissue.h"
+#include "methods/projective/projective_view.h"
 #include "supple/method.h"
 
 typedef struct sup_projective_painted {
     float *stiffness;     /* [skin_count] times the tissue's */
     unsigned char *fixed; /* [skin_count] skin that the solver is given */
     int32_t fixed_count;
-    float *close;           /* [skin_count] share of linear blending that close skin needs (close_skin.h) */
+    float *close;           /* [skin_count] share of linear blending that close skin needs (rest_contact.h) */
     unsigned char *between; /* [skin_count] 1: close skin that is not carried */
     double *swing;          /* [skin_count] sup_tissue_swing */
 } sup_projective_painted;

@@ -9,14 +9,14 @@
 #include "methods/projective/projective.h"
 
 #include "base/simd.h"
-#include "deform/colliders.h"
-#include "deform/pace.h"
+#include "deform/instance_colliders.h"
+#include "pose/timestep.h"
 #include "methods/linear/linear.h"
-#include "methods/projective/calm.h"
-#include "methods/projective/colliders.h"
+#include "solver/rest_damping.h"
+#include "contact/collider_contact.h"
 #include "methods/projective/projective_paint.h"
-#include "methods/projective/solver.h"
-#include "methods/projective/view.h"
+#include "solver/solver.h"
+#include "methods/projective/projective_view.h"
 
 enum {
     BLEND_GRAIN = 512,  /* vertices a thread blends at a time */

@@ -1,0 +1,246 @@
+/* metrics.c - the measures of a motion for people and programs. */
+#include "metrics.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+sup_mat34 *app_judge_nodes(const app_take *take, int32_t first, int32_t count)
+{
+    int32_t node_count = take->character->node_count;
+    sup_mat34 *nodes = calloc((size_t)count * (size_t)node_count + 1, sizeof *nodes);
+    sup_pose *pose = NULL;
+    sup_error error = {0};
+    bool done = nodes != NULL && sup_pose_create(&take->session.context, take->character, &pose, &error) == SUP_OK;
+    for (int32_t f = 0; done && f < count; f++) {
+        done = app_take_pose(take, first + f, pose) == SUP_OK;
+        if (node_count > 0)
+            memcpy(nodes + (size_t)f * (size_t)node_count, pose->world, (size_t)node_count * sizeof *nodes);
+    }
+    sup_pose_destroy(pose);
+    if (done) return nodes;
+    app_say("There is not enough memory for the poses of the motion.");
+    free(nodes);
+    return NULL;
+}
+
+int app_judge(app_take *take, const sup_rig *rig, const float *positions, const sup_mat34 *nodes, int32_t frame_count,
+              app_progress *progress, sup_motion_measure **measure)
+{
+    sup_motion_def def = {.frame_count = frame_count,
+                          .positions = positions,
+                          .nodes = nodes,
+                          .progress = app_progress_tell,
+                          .progress_user = progress};
+    sup_error error = {0};
+    sup_result result = sup_measure_motion(&take->session.context, rig, &def, measure, &error);
+    if (result == SUP_OK) return APP_DONE;
+    app_progress_end(progress);
+    return app_fail(&error, APP_PHASE_BAKE, take->values->input);
+}
+
+static void write_summary(app_json *json, const sup_motion_summary *s)
+{
+    app_json_object(json, "summary");
+    app_json_number(json, "volume_ratio", s->volume_ratio);
+    app_json_number(json, "volume_ratio_min", s->volume_ratio_min);
+    app_json_number(json, "volume_ratio_max", s->volume_ratio_max);
+    app_json_number(json, "volume_ratio_mean", s->volume_ratio_mean);
+    app_json_integer(json, "intersections", s->intersections);
+    app_json_integer(json, "intersections_sum", s->intersections_sum);
+    app_json_integer(json, "rest_intersections", s->rest_intersections);
+    app_json_integer(json, "close_intersections", s->close_intersections);
+    app_json_integer(json, "close_intersections_sum", s->close_intersections_sum);
+    app_json_number(json, "penetration", s->penetration);
+    app_json_number(json, "stretch_min", s->stretch_min);
+    app_json_number(json, "stretch_max", s->stretch_max);
+    app_json_number(json, "stretch_mean", s->stretch_mean);
+    app_json_integer(json, "flips", s->flips);
+    app_json_number(json, "area_max", s->area_max);
+    app_json_number(json, "area_mean", s->area_mean);
+    app_json_number(json, "angle_max", s->angle_max);
+    app_json_number(json, "angle_mean", s->angle_mean);
+    app_json_number(json, "roughness", s->roughness);
+    app_json_number(json, "roughness_mean", s->roughness_mean);
+    app_json_number(json, "displacement_max", s->displacement_max);
+    app_json_number(json, "drift", s->drift < 0.0 ? (double)NAN : s->drift);
+    app_json_number(json, "jitter", s->jitter < 0.0 ? (double)NAN : s->jitter);
+    app_json_integer(json, "nonfinite", s->nonfinite);
+    app_json_object_end(json);
+}
+
+/* Every `step`-th region from `first` on, on one line. */
+static void write_regions(app_json *json, const char *key, const double *ratio, int32_t first, int32_t step,
+                          int32_t count)
+{
+    double *values = calloc((size_t)count + 1, sizeof *values);
+    for (int32_t i = 0; values != NULL && i < count; i++)
+        values[i] = ratio[first + i * step];
+    if (values != NULL) app_json_numbers(json, key, values, count);
+    free(values);
+}
+
+static void write_frame(app_json *json, const sup_rig *rig, const sup_motion_measure *measure, int32_t f, int32_t first)
+{
+    const sup_frame_measure *m = &measure->frames[f];
+    const double *ratio = measure->region_volume_ratio + (size_t)f * (size_t)measure->region_count;
+    app_json_object(json, NULL);
+    app_json_integer(json, "frame", first + f);
+    app_json_number(json, "volume_ratio", m->volume_ratio);
+    app_json_integer(json, "intersections", m->intersections);
+    app_json_integer(json, "rest_intersections", m->rest_intersections);
+    app_json_integer(json, "close_intersections", m->close_intersections);
+    app_json_number(json, "penetration", m->penetration);
+    app_json_number(json, "stretch_min", m->stretch_min);
+    app_json_number(json, "stretch_max", m->stretch_max);
+    app_json_number(json, "stretch_mean", m->stretch_mean);
+    app_json_integer(json, "flips", m->flips);
+    app_json_number(json, "area_max", m->area_max);
+    app_json_number(json, "area_mean", m->area_mean);
+    app_json_number(json, "angle_max", m->angle_max);
+    app_json_number(json, "angle_mean", m->angle_mean);
+    app_json_number(json, "roughness", m->roughness);
+    app_json_number(json, "displacement_max", m->displacement_max);
+    app_json_number(json, "drift", measure->drift[f] < 0.0 ? (double)NAN : measure->drift[f]);
+    app_json_number(json, "jitter", measure->jitter[f] < 0.0 ? (double)NAN : measure->jitter[f]);
+    app_json_integer(json, "nonfinite", m->nonfinite);
+    write_regions(json, "bone_volume", ratio, 0, 2, rig->joint_count);
+    write_regions(json, "bend_volume", ratio, 1, 2, rig->joint_count);
+    write_regions(json, "part_volume", ratio, 2 * rig->joint_count, 1, rig->character->part_count);
+    app_json_object_end(json);
+}
+
+app_range app_judge_region_range(const sup_motion_measure *measure, int32_t region)
+{
+    app_range range = {INFINITY, -INFINITY};
+    for (int32_t f = 0; f < measure->frame_count; f++) {
+        double ratio = measure->region_volume_ratio[(size_t)f * (size_t)measure->region_count + (size_t)region];
+        range.low = fmin(range.low, ratio);
+        range.high = fmax(range.high, ratio);
+    }
+    return range;
+}
+
+static void write_range(app_json *json, const char *low, const char *high, app_range range)
+{
+    app_json_number(json, low, range.low);
+    app_json_number(json, high, range.high);
+}
+
+static const char *joint_name(const sup_rig *rig, int32_t j)
+{
+    return rig->character->nodes[rig->joint_node[j]].name;
+}
+
+void app_judge_json(app_json *json, const sup_rig *rig, const sup_motion_measure *measure, int32_t first)
+{
+    write_summary(json, &measure->summary);
+    app_json_array(json, "joints");
+    for (int32_t j = 0; j < rig->joint_count; j++) {
+        app_json_object(json, NULL);
+        app_json_text(json, "name", joint_name(rig, j));
+        write_range(json, "bone_volume_min", "bone_volume_max", app_judge_region_range(measure, 2 * j));
+        write_range(json, "bend_volume_min", "bend_volume_max", app_judge_region_range(measure, 2 * j + 1));
+        app_json_object_end(json);
+    }
+    app_json_array_end(json);
+    app_json_array(json, "parts");
+    for (int32_t p = 0; p < rig->character->part_count; p++) {
+        app_json_object(json, NULL);
+        app_json_text(json, "name", rig->character->parts[p].name);
+        write_range(json, "volume_min", "volume_max", app_judge_region_range(measure, 2 * rig->joint_count + p));
+        app_json_object_end(json);
+    }
+    app_json_array_end(json);
+    app_json_array(json, "frames");
+    for (int32_t f = 0; f < measure->frame_count; f++)
+        write_frame(json, rig, measure, f, first);
+    app_json_array_end(json);
+}
+
+void app_judge_figures(const sup_motion_summary *s, app_judge_figure figures[APP_JUDGE_FIGURES])
+{
+    const app_judge_figure made[APP_JUDGE_FIGURES] = {
+        {"volume", "enclosed volume / rest volume, the farthest from 1", false, s->volume_ratio},
+        {"crossing pairs", "triangle pairs that cross and did not at rest, in the worst frame", true, s->intersections},
+        {"penetration", "deepest place of the skin inside itself / size", false, s->penetration},
+        {"largest stretch", "edge length / rest length", false, s->stretch_max},
+        {"smallest stretch", "edge length / rest length", false, s->stretch_min},
+        {"flips", "triangles turned against their neighbours, in the worst frame", true, s->flips},
+        {"roughness", "change of the Laplacian / mean edge, in the worst frame", false, s->roughness},
+        {"drift", "from where the skin was, once the skeleton is back / size", false, s->drift},
+        {"jitter", "way of the skin in a frame while the skeleton stands still / size", false, s->jitter},
+    };
+    memcpy(figures, made, sizeof made);
+}
+
+const char *app_judge_value(const app_judge_figure *figure)
+{
+    char text[32];
+    if (figure->value < 0.0 || !isfinite(figure->value)) return app_clean("-");
+    if (figure->is_count || figure->value == 0.0) return app_grouped((long long)figure->value);
+    snprintf(text, sizeof text, figure->value < 1e-3 ? "%.1e" : "%.4f", figure->value);
+    return app_clean(text);
+}
+
+/* The bends that lost most volume, and the frame of each. */
+static void print_bends(const sup_rig *rig, const sup_motion_measure *measure)
+{
+    enum { SHOWN = 5 };
+    int32_t shown[SHOWN], count = 0;
+    for (; count < SHOWN; count++) {
+        int32_t best = -1;
+        for (int32_t j = 0; j < rig->joint_count; j++) {
+            bool taken = false;
+            for (int32_t i = 0; i < count; i++)
+                taken = taken || shown[i] == j;
+            if (!taken && (best < 0 || app_judge_region_range(measure, 2 * j + 1).low <
+                                           app_judge_region_range(measure, 2 * best + 1).low))
+                best = j;
+        }
+        if (best < 0 || !(app_judge_region_range(measure, 2 * best + 1).low < 0.995)) break;
+        shown[count] = best;
+    }
+    if (count == 0) return;
+    printf("\n  volume at the bends that lose most:\n");
+    for (int32_t i = 0; i < count; i++)
+        printf("    %-24s %.4f\n", app_clean(joint_name(rig, shown[i])),
+               app_judge_region_range(measure, 2 * shown[i] + 1).low);
+}
+
+void app_judge_text(const sup_rig *rig, const sup_motion_measure *measure, int32_t first)
+{
+    app_judge_figure figures[APP_JUDGE_FIGURES];
+    app_judge_figures(&measure->summary, figures);
+    for (int i = 0; i < APP_JUDGE_FIGURES; i++)
+        printf("  %-18s %-12s %s\n", figures[i].name, app_judge_value(&figures[i]), figures[i].help);
+    printf("  %-18s %-12s vertices of all frames with a number that is not finite\n", "not finite",
+           app_grouped((long long)measure->summary.nonfinite));
+    printf("  %-18s %-12d the one to look at\n", "worst frame",
+           (int)(first + app_judge_worst_frame((const sup_motion_measure *const[]){measure}, 1)));
+    print_bends(rig, measure);
+}
+
+int32_t app_judge_worst_frame(const sup_motion_measure *const *measures, int32_t count)
+{
+    /* Below these a measure is noise and does not choose a frame. */
+    double pairs = 1.0, volume = 0.005, stretch = 0.05, worst = -1.0;
+    int32_t frame = 0;
+    for (int32_t i = 0; i < count; i++) {
+        const sup_motion_summary *s = &measures[i]->summary;
+        pairs = fmax(pairs, s->intersections);
+        volume = fmax(volume, fabs(s->volume_ratio - 1.0));
+        stretch = fmax(stretch, s->stretch_max - 1.0);
+    }
+    for (int32_t i = 0; i < count; i++)
+        for (int32_t f = 0; f < measures[i]->frame_count; f++) {
+            const sup_frame_measure *m = &measures[i]->frames[f];
+            double score =
+                m->intersections / pairs + fabs(m->volume_ratio - 1.0) / volume + (m->stretch_max - 1.0) / stretch;
+            if (score > worst + 1e-9) {
+                worst = score;
+                frame = f;
+            }
+        }
+    return frame;
+}

@@ -1,0 +1,24 @@
+/* nested_dissection.h (internal) - unknowns cut into parts that touch each other only through a top: nested dissection.
+ *
+ * Based on: A. George, "Nested dissection of a regular finite element mesh", 1973, with level sets as separators: a body
+ * is a bundle of tubes, and a ring around a tube is a short cut through it. */
+#ifndef SUP_CUDA_NESTED_DISSECTION_H
+#define SUP_CUDA_NESTED_DISSECTION_H
+
+#include "base/base.h"
+
+/* Neighbours of vertex v: neighbour[first[v] .. first[v+1]), without v itself, both directions. */
+typedef struct sup_graph {
+    int32_t size;
+    const int32_t *first;     /* [size+1] */
+    const int32_t *neighbour; /* [first[size]] */
+} sup_graph;
+
+enum { SUP_PARTITION_TOP = -1 };
+
+/* part[v]: 0 .. *part_count-1, or SUP_PARTITION_TOP. No part has more than `limit` vertices, and no edge joins two parts.
+ * Of every cut `tries` ways are looked at: more of them make the top smaller. The same for the same graph. */
+sup_result sup_partition(const sup_context *context, const sup_graph *graph, int32_t limit, int32_t tries,
+                         int32_t *part, int32_t *part_count, sup_error *error);
+
+#endif

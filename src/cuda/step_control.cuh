@@ -1,0 +1,298 @@
+/* step_control.cuh (internal) - the accelerated step: what solver.c does with the sums of a local step, by one thread of every
+ * part of a character. All parts find the same; the first one keeps it. */
+#ifndef SUP_CUDA_STEP_CONTROL_CUH
+#define SUP_CUDA_STEP_CONTROL_CUH
+
+#include "cuda/gpu.h"
+#include "cuda/launch.cuh"
+
+enum { SUM_ENERGY = 0, SUM_NEWEST = 1, SUM_OLDER = 2 };                              /* of a local step */
+enum { SUM_PRODUCT = 2, SUM_OLD = 3, SUM_NEW = 4, SUM_MOVED = 5, SUM_SIZE = 6 };     /* of the start */
+enum { SUM_NEAR = 10, SUM_PUSHING = 11, SUM_CURVATURE = 12, SUM_CONTACTS = 13 };     /* of contacts */
+#define ROUNDING 1e-6 /* what float rounding may do to the objective without being a rise */
+/* As in solver.c. */
+#define LEAST_OF_STRAIN 2e-9f
+#define LEAST_OF_VOLUME 1e-8f
+#define ROUNDING_OF_STRAIN 1e-15
+#define ROUNDING_OF_VOLUME 1.6e-15
+#define SLOW 0.2
+
+typedef sup_gpu_plan plan;
+
+enum { AT_A_TIME = 4 };
+
+/* A sum over the parts (and, the newest direction's, blocks of the top) by a warp. */
+static __device__ double sum_rows(const sup_gpu_state &st, int character, int value, int rows)
+{
+    const float *from = st.sums + ((size_t)character * SUP_GPU_SUMS + value) * st.sum_rows;
+    double sum = 0.0;
+    for (int first = threadIdx.x % 32; first < rows; first += 32 * AT_A_TIME) {
+        float v[AT_A_TIME]; /* all on the way at once */
+#pragma unroll
+        for (int k = 0; k < AT_A_TIME; k++)
+            v[k] = first + 32 * k < rows ? from[first + 32 * k] : 0.0f;
+#pragma unroll
+        for (int k = 0; k < AT_A_TIME; k++)
+            sum += (double)v[k];
+    }
+    for (int d = 16; d > 0; d >>= 1)
+        sum += __shfl_xor_sync(0xffffffffu, sum, d);
+    return sum;
+}
+
+/* 1 / x to the last bits, of a normal number: a third of the time of a division. */
+static __device__ double invert(double x)
+{
+    double y = invert_roughly(x);
+    y = fma(y, fma(-x, y, 1.0), y);
+    y = fma(y, fma(-x, y, 1.0), y);
+    return y;
+}
+
+/* Solves the symmetric system of `size` unknowns by a warp, as solve_small of solver.c: four lanes have a row of it, of which lane
+ * l has the numbers l % 4 and l % 4 + 4, and all four its right side t and then its unknown. Unknowns whose pivot is lost in
+ * rounding get 0. Rolled up: what fits the cache of instructions is faster here than what has no loops. */
+static __device__ double solve_small(int size, double low, double high, double t, int lane)
+{
+    const unsigned all = 0xffffffffu;
+    const int row = lane / 4, column = lane % 4;
+    const double largest = __shfl_sync(all, low, 0);
+    double own_inverse = 0.0;
+#pragma unroll 1
+    for (int p = 0; p < size; p++) {
+        const double holds = p < 4 ? low : high; /* whoever has column p */
+        const double pivot = __shfl_sync(all, holds, 4 * p + p % 4), mine = __shfl_sync(all, holds, 4 * row + p % 4);
+        const double their_low = __shfl_sync(all, low, 4 * p + column), their_high = __shfl_sync(all, high, 4 * p + column);
+        const double from = __shfl_sync(all, t, 4 * p);
+        const bool lost = !(pivot > 1e-290) || (p > 0 && !(pivot > 1e-7 * largest));
+        const double inverse = lost ? 0.0 : invert(pivot), part = row > p ? mine * inverse : 0.0;
+        if (row == p) own_inverse = inverse;
+        if (column > p) low -= part * their_low;
+        if (column + 4 > p) high -= part * their_high;
+        t -= part * from;
+    }
+#pragma unroll 1
+    for (int p = size - 1; p >= 0; p--) {
+        const double above = __shfl_sync(all, p < 4 ? low : high, 4 * row + p % 4);
+        if (row == p) t *= own_inverse;
+        const double x = __shfl_sync(all, t, 4 * p);
+        if (row < p) t -= above * x;
+    }
+    return t;
+}
+
+static __device__ double warp_sum(double v)
+{
+    for (int d = 16; d > 0; d >>= 1)
+        v += __shfl_xor_sync(0xffffffffu, v, d);
+    return v;
+}
+
+static __device__ void set_multiple(sup_gpu_control &c, int k, double multiple, float *factor)
+{
+    for (int i = 0; i <= k; i++) {
+        c.coefficient[k + 1][i] = i < k ? c.coefficient[k][i] : multiple;
+        factor[i] = i < k ? 0.0f : (float)multiple;
+    }
+}
+
+/* A sum over the first SUP_GPU_HISTORY lanes. */
+static __device__ double short_sum(double v)
+{
+    for (int d = SUP_GPU_HISTORY / 2; d > 0; d >>= 1)
+        v += __shfl_xor_sync(0xffffffffu, v, d);
+    return __shfl_sync(0xffffffffu, v, 0);
+}
+
+/* Weights of the images that make the combined direction shortest, and the step to it, by a warp (solver.c:
+ * anderson_weights, set_step, step_slope, choose_step). False: the step leads backwards or far away. */
+static __device__ bool choose_step(sup_gpu_control &c, float *factor)
+{
+    const unsigned all = 0xffffffffu;
+    const int k = c.history, lane = threadIdx.x % 32; /* k + 1 < SUP_GPU_HISTORY */
+    const int row = lane / 4, mine = row < k ? k - 1 - row : 0; /* newest first */
+    const double newest = c.inner[k][k], own = c.inner[mine][k];
+    double matrix[2];
+#pragma unroll
+    for (int n = 0; n < 2; n++) {
+        const int column = lane % 4 + 4 * n, other = column < k ? k - 1 - column : 0;
+        matrix[n] = c.inner[mine][other] - own - c.inner[other][k] + newest;
+    }
+    const double t = solve_small(k, matrix[0], matrix[1], newest - own, lane);
+    double weight = __shfl_sync(all, t, lane < k ? 4 * (k - 1 - lane) : 31); /* oldest first */
+    if (lane >= k) weight = 0.0;
+    double rest = 1.0 - short_sum(weight);
+    if (lane == k) weight = rest;
+    double next = weight, before = lane < k ? c.coefficient[k][lane] : 0.0;
+#pragma unroll
+    for (int j = 1; j < SUP_GPU_HISTORY - 1; j++) {
+        double other = __shfl_sync(all, weight, j);
+        if (j <= k && lane < j) next += other * c.coefficient[j][lane];
+    }
+    __syncwarp();
+    if (lane <= k) c.coefficient[k + 1][lane] = next;
+    float part = lane <= k ? (float)(next - before) : 0.0f;
+    if (lane <= k) factor[lane] = part;
+    double along = 0.0;
+#pragma unroll
+    for (int j = 0; j < SUP_GPU_HISTORY - 1; j++) {
+        float other = __shfl_sync(all, part, j);
+        if (j <= k && lane <= k) along += (double)other * c.inner[lane][j];
+    }
+    double slope = -short_sum(lane <= k ? (double)part * c.inner[lane][k] : 0.0);
+    double square = short_sum((double)part * along);
+    __syncwarp();
+    return !(slope > -0.5 * newest || square > 36.0 * newest);
+}
+
+/* Iterations and when they end (solver.c: set_limits). */
+struct limits {
+    int most, usual;
+    double tolerance;
+};
+
+static __device__ limits limits_of(const sup_gpu_system &s, const sup_gpu_orders &in, bool touching)
+{
+    bool fixed = in.iterations > 0, volume = s.volume > 0.0f;
+    limits l;
+    l.most = fixed ? in.iterations : touching ? 5 : volume ? 7 : 8;
+    l.usual = !fixed && !touching && volume ? 6 : 0;
+    l.tolerance = in.tolerance > 0.0f ? in.tolerance
+                  : fixed             ? 0.0f
+                  : touching          ? 1e-6f
+                  : volume            ? LEAST_OF_VOLUME
+                                      : LEAST_OF_STRAIN;
+    return l;
+}
+
+/* What the last local step found (sums, [SUP_GPU_SUMS]) decides what comes next; by a warp (solver.c: iterate). Every part
+ * of the character finds the same; the first one keeps it. */
+static __device__ void decide(const sup_gpu_system &s, const sup_gpu_state &st, int character, bool last_turn,
+                              const double *sums, sup_gpu_control &c, plan &p)
+{
+    const bool touching = st.progress[character].rows > 0, unsure = touching || s.volume > 0.0f;
+    const limits limit = limits_of(s, st.orders[character], touching);
+    double energy = sums[SUM_ENERGY], newest = sums[SUM_NEWEST], promised = 0.5 * newest;
+    double least = fmax(1e-12 * (double)s.weight_sum, c.rounding);
+    int k = c.history, lane = threadIdx.x % 32, done = c.done + 1;
+    bool rose = c.done > 0 && !(energy <= c.last + ROUNDING * fabs(c.last));
+    bool accepted = !(rose && (c.accelerated || unsure)), good = false;
+    bool stop = promised <= limit.tolerance * energy || promised <= least ||
+                (done == limit.usual && promised <= SLOW * c.promised);
+    bool accelerate = accepted && k > 0 && k + 1 < SUP_GPU_HISTORY && !(touching && (stop || done >= limit.most));
+    __syncwarp();
+    if (accepted && lane < k) c.inner[lane][k] = c.inner[k][lane] = -sums[SUM_OLDER + lane];
+    if (accepted && lane == 0) c.inner[k][k] = newest;
+    __syncwarp();
+    if (accelerate) good = choose_step(c, p.factor);
+    if (lane != 0) return;
+    p.active = 1;
+    p.accepted = accepted;
+    p.history = k;
+    p.target = 3 - c.base - c.current;
+    p.base = accepted ? c.current : c.base;
+    if (!accepted) { /* back to the last iterate, and from there a part of the plain step */
+        c.part = last_turn && unsure ? 0.0 : c.accelerated ? 1.0 : c.part > 0.2 ? c.part * 0.5 : 0.0;
+        p.finish = last_turn || c.part == 0.0;
+        set_multiple(c, k - 1, c.part, p.factor);
+        c.rejected++;
+    } else {
+        if (!good) set_multiple(c, k, accelerate ? 1.9 : 1.0, p.factor);
+        c.last = energy;
+        c.promised = promised;
+        c.part = 1.0;
+        c.done = done;
+        c.base = c.current;
+        c.history = k + 1 < SUP_GPU_HISTORY ? k + 1 : 0;
+        p.finish = last_turn || stop || done >= limit.most;
+    }
+    c.accelerated = accelerate;
+    c.current = p.target;
+    c.over = p.finish;
+    if (blockIdx.x != 0 || !p.finish) return;
+    st.progress[character].iterations = c.done;
+    st.progress[character].rejected = c.rejected;
+    st.progress[character].objective = (float)c.last;
+    st.progress[character].pushing = touching ? (int)sums[SUM_PUSHING] : 0;
+}
+
+/* The first turn: how much of the last miss to repeat, and of the last move to forget (solver.c: miss_to_repeat,
+ * move_to_forget). By one thread. */
+static __device__ void begin(const sup_gpu_system &s, const sup_gpu_state &st, int character, const double *sums,
+                             sup_gpu_control &c, plan &p)
+{
+    double product = sums[SUM_PRODUCT], larger = fmax(sums[SUM_OLD], sums[SUM_NEW]);
+    bool asleep = st.progress[character].asleep != 0;
+    p.active = !asleep;
+    p.accepted = 1;
+    p.finish = 0;
+    p.history = 0;
+    p.base = p.target = 0;
+    p.repeat = product > 0.0 && larger > 0.0 ? (float)(product / larger) : 0.0f;
+    p.forget = !s.is_static ? 0.0f : sums[SUM_MOVED] > sums[SUM_NEW] ? (float)(sums[SUM_NEW] / sums[SUM_MOVED]) : 1.0f;
+    c.last = c.promised = 0.0;
+    c.part = 1.0;
+    c.rounding = (s.volume > 0.0f ? ROUNDING_OF_VOLUME : ROUNDING_OF_STRAIN) * sums[SUM_SIZE];
+    c.history = c.done = c.accelerated = c.rejected = 0;
+    c.over = asleep;
+    c.current = 0;
+    c.base = 1;
+}
+
+/* By a warp, all on the way at once. */
+static __device__ void copy_control(sup_gpu_control *to, const sup_gpu_control *from)
+{
+    enum { DOUBLES = sizeof(sup_gpu_control) / sizeof(double), ROUNDS = (DOUBLES + 31) / 32 };
+    const int lane = threadIdx.x % 32;
+    double v[ROUNDS];
+#pragma unroll
+    for (int k = 0; k < ROUNDS; k++)
+        v[k] = 32 * k + lane < DOUBLES ? ((const double *)from)[32 * k + lane] : 0.0;
+#pragma unroll
+    for (int k = 0; k < ROUNDS; k++)
+        if (32 * k + lane < DOUBLES) ((double *)to)[32 * k + lane] = v[k];
+    __syncwarp();
+}
+
+static __device__ bool is_over(const sup_gpu_state &st, int turn, int character)
+{
+    return turn >= 0 && st.control[turn & 1][character].over;
+}
+
+/* Sums by the D threads of a block, then a warp a character decides: `live` of them from `first` on, at most C.
+ * `controls` and `sums` are shared memory. With contacts `local_rows` blocks have sums of a
+ * local step. */
+template <int C, int D>
+static __device__ void decide_all(const sup_gpu_system &s, const sup_gpu_state &st, int first, int live, int turn,
+                                  bool last_turn, int top_blocks, int contact_rows, int local_rows,
+                                  sup_gpu_control *controls, double *sums, plan *plans)
+{
+    int warp = threadIdx.x / 32, warps = D / 32;
+    for (int c = warp; turn > 0 && c < live; c += warps)
+        copy_control(&controls[c], &st.control[(turn - 1) & 1][first + c]);
+    for (int i = warp; i < live * SUP_GPU_SUMS; i += warps) {
+        int c = i / SUP_GPU_SUMS, value = i % SUP_GPU_SUMS;
+        bool touching = turn > 0 && st.progress[first + c].rows > 0; /* then products come from cg_end_kernel */
+        if (value >= SUM_NEAR && !(touching && value == SUM_PUSHING)) continue;
+        if (value > SUM_SIZE && value < SUM_NEAR && turn < value - SUM_OLDER) continue; /* not so many directions yet */
+        bool product = touching && value >= SUM_NEWEST && value < SUM_NEAR;
+        int rows = product ? contact_rows : value == SUM_NEWEST ? s.part_count + top_blocks : touching ? local_rows : s.part_count;
+        double sum = sum_rows(st, first + c, value, rows);
+        if (threadIdx.x % 32 == 0) sums[i] = sum;
+    }
+    __syncthreads();
+    for (int c = warp; c < C; c += warps) {
+        int character = first + c;
+        bool here = c < live;
+        if (threadIdx.x % 32 == 0) plans[c].active = 0;
+        __syncwarp();
+        if (here && turn == 0 && threadIdx.x % 32 == 0) begin(s, st, character, sums + c * SUP_GPU_SUMS, controls[c], plans[c]);
+        __syncwarp(); /* before others look at it */
+        if (here && turn > 0 && !controls[c].over)
+            decide(s, st, character, last_turn, sums + c * SUP_GPU_SUMS, controls[c], plans[c]);
+        __syncwarp();
+        if (here && blockIdx.x == 0) copy_control(&st.control[turn & 1][character], &controls[c]);
+    }
+}
+
+#endif

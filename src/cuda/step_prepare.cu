@@ -1,0 +1,426 @@
+/* step_prepare.cu - the simulated skin and its bones around a step: methods/projective/projective_step.c on the device.
+ *
+ * Before a step: feet on the bone lines, leashes, skin that follows linear blending. After it: flesh that stands is calmed (rest_damping.c), and
+ * the skin, mixed with linear blending where it is rigid. And the way that joints went since the last step. */
+#include "cuda/blend.cuh"
+#include "cuda/launch.cuh"
+#include "cuda/sleep.cuh"
+
+#include <math.h>
+
+enum { THREADS = 256, JOINT_THREADS = 128 };
+
+static __device__ float largest(float4 a)
+{
+    return fmaxf(fabsf(a.x), fmaxf(fabsf(a.y), fabsf(a.z)));
+}
+
+/* --- Before a step --- */
+
+/* Feet, leashes, and skin that is given as anchors before the bases'. */
+__global__ void __launch_bounds__(THREADS)
+    prepare_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st,
+                   const __grid_constant__ sup_gpu_body body, const float *all_joints)
+{
+    wait_for_kernel();
+    int character = blockIdx.y, v = blockIdx.x * THREADS + threadIdx.x;
+    const sup_gpu_progress &p = st.progress[character];
+    if (v >= s.skin_count || p.asleep) return;
+    const float *joints = all_joints + (size_t)character * body.joint_count * 12;
+    size_t skin = (size_t)character * s.skin_count + v;
+    int place = s.place[v];
+    if (body.foot_bone != NULL) {
+        const float *bone = body.ends + ((size_t)character * body.piece_count + body.foot_bone[v]) * 8;
+        float4 from = get(bone), foot = add_scaled(from, body.foot_along[v], minus(get(bone + 4), from));
+        st.feet[(size_t)character * (s.unknown_count + s.anchor_count) + place] = foot;
+    }
+    if (place >= s.unknown_count) {
+        size_t at = (size_t)character * s.anchor_count + (place - s.unknown_count);
+        float4 last = st.anchors[(p.phase + 2) % 3][at], older = st.anchors[(p.phase + 1) % 3][at];
+        float4 now = blend_vertex(body, joints, v);
+        st.anchors[p.phase % 3][at] = now;
+        st.bend[at] = minus(minus(now, last), minus(last, older));
+        return;
+    }
+    float length = body.leash != NULL ? body.leash[v] : 0.0f;
+    if (!(length > 0.0f)) return;
+    /* Momentum may not take flesh further away from its bones than the leash is long. */
+    float4 blended = blend_vertex(body, joints, v), went = minus(blended, st.leashed[skin]);
+    float4 moved = minus(st.skin[p.phase & 1][skin], st.skin[1 - (p.phase & 1)][skin]);
+    float4 apart = add_scaled(make_float4(-went.x, -went.y, -went.z, 0.0f), 1.0f - p.damping, moved);
+    float square = dot(apart, apart), cut = square > length * length ? length / sqrtf(square) - 1.0f : 0.0f;
+    st.leashed[skin] = blended;
+    st.push[(size_t)character * s.unknown_count + place] = make_float4(cut * apart.x, cut * apart.y, cut * apart.z, 0.0f);
+}
+
+/* --- After a step --- */
+
+/* As in rest_damping.c, where they are explained. */
+#define FALL 0.6f
+#define RISE 1.1f
+#define LATCH 0.5f
+#define FADE 0.75f
+#define LEAST_WAY 3e-6f
+#define ROUSED 3e-5f
+#define QUIET 1e-5f
+#define STOP 0.8f
+
+static __device__ bool is_calmed(const sup_gpu_progress &p)
+{
+    return p.still >= STILL_EASE;
+}
+
+/* The share of its way that an unknown goes, while the skeleton stands. Returns the length of the whole way. */
+static __device__ float shorten(const sup_gpu_system &s, const sup_gpu_state &st, const sup_gpu_progress &p, size_t at)
+{
+    const bool begins = p.still == STILL_EASE;
+    const float4 before = st.x[p.phase & 1][at], old = st.calm[at];
+    const float turned = LEAST_WAY * LEAST_WAY * s.size * s.size;
+    const float least = p.pushing > 0 && !begins ? fminf(1.0f, p.calm_mean / ROUSED) : 1.0f;
+    float4 way = minus(st.x[1 - (p.phase & 1)][at], before);
+    float share = begins ? 1.0f : old.w;
+    const float turn = begins ? 0.0f : dot(way, old);
+    if (turn < -turned)
+        share *= FALL;
+    else if (share > LATCH)
+        share = fminf(1.0f, share * RISE);
+    if (share <= LATCH) share *= FADE;
+    st.x[1 - (p.phase & 1)][at] = add_scaled(before, (begins ? 1.0f : p.calm_part) * fmaxf(share, least), way);
+    const float length = sqrtf(dot(way, way));
+    way.w = share;
+    st.calm[at] = way;
+    return length;
+}
+
+/* Ways of a block's unknowns, one a thread, -1 for none: shortened, and their lengths in a fixed order. */
+static __device__ void calm(const sup_gpu_system &s, const sup_gpu_state &st, sup_gpu_progress &p, int character, int place)
+{
+    __shared__ double warps[THREADS / 32];
+    const size_t at = (size_t)character * s.unknown_count + (place < 0 ? 0 : place);
+    double sum = place >= 0 ? (double)shorten(s, st, p, at) : 0.0;
+    if (place >= 0 && st.calm[at].w <= LATCH) atomicMax(&p.trembles, 1u);
+    for (int d = 16; d > 0; d >>= 1)
+        sum += __shfl_xor_sync(0xffffffffu, sum, d);
+    if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = sum;
+    __syncthreads();
+    if (threadIdx.x > 0) return;
+    sum = 0.0;
+    for (int i = 0; i < THREADS / 32; i++)
+        sum += warps[i];
+    st.calm_ways[(size_t)character * st.calm_rows + blockIdx.x] = sum;
+}
+
+/* What the ways of all unknowns mean for the next step. */
+static __device__ void end_calm(const sup_gpu_system &s, const sup_gpu_state &st, sup_gpu_progress &p, int character)
+{
+    double sum = 0.0;
+    for (int i = 0; i < st.calm_rows; i++)
+        sum += st.calm_ways[(size_t)character * st.calm_rows + i];
+    const float part = p.still == STILL_EASE ? 1.0f : p.calm_part;
+    p.calm_mean = (float)(sum / fmax(1.0, (double)s.unknown_count)) / s.size;
+    const bool stop = p.pushing > 0 && p.trembles != 0 && p.calm_mean < QUIET;
+    p.calm_part = stop ? part * STOP : fminf(1.0f, part / STOP);
+}
+
+/* Skin, then unknowns that are none, which are only calmed. */
+__global__ void __launch_bounds__(THREADS)
+    skin_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st,
+                const __grid_constant__ sup_gpu_body body, const float *joints)
+{
+    wait_for_kernel();
+    int character = blockIdx.y, v = blockIdx.x * THREADS + threadIdx.x, inner = v - s.skin_count;
+    sup_gpu_progress &p = st.progress[character];
+    float moved = 0.0f, trembled = 0.0f;
+    if (p.asleep) return;
+    if (is_calmed(p)) {
+        const int own = inner < 0 ? s.place[v] : inner < s.inner_count ? s.inner[inner] : -1;
+        calm(s, st, p, character, own < s.unknown_count ? own : -1);
+    }
+    if (v < s.skin_count) {
+        size_t skin = (size_t)character * s.skin_count + v;
+        int place = s.place[v];
+        float share = body.rigid != NULL ? body.rigid[v] : 0.0f;
+        float4 x = place < s.unknown_count
+                       ? st.x[1 - (p.phase & 1)][(size_t)character * s.unknown_count + place]
+                       : st.anchors[p.phase % 3][(size_t)character * s.anchor_count + (place - s.unknown_count)];
+        if (share > 0.0f)
+            x = add_scaled(x, share, minus(blend_vertex(body, joints + (size_t)character * body.joint_count * 12, v), x));
+        moved = largest(minus(x, st.skin[p.phase & 1][skin]));
+        st.skin[1 - (p.phase & 1)][skin] = x;
+        if (p.still >= STILL_LATE && p.still % STILL_WINDOW == 0) {
+            trembled = largest(minus(x, st.window[skin]));
+            st.window[skin] = x;
+        }
+    }
+    for (int d = 16; d > 0; d >>= 1) {
+        moved = fmaxf(moved, __shfl_xor_sync(0xffffffffu, moved, d));
+        trembled = fmaxf(trembled, __shfl_xor_sync(0xffffffffu, trembled, d));
+    }
+    if (threadIdx.x % 32 != 0) return;
+    atomicMax(&p.moved, __float_as_uint(moved)); /* not negative: in the order of their bits */
+    if (trembled > 0.0f) atomicMax(&p.trembled, __float_as_uint(trembled));
+}
+
+/* The phase goes on: what was solved for is now. A block a character. */
+__global__ void __launch_bounds__(JOINT_THREADS)
+    end_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st, const float *joints,
+               int joint_count)
+{
+    wait_for_kernel();
+    int character = blockIdx.x;
+    sup_gpu_progress &p = st.progress[character];
+    if (p.asleep) return;
+    size_t at = (size_t)character * joint_count * 12;
+    for (int i = threadIdx.x; i < joint_count * 12; i += JOINT_THREADS)
+        st.stepped[at + i] = joints[at + i];
+    __syncthreads();
+    if (threadIdx.x > 0) return;
+    if (is_calmed(p)) end_calm(s, st, p, character);
+    p.phase = (p.phase + 1) % 6;
+}
+
+/* --- From the last step to now --- */
+
+/* now * before^-1 in double; the same where nothing moved or there is no inverse. */
+static __device__ void way_of(const float *now, const float *before, float *way)
+{
+    double m[9], inverse[9], det = 0.0;
+    bool same = true;
+    for (int i = 0; i < 12; i++) {
+        same = same && now[i] == before[i];
+        way[i] = i % 5 == 0 ? 1.0f : 0.0f;
+    }
+    for (int i = 0; i < 9; i++)
+        m[i] = (double)before[i / 3 * 4 + i % 3];
+    for (int i = 0; i < 9; i++) {
+        int r = i % 3, c = i / 3; /* cofactor of m[r][c] at [c][r] */
+        int a = (r + 1) % 3 * 3, b = (r + 2) % 3 * 3, d = (c + 1) % 3, e = (c + 2) % 3;
+        inverse[i] = m[a + d] * m[b + e] - m[a + e] * m[b + d];
+    }
+    det = m[0] * inverse[0] + m[1] * inverse[3] + m[2] * inverse[6];
+    double over = 1.0 / det;
+    if (same || !isfinite(over)) return;
+    for (int r = 0; r < 3; r++) {
+        double row[3], offset = (double)now[4 * r + 3];
+        for (int c = 0; c < 3; c++) {
+            row[c] = ((double)now[4 * r] * inverse[c] + (double)now[4 * r + 1] * inverse[3 + c] +
+                      (double)now[4 * r + 2] * inverse[6 + c]) *
+                     over;
+            offset -= row[c] * (double)before[4 * c + 3];
+        }
+        for (int c = 0; c < 3; c++)
+            way[4 * r + c] = (float)row[c];
+        way[4 * r + 3] = (float)offset;
+    }
+}
+
+__global__ void __launch_bounds__(JOINT_THREADS)
+    way_kernel(const __grid_constant__ sup_gpu_state st, const float *joints, int joint_count)
+{
+    wait_for_kernel();
+    int i = blockIdx.x * JOINT_THREADS + threadIdx.x;
+    if (i < st.count * joint_count)
+        way_of(joints + 12 * (size_t)i, st.stepped + 12 * (size_t)i, st.carry + 12 * (size_t)i);
+}
+
+/* The skin of the last step, carried on by the joints. */
+__global__ void __launch_bounds__(THREADS)
+    carry_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st,
+                 const __grid_constant__ sup_gpu_body body)
+{
+    wait_for_kernel();
+    int character = blockIdx.y, v = blockIdx.x * THREADS + threadIdx.x;
+    if (v >= s.skin_count) return;
+    size_t skin = (size_t)character * s.skin_count + v;
+    st.carried[skin] = blend(body, st.carry + (size_t)character * body.joint_count * 12, v,
+                             st.skin[st.progress[character].phase & 1][skin]);
+}
+
+/* --- At rest --- */
+
+/* Flesh that moved by less in a step has settled, in sizes (solver.c: sup_solver_settle). */
+#define AT_REST 1e-6f
+
+__global__ void still_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st)
+{
+    wait_for_kernel();
+    int character = blockIdx.y, i = blockIdx.x * blockDim.x + threadIdx.x, phase = st.progress[character].phase;
+    size_t at = (size_t)character * s.unknown_count + i, anchor = (size_t)character * s.anchor_count + i;
+    if (i < s.unknown_count) {
+        float4 now = st.x[phase & 1][at];
+        if (largest(minus(now, st.x[1 - (phase & 1)][at])) >= AT_REST * s.size) atomicMax(&st.progress[character].stirs, 1u);
+        st.x[1 - (phase & 1)][at] = st.guess[at] = now;
+        st.miss[at] = st.push[at] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+    }
+    if (i < s.anchor_count) st.anchors[(phase + 1) % 3][anchor] = st.anchors[(phase + 2) % 3][anchor];
+}
+
+/* Unknowns where they rest; the anchors of the pose for all phases. */
+__global__ void rest_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st,
+                            const __grid_constant__ sup_gpu_body body)
+{
+    wait_for_kernel();
+    int character = blockIdx.y, i = blockIdx.x * blockDim.x + threadIdx.x;
+    size_t at = (size_t)character * s.unknown_count + i, anchor = (size_t)character * s.anchor_count + i;
+    if (i < s.unknown_count) st.x[0][at] = get(body.rest + 3 * (size_t)i);
+    if (i >= s.anchor_count) return;
+    st.anchors[1][anchor] = st.anchors[2][anchor] = st.anchors[0][anchor];
+    st.bend[anchor] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+}
+
+/* The skin by linear blending, and no pairs. */
+__global__ void blend_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st,
+                             const __grid_constant__ sup_gpu_body body, const float *joints)
+{
+    wait_for_kernel();
+    int character = blockIdx.y, v = blockIdx.x * blockDim.x + threadIdx.x;
+    if (v >= s.skin_count) return;
+    float4 blended = blend_vertex(body, joints + (size_t)character * body.joint_count * 12, v);
+    size_t skin = (size_t)character * s.skin_count + v;
+    st.leashed[skin] = blended;
+    for (int r = v; r < s.row_count; r += s.skin_count)
+        st.pair[(size_t)character * s.row_count + r] = -1;
+    if (st.touched != NULL) st.touched[skin] = -1;
+    st.near[skin] = 0;
+    if (s.place[v] < s.unknown_count) st.x[0][(size_t)character * s.unknown_count + s.place[v]] = blended;
+}
+
+__global__ void phase_kernel(const __grid_constant__ sup_gpu_state st)
+{
+    wait_for_kernel();
+    int c = blockIdx.x * blockDim.x + threadIdx.x;
+    sup_gpu_progress none = {};
+    if (c >= st.count) return;
+    none.damping = 1.0f;
+    none.version = st.orders[c].version;
+    st.progress[c] = none;
+}
+
+__global__ void settle_end_kernel(const __grid_constant__ sup_gpu_state st)
+{
+    wait_for_kernel();
+    int c = blockIdx.x * blockDim.x + threadIdx.x;
+    if (c >= st.count) return;
+    if (st.progress[c].stirs == 0) st.progress[c].asleep = 1;
+    st.progress[c].stirs = 0;
+}
+
+/* The skin that is looked at while flesh settles with contact. */
+__global__ void settle_look_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st)
+{
+    wait_for_kernel();
+    int character = blockIdx.y, v = blockIdx.x * blockDim.x + threadIdx.x;
+    sup_gpu_progress &p = st.progress[character];
+    size_t skin = (size_t)character * s.skin_count + v;
+    if (v < s.skin_count) st.carried[skin] = st.skin[p.phase & 1][skin];
+    if (v == 0) p.rows = 0;
+}
+
+/* Flesh that touches nothing has settled: it takes no more of these steps. */
+__global__ void settle_touch_kernel(const __grid_constant__ sup_gpu_state st)
+{
+    wait_for_kernel();
+    int c = blockIdx.x * blockDim.x + threadIdx.x;
+    if (c < st.count && st.progress[c].rows == 0) st.progress[c].asleep = 1;
+}
+
+/* Both skins where the flesh is, after it settled. */
+__global__ void settled_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st)
+{
+    wait_for_kernel();
+    int character = blockIdx.y, v = blockIdx.x * blockDim.x + threadIdx.x;
+    sup_gpu_progress &p = st.progress[character];
+    const int now = p.phase & 1;
+    if (v == 0) p.asleep = p.rows = p.pushing = 0;
+    size_t skin = (size_t)character * s.skin_count + v;
+    if (v < s.skin_count) st.skin[1 - now][skin] = st.window[skin] = st.skin[now][skin];
+}
+
+/* --- Launches --- */
+
+static dim3 grid_for(int numbers, int count)
+{
+    return dim3((numbers + THREADS - 1) / THREADS, count);
+}
+
+static int most_of(const sup_gpu_system *s)
+{
+    return s->unknown_count > s->anchor_count ? s->unknown_count : s->anchor_count;
+}
+
+extern "C" int sup_gpu_prepare(const sup_gpu_system *system, const sup_gpu_state *state, const sup_gpu_body *body,
+                               const float *joints, void *stream)
+{
+    launch_early(prepare_kernel, grid_for(system->skin_count, state->count), THREADS, 0, (cudaStream_t)stream, *system, *state, *body,
+                                                                                                     joints);
+    return (int)cudaGetLastError();
+}
+
+extern "C" int32_t sup_gpu_calm_rows(const sup_gpu_system *system)
+{
+    return (system->skin_count + system->inner_count + THREADS - 1) / THREADS;
+}
+
+extern "C" int sup_gpu_finish(const sup_gpu_system *system, const sup_gpu_state *state, const sup_gpu_body *body,
+                              const float *joints, void *stream)
+{
+    cudaStream_t on = (cudaStream_t)stream;
+    launch_when(system->lockstep == 1, skin_kernel, dim3(state->calm_rows, state->count), THREADS, 0, on, *system, *state, *body, joints);
+    launch_early(end_kernel, dim3(state->count), JOINT_THREADS, 0, on, *system, *state, joints, body->joint_count);
+    return (int)cudaGetLastError();
+}
+
+extern "C" int sup_gpu_carry(const sup_gpu_system *system, const sup_gpu_state *state, const sup_gpu_body *body,
+                             const float *joints, void *stream)
+{
+    cudaStream_t on = (cudaStream_t)stream;
+    int all = state->count * body->joint_count;
+    launch_early(way_kernel, dim3((all + JOINT_THREADS - 1) / JOINT_THREADS), JOINT_THREADS, 0, on, *state, joints, body->joint_count);
+    launch_early(carry_kernel, grid_for(system->skin_count, state->count), THREADS, 0, on, *system, *state, *body);
+    return (int)cudaGetLastError();
+}
+
+extern "C" int sup_gpu_still(const sup_gpu_system *system, const sup_gpu_state *state, void *stream)
+{
+    launch_early(still_kernel, grid_for(most_of(system), state->count), THREADS, 0, (cudaStream_t)stream, *system, *state);
+    return (int)cudaGetLastError();
+}
+
+extern "C" int sup_gpu_first_phase(const sup_gpu_state *state, void *stream)
+{
+    launch_early(phase_kernel, dim3((state->count + THREADS - 1) / THREADS), THREADS, 0, (cudaStream_t)stream, *state);
+    return (int)cudaGetLastError();
+}
+
+extern "C" int sup_gpu_reset(const sup_gpu_system *system, const sup_gpu_state *state, const sup_gpu_body *body,
+                             const float *joints, void *stream)
+{
+    cudaStream_t on = (cudaStream_t)stream;
+    launch_early(rest_kernel, grid_for(most_of(system), state->count), THREADS, 0, on, *system, *state, *body);
+    launch_early(blend_kernel, grid_for(system->skin_count, state->count), THREADS, 0, on, *system, *state, *body, joints);
+    return sup_gpu_still(system, state, stream);
+}
+
+extern "C" int sup_gpu_settle_end(const sup_gpu_state *state, void *stream)
+{
+    launch_early(settle_end_kernel, dim3((state->count + THREADS - 1) / THREADS), THREADS, 0, (cudaStream_t)stream, *state);
+    return (int)cudaGetLastError();
+}
+
+extern "C" int sup_gpu_settle_look(const sup_gpu_system *system, const sup_gpu_state *state, void *stream)
+{
+    launch_early(settle_look_kernel, grid_for(system->skin_count, state->count), THREADS, 0, (cudaStream_t)stream, *system, *state);
+    return (int)cudaGetLastError();
+}
+
+extern "C" int sup_gpu_settle_touch(const sup_gpu_state *state, void *stream)
+{
+    launch_early(settle_touch_kernel, dim3((state->count + THREADS - 1) / THREADS), THREADS, 0, (cudaStream_t)stream, *state);
+    return (int)cudaGetLastError();
+}
+
+extern "C" int sup_gpu_settled(const sup_gpu_system *system, const sup_gpu_state *state, void *stream)
+{
+    launch_early(settled_kernel, grid_for(system->skin_count, state->count), THREADS, 0, (cudaStream_t)stream, *system, *state);
+    return (int)cudaGetLastError();
+}

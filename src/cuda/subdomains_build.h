@@ -1,0 +1,31 @@
+/* subdomains_build.h (internal) - what the files that build the blocks share. */
+#ifndef SUP_CUDA_SUBDOMAINS_BUILD_H
+#define SUP_CUDA_SUBDOMAINS_BUILD_H
+
+#include "cuda/subdomains.h"
+#include "cuda/nested_dissection.h"
+
+#include <stdlib.h>
+
+typedef struct sup_blocks_builder {
+    const sup_context *context;
+    const sup_system *system;
+    sup_blocks *blocks;
+    sup_arena arena;     /* memory of the building alone */
+    int32_t *corner;     /* [batch_count*SUP_PRISM_CORNERS] places: those of the system's copies */
+    sup_graph graph;     /* of the system's places */
+    int32_t *part;       /* [unknown_count] by place */
+    int32_t *place;      /* [unknown_count] place of each number */
+    int32_t *owner;      /* [unknown_count] part of each number */
+    int32_t *prism_part; /* [batch_count*SUP_PRISM_LANES] -1 for padding */
+    int32_t *source;     /* [prism_total] where in the system a prism of a part is, -1 for padding */
+} sup_blocks_builder;
+
+/* Entries of the matrix, then inverses and couplings. */
+sup_result sup_blocks_build_inverses(sup_blocks_builder *b, sup_error *error);
+/* Chambers, where the system keeps volumes. */
+bool sup_blocks_build_volume(sup_blocks_builder *b);
+/* All of a part's arrays together; last. */
+bool sup_blocks_build_pack(sup_blocks *blocks);
+
+#endif

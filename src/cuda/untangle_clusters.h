@@ -1,0 +1,15 @@
+/* untangle_clusters.h (internal) - bundles of triangles (untangle.h) at each vertex of the shown skin: what has moved where vertices have. */
+#ifndef SUP_CUDA_UNTANGLE_CLUSTERS_H
+#define SUP_CUDA_UNTANGLE_CLUSTERS_H
+
+#include "untangle/untangle.h"
+
+typedef struct sup_part_bundles {
+    int32_t *first;   /* [vertex_count+1] */
+    int32_t *bundles; /* of each vertex, each once, rising */
+} sup_part_bundles;
+
+/* Memory is `arena`'s. false: it has none left. */
+bool sup_part_bundles_create(const sup_part_view *view, sup_arena *arena, sup_part_bundles *to);
+
+#endif

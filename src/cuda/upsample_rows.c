@@ -1,0 +1,129 @@
+/* upsample_rows.c - from blocks of sixteen vertices to rows. See upsample_rows.h. */
+#include "cuda/upsample_rows.h"
+
+/* One row of a block, */
+typedef struct source {
+    const sup_upsample_blocks *blocks;
+    int32_t block, lane;
+    bool tangents; /* theirs count as well */
+} source;
+
+/* and where it goes: `own` of the `own_count` rows of its kind. */
+typedef struct target {
+    const sup_shown_rows *rows;
+    int32_t row, own, own_count;
+} target;
+
+static source source_of(const sup_upsample_blocks *blocks, int64_t i, bool tangents)
+{
+    return (source){blocks, (int32_t)(i / SUP_BLOCK), (int32_t)(i % SUP_BLOCK), tangents};
+}
+
+static int16_t weight_at(const source *s, int32_t entry, int32_t way)
+{
+    const sup_upsample_blocks *b = s->blocks;
+    return b->weights[((size_t)entry * (size_t)b->ways + (size_t)way) * SUP_BLOCK + (size_t)s->lane];
+}
+
+static int16_t tangent_at(const source *s, int32_t entry, int32_t way)
+{
+    return s->blocks->tangents[(2 * (size_t)entry + (size_t)way) * SUP_BLOCK + (size_t)s->lane];
+}
+
+static bool counts(const source *s, int32_t entry)
+{
+    if (s->tangents && (tangent_at(s, entry, 0) != 0 || tangent_at(s, entry, 1) != 0)) return true;
+    for (int32_t way = 0; way < s->blocks->ways; way++)
+        if (weight_at(s, entry, way) != 0) return true;
+    return false;
+}
+
+/* The entry whose normal counts most, as upsample_kernel.h chooses it. */
+static int32_t strongest(const source *s)
+{
+    int32_t best = s->blocks->first[s->block], way = s->blocks->ways - 1;
+    for (int32_t e = best + 1; e < s->blocks->first[s->block + 1]; e++)
+        if (weight_at(s, e, way) > weight_at(s, best, way)) best = e;
+    return best;
+}
+
+/* Rows of blocks of one kind, and the most neighbours of one. */
+static int32_t count_rows(const sup_upsample_blocks *b, bool tangents, int32_t *slots)
+{
+    int32_t rows = 0;
+    for (int64_t i = 0; i < (int64_t)b->block_count * SUP_BLOCK; i++) {
+        if (b->row_vertex[i] < 0) continue;
+        source s = source_of(b, i, tangents);
+        int32_t used = 1, first = strongest(&s);
+        for (int32_t e = b->first[s.block]; e < b->first[s.block + 1]; e++)
+            used += e != first && counts(&s, e);
+        *slots = used > *slots ? used : *slots;
+        rows++;
+    }
+    return rows;
+}
+
+static void write_slot(const source *s, int32_t entry, bool empty, const target *to, int32_t slot)
+{
+    const sup_upsample_blocks *b = s->blocks;
+    const sup_shown_rows *rows = to->rows;
+    size_t place = (size_t)slot * (size_t)rows->row_count + (size_t)to->row, ways = (size_t)b->ways;
+    if (rows->narrow != NULL)
+        rows->narrow[place] = b->narrow_index[entry];
+    else
+        rows->wide[place] = b->wide_index[entry];
+    float *weights = b->ways == 2 ? rows->plain : rows->riding;
+    weights += ((size_t)slot * (size_t)to->own_count + (size_t)to->own) * ways;
+    for (size_t way = 0; way < ways; way++) {
+        float unit = b->units[((size_t)s->block * ways + way) * SUP_BLOCK + (size_t)s->lane];
+        weights[way] = empty ? 0.0f : (float)weight_at(s, entry, (int32_t)way) * unit;
+    }
+    for (size_t way = 0; s->tangents && way < 2; way++) {
+        float unit = b->tangent_units[((size_t)s->block * 2 + way) * SUP_BLOCK + (size_t)s->lane];
+        rows->tangents[2 * place + way] = empty ? 0.0f : (float)tangent_at(s, entry, (int32_t)way) * unit;
+    }
+}
+
+static void write_rows(const sup_upsample_blocks *b, target to)
+{
+    for (int64_t i = 0; i < (int64_t)b->block_count * SUP_BLOCK; i++) {
+        if (b->row_vertex[i] < 0) continue;
+        source s = source_of(b, i, to.rows->tangents != NULL);
+        int32_t slot = 0, first = strongest(&s);
+        to.rows->vertex[to.row] = b->row_vertex[i];
+        if (s.tangents) to.rows->signs[to.row] = b->tangent_signs[i];
+        write_slot(&s, first, false, &to, slot++);
+        for (int32_t e = b->first[s.block]; e < b->first[s.block + 1]; e++)
+            if (e != first && counts(&s, e)) write_slot(&s, e, false, &to, slot++);
+        while (slot < to.rows->slots)
+            write_slot(&s, first, true, &to, slot++);
+        to.row++;
+        to.own++;
+    }
+}
+
+sup_result sup_shown_rows_create(const sup_upsample *from, bool tangents, sup_arena *arena, sup_shown_rows *rows,
+                                 sup_error *error)
+{
+    bool wide = from->coarse_count > 65536;
+    *rows = (sup_shown_rows){0};
+    rows->plain_count = count_rows(&from->plain, tangents, &rows->slots);
+    int32_t riding = count_rows(&from->riding, tangents, &rows->slots);
+    rows->row_count = rows->plain_count + riding;
+    size_t slots = (size_t)rows->slots, all = slots * (size_t)rows->row_count;
+    rows->vertex = sup_arena_alloc(arena, (size_t)rows->row_count + 1, sizeof(int32_t));
+    rows->wide = wide ? sup_arena_alloc(arena, all + 1, sizeof(int32_t)) : NULL;
+    rows->narrow = wide ? NULL : sup_arena_alloc(arena, all + 1, sizeof(uint16_t));
+    rows->plain = sup_arena_alloc(arena, slots * (size_t)rows->plain_count + 1, 2 * sizeof(float));
+    rows->riding = sup_arena_alloc(arena, slots * (size_t)riding + 1, 4 * sizeof(float));
+    if (tangents) {
+        rows->tangents = sup_arena_alloc(arena, all + 1, 2 * sizeof(float));
+        rows->signs = sup_arena_alloc(arena, (size_t)rows->row_count + 1, sizeof(float));
+    }
+    if ((tangents && (!rows->tangents || !rows->signs)) || !rows->vertex || (!rows->wide && !rows->narrow) ||
+        !rows->plain || !rows->riding)
+        return sup_fail_memory(error, "the shown skin");
+    write_rows(&from->plain, (target){rows, 0, 0, rows->plain_count});
+    write_rows(&from->riding, (target){rows, rows->plain_count, 0, riding});
+    return SUP_OK;
+}

@@ -1,0 +1,14 @@
+/* read_composition.c - a composition from a file; everything in it is checked by sup_composition_read. */
+#include "load/file.h"
+#include "supple/anatomy.h"
+
+static sup_result read_composition(const sup_context *context, sup_bytes bytes, void *place, sup_error *error)
+{
+    return sup_composition_read(context, bytes, (sup_composition **)place, error);
+}
+
+sup_result sup_composition_load(const sup_context *context, const char *path, sup_composition **composition,
+                                sup_error *error)
+{
+    return sup_file_load(context, path, read_composition, composition, error);
+}

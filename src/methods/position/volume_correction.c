@@ -1,0 +1,153 @@
+/* volume_correction.c - see volume_correction.h. */
+#include "methods/position/volume_correction.h"
+
+#include "math/vec3.h"
+
+/* Area that a closed skin may miss, of all of it; and the most volume, of all of it, that is put back. */
+static const double OPEN = 1e-3, MOST = 0.03;
+
+static sup_vec3d skin_at(const sup_rig *rig, int32_t v)
+{
+    return sup_v3_sub(sup_v3_load(rig->skin_positions + 3 * (int64_t)v), sup_v3_load(rig->skin_positions));
+}
+
+/* Volume in sizes cubed; 0 when the skin is not closed. */
+static double closed_volume(const sup_rig *rig)
+{
+    sup_vec3d missing = {0};
+    double volume = 0.0, area = 0.0, size = (double)rig->size;
+    for (int64_t t = 0; t < rig->skin_triangle_count; t++) {
+        const int32_t *c = rig->skin_triangles + 3 * t;
+        sup_vec3d p = skin_at(rig, c[0]), q = skin_at(rig, c[1]), r = skin_at(rig, c[2]);
+        sup_vec3d across = sup_v3_cross(sup_v3_sub(q, p), sup_v3_sub(r, p));
+        missing = sup_v3_add(missing, across);
+        area += sup_v3_length(across);
+        volume += sup_v3_dot(p, sup_v3_cross(q, r)) / 6.0;
+    }
+    return sup_v3_length(missing) < OPEN * area && volume > 0.0 ? volume / (size * size * size) : 0.0;
+}
+
+static void *add(sup_model_builder *builder, const char *prefix, const char *name, sup_array_type type, int64_t count)
+{
+    char full[64];
+    sup_format(full, sizeof full, "%s.%s", prefix, name);
+    return sup_model_add(builder, full, type, count);
+}
+
+sup_result sup_fill_bind(const sup_rig *rig, sup_model_builder *builder, const char *prefix, sup_error *error)
+{
+    double volume = rig->character->morph_count == 0 ? closed_volume(rig) : 0.0;
+    int64_t triangles = volume > 0.0 ? rig->skin_triangle_count : 0, skin = volume > 0.0 ? rig->skin_vertex_count : 0;
+    int32_t *triangle = add(builder, prefix, "triangle", SUP_ARRAY_INT32, 3 * triangles);
+    int32_t *source = add(builder, prefix, "source", SUP_ARRAY_INT32, skin);
+    int32_t *skin_of = add(builder, prefix, "skin_of", SUP_ARRAY_INT32, rig->vertex_count);
+    float *stored = add(builder, prefix, "volume", SUP_ARRAY_FLOAT, 1);
+    if (triangle == NULL || source == NULL || skin_of == NULL || stored == NULL)
+        return sup_fail_memory(error, "the skin's volume");
+    memcpy(triangle, rig->skin_triangles, (size_t)(3 * triangles) * sizeof *triangle);
+    memcpy(source, rig->skin_to_vertex, (size_t)skin * sizeof *source);
+    for (int32_t v = 0; v < rig->vertex_count; v++)
+        skin_of[v] = skin > 0 ? rig->vertex_to_skin[v] : -1;
+    stored[0] = (float)volume;
+    return SUP_OK;
+}
+
+static const int32_t *get(const sup_model *model, const char *prefix, const char *name, int32_t *count, int32_t of)
+{
+    char full[64];
+    sup_format(full, sizeof full, "%s.%s", prefix, name);
+    int64_t all = sup_model_array_count(model, full);
+    if (all < 0 || all > INT32_MAX || all % of != 0) return NULL;
+    *count = (int32_t)(all / of);
+    return sup_model_array(model, full, SUP_ARRAY_INT32, all);
+}
+
+static bool in_range(const int32_t *values, int64_t count, int32_t least, int32_t end)
+{
+    for (int64_t i = 0; i < count; i++)
+        if (values[i] < least || values[i] >= end) return false;
+    return true;
+}
+
+sup_result sup_fill_open(const sup_model *model, const char *prefix, sup_fill *fill, sup_error *error)
+{
+    char full[64];
+    sup_format(full, sizeof full, "%s.volume", prefix);
+    const float *volume = sup_model_array(model, full, SUP_ARRAY_FLOAT, 1);
+    fill->triangle = get(model, prefix, "triangle", &fill->triangle_count, 3);
+    fill->source = get(model, prefix, "source", &fill->skin_count, 1);
+    fill->skin_of = get(model, prefix, "skin_of", &fill->vertex_count, 1);
+    bool ok = volume != NULL && fill->triangle != NULL && fill->source != NULL && fill->skin_of != NULL &&
+              fill->vertex_count == sup_model_vertex_count(model) && volume[0] >= 0.0f && volume[0] < 1e18f &&
+              in_range(fill->triangle, 3 * (int64_t)fill->triangle_count, 0, fill->skin_count) &&
+              in_range(fill->source, fill->skin_count, 0, fill->vertex_count) &&
+              in_range(fill->skin_of, fill->vertex_count, -1, fill->skin_count);
+    fill->volume = ok ? volume[0] : 0.0f;
+    return ok ? SUP_OK
+              : sup_fail(error, SUP_ERROR_FORMAT, "position.model", "",
+                         "The model is damaged: its skin's volume does not fit. Bind it again.");
+}
+
+/* Eight floats a skin vertex: its place, and how the volume grows with it. */
+size_t sup_fill_scratch(const sup_fill *fill)
+{
+    return ((size_t)fill->skin_count * 8 * sizeof(float) + 63) / 64 * 64;
+}
+
+static float *position_of(const sup_skin_out *out, int32_t v)
+{
+    return (float *)(void *)((unsigned char *)out->positions + (size_t)v * out->position_stride);
+}
+
+/* Six times the volume, and six times its gradient in each vertex: eq. 4.4 with the first corner in the origin. */
+static double measure_volume(const sup_fill *fill, float *work)
+{
+    double sum = 0.0;
+    for (int64_t t = 0; t < fill->triangle_count; t++) {
+        float *p[3], cross[3][3];
+        for (int k = 0; k < 3; k++)
+            p[k] = work + 8 * (int64_t)fill->triangle[3 * t + k];
+        for (int k = 0; k < 3; k++) {
+            const float *a = p[(k + 1) % 3], *b = p[(k + 2) % 3];
+            cross[k][0] = a[1] * b[2] - a[2] * b[1];
+            cross[k][1] = a[2] * b[0] - a[0] * b[2];
+            cross[k][2] = a[0] * b[1] - a[1] * b[0];
+        }
+        sum += (double)(p[0][0] * cross[0][0] + p[0][1] * cross[0][1] + p[0][2] * cross[0][2]);
+        for (int k = 0; k < 3; k++)
+            for (int c = 0; c < 3; c++)
+                p[k][4 + c] += cross[k][c];
+    }
+    return sum;
+}
+
+void sup_fill_apply(const sup_fill *fill, float size, void *scratch, const sup_skin_out *out)
+{
+    if (fill->triangle_count == 0 || out->positions == NULL) return;
+    float *work = scratch, scale = 1.0f / size;
+    const float *first = position_of(out, fill->source[0]);
+    const float origin[3] = {first[0], first[1], first[2]};
+    for (int32_t i = 0; i < fill->skin_count; i++) {
+        const float *p = position_of(out, fill->source[i]);
+        for (int c = 0; c < 4; c++) {
+            work[8 * (int64_t)i + c] = c < 3 ? (p[c] - origin[c]) * scale : 0.0f;
+            work[8 * (int64_t)i + 4 + c] = 0.0f;
+        }
+    }
+    double volume = measure_volume(fill, work) / 6.0, area = 0.0, rest = (double)fill->volume;
+    for (int32_t i = 0; i < fill->skin_count; i++) {
+        float *g = work + 8 * (int64_t)i + 4, length = sqrtf(g[0] * g[0] + g[1] * g[1] + g[2] * g[2]);
+        area += (double)length / 6.0;
+        for (int c = 0; c < 3; c++)
+            g[c] = length > 0.0f ? g[c] / length : 0.0f;
+    }
+    double missing = fmax(fmin(rest - volume, MOST * rest), -MOST * rest);
+    float by = area > 0.0 && isfinite(missing) ? (float)(missing / area) * size : 0.0f;
+    for (int32_t v = 0; v < fill->vertex_count; v++) {
+        if (fill->skin_of[v] < 0) continue;
+        float *p = position_of(out, v);
+        const float *g = work + 8 * (int64_t)fill->skin_of[v] + 4;
+        for (int c = 0; c < 3; c++)
+            p[c] += by * g[c];
+    }
+}

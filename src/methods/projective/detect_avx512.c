@@ -1,7 +1,0 @@
-/* detect_avx512.c - the kernels for x86 processors with AVX-512; empty elsewhere. */
-#if defined(__AVX512F__) && !defined(SUPPLE_SCALAR)
-#define SUP_KERNEL(name) name##_avx512
-#include "methods/projective/detect_kernel.h"
-#else
-typedef int nothing_here;
-#endif

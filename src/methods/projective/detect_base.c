@@ -1,3 +1,0 @@
-/* detect_base.c - the kernels for what every processor of the target has: SSE2, NEON, WASM SIMD, or plain floats. */
-#define SUP_KERNEL(name) name##_base
-#include "methods/projective/detect_kernel.h"

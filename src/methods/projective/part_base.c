@@ -1,3 +1,0 @@
-/* part_base.c - the kernels for what every processor of the target has: SSE2, NEON, WASM SIMD, or plain floats. */
-#define SUP_KERNEL(name) name##_base
-#include "methods/projective/part_kernel.h"

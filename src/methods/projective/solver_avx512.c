@@ -1,7 +1,0 @@
-/* solver_avx512.c - the loops for x86 processors with AVX512; empty elsewhere. */
-#if defined(__AVX512F__) && !defined(SUPPLE_SCALAR)
-#define SUP_KERNEL(name) name##_avx512
-#include "methods/projective/solver_kernel.h"
-#else
-typedef int nothing_here;
-#endif

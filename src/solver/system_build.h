@@ -1,0 +1,51 @@
+/* system_build.h (internal) - what the files that build a system share. */
+#ifndef SUP_SOLVER_SYSTEM_BUILD_H
+#define SUP_SOLVER_SYSTEM_BUILD_H
+
+#include "solver/system.h"
+
+/* One prism in double. Tetrahedra as in sup_prism_tets: edge k runs from c' to corner k. */
+typedef struct sup_prism {
+    int32_t corner[6];     /* tissue vertices a, b, c, a', b', c' */
+    double gradient[3][9]; /* per tet: row k is the gradient of its k-th corner's hat function */
+    double weight[3];      /* w of eq. 2.16; 0 for a tetrahedron too flat to have gradients */
+    double
+        span; /* the same for six times a volume, 0 under the outer layer; negative where a, b, c turn against the triangle */
+} sup_prism;
+
+typedef struct sup_system_builder {
+    const sup_context *context;
+    const sup_system_def *def;
+    const sup_tissue *tissue;
+    sup_model_builder *model;
+    const char *prefix;
+    sup_arena arena;
+
+    double low[3], diagonal, size;     /* bounding box of the skin: corner, diagonal, cube root of the volume */
+    int32_t vertex_count, prism_count; /* of all layers, the outer one's prisms first */
+    int32_t unknown_count, anchor_count;
+    int32_t *number;   /* [vertex_count] unknown (skin, then free bases), or unknown_count + anchor */
+    float *rest;       /* [vertex_count*3] tissue vertices */
+    sup_prism *prisms; /* [prism_count] */
+    double *mass;      /* [vertex_count] 0 for bases */
+    int32_t *place;    /* [vertex_count] */
+    int32_t dropped;   /* flat tetrahedra */
+
+    int32_t batch_count, piece_count;
+    int32_t *lane_prism;            /* [batch_count*SUP_PRISM_LANES] -1 for lanes left over */
+    const sup_system_piece *pieces; /* [piece_count] */
+} sup_system_builder;
+
+/* A new array of the model: the prefix and `name`. NULL when memory ran out. */
+void *sup_system_add(sup_system_builder *b, const char *name, sup_array_type type, int64_t count);
+/* A name with its prefix; `to` holds 32 bytes. */
+void sup_system_name(const char *prefix, const char *name, char to[32]);
+
+/* Fills prisms and mass. */
+sup_result sup_system_build_prisms(sup_system_builder *b, sup_error *error);
+/* Batches, pieces and the sums over them, once `place` is known. */
+sup_result sup_system_build_batches(sup_system_builder *b, sup_error *error);
+/* Arrays for keeping volume, once there are batches. */
+sup_result sup_system_build_volume(sup_system_builder *b, sup_error *error);
+
+#endif

@@ -1,0 +1,369 @@
+/* anchors.c - what each base hangs on, as arrays of a model. See anchors.h.
+ *
+ * Deviations from [komaritzan2022] section 3.2.2: the offset of a sliding base from the sum of its ring points is
+ * kept and turned with its frame, so that the rest pose stays exactly as it is (the chords between ring points sag by
+ * up to 4.9 % of the radius); the base is put back onto its own primitive, at its own distance from the axis, not onto
+ * whatever is nearest. */
+#include "tissue/anchors.h"
+
+#include "math/affine.h"
+
+static const double ring_share = 0.4;   /* of the bone's length from the joint */
+static const double slide_cosine = 0.5; /* bones that meet at a sharper angle at rest do not slide */
+static const double two_pi = 6.283185307179586;
+
+typedef struct binder {
+    const sup_volumetric_skeleton *skeleton;
+    const sup_tissue *tissue;
+    sup_anchors_def def;
+    sup_model_builder *builder;
+    const char *prefix;
+    sup_arena scratch;
+    int32_t *slide_ring;           /* [ball_count] first of its three rings, -1 for a ball without */
+    int32_t *slide_in, *slide_out; /* [ball_count] the piece that ends and the one that begins there */
+    bool *piece_twists;            /* [piece_count] */
+    int32_t *kind;                 /* [skin_count] KIND_* */
+    bool failed;
+} binder;
+
+enum { KIND_FREE, KIND_RIGID, KIND_SLIDE, KIND_TWIST, KIND_HELD, KIND_COUNT };
+
+static void *add(binder *b, const char *name, sup_array_type type, int64_t count)
+{
+    char full[32];
+    sup_format(full, sizeof full, "%s.%s", b->prefix, name);
+    void *array = sup_model_add(b->builder, full, type, count);
+    b->failed = b->failed || array == NULL;
+    return array;
+}
+
+static sup_vec3d direction_of(const sup_bone_piece *p)
+{
+    return sup_v3_scale(sup_v3_sub(p->to, p->from), 1.0 / sup_piece_length(p));
+}
+
+/* The capsule's axis at an end, in the bind pose. */
+static sup_vec3d axis_end(const sup_volumetric_skeleton *s, const sup_bone_piece *p, int end)
+{
+    sup_vec3d d = direction_of(p);
+    double inset = sup_piece_inset(s, p, end);
+    return end == 0 ? sup_v3_madd(p->from, inset, d) : sup_v3_madd(p->to, -inset, d);
+}
+
+/* Balls between one bone and one child, both real and nearly in line. */
+static void find_sliding(binder *b)
+{
+    const sup_volumetric_skeleton *s = b->skeleton;
+    int32_t rings = 0;
+    for (int32_t k = 0; k < s->ball_count; k++) {
+        int32_t node = s->balls[k].node, first = s->node_first[node];
+        b->slide_ring[k] = -1;
+        if (b->def.stick || s->node_first[node + 1] - first != 2) continue;
+        int32_t in = s->node_pieces[first], out = s->node_pieces[first + 1];
+        if (s->pieces[in].node_to != node) {
+            int32_t swap = in;
+            in = out;
+            out = swap;
+        }
+        const sup_bone_piece *p = &s->pieces[in], *c = &s->pieces[out];
+        if (p->node_to != node || c->node_from != node || p->is_virtual || c->is_virtual) continue;
+        if (b->piece_twists[in] || b->piece_twists[out]) continue;
+        if (sup_v3_dot(direction_of(p), direction_of(c)) < slide_cosine) continue;
+        b->slide_in[k] = in;
+        b->slide_out[k] = out;
+        b->slide_ring[k] = rings;
+        rings += 3;
+    }
+}
+
+/* Distance of a bone's ring from the joint. It lies on the straight part of the capsule where that goes so far. */
+static double ring_distance(const sup_volumetric_skeleton *s, const sup_bone_piece *p, int end)
+{
+    return fmax(ring_share * sup_piece_length(p), sup_piece_inset(s, p, end));
+}
+
+typedef struct ring {
+    sup_vec3d centre, axis, e, f; /* axis along parent and child; e and f across it */
+    double radius;
+} ring;
+
+/* which: 0 on the parent bone, 1 on the ball, 2 on the child bone. e of the three goes over into each other by the
+ * shortest turn of the axes. */
+static ring make_ring(const binder *b, int32_t ball, int which)
+{
+    const sup_volumetric_skeleton *s = b->skeleton;
+    const sup_bone_piece *in = &s->pieces[b->slide_in[ball]], *out = &s->pieces[b->slide_out[ball]];
+    sup_vec3d di = direction_of(in), d0 = direction_of(out), centre = s->balls[ball].centre;
+    sup_vec3d middle = sup_v3_unit_or(sup_v3_add(di, d0), di);
+    sup_vec3d across = fabs(middle.x) < 0.6 ? sup_v3(1, 0, 0) : sup_v3(0, 1, 0);
+    sup_vec3d e = sup_v3_unit_or(sup_v3_cross(middle, across), sup_v3(0, 0, 1));
+    ring r = {centre, which == 0 ? di : (which == 1 ? middle : d0), e, e, s->balls[ball].radius};
+    r.e = sup_quatd_rotate(sup_quatd_between(middle, r.axis), e);
+    r.f = sup_v3_cross(r.axis, r.e);
+    if (which == 1) return r;
+    const sup_bone_piece *p = which == 0 ? in : out;
+    double along = ring_distance(s, p, which == 0 ? 1 : 0);
+    r.centre = sup_v3_madd(centre, which == 0 ? -along : along, r.axis);
+    r.radius = p->radius;
+    return r;
+}
+
+static sup_vec3d ring_point(const ring *r, int32_t i)
+{
+    double angle = two_pi * i / SUP_RING_POINTS;
+    return sup_v3_madd(sup_v3_madd(r->centre, r->radius * cos(angle), r->e), r->radius * sin(angle), r->f);
+}
+
+/* The sliding ball that a base belongs to, and how far it is from there to the bone's ring: 0 at the ball. */
+static int32_t slide_of(const binder *b, int32_t v, int *side, double *share)
+{
+    const sup_volumetric_skeleton *s = b->skeleton;
+    sup_vec3d q = sup_tissue_point(b->tissue->base, v);
+    int32_t owner = b->tissue->base_owner[v];
+    if (b->tissue->base_class[v] == SUP_BASE_BALL) {
+        if (b->slide_ring[owner] < 0) return -1;
+        ring middle = make_ring(b, owner, 1);
+        double at = sup_v3_dot(sup_v3_sub(q, middle.centre), middle.axis);
+        *side = at < 0.0 ? 0 : 2;
+        const sup_bone_piece *p = &s->pieces[at < 0.0 ? b->slide_in[owner] : b->slide_out[owner]];
+        *share = fmin(fabs(at) / ring_distance(s, p, at < 0.0 ? 1 : 0), 1.0);
+        return owner;
+    }
+    const sup_bone_piece *p = &s->pieces[owner];
+    for (int end = 0; end < 2; end++) {
+        int32_t ball = end == 0 ? p->ball_from : p->ball_to;
+        if (ball < 0 || b->slide_ring[ball] < 0) continue;
+        sup_vec3d out = sup_v3_scale(direction_of(p), end == 0 ? 1.0 : -1.0);
+        double at = sup_v3_dot(sup_v3_sub(q, s->balls[ball].centre), out), limit = ring_distance(s, p, end);
+        if (at >= limit) continue;
+        *side = end == 0 ? 2 : 0;
+        *share = fmax(at / limit, 0.0);
+        return ball;
+    }
+    return -1;
+}
+
+static void sort_bases(binder *b, int32_t counts[KIND_COUNT])
+{
+    const sup_tissue *t = b->tissue;
+    for (int32_t v = 0; v < t->skin_count; v++) {
+        int side;
+        double share;
+        bool on_bone = t->base_class[v] == SUP_BASE_BONE;
+        b->kind[v] = KIND_RIGID;
+        if (t->base_class[v] == SUP_BASE_FREE)
+            b->kind[v] = KIND_FREE;
+        else if (t->base_class[v] == SUP_BASE_JOINT)
+            b->kind[v] = KIND_HELD;
+        else if (on_bone && b->piece_twists[t->base_owner[v]])
+            b->kind[v] = KIND_TWIST;
+        else if (slide_of(b, v, &side, &share) >= 0)
+            b->kind[v] = KIND_SLIDE;
+        counts[b->kind[v]]++;
+    }
+}
+
+static void put(float *out, sup_vec3d v)
+{
+    sup_v3_store(out, v);
+}
+
+/* Whether a ball turns with a piece at its node: with the mean of all of them, or with its child bone alone. */
+static bool ball_follows(const binder *b, const sup_joint_ball *ball, const sup_bone_piece *piece)
+{
+    const sup_volumetric_skeleton *s = b->skeleton;
+    bool begins = false;
+    if (piece->is_virtual && !ball->is_virtual) return false;
+    if (!b->def.whole || piece->node_from == ball->node) return true;
+    for (int32_t i = s->node_first[ball->node]; i < s->node_first[ball->node + 1]; i++) {
+        const sup_bone_piece *other = &s->pieces[s->node_pieces[i]];
+        begins = begins || (other->node_from == ball->node && (!other->is_virtual || ball->is_virtual));
+    }
+    return !begins;
+}
+
+static void write_skeleton(binder *b)
+{
+    const sup_volumetric_skeleton *s = b->skeleton;
+    int32_t *joint = add(b, "piece_joint", SUP_ARRAY_INT32, 3 * (int64_t)s->piece_count);
+    float *rest = add(b, "piece_rest", SUP_ARRAY_FLOAT, 8 * (int64_t)s->piece_count);
+    float *radius = add(b, "piece_radius", SUP_ARRAY_FLOAT, s->piece_count);
+    int32_t *ball_joint = add(b, "ball_joint", SUP_ARRAY_INT32, s->ball_count);
+    float *ball_rest = add(b, "ball_rest", SUP_ARRAY_FLOAT, 4 * (int64_t)s->ball_count);
+    int32_t *first = add(b, "ball_first", SUP_ARRAY_INT32, (int64_t)s->ball_count + 1);
+    int32_t count = 0;
+    for (int32_t k = 0; k < s->ball_count; k++) {
+        int32_t node = s->balls[k].node;
+        for (int32_t i = s->node_first[node]; i < s->node_first[node + 1]; i++)
+            count += ball_follows(b, &s->balls[k], &s->pieces[s->node_pieces[i]]);
+    }
+    int32_t *pieces = add(b, "ball_pieces", SUP_ARRAY_INT32, count);
+    if (b->failed) return;
+    for (int32_t p = 0; p < s->piece_count; p++) {
+        const sup_bone_piece *piece = &s->pieces[p];
+        joint[3 * p] = piece->joint;
+        joint[3 * p + 1] = piece->child;
+        joint[3 * p + 2] = b->piece_twists[p];
+        put(rest + 8 * (size_t)p, piece->from);
+        put(rest + 8 * (size_t)p + 4, piece->to);
+        rest[8 * (size_t)p + 3] = (float)sup_piece_inset(s, piece, 0);
+        rest[8 * (size_t)p + 7] = (float)sup_piece_inset(s, piece, 1);
+        radius[p] = (float)piece->radius;
+    }
+    count = 0;
+    for (int32_t k = 0; k < s->ball_count; k++) {
+        const sup_joint_ball *ball = &s->balls[k];
+        ball_joint[k] = ball->joint;
+        put(ball_rest + 4 * (size_t)k, ball->centre);
+        ball_rest[4 * (size_t)k + 3] = (float)ball->radius;
+        for (int32_t i = s->node_first[ball->node]; i < s->node_first[ball->node + 1]; i++) {
+            const sup_bone_piece *piece = &s->pieces[s->node_pieces[i]];
+            if (ball_follows(b, ball, piece))
+                pieces[count++] = 2 * s->node_pieces[i] + (piece->node_from == ball->node);
+        }
+        first[k + 1] = count;
+    }
+}
+
+static void write_rings(binder *b)
+{
+    const sup_volumetric_skeleton *s = b->skeleton;
+    int32_t rings = 0;
+    for (int32_t k = 0; k < s->ball_count; k++)
+        rings += b->slide_ring[k] < 0 ? 0 : 3;
+    int32_t *frame = add(b, "ring_frame", SUP_ARRAY_INT32, rings);
+    float *rest = add(b, "ring_rest", SUP_ARRAY_FLOAT, 3 * SUP_RING_POINTS * (int64_t)rings);
+    if (b->failed) return;
+    for (int32_t k = 0; k < s->ball_count; k++) {
+        if (b->slide_ring[k] < 0) continue;
+        int32_t frames[3] = {b->slide_in[k], s->piece_count + k, b->slide_out[k]};
+        for (int which = 0; which < 3; which++) {
+            int32_t index = b->slide_ring[k] + which;
+            ring r = make_ring(b, k, which);
+            frame[index] = frames[which];
+            for (int32_t i = 0; i < SUP_RING_POINTS; i++)
+                put(rest + 3 * ((size_t)index * SUP_RING_POINTS + (size_t)i), ring_point(&r, i));
+        }
+    }
+}
+
+static void write_slide(const binder *b, int32_t v, int32_t anchor, int32_t *index, float *value)
+{
+    const sup_volumetric_skeleton *s = b->skeleton;
+    int side = 0;
+    double share = 0.0;
+    int32_t ball = slide_of(b, v, &side, &share);
+    bool on_ball = b->tissue->base_class[v] == SUP_BASE_BALL;
+    int32_t owner = b->tissue->base_owner[v];
+    ring bone = make_ring(b, ball, side), middle = make_ring(b, ball, 1);
+    sup_vec3d q = sup_tissue_point(b->tissue->base, v), from = sup_v3_sub(q, bone.centre);
+    double turn = atan2(sup_v3_dot(from, bone.f), sup_v3_dot(from, bone.e)) / two_pi;
+    double place = (turn - floor(turn)) * SUP_RING_POINTS;
+    int32_t i = (int32_t)place % SUP_RING_POINTS, j = (i + 1) % SUP_RING_POINTS;
+    double part = place - floor(place);
+    double weights[4] = {(1.0 - part) * share, part * share, (1.0 - part) * (1.0 - share), part * (1.0 - share)};
+    sup_vec3d points[4] = {ring_point(&bone, i), ring_point(&bone, j), ring_point(&middle, i), ring_point(&middle, j)};
+    sup_vec3d sum = sup_v3(0, 0, 0);
+    for (int k = 0; k < 4; k++) {
+        int32_t first = (b->slide_ring[ball] + (k < 2 ? side : 1)) * SUP_RING_POINTS;
+        index[k] = first + (k % 2 == 0 ? i : j);
+        value[k] = (float)weights[k];
+        sum = sup_v3_madd(sum, weights[k], points[k]);
+    }
+    index[4] = on_ball ? s->piece_count + owner : owner;
+    index[5] = anchor;
+    put(value + 4, sup_v3_sub(q, sum));
+    sup_vec3d axis = on_ball ? s->balls[owner].centre : q;
+    if (!on_ball) {
+        sup_vec3d a = axis_end(s, &s->pieces[owner], 0), c = axis_end(s, &s->pieces[owner], 1);
+        axis = sup_v3_lerp(a, c, sup_v3_segment_parameter(q, a, c));
+    }
+    value[7] = (float)sup_v3_distance(q, axis);
+}
+
+static int32_t frame_of(const binder *b, int32_t v)
+{
+    int32_t owner = b->tissue->base_owner[v];
+    return b->tissue->base_class[v] == SUP_BASE_BALL ? b->skeleton->piece_count + owner : owner;
+}
+
+static void write_bases(binder *b, const int32_t counts[KIND_COUNT])
+{
+    const sup_volumetric_skeleton *s = b->skeleton;
+    const sup_tissue *t = b->tissue;
+    int32_t frames = s->piece_count + s->ball_count, slides = 0, twists = 0, held = 0, anchor = 0;
+    int32_t *vertex = add(b, "anchor_vertex", SUP_ARRAY_INT32, (int64_t)t->skin_count - counts[KIND_FREE]);
+    int32_t *rigid_first = add(b, "rigid_first", SUP_ARRAY_INT32, (int64_t)frames + 1);
+    int32_t *rigid_out = add(b, "rigid_out", SUP_ARRAY_INT32, counts[KIND_RIGID]);
+    float *rigid_rest = add(b, "rigid_rest", SUP_ARRAY_FLOAT, 3 * (int64_t)counts[KIND_RIGID]);
+    int32_t *slide_index = add(b, "slide_index", SUP_ARRAY_INT32, 6 * (int64_t)counts[KIND_SLIDE]);
+    float *slide_value = add(b, "slide_value", SUP_ARRAY_FLOAT, 8 * (int64_t)counts[KIND_SLIDE]);
+    int32_t *twist_index = add(b, "twist_index", SUP_ARRAY_INT32, 2 * (int64_t)counts[KIND_TWIST]);
+    float *twist_rest = add(b, "twist_rest", SUP_ARRAY_FLOAT, 4 * (int64_t)counts[KIND_TWIST]);
+    int32_t *held_index = add(b, "held_index", SUP_ARRAY_INT32, 2 * (int64_t)counts[KIND_HELD]);
+    float *held_rest = add(b, "held_rest", SUP_ARRAY_FLOAT, 3 * (int64_t)counts[KIND_HELD]);
+    int32_t *next = sup_arena_alloc(&b->scratch, (size_t)frames + 1, sizeof *next);
+    b->failed = b->failed || next == NULL;
+    if (b->failed) return;
+    for (int32_t v = 0; v < t->skin_count; v++)
+        if (b->kind[v] == KIND_RIGID) rigid_first[frame_of(b, v) + 1]++;
+    for (int32_t k = 0; k < frames; k++)
+        rigid_first[k + 1] += rigid_first[k];
+    memcpy(next, rigid_first, ((size_t)frames + 1) * sizeof *next);
+    for (int32_t v = 0; v < t->skin_count; v++) {
+        if (b->kind[v] == KIND_FREE) continue;
+        sup_vec3d q = sup_tissue_point(t->base, v);
+        if (b->kind[v] == KIND_RIGID) {
+            int32_t place = next[frame_of(b, v)]++;
+            rigid_out[place] = anchor;
+            put(rigid_rest + 3 * (size_t)place, q);
+        } else if (b->kind[v] == KIND_SLIDE) {
+            write_slide(b, v, anchor, slide_index + 6 * (size_t)slides, slide_value + 8 * (size_t)slides);
+            slides++;
+        } else if (b->kind[v] == KIND_HELD) {
+            held_index[2 * (size_t)held] = t->base_owner[v];
+            held_index[2 * (size_t)held + 1] = anchor;
+            put(held_rest + 3 * (size_t)held++, q);
+        } else {
+            const sup_bone_piece *p = &s->pieces[t->base_owner[v]];
+            twist_index[2 * (size_t)twists] = t->base_owner[v];
+            twist_index[2 * (size_t)twists + 1] = anchor;
+            put(twist_rest + 4 * (size_t)twists, q);
+            twist_rest[4 * (size_t)twists + 3] = (float)sup_v3_segment_parameter(q, p->from, p->to);
+            twists++;
+        }
+        vertex[anchor++] = v;
+    }
+}
+
+sup_result sup_anchors_bind(const sup_context *context, const sup_volumetric_skeleton *skeleton,
+                            const sup_tissue *tissue, const sup_anchors_def *def, sup_model_builder *builder,
+                            const char *prefix, sup_error *error)
+{
+    sup_context c = sup_context_resolve(context);
+    binder b = {.skeleton = skeleton, .tissue = tissue, .builder = builder, .prefix = prefix};
+    if (def != NULL) b.def = *def;
+    b.scratch = sup_arena_create(&c.allocator);
+    size_t balls = (size_t)skeleton->ball_count, pieces = (size_t)skeleton->piece_count;
+    b.slide_ring = sup_arena_alloc(&b.scratch, balls, sizeof *b.slide_ring);
+    b.slide_in = sup_arena_alloc(&b.scratch, balls, sizeof *b.slide_in);
+    b.slide_out = sup_arena_alloc(&b.scratch, balls, sizeof *b.slide_out);
+    b.piece_twists = sup_arena_alloc(&b.scratch, pieces, sizeof *b.piece_twists);
+    b.kind = sup_arena_alloc(&b.scratch, (size_t)tissue->skin_count, sizeof *b.kind);
+    b.failed =
+        b.slide_ring == NULL || b.slide_in == NULL || b.slide_out == NULL || b.piece_twists == NULL || b.kind == NULL;
+    if (!b.failed) {
+        int32_t counts[KIND_COUNT] = {0};
+        for (int32_t p = 0; p < skeleton->piece_count && b.def.twisting_joints != NULL; p++)
+            b.piece_twists[p] = skeleton->pieces[p].child >= 0 && b.def.twisting_joints[skeleton->pieces[p].joint];
+        find_sliding(&b);
+        sort_bases(&b, counts);
+        int32_t *joints = add(&b, "joint_count", SUP_ARRAY_INT32, 1);
+        if (joints != NULL) joints[0] = skeleton->joint_count;
+        write_skeleton(&b);
+        write_rings(&b);
+        write_bases(&b, counts);
+    }
+    sup_arena_destroy(&b.scratch);
+    return b.failed ? sup_fail_memory(error, "the anchors") : SUP_OK;
+}

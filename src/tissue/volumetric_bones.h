@@ -1,0 +1,120 @@
+/* volumetric_bones.h - the volumetric skeleton: bones as capsules, joints as balls, cones in the gaps between them.
+ *
+ * Based on: [komaritzan2018] Projective Skinning, [komaritzan2022] section 3.2.1 and appendix A.
+ * All positions are the rig's bind pose, world space, file units. Plain data to read. */
+#ifndef SUP_TISSUE_VOLUMETRIC_BONES_H
+#define SUP_TISSUE_VOLUMETRIC_BONES_H
+
+#include "base/base.h"
+#include "geometry/bvh.h"
+#include "math/vec3.h"
+#include "supple/rig.h"
+
+/* One straight piece of bone: from a joint to one of its children, or from a leaf joint to the end of its limb.
+ * A capsule of `radius` with its axis inset at both ends: [from + (ball radius + radius) d, to - (ball radius + radius)
+ * d]; at an end without a ball the axis runs up to the end, and the cap goes beyond it. */
+typedef struct sup_bone_piece {
+    int32_t joint;              /* rig joint that carries it */
+    int32_t child;              /* rig joint at its far end, -1 for a leaf's tail */
+    int32_t node_from, node_to; /* nodes at its ends */
+    sup_vec3d from, to;         /* joint centres, different points */
+    double radius;
+    int32_t ball_from, ball_to; /* balls at its ends, -1 for none (free end) */
+    bool is_virtual;            /* flesh without bone: shapes the tissue, anchors nothing */
+} sup_bone_piece;
+
+/* A ball where pieces meet. */
+typedef struct sup_joint_ball {
+    int32_t joint; /* rig joint at its centre */
+    int32_t node;
+    sup_vec3d centre;
+    double radius;
+    bool is_virtual; /* all of its pieces are */
+} sup_joint_ball;
+
+/* A point where pieces begin and end: one joint, or several in the same place. */
+typedef struct sup_skeleton_node {
+    int32_t joint; /* the first of them, whose parent lies elsewhere; for the end of a tail the joint that carries it */
+    int32_t ball;  /* -1 where only one piece ends */
+    sup_vec3d position;
+} sup_skeleton_node;
+
+/* A forest of pieces; several roots are allowed. */
+typedef struct sup_volumetric_skeleton {
+    int32_t piece_count, ball_count, node_count, joint_count;
+    sup_bone_piece *pieces;
+    sup_joint_ball *balls;
+    sup_skeleton_node *nodes;
+    int32_t *node_first;  /* [node_count+1] */
+    int32_t *node_pieces; /* [piece_count*2] pieces at each node, rising */
+    int32_t *joint_node;  /* [joint_count] node of each rig joint; a joint that was left out has its nearest one */
+    sup_arena arena;
+} sup_volumetric_skeleton;
+
+/* What was left out or changed, for reports. */
+typedef struct sup_skeleton_report {
+    int32_t dropped_joints; /* helpers outside the skin that move nothing */
+    int32_t joined_joints;  /* in the place of their parent: bones without length */
+    int32_t chained_joints; /* siblings that continue each other: a flat list of joints made a chain */
+    int32_t dropped_tails;  /* leaf bones too short to hold a capsule */
+    int32_t joining_pieces; /* virtual pieces between separate skeletons */
+    int32_t thin_pieces;    /* bones that come very near to the skin or leave it: thicker than 0.75 of that distance */
+    int32_t fitted_pieces;  /* r0 + r1 + 2 rb was more than the length */
+} sup_skeleton_report;
+
+/* The surface around the skeleton, and which joint moves what. Influences may be NULL: all joints count as moving. */
+typedef struct sup_tissue_skin {
+    int32_t vertex_count, triangle_count;
+    const float *positions;         /* [vertex_count*3] bind pose, world */
+    const int32_t *triangles;       /* [triangle_count*3] outward */
+    const int32_t *influence_first; /* [vertex_count+1] */
+    const int32_t *influence_joint; /* rig joints */
+    const float *influence_weight;  /* positive */
+} sup_tissue_skin;
+
+/* Zero means the default. */
+typedef struct sup_skeleton_def {
+    double radius_fraction;     /* of the distance from the bone to the skin; 0.75 */
+    double radius_scale;        /* of all radii made here; 1 */
+    const double *bone_radius;  /* [joint_count] of the pieces that each joint carries, file units, 0 = from the skin */
+    const double *ball_radius;  /* [joint_count] the same for the balls at the joints */
+    const double *bone_scale;   /* [joint_count] of the radii of the pieces that each joint carries; NULL = 1 */
+    const double *ball_scale;   /* [joint_count] the same for the balls */
+    const bool *virtual_joints; /* [joint_count] joints whose pieces are virtual */
+} sup_skeleton_def;
+
+/* `bvh` is that of the skin. Fails with "tissue.skeleton" when no piece is left. `report` may be NULL. */
+sup_result sup_skeleton_create(const sup_context *context, const sup_rig *rig, const sup_tissue_skin *skin,
+                               const sup_bvh *bvh, const sup_skeleton_def *def, sup_volumetric_skeleton **skeleton,
+                               sup_skeleton_report *report, sup_error *error);
+void sup_skeleton_destroy(sup_volumetric_skeleton *skeleton);
+
+/* Radii of pieces and balls: volumetric_bones_radii.c. Called by sup_skeleton_create. */
+sup_result sup_skeleton_radii(const sup_context *context, const sup_bvh *bvh, const sup_skeleton_def *def,
+                              sup_volumetric_skeleton *skeleton, sup_skeleton_report *report, sup_error *error);
+
+/* A place on the bone lines: piece and parameter in [0, 1] from `from` to `to`. */
+typedef struct sup_foot {
+    int32_t piece;
+    double parameter;
+} sup_foot;
+
+static inline double sup_piece_length(const sup_bone_piece *piece)
+{
+    return sup_v3_distance(piece->from, piece->to);
+}
+
+static inline sup_vec3d sup_foot_point(const sup_volumetric_skeleton *skeleton, sup_foot foot)
+{
+    const sup_bone_piece *piece = &skeleton->pieces[foot.piece];
+    return sup_v3_lerp(piece->from, piece->to, foot.parameter);
+}
+
+/* How far the capsule's axis is inset from an end, file units. */
+static inline double sup_piece_inset(const sup_volumetric_skeleton *skeleton, const sup_bone_piece *piece, int end)
+{
+    int32_t ball = end == 0 ? piece->ball_from : piece->ball_to;
+    return ball < 0 ? 0.0 : skeleton->balls[ball].radius + piece->radius;
+}
+
+#endif
