@@ -144,7 +144,7 @@ static int launch_stage(sup_crowd *crowd, int32_t stage, void *stream)
                                  stream);
         bad |= sup_gpu_show(&crowd->upsample, state, false, &crowd->out, stream);
     } else if (stage == STAGE_PART && crowd->graph_solves > 0) {
-        bad |= sup_gpu_part_step(&crowd->part, state, &crowd->out, stream);
+        bad |= sup_gpu_untangle_step(&crowd->part, state, &crowd->out, stream);
     }
     return bad;
 }
@@ -202,7 +202,7 @@ static void set_all(sup_crowd *crowd, setting to)
     require(sup_crowd_set(crowd, -1, "iterations", to.iterations, &e) == SUP_OK, "iterations", &e);
     require(sup_crowd_set(crowd, -1, "contact", to.contact, &e) == SUP_OK, "contact", &e);
     require(sup_crowd_set(crowd, -1, "fast", to.fast, &e) == SUP_OK, "fast", &e);
-    require(sup_crowd_set(crowd, -1, "parting", to.left != 0.0 ? 0.0 : 1.0, &e) == SUP_OK, "parting", &e);
+    require(sup_crowd_set(crowd, -1, "untangle", to.left != 0.0 ? 0.0 : 1.0, &e) == SUP_OK, "untangle", &e);
 }
 
 /* --- Objective --- */

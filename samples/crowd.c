@@ -61,7 +61,7 @@ static sup_result crowd_begin(crowd *c, sup_error *error)
         if (i < NEAR_ROWS * IN_A_ROW || result != SUP_OK) continue;
         result = sup_crowd_set(c->people, i, "fast", 1.0, error);
         if (result == SUP_OK) result = sup_crowd_set(c->people, i, "iterations", 3.0, error);
-        if (result == SUP_OK) result = sup_crowd_set(c->people, i, "parting", 0.0, error);
+        if (result == SUP_OK) result = sup_crowd_set(c->people, i, "untangle", 0.0, error);
     }
     return result == SUP_OK ? sup_crowd_reset(c->people, -1, error) : result;
 }

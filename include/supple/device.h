@@ -59,7 +59,7 @@ SUP_API void sup_crowd_destroy(sup_crowd *crowd);
 /* In all of these instance -1 means every instance. */
 
 /* Sets a live parameter; what instances differ in from step to step is their level of detail: "iterations", "tolerance",
- * "contact", "parting", "fast". Flesh that stands with its skeleton falls asleep by itself and then costs next to nothing. */
+ * "contact", "untangle", "fast". Flesh that stands with its skeleton falls asleep by itself and then costs next to nothing. */
 SUP_API sup_result sup_crowd_set(sup_crowd *crowd, int32_t instance, const char *name, double value, sup_error *error);
 /* A hidden instance goes on moving, and its shown skin is left as it is: nothing is upsampled. */
 SUP_API sup_result sup_crowd_hide(sup_crowd *crowd, int32_t instance, bool hidden, sup_error *error);

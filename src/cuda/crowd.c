@@ -151,7 +151,7 @@ void sup_crowd_give_orders(sup_crowd *crowd, int32_t instance)
     orders->friction = (float)values[SUP_PROJECTIVE_FRICTION];
     orders->contact = values[SUP_PROJECTIVE_CONTACT] != 0.0;
     orders->shared = values[SUP_PROJECTIVE_FAST] != 0.0;
-    orders->parting = values[SUP_PROJECTIVE_PARTING] != 0.0;
+    orders->parting = values[SUP_PROJECTIVE_UNTANGLE] != 0.0;
     sup_projective_forces(values, crowd->size, crowd->unit_metres, orders->fall);
     for (int32_t k = 0; k < 3; k++)
         orders->fall[k] *= crowd->time_step * crowd->time_step;
@@ -329,7 +329,7 @@ static int launch_show(sup_crowd *crowd, bool carry, void *stream)
     if (code != 0 || crowd->kind != SUP_CROWD_PROJECTIVE) return code;
     code = sup_gpu_show(&crowd->upsample, &crowd->state, carry, &crowd->out, stream);
     if (code != 0 || !crowd->graph_detects) return code; /* no skin touches skin */
-    return sup_gpu_part_step(&crowd->part, &crowd->state, &crowd->out, stream);
+    return sup_gpu_untangle_step(&crowd->part, &crowd->state, &crowd->out, stream);
 }
 
 /* Runs `what`, a sum of SUP_CROWD_STEP and others, from a graph that is recorded once. */
@@ -547,7 +547,7 @@ static int settle(sup_crowd *crowd, int32_t begin, int32_t end, void *stream)
     }
     if (code == 0 && touches) code = settle_touching(crowd, begin, &st, &body, joints.pose, stream);
     if (code == 0) code = sup_gpu_settled(system, &st, stream);
-    return code == 0 ? sup_gpu_part_reset(&crowd->part, begin, end - begin, stream) : code;
+    return code == 0 ? sup_gpu_untangle_reset(&crowd->part, begin, end - begin, stream) : code;
 }
 
 /* --- Frames --- */

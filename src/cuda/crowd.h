@@ -76,7 +76,7 @@ struct sup_crowd {
     sup_crowd_colliders colliders;
     sup_gpu_anchors anchors;
     sup_gpu_upsample upsample;
-    sup_gpu_part part;
+    sup_gpu_untangle part;
     sup_gpu_skin skin;
     sup_gpu_out out;
     /* Recorded launches, by what they do. */

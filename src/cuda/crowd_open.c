@@ -631,7 +631,7 @@ static sup_result open_body(sup_crowd *crowd, const sup_projective_view *view, c
 
 /* --- Parting --- */
 
-static void open_part_view(uploader *u, const sup_part_view *from, sup_part_view *to)
+static void open_part_view(uploader *u, const sup_untangle_view *from, sup_untangle_view *to)
 {
     int64_t n = from->vertex_count, bundles = u->crowd->part.bundle_count, coarse = from->coarse_count;
     size_t index = sizeof(int32_t);
@@ -652,10 +652,10 @@ static void open_part_view(uploader *u, const sup_part_view *from, sup_part_view
 }
 
 /* Room for as many characters at a time as the device can part. */
-static void open_part_room(uploader *u, const sup_part_view *view, sup_gpu_part *part)
+static void open_part_room(uploader *u, const sup_untangle_view *view, sup_gpu_untangle *part)
 {
     int64_t rooms = part->room_count, n = rooms * view->vertex_count;
-    part->room = (sup_gpu_part_room){.vertex = up(u, NULL, n, sizeof(sup_gpu_part_vertex)),
+    part->room = (sup_gpu_untangle_room){.vertex = up(u, NULL, n, sizeof(sup_gpu_untangle_vertex)),
                                      .state = up(u, NULL, n, sizeof(int32_t)),
                                      .wall = up(u, NULL, rooms * view->neighbour_first[view->vertex_count], 1),
                                      .turn = up(u, NULL, n, sizeof(uint32_t)),
@@ -666,29 +666,29 @@ static void open_part_room(uploader *u, const sup_part_view *view, sup_gpu_part 
                                      .dirty = up(u, NULL, rooms * part->bundle_count, sizeof(int32_t)),
                                      .again = up(u, NULL, rooms * part->bundle_count, sizeof(int32_t)),
                                      .place = up(u, NULL, rooms * part->bundle_count, sizeof(int32_t)),
-                                     .hits = up(u, NULL, rooms * SUP_GPU_PART_HITS, sizeof(sup_gpu_part_hit)),
-                                     .patches = up(u, NULL, rooms * SUP_GPU_PART_PATCHES, sizeof(sup_gpu_part_patch)),
-                                     .sorted = up(u, NULL, rooms * SUP_GPU_PART_PAIRS, sizeof(unsigned long long))};
+                                     .hits = up(u, NULL, rooms * SUP_GPU_UNTANGLE_HITS, sizeof(sup_gpu_untangle_hit)),
+                                     .patches = up(u, NULL, rooms * SUP_GPU_UNTANGLE_PATCHES, sizeof(sup_gpu_untangle_patch)),
+                                     .sorted = up(u, NULL, rooms * SUP_GPU_UNTANGLE_PAIRS, sizeof(unsigned long long))};
 }
 
 static sup_result open_part(sup_crowd *crowd, const sup_projective_view *from, sup_error *error)
 {
     enum { ROOMS_A_PROCESSOR = 2, JOINED_ALONE = 256, SPLIT_ALONE = 4, JOINED = 4 };
-    const sup_part_view *view = &from->part;
-    sup_gpu_part *part = &crowd->part;
+    const sup_untangle_view *view = &from->part;
+    sup_gpu_untangle *part = &crowd->part;
     uploader u = {crowd, error, false};
     int32_t rooms = ROOMS_A_PROCESSOR * crowd->device->info.processors, n = crowd->count;
     if (view->triangle_count == 0) return SUP_OK; /* too fine */
     unsigned char *held = sup_arena_alloc(&crowd->arena, (size_t)view->coarse_count, 1);
     int32_t *first_shown = sup_arena_alloc(&crowd->arena, (size_t)view->vertex_count, sizeof(int32_t));
-    sup_part_bundles bundles;
-    if (held == NULL || first_shown == NULL || !sup_part_bundles_create(view, &crowd->arena, &bundles))
+    sup_untangle_bundles bundles;
+    if (held == NULL || first_shown == NULL || !sup_untangle_bundles_create(view, &crowd->arena, &bundles))
         return sup_fail_memory(error, "the crowd");
     for (int32_t v = 0; v < view->vertex_count; v++)
         first_shown[v] = view->shown[view->shown_first[v]];
     for (int32_t i = 0; i < from->rigid_count; i++)
-        held[from->rigid_vertex[i]] = (view->close[from->rigid_vertex[i]] & SUP_PART_CARRIED) == 0;
-    part->bundle_count = (view->triangle_count + SUP_PART_BUNDLE - 1) / SUP_PART_BUNDLE;
+        held[from->rigid_vertex[i]] = (view->close[from->rigid_vertex[i]] & SUP_UNTANGLE_CARRIED) == 0;
+    part->bundle_count = (view->triangle_count + SUP_UNTANGLE_BUNDLE - 1) / SUP_UNTANGLE_BUNDLE;
     int32_t most = view->vertex_count > part->bundle_count ? view->vertex_count : part->bundle_count;
     part->words = (most + 31) / 32;
     part->room_count = rooms < 1 ? 1 : rooms < n ? rooms : n;
@@ -702,11 +702,11 @@ static sup_result open_part(sup_crowd *crowd, const sup_projective_view *from, s
     part->keep = crowd->device_keep;
     part->offset = up(&u, NULL, (int64_t)n * view->vertex_count, 3 * sizeof(float));
     part->moved = up(&u, NULL, (int64_t)n * part->words, sizeof(uint32_t));
-    part->frame = up(&u, NULL, n, sizeof(sup_gpu_part_frame));
+    part->frame = up(&u, NULL, n, sizeof(sup_gpu_untangle_frame));
     part->chosen = up(&u, NULL, (int64_t)n * part->words, sizeof(uint32_t));
     part->active = up(&u, NULL, (int64_t)n * part->bundle_count, sizeof(int32_t));
-    part->box = up(&u, NULL, (int64_t)n * part->bundle_count, SUP_GPU_PART_BOX_FOURS * sizeof(sup_gpu_four));
-    part->pair = up(&u, NULL, (int64_t)n * SUP_GPU_PART_PAIRS, sizeof(unsigned long long));
+    part->box = up(&u, NULL, (int64_t)n * part->bundle_count, SUP_GPU_UNTANGLE_BOX_FOURS * sizeof(sup_gpu_four));
+    part->pair = up(&u, NULL, (int64_t)n * SUP_GPU_UNTANGLE_PAIRS, sizeof(unsigned long long));
     part->vertex_first = up(&u, bundles.first, (int64_t)view->vertex_count + 1, sizeof(int32_t));
     part->vertex_bundles = up(&u, bundles.bundles, bundles.first[view->vertex_count], sizeof(int32_t));
     open_part_room(&u, view, part);

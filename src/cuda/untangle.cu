@@ -20,11 +20,11 @@ static_assert(ROUNDS * (3 + AROUND) + 2 < MOST_WALKS, "turns of a character");
 /* --- Where to look --- */
 
 /* What is shown of a character in this frame; projective_step.c: part. */
-static __device__ sup_gpu_part_frame begin_frame(const sup_gpu_part &g, const sup_gpu_state &st, int character)
+static __device__ sup_gpu_untangle_frame begin_frame(const sup_gpu_untangle &g, const sup_gpu_state &st, int character)
 {
     const sup_gpu_progress &p = st.progress[character];
     const sup_gpu_orders &in = st.orders[character];
-    sup_gpu_part_frame frame = g.frame[character];
+    sup_gpu_untangle_frame frame = g.frame[character];
     const bool rests = p.still >= STILL_CALM || (p.still > STILL_EASE && p.calm_part < 1.0f);
     frame.shows = in.contact && in.parting && !in.hidden;
     frame.keep = frame.stale ? 0.0f : rests ? 1.0f : *g.keep;
@@ -41,7 +41,7 @@ struct near_view {
     bool always[NEAR_AT_ONCE];
 };
 
-static __device__ near_view fetch_near(const sup_part_view &view, int v)
+static __device__ near_view fetch_near(const sup_untangle_view &view, int v)
 {
     near_view own = {};
 #pragma unroll
@@ -49,7 +49,7 @@ static __device__ near_view fetch_near(const sup_part_view &view, int v)
         const bool there = v < view.coarse_count;
         own.next[k] = there ? view.coarse_first[v] : 0;
         own.end[k] = there ? view.coarse_first[v + 1] : 0;
-        own.always[k] = there && (view.close[v] & SUP_PART_BETWEEN) != 0;
+        own.always[k] = there && (view.close[v] & SUP_UNTANGLE_BETWEEN) != 0;
     }
 #pragma unroll
     for (int k = 0; k < NEAR_AT_ONCE; k++) {
@@ -67,7 +67,7 @@ static __device__ void choose_bundle(uint32_t *chosen, int bundle)
 }
 
 /* Bits of the bundles around those of the vertices that are near something. */
-static __device__ void choose_bundles(const sup_part_view &view, const unsigned char *near, const near_view &own, int v,
+static __device__ void choose_bundles(const sup_untangle_view &view, const unsigned char *near, const near_view &own, int v,
                                       uint32_t *chosen)
 {
     bool wanted[NEAR_AT_ONCE];
@@ -85,14 +85,14 @@ static __device__ void choose_bundles(const sup_part_view &view, const unsigned 
 }
 
 __global__ void __launch_bounds__(CHOOSE_THREADS)
-    choose_kernel(const __grid_constant__ sup_gpu_part g, const __grid_constant__ sup_gpu_state st)
+    choose_kernel(const __grid_constant__ sup_gpu_untangle g, const __grid_constant__ sup_gpu_state st)
 {
     __shared__ int warps[CHOOSE_THREADS / 32];
-    const sup_part_view &view = g.view;
+    const sup_untangle_view &view = g.view;
     const int character = blockIdx.x, words = (g.bundle_count + 31) / 32;
     near_view own = fetch_near(view, threadIdx.x);
     wait_for_kernel();
-    sup_gpu_part_frame frame = begin_frame(g, st, character);
+    sup_gpu_untangle_frame frame = begin_frame(g, st, character);
     uint32_t *chosen = g.chosen + (size_t)character * g.words;
     const unsigned char *near = st.near + (size_t)character * view.coarse_count;
     int32_t *active = g.active + (size_t)character * g.bundle_count;
@@ -117,7 +117,7 @@ __global__ void __launch_bounds__(CHOOSE_THREADS)
     if (threadIdx.x == 0) g.frame[character] = frame;
 }
 
-static __device__ part_places places_of(const sup_gpu_part &g, const sup_gpu_out &out, const sup_gpu_part_frame &frame,
+static __device__ part_places places_of(const sup_gpu_untangle &g, const sup_gpu_out &out, const sup_gpu_untangle_frame &frame,
                                         int character)
 {
     part_places p = {};
@@ -130,36 +130,36 @@ static __device__ part_places places_of(const sup_gpu_part &g, const sup_gpu_out
     return p;
 }
 
-static __device__ part_boxes boxes_of(const sup_gpu_part &g, int character)
+static __device__ part_boxes boxes_of(const sup_gpu_untangle &g, int character)
 {
-    return {g.box + SUP_GPU_PART_BOX_FOURS * (size_t)character * g.bundle_count, g.bundle_count};
+    return {g.box + SUP_GPU_UNTANGLE_BOX_FOURS * (size_t)character * g.bundle_count, g.bundle_count};
 }
 
 __global__ void __launch_bounds__(PART_THREADS)
-    bound_kernel(const __grid_constant__ sup_gpu_part g, const __grid_constant__ sup_gpu_out out)
+    bound_kernel(const __grid_constant__ sup_gpu_untangle g, const __grid_constant__ sup_gpu_out out)
 {
     wait_for_kernel();
     const int character = blockIdx.y, warp = blockIdx.x * PART_WARPS + threadIdx.x / 32;
-    const sup_gpu_part_frame frame = g.frame[character];
+    const sup_gpu_untangle_frame frame = g.frame[character];
     bound_bundles(places_of(g, out, frame, character), g.active + (size_t)character * g.bundle_count, NULL,
                   frame.active_count, warp, gridDim.x * PART_WARPS, boxes_of(g, character));
 }
 
 __global__ void __launch_bounds__(PART_THREADS)
-    find_kernel(const __grid_constant__ sup_gpu_part g, const __grid_constant__ sup_gpu_out out)
+    find_kernel(const __grid_constant__ sup_gpu_untangle g, const __grid_constant__ sup_gpu_out out)
 {
     __shared__ part_triangle own[PART_WARPS][BUNDLE];
     __shared__ part_search search; /* threads have no room for so many addresses */
     wait_for_kernel();
     const int character = blockIdx.y, warps = gridDim.x * PART_WARPS;
     if (threadIdx.x == 0) {
-        const sup_gpu_part_frame frame = g.frame[character];
+        const sup_gpu_untangle_frame frame = g.frame[character];
         search = {places_of(g, out, frame, character),
                   g.active + (size_t)character * g.bundle_count,
                   frame.active_count,
                   NULL,
                   boxes_of(g, character),
-                  g.pair + (size_t)character * SUP_GPU_PART_PAIRS,
+                  g.pair + (size_t)character * SUP_GPU_UNTANGLE_PAIRS,
                   &g.frame[character].pair_count};
     }
     __syncthreads();
@@ -169,10 +169,10 @@ __global__ void __launch_bounds__(PART_THREADS)
 
 /* --- Parting --- */
 
-static __device__ sup_gpu_part_room room_at(const sup_gpu_part &g, int number)
+static __device__ sup_gpu_untangle_room room_at(const sup_gpu_untangle &g, int number)
 {
     const size_t n = number, vertices = n * g.view.vertex_count;
-    sup_gpu_part_room r = g.room;
+    sup_gpu_untangle_room r = g.room;
     r.vertex += vertices;
     r.state += vertices;
     r.wall += n * g.view.neighbour_first[g.view.vertex_count];
@@ -184,9 +184,9 @@ static __device__ sup_gpu_part_room room_at(const sup_gpu_part &g, int number)
     r.dirty += n * g.bundle_count;
     r.again += n * g.bundle_count;
     r.place += n * g.bundle_count;
-    r.hits += n * SUP_GPU_PART_HITS;
-    r.patches += n * SUP_GPU_PART_PATCHES;
-    r.sorted += n * SUP_GPU_PART_PAIRS;
+    r.hits += n * SUP_GPU_UNTANGLE_HITS;
+    r.patches += n * SUP_GPU_UNTANGLE_PATCHES;
+    r.sorted += n * SUP_GPU_UNTANGLE_PAIRS;
     return r;
 }
 
@@ -207,7 +207,7 @@ static __device__ void sort_pairs(const part_work &w, int count)
 /* How many hits of a sorted pair are kept: as many of a bundle as the CPU has room for. */
 static __device__ int kept_of(const part_work &w, int i)
 {
-    enum { MOST_OF_BUNDLE = 48 }; /* untangle_internal.h: SUP_PART_HITS */
+    enum { MOST_OF_BUNDLE = 48 }; /* untangle_internal.h: SUP_UNTANGLE_HITS */
     const unsigned long long key = w.r.sorted[i];
     int room = MOST_OF_BUNDLE;
     for (int k = i - 1; k >= 0 && room > 0 && bundle_of(w.r.sorted[k]) == bundle_of(key); k--)
@@ -218,14 +218,14 @@ static __device__ int kept_of(const part_work &w, int i)
 /* Returns how many hits the pairs come to, by the block; -1: there are too many. */
 static __device__ int take_pairs(part_work &w, int count)
 {
-    if (count > SUP_GPU_PART_PAIRS) return -1;
+    if (count > SUP_GPU_UNTANGLE_PAIRS) return -1;
     sort_pairs(w, count);
     unsigned long long hits = 0, all;
     for (int base = 0; base < count; base += MOVE_THREADS) {
         const int i = base + (int)threadIdx.x;
         const unsigned long long kept = i < count ? kept_of(w, i) : 0;
         const int first = (int)(hits + scan_block<MOVE_THREADS>(kept, w.sums, all));
-        const int room = min((int)kept, SUP_GPU_PART_HITS - first);
+        const int room = min((int)kept, SUP_GPU_UNTANGLE_HITS - first);
         if (room > 0) {
             const unsigned long long key = w.r.sorted[i];
             const part_triangle a = triangle_of(w.search.places, first_of(key));
@@ -235,7 +235,7 @@ static __device__ int take_pairs(part_work &w, int count)
         }
         hits += all;
     }
-    const int taken = min((int)hits, SUP_GPU_PART_HITS);
+    const int taken = min((int)hits, SUP_GPU_UNTANGLE_HITS);
     if (threadIdx.x == 0) w.counts.hits = taken;
     __syncthreads();
     return taken;
@@ -288,14 +288,14 @@ static __device__ int find_again(part_work &w, part_triangle (*own)[BUNDLE])
 static __device__ void end_round(part_work &w)
 {
     for (int i = threadIdx.x; i < w.counts.list; i += MOVE_THREADS) {
-        sup_gpu_part_vertex &vertex = w.r.vertex[w.r.list[i]];
+        sup_gpu_untangle_vertex &vertex = w.r.vertex[w.r.list[i]];
         vertex.way.w = 0.0f;
         vertex.patch = NO_PATCH;
         w.r.state[w.r.list[i]] &= KNOWN;
     }
     __syncthreads();
     for (int i = threadIdx.x; i < w.counts.hits; i += MOVE_THREADS) {
-        const sup_gpu_part_hit &hit = w.r.hits[i];
+        const sup_gpu_untangle_hit &hit = w.r.hits[i];
         for (int k = 0; k < 2; k++)
             if (hit.wall[k] >= 0) w.r.wall[hit.wall[k]] = 0;
         atomicAnd(&w.r.state[hit.outside], ~(OUTSIDE | PATCHED));
@@ -395,7 +395,7 @@ static __device__ int write_back(part_work &w, const sup_gpu_out &out, int chara
 }
 
 /* What is the same for all characters of a block. */
-static __device__ void open_room(part_work &w, const sup_gpu_part &g)
+static __device__ void open_room(part_work &w, const sup_gpu_untangle &g)
 {
     w.view = g.view;
     w.r = room_at(g, blockIdx.x);
@@ -409,8 +409,8 @@ static __device__ void open_room(part_work &w, const sup_gpu_part &g)
     w.bits = g.view.vertex_count <= 8 * (int)sizeof w.scratch.bits ? w.scratch.bits : w.r.bits;
 }
 
-static __device__ void open_character(part_work &w, const sup_gpu_part &g, const sup_gpu_state &st,
-                                      const sup_gpu_out &out, const sup_gpu_part_frame &frame, int character)
+static __device__ void open_character(part_work &w, const sup_gpu_untangle &g, const sup_gpu_state &st,
+                                      const sup_gpu_out &out, const sup_gpu_untangle_frame &frame, int character)
 {
     w.search.places = places_of(g, out, frame, character);
     w.search.places.view = &w.view;
@@ -420,7 +420,7 @@ static __device__ void open_character(part_work &w, const sup_gpu_part &g, const
     w.search.active = g.active + (size_t)character * g.bundle_count;
     w.search.active_count = frame.active_count;
     w.search.boxes = boxes_of(g, character);
-    w.search.pairs = g.pair + (size_t)character * SUP_GPU_PART_PAIRS;
+    w.search.pairs = g.pair + (size_t)character * SUP_GPU_UNTANGLE_PAIRS;
     w.touched = st.touched != NULL ? st.touched + (size_t)character * g.view.coarse_count : NULL;
     w.offset = g.offset + 3 * (size_t)character * g.view.vertex_count;
     w.moved = g.moved + (size_t)character * g.words;
@@ -442,12 +442,12 @@ static __device__ void part_pairs(part_work &w, int pairs, part_triangle (*own)[
 }
 
 /* A character, if something crosses in it, or, where `crosses` is not set, only was moved in the last frame. By the block. */
-static __device__ void part_character(part_work &w, part_triangle (*own)[BUNDLE], const sup_gpu_part &g,
+static __device__ void part_character(part_work &w, part_triangle (*own)[BUNDLE], const sup_gpu_untangle &g,
                                       const sup_gpu_state &st, const sup_gpu_out &out, int character, bool crosses)
 {
-    const sup_gpu_part_frame frame = g.frame[character];
+    const sup_gpu_untangle_frame frame = g.frame[character];
     const bool looks = !st.progress[character].asleep;
-    const int pairs = frame.pair_count <= SUP_GPU_PART_PAIRS ? frame.pair_count : 0;
+    const int pairs = frame.pair_count <= SUP_GPU_UNTANGLE_PAIRS ? frame.pair_count : 0;
     if (!frame.shows || (pairs > 0) != crosses || (frame.moved == 0 && pairs == 0)) return;
     if (threadIdx.x == 0) open_character(w, g, st, out, frame, character);
     __syncthreads();
@@ -461,7 +461,7 @@ static __device__ void part_character(part_work &w, part_triangle (*own)[BUNDLE]
 
 /* Blocks take characters in turn: there is no room for more of them at a time. First those that take longest. */
 __global__ void __launch_bounds__(MOVE_THREADS, 1)
-    part_kernel(const __grid_constant__ sup_gpu_part g, const __grid_constant__ sup_gpu_state st,
+    part_kernel(const __grid_constant__ sup_gpu_untangle g, const __grid_constant__ sup_gpu_state st,
                 const __grid_constant__ sup_gpu_out out)
 {
     __shared__ part_triangle own[MOVE_WARPS][BUNDLE];
@@ -474,12 +474,12 @@ __global__ void __launch_bounds__(MOVE_THREADS, 1)
 }
 
 /* Nothing was moved. */
-__global__ void __launch_bounds__(PART_THREADS) part_reset_kernel(const __grid_constant__ sup_gpu_part g, int first)
+__global__ void __launch_bounds__(PART_THREADS) part_reset_kernel(const __grid_constant__ sup_gpu_untangle g, int first)
 {
     wait_for_kernel();
     const int character = first + (int)blockIdx.y, i = blockIdx.x * PART_THREADS + threadIdx.x;
     const size_t n = g.view.vertex_count;
-    const sup_gpu_part_frame none = {};
+    const sup_gpu_untangle_frame none = {};
     if (i < (int)n) put(g.offset + 3 * (character * n + i), make_float4(0.0f, 0.0f, 0.0f, 0.0f));
     if (i < g.words) g.moved[(size_t)character * g.words + i] = 0;
     if (i == 0) g.frame[character] = none;
@@ -487,7 +487,7 @@ __global__ void __launch_bounds__(PART_THREADS) part_reset_kernel(const __grid_c
 
 /* --- Launches --- */
 
-extern "C" int sup_gpu_part_step(const sup_gpu_part *part, const sup_gpu_state *state, const sup_gpu_out *out,
+extern "C" int sup_gpu_untangle_step(const sup_gpu_untangle *part, const sup_gpu_state *state, const sup_gpu_out *out,
                                  void *stream)
 {
     cudaStream_t on = (cudaStream_t)stream;
@@ -499,7 +499,7 @@ extern "C" int sup_gpu_part_step(const sup_gpu_part *part, const sup_gpu_state *
     return (int)cudaGetLastError();
 }
 
-extern "C" int sup_gpu_part_reset(const sup_gpu_part *part, int32_t first, int32_t count, void *stream)
+extern "C" int sup_gpu_untangle_reset(const sup_gpu_untangle *part, int32_t first, int32_t count, void *stream)
 {
     if (part->view.triangle_count == 0) return 0;
     const int most = part->view.vertex_count > part->words ? part->view.vertex_count : part->words;

@@ -4,12 +4,12 @@
 
 #include "untangle/untangle.h"
 
-typedef struct sup_part_bundles {
+typedef struct sup_untangle_bundles {
     int32_t *first;   /* [vertex_count+1] */
     int32_t *bundles; /* of each vertex, each once, rising */
-} sup_part_bundles;
+} sup_untangle_bundles;
 
 /* Memory is `arena`'s. false: it has none left. */
-bool sup_part_bundles_create(const sup_part_view *view, sup_arena *arena, sup_part_bundles *to);
+bool sup_untangle_bundles_create(const sup_untangle_view *view, sup_arena *arena, sup_untangle_bundles *to);
 
 #endif

@@ -22,7 +22,7 @@ struct edge_end {
 static __device__ edge_end end_at(const part_work &w, int v)
 {
     /* All at once: what is not known has nothing there, but need not wait for that. */
-    const sup_gpu_part_vertex &vertex = w.r.vertex[v];
+    const sup_gpu_untangle_vertex &vertex = w.r.vertex[v];
     edge_end end = {vertex.x,     vertex.from,  get(w.view.rest + 3 * (size_t)v),
                     vertex.way.w, w.r.state[v], w.view.coarse[v]};
     if (end.state & KNOWN) return end;

@@ -12,15 +12,15 @@
 #include <limits.h>
 #include <math.h>
 
-enum { PART_THREADS = 256, PART_WARPS = PART_THREADS / 32, BUNDLE = SUP_PART_BUNDLE };
-/* Of sup_gpu_part_room.state: untangle.c. What is known has its place in `vertex`; PATCHED: its patch is not NO_PATCH. */
+enum { PART_THREADS = 256, PART_WARPS = PART_THREADS / 32, BUNDLE = SUP_UNTANGLE_BUNDLE };
+/* Of sup_gpu_untangle_room.state: untangle.c. What is known has its place in `vertex`; PATCHED: its patch is not NO_PATCH. */
 enum { KNOWN = 1, SEED = 2, OUTSIDE = 4, LISTED = 8, FOLD = 16, PATCHED = 32 };
 #define ROUNDING 2e-6f /* untangle_kernel.h */
 
 /* Where the vertices of a character are. */
 struct part_places {
-    const sup_part_view *view;
-    const int32_t *first_shown; /* of sup_gpu_part */
+    const sup_untangle_view *view;
+    const int32_t *first_shown; /* of sup_gpu_untangle */
     const char *shown;          /* the character's positions, */
     size_t stride;              /* bytes from one to the next */
     /* Before anything is moved: NULL where nothing was moved in the last frame either. */
@@ -28,7 +28,7 @@ struct part_places {
     float keep;
     /* And after: where those are that are known. */
     const int32_t *state;
-    const sup_gpu_part_vertex *vertex;
+    const sup_gpu_untangle_vertex *vertex;
 };
 
 /* Where a vertex came. */
@@ -63,7 +63,7 @@ struct part_triangle {
 
 static __device__ part_triangle triangle_of(const part_places &places, int number)
 {
-    const sup_part_view &view = *places.view;
+    const sup_untangle_view &view = *places.view;
     const int last = view.triangle_count - 1, at = min(number, last);
     part_triangle t;
     for (int k = 0; k < 3; k++) {
@@ -171,7 +171,7 @@ static __device__ bool same_way(const part_boxes &boxes, int i, int j)
            dot(axis_at(boxes, i), axis_at(boxes, j)) > sine_a * cosine_b + sine_b * cosine_a;
 }
 
-static __device__ bool is_beside(const sup_part_view &view, int a, int b)
+static __device__ bool is_beside(const sup_untangle_view &view, int a, int b)
 {
     if (a == b) return true;
     for (int i = view.beside_first[a]; i < view.beside_first[a + 1]; i++)
@@ -218,7 +218,7 @@ static __device__ bool goes_through(const part_triangle &t, float4 in, float4 fa
 /* Edges of `of` that go through `t`, triangle number `number`: at most `room` hits at `to`, or only their number where that
  * is NULL. One piece of code for both: they must not be rounded differently. */
 static __device__ __noinline__ int cut(const part_triangle &t, int number, const part_triangle &of,
-                                       sup_gpu_part_hit *to, int room)
+                                       sup_gpu_untangle_hit *to, int room)
 {
     const float square = dot(t.normal, t.normal), other = dot(of.normal, of.normal);
     float height[3];
@@ -233,7 +233,7 @@ static __device__ __noinline__ int cut(const part_triangle &t, int number, const
         const float low = first ? height[c] : height[next], high = first ? height[next] : height[c];
         if (!(square > 0.0f) || !(low < 0.0f && high >= 0.0f) || count == room) continue;
         float4 point;
-        sup_gpu_part_hit hit = {};
+        sup_gpu_untangle_hit hit = {};
         if (!goes_through(t, first ? of.p[c] : of.p[next], first ? of.p[next] : of.p[c], low / (low - high), square,
                           point, hit.weight))
             continue;
@@ -242,11 +242,11 @@ static __device__ __noinline__ int cut(const part_triangle &t, int number, const
             hit.inside = first ? of.corner[c] : of.corner[next];
             hit.outside = first ? of.corner[next] : of.corner[c];
             hit.triangle = number;
-            put(hit.means + SUP_GPU_PART_POINT, point);
-            put(hit.means + SUP_GPU_PART_NORMAL,
+            put(hit.means + SUP_GPU_UNTANGLE_POINT, point);
+            put(hit.means + SUP_GPU_UNTANGLE_NORMAL,
                 make_float4(t.normal.x / area, t.normal.y / area, t.normal.z / area, 0.0f));
-            hit.means[SUP_GPU_PART_SHARE] = edge / (edge + edge_of);
-            hit.means[SUP_GPU_PART_EDGE] = fminf(edge, edge_of);
+            hit.means[SUP_GPU_UNTANGLE_SHARE] = edge / (edge + edge_of);
+            hit.means[SUP_GPU_UNTANGLE_EDGE] = fminf(edge, edge_of);
             hit.depth = -low / area;
             hit.height = high / area;
             to[count] = hit;
@@ -289,7 +289,7 @@ struct part_search {
     int active_count;
     const int32_t *dirty; /* NULL: all of them */
     part_boxes boxes;
-    unsigned long long *pairs; /* [SUP_GPU_PART_PAIRS] */
+    unsigned long long *pairs; /* [SUP_GPU_UNTANGLE_PAIRS] */
     int *pair_count;
 };
 
@@ -320,7 +320,7 @@ static __device__ void compare(const part_search &s, const part_triangle *own, i
         const int hits = cut(t, 0, theirs, NULL, 3) + cut(theirs, 0, t, NULL, 3);
         if (hits == 0) continue;
         const int at = atomicAdd(s.pair_count, 1);
-        if (at < SUP_GPU_PART_PAIRS) s.pairs[at] = key_of(s.active[i], s.active[j], number, other, hits);
+        if (at < SUP_GPU_UNTANGLE_PAIRS) s.pairs[at] = key_of(s.active[i], s.active[j], number, other, hits);
     }
 }
 

@@ -35,15 +35,15 @@ union part_scratch {
 
 /* A character that a block parts, in shared memory. */
 struct part_work {
-    sup_part_view view;
+    sup_untangle_view view;
     part_search search;        /* places as they are known */
-    const unsigned char *held; /* of sup_gpu_part, as the next two */
+    const unsigned char *held; /* of sup_gpu_untangle, as the next two */
     const float *coarse_rest, *gap;
     const int32_t *vertex_first, *vertex_bundles;
     const int32_t *touched; /* [coarse_count] collider that skin lies on, -1 for none; NULL without colliders */
     float *offset;          /* of the last frame */
     uint32_t *moved;        /* bits of vertices that were */
-    sup_gpu_part_room r;
+    sup_gpu_untangle_room r;
     uint32_t *bits; /* of places in the list: scratch.bits where they fit */
     part_counts counts;
     int2 joins[32]; /* untangle_edges.cuh: join_later */
@@ -73,7 +73,7 @@ static __device__ unsigned lanes_before()
 /* A vertex is known before anything else is asked of it. What nothing is known of is where it came. */
 static __device__ void load_vertex(const part_work &w, int v, float4 from, float4 x)
 {
-    sup_gpu_part_vertex &to = w.r.vertex[v];
+    sup_gpu_untangle_vertex &to = w.r.vertex[v];
     to.from = from;
     to.x = to.best = x;
     to.move = to.way = make_float4(0.0f, 0.0f, 0.0f, 0.0f);

@@ -19,7 +19,7 @@ enum { AROUND = 2 };
 #define FOLD_PUSH 0.2f
 #define FOLD_SMOOTH 0.8f
 
-static __device__ const int32_t *corners_of(const part_work &w, const sup_gpu_part_hit &hit)
+static __device__ const int32_t *corners_of(const part_work &w, const sup_gpu_untangle_hit &hit)
 {
     return w.view.triangles + 3 * (size_t)hit.triangle;
 }
@@ -28,12 +28,12 @@ static __device__ const int32_t *corners_of(const part_work &w, const sup_gpu_pa
 
 /* What a hit touches: inner end, outer end, corners of the triangle. */
 struct touched_items {
-    const sup_gpu_part_hit *hits;
+    const sup_gpu_untangle_hit *hits;
     const int32_t *triangles;
 
     __device__ int operator()(int g, int k) const
     {
-        const sup_gpu_part_hit &hit = hits[g];
+        const sup_gpu_untangle_hit &hit = hits[g];
         return k == 0   ? hit.inside
                : k == 1 ? hit.outside
                : k < 5  ? triangles[3 * (size_t)hit.triangle + k - 2]
@@ -59,23 +59,23 @@ static __device__ void know_hits(part_work &w)
 static __device__ void keep_best(part_work &w, bool first)
 {
     for (int i = threadIdx.x; i < w.counts.known; i += MOVE_THREADS) {
-        sup_gpu_part_vertex &vertex = w.r.vertex[w.r.known[i]];
+        sup_gpu_untangle_vertex &vertex = w.r.vertex[w.r.known[i]];
         vertex.hits = vertex.sum = vertex.best_sum = 0;
     }
     __syncthreads();
     know_hits(w);
     const int known = w.counts.known;
     for (int i = threadIdx.x; i < known; i += MOVE_THREADS) {
-        sup_gpu_part_vertex &vertex = w.r.vertex[w.r.known[i]];
-        sup_gpu_part_vertex &root = w.r.vertex[cluster_of(w, w.r.known[i])];
+        sup_gpu_untangle_vertex &vertex = w.r.vertex[w.r.known[i]];
+        sup_gpu_untangle_vertex &root = w.r.vertex[cluster_of(w, w.r.known[i])];
         if (first) vertex.best_hits = vertex.hits;
         if (vertex.hits != 0) atomicAdd(&root.sum, vertex.hits);
         if (vertex.best_hits != 0) atomicAdd(&root.best_sum, vertex.best_hits);
     }
     __syncthreads();
     for (int i = threadIdx.x; i < known; i += MOVE_THREADS) {
-        sup_gpu_part_vertex &vertex = w.r.vertex[w.r.known[i]];
-        const sup_gpu_part_vertex &root = w.r.vertex[cluster_of(w, w.r.known[i])];
+        sup_gpu_untangle_vertex &vertex = w.r.vertex[w.r.known[i]];
+        const sup_gpu_untangle_vertex &root = w.r.vertex[cluster_of(w, w.r.known[i])];
         if (root.sum >= root.best_sum) continue;
         vertex.best_hits = vertex.hits;
         vertex.best = vertex.x;
@@ -98,22 +98,22 @@ static __device__ float4 ask(float4 asked, float4 normal, float way)
 static __device__ void ask_patches(part_work &w)
 {
     for (int i = threadIdx.x; i < w.counts.list; i += MOVE_THREADS) {
-        sup_gpu_part_vertex &vertex = w.r.vertex[w.r.list[i]];
+        sup_gpu_untangle_vertex &vertex = w.r.vertex[w.r.list[i]];
         if (vertex.patch < 0) continue;
-        sup_gpu_part_patch &patch = w.r.patches[vertex.patch];
+        sup_gpu_untangle_patch &patch = w.r.patches[vertex.patch];
         if (!patch.deep || patch.left) continue;
-        const float4 normal = get(patch.means + SUP_GPU_PART_NORMAL);
-        const float depth = dot(normal, minus(get(patch.means + SUP_GPU_PART_POINT), vertex.x));
+        const float4 normal = get(patch.means + SUP_GPU_UNTANGLE_NORMAL);
+        const float depth = dot(normal, minus(get(patch.means + SUP_GPU_UNTANGLE_POINT), vertex.x));
         if (!(depth > 0.0f)) continue;
         atomicMax(&patch.depth, __float_as_int(depth));
-        const float gap = GAP_PART * patch.means[SUP_GPU_PART_EDGE];
-        vertex.way = ask(vertex.way, normal, (1.0f - patch.means[SUP_GPU_PART_SHARE]) * (depth + gap));
+        const float gap = GAP_PART * patch.means[SUP_GPU_UNTANGLE_EDGE];
+        vertex.way = ask(vertex.way, normal, (1.0f - patch.means[SUP_GPU_UNTANGLE_SHARE]) * (depth + gap));
     }
     __syncthreads();
 }
 
 /* Two places near each other along the skin: what crosses there is no contact but a fold that is too tight. */
-static __device__ bool is_fold(const part_work &w, const sup_gpu_part_hit &hit)
+static __device__ bool is_fold(const part_work &w, const sup_gpu_untangle_hit &hit)
 {
     const int a = w.view.coarse[hit.inside], b = w.view.coarse[corners_of(w, hit)[0]];
     const float4 d = minus(get(w.coarse_rest + 3 * (size_t)a), get(w.coarse_rest + 3 * (size_t)b));
@@ -122,15 +122,15 @@ static __device__ bool is_fold(const part_work &w, const sup_gpu_part_hit &hit)
 }
 
 /* What a hit asks of its end and of the corners of its triangle. */
-static __device__ void set_asked(part_work &w, sup_gpu_part_hit &hit)
+static __device__ void set_asked(part_work &w, sup_gpu_untangle_hit &hit)
 {
     const bool has = hit.patch >= 0;
-    const sup_gpu_part_patch &patch = w.r.patches[has ? hit.patch : 0];
+    const sup_gpu_untangle_patch &patch = w.r.patches[has ? hit.patch : 0];
     const bool outer = has && patch.outer, deep = has && patch.deep, left = has && patch.left;
-    const float share = hit.means[SUP_GPU_PART_SHARE], edge = hit.means[SUP_GPU_PART_EDGE], *b = hit.weight;
-    float *normal = hit.means + SUP_GPU_PART_NORMAL;
+    const float share = hit.means[SUP_GPU_UNTANGLE_SHARE], edge = hit.means[SUP_GPU_UNTANGLE_EDGE], *b = hit.weight;
+    float *normal = hit.means + SUP_GPU_UNTANGLE_NORMAL;
     for (int k = 0; k < 3; k++)
-        normal[k] = deep ? patch.means[SUP_GPU_PART_NORMAL + k] : outer ? -normal[k] : normal[k];
+        normal[k] = deep ? patch.means[SUP_GPU_UNTANGLE_NORMAL + k] : outer ? -normal[k] : normal[k];
     const float end = fminf(outer ? hit.height : hit.depth, REACH * edge);
     const float depth = GAP_PART * edge + (deep ? __int_as_float(patch.depth) : end);
     hit.asks[0] = deep || left ? (int)NONE : outer ? hit.outside : hit.inside;
@@ -149,16 +149,16 @@ static __device__ void set_asked(part_work &w, sup_gpu_part_hit &hit)
 
 /* What hits ask of a vertex: those four, and in a fold only that its outer end is moved. */
 struct asked_items {
-    const sup_gpu_part_hit *hits;
+    const sup_gpu_untangle_hit *hits;
 
     __device__ int operator()(int g, int k) const
     {
-        const sup_gpu_part_hit &hit = hits[g];
+        const sup_gpu_untangle_hit &hit = hits[g];
         return k < 4 ? hit.asks[k] : k > 4 ? (int)END : hit.fold ? hit.outside : (int)NONE;
     }
 };
 
-static_assert(offsetof(sup_gpu_part_hit, asks) % 16 == 0 && sizeof(sup_gpu_part_hit) % 16 == 0, "four at a time");
+static_assert(offsetof(sup_gpu_untangle_hit, asks) % 16 == 0 && sizeof(sup_gpu_untangle_hit) % 16 == 0, "four at a time");
 
 /* In the order of the hits: also where several ask the same vertex. */
 static __device__ void ask_hits(part_work &w)
@@ -173,11 +173,11 @@ static __device__ void ask_hits(part_work &w)
         float4 way = w.r.vertex[v].way;
 #pragma unroll 4
         for (int h = 0; h < hits; h++) { /* all threads look at the same one */
-            const sup_gpu_part_hit &hit = w.r.hits[h];
+            const sup_gpu_untangle_hit &hit = w.r.hits[h];
             const int4 asks = *(const int4 *)hit.asks;
             if (asks.x != v && asks.y != v && asks.z != v && asks.w != v) continue;
             const int k = asks.x == v ? 0 : asks.y == v ? 1 : asks.z == v ? 2 : 3;
-            way = ask(way, get(hit.means + SUP_GPU_PART_NORMAL), hit.way[k]);
+            way = ask(way, get(hit.means + SUP_GPU_UNTANGLE_NORMAL), hit.way[k]);
         }
         w.r.vertex[v].way = way;
     }
@@ -192,7 +192,7 @@ static __device__ void set_moves(part_work &w)
     const int32_t *first = w.view.neighbour_first;
     for (int i = threadIdx.x; i < w.counts.list; i += MOVE_THREADS) {
         const int v = w.r.list[i];
-        sup_gpu_part_vertex &vertex = w.r.vertex[v];
+        sup_gpu_untangle_vertex &vertex = w.r.vertex[v];
         const bool fold = (w.r.state[v] & FOLD) != 0;
         const float length = sqrtf(dot(vertex.way, vertex.way));
         float scale = fold ? FOLD_PUSH : 1.0f;
@@ -294,7 +294,7 @@ static __device__ void move_all(part_work &w)
 {
     for (int i = threadIdx.x; i < w.counts.list; i += MOVE_THREADS) {
         const int coarse = w.view.coarse[w.r.list[i]];
-        sup_gpu_part_vertex &vertex = w.r.vertex[w.r.list[i]];
+        sup_gpu_untangle_vertex &vertex = w.r.vertex[w.r.list[i]];
         const float4 off = minus(add_scaled(vertex.x, 1.0f, vertex.move), vertex.from);
         const float length = sqrtf(dot(off, off)), most = is_held(w, coarse) ? 0.0f : FARTHEST * w.gap[coarse];
         vertex.x = add_scaled(vertex.from, length > most ? most / length : 1.0f, off);

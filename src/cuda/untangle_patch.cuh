@@ -23,7 +23,7 @@ static __device__ int edge_to(const part_work &w, int v, int other)
 static __device__ void raise_walls(part_work &w)
 {
     for (int i = threadIdx.x; i < 2 * w.counts.hits; i += MOVE_THREADS) {
-        sup_gpu_part_hit &hit = w.r.hits[i / 2];
+        sup_gpu_untangle_hit &hit = w.r.hits[i / 2];
         const int v = i % 2 ? hit.outside : hit.inside, e = edge_to(w, v, i % 2 ? hit.inside : hit.outside);
         atomicOr(&w.r.state[v], i % 2 ? OUTSIDE : SEED);
         hit.wall[i % 2] = e;
@@ -139,7 +139,7 @@ static __device__ int flood(part_work &w, int seed)
 static __device__ void make_patch(part_work &w, int first, bool outer)
 {
     const int side = outer ? OUTSIDE : SEED, number = w.counts.patches, count = flood(w, first);
-    const bool closed = count <= PATCH && number < SUP_GPU_PART_PATCHES;
+    const bool closed = count <= PATCH && number < SUP_GPU_UNTANGLE_PATCHES;
     const int32_t *queue = w.r.queue;
     if (closed)
         append_own<2>(
@@ -156,7 +156,7 @@ static __device__ void make_patch(part_work &w, int first, bool outer)
     }
     deep = __syncthreads_or(deep);
     if (closed && threadIdx.x == 0) {
-        sup_gpu_part_patch patch = {};
+        sup_gpu_untangle_patch patch = {};
         patch.deep = deep;
         patch.outer = outer;
         w.r.patches[number] = patch;
@@ -168,7 +168,7 @@ static __device__ void make_patch(part_work &w, int first, bool outer)
 /* Two skins that cross cut a patch out of each other: what is inside. By the block. */
 static __device__ void make_inner(part_work &w)
 {
-    const sup_gpu_part_hit *hits = w.r.hits;
+    const sup_gpu_untangle_hit *hits = w.r.hits;
     if (threadIdx.x == 0) w.counts.list = w.counts.patches = 0;
     __syncthreads();
     append<2>(w, w.counts.hits, true, [=](int g, int k) { return k == 0 ? hits[g].inside : (int)END; });
@@ -184,7 +184,7 @@ static __device__ void make_inner(part_work &w)
 }
 
 /* A hit whose inner end is in a patch with no way out. */
-static __device__ bool is_torn(const part_work &w, const sup_gpu_part_hit &hit)
+static __device__ bool is_torn(const part_work &w, const sup_gpu_untangle_hit &hit)
 {
     const int inner = w.r.vertex[hit.inside].patch;
     return inner >= 0 && !w.r.patches[inner].outer && w.r.patches[inner].torn;
@@ -196,7 +196,7 @@ static __device__ void make_outer(part_work &w)
     const int hits = w.counts.hits;
     for (int i = 0; i < hits;) {
         const int own = i + (int)threadIdx.x;
-        const sup_gpu_part_hit &hit = w.r.hits[min(own, hits - 1)];
+        const sup_gpu_untangle_hit &hit = w.r.hits[min(own, hits - 1)];
         const bool without = own < hits && !(w.r.state[hit.outside] & PATCHED) &&
                              (w.r.vertex[hit.inside].patch == OPEN || is_torn(w, hit));
         const int next = first_thread(w, without);
@@ -204,7 +204,7 @@ static __device__ void make_outer(part_work &w)
         i += next < MOVE_THREADS ? next + 1 : MOVE_THREADS;
     }
     for (int i = threadIdx.x; i < hits; i += MOVE_THREADS) {
-        const sup_gpu_part_hit &hit = w.r.hits[i];
+        const sup_gpu_untangle_hit &hit = w.r.hits[i];
         const int outer = w.r.vertex[hit.outside].patch;
         if (is_torn(w, hit) && outer >= 0 && w.r.patches[outer].outer)
             w.r.patches[w.r.vertex[hit.inside].patch].left = 1;
@@ -213,7 +213,7 @@ static __device__ void make_outer(part_work &w)
 }
 
 /* The patch that a hit belongs to, -1 for none. */
-static __device__ int patch_of(const part_work &w, const sup_gpu_part_hit &hit)
+static __device__ int patch_of(const part_work &w, const sup_gpu_untangle_hit &hit)
 {
     const int inner = w.r.vertex[hit.inside].patch, outer = w.r.vertex[hit.outside].patch;
     const bool inside = inner >= 0 && !w.r.patches[inner].outer;
@@ -225,10 +225,10 @@ static __device__ int patch_of(const part_work &w, const sup_gpu_part_hit &hit)
 /* The plane of a patch: its hits in order, by a warp whose first lanes have a number each, as they stand side by side in a hit. */
 static __device__ void fit_patch(part_work &w, int number, int hits)
 {
-    enum { NORMAL = SUP_GPU_PART_NORMAL, EDGE = SUP_GPU_PART_EDGE };
+    enum { NORMAL = SUP_GPU_UNTANGLE_NORMAL, EDGE = SUP_GPU_UNTANGLE_EDGE };
     const unsigned all = 0xffffffffu;
-    const int lane = lane_of(), own = min(lane, SUP_GPU_PART_MEANS - 1);
-    sup_gpu_part_patch &patch = w.r.patches[number];
+    const int lane = lane_of(), own = min(lane, SUP_GPU_UNTANGLE_MEANS - 1);
+    sup_gpu_untangle_patch &patch = w.r.patches[number];
     const float sign = patch.outer && own >= NORMAL && own < EDGE ? -1.0f : 1.0f; /* the way out, or in */
     float sum = 0.0f, weight = 0.0f;
     for (int base = 0; base < hits; base += 32) {
@@ -242,9 +242,9 @@ static __device__ void fit_patch(part_work &w, int number, int hits)
                                 __shfl_sync(all, sum, NORMAL + 2), 0.0f);
     const float length = sqrtf(dot(normal, normal));
     const bool left = !(length > LEAST_AGREE * weight);
-    if (lane < SUP_GPU_PART_MEANS) {
+    if (lane < SUP_GPU_UNTANGLE_MEANS) {
         const float by = own >= NORMAL && own < EDGE ? length : weight, mean = sum / by;
-        const bool kept = left && own != SUP_GPU_PART_SHARE && own != EDGE;
+        const bool kept = left && own != SUP_GPU_UNTANGLE_SHARE && own != EDGE;
         patch.means[own] = kept ? sum : mean;
     }
     if (lane == 0) {

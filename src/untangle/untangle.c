@@ -25,20 +25,20 @@ static const float fold_push = 0.2f;     /* of what folds ask for, */
 static const float fold_smooth = 0.8f;   /* and of the way to the mean of the neighbours */
 
 enum { NO_PATCH = -1, OPEN = -2 };
-enum { SEED = 2, OUTSIDE = 4, LISTED = 8, FOLD = 16, KNOWN = 32 }; /* of `state`, with SUP_PART_LOADED */
+enum { SEED = 2, OUTSIDE = 4, LISTED = 8, FOLD = 16, KNOWN = 32 }; /* of `state`, with SUP_UNTANGLE_LOADED */
 
 /* Every vertex is loaded before anything else is asked of it. */
-static void load_vertex(const sup_part_work *w, int32_t v)
+static void load_vertex(const sup_untangle_work *w, int32_t v)
 {
-    if (w->state[v] & SUP_PART_LOADED) return;
-    const float *from = sup_part_place(w, v);
-    sup_part_vertex *vertex = &w->vertex[v];
-    *vertex = (sup_part_vertex){.patch = NO_PATCH, .parent = v};
+    if (w->state[v] & SUP_UNTANGLE_LOADED) return;
+    const float *from = sup_untangle_place(w, v);
+    sup_untangle_vertex *vertex = &w->vertex[v];
+    *vertex = (sup_untangle_vertex){.patch = NO_PATCH, .parent = v};
     for (int32_t k = 0; k < 3; k++) {
         vertex->from[k] = from[k];
         vertex->x[k] = from[k] + w->def->keep * w->def->offset[3 * (size_t)v + (size_t)k];
     }
-    w->state[v] |= SUP_PART_LOADED;
+    w->state[v] |= SUP_UNTANGLE_LOADED;
 }
 
 static float length_of(const float *a)
@@ -46,21 +46,21 @@ static float length_of(const float *a)
     return sqrtf(a[0] * a[0] + a[1] * a[1] + a[2] * a[2]);
 }
 
-static const int32_t *corners_of(const sup_part_work *w, const sup_part_hit *hit)
+static const int32_t *corners_of(const sup_untangle_work *w, const sup_untangle_hit *hit)
 {
     return w->view->triangles + 3 * (size_t)hit->triangle;
 }
 
 /* --- What hangs together: it is moved, or left, as a whole --- */
 
-static int32_t cluster_of(const sup_part_work *w, int32_t v)
+static int32_t cluster_of(const sup_untangle_work *w, int32_t v)
 {
     while (w->vertex[v].parent != v)
         v = w->vertex[v].parent = w->vertex[w->vertex[v].parent].parent;
     return v;
 }
 
-static void join(const sup_part_work *w, int32_t a, int32_t b)
+static void join(const sup_untangle_work *w, int32_t a, int32_t b)
 {
     int32_t x = cluster_of(w, a), y = cluster_of(w, b);
     if (x < y) w->vertex[y].parent = x;
@@ -68,7 +68,7 @@ static void join(const sup_part_work *w, int32_t a, int32_t b)
 }
 
 /* From now on its place counts. */
-static void know(sup_part_work *w, int32_t v)
+static void know(sup_untangle_work *w, int32_t v)
 {
     load_vertex(w, v);
     if (w->state[v] & KNOWN) return;
@@ -78,12 +78,12 @@ static void know(sup_part_work *w, int32_t v)
 }
 
 /* Clusters that cross less than ever before keep their places. */
-static void keep_best(sup_part_work *w, bool first)
+static void keep_best(sup_untangle_work *w, bool first)
 {
-    sup_part_at at = {-1, 0};
+    sup_untangle_at at = {-1, 0};
     for (int32_t i = 0; i < w->known_count; i++)
         w->vertex[w->known[i]].hits = 0;
-    for (const sup_part_hit *hit = sup_part_next(w, &at); hit != NULL; hit = sup_part_next(w, &at)) {
+    for (const sup_untangle_hit *hit = sup_untangle_next(w, &at); hit != NULL; hit = sup_untangle_next(w, &at)) {
         know(w, hit->inside);
         know(w, hit->outside);
         join(w, hit->inside, hit->outside);
@@ -96,13 +96,13 @@ static void keep_best(sup_part_work *w, bool first)
     for (int32_t i = 0; i < w->known_count; i++)
         w->vertex[w->known[i]].sum = w->vertex[w->known[i]].best_sum = 0;
     for (int32_t i = 0; i < w->known_count; i++) {
-        sup_part_vertex *vertex = &w->vertex[w->known[i]], *root = &w->vertex[cluster_of(w, w->known[i])];
+        sup_untangle_vertex *vertex = &w->vertex[w->known[i]], *root = &w->vertex[cluster_of(w, w->known[i])];
         if (first) vertex->best_hits = vertex->hits;
         root->sum += vertex->hits;
         root->best_sum += vertex->best_hits;
     }
     for (int32_t i = 0; i < w->known_count; i++) {
-        sup_part_vertex *vertex = &w->vertex[w->known[i]], *root = &w->vertex[cluster_of(w, w->known[i])];
+        sup_untangle_vertex *vertex = &w->vertex[w->known[i]], *root = &w->vertex[cluster_of(w, w->known[i])];
         if (root->sum >= root->best_sum) continue;
         vertex->best_hits = vertex->hits;
         memcpy(vertex->best, vertex->x, sizeof vertex->best);
@@ -111,7 +111,7 @@ static void keep_best(sup_part_work *w, bool first)
 
 /* --- Patches --- */
 
-static void enlist(sup_part_work *w, int32_t v)
+static void enlist(sup_untangle_work *w, int32_t v)
 {
     know(w, v);
     if (w->state[v] & LISTED) return;
@@ -120,7 +120,7 @@ static void enlist(sup_part_work *w, int32_t v)
 }
 
 /* Marks the edge of a hit, from both ends: patches end there. */
-static void set_wall(sup_part_work *w, const sup_part_hit *hit, unsigned char wall)
+static void set_wall(sup_untangle_work *w, const sup_untangle_hit *hit, unsigned char wall)
 {
     const int32_t *first = w->view->neighbour_first, *neighbours = w->view->neighbours;
     const int32_t ends[2] = {hit->inside, hit->outside};
@@ -131,9 +131,9 @@ static void set_wall(sup_part_work *w, const sup_part_hit *hit, unsigned char wa
 
 /* All that is on the side of a vertex where an edge crosses, from neighbour to neighbour, along edges that do not cross.
  * Returns how many; more than PATCH: it does not end. */
-static int32_t flood(sup_part_work *w, int32_t seed, int32_t patch)
+static int32_t flood(sup_untangle_work *w, int32_t seed, int32_t patch)
 {
-    const sup_part_view *view = w->view;
+    const sup_untangle_view *view = w->view;
     int32_t count = 1;
     w->queue[0] = seed;
     w->vertex[seed].patch = patch;
@@ -150,12 +150,12 @@ static int32_t flood(sup_part_work *w, int32_t seed, int32_t patch)
 }
 
 /* The patch around a vertex; `outer`: what is outside. */
-static void make_patch(sup_part_work *w, int32_t first, bool outer)
+static void make_patch(sup_untangle_work *w, int32_t first, bool outer)
 {
     unsigned char side = outer ? OUTSIDE : SEED;
     int32_t count = flood(w, first, w->patch_count);
     bool closed = count <= PATCH && w->patch_count < w->patch_most;
-    sup_part_patch patch = {.outer = outer};
+    sup_untangle_patch patch = {.outer = outer};
     for (int32_t k = 0; k < count; k++) {
         int32_t v = w->queue[k];
         bool seed = (w->state[v] & side) != 0;
@@ -169,10 +169,10 @@ static void make_patch(sup_part_work *w, int32_t first, bool outer)
 }
 
 /* Two skins that cross cut a patch out of each other: what is inside. */
-static void make_inner(sup_part_work *w)
+static void make_inner(sup_untangle_work *w)
 {
-    sup_part_at at = {-1, 0};
-    for (const sup_part_hit *hit = sup_part_next(w, &at); hit != NULL; hit = sup_part_next(w, &at)) {
+    sup_untangle_at at = {-1, 0};
+    for (const sup_untangle_hit *hit = sup_untangle_next(w, &at); hit != NULL; hit = sup_untangle_next(w, &at)) {
         enlist(w, hit->inside);
         w->state[hit->inside] |= SEED;
         w->state[hit->outside] |= OUTSIDE;
@@ -185,10 +185,10 @@ static void make_inner(sup_part_work *w)
 
 /* Where skin was pressed through its own body from within, what is inside does not end; where a thumb has come out of a
  * hand on the other side, it has no way out. Then the patch is what is outside, if that ends. */
-static void make_outer(sup_part_work *w)
+static void make_outer(sup_untangle_work *w)
 {
-    sup_part_at at = {-1, 0};
-    for (const sup_part_hit *hit = sup_part_next(w, &at); hit != NULL; hit = sup_part_next(w, &at)) {
+    sup_untangle_at at = {-1, 0};
+    for (const sup_untangle_hit *hit = sup_untangle_next(w, &at); hit != NULL; hit = sup_untangle_next(w, &at)) {
         int32_t inner = w->vertex[hit->inside].patch;
         bool torn = inner >= 0 && !w->patches[inner].outer && w->patches[inner].torn;
         if (inner != OPEN && !torn) continue;
@@ -198,7 +198,7 @@ static void make_outer(sup_part_work *w)
     }
 }
 
-static sup_part_patch *patch_of(const sup_part_work *w, const sup_part_hit *hit)
+static sup_untangle_patch *patch_of(const sup_untangle_work *w, const sup_untangle_hit *hit)
 {
     int32_t inner = w->vertex[hit->inside].patch, outer = w->vertex[hit->outside].patch;
     bool inside = inner >= 0 && !w->patches[inner].outer;
@@ -208,11 +208,11 @@ static sup_part_patch *patch_of(const sup_part_work *w, const sup_part_hit *hit)
 }
 
 /* The planes of the patches from `first` on. */
-static void fit_patches(sup_part_work *w, int32_t first)
+static void fit_patches(sup_untangle_work *w, int32_t first)
 {
-    sup_part_at at = {-1, 0};
-    for (const sup_part_hit *hit = sup_part_next(w, &at); hit != NULL; hit = sup_part_next(w, &at)) {
-        sup_part_patch *patch = patch_of(w, hit);
+    sup_untangle_at at = {-1, 0};
+    for (const sup_untangle_hit *hit = sup_untangle_next(w, &at); hit != NULL; hit = sup_untangle_next(w, &at)) {
+        sup_untangle_patch *patch = patch_of(w, hit);
         if (patch == NULL || patch - w->patches < first) continue;
         for (int32_t k = 0; k < 3; k++) {
             patch->point[k] += hit->point[k];
@@ -223,7 +223,7 @@ static void fit_patches(sup_part_work *w, int32_t first)
         patch->weight += 1.0f;
     }
     for (int32_t i = first; i < w->patch_count; i++) {
-        sup_part_patch *patch = &w->patches[i];
+        sup_untangle_patch *patch = &w->patches[i];
         float length = length_of(patch->normal);
         patch->torn = !(length > agree * patch->weight);
         patch->left = !(length > least_agree * patch->weight);
@@ -238,9 +238,9 @@ static void fit_patches(sup_part_work *w, int32_t first)
 
 /* --- Moves --- */
 
-static void ask(sup_part_work *w, int32_t v, const float *normal, float way)
+static void ask(sup_untangle_work *w, int32_t v, const float *normal, float way)
 {
-    sup_part_vertex *vertex = &w->vertex[v];
+    sup_untangle_vertex *vertex = &w->vertex[v];
     enlist(w, v);
     for (int32_t k = 0; k < 3; k++)
         vertex->way[k] += way * normal[k];
@@ -248,12 +248,12 @@ static void ask(sup_part_work *w, int32_t v, const float *normal, float way)
 }
 
 /* Patches go to their planes as a whole, but for the share of what they are in. */
-static void ask_patches(sup_part_work *w)
+static void ask_patches(sup_untangle_work *w)
 {
     int32_t count = w->list_count;
     for (int32_t i = 0; i < count; i++) {
-        const sup_part_vertex *vertex = &w->vertex[w->list[i]];
-        sup_part_patch *patch = vertex->patch >= 0 ? &w->patches[vertex->patch] : NULL;
+        const sup_untangle_vertex *vertex = &w->vertex[w->list[i]];
+        sup_untangle_patch *patch = vertex->patch >= 0 ? &w->patches[vertex->patch] : NULL;
         if (patch == NULL || !patch->deep || patch->left) continue;
         float depth = 0.0f;
         for (int32_t k = 0; k < 3; k++)
@@ -264,7 +264,7 @@ static void ask_patches(sup_part_work *w)
 }
 
 /* Two places near each other along the skin: what crosses there is no contact but a fold that is too tight. */
-static bool is_fold(const sup_part_work *w, const sup_part_hit *hit)
+static bool is_fold(const sup_untangle_work *w, const sup_untangle_hit *hit)
 {
     int32_t a = w->view->coarse[hit->inside], b = w->view->coarse[corners_of(w, hit)[0]];
     vec d = sub(w->def->rest + 3 * (size_t)a, w->def->rest + 3 * (size_t)b);
@@ -272,7 +272,7 @@ static bool is_fold(const sup_part_work *w, const sup_part_hit *hit)
     return dot(d, d) < most * most;
 }
 
-static void mark_fold(sup_part_work *w, const sup_part_hit *hit)
+static void mark_fold(sup_untangle_work *w, const sup_untangle_hit *hit)
 {
     enlist(w, hit->outside);
     w->state[hit->inside] |= FOLD;
@@ -281,11 +281,11 @@ static void mark_fold(sup_part_work *w, const sup_part_hit *hit)
         w->state[corners_of(w, hit)[k]] |= FOLD;
 }
 
-static void ask_hits(sup_part_work *w)
+static void ask_hits(sup_untangle_work *w)
 {
-    sup_part_at at = {-1, 0};
-    for (const sup_part_hit *hit = sup_part_next(w, &at); hit != NULL; hit = sup_part_next(w, &at)) {
-        const sup_part_patch *patch = patch_of(w, hit);
+    sup_untangle_at at = {-1, 0};
+    for (const sup_untangle_hit *hit = sup_untangle_next(w, &at); hit != NULL; hit = sup_untangle_next(w, &at)) {
+        const sup_untangle_patch *patch = patch_of(w, hit);
         if (patch != NULL && patch->left) continue;
         bool outer = patch != NULL && patch->outer, deep = patch != NULL && patch->deep;
         const float sign = outer ? -1.0f : 1.0f, *b = hit->weight;
@@ -302,13 +302,13 @@ static void ask_hits(sup_part_work *w)
 }
 
 /* Sum over the neighbours of a vertex, of their places or of their moves. Returns how many there are. */
-static int32_t sum_around(const sup_part_work *w, int32_t v, bool moves, float sum[3])
+static int32_t sum_around(const sup_untangle_work *w, int32_t v, bool moves, float sum[3])
 {
-    const sup_part_view *view = w->view;
+    const sup_untangle_view *view = w->view;
     sum[0] = sum[1] = sum[2] = 0.0f;
     for (int32_t e = view->neighbour_first[v]; e < view->neighbour_first[v + 1]; e++) {
         load_vertex(w, view->neighbours[e]);
-        const sup_part_vertex *vertex = &w->vertex[view->neighbours[e]];
+        const sup_untangle_vertex *vertex = &w->vertex[view->neighbours[e]];
         for (int32_t k = 0; k < 3; k++)
             sum[k] += moves ? vertex->move[k] : vertex->x[k];
     }
@@ -316,11 +316,11 @@ static int32_t sum_around(const sup_part_work *w, int32_t v, bool moves, float s
 }
 
 /* What all crossings together ask of a vertex, but no farther than one of them; folds are smoothed. */
-static void set_moves(sup_part_work *w)
+static void set_moves(sup_untangle_work *w)
 {
     for (int32_t i = 0; i < w->list_count; i++) {
         int32_t v = w->list[i];
-        sup_part_vertex *vertex = &w->vertex[v];
+        sup_untangle_vertex *vertex = &w->vertex[v];
         bool fold = (w->state[v] & FOLD) != 0;
         float length = length_of(vertex->way), scale = fold ? fold_push : 1.0f, sum[3];
         if (length > vertex->most) scale *= vertex->most / length;
@@ -334,9 +334,9 @@ static void set_moves(sup_part_work *w)
 }
 
 /* Skin around what is moved follows by degrees. */
-static void spread(sup_part_work *w)
+static void spread(sup_untangle_work *w)
 {
-    const sup_part_view *view = w->view;
+    const sup_untangle_view *view = w->view;
     int32_t moved = w->list_count, begin = 0;
     for (int32_t ring = 0; ring < AROUND; ring++) {
         int32_t end = w->list_count;
@@ -357,16 +357,16 @@ static void spread(sup_part_work *w)
 }
 
 /* How far from where it came a vertex may be. */
-static float most_at(const sup_part_work *w, int32_t v)
+static float most_at(const sup_untangle_work *w, int32_t v)
 {
     int32_t coarse = w->view->coarse[v];
     return w->def->held[coarse] ? 0.0f : farthest * w->def->gap[coarse];
 }
 
 /* By what was found, but never far from where it came. */
-static void move_vertex(const sup_part_work *w, int32_t v)
+static void move_vertex(const sup_untangle_work *w, int32_t v)
 {
-    sup_part_vertex *vertex = &w->vertex[v];
+    sup_untangle_vertex *vertex = &w->vertex[v];
     float off[3];
     for (int32_t k = 0; k < 3; k++) {
         off[k] = vertex->x[k] + vertex->move[k] - vertex->from[k];
@@ -378,7 +378,7 @@ static void move_vertex(const sup_part_work *w, int32_t v)
 }
 
 /* Square of the length that an edge may have. */
-static float longest_square(const sup_part_work *w, int32_t a, int32_t b)
+static float longest_square(const sup_untangle_work *w, int32_t a, int32_t b)
 {
     vec from = sub(w->vertex[a].from, w->vertex[b].from);
     vec rest = sub(w->view->rest + 3 * (size_t)a, w->view->rest + 3 * (size_t)b);
@@ -387,13 +387,13 @@ static float longest_square(const sup_part_work *w, int32_t a, int32_t b)
 }
 
 /* How much of what an edge is too long a vertex takes, by that of the other end. */
-static float give_of(const sup_part_work *w, int32_t v)
+static float give_of(const sup_untangle_work *w, int32_t v)
 {
     return w->def->held[w->view->coarse[v]] ? 0.0f : w->vertex[v].most > 0.0f ? heavy : 1.0f;
 }
 
 /* Makes an edge that is too long as long as it may be. Returns whether it was. */
-static bool shorten(sup_part_work *w, int32_t a, int32_t b)
+static bool shorten(sup_untangle_work *w, int32_t a, int32_t b)
 {
     float *p = w->vertex[a].x, *q = w->vertex[b].x;
     vec d = sub(q, p);
@@ -413,9 +413,9 @@ static bool shorten(sup_part_work *w, int32_t a, int32_t b)
 }
 
 /* Edges at what was moved are made no longer than they may be: the skin around comes along, as far as it has to. */
-static void limit_edges(sup_part_work *w, int32_t sweeps)
+static void limit_edges(sup_untangle_work *w, int32_t sweeps)
 {
-    const sup_part_view *view = w->view;
+    const sup_untangle_view *view = w->view;
     bool any = true;
     for (int32_t sweep = 0; sweep < sweeps && any; sweep++) {
         any = false;
@@ -432,17 +432,17 @@ static void limit_edges(sup_part_work *w, int32_t sweeps)
 }
 
 /* Bundles to compare again: they have moved; what has not, and is in something, is found from there. */
-static void mark_dirty(sup_part_work *w)
+static void mark_dirty(sup_untangle_work *w)
 {
     for (int32_t i = 0; i < w->active_count; i++) {
-        int32_t first = 3 * SUP_PART_BUNDLE * w->active[i], end = first + 3 * SUP_PART_BUNDLE;
+        int32_t first = 3 * SUP_UNTANGLE_BUNDLE * w->active[i], end = first + 3 * SUP_UNTANGLE_BUNDLE;
         w->dirty[i] = 0;
         for (int32_t k = first; k < end && k < 3 * w->view->triangle_count && !w->dirty[i]; k++)
             w->dirty[i] = (w->state[w->view->triangles[k]] & LISTED) != 0;
     }
 }
 
-static void part_once(sup_part_work *w)
+static void part_once(sup_untangle_work *w)
 {
     w->list_count = 0;
     make_inner(w);
@@ -459,13 +459,13 @@ static void part_once(sup_part_work *w)
     limit_edges(w, SWEEPS);
     mark_dirty(w);
     for (int32_t i = 0; i < w->list_count; i++) {
-        sup_part_vertex *vertex = &w->vertex[w->list[i]];
+        sup_untangle_vertex *vertex = &w->vertex[w->list[i]];
         vertex->most = 0.0f;
         vertex->patch = NO_PATCH;
-        w->state[w->list[i]] &= SUP_PART_LOADED | KNOWN;
+        w->state[w->list[i]] &= SUP_UNTANGLE_LOADED | KNOWN;
     }
-    sup_part_at at = {-1, 0};
-    for (const sup_part_hit *hit = sup_part_next(w, &at); hit != NULL; hit = sup_part_next(w, &at)) {
+    sup_untangle_at at = {-1, 0};
+    for (const sup_untangle_hit *hit = sup_untangle_next(w, &at); hit != NULL; hit = sup_untangle_next(w, &at)) {
         set_wall(w, hit, 0);
         w->state[hit->outside] &= (unsigned char)~OUTSIDE;
         w->vertex[hit->outside].patch = NO_PATCH;
@@ -473,7 +473,7 @@ static void part_once(sup_part_work *w)
 }
 
 /* What was moved in the last frame begins there, and comes back by degrees. */
-static void know_moved(sup_part_work *w)
+static void know_moved(sup_untangle_work *w)
 {
     enum { SOME = 16 }; /* vertices at a time: hardly any has moved */
     int32_t n = w->view->vertex_count;
@@ -489,7 +489,7 @@ static void know_moved(sup_part_work *w)
 }
 
 /* The best places of all rounds side by side. */
-static void take_best(sup_part_work *w)
+static void take_best(sup_untangle_work *w)
 {
     w->list_count = 0;
     for (int32_t i = 0, count = w->known_count; i < count; i++) {
@@ -499,12 +499,12 @@ static void take_best(sup_part_work *w)
     limit_edges(w, LAST_SWEEPS);
 }
 
-static void write_back(const sup_part_work *w)
+static void write_back(const sup_untangle_work *w)
 {
-    const sup_part_view *view = w->view;
+    const sup_untangle_view *view = w->view;
     for (int32_t i = 0; i < w->known_count; i++) {
         int32_t v = w->known[i];
-        sup_part_vertex *vertex = &w->vertex[v];
+        sup_untangle_vertex *vertex = &w->vertex[v];
         float *offset = w->def->offset + 3 * (size_t)v, length;
         for (int32_t k = 0; k < 3; k++)
             offset[k] = vertex->x[k] - vertex->from[k];
@@ -517,21 +517,21 @@ static void write_back(const sup_part_work *w)
     }
 }
 
-void sup_part_skin(const sup_context *context, const sup_part_view *view, const sup_part_def *def, void *scratch,
+void sup_untangle(const sup_context *context, const sup_untangle_view *view, const sup_untangle_def *def, void *scratch,
                    const sup_skin_out *out)
 {
     size_t size;
     if (view->triangle_count == 0 || scratch == NULL || out->positions == NULL) return;
-    sup_part_work w = sup_part_lay_out(view, scratch, &size);
+    sup_untangle_work w = sup_untangle_lay_out(view, scratch, &size);
     w.def = def;
     w.out = *out;
     if (w.out.position_stride == 0) w.out.position_stride = 3 * sizeof(float);
     know_moved(&w);
     if (def->look) {
-        sup_part_choose(&w);
+        sup_untangle_choose(&w);
         memset(w.wall, 0, (size_t)view->neighbour_first[view->vertex_count]);
         int32_t round = 0;
-        for (; sup_part_find(context, &w) > 0 && round < ROUNDS; round++) {
+        for (; sup_untangle_find(context, &w) > 0 && round < ROUNDS; round++) {
             keep_best(&w, round == 0);
             part_once(&w);
         }

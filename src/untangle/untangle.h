@@ -16,13 +16,13 @@
 #include "skin/simulated_surface.h"
 #include "supple/rig.h"
 
-enum { SUP_PART_BUNDLE = SUP_DETECT_BLOCK };         /* triangles that are near each other */
-enum { SUP_PART_BETWEEN = 1, SUP_PART_CARRIED = 2 }; /* of sup_part_view.close */
+enum { SUP_UNTANGLE_BUNDLE = SUP_DETECT_BLOCK };         /* triangles that are near each other */
+enum { SUP_UNTANGLE_BETWEEN = 1, SUP_UNTANGLE_CARRIED = 2 }; /* of sup_untangle_view.close */
 
 /* The shown skin of the body, welded. No triangles: it is too fine, and nothing is parted. */
-typedef struct sup_part_view {
+typedef struct sup_untangle_view {
     int32_t vertex_count, triangle_count, coarse_count;
-    const int32_t *triangles;      /* [triangle_count*3] bundles of SUP_PART_BUNDLE, the last one may have fewer */
+    const int32_t *triangles;      /* [triangle_count*3] bundles of SUP_UNTANGLE_BUNDLE, the last one may have fewer */
     const unsigned char *crossed;  /* [triangle_count] 1: crosses another in the bind pose */
     const int32_t *coarse_first;   /* [coarse_count+1] */
     const int32_t *coarse_bundles; /* bundles with triangles at each simulated vertex */
@@ -37,24 +37,24 @@ typedef struct sup_part_view {
     const int32_t *neighbours;      /* along edges */
     const int32_t *shown_first;     /* [vertex_count+1] */
     const int32_t *shown;           /* output vertices at each vertex, at least one */
-} sup_part_view;
+} sup_untangle_view;
 
 /* close: [coarse_count] as in the view. */
-sup_result sup_part_bind(const sup_context *context, const sup_rig *rig, const sup_simulated_surface *surface,
+sup_result sup_untangle_bind(const sup_context *context, const sup_rig *rig, const sup_simulated_surface *surface,
                          const sup_detect *detect, const unsigned char *close, sup_model_builder *builder,
                          sup_error *error);
 /* Refuses arrays that do not fit together. */
-sup_result sup_part_open(const sup_model *model, sup_part_view *view, sup_error *error);
+sup_result sup_untangle_open(const sup_model *model, sup_untangle_view *view, sup_error *error);
 
 /* Bundles of triangles at each vertex, or at row[vertex] where `row` is given: with `list` NULL counted into first[r + 1], else listed
  * from first[r] on, which ends at the end of the row; each once, rising. seen [row_count]: scratch. */
-void sup_part_list_bundles(const sup_part_view *view, const int32_t *row, int32_t row_count, int32_t *seen,
+void sup_untangle_list_bundles(const sup_untangle_view *view, const int32_t *row, int32_t row_count, int32_t *seen,
                            int32_t *first, int32_t *list);
 /* Bytes to work in, a multiple of 64. */
-size_t sup_part_scratch(const sup_part_view *view);
+size_t sup_untangle_scratch(const sup_untangle_view *view);
 
 /* What the simulated skin says. */
-typedef struct sup_part_def {
+typedef struct sup_untangle_def {
     const unsigned char *near; /* [coarse_count] 1: other skin is near */
     const unsigned char *held; /* [coarse_count] 1: skin there must not move */
     const float *rest;         /* [coarse_count*3] */
@@ -62,14 +62,14 @@ typedef struct sup_part_def {
     float *offset;             /* [vertex_count*3] of the last frame: where it begins. Zero at first */
     float keep;                /* of those */
     bool look;                 /* false: nothing moves, and the offsets are right as they are */
-} sup_part_def;
+} sup_untangle_def;
 
 /* Moves what crosses near simulated vertices that are near other skin. */
-void sup_part_skin(const sup_context *context, const sup_part_view *view, const sup_part_def *def, void *scratch,
+void sup_untangle(const sup_context *context, const sup_untangle_view *view, const sup_untangle_def *def, void *scratch,
                    const sup_skin_out *out);
 
 /* Marks the triangles that cross others: `positions` [vertex_count*3], crossed [triangle_count]. */
-void sup_part_mark(const sup_context *context, const sup_part_view *view, const float *positions, void *scratch,
+void sup_untangle_mark(const sup_context *context, const sup_untangle_view *view, const float *positions, void *scratch,
                    unsigned char *crossed);
 
 #endif

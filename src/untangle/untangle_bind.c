@@ -16,7 +16,7 @@ typedef struct part_build {
     sup_adjacency adjacency;
     int32_t *near;      /* [fine_count] simulated vertex nearest along the skin */
     int32_t *bundle_of; /* [fine_triangle_count] of each triangle of the surface */
-    sup_part_view view;
+    sup_untangle_view view;
 } part_build;
 
 /* Breadth first from the simulated vertices; what they do not reach goes with the first one. */
@@ -93,11 +93,11 @@ static void cut_bundles(sup_placed *items, int32_t begin, int32_t end)
 {
     int32_t stack[64], depth = 0; /* ends of the ranges to come; halves: 32 levels at most */
     for (;;) {
-        int32_t first = begin / SUP_PART_BUNDLE + 1, last = (end - 1) / SUP_PART_BUNDLE;
+        int32_t first = begin / SUP_UNTANGLE_BUNDLE + 1, last = (end - 1) / SUP_UNTANGLE_BUNDLE;
         if (begin < end && first <= last) {
             sup_placed_sort_longest(items + begin, end - begin);
             stack[depth++] = end;
-            end = (first + last) / 2 * SUP_PART_BUNDLE;
+            end = (first + last) / 2 * SUP_UNTANGLE_BUNDLE;
             continue;
         }
         if (depth == 0) break;
@@ -140,18 +140,18 @@ static bool add_triangles(part_build *b)
     order_triangles(b, block, order);
     for (int32_t t = 0; t < count; t++) {
         memcpy(triangles + 3 * (size_t)t, s->fine_triangles + 3 * (size_t)order[t].item, 3 * sizeof *triangles);
-        b->bundle_of[order[t].item] = t / SUP_PART_BUNDLE;
+        b->bundle_of[order[t].item] = t / SUP_UNTANGLE_BUNDLE;
     }
     b->view.triangles = triangles;
     return true;
 }
 
-void sup_part_list_bundles(const sup_part_view *view, const int32_t *row, int32_t row_count, int32_t *seen,
+void sup_untangle_list_bundles(const sup_untangle_view *view, const int32_t *row, int32_t row_count, int32_t *seen,
                            int32_t *first, int32_t *list)
 {
     memset(seen, 0xff, (size_t)row_count * sizeof *seen);
     for (int32_t k = 0; k < 3 * view->triangle_count; k++) {
-        int32_t v = view->triangles[k], r = row != NULL ? row[v] : v, bundle = k / (3 * SUP_PART_BUNDLE);
+        int32_t v = view->triangles[k], r = row != NULL ? row[v] : v, bundle = k / (3 * SUP_UNTANGLE_BUNDLE);
         if (seen[r] == bundle) continue;
         seen[r] = bundle;
         if (list == NULL)
@@ -167,12 +167,12 @@ static bool add_coarse(part_build *b)
     int32_t *seen = sup_arena_alloc(&b->arena, (size_t)n, sizeof *seen);
     int32_t *first = sup_model_add(b->builder, "part.coarse_first", SUP_ARRAY_INT32, (int64_t)n + 1);
     if (seen == NULL || first == NULL) return false;
-    sup_part_list_bundles(&b->view, b->near, n, seen, first, NULL);
+    sup_untangle_list_bundles(&b->view, b->near, n, seen, first, NULL);
     for (int32_t v = 0; v < n; v++)
         first[v + 1] += first[v];
     int32_t *list = sup_model_add(b->builder, "part.coarse_bundles", SUP_ARRAY_INT32, first[n]);
     if (list == NULL) return false;
-    sup_part_list_bundles(&b->view, b->near, n, seen, first, list);
+    sup_untangle_list_bundles(&b->view, b->near, n, seen, first, list);
     memmove(first + 1, first, (size_t)n * sizeof *first);
     first[0] = 0;
     b->view.coarse_first = first;
@@ -184,7 +184,7 @@ static bool add_coarse(part_build *b)
 static int32_t list_beside(const part_build *b, int32_t bundle, int32_t *seen, int32_t *list)
 {
     const sup_adjacency *a = &b->adjacency;
-    int32_t corners = 3 * SUP_PART_BUNDLE, all = 3 * b->view.triangle_count, count = 0;
+    int32_t corners = 3 * SUP_UNTANGLE_BUNDLE, all = 3 * b->view.triangle_count, count = 0;
     seen[bundle] = bundle;
     for (int32_t k = bundle * corners; k < (bundle + 1) * corners && k < all; k++) {
         int32_t v = b->view.triangles[k];
@@ -201,7 +201,7 @@ static int32_t list_beside(const part_build *b, int32_t bundle, int32_t *seen, i
 
 static bool add_beside(part_build *b)
 {
-    int32_t bundles = (b->view.triangle_count + SUP_PART_BUNDLE - 1) / SUP_PART_BUNDLE;
+    int32_t bundles = (b->view.triangle_count + SUP_UNTANGLE_BUNDLE - 1) / SUP_UNTANGLE_BUNDLE;
     int32_t *seen = sup_arena_alloc(&b->arena, (size_t)bundles, sizeof *seen);
     int32_t *first = sup_model_add(b->builder, "part.beside_first", SUP_ARRAY_INT32, (int64_t)bundles + 1);
     if (seen == NULL || first == NULL) return false;
@@ -231,14 +231,14 @@ static bool add_rest(part_build *b)
 static bool add_crossed(part_build *b)
 {
     unsigned char *crossed = sup_model_add(b->builder, "part.crossed", SUP_ARRAY_BYTE, b->view.triangle_count);
-    void *scratch = sup_arena_alloc(&b->arena, sup_part_scratch(&b->view) + 64, 1);
+    void *scratch = sup_arena_alloc(&b->arena, sup_untangle_scratch(&b->view) + 64, 1);
     if (crossed == NULL || scratch == NULL) return false;
     b->view.crossed = crossed;
-    sup_part_mark(b->context, &b->view, b->surface->fine_positions, scratch, crossed);
+    sup_untangle_mark(b->context, &b->view, b->surface->fine_positions, scratch, crossed);
     return true;
 }
 
-sup_result sup_part_bind(const sup_context *context, const sup_rig *rig, const sup_simulated_surface *surface,
+sup_result sup_untangle_bind(const sup_context *context, const sup_rig *rig, const sup_simulated_surface *surface,
                          const sup_detect *detect, const unsigned char *close, sup_model_builder *builder,
                          sup_error *error)
 {
@@ -290,9 +290,9 @@ static bool open_rows(const sup_model *model, const char *first_name, const char
     return within(*list, total, limit);
 }
 
-static bool open_arrays(const sup_model *model, sup_part_view *v)
+static bool open_arrays(const sup_model *model, sup_untangle_view *v)
 {
-    int64_t bundles = ((int64_t)v->triangle_count + SUP_PART_BUNDLE - 1) / SUP_PART_BUNDLE;
+    int64_t bundles = ((int64_t)v->triangle_count + SUP_UNTANGLE_BUNDLE - 1) / SUP_UNTANGLE_BUNDLE;
     v->triangles = sup_model_array(model, "part.triangles", SUP_ARRAY_INT32, 3 * (int64_t)v->triangle_count);
     v->coarse = sup_model_array(model, "part.coarse", SUP_ARRAY_INT32, v->vertex_count);
     v->crossed = sup_model_array(model, "part.crossed", SUP_ARRAY_BYTE, v->triangle_count);
@@ -310,15 +310,15 @@ static bool open_arrays(const sup_model *model, sup_part_view *v)
                      &v->shown_first, &v->shown);
 }
 
-sup_result sup_part_open(const sup_model *model, sup_part_view *view, sup_error *error)
+sup_result sup_untangle_open(const sup_model *model, sup_untangle_view *view, sup_error *error)
 {
     const int32_t *sizes = sup_model_array(model, "part.sizes", SUP_ARRAY_INT32, 3);
     bool good = sizes != NULL;
     for (int32_t i = 0; good && i < 3; i++)
         good = sizes[i] >= 0 && sizes[i] <= INT32_MAX / 16;
-    sup_part_view v = {0};
+    sup_untangle_view v = {0};
     if (good) {
-        v = (sup_part_view){.vertex_count = sizes[0], .triangle_count = sizes[1], .coarse_count = sizes[2]};
+        v = (sup_untangle_view){.vertex_count = sizes[0], .triangle_count = sizes[1], .coarse_count = sizes[2]};
         v.close = sup_model_array(model, "part.close", SUP_ARRAY_BYTE, v.coarse_count);
         good = v.close != NULL && (v.triangle_count == 0 || open_arrays(model, &v));
     }

@@ -21,21 +21,21 @@ static void *carve(unsigned char *base, size_t *size, size_t count, size_t item)
     return at;
 }
 
-static void choose_kernels(sup_part_work *w)
+static void choose_kernels(sup_untangle_work *w)
 {
     w->boxes = sup_detect_choose_kernels();
-    w->kernels = &sup_part_kernels_base;
+    w->kernels = &sup_untangle_kernels_base;
 #if defined(__x86_64__) && !defined(SUPPLE_SCALAR)
     int32_t lanes = sup_simd_lanes();
-    if (lanes == 16) w->kernels = &sup_part_kernels_avx512;
-    if (lanes == 8) w->kernels = &sup_part_kernels_avx2;
+    if (lanes == 16) w->kernels = &sup_untangle_kernels_avx512;
+    if (lanes == 8) w->kernels = &sup_untangle_kernels_avx2;
 #endif
 }
 
-sup_part_work sup_part_lay_out(const sup_part_view *view, void *scratch, size_t *size)
+sup_untangle_work sup_untangle_lay_out(const sup_untangle_view *view, void *scratch, size_t *size)
 {
-    sup_part_work w = {.view = view,
-                       .bundle_count = (view->triangle_count + SUP_PART_BUNDLE - 1) / SUP_PART_BUNDLE,
+    sup_untangle_work w = {.view = view,
+                       .bundle_count = (view->triangle_count + SUP_UNTANGLE_BUNDLE - 1) / SUP_UNTANGLE_BUNDLE,
                        .patch_most = MOST_PATCHES};
     size_t n = (size_t)view->vertex_count, bundles = (size_t)w.bundle_count;
     *size = 0;
@@ -51,7 +51,7 @@ sup_part_work sup_part_lay_out(const sup_part_view *view, void *scratch, size_t 
     w.whole = carve(scratch, size, bundles, sizeof *w.whole);
     w.groups = carve(scratch, size, bundles / SUP_DETECT_BLOCK + 1, sizeof *w.groups);
     w.hit_count = carve(scratch, size, bundles, sizeof *w.hit_count);
-    w.hits = carve(scratch, size, bundles * SUP_PART_HITS, sizeof *w.hits);
+    w.hits = carve(scratch, size, bundles * SUP_UNTANGLE_HITS, sizeof *w.hits);
     w.patches = carve(scratch, size, (size_t)w.patch_most, sizeof *w.patches);
     if (scratch == NULL) return w;
     choose_kernels(&w);
@@ -59,26 +59,26 @@ sup_part_work sup_part_lay_out(const sup_part_view *view, void *scratch, size_t 
     return w;
 }
 
-size_t sup_part_scratch(const sup_part_view *view)
+size_t sup_untangle_scratch(const sup_untangle_view *view)
 {
     size_t size;
-    sup_part_lay_out(view, NULL, &size);
+    sup_untangle_lay_out(view, NULL, &size);
     return size;
 }
 
-const float *sup_part_place(const sup_part_work *w, int32_t v)
+const float *sup_untangle_place(const sup_untangle_work *w, int32_t v)
 {
     if (w->positions != NULL) return w->positions + 3 * (size_t)v;
     size_t shown = (size_t)w->view->shown[w->view->shown_first[v]];
     return (const float *)(const void *)((const unsigned char *)w->out.positions + shown * w->out.position_stride);
 }
 
-void sup_part_choose(sup_part_work *w)
+void sup_untangle_choose(sup_untangle_work *w)
 {
-    const sup_part_view *view = w->view;
+    const sup_untangle_view *view = w->view;
     memset(w->dirty, 0, (size_t)w->bundle_count);
     for (int32_t v = 0; v < view->coarse_count; v++) {
-        if (w->def->near[v] == 0 && (view->close[v] & SUP_PART_BETWEEN) == 0) continue;
+        if (w->def->near[v] == 0 && (view->close[v] & SUP_UNTANGLE_BETWEEN) == 0) continue;
         for (int32_t i = view->coarse_first[v]; i < view->coarse_first[v + 1]; i++)
             w->dirty[view->coarse_bundles[i]] = 1;
     }
@@ -106,25 +106,25 @@ static void widen(float *lower, float *upper, const float *other_lower, const fl
 }
 
 /* Triangles that do not count are nowhere. Returns the box of all. */
-static sup_detect_box fill_block(const sup_part_work *w, int32_t bundle, sup_part_block *block)
+static sup_detect_box fill_block(const sup_untangle_work *w, int32_t bundle, sup_untangle_block *block)
 {
-    const sup_part_view *view = w->view;
+    const sup_untangle_view *view = w->view;
     const float none[] = {INFINITY, INFINITY, INFINITY, -INFINITY, -INFINITY, -INFINITY};
     sup_detect_box whole = {{INFINITY, INFINITY, INFINITY, 0.0f}, {-INFINITY, -INFINITY, -INFINITY, 0.0f}};
     uint32_t counts = 0;
-    for (int32_t lane = 0; lane < SUP_PART_BUNDLE; lane++) {
-        int32_t triangle = bundle * SUP_PART_BUNDLE + lane, last = view->triangle_count - 1;
+    for (int32_t lane = 0; lane < SUP_UNTANGLE_BUNDLE; lane++) {
+        int32_t triangle = bundle * SUP_UNTANGLE_BUNDLE + lane, last = view->triangle_count - 1;
         const int32_t *corner = view->triangles + 3 * (size_t)(triangle < last ? triangle : last);
         for (int32_t c = 0; c < 3; c++) {
-            bool loaded = (w->state[corner[c]] & SUP_PART_LOADED) != 0;
-            const float *p = loaded ? w->vertex[corner[c]].x : sup_part_place(w, corner[c]);
+            bool loaded = (w->state[corner[c]] & SUP_UNTANGLE_LOADED) != 0;
+            const float *p = loaded ? w->vertex[corner[c]].x : sup_untangle_place(w, corner[c]);
             for (int32_t k = 0; k < 3; k++)
                 block->corner[3 * c + k][lane] = p[k];
         }
         if (triangle <= last && (w->positions != NULL || !view->crossed[triangle])) counts |= 1u << lane;
     }
     w->kernels->bound(block);
-    for (int32_t lane = 0; lane < SUP_PART_BUNDLE; lane++) {
+    for (int32_t lane = 0; lane < SUP_UNTANGLE_BUNDLE; lane++) {
         for (int32_t k = 0; k < 6 && !(counts >> lane & 1); k++)
             block->box[k][lane] = none[k];
         const float lower[] = {block->box[0][lane], block->box[1][lane], block->box[2][lane]};
@@ -136,7 +136,7 @@ static sup_detect_box fill_block(const sup_part_work *w, int32_t bundle, sup_par
 
 static void bound_bundles(void *data, int32_t begin, int32_t end, int32_t worker)
 {
-    sup_part_work *w = data;
+    sup_untangle_work *w = data;
     SUP_UNUSED(worker);
     for (int32_t i = begin; i < end; i++) {
         if (!w->dirty[i]) continue;
@@ -147,7 +147,7 @@ static void bound_bundles(void *data, int32_t begin, int32_t end, int32_t worker
 
 /* All normals of two bundles are within a quarter turn of each other: the axes are nearer to each other than that, by
  * both cones' angles. */
-static bool same_way(const sup_part_block *a, const sup_part_block *b)
+static bool same_way(const sup_untangle_block *a, const sup_untangle_block *b)
 {
     float between = a->axis[0] * b->axis[0] + a->axis[1] * b->axis[1] + a->axis[2] * b->axis[2];
     float sine_a = sqrtf(1.0f - a->cosine * a->cosine), sine_b = sqrtf(1.0f - b->cosine * b->cosine);
@@ -156,7 +156,7 @@ static bool same_way(const sup_part_block *a, const sup_part_block *b)
 }
 
 /* Bundles that have a vertex in common, or are the same. */
-static bool is_beside(const sup_part_view *view, int32_t a, int32_t b)
+static bool is_beside(const sup_untangle_view *view, int32_t a, int32_t b)
 {
     if (a == b) return true;
     for (int32_t i = view->beside_first[a]; i < view->beside_first[a + 1]; i++)
@@ -179,14 +179,14 @@ typedef struct part_triangle {
     float square; /* of that */
 } part_triangle;
 
-static const int32_t *corners_of(const sup_part_work *w, int32_t bundle, int32_t lane)
+static const int32_t *corners_of(const sup_untangle_work *w, int32_t bundle, int32_t lane)
 {
-    return w->view->triangles + 3 * (size_t)(w->active[bundle] * SUP_PART_BUNDLE + lane);
+    return w->view->triangles + 3 * (size_t)(w->active[bundle] * SUP_UNTANGLE_BUNDLE + lane);
 }
 
-static part_triangle triangle_at(const sup_part_work *w, int32_t bundle, int32_t lane)
+static part_triangle triangle_at(const sup_untangle_work *w, int32_t bundle, int32_t lane)
 {
-    part_triangle t = {.index = w->active[bundle] * SUP_PART_BUNDLE + lane, .corner = corners_of(w, bundle, lane)};
+    part_triangle t = {.index = w->active[bundle] * SUP_UNTANGLE_BUNDLE + lane, .corner = corners_of(w, bundle, lane)};
     for (int32_t k = 0; k < 9; k++)
         t.p[k / 3][k % 3] = w->blocks[bundle].corner[k][lane];
     t.normal = cross(sub(t.p[1], t.p[0]), sub(t.p[2], t.p[0]));
@@ -203,7 +203,7 @@ static bool share_corner(const int32_t *a, const int32_t *b)
 
 /* The edge of `of` from its corner `in` below the plane of `t` to `far` above it. */
 static bool goes_through(const part_triangle *t, const part_triangle *of, int32_t in, int32_t far,
-                         const float height[3], sup_part_hit *hit)
+                         const float height[3], sup_untangle_hit *hit)
 {
     float s = height[in] / (height[in] - height[far]);
     for (int32_t k = 0; k < 3; k++)
@@ -229,21 +229,21 @@ static bool goes_through(const part_triangle *t, const part_triangle *of, int32_
 }
 
 /* Edges of `of` that go through `t`. Returns how many hits there are now. */
-static int32_t cut(const part_triangle *t, const part_triangle *of, sup_part_hit *hits, int32_t count)
+static int32_t cut(const part_triangle *t, const part_triangle *of, sup_untangle_hit *hits, int32_t count)
 {
     float height[3];
     for (int32_t c = 0; c < 3; c++)
         height[c] = dot(t->normal, sub(of->p[c], t->p[0]));
     for (int32_t c = 0; c < 3 && t->square > 0.0f; c++) {
         int32_t next = (c + 1) % 3, in = height[c] < height[next] ? c : next, far = in == c ? next : c;
-        if (!(height[in] < 0.0f && height[far] >= 0.0f) || count == SUP_PART_HITS) continue;
+        if (!(height[in] < 0.0f && height[far] >= 0.0f) || count == SUP_UNTANGLE_HITS) continue;
         if (goes_through(t, of, in, far, height, &hits[count])) count++;
     }
     return count;
 }
 
 /* Triangles of bundle i against those of bundle j. */
-static int32_t compare(const sup_part_work *w, int32_t i, int32_t j, sup_part_hit *hits, int32_t count)
+static int32_t compare(const sup_untangle_work *w, int32_t i, int32_t j, sup_untangle_hit *hits, int32_t count)
 {
     uint32_t mine = w->boxes->meet(w->blocks[i].box, &w->whole[j]);
     for (; mine != 0; mine &= mine - 1) {
@@ -262,7 +262,7 @@ static int32_t compare(const sup_part_work *w, int32_t i, int32_t j, sup_part_hi
 }
 
 /* Beside each other, and no fold. In the bind pose nothing is passed. */
-static bool is_smooth(const sup_part_work *w, int32_t i, int32_t j)
+static bool is_smooth(const sup_untangle_work *w, int32_t i, int32_t j)
 {
     return w->positions == NULL && same_way(&w->blocks[i], &w->blocks[j]) &&
            is_beside(w->view, w->active[i], w->active[j]);
@@ -271,7 +271,7 @@ static bool is_smooth(const sup_part_work *w, int32_t i, int32_t j)
 /* Bundles that moved against all: where neither did, nothing crosses. */
 static void find_some(void *data, int32_t begin, int32_t end, int32_t worker)
 {
-    sup_part_work *w = data;
+    sup_untangle_work *w = data;
     SUP_UNUSED(worker);
     for (int32_t i = begin; i < end; i++) {
         int32_t count = 0;
@@ -281,14 +281,14 @@ static void find_some(void *data, int32_t begin, int32_t end, int32_t worker)
             for (; bundles != 0; bundles &= bundles - 1) {
                 int32_t j = group * SUP_DETECT_BLOCK + __builtin_ctz(bundles);
                 if (j < w->active_count && (j >= i || !w->dirty[j]) && !is_smooth(w, i, j))
-                    count = compare(w, i, j, w->hits + (size_t)i * SUP_PART_HITS, count);
+                    count = compare(w, i, j, w->hits + (size_t)i * SUP_UNTANGLE_HITS, count);
             }
         }
         w->hit_count[i] = count;
     }
 }
 
-int32_t sup_part_find(const sup_context *context, sup_part_work *w)
+int32_t sup_untangle_find(const sup_context *context, sup_untangle_work *w)
 {
     w->all_dirty = true;
     for (int32_t i = 0; i < w->active_count && w->all_dirty; i++)
@@ -301,28 +301,28 @@ int32_t sup_part_find(const sup_context *context, sup_part_work *w)
     return total;
 }
 
-const sup_part_hit *sup_part_next(const sup_part_work *w, sup_part_at *at)
+const sup_untangle_hit *sup_untangle_next(const sup_untangle_work *w, sup_untangle_at *at)
 {
     while (at->bundle < 0 || at->next >= w->hit_count[at->bundle]) {
         if (++at->bundle >= w->active_count) return NULL;
         at->next = 0;
     }
-    return &w->hits[(size_t)at->bundle * SUP_PART_HITS + (size_t)at->next++];
+    return &w->hits[(size_t)at->bundle * SUP_UNTANGLE_HITS + (size_t)at->next++];
 }
 
-void sup_part_mark(const sup_context *context, const sup_part_view *view, const float *positions, void *scratch,
+void sup_untangle_mark(const sup_context *context, const sup_untangle_view *view, const float *positions, void *scratch,
                    unsigned char *crossed)
 {
     size_t size;
     if (scratch == NULL) return;
-    sup_part_work w = sup_part_lay_out(view, scratch, &size);
+    sup_untangle_work w = sup_untangle_lay_out(view, scratch, &size);
     w.positions = positions;
     for (; w.active_count < w.bundle_count; w.active_count++) {
         w.active[w.active_count] = w.active_count;
         w.dirty[w.active_count] = 1;
     }
-    sup_part_find(context, &w);
-    sup_part_at at = {-1, 0};
-    for (const sup_part_hit *hit = sup_part_next(&w, &at); hit != NULL; hit = sup_part_next(&w, &at))
+    sup_untangle_find(context, &w);
+    sup_untangle_at at = {-1, 0};
+    for (const sup_untangle_hit *hit = sup_untangle_next(&w, &at); hit != NULL; hit = sup_untangle_next(&w, &at))
         crossed[hit->triangle] = crossed[hit->of] = 1;
 }

@@ -137,7 +137,7 @@ static int32_t squat(actor *a, double contact)
 static int32_t with_parting(actor *a, double parting)
 {
     sup_error error = {0};
-    CHECK_OK(sup_instance_set(a->instance, "parting", parting, &error), error);
+    CHECK_OK(sup_instance_set(a->instance, "untangle", parting, &error), error);
     actor_step(a, SQUAT_FRAMES / 30.0, 0.0f);
     return crossings(a);
 }

@@ -4,7 +4,7 @@
 #include "test.h"
 
 enum { SIDE = 15, SHEET = SIDE * SIDE, COUNT = 2 * SHEET, TRIANGLES = 2 * 2 * (SIDE - 1) * (SIDE - 1) };
-enum { BUNDLES = (TRIANGLES + SUP_PART_BUNDLE - 1) / SUP_PART_BUNDLE };
+enum { BUNDLES = (TRIANGLES + SUP_UNTANGLE_BUNDLE - 1) / SUP_UNTANGLE_BUNDLE };
 
 /* Two sheets of edges of length 1, the second upside down; every vertex is shown twice, and is simulated. */
 typedef struct skins {
@@ -13,8 +13,8 @@ typedef struct skins {
     int32_t shown[2 * COUNT], coarse[COUNT], coarse_first[COUNT + 1], coarse_bundles[TRIANGLES * 3];
     int32_t beside_first[BUNDLES + 1], beside[BUNDLES * BUNDLES];
     unsigned char near[COUNT], held[COUNT], close[COUNT], crossed[TRIANGLES];
-    sup_part_view view;
-    sup_part_def def;
+    sup_untangle_view view;
+    sup_untangle_def def;
 } skins;
 
 static void set(skins *s, int32_t v, float x, float y, float z)
@@ -26,7 +26,7 @@ static void set(skins *s, int32_t v, float x, float y, float z)
 
 static bool has_corner(const skins *s, int32_t bundle, int32_t v)
 {
-    for (int32_t k = 3 * SUP_PART_BUNDLE * bundle; k < 3 * SUP_PART_BUNDLE * (bundle + 1) && k < 3 * TRIANGLES; k++)
+    for (int32_t k = 3 * SUP_UNTANGLE_BUNDLE * bundle; k < 3 * SUP_UNTANGLE_BUNDLE * (bundle + 1) && k < 3 * TRIANGLES; k++)
         if (s->triangles[k] == v) return true;
     return false;
 }
@@ -81,7 +81,7 @@ static skins *make_skins(void)
     sup_adjacency_neighbours(&adjacency, s->neighbour_first, s->neighbours);
     sup_adjacency_destroy(&adjacency);
     list_bundles(s);
-    s->view = (sup_part_view){.vertex_count = COUNT,
+    s->view = (sup_untangle_view){.vertex_count = COUNT,
                               .triangle_count = TRIANGLES,
                               .coarse_count = COUNT,
                               .triangles = s->triangles,
@@ -97,17 +97,17 @@ static skins *make_skins(void)
                               .neighbours = s->neighbours,
                               .shown_first = s->shown_first,
                               .shown = s->shown};
-    s->def = (sup_part_def){s->near, s->held, s->rest, s->gap, s->offset, 0.8f, true};
+    s->def = (sup_untangle_def){s->near, s->held, s->rest, s->gap, s->offset, 0.8f, true};
     return s;
 }
 
 static void part(skins *s, const sup_context *context)
 {
     sup_context resolved = sup_context_resolve(context);
-    void *scratch = aligned_alloc(64, sup_part_scratch(&s->view));
+    void *scratch = aligned_alloc(64, sup_untangle_scratch(&s->view));
     CHECK(scratch != NULL);
-    memset(scratch, 0xa5, sup_part_scratch(&s->view));
-    sup_part_skin(&resolved, &s->view, &s->def, scratch, &(sup_skin_out){.positions = s->x});
+    memset(scratch, 0xa5, sup_untangle_scratch(&s->view));
+    sup_untangle(&resolved, &s->view, &s->def, scratch, &(sup_skin_out){.positions = s->x});
     free(scratch);
     CHECK(memcmp(s->x, s->x + 3 * COUNT, 3 * COUNT * sizeof(float)) == 0); /* both that are shown */
 }

@@ -41,7 +41,7 @@ static stage open_stage(const char *scene, double resolution, const char *settin
     CHECK_OK(sup_crowd_set(s.crowd, -1, "contact", 1.0, &error),
              error); /* not before, which would take its time to settle */
     send_orders(&s);
-    size_t scratch = sup_part_scratch(&s.view.part);
+    size_t scratch = sup_untangle_scratch(&s.view.part);
     s.n = 3 * (size_t)sup_model_vertex_count(s.a.model);
     s.near = calloc((size_t)s.view.part.coarse_count, 1);
     s.held = calloc((size_t)s.view.part.coarse_count, 1);
@@ -75,7 +75,7 @@ static void pose_stage(stage *s, const char *clip, double time)
 static void part_on_cpu(stage *s, float keep, bool look)
 {
     sup_context context = sup_context_resolve(NULL);
-    sup_part_def def = {.near = s->near,
+    sup_untangle_def def = {.near = s->near,
                         .held = s->held,
                         .rest = s->view.start_rest,
                         .gap = s->view.detect.gap,
@@ -83,7 +83,7 @@ static void part_on_cpu(stage *s, float keep, bool look)
                         .keep = keep,
                         .look = look};
     memcpy(s->cpu, s->skin, s->n * sizeof(float));
-    sup_part_skin(&context, &s->view.part, &def, s->scratch, &(sup_skin_out){.positions = s->cpu});
+    sup_untangle(&context, &s->view.part, &def, s->scratch, &(sup_skin_out){.positions = s->cpu});
 }
 
 /* A character's skin as the device has left it. */
@@ -118,7 +118,7 @@ static void part_on_device(stage *s, float keep, bool look)
     sup_gpu_state state = c->state;
     state.touched = s->touched;
     CHECK_EQ(sup_cuda_copy(c->device_keep, &keep, sizeof keep), 0);
-    CHECK_EQ(sup_gpu_part_step(&c->part, &state, &c->out, s->device->stream), 0);
+    CHECK_EQ(sup_gpu_untangle_step(&c->part, &state, &c->out, s->device->stream), 0);
     CHECK_EQ(sup_cuda_wait(s->device->stream), 0);
     read_parted(s, s->count - 1, s->gpu);
     float *first = calloc(s->n, sizeof(float));
@@ -179,11 +179,11 @@ static void part_poses(const char *scene, double resolution, const char *setting
     part_on_device(&s, 0.9f, true);
     CHECK(memcmp(s.gpu, s.skin, s.n * sizeof(float)) == 0);
     CHECK_OK(sup_crowd_hide(s.crowd, -1, false, &error), error);
-    CHECK_OK(sup_crowd_set(s.crowd, -1, "parting", 0.0, &error), error);
+    CHECK_OK(sup_crowd_set(s.crowd, -1, "untangle", 0.0, &error), error);
     send_orders(&s);
     part_on_device(&s, 0.9f, true);
     CHECK(memcmp(s.gpu, s.skin, s.n * sizeof(float)) == 0);
-    CHECK_OK(sup_crowd_set(s.crowd, -1, "parting", 1.0, &error), error);
+    CHECK_OK(sup_crowd_set(s.crowd, -1, "untangle", 1.0, &error), error);
     send_orders(&s);
     pose_stage(&s, clip, 1.1);
     memset(s.offset, 0, 3 * (size_t)s.view.part.vertex_count * sizeof(float));

@@ -99,9 +99,9 @@ static sup_result bind_contact(binding *b, sup_error *error)
     for (int32_t v = 0; v < b->surface.coarse_count; v++) {
         float share = b->paint.close[v];
         bool between = b->paint.between[v] || (share > 0.0f && share < 1.0f);
-        close[v] = (unsigned char)((between ? SUP_PART_BETWEEN : 0) | (share > 0.0f ? SUP_PART_CARRIED : 0));
+        close[v] = (unsigned char)((between ? SUP_UNTANGLE_BETWEEN : 0) | (share > 0.0f ? SUP_UNTANGLE_CARRIED : 0));
     }
-    return sup_part_bind(b->input->context, b->input->rig, &b->surface, &detect, close, b->builder, error);
+    return sup_untangle_bind(b->input->context, b->input->rig, &b->surface, &detect, close, b->builder, error);
 }
 
 /* Where each shown vertex is on the simulated skin: on it, beside it (followers), or not on it at all (props). */

@@ -46,7 +46,7 @@ static const char *const sup_up_choices[] = {"y", "z", "x", NULL};
                                  "Friction between touching skin."}, \
     [SUP_PROJECTIVE_FAST] = {"fast", "", SUP_PARAM_BOOL, 0, 1, 0, NULL, true, \
                              "One rotation for each prism of flesh instead of three: a little faster and rougher."}, \
-    [SUP_PROJECTIVE_PARTING] = {"parting", "", SUP_PARAM_BOOL, 0, 1, 1, NULL, true, \
+    [SUP_PROJECTIVE_UNTANGLE] = {"untangle", "", SUP_PARAM_BOOL, 0, 1, 1, NULL, true, \
                                 "What still crosses in the shown skin is parted, with contact; off: it is left."}
 /* clang-format on */
 

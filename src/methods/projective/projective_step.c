@@ -125,7 +125,7 @@ static layout layout_of(const sup_projective_view *view, const sup_model *model,
     at.offset = place(&size, (size_t)view->part.vertex_count * 3 * sizeof(float));
     at.ends = place(&size, (size_t)view->anchors.piece_count * 6 * sizeof(float));
     at.linear = place(&size, sup_method_linear.state_size(model, context));
-    at.part = place(&size, sup_part_scratch(&view->part));
+    at.part = place(&size, sup_untangle_scratch(&view->part));
     at.held = place(&size, (size_t)view->system.skin_count);
     at.size = size;
     return at;
@@ -707,11 +707,11 @@ static void part(projective_state *s, const sup_step_input *input, const sup_ski
     bool rests = s->still >= STILL_CALM || (s->still > STILL_EASE && s->calm.part < 1.0f);
     memset(held, 0, (size_t)view->system.skin_count);
     for (int32_t i = 0; i < view->rigid_count; i++)
-        held[view->rigid_vertex[i]] = (view->part.close[view->rigid_vertex[i]] & SUP_PART_CARRIED) == 0;
+        held[view->rigid_vertex[i]] = (view->part.close[view->rigid_vertex[i]] & SUP_UNTANGLE_CARRIED) == 0;
     const sup_touch *touches = at(s, s->at.touches);
     for (int32_t i = 0; input->colliders != NULL && i < s->touch_count; i++)
         held[touches[i].vertex] = 1;
-    sup_part_def def = {.near = sup_detect_near(&view->detect, at(s, s->at.detect)),
+    sup_untangle_def def = {.near = sup_detect_near(&view->detect, at(s, s->at.detect)),
                         .held = held,
                         .rest = view->start_rest,
                         .gap = view->detect.gap,
@@ -720,7 +720,7 @@ static void part(projective_state *s, const sup_step_input *input, const sup_ski
                                 : rests    ? 1.0f
                                            : expf(-input->dt / PART_SECONDS),
                         .look = s->still != ASLEEP_FOR_GOOD};
-    sup_part_skin(input->context, &view->part, &def, at(s, s->at.part), out);
+    sup_untangle(input->context, &view->part, &def, at(s, s->at.part), out);
 }
 
 sup_result sup_projective_step(const sup_step_input *input, void *state, const sup_skin_out *out)
@@ -740,7 +740,7 @@ sup_result sup_projective_step(const sup_step_input *input, void *state, const s
         result = sup_upsample_apply(input->context, &s->view.upsample, at(s, s->at.shown), at(s, s->at.upsample), out);
     stage_over(input, "upsample");
     bool parts = result == SUP_OK && out->positions != NULL && input->values[SUP_PROJECTIVE_CONTACT] != 0.0 &&
-                 input->values[SUP_PROJECTIVE_PARTING] != 0.0;
+                 input->values[SUP_PROJECTIVE_UNTANGLE] != 0.0;
     if (parts) part(s, input, out);
     s->parted = parts;
     if (result == SUP_OK) move_to_world(s, out);

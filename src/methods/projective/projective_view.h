@@ -41,7 +41,7 @@ typedef struct sup_projective_view {
     sup_system system;
     sup_detect detect;
     sup_upsample upsample;
-    sup_part_view part;
+    sup_untangle_view part;
     int32_t joint_count;
     const int32_t *joint_node;       /* [joint_count] */
     const float *joint_inverse_bind; /* [joint_count*12] */
