@@ -32,7 +32,7 @@ static const float row_damping = 0.3f; /* of the row's stiffness */
 enum {
     GRAIN_POINTS = 512, /* vertices of a piece of work */
     GRAIN_FACES = 1024,
-    GRAIN_BUNDLES = 2, /* of blocks */
+    GRAIN_CLUSTERS = 2, /* of blocks */
     GRAIN_BOXES = 64,  /* cells whose box is made */
     GRAIN_CELLS = 16,  /* cells that are tested */
     GRAIN_PAIRS = 256,
@@ -50,7 +50,7 @@ sup_detect_arrays sup_detect_layout(const sup_detect *detect, void *state)
 {
     unsigned char *base = state;
     size_t n = (size_t)detect->vertex_count, size = 0;
-    int32_t bundles = sup_detect_bundles(detect->block_count);
+    int32_t clusters = sup_detect_clusters(detect->block_count);
     sup_detect_arrays a;
     a.points = carve(base, &size, 8 * n, sizeof *a.points);
     a.skin = carve(base, &size, 4 * n, sizeof *a.skin);
@@ -61,8 +61,8 @@ sup_detect_arrays sup_detect_layout(const sup_detect *detect, void *state)
         carve(base, &size, (size_t)detect->block_count * SUP_DETECT_BLOCK_ROWS * SUP_DETECT_BLOCK, sizeof *a.blocks);
     a.block_piece = carve(base, &size, (size_t)detect->block_count, sizeof *a.block_piece);
     a.block_folds = carve(base, &size, (size_t)detect->block_count, sizeof *a.block_folds);
-    a.block_box = carve(base, &size, (size_t)bundles, sizeof *a.block_box);
-    a.bundle_box = carve(base, &size, (size_t)sup_detect_bundles(bundles), sizeof *a.bundle_box);
+    a.block_box = carve(base, &size, (size_t)clusters, sizeof *a.block_box);
+    a.cluster_box = carve(base, &size, (size_t)sup_detect_clusters(clusters), sizeof *a.cluster_box);
     a.cell_box = carve(base, &size, (size_t)detect->cell_count, sizeof *a.cell_box);
     a.nearest = carve(base, &size, n, sizeof *a.nearest);
     a.pair = carve(base, &size, n, sizeof *a.pair);
@@ -199,7 +199,7 @@ static void box_add(sup_detect_box *box, const float *lower, const float *upper)
     }
 }
 
-/* Box i of a bundle. */
+/* Box i of a cluster. */
 static void put_box(sup_detect_boxes boxes, int32_t i, const sup_detect_box *box)
 {
     for (int32_t k = 0; k < 3; k++) {
@@ -244,20 +244,20 @@ static sup_detect_box place_block(detect_work *work, int32_t block)
     return box;
 }
 
-static void bound_bundles(void *data, int32_t begin, int32_t end, int32_t worker)
+static void bound_clusters(void *data, int32_t begin, int32_t end, int32_t worker)
 {
     detect_work *work = data;
     const int32_t blocks = work->detect->block_count;
     SUP_UNUSED(worker);
-    for (int32_t bundle = begin; bundle < end; bundle++) {
+    for (int32_t cluster = begin; cluster < end; cluster++) {
         sup_detect_box whole = box_none();
         for (int32_t i = 0; i < SUP_DETECT_BLOCK; i++) {
-            int32_t block = bundle * SUP_DETECT_BLOCK + i;
+            int32_t block = cluster * SUP_DETECT_BLOCK + i;
             sup_detect_box box = block < blocks ? place_block(work, block) : box_none();
-            put_box(work->a.block_box[bundle], i, &box);
+            put_box(work->a.block_box[cluster], i, &box);
             box_add(&whole, box.lower, box.upper);
         }
-        put_box(work->a.bundle_box[bundle / SUP_DETECT_BLOCK], bundle % SUP_DETECT_BLOCK, &whole);
+        put_box(work->a.cluster_box[cluster / SUP_DETECT_BLOCK], cluster % SUP_DETECT_BLOCK, &whole);
     }
 }
 
@@ -276,13 +276,13 @@ static void bound_cells(void *data, int32_t begin, int32_t end, int32_t worker)
     }
 }
 
-/* Boxes around nothing where the last bundle of bundles is not full. */
-static void fill_bundles(detect_work *work)
+/* Boxes around nothing where the last cluster of clusters is not full. */
+static void fill_clusters(detect_work *work)
 {
-    int32_t bundles = sup_detect_bundles(work->detect->block_count);
+    int32_t clusters = sup_detect_clusters(work->detect->block_count);
     const sup_detect_box none = box_none();
-    for (int32_t i = bundles; i % SUP_DETECT_BLOCK != 0; i++)
-        put_box(work->a.bundle_box[i / SUP_DETECT_BLOCK], i % SUP_DETECT_BLOCK, &none);
+    for (int32_t i = clusters; i % SUP_DETECT_BLOCK != 0; i++)
+        put_box(work->a.cluster_box[i / SUP_DETECT_BLOCK], i % SUP_DETECT_BLOCK, &none);
 }
 
 /* --- One vertex and one triangle --- */
@@ -566,14 +566,14 @@ static void test_cell(detect_work *work, int32_t cell)
     test.piece = test.face_count = -1;
     test.mapped = false;
     if (test.count == 0) return;
-    int32_t groups = sup_detect_bundles(sup_detect_bundles(d->block_count));
+    int32_t groups = sup_detect_clusters(sup_detect_clusters(d->block_count));
     for (int32_t group = 0; group < groups; group++) {
-        uint32_t bundles = work->kernels->meet(work->a.bundle_box[group], &work->a.cell_box[cell]);
-        for (; bundles != 0; bundles &= bundles - 1) {
-            int32_t bundle = group * SUP_DETECT_BLOCK + __builtin_ctz(bundles);
-            uint32_t blocks = work->kernels->meet(work->a.block_box[bundle], &work->a.cell_box[cell]);
+        uint32_t clusters = work->kernels->meet(work->a.cluster_box[group], &work->a.cell_box[cell]);
+        for (; clusters != 0; clusters &= clusters - 1) {
+            int32_t cluster = group * SUP_DETECT_BLOCK + __builtin_ctz(clusters);
+            uint32_t blocks = work->kernels->meet(work->a.block_box[cluster], &work->a.cell_box[cell]);
             for (; blocks != 0; blocks &= blocks - 1)
-                test_block(work, &test, bundle * SUP_DETECT_BLOCK + __builtin_ctz(blocks));
+                test_block(work, &test, cluster * SUP_DETECT_BLOCK + __builtin_ctz(blocks));
         }
     }
 }
@@ -737,8 +737,8 @@ static void find_nearest(const sup_context *context, detect_work *work)
     sup_parallel(context, d->vertex_count, GRAIN_POINTS, place_skin, work);
     sup_parallel(context, d->triangle_count, GRAIN_FACES, place_faces, work);
     sup_parallel(context, d->vertex_count, GRAIN_POINTS, place_points, work);
-    sup_parallel(context, sup_detect_bundles(d->block_count), GRAIN_BUNDLES, bound_bundles, work);
-    fill_bundles(work);
+    sup_parallel(context, sup_detect_clusters(d->block_count), GRAIN_CLUSTERS, bound_clusters, work);
+    fill_clusters(work);
     sup_parallel(context, d->cell_count, GRAIN_BOXES, bound_cells, work);
     sup_parallel(context, d->cell_count, GRAIN_CELLS, test_cells, work);
 }

@@ -36,7 +36,7 @@
 #include "supple/model.h"
 
 enum {
-    SUP_DETECT_BLOCK = 16,                /* vertices of a block; blocks of a bundle */
+    SUP_DETECT_BLOCK = 16,                /* vertices of a block; blocks of a cluster */
     SUP_DETECT_CELL = 16,                 /* triangles of a cell */
     SUP_DETECT_TETS = 3 * SUP_DETECT_CELL /* most tetrahedra of a cell, rounded up to whole lanes */
 };

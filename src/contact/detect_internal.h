@@ -60,8 +60,8 @@ typedef struct sup_detect_arrays {
     float *blocks;                /* [block_count*SUP_DETECT_BLOCK_ROWS*SUP_DETECT_BLOCK] infinite without a vertex */
     int32_t *block_piece;         /* [block_count] that all its vertices stand on, -1 for none */
     uint32_t *block_folds;        /* [block_count] bits of its vertices' `folds` */
-    sup_detect_boxes *block_box;  /* [bundles] of blocks */
-    sup_detect_boxes *bundle_box; /* [bundles of bundles] */
+    sup_detect_boxes *block_box;  /* [clusters] of blocks */
+    sup_detect_boxes *cluster_box; /* [clusters of clusters] */
     sup_detect_box *cell_box;     /* [cell_count] */
     _Atomic uint64_t *nearest;    /* [vertex_count] depth as bits above, triangle below; all ones for none */
     int32_t *pair;                /* [vertex_count] triangle, or -1 */
@@ -72,7 +72,7 @@ typedef struct sup_detect_arrays {
 } sup_detect_arrays;
 
 /* Bundles that hold `count` things. */
-static inline int32_t sup_detect_bundles(int32_t count)
+static inline int32_t sup_detect_clusters(int32_t count)
 {
     return (count + SUP_DETECT_BLOCK - 1) / SUP_DETECT_BLOCK;
 }

@@ -633,15 +633,15 @@ static sup_result open_body(sup_crowd *crowd, const sup_projective_view *view, c
 
 static void open_part_view(uploader *u, const sup_untangle_view *from, sup_untangle_view *to)
 {
-    int64_t n = from->vertex_count, bundles = u->crowd->part.bundle_count, coarse = from->coarse_count;
+    int64_t n = from->vertex_count, clusters = u->crowd->part.cluster_count, coarse = from->coarse_count;
     size_t index = sizeof(int32_t);
     *to = *from;
     to->triangles = up(u, from->triangles, 3 * (int64_t)from->triangle_count, index);
     to->crossed = up(u, from->crossed, from->triangle_count, 1);
     to->coarse_first = up(u, from->coarse_first, coarse + 1, index);
-    to->coarse_bundles = up(u, from->coarse_bundles, from->coarse_first[coarse], index);
-    to->beside_first = up(u, from->beside_first, bundles + 1, index);
-    to->beside = up(u, from->beside, from->beside_first[bundles], index);
+    to->coarse_clusters = up(u, from->coarse_clusters, from->coarse_first[coarse], index);
+    to->beside_first = up(u, from->beside_first, clusters + 1, index);
+    to->beside = up(u, from->beside, from->beside_first[clusters], index);
     to->coarse = up(u, from->coarse, n, index);
     to->close = up(u, from->close, coarse, 1);
     to->rest = up(u, from->rest, 3 * n, sizeof(float));
@@ -663,9 +663,9 @@ static void open_part_room(uploader *u, const sup_untangle_view *view, sup_gpu_u
                                      .known = up(u, NULL, n, sizeof(int32_t)),
                                      .queue = up(u, NULL, n, sizeof(int32_t)),
                                      .bits = up(u, NULL, rooms * part->words, sizeof(uint32_t)),
-                                     .dirty = up(u, NULL, rooms * part->bundle_count, sizeof(int32_t)),
-                                     .again = up(u, NULL, rooms * part->bundle_count, sizeof(int32_t)),
-                                     .place = up(u, NULL, rooms * part->bundle_count, sizeof(int32_t)),
+                                     .dirty = up(u, NULL, rooms * part->cluster_count, sizeof(int32_t)),
+                                     .again = up(u, NULL, rooms * part->cluster_count, sizeof(int32_t)),
+                                     .place = up(u, NULL, rooms * part->cluster_count, sizeof(int32_t)),
                                      .hits = up(u, NULL, rooms * SUP_GPU_UNTANGLE_HITS, sizeof(sup_gpu_untangle_hit)),
                                      .patches = up(u, NULL, rooms * SUP_GPU_UNTANGLE_PATCHES, sizeof(sup_gpu_untangle_patch)),
                                      .sorted = up(u, NULL, rooms * SUP_GPU_UNTANGLE_PAIRS, sizeof(unsigned long long))};
@@ -681,15 +681,15 @@ static sup_result open_part(sup_crowd *crowd, const sup_projective_view *from, s
     if (view->triangle_count == 0) return SUP_OK; /* too fine */
     unsigned char *held = sup_arena_alloc(&crowd->arena, (size_t)view->coarse_count, 1);
     int32_t *first_shown = sup_arena_alloc(&crowd->arena, (size_t)view->vertex_count, sizeof(int32_t));
-    sup_untangle_bundles bundles;
-    if (held == NULL || first_shown == NULL || !sup_untangle_bundles_create(view, &crowd->arena, &bundles))
+    sup_untangle_clusters clusters;
+    if (held == NULL || first_shown == NULL || !sup_untangle_clusters_create(view, &crowd->arena, &clusters))
         return sup_fail_memory(error, "the crowd");
     for (int32_t v = 0; v < view->vertex_count; v++)
         first_shown[v] = view->shown[view->shown_first[v]];
     for (int32_t i = 0; i < from->rigid_count; i++)
         held[from->rigid_vertex[i]] = (view->close[from->rigid_vertex[i]] & SUP_UNTANGLE_CARRIED) == 0;
-    part->bundle_count = (view->triangle_count + SUP_UNTANGLE_BUNDLE - 1) / SUP_UNTANGLE_BUNDLE;
-    int32_t most = view->vertex_count > part->bundle_count ? view->vertex_count : part->bundle_count;
+    part->cluster_count = (view->triangle_count + SUP_UNTANGLE_CLUSTER - 1) / SUP_UNTANGLE_CLUSTER;
+    int32_t most = view->vertex_count > part->cluster_count ? view->vertex_count : part->cluster_count;
     part->words = (most + 31) / 32;
     part->room_count = rooms < 1 ? 1 : rooms < n ? rooms : n;
     part->joined = n > 2 ? JOINED : JOINED_ALONE;
@@ -704,11 +704,11 @@ static sup_result open_part(sup_crowd *crowd, const sup_projective_view *from, s
     part->moved = up(&u, NULL, (int64_t)n * part->words, sizeof(uint32_t));
     part->frame = up(&u, NULL, n, sizeof(sup_gpu_untangle_frame));
     part->chosen = up(&u, NULL, (int64_t)n * part->words, sizeof(uint32_t));
-    part->active = up(&u, NULL, (int64_t)n * part->bundle_count, sizeof(int32_t));
-    part->box = up(&u, NULL, (int64_t)n * part->bundle_count, SUP_GPU_UNTANGLE_BOX_FOURS * sizeof(sup_gpu_four));
+    part->active = up(&u, NULL, (int64_t)n * part->cluster_count, sizeof(int32_t));
+    part->box = up(&u, NULL, (int64_t)n * part->cluster_count, SUP_GPU_UNTANGLE_BOX_FOURS * sizeof(sup_gpu_four));
     part->pair = up(&u, NULL, (int64_t)n * SUP_GPU_UNTANGLE_PAIRS, sizeof(unsigned long long));
-    part->vertex_first = up(&u, bundles.first, (int64_t)view->vertex_count + 1, sizeof(int32_t));
-    part->vertex_bundles = up(&u, bundles.bundles, bundles.first[view->vertex_count], sizeof(int32_t));
+    part->vertex_first = up(&u, clusters.first, (int64_t)view->vertex_count + 1, sizeof(int32_t));
+    part->vertex_clusters = up(&u, clusters.clusters, clusters.first[view->vertex_count], sizeof(int32_t));
     open_part_room(&u, view, part);
     return done(&u);
 }

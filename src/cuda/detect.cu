@@ -260,21 +260,21 @@ static __device__ void test_blocks(const work &w, const cell_box &box, int base,
 }
 
 /* A cell, by a warp: part `part` of the groups of vertices, which `split` warps share in turn: neighbours in space, which are busy
- * together, apart. A warp that has a cell by itself looks at bundles of groups first. */
+ * together, apart. A warp that has a cell by itself looks at clusters of groups first. */
 static __device__ void test_cell(const work &w, int number, int part, int split, test_room &room)
 {
     static_assert(SUP_DETECT_TETS <= 48, "tetrahedra of a cell");
     const unsigned all = 0xffffffffu;
     const sup_detect &d = *w.d;
-    const int lane = threadIdx.x % 32, bundles = bundles_of(d), first = d.cell_tet_first[number];
+    const int lane = threadIdx.x % 32, clusters = clusters_of(d), first = d.cell_tet_first[number];
     const float4 *from = w.cell_box + SUP_GPU_CELL_FOURS * number, *boxes = w.block_box;
     const cell_box box = {from[0], from[1], from[2], from[3]};
     cell_work cell = {&room, 0, 0, first, d.cell_tet_first[number + 1] - first, 0, -1, -1};
     const int rounds = (d.block_count + 32 * split - 1) / (32 * split);
     for (int start = 0; start < rounds && cell.tets > 0; start += 32) {
-        const int bundle = d.block_count + min(start + lane, bundles - 1);
+        const int cluster = d.block_count + min(start + lane, clusters - 1);
         unsigned some = __ballot_sync(
-            all, start + lane < rounds && (split > 1 || boxes_meet(boxes[2 * bundle], boxes[2 * bundle + 1], box)));
+            all, start + lane < rounds && (split > 1 || boxes_meet(boxes[2 * cluster], boxes[2 * cluster + 1], box)));
         while (some != 0) {
             const int base = (start + take_first(some)) * 32 * split + part, own = base + lane * split;
             const bool meet = own < d.block_count && boxes_meet(boxes[2 * own], boxes[2 * own + 1], box);
@@ -298,21 +298,21 @@ __global__ void __launch_bounds__(THREADS)
     if (v < detect.view.vertex_count && looks(st, character)) find_point(detect, st, all_ends, character, v, fan);
 }
 
-/* Boxes of the groups of vertices, of `bundles` bundles of them, and of the cells. */
+/* Boxes of the groups of vertices, of `clusters` clusters of them, and of the cells. */
 __global__ void __launch_bounds__(THREADS)
-    boxes_kernel(const __grid_constant__ sup_gpu_detect detect, const __grid_constant__ sup_gpu_state st, int bundles)
+    boxes_kernel(const __grid_constant__ sup_gpu_detect detect, const __grid_constant__ sup_gpu_state st, int clusters)
 {
     wait_for_kernel();
     const sup_detect &d = detect.view;
     const int character = blockIdx.y, i = blockIdx.x * WARPS + threadIdx.x / 32;
-    const int bundle = i - d.block_count, cell = bundle - bundles;
+    const int cluster = i - d.block_count, cell = cluster - clusters;
     if (cell >= d.cell_count || !looks(st, character)) return;
     const work w = open_work(detect, st, character);
-    const int first = bundle < 0 ? i : bundle * BUNDLE;
+    const int first = cluster < 0 ? i : cluster * CLUSTER;
     if (cell >= 0)
         bound_cell(w, cell, w.cell_box + SUP_GPU_CELL_FOURS * cell);
     else
-        bound_groups(w, first, bundle < 0 ? 1 : min(BUNDLE, d.block_count - first), w.block_box + 2 * i);
+        bound_groups(w, first, cluster < 0 ? 1 : min(CLUSTER, d.block_count - first), w.block_box + 2 * i);
 }
 
 __global__ void __launch_bounds__(TEST_THREADS, 8)
@@ -340,7 +340,7 @@ __global__ void __launch_bounds__(THREADS)
 
 extern "C" int32_t sup_gpu_detect_boxes(const sup_detect *view)
 {
-    return 2 * (view->block_count + bundles_of(*view));
+    return 2 * (view->block_count + clusters_of(*view));
 }
 
 extern "C" int sup_gpu_detect_step(const sup_gpu_detect *detect, const sup_gpu_system *system,
@@ -349,13 +349,13 @@ extern "C" int sup_gpu_detect_step(const sup_gpu_detect *detect, const sup_gpu_s
     const sup_detect &d = detect->view;
     cudaStream_t on = (cudaStream_t)stream;
     const bool alone = system->lockstep == 1;
-    const int split = alone ? ALONE_SPLIT : 1, bundles = alone ? 0 : bundles_of(d), lanes = alone ? 4 : 1;
-    const int boxes = d.block_count + bundles + d.cell_count;
+    const int split = alone ? ALONE_SPLIT : 1, clusters = alone ? 0 : clusters_of(d), lanes = alone ? 4 : 1;
+    const int boxes = d.block_count + clusters + d.cell_count;
     const dim3 vertices((d.vertex_count + THREADS - 1) / THREADS, state->count);
     const dim3 pairs((lanes * d.vertex_count + THREADS - 1) / THREADS, state->count);
     launch_early(points_kernel, vertices, THREADS, 0, on, *detect, *state, body->ends);
     launch_early(boxes_kernel, dim3((boxes + WARPS - 1) / WARPS, state->count), THREADS, 0, on, *detect, *state,
-                 bundles);
+                 clusters);
     launch_early(test_kernel, dim3((d.cell_count * split + TEST_WARPS - 1) / TEST_WARPS, state->count), TEST_THREADS, 0,
                  on, *detect, *state, split);
     launch_early(alone ? pairs_kernel<4> : pairs_kernel<1>, pairs, THREADS, 0, on, *detect, *system, *state);

@@ -46,12 +46,12 @@ static __device__ float touch_gap(int kin)
     return kin == NEIGHBOURS ? 0.2f : 0.85f;
 }
 
-/* Groups of vertices go by BUNDLE, one for each thread of a warp. */
-enum { BUNDLE = 32 };
+/* Groups of vertices go by CLUSTER, one for each thread of a warp. */
+enum { CLUSTER = 32 };
 
-static __host__ __device__ int bundles_of(const sup_detect &d)
+static __host__ __device__ int clusters_of(const sup_detect &d)
 {
-    return (d.block_count + BUNDLE - 1) / BUNDLE;
+    return (d.block_count + CLUSTER - 1) / CLUSTER;
 }
 
 /* One character. */
@@ -72,7 +72,7 @@ static __device__ work open_work(const sup_gpu_detect &detect, const sup_gpu_sta
     w.normal = detect.normal + at;
     w.points = detect.points + 2 * at;
     w.grouped = detect.grouped + (size_t)character * detect.view.block_count * SUP_DETECT_BLOCK;
-    w.block_box = detect.block_box + 2 * (size_t)character * (detect.view.block_count + bundles_of(detect.view));
+    w.block_box = detect.block_box + 2 * (size_t)character * (detect.view.block_count + clusters_of(detect.view));
     w.cell_box = detect.cell_box + SUP_GPU_CELL_FOURS * (size_t)character * detect.view.cell_count;
     w.nearest = detect.nearest + at;
     w.near = st.near + at;

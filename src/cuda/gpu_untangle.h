@@ -14,7 +14,7 @@ enum {
     SUP_GPU_UNTANGLE_PAIRS = 2048,                  /* triangles that cross each other, of a character; more: left */
     SUP_GPU_UNTANGLE_HITS = 4 * SUP_GPU_UNTANGLE_PAIRS, /* two edges of one through the other, and the other way round */
     SUP_GPU_UNTANGLE_PATCHES = 256,                 /* of the skin that is inside */
-    SUP_GPU_UNTANGLE_BOX_FOURS = 3                  /* of a bundle: untangle_find.cuh, part_boxes */
+    SUP_GPU_UNTANGLE_BOX_FOURS = 3                  /* of a cluster: untangle_find.cuh, part_boxes */
 };
 /* Numbers of hits and of patches, side by side: three of a point, three of a normal. */
 enum {
@@ -57,7 +57,7 @@ typedef struct sup_gpu_untangle_vertex {
 /* A character's frame. */
 typedef struct sup_gpu_untangle_frame {
     int32_t shows;        /* its skin is shown and parted */
-    int32_t active_count; /* bundles that are looked at */
+    int32_t active_count; /* clusters that are looked at */
     int32_t pair_count;   /* triangles that cross each other in them, SUP_GPU_UNTANGLE_PAIRS of them are kept */
     int32_t moved;        /* vertices that were moved in the last frame */
     int32_t stale;        /* that was long ago: its skin was not since */
@@ -73,9 +73,9 @@ typedef struct sup_gpu_untangle_room {
     int32_t *list, *known;       /* [vertex_count] what is moved in this round, in any */
     int32_t *queue;              /* [vertex_count] */
     uint32_t *bits;              /* [words] of places in `list`: edges to look at */
-    int32_t *dirty;              /* [bundles] of the active ones: has moved */
-    int32_t *again;              /* [bundles] those */
-    int32_t *place;              /* [bundles] among the active ones; of no use for those that are not */
+    int32_t *dirty;              /* [clusters] of the active ones: has moved */
+    int32_t *again;              /* [clusters] those */
+    int32_t *place;              /* [clusters] among the active ones; of no use for those that are not */
     sup_gpu_untangle_hit *hits;      /* [SUP_GPU_UNTANGLE_HITS] */
     sup_gpu_untangle_patch *patches; /* [SUP_GPU_UNTANGLE_PATCHES] */
     unsigned long long *sorted;  /* [SUP_GPU_UNTANGLE_PAIRS] */
@@ -84,20 +84,20 @@ typedef struct sup_gpu_untangle_room {
 typedef struct sup_gpu_untangle {
     sup_untangle_view view;                           /* of arrays on the device; no triangles: nothing is parted */
     const int32_t *first_shown;                   /* [vertex_count] output vertex that its place is read from */
-    const int32_t *vertex_first, *vertex_bundles; /* [vertex_count+1] and bundles with triangles at each vertex */
+    const int32_t *vertex_first, *vertex_clusters; /* [vertex_count+1] and clusters with triangles at each vertex */
     const unsigned char *held;                    /* [coarse_count] 1: skin there must not move */
     const float *coarse_rest;                     /* [coarse_count*3] */
     const float *gap;                             /* [coarse_count] */
     const float *keep;                            /* [1] of the ways of the last frame */
-    int32_t bundle_count, words, room_count;
+    int32_t cluster_count, words, room_count;
     int32_t joined;            /* blocks that look at one character, */
-    int32_t split;             /* and warps at one of its bundles */
+    int32_t split;             /* and warps at one of its clusters */
     float *offset;             /* [count*vertex_count*3] of the last frame, 0 where nothing was moved */
     uint32_t *moved;           /* [count*words] bits of vertices that were */
     sup_gpu_untangle_frame *frame; /* [count] */
-    uint32_t *chosen;          /* [count*words] bits of bundles that are looked at */
-    int32_t *active;           /* [count*bundle_count] those, rising */
-    sup_gpu_four *box;         /* [count*bundle_count*SUP_GPU_UNTANGLE_BOX_FOURS] of the active ones */
+    uint32_t *chosen;          /* [count*words] bits of clusters that are looked at */
+    int32_t *active;           /* [count*cluster_count] those, rising */
+    sup_gpu_four *box;         /* [count*cluster_count*SUP_GPU_UNTANGLE_BOX_FOURS] of the active ones */
     unsigned long long *pair;  /* [count*SUP_GPU_UNTANGLE_PAIRS] untangle_find.cuh: key_of */
     sup_gpu_untangle_room room;    /* the first; the others behind it, array by array */
 } sup_gpu_untangle;

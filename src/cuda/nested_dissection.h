@@ -1,7 +1,7 @@
 /* nested_dissection.h (internal) - unknowns cut into parts that touch each other only through a top: nested dissection.
  *
  * Based on: A. George, "Nested dissection of a regular finite element mesh", 1973, with level sets as separators: a body
- * is a bundle of tubes, and a ring around a tube is a short cut through it. */
+ * is a cluster of tubes, and a ring around a tube is a short cut through it. */
 #ifndef SUP_CUDA_NESTED_DISSECTION_H
 #define SUP_CUDA_NESTED_DISSECTION_H
 

@@ -1,6 +1,6 @@
 /* untangle.cu - what still crosses in the shown skin is parted: untangle/untangle.c on the device.
  *
- *     choose   a block a character: bundles of triangles near skin that detection has found near other skin
+ *     choose   a block a character: clusters of triangles near skin that detection has found near other skin
  *     bound    boxes and cones of those
  *     find     triangles that cross each other in them
  *     part     a block a character, where something crosses or was moved in the last frame: rounds of moving and finding again
@@ -13,7 +13,7 @@
 #include "cuda/sleep.cuh"
 
 enum { ROUNDS = 10, SWEEPS = 4, LAST_SWEEPS = 12 }; /* untangle.c */
-enum { CHOOSE_THREADS = 1024, NEAR_AT_ONCE = 5, BUNDLES_AT_ONCE = 4 };
+enum { CHOOSE_THREADS = 1024, NEAR_AT_ONCE = 5, CLUSTERS_AT_ONCE = 4 };
 static_assert(ROUNDS * (3 + AROUND) + 2 < MOST_WALKS, "turns of a character");
 #define LEAST_OFFSET 1e-4f /* untangle.c */
 
@@ -33,10 +33,10 @@ static __device__ sup_gpu_untangle_frame begin_frame(const sup_gpu_untangle &g, 
     return frame;
 }
 
-/* Of some vertices, CHOOSE_THREADS apart, the first of their bundles, and where the others are; whether they are always looked
+/* Of some vertices, CHOOSE_THREADS apart, the first of their clusters, and where the others are; whether they are always looked
  * at. Never changes. */
 struct near_view {
-    int bundle[NEAR_AT_ONCE][BUNDLES_AT_ONCE]; /* -1: none */
+    int cluster[NEAR_AT_ONCE][CLUSTERS_AT_ONCE]; /* -1: none */
     int next[NEAR_AT_ONCE], end[NEAR_AT_ONCE];
     bool always[NEAR_AT_ONCE];
 };
@@ -54,20 +54,20 @@ static __device__ near_view fetch_near(const sup_untangle_view &view, int v)
 #pragma unroll
     for (int k = 0; k < NEAR_AT_ONCE; k++) {
 #pragma unroll
-        for (int i = 0; i < BUNDLES_AT_ONCE; i++)
-            own.bundle[k][i] = own.next[k] + i < own.end[k] ? view.coarse_bundles[own.next[k] + i] : -1;
-        own.next[k] += BUNDLES_AT_ONCE;
+        for (int i = 0; i < CLUSTERS_AT_ONCE; i++)
+            own.cluster[k][i] = own.next[k] + i < own.end[k] ? view.coarse_clusters[own.next[k] + i] : -1;
+        own.next[k] += CLUSTERS_AT_ONCE;
     }
     return own;
 }
 
-static __device__ void choose_bundle(uint32_t *chosen, int bundle)
+static __device__ void choose_cluster(uint32_t *chosen, int cluster)
 {
-    atomicOr(&chosen[bundle / 32], 1u << bundle % 32);
+    atomicOr(&chosen[cluster / 32], 1u << cluster % 32);
 }
 
-/* Bits of the bundles around those of the vertices that are near something. */
-static __device__ void choose_bundles(const sup_untangle_view &view, const unsigned char *near, const near_view &own, int v,
+/* Bits of the clusters around those of the vertices that are near something. */
+static __device__ void choose_clusters(const sup_untangle_view &view, const unsigned char *near, const near_view &own, int v,
                                       uint32_t *chosen)
 {
     bool wanted[NEAR_AT_ONCE];
@@ -77,10 +77,10 @@ static __device__ void choose_bundles(const sup_untangle_view &view, const unsig
 #pragma unroll
     for (int k = 0; k < NEAR_AT_ONCE; k++) {
 #pragma unroll
-        for (int i = 0; i < BUNDLES_AT_ONCE; i++)
-            if (wanted[k] && own.bundle[k][i] >= 0) choose_bundle(chosen, own.bundle[k][i]);
+        for (int i = 0; i < CLUSTERS_AT_ONCE; i++)
+            if (wanted[k] && own.cluster[k][i] >= 0) choose_cluster(chosen, own.cluster[k][i]);
         for (int i = own.next[k]; wanted[k] && i < own.end[k]; i++)
-            choose_bundle(chosen, view.coarse_bundles[i]);
+            choose_cluster(chosen, view.coarse_clusters[i]);
     }
 }
 
@@ -89,19 +89,19 @@ __global__ void __launch_bounds__(CHOOSE_THREADS)
 {
     __shared__ int warps[CHOOSE_THREADS / 32];
     const sup_untangle_view &view = g.view;
-    const int character = blockIdx.x, words = (g.bundle_count + 31) / 32;
+    const int character = blockIdx.x, words = (g.cluster_count + 31) / 32;
     near_view own = fetch_near(view, threadIdx.x);
     wait_for_kernel();
     sup_gpu_untangle_frame frame = begin_frame(g, st, character);
     uint32_t *chosen = g.chosen + (size_t)character * g.words;
     const unsigned char *near = st.near + (size_t)character * view.coarse_count;
-    int32_t *active = g.active + (size_t)character * g.bundle_count;
+    int32_t *active = g.active + (size_t)character * g.cluster_count;
     const bool looks = frame.shows && !st.progress[character].asleep;
     for (int i = threadIdx.x; i < words && looks; i += CHOOSE_THREADS)
         chosen[i] = 0;
     __syncthreads();
     for (int v = threadIdx.x; v - (int)threadIdx.x < view.coarse_count && looks;) {
-        choose_bundles(view, near, own, v, chosen);
+        choose_clusters(view, near, own, v, chosen);
         v += CHOOSE_THREADS * NEAR_AT_ONCE;
         own = fetch_near(view, v);
     }
@@ -132,7 +132,7 @@ static __device__ part_places places_of(const sup_gpu_untangle &g, const sup_gpu
 
 static __device__ part_boxes boxes_of(const sup_gpu_untangle &g, int character)
 {
-    return {g.box + SUP_GPU_UNTANGLE_BOX_FOURS * (size_t)character * g.bundle_count, g.bundle_count};
+    return {g.box + SUP_GPU_UNTANGLE_BOX_FOURS * (size_t)character * g.cluster_count, g.cluster_count};
 }
 
 __global__ void __launch_bounds__(PART_THREADS)
@@ -141,21 +141,21 @@ __global__ void __launch_bounds__(PART_THREADS)
     wait_for_kernel();
     const int character = blockIdx.y, warp = blockIdx.x * PART_WARPS + threadIdx.x / 32;
     const sup_gpu_untangle_frame frame = g.frame[character];
-    bound_bundles(places_of(g, out, frame, character), g.active + (size_t)character * g.bundle_count, NULL,
+    bound_clusters(places_of(g, out, frame, character), g.active + (size_t)character * g.cluster_count, NULL,
                   frame.active_count, warp, gridDim.x * PART_WARPS, boxes_of(g, character));
 }
 
 __global__ void __launch_bounds__(PART_THREADS)
     find_kernel(const __grid_constant__ sup_gpu_untangle g, const __grid_constant__ sup_gpu_out out)
 {
-    __shared__ part_triangle own[PART_WARPS][BUNDLE];
+    __shared__ part_triangle own[PART_WARPS][CLUSTER];
     __shared__ part_search search; /* threads have no room for so many addresses */
     wait_for_kernel();
     const int character = blockIdx.y, warps = gridDim.x * PART_WARPS;
     if (threadIdx.x == 0) {
         const sup_gpu_untangle_frame frame = g.frame[character];
         search = {places_of(g, out, frame, character),
-                  g.active + (size_t)character * g.bundle_count,
+                  g.active + (size_t)character * g.cluster_count,
                   frame.active_count,
                   NULL,
                   boxes_of(g, character),
@@ -181,9 +181,9 @@ static __device__ sup_gpu_untangle_room room_at(const sup_gpu_untangle &g, int n
     r.known += vertices;
     r.queue += vertices;
     r.bits += n * g.words;
-    r.dirty += n * g.bundle_count;
-    r.again += n * g.bundle_count;
-    r.place += n * g.bundle_count;
+    r.dirty += n * g.cluster_count;
+    r.again += n * g.cluster_count;
+    r.place += n * g.cluster_count;
     r.hits += n * SUP_GPU_UNTANGLE_HITS;
     r.patches += n * SUP_GPU_UNTANGLE_PATCHES;
     r.sorted += n * SUP_GPU_UNTANGLE_PAIRS;
@@ -204,13 +204,13 @@ static __device__ void sort_pairs(const part_work &w, int count)
     __syncthreads();
 }
 
-/* How many hits of a sorted pair are kept: as many of a bundle as the CPU has room for. */
+/* How many hits of a sorted pair are kept: as many of a cluster as the CPU has room for. */
 static __device__ int kept_of(const part_work &w, int i)
 {
-    enum { MOST_OF_BUNDLE = 48 }; /* untangle_internal.h: SUP_UNTANGLE_HITS */
+    enum { MOST_OF_CLUSTER = 48 }; /* untangle_internal.h: SUP_UNTANGLE_HITS */
     const unsigned long long key = w.r.sorted[i];
-    int room = MOST_OF_BUNDLE;
-    for (int k = i - 1; k >= 0 && room > 0 && bundle_of(w.r.sorted[k]) == bundle_of(key); k--)
+    int room = MOST_OF_CLUSTER;
+    for (int k = i - 1; k >= 0 && room > 0 && cluster_of(w.r.sorted[k]) == cluster_of(key); k--)
         room -= hits_of(w.r.sorted[k]);
     return max(0, min(hits_of(key), room));
 }
@@ -241,22 +241,22 @@ static __device__ int take_pairs(part_work &w, int count)
     return taken;
 }
 
-/* Where bundles are among the active ones. By the block. */
-static __device__ void place_bundles(const part_work &w)
+/* Where clusters are among the active ones. By the block. */
+static __device__ void place_clusters(const part_work &w)
 {
     for (int i = threadIdx.x; i < w.search.active_count; i += MOVE_THREADS)
         w.r.place[w.search.active[i]] = i;
 }
 
-/* Active bundles to compare again: something of them has moved. By the block. */
+/* Active clusters to compare again: something of them has moved. By the block. */
 static __device__ void mark_dirty(part_work &w)
 {
     const int count = w.search.active_count;
     for (int i = threadIdx.x; i < w.counts.list; i += MOVE_THREADS) {
         const int v = w.r.list[i];
         for (int k = w.vertex_first[v]; k < w.vertex_first[v + 1]; k++) {
-            const int bundle = w.vertex_bundles[k], at = w.r.place[bundle];
-            if (at >= 0 && at < count && w.search.active[at] == bundle) w.r.dirty[at] = 1;
+            const int cluster = w.vertex_clusters[k], at = w.r.place[cluster];
+            if (at >= 0 && at < count && w.search.active[at] == cluster) w.r.dirty[at] = 1;
         }
     }
     if (threadIdx.x == 0) w.counts.dirty = 0;
@@ -267,12 +267,12 @@ static __device__ void mark_dirty(part_work &w)
 }
 
 /* What crosses now; as take_pairs. */
-static __device__ int find_again(part_work &w, part_triangle (*own)[BUNDLE])
+static __device__ int find_again(part_work &w, part_triangle (*own)[CLUSTER])
 {
     enum { TASKS = 8 * MOVE_WARPS }; /* as many at least, so that warps have about the same to do */
     const int warp = threadIdx.x / 32, dirty = w.counts.dirty, split = dirty > 0 ? (TASKS + dirty - 1) / dirty : 1;
     if (threadIdx.x == 0) w.counts.pairs = 0;
-    bound_bundles(w.search.places, w.search.active, w.r.again, dirty, warp, MOVE_WARPS, w.search.boxes);
+    bound_clusters(w.search.places, w.search.active, w.r.again, dirty, warp, MOVE_WARPS, w.search.boxes);
     __syncthreads();
     for (int i = warp; i < dirty * split; i += MOVE_WARPS)
         find_crossings(w.search, own[warp], w.r.again[i / split], i % split, split);
@@ -403,7 +403,7 @@ static __device__ void open_room(part_work &w, const sup_gpu_untangle &g)
     w.coarse_rest = g.coarse_rest;
     w.gap = g.gap;
     w.vertex_first = g.vertex_first;
-    w.vertex_bundles = g.vertex_bundles;
+    w.vertex_clusters = g.vertex_clusters;
     w.search.pair_count = &w.counts.pairs;
     w.search.dirty = w.r.dirty;
     w.bits = g.view.vertex_count <= 8 * (int)sizeof w.scratch.bits ? w.scratch.bits : w.r.bits;
@@ -417,7 +417,7 @@ static __device__ void open_character(part_work &w, const sup_gpu_untangle &g, c
     w.search.places.offset = NULL; /* what was moved is known */
     w.search.places.state = w.r.state;
     w.search.places.vertex = w.r.vertex;
-    w.search.active = g.active + (size_t)character * g.bundle_count;
+    w.search.active = g.active + (size_t)character * g.cluster_count;
     w.search.active_count = frame.active_count;
     w.search.boxes = boxes_of(g, character);
     w.search.pairs = g.pair + (size_t)character * SUP_GPU_UNTANGLE_PAIRS;
@@ -428,9 +428,9 @@ static __device__ void open_character(part_work &w, const sup_gpu_untangle &g, c
 }
 
 /* Rounds of moving, and the best of them. By the block. */
-static __device__ void part_pairs(part_work &w, int pairs, part_triangle (*own)[BUNDLE])
+static __device__ void part_pairs(part_work &w, int pairs, part_triangle (*own)[CLUSTER])
 {
-    place_bundles(w);
+    place_clusters(w);
     int round = 0, hits = take_pairs(w, pairs);
     for (; hits > 0 && round < ROUNDS; round++) {
         keep_best(w, round == 0);
@@ -442,7 +442,7 @@ static __device__ void part_pairs(part_work &w, int pairs, part_triangle (*own)[
 }
 
 /* A character, if something crosses in it, or, where `crosses` is not set, only was moved in the last frame. By the block. */
-static __device__ void part_character(part_work &w, part_triangle (*own)[BUNDLE], const sup_gpu_untangle &g,
+static __device__ void part_character(part_work &w, part_triangle (*own)[CLUSTER], const sup_gpu_untangle &g,
                                       const sup_gpu_state &st, const sup_gpu_out &out, int character, bool crosses)
 {
     const sup_gpu_untangle_frame frame = g.frame[character];
@@ -464,7 +464,7 @@ __global__ void __launch_bounds__(MOVE_THREADS, 1)
     part_kernel(const __grid_constant__ sup_gpu_untangle g, const __grid_constant__ sup_gpu_state st,
                 const __grid_constant__ sup_gpu_out out)
 {
-    __shared__ part_triangle own[MOVE_WARPS][BUNDLE];
+    __shared__ part_triangle own[MOVE_WARPS][CLUSTER];
     __shared__ part_work w; /* one for all: threads have no room for so many addresses */
     if (threadIdx.x == 0) open_room(w, g);
     wait_for_kernel();

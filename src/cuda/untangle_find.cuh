@@ -1,6 +1,6 @@
 /* untangle_find.cuh (internal) - edges of the shown skin that go through triangles: untangle/untangle_find.c on the device.
  *
- * As there: boxes of bundles of triangles, then the triangles of bundles that meet. A warp has a bundle and looks at 32 others at
+ * As there: boxes of clusters of triangles, then the triangles of clusters that meet. A warp has a cluster and looks at 32 others at
  * a time. Triangles that cross are kept as keys that sort into the order in which the CPU finds them. */
 #ifndef SUP_CUDA_UNTANGLE_FIND_CUH
 #define SUP_CUDA_UNTANGLE_FIND_CUH
@@ -12,7 +12,7 @@
 #include <limits.h>
 #include <math.h>
 
-enum { PART_THREADS = 256, PART_WARPS = PART_THREADS / 32, BUNDLE = SUP_UNTANGLE_BUNDLE };
+enum { PART_THREADS = 256, PART_WARPS = PART_THREADS / 32, CLUSTER = SUP_UNTANGLE_CLUSTER };
 /* Of sup_gpu_untangle_room.state: untangle.c. What is known has its place in `vertex`; PATCHED: its patch is not NO_PATCH. */
 enum { KNOWN = 1, SEED = 2, OUTSIDE = 4, LISTED = 8, FOLD = 16, PATCHED = 32 };
 #define ROUNDING 2e-6f /* untangle_kernel.h */
@@ -97,7 +97,7 @@ static __device__ bool boxes_meet(float4 lower, float4 upper, float4 other_lower
 
 /* --- Bundles --- */
 
-/* Boxes of a character's active bundles, array after array of `count`, so that threads side by side read what is side by side: lower
+/* Boxes of a character's active clusters, array after array of `count`, so that threads side by side read what is side by side: lower
  * corners, w the cosine of the cone; upper ones; axes. */
 struct part_boxes {
     float4 *lower;
@@ -114,28 +114,28 @@ static __device__ float4 &axis_at(const part_boxes &boxes, int i)
     return boxes.lower[2 * boxes.count + i];
 }
 
-static __device__ float least_of_bundle(float value)
+static __device__ float least_of_cluster(float value)
 {
-    for (int d = BUNDLE / 2; d > 0; d >>= 1)
+    for (int d = CLUSTER / 2; d > 0; d >>= 1)
         value = fminf(value, __shfl_xor_sync(0xffffffffu, value, d));
     return value;
 }
 
-/* Box and cone of a bundle, by half a warp. */
-static __device__ void bound_bundle(const part_places &places, int bundle, bool write, const part_boxes &boxes, int at)
+/* Box and cone of a cluster, by half a warp. */
+static __device__ void bound_cluster(const part_places &places, int cluster, bool write, const part_boxes &boxes, int at)
 {
     const unsigned all = 0xffffffffu;
-    const int lane = threadIdx.x % BUNDLE, first = threadIdx.x % 32 - lane;
-    const part_triangle t = triangle_of(places, bundle * BUNDLE + lane);
+    const int lane = threadIdx.x % CLUSTER, first = threadIdx.x % 32 - lane;
+    const part_triangle t = triangle_of(places, cluster * CLUSTER + lane);
     const float4 low = lower_of(t), high = upper_of(t);
     const float lower[3] = {low.x, low.y, low.z}, upper[3] = {high.x, high.y, high.z};
     float whole[6];
     for (int k = 0; k < 3; k++) {
-        whole[k] = least_of_bundle(t.counts ? lower[k] : INFINITY);
-        whole[3 + k] = -least_of_bundle(t.counts ? -upper[k] : INFINITY);
+        whole[k] = least_of_cluster(t.counts ? lower[k] : INFINITY);
+        whole[3 + k] = -least_of_cluster(t.counts ? -upper[k] : INFINITY);
     }
     float4 sum = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-    for (int i = 0; i < BUNDLE; i++) { /* in the order of the triangles, as on the CPU */
+    for (int i = 0; i < CLUSTER; i++) { /* in the order of the triangles, as on the CPU */
         sum.x += __shfl_sync(all, t.normal.x, first + i);
         sum.y += __shfl_sync(all, t.normal.y, first + i);
         sum.z += __shfl_sync(all, t.normal.z, first + i);
@@ -143,26 +143,26 @@ static __device__ void bound_bundle(const part_places &places, int bundle, bool 
     const float length = sqrtf(dot(sum, sum)), scale = length > 0.0f ? 1.0f / length : 0.0f;
     const float4 axis = make_float4(sum.x * scale, sum.y * scale, sum.z * scale, 0.0f);
     const float size = sqrtf(dot(t.normal, t.normal));
-    const float cosine = fminf(1.0f, least_of_bundle(size > 0.0f ? dot(t.normal, axis) / size : 1.0f));
+    const float cosine = fminf(1.0f, least_of_cluster(size > 0.0f ? dot(t.normal, axis) / size : 1.0f));
     if (lane > 0 || !write) return;
     boxes.lower[at] = make_float4(whole[0], whole[1], whole[2], cosine);
     upper_at(boxes, at) = make_float4(whole[3], whole[4], whole[5], 0.0f);
     axis_at(boxes, at) = axis;
 }
 
-/* Those of the active bundles, `count` of them: those at the places `which`, where it is given. By `warps` warps of which this is
+/* Those of the active clusters, `count` of them: those at the places `which`, where it is given. By `warps` warps of which this is
  * number `warp`. */
-static __device__ void bound_bundles(const part_places &places, const int32_t *active, const int32_t *which, int count,
+static __device__ void bound_clusters(const part_places &places, const int32_t *active, const int32_t *which, int count,
                                      int warp, int warps, const part_boxes &boxes)
 {
     for (int i = 2 * warp; i < count; i += 2 * warps) {
-        const int own = i + (int)threadIdx.x % 32 / BUNDLE, last = min(own, count - 1);
+        const int own = i + (int)threadIdx.x % 32 / CLUSTER, last = min(own, count - 1);
         const int at = which != NULL ? which[last] : last;
-        bound_bundle(places, active[at], own < count, boxes, at);
+        bound_cluster(places, active[at], own < count, boxes, at);
     }
 }
 
-/* All normals of two bundles are within a quarter turn of each other. */
+/* All normals of two clusters are within a quarter turn of each other. */
 static __device__ bool same_way(const part_boxes &boxes, int i, int j)
 {
     const float cosine_a = boxes.lower[i].w, cosine_b = boxes.lower[j].w;
@@ -256,25 +256,25 @@ static __device__ __noinline__ int cut(const part_triangle &t, int number, const
     return count;
 }
 
-/* Triangle `lane` of bundle i and `other` of bundle j, and their hits, at most six: in the order in which the CPU compares them. */
+/* Triangle `lane` of cluster i and `other` of cluster j, and their hits, at most six: in the order in which the CPU compares them. */
 static __device__ unsigned long long key_of(int i, int j, int lane, int other, int hits)
 {
     return (unsigned long long)i << 35 | (unsigned long long)j << 11 | (unsigned)(lane << 7 | other << 3 | hits);
 }
 
-static __device__ int bundle_of(unsigned long long key)
+static __device__ int cluster_of(unsigned long long key)
 {
     return (int)(key >> 35);
 }
 
 static __device__ int first_of(unsigned long long key)
 {
-    return bundle_of(key) * BUNDLE + (int)(key >> 7 & 15);
+    return cluster_of(key) * CLUSTER + (int)(key >> 7 & 15);
 }
 
 static __device__ int second_of(unsigned long long key)
 {
-    return (int)(key >> 11 & 0xffffff) * BUNDLE + (int)(key >> 3 & 15);
+    return (int)(key >> 11 & 0xffffff) * CLUSTER + (int)(key >> 3 & 15);
 }
 
 static __device__ int hits_of(unsigned long long key)
@@ -293,11 +293,11 @@ struct part_search {
     int *pair_count;
 };
 
-/* Triangles of bundle number i, which are in own[BUNDLE], against those of number j, by half a warp; j < 0: none. Only what is in the
- * box that the bundles have in common can cross. */
+/* Triangles of cluster number i, which are in own[CLUSTER], against those of number j, by half a warp; j < 0: none. Only what is in the
+ * box that the clusters have in common can cross. */
 static __device__ void compare(const part_search &s, const part_triangle *own, int i, int j)
 {
-    const int lane = threadIdx.x % 32, other = lane % BUNDLE;
+    const int lane = threadIdx.x % 32, other = lane % CLUSTER;
     const float4 low_one = s.boxes.lower[i], low_two = s.boxes.lower[max(j, 0)];
     const float4 high_one = upper_at(s.boxes, i), high_two = upper_at(s.boxes, max(j, 0));
     const float4 lower =
@@ -308,7 +308,7 @@ static __device__ void compare(const part_search &s, const part_triangle *own, i
     const bool within = j >= 0 && beside.counts && boxes_meet(lower_of(beside), upper_of(beside), lower, upper);
     unsigned mine = __ballot_sync(0xffffffffu, within) >> (lane - other) & 0xffffu;
     if (mine == 0) return;
-    const part_triangle theirs = triangle_of(s.places, s.active[j] * BUNDLE + other);
+    const part_triangle theirs = triangle_of(s.places, s.active[j] * CLUSTER + other);
     const float4 low = lower_of(theirs), high = upper_of(theirs);
     if (!theirs.counts || !boxes_meet(low, high, lower, upper)) return;
     for (; mine != 0; mine &= mine - 1) {
@@ -324,7 +324,7 @@ static __device__ void compare(const part_search &s, const part_triangle *own, i
     }
 }
 
-/* Bundle number i against all others, with own[BUNDLE] in shared memory for its triangles, by `split` warps of which this is number `part`: where neither moved, nothing crosses. */
+/* Bundle number i against all others, with own[CLUSTER] in shared memory for its triangles, by `split` warps of which this is number `part`: where neither moved, nothing crosses. */
 static __device__ void find_crossings(const part_search &s, part_triangle *own, int i, int part, int split)
 {
     const int lane = threadIdx.x % 32;
@@ -338,18 +338,18 @@ static __device__ void find_crossings(const part_search &s, part_triangle *own, 
             !(same_way(s.boxes, i, at) && is_beside(*s.places.view, s.active[i], s.active[j]));
         unsigned others = __ballot_sync(0xffffffffu, meets);
         if (others != 0 && !there) {
-            if (lane < BUNDLE) own[lane] = triangle_of(s.places, s.active[i] * BUNDLE + lane);
+            if (lane < CLUSTER) own[lane] = triangle_of(s.places, s.active[i] * CLUSTER + lane);
             __syncwarp();
             there = true;
         }
         while (others != 0) { /* two at a time */
             const unsigned next = others & (others - 1);
-            const unsigned its = lane < BUNDLE ? others : next;
+            const unsigned its = lane < CLUSTER ? others : next;
             others = next & (next - 1);
             compare(s, own, i, its != 0 ? base + __ffs((int)its) - 1 : -1);
         }
     }
-    __syncwarp(); /* before another bundle comes to `own` */
+    __syncwarp(); /* before another cluster comes to `own` */
 }
 
 #endif

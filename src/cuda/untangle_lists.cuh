@@ -39,7 +39,7 @@ struct part_work {
     part_search search;        /* places as they are known */
     const unsigned char *held; /* of sup_gpu_untangle, as the next two */
     const float *coarse_rest, *gap;
-    const int32_t *vertex_first, *vertex_bundles;
+    const int32_t *vertex_first, *vertex_clusters;
     const int32_t *touched; /* [coarse_count] collider that skin lies on, -1 for none; NULL without colliders */
     float *offset;          /* of the last frame */
     uint32_t *moved;        /* bits of vertices that were */

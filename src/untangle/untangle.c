@@ -435,7 +435,7 @@ static void limit_edges(sup_untangle_work *w, int32_t sweeps)
 static void mark_dirty(sup_untangle_work *w)
 {
     for (int32_t i = 0; i < w->active_count; i++) {
-        int32_t first = 3 * SUP_UNTANGLE_BUNDLE * w->active[i], end = first + 3 * SUP_UNTANGLE_BUNDLE;
+        int32_t first = 3 * SUP_UNTANGLE_CLUSTER * w->active[i], end = first + 3 * SUP_UNTANGLE_CLUSTER;
         w->dirty[i] = 0;
         for (int32_t k = first; k < end && k < 3 * w->view->triangle_count && !w->dirty[i]; k++)
             w->dirty[i] = (w->state[w->view->triangles[k]] & LISTED) != 0;

@@ -16,18 +16,18 @@
 #include "skin/simulated_surface.h"
 #include "supple/rig.h"
 
-enum { SUP_UNTANGLE_BUNDLE = SUP_DETECT_BLOCK };         /* triangles that are near each other */
+enum { SUP_UNTANGLE_CLUSTER = SUP_DETECT_BLOCK };         /* triangles that are near each other */
 enum { SUP_UNTANGLE_BETWEEN = 1, SUP_UNTANGLE_CARRIED = 2 }; /* of sup_untangle_view.close */
 
 /* The shown skin of the body, welded. No triangles: it is too fine, and nothing is parted. */
 typedef struct sup_untangle_view {
     int32_t vertex_count, triangle_count, coarse_count;
-    const int32_t *triangles;      /* [triangle_count*3] bundles of SUP_UNTANGLE_BUNDLE, the last one may have fewer */
+    const int32_t *triangles;      /* [triangle_count*3] clusters of SUP_UNTANGLE_CLUSTER, the last one may have fewer */
     const unsigned char *crossed;  /* [triangle_count] 1: crosses another in the bind pose */
     const int32_t *coarse_first;   /* [coarse_count+1] */
-    const int32_t *coarse_bundles; /* bundles with triangles at each simulated vertex */
-    const int32_t *beside_first;   /* [bundles+1] */
-    const int32_t *beside;         /* bundles that have a vertex in common with each, without itself */
+    const int32_t *coarse_clusters; /* clusters with triangles at each simulated vertex */
+    const int32_t *beside_first;   /* [clusters+1] */
+    const int32_t *beside;         /* clusters that have a vertex in common with each, without itself */
     const int32_t *coarse;         /* [vertex_count] simulated vertex nearest along the skin */
     /* [coarse_count] skin that lies against itself (rest_contact.h): not carried by one joint, or only by part, it is always
      * looked at; carried, it may be moved although it is rigid. */
@@ -48,7 +48,7 @@ sup_result sup_untangle_open(const sup_model *model, sup_untangle_view *view, su
 
 /* Bundles of triangles at each vertex, or at row[vertex] where `row` is given: with `list` NULL counted into first[r + 1], else listed
  * from first[r] on, which ends at the end of the row; each once, rising. seen [row_count]: scratch. */
-void sup_untangle_list_bundles(const sup_untangle_view *view, const int32_t *row, int32_t row_count, int32_t *seen,
+void sup_untangle_list_clusters(const sup_untangle_view *view, const int32_t *row, int32_t row_count, int32_t *seen,
                            int32_t *first, int32_t *list);
 /* Bytes to work in, a multiple of 64. */
 size_t sup_untangle_scratch(const sup_untangle_view *view);

@@ -1,4 +1,4 @@
-/* untangle_bind.c - what parting the shown skin needs once: its triangles in bundles, who is beside whom, what is where. */
+/* untangle_bind.c - what parting the shown skin needs once: its triangles in clusters, who is beside whom, what is where. */
 #include "geometry/adjacency.h"
 #include "geometry/spatial_sort.h"
 #include "untangle/untangle.h"
@@ -15,7 +15,7 @@ typedef struct part_build {
     sup_arena arena;
     sup_adjacency adjacency;
     int32_t *near;      /* [fine_count] simulated vertex nearest along the skin */
-    int32_t *bundle_of; /* [fine_triangle_count] of each triangle of the surface */
+    int32_t *cluster_of; /* [fine_triangle_count] of each triangle of the surface */
     sup_untangle_view view;
 } part_build;
 
@@ -88,16 +88,16 @@ static bool add_shown(part_build *b)
     return true;
 }
 
-/* Cuts items[begin, end) in halves between bundles, until they are in one each. */
-static void cut_bundles(sup_placed *items, int32_t begin, int32_t end)
+/* Cuts items[begin, end) in halves between clusters, until they are in one each. */
+static void cut_clusters(sup_placed *items, int32_t begin, int32_t end)
 {
     int32_t stack[64], depth = 0; /* ends of the ranges to come; halves: 32 levels at most */
     for (;;) {
-        int32_t first = begin / SUP_UNTANGLE_BUNDLE + 1, last = (end - 1) / SUP_UNTANGLE_BUNDLE;
+        int32_t first = begin / SUP_UNTANGLE_CLUSTER + 1, last = (end - 1) / SUP_UNTANGLE_CLUSTER;
         if (begin < end && first <= last) {
             sup_placed_sort_longest(items + begin, end - begin);
             stack[depth++] = end;
-            end = (first + last) / 2 * SUP_UNTANGLE_BUNDLE;
+            end = (first + last) / 2 * SUP_UNTANGLE_CLUSTER;
             continue;
         }
         if (depth == 0) break;
@@ -121,7 +121,7 @@ static void order_triangles(const part_build *b, const int32_t *block, sup_place
     for (int32_t begin = 0, end = 0; begin < count; begin = end) {
         while (end < count && order[end].group == order[begin].group)
             end++;
-        cut_bundles(order, begin, end);
+        cut_clusters(order, begin, end);
     }
 }
 
@@ -133,31 +133,31 @@ static bool add_triangles(part_build *b)
     int32_t *block = sup_arena_alloc(&b->arena, (size_t)s->coarse_count, sizeof *block);
     sup_placed *order = sup_arena_alloc(&b->arena, (size_t)count, sizeof *order);
     int32_t *triangles = sup_model_add(b->builder, "part.triangles", SUP_ARRAY_INT32, 3 * (int64_t)count);
-    b->bundle_of = sup_arena_alloc(&b->arena, (size_t)count, sizeof *b->bundle_of);
-    if (block == NULL || order == NULL || triangles == NULL || b->bundle_of == NULL) return false;
+    b->cluster_of = sup_arena_alloc(&b->arena, (size_t)count, sizeof *b->cluster_of);
+    if (block == NULL || order == NULL || triangles == NULL || b->cluster_of == NULL) return false;
     for (int32_t i = 0; i < d->block_count * SUP_DETECT_BLOCK; i++)
         if (d->block_vertex[i] >= 0) block[d->block_vertex[i]] = i / SUP_DETECT_BLOCK;
     order_triangles(b, block, order);
     for (int32_t t = 0; t < count; t++) {
         memcpy(triangles + 3 * (size_t)t, s->fine_triangles + 3 * (size_t)order[t].item, 3 * sizeof *triangles);
-        b->bundle_of[order[t].item] = t / SUP_UNTANGLE_BUNDLE;
+        b->cluster_of[order[t].item] = t / SUP_UNTANGLE_CLUSTER;
     }
     b->view.triangles = triangles;
     return true;
 }
 
-void sup_untangle_list_bundles(const sup_untangle_view *view, const int32_t *row, int32_t row_count, int32_t *seen,
+void sup_untangle_list_clusters(const sup_untangle_view *view, const int32_t *row, int32_t row_count, int32_t *seen,
                            int32_t *first, int32_t *list)
 {
     memset(seen, 0xff, (size_t)row_count * sizeof *seen);
     for (int32_t k = 0; k < 3 * view->triangle_count; k++) {
-        int32_t v = view->triangles[k], r = row != NULL ? row[v] : v, bundle = k / (3 * SUP_UNTANGLE_BUNDLE);
-        if (seen[r] == bundle) continue;
-        seen[r] = bundle;
+        int32_t v = view->triangles[k], r = row != NULL ? row[v] : v, cluster = k / (3 * SUP_UNTANGLE_CLUSTER);
+        if (seen[r] == cluster) continue;
+        seen[r] = cluster;
         if (list == NULL)
             first[r + 1]++;
         else
-            list[first[r]++] = bundle;
+            list[first[r]++] = cluster;
     }
 }
 
@@ -167,31 +167,31 @@ static bool add_coarse(part_build *b)
     int32_t *seen = sup_arena_alloc(&b->arena, (size_t)n, sizeof *seen);
     int32_t *first = sup_model_add(b->builder, "part.coarse_first", SUP_ARRAY_INT32, (int64_t)n + 1);
     if (seen == NULL || first == NULL) return false;
-    sup_untangle_list_bundles(&b->view, b->near, n, seen, first, NULL);
+    sup_untangle_list_clusters(&b->view, b->near, n, seen, first, NULL);
     for (int32_t v = 0; v < n; v++)
         first[v + 1] += first[v];
-    int32_t *list = sup_model_add(b->builder, "part.coarse_bundles", SUP_ARRAY_INT32, first[n]);
+    int32_t *list = sup_model_add(b->builder, "part.coarse_clusters", SUP_ARRAY_INT32, first[n]);
     if (list == NULL) return false;
-    sup_untangle_list_bundles(&b->view, b->near, n, seen, first, list);
+    sup_untangle_list_clusters(&b->view, b->near, n, seen, first, list);
     memmove(first + 1, first, (size_t)n * sizeof *first);
     first[0] = 0;
     b->view.coarse_first = first;
-    b->view.coarse_bundles = list;
+    b->view.coarse_clusters = list;
     return true;
 }
 
 /* Bundles beside one. `list` NULL: only counted. */
-static int32_t list_beside(const part_build *b, int32_t bundle, int32_t *seen, int32_t *list)
+static int32_t list_beside(const part_build *b, int32_t cluster, int32_t *seen, int32_t *list)
 {
     const sup_adjacency *a = &b->adjacency;
-    int32_t corners = 3 * SUP_UNTANGLE_BUNDLE, all = 3 * b->view.triangle_count, count = 0;
-    seen[bundle] = bundle;
-    for (int32_t k = bundle * corners; k < (bundle + 1) * corners && k < all; k++) {
+    int32_t corners = 3 * SUP_UNTANGLE_CLUSTER, all = 3 * b->view.triangle_count, count = 0;
+    seen[cluster] = cluster;
+    for (int32_t k = cluster * corners; k < (cluster + 1) * corners && k < all; k++) {
         int32_t v = b->view.triangles[k];
         for (int32_t i = a->vertex_first[v]; i < a->vertex_first[v + 1]; i++) {
-            int32_t other = b->bundle_of[a->vertex_halves[i] / 3];
-            if (seen[other] == bundle) continue;
-            seen[other] = bundle;
+            int32_t other = b->cluster_of[a->vertex_halves[i] / 3];
+            if (seen[other] == cluster) continue;
+            seen[other] = cluster;
             if (list != NULL) list[count] = other;
             count++;
         }
@@ -201,17 +201,17 @@ static int32_t list_beside(const part_build *b, int32_t bundle, int32_t *seen, i
 
 static bool add_beside(part_build *b)
 {
-    int32_t bundles = (b->view.triangle_count + SUP_UNTANGLE_BUNDLE - 1) / SUP_UNTANGLE_BUNDLE;
-    int32_t *seen = sup_arena_alloc(&b->arena, (size_t)bundles, sizeof *seen);
-    int32_t *first = sup_model_add(b->builder, "part.beside_first", SUP_ARRAY_INT32, (int64_t)bundles + 1);
+    int32_t clusters = (b->view.triangle_count + SUP_UNTANGLE_CLUSTER - 1) / SUP_UNTANGLE_CLUSTER;
+    int32_t *seen = sup_arena_alloc(&b->arena, (size_t)clusters, sizeof *seen);
+    int32_t *first = sup_model_add(b->builder, "part.beside_first", SUP_ARRAY_INT32, (int64_t)clusters + 1);
     if (seen == NULL || first == NULL) return false;
-    memset(seen, 0xff, (size_t)bundles * sizeof *seen);
-    for (int32_t i = 0; i < bundles; i++)
+    memset(seen, 0xff, (size_t)clusters * sizeof *seen);
+    for (int32_t i = 0; i < clusters; i++)
         first[i + 1] = first[i] + list_beside(b, i, seen, NULL);
-    int32_t *list = sup_model_add(b->builder, "part.beside", SUP_ARRAY_INT32, first[bundles]);
+    int32_t *list = sup_model_add(b->builder, "part.beside", SUP_ARRAY_INT32, first[clusters]);
     if (list == NULL) return false;
-    memset(seen, 0xff, (size_t)bundles * sizeof *seen);
-    for (int32_t i = 0; i < bundles; i++)
+    memset(seen, 0xff, (size_t)clusters * sizeof *seen);
+    for (int32_t i = 0; i < clusters; i++)
         list_beside(b, i, seen, list + first[i]);
     b->view.beside_first = first;
     b->view.beside = list;
@@ -292,7 +292,7 @@ static bool open_rows(const sup_model *model, const char *first_name, const char
 
 static bool open_arrays(const sup_model *model, sup_untangle_view *v)
 {
-    int64_t bundles = ((int64_t)v->triangle_count + SUP_UNTANGLE_BUNDLE - 1) / SUP_UNTANGLE_BUNDLE;
+    int64_t clusters = ((int64_t)v->triangle_count + SUP_UNTANGLE_CLUSTER - 1) / SUP_UNTANGLE_CLUSTER;
     v->triangles = sup_model_array(model, "part.triangles", SUP_ARRAY_INT32, 3 * (int64_t)v->triangle_count);
     v->coarse = sup_model_array(model, "part.coarse", SUP_ARRAY_INT32, v->vertex_count);
     v->crossed = sup_model_array(model, "part.crossed", SUP_ARRAY_BYTE, v->triangle_count);
@@ -300,9 +300,9 @@ static bool open_arrays(const sup_model *model, sup_untangle_view *v)
     return v->triangles != NULL && v->crossed != NULL && v->coarse != NULL && v->rest != NULL &&
            within(v->coarse, v->vertex_count, v->coarse_count) &&
            within(v->triangles, 3 * (int64_t)v->triangle_count, v->vertex_count) &&
-           open_rows(model, "part.coarse_first", "part.coarse_bundles", v->coarse_count, (int32_t)bundles, 0,
-                     &v->coarse_first, &v->coarse_bundles) &&
-           open_rows(model, "part.beside_first", "part.beside", bundles, (int32_t)bundles, 0, &v->beside_first,
+           open_rows(model, "part.coarse_first", "part.coarse_clusters", v->coarse_count, (int32_t)clusters, 0,
+                     &v->coarse_first, &v->coarse_clusters) &&
+           open_rows(model, "part.beside_first", "part.beside", clusters, (int32_t)clusters, 0, &v->beside_first,
                      &v->beside) &&
            open_rows(model, "part.neighbour_first", "part.neighbours", v->vertex_count, v->vertex_count, 0,
                      &v->neighbour_first, &v->neighbours) &&

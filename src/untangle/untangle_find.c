@@ -1,7 +1,7 @@
 /* untangle_find.c - what crosses in the shown skin: edges that go through triangles. See untangle.h.
  *
- * Triangles lie in bundles that were made once. Those near skin that detection has found near other skin are looked at:
- * boxes of bundles are compared, then triangles of bundles that meet, a bundle at a time. Bundles that lie beside each
+ * Triangles lie in clusters that were made once. Those near skin that detection has found near other skin are looked at:
+ * boxes of clusters are compared, then triangles of clusters that meet, a cluster at a time. Bundles that lie beside each
  * other always meet; where all their normals go the same way, within a quarter turn, they are no fold, and are passed. */
 #include "base/simd.h"
 #include "untangle/untangle_internal.h"
@@ -35,9 +35,9 @@ static void choose_kernels(sup_untangle_work *w)
 sup_untangle_work sup_untangle_lay_out(const sup_untangle_view *view, void *scratch, size_t *size)
 {
     sup_untangle_work w = {.view = view,
-                       .bundle_count = (view->triangle_count + SUP_UNTANGLE_BUNDLE - 1) / SUP_UNTANGLE_BUNDLE,
+                       .cluster_count = (view->triangle_count + SUP_UNTANGLE_CLUSTER - 1) / SUP_UNTANGLE_CLUSTER,
                        .patch_most = MOST_PATCHES};
-    size_t n = (size_t)view->vertex_count, bundles = (size_t)w.bundle_count;
+    size_t n = (size_t)view->vertex_count, clusters = (size_t)w.cluster_count;
     *size = 0;
     w.vertex = carve(scratch, size, n, sizeof *w.vertex);
     w.state = carve(scratch, size, n, sizeof *w.state);
@@ -45,13 +45,13 @@ sup_untangle_work sup_untangle_lay_out(const sup_untangle_view *view, void *scra
     w.list = carve(scratch, size, n, sizeof *w.list);
     w.known = carve(scratch, size, n, sizeof *w.known);
     w.queue = carve(scratch, size, n, sizeof *w.queue);
-    w.active = carve(scratch, size, bundles, sizeof *w.active);
-    w.dirty = carve(scratch, size, bundles, sizeof *w.dirty);
-    w.blocks = carve(scratch, size, bundles, sizeof *w.blocks);
-    w.whole = carve(scratch, size, bundles, sizeof *w.whole);
-    w.groups = carve(scratch, size, bundles / SUP_DETECT_BLOCK + 1, sizeof *w.groups);
-    w.hit_count = carve(scratch, size, bundles, sizeof *w.hit_count);
-    w.hits = carve(scratch, size, bundles * SUP_UNTANGLE_HITS, sizeof *w.hits);
+    w.active = carve(scratch, size, clusters, sizeof *w.active);
+    w.dirty = carve(scratch, size, clusters, sizeof *w.dirty);
+    w.blocks = carve(scratch, size, clusters, sizeof *w.blocks);
+    w.whole = carve(scratch, size, clusters, sizeof *w.whole);
+    w.groups = carve(scratch, size, clusters / SUP_DETECT_BLOCK + 1, sizeof *w.groups);
+    w.hit_count = carve(scratch, size, clusters, sizeof *w.hit_count);
+    w.hits = carve(scratch, size, clusters * SUP_UNTANGLE_HITS, sizeof *w.hits);
     w.patches = carve(scratch, size, (size_t)w.patch_most, sizeof *w.patches);
     if (scratch == NULL) return w;
     choose_kernels(&w);
@@ -76,13 +76,13 @@ const float *sup_untangle_place(const sup_untangle_work *w, int32_t v)
 void sup_untangle_choose(sup_untangle_work *w)
 {
     const sup_untangle_view *view = w->view;
-    memset(w->dirty, 0, (size_t)w->bundle_count);
+    memset(w->dirty, 0, (size_t)w->cluster_count);
     for (int32_t v = 0; v < view->coarse_count; v++) {
         if (w->def->near[v] == 0 && (view->close[v] & SUP_UNTANGLE_BETWEEN) == 0) continue;
         for (int32_t i = view->coarse_first[v]; i < view->coarse_first[v + 1]; i++)
-            w->dirty[view->coarse_bundles[i]] = 1;
+            w->dirty[view->coarse_clusters[i]] = 1;
     }
-    for (int32_t b = 0; b < w->bundle_count; b++)
+    for (int32_t b = 0; b < w->cluster_count; b++)
         if (w->dirty[b]) w->active[w->active_count++] = b;
     memset(w->dirty, 1, (size_t)w->active_count);
 }
@@ -106,14 +106,14 @@ static void widen(float *lower, float *upper, const float *other_lower, const fl
 }
 
 /* Triangles that do not count are nowhere. Returns the box of all. */
-static sup_detect_box fill_block(const sup_untangle_work *w, int32_t bundle, sup_untangle_block *block)
+static sup_detect_box fill_block(const sup_untangle_work *w, int32_t cluster, sup_untangle_block *block)
 {
     const sup_untangle_view *view = w->view;
     const float none[] = {INFINITY, INFINITY, INFINITY, -INFINITY, -INFINITY, -INFINITY};
     sup_detect_box whole = {{INFINITY, INFINITY, INFINITY, 0.0f}, {-INFINITY, -INFINITY, -INFINITY, 0.0f}};
     uint32_t counts = 0;
-    for (int32_t lane = 0; lane < SUP_UNTANGLE_BUNDLE; lane++) {
-        int32_t triangle = bundle * SUP_UNTANGLE_BUNDLE + lane, last = view->triangle_count - 1;
+    for (int32_t lane = 0; lane < SUP_UNTANGLE_CLUSTER; lane++) {
+        int32_t triangle = cluster * SUP_UNTANGLE_CLUSTER + lane, last = view->triangle_count - 1;
         const int32_t *corner = view->triangles + 3 * (size_t)(triangle < last ? triangle : last);
         for (int32_t c = 0; c < 3; c++) {
             bool loaded = (w->state[corner[c]] & SUP_UNTANGLE_LOADED) != 0;
@@ -124,7 +124,7 @@ static sup_detect_box fill_block(const sup_untangle_work *w, int32_t bundle, sup
         if (triangle <= last && (w->positions != NULL || !view->crossed[triangle])) counts |= 1u << lane;
     }
     w->kernels->bound(block);
-    for (int32_t lane = 0; lane < SUP_UNTANGLE_BUNDLE; lane++) {
+    for (int32_t lane = 0; lane < SUP_UNTANGLE_CLUSTER; lane++) {
         for (int32_t k = 0; k < 6 && !(counts >> lane & 1); k++)
             block->box[k][lane] = none[k];
         const float lower[] = {block->box[0][lane], block->box[1][lane], block->box[2][lane]};
@@ -134,7 +134,7 @@ static sup_detect_box fill_block(const sup_untangle_work *w, int32_t bundle, sup
     return whole;
 }
 
-static void bound_bundles(void *data, int32_t begin, int32_t end, int32_t worker)
+static void bound_clusters(void *data, int32_t begin, int32_t end, int32_t worker)
 {
     sup_untangle_work *w = data;
     SUP_UNUSED(worker);
@@ -145,7 +145,7 @@ static void bound_bundles(void *data, int32_t begin, int32_t end, int32_t worker
     }
 }
 
-/* All normals of two bundles are within a quarter turn of each other: the axes are nearer to each other than that, by
+/* All normals of two clusters are within a quarter turn of each other: the axes are nearer to each other than that, by
  * both cones' angles. */
 static bool same_way(const sup_untangle_block *a, const sup_untangle_block *b)
 {
@@ -179,16 +179,16 @@ typedef struct part_triangle {
     float square; /* of that */
 } part_triangle;
 
-static const int32_t *corners_of(const sup_untangle_work *w, int32_t bundle, int32_t lane)
+static const int32_t *corners_of(const sup_untangle_work *w, int32_t cluster, int32_t lane)
 {
-    return w->view->triangles + 3 * (size_t)(w->active[bundle] * SUP_UNTANGLE_BUNDLE + lane);
+    return w->view->triangles + 3 * (size_t)(w->active[cluster] * SUP_UNTANGLE_CLUSTER + lane);
 }
 
-static part_triangle triangle_at(const sup_untangle_work *w, int32_t bundle, int32_t lane)
+static part_triangle triangle_at(const sup_untangle_work *w, int32_t cluster, int32_t lane)
 {
-    part_triangle t = {.index = w->active[bundle] * SUP_UNTANGLE_BUNDLE + lane, .corner = corners_of(w, bundle, lane)};
+    part_triangle t = {.index = w->active[cluster] * SUP_UNTANGLE_CLUSTER + lane, .corner = corners_of(w, cluster, lane)};
     for (int32_t k = 0; k < 9; k++)
-        t.p[k / 3][k % 3] = w->blocks[bundle].corner[k][lane];
+        t.p[k / 3][k % 3] = w->blocks[cluster].corner[k][lane];
     t.normal = cross(sub(t.p[1], t.p[0]), sub(t.p[2], t.p[0]));
     t.square = dot(t.normal, t.normal);
     return t;
@@ -242,7 +242,7 @@ static int32_t cut(const part_triangle *t, const part_triangle *of, sup_untangle
     return count;
 }
 
-/* Triangles of bundle i against those of bundle j. */
+/* Triangles of cluster i against those of cluster j. */
 static int32_t compare(const sup_untangle_work *w, int32_t i, int32_t j, sup_untangle_hit *hits, int32_t count)
 {
     uint32_t mine = w->boxes->meet(w->blocks[i].box, &w->whole[j]);
@@ -277,9 +277,9 @@ static void find_some(void *data, int32_t begin, int32_t end, int32_t worker)
         int32_t count = 0;
         int32_t group = w->all_dirty ? i / SUP_DETECT_BLOCK : 0; /* those before have looked at this one */
         for (; group * SUP_DETECT_BLOCK < w->active_count && w->dirty[i]; group++) {
-            uint32_t bundles = w->boxes->meet(w->groups[group], &w->whole[i]);
-            for (; bundles != 0; bundles &= bundles - 1) {
-                int32_t j = group * SUP_DETECT_BLOCK + __builtin_ctz(bundles);
+            uint32_t clusters = w->boxes->meet(w->groups[group], &w->whole[i]);
+            for (; clusters != 0; clusters &= clusters - 1) {
+                int32_t j = group * SUP_DETECT_BLOCK + __builtin_ctz(clusters);
                 if (j < w->active_count && (j >= i || !w->dirty[j]) && !is_smooth(w, i, j))
                     count = compare(w, i, j, w->hits + (size_t)i * SUP_UNTANGLE_HITS, count);
             }
@@ -293,7 +293,7 @@ int32_t sup_untangle_find(const sup_context *context, sup_untangle_work *w)
     w->all_dirty = true;
     for (int32_t i = 0; i < w->active_count && w->all_dirty; i++)
         w->all_dirty = w->dirty[i] != 0;
-    sup_parallel(context, w->active_count, GRAIN_BOUND, bound_bundles, w);
+    sup_parallel(context, w->active_count, GRAIN_BOUND, bound_clusters, w);
     sup_parallel(context, w->active_count, GRAIN_FIND, find_some, w);
     int32_t total = 0;
     for (int32_t i = 0; i < w->active_count; i++)
@@ -303,11 +303,11 @@ int32_t sup_untangle_find(const sup_context *context, sup_untangle_work *w)
 
 const sup_untangle_hit *sup_untangle_next(const sup_untangle_work *w, sup_untangle_at *at)
 {
-    while (at->bundle < 0 || at->next >= w->hit_count[at->bundle]) {
-        if (++at->bundle >= w->active_count) return NULL;
+    while (at->cluster < 0 || at->next >= w->hit_count[at->cluster]) {
+        if (++at->cluster >= w->active_count) return NULL;
         at->next = 0;
     }
-    return &w->hits[(size_t)at->bundle * SUP_UNTANGLE_HITS + (size_t)at->next++];
+    return &w->hits[(size_t)at->cluster * SUP_UNTANGLE_HITS + (size_t)at->next++];
 }
 
 void sup_untangle_mark(const sup_context *context, const sup_untangle_view *view, const float *positions, void *scratch,
@@ -317,7 +317,7 @@ void sup_untangle_mark(const sup_context *context, const sup_untangle_view *view
     if (scratch == NULL) return;
     sup_untangle_work w = sup_untangle_lay_out(view, scratch, &size);
     w.positions = positions;
-    for (; w.active_count < w.bundle_count; w.active_count++) {
+    for (; w.active_count < w.cluster_count; w.active_count++) {
         w.active[w.active_count] = w.active_count;
         w.dirty[w.active_count] = 1;
     }

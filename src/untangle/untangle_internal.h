@@ -5,11 +5,11 @@
 #include "contact/detect_internal.h"
 #include "untangle/untangle.h"
 
-/* Triangles of a bundle side by side. */
+/* Triangles of a cluster side by side. */
 typedef struct sup_untangle_block {
-    float corner[9][SUP_UNTANGLE_BUNDLE]; /* x, y, z of the first corner, then of the others */
-    float normal[3][SUP_UNTANGLE_BUNDLE]; /* twice the area long */
-    float slack[SUP_UNTANGLE_BUNDLE];     /* rounding of a height times that length */
+    float corner[9][SUP_UNTANGLE_CLUSTER]; /* x, y, z of the first corner, then of the others */
+    float normal[3][SUP_UNTANGLE_CLUSTER]; /* twice the area long */
+    float slack[SUP_UNTANGLE_CLUSTER];     /* rounding of a height times that length */
     sup_detect_boxes box;
     float axis[3], cosine; /* no normal is farther from the axis than that; the axis has length 1 */
 } sup_untangle_block;
@@ -52,7 +52,7 @@ typedef struct sup_untangle_patch {
 
 enum {
     SUP_UNTANGLE_LOADED = 1, /* of sup_untangle_work.state: its place is in `vertex` */
-    SUP_UNTANGLE_HITS = 48   /* crossings that are kept of the triangles of one bundle */
+    SUP_UNTANGLE_HITS = 48   /* crossings that are kept of the triangles of one cluster */
 };
 
 /* A vertex that was moved, or is near one that was. */
@@ -79,15 +79,15 @@ typedef struct sup_untangle_work {
     int32_t *list;            /* [vertex_count] what is moved in this round */
     int32_t *known;           /* [vertex_count] what was moved in any */
     int32_t *queue;           /* [vertex_count] */
-    int32_t *active;          /* [bundles] those that are looked at, rising */
-    unsigned char *dirty;     /* [bundles] of the active ones: has moved since they were compared */
-    sup_untangle_block *blocks;   /* [bundles] triangles of the active ones */
-    sup_detect_box *whole;    /* [bundles] of each active bundle */
-    sup_detect_boxes *groups; /* [bundles / SUP_DETECT_BLOCK + 1] the same side by side */
-    int32_t *hit_count;       /* [bundles] */
-    sup_untangle_hit *hits;       /* [bundles*SUP_UNTANGLE_HITS] */
+    int32_t *active;          /* [clusters] those that are looked at, rising */
+    unsigned char *dirty;     /* [clusters] of the active ones: has moved since they were compared */
+    sup_untangle_block *blocks;   /* [clusters] triangles of the active ones */
+    sup_detect_box *whole;    /* [clusters] of each active cluster */
+    sup_detect_boxes *groups; /* [clusters / SUP_DETECT_BLOCK + 1] the same side by side */
+    int32_t *hit_count;       /* [clusters] */
+    sup_untangle_hit *hits;       /* [clusters*SUP_UNTANGLE_HITS] */
     sup_untangle_patch *patches;  /* [patch_most] */
-    int32_t bundle_count, active_count, list_count, known_count, patch_count, patch_most;
+    int32_t cluster_count, active_count, list_count, known_count, patch_count, patch_most;
     bool all_dirty;
 } sup_untangle_work;
 
@@ -100,12 +100,12 @@ const float *sup_untangle_place(const sup_untangle_work *work, int32_t vertex);
 /* Bundles at simulated vertices that are near other skin. */
 void sup_untangle_choose(sup_untangle_work *work);
 
-/* Edges through triangles of the active bundles, where one of them is dirty. Returns how many. */
+/* Edges through triangles of the active clusters, where one of them is dirty. Returns how many. */
 int32_t sup_untangle_find(const sup_context *context, sup_untangle_work *work);
 
 /* Hits one after the other: {-1, 0} before the first; NULL after the last. */
 typedef struct sup_untangle_at {
-    int32_t bundle, next;
+    int32_t cluster, next;
 } sup_untangle_at;
 const sup_untangle_hit *sup_untangle_next(const sup_untangle_work *work, sup_untangle_at *at);
 

@@ -20,10 +20,10 @@ static sup_wide square_of(const sup_wide e[3])
 /* The cone around the normals; those of no length count as they come. */
 static void bound_normals(sup_untangle_block *block, const float sum[3])
 {
-    float length = sqrtf(sum[0] * sum[0] + sum[1] * sum[1] + sum[2] * sum[2]), cosine[SUP_UNTANGLE_BUNDLE];
+    float length = sqrtf(sum[0] * sum[0] + sum[1] * sum[1] + sum[2] * sum[2]), cosine[SUP_UNTANGLE_CLUSTER];
     for (int32_t k = 0; k < 3; k++)
         block->axis[k] = length > 0.0f ? sum[k] / length : 0.0f;
-    for (int32_t i = 0; i < SUP_UNTANGLE_BUNDLE; i += SUP_LANES) {
+    for (int32_t i = 0; i < SUP_UNTANGLE_CLUSTER; i += SUP_LANES) {
         sup_wide n[3], along = sup_wide_splat(0.0f);
         for (int32_t k = 0; k < 3; k++) {
             n[k] = sup_wide_load(block->normal[k] + i);
@@ -34,7 +34,7 @@ static void bound_normals(sup_untangle_block *block, const float sum[3])
         sup_wide_store(cosine + i, sup_wide_select(some, along / size, sup_wide_splat(1.0f)));
     }
     block->cosine = 1.0f;
-    for (int32_t i = 0; i < SUP_UNTANGLE_BUNDLE; i++)
+    for (int32_t i = 0; i < SUP_UNTANGLE_CLUSTER; i++)
         block->cosine = cosine[i] < block->cosine ? cosine[i] : block->cosine;
 }
 
@@ -42,7 +42,7 @@ static void bound_block(sup_untangle_block *block)
 {
     const float rounding = 2e-6f;
     float sum[3] = {0.0f, 0.0f, 0.0f};
-    for (int32_t i = 0; i < SUP_UNTANGLE_BUNDLE; i += SUP_LANES) {
+    for (int32_t i = 0; i < SUP_UNTANGLE_CLUSTER; i += SUP_LANES) {
         sup_wide p[9], e[6], n[3];
         for (int32_t k = 0; k < 9; k++)
             p[k] = sup_wide_load(block->corner[k] + i);
@@ -58,7 +58,7 @@ static void bound_block(sup_untangle_block *block)
         sup_wide edges = sup_wide_sqrt(square_of(n) * larger(square_of(e), square_of(e + 3)));
         sup_wide_store(block->slack + i, sup_wide_splat(rounding) * edges);
     }
-    for (int32_t i = 0; i < SUP_UNTANGLE_BUNDLE; i++)
+    for (int32_t i = 0; i < SUP_UNTANGLE_CLUSTER; i++)
         for (int32_t k = 0; k < 3; k++)
             sum[k] += block->normal[k][i];
     bound_normals(block, sum);
@@ -85,7 +85,7 @@ static sup_mask boxes_meet(const sup_untangle_block *block, int32_t lane, const 
 static uint32_t cross_block(const sup_untangle_block *block, int32_t lane, const sup_untangle_block *others)
 {
     uint32_t bits = 0;
-    for (int32_t i = 0; i < SUP_UNTANGLE_BUNDLE; i += SUP_LANES) {
+    for (int32_t i = 0; i < SUP_UNTANGLE_CLUSTER; i += SUP_LANES) {
         sup_mask may = boxes_meet(block, lane, others, i);
         if (sup_mask_bits(may) == 0) continue;
         sup_wide mine[3], theirs[3]; /* heights: of my corners above their planes, of theirs above mine */

@@ -4,14 +4,14 @@
 #include "test.h"
 
 enum { SIDE = 15, SHEET = SIDE * SIDE, COUNT = 2 * SHEET, TRIANGLES = 2 * 2 * (SIDE - 1) * (SIDE - 1) };
-enum { BUNDLES = (TRIANGLES + SUP_UNTANGLE_BUNDLE - 1) / SUP_UNTANGLE_BUNDLE };
+enum { CLUSTERS = (TRIANGLES + SUP_UNTANGLE_CLUSTER - 1) / SUP_UNTANGLE_CLUSTER };
 
 /* Two sheets of edges of length 1, the second upside down; every vertex is shown twice, and is simulated. */
 typedef struct skins {
     float x[COUNT * 2 * 3], rest[COUNT * 3], gap[COUNT], offset[COUNT * 3];
     int32_t triangles[TRIANGLES * 3], neighbour_first[COUNT + 1], neighbours[COUNT * 8], shown_first[COUNT + 1];
-    int32_t shown[2 * COUNT], coarse[COUNT], coarse_first[COUNT + 1], coarse_bundles[TRIANGLES * 3];
-    int32_t beside_first[BUNDLES + 1], beside[BUNDLES * BUNDLES];
+    int32_t shown[2 * COUNT], coarse[COUNT], coarse_first[COUNT + 1], coarse_clusters[TRIANGLES * 3];
+    int32_t beside_first[CLUSTERS + 1], beside[CLUSTERS * CLUSTERS];
     unsigned char near[COUNT], held[COUNT], close[COUNT], crossed[TRIANGLES];
     sup_untangle_view view;
     sup_untangle_def def;
@@ -24,30 +24,30 @@ static void set(skins *s, int32_t v, float x, float y, float z)
     memcpy(s->x + 3 * (COUNT + v), p, sizeof p);
 }
 
-static bool has_corner(const skins *s, int32_t bundle, int32_t v)
+static bool has_corner(const skins *s, int32_t cluster, int32_t v)
 {
-    for (int32_t k = 3 * SUP_UNTANGLE_BUNDLE * bundle; k < 3 * SUP_UNTANGLE_BUNDLE * (bundle + 1) && k < 3 * TRIANGLES; k++)
+    for (int32_t k = 3 * SUP_UNTANGLE_CLUSTER * cluster; k < 3 * SUP_UNTANGLE_CLUSTER * (cluster + 1) && k < 3 * TRIANGLES; k++)
         if (s->triangles[k] == v) return true;
     return false;
 }
 
 /* Bundles at each vertex, and beside each other. */
-static void list_bundles(skins *s)
+static void list_clusters(skins *s)
 {
-    static unsigned char beside[BUNDLES][BUNDLES];
+    static unsigned char beside[CLUSTERS][CLUSTERS];
     memset(beside, 0, sizeof beside);
     for (int32_t v = 0; v < COUNT; v++) {
         int32_t count = s->coarse_first[v];
-        for (int32_t b = 0; b < BUNDLES; b++)
-            if (has_corner(s, b, v)) s->coarse_bundles[count++] = b;
+        for (int32_t b = 0; b < CLUSTERS; b++)
+            if (has_corner(s, b, v)) s->coarse_clusters[count++] = b;
         for (int32_t i = s->coarse_first[v]; i < count; i++)
             for (int32_t k = s->coarse_first[v]; k < count; k++)
-                beside[s->coarse_bundles[i]][s->coarse_bundles[k]] = 1;
+                beside[s->coarse_clusters[i]][s->coarse_clusters[k]] = 1;
         s->coarse_first[v + 1] = count;
     }
-    for (int32_t b = 0; b < BUNDLES; b++) {
+    for (int32_t b = 0; b < CLUSTERS; b++) {
         int32_t count = s->beside_first[b];
-        for (int32_t other = 0; other < BUNDLES; other++)
+        for (int32_t other = 0; other < CLUSTERS; other++)
             if (beside[b][other] && other != b) s->beside[count++] = other;
         s->beside_first[b + 1] = count;
     }
@@ -80,14 +80,14 @@ static skins *make_skins(void)
     CHECK_OK(sup_adjacency_create(&context.allocator, COUNT, TRIANGLES, s->triangles, &adjacency, &error), error);
     sup_adjacency_neighbours(&adjacency, s->neighbour_first, s->neighbours);
     sup_adjacency_destroy(&adjacency);
-    list_bundles(s);
+    list_clusters(s);
     s->view = (sup_untangle_view){.vertex_count = COUNT,
                               .triangle_count = TRIANGLES,
                               .coarse_count = COUNT,
                               .triangles = s->triangles,
                               .crossed = s->crossed,
                               .coarse_first = s->coarse_first,
-                              .coarse_bundles = s->coarse_bundles,
+                              .coarse_clusters = s->coarse_clusters,
                               .beside_first = s->beside_first,
                               .beside = s->beside,
                               .coarse = s->coarse,

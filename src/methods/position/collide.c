@@ -35,7 +35,7 @@ static size_t lay_out(const sup_meet *m, unsigned char *base, sup_meet_state *s)
     s->island = carve(base, &size, points * sizeof(int32_t));
     s->island_of = carve(base, &size, points * sizeof(int32_t));
     s->order = carve(base, &size, points * sizeof(int32_t));
-    s->bundle_first = carve(base, &size, (points + 1) * sizeof(int32_t));
+    s->cluster_first = carve(base, &size, (points + 1) * sizeof(int32_t));
     s->hits = carve(base, &size, (size_t)m->tet_count * sizeof(sup_meet_hit));
     s->chunk_hits = carve(base, &size, 2 * sup_meet_chunks(m) * sizeof(int32_t));
     s->planes = carve(base, &size, (size_t)m->plane_count * sizeof(sup_meet_plane));
@@ -79,7 +79,7 @@ void sup_meet_link(const sup_meet *meet, void *state)
     s->plane_count = kept.plane_count;
     s->touch_count = kept.touch_count;
     s->near_count = kept.near_count;
-    s->bundle_count = kept.bundle_count;
+    s->cluster_count = kept.cluster_count;
     if (meet == NULL) return;
     lay_out(meet, state, s);
     sup_cells_link(&s->cells, s->cells_memory);

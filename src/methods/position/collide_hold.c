@@ -3,8 +3,8 @@
  * Based on: [aburumman2016thesis] algorithm 6, whose planes are here triangles too. Position based friction and no bounce:
  * what a push out of flesh moved in this step is not velocity.
  *
- * Holds that share a particle that can move make an island and follow each other; islands go to the threads in bundles. No
- * bundle shares a particle with another one, so the bits are those of one thread. */
+ * Holds that share a particle that can move make an island and follow each other; islands go to the threads in clusters. No
+ * cluster shares a particle with another one, so the bits are those of one thread. */
 #include "methods/position/collide_work.h"
 
 /* In mean edges of the surface: height at which a hold ends, the deepest that one begins or lasts, and the furthest that
@@ -17,7 +17,7 @@ static const float OVER_EDGE = 0.1f, OVER_EDGE_STILL = 0.5f;
 static const float STILL_APART = 1.0f;
 /* Part of what is left that one iteration takes away. */
 static const float STIFFNESS = 0.93f;
-enum { WALK = 6, FOLLOW_GRAIN = 256, BUNDLE = 32 };
+enum { WALK = 6, FOLLOW_GRAIN = 256, CLUSTER = 32 };
 
 static float dot(const float a[3], const float b[3])
 {
@@ -137,7 +137,7 @@ bool sup_meet_walk(const sup_meet_state *s, int32_t particle, const float *rows,
     return true;
 }
 
-/* A piece of work on particles, holds or bundles. */
+/* A piece of work on particles, holds or clusters. */
 typedef struct hold_work {
     sup_meet_state *state;
     float *rows;
@@ -203,11 +203,11 @@ static void link_holds(sup_meet_state *s, const float *rows)
     }
 }
 
-/* Holds by island, islands by their first hold, in bundles of at least BUNDLE. */
-static void bundle_holds(sup_meet_state *s, const float *rows)
+/* Holds by island, islands by their first hold, in clusters of at least CLUSTER. */
+static void cluster_holds(sup_meet_state *s, const float *rows)
 {
     link_holds(s, rows);
-    int32_t islands = 0, *size = s->bundle_first, *id = s->island_of;
+    int32_t islands = 0, *size = s->cluster_first, *id = s->island_of;
     for (int32_t i = 0; i < s->active_count; i++)
         if (s->island[i] >= 0) id[root_of(s->link, s->island[i])] = -1;
     for (int32_t i = 0; i < s->active_count; i++) { /* numbers, and how many holds each has */
@@ -227,13 +227,13 @@ static void bundle_holds(sup_meet_state *s, const float *rows)
     }
     for (int32_t i = 0; i < s->active_count; i++)
         if (s->island[i] >= 0) s->order[id[s->island[i]]++] = s->active[i];
-    s->bundle_count = 0;
+    s->cluster_count = 0;
     for (int32_t k = 0, begin = 0; k < islands; k++) { /* id[k] is now where island k ends */
-        if (id[k] - begin < BUNDLE && k < islands - 1) continue;
-        s->bundle_first[s->bundle_count++] = begin; /* never beyond what was read: a bundle has an island or more */
+        if (id[k] - begin < CLUSTER && k < islands - 1) continue;
+        s->cluster_first[s->cluster_count++] = begin; /* never beyond what was read: a cluster has an island or more */
         begin = id[k];
     }
-    s->bundle_first[s->bundle_count] = sum;
+    s->cluster_first[s->cluster_count] = sum;
 }
 
 /* --- Pushing --- */
@@ -262,7 +262,7 @@ void sup_meet_list(sup_meet_state *s, float *rows)
         s->active[s->active_count++] = i;
     }
     s->report.pairs = s->active_count;
-    bundle_holds(s, rows);
+    cluster_holds(s, rows);
 }
 
 /* Part of a push that a point goes: at most all of it, or the one corner that can move, with hardly any weight, would be
@@ -348,32 +348,32 @@ static void still_hold(const sup_meet_state *s, float *rows, int32_t particle)
     if (total > 0.0f && normal_of(corner, n)) take_bounce(s, rows, point, weight, total, n);
 }
 
-static void solve_bundles(void *user, int32_t begin, int32_t end, int32_t worker)
+static void solve_clusters(void *user, int32_t begin, int32_t end, int32_t worker)
 {
     const hold_work *work = user;
     const sup_meet_state *s = work->state;
     SUP_UNUSED(worker);
-    for (int32_t i = s->bundle_first[begin]; i < s->bundle_first[end]; i++)
+    for (int32_t i = s->cluster_first[begin]; i < s->cluster_first[end]; i++)
         solve_hold(s, work->rows, s->order[i]);
 }
 
-static void still_bundles(void *user, int32_t begin, int32_t end, int32_t worker)
+static void still_clusters(void *user, int32_t begin, int32_t end, int32_t worker)
 {
     const hold_work *work = user;
     const sup_meet_state *s = work->state;
     SUP_UNUSED(worker);
-    for (int32_t i = s->bundle_first[begin]; i < s->bundle_first[end]; i++)
+    for (int32_t i = s->cluster_first[begin]; i < s->cluster_first[end]; i++)
         if (s->pushed[s->order[i]]) still_hold(s, work->rows, s->order[i]);
 }
 
 void sup_meet_solve_holds(sup_meet_state *s, const sup_context *context, float *rows)
 {
     hold_work work = {s, rows};
-    sup_parallel(context, s->bundle_count, 1, solve_bundles, &work);
+    sup_parallel(context, s->cluster_count, 1, solve_clusters, &work);
 }
 
 void sup_meet_still_holds(sup_meet_state *s, const sup_context *context, float *rows)
 {
     hold_work work = {s, rows};
-    sup_parallel(context, s->bundle_count, 1, still_bundles, &work);
+    sup_parallel(context, s->cluster_count, 1, still_clusters, &work);
 }

@@ -35,7 +35,7 @@ typedef struct sup_meet_state {
     sup_cells cells;
     int32_t iteration; /* of this step */
     int32_t since;     /* steps since the last hashing */
-    int32_t active_count, plane_count, touch_count, near_count, bundle_count;
+    int32_t active_count, plane_count, touch_count, near_count, cluster_count;
     float *bend, *bend_then; /* [joint_count] angle from where the upper bone would carry it; at the last hashing */
     sup_meet_box *box;       /* [joint_count] of the bone's flesh */
     sup_meet_box *look;      /* [joint_count] where it can meet another one's */
@@ -47,7 +47,7 @@ typedef struct sup_meet_state {
     int32_t *island;         /* [surface_count] of an active hold */
     int32_t *island_of;      /* [surface_count] of an island's first particle; then where its holds end */
     int32_t *order;          /* [surface_count] surface particles that are held, by island */
-    int32_t *bundle_first;   /* [surface_count+1] into order: islands for one piece of work */
+    int32_t *cluster_first;   /* [surface_count+1] into order: islands for one piece of work */
     sup_meet_hit *hits;      /* [tet_count] room for one a tet, by chunk */
     int32_t *chunk_hits;     /* [chunks*2] hits, and tets that looked */
     sup_meet_plane *planes;  /* [plane_count] those that are bent */
