@@ -1,7 +1,7 @@
-/* push.c - a ball is pushed into the built-in human's belly and taken away again.
+/* push.c - a sphere is pushed into the built-in human's belly and taken away again.
  *
  * Colliders belong to an instance: given once, moved with a transform a frame. The same skin is stepped twice, with the
- * ball and without, to see how far the flesh gives way. */
+ * sphere and without, to see how far the flesh gives way. */
 #include <supple/supple.h>
 
 #include <math.h>
@@ -28,8 +28,8 @@ static sup_result stage_create(stage *s, sup_error *error)
     if (result == SUP_OK) result = sup_pose_create(NULL, s->character, &s->pose, error);
     if (result == SUP_OK) result = sup_instance_create(NULL, s->model, s->pose, &s->pushed, error);
     if (result == SUP_OK) result = sup_instance_create(NULL, s->model, s->pose, &s->alone, error);
-    sup_collider ball = sup_collider_ball((sup_vec3){0.0f, 1.06f, 0.0f}, RADIUS);
-    if (result == SUP_OK) result = sup_instance_set_colliders(s->pushed, &ball, 1, error);
+    sup_collider sphere = sup_collider_sphere((sup_vec3){0.0f, 1.06f, 0.0f}, RADIUS);
+    if (result == SUP_OK) result = sup_instance_set_colliders(s->pushed, &sphere, 1, error);
     if (result != SUP_OK) return result;
     s->skin = calloc((size_t)s->character->vertex_count, 3 * sizeof(float));
     s->skin_alone = calloc((size_t)s->character->vertex_count, 3 * sizeof(float));
@@ -67,7 +67,7 @@ int main(void)
     sup_error error = {0};
     sup_result result = stage_create(&s, &error);
     for (int frame = 0; frame <= FRAMES && result == SUP_OK; frame++) {
-        /* In from the front until the middle of the motion, then out: half of the ball ends where the belly was. */
+        /* In from the front until the middle of the motion, then out: half of the sphere ends where the belly was. */
         float in = sinf(3.14159265f * (float)frame / (float)FRAMES);
         sup_mat34 place = sup_mat34_identity();
         place.m[11] = 0.40f - 0.23f * in;
@@ -77,7 +77,7 @@ int main(void)
         if (result == SUP_OK)
             result = sup_instance_step(s.alone, s.pose, 1.0f / 60.0f, &(sup_skin_out){.positions = s.skin_alone});
         if (frame % 15 == 0)
-            printf("frame %2d: the ball is at %.3f m, the skin gives way by %.3f m\n", frame, (double)place.m[11],
+            printf("frame %2d: the sphere is at %.3f m, the skin gives way by %.3f m\n", frame, (double)place.m[11],
                    (double)deepest(&s));
     }
     if (result != SUP_OK) fprintf(stderr, "%s: %s\n", sup_result_name(result), error.message);

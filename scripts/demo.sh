@@ -23,7 +23,7 @@ More to try:
   build/supple scenes                                          the other built-in characters
   build/supple methods                                         the skinning methods and their parameters
   build/supple bake scene:human -o out/shake.glb --clip shake  flesh that swings
-  build/supple render scene:human -o out/ball.png --frame 20 --collider ball:0,1.06,0.17:0.12
+  build/supple render scene:human -o out/sphere.png --frame 20 --collider sphere:0,1.06,0.17:0.12
   build/supple info YOUR_CHARACTER.glb                         what is in it, and what is wrong with it
   build/supple bake YOUR_CHARACTER.glb -o out/yours.glb
 END

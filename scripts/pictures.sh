@@ -71,7 +71,7 @@ if [[ projective_stretch.png == *"$wanted"* ]]; then
     compare projective_stretch.png "$parts/cylinder_0000.obj" --skeleton "$parts/stretch.bvh" --methods $both --frame 29 --camera front --size 220x300 --wire
 fi
 if [[ projective_radius.png == *"$wanted"* ]]; then
-    # One joint, near the surface, where its ball is small, and in the middle, where it is large.
+    # One joint, near the surface, where its sphere is small, and in the middle, where it is large.
     "$supple" bake scene:cylinder@4 -o "$parts/tube.obj" --method linear --frames 0:0 --quiet
     for x in 0.065 0; do
         printf 'HIERARCHY ROOT a { OFFSET 0 0.05 0 CHANNELS 6 Xposition Yposition Zposition Zrotation Xrotation Yrotation ' >"$parts/joint_$x.bvh"
@@ -89,7 +89,7 @@ row projective_trunk.png scene:elephant --clip trunk_curl --camera 60,8 --size 2
 row projective_shake.png scene:elephant --clip shake --camera front --size 180x220 -- "--frame 0 $trunk" "--frame 18 $trunk" \
     "--frame 24 $trunk" "--frame 30 $trunk" "--frame 36 $trunk"
 row projective_collider.png scene:human --clip walk --camera 60,5 --size 260x340 -- "--frame 1" \
-    "--frame 1 --collider ball:0,1.06,0.17:0.12"
+    "--frame 1 --collider sphere:0,1.06,0.17:0.12"
 
 flesh() { compare "$@" --methods linear,dualquat,position --size 190x210; }
 flesh position_arm.png scene:arm --clip bend --frame 45 --camera 90,20 --zoom lower_arm
@@ -117,7 +117,7 @@ row implicit_weights.png scene:cylinder --method implicit --clip bend --frame 36
 row implicit_rotations.png scene:cylinder --method implicit --frame 36 --camera front --color stretch --wire --size 180x240 -- \
     "--clip twist -s rotations=shape" "--clip twist" "--clip bend -s rotations=shape" "--clip bend"
 row implicit_no_relax.png scene:human --method implicit --clip squat --frame 30 --zoom left_lower_leg --camera 60,5 --color stretch \
-    --size 260x260 -- "" "--paint no_relax=ball:left_lower_leg:0.15"
+    --size 260x260 -- "" "--paint no_relax=sphere:left_lower_leg:0.15"
 row implicit_fold.png scene:arm --clip bend --frame 45 --zoom lower_arm --camera 90,10 --wire --size 240x240 -- \
     "--method dualquat" "--method implicit -s tracking=off" "--method implicit"
 printf 'muscle biceps bone upper_arm along 55%% offset 0 0 6%% radii 38%% 13%% swell lower_arm 0:1 150:1.7\n' >"$parts/biceps"

@@ -28,7 +28,7 @@ typedef struct render_def {
     int32_t width, height;
     float azimuth, elevation; /* degrees; 0, 0 looks from the front (+Z) */
     float target[3];          /* what the camera looks at */
-    float radius;             /* radius of a ball around the target that fills the picture */
+    float radius;             /* radius of a sphere around the target that fills the picture */
     float ground;             /* height of the ground along `up` */
     int32_t samples;          /* least per pixel, 0 = 8; noisy pixels take up to four times as many */
     bool wire;                /* triangle edges */

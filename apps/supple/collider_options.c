@@ -9,7 +9,7 @@ enum { MOST_NUMBERS = 7, NAME_LIMIT = 512, ROUND = 48 };
 
 static int fail_form(const char *given)
 {
-    return app_usage("--collider %s: Give plane:X,Y,Z:NX,NY,NZ, ball:X,Y,Z:R, capsule:X,Y,Z:X,Y,Z:R or mesh:FILE, and "
+    return app_usage("--collider %s: Give plane:X,Y,Z:NX,NY,NZ, sphere:X,Y,Z:R, capsule:X,Y,Z:X,Y,Z:R or mesh:FILE, and "
                      "@NODE behind it to follow a node.",
                      given);
 }
@@ -63,8 +63,8 @@ static int parse_shape(app_obstacles *o, app_session *session, const char *given
     if (strncmp(text, "mesh:", 5) == 0 && text[5] != '\0') return load_mesh(o, session, text + 5, index);
     if (strncmp(text, "plane:", 6) == 0 && parse_numbers(text + 6, ",,:,,", 6, n))
         *collider = sup_collider_plane((sup_vec3){n[0], n[1], n[2]}, (sup_vec3){n[3], n[4], n[5]});
-    else if (strncmp(text, "ball:", 5) == 0 && parse_numbers(text + 5, ",,:", 4, n))
-        *collider = sup_collider_ball((sup_vec3){n[0], n[1], n[2]}, n[3]);
+    else if (strncmp(text, "sphere:", 5) == 0 && parse_numbers(text + 5, ",,:", 4, n))
+        *collider = sup_collider_sphere((sup_vec3){n[0], n[1], n[2]}, n[3]);
     else if (strncmp(text, "capsule:", 8) == 0 && parse_numbers(text + 8, ",,:,,:", 7, n))
         *collider = sup_collider_capsule((sup_vec3){n[0], n[1], n[2]}, (sup_vec3){n[3], n[4], n[5]}, n[6]);
     else

@@ -42,7 +42,7 @@ extern const char *const app_weight_choices[];
 #define APP_TAKE_PAINT(type)                                                                                    \
     {                                                                                                           \
         .kind = APP_MANY, .name = "paint", .argument = "MAP=WHERE[*VALUE]", .offset = APP_TAKE_AT(type, paint), \
-        .help = "a map of the method; ball:JOINT:RADIUS[:BORDER], joint:NAME, part:NAME, all, file:PATH"        \
+        .help = "a map of the method; sphere:JOINT:RADIUS[:BORDER], joint:NAME, part:NAME, all, file:PATH"        \
     }
 #define APP_TAKE_SETUP(type)                                                                       \
     {                                                                                              \
@@ -57,7 +57,7 @@ extern const char *const app_weight_choices[];
 #define APP_TAKE_COLLIDER(type)                                                                              \
     {                                                                                                        \
         .kind = APP_MANY, .name = "collider", .argument = "THING", .offset = APP_TAKE_AT(type, colliders),   \
-        .help = "plane:X,Y,Z:NX,NY,NZ, ball:X,Y,Z:R, capsule:X,Y,Z:X,Y,Z:R, mesh:FILE; @NODE: it follows it" \
+        .help = "plane:X,Y,Z:NX,NY,NZ, sphere:X,Y,Z:R, capsule:X,Y,Z:X,Y,Z:R, mesh:FILE; @NODE: it follows it" \
     }
 #define APP_TAKE_CLIP(type)                                                                                           \
     {                                                                                                                 \

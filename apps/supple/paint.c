@@ -1,4 +1,4 @@
-/* paint.c - strokes from the command line: a ball around a joint, what a joint moves, a part, numbers from a file. */
+/* paint.c - strokes from the command line: a sphere around a joint, what a joint moves, a part, numbers from a file. */
 #include "paint.h"
 
 #include <stdlib.h>
@@ -19,12 +19,12 @@ static int parse_stroke(const char *text, stroke *s)
     const char *equals = strchr(text, '='), *star = strrchr(text, '*');
     *s = (stroke){.text = text};
     if (equals == NULL || equals == text || (size_t)(equals - text) >= sizeof s->map)
-        return app_usage("--paint %s: Give a map and where, such as --paint rigid=ball:Head:0.2.", text);
+        return app_usage("--paint %s: Give a map and where, such as --paint rigid=sphere:Head:0.2.", text);
     snprintf(s->map, sizeof s->map, "%.*s", (int)(equals - text), text);
     if (star != NULL && star > equals && app_parse_number(star + 1, &s->value)) s->has_value = true;
     size_t length = s->has_value ? (size_t)(star - equals - 1) : strlen(equals + 1);
     if (length == 0 || length >= sizeof s->source)
-        return app_usage("--paint %s: Say where: ball:JOINT:RADIUS[:BORDER], joint:NAME, part:NAME, all or file:PATH.",
+        return app_usage("--paint %s: Say where: sphere:JOINT:RADIUS[:BORDER], joint:NAME, part:NAME, all or file:PATH.",
                          text);
     memcpy(s->source, equals + 1, length);
     return APP_DONE;
@@ -107,13 +107,13 @@ static int find_joint(const stroke *s, const sup_rig *rig, const char *name, int
 }
 
 /* Joint names may have colons in them: the numbers are taken from the end. */
-static int make_ball(const stroke *s, const sup_rig *rig, char *rest, float *mask)
+static int make_sphere(const stroke *s, const sup_rig *rig, char *rest, float *mask)
 {
     double last = 0.0, radius = 0.0, border = 0.0;
     int32_t joint = -1;
     sup_error error = {0};
     if (!take_length(rest, rig, &last))
-        return app_usage("--paint %s: A ball is ball:JOINT:RADIUS[:BORDER], lengths in the file's units or as 10%% of "
+        return app_usage("--paint %s: A sphere is sphere:JOINT:RADIUS[:BORDER], lengths in the file's units or as 10%% of "
                          "the character's size.",
                          s->text);
     bool two = take_length(rest, rig, &radius);
@@ -121,7 +121,7 @@ static int make_ball(const stroke *s, const sup_rig *rig, char *rest, float *mas
     if (!two) radius = last;
     int status = find_joint(s, rig, rest, &joint);
     if (status != APP_DONE) return status;
-    if (sup_paint_ball(rig, joint, radius, border, mask, &error) != SUP_OK)
+    if (sup_paint_sphere(rig, joint, radius, border, mask, &error) != SUP_OK)
         return app_usage("--paint %s: %s", s->text, error.message);
     return APP_DONE;
 }
@@ -179,8 +179,8 @@ static int apply(const stroke *s, const sup_rig *rig, const sup_map *map, float 
     if (!(value >= (double)map->minimum && value <= (double)map->maximum))
         return app_usage("--paint %s: The map %s takes numbers from %g to %g, not %g.", s->text, map->name,
                          (double)map->minimum, (double)map->maximum, value);
-    if (strncmp(source, "ball:", 5) == 0)
-        status = make_ball(s, rig, source + 5, mask);
+    if (strncmp(source, "sphere:", 5) == 0)
+        status = make_sphere(s, rig, source + 5, mask);
     else if (strncmp(source, "joint:", 6) == 0)
         status = make_joint(s, rig, source + 6, mask);
     else if (strncmp(source, "part:", 5) == 0)
@@ -191,7 +191,7 @@ static int apply(const stroke *s, const sup_rig *rig, const sup_map *map, float 
         for (int32_t v = 0; v < rig->vertex_count; v++)
             mask[v] = 1.0f;
     else
-        return app_usage("--paint %s: %s is no place; say ball:JOINT:RADIUS[:BORDER], joint:NAME, part:NAME, all or "
+        return app_usage("--paint %s: %s is no place; say sphere:JOINT:RADIUS[:BORDER], joint:NAME, part:NAME, all or "
                          "file:PATH.",
                          s->text, source);
     if (status != APP_DONE) return status;

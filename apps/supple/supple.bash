@@ -54,7 +54,7 @@ _supple() {
             esac
             ;;
         --model) _supple_files "$word" 'supple' ;;
-        --collider) mapfile -t COMPREPLY < <(compgen -W "plane: ball: capsule: mesh:" -- "$word") ;;
+        --collider) mapfile -t COMPREPLY < <(compgen -W "plane: sphere: capsule: mesh:" -- "$word") ;;
         --save | --against) _supple_files "$word" 'json' ;;
         --skeleton-file) _supple_files "$word" 'skel|bvh' ;;
         --motion) _supple_files "$word" 'bvh|anim|glb|gltf|fbx|dae' ;;

@@ -1,4 +1,4 @@
-/* collider.h - things in the way of the skin: planes, balls, capsules and closed meshes that move as they like. */
+/* collider.h - things in the way of the skin: planes, spheres, capsules and closed meshes that move as they like. */
 #ifndef SUPPLE_COLLIDER_H
 #define SUPPLE_COLLIDER_H
 
@@ -6,7 +6,7 @@
 
 typedef enum sup_collider_shape {
     SUP_COLLIDER_PLANE,   /* through `from`; everything on the other side of it than `to` is inside */
-    SUP_COLLIDER_CAPSULE, /* around the line from `from` to `to`; a ball where they are the same */
+    SUP_COLLIDER_CAPSULE, /* around the line from `from` to `to`; a sphere where they are the same */
     SUP_COLLIDER_MESH     /* closed, triangles outward */
 } sup_collider_shape;
 
@@ -25,7 +25,7 @@ typedef struct sup_collider {
 
 /* In the world, with friction 0.5; `normal` points out of the plane and need not be a unit vector. */
 SUP_API sup_collider sup_collider_plane(sup_vec3 point, sup_vec3 normal);
-SUP_API sup_collider sup_collider_ball(sup_vec3 centre, float radius);
+SUP_API sup_collider sup_collider_sphere(sup_vec3 centre, float radius);
 SUP_API sup_collider sup_collider_capsule(sup_vec3 from, sup_vec3 to, float radius);
 SUP_API sup_collider sup_collider_mesh(const float *positions, int32_t vertex_count, const int32_t *triangles,
                                        int32_t triangle_count);

@@ -59,7 +59,7 @@ typedef struct sup_inner {
     int32_t point_count, tet_count, bone_count;
     float *points; /* [point_count*3] simulated flesh in world space */
     int32_t *tets; /* [tet_count*4] points; the same in every step */
-    float *bones;  /* [bone_count*7] volumetric bones: both ends and the radius; a ball has its ends in one place */
+    float *bones;  /* [bone_count*7] volumetric bones: both ends and the radius; a sphere has its ends in one place */
 } sup_inner;
 
 /* What a method is given to bind: precompute everything that does not change from step to step. */

@@ -20,7 +20,7 @@ SUP_API int32_t sup_rig_find_joint(const sup_rig *rig, const char *name);
 
 /* Brushes. `mask` holds rig->vertex_count floats and is overwritten.
  * 1 within `radius` of a joint in the bind pose, smoothly down to 0 over `border` around it; file units. */
-SUP_API sup_result sup_paint_ball(const sup_rig *rig, int32_t joint, double radius, double border, float *mask,
+SUP_API sup_result sup_paint_sphere(const sup_rig *rig, int32_t joint, double radius, double border, float *mask,
                                   sup_error *error);
 /* The part of each vertex's weight that is the joint's and that of the joints below it. */
 SUP_API sup_result sup_paint_joint(const sup_rig *rig, int32_t joint, float *mask, sup_error *error);

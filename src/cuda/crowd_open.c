@@ -554,7 +554,7 @@ static sup_result open_anchors(sup_crowd *crowd, const sup_projective_view *view
 {
     const sup_anchors *a = &view->anchors;
     uploader u = {crowd, error, false};
-    int32_t rigid = a->rigid_first[a->frame_count], parts = a->ball_first[a->ball_count];
+    int32_t rigid = a->rigid_first[a->frame_count], parts = a->sphere_first[a->sphere_count];
     int32_t *frame = sup_arena_alloc(&crowd->arena, (size_t)rigid + 1, sizeof(int32_t));
     if (frame == NULL) return sup_fail_memory(error, "the crowd's anchors");
     for (int32_t k = 0; k < a->frame_count; k++)
@@ -564,10 +564,10 @@ static sup_result open_anchors(sup_crowd *crowd, const sup_projective_view *view
     *to = *a;
     to->piece_joint = up(&u, a->piece_joint, 3 * (int64_t)a->piece_count, sizeof(int32_t));
     to->piece_rest = up(&u, a->piece_rest, 8 * (int64_t)a->piece_count, sizeof(float));
-    to->ball_joint = up(&u, a->ball_joint, a->ball_count, sizeof(int32_t));
-    to->ball_rest = up(&u, a->ball_rest, 4 * (int64_t)a->ball_count, sizeof(float));
-    to->ball_first = up(&u, a->ball_first, (int64_t)a->ball_count + 1, sizeof(int32_t));
-    to->ball_pieces = up(&u, a->ball_pieces, parts, sizeof(int32_t));
+    to->sphere_joint = up(&u, a->sphere_joint, a->sphere_count, sizeof(int32_t));
+    to->sphere_rest = up(&u, a->sphere_rest, 4 * (int64_t)a->sphere_count, sizeof(float));
+    to->sphere_first = up(&u, a->sphere_first, (int64_t)a->sphere_count + 1, sizeof(int32_t));
+    to->sphere_pieces = up(&u, a->sphere_pieces, parts, sizeof(int32_t));
     to->rigid_out = up(&u, a->rigid_out, rigid, sizeof(int32_t));
     to->rigid_rest = up(&u, a->rigid_rest, 3 * (int64_t)rigid, sizeof(float));
     to->slide_index = up(&u, a->slide_index, 6 * (int64_t)a->slide_count, sizeof(int32_t));

@@ -325,8 +325,8 @@ __global__ void __launch_bounds__(ANCHOR_THREADS)
     for (int p = threadIdx.x; p < a->piece_count; p += ANCHOR_THREADS)
         place_piece(a, pose, p, &s);
     __syncthreads();
-    for (int b = threadIdx.x; b < a->ball_count; b += ANCHOR_THREADS)
-        place_ball(a, pose, b, &s);
+    for (int b = threadIdx.x; b < a->sphere_count; b += ANCHOR_THREADS)
+        place_sphere(a, pose, b, &s);
     if (blockIdx.x == 0 && anchors.ends != NULL)
         for (int i = threadIdx.x; i < a->piece_count * 8; i += ANCHOR_THREADS)
             anchors.ends[(size_t)character * a->piece_count * 8 + i] = s.ends[i];

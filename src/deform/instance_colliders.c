@@ -22,7 +22,7 @@ sup_collider sup_collider_plane(sup_vec3 point, sup_vec3 normal)
     return make(SUP_COLLIDER_PLANE, point, sup_v3_to_float(sup_v3_add(sup_v3_from_float(point), n)), 0.0f);
 }
 
-sup_collider sup_collider_ball(sup_vec3 centre, float radius)
+sup_collider sup_collider_sphere(sup_vec3 centre, float radius)
 {
     return make(SUP_COLLIDER_CAPSULE, centre, centre, radius);
 }
@@ -88,7 +88,7 @@ static sup_result check(const sup_collider *c, int32_t index, int32_t node_count
         return refuse(error, index, "collider.plane", "is a plane without a direction");
     case SUP_COLLIDER_CAPSULE:
         if (c->radius > 0.0f) return SUP_OK;
-        return refuse(error, index, "collider.radius", "is a ball or capsule whose radius is not above 0");
+        return refuse(error, index, "collider.radius", "is a sphere or capsule whose radius is not above 0");
     case SUP_COLLIDER_MESH:
         return check_mesh(c, index, error);
     }

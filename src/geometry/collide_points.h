@@ -1,4 +1,4 @@
-/* collide_points.h (internal) - points against things that are given: planes, balls, capsules and closed meshes.
+/* collide_points.h (internal) - points against things that are given: planes, spheres, capsules and closed meshes.
  *
  * A touch is a point that is inside a thing or near its surface, with the nearest point there and how far that moved. A
  * point has one touch, with the thing it is deepest in; a touch that was there before ends only a little way off the

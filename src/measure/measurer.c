@@ -105,7 +105,7 @@ static double region_volume(sup_measurer *m, const sup_region *region, const flo
     return sup_closed_volume(&region->closed, m->region_scratch, NULL);
 }
 
-/* A patch that lies nearly flat encloses nothing, and its ratio would be noise: a ball has 0.094 of its area^1.5. */
+/* A patch that lies nearly flat encloses nothing, and its ratio would be noise: a sphere has 0.094 of its area^1.5. */
 static bool encloses_volume(const sup_measurer *m, const sup_measure_surface *surface, int32_t r, double volume)
 {
     double area = 0.0;

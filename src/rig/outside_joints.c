@@ -14,7 +14,7 @@
 
 static const double inside_winding = 0.25;
 static const double on_surface = 2e-3;  /* of the character's size */
-static const double encloses = 1e-3;    /* volume / area^1.5; 0.094 for a ball */
+static const double encloses = 1e-3;    /* volume / area^1.5; 0.094 for a sphere */
 static const double least_weight = 0.1; /* a joint with less in every vertex does not shape the skin */
 static const double most_outside = 0.3; /* of the joints that weights are made for */
 

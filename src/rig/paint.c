@@ -22,14 +22,14 @@ static sup_result check(const sup_rig *rig, const float *mask, int32_t index, in
     return SUP_OK;
 }
 
-sup_result sup_paint_ball(const sup_rig *rig, int32_t joint, double radius, double border, float *mask,
+sup_result sup_paint_sphere(const sup_rig *rig, int32_t joint, double radius, double border, float *mask,
                           sup_error *error)
 {
     sup_result result = check(rig, mask, joint, rig != NULL ? rig->joint_count : 0, "joint", error);
     if (result != SUP_OK) return result;
     if (!(radius >= 0.0) || !isfinite(radius) || !(border >= 0.0) || !isfinite(border))
         return sup_fail(error, SUP_ERROR_ARGUMENT, "paint.radius", "",
-                        "Radius and border of a ball are lengths from 0 up, not %g and %g.", radius, border);
+                        "Radius and border of a sphere are lengths from 0 up, not %g and %g.", radius, border);
     sup_vec3d centre = sup_v3_load(rig->bone_head + 3 * (size_t)joint);
     for (int32_t v = 0; v < rig->vertex_count; v++) {
         double out = sup_v3_distance(sup_v3_load(rig->positions + 3 * (size_t)v), centre) - radius;

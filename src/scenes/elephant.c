@@ -39,19 +39,19 @@ static const sup_section hind_sections[] = {
     {1.60, 0, -0.05, 0.200, 0.215, 0.330, 0.320, 0},
 };
 
-#define NAIL(region, x, z) SUP_BALL(region, 0.010, SOFT, x, 0.055, z, 0.036, 0.045, 0.026, 0, 0, 0)
+#define NAIL(region, x, z) SUP_SPHERE(region, 0.010, SOFT, x, 0.055, z, 0.036, 0.045, 0.026, 0, 0, 0)
 static const sup_shape shapes[] = {
     SUP_LOFT(BODY, 0.0, LARGE, 0, 1.85, 0, 0.16, 0, 1.85, 1, 0.20, body_sections),
-    SUP_BALL(BODY, 0.25, LARGE, 0.30, 2.15, 0.62, 0.26, 0.42, 0.30, 0, 0, 0),  /* shoulder */
-    SUP_BALL(BODY, 0.25, LARGE, 0.34, 1.75, -0.95, 0.28, 0.50, 0.36, 0, 0, 0), /* haunch */
+    SUP_SPHERE(BODY, 0.25, LARGE, 0.30, 2.15, 0.62, 0.26, 0.42, 0.30, 0, 0, 0),  /* shoulder */
+    SUP_SPHERE(BODY, 0.25, LARGE, 0.34, 1.75, -0.95, 0.28, 0.50, 0.36, 0, 0, 0), /* haunch */
 
     /* head */
-    SUP_BALL(HEAD, 0.0, FACE, 0.0, 2.42, 1.48, 0.39, 0.46, 0.38, 0, 1, -0.25),
-    SUP_BALL(HEAD, 0.15, FACE, 0.14, 2.72, 1.44, 0.20, 0.19, 0.24, 0, 0, 0),      /* domes */
+    SUP_SPHERE(HEAD, 0.0, FACE, 0.0, 2.42, 1.48, 0.39, 0.46, 0.38, 0, 1, -0.25),
+    SUP_SPHERE(HEAD, 0.15, FACE, 0.14, 2.72, 1.44, 0.20, 0.19, 0.24, 0, 0, 0),      /* domes */
     SUP_CONE(HEAD, 0.20, FACE, 0.14, 2.30, 1.58, 0.25, 0.11, 2.02, 1.74, 0.17),   /* cheeks and tusk roots */
     SUP_CONE(HEAD, 0.12, FACE, 0.05, 2.02, 1.48, 0.17, 0.02, 1.84, 1.76, 0.075),  /* lower jaw */
-    SUP_BALL(HEAD, 0.08, FACE, 0.30, 2.50, 1.66, 0.075, 0.055, 0.09, 0, 0, 0),    /* brow */
-    SUP_BALL(HEAD, -0.05, SOFT, 0.355, 2.42, 1.70, 0.035, 0.030, 0.060, 0, 0, 0), /* eye hollow */
+    SUP_SPHERE(HEAD, 0.08, FACE, 0.30, 2.50, 1.66, 0.075, 0.055, 0.09, 0, 0, 0),    /* brow */
+    SUP_SPHERE(HEAD, -0.05, SOFT, 0.355, 2.42, 1.70, 0.035, 0.030, 0.060, 0, 0, 0), /* eye hollow */
 
     /* trunk */
     SUP_CONE(TRUNK, 0.0, SOFT, 0, 2.32, 1.68, 0.27, 0, 2.02, 1.93, 0.215),
@@ -62,7 +62,7 @@ static const sup_shape shapes[] = {
     SUP_CONE(TRUNK, 0.04, SMALL, 0, 0.76, 2.14, 0.113, 0, 0.54, 2.19, 0.099),
     SUP_CONE(TRUNK, 0.04, SMALL, 0, 0.54, 2.19, 0.099, 0, 0.38, 2.29, 0.088),
     SUP_CONE(TRUNK, 0.03, SMALL, 0, 0.38, 2.29, 0.088, 0, 0.30, 2.40, 0.084),
-    SUP_BALL(TRUNK, 0.03, SMALL, 0, 0.345, 2.465, 0.050, 0.030, 0.045, 0, 1, -0.6),        /* finger of the tip */
+    SUP_SPHERE(TRUNK, 0.03, SMALL, 0, 0.345, 2.465, 0.050, 0.030, 0.045, 0, 1, -0.6),        /* finger of the tip */
     SUP_CONE(TRUNK, -0.03, SMALL, 0.034, 0.262, 2.480, 0.020, 0.034, 0.290, 2.435, 0.014), /* nostrils */
 
     /* ear: a thin leaf that stands off sideways and back */
@@ -100,7 +100,7 @@ static const sup_shape shapes[] = {
     SUP_CONE(TAIL, 0.0, SMALL, 0, 2.02, -1.42, 0.085, 0, 1.62, -1.60, 0.055),
     SUP_CONE(TAIL, 0.03, SMALL, 0, 1.62, -1.60, 0.055, 0, 1.20, -1.66, 0.040),
     SUP_CONE(TAIL, 0.03, SMALL, 0, 1.20, -1.66, 0.040, 0, 0.92, -1.67, 0.034),
-    SUP_BALL(TAIL, 0.04, SMALL, 0, 0.80, -1.67, 0.055, 0.13, 0.055, 0, 0, 0),
+    SUP_SPHERE(TAIL, 0.04, SMALL, 0, 0.80, -1.67, 0.055, 0.13, 0.055, 0, 0, 0),
 };
 
 #define NOD     \
@@ -466,8 +466,8 @@ static const sup_motion motions[] = {
 static const sup_shape extra_shapes[] = {
     TUSK(+),
     TUSK(-),
-    SUP_BALL(0, 0.0, 0.02, 0.338, 2.42, 1.665, 0.042, 0.042, 0.042, 0, 0, 0),
-    SUP_BALL(0, 0.0, 0.02, -0.338, 2.42, 1.665, 0.042, 0.042, 0.042, 0, 0, 0),
+    SUP_SPHERE(0, 0.0, 0.02, 0.338, 2.42, 1.665, 0.042, 0.042, 0.042, 0, 0, 0),
+    SUP_SPHERE(0, 0.0, 0.02, -0.338, 2.42, 1.665, 0.042, 0.042, 0.042, 0, 0, 0),
 };
 static const sup_extra_row extras[] = {
     {"tusks", "head", true, 700.0, 0.015, {-0.4, 1.55, 1.65}, {0.4, 2.2, 2.70}, 0, 8},

@@ -72,7 +72,7 @@ static sup_result mesh_organ(const organ_kitchen *k, organ_mesh *organ, double r
     measure_box(own);
     sup_sculpture_def def = sup_recipe_sculpture(k->context, own);
     sup_sculpture *sculpture = sup_sculpture_create(&def);
-    double least = 60.0 / vertices_each; /* below that a ball is none */
+    double least = 60.0 / vertices_each; /* below that a sphere is none */
     sup_result result = sculpture == NULL
                             ? sup_fail_memory(error, "an organ")
                             : sup_recipe_mesh(k->context, own, sculpture, vertices_each,

@@ -86,7 +86,7 @@ static sup_result mesh_extra(kitchen *k, int32_t index, double resolution, sup_e
     sup_recipe_add_shapes(own, k->recipe->extra_shapes + extra->shape_first, extra->shape_count);
     sup_sculpture_def def = sup_recipe_sculpture(k->context, own);
     sup_sculpture *sculpture = sup_sculpture_create(&def);
-    double least = 60.0 / extra->vertex_target; /* below that a ball is none */
+    double least = 60.0 / extra->vertex_target; /* below that a sphere is none */
     sup_result result = sculpture == NULL
                             ? sup_fail_memory(error, "a character")
                             : sup_recipe_mesh(k->context, own, sculpture, extra->vertex_target,

@@ -42,12 +42,12 @@ void sup_recipe_place_shapes(sup_recipe *recipe, const sup_placement *placement,
 {
     for (int32_t i = 0; i < count; i++) {
         sup_shape shape = rows[i];
-        bool ball = shape.kind == SUP_SHAPE_ELLIPSOID;
+        bool sphere = shape.kind == SUP_SHAPE_ELLIPSOID;
         sup_vec3d side = sup_v3_unit_or(shape.side, sup_v3(1.0, 0.0, 0.0));
         sup_vec3d up = sup_v3_unit_or(shape.b, sup_v3(0.0, 1.0, 0.0));
         shape.region += region_offset;
         shape.a = sup_place_point(placement, shape.a);
-        shape.b = ball ? sup_place_vector(placement, up) : sup_place_point(placement, shape.b);
+        shape.b = sphere ? sup_place_vector(placement, up) : sup_place_point(placement, shape.b);
         shape.side = sup_place_vector(placement, side);
         sup_recipe_add_shapes(recipe, &shape, 1);
     }

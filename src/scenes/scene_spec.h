@@ -119,7 +119,7 @@ typedef struct sup_recipe {
         .b = {bx, by, bz}, .ra = (radius_a), .rb = (radius_b), .wide = (scale_x), .deep = (scale_z)                \
     }
 /* Axis `up_x up_y up_z` carries the second radius; 0 0 0 means upright. */
-#define SUP_BALL(in_region, width, edge_length, x, y, z, rx, ry, rz, up_x, up_y, up_z)                               \
+#define SUP_SPHERE(in_region, width, edge_length, x, y, z, rx, ry, rz, up_x, up_y, up_z)                               \
     {                                                                                                                \
         .kind = SUP_SHAPE_ELLIPSOID, .region = (in_region), .blend = (width), .edge = (edge_length), .a = {x, y, z}, \
         .b = {up_x, up_y, up_z}, .wide = (rx), .ra = (ry), .deep = (rz)                                              \

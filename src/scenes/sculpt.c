@@ -25,7 +25,7 @@ typedef struct solid {
     const loft_piece *pieces;
     int32_t piece_count;
     double thinnest;  /* radius: no point is deeper inside */
-    sup_vec3d centre; /* bounding ball */
+    sup_vec3d centre; /* bounding sphere */
     double radius;
 } solid;
 
@@ -48,7 +48,7 @@ struct sup_sculpture {
 };
 
 /* --- Single shapes --- */
-/* Distance to a round cone or a ball in scaled space, divided by the length of its gradient in real space. */
+/* Distance to a round cone or a sphere in scaled space, divided by the length of its gradient in real space. */
 static double cone_value(const solid *s, double x, double y, double z)
 {
     x *= s->inverse_wide;
@@ -130,12 +130,12 @@ static double solid_value(const solid *s, sup_vec3d p)
                    : s->kind == SUP_SHAPE_LEAF ? leaf_value(s, x, y, z, 1.0 / s->inverse_deep)
                                                : cone_value(s, x, y, z);
     if (value < -s->thinnest) value = -s->thinnest; /* deep inside flat shapes the estimate is too steep */
-    /* Never nearer than the bounding ball: what the grid of blocks relies on. */
+    /* Never nearer than the bounding sphere: what the grid of blocks relies on. */
     double outside = sup_v3_distance(p, s->centre) - s->radius;
     return value < outside ? outside : value;
 }
 
-/* Whether the whole shape is farther than `distance` away, judged by its bounding ball. */
+/* Whether the whole shape is farther than `distance` away, judged by its bounding sphere. */
 static bool out_of_reach(const solid *s, sup_vec3d p, double distance)
 {
     sup_vec3d d = sup_v3_sub(p, s->centre);
@@ -338,7 +338,7 @@ static bool build_solid(sup_arena *arena, const sup_shape *shape, solid *s)
         return s->pieces != NULL;
     }
     s->length = shape->kind == SUP_SHAPE_CONE ? sup_v3_length(along) : 0.0;
-    if (s->length <= fabs(s->ra - s->rb)) s->length = 0.0; /* one ball holds the other */
+    if (s->length <= fabs(s->ra - s->rb)) s->length = 0.0; /* one sphere holds the other */
     s->sine = s->length > 0.0 ? (s->ra - s->rb) / s->length : 0.0;
     s->cosine = sqrt(1.0 - s->sine * s->sine);
     bound_cone(s, wide, deep);
@@ -403,8 +403,8 @@ static void cull(const sup_sculpture *s, const uint64_t *candidates, sup_vec3d c
             int bit = __builtin_ctzll(bits);
             const solid *item = &s->solids[w * 64 + bit];
             double near = solid_value(item, centre) - STEEPEST * radius;
-            double ball = sup_v3_distance(centre, item->centre) - item->radius - radius;
-            if ((near > ball ? near : ball) <= reach + s->reach[item->region]) mask[w] |= (uint64_t)1 << bit;
+            double sphere = sup_v3_distance(centre, item->centre) - item->radius - radius;
+            if ((near > sphere ? near : sphere) <= reach + s->reach[item->region]) mask[w] |= (uint64_t)1 << bit;
         }
     }
 }

@@ -19,8 +19,8 @@ typedef struct binder {
     sup_model_builder *builder;
     const char *prefix;
     sup_arena scratch;
-    int32_t *slide_ring;           /* [ball_count] first of its three rings, -1 for a ball without */
-    int32_t *slide_in, *slide_out; /* [ball_count] the piece that ends and the one that begins there */
+    int32_t *slide_ring;           /* [sphere_count] first of its three rings, -1 for a sphere without */
+    int32_t *slide_in, *slide_out; /* [sphere_count] the piece that ends and the one that begins there */
     bool *piece_twists;            /* [piece_count] */
     int32_t *kind;                 /* [skin_count] KIND_* */
     bool failed;
@@ -50,13 +50,13 @@ static sup_vec3d axis_end(const sup_volumetric_skeleton *s, const sup_bone_piece
     return end == 0 ? sup_v3_madd(p->from, inset, d) : sup_v3_madd(p->to, -inset, d);
 }
 
-/* Balls between one bone and one child, both real and nearly in line. */
+/* Spheres between one bone and one child, both real and nearly in line. */
 static void find_sliding(binder *b)
 {
     const sup_volumetric_skeleton *s = b->skeleton;
     int32_t rings = 0;
-    for (int32_t k = 0; k < s->ball_count; k++) {
-        int32_t node = s->balls[k].node, first = s->node_first[node];
+    for (int32_t k = 0; k < s->sphere_count; k++) {
+        int32_t node = s->spheres[k].node, first = s->node_first[node];
         b->slide_ring[k] = -1;
         if (b->def.stick || s->node_first[node + 1] - first != 2) continue;
         int32_t in = s->node_pieces[first], out = s->node_pieces[first + 1];
@@ -87,17 +87,17 @@ typedef struct ring {
     double radius;
 } ring;
 
-/* which: 0 on the parent bone, 1 on the ball, 2 on the child bone. e of the three goes over into each other by the
+/* which: 0 on the parent bone, 1 on the sphere, 2 on the child bone. e of the three goes over into each other by the
  * shortest turn of the axes. */
-static ring make_ring(const binder *b, int32_t ball, int which)
+static ring make_ring(const binder *b, int32_t sphere, int which)
 {
     const sup_volumetric_skeleton *s = b->skeleton;
-    const sup_bone_piece *in = &s->pieces[b->slide_in[ball]], *out = &s->pieces[b->slide_out[ball]];
-    sup_vec3d di = direction_of(in), d0 = direction_of(out), centre = s->balls[ball].centre;
+    const sup_bone_piece *in = &s->pieces[b->slide_in[sphere]], *out = &s->pieces[b->slide_out[sphere]];
+    sup_vec3d di = direction_of(in), d0 = direction_of(out), centre = s->spheres[sphere].centre;
     sup_vec3d middle = sup_v3_unit_or(sup_v3_add(di, d0), di);
     sup_vec3d across = fabs(middle.x) < 0.6 ? sup_v3(1, 0, 0) : sup_v3(0, 1, 0);
     sup_vec3d e = sup_v3_unit_or(sup_v3_cross(middle, across), sup_v3(0, 0, 1));
-    ring r = {centre, which == 0 ? di : (which == 1 ? middle : d0), e, e, s->balls[ball].radius};
+    ring r = {centre, which == 0 ? di : (which == 1 ? middle : d0), e, e, s->spheres[sphere].radius};
     r.e = sup_quatd_rotate(sup_quatd_between(middle, r.axis), e);
     r.f = sup_v3_cross(r.axis, r.e);
     if (which == 1) return r;
@@ -114,13 +114,13 @@ static sup_vec3d ring_point(const ring *r, int32_t i)
     return sup_v3_madd(sup_v3_madd(r->centre, r->radius * cos(angle), r->e), r->radius * sin(angle), r->f);
 }
 
-/* The sliding ball that a base belongs to, and how far it is from there to the bone's ring: 0 at the ball. */
+/* The sliding sphere that a base belongs to, and how far it is from there to the bone's ring: 0 at the sphere. */
 static int32_t slide_of(const binder *b, int32_t v, int *side, double *share)
 {
     const sup_volumetric_skeleton *s = b->skeleton;
     sup_vec3d q = sup_tissue_point(b->tissue->base, v);
     int32_t owner = b->tissue->base_owner[v];
-    if (b->tissue->base_class[v] == SUP_BASE_BALL) {
+    if (b->tissue->base_class[v] == SUP_BASE_SPHERE) {
         if (b->slide_ring[owner] < 0) return -1;
         ring middle = make_ring(b, owner, 1);
         double at = sup_v3_dot(sup_v3_sub(q, middle.centre), middle.axis);
@@ -131,14 +131,14 @@ static int32_t slide_of(const binder *b, int32_t v, int *side, double *share)
     }
     const sup_bone_piece *p = &s->pieces[owner];
     for (int end = 0; end < 2; end++) {
-        int32_t ball = end == 0 ? p->ball_from : p->ball_to;
-        if (ball < 0 || b->slide_ring[ball] < 0) continue;
+        int32_t sphere = end == 0 ? p->sphere_from : p->sphere_to;
+        if (sphere < 0 || b->slide_ring[sphere] < 0) continue;
         sup_vec3d out = sup_v3_scale(direction_of(p), end == 0 ? 1.0 : -1.0);
-        double at = sup_v3_dot(sup_v3_sub(q, s->balls[ball].centre), out), limit = ring_distance(s, p, end);
+        double at = sup_v3_dot(sup_v3_sub(q, s->spheres[sphere].centre), out), limit = ring_distance(s, p, end);
         if (at >= limit) continue;
         *side = end == 0 ? 2 : 0;
         *share = fmax(at / limit, 0.0);
-        return ball;
+        return sphere;
     }
     return -1;
 }
@@ -168,16 +168,16 @@ static void put(float *out, sup_vec3d v)
     sup_v3_store(out, v);
 }
 
-/* Whether a ball turns with a piece at its node: with the mean of all of them, or with its child bone alone. */
-static bool ball_follows(const binder *b, const sup_joint_ball *ball, const sup_bone_piece *piece)
+/* Whether a sphere turns with a piece at its node: with the mean of all of them, or with its child bone alone. */
+static bool sphere_follows(const binder *b, const sup_joint_sphere *sphere, const sup_bone_piece *piece)
 {
     const sup_volumetric_skeleton *s = b->skeleton;
     bool begins = false;
-    if (piece->is_virtual && !ball->is_virtual) return false;
-    if (!b->def.whole || piece->node_from == ball->node) return true;
-    for (int32_t i = s->node_first[ball->node]; i < s->node_first[ball->node + 1]; i++) {
+    if (piece->is_virtual && !sphere->is_virtual) return false;
+    if (!b->def.whole || piece->node_from == sphere->node) return true;
+    for (int32_t i = s->node_first[sphere->node]; i < s->node_first[sphere->node + 1]; i++) {
         const sup_bone_piece *other = &s->pieces[s->node_pieces[i]];
-        begins = begins || (other->node_from == ball->node && (!other->is_virtual || ball->is_virtual));
+        begins = begins || (other->node_from == sphere->node && (!other->is_virtual || sphere->is_virtual));
     }
     return !begins;
 }
@@ -188,16 +188,16 @@ static void write_skeleton(binder *b)
     int32_t *joint = add(b, "piece_joint", SUP_ARRAY_INT32, 3 * (int64_t)s->piece_count);
     float *rest = add(b, "piece_rest", SUP_ARRAY_FLOAT, 8 * (int64_t)s->piece_count);
     float *radius = add(b, "piece_radius", SUP_ARRAY_FLOAT, s->piece_count);
-    int32_t *ball_joint = add(b, "ball_joint", SUP_ARRAY_INT32, s->ball_count);
-    float *ball_rest = add(b, "ball_rest", SUP_ARRAY_FLOAT, 4 * (int64_t)s->ball_count);
-    int32_t *first = add(b, "ball_first", SUP_ARRAY_INT32, (int64_t)s->ball_count + 1);
+    int32_t *sphere_joint = add(b, "sphere_joint", SUP_ARRAY_INT32, s->sphere_count);
+    float *sphere_rest = add(b, "sphere_rest", SUP_ARRAY_FLOAT, 4 * (int64_t)s->sphere_count);
+    int32_t *first = add(b, "sphere_first", SUP_ARRAY_INT32, (int64_t)s->sphere_count + 1);
     int32_t count = 0;
-    for (int32_t k = 0; k < s->ball_count; k++) {
-        int32_t node = s->balls[k].node;
+    for (int32_t k = 0; k < s->sphere_count; k++) {
+        int32_t node = s->spheres[k].node;
         for (int32_t i = s->node_first[node]; i < s->node_first[node + 1]; i++)
-            count += ball_follows(b, &s->balls[k], &s->pieces[s->node_pieces[i]]);
+            count += sphere_follows(b, &s->spheres[k], &s->pieces[s->node_pieces[i]]);
     }
-    int32_t *pieces = add(b, "ball_pieces", SUP_ARRAY_INT32, count);
+    int32_t *pieces = add(b, "sphere_pieces", SUP_ARRAY_INT32, count);
     if (b->failed) return;
     for (int32_t p = 0; p < s->piece_count; p++) {
         const sup_bone_piece *piece = &s->pieces[p];
@@ -211,15 +211,15 @@ static void write_skeleton(binder *b)
         radius[p] = (float)piece->radius;
     }
     count = 0;
-    for (int32_t k = 0; k < s->ball_count; k++) {
-        const sup_joint_ball *ball = &s->balls[k];
-        ball_joint[k] = ball->joint;
-        put(ball_rest + 4 * (size_t)k, ball->centre);
-        ball_rest[4 * (size_t)k + 3] = (float)ball->radius;
-        for (int32_t i = s->node_first[ball->node]; i < s->node_first[ball->node + 1]; i++) {
+    for (int32_t k = 0; k < s->sphere_count; k++) {
+        const sup_joint_sphere *sphere = &s->spheres[k];
+        sphere_joint[k] = sphere->joint;
+        put(sphere_rest + 4 * (size_t)k, sphere->centre);
+        sphere_rest[4 * (size_t)k + 3] = (float)sphere->radius;
+        for (int32_t i = s->node_first[sphere->node]; i < s->node_first[sphere->node + 1]; i++) {
             const sup_bone_piece *piece = &s->pieces[s->node_pieces[i]];
-            if (ball_follows(b, ball, piece))
-                pieces[count++] = 2 * s->node_pieces[i] + (piece->node_from == ball->node);
+            if (sphere_follows(b, sphere, piece))
+                pieces[count++] = 2 * s->node_pieces[i] + (piece->node_from == sphere->node);
         }
         first[k + 1] = count;
     }
@@ -229,12 +229,12 @@ static void write_rings(binder *b)
 {
     const sup_volumetric_skeleton *s = b->skeleton;
     int32_t rings = 0;
-    for (int32_t k = 0; k < s->ball_count; k++)
+    for (int32_t k = 0; k < s->sphere_count; k++)
         rings += b->slide_ring[k] < 0 ? 0 : 3;
     int32_t *frame = add(b, "ring_frame", SUP_ARRAY_INT32, rings);
     float *rest = add(b, "ring_rest", SUP_ARRAY_FLOAT, 3 * SUP_RING_POINTS * (int64_t)rings);
     if (b->failed) return;
-    for (int32_t k = 0; k < s->ball_count; k++) {
+    for (int32_t k = 0; k < s->sphere_count; k++) {
         if (b->slide_ring[k] < 0) continue;
         int32_t frames[3] = {b->slide_in[k], s->piece_count + k, b->slide_out[k]};
         for (int which = 0; which < 3; which++) {
@@ -252,10 +252,10 @@ static void write_slide(const binder *b, int32_t v, int32_t anchor, int32_t *ind
     const sup_volumetric_skeleton *s = b->skeleton;
     int side = 0;
     double share = 0.0;
-    int32_t ball = slide_of(b, v, &side, &share);
-    bool on_ball = b->tissue->base_class[v] == SUP_BASE_BALL;
+    int32_t sphere = slide_of(b, v, &side, &share);
+    bool on_sphere = b->tissue->base_class[v] == SUP_BASE_SPHERE;
     int32_t owner = b->tissue->base_owner[v];
-    ring bone = make_ring(b, ball, side), middle = make_ring(b, ball, 1);
+    ring bone = make_ring(b, sphere, side), middle = make_ring(b, sphere, 1);
     sup_vec3d q = sup_tissue_point(b->tissue->base, v), from = sup_v3_sub(q, bone.centre);
     double turn = atan2(sup_v3_dot(from, bone.f), sup_v3_dot(from, bone.e)) / two_pi;
     double place = (turn - floor(turn)) * SUP_RING_POINTS;
@@ -265,16 +265,16 @@ static void write_slide(const binder *b, int32_t v, int32_t anchor, int32_t *ind
     sup_vec3d points[4] = {ring_point(&bone, i), ring_point(&bone, j), ring_point(&middle, i), ring_point(&middle, j)};
     sup_vec3d sum = sup_v3(0, 0, 0);
     for (int k = 0; k < 4; k++) {
-        int32_t first = (b->slide_ring[ball] + (k < 2 ? side : 1)) * SUP_RING_POINTS;
+        int32_t first = (b->slide_ring[sphere] + (k < 2 ? side : 1)) * SUP_RING_POINTS;
         index[k] = first + (k % 2 == 0 ? i : j);
         value[k] = (float)weights[k];
         sum = sup_v3_madd(sum, weights[k], points[k]);
     }
-    index[4] = on_ball ? s->piece_count + owner : owner;
+    index[4] = on_sphere ? s->piece_count + owner : owner;
     index[5] = anchor;
     put(value + 4, sup_v3_sub(q, sum));
-    sup_vec3d axis = on_ball ? s->balls[owner].centre : q;
-    if (!on_ball) {
+    sup_vec3d axis = on_sphere ? s->spheres[owner].centre : q;
+    if (!on_sphere) {
         sup_vec3d a = axis_end(s, &s->pieces[owner], 0), c = axis_end(s, &s->pieces[owner], 1);
         axis = sup_v3_lerp(a, c, sup_v3_segment_parameter(q, a, c));
     }
@@ -284,14 +284,14 @@ static void write_slide(const binder *b, int32_t v, int32_t anchor, int32_t *ind
 static int32_t frame_of(const binder *b, int32_t v)
 {
     int32_t owner = b->tissue->base_owner[v];
-    return b->tissue->base_class[v] == SUP_BASE_BALL ? b->skeleton->piece_count + owner : owner;
+    return b->tissue->base_class[v] == SUP_BASE_SPHERE ? b->skeleton->piece_count + owner : owner;
 }
 
 static void write_bases(binder *b, const int32_t counts[KIND_COUNT])
 {
     const sup_volumetric_skeleton *s = b->skeleton;
     const sup_tissue *t = b->tissue;
-    int32_t frames = s->piece_count + s->ball_count, slides = 0, twists = 0, held = 0, anchor = 0;
+    int32_t frames = s->piece_count + s->sphere_count, slides = 0, twists = 0, held = 0, anchor = 0;
     int32_t *vertex = add(b, "anchor_vertex", SUP_ARRAY_INT32, (int64_t)t->skin_count - counts[KIND_FREE]);
     int32_t *rigid_first = add(b, "rigid_first", SUP_ARRAY_INT32, (int64_t)frames + 1);
     int32_t *rigid_out = add(b, "rigid_out", SUP_ARRAY_INT32, counts[KIND_RIGID]);
@@ -344,10 +344,10 @@ sup_result sup_anchors_bind(const sup_context *context, const sup_volumetric_ske
     binder b = {.skeleton = skeleton, .tissue = tissue, .builder = builder, .prefix = prefix};
     if (def != NULL) b.def = *def;
     b.scratch = sup_arena_create(&c.allocator);
-    size_t balls = (size_t)skeleton->ball_count, pieces = (size_t)skeleton->piece_count;
-    b.slide_ring = sup_arena_alloc(&b.scratch, balls, sizeof *b.slide_ring);
-    b.slide_in = sup_arena_alloc(&b.scratch, balls, sizeof *b.slide_in);
-    b.slide_out = sup_arena_alloc(&b.scratch, balls, sizeof *b.slide_out);
+    size_t spheres = (size_t)skeleton->sphere_count, pieces = (size_t)skeleton->piece_count;
+    b.slide_ring = sup_arena_alloc(&b.scratch, spheres, sizeof *b.slide_ring);
+    b.slide_in = sup_arena_alloc(&b.scratch, spheres, sizeof *b.slide_in);
+    b.slide_out = sup_arena_alloc(&b.scratch, spheres, sizeof *b.slide_out);
     b.piece_twists = sup_arena_alloc(&b.scratch, pieces, sizeof *b.piece_twists);
     b.kind = sup_arena_alloc(&b.scratch, (size_t)tissue->skin_count, sizeof *b.kind);
     b.failed =

@@ -1,7 +1,7 @@
 /* anchors.h - where the bases that hang on the skeleton are in a pose.
  *
- * Based on: [komaritzan2022] section 3.2.2: bases on bones move with them, bases on balls turn by half, and near a
- * joint with one child bases slide between rings of points on parent bone, ball and child bone; section 3.4.1: bones
+ * Based on: [komaritzan2022] section 3.2.2: bases on bones move with them, bases on spheres turn by half, and near a
+ * joint with one child bases slide between rings of points on parent bone, sphere and child bone; section 3.4.1: bones
  * that stretch and twist; section 4.3.3: bases on bones that were given move with their joint. Everything that a step needs is in arrays of a model; a step takes no memory. */
 #ifndef SUP_TISSUE_ANCHORS_H
 #define SUP_TISSUE_ANCHORS_H
@@ -13,22 +13,22 @@ enum { SUP_RING_POINTS = 10 };
 
 typedef struct sup_anchors_def {
     bool stick;                  /* no sliding */
-    bool whole;                  /* balls turn with the bone that begins there, not by half: 2018, figure 7 */
+    bool whole;                  /* spheres turn with the bone that begins there, not by half: 2018, figure 7 */
     const bool *twisting_joints; /* [joint_count] the bones that these carry take up the twist of the next joint */
 } sup_anchors_def;
 
-/* A view of the arrays. Frames are those of the pieces, then those of the balls. */
+/* A view of the arrays. Frames are those of the pieces, then those of the spheres. */
 typedef struct sup_anchors {
-    int32_t joint_count, piece_count, ball_count, frame_count, anchor_count;
+    int32_t joint_count, piece_count, sphere_count, frame_count, anchor_count;
     int32_t slide_count, ring_count, twist_count, held_count;
     const int32_t *anchor_vertex; /* [anchor_count] skin vertex whose base it is, rising */
     const int32_t *piece_joint;   /* [piece_count*3] joint, child or -1, whether it twists */
     const float *piece_rest;      /* [piece_count*8] from, inset there; to, inset there */
     const float *piece_radius;    /* [piece_count] not read by an evaluation: for pictures */
-    const int32_t *ball_joint;    /* [ball_count] */
-    const float *ball_rest;       /* [ball_count*4] centre, radius */
-    const int32_t *ball_first;    /* [ball_count+1] */
-    const int32_t *ball_pieces;   /* pieces at each ball, 2 p + 1 for those that begin there */
+    const int32_t *sphere_joint;    /* [sphere_count] */
+    const float *sphere_rest;       /* [sphere_count*4] centre, radius */
+    const int32_t *sphere_first;    /* [sphere_count+1] */
+    const int32_t *sphere_pieces;   /* pieces at each sphere, 2 p + 1 for those that begin there */
     const int32_t *rigid_first;   /* [frame_count+1] */
     const int32_t *rigid_out;     /* [rigid] anchor */
     const float *rigid_rest;      /* [rigid*3] */

@@ -1,4 +1,4 @@
-/* anchors_kernel.h (internal) - frames of bones and balls in a pose, and the anchors that hang on them: one source for the
+/* anchors_kernel.h (internal) - frames of bones and spheres in a pose, and the anchors that hang on them: one source for the
  * CPU and for threads of a GPU. Includers define SUP_ANCHOR, what stands before a function, and mend_rotation. See
  * anchors.h. */
 #include "tissue/anchors.h"
@@ -234,15 +234,15 @@ SUP_ANCHOR void sum_quaternion(float sum[4], const float q[4])
         sum[k] += side * q[k];
 }
 
-/* Section 3.2.2: a ball turns by the mean of what ends there and what begins there. */
-SUP_ANCHOR void place_ball(const sup_anchors *a, const sup_mat34 *joints, int32_t b, state_view *s)
+/* Section 3.2.2: a sphere turns by the mean of what ends there and what begins there. */
+SUP_ANCHOR void place_sphere(const sup_anchors *a, const sup_mat34 *joints, int32_t b, state_view *s)
 {
     frame *f = &s->frames[a->piece_count + b];
     float ends[2][4] = {{0}}, scale = 0.0f, r[9], centre[3];
-    int32_t first = a->ball_first[b], end = a->ball_first[b + 1];
+    int32_t first = a->sphere_first[b], end = a->sphere_first[b + 1];
     for (int32_t i = first; i < end; i++) {
-        const frame *piece = &s->frames[a->ball_pieces[i] / 2];
-        bool begins = a->ball_pieces[i] % 2 != 0;
+        const frame *piece = &s->frames[a->sphere_pieces[i] / 2];
+        bool begins = a->sphere_pieces[i] % 2 != 0;
         float q[4];
         memcpy(q, piece->rotation, sizeof q);
         if (!begins && piece->twist != 0.0f) {
@@ -263,19 +263,19 @@ SUP_ANCHOR void place_ball(const sup_anchors *a, const sup_mat34 *joints, int32_
     memcpy(f->rotation, sum, sizeof sum);
     f->scale = end > first ? scale / (float)(end - first) : 1.0f;
     f->twist = 0.0f;
-    const float *rest = a->ball_rest + 4 * (size_t)b;
-    place_point(&joints[a->ball_joint[b]], rest, centre);
+    const float *rest = a->sphere_rest + 4 * (size_t)b;
+    place_point(&joints[a->sphere_joint[b]], rest, centre);
     matrix_of(sum, r);
     for (int i = 0; i < 3; i++) {
         for (int j = 0; j < 3; j++)
             f->m[4 * i + j] = f->scale * r[3 * i + j];
         f->m[4 * i + 3] = centre[i] - (f->m[4 * i] * rest[0] + f->m[4 * i + 1] * rest[1] + f->m[4 * i + 2] * rest[2]);
-        f->axis[i] = centre[i]; /* of a ball: its centre */
+        f->axis[i] = centre[i]; /* of a sphere: its centre */
     }
 }
 
 #if defined(__CUDACC__) /* the CPU takes four numbers at a time (anchors_step.c) */
-/* Back onto the own primitive: a distance from the capsule's axis, or from the ball's centre. */
+/* Back onto the own primitive: a distance from the capsule's axis, or from the sphere's centre. */
 SUP_ANCHOR void project(const sup_anchors *a, const state_view *s, int32_t index, float distance, float *p)
 {
     const frame *f = &s->frames[index];

@@ -53,24 +53,24 @@ static void find_all(opener *o, sup_anchors *a, int64_t *rigid, int64_t *parts)
     const int32_t *joints = find(o, "joint_count", SUP_ARRAY_INT32, 1);
     a->joint_count = joints != NULL ? joints[0] : 0;
     a->piece_count = (int32_t)count_of(o, "piece_joint", 3);
-    a->ball_count = (int32_t)count_of(o, "ball_joint", 1);
+    a->sphere_count = (int32_t)count_of(o, "sphere_joint", 1);
     a->anchor_count = (int32_t)count_of(o, "anchor_vertex", 1);
     a->slide_count = (int32_t)count_of(o, "slide_index", 6);
     a->ring_count = (int32_t)count_of(o, "ring_frame", 1);
     a->twist_count = (int32_t)count_of(o, "twist_index", 2);
     a->held_count = (int32_t)count_of(o, "held_index", 2);
     *rigid = count_of(o, "rigid_out", 1);
-    *parts = count_of(o, "ball_pieces", 1);
+    *parts = count_of(o, "sphere_pieces", 1);
     if (o->missing != NULL) return;
-    a->frame_count = a->piece_count + a->ball_count;
+    a->frame_count = a->piece_count + a->sphere_count;
     a->anchor_vertex = find(o, "anchor_vertex", SUP_ARRAY_INT32, a->anchor_count);
     a->piece_joint = find(o, "piece_joint", SUP_ARRAY_INT32, 3 * (int64_t)a->piece_count);
     a->piece_rest = find(o, "piece_rest", SUP_ARRAY_FLOAT, 8 * (int64_t)a->piece_count);
     a->piece_radius = find(o, "piece_radius", SUP_ARRAY_FLOAT, a->piece_count);
-    a->ball_joint = find(o, "ball_joint", SUP_ARRAY_INT32, a->ball_count);
-    a->ball_rest = find(o, "ball_rest", SUP_ARRAY_FLOAT, 4 * (int64_t)a->ball_count);
-    a->ball_first = find(o, "ball_first", SUP_ARRAY_INT32, (int64_t)a->ball_count + 1);
-    a->ball_pieces = find(o, "ball_pieces", SUP_ARRAY_INT32, *parts);
+    a->sphere_joint = find(o, "sphere_joint", SUP_ARRAY_INT32, a->sphere_count);
+    a->sphere_rest = find(o, "sphere_rest", SUP_ARRAY_FLOAT, 4 * (int64_t)a->sphere_count);
+    a->sphere_first = find(o, "sphere_first", SUP_ARRAY_INT32, (int64_t)a->sphere_count + 1);
+    a->sphere_pieces = find(o, "sphere_pieces", SUP_ARRAY_INT32, *parts);
     a->rigid_first = find(o, "rigid_first", SUP_ARRAY_INT32, (int64_t)a->frame_count + 1);
     a->rigid_out = find(o, "rigid_out", SUP_ARRAY_INT32, *rigid);
     a->rigid_rest = find(o, "rigid_rest", SUP_ARRAY_FLOAT, 3 * *rigid);
@@ -90,8 +90,8 @@ static bool indices_fit(const sup_anchors *a, int64_t rigid, int64_t parts)
     bool fit =
         in_range(a->piece_joint, a->piece_count, 3, 0, a->joint_count) &&
         in_range(a->piece_joint + 1, a->piece_count, 3, -1, a->joint_count) &&
-        in_range(a->ball_joint, a->ball_count, 1, 0, a->joint_count) &&
-        is_rising(a->ball_first, a->ball_count, parts) && in_range(a->ball_pieces, parts, 1, 0, 2 * a->piece_count) &&
+        in_range(a->sphere_joint, a->sphere_count, 1, 0, a->joint_count) &&
+        is_rising(a->sphere_first, a->sphere_count, parts) && in_range(a->sphere_pieces, parts, 1, 0, 2 * a->piece_count) &&
         is_rising(a->rigid_first, a->frame_count, rigid) && in_range(a->rigid_out, rigid, 1, 0, a->anchor_count) &&
         in_range(a->ring_frame, a->ring_count, 1, 0, a->frame_count) &&
         in_range(a->slide_index + 4, a->slide_count, 6, 0, a->frame_count) &&
@@ -114,12 +114,12 @@ sup_result sup_anchors_open(const sup_model *model, const char *prefix, sup_anch
     opener o = {model, prefix, NULL};
     int64_t rigid = 0, parts = 0;
     find_all(&o, &a, &rigid, &parts);
-    if (o.missing != NULL || a.piece_count > INT32_MAX / 64 || a.ball_count > INT32_MAX / 64 ||
+    if (o.missing != NULL || a.piece_count > INT32_MAX / 64 || a.sphere_count > INT32_MAX / 64 ||
         a.ring_count > INT32_MAX / 64)
         return sup_fail(error, SUP_ERROR_FORMAT, "anchors.model", o.missing,
                         "The model is damaged: an array of its anchors is missing or of another size. Bind again.");
     bool good = indices_fit(&a, rigid, parts) && all_finite(a.piece_rest, 8 * (int64_t)a.piece_count) &&
-                all_finite(a.piece_radius, a.piece_count) && all_finite(a.ball_rest, 4 * (int64_t)a.ball_count) &&
+                all_finite(a.piece_radius, a.piece_count) && all_finite(a.sphere_rest, 4 * (int64_t)a.sphere_count) &&
                 all_finite(a.rigid_rest, 3 * rigid) && all_finite(a.slide_value, 8 * (int64_t)a.slide_count) &&
                 all_finite(a.ring_rest, 3 * SUP_RING_POINTS * (int64_t)a.ring_count) &&
                 all_finite(a.held_rest, 3 * (int64_t)a.held_count) &&

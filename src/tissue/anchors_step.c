@@ -1,4 +1,4 @@
-/* anchors_step.c - frames of bones and balls in a pose, and the anchors that hang on them. See anchors.h. */
+/* anchors_step.c - frames of bones and spheres in a pose, and the anchors that hang on them. See anchors.h. */
 #include "base/simd.h"
 #include "math/affine.h"
 
@@ -71,7 +71,7 @@ static float sum3(sup_four v)
     return v[0] + v[1] + v[2];
 }
 
-/* Back onto the own primitive: a distance from the capsule's axis, or from the ball's centre. */
+/* Back onto the own primitive: a distance from the capsule's axis, or from the sphere's centre. */
 static sup_four project(const sup_anchors *a, const state_view *s, int32_t index, float distance, sup_four p)
 {
     const frame *f = &s->frames[index];
@@ -131,8 +131,8 @@ void sup_anchors_evaluate(const sup_context *context, const sup_anchors *anchors
     state_view s = view_state(anchors, state);
     for (int32_t p = 0; p < anchors->piece_count; p++)
         place_piece(anchors, joints, p, &s);
-    for (int32_t b = 0; b < anchors->ball_count; b++)
-        place_ball(anchors, joints, b, &s);
+    for (int32_t b = 0; b < anchors->sphere_count; b++)
+        place_sphere(anchors, joints, b, &s);
     for (int32_t i = 0; i < anchors->ring_count * SUP_RING_POINTS; i++)
         place_ring_point(anchors, &s, i);
     place_rigid(anchors, &s, out);

@@ -198,8 +198,8 @@ static bool at_free_end(const sup_volumetric_skeleton *s, sup_foot foot)
 {
     const sup_bone_piece *p = &s->pieces[foot.piece];
     double length = sup_piece_length(p);
-    return (p->ball_from < 0 && foot.parameter * length <= p->radius) ||
-           (p->ball_to < 0 && (1.0 - foot.parameter) * length <= p->radius);
+    return (p->sphere_from < 0 && foot.parameter * length <= p->radius) ||
+           (p->sphere_to < 0 && (1.0 - foot.parameter) * length <= p->radius);
 }
 
 static void weigh(smoother *s, const sup_tissue_skin *skin, const sup_foot *feet, double smoothing)

@@ -8,10 +8,10 @@
  *  - only primitives around the foot count, its own piece and those that meet it: another limb must not catch the line;
  *  - the tissue keeps a least thickness, so a skin vertex inside a bone gets a base further in, and a greatest one.
  *
- * No line misses. Let U be the union of the own piece's capsule, its two cones and its balls. The foot lies in U: the
+ * No line misses. Let U be the union of the own piece's capsule, its two cones and its spheres. The foot lies in U: the
  * axis of the capsule and the two gaps that the cones bridge cover the whole piece, and there all radii are positive.
  * A line from outside U into U crosses the boundary of U. The flat ends of a cone are not looked at, but they are not
- * part of the boundary: with 0.8 of the radius they lie within the cap of the capsule and within the ball. */
+ * part of the boundary: with 0.8 of the radius they lie within the cap of the capsule and within the sphere. */
 #include "tissue/shrink.h"
 
 static const double cone_factor = 0.8; /* appendix A: the cones have 80 % of the radii they connect */
@@ -70,11 +70,11 @@ static void offer(search *s, double t, sup_base_class base_class, int32_t owner,
     if (t < s->best.t || same) s->best = (sup_base_hit){t, base_class, owner, piece, false};
 }
 
-static void offer_ball(search *s, int32_t ball, int32_t piece)
+static void offer_sphere(search *s, int32_t sphere, int32_t piece)
 {
-    const sup_joint_ball *k = &s->skeleton->balls[ball];
+    const sup_joint_sphere *k = &s->skeleton->spheres[sphere];
     double t = sup_shrink_sphere(s->skin, s->direction, k->centre, k->radius);
-    offer(s, t, k->is_virtual ? SUP_BASE_FREE : SUP_BASE_BALL, k->is_virtual ? piece : ball, piece);
+    offer(s, t, k->is_virtual ? SUP_BASE_FREE : SUP_BASE_SPHERE, k->is_virtual ? piece : sphere, piece);
     s->inside = s->inside || sup_v3_distance(s->skin, k->centre) < k->radius;
 }
 
@@ -91,16 +91,16 @@ static void offer_piece(search *s, int32_t index)
     double t = sup_v3_segment_parameter(s->skin, a, b);
     s->inside = s->inside || sup_v3_distance(s->skin, sup_v3_lerp(a, b, t)) < p->radius;
     for (int end = 0; end < 2; end++) {
-        int32_t ball = end == 0 ? p->ball_from : p->ball_to;
-        if (ball < 0) continue;
-        const sup_joint_ball *k = &s->skeleton->balls[ball];
+        int32_t sphere = end == 0 ? p->sphere_from : p->sphere_to;
+        if (sphere < 0) continue;
+        const sup_joint_sphere *k = &s->skeleton->spheres[sphere];
         sup_vec3d cap = end == 0 ? a : b;
         double r0 = cone_factor * p->radius, r1 = cone_factor * k->radius;
         offer(s, sup_shrink_cone(s->skin, s->direction, cap, k->centre, r0, r1), SUP_BASE_FREE, index, index);
         t = sup_v3_segment_parameter(s->skin, cap, k->centre);
         sup_vec3d axis = sup_v3_lerp(cap, k->centre, t);
         s->inside = s->inside || (t > 0.0 && t < 1.0 && sup_v3_distance(s->skin, axis) < r0 + t * (r1 - r0));
-        offer_ball(s, ball, index);
+        offer_sphere(s, sphere, index);
     }
 }
 
@@ -111,11 +111,11 @@ static sup_base_hit held_by_foot(const search *s, sup_foot foot)
     double along = foot.parameter * sup_piece_length(p), back = sup_piece_length(p) - along;
     sup_base_hit hit = {0.0, p->is_virtual ? SUP_BASE_FREE : SUP_BASE_BONE, foot.piece, foot.piece, true};
     for (int end = 0; end < 2; end++) {
-        int32_t ball = end == 0 ? p->ball_from : p->ball_to;
+        int32_t sphere = end == 0 ? p->sphere_from : p->sphere_to;
         double from_end = end == 0 ? along : back;
-        if (ball < 0 || from_end > s->skeleton->balls[ball].radius || s->skeleton->balls[ball].is_virtual) continue;
-        hit.base_class = SUP_BASE_BALL;
-        hit.owner = ball;
+        if (sphere < 0 || from_end > s->skeleton->spheres[sphere].radius || s->skeleton->spheres[sphere].is_virtual) continue;
+        hit.base_class = SUP_BASE_SPHERE;
+        hit.owner = sphere;
     }
     return hit;
 }

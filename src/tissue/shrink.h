@@ -6,7 +6,7 @@
 
 typedef enum sup_base_class {
     SUP_BASE_BONE,  /* on a capsule: rigid with the piece's joint; `owner` = piece */
-    SUP_BASE_BALL,  /* on a ball: turns by half; `owner` = ball */
+    SUP_BASE_SPHERE,  /* on a sphere: turns by half; `owner` = sphere */
     SUP_BASE_JOINT, /* on a bone surface that was given: rigid with its joint; `owner` = joint */
     SUP_BASE_FREE   /* on a cone between them or on a virtual bone: an unknown without mass; `owner` = piece */
 } sup_base_class;
@@ -14,8 +14,8 @@ typedef enum sup_base_class {
 typedef struct sup_base_hit {
     double t; /* base = skin + t (foot - skin), in (0, 1] */
     sup_base_class base_class;
-    int32_t owner; /* piece or ball */
-    int32_t piece; /* piece whose primitive, or whose ball, it is */
+    int32_t owner; /* piece or sphere */
+    int32_t piece; /* piece whose primitive, or whose sphere, it is */
     bool clamped;  /* not on the primitive: the tissue would have been too thin or too thick */
 } sup_base_hit;
 

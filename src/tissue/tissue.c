@@ -245,7 +245,7 @@ static sup_result finish(maker *m, sup_error *error)
     if (ratios == NULL) return sup_fail_memory(error, "the tissue");
     for (int32_t v = 0; v < t->skin_count; v++) {
         r->on_bone += t->base_class[v] == SUP_BASE_BONE;
-        r->on_ball += t->base_class[v] == SUP_BASE_BALL;
+        r->on_sphere += t->base_class[v] == SUP_BASE_SPHERE;
         r->on_joint += t->base_class[v] == SUP_BASE_JOINT;
         r->free_bases += t->base_class[v] == SUP_BASE_FREE;
     }

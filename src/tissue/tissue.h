@@ -23,7 +23,7 @@ typedef struct sup_tissue {
     int32_t *triangles;         /* [triangle_count*3] skin vertices, outward */
     sup_foot *feet;             /* [skin_count] where the line from the skin vertex meets the bone lines */
     sup_base_class *base_class; /* [skin_count] */
-    int32_t *base_owner;        /* [skin_count] piece or ball */
+    int32_t *base_owner;        /* [skin_count] piece or sphere */
     bool *base_off;             /* [skin_count] clamped or moved: not on its primitive */
     int32_t *tets;              /* [triangle_count*3*4] three for each triangle, as if there were one layer; layers are
                                  * all split in the same way (sup_tissue_layer_vertex) */
@@ -56,7 +56,7 @@ typedef struct sup_tissue_def {
 typedef struct sup_tissue_report {
     sup_skeleton_report skeleton;
     sup_feet_report feet;
-    int32_t on_bone, on_ball, on_joint, free_bases;
+    int32_t on_bone, on_sphere, on_joint, free_bases;
     int32_t clamped;        /* bases not on the skeleton's surface, for tissue neither too thin nor too thick */
     int32_t repaired;       /* prisms that were too flat and no longer are */
     int32_t moved;          /* bases moved by that */

@@ -59,13 +59,13 @@ static bool allocate(builder *b)
     /* At most a piece and a tail for each joint, and a joining piece for each root. */
     s->pieces = sup_arena_alloc(&s->arena, 3 * joints, sizeof *s->pieces);
     s->nodes = sup_arena_alloc(&s->arena, 2 * joints, sizeof *s->nodes);
-    s->balls = sup_arena_alloc(&s->arena, 2 * joints, sizeof *s->balls);
+    s->spheres = sup_arena_alloc(&s->arena, 2 * joints, sizeof *s->spheres);
     s->node_first = sup_arena_alloc(&s->arena, 2 * joints + 1, sizeof *s->node_first);
     s->node_pieces = sup_arena_alloc(&s->arena, 6 * joints, sizeof *s->node_pieces);
     s->joint_node = sup_arena_alloc(&s->arena, joints, sizeof *s->joint_node);
     return b->head != NULL && b->use != NULL && b->inside != NULL && b->kept != NULL && b->parent != NULL &&
            b->node_of != NULL && b->leaf != NULL && b->strong != NULL && b->sums != NULL && s->pieces != NULL &&
-           s->nodes != NULL && s->balls != NULL && s->node_first != NULL && s->node_pieces != NULL &&
+           s->nodes != NULL && s->spheres != NULL && s->node_first != NULL && s->node_pieces != NULL &&
            s->joint_node != NULL;
 }
 
@@ -150,8 +150,8 @@ static void add_piece(builder *b, int32_t joint, int32_t child, int32_t from, in
                                                    .node_to = to,
                                                    .from = s->nodes[from].position,
                                                    .to = s->nodes[to].position,
-                                                   .ball_from = -1,
-                                                   .ball_to = -1,
+                                                   .sphere_from = -1,
+                                                   .sphere_to = -1,
                                                    .is_virtual = is_virtual || asked};
 }
 
@@ -409,7 +409,7 @@ static void index_nodes(sup_volumetric_skeleton *s)
     s->node_first[s->node_count] = 2 * s->piece_count;
 }
 
-static void add_balls(sup_volumetric_skeleton *s)
+static void add_spheres(sup_volumetric_skeleton *s)
 {
     for (int32_t n = 0; n < s->node_count; n++) {
         int32_t first = s->node_first[n], end = s->node_first[n + 1];
@@ -417,12 +417,12 @@ static void add_balls(sup_volumetric_skeleton *s)
         bool is_virtual = true;
         for (int32_t k = first; k < end; k++) {
             sup_bone_piece *piece = &s->pieces[s->node_pieces[k]];
-            if (piece->node_from == n) piece->ball_from = s->ball_count;
-            if (piece->node_to == n) piece->ball_to = s->ball_count;
+            if (piece->node_from == n) piece->sphere_from = s->sphere_count;
+            if (piece->node_to == n) piece->sphere_to = s->sphere_count;
             is_virtual = is_virtual && piece->is_virtual;
         }
-        s->nodes[n].ball = s->ball_count;
-        s->balls[s->ball_count++] = (sup_joint_ball){s->nodes[n].joint, n, s->nodes[n].position, 0.0, is_virtual};
+        s->nodes[n].sphere = s->sphere_count;
+        s->spheres[s->sphere_count++] = (sup_joint_sphere){s->nodes[n].joint, n, s->nodes[n].position, 0.0, is_virtual};
     }
 }
 
@@ -443,7 +443,7 @@ static sup_result build(builder *b, sup_error *error)
         return sup_fail(error, SUP_ERROR_DATA, "tissue.skeleton", NULL,
                         "The skeleton has no bone with a length inside the skin: there is nothing to hold the tissue.");
     index_nodes(s);
-    add_balls(s);
+    add_spheres(s);
     return sup_skeleton_radii(b->context, b->bvh, b->def, s, b->report, error);
 }
 

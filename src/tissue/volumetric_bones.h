@@ -1,4 +1,4 @@
-/* volumetric_bones.h - the volumetric skeleton: bones as capsules, joints as balls, cones in the gaps between them.
+/* volumetric_bones.h - the volumetric skeleton: bones as capsules, joints as spheres, cones in the gaps between them.
  *
  * Based on: [komaritzan2018] Projective Skinning, [komaritzan2022] section 3.2.1 and appendix A.
  * All positions are the rig's bind pose, world space, file units. Plain data to read. */
@@ -11,39 +11,39 @@
 #include "supple/rig.h"
 
 /* One straight piece of bone: from a joint to one of its children, or from a leaf joint to the end of its limb.
- * A capsule of `radius` with its axis inset at both ends: [from + (ball radius + radius) d, to - (ball radius + radius)
- * d]; at an end without a ball the axis runs up to the end, and the cap goes beyond it. */
+ * A capsule of `radius` with its axis inset at both ends: [from + (sphere radius + radius) d, to - (sphere radius + radius)
+ * d]; at an end without a sphere the axis runs up to the end, and the cap goes beyond it. */
 typedef struct sup_bone_piece {
     int32_t joint;              /* rig joint that carries it */
     int32_t child;              /* rig joint at its far end, -1 for a leaf's tail */
     int32_t node_from, node_to; /* nodes at its ends */
     sup_vec3d from, to;         /* joint centres, different points */
     double radius;
-    int32_t ball_from, ball_to; /* balls at its ends, -1 for none (free end) */
+    int32_t sphere_from, sphere_to; /* spheres at its ends, -1 for none (free end) */
     bool is_virtual;            /* flesh without bone: shapes the tissue, anchors nothing */
 } sup_bone_piece;
 
-/* A ball where pieces meet. */
-typedef struct sup_joint_ball {
+/* A sphere where pieces meet. */
+typedef struct sup_joint_sphere {
     int32_t joint; /* rig joint at its centre */
     int32_t node;
     sup_vec3d centre;
     double radius;
     bool is_virtual; /* all of its pieces are */
-} sup_joint_ball;
+} sup_joint_sphere;
 
 /* A point where pieces begin and end: one joint, or several in the same place. */
 typedef struct sup_skeleton_node {
     int32_t joint; /* the first of them, whose parent lies elsewhere; for the end of a tail the joint that carries it */
-    int32_t ball;  /* -1 where only one piece ends */
+    int32_t sphere;  /* -1 where only one piece ends */
     sup_vec3d position;
 } sup_skeleton_node;
 
 /* A forest of pieces; several roots are allowed. */
 typedef struct sup_volumetric_skeleton {
-    int32_t piece_count, ball_count, node_count, joint_count;
+    int32_t piece_count, sphere_count, node_count, joint_count;
     sup_bone_piece *pieces;
-    sup_joint_ball *balls;
+    sup_joint_sphere *spheres;
     sup_skeleton_node *nodes;
     int32_t *node_first;  /* [node_count+1] */
     int32_t *node_pieces; /* [piece_count*2] pieces at each node, rising */
@@ -77,9 +77,9 @@ typedef struct sup_skeleton_def {
     double radius_fraction;     /* of the distance from the bone to the skin; 0.75 */
     double radius_scale;        /* of all radii made here; 1 */
     const double *bone_radius;  /* [joint_count] of the pieces that each joint carries, file units, 0 = from the skin */
-    const double *ball_radius;  /* [joint_count] the same for the balls at the joints */
+    const double *sphere_radius;  /* [joint_count] the same for the spheres at the joints */
     const double *bone_scale;   /* [joint_count] of the radii of the pieces that each joint carries; NULL = 1 */
-    const double *ball_scale;   /* [joint_count] the same for the balls */
+    const double *sphere_scale;   /* [joint_count] the same for the spheres */
     const bool *virtual_joints; /* [joint_count] joints whose pieces are virtual */
 } sup_skeleton_def;
 
@@ -89,7 +89,7 @@ sup_result sup_skeleton_create(const sup_context *context, const sup_rig *rig, c
                                sup_skeleton_report *report, sup_error *error);
 void sup_skeleton_destroy(sup_volumetric_skeleton *skeleton);
 
-/* Radii of pieces and balls: volumetric_bones_radii.c. Called by sup_skeleton_create. */
+/* Radii of pieces and spheres: volumetric_bones_radii.c. Called by sup_skeleton_create. */
 sup_result sup_skeleton_radii(const sup_context *context, const sup_bvh *bvh, const sup_skeleton_def *def,
                               sup_volumetric_skeleton *skeleton, sup_skeleton_report *report, sup_error *error);
 
@@ -113,8 +113,8 @@ static inline sup_vec3d sup_foot_point(const sup_volumetric_skeleton *skeleton, 
 /* How far the capsule's axis is inset from an end, file units. */
 static inline double sup_piece_inset(const sup_volumetric_skeleton *skeleton, const sup_bone_piece *piece, int end)
 {
-    int32_t ball = end == 0 ? piece->ball_from : piece->ball_to;
-    return ball < 0 ? 0.0 : skeleton->balls[ball].radius + piece->radius;
+    int32_t sphere = end == 0 ? piece->sphere_from : piece->sphere_to;
+    return sphere < 0 ? 0.0 : skeleton->spheres[sphere].radius + piece->radius;
 }
 
 #endif

@@ -51,18 +51,18 @@ static int32_t fit(sup_volumetric_skeleton *s, double *factor)
         sup_bone_piece *piece = &s->pieces[p];
         double need = sup_piece_inset(s, piece, 0) + sup_piece_inset(s, piece, 1);
         /* A free end needs room for its half of the capsule all the same. */
-        need += piece->radius * ((piece->ball_from < 0) + (piece->ball_to < 0));
+        need += piece->radius * ((piece->sphere_from < 0) + (piece->sphere_to < 0));
         double length = sup_piece_length(piece), scale = need > length ? length / need * (1.0 - 1e-12) : 1.0;
         fitted += scale < 1.0;
-        int32_t balls[2] = {piece->ball_from, piece->ball_to};
+        int32_t spheres[2] = {piece->sphere_from, piece->sphere_to};
         for (int end = 0; end < 2; end++)
-            if (balls[end] >= 0) factor[balls[end]] = fmin(factor[balls[end]], scale);
-        factor[s->ball_count + p] = scale;
+            if (spheres[end] >= 0) factor[spheres[end]] = fmin(factor[spheres[end]], scale);
+        factor[s->sphere_count + p] = scale;
     }
-    for (int32_t k = 0; k < s->ball_count; k++)
-        s->balls[k].radius *= factor[k];
+    for (int32_t k = 0; k < s->sphere_count; k++)
+        s->spheres[k].radius *= factor[k];
     for (int32_t p = 0; p < s->piece_count; p++)
-        s->pieces[p].radius *= factor[s->ball_count + p];
+        s->pieces[p].radius *= factor[s->sphere_count + p];
     return fitted;
 }
 
@@ -81,15 +81,15 @@ static void measure_pieces(void *work, int32_t begin, int32_t end, int32_t worke
         w->clearance[p] = piece_clearance(w->bvh, &w->skeleton->pieces[p], &w->thin[p]);
 }
 
-static void set_balls(const sup_skeleton_def *def, double scale, sup_volumetric_skeleton *s)
+static void set_spheres(const sup_skeleton_def *def, double scale, sup_volumetric_skeleton *s)
 {
-    for (int32_t k = 0; k < s->ball_count; k++) {
-        sup_joint_ball *ball = &s->balls[k];
-        for (int32_t i = s->node_first[ball->node]; i < s->node_first[ball->node + 1]; i++)
-            ball->radius = fmax(ball->radius, s->pieces[s->node_pieces[i]].radius);
-        double asked = def->ball_radius != NULL ? def->ball_radius[ball->joint] : 0.0;
-        if (asked > 0.0) ball->radius = asked * scale;
-        if (def->ball_scale != NULL) ball->radius *= def->ball_scale[ball->joint];
+    for (int32_t k = 0; k < s->sphere_count; k++) {
+        sup_joint_sphere *sphere = &s->spheres[k];
+        for (int32_t i = s->node_first[sphere->node]; i < s->node_first[sphere->node + 1]; i++)
+            sphere->radius = fmax(sphere->radius, s->pieces[s->node_pieces[i]].radius);
+        double asked = def->sphere_radius != NULL ? def->sphere_radius[sphere->joint] : 0.0;
+        if (asked > 0.0) sphere->radius = asked * scale;
+        if (def->sphere_scale != NULL) sphere->radius *= def->sphere_scale[sphere->joint];
     }
 }
 
@@ -98,7 +98,7 @@ sup_result sup_skeleton_radii(const sup_context *context, const sup_bvh *bvh, co
 {
     sup_arena scratch = sup_arena_create(&context->allocator);
     radii_work w = {.bvh = bvh, .skeleton = s};
-    size_t pieces = (size_t)s->piece_count, primitives = pieces + (size_t)s->ball_count;
+    size_t pieces = (size_t)s->piece_count, primitives = pieces + (size_t)s->sphere_count;
     w.clearance = sup_arena_alloc(&scratch, pieces, sizeof *w.clearance);
     w.thin = sup_arena_alloc(&scratch, pieces, sizeof *w.thin);
     double *factor = sup_arena_alloc(&scratch, primitives, sizeof *factor);
@@ -118,7 +118,7 @@ sup_result sup_skeleton_radii(const sup_context *context, const sup_bvh *bvh, co
         if (def->bone_scale != NULL) piece->radius *= def->bone_scale[piece->joint];
         if (!(asked > 0.0) && w.thin[p]) report->thin_pieces++;
     }
-    set_balls(def, scale, s);
+    set_spheres(def, scale, s);
     for (size_t k = 0; k < primitives; k++)
         factor[k] = 1.0;
     report->fitted_pieces = fit(s, factor);

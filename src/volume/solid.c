@@ -206,7 +206,7 @@ static bool note(walk *w, int32_t triangle)
     return true;
 }
 
-/* Whether the surface joins two triangles of it within a ball: a way in it crosses edges in it. */
+/* Whether the surface joins two triangles of it within a sphere: a way in it crosses edges in it. */
 static bool joined(const measuring *m, int32_t from, int32_t to, sup_vec3d middle, double radius)
 {
     walk w;

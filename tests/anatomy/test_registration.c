@@ -247,15 +247,15 @@ static void check_refused(sup_shape shape, const char *id)
 
 TEST(what_is_no_whole_person_is_refused)
 {
-    owned_shape ball = shape_sphere(4, 0.9, (const double[3]){0, 0, 0});
-    check_refused(ball.shape, "anatomy.scan.shape");
-    sup_shape few = ball.shape;
+    owned_shape sphere = shape_sphere(4, 0.9, (const double[3]){0, 0, 0});
+    check_refused(sphere.shape, "anatomy.scan.shape");
+    sup_shape few = sphere.shape;
     few.vertex_count = 20, few.triangle_count = 0;
     check_refused(few, "anatomy.scan.empty");
-    for (int32_t i = 0; i < 3 * ball.shape.vertex_count; i++)
-        ball.positions[i] = NAN;
-    check_refused(ball.shape, "anatomy.scan.empty");
-    shape_free(&ball);
+    for (int32_t i = 0; i < 3 * sphere.shape.vertex_count; i++)
+        sphere.positions[i] = NAN;
+    check_refused(sphere.shape, "anatomy.scan.empty");
+    shape_free(&sphere);
     const scan_recipe one_legged = {
         .seed = 7, .bend = 0.1, .unit = 1.0, .axis = {0, 1, 0}, .without = "left_lower_leg"};
     scanned s = scan_person(&one_legged);
@@ -269,19 +269,19 @@ TEST(what_is_no_whole_person_is_refused)
     sup_arena_destroy(&s.arena);
 }
 
-/* A ball on a large floor with debris around, in millimetres and inside out. */
+/* A sphere on a large floor with debris around, in millimetres and inside out. */
 TEST(floor_and_debris_are_left_out)
 {
     enum { SIDE = 24, BITS = 12 };
-    owned_shape ball = shape_sphere(4, 850.0, (const double[3]){100, 1000, -40});
-    int32_t vertices = ball.shape.vertex_count, triangles = ball.shape.triangle_count;
+    owned_shape sphere = shape_sphere(4, 850.0, (const double[3]){100, 1000, -40});
+    int32_t vertices = sphere.shape.vertex_count, triangles = sphere.shape.triangle_count;
     int32_t floor_vertices = SIDE * SIDE, floor_triangles = 2 * (SIDE - 1) * (SIDE - 1);
     double *positions = calloc(3 * (size_t)(vertices + floor_vertices + 3 * BITS), sizeof *positions);
     int32_t *corners = calloc(3 * (size_t)(triangles + floor_triangles + BITS), sizeof *corners);
-    memcpy(positions, ball.positions, 3 * (size_t)vertices * sizeof *positions);
+    memcpy(positions, sphere.positions, 3 * (size_t)vertices * sizeof *positions);
     for (int32_t t = 0; t < triangles; t++)
         for (int k = 0; k < 3; k++)
-            corners[3 * t + k] = ball.triangles[3 * t + 2 - k];
+            corners[3 * t + k] = sphere.triangles[3 * t + 2 - k];
     sup_random random = {4};
     for (int32_t i = 0; i < floor_vertices; i++) {
         double *p = positions + 3 * (size_t)(vertices + i);
@@ -319,5 +319,5 @@ TEST(floor_and_debris_are_left_out)
     sup_arena_destroy(&arena);
     free(positions);
     free(corners);
-    shape_free(&ball);
+    shape_free(&sphere);
 }

@@ -70,20 +70,20 @@ TEST(body_roles_of_names_and_what_is_missing)
 TEST(wrap_closes_rings_of_bones)
 {
     const double origin[3] = {0.0, 0.0, 0.0};
-    owned_shape skin = shape_sphere(3, 0.2, origin), ball = shape_sphere(1, 0.012, origin);
+    owned_shape skin = shape_sphere(3, 0.2, origin), sphere = shape_sphere(1, 0.012, origin);
     enum { BARS = 14 };
-    int32_t n = ball.shape.vertex_count, t = ball.shape.triangle_count;
+    int32_t n = sphere.shape.vertex_count, t = sphere.shape.triangle_count;
     float *positions = malloc(3 * (size_t)n * BARS * sizeof *positions), *outside = malloc(3 * 4098 * sizeof *outside);
     int32_t *triangles = malloc(3 * (size_t)t * BARS * sizeof *triangles);
     CHECK(positions != NULL && triangles != NULL && outside != NULL);
     for (int b = 0; b < BARS; b++)
         for (int32_t i = 0; i < 3 * n; i++) { /* stretched along y, around a circle */
             double place[3] = {0.13 * cos(6.2831853 * b / BARS), 0.0, 0.13 * sin(6.2831853 * b / BARS)};
-            positions[3 * n * b + i] = (float)((i % 3 == 1 ? 6.0 : 1.0) * ball.positions[i] + place[i % 3]);
+            positions[3 * n * b + i] = (float)((i % 3 == 1 ? 6.0 : 1.0) * sphere.positions[i] + place[i % 3]);
         }
     for (int b = 0; b < BARS; b++)
         for (int32_t i = 0; i < 3 * t; i++)
-            triangles[3 * t * b + i] = ball.triangles[i] + n * b;
+            triangles[3 * t * b + i] = sphere.triangles[i] + n * b;
     for (int32_t i = 0; i < 3 * skin.shape.vertex_count; i++)
         outside[i] = (float)skin.positions[i];
     sup_context context = sup_context_resolve(NULL);
@@ -118,7 +118,7 @@ TEST(wrap_closes_rings_of_bones)
     sup_solid_free(&bones);
     sup_solid_free(&body);
     shape_free(&skin);
-    shape_free(&ball);
+    shape_free(&sphere);
 }
 
 TEST(template_layers_lie_inside_each_other)

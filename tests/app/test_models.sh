@@ -59,25 +59,25 @@ run 3 "a full disk" bash -c 'ulimit -f 16; "$1" bind "$2" -o old.supple --quiet'
 check "leaves the older model" cmp -s m.supple old.supple
 
 # --- Colliders ---
-run 0 "no collider near" "$supple" bake $scene -o far.pc2 --model m.supple --frames 0:9 --quiet --collider ball:99,0,0:1
+run 0 "no collider near" "$supple" bake $scene -o far.pc2 --model m.supple --frames 0:9 --quiet --collider sphere:99,0,0:1
 check "changes nothing" cmp -s default.pc2 far.pc2
 printf 'v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n' >tet.obj
 joint=$("$supple" info $scene --joints | sed -n 's/^ *[0-9][0-9]*  *\([a-z_0-9]*\)$/\1/p' | head -n 1)
-for thing in plane:0,0,0:0,1,0 plane:0,0,0:0,0,-2 ball:0,0.5,0:0.2 capsule:-1,0.5,0:1,0.5,0:0.1 mesh:tet.obj \
-    "ball:0,0,0:0.1@$joint"; do
+for thing in plane:0,0,0:0,1,0 plane:0,0,0:0,0,-2 sphere:0,0.5,0:0.2 capsule:-1,0.5,0:1,0.5,0:0.1 mesh:tet.obj \
+    "sphere:0,0,0:0.1@$joint"; do
     run 0 "collider $thing" "$supple" bake $scene -o c.pc2 --model m.supple --frames 0:9 --quiet --collider "$thing"
     check "$thing is minded" bash -c '! cmp -s default.pc2 c.pc2'
 done
-for thing in ball ball: ball:1,2,3 ball:1,2,3:x ball:1,2,3:0 ball:1,2,3:-1 ball:1,2,3:1,2 ball:nan,0,0:1 cube:0,0,0:1 \
-    plane:0,0,0:0,0,0 plane:0,0,0 capsule:0,0,0:1,1,1 mesh: "ball:0,0,0:1@zzzzzzzz" "$(printf '%5000s' x)"; do
+for thing in sphere sphere: sphere:1,2,3 sphere:1,2,3:x sphere:1,2,3:0 sphere:1,2,3:-1 sphere:1,2,3:1,2 sphere:nan,0,0:1 cube:0,0,0:1 \
+    plane:0,0,0:0,0,0 plane:0,0,0 capsule:0,0,0:1,1,1 mesh: "sphere:0,0,0:1@zzzzzzzz" "$(printf '%5000s' x)"; do
     refuse 1 "collider '${thing:0:30}'" '--collider' "$supple" bake $scene -o x.pc2 --model m.supple --collider "$thing"
 done
 refuse 2 "collider mesh that is not there" 'gone.obj' "$supple" bake $scene -o x.pc2 --model m.supple --collider mesh:gone.obj
-refuse 1 "collider for linear" 'does not mind' "$supple" bake $scene -o x.pc2 -m linear --collider ball:0,0,0:1
+refuse 1 "collider for linear" 'does not mind' "$supple" bake $scene -o x.pc2 -m linear --collider sphere:0,0,0:1
 if ! "$supple" render --help 2>&1 | grep -q 'makes no pictures'; then
     run 0 "picture without" "$supple" render $scene -o p.png --model m.supple --size 48x48 --frame 5 --quiet
     run 0 "picture with colliders" "$supple" render $scene -o q.png --model m.supple --size 48x48 --frame 5 --quiet \
-        --collider ball:0,0.5,0:0.2 --collider plane:0,0,0:0,1,0 --collider mesh:tet.obj
+        --collider sphere:0,0.5,0:0.2 --collider plane:0,0,0:0,1,0 --collider mesh:tet.obj
     check "shows them" bash -c '! cmp -s p.png q.png'
 fi
 check "what failed wrote nothing" test -z "$(find . -name 'x.*' -o -name '*.part*')"

@@ -2,7 +2,7 @@
 
 #include "math/affine.h"
 
-static void add_ball(blobs *b, int32_t blob, int32_t columns, int32_t rows, double x, double bumps, sup_random *random)
+static void add_sphere(blobs *b, int32_t blob, int32_t columns, int32_t rows, double x, double bumps, sup_random *random)
 {
     const double pi = 3.14159265358979323846;
     int32_t per = columns * rows + 2, first = blob * per;
@@ -48,7 +48,7 @@ blobs blobs_make(int32_t count, int32_t columns, int32_t rows, double spacing, d
     b.feet = calloc(n, sizeof *b.feet);
     b.pieces = calloc((size_t)count, sizeof *b.pieces);
     for (int32_t i = 0; i < count; i++)
-        add_ball(&b, i, columns, rows, spacing * i, bumps, &random);
+        add_sphere(&b, i, columns, rows, spacing * i, bumps, &random);
     b.def = (sup_detect_def){b.vertex_count, b.triangle_count, count, b.skin, b.triangles, b.feet, b.pieces};
     b.arena = sup_arena_create(&context.allocator);
     CHECK_OK(sup_detect_create(NULL, &b.def, &b.arena, &b.detect, &error), error);

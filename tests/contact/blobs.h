@@ -1,4 +1,4 @@
-/* blobs.h - balls with bumps, each around a bone of its own: meshes that overlap in any way a test likes. */
+/* blobs.h - spheres with bumps, each around a bone of its own: meshes that overlap in any way a test likes. */
 #ifndef SUP_TESTS_CONTACT_BLOBS_H
 #define SUP_TESTS_CONTACT_BLOBS_H
 
@@ -21,7 +21,7 @@ typedef struct blobs {
     sup_contact *rows;
 } blobs;
 
-/* `count` balls of radius about 1 in a row along x, `spacing` apart, columns * rows vertices each. */
+/* `count` spheres of radius about 1 in a row along x, `spacing` apart, columns * rows vertices each. */
 blobs blobs_make(int32_t count, int32_t columns, int32_t rows, double spacing, double bumps, uint64_t seed);
 void blobs_free(blobs *b);
 /* The bind pose, then one blob (-1: all) turned about the middle of its bone, moved, and shaken by `noise`. */

@@ -43,7 +43,7 @@ TEST(capsules_and_planes_know_their_distance)
     CHECK(!sup_solid_look(&capsule, a, 10.0, &view));
 }
 
-TEST(a_mesh_collides_like_the_ball_that_it_is)
+TEST(a_mesh_collides_like_the_sphere_that_it_is)
 {
     blobs b = blobs_make(1, 60, 40, 3.0, 0.0, 1);
     sup_context context = sup_context_resolve(NULL);
@@ -52,14 +52,14 @@ TEST(a_mesh_collides_like_the_ball_that_it_is)
     sup_random random = {5};
     CHECK_OK(sup_bvh_create(&context, b.posed, b.triangle_count, b.triangles, &bvh, &error), error);
     sup_solid mesh = {.shape = SUP_COLLIDER_MESH, .mesh = &bvh, .world = placed(3.0, 1.0, sup_v3(-2, 0, 1))};
-    sup_solid ball = {.shape = SUP_COLLIDER_CAPSULE, .radius = 1.0, .world = mesh.world};
-    mesh.before = ball.before = mesh.world;
+    sup_solid sphere = {.shape = SUP_COLLIDER_CAPSULE, .radius = 1.0, .world = mesh.world};
+    mesh.before = sphere.before = mesh.world;
     int inside = 0;
     for (int i = 0; i < 400; i++) {
         sup_vec3d p = sup_v3_add(sup_v3(-2, 0, 1), random_point(&random, 8.0));
         sup_solid_view m, s;
-        CHECK(sup_solid_look(&ball, p, 10.0, &s));
-        if (fabs(s.height) < 0.02) continue;                      /* between ball and polyhedron */
+        CHECK(sup_solid_look(&sphere, p, 10.0, &s));
+        if (fabs(s.height) < 0.02) continue;                      /* between sphere and polyhedron */
         if (sup_v3_distance(p, sup_v3(-2, 0, 1)) < 0.5) continue; /* the nearest point is anywhere */
         CHECK_EQ(sup_solid_look(&mesh, p, 0.0, &m), s.height < 0.0);
         CHECK(sup_solid_look(&mesh, p, 10.0, &m));
@@ -101,7 +101,7 @@ TEST(rows_for_given_things_are_sound_and_steady)
     sup_context context = sup_context_resolve(NULL);
     size_t size = sup_touch_state_size(b.vertex_count);
     void *state = sup_alloc(&context.allocator, size);
-    sup_solid floor_and_ball[2] = {
+    sup_solid floor_and_sphere[2] = {
         {.shape = SUP_COLLIDER_PLANE, .from = {0, 0, -0.8}, .to = {0, 0, 0.2}, .friction = 0.7f},
         {.shape = SUP_COLLIDER_CAPSULE, .from = {3, 0, -1.2}, .to = {3, 0, -1.2}, .radius = 0.8, .friction = 0.2f}};
     sup_error error = {0};
@@ -109,12 +109,12 @@ TEST(rows_for_given_things_are_sound_and_steady)
     CHECK_OK(sup_thread_pool_create(3, &pool, &error), error);
     sup_tasks tasks = sup_thread_pool_tasks(pool);
     for (int i = 0; i < 2; i++) {
-        floor_and_ball[i].world =
+        floor_and_sphere[i].world =
             sup_affine_from_trs(sup_v3(0.1, 0, 0), sup_quatd_from_axis_angle(sup_v3(1, 0, 0), 0), sup_v3(1, 1, 1));
-        floor_and_ball[i].before = sup_affine_identity();
+        floor_and_sphere[i].before = sup_affine_identity();
     }
     sup_touch_reset(b.vertex_count, state);
-    int32_t count = collide(&b, floor_and_ball, 2, state, NULL), balls = 0;
+    int32_t count = collide(&b, floor_and_sphere, 2, state, NULL), spheres = 0;
     CHECK(count > 20 && count < b.vertex_count / 2);
     for (int32_t i = 0; i < count; i++) {
         const sup_contact *row = &b.rows[i];
@@ -124,22 +124,22 @@ TEST(rows_for_given_things_are_sound_and_steady)
         CHECK(row->corner[0] == -1 && row->corner[1] == -1 && row->corner[2] == -1 && row->offset == 0.125f);
         CHECK_NEAR(row->motion[0], 0.1, 1e-6);
         CHECK(row->friction == 0.2f || row->friction == 0.7f);
-        balls += row->friction == 0.2f;
+        spheres += row->friction == 0.2f;
     }
-    CHECK(balls > 5 && balls < count);
+    CHECK(spheres > 5 && spheres < count);
     /* Just off the floor the contacts stay; further off they end; the ones of a new thing are found anew. */
-    floor_and_ball[0].from.z = floor_and_ball[0].to.z - 1.0;
-    int32_t floor_rows = count - balls;
-    floor_and_ball[0].world.m[11] -= 0.05 * (double)b.detect.edge[0];
-    CHECK(collide(&b, floor_and_ball, 2, state, &tasks) >= floor_rows);
-    floor_and_ball[0].world.m[11] -= 3.0;
-    floor_and_ball[1].world.m[11] -= 3.0;
-    CHECK_EQ(collide(&b, floor_and_ball, 2, state, NULL), 0);
-    CHECK_EQ(collide(&b, floor_and_ball, 0, state, NULL), 0);
+    floor_and_sphere[0].from.z = floor_and_sphere[0].to.z - 1.0;
+    int32_t floor_rows = count - spheres;
+    floor_and_sphere[0].world.m[11] -= 0.05 * (double)b.detect.edge[0];
+    CHECK(collide(&b, floor_and_sphere, 2, state, &tasks) >= floor_rows);
+    floor_and_sphere[0].world.m[11] -= 3.0;
+    floor_and_sphere[1].world.m[11] -= 3.0;
+    CHECK_EQ(collide(&b, floor_and_sphere, 2, state, NULL), 0);
+    CHECK_EQ(collide(&b, floor_and_sphere, 0, state, NULL), 0);
     for (int32_t i = 0; i < b.vertex_count; i++)
         b.posed[3 * i] = NAN;
-    floor_and_ball[0].world.m[11] += 9.0;
-    CHECK_EQ(collide(&b, floor_and_ball, 2, state, NULL), 0);
+    floor_and_sphere[0].world.m[11] += 9.0;
+    CHECK_EQ(collide(&b, floor_and_sphere, 2, state, NULL), 0);
     sup_thread_pool_destroy(pool);
     sup_free(&context.allocator, state, size);
     blobs_free(&b);

@@ -283,7 +283,7 @@ TEST(rows_point_out_of_the_body_to_the_nearest_triangle)
         int32_t other = b.feet[row->corner[0]].piece;
         for (int k = 0; k < 3; k++)
             q = sup_v3_madd(q, (double)row->weight[k], posed_point(&b, row->corner[k]));
-        /* The nearest point of a ball is straight out from its middle. */
+        /* The nearest point of a sphere is straight out from its middle. */
         sup_vec3d middle =
             sup_v3_scale(sup_v3_add(sup_v3_load(b.ends + 6 * other), sup_v3_load(b.ends + 6 * other + 3)), 0.5);
         double depth = 1.0 - sup_v3_distance(p, middle);

@@ -5,7 +5,7 @@
 #include "emulator.h"
 #endif
 
-enum { BALL, PLANE, CUBE, CAPSULE, THINGS };
+enum { SPHERE, PLANE, CUBE, CAPSULE, THINGS };
 
 static sup_collider things[THINGS]; /* of the fixture that is open */
 
@@ -29,7 +29,7 @@ static sup_collider make_cube(sup_vec3 at, float half)
     return sup_collider_mesh(corners[0], 8, triangles[0], 12);
 }
 
-/* A cylinder from 0 to 1 along y, between a ball, a plane, a cube and a capsule that hangs on its upper bone. */
+/* A cylinder from 0 to 1 along y, between a sphere, a plane, a cube and a capsule that hangs on its upper bone. */
 static fixture open_fixture(const char *vertices, const char *contact)
 {
     fixture f = {0};
@@ -51,7 +51,7 @@ static fixture open_fixture(const char *vertices, const char *contact)
         high = fmaxf(high, p[1]);
     }
     float middle = 0.5f * (low + high), deep = 0.25f * radius;
-    things[BALL] = sup_collider_ball((sup_vec3){2.0f * radius - deep, middle, 0.0f}, radius);
+    things[SPHERE] = sup_collider_sphere((sup_vec3){2.0f * radius - deep, middle, 0.0f}, radius);
     things[PLANE] = sup_collider_plane((sup_vec3){-radius + deep, 0.0f, 0.0f}, (sup_vec3){1.0f, 0.0f, 0.0f});
     things[CUBE] = make_cube((sup_vec3){0.0f, low + 0.2f * (high - low), 2.0f * radius - deep}, radius);
     things[CAPSULE] = sup_collider_capsule((sup_vec3){-radius, high, -1.3f * radius + deep},
@@ -80,7 +80,7 @@ typedef struct outcome {
     uint64_t hash; /* of the device's last skin */
 } outcome;
 
-/* Some frames of the clip while the ball goes further in: the crowd's last instance, which plays the clip where `plays`. */
+/* Some frames of the clip while the sphere goes further in: the crowd's last instance, which plays the clip where `plays`. */
 static outcome compare(fixture *f, int32_t count, bool plays, double fps)
 {
     sup_error error = {0};
@@ -112,8 +112,8 @@ static outcome compare(fixture *f, int32_t count, bool plays, double fps)
         place.m[3] = -0.005f * (float)i * f->rig->size;
         place.m[7] = 0.002f * (float)i * f->rig->size;
         sup_pose_sample(f->character, c, (double)c->start + i / fps, f->pose);
-        CHECK_EQ(sup_instance_move_collider(instance, BALL, place), SUP_OK);
-        CHECK_OK(sup_crowd_move_collider(crowd, -1, BALL, place, &error), error);
+        CHECK_EQ(sup_instance_move_collider(instance, SPHERE, place), SUP_OK);
+        CHECK_OK(sup_crowd_move_collider(crowd, -1, SPHERE, place, &error), error);
         for (int32_t k = 0; k < (plays ? count - 1 : count); k++)
             CHECK_OK(sup_crowd_pose(crowd, k, f->pose, &error), error);
         CHECK_EQ(sup_instance_step(instance, f->pose, dt, &(sup_skin_out){.positions = cpu}), SUP_OK);
@@ -169,7 +169,7 @@ TEST(a_collider_that_moves_wakes_flesh)
     sup_crowd_report report = {0};
     sup_mat34 away = sup_mat34_identity();
     away.m[3] = f.rig->size;
-    things[BALL].place = away;
+    things[SPHERE].place = away;
     CHECK_OK(
         sup_crowd_create(f.device, f.model, &(sup_crowd_def){.colliders = things, .collider_count = 1}, &crowd, &error),
         error);
@@ -178,7 +178,7 @@ TEST(a_collider_that_moves_wakes_flesh)
         CHECK_OK(sup_crowd_last_step(crowd, 0, &report, &error), error);
     }
     CHECK(report.asleep && report.contacts == 0);
-    CHECK_OK(sup_crowd_move_collider(crowd, 0, BALL, sup_mat34_identity(), &error), error);
+    CHECK_OK(sup_crowd_move_collider(crowd, 0, SPHERE, sup_mat34_identity(), &error), error);
     CHECK_OK(sup_crowd_step(crowd, 1.0f / 60.0f, NULL, &error), error);
     CHECK_OK(sup_crowd_last_step(crowd, 0, &report, &error), error);
     CHECK(!report.asleep && report.contacts > 0);
@@ -206,7 +206,7 @@ TEST(wrong_colliders_of_a_crowd_are_refused)
     sup_error error = {0};
     sup_crowd *crowd = NULL;
     sup_model *linear = NULL;
-    sup_collider flat = things[BALL];
+    sup_collider flat = things[SPHERE];
     sup_crowd_def def = {.colliders = &flat, .collider_count = 1};
     flat.radius = 0.0f;
     CHECK_EQ(sup_crowd_create(f.device, f.model, &def, &crowd, &error), SUP_ERROR_ARGUMENT);

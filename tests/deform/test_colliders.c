@@ -105,7 +105,7 @@ TEST(friction_drags_the_skin_along)
     CHECK_MSG(fabs(moved[0]) < 0.001 && moved[1] > 0.003, "smooth %g, rough %g", moved[0], moved[1]);
 }
 
-/* A ball that swallows the whole body, or half of it: no burst, no torn skin, and back at rest when it is gone. */
+/* A sphere that swallows the whole body, or half of it: no burst, no torn skin, and back at rest when it is gone. */
 TEST(a_body_inside_a_collider_does_not_burst)
 {
     for (int whole = 0; whole < 2; whole++) {
@@ -113,8 +113,8 @@ TEST(a_body_inside_a_collider_does_not_burst)
         float lower[3], upper[3];
         actor_box(&a, lower, upper);
         sup_vec3 middle = {0.5f * (lower[0] + upper[0]), 0.5f * (lower[1] + upper[1]), 0.5f * (lower[2] + upper[2])};
-        sup_collider ball = sup_collider_ball(middle, (whole ? 1.0f : 0.3f) * a.rig->size);
-        set(&a, &ball, 1);
+        sup_collider sphere = sup_collider_sphere(middle, (whole ? 1.0f : 0.3f) * a.rig->size);
+        set(&a, &sphere, 1);
         for (int i = 0; i < 60; i++) {
             run(&a, 1);
             CHECK_MSG(actor_farthest(&a, a.rig->positions) < 0.3, "frame %d: %g", i,
@@ -127,7 +127,7 @@ TEST(a_body_inside_a_collider_does_not_burst)
     }
 }
 
-/* A ball on the hand goes where the hand goes: seen from the hand it is always at one place, so the skin there is as
+/* A sphere on the hand goes where the hand goes: seen from the hand it is always at one place, so the skin there is as
  * dented in the moved pose as it was before. Without volume: chambers let pressed skin creep on for seconds. */
 TEST(a_collider_follows_its_node)
 {
@@ -136,16 +136,16 @@ TEST(a_collider_follows_its_node)
     int32_t node = sup_character_find_node(a.character, "hand");
     CHECK(node >= 0);
     sup_vec3d hand = sup_affine_translation(sup_affine_from_float(a.pose->world[node]));
-    sup_collider ball = sup_collider_ball((sup_vec3){0, 0, 0}, 0.05f);
-    ball.node = node;
+    sup_collider sphere = sup_collider_sphere((sup_vec3){0, 0, 0}, 0.05f);
+    sphere.node = node;
     sup_affine inverse;
     CHECK(sup_affine_inverse(sup_affine_from_float(a.pose->world[node]), &inverse));
     sup_affine world = sup_affine_identity();
     world.m[3] = hand.x;
     world.m[7] = hand.y;
     world.m[11] = hand.z - 0.07;
-    ball.place = sup_affine_to_float(sup_affine_multiply(inverse, world));
-    set(&a, &ball, 1);
+    sphere.place = sup_affine_to_float(sup_affine_multiply(inverse, world));
+    set(&a, &sphere, 1);
     run(&a, 60);
     CHECK(actor_farthest(&a, a.rig->positions) > 0.002);
     memcpy(dented, a.positions, (size_t)a.character->vertex_count * 12);
@@ -175,9 +175,9 @@ TEST(bad_colliders_are_refused_and_the_old_ones_stay)
     for (int i = 0; i < 10; i++)
         bad[i] = good;
     bad[0] = sup_collider_plane((sup_vec3){0, 0, 0}, (sup_vec3){0, 0, 0});
-    bad[1] = sup_collider_ball((sup_vec3){0, 0, 0}, 0.0f);
-    bad[2] = sup_collider_ball((sup_vec3){0, 0, 0}, -1.0f);
-    bad[3] = sup_collider_ball((sup_vec3){0, INFINITY, 0}, 1.0f);
+    bad[1] = sup_collider_sphere((sup_vec3){0, 0, 0}, 0.0f);
+    bad[2] = sup_collider_sphere((sup_vec3){0, 0, 0}, -1.0f);
+    bad[3] = sup_collider_sphere((sup_vec3){0, INFINITY, 0}, 1.0f);
     memset(&bad[4].place, 0, sizeof bad[4].place);
     bad[5].node = a.pose->node_count;
     bad[6] = sup_collider_mesh(NULL, 4, tet, 4);

@@ -10,7 +10,7 @@ static const sup_context *context(void)
     return &resolved;
 }
 
-static double ball(const void *user, sup_vec3d p)
+static double sphere(const void *user, sup_vec3d p)
 {
     return sup_v3_length(p) - *(const double *)user;
 }
@@ -80,12 +80,12 @@ static int32_t euler(const sup_surface *s, bool closed)
     return number;
 }
 
-TEST(ball_and_ring_have_their_volume_and_genus)
+TEST(sphere_and_ring_have_their_volume_and_genus)
 {
     const double radius = 1.0, pi = 3.14159265358979323846;
     sup_surface s;
     sup_error error;
-    sup_isosurface_def def = definition(ball, &radius, 0.05);
+    sup_isosurface_def def = definition(sphere, &radius, 0.05);
     CHECK_OK(sup_isosurface(&def, &s, &error), error);
     CHECK_EQ(euler(&s, true), 2);
     CHECK_NEAR(volume(&s), 4.0 / 3.0 * pi, 0.02);
@@ -116,7 +116,7 @@ TEST(a_half_mirrors_into_the_whole)
     const double radius = 1.0;
     sup_surface s;
     sup_error error;
-    sup_isosurface_def def = definition(ball, &radius, 0.07);
+    sup_isosurface_def def = definition(sphere, &radius, 0.07);
     def.half = true;
     CHECK_OK(sup_isosurface(&def, &s, &error), error);
     for (int32_t v = 0; v < s.vertex_count; v++)
@@ -133,25 +133,25 @@ TEST(grids_that_cannot_be_are_refused)
     const double radius = 1.0;
     sup_surface s;
     sup_error error;
-    sup_isosurface_def def = definition(ball, &radius, 0.0);
+    sup_isosurface_def def = definition(sphere, &radius, 0.0);
     CHECK_EQ(sup_isosurface(&def, &s, &error), SUP_ERROR_ARGUMENT);
     def.cell = 1e-9;
     CHECK_EQ(sup_isosurface(&def, &s, &error), SUP_ERROR_ARGUMENT);
     def.cell = (double)NAN;
     CHECK_EQ(sup_isosurface(&def, &s, &error), SUP_ERROR_ARGUMENT);
-    def = definition(ball, &radius, 0.05);
-    def.upper = sup_v3(0.5, 1.45, 1.45); /* the ball sticks out of its box */
+    def = definition(sphere, &radius, 0.05);
+    def.upper = sup_v3(0.5, 1.45, 1.45); /* the sphere sticks out of its box */
     CHECK_EQ(sup_isosurface(&def, &s, &error), SUP_ERROR_NUMERIC);
     CHECK_TEXT(error.id, "isosurface.cracked");
     CHECK(s.positions == NULL);
 }
 
-static void remesh_ball(double vertices, int32_t subdivisions, bool half, double *smallest, int32_t *count)
+static void remesh_sphere(double vertices, int32_t subdivisions, bool half, double *smallest, int32_t *count)
 {
     const double radius = 1.0, one = 1.0;
     sup_surface s;
     sup_error error;
-    sup_isosurface_def def = definition(ball, &radius, 0.09);
+    sup_isosurface_def def = definition(sphere, &radius, 0.09);
     def.half = half;
     CHECK_OK(sup_isosurface(&def, &s, &error), error);
     sup_remesh_def remesh = {context(), def.field, 6, subdivisions, 0.2, half ? vertices * 0.5 : vertices};
@@ -180,10 +180,10 @@ TEST(remeshing_gives_even_triangles_on_the_field)
         for (int i = 0; i < 3; i++) {
             double smallest;
             int32_t count;
-            remesh_ball(wanted[i], 0, half, &smallest, &count);
+            remesh_sphere(wanted[i], 0, half, &smallest, &count);
             CHECK_MSG(smallest > 0.4, "an angle of %g degrees", asin(smallest) * 57.3);
             CHECK_MSG(fabs(count / wanted[i] - 1.0) < 0.15, "%d vertices, not %g", count, wanted[i]);
-            remesh_ball(wanted[i], 1, half, &smallest, &count);
+            remesh_sphere(wanted[i], 1, half, &smallest, &count);
             CHECK_MSG(smallest > 0.4, "an angle of %g degrees", asin(smallest) * 57.3);
             CHECK_MSG(fabs(count / wanted[i] / 4.0 - 1.0) < 0.15, "%d vertices, not 4 * %g", count, wanted[i]);
         }
@@ -215,7 +215,7 @@ TEST(remeshing_refuses_what_is_no_surface)
     const double one = 1.0;
     sup_error error;
     sup_surface s;
-    sup_remesh_def remesh = {context(), {ball, &one}, 6, 0, 0.2, 100.0};
+    sup_remesh_def remesh = {context(), {sphere, &one}, 6, 0, 0.2, 100.0};
     sup_field sizes = {even, &one};
     CHECK(sup_surface_allocate(&s, &context()->allocator, 0, 0));
     CHECK_EQ(sup_remesh(&remesh, &sizes, &s, &error), SUP_ERROR_DATA);

@@ -7,7 +7,7 @@ enum { RINGS = 24, SECTORS = 32, VERTICES = (RINGS + 1) * SECTORS };
 static float sphere[3 * VERTICES];
 static int32_t faces[6 * RINGS * SECTORS];
 
-/* A ball of radius 1 about (3, 0, 0), the last `open` rings left out. Returns the number of triangles. */
+/* A sphere of radius 1 about (3, 0, 0), the last `open` rings left out. Returns the number of triangles. */
 static int32_t make_sphere(int open)
 {
     int32_t count = 0;
@@ -70,7 +70,7 @@ static sup_vec3d random_point(sup_random *random, double range)
     return sup_v3(3.0 + range * (2 * x - 1), range * (2 * y - 1), range * (2 * z - 1));
 }
 
-TEST(closed_ball_has_an_inside)
+TEST(closed_sphere_has_an_inside)
 {
     int32_t count = make_sphere(0);
     sup_winding tree = create(count);
@@ -78,7 +78,7 @@ TEST(closed_ball_has_an_inside)
     for (int i = 0; i < 2000; i++) {
         sup_vec3d p = random_point(&random, 2.0);
         double r = sup_v3_distance(p, sup_v3(3, 0, 0));
-        if (r > 0.98 && r < 1.02) continue; /* between the ball and its triangles */
+        if (r > 0.98 && r < 1.02) continue; /* between the sphere and its triangles */
         CHECK_NEAR(sup_winding_number(&tree, p), r < 1.0 ? 1.0 : 0.0, 0.02);
     }
     CHECK_NEAR(tree.volume, 4.18879, 0.06);
@@ -86,7 +86,7 @@ TEST(closed_ball_has_an_inside)
     sup_winding_destroy(&tree);
 }
 
-TEST(open_ball_agrees_with_the_slow_sum)
+TEST(open_sphere_agrees_with_the_slow_sum)
 {
     int32_t count = make_sphere(9);
     sup_winding tree = create(count);

@@ -53,7 +53,7 @@ static const float *controllers(void)
 }
 
 /* 0.5 two nodes from the middle of the grid, 0 from four on. */
-static void ball(const float *map, const double p[3], double out[4])
+static void sphere(const float *map, const double p[3], double out[4])
 {
     double at[3], distance = 0.0, slope;
     for (int k = 0; k < 3; k++) {
@@ -71,14 +71,14 @@ static void ball(const float *map, const double p[3], double out[4])
             !inside ? 0.0 : slope * ((double)map[k] * at[0] + (double)map[4 + k] * at[1] + (double)map[8 + k] * at[2]);
 }
 
-static void evaluate_ball(const sup_fields *fields, int32_t field, const float to_grid[12],
+static void evaluate_sphere(const sup_fields *fields, int32_t field, const float to_grid[12],
                           const sup_field_points *points, sup_field_samples *samples)
 {
     CHECK(field >= 0 && field < fields->field_count);
     for (int k = 0; k < SUP_FIELD_LANES; k++) {
         const double p[3] = {(double)points->x[k], (double)points->y[k], (double)points->z[k]};
         double out[4];
-        ball(to_grid, p, out);
+        sphere(to_grid, p, out);
         samples->value[k] = (float)out[0];
         samples->x[k] = (float)out[1];
         samples->y[k] = (float)out[2];
@@ -86,7 +86,7 @@ static void evaluate_ball(const sup_fields *fields, int32_t field, const float t
     }
 }
 
-static void add_ball(body *b, int32_t parent, int32_t table, int32_t controller, const double place[3], double radius)
+static void add_sphere(body *b, int32_t parent, int32_t table, int32_t controller, const double place[3], double radius)
 {
     int32_t f = b->compose.fields.field_count++;
     sup_bone_field *field = &b->fields[f];
@@ -114,7 +114,7 @@ static void finish(body *b)
     sup_error error = {0};
     int32_t count = c->fields.field_count, meets[MOST];
     CHECK_OK(sup_tree_build(NULL, b->tree, count, brothers, b->leaves, b->nodes, meets, &error), error);
-    for (int32_t node = 0; node < count; node++) /* joints are half-way between balls */
+    for (int32_t node = 0; node < count; node++) /* joints are half-way between spheres */
         for (int32_t f = 0; f < count; f++) {
             if (meets[f] != node) continue;
             for (int k = 0; k < 3; k++)
@@ -135,7 +135,7 @@ static void finish(body *b)
     CHECK(sup_compose_check(c, c->fields.field_count));
     b->memory = aligned_alloc(64, (sup_compose_posed_size(c) + 63) / 64 * 64);
     CHECK(b->memory != NULL);
-    b->posed = sup_compose_posed_open(c, evaluate_ball, b->memory);
+    b->posed = sup_compose_posed_open(c, evaluate_sphere, b->memory);
     sup_compose_find_limbs(c, &b->posed);
     sup_compose_pose(c, b->joints, &b->posed);
 }
@@ -158,7 +158,7 @@ static void bend_joint(body *b, int32_t field, double angle)
     sup_compose_pose(c, b->joints, &b->posed);
 }
 
-/* A hand: a palm, four fingers of two balls with bulges, a wrist and a thumb. `order` renumbers the fields. */
+/* A hand: a palm, four fingers of two spheres with bulges, a wrist and a thumb. `order` renumbers the fields. */
 static void make_hand(body *b, const int32_t *order)
 {
     static const struct {
@@ -178,7 +178,7 @@ static void make_hand(body *b, const int32_t *order)
         number[order != NULL ? order[i] : i] = i;
     for (int i = 0; i < 11; i++) {
         int from = order != NULL ? order[i] : i, parent = parts[from].parent;
-        add_ball(b, parent < 0 ? -1 : number[parent], parts[from].table, parts[from].controller, parts[from].place,
+        add_sphere(b, parent < 0 ? -1 : number[parent], parts[from].table, parts[from].controller, parts[from].place,
                  parts[from].radius);
     }
     finish(b);
@@ -266,7 +266,7 @@ static slow slow_range(const body *b, int32_t first, int32_t last, int32_t own, 
     const sup_compose *c = &b->compose;
     if (first == last) {
         double out[4];
-        ball(b->posed.to_grid + 12 * first, p, out);
+        sphere(b->posed.to_grid + 12 * first, p, out);
         return (slow){.value = out[0], .gradient = {out[1], out[2], out[3]}, .own = first == own && out[0] > 0.0};
     }
     int32_t top = first;
@@ -360,7 +360,7 @@ TEST(compose_tells_kin_from_strangers)
                 int up = joints_between(&b, own, b.leaves[leaf]), down = joints_between(&b, b.leaves[leaf], own);
                 int joints = up < down ? up : down, which = joints <= 1 ? 0 : 1;
                 double out[4];
-                ball(b.posed.to_grid + 12 * leaf, p, out);
+                sphere(b.posed.to_grid + 12 * leaf, p, out);
                 if (joints != 2 && out[0] > strongest[which][0]) memcpy(strongest[which], out, sizeof out);
             }
             check_strongest(&sides.kin, k, strongest[0]);
@@ -428,8 +428,8 @@ TEST(composed_gradient_is_that_of_the_value_2)
     sup_random random = {3};
     for (int i = 0; i < 2; i++) {
         body b = {0};
-        add_ball(&b, -1, CONTACT, 0, here, 1.0);
-        add_ball(&b, 0, CONTACT, still[i], there, 0.8);
+        add_sphere(&b, -1, CONTACT, 0, here, 1.0);
+        add_sphere(&b, 0, CONTACT, still[i], there, 0.8);
         finish(&b);
         for (int n = 0; n < 400; n++) {
             double p[3];
@@ -493,10 +493,10 @@ TEST(tree_has_bulges_at_the_bottom_and_mirrors_what_is_mirrored)
     static const double pelvis[3] = {0, 0, 0}, spine[3] = {0, 0, 1.2}, left[3] = {-0.6, 0, -0.8},
                         right[3] = {0.6, 0, -0.8};
     memset(&b, 0, sizeof b);
-    add_ball(&b, -1, CONTACT, 0, pelvis, 1.0);
-    add_ball(&b, 0, CONTACT, 0, left, 0.8);
-    add_ball(&b, 0, CONTACT, 0, spine, 0.9);
-    add_ball(&b, 0, CONTACT, 0, right, 0.8);
+    add_sphere(&b, -1, CONTACT, 0, pelvis, 1.0);
+    add_sphere(&b, 0, CONTACT, 0, left, 0.8);
+    add_sphere(&b, 0, CONTACT, 0, spine, 0.9);
+    add_sphere(&b, 0, CONTACT, 0, right, 0.8);
     finish(&b);
     sup_random random = {5};
     for (int block = 0; block < 50; block++) {
@@ -550,8 +550,8 @@ TEST(opposite_and_missing_gradients_are_safe_24)
 {
     static const double left[3] = {-0.7, 0, 0}, right[3] = {0.7, 0, 0};
     body b = {0};
-    add_ball(&b, -1, CONTACT, 0, left, 1.0);
-    add_ball(&b, 0, CONTACT, 0, right, 1.0);
+    add_sphere(&b, -1, CONTACT, 0, left, 1.0);
+    add_sphere(&b, 0, CONTACT, 0, right, 1.0);
     finish(&b);
     sup_field_points points = {0};
     sup_field_samples s;
@@ -568,7 +568,7 @@ TEST(opposite_and_missing_gradients_are_safe_24)
           fabsf(sides.side.value[0]) < 1e-6f); /* of the left */
     for (int k = 0; k < SUP_FIELD_LANES; k++)
         CHECK(k == 4 || (isfinite(s.value[k]) && isfinite(s.x[k]) && isfinite(s.y[k]) && isfinite(s.z[k])));
-    CHECK_NEAR(s.value[0], 0.5, 1e-4); /* the surface where two balls touch */
+    CHECK_NEAR(s.value[0], 0.5, 1e-4); /* the surface where two spheres touch */
     CHECK_NEAR(contact[0], 1.0, 1e-4);
     CHECK_NEAR(s.x[0], 0.0, 1e-4);
     CHECK(s.value[1] > 0.9f && s.value[2] == 0.0f && s.value[5] == 0.0f);
@@ -587,8 +587,8 @@ TEST(fields_follow_their_joints_and_muscles_swell)
     const sup_controller_point growing[] = {{0, 1.0}, {90, 2.0}};
     float curve[SUP_CONTROLLER_SIZE];
     body b = {0};
-    add_ball(&b, -1, CONTACT, 0, place, 1.0);
-    add_ball(&b, 0, CONTACT, 0, other, 1.0);
+    add_sphere(&b, -1, CONTACT, 0, place, 1.0);
+    add_sphere(&b, 0, CONTACT, 0, other, 1.0);
     finish(&b);
     const sup_compose_muscle muscle = {0, 1, 0, 0};
     CHECK(sup_controller_make(growing, 2, curve));
@@ -624,8 +624,8 @@ TEST(joints_fold_between_their_bones)
     for (int i = 0; i < 4; i++) {
         body b = {0};
         double angle = 0.5 * i;
-        add_ball(&b, -1, CONTACT, 0, up, 1.0);
-        add_ball(&b, 0, CONTACT, 0, down, 1.0);
+        add_sphere(&b, -1, CONTACT, 0, up, 1.0);
+        add_sphere(&b, 0, CONTACT, 0, down, 1.0);
         finish(&b);
         CHECK_EQ(b.posed.fold_first[1], 0);
         bend_joint(&b, 1, angle); /* about x: down goes to +y */

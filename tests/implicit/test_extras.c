@@ -170,11 +170,11 @@ TEST(skin_in_no_field_is_named_and_goes_with_its_bone)
 
 /* --- Colliders --- */
 
-static void set_ball(actor *a, sup_vec3 centre, float radius)
+static void set_sphere(actor *a, sup_vec3 centre, float radius)
 {
     sup_error error = {0};
-    sup_collider ball = sup_collider_ball(centre, radius);
-    CHECK_OK(sup_instance_set_colliders(a->instance, &ball, radius > 0.0f ? 1 : 0, &error), error);
+    sup_collider sphere = sup_collider_sphere(centre, radius);
+    CHECK_OK(sup_instance_set_colliders(a->instance, &sphere, radius > 0.0f ? 1 : 0, &error), error);
 }
 
 TEST(skin_gives_way_to_colliders_and_comes_back)
@@ -182,20 +182,20 @@ TEST(skin_gives_way_to_colliders_and_comes_back)
     actor a;
     actor_open(&a, NULL, cylinder(0.5));
     int32_t count = a.character->vertex_count;
-    set_ball(&a, (sup_vec3){0.13f, 0.5f, 0.0f}, 0.05f);
+    set_sphere(&a, (sup_vec3){0.13f, 0.5f, 0.0f}, 0.05f);
     step(&a);
     double least = INFINITY, most = 0.0;
     for (int32_t v = 0; v < count; v++) {
         least = fmin(least, sup_v3_distance(at(a.positions, v), sup_v3(0.13, 0.5, 0.0)) - 0.05);
         most = fmax(most, sup_v3_distance(at(a.positions, v), at(a.rig->positions, v)));
     }
-    CHECK_MSG(least > 0.0 && most > 0.02 && most < 0.025, "%g off the ball, %g from rest", least, most);
-    set_ball(&a, (sup_vec3){0, 0, 0}, 0.0f);
+    CHECK_MSG(least > 0.0 && most > 0.02 && most < 0.025, "%g off the sphere, %g from rest", least, most);
+    set_sphere(&a, (sup_vec3){0, 0, 0}, 0.0f);
     step(&a);
     CHECK_NEAR(farthest(&a, a.rig->positions, 0, count), 0.0, 1e-6);
     static const float swallowed[2] = {0.3f, 3.0f}; /* half of it, and all: nothing bursts */
     for (int i = 0; i < 2; i++) {
-        set_ball(&a, (sup_vec3){0.0f, 0.5f, 0.0f}, swallowed[i]);
+        set_sphere(&a, (sup_vec3){0.0f, 0.5f, 0.0f}, swallowed[i]);
         step(&a);
         CHECK(farthest(&a, a.rig->positions, 0, count) < (i == 0 ? 0.2 : 1e-6));
     }
@@ -254,8 +254,8 @@ TEST(skin_has_the_same_bits_for_any_number_of_threads)
         sup_context context = {.tasks = sup_thread_pool_tasks(pool)};
         actor a;
         actor_open(&a, &context, cylinder(0.15));
-        sup_collider ball = sup_collider_ball((sup_vec3){0.13f, 0.5f, 0.0f}, 0.05f);
-        CHECK_OK(sup_instance_set_colliders(a.instance, &ball, 1, &error), error);
+        sup_collider sphere = sup_collider_sphere((sup_vec3){0.13f, 0.5f, 0.0f}, 0.05f);
+        CHECK_OK(sup_instance_set_colliders(a.instance, &sphere, 1, &error), error);
         for (int i = 1; i <= 6; i++) {
             bend(&a, 0.15 * i);
             step(&a);

@@ -173,7 +173,7 @@ TEST(borders_of_parts_have_no_spikes)
 }
 
 /* A limb that is 2 wide and 0.8 high: its cap is no deeper than the skin is near, so that it stays inside when it turns. */
-TEST(caps_lie_in_the_ball_about_their_joint)
+TEST(caps_lie_in_the_sphere_about_their_joint)
 {
     static tubes t;
     make_two_bones(&t, 1.0, 0.4);

@@ -113,8 +113,8 @@ TEST(bakes_take_a_model)
     def.method = sup_method_find("linear");
     CHECK_EQ(sup_bake(NULL, character, &def, a, NULL, &error), SUP_ERROR_ARGUMENT);
     CHECK_TEXT(error.id, "bake.model.method");
-    sup_collider ball = sup_collider_ball((sup_vec3){0, 0, 0}, 1.0f);
-    def = (sup_bake_def){.model = model, .frame_count = 1, .colliders = &ball, .collider_count = 1};
+    sup_collider sphere = sup_collider_sphere((sup_vec3){0, 0, 0}, 1.0f);
+    def = (sup_bake_def){.model = model, .frame_count = 1, .colliders = &sphere, .collider_count = 1};
     CHECK_EQ(sup_bake(NULL, character, &def, a, NULL, &error), SUP_ERROR_UNSUPPORTED);
     CHECK_TEXT(error.id, "collider.method");
     sup_cache_destroy(with);

@@ -104,7 +104,7 @@ static void bind_shared(void)
     CHECK_OK(sup_scene_create(NULL, "arm", 0.3, &shared.character, &error), error);
     CHECK_OK(sup_rig_create(NULL, shared.character, NULL, &shared.rig, &error), error);
     float *soft = calloc((size_t)shared.rig->vertex_count, sizeof(float));
-    CHECK_OK(sup_paint_ball(shared.rig, 1, 0.1 * (double)shared.rig->size, 0.0, soft, &error), error);
+    CHECK_OK(sup_paint_sphere(shared.rig, 1, 0.1 * (double)shared.rig->size, 0.0, soft, &error), error);
     sup_paint paint = {"soft", soft};
     sup_bind_def def = {.values = values, .paints = &paint, .paint_count = 1};
     CHECK_OK(sup_bind(NULL, &sup_method_position, shared.rig, &def, &shared.model, &error), error);
@@ -427,7 +427,7 @@ TEST(crushing_never_explodes)
     }
     for (int32_t k = 0; k < 3 * vertices; k++)
         off = fmax(off, fabs((double)positions[k] - (double)shared.rig->positions[k]) / (double)shared.rig->size);
-    /* The painted ball has left linear blending: nothing but its stiffness brings it back. */
+    /* The painted sphere has left linear blending: nothing but its stiffness brings it back. */
     CHECK_MSG(off < 1e-2, "%g sizes from rest after three seconds", off);
     sup_instance_destroy(instance);
     sup_pose_destroy(pose);

@@ -153,7 +153,7 @@ TEST(a_rigid_motion_of_everything_moves_the_anchors_rigidly)
     unhang(&h);
 }
 
-/* With `whole`, balls by all, too. */
+/* With `whole`, spheres by all, too. */
 static void check_turns(bool whole)
 {
     sup_anchors_def stick = {.stick = true, .whole = whole};
@@ -168,28 +168,28 @@ static void check_turns(bool whole)
         evaluate(&h);
         sup_affine half = turn_about(centre, sup_v3(0, 0, 1), whole ? angle : 0.5 * angle);
         sup_affine all = turn_about(centre, sup_v3(0, 0, 1), angle);
-        int32_t on_ball = 0;
+        int32_t on_sphere = 0;
         for (int32_t i = 0; i < h.view.anchor_count; i++) {
             int32_t v = h.view.anchor_vertex[i], owner = h.f.tissue->base_owner[v];
-            bool ball = h.f.tissue->base_class[v] == SUP_BASE_BALL;
+            bool sphere = h.f.tissue->base_class[v] == SUP_BASE_SPHERE;
             sup_vec3d q = rest(&h, i);
-            if (ball || owner == 1) q = sup_affine_point(ball ? half : all, q);
+            if (sphere || owner == 1) q = sup_affine_point(sphere ? half : all, q);
             CHECK_NEAR(sup_v3_distance(anchor(&h, i), q), 0.0, 1e-5);
-            on_ball += ball;
+            on_sphere += sphere;
         }
-        CHECK(on_ball > 50);
+        CHECK(on_sphere > 50);
     }
     unhang(&h);
 }
 
-TEST(balls_turn_by_half_and_bones_by_all)
+TEST(spheres_turn_by_half_and_bones_by_all)
 {
     check_turns(false);
     check_turns(true);
 }
 
-/* Mean of posed over rest length of edges on the ball that lead along the limb, on the side y * side > 0. */
-static double stretch_on_ball(const hung *h, double side)
+/* Mean of posed over rest length of edges on the sphere that lead along the limb, on the side y * side > 0. */
+static double stretch_on_sphere(const hung *h, double side)
 {
     const sup_tissue *t = h->f.tissue;
     int32_t *index = malloc((size_t)t->skin_count * sizeof *index), count = 0;
@@ -200,7 +200,7 @@ static double stretch_on_ball(const hung *h, double side)
         index[h->view.anchor_vertex[i]] = i;
     for (int32_t k = 0; k < 3 * t->triangle_count; k++) {
         int32_t v = t->triangles[k], w = t->triangles[k % 3 == 2 ? k - 2 : k + 1];
-        if (t->base_class[v] != SUP_BASE_BALL || t->base_class[w] != SUP_BASE_BALL) continue;
+        if (t->base_class[v] != SUP_BASE_SPHERE || t->base_class[w] != SUP_BASE_SPHERE) continue;
         sup_vec3d a = sup_tissue_point(t->base, v), b = sup_tissue_point(t->base, w), d = sup_v3_sub(b, a);
         if (a.y * side < 0.5 || fabs(d.x) < 0.9 * sup_v3_length(d)) continue;
         sum += sup_v3_distance(anchor(h, index[v]), anchor(h, index[w])) / sup_v3_length(d);
@@ -228,8 +228,8 @@ TEST(sliding_bases_stay_on_the_skeleton_and_stretch_and_compress)
         int32_t v = sliding.view.anchor_vertex[i], owner = sliding.f.tissue->base_owner[v];
         sup_vec3d q = anchor(&sliding, i);
         moved = fmax(moved, sup_v3_distance(q, anchor(&sticking, i)));
-        if (sliding.f.tissue->base_class[v] == SUP_BASE_BALL) {
-            CHECK_NEAR(sup_v3_distance(q, s->balls[owner].centre), s->balls[owner].radius, 1e-5);
+        if (sliding.f.tissue->base_class[v] == SUP_BASE_SPHERE) {
+            CHECK_NEAR(sup_v3_distance(q, s->spheres[owner].centre), s->spheres[owner].radius, 1e-5);
             continue;
         }
         const sup_bone_piece *p = &s->pieces[owner];
@@ -240,10 +240,10 @@ TEST(sliding_bases_stay_on_the_skeleton_and_stretch_and_compress)
         CHECK_NEAR(sup_v3_distance(q, on), p->radius, 1e-5);
     }
     CHECK(moved > 0.1);
-    /* Bent towards +y: the skeleton's surface stretches on the other side, where sticking stretches none of the ball. */
-    double outer = stretch_on_ball(&sliding, -1.0), inner = stretch_on_ball(&sliding, 1.0);
+    /* Bent towards +y: the skeleton's surface stretches on the other side, where sticking stretches none of the sphere. */
+    double outer = stretch_on_sphere(&sliding, -1.0), inner = stretch_on_sphere(&sliding, 1.0);
     CHECK_MSG(outer > 1.05 && inner < 0.95, "outside %g, inside %g", outer, inner);
-    CHECK_NEAR(stretch_on_ball(&sticking, -1.0), 1.0, 1e-5);
+    CHECK_NEAR(stretch_on_sphere(&sticking, -1.0), 1.0, 1e-5);
     unhang(&sliding);
     unhang(&sticking);
 }
@@ -290,7 +290,7 @@ TEST(twisting_bones_share_the_twist_out)
                     sup_affine_point(turn_about(q, sup_v3(1, 0, 0), 0), /* about the axis: */
                                      sup_affine_point(turn_about(sup_v3(0, 0, 0), sup_v3(1, 0, 0), share * angle), q))),
                 0.0, 1e-5);
-        if (h.f.tissue->base_class[v] == SUP_BASE_BALL) /* its two sides agree there: all of it */
+        if (h.f.tissue->base_class[v] == SUP_BASE_SPHERE) /* its two sides agree there: all of it */
             CHECK_NEAR(sup_v3_distance(anchor(&h, i),
                                        sup_affine_point(turn_about(sup_v3(6, 0, 0), sup_v3(1, 0, 0), angle), q)),
                        0.0, 1e-5);
@@ -326,23 +326,23 @@ TEST(scaled_characters_scale_and_mad_matrices_do_no_harm)
     unhang(&h);
 }
 
-TEST(balls_with_several_children_take_the_mean)
+TEST(spheres_with_several_children_take_the_mean)
 {
     sup_anchors_def stick = {.stick = true};
     hung h = hang(fixture_tissue("scene:tbone", 0.5, NULL), &stick);
     const sup_volumetric_skeleton *s = h.f.skeleton;
     int32_t branch = -1;
-    for (int32_t k = 0; k < s->ball_count; k++)
-        if (s->node_first[s->balls[k].node + 1] - s->node_first[s->balls[k].node] == 3) branch = k;
+    for (int32_t k = 0; k < s->sphere_count; k++)
+        if (s->node_first[s->spheres[k].node + 1] - s->node_first[s->spheres[k].node] == 3) branch = k;
     CHECK(branch >= 0);
-    int32_t joint = s->balls[branch].joint;
-    move_limb(&h, joint, turn_about(s->balls[branch].centre, sup_v3(0, 1, 0), 1.0));
+    int32_t joint = s->spheres[branch].joint;
+    move_limb(&h, joint, turn_about(s->spheres[branch].centre, sup_v3(0, 1, 0), 1.0));
     evaluate(&h);
-    sup_affine half = turn_about(s->balls[branch].centre, sup_v3(0, 1, 0), 0.5);
+    sup_affine half = turn_about(s->spheres[branch].centre, sup_v3(0, 1, 0), 0.5);
     int32_t seen = 0;
     for (int32_t i = 0; i < h.view.anchor_count; i++) {
         int32_t v = h.view.anchor_vertex[i];
-        if (h.f.tissue->base_class[v] != SUP_BASE_BALL || h.f.tissue->base_owner[v] != branch) continue;
+        if (h.f.tissue->base_class[v] != SUP_BASE_SPHERE || h.f.tissue->base_owner[v] != branch) continue;
         CHECK_NEAR(sup_v3_distance(anchor(&h, i), sup_affine_point(half, rest(&h, i))), 0.0, 1e-6);
         seen++;
     }
@@ -364,8 +364,8 @@ TEST(damaged_anchors_are_refused)
     static const struct {
         const char *name;
         int at, value;
-    } damage[] = {{"anchor.piece_joint", 0, 99},      {"anchor.piece_joint", 1, -2}, {"anchor.ball_joint", 1, -1},
-                  {"anchor.ball_first", 1, 9999},     {"anchor.ball_first", 0, 1},   {"anchor.ball_pieces", 2, -1},
+    } damage[] = {{"anchor.piece_joint", 0, 99},      {"anchor.piece_joint", 1, -2}, {"anchor.sphere_joint", 1, -1},
+                  {"anchor.sphere_first", 1, 9999},     {"anchor.sphere_first", 0, 1},   {"anchor.sphere_pieces", 2, -1},
                   {"anchor.rigid_first", 3, 1 << 29}, {"anchor.rigid_out", 3, -1},   {"anchor.ring_frame", 0, 500},
                   {"anchor.slide_index", 2, 100000},  {"anchor.slide_index", 4, -1}, {"anchor.slide_index", 5, 1 << 30},
                   {"anchor.joint_count", 0, 1},       {"anchor.anchor_vertex", 3, 0}};
@@ -379,7 +379,7 @@ TEST(damaged_anchors_are_refused)
         array[damage[i].at] = old;
         CHECK_OK(sup_anchors_open(h.model, "anchor", &view, &error), error);
     }
-    const char *const floats[] = {"anchor.piece_rest", "anchor.ball_rest", "anchor.rigid_rest", "anchor.ring_rest",
+    const char *const floats[] = {"anchor.piece_rest", "anchor.sphere_rest", "anchor.rigid_rest", "anchor.ring_rest",
                                   "anchor.slide_value"};
     for (int i = 0; i < SUP_COUNT(floats); i++) {
         float *array = array_of(h.model, floats[i], SUP_ARRAY_FLOAT), old = array[3];

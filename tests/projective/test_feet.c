@@ -91,8 +91,8 @@ static bool is_pinned(const sup_volumetric_skeleton *s, sup_foot foot)
 {
     const sup_bone_piece *p = &s->pieces[foot.piece];
     double length = sup_piece_length(p);
-    return (p->ball_from < 0 && foot.parameter * length <= p->radius) ||
-           (p->ball_to < 0 && (1.0 - foot.parameter) * length <= p->radius);
+    return (p->sphere_from < 0 && foot.parameter * length <= p->radius) ||
+           (p->sphere_to < 0 && (1.0 - foot.parameter) * length <= p->radius);
 }
 
 /* What smoothing makes small around one vertex, as the head of foot_points.c has it, with distances of the slow kind. */

@@ -113,18 +113,18 @@ TEST(painted_radii_are_radii)
         found[k] = look(&actors[k], 0.0f);
         CHECK_EQ(found[k].bone_count, found[0].bone_count);
     }
-    int32_t smaller_balls = 0, kept_pieces = 0;
+    int32_t smaller_spheres = 0, kept_pieces = 0;
     for (int32_t b = 0; b < found[0].bone_count; b++) {
         const float *bone = found[0].bones + 7 * (size_t)b;
-        bool ball = memcmp(bone, bone + 3, 3 * sizeof *bone) == 0;
+        bool sphere = memcmp(bone, bone + 3, 3 * sizeof *bone) == 0;
         double plain = (double)bone[6], thin = (double)found[1].bones[7 * b + 6],
                small = (double)found[2].bones[7 * b + 6];
         CHECK_MSG(thin >= 0.499 * plain && thin < 0.95 * plain, "bone %d: %g, %g painted", b, plain, thin);
         CHECK(small > 0.499 * plain);
-        smaller_balls += ball && small < 0.95 * plain;
-        kept_pieces += !ball && small > 0.999 * plain;
+        smaller_spheres += sphere && small < 0.95 * plain;
+        kept_pieces += !sphere && small > 0.999 * plain;
     }
-    CHECK(smaller_balls > 0 && kept_pieces > 0);
+    CHECK(smaller_spheres > 0 && kept_pieces > 0);
     for (int k = 0; k < 3; k++) {
         forget(&found[k]);
         actor_close(&actors[k]);

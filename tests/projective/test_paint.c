@@ -22,7 +22,7 @@ static void paint_with(void *user, const sup_rig *rig, float *const *maps)
         int32_t joint = sup_rig_find_joint(rig, b->joint);
         CHECK(joint >= 0);
         if (b->radius > 0.0)
-            CHECK_OK(sup_paint_ball(rig, joint, b->radius, b->border, mask, &error), error);
+            CHECK_OK(sup_paint_sphere(rig, joint, b->radius, b->border, mask, &error), error);
         else
             CHECK_OK(sup_paint_joint(rig, joint, mask, &error), error);
     }
@@ -66,7 +66,7 @@ static double largest_stretch(const actor *a)
     return most;
 }
 
-/* The painted ball follows linear blending, the skin far from it does not, and nothing tears at the border. */
+/* The painted sphere follows linear blending, the skin far from it does not, and nothing tears at the border. */
 TEST(rigid_skin_follows_the_bones)
 {
     brush b = {SUP_PROJECTIVE_MAP_RIGID, "lower_arm", 0.04, 0.04, 1.0};
@@ -80,7 +80,7 @@ TEST(rigid_skin_follows_the_bones)
     }
     float *linear = linear_skin(&a);
     float *mask = malloc((size_t)a.rig->vertex_count * sizeof *mask);
-    CHECK_EQ(sup_paint_ball(a.rig, sup_rig_find_joint(a.rig, b.joint), b.radius, b.border, mask, NULL), SUP_OK);
+    CHECK_EQ(sup_paint_sphere(a.rig, sup_rig_find_joint(a.rig, b.joint), b.radius, b.border, mask, NULL), SUP_OK);
     double inside = 0.0, moved = 0.0;
     int32_t count = 0;
     for (int32_t v = 0; v < a.rig->vertex_count; v++) {

@@ -1,4 +1,4 @@
-/* test_skeleton.c - pieces, balls and radii. */
+/* test_skeleton.c - pieces, spheres and radii. */
 #include "projective/fixture.h"
 
 static const char *const characters[] = {"scene:human",         "scene:elephant",           "scene:hand",
@@ -12,11 +12,11 @@ static void check_tree(const sup_volumetric_skeleton *s)
         CHECK(sup_piece_length(piece) > 0.0 && piece->radius > 0.0);
         CHECK(sup_v3_distance(piece->from, s->nodes[piece->node_from].position) == 0.0);
         CHECK(sup_v3_distance(piece->to, s->nodes[piece->node_to].position) == 0.0);
-        int32_t ends[2] = {piece->node_from, piece->node_to}, balls[2] = {piece->ball_from, piece->ball_to};
+        int32_t ends[2] = {piece->node_from, piece->node_to}, spheres[2] = {piece->sphere_from, piece->sphere_to};
         for (int end = 0; end < 2; end++) {
             int32_t degree = s->node_first[ends[end] + 1] - s->node_first[ends[end]], found = 0;
-            CHECK((balls[end] < 0) == (degree == 1));
-            CHECK(balls[end] == s->nodes[ends[end]].ball);
+            CHECK((spheres[end] < 0) == (degree == 1));
+            CHECK(spheres[end] == s->nodes[ends[end]].sphere);
             for (int32_t k = s->node_first[ends[end]]; k < s->node_first[ends[end] + 1]; k++)
                 found += s->node_pieces[k] == p;
             CHECK_EQ(found, 1);
@@ -35,12 +35,12 @@ static int32_t joint_of(const fixture *f, int32_t node)
 
 static double room(const sup_volumetric_skeleton *s, const sup_bone_piece *p)
 {
-    double r0 = p->ball_from < 0 ? 0.0 : s->balls[p->ball_from].radius;
-    double r1 = p->ball_to < 0 ? 0.0 : s->balls[p->ball_to].radius;
+    double r0 = p->sphere_from < 0 ? 0.0 : s->spheres[p->sphere_from].radius;
+    double r1 = p->sphere_to < 0 ? 0.0 : s->spheres[p->sphere_to].radius;
     return sup_piece_length(p) - (r0 + r1 + 2.0 * p->radius);
 }
 
-TEST(bones_and_balls_fit_into_every_piece)
+TEST(bones_and_spheres_fit_into_every_piece)
 {
     for (int i = 0; i < SUP_COUNT(characters); i++) {
         fixture f = fixture_tissue(characters[i], 0.5, NULL);
@@ -65,19 +65,19 @@ TEST(radii_are_three_quarters_of_the_way_to_the_skin)
     sup_error error;
     CHECK_OK(fixture_make(&f, NULL, &error), error);
     CHECK_EQ(f.skeleton->piece_count, 2);
-    CHECK_EQ(f.skeleton->ball_count, 1);
+    CHECK_EQ(f.skeleton->sphere_count, 1);
     double inner = cos(3.14159265358979 / 24); /* the faces of the tube, not its vertices */
     for (int32_t p = 0; p < 2; p++)
         CHECK_NEAR(f.skeleton->pieces[p].radius, 0.75 * inner, 1e-5);
-    CHECK_NEAR(f.skeleton->balls[0].radius, 0.75 * inner, 1e-5);
-    double bones[3] = {0.2, 0, 0}, balls[3] = {0, 0.5, 0};
+    CHECK_NEAR(f.skeleton->spheres[0].radius, 0.75 * inner, 1e-5);
+    double bones[3] = {0.2, 0, 0}, spheres[3] = {0, 0.5, 0};
     bool soft[3] = {false, true, false};
-    sup_tissue_def def = {.skeleton = {.bone_radius = bones, .ball_radius = balls, .virtual_joints = soft}};
+    sup_tissue_def def = {.skeleton = {.bone_radius = bones, .sphere_radius = spheres, .virtual_joints = soft}};
     CHECK_OK(fixture_make(&f, &def, &error), error);
     CHECK_NEAR(f.skeleton->pieces[0].radius, 0.2, 0);
     CHECK_NEAR(f.skeleton->pieces[1].radius, 0.75 * inner, 1e-5);
-    CHECK_NEAR(f.skeleton->balls[0].radius, 0.5, 0);
-    CHECK(!f.skeleton->pieces[0].is_virtual && f.skeleton->pieces[1].is_virtual && !f.skeleton->balls[0].is_virtual);
+    CHECK_NEAR(f.skeleton->spheres[0].radius, 0.5, 0);
+    CHECK(!f.skeleton->pieces[0].is_virtual && f.skeleton->pieces[1].is_virtual && !f.skeleton->spheres[0].is_virtual);
     for (int32_t v = 0; v < f.tissue->skin_count; v++) /* nothing hangs on a virtual bone */
         CHECK(f.tissue->base_class[v] != SUP_BASE_BONE || f.tissue->base_owner[v] == 0);
     CHECK(f.report.free_bases > 300);
@@ -188,7 +188,7 @@ TEST(a_single_joint_gets_a_tail_and_no_joint_inside_is_refused)
     sup_error error;
     CHECK_OK(fixture_make(&f, NULL, &error), error);
     CHECK_EQ(f.skeleton->piece_count, 1);
-    CHECK_EQ(f.skeleton->ball_count, 0);
+    CHECK_EQ(f.skeleton->sphere_count, 0);
     CHECK(f.skeleton->pieces[0].to.x > 8.0 && f.skeleton->pieces[0].to.x < 12.2);
     fixture_destroy(&f);
 }

@@ -65,8 +65,8 @@ static double distance_to_primitive(const sup_volumetric_skeleton *s, const sup_
 {
     sup_vec3d q = sup_tissue_point(t->base, v);
     int32_t owner = t->base_owner[v];
-    if (t->base_class[v] == SUP_BASE_BALL)
-        return fabs(outside_sphere(q, s->balls[owner].centre, s->balls[owner].radius));
+    if (t->base_class[v] == SUP_BASE_SPHERE)
+        return fabs(outside_sphere(q, s->spheres[owner].centre, s->spheres[owner].radius));
     const sup_bone_piece *p = &s->pieces[owner];
     sup_vec3d d = sup_v3_scale(sup_v3_sub(p->to, p->from), 1.0 / sup_piece_length(p));
     sup_vec3d a = sup_v3_madd(p->from, sup_piece_inset(s, p, 0), d),
@@ -75,9 +75,9 @@ static double distance_to_primitive(const sup_volumetric_skeleton *s, const sup_
     if (t->base_class[v] == SUP_BASE_BONE) return fabs(sup_v3_distance(q, on) - p->radius);
     double best = INFINITY;
     for (int end = 0; end < 2; end++) {
-        int32_t ball = end == 0 ? p->ball_from : p->ball_to;
-        if (ball < 0) continue;
-        const sup_joint_ball *k = &s->balls[ball];
+        int32_t sphere = end == 0 ? p->sphere_from : p->sphere_to;
+        if (sphere < 0) continue;
+        const sup_joint_sphere *k = &s->spheres[sphere];
         best = fmin(best, fabs(outside_cone(q, end == 0 ? a : b, k->centre, 0.8 * p->radius, 0.8 * k->radius)));
     }
     return best;
@@ -360,7 +360,7 @@ static const char *const others[] = {"fps/cylinder/cylinder.ini",
 
 TEST(every_character_has_tissue_or_is_refused_by_name)
 {
-    printf("%-34s %6s %6s %6s %5s %5s %6s %6s %8s %6s\n", "tissue of", "skin", "bone", "ball", "free", "moved", "flat",
+    printf("%-34s %6s %6s %6s %5s %5s %6s %6s %8s %6s\n", "tissue of", "skin", "bone", "sphere", "free", "moved", "flat",
            "folded", "smallest", "usual");
     for (int i = 0; i < TEST_CHARACTERS + SUP_COUNT(others); i++) {
         const char *name = i < TEST_CHARACTERS ? test_characters[i] : others[i - TEST_CHARACTERS];
@@ -374,9 +374,9 @@ TEST(every_character_has_tissue_or_is_refused_by_name)
             const sup_tissue_report *r = &f.report;
             int32_t tets = 3 * f.tissue->triangle_count;
             printf("%-34s %6d %6d %6d %5d %5d %6d %6d %8.3f %6.3f\n", name, f.tissue->skin_count, r->on_bone,
-                   r->on_ball, r->free_bases, r->moved, r->flat, r->inverted, r->smallest, r->usual);
+                   r->on_sphere, r->free_bases, r->moved, r->flat, r->inverted, r->smallest, r->usual);
             CHECK(finite_tissue(f.tissue));
-            CHECK_EQ(r->on_bone + r->on_ball + r->free_bases, f.tissue->skin_count);
+            CHECK_EQ(r->on_bone + r->on_sphere + r->free_bases, f.tissue->skin_count);
             CHECK_MSG(r->flat <= tets / 100, "%s: %d flat", name, r->flat);
             CHECK(r->smallest >= 0.00999);
         }

@@ -157,8 +157,8 @@ body body_load(const char *mesh, const char *skeleton, const char *motion)
     b.joint = grab((size_t)b.tissue.skin_count, 4);
     b.half = grab((size_t)b.tissue.skin_count, sizeof(bool));
     for (int32_t v = 0; v < b.tissue.skin_count; v++) {
-        b.half[v] = b.tissue.base_class[v] == SUP_BASE_BALL;
-        b.joint[v] = b.half[v] ? b.skeleton->balls[b.tissue.base_owner[v]].joint
+        b.half[v] = b.tissue.base_class[v] == SUP_BASE_SPHERE;
+        b.joint[v] = b.half[v] ? b.skeleton->spheres[b.tissue.base_owner[v]].joint
                                : b.skeleton->pieces[b.tissue.base_owner[v]].joint;
     }
     return b;

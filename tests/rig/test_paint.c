@@ -2,14 +2,14 @@
 #include "make.h"
 #include "supple/paint.h"
 
-TEST(ball_is_full_inside_and_fades_over_its_border)
+TEST(sphere_is_full_inside_and_fades_over_its_border)
 {
     sup_character *c = make_build(make_tube(8.0f));
     sup_rig *rig = make_rig(c, NULL);
     float *mask = malloc((size_t)rig->vertex_count * sizeof *mask);
     sup_error error = {0};
     int32_t joint = rig->joint_count - 1, between = 0;
-    CHECK_OK(sup_paint_ball(rig, joint, 1.5, 2.0, mask, &error), error);
+    CHECK_OK(sup_paint_sphere(rig, joint, 1.5, 2.0, mask, &error), error);
     for (int32_t v = 0; v < rig->vertex_count; v++) {
         double d = 0.0;
         for (int k = 0; k < 3; k++)
@@ -22,14 +22,14 @@ TEST(ball_is_full_inside_and_fades_over_its_border)
         between += d > 1.6 && d < 3.4;
     }
     CHECK(between > 0);
-    CHECK_OK(sup_paint_ball(rig, joint, 1.5, 0.0, mask, &error), error); /* a sharp border divides by nothing */
+    CHECK_OK(sup_paint_sphere(rig, joint, 1.5, 0.0, mask, &error), error); /* a sharp border divides by nothing */
     for (int32_t v = 0; v < rig->vertex_count; v++)
         CHECK(mask[v] == 0.0f || mask[v] == 1.0f);
-    CHECK_EQ(sup_paint_ball(rig, joint, -1.0, 0.0, mask, &error), SUP_ERROR_ARGUMENT);
-    CHECK_EQ(sup_paint_ball(rig, joint, NAN, 0.0, mask, NULL), SUP_ERROR_ARGUMENT);
-    CHECK_EQ(sup_paint_ball(rig, joint, 1.0, INFINITY, mask, NULL), SUP_ERROR_ARGUMENT);
-    CHECK_EQ(sup_paint_ball(rig, rig->joint_count, 1.0, 0.0, mask, &error), SUP_ERROR_ARGUMENT);
-    CHECK_EQ(sup_paint_ball(NULL, 0, 1.0, 0.0, mask, &error), SUP_ERROR_ARGUMENT);
+    CHECK_EQ(sup_paint_sphere(rig, joint, -1.0, 0.0, mask, &error), SUP_ERROR_ARGUMENT);
+    CHECK_EQ(sup_paint_sphere(rig, joint, NAN, 0.0, mask, NULL), SUP_ERROR_ARGUMENT);
+    CHECK_EQ(sup_paint_sphere(rig, joint, 1.0, INFINITY, mask, NULL), SUP_ERROR_ARGUMENT);
+    CHECK_EQ(sup_paint_sphere(rig, rig->joint_count, 1.0, 0.0, mask, &error), SUP_ERROR_ARGUMENT);
+    CHECK_EQ(sup_paint_sphere(NULL, 0, 1.0, 0.0, mask, &error), SUP_ERROR_ARGUMENT);
     free(mask);
     sup_rig_destroy(rig);
     sup_character_destroy(c);

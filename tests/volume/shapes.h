@@ -11,7 +11,7 @@ typedef struct shape {
     int32_t triangles[3 * 40000];
 } shape;
 
-/* A capsule along x: a ball when `half` is 0; `rings` between the poles, `sectors` around; `bump` roughens it. */
+/* A capsule along x: a sphere when `half` is 0; `rings` between the poles, `sectors` around; `bump` roughens it. */
 void shape_capsule(shape *s, double x, double y, double z, double radius, double half, double bump);
 /* A box with corners x0 and x1, each side a grid of n by n. */
 void shape_box(shape *s, const double x0[3], const double x1[3], int n);

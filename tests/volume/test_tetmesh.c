@@ -89,7 +89,7 @@ static void check_mesh(const sup_tetmesh *mesh)
     free(used);
 }
 
-TEST(tetmesh_fills_a_ball)
+TEST(tetmesh_fills_a_sphere)
 {
     sup_tetmesh mesh;
     clear();
@@ -174,7 +174,7 @@ TEST(tetmesh_is_the_same_for_any_threads_and_units)
 TEST(tetmesh_takes_dirty_skins_as_solid)
 {
     sup_tetmesh mesh;
-    double ball = 4.18879 * 0.97; /* of the sphere with corners, radius 1 */
+    double sphere = 4.18879 * 0.97; /* of the sphere with corners, radius 1 */
     /* Inside out. */
     clear();
     shape_capsule(&skin, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0);
@@ -191,7 +191,7 @@ TEST(tetmesh_takes_dirty_skins_as_solid)
     CHECK_EQ(mesh.report.turned, 1);
     CHECK_EQ(mesh.piece_count, 3);
     CHECK_EQ(mesh.component_count, 1);
-    CHECK_NEAR(mesh.report.volume, ball, 0.04 * ball);
+    CHECK_NEAR(mesh.report.volume, sphere, 0.04 * sphere);
     sup_tetmesh_free(&mesh);
     /* With a hole: the last rings are missing. */
     clear();
@@ -200,7 +200,7 @@ TEST(tetmesh_takes_dirty_skins_as_solid)
     create(0.3, 2, &mesh);
     check_mesh(&mesh);
     CHECK_EQ(mesh.component_count, 1);
-    CHECK_NEAR(mesh.report.volume, ball, 0.08 * ball);
+    CHECK_NEAR(mesh.report.volume, sphere, 0.08 * sphere);
     sup_tetmesh_free(&mesh);
 }
 
@@ -231,7 +231,7 @@ TEST(tetmesh_tells_pieces_apart_and_joins_those_that_cross)
     sup_tetmesh_free(&mesh);
 }
 
-/* A ball with a rod and a plate far thinner than its cubes: all one piece, and the rod reached nearly to its end. */
+/* A sphere with a rod and a plate far thinner than its cubes: all one piece, and the rod reached nearly to its end. */
 TEST(tetmesh_keeps_thin_parts_connected)
 {
     static const double thickness[3] = {0.12, 0.12, 0.03};

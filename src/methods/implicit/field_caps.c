@@ -2,7 +2,7 @@
  *
  * Based on: [vaillant2013]: a sample beyond each end of the bone, as far as the limb is thick there. Deviation: a dome of
  * samples for each joint that a part meets others in, wherever its border lies: around hips, chests and palms that is not at
- * the ends of bones. A dome leaves the border along the skin and goes over to the ball about the joint that touches the nearest
+ * the ends of bones. A dome leaves the border along the skin and goes over to the sphere about the joint that touches the nearest
  * skin of the border, so that it stays inside of the body when the limb turns. Caps as deep as openings are wide came out as lobes
  * at shoulders and hips; caps no deeper than the nearest skin from the border on tore the skin apart. */
 #include "methods/implicit/field_build.h"
@@ -237,7 +237,7 @@ static int32_t take_foot(capping *c, int32_t group)
     return best;
 }
 
-/* A point on the way from a place of the border to the top, `share` of the angle; nearer and nearer to the ball. */
+/* A point on the way from a place of the border to the top, `share` of the angle; nearer and nearer to the sphere. */
 static sup_sample on_dome(sup_vec3d centre, sup_vec3d out, double height, sup_vec3d foot, double share)
 {
     double left = 1.0 - share, far = sup_v3_distance(foot, centre);

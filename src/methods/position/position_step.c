@@ -262,7 +262,7 @@ static double metres(const position_state *s)
     return s->view.unit_metres > 0.0f ? (double)s->view.size * (double)s->view.unit_metres : ASSUMED_METRES;
 }
 
-/* What was painted, and a ball around a joint, on the skin: 1 inside half its radius, then smoothly down to 0. */
+/* What was painted, and a sphere around a joint, on the skin: 1 inside half its radius, then smoothly down to 0. */
 static void paint_soft(position_state *s, const region_values *values, float *soft)
 {
     const sup_position_view *view = &s->view;

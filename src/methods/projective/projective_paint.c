@@ -79,17 +79,17 @@ sup_result sup_projective_paint_radii(const sup_bind_input *input, sup_arena *ar
 {
     size_t joints = (size_t)input->rig->joint_count;
     const float *bones = input->maps != NULL ? input->maps[SUP_PROJECTIVE_MAP_BONE_RADIUS] : NULL;
-    const float *balls = input->maps != NULL ? input->maps[SUP_PROJECTIVE_MAP_JOINT_RADIUS] : NULL;
-    if (bones == NULL && balls == NULL) return SUP_OK;
+    const float *spheres = input->maps != NULL ? input->maps[SUP_PROJECTIVE_MAP_JOINT_RADIUS] : NULL;
+    if (bones == NULL && spheres == NULL) return SUP_OK;
     double *work = sup_arena_alloc(arena, joints, 6 * sizeof *work);
     if (work == NULL) return sup_fail_memory(error, "the painted radii");
     if (bones != NULL) {
         joint_means(input->rig, bones, false, work, work + 2 * joints, work + 4 * joints);
         def->bone_scale = work + 4 * joints;
     }
-    if (balls != NULL) {
-        joint_means(input->rig, balls, true, work, work + 2 * joints, work + 5 * joints);
-        def->ball_scale = work + 5 * joints;
+    if (spheres != NULL) {
+        joint_means(input->rig, spheres, true, work, work + 2 * joints, work + 5 * joints);
+        def->sphere_scale = work + 5 * joints;
     }
     return SUP_OK;
 }

@@ -748,7 +748,7 @@ sup_result sup_projective_step(const sup_step_input *input, void *state, const s
     return result;
 }
 
-/* Capsules of the pieces, less their insets, then the balls, as they were at the end of the last step. */
+/* Capsules of the pieces, less their insets, then the spheres, as they were at the end of the last step. */
 static void list_bones(projective_state *s, float *bones)
 {
     const sup_anchors *a = &s->view.anchors;
@@ -764,8 +764,8 @@ static void list_bones(projective_state *s, float *bones)
         }
         bones[6] = a->piece_radius[p];
     }
-    for (int32_t b = 0; b < a->ball_count; b++, bones += 7) {
-        const float *rest = a->ball_rest + 4 * (size_t)b, *m = joints[a->ball_joint[b]].m;
+    for (int32_t b = 0; b < a->sphere_count; b++, bones += 7) {
+        const float *rest = a->sphere_rest + 4 * (size_t)b, *m = joints[a->sphere_joint[b]].m;
         for (int k = 0; k < 3; k++)
             bones[k] = bones[3 + k] =
                 m[4 * k] * rest[0] + m[4 * k + 1] * rest[1] + m[4 * k + 2] * rest[2] + m[4 * k + 3] + s->origin[k];
@@ -780,7 +780,7 @@ void sup_projective_inner(const sup_model *model, void *state, sup_inner *inner)
     const sup_system *system = &s->view.system;
     inner->point_count = system->unknown_count + system->anchor_count;
     inner->tet_count = sup_system_tets(system, inner->tets);
-    inner->bone_count = s->view.anchors.piece_count + s->view.anchors.ball_count;
+    inner->bone_count = s->view.anchors.piece_count + s->view.anchors.sphere_count;
     const float *x = sup_solver_places(system, at(s, s->at.solver));
     for (int64_t i = 0; inner->points != NULL && i < inner->point_count; i++)
         for (int k = 0; k < 3; k++)

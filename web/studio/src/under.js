@@ -32,28 +32,28 @@ export class Under {
   // Bones as [x y z, x y z, radius] each; null for none.
   showBones(bones) {
     const count = bones ? bones.length / 7 : 0;
-    if (this.balls?.count !== 2 * count) this.#makeBones(count);
+    if (this.spheres?.count !== 2 * count) this.#makeBones(count);
     const from = new Vector3(), to = new Vector3(), matrix = new Matrix4(), turn = new Quaternion();
     for (let i = 0; i < count; i++) {
       from.fromArray(bones, 7 * i);
       to.fromArray(bones, 7 * i + 3);
       const radius = bones[7 * i + 6], along = to.clone().sub(from), length = along.length(), size = new Vector3(radius, radius, radius);
-      this.balls.setMatrixAt(2 * i, matrix.compose(from, turn.identity(), size));
-      this.balls.setMatrixAt(2 * i + 1, matrix.compose(to, turn, size));
+      this.spheres.setMatrixAt(2 * i, matrix.compose(from, turn.identity(), size));
+      this.spheres.setMatrixAt(2 * i + 1, matrix.compose(to, turn, size));
       turn.setFromUnitVectors(UP, length > 0 ? along.divideScalar(length) : UP);
       this.shafts.setMatrixAt(i, matrix.compose(from.add(to).multiplyScalar(0.5), turn, size.setY(length)));
     }
-    if (count > 0) this.balls.instanceMatrix.needsUpdate = this.shafts.instanceMatrix.needsUpdate = true;
+    if (count > 0) this.spheres.instanceMatrix.needsUpdate = this.shafts.instanceMatrix.needsUpdate = true;
   }
 
   #makeBones(count) {
-    for (const object of [this.balls, this.shafts]) object?.removeFromParent(), object?.dispose();
-    this.balls = this.shafts = null;
+    for (const object of [this.spheres, this.shafts]) object?.removeFromParent(), object?.dispose();
+    this.spheres = this.shafts = null;
     if (count === 0) return;
-    this.balls = new InstancedMesh(new SphereGeometry(1, 16, 10), this.ivory, 2 * count);
+    this.spheres = new InstancedMesh(new SphereGeometry(1, 16, 10), this.ivory, 2 * count);
     this.shafts = new InstancedMesh(new CylinderGeometry(1, 1, 1, 16, 1, true), this.ivory, count);
-    for (const object of [this.balls, this.shafts]) object.frustumCulled = false;
-    this.group.add(this.balls, this.shafts);
+    for (const object of [this.spheres, this.shafts]) object.frustumCulled = false;
+    this.group.add(this.spheres, this.shafts);
   }
 
   // Flesh behind the plane; `tets` the first time and after every bind, null hides it.
