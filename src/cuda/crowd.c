@@ -18,7 +18,7 @@ enum {
     SETTLE_ROUNDS = 30,     /* steps without momentum after a reset, */
     TOUCH_ROUNDS = 20,      /* and with contact after those */
     OWN_TURNS_TOUCHING = 6, /* iterations at most, where none are asked for, with contact (solver.h) */
-    MOST_STEPS = SUP_PACE_MOST_STEPS,
+    MOST_STEPS = SUP_TIMESTEP_MOST_STEPS,
     SPARE_OF_COLLIDERS = 12 /* instead of SUP_GPU_SPARE: their rows are stiff, and up to eleven steps were taken back */
 };
 
@@ -415,7 +415,7 @@ static void find_between(sup_crowd *crowd, double t)
         sup_mat34 from, to;
         memcpy(&from, crowd->pose_before + 12 * i, sizeof from);
         memcpy(&to, crowd->pose + 12 * i, sizeof to);
-        sup_mat34 between = sup_pace_between(from, to, t);
+        sup_mat34 between = sup_timestep_between(from, to, t);
         memcpy(crowd->between + 12 * i, &between, sizeof between);
     }
 }
@@ -578,7 +578,7 @@ static int restart_teleported(sup_crowd *crowd, int32_t steps, void *stream)
     for (int32_t i = 0; code == 0 && i < crowd->count; i++) {
         float *now = crowd->pose + (size_t)i * floats, *before = crowd->pose_before + (size_t)i * floats;
         if (crowd->play[i].clip >= 0 ||
-            !sup_pace_teleported(crowd->joint_count, (const sup_mat34 *)(const void *)before,
+            !sup_timestep_teleported(crowd->joint_count, (const sup_mat34 *)(const void *)before,
                                  (const sup_mat34 *)(const void *)now, steps, crowd->size))
             continue;
         memcpy(before, now, floats * sizeof(float));

@@ -10,22 +10,22 @@
 #include "supple/pose.h"
 
 /* A pause of more steps than this is caught up in one jump. */
-enum { SUP_PACE_MOST_STEPS = 30 };
+enum { SUP_TIMESTEP_MOST_STEPS = 30 };
 
-/* Steps of `seconds` that reach a frame `dt` after the one before, at most SUP_PACE_MOST_STEPS. `ahead`: seconds, in
+/* Steps of `seconds` that reach a frame `dt` after the one before, at most SUP_TIMESTEP_MOST_STEPS. `ahead`: seconds, in
  * [0, seconds), that the last step is ahead of the frame: read and brought up to date. `whole` (may be NULL): the number
  * before it was cut. */
-int32_t sup_pace_steps(double *ahead, double dt, double seconds, int32_t *whole);
+int32_t sup_timestep_steps(double *ahead, double dt, double seconds, int32_t *whole);
 
 /* world * inverse bind of every joint. */
-void sup_pace_joints(const sup_pose *pose, int32_t joint_count, const int32_t *joint_node, const float *inverse_bind,
+void sup_timestep_joints(const sup_pose *pose, int32_t joint_count, const int32_t *joint_node, const float *inverse_bind,
                      sup_mat34 *joints);
 
 /* A joint part of the way from one place to another: rotation by slerp, the rest evenly. */
-sup_mat34 sup_pace_between(sup_mat34 from, sup_mat34 to, double t);
+sup_mat34 sup_timestep_between(sup_mat34 from, sup_mat34 to, double t);
 
 /* Whether the whole skeleton was put elsewhere: every joint moved by more than half the character's size in each of the
  * steps. Flesh then starts anew instead of following. */
-bool sup_pace_teleported(int32_t joint_count, const sup_mat34 *before, const sup_mat34 *now, int32_t steps, float size);
+bool sup_timestep_teleported(int32_t joint_count, const sup_mat34 *before, const sup_mat34 *now, int32_t steps, float size);
 
 #endif

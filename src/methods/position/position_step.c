@@ -428,7 +428,7 @@ static sup_step_input linear_input(const sup_step_input *input)
 
 static void take_joints(position_state *s, const sup_pose *pose)
 {
-    sup_pace_joints(pose, s->view.joint_count, s->view.joint_node, s->view.joint_inverse_bind, at(s, s->at.joints[1]));
+    sup_timestep_joints(pose, s->view.joint_count, s->view.joint_node, s->view.joint_inverse_bind, at(s, s->at.joints[1]));
 }
 
 sup_result sup_position_reset(const sup_step_input *input, void *state)
@@ -470,9 +470,9 @@ sup_result sup_position_paint(const sup_model *model, void *state, int32_t map, 
 static void advance(position_state *s, const sup_step_input *input)
 {
     sup_mat34 *before = at(s, s->at.joints[0]), *now = at(s, s->at.joints[1]), *between = at(s, s->at.joints[2]);
-    int32_t whole, steps = sup_pace_steps(&s->ahead, (double)input->dt, step_seconds(input->values), &whole);
+    int32_t whole, steps = sup_timestep_steps(&s->ahead, (double)input->dt, step_seconds(input->values), &whole);
     take_joints(s, input->pose);
-    if (sup_pace_teleported(s->view.joint_count, before, now, whole, s->view.size)) {
+    if (sup_timestep_teleported(s->view.joint_count, before, now, whole, s->view.size)) {
         put_at_rest(s, input);
         return;
     }
@@ -485,7 +485,7 @@ static void advance(position_state *s, const sup_step_input *input)
             continue;
         }
         for (int32_t j = 0; j < s->view.joint_count; j++)
-            between[j] = i == steps ? now[j] : sup_pace_between(before[j], now[j], (double)i / (double)steps);
+            between[j] = i == steps ? now[j] : sup_timestep_between(before[j], now[j], (double)i / (double)steps);
         simulate(s, input, between, (double)(i - 1) / steps, (double)i / steps);
     }
     memcpy(before, now, (size_t)s->view.joint_count * sizeof *now);

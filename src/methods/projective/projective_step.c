@@ -22,7 +22,7 @@ enum {
     BLEND_GRAIN = 512,  /* vertices a thread blends at a time */
     SETTLE_ROUNDS = 30, /* steps without momentum after a reset, */
     TOUCH_ROUNDS = 20,  /* and with contact after those */
-    MOST_STEPS = SUP_PACE_MOST_STEPS,
+    MOST_STEPS = SUP_TIMESTEP_MOST_STEPS,
     /* Steps that the skeleton stands, no parameter and no thing in the way changes: */
     STILL_TOUCH =
         6, /* pairs end that hold skin where it would not touch by itself, left over from a motion; skin of bones
@@ -587,7 +587,7 @@ static sup_result simulate(projective_state *s, const sup_step_input *input, dou
     const sup_mat34 *before = at(s, s->at.joints[0]), *now = at(s, s->at.joints[1]);
     sup_mat34 *joints = at(s, s->at.joints[3]);
     for (int32_t j = 0; j < s->view.joint_count; j++)
-        joints[j] = t1 < 1.0 ? sup_pace_between(before[j], now[j], t1) : now[j];
+        joints[j] = t1 < 1.0 ? sup_timestep_between(before[j], now[j], t1) : now[j];
     evaluate_anchors(s, input->context, joints);
     stage_over(input, "anchors");
     float damping = damping_of(s, input);
@@ -659,7 +659,7 @@ static sup_result advance(projective_state *s, const sup_step_input *input)
     int32_t steps = due < MOST_STEPS ? (int32_t)due : MOST_STEPS;
     follow_root(s, input->pose);
     take_joints(s, input->pose, at(s, s->at.joints[1]));
-    if (sup_pace_teleported(s->view.joint_count, at(s, s->at.joints[0]), at(s, s->at.joints[1]), steps, s->view.size))
+    if (sup_timestep_teleported(s->view.joint_count, at(s, s->at.joints[0]), at(s, s->at.joints[1]), steps, s->view.size))
         return put_at_rest(s, input);
     bool still = stands(s, input);
     sup_result result = SUP_OK;
