@@ -154,11 +154,11 @@ typedef struct sup_method {
      * the arrays that are not NULL. */
     void (*inner)(const sup_model *model, void *state, sup_inner *inner);
     /* For saving states. Both may be NULL for methods without memory: nothing of their state is kept. The first
-     * kept_size bytes of a state are all that later steps depend on, whatever the number of threads. */
-    size_t (*kept_size)(const sup_model *model, const sup_context *context);
+     * saved_size bytes of a state are all that later steps depend on, whatever the number of threads. */
+    size_t (*saved_size)(const sup_model *model, const sup_context *context);
     /* `input` NULL: takes whatever points somewhere, or depends on the run, out of a copy of those bytes. Else: `state`
      * starts with bytes that were saved, and becomes one of `input->model`; SUP_ERROR_DATA when they make no sense. */
-    sup_result (*link)(const sup_step_input *input, void *state);
+    sup_result (*restore)(const sup_step_input *input, void *state);
 } sup_method;
 
 /* The methods of this library, in the order in which they are listed to people; the first is the default. */

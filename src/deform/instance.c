@@ -277,17 +277,17 @@ sup_result sup_instance_observe(sup_instance *instance, sup_stage_fn *stage_done
     return SUP_OK;
 }
 
-static size_t kept_size(const sup_instance *instance)
+static size_t saved_size(const sup_instance *instance)
 {
-    if (instance->method->kept_size == NULL) return 0;
-    size_t kept = instance->method->kept_size(instance->model, &instance->context);
+    if (instance->method->saved_size == NULL) return 0;
+    size_t kept = instance->method->saved_size(instance->model, &instance->context);
     return kept <= instance->state_size ? kept : 0;
 }
 
 size_t sup_instance_state_size(const sup_instance *instance)
 {
     if (instance == NULL) return 0;
-    return sizeof(state_header) + (size_t)instance->method->param_count * sizeof(double) + kept_size(instance);
+    return sizeof(state_header) + (size_t)instance->method->param_count * sizeof(double) + saved_size(instance);
 }
 
 static uint64_t state_checksum(const unsigned char *bytes, size_t size)
@@ -304,7 +304,7 @@ static state_header header_of(const sup_instance *instance)
                            .method_version = instance->method->version,
                            .size = sup_instance_state_size(instance),
                            .model = sup_model_header_of(instance->model)->checksum,
-                           .kept = kept_size(instance)};
+                           .kept = saved_size(instance)};
     memcpy(header.magic, STATE_MAGIC, sizeof header.magic);
     sup_format(header.method, sizeof header.method, "%s", instance->method->name);
     return header;
@@ -322,7 +322,7 @@ sup_result sup_instance_state_save(const sup_instance *instance, void *bytes, si
         void *copy = sup_alloc(&instance->context.allocator, instance->state_size);
         if (copy == NULL) return SUP_ERROR_MEMORY;
         memcpy(copy, instance->state, instance->state_size);
-        sup_result result = instance->method->link(NULL, copy);
+        sup_result result = instance->method->restore(NULL, copy);
         memcpy(to + sizeof header + values, copy, (size_t)header.kept);
         sup_free(&instance->context.allocator, copy, instance->state_size);
         if (result != SUP_OK) return result;
@@ -361,7 +361,7 @@ sup_result sup_instance_state_restore(sup_instance *instance, const void *bytes,
         return sup_fail(error, SUP_ERROR_ARGUMENT, "state.null", "", "An instance and a saved state are needed.");
     sup_result result = check_state(instance, bytes, size, error);
     if (result != SUP_OK) return result;
-    size_t values = (size_t)instance->method->param_count * sizeof(double), kept = kept_size(instance);
+    size_t values = (size_t)instance->method->param_count * sizeof(double), kept = saved_size(instance);
     const unsigned char *from = (const unsigned char *)bytes + sizeof(state_header) + values;
     if (kept > 0) {
         sup_pose none = {0};
@@ -369,7 +369,7 @@ sup_result sup_instance_state_restore(sup_instance *instance, const void *bytes,
         unsigned char *made = sup_alloc_zero(&instance->context.allocator, instance->state_size);
         if (made == NULL) return sup_fail_memory(error, "the state");
         memcpy(made, from, kept);
-        result = instance->method->link(&input, made);
+        result = instance->method->restore(&input, made);
         if (result == SUP_OK) {
             void *before = instance->state;
             instance->state = made;

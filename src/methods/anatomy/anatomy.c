@@ -26,6 +26,6 @@ const sup_method sup_method_anatomy = {
     .energy = sup_projective_energy,
     .inner = sup_projective_inner,
     .paint = sup_projective_paint,
-    .kept_size = sup_projective_kept,
-    .link = sup_projective_link,
+    .saved_size = sup_projective_saved_size,
+    .restore = sup_projective_restore,
 };

@@ -49,7 +49,7 @@ const sup_method sup_method_implicit = {
     .state_size = sup_implicit_state_size,
     .reset = sup_implicit_reset,
     .step = sup_implicit_step,
-    .kept_size = sup_implicit_kept,
-    .link = sup_implicit_link,
+    .saved_size = sup_implicit_saved_size,
+    .restore = sup_implicit_restore,
     .field = sup_implicit_look,
 };

@@ -73,8 +73,8 @@ sup_result sup_implicit_check(const sup_model *model, sup_error *error);
 size_t sup_implicit_state_size(const sup_model *model, const sup_context *context);
 sup_result sup_implicit_reset(const sup_step_input *input, void *state);
 sup_result sup_implicit_step(const sup_step_input *input, void *state, const sup_skin_out *out);
-size_t sup_implicit_kept(const sup_model *model, const sup_context *context);
-sup_result sup_implicit_link(const sup_step_input *input, void *state);
+size_t sup_implicit_saved_size(const sup_model *model, const sup_context *context);
+sup_result sup_implicit_restore(const sup_step_input *input, void *state);
 void sup_implicit_look(const sup_model *model, void *state, const float *points, int32_t count, float *values);
 
 /* For measuring and pictures: what the last step did, and the tracked skin. */

@@ -57,7 +57,7 @@ static layout layout_of(const sup_implicit_view *view, const sup_model *model, c
     for (int i = 0; i < SUP_COUNT(at.boxes); i++)
         at.boxes[i] = place(&size, fields * 6 * sizeof(float));
     at.track = size;
-    at.kept = size + sup_track_kept_size(&view->track);
+    at.kept = size + sup_track_saved_size(&view->track);
     place(&size, sup_track_state_size(&view->track));
     at.field_joints = place(&size, joints * 12 * sizeof(float));
     at.field_joint = place(&size, fields * sizeof(int32_t));
@@ -84,7 +84,7 @@ size_t sup_implicit_state_size(const sup_model *model, const sup_context *contex
     return layout_of(&view, model, context).size;
 }
 
-size_t sup_implicit_kept(const sup_model *model, const sup_context *context)
+size_t sup_implicit_saved_size(const sup_model *model, const sup_context *context)
 {
     sup_implicit_view view;
     if (sup_implicit_open(model, &view, NULL) != SUP_OK) return 0;
@@ -105,7 +105,7 @@ static void link_fields(implicit_state *s)
     sup_compose_find_limbs(&s->view.compose, &posed);
 }
 
-sup_result sup_implicit_link(const sup_step_input *input, void *state)
+sup_result sup_implicit_restore(const sup_step_input *input, void *state)
 {
     implicit_state *s = state;
     memset(&s->view, 0, sizeof s->view);

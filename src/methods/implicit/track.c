@@ -82,7 +82,7 @@ size_t sup_track_state_size(const sup_track *track)
     return carve_rows(track, NULL, &rows, &kept);
 }
 
-size_t sup_track_kept_size(const sup_track *track)
+size_t sup_track_saved_size(const sup_track *track)
 {
     sup_track_rows rows;
     size_t kept;

@@ -150,7 +150,7 @@ void sup_track_reset(const sup_track *track, void *state, const float place[12])
 bool sup_track_restless(const sup_track *track, const void *state);
 void sup_track_calm(const sup_track *track, void *state);
 /* The first bytes of a state: all that later sub-frames depend on. */
-size_t sup_track_kept_size(const sup_track *track);
+size_t sup_track_saved_size(const sup_track *track);
 /* Whether two motions differ by no more than float noise. */
 bool sup_track_alike(const float a[12], const float b[12]);
 /* One sub-frame. */

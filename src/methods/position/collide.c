@@ -65,7 +65,7 @@ void sup_meet_reset(const sup_meet *meet, void *state)
     sup_cells_start(&s->cells, s->cells_memory, meet->surface_count, 1.1f * meet->edge);
 }
 
-void sup_meet_link(const sup_meet *meet, void *state)
+void sup_meet_restore(const sup_meet *meet, void *state)
 {
     sup_meet_state *s = state, kept = *s;
     memset(s, 0, sizeof *s);

@@ -98,7 +98,7 @@ typedef struct sup_meet_report {
 size_t sup_meet_state_size(const sup_meet *meet);
 void sup_meet_reset(const sup_meet *meet, void *state);
 /* Points a state that was copied at its own memory again; `meet` NULL: takes all pointers out of it. */
-void sup_meet_link(const sup_meet *meet, void *state);
+void sup_meet_restore(const sup_meet *meet, void *state);
 /* Before the solver's step. */
 void sup_meet_begin(const sup_meet *meet, void *state, const sup_meet_input *input);
 /* The solver's sup_pbd_contact_fn: `state` is that of begin. */

@@ -90,7 +90,7 @@ void sup_pbd_start(const sup_pbd *pbd, void *state, const float *guide)
     sup_pbd_place(pbd, state, guide);
 }
 
-void sup_pbd_link(const sup_pbd *pbd, void *state)
+void sup_pbd_restore(const sup_pbd *pbd, void *state)
 {
     pbd_state *s = state;
     sup_pbd_work kept = s->work;

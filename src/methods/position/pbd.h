@@ -106,7 +106,7 @@ void sup_pbd_start(const sup_pbd *pbd, void *state, const float *guide);
 /* At rest there, regions and stiffness as they are. */
 void sup_pbd_place(const sup_pbd *pbd, void *state, const float *guide);
 /* Points a state that was copied at its own memory again; `pbd` NULL: takes all pointers out of it. */
-void sup_pbd_link(const sup_pbd *pbd, void *state);
+void sup_pbd_restore(const sup_pbd *pbd, void *state);
 /* Takes all velocity away. */
 void sup_pbd_stop(const sup_pbd *pbd, void *state);
 sup_pbd_regions sup_pbd_regions_of(const sup_pbd *pbd, void *state);

@@ -75,6 +75,6 @@ const sup_method sup_method_position = {
     .step = sup_position_step,
     .inner = sup_position_inner,
     .paint = sup_position_paint,
-    .kept_size = sup_position_kept,
-    .link = sup_position_link,
+    .saved_size = sup_position_saved_size,
+    .restore = sup_position_restore,
 };

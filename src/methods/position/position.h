@@ -89,8 +89,8 @@ sup_result sup_position_check(const sup_model *model, sup_error *error);
 size_t sup_position_state_size(const sup_model *model, const sup_context *context);
 sup_result sup_position_reset(const sup_step_input *input, void *state);
 sup_result sup_position_step(const sup_step_input *input, void *state, const sup_skin_out *out);
-size_t sup_position_kept(const sup_model *model, const sup_context *context);
-sup_result sup_position_link(const sup_step_input *input, void *state);
+size_t sup_position_saved_size(const sup_model *model, const sup_context *context);
+sup_result sup_position_restore(const sup_step_input *input, void *state);
 
 void sup_position_inner(const sup_model *model, void *state, sup_inner *inner);
 sup_result sup_position_paint(const sup_model *model, void *state, int32_t map, const float *values, sup_error *error);

@@ -98,19 +98,19 @@ size_t sup_position_state_size(const sup_model *model, const sup_context *contex
 }
 
 /* Everything but the scratch of the layer below, which depends on the number of threads. */
-size_t sup_position_kept(const sup_model *model, const sup_context *context)
+size_t sup_position_saved_size(const sup_model *model, const sup_context *context)
 {
     sup_position_view view;
     if (sup_position_open(model, &view, NULL) != SUP_OK) return 0;
     return layout_of(&view, model, context).linear;
 }
 
-sup_result sup_position_link(const sup_step_input *input, void *state)
+sup_result sup_position_restore(const sup_step_input *input, void *state)
 {
     position_state *s = state;
     if (input == NULL) {
-        sup_meet_link(NULL, at(s, s->at.meet));
-        sup_pbd_link(NULL, at(s, s->at.pbd));
+        sup_meet_restore(NULL, at(s, s->at.meet));
+        sup_pbd_restore(NULL, at(s, s->at.pbd));
     }
     memset(&s->view, 0, sizeof s->view);
     memset(&s->at, 0, sizeof s->at);
@@ -118,8 +118,8 @@ sup_result sup_position_link(const sup_step_input *input, void *state)
     sup_result result = sup_position_open(input->model, &s->view, NULL);
     if (result != SUP_OK) return result;
     s->at = layout_of(&s->view, input->model, input->context);
-    sup_meet_link(&s->view.meet, at(s, s->at.meet));
-    sup_pbd_link(&s->view.pbd, at(s, s->at.pbd));
+    sup_meet_restore(&s->view.meet, at(s, s->at.meet));
+    sup_pbd_restore(&s->view.pbd, at(s, s->at.pbd));
     return SUP_OK;
 }
 

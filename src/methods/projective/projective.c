@@ -59,6 +59,6 @@ const sup_method sup_method_projective = {
 #ifndef SUPPLE_SMALL
     .compare = sup_projective_compare,
 #endif
-    .kept_size = sup_projective_kept,
-    .link = sup_projective_link,
+    .saved_size = sup_projective_saved_size,
+    .restore = sup_projective_restore,
 };

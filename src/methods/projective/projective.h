@@ -69,8 +69,8 @@ sup_result sup_projective_paint(const sup_model *model, void *state, int32_t map
                                 sup_error *error);
 void sup_projective_inner(const sup_model *model, void *state, sup_inner *inner);
 sup_result sup_projective_compare(const sup_compare_input *input, sup_compare_figures *figures, sup_error *error);
-size_t sup_projective_kept(const sup_model *model, const sup_context *context);
-sup_result sup_projective_link(const sup_step_input *input, void *state);
+size_t sup_projective_saved_size(const sup_model *model, const sup_context *context);
+sup_result sup_projective_restore(const sup_step_input *input, void *state);
 
 /* Gravity and wind of the parameters `values` as an acceleration: file units per square of the solver's unit of time. */
 void sup_projective_forces(const double *values, float size, float unit_metres, float force[3]);

@@ -144,14 +144,14 @@ size_t sup_projective_state_size(const sup_model *model, const sup_context *cont
 }
 
 /* Everything but the scratch of the layer below, which depends on the number of threads. */
-size_t sup_projective_kept(const sup_model *model, const sup_context *context)
+size_t sup_projective_saved_size(const sup_model *model, const sup_context *context)
 {
     sup_projective_view view;
     if (sup_projective_open(model, &view, NULL) != SUP_OK) return 0;
     return layout_of(&view, model, context).linear;
 }
 
-sup_result sup_projective_link(const sup_step_input *input, void *state)
+sup_result sup_projective_restore(const sup_step_input *input, void *state)
 {
     projective_state *s = state;
     memset(&s->view, 0, sizeof s->view);
