@@ -16,7 +16,7 @@ static const sup_param balloon_params[PARAM_COUNT] = {
                    .type = SUP_PARAM_FLOAT,
                    .minimum = 0.0,
                    .maximum = 1.0,
-                   .fallback = 0.01,
+                   .default_value = 0.01,
                    .live = true,
                    .help = "How far the skin is blown out, as a fraction of the character's size."},
 };

@@ -63,7 +63,7 @@ static void print_method(const sup_method *method)
     for (int32_t i = 0; i < method->param_count; i++) {
         const sup_param *param = &method->params[i];
         printf("    --set %s=", param->name);
-        print_value(param, param->fallback);
+        print_value(param, param->default_value);
         printf("  (");
         print_range(param);
         printf(")  %s\n", param->help);
@@ -71,7 +71,7 @@ static void print_method(const sup_method *method)
     for (int32_t i = 0; i < method->map_count; i++) {
         const sup_map *map = &method->maps[i];
         printf("    --paint %s=WHERE  (%g to %g, %g elsewhere%s)  %s\n", map->name, (double)map->minimum,
-               (double)map->maximum, (double)map->fallback, map->live ? ", live" : "", map->help);
+               (double)map->maximum, (double)map->default_value, map->live ? ", live" : "", map->help);
     }
 }
 
@@ -83,7 +83,7 @@ static void print_param_json(app_json *json, const sup_param *param)
     app_json_text(json, "type", type_name(param->type));
     app_json_number(json, "minimum", param->minimum);
     app_json_number(json, "maximum", param->maximum);
-    app_json_number(json, "default", param->fallback);
+    app_json_number(json, "default", param->default_value);
     if (param->type == SUP_PARAM_CHOICE) {
         app_json_array(json, "choices");
         for (int i = 0; param->choices[i] != NULL; i++)
@@ -102,7 +102,7 @@ static void print_map_json(app_json *json, const sup_map *map)
     app_json_text(json, "unit", map->unit);
     app_json_number(json, "minimum", (double)map->minimum);
     app_json_number(json, "maximum", (double)map->maximum);
-    app_json_number(json, "default", (double)map->fallback);
+    app_json_number(json, "default", (double)map->default_value);
     app_json_boolean(json, "live", map->live);
     app_json_text(json, "help", map->help);
     app_json_object_end(json);

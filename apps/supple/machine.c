@@ -6,11 +6,11 @@
 #include <unistd.h>
 
 /* The value of the first line "model name : ..." of /proc/cpuinfo; the architecture where there is none. */
-static void find_processor(char *text, size_t size, const char *fallback)
+static void find_processor(char *text, size_t size, const char *default_value)
 {
     char line[400];
     FILE *file = fopen("/proc/cpuinfo", "rb");
-    snprintf(text, size, "%s", fallback);
+    snprintf(text, size, "%s", default_value);
     while (file != NULL && fgets(line, sizeof line, file) != NULL) {
         const char *colon = strchr(line, ':');
         if (strncmp(line, "model name", 10) != 0 || colon == NULL) continue;

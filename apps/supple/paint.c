@@ -203,7 +203,7 @@ static int apply(const stroke *s, const sup_rig *rig, const sup_map *map, float 
     return APP_DONE;
 }
 
-/* The values of a map, at its fallback before the first stroke. */
+/* The values of a map, at its default_value before the first stroke. */
 static float *values_of(app_paints *paints, const sup_map *map, int32_t vertex_count)
 {
     int32_t i = 0;
@@ -213,7 +213,7 @@ static float *values_of(app_paints *paints, const sup_map *map, int32_t vertex_c
     if (i == SUP_METHOD_MAPS) return NULL;
     float *values = malloc((size_t)vertex_count * sizeof *values + 1);
     for (int32_t v = 0; values != NULL && v < vertex_count; v++)
-        values[v] = map->fallback;
+        values[v] = map->default_value;
     if (values == NULL) return NULL;
     paints->items[i] = (sup_paint){map->name, values};
     paints->values[i] = values;

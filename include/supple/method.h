@@ -19,7 +19,7 @@ typedef struct sup_param {
     const char *name; /* "stiffness" */
     const char *unit; /* "Pa", "1/s", "" */
     sup_param_type type;
-    double minimum, maximum, fallback; /* fallback = default; CHOICE: index into choices */
+    double minimum, maximum, default_value; /* default_value = default; CHOICE: index into choices */
     const char *const *choices;        /* NULL-terminated, for SUP_PARAM_CHOICE */
     bool live;                         /* may change between steps; false: a change needs a new bind */
     const char *help;                  /* one sentence */
@@ -29,7 +29,7 @@ typedef struct sup_param {
 typedef struct sup_map {
     const char *name; /* "stiffness" */
     const char *unit;
-    float minimum, maximum, fallback; /* fallback = where nothing is painted */
+    float minimum, maximum, default_value; /* default_value = where nothing is painted */
     bool live;                        /* may be painted between steps (deform.h); false: a change needs a new bind */
     const char *help;                 /* one sentence */
 } sup_map;

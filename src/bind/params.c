@@ -7,7 +7,7 @@ void sup_method_defaults(const sup_method *method, double *values)
 {
     if (method == NULL || values == NULL) return;
     for (int32_t i = 0; i < method->param_count; i++)
-        values[i] = method->params[i].fallback;
+        values[i] = method->params[i].default_value;
 }
 
 /* The names of the parameters or choices into `text`, with commas. */

@@ -150,8 +150,8 @@ static __device__ void find_rows(const sup_gpu_upsample &up, int count, const su
         for (int k = 3; BRIEF && k < 6; k++)
             sum[c][k] = 2.0f * sum[c][k] - 3.0f * whole;
         const float *from = up.coarse + ((size_t)character * up.coarse_count + nearest) * 8;
-        const float fallback[3] = {from[1], from[3], from[5]};
-        store_unit(out, vertex, character, sum[c][3], sum[c][4], sum[c][5], fallback);
+        const float default_value[3] = {from[1], from[3], from[5]};
+        store_unit(out, vertex, character, sum[c][3], sum[c][4], sum[c][5], default_value);
     }
 }
 

@@ -347,7 +347,7 @@ bool sup_json_integer(const sup_json *value, int64_t *number)
     return true;
 }
 
-bool sup_json_boolean(const sup_json *value, bool fallback)
+bool sup_json_boolean(const sup_json *value, bool default_value)
 {
-    return sup_json_is(value, SUP_JSON_BOOL) ? value->boolean : fallback;
+    return sup_json_is(value, SUP_JSON_BOOL) ? value->boolean : default_value;
 }

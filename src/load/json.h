@@ -65,7 +65,7 @@ const char *sup_json_text(const sup_json *value);                /* of a string,
 bool sup_json_equals(const sup_json *value, const char *text);   /* is a string with just that text */
 bool sup_json_double(const sup_json *value, double *number);     /* false, untouched: not a number */
 bool sup_json_integer(const sup_json *value, int64_t *number);   /* the same: not whole, or beyond 2^53 */
-bool sup_json_boolean(const sup_json *value, bool fallback);     /* `fallback` when it is not a boolean */
+bool sup_json_boolean(const sup_json *value, bool default_value);     /* `default_value` when it is not a boolean */
 
 /* --- Building. New values belong to the tree and to no container yet. --- */
 sup_json *sup_json_new_null(sup_json_tree *tree);

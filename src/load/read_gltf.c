@@ -80,12 +80,12 @@ sup_result sup_gltf_index(sup_gltf *g, const sup_json *object, const char *key, 
     return SUP_OK;
 }
 
-sup_result sup_gltf_size(sup_gltf *g, const sup_json *object, const char *key, int64_t fallback, int64_t limit,
+sup_result sup_gltf_size(sup_gltf *g, const sup_json *object, const char *key, int64_t default_value, int64_t limit,
                          const char *kind, int32_t number, int64_t *value)
 {
     const sup_json *member = sup_json_get(object, key);
-    int64_t read = fallback;
-    if (member == NULL && fallback < 0)
+    int64_t read = default_value;
+    if (member == NULL && default_value < 0)
         return sup_gltf_fail(g, SUP_ERROR_FORMAT, "gltf.number", "The %s %d has no \"%s\".", kind, number, key);
     if (member != NULL && !sup_json_integer(member, &read)) read = -1;
     if (read < 0)

@@ -97,8 +97,8 @@ sup_result sup_gltf_object(sup_gltf *g, const sup_json *list, int32_t index, con
 /* An index below `limit` into the file's `what`s; -1 when absent. */
 sup_result sup_gltf_index(sup_gltf *g, const sup_json *object, const char *key, const char *what, int32_t limit,
                           const char *kind, int32_t number, int32_t *index);
-/* A whole number in [0, limit]; `fallback` when absent, an error when that is negative. */
-sup_result sup_gltf_size(sup_gltf *g, const sup_json *object, const char *key, int64_t fallback, int64_t limit,
+/* A whole number in [0, limit]; `default_value` when absent, an error when that is negative. */
+sup_result sup_gltf_size(sup_gltf *g, const sup_json *object, const char *key, int64_t default_value, int64_t limit,
                          const char *kind, int32_t number, int64_t *value);
 /* `count` numbers into `values`; *found false and nothing changed when absent. */
 sup_result sup_gltf_numbers(sup_gltf *g, const sup_json *object, const char *key, int32_t count, const char *kind,

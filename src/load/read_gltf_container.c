@@ -118,7 +118,7 @@ static bool is_fallback(const sup_json *buffer)
     const sup_json *extensions = sup_json_get(buffer, "extensions");
     const sup_json *meshopt = sup_json_get(extensions, "EXT_meshopt_compression");
     if (meshopt == NULL) meshopt = sup_json_get(extensions, "KHR_meshopt_compression");
-    return sup_json_boolean(sup_json_get(meshopt, "fallback"), false);
+    return sup_json_boolean(sup_json_get(meshopt, "default_value"), false);
 }
 
 static sup_result read_buffer(sup_gltf *g, const sup_json *buffer, int32_t number)

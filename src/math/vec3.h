@@ -82,11 +82,11 @@ SUP_V3 double sup_v3_distance(sup_vec3d a, sup_vec3d b)
     return sup_v3_length(sup_v3_sub(a, b));
 }
 
-/* The unit vector, or `fallback` where `a` has no length. */
-SUP_V3 sup_vec3d sup_v3_unit_or(sup_vec3d a, sup_vec3d fallback)
+/* The unit vector, or `default_value` where `a` has no length. */
+SUP_V3 sup_vec3d sup_v3_unit_or(sup_vec3d a, sup_vec3d default_value)
 {
     double length = sup_v3_length(a);
-    return length > 0.0 && isfinite(length) ? sup_v3_scale(a, 1.0 / length) : fallback;
+    return length > 0.0 && isfinite(length) ? sup_v3_scale(a, 1.0 / length) : default_value;
 }
 
 SUP_V3 bool sup_v3_finite(sup_vec3d a)

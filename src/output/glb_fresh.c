@@ -9,9 +9,9 @@ static const float colours[][3] = {
     {0.42f, 0.30f, 0.28f}, {0.36f, 0.46f, 0.36f}, {0.48f, 0.40f, 0.52f},
 };
 
-static const char *part_name(const sup_part *part, const char *fallback)
+static const char *part_name(const sup_part *part, const char *default_value)
 {
-    return part->name[0] != '\0' ? part->name : fallback;
+    return part->name[0] != '\0' ? part->name : default_value;
 }
 
 int32_t sup_glb_add_material(sup_json_tree *tree, const char *name, int32_t index)

@@ -46,9 +46,9 @@ static size_t element_size(const char *type, size_t component)
     return 0;
 }
 
-static int64_t integer_or(const sup_json *object, const char *key, int64_t fallback)
+static int64_t integer_or(const sup_json *object, const char *key, int64_t default_value)
 {
-    int64_t value = fallback;
+    int64_t value = default_value;
     sup_json_integer(sup_json_get(object, key), &value);
     return value;
 }

@@ -69,12 +69,12 @@ static sup_vec3d apply(const float m[9], sup_vec3d v)
                   (double)m[6] * v.x + (double)m[7] * v.y + (double)m[8] * v.z);
 }
 
-/* Unit vector along `v`, however long it is; `fallback` when it has no direction. */
-static sup_vec3d direction(sup_vec3d v, sup_vec3d fallback)
+/* Unit vector along `v`, however long it is; `default_value` when it has no direction. */
+static sup_vec3d direction(sup_vec3d v, sup_vec3d default_value)
 {
     double size = fmax(fabs(v.x), fmax(fabs(v.y), fabs(v.z)));
-    if (!(size > 0.0) || !isfinite(size)) return fallback;
-    return sup_v3_unit_or(sup_v3(v.x / size, v.y / size, v.z / size), fallback);
+    if (!(size > 0.0) || !isfinite(size)) return default_value;
+    return sup_v3_unit_or(sup_v3(v.x / size, v.y / size, v.z / size), default_value);
 }
 
 static sup_vec3d mended_normal(const float m[9], const float normal[3])

@@ -51,7 +51,7 @@ static float *paint_elbow(const stage *s, int m)
         map++;
     CHECK(method->maps[map].live);
     for (size_t v = 0; v < count; v++)
-        values[v] = method->maps[map].fallback;
+        values[v] = method->maps[map].default_value;
     sup_error error;
     CHECK_OK(sup_paint_sphere(s->rig, sup_rig_find_joint(s->rig, "lower_arm"), radius, radius, mask, &error), error);
     sup_paint_blend(s->rig->vertex_count, mask, (double)s->live->value[m], values);

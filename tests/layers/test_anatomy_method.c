@@ -91,10 +91,10 @@ TEST(anatomy_has_all_of_projectives_parameters)
     CHECK_EQ(own->param_count, other->param_count + 1);
     for (int32_t i = 0; i < other->param_count; i++) {
         CHECK_TEXT(own->params[i].name, other->params[i].name);
-        CHECK(own->params[i].fallback == other->params[i].fallback);
+        CHECK(own->params[i].default_value == other->params[i].default_value);
     }
     CHECK_TEXT(own->params[other->param_count].name, "muscle");
-    CHECK(own->params[other->param_count].fallback == 3.0);
+    CHECK(own->params[other->param_count].default_value == 3.0);
     CHECK_EQ(own->map_count, other->map_count);
 }
 

@@ -404,7 +404,7 @@ TEST(gltf_meshopt_compression)
         gltf_finish(
             m,
             "\"extensionsRequired\":[\"%s\"],\"buffers\":[{\"byteLength\":%zu},{\"byteLength\":42,\"extensions\":"
-            "{\"%s\":{\"fallback\":true}}}],\"bufferViews\":[%s],\"meshes\":[{\"primitives\":[{\"attributes\":"
+            "{\"%s\":{\"default_value\":true}}}],\"bufferViews\":[%s],\"meshes\":[{\"primitives\":[{\"attributes\":"
             "{\"POSITION\":%d},\"indices\":%d}]}],\"nodes\":[{\"mesh\":0}]",
             names[pass], bytes, names[pass], views, position, indices);
         m->binary_size = bytes;

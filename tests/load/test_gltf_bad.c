@@ -173,7 +173,7 @@ TEST(gltf_bad_members)
         {"\"buffers\":[{", "\"buffers\":[{\"uri\":\"data:;base64,A?AA\",", "gltf.uri.data"},
         {"\"buffers\":[{", "\"buffers\":[{\"uri\":\"data:AAAA\",", "gltf.uri.data"},
         {"\"buffers\":[{", "\"buffers\":[{},{", "gltf.number"},
-        {"\"buffers\":[{", "\"buffers\":[{\"extensions\":{\"EXT_meshopt_compression\":{\"fallback\":true}},",
+        {"\"buffers\":[{", "\"buffers\":[{\"extensions\":{\"EXT_meshopt_compression\":{\"default_value\":true}},",
          "gltf.buffer.missing"},
         {"\"byteLength\":36}", "\"byteLength\":36,\"extensions\":{\"EXT_meshopt_compression\":{}}}", "gltf.number"},
         {"\"byteLength\":36}",

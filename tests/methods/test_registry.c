@@ -20,7 +20,7 @@ TEST(every_method_is_complete)
         for (int32_t p = 0; p < method->param_count; p++) {
             const sup_param *param = &method->params[p];
             CHECK(param->name != NULL && param->unit != NULL && param->help[0] != 0);
-            CHECK_EQ(sup_param_check(param, param->fallback, NULL), SUP_OK);
+            CHECK_EQ(sup_param_check(param, param->default_value, NULL), SUP_OK);
         }
     }
 }

@@ -31,7 +31,7 @@ actor actor_open_painted(sup_character *character, const char *settings, int32_t
     for (int32_t m = 0; m < method->map_count; m++) {
         maps[m] = malloc((size_t)character->vertex_count * sizeof(float));
         for (int32_t v = 0; v < character->vertex_count; v++)
-            maps[m][v] = method->maps[m].fallback;
+            maps[m][v] = method->maps[m].default_value;
         paints[m] = (sup_paint){method->maps[m].name, maps[m]};
     }
     if (paint != NULL) {

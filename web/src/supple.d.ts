@@ -15,7 +15,7 @@ export interface Param {
   type: 'float' | 'int' | 'bool' | 'choice';
   minimum: number;
   maximum: number;
-  fallback: number;
+  default_value: number;
   /** May change between steps; otherwise a change needs a new bind. */
   live: boolean;
   choices: string[];
@@ -28,7 +28,7 @@ export interface PaintMap {
   help: string;
   minimum: number;
   maximum: number;
-  fallback: number;
+  default_value: number;
   /** May be painted between steps; otherwise a change needs a new bind. */
   live: boolean;
 }

@@ -66,19 +66,19 @@ export class Supple {
 
   #param(m, p) {
     this.c.sup_web_param_numbers(m, p, this.scratch);
-    const [type, minimum, maximum, fallback, live] = this.doubles(this.scratch, 5).slice();
+    const [type, minimum, maximum, default_value, live] = this.doubles(this.scratch, 5).slice();
     const [name, unit, help] = range(3).map((which) => this.text(this.c.sup_web_param_text(m, p, which)));
     const choices = [];
     for (let at; PARAM_TYPES[type] === 'choice' && (at = this.c.sup_web_param_choice(m, p, choices.length)) !== 0; )
       choices.push(this.text(at));
-    return { name, unit, help, type: PARAM_TYPES[type], minimum, maximum, fallback, live: live !== 0, choices };
+    return { name, unit, help, type: PARAM_TYPES[type], minimum, maximum, default_value, live: live !== 0, choices };
   }
 
   #map(m, p) {
     this.c.sup_web_map_numbers(m, p, this.scratch);
-    const [minimum, maximum, fallback, live] = this.doubles(this.scratch, 4).slice();
+    const [minimum, maximum, default_value, live] = this.doubles(this.scratch, 4).slice();
     const [name, unit, help] = range(3).map((which) => this.text(this.c.sup_web_map_text(m, p, which)));
-    return { name, unit, help, minimum, maximum, fallback, live: live !== 0 };
+    return { name, unit, help, minimum, maximum, default_value, live: live !== 0 };
   }
 
   get scenes() {
@@ -239,7 +239,7 @@ export class Character {
     }
   }
 
-  // All maps of a method one after another, what is not painted at its fallback; 0 when nothing is.
+  // All maps of a method one after another, what is not painted at its default_value; 0 when nothing is.
   #painted(methodName, paints) {
     const maps = this.supple.methods.find((m) => m.name === methodName)?.maps ?? [];
     const unknown = Object.keys(paints).find((name) => !maps.some((m) => m.name === name));
@@ -249,7 +249,7 @@ export class Character {
     maps.forEach((map, i) => {
       const values = this.supple.floats(pointer + 4 * i * this.vertexCount, this.vertexCount);
       if (map.name in paints) values.set(paints[map.name].subarray(0, this.vertexCount));
-      else values.fill(map.fallback);
+      else values.fill(map.default_value);
     });
     return pointer;
   }
@@ -470,7 +470,7 @@ function parameterValues(method, settings) {
   for (const name of Object.keys(settings))
     if (!method.params.some((p) => p.name === name))
       throw new SuppleError(`${method.name} has no parameter "${name}": ${method.params.map((p) => p.name).join(', ')}.`);
-  return method.params.map((p) => (p.name in settings ? parameterValue(p, settings[p.name]) : p.fallback));
+  return method.params.map((p) => (p.name in settings ? parameterValue(p, settings[p.name]) : p.default_value));
 }
 
 function asBytes(data) {

@@ -213,7 +213,7 @@ const char *SUP_WEB(sup_web_param_text)(int32_t method, int32_t param, int32_t w
 void SUP_WEB(sup_web_param_numbers)(int32_t method, int32_t param, double numbers[5])
 {
     const sup_param *p = &sup_method_at(method)->params[param];
-    double all[5] = {(double)p->type, p->minimum, p->maximum, p->fallback, p->live};
+    double all[5] = {(double)p->type, p->minimum, p->maximum, p->default_value, p->live};
     memcpy(numbers, all, sizeof all);
 }
 
@@ -247,7 +247,7 @@ const char *SUP_WEB(sup_web_map_text)(int32_t method, int32_t map, int32_t which
 void SUP_WEB(sup_web_map_numbers)(int32_t method, int32_t map, double numbers[4])
 {
     const sup_map *m = &sup_method_at(method)->maps[map];
-    double all[4] = {m->minimum, m->maximum, m->fallback, m->live};
+    double all[4] = {m->minimum, m->maximum, m->default_value, m->live};
     memcpy(numbers, all, sizeof all);
 }
 

@@ -303,7 +303,7 @@ static sup_result bind_paint(binding *b, sup_error *error)
     }
     for (int32_t map = 0; map < SUP_POSITION_MAP_COUNT; map++) {
         for (int64_t i = 0; i < rows; i++)
-            painted[SUP_POSITION_MAP_COUNT * i + map] = sup_position_maps[map].fallback;
+            painted[SUP_POSITION_MAP_COUNT * i + map] = sup_position_maps[map].default_value;
         if (b->input->maps != NULL && b->input->maps[map] != NULL)
             sup_position_paint_rows(rows, vertex, weight, map, b->input->maps[map], painted);
     }

@@ -29,7 +29,7 @@ static int32_t shown_vertex(const sup_bind_input *input, const sup_simulated_sur
 /* The value of a map at a simulated vertex. */
 static float painted(const sup_bind_input *input, const sup_simulated_surface *s, int map, int32_t v)
 {
-    if (input->maps == NULL || input->maps[map] == NULL) return sup_projective_maps[map].fallback;
+    if (input->maps == NULL || input->maps[map] == NULL) return sup_projective_maps[map].default_value;
     return input->maps[map][shown_vertex(input, s, v)];
 }
 

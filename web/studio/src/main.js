@@ -183,9 +183,9 @@ async function become(view, method, settings) {
   const { params, maps } = methods.find((m) => m.name === method), painted = paints[method] ?? {};
   const changed = params.filter((p) => view.settings[p.name] !== settings[p.name]), stroked = maps.filter((m) => view.paints[m.name] !== painted[m.name]);
   if (view.method !== method || changed.some((p) => !p.live) || stroked.some((m) => !m.live)) return view.bind(method, settings, painted, posed());
-  for (const p of changed) await view.engine.call('set', { name: p.name, value: settings[p.name] ?? (p.type === 'choice' ? p.choices[p.fallback] : p.fallback) });
+  for (const p of changed) await view.engine.call('set', { name: p.name, value: settings[p.name] ?? (p.type === 'choice' ? p.choices[p.default_value] : p.default_value) });
   try {
-    for (const m of stroked) await view.engine.call('paint', { map: m.name, values: painted[m.name] ?? new Float32Array(view.info.vertexCount).fill(m.fallback) });
+    for (const m of stroked) await view.engine.call('paint', { map: m.name, values: painted[m.name] ?? new Float32Array(view.info.vertexCount).fill(m.default_value) });
   } catch {
     return view.bind(method, settings, painted, posed()); // bound rigid: it cannot be freed while it moves
   }

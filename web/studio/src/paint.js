@@ -51,7 +51,7 @@ export class Painter {
 
   // A dab of the brush at a place: values within its size go to the brush's value, less towards its rim.
   dab(view, point, values, normal = null) {
-    const { positions, normals } = view, radius = this.size * view.size, value = this.erase ? this.map.fallback : this.value;
+    const { positions, normals } = view, radius = this.size * view.size, value = this.erase ? this.map.default_value : this.value;
     for (let v = 0; v < values.length; v++) {
       const away = Math.hypot(positions[3 * v] - point.x, positions[3 * v + 1] - point.y, positions[3 * v + 2] - point.z) / radius;
       if (away >= 1) continue;
@@ -64,7 +64,7 @@ export class Painter {
 
   // The values of the map as they are, as a copy to paint on.
   start(view) {
-    return view.paints[this.map.name]?.slice() ?? new Float32Array(view.info.vertexCount).fill(this.map.fallback);
+    return view.paints[this.map.name]?.slice() ?? new Float32Array(view.info.vertexCount).fill(this.map.default_value);
   }
 
   #begin(event) {

@@ -5,7 +5,7 @@ export function methodPanel(methods, view, on) {
   const method = methods.find((m) => m.name === view.method) ?? methods[0];
   const choose = select(methods.map((m) => m.name), method.name, (name) => on.method(name));
   choose.dataset.role = 'method';
-  const rows = method.params.map((param) => row(param, view.settings[param.name] ?? fallback(param), (value) => (param.live ? on.live : on.rebind)(param.name, value)));
+  const rows = method.params.map((param) => row(param, view.settings[param.name] ?? default_value(param), (value) => (param.live ? on.live : on.rebind)(param.name, value)));
   return { chooser: [labelled('Method', choose), element('p', {}, method.summary)], rows };
 }
 
@@ -54,8 +54,8 @@ function show(param, value) {
   return param.type === 'int' ? String(value) : Number(value).toPrecision(3);
 }
 
-function fallback(param) {
-  return param.type === 'choice' ? param.choices[param.fallback] : param.type === 'bool' ? param.fallback !== 0 : param.fallback;
+function default_value(param) {
+  return param.type === 'choice' ? param.choices[param.default_value] : param.type === 'bool' ? param.default_value !== 0 : param.default_value;
 }
 
 export function heading(text) {

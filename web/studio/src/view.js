@@ -169,9 +169,9 @@ function shade(colour, ratio) {
 }
 
 // White where nothing is painted, red towards the map's maximum, blue towards its minimum.
-function shadePaint(colour, { minimum, maximum, fallback }, value) {
-  const share = value > fallback ? (value - fallback) / (maximum - fallback) : (fallback - value) / (fallback - minimum || 1);
-  colour.set(1, 1, 1).lerp(value > fallback ? RED : BLUE, Math.min(1, Math.sqrt(Math.max(0, share))));
+function shadePaint(colour, { minimum, maximum, default_value }, value) {
+  const share = value > default_value ? (value - default_value) / (maximum - default_value) : (default_value - value) / (default_value - minimum || 1);
+  colour.set(1, 1, 1).lerp(value > default_value ? RED : BLUE, Math.min(1, Math.sqrt(Math.max(0, share))));
 }
 
 function diagonal(positions) {
