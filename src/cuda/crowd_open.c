@@ -495,7 +495,7 @@ static sup_result open_state(sup_crowd *crowd, sup_error *error)
     for (int32_t i = 0; i < SUP_COUNT(skins); i++)
         *skins[i] = up(&u, NULL, skin, four);
     st->calm = up(&u, NULL, vector, four);
-    st->calm_rows = sup_gpu_calm_rows(s);
+    st->calm_rows = sup_gpu_rest_damping_sums(s);
     st->calm_ways = up(&u, NULL, n * st->calm_rows, sizeof(double));
     st->stepped = up(&u, NULL, n * crowd->joint_count, 12 * sizeof(float));
     st->carry = up(&u, NULL, n * crowd->joint_count, 12 * sizeof(float));

@@ -92,7 +92,7 @@ typedef struct sup_gpu_progress {
     uint32_t trembled;  /* and in the last window of steps (projective_step.c) */
     int32_t rows;       /* contacts of this step */
     int32_t pushing;    /* of them, those that pushed at its end */
-    float calm_part;    /* of sup_calm (rest_damping.h), */
+    float calm_part;    /* of sup_rest_damping (rest_damping.h), */
     float calm_mean;    /* the same */
     uint32_t trembles;  /* 1: a vertex goes no more than half its way (rest_damping.c) */
     uint32_t stirs;     /* 1: flesh that settles has not come to rest */
@@ -255,7 +255,7 @@ typedef struct sup_gpu_body {
 int sup_gpu_prepare(const sup_gpu_system *system, const sup_gpu_state *state, const sup_gpu_body *body,
                     const float *joints, void *stream);
 /* After it: flesh that stands is calmed (rest_damping.h), the simulated skin; what was solved for is now. */
-int32_t sup_gpu_calm_rows(const sup_gpu_system *system);
+int32_t sup_gpu_rest_damping_sums(const sup_gpu_system *system);
 int sup_gpu_finish(const sup_gpu_system *system, const sup_gpu_state *state, const sup_gpu_body *body,
                    const float *joints, void *stream);
 /* The skin of the last step, carried on by the joints to where they are now, into `carried`: for frames between steps and

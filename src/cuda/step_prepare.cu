@@ -356,7 +356,7 @@ extern "C" int sup_gpu_prepare(const sup_gpu_system *system, const sup_gpu_state
     return (int)cudaGetLastError();
 }
 
-extern "C" int32_t sup_gpu_calm_rows(const sup_gpu_system *system)
+extern "C" int32_t sup_gpu_rest_damping_sums(const sup_gpu_system *system)
 {
     return (system->skin_count + system->inner_count + THREADS - 1) / THREADS;
 }

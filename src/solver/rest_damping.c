@@ -13,16 +13,16 @@ static const float ROUSED = 3e-5f;
 /* Mean way, in sizes, below which flesh that touches and trembles is stopped; and what that leaves in a step. */
 static const float QUIET = 1e-5f, STOP = 0.8f;
 
-void sup_calm_begin(const sup_system *system, sup_calm *calm, sup_calm_vertex *vertices)
+void sup_rest_damping_begin(const sup_system *system, sup_rest_damping *calm, sup_rest_damping_vertex *vertices)
 {
     calm->part = 1.0f;
     calm->mean = ROUSED;
     for (int32_t i = 0; i < system->unknown_count; i++)
-        vertices[i] = (sup_calm_vertex){.share = 1.0f};
+        vertices[i] = (sup_rest_damping_vertex){.share = 1.0f};
 }
 
 /* Returns the length of the way that was asked for. `turned`: square of the least way that turns. */
-static float shorten(const float *before, float *now, float part, float least_share, float turned, sup_calm_vertex *v)
+static float shorten(const float *before, float *now, float part, float least_share, float turned, sup_rest_damping_vertex *v)
 {
     float turn = 0.0f, square = 0.0f, way[3];
     for (int k = 0; k < 3; k++) {
@@ -42,8 +42,8 @@ static float shorten(const float *before, float *now, float part, float least_sh
     return sqrtf(square);
 }
 
-void sup_calm_step(const sup_system *system, const float *before, float *now, bool touches, sup_calm *calm,
-                   sup_calm_vertex *vertices)
+void sup_rest_damping_step(const sup_system *system, const float *before, float *now, bool touches, sup_rest_damping *calm,
+                   sup_rest_damping_vertex *vertices)
 {
     float turned = LEAST_WAY * LEAST_WAY * system->size * system->size;
     float least = touches ? fminf(1.0f, calm->mean / ROUSED) : 1.0f;

@@ -12,20 +12,20 @@
 
 #include "solver/system.h"
 
-typedef struct sup_calm_vertex {
+typedef struct sup_rest_damping_vertex {
     float way[3]; /* that the last step asked for */
     float share;  /* of the way that it goes */
-} sup_calm_vertex;
+} sup_rest_damping_vertex;
 
-typedef struct sup_calm {
+typedef struct sup_rest_damping {
     float part; /* of their ways that all go */
     float mean; /* of the ways that the last step asked for, sizes */
-} sup_calm;
+} sup_rest_damping;
 
 /* The skeleton has come to stand: all go their ways. `vertices` [unknown_count]. */
-void sup_calm_begin(const sup_system *system, sup_calm *calm, sup_calm_vertex *vertices);
+void sup_rest_damping_begin(const sup_system *system, sup_rest_damping *calm, sup_rest_damping_vertex *vertices);
 /* A step from `before` to `now` [place*4]: shortens its ways, in `now`. `touches`: rows of contact push. */
-void sup_calm_step(const sup_system *system, const float *before, float *now, bool touches, sup_calm *calm,
-                   sup_calm_vertex *vertices);
+void sup_rest_damping_step(const sup_system *system, const float *before, float *now, bool touches, sup_rest_damping *calm,
+                   sup_rest_damping_vertex *vertices);
 
 #endif

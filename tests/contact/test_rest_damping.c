@@ -10,8 +10,8 @@ enum { COUNT = 1000 };
 
 typedef struct flesh {
     sup_system system;
-    sup_calm calm;
-    sup_calm_vertex vertices[COUNT];
+    sup_rest_damping calm;
+    sup_rest_damping_vertex vertices[COUNT];
     float before[4 * COUNT], now[4 * COUNT];
 } flesh;
 
@@ -20,7 +20,7 @@ static flesh *flesh_make(float size)
     flesh *f = calloc(1, sizeof *f);
     f->system.unknown_count = COUNT;
     f->system.size = size;
-    sup_calm_begin(&f->system, &f->calm, f->vertices);
+    sup_rest_damping_begin(&f->system, &f->calm, f->vertices);
     return f;
 }
 
@@ -30,7 +30,7 @@ static double ask(flesh *f, int32_t many, double way, bool touches)
     memcpy(f->before, f->now, sizeof f->now);
     for (int32_t v = 0; v < many; v++)
         f->now[4 * v] += (float)(way * (double)f->system.size);
-    sup_calm_step(&f->system, f->before, f->now, touches, &f->calm, f->vertices);
+    sup_rest_damping_step(&f->system, f->before, f->now, touches, &f->calm, f->vertices);
     return ((double)f->now[0] - (double)f->before[0]) / (double)f->system.size;
 }
 

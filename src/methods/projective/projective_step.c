@@ -73,7 +73,7 @@ typedef struct projective_state {
     double behind;                             /* seconds that the last step is behind the frame, in [0, step) */
     double energy;                             /* objective at the end of the last step */
     int32_t still;                             /* steps since the skeleton moved or a parameter changed */
-    sup_calm calm;                             /* from STILL_EASE on */
+    sup_rest_damping calm;                             /* from STILL_EASE on */
     int32_t touching;                          /* contacts that pushed in the last step */
     double values[SUP_PROJECTIVE_PARAM_COUNT]; /* parameters of the last frame */
     uint32_t things;                           /* list of colliders of the last frame, 0 for none */
@@ -121,7 +121,7 @@ static layout layout_of(const sup_projective_view *view, const sup_model *model,
     at.touch = place(&size, sup_touch_state_size(view->system.skin_count));
     at.touches = place(&size, (size_t)view->system.skin_count * sizeof(sup_touch));
     at.contacts = place(&size, (size_t)most_contacts(view) * sizeof(sup_contact));
-    at.calm = place(&size, (size_t)view->system.unknown_count * sizeof(sup_calm_vertex));
+    at.calm = place(&size, (size_t)view->system.unknown_count * sizeof(sup_rest_damping_vertex));
     at.offset = place(&size, (size_t)view->part.vertex_count * 3 * sizeof(float));
     at.ends = place(&size, (size_t)view->anchors.piece_count * 6 * sizeof(float));
     at.linear = place(&size, sup_method_linear.state_size(model, context));
@@ -576,9 +576,9 @@ static void calm_flesh(projective_state *s)
     const sup_system *system = &s->view.system;
     const float *before;
     if (s->still < STILL_EASE) return;
-    if (s->still == STILL_EASE) sup_calm_begin(system, &s->calm, at(s, s->at.calm));
+    if (s->still == STILL_EASE) sup_rest_damping_begin(system, &s->calm, at(s, s->at.calm));
     float *now = sup_solver_step_ends(system, at(s, s->at.solver), &before);
-    sup_calm_step(system, before, now, s->touching > 0, &s->calm, at(s, s->at.calm));
+    sup_rest_damping_step(system, before, now, s->touching > 0, &s->calm, at(s, s->at.calm));
 }
 
 /* One step of the simulation from part t0 to part t1 of the frame, the joints where they are at its end. */
