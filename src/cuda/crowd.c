@@ -433,7 +433,7 @@ static sup_gpu_state state_range(const sup_crowd *crowd, int32_t begin, int32_t 
     sup_gpu_four **vectors[] = {&st.x[0],     &st.x[1],     &st.iterate[0], &st.iterate[1], &st.iterate[2],
                                 &st.guess,    &st.miss,     &st.inertial,   &st.push,       &st.calm,
                                 &st.gradient, &st.residual, &st.search,     &st.image,      &st.product};
-    sup_gpu_four **skins[] = {&st.skin[0], &st.skin[1], &st.window, &st.leashed, &st.carried};
+    sup_gpu_four **skins[] = {&st.skin[0], &st.skin[1], &st.window, &st.limited, &st.carried};
     st.count = end - begin;
     st.orders = crowd->settle_orders + n;
     st.progress += n;

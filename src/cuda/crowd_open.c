@@ -491,7 +491,7 @@ static sup_result open_state(sup_crowd *crowd, sup_error *error)
     st->bend = up(&u, NULL, n * s->anchor_count, four);
     st->feet = up(&u, NULL, vector + n * s->anchor_count, four);
     st->seat_volume = up(&u, NULL, n * s->seat_count, sizeof(double));
-    sup_gpu_four **skins[] = {&st->skin[0], &st->skin[1], &st->window, &st->leashed, &st->carried};
+    sup_gpu_four **skins[] = {&st->skin[0], &st->skin[1], &st->window, &st->limited, &st->carried};
     for (int32_t i = 0; i < SUP_COUNT(skins); i++)
         *skins[i] = up(&u, NULL, skin, four);
     st->calm = up(&u, NULL, vector, four);
@@ -621,7 +621,7 @@ static sup_result open_body(sup_crowd *crowd, const sup_projective_view *view, c
         .start_rest = up(&u, view->start_rest, s->skin_count, 3 * sizeof(float)),
         .foot_bone = feet ? up(&u, s->foot_bone, s->skin_count, sizeof(int32_t)) : NULL,
         .foot_along = feet ? up(&u, s->foot_along, s->skin_count, sizeof(float)) : NULL,
-        .leash = spread_list(&u, s->skin_count, view->leash_count, view->leash_vertex, view->leash_length),
+        .velocity_limit = spread_list(&u, s->skin_count, view->velocity_limit_count, view->velocity_limit_vertex, view->velocity_limit_length),
         .rigid = spread_list(&u, s->skin_count, view->rigid_count, view->rigid_vertex, view->rigid_share),
         .joint_count = view->joint_count,
         .piece_count = view->anchors.piece_count,

@@ -172,7 +172,7 @@ typedef struct sup_gpu_state {
     sup_gpu_four *iterate[3];     /* the same count, */
     sup_gpu_four *inertial, *guess, *miss;
     sup_gpu_four *direction[SUP_GPU_HISTORY];
-    sup_gpu_four *push;       /* the same count: what leashes add to the prediction */
+    sup_gpu_four *push;       /* the same count: what velocity limits add to the prediction */
     sup_gpu_four *y;          /* [count*interior_count] */
     sup_gpu_four *slot;       /* [count*slot_count] what parts leave to the top: gradient + A_tp y_p */
     float *rhs;               /* [groups of SUP_GPU_TOP_LOCKSTEP][top_stride][3*SUP_GPU_TOP_LOCKSTEP] in crowds */
@@ -185,7 +185,7 @@ typedef struct sup_gpu_state {
     int32_t sum_rows;         /* parts, then blocks of the top */
     sup_gpu_four *skin[2];    /* [count*skin_count] the simulated skin now and before, as x */
     sup_gpu_four *window;     /* [count*skin_count] at the begin of a window of steps */
-    sup_gpu_four *leashed;    /* [count*skin_count] by linear blending, at the last step */
+    sup_gpu_four *limited;    /* [count*skin_count] by linear blending, at the last step */
     sup_gpu_four *carried;    /* [count*skin_count] the skin, carried on to where the joints are */
     sup_gpu_four *calm; /* [count*unknown_count] way that the last step asked for, and the share of it that is gone */
     double *calm_ways;  /* [count*calm_rows] lengths of those ways */
@@ -236,7 +236,7 @@ int sup_gpu_step(const sup_gpu_system *system, const sup_gpu_state *state, int32
 /* Forgets momentum: now becomes before, the guess and the anchors before as well. */
 int sup_gpu_still(const sup_gpu_system *system, const sup_gpu_state *state, void *stream);
 
-/* The simulated skin and its bones: linear blending, leashes, rigid regions (projective_step.c). */
+/* The simulated skin and its bones: linear blending, velocity limits, rigid regions (projective_step.c). */
 typedef struct sup_gpu_body {
     const float *rest;          /* [unknown_count*3] */
     const int32_t *start_joint; /* [skin_count*4] */
@@ -244,13 +244,13 @@ typedef struct sup_gpu_body {
     const float *start_rest;    /* [skin_count*3] */
     const int32_t *foot_bone;   /* [skin_count] NULL without volume */
     const float *foot_along;    /* [skin_count] */
-    const float *leash;         /* [skin_count] length, 0 for none; NULL: no leashes */
+    const float *velocity_limit;         /* [skin_count] length, 0 for none; NULL: no velocity limits */
     const float *rigid;         /* [skin_count] share of linear blending; NULL: none */
     int32_t joint_count, piece_count;
     const float *ends; /* [count*piece_count*8] of the pieces in the pose */
 } sup_gpu_body;
 
-/* Before a step, after sup_gpu_wake and with the anchors' kernel before it: feet, leashes and skin that is given. `joints`
+/* Before a step, after sup_gpu_wake and with the anchors' kernel before it: feet, velocity limits and skin that is given. `joints`
  * [count*joint_count*12]. */
 int sup_gpu_prepare(const sup_gpu_system *system, const sup_gpu_state *state, const sup_gpu_body *body,
                     const float *joints, void *stream);

@@ -1,6 +1,6 @@
 /* step_prepare.cu - the simulated skin and its bones around a step: methods/projective/projective_step.c on the device.
  *
- * Before a step: feet on the bone lines, leashes, skin that follows linear blending. After it: flesh that stands is calmed (rest_damping.c), and
+ * Before a step: feet on the bone lines, velocity limits, skin that follows linear blending. After it: flesh that stands is calmed (rest_damping.c), and
  * the skin, mixed with linear blending where it is rigid. And the way that joints went since the last step. */
 #include "cuda/blend.cuh"
 #include "cuda/launch.cuh"
@@ -17,7 +17,7 @@ static __device__ float largest(float4 a)
 
 /* --- Before a step --- */
 
-/* Feet, leashes, and skin that is given as anchors before the bases'. */
+/* Feet, velocity limits, and skin that is given as anchors before the bases'. */
 __global__ void __launch_bounds__(THREADS)
     prepare_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st,
                    const __grid_constant__ sup_gpu_body body, const float *all_joints)
@@ -42,14 +42,14 @@ __global__ void __launch_bounds__(THREADS)
         st.bend[at] = minus(minus(now, last), minus(last, older));
         return;
     }
-    float length = body.leash != NULL ? body.leash[v] : 0.0f;
+    float length = body.velocity_limit != NULL ? body.velocity_limit[v] : 0.0f;
     if (!(length > 0.0f)) return;
-    /* Momentum may not take flesh further away from its bones than the leash is long. */
-    float4 blended = blend_vertex(body, joints, v), went = minus(blended, st.leashed[skin]);
+    /* Momentum may not take flesh further away from its bones than the velocity limit is long. */
+    float4 blended = blend_vertex(body, joints, v), went = minus(blended, st.limited[skin]);
     float4 moved = minus(st.skin[p.phase & 1][skin], st.skin[1 - (p.phase & 1)][skin]);
     float4 apart = add_scaled(make_float4(-went.x, -went.y, -went.z, 0.0f), 1.0f - p.damping, moved);
     float square = dot(apart, apart), cut = square > length * length ? length / sqrtf(square) - 1.0f : 0.0f;
-    st.leashed[skin] = blended;
+    st.limited[skin] = blended;
     st.push[(size_t)character * s.unknown_count + place] = make_float4(cut * apart.x, cut * apart.y, cut * apart.z, 0.0f);
 }
 
@@ -277,7 +277,7 @@ __global__ void blend_kernel(const __grid_constant__ sup_gpu_system s, const __g
     if (v >= s.skin_count) return;
     float4 blended = blend_vertex(body, joints + (size_t)character * body.joint_count * 12, v);
     size_t skin = (size_t)character * s.skin_count + v;
-    st.leashed[skin] = blended;
+    st.limited[skin] = blended;
     for (int r = v; r < s.row_count; r += s.skin_count)
         st.pair[(size_t)character * s.row_count + r] = -1;
     if (st.touched != NULL) st.touched[skin] = -1;

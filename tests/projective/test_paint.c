@@ -156,7 +156,7 @@ TEST(painted_stiffness_is_stiffness)
 {
     double soft = sag(0.2, "gravity=9.81"), usual = sag(1.0, "gravity=9.81"), firm = sag(5.0, "gravity=9.81");
     CHECK_MSG(soft > 3.0 * usual && usual > 3.0 * firm && firm > 0.0, "%.5f %.5f %.5f", soft, usual, firm);
-    /* The parameter and the map mean the same, but for the floor under slow swings and the leash. */
+    /* The parameter and the map mean the same, but for the floor under slow swings and the velocity limit. */
     CHECK_NEAR(sag(1.0, "gravity=9.81 stiffness=5"), firm, 0.05 * firm);
 }
 
@@ -202,7 +202,7 @@ TEST(violent_motion_does_not_tear_flesh_off)
     actor_close(&a);
 }
 
-/* The leash must not still what is not violent: a walk is not the walk of the static solve. */
+/* The velocity limit must not still what is not violent: a walk is not the walk of the static solve. */
 TEST(usual_motion_still_swings)
 {
     actor a = actor_open(actor_scene("human", 0.25), "", 2),

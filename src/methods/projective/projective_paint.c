@@ -5,7 +5,7 @@
  * seen. Free flesh is shaped by the bones, but its bases are unknowns as those on cones are, and go deeper.
  *
  * Beyond the thesis: momentum must not tear flesh off its bones. Flesh that swings slower than that of the authors'
- * human is made firmer (tissue_attach.c), and all slow flesh gets a leash (projective_step.c). */
+ * human is made firmer (tissue_attach.c), and all slow flesh gets a velocity limit (projective_step.c). */
 #include "methods/projective/projective_paint.h"
 
 #include "contact/rest_contact.h"
@@ -17,7 +17,7 @@ static const float free_from = 0.5f;
 static const double slowest_hertz = 2.2;
 /* How far momentum may take flesh from where its bones are, of its thickness; and which flesh is too quick ever to get
  * there: under an acceleration of 1 a step squared its deflection is less than this. */
-static const double leash_reach = 0.5, quick = 0.02;
+static const double velocity_limit_reach = 0.5, quick = 0.02;
 static const double firmest = 1e4; /* times the tissue's own */
 
 /* The shown vertex whose paint counts for a simulated one. */
@@ -134,9 +134,9 @@ static sup_result stiffen(const sup_bind_input *input, const sup_simulated_surfa
     return SUP_OK;
 }
 
-/* The leash of a vertex. With u its deflection under an acceleration of one unit a step squared, flesh whose momentum
+/* The velocity limit of a vertex. With u its deflection under an acceleration of one unit a step squared, flesh whose momentum
  * takes it r away in every step ends at a deflection of r u: the limit of the deflection gives that of r. 0: none. */
-static double leash_length(const sup_bind_input *input, const sup_simulated_surface *surface, const sup_tissue *tissue,
+static double velocity_limit_length(const sup_bind_input *input, const sup_simulated_surface *surface, const sup_tissue *tissue,
                            const sup_projective_painted *paint, int32_t v)
 {
     const double *values = input->values;
@@ -145,22 +145,22 @@ static double leash_length(const sup_bind_input *input, const sup_simulated_surf
     double u = paint->swing[v] * mass / firm / (step * step);
     bool freed = painted(input, surface, SUP_PROJECTIVE_MAP_FREE, v) > 0.0f;
     if (freed || paint->fixed[v] != 0 || u < quick || values[SUP_PROJECTIVE_DYNAMIC] == 0.0) return 0.0;
-    return leash_reach * sup_v3_distance(sup_tissue_point(tissue->skin, v), sup_tissue_point(tissue->base, v)) / u;
+    return velocity_limit_reach * sup_v3_distance(sup_tissue_point(tissue->skin, v), sup_tissue_point(tissue->base, v)) / u;
 }
 
-static sup_result store_leashes(const sup_bind_input *input, const sup_simulated_surface *surface,
+static sup_result store_velocity_limits(const sup_bind_input *input, const sup_simulated_surface *surface,
                                 const sup_tissue *tissue, const sup_projective_painted *paint,
                                 sup_model_builder *builder, sup_error *error)
 {
     int32_t count = 0;
     for (int32_t v = 0; v < tissue->skin_count; v++)
-        count += leash_length(input, surface, tissue, paint, v) > 0.0;
-    int32_t *vertex = sup_model_add(builder, SUP_PROJECTIVE_LEASH_VERTEX, SUP_ARRAY_INT32, count);
-    float *length = sup_model_add(builder, SUP_PROJECTIVE_LEASH_LENGTH, SUP_ARRAY_FLOAT, count);
-    if (vertex == NULL || length == NULL) return sup_fail_memory(error, "the leashes");
+        count += velocity_limit_length(input, surface, tissue, paint, v) > 0.0;
+    int32_t *vertex = sup_model_add(builder, SUP_PROJECTIVE_VELOCITY_LIMIT_VERTEX, SUP_ARRAY_INT32, count);
+    float *length = sup_model_add(builder, SUP_PROJECTIVE_VELOCITY_LIMIT_LENGTH, SUP_ARRAY_FLOAT, count);
+    if (vertex == NULL || length == NULL) return sup_fail_memory(error, "the velocity limits");
     count = 0;
     for (int32_t v = 0; v < tissue->skin_count; v++) {
-        double here = leash_length(input, surface, tissue, paint, v);
+        double here = velocity_limit_length(input, surface, tissue, paint, v);
         if (!(here > 0.0)) continue;
         vertex[count] = v;
         length[count++] = fmaxf((float)here, 1e-30f);
@@ -207,7 +207,7 @@ sup_result sup_projective_paint_bind(const sup_bind_input *input, const sup_simu
     if (result == SUP_OK) result = hold(input, surface, skeleton, tissue, paint, error);
     if (result == SUP_OK) result = stiffen(input, surface, tissue, arena, paint, error);
     if (result == SUP_OK) result = store(input, surface, tissue->skin_count, paint, builder, error);
-    return result == SUP_OK ? store_leashes(input, surface, tissue, paint, builder, error) : result;
+    return result == SUP_OK ? store_velocity_limits(input, surface, tissue, paint, builder, error) : result;
 }
 
 sup_result sup_projective_paint_live(const sup_model *model, const sup_projective_view *view, const float *values,

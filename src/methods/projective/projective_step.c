@@ -59,8 +59,8 @@ typedef struct layout {
     size_t skin[2];  /* float4 [skin_count]: last step, the one before */
     size_t shown;    /* float4 [skin_count] carried on to now */
     size_t window;   /* float4 [skin_count] at the begin of a window of hardly_moves */
-    size_t leashed;  /* float3 [leash_count] by linear blending, at the last step */
-    size_t force;    /* float3 [skin_count] of the leashes */
+    size_t limited;  /* float3 [velocity_limit_count] by linear blending, at the last step */
+    size_t force;    /* float3 [skin_count] of the velocity limits */
     size_t rigid[2]; /* int32 and float [skin_count] of the view's rigid_vertex and rigid_share */
     size_t upsample, anchors, anchor_state, solver, detect, touch, touches, contacts, calm, offset, ends, linear, part,
         held, size;
@@ -109,7 +109,7 @@ static layout layout_of(const sup_projective_view *view, const sup_model *model,
         at.skin[i] = place(&size, skin);
     at.shown = place(&size, skin);
     at.window = place(&size, skin);
-    at.leashed = place(&size, (size_t)view->leash_count * 3 * sizeof(float));
+    at.limited = place(&size, (size_t)view->velocity_limit_count * 3 * sizeof(float));
     at.force = place(&size, (size_t)view->system.skin_count * 3 * sizeof(float));
     for (int i = 0; i < SUP_COUNT(at.rigid); i++)
         at.rigid[i] = place(&size, (size_t)view->system.skin_count * sizeof(float));
@@ -198,7 +198,7 @@ static void follow_root(projective_state *s, const sup_pose *pose)
 {
     float shift[3];
     if (!choose_origin(s, pose, shift)) return;
-    float *skin = at(s, s->at.skin[0]), *skin_before = at(s, s->at.skin[1]), *leashed = at(s, s->at.leashed);
+    float *skin = at(s, s->at.skin[0]), *skin_before = at(s, s->at.skin[1]), *limited = at(s, s->at.limited);
     sup_mat34 *before = at(s, s->at.joints[0]), *stepped = at(s, s->at.joints[2]);
     sup_solver_shift(&s->view.system, at(s, s->at.solver), shift);
     for (int k = 0; k < 3; k++) {
@@ -206,8 +206,8 @@ static void follow_root(projective_state *s, const sup_pose *pose)
             skin[4 * (size_t)v + (size_t)k] += shift[k];
             skin_before[4 * (size_t)v + (size_t)k] += shift[k];
         }
-        for (int32_t i = 0; i < s->view.leash_count; i++)
-            leashed[3 * (size_t)i + (size_t)k] += shift[k];
+        for (int32_t i = 0; i < s->view.velocity_limit_count; i++)
+            limited[3 * (size_t)i + (size_t)k] += shift[k];
         for (int32_t j = 0; j < s->view.joint_count; j++) {
             before[j].m[4 * k + 3] += shift[k];
             stepped[j].m[4 * k + 3] += shift[k];
@@ -269,30 +269,30 @@ static void keep_skin(projective_state *s, const sup_mat34 *joints)
     take_skin(s, joints);
 }
 
-typedef struct leash_work {
+typedef struct velocity_limit_work {
     projective_state *state;
     const sup_mat34 *joints;
     float keep; /* mu of eq. 2.14 */
-} leash_work;
+} velocity_limit_work;
 
 static void pull_some(void *work, int32_t begin, int32_t end, int32_t worker)
 {
-    const leash_work *w = work;
+    const velocity_limit_work *w = work;
     projective_state *s = w->state;
     const sup_projective_view *view = &s->view;
     const float *now = at(s, s->at.skin[0]), *before = at(s, s->at.skin[1]);
-    float *leashed = at(s, s->at.leashed), *force = at(s, s->at.force);
+    float *limited = at(s, s->at.limited), *force = at(s, s->at.force);
     SUP_UNUSED(worker);
     for (int32_t i = begin; i < end; i++) {
-        size_t v = (size_t)view->leash_vertex[i];
-        float blended[3], rel[3], square = 0.0f, length = view->leash_length[i];
-        blend_vertex(view, w->joints, view->leash_vertex[i], blended);
+        size_t v = (size_t)view->velocity_limit_vertex[i];
+        float blended[3], rel[3], square = 0.0f, length = view->velocity_limit_length[i];
+        blend_vertex(view, w->joints, view->velocity_limit_vertex[i], blended);
         for (int k = 0; k < 3; k++) {
             rel[k] = w->keep * (now[4 * v + (size_t)k] - before[4 * v + (size_t)k]) -
-                     (blended[k] - leashed[3 * (size_t)i + (size_t)k]);
+                     (blended[k] - limited[3 * (size_t)i + (size_t)k]);
             square += rel[k] * rel[k];
         }
-        memcpy(leashed + 3 * (size_t)i, blended, sizeof blended);
+        memcpy(limited + 3 * (size_t)i, blended, sizeof blended);
         bool taut = square > length * length;
         float cut = taut ? (length / sqrtf(square) - 1.0f) * view->system.mass[view->system.place[v]] : 0.0f;
         for (int k = 0; k < 3; k++)
@@ -301,14 +301,14 @@ static void pull_some(void *work, int32_t begin, int32_t end, int32_t worker)
 }
 
 /* Momentum takes flesh away from its bones: x + mu (x - x_before) against x + c, c the way that linear blending goes in
- * this step. Their difference is cut to the leash's length by a force. What goes with its bones, and every swing that is
+ * this step. Their difference is cut to the velocity limit's length by a force. What goes with its bones, and every swing that is
  * not violent, is as it would be without. */
-static const float *pull_leashes(projective_state *s, const sup_step_input *input, const sup_mat34 *joints,
+static const float *pull_velocity_limits(projective_state *s, const sup_step_input *input, const sup_mat34 *joints,
                                  float damping)
 {
-    leash_work work = {s, joints, 1.0f - damping};
-    if (s->view.leash_count == 0) return NULL;
-    sup_parallel(input->context, s->view.leash_count, BLEND_GRAIN, pull_some, &work);
+    velocity_limit_work work = {s, joints, 1.0f - damping};
+    if (s->view.velocity_limit_count == 0) return NULL;
+    sup_parallel(input->context, s->view.velocity_limit_count, BLEND_GRAIN, pull_some, &work);
     return at(s, s->at.force);
 }
 
@@ -416,8 +416,8 @@ static sup_result put_at_rest(projective_state *s, const sup_step_input *input)
     evaluate_anchors(s, context, now);
     for (int32_t v = 0; v < s->view.system.skin_count; v++)
         blend_vertex(&s->view, now, v, start + 3 * (size_t)v);
-    for (int32_t i = 0; i < s->view.leash_count; i++)
-        blend_vertex(&s->view, now, s->view.leash_vertex[i], (float *)at(s, s->at.leashed) + 3 * (size_t)i);
+    for (int32_t i = 0; i < s->view.velocity_limit_count; i++)
+        blend_vertex(&s->view, now, s->view.velocity_limit_vertex[i], (float *)at(s, s->at.limited) + 3 * (size_t)i);
     sup_detect_reset(&s->view.detect, at(s, s->at.detect));
     sup_touch_reset(s->view.system.skin_count, at(s, s->at.touch));
     sup_result result =
@@ -591,8 +591,8 @@ static sup_result simulate(projective_state *s, const sup_step_input *input, dou
     evaluate_anchors(s, input->context, joints);
     stage_over(input, "anchors");
     float damping = damping_of(s, input);
-    const float *force = pull_leashes(s, input, joints, damping);
-    stage_over(input, "leashes");
+    const float *force = pull_velocity_limits(s, input, joints, damping);
+    stage_over(input, "velocity limits");
     int32_t contact_count = find_contacts(s, input, t0, t1);
     stage_over(input, "contacts");
     sup_solver_input solver = {.anchors = at(s, s->at.anchors),

@@ -66,18 +66,18 @@ static sup_result open_rigid(const sup_model *model, sup_projective_view *view, 
     return SUP_OK;
 }
 
-static sup_result open_leash(const sup_model *model, sup_projective_view *view, sup_error *error)
+static sup_result open_velocity_limit(const sup_model *model, sup_projective_view *view, sup_error *error)
 {
-    int64_t count = sup_model_array_count(model, SUP_PROJECTIVE_LEASH_VERTEX);
-    view->leash_vertex = sup_model_array(model, SUP_PROJECTIVE_LEASH_VERTEX, SUP_ARRAY_INT32, -1);
-    view->leash_length = sup_model_array(model, SUP_PROJECTIVE_LEASH_LENGTH, SUP_ARRAY_FLOAT, count);
+    int64_t count = sup_model_array_count(model, SUP_PROJECTIVE_VELOCITY_LIMIT_VERTEX);
+    view->velocity_limit_vertex = sup_model_array(model, SUP_PROJECTIVE_VELOCITY_LIMIT_VERTEX, SUP_ARRAY_INT32, -1);
+    view->velocity_limit_length = sup_model_array(model, SUP_PROJECTIVE_VELOCITY_LIMIT_LENGTH, SUP_ARRAY_FLOAT, count);
     int32_t skin = view->system.skin_count;
-    bool ok = view->leash_vertex != NULL && view->leash_length != NULL && count <= skin;
+    bool ok = view->velocity_limit_vertex != NULL && view->velocity_limit_length != NULL && count <= skin;
     for (int64_t i = 0; ok && i < count; i++)
-        ok = view->leash_vertex[i] >= 0 && view->leash_vertex[i] < skin && view->leash_length[i] > 0.0f &&
-             isfinite(view->leash_length[i]);
-    if (!ok) return fail_arrays(error, "leashes");
-    view->leash_count = (int32_t)count;
+        ok = view->velocity_limit_vertex[i] >= 0 && view->velocity_limit_vertex[i] < skin && view->velocity_limit_length[i] > 0.0f &&
+             isfinite(view->velocity_limit_length[i]);
+    if (!ok) return fail_arrays(error, "velocity limits");
+    view->velocity_limit_count = (int32_t)count;
     return SUP_OK;
 }
 
@@ -89,7 +89,7 @@ sup_result sup_projective_open(const sup_model *model, sup_projective_view *view
     if (result == SUP_OK) result = sup_system_open(model, SUP_PROJECTIVE_SYSTEM, &view->system, error);
     if (result == SUP_OK) result = open_start(model, view, error);
     if (result == SUP_OK) result = open_rigid(model, view, error);
-    if (result == SUP_OK) result = open_leash(model, view, error);
+    if (result == SUP_OK) result = open_velocity_limit(model, view, error);
     if (result == SUP_OK) result = sup_detect_view(model, &view->detect, error);
     if (result == SUP_OK) result = sup_upsample_open(model, SUP_PROJECTIVE_UPSAMPLE, &view->upsample, error);
     if (result == SUP_OK) result = sup_untangle_open(model, &view->part, error);

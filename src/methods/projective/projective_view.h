@@ -24,8 +24,8 @@
 #define SUP_PROJECTIVE_RIGID_VERTEX "projective.rigid"
 #define SUP_PROJECTIVE_RIGID_SHARE "projective.rigidshare"
 #define SUP_PROJECTIVE_PAINT_VERTEX "projective.paintvertex"
-#define SUP_PROJECTIVE_LEASH_VERTEX "projective.leash"
-#define SUP_PROJECTIVE_LEASH_LENGTH "projective.leashlength"
+#define SUP_PROJECTIVE_VELOCITY_LIMIT_VERTEX "projective.velocity_limit"
+#define SUP_PROJECTIVE_VELOCITY_LIMIT_LENGTH "projective.leashlength"
 
 enum { SUP_PROJECTIVE_INFLUENCES = 4 };
 
@@ -55,10 +55,10 @@ typedef struct sup_projective_view {
     const int32_t *rigid_vertex; /* [rigid_count]; an instance has its own */
     const float *rigid_share;    /* [rigid_count] of linear blending, in (0, 1] */
     const int32_t *paint_vertex; /* [skin_count] shown vertex whose paint counts for it */
-    /* Flesh with a leash, and the most that its momentum may take it away from linear blending in one step (projective_step.c). */
-    int32_t leash_count;
-    const int32_t *leash_vertex; /* [leash_count] skin vertex */
-    const float *leash_length;   /* [leash_count] file units */
+    /* Flesh with a velocity limit, and the most that its momentum may take it away from linear blending in one step (projective_step.c). */
+    int32_t velocity_limit_count;
+    const int32_t *velocity_limit_vertex; /* [velocity_limit_count] skin vertex */
+    const float *velocity_limit_length;   /* [velocity_limit_count] file units */
     float size;                  /* of the character, file units */
     float unit_metres;           /* 0 when unknown */
 } sup_projective_view;
