@@ -58,7 +58,7 @@ sup_detect_arrays sup_detect_layout(const sup_detect *detect, void *state)
     a.flesh = carve(base, &size, 4 * n, sizeof *a.flesh);
     a.area = carve(base, &size, 4 * (size_t)detect->triangle_count, sizeof *a.area);
     a.blocks =
-        carve(base, &size, (size_t)detect->block_count * SUP_DETECT_BLOCK_ROWS * SUP_DETECT_BLOCK, sizeof *a.blocks);
+        carve(base, &size, (size_t)detect->block_count * SUP_DETECT_CLUSTER_ROWS * SUP_DETECT_CLUSTER, sizeof *a.blocks);
     a.block_piece = carve(base, &size, (size_t)detect->block_count, sizeof *a.block_piece);
     a.block_folds = carve(base, &size, (size_t)detect->block_count, sizeof *a.block_folds);
     a.block_box = carve(base, &size, (size_t)clusters, sizeof *a.block_box);
@@ -210,30 +210,30 @@ static void put_box(sup_detect_boxes boxes, int32_t i, const sup_detect_box *box
 
 static float *block_at(const detect_work *work, int32_t block)
 {
-    return work->a.blocks + (size_t)block * SUP_DETECT_BLOCK_ROWS * SUP_DETECT_BLOCK;
+    return work->a.blocks + (size_t)block * SUP_DETECT_CLUSTER_ROWS * SUP_DETECT_CLUSTER;
 }
 
 static void put_lane(float *rows, int32_t lane, const float *p)
 {
     for (int32_t k = 0; k < 3; k++)
-        rows[k * SUP_DETECT_BLOCK + lane] = p[k];
+        rows[k * SUP_DETECT_CLUSTER + lane] = p[k];
 }
 
 static sup_detect_box place_block(detect_work *work, int32_t block)
 {
     static const float none[3] = {INFINITY, INFINITY, INFINITY};
     const sup_detect *d = work->detect;
-    const int32_t *vertex = d->block_vertex + (size_t)block * SUP_DETECT_BLOCK;
+    const int32_t *vertex = d->block_vertex + (size_t)block * SUP_DETECT_CLUSTER;
     float *rows = block_at(work, block);
     sup_detect_box box = box_none();
     int32_t piece = vertex[0] >= 0 ? d->foot_piece[vertex[0]] : -1;
     uint32_t folds = 0;
-    for (int32_t i = 0; i < SUP_DETECT_BLOCK; i++) {
+    for (int32_t i = 0; i < SUP_DETECT_CLUSTER; i++) {
         size_t v = (size_t)(vertex[i] >= 0 ? vertex[i] : 0);
         const float *p = work->a.skin + 4 * v;
         put_lane(rows, i, vertex[i] >= 0 ? p : none);
-        put_lane(rows + 3 * SUP_DETECT_BLOCK, i, work->a.normal + 4 * v);
-        put_lane(rows + 6 * SUP_DETECT_BLOCK, i, work->a.flesh + 4 * v);
+        put_lane(rows + 3 * SUP_DETECT_CLUSTER, i, work->a.normal + 4 * v);
+        put_lane(rows + 6 * SUP_DETECT_CLUSTER, i, work->a.flesh + 4 * v);
         if (vertex[i] < 0) continue;
         box_add(&box, p, p);
         if (d->foot_piece[v] != piece) piece = -1;
@@ -251,13 +251,13 @@ static void bound_clusters(void *data, int32_t begin, int32_t end, int32_t worke
     SUP_UNUSED(worker);
     for (int32_t cluster = begin; cluster < end; cluster++) {
         sup_detect_box whole = box_none();
-        for (int32_t i = 0; i < SUP_DETECT_BLOCK; i++) {
-            int32_t block = cluster * SUP_DETECT_BLOCK + i;
+        for (int32_t i = 0; i < SUP_DETECT_CLUSTER; i++) {
+            int32_t block = cluster * SUP_DETECT_CLUSTER + i;
             sup_detect_box box = block < blocks ? place_block(work, block) : box_none();
             put_box(work->a.block_box[cluster], i, &box);
             box_add(&whole, box.lower, box.upper);
         }
-        put_box(work->a.cluster_box[cluster / SUP_DETECT_BLOCK], cluster % SUP_DETECT_BLOCK, &whole);
+        put_box(work->a.cluster_box[cluster / SUP_DETECT_CLUSTER], cluster % SUP_DETECT_CLUSTER, &whole);
     }
 }
 
@@ -281,8 +281,8 @@ static void fill_clusters(detect_work *work)
 {
     int32_t clusters = sup_detect_clusters(work->detect->block_count);
     const sup_detect_box none = box_none();
-    for (int32_t i = clusters; i % SUP_DETECT_BLOCK != 0; i++)
-        put_box(work->a.cluster_box[i / SUP_DETECT_BLOCK], i % SUP_DETECT_BLOCK, &none);
+    for (int32_t i = clusters; i % SUP_DETECT_CLUSTER != 0; i++)
+        put_box(work->a.cluster_box[i / SUP_DETECT_CLUSTER], i % SUP_DETECT_CLUSTER, &none);
 }
 
 /* --- One vertex and one triangle --- */
@@ -534,9 +534,9 @@ static uint32_t may_meet(const detect_work *work, cell_test *test, int32_t block
 static void test_block(detect_work *work, cell_test *test, int32_t block)
 {
     const sup_detect *d = work->detect;
-    const int32_t *vertex = d->block_vertex + (size_t)block * SUP_DETECT_BLOCK;
+    const int32_t *vertex = d->block_vertex + (size_t)block * SUP_DETECT_CLUSTER;
     const float *rows = block_at(work, block);
-    uint64_t bits[SUP_DETECT_BLOCK];
+    uint64_t bits[SUP_DETECT_CLUSTER];
     uint32_t near = work->kernels->within(rows, &work->a.cell_box[test->cell]);
     if (near != 0 && work->folds == NULL) near = may_meet(work, test, block, near); /* the bind pose has other rules */
     if (near == 0) return;
@@ -570,10 +570,10 @@ static void test_cell(detect_work *work, int32_t cell)
     for (int32_t group = 0; group < groups; group++) {
         uint32_t clusters = work->kernels->meet(work->a.cluster_box[group], &work->a.cell_box[cell]);
         for (; clusters != 0; clusters &= clusters - 1) {
-            int32_t cluster = group * SUP_DETECT_BLOCK + __builtin_ctz(clusters);
+            int32_t cluster = group * SUP_DETECT_CLUSTER + __builtin_ctz(clusters);
             uint32_t blocks = work->kernels->meet(work->a.block_box[cluster], &work->a.cell_box[cell]);
             for (; blocks != 0; blocks &= blocks - 1)
-                test_block(work, &test, cluster * SUP_DETECT_BLOCK + __builtin_ctz(blocks));
+                test_block(work, &test, cluster * SUP_DETECT_CLUSTER + __builtin_ctz(blocks));
         }
     }
 }

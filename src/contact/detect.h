@@ -36,7 +36,7 @@
 #include "supple/model.h"
 
 enum {
-    SUP_DETECT_BLOCK = 16,                /* vertices of a block; blocks of a cluster */
+    SUP_DETECT_CLUSTER = 16,                /* vertices of a block; blocks of a cluster */
     SUP_DETECT_CELL = 16,                 /* triangles of a cell */
     SUP_DETECT_TETS = 3 * SUP_DETECT_CELL /* most tetrahedra of a cell, rounded up to whole lanes */
 };
@@ -74,7 +74,7 @@ typedef struct sup_detect {
     const int32_t *fan;              /* [triangle_count*3] triangles around each vertex */
     const int32_t *ring_first;       /* [vertex_count+1] */
     const int32_t *ring;             /* vertices at most two edges away, rising, without itself */
-    const int32_t *block_vertex;     /* [block_count*SUP_DETECT_BLOCK] vertices, -1 where there is none */
+    const int32_t *block_vertex;     /* [block_count*SUP_DETECT_CLUSTER] vertices, -1 where there is none */
     const int32_t *cell_tet_first;   /* [cell_count+1] */
     const int32_t *cell_point_first; /* [cell_count+1] */
     const int32_t *cell_point;       /* points of the tetrahedra of each cell, rising */

@@ -222,18 +222,18 @@ static bool split_prisms(detect_build *b)
 
 /* --- Groups --- */
 
-static sup_placed placed(sup_vec3d at, int32_t item, int32_t piece)
+static sup_spatial_item placed(sup_vec3d at, int32_t item, int32_t piece)
 {
-    return (sup_placed){.at = {at.x, at.y, at.z}, .item = item, .group = piece};
+    return (sup_spatial_item){.at = {at.x, at.y, at.z}, .item = item, .group = piece};
 }
 
 /* Cuts items[begin, end) in halves until `most` or fewer are left; ends of the groups go to `ends`. */
-static int32_t cut_groups(sup_placed *items, int32_t begin, int32_t end, int32_t most, int32_t *ends)
+static int32_t cut_groups(sup_spatial_item *items, int32_t begin, int32_t end, int32_t most, int32_t *ends)
 {
     int32_t stack[64], depth = 0, groups = 0; /* ends of the ranges to come; halves: 32 levels at most */
     while (begin < end || depth > 0) {
         if (end - begin > most) {
-            sup_placed_sort_longest(items + begin, end - begin);
+            sup_spatial_sort_longest(items + begin, end - begin);
             int32_t parts = (end - begin + most - 1) / most;
             stack[depth++] = end;
             end = begin + parts / 2 * most;
@@ -248,10 +248,10 @@ static int32_t cut_groups(sup_placed *items, int32_t begin, int32_t end, int32_t
 }
 
 /* Groups of one piece each, pieces in order: ends[groups]. Returns how many groups. */
-static int32_t make_groups(sup_placed *items, int32_t count, int32_t piece_count, int32_t most, int32_t *ends)
+static int32_t make_groups(sup_spatial_item *items, int32_t count, int32_t piece_count, int32_t most, int32_t *ends)
 {
     int32_t groups = 0;
-    sup_placed_sort_groups(items, count);
+    sup_spatial_sort_clusters(items, count);
     for (int32_t piece = 0, begin = 0; piece < piece_count; piece++) {
         int32_t end = begin;
         while (end < count && items[end].group == piece)
@@ -266,18 +266,18 @@ static bool build_blocks(detect_build *b)
 {
     const sup_detect_def *def = b->def;
     size_t n = (size_t)def->vertex_count;
-    sup_placed *items = sup_arena_alloc(&b->scratch, n, sizeof *items);
+    sup_spatial_item *items = sup_arena_alloc(&b->scratch, n, sizeof *items);
     int32_t *ends = sup_arena_alloc(&b->scratch, n, sizeof *ends);
     if (items == NULL || ends == NULL) return false;
     for (size_t v = 0; v < n; v++)
         items[v] = placed(rest_point(def, (int32_t)v), (int32_t)v, def->feet[v].piece);
-    int32_t blocks = make_groups(items, def->vertex_count, def->piece_count, SUP_DETECT_BLOCK, ends);
-    int32_t *vertex = sup_arena_alloc(b->arena, (size_t)blocks * SUP_DETECT_BLOCK, sizeof *vertex);
+    int32_t blocks = make_groups(items, def->vertex_count, def->piece_count, SUP_DETECT_CLUSTER, ends);
+    int32_t *vertex = sup_arena_alloc(b->arena, (size_t)blocks * SUP_DETECT_CLUSTER, sizeof *vertex);
     if (vertex == NULL) return false;
     for (int32_t block = 0; block < blocks; block++) {
         int32_t begin = block > 0 ? ends[block - 1] : 0;
-        for (int32_t i = 0; i < SUP_DETECT_BLOCK; i++)
-            vertex[block * SUP_DETECT_BLOCK + i] = begin + i < ends[block] ? items[begin + i].item : -1;
+        for (int32_t i = 0; i < SUP_DETECT_CLUSTER; i++)
+            vertex[block * SUP_DETECT_CLUSTER + i] = begin + i < ends[block] ? items[begin + i].item : -1;
     }
     b->detect->block_count = blocks;
     b->detect->block_vertex = vertex;
@@ -285,7 +285,7 @@ static bool build_blocks(detect_build *b)
 }
 
 /* Triangles whose prism has room, at their middle. */
-static int32_t list_triangles(const detect_build *b, sup_placed *items)
+static int32_t list_triangles(const detect_build *b, sup_spatial_item *items)
 {
     const sup_detect_def *def = b->def;
     int32_t count = 0;
@@ -313,7 +313,7 @@ typedef struct cell_arrays {
     int32_t *tet_first, *point_first, *points, *tets, *tet_triangle;
 } cell_arrays;
 
-static void fill_cells(const detect_build *b, const sup_placed *items, const int32_t *ends, int32_t cells,
+static void fill_cells(const detect_build *b, const sup_spatial_item *items, const int32_t *ends, int32_t cells,
                        cell_arrays *c)
 {
     for (int32_t cell = 0; cell < cells; cell++) {
@@ -337,7 +337,7 @@ static bool build_cells(detect_build *b)
     const sup_detect_def *def = b->def;
     sup_detect *d = b->detect;
     size_t m = (size_t)def->triangle_count, tets = (size_t)d->tet_count;
-    sup_placed *items = sup_arena_alloc(&b->scratch, m, sizeof *items);
+    sup_spatial_item *items = sup_arena_alloc(&b->scratch, m, sizeof *items);
     int32_t *ends = sup_arena_alloc(&b->scratch, m, sizeof *ends);
     if (items == NULL || ends == NULL) return false;
     d->cell_count = make_groups(items, list_triangles(b, items), def->piece_count, SUP_DETECT_CELL, ends);

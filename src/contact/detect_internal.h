@@ -19,17 +19,17 @@ typedef struct sup_detect_box {
 /* Triangles of a cell: the normal, twice the area long, and its length. */
 typedef float sup_detect_faces[SUP_DETECT_CELL][4];
 
-/* Rows of a block in the state, SUP_DETECT_BLOCK floats each: x, y, z of its vertices, of their normals, and of the ways
+/* Rows of a block in the state, SUP_DETECT_CLUSTER floats each: x, y, z of its vertices, of their normals, and of the ways
  * from the bone to them. */
-enum { SUP_DETECT_BLOCK_ROWS = 9 };
+enum { SUP_DETECT_CLUSTER_ROWS = 9 };
 
-/* Boxes of SUP_DETECT_BLOCK things side by side: lower x, y, z, upper x, y, z. */
-typedef float sup_detect_boxes[6][SUP_DETECT_BLOCK];
+/* Boxes of SUP_DETECT_CLUSTER things side by side: lower x, y, z, upper x, y, z. */
+typedef float sup_detect_boxes[6][SUP_DETECT_CLUSTER];
 
 typedef struct sup_detect_kernels {
     /* Bit i: box i meets `box`. */
-    uint32_t (*meet)(const float (*boxes)[SUP_DETECT_BLOCK], const sup_detect_box *box);
-    /* Bit i: point i of a block, SUP_DETECT_BLOCK x, then y, then z, is in `box`. */
+    uint32_t (*meet)(const float (*boxes)[SUP_DETECT_CLUSTER], const sup_detect_box *box);
+    /* Bit i: point i of a block, SUP_DETECT_CLUSTER x, then y, then z, is in `box`. */
     uint32_t (*within)(const float *block, const sup_detect_box *box);
     /* `points` has four floats a point. */
     void (*map)(const float *points, const int32_t *tets, int32_t count, sup_detect_maps maps);
@@ -57,7 +57,7 @@ typedef struct sup_detect_arrays {
     float *skin, *normal;         /* [vertex_count*4] the skin itself */
     float *flesh;                 /* [vertex_count*4] unit, from the foot to the skin */
     float *area;                  /* [triangle_count*4] normals, as long as twice the area */
-    float *blocks;                /* [block_count*SUP_DETECT_BLOCK_ROWS*SUP_DETECT_BLOCK] infinite without a vertex */
+    float *blocks;                /* [block_count*SUP_DETECT_CLUSTER_ROWS*SUP_DETECT_CLUSTER] infinite without a vertex */
     int32_t *block_piece;         /* [block_count] that all its vertices stand on, -1 for none */
     uint32_t *block_folds;        /* [block_count] bits of its vertices' `folds` */
     sup_detect_boxes *block_box;  /* [clusters] of blocks */
@@ -74,7 +74,7 @@ typedef struct sup_detect_arrays {
 /* Bundles that hold `count` things. */
 static inline int32_t sup_detect_clusters(int32_t count)
 {
-    return (count + SUP_DETECT_BLOCK - 1) / SUP_DETECT_BLOCK;
+    return (count + SUP_DETECT_CLUSTER - 1) / SUP_DETECT_CLUSTER;
 }
 
 sup_detect_arrays sup_detect_layout(const sup_detect *detect, void *state);

@@ -66,10 +66,10 @@ static sup_mask not_below(const float *a, float b)
     return ~sup_wide_less(sup_wide_load(a), sup_wide_splat(b));
 }
 
-static uint32_t boxes_that_meet(const float (*boxes)[SUP_DETECT_BLOCK], const sup_detect_box *box)
+static uint32_t boxes_that_meet(const float (*boxes)[SUP_DETECT_CLUSTER], const sup_detect_box *box)
 {
     uint32_t bits = 0;
-    for (int32_t i = 0; i < SUP_DETECT_BLOCK; i += SUP_LANES) {
+    for (int32_t i = 0; i < SUP_DETECT_CLUSTER; i += SUP_LANES) {
         sup_mask meet = sup_mask_and(not_above(boxes[0] + i, box->upper[0]), not_below(boxes[3] + i, box->lower[0]));
         for (int32_t k = 1; k < 3; k++)
             meet = sup_mask_and(
@@ -82,10 +82,10 @@ static uint32_t boxes_that_meet(const float (*boxes)[SUP_DETECT_BLOCK], const su
 static uint32_t points_within(const float *block, const sup_detect_box *box)
 {
     uint32_t bits = 0;
-    for (int32_t i = 0; i < SUP_DETECT_BLOCK; i += SUP_LANES) {
+    for (int32_t i = 0; i < SUP_DETECT_CLUSTER; i += SUP_LANES) {
         sup_mask in = sup_mask_and(not_above(block + i, box->upper[0]), not_below(block + i, box->lower[0]));
         for (int32_t k = 1; k < 3; k++) {
-            const float *at = block + k * SUP_DETECT_BLOCK + i;
+            const float *at = block + k * SUP_DETECT_CLUSTER + i;
             in = sup_mask_and(in, sup_mask_and(not_above(at, box->upper[k]), not_below(at, box->lower[k])));
         }
         bits |= sup_mask_bits(in) << i;
@@ -119,7 +119,7 @@ static uint32_t points_inside(sup_detect_maps maps, int32_t count, const float *
     uint32_t any = 0;
     for (; lanes != 0; lanes &= lanes - 1) {
         int32_t i = __builtin_ctz(lanes);
-        const float point[3] = {block[i], block[SUP_DETECT_BLOCK + i], block[2 * SUP_DETECT_BLOCK + i]};
+        const float point[3] = {block[i], block[SUP_DETECT_CLUSTER + i], block[2 * SUP_DETECT_CLUSTER + i]};
         bits[i] = test_point(maps, count, point);
         any |= (uint32_t)(bits[i] != 0) << i;
     }
@@ -136,12 +136,12 @@ static uint32_t lanes_that_face(const float *block, uint32_t lanes, sup_detect_f
                                 const float limits[2])
 {
     uint32_t facing = 0;
-    for (int32_t i = 0; i < SUP_DETECT_BLOCK; i += SUP_LANES) {
+    for (int32_t i = 0; i < SUP_DETECT_CLUSTER; i += SUP_LANES) {
         uint32_t wanted = lanes >> i & ((1u << SUP_LANES) - 1);
         sup_wide normal[3], flesh[3];
         for (int32_t k = 0; k < 3; k++) {
-            normal[k] = sup_wide_load(block + (3 + k) * SUP_DETECT_BLOCK + i);
-            flesh[k] = sup_wide_load(block + (6 + k) * SUP_DETECT_BLOCK + i);
+            normal[k] = sup_wide_load(block + (3 + k) * SUP_DETECT_CLUSTER + i);
+            flesh[k] = sup_wide_load(block + (6 + k) * SUP_DETECT_CLUSTER + i);
         }
         for (int32_t t = 0; t < count && wanted != 0; t++) {
             sup_mask away = sup_wide_less(sup_wide_splat(limits[0] * faces[t][3]), dot_rows(faces[t], normal)) |

@@ -63,17 +63,17 @@ __global__ void __launch_bounds__(THREADS)
 struct lane_view {
     int slots, stride; /* stride: between the joints of a slot and the next */
     const uint16_t *joints;
-    const float *weights; /* SUP_SKIN_BLOCK apart */
+    const float *weights; /* SUP_SKIN_CLUSTER apart */
     int strongest;
 };
 
 static __device__ lane_view view_lane(const sup_gpu_skin &skin, int at)
 {
-    int block = at / SUP_SKIN_BLOCK, lane = at % SUP_SKIN_BLOCK, first = skin.joint_first[block];
+    int block = at / SUP_SKIN_CLUSTER, lane = at % SUP_SKIN_CLUSTER, first = skin.joint_first[block];
     lane_view v;
-    v.slots = (skin.weight_first[block + 1] - skin.weight_first[block]) / SUP_SKIN_BLOCK;
+    v.slots = (skin.weight_first[block + 1] - skin.weight_first[block]) / SUP_SKIN_CLUSTER;
     bool shared = skin.joint_first[block + 1] - first == v.slots;
-    v.stride = shared ? 1 : SUP_SKIN_BLOCK;
+    v.stride = shared ? 1 : SUP_SKIN_CLUSTER;
     v.joints = skin.joints + first + (shared ? 0 : lane);
     v.weights = skin.weights + skin.weight_first[block] + lane;
     v.strongest = shared ? skin.strongest[at] : 0;
@@ -95,7 +95,7 @@ static __device__ void blend(const lane_view &v, const float *joints, int stride
     for (int i = 0; i < 12; i++)
         m[i] = 0.0f;
     for (int slot = 0; slot < v.slots; slot++) {
-        float w = v.weights[slot * SUP_SKIN_BLOCK];
+        float w = v.weights[slot * SUP_SKIN_CLUSTER];
         if (w == 0.0f) continue;
         const float4 *j = (const float4 *)(joints + (size_t)v.joints[slot * v.stride] * stride);
 #pragma unroll
@@ -117,7 +117,7 @@ static __device__ void blend_rigid(const lane_view &v, const float *joints, floa
     for (int slot = 0; slot < v.slots; slot++) {
         const float *j = joints + (size_t)v.joints[slot * v.stride] * JOINT_FLOATS;
         float side = pivot[0] * j[0] + pivot[1] * j[1] + pivot[2] * j[2] + pivot[3] * j[3];
-        float w = side < 0.0f ? -v.weights[slot * SUP_SKIN_BLOCK] : v.weights[slot * SUP_SKIN_BLOCK];
+        float w = side < 0.0f ? -v.weights[slot * SUP_SKIN_CLUSTER] : v.weights[slot * SUP_SKIN_CLUSTER];
         for (int i = 0; i < 8; i++)
             q[i] = fmaf(w, j[i], q[i]);
         stretched += j[20];
@@ -171,8 +171,8 @@ static __device__ void add_morphs(const sup_gpu_morphs &morphs, int lane, int ch
 static __device__ void turn_tangent(const sup_gpu_skin &skin, const sup_gpu_out &out, const float m[12], float sign, int at,
                                     int vertex, int character)
 {
-    const float *from = skin.tangents + (size_t)(at / SUP_SKIN_BLOCK) * 4 * SUP_SKIN_BLOCK + at % SUP_SKIN_BLOCK;
-    const float t[4] = {from[0], from[SUP_SKIN_BLOCK], from[2 * SUP_SKIN_BLOCK], from[3 * SUP_SKIN_BLOCK]};
+    const float *from = skin.tangents + (size_t)(at / SUP_SKIN_CLUSTER) * 4 * SUP_SKIN_CLUSTER + at % SUP_SKIN_CLUSTER;
+    const float t[4] = {from[0], from[SUP_SKIN_CLUSTER], from[2 * SUP_SKIN_CLUSTER], from[3 * SUP_SKIN_CLUSTER]};
     float turned[3];
     for (int r = 0; r < 3; r++)
         turned[r] = m[4 * r] * t[0] + m[4 * r + 1] * t[1] + m[4 * r + 2] * t[2];
@@ -189,7 +189,7 @@ __global__ void __launch_bounds__(THREADS)
     int i = blockIdx.x * THREADS + threadIdx.x, character = blockIdx.y;
     if (i >= skin.lane_count || orders[character].hidden) return;
     int at = skin.lane[i], vertex = skin.vertex[i];
-    const size_t base = (size_t)(at / SUP_SKIN_BLOCK) * SUP_SKIN_CHANNEL + at % SUP_SKIN_BLOCK;
+    const size_t base = (size_t)(at / SUP_SKIN_CLUSTER) * SUP_SKIN_CHANNEL + at % SUP_SKIN_CLUSTER;
     lane_view v = view_lane(skin, at);
     if (MORE && orders[character].strongest) keep_strongest(v);
     float m[12], p[3], n[3], turned[3], rest[3];
@@ -198,8 +198,8 @@ __global__ void __launch_bounds__(THREADS)
     else
         blend(v, joints.pose + (size_t)character * joints.joint_count * 12, 12, m);
     for (int k = 0; k < 3; k++) {
-        p[k] = skin.positions[base + k * SUP_SKIN_BLOCK];
-        n[k] = rest[k] = skin.normals[base + k * SUP_SKIN_BLOCK];
+        p[k] = skin.positions[base + k * SUP_SKIN_CLUSTER];
+        n[k] = rest[k] = skin.normals[base + k * SUP_SKIN_CLUSTER];
     }
     if (MORE && skin.morphs.weight_count > 0) add_morphs(skin.morphs, i, character, p, n);
     if (out.positions != NULL)

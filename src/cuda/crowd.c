@@ -477,7 +477,7 @@ static sup_gpu_detect detect_range(const sup_crowd *crowd, int32_t begin)
     d.points += 2 * skin;
     d.normal += skin;
     d.nearest += skin;
-    d.grouped += n * (size_t)d.view.block_count * SUP_DETECT_BLOCK;
+    d.grouped += n * (size_t)d.view.block_count * SUP_DETECT_CLUSTER;
     d.block_box += n * (size_t)sup_gpu_detect_boxes(&d.view);
     d.cell_box += n * SUP_GPU_CELL_FOURS * (size_t)d.view.cell_count;
     return d;

@@ -46,8 +46,8 @@ struct crowd_sizes {
 static __device__ crowd_view open_crowd(const sup_gpu_system &s, const sup_gpu_state &st, float *shared)
 {
     const crowd_sizes size(s);
-    __shared__ sup_block_part part;
-    const sup_block_part *from = &s.parts[blockIdx.x];
+    __shared__ sup_subdomain part;
+    const sup_subdomain *from = &s.parts[blockIdx.x];
     for (int i = threadIdx.x; i < (int)(sizeof part / sizeof(int)); i += CROWD_THREADS)
         ((int *)&part)[i] = ((const int *)from)[i];
     crowd_view b(part);

@@ -257,7 +257,7 @@ static sup_result open_out(sup_crowd *crowd, const sup_crowd_def *def, sup_error
 static sup_result open_skin(sup_crowd *crowd, const unsigned char *covered, sup_error *error)
 {
     sup_skin_model skin = sup_skin_open(crowd->model);
-    size_t all = (size_t)skin.block_count * SUP_SKIN_BLOCK;
+    size_t all = (size_t)skin.block_count * SUP_SKIN_CLUSTER;
     sup_arena arena = sup_arena_create(&crowd->context.allocator);
     unsigned char *seen = sup_arena_alloc(&arena, (size_t)crowd->vertex_count + 1, 1);
     int32_t *lane = sup_arena_alloc(&arena, all + 1, sizeof(int32_t));
@@ -268,7 +268,7 @@ static sup_result open_skin(sup_crowd *crowd, const unsigned char *covered, sup_
     }
     int32_t count = 0;
     for (int32_t w = 0; w < skin.window_count; w++)
-        for (int32_t i = skin.window_first[w] * SUP_SKIN_BLOCK; i < skin.window_first[w + 1] * SUP_SKIN_BLOCK; i++) {
+        for (int32_t i = skin.window_first[w] * SUP_SKIN_CLUSTER; i < skin.window_first[w + 1] * SUP_SKIN_CLUSTER; i++) {
             int32_t v = w * SUP_SKIN_WINDOW + skin.vertex[i];
             if (v >= crowd->vertex_count || seen[v] || (covered != NULL && covered[v])) continue;
             seen[v] = 1;
@@ -343,7 +343,7 @@ static sup_result open_upsample(sup_crowd *crowd, const sup_projective_view *vie
 /* --- Projective --- */
 
 /* Places of the skin's vertices, in the numbers of the blocks. */
-static int32_t *number_skin(sup_crowd *crowd, const sup_system *s, const sup_blocks *b)
+static int32_t *number_skin(sup_crowd *crowd, const sup_system *s, const sup_subdomains *b)
 {
     int32_t *place = sup_arena_alloc(&crowd->arena, (size_t)s->skin_count, sizeof(int32_t));
     for (int32_t v = 0; place != NULL && v < s->skin_count; v++)
@@ -365,7 +365,7 @@ static int32_t *list_inner(sup_crowd *crowd, const sup_system *s, const int32_t 
     return list;
 }
 
-static sup_result open_system(sup_crowd *crowd, const sup_system *from, const sup_blocks *b, sup_error *error)
+static sup_result open_system(sup_crowd *crowd, const sup_system *from, const sup_subdomains *b, sup_error *error)
 {
     uploader u = {crowd, error, false};
     size_t square = (size_t)b->limit * (size_t)b->limit;
@@ -390,7 +390,7 @@ static sup_result open_system(sup_crowd *crowd, const sup_system *from, const su
         .slot_count = b->slot_count,
         .anchor_count = b->anchor_count,
         .skin_count = from->skin_count,
-        .lockstep = b->limit == SUP_BLOCK_ALONE ? 1 : SUP_GPU_LOCKSTEP,
+        .lockstep = b->limit == SUP_SUBDOMAIN_ALONE ? 1 : SUP_GPU_LOCKSTEP,
         .most_local = most,
         .most_feet = feet,
         .most_prisms = b->most_prisms,
@@ -407,7 +407,7 @@ static sup_result open_system(sup_crowd *crowd, const sup_system *from, const su
         .weight_sum = from->weight_sum,
         .volume = from->volume,
         .size = from->size,
-        .parts = up(&u, b->parts, b->part_count, sizeof(sup_block_part)),
+        .parts = up(&u, b->parts, b->part_count, sizeof(sup_subdomain)),
         .pack = up(&u, b->pack, (int64_t)b->part_count * b->pack_size, 1),
         .inverse = up(&u, b->inverse, (int64_t)((size_t)b->part_count * square), sizeof(float)),
         .solve = b->solve == NULL
@@ -535,7 +535,7 @@ static sup_result open_detect(sup_crowd *crowd, const sup_detect *d, sup_error *
     to->fan = up(&u, d->fan, 3 * t, index);
     to->ring_first = up(&u, d->ring_first, v + 1, index);
     to->ring = up(&u, d->ring, d->ring_first[v], index);
-    to->block_vertex = up(&u, d->block_vertex, (int64_t)d->block_count * SUP_DETECT_BLOCK, index);
+    to->block_vertex = up(&u, d->block_vertex, (int64_t)d->block_count * SUP_DETECT_CLUSTER, index);
     to->cell_tet_first = up(&u, d->cell_tet_first, (int64_t)d->cell_count + 1, index);
     to->cell_point_first = up(&u, d->cell_point_first, (int64_t)d->cell_count + 1, index);
     to->cell_point = up(&u, d->cell_point, d->cell_point_first[d->cell_count], index);
@@ -544,7 +544,7 @@ static sup_result open_detect(sup_crowd *crowd, const sup_detect *d, sup_error *
     crowd->detect.points = up(&u, NULL, 2 * n * v, four);
     crowd->detect.normal = up(&u, NULL, n * v, four);
     crowd->detect.nearest = up(&u, NULL, n * v, sizeof(unsigned long long));
-    crowd->detect.grouped = up(&u, NULL, n * d->block_count * SUP_DETECT_BLOCK, four);
+    crowd->detect.grouped = up(&u, NULL, n * d->block_count * SUP_DETECT_CLUSTER, four);
     crowd->detect.block_box = up(&u, NULL, n * sup_gpu_detect_boxes(d), four);
     crowd->detect.cell_box = up(&u, NULL, SUP_GPU_CELL_FOURS * n * d->cell_count, four);
     return done(&u);
@@ -604,7 +604,7 @@ static const float *spread_list(uploader *u, int32_t skin_count, int32_t count, 
 }
 
 /* The rest pose in the order of the blocks, and what the simulated skin has of its bones. */
-static sup_result open_body(sup_crowd *crowd, const sup_projective_view *view, const sup_blocks *b, sup_error *error)
+static sup_result open_body(sup_crowd *crowd, const sup_projective_view *view, const sup_subdomains *b, sup_error *error)
 {
     const sup_system *s = &view->system;
     float *rest = sup_arena_alloc(&crowd->arena, (size_t)s->unknown_count * 3, sizeof(float));
@@ -729,9 +729,9 @@ static sup_result check_shared(const sup_crowd *crowd, sup_error *error)
 
 static sup_result open_projective(sup_crowd *crowd, const sup_projective_view *view, sup_error *error)
 {
-    sup_blocks *blocks = NULL;
-    sup_result result = sup_blocks_create(&crowd->context, &view->system,
-                                          crowd->count > 2 ? SUP_BLOCK_LIMIT : SUP_BLOCK_ALONE, &blocks, error);
+    sup_subdomains *blocks = NULL;
+    sup_result result = sup_subdomains_create(&crowd->context, &view->system,
+                                          crowd->count > 2 ? SUP_SUBDOMAIN_LIMIT : SUP_SUBDOMAIN_ALONE, &blocks, error);
     if (result != SUP_OK) return result;
     crowd->time_step = view->system.time_step;
     crowd->size = view->size;
@@ -743,7 +743,7 @@ static sup_result open_projective(sup_crowd *crowd, const sup_projective_view *v
         sup_gpu_alone_blocks(&crowd->system, crowd->device->info.processors, crowd->device->info.shared_limit);
     if (result == SUP_OK) result = open_anchors(crowd, view, error);
     if (result == SUP_OK) result = open_body(crowd, view, blocks, error);
-    sup_blocks_destroy(blocks);
+    sup_subdomains_destroy(blocks);
     if (result == SUP_OK) result = check_shared(crowd, error);
     if (result == SUP_OK) result = open_state(crowd, error);
     if (result == SUP_OK) result = open_detect(crowd, &view->detect, error);

@@ -234,7 +234,7 @@ static __device__ float4 fetch_vertex(const work &w, int base, int split, unsign
 {
     const int one = take_first(blocks), other = take_first(blocks), block = threadIdx.x % 32 < 16 ? one : other;
     if (block < 0) return make_float4(0.0f, 0.0f, 0.0f, __int_as_float(-1));
-    return w.grouped[(base + block * split) * SUP_DETECT_BLOCK + threadIdx.x % 16];
+    return w.grouped[(base + block * split) * SUP_DETECT_CLUSTER + threadIdx.x % 16];
 }
 
 /* Vertices of the groups `blocks` of those from `base` on that are in the box, two groups at a time. */

@@ -71,7 +71,7 @@ static __device__ work open_work(const sup_gpu_detect &detect, const sup_gpu_sta
     w.skin = st.carried + at;
     w.normal = detect.normal + at;
     w.points = detect.points + 2 * at;
-    w.grouped = detect.grouped + (size_t)character * detect.view.block_count * SUP_DETECT_BLOCK;
+    w.grouped = detect.grouped + (size_t)character * detect.view.block_count * SUP_DETECT_CLUSTER;
     w.block_box = detect.block_box + 2 * (size_t)character * (detect.view.block_count + clusters_of(detect.view));
     w.cell_box = detect.cell_box + SUP_GPU_CELL_FOURS * (size_t)character * detect.view.cell_count;
     w.nearest = detect.nearest + at;
@@ -218,7 +218,7 @@ static __device__ reach<N> reach_of(const float4 *from, const int32_t *index, in
 /* The box of the vertices of `count` groups, which a single one puts in line. */
 static __device__ void bound_groups(const work &w, int first, int count, float4 *to)
 {
-    const int begin = first * SUP_DETECT_BLOCK, end = (first + count) * SUP_DETECT_BLOCK;
+    const int begin = first * SUP_DETECT_CLUSTER, end = (first + count) * SUP_DETECT_CLUSTER;
     const reach<3> r = reach_of<3>(w.skin, w.d->block_vertex, begin, end, count == 1 ? w.grouped : NULL);
     if (threadIdx.x % 32 > 0) return;
     to[0] = make_float4(r.lower[0], r.lower[1], r.lower[2], 0.0f);

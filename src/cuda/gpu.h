@@ -50,7 +50,7 @@ typedef struct sup_gpu_system {
     float weight_sum, volume;
     float size;      /* sup_system */
     float body_size; /* of the character */
-    const sup_block_part *parts;
+    const sup_subdomain *parts;
     const unsigned char *pack;
     const float *inverse, *top_inverse, *diagonal;
     const float *solve;       /* subdomains.h; NULL in crowds */

@@ -16,7 +16,7 @@ typedef struct sup_gpu_detect {
     sup_gpu_four *points;        /* [count*2*skin_count] skin pushed out by the gap, then feet */
     sup_gpu_four *normal;        /* [count*skin_count] */
     unsigned long long *nearest; /* [count*skin_count] depth as bits above, triangle below; all ones for none */
-    sup_gpu_four *grouped;   /* [count*block_count*SUP_DETECT_BLOCK] skin by groups; vertices as bits, -1 for none */
+    sup_gpu_four *grouped;   /* [count*block_count*SUP_DETECT_CLUSTER] skin by groups; vertices as bits, -1 for none */
     sup_gpu_four *block_box; /* [count*(block_count+clusters)*2] lower, upper; clusters of 32 groups behind them */
     sup_gpu_four *cell_box;  /* [count*cell_count*SUP_GPU_CELL_FOURS] and of the diagonals */
 } sup_gpu_detect;

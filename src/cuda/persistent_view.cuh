@@ -9,7 +9,7 @@
 enum {
     T = STEP_ALONE_THREADS,
     SOLVERS = T - 64, /* threads that solve or find rotations, while two warps decide or find pressures */
-    LIMIT = SUP_BLOCK_ALONE,
+    LIMIT = SUP_SUBDOMAIN_ALONE,
     TILE_COLUMNS = 256, /* at most */
     TILE_ROWS = 5,      /* a warp, at a time */
     HALVES = 3 * T      /* numbers that threads that share a row leave for each other, at most */
@@ -40,7 +40,7 @@ struct alone_sizes {
     __host__ __device__ alone_sizes(const sup_gpu_system &s, int blocks)
     {
         const top_shape top(s, blocks);
-        const size_t forces = 3 * SUP_BLOCK_FORCES * (size_t)s.most_prisms, places = LIMIT + (size_t)s.most_slots;
+        const size_t forces = 3 * SUP_SUBDOMAIN_FORCES * (size_t)s.most_prisms, places = LIMIT + (size_t)s.most_slots;
         const size_t batches = ((size_t)s.most_prisms + SUP_PRISM_LANES - 1) / SUP_PRISM_LANES;
         all = 0;
         solve = take((size_t)LIMIT * s.solve_stride);
@@ -89,7 +89,7 @@ struct part_view {
     float *direction, *base, *inertial; /* three floats a place; directions most_places apart */
     int places;                       /* of unknowns and slots */
     int wide, slices, slice, row;     /* threads a slice of the columns; the thread's slice and row of the first half */
-    __device__ part_view(const sup_block_part &part) : b(part) {}
+    __device__ part_view(const sup_subdomain &part) : b(part) {}
     __device__ float *older(int j, int i) const
     {
         return direction + 3 * (j * most_places + i);
@@ -106,7 +106,7 @@ static __device__ void copy_floats(float *to, const void *from, size_t count)
 /* Begins to copy the part, which never changes. */
 static __device__ void load_alone(const sup_gpu_system &s, float *shared, const alone_sizes &size)
 {
-    const sup_block_part &from = s.parts[blockIdx.x];
+    const sup_subdomain &from = s.parts[blockIdx.x];
     const size_t prisms = ((size_t)from.prism_count + SUP_PRISM_LANES - 1) / SUP_PRISM_LANES * SUP_PRISM_FLOATS;
     const size_t blends = (size_t)from.blend_count * from.prism_stride;
     copy_floats(shared + size.pack, s.pack + (size_t)blockIdx.x * s.most_pack, s.most_pack / sizeof(float));
@@ -119,9 +119,9 @@ static __device__ void load_alone(const sup_gpu_system &s, float *shared, const 
 }
 
 static __device__ part_view open_alone(const sup_gpu_system &s, float *shared, const alone_sizes &size,
-                                       sup_block_part &part)
+                                       sup_subdomain &part)
 {
-    const sup_block_part *from = &s.parts[min((int)blockIdx.x, s.part_count - 1)]; /* blocks without a part: any */
+    const sup_subdomain *from = &s.parts[min((int)blockIdx.x, s.part_count - 1)]; /* blocks without a part: any */
     for (int i = threadIdx.x; i < (int)(sizeof part / sizeof(int)); i += T)
         ((int *)&part)[i] = ((const int *)from)[i];
     part_view v(part);

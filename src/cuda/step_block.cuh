@@ -10,7 +10,7 @@ enum { STEP_ALONE_THREADS = 512, STEP_CROWD_THREADS = 384 };
 
 /* Unknowns of a part, for blocks of C characters. */
 template <int C> struct limit {
-    enum { value = C == 1 ? SUP_BLOCK_ALONE : SUP_BLOCK_LIMIT };
+    enum { value = C == 1 ? SUP_SUBDOMAIN_ALONE : SUP_SUBDOMAIN_LIMIT };
 };
 
 /* Floats a row of right-hand sides of C characters, whole float4. */
@@ -25,12 +25,12 @@ template <int C> struct in_size {
 
 /* A part and its characters; pointers into shared memory. */
 template <int C> struct block_view {
-    const sup_block_part &part; /* in shared memory too, after the first barrier */
+    const sup_subdomain &part; /* in shared memory too, after the first barrier */
     int first, live;            /* characters */
     const float *inverse; /* [part.count*LIMIT] in shared memory for one character; crowds leave it to the cache */
     float *in, *out;      /* [LIMIT*width] */
     float *half;          /* [LIMIT*width*(slices-1)], the same memory as: */
-    float *force;         /* [3*SUP_BLOCK_FORCES*most_prisms] in local_kernel, else [most_prisms] */
+    float *force;         /* [3*SUP_SUBDOMAIN_FORCES*most_prisms] in local_kernel, else [most_prisms] */
     float *slots;         /* [most_slots*width] the newest direction at the top */
     float *left;          /* [most_slots*width] gradient there, as far as the part knows it */
     float *sums;          /* [32*SUP_GPU_SUMS_ALL] */
@@ -43,7 +43,7 @@ template <int C> struct block_view {
     const float *tets;         /* of its prisms, in batches */
     const float *blend_weight; /* and their chambers (subdomains.h) */
     const uint16_t *blend_seat;
-    __device__ block_view(const sup_block_part &shared_part) : part(shared_part)
+    __device__ block_view(const sup_subdomain &shared_part) : part(shared_part)
     {
     }
     template <typename A> __device__ const A *at(int array) const
@@ -75,7 +75,7 @@ template <int C, int T, bool F = false, bool X = true> struct sizes {
     __host__ __device__ sizes(const sup_gpu_system &s)
     {
         int half = (T / LIMIT - 1) * LIMIT * width<C>::value;
-        int force = (F ? 3 * SUP_BLOCK_FORCES : X ? C : 0) * s.most_prisms;
+        int force = (F ? 3 * SUP_SUBDOMAIN_FORCES : X ? C : 0) * s.most_prisms;
         most = F ? s.most_local : s.most_feet;
         const int one = X && s.volume > 0.0f ? most * 4 : 0;
         inverse = C == 1 ? LIMIT * LIMIT : 0;
@@ -103,8 +103,8 @@ static __device__ block_view<C> open_block(const sup_gpu_system &s, const sup_gp
 {
     enum { LIMIT = limit<C>::value };
     const sizes<C, T, F, X> size(s);
-    __shared__ sup_block_part part;
-    const sup_block_part *from =
+    __shared__ sup_subdomain part;
+    const sup_subdomain *from =
         &s.parts[min((int)blockIdx.x, s.part_count - 1)]; /* step_persistent.cu has blocks without a part */
     for (int i = threadIdx.x; i < (int)(sizeof part / sizeof(int)); i += T)
         ((int *)&part)[i] = ((const int *)from)[i];

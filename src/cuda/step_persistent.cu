@@ -455,7 +455,7 @@ __global__ void __launch_bounds__(T, 1)
     alone_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st, int turns)
 {
     SHARED_ARRAY(float, shared);
-    __shared__ sup_block_part part;
+    __shared__ sup_subdomain part;
     __shared__ judge j;
     const bool has_part = (int)blockIdx.x < s.part_count;
     const alone_sizes size(s, (int)gridDim.x);

@@ -383,7 +383,7 @@ template <int C> static __device__ tet_view view_tet(const block_view<C> &b, int
     v.tets = b.tets + padded / SUP_PRISM_LANES * SUP_PRISM_FLOATS + padded % SUP_PRISM_LANES;
     v.tet = v.tets + 10 * t * SUP_PRISM_LANES;
     v.corner = b.template at<uint16_t>(SUP_PACK_CORNER) + i;
-    v.to = b.force + SUP_BLOCK_FORCES * t * b.part.prism_stride + i;
+    v.to = b.force + SUP_SUBDOMAIN_FORCES * t * b.part.prism_stride + i;
     v.t = t;
     v.stride = b.part.prism_stride;
     return v;

@@ -15,7 +15,7 @@ static bool is_padding(const sup_system *s, int64_t batch, int32_t lane)
 
 /* --- The graph of the unknowns --- */
 
-static bool find_corners(sup_blocks_builder *b)
+static bool find_corners(sup_subdomains_builder *b)
 {
     const sup_system *s = b->system;
     b->corner = sup_arena_alloc(&b->arena, (size_t)s->batch_count * SUP_PRISM_CORNERS + 1, sizeof(int32_t));
@@ -29,7 +29,7 @@ static bool find_corners(sup_blocks_builder *b)
 }
 
 /* Pairs of unknowns of each prism, counted (neighbour NULL) or written; repeated as often as they share prisms. */
-static void add_pairs(const sup_blocks_builder *builder, int32_t *next, int32_t *neighbour)
+static void add_pairs(const sup_subdomains_builder *builder, int32_t *next, int32_t *neighbour)
 {
     const sup_system *s = builder->system;
     for (int64_t b = 0; b < s->batch_count; b++)
@@ -51,7 +51,7 @@ static int compare_ints(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static bool build_graph(sup_blocks_builder *b)
+static bool build_graph(sup_subdomains_builder *b)
 {
     const sup_system *s = b->system;
     size_t n = (size_t)s->unknown_count;
@@ -83,12 +83,12 @@ static bool build_graph(sup_blocks_builder *b)
 
 /* --- Numbers --- */
 
-static bool number_unknowns(sup_blocks_builder *b)
+static bool number_unknowns(sup_subdomains_builder *b)
 {
-    sup_blocks *k = b->blocks;
+    sup_subdomains *k = b->blocks;
     int32_t n = k->unknown_count;
     k->number = sup_arena_alloc(&k->arena, (size_t)n, sizeof(int32_t));
-    k->parts = sup_arena_alloc(&k->arena, (size_t)k->part_count + 1, sizeof(sup_block_part));
+    k->parts = sup_arena_alloc(&k->arena, (size_t)k->part_count + 1, sizeof(sup_subdomain));
     b->place = sup_arena_alloc(&b->arena, (size_t)n, sizeof(int32_t));
     b->owner = sup_arena_alloc(&b->arena, (size_t)n, sizeof(int32_t));
     int32_t *next = sup_arena_alloc(&b->arena, (size_t)k->part_count + 2, sizeof(int32_t));
@@ -103,7 +103,7 @@ static bool number_unknowns(sup_blocks_builder *b)
     }
     k->interior_count = next[k->part_count];
     k->top_count = n - k->interior_count;
-    k->top_stride = (k->top_count + SUP_BLOCK_TOP_ALIGN - 1) / SUP_BLOCK_TOP_ALIGN * SUP_BLOCK_TOP_ALIGN;
+    k->top_stride = (k->top_count + SUP_SUBDOMAIN_TOP_ALIGN - 1) / SUP_SUBDOMAIN_TOP_ALIGN * SUP_SUBDOMAIN_TOP_ALIGN;
     for (int32_t v = 0; v < n; v++) {
         int32_t p = b->part[v] < 0 ? k->part_count : b->part[v];
         k->number[v] = next[p]++;
@@ -138,7 +138,7 @@ static bool list_add(const sup_allocator *allocator, sup_array *list, int32_t va
 }
 
 /* The part of a prism: that of its own unknowns; for one that has only places of the top, the part that knows most. */
-static int32_t choose_part(const sup_blocks_builder *b, const part_lists *lists, const int32_t corner[6])
+static int32_t choose_part(const sup_subdomains_builder *b, const part_lists *lists, const int32_t corner[6])
 {
     int32_t best = 0, best_known = -1;
     for (int32_t k = 0; k < 6; k++)
@@ -155,14 +155,14 @@ static int32_t choose_part(const sup_blocks_builder *b, const part_lists *lists,
     return best;
 }
 
-static void load_corners(const sup_blocks_builder *b, int64_t batch, int32_t lane, int32_t corner[6])
+static void load_corners(const sup_subdomains_builder *b, int64_t batch, int32_t lane, int32_t corner[6])
 {
     for (int32_t k = 0; k < 6; k++)
         corner[k] = b->corner[batch * SUP_PRISM_CORNERS + k * SUP_PRISM_LANES + lane];
 }
 
 /* Two rounds: prisms that have a part, then those that are all top. */
-static bool assign_prisms(sup_blocks_builder *b, part_lists *lists)
+static bool assign_prisms(sup_subdomains_builder *b, part_lists *lists)
 {
     const sup_system *s = b->system;
     b->prism_part = sup_arena_alloc(&b->arena, (size_t)s->batch_count * SUP_PRISM_LANES + 1, sizeof(int32_t));
@@ -195,7 +195,7 @@ static bool assign_prisms(sup_blocks_builder *b, part_lists *lists)
 }
 
 /* Places of the top that no prism touches still need an owner: the first part. */
-static bool adopt_loose(sup_blocks_builder *b, part_lists *lists)
+static bool adopt_loose(sup_subdomains_builder *b, part_lists *lists)
 {
     for (int32_t t = 0; t < b->blocks->top_count; t++) {
         bool found = false;
@@ -213,9 +213,9 @@ static void copy_sorted(const sup_array *from, int32_t *to)
     memcpy(to, from->data, from->count * sizeof(int32_t));
 }
 
-static bool write_lists(sup_blocks_builder *b, const part_lists *lists)
+static bool write_lists(sup_subdomains_builder *b, const part_lists *lists)
 {
-    sup_blocks *k = b->blocks;
+    sup_subdomains *k = b->blocks;
     size_t slots = 0, anchors = 0;
     for (int32_t p = 0; p < k->part_count; p++) {
         slots += lists->tops[p].count;
@@ -231,7 +231,7 @@ static bool write_lists(sup_blocks_builder *b, const part_lists *lists)
     if (!k->slot_place || !k->slot_owner || !k->anchor || !k->top_slot_first || !k->top_slot) return false;
     int32_t slot = 0, anchor = 0;
     for (int32_t p = 0; p < k->part_count; p++) {
-        sup_block_part *part = &k->parts[p];
+        sup_subdomain *part = &k->parts[p];
         part->slot_first = slot;
         part->slot_count = (int32_t)lists->tops[p].count;
         part->anchor_first = anchor;
@@ -255,7 +255,7 @@ static bool write_lists(sup_blocks_builder *b, const part_lists *lists)
     return true;
 }
 
-static bool build_lists(sup_blocks_builder *b)
+static bool build_lists(sup_subdomains_builder *b)
 {
     size_t parts = (size_t)b->blocks->part_count;
     part_lists lists = {sup_arena_alloc(&b->arena, parts, sizeof(sup_array)),
@@ -288,9 +288,9 @@ static int32_t find_in(const int32_t *values, int32_t count, int32_t value)
 }
 
 /* The number of a place of the system within a part. */
-static int32_t local_of(const sup_blocks_builder *b, const sup_block_part *part, int32_t place)
+static int32_t local_of(const sup_subdomains_builder *b, const sup_subdomain *part, int32_t place)
 {
-    const sup_blocks *k = b->blocks;
+    const sup_subdomains *k = b->blocks;
     if (place >= k->unknown_count)
         return part->count + part->slot_count +
                find_in(k->anchor + part->anchor_first, part->anchor_count, place - k->unknown_count);
@@ -300,7 +300,7 @@ static int32_t local_of(const sup_blocks_builder *b, const sup_block_part *part,
 }
 
 /* Whether one of its inner corners is an unknown. */
-static bool is_loose(const sup_blocks_builder *b, int64_t source)
+static bool is_loose(const sup_subdomains_builder *b, int64_t source)
 {
     const int32_t *inner =
         b->corner + source / SUP_PRISM_LANES * SUP_PRISM_CORNERS + 3 * SUP_PRISM_LANES + source % SUP_PRISM_LANES;
@@ -308,7 +308,7 @@ static bool is_loose(const sup_blocks_builder *b, int64_t source)
            inner[2 * SUP_PRISM_LANES] < b->blocks->unknown_count;
 }
 
-static void write_prism(const sup_blocks_builder *b, sup_block_part *part, int64_t source, int32_t to)
+static void write_prism(const sup_subdomains_builder *b, sup_subdomain *part, int64_t source, int32_t to)
 {
     const sup_system *s = b->system;
     int64_t batch = source / SUP_PRISM_LANES;
@@ -325,7 +325,7 @@ static void write_prism(const sup_blocks_builder *b, sup_block_part *part, int64
         if (corner[i] >= part->foot_count) part->foot_count = corner[i] + 1;
 }
 
-static int32_t corner_at(const sup_blocks *k, const sup_block_part *part, int32_t prism, int32_t corner)
+static int32_t corner_at(const sup_subdomains *k, const sup_subdomain *part, int32_t prism, int32_t corner)
 {
     int64_t at = part->prism_first + prism;
     return k->corner[at / SUP_PRISM_LANES * SUP_PRISM_CORNERS + corner * SUP_PRISM_LANES + at % SUP_PRISM_LANES];
@@ -339,11 +339,11 @@ static int32_t tet_corner(int32_t i)
 
 /* Forces of a part: for every unknown and slot the corners of tetrahedra that are it, in crowds of prisms, in the order of
  * the prisms. */
-static void write_sums(sup_blocks *k, const sup_block_part *part, int32_t *next)
+static void write_sums(sup_subdomains *k, const sup_subdomain *part, int32_t *next)
 {
     int32_t count = part->count + part->slot_count, *begin = k->sum_begin + part->sum_first;
-    bool crowd = k->limit > SUP_BLOCK_ALONE;
-    int32_t forces = crowd ? 6 : SUP_BLOCK_FORCES;
+    bool crowd = k->limit > SUP_SUBDOMAIN_ALONE;
+    int32_t forces = crowd ? 6 : SUP_SUBDOMAIN_FORCES;
     memset(next, 0, (size_t)count * sizeof(int32_t));
     for (int32_t i = 0; i < part->prism_count * forces; i++) {
         int32_t corner = i % forces, v = corner_at(k, part, i / forces, crowd ? corner : tet_corner(corner));
@@ -357,33 +357,33 @@ static void write_sums(sup_blocks *k, const sup_block_part *part, int32_t *next)
     for (int32_t i = 0; i < part->prism_count * forces; i++) {
         int32_t corner = i % forces, prism = i / forces;
         int32_t v = corner_at(k, part, prism, crowd ? corner : tet_corner(corner));
-        int32_t from = crowd ? sup_block_force(part, corner, prism) : corner * 3 * part->prism_stride + prism;
+        int32_t from = crowd ? sup_subdomain_force(part, corner, prism) : corner * 3 * part->prism_stride + prism;
         if (v < count) k->sum_from[next[v]++] = (uint16_t)from;
     }
 }
 
-static bool build_prisms(sup_blocks_builder *b)
+static bool build_prisms(sup_subdomains_builder *b)
 {
-    sup_blocks *k = b->blocks;
+    sup_subdomains *k = b->blocks;
     int64_t sums = 0, all = (int64_t)b->system->batch_count * SUP_PRISM_LANES;
     int32_t most = 0;
     for (int64_t i = 0; i < all; i++)
         if (b->prism_part[i] >= 0 && is_loose(b, i)) k->parts[b->prism_part[i]].loose_stride++;
     for (int32_t p = 0; p < k->part_count; p++) {
-        sup_block_part *part = &k->parts[p];
+        sup_subdomain *part = &k->parts[p];
         part->loose_stride = (part->loose_stride + 31) / 32 * 32;
         part->prism_stride = (part->prism_count + 31) / 32 * 32;
         part->prism_first = k->prism_total;
         part->sum_first = k->sum_begin_count;
         k->prism_total += part->prism_stride;
         k->sum_begin_count += part->count + part->slot_count + 1;
-        sums += (int64_t)part->prism_count * SUP_BLOCK_FORCES;
+        sums += (int64_t)part->prism_count * SUP_SUBDOMAIN_FORCES;
         if (part->count + part->slot_count > most) most = part->count + part->slot_count;
         if (part->prism_stride > k->most_prisms) k->most_prisms = part->prism_stride;
-        int32_t forces = sup_block_force(part, 6, 0);
+        int32_t forces = sup_subdomain_force(part, 6, 0);
         if (forces > k->most_forces) k->most_forces = forces;
     }
-    if (k->most_prisms * 3 * SUP_BLOCK_FORCES > UINT16_MAX) return false;
+    if (k->most_prisms * 3 * SUP_SUBDOMAIN_FORCES > UINT16_MAX) return false;
     size_t total = (size_t)k->prism_total;
     k->tets = sup_arena_alloc(&k->arena, total / SUP_PRISM_LANES * SUP_PRISM_FLOATS + 1, sizeof(float));
     k->corner = sup_arena_alloc(&k->arena, total / SUP_PRISM_LANES * SUP_PRISM_CORNERS + 1, sizeof(uint16_t));
@@ -406,9 +406,9 @@ static bool build_prisms(sup_blocks_builder *b)
 
 /* --- Vectors and the anchors' pull --- */
 
-static bool build_vectors(sup_blocks_builder *b)
+static bool build_vectors(sup_subdomains_builder *b)
 {
-    sup_blocks *k = b->blocks;
+    sup_subdomains *k = b->blocks;
     const sup_system *s = b->system;
     size_t n = (size_t)k->unknown_count;
     k->pull_count = s->couple_first[k->unknown_count];
@@ -432,12 +432,12 @@ static bool build_vectors(sup_blocks_builder *b)
     return true;
 }
 
-static sup_result build(sup_blocks_builder *b, sup_error *error)
+static sup_result build(sup_subdomains_builder *b, sup_error *error)
 {
-    sup_blocks *k = b->blocks;
+    sup_subdomains *k = b->blocks;
     b->part = sup_arena_alloc(&b->arena, (size_t)k->unknown_count, sizeof(int32_t));
     if (b->part == NULL || !find_corners(b) || !build_graph(b)) return sup_fail_memory(error, "the system's graph");
-    sup_result result = sup_partition(b->context, &b->graph, k->limit, k->limit == SUP_BLOCK_ALONE ? ALONE_TRIES : 1,
+    sup_result result = sup_partition(b->context, &b->graph, k->limit, k->limit == SUP_SUBDOMAIN_ALONE ? ALONE_TRIES : 1,
                                       b->part, &k->part_count, error);
     if (result != SUP_OK) return result;
     if (!number_unknowns(b)) return sup_fail_memory(error, "the system's parts");
@@ -446,36 +446,36 @@ static sup_result build(sup_blocks_builder *b, sup_error *error)
                         "The simulated skin is too large for the device: %d of its places join its parts, %d can. Bind "
                         "with fewer \"vertices\", or step it on the CPU.",
                         (int)k->top_count, TOP_LIMIT);
-    if (!build_lists(b) || !build_prisms(b) || !build_vectors(b) || !sup_blocks_build_volume(b))
+    if (!build_lists(b) || !build_prisms(b) || !build_vectors(b) || !sup_subdomains_build_volume(b))
         return sup_fail_memory(error, "the system's parts");
-    result = sup_blocks_build_inverses(b, error);
-    if (result == SUP_OK && !sup_blocks_build_pack(k)) return sup_fail_memory(error, "the system's parts");
+    result = sup_subdomains_build_inverses(b, error);
+    if (result == SUP_OK && !sup_subdomains_build_pack(k)) return sup_fail_memory(error, "the system's parts");
     return result;
 }
 
-sup_result sup_blocks_create(const sup_context *context, const sup_system *system, int32_t limit, sup_blocks **blocks,
+sup_result sup_subdomains_create(const sup_context *context, const sup_system *system, int32_t limit, sup_subdomains **blocks,
                              sup_error *error)
 {
     sup_context resolved = sup_context_resolve(context);
-    sup_blocks *k = sup_alloc_zero(&resolved.allocator, sizeof *k);
+    sup_subdomains *k = sup_alloc_zero(&resolved.allocator, sizeof *k);
     if (k == NULL) return sup_fail_memory(error, "the system's parts");
     k->context = resolved;
     k->arena = sup_arena_create(&resolved.allocator);
     k->limit = limit;
     k->unknown_count = system->unknown_count;
     k->anchor_count = system->anchor_count;
-    sup_blocks_builder b = {
+    sup_subdomains_builder b = {
         .context = &resolved, .system = system, .blocks = k, .arena = sup_arena_create(&resolved.allocator)};
     sup_result result = build(&b, error);
     sup_arena_destroy(&b.arena);
     if (result == SUP_OK)
         *blocks = k;
     else
-        sup_blocks_destroy(k);
+        sup_subdomains_destroy(k);
     return result;
 }
 
-void sup_blocks_destroy(sup_blocks *blocks)
+void sup_subdomains_destroy(sup_subdomains *blocks)
 {
     if (blocks == NULL) return;
     sup_allocator allocator = blocks->context.allocator;

@@ -18,10 +18,10 @@
 #include "solver/system.h"
 
 enum {
-    SUP_BLOCK_LIMIT = 128,    /* unknowns of a part at most, */
-    SUP_BLOCK_ALONE = 64,     /* and for single characters, which fill the device only with more of them */
-    SUP_BLOCK_TOP_ALIGN = 64, /* rows of S^-1 are rounded up to this */
-    SUP_BLOCK_FORCES = 12 /* of a prism: four corners of three tetrahedra, as sup_prism_tets has them; not in crowds */
+    SUP_SUBDOMAIN_LIMIT = 128,    /* unknowns of a part at most, */
+    SUP_SUBDOMAIN_ALONE = 64,     /* and for single characters, which fill the device only with more of them */
+    SUP_SUBDOMAIN_TOP_ALIGN = 64, /* rows of S^-1 are rounded up to this */
+    SUP_SUBDOMAIN_FORCES = 12 /* of a prism: four corners of three tetrahedra, as sup_prism_tets has them; not in crowds */
 };
 
 /* What the threads of a part look up, ready to be copied into their fast memory in one go. */
@@ -49,7 +49,7 @@ enum sup_pack {
 };
 
 /* One part. Its places are numbered within it: own unknowns, then its places of the top, then anchors. */
-typedef struct sup_block_part {
+typedef struct sup_subdomain {
     int32_t first, count;               /* unknowns */
     int32_t slot_first, slot_count;     /* places of the top that it touches */
     int32_t anchor_first, anchor_count; /* into `anchor` */
@@ -61,16 +61,16 @@ typedef struct sup_block_part {
     int32_t seat_first, seat_count;   /* chambers that its prisms are part of */
     int32_t blend_first, blend_count; /* most chambers of one of its prisms; into blend_seat */
     int32_t pack[SUP_PACK_COUNT];     /* where its arrays begin in its stretch of `pack`, bytes */
-} sup_block_part;
+} sup_subdomain;
 
 /* Where the force on a corner of a prism of a crowd begins: x, y, z. Inner corners have one where the prism is loose. */
-static inline int32_t sup_block_force(const sup_block_part *part, int32_t corner, int32_t prism)
+static inline int32_t sup_subdomain_force(const sup_subdomain *part, int32_t corner, int32_t prism)
 {
     return 3 * (corner < 3 ? corner * part->prism_stride + prism
                            : 3 * part->prism_stride + (corner - 3) * part->loose_stride + prism);
 }
 
-typedef struct sup_blocks {
+typedef struct sup_subdomains {
     sup_context context;
     sup_arena arena;
     int32_t limit; /* unknowns of a part; column stride of its inverse */
@@ -79,7 +79,7 @@ typedef struct sup_blocks {
     int32_t most_slots, most_anchors, most_prisms; /* of a part */
     int32_t most_forces;                           /* floats of the forces of a part's prisms, in crowds */
     int32_t *number;                               /* [unknown_count] of each place of the system */
-    sup_block_part *parts;                         /* [part_count] */
+    sup_subdomain *parts;                         /* [part_count] */
     float *inverse;                                /* [part_count*limit^2] A_p^-1 by columns */
     float *solve; /* [part_count*limit*solve_stride] the same, and A_tp A_p^-1 at the part's slots below it; single
                      characters only */
@@ -110,7 +110,7 @@ typedef struct sup_blocks {
     float *tets;         /* [prism_total/SUP_PRISM_LANES*SUP_PRISM_FLOATS] */
     uint16_t *corner;    /* [prism_total/SUP_PRISM_LANES*SUP_PRISM_CORNERS] places within the part */
     /* Where the forces on an unknown or slot come from, rising prisms: numbers force*3*prism_stride + prism; in crowds
-     * sup_block_force. */
+     * sup_subdomain_force. */
     int32_t *sum_begin; /* by part, from sum_first */
     uint16_t *sum_from;
     int32_t sum_count, sum_begin_count;
@@ -128,15 +128,15 @@ typedef struct sup_blocks {
     int32_t *chamber_seat;  /* [seat_count] seats of a chamber, rising */
     unsigned char *pack;    /* [part_count*pack_size] */
     int32_t pack_size;      /* bytes a part, a multiple of 16 */
-} sup_blocks;
+} sup_subdomains;
 
-/* Parts of at most `limit` unknowns, up to SUP_BLOCK_LIMIT. Refuses systems whose top would not fit: SUP_ERROR_UNSUPPORTED. */
-sup_result sup_blocks_create(const sup_context *context, const sup_system *system, int32_t limit, sup_blocks **blocks,
+/* Parts of at most `limit` unknowns, up to SUP_SUBDOMAIN_LIMIT. Refuses systems whose top would not fit: SUP_ERROR_UNSUPPORTED. */
+sup_result sup_subdomains_create(const sup_context *context, const sup_system *system, int32_t limit, sup_subdomains **blocks,
                              sup_error *error);
-void sup_blocks_destroy(sup_blocks *blocks);
+void sup_subdomains_destroy(sup_subdomains *blocks);
 
 /* x = A^-1 x in the order of the blocks, four floats a row, as the device does it; for tests. `scratch` has the size of
  * x and 4 floats a slot. */
-void sup_blocks_solve(const sup_blocks *blocks, float *x, float *scratch);
+void sup_subdomains_solve(const sup_subdomains *blocks, float *x, float *scratch);
 
 #endif

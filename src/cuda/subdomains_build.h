@@ -7,10 +7,10 @@
 
 #include <stdlib.h>
 
-typedef struct sup_blocks_builder {
+typedef struct sup_subdomains_builder {
     const sup_context *context;
     const sup_system *system;
-    sup_blocks *blocks;
+    sup_subdomains *blocks;
     sup_arena arena;     /* memory of the building alone */
     int32_t *corner;     /* [batch_count*SUP_PRISM_CORNERS] places: those of the system's copies */
     sup_graph graph;     /* of the system's places */
@@ -19,13 +19,13 @@ typedef struct sup_blocks_builder {
     int32_t *owner;      /* [unknown_count] part of each number */
     int32_t *prism_part; /* [batch_count*SUP_PRISM_LANES] -1 for padding */
     int32_t *source;     /* [prism_total] where in the system a prism of a part is, -1 for padding */
-} sup_blocks_builder;
+} sup_subdomains_builder;
 
 /* Entries of the matrix, then inverses and couplings. */
-sup_result sup_blocks_build_inverses(sup_blocks_builder *b, sup_error *error);
+sup_result sup_subdomains_build_inverses(sup_subdomains_builder *b, sup_error *error);
 /* Chambers, where the system keeps volumes. */
-bool sup_blocks_build_volume(sup_blocks_builder *b);
+bool sup_subdomains_build_volume(sup_subdomains_builder *b);
 /* All of a part's arrays together; last. */
-bool sup_blocks_build_pack(sup_blocks *blocks);
+bool sup_subdomains_build_pack(sup_subdomains *blocks);
 
 #endif

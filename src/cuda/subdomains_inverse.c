@@ -8,7 +8,7 @@ typedef struct entries {
     double *edge, *diagonal;
 } entries;
 
-static double *entry_at(const sup_blocks_builder *b, const entries *a, int32_t v, int32_t w)
+static double *entry_at(const sup_subdomains_builder *b, const entries *a, int32_t v, int32_t w)
 {
     if (v == w) return &a->diagonal[v];
     int32_t low = b->graph.first[v], high = b->graph.first[v + 1];
@@ -43,7 +43,7 @@ static void unpack_diagonal(const float *values, int32_t width, double l[SUP_PAN
 }
 
 /* A = L L^T, panel by panel; only what the graph has. Entries that fill made are zero in A but for rounding. */
-static bool multiply_out(const sup_blocks_builder *b, entries *a)
+static bool multiply_out(const sup_subdomains_builder *b, entries *a)
 {
     const sup_float_factor *f = &b->system->factor;
     const float *values = f->values;
@@ -110,9 +110,9 @@ static bool invert(double *m, int32_t n, double *work)
 }
 
 /* A_p^-1 and below it A_tp A_p^-1, by columns: both halves of a solve are then one product each. */
-static void write_solve(const sup_blocks *k, int32_t p, const double *inverse)
+static void write_solve(const sup_subdomains *k, int32_t p, const double *inverse)
 {
-    const sup_block_part *part = &k->parts[p];
+    const sup_subdomain *part = &k->parts[p];
     int32_t n = part->count;
     float *to = k->solve + (int64_t)p * k->limit * k->solve_stride;
     for (int32_t j = 0; j < n; j++, to += k->solve_stride) {
@@ -127,9 +127,9 @@ static void write_solve(const sup_blocks *k, int32_t p, const double *inverse)
     }
 }
 
-static bool invert_part(const sup_blocks_builder *b, const entries *a, int32_t p, double *matrix, double *work)
+static bool invert_part(const sup_subdomains_builder *b, const entries *a, int32_t p, double *matrix, double *work)
 {
-    const sup_block_part *part = &b->blocks->parts[p];
+    const sup_subdomain *part = &b->blocks->parts[p];
     int32_t n = part->count;
     float *to = b->blocks->inverse + (int64_t)p * b->blocks->limit * b->blocks->limit;
     memset(matrix, 0, (size_t)n * (size_t)n * sizeof(double));
@@ -150,7 +150,7 @@ static bool invert_part(const sup_blocks_builder *b, const entries *a, int32_t p
 }
 
 typedef struct part_work {
-    const sup_blocks_builder *b;
+    const sup_subdomains_builder *b;
     const entries *a;
     unsigned char *failed; /* [part_count] */
 } part_work;
@@ -159,7 +159,7 @@ static void invert_parts(void *data, int32_t begin, int32_t end, int32_t worker)
 {
     part_work *work = data;
     SUP_UNUSED(worker);
-    size_t square = (size_t)SUP_BLOCK_LIMIT * SUP_BLOCK_LIMIT;
+    size_t square = (size_t)SUP_SUBDOMAIN_LIMIT * SUP_SUBDOMAIN_LIMIT;
     double *memory = sup_alloc(&work->b->context->allocator, 2 * square * sizeof(double));
     for (int32_t p = begin; p < end; p++)
         work->failed[p] = memory == NULL || !invert_part(work->b, work->a, p, memory, memory + square);
@@ -170,7 +170,7 @@ static void invert_parts(void *data, int32_t begin, int32_t end, int32_t worker)
 static void invert_top(void *data, int32_t begin, int32_t end, int32_t worker)
 {
     part_work *work = data;
-    sup_blocks *k = work->b->blocks;
+    sup_subdomains *k = work->b->blocks;
     size_t bytes = (size_t)k->unknown_count * 8 * sizeof(float);
     float *x = sup_alloc(&work->b->context->allocator, bytes);
     SUP_UNUSED(worker);
@@ -191,16 +191,16 @@ static void invert_top(void *data, int32_t begin, int32_t end, int32_t worker)
 }
 
 /* The slot, within its part, of a place of the top. */
-static int32_t slot_of(const sup_blocks *k, const sup_block_part *part, int32_t top)
+static int32_t slot_of(const sup_subdomains *k, const sup_subdomain *part, int32_t top)
 {
     for (int32_t i = 0; i < part->slot_count; i++)
         if (k->slot_place[part->slot_first + i] == top) return i;
     return -1;
 }
 
-static bool count_couplings(sup_blocks_builder *b)
+static bool count_couplings(sup_subdomains_builder *b)
 {
-    sup_blocks *k = b->blocks;
+    sup_subdomains *k = b->blocks;
     k->row_first = sup_arena_alloc(&k->arena, (size_t)k->interior_count + 1, sizeof(int32_t));
     k->column_first = sup_arena_alloc(&k->arena, (size_t)k->slot_count + 2, sizeof(int32_t));
     if (k->row_first == NULL || k->column_first == NULL) return false;
@@ -218,12 +218,12 @@ static bool count_couplings(sup_blocks_builder *b)
     return k->row_slot != NULL && k->row_value != NULL && k->column_row != NULL && k->column_value != NULL;
 }
 
-static bool build_couplings(sup_blocks_builder *b, const entries *a)
+static bool build_couplings(sup_subdomains_builder *b, const entries *a)
 {
-    sup_blocks *k = b->blocks;
+    sup_subdomains *k = b->blocks;
     if (!count_couplings(b)) return false;
     for (int32_t i = 0, to = 0; i < k->interior_count; i++) {
-        const sup_block_part *part = &k->parts[b->owner[i]];
+        const sup_subdomain *part = &k->parts[b->owner[i]];
         int32_t v = b->place[i];
         for (int32_t e = b->graph.first[v]; e < b->graph.first[v + 1]; e++) {
             int32_t number = k->number[b->graph.neighbour[e]];
@@ -237,7 +237,7 @@ static bool build_couplings(sup_blocks_builder *b, const entries *a)
     for (int32_t s = 0; s < k->slot_count; s++)
         k->column_first[s + 2] += k->column_first[s + 1];
     for (int32_t i = 0; i < k->interior_count; i++) {
-        const sup_block_part *part = &k->parts[b->owner[i]];
+        const sup_subdomain *part = &k->parts[b->owner[i]];
         for (int32_t e = k->row_first[i]; e < k->row_first[i + 1]; e++) {
             int32_t to = k->column_first[part->slot_first + k->row_slot[e] + 1]++;
             k->column_row[to] = (uint16_t)(i - part->first);
@@ -247,9 +247,9 @@ static bool build_couplings(sup_blocks_builder *b, const entries *a)
     return true;
 }
 
-sup_result sup_blocks_build_inverses(sup_blocks_builder *b, sup_error *error)
+sup_result sup_subdomains_build_inverses(sup_subdomains_builder *b, sup_error *error)
 {
-    sup_blocks *k = b->blocks;
+    sup_subdomains *k = b->blocks;
     size_t square = (size_t)k->limit * (size_t)k->limit;
     entries a = {sup_arena_alloc(&b->arena, (size_t)b->graph.first[k->unknown_count] + 1, sizeof(double)),
                  sup_arena_alloc(&b->arena, (size_t)k->unknown_count, sizeof(double))};
@@ -257,7 +257,7 @@ sup_result sup_blocks_build_inverses(sup_blocks_builder *b, sup_error *error)
     k->inverse = sup_arena_alloc(&k->arena, (size_t)k->part_count * square + 1, sizeof(float));
     k->top_inverse = sup_arena_alloc(&k->arena, (size_t)k->top_count * (size_t)k->top_stride + 1, sizeof(float));
     k->solve_stride = (k->limit + k->most_slots + 27) / 32 * 32 + 4; /* four numbers of eight rows: 32 banks */
-    if (k->limit == SUP_BLOCK_ALONE) {
+    if (k->limit == SUP_SUBDOMAIN_ALONE) {
         k->solve = sup_arena_alloc(&k->arena, (size_t)k->part_count * (size_t)k->limit * (size_t)k->solve_stride,
                                    sizeof(float));
         if (k->solve == NULL) return sup_fail_memory(error, "the system's inverses");
@@ -287,11 +287,11 @@ static void multiply_inverse(const float *inverse, int32_t stride, int32_t n, co
         }
 }
 
-void sup_blocks_solve(const sup_blocks *k, float *x, float *scratch)
+void sup_subdomains_solve(const sup_subdomains *k, float *x, float *scratch)
 {
     float *slot = scratch + (int64_t)k->unknown_count * 4, *top = x + (int64_t)k->interior_count * 4;
     for (int32_t p = 0; p < k->part_count; p++) {
-        const sup_block_part *part = &k->parts[p];
+        const sup_subdomain *part = &k->parts[p];
         const float *inverse = k->inverse + (int64_t)p * k->limit * k->limit;
         float *y = scratch + (int64_t)part->first * 4;
         multiply_inverse(inverse, k->limit, part->count, x + (int64_t)part->first * 4, y);
@@ -316,8 +316,8 @@ void sup_blocks_solve(const sup_blocks *k, float *x, float *scratch)
                 top[4 * t + c] += k->top_inverse[(int64_t)j * k->top_stride + t] * rhs[4 * j + c];
         }
     for (int32_t p = 0; p < k->part_count; p++) {
-        const sup_block_part *part = &k->parts[p];
-        float pull[4 * SUP_BLOCK_LIMIT] = {0}, back[4 * SUP_BLOCK_LIMIT] = {0};
+        const sup_subdomain *part = &k->parts[p];
+        float pull[4 * SUP_SUBDOMAIN_LIMIT] = {0}, back[4 * SUP_SUBDOMAIN_LIMIT] = {0};
         for (int32_t i = 0; i < part->count; i++)
             for (int32_t c = 0; c < 4; c++) {
                 pull[4 * i + c] = 0.0f;

@@ -2,7 +2,7 @@
 #include "cuda/subdomains_build.h"
 
 /* Bytes of the arrays of a part, in the order of enum sup_pack. */
-static void measure(const sup_blocks *k, const sup_block_part *part, size_t size[SUP_PACK_COUNT])
+static void measure(const sup_subdomains *k, const sup_subdomain *part, size_t size[SUP_PACK_COUNT])
 {
     size_t n = (size_t)part->count, s = (size_t)part->slot_count;
     size_t couples = (size_t)(k->row_first[part->first + part->count] - k->row_first[part->first]);
@@ -35,7 +35,7 @@ static void measure(const sup_blocks *k, const sup_block_part *part, size_t size
     memcpy(size, bytes, sizeof bytes);
 }
 
-static void *at(const sup_blocks *k, const sup_block_part *part, int32_t array)
+static void *at(const sup_subdomains *k, const sup_subdomain *part, int32_t array)
 {
     return k->pack + (size_t)(part - k->parts) * (size_t)k->pack_size + part->pack[array];
 }
@@ -46,7 +46,7 @@ static void copy_narrow(uint16_t *to, const int32_t *from, int32_t count)
         to[i] = (uint16_t)(from[i] - from[0]);
 }
 
-static void write_slots(const sup_blocks *k, const sup_block_part *part)
+static void write_slots(const sup_subdomains *k, const sup_subdomain *part)
 {
     int32_t *place = at(k, part, SUP_PACK_PLACE), *slot = at(k, part, SUP_PACK_SLOT);
     float *mass = at(k, part, SUP_PACK_MASS);
@@ -62,7 +62,7 @@ static void write_slots(const sup_blocks *k, const sup_block_part *part)
 }
 
 /* Chambers of a part: what its prisms add to them, and where else they are. */
-static void write_seats(const sup_blocks *k, const sup_block_part *part)
+static void write_seats(const sup_subdomains *k, const sup_subdomain *part)
 {
     const int32_t *first = k->seat_begin + part->seat_first;
     float *rest = at(k, part, SUP_PACK_SEAT_REST);
@@ -84,7 +84,7 @@ static void write_seats(const sup_blocks *k, const sup_block_part *part)
     }
 }
 
-static void write_part(const sup_blocks *k, const sup_block_part *part)
+static void write_part(const sup_subdomains *k, const sup_subdomain *part)
 {
     int32_t rows = k->row_first[part->first], columns = k->column_first[part->slot_first];
     int32_t couples = k->row_first[part->first + part->count] - rows, unknowns = part->count + part->slot_count;
@@ -109,7 +109,7 @@ static void write_part(const sup_blocks *k, const sup_block_part *part)
         }
 }
 
-bool sup_blocks_build_pack(sup_blocks *k)
+bool sup_subdomains_build_pack(sup_subdomains *k)
 {
     for (int32_t p = 0; p < k->part_count; p++) {
         size_t size[SUP_PACK_COUNT], end = 0;

@@ -22,9 +22,9 @@ static int32_t shares_of(const sup_system *s, int32_t source, share out[MOST_SHA
 }
 
 /* Seats of a part, in the order in which its prisms come to them; `seat_of` has -1 for every chamber before and after. */
-static void seat_part(const sup_blocks_builder *b, sup_block_part *part, int32_t *seat_of, int32_t *entries)
+static void seat_part(const sup_subdomains_builder *b, sup_subdomain *part, int32_t *seat_of, int32_t *entries)
 {
-    sup_blocks *k = b->blocks;
+    sup_subdomains *k = b->blocks;
     share shares[MOST_SHARES];
     part->seat_first = k->seat_count;
     for (int32_t i = 0; i < part->prism_count; i++) {
@@ -47,10 +47,10 @@ static void seat_part(const sup_blocks_builder *b, sup_block_part *part, int32_t
 }
 
 /* The blends of a part's prisms, and by seat the prisms. `next` is where a seat's next prism goes. */
-static void blend_part(const sup_blocks_builder *b, const sup_block_part *part, int32_t *seat_of, int32_t *next,
+static void blend_part(const sup_subdomains_builder *b, const sup_subdomain *part, int32_t *seat_of, int32_t *next,
                        bool counting)
 {
-    sup_blocks *k = b->blocks;
+    sup_subdomains *k = b->blocks;
     share shares[MOST_SHARES];
     for (int32_t i = 0; i < part->seat_count; i++)
         seat_of[k->seat_chamber[part->seat_first + i]] = i;
@@ -70,7 +70,7 @@ static void blend_part(const sup_blocks_builder *b, const sup_block_part *part, 
 }
 
 /* Seats by chamber. */
-static void list_chambers(sup_blocks *k, int32_t chamber_count, int32_t *next)
+static void list_chambers(sup_subdomains *k, int32_t chamber_count, int32_t *next)
 {
     for (int32_t i = 0; i < k->seat_count; i++)
         k->chamber_first[k->seat_chamber[i] + 1]++;
@@ -82,9 +82,9 @@ static void list_chambers(sup_blocks *k, int32_t chamber_count, int32_t *next)
         k->chamber_seat[next[k->seat_chamber[i]]++] = i;
 }
 
-bool sup_blocks_build_volume(sup_blocks_builder *b)
+bool sup_subdomains_build_volume(sup_subdomains_builder *b)
 {
-    sup_blocks *k = b->blocks;
+    sup_subdomains *k = b->blocks;
     const sup_system *s = b->system;
     size_t chambers = s->volume > 0.0f ? (size_t)s->chamber_count : 0;
     size_t seats = chambers * (size_t)k->part_count; /* at most */

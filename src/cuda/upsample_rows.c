@@ -3,7 +3,7 @@
 
 /* One row of a block, */
 typedef struct source {
-    const sup_upsample_blocks *blocks;
+    const sup_upsample_clusters *blocks;
     int32_t block, lane;
     bool tangents; /* theirs count as well */
 } source;
@@ -14,20 +14,20 @@ typedef struct target {
     int32_t row, own, own_count;
 } target;
 
-static source source_of(const sup_upsample_blocks *blocks, int64_t i, bool tangents)
+static source source_of(const sup_upsample_clusters *blocks, int64_t i, bool tangents)
 {
-    return (source){blocks, (int32_t)(i / SUP_BLOCK), (int32_t)(i % SUP_BLOCK), tangents};
+    return (source){blocks, (int32_t)(i / SUP_UPSAMPLE_CLUSTER), (int32_t)(i % SUP_UPSAMPLE_CLUSTER), tangents};
 }
 
 static int16_t weight_at(const source *s, int32_t entry, int32_t way)
 {
-    const sup_upsample_blocks *b = s->blocks;
-    return b->weights[((size_t)entry * (size_t)b->ways + (size_t)way) * SUP_BLOCK + (size_t)s->lane];
+    const sup_upsample_clusters *b = s->blocks;
+    return b->weights[((size_t)entry * (size_t)b->ways + (size_t)way) * SUP_UPSAMPLE_CLUSTER + (size_t)s->lane];
 }
 
 static int16_t tangent_at(const source *s, int32_t entry, int32_t way)
 {
-    return s->blocks->tangents[(2 * (size_t)entry + (size_t)way) * SUP_BLOCK + (size_t)s->lane];
+    return s->blocks->tangents[(2 * (size_t)entry + (size_t)way) * SUP_UPSAMPLE_CLUSTER + (size_t)s->lane];
 }
 
 static bool counts(const source *s, int32_t entry)
@@ -48,10 +48,10 @@ static int32_t strongest(const source *s)
 }
 
 /* Rows of blocks of one kind, and the most neighbours of one. */
-static int32_t count_rows(const sup_upsample_blocks *b, bool tangents, int32_t *slots)
+static int32_t count_rows(const sup_upsample_clusters *b, bool tangents, int32_t *slots)
 {
     int32_t rows = 0;
-    for (int64_t i = 0; i < (int64_t)b->block_count * SUP_BLOCK; i++) {
+    for (int64_t i = 0; i < (int64_t)b->block_count * SUP_UPSAMPLE_CLUSTER; i++) {
         if (b->row_vertex[i] < 0) continue;
         source s = source_of(b, i, tangents);
         int32_t used = 1, first = strongest(&s);
@@ -65,7 +65,7 @@ static int32_t count_rows(const sup_upsample_blocks *b, bool tangents, int32_t *
 
 static void write_slot(const source *s, int32_t entry, bool empty, const target *to, int32_t slot)
 {
-    const sup_upsample_blocks *b = s->blocks;
+    const sup_upsample_clusters *b = s->blocks;
     const sup_shown_rows *rows = to->rows;
     size_t place = (size_t)slot * (size_t)rows->row_count + (size_t)to->row, ways = (size_t)b->ways;
     if (rows->narrow != NULL)
@@ -75,18 +75,18 @@ static void write_slot(const source *s, int32_t entry, bool empty, const target 
     float *weights = b->ways == 2 ? rows->plain : rows->riding;
     weights += ((size_t)slot * (size_t)to->own_count + (size_t)to->own) * ways;
     for (size_t way = 0; way < ways; way++) {
-        float unit = b->units[((size_t)s->block * ways + way) * SUP_BLOCK + (size_t)s->lane];
+        float unit = b->units[((size_t)s->block * ways + way) * SUP_UPSAMPLE_CLUSTER + (size_t)s->lane];
         weights[way] = empty ? 0.0f : (float)weight_at(s, entry, (int32_t)way) * unit;
     }
     for (size_t way = 0; s->tangents && way < 2; way++) {
-        float unit = b->tangent_units[((size_t)s->block * 2 + way) * SUP_BLOCK + (size_t)s->lane];
+        float unit = b->tangent_units[((size_t)s->block * 2 + way) * SUP_UPSAMPLE_CLUSTER + (size_t)s->lane];
         rows->tangents[2 * place + way] = empty ? 0.0f : (float)tangent_at(s, entry, (int32_t)way) * unit;
     }
 }
 
-static void write_rows(const sup_upsample_blocks *b, target to)
+static void write_rows(const sup_upsample_clusters *b, target to)
 {
-    for (int64_t i = 0; i < (int64_t)b->block_count * SUP_BLOCK; i++) {
+    for (int64_t i = 0; i < (int64_t)b->block_count * SUP_UPSAMPLE_CLUSTER; i++) {
         if (b->row_vertex[i] < 0) continue;
         source s = source_of(b, i, to.rows->tangents != NULL);
         int32_t slot = 0, first = strongest(&s);

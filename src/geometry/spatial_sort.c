@@ -6,19 +6,19 @@
 
 static int compare_keys(const void *a, const void *b)
 {
-    const sup_placed *x = a, *y = b;
+    const sup_spatial_item *x = a, *y = b;
     if (x->key != y->key) return x->key < y->key ? -1 : 1;
     return (x->item > y->item) - (x->item < y->item);
 }
 
-void sup_placed_sort_groups(sup_placed *items, int32_t count)
+void sup_spatial_sort_clusters(sup_spatial_item *items, int32_t count)
 {
     for (int32_t i = 0; i < count; i++)
         items[i].key = items[i].group;
     qsort(items, (size_t)count, sizeof *items, compare_keys);
 }
 
-static double side(const sup_placed *items, int32_t count, int32_t axis)
+static double side(const sup_spatial_item *items, int32_t count, int32_t axis)
 {
     double lower = INFINITY, upper = -INFINITY;
     for (int32_t i = 0; i < count; i++) {
@@ -28,7 +28,7 @@ static double side(const sup_placed *items, int32_t count, int32_t axis)
     return upper - lower;
 }
 
-void sup_placed_sort_longest(sup_placed *items, int32_t count)
+void sup_spatial_sort_longest(sup_spatial_item *items, int32_t count)
 {
     int32_t longest = 0;
     double most = side(items, count, 0);

@@ -4,16 +4,16 @@
 
 #include <stdint.h>
 
-typedef struct sup_placed {
+typedef struct sup_spatial_item {
     double at[3];
     double key; /* of the sort at hand */
     int32_t item, group;
-} sup_placed;
+} sup_spatial_item;
 
 /* By group; by item within one. */
-void sup_placed_sort_groups(sup_placed *items, int32_t count);
+void sup_spatial_sort_clusters(sup_spatial_item *items, int32_t count);
 
 /* Along the longest side of the box around them; by item where they are even. */
-void sup_placed_sort_longest(sup_placed *items, int32_t count);
+void sup_spatial_sort_longest(sup_spatial_item *items, int32_t count);
 
 #endif

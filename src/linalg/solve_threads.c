@@ -209,7 +209,7 @@ static bool cut(cutter *c, int32_t wanted, int32_t *factor_ints, float *factor_f
     return order_panels(c) && move_factor(c, factor_ints, factor_floats);
 }
 
-sup_result sup_float_parts_create(const sup_context *context, int32_t part_count, int32_t *factor_ints,
+sup_result sup_float_subdomains_create(const sup_context *context, int32_t part_count, int32_t *factor_ints,
                                   float *factor_floats, int32_t **ints, int64_t *int_count, sup_error *error)
 {
     sup_context resolved = sup_context_resolve(context);
@@ -233,9 +233,9 @@ sup_result sup_float_parts_create(const sup_context *context, int32_t part_count
     return SUP_OK;
 }
 
-sup_float_parts sup_float_parts_view(const int32_t *ints)
+sup_float_subdomains sup_float_subdomains_view(const int32_t *ints)
 {
-    sup_float_parts p = {.part_count = ints[HEAD_PARTS],
+    sup_float_subdomains p = {.part_count = ints[HEAD_PARTS],
                          .size = ints[HEAD_SIZE],
                          .row_count = ints[HEAD_ROWS],
                          .slot_count = ints[HEAD_SLOTS]};
@@ -249,7 +249,7 @@ sup_float_parts sup_float_parts_view(const int32_t *ints)
 }
 
 /* The rows of one part stay inside it or go to its own slots. */
-static bool part_valid(const sup_float_factor *f, const sup_float_parts *p, int32_t part)
+static bool part_valid(const sup_float_factor *f, const sup_float_subdomains *p, int32_t part)
 {
     for (int32_t k = p->panel_first[part]; k < p->panel_first[part + 1]; k++)
         for (int32_t r = f->panels[k].rows; r < f->panels[k].rows + f->panels[k].below; r++) {
@@ -261,7 +261,7 @@ static bool part_valid(const sup_float_factor *f, const sup_float_parts *p, int3
     return true;
 }
 
-bool sup_float_parts_check(const sup_float_factor *factor, const int32_t *ints, int64_t int_count)
+bool sup_float_subdomains_check(const sup_float_factor *factor, const int32_t *ints, int64_t int_count)
 {
     const sup_float_factor *f = factor;
     if (ints == NULL || int_count < HEAD_COUNT || ints[HEAD_MAGIC] != MAGIC) return false;
@@ -269,7 +269,7 @@ bool sup_float_parts_check(const sup_float_factor *factor, const int32_t *ints, 
         ints[HEAD_SLOTS] > INT32_MAX - f->size ||
         ints_needed(ints[HEAD_PARTS], ints[HEAD_SLOTS], ints[HEAD_ROWS]) != int_count)
         return false;
-    sup_float_parts p = sup_float_parts_view(ints);
+    sup_float_subdomains p = sup_float_subdomains_view(ints);
     int32_t panel = 0;
     int64_t value = 0;
     if (p.panel_first[0] != 0 || p.slot_first[0] != 0 || p.slot_first[p.part_count] != p.slot_count) return false;
@@ -321,7 +321,7 @@ static void backward4(const sup_float_factor *f, bool marked, int32_t begin, int
     }
 }
 
-void sup_float_part_forward4(const sup_float_factor *factor, const sup_float_parts *parts, int32_t part, float *x)
+void sup_float_subdomain_forward4(const sup_float_factor *factor, const sup_float_subdomains *parts, int32_t part, float *x)
 {
     sup_float_factor own = *factor;
     own.rows = parts->rows;
@@ -331,7 +331,7 @@ void sup_float_part_forward4(const sup_float_factor *factor, const sup_float_par
              factor->values + value_place(parts->value_first + 2 * part), x);
 }
 
-void sup_float_top_solve4(const sup_float_factor *factor, const sup_float_parts *parts, float *x)
+void sup_float_separator_solve4(const sup_float_factor *factor, const sup_float_subdomains *parts, float *x)
 {
     const float *slot = x + (int64_t)factor->size * 4;
     int32_t top = parts->panel_first[parts->part_count];
@@ -343,7 +343,7 @@ void sup_float_top_solve4(const sup_float_factor *factor, const sup_float_parts 
     backward4(factor, parts->marked, top, factor->panel_count, factor->values + factor->value_count, x);
 }
 
-void sup_float_part_backward4(const sup_float_factor *factor, const sup_float_parts *parts, int32_t part, float *x)
+void sup_float_subdomain_backward4(const sup_float_factor *factor, const sup_float_subdomains *parts, int32_t part, float *x)
 {
     sup_float_factor own = *factor;
     own.rows = parts->rows;
@@ -355,7 +355,7 @@ void sup_float_part_backward4(const sup_float_factor *factor, const sup_float_pa
 
 typedef struct solve_work {
     const sup_float_factor *factor;
-    const sup_float_parts *parts;
+    const sup_float_subdomains *parts;
     float *x;
 } solve_work;
 
@@ -364,7 +364,7 @@ static void forward_parts(void *data, int32_t begin, int32_t end, int32_t worker
     const solve_work *work = data;
     SUP_UNUSED(worker);
     for (int32_t k = begin; k < end; k++)
-        sup_float_part_forward4(work->factor, work->parts, k, work->x);
+        sup_float_subdomain_forward4(work->factor, work->parts, k, work->x);
 }
 
 static void backward_parts(void *data, int32_t begin, int32_t end, int32_t worker)
@@ -372,15 +372,15 @@ static void backward_parts(void *data, int32_t begin, int32_t end, int32_t worke
     const solve_work *work = data;
     SUP_UNUSED(worker);
     for (int32_t k = begin; k < end; k++)
-        sup_float_part_backward4(work->factor, work->parts, k, work->x);
+        sup_float_subdomain_backward4(work->factor, work->parts, k, work->x);
 }
 
-void sup_float_parts_solve4(const sup_context *context, const sup_float_factor *factor, const sup_float_parts *parts,
+void sup_float_subdomains_solve4(const sup_context *context, const sup_float_factor *factor, const sup_float_subdomains *parts,
                             float *x)
 {
     sup_context resolved = sup_context_resolve(context);
     solve_work work = {factor, parts, x};
     sup_parallel(&resolved, parts->part_count, 1, forward_parts, &work);
-    sup_float_top_solve4(factor, parts, x);
+    sup_float_separator_solve4(factor, parts, x);
     sup_parallel(&resolved, parts->part_count, 1, backward_parts, &work);
 }

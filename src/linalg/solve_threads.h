@@ -10,7 +10,7 @@
 #include "linalg/float_factor.h"
 
 /* A view of one int array. The columns of part k are [column_first[k], column_first[k+1]); those of the top follow. */
-typedef struct sup_float_parts {
+typedef struct sup_float_subdomains {
     int32_t part_count, size, row_count, slot_count;
     const int32_t *panel_first;  /* [part_count+1] */
     const int32_t *column_first; /* [part_count+1] */
@@ -19,28 +19,28 @@ typedef struct sup_float_parts {
     const int32_t *slot_row;     /* [slot_count] the top row that a slot stands for */
     const int32_t *rows;         /* [row_count] the factor's, rows outside a part replaced by size + slot */
     bool marked;                 /* set by whoever solves: see below */
-} sup_float_parts;
+} sup_float_subdomains;
 
 /* Puts a factor that sup_float_factor_write filled into the order of its parts, in place, and gives the parts as an
  * int array of the context's allocator. About `part_count` parts; small systems get one. */
-sup_result sup_float_parts_create(const sup_context *context, int32_t part_count, int32_t *factor_ints,
+sup_result sup_float_subdomains_create(const sup_context *context, int32_t part_count, int32_t *factor_ints,
                                   float *factor_floats, int32_t **ints, int64_t *int_count, sup_error *error);
 
-sup_float_parts sup_float_parts_view(const int32_t *ints);
+sup_float_subdomains sup_float_subdomains_view(const int32_t *ints);
 /* Whether an array that came from outside fits a factor that passed its own check. */
-bool sup_float_parts_check(const sup_float_factor *factor, const int32_t *ints, int64_t int_count);
+bool sup_float_subdomains_check(const sup_float_factor *factor, const int32_t *ints, int64_t int_count);
 
 /* A solve in place on x [(size + slot_count)*4], elimination order: forward on every part, in any order or at the same
  * time; the top once; backward on every part. The slots need no values before and have none of interest after.
  *
  * With `marked` the fourth right-hand side is none: it is 1 in the rows that have values and are asked for, and 0 in all others. Panels
  * that no such row reaches are passed over, and rows in them are not solved for. The others get the same bits. */
-void sup_float_part_forward4(const sup_float_factor *factor, const sup_float_parts *parts, int32_t part, float *x);
-void sup_float_top_solve4(const sup_float_factor *factor, const sup_float_parts *parts, float *x);
-void sup_float_part_backward4(const sup_float_factor *factor, const sup_float_parts *parts, int32_t part, float *x);
+void sup_float_subdomain_forward4(const sup_float_factor *factor, const sup_float_subdomains *parts, int32_t part, float *x);
+void sup_float_separator_solve4(const sup_float_factor *factor, const sup_float_subdomains *parts, float *x);
+void sup_float_subdomain_backward4(const sup_float_factor *factor, const sup_float_subdomains *parts, int32_t part, float *x);
 
 /* All of it on the context's threads. */
-void sup_float_parts_solve4(const sup_context *context, const sup_float_factor *factor, const sup_float_parts *parts,
+void sup_float_subdomains_solve4(const sup_context *context, const sup_float_factor *factor, const sup_float_subdomains *parts,
                             float *x);
 
 #endif

@@ -1,7 +1,7 @@
 /* skin.h (internal) - what the classic skinning methods share: the vertices of a rig laid out for vector lanes.
  *
  * The render vertices are cut into windows of SUP_SKIN_WINDOW, the pieces of parallel work: each writes its own
- * stretch of the output. Inside a window vertices are sorted into blocks of SUP_SKIN_BLOCK that are moved by the same
+ * stretch of the output. Inside a window vertices are sorted into blocks of SUP_SKIN_CLUSTER that are moved by the same
  * few joints. The matrix of a joint is then loaded once for 16 vertices and multiplied with 16 weights at a time,
  * instead of being gathered per vertex; where neighbours have nothing in common a block keeps a list of joints per
  * lane instead. All arrays are read from first to last. Lanes left over in a block repeat its last vertex. */
@@ -13,10 +13,10 @@
 #include "supple/model.h"
 
 enum {
-    SUP_SKIN_BLOCK = 16,    /* vertices a block */
+    SUP_SKIN_CLUSTER = 16,    /* vertices a block */
     SUP_SKIN_WINDOW = 4096, /* vertices a window */
     SUP_SKIN_SHARED = 16,   /* joints at most in a block whose lanes share them */
-    SUP_SKIN_CHANNEL = 3 * SUP_SKIN_BLOCK
+    SUP_SKIN_CHANNEL = 3 * SUP_SKIN_CLUSTER
 };
 /* Numbers beyond this are refused: their products would leave the range of float. */
 #define SUP_SKIN_LIMIT 1e18f

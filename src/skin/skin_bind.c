@@ -67,9 +67,9 @@ static void make_sum_exact(float *weights, int32_t slots)
     for (int32_t last = slots - 1; last >= 0; last--) {
         float sum = 0.0f;
         for (int32_t slot = 0; slot < last; slot++)
-            sum += weights[slot * SUP_SKIN_BLOCK];
-        if (weights[last * SUP_SKIN_BLOCK] == 0.0f) continue;
-        weights[last * SUP_SKIN_BLOCK] = sum < 1.0f ? 1.0f - sum : 0.0f;
+            sum += weights[slot * SUP_SKIN_CLUSTER];
+        if (weights[last * SUP_SKIN_CLUSTER] == 0.0f) continue;
+        weights[last * SUP_SKIN_CLUSTER] = sum < 1.0f ? 1.0f - sum : 0.0f;
         if (sum < 1.0f) return;
     }
 }
@@ -79,21 +79,21 @@ static bool emit_block(sup_skin_builder *b, int32_t window, const int32_t *verti
                        const uint16_t *joints, int32_t slots)
 {
     const sup_allocator *allocator = b->allocator;
-    int32_t joint_count = joints != NULL ? slots : slots * SUP_SKIN_BLOCK;
+    int32_t joint_count = joints != NULL ? slots : slots * SUP_SKIN_CLUSTER;
     int32_t *joint_first = sup_array_push(allocator, &b->joint_first, 1);
     int32_t *weight_first = sup_array_push(allocator, &b->weight_first, 1);
     uint16_t *block_joints = sup_array_push(allocator, &b->joints, (size_t)joint_count);
-    float *weights = sup_array_push(allocator, &b->weights, (size_t)slots * SUP_SKIN_BLOCK);
-    unsigned char *strongest = sup_array_push(allocator, &b->strongest, SUP_SKIN_BLOCK);
-    uint16_t *vertex = sup_array_push(allocator, &b->vertex, SUP_SKIN_BLOCK);
+    float *weights = sup_array_push(allocator, &b->weights, (size_t)slots * SUP_SKIN_CLUSTER);
+    unsigned char *strongest = sup_array_push(allocator, &b->strongest, SUP_SKIN_CLUSTER);
+    uint16_t *vertex = sup_array_push(allocator, &b->vertex, SUP_SKIN_CLUSTER);
     if (joint_first == NULL || weight_first == NULL || block_joints == NULL || weights == NULL || strongest == NULL ||
         vertex == NULL || b->weights.count > INT32_MAX || b->joints.count > INT32_MAX)
         return false;
     *joint_first = (int32_t)b->joints.count; /* of the next block: the first entry is zero */
     *weight_first = (int32_t)b->weights.count;
-    memset(weights, 0, (size_t)slots * SUP_SKIN_BLOCK * sizeof *weights);
+    memset(weights, 0, (size_t)slots * SUP_SKIN_CLUSTER * sizeof *weights);
     if (joints != NULL) memcpy(block_joints, joints, (size_t)slots * sizeof *joints);
-    for (int32_t lane = 0; lane < SUP_SKIN_BLOCK; lane++) {
+    for (int32_t lane = 0; lane < SUP_SKIN_CLUSTER; lane++) {
         int32_t v = vertices[lane < lane_count ? lane : lane_count - 1];
         const sup_skin_influence *list = b->influences + b->first[v];
         int32_t count = b->first[v + 1] - b->first[v];
@@ -102,12 +102,12 @@ static bool emit_block(sup_skin_builder *b, int32_t window, const int32_t *verti
         for (int32_t i = 0; i < slots; i++) {
             int32_t slot = i;
             if (joints == NULL)
-                block_joints[i * SUP_SKIN_BLOCK + lane] = (uint16_t)list[i < count ? i : 0].joint;
+                block_joints[i * SUP_SKIN_CLUSTER + lane] = (uint16_t)list[i < count ? i : 0].joint;
             else if (i < count)
                 for (slot = 0; joints[slot] != list[i].joint;)
                     slot++;
             if (i >= count) continue;
-            weights[slot * SUP_SKIN_BLOCK + lane] = (float)list[i].weight;
+            weights[slot * SUP_SKIN_CLUSTER + lane] = (float)list[i].weight;
             if (i == 0) strongest[lane] = (unsigned char)slot;
         }
         make_sum_exact(weights + lane, slots);
@@ -138,7 +138,7 @@ static int32_t shared_limit(int32_t influence_count)
 }
 
 typedef struct shared_block {
-    int32_t rest_index[SUP_SKIN_BLOCK]; /* into the rest list */
+    int32_t rest_index[SUP_SKIN_CLUSTER]; /* into the rest list */
     int32_t lanes;
     uint16_t joints[SUP_SKIN_SHARED];
     int32_t joint_count;
@@ -152,7 +152,7 @@ static shared_block grow_block(const sup_skin_builder *b, const int32_t *rest, i
     shared_block block = {.lanes = 0};
     bool taken[LOOK_AHEAD] = {false};
     int32_t near_count = rest_count < LOOK_AHEAD ? rest_count : LOOK_AHEAD, most = 0;
-    while (block.lanes < SUP_SKIN_BLOCK) {
+    while (block.lanes < SUP_SKIN_CLUSTER) {
         int32_t best = -1, best_size = SUP_SKIN_SHARED + 1;
         uint16_t joints[SUP_SKIN_SHARED];
         for (int32_t i = 0; i < near_count && best_size > block.joint_count; i++) {
@@ -204,10 +204,10 @@ static int32_t take_out(int32_t *rest, int32_t rest_count, const int32_t *indice
 static bool emit_rest(sup_skin_builder *b, int32_t window, int32_t *rest, int32_t rest_count)
 {
     while (rest_count > 0) {
-        int32_t vertices[SUP_SKIN_BLOCK];
+        int32_t vertices[SUP_SKIN_CLUSTER];
         shared_block block = grow_block(b, rest, rest_count);
-        bool shared = block.lanes >= SUP_SKIN_BLOCK * 3 / 4 || (block.lanes == rest_count && block.lanes > 0);
-        int32_t lanes = shared ? block.lanes : (rest_count < SUP_SKIN_BLOCK ? rest_count : SUP_SKIN_BLOCK);
+        bool shared = block.lanes >= SUP_SKIN_CLUSTER * 3 / 4 || (block.lanes == rest_count && block.lanes > 0);
+        int32_t lanes = shared ? block.lanes : (rest_count < SUP_SKIN_CLUSTER ? rest_count : SUP_SKIN_CLUSTER);
         int32_t slots = block.joint_count;
         if (!shared)
             for (int32_t i = slots = 0; i < lanes; i++) {
@@ -270,8 +270,8 @@ static bool emit_window(sup_skin_builder *b, int32_t window, int32_t vertex_coun
         int32_t v = vertices[run], slots = b->first[v + 1] - b->first[v], from = run;
         for (end = run + 1; end < count && same_joints(b, v, vertices[end]);)
             end++;
-        for (; slots <= SUP_SKIN_SHARED && end - from >= SUP_SKIN_BLOCK; from += SUP_SKIN_BLOCK)
-            if (!emit_block(b, window, vertices + from, SUP_SKIN_BLOCK, b->sorted + b->first[v], slots)) return false;
+        for (; slots <= SUP_SKIN_SHARED && end - from >= SUP_SKIN_CLUSTER; from += SUP_SKIN_CLUSTER)
+            if (!emit_block(b, window, vertices + from, SUP_SKIN_CLUSTER, b->sorted + b->first[v], slots)) return false;
         for (; from < end; from++)
             spare[rest_count++] = vertices[from];
     }
@@ -285,13 +285,13 @@ static sup_result emit_windows(const sup_bind_input *input, sup_skin_builder *b,
     if (zero[0] == NULL || zero[1] == NULL) return sup_fail_memory(error, "the blocks of the skin");
     *zero[0] = *zero[1] = 0;
     for (int32_t window = 0; window < b->window_count; window++) {
-        b->window_first[window] = (int32_t)(b->vertex.count / SUP_SKIN_BLOCK);
+        b->window_first[window] = (int32_t)(b->vertex.count / SUP_SKIN_CLUSTER);
         float fraction = (float)window / (float)b->window_count;
         sup_result result = sup_bind_tell(input, fraction, "sorting vertices by joints", error);
         if (result != SUP_OK) return result;
         if (!emit_window(b, window, input->rig->vertex_count)) return sup_fail_memory(error, "the blocks of the skin");
     }
-    b->window_first[b->window_count] = (int32_t)(b->vertex.count / SUP_SKIN_BLOCK);
+    b->window_first[b->window_count] = (int32_t)(b->vertex.count / SUP_SKIN_CLUSTER);
     return SUP_OK;
 }
 
@@ -310,23 +310,23 @@ static sup_vec3d any_perpendicular(sup_vec3d normal)
 /* One lane of positions, normals and tangents; false where a number cannot be used. */
 static bool fill_lane(const sup_rig *rig, int32_t v, int32_t slot, sup_skin_arrays *arrays)
 {
-    int64_t at = (int64_t)(slot / SUP_SKIN_BLOCK) * SUP_SKIN_CHANNEL + slot % SUP_SKIN_BLOCK;
+    int64_t at = (int64_t)(slot / SUP_SKIN_CLUSTER) * SUP_SKIN_CHANNEL + slot % SUP_SKIN_CLUSTER;
     for (int32_t k = 0; k < 3; k++) {
         float position = rig->positions[3 * (int64_t)v + k], normal = rig->normals[3 * (int64_t)v + k];
         if (!(fabsf(position) <= SUP_SKIN_LIMIT) || !(fabsf(normal) <= 2.0f)) return false;
-        arrays->positions[at + k * SUP_SKIN_BLOCK] = position;
-        arrays->normals[at + k * SUP_SKIN_BLOCK] = normal;
+        arrays->positions[at + k * SUP_SKIN_CLUSTER] = position;
+        arrays->normals[at + k * SUP_SKIN_CLUSTER] = normal;
         if (fabsf(position) > *arrays->extent) *arrays->extent = fabsf(position);
     }
     if (arrays->tangents == NULL) return true;
     const float *tangent = rig->tangents + 4 * (int64_t)v;
     sup_vec3d unit =
         sup_v3_unit_or(sup_v3_load(tangent), any_perpendicular(sup_v3_load(rig->normals + 3 * (int64_t)v)));
-    at = (int64_t)(slot / SUP_SKIN_BLOCK) * 4 * SUP_SKIN_BLOCK + slot % SUP_SKIN_BLOCK;
+    at = (int64_t)(slot / SUP_SKIN_CLUSTER) * 4 * SUP_SKIN_CLUSTER + slot % SUP_SKIN_CLUSTER;
     arrays->tangents[at] = (float)unit.x;
-    arrays->tangents[at + SUP_SKIN_BLOCK] = (float)unit.y;
-    arrays->tangents[at + 2 * SUP_SKIN_BLOCK] = (float)unit.z;
-    arrays->tangents[at + 3 * SUP_SKIN_BLOCK] = tangent[3] < 0.0f ? -1.0f : 1.0f;
+    arrays->tangents[at + SUP_SKIN_CLUSTER] = (float)unit.y;
+    arrays->tangents[at + 2 * SUP_SKIN_CLUSTER] = (float)unit.z;
+    arrays->tangents[at + 3 * SUP_SKIN_CLUSTER] = tangent[3] < 0.0f ? -1.0f : 1.0f;
     return true;
 }
 
@@ -339,13 +339,13 @@ static sup_result add_vertices(const sup_rig *rig, const sup_skin_builder *b, su
                               .normals = sup_model_add(builder, "normals", SUP_ARRAY_FLOAT, blocks * SUP_SKIN_CHANNEL),
                               .extent = sup_model_add(builder, "extent", SUP_ARRAY_FLOAT, 1)};
     if (rig->tangents != NULL)
-        arrays.tangents = sup_model_add(builder, "tangents", SUP_ARRAY_FLOAT, blocks * SUP_SKIN_BLOCK * 4);
+        arrays.tangents = sup_model_add(builder, "tangents", SUP_ARRAY_FLOAT, blocks * SUP_SKIN_CLUSTER * 4);
     if (arrays.positions == NULL || arrays.normals == NULL || arrays.extent == NULL ||
         (rig->tangents != NULL && arrays.tangents == NULL))
         return sup_fail_memory(error, "the vertices of the skin");
     for (int32_t window = 0; window < b->window_count; window++)
-        for (int32_t slot = b->window_first[window] * SUP_SKIN_BLOCK;
-             slot < b->window_first[window + 1] * SUP_SKIN_BLOCK; slot++) {
+        for (int32_t slot = b->window_first[window] * SUP_SKIN_CLUSTER;
+             slot < b->window_first[window + 1] * SUP_SKIN_CLUSTER; slot++) {
             int32_t v = lane_vertex(b, window, slot);
             if (!fill_lane(rig, v, slot, &arrays))
                 return bad_rig(error, v, "has a position or normal that is not finite or too large");

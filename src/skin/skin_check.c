@@ -20,7 +20,7 @@ static sup_result check_presence(const sup_model *model, const sup_skin_model *s
 {
     int64_t joints = skin->joint_count, blocks = skin->block_count, morphs = skin->morphs.count;
     if (joints < 1 || skin->window_count < 1 || blocks < 1 || morphs < 0 || skin->vertex_count < 1 ||
-        (skin->vertex_count - 1) / SUP_SKIN_WINDOW + 1 != skin->window_count || blocks > INT32_MAX / SUP_SKIN_BLOCK)
+        (skin->vertex_count - 1) / SUP_SKIN_WINDOW + 1 != skin->window_count || blocks > INT32_MAX / SUP_SKIN_CLUSTER)
         return damaged(error, "", "its counts do not fit together");
     const expected_array expected[] = {
         {"joint_node", SUP_ARRAY_INT32, joints},
@@ -32,8 +32,8 @@ static sup_result check_presence(const sup_model *model, const sup_skin_model *s
         {"weight_first", SUP_ARRAY_INT32, blocks + 1},
         {"joints", SUP_ARRAY_UINT16, -1},
         {"weights", SUP_ARRAY_FLOAT, -1},
-        {"strongest", SUP_ARRAY_BYTE, blocks * SUP_SKIN_BLOCK},
-        {"vertex", SUP_ARRAY_UINT16, blocks * SUP_SKIN_BLOCK},
+        {"strongest", SUP_ARRAY_BYTE, blocks * SUP_SKIN_CLUSTER},
+        {"vertex", SUP_ARRAY_UINT16, blocks * SUP_SKIN_CLUSTER},
         {"positions", SUP_ARRAY_FLOAT, blocks * SUP_SKIN_CHANNEL},
         {"normals", SUP_ARRAY_FLOAT, blocks * SUP_SKIN_CHANNEL},
         {"morph_weight", SUP_ARRAY_INT32, morphs},
@@ -41,7 +41,7 @@ static sup_result check_presence(const sup_model *model, const sup_skin_model *s
         {"morph_first", SUP_ARRAY_INT32, skin->window_count * morphs + 1},
         {"morph_slot", SUP_ARRAY_INT32, -1},
         {"morph_offsets", SUP_ARRAY_FLOAT, sup_model_array_count(model, "morph_slot") * 6},
-        {"tangents", SUP_ARRAY_FLOAT, blocks * SUP_SKIN_BLOCK * 4},
+        {"tangents", SUP_ARRAY_FLOAT, blocks * SUP_SKIN_CLUSTER * 4},
     };
     int32_t count = SUP_COUNT(expected) - (sup_model_array_count(model, "tangents") < 0 ? 1 : 0);
     for (int32_t i = 0; i < count; i++)
@@ -68,22 +68,22 @@ static bool within(const float *values, int64_t count, float limit)
 
 static bool block_is_sound(const sup_skin_model *skin, int32_t block)
 {
-    int32_t weights = skin->weight_first[block + 1] - skin->weight_first[block], slots = weights / SUP_SKIN_BLOCK;
+    int32_t weights = skin->weight_first[block + 1] - skin->weight_first[block], slots = weights / SUP_SKIN_CLUSTER;
     int32_t joints = skin->joint_first[block + 1] - skin->joint_first[block];
     bool shared = joints == slots;
-    if (weights % SUP_SKIN_BLOCK != 0 || slots < 1 || (shared && slots > SUP_SKIN_SHARED)) return false;
-    if (!shared && (int64_t)joints != (int64_t)slots * SUP_SKIN_BLOCK) return false;
+    if (weights % SUP_SKIN_CLUSTER != 0 || slots < 1 || (shared && slots > SUP_SKIN_SHARED)) return false;
+    if (!shared && (int64_t)joints != (int64_t)slots * SUP_SKIN_CLUSTER) return false;
     for (int32_t i = 0; i < joints; i++)
         if (skin->joints[skin->joint_first[block] + i] >= skin->joint_count) return false;
-    for (int32_t lane = 0; lane < SUP_SKIN_BLOCK; lane++) {
+    for (int32_t lane = 0; lane < SUP_SKIN_CLUSTER; lane++) {
         const float *weight = skin->weights + skin->weight_first[block] + lane;
-        int32_t strongest = skin->strongest[(int64_t)block * SUP_SKIN_BLOCK + lane];
+        int32_t strongest = skin->strongest[(int64_t)block * SUP_SKIN_CLUSTER + lane];
         double sum = 0.0;
         if (strongest >= slots || (!shared && strongest != 0)) return false;
         for (int32_t slot = 0; slot < slots; slot++) {
-            float w = weight[slot * SUP_SKIN_BLOCK];
+            float w = weight[slot * SUP_SKIN_CLUSTER];
             /* Dual quaternions divide by a length that the strongest weight keeps away from zero. */
-            if (!(w >= 0.0f) || w > weight[strongest * SUP_SKIN_BLOCK] * 1.001f) return false;
+            if (!(w >= 0.0f) || w > weight[strongest * SUP_SKIN_CLUSTER] * 1.001f) return false;
             sum += (double)w;
         }
         if (!(fabs(sum - 1.0) < 1e-3)) return false;
@@ -97,8 +97,8 @@ static bool window_is_covered(const sup_skin_model *skin, int32_t window)
     bool seen[SUP_SKIN_WINDOW] = {false};
     int32_t left = skin->vertex_count - window * SUP_SKIN_WINDOW, covered = 0;
     int32_t count = left < SUP_SKIN_WINDOW ? left : SUP_SKIN_WINDOW;
-    for (int64_t slot = (int64_t)skin->window_first[window] * SUP_SKIN_BLOCK;
-         slot < (int64_t)skin->window_first[window + 1] * SUP_SKIN_BLOCK; slot++) {
+    for (int64_t slot = (int64_t)skin->window_first[window] * SUP_SKIN_CLUSTER;
+         slot < (int64_t)skin->window_first[window + 1] * SUP_SKIN_CLUSTER; slot++) {
         int32_t v = skin->vertex[slot];
         if (v >= count) return false;
         covered += !seen[v];
@@ -131,7 +131,7 @@ static sup_result check_numbers(const sup_model *model, const sup_skin_model *sk
         !within(skin->positions, blocks * SUP_SKIN_CHANNEL, skin->extent))
         return damaged(error, "positions", "a position is out of range");
     if (!within(skin->normals, blocks * SUP_SKIN_CHANNEL, 2.0f) ||
-        (skin->tangents != NULL && !within(skin->tangents, blocks * SUP_SKIN_BLOCK * 4, 2.0f)))
+        (skin->tangents != NULL && !within(skin->tangents, blocks * SUP_SKIN_CLUSTER * 4, 2.0f)))
         return damaged(error, "normals", "a normal or tangent is out of range");
     if (!within(skin->joint_inverse_bind, joints * 12, SUP_SKIN_LIMIT) ||
         !within(skin->joint_centre, joints * 3, 3e38f))
@@ -152,8 +152,8 @@ static sup_result check_morphs(const sup_model *model, const sup_skin_model *ski
         for (int32_t window = 0; window < skin->window_count; window++) {
             const int32_t *range = morphs->first + (int64_t)window * morphs->count + m;
             for (int32_t e = range[0]; e < range[1]; e++)
-                if (morphs->slot[e] < skin->window_first[window] * SUP_SKIN_BLOCK ||
-                    morphs->slot[e] >= skin->window_first[window + 1] * SUP_SKIN_BLOCK ||
+                if (morphs->slot[e] < skin->window_first[window] * SUP_SKIN_CLUSTER ||
+                    morphs->slot[e] >= skin->window_first[window + 1] * SUP_SKIN_CLUSTER ||
                     !within(morphs->offsets + 6 * (int64_t)e, 6, morphs->extent[m]))
                     return damaged(error, "morph_slot", "an offset of a morph target is out of range");
         }

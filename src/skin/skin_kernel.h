@@ -35,7 +35,7 @@ typedef struct block_view {
 
 SUP_INLINE block_view view_block(const sup_skin_model *skin, int32_t block)
 {
-    int32_t slots = (skin->weight_first[block + 1] - skin->weight_first[block]) / SUP_SKIN_BLOCK;
+    int32_t slots = (skin->weight_first[block + 1] - skin->weight_first[block]) / SUP_SKIN_CLUSTER;
     int32_t joints = skin->joint_first[block + 1] - skin->joint_first[block];
     block_view view = {joints == slots, slots, skin->joints + skin->joint_first[block],
                        skin->weights + skin->weight_first[block]};
@@ -45,11 +45,11 @@ SUP_INLINE block_view view_block(const sup_skin_model *skin, int32_t block)
 /* The same block with all weight on the strongest influence of each lane; `weights` is [SUP_SKIN_SHARED*16]. */
 static block_view view_rigid(const sup_skin_model *skin, int32_t block, block_view view, float *weights)
 {
-    const unsigned char *strongest = skin->strongest + (int64_t)block * SUP_SKIN_BLOCK;
+    const unsigned char *strongest = skin->strongest + (int64_t)block * SUP_SKIN_CLUSTER;
     if (!view.shared) view.slots = 1; /* the strongest is the first */
     for (int32_t slot = 0; slot < view.slots; slot++)
-        for (int32_t lane = 0; lane < SUP_SKIN_BLOCK; lane++)
-            weights[slot * SUP_SKIN_BLOCK + lane] = strongest[lane] == slot ? 1.0f : 0.0f;
+        for (int32_t lane = 0; lane < SUP_SKIN_CLUSTER; lane++)
+            weights[slot * SUP_SKIN_CLUSTER + lane] = strongest[lane] == slot ? 1.0f : 0.0f;
     view.weights = weights;
     return view;
 }
@@ -62,7 +62,7 @@ SUP_INLINE void blend_shared(const block_view *view, int32_t lane, const float *
     for (int32_t i = 0; i < 12; i++)
         m[i] = weight * sup_wide_splat(joint[i]);
     for (int32_t slot = 1; slot < view->slots; slot++) {
-        weight = sup_wide_load(view->weights + slot * SUP_SKIN_BLOCK + lane);
+        weight = sup_wide_load(view->weights + slot * SUP_SKIN_CLUSTER + lane);
         joint = palette + (size_t)view->joints[slot] * 12;
         for (int32_t i = 0; i < 12; i++)
             m[i] = sup_wide_fma(weight, sup_wide_splat(joint[i]), m[i]);
@@ -77,7 +77,7 @@ static __attribute__((noinline)) void blend_apart(const block_view *view, int32_
     for (int32_t k = 0; k < SUP_LANES; k++) {
         sup_four sum[3] = {{0}, {0}, {0}};
         for (int32_t slot = 0; slot < view->slots; slot++) {
-            int32_t at = slot * SUP_SKIN_BLOCK + lane + k;
+            int32_t at = slot * SUP_SKIN_CLUSTER + lane + k;
             const float *joint = palette + (size_t)view->joints[at] * 12;
             sup_four weight = sup_four_splat(view->weights[at]);
             for (int32_t r = 0; r < 3; r++)
@@ -106,7 +106,7 @@ SUP_INLINE void cross3(const sup_wide a[3], const sup_wide b[3], sup_wide c[3])
 SUP_INLINE void load3(const float *from, sup_wide v[3])
 {
     for (int32_t i = 0; i < 3; i++)
-        v[i] = sup_wide_load(from + i * SUP_SKIN_BLOCK);
+        v[i] = sup_wide_load(from + i * SUP_SKIN_CLUSTER);
 }
 
 SUP_INLINE void transform3(const sup_wide m[12], const sup_wide v[3], sup_wide out[3])
@@ -117,7 +117,7 @@ SUP_INLINE void transform3(const sup_wide m[12], const sup_wide v[3], sup_wide o
 
 /* Where the lanes' bind directions are and where the turned ones go. */
 typedef struct lane_group {
-    const float *normals, *tangents; /* x, y, z, SUP_SKIN_BLOCK apart; tangents may be NULL */
+    const float *normals, *tangents; /* x, y, z, SUP_SKIN_CLUSTER apart; tangents may be NULL */
     const uint16_t *vertex;
     char *first; /* output of the first vertex of the window */
     size_t stride;
@@ -136,8 +136,8 @@ static __attribute__((noinline, cold)) void mend_lanes(const lane_group *group, 
         for (int32_t i = 0; i < 9; i++)
             matrix[i] = rows[i][k];
         for (int32_t i = 0; i < 3; i++) {
-            normal[i] = group->normals[i * SUP_SKIN_BLOCK + k];
-            if (group->tangent) tangent[i] = group->tangents[i * SUP_SKIN_BLOCK + k];
+            normal[i] = group->normals[i * SUP_SKIN_CLUSTER + k];
+            if (group->tangent) tangent[i] = group->tangents[i * SUP_SKIN_CLUSTER + k];
         }
         float *to = (float *)(void *)(group->first + group->vertex[k] * group->stride);
         if (group->tangent)
@@ -204,7 +204,7 @@ SUP_INLINE void move_tangents(const sup_skin_window *work, lane_group group, con
     load3(group.tangents, tangent);
     transform3(m, tangent, turned);
     store_directions(&group, m, turned, sup_wide_splat(1.0f));
-    sup_wide_store(hands, sup_wide_load(group.tangents + 3 * SUP_SKIN_BLOCK) * sign); /* a mirror changes hands */
+    sup_wide_store(hands, sup_wide_load(group.tangents + 3 * SUP_SKIN_CLUSTER) * sign); /* a mirror changes hands */
     for (int32_t k = 0; k < SUP_LANES; k++)
         memcpy(group.first + group.vertex[k] * group.stride + 12, hands + k, 4);
 }
@@ -215,7 +215,7 @@ SUP_INLINE void move_lanes(const sup_skin_window *work, int32_t block, int32_t l
 {
     const sup_skin_model *skin = work->skin;
     int64_t base = (int64_t)(block - skin->window_first[work->window]) * SUP_SKIN_CHANNEL + lane;
-    const uint16_t *vertex = skin->vertex + (int64_t)block * SUP_SKIN_BLOCK + lane;
+    const uint16_t *vertex = skin->vertex + (int64_t)block * SUP_SKIN_CLUSTER + lane;
     if (outputs & OUT_POSITIONS) move_positions(work, work->base.positions + base, vertex, m);
     if ((outputs & (OUT_NORMALS | OUT_TANGENTS)) == 0) return;
     sup_wide normal[3], turned[3], sign;
@@ -227,7 +227,7 @@ SUP_INLINE void move_lanes(const sup_skin_window *work, int32_t block, int32_t l
         store_directions(&group, m, turned, sign);
     }
     if (outputs & OUT_TANGENTS) {
-        group.tangents = skin->tangents + (int64_t)block * 4 * SUP_SKIN_BLOCK + lane;
+        group.tangents = skin->tangents + (int64_t)block * 4 * SUP_SKIN_CLUSTER + lane;
         move_tangents(work, group, m, sign);
     }
 }

@@ -72,7 +72,7 @@ static sup_result push_window(const sup_rig *rig, const sup_skin_builder *b, int
     if (first == NULL || arrays->slot.count > INT32_MAX) return sup_fail_memory(error, "the morph targets");
     *first = (int32_t)arrays->slot.count;
     if (past <= begin || part->vertex_first - begin >= SUP_SKIN_WINDOW) return SUP_OK;
-    for (int32_t slot = b->window_first[window] * SUP_SKIN_BLOCK; slot < b->window_first[window + 1] * SUP_SKIN_BLOCK;
+    for (int32_t slot = b->window_first[window] * SUP_SKIN_CLUSTER; slot < b->window_first[window + 1] * SUP_SKIN_CLUSTER;
          slot++) {
         int32_t v = begin + ((const uint16_t *)(const void *)b->vertex.data)[slot];
         float offsets[6];
@@ -176,12 +176,12 @@ sup_skin_base sup_skin_morph(const sup_skin_model *skin, const float *morph_weig
             copied = true;
         }
         for (int32_t e = range[0]; e < range[1]; e++) {
-            int32_t slot = morphs->slot[e] - first_block * SUP_SKIN_BLOCK;
-            float *position = scratch + slot / SUP_SKIN_BLOCK * SUP_SKIN_CHANNEL + slot % SUP_SKIN_BLOCK;
+            int32_t slot = morphs->slot[e] - first_block * SUP_SKIN_CLUSTER;
+            float *position = scratch + slot / SUP_SKIN_CLUSTER * SUP_SKIN_CHANNEL + slot % SUP_SKIN_CLUSTER;
             const float *offsets = morphs->offsets + 6 * (int64_t)e;
             for (int32_t k = 0; k < 3; k++) {
-                position[k * SUP_SKIN_BLOCK] += weight * offsets[k];
-                position[floats + (size_t)(k * SUP_SKIN_BLOCK)] += weight * offsets[3 + k];
+                position[k * SUP_SKIN_CLUSTER] += weight * offsets[k];
+                position[floats + (size_t)(k * SUP_SKIN_CLUSTER)] += weight * offsets[3 + k];
             }
         }
     }

@@ -140,13 +140,13 @@ double sup_step_sum(const sup_step *step, int32_t slot)
 static void forward(const sup_step *step, int32_t range)
 {
     const sup_system *s = step->system;
-    if (range < s->parts.part_count) sup_float_part_forward4(&s->factor, &s->parts, range, step->solve);
+    if (range < s->parts.part_count) sup_float_subdomain_forward4(&s->factor, &s->parts, range, step->solve);
 }
 
 static void backward(const sup_step *step, int32_t range)
 {
     const sup_system *s = step->system;
-    if (range < s->parts.part_count) sup_float_part_backward4(&s->factor, &s->parts, range, step->solve);
+    if (range < s->parts.part_count) sup_float_subdomain_backward4(&s->factor, &s->parts, range, step->solve);
 }
 
 /* --- Start --- */
@@ -321,7 +321,7 @@ static void start(sup_step *step)
         step->repeat = miss_to_repeat(step);
         step->forget = move_to_forget(step);
         step->rounding = (step->keeps_volume ? ROUNDING_OF_VOLUME : ROUNDING_OF_STRAIN) * sup_step_sum(step, SUM_SIZE);
-        sup_float_top_solve4(&s->factor, &s->parts, step->solve);
+        sup_float_separator_solve4(&s->factor, &s->parts, step->solve);
         sup_step_ranges(step, finish_start_range);
     }
     if (step->keeps_volume || step->input->force != NULL)
@@ -417,7 +417,7 @@ static void find_direction(sup_step *step)
     if (step->contact_count > 0)
         sup_step_contact_solve(step);
     else
-        sup_float_top_solve4(&s->factor, &s->parts, step->solve);
+        sup_float_separator_solve4(&s->factor, &s->parts, step->solve);
     sup_step_done(step, step->contact_count > 0 ? SUP_SOLVER_CONTACT : SUP_SOLVER_TOP);
     sup_step_ranges(step, inner_range);
     int32_t k = step->history;

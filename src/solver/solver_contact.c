@@ -228,7 +228,7 @@ static void solve_forward(void *data, int32_t begin, int32_t end, int32_t worker
             copy_range(step->solve, step->memory.residual, first, last);
         else
             copy_range(step->memory.residual, step->solve, first, last);
-        if (range < s->parts.part_count) sup_float_part_forward4(&s->factor, &s->parts, range, step->solve);
+        if (range < s->parts.part_count) sup_float_subdomain_forward4(&s->factor, &s->parts, range, step->solve);
     }
 }
 
@@ -241,7 +241,7 @@ static void solve_backward(void *data, int32_t begin, int32_t end, int32_t worke
     for (int32_t range = begin; range < end; range++) {
         int32_t first, last;
         sup_step_range(step, range, &first, &last);
-        if (range < s->parts.part_count) sup_float_part_backward4(&s->factor, &s->parts, range, step->solve);
+        if (range < s->parts.part_count) sup_float_subdomain_backward4(&s->factor, &s->parts, range, step->solve);
         step->memory.sums[(int64_t)range * SUP_SOLVER_SUMS + SUM_RZ] =
             range_dot(step, step->memory.residual, step->solve, first, last);
     }
@@ -291,7 +291,7 @@ static double precondition(sup_step *step)
 {
     const sup_system *s = step->system;
     sup_step_ranges(step, solve_forward);
-    sup_float_top_solve4(&s->factor, &s->parts, step->solve);
+    sup_float_separator_solve4(&s->factor, &s->parts, step->solve);
     sup_step_ranges(step, solve_backward);
     step->report.contact_solves++;
     return sup_step_sum(step, SUM_RZ);

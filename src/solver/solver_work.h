@@ -122,7 +122,7 @@ typedef struct sup_step {
 /* Column ranges: the parts of the solve, then its top. */
 static inline void sup_step_range(const sup_step *step, int32_t range, int32_t *begin, int32_t *end)
 {
-    const sup_float_parts *parts = &step->system->parts;
+    const sup_float_subdomains *parts = &step->system->parts;
     *begin = parts->column_first[range];
     *end = range < parts->part_count ? parts->column_first[range + 1] : parts->size;
 }

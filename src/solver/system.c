@@ -162,7 +162,7 @@ static sup_result add_factor(sup_system_builder *b, const sup_cholesky *cholesky
     sup_result result = sup_float_factor_write(cholesky, ints, floats, error);
     if (result != SUP_OK) return result;
     int32_t *made = NULL;
-    result = sup_float_parts_create(b->context, SOLVE_PARTS, ints, floats, &made, &part_count, error);
+    result = sup_float_subdomains_create(b->context, SOLVE_PARTS, ints, floats, &made, &part_count, error);
     if (result != SUP_OK) return result;
     int32_t *parts = sup_system_add(b, "parts", SUP_ARRAY_INT32, part_count);
     if (parts != NULL) memcpy(parts, made, (size_t)part_count * sizeof(int32_t));

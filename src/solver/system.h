@@ -64,7 +64,7 @@ typedef struct sup_system {
     float volume;     /* how much volume counts beside strain; 0: the arrays of volume are empty */
     int32_t bone_count, chamber_count;
     sup_float_factor factor;
-    sup_float_parts parts;
+    sup_float_subdomains parts;
     const int32_t *place;           /* [vertex_count] of each tissue vertex */
     const int32_t *anchor;          /* [anchor_count] tissue vertex, increasing */
     const float *rest;              /* [(unknown_count+anchor_count)*4] by place */

@@ -94,8 +94,8 @@ static void open_factor(opener *o, sup_system *s)
     if (o->missing != NULL) return;
     s->factor = sup_float_factor_view(factor, values);
     require(o, s->factor.size == s->unknown_count, "factor");
-    require(o, sup_float_parts_check(&s->factor, part, parts), "parts");
-    if (o->missing == NULL) s->parts = sup_float_parts_view(part);
+    require(o, sup_float_subdomains_check(&s->factor, part, parts), "parts");
+    if (o->missing == NULL) s->parts = sup_float_subdomains_view(part);
 }
 
 static void open_vertices(opener *o, sup_system *s)

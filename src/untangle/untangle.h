@@ -16,7 +16,7 @@
 #include "skin/simulated_surface.h"
 #include "supple/rig.h"
 
-enum { SUP_UNTANGLE_CLUSTER = SUP_DETECT_BLOCK };         /* triangles that are near each other */
+enum { SUP_UNTANGLE_CLUSTER = SUP_DETECT_CLUSTER };         /* triangles that are near each other */
 enum { SUP_UNTANGLE_BETWEEN = 1, SUP_UNTANGLE_CARRIED = 2 }; /* of sup_untangle_view.close */
 
 /* The shown skin of the body, welded. No triangles: it is too fine, and nothing is parted. */

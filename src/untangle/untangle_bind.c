@@ -89,13 +89,13 @@ static bool add_shown(part_build *b)
 }
 
 /* Cuts items[begin, end) in halves between clusters, until they are in one each. */
-static void cut_clusters(sup_placed *items, int32_t begin, int32_t end)
+static void cut_clusters(sup_spatial_item *items, int32_t begin, int32_t end)
 {
     int32_t stack[64], depth = 0; /* ends of the ranges to come; halves: 32 levels at most */
     for (;;) {
         int32_t first = begin / SUP_UNTANGLE_CLUSTER + 1, last = (end - 1) / SUP_UNTANGLE_CLUSTER;
         if (begin < end && first <= last) {
-            sup_placed_sort_longest(items + begin, end - begin);
+            sup_spatial_sort_longest(items + begin, end - begin);
             stack[depth++] = end;
             end = (first + last) / 2 * SUP_UNTANGLE_CLUSTER;
             continue;
@@ -107,17 +107,17 @@ static void cut_clusters(sup_placed *items, int32_t begin, int32_t end)
 }
 
 /* Triangles by the block of detection that their simulated vertex is in, and within it by place. */
-static void order_triangles(const part_build *b, const int32_t *block, sup_placed *order)
+static void order_triangles(const part_build *b, const int32_t *block, sup_spatial_item *order)
 {
     const sup_simulated_surface *s = b->surface;
     int32_t count = s->fine_triangle_count;
     for (int32_t t = 0; t < count; t++) {
         const int32_t *corner = s->fine_triangles + 3 * (size_t)t;
-        order[t] = (sup_placed){.group = block[b->near[corner[0]]], .item = t};
+        order[t] = (sup_spatial_item){.group = block[b->near[corner[0]]], .item = t};
         for (int32_t k = 0; k < 9; k++)
             order[t].at[k % 3] += (double)s->fine_positions[3 * (size_t)corner[k / 3] + (size_t)(k % 3)] / 3.0;
     }
-    sup_placed_sort_groups(order, count);
+    sup_spatial_sort_clusters(order, count);
     for (int32_t begin = 0, end = 0; begin < count; begin = end) {
         while (end < count && order[end].group == order[begin].group)
             end++;
@@ -131,12 +131,12 @@ static bool add_triangles(part_build *b)
     const sup_detect *d = b->detect;
     int32_t count = s->fine_triangle_count;
     int32_t *block = sup_arena_alloc(&b->arena, (size_t)s->coarse_count, sizeof *block);
-    sup_placed *order = sup_arena_alloc(&b->arena, (size_t)count, sizeof *order);
+    sup_spatial_item *order = sup_arena_alloc(&b->arena, (size_t)count, sizeof *order);
     int32_t *triangles = sup_model_add(b->builder, "part.triangles", SUP_ARRAY_INT32, 3 * (int64_t)count);
     b->cluster_of = sup_arena_alloc(&b->arena, (size_t)count, sizeof *b->cluster_of);
     if (block == NULL || order == NULL || triangles == NULL || b->cluster_of == NULL) return false;
-    for (int32_t i = 0; i < d->block_count * SUP_DETECT_BLOCK; i++)
-        if (d->block_vertex[i] >= 0) block[d->block_vertex[i]] = i / SUP_DETECT_BLOCK;
+    for (int32_t i = 0; i < d->block_count * SUP_DETECT_CLUSTER; i++)
+        if (d->block_vertex[i] >= 0) block[d->block_vertex[i]] = i / SUP_DETECT_CLUSTER;
     order_triangles(b, block, order);
     for (int32_t t = 0; t < count; t++) {
         memcpy(triangles + 3 * (size_t)t, s->fine_triangles + 3 * (size_t)order[t].item, 3 * sizeof *triangles);

@@ -10,7 +10,7 @@
 
 enum {
     MOST_PATCHES = 256, /* of the skin that is inside */
-    GRAIN_BOUND = SUP_DETECT_BLOCK,
+    GRAIN_BOUND = SUP_DETECT_CLUSTER,
     GRAIN_FIND = 8
 };
 
@@ -49,7 +49,7 @@ sup_untangle_work sup_untangle_lay_out(const sup_untangle_view *view, void *scra
     w.dirty = carve(scratch, size, clusters, sizeof *w.dirty);
     w.blocks = carve(scratch, size, clusters, sizeof *w.blocks);
     w.whole = carve(scratch, size, clusters, sizeof *w.whole);
-    w.groups = carve(scratch, size, clusters / SUP_DETECT_BLOCK + 1, sizeof *w.groups);
+    w.groups = carve(scratch, size, clusters / SUP_DETECT_CLUSTER + 1, sizeof *w.groups);
     w.hit_count = carve(scratch, size, clusters, sizeof *w.hit_count);
     w.hits = carve(scratch, size, clusters * SUP_UNTANGLE_HITS, sizeof *w.hits);
     w.patches = carve(scratch, size, (size_t)w.patch_most, sizeof *w.patches);
@@ -89,7 +89,7 @@ void sup_untangle_choose(sup_untangle_work *w)
 
 /* --- Bundles --- */
 
-static void put_box(float (*boxes)[SUP_DETECT_BLOCK], int32_t lane, const float *lower, const float *upper)
+static void put_box(float (*boxes)[SUP_DETECT_CLUSTER], int32_t lane, const float *lower, const float *upper)
 {
     for (int32_t k = 0; k < 3; k++) {
         boxes[k][lane] = lower[k];
@@ -141,7 +141,7 @@ static void bound_clusters(void *data, int32_t begin, int32_t end, int32_t worke
     for (int32_t i = begin; i < end; i++) {
         if (!w->dirty[i]) continue;
         w->whole[i] = fill_block(w, w->active[i], &w->blocks[i]);
-        put_box(w->groups[i / SUP_DETECT_BLOCK], i % SUP_DETECT_BLOCK, w->whole[i].lower, w->whole[i].upper);
+        put_box(w->groups[i / SUP_DETECT_CLUSTER], i % SUP_DETECT_CLUSTER, w->whole[i].lower, w->whole[i].upper);
     }
 }
 
@@ -275,11 +275,11 @@ static void find_some(void *data, int32_t begin, int32_t end, int32_t worker)
     SUP_UNUSED(worker);
     for (int32_t i = begin; i < end; i++) {
         int32_t count = 0;
-        int32_t group = w->all_dirty ? i / SUP_DETECT_BLOCK : 0; /* those before have looked at this one */
-        for (; group * SUP_DETECT_BLOCK < w->active_count && w->dirty[i]; group++) {
+        int32_t group = w->all_dirty ? i / SUP_DETECT_CLUSTER : 0; /* those before have looked at this one */
+        for (; group * SUP_DETECT_CLUSTER < w->active_count && w->dirty[i]; group++) {
             uint32_t clusters = w->boxes->meet(w->groups[group], &w->whole[i]);
             for (; clusters != 0; clusters &= clusters - 1) {
-                int32_t j = group * SUP_DETECT_BLOCK + __builtin_ctz(clusters);
+                int32_t j = group * SUP_DETECT_CLUSTER + __builtin_ctz(clusters);
                 if (j < w->active_count && (j >= i || !w->dirty[j]) && !is_smooth(w, i, j))
                     count = compare(w, i, j, w->hits + (size_t)i * SUP_UNTANGLE_HITS, count);
             }

@@ -83,7 +83,7 @@ typedef struct sup_untangle_work {
     unsigned char *dirty;     /* [clusters] of the active ones: has moved since they were compared */
     sup_untangle_block *blocks;   /* [clusters] triangles of the active ones */
     sup_detect_box *whole;    /* [clusters] of each active cluster */
-    sup_detect_boxes *groups; /* [clusters / SUP_DETECT_BLOCK + 1] the same side by side */
+    sup_detect_boxes *groups; /* [clusters / SUP_DETECT_CLUSTER + 1] the same side by side */
     int32_t *hit_count;       /* [clusters] */
     sup_untangle_hit *hits;       /* [clusters*SUP_UNTANGLE_HITS] */
     sup_untangle_patch *patches;  /* [patch_most] */

@@ -86,12 +86,12 @@ static void run_pieces(void *work, int32_t begin, int32_t end, int32_t worker)
 static sup_upsample_kernel *kernel_of(int32_t lanes)
 {
 #if defined(__x86_64__) && !defined(SUPPLE_SCALAR)
-    if (lanes >= 16) return sup_upsample_blocks_avx512;
-    if (lanes >= 8) return sup_upsample_blocks_avx2;
+    if (lanes >= 16) return sup_upsample_clusters_avx512;
+    if (lanes >= 8) return sup_upsample_clusters_avx2;
 #else
     SUP_UNUSED(lanes);
 #endif
-    return sup_upsample_blocks_base;
+    return sup_upsample_clusters_base;
 }
 
 sup_result sup_upsample_apply_lanes(const sup_context *context, const sup_upsample *view, const float *coarse_positions,

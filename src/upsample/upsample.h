@@ -71,11 +71,11 @@ typedef enum sup_upsample_way {
     SUP_WAY_COUNT
 } sup_upsample_way;
 
-enum { SUP_BLOCK = 16 }; /* rows of a block */
+enum { SUP_UPSAMPLE_CLUSTER = 16 }; /* rows of a block */
 
 /* Blocks of one kind. Plain ones have two ways, from positions to position and from normals to normal; riding ones
  * have the first four. */
-typedef struct sup_upsample_blocks {
+typedef struct sup_upsample_clusters {
     int32_t block_count, entry_count, ways;
     const int32_t *row_vertex;    /* [block_count*16] output vertex; -1: none, only at the end of a block */
     const int32_t *first;         /* [block_count+1] entries of a block */
@@ -86,14 +86,14 @@ typedef struct sup_upsample_blocks {
     const int16_t *tangents;      /* [entry_count*2*16] from positions and normals; NULL without tangents */
     const float *tangent_units;   /* [block_count*2*16] */
     const float *tangent_signs;   /* [block_count*16] handedness */
-} sup_upsample_blocks;
+} sup_upsample_clusters;
 
 /* View of the arrays of a model. */
 typedef struct sup_upsample {
     int32_t vertex_count, coarse_count, coarse_triangle_count;
     int32_t covered; /* vertices that are written; the others are left out */
     bool has_tangents;
-    sup_upsample_blocks plain, riding;
+    sup_upsample_clusters plain, riding;
     const int32_t *triangles;       /* [coarse_triangle_count*3] */
     const int32_t *corner_first;    /* [coarse_count+1] */
     const int32_t *corner_triangle; /* [coarse_triangle_count*3] triangles at a coarse vertex */
@@ -119,13 +119,13 @@ sup_result sup_upsample_apply_lanes(const sup_context *context, const sup_upsamp
 
 /* Blocks [begin, end) of one frame, as the kernels see them. */
 typedef struct sup_upsample_work {
-    const sup_upsample_blocks *blocks;
+    const sup_upsample_clusters *blocks;
     const float *coarse; /* [coarse_count*8] x y z 0 nx ny nz 0 */
     sup_skin_out out;    /* strides set */
     int32_t begin, end;
 } sup_upsample_work;
 
 typedef void sup_upsample_kernel(const sup_upsample_work *work);
-sup_upsample_kernel sup_upsample_blocks_base, sup_upsample_blocks_avx2, sup_upsample_blocks_avx512;
+sup_upsample_kernel sup_upsample_clusters_base, sup_upsample_clusters_avx2, sup_upsample_clusters_avx512;
 
 #endif

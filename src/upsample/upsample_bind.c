@@ -440,7 +440,7 @@ static bool add_coarse(const bind_work *w, sup_model_builder *builder, const cha
     return true;
 }
 
-static bool add_sizes(const bind_work *w, const sup_block_maker *maker, sup_model_builder *builder, const char *prefix)
+static bool add_sizes(const bind_work *w, const sup_subdomain_maker *maker, sup_model_builder *builder, const char *prefix)
 {
     const int32_t all[] = {w->def->vertex_count,
                            w->def->coarse_count,
@@ -470,8 +470,8 @@ static void make_report(const bind_work *w, sup_upsample_report *report)
 /* Rows are made batch by batch, of vertices that are near each other: memory stays in proportion to the result. */
 static bool make_blocks(const sup_context *context, bind_work *w, sup_model_builder *builder, const char *prefix)
 {
-    sup_block_maker maker;
-    if (!sup_blocks_open(&w->arena, w->def->coarse_count, w->def->tangents != NULL, &maker)) return false;
+    sup_subdomain_maker maker;
+    if (!sup_subdomains_open(&w->arena, w->def->coarse_count, w->def->tangents != NULL, &maker)) return false;
     for (int32_t v = 0; v < w->def->vertex_count; v++)
         w->order[v] = v;
     sup_upsample_order(w->def->positions, w->order, w->def->vertex_count, BATCH);
@@ -480,9 +480,9 @@ static bool make_blocks(const sup_context *context, bind_work *w, sup_model_buil
         w->batch = w->order + at;
         int32_t count = left < BATCH ? left : BATCH;
         sup_parallel(context, count, VERTEX_GRAIN, weigh_batch, w);
-        if (!sup_blocks_append(&maker, w->rows, w->points, count)) return false;
+        if (!sup_subdomains_append(&maker, w->rows, w->points, count)) return false;
     }
-    return sup_blocks_finish(&maker, builder, prefix) && add_sizes(w, &maker, builder, prefix);
+    return sup_subdomains_finish(&maker, builder, prefix) && add_sizes(w, &maker, builder, prefix);
 }
 
 static sup_result bind_rows(const sup_context *context, bind_work *w, sup_model_builder *builder, const char *prefix,

@@ -15,28 +15,28 @@ typedef struct sup_upsample_row {
     float sign; /* handedness of the tangent */
 } sup_upsample_row;
 
-typedef struct sup_block_piece sup_block_piece;
+typedef struct sup_subdomain_piece sup_subdomain_piece;
 
 /* Blocks of one kind, in pieces as they came. */
-typedef struct sup_block_list {
-    sup_block_piece *pieces; /* newest first */
+typedef struct sup_subdomain_list {
+    sup_subdomain_piece *pieces; /* newest first */
     int64_t block_count, entry_count;
-} sup_block_list;
+} sup_subdomain_list;
 
-typedef struct sup_block_maker {
+typedef struct sup_subdomain_maker {
     sup_arena *arena;
     int32_t coarse_count;
     bool has_tangents;
     int32_t *slot; /* [coarse_count] entry of the block that is being made, -1 */
-    sup_block_list plain, riding;
-} sup_block_maker;
+    sup_subdomain_list plain, riding;
+} sup_subdomain_maker;
 
-bool sup_blocks_open(sup_arena *arena, int32_t coarse_count, bool has_tangents, sup_block_maker *maker);
+bool sup_subdomains_open(sup_arena *arena, int32_t coarse_count, bool has_tangents, sup_subdomain_maker *maker);
 /* Rows of one neighbourhood of the skin; those that are not set are left out. points: [row_count*3] where they are.
  * False when memory ran out. */
-bool sup_blocks_append(sup_block_maker *maker, const sup_upsample_row *rows, const float *points, int32_t row_count);
+bool sup_subdomains_append(sup_subdomain_maker *maker, const sup_upsample_row *rows, const float *points, int32_t row_count);
 /* All of them into arrays of a model; false when memory ran out. */
-bool sup_blocks_finish(const sup_block_maker *maker, sup_model_builder *builder, const char *prefix);
+bool sup_subdomains_finish(const sup_subdomain_maker *maker, sup_model_builder *builder, const char *prefix);
 
 /* Sorts items so that each run of `leaf`, a power of two times 16, is near together: halves by the longer side.
  * points: 3 floats an item. */

@@ -70,7 +70,7 @@ typedef struct two_sums {
 SUP_INLINE two_sums sum_ways(const sup_upsample_work *w, int32_t block, const int16_t *weights, size_t step,
                              const float *units, bool narrow, bool x, bool n)
 {
-    const sup_upsample_blocks *b = w->blocks;
+    const sup_upsample_clusters *b = w->blocks;
     const float *coarse = w->coarse;
     const uint16_t *narrow_index = b->narrow_index;
     const int32_t *wide_index = b->wide_index;
@@ -79,10 +79,10 @@ SUP_INLINE two_sums sum_ways(const sup_upsample_work *w, int32_t block, const in
     for (size_t entry = (size_t)b->first[block]; entry < end; entry++) {
         const float *from = coarse + 8 * (narrow ? (size_t)narrow_index[entry] : (size_t)wide_index[entry]);
         if (x) sums.x = wide3_add(sums.x, wide_from_int16(weights + entry * step), from);
-        if (n) sums.n = wide3_add(sums.n, wide_from_int16(weights + entry * step + SUP_BLOCK), from + 4);
+        if (n) sums.n = wide3_add(sums.n, wide_from_int16(weights + entry * step + SUP_UPSAMPLE_CLUSTER), from + 4);
     }
     sums.x = wide3_scale(sums.x, units);
-    sums.n = wide3_scale(sums.n, units + SUP_BLOCK);
+    sums.n = wide3_scale(sums.n, units + SUP_UPSAMPLE_CLUSTER);
     return sums;
 }
 
@@ -90,8 +90,8 @@ SUP_INLINE two_sums sum_ways(const sup_upsample_work *w, int32_t block, const in
 SUP_INLINE two_sums sum_rows(const sup_upsample_work *w, int32_t block, size_t lane, bool narrow, bool riding, bool x,
                              bool n)
 {
-    const sup_upsample_blocks *b = w->blocks;
-    size_t step = (riding ? 4 : 2) * SUP_BLOCK;
+    const sup_upsample_clusters *b = w->blocks;
+    size_t step = (riding ? 4 : 2) * SUP_UPSAMPLE_CLUSTER;
     const int16_t *weights = b->weights + lane;
     const float *units = b->units + (size_t)block * step + lane;
     if (!riding) return sum_ways(w, block, weights, step, units, narrow, x, n);
@@ -101,7 +101,7 @@ SUP_INLINE two_sums sum_rows(const sup_upsample_work *w, int32_t block, size_t l
         rows.x = wide3_sum(p.x, p.n);
     }
     if (n) {
-        two_sums p = sum_ways(w, block, weights + 2 * SUP_BLOCK, step, units + 2 * SUP_BLOCK, narrow, true, true);
+        two_sums p = sum_ways(w, block, weights + 2 * SUP_UPSAMPLE_CLUSTER, step, units + 2 * SUP_UPSAMPLE_CLUSTER, narrow, true, true);
         rows.n = wide3_sum(p.x, p.n);
     }
     return rows;
@@ -123,9 +123,9 @@ SUP_INLINE void store_lane(char *to, float a[3][SUP_LANES], int32_t lane)
 /* The normal of the neighbour that counts most: for a row whose own has no length. */
 static void fallback_normal(const sup_upsample_work *w, int32_t block, size_t row, float normal[3])
 {
-    const sup_upsample_blocks *b = w->blocks;
-    size_t step = (size_t)b->ways * SUP_BLOCK, best = (size_t)b->first[block];
-    const int16_t *weights = b->weights + step - SUP_BLOCK + row;
+    const sup_upsample_clusters *b = w->blocks;
+    size_t step = (size_t)b->ways * SUP_UPSAMPLE_CLUSTER, best = (size_t)b->first[block];
+    const int16_t *weights = b->weights + step - SUP_UPSAMPLE_CLUSTER + row;
     for (size_t entry = best + 1; entry < (size_t)b->first[block + 1]; entry++)
         if (weights[entry * step] > weights[best * step]) best = entry;
     size_t vertex = b->narrow_index != NULL ? b->narrow_index[best] : (size_t)b->wide_index[best];
@@ -167,9 +167,9 @@ SUP_INLINE void any_tangent(float n[3][SUP_LANES], int32_t lane, float to[3][SUP
 SUP_INLINE void tangent_rows(const sup_upsample_work *w, int32_t block, size_t lane, bool narrow,
                              float normals[3][SUP_LANES])
 {
-    const sup_upsample_blocks *b = w->blocks;
-    const size_t step = 2 * SUP_BLOCK;
-    const int32_t *row = b->row_vertex + (size_t)block * SUP_BLOCK + lane;
+    const sup_upsample_clusters *b = w->blocks;
+    const size_t step = 2 * SUP_UPSAMPLE_CLUSTER;
+    const int32_t *row = b->row_vertex + (size_t)block * SUP_UPSAMPLE_CLUSTER + lane;
     two_sums sums = sum_ways(w, block, b->tangents + lane, step, b->tangent_units + (size_t)block * step + lane, narrow,
                              true, true);
     wide3 t = wide3_sum(sums.x, sums.n);
@@ -181,14 +181,14 @@ SUP_INLINE void tangent_rows(const sup_upsample_work *w, int32_t block, size_t l
         char *to = (char *)w->out.tangents + (size_t)row[k] * w->out.tangent_stride;
         if (lost >> k & 1u) any_tangent(normals, k, unit);
         store_lane(to, unit, k);
-        memcpy(to + 12, b->tangent_signs + (size_t)block * SUP_BLOCK + lane + (size_t)k, sizeof(float));
+        memcpy(to + 12, b->tangent_signs + (size_t)block * SUP_UPSAMPLE_CLUSTER + lane + (size_t)k, sizeof(float));
     }
 }
 
 SUP_INLINE void run_lanes(const sup_upsample_work *w, int32_t block, size_t lane, bool narrow, bool riding)
 {
     const sup_skin_out *out = &w->out;
-    const int32_t *row = w->blocks->row_vertex + (size_t)block * SUP_BLOCK + lane;
+    const int32_t *row = w->blocks->row_vertex + (size_t)block * SUP_UPSAMPLE_CLUSTER + lane;
     bool wants_normals = out->normals != NULL || out->tangents != NULL;
     if (row[0] < 0) return;
     two_sums sums;
@@ -214,11 +214,11 @@ SUP_INLINE void run_lanes(const sup_upsample_work *w, int32_t block, size_t lane
 SUP_INLINE void run_blocks(const sup_upsample_work *w, bool narrow, bool riding)
 {
     for (int32_t block = w->begin; block < w->end; block++)
-        for (size_t lane = 0; lane < SUP_BLOCK; lane += SUP_LANES)
+        for (size_t lane = 0; lane < SUP_UPSAMPLE_CLUSTER; lane += SUP_LANES)
             run_lanes(w, block, lane, narrow, riding);
 }
 
-void SUP_KERNEL(sup_upsample_blocks)(const sup_upsample_work *work)
+void SUP_KERNEL(sup_upsample_clusters)(const sup_upsample_work *work)
 {
     bool narrow = work->blocks->narrow_index != NULL, riding = work->blocks->ways == 4;
     if (narrow && riding)

@@ -48,17 +48,17 @@ static bool corners_are_sound(const sup_upsample *u)
            in_range(u->triangles, corners, u->coarse_count);
 }
 
-static bool rows_are_sound(const sup_upsample_blocks *b, int32_t vertex_count)
+static bool rows_are_sound(const sup_upsample_clusters *b, int32_t vertex_count)
 {
-    for (int64_t i = 0; i < (int64_t)b->block_count * SUP_BLOCK; i++) {
-        bool is_first = i % SUP_BLOCK == 0;
+    for (int64_t i = 0; i < (int64_t)b->block_count * SUP_UPSAMPLE_CLUSTER; i++) {
+        bool is_first = i % SUP_UPSAMPLE_CLUSTER == 0;
         if (b->row_vertex[i] < -1 || b->row_vertex[i] >= vertex_count) return false;
         if (!is_first && b->row_vertex[i] >= 0 && b->row_vertex[i - 1] < 0) return false;
     }
     return true;
 }
 
-static bool entries_are_sound(const sup_upsample_blocks *b, int32_t coarse_count)
+static bool entries_are_sound(const sup_upsample_clusters *b, int32_t coarse_count)
 {
     if (b->first[0] != 0 || b->first[b->block_count] != b->entry_count) return false;
     for (int32_t i = 0; i < b->block_count; i++) /* a row whose normal is lost takes that of a neighbour */
@@ -68,9 +68,9 @@ static bool entries_are_sound(const sup_upsample_blocks *b, int32_t coarse_count
     return b->wide_index == NULL || in_range(b->wide_index, b->entry_count, coarse_count);
 }
 
-static sup_result check_blocks(const sup_upsample *u, const sup_upsample_blocks *b, sup_error *error)
+static sup_result check_blocks(const sup_upsample *u, const sup_upsample_clusters *b, sup_error *error)
 {
-    int64_t lanes = (int64_t)b->block_count * SUP_BLOCK;
+    int64_t lanes = (int64_t)b->block_count * SUP_UPSAMPLE_CLUSTER;
     const float limit = 1e30f; /* a unit is at most the size of the skin */
     if (!rows_are_sound(b, u->vertex_count)) return damaged(error, "rows", "a vertex is out of range");
     if (!entries_are_sound(b, u->coarse_count)) return damaged(error, "index", "a neighbour is out of range");
@@ -81,39 +81,39 @@ static sup_result check_blocks(const sup_upsample *u, const sup_upsample_blocks 
     return SUP_OK;
 }
 
-static void fetch_blocks(array_reader *whole, const char *kind, const sup_upsample *u, sup_upsample_blocks *b)
+static void fetch_blocks(array_reader *whole, const char *kind, const sup_upsample *u, sup_upsample_clusters *b)
 {
     char prefix[64];
     array_reader r = {whole->model, prefix, NULL};
     sup_format(prefix, sizeof prefix, "%s%s", whole->prefix, kind);
     int64_t blocks = b->block_count, entries = b->entry_count;
-    b->row_vertex = fetch(&r, "rows", SUP_ARRAY_INT32, blocks * SUP_BLOCK);
+    b->row_vertex = fetch(&r, "rows", SUP_ARRAY_INT32, blocks * SUP_UPSAMPLE_CLUSTER);
     b->first = fetch(&r, "first", SUP_ARRAY_INT32, blocks + 1);
     if (u->coarse_count <= 65536)
         b->narrow_index = fetch(&r, "index", SUP_ARRAY_UINT16, entries);
     else
         b->wide_index = fetch(&r, "index", SUP_ARRAY_INT32, entries);
-    b->weights = fetch(&r, "weights", SUP_ARRAY_UINT16, entries * b->ways * SUP_BLOCK);
-    b->units = fetch(&r, "units", SUP_ARRAY_FLOAT, blocks * b->ways * SUP_BLOCK);
+    b->weights = fetch(&r, "weights", SUP_ARRAY_UINT16, entries * b->ways * SUP_UPSAMPLE_CLUSTER);
+    b->units = fetch(&r, "units", SUP_ARRAY_FLOAT, blocks * b->ways * SUP_UPSAMPLE_CLUSTER);
     if (u->has_tangents) {
-        b->tangents = fetch(&r, "tangents", SUP_ARRAY_UINT16, entries * 2 * SUP_BLOCK);
-        b->tangent_units = fetch(&r, "tan_units", SUP_ARRAY_FLOAT, blocks * 2 * SUP_BLOCK);
-        b->tangent_signs = fetch(&r, "tan_signs", SUP_ARRAY_FLOAT, blocks * SUP_BLOCK);
+        b->tangents = fetch(&r, "tangents", SUP_ARRAY_UINT16, entries * 2 * SUP_UPSAMPLE_CLUSTER);
+        b->tangent_units = fetch(&r, "tan_units", SUP_ARRAY_FLOAT, blocks * 2 * SUP_UPSAMPLE_CLUSTER);
+        b->tangent_signs = fetch(&r, "tan_signs", SUP_ARRAY_FLOAT, blocks * SUP_UPSAMPLE_CLUSTER);
     }
     if (whole->missing == NULL) whole->missing = r.missing;
 }
 
-static int32_t written_rows(const sup_upsample_blocks *b)
+static int32_t written_rows(const sup_upsample_clusters *b)
 {
     int32_t count = 0;
-    for (int64_t i = 0; i < (int64_t)b->block_count * SUP_BLOCK; i++)
+    for (int64_t i = 0; i < (int64_t)b->block_count * SUP_UPSAMPLE_CLUSTER; i++)
         count += b->row_vertex[i] >= 0;
     return count;
 }
 
 static bool counts_fit(const sup_upsample *u)
 {
-    const sup_upsample_blocks *kinds[] = {&u->plain, &u->riding};
+    const sup_upsample_clusters *kinds[] = {&u->plain, &u->riding};
     if (u->vertex_count < 0 || u->coarse_count < 1 || u->coarse_triangle_count < 0) return false;
     int64_t blocks = 0;
     for (int32_t k = 0; k < 2; k++) {
@@ -130,8 +130,8 @@ sup_result sup_upsample_open(const sup_model *model, const char *prefix, sup_ups
     if (sizes == NULL) return damaged(error, "sizes", "an array is missing or of another size");
     sup_upsample u = {.vertex_count = sizes[0], .coarse_count = sizes[1], .coarse_triangle_count = sizes[2]};
     u.has_tangents = sizes[3] == 1;
-    u.plain = (sup_upsample_blocks){.block_count = sizes[4], .entry_count = sizes[5], .ways = 2};
-    u.riding = (sup_upsample_blocks){.block_count = sizes[6], .entry_count = sizes[7], .ways = 4};
+    u.plain = (sup_upsample_clusters){.block_count = sizes[4], .entry_count = sizes[5], .ways = 2};
+    u.riding = (sup_upsample_clusters){.block_count = sizes[6], .entry_count = sizes[7], .ways = 4};
     if (!counts_fit(&u) || (sizes[3] != 0 && sizes[3] != 1))
         return damaged(error, "sizes", "its counts do not fit together");
     int64_t corners = 3 * (int64_t)u.coarse_triangle_count;

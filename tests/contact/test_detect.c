@@ -162,7 +162,7 @@ TEST(kernels_of_all_processors_agree)
     sup_vec3d *points = outer_points(&b);
     sup_random random = {7};
     blobs_step(&b, NULL); /* fills points and boxes */
-    float block[SUP_DETECT_BLOCK_ROWS * SUP_DETECT_BLOCK] = {0};
+    float block[SUP_DETECT_CLUSTER_ROWS * SUP_DETECT_CLUSTER] = {0};
     for (int32_t cell = 0; cell < b.detect.cell_count; cell++) {
         int32_t first = b.detect.cell_tet_first[cell], count = b.detect.cell_tet_first[cell + 1] - first;
         for (int32_t i = 0; i < 50; i++) {
@@ -185,9 +185,9 @@ TEST(kernels_of_all_processors_agree)
                          kernels[0]->meet(a.block_box[0], &a.cell_box[cell]));
                 CHECK_EQ(kernels[kind]->within(a.blocks, &a.cell_box[cell]),
                          kernels[0]->within(a.blocks, &a.cell_box[cell]));
-                uint64_t block_bits[SUP_DETECT_BLOCK] = {0};
+                uint64_t block_bits[SUP_DETECT_CLUSTER] = {0};
                 for (int k = 0; k < 3; k++)
-                    block[k * SUP_DETECT_BLOCK + 5] = p[k];
+                    block[k * SUP_DETECT_CLUSTER + 5] = p[k];
                 CHECK_EQ(kernels[kind]->inside(maps, count, block, 1u << 5, block_bits) != 0, bits[kind] != 0);
                 CHECK(block_bits[5] == bits[kind]);
             }
@@ -205,7 +205,7 @@ TEST(blocks_face_triangles_on_all_processors)
 {
     const sup_detect_kernels *kernels[3] = {&sup_detect_kernels_base, NULL, NULL};
     int32_t kinds = 1, facing = 0;
-    float block[SUP_DETECT_BLOCK_ROWS * SUP_DETECT_BLOCK];
+    float block[SUP_DETECT_CLUSTER_ROWS * SUP_DETECT_CLUSTER];
     sup_detect_faces faces;
     const float limits[2] = {0.3f, 0.6f};
     sup_random random = {11};
@@ -225,12 +225,12 @@ TEST(blocks_face_triangles_on_all_processors)
                 square += (double)faces[t][k] * (double)faces[t][k];
             }
             faces[t][3] = (float)sqrt(square);
-            for (int32_t i = 0; i < SUP_DETECT_BLOCK; i++) {
+            for (int32_t i = 0; i < SUP_DETECT_CLUSTER; i++) {
                 double excess = -INFINITY;
                 for (int32_t way = 0; way < 2; way++) {
                     double cosine = 0.0;
                     for (int k = 0; k < 3; k++)
-                        cosine += (double)faces[t][k] * (double)block[(3 + 3 * way + k) * SUP_DETECT_BLOCK + i];
+                        cosine += (double)faces[t][k] * (double)block[(3 + 3 * way + k) * SUP_DETECT_CLUSTER + i];
                     excess = fmax(excess, cosine - (double)limits[way] * sqrt(square));
                 }
                 expected |= (uint32_t)(excess <= 0.0) << i;
@@ -241,7 +241,7 @@ TEST(blocks_face_triangles_on_all_processors)
             CHECK_EQ(kernels[kind]->face(block, ~unsure & 0xbfff, faces, count, limits), expected & ~unsure & 0xbfff);
         facing += __builtin_popcount(expected);
     }
-    CHECK(facing > 200 && facing < 200 * SUP_DETECT_BLOCK);
+    CHECK(facing > 200 && facing < 200 * SUP_DETECT_CLUSTER);
 }
 
 /* --- Rows --- */

@@ -38,17 +38,17 @@ TEST(chambers_of_the_parts_are_those_of_the_system)
 {
     actor a = actor_open(actor_scene("human", 0.2), "vertices=600", 1);
     sup_projective_view view;
-    sup_blocks *k = NULL;
+    sup_subdomains *k = NULL;
     sup_error error = {0};
     CHECK_OK(sup_projective_open(a.model, &view, &error), error);
     const sup_system *s = &view.system;
-    CHECK_OK(sup_blocks_create(NULL, s, SUP_BLOCK_ALONE, &k, &error), error);
+    CHECK_OK(sup_subdomains_create(NULL, s, SUP_SUBDOMAIN_ALONE, &k, &error), error);
     double *sums = calloc((size_t)s->chamber_count * 3, sizeof *sums);
     for (int32_t b = 0; b < s->batch_count; b++)
         for (int32_t e = s->blend_first[b] * SUP_PRISM_LANES; e < s->blend_first[b + 1] * SUP_PRISM_LANES; e++)
             sums[3 * s->seat_chamber[s->blend_seat[e / SUP_PRISM_LANES]]] += (double)s->blend_weight[e];
     for (int32_t p = 0; p < k->part_count; p++) {
-        const sup_block_part *part = &k->parts[p];
+        const sup_subdomain *part = &k->parts[p];
         for (int32_t i = 0; i < part->seat_count; i++)
             for (int32_t e = k->seat_begin[part->seat_first + i]; e < k->seat_begin[part->seat_first + i + 1]; e++) {
                 CHECK(k->seat_prism[e] < part->prism_count);
@@ -67,7 +67,7 @@ TEST(chambers_of_the_parts_are_those_of_the_system)
     }
     CHECK_EQ(k->chamber_first[s->chamber_count], k->seat_count);
     free(sums);
-    sup_blocks_destroy(k);
+    sup_subdomains_destroy(k);
     actor_close(&a);
 }
 
@@ -151,9 +151,9 @@ static void add_row(const sup_shown_rows *r, int32_t row, const float *x, const 
 }
 
 /* Blocks whose lists of coarse vertices are made wide, as those of more than 65536 are. */
-static sup_upsample_blocks widen(const sup_upsample_blocks *from, int32_t *index)
+static sup_upsample_clusters widen(const sup_upsample_clusters *from, int32_t *index)
 {
-    sup_upsample_blocks to = *from;
+    sup_upsample_clusters to = *from;
     for (int32_t i = 0; i < from->entry_count; i++)
         index[i] = from->narrow_index[i];
     to.narrow_index = NULL;

@@ -67,13 +67,13 @@ TEST(a_clique_and_loose_vertices_are_cut_too)
     check_partition(&g, 64, 1);
 }
 
-static body tube_of(int32_t rings, sup_blocks **blocks)
+static body tube_of(int32_t rings, sup_subdomains **blocks)
 {
     sup_error error = {0};
     body b = body_tube(rings, 24, 1.0);
     sup_system_def def = {0};
     CHECK_OK(body_bind(&b, NULL, &def, &error), error);
-    CHECK_OK(sup_blocks_create(NULL, &b.system, rings % 60 == 6 ? SUP_BLOCK_ALONE : SUP_BLOCK_LIMIT, blocks, &error),
+    CHECK_OK(sup_subdomains_create(NULL, &b.system, rings % 60 == 6 ? SUP_SUBDOMAIN_ALONE : SUP_SUBDOMAIN_LIMIT, blocks, &error),
              error);
     return b;
 }
@@ -81,7 +81,7 @@ static body tube_of(int32_t rings, sup_blocks **blocks)
 TEST(the_solve_in_blocks_is_the_factors_solve)
 {
     for (int32_t rings = 6; rings <= 66; rings += 30) { /* one part, few, many */
-        sup_blocks *k = NULL;
+        sup_subdomains *k = NULL;
         body b = tube_of(rings, &k);
         size_t n = (size_t)k->unknown_count;
         CHECK(rings > 6 ? k->part_count > 1 : k->part_count >= 1);
@@ -90,7 +90,7 @@ TEST(the_solve_in_blocks_is_the_factors_solve)
         for (size_t i = 0; i < n; i++)
             for (size_t c = 0; c < 4; c++)
                 x[4 * (size_t)k->number[i] + c] = y[4 * i + c] = (float)(sup_random_unit(&random) - 0.5);
-        sup_blocks_solve(k, x, scratch);
+        sup_subdomains_solve(k, x, scratch);
         sup_float_solve4_ordered(&b.system.factor, y);
         double off = 0.0, size = 0.0;
         for (size_t i = 0; i < n; i++)
@@ -101,7 +101,7 @@ TEST(the_solve_in_blocks_is_the_factors_solve)
             }
         CHECK_MSG(sqrt(off / size) < 3e-6, "%d rings: relative error %g", (int)rings, sqrt(off / size));
         free(x), free(y), free(scratch);
-        sup_blocks_destroy(k);
+        sup_subdomains_destroy(k);
         body_free(&b);
     }
 }
@@ -109,13 +109,13 @@ TEST(the_solve_in_blocks_is_the_factors_solve)
 /* Single characters have both halves of a solve as one product each: A_p^-1 r, and A_tp of that at the part's slots. */
 TEST(halves_of_a_solve_are_products)
 {
-    sup_blocks *k = NULL, *crowd = NULL;
+    sup_subdomains *k = NULL, *crowd = NULL;
     body b = tube_of(66, &k), other = tube_of(40, &crowd);
-    CHECK(k->limit == SUP_BLOCK_ALONE && k->solve != NULL && k->part_count > 1);
-    CHECK(crowd->limit == SUP_BLOCK_LIMIT && crowd->solve == NULL);
+    CHECK(k->limit == SUP_SUBDOMAIN_ALONE && k->solve != NULL && k->part_count > 1);
+    CHECK(crowd->limit == SUP_SUBDOMAIN_LIMIT && crowd->solve == NULL);
     CHECK(k->solve_stride >= k->limit + k->most_slots && k->solve_stride % 32 == 4);
     for (int32_t p = 0; p < k->part_count; p++) {
-        const sup_block_part *part = &k->parts[p];
+        const sup_subdomain *part = &k->parts[p];
         const float *inverse = k->inverse + (size_t)p * (size_t)k->limit * (size_t)k->limit;
         const float *solve = k->solve + (size_t)p * (size_t)k->limit * (size_t)k->solve_stride;
         for (int32_t j = 0; j < part->count; j++) {
@@ -133,14 +133,14 @@ TEST(halves_of_a_solve_are_products)
             }
         }
     }
-    sup_blocks_destroy(k);
-    sup_blocks_destroy(crowd);
+    sup_subdomains_destroy(k);
+    sup_subdomains_destroy(crowd);
     body_free(&b);
     body_free(&other);
 }
 
 /* Places of the system that a corner of a part stands for: unknown, or unknown_count + anchor. */
-static int32_t place_of(const sup_blocks *k, const sup_block_part *part, const int32_t *place_of_number, int32_t local)
+static int32_t place_of(const sup_subdomains *k, const sup_subdomain *part, const int32_t *place_of_number, int32_t local)
 {
     if (local < part->count) return place_of_number[part->first + local];
     local -= part->count;
@@ -159,7 +159,7 @@ static int32_t system_place(const sup_system *s, int64_t batch, int64_t at)
 
 TEST(every_prism_is_there_once_with_its_corners)
 {
-    sup_blocks *k = NULL;
+    sup_subdomains *k = NULL;
     body b = tube_of(40, &k);
     int32_t *place = calloc((size_t)k->unknown_count, sizeof *place), prisms = 0;
     double weights = 0.0, own = 0.0;
@@ -190,7 +190,7 @@ TEST(every_prism_is_there_once_with_its_corners)
     CHECK_NEAR(own, weights, 1e-9 * weights);
     CHECK_EQ(sum_of_own, sum_of_places);
     free(place);
-    sup_blocks_destroy(k);
+    sup_subdomains_destroy(k);
     body_free(&b);
 }
 
@@ -198,12 +198,12 @@ TEST(every_prism_is_there_once_with_its_corners)
  * gathered once. */
 TEST(forces_of_a_crowds_prisms_stand_apart)
 {
-    sup_blocks *k = NULL;
+    sup_subdomains *k = NULL;
     body b = tube_of(40, &k);
-    CHECK(k->limit > SUP_BLOCK_ALONE && k->most_forces > 0);
+    CHECK(k->limit > SUP_SUBDOMAIN_ALONE && k->most_forces > 0);
     unsigned char *taken = calloc((size_t)k->most_forces, 1);
     for (int32_t p = 0; p < k->part_count; p++) {
-        const sup_block_part *part = &k->parts[p];
+        const sup_subdomain *part = &k->parts[p];
         int32_t places = part->count + part->slot_count, moved = 0, gathered = 0, feet = 0;
         memset(taken, 0, (size_t)k->most_forces);
         for (int32_t i = 0; i < part->prism_count; i++)
@@ -215,7 +215,7 @@ TEST(forces_of_a_crowds_prisms_stand_apart)
                 if (c >= 3 && i >= part->loose_stride) CHECK(place >= places);
                 if (c >= 3 && i >= part->loose_stride) continue;
                 for (int32_t x = 0; x < 3; x++) {
-                    int32_t force = sup_block_force(part, c, i) + x;
+                    int32_t force = sup_subdomain_force(part, c, i) + x;
                     CHECK(force < k->most_forces && !taken[force]);
                     taken[force] = place < places ? 1 : 2;
                 }
@@ -229,13 +229,13 @@ TEST(forces_of_a_crowds_prisms_stand_apart)
         CHECK_EQ(part->foot_count, feet);
     }
     free(taken);
-    sup_blocks_destroy(k);
+    sup_subdomains_destroy(k);
     body_free(&b);
 }
 
 TEST(every_place_of_the_top_has_one_owner)
 {
-    sup_blocks *k = NULL;
+    sup_subdomains *k = NULL;
     body b = tube_of(50, &k);
     CHECK(k->top_count > 0);
     for (int32_t t = 0; t < k->top_count; t++) {
@@ -247,6 +247,6 @@ TEST(every_place_of_the_top_has_one_owner)
         CHECK_EQ(owners, 1);
     }
     CHECK_EQ(k->top_slot_first[k->top_count], k->slot_count);
-    sup_blocks_destroy(k);
+    sup_subdomains_destroy(k);
     body_free(&b);
 }

@@ -9,7 +9,7 @@ typedef struct parted {
     int32_t *ints, *part_ints;
     float *floats;
     sup_float_factor factor;
-    sup_float_parts parts;
+    sup_float_subdomains parts;
 } parted;
 
 static parted parted_of(sup_csr a, int32_t wanted)
@@ -22,11 +22,11 @@ static parted parted_of(sup_csr a, int32_t wanted)
     p.floats = malloc((size_t)p.float_count * 4 + 4);
     CHECK(p.ints != NULL && p.floats != NULL);
     CHECK_OK(sup_float_factor_write(p.cholesky, p.ints, p.floats, &error), error);
-    CHECK_OK(sup_float_parts_create(NULL, wanted, p.ints, p.floats, &p.part_ints, &p.part_int_count, &error), error);
+    CHECK_OK(sup_float_subdomains_create(NULL, wanted, p.ints, p.floats, &p.part_ints, &p.part_int_count, &error), error);
     CHECK(sup_float_factor_check(p.ints, p.int_count, p.floats, p.float_count));
     p.factor = sup_float_factor_view(p.ints, p.floats);
-    CHECK(sup_float_parts_check(&p.factor, p.part_ints, p.part_int_count));
-    p.parts = sup_float_parts_view(p.part_ints);
+    CHECK(sup_float_subdomains_check(&p.factor, p.part_ints, p.part_int_count));
+    p.parts = sup_float_subdomains_view(p.part_ints);
     return p;
 }
 
@@ -77,7 +77,7 @@ static void check_solve(sup_csr a, int32_t wanted, double tolerance)
     float *b = right_hand_side(&p), *x = right_hand_side(&p), *plain = right_hand_side(&p);
     sup_float_solve4_ordered(&p.factor, plain);
     CHECK_NEAR(residual(&p, plain, b), 0.0, tolerance);
-    sup_float_parts_solve4(NULL, &p.factor, &p.parts, x);
+    sup_float_subdomains_solve4(NULL, &p.factor, &p.parts, x);
     CHECK_NEAR(residual(&p, x, b), 0.0, tolerance);
     for (int32_t threads = 2; threads <= 3; threads++) {
         sup_thread_pool *pool = NULL;
@@ -86,7 +86,7 @@ static void check_solve(sup_csr a, int32_t wanted, double tolerance)
         sup_context context = {.tasks = sup_thread_pool_tasks(pool)};
         for (int32_t repeat = 0; repeat < 20; repeat++) {
             float *again = right_hand_side(&p);
-            sup_float_parts_solve4(&context, &p.factor, &p.parts, again);
+            sup_float_subdomains_solve4(&context, &p.factor, &p.parts, again);
             CHECK(memcmp(x, again, (size_t)p.factor.size * 16) == 0);
             free(again);
         }
@@ -146,9 +146,9 @@ TEST(parts_solve_for_marked_rows)
         memcpy(x + 4 * i, b + 4 * i, 3 * sizeof *x);
         x[4 * i + 3] = 1.0f;
     }
-    sup_float_parts_solve4(NULL, &p.factor, &p.parts, whole);
+    sup_float_subdomains_solve4(NULL, &p.factor, &p.parts, whole);
     p.parts.marked = true;
-    sup_float_parts_solve4(NULL, &p.factor, &p.parts, x);
+    sup_float_subdomains_solve4(NULL, &p.factor, &p.parts, x);
     for (int32_t i = 0; i < size; i++) {
         if ((i > 40 && i < 90) || (i >= top && i < top + 3))
             CHECK(memcmp(x + 4 * i, whole + 4 * i, 3 * sizeof *x) == 0);
@@ -163,18 +163,18 @@ TEST(parts_refuse_damage)
 {
     parted p = parted_of(matrix_grid(70, 60, 1.0, 10.0), 8);
     sup_random random = {77};
-    CHECK(!sup_float_parts_check(&p.factor, p.part_ints, p.part_int_count - 1));
-    CHECK(!sup_float_parts_check(&p.factor, NULL, p.part_int_count));
+    CHECK(!sup_float_subdomains_check(&p.factor, p.part_ints, p.part_int_count - 1));
+    CHECK(!sup_float_subdomains_check(&p.factor, NULL, p.part_int_count));
     int32_t refused = 0;
     for (int32_t trial = 0; trial < 2000; trial++) {
         int64_t at = trial < 60 ? trial : (int64_t)(sup_random_unit(&random) * (double)p.part_int_count);
         int32_t kept = p.part_ints[at];
         p.part_ints[at] = trial % 2 == 0 ? kept + 1000000 : -kept - 2;
-        bool good = sup_float_parts_check(&p.factor, p.part_ints, p.part_int_count);
+        bool good = sup_float_subdomains_check(&p.factor, p.part_ints, p.part_int_count);
         refused += !good;
         p.part_ints[at] = kept;
     }
     CHECK(refused >= 1700); /* not refused: spare words of the head, rows of the top, which nobody reads here */
-    CHECK(sup_float_parts_check(&p.factor, p.part_ints, p.part_int_count));
+    CHECK(sup_float_subdomains_check(&p.factor, p.part_ints, p.part_int_count));
     parted_free(&p);
 }

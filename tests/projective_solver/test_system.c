@@ -126,7 +126,7 @@ TEST(rows_sum_to_the_mass)
         for (size_t k = 0; k < 3; k++)
             x[4 * i + k] = (float)((double)s->mass[i] - pull); /* A 1 = m - A_fb 1 */
     }
-    sup_float_parts_solve4(NULL, &s->factor, &s->parts, x);
+    sup_float_subdomains_solve4(NULL, &s->factor, &s->parts, x);
     for (size_t i = 0; i < n; i++)
         CHECK_NEAR(x[4 * i], 1.0, 2e-5);
     free(x);

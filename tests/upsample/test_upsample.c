@@ -125,10 +125,10 @@ static const double identity[12] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0};
 
 static int32_t row_count(const sup_upsample *view)
 {
-    const sup_upsample_blocks *kinds[] = {&view->plain, &view->riding};
+    const sup_upsample_clusters *kinds[] = {&view->plain, &view->riding};
     int32_t count = 0;
     for (int32_t k = 0; k < 2; k++)
-        for (int32_t i = 0; i < kinds[k]->block_count * SUP_BLOCK; i++)
+        for (int32_t i = 0; i < kinds[k]->block_count * SUP_UPSAMPLE_CLUSTER; i++)
             count += kinds[k]->row_vertex[i] >= 0;
     return count;
 }
@@ -159,19 +159,19 @@ TEST(upsample_keeps_the_rest_pose_at_any_scale)
 TEST(upsample_weights_add_up_after_rounding)
 {
     set_up(&fix, 1.0, 400);
-    const sup_upsample_blocks *kinds[] = {&fix.view.plain, &fix.view.riding};
+    const sup_upsample_clusters *kinds[] = {&fix.view.plain, &fix.view.riding};
     for (int32_t k = 0; k < 2; k++)
-        for (int32_t i = 0; i < kinds[k]->block_count * SUP_BLOCK; i++) {
-            const sup_upsample_blocks *b = kinds[k];
-            size_t ways = (size_t)b->ways, block = (size_t)i / SUP_BLOCK, lane = (size_t)i % SUP_BLOCK;
+        for (int32_t i = 0; i < kinds[k]->block_count * SUP_UPSAMPLE_CLUSTER; i++) {
+            const sup_upsample_clusters *b = kinds[k];
+            size_t ways = (size_t)b->ways, block = (size_t)i / SUP_UPSAMPLE_CLUSTER, lane = (size_t)i % SUP_UPSAMPLE_CLUSTER;
             int32_t position = 0, normal = 0, tangent = 0;
             if (b->row_vertex[i] < 0) continue;
             for (size_t entry = (size_t)b->first[block]; entry < (size_t)b->first[block + 1]; entry++) {
-                position += b->weights[entry * ways * SUP_BLOCK + lane];
-                tangent += b->tangents[entry * 2 * SUP_BLOCK + lane];
-                if (k == 1) normal += b->weights[(entry * ways + SUP_WAY_NORMAL_X) * SUP_BLOCK + lane];
+                position += b->weights[entry * ways * SUP_UPSAMPLE_CLUSTER + lane];
+                tangent += b->tangents[entry * 2 * SUP_UPSAMPLE_CLUSTER + lane];
+                if (k == 1) normal += b->weights[(entry * ways + SUP_WAY_NORMAL_X) * SUP_UPSAMPLE_CLUSTER + lane];
             }
-            CHECK_NEAR(position * (double)b->units[block * ways * SUP_BLOCK + lane], 1.0, 6e-8);
+            CHECK_NEAR(position * (double)b->units[block * ways * SUP_UPSAMPLE_CLUSTER + lane], 1.0, 6e-8);
             CHECK_EQ(normal, 0);
             CHECK_EQ(tangent, 0);
         }
@@ -203,7 +203,7 @@ TEST(upsample_follows_affine_maps)
     set_up(&fix, 1.0, 400);
     apply(&fix, shear);
     int32_t checked = 0;
-    for (int32_t row = 0; row < fix.view.plain.block_count * SUP_BLOCK; row++) {
+    for (int32_t row = 0; row < fix.view.plain.block_count * SUP_UPSAMPLE_CLUSTER; row++) {
         int32_t v = fix.view.plain.row_vertex[row];
         if (v < 0) continue;
         sup_vec3d p = affine(shear, sup_v3_load(fix.positions + 3 * v), 1.0);

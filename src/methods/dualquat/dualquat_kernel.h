@@ -42,7 +42,7 @@ SUP_INLINE void blend_common(const block_view *view, int32_t lane, const float *
     for (int32_t i = 0; i < 8; i++)
         q[i] = weight * sup_wide_splat(joint[i]);
     for (int32_t slot = 1; slot < view->slots; slot++) {
-        weight = sup_wide_load(view->weights + slot * SUP_SKIN_BLOCK + lane) * sup_wide_splat(signs[slot]);
+        weight = sup_wide_load(view->weights + slot * SUP_SKIN_CLUSTER + lane) * sup_wide_splat(signs[slot]);
         add_joint(rigid + (size_t)view->joints[slot] * 8, weight, q);
     }
 }
@@ -59,7 +59,7 @@ static __attribute__((noinline)) void blend_by_lane(const block_view *view, cons
         q[i] = sup_wide_splat(0.0f);
     for (int32_t slot = 0; slot < view->slots; slot++) {
         const float *joint = rigid + (size_t)view->joints[slot] * 8;
-        sup_wide weight = sup_wide_load(view->weights + slot * SUP_SKIN_BLOCK + lane);
+        sup_wide weight = sup_wide_load(view->weights + slot * SUP_SKIN_CLUSTER + lane);
         sup_wide dot = sup_wide_load(pivots[0]) * sup_wide_splat(joint[0]);
         for (int32_t i = 1; i < 4; i++)
             dot = sup_wide_fma(sup_wide_load(pivots[i]), sup_wide_splat(joint[i]), dot);
@@ -76,7 +76,7 @@ static __attribute__((noinline)) void blend_apart_signed(const block_view *view,
         const float *pivot = rigid + (size_t)view->joints[lane + k] * 8;
         sup_four real = {0}, dual = {0};
         for (int32_t slot = 0; slot < view->slots; slot++) {
-            int32_t at = slot * SUP_SKIN_BLOCK + lane + k;
+            int32_t at = slot * SUP_SKIN_CLUSTER + lane + k;
             const float *joint = rigid + (size_t)view->joints[at] * 8;
             sup_four weight = sup_four_splat(dot4(pivot, joint) < 0.0f ? -view->weights[at] : view->weights[at]);
             real = sup_four_fma(weight, sup_four_load(joint), real);
@@ -143,7 +143,7 @@ static __attribute__((noinline)) void move_stretched(const sup_skin_window *work
 
 SUP_INLINE bool is_stretched(const block_view *view, const unsigned char *stretched)
 {
-    int32_t count = view->shared ? view->slots : view->slots * SUP_SKIN_BLOCK;
+    int32_t count = view->shared ? view->slots : view->slots * SUP_SKIN_CLUSTER;
     unsigned char any = 0;
     for (int32_t i = 0; i < count; i++)
         any |= stretched[view->joints[i]];
@@ -154,20 +154,20 @@ SUP_INLINE void skin_window(const sup_skin_window *work, int32_t outputs)
 {
     const sup_skin_model *skin = work->skin;
     const sup_dualquat_joints *joints = work->joints;
-    float rigid[SUP_SKIN_SHARED * SUP_SKIN_BLOCK], signs[SUP_SKIN_SHARED];
+    float rigid[SUP_SKIN_SHARED * SUP_SKIN_CLUSTER], signs[SUP_SKIN_SHARED];
     for (int32_t block = skin->window_first[work->window]; block < skin->window_first[work->window + 1]; block++) {
         block_view view = view_block(skin, block);
         if (work->rigid) view = view_rigid(skin, block, view, rigid);
         bool stretched = is_stretched(&view, joints->stretched);
         bool common = view.shared && common_signs(&view, joints->rigid, signs);
-        for (int32_t lane = 0; lane < SUP_SKIN_BLOCK; lane += SUP_LANES) {
+        for (int32_t lane = 0; lane < SUP_SKIN_CLUSTER; lane += SUP_LANES) {
             sup_wide q[8], m[12];
             if (common)
                 blend_common(&view, lane, joints->rigid, signs, q);
             else {
                 sup_wide sum[8];
                 if (view.shared)
-                    blend_by_lane(&view, skin->strongest + (int64_t)block * SUP_SKIN_BLOCK, lane, joints->rigid, sum);
+                    blend_by_lane(&view, skin->strongest + (int64_t)block * SUP_SKIN_CLUSTER, lane, joints->rigid, sum);
                 else
                     blend_apart_signed(&view, lane, joints->rigid, sum);
                 memcpy(q, sum, sizeof q);

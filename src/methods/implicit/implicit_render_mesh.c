@@ -223,9 +223,9 @@ static void show_some(void *work, int32_t begin, int32_t end, int32_t worker)
 }
 
 /* From the origin to the world, for what upsampling wrote. */
-static void move_blocks(const shown_work *w, const sup_upsample_blocks *blocks)
+static void move_blocks(const shown_work *w, const sup_upsample_clusters *blocks)
 {
-    for (int64_t i = 0; i < (int64_t)blocks->block_count * SUP_BLOCK; i++) {
+    for (int64_t i = 0; i < (int64_t)blocks->block_count * SUP_UPSAMPLE_CLUSTER; i++) {
         int32_t v = blocks->row_vertex[i];
         if (v < 0) continue;
         float *p = (float *)(void *)((char *)w->out->positions + (size_t)v * w->out->position_stride);

@@ -82,9 +82,9 @@ static void add_vertex(const adding *a, int32_t vertex)
         n[c] = sum[c] / sqrtf(square);
 }
 
-static void add_blocks(const adding *a, const sup_upsample_blocks *blocks)
+static void add_blocks(const adding *a, const sup_upsample_clusters *blocks)
 {
-    for (int64_t i = 0; i < (int64_t)blocks->block_count * SUP_BLOCK; i++)
+    for (int64_t i = 0; i < (int64_t)blocks->block_count * SUP_UPSAMPLE_CLUSTER; i++)
         if (blocks->row_vertex[i] >= 0) add_vertex(a, blocks->row_vertex[i]);
 }
 

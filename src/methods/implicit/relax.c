@@ -114,7 +114,7 @@ static inline void constrain(const sup_track_work *w, int64_t row, float v[3])
 static void load_some(void *work, int32_t begin, int32_t end, int32_t worker)
 {
     sup_track_work *w = work;
-    const sup_float_parts *parts = &w->track->parts;
+    const sup_float_subdomains *parts = &w->track->parts;
     SUP_UNUSED(worker);
     for (int32_t i = begin; i < end; i++) {
         int32_t block = w->rows.list[i];
@@ -357,7 +357,7 @@ static void forward_some(void *work, int32_t begin, int32_t end, int32_t worker)
     sup_track_work *w = work;
     SUP_UNUSED(worker);
     for (int32_t part = begin; part < end; part++)
-        if (is_used(w, part)) sup_float_part_forward4(&w->track->factor, &w->track->parts, part, w->rows.solve);
+        if (is_used(w, part)) sup_float_subdomain_forward4(&w->track->factor, &w->track->parts, part, w->rows.solve);
 }
 
 static void backward_some(void *work, int32_t begin, int32_t end, int32_t worker)
@@ -365,13 +365,13 @@ static void backward_some(void *work, int32_t begin, int32_t end, int32_t worker
     sup_track_work *w = work;
     SUP_UNUSED(worker);
     for (int32_t part = begin; part < end; part++)
-        if (is_used(w, part)) sup_float_part_backward4(&w->track->factor, &w->track->parts, part, w->rows.solve);
+        if (is_used(w, part)) sup_float_subdomain_backward4(&w->track->factor, &w->track->parts, part, w->rows.solve);
 }
 
 /* Zeros where no pull will be: rows of the used parts and of the top; and slots that the others do not write. */
 static void clear_solve(sup_track_work *w)
 {
-    const sup_float_parts *parts = &w->track->parts;
+    const sup_float_subdomains *parts = &w->track->parts;
     float *solve = w->rows.solve;
     w->parts = 0;
     for (int32_t i = 0; i < w->awake_count; i++)
@@ -391,7 +391,7 @@ static void choose_direction(sup_track_work *w)
 {
     const sup_track *track = w->track;
     sup_parallel(w->context, track->parts.part_count, 1, forward_some, w);
-    sup_float_top_solve4(&track->factor, &track->parts, w->rows.solve);
+    sup_float_separator_solve4(&track->factor, &track->parts, w->rows.solve);
     sup_parallel(w->context, track->parts.part_count, 1, backward_some, w);
     sup_track_run(w, slope_some);
     double slope = total(w, 0);

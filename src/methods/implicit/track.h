@@ -51,7 +51,7 @@ typedef struct sup_track {
     const int32_t *influence_joint; /* [row_count*SUP_TRACK_INFLUENCES] strongest first */
     const float *influence_weight;  /* the same count */
     sup_float_factor factor;        /* of the weights' Laplacian and a little mass, rows in the order of the blocks */
-    sup_float_parts parts;
+    sup_float_subdomains parts;
     const int32_t *place; /* [row_count] row -> elimination order */
 } sup_track;
 

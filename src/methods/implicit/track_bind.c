@@ -402,7 +402,7 @@ static sup_result add_factor(builder *b, const sup_cholesky *cholesky, sup_error
     if (ints == NULL || floats == NULL) return fail_memory(error);
     sup_result result = sup_float_factor_write(cholesky, ints, floats, error);
     if (result == SUP_OK)
-        result = sup_float_parts_create(b->context, SOLVE_PARTS, ints, floats, &made, &part_count, error);
+        result = sup_float_subdomains_create(b->context, SOLVE_PARTS, ints, floats, &made, &part_count, error);
     if (result != SUP_OK) return result;
     int32_t *parts = sup_model_add(b->model, "track.parts", SUP_ARRAY_INT32, part_count);
     if (parts != NULL) memcpy(parts, made, (size_t)part_count * sizeof(int32_t));
@@ -410,7 +410,7 @@ static sup_result add_factor(builder *b, const sup_cholesky *cholesky, sup_error
     int32_t *place = sup_model_add(b->model, "track.place", SUP_ARRAY_INT32, track->row_count);
     if (parts == NULL || place == NULL) return fail_memory(error);
     track->factor = sup_float_factor_view(ints, floats);
-    track->parts = sup_float_parts_view(parts);
+    track->parts = sup_float_subdomains_view(parts);
     track->parts.marked = true;
     for (int32_t k = 0; k < track->row_count; k++)
         place[track->factor.order[k]] = k;

@@ -91,8 +91,8 @@ static void open_factor(opening *o, sup_track *t)
             sup_float_factor_check(factor, int_count, values, float_count);
     if (!o->ok) return;
     t->factor = sup_float_factor_view(factor, values);
-    o->ok = t->factor.size == t->row_count && sup_float_parts_check(&t->factor, parts, part_count);
-    if (o->ok) t->parts = sup_float_parts_view(parts);
+    o->ok = t->factor.size == t->row_count && sup_float_subdomains_check(&t->factor, parts, part_count);
+    if (o->ok) t->parts = sup_float_subdomains_view(parts);
     t->parts.marked = true;
 }
 

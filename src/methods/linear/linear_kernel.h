@@ -9,11 +9,11 @@ SUP_INLINE void skin_window(const sup_skin_window *work, int32_t outputs)
 {
     const sup_skin_model *skin = work->skin;
     const float *joints = work->joints;
-    float rigid[SUP_SKIN_SHARED * SUP_SKIN_BLOCK];
+    float rigid[SUP_SKIN_SHARED * SUP_SKIN_CLUSTER];
     for (int32_t block = skin->window_first[work->window]; block < skin->window_first[work->window + 1]; block++) {
         block_view view = view_block(skin, block);
         if (work->rigid) view = view_rigid(skin, block, view, rigid);
-        for (int32_t lane = 0; lane < SUP_SKIN_BLOCK; lane += SUP_LANES) {
+        for (int32_t lane = 0; lane < SUP_SKIN_CLUSTER; lane += SUP_LANES) {
             sup_wide m[12];
             if (view.shared)
                 blend_shared(&view, lane, joints, m); /* eq. 1 */

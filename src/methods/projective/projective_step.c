@@ -681,9 +681,9 @@ static sup_result advance(projective_state *s, const sup_step_input *input)
     return result;
 }
 
-static void move_blocks(const projective_state *s, const sup_upsample_blocks *blocks, const sup_skin_out *out)
+static void move_blocks(const projective_state *s, const sup_upsample_clusters *blocks, const sup_skin_out *out)
 {
-    for (int64_t i = 0; i < (int64_t)blocks->block_count * SUP_BLOCK; i++) {
+    for (int64_t i = 0; i < (int64_t)blocks->block_count * SUP_UPSAMPLE_CLUSTER; i++) {
         int32_t v = blocks->row_vertex[i];
         float *p = (float *)(void *)((unsigned char *)out->positions + (size_t)(v < 0 ? 0 : v) * out->position_stride);
         for (int k = 0; k < 3 && v >= 0; k++)
