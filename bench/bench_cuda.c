@@ -132,7 +132,7 @@ static int launch_stage(sup_crowd *crowd, int32_t stage, void *stream)
                                     state->anchors, state->bend, stream);
         bad |= sup_gpu_prepare(system, state, &crowd->body, pose, stream);
     } else if (stage == STAGE_DETECT && crowd->graph_solves > 0) {
-        bad |= sup_gpu_carry(system, state, &crowd->body, pose, stream);
+        bad |= sup_gpu_extrapolate(system, state, &crowd->body, pose, stream);
         bad |= sup_gpu_detect_step(&crowd->detect, system, state, &crowd->body, stream);
         bad |= sup_gpu_list_rows(system, state, stream);
     } else if (stage == STAGE_SOLVER) {
@@ -142,7 +142,7 @@ static int launch_stage(sup_crowd *crowd, int32_t stage, void *stream)
     } else if (stage == STAGE_SHOW) {
         bad |= sup_gpu_skin_step(&crowd->skin, &crowd->joints, crowd->device_orders, crowd->graph_rigid, &crowd->out,
                                  stream);
-        bad |= sup_gpu_show(&crowd->upsample, state, false, &crowd->out, stream);
+        bad |= sup_gpu_render_mesh(&crowd->upsample, state, false, &crowd->out, stream);
     } else if (stage == STAGE_PART && crowd->graph_solves > 0) {
         bad |= sup_gpu_untangle_step(&crowd->part, state, &crowd->out, stream);
     }

@@ -183,7 +183,7 @@ static __device__ void turn_tangent(const sup_gpu_skin &skin, const sup_gpu_out 
 template <bool RIGID, bool MORE>
 __global__ void __launch_bounds__(THREADS)
     skin_kernel(const __grid_constant__ sup_gpu_skin skin, const __grid_constant__ sup_gpu_joints joints,
-                const sup_gpu_orders *orders, const __grid_constant__ sup_gpu_out out)
+                const sup_gpu_command *orders, const __grid_constant__ sup_gpu_out out)
 {
     wait_for_kernel();
     int i = blockIdx.x * THREADS + threadIdx.x, character = blockIdx.y;
@@ -213,7 +213,7 @@ __global__ void __launch_bounds__(THREADS)
 }
 
 template <bool RIGID>
-static void launch_skin(const sup_gpu_skin &skin, const sup_gpu_joints &joints, const sup_gpu_orders *orders,
+static void launch_skin(const sup_gpu_skin &skin, const sup_gpu_joints &joints, const sup_gpu_command *orders,
                         bool some_rigid, const sup_gpu_out &out, cudaStream_t stream)
 {
     dim3 grid((skin.lane_count + THREADS - 1) / THREADS, joints.count);
@@ -223,7 +223,7 @@ static void launch_skin(const sup_gpu_skin &skin, const sup_gpu_joints &joints, 
         launch_early(skin_kernel<RIGID, false>, grid, THREADS, 0, stream, skin, joints, orders, out);
 }
 
-extern "C" int sup_gpu_skin_step(const sup_gpu_skin *skin, const sup_gpu_joints *joints, const sup_gpu_orders *orders,
+extern "C" int sup_gpu_skin_step(const sup_gpu_skin *skin, const sup_gpu_joints *joints, const sup_gpu_command *orders,
                                  bool some_rigid, const sup_gpu_out *out, void *stream)
 {
     cudaStream_t on = (cudaStream_t)stream;

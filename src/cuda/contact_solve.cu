@@ -197,11 +197,11 @@ static int solve(const sup_gpu_system &s, const sup_gpu_state &st, int turn, int
 {
     dim3 grid(s.part_count, (st.count + C - 1) / C), rows(row_blocks(s), st.count);
     size_t shared = sup_gpu_solve_shared(&s);
-    int top_blocks = sup_gpu_top_rows(&s), error = 0;
+    int top_blocks = sup_gpu_schur_rows(&s), error = 0;
     for (int k = 0; error == 0 && k < solves; k++) {
         if (k > 0) {
             launch_early(cg_forward_kernel<C, T>, grid, T, shared, stream, s, st, turn, k);
-            error = sup_gpu_top(&s, &st, turn, k, stream);
+            error = sup_gpu_schur(&s, &st, turn, k, stream);
         }
         launch_early(cg_back_kernel<C, T>, grid, T, shared, stream, s, st, turn, k, top_blocks);
         launch_early(cg_rows_kernel, rows, (int)ROW_THREADS, (size_t)0, stream, s, st, turn, k);

@@ -57,7 +57,7 @@ static sup_result open_crowd(sup_crowd *crowd, const sup_crowd_def *def, sup_err
         if (params > 0)
             memcpy(crowd->values + (size_t)i * (size_t)params, sup_model_values(crowd->model),
                    (size_t)params * sizeof(double));
-        sup_crowd_give_orders(crowd, i);
+        sup_crowd_send_commands(crowd, i);
     }
     take_bind_pose(crowd);
     return sup_crowd_reset(crowd, -1, error);
@@ -135,11 +135,11 @@ bool sup_crowd_choose(const sup_crowd *crowd, int32_t instance, int32_t *begin, 
     return true;
 }
 
-void sup_crowd_give_orders(sup_crowd *crowd, int32_t instance)
+void sup_crowd_send_commands(sup_crowd *crowd, int32_t instance)
 {
     crowd->orders_changed = true;
-    sup_gpu_orders *orders = &crowd->orders[instance];
-    *orders = (sup_gpu_orders){.hidden = orders->hidden, .version = orders->version + 1};
+    sup_gpu_command *orders = &crowd->orders[instance];
+    *orders = (sup_gpu_command){.hidden = orders->hidden, .version = orders->version + 1};
     const double *values = crowd->values + (size_t)instance * (size_t)crowd->method->param_count;
     if (crowd->kind != SUP_CROWD_PROJECTIVE) {
         orders->strongest = values[SUP_SKIN_RIGID] != 0.0;
@@ -171,7 +171,7 @@ sup_result sup_crowd_set(sup_crowd *crowd, int32_t instance, const char *name, d
                         "\"%s\" cannot change while the character moves: bind it again with the new value.", name);
     for (int32_t i = begin; i < end; i++) {
         crowd->values[(size_t)i * (size_t)crowd->method->param_count + (size_t)index] = value;
-        sup_crowd_give_orders(crowd, i);
+        sup_crowd_send_commands(crowd, i);
     }
     return SUP_OK;
 }
@@ -284,7 +284,7 @@ static int launch_anchors(const sup_gpu_anchors *anchors, const sup_gpu_joints *
 
 static int launch_contact(sup_crowd *crowd, void *stream)
 {
-    int code = sup_gpu_carry(&crowd->system, &crowd->state, &crowd->body, crowd->joints.pose, stream);
+    int code = sup_gpu_extrapolate(&crowd->system, &crowd->state, &crowd->body, crowd->joints.pose, stream);
     if (code == 0 && crowd->graph_detects)
         code = sup_gpu_detect_step(&crowd->detect, &crowd->system, &crowd->state, &crowd->body, stream);
     if (code == 0 && crowd->colliders.count > 0)
@@ -319,7 +319,7 @@ static int launch_show(sup_crowd *crowd, bool carry, void *stream)
 {
     int code = carry ? sup_gpu_pose(&crowd->motion, &crowd->joints, crowd->device_seconds, stream) : 0;
     if (code == 0 && carry && crowd->kind == SUP_CROWD_PROJECTIVE)
-        code = sup_gpu_carry(&crowd->system, &crowd->state, &crowd->body, crowd->joints.pose, stream);
+        code = sup_gpu_extrapolate(&crowd->system, &crowd->state, &crowd->body, crowd->joints.pose, stream);
     float *weights = crowd->skin.morphs.weights;
     if (code == 0 && weights != NULL && crowd->motion.clip_count > 0)
         code = sup_gpu_weights(&crowd->motion, &crowd->joints, weights, stream);
@@ -327,7 +327,7 @@ static int launch_show(sup_crowd *crowd, bool carry, void *stream)
         code = sup_gpu_skin_step(&crowd->skin, &crowd->joints, crowd->device_orders, crowd->graph_rigid, &crowd->out,
                                  stream);
     if (code != 0 || crowd->kind != SUP_CROWD_PROJECTIVE) return code;
-    code = sup_gpu_show(&crowd->upsample, &crowd->state, carry, &crowd->out, stream);
+    code = sup_gpu_render_mesh(&crowd->upsample, &crowd->state, carry, &crowd->out, stream);
     if (code != 0 || !crowd->graph_detects) return code; /* no skin touches skin */
     return sup_gpu_untangle_step(&crowd->part, &crowd->state, &crowd->out, stream);
 }
@@ -369,7 +369,7 @@ static int send_orders(sup_crowd *crowd, void *stream)
     crowd->graph_detects = detects;
     crowd->graph_solves = solves;
     crowd->orders_changed = false;
-    return sup_cuda_copy_async(crowd->device_orders, crowd->orders, (size_t)crowd->count * sizeof(sup_gpu_orders),
+    return sup_cuda_copy_async(crowd->device_orders, crowd->orders, (size_t)crowd->count * sizeof(sup_gpu_command),
                                stream);
 }
 
@@ -489,11 +489,11 @@ static bool order_settling(sup_crowd *crowd, int32_t begin, int32_t end, int *co
     bool touches = false;
     for (int32_t i = begin; i < end; i++) {
         crowd->settling[i] =
-            (sup_gpu_orders){.contact = crowd->orders[i].contact, .friction = crowd->orders[i].friction};
+            (sup_gpu_command){.contact = crowd->orders[i].contact, .friction = crowd->orders[i].friction};
         touches = touches || crowd->orders[i].contact != 0;
     }
     *code = sup_cuda_copy_async(crowd->settle_orders + begin, crowd->settling + begin,
-                                (size_t)(end - begin) * sizeof(sup_gpu_orders), stream);
+                                (size_t)(end - begin) * sizeof(sup_gpu_command), stream);
     return touches;
 }
 

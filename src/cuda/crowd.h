@@ -52,8 +52,8 @@ struct sup_crowd {
     float *pose_before;
     float *between;           /* the same, on the way */
     sup_gpu_play *play;       /* [count] as last told; clip -1: pose above */
-    sup_gpu_orders *orders;   /* [count] */
-    sup_gpu_orders *settling; /* [count] of those, what counts at a reset */
+    sup_gpu_command *orders;   /* [count] */
+    sup_gpu_command *settling; /* [count] of those, what counts at a reset */
     int32_t weight_count;     /* of morph targets that a pose has */
     float *morph_weights;     /* [count*weight_count] that the host gave */
     bool pose_changed, orders_changed, weights_changed;
@@ -66,7 +66,7 @@ struct sup_crowd {
     float time_step, size, unit_metres;
     /* Device side */
     float *device_seconds, *device_keep;
-    sup_gpu_orders *device_orders, *settle_orders; /* settle: nothing but to come to rest */
+    sup_gpu_command *device_orders, *settle_orders; /* settle: nothing but to come to rest */
     sup_gpu_motion motion;
     sup_gpu_joints joints;
     sup_gpu_system system;
@@ -121,6 +121,6 @@ sup_gpu_colliders sup_crowd_colliders_range(const sup_crowd *crowd, int32_t begi
 /* The range of an instance, or of all for -1. */
 bool sup_crowd_choose(const sup_crowd *crowd, int32_t instance, int32_t *begin, int32_t *end, sup_error *error);
 /* Orders of an instance from its parameter values. */
-void sup_crowd_give_orders(sup_crowd *crowd, int32_t instance);
+void sup_crowd_send_commands(sup_crowd *crowd, int32_t instance);
 
 #endif

@@ -185,8 +185,8 @@ static sup_result open_joints(sup_crowd *crowd, const int32_t *node, const float
     crowd->pose_before = sup_arena_alloc(&crowd->arena, n * joints, 12 * sizeof(float));
     crowd->between = sup_arena_alloc(&crowd->arena, n * joints, 12 * sizeof(float));
     crowd->play = sup_arena_alloc(&crowd->arena, n, sizeof(sup_gpu_play));
-    crowd->orders = sup_arena_alloc(&crowd->arena, n, sizeof(sup_gpu_orders));
-    crowd->settling = sup_arena_alloc(&crowd->arena, n, sizeof(sup_gpu_orders));
+    crowd->orders = sup_arena_alloc(&crowd->arena, n, sizeof(sup_gpu_command));
+    crowd->settling = sup_arena_alloc(&crowd->arena, n, sizeof(sup_gpu_command));
     crowd->values = sup_arena_alloc(&crowd->arena, n * (size_t)crowd->method->param_count + 1, sizeof(double));
     if (!crowd->joint_node || !crowd->inverse_bind || !crowd->pose || !crowd->pose_before || !crowd->between ||
         !crowd->play || !crowd->orders || !crowd->settling || !crowd->values)
@@ -203,8 +203,8 @@ static sup_result open_joints(sup_crowd *crowd, const int32_t *node, const float
     crowd->device_seconds = up(&u, NULL, 1, sizeof(float));
     crowd->device_keep = up(&u, NULL, 1, sizeof(float));
     crowd->keep = -1.0f;
-    crowd->device_orders = up(&u, NULL, crowd->count, sizeof(sup_gpu_orders));
-    crowd->settle_orders = up(&u, NULL, crowd->count, sizeof(sup_gpu_orders));
+    crowd->device_orders = up(&u, NULL, crowd->count, sizeof(sup_gpu_command));
+    crowd->settle_orders = up(&u, NULL, crowd->count, sizeof(sup_gpu_command));
     return done(&u);
 }
 
@@ -301,8 +301,8 @@ static sup_result open_upsample(sup_crowd *crowd, const sup_projective_view *vie
 {
     const sup_upsample *from = &view->upsample;
     sup_arena arena = sup_arena_create(&crowd->context.allocator);
-    sup_shown_rows rows;
-    sup_result result = sup_shown_rows_create(from, crowd->out.tangents != NULL, &arena, &rows, error);
+    sup_upsample_row_table rows;
+    sup_result result = sup_upsample_row_table_create(from, crowd->out.tangents != NULL, &arena, &rows, error);
     unsigned char *covered = sup_arena_alloc(&arena, (size_t)crowd->vertex_count + 1, 1);
     if (result == SUP_OK && covered == NULL) result = sup_fail_memory(error, "the crowd's skin");
     if (result != SUP_OK) {
@@ -450,21 +450,21 @@ static void open_contact_state(uploader *u, sup_gpu_state *st)
 static void open_words(uploader *u, sup_gpu_state *st)
 {
     const sup_gpu_system *s = &u->crowd->system;
-    sup_gpu_words *w = &st->words;
+    sup_gpu_messages *w = &st->words;
     for (int32_t i = 0; i < 2; i++) {
-        w->slot[i] = up(u, NULL, (int64_t)s->slot_count + 1, sizeof(sup_gpu_word));
-        w->top[i] = up(u, NULL, (int64_t)sup_gpu_alone_tiles(s) * s->top_count + 1, sizeof(sup_gpu_word));
-        w->sum[i] = up(u, NULL, 3 * (int64_t)s->part_count + s->alone_blocks, sizeof(sup_gpu_word));
-        w->search[i] = up(u, NULL, s->unknown_count, sizeof(sup_gpu_word));
-        w->row[i] = up(u, NULL, s->row_count, sizeof(sup_gpu_word));
-        w->curve[i] = up(u, NULL, s->alone_blocks, sizeof(sup_gpu_word));
+        w->slot[i] = up(u, NULL, (int64_t)s->slot_count + 1, sizeof(sup_gpu_message));
+        w->top[i] = up(u, NULL, (int64_t)sup_gpu_persistent_tiles(s) * s->top_count + 1, sizeof(sup_gpu_message));
+        w->sum[i] = up(u, NULL, 3 * (int64_t)s->part_count + s->alone_blocks, sizeof(sup_gpu_message));
+        w->search[i] = up(u, NULL, s->unknown_count, sizeof(sup_gpu_message));
+        w->row[i] = up(u, NULL, s->row_count, sizeof(sup_gpu_message));
+        w->curve[i] = up(u, NULL, s->alone_blocks, sizeof(sup_gpu_message));
     }
-    w->volume = up(u, NULL, (int64_t)s->seat_count + 1, sizeof(sup_gpu_word));
-    w->raw = up(u, NULL, (int64_t)s->slot_count + 1, sizeof(sup_gpu_word));
-    w->place = up(u, NULL, s->unknown_count, sizeof(sup_gpu_word));
-    w->push = up(u, NULL, s->row_count, sizeof(sup_gpu_word));
-    w->helped = up(u, NULL, s->alone_blocks, sizeof(sup_gpu_word));
-    w->order = up(u, NULL, 1, sizeof(sup_gpu_word));
+    w->volume = up(u, NULL, (int64_t)s->seat_count + 1, sizeof(sup_gpu_message));
+    w->raw = up(u, NULL, (int64_t)s->slot_count + 1, sizeof(sup_gpu_message));
+    w->place = up(u, NULL, s->unknown_count, sizeof(sup_gpu_message));
+    w->push = up(u, NULL, s->row_count, sizeof(sup_gpu_message));
+    w->helped = up(u, NULL, s->alone_blocks, sizeof(sup_gpu_message));
+    w->order = up(u, NULL, 1, sizeof(sup_gpu_message));
     w->clock = up(u, NULL, 2, sizeof(uint32_t));
 }
 
@@ -473,7 +473,7 @@ static sup_result open_state(sup_crowd *crowd, sup_error *error)
     const sup_gpu_system *s = &crowd->system;
     uploader u = {crowd, error, false};
     int64_t n = crowd->count, vector = n * s->unknown_count, skin = n * s->skin_count;
-    int64_t groups = (n + SUP_GPU_TOP_LOCKSTEP - 1) / SUP_GPU_TOP_LOCKSTEP;
+    int64_t groups = (n + SUP_GPU_SCHUR_LOCKSTEP - 1) / SUP_GPU_SCHUR_LOCKSTEP;
     size_t four = sizeof(sup_gpu_four);
     bool crowded = s->lockstep > 1;
     sup_gpu_state *st = &crowd->state;
@@ -503,10 +503,10 @@ static sup_result open_state(sup_crowd *crowd, sup_error *error)
         st->control[i] = up(&u, NULL, n, sizeof(sup_gpu_control));
     st->y = up(&u, NULL, n * s->interior_count, four);
     st->slot = up(&u, NULL, n * s->slot_count, four);
-    if (crowded) st->rhs = up(&u, NULL, groups * s->top_stride * 3 * SUP_GPU_TOP_LOCKSTEP, sizeof(float));
+    if (crowded) st->rhs = up(&u, NULL, groups * s->top_stride * 3 * SUP_GPU_SCHUR_LOCKSTEP, sizeof(float));
     st->top = up(&u, NULL, n * s->top_count, four);
     int32_t touching = sup_gpu_contact_sum_rows(s);
-    st->sum_rows = s->part_count + sup_gpu_top_rows(s);
+    st->sum_rows = s->part_count + sup_gpu_schur_rows(s);
     if (st->sum_rows < touching) st->sum_rows = touching;
     if (st->sum_rows < sup_gpu_row_blocks(s)) st->sum_rows = sup_gpu_row_blocks(s);
     st->sums = up(&u, NULL, n * SUP_GPU_SUMS * st->sum_rows, sizeof(float));
@@ -716,7 +716,7 @@ static sup_result open_part(sup_crowd *crowd, const sup_projective_view *from, s
 static sup_result check_shared(const sup_crowd *crowd, sup_error *error)
 {
     size_t limit = crowd->device->info.shared_limit;
-    size_t needs[] = {sup_gpu_local_shared(&crowd->system), sup_gpu_top_shared(&crowd->system),
+    size_t needs[] = {sup_gpu_local_shared(&crowd->system), sup_gpu_schur_shared(&crowd->system),
                       sup_gpu_anchors_shared(&crowd->anchors.view), sup_gpu_list_shared(&crowd->system)};
     for (int32_t i = 0; i < SUP_COUNT(needs); i++)
         if (needs[i] > limit)
@@ -740,7 +740,7 @@ static sup_result open_projective(sup_crowd *crowd, const sup_projective_view *v
     crowd->system.body_size = view->size;
     crowd->system.row_count = (crowd->colliders.count > 0 ? 2 : 1) * view->system.skin_count;
     crowd->system.alone_blocks =
-        sup_gpu_alone_blocks(&crowd->system, crowd->device->info.processors, crowd->device->info.shared_limit);
+        sup_gpu_persistent_blocks(&crowd->system, crowd->device->info.processors, crowd->device->info.shared_limit);
     if (result == SUP_OK) result = open_anchors(crowd, view, error);
     if (result == SUP_OK) result = open_body(crowd, view, blocks, error);
     sup_subdomains_destroy(blocks);

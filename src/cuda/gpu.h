@@ -24,9 +24,9 @@ enum {
     SUP_GPU_SOLVES = 3,         /* steps of conjugate gradients a direction at most, with contacts (solver_contact.c) */
     SUP_GPU_SPARE = 1,          /* turns of a step beyond its iterations, for those that are taken back */
     SUP_GPU_LOCKSTEP = 4,       /* characters that a block handles together in a crowd */
-    SUP_GPU_TOP_LOCKSTEP = 16,  /* and in the solve of the top */
-    SUP_GPU_TOP_ROWS = 64,      /* rows of the top a block in a crowd */
-    SUP_GPU_TOP_ROWS_ALONE = 16 /* and for single characters */
+    SUP_GPU_SCHUR_LOCKSTEP = 16,  /* and in the solve of the top */
+    SUP_GPU_SCHUR_ROWS = 64,      /* rows of the top a block in a crowd */
+    SUP_GPU_SCHUR_ROWS_ALONE = 16 /* and for single characters */
 };
 
 /* A model's system. */
@@ -65,7 +65,7 @@ typedef struct sup_gpu_system {
 } sup_gpu_system;
 
 /* What a character is told. */
-typedef struct sup_gpu_orders {
+typedef struct sup_gpu_command {
     int32_t iterations; /* 0: as many as it takes (solver.h) */
     float tolerance;    /* part of the objective that is not worth an iteration; 0: the solver's own */
     int32_t shared;     /* one rotation a prism, and one step of conjugate gradients */
@@ -76,7 +76,7 @@ typedef struct sup_gpu_orders {
     int32_t version;    /* another one whenever something changed: wakes it */
     float damping, friction;
     float fall[3]; /* gravity times the square of the time step */
-} sup_gpu_orders;
+} sup_gpu_command;
 
 /* Where it stands. */
 typedef struct sup_gpu_progress {
@@ -99,13 +99,13 @@ typedef struct sup_gpu_progress {
 } sup_gpu_progress;
 
 /* What a character does after a local step. */
-typedef struct sup_gpu_plan {
+typedef struct sup_gpu_iteration {
     int32_t active, accepted, finish;
     int32_t history; /* the newest direction's place */
     int32_t base, target;
     float factor[SUP_GPU_HISTORY];
     float repeat, forget;
-} sup_gpu_plan;
+} sup_gpu_iteration;
 
 /* A step in progress: what solver.c keeps in sup_step. Two of them take turns. */
 typedef struct sup_gpu_control {
@@ -119,7 +119,7 @@ typedef struct sup_gpu_control {
     int32_t base, current; /* buffers of the last iterate and of the current one */
     int32_t over;          /* the step has ended: later kernels have nothing to do */
     int32_t pad;
-    sup_gpu_plan plan; /* of crowds, whose parts do not decide for themselves */
+    sup_gpu_iteration plan; /* of crowds, whose parts do not decide for themselves */
 } sup_gpu_control;
 
 /* A contact as the solver works with it: sup_contact_row of solver_work.h, at the place of its vertex. A collider's has no
@@ -142,30 +142,30 @@ typedef struct sup_gpu_cg {
 
 /* What blocks of a single character tell each other: 16 bytes that arrive together, three numbers and the round that they
  * belong to (persistent_messages.cuh). */
-typedef struct sup_gpu_word {
+typedef struct sup_gpu_message {
     uint32_t number[3], round;
-} sup_gpu_word;
+} sup_gpu_message;
 
 /* Those that are told in every round have two places, which take turns. */
-typedef struct sup_gpu_words {
-    sup_gpu_word *slot[2];      /* [slot_count] what parts leave to the top */
-    sup_gpu_word *top[2];       /* [sup_gpu_alone_tiles*top_count] what tiles of S^-1 make of it */
-    sup_gpu_word *sum[2];       /* [3*part_count+alone_blocks] nine sums of a part; then a product of a tile */
-    sup_gpu_word *volume;       /* [seat_count] a double */
-    sup_gpu_word *raw;          /* [slot_count] with contacts: the gradient alone, */
-    sup_gpu_word *place, *push; /* [unknown_count] iterates, [row_count] what rows push with there, */
-    sup_gpu_word *search[2];    /* [unknown_count] directions of conjugate gradients, */
-    sup_gpu_word *row[2];       /* [row_count] rows in them, */
-    sup_gpu_word *curve[2];     /* [alone_blocks] curvature along them, */
-    sup_gpu_word *helped;       /* [alone_blocks] energy of the rows, and how many are near and push */
-    sup_gpu_word *order;        /* [1] what blocks without a part do next */
+typedef struct sup_gpu_messages {
+    sup_gpu_message *slot[2];      /* [slot_count] what parts leave to the top */
+    sup_gpu_message *top[2];       /* [sup_gpu_persistent_tiles*top_count] what tiles of S^-1 make of it */
+    sup_gpu_message *sum[2];       /* [3*part_count+alone_blocks] nine sums of a part; then a product of a tile */
+    sup_gpu_message *volume;       /* [seat_count] a double */
+    sup_gpu_message *raw;          /* [slot_count] with contacts: the gradient alone, */
+    sup_gpu_message *place, *push; /* [unknown_count] iterates, [row_count] what rows push with there, */
+    sup_gpu_message *search[2];    /* [unknown_count] directions of conjugate gradients, */
+    sup_gpu_message *row[2];       /* [row_count] rows in them, */
+    sup_gpu_message *curve[2];     /* [alone_blocks] curvature along them, */
+    sup_gpu_message *helped;       /* [alone_blocks] energy of the rows, and how many are near and push */
+    sup_gpu_message *order;        /* [1] what blocks without a part do next */
     uint32_t *clock;            /* [2] rounds and orders so far */
-} sup_gpu_words;
+} sup_gpu_messages;
 
 /* State of `count` characters. */
 typedef struct sup_gpu_state {
     int32_t count;
-    const sup_gpu_orders *orders; /* [count] */
+    const sup_gpu_command *orders; /* [count] */
     sup_gpu_progress *progress;   /* [count] */
     sup_gpu_control *control[2];  /* [count] */
     sup_gpu_four *x[2];           /* [count*unknown_count] positions: now and before, or the other way round */
@@ -175,7 +175,7 @@ typedef struct sup_gpu_state {
     sup_gpu_four *push;       /* the same count: what velocity limits add to the prediction */
     sup_gpu_four *y;          /* [count*interior_count] */
     sup_gpu_four *slot;       /* [count*slot_count] what parts leave to the top: gradient + A_tp y_p */
-    float *rhs;               /* [groups of SUP_GPU_TOP_LOCKSTEP][top_stride][3*SUP_GPU_TOP_LOCKSTEP] in crowds */
+    float *rhs;               /* [groups of SUP_GPU_SCHUR_LOCKSTEP][top_stride][3*SUP_GPU_SCHUR_LOCKSTEP] in crowds */
     sup_gpu_four *top;        /* [count*top_count] the newest direction there */
     sup_gpu_four *anchors[3]; /* [count*anchor_count] */
     sup_gpu_four *bend;       /* [count*anchor_count] second difference of the anchors */
@@ -203,19 +203,19 @@ typedef struct sup_gpu_state {
     sup_gpu_four *gradient, *residual, *search, *image, *product; /* [count*unknown_count] solver_contact.c */
     sup_gpu_cg *cg;                                               /* [count*SUP_GPU_SOLVES] */
     int32_t *touched;    /* [count*skin_count] collider that a vertex touches, -1 for none; NULL without colliders */
-    sup_gpu_words words; /* of a single character */
+    sup_gpu_messages words; /* of a single character */
 } sup_gpu_state;
 
 /* Bytes of shared memory that the kernels of a step need. */
 size_t sup_gpu_step_shared(const sup_gpu_system *system);
 size_t sup_gpu_solve_shared(const sup_gpu_system *system);
 size_t sup_gpu_local_shared(const sup_gpu_system *system);
-size_t sup_gpu_top_shared(const sup_gpu_system *system);
+size_t sup_gpu_schur_shared(const sup_gpu_system *system);
 /* The top's part of a step: what its kernels need, rows of sums that they write, and one solve: the
  * first of a turn, or one of conjugate gradients. */
-int sup_gpu_top_prepare(const sup_gpu_system *system);
-int32_t sup_gpu_top_rows(const sup_gpu_system *system);
-int sup_gpu_top(const sup_gpu_system *system, const sup_gpu_state *state, int32_t turn, int32_t solve, void *stream);
+int sup_gpu_schur_prepare(const sup_gpu_system *system);
+int32_t sup_gpu_schur_rows(const sup_gpu_system *system);
+int sup_gpu_schur(const sup_gpu_system *system, const sup_gpu_state *state, int32_t turn, int32_t solve, void *stream);
 /* The direction with contacts, after the first solve of it (contact_solve.cu). */
 int sup_gpu_contact_prepare(const sup_gpu_system *system);
 int32_t sup_gpu_contact_sum_rows(const sup_gpu_system *system);
@@ -223,11 +223,11 @@ int32_t sup_gpu_row_blocks(const sup_gpu_system *system);
 int sup_gpu_contact_solve(const sup_gpu_system *system, const sup_gpu_state *state, int32_t turn, int32_t solves,
                           void *stream);
 /* A step of one character by blocks that stay (step_persistent.cu): how many, 0 where they do not fit. */
-int32_t sup_gpu_alone_blocks(const sup_gpu_system *system, int32_t processors, size_t shared_limit);
+int32_t sup_gpu_persistent_blocks(const sup_gpu_system *system, int32_t processors, size_t shared_limit);
 /* Tiles of S^-1 in a row of it. */
-int32_t sup_gpu_alone_tiles(const sup_gpu_system *system);
-int sup_gpu_alone_prepare(const sup_gpu_system *system);
-int sup_gpu_alone(const sup_gpu_system *system, const sup_gpu_state *state, int32_t turns, void *stream);
+int32_t sup_gpu_persistent_tiles(const sup_gpu_system *system);
+int sup_gpu_persistent_prepare(const sup_gpu_system *system);
+int sup_gpu_persistent(const sup_gpu_system *system, const sup_gpu_state *state, int32_t turns, void *stream);
 /* Once for a device and model: raises the limits of shared memory. */
 int sup_gpu_step_prepare(const sup_gpu_system *system);
 /* One step. Anchors of the phase are in place, feet and pushes too. At most `turns` local steps; with contacts, whose rows are
@@ -260,7 +260,7 @@ int sup_gpu_finish(const sup_gpu_system *system, const sup_gpu_state *state, con
                    const float *joints, void *stream);
 /* The skin of the last step, carried on by the joints to where they are now, into `carried`: for frames between steps and
  * for contact. */
-int sup_gpu_carry(const sup_gpu_system *system, const sup_gpu_state *state, const sup_gpu_body *body,
+int sup_gpu_extrapolate(const sup_gpu_system *system, const sup_gpu_state *state, const sup_gpu_body *body,
                   const float *joints, void *stream);
 /* Phase 0; then, with the anchors of the pose in place, everything else at rest there. */
 int sup_gpu_first_phase(const sup_gpu_state *state, void *stream);

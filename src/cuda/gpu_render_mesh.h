@@ -103,7 +103,7 @@ typedef struct sup_gpu_upsample {
 } sup_gpu_upsample;
 
 /* The skin of the last step, or `carried`. Hidden characters are left as they are. */
-int sup_gpu_show(const sup_gpu_upsample *up, const sup_gpu_state *state, bool carried, const sup_gpu_out *out,
+int sup_gpu_render_mesh(const sup_gpu_upsample *up, const sup_gpu_state *state, bool carried, const sup_gpu_out *out,
                  void *stream);
 
 /* Morph targets of the lanes: an entry adds weight * offset to the position and the normal at rest. */
@@ -132,7 +132,7 @@ typedef struct sup_gpu_skin {
 } sup_gpu_skin;
 
 /* `some_rigid`: some characters have the order `strongest`. */
-int sup_gpu_skin_step(const sup_gpu_skin *skin, const sup_gpu_joints *joints, const sup_gpu_orders *orders,
+int sup_gpu_skin_step(const sup_gpu_skin *skin, const sup_gpu_joints *joints, const sup_gpu_command *orders,
                       bool some_rigid, const sup_gpu_out *out, void *stream);
 
 #ifdef __cplusplus

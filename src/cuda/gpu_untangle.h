@@ -102,7 +102,7 @@ typedef struct sup_gpu_untangle {
     sup_gpu_untangle_room room;    /* the first; the others behind it, array by array */
 } sup_gpu_untangle;
 
-/* After sup_gpu_show: moves what crosses apart in `out`. */
+/* After sup_gpu_render_mesh: moves what crosses apart in `out`. */
 int sup_gpu_untangle_step(const sup_gpu_untangle *part, const sup_gpu_state *state, const sup_gpu_out *out, void *stream);
 /* The instances [first, first + count) begin anew: nothing was moved. */
 int sup_gpu_untangle_reset(const sup_gpu_untangle *part, int32_t first, int32_t count, void *stream);

@@ -123,7 +123,7 @@ static void cut_part(cutter *c, int32_t p, int32_t limit, int32_t tries)
     for (int32_t i = 0; i < count; i++) {
         int32_t v = c->order[i];
         if (v < 0) {
-            c->part[-1 - v] = SUP_PARTITION_TOP;
+            c->part[-1 - v] = SUP_DISSECTION_SEPARATOR;
             c->level[-1 - v] = -1;
             continue;
         }
@@ -142,12 +142,12 @@ static void thin_top(cutter *c, int32_t limit)
 {
     const sup_graph *g = c->graph;
     for (int32_t v = 0; v < g->size; v++) {
-        if (c->part[v] != SUP_PARTITION_TOP) continue;
+        if (c->part[v] != SUP_DISSECTION_SEPARATOR) continue;
         int32_t only = -1;
         bool several = false;
         for (int32_t k = g->first[v]; k < g->first[v + 1]; k++) {
             int32_t p = c->part[g->neighbour[k]];
-            if (p == SUP_PARTITION_TOP) continue;
+            if (p == SUP_DISSECTION_SEPARATOR) continue;
             several = several || (only >= 0 && p != only);
             only = p;
         }

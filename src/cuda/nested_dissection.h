@@ -14,9 +14,9 @@ typedef struct sup_graph {
     const int32_t *neighbour; /* [first[size]] */
 } sup_graph;
 
-enum { SUP_PARTITION_TOP = -1 };
+enum { SUP_DISSECTION_SEPARATOR = -1 };
 
-/* part[v]: 0 .. *part_count-1, or SUP_PARTITION_TOP. No part has more than `limit` vertices, and no edge joins two parts.
+/* part[v]: 0 .. *part_count-1, or SUP_DISSECTION_SEPARATOR. No part has more than `limit` vertices, and no edge joins two parts.
  * Of every cut `tries` ways are looked at: more of them make the top smaller. The same for the same graph. */
 sup_result sup_partition(const sup_context *context, const sup_graph *graph, int32_t limit, int32_t tries,
                          int32_t *part, int32_t *part_count, sup_error *error);

@@ -10,7 +10,7 @@
 /* --- Rows --- */
 
 /* A row with its places in `at`: those that are given where the anchors are, or at 0 in directions. */
-static __device__ sup_gpu_row hear_row(const sup_gpu_system &s, const contact_view &view, const sup_gpu_word *words,
+static __device__ sup_gpu_row hear_row(const sup_gpu_system &s, const contact_view &view, const sup_gpu_message *words,
                                        int v, bool directions, float4 (&at)[4], unsigned round)
 {
     sup_gpu_row row = view.rows[v];
@@ -38,7 +38,7 @@ static __device__ int2 rows_of_block(const sup_gpu_system &s)
 }
 
 /* Sums of up to three values over a block without a part. */
-static __device__ void tell_help(float *shared, float (&values)[4], sup_gpu_word *to, unsigned round)
+static __device__ void tell_help(float *shared, float (&values)[4], sup_gpu_message *to, unsigned round)
 {
     const int lane = threadIdx.x % 32;
     const float sum = warp_sums<4>(values);
@@ -93,7 +93,7 @@ static __device__ void search_rows(const sup_gpu_system &s, const sup_gpu_state 
 }
 
 /* What a place gets of the rows that it is part of. */
-static __device__ float4 hear_rows(const contact_view &view, const sup_gpu_word *words, int place, unsigned round)
+static __device__ float4 hear_rows(const contact_view &view, const sup_gpu_message *words, int place, unsigned round)
 {
     enum { AT_ONCE = 4 };
     float4 sum = make_float4(0.0f, 0.0f, 0.0f, 0.0f);

@@ -13,20 +13,20 @@
 #include "cuda/gpu.h"
 #include "cuda/machine.cuh"
 
-static __device__ void tell(sup_gpu_word *to, unsigned a, unsigned b, unsigned c, unsigned round)
+static __device__ void tell(sup_gpu_message *to, unsigned a, unsigned b, unsigned c, unsigned round)
 {
     const unsigned long long low = (unsigned long long)b << 32 | a, high = (unsigned long long)round << 32 | c;
     store_word(to, low, high);
 }
 
-static __device__ void tell(sup_gpu_word *to, float x, float y, float z, unsigned round)
+static __device__ void tell(sup_gpu_message *to, float x, float y, float z, unsigned round)
 {
     tell(to, __float_as_uint(x), __float_as_uint(y), __float_as_uint(z), round);
 }
 
 /* As it is now. The assembler reads only those numbers that are used, and one by one if they are two: use at least three of the
  * four, or what comes may be of two rounds. */
-static __device__ uint4 look_at(const sup_gpu_word *from)
+static __device__ uint4 look_at(const sup_gpu_message *from)
 {
     unsigned long long low, high;
     load_word(from, low, high);
@@ -35,7 +35,7 @@ static __device__ uint4 look_at(const sup_gpu_word *from)
 
 /* Words of a round, all on the way at once; zeros where the index is negative. */
 template <int N>
-static __device__ void hear(const sup_gpu_word *from, const int (&index)[N], unsigned round, uint4 (&heard)[N])
+static __device__ void hear(const sup_gpu_message *from, const int (&index)[N], unsigned round, uint4 (&heard)[N])
 {
     bool all;
 #pragma unroll

@@ -5,7 +5,7 @@
 #include "cuda/persistent_view.cuh"
 
 /* What the parts leave to a place, in the order of its slots. */
-static __device__ float4 hear_rest(const sup_gpu_word *slot, int2 range, unsigned round)
+static __device__ float4 hear_rest(const sup_gpu_message *slot, int2 range, unsigned round)
 {
     enum { AT_ONCE = 4 };
     float4 sum = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
@@ -26,7 +26,7 @@ static __device__ float4 hear_rest(const sup_gpu_word *slot, int2 range, unsigne
 
 /* A few rows of the tile times what is left to its columns, by a warp; told at once. Lane k < TILE_ROWS returns the product of
  * its row with what is left there. */
-static __device__ float multiply_rows(const tile_view &t, int first, sup_gpu_word *out, unsigned round)
+static __device__ float multiply_rows(const tile_view &t, int first, sup_gpu_message *out, unsigned round)
 {
     const unsigned all = 0xffffffffu;
     const int lane = threadIdx.x % 32, quarters = t.columns / 4;
@@ -56,7 +56,7 @@ static __device__ float multiply_rows(const tile_view &t, int first, sup_gpu_wor
 }
 
 /* One solve of the top, from the parts' words of a round. A barrier comes before `sums` is used again. */
-static __device__ void solve_top(const sup_gpu_system &s, const sup_gpu_words &words, const tile_view &t, unsigned round)
+static __device__ void solve_top(const sup_gpu_system &s, const sup_gpu_messages &words, const tile_view &t, unsigned round)
 {
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     __syncwarp(); /* what own lanes tell is told */

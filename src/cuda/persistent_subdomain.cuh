@@ -28,7 +28,7 @@ static __device__ float sum_of_warps(const float *shared, int value)
 }
 
 /* Second stride: the last warp tells them. */
-static __device__ void tell_sums(const sup_gpu_words &words, const float *shared, unsigned round)
+static __device__ void tell_sums(const sup_gpu_messages &words, const float *shared, unsigned round)
 {
     const unsigned all = 0xffffffffu;
     const int lane = (int)threadIdx.x - (T - 32), k = 3 * min(lane, PART_SUMS / 3 - 1);
@@ -42,7 +42,7 @@ static __device__ void tell_sums(const sup_gpu_words &words, const float *shared
 
 /* First half: `in` holds r of the part, `left` the gradient at its slots. y stays; gradient + A_tp y_p of the slots is told, and
  * the sums, r . y among them. */
-static __device__ void forward(const sup_gpu_words &words, const part_view &v, float (&values)[SUP_GPU_SUMS_ALL],
+static __device__ void forward(const sup_gpu_messages &words, const part_view &v, float (&values)[SUP_GPU_SUMS_ALL],
                                unsigned round)
 {
     const int n = v.b.part.count, slice = v.slice, row = v.row;
@@ -72,7 +72,7 @@ static __device__ void forward(const sup_gpu_words &words, const part_view &v, f
 
 /* Second half, first stride: the newest direction at the part's places of the top into `slots`, from the tiles that their rows
  * go through. By the first SOLVERS threads; a barrier must follow. */
-static __device__ void hear_slots(const sup_gpu_system &s, const sup_gpu_words &words, const part_view &v, int across,
+static __device__ void hear_slots(const sup_gpu_system &s, const sup_gpu_messages &words, const part_view &v, int across,
                                   unsigned round)
 {
     enum { AT_ONCE = 6 };
@@ -270,7 +270,7 @@ static __device__ void find_columns(const part_view &v)
 }
 
 /* What they add to its chambers. */
-static __device__ void tell_volumes(const sup_gpu_words &words, const part_view &v, unsigned round)
+static __device__ void tell_volumes(const sup_gpu_messages &words, const part_view &v, unsigned round)
 {
     const block_view<1> &b = v.b;
     const uint16_t *begin = b.at<uint16_t>(SUP_PACK_SEAT_BEGIN), *prism = b.at<uint16_t>(SUP_PACK_SEAT_PRISM);
@@ -292,7 +292,7 @@ static __device__ void tell_volumes(const sup_gpu_words &words, const part_view 
 }
 
 /* The volume of a chamber, from all seats of it; a lane's share. */
-static __device__ double hear_volume(const sup_gpu_words &words, const int32_t *seats, int first, int end, unsigned round)
+static __device__ double hear_volume(const sup_gpu_messages &words, const int32_t *seats, int first, int end, unsigned round)
 {
     enum { AT_ONCE = 6 };
     double sum = 0.0;
@@ -312,7 +312,7 @@ static __device__ double hear_volume(const sup_gpu_words &words, const int32_t *
 }
 
 /* Pressures of the part's chambers (solver_volume.c), and the energies of those it answers for, by the last warps. */
-static __device__ void find_pressures(const sup_gpu_system &s, const sup_gpu_words &words, const part_view &v, unsigned round)
+static __device__ void find_pressures(const sup_gpu_system &s, const sup_gpu_messages &words, const part_view &v, unsigned round)
 {
     const block_view<1> &b = v.b;
     const uint16_t *begin = b.at<uint16_t>(SUP_PACK_CHAMBER_BEGIN);

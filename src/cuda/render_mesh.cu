@@ -71,7 +71,7 @@ __global__ void __launch_bounds__(THREADS)
  * crowds read what is brief: they wait for what they read, and for nothing else. `S` threads
  * share a row, each every S-th of its slots: a single character fills the device with them. */
 template <int C, int S, bool RIDING>
-static __device__ void find_rows(const sup_gpu_upsample &up, int count, const sup_gpu_orders *orders,
+static __device__ void find_rows(const sup_gpu_upsample &up, int count, const sup_gpu_command *orders,
                                  const sup_gpu_out &out, int block)
 {
     int rows = RIDING ? up.row_count - up.plain_count : up.plain_count;
@@ -158,7 +158,7 @@ static __device__ void find_rows(const sup_gpu_upsample &up, int count, const su
 /* Blocks of plain rows, then of riding ones. */
 template <int C, int S>
 __global__ void __launch_bounds__(THREADS)
-    rows_kernel(const __grid_constant__ sup_gpu_upsample up, int count, const sup_gpu_orders *orders,
+    rows_kernel(const __grid_constant__ sup_gpu_upsample up, int count, const sup_gpu_command *orders,
                 const __grid_constant__ sup_gpu_out out, int plain_blocks)
 {
     wait_for_kernel();
@@ -181,7 +181,7 @@ static __device__ void any_tangent(const float n[3], float to[3])
 
 /* A thread a row, after the row's normal: tangents are turned into its plane. */
 __global__ void __launch_bounds__(THREADS)
-    tangents_kernel(const __grid_constant__ sup_gpu_upsample up, const sup_gpu_orders *orders,
+    tangents_kernel(const __grid_constant__ sup_gpu_upsample up, const sup_gpu_command *orders,
                     const __grid_constant__ sup_gpu_out out)
 {
     wait_for_kernel();
@@ -218,7 +218,7 @@ static void launch_rows(const sup_gpu_upsample &up, const sup_gpu_state &st, con
         launch_early(rows_kernel<C, S>, grid, THREADS, 0, stream, up, st.count, st.orders, out, plain_blocks);
 }
 
-extern "C" int sup_gpu_show(const sup_gpu_upsample *up, const sup_gpu_state *state, bool carried,
+extern "C" int sup_gpu_render_mesh(const sup_gpu_upsample *up, const sup_gpu_state *state, bool carried,
                             const sup_gpu_out *out, void *stream)
 {
     dim3 grid((up->coarse_count + THREADS - 1) / THREADS, state->count);

@@ -3,7 +3,7 @@
 #include "cuda/tensor.cuh"
 #include "cuda/schur_residual.cuh"
 
-enum { ALONE_THREADS = 32 * SUP_GPU_TOP_ROWS_ALONE };
+enum { ALONE_THREADS = 32 * SUP_GPU_SCHUR_ROWS_ALONE };
 
 /* Whether conjugate gradients of a character go on with that solve. */
 static __device__ bool solves_on(const sup_gpu_state &st, int character, int solve)
@@ -18,9 +18,9 @@ __global__ void __launch_bounds__(ALONE_THREADS)
                      int solve)
 {
     SHARED_ARRAY(float, rest); /* [3*top_stride] x, then y, then z */
-    __shared__ float products[SUP_GPU_TOP_ROWS_ALONE];
+    __shared__ float products[SUP_GPU_SCHUR_ROWS_ALONE];
     int character = blockIdx.y, lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    int row = blockIdx.x * SUP_GPU_TOP_ROWS_ALONE + warp, quarters = s.top_stride / 4;
+    int row = blockIdx.x * SUP_GPU_SCHUR_ROWS_ALONE + warp, quarters = s.top_stride / 4;
     const float4 *slot = st.slot + (size_t)character * s.slot_count;
     const float4 *inverse = (const float4 *)(s.top_inverse + (size_t)min(row, s.top_count - 1) * s.top_stride);
     enum { AHEAD = 12 };
@@ -66,7 +66,7 @@ __global__ void __launch_bounds__(ALONE_THREADS)
     __syncthreads();
     if (threadIdx.x > 0) return;
     float total = 0.0f;
-    for (int k = 0; k < SUP_GPU_TOP_ROWS_ALONE; k++)
+    for (int k = 0; k < SUP_GPU_SCHUR_ROWS_ALONE; k++)
         total += products[k];
     st.sums[((size_t)character * SUP_GPU_SUMS + SUM_NEWEST) * st.sum_rows + s.part_count + blockIdx.x] = total;
 }
@@ -74,10 +74,10 @@ __global__ void __launch_bounds__(ALONE_THREADS)
 /* --- Crowds --- */
 
 enum {
-    COLUMNS = 3 * SUP_GPU_TOP_LOCKSTEP,
+    COLUMNS = 3 * SUP_GPU_SCHUR_LOCKSTEP,
     CHUNK = 32,
     STAGES = 2,
-    ROWS_APART = SUP_GPU_TOP_ROWS + 8, /* of a chunk in fast memory, so that threads find different banks */
+    ROWS_APART = SUP_GPU_SCHUR_ROWS + 8, /* of a chunk in fast memory, so that threads find different banks */
     COLUMNS_APART = COLUMNS + 8,
     STAGE = CHUNK * (ROWS_APART + COLUMNS_APART),
     TILES = COLUMNS / 8
@@ -87,7 +87,7 @@ enum {
 static __device__ bool group_solves(const sup_gpu_state &st, int group, int turn, int solve)
 {
     bool any = false;
-    for (int c = group * SUP_GPU_TOP_LOCKSTEP; c < min(st.count, (group + 1) * SUP_GPU_TOP_LOCKSTEP); c++)
+    for (int c = group * SUP_GPU_SCHUR_LOCKSTEP; c < min(st.count, (group + 1) * SUP_GPU_SCHUR_LOCKSTEP); c++)
         any = any || (!is_over(st, turn, c) && (solve == 0 || solves_on(st, c, solve)));
     return any;
 }
@@ -96,7 +96,7 @@ __global__ void __launch_bounds__(256) top_gather_kernel(const __grid_constant__
                                                          const __grid_constant__ sup_gpu_state st, int turn, int solve)
 {
     int group = blockIdx.y, place = blockIdx.x * 256 + threadIdx.x;
-    int character = group * SUP_GPU_TOP_LOCKSTEP + blockIdx.z;
+    int character = group * SUP_GPU_SCHUR_LOCKSTEP + blockIdx.z;
     wait_for_kernel();
     if (place >= s.top_stride || !group_solves(st, group, turn, solve)) return;
     float4 v = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
@@ -111,8 +111,8 @@ static __device__ void load_chunk(const sup_gpu_system &s, const float *inverse,
                                   float *stage)
 {
     if (chunk < s.top_stride) {
-        for (int i = threadIdx.x; i < CHUNK * SUP_GPU_TOP_ROWS / 4; i += 256) {
-            const int term = i / (SUP_GPU_TOP_ROWS / 4), row = i % (SUP_GPU_TOP_ROWS / 4) * 4;
+        for (int i = threadIdx.x; i < CHUNK * SUP_GPU_SCHUR_ROWS / 4; i += 256) {
+            const int term = i / (SUP_GPU_SCHUR_ROWS / 4), row = i % (SUP_GPU_SCHUR_ROWS / 4) * 4;
             int j = min(chunk + term, s.top_count - 1); /* beyond: times zero */
             copy_chunk(stage + term * ROWS_APART + row, inverse + (size_t)j * s.top_stride + row);
         }
@@ -130,11 +130,11 @@ __global__ void __launch_bounds__(256, 3)
                      int solve)
 {
     __shared__ __align__(16) float stages[STAGES * STAGE];
-    float *total = stages; /* [SUP_GPU_TOP_ROWS*(COLUMNS+1)] afterwards */
+    float *total = stages; /* [SUP_GPU_SCHUR_ROWS*(COLUMNS+1)] afterwards */
     const int group = blockIdx.y, lane = threadIdx.x % 32, part = lane / 4, at = lane % 4;
     const int slice = threadIdx.x / 128, row = threadIdx.x / 32 % 4 * 16 + part;
     const float *from = st.rhs + (size_t)group * s.top_stride * COLUMNS;
-    const float *inverse = s.top_inverse + blockIdx.x * SUP_GPU_TOP_ROWS;
+    const float *inverse = s.top_inverse + blockIdx.x * SUP_GPU_SCHUR_ROWS;
     float sum[TILES][4] = {};
     wait_for_kernel();
     if (!group_solves(st, group, turn, solve)) return;
@@ -167,9 +167,9 @@ __global__ void __launch_bounds__(256, 3)
         }
     }
     __syncthreads();
-    for (int i = threadIdx.x; i < SUP_GPU_TOP_ROWS * SUP_GPU_TOP_LOCKSTEP; i += 256) {
-        int r = i % SUP_GPU_TOP_ROWS, c = i / SUP_GPU_TOP_ROWS, character = group * SUP_GPU_TOP_LOCKSTEP + c;
-        int place = blockIdx.x * SUP_GPU_TOP_ROWS + r;
+    for (int i = threadIdx.x; i < SUP_GPU_SCHUR_ROWS * SUP_GPU_SCHUR_LOCKSTEP; i += 256) {
+        int r = i % SUP_GPU_SCHUR_ROWS, c = i / SUP_GPU_SCHUR_ROWS, character = group * SUP_GPU_SCHUR_LOCKSTEP + c;
+        int place = blockIdx.x * SUP_GPU_SCHUR_ROWS + r;
         const float *d = total + r * (COLUMNS + 1) + 3 * c, *b = from + (size_t)place * COLUMNS + 3 * c;
         float product = 0.0f;
         if (place < s.top_count && character < st.count) {
@@ -191,25 +191,25 @@ static size_t alone_shared(const sup_gpu_system *system)
     return (size_t)system->top_stride * 3 * sizeof(float);
 }
 
-extern "C" size_t sup_gpu_top_shared(const sup_gpu_system *system)
+extern "C" size_t sup_gpu_schur_shared(const sup_gpu_system *system)
 {
     return system->lockstep > 1 ? 0 : alone_shared(system);
 }
 
-extern "C" int32_t sup_gpu_top_rows(const sup_gpu_system *system)
+extern "C" int32_t sup_gpu_schur_rows(const sup_gpu_system *system)
 {
-    return system->lockstep > 1 ? system->top_stride / SUP_GPU_TOP_ROWS * 2
-                                : (system->top_count + SUP_GPU_TOP_ROWS_ALONE - 1) / SUP_GPU_TOP_ROWS_ALONE;
+    return system->lockstep > 1 ? system->top_stride / SUP_GPU_SCHUR_ROWS * 2
+                                : (system->top_count + SUP_GPU_SCHUR_ROWS_ALONE - 1) / SUP_GPU_SCHUR_ROWS_ALONE;
 }
 
-extern "C" int sup_gpu_top_prepare(const sup_gpu_system *system)
+extern "C" int sup_gpu_schur_prepare(const sup_gpu_system *system)
 {
     if (system->lockstep > 1) return 0;
     return (int)cudaFuncSetAttribute(top_alone_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                      (int)alone_shared(system));
 }
 
-extern "C" int sup_gpu_top(const sup_gpu_system *system, const sup_gpu_state *state, int32_t turn, int32_t solve,
+extern "C" int sup_gpu_schur(const sup_gpu_system *system, const sup_gpu_state *state, int32_t turn, int32_t solve,
                            void *stream)
 {
     const sup_gpu_system &s = *system;
@@ -217,14 +217,14 @@ extern "C" int sup_gpu_top(const sup_gpu_system *system, const sup_gpu_state *st
     cudaStream_t on = (cudaStream_t)stream;
     if (s.top_count == 0) return 0;
     if (s.lockstep == 1) {
-        dim3 grid(sup_gpu_top_rows(&s), st.count);
+        dim3 grid(sup_gpu_schur_rows(&s), st.count);
         launch_early(top_alone_kernel, grid, ALONE_THREADS, alone_shared(&s), on, s, st, (int)turn, (int)solve);
         return (int)cudaGetLastError();
     }
-    int groups = (st.count + SUP_GPU_TOP_LOCKSTEP - 1) / SUP_GPU_TOP_LOCKSTEP;
-    launch_early(top_gather_kernel, dim3((s.top_stride + 255) / 256, groups, SUP_GPU_TOP_LOCKSTEP), 256, 0, on, s, st,
+    int groups = (st.count + SUP_GPU_SCHUR_LOCKSTEP - 1) / SUP_GPU_SCHUR_LOCKSTEP;
+    launch_early(top_gather_kernel, dim3((s.top_stride + 255) / 256, groups, SUP_GPU_SCHUR_LOCKSTEP), 256, 0, on, s, st,
                  (int)turn, (int)solve);
-    launch_early(top_crowd_kernel, dim3(s.top_stride / SUP_GPU_TOP_ROWS, groups), 256, 0, on, s, st, (int)turn,
+    launch_early(top_crowd_kernel, dim3(s.top_stride / SUP_GPU_SCHUR_ROWS, groups), 256, 0, on, s, st, (int)turn,
                  (int)solve);
     return (int)cudaGetLastError();
 }

@@ -22,7 +22,7 @@ static __device__ bool has_moved(const sup_gpu_system &s, float now, float befor
 }
 
 /* A character at the begin of a step. */
-static __device__ sup_gpu_progress wake(const sup_gpu_system &s, const sup_gpu_orders &in, sup_gpu_progress p, bool moves)
+static __device__ sup_gpu_progress wake(const sup_gpu_system &s, const sup_gpu_command &in, sup_gpu_progress p, bool moves)
 {
     bool stands = !moves && p.version == in.version;
     bool quiet = __uint_as_float(p.moved) <= ASLEEP * s.body_size ||

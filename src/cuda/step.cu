@@ -202,8 +202,8 @@ extern "C" int sup_gpu_step_prepare(const sup_gpu_system *system)
     int error = (int)(system->lockstep == 1 ? prepare<1, STEP_ALONE_THREADS>(*system)
                                             : prepare<SUP_GPU_LOCKSTEP, STEP_CROWD_THREADS>(*system));
     if (error == 0) error = sup_gpu_contact_prepare(system);
-    if (error == 0) error = sup_gpu_alone_prepare(system);
-    return error == 0 ? sup_gpu_top_prepare(system) : error;
+    if (error == 0) error = sup_gpu_persistent_prepare(system);
+    return error == 0 ? sup_gpu_schur_prepare(system) : error;
 }
 
 template <int C, int T>
@@ -215,17 +215,17 @@ static int launch_step(const sup_gpu_system &s, const sup_gpu_state &st, int tur
     launch_early(predict_kernel, dim3(lines < s.part_count ? lines : s.part_count, st.count), (int)PREDICT_THREADS,
                  (size_t)0, stream, s, st);
     launch_early(start_kernel<C, T>, grid, T, sup_gpu_solve_shared(&s), stream, s, st);
-    int error = sup_gpu_top(&s, &st, -1, 0, stream);
+    int error = sup_gpu_schur(&s, &st, -1, 0, stream);
     for (int turn = 0; error == 0 && turn <= turns; turn++) {
         if constexpr (C > 1)
             launch_early(decide_kernel<C>, dim3(1, grid.y), 32 * C, (size_t)0, stream, s, st, turn,
-                         (int)(turn == turns), sup_gpu_top_rows(&s), sup_gpu_contact_sum_rows(&s));
+                         (int)(turn == turns), sup_gpu_schur_rows(&s), sup_gpu_contact_sum_rows(&s));
         launch_early(move_kernel<C, T>, grid, T, shared, stream, s, st, turn, (int)(turn == turns),
-                     sup_gpu_top_rows(&s), sup_gpu_contact_sum_rows(&s));
+                     sup_gpu_schur_rows(&s), sup_gpu_contact_sum_rows(&s));
         if (turn == turns) break;
         launch_early(C == 1 ? local_kernel : local_crowd_kernel, grid, C == 1 ? T : (int)CROWD_THREADS,
                      sup_gpu_local_shared(&s), stream, s, st, turn);
-        error = sup_gpu_top(&s, &st, turn, 0, stream);
+        error = sup_gpu_schur(&s, &st, turn, 0, stream);
         if (error == 0 && solves > 0) error = sup_gpu_contact_solve(&s, &st, turn, solves, stream);
     }
     return error != 0 ? error : (int)cudaGetLastError();
@@ -235,7 +235,7 @@ extern "C" int sup_gpu_step(const sup_gpu_system *system, const sup_gpu_state *s
                             void *stream)
 {
     cudaStream_t on = (cudaStream_t)stream;
-    if (system->alone_blocks > 0 && state->count == 1) return sup_gpu_alone(system, state, turns, stream);
+    if (system->alone_blocks > 0 && state->count == 1) return sup_gpu_persistent(system, state, turns, stream);
     return system->lockstep == 1
                ? launch_step<1, STEP_ALONE_THREADS>(*system, *state, turns, solves, on)
                : launch_step<SUP_GPU_LOCKSTEP, STEP_CROWD_THREADS>(*system, *state, turns, solves, on);

@@ -17,7 +17,7 @@ enum { SUM_NEAR = 10, SUM_PUSHING = 11, SUM_CURVATURE = 12, SUM_CONTACTS = 13 };
 #define ROUNDING_OF_VOLUME 1.6e-15
 #define SLOW 0.2
 
-typedef sup_gpu_plan plan;
+typedef sup_gpu_iteration plan;
 
 enum { AT_A_TIME = 4 };
 
@@ -151,7 +151,7 @@ struct limits {
     double tolerance;
 };
 
-static __device__ limits limits_of(const sup_gpu_system &s, const sup_gpu_orders &in, bool touching)
+static __device__ limits limits_of(const sup_gpu_system &s, const sup_gpu_command &in, bool touching)
 {
     bool fixed = in.iterations > 0, volume = s.volume > 0.0f;
     limits l;

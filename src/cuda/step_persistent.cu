@@ -55,7 +55,7 @@ struct judge {
 
 /* The first N numbers of words [first, end) by a warp; those behind them are 0. */
 template <int N>
-static __device__ void sum_words(const sup_gpu_word *words, int first, int end, unsigned round, double (&sum)[N])
+static __device__ void sum_words(const sup_gpu_message *words, int first, int end, unsigned round, double (&sum)[N])
 {
     enum { AT_ONCE = 5 };
     const int lane = threadIdx.x % 32;
@@ -86,7 +86,7 @@ static __device__ void sum_words(const sup_gpu_word *words, int first, int end, 
 }
 
 /* Words [0, 3*count), nine numbers a part, by a warp, into sums. Every third lane has the same numbers of a part. */
-static __device__ void sum_parts(const sup_gpu_word *words, int count, unsigned round, double *sums)
+static __device__ void sum_parts(const sup_gpu_message *words, int count, unsigned round, double *sums)
 {
     enum { AT_ONCE = 8, LANES = 30 };
     const unsigned all = 0xffffffffu;
@@ -122,7 +122,7 @@ static __device__ void sum_parts(const sup_gpu_word *words, int count, unsigned 
  * second. A barrier must follow. */
 static __device__ void collect(const sup_gpu_system &s, const sup_gpu_state &st, judge &j, bool solved, unsigned round)
 {
-    const sup_gpu_word *words = st.words.sum[round & 1];
+    const sup_gpu_message *words = st.words.sum[round & 1];
     if (threadIdx.x < T - 32) {
         sum_parts(words, s.part_count, round, j.sums);
         return;
@@ -482,7 +482,7 @@ __global__ void __launch_bounds__(T, 1)
 
 /* --- Launches --- */
 
-extern "C" int32_t sup_gpu_alone_blocks(const sup_gpu_system *system, int32_t processors, size_t shared_limit)
+extern "C" int32_t sup_gpu_persistent_blocks(const sup_gpu_system *system, int32_t processors, size_t shared_limit)
 {
     const sup_gpu_system &s = *system;
     if (s.lockstep != 1 || s.part_count >= processors || LIMIT + s.most_slots > T) return 0;
@@ -491,19 +491,19 @@ extern "C" int32_t sup_gpu_alone_blocks(const sup_gpu_system *system, int32_t pr
     return alone_sizes(s, blocks).all * sizeof(float) + 4096 <= shared_limit ? blocks : 0;
 }
 
-extern "C" int32_t sup_gpu_alone_tiles(const sup_gpu_system *system)
+extern "C" int32_t sup_gpu_persistent_tiles(const sup_gpu_system *system)
 {
     return top_shape(*system, system->alone_blocks).across;
 }
 
-extern "C" int sup_gpu_alone_prepare(const sup_gpu_system *system)
+extern "C" int sup_gpu_persistent_prepare(const sup_gpu_system *system)
 {
     if (system->alone_blocks == 0) return 0;
     return (int)cudaFuncSetAttribute(alone_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                      (int)(alone_sizes(*system, system->alone_blocks).all * sizeof(float)));
 }
 
-extern "C" int sup_gpu_alone(const sup_gpu_system *system, const sup_gpu_state *state, int32_t turns, void *stream)
+extern "C" int sup_gpu_persistent(const sup_gpu_system *system, const sup_gpu_state *state, int32_t turns, void *stream)
 {
     cudaLaunchAttribute attributes[2] = {};
     attributes[0].id = cudaLaunchAttributeCooperative; /* all blocks at once, or none: they wait for each other */

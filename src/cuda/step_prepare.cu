@@ -370,7 +370,7 @@ extern "C" int sup_gpu_finish(const sup_gpu_system *system, const sup_gpu_state 
     return (int)cudaGetLastError();
 }
 
-extern "C" int sup_gpu_carry(const sup_gpu_system *system, const sup_gpu_state *state, const sup_gpu_body *body,
+extern "C" int sup_gpu_extrapolate(const sup_gpu_system *system, const sup_gpu_state *state, const sup_gpu_body *body,
                              const float *joints, void *stream)
 {
     cudaStream_t on = (cudaStream_t)stream;

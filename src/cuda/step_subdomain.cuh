@@ -23,7 +23,7 @@ struct predict_view {
 
 static __device__ predict_view view_predict(const sup_gpu_system &s, const sup_gpu_state &st, int character)
 {
-    const sup_gpu_orders &in = st.orders[character];
+    const sup_gpu_command &in = st.orders[character];
     predict_view v;
     v.bend = st.bend + (size_t)character * s.anchor_count;
     v.at = (size_t)character * s.unknown_count;

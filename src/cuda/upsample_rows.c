@@ -10,7 +10,7 @@ typedef struct source {
 
 /* and where it goes: `own` of the `own_count` rows of its kind. */
 typedef struct target {
-    const sup_shown_rows *rows;
+    const sup_upsample_row_table *rows;
     int32_t row, own, own_count;
 } target;
 
@@ -66,7 +66,7 @@ static int32_t count_rows(const sup_upsample_clusters *b, bool tangents, int32_t
 static void write_slot(const source *s, int32_t entry, bool empty, const target *to, int32_t slot)
 {
     const sup_upsample_clusters *b = s->blocks;
-    const sup_shown_rows *rows = to->rows;
+    const sup_upsample_row_table *rows = to->rows;
     size_t place = (size_t)slot * (size_t)rows->row_count + (size_t)to->row, ways = (size_t)b->ways;
     if (rows->narrow != NULL)
         rows->narrow[place] = b->narrow_index[entry];
@@ -102,11 +102,11 @@ static void write_rows(const sup_upsample_clusters *b, target to)
     }
 }
 
-sup_result sup_shown_rows_create(const sup_upsample *from, bool tangents, sup_arena *arena, sup_shown_rows *rows,
+sup_result sup_upsample_row_table_create(const sup_upsample *from, bool tangents, sup_arena *arena, sup_upsample_row_table *rows,
                                  sup_error *error)
 {
     bool wide = from->coarse_count > 65536;
-    *rows = (sup_shown_rows){0};
+    *rows = (sup_upsample_row_table){0};
     rows->plain_count = count_rows(&from->plain, tangents, &rows->slots);
     int32_t riding = count_rows(&from->riding, tangents, &rows->slots);
     rows->row_count = rows->plain_count + riding;

@@ -8,7 +8,7 @@
 
 #include "upsample/upsample.h"
 
-typedef struct sup_shown_rows {
+typedef struct sup_upsample_row_table {
     int32_t slots, plain_count, row_count;
     int32_t *vertex;  /* [row_count] output vertex */
     uint16_t *narrow; /* [slots*row_count] coarse vertex; NULL when there are more than 65536 of them */
@@ -17,10 +17,10 @@ typedef struct sup_shown_rows {
     float *riding;    /* [slots*(row_count-plain_count)*4] position from x and n, normal from x and n */
     float *tangents;  /* [slots*row_count*2] from x and n; NULL where they are not asked for */
     float *signs;     /* [row_count] handedness; the same */
-} sup_shown_rows;
+} sup_upsample_row_table;
 
 /* Memory is `arena`'s. Tangents only of an upsampling that has them. */
-sup_result sup_shown_rows_create(const sup_upsample *from, bool tangents, sup_arena *arena, sup_shown_rows *rows,
+sup_result sup_upsample_row_table_create(const sup_upsample *from, bool tangents, sup_arena *arena, sup_upsample_row_table *rows,
                                  sup_error *error);
 
 #endif

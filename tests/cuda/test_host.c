@@ -126,7 +126,7 @@ static void coarse_normals(const sup_upsample *u, const float *x, double *normal
 }
 
 /* A row as a thread of render_mesh.cu adds it up. */
-static void add_row(const sup_shown_rows *r, int32_t row, const float *x, const double *normals, double to[6])
+static void add_row(const sup_upsample_row_table *r, int32_t row, const float *x, const double *normals, double to[6])
 {
     bool rides = row >= r->plain_count;
     size_t own = (size_t)(rides ? row - r->plain_count : row);
@@ -161,15 +161,15 @@ static sup_upsample_clusters widen(const sup_upsample_clusters *from, int32_t *i
     return to;
 }
 
-static void check_wide(const sup_upsample *u, const sup_shown_rows *narrow, sup_arena *arena)
+static void check_wide(const sup_upsample *u, const sup_upsample_row_table *narrow, sup_arena *arena)
 {
     sup_upsample w = *u;
-    sup_shown_rows rows;
+    sup_upsample_row_table rows;
     sup_error error = {0};
     w.coarse_count = 65537;
     w.plain = widen(&u->plain, sup_arena_alloc(arena, (size_t)u->plain.entry_count + 1, sizeof(int32_t)));
     w.riding = widen(&u->riding, sup_arena_alloc(arena, (size_t)u->riding.entry_count + 1, sizeof(int32_t)));
-    CHECK_OK(sup_shown_rows_create(&w, false, arena, &rows, &error), error);
+    CHECK_OK(sup_upsample_row_table_create(&w, false, arena, &rows, &error), error);
     CHECK(rows.narrow == NULL && rows.slots == narrow->slots && rows.row_count == narrow->row_count);
     for (size_t i = 0; i < (size_t)rows.slots * (size_t)rows.row_count; i++)
         CHECK_EQ(rows.wide[i], narrow->narrow[i]);
@@ -180,13 +180,13 @@ TEST(rows_of_the_shown_skin_give_what_its_blocks_give)
 {
     actor a = actor_open(actor_scene("elephant", 0.2), "vertices=500 volume=0 contact=0 dynamic=0", 1);
     sup_projective_view view;
-    sup_shown_rows rows;
+    sup_upsample_row_table rows;
     sup_error error = {0};
     CHECK_OK(sup_projective_open(a.model, &view, &error), error);
     const sup_upsample *u = &view.upsample;
     sup_context context = sup_context_resolve(&a.context);
     sup_arena arena = sup_arena_create(&context.allocator);
-    CHECK_OK(sup_shown_rows_create(u, false, &arena, &rows, &error), error);
+    CHECK_OK(sup_upsample_row_table_create(u, false, &arena, &rows, &error), error);
     CHECK(rows.plain_count > 0 && rows.row_count > rows.plain_count && rows.narrow != NULL && rows.slots <= 63);
     size_t n = (size_t)u->coarse_count, shown = (size_t)u->vertex_count;
     float *x = calloc(n * 4, sizeof *x), *skin = calloc(shown * 6, sizeof *skin);

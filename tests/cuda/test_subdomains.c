@@ -28,7 +28,7 @@ static void check_partition(const sup_graph *g, int32_t limit, int32_t tries)
     CHECK_EQ(sup_partition(&context, g, limit, tries, part, &count, NULL), SUP_OK);
     CHECK(count >= 1);
     for (int32_t v = 0; v < g->size; v++) {
-        CHECK(part[v] >= SUP_PARTITION_TOP && part[v] < count);
+        CHECK(part[v] >= SUP_DISSECTION_SEPARATOR && part[v] < count);
         if (part[v] < 0) continue;
         size[part[v]]++;
         for (int32_t k = g->first[v]; k < g->first[v + 1]; k++)
