@@ -16,7 +16,7 @@ enum {
     MOST_SAMPLES = 6000
 };
 
-sup_result sup_register_tell(const sup_register_work *w, float fraction, const char *stage, sup_error *error)
+sup_result sup_register_report_progress(const sup_register_work *w, float fraction, const char *stage, sup_error *error)
 {
     if (w->def == NULL || w->def->progress == NULL || w->def->progress(w->def->progress_user, fraction, stage))
         return SUP_OK;
@@ -146,9 +146,9 @@ static sup_result fit_model(sup_register_work *w, sup_error *error)
          .use_marks = true},
     };
     sup_result result = fit_level(w, &w->coarse, COARSE_SAMPLES, coarse, SUP_COUNT(coarse), true, error);
-    if (result == SUP_OK) result = sup_register_tell(w, 0.4f, "shape and pose", error);
+    if (result == SUP_OK) result = sup_register_report_progress(w, 0.4f, "shape and pose", error);
     if (result == SUP_OK) result = fit_level(w, &w->fine, w->scan.sample_count, fine, SUP_COUNT(fine), false, error);
-    if (result == SUP_OK) result = sup_register_tell(w, 0.6f, "fine fit", error);
+    if (result == SUP_OK) result = sup_register_report_progress(w, 0.6f, "fine fit", error);
     return result;
 }
 
@@ -338,7 +338,7 @@ sup_result sup_register(const sup_context *context, const sup_composition *compo
                         "A template to register has at most %d modes and %d joints.", MOST_MODES, MOST_JOINTS);
     sup_register_work w = {.context = sup_context_resolve(context), .composition = composition, .def = def};
     w.arena = sup_arena_create(&w.context.allocator);
-    sup_result result = sup_register_tell(&w, 0.0f, "scan", error);
+    sup_result result = sup_register_report_progress(&w, 0.0f, "scan", error);
     if (result == SUP_OK) result = prepare(&w, scan, error);
     if (result == SUP_OK) result = sup_register_start(&w, error);
     if (result == SUP_OK) result = fit_model(&w, error);

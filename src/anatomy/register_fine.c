@@ -73,7 +73,7 @@ static sup_result bend(fine *f, sup_error *error)
             if (result == SUP_OK)
                 result = sup_surface_fit_solve(f->fit, f->targets, 1e-5, ITERATIONS, w->posed, NULL, error);
             if (result == SUP_OK)
-                result = sup_register_tell(w, 0.6f + 0.1f * (float)s + 0.03f * (float)round, "fine fit", error);
+                result = sup_register_report_progress(w, 0.6f + 0.1f * (float)s + 0.03f * (float)round, "fine fit", error);
         }
     if (result != SUP_OK) return result;
     find_targets(f);

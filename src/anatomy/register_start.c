@@ -253,7 +253,7 @@ static sup_result compete(contest *t, sup_error *error)
     sort_best(t->list, runners, runners);
     if (result == SUP_OK) result = add_turned(t, runners, &rough, error);
     sort_best(t->list, t->count, t->count);
-    if (result == SUP_OK) result = sup_register_tell(t->work, 0.15f, "alignment", error);
+    if (result == SUP_OK) result = sup_register_report_progress(t->work, 0.15f, "alignment", error);
     double best = t->list[0].score;
     for (runners = 0; runners < least(t->count, 4) && result == SUP_OK; runners++) {
         if (t->list[runners].score > hopeless * best) break;
@@ -271,7 +271,7 @@ static sup_result compete(contest *t, sup_error *error)
         }
         if (result == SUP_OK && person) result = sup_register_limbs(t->work, &t->run, false, &t->list[i].state, error);
         if (result == SUP_OK) result = run_one(t, &t->list[i], &close, error);
-        if (result == SUP_OK) result = sup_register_tell(t->work, 0.2f + 0.05f * (float)i, "limbs", error);
+        if (result == SUP_OK) result = sup_register_report_progress(t->work, 0.2f + 0.05f * (float)i, "limbs", error);
     }
     sort_best(t->list, runners, runners);
     return result;

@@ -141,7 +141,7 @@ sup_result sup_bind(const sup_context *context_in, const sup_method *method, con
     return SUP_OK;
 }
 
-sup_result sup_bind_tell(const sup_bind_input *input, float fraction, const char *stage, sup_error *error)
+sup_result sup_bind_report_progress(const sup_bind_input *input, float fraction, const char *stage, sup_error *error)
 {
     if (input->progress == NULL || input->progress(input->progress_user, fraction, stage)) return SUP_OK;
     return sup_fail(error, SUP_ERROR_CANCELLED, "bind.cancelled", "", "The bind was cancelled.");

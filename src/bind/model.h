@@ -84,6 +84,6 @@ int32_t sup_method_map(const sup_method *method, const char *name, sup_error *er
 uint64_t sup_model_character_hash(const sup_character *character);
 
 /* For methods: how far a bind is, `fraction` of 1, at which stage; SUP_ERROR_CANCELLED when the caller has had enough. */
-sup_result sup_bind_tell(const sup_bind_input *input, float fraction, const char *stage, sup_error *error);
+sup_result sup_bind_report_progress(const sup_bind_input *input, float fraction, const char *stage, sup_error *error);
 
 #endif

@@ -243,7 +243,7 @@ static __device__ __noinline__ void sup_nearest_rotation(const float f[9], float
 
 /* Where the closed form of elements.h is not safe: no number, and the caller finds the rotation apart. A call in the middle
  * of the common way would cost it registers. */
-SUP_ELEMENT void sup_rotation_mend(const float f[9], sup_mask good, float r[9])
+SUP_ELEMENT void sup_rotation_exact(const float f[9], sup_mask good, float r[9])
 {
     (void)f;
     if (!good) r[0] = __int_as_float(0x7fffffff);

@@ -263,7 +263,7 @@ sup_result sup_instance_set_colliders(sup_instance *instance, const sup_collider
 sup_result sup_instance_move_collider(sup_instance *instance, int32_t index, sup_mat34 place)
 {
     if (instance == NULL || instance->colliders == NULL || index < 0 || index >= instance->colliders->count ||
-        !sup_collider_place_usable(place))
+        !sup_collider_transform_usable(place))
         return SUP_ERROR_ARGUMENT;
     instance->colliders->place[index] = sup_affine_from_float(place);
     return SUP_OK;

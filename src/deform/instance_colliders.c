@@ -50,7 +50,7 @@ static sup_result refuse(sup_error *error, int32_t index, const char *id, const 
     return sup_fail(error, SUP_ERROR_ARGUMENT, id, "", "Collider %d %s.", index, what);
 }
 
-bool sup_collider_place_usable(sup_mat34 place)
+bool sup_collider_transform_usable(sup_mat34 place)
 {
     sup_affine inverse;
     return sup_affine_inverse(sup_affine_from_float(place), &inverse);
@@ -74,7 +74,7 @@ static sup_result check(const sup_collider *c, int32_t index, int32_t node_count
     sup_vec3d from = sup_v3_from_float(c->from), to = sup_v3_from_float(c->to);
     if (!sup_v3_finite(from) || !sup_v3_finite(to) || !isfinite(c->radius))
         return refuse(error, index, "collider.finite", "has a number that is not finite");
-    if (!sup_collider_place_usable(c->place))
+    if (!sup_collider_transform_usable(c->place))
         return refuse(error, index, "collider.place", "has a place that is not finite or flat");
     if (!(c->friction >= 0.0f && c->friction <= MOST_FRICTION))
         return refuse(error, index, "collider.friction", "needs a friction from 0 to 100");

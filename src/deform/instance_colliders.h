@@ -22,7 +22,7 @@ sup_result sup_colliders_create(const sup_context *context, const sup_collider *
                                 int32_t node_count, sup_colliders **made, sup_error *error);
 void sup_colliders_destroy(sup_colliders *colliders);
 /* Whether a thing can stand there: finite, with an inverse. */
-bool sup_collider_place_usable(sup_mat34 place);
+bool sup_collider_transform_usable(sup_mat34 place);
 
 /* Where they are in the frame of `pose`; the first time also in the frame before. */
 void sup_colliders_aim(sup_colliders *colliders, const sup_pose *pose);

@@ -86,12 +86,12 @@ static sup_vec3d mended_normal(const float m[9], const float normal[3])
     return direction(turned, direction(n, sup_v3(0.0, 0.0, 1.0)));
 }
 
-void sup_skin_mend_normal(const float matrix[9], const float normal[3], float out[3])
+void sup_skin_repair_normal(const float matrix[9], const float normal[3], float out[3])
 {
     sup_v3_store(out, mended_normal(matrix, normal));
 }
 
-void sup_skin_mend_tangent(const float matrix[9], const float normal[3], const float tangent[3], float out[3])
+void sup_skin_repair_tangent(const float matrix[9], const float normal[3], const float tangent[3], float out[3])
 {
     sup_vec3d n = mended_normal(matrix, normal);
     sup_vec3d axis = fabs(n.x) < 0.6 ? sup_v3(1.0, 0.0, 0.0) : sup_v3(0.0, 1.0, 0.0);

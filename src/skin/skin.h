@@ -72,8 +72,8 @@ sup_skin_base sup_skin_morph(const sup_skin_model *skin, const float *morph_weig
 
 /* Directions that a kernel found too short or too long for float arithmetic: exact, in double, always unit length.
  * `matrix` is the blended linear map (rows); `normal` and `tangent` are those of the bind pose. */
-void sup_skin_mend_normal(const float matrix[9], const float normal[3], float out[3]);
-void sup_skin_mend_tangent(const float matrix[9], const float normal[3], const float tangent[3], float out[3]);
+void sup_skin_repair_normal(const float matrix[9], const float normal[3], float out[3]);
+void sup_skin_repair_tangent(const float matrix[9], const float normal[3], const float tangent[3], float out[3]);
 
 /* One window of one step, as the kernels see it. */
 typedef struct sup_skin_window {

@@ -287,7 +287,7 @@ static sup_result emit_windows(const sup_bind_input *input, sup_skin_builder *b,
     for (int32_t window = 0; window < b->window_count; window++) {
         b->window_first[window] = (int32_t)(b->vertex.count / SUP_SKIN_CLUSTER);
         float fraction = (float)window / (float)b->window_count;
-        sup_result result = sup_bind_tell(input, fraction, "sorting vertices by joints", error);
+        sup_result result = sup_bind_report_progress(input, fraction, "sorting vertices by joints", error);
         if (result != SUP_OK) return result;
         if (!emit_window(b, window, input->rig->vertex_count)) return sup_fail_memory(error, "the blocks of the skin");
     }

@@ -141,9 +141,9 @@ static __attribute__((noinline, cold)) void mend_lanes(const lane_group *group, 
         }
         float *to = (float *)(void *)(group->first + group->vertex[k] * group->stride);
         if (group->tangent)
-            sup_skin_mend_tangent(matrix, normal, tangent, to);
+            sup_skin_repair_tangent(matrix, normal, tangent, to);
         else
-            sup_skin_mend_normal(matrix, normal, to);
+            sup_skin_repair_normal(matrix, normal, to);
     }
 }
 

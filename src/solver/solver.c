@@ -670,7 +670,7 @@ void sup_solver_shift(const sup_system *system, void *state, const float offset[
 
 void sup_solver_skin(const sup_system *system, const void *state, float *skin, int32_t stride)
 {
-    const float *x = sup_solver_places(system, state);
+    const float *x = sup_solver_positions(system, state);
     for (int64_t v = 0; v < system->skin_count; v++)
         memcpy(skin + v * stride, x + (int64_t)system->place[v] * 4, 3 * sizeof(float));
 }
@@ -682,7 +682,7 @@ float *sup_solver_step_ends(const sup_system *system, void *state, const float *
     return step.memory.x[((const sup_solver_head *)state)->role[NOW]];
 }
 
-const float *sup_solver_places(const sup_system *system, const void *state)
+const float *sup_solver_positions(const sup_system *system, const void *state)
 {
     sup_solver_memory memory = {0};
     const sup_solver_head *head = state;
@@ -692,7 +692,7 @@ const float *sup_solver_places(const sup_system *system, const void *state)
 
 void sup_solver_vertices(const sup_system *system, const void *state, float *vertices)
 {
-    const float *x = sup_solver_places(system, state);
+    const float *x = sup_solver_positions(system, state);
     for (int64_t v = 0; v < system->vertex_count; v++)
         memcpy(vertices + v * 3, x + (int64_t)system->place[v] * 4, 3 * sizeof(float));
 }

@@ -80,7 +80,7 @@ void sup_solver_shift(const sup_system *system, void *state, const float offset[
 /* Positions of the skin after the step: skin[stride*i .. stride*i + 2]. */
 void sup_solver_skin(const sup_system *system, const void *state, float *skin, int32_t stride);
 /* The same by place, anchors included: [(unknown_count+anchor_count)*4]. */
-const float *sup_solver_places(const sup_system *system, const void *state);
+const float *sup_solver_positions(const sup_system *system, const void *state);
 /* The same for any tissue vertex, bases and anchors included: [vertex_count*3]; for tests. */
 void sup_solver_vertices(const sup_system *system, const void *state, float *vertices);
 /* Both ends of the last step, by place: where it ended, which may be changed at unknowns, and where it began. */

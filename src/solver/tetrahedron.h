@@ -15,7 +15,7 @@
 #ifndef SUP_SOLVER_TETRAHEDRON_H
 #define SUP_SOLVER_TETRAHEDRON_H
 
-#if !defined(__CUDACC__) /* on a GPU the includer gives SUP_ELEMENT, one lane, and sup_rotation_mend */
+#if !defined(__CUDACC__) /* on a GPU the includer gives SUP_ELEMENT, one lane, and sup_rotation_exact */
 #include "base/simd.h"
 #include "math/polar.h"
 
@@ -132,7 +132,7 @@ SUP_ELEMENT void sup_rotation_solve(sup_rotation *q, int count)
 
 #if !defined(__CUDACC__)
 /* The exact way for the lanes where `good` does not hold. Not inlined: it is rare. */
-static __attribute__((noinline)) void sup_rotation_mend(const sup_wide f[9], sup_mask good, sup_wide r[9])
+static __attribute__((noinline)) void sup_rotation_exact(const sup_wide f[9], sup_mask good, sup_wide r[9])
 {
     for (int lane = 0; lane < SUP_LANES; lane++)
         if (!sup_mask_lane(good, lane)) sup_polar_rotation_lane((const float *)f, (float *)r, SUP_LANES, lane);
@@ -162,7 +162,7 @@ SUP_ELEMENT void sup_rotation_end(const sup_rotation *q, const sup_wide f[9], su
     /* Rounding grows as 1 / slope (3.08 at rest); F = 0 and numbers out of range land here too, as NaN or 0. */
     sup_mask good =
         sup_mask_and(sup_wide_less(sup_wide_splat(0.1f), q->slope), sup_wide_less(sup_wide_splat(1e-30f), q->square));
-    if (!sup_mask_all(good)) sup_rotation_mend(f, good, r);
+    if (!sup_mask_all(good)) sup_rotation_exact(f, good, r);
 }
 
 /* Nearest rotation of F. */

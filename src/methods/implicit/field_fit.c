@@ -185,7 +185,7 @@ static bool fit_samples(const sup_fields_state *s, int32_t part, fitter *f, sup_
         if (before >= most) return true;
         find_errors(s, part, f, choice);
         double target = fmin(ceil(GROWTH * before), most);
-        sup_samples_mend(choice, f->error, apart, GOOD_ENOUGH * shape->radius, (int32_t)target);
+        sup_samples_repair(choice, f->error, apart, GOOD_ENOUGH * shape->radius, (int32_t)target);
         if (choice->count == before) return true;
     }
 }

@@ -126,7 +126,7 @@ double sup_samples_spread(sup_sample_choice *choice, int32_t count)
     return last;
 }
 
-void sup_samples_mend(sup_sample_choice *choice, const float *error, double apart, double least, int32_t count)
+void sup_samples_repair(sup_sample_choice *choice, const float *error, double apart, double least, int32_t count)
 {
     while (choice->count < count) {
         int32_t best = -1;

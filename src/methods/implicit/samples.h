@@ -43,6 +43,6 @@ bool sup_samples_take(sup_sample_choice *choice, sup_sample sample);
 double sup_samples_spread(sup_sample_choice *choice, int32_t count);
 /* Takes up to `count` in all, those with the largest `error` [candidate_count] first, each at least `apart` from the others
  * and with an error above `least`. */
-void sup_samples_mend(sup_sample_choice *choice, const float *error, double apart, double least, int32_t count);
+void sup_samples_repair(sup_sample_choice *choice, const float *error, double apart, double least, int32_t count);
 
 #endif

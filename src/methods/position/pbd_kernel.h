@@ -47,7 +47,7 @@ SUP_ROWS void volume_batch(const sup_pbd_work *work, int64_t batch, int lane, bo
     int64_t at = batch * SUP_PBD_LANES + lane;
     sup_wide4 p[4];
     for (int k = 0; k < 4; k++)
-        p[k] = sup_rows_gather(work->rows, corner + k * SUP_PBD_LANES);
+        p[k] = sup_simd_rows_gather(work->rows, corner + k * SUP_PBD_LANES);
     point a = apart(p[1], p[0]), b = apart(p[2], p[0]), c = apart(p[3], p[0]);
     point g[4];
     g[1] = cross(b, c); /* eq. 4.5 to 4.7, corners put right */
@@ -68,7 +68,7 @@ SUP_ROWS void volume_batch(const sup_pbd_work *work, int64_t batch, int lane, bo
         sup_wide_store(work->volume_lambda + at, lambda + step);
     }
     for (int k = 0; k < 4; k++)
-        sup_rows_scatter(work->rows, corner + k * SUP_PBD_LANES, moved(p[k], step * p[k].w, g[k]));
+        sup_simd_rows_scatter(work->rows, corner + k * SUP_PBD_LANES, moved(p[k], step * p[k].w, g[k]));
 }
 
 /* Step along the difference `d` that brings its length nearer to `rest`: both ends take their share of it by mass. */
@@ -87,23 +87,23 @@ SUP_ROWS void stretch_batch(const sup_pbd_work *work, int64_t batch, int lane, b
     const sup_pbd *s = work->pbd;
     const int32_t *corner = s->stretch_corner + batch * 2 * SUP_PBD_LANES + lane;
     int64_t at = batch * SUP_PBD_LANES + lane;
-    sup_wide4 p = sup_rows_gather(work->rows, corner), q = sup_rows_gather(work->rows, corner + SUP_PBD_LANES);
+    sup_wide4 p = sup_simd_rows_gather(work->rows, corner), q = sup_simd_rows_gather(work->rows, corner + SUP_PBD_LANES);
     point d = apart(p, q);
     sup_wide step = length_step(d, sup_wide_load(s->stretch_rest + at), p.w + q.w,
                                 sup_wide_load(work->stretch_soft + at), work->stretch_lambda + at, raw);
-    sup_rows_scatter(work->rows, corner, moved(p, step * p.w, d));
-    sup_rows_scatter(work->rows, corner + SUP_PBD_LANES, moved(q, -(step * q.w), d));
+    sup_simd_rows_scatter(work->rows, corner, moved(p, step * p.w, d));
+    sup_simd_rows_scatter(work->rows, corner + SUP_PBD_LANES, moved(q, -(step * q.w), d));
 }
 
 /* Section 4.3.1.3: the bone's end does not give way. */
 SUP_ROWS void bind_rows(const sup_pbd_work *work, int64_t row, bool raw)
 {
-    sup_wide4 p = sup_rows_load(work->rows + 4 * row), q = sup_rows_load(work->bone + 4 * row);
+    sup_wide4 p = sup_simd_rows_load(work->rows + 4 * row), q = sup_simd_rows_load(work->bone + 4 * row);
     const sup_wide zero = sup_wide_splat(0.0f);
     point d = apart(p, q);
     sup_wide step = length_step(d, q.w, p.w, sup_wide_load(work->bind_soft + row), work->bind_lambda + row, raw);
     step = sup_wide_select(sup_wide_less(q.w, zero), zero, step);
-    sup_rows_store(work->rows + 4 * row, moved(p, step * p.w, d));
+    sup_simd_rows_store(work->rows + 4 * row, moved(p, step * p.w, d));
 }
 
 SUP_ROWS void solve_volumes(const sup_pbd_work *work, const sup_pbd_piece *p, bool raw)
@@ -141,8 +141,8 @@ static void predict(const sup_pbd_work *work, int32_t begin, int32_t end)
     const sup_wide keep = sup_wide_splat(work->keep), ratio = sup_wide_splat(work->ratio);
     const sup_wide furthest = sup_wide_splat(work->furthest), one = sup_wide_splat(1.0f);
     for (int64_t row = begin; row < end; row += SUP_LANES) {
-        sup_wide4 p = sup_rows_load(work->rows + 4 * row), q = sup_rows_load(work->before + 4 * row);
-        sup_wide4 g = sup_rows_load(work->guide + 4 * row), h = sup_rows_load(work->guide_before + 4 * row);
+        sup_wide4 p = sup_simd_rows_load(work->rows + 4 * row), q = sup_simd_rows_load(work->before + 4 * row);
+        sup_wide4 g = sup_simd_rows_load(work->guide + 4 * row), h = sup_simd_rows_load(work->guide_before + 4 * row);
         sup_wide follow = sup_wide_load(work->follow + row);
         point carried = apart(g, h), own = apart(p, q);
         own = (point){sup_wide_fma(own.x, ratio, -carried.x) * keep, sup_wide_fma(own.y, ratio, -carried.y) * keep,
@@ -153,8 +153,8 @@ static void predict(const sup_pbd_work *work, int32_t begin, int32_t end)
                        sup_wide_fma(own.y, cap, carried.y) + p.y + sup_wide_splat(work->gravity[1]),
                        sup_wide_fma(own.z, cap, carried.z) + p.z + sup_wide_splat(work->gravity[2]),
                        sup_wide_load(work->mass + row)};
-        sup_rows_store(work->before + 4 * row, p);
-        sup_rows_store(work->rows + 4 * row, moved(y, follow, apart(g, y)));
+        sup_simd_rows_store(work->before + 4 * row, p);
+        sup_simd_rows_store(work->rows + 4 * row, moved(y, follow, apart(g, y)));
     }
 }
 

@@ -393,7 +393,7 @@ static sup_result bind_stages(binding *b, sup_error *error)
     sup_result result = sup_skin_bind(b->input, b->builder, error);
     for (int32_t i = 0; result == SUP_OK && i < SUP_COUNT(stages); i++) {
         result = stages[i].run(b, error);
-        if (result == SUP_OK) result = sup_bind_tell(b->input, stages[i].done, stages[i].name, error);
+        if (result == SUP_OK) result = sup_bind_report_progress(b->input, stages[i].done, stages[i].name, error);
     }
     return result;
 }

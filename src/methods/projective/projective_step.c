@@ -781,7 +781,7 @@ void sup_projective_inner(const sup_model *model, void *state, sup_inner *inner)
     inner->point_count = system->unknown_count + system->anchor_count;
     inner->tet_count = sup_system_tets(system, inner->tets);
     inner->bone_count = s->view.anchors.piece_count + s->view.anchors.sphere_count;
-    const float *x = sup_solver_places(system, at(s, s->at.solver));
+    const float *x = sup_solver_positions(system, at(s, s->at.solver));
     for (int64_t i = 0; inner->points != NULL && i < inner->point_count; i++)
         for (int k = 0; k < 3; k++)
             inner->points[3 * i + k] = x[4 * i + k] + s->origin[k];
