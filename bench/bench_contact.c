@@ -38,7 +38,7 @@ static void tet_point(const contact_fixture *f, int32_t point, float p[3])
         return;
     }
     int32_t v = point - d->vertex_count;
-    const float *from = f->ends + 6 * (size_t)d->foot_piece[v];
+    const float *from = f->ends + 6 * (size_t)d->foot_segment[v];
     for (int k = 0; k < 3; k++)
         p[k] = from[k] + d->foot_at[v] * (from[3 + k] - from[k]);
 }

@@ -58,7 +58,7 @@ static motion motion_of(const body *b)
     for (int32_t f = 0; f < m.frames; f++) {
         m.anchors[f] = grab((size_t)b->system.anchor_count * 16);
         body_anchors(b, f / 60.0, m.anchors[f]);
-        m.bones[f] = grab((size_t)b->skeleton->piece_count * 32);
+        m.bones[f] = grab((size_t)b->skeleton->segment_count * 32);
         body_bones(b, f / 60.0, m.bones[f]);
     }
     return m;

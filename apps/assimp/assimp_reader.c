@@ -153,7 +153,7 @@ static totals count_meshes(const assimp_reader *r)
 
 /* Writable views of the character's arrays, and how far they are filled. */
 typedef struct mesh_arrays {
-    sup_part *parts;
+    sup_primitive *parts;
     float *positions, *normals, *texcoords;
     int32_t *triangles;
     sup_bone *bones;
@@ -241,7 +241,7 @@ static bool add_part(const assimp_reader *r, mesh_arrays *a, int32_t node, unsig
     copy_influences(a, mesh, bone_first);
     a->filled.vertices += mesh->mNumVertices;
     a->parts[a->filled.parts++] =
-        (sup_part){.name = mesh->mName.length > 0 ? mesh->mName.data : r->nodes[node]->mName.data,
+        (sup_primitive){.name = mesh->mName.length > 0 ? mesh->mName.data : r->nodes[node]->mName.data,
                    .node = node,
                    .mesh = (int32_t)index,
                    .skin = skin,
@@ -268,7 +268,7 @@ static mesh_arrays take_arrays(assimp_reader *r, totals t)
         has_normals = has_normals || r->scene->mMeshes[m]->mNormals != NULL;
         has_texcoords = has_texcoords || r->scene->mMeshes[m]->mTextureCoords[0] != NULL;
     }
-    return (mesh_arrays){.parts = take(r, t.parts, sizeof(sup_part)),
+    return (mesh_arrays){.parts = take(r, t.parts, sizeof(sup_primitive)),
                          .positions = take(r, t.vertices * 3, sizeof(float)),
                          .normals = has_normals ? take(r, t.vertices * 3, sizeof(float)) : NULL,
                          .texcoords = has_texcoords ? take(r, t.vertices * 2, sizeof(float)) : NULL,
@@ -293,8 +293,8 @@ static bool read_meshes(assimp_reader *r)
         for (unsigned m = 0; m < r->nodes[i]->mNumMeshes; m++)
             if (!add_part(r, &a, i, r->nodes[i]->mMeshes[m])) return false;
     sup_character *c = &r->character;
-    c->part_count = (int32_t)a.filled.parts;
-    c->parts = a.parts;
+    c->primitive_count = (int32_t)a.filled.parts;
+    c->primitives = a.parts;
     c->vertex_count = (int32_t)a.filled.vertices;
     c->positions = a.positions;
     c->normals = a.normals;

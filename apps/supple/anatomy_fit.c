@@ -147,8 +147,8 @@ static int load_inputs(fit_work *w)
 static int32_t same_triangulation(const fit_work *w)
 {
     const sup_anatomy *a = w->anatomy;
-    for (int32_t p = 0; p < w->scan->part_count; p++) {
-        const sup_part *part = &w->scan->parts[p];
+    for (int32_t p = 0; p < w->scan->primitive_count; p++) {
+        const sup_primitive *part = &w->scan->primitives[p];
         if (part->vertex_count != a->vertex_count || part->triangle_count != a->triangle_count) continue;
         const int32_t *triangles = w->scan->triangles + 3 * (size_t)part->triangle_first;
         bool same = true;

@@ -100,7 +100,7 @@ typedef struct template_input {
     double *skin, *joints, *weights, *wrap;
     int32_t *triangles, *parents, *first, *influences;
     const char **names;
-    sup_anatomy_part *parts;
+    sup_anatomy_organ *parts;
     double *detail[2]; /* of bones and muscles */
     int32_t *detail_triangles[2];
     sup_character *skin_character, *wrap_character, *details[2];
@@ -279,8 +279,8 @@ static double *place_vertices(app_session *session, const sup_character *c)
         free(positions);
         return NULL;
     }
-    for (int32_t p = 0; p < c->part_count; p++) {
-        const sup_part *part = &c->parts[p];
+    for (int32_t p = 0; p < c->primitive_count; p++) {
+        const sup_primitive *part = &c->primitives[p];
         for (int32_t v = part->vertex_first; v < part->vertex_first + part->vertex_count; v++) {
             const float *from = c->positions + 3 * (size_t)v;
             sup_vec3 at = {from[0], from[1], from[2]};
@@ -304,20 +304,20 @@ static int add_parts(app_session *session, const char *path, int which, template
         app_say("%s: There are no triangles in it.", path);
         return APP_INPUT;
     }
-    size_t count = (size_t)in->def.part_count + (size_t)c->part_count;
-    sup_anatomy_part *parts = realloc(in->parts, (count + 1) * sizeof *parts);
+    size_t count = (size_t)in->def.part_count + (size_t)c->primitive_count;
+    sup_anatomy_organ *parts = realloc(in->parts, (count + 1) * sizeof *parts);
     if (parts == NULL) return out_of_memory();
     in->parts = parts;
     in->detail[which] = place_vertices(session, c);
     int32_t *triangles = calloc(3 * (size_t)c->triangle_count + 1, sizeof *triangles);
     in->detail_triangles[which] = triangles;
     if (in->detail[which] == NULL || triangles == NULL) return out_of_memory();
-    for (int32_t p = 0; p < c->part_count; p++) {
-        const sup_part *part = &c->parts[p];
+    for (int32_t p = 0; p < c->primitive_count; p++) {
+        const sup_primitive *part = &c->primitives[p];
         for (size_t i = 3 * (size_t)part->triangle_first;
              i < 3 * ((size_t)part->triangle_first + (size_t)part->triangle_count); i++)
             triangles[i] = c->triangles[i] - part->vertex_first;
-        parts[in->def.part_count++] = (sup_anatomy_part){part->name,
+        parts[in->def.part_count++] = (sup_anatomy_organ){part->name,
                                                          {part->vertex_count, part->triangle_count,
                                                           in->detail[which] + 3 * (size_t)part->vertex_first,
                                                           triangles + 3 * (size_t)part->triangle_first},

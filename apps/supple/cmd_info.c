@@ -73,8 +73,8 @@ static int measure(info_report *report, const sup_context *context)
     sup_error error = {0};
     if (sup_pose_create(context, character, &pose, &error) != SUP_OK)
         return app_fail(&error, APP_PHASE_LOAD, report->input);
-    for (int32_t i = 0; i < character->part_count; i++) {
-        const sup_part *part = &character->parts[i];
+    for (int32_t i = 0; i < character->primitive_count; i++) {
+        const sup_primitive *part = &character->primitives[i];
         for (int32_t v = part->vertex_first; v < part->vertex_first + part->vertex_count; v++) {
             const float *p = character->positions + 3 * (size_t)v;
             sup_vec3 point = sup_mat34_transform_point(pose->world[part->node], (sup_vec3){p[0], p[1], p[2]});
@@ -102,7 +102,7 @@ static void count(info_report *report)
 static const char *role_name(const info_report *report, int32_t part)
 {
     static const char *const names[] = {"skin", "follower", "prop"};
-    return report->rig != NULL ? names[report->rig->part_role[part]] : NULL;
+    return report->rig != NULL ? names[report->rig->primitive_role[part]] : NULL;
 }
 
 static const char *text_or(const char *text, const char *otherwise)
@@ -116,8 +116,8 @@ static void json_parts(app_json *json, const info_report *report)
 {
     const sup_character *character = report->character;
     app_json_array(json, "parts");
-    for (int32_t i = 0; i < character->part_count; i++) {
-        const sup_part *part = &character->parts[i];
+    for (int32_t i = 0; i < character->primitive_count; i++) {
+        const sup_primitive *part = &character->primitives[i];
         app_json_object(json, NULL);
         app_json_text(json, "name", part->name);
         app_json_text(json, "role", role_name(report, i));
@@ -231,11 +231,11 @@ static void print_json(const info_report *report)
 static void print_parts(const info_report *report)
 {
     const sup_character *character = report->character;
-    if (character->part_count == 0) return;
+    if (character->primitive_count == 0) return;
     printf("\n  parts\n  %10s %10s %10s  %-9s %5s %9s  %s\n", "offset", "vertices", "triangles", "role", "skin",
            "material", "name");
-    for (int32_t i = 0; i < character->part_count; i++) {
-        const sup_part *part = &character->parts[i];
+    for (int32_t i = 0; i < character->primitive_count; i++) {
+        const sup_primitive *part = &character->primitives[i];
         char skin[16] = "-", material[16] = "-";
         if (part->skin >= 0) snprintf(skin, sizeof skin, "%d", (int)part->skin);
         if (part->material >= 0) snprintf(material, sizeof material, "%d", (int)part->material);
@@ -311,8 +311,8 @@ static void print_text(const info_report *report, bool joints)
 {
     const sup_character *character = report->character;
     printf("%s\n", app_clean(report->input));
-    printf("  vertices    %s in %s part%s\n", app_grouped(character->vertex_count), app_grouped(character->part_count),
-           character->part_count == 1 ? "" : "s");
+    printf("  vertices    %s in %s part%s\n", app_grouped(character->vertex_count), app_grouped(character->primitive_count),
+           character->primitive_count == 1 ? "" : "s");
     printf("  triangles   %s\n", app_grouped(character->triangle_count));
     printf("  joints      %s of %s nodes, %s skin%s\n", app_grouped(report->joint_count),
            app_grouped(character->node_count), app_grouped(character->skin_count),

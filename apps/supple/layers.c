@@ -36,8 +36,8 @@ static void take_vertex(app_layers *layers, int32_t part, int32_t v)
     const sup_character *c = rig->character;
     const float *skin = rig->positions + 3 * (size_t)v, *m = c->muscle_positions + 3 * (size_t)v,
                 *b = c->bone_positions + 3 * (size_t)v;
-    sup_vec3 muscle = sup_mat34_transform_point(rig->part_bind[part], (sup_vec3){m[0], m[1], m[2]});
-    sup_vec3 bone = sup_mat34_transform_point(rig->part_bind[part], (sup_vec3){b[0], b[1], b[2]});
+    sup_vec3 muscle = sup_mat34_transform_point(rig->primitive_bind[part], (sup_vec3){m[0], m[1], m[2]});
+    sup_vec3 bone = sup_mat34_transform_point(rig->primitive_bind[part], (sup_vec3){b[0], b[1], b[2]});
     float line[3] = {bone.x - skin[0], bone.y - skin[1], bone.z - skin[2]};
     float way[3] = {muscle.x - skin[0], muscle.y - skin[1], muscle.z - skin[2]};
     float square = line[0] * line[0] + line[1] * line[1] + line[2] * line[2];
@@ -56,10 +56,10 @@ static void find_details(app_layers *layers)
     const char *digit = c->extras != NULL ? strstr(c->extras, key) : NULL;
     if (digit == NULL) return;
     digit += sizeof key - 1;
-    for (int32_t p = 0; p < c->part_count; p++) {
-        if (c->parts[p].skin >= 0) continue;
+    for (int32_t p = 0; p < c->primitive_count; p++) {
+        if (c->primitives[p].skin >= 0) continue;
         if (*digit != '0' && *digit != '1') return;
-        memset(layers->detail + c->parts[p].vertex_first, *digit == '1' ? 2 : 1, (size_t)c->parts[p].vertex_count);
+        memset(layers->detail + c->primitives[p].vertex_first, *digit == '1' ? 2 : 1, (size_t)c->primitives[p].vertex_count);
         digit++;
     }
 }
@@ -75,9 +75,9 @@ bool app_layers_open(app_layers *layers, const sup_rig *rig, float azimuth, int3
     if (layers->bone == NULL || layers->share == NULL || layers->holder == NULL || layers->detail == NULL) return false;
     find_details(layers);
     const sup_character *c = rig->character;
-    for (int32_t p = 0; p < c->part_count; p++)
-        for (int32_t v = 0; v < c->parts[p].vertex_count; v++)
-            take_vertex(layers, p, c->parts[p].vertex_first + v);
+    for (int32_t p = 0; p < c->primitive_count; p++)
+        for (int32_t v = 0; v < c->primitives[p].vertex_count; v++)
+            take_vertex(layers, p, c->primitives[p].vertex_first + v);
     float turn = azimuth * 0.017453293f,
           right[3] = {cosf(turn), up == 2 ? sinf(turn) : 0.0f, up == 2 ? 0.0f : -sinf(turn)};
     float low = INFINITY, high = -INFINITY, least = INFINITY, most = -INFINITY;

@@ -106,7 +106,7 @@ static void write_frame(app_json *json, const sup_rig *rig, const sup_motion_mea
     app_json_integer(json, "nonfinite", m->nonfinite);
     write_regions(json, "bone_volume", ratio, 0, 2, rig->joint_count);
     write_regions(json, "bend_volume", ratio, 1, 2, rig->joint_count);
-    write_regions(json, "part_volume", ratio, 2 * rig->joint_count, 1, rig->character->part_count);
+    write_regions(json, "part_volume", ratio, 2 * rig->joint_count, 1, rig->character->primitive_count);
     app_json_object_end(json);
 }
 
@@ -145,9 +145,9 @@ void app_judge_json(app_json *json, const sup_rig *rig, const sup_motion_measure
     }
     app_json_array_end(json);
     app_json_array(json, "parts");
-    for (int32_t p = 0; p < rig->character->part_count; p++) {
+    for (int32_t p = 0; p < rig->character->primitive_count; p++) {
         app_json_object(json, NULL);
-        app_json_text(json, "name", rig->character->parts[p].name);
+        app_json_text(json, "name", rig->character->primitives[p].name);
         write_range(json, "volume_min", "volume_max", app_judge_region_range(measure, 2 * rig->joint_count + p));
         app_json_object_end(json);
     }

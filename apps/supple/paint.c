@@ -141,11 +141,11 @@ static int make_part(const stroke *s, const sup_rig *rig, const char *name, floa
 {
     const char *names[NAME_LIMIT];
     const sup_character *character = rig->character;
-    int32_t found = 0, count = character->part_count < NAME_LIMIT ? character->part_count : NAME_LIMIT;
+    int32_t found = 0, count = character->primitive_count < NAME_LIMIT ? character->primitive_count : NAME_LIMIT;
     memset(mask, 0, (size_t)rig->vertex_count * sizeof *mask);
-    for (int32_t p = 0; p < character->part_count; p++) {
-        if (p < count) names[p] = character->parts[p].name;
-        if (strcmp(character->parts[p].name, name) != 0 || sup_paint_part(rig, p, one, NULL) != SUP_OK) continue;
+    for (int32_t p = 0; p < character->primitive_count; p++) {
+        if (p < count) names[p] = character->primitives[p].name;
+        if (strcmp(character->primitives[p].name, name) != 0 || sup_paint_primitive(rig, p, one, NULL) != SUP_OK) continue;
         sup_paint_blend(rig->vertex_count, one, 1.0, mask);
         found++;
     }

@@ -233,11 +233,11 @@ static void color_weights(app_stage *stage)
 static void color_parts(app_stage *stage)
 {
     const sup_character *character = stage->rig->character;
-    for (int32_t p = 0; p < character->part_count; p++) {
+    for (int32_t p = 0; p < character->primitive_count; p++) {
         float color[3];
         palette(p, color);
-        for (int32_t i = 0; i < character->parts[p].vertex_count; i++)
-            set_color(stage->colors + 3 * ((size_t)character->parts[p].vertex_first + (size_t)i), color);
+        for (int32_t i = 0; i < character->primitives[p].vertex_count; i++)
+            set_color(stage->colors + 3 * ((size_t)character->primitives[p].vertex_first + (size_t)i), color);
     }
 }
 

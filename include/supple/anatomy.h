@@ -275,17 +275,17 @@ SUP_API void sup_landmarks_destroy(sup_landmarks *landmarks);
 /* --- Template (4.2.2) --- */
 
 /* A detailed bone or muscle. */
-typedef struct sup_anatomy_part {
+typedef struct sup_anatomy_organ {
     const char *name;
     sup_shape shape; /* any triangles: open, crossing others */
     bool is_muscle;
     int32_t joint; /* of a bone: what carries it; -1 = found by nearness */
-} sup_anatomy_part;
+} sup_anatomy_organ;
 
 typedef struct sup_anatomy_def {
     sup_shape skin; /* closed, outward, its vertices welded */
     sup_joints joints;
-    const sup_anatomy_part *parts;
+    const sup_anatomy_organ *parts;
     int32_t part_count;
     sup_shape wrap; /* closed surface around the bones; without triangles it is made */
     /* Weights of the skin on the joints; NULL = made by heat from the bones of the skeleton. */
@@ -337,7 +337,7 @@ SUP_API sup_result sup_anatomy_save(const sup_context *context, const sup_anatom
 /* Sets the joints of the bones that a JSON file names: {"bone_to_joint": {BONE: JOINT, ...}}; *attached gets how many. Bones
  * and joints that only one side knows are left alone. */
 SUP_API sup_result sup_anatomy_attach(const sup_context *context, const char *path, const sup_joints *joints,
-                                      sup_anatomy_part *parts, int32_t part_count, int32_t *attached, sup_error *error);
+                                      sup_anatomy_organ *parts, int32_t part_count, int32_t *attached, sup_error *error);
 /* --- Fitting the template to a person (4.2.4) --- */
 
 /* The warp that carries the template's detailed bones and muscles along (eq. 4.15). Depends on the template alone: make it

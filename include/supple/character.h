@@ -29,7 +29,7 @@ typedef struct sup_skin {
 } sup_skin;
 
 /* One primitive of one mesh at one node: what has one material and one set of vertex arrays. */
-typedef struct sup_part {
+typedef struct sup_primitive {
     const char *name;        /* of the mesh, or of the node when the mesh has none */
     int32_t node;            /* node that carries the mesh */
     int32_t mesh, primitive; /* indices in the file */
@@ -37,7 +37,7 @@ typedef struct sup_part {
     int32_t material;        /* index in the file, -1 for none */
     int32_t vertex_first, vertex_count;
     int32_t triangle_first, triangle_count;
-} sup_part;
+} sup_primitive;
 
 /* A morph target of the input: offsets of one part's vertices before skinning. */
 typedef struct sup_morph {
@@ -90,8 +90,8 @@ typedef struct sup_character {
     const sup_bone *bones;
     const sup_skin *skins;
 
-    int32_t part_count;
-    const sup_part *parts;
+    int32_t primitive_count;
+    const sup_primitive *primitives;
 
     int32_t vertex_count;
     const float *positions; /* [vertex_count*3] mesh space */

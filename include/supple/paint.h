@@ -25,7 +25,7 @@ SUP_API sup_result sup_paint_sphere(const sup_rig *rig, int32_t joint, double ra
 /* The part of each vertex's weight that is the joint's and that of the joints below it. */
 SUP_API sup_result sup_paint_joint(const sup_rig *rig, int32_t joint, float *mask, sup_error *error);
 /* 1 on one part of the character. */
-SUP_API sup_result sup_paint_part(const sup_rig *rig, int32_t part, float *mask, sup_error *error);
+SUP_API sup_result sup_paint_primitive(const sup_rig *rig, int32_t part, float *mask, sup_error *error);
 /* Numbers from text, rig->vertex_count of them in the character's vertex order, between spaces, commas or line ends;
  * "#" comments out the rest of a line. */
 SUP_API sup_result sup_paint_numbers(const sup_rig *rig, sup_bytes text, float *mask, sup_error *error);

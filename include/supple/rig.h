@@ -8,11 +8,11 @@
 
 #include "supple/character.h"
 
-typedef enum sup_part_role {
-    SUP_PART_SKIN,     /* belongs to the main skin: simulated */
-    SUP_PART_FOLLOWER, /* eyes, teeth, clothes, hair: skinned, rides on the main skin */
-    SUP_PART_PROP      /* rigid, moves with one node */
-} sup_part_role;
+typedef enum sup_primitive_role {
+    SUP_PRIMITIVE_SKIN,     /* belongs to the main skin: simulated */
+    SUP_PRIMITIVE_FOLLOWER, /* eyes, teeth, clothes, hair: skinned, rides on the main skin */
+    SUP_PRIMITIVE_PROP      /* rigid, moves with one node */
+} sup_primitive_role;
 
 typedef enum sup_defect_id {
     SUP_DEFECT_HOLE, /* boundary loop of the welded skin */
@@ -101,10 +101,10 @@ typedef struct sup_rig {
     const int32_t *influence_joint; /* rig joint index */
     const float *influence_weight;
     int32_t max_influences;
-    const sup_mat34 *part_bind; /* [part_count] mesh space -> world in the bind pose, for morph offsets */
+    const sup_mat34 *primitive_bind; /* [part_count] mesh space -> world in the bind pose, for morph offsets */
 
-    /* The welded skin of all SUP_PART_SKIN and SUP_PART_FOLLOWER parts. */
-    const sup_part_role *part_role; /* [character->part_count] */
+    /* The welded skin of all SUP_PRIMITIVE_SKIN and SUP_PRIMITIVE_FOLLOWER parts. */
+    const sup_primitive_role *primitive_role; /* [character->primitive_count] */
     int32_t skin_vertex_count;
     const float *skin_positions;   /* [skin_vertex_count*3] */
     const int32_t *vertex_to_skin; /* [vertex_count] skin vertex, -1 for props */
@@ -114,7 +114,7 @@ typedef struct sup_rig {
     const int32_t *skin_triangle_source; /* [skin_triangle_count] triangle of the character */
     const int32_t *skin_component;       /* [skin_vertex_count] connected piece, -1 for a vertex of no triangle */
     int32_t component_count;
-    int32_t main_component; /* the one with the largest area among SUP_PART_SKIN, -1 for none */
+    int32_t main_component; /* the one with the largest area among SUP_PRIMITIVE_SKIN, -1 for none */
 
     int32_t defect_count;
     const sup_defect *defects;

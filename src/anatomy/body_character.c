@@ -212,10 +212,10 @@ static bool build_rig(build *b)
 static bool build_parts(build *b)
 {
     const sup_anatomy *a = &b->body->layers;
-    sup_part *parts = sup_arena_alloc(b->arena, (size_t)a->part_count + 1, sizeof *parts);
+    sup_primitive *parts = sup_arena_alloc(b->arena, (size_t)a->part_count + 1, sizeof *parts);
     double *votes = sup_arena_alloc(b->arena, (size_t)a->joint_count, sizeof *votes);
     if (parts == NULL || votes == NULL) return false;
-    parts[0] = (sup_part){.name = "skin",
+    parts[0] = (sup_primitive){.name = "skin",
                           .node = a->joint_count,
                           .mesh = 0,
                           .skin = 0,
@@ -231,7 +231,7 @@ static bool build_parts(build *b)
     for (int32_t p = 0; p < a->part_count; p++) {
         int32_t joint = part_holder(a, p, votes), first = a->vertex_count + a->part_vertex[p];
         sup_vec3d origin = sup_point(a->joints, joint);
-        parts[p + 1] = (sup_part){.name = sup_arena_string(b->arena, a->part_names[p]),
+        parts[p + 1] = (sup_primitive){.name = sup_arena_string(b->arena, a->part_names[p]),
                                   .node = joint,
                                   .mesh = p + 1,
                                   .skin = -1,
@@ -250,8 +250,8 @@ static bool build_parts(build *b)
     }
     for (size_t i = 0; i < 3 * (size_t)a->detail_triangle_count; i++)
         b->triangles[3 * (size_t)a->triangle_count + i] = a->vertex_count + a->detail_triangles[i];
-    b->made->parts = parts;
-    b->made->part_count = a->part_count + 1;
+    b->made->primitives = parts;
+    b->made->primitive_count = a->part_count + 1;
     return true;
 }
 

@@ -64,7 +64,7 @@ static sup_result make_character(const sup_context *context, const sup_compositi
     for (size_t i = 0; i < values; i++)
         positions[i] = (float)at_skin[i];
     const sup_skin skin = {.name = "skin", .bone_count = c->joint_count};
-    const sup_part part = {.name = "skin",
+    const sup_primitive part = {.name = "skin",
                            .node = c->joint_count,
                            .material = -1,
                            .vertex_count = c->vertex_count,
@@ -80,8 +80,8 @@ static sup_result make_character(const sup_context *context, const sup_compositi
                                   .bones = bones,
                                   .skin_count = 1,
                                   .skins = &skin,
-                                  .part_count = 1,
-                                  .parts = &part,
+                                  .primitive_count = 1,
+                                  .primitives = &part,
                                   .vertex_count = c->vertex_count,
                                   .positions = positions,
                                   .triangle_count = c->triangle_count,

@@ -107,7 +107,7 @@ static sup_result check_parts(const sup_context *context, const sup_anatomy_def 
 {
     int64_t bones = 0, outside = 0;
     for (int32_t p = 0; p < d->part_count; p++) {
-        const sup_anatomy_part *part = &d->parts[p];
+        const sup_anatomy_organ *part = &d->parts[p];
         sup_result result = check_shape(&part->shape, part->is_muscle ? "muscle" : "bone", part->name, error);
         if (result != SUP_OK) return result;
         if (part->joint < -1 || part->joint >= d->joints.count)

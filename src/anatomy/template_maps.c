@@ -70,7 +70,7 @@ sup_result sup_template_parts(sup_template_build *b, sup_error *error)
     sup_result result = allocate_parts(a, vertices, triangles, error);
     int32_t v = 0, t = 0;
     for (int32_t p = 0; p < a->part_count && result == SUP_OK; p++) {
-        const sup_anatomy_part *part = &b->def->parts[p];
+        const sup_anatomy_organ *part = &b->def->parts[p];
         const sup_shape *s = &part->shape;
         a->part_names[p] = sup_arena_string(&a->storage->arena, part->name);
         if (a->part_names[p] == NULL) return sup_fail_memory(error, "a template");

@@ -48,7 +48,7 @@ static sup_result make_character(sup_template_build *b, sup_error *error)
     for (int32_t i = 0; i < total; i++)
         weights[i] = (float)d->influence_weight[i];
     sup_skin skin = {"skin", 0, d->joints.count};
-    sup_part part = {"skin", d->joints.count, 0, 0, 0, -1, 0, d->skin.vertex_count, 0, d->skin.triangle_count};
+    sup_primitive part = {"skin", d->joints.count, 0, 0, 0, -1, 0, d->skin.vertex_count, 0, d->skin.triangle_count};
     sup_character source = {.name = "template",
                             .unit_metres = 1.0f,
                             .node_count = d->joints.count + 1,
@@ -57,8 +57,8 @@ static sup_result make_character(sup_template_build *b, sup_error *error)
                             .bones = bones,
                             .skin_count = 1,
                             .skins = &skin,
-                            .part_count = 1,
-                            .parts = &part,
+                            .primitive_count = 1,
+                            .primitives = &part,
                             .vertex_count = d->skin.vertex_count,
                             .positions = b->skin_floats,
                             .triangle_count = d->skin.triangle_count,

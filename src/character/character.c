@@ -122,8 +122,8 @@ static sup_result finish_bones(sup_character *character, const char *where, sup_
 static sup_result finish_parts(sup_character *character, const char *where, sup_error *error)
 {
     int32_t vertex = 0, triangle = 0;
-    for (int32_t i = 0; i < character->part_count; i++) {
-        sup_part *part = (sup_part *)&character->parts[i];
+    for (int32_t i = 0; i < character->primitive_count; i++) {
+        sup_primitive *part = (sup_primitive *)&character->primitives[i];
         if (part->name == NULL) part->name = "";
         bool ok = part->node >= 0 && part->node < character->node_count && part->skin >= -1 &&
                   part->skin < character->skin_count && part->vertex_first == vertex &&
@@ -187,9 +187,9 @@ static sup_result finish_morphs(sup_character *character, const char *where, sup
     for (int32_t i = 0; i < character->morph_count; i++) {
         sup_morph *morph = (sup_morph *)&character->morphs[i];
         if (morph->name == NULL) morph->name = "";
-        bool ok = morph->part >= 0 && morph->part < character->part_count && morph->weight >= 0 &&
+        bool ok = morph->part >= 0 && morph->part < character->primitive_count && morph->weight >= 0 &&
                   morph->weight < character->morph_weight_count && isfinite(morph->default_weight);
-        size_t count = ok ? (size_t)character->parts[morph->part].vertex_count * 3 : 0;
+        size_t count = ok ? (size_t)character->primitives[morph->part].vertex_count * 3 : 0;
         if (ok && morph->positions != NULL) ok = all_finite(morph->positions, count);
         if (ok && morph->normals != NULL) ok = all_finite(morph->normals, count);
         if (!ok)

@@ -23,11 +23,11 @@ static void copy_mesh(sup_character *to, const sup_character *from, bool *failed
 {
     sup_arena *arena = sup_character_arena(to);
     int64_t vertices = from->vertex_count;
-    to->part_count = from->part_count;
-    sup_part *parts = copy(arena, from->parts, from->part_count, sizeof *parts, failed);
-    for (int32_t i = 0; parts != NULL && i < to->part_count; i++)
+    to->primitive_count = from->primitive_count;
+    sup_primitive *parts = copy(arena, from->primitives, from->primitive_count, sizeof *parts, failed);
+    for (int32_t i = 0; parts != NULL && i < to->primitive_count; i++)
         parts[i].name = copy_name(arena, parts[i].name, failed);
-    to->parts = parts;
+    to->primitives = parts;
     to->vertex_count = from->vertex_count;
     to->positions = copy(arena, from->positions, vertices * 3, sizeof(float), failed);
     to->normals = copy(arena, from->normals, vertices * 3, sizeof(float), failed);
@@ -84,8 +84,8 @@ static void copy_morphs(sup_character *to, const sup_character *from, bool *fail
     to->morph_count = from->morph_count;
     sup_morph *morphs = copy(arena, from->morphs, from->morph_count, sizeof *morphs, failed);
     for (int32_t i = 0; morphs != NULL && i < to->morph_count; i++) {
-        bool has_part = morphs[i].part >= 0 && morphs[i].part < from->part_count;
-        int64_t count = has_part ? (int64_t)from->parts[morphs[i].part].vertex_count * 3 : 0;
+        bool has_part = morphs[i].part >= 0 && morphs[i].part < from->primitive_count;
+        int64_t count = has_part ? (int64_t)from->primitives[morphs[i].part].vertex_count * 3 : 0;
         morphs[i].name = copy_name(arena, morphs[i].name, failed);
         morphs[i].positions = copy(arena, morphs[i].positions, count, sizeof(float), failed);
         morphs[i].normals = copy(arena, morphs[i].normals, count, sizeof(float), failed);
@@ -179,8 +179,8 @@ static void join_nodes(sup_character *made, const sup_character *mesh, bool *fai
     }
     made->nodes = nodes;
     made->node_count = joints + mesh->node_count;
-    for (int32_t i = 0; i < made->part_count; i++)
-        ((sup_part *)&made->parts[i])->node += joints;
+    for (int32_t i = 0; i < made->primitive_count; i++)
+        ((sup_primitive *)&made->primitives[i])->node += joints;
 }
 
 /* One skin over all joints for each part: a bone's inverse bind takes mesh space to the joint as both now stand. */
@@ -188,9 +188,9 @@ static sup_result join_skins(sup_character *made, const sup_character *mesh, con
                              sup_error *error)
 {
     sup_arena *arena = sup_character_arena(made);
-    size_t bones_wanted = sup_size_multiply((size_t)skeleton->node_count, (size_t)made->part_count);
+    size_t bones_wanted = sup_size_multiply((size_t)skeleton->node_count, (size_t)made->primitive_count);
     sup_bone *bones = sup_arena_alloc(arena, bones_wanted, sizeof *bones);
-    sup_skin *skins = sup_arena_alloc(arena, (size_t)made->part_count, sizeof *skins);
+    sup_skin *skins = sup_arena_alloc(arena, (size_t)made->primitive_count, sizeof *skins);
     sup_affine *mesh_world = sup_arena_alloc(arena, (size_t)mesh->node_count, sizeof *mesh_world);
     sup_affine *joint_world = sup_arena_alloc(arena, (size_t)skeleton->node_count, sizeof *joint_world);
     if (bones == NULL || skins == NULL || mesh_world == NULL || joint_world == NULL)
@@ -198,7 +198,7 @@ static sup_result join_skins(sup_character *made, const sup_character *mesh, con
     rest_world(mesh, mesh_world);
     rest_world(skeleton, joint_world);
     int32_t filled = 0;
-    for (int32_t p = 0; p < made->part_count; p++) {
+    for (int32_t p = 0; p < made->primitive_count; p++) {
         skins[p] = (sup_skin){"", filled, 0};
         for (int32_t j = 0; j < skeleton->node_count; j++) {
             sup_affine inverse;
@@ -208,16 +208,16 @@ static sup_result join_skins(sup_character *made, const sup_character *mesh, con
                                 "A joint of the skeleton has a transform without inverse (zero scale).");
             bones[filled].node = j;
             bones[filled].inverse_bind =
-                sup_affine_to_float(sup_affine_multiply(inverse, mesh_world[mesh->parts[p].node]));
+                sup_affine_to_float(sup_affine_multiply(inverse, mesh_world[mesh->primitives[p].node]));
             filled++;
         }
         skins[p].bone_count = filled - skins[p].bone_first;
-        ((sup_part *)&made->parts[p])->skin = p;
+        ((sup_primitive *)&made->primitives[p])->skin = p;
     }
     made->bones = bones;
     made->bone_count = filled;
     made->skins = skins;
-    made->skin_count = made->part_count;
+    made->skin_count = made->primitive_count;
     return SUP_OK;
 }
 

@@ -18,8 +18,8 @@ static const float facing[] = {0.3f, 0.0f, -0.5f}; /* by kinship */
 static const float facing_kept = 0.2f;
 static const float facing_near = 0.5f; /* and what may cross, pair or not */
 static const float fold_depth =
-    2.0f; /* of the gap: skin that is deeper within skin of its piece got there from inside */
-static const float sound_depth = 0.25f; /* of the gap: deeper in the bind pose, prisms of one piece overlap */
+    2.0f; /* of the gap: skin that is deeper within skin of its segment got there from inside */
+static const float sound_depth = 0.25f; /* of the gap: deeper in the bind pose, prisms of one segment overlap */
 static const float push_gap = 1.0f;     /* of the gap: farthest that a row pushes in one step, */
 static const float limit_gap = 2.0f;    /* and depth from which on the push no longer grows */
 static const float press_flesh = 0.5f;  /* of the flesh between the bones: beyond half of this depth rows give way */
@@ -30,7 +30,7 @@ static const float row_stiffness = 1.0f;
 static const float row_damping = 0.3f; /* of the row's stiffness */
 
 enum {
-    GRAIN_POINTS = 512, /* vertices of a piece of work */
+    GRAIN_POINTS = 512, /* vertices of a segment of work */
     GRAIN_FACES = 1024,
     GRAIN_CLUSTERS = 2, /* of blocks */
     GRAIN_BOXES = 64,  /* cells whose box is made */
@@ -59,7 +59,7 @@ sup_detect_arrays sup_detect_layout(const sup_detect *detect, void *state)
     a.area = carve(base, &size, 4 * (size_t)detect->triangle_count, sizeof *a.area);
     a.blocks =
         carve(base, &size, (size_t)detect->block_count * SUP_DETECT_CLUSTER_ROWS * SUP_DETECT_CLUSTER, sizeof *a.blocks);
-    a.block_piece = carve(base, &size, (size_t)detect->block_count, sizeof *a.block_piece);
+    a.block_segment = carve(base, &size, (size_t)detect->block_count, sizeof *a.block_segment);
     a.block_folds = carve(base, &size, (size_t)detect->block_count, sizeof *a.block_folds);
     a.block_box = carve(base, &size, (size_t)clusters, sizeof *a.block_box);
     a.cluster_box = carve(base, &size, (size_t)sup_detect_clusters(clusters), sizeof *a.cluster_box);
@@ -67,7 +67,7 @@ sup_detect_arrays sup_detect_layout(const sup_detect *detect, void *state)
     a.nearest = carve(base, &size, n, sizeof *a.nearest);
     a.pair = carve(base, &size, n, sizeof *a.pair);
     a.near = carve(base, &size, n, sizeof *a.near);
-    a.apart = carve(base, &size, (size_t)detect->piece_count, sizeof *a.apart);
+    a.apart = carve(base, &size, (size_t)detect->segment_count, sizeof *a.apart);
     a.row_count = carve(base, &size, n / GRAIN_PAIRS + 1, sizeof *a.row_count);
     a.size = size;
     return a;
@@ -86,7 +86,7 @@ void sup_detect_reset(const sup_detect *detect, void *state)
         a.pair[v] = -1;
         a.near[v] = 0;
     }
-    memset(a.apart, 0, (size_t)detect->piece_count);
+    memset(a.apart, 0, (size_t)detect->segment_count);
 }
 
 const int32_t *sup_detect_pairs(const sup_detect *detect, const void *state)
@@ -140,7 +140,7 @@ static void place_skin(void *data, int32_t begin, int32_t end, int32_t worker)
     float *feet = work->a.points + 4 * (size_t)d->vertex_count;
     SUP_UNUSED(worker);
     for (int32_t v = begin; v < end; v++) {
-        const float *ends = work->input->piece_ends + 6 * (size_t)d->foot_piece[v];
+        const float *ends = work->input->segment_ends + 6 * (size_t)d->foot_segment[v];
         const float *skin = work->input->skin + (size_t)v * (size_t)work->input->skin_stride;
         sup_four at = {skin[0], skin[1], skin[2], 0.0f}, from = {ends[0], ends[1], ends[2], 0.0f};
         sup_four to = {ends[3], ends[4], ends[5], 0.0f}, foot = from + sup_four_splat(d->foot_at[v]) * (to - from);
@@ -226,7 +226,7 @@ static sup_detect_box place_block(detect_work *work, int32_t block)
     const int32_t *vertex = d->block_vertex + (size_t)block * SUP_DETECT_CLUSTER;
     float *rows = block_at(work, block);
     sup_detect_box box = box_none();
-    int32_t piece = vertex[0] >= 0 ? d->foot_piece[vertex[0]] : -1;
+    int32_t segment = vertex[0] >= 0 ? d->foot_segment[vertex[0]] : -1;
     uint32_t folds = 0;
     for (int32_t i = 0; i < SUP_DETECT_CLUSTER; i++) {
         size_t v = (size_t)(vertex[i] >= 0 ? vertex[i] : 0);
@@ -236,10 +236,10 @@ static sup_detect_box place_block(detect_work *work, int32_t block)
         put_lane(rows + 6 * SUP_DETECT_CLUSTER, i, work->a.flesh + 4 * v);
         if (vertex[i] < 0) continue;
         box_add(&box, p, p);
-        if (d->foot_piece[v] != piece) piece = -1;
+        if (d->foot_segment[v] != segment) segment = -1;
         folds |= (uint32_t)(work->folds != NULL || d->folds[v] != 0) << i;
     }
-    work->a.block_piece[block] = piece;
+    work->a.block_segment[block] = segment;
     work->a.block_folds[block] = folds;
     return box;
 }
@@ -341,13 +341,13 @@ static bool in_ring(const sup_detect *d, int32_t v, int32_t other)
 }
 
 /* How near a vertex and a triangle are along the skin. */
-typedef enum kinship { STRANGERS, SAME_PIECE, NEIGHBOURS } kinship;
+typedef enum kinship { STRANGERS, SAME_SEGMENT, NEIGHBOURS } kinship;
 
 static kinship kin_of(const sup_detect *d, int32_t v, int32_t triangle)
 {
-    const int32_t *t = d->triangles + 3 * (size_t)triangle, *piece = d->foot_piece;
+    const int32_t *t = d->triangles + 3 * (size_t)triangle, *segment = d->foot_segment;
     if (in_ring(d, v, t[0]) || in_ring(d, v, t[1]) || in_ring(d, v, t[2])) return NEIGHBOURS;
-    return piece[v] == piece[t[0]] || piece[v] == piece[t[1]] || piece[v] == piece[t[2]] ? SAME_PIECE : STRANGERS;
+    return segment[v] == segment[t[0]] || segment[v] == segment[t[1]] || segment[v] == segment[t[2]] ? SAME_SEGMENT : STRANGERS;
 }
 
 static bool is_corner(const sup_detect *d, int32_t v, int32_t triangle)
@@ -474,7 +474,7 @@ static void consider(const detect_work *work, int32_t v, int32_t triangle)
     keep_least(work, v, triangle, view.distance2);
 }
 
-/* The bind pose: what takes of the gap is slack; skin inside prisms of its own piece cannot be told from a fold. */
+/* The bind pose: what takes of the gap is slack; skin inside prisms of its own segment cannot be told from a fold. */
 static void consider_bind_pose(const detect_work *work, int32_t v, int32_t triangle)
 {
     const sup_detect *d = work->detect;
@@ -491,7 +491,7 @@ static void consider_bind_pose(const detect_work *work, int32_t v, int32_t trian
  * faces it. */
 typedef struct cell_test {
     int32_t cell, first, count;
-    int32_t piece;      /* that each of its triangles has a corner of, -1 for none */
+    int32_t segment;      /* that each of its triangles has a corner of, -1 for none */
     int32_t face_count; /* -1: not made ready yet; more than SUP_DETECT_CELL: there was no room */
     bool mapped;
     sup_detect_faces faces;
@@ -504,9 +504,9 @@ static void ready_faces(const detect_work *work, cell_test *test)
     int32_t last = -1;
     test->face_count = 0;
     for (int32_t t = test->first; t < test->first + test->count; t++) {
-        int32_t triangle = d->tet_triangle[t], piece = d->foot_piece[d->triangles[3 * (size_t)triangle]];
+        int32_t triangle = d->tet_triangle[t], segment = d->foot_segment[d->triangles[3 * (size_t)triangle]];
         if (triangle == last) continue;
-        test->piece = test->face_count == 0 || piece == test->piece ? piece : -1;
+        test->segment = test->face_count == 0 || segment == test->segment ? segment : -1;
         last = triangle;
         if (++test->face_count > SUP_DETECT_CELL) return;
         sup_four area = sup_four_load(work->a.area + 4 * (size_t)triangle);
@@ -517,15 +517,15 @@ static void ready_faces(const detect_work *work, cell_test *test)
     }
 }
 
-/* Which of these vertices of a block may_touch a triangle of the cell at all: by the normals, and by whether skin of one piece may
+/* Which of these vertices of a block may_touch a triangle of the cell at all: by the normals, and by whether skin of one segment may
  * touch itself there. Skin beside its own cell faces the same way. */
 static uint32_t may_meet(const detect_work *work, cell_test *test, int32_t block, uint32_t lanes)
 {
     const float rounding = 1e-5f;
     if (test->face_count < 0) ready_faces(work, test);
     if (test->face_count > SUP_DETECT_CELL) return lanes;
-    bool kin = test->piece >= 0 && work->a.block_piece[block] == test->piece;
-    const float limits[2] = {facing[kin ? SAME_PIECE : STRANGERS] + facing_near + rounding,
+    bool kin = test->segment >= 0 && work->a.block_segment[block] == test->segment;
+    const float limits[2] = {facing[kin ? SAME_SEGMENT : STRANGERS] + facing_near + rounding,
                              facing[STRANGERS] + facing_near + rounding};
     if (kin) lanes &= work->a.block_folds[block];
     return work->kernels->face(block_at(work, block), lanes, test->faces, test->face_count, limits);
@@ -563,7 +563,7 @@ static void test_cell(detect_work *work, int32_t cell)
     test.cell = cell;
     test.first = d->cell_tet_first[cell];
     test.count = d->cell_tet_first[cell + 1] - test.first;
-    test.piece = test.face_count = -1;
+    test.segment = test.face_count = -1;
     test.mapped = false;
     if (test.count == 0) return;
     int32_t groups = sup_detect_clusters(sup_detect_clusters(d->block_count));
@@ -646,12 +646,12 @@ static bool stays(const detect_work *work, int32_t v, int32_t triangle, const co
            view->distance2 < 2.0f * deepest * deepest;
 }
 
-/* The vertex, or all of the triangle, belongs to pieces whose skin is let go. */
+/* The vertex, or all of the triangle, belongs to segments whose skin is let go. */
 static bool is_let_go(const detect_work *work, int32_t v, int32_t triangle)
 {
-    const int32_t *t = work->detect->triangles + 3 * (size_t)triangle, *piece = work->detect->foot_piece;
+    const int32_t *t = work->detect->triangles + 3 * (size_t)triangle, *segment = work->detect->foot_segment;
     const unsigned char *apart = work->a.apart;
-    return work->input->let_go && (apart[piece[v]] || (apart[piece[t[0]]] && apart[piece[t[1]]] && apart[piece[t[2]]]));
+    return work->input->let_go && (apart[segment[v]] || (apart[segment[t[0]]] && apart[segment[t[1]]] && apart[segment[t[2]]]));
 }
 
 /* The triangle that the vertex touches now, -1 for none. */
@@ -756,7 +756,7 @@ void sup_detect_apart(const sup_context *context, const sup_detect *detect, void
 {
     detect_work work = {detect, input, sup_detect_choose_kernels(), sup_detect_layout(detect, state), NULL, NULL};
     if (work.a.apart == NULL) return;
-    memset(work.a.apart, 1, (size_t)detect->piece_count);
+    memset(work.a.apart, 1, (size_t)detect->segment_count);
     find_nearest(context, &work);
     for (int32_t v = 0; v < detect->vertex_count; v++) {
         uint64_t key = atomic_load_explicit(&work.a.nearest[v], memory_order_relaxed);
@@ -765,9 +765,9 @@ void sup_detect_apart(const sup_context *context, const sup_detect *detect, void
         int32_t triangle = walk(&work, v, (int32_t)(key & 0xffffffffu), 0.0f, &view);
         float least = touch_height(&work, v, triangle, &view) - apart_depth * gap_at(&work, v, triangle, &view);
         if (!(view.height < least)) continue;
-        work.a.apart[detect->foot_piece[v]] = 0;
+        work.a.apart[detect->foot_segment[v]] = 0;
         for (int32_t k = 0; k < 3; k++)
-            work.a.apart[detect->foot_piece[detect->triangles[3 * (size_t)triangle + (size_t)k]]] = 0;
+            work.a.apart[detect->foot_segment[detect->triangles[3 * (size_t)triangle + (size_t)k]]] = 0;
     }
 }
 

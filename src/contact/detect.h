@@ -4,7 +4,7 @@
  * its corners on the bone lines span a prism of three tetrahedra; together they fill the body down to the bones. A skin
  * vertex inside one of them touches the triangle of that prism, and keeps touching it until it has left for good.
  * Where this differs from the thesis:
- *  - The thesis hashes vertices and tetrahedra into cells. Here both lie in groups that were made once, by piece of bone
+ *  - The thesis hashes vertices and tetrahedra into cells. Here both lie in groups that were made once, by segment of bone
  *    and place; boxes of groups are compared, and only the tetrahedra of groups that meet are tested, many at a time.
  *    Tetrahedra that reach to the bone are long: they fill many cells and few boxes.
  *  - Skin keeps a gap: the prisms stand out of the skin by a part of the edges' length, and pairs are found before they
@@ -12,9 +12,9 @@
  *  - The thesis projects on the plane of the prism's triangle. Here the pair then walks over the neighbours to the
  *    nearest triangle, in every step, and pushes along normals that are interpolated: a contact slides along the skin
  *    and is not lost and found again.
- *  - Creases: a vertex touches every triangle but its own, those of its own piece of bone and its next neighbours too,
+ *  - Creases: a vertex touches every triangle but its own, those of its own segment of bone and its next neighbours too,
  *    once the skin has folded far enough. This does what local pairs found in extreme poses do in the thesis, with the
- *    same rows. Skin whose prisms overlap those of its own piece in the bind pose (fingers that share one bone, lips)
+ *    same rows. Skin whose prisms overlap those of its own segment in the bind pose (fingers that share one bone, lips)
  *    is left out of that.
  *  - Where two bodies have gone through each other, a row pushes by no more than the gap in a step, and lets go where
  *    bone meets bone: motions that are impossible do not tear the skin.
@@ -42,22 +42,22 @@ enum {
 };
 
 typedef struct sup_detect_def {
-    int32_t vertex_count, triangle_count, piece_count;
+    int32_t vertex_count, triangle_count, segment_count;
     const double *skin;           /* [vertex_count*3] bind pose */
     const int32_t *triangles;     /* [triangle_count*3] outward, three different corners in range */
     const sup_foot *feet;         /* [vertex_count] */
-    const sup_bone_piece *pieces; /* [piece_count] bind pose */
+    const sup_bone_segment *segments; /* [segment_count] bind pose */
 } sup_detect_def;
 
 static inline sup_detect_def sup_detect_def_of(const sup_tissue *tissue, const sup_volumetric_skeleton *skeleton)
 {
-    return (sup_detect_def){tissue->skin_count, tissue->triangle_count, skeleton->piece_count, tissue->skin,
-                            tissue->triangles,  tissue->feet,           skeleton->pieces};
+    return (sup_detect_def){tissue->skin_count, tissue->triangle_count, skeleton->segment_count, tissue->skin,
+                            tissue->triangles,  tissue->feet,           skeleton->segments};
 }
 
 /* Points are numbered skin first: i < vertex_count is skin vertex i, vertex_count + i its foot. */
 typedef struct sup_detect {
-    int32_t vertex_count, triangle_count, piece_count;
+    int32_t vertex_count, triangle_count, segment_count;
     int32_t tet_count;   /* without the flat ones */
     int32_t block_count; /* groups of vertices */
     int32_t cell_count;  /* groups of tetrahedra */
@@ -65,9 +65,9 @@ typedef struct sup_detect {
     const float *gap;    /* [vertex_count] how far other skin is kept from here, file units */
     const float *slack;  /* [vertex_count] what the bind pose takes of the gap and more, file units */
     const int32_t
-        *folds; /* [vertex_count+triangle_count] vertices, then triangles: 1 = may touch skin of its own piece */
-    const float *foot_at;            /* [vertex_count] parameter in [0, 1] on its piece */
-    const int32_t *foot_piece;       /* [vertex_count] */
+        *folds; /* [vertex_count+triangle_count] vertices, then triangles: 1 = may touch skin of its own segment */
+    const float *foot_at;            /* [vertex_count] parameter in [0, 1] on its segment */
+    const int32_t *foot_segment;       /* [vertex_count] */
     const int32_t *triangles;        /* [triangle_count*3] */
     const int32_t *beside;           /* [triangle_count*3] triangle across the edge from corner k to the next, or -1 */
     const int32_t *fan_first;        /* [vertex_count+1] */
@@ -97,14 +97,14 @@ void sup_detect_reset(const sup_detect *detect, void *state);
 typedef struct sup_detect_input {
     const float *skin;       /* [vertex_count] x y z, world space */
     int32_t skin_stride;     /* floats from one vertex to the next, at least 3 */
-    const float *piece_ends; /* [piece_count*6] both ends of each piece, world space */
+    const float *segment_ends; /* [segment_count*6] both ends of each segment, world space */
     float stiffness;         /* for the rows; 0 = the solver's default */
     float friction;          /* for the rows */
     bool anew;               /* pairs that push and would not be found now end */
-    bool let_go;             /* skin of the pieces that sup_detect_apart found touches nothing */
+    bool let_go;             /* skin of the segments that sup_detect_apart found touches nothing */
 } sup_detect_input;
 
-/* Which pieces have no skin that would push or be pushed where `input->skin` is; pairs are not looked at and stay. */
+/* Which segments have no skin that would push or be pushed where `input->skin` is; pairs are not looked at and stay. */
 void sup_detect_apart(const sup_context *context, const sup_detect *detect, void *state, const sup_detect_input *input);
 
 /* Rows by rising vertex, at most one each: `rows` holds vertex_count. Returns how many. Positions that are not finite

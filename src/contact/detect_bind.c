@@ -28,14 +28,14 @@ static bool build_feet(detect_build *b)
 {
     const sup_detect_def *def = b->def;
     size_t n = (size_t)def->vertex_count;
-    int32_t *piece = sup_arena_alloc(b->arena, n, sizeof *piece);
+    int32_t *segment = sup_arena_alloc(b->arena, n, sizeof *segment);
     float *at = sup_arena_alloc(b->arena, n, sizeof *at);
-    b->detect->foot_piece = piece;
+    b->detect->foot_segment = segment;
     b->detect->foot_at = at;
     b->detect->triangles = sup_arena_copy(b->arena, def->triangles, 3 * (size_t)def->triangle_count, sizeof(int32_t));
-    if (piece == NULL || at == NULL || b->detect->triangles == NULL) return false;
+    if (segment == NULL || at == NULL || b->detect->triangles == NULL) return false;
     for (size_t v = 0; v < n; v++) {
-        piece[v] = def->feet[v].piece;
+        segment[v] = def->feet[v].segment;
         at[v] = (float)def->feet[v].parameter;
     }
     return true;
@@ -154,7 +154,7 @@ static sup_vec3d rest_point(const sup_detect_def *def, int32_t point)
         return sup_v3(p[0], p[1], p[2]);
     }
     sup_foot foot = def->feet[point - def->vertex_count];
-    return sup_v3_lerp(def->pieces[foot.piece].from, def->pieces[foot.piece].to, foot.parameter);
+    return sup_v3_lerp(def->segments[foot.segment].from, def->segments[foot.segment].to, foot.parameter);
 }
 
 /* Distance of a skin vertex from the bone line. */
@@ -222,9 +222,9 @@ static bool split_prisms(detect_build *b)
 
 /* --- Groups --- */
 
-static sup_spatial_item placed(sup_vec3d at, int32_t item, int32_t piece)
+static sup_spatial_item placed(sup_vec3d at, int32_t item, int32_t segment)
 {
-    return (sup_spatial_item){.at = {at.x, at.y, at.z}, .item = item, .group = piece};
+    return (sup_spatial_item){.at = {at.x, at.y, at.z}, .item = item, .group = segment};
 }
 
 /* Cuts items[begin, end) in halves until `most` or fewer are left; ends of the groups go to `ends`. */
@@ -247,14 +247,14 @@ static int32_t cut_groups(sup_spatial_item *items, int32_t begin, int32_t end, i
     return groups;
 }
 
-/* Groups of one piece each, pieces in order: ends[groups]. Returns how many groups. */
-static int32_t make_groups(sup_spatial_item *items, int32_t count, int32_t piece_count, int32_t most, int32_t *ends)
+/* Groups of one segment each, segments in order: ends[groups]. Returns how many groups. */
+static int32_t make_groups(sup_spatial_item *items, int32_t count, int32_t segment_count, int32_t most, int32_t *ends)
 {
     int32_t groups = 0;
     sup_spatial_sort_clusters(items, count);
-    for (int32_t piece = 0, begin = 0; piece < piece_count; piece++) {
+    for (int32_t segment = 0, begin = 0; segment < segment_count; segment++) {
         int32_t end = begin;
-        while (end < count && items[end].group == piece)
+        while (end < count && items[end].group == segment)
             end++;
         groups += cut_groups(items, begin, end, most, ends + groups);
         begin = end;
@@ -270,8 +270,8 @@ static bool build_blocks(detect_build *b)
     int32_t *ends = sup_arena_alloc(&b->scratch, n, sizeof *ends);
     if (items == NULL || ends == NULL) return false;
     for (size_t v = 0; v < n; v++)
-        items[v] = placed(rest_point(def, (int32_t)v), (int32_t)v, def->feet[v].piece);
-    int32_t blocks = make_groups(items, def->vertex_count, def->piece_count, SUP_DETECT_CLUSTER, ends);
+        items[v] = placed(rest_point(def, (int32_t)v), (int32_t)v, def->feet[v].segment);
+    int32_t blocks = make_groups(items, def->vertex_count, def->segment_count, SUP_DETECT_CLUSTER, ends);
     int32_t *vertex = sup_arena_alloc(b->arena, (size_t)blocks * SUP_DETECT_CLUSTER, sizeof *vertex);
     if (vertex == NULL) return false;
     for (int32_t block = 0; block < blocks; block++) {
@@ -293,7 +293,7 @@ static int32_t list_triangles(const detect_build *b, sup_spatial_item *items)
         const int32_t *c = def->triangles + 3 * (size_t)t;
         if (b->triangle_tet_first[t] == b->triangle_tet_first[t + 1]) continue;
         sup_vec3d sum = sup_v3_add(sup_v3_add(rest_point(def, c[0]), rest_point(def, c[1])), rest_point(def, c[2]));
-        items[count++] = placed(sup_v3_scale(sum, 1.0 / 3.0), t, def->feet[c[0]].piece);
+        items[count++] = placed(sup_v3_scale(sum, 1.0 / 3.0), t, def->feet[c[0]].segment);
     }
     return count;
 }
@@ -340,7 +340,7 @@ static bool build_cells(detect_build *b)
     sup_spatial_item *items = sup_arena_alloc(&b->scratch, m, sizeof *items);
     int32_t *ends = sup_arena_alloc(&b->scratch, m, sizeof *ends);
     if (items == NULL || ends == NULL) return false;
-    d->cell_count = make_groups(items, list_triangles(b, items), def->piece_count, SUP_DETECT_CELL, ends);
+    d->cell_count = make_groups(items, list_triangles(b, items), def->segment_count, SUP_DETECT_CELL, ends);
     cell_arrays c = {sup_arena_alloc(b->arena, (size_t)d->cell_count + 1, sizeof(int32_t)),
                      sup_arena_alloc(b->arena, (size_t)d->cell_count + 1, sizeof(int32_t)),
                      sup_arena_alloc(&b->scratch, 4 * tets, sizeof(int32_t)),
@@ -400,7 +400,7 @@ static bool build_slack(detect_build *b)
     float *slack = sup_arena_alloc(b->arena, n, sizeof *slack);
     int32_t *folds = sup_arena_alloc(b->arena, marks, sizeof *folds);
     float *skin = sup_arena_alloc(&b->scratch, 3 * n, sizeof *skin);
-    float *ends = sup_arena_alloc(&b->scratch, 6 * (size_t)def->piece_count, sizeof *ends);
+    float *ends = sup_arena_alloc(&b->scratch, 6 * (size_t)def->segment_count, sizeof *ends);
     unsigned char *state = sup_arena_alloc(&b->scratch, sup_detect_state_size(b->detect) + 64, 1);
     sup_contact *rows = sup_arena_alloc(&b->scratch, n, sizeof *rows);
     if (rows == NULL || slack == NULL || folds == NULL || skin == NULL || ends == NULL || state == NULL) return false;
@@ -408,11 +408,11 @@ static bool build_slack(detect_build *b)
         skin[i] = (float)def->skin[i];
     for (size_t i = 0; i < marks; i++)
         folds[i] = 1;
-    for (int32_t p = 0; p < def->piece_count; p++) {
-        sup_v3_store(ends + 6 * (size_t)p, def->pieces[p].from);
-        sup_v3_store(ends + 6 * (size_t)p + 3, def->pieces[p].to);
+    for (int32_t p = 0; p < def->segment_count; p++) {
+        sup_v3_store(ends + 6 * (size_t)p, def->segments[p].from);
+        sup_v3_store(ends + 6 * (size_t)p + 3, def->segments[p].to);
     }
-    sup_detect_input input = {.skin = skin, .skin_stride = 3, .piece_ends = ends};
+    sup_detect_input input = {.skin = skin, .skin_stride = 3, .segment_ends = ends};
     b->detect->slack = slack;
     b->detect->folds = folds;
     state += (64 - (uintptr_t)state % 64) % 64;
@@ -427,12 +427,12 @@ static bool build_slack(detect_build *b)
 
 static sup_result check_def(const sup_detect_def *def, sup_error *error)
 {
-    if (def->vertex_count < 1 || def->triangle_count < 1 || def->piece_count < 1 ||
+    if (def->vertex_count < 1 || def->triangle_count < 1 || def->segment_count < 1 ||
         def->vertex_count > INT32_MAX / 48 || def->triangle_count > INT32_MAX / 48)
         return sup_fail(error, SUP_ERROR_DATA, "contact.size", "",
                         "Contact needs a skin and a skeleton of usable size.");
     for (int32_t v = 0; v < def->vertex_count; v++)
-        if (def->feet[v].piece < 0 || def->feet[v].piece >= def->piece_count)
+        if (def->feet[v].segment < 0 || def->feet[v].segment >= def->segment_count)
             return sup_fail(error, SUP_ERROR_DATA, "contact.foot", "", "Skin vertex %d has no foot on the skeleton.",
                             v);
     return SUP_OK;
@@ -449,7 +449,7 @@ sup_result sup_detect_create(const sup_context *context, const sup_detect_def *d
                                   &b.adjacency, error);
     if (result != SUP_OK) return result;
     *detect = (sup_detect){
-        .vertex_count = def->vertex_count, .triangle_count = def->triangle_count, .piece_count = def->piece_count};
+        .vertex_count = def->vertex_count, .triangle_count = def->triangle_count, .segment_count = def->segment_count};
     b.scratch = sup_arena_create(&resolved.allocator);
     bool done = build_feet(&b) && build_rings(&b) && build_surface(&b) && build_gap(&b) && split_prisms(&b) &&
                 build_blocks(&b) && build_cells(&b) && build_slack(&b);

@@ -58,7 +58,7 @@ typedef struct sup_detect_arrays {
     float *flesh;                 /* [vertex_count*4] unit, from the foot to the skin */
     float *area;                  /* [triangle_count*4] normals, as long as twice the area */
     float *blocks;                /* [block_count*SUP_DETECT_CLUSTER_ROWS*SUP_DETECT_CLUSTER] infinite without a vertex */
-    int32_t *block_piece;         /* [block_count] that all its vertices stand on, -1 for none */
+    int32_t *block_segment;         /* [block_count] that all its vertices stand on, -1 for none */
     uint32_t *block_folds;        /* [block_count] bits of its vertices' `folds` */
     sup_detect_boxes *block_box;  /* [clusters] of blocks */
     sup_detect_boxes *cluster_box; /* [clusters of clusters] */
@@ -66,8 +66,8 @@ typedef struct sup_detect_arrays {
     _Atomic uint64_t *nearest;    /* [vertex_count] depth as bits above, triangle below; all ones for none */
     int32_t *pair;                /* [vertex_count] triangle, or -1 */
     _Atomic unsigned char *near;  /* [vertex_count] as in sup_detect_near */
-    unsigned char *apart;         /* [piece_count] 1: as found by sup_detect_apart */
-    int32_t *row_count;           /* per piece of work */
+    unsigned char *apart;         /* [segment_count] 1: as found by sup_detect_apart */
+    int32_t *row_count;           /* per segment of work */
     size_t size;
 } sup_detect_arrays;
 
@@ -93,7 +93,7 @@ static inline int32_t sup_contact_close_gaps(sup_contact *rows, int32_t count, i
 }
 
 /* Looks at the bind pose: what each vertex takes of the gap of other skin, the most; and `folds` of sup_detect, which
- * the caller has set to 1, cleared where prisms of one piece overlap. */
+ * the caller has set to 1, cleared where prisms of one segment overlap. */
 void sup_detect_bind_pose(const sup_context *context, const sup_detect *detect, void *state,
                           const sup_detect_input *input, float *depth, int32_t *folds);
 

@@ -23,7 +23,7 @@ static void list_arrays(sup_detect *d, int64_t ring_count, int64_t point_count, 
         {"contact.slack", &d->slack, NULL, n, 0, 0},
         {"contact.folds", NULL, &d->folds, (int64_t)n + m, 0, 1},
         {"contact.foot_at", &d->foot_at, NULL, n, 0, 0},
-        {"contact.foot_piece", NULL, &d->foot_piece, n, 0, d->piece_count - 1},
+        {"contact.foot_segment", NULL, &d->foot_segment, n, 0, d->segment_count - 1},
         {"contact.triangles", NULL, &d->triangles, 3 * (int64_t)m, 0, n - 1},
         {"contact.beside", NULL, &d->beside, 3 * (int64_t)m, -1, m - 1},
         {"contact.fan_first", NULL, &d->fan_first, (int64_t)n + 1, 0, 3 * m},
@@ -43,7 +43,7 @@ sup_result sup_detect_store(const sup_detect *detect, sup_model_builder *builder
 {
     sup_detect d = *detect;
     stored_array arrays[ARRAYS];
-    const int32_t sizes[SIZES] = {d.vertex_count, d.triangle_count, d.piece_count,
+    const int32_t sizes[SIZES] = {d.vertex_count, d.triangle_count, d.segment_count,
                                   d.tet_count,    d.block_count,    d.cell_count};
     int32_t *stored = sup_model_add(builder, "contact.sizes", SUP_ARRAY_INT32, SIZES);
     if (stored == NULL) return sup_fail_memory(error, "contact detection");
@@ -113,7 +113,7 @@ sup_result sup_detect_view(const sup_model *model, sup_detect *detect, sup_error
     if (good) {
         sup_detect d = {.vertex_count = sizes[0],
                         .triangle_count = sizes[1],
-                        .piece_count = sizes[2],
+                        .segment_count = sizes[2],
                         .tet_count = sizes[3],
                         .block_count = sizes[4],
                         .cell_count = sizes[5]};

@@ -31,7 +31,7 @@ typedef struct close_search {
     unsigned char *close;        /* [middle_count] CARRIED, BETWEEN */
     int32_t vertex;              /* the one that is looked at */
     bool any;                    /* layers of all joints count */
-    int32_t rider;               /* joint of the piece that is looked at */
+    int32_t rider;               /* joint of the segment that is looked at */
 } close_search;
 
 static float weight_of(const sup_rig *rig, int32_t vertex, int32_t joint)
@@ -148,7 +148,7 @@ static bool is_same_joint(void *user, int32_t triangle)
     return c->joint[t[0]] == c->rider && c->joint[t[1]] == c->rider && c->joint[t[2]] == c->rider;
 }
 
-/* Marks the skin that lies against such pieces. */
+/* Marks the skin that lies against such segments. */
 static void find_beside(close_search *c, const sup_rig *rig, const sup_bvh *tree, const int32_t *rider)
 {
     const sup_simulated_surface *s = c->surface;

@@ -528,7 +528,7 @@ static int settle(sup_crowd *crowd, int32_t begin, int32_t end, void *stream)
     sup_gpu_state st = state_range(crowd, begin, end);
     sup_gpu_anchors anchors = crowd->anchors;
     sup_gpu_body body = crowd->body;
-    anchors.ends += (size_t)begin * (size_t)anchors.view.piece_count * 8;
+    anchors.ends += (size_t)begin * (size_t)anchors.view.segment_count * 8;
     body.ends = anchors.ends;
     bool touches = order_settling(crowd, begin, end, &code, stream);
     if (code == 0) code = sup_gpu_first_phase(&st, stream);

@@ -29,12 +29,12 @@ static void sort_entries(const sup_skin_model *skin, const int32_t *lane_of, int
         if (lane_of[m->slot[i]] >= 0) e->first[lane_of[m->slot[i]] + 1]++;
     for (int32_t i = 0; i < lane_count; i++)
         e->first[i + 1] += e->first[i];
-    for (int64_t piece = 0; piece < (int64_t)skin->window_count * m->count; piece++)
-        for (int32_t i = m->first[piece]; i < m->first[piece + 1]; i++) {
+    for (int64_t segment = 0; segment < (int64_t)skin->window_count * m->count; segment++)
+        for (int32_t i = m->first[segment]; i < m->first[segment + 1]; i++) {
             int32_t lane = lane_of[m->slot[i]];
             if (lane < 0) continue;
             int32_t to = e->first[lane]++;
-            e->weight[to] = m->weight[piece % m->count];
+            e->weight[to] = m->weight[segment % m->count];
             memcpy(e->offsets + 6 * (size_t)to, m->offsets + 6 * (size_t)i, 6 * sizeof(float));
         }
     for (int32_t i = lane_count; i > 0; i--) /* each has become the begin of the next */

@@ -528,7 +528,7 @@ static sup_result open_detect(sup_crowd *crowd, const sup_detect *d, sup_error *
     to->slack = up(&u, d->slack, v, sizeof(float));
     to->folds = up(&u, d->folds, v + t, index);
     to->foot_at = up(&u, d->foot_at, v, sizeof(float));
-    to->foot_piece = up(&u, d->foot_piece, v, index);
+    to->foot_segment = up(&u, d->foot_segment, v, index);
     to->triangles = up(&u, d->triangles, 3 * t, index);
     to->beside = up(&u, d->beside, 3 * t, index);
     to->fan_first = up(&u, d->fan_first, v + 1, index);
@@ -562,12 +562,12 @@ static sup_result open_anchors(sup_crowd *crowd, const sup_projective_view *view
             frame[i] = k;
     sup_anchors *to = &crowd->anchors.view;
     *to = *a;
-    to->piece_joint = up(&u, a->piece_joint, 3 * (int64_t)a->piece_count, sizeof(int32_t));
-    to->piece_rest = up(&u, a->piece_rest, 8 * (int64_t)a->piece_count, sizeof(float));
+    to->segment_joint = up(&u, a->segment_joint, 3 * (int64_t)a->segment_count, sizeof(int32_t));
+    to->segment_rest = up(&u, a->segment_rest, 8 * (int64_t)a->segment_count, sizeof(float));
     to->sphere_joint = up(&u, a->sphere_joint, a->sphere_count, sizeof(int32_t));
     to->sphere_rest = up(&u, a->sphere_rest, 4 * (int64_t)a->sphere_count, sizeof(float));
     to->sphere_first = up(&u, a->sphere_first, (int64_t)a->sphere_count + 1, sizeof(int32_t));
-    to->sphere_pieces = up(&u, a->sphere_pieces, parts, sizeof(int32_t));
+    to->sphere_segments = up(&u, a->sphere_segments, parts, sizeof(int32_t));
     to->rigid_out = up(&u, a->rigid_out, rigid, sizeof(int32_t));
     to->rigid_rest = up(&u, a->rigid_rest, 3 * (int64_t)rigid, sizeof(float));
     to->slide_index = up(&u, a->slide_index, 6 * (int64_t)a->slide_count, sizeof(int32_t));
@@ -583,7 +583,7 @@ static sup_result open_anchors(sup_crowd *crowd, const sup_projective_view *view
     crowd->anchors.rigid_count = rigid;
     crowd->anchors.first = view->fixed_count; /* skin that is given comes before the bases: projective_step.c */
     crowd->anchors.stride = view->system.anchor_count;
-    crowd->anchors.ends = up(&u, NULL, (int64_t)crowd->count * a->piece_count, 8 * sizeof(float));
+    crowd->anchors.ends = up(&u, NULL, (int64_t)crowd->count * a->segment_count, 8 * sizeof(float));
     return done(&u);
 }
 
@@ -624,7 +624,7 @@ static sup_result open_body(sup_crowd *crowd, const sup_projective_view *view, c
         .velocity_limit = spread_list(&u, s->skin_count, view->velocity_limit_count, view->velocity_limit_vertex, view->velocity_limit_length),
         .rigid = spread_list(&u, s->skin_count, view->rigid_count, view->rigid_vertex, view->rigid_share),
         .joint_count = view->joint_count,
-        .piece_count = view->anchors.piece_count,
+        .segment_count = view->anchors.segment_count,
         .ends = crowd->anchors.ends};
     return done(&u);
 }

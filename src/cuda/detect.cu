@@ -106,10 +106,10 @@ struct cell_work {
     int count, hits, first, tets;
     int faced;     /* of the vertices, the first so many have a triangle that they may touch */
     int triangles; /* -1: not there yet */
-    int piece;     /* of bone that each of the triangles has a corner of, -1 for none */
+    int segment;     /* of bone that each of the triangles has a corner of, -1 for none */
 };
 
-/* Normals of a cell's triangles, and their piece of bone. */
+/* Normals of a cell's triangles, and their segment of bone. */
 static __device__ void ready_triangles(const work &w, cell_work &cell)
 {
     enum { ROUNDS = (SUP_DETECT_TETS + 31) / 32 };
@@ -130,8 +130,8 @@ static __device__ void ready_triangles(const work &w, cell_work &cell)
         const int32_t *t = d.triangles + 3 * (size_t)triangle[r];
         const float4 c = w.skin[t[0]];
         normal[r] = unit(cross(minus(w.skin[t[1]], c), minus(w.skin[t[2]], c)));
-        low = min(low, d.foot_piece[t[0]]);
-        high = max(high, d.foot_piece[t[0]]);
+        low = min(low, d.foot_segment[t[0]]);
+        high = max(high, d.foot_segment[t[0]]);
     }
     cell.triangles = 0;
 #pragma unroll
@@ -142,16 +142,16 @@ static __device__ void ready_triangles(const work &w, cell_work &cell)
     }
     low = __reduce_min_sync(all, low);
     high = __reduce_max_sync(all, high);
-    cell.piece = low == high ? low : -1;
+    cell.segment = low == high ? low : -1;
     __syncwarp();
 }
 
-/* Whether a vertex may_touch a triangle of the cell at all: by the normals, and by whether skin of one piece may touch itself
+/* Whether a vertex may_touch a triangle of the cell at all: by the normals, and by whether skin of one segment may touch itself
  * there. Skin beside its own cell faces the same way (detect.c: may_meet). */
 static __device__ bool is_faced(const work &w, const cell_work &cell, int v)
 {
-    const bool kin = w.d->foot_piece[v] == cell.piece;
-    const float limit = facing(kin ? SAME_PIECE : STRANGERS) + FACING_NEAR + 1e-5f;
+    const bool kin = w.d->foot_segment[v] == cell.segment;
+    const float limit = facing(kin ? SAME_SEGMENT : STRANGERS) + FACING_NEAR + 1e-5f;
     const float4 normal = w.normal[v];
     bool faced = false;
     for (int i = 0; i < cell.triangles && !faced; i++)

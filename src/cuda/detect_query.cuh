@@ -25,7 +25,7 @@
 #define ROW_DAMPING 0.3f
 #define LEAST_SHARE 0.1f /* solver_contact.c */
 #define NO_PAIR 0xffffffffffffffffull
-enum { STRANGERS, SAME_PIECE, NEIGHBOURS, UNKNOWN };
+enum { STRANGERS, SAME_SEGMENT, NEIGHBOURS, UNKNOWN };
 enum {
     WALK_STEPS = 8,
     THREADS = 256,
@@ -38,7 +38,7 @@ enum {
 
 static __device__ float facing(int kin)
 {
-    return kin == STRANGERS ? 0.3f : kin == SAME_PIECE ? 0.0f : -0.5f;
+    return kin == STRANGERS ? 0.3f : kin == SAME_SEGMENT ? 0.0f : -0.5f;
 }
 
 static __device__ float touch_gap(int kin)
@@ -132,7 +132,7 @@ static __device__ void find_point(const sup_gpu_detect &detect, const sup_gpu_st
     const sup_detect &d = detect.view;
     const size_t at = (size_t)character * d.vertex_count;
     const float4 *skin = st.carried + at;
-    const float *ends = all_ends + ((size_t)character * d.piece_count + d.foot_piece[v]) * 8;
+    const float *ends = all_ends + ((size_t)character * d.segment_count + d.foot_segment[v]) * 8;
     const float4 own = skin[v], from = get(ends), to = get(ends + 4);
     float4 sum = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
     while (fan.next < fan.end) {
@@ -275,9 +275,9 @@ struct sight {
 static __device__ int find_kin(const sup_detect &d, int v, int triangle)
 {
     const int32_t *t = d.triangles + 3 * (size_t)triangle;
-    const int piece = d.foot_piece[v];
+    const int segment = d.foot_segment[v];
     if (in_ring(d, v, t)) return NEIGHBOURS;
-    return piece == d.foot_piece[t[0]] || piece == d.foot_piece[t[1]] || piece == d.foot_piece[t[2]] ? SAME_PIECE
+    return segment == d.foot_segment[t[0]] || segment == d.foot_segment[t[1]] || segment == d.foot_segment[t[2]] ? SAME_SEGMENT
                                                                                                      : STRANGERS;
 }
 

@@ -246,8 +246,8 @@ typedef struct sup_gpu_body {
     const float *foot_along;    /* [skin_count] */
     const float *velocity_limit;         /* [skin_count] length, 0 for none; NULL: no velocity limits */
     const float *rigid;         /* [skin_count] share of linear blending; NULL: none */
-    int32_t joint_count, piece_count;
-    const float *ends; /* [count*piece_count*8] of the pieces in the pose */
+    int32_t joint_count, segment_count;
+    const float *ends; /* [count*segment_count*8] of the segments in the pose */
 } sup_gpu_body;
 
 /* Before a step, after sup_gpu_wake and with the anchors' kernel before it: feet, velocity limits and skin that is given. `joints`

@@ -321,15 +321,15 @@ __global__ void __launch_bounds__(ANCHOR_THREADS)
     state_view s;
     s.frames = (frame *)shared;
     s.ends = shared + a->frame_count * (sizeof(frame) / sizeof(float));
-    s.caps = s.ends + 8 * a->piece_count;
-    for (int p = threadIdx.x; p < a->piece_count; p += ANCHOR_THREADS)
-        place_piece(a, pose, p, &s);
+    s.caps = s.ends + 8 * a->segment_count;
+    for (int p = threadIdx.x; p < a->segment_count; p += ANCHOR_THREADS)
+        place_segment(a, pose, p, &s);
     __syncthreads();
     for (int b = threadIdx.x; b < a->sphere_count; b += ANCHOR_THREADS)
         place_sphere(a, pose, b, &s);
     if (blockIdx.x == 0 && anchors.ends != NULL)
-        for (int i = threadIdx.x; i < a->piece_count * 8; i += ANCHOR_THREADS)
-            anchors.ends[(size_t)character * a->piece_count * 8 + i] = s.ends[i];
+        for (int i = threadIdx.x; i < a->segment_count * 8; i += ANCHOR_THREADS)
+            anchors.ends[(size_t)character * a->segment_count * 8 + i] = s.ends[i];
     __syncthreads();
     for (int i = blockIdx.x * ANCHOR_THREADS + threadIdx.x; i < a->anchor_count; i += gridDim.x * ANCHOR_THREADS) {
         int slide = i - anchors.rigid_count, twist = slide - a->slide_count, held = twist - a->twist_count, to;
@@ -355,7 +355,7 @@ __global__ void __launch_bounds__(ANCHOR_THREADS)
 
 extern "C" size_t sup_gpu_anchors_shared(const sup_anchors *view)
 {
-    return (size_t)view->frame_count * sizeof(frame) + (size_t)view->piece_count * 16 * sizeof(float);
+    return (size_t)view->frame_count * sizeof(frame) + (size_t)view->segment_count * 16 * sizeof(float);
 }
 
 extern "C" int sup_gpu_anchors_step(const sup_gpu_anchors *anchors, const sup_gpu_joints *joints, const int32_t *phases,

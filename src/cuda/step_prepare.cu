@@ -30,7 +30,7 @@ __global__ void __launch_bounds__(THREADS)
     size_t skin = (size_t)character * s.skin_count + v;
     int place = s.place[v];
     if (body.foot_bone != NULL) {
-        const float *bone = body.ends + ((size_t)character * body.piece_count + body.foot_bone[v]) * 8;
+        const float *bone = body.ends + ((size_t)character * body.segment_count + body.foot_bone[v]) * 8;
         float4 from = get(bone), foot = add_scaled(from, body.foot_along[v], minus(get(bone + 4), from));
         st.feet[(size_t)character * (s.unknown_count + s.anchor_count) + place] = foot;
     }

@@ -10,7 +10,7 @@ static int32_t find_joint(const sup_joints *joints, const char *name)
     return -1;
 }
 
-static sup_result attach(const char *path, const sup_json *root, const sup_joints *joints, sup_anatomy_part *parts,
+static sup_result attach(const char *path, const sup_json *root, const sup_joints *joints, sup_anatomy_organ *parts,
                          int32_t part_count, int32_t *attached, sup_error *error)
 {
     const sup_json *table = sup_json_get(root, "bone_to_joint");
@@ -30,7 +30,7 @@ static sup_result attach(const char *path, const sup_json *root, const sup_joint
 }
 
 sup_result sup_anatomy_attach(const sup_context *context, const char *path, const sup_joints *joints,
-                              sup_anatomy_part *parts, int32_t part_count, int32_t *attached, sup_error *error)
+                              sup_anatomy_organ *parts, int32_t part_count, int32_t *attached, sup_error *error)
 {
     sup_context resolved = sup_context_resolve(context);
     void *data = NULL;

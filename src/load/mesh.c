@@ -105,7 +105,7 @@ static sup_result fill(const sup_read_input *input, const sup_mesh *mesh, sup_ch
 {
     sup_arena *arena = sup_character_arena(character);
     sup_node *node = sup_arena_alloc(arena, 1, sizeof *node);
-    sup_part *part = sup_arena_alloc(arena, 1, sizeof *part);
+    sup_primitive *part = sup_arena_alloc(arena, 1, sizeof *part);
     bool failed = node == NULL || part == NULL;
     character->name = sup_path_stem(arena, input->name);
     character->positions = keep(arena, &mesh->positions, &failed);
@@ -116,14 +116,14 @@ static sup_result fill(const sup_read_input *input, const sup_mesh *mesh, sup_ch
     sup_result result = make_triangles(input, mesh, character, error);
     if (result != SUP_OK) return result;
     *node = (sup_node){character->name, -1, sup_transform_identity(), false};
-    *part = (sup_part){.name = character->name,
+    *part = (sup_primitive){.name = character->name,
                        .skin = -1,
                        .material = -1,
                        .vertex_count = character->vertex_count,
                        .triangle_count = character->triangle_count};
-    character->node_count = character->part_count = 1;
+    character->node_count = character->primitive_count = 1;
     character->nodes = node;
-    character->parts = part;
+    character->primitives = part;
     return sup_character_finish(character, input->name, error);
 }
 

@@ -9,7 +9,7 @@
 
 typedef struct body_reader {
     const sup_character *character;
-    const sup_part *skin;
+    const sup_primitive *skin;
     const sup_json *root; /* "supple_body" */
     sup_arena *arena;
     sup_affine *world; /* [node_count] rest */
@@ -195,7 +195,7 @@ static sup_result read_details(const body_reader *r)
 {
     const sup_character *c = r->character;
     sup_anatomy *a = &r->body->layers;
-    int32_t count = c->part_count - 1;
+    int32_t count = c->primitive_count - 1;
     size_t parts = (size_t)count;
     sup_result result = read_digits(r, "muscles", count, 2, &a->part_is_muscle);
     if (result != SUP_OK) return result;
@@ -212,7 +212,7 @@ static sup_result read_details(const body_reader *r)
         a->detail == NULL || a->detail_triangles == NULL)
         return sup_fail_memory(r->error, "a body");
     for (int32_t p = 0; p < count; p++) {
-        const sup_part *part = &c->parts[p + 1];
+        const sup_primitive *part = &c->primitives[p + 1];
         a->part_names[p] = sup_arena_string(r->arena, part->name);
         if (a->part_names[p] == NULL) return sup_fail_memory(r->error, "a body");
         a->part_joint[p] = joint_of(r, part->node);
@@ -238,9 +238,9 @@ static bool in_range(const int32_t *values, int64_t count, int32_t low, int32_t 
 static sup_result check_parts(const body_reader *r)
 {
     const sup_character *c = r->character;
-    for (int32_t p = 1; p < c->part_count; p++)
-        if (c->parts[p].vertex_first != c->parts[p - 1].vertex_first + c->parts[p - 1].vertex_count ||
-            c->parts[p].triangle_first != c->parts[p - 1].triangle_first + c->parts[p - 1].triangle_count)
+    for (int32_t p = 1; p < c->primitive_count; p++)
+        if (c->primitives[p].vertex_first != c->primitives[p - 1].vertex_first + c->primitives[p - 1].vertex_count ||
+            c->primitives[p].triangle_first != c->primitives[p - 1].triangle_first + c->primitives[p - 1].triangle_count)
             return damaged(r, "order of parts");
     return SUP_OK;
 }
@@ -284,8 +284,8 @@ sup_result sup_body_from_character(const sup_context *context, const sup_charact
                         "sup_body_from_character needs a character and a place for the body.");
     sup_context resolved = sup_context_resolve(context);
     body_reader r = {.character = character, .error = error};
-    if (character->part_count < 1 || character->parts[0].skin < 0 || character->parts[0].vertex_first != 0 ||
-        character->parts[0].triangle_first != 0 || character->muscle_positions == NULL ||
+    if (character->primitive_count < 1 || character->primitives[0].skin < 0 || character->primitives[0].vertex_first != 0 ||
+        character->primitives[0].triangle_first != 0 || character->muscle_positions == NULL ||
         character->bone_positions == NULL || character->extras == NULL)
         return refuse(&r, "anatomy.body.other", "This is no body: make one with 'supple anatomy fit'.");
     sup_json_tree tree = sup_json_tree_create(&resolved.allocator);
@@ -294,7 +294,7 @@ sup_result sup_body_from_character(const sup_context *context, const sup_charact
     struct sup_anatomy_storage *storage = NULL;
     if (result == SUP_OK) {
         r.root = sup_json_get(tree.root, "supple_body");
-        r.skin = &character->parts[0];
+        r.skin = &character->primitives[0];
         if (!sup_json_is(r.root, SUP_JSON_OBJECT))
             result = refuse(&r, "anatomy.body.other", "This is no body: make one with 'supple anatomy fit'.");
     }

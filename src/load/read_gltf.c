@@ -204,7 +204,7 @@ static sup_result check_extensions(sup_gltf *g)
 /* A file of nodes alone, without mesh and skin, is a skeleton: all its nodes are joints. */
 static void mark_bare_skeleton(sup_character *character)
 {
-    if (character->skin_count > 0 || character->part_count > 0) return;
+    if (character->skin_count > 0 || character->primitive_count > 0) return;
     for (int32_t i = 0; i < character->node_count; i++)
         ((sup_node *)&character->nodes[i])->is_joint = true;
 }

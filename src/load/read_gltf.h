@@ -75,7 +75,7 @@ typedef struct sup_gltf {
     int32_t material_count;
     sup_gltf_mesh *mesh_infos; /* [meshes] */
     sup_gltf_node *nodes;      /* [character->node_count] */
-    sup_part *parts;           /* [character->part_count] */
+    sup_primitive *parts;           /* [character->primitive_count] */
 } sup_gltf;
 
 /* Fails with the file's name as the place. */

@@ -13,7 +13,7 @@ enum { MAX_SETS = 64 };
 /* Vertices and indices stay well inside int32_t when they are multiplied by a few. */
 enum { MAX_ELEMENTS = INT32_MAX / 16 };
 
-/* What is known of a part beside sup_part. */
+/* What is known of a part beside sup_primitive. */
 typedef struct primitive {
     const sup_json *object, *attributes;
     int32_t mode;
@@ -26,7 +26,7 @@ static void set_name(char *buffer, size_t size, const char *name, int32_t set)
     sup_format(buffer, size, "%s_%d", name, set);
 }
 
-static sup_result measure_triangles(sup_gltf *g, const primitive *p, sup_part *part)
+static sup_result measure_triangles(sup_gltf *g, const primitive *p, sup_primitive *part)
 {
     int32_t corners = part->vertex_count;
     if (p->indices.index >= 0) {
@@ -44,7 +44,7 @@ static sup_result measure_triangles(sup_gltf *g, const primitive *p, sup_part *p
 }
 
 /* How many sets of influences there are. */
-static sup_result measure_influences(sup_gltf *g, primitive *p, const sup_part *part)
+static sup_result measure_influences(sup_gltf *g, primitive *p, const sup_primitive *part)
 {
     char joints[24], weights[24];
     for (int32_t set = 0; set < MAX_SETS; set++) {
@@ -61,7 +61,7 @@ static sup_result measure_influences(sup_gltf *g, primitive *p, const sup_part *
     return SUP_OK;
 }
 
-static sup_result open_primitive(sup_gltf *g, const sup_json *list, primitive *p, sup_part *part)
+static sup_result open_primitive(sup_gltf *g, const sup_json *list, primitive *p, sup_primitive *part)
 {
     int64_t mode;
     sup_result result = sup_gltf_object(g, list, part->primitive, "primitive", &p->object);
@@ -96,8 +96,8 @@ static sup_result add_parts(sup_gltf *g, int32_t node, primitive *primitives, in
     sup_result result = SUP_OK;
     if (name[0] == '\0') name = g->character->nodes[node].name;
     for (int32_t i = 0; result == SUP_OK && i < sup_json_count(list); i++) {
-        sup_part *part = &g->parts[*filled];
-        *part = (sup_part){.name = name, .node = node, .mesh = number, .primitive = i, .skin = g->nodes[node].skin};
+        sup_primitive *part = &g->parts[*filled];
+        *part = (sup_primitive){.name = name, .node = node, .mesh = number, .primitive = i, .skin = g->nodes[node].skin};
         part->vertex_first = g->character->vertex_count;
         part->triangle_first = g->character->triangle_count;
         result = open_primitive(g, list, &primitives[(*filled)++], part);
@@ -116,8 +116,8 @@ static sup_result read_attribute(sup_gltf *g, const primitive *primitives, const
                                  const float **attribute)
 {
     float *values = NULL;
-    for (int32_t i = 0; i < g->character->part_count; i++) {
-        const sup_part *part = &g->parts[i];
+    for (int32_t i = 0; i < g->character->primitive_count; i++) {
+        const sup_primitive *part = &g->parts[i];
         sup_gltf_accessor accessor;
         sup_result result = sup_gltf_open_member(g, primitives[i].attributes, name, "mesh", part->mesh, &accessor);
         if (result != SUP_OK) return result;
@@ -149,8 +149,8 @@ static void unit_normals(float *normals, int32_t count)
 static sup_result read_layer(sup_gltf *g, const primitive *primitives, const char *name, const float **layer)
 {
     sup_result result = read_attribute(g, primitives, name, 3, layer);
-    for (int32_t i = 0; result == SUP_OK && *layer != NULL && i < g->character->part_count; i++) {
-        const sup_part *part = &g->parts[i];
+    for (int32_t i = 0; result == SUP_OK && *layer != NULL && i < g->character->primitive_count; i++) {
+        const sup_primitive *part = &g->parts[i];
         size_t first = (size_t)part->vertex_first * 3, count = (size_t)part->vertex_count * 3;
         if (count > 0 && sup_json_get(primitives[i].attributes, name) == NULL)
             memcpy((float *)*layer + first, g->character->positions + first, count * sizeof(float));
@@ -168,8 +168,8 @@ static sup_result read_holders(sup_gltf *g, const primitive *primitives)
     if (result != SUP_OK || numbers == NULL) return result;
     int32_t *holders = sup_gltf_alloc(g, g->arena, (size_t)c->vertex_count, sizeof *holders);
     if (holders == NULL) return g->error->result;
-    for (int32_t i = 0; i < c->part_count; i++) {
-        const sup_part *part = &g->parts[i];
+    for (int32_t i = 0; i < c->primitive_count; i++) {
+        const sup_primitive *part = &g->parts[i];
         bool told = part->skin >= 0 && sup_json_get(primitives[i].attributes, "_HOLDER") != NULL;
         for (int32_t v = part->vertex_first; v < part->vertex_first + part->vertex_count; v++) {
             bool good = told && numbers[v] >= 0.0f && numbers[v] < (float)c->skins[part->skin].bone_count;
@@ -202,7 +202,7 @@ static int32_t corner(int32_t mode, int32_t t, int32_t k)
     return k == 0 ? t + 1 : k == 1 ? t + 2 : 0;
 }
 
-static sup_result fill_triangles(sup_gltf *g, const primitive *p, const sup_part *part, int32_t *triangles)
+static sup_result fill_triangles(sup_gltf *g, const primitive *p, const sup_primitive *part, int32_t *triangles)
 {
     uint32_t *indices = NULL;
     if (p->indices.index >= 0 && part->triangle_count > 0) {
@@ -234,13 +234,13 @@ static sup_result read_triangles(sup_gltf *g, const primitive *primitives)
     if (triangles == NULL) return g->error->result;
     g->character->triangles = triangles;
     sup_result result = SUP_OK;
-    for (int32_t i = 0; i < g->character->part_count && result == SUP_OK; i++)
+    for (int32_t i = 0; i < g->character->primitive_count && result == SUP_OK; i++)
         result = fill_triangles(g, &primitives[i], &g->parts[i], triangles + (size_t)g->parts[i].triangle_first * 3);
     return result;
 }
 
 /* One set of influences as the file has it: 4 joints and 4 weights a vertex. */
-static sup_result read_set(sup_gltf *g, const primitive *p, const sup_part *part, int32_t set, uint32_t *joints,
+static sup_result read_set(sup_gltf *g, const primitive *p, const sup_primitive *part, int32_t set, uint32_t *joints,
                            float *weights)
 {
     char name[24];
@@ -266,7 +266,7 @@ static sup_result read_set(sup_gltf *g, const primitive *p, const sup_part *part
 }
 
 /* Appends the influences of one part; weights of exactly 0 are dropped, everything else is kept as it is. */
-static sup_result fill_influences(sup_gltf *g, const primitive *p, const sup_part *part, uint32_t *joints,
+static sup_result fill_influences(sup_gltf *g, const primitive *p, const sup_primitive *part, uint32_t *joints,
                                   float *weights, int32_t *first, int32_t *bone, float *weight)
 {
     const sup_skin *skin = part->skin >= 0 ? &g->character->skins[part->skin] : NULL;
@@ -299,7 +299,7 @@ static sup_result read_influences(sup_gltf *g, const primitive *primitives)
 {
     sup_character *c = g->character;
     size_t total = 0, largest = 0; /* upper bounds: zero weights are not known yet */
-    for (int32_t i = 0; i < c->part_count; i++) {
+    for (int32_t i = 0; i < c->primitive_count; i++) {
         size_t slots = (size_t)g->parts[i].vertex_count * (size_t)primitives[i].set_count * 4;
         total += slots;
         largest = slots > largest ? slots : largest;
@@ -316,7 +316,7 @@ static sup_result read_influences(sup_gltf *g, const primitive *primitives)
     c->influence_bone = bone;
     c->influence_weight = weight;
     sup_result result = SUP_OK;
-    for (int32_t i = 0; i < c->part_count && result == SUP_OK; i++)
+    for (int32_t i = 0; i < c->primitive_count && result == SUP_OK; i++)
         result = fill_influences(g, &primitives[i], &g->parts[i], joints, weights, first, bone, weight);
     return result;
 }
@@ -363,8 +363,8 @@ sup_result sup_gltf_read_meshes(sup_gltf *g)
     int32_t filled = 0;
     for (int32_t i = 0; i < c->node_count && result == SUP_OK; i++)
         if (g->nodes[i].mesh >= 0) result = add_parts(g, i, primitives, &filled);
-    c->parts = g->parts;
-    c->part_count = filled;
+    c->primitives = g->parts;
+    c->primitive_count = filled;
     if (result == SUP_OK) result = read_vertices(g, primitives);
     if (result == SUP_OK) result = read_triangles(g, primitives);
     if (result == SUP_OK) result = read_influences(g, primitives);

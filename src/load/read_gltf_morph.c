@@ -1,7 +1,7 @@
 /* read_gltf_morph.c - morph targets: a weight slot for each target of each node with a mesh, shared by the primitives. */
 #include "load/read_gltf.h"
 
-static sup_result read_offsets(sup_gltf *g, const sup_json *target, const char *name, const sup_part *part,
+static sup_result read_offsets(sup_gltf *g, const sup_json *target, const char *name, const sup_primitive *part,
                                const float **offsets)
 {
     sup_gltf_accessor accessor;
@@ -19,7 +19,7 @@ static sup_result read_offsets(sup_gltf *g, const sup_json *target, const char *
 
 static sup_result read_part(sup_gltf *g, int32_t number, sup_morph *morphs, int32_t *filled)
 {
-    const sup_part *part = &g->parts[number];
+    const sup_primitive *part = &g->parts[number];
     const sup_gltf_mesh *mesh = &g->mesh_infos[part->mesh];
     const sup_json *weights = g->nodes[part->node].weights, *target;
     const sup_json *targets = sup_json_get(sup_json_at(mesh->primitives, part->primitive), "targets");
@@ -52,7 +52,7 @@ sup_result sup_gltf_read_morphs(sup_gltf *g)
         slots += g->nodes[i].morph_count;
         if (slots > INT32_MAX / 16) break;
     }
-    for (int32_t i = 0; i < c->part_count; i++)
+    for (int32_t i = 0; i < c->primitive_count; i++)
         count += g->nodes[g->parts[i].node].morph_count; /* at most: a primitive may have fewer than its mesh */
     if (slots > INT32_MAX / 16 || count > INT32_MAX / 16)
         return sup_gltf_fail(g, SUP_ERROR_UNSUPPORTED, "gltf.morph.large", "The file has too many morph targets.");
@@ -60,7 +60,7 @@ sup_result sup_gltf_read_morphs(sup_gltf *g)
     if (morphs == NULL) return g->error->result;
     int32_t filled = 0;
     sup_result result = SUP_OK;
-    for (int32_t i = 0; i < c->part_count && result == SUP_OK; i++)
+    for (int32_t i = 0; i < c->primitive_count && result == SUP_OK; i++)
         result = read_part(g, i, morphs, &filled);
     c->morphs = morphs;
     c->morph_count = filled;

@@ -60,7 +60,7 @@ static bool in_bend(const sup_rig *rig, int32_t j, double radius, int32_t strong
 /* Triangles of the skin that come from part p. */
 static int32_t list_part(const sup_rig *rig, int32_t p, int32_t count, int32_t *triangles)
 {
-    const sup_part *part = &rig->character->parts[p];
+    const sup_primitive *part = &rig->character->primitives[p];
     for (int32_t t = 0; t < rig->skin_triangle_count; t++) {
         int32_t source = rig->skin_triangle_source[t] - part->triangle_first;
         if (source < 0 || source >= part->triangle_count) continue;
@@ -89,11 +89,11 @@ static int32_t list_regions(const sup_rig *rig, const int32_t *strongest, const 
             count++;
         }
     }
-    for (int32_t p = 0; p < rig->character->part_count; p++) {
+    for (int32_t p = 0; p < rig->character->primitive_count; p++) {
         first[2 * rig->joint_count + p] = count;
         count = list_part(rig, p, count, triangles);
     }
-    first[2 * rig->joint_count + rig->character->part_count] = count;
+    first[2 * rig->joint_count + rig->character->primitive_count] = count;
     return count;
 }
 
@@ -102,7 +102,7 @@ static sup_result fill(sup_rig_surface *made, const sup_rig *rig, sup_error *err
     sup_arena *arena = &made->storage->arena;
     int32_t *strongest = sup_arena_alloc(arena, (size_t)rig->skin_triangle_count, sizeof *strongest);
     double *radius = sup_arena_alloc(arena, (size_t)rig->joint_count, sizeof *radius);
-    int32_t region_count = 2 * rig->joint_count + rig->character->part_count;
+    int32_t region_count = 2 * rig->joint_count + rig->character->primitive_count;
     int32_t *first = sup_arena_alloc(arena, (size_t)region_count + 1, sizeof *first);
     if (strongest == NULL || radius == NULL || first == NULL) return sup_fail_memory(error, "the regions");
     for (int32_t t = 0; t < rig->skin_triangle_count; t++)

@@ -131,11 +131,11 @@ static sup_result fail_nonfinite(const sup_cache_writer *writer, int64_t value, 
 {
     const sup_character *character = writer->character;
     int32_t vertex = (int32_t)(value / 3), part = 0;
-    while (part + 1 < character->part_count && vertex >= character->parts[part + 1].vertex_first)
+    while (part + 1 < character->primitive_count && vertex >= character->primitives[part + 1].vertex_first)
         part++;
     return sup_fail(error, SUP_ERROR_DATA, "output.nonfinite", writer->path,
                     "The %s of vertex %d (part %d, %s) in frame %d is not a finite number.", what, vertex, part,
-                    character->parts[part].name, writer->frame);
+                    character->primitives[part].name, writer->frame);
 }
 
 static sup_result check_frame(sup_cache_writer *writer, const float *positions, const float *normals, sup_error *error)
@@ -201,7 +201,7 @@ void sup_cache_abandon(sup_cache_writer *writer)
     if (writer != NULL) destroy_writer(writer);
 }
 
-bool sup_part_is_mirrored(const sup_character *character, const sup_part *part)
+bool sup_primitive_is_mirrored(const sup_character *character, const sup_primitive *part)
 {
     if (part->skin >= 0) return false; /* a skinned mesh ignores its node's transform */
     bool mirrored = false;

@@ -40,6 +40,6 @@ extern const sup_cache_format sup_format_glb, sup_format_pc2, sup_format_mdd, su
 sup_result sup_cache_finish_counted(sup_cache_writer *writer, uint64_t *bytes, sup_error *error);
 
 /* True when the part moves with a node that mirrors it: its triangles then face the other way in world space. */
-bool sup_part_is_mirrored(const sup_character *character, const sup_part *part);
+bool sup_primitive_is_mirrored(const sup_character *character, const sup_primitive *part);
 
 #endif

@@ -36,11 +36,11 @@ typedef struct sup_glb_mesh {
     int32_t part_first, part_count;
 } sup_glb_mesh;
 
-typedef struct sup_glb_part {
+typedef struct sup_glb_primitive {
     int32_t mesh;      /* in the output document, -1 for a part without vertices, which is left out */
-    int32_t primitive; /* of that mesh */
+    int32_t index_in_mesh; /* of that mesh */
     bool normals;      /* the primitive gets NORMAL when frames bring normals */
-} sup_glb_part;
+} sup_glb_primitive;
 
 typedef struct sup_glb_plan {
     const sup_context *context;
@@ -51,7 +51,7 @@ typedef struct sup_glb_plan {
     uint64_t fixed_size; /* bytes of the blobs with their padding */
     int32_t mesh_count;
     sup_glb_mesh *meshes;
-    sup_glb_part *parts;                    /* [character->part_count] */
+    sup_glb_primitive *parts;                    /* [character->primitive_count] */
     int32_t time_accessor, weight_accessor; /* of the animation, -1 for a single frame */
 } sup_glb_plan;
 
@@ -68,11 +68,11 @@ sup_json *sup_glb_add_accessor(sup_json_tree *tree, int64_t view, uint64_t offse
                                const char *type);
 int32_t sup_glb_last_accessor(const sup_json_tree *tree);
 /* Triangles of a part as an index accessor, turned round when it is mirrored; -1 when memory ran out. */
-int32_t sup_glb_add_indices(sup_glb_plan *plan, const sup_part *part, bool mirrored);
+int32_t sup_glb_add_indices(sup_glb_plan *plan, const sup_primitive *part, bool mirrored);
 /* A plain material in one of a few muted colours, told apart by `index`; its index in the output. */
 int32_t sup_glb_add_material(sup_json_tree *tree, const char *name, int32_t index);
 /* TEXCOORD_0 of a part, unless all are 0; numbers that are not finite become 0. */
-void sup_glb_add_texcoords(sup_glb_plan *plan, const sup_part *part, sup_json *attributes);
+void sup_glb_add_texcoords(sup_glb_plan *plan, const sup_primitive *part, sup_json *attributes);
 /* Members of glTF objects. */
 void sup_glb_set_integer(sup_json_tree *tree, sup_json *object, const char *key, int64_t value);
 void sup_glb_set_text(sup_json_tree *tree, sup_json *object, const char *key, const char *text);

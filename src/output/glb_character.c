@@ -158,14 +158,14 @@ static sup_result make_groups(sup_glb_character *writer, sup_error *error)
     const sup_character *character = plan->character;
     sup_json *nodes = sup_json_get(plan->tree.root, "nodes");
     size_t slots = (size_t)character->morph_weight_count;
-    writer->groups = take(plan, (size_t)character->part_count, sizeof *writer->groups);
+    writer->groups = take(plan, (size_t)character->primitive_count, sizeof *writer->groups);
     writer->defaults = take(plan, slots, sizeof *writer->defaults);
     unsigned char *used = take(plan, slots, 1);
     if (writer->groups == NULL || writer->defaults == NULL || used == NULL) return sup_fail_memory(error, "the parts");
-    const sup_part *last = NULL;
+    const sup_primitive *last = NULL;
     int32_t highest = -1; /* node that a group has */
-    for (int32_t p = 0; p < character->part_count; p++) {
-        const sup_part *part = &character->parts[p];
+    for (int32_t p = 0; p < character->primitive_count; p++) {
+        const sup_primitive *part = &character->primitives[p];
         if (part->vertex_count == 0) continue;
         if (last == NULL || part->node != last->node || part->mesh != last->mesh || part->skin != last->skin) {
             int32_t node = part->node;
@@ -214,7 +214,7 @@ static int32_t gather(const sup_character *character, const sup_skin *skin, int3
     return count;
 }
 
-static int32_t most_influences(const sup_character *character, const sup_part *part)
+static int32_t most_influences(const sup_character *character, const sup_primitive *part)
 {
     int32_t most = 0;
     for (int32_t v = part->vertex_first; v < part->vertex_first + part->vertex_count; v++) {
@@ -237,7 +237,7 @@ static void add_set(sup_glb_plan *plan, sup_json *attributes, int32_t set, const
                         sup_glb_add_floats(plan, weights, count, 4, SUP_GLB_ARRAY_BUFFER, false));
 }
 
-static sup_result add_influences(sup_glb_plan *plan, const sup_part *part, sup_json *attributes, sup_error *error)
+static sup_result add_influences(sup_glb_plan *plan, const sup_primitive *part, sup_json *attributes, sup_error *error)
 {
     const sup_character *character = plan->character;
     const sup_skin *skin = &character->skins[part->skin];
@@ -282,13 +282,13 @@ static bool any_nonzero(const float *values, size_t count)
 }
 
 static void set_attribute(sup_glb_plan *plan, sup_json *attributes, const char *name, const float *values,
-                          const sup_part *part, int32_t width, bool bounds)
+                          const sup_primitive *part, int32_t width, bool bounds)
 {
     sup_glb_set_integer(&plan->tree, attributes, name,
                         sup_glb_add_floats(plan, values, part->vertex_count, width, SUP_GLB_ARRAY_BUFFER, bounds));
 }
 
-static bool add_normals(sup_glb_plan *plan, const sup_part *part, sup_json *attributes)
+static bool add_normals(sup_glb_plan *plan, const sup_primitive *part, sup_json *attributes)
 {
     const float *from = plan->character->normals;
     if (from == NULL) return false;
@@ -302,7 +302,7 @@ static bool add_normals(sup_glb_plan *plan, const sup_part *part, sup_json *attr
 }
 
 /* Tangents are taken along when all of a part's are what glTF wants. */
-static void add_tangents(sup_glb_plan *plan, const sup_part *part, sup_json *attributes)
+static void add_tangents(sup_glb_plan *plan, const sup_primitive *part, sup_json *attributes)
 {
     const float *from = plan->character->tangents;
     if (from == NULL) return;
@@ -316,7 +316,7 @@ static void add_tangents(sup_glb_plan *plan, const sup_part *part, sup_json *att
 }
 
 /* A surface under the skin, where some vertex has one. */
-static void add_layer(sup_glb_plan *plan, const sup_part *part, sup_json *attributes, const char *name,
+static void add_layer(sup_glb_plan *plan, const sup_primitive *part, sup_json *attributes, const char *name,
                       const float *layer)
 {
     size_t first = (size_t)part->vertex_first * 3, count = (size_t)part->vertex_count * 3;
@@ -325,7 +325,7 @@ static void add_layer(sup_glb_plan *plan, const sup_part *part, sup_json *attrib
 }
 
 /* The joint of the part's skin that holds the bone surface, -1 where none does. */
-static void add_holders(sup_glb_plan *plan, const sup_part *part, sup_json *attributes)
+static void add_holders(sup_glb_plan *plan, const sup_primitive *part, sup_json *attributes)
 {
     const sup_character *character = plan->character;
     if (character->bone_holders == NULL || part->skin < 0) return;
@@ -344,7 +344,7 @@ static void add_targets(sup_glb_character *writer, const sup_glb_group *group, i
 {
     sup_glb_plan *plan = &writer->plan;
     const sup_character *character = plan->character;
-    const sup_part *part = &character->parts[p];
+    const sup_primitive *part = &character->primitives[p];
     sup_json_tree *tree = &plan->tree;
     memset(of_slot, 0, (size_t)character->morph_weight_count * sizeof(*of_slot));
     for (int32_t m = 0; m < character->morph_count; m++)
@@ -370,9 +370,9 @@ static void add_targets(sup_glb_character *writer, const sup_glb_group *group, i
 static int32_t part_material(sup_glb_plan *plan, int32_t p, int32_t *materials)
 {
     const sup_character *character = plan->character;
-    const sup_part *part = &character->parts[p];
+    const sup_primitive *part = &character->primitives[p];
     for (int32_t earlier = 0; earlier < p && part->material >= 0; earlier++)
-        if (character->parts[earlier].material == part->material && character->parts[earlier].vertex_count > 0)
+        if (character->primitives[earlier].material == part->material && character->primitives[earlier].vertex_count > 0)
             return materials[p] = materials[earlier];
     int32_t index = sup_json_count(sup_json_get(plan->tree.root, "materials"));
     return materials[p] = sup_glb_add_material(&plan->tree, part->name[0] != '\0' ? part->name : "skin", index);
@@ -383,7 +383,7 @@ static sup_result add_primitive(sup_glb_character *writer, const sup_glb_group *
 {
     sup_glb_plan *plan = &writer->plan;
     const sup_character *character = plan->character;
-    const sup_part *part = &character->parts[p];
+    const sup_primitive *part = &character->primitives[p];
     const float *positions = character->positions + (size_t)part->vertex_first * 3;
     sup_json_tree *tree = &plan->tree;
     for (int32_t i = 0; i < part->vertex_count * 3; i++)
@@ -433,13 +433,13 @@ static sup_result add_meshes(sup_glb_character *writer, sup_error *error)
     sup_glb_plan *plan = &writer->plan;
     const sup_character *character = plan->character;
     sup_json_tree *tree = &plan->tree;
-    int32_t *materials = take(plan, (size_t)character->part_count, sizeof *materials);
+    int32_t *materials = take(plan, (size_t)character->primitive_count, sizeof *materials);
     const sup_morph **of_slot = take(plan, (size_t)character->morph_weight_count, sizeof(*of_slot));
     if (materials == NULL || of_slot == NULL) return sup_fail_memory(error, "the meshes");
     sup_result result = SUP_OK;
     for (int32_t g = 0; result == SUP_OK && g < writer->group_count; g++) {
         const sup_glb_group *group = &writer->groups[g];
-        const char *name = character->parts[group->part_first].name;
+        const char *name = character->primitives[group->part_first].name;
         sup_json *meshes = sup_json_need(tree, tree->root, "meshes", SUP_JSON_ARRAY);
         sup_json *mesh = sup_json_append(tree, meshes, sup_json_new_object(tree));
         sup_json *node = sup_json_at(sup_json_get(tree->root, "nodes"), group->node);
@@ -448,7 +448,7 @@ static sup_result add_meshes(sup_glb_character *writer, sup_error *error)
         if (name[0] != '\0') sup_glb_set_text(tree, mesh, "name", name);
         sup_json *primitives = sup_json_need(tree, mesh, "primitives", SUP_JSON_ARRAY);
         for (int32_t p = group->part_first; result == SUP_OK && p < group->part_first + group->part_count; p++)
-            if (character->parts[p].vertex_count > 0)
+            if (character->primitives[p].vertex_count > 0)
                 result = add_primitive(writer, group, p, primitives, materials, of_slot, error);
         describe_targets(writer, group, mesh);
     }

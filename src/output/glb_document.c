@@ -42,14 +42,14 @@ static sup_json *bake_primitive(sup_glb_keep *keep, const sup_json *source, int3
 {
     sup_json_tree *tree = &keep->plan->tree;
     const sup_character *character = keep->plan->character;
-    const sup_part *part = &character->parts[p];
+    const sup_primitive *part = &character->primitives[p];
     const sup_json *old_attributes = sup_json_get(source, "attributes");
     sup_json *primitive = sup_json_copy(tree, source);
     sup_json_remove(primitive, "targets");
     remove_extension(primitive, "KHR_draco_mesh_compression");
     sup_json_set(tree, primitive, "attributes", keep_attributes(keep, old_attributes, part->vertex_count));
     keep->plan->parts[p].normals = sup_json_get(old_attributes, "NORMAL") != NULL;
-    bool mirrored = part->triangle_count > 0 && sup_part_is_mirrored(character, part);
+    bool mirrored = part->triangle_count > 0 && sup_primitive_is_mirrored(character, part);
     int32_t indices = -1;
     if (mirrored) {
         indices = sup_glb_add_indices(keep->plan, part, true);
@@ -91,7 +91,7 @@ static bool scene_shows(const sup_character *character, const sup_json *scene, i
 static void add_root(sup_glb_keep *keep, const sup_glb_mesh *group, const char *name)
 {
     sup_json_tree *tree = &keep->plan->tree;
-    int32_t old = keep->plan->character->parts[group->part_first].node;
+    int32_t old = keep->plan->character->primitives[group->part_first].node;
     sup_json *nodes = sup_json_need(tree, tree->root, "nodes", SUP_JSON_ARRAY);
     const sup_json *scenes = sup_json_get(tree->root, "scenes");
     sup_json *node = sup_json_append(tree, nodes, sup_json_new_object(tree));
@@ -111,14 +111,14 @@ static void bake_meshes(sup_glb_keep *keep, const sup_json *old_meshes, sup_json
     const sup_character *character = plan->character;
     for (int32_t m = 0; m < plan->mesh_count; m++) {
         const sup_glb_mesh *group = &plan->meshes[m];
-        const sup_part *first = &character->parts[group->part_first];
+        const sup_primitive *first = &character->primitives[group->part_first];
         const sup_json *source = sup_json_at(old_meshes, first->mesh);
         const sup_json *primitives = sup_json_get(source, "primitives");
         sup_json *mesh = sup_json_append(&plan->tree, meshes, copy_mesh(&plan->tree, source));
         for (int32_t p = group->part_first; p < group->part_first + group->part_count; p++)
             if (plan->parts[p].mesh >= 0)
                 sup_json_append(&plan->tree, sup_json_get(mesh, "primitives"),
-                                bake_primitive(keep, sup_json_at(primitives, character->parts[p].primitive), p));
+                                bake_primitive(keep, sup_json_at(primitives, character->primitives[p].primitive), p));
         const char *name = character->nodes[first->node].name;
         add_root(keep, group, name[0] != '\0' ? name : sup_json_text(sup_json_get(mesh, "name")));
     }

@@ -9,7 +9,7 @@ static const float colours[][3] = {
     {0.42f, 0.30f, 0.28f}, {0.36f, 0.46f, 0.36f}, {0.48f, 0.40f, 0.52f},
 };
 
-static const char *part_name(const sup_part *part, const char *default_value)
+static const char *part_name(const sup_primitive *part, const char *default_value)
 {
     return part->name[0] != '\0' ? part->name : default_value;
 }
@@ -30,7 +30,7 @@ int32_t sup_glb_add_material(sup_json_tree *tree, const char *name, int32_t inde
     return sup_json_count(materials) - 1;
 }
 
-void sup_glb_add_texcoords(sup_glb_plan *plan, const sup_part *part, sup_json *attributes)
+void sup_glb_add_texcoords(sup_glb_plan *plan, const sup_primitive *part, sup_json *attributes)
 {
     size_t count = (size_t)part->vertex_count * 2;
     const float *source = plan->character->texcoords + (size_t)part->vertex_first * 2;
@@ -53,13 +53,13 @@ void sup_glb_add_texcoords(sup_glb_plan *plan, const sup_part *part, sup_json *a
 static void add_primitive(sup_glb_plan *plan, sup_json *primitives, int32_t p)
 {
     sup_json_tree *tree = &plan->tree;
-    const sup_part *part = &plan->character->parts[p];
+    const sup_primitive *part = &plan->character->primitives[p];
     sup_json *primitive = sup_json_append(tree, primitives, sup_json_new_object(tree));
     sup_json *attributes = sup_json_need(tree, primitive, "attributes", SUP_JSON_OBJECT);
     if (plan->character->texcoords != NULL) sup_glb_add_texcoords(plan, part, attributes);
     if (part->triangle_count > 0)
         sup_glb_set_integer(tree, primitive, "indices",
-                            sup_glb_add_indices(plan, part, sup_part_is_mirrored(plan->character, part)));
+                            sup_glb_add_indices(plan, part, sup_primitive_is_mirrored(plan->character, part)));
     else
         sup_glb_set_integer(tree, primitive, "mode", 0); /* points: as triangles they would be nonsense */
     int32_t index = sup_json_count(sup_json_get(tree->root, "materials"));
@@ -84,7 +84,7 @@ sup_result sup_glb_plan_fresh(sup_glb_plan *plan, sup_error *error)
     sup_json *meshes = sup_json_need(tree, tree->root, "meshes", SUP_JSON_ARRAY);
     for (int32_t m = 0; m < plan->mesh_count; m++) {
         const sup_glb_mesh *group = &plan->meshes[m];
-        const sup_part *first = &character->parts[group->part_first];
+        const sup_primitive *first = &character->primitives[group->part_first];
         const char *node_name = character->nodes[first->node].name;
         sup_json *mesh = sup_json_append(tree, meshes, sup_json_new_object(tree));
         sup_glb_set_text(tree, mesh, "name", part_name(first, "skin"));

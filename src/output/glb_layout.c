@@ -6,13 +6,13 @@
 sup_result sup_glb_plan_meshes(sup_glb_plan *plan, int32_t node_first, sup_error *error)
 {
     const sup_character *character = plan->character;
-    plan->meshes = sup_arena_alloc(&plan->arena, (size_t)character->part_count, sizeof *plan->meshes);
-    plan->parts = sup_arena_alloc(&plan->arena, (size_t)character->part_count, sizeof *plan->parts);
+    plan->meshes = sup_arena_alloc(&plan->arena, (size_t)character->primitive_count, sizeof *plan->meshes);
+    plan->parts = sup_arena_alloc(&plan->arena, (size_t)character->primitive_count, sizeof *plan->parts);
     if (plan->meshes == NULL || plan->parts == NULL) return sup_fail_memory(error, "the meshes");
     int32_t node = -1, mesh = -1, primitive = 0;
-    for (int32_t p = 0; p < character->part_count; p++) {
-        const sup_part *part = &character->parts[p];
-        plan->parts[p] = (sup_glb_part){-1, -1, true};
+    for (int32_t p = 0; p < character->primitive_count; p++) {
+        const sup_primitive *part = &character->primitives[p];
+        plan->parts[p] = (sup_glb_primitive){-1, -1, true};
         if (part->vertex_count == 0) continue;
         if (plan->mesh_count == 0 || part->node != node || part->mesh != mesh) {
             int32_t index = plan->mesh_count++;
@@ -23,7 +23,7 @@ sup_result sup_glb_plan_meshes(sup_glb_plan *plan, int32_t node_first, sup_error
         }
         sup_glb_mesh *last = &plan->meshes[plan->mesh_count - 1];
         last->part_count = p + 1 - last->part_first;
-        plan->parts[p] = (sup_glb_part){last->mesh, primitive++, true};
+        plan->parts[p] = (sup_glb_primitive){last->mesh, primitive++, true};
     }
     return SUP_OK;
 }
@@ -141,7 +141,7 @@ int32_t sup_glb_last_accessor(const sup_json_tree *tree)
     return sup_json_count(sup_json_get(tree->root, "accessors")) - 1;
 }
 
-int32_t sup_glb_add_indices(sup_glb_plan *plan, const sup_part *part, bool mirrored)
+int32_t sup_glb_add_indices(sup_glb_plan *plan, const sup_primitive *part, bool mirrored)
 {
     size_t count = (size_t)part->triangle_count * 3;
     bool small = part->vertex_count <= 65535; /* 65535 itself is glTF's forbidden index */

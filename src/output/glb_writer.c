@@ -39,7 +39,7 @@ enum { GLB_HEADER = 12, CHUNK_HEADER = 8, FLOAT_WEIGHT_FRAMES = 512 };
 static target_record *record_of(const sup_cache_writer *writer, int32_t frame, int32_t part)
 {
     glb_writer *glb = writer->state;
-    return &glb->targets[(size_t)frame * (size_t)writer->character->part_count + (size_t)part];
+    return &glb->targets[(size_t)frame * (size_t)writer->character->primitive_count + (size_t)part];
 }
 
 /* --- Opening --- */
@@ -101,7 +101,7 @@ static sup_result allocate(sup_cache_writer *writer, sup_error *error)
     glb_writer *glb = writer->state;
     sup_arena *arena = &glb->plan.arena;
     size_t vertices = (size_t)writer->character->vertex_count, frames = (size_t)writer->def.frame_count;
-    size_t records = sup_size_multiply(frames, (size_t)writer->character->part_count);
+    size_t records = sup_size_multiply(frames, (size_t)writer->character->primitive_count);
     glb->base = sup_arena_alloc(arena, vertices, 3 * sizeof(float));
     glb->base_normals = sup_arena_alloc(arena, vertices, 3 * sizeof(float));
     glb->packed = sup_arena_alloc(arena, vertices, 6 * sizeof(float));
@@ -159,10 +159,10 @@ static int32_t add_frame_accessor(sup_json_tree *tree, int32_t view, int64_t at,
     return sup_glb_last_accessor(tree);
 }
 
-static sup_json *find_primitive(const sup_json_tree *tree, const sup_glb_part *part)
+static sup_json *find_primitive(const sup_json_tree *tree, const sup_glb_primitive *part)
 {
     sup_json *mesh = sup_json_at(sup_json_get(tree->root, "meshes"), part->mesh);
-    return sup_json_at(sup_json_get(mesh, "primitives"), part->primitive);
+    return sup_json_at(sup_json_get(mesh, "primitives"), part->index_in_mesh);
 }
 
 /* Views of the frames and of the zeros after the fixed ones. Returns their indices through `view_of`, -1 for none. */
@@ -188,10 +188,10 @@ static void add_part(const sup_cache_writer *writer, sup_json_tree *tree, int32_
                      bool measure)
 {
     const glb_writer *glb = writer->state;
-    const sup_glb_part *part = &glb->plan.parts[p];
+    const sup_glb_primitive *part = &glb->plan.parts[p];
     sup_json *primitive = find_primitive(tree, part);
     sup_json *attributes = sup_json_need(tree, primitive, "attributes", SUP_JSON_OBJECT);
-    int32_t count = writer->character->parts[p].vertex_count, zeros = -1;
+    int32_t count = writer->character->primitives[p].vertex_count, zeros = -1;
     for (int32_t f = 0; f < (moves ? writer->def.frame_count : 1); f++) {
         const target_record *record = record_of(writer, f, p);
         int64_t at[2] = {record->position_at, record->normal_at};
@@ -366,8 +366,8 @@ static sup_result begin_frames(sup_cache_writer *writer, const float *normals, s
     const sup_character *character = writer->character;
     if (normals != NULL) sup_glb_unit_normals(normals, character->vertex_count, glb->base_normals);
     glb->morph_normals = normals != NULL && writer->def.normals;
-    for (int32_t p = 0; p < character->part_count; p++) {
-        const sup_part *part = &character->parts[p];
+    for (int32_t p = 0; p < character->primitive_count; p++) {
+        const sup_primitive *part = &character->primitives[p];
         glb->plan.parts[p].normals =
             glb->plan.parts[p].normals && normals != NULL &&
             any_nonzero(normals + (size_t)part->vertex_first * 3, (size_t)part->vertex_count * 3);
@@ -440,7 +440,7 @@ static void pack_part(sup_cache_writer *writer, int32_t p, frame_record *frame, 
 {
     glb_writer *glb = writer->state;
     bool first = writer->frame == 0;
-    const sup_part *part = &writer->character->parts[p];
+    const sup_primitive *part = &writer->character->primitives[p];
     size_t from = (size_t)part->vertex_first * 3, vertices = (size_t)part->vertex_count;
     target_record *record = record_of(writer, writer->frame, p);
     record->position_at = record->normal_at = -1;
@@ -462,7 +462,7 @@ static sup_result frame_glb(sup_cache_writer *writer, const float *positions, co
     }
     frame_record *frame = &glb->frames[writer->frame];
     *frame = (frame_record){glb->bin_size, 0};
-    for (int32_t p = 0; p < writer->character->part_count; p++)
+    for (int32_t p = 0; p < writer->character->primitive_count; p++)
         pack_part(writer, p, frame, positions, normals);
     if (writer->frame == 0) memcpy(glb->base, positions, (size_t)writer->character->vertex_count * 3 * sizeof(float));
     glb->bin_size += frame->size;
@@ -499,7 +499,7 @@ static sup_result write_zeros(sup_cache_writer *writer, sup_error *error)
         const sup_glb_mesh *mesh = &glb->plan.meshes[m];
         if (!mesh_moves(writer, mesh)) continue;
         for (int32_t p = mesh->part_first; p < mesh->part_first + mesh->part_count; p++) {
-            int32_t count = writer->character->parts[p].vertex_count;
+            int32_t count = writer->character->primitives[p].vertex_count;
             if (count > largest && part_rests(writer, p)) largest = count;
         }
     }

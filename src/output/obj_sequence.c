@@ -63,7 +63,7 @@ static bool add_text(obj_sequence *sequence, const char *text, size_t size)
 }
 
 /* A name that stays one word on its line. */
-static bool add_name(obj_sequence *sequence, const sup_part *part, int32_t index)
+static bool add_name(obj_sequence *sequence, const sup_primitive *part, int32_t index)
 {
     char text[256];
     if (part->name[0] != '\0')
@@ -77,7 +77,7 @@ static bool add_name(obj_sequence *sequence, const sup_part *part, int32_t index
     return add_text(sequence, text, size);
 }
 
-static bool add_texcoords(obj_sequence *sequence, const sup_character *character, const sup_part *part)
+static bool add_texcoords(obj_sequence *sequence, const sup_character *character, const sup_primitive *part)
 {
     char line[LINE_SIZE];
     bool ok = true;
@@ -90,10 +90,10 @@ static bool add_texcoords(obj_sequence *sequence, const sup_character *character
     return ok;
 }
 
-static bool add_faces(obj_sequence *sequence, const sup_cache_writer *writer, const sup_part *part)
+static bool add_faces(obj_sequence *sequence, const sup_cache_writer *writer, const sup_primitive *part)
 {
     const sup_character *character = writer->character;
-    bool mirrored = sup_part_is_mirrored(character, part), texcoords = character->texcoords != NULL, ok = true;
+    bool mirrored = sup_primitive_is_mirrored(character, part), texcoords = character->texcoords != NULL, ok = true;
     for (int32_t t = part->triangle_first; ok && t < part->triangle_first + part->triangle_count; t++) {
         const int32_t *corners = character->triangles + (size_t)t * 3;
         char line[128], *at = line;
@@ -121,14 +121,14 @@ static sup_result make_fixed_text(sup_cache_writer *writer, sup_error *error)
     obj_sequence *sequence = writer->state;
     const sup_character *character = writer->character;
     bool ok = true;
-    for (int32_t p = 0; ok && p < character->part_count; p++) {
+    for (int32_t p = 0; ok && p < character->primitive_count; p++) {
         part_text *text = &sequence->parts[p];
         text->name = sequence->fixed.count;
-        ok = add_name(sequence, &character->parts[p], p);
+        ok = add_name(sequence, &character->primitives[p], p);
         text->texcoords = sequence->fixed.count;
-        if (ok && character->texcoords != NULL) ok = add_texcoords(sequence, character, &character->parts[p]);
+        if (ok && character->texcoords != NULL) ok = add_texcoords(sequence, character, &character->primitives[p]);
         text->faces = sequence->fixed.count;
-        if (ok) ok = add_faces(sequence, writer, &character->parts[p]);
+        if (ok) ok = add_faces(sequence, writer, &character->primitives[p]);
         text->end = sequence->fixed.count;
     }
     return ok ? SUP_OK : sup_fail_memory(error, "the faces");
@@ -139,11 +139,11 @@ static sup_result open_sequence(sup_cache_writer *writer, sup_error *error)
     obj_sequence *sequence = writer->state;
     const sup_character *character = writer->character;
     int32_t largest = 0;
-    for (int32_t p = 0; p < character->part_count; p++)
-        if (character->parts[p].vertex_count > largest) largest = character->parts[p].vertex_count;
+    for (int32_t p = 0; p < character->primitive_count; p++)
+        if (character->primitives[p].vertex_count > largest) largest = character->primitives[p].vertex_count;
     sequence->arena = sup_arena_create(&writer->context.allocator);
     sequence->fixed.item_size = 1;
-    sequence->parts = sup_arena_alloc(&sequence->arena, (size_t)character->part_count, sizeof *sequence->parts);
+    sequence->parts = sup_arena_alloc(&sequence->arena, (size_t)character->primitive_count, sizeof *sequence->parts);
     sequence->lines = sup_arena_alloc(&sequence->arena, (size_t)largest, LINE_SIZE);
     sequence->waiting.item_size = sizeof(waiting_frame);
     if (sequence->parts == NULL || sequence->lines == NULL) return sup_fail_memory(error, "the output");
@@ -173,8 +173,8 @@ static sup_result write_parts(sup_cache_writer *writer, const float *positions, 
 {
     obj_sequence *sequence = writer->state;
     sup_result result = SUP_OK;
-    for (int32_t p = 0; result == SUP_OK && p < writer->character->part_count; p++) {
-        const sup_part *part = &writer->character->parts[p];
+    for (int32_t p = 0; result == SUP_OK && p < writer->character->primitive_count; p++) {
+        const sup_primitive *part = &writer->character->primitives[p];
         const part_text *text = &sequence->parts[p];
         size_t first = (size_t)part->vertex_first * 3;
         result = write_fixed(sequence, text->name, text->texcoords, error);

@@ -20,9 +20,9 @@ static int32_t *copy_triangles(const sup_character *character, sup_arena *arena)
 {
     int32_t *triangles =
         sup_arena_copy(arena, character->triangles, (size_t)character->triangle_count, 3 * sizeof *triangles);
-    for (int32_t p = 0; triangles != NULL && p < character->part_count; p++) {
-        const sup_part *part = &character->parts[p];
-        if (!sup_part_is_mirrored(character, part)) continue;
+    for (int32_t p = 0; triangles != NULL && p < character->primitive_count; p++) {
+        const sup_primitive *part = &character->primitives[p];
+        if (!sup_primitive_is_mirrored(character, part)) continue;
         for (int32_t t = part->triangle_first; t < part->triangle_first + part->triangle_count; t++) {
             int32_t *corner = triangles + 3 * (size_t)t, second = corner[1];
             corner[1] = corner[2];
@@ -70,7 +70,7 @@ static bool describe(const sup_rig *rig, sup_arena *arena, sup_character *made)
 {
     const sup_character *from = rig->character;
     sup_node *nodes = copy_nodes(from, arena);
-    sup_part *parts = sup_arena_copy(arena, from->parts, (size_t)from->part_count, sizeof *parts);
+    sup_primitive *parts = sup_arena_copy(arena, from->primitives, (size_t)from->primitive_count, sizeof *parts);
     sup_bone *bones = sup_arena_alloc(arena, (size_t)rig->joint_count, sizeof *bones);
     sup_skin *skin = sup_arena_alloc(arena, 1, sizeof *skin);
     int32_t *triangles = copy_triangles(from, arena);
@@ -81,7 +81,7 @@ static bool describe(const sup_rig *rig, sup_arena *arena, sup_character *made)
     for (int32_t j = 0; j < rig->joint_count; j++)
         bones[j] = (sup_bone){rig->joint_node[j], rig->joint_inverse_bind[j]};
     *skin = (sup_skin){"skin", 0, rig->joint_count};
-    for (int32_t p = 0; p < from->part_count; p++) {
+    for (int32_t p = 0; p < from->primitive_count; p++) {
         parts[p].node = from->node_count;
         parts[p].skin = 0;
     }
@@ -93,8 +93,8 @@ static bool describe(const sup_rig *rig, sup_arena *arena, sup_character *made)
                             .bones = bones,
                             .skin_count = 1,
                             .skins = skin,
-                            .part_count = from->part_count,
-                            .parts = parts,
+                            .primitive_count = from->primitive_count,
+                            .primitives = parts,
                             .vertex_count = rig->vertex_count,
                             .positions = rig->positions,
                             .normals = rig->normals,

@@ -57,9 +57,9 @@ sup_result sup_rig_defect(sup_rig_build *build, sup_defect_id id, sup_severity s
     return SUP_OK;
 }
 
-const char *sup_rig_part_name(const sup_rig_build *build, int32_t part)
+const char *sup_rig_primitive_name(const sup_rig_build *build, int32_t part)
 {
-    const char *name = build->character->parts[part].name;
+    const char *name = build->character->primitives[part].name;
     return name != NULL && name[0] != '\0' ? name : "unnamed";
 }
 

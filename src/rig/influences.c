@@ -130,7 +130,7 @@ static void clean_row(sup_rig_build *build, int32_t v, const sup_skin *skin, wei
 
 static sup_result report_faults(sup_rig_build *build, int32_t part, const weight_faults *f, sup_error *error)
 {
-    const char *name = sup_rig_part_name(build, part);
+    const char *name = sup_rig_primitive_name(build, part);
     sup_result result = sup_rig_defect(
         build, SUP_DEFECT_NON_FINITE_WEIGHT, SUP_SEVERITY_REPAIRED, part, f->nonfinite, f->first_nonfinite, error,
         "Vertices of part %s with weights that are not finite, which are dropped: %d.", name, f->nonfinite);
@@ -157,9 +157,9 @@ static bool allocate_rows(sup_rig_build *build)
     rows->first = sup_arena_alloc(&build->scratch, vertices + 1, sizeof *rows->first);
     rows->count = sup_arena_alloc(&build->scratch, vertices, sizeof *rows->count);
     rows->source = sup_arena_alloc(&build->scratch, vertices, sizeof *rows->source);
-    build->part_made = sup_arena_alloc(&build->scratch, (size_t)c->part_count, sizeof *build->part_made);
-    build->part_bare = sup_arena_alloc(&build->scratch, (size_t)c->part_count, sizeof *build->part_bare);
-    build->first_bare = sup_arena_alloc(&build->scratch, (size_t)c->part_count, sizeof *build->first_bare);
+    build->part_made = sup_arena_alloc(&build->scratch, (size_t)c->primitive_count, sizeof *build->part_made);
+    build->part_bare = sup_arena_alloc(&build->scratch, (size_t)c->primitive_count, sizeof *build->part_bare);
+    build->first_bare = sup_arena_alloc(&build->scratch, (size_t)c->primitive_count, sizeof *build->first_bare);
     if (rows->first == NULL || rows->count == NULL || rows->source == NULL || build->part_made == NULL ||
         build->part_bare == NULL || build->first_bare == NULL)
         return false;
@@ -169,7 +169,7 @@ static bool allocate_rows(sup_rig_build *build)
     build->made_limit = limit < build->rig->joint_count ? limit : build->rig->joint_count;
     for (int32_t v = 0; v < c->vertex_count; v++) {
         int32_t wanted = c->influence_first[v + 1] - c->influence_first[v];
-        bool skinned = sup_part_is_skinned(c, build->vertex_part[v]);
+        bool skinned = sup_primitive_is_skinned(c, build->vertex_part[v]);
         if (skinned && wanted < build->made_limit) wanted = build->made_limit;
         rows->first[v] = room;
         rows->source[v] = v;
@@ -184,7 +184,7 @@ static bool allocate_rows(sup_rig_build *build)
 /* Vertices of a part that the file gave no weight: all of them means that the weights are to be made. */
 static sup_result count_bare(sup_rig_build *build, int32_t p, sup_error *error)
 {
-    const sup_part *part = &build->character->parts[p];
+    const sup_primitive *part = &build->character->primitives[p];
     build->first_bare[p] = -1;
     for (int32_t v = part->vertex_first; v < part->vertex_first + part->vertex_count; v++)
         if (build->rows.count[v] == 0) note(&build->part_bare[p], &build->first_bare[p], v);
@@ -195,7 +195,7 @@ static sup_result count_bare(sup_rig_build *build, int32_t p, sup_error *error)
         return sup_rig_defect(build, SUP_DEFECT_NO_INFLUENCE, SUP_SEVERITY_FATAL, p, part->vertex_count,
                               part->vertex_first, error,
                               "Part %s has no weights in the file: have them made (weights auto, heat or nearest).",
-                              sup_rig_part_name(build, p));
+                              sup_rig_primitive_name(build, p));
     return SUP_OK;
 }
 
@@ -242,9 +242,9 @@ sup_result sup_rig_influences(sup_rig_build *build, sup_error *error)
     const sup_character *c = build->character;
     if (!allocate_rows(build)) return sup_fail_memory(error, "the weights");
     int64_t bare = 0;
-    for (int32_t p = 0; p < c->part_count; p++) {
-        const sup_part *part = &c->parts[p];
-        bool skinned = sup_part_is_skinned(c, p);
+    for (int32_t p = 0; p < c->primitive_count; p++) {
+        const sup_primitive *part = &c->primitives[p];
+        bool skinned = sup_primitive_is_skinned(c, p);
         weight_faults faults = {0, -1, 0, -1, 0, -1, 0, -1};
         for (int32_t v = part->vertex_first; v < part->vertex_first + part->vertex_count; v++) {
             if (skinned)

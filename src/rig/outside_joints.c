@@ -1,7 +1,7 @@
 /* outside_joints.c - joints that move the skin from outside of it. Methods that fill the skin with tissue around the bones need
  * them inside.
  *
- * Inside is where the winding number of all SUP_PART_SKIN triangles is above a quarter: it stays well above that under
+ * Inside is where the winding number of all SUP_PRIMITIVE_SKIN triangles is above a quarter: it stays well above that under
  * a hole, and falls to 0 just outside of a closed skin. A joint on the surface counts as inside. A skin that encloses
  * nothing, such as a flat sheet, has no inside and is not judged.
  *
@@ -18,7 +18,7 @@ static const double encloses = 1e-3;    /* volume / area^1.5; 0.094 for a sphere
 static const double least_weight = 0.1; /* a joint with less in every vertex does not shape the skin */
 static const double most_outside = 0.3; /* of the joints that weights are made for */
 
-/* Triangles of SUP_PART_SKIN parts. */
+/* Triangles of SUP_PRIMITIVE_SKIN parts. */
 static int32_t *skin_role_triangles(sup_rig_build *build, int32_t *count)
 {
     const sup_rig *rig = build->rig;
@@ -26,7 +26,7 @@ static int32_t *skin_role_triangles(sup_rig_build *build, int32_t *count)
     *count = 0;
     for (int32_t t = 0; t < rig->skin_triangle_count && triangles != NULL; t++) {
         const int32_t *corners = rig->skin_triangles + 3 * (size_t)t;
-        if (build->role[build->vertex_part[rig->skin_to_vertex[corners[0]]]] != SUP_PART_SKIN) continue;
+        if (build->role[build->vertex_part[rig->skin_to_vertex[corners[0]]]] != SUP_PRIMITIVE_SKIN) continue;
         memcpy(triangles + 3 * (size_t)(*count)++, corners, 3 * sizeof *triangles);
     }
     return triangles;
@@ -35,18 +35,18 @@ static int32_t *skin_role_triangles(sup_rig_build *build, int32_t *count)
 /* Whether all weights of the skin are made. */
 static bool all_made(const sup_rig_build *build)
 {
-    for (int32_t p = 0; p < build->character->part_count; p++)
-        if (build->role[p] == SUP_PART_SKIN && !build->part_made[p]) return false;
+    for (int32_t p = 0; p < build->character->primitive_count; p++)
+        if (build->role[p] == SUP_PRIMITIVE_SKIN && !build->part_made[p]) return false;
     return true;
 }
 
-/* Joints that move vertices of SUP_PART_SKIN parts. */
+/* Joints that move vertices of SUP_PRIMITIVE_SKIN parts. */
 static bool *moving_joints(sup_rig_build *build)
 {
     const sup_rig *rig = build->rig;
     bool *moves = sup_arena_alloc(&build->scratch, (size_t)rig->joint_count, sizeof *moves);
     for (int32_t v = 0; v < rig->vertex_count && moves != NULL; v++) {
-        if (build->role[build->vertex_part[v]] != SUP_PART_SKIN) continue;
+        if (build->role[build->vertex_part[v]] != SUP_PRIMITIVE_SKIN) continue;
         for (int32_t k = rig->influence_first[v]; k < rig->influence_first[v + 1]; k++)
             if ((double)rig->influence_weight[k] >= least_weight) moves[rig->influence_joint[k]] = true;
     }

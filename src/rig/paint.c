@@ -60,11 +60,11 @@ sup_result sup_paint_joint(const sup_rig *rig, int32_t joint, float *mask, sup_e
     return SUP_OK;
 }
 
-sup_result sup_paint_part(const sup_rig *rig, int32_t part, float *mask, sup_error *error)
+sup_result sup_paint_primitive(const sup_rig *rig, int32_t part, float *mask, sup_error *error)
 {
-    sup_result result = check(rig, mask, part, rig != NULL ? rig->character->part_count : 0, "part", error);
+    sup_result result = check(rig, mask, part, rig != NULL ? rig->character->primitive_count : 0, "part", error);
     if (result != SUP_OK) return result;
-    const sup_part *p = &rig->character->parts[part];
+    const sup_primitive *p = &rig->character->primitives[part];
     for (int32_t v = 0; v < rig->vertex_count; v++)
         mask[v] = v >= p->vertex_first && v - p->vertex_first < p->vertex_count ? 1.0f : 0.0f;
     return SUP_OK;

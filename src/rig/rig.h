@@ -48,7 +48,7 @@ typedef struct sup_rig_build {
     int32_t *leader;         /* [vertex_count] first vertex in the same place, of the same node */
     int32_t *vertex_part;    /* [vertex_count] */
     int32_t *skin_triangles; /* [skin_triangle_count*3] */
-    sup_part_role *role;     /* [part_count] */
+    sup_primitive_role *role;     /* [part_count] */
     double *triangle_area;   /* [skin_triangle_count] */
 
     /* influences.c, weights_made.c */
@@ -66,7 +66,7 @@ typedef struct sup_rig_build {
 } sup_rig_build;
 
 /* A part that joints deform; the others are props. */
-bool sup_part_is_skinned(const sup_character *character, int32_t part);
+bool sup_primitive_is_skinned(const sup_character *character, int32_t part);
 
 sup_result sup_rig_skeleton(sup_rig_build *build, sup_error *error);
 sup_result sup_rig_positions(sup_rig_build *build, sup_error *error);
@@ -94,7 +94,7 @@ static inline const char *sup_plural(int64_t count)
 }
 
 /* Name of a part or node for messages, never empty. */
-const char *sup_rig_part_name(const sup_rig_build *build, int32_t part);
+const char *sup_rig_primitive_name(const sup_rig_build *build, int32_t part);
 const char *sup_rig_node_name(const sup_rig_build *build, int32_t node);
 
 /* Row v sorted by weight, then joint, cut to `limit` (0 = all) and scaled to sum 1. */

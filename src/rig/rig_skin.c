@@ -22,7 +22,7 @@ typedef struct position_sum {
 } position_sum;
 
 /* Bad vertices of a part get the mean of their usable neighbours, else of the part, else `elsewhere`. */
-static sup_result mend_positions(sup_rig_build *build, const sup_part *part, const bool *bad, sup_vec3d elsewhere,
+static sup_result mend_positions(sup_rig_build *build, const sup_primitive *part, const bool *bad, sup_vec3d elsewhere,
                                  sup_error *error)
 {
     const int32_t *triangles = build->character->triangles;
@@ -59,8 +59,8 @@ static bool place_vertices(sup_rig_build *build, bool *bad, sup_vec3d *mean)
 {
     const sup_character *c = build->character;
     position_sum all = {{0.0, 0.0, 0.0}, 0};
-    for (int32_t p = 0; p < c->part_count; p++)
-        for (int32_t v = c->parts[p].vertex_first; v < c->parts[p].vertex_first + c->parts[p].vertex_count; v++) {
+    for (int32_t p = 0; p < c->primitive_count; p++)
+        for (int32_t v = c->primitives[p].vertex_first; v < c->primitives[p].vertex_first + c->primitives[p].vertex_count; v++) {
             sup_vec3d world = sup_affine_point(build->part_map[p], sup_v3_load(c->positions + 3 * (size_t)v));
             build->vertex_part[v] = p;
             bad[v] = !usable(world);
@@ -100,8 +100,8 @@ sup_result sup_rig_positions(sup_rig_build *build, sup_error *error)
                               "None of the %d vertex positions is a finite number.", c->vertex_count);
     }
     sup_result result = SUP_OK;
-    for (int32_t p = 0; p < c->part_count && result == SUP_OK; p++) {
-        const sup_part *part = &c->parts[p];
+    for (int32_t p = 0; p < c->primitive_count && result == SUP_OK; p++) {
+        const sup_primitive *part = &c->primitives[p];
         int32_t count = 0, first = -1;
         for (int32_t v = part->vertex_first; v < part->vertex_first + part->vertex_count; v++)
             if (bad[v] && count++ == 0) first = v;
@@ -110,7 +110,7 @@ sup_result sup_rig_positions(sup_rig_build *build, sup_error *error)
             result =
                 sup_rig_defect(build, SUP_DEFECT_NON_FINITE_POSITION, SUP_SEVERITY_REPAIRED, p, count, first, error,
                                "Positions of part %s that are not finite and are put between neighbours: %d.",
-                               sup_rig_part_name(build, p), count);
+                               sup_rig_primitive_name(build, p), count);
     }
     build->rig->vertex_count = c->vertex_count;
     build->rig->positions = build->positions;
@@ -126,7 +126,7 @@ static bool is_mirrored(const sup_rig_build *build, int32_t part)
 /* In a report on a mesh without a skeleton everything is skin. */
 static bool belongs_to_skin(const sup_rig_build *build, int32_t part)
 {
-    return !build->has_joints || sup_part_is_skinned(build->character, part);
+    return !build->has_joints || sup_primitive_is_skinned(build->character, part);
 }
 
 /* Skin vertices by first appearance. */
@@ -209,10 +209,10 @@ static void collect_triangles(sup_rig_build *build, face_table *table, int32_t *
     const sup_character *c = build->character;
     sup_rig *rig = build->rig;
     int32_t *to = build->skin_triangles, count = 0;
-    for (int32_t p = 0; p < c->part_count; p++) {
+    for (int32_t p = 0; p < c->primitive_count; p++) {
         if (!belongs_to_skin(build, p)) continue;
         int second = is_mirrored(build, p) ? 2 : 1;
-        for (int32_t t = c->parts[p].triangle_first; t < c->parts[p].triangle_first + c->parts[p].triangle_count; t++) {
+        for (int32_t t = c->primitives[p].triangle_first; t < c->primitives[p].triangle_first + c->primitives[p].triangle_count; t++) {
             int32_t *corners = to + 3 * (size_t)count;
             corners[0] = rig->vertex_to_skin[c->triangles[3 * (size_t)t]];
             corners[second] = rig->vertex_to_skin[c->triangles[3 * (size_t)t + 1]];
@@ -235,8 +235,8 @@ static sup_result build_skin_triangles(sup_rig_build *build, sup_error *error)
 {
     const sup_character *c = build->character;
     size_t triangles = 0;
-    for (int32_t p = 0; p < c->part_count; p++)
-        if (belongs_to_skin(build, p)) triangles += (size_t)c->parts[p].triangle_count;
+    for (int32_t p = 0; p < c->primitive_count; p++)
+        if (belongs_to_skin(build, p)) triangles += (size_t)c->primitives[p].triangle_count;
     face_table table = {.mask = 15};
     while (table.mask < 2 * triangles)
         table.mask = 2 * table.mask + 1;
@@ -270,7 +270,7 @@ sup_result sup_rig_skin(sup_rig_build *build, sup_error *error)
     build->leader = sup_arena_alloc(&build->scratch, vertices, sizeof(int32_t));
     if (group == NULL || build->leader == NULL) return sup_fail_memory(error, "welding");
     for (int32_t v = 0; v < c->vertex_count; v++)
-        group[v] = c->parts[build->vertex_part[v]].node;
+        group[v] = c->primitives[build->vertex_part[v]].node;
     double distance = (double)build->def.weld_distance;
     sup_result result = sup_weld(&build->context.allocator, c->vertex_count, build->positions, group,
                                  distance < 0.0 ? -1.0 : distance * (double)build->rig->size, build->leader, error);
@@ -300,9 +300,9 @@ static double *computed_normals(sup_rig_build *build)
     int32_t *triangles = sup_arena_alloc(&build->scratch, 3 * (size_t)c->triangle_count, sizeof *triangles);
     if (normals == NULL || triangles == NULL) return NULL;
     if (c->triangle_count > 0) memcpy(triangles, c->triangles, 3 * (size_t)c->triangle_count * sizeof *triangles);
-    for (int32_t p = 0; p < c->part_count; p++) {
+    for (int32_t p = 0; p < c->primitive_count; p++) {
         if (!is_mirrored(build, p)) continue;
-        for (int32_t t = c->parts[p].triangle_first; t < c->parts[p].triangle_first + c->parts[p].triangle_count; t++) {
+        for (int32_t t = c->primitives[p].triangle_first; t < c->primitives[p].triangle_first + c->primitives[p].triangle_count; t++) {
             int32_t corner = triangles[3 * (size_t)t + 1];
             triangles[3 * (size_t)t + 1] = triangles[3 * (size_t)t + 2];
             triangles[3 * (size_t)t + 2] = corner;
@@ -317,9 +317,9 @@ static sup_result take_normals(sup_rig_build *build, float *normals, int32_t *mi
 {
     const sup_character *c = build->character;
     *missing = c->normals == NULL ? c->vertex_count : 0;
-    for (int32_t p = 0; p < c->part_count && c->normals != NULL; p++) {
+    for (int32_t p = 0; p < c->primitive_count && c->normals != NULL; p++) {
         int32_t bad = 0, first = -1;
-        for (int32_t v = c->parts[p].vertex_first; v < c->parts[p].vertex_first + c->parts[p].vertex_count; v++) {
+        for (int32_t v = c->primitives[p].vertex_first; v < c->primitives[p].vertex_first + c->primitives[p].vertex_count; v++) {
             sup_vec3d n = sup_v3_load(c->normals + 3 * (size_t)v);
             if (!sup_v3_finite(n)) {
                 if (bad++ == 0) first = v;
@@ -332,7 +332,7 @@ static sup_result take_normals(sup_rig_build *build, float *normals, int32_t *mi
         }
         sup_result result = sup_rig_defect(
             build, SUP_DEFECT_NON_FINITE_NORMAL, SUP_SEVERITY_REPAIRED, p, bad, first, error,
-            "Normals of part %s that are not finite and are computed instead: %d.", sup_rig_part_name(build, p), bad);
+            "Normals of part %s that are not finite and are computed instead: %d.", sup_rig_primitive_name(build, p), bad);
         if (result != SUP_OK) return result;
     }
     return SUP_OK;

@@ -23,12 +23,12 @@ typedef struct mesh_group {
     int32_t node;
     int32_t triangle_first, triangle_count; /* of the skin: those of one node follow each other */
     double area;
-    sup_part_role role;
+    sup_primitive_role role;
 } mesh_group;
 
 static bool belongs_to_skin(const sup_rig_build *build, int32_t part)
 {
-    return !build->has_joints || sup_part_is_skinned(build->character, part);
+    return !build->has_joints || sup_primitive_is_skinned(build->character, part);
 }
 
 /* Groups in the order of the parts, which stand by node. */
@@ -37,12 +37,12 @@ static int32_t gather_groups(sup_rig_build *build, mesh_group *groups)
     const sup_character *c = build->character;
     const sup_rig *rig = build->rig;
     int32_t count = 0, t = 0;
-    for (int32_t p = 0; p < c->part_count; p++) {
+    for (int32_t p = 0; p < c->primitive_count; p++) {
         if (!belongs_to_skin(build, p)) continue;
-        if (count == 0 || groups[count - 1].node != c->parts[p].node)
-            groups[count++] = (mesh_group){c->parts[p].node, t, 0, 0.0, SUP_PART_SKIN};
+        if (count == 0 || groups[count - 1].node != c->primitives[p].node)
+            groups[count++] = (mesh_group){c->primitives[p].node, t, 0, 0.0, SUP_PRIMITIVE_SKIN};
         mesh_group *group = &groups[count - 1];
-        int32_t end = c->parts[p].triangle_first + c->parts[p].triangle_count;
+        int32_t end = c->primitives[p].triangle_first + c->primitives[p].triangle_count;
         for (; t < rig->skin_triangle_count && rig->skin_triangle_source[t] < end; t++) {
             group->area += build->triangle_area[t];
             group->triangle_count++;
@@ -84,11 +84,11 @@ static bool is_covered(const skin_so_far *skin, sup_vec3d p, double distance)
     return fabs(winding) > 0.5;
 }
 
-static sup_part_role judge(const sup_rig_build *build, const mesh_group *group, const mesh_group *main,
+static sup_primitive_role judge(const sup_rig_build *build, const mesh_group *group, const mesh_group *main,
                            const skin_so_far *skin, int32_t samples)
 {
     const sup_rig *rig = build->rig;
-    if (group->area <= small_area * main->area) return SUP_PART_FOLLOWER;
+    if (group->area <= small_area * main->area) return SUP_PRIMITIVE_FOLLOWER;
     int32_t step = group->triangle_count / samples + 1;
     double covered = 0.0, all = 0.0;
     for (int32_t t = group->triangle_first; t < group->triangle_first + group->triangle_count; t += step) {
@@ -100,7 +100,7 @@ static sup_part_role judge(const sup_rig_build *build, const mesh_group *group, 
         all += build->triangle_area[t];
         if (is_covered(skin, centre, near_distance * (double)rig->size)) covered += build->triangle_area[t];
     }
-    return covered > covered_share * all ? SUP_PART_FOLLOWER : SUP_PART_SKIN;
+    return covered > covered_share * all ? SUP_PRIMITIVE_FOLLOWER : SUP_PRIMITIVE_SKIN;
 }
 
 /* Index of the largest group without a verdict yet; the first of equals. */
@@ -122,13 +122,13 @@ static sup_result judge_groups(sup_rig_build *build, mesh_group *groups, int32_t
     samples = samples < LEAST_SAMPLES ? LEAST_SAMPLES : samples > MOST_SAMPLES ? MOST_SAMPLES : samples;
     for (int32_t g = 0; g < count; g++) {
         if (g == main || groups[g].area > small_area * groups[main].area) continue;
-        groups[g].role = SUP_PART_FOLLOWER;
+        groups[g].role = SUP_PRIMITIVE_FOLLOWER;
         done[g] = true;
     }
     for (int32_t g = main; g >= 0 && result == SUP_OK; g = largest(groups, done, count)) {
         done[g] = true;
         if (g != main) groups[g].role = judge(build, &groups[g], &groups[main], &skin, samples);
-        if (groups[g].role == SUP_PART_SKIN && skin.count < MOST_COMPARED)
+        if (groups[g].role == SUP_PRIMITIVE_SKIN && skin.count < MOST_COMPARED)
             result = add_mesh(build, &groups[g], &skin, error);
     }
     for (int32_t k = 0; k < skin.count; k++) {
@@ -141,19 +141,19 @@ static sup_result judge_groups(sup_rig_build *build, mesh_group *groups, int32_t
 sup_result sup_rig_roles(sup_rig_build *build, sup_error *error)
 {
     const sup_character *c = build->character;
-    build->role = sup_arena_alloc(build->arena, (size_t)c->part_count, sizeof *build->role);
-    mesh_group *groups = sup_arena_alloc(&build->scratch, (size_t)c->part_count, sizeof *groups);
+    build->role = sup_arena_alloc(build->arena, (size_t)c->primitive_count, sizeof *build->role);
+    mesh_group *groups = sup_arena_alloc(&build->scratch, (size_t)c->primitive_count, sizeof *groups);
     if (build->role == NULL || groups == NULL) return sup_fail_memory(error, "the roles of the parts");
     int32_t count = gather_groups(build, groups), g = -1;
     if (count > 1 && build->has_joints) {
         sup_result result = judge_groups(build, groups, count, error);
         if (result != SUP_OK) return result;
     }
-    for (int32_t p = 0; p < c->part_count; p++) {
+    for (int32_t p = 0; p < c->primitive_count; p++) {
         bool skin = belongs_to_skin(build, p);
-        if (skin && (g < 0 || groups[g].node != c->parts[p].node)) g++;
-        build->role[p] = skin ? groups[g].role : SUP_PART_PROP;
+        if (skin && (g < 0 || groups[g].node != c->primitives[p].node)) g++;
+        build->role[p] = skin ? groups[g].role : SUP_PRIMITIVE_PROP;
     }
-    build->rig->part_role = build->role;
+    build->rig->primitive_role = build->role;
     return SUP_OK;
 }

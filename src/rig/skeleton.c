@@ -36,9 +36,9 @@ typedef struct skeleton_work {
     bool *differs; /* [node_count] rest and bind differ */
 } skeleton_work;
 
-bool sup_part_is_skinned(const sup_character *character, int32_t part)
+bool sup_primitive_is_skinned(const sup_character *character, int32_t part)
 {
-    int32_t skin = character->parts[part].skin;
+    int32_t skin = character->primitives[part].skin;
     return skin >= 0 && character->skins[skin].bone_count > 0;
 }
 
@@ -104,7 +104,7 @@ static bool allocate(skeleton_work *w)
     w->copy_next = sup_arena_alloc(scratch, bones, sizeof *w->copy_next);
     sup_rig_build *b = w->build;
     b->skin_map = sup_arena_alloc(scratch, skins, sizeof *b->skin_map);
-    b->part_map = sup_arena_alloc(scratch, (size_t)c->part_count, sizeof *b->part_map);
+    b->part_map = sup_arena_alloc(scratch, (size_t)c->primitive_count, sizeof *b->part_map);
     b->bone_joint = sup_arena_alloc(scratch, bones, sizeof *b->bone_joint);
     b->node_joint = sup_arena_alloc(scratch, nodes, sizeof *b->node_joint);
     b->node_listed = w->listed;
@@ -142,8 +142,8 @@ static void survey_nodes(skeleton_work *w)
 static void measure_skins(skeleton_work *w)
 {
     const sup_character *c = w->character;
-    for (int32_t p = 0; p < c->part_count; p++) {
-        const sup_part *part = &c->parts[p];
+    for (int32_t p = 0; p < c->primitive_count; p++) {
+        const sup_primitive *part = &c->primitives[p];
         if (part->skin < 0) continue;
         for (int32_t v = part->vertex_first; v < part->vertex_first + part->vertex_count; v++) {
             double length = sup_v3_length(sup_v3_load(c->positions + 3 * (size_t)v));
@@ -380,8 +380,8 @@ static bool has_something_to_skin(sup_rig_build *build, sup_result *result, sup_
 {
     const sup_character *c = build->character;
     bool skinned = false, joints = false;
-    for (int32_t p = 0; p < c->part_count; p++)
-        skinned = skinned || sup_part_is_skinned(c, p);
+    for (int32_t p = 0; p < c->primitive_count; p++)
+        skinned = skinned || sup_primitive_is_skinned(c, p);
     for (int32_t n = 0; n < c->node_count; n++)
         joints = joints || c->nodes[n].is_joint;
     const char *problem = NULL;
@@ -406,20 +406,20 @@ sup_result sup_rig_skeleton(sup_rig_build *build, sup_error *error)
     if (result != SUP_OK || build->stop) return result;
     skeleton_work w = {.build = build, .character = c};
     bool *carries_prop = sup_arena_alloc(&build->scratch, (size_t)c->node_count, sizeof *carries_prop);
-    sup_mat34 *part_bind = sup_arena_alloc(build->arena, (size_t)c->part_count, sizeof *part_bind);
-    if (!allocate(&w) || carries_prop == NULL || part_bind == NULL) return sup_fail_memory(error, "the skeleton");
+    sup_mat34 *primitive_bind = sup_arena_alloc(build->arena, (size_t)c->primitive_count, sizeof *primitive_bind);
+    if (!allocate(&w) || carries_prop == NULL || primitive_bind == NULL) return sup_fail_memory(error, "the skeleton");
     survey_nodes(&w);
     measure_skins(&w);
     for (int32_t s = 0; s < c->skin_count; s++)
         bind_skin(&w, s);
     bind_other_nodes(&w);
-    for (int32_t p = 0; p < c->part_count; p++) {
-        bool skinned = sup_part_is_skinned(c, p);
-        build->part_map[p] = skinned ? build->skin_map[c->parts[p].skin] : w.node_bind[c->parts[p].node];
-        part_bind[p] = sup_affine_to_float(build->part_map[p]);
-        if (!skinned) carries_prop[c->parts[p].node] = true;
+    for (int32_t p = 0; p < c->primitive_count; p++) {
+        bool skinned = sup_primitive_is_skinned(c, p);
+        build->part_map[p] = skinned ? build->skin_map[c->primitives[p].skin] : w.node_bind[c->primitives[p].node];
+        primitive_bind[p] = sup_affine_to_float(build->part_map[p]);
+        if (!skinned) carries_prop[c->primitives[p].node] = true;
     }
-    build->rig->part_bind = part_bind;
+    build->rig->primitive_bind = primitive_bind;
     result = number_joints(&w, carries_prop, error);
     if (result == SUP_OK) result = report_matrices(&w, error);
     if (result == SUP_OK) result = report_nodes(&w, error);

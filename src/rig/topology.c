@@ -19,7 +19,7 @@ static sup_result find_components(sup_rig_build *build, sup_error *error)
     rig->main_component = -1;
     for (int32_t t = 0; t < rig->skin_triangle_count; t++) {
         int32_t corner = rig->skin_triangles[3 * (size_t)t];
-        if (build->role[build->vertex_part[rig->skin_to_vertex[corner]]] == SUP_PART_SKIN)
+        if (build->role[build->vertex_part[rig->skin_to_vertex[corner]]] == SUP_PRIMITIVE_SKIN)
             area[component[corner]] += build->triangle_area[t];
     }
     for (int32_t k = 0; k < rig->component_count; k++)
@@ -92,12 +92,12 @@ static sup_result report_unused(sup_rig_build *build, sup_error *error)
     for (size_t k = 0; k < 3 * (size_t)c->triangle_count; k++)
         used[c->triangles[k]] = true;
     sup_result result = SUP_OK;
-    for (int32_t p = 0; p < c->part_count && result == SUP_OK; p++) {
+    for (int32_t p = 0; p < c->primitive_count && result == SUP_OK; p++) {
         int32_t count = 0, first = -1;
-        for (int32_t v = c->parts[p].vertex_first; v < c->parts[p].vertex_first + c->parts[p].vertex_count; v++)
+        for (int32_t v = c->primitives[p].vertex_first; v < c->primitives[p].vertex_first + c->primitives[p].vertex_count; v++)
             if (!used[v] && count++ == 0) first = v;
         result = sup_rig_defect(build, SUP_DEFECT_UNUSED_VERTEX, SUP_SEVERITY_NOTE, p, count, first, error,
-                                "Vertices of part %s in no triangle: %d.", sup_rig_part_name(build, p), count);
+                                "Vertices of part %s in no triangle: %d.", sup_rig_primitive_name(build, p), count);
     }
     return result;
 }

@@ -59,9 +59,9 @@ static bool gather_bones(made_work *w)
     w->bone_joint = sup_arena_alloc(scratch, joints, sizeof *w->bone_joint);
     if (wanted == NULL || bone_above == NULL || parent == NULL || head == NULL || tail == NULL || w->bone_joint == NULL)
         return false;
-    for (int32_t p = 0; p < c->part_count; p++) {
+    for (int32_t p = 0; p < c->primitive_count; p++) {
         if (!build->part_made[p]) continue;
-        const sup_skin *skin = &c->skins[c->parts[p].skin];
+        const sup_skin *skin = &c->skins[c->primitives[p].skin];
         for (int32_t b = skin->bone_first; b < skin->bone_first + skin->bone_count; b++)
             wanted[build->node_joint[c->bones[b].node]] = true;
     }
@@ -167,12 +167,12 @@ static sup_result make_parts(sup_rig_build *build, sup_error *error)
     sup_result result = compute(&w, &how, &filled, error);
     if (result != SUP_OK) return result;
     take_rows(&w);
-    for (int32_t p = 0; p < build->character->part_count && result == SUP_OK; p++) {
-        const sup_part *part = &build->character->parts[p];
+    for (int32_t p = 0; p < build->character->primitive_count && result == SUP_OK; p++) {
+        const sup_primitive *part = &build->character->primitives[p];
         if (build->part_made[p] && build->part_bare[p] == part->vertex_count)
             result = sup_rig_defect(
                 build, SUP_DEFECT_NO_INFLUENCE, SUP_SEVERITY_NOTE, p, part->vertex_count, part->vertex_first, error,
-                "Part %s has no weights in the file; they are made by %s.", sup_rig_part_name(build, p), how);
+                "Part %s has no weights in the file; they are made by %s.", sup_rig_primitive_name(build, p), how);
     }
     if (result != SUP_OK || filled == 0) return result;
     return sup_rig_defect(build, SUP_DEFECT_NO_INFLUENCE, SUP_SEVERITY_REPAIRED, -1, filled, -1, error,
@@ -183,7 +183,7 @@ static sup_result make_parts(sup_rig_build *build, sup_error *error)
 static void take_nearest_bone(sup_rig_build *build, int32_t v)
 {
     const sup_character *c = build->character;
-    const sup_skin *skin = &c->skins[c->parts[build->vertex_part[v]].skin];
+    const sup_skin *skin = &c->skins[c->primitives[build->vertex_part[v]].skin];
     sup_vec3d p = sup_v3_load(build->positions + 3 * (size_t)v);
     double best = INFINITY;
     int32_t chosen = build->bone_joint[skin->bone_first];
@@ -206,16 +206,16 @@ sup_result sup_rig_made_weights(sup_rig_build *build, sup_error *error)
 {
     const sup_character *c = build->character;
     bool any = false;
-    for (int32_t p = 0; p < c->part_count; p++)
-        any = any || (build->part_made[p] && c->parts[p].vertex_count > 0);
+    for (int32_t p = 0; p < c->primitive_count; p++)
+        any = any || (build->part_made[p] && c->primitives[p].vertex_count > 0);
     sup_result result = any ? make_parts(build, error) : SUP_OK;
     for (int32_t v = 0; v < c->vertex_count && result == SUP_OK; v++)
         if (build->rows.source[v] == v && build->rows.count[v] == 0) take_nearest_bone(build, v);
-    for (int32_t p = 0; p < c->part_count && result == SUP_OK; p++)
+    for (int32_t p = 0; p < c->primitive_count && result == SUP_OK; p++)
         if (!build->part_made[p])
             result = sup_rig_defect(build, SUP_DEFECT_NO_INFLUENCE, SUP_SEVERITY_REPAIRED, p, build->part_bare[p],
                                     build->first_bare[p], error,
                                     "Vertices of part %s without weights, which take those of neighbours: %d.",
-                                    sup_rig_part_name(build, p), build->part_bare[p]);
+                                    sup_rig_primitive_name(build, p), build->part_bare[p]);
     return result;
 }

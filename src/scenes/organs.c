@@ -114,7 +114,7 @@ static bool fill_nodes(const organ_kitchen *k, sup_character *c, sup_arena *aren
 }
 
 /* One side of an organ, in the space of the joint that carries it; the right side is the left one mirrored. */
-static void put_side(const organ_kitchen *k, const organ_mesh *organ, int32_t side, sup_part *part, float *positions,
+static void put_side(const organ_kitchen *k, const organ_mesh *organ, int32_t side, sup_primitive *part, float *positions,
                      int32_t *triangles)
 {
     const sup_surface *s = &organ->surface;
@@ -133,11 +133,11 @@ static void put_side(const organ_kitchen *k, const organ_mesh *organ, int32_t si
 static bool fill_parts(const organ_kitchen *k, sup_character *c, sup_arena *arena)
 {
     for (int32_t i = 0; i < k->organ_count; i++) {
-        c->part_count += k->organs[i].side_count;
+        c->primitive_count += k->organs[i].side_count;
         c->vertex_count += k->organs[i].side_count * k->organs[i].surface.vertex_count;
         c->triangle_count += k->organs[i].side_count * k->organs[i].surface.triangle_count;
     }
-    sup_part *parts = sup_arena_alloc(arena, (size_t)c->part_count, sizeof *parts);
+    sup_primitive *parts = sup_arena_alloc(arena, (size_t)c->primitive_count, sizeof *parts);
     float *positions = sup_arena_alloc(arena, (size_t)c->vertex_count * 3, sizeof *positions);
     int32_t *triangles = sup_arena_alloc(arena, (size_t)c->triangle_count * 3, sizeof *triangles);
     if (parts == NULL || positions == NULL || triangles == NULL) return false;
@@ -145,7 +145,7 @@ static bool fill_parts(const organ_kitchen *k, sup_character *c, sup_arena *aren
     for (int32_t i = 0; i < k->organ_count; i++)
         for (int32_t side = 0; side < k->organs[i].side_count; side++, filled++) {
             const organ_mesh *organ = &k->organs[i];
-            parts[filled] = (sup_part){.name = sup_arena_string(arena, organ->name[side]),
+            parts[filled] = (sup_primitive){.name = sup_arena_string(arena, organ->name[side]),
                                        .node = organ->joint[side],
                                        .mesh = filled,
                                        .skin = -1,
@@ -159,7 +159,7 @@ static bool fill_parts(const organ_kitchen *k, sup_character *c, sup_arena *aren
             vertex += organ->surface.vertex_count;
             triangle += organ->surface.triangle_count;
         }
-    c->parts = parts;
+    c->primitives = parts;
     c->positions = positions;
     c->triangles = triangles;
     return true;

@@ -196,14 +196,14 @@ static bool fill_vertices(kitchen *k, sup_arena *arena)
     return done;
 }
 
-static void fill_parts(kitchen *k, sup_part *parts)
+static void fill_parts(kitchen *k, sup_primitive *parts)
 {
     int32_t vertex = 0, triangle = 0;
     for (int32_t i = 0; i < 1 + k->recipe->extra_count; i++) {
         const sup_surface *s = &k->surfaces[i];
         sup_vec3d origin = part_origin(k, i);
         bool rigid = i > 0 && k->recipe->extras[i - 1].rigid;
-        parts[i] = (sup_part){i == 0 ? k->recipe->name : k->recipe->extras[i - 1].name,
+        parts[i] = (sup_primitive){i == 0 ? k->recipe->name : k->recipe->extras[i - 1].name,
                               k->skeleton.count + i,
                               i,
                               0,
@@ -296,15 +296,15 @@ static sup_result cook(kitchen *k, double resolution, sup_error *error)
     sup_arena *arena = sup_character_arena(k->character);
     k->character->name = k->recipe->name;
     k->character->unit_metres = 1.0f;
-    sup_part *parts = sup_arena_alloc(arena, 1 + (size_t)k->recipe->extra_count, sizeof *parts);
+    sup_primitive *parts = sup_arena_alloc(arena, 1 + (size_t)k->recipe->extra_count, sizeof *parts);
     if (parts == NULL || !fill_vertices(k, arena) || !fill_nodes(k, arena) || !fill_clips(k, arena))
         return sup_fail_memory(error, "a character");
     fill_parts(k, parts);
     if (k->recipe->organ_count > 0 &&
         !sup_scene_layers(k->context, k->recipe, &k->skeleton, &k->surfaces[0], k->character, arena))
         return sup_fail_memory(error, "a character");
-    k->character->parts = parts;
-    k->character->part_count = 1 + k->recipe->extra_count;
+    k->character->primitives = parts;
+    k->character->primitive_count = 1 + k->recipe->extra_count;
     return sup_character_finish(k->character, k->recipe->name, error);
 }
 

@@ -22,10 +22,10 @@ static bool is_body(const sup_rig *rig, int32_t skin_triangle)
 {
     const sup_character *character = rig->character;
     int32_t triangle = rig->skin_triangle_source[skin_triangle];
-    for (int32_t p = 0; p < character->part_count; p++) {
-        const sup_part *part = &character->parts[p];
+    for (int32_t p = 0; p < character->primitive_count; p++) {
+        const sup_primitive *part = &character->primitives[p];
         if (triangle >= part->triangle_first && triangle - part->triangle_first < part->triangle_count)
-            return rig->part_role[p] == SUP_PART_SKIN;
+            return rig->primitive_role[p] == SUP_PRIMITIVE_SKIN;
     }
     return false;
 }

@@ -217,7 +217,7 @@ void sup_reference_bones(sup_reference *reference, const float *bones)
     r->has_feet = r->volume > 0.0 && bones != NULL;
     for (int32_t v = 0; r->has_feet && v < r->skin_count; v++)
         for (int32_t k = 0; k < 3; k++) {
-            const float *bone = bones + (int64_t)8 * r->tissue.feet[v].piece;
+            const float *bone = bones + (int64_t)8 * r->tissue.feet[v].segment;
             r->foot[3 * v + k] =
                 (double)bone[k] + r->tissue.feet[v].parameter * ((double)bone[4 + k] - (double)bone[k]);
         }

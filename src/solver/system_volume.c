@@ -43,7 +43,7 @@ static bool measure_chambers(sup_system_builder *b, const sup_chamber_share *sha
 static void write_feet(const sup_system_builder *b, int32_t *piece, float *along)
 {
     for (int32_t v = 0; v < b->tissue->skin_count; v++) {
-        piece[v] = b->tissue->feet[v].piece;
+        piece[v] = b->tissue->feet[v].segment;
         along[v] = (float)b->tissue->feet[v].parameter;
     }
 }
@@ -139,7 +139,7 @@ sup_result sup_system_build_volume(sup_system_builder *b, sup_error *error)
     if (!head || !piece || !along || !volume || (keeps && count == 0) || !add_seats(b, share, count))
         return sup_fail_memory(error, "the tissue's volumes");
     if (!keeps) return SUP_OK;
-    head[0] = b->def->skeleton->piece_count;
+    head[0] = b->def->skeleton->segment_count;
     head[1] = count;
     write_feet(b, piece, along);
     return measure_chambers(b, share, count, volume) ? SUP_OK : sup_fail_memory(error, "the tissue's volumes");

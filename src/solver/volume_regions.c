@@ -20,18 +20,18 @@ static void count_stretches(const sup_tissue *tissue, const sup_volumetric_skele
 {
     for (int32_t v = 0; v < tissue->skin_count; v++) {
         sup_foot foot = tissue->feet[v];
-        thickness[foot.piece] += sup_v3_distance(sup_tissue_point(tissue->skin, v), sup_foot_point(skeleton, foot));
-        stretches[foot.piece]++;
+        thickness[foot.segment] += sup_v3_distance(sup_tissue_point(tissue->skin, v), sup_foot_point(skeleton, foot));
+        stretches[foot.segment]++;
     }
-    for (int32_t p = 0; p < skeleton->piece_count; p++) {
-        double length = sup_piece_length(&skeleton->pieces[p]);
+    for (int32_t p = 0; p < skeleton->segment_count; p++) {
+        double length = sup_segment_length(&skeleton->segments[p]);
         double count = stretches[p] > 0 && thickness[p] > 0.0 ? length * stretches[p] / thickness[p] : 1.0;
         stretches[p] = count < 1.5 ? 1 : count > MOST_STRETCHES ? MOST_STRETCHES : (int32_t)(count + 0.5);
     }
 }
 
 /* The chamber at the end of a piece's i-th stretch; those at joints belong to all pieces that meet there. */
-static int32_t chamber_at(const sup_bone_piece *piece, int32_t first, int32_t stretches, int32_t i)
+static int32_t chamber_at(const sup_bone_segment *piece, int32_t first, int32_t stretches, int32_t i)
 {
     return i == 0 ? piece->node_from : i == stretches ? piece->node_to : first + i - 1;
 }
@@ -39,7 +39,7 @@ static int32_t chamber_at(const sup_bone_piece *piece, int32_t first, int32_t st
 int32_t sup_chambers_create(const sup_tissue *tissue, const sup_volumetric_skeleton *skeleton, sup_arena *arena,
                             sup_chamber_share **share)
 {
-    size_t pieces = (size_t)skeleton->piece_count;
+    size_t pieces = (size_t)skeleton->segment_count;
     double *thickness = sup_arena_alloc(arena, pieces, sizeof *thickness);
     int32_t *stretches = sup_arena_alloc(arena, pieces, sizeof *stretches);
     int32_t *first = sup_arena_alloc(arena, pieces, sizeof *first);
@@ -47,16 +47,16 @@ int32_t sup_chambers_create(const sup_tissue *tissue, const sup_volumetric_skele
     if (thickness == NULL || stretches == NULL || first == NULL || *share == NULL) return 0;
     count_stretches(tissue, skeleton, thickness, stretches);
     int32_t count = skeleton->node_count;
-    for (int32_t p = 0; p < skeleton->piece_count; p++) {
+    for (int32_t p = 0; p < skeleton->segment_count; p++) {
         first[p] = count;
         count += stretches[p] - 1;
     }
     for (int32_t v = 0; v < tissue->skin_count; v++) {
-        int32_t p = tissue->feet[v].piece;
+        int32_t p = tissue->feet[v].segment;
         double at = tissue->feet[v].parameter * stretches[p];
         int32_t i = at < 0.0 ? 0 : at >= stretches[p] ? stretches[p] - 1 : (int32_t)at;
         for (int32_t k = 0; k < 2; k++)
-            (*share)[v].chamber[k] = chamber_at(&skeleton->pieces[p], first[p], stretches[p], i + k);
+            (*share)[v].chamber[k] = chamber_at(&skeleton->segments[p], first[p], stretches[p], i + k);
         (*share)[v].weight[1] = at - i;
         (*share)[v].weight[0] = 1.0 - (at - i);
     }

@@ -20,8 +20,8 @@ typedef struct binder {
     const char *prefix;
     sup_arena scratch;
     int32_t *slide_ring;           /* [sphere_count] first of its three rings, -1 for a sphere without */
-    int32_t *slide_in, *slide_out; /* [sphere_count] the piece that ends and the one that begins there */
-    bool *piece_twists;            /* [piece_count] */
+    int32_t *slide_in, *slide_out; /* [sphere_count] the segment that ends and the one that begins there */
+    bool *segment_twists;            /* [segment_count] */
     int32_t *kind;                 /* [skin_count] KIND_* */
     bool failed;
 } binder;
@@ -37,16 +37,16 @@ static void *add(binder *b, const char *name, sup_array_type type, int64_t count
     return array;
 }
 
-static sup_vec3d direction_of(const sup_bone_piece *p)
+static sup_vec3d direction_of(const sup_bone_segment *p)
 {
-    return sup_v3_scale(sup_v3_sub(p->to, p->from), 1.0 / sup_piece_length(p));
+    return sup_v3_scale(sup_v3_sub(p->to, p->from), 1.0 / sup_segment_length(p));
 }
 
 /* The capsule's axis at an end, in the bind pose. */
-static sup_vec3d axis_end(const sup_volumetric_skeleton *s, const sup_bone_piece *p, int end)
+static sup_vec3d axis_end(const sup_volumetric_skeleton *s, const sup_bone_segment *p, int end)
 {
     sup_vec3d d = direction_of(p);
-    double inset = sup_piece_inset(s, p, end);
+    double inset = sup_segment_inset(s, p, end);
     return end == 0 ? sup_v3_madd(p->from, inset, d) : sup_v3_madd(p->to, -inset, d);
 }
 
@@ -59,15 +59,15 @@ static void find_sliding(binder *b)
         int32_t node = s->spheres[k].node, first = s->node_first[node];
         b->slide_ring[k] = -1;
         if (b->def.stick || s->node_first[node + 1] - first != 2) continue;
-        int32_t in = s->node_pieces[first], out = s->node_pieces[first + 1];
-        if (s->pieces[in].node_to != node) {
+        int32_t in = s->node_segments[first], out = s->node_segments[first + 1];
+        if (s->segments[in].node_to != node) {
             int32_t swap = in;
             in = out;
             out = swap;
         }
-        const sup_bone_piece *p = &s->pieces[in], *c = &s->pieces[out];
+        const sup_bone_segment *p = &s->segments[in], *c = &s->segments[out];
         if (p->node_to != node || c->node_from != node || p->is_virtual || c->is_virtual) continue;
-        if (b->piece_twists[in] || b->piece_twists[out]) continue;
+        if (b->segment_twists[in] || b->segment_twists[out]) continue;
         if (sup_v3_dot(direction_of(p), direction_of(c)) < slide_cosine) continue;
         b->slide_in[k] = in;
         b->slide_out[k] = out;
@@ -77,9 +77,9 @@ static void find_sliding(binder *b)
 }
 
 /* Distance of a bone's ring from the joint. It lies on the straight part of the capsule where that goes so far. */
-static double ring_distance(const sup_volumetric_skeleton *s, const sup_bone_piece *p, int end)
+static double ring_distance(const sup_volumetric_skeleton *s, const sup_bone_segment *p, int end)
 {
-    return fmax(ring_share * sup_piece_length(p), sup_piece_inset(s, p, end));
+    return fmax(ring_share * sup_segment_length(p), sup_segment_inset(s, p, end));
 }
 
 typedef struct ring {
@@ -92,7 +92,7 @@ typedef struct ring {
 static ring make_ring(const binder *b, int32_t sphere, int which)
 {
     const sup_volumetric_skeleton *s = b->skeleton;
-    const sup_bone_piece *in = &s->pieces[b->slide_in[sphere]], *out = &s->pieces[b->slide_out[sphere]];
+    const sup_bone_segment *in = &s->segments[b->slide_in[sphere]], *out = &s->segments[b->slide_out[sphere]];
     sup_vec3d di = direction_of(in), d0 = direction_of(out), centre = s->spheres[sphere].centre;
     sup_vec3d middle = sup_v3_unit_or(sup_v3_add(di, d0), di);
     sup_vec3d across = fabs(middle.x) < 0.6 ? sup_v3(1, 0, 0) : sup_v3(0, 1, 0);
@@ -101,7 +101,7 @@ static ring make_ring(const binder *b, int32_t sphere, int which)
     r.e = sup_quatd_rotate(sup_quatd_between(middle, r.axis), e);
     r.f = sup_v3_cross(r.axis, r.e);
     if (which == 1) return r;
-    const sup_bone_piece *p = which == 0 ? in : out;
+    const sup_bone_segment *p = which == 0 ? in : out;
     double along = ring_distance(s, p, which == 0 ? 1 : 0);
     r.centre = sup_v3_madd(centre, which == 0 ? -along : along, r.axis);
     r.radius = p->radius;
@@ -125,11 +125,11 @@ static int32_t slide_of(const binder *b, int32_t v, int *side, double *share)
         ring middle = make_ring(b, owner, 1);
         double at = sup_v3_dot(sup_v3_sub(q, middle.centre), middle.axis);
         *side = at < 0.0 ? 0 : 2;
-        const sup_bone_piece *p = &s->pieces[at < 0.0 ? b->slide_in[owner] : b->slide_out[owner]];
+        const sup_bone_segment *p = &s->segments[at < 0.0 ? b->slide_in[owner] : b->slide_out[owner]];
         *share = fmin(fabs(at) / ring_distance(s, p, at < 0.0 ? 1 : 0), 1.0);
         return owner;
     }
-    const sup_bone_piece *p = &s->pieces[owner];
+    const sup_bone_segment *p = &s->segments[owner];
     for (int end = 0; end < 2; end++) {
         int32_t sphere = end == 0 ? p->sphere_from : p->sphere_to;
         if (sphere < 0 || b->slide_ring[sphere] < 0) continue;
@@ -155,7 +155,7 @@ static void sort_bases(binder *b, int32_t counts[KIND_COUNT])
             b->kind[v] = KIND_FREE;
         else if (t->base_class[v] == SUP_BASE_JOINT)
             b->kind[v] = KIND_HELD;
-        else if (on_bone && b->piece_twists[t->base_owner[v]])
+        else if (on_bone && b->segment_twists[t->base_owner[v]])
             b->kind[v] = KIND_TWIST;
         else if (slide_of(b, v, &side, &share) >= 0)
             b->kind[v] = KIND_SLIDE;
@@ -168,15 +168,15 @@ static void put(float *out, sup_vec3d v)
     sup_v3_store(out, v);
 }
 
-/* Whether a sphere turns with a piece at its node: with the mean of all of them, or with its child bone alone. */
-static bool sphere_follows(const binder *b, const sup_joint_sphere *sphere, const sup_bone_piece *piece)
+/* Whether a sphere turns with a segment at its node: with the mean of all of them, or with its child bone alone. */
+static bool sphere_follows(const binder *b, const sup_joint_sphere *sphere, const sup_bone_segment *segment)
 {
     const sup_volumetric_skeleton *s = b->skeleton;
     bool begins = false;
-    if (piece->is_virtual && !sphere->is_virtual) return false;
-    if (!b->def.whole || piece->node_from == sphere->node) return true;
+    if (segment->is_virtual && !sphere->is_virtual) return false;
+    if (!b->def.whole || segment->node_from == sphere->node) return true;
     for (int32_t i = s->node_first[sphere->node]; i < s->node_first[sphere->node + 1]; i++) {
-        const sup_bone_piece *other = &s->pieces[s->node_pieces[i]];
+        const sup_bone_segment *other = &s->segments[s->node_segments[i]];
         begins = begins || (other->node_from == sphere->node && (!other->is_virtual || sphere->is_virtual));
     }
     return !begins;
@@ -185,9 +185,9 @@ static bool sphere_follows(const binder *b, const sup_joint_sphere *sphere, cons
 static void write_skeleton(binder *b)
 {
     const sup_volumetric_skeleton *s = b->skeleton;
-    int32_t *joint = add(b, "piece_joint", SUP_ARRAY_INT32, 3 * (int64_t)s->piece_count);
-    float *rest = add(b, "piece_rest", SUP_ARRAY_FLOAT, 8 * (int64_t)s->piece_count);
-    float *radius = add(b, "piece_radius", SUP_ARRAY_FLOAT, s->piece_count);
+    int32_t *joint = add(b, "segment_joint", SUP_ARRAY_INT32, 3 * (int64_t)s->segment_count);
+    float *rest = add(b, "segment_rest", SUP_ARRAY_FLOAT, 8 * (int64_t)s->segment_count);
+    float *radius = add(b, "segment_radius", SUP_ARRAY_FLOAT, s->segment_count);
     int32_t *sphere_joint = add(b, "sphere_joint", SUP_ARRAY_INT32, s->sphere_count);
     float *sphere_rest = add(b, "sphere_rest", SUP_ARRAY_FLOAT, 4 * (int64_t)s->sphere_count);
     int32_t *first = add(b, "sphere_first", SUP_ARRAY_INT32, (int64_t)s->sphere_count + 1);
@@ -195,20 +195,20 @@ static void write_skeleton(binder *b)
     for (int32_t k = 0; k < s->sphere_count; k++) {
         int32_t node = s->spheres[k].node;
         for (int32_t i = s->node_first[node]; i < s->node_first[node + 1]; i++)
-            count += sphere_follows(b, &s->spheres[k], &s->pieces[s->node_pieces[i]]);
+            count += sphere_follows(b, &s->spheres[k], &s->segments[s->node_segments[i]]);
     }
-    int32_t *pieces = add(b, "sphere_pieces", SUP_ARRAY_INT32, count);
+    int32_t *segments = add(b, "sphere_segments", SUP_ARRAY_INT32, count);
     if (b->failed) return;
-    for (int32_t p = 0; p < s->piece_count; p++) {
-        const sup_bone_piece *piece = &s->pieces[p];
-        joint[3 * p] = piece->joint;
-        joint[3 * p + 1] = piece->child;
-        joint[3 * p + 2] = b->piece_twists[p];
-        put(rest + 8 * (size_t)p, piece->from);
-        put(rest + 8 * (size_t)p + 4, piece->to);
-        rest[8 * (size_t)p + 3] = (float)sup_piece_inset(s, piece, 0);
-        rest[8 * (size_t)p + 7] = (float)sup_piece_inset(s, piece, 1);
-        radius[p] = (float)piece->radius;
+    for (int32_t p = 0; p < s->segment_count; p++) {
+        const sup_bone_segment *segment = &s->segments[p];
+        joint[3 * p] = segment->joint;
+        joint[3 * p + 1] = segment->child;
+        joint[3 * p + 2] = b->segment_twists[p];
+        put(rest + 8 * (size_t)p, segment->from);
+        put(rest + 8 * (size_t)p + 4, segment->to);
+        rest[8 * (size_t)p + 3] = (float)sup_segment_inset(s, segment, 0);
+        rest[8 * (size_t)p + 7] = (float)sup_segment_inset(s, segment, 1);
+        radius[p] = (float)segment->radius;
     }
     count = 0;
     for (int32_t k = 0; k < s->sphere_count; k++) {
@@ -217,9 +217,9 @@ static void write_skeleton(binder *b)
         put(sphere_rest + 4 * (size_t)k, sphere->centre);
         sphere_rest[4 * (size_t)k + 3] = (float)sphere->radius;
         for (int32_t i = s->node_first[sphere->node]; i < s->node_first[sphere->node + 1]; i++) {
-            const sup_bone_piece *piece = &s->pieces[s->node_pieces[i]];
-            if (sphere_follows(b, sphere, piece))
-                pieces[count++] = 2 * s->node_pieces[i] + (piece->node_from == sphere->node);
+            const sup_bone_segment *segment = &s->segments[s->node_segments[i]];
+            if (sphere_follows(b, sphere, segment))
+                segments[count++] = 2 * s->node_segments[i] + (segment->node_from == sphere->node);
         }
         first[k + 1] = count;
     }
@@ -236,7 +236,7 @@ static void write_rings(binder *b)
     if (b->failed) return;
     for (int32_t k = 0; k < s->sphere_count; k++) {
         if (b->slide_ring[k] < 0) continue;
-        int32_t frames[3] = {b->slide_in[k], s->piece_count + k, b->slide_out[k]};
+        int32_t frames[3] = {b->slide_in[k], s->segment_count + k, b->slide_out[k]};
         for (int which = 0; which < 3; which++) {
             int32_t index = b->slide_ring[k] + which;
             ring r = make_ring(b, k, which);
@@ -270,12 +270,12 @@ static void write_slide(const binder *b, int32_t v, int32_t anchor, int32_t *ind
         value[k] = (float)weights[k];
         sum = sup_v3_madd(sum, weights[k], points[k]);
     }
-    index[4] = on_sphere ? s->piece_count + owner : owner;
+    index[4] = on_sphere ? s->segment_count + owner : owner;
     index[5] = anchor;
     put(value + 4, sup_v3_sub(q, sum));
     sup_vec3d axis = on_sphere ? s->spheres[owner].centre : q;
     if (!on_sphere) {
-        sup_vec3d a = axis_end(s, &s->pieces[owner], 0), c = axis_end(s, &s->pieces[owner], 1);
+        sup_vec3d a = axis_end(s, &s->segments[owner], 0), c = axis_end(s, &s->segments[owner], 1);
         axis = sup_v3_lerp(a, c, sup_v3_segment_parameter(q, a, c));
     }
     value[7] = (float)sup_v3_distance(q, axis);
@@ -284,14 +284,14 @@ static void write_slide(const binder *b, int32_t v, int32_t anchor, int32_t *ind
 static int32_t frame_of(const binder *b, int32_t v)
 {
     int32_t owner = b->tissue->base_owner[v];
-    return b->tissue->base_class[v] == SUP_BASE_SPHERE ? b->skeleton->piece_count + owner : owner;
+    return b->tissue->base_class[v] == SUP_BASE_SPHERE ? b->skeleton->segment_count + owner : owner;
 }
 
 static void write_bases(binder *b, const int32_t counts[KIND_COUNT])
 {
     const sup_volumetric_skeleton *s = b->skeleton;
     const sup_tissue *t = b->tissue;
-    int32_t frames = s->piece_count + s->sphere_count, slides = 0, twists = 0, held = 0, anchor = 0;
+    int32_t frames = s->segment_count + s->sphere_count, slides = 0, twists = 0, held = 0, anchor = 0;
     int32_t *vertex = add(b, "anchor_vertex", SUP_ARRAY_INT32, (int64_t)t->skin_count - counts[KIND_FREE]);
     int32_t *rigid_first = add(b, "rigid_first", SUP_ARRAY_INT32, (int64_t)frames + 1);
     int32_t *rigid_out = add(b, "rigid_out", SUP_ARRAY_INT32, counts[KIND_RIGID]);
@@ -325,7 +325,7 @@ static void write_bases(binder *b, const int32_t counts[KIND_COUNT])
             held_index[2 * (size_t)held + 1] = anchor;
             put(held_rest + 3 * (size_t)held++, q);
         } else {
-            const sup_bone_piece *p = &s->pieces[t->base_owner[v]];
+            const sup_bone_segment *p = &s->segments[t->base_owner[v]];
             twist_index[2 * (size_t)twists] = t->base_owner[v];
             twist_index[2 * (size_t)twists + 1] = anchor;
             put(twist_rest + 4 * (size_t)twists, q);
@@ -344,18 +344,18 @@ sup_result sup_anchors_bind(const sup_context *context, const sup_volumetric_ske
     binder b = {.skeleton = skeleton, .tissue = tissue, .builder = builder, .prefix = prefix};
     if (def != NULL) b.def = *def;
     b.scratch = sup_arena_create(&c.allocator);
-    size_t spheres = (size_t)skeleton->sphere_count, pieces = (size_t)skeleton->piece_count;
+    size_t spheres = (size_t)skeleton->sphere_count, segments = (size_t)skeleton->segment_count;
     b.slide_ring = sup_arena_alloc(&b.scratch, spheres, sizeof *b.slide_ring);
     b.slide_in = sup_arena_alloc(&b.scratch, spheres, sizeof *b.slide_in);
     b.slide_out = sup_arena_alloc(&b.scratch, spheres, sizeof *b.slide_out);
-    b.piece_twists = sup_arena_alloc(&b.scratch, pieces, sizeof *b.piece_twists);
+    b.segment_twists = sup_arena_alloc(&b.scratch, segments, sizeof *b.segment_twists);
     b.kind = sup_arena_alloc(&b.scratch, (size_t)tissue->skin_count, sizeof *b.kind);
     b.failed =
-        b.slide_ring == NULL || b.slide_in == NULL || b.slide_out == NULL || b.piece_twists == NULL || b.kind == NULL;
+        b.slide_ring == NULL || b.slide_in == NULL || b.slide_out == NULL || b.segment_twists == NULL || b.kind == NULL;
     if (!b.failed) {
         int32_t counts[KIND_COUNT] = {0};
-        for (int32_t p = 0; p < skeleton->piece_count && b.def.twisting_joints != NULL; p++)
-            b.piece_twists[p] = skeleton->pieces[p].child >= 0 && b.def.twisting_joints[skeleton->pieces[p].joint];
+        for (int32_t p = 0; p < skeleton->segment_count && b.def.twisting_joints != NULL; p++)
+            b.segment_twists[p] = skeleton->segments[p].child >= 0 && b.def.twisting_joints[skeleton->segments[p].joint];
         find_sliding(&b);
         sort_bases(&b, counts);
         int32_t *joints = add(&b, "joint_count", SUP_ARRAY_INT32, 1);

@@ -17,18 +17,18 @@ typedef struct sup_anchors_def {
     const bool *twisting_joints; /* [joint_count] the bones that these carry take up the twist of the next joint */
 } sup_anchors_def;
 
-/* A view of the arrays. Frames are those of the pieces, then those of the spheres. */
+/* A view of the arrays. Frames are those of the segments, then those of the spheres. */
 typedef struct sup_anchors {
-    int32_t joint_count, piece_count, sphere_count, frame_count, anchor_count;
+    int32_t joint_count, segment_count, sphere_count, frame_count, anchor_count;
     int32_t slide_count, ring_count, twist_count, held_count;
     const int32_t *anchor_vertex; /* [anchor_count] skin vertex whose base it is, rising */
-    const int32_t *piece_joint;   /* [piece_count*3] joint, child or -1, whether it twists */
-    const float *piece_rest;      /* [piece_count*8] from, inset there; to, inset there */
-    const float *piece_radius;    /* [piece_count] not read by an evaluation: for pictures */
+    const int32_t *segment_joint;   /* [segment_count*3] joint, child or -1, whether it twists */
+    const float *segment_rest;      /* [segment_count*8] from, inset there; to, inset there */
+    const float *segment_radius;    /* [segment_count] not read by an evaluation: for pictures */
     const int32_t *sphere_joint;    /* [sphere_count] */
     const float *sphere_rest;       /* [sphere_count*4] centre, radius */
     const int32_t *sphere_first;    /* [sphere_count+1] */
-    const int32_t *sphere_pieces;   /* pieces at each sphere, 2 p + 1 for those that begin there */
+    const int32_t *sphere_segments;   /* segments at each sphere, 2 p + 1 for those that begin there */
     const int32_t *rigid_first;   /* [frame_count+1] */
     const int32_t *rigid_out;     /* [rigid] anchor */
     const float *rigid_rest;      /* [rigid*3] */
@@ -36,7 +36,7 @@ typedef struct sup_anchors {
     const float *slide_value;     /* [slide_count*8] their weights, offset from their sum, distance from the axis */
     const int32_t *ring_frame;    /* [ring_count] of SUP_RING_POINTS points each */
     const float *ring_rest;       /* [ring_count*SUP_RING_POINTS*3] */
-    const int32_t *twist_index;   /* [twist_count*2] piece, anchor */
+    const int32_t *twist_index;   /* [twist_count*2] segment, anchor */
     const float *twist_rest;      /* [twist_count*4] position, how much of the twist */
     const int32_t *held_index;    /* [held_count*2] joint, anchor */
     const float *held_rest;       /* [held_count*3] */
@@ -55,8 +55,8 @@ size_t sup_anchors_state_size(const sup_anchors *anchors);
  * finite for any matrices. `context` has its defaults. */
 void sup_anchors_evaluate(const sup_context *context, const sup_anchors *anchors, const sup_mat34 *joints, void *state,
                           float *out);
-/* After an evaluation: ends of the pieces in the pose, [piece_count*8] from x y z 0, to x y z 0. A foot in the pose is
+/* After an evaluation: ends of the segments in the pose, [segment_count*8] from x y z 0, to x y z 0. A foot in the pose is
  * between them. */
-const float *sup_anchors_piece_ends(const sup_anchors *anchors, const void *state);
+const float *sup_anchors_segment_ends(const sup_anchors *anchors, const void *state);
 
 #endif

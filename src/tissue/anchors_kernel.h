@@ -8,15 +8,15 @@ typedef struct frame {
     float m[12];
     float rotation[4]; /* quaternion x y z w */
     float scale;
-    float twist;   /* pieces: angle that it takes up along its length */
-    float axis[3]; /* pieces: unit, in the pose */
+    float twist;   /* segments: angle that it takes up along its length */
+    float axis[3]; /* segments: unit, in the pose */
     float pad[3];
 } frame;
 
 typedef struct state_view {
     frame *frames; /* [frame_count] */
-    float *ends;   /* [piece_count*8] joints in the pose */
-    float *caps;   /* [piece_count*8] ends of the capsules' axes in the pose; after the first 1 / length^2, or 0 */
+    float *ends;   /* [segment_count*8] joints in the pose */
+    float *caps;   /* [segment_count*8] ends of the capsules' axes in the pose; after the first 1 / length^2, or 0 */
     float *rings;  /* [ring_count*SUP_RING_POINTS*4]; on a CPU */
 } state_view;
 
@@ -171,10 +171,10 @@ SUP_ANCHOR float twist_angle(const float near[4], const float far[4], const floa
     return fabsf(along) + q[3] > 1e-6f ? 2.0f * atan2f(along, q[3]) : 0.0f;
 }
 
-SUP_ANCHOR void place_piece(const sup_anchors *a, const sup_mat34 *joints, int32_t p, state_view *s)
+SUP_ANCHOR void place_segment(const sup_anchors *a, const sup_mat34 *joints, int32_t p, state_view *s)
 {
-    const int32_t *joint = a->piece_joint + 3 * (size_t)p;
-    const float *rest = a->piece_rest + 8 * (size_t)p;
+    const int32_t *joint = a->segment_joint + 3 * (size_t)p;
+    const float *rest = a->segment_rest + 8 * (size_t)p;
     frame *f = &s->frames[p];
     float *from = s->ends + 8 * (size_t)p, *to = from + 4, *caps = s->caps + 8 * (size_t)p, r[9];
     bool as_it_is = split_matrix(joints[joint[0]].m, f->rotation, &f->scale);
@@ -237,21 +237,21 @@ SUP_ANCHOR void sum_quaternion(float sum[4], const float q[4])
 /* Section 3.2.2: a sphere turns by the mean of what ends there and what begins there. */
 SUP_ANCHOR void place_sphere(const sup_anchors *a, const sup_mat34 *joints, int32_t b, state_view *s)
 {
-    frame *f = &s->frames[a->piece_count + b];
+    frame *f = &s->frames[a->segment_count + b];
     float ends[2][4] = {{0}}, scale = 0.0f, r[9], centre[3];
     int32_t first = a->sphere_first[b], end = a->sphere_first[b + 1];
     for (int32_t i = first; i < end; i++) {
-        const frame *piece = &s->frames[a->sphere_pieces[i] / 2];
-        bool begins = a->sphere_pieces[i] % 2 != 0;
+        const frame *segment = &s->frames[a->sphere_segments[i] / 2];
+        bool begins = a->sphere_segments[i] % 2 != 0;
         float q[4];
-        memcpy(q, piece->rotation, sizeof q);
-        if (!begins && piece->twist != 0.0f) {
-            float half = 0.5f * piece->twist, h = sinf(half);
-            float turn[4] = {h * piece->axis[0], h * piece->axis[1], h * piece->axis[2], cosf(half)};
-            multiply_quaternions(turn, piece->rotation, q);
+        memcpy(q, segment->rotation, sizeof q);
+        if (!begins && segment->twist != 0.0f) {
+            float half = 0.5f * segment->twist, h = sinf(half);
+            float turn[4] = {h * segment->axis[0], h * segment->axis[1], h * segment->axis[2], cosf(half)};
+            multiply_quaternions(turn, segment->rotation, q);
         }
         sum_quaternion(ends[begins], q);
-        scale += piece->scale;
+        scale += segment->scale;
     }
     float sum[4] = {0};
     for (int k = 0; k < 2; k++) {
@@ -280,7 +280,7 @@ SUP_ANCHOR void project(const sup_anchors *a, const state_view *s, int32_t index
 {
     const frame *f = &s->frames[index];
     float on[3];
-    if (index >= a->piece_count) {
+    if (index >= a->segment_count) {
         memcpy(on, f->axis, sizeof on);
     } else {
         const float *cap = s->caps + 8 * (size_t)index;

@@ -52,7 +52,7 @@ static void find_all(opener *o, sup_anchors *a, int64_t *rigid, int64_t *parts)
 {
     const int32_t *joints = find(o, "joint_count", SUP_ARRAY_INT32, 1);
     a->joint_count = joints != NULL ? joints[0] : 0;
-    a->piece_count = (int32_t)count_of(o, "piece_joint", 3);
+    a->segment_count = (int32_t)count_of(o, "segment_joint", 3);
     a->sphere_count = (int32_t)count_of(o, "sphere_joint", 1);
     a->anchor_count = (int32_t)count_of(o, "anchor_vertex", 1);
     a->slide_count = (int32_t)count_of(o, "slide_index", 6);
@@ -60,17 +60,17 @@ static void find_all(opener *o, sup_anchors *a, int64_t *rigid, int64_t *parts)
     a->twist_count = (int32_t)count_of(o, "twist_index", 2);
     a->held_count = (int32_t)count_of(o, "held_index", 2);
     *rigid = count_of(o, "rigid_out", 1);
-    *parts = count_of(o, "sphere_pieces", 1);
+    *parts = count_of(o, "sphere_segments", 1);
     if (o->missing != NULL) return;
-    a->frame_count = a->piece_count + a->sphere_count;
+    a->frame_count = a->segment_count + a->sphere_count;
     a->anchor_vertex = find(o, "anchor_vertex", SUP_ARRAY_INT32, a->anchor_count);
-    a->piece_joint = find(o, "piece_joint", SUP_ARRAY_INT32, 3 * (int64_t)a->piece_count);
-    a->piece_rest = find(o, "piece_rest", SUP_ARRAY_FLOAT, 8 * (int64_t)a->piece_count);
-    a->piece_radius = find(o, "piece_radius", SUP_ARRAY_FLOAT, a->piece_count);
+    a->segment_joint = find(o, "segment_joint", SUP_ARRAY_INT32, 3 * (int64_t)a->segment_count);
+    a->segment_rest = find(o, "segment_rest", SUP_ARRAY_FLOAT, 8 * (int64_t)a->segment_count);
+    a->segment_radius = find(o, "segment_radius", SUP_ARRAY_FLOAT, a->segment_count);
     a->sphere_joint = find(o, "sphere_joint", SUP_ARRAY_INT32, a->sphere_count);
     a->sphere_rest = find(o, "sphere_rest", SUP_ARRAY_FLOAT, 4 * (int64_t)a->sphere_count);
     a->sphere_first = find(o, "sphere_first", SUP_ARRAY_INT32, (int64_t)a->sphere_count + 1);
-    a->sphere_pieces = find(o, "sphere_pieces", SUP_ARRAY_INT32, *parts);
+    a->sphere_segments = find(o, "sphere_segments", SUP_ARRAY_INT32, *parts);
     a->rigid_first = find(o, "rigid_first", SUP_ARRAY_INT32, (int64_t)a->frame_count + 1);
     a->rigid_out = find(o, "rigid_out", SUP_ARRAY_INT32, *rigid);
     a->rigid_rest = find(o, "rigid_rest", SUP_ARRAY_FLOAT, 3 * *rigid);
@@ -88,15 +88,15 @@ static bool indices_fit(const sup_anchors *a, int64_t rigid, int64_t parts)
 {
     int32_t points = a->ring_count * SUP_RING_POINTS;
     bool fit =
-        in_range(a->piece_joint, a->piece_count, 3, 0, a->joint_count) &&
-        in_range(a->piece_joint + 1, a->piece_count, 3, -1, a->joint_count) &&
+        in_range(a->segment_joint, a->segment_count, 3, 0, a->joint_count) &&
+        in_range(a->segment_joint + 1, a->segment_count, 3, -1, a->joint_count) &&
         in_range(a->sphere_joint, a->sphere_count, 1, 0, a->joint_count) &&
-        is_rising(a->sphere_first, a->sphere_count, parts) && in_range(a->sphere_pieces, parts, 1, 0, 2 * a->piece_count) &&
+        is_rising(a->sphere_first, a->sphere_count, parts) && in_range(a->sphere_segments, parts, 1, 0, 2 * a->segment_count) &&
         is_rising(a->rigid_first, a->frame_count, rigid) && in_range(a->rigid_out, rigid, 1, 0, a->anchor_count) &&
         in_range(a->ring_frame, a->ring_count, 1, 0, a->frame_count) &&
         in_range(a->slide_index + 4, a->slide_count, 6, 0, a->frame_count) &&
         in_range(a->slide_index + 5, a->slide_count, 6, 0, a->anchor_count) &&
-        in_range(a->twist_index, a->twist_count, 2, 0, a->piece_count) &&
+        in_range(a->twist_index, a->twist_count, 2, 0, a->segment_count) &&
         in_range(a->twist_index + 1, a->twist_count, 2, 0, a->anchor_count) &&
         in_range(a->held_index, a->held_count, 2, 0, a->joint_count) &&
         in_range(a->held_index + 1, a->held_count, 2, 0, a->anchor_count) &&
@@ -114,12 +114,12 @@ sup_result sup_anchors_open(const sup_model *model, const char *prefix, sup_anch
     opener o = {model, prefix, NULL};
     int64_t rigid = 0, parts = 0;
     find_all(&o, &a, &rigid, &parts);
-    if (o.missing != NULL || a.piece_count > INT32_MAX / 64 || a.sphere_count > INT32_MAX / 64 ||
+    if (o.missing != NULL || a.segment_count > INT32_MAX / 64 || a.sphere_count > INT32_MAX / 64 ||
         a.ring_count > INT32_MAX / 64)
         return sup_fail(error, SUP_ERROR_FORMAT, "anchors.model", o.missing,
                         "The model is damaged: an array of its anchors is missing or of another size. Bind again.");
-    bool good = indices_fit(&a, rigid, parts) && all_finite(a.piece_rest, 8 * (int64_t)a.piece_count) &&
-                all_finite(a.piece_radius, a.piece_count) && all_finite(a.sphere_rest, 4 * (int64_t)a.sphere_count) &&
+    bool good = indices_fit(&a, rigid, parts) && all_finite(a.segment_rest, 8 * (int64_t)a.segment_count) &&
+                all_finite(a.segment_radius, a.segment_count) && all_finite(a.sphere_rest, 4 * (int64_t)a.sphere_count) &&
                 all_finite(a.rigid_rest, 3 * rigid) && all_finite(a.slide_value, 8 * (int64_t)a.slide_count) &&
                 all_finite(a.ring_rest, 3 * SUP_RING_POINTS * (int64_t)a.ring_count) &&
                 all_finite(a.held_rest, 3 * (int64_t)a.held_count) &&

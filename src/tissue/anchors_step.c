@@ -30,20 +30,20 @@ static state_view view_state(const sup_anchors *a, void *state)
     s.frames = (frame *)(void *)at;
     at += rounded((size_t)a->frame_count * sizeof(frame));
     s.ends = (float *)(void *)at;
-    at += rounded((size_t)a->piece_count * 8 * sizeof(float));
+    at += rounded((size_t)a->segment_count * 8 * sizeof(float));
     s.caps = (float *)(void *)at;
-    at += rounded((size_t)a->piece_count * 8 * sizeof(float));
+    at += rounded((size_t)a->segment_count * 8 * sizeof(float));
     s.rings = (float *)(void *)at;
     return s;
 }
 
 size_t sup_anchors_state_size(const sup_anchors *a)
 {
-    return rounded((size_t)a->frame_count * sizeof(frame)) + 2 * rounded((size_t)a->piece_count * 8 * sizeof(float)) +
+    return rounded((size_t)a->frame_count * sizeof(frame)) + 2 * rounded((size_t)a->segment_count * 8 * sizeof(float)) +
            rounded((size_t)a->ring_count * SUP_RING_POINTS * 4 * sizeof(float));
 }
 
-const float *sup_anchors_piece_ends(const sup_anchors *a, const void *state)
+const float *sup_anchors_segment_ends(const sup_anchors *a, const void *state)
 {
     return (const float *)(const void *)((const unsigned char *)state +
                                          rounded((size_t)a->frame_count * sizeof(frame)));
@@ -76,7 +76,7 @@ static sup_four project(const sup_anchors *a, const state_view *s, int32_t index
 {
     const frame *f = &s->frames[index];
     sup_four on;
-    if (index >= a->piece_count) {
+    if (index >= a->segment_count) {
         on = (sup_four){f->axis[0], f->axis[1], f->axis[2], 0.0f};
     } else {
         const float *cap = s->caps + 8 * (size_t)index;
@@ -129,8 +129,8 @@ void sup_anchors_evaluate(const sup_context *context, const sup_anchors *anchors
                           float *out)
 {
     state_view s = view_state(anchors, state);
-    for (int32_t p = 0; p < anchors->piece_count; p++)
-        place_piece(anchors, joints, p, &s);
+    for (int32_t p = 0; p < anchors->segment_count; p++)
+        place_segment(anchors, joints, p, &s);
     for (int32_t b = 0; b < anchors->sphere_count; b++)
         place_sphere(anchors, joints, b, &s);
     for (int32_t i = 0; i < anchors->ring_count * SUP_RING_POINTS; i++)

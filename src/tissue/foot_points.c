@@ -7,7 +7,7 @@
  * space makes them equal. Here the way along the bones is used itself, the limit of stretching out:
  *   minimise  sum_ij w_ij d(s_i, s_j)^2 + sum_i mu_i d(s_i, s_i0)^2,   d = distance along the bones,  w_ij = 1 / |x_i x_j|
  * Along any way through a tree d^2 is convex, so there is one minimum and going down in one foot after the other ends
- * there: a foot goes to the weighted mean of its neighbours as seen along its piece, and at a node into the branch that
+ * there: a foot goes to the weighted mean of its neighbours as seen along its segment, and at a node into the branch that
  * pulls harder than all the others together, of which there is at most one. No projection, all branchings.
  * Deviations: eq. 3.1 has no second term and smooths for ever: how far depends on the number of iterations and on the
  * density of the mesh. mu = sum_j w_ij (h / l)^2, h the mean edge at the vertex and l the smoothing length, makes it
@@ -28,14 +28,14 @@ typedef struct nearest_work {
     sup_foot *feet;
 } nearest_work;
 
-static void consider(const sup_volumetric_skeleton *s, sup_vec3d x, int32_t piece, sup_foot *foot, double *best)
+static void consider(const sup_volumetric_skeleton *s, sup_vec3d x, int32_t segment, sup_foot *foot, double *best)
 {
-    const sup_bone_piece *p = &s->pieces[piece];
+    const sup_bone_segment *p = &s->segments[segment];
     double t = sup_v3_segment_parameter(x, p->from, p->to);
     double distance = sup_v3_distance(x, sup_v3_lerp(p->from, p->to, t));
-    if (distance < *best || (distance == *best && piece < foot->piece)) {
+    if (distance < *best || (distance == *best && segment < foot->segment)) {
         *best = distance;
-        *foot = (sup_foot){piece, t};
+        *foot = (sup_foot){segment, t};
     }
 }
 
@@ -43,10 +43,10 @@ static void consider(const sup_volumetric_skeleton *s, sup_vec3d x, int32_t piec
 static void consider_around(const sup_volumetric_skeleton *s, sup_vec3d x, int32_t node, sup_foot *foot, double *best)
 {
     for (int32_t k = s->node_first[node]; k < s->node_first[node + 1]; k++) {
-        const sup_bone_piece *p = &s->pieces[s->node_pieces[k]];
+        const sup_bone_segment *p = &s->segments[s->node_segments[k]];
         int32_t other = p->node_from == node ? p->node_to : p->node_from;
         for (int32_t i = s->node_first[other]; i < s->node_first[other + 1]; i++)
-            consider(s, x, s->node_pieces[i], foot, best);
+            consider(s, x, s->node_segments[i], foot, best);
     }
 }
 
@@ -73,7 +73,7 @@ static sup_foot nearest_in_sight(const nearest_work *w, sup_vec3d x)
 {
     sup_foot seen = {-1, 0.0}, any = {-1, 0.0};
     double best_seen = INFINITY, best = INFINITY;
-    for (int32_t p = 0; p < w->skeleton->piece_count; p++) {
+    for (int32_t p = 0; p < w->skeleton->segment_count; p++) {
         sup_foot foot = {-1, 0.0};
         double distance = INFINITY;
         consider(w->skeleton, x, p, &foot, &distance);
@@ -82,7 +82,7 @@ static sup_foot nearest_in_sight(const nearest_work *w, sup_vec3d x)
         best_seen = distance;
         seen = foot;
     }
-    return seen.piece >= 0 ? seen : any;
+    return seen.segment >= 0 ? seen : any;
 }
 
 static void find_nearest(void *work, int32_t begin, int32_t end, int32_t worker)
@@ -95,7 +95,7 @@ static void find_nearest(void *work, int32_t begin, int32_t end, int32_t worker)
         sup_foot foot = {-1, 0.0};
         double best = INFINITY;
         if (joint >= 0) consider_around(w->skeleton, x, w->skeleton->joint_node[joint], &foot, &best);
-        w->feet[v] = foot.piece >= 0 ? foot : nearest_in_sight(w, x);
+        w->feet[v] = foot.segment >= 0 ? foot : nearest_in_sight(w, x);
     }
 }
 
@@ -109,9 +109,9 @@ void sup_feet_nearest(const sup_context *context, const sup_tissue_skin *skin, c
 
 /* --- Smoothing --- */
 
-/* A foot as the walk goes: height = distance from the upper node of the piece. */
+/* A foot as the walk goes: height = distance from the upper node of the segment. */
 typedef struct place {
-    int32_t piece;
+    int32_t segment;
     double height;
 } place;
 
@@ -125,41 +125,41 @@ typedef struct smoother {
     bool *pinned;
 } smoother;
 
-/* Where `other` is, seen along `piece`: height on it, negative above its upper end, more than its length below. */
-static double height_seen(const sup_skeleton_tree *t, int32_t piece, place other)
+/* Where `other` is, seen along `segment`: height on it, negative above its upper end, more than its length below. */
+static double height_seen(const sup_skeleton_tree *t, int32_t segment, place other)
 {
-    if (other.piece == piece) return other.height;
-    int32_t upper = t->upper[piece], lower = t->lower[piece], at = t->lower[other.piece], over = t->upper[other.piece];
+    if (other.segment == segment) return other.height;
+    int32_t upper = t->upper[segment], lower = t->lower[segment], at = t->lower[other.segment], over = t->upper[other.segment];
     double depth = t->depth[over] + other.height;
     if (t->enter[at] > t->enter[lower] && t->enter[at] < t->leave[lower]) return depth - t->depth[upper];
     if (t->enter[upper] >= t->enter[at] && t->enter[upper] < t->leave[at]) return depth - t->depth[upper];
     return -(sup_skeleton_node_distance(t, upper, over) + other.height);
 }
 
-/* The mean of all that pull at vertex v, seen along a piece. */
-static double mean_seen(const smoother *s, int32_t v, int32_t piece)
+/* The mean of all that pull at vertex v, seen along a segment. */
+static double mean_seen(const smoother *s, int32_t v, int32_t segment)
 {
-    double sum = s->screening[v], mean = sum * height_seen(&s->tree, piece, s->begin[v]);
-    int32_t own = s->tree.tree[s->tree.upper[piece]];
+    double sum = s->screening[v], mean = sum * height_seen(&s->tree, segment, s->begin[v]);
+    int32_t own = s->tree.tree[s->tree.upper[segment]];
     for (int32_t k = s->first[v]; k < s->first[v + 1]; k++) {
         place other = s->places[s->neighbours[k]];
-        if (other.piece != piece && s->tree.tree[s->tree.upper[other.piece]] != own) continue;
-        mean += s->weight[k] * height_seen(&s->tree, piece, other);
+        if (other.segment != segment && s->tree.tree[s->tree.upper[other.segment]] != own) continue;
+        mean += s->weight[k] * height_seen(&s->tree, segment, other);
         sum += s->weight[k];
     }
     return sum > 0.0 ? mean / sum : s->places[v].height;
 }
 
 /* From a node into the branch that pulls hardest, if it pulls harder than the rest together. */
-static bool enter_branch(const smoother *s, int32_t v, int32_t node, int32_t *piece, double *mean)
+static bool enter_branch(const smoother *s, int32_t v, int32_t node, int32_t *segment, double *mean)
 {
     const sup_volumetric_skeleton *skeleton = s->skeleton;
     for (int32_t k = skeleton->node_first[node]; k < skeleton->node_first[node + 1]; k++) {
-        int32_t next = skeleton->node_pieces[k];
-        if (next == *piece) continue;
+        int32_t next = skeleton->node_segments[k];
+        if (next == *segment) continue;
         double m = mean_seen(s, v, next);
         if (s->tree.upper[next] == node ? m > 0.0 : m < s->tree.length[next]) {
-            *piece = next;
+            *segment = next;
             *mean = m;
             return true;
         }
@@ -167,37 +167,37 @@ static bool enter_branch(const smoother *s, int32_t v, int32_t node, int32_t *pi
     return false;
 }
 
-/* One foot to its place; returns how far it went along its piece, or a whole piece for a foot that changed over. */
+/* One foot to its place; returns how far it went along its segment, or a whole segment for a foot that changed over. */
 static double relax(smoother *s, int32_t v)
 {
-    int32_t piece = s->places[v].piece;
-    double mean = mean_seen(s, v, piece), old = s->places[v].height;
+    int32_t segment = s->places[v].segment;
+    double mean = mean_seen(s, v, segment), old = s->places[v].height;
     double far = old + relaxation * (mean - old);
-    if (mean >= 0.0 && mean <= s->tree.length[piece]) {
-        s->places[v].height = fmin(fmax(far, 0.0), s->tree.length[piece]);
+    if (mean >= 0.0 && mean <= s->tree.length[segment]) {
+        s->places[v].height = fmin(fmax(far, 0.0), s->tree.length[segment]);
         return fabs(s->places[v].height - old);
     }
     double gone = 0.0;
-    for (int hop = 0; hop < MAX_HOPS && (mean < 0.0 || mean > s->tree.length[piece]); hop++) {
-        int32_t node = mean < 0.0 ? s->tree.upper[piece] : s->tree.lower[piece];
-        double end = mean < 0.0 ? 0.0 : s->tree.length[piece];
-        if (piece == s->places[v].piece) gone = fabs(end - old);
-        if (!enter_branch(s, v, node, &piece, &mean)) {
+    for (int hop = 0; hop < MAX_HOPS && (mean < 0.0 || mean > s->tree.length[segment]); hop++) {
+        int32_t node = mean < 0.0 ? s->tree.upper[segment] : s->tree.lower[segment];
+        double end = mean < 0.0 ? 0.0 : s->tree.length[segment];
+        if (segment == s->places[v].segment) gone = fabs(end - old);
+        if (!enter_branch(s, v, node, &segment, &mean)) {
             mean = end;
             break;
         }
         gone +=
-            node == s->tree.upper[piece] ? fmin(mean, s->tree.length[piece]) : s->tree.length[piece] - fmax(mean, 0.0);
+            node == s->tree.upper[segment] ? fmin(mean, s->tree.length[segment]) : s->tree.length[segment] - fmax(mean, 0.0);
     }
-    s->places[v] = (place){piece, fmin(fmax(mean, 0.0), s->tree.length[piece])};
+    s->places[v] = (place){segment, fmin(fmax(mean, 0.0), s->tree.length[segment])};
     return gone;
 }
 
 /* Feet at free ends are where they belong: fingertips, toes, the top of the head. */
 static bool at_free_end(const sup_volumetric_skeleton *s, sup_foot foot)
 {
-    const sup_bone_piece *p = &s->pieces[foot.piece];
-    double length = sup_piece_length(p);
+    const sup_bone_segment *p = &s->segments[foot.segment];
+    double length = sup_segment_length(p);
     return (p->sphere_from < 0 && foot.parameter * length <= p->radius) ||
            (p->sphere_to < 0 && (1.0 - foot.parameter) * length <= p->radius);
 }
@@ -217,9 +217,9 @@ static void weigh(smoother *s, const sup_tissue_skin *skin, const sup_foot *feet
         double edge = sum > 0.0 ? count / sum : 0.0;
         s->screening[v] = reach > 1e-6 * edge ? sum * (edge / reach) * (edge / reach) : 0.0;
         s->pinned[v] = sum == 0.0 || !(reach > 1e-6 * edge) || at_free_end(s->skeleton, feet[v]);
-        bool down = s->skeleton->pieces[feet[v].piece].node_from == s->tree.upper[feet[v].piece];
-        double length = s->tree.length[feet[v].piece];
-        s->begin[v] = (place){feet[v].piece, (down ? feet[v].parameter : 1.0 - feet[v].parameter) * length};
+        bool down = s->skeleton->segments[feet[v].segment].node_from == s->tree.upper[feet[v].segment];
+        double length = s->tree.length[feet[v].segment];
+        s->begin[v] = (place){feet[v].segment, (down ? feet[v].parameter : 1.0 - feet[v].parameter) * length};
     }
     memcpy(s->places, s->begin, (size_t)skin->vertex_count * sizeof *s->places);
 }
@@ -252,9 +252,9 @@ static void sweep_all(smoother *s, int32_t vertices, double size, sup_feet_repor
 
 static double skeleton_size(const sup_volumetric_skeleton *s)
 {
-    sup_vec3d low = s->pieces[0].from, high = low;
-    for (int32_t p = 0; p < s->piece_count; p++) {
-        sup_vec3d ends[2] = {s->pieces[p].from, s->pieces[p].to};
+    sup_vec3d low = s->segments[0].from, high = low;
+    for (int32_t p = 0; p < s->segment_count; p++) {
+        sup_vec3d ends[2] = {s->segments[p].from, s->segments[p].to};
         for (int k = 0; k < 2; k++) {
             low = sup_v3(fmin(low.x, ends[k].x), fmin(low.y, ends[k].y), fmin(low.z, ends[k].z));
             high = sup_v3(fmax(high.x, ends[k].x), fmax(high.y, ends[k].y), fmax(high.z, ends[k].z));
@@ -284,9 +284,9 @@ sup_result sup_feet_smooth(const sup_context *context, const sup_tissue_skin *sk
         for (int32_t v = 0; v < skin->vertex_count; v++) {
             report->pinned += s.pinned[v];
             if (s.pinned[v]) continue; /* bit for bit where it was */
-            int32_t piece = s.places[v].piece;
-            double t = s.places[v].height / s.tree.length[piece];
-            feet[v] = (sup_foot){piece, skeleton->pieces[piece].node_from == s.tree.upper[piece] ? t : 1.0 - t};
+            int32_t segment = s.places[v].segment;
+            double t = s.places[v].height / s.tree.length[segment];
+            feet[v] = (sup_foot){segment, skeleton->segments[segment].node_from == s.tree.upper[segment] ? t : 1.0 - t};
         }
     }
     sup_skeleton_tree_destroy(&s.tree);

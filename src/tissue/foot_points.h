@@ -25,12 +25,12 @@ sup_result sup_feet_smooth(const sup_context *context, const sup_tissue_skin *sk
 /* The skeleton as a rooted forest: distances along it in constant time. */
 typedef struct sup_skeleton_tree {
     const sup_volumetric_skeleton *skeleton;
-    int32_t *upper, *lower; /* [piece_count] nodes of each piece, the upper one nearer to the root */
-    double *length;         /* [piece_count] */
+    int32_t *upper, *lower; /* [segment_count] nodes of each segment, the upper one nearer to the root */
+    double *length;         /* [segment_count] */
     double *depth;          /* [node_count] distance from the root */
     int32_t *tree;          /* [node_count] which of the trees, its root */
     int32_t *enter, *leave; /* [node_count] the nodes below n are those with enter in [enter[n], leave[n]) */
-    int32_t *level;         /* [node_count] pieces from the root */
+    int32_t *level;         /* [node_count] segments from the root */
     int32_t **table; /* sparse table over the nodes by `enter`: the highest of 2^k of them, named by its parent */
     int32_t table_rows;
     sup_arena arena;

@@ -3,13 +3,13 @@
  * Based on: [komaritzan2022] section 3.2.1 "Skin Shrinking" and appendix A (eq. A.1 to A.4).
  * Deviations:
  *  - appendix A always takes the root (-b - sqrt d)/a. Where the line runs along a steep cone a is 0 or negative, and
- *    where it starts inside the infinite cone but beside the piece of it that counts, the first root is behind it: here
+ *    where it starts inside the infinite cone but beside the segment of it that counts, the first root is behind it: here
  *    both roots are looked at, and the first one that lies on the primitive counts;
- *  - only primitives around the foot count, its own piece and those that meet it: another limb must not catch the line;
+ *  - only primitives around the foot count, its own segment and those that meet it: another limb must not catch the line;
  *  - the tissue keeps a least thickness, so a skin vertex inside a bone gets a base further in, and a greatest one.
  *
- * No line misses. Let U be the union of the own piece's capsule, its two cones and its spheres. The foot lies in U: the
- * axis of the capsule and the two gaps that the cones bridge cover the whole piece, and there all radii are positive.
+ * No line misses. Let U be the union of the own segment's capsule, its two cones and its spheres. The foot lies in U: the
+ * axis of the capsule and the two gaps that the cones bridge cover the whole segment, and there all radii are positive.
  * A line from outside U into U crosses the boundary of U. The flat ends of a cone are not looked at, but they are not
  * part of the boundary: with 0.8 of the radius they lie within the cap of the capsule and within the sphere. */
 #include "tissue/shrink.h"
@@ -64,26 +64,26 @@ typedef struct search {
     bool inside; /* the skin vertex is in a primitive */
 } search;
 
-static void offer(search *s, double t, sup_base_class base_class, int32_t owner, int32_t piece)
+static void offer(search *s, double t, sup_base_class base_class, int32_t owner, int32_t segment)
 {
     bool same = t == s->best.t && s->best.base_class == base_class && owner < s->best.owner;
-    if (t < s->best.t || same) s->best = (sup_base_hit){t, base_class, owner, piece, false};
+    if (t < s->best.t || same) s->best = (sup_base_hit){t, base_class, owner, segment, false};
 }
 
-static void offer_sphere(search *s, int32_t sphere, int32_t piece)
+static void offer_sphere(search *s, int32_t sphere, int32_t segment)
 {
     const sup_joint_sphere *k = &s->skeleton->spheres[sphere];
     double t = sup_shrink_sphere(s->skin, s->direction, k->centre, k->radius);
-    offer(s, t, k->is_virtual ? SUP_BASE_FREE : SUP_BASE_SPHERE, k->is_virtual ? piece : sphere, piece);
+    offer(s, t, k->is_virtual ? SUP_BASE_FREE : SUP_BASE_SPHERE, k->is_virtual ? segment : sphere, segment);
     s->inside = s->inside || sup_v3_distance(s->skin, k->centre) < k->radius;
 }
 
-static void offer_piece(search *s, int32_t index)
+static void offer_segment(search *s, int32_t index)
 {
-    const sup_bone_piece *p = &s->skeleton->pieces[index];
-    sup_vec3d along = sup_v3_scale(sup_v3_sub(p->to, p->from), 1.0 / sup_piece_length(p));
-    sup_vec3d a = sup_v3_madd(p->from, sup_piece_inset(s->skeleton, p, 0), along);
-    sup_vec3d b = sup_v3_madd(p->to, -sup_piece_inset(s->skeleton, p, 1), along);
+    const sup_bone_segment *p = &s->skeleton->segments[index];
+    sup_vec3d along = sup_v3_scale(sup_v3_sub(p->to, p->from), 1.0 / sup_segment_length(p));
+    sup_vec3d a = sup_v3_madd(p->from, sup_segment_inset(s->skeleton, p, 0), along);
+    sup_vec3d b = sup_v3_madd(p->to, -sup_segment_inset(s->skeleton, p, 1), along);
     sup_base_class on_bone = p->is_virtual ? SUP_BASE_FREE : SUP_BASE_BONE;
     offer(s, sup_shrink_sphere(s->skin, s->direction, a, p->radius), on_bone, index, index);
     offer(s, sup_shrink_sphere(s->skin, s->direction, b, p->radius), on_bone, index, index);
@@ -107,9 +107,9 @@ static void offer_piece(search *s, int32_t index)
 /* A skin vertex within the skeleton: what holds its foot holds its base. */
 static sup_base_hit held_by_foot(const search *s, sup_foot foot)
 {
-    const sup_bone_piece *p = &s->skeleton->pieces[foot.piece];
-    double along = foot.parameter * sup_piece_length(p), back = sup_piece_length(p) - along;
-    sup_base_hit hit = {0.0, p->is_virtual ? SUP_BASE_FREE : SUP_BASE_BONE, foot.piece, foot.piece, true};
+    const sup_bone_segment *p = &s->skeleton->segments[foot.segment];
+    double along = foot.parameter * sup_segment_length(p), back = sup_segment_length(p) - along;
+    sup_base_hit hit = {0.0, p->is_virtual ? SUP_BASE_FREE : SUP_BASE_BONE, foot.segment, foot.segment, true};
     for (int end = 0; end < 2; end++) {
         int32_t sphere = end == 0 ? p->sphere_from : p->sphere_to;
         double from_end = end == 0 ? along : back;
@@ -122,14 +122,14 @@ static sup_base_hit held_by_foot(const search *s, sup_foot foot)
 
 sup_base_hit sup_shrink(const sup_volumetric_skeleton *skeleton, sup_vec3d skin, sup_foot foot, double thinnest)
 {
-    const sup_bone_piece *own = &skeleton->pieces[foot.piece];
+    const sup_bone_segment *own = &skeleton->segments[foot.segment];
     search s = {.skeleton = skeleton, .skin = skin, .direction = sup_v3_sub(sup_foot_point(skeleton, foot), skin)};
-    s.best = (sup_base_hit){INFINITY, SUP_BASE_FREE, foot.piece, foot.piece, false};
+    s.best = (sup_base_hit){INFINITY, SUP_BASE_FREE, foot.segment, foot.segment, false};
     int32_t ends[2] = {own->node_from, own->node_to};
     for (int end = 0; end < 2; end++)
         for (int32_t k = skeleton->node_first[ends[end]]; k < skeleton->node_first[ends[end] + 1]; k++) {
-            int32_t piece = skeleton->node_pieces[k];
-            if (end == 0 || piece != foot.piece) offer_piece(&s, piece); /* the own piece is at both ends */
+            int32_t segment = skeleton->node_segments[k];
+            if (end == 0 || segment != foot.segment) offer_segment(&s, segment); /* the own segment is at both ends */
         }
     if (s.inside || !(s.best.t <= 1.0)) s.best = held_by_foot(&s, foot);
     double t = fmin(fmax(s.best.t, thinnest), thickest);
@@ -140,5 +140,5 @@ sup_base_hit sup_shrink(const sup_volumetric_skeleton *skeleton, sup_vec3d skin,
 
 void sup_shrink_freely(sup_foot foot, sup_base_hit *hit)
 {
-    *hit = (sup_base_hit){thickest, SUP_BASE_FREE, foot.piece, foot.piece, true};
+    *hit = (sup_base_hit){thickest, SUP_BASE_FREE, foot.segment, foot.segment, true};
 }

@@ -5,17 +5,17 @@
 #include "tissue/volumetric_bones.h"
 
 typedef enum sup_base_class {
-    SUP_BASE_BONE,  /* on a capsule: rigid with the piece's joint; `owner` = piece */
+    SUP_BASE_BONE,  /* on a capsule: rigid with the segment's joint; `owner` = segment */
     SUP_BASE_SPHERE,  /* on a sphere: turns by half; `owner` = sphere */
     SUP_BASE_JOINT, /* on a bone surface that was given: rigid with its joint; `owner` = joint */
-    SUP_BASE_FREE   /* on a cone between them or on a virtual bone: an unknown without mass; `owner` = piece */
+    SUP_BASE_FREE   /* on a cone between them or on a virtual bone: an unknown without mass; `owner` = segment */
 } sup_base_class;
 
 typedef struct sup_base_hit {
     double t; /* base = skin + t (foot - skin), in (0, 1] */
     sup_base_class base_class;
-    int32_t owner; /* piece or sphere */
-    int32_t piece; /* piece whose primitive, or whose sphere, it is */
+    int32_t owner; /* segment or sphere */
+    int32_t segment; /* segment whose primitive, or whose sphere, it is */
     bool clamped;  /* not on the primitive: the tissue would have been too thin or too thick */
 } sup_base_hit;
 

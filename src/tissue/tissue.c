@@ -66,11 +66,11 @@ static sup_result take_rig_skin(maker *m, sup_error *error)
     if (number == NULL || triangles == NULL || triangle_part == NULL || source == NULL || positions == NULL ||
         first == NULL)
         return sup_fail_memory(error, "the tissue");
-    for (int32_t p = 0; p < c->part_count; p++)
-        for (int32_t t = 0; t < c->parts[p].triangle_count; t++)
-            triangle_part[c->parts[p].triangle_first + t] = p;
+    for (int32_t p = 0; p < c->primitive_count; p++)
+        for (int32_t t = 0; t < c->primitives[p].triangle_count; t++)
+            triangle_part[c->primitives[p].triangle_first + t] = p;
     for (int32_t t = 0; t < rig->skin_triangle_count; t++) {
-        if (rig->part_role[triangle_part[rig->skin_triangle_source[t]]] != SUP_PART_SKIN) continue;
+        if (rig->primitive_role[triangle_part[rig->skin_triangle_source[t]]] != SUP_PRIMITIVE_SKIN) continue;
         for (int k = 0; k < 3; k++) {
             int32_t v = rig->skin_triangles[3 * (size_t)t + (size_t)k];
             number[v] = 1;
@@ -179,7 +179,7 @@ static void shrink_vertices(void *work, int32_t begin, int32_t end, int32_t work
             bool held = joint >= 0 && (m->def.freed == NULL || m->def.freed[v] == 0);
             base = sup_v3_load(m->def.layers->base + 3 * (size_t)v);
             hit = (sup_base_hit){.base_class = held ? SUP_BASE_JOINT : SUP_BASE_FREE,
-                                 .owner = held ? joint : t->feet[v].piece};
+                                 .owner = held ? joint : t->feet[v].segment};
         }
         double *out = t->base + 3 * (size_t)v, *skin = t->skin + 3 * (size_t)v;
         skin[0] = x.x, skin[1] = x.y, skin[2] = x.z;

@@ -23,7 +23,7 @@ typedef struct sup_tissue {
     int32_t *triangles;         /* [triangle_count*3] skin vertices, outward */
     sup_foot *feet;             /* [skin_count] where the line from the skin vertex meets the bone lines */
     sup_base_class *base_class; /* [skin_count] */
-    int32_t *base_owner;        /* [skin_count] piece or sphere */
+    int32_t *base_owner;        /* [skin_count] segment or sphere */
     bool *base_off;             /* [skin_count] clamped or moved: not on its primitive */
     int32_t *tets;              /* [triangle_count*3*4] three for each triangle, as if there were one layer; layers are
                                  * all split in the same way (sup_tissue_layer_vertex) */
@@ -66,7 +66,7 @@ typedef struct sup_tissue_report {
 } sup_tissue_report;
 
 /* The road from a rig to its tissue. `skin` is the surface that is simulated, all of whose vertices are used by a
- * triangle, such as a decimated one; NULL takes the welded skin of the rig's SUP_PART_SKIN parts. `def` and `report`
+ * triangle, such as a decimated one; NULL takes the welded skin of the rig's SUP_PRIMITIVE_SKIN parts. `def` and `report`
  * may be NULL. The rig may be freed afterwards. Fails with SUP_ERROR_DATA and an id tissue.* where none can be made. */
 sup_result sup_tissue_create(const sup_context *context, const sup_rig *rig, const sup_tissue_skin *skin,
                              const sup_tissue_def *def, sup_volumetric_skeleton **skeleton, sup_tissue **tissue,
@@ -83,7 +83,7 @@ sup_result sup_tissue_repair(const sup_context *context, const sup_adjacency *ad
                              const sup_volumetric_skeleton *skeleton, double flattest, double thinnest,
                              sup_tissue *tissue, sup_tissue_report *report, sup_error *error);
 
-/* tissue_attach.c. Every piece of tissue that no bone holds gets the bones under its feet: its free bases become anchored,
+/* tissue_attach.c. Every segment of tissue that no bone holds gets the bones under its feet: its free bases become anchored,
  * *held of them. `loose` [skin_count] becomes 1 for skin vertices that have no tissue and must be held some other way. */
 sup_result sup_tissue_hold(const sup_context *context, const sup_volumetric_skeleton *skeleton, sup_tissue *tissue,
                            unsigned char *loose, int32_t *held, sup_error *error);

@@ -1,7 +1,7 @@
 /* tissue_attach.c - nothing hangs in the air, and nothing swings as if it were jelly.
  *
- * Held: [komaritzan2022] section 3.2.1 has one closed skin around one skeleton, where some base of every piece of tissue
- * is on a bone. Files have loose pieces, flat cards and skins in the plane of their bones. What no bone holds gets the
+ * Held: [komaritzan2022] section 3.2.1 has one closed skin around one skeleton, where some base of every segment of tissue
+ * is on a bone. Files have loose segments, flat cards and skins in the plane of their bones. What no bone holds gets the
  * bones under its feet; a skin vertex that has no tissue at all follows linear blending.
  *
  * Swing: the weights of section 3.3 are those of a realistic human, whose flesh is thin compared with his size. The
@@ -81,17 +81,17 @@ static int32_t find_root(int32_t *set, int32_t i)
 }
 
 /* The real bone nearest to the foot; the foot's own where there is none. */
-static int32_t real_piece(const sup_volumetric_skeleton *s, sup_foot foot)
+static int32_t real_segment(const sup_volumetric_skeleton *s, sup_foot foot)
 {
-    if (!s->pieces[foot.piece].is_virtual) return foot.piece;
+    if (!s->segments[foot.segment].is_virtual) return foot.segment;
     sup_vec3d x = sup_foot_point(s, foot);
     double best = INFINITY;
-    int32_t found = foot.piece;
-    for (int32_t p = 0; p < s->piece_count; p++) {
-        const sup_bone_piece *piece = &s->pieces[p];
-        double t = sup_v3_segment_parameter(x, piece->from, piece->to);
-        double distance = sup_v3_distance(x, sup_v3_lerp(piece->from, piece->to, t));
-        if (piece->is_virtual || distance >= best) continue;
+    int32_t found = foot.segment;
+    for (int32_t p = 0; p < s->segment_count; p++) {
+        const sup_bone_segment *segment = &s->segments[p];
+        double t = sup_v3_segment_parameter(x, segment->from, segment->to);
+        double distance = sup_v3_distance(x, sup_v3_lerp(segment->from, segment->to, t));
+        if (segment->is_virtual || distance >= best) continue;
         best = distance;
         found = p;
     }
@@ -125,7 +125,7 @@ sup_result sup_tissue_hold(const sup_context *context, const sup_volumetric_skel
     for (int32_t v = 0; v < n; v++) {
         if (anchored[find_root(set, n + v)]) continue;
         t->base_class[v] = SUP_BASE_BONE;
-        t->base_owner[v] = real_piece(skeleton, t->feet[v]);
+        t->base_owner[v] = real_segment(skeleton, t->feet[v]);
         t->base_off[v] = true;
         ++*held;
     }

@@ -1,18 +1,18 @@
-/* volumetric_bones.c - pieces of bone from the joints of a rig.
+/* volumetric_bones.c - segments of bone from the joints of a rig.
  *
  * Based on: [komaritzan2022] section 3.2.1. The thesis takes a clean skeleton inside the skin; files have helper
  * joints, joints in one place, flat lists of joints and several roots. In this order:
  *  1. a joint that lies outside the skin and is the strongest of no vertex (targets, poles, a root on the ground) is left
  *     out: its children go to its parent, or become roots;
  *  2. a child that continues the bone of a leaf beside it becomes that leaf's child (flat lists of finger joints);
- *  3. joints in the place of their parent share its node: no piece without length;
+ *  3. joints in the place of their parent share its node: no segment without length;
  *  4. a leaf that moves vertices gets a tail, clipped so that a capsule fits between its end and the skin;
- *  5. separate trees whose skins touch are joined by virtual pieces, nearest nodes of touching joints first. */
+ *  5. separate trees whose skins touch are joined by virtual segments, nearest nodes of touching joints first. */
 #include "tissue/volumetric_bones.h"
 
 #include <stdlib.h>
 
-static const double join_length = 1e-3;      /* of the size: shorter pieces are none */
+static const double join_length = 1e-3;      /* of the size: shorter segments are none */
 static const double chain_cosine = 0.8;      /* a sibling within this cone continues a leaf's bone */
 static const double tail_by_weights = 0.5;   /* shortest tail, by the distance of its joint from the skin, */
 static const double tail_made_weights = 1.5; /* and where made weights, not a file, say that the joint moves anything */
@@ -56,16 +56,16 @@ static bool allocate(builder *b)
     b->leaf = sup_arena_alloc(&b->scratch, joints, sizeof *b->leaf);
     b->strong = sup_arena_alloc(&b->scratch, vertices, sizeof *b->strong);
     b->sums = sup_arena_alloc(&b->scratch, joints, sizeof *b->sums);
-    /* At most a piece and a tail for each joint, and a joining piece for each root. */
-    s->pieces = sup_arena_alloc(&s->arena, 3 * joints, sizeof *s->pieces);
+    /* At most a segment and a tail for each joint, and a joining segment for each root. */
+    s->segments = sup_arena_alloc(&s->arena, 3 * joints, sizeof *s->segments);
     s->nodes = sup_arena_alloc(&s->arena, 2 * joints, sizeof *s->nodes);
     s->spheres = sup_arena_alloc(&s->arena, 2 * joints, sizeof *s->spheres);
     s->node_first = sup_arena_alloc(&s->arena, 2 * joints + 1, sizeof *s->node_first);
-    s->node_pieces = sup_arena_alloc(&s->arena, 6 * joints, sizeof *s->node_pieces);
+    s->node_segments = sup_arena_alloc(&s->arena, 6 * joints, sizeof *s->node_segments);
     s->joint_node = sup_arena_alloc(&s->arena, joints, sizeof *s->joint_node);
     return b->head != NULL && b->use != NULL && b->inside != NULL && b->kept != NULL && b->parent != NULL &&
-           b->node_of != NULL && b->leaf != NULL && b->strong != NULL && b->sums != NULL && s->pieces != NULL &&
-           s->nodes != NULL && s->spheres != NULL && s->node_first != NULL && s->node_pieces != NULL &&
+           b->node_of != NULL && b->leaf != NULL && b->strong != NULL && b->sums != NULL && s->segments != NULL &&
+           s->nodes != NULL && s->spheres != NULL && s->node_first != NULL && s->node_segments != NULL &&
            s->joint_node != NULL;
 }
 
@@ -140,11 +140,11 @@ static int32_t add_node(sup_volumetric_skeleton *s, int32_t joint, sup_vec3d pos
     return s->node_count++;
 }
 
-static void add_piece(builder *b, int32_t joint, int32_t child, int32_t from, int32_t to, bool is_virtual)
+static void add_segment(builder *b, int32_t joint, int32_t child, int32_t from, int32_t to, bool is_virtual)
 {
     sup_volumetric_skeleton *s = b->skeleton;
     bool asked = b->def->virtual_joints != NULL && b->def->virtual_joints[joint];
-    s->pieces[s->piece_count++] = (sup_bone_piece){.joint = joint,
+    s->segments[s->segment_count++] = (sup_bone_segment){.joint = joint,
                                                    .child = child,
                                                    .node_from = from,
                                                    .node_to = to,
@@ -174,7 +174,7 @@ static void place_nodes(builder *b)
                 continue;
             }
             b->node_of[j] = add_node(b->skeleton, j, b->head[j]);
-            if (p >= 0) add_piece(b, p, j, b->node_of[p], b->node_of[j], false);
+            if (p >= 0) add_segment(b, p, j, b->node_of[p], b->node_of[j], false);
         }
     }
 }
@@ -252,7 +252,7 @@ static void add_tails(builder *b)
             b->report->dropped_tails++;
             continue;
         }
-        add_piece(b, j, -1, b->node_of[j], add_node(b->skeleton, j, tail), false);
+        add_segment(b, j, -1, b->node_of[j], add_node(b->skeleton, j, tail), false);
     }
 }
 
@@ -291,23 +291,23 @@ static void unite(int32_t *set, int32_t i, int32_t k)
     set[c > a ? c : a] = c > a ? a : c;
 }
 
-/* Two trees become one: by a virtual piece, or, where their nodes lie in one place, by making these one; then `place`
+/* Two trees become one: by a virtual segment, or, where their nodes lie in one place, by making these one; then `place`
  * leads from the one that is gone to the one that stays. */
 static void join(builder *b, int32_t from, int32_t to, int32_t *place)
 {
     sup_volumetric_skeleton *s = b->skeleton;
     double length = sup_v3_distance(s->nodes[from].position, s->nodes[to].position);
     if (length > 0.25 * join_length * (double)b->rig->size) {
-        add_piece(b, s->nodes[from].joint, s->nodes[to].joint, from, to, true);
-        b->report->joining_pieces++;
+        add_segment(b, s->nodes[from].joint, s->nodes[to].joint, from, to, true);
+        b->report->joining_segments++;
         return;
     }
-    for (int32_t p = 0; p < s->piece_count; p++) {
-        sup_bone_piece *piece = &s->pieces[p];
-        if (piece->node_from == to) piece->node_from = from;
-        if (piece->node_to == to) piece->node_to = from;
-        piece->from = s->nodes[piece->node_from].position;
-        piece->to = s->nodes[piece->node_to].position;
+    for (int32_t p = 0; p < s->segment_count; p++) {
+        sup_bone_segment *segment = &s->segments[p];
+        if (segment->node_from == to) segment->node_from = from;
+        if (segment->node_to == to) segment->node_to = from;
+        segment->from = s->nodes[segment->node_from].position;
+        segment->to = s->nodes[segment->node_to].position;
     }
     for (int32_t j = 0; j < b->rig->joint_count; j++)
         if (s->joint_node[j] == to) s->joint_node[j] = from;
@@ -345,11 +345,11 @@ static void find_touching(const builder *b, bool *touching)
 static candidate nearest_nodes(const sup_volumetric_skeleton *s, int32_t a, int32_t c)
 {
     candidate best = {INFINITY, s->joint_node[a], s->joint_node[c]};
-    for (int32_t p = -1; p < s->piece_count; p++)
-        for (int32_t q = -1; q < s->piece_count; q++) {
-            if ((p >= 0 && s->pieces[p].joint != a) || (q >= 0 && s->pieces[q].joint != c)) continue;
-            int32_t from = p < 0 ? s->joint_node[a] : s->pieces[p].node_to;
-            int32_t to = q < 0 ? s->joint_node[c] : s->pieces[q].node_to;
+    for (int32_t p = -1; p < s->segment_count; p++)
+        for (int32_t q = -1; q < s->segment_count; q++) {
+            if ((p >= 0 && s->segments[p].joint != a) || (q >= 0 && s->segments[q].joint != c)) continue;
+            int32_t from = p < 0 ? s->joint_node[a] : s->segments[p].node_to;
+            int32_t to = q < 0 ? s->joint_node[c] : s->segments[q].node_to;
             double distance = sup_v3_distance(s->nodes[from].position, s->nodes[to].position);
             if (distance < best.distance) best = (candidate){distance, from, to};
         }
@@ -368,8 +368,8 @@ static sup_result join_trees(builder *b, sup_error *error)
     if (tree == NULL || place == NULL || touching == NULL) return sup_fail_memory(error, "the skeleton");
     for (int32_t n = 0; n < s->node_count; n++)
         tree[n] = place[n] = n;
-    for (int32_t p = 0; p < s->piece_count; p++)
-        unite(tree, s->pieces[p].node_from, s->pieces[p].node_to);
+    for (int32_t p = 0; p < s->segment_count; p++)
+        unite(tree, s->segments[p].node_from, s->segments[p].node_to);
     find_touching(b, touching);
     size_t count = 0;
     for (size_t i = 0; i < joints * joints; i++) {
@@ -393,20 +393,20 @@ static sup_result join_trees(builder *b, sup_error *error)
 
 static void index_nodes(sup_volumetric_skeleton *s)
 {
-    for (int32_t p = 0; p < s->piece_count; p++) {
-        s->node_first[s->pieces[p].node_from + 1]++;
-        s->node_first[s->pieces[p].node_to + 1]++;
+    for (int32_t p = 0; p < s->segment_count; p++) {
+        s->node_first[s->segments[p].node_from + 1]++;
+        s->node_first[s->segments[p].node_to + 1]++;
     }
     for (int32_t n = 0; n < s->node_count; n++)
         s->node_first[n + 1] += s->node_first[n];
-    for (int32_t p = s->piece_count - 1; p >= 0; p--) {
-        s->node_pieces[--s->node_first[s->pieces[p].node_from + 1]] = p;
-        s->node_pieces[--s->node_first[s->pieces[p].node_to + 1]] = p;
+    for (int32_t p = s->segment_count - 1; p >= 0; p--) {
+        s->node_segments[--s->node_first[s->segments[p].node_from + 1]] = p;
+        s->node_segments[--s->node_first[s->segments[p].node_to + 1]] = p;
     }
     /* The counting down left each start one place late. */
     for (int32_t n = 0; n < s->node_count; n++)
         s->node_first[n] = s->node_first[n + 1];
-    s->node_first[s->node_count] = 2 * s->piece_count;
+    s->node_first[s->node_count] = 2 * s->segment_count;
 }
 
 static void add_spheres(sup_volumetric_skeleton *s)
@@ -416,10 +416,10 @@ static void add_spheres(sup_volumetric_skeleton *s)
         if (end - first < 2) continue;
         bool is_virtual = true;
         for (int32_t k = first; k < end; k++) {
-            sup_bone_piece *piece = &s->pieces[s->node_pieces[k]];
-            if (piece->node_from == n) piece->sphere_from = s->sphere_count;
-            if (piece->node_to == n) piece->sphere_to = s->sphere_count;
-            is_virtual = is_virtual && piece->is_virtual;
+            sup_bone_segment *segment = &s->segments[s->node_segments[k]];
+            if (segment->node_from == n) segment->sphere_from = s->sphere_count;
+            if (segment->node_to == n) segment->sphere_to = s->sphere_count;
+            is_virtual = is_virtual && segment->is_virtual;
         }
         s->nodes[n].sphere = s->sphere_count;
         s->spheres[s->sphere_count++] = (sup_joint_sphere){s->nodes[n].joint, n, s->nodes[n].position, 0.0, is_virtual};
@@ -439,7 +439,7 @@ static sup_result build(builder *b, sup_error *error)
     map_joints(b);
     sup_result result = s->node_count > 0 ? join_trees(b, error) : SUP_OK;
     if (result != SUP_OK) return result;
-    if (s->piece_count == 0)
+    if (s->segment_count == 0)
         return sup_fail(error, SUP_ERROR_DATA, "tissue.skeleton", NULL,
                         "The skeleton has no bone with a length inside the skin: there is nothing to hold the tissue.");
     index_nodes(s);

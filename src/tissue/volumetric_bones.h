@@ -10,10 +10,10 @@
 #include "math/vec3.h"
 #include "supple/rig.h"
 
-/* One straight piece of bone: from a joint to one of its children, or from a leaf joint to the end of its limb.
+/* One straight segment of bone: from a joint to one of its children, or from a leaf joint to the end of its limb.
  * A capsule of `radius` with its axis inset at both ends: [from + (sphere radius + radius) d, to - (sphere radius + radius)
  * d]; at an end without a sphere the axis runs up to the end, and the cap goes beyond it. */
-typedef struct sup_bone_piece {
+typedef struct sup_bone_segment {
     int32_t joint;              /* rig joint that carries it */
     int32_t child;              /* rig joint at its far end, -1 for a leaf's tail */
     int32_t node_from, node_to; /* nodes at its ends */
@@ -21,32 +21,32 @@ typedef struct sup_bone_piece {
     double radius;
     int32_t sphere_from, sphere_to; /* spheres at its ends, -1 for none (free end) */
     bool is_virtual;            /* flesh without bone: shapes the tissue, anchors nothing */
-} sup_bone_piece;
+} sup_bone_segment;
 
-/* A sphere where pieces meet. */
+/* A sphere where segments meet. */
 typedef struct sup_joint_sphere {
     int32_t joint; /* rig joint at its centre */
     int32_t node;
     sup_vec3d centre;
     double radius;
-    bool is_virtual; /* all of its pieces are */
+    bool is_virtual; /* all of its segments are */
 } sup_joint_sphere;
 
-/* A point where pieces begin and end: one joint, or several in the same place. */
+/* A point where segments begin and end: one joint, or several in the same place. */
 typedef struct sup_skeleton_node {
     int32_t joint; /* the first of them, whose parent lies elsewhere; for the end of a tail the joint that carries it */
-    int32_t sphere;  /* -1 where only one piece ends */
+    int32_t sphere;  /* -1 where only one segment ends */
     sup_vec3d position;
 } sup_skeleton_node;
 
-/* A forest of pieces; several roots are allowed. */
+/* A forest of segments; several roots are allowed. */
 typedef struct sup_volumetric_skeleton {
-    int32_t piece_count, sphere_count, node_count, joint_count;
-    sup_bone_piece *pieces;
+    int32_t segment_count, sphere_count, node_count, joint_count;
+    sup_bone_segment *segments;
     sup_joint_sphere *spheres;
     sup_skeleton_node *nodes;
     int32_t *node_first;  /* [node_count+1] */
-    int32_t *node_pieces; /* [piece_count*2] pieces at each node, rising */
+    int32_t *node_segments; /* [segment_count*2] segments at each node, rising */
     int32_t *joint_node;  /* [joint_count] node of each rig joint; a joint that was left out has its nearest one */
     sup_arena arena;
 } sup_volumetric_skeleton;
@@ -57,9 +57,9 @@ typedef struct sup_skeleton_report {
     int32_t joined_joints;  /* in the place of their parent: bones without length */
     int32_t chained_joints; /* siblings that continue each other: a flat list of joints made a chain */
     int32_t dropped_tails;  /* leaf bones too short to hold a capsule */
-    int32_t joining_pieces; /* virtual pieces between separate skeletons */
-    int32_t thin_pieces;    /* bones that come very near to the skin or leave it: thicker than 0.75 of that distance */
-    int32_t fitted_pieces;  /* r0 + r1 + 2 rb was more than the length */
+    int32_t joining_segments; /* virtual segments between separate skeletons */
+    int32_t thin_segments;    /* bones that come very near to the skin or leave it: thicker than 0.75 of that distance */
+    int32_t fitted_segments;  /* r0 + r1 + 2 rb was more than the length */
 } sup_skeleton_report;
 
 /* The surface around the skeleton, and which joint moves what. Influences may be NULL: all joints count as moving. */
@@ -76,45 +76,45 @@ typedef struct sup_tissue_skin {
 typedef struct sup_skeleton_def {
     double radius_fraction;     /* of the distance from the bone to the skin; 0.75 */
     double radius_scale;        /* of all radii made here; 1 */
-    const double *bone_radius;  /* [joint_count] of the pieces that each joint carries, file units, 0 = from the skin */
+    const double *bone_radius;  /* [joint_count] of the segments that each joint carries, file units, 0 = from the skin */
     const double *sphere_radius;  /* [joint_count] the same for the spheres at the joints */
-    const double *bone_scale;   /* [joint_count] of the radii of the pieces that each joint carries; NULL = 1 */
+    const double *bone_scale;   /* [joint_count] of the radii of the segments that each joint carries; NULL = 1 */
     const double *sphere_scale;   /* [joint_count] the same for the spheres */
-    const bool *virtual_joints; /* [joint_count] joints whose pieces are virtual */
+    const bool *virtual_joints; /* [joint_count] joints whose segments are virtual */
 } sup_skeleton_def;
 
-/* `bvh` is that of the skin. Fails with "tissue.skeleton" when no piece is left. `report` may be NULL. */
+/* `bvh` is that of the skin. Fails with "tissue.skeleton" when no segment is left. `report` may be NULL. */
 sup_result sup_skeleton_create(const sup_context *context, const sup_rig *rig, const sup_tissue_skin *skin,
                                const sup_bvh *bvh, const sup_skeleton_def *def, sup_volumetric_skeleton **skeleton,
                                sup_skeleton_report *report, sup_error *error);
 void sup_skeleton_destroy(sup_volumetric_skeleton *skeleton);
 
-/* Radii of pieces and spheres: volumetric_bones_radii.c. Called by sup_skeleton_create. */
+/* Radii of segments and spheres: volumetric_bones_radii.c. Called by sup_skeleton_create. */
 sup_result sup_skeleton_radii(const sup_context *context, const sup_bvh *bvh, const sup_skeleton_def *def,
                               sup_volumetric_skeleton *skeleton, sup_skeleton_report *report, sup_error *error);
 
-/* A place on the bone lines: piece and parameter in [0, 1] from `from` to `to`. */
+/* A place on the bone lines: segment and parameter in [0, 1] from `from` to `to`. */
 typedef struct sup_foot {
-    int32_t piece;
+    int32_t segment;
     double parameter;
 } sup_foot;
 
-static inline double sup_piece_length(const sup_bone_piece *piece)
+static inline double sup_segment_length(const sup_bone_segment *segment)
 {
-    return sup_v3_distance(piece->from, piece->to);
+    return sup_v3_distance(segment->from, segment->to);
 }
 
 static inline sup_vec3d sup_foot_point(const sup_volumetric_skeleton *skeleton, sup_foot foot)
 {
-    const sup_bone_piece *piece = &skeleton->pieces[foot.piece];
-    return sup_v3_lerp(piece->from, piece->to, foot.parameter);
+    const sup_bone_segment *segment = &skeleton->segments[foot.segment];
+    return sup_v3_lerp(segment->from, segment->to, foot.parameter);
 }
 
 /* How far the capsule's axis is inset from an end, file units. */
-static inline double sup_piece_inset(const sup_volumetric_skeleton *skeleton, const sup_bone_piece *piece, int end)
+static inline double sup_segment_inset(const sup_volumetric_skeleton *skeleton, const sup_bone_segment *segment, int end)
 {
-    int32_t sphere = end == 0 ? piece->sphere_from : piece->sphere_to;
-    return sphere < 0 ? 0.0 : skeleton->spheres[sphere].radius + piece->radius;
+    int32_t sphere = end == 0 ? segment->sphere_from : segment->sphere_to;
+    return sphere < 0 ? 0.0 : skeleton->spheres[sphere].radius + segment->radius;
 }
 
 #endif

@@ -7,10 +7,10 @@
 static bool allocate(sup_skeleton_tree *t)
 {
     const sup_volumetric_skeleton *s = t->skeleton;
-    size_t nodes = (size_t)s->node_count, pieces = (size_t)s->piece_count;
-    t->upper = sup_arena_alloc(&t->arena, pieces, sizeof *t->upper);
-    t->lower = sup_arena_alloc(&t->arena, pieces, sizeof *t->lower);
-    t->length = sup_arena_alloc(&t->arena, pieces, sizeof *t->length);
+    size_t nodes = (size_t)s->node_count, segments = (size_t)s->segment_count;
+    t->upper = sup_arena_alloc(&t->arena, segments, sizeof *t->upper);
+    t->lower = sup_arena_alloc(&t->arena, segments, sizeof *t->lower);
+    t->length = sup_arena_alloc(&t->arena, segments, sizeof *t->length);
     t->depth = sup_arena_alloc(&t->arena, nodes, sizeof *t->depth);
     t->tree = sup_arena_alloc(&t->arena, nodes, sizeof *t->tree);
     t->enter = sup_arena_alloc(&t->arena, nodes, sizeof *t->enter);
@@ -28,24 +28,24 @@ static bool allocate(sup_skeleton_tree *t)
            t->enter != NULL && t->leave != NULL && t->level != NULL && t->table != NULL;
 }
 
-/* Preorder from `root` without recursion; `stack` holds the pieces to come, `parent` the node above each node. */
+/* Preorder from `root` without recursion; `stack` holds the segments to come, `parent` the node above each node. */
 static int32_t walk(sup_skeleton_tree *t, int32_t root, int32_t count, int32_t *stack, int32_t *parent)
 {
     const sup_volumetric_skeleton *s = t->skeleton;
     int32_t top = 0;
     stack[top++] = -1;
     while (top > 0) {
-        int32_t piece = stack[--top], node = piece < 0 ? root : t->lower[piece];
+        int32_t segment = stack[--top], node = segment < 0 ? root : t->lower[segment];
         t->tree[node] = root;
-        t->level[node] = piece < 0 ? 0 : t->level[t->upper[piece]] + 1;
-        t->depth[node] = piece < 0 ? 0.0 : t->depth[t->upper[piece]] + t->length[piece];
-        t->table[0][count] = parent[node] = piece < 0 ? -1 : t->upper[piece];
+        t->level[node] = segment < 0 ? 0 : t->level[t->upper[segment]] + 1;
+        t->depth[node] = segment < 0 ? 0.0 : t->depth[t->upper[segment]] + t->length[segment];
+        t->table[0][count] = parent[node] = segment < 0 ? -1 : t->upper[segment];
         t->enter[node] = count++;
         for (int32_t k = s->node_first[node + 1] - 1; k >= s->node_first[node]; k--) {
-            int32_t next = s->node_pieces[k];
-            if (next == piece) continue;
+            int32_t next = s->node_segments[k];
+            if (next == segment) continue;
             t->upper[next] = node;
-            t->lower[next] = s->pieces[next].node_from == node ? s->pieces[next].node_to : s->pieces[next].node_from;
+            t->lower[next] = s->segments[next].node_from == node ? s->segments[next].node_to : s->segments[next].node_from;
             stack[top++] = next;
         }
     }
@@ -68,14 +68,14 @@ sup_result sup_skeleton_tree_create(const sup_allocator *allocator, const sup_vo
     sup_skeleton_tree t = {.skeleton = skeleton, .arena = sup_arena_create(allocator)};
     size_t nodes = (size_t)skeleton->node_count;
     bool ok = allocate(&t);
-    int32_t *stack = ok ? sup_arena_alloc(&t.arena, nodes + (size_t)skeleton->piece_count, sizeof *stack) : NULL;
+    int32_t *stack = ok ? sup_arena_alloc(&t.arena, nodes + (size_t)skeleton->segment_count, sizeof *stack) : NULL;
     int32_t *parent = ok ? sup_arena_alloc(&t.arena, nodes, sizeof *parent) : NULL;
     if (stack == NULL || parent == NULL) {
         sup_skeleton_tree_destroy(&t);
         return sup_fail_memory(error, "the skeleton");
     }
-    for (int32_t p = 0; p < skeleton->piece_count; p++)
-        t.length[p] = sup_piece_length(&skeleton->pieces[p]);
+    for (int32_t p = 0; p < skeleton->segment_count; p++)
+        t.length[p] = sup_segment_length(&skeleton->segments[p]);
     for (int32_t n = 0; n < skeleton->node_count; n++)
         t.tree[n] = -1;
     int32_t count = 0;
@@ -117,10 +117,10 @@ double sup_skeleton_node_distance(const sup_skeleton_tree *t, int32_t a, int32_t
 
 double sup_skeleton_foot_distance(const sup_skeleton_tree *t, sup_foot a, sup_foot b)
 {
-    if (a.piece == b.piece) return fabs(a.parameter - b.parameter) * t->length[a.piece];
-    const sup_bone_piece *p = &t->skeleton->pieces[a.piece], *q = &t->skeleton->pieces[b.piece];
-    double ends_a[2] = {a.parameter * t->length[a.piece], (1.0 - a.parameter) * t->length[a.piece]};
-    double ends_b[2] = {b.parameter * t->length[b.piece], (1.0 - b.parameter) * t->length[b.piece]};
+    if (a.segment == b.segment) return fabs(a.parameter - b.parameter) * t->length[a.segment];
+    const sup_bone_segment *p = &t->skeleton->segments[a.segment], *q = &t->skeleton->segments[b.segment];
+    double ends_a[2] = {a.parameter * t->length[a.segment], (1.0 - a.parameter) * t->length[a.segment]};
+    double ends_b[2] = {b.parameter * t->length[b.segment], (1.0 - b.parameter) * t->length[b.segment]};
     double best = INFINITY;
     for (int i = 0; i < 4; i++) {
         int32_t m = i / 2 == 0 ? p->node_from : p->node_to, n = i % 2 == 0 ? q->node_from : q->node_to;

@@ -47,7 +47,7 @@ static void check_rigged(const char *path, int32_t bones, int32_t clips)
     int32_t bound = 0;
     for (int32_t b = 0; b < c->bone_count; b++) {
         sup_mat34 m = sup_mat34_multiply(pose->world[c->bones[b].node], c->bones[b].inverse_bind);
-        const sup_mat34 *mesh = &pose->world[c->parts[0].node];
+        const sup_mat34 *mesh = &pose->world[c->primitives[0].node];
         double difference = 0.0, size = 0.0;
         for (int e = 0; e < 12; e++) {
             difference = fmax(difference, fabs((double)(m.m[e] - mesh->m[e])));
@@ -111,11 +111,11 @@ TEST(assimp_collada)
     sup_error error = {0};
     CHECK_OK(sup_load_memory(NULL, "square.dae", (sup_bytes){collada, strlen(collada)}, &def, &c, &error), error);
     CHECK_EQ(c->triangle_count, 2);
-    CHECK_EQ(c->part_count, 1);
-    CHECK_EQ(c->parts[0].skin, -1);
+    CHECK_EQ(c->primitive_count, 1);
+    CHECK_EQ(c->primitives[0].skin, -1);
     sup_pose *pose = NULL;
     CHECK_OK(sup_pose_create(NULL, c, &pose, &error), error);
-    CHECK_NEAR(pose->world[c->parts[0].node].m[11], 5.0, 1e-6);
+    CHECK_NEAR(pose->world[c->primitives[0].node].m[11], 5.0, 1e-6);
     sup_pose_destroy(pose);
     sup_character_destroy(c);
 }

@@ -5,7 +5,7 @@
 static sup_node nodes[3];
 static sup_bone bones[2];
 static sup_skin skins[1];
-static sup_part parts[1];
+static sup_primitive parts[1];
 static float positions[9] = {0, 0, 0, 1, 0, 0, 0, 1, 0};
 static int32_t triangles[3] = {0, 1, 2};
 static int32_t first[4] = {0, 1, 2, 3};
@@ -23,7 +23,7 @@ static sup_character sample(void)
     for (int i = 0; i < 2; i++)
         bones[i] = (sup_bone){i, sup_mat34_identity()};
     skins[0] = (sup_skin){"skin", 0, 2};
-    parts[0] = (sup_part){"part", 2, 0, 0, 0, -1, 0, 3, 0, 1};
+    parts[0] = (sup_primitive){"part", 2, 0, 0, 0, -1, 0, 3, 0, 1};
     channel = (sup_channel){SUP_CHANNEL_ROTATION, 1, SUP_INTERPOLATE_LINEAR, 2, times, values};
     clip = (sup_clip){"turn", 0, 0, 1, &channel};
     return (sup_character){.name = "sample",
@@ -33,8 +33,8 @@ static sup_character sample(void)
                            .bones = bones,
                            .skin_count = 1,
                            .skins = skins,
-                           .part_count = 1,
-                           .parts = parts,
+                           .primitive_count = 1,
+                           .primitives = parts,
                            .vertex_count = 3,
                            .positions = positions,
                            .triangle_count = 1,
@@ -131,12 +131,12 @@ TEST(join_puts_a_mesh_on_a_skeleton)
     source.influence_first = NULL;
     CHECK_OK(sup_character_create(NULL, &source, &mesh, &error), error);
     source = sample();
-    source.part_count = source.vertex_count = source.triangle_count = 0;
+    source.primitive_count = source.vertex_count = source.triangle_count = 0;
     source.influence_first = NULL;
     CHECK_OK(sup_character_create(NULL, &source, &skeleton, &error), error);
     CHECK_OK(sup_character_join(NULL, mesh, skeleton, &joined, &error), error);
     CHECK_EQ(joined->node_count, 4);
-    CHECK_EQ(joined->parts[0].node, 3);
+    CHECK_EQ(joined->primitives[0].node, 3);
     CHECK_EQ(joined->bone_count, 2);
     /* Bone 1 sits at y = 1, the mesh at x = 5: mesh space -> joint space adds (5, -1, 0). */
     CHECK_NEAR(joined->bones[1].inverse_bind.m[3], 5.0, 1e-6);

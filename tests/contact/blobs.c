@@ -18,8 +18,8 @@ static void add_sphere(blobs *b, int32_t blob, int32_t columns, int32_t rows, do
         double along = (p[2] + 0.4) / 0.8; /* the bone runs along z from -0.4 to 0.4 */
         b->feet[first + i] = (sup_foot){blob, along < 0.0 ? 0.0 : along > 1.0 ? 1.0 : along};
     }
-    b->pieces[blob].from = sup_v3(x, 0.0, -0.4);
-    b->pieces[blob].to = sup_v3(x, 0.0, 0.4);
+    b->segments[blob].from = sup_v3(x, 0.0, -0.4);
+    b->segments[blob].to = sup_v3(x, 0.0, 0.4);
     for (int32_t c = 0; c < columns; c++) {
         int32_t d = (c + 1) % columns, top = first + per - 2, bottom = first + per - 1, *t;
         t = b->triangles + 3 * (size_t)b->triangle_count;
@@ -46,10 +46,10 @@ blobs blobs_make(int32_t count, int32_t columns, int32_t rows, double spacing, d
     b.skin = calloc(n, 24);
     b.triangles = calloc(2 * n, 12);
     b.feet = calloc(n, sizeof *b.feet);
-    b.pieces = calloc((size_t)count, sizeof *b.pieces);
+    b.segments = calloc((size_t)count, sizeof *b.segments);
     for (int32_t i = 0; i < count; i++)
         add_sphere(&b, i, columns, rows, spacing * i, bumps, &random);
-    b.def = (sup_detect_def){b.vertex_count, b.triangle_count, count, b.skin, b.triangles, b.feet, b.pieces};
+    b.def = (sup_detect_def){b.vertex_count, b.triangle_count, count, b.skin, b.triangles, b.feet, b.segments};
     b.arena = sup_arena_create(&context.allocator);
     CHECK_OK(sup_detect_create(NULL, &b.def, &b.arena, &b.detect, &error), error);
     b.state_size = sup_detect_state_size(&b.detect);
@@ -70,7 +70,7 @@ void blobs_free(blobs *b)
     free(b->skin);
     free(b->triangles);
     free(b->feet);
-    free(b->pieces);
+    free(b->segments);
     free(b->posed);
     free(b->ends);
     free(b->rows);
@@ -81,8 +81,8 @@ void blobs_rest(blobs *b)
     for (int32_t i = 0; i < 3 * b->vertex_count; i++)
         b->posed[i] = (float)b->skin[i];
     for (int32_t p = 0; p < b->count; p++) {
-        sup_v3_store(b->ends + 6 * (size_t)p, b->pieces[p].from);
-        sup_v3_store(b->ends + 6 * (size_t)p + 3, b->pieces[p].to);
+        sup_v3_store(b->ends + 6 * (size_t)p, b->segments[p].from);
+        sup_v3_store(b->ends + 6 * (size_t)p + 3, b->segments[p].to);
     }
 }
 
@@ -91,7 +91,7 @@ void blobs_move(blobs *b, int32_t blob, sup_vec3d by, sup_vec3d axis, double ang
     int32_t per = b->vertex_count / b->count;
     for (int32_t p = 0; p < b->count; p++) {
         if (blob >= 0 && p != blob) continue;
-        sup_vec3d middle = sup_v3_lerp(b->pieces[p].from, b->pieces[p].to, 0.5);
+        sup_vec3d middle = sup_v3_lerp(b->segments[p].from, b->segments[p].to, 0.5);
         sup_affine turn =
             sup_affine_from_trs(sup_v3_add(middle, by), sup_quatd_from_axis_angle(axis, angle), sup_v3(1.0, 1.0, 1.0));
         for (int32_t v = p * per; v < (p + 1) * per; v++) {
@@ -103,8 +103,8 @@ void blobs_move(blobs *b, int32_t blob, sup_vec3d by, sup_vec3d axis, double ang
                                        sup_random_unit(random) - 0.5));
             sup_v3_store(b->posed + 3 * (size_t)v, x);
         }
-        sup_v3_store(b->ends + 6 * (size_t)p, sup_affine_point(turn, sup_v3_sub(b->pieces[p].from, middle)));
-        sup_v3_store(b->ends + 6 * (size_t)p + 3, sup_affine_point(turn, sup_v3_sub(b->pieces[p].to, middle)));
+        sup_v3_store(b->ends + 6 * (size_t)p, sup_affine_point(turn, sup_v3_sub(b->segments[p].from, middle)));
+        sup_v3_store(b->ends + 6 * (size_t)p + 3, sup_affine_point(turn, sup_v3_sub(b->segments[p].to, middle)));
     }
 }
 
@@ -112,6 +112,6 @@ int32_t blobs_step(blobs *b, const sup_tasks *tasks)
 {
     sup_context context = sup_context_resolve(NULL);
     if (tasks != NULL) context.tasks = *tasks;
-    sup_detect_input input = {.skin = b->posed, .skin_stride = 3, .piece_ends = b->ends, .friction = 0.5f};
+    sup_detect_input input = {.skin = b->posed, .skin_stride = 3, .segment_ends = b->ends, .friction = 0.5f};
     return sup_detect_step(&context, &b->detect, b->state, &input, b->rows);
 }

@@ -11,7 +11,7 @@ typedef struct blobs {
     double *skin;
     int32_t *triangles;
     sup_foot *feet;
-    sup_bone_piece *pieces;
+    sup_bone_segment *segments;
     sup_detect_def def;
     sup_arena arena;
     sup_detect detect;

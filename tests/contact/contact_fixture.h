@@ -49,7 +49,7 @@ static inline contact_fixture fixture_of(sup_character *character)
     f.state = sup_alloc(&context.allocator, f.state_size);
     sup_detect_reset(&f.detect, f.state);
     f.skin = malloc((size_t)def.vertex_count * 12);
-    f.ends = malloc((size_t)def.piece_count * 24);
+    f.ends = malloc((size_t)def.segment_count * 24);
     f.rows = malloc((size_t)def.vertex_count * sizeof *f.rows);
     return f;
 }
@@ -104,10 +104,10 @@ static inline void fixture_skin(contact_fixture *f)
                               sup_affine_point(map[rig->influence_joint[i]], rest));
         sup_v3_store(f->skin + 3 * (size_t)v, sum);
     }
-    for (int32_t p = 0; p < f->skeleton->piece_count; p++) {
-        const sup_bone_piece *piece = &f->skeleton->pieces[p];
-        sup_v3_store(f->ends + 6 * (size_t)p, sup_affine_point(map[piece->joint], piece->from));
-        sup_v3_store(f->ends + 6 * (size_t)p + 3, sup_affine_point(map[piece->joint], piece->to));
+    for (int32_t p = 0; p < f->skeleton->segment_count; p++) {
+        const sup_bone_segment *segment = &f->skeleton->segments[p];
+        sup_v3_store(f->ends + 6 * (size_t)p, sup_affine_point(map[segment->joint], segment->from));
+        sup_v3_store(f->ends + 6 * (size_t)p + 3, sup_affine_point(map[segment->joint], segment->to));
     }
     free(map);
 }
@@ -116,9 +116,9 @@ static inline void fixture_rest(contact_fixture *f)
 {
     for (int32_t v = 0; v < 3 * f->tissue->skin_count; v++)
         f->skin[v] = (float)f->tissue->skin[v];
-    for (int32_t p = 0; p < f->skeleton->piece_count; p++) {
-        sup_v3_store(f->ends + 6 * (size_t)p, f->skeleton->pieces[p].from);
-        sup_v3_store(f->ends + 6 * (size_t)p + 3, f->skeleton->pieces[p].to);
+    for (int32_t p = 0; p < f->skeleton->segment_count; p++) {
+        sup_v3_store(f->ends + 6 * (size_t)p, f->skeleton->segments[p].from);
+        sup_v3_store(f->ends + 6 * (size_t)p + 3, f->skeleton->segments[p].to);
     }
 }
 
@@ -132,7 +132,7 @@ static inline int32_t fixture_step(contact_fixture *f, const sup_tasks *tasks)
 {
     sup_context context = sup_context_resolve(NULL);
     if (tasks != NULL) context.tasks = *tasks;
-    sup_detect_input input = {.skin = f->skin, .skin_stride = 3, .piece_ends = f->ends};
+    sup_detect_input input = {.skin = f->skin, .skin_stride = 3, .segment_ends = f->ends};
     return sup_detect_step(&context, &f->detect, f->state, &input, f->rows);
 }
 

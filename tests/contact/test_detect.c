@@ -10,7 +10,7 @@ static sup_vec3d posed_point(const blobs *b, int32_t point)
 {
     if (point < b->vertex_count) return sup_v3_load(b->posed + 3 * (size_t)point);
     sup_foot foot = b->feet[point - b->vertex_count];
-    const float *ends = b->ends + 6 * (size_t)foot.piece;
+    const float *ends = b->ends + 6 * (size_t)foot.segment;
     return sup_v3_lerp(sup_v3_load(ends), sup_v3_load(ends + 3), foot.parameter);
 }
 
@@ -68,7 +68,7 @@ static double brute_margin(const blobs *b, const sup_vec3d *points, int32_t v)
         const int32_t *c = b->triangles + 3 * (size_t)triangle;
         bool same = false;
         for (int k = 0; k < 3; k++)
-            same = same || b->feet[c[k]].piece == b->feet[v].piece;
+            same = same || b->feet[c[k]].segment == b->feet[v].segment;
         if (same) continue;
         double margin = least_weight(points, d->tets + 4 * (size_t)t, p);
         if (margin < best) continue;
@@ -87,7 +87,7 @@ static void compare_with_brute_force(blobs *b, int32_t *touching)
     for (int32_t v = 0; v < b->vertex_count; v++) {
         bool found = next < count && b->rows[next].vertex == v;
         double margin = brute_margin(b, points, v);
-        bool folded = found && b->feet[b->rows[next].corner[0]].piece == b->feet[v].piece;
+        bool folded = found && b->feet[b->rows[next].corner[0]].segment == b->feet[v].segment;
         if (margin > 1e-4 && b->detect.slack[v] == 0.0f) CHECK_MSG(found, "vertex %d was missed, margin %g", v, margin);
         if (found && !folded) CHECK_MSG(margin > -1e-4, "vertex %d touches nothing, margin %g", v, margin);
         next += found ? 1 : 0;
@@ -280,7 +280,7 @@ TEST(rows_point_out_of_the_body_to_the_nearest_triangle)
     for (int32_t i = 0; i < count; i++) {
         const sup_contact *row = &b.rows[i];
         sup_vec3d p = posed_point(&b, row->vertex), q = sup_v3(0, 0, 0);
-        int32_t other = b.feet[row->corner[0]].piece;
+        int32_t other = b.feet[row->corner[0]].segment;
         for (int k = 0; k < 3; k++)
             q = sup_v3_madd(q, (double)row->weight[k], posed_point(&b, row->corner[k]));
         /* The nearest point of a sphere is straight out from its middle. */
@@ -353,7 +353,7 @@ TEST(parts_that_touch_in_the_bind_pose_are_left_alone)
         const sup_contact *row = &b.rows[i];
         double height = row_height(&b, row);
         CHECK_MSG(height > (double)row->offset - 0.15, "vertex %d of blob %d at %g, slack %g", row->vertex,
-                  b.feet[row->vertex].piece, height, (double)row->offset); /* no more than what was added */
+                  b.feet[row->vertex].segment, height, (double)row->offset); /* no more than what was added */
     }
     CHECK(count_pushing(&b, count) > 10);
     blobs_free(&b);
@@ -520,8 +520,8 @@ TEST(contact_does_not_depend_on_the_unit)
             c.posed[i] = ldexpf(b.posed[i], power);
         }
         for (int32_t p = 0; p < 3; p++) {
-            c.pieces[p].from = sup_v3_scale(c.pieces[p].from, ldexp(1.0, power));
-            c.pieces[p].to = sup_v3_scale(c.pieces[p].to, ldexp(1.0, power));
+            c.segments[p].from = sup_v3_scale(c.segments[p].from, ldexp(1.0, power));
+            c.segments[p].to = sup_v3_scale(c.segments[p].to, ldexp(1.0, power));
         }
         for (int32_t i = 0; i < 18; i++)
             c.ends[i] = ldexpf(b.ends[i], power);
@@ -586,7 +586,7 @@ static int32_t rows_of_blob(const blobs *b, int32_t count, int32_t blob)
 {
     int32_t rows = 0;
     for (int32_t i = 0; i < count; i++)
-        rows += b->feet[b->rows[i].vertex].piece == blob || b->feet[b->rows[i].corner[0]].piece == blob;
+        rows += b->feet[b->rows[i].vertex].segment == blob || b->feet[b->rows[i].corner[0]].segment == blob;
     return rows;
 }
 
@@ -594,7 +594,7 @@ TEST(skin_that_would_be_apart_is_let_go)
 {
     blobs b = blobs_make(3, 20, 13, 3.0, 0.0, 6);
     const int32_t *pair = sup_detect_pairs(&b.detect, b.state);
-    sup_detect_input input = {.skin = b.posed, .skin_stride = 3, .piece_ends = b.ends};
+    sup_detect_input input = {.skin = b.posed, .skin_stride = 3, .segment_ends = b.ends};
     sup_context context = sup_context_resolve(NULL);
     blobs_move(&b, 2, sup_v3(-1.2, 0, 0), sup_v3(1, 0, 0), 0.0, 0.0, NULL);
     sup_detect_apart(&context, &b.detect, b.state, &input); /* as carried: the last two touch */
@@ -659,7 +659,7 @@ TEST(a_model_block_gives_the_same_rows_and_refuses_damage)
     CHECK_EQ(fixture_step(&f, NULL), count);
     CHECK(memcmp(rows, f.rows, (size_t)count * sizeof *rows) == 0);
     f.detect = made;
-    static const char *const names[] = {"contact.sizes",          "contact.foot_piece",   "contact.triangles",
+    static const char *const names[] = {"contact.sizes",          "contact.foot_segment",   "contact.triangles",
                                         "contact.beside",         "contact.fan_first",    "contact.fan",
                                         "contact.ring_first",     "contact.ring",         "contact.block_vertex",
                                         "contact.cell_tet_first", "contact.cell_point",   "contact.cell_point_first",

@@ -8,7 +8,7 @@ typedef struct arrays {
     float *positions, *normals, *tangents;
     int32_t *triangles, *influence_first;
     float *offsets[2]; /* of the targets: one of the skin, one of the prop */
-    sup_part parts[2];
+    sup_primitive parts[2];
     sup_morph morphs[2];
     sup_channel *channels;
     sup_clip clip;
@@ -34,8 +34,8 @@ static void add_prop(const sup_character *from, arrays *a)
             a->normals[3 * (v + i) + k] = k == i % 3 ? 1.0f : 0.0f;
             a->triangles[3 * (t + i) + k] = (int32_t)v + triangle[i][k];
         }
-    a->parts[0] = from->parts[0];
-    a->parts[1] = (sup_part){.name = "prop",
+    a->parts[0] = from->primitives[0];
+    a->parts[1] = (sup_primitive){.name = "prop",
                              .node = from->node_count - 1,
                              .mesh = 1,
                              .skin = -1,
@@ -79,7 +79,7 @@ static sup_character *make_character(void)
     sup_character *from = NULL, *made = NULL;
     sup_error error = {0};
     CHECK_OK(sup_scene_create(NULL, "cylinder", 0.2, &from, &error), error);
-    CHECK_EQ(from->part_count, 1);
+    CHECK_EQ(from->primitive_count, 1);
     size_t v = (size_t)from->vertex_count, all = v + PROP;
     arrays a = {.positions = calloc(3 * all, sizeof(float)),
                 .normals = calloc(3 * all, sizeof(float)),
@@ -103,12 +103,12 @@ static sup_character *make_character(void)
     sup_character copy = *from;
     copy.vertex_count = (int32_t)all;
     copy.triangle_count += PROP;
-    copy.part_count = copy.morph_count = copy.morph_weight_count = 2;
+    copy.primitive_count = copy.morph_count = copy.morph_weight_count = 2;
     copy.clip_count = 1;
     copy.positions = a.positions, copy.normals = a.normals, copy.tangents = a.tangents;
     copy.texcoords = NULL;
     copy.triangles = a.triangles, copy.influence_first = a.influence_first;
-    copy.parts = a.parts, copy.morphs = a.morphs, copy.clips = &a.clip;
+    copy.primitives = a.parts, copy.morphs = a.morphs, copy.clips = &a.clip;
     CHECK_OK(sup_character_create(NULL, &copy, &made, &error), error);
     free(a.positions), free(a.normals), free(a.tangents), free(a.triangles), free(a.influence_first);
     free(a.offsets[0]), free(a.offsets[1]), free(a.channels);

@@ -107,8 +107,8 @@ static sup_character *with_island(sup_character *from, sup_vec3d centre, double 
         if (sup_v3_distance(at(from->positions, v), centre) < sup_v3_distance(at(from->positions, like), centre))
             like = v;
     int32_t own = from->influence_first[like], each = from->influence_first[like + 1] - own;
-    CHECK_EQ(from->part_count, 1);
-    sup_part part = from->parts[0];
+    CHECK_EQ(from->primitive_count, 1);
+    sup_primitive part = from->primitives[0];
     part.vertex_count += CORNERS;
     part.triangle_count += FACES;
     float *positions = calloc(3 * (size_t)(count + CORNERS), sizeof(float));
@@ -131,7 +131,7 @@ static sup_character *with_island(sup_character *from, sup_vec3d centre, double 
     }
     for (int i = 0; i < 3 * FACES; i++)
         triangles[3 * from->triangle_count + i] = count + faces[i];
-    copy.parts = &part;
+    copy.primitives = &part;
     copy.vertex_count += CORNERS;
     copy.triangle_count += FACES;
     copy.positions = positions;

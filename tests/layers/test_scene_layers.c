@@ -61,7 +61,7 @@ TEST(both_sides_are_alike)
 }
 
 /* Six times the volume inside a part, in the world. */
-static double part_volume6(const sup_character *c, const sup_part *part)
+static double part_volume6(const sup_character *c, const sup_primitive *part)
 {
     double sum = 0.0;
     for (int32_t t = part->triangle_first; t < part->triangle_first + part->triangle_count; t++) {
@@ -80,11 +80,11 @@ TEST(bones_and_muscles_are_meshes)
         sup_error error;
         bool found = false;
         CHECK_OK(sup_scene_create(NULL, names[kind], 0.1, &c, &error), error);
-        CHECK(c->part_count > 15);
-        for (int32_t p = 0; p < c->part_count; p++) {
-            found = found || strcmp(c->parts[p].name, some[kind]) == 0;
-            double volume = part_volume6(c, &c->parts[p]) / 6.0;
-            CHECK_MSG(volume > 1e-5 && volume < 0.02, "%s: %g", c->parts[p].name, volume);
+        CHECK(c->primitive_count > 15);
+        for (int32_t p = 0; p < c->primitive_count; p++) {
+            found = found || strcmp(c->primitives[p].name, some[kind]) == 0;
+            double volume = part_volume6(c, &c->primitives[p]) / 6.0;
+            CHECK_MSG(volume > 1e-5 && volume < 0.02, "%s: %g", c->primitives[p].name, volume);
         }
         CHECK(found);
         sup_character_destroy(c);

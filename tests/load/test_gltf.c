@@ -41,9 +41,9 @@ TEST(gltf_parts_follow_node_and_primitive_order)
                                            {0, 1, 0, -1, 4, 0}, {0, 1, 1, -1, 0, 0}, {1, 0, 0, 1, 4, 2},
                                            {1, 0, 1, -1, 3, 1}, {2, 0, 0, 1, 4, 2},  {2, 0, 1, -1, 3, 1}};
     static const int32_t corners[18] = {4, 5, 6, 6, 5, 7, 8, 9, 10, 11, 12, 13, 13, 12, 14, 15, 16, 17};
-    CHECK_EQ(c->part_count, 6);
+    CHECK_EQ(c->primitive_count, 6);
     for (int i = 0; i < 6; i++) {
-        const sup_part *p = &c->parts[i];
+        const sup_primitive *p = &c->primitives[i];
         int32_t got[6] = {p->node, p->mesh, p->primitive, p->material, p->vertex_count, p->triangle_count};
         check_ints(got, expected[i], 6);
         CHECK_EQ(p->skin, -1);
@@ -53,8 +53,8 @@ TEST(gltf_parts_follow_node_and_primitive_order)
     check_ints(c->triangles, corners, 18);
     check_floats(c->positions, square, 12, 0.0);
     check_floats(c->positions + 33, square, 12, 0.0);
-    CHECK_TEXT(c->parts[0].name, "late");
-    CHECK_TEXT(c->parts[2].name, "two");
+    CHECK_TEXT(c->primitives[0].name, "late");
+    CHECK_TEXT(c->primitives[2].name, "two");
     CHECK_TEXT(c->name, "made");
     CHECK(c->normals == NULL && c->tangents == NULL && c->texcoords == NULL);
     CHECK_EQ(c->influence_first[18], 0);
@@ -109,8 +109,8 @@ TEST(gltf_primitive_modes_and_index_types)
                                          18};
     CHECK_EQ(c->triangle_count, 9);
     check_ints(c->triangles, expected, 27);
-    CHECK_EQ(c->parts[3].triangle_count, 0);
-    CHECK_EQ(c->parts[3].vertex_count, 4);
+    CHECK_EQ(c->primitives[3].triangle_count, 0);
+    CHECK_EQ(c->primitives[3].vertex_count, 4);
     sup_character_destroy(c);
 }
 
@@ -207,7 +207,7 @@ TEST(gltf_node_transforms)
     CHECK_TEXT(c->nodes[2].name, "\xC3\xA9");
     CHECK_EQ(c->nodes[2].parent, 0);
     CHECK(c->nodes[0].is_joint && c->nodes[2].is_joint); /* nothing but nodes: a bare skeleton */
-    CHECK_EQ(c->part_count, 0);
+    CHECK_EQ(c->primitive_count, 0);
     sup_character_destroy(c);
 }
 
@@ -254,9 +254,9 @@ TEST(gltf_skins_and_influences)
     check_floats(c->bones[2].inverse_bind.m,
                  (const float[12]){100, 104, 108, 112, 101, 105, 109, 113, 102, 106, 110, 114}, 12, 0.0);
     CHECK(c->nodes[4].is_joint && c->nodes[3].is_joint && c->nodes[2].is_joint && !c->nodes[0].is_joint);
-    CHECK_EQ(c->parts[0].skin, 1);
-    CHECK_EQ(c->parts[1].skin, -1);
-    CHECK_EQ(c->parts[2].skin, -1);
+    CHECK_EQ(c->primitives[0].skin, 1);
+    CHECK_EQ(c->primitives[1].skin, -1);
+    CHECK_EQ(c->primitives[2].skin, -1);
     static const int32_t first[7] = {0, 4, 7, 7, 7, 7, 7}, bones[7] = {1, 2, 2, 1, 2, 1, 1};
     const float expected[7] = {0.25f, 0.75f, 1, 0.2f, NAN, -1, 0.4f};
     check_ints(c->influence_first, first, 7);

@@ -55,7 +55,7 @@ static int32_t most_influences(const sup_character *c)
 static int32_t most_targets(const sup_character *c)
 {
     int32_t most = 0;
-    for (int32_t p = 0; p < c->part_count; p++) {
+    for (int32_t p = 0; p < c->primitive_count; p++) {
         int32_t count = 0;
         for (int32_t i = 0; i < c->morph_count; i++)
             count += c->morphs[i].part == p ? 1 : 0;
@@ -70,13 +70,13 @@ static void check_counts(const char *name, const sup_character *c, const double 
     int32_t rigid = 0, last = -1;
     for (int32_t i = 0; i < c->clip_count; i++)
         seconds += (double)(c->clips[i].end - c->clips[i].start);
-    for (int32_t i = 0; i < c->part_count; i++) {
-        if (c->parts[i].skin < 0 && c->parts[i].mesh != last) rigid++;
-        last = c->parts[i].mesh;
+    for (int32_t i = 0; i < c->primitive_count; i++) {
+        if (c->primitives[i].skin < 0 && c->primitives[i].mesh != last) rigid++;
+        last = c->primitives[i].mesh;
     }
     CHECK_MSG(c->vertex_count == (int32_t)stats[VERTICES], "%s: %d vertices", name, c->vertex_count);
     CHECK_MSG(c->triangle_count == (int32_t)stats[TRIANGLES], "%s: %d triangles", name, c->triangle_count);
-    CHECK_MSG(c->part_count == (int32_t)stats[PRIMITIVES], "%s: %d parts", name, c->part_count);
+    CHECK_MSG(c->primitive_count == (int32_t)stats[PRIMITIVES], "%s: %d parts", name, c->primitive_count);
     CHECK_MSG(rigid == (int32_t)stats[RIGID], "%s: %d rigid meshes", name, rigid);
     CHECK_MSG(c->skin_count == (int32_t)stats[SKINS], "%s: %d skins", name, c->skin_count);
     CHECK_MSG(count_joints(c) == (int32_t)stats[JOINTS], "%s: %d joints", name, count_joints(c));

@@ -106,7 +106,7 @@ TEST(load_joins_a_mesh_with_a_skeleton)
     CHECK_OK(sup_load(NULL, "s/fine mesh.obj", &def, &c, &error), error);
     CHECK_EQ(d.reads, 2);
     CHECK_EQ(c->bone_count, 1);
-    CHECK_EQ(c->parts[0].skin, 0);
+    CHECK_EQ(c->primitives[0].skin, 0);
     CHECK_EQ(c->clip_count, 1); /* the motion of the BVH comes along */
     sup_character_destroy(c);
     c = NULL;

@@ -8,13 +8,13 @@ TEST(obj_keeps_the_order_of_v_lines)
                               "g two\r\nv 1 1 0\r\nusemtl red\r\nv 0 1 0\r\nf 4 1 2 3\r\n");
     CHECK_TEXT(c->name, "thing");
     CHECK_EQ(c->vertex_count, 4);
-    CHECK_EQ(c->part_count, 1);
+    CHECK_EQ(c->primitive_count, 1);
     CHECK_EQ(c->triangle_count, 2);
     CHECK_NEAR(c->positions[3], 1.0, 0.0);
     CHECK_NEAR(c->positions[10], 1.0, 0.0);
     CHECK_NEAR(area_z(c), 2.0, 1e-6);
     CHECK(c->normals == NULL && c->texcoords == NULL);
-    CHECK_EQ(c->parts[0].material, -1);
+    CHECK_EQ(c->primitives[0].material, -1);
     sup_character_destroy(c);
 }
 

@@ -187,8 +187,8 @@ TEST(parts_are_regions_too)
 {
     motion_fixture f = make_motion();
     sup_motion_measure *m = measure(&f, NULL);
-    CHECK_EQ(m->region_count, 2 * f.rig->joint_count + f.character->part_count);
-    CHECK_EQ(f.character->part_count, 1);
+    CHECK_EQ(m->region_count, 2 * f.rig->joint_count + f.character->primitive_count);
+    CHECK_EQ(f.character->primitive_count, 1);
     for (int32_t frame = 0; frame < FRAMES; frame++)
         CHECK_NEAR(m->region_volume_ratio[frame * m->region_count + 2 * f.rig->joint_count],
                    m->frames[frame].volume_ratio, 1e-9);

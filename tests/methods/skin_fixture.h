@@ -10,14 +10,14 @@
 
 typedef struct skin_fixture {
     sup_character character;
-    sup_part part;
+    sup_primitive part;
     sup_node *nodes;
     int32_t *node_order;
     sup_rig rig;
     int32_t *joint_node, *joint_parent, *influence_first, *influence_joint;
     sup_mat34 *joint_bind, *joint_inverse_bind;
     float *positions, *normals, *tangents, *influence_weight;
-    sup_mat34 part_bind;
+    sup_mat34 primitive_bind;
     sup_morph *morphs;
     float *morph_data;
     sup_pose pose;
@@ -88,12 +88,12 @@ static inline skin_fixture fixture_create(int32_t vertex_count, int32_t joint_co
         float *data = f.morph_data + (size_t)m * vertices * 6;
         f.morphs[m] = (sup_morph){"", 0, m, 0.0f, data, data + vertices * 3};
     }
-    f.part_bind = sup_mat34_identity();
-    f.part = (sup_part){.name = "", .vertex_count = vertex_count};
+    f.primitive_bind = sup_mat34_identity();
+    f.part = (sup_primitive){.name = "", .vertex_count = vertex_count};
     f.pose.node_count = joint_count + 1;
     f.pose.morph_weight_count = morph_count;
     f.character.node_count = joint_count + 1;
-    f.character.part_count = 1;
+    f.character.primitive_count = 1;
     f.character.vertex_count = vertex_count;
     f.character.morph_count = f.character.morph_weight_count = morph_count;
     f.rig.vertex_count = vertex_count;
@@ -107,7 +107,7 @@ static inline const sup_rig *fixture_rig(skin_fixture *f)
 {
     f->character.nodes = f->nodes;
     f->character.node_order = f->node_order;
-    f->character.parts = &f->part;
+    f->character.primitives = &f->part;
     f->character.morphs = f->morphs;
     f->character.positions = f->positions;
     f->character.normals = f->normals;
@@ -122,7 +122,7 @@ static inline const sup_rig *fixture_rig(skin_fixture *f)
     f->rig.influence_first = f->influence_first;
     f->rig.influence_joint = f->influence_joint;
     f->rig.influence_weight = f->influence_weight;
-    f->rig.part_bind = &f->part_bind;
+    f->rig.primitive_bind = &f->primitive_bind;
     return &f->rig;
 }
 

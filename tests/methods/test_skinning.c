@@ -404,7 +404,7 @@ TEST(morph_targets_come_from_mesh_space)
     for (int32_t round = 0; round < 3; round++) { /* turned and moved, then unevenly scaled, then mirrored */
         sup_vec3d scale = round == 0 ? sup_v3(1, 1, 1) : sup_v3(round == 2 ? -2.0 : 2.0, 0.5, 1.5);
         sup_affine to_bind = sup_affine_from_trs(sup_v3(3, 4, 5), fixture_rotation(&random), scale);
-        f.part_bind = sup_affine_to_float(to_bind);
+        f.primitive_bind = sup_affine_to_float(to_bind);
         f.morphs[2].positions = NULL;
         f.morphs[3].normals = NULL;
         f.morphs[4].weight = 0; /* two targets on one weight */

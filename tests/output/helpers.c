@@ -15,12 +15,12 @@ sup_character *helper_character(bool mirrored)
     sup_node nodes[2] = {{"Body", -1, sup_transform_identity(), false}, {"", 0, sup_transform_identity(), false}};
     nodes[1].rest.translation.x = 3.0f;
     if (mirrored) nodes[1].rest.scale.x = -1.0f;
-    const sup_part parts[2] = {{"tetrahedron", 0, 0, 0, -1, -1, 0, 4, 0, 4}, {"square", 1, 1, 0, -1, -1, 4, 4, 4, 2}};
+    const sup_primitive parts[2] = {{"tetrahedron", 0, 0, 0, -1, -1, 0, 4, 0, 4}, {"square", 1, 1, 0, -1, -1, 4, 4, 4, 2}};
     const sup_character source = {.name = "sample",
                                   .node_count = 2,
                                   .nodes = nodes,
-                                  .part_count = 2,
-                                  .parts = parts,
+                                  .primitive_count = 2,
+                                  .primitives = parts,
                                   .vertex_count = 8,
                                   .positions = positions,
                                   .texcoords = texcoords,
@@ -73,7 +73,7 @@ const float *helper_normals(const helper_frames *frames, int32_t frame)
 }
 
 /* Mesh space -> world of one vertex: its node, or the blend of its bones. */
-static sup_affine vertex_matrix(const sup_character *c, const sup_part *part, int32_t v, const sup_pose *pose)
+static sup_affine vertex_matrix(const sup_character *c, const sup_primitive *part, int32_t v, const sup_pose *pose)
 {
     sup_affine matrix = {{0}};
     double sum = 0.0;
@@ -102,16 +102,16 @@ static sup_vec3d morphed(const sup_character *c, int32_t p, int32_t v, const sup
         const float *offsets = normal ? morph->normals : morph->positions;
         double weight = (double)pose->morph_weights[morph->weight];
         if (morph->part == p && offsets != NULL && weight != 0.0)
-            value = sup_v3_madd(value, weight, sup_v3_load(offsets + (size_t)(v - c->parts[p].vertex_first) * 3));
+            value = sup_v3_madd(value, weight, sup_v3_load(offsets + (size_t)(v - c->primitives[p].vertex_first) * 3));
     }
     return value;
 }
 
 static void skin_frame(const sup_character *c, const sup_pose *pose, float *positions, float *normals)
 {
-    for (int32_t p = 0; p < c->part_count; p++)
-        for (int32_t v = c->parts[p].vertex_first; v < c->parts[p].vertex_first + c->parts[p].vertex_count; v++) {
-            sup_affine matrix = vertex_matrix(c, &c->parts[p], v, pose);
+    for (int32_t p = 0; p < c->primitive_count; p++)
+        for (int32_t v = c->primitives[p].vertex_first; v < c->primitives[p].vertex_first + c->primitives[p].vertex_count; v++) {
+            sup_affine matrix = vertex_matrix(c, &c->primitives[p], v, pose);
             sup_v3_store(positions + (size_t)v * 3, sup_affine_point(matrix, morphed(c, p, v, pose, false)));
             sup_vec3d normal = sup_affine_vector(matrix, morphed(c, p, v, pose, true));
             sup_v3_store(normals + (size_t)v * 3, sup_v3_unit_or(normal, sup_v3(0, 0, 0)));

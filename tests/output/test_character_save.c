@@ -179,7 +179,7 @@ static sup_character *awkward(void)
     }
     influence_bone[1] = 0; /* one bone twice */
     const sup_skin skin = {"", 0, 6};
-    const sup_part parts[3] = {
+    const sup_primitive parts[3] = {
         {"a", 6, 0, 0, 0, 4, 0, 4, 0, 1}, {"b", 2, 1, 0, -1, 4, 4, 4, 1, 1}, {"c", 2, 2, 0, -1, -1, 8, 4, 2, 1}};
     triangles[3] = 4, triangles[4] = 5, triangles[5] = 6, triangles[6] = 8, triangles[7] = 9, triangles[8] = 10;
     const sup_morph morphs[3] = {
@@ -195,8 +195,8 @@ static sup_character *awkward(void)
                                   .bones = bones,
                                   .skin_count = 1,
                                   .skins = &skin,
-                                  .part_count = 3,
-                                  .parts = parts,
+                                  .primitive_count = 3,
+                                  .primitives = parts,
                                   .vertex_count = 12,
                                   .positions = positions,
                                   .triangle_count = 3,
@@ -224,8 +224,8 @@ TEST(awkward_character_comes_back)
     CHECK_EQ(read->nodes[7].parent, 2);
     check_floats("position", character->positions, read->positions, 36, 0.0);
     check_influences(character, read);
-    CHECK_EQ(read->parts[0].material, read->parts[1].material);
-    CHECK(read->parts[0].material != read->parts[2].material);
+    CHECK_EQ(read->primitives[0].material, read->primitives[1].material);
+    CHECK(read->primitives[0].material != read->primitives[2].material);
     CHECK_EQ(read->clip_count, 1); /* the other has no channels */
     CHECK_NEAR(read->clips[0].start, 0.0, 0.0);
     CHECK_NEAR(read->clips[0].end, 1.0, 0.0);

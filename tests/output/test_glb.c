@@ -58,7 +58,7 @@ TEST(glb_of_arrays_plays)
     check_normals(path, &frames, 30.0);
     sup_character *read = helper_read_gltf(path);
     CHECK_TEXT(read->clips[0].name, "motion");
-    CHECK_EQ(read->part_count, 2);
+    CHECK_EQ(read->primitive_count, 2);
     CHECK_TEXT(read->nodes[0].name, "Body");
     CHECK_TEXT(read->nodes[1].name, "square");
     CHECK(memcmp(read->triangles, character->triangles, 18 * sizeof(int32_t)) == 0);
@@ -250,9 +250,9 @@ static void check_kept(const char *asset, const sup_character *before, const sup
 /* The parts of the output are those of the input: order, names of nodes, materials, triangles, texture coordinates. */
 static void check_parts(const char *asset, const sup_character *before, const sup_character *after)
 {
-    CHECK_EQ(after->part_count, before->part_count);
-    for (int32_t p = 0; p < before->part_count; p++) {
-        const sup_part *a = &before->parts[p], *b = &after->parts[p];
+    CHECK_EQ(after->primitive_count, before->primitive_count);
+    for (int32_t p = 0; p < before->primitive_count; p++) {
+        const sup_primitive *a = &before->primitives[p], *b = &after->primitives[p];
         CHECK_MSG(a->vertex_first == b->vertex_first && a->vertex_count == b->vertex_count &&
                       a->triangle_first == b->triangle_first && a->triangle_count == b->triangle_count &&
                       a->material == b->material,

@@ -136,7 +136,7 @@ fixture fixture_tube(const tube_def *given)
     }
     t.nodes[d.joint_count] = (sup_node){.name = "mesh", .parent = -1, .rest = sup_transform_identity()};
     sup_skin skin = {"skin", 0, d.joint_count};
-    sup_part part = {
+    sup_primitive part = {
         .name = "tube", .node = d.joint_count, .material = -1, .vertex_count = t.vertices, .triangle_count = t.faces};
     sup_character c = {.name = "tube",
                        .node_count = d.joint_count + 1,
@@ -145,8 +145,8 @@ fixture fixture_tube(const tube_def *given)
                        .bones = t.bones,
                        .skin_count = 1,
                        .skins = &skin,
-                       .part_count = 1,
-                       .parts = &part,
+                       .primitive_count = 1,
+                       .primitives = &part,
                        .vertex_count = t.vertices,
                        .positions = t.positions,
                        .triangle_count = t.faces,

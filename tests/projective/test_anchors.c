@@ -232,9 +232,9 @@ TEST(sliding_bases_stay_on_the_skeleton_and_stretch_and_compress)
             CHECK_NEAR(sup_v3_distance(q, s->spheres[owner].centre), s->spheres[owner].radius, 1e-5);
             continue;
         }
-        const sup_bone_piece *p = &s->pieces[owner];
-        sup_vec3d d = sup_v3(1, 0, 0), a = sup_v3_madd(p->from, sup_piece_inset(s, p, 0), d);
-        sup_vec3d b = sup_v3_madd(p->to, -sup_piece_inset(s, p, 1), d);
+        const sup_bone_segment *p = &s->segments[owner];
+        sup_vec3d d = sup_v3(1, 0, 0), a = sup_v3_madd(p->from, sup_segment_inset(s, p, 0), d);
+        sup_vec3d b = sup_v3_madd(p->to, -sup_segment_inset(s, p, 1), d);
         if (owner == 1) a = sup_affine_point(bend, a), b = sup_affine_point(bend, b);
         sup_vec3d on = sup_v3_lerp(a, b, sup_v3_segment_parameter(q, a, b));
         CHECK_NEAR(sup_v3_distance(q, on), p->radius, 1e-5);
@@ -255,7 +255,7 @@ TEST(bones_stretch_between_their_joints)
     push.m[3] = 2.5; /* b and c go on by half of the first bone */
     move_limb(&h, 1, push);
     evaluate(&h);
-    const float *ends = sup_anchors_piece_ends(&h.view, h.state);
+    const float *ends = sup_anchors_segment_ends(&h.view, h.state);
     CHECK_NEAR(ends[0], 1.0, 1e-6);
     CHECK_NEAR(ends[4], 8.5, 1e-5);
     for (int32_t i = 0; i < h.view.anchor_count; i++) {
@@ -364,8 +364,8 @@ TEST(damaged_anchors_are_refused)
     static const struct {
         const char *name;
         int at, value;
-    } damage[] = {{"anchor.piece_joint", 0, 99},      {"anchor.piece_joint", 1, -2}, {"anchor.sphere_joint", 1, -1},
-                  {"anchor.sphere_first", 1, 9999},     {"anchor.sphere_first", 0, 1},   {"anchor.sphere_pieces", 2, -1},
+    } damage[] = {{"anchor.segment_joint", 0, 99},      {"anchor.segment_joint", 1, -2}, {"anchor.sphere_joint", 1, -1},
+                  {"anchor.sphere_first", 1, 9999},     {"anchor.sphere_first", 0, 1},   {"anchor.sphere_segments", 2, -1},
                   {"anchor.rigid_first", 3, 1 << 29}, {"anchor.rigid_out", 3, -1},   {"anchor.ring_frame", 0, 500},
                   {"anchor.slide_index", 2, 100000},  {"anchor.slide_index", 4, -1}, {"anchor.slide_index", 5, 1 << 30},
                   {"anchor.joint_count", 0, 1},       {"anchor.anchor_vertex", 3, 0}};
@@ -379,7 +379,7 @@ TEST(damaged_anchors_are_refused)
         array[damage[i].at] = old;
         CHECK_OK(sup_anchors_open(h.model, "anchor", &view, &error), error);
     }
-    const char *const floats[] = {"anchor.piece_rest", "anchor.sphere_rest", "anchor.rigid_rest", "anchor.ring_rest",
+    const char *const floats[] = {"anchor.segment_rest", "anchor.sphere_rest", "anchor.rigid_rest", "anchor.ring_rest",
                                   "anchor.slide_value"};
     for (int i = 0; i < SUP_COUNT(floats); i++) {
         float *array = array_of(h.model, floats[i], SUP_ARRAY_FLOAT), old = array[3];

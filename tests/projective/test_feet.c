@@ -8,9 +8,9 @@ static double *slow_distances(const sup_volumetric_skeleton *s)
     double *d = calloc(n * n, sizeof *d);
     for (size_t i = 0; i < n * n; i++)
         d[i] = i % (n + 1) == 0 ? 0.0 : INFINITY;
-    for (int32_t p = 0; p < s->piece_count; p++) {
-        size_t a = (size_t)s->pieces[p].node_from, b = (size_t)s->pieces[p].node_to;
-        d[a * n + b] = d[b * n + a] = sup_piece_length(&s->pieces[p]);
+    for (int32_t p = 0; p < s->segment_count; p++) {
+        size_t a = (size_t)s->segments[p].node_from, b = (size_t)s->segments[p].node_to;
+        d[a * n + b] = d[b * n + a] = sup_segment_length(&s->segments[p]);
     }
     for (size_t k = 0; k < n; k++)
         for (size_t i = 0; i < n; i++)
@@ -89,8 +89,8 @@ static void close_case(feet_case *c)
 
 static bool is_pinned(const sup_volumetric_skeleton *s, sup_foot foot)
 {
-    const sup_bone_piece *p = &s->pieces[foot.piece];
-    double length = sup_piece_length(p);
+    const sup_bone_segment *p = &s->segments[foot.segment];
+    double length = sup_segment_length(p);
     return (p->sphere_from < 0 && foot.parameter * length <= p->radius) ||
            (p->sphere_to < 0 && (1.0 - foot.parameter) * length <= p->radius);
 }
@@ -125,17 +125,17 @@ TEST(smoothed_feet_are_where_nothing_pulls_them)
     CHECK(report.last_step <= 3e-6 && report.sweeps > 3);
     int32_t pinned = 0, changed = 0;
     for (int32_t v = 0; v < c.skin.vertex_count; v++) {
-        CHECK(feet[v].piece >= 0 && feet[v].piece < c.f.skeleton->piece_count);
+        CHECK(feet[v].segment >= 0 && feet[v].segment < c.f.skeleton->segment_count);
         CHECK(feet[v].parameter >= 0.0 && feet[v].parameter <= 1.0);
         if (is_pinned(c.f.skeleton, c.before[v])) {
             CHECK(memcmp(&feet[v].parameter, &c.before[v].parameter, sizeof(double)) == 0);
-            CHECK_EQ(feet[v].piece, c.before[v].piece);
+            CHECK_EQ(feet[v].segment, c.before[v].segment);
             pinned++;
             continue;
         }
-        changed += feet[v].piece != c.before[v].piece;
+        changed += feet[v].segment != c.before[v].segment;
         double now = energy_at(&c, feet, v, feet[v], 1.5);
-        for (int32_t p = 0; p < c.f.skeleton->piece_count; p++)
+        for (int32_t p = 0; p < c.f.skeleton->segment_count; p++)
             for (int k = 0; k <= 20; k++) { /* anywhere on the tree is worse, up to where the sweeps ended */
                 double other = energy_at(&c, feet, v, (sup_foot){p, k / 20.0}, 1.5);
                 CHECK_MSG(other >= now * (1.0 - 1e-3) - 1e-9, "vertex %d: %g against %g", v, other, now);

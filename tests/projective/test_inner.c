@@ -113,7 +113,7 @@ TEST(painted_radii_are_radii)
         found[k] = look(&actors[k], 0.0f);
         CHECK_EQ(found[k].bone_count, found[0].bone_count);
     }
-    int32_t smaller_spheres = 0, kept_pieces = 0;
+    int32_t smaller_spheres = 0, kept_segments = 0;
     for (int32_t b = 0; b < found[0].bone_count; b++) {
         const float *bone = found[0].bones + 7 * (size_t)b;
         bool sphere = memcmp(bone, bone + 3, 3 * sizeof *bone) == 0;
@@ -122,9 +122,9 @@ TEST(painted_radii_are_radii)
         CHECK_MSG(thin >= 0.499 * plain && thin < 0.95 * plain, "bone %d: %g, %g painted", b, plain, thin);
         CHECK(small > 0.499 * plain);
         smaller_spheres += sphere && small < 0.95 * plain;
-        kept_pieces += !sphere && small > 0.999 * plain;
+        kept_segments += !sphere && small > 0.999 * plain;
     }
-    CHECK(smaller_spheres > 0 && kept_pieces > 0);
+    CHECK(smaller_spheres > 0 && kept_segments > 0);
     for (int k = 0; k < 3; k++) {
         forget(&found[k]);
         actor_close(&actors[k]);

@@ -195,7 +195,7 @@ static double section(const actor *a, const float *positions, double height)
                    q = 3 * (size_t)a->character->triangles[3 * t + (k + 1) % 3];
             double hp = (double)a->rig->positions[p + 1] - height, hq = (double)a->rig->positions[q + 1] - height;
             if ((hp >= 0.0) == (hq >= 0.0)) continue;
-            for (int c = 0; c < 3; c++) /* all pieces run the same way round: from an edge that goes down to one up */
+            for (int c = 0; c < 3; c++) /* all segments run the same way round: from an edge that goes down to one up */
                 ends[hp < 0.0][c] =
                     (double)positions[p + (size_t)c] +
                     hp / (hp - hq) * ((double)positions[q + (size_t)c] - (double)positions[p + (size_t)c]);

@@ -325,7 +325,7 @@ TEST(tissue_without_bones_gets_some)
     CHECK_EQ(held, t->skin_count);
     for (int32_t v = 0; v < t->skin_count; v++) {
         CHECK_EQ(t->base_class[v], SUP_BASE_BONE);
-        CHECK(!f.skeleton->pieces[t->base_owner[v]].is_virtual && loose[v] == 0);
+        CHECK(!f.skeleton->segments[t->base_owner[v]].is_virtual && loose[v] == 0);
     }
     /* A vertex whose tets are all given up has nothing. */
     for (int32_t i = 0; i < 3 * t->triangle_count; i++)
@@ -342,18 +342,18 @@ TEST(tissue_without_bones_gets_some)
 TEST(a_crouching_frog_keeps_its_legs_apart)
 {
     fixture f = fixture_tissue("gltf/quat_Frog.glb", 1.0, NULL);
-    for (int32_t p = 0; p < f.skeleton->piece_count; p++) {
-        const sup_bone_piece *piece = &f.skeleton->pieces[p];
-        if (!piece->is_virtual) continue;
-        const char *a = f.character->nodes[f.rig->joint_node[piece->joint]].name;
-        const char *b = piece->child >= 0 ? f.character->nodes[f.rig->joint_node[piece->child]].name : "";
+    for (int32_t p = 0; p < f.skeleton->segment_count; p++) {
+        const sup_bone_segment *segment = &f.skeleton->segments[p];
+        if (!segment->is_virtual) continue;
+        const char *a = f.character->nodes[f.rig->joint_node[segment->joint]].name;
+        const char *b = segment->child >= 0 ? f.character->nodes[f.rig->joint_node[segment->child]].name : "";
         bool legs = strstr(a, "Leg") != NULL && strstr(b, "Leg") != NULL;
         CHECK_MSG(!legs || strncmp(a, b, 4) == 0, "%s is joined to %s", a, b);
     }
     fixture_destroy(&f);
 }
 
-/* Skins in the plane of their bones and bodies of many loose pieces play. */
+/* Skins in the plane of their bones and bodies of many loose segments play. */
 TEST(flat_and_loose_characters_play)
 {
     static const char *const names[] = {"gltf/khronos_SimpleSkin.gltf", "gltf/m2m_Human_customanim.glb",

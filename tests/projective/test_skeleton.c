@@ -1,4 +1,4 @@
-/* test_skeleton.c - pieces, spheres and radii. */
+/* test_skeleton.c - segments, spheres and radii. */
 #include "projective/fixture.h"
 
 static const char *const characters[] = {"scene:human",         "scene:elephant",           "scene:hand",
@@ -7,22 +7,22 @@ static const char *const characters[] = {"scene:human",         "scene:elephant"
 
 static void check_tree(const sup_volumetric_skeleton *s)
 {
-    for (int32_t p = 0; p < s->piece_count; p++) {
-        const sup_bone_piece *piece = &s->pieces[p];
-        CHECK(sup_piece_length(piece) > 0.0 && piece->radius > 0.0);
-        CHECK(sup_v3_distance(piece->from, s->nodes[piece->node_from].position) == 0.0);
-        CHECK(sup_v3_distance(piece->to, s->nodes[piece->node_to].position) == 0.0);
-        int32_t ends[2] = {piece->node_from, piece->node_to}, spheres[2] = {piece->sphere_from, piece->sphere_to};
+    for (int32_t p = 0; p < s->segment_count; p++) {
+        const sup_bone_segment *segment = &s->segments[p];
+        CHECK(sup_segment_length(segment) > 0.0 && segment->radius > 0.0);
+        CHECK(sup_v3_distance(segment->from, s->nodes[segment->node_from].position) == 0.0);
+        CHECK(sup_v3_distance(segment->to, s->nodes[segment->node_to].position) == 0.0);
+        int32_t ends[2] = {segment->node_from, segment->node_to}, spheres[2] = {segment->sphere_from, segment->sphere_to};
         for (int end = 0; end < 2; end++) {
             int32_t degree = s->node_first[ends[end] + 1] - s->node_first[ends[end]], found = 0;
             CHECK((spheres[end] < 0) == (degree == 1));
             CHECK(spheres[end] == s->nodes[ends[end]].sphere);
             for (int32_t k = s->node_first[ends[end]]; k < s->node_first[ends[end] + 1]; k++)
-                found += s->node_pieces[k] == p;
+                found += s->node_segments[k] == p;
             CHECK_EQ(found, 1);
         }
     }
-    CHECK_EQ(s->node_first[s->node_count], 2 * s->piece_count);
+    CHECK_EQ(s->node_first[s->node_count], 2 * s->segment_count);
 }
 
 /* The rig joint of a node; rigs number joints in their own order. */
@@ -33,20 +33,20 @@ static int32_t joint_of(const fixture *f, int32_t node)
     return -1;
 }
 
-static double room(const sup_volumetric_skeleton *s, const sup_bone_piece *p)
+static double room(const sup_volumetric_skeleton *s, const sup_bone_segment *p)
 {
     double r0 = p->sphere_from < 0 ? 0.0 : s->spheres[p->sphere_from].radius;
     double r1 = p->sphere_to < 0 ? 0.0 : s->spheres[p->sphere_to].radius;
-    return sup_piece_length(p) - (r0 + r1 + 2.0 * p->radius);
+    return sup_segment_length(p) - (r0 + r1 + 2.0 * p->radius);
 }
 
-TEST(bones_and_spheres_fit_into_every_piece)
+TEST(bones_and_spheres_fit_into_every_segment)
 {
     for (int i = 0; i < SUP_COUNT(characters); i++) {
         fixture f = fixture_tissue(characters[i], 0.5, NULL);
         check_tree(f.skeleton);
-        for (int32_t p = 0; p < f.skeleton->piece_count; p++)
-            CHECK_MSG(room(f.skeleton, &f.skeleton->pieces[p]) >= 0.0, "%s: piece %d", characters[i], p);
+        for (int32_t p = 0; p < f.skeleton->segment_count; p++)
+            CHECK_MSG(room(f.skeleton, &f.skeleton->segments[p]) >= 0.0, "%s: segment %d", characters[i], p);
         fixture_destroy(&f);
     }
 }
@@ -64,20 +64,20 @@ TEST(radii_are_three_quarters_of_the_way_to_the_skin)
     fixture f = fixture_tube(&d);
     sup_error error;
     CHECK_OK(fixture_make(&f, NULL, &error), error);
-    CHECK_EQ(f.skeleton->piece_count, 2);
+    CHECK_EQ(f.skeleton->segment_count, 2);
     CHECK_EQ(f.skeleton->sphere_count, 1);
     double inner = cos(3.14159265358979 / 24); /* the faces of the tube, not its vertices */
     for (int32_t p = 0; p < 2; p++)
-        CHECK_NEAR(f.skeleton->pieces[p].radius, 0.75 * inner, 1e-5);
+        CHECK_NEAR(f.skeleton->segments[p].radius, 0.75 * inner, 1e-5);
     CHECK_NEAR(f.skeleton->spheres[0].radius, 0.75 * inner, 1e-5);
     double bones[3] = {0.2, 0, 0}, spheres[3] = {0, 0.5, 0};
     bool soft[3] = {false, true, false};
     sup_tissue_def def = {.skeleton = {.bone_radius = bones, .sphere_radius = spheres, .virtual_joints = soft}};
     CHECK_OK(fixture_make(&f, &def, &error), error);
-    CHECK_NEAR(f.skeleton->pieces[0].radius, 0.2, 0);
-    CHECK_NEAR(f.skeleton->pieces[1].radius, 0.75 * inner, 1e-5);
+    CHECK_NEAR(f.skeleton->segments[0].radius, 0.2, 0);
+    CHECK_NEAR(f.skeleton->segments[1].radius, 0.75 * inner, 1e-5);
     CHECK_NEAR(f.skeleton->spheres[0].radius, 0.5, 0);
-    CHECK(!f.skeleton->pieces[0].is_virtual && f.skeleton->pieces[1].is_virtual && !f.skeleton->spheres[0].is_virtual);
+    CHECK(!f.skeleton->segments[0].is_virtual && f.skeleton->segments[1].is_virtual && !f.skeleton->spheres[0].is_virtual);
     for (int32_t v = 0; v < f.tissue->skin_count; v++) /* nothing hangs on a virtual bone */
         CHECK(f.tissue->base_class[v] != SUP_BASE_BONE || f.tissue->base_owner[v] == 0);
     CHECK(f.report.free_bases > 300);
@@ -91,10 +91,10 @@ TEST(too_large_radii_are_fitted_in_any_order)
     sup_error error;
     sup_tissue_def def = {.skeleton = {.radius_scale = 5.0}};
     CHECK_OK(fixture_make(&f, &def, &error), error);
-    CHECK_EQ(f.report.skeleton.fitted_pieces, 2);
+    CHECK_EQ(f.report.skeleton.fitted_segments, 2);
     for (int32_t p = 0; p < 2; p++) {
-        CHECK(room(f.skeleton, &f.skeleton->pieces[p]) >= 0.0);
-        CHECK_NEAR(room(f.skeleton, &f.skeleton->pieces[p]), 0.0, 1e-6);
+        CHECK(room(f.skeleton, &f.skeleton->segments[p]) >= 0.0);
+        CHECK_NEAR(room(f.skeleton, &f.skeleton->segments[p]), 0.0, 1e-6);
     }
     fixture_destroy(&f);
 }
@@ -108,15 +108,15 @@ TEST(one_place_near_the_skin_does_not_make_a_bone_a_hair)
     fixture f = fixture_tube(&d);
     sup_error error;
     CHECK_OK(fixture_make(&f, NULL, &error), error);
-    CHECK(f.report.skeleton.thin_pieces >= 1);
-    for (int32_t p = 0; p < f.skeleton->piece_count; p++) {
-        const sup_bone_piece *piece = &f.skeleton->pieces[p];
-        if (piece->joint == joint_of(&f, 1)) CHECK(piece->radius > 0.08);
+    CHECK(f.report.skeleton.thin_segments >= 1);
+    for (int32_t p = 0; p < f.skeleton->segment_count; p++) {
+        const sup_bone_segment *segment = &f.skeleton->segments[p];
+        if (segment->joint == joint_of(&f, 1)) CHECK(segment->radius > 0.08);
     }
     fixture_destroy(&f);
 }
 
-TEST(helpers_outside_and_joints_in_one_place_make_no_pieces)
+TEST(helpers_outside_and_joints_in_one_place_make_no_segments)
 {
     const tube_joint joints[] = {{"ground", -1, 6, -9, 0, false}, {"a", 0, 2, 0, 0, true},
                                  {"twin", 1, 2, 0, 0, true},      {"b", 2, 6, 0, 0, true},
@@ -129,9 +129,9 @@ TEST(helpers_outside_and_joints_in_one_place_make_no_pieces)
     check_tree(f.skeleton);
     CHECK_EQ(f.report.skeleton.dropped_joints, 4);
     CHECK_EQ(f.report.skeleton.joined_joints, 1);
-    CHECK_EQ(f.skeleton->piece_count, 2);
-    CHECK_EQ(f.skeleton->pieces[0].joint, joint_of(&f, 2)); /* the twin carries the bone to b */
-    CHECK_EQ(f.skeleton->pieces[1].child, joint_of(&f, 6));
+    CHECK_EQ(f.skeleton->segment_count, 2);
+    CHECK_EQ(f.skeleton->segments[0].joint, joint_of(&f, 2)); /* the twin carries the bone to b */
+    CHECK_EQ(f.skeleton->segments[1].child, joint_of(&f, 6));
     CHECK_EQ(f.skeleton->joint_node[joint_of(&f, 7)], f.skeleton->joint_node[joint_of(&f, 3)]);
     fixture_destroy(&f);
 }
@@ -149,17 +149,17 @@ TEST(a_flat_list_of_joints_becomes_a_chain)
     check_tree(f.skeleton);
     CHECK_EQ(f.report.skeleton.chained_joints, 2);
     int32_t carried_by_root = 0;
-    for (int32_t p = 0; p < f.skeleton->piece_count; p++) {
-        const sup_bone_piece *piece = &f.skeleton->pieces[p];
-        carried_by_root += piece->joint == joint_of(&f, 0);
-        if (piece->child == joint_of(&f, 1)) CHECK_EQ(piece->joint, joint_of(&f, 3));
-        if (piece->child == joint_of(&f, 3)) CHECK_EQ(piece->joint, joint_of(&f, 2));
+    for (int32_t p = 0; p < f.skeleton->segment_count; p++) {
+        const sup_bone_segment *segment = &f.skeleton->segments[p];
+        carried_by_root += segment->joint == joint_of(&f, 0);
+        if (segment->child == joint_of(&f, 1)) CHECK_EQ(segment->joint, joint_of(&f, 3));
+        if (segment->child == joint_of(&f, 3)) CHECK_EQ(segment->joint, joint_of(&f, 2));
     }
     CHECK_EQ(carried_by_root, 1);
     fixture_destroy(&f);
 }
 
-TEST(separate_skeletons_in_one_skin_are_joined_by_virtual_pieces)
+TEST(separate_skeletons_in_one_skin_are_joined_by_virtual_segments)
 {
     const tube_joint joints[] = {
         {"a", -1, 1, 0, 0, true}, {"b", 0, 4, 0, 0, true}, {"c", -1, 7, 0, 0, true}, {"d", 2, 10, 0, 0, false}};
@@ -168,13 +168,13 @@ TEST(separate_skeletons_in_one_skin_are_joined_by_virtual_pieces)
     sup_error error;
     CHECK_OK(fixture_make(&f, NULL, &error), error);
     check_tree(f.skeleton);
-    CHECK_EQ(f.report.skeleton.joining_pieces, 1);
+    CHECK_EQ(f.report.skeleton.joining_segments, 1);
     int32_t joins = 0;
-    for (int32_t p = 0; p < f.skeleton->piece_count; p++) {
-        const sup_bone_piece *piece = &f.skeleton->pieces[p];
-        if (!piece->is_virtual) continue;
+    for (int32_t p = 0; p < f.skeleton->segment_count; p++) {
+        const sup_bone_segment *segment = &f.skeleton->segments[p];
+        if (!segment->is_virtual) continue;
         joins++;
-        CHECK(fmax(piece->from.x, piece->to.x) == 7.0 && fmin(piece->from.x, piece->to.x) > 4.5); /* b's tail to c */
+        CHECK(fmax(segment->from.x, segment->to.x) == 7.0 && fmin(segment->from.x, segment->to.x) > 4.5); /* b's tail to c */
     }
     CHECK_EQ(joins, 1);
     fixture_destroy(&f);
@@ -187,8 +187,8 @@ TEST(a_single_joint_gets_a_tail_and_no_joint_inside_is_refused)
     fixture f = fixture_tube(&d);
     sup_error error;
     CHECK_OK(fixture_make(&f, NULL, &error), error);
-    CHECK_EQ(f.skeleton->piece_count, 1);
+    CHECK_EQ(f.skeleton->segment_count, 1);
     CHECK_EQ(f.skeleton->sphere_count, 0);
-    CHECK(f.skeleton->pieces[0].to.x > 8.0 && f.skeleton->pieces[0].to.x < 12.2);
+    CHECK(f.skeleton->segments[0].to.x > 8.0 && f.skeleton->segments[0].to.x < 12.2);
     fixture_destroy(&f);
 }

@@ -67,10 +67,10 @@ static double distance_to_primitive(const sup_volumetric_skeleton *s, const sup_
     int32_t owner = t->base_owner[v];
     if (t->base_class[v] == SUP_BASE_SPHERE)
         return fabs(outside_sphere(q, s->spheres[owner].centre, s->spheres[owner].radius));
-    const sup_bone_piece *p = &s->pieces[owner];
-    sup_vec3d d = sup_v3_scale(sup_v3_sub(p->to, p->from), 1.0 / sup_piece_length(p));
-    sup_vec3d a = sup_v3_madd(p->from, sup_piece_inset(s, p, 0), d),
-              b = sup_v3_madd(p->to, -sup_piece_inset(s, p, 1), d);
+    const sup_bone_segment *p = &s->segments[owner];
+    sup_vec3d d = sup_v3_scale(sup_v3_sub(p->to, p->from), 1.0 / sup_segment_length(p));
+    sup_vec3d a = sup_v3_madd(p->from, sup_segment_inset(s, p, 0), d),
+              b = sup_v3_madd(p->to, -sup_segment_inset(s, p, 1), d);
     sup_vec3d on = sup_v3_lerp(a, b, sup_v3_segment_parameter(q, a, b));
     if (t->base_class[v] == SUP_BASE_BONE) return fabs(sup_v3_distance(q, on) - p->radius);
     double best = INFINITY;

@@ -64,11 +64,11 @@ static void make_bones(body *b, const double chain[TUBE_BONES + 1])
     sup_context context = sup_context_resolve(NULL);
     sup_arena arena = sup_arena_create(&context.allocator);
     sup_volumetric_skeleton *s = sup_arena_alloc(&arena, 1, sizeof *s);
-    sup_bone_piece *pieces = sup_arena_alloc(&arena, TUBE_BONES, sizeof *pieces);
+    sup_bone_segment *pieces = sup_arena_alloc(&arena, TUBE_BONES, sizeof *pieces);
     b->tissue.feet = grab((size_t)b->tissue.skin_count, sizeof *b->tissue.feet);
     if (s == NULL || pieces == NULL) abort();
     for (int32_t k = 0; k < TUBE_BONES; k++)
-        pieces[k] = (sup_bone_piece){.joint = k,
+        pieces[k] = (sup_bone_segment){.joint = k,
                                      .child = k + 1 < TUBE_BONES ? k + 1 : -1,
                                      .node_from = k,
                                      .node_to = k + 1,
@@ -76,11 +76,11 @@ static void make_bones(body *b, const double chain[TUBE_BONES + 1])
                                      .to = sup_v3(chain[k + 1], 0.0, 0.0)};
     for (int32_t v = 0; v < b->tissue.skin_count; v++) {
         sup_foot *foot = &b->tissue.feet[v];
-        double x = nearest_on_bones(chain, at(b->tissue.skin, v), &foot->piece).x;
-        foot->parameter = (x - chain[foot->piece]) / (chain[foot->piece + 1] - chain[foot->piece]);
+        double x = nearest_on_bones(chain, at(b->tissue.skin, v), &foot->segment).x;
+        foot->parameter = (x - chain[foot->segment]) / (chain[foot->segment + 1] - chain[foot->segment]);
     }
     *s = (sup_volumetric_skeleton){
-        .piece_count = TUBE_BONES, .node_count = TUBE_BONES + 1, .pieces = pieces, .arena = arena};
+        .segment_count = TUBE_BONES, .node_count = TUBE_BONES + 1, .segments = pieces, .arena = arena};
     b->skeleton = s;
 }
 
@@ -159,7 +159,7 @@ body body_load(const char *mesh, const char *skeleton, const char *motion)
     for (int32_t v = 0; v < b.tissue.skin_count; v++) {
         b.half[v] = b.tissue.base_class[v] == SUP_BASE_SPHERE;
         b.joint[v] = b.half[v] ? b.skeleton->spheres[b.tissue.base_owner[v]].joint
-                               : b.skeleton->pieces[b.tissue.base_owner[v]].joint;
+                               : b.skeleton->segments[b.tissue.base_owner[v]].joint;
     }
     return b;
 }
@@ -266,8 +266,8 @@ void body_bones(const body *b, double time, float *bones)
 {
     sup_affine *motion = grab((size_t)b->joint_count, sizeof *motion);
     body_pose(b, time, motion);
-    for (int32_t p = 0; p < b->skeleton->piece_count; p++) {
-        const sup_bone_piece *piece = &b->skeleton->pieces[p];
+    for (int32_t p = 0; p < b->skeleton->segment_count; p++) {
+        const sup_bone_segment *piece = &b->skeleton->segments[p];
         sup_v3_store(bones + 8 * p, sup_affine_point(motion[piece->joint], piece->from));
         sup_v3_store(bones + 8 * p + 4,
                      sup_affine_point(motion[piece->child >= 0 ? piece->child : piece->joint], piece->to));

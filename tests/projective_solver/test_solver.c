@@ -30,7 +30,7 @@ static fixture fixture_of(body b, const sup_system_def *def)
     CHECK_EQ(f.state_size % 64, 0);
     f.state = aligned_alloc(64, f.state_size);
     f.anchors = calloc((size_t)f.b.system.anchor_count + 1, 16);
-    f.bones = calloc((size_t)f.b.skeleton->piece_count, 32);
+    f.bones = calloc((size_t)f.b.skeleton->segment_count, 32);
     float **floats[3] = {&f.now, &f.before, &f.after};
     double **doubles[4] = {&f.x, &f.y, &f.nowd, &f.befored};
     for (int k = 0; k < 3; k++)
@@ -247,7 +247,7 @@ TEST(volume_of_a_uniform_stretch)
         double expected = 1.5 * (stretch - 1.0) * (stretch - 1.0) * (double)f.b.system.weight_sum +
                           0.5 * 3.0 * rest * s * s / (1.0 + s * s / 4.0);
         body_bones(&f.b, 0.0, f.bones);
-        for (int32_t i = 0; i < 8 * f.b.skeleton->piece_count; i++)
+        for (int32_t i = 0; i < 8 * f.b.skeleton->segment_count; i++)
             f.bones[i] *= (float)stretch;
         for (size_t i = 0; i < f.count; i++)
             f.x[i] = stretch * (double)f.now[i];

@@ -10,7 +10,7 @@ make_data *make_begin(void)
     c->nodes = data.nodes;
     c->bones = data.bones;
     c->skins = data.skins;
-    c->parts = data.parts;
+    c->primitives = data.parts;
     c->positions = data.positions;
     c->triangles = data.triangles;
     c->influence_first = data.influence_first;
@@ -50,14 +50,14 @@ int32_t make_skin(make_data *d, int32_t first, int32_t count)
 
 int32_t make_part(make_data *d, const char *name, int32_t node, int32_t skin)
 {
-    d->parts[d->c.part_count] = (sup_part){.name = name,
+    d->parts[d->c.primitive_count] = (sup_primitive){.name = name,
                                            .node = node,
-                                           .mesh = d->c.part_count,
+                                           .mesh = d->c.primitive_count,
                                            .skin = skin,
                                            .material = -1,
                                            .vertex_first = d->c.vertex_count,
                                            .triangle_first = d->c.triangle_count};
-    return d->c.part_count++;
+    return d->c.primitive_count++;
 }
 
 int32_t make_vertex(make_data *d, float x, float y, float z)
@@ -66,7 +66,7 @@ int32_t make_vertex(make_data *d, float x, float y, float z)
     p[0] = x;
     p[1] = y;
     p[2] = z;
-    d->parts[d->c.part_count - 1].vertex_count++;
+    d->parts[d->c.primitive_count - 1].vertex_count++;
     d->influence_first[d->c.vertex_count + 1] = d->influence_first[d->c.vertex_count];
     return d->c.vertex_count++;
 }
@@ -77,7 +77,7 @@ void make_triangle(make_data *d, int32_t a, int32_t b, int32_t c)
     t[0] = a;
     t[1] = b;
     t[2] = c;
-    d->parts[d->c.part_count - 1].triangle_count++;
+    d->parts[d->c.primitive_count - 1].triangle_count++;
 }
 
 void make_influence(make_data *d, int32_t bone, float weight)
@@ -174,7 +174,7 @@ static void random_pose(const sup_character *c, double size, sup_random *random,
 static sup_vec3d skin_by_file(const sup_character *c, int32_t part, int32_t v, const sup_affine *world)
 {
     sup_vec3d x = sup_v3_load(c->positions + 3 * (size_t)v), sum = sup_v3(0, 0, 0);
-    if (c->parts[part].skin < 0) return sup_affine_point(world[c->parts[part].node], x);
+    if (c->primitives[part].skin < 0) return sup_affine_point(world[c->primitives[part].node], x);
     double total = 0.0;
     for (int32_t k = c->influence_first[v]; k < c->influence_first[v + 1]; k++) {
         double w = (double)c->influence_weight[k];
@@ -206,8 +206,8 @@ double make_skinning_error(const sup_character *c, const sup_rig *rig, int poses
     double worst = 0.0;
     for (int i = 0; i < poses; i++) {
         random_pose(c, (double)rig->size, &random, world);
-        for (int32_t p = 0; p < c->part_count; p++)
-            for (int32_t v = c->parts[p].vertex_first; v < c->parts[p].vertex_first + c->parts[p].vertex_count; v++) {
+        for (int32_t p = 0; p < c->primitive_count; p++)
+            for (int32_t v = c->primitives[p].vertex_first; v < c->primitives[p].vertex_first + c->primitives[p].vertex_count; v++) {
                 sup_vec3d expected = skin_by_file(c, p, v, world), found = skin_by_rig(rig, v, world);
                 double difference = sup_v3_distance(expected, found);
                 /* A vertex without usable weights has no answer in the file. */
@@ -265,11 +265,11 @@ static void check_vertices(const sup_rig *rig)
 static void check_skin(const sup_character *c, const sup_rig *rig)
 {
     int32_t next = 0;
-    for (int32_t p = 0; p < c->part_count; p++) {
-        CHECK((rig->part_role[p] == SUP_PART_PROP) == (c->parts[p].skin < 0));
-        for (int32_t v = c->parts[p].vertex_first; v < c->parts[p].vertex_first + c->parts[p].vertex_count; v++) {
+    for (int32_t p = 0; p < c->primitive_count; p++) {
+        CHECK((rig->primitive_role[p] == SUP_PRIMITIVE_PROP) == (c->primitives[p].skin < 0));
+        for (int32_t v = c->primitives[p].vertex_first; v < c->primitives[p].vertex_first + c->primitives[p].vertex_count; v++) {
             int32_t s = rig->vertex_to_skin[v];
-            if (rig->part_role[p] == SUP_PART_PROP) {
+            if (rig->primitive_role[p] == SUP_PRIMITIVE_PROP) {
                 CHECK_EQ(s, -1);
                 continue;
             }

@@ -16,7 +16,7 @@ typedef struct make_data {
     sup_node nodes[64];
     sup_bone bones[64];
     sup_skin skins[8];
-    sup_part parts[8];
+    sup_primitive parts[8];
     float positions[3 * MAKE_MOST], normals[3 * MAKE_MOST];
     int32_t triangles[3 * MAKE_MOST];
     int32_t influence_first[MAKE_MOST + 1], influence_bone[4 * MAKE_MOST];

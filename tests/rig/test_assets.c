@@ -50,8 +50,8 @@ static sup_character *load(const char *name)
 
 static bool has_skin(const sup_character *c)
 {
-    for (int32_t p = 0; p < c->part_count; p++)
-        if (c->parts[p].skin >= 0) return true;
+    for (int32_t p = 0; p < c->primitive_count; p++)
+        if (c->primitives[p].skin >= 0) return true;
     return false;
 }
 
@@ -153,10 +153,10 @@ static float *world_positions(const sup_character *c, const sup_rig *rig)
     sup_pose *pose = NULL;
     sup_error error = {0};
     CHECK_OK(sup_pose_create(NULL, c, &pose, &error), error);
-    for (int32_t p = 0; p < c->part_count; p++)
-        for (int32_t v = c->parts[p].vertex_first; v < c->parts[p].vertex_first + c->parts[p].vertex_count; v++) {
+    for (int32_t p = 0; p < c->primitive_count; p++)
+        for (int32_t v = c->primitives[p].vertex_first; v < c->primitives[p].vertex_first + c->primitives[p].vertex_count; v++) {
             sup_vec3d x = sup_v3_load(rig != NULL ? rig->positions + 3 * v : c->positions + 3 * v);
-            sup_affine world = sup_affine_from_float(pose->world[c->parts[p].node]);
+            sup_affine world = sup_affine_from_float(pose->world[c->primitives[p].node]);
             sup_v3_store(positions + 3 * v, rig != NULL ? x : sup_affine_point(world, x));
         }
     sup_pose_destroy(pose);
@@ -208,7 +208,7 @@ static void check_rig_counts(const row *r, const sup_character *c, const sup_rig
     int64_t weights = defect_sum(rig->defects, rig->defect_count, SUP_DEFECT_NON_FINITE_WEIGHT) +
                       defect_sum(rig->defects, rig->defect_count, SUP_DEFECT_UNNORMALISED_WEIGHTS);
     CHECK_EQ(weights, strtol(r->field[BAD_WEIGHTS], NULL, 10));
-    if (c->parts[0].node != c->parts[c->part_count - 1].node) return;
+    if (c->primitives[0].node != c->primitives[c->primitive_count - 1].node) return;
     if (strcmp(r->field[FILE_NAME], "gltf/quat_Stegosaurus.glb") == 0) return; /* see above */
     CHECK_EQ(rig->skin_vertex_count, strtol(r->field[WELDED], NULL, 10));
     CHECK_EQ(rig->component_count, strtol(r->field[COMPONENTS], NULL, 10));

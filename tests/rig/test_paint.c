@@ -66,10 +66,10 @@ TEST(part_paints_its_vertices)
     sup_character *c = make_build(make_tube(8.0f));
     sup_rig *rig = make_rig(c, NULL);
     float *mask = malloc((size_t)rig->vertex_count * sizeof *mask);
-    CHECK_EQ(sup_paint_part(rig, 0, mask, NULL), SUP_OK);
+    CHECK_EQ(sup_paint_primitive(rig, 0, mask, NULL), SUP_OK);
     for (int32_t v = 0; v < rig->vertex_count; v++)
         CHECK(mask[v] == 1.0f);
-    CHECK_EQ(sup_paint_part(rig, c->part_count, mask, NULL), SUP_ERROR_ARGUMENT);
+    CHECK_EQ(sup_paint_primitive(rig, c->primitive_count, mask, NULL), SUP_ERROR_ARGUMENT);
     free(mask);
     sup_rig_destroy(rig);
     sup_character_destroy(c);

@@ -186,7 +186,7 @@ TEST(props_move_with_their_nodes_in_every_pose)
     sup_rig *rig = rig_of(d, &c);
     CHECK_NEAR(make_skinning_error(c, rig, 5, 5), 0.0, 1e-6);
     CHECK_EQ(rig->joint_count, 4);
-    CHECK(rig->part_role[0] == SUP_PART_SKIN && rig->part_role[1] == SUP_PART_PROP);
+    CHECK(rig->primitive_role[0] == SUP_PRIMITIVE_SKIN && rig->primitive_role[1] == SUP_PRIMITIVE_PROP);
     /* In the bind pose the hand's prop is where the bound arm carries it, not where the rest pose does. */
     const float *p = rig->positions + 3 * MAKE_TUBE_VERTICES;
     sup_affine local = make_world(d, hand), arm,
@@ -594,11 +594,11 @@ TEST(roles_tell_skin_from_followers)
     add_box(d, "trousers", sup_v3(0, -4, 0), sup_v3(0.85, 3.0, 0.85)); /* hugs the legs */
     sup_character *c;
     sup_rig *rig = rig_of(d, &c);
-    static const sup_part_role expected[] = {SUP_PART_SKIN, SUP_PART_SKIN, SUP_PART_FOLLOWER, SUP_PART_FOLLOWER,
-                                             SUP_PART_FOLLOWER};
+    static const sup_primitive_role expected[] = {SUP_PRIMITIVE_SKIN, SUP_PRIMITIVE_SKIN, SUP_PRIMITIVE_FOLLOWER, SUP_PRIMITIVE_FOLLOWER,
+                                             SUP_PRIMITIVE_FOLLOWER};
     for (int p = 0; p < 5; p++)
-        CHECK_MSG(rig->part_role[p] == expected[p], "part %s", c->parts[p].name);
-    CHECK_EQ(rig->skin_component[rig->vertex_to_skin[c->parts[1].vertex_first]], rig->main_component);
+        CHECK_MSG(rig->primitive_role[p] == expected[p], "part %s", c->primitives[p].name);
+    CHECK_EQ(rig->skin_component[rig->vertex_to_skin[c->primitives[1].vertex_first]], rig->main_component);
     release(rig, c);
 }
 

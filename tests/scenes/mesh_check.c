@@ -37,7 +37,7 @@ static const half *find_half(const half *halves, size_t count, half wanted)
 }
 
 /* Every directed edge exactly once, and its opposite too: closed, manifold along edges, consistently oriented. */
-static void check_edges(const sup_character *c, const sup_part *part, mesh_report *report)
+static void check_edges(const sup_character *c, const sup_primitive *part, mesh_report *report)
 {
     size_t count = (size_t)part->triangle_count * 3;
     half *halves = malloc(count * sizeof *halves);
@@ -62,7 +62,7 @@ static int32_t root_of(int32_t *up, int32_t v)
 }
 
 /* Components, and vertices whose triangles do not form one fan (their corner count differs from their fan's). */
-static void check_pieces(const sup_character *c, const sup_part *part, mesh_report *report)
+static void check_pieces(const sup_character *c, const sup_primitive *part, mesh_report *report)
 {
     int32_t *up = malloc((size_t)part->vertex_count * sizeof *up),
             *uses = calloc((size_t)part->vertex_count, sizeof *uses);
@@ -83,7 +83,7 @@ static void check_pieces(const sup_character *c, const sup_part *part, mesh_repo
     free(uses);
 }
 
-static void check_shapes(const sup_character *c, const sup_part *part, mesh_report *report)
+static void check_shapes(const sup_character *c, const sup_primitive *part, mesh_report *report)
 {
     int32_t thin = 0;
     report->smallest_angle = 180.0;
@@ -159,7 +159,7 @@ static int compare_boxes(const void *left, const void *right)
 }
 
 /* Sweeps along Y. */
-static void check_intersections(const sup_character *c, const sup_part *part, mesh_report *report)
+static void check_intersections(const sup_character *c, const sup_primitive *part, mesh_report *report)
 {
     box *boxes = malloc((size_t)part->triangle_count * sizeof *boxes);
     for (int32_t t = 0; t < part->triangle_count; t++) {
@@ -188,7 +188,7 @@ static void check_intersections(const sup_character *c, const sup_part *part, me
 
 mesh_report check_part(const sup_character *character, int32_t index, bool intersections)
 {
-    const sup_part *part = &character->parts[index];
+    const sup_primitive *part = &character->primitives[index];
     mesh_report report = {.vertices = part->vertex_count, .triangles = part->triangle_count, .worst_normal = 1.0};
     check_edges(character, part, &report);
     check_pieces(character, part, &report);
@@ -199,7 +199,7 @@ mesh_report check_part(const sup_character *character, int32_t index, bool inter
 
 double winding(const sup_character *c, int32_t index, const double point[3])
 {
-    const sup_part *part = &c->parts[index];
+    const sup_primitive *part = &c->primitives[index];
     double total = 0.0;
     for (int32_t t = 0; t < part->triangle_count; t++) {
         const int32_t *corner = c->triangles + (size_t)(part->triangle_first + t) * 3;

@@ -37,7 +37,7 @@ static const sup_character *make(const char *name, double resolution)
 static void check_meshes(const char *name, double resolution, bool intersections)
 {
     const sup_character *c = make(name, resolution);
-    for (int32_t p = 0; p < c->part_count; p++) {
+    for (int32_t p = 0; p < c->primitive_count; p++) {
         mesh_report r = check_part(c, p, intersections && p == 0);
         CHECK_MSG(r.open_edges == 0, "%s part %d: %d edges are not closed", name, p, r.open_edges);
         CHECK_MSG(r.unused_vertices == 0, "%s part %d: %d loose vertices", name, p, r.unused_vertices);
@@ -82,8 +82,8 @@ TEST(counts_are_about_as_promised)
             sup_scene_info info = sup_scene_at(s);
             const sup_character *c = make(info.name, resolutions[i]);
             double wanted = info.default_vertex_count * resolutions[i];
-            CHECK_MSG(fabs(c->parts[0].vertex_count / wanted - 1.0) < 0.12, "%s at %g has %d vertices", info.name,
-                      resolutions[i], c->parts[0].vertex_count);
+            CHECK_MSG(fabs(c->primitives[0].vertex_count / wanted - 1.0) < 0.12, "%s at %g has %d vertices", info.name,
+                      resolutions[i], c->primitives[0].vertex_count);
         }
     }
 }
@@ -105,14 +105,14 @@ TEST(the_human_has_a_human_size)
     const sup_character *c = make("human", 1.0);
     mesh_report r = check_part(c, 0, false);
     float low = 1e9f, high = -1e9f;
-    for (int32_t v = 0; v < c->parts[0].vertex_count; v++) {
+    for (int32_t v = 0; v < c->primitives[0].vertex_count; v++) {
         low = fminf(low, c->positions[v * 3 + 1]);
         high = fmaxf(high, c->positions[v * 3 + 1]);
     }
     CHECK_NEAR(low, 0.0, 0.004);
     CHECK_NEAR(high, 1.75, 0.02);
     CHECK_MSG(r.volume > 0.055 && r.volume < 0.09, "volume %g", r.volume);
-    CHECK(c->bone_count >= 40 && c->part_count == 2);
+    CHECK(c->bone_count >= 40 && c->primitive_count == 2);
 }
 
 static int compare_points(const void *left, const void *right)
@@ -129,7 +129,7 @@ TEST(symmetric_characters_are_symmetric)
     const char *names[] = {"human", "elephant", "tbone"};
     for (int i = 0; i < 3; i++) {
         const sup_character *c = make(names[i], 0.5);
-        size_t count = (size_t)c->parts[0].vertex_count;
+        size_t count = (size_t)c->primitives[0].vertex_count;
         float *sorted = malloc(count * 3 * sizeof *sorted);
         memcpy(sorted, c->positions, count * 3 * sizeof *sorted);
         qsort(sorted, count, 3 * sizeof *sorted, compare_points);
@@ -182,7 +182,7 @@ TEST(fingers_and_legs_keep_to_themselves)
 {
     const char *fingers[] = {"index_", "middle_", "ring_", "pinky_", "thumb_"};
     const sup_character *c = make("human", 1.0);
-    for (int32_t v = 0; v < c->parts[0].vertex_count; v++) {
+    for (int32_t v = 0; v < c->primitives[0].vertex_count; v++) {
         float x = c->positions[v * 3], outer = 0.0f, inner;
         CHECK(!(x >= 0.0f && weight_of(c, v, "_", "right") > 0.0f));
         CHECK(!(x <= 0.0f && weight_of(c, v, "_", "left") > 0.0f));
@@ -212,7 +212,7 @@ TEST(fingers_are_well_resolved)
         middle[k] = (double)a[4 * k + 3] + 0.7 * along[k];
     }
     int cut = 0;
-    for (int32_t t = 0; t < c->parts[0].triangle_count; t++) {
+    for (int32_t t = 0; t < c->primitives[0].triangle_count; t++) {
         int sides = 0, near = 0;
         for (int i = 0; i < 3; i++) {
             const float *p = c->positions + (size_t)c->triangles[t * 3 + i] * 3;

@@ -188,9 +188,9 @@ export class Character {
 
   #part(p) {
     const { c, scratch } = this.supple;
-    c.sup_web_part(this.pointer, p, scratch);
+    c.sup_web_primitive(this.pointer, p, scratch);
     const [node, mesh, primitive, skin, material, vertexFirst, vertexCount, triangleFirst, triangleCount] = this.supple.ints(scratch, 9);
-    const name = this.supple.text(c.sup_web_part_name(this.pointer, p));
+    const name = this.supple.text(c.sup_web_primitive_name(this.pointer, p));
     return { name, node, mesh, primitive, skin, material, vertexFirst, vertexCount, triangleFirst, triangleCount };
   }
 

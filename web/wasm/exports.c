@@ -90,7 +90,7 @@ void SUP_WEB(sup_web_clip_destroy)(sup_clip *clip)
 /* Numbers of a character: vertices, triangles, nodes, parts, clips. */
 void SUP_WEB(sup_web_character_counts)(const sup_character *c, int32_t counts[5])
 {
-    int32_t all[5] = {c->vertex_count, c->triangle_count, c->node_count, c->part_count, c->clip_count};
+    int32_t all[5] = {c->vertex_count, c->triangle_count, c->node_count, c->primitive_count, c->clip_count};
     memcpy(counts, all, sizeof all);
 }
 
@@ -132,17 +132,17 @@ const float *SUP_WEB(sup_web_node_rest)(const sup_character *c, int32_t node)
 }
 
 /* node, mesh, primitive, skin, material, first vertex, vertices, first triangle, triangles */
-void SUP_WEB(sup_web_part)(const sup_character *c, int32_t part, int32_t numbers[9])
+void SUP_WEB(sup_web_primitive)(const sup_character *c, int32_t part, int32_t numbers[9])
 {
-    const sup_part *p = &c->parts[part];
+    const sup_primitive *p = &c->primitives[part];
     int32_t all[9] = {p->node,         p->mesh,         p->primitive,      p->skin,          p->material,
                       p->vertex_first, p->vertex_count, p->triangle_first, p->triangle_count};
     memcpy(numbers, all, sizeof all);
 }
 
-const char *SUP_WEB(sup_web_part_name)(const sup_character *c, int32_t part)
+const char *SUP_WEB(sup_web_primitive_name)(const sup_character *c, int32_t part)
 {
-    return c->parts[part].name;
+    return c->primitives[part].name;
 }
 
 const sup_clip *SUP_WEB(sup_web_character_clip)(const sup_character *c, int32_t clip)

@@ -34,7 +34,7 @@ static int32_t holder_of(const sup_rig *rig, int32_t vertex)
 /* A point of a surface under the skin, in the space of the rig. */
 static sup_vec3d layer_point(const sup_rig *rig, int32_t part, const float *layer, int32_t vertex)
 {
-    return sup_affine_point(sup_affine_from_float(rig->part_bind[part]), sup_v3_load(layer + 3 * (size_t)vertex));
+    return sup_affine_point(sup_affine_from_float(rig->primitive_bind[part]), sup_v3_load(layer + 3 * (size_t)vertex));
 }
 
 static sup_result make_layers(const sup_bind_input *input, const sup_simulated_surface *surface, sup_arena *arena,
@@ -49,9 +49,9 @@ static sup_result make_layers(const sup_bind_input *input, const sup_simulated_s
     int32_t *part_of = sup_arena_alloc(arena, (size_t)character->vertex_count, sizeof *part_of);
     if (base == NULL || share == NULL || joint == NULL || part_of == NULL)
         return sup_fail_memory(error, "the layers of the body");
-    for (int32_t p = 0; p < character->part_count; p++)
-        for (int32_t v = 0; v < character->parts[p].vertex_count; v++)
-            part_of[character->parts[p].vertex_first + v] = p;
+    for (int32_t p = 0; p < character->primitive_count; p++)
+        for (int32_t v = 0; v < character->primitives[p].vertex_count; v++)
+            part_of[character->primitives[p].vertex_first + v] = p;
     int32_t given = 0;
     for (int32_t v = 0; v < surface->coarse_count; v++) {
         int32_t vertex = rig->skin_to_vertex[surface->fine_source[surface->coarse_fine[v]]];

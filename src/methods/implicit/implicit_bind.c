@@ -224,12 +224,12 @@ static sup_result name_lost(binding *b, int32_t lost, sup_error *error)
 {
     enum { NAMED = 4 };
     const sup_character *character = b->input->rig->character;
-    int32_t *count = sup_arena_alloc(&b->arena, (size_t)character->part_count + 1, sizeof *count);
+    int32_t *count = sup_arena_alloc(&b->arena, (size_t)character->primitive_count + 1, sizeof *count);
     if (count == NULL) return sup_fail_memory(error, "the tracked skin");
     for (int32_t v = 0; v < b->surface.coarse_count; v++) {
         int32_t vertex = vertex_of(b, v), part = 0;
         if (b->track.aim[b->track.row[v]].iso > 0.0f) continue;
-        while (part + 1 < character->part_count && vertex >= character->parts[part + 1].vertex_first)
+        while (part + 1 < character->primitive_count && vertex >= character->primitives[part + 1].vertex_first)
             part++;
         count[part]++;
     }
@@ -238,16 +238,16 @@ static sup_result name_lost(binding *b, int32_t lost, sup_error *error)
     text[0] = '\0';
     for (int32_t named = 0, left = lost; left > 0; named++) {
         int32_t most = 0;
-        for (int32_t i = 1; i < character->part_count; i++)
+        for (int32_t i = 1; i < character->primitive_count; i++)
             if (count[i] > count[most]) most = i;
         if (named == NAMED) {
             sup_format(text + used, sizeof text - used, ", %d of others", left);
             break;
         }
-        const sup_part *part = &character->parts[most];
+        const sup_primitive *part = &character->primitives[most];
         sup_format(text + used, sizeof text - used, "%s%d of \"%.40s\"", named > 0 ? ", " : "", count[most],
                    part->name);
-        if (part->material >= 0 && character->part_count > 1)
+        if (part->material >= 0 && character->primitive_count > 1)
             sup_format(text + strlen(text), sizeof text - strlen(text), " (material %d)", part->material);
         used = strlen(text);
         left -= count[most];

@@ -21,7 +21,7 @@ struct sup_pbd_reference {
     int32_t count;
     constraint *constraints;           /* in the order of the solver */
     double *x, *before, *w;            /* [row_count*3], [row_count*3], [row_count] */
-    int32_t *piece_first, *piece_rest; /* [piece_count+1], [piece_count] where volumes begin, and what is not volume */
+    int32_t *piece_first, *segment_rest; /* [piece_count+1], [piece_count] where volumes begin, and what is not volume */
     const float *firm, *follow;
     double last_seconds;
 };
@@ -118,7 +118,7 @@ sup_result sup_pbd_reference_create(const sup_pbd *pbd, const double *rows, cons
                              .before = before,
                              .w = w,
                              .piece_first = pieces,
-                             .piece_rest = pieces + pbd->piece_count + 1,
+                             .segment_rest = pieces + pbd->piece_count + 1,
                              .firm = regions->firm,
                              .follow = regions->follow};
     for (size_t i = 0; i < n; i++)
@@ -128,7 +128,7 @@ sup_result sup_pbd_reference_create(const sup_pbd *pbd, const double *rows, cons
         const sup_pbd_piece *p = &pbd->pieces[piece];
         r->piece_first[piece] = r->count;
         add_volumes(r, p->volume_first, p->volume_end);
-        r->piece_rest[piece] = r->count;
+        r->segment_rest[piece] = r->count;
         add_binds(r, p->particle_first, p->particle_end);
         add_stretches(r, p->stretch_first, p->stretch_end);
     }
@@ -258,7 +258,7 @@ void sup_pbd_reference_step(sup_pbd_reference *r, const sup_pbd_input *input)
         r->constraints[i].lambda = 0.0;
     for (int32_t iteration = 0; iteration < input->iterations; iteration++)
         for (int32_t piece = 0; piece < r->pbd->piece_count; piece++) {
-            int32_t first = r->piece_first[piece], rest = r->piece_rest[piece], end = r->piece_first[piece + 1];
+            int32_t first = r->piece_first[piece], rest = r->segment_rest[piece], end = r->piece_first[piece + 1];
             if (input->settings.raw)
                 project_some(r, first, end, input);
             else { /* volume has the last word */

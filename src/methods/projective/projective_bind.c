@@ -49,7 +49,7 @@ static sup_result bind_tissue(binding *b, sup_error *error)
     if (result == SUP_OK)
         sup_log(b->input->context, SUP_LOG_INFO,
                 "Tissue: %d skin vertices, %d tets, %d bones, %d free bases, %d tets left out.", b->tissue->skin_count,
-                3 * b->tissue->triangle_count * sup_tissue_layer_count(b->tissue), b->skeleton->piece_count,
+                3 * b->tissue->triangle_count * sup_tissue_layer_count(b->tissue), b->skeleton->segment_count,
                 b->report.free_bases, b->report.flat);
     return result;
 }

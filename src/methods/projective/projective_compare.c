@@ -84,7 +84,7 @@ static sup_result take_step(comparison *c, void *state, sup_solver_mode mode, su
 {
     stage_clock clock = {.milliseconds = c->input->milliseconds, .sum = way->stage_ms};
     sup_solver_input input = {.anchors = c->anchors,
-                              .bones = sup_anchors_piece_ends(&c->view.anchors, c->anchor_state),
+                              .bones = sup_anchors_segment_ends(&c->view.anchors, c->anchor_state),
                               .iterations = (int32_t)c->input->values[SUP_PROJECTIVE_ITERATIONS],
                               .tolerance = (float)c->input->values[SUP_PROJECTIVE_TOLERANCE],
                               .mode = mode,
@@ -133,7 +133,7 @@ static sup_result compare_step(comparison *c, int32_t step)
         c->double_now[i] = (double)c->now[i];
         c->double_before[i] = (double)c->before[i];
     }
-    sup_reference_bones(c->reference, sup_anchors_piece_ends(&c->view.anchors, c->anchor_state));
+    sup_reference_bones(c->reference, sup_anchors_segment_ends(&c->view.anchors, c->anchor_state));
     sup_reference_predict(c->reference, c->double_now, c->double_before, 0.0, no_gravity, c->y);
     memcpy(c->trial, c->state, c->state_size);
     if (result == SUP_OK) result = take_step(c, c->trial, SUP_SOLVER_PLAIN, &f->plain, &plain);

@@ -108,7 +108,7 @@ static sup_result hold(const sup_bind_input *input, const sup_simulated_surface 
     }
     if (loose > 0 || held > 0)
         sup_log(input->context, SUP_LOG_INFO,
-                "%d skin vertices have no flesh and follow linear blending; %d bases of pieces that no bone holds were "
+                "%d skin vertices have no flesh and follow linear blending; %d bases of segments that no bone holds were "
                 "given to the nearest bone.",
                 loose, held);
     return SUP_OK;

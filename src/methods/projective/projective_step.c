@@ -123,7 +123,7 @@ static layout layout_of(const sup_projective_view *view, const sup_model *model,
     at.contacts = place(&size, (size_t)most_contacts(view) * sizeof(sup_contact));
     at.calm = place(&size, (size_t)view->system.unknown_count * sizeof(sup_rest_damping_vertex));
     at.offset = place(&size, (size_t)view->part.vertex_count * 3 * sizeof(float));
-    at.ends = place(&size, (size_t)view->anchors.piece_count * 6 * sizeof(float));
+    at.ends = place(&size, (size_t)view->anchors.segment_count * 6 * sizeof(float));
     at.linear = place(&size, sup_method_linear.state_size(model, context));
     at.part = place(&size, sup_untangle_scratch(&view->part));
     at.held = place(&size, (size_t)view->system.skin_count);
@@ -358,7 +358,7 @@ static void put_layers(projective_state *s, const sup_mat34 *joints, float *room
     }
 }
 
-/* Which pieces of bone would have skin that touches nothing if all of it were carried by the joints. */
+/* Which segments of bone would have skin that touches nothing if all of it were carried by the joints. */
 static void find_apart(projective_state *s, const sup_context *context, const sup_detect_input *detect)
 {
     const sup_mat34 *joints = at(s, s->at.joints[3]);
@@ -371,14 +371,14 @@ static void find_apart(projective_state *s, const sup_context *context, const su
 
 static int32_t detect_contacts(projective_state *s, const sup_step_input *input)
 {
-    const float *from = sup_anchors_piece_ends(&s->view.anchors, at(s, s->at.anchor_state));
+    const float *from = sup_anchors_segment_ends(&s->view.anchors, at(s, s->at.anchor_state));
     float *ends = at(s, s->at.ends);
-    for (int32_t p = 0; p < s->view.anchors.piece_count; p++)
+    for (int32_t p = 0; p < s->view.anchors.segment_count; p++)
         for (int end = 0; end < 2; end++)
             memcpy(ends + 6 * (size_t)p + 3 * (size_t)end, from + 8 * (size_t)p + 4 * (size_t)end, 3 * sizeof(float));
     sup_detect_input detect = {.skin = at(s, s->at.shown),
                                .skin_stride = 4,
-                               .piece_ends = ends,
+                               .segment_ends = ends,
                                .friction = (float)input->values[SUP_PROJECTIVE_FRICTION],
                                .anew = s->still == STILL_TOUCH,
                                .let_go = s->still >= STILL_TOUCH && s->still < STILL_EASE};
@@ -390,7 +390,7 @@ static int32_t detect_contacts(projective_state *s, const sup_step_input *input)
 static sup_result settle(projective_state *s, const sup_step_input *input, const sup_mat34 *joints)
 {
     sup_solver_input solver = {.anchors = at(s, s->at.anchors),
-                               .bones = sup_anchors_piece_ends(&s->view.anchors, at(s, s->at.anchor_state)),
+                               .bones = sup_anchors_segment_ends(&s->view.anchors, at(s, s->at.anchor_state)),
                                .contacts = at(s, s->at.contacts)};
     sup_result result = sup_solver_settle(input->context, &s->view.system, at(s, s->at.solver), &solver, SETTLE_ROUNDS);
     for (int32_t i = 0; result == SUP_OK && i < TOUCH_ROUNDS && input->values[SUP_PROJECTIVE_CONTACT] != 0.0; i++) {
@@ -596,7 +596,7 @@ static sup_result simulate(projective_state *s, const sup_step_input *input, dou
     int32_t contact_count = find_contacts(s, input, t0, t1);
     stage_over(input, "contacts");
     sup_solver_input solver = {.anchors = at(s, s->at.anchors),
-                               .bones = sup_anchors_piece_ends(&s->view.anchors, at(s, s->at.anchor_state)),
+                               .bones = sup_anchors_segment_ends(&s->view.anchors, at(s, s->at.anchor_state)),
                                .force = force,
                                .damping = damping,
                                .iterations = (int32_t)input->values[SUP_PROJECTIVE_ITERATIONS],
@@ -748,21 +748,21 @@ sup_result sup_projective_step(const sup_step_input *input, void *state, const s
     return result;
 }
 
-/* Capsules of the pieces, less their insets, then the spheres, as they were at the end of the last step. */
+/* Capsules of the segments, less their insets, then the spheres, as they were at the end of the last step. */
 static void list_bones(projective_state *s, float *bones)
 {
     const sup_anchors *a = &s->view.anchors;
-    const float *ends = sup_anchors_piece_ends(a, at(s, s->at.anchor_state));
+    const float *ends = sup_anchors_segment_ends(a, at(s, s->at.anchor_state));
     const sup_mat34 *joints = at(s, s->at.joints[2]);
-    for (int32_t p = 0; p < a->piece_count; p++, bones += 7) {
-        const float *from = ends + 8 * (size_t)p, *to = from + 4, *rest = a->piece_rest + 8 * (size_t)p;
+    for (int32_t p = 0; p < a->segment_count; p++, bones += 7) {
+        const float *from = ends + 8 * (size_t)p, *to = from + 4, *rest = a->segment_rest + 8 * (size_t)p;
         double length = sup_v3_distance(sup_v3_load(from), sup_v3_load(to));
         for (int k = 0; k < 3; k++) {
             double along = length > 0.0 ? ((double)to[k] - (double)from[k]) / length : 0.0;
             bones[k] = (float)((double)from[k] + (double)rest[3] * along) + s->origin[k];
             bones[3 + k] = (float)((double)to[k] - (double)rest[7] * along) + s->origin[k];
         }
-        bones[6] = a->piece_radius[p];
+        bones[6] = a->segment_radius[p];
     }
     for (int32_t b = 0; b < a->sphere_count; b++, bones += 7) {
         const float *rest = a->sphere_rest + 4 * (size_t)b, *m = joints[a->sphere_joint[b]].m;
@@ -780,7 +780,7 @@ void sup_projective_inner(const sup_model *model, void *state, sup_inner *inner)
     const sup_system *system = &s->view.system;
     inner->point_count = system->unknown_count + system->anchor_count;
     inner->tet_count = sup_system_tets(system, inner->tets);
-    inner->bone_count = s->view.anchors.piece_count + s->view.anchors.sphere_count;
+    inner->bone_count = s->view.anchors.segment_count + s->view.anchors.sphere_count;
     const float *x = sup_solver_positions(system, at(s, s->at.solver));
     for (int64_t i = 0; inner->points != NULL && i < inner->point_count; i++)
         for (int k = 0; k < 3; k++)

@@ -97,7 +97,7 @@ sup_result sup_projective_open(const sup_model *model, sup_projective_view *view
     bool fits =
         view->anchors.joint_count == view->joint_count &&
         view->fixed_count + view->anchors.anchor_count == view->system.anchor_count &&
-        view->detect.vertex_count == view->system.skin_count && view->detect.piece_count == view->anchors.piece_count &&
+        view->detect.vertex_count == view->system.skin_count && view->detect.segment_count == view->anchors.segment_count &&
         view->upsample.vertex_count == sup_model_vertex_count(model) &&
         view->upsample.coarse_count == view->system.skin_count && view->part.coarse_count == view->system.skin_count;
     return fits ? SUP_OK : fail_arrays(error, "parts");
