@@ -1,4 +1,4 @@
-# lib.sh - functions that the check scripts share. Source it, then call 'begin NAME', the checks, and 'finish'.
+# lib.sh - functions that the check scripts share. Source it, call 'begin NAME', the checks, and 'finish' last.
 # shellcheck shell=bash
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 check_name=check passed=0 failed=0 skipped=0
@@ -21,7 +21,6 @@ skip() { # reason
 finish() {
     echo "$passed passed, $failed failed, $skipped skipped"
     [ "$failed" -eq 0 ]
-    exit
 }
 
 # Sets the array 'files' to the files of the project that match the patterns: tracked ones, and new ones that git does
@@ -34,7 +33,7 @@ project_files() { # patterns of git ls-files
     done < <(git ls-files -z --cached --others --exclude-standard -- "$@")
     if [ ${#files[@]} -eq 0 ]; then
         report 1 "git lists no file that matches: $*"
-        finish
+        finish || exit 1
     fi
 }
 # shellcheck disable=SC2034 # used by the scripts that source this file
