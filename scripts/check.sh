@@ -35,7 +35,7 @@ end_tidy() {
     return $status
 }
 
-begin_stages build-asan/test_logs
+begin_stages build-logs/check
 begin_tidy
 stage "tests with address and undefined-behaviour sanitizers" address
 stage "threaded tests with the thread sanitizer" thread

@@ -4,7 +4,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 passed=0 failed=0 skipped=0
 failed_stages=()
 
-begin_stages() { # folder for logs
+begin_stages() { # folder for logs, outside of build folders: scripts/build.sh may start those afresh
     logs=$1
     mkdir -p "$logs"
     : >"$logs/skipped"

@@ -15,7 +15,7 @@ normal() {
     scripts/build.sh build -DCMAKE_BUILD_TYPE=Release && run_ctest build
 }
 
-begin_stages build/test_logs
+begin_stages build-logs/test
 stage "format" scripts/check_format.sh
 stage "columns" scripts/check_columns.sh
 stage "layers" scripts/check_layers.sh
