@@ -153,7 +153,7 @@ static double step(body *b)
 /* --- Table 1 --- */
 
 /* Angle of frame i, to and fro between 0 and `most` by `by` a frame. */
-static double swing(int32_t i, double by, double most)
+static double swing_angle(int32_t i, double by, double most)
 {
     double t = fmod((double)i * by, 2.0 * most);
     return t <= most ? t : 2.0 * most - t;
@@ -168,27 +168,27 @@ static int compare_doubles(const void *a, const void *b)
 static void bench_row(body *b, const char *what, const char *only, double by)
 {
     enum { FRAMES = 40, WARM = 4 };
-    double times[FRAMES], most = fmax(by, only != NULL ? 1.5 : 0.4), rounds = 0.0, looks = 0.0, awake = 0.0;
+    double times[FRAMES], most = fmax(by, only != NULL ? 1.5 : 0.4), iterations = 0.0, evaluations = 0.0, awake = 0.0;
     int32_t start = only != NULL ? (int32_t)(0.6 / by) : 0, frames = by >= 0.5 ? 12 : FRAMES;
-    turn_joints(b, only, swing(start, by, most));
+    turn_joints(b, only, swing_angle(start, by, most));
     sup_step_input input = input_of(b);
     if (sup_implicit_reset(&input, b->state) != SUP_OK) exit(1);
     for (int32_t i = 1; i < WARM; i++) {
-        turn_joints(b, only, swing(start + i, by, most));
+        turn_joints(b, only, swing_angle(start + i, by, most));
         step(b);
     }
     for (int32_t i = 0; i < frames; i++) {
-        turn_joints(b, only, swing(start + WARM + i, by, most));
+        turn_joints(b, only, swing_angle(start + WARM + i, by, most));
         times[i] = step(b);
         const sup_implicit_report *r = sup_implicit_report_of(b->state);
-        rounds += (double)r->rounds / frames;
+        iterations += (double)r->iterations / frames;
         awake += (double)r->awake / frames;
-        looks += (double)r->evaluations / frames;
+        evaluations += (double)r->evaluations / frames;
     }
     qsort(times, (size_t)frames, sizeof *times, compare_doubles);
-    const int32_t *census = sup_model_array(b->model, "census", SUP_ARRAY_INT32, 2);
-    printf("%-22s %8d %6d %7.3f | %8.2f %8.2f | %7.1f %8.0f %8.1f\n", what, census[0], b->rig->joint_count, by,
-           times[frames / 2], times[frames - 1], rounds, awake, looks / census[0]);
+    const int32_t *stats = sup_model_array(b->model, "stats", SUP_ARRAY_INT32, 2);
+    printf("%-22s %8d %6d %7.3f | %8.2f %8.2f | %7.1f %8.0f %8.1f\n", what, stats[0], b->rig->joint_count, by,
+           times[frames / 2], times[frames - 1], iterations, awake, evaluations / stats[0]);
 }
 
 static void bench_table(const sup_context *two)
@@ -203,7 +203,7 @@ static void bench_table(const sup_context *two)
                    (double)sup_model_bytes(b.model).size * 1e-6,
                    (double)sup_implicit_state_size(b.model, &b.context) * 1e-6);
             printf("%-22s %8s %6s %7s | %8s %8s | %7s %8s %8s\n", "moving", "vertices", "bones", "rad", "ms", "worst",
-                   "rounds", "awake", "looks/v");
+                   "iterations", "awake", "looks/v");
             for (int solver = 0; solver < (threads == 2 && !big ? 2 : 1); solver++) {
                 b.values[SUP_IMPLICIT_SOLVER] = solver;
                 for (int i = 0; i < 3; i++)
@@ -226,17 +226,17 @@ static double distance_to(const body *b, const float *other)
 }
 
 /* One frame of 0.2 rad after the same frames before, with so many rounds; milliseconds of processor time of the frame. */
-static double one_frame(body *b, int solver, int32_t rounds)
+static double one_frame(body *b, int solver, int32_t iterations)
 {
     b->values[SUP_IMPLICIT_SOLVER] = 0;
-    b->values[SUP_IMPLICIT_ROUNDS] = 40;
+    b->values[SUP_IMPLICIT_ITERATIONS] = 40;
     b->values[SUP_IMPLICIT_TOLERANCE] = 0.0005;
     b->values[SUP_IMPLICIT_SUBSTEP] = 10.0; /* all in one */
     turn_joints(b, NULL, 0.4);
     sup_step_input input = input_of(b);
     if (sup_implicit_reset(&input, b->state) != SUP_OK) exit(1);
     b->values[SUP_IMPLICIT_SOLVER] = solver;
-    b->values[SUP_IMPLICIT_ROUNDS] = rounds;
+    b->values[SUP_IMPLICIT_ITERATIONS] = iterations;
     b->values[SUP_IMPLICIT_TOLERANCE] = 0.0;
     turn_joints(b, NULL, 0.6);
     double begin = processor_ms();
@@ -282,8 +282,8 @@ static void print_frame(body *b, double degrees, sup_measurer *measurer, float *
     sup_implicit_fit fit = sup_implicit_fit_of(b->state);
     printf("%6.0f | %6d %6d | %6d %6d | %7.4f %7.4f | %6.3f %6.3f | %6.2f%% %5d | %3d %5.1f\n", degrees,
            own.intersections, other.intersections, own.flips, other.flips, own.penetration, other.penetration,
-           own.volume_ratio, other.volume_ratio, 100.0 * fit.off / fit.rows, fit.lost, r->subframes,
-           (double)r->evaluations / fit.rows);
+           own.volume_ratio, other.volume_ratio, 100.0 * fit.off_target / fit.vertices, fit.without_field, r->subframes,
+           (double)r->evaluations / fit.vertices);
 }
 
 static const double MOST = 150.0 * 0.017453292519943295;
@@ -315,10 +315,10 @@ static void bend(body *b, const char *joint, double by)
         if (i % (frames / 5) == 0 || i == frames) print_frame(b, degrees, measurer, gathered, dual, blended);
     }
     double edge = 0.0, back = distance_to(b, rest);
-    const float *aim = sup_model_array(b->model, "track.aim", SUP_ARRAY_FLOAT, -1);
-    int64_t rows = sup_model_array_count(b->model, "track.aim") / 4;
-    for (int64_t i = 0; i < rows; i++)
-        edge += (double)aim[4 * i + 2] / (double)rows;
+    const float *aim = sup_model_array(b->model, "track.target", SUP_ARRAY_FLOAT, -1);
+    int64_t vertices = sup_model_array_count(b->model, "track.target") / 4;
+    for (int64_t i = 0; i < vertices; i++)
+        edge += (double)aim[4 * i + 2] / (double)vertices;
     for (int32_t i = 0; i < 10; i++)
         step(b);
     printf("%s back at rest: RMS %.3f %% of an edge, %.3f %% after ten frames of standing\n\n", joint,

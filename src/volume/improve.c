@@ -9,7 +9,7 @@ static const double near_skin = 0.75;    /* leaves: further away a vertex spans 
 
 typedef struct improver {
     const sup_solid *solid;
-    sup_stuffing *mesh;
+    sup_isosurface_stuffing *mesh;
     int32_t *first, *around; /* tetrahedra of a vertex: [first, next) of around, 4 tet + corner */
     uint8_t *surface_edge;   /* [tet_count] bits of the edges that lie in the surface */
 } improver;
@@ -125,7 +125,7 @@ static void mark_surface(improver *m)
         }
 }
 
-sup_result sup_improve(const sup_context *context, const sup_solid *solid, int32_t rounds, sup_stuffing *stuffing,
+sup_result sup_improve(const sup_context *context, const sup_solid *solid, int32_t passes, sup_isosurface_stuffing *stuffing,
                        sup_error *error)
 {
     improver m = {.solid = solid, .mesh = stuffing};
@@ -143,7 +143,7 @@ sup_result sup_improve(const sup_context *context, const sup_solid *solid, int32
         for (size_t i = 0; i < corners; i++)
             m.around[m.first[stuffing->tets[i] + 1]++] = (int32_t)i;
         mark_surface(&m);
-        for (int32_t round = 0; round < rounds; round++)
+        for (int32_t pass = 0; pass < passes; pass++)
             for (int32_t v = 0; v < stuffing->vertex_count; v++)
                 improve_vertex(&m, v);
     }

@@ -10,7 +10,7 @@
 
 #include "volume/isosurface_stuffing.h"
 
-sup_result sup_improve(const sup_context *context, const sup_solid *solid, int32_t rounds, sup_stuffing *stuffing,
+sup_result sup_improve(const sup_context *context, const sup_solid *solid, int32_t passes, sup_isosurface_stuffing *stuffing,
                        sup_error *error);
 
 /* Least sine of the six dihedral angles; 0 or less when the tetrahedron has no volume or a negative one. */

@@ -20,17 +20,17 @@
 #include "volume/lattice.h"
 
 /* What fills the solid. In double: improved and rounded later. */
-typedef struct sup_stuffing {
+typedef struct sup_isosurface_stuffing {
     int32_t vertex_count, tet_count;
     sup_vec3d *positions; /* [vertex_count] */
     float *size;          /* [vertex_count] side of the leaf it came from */
     uint8_t *on_surface;  /* [vertex_count] */
     int32_t *tets;        /* [tet_count*4] positively oriented */
     sup_arena arena;
-} sup_stuffing;
+} sup_isosurface_stuffing;
 
-sup_result sup_stuff(const sup_context *context, const sup_solid *solid, const sup_lattice *lattice,
-                     sup_stuffing *stuffing, sup_error *error);
-void sup_stuffing_free(sup_stuffing *stuffing);
+sup_result sup_isosurface_stuff(const sup_context *context, const sup_solid *solid, const sup_lattice *lattice,
+                     sup_isosurface_stuffing *stuffing, sup_error *error);
+void sup_isosurface_stuffing_free(sup_isosurface_stuffing *stuffing);
 
 #endif

@@ -1,7 +1,7 @@
 /* lattice.c - the octree, its balance, and the tetrahedra between its leaves; see lattice.h for what it is based on. */
 #include "volume/lattice.h"
 
-enum { BLOCK = 4, NONE = -1 }; /* roots along a block that is kept or left out together */
+enum { ROOT_BLOCK = 4, NONE = -1 }; /* roots along a block that is kept or left out together */
 
 static const double root_limit = 16e6; /* roots of the whole box */
 
@@ -69,16 +69,16 @@ static void to_units(const sup_lattice *l, sup_vec3d p, int32_t units[3])
 
 static bool make_roots(const sup_solid *solid, sup_lattice *l)
 {
-    double diagonal = 0.5 * 1.7320508075688772 * BLOCK * l->base;
-    for (int32_t z = 0; z < l->size[2]; z += BLOCK)
-        for (int32_t y = 0; y < l->size[1]; y += BLOCK)
-            for (int32_t x = 0; x < l->size[0]; x += BLOCK) {
+    double diagonal = 0.5 * 1.7320508075688772 * ROOT_BLOCK * l->base;
+    for (int32_t z = 0; z < l->size[2]; z += ROOT_BLOCK)
+        for (int32_t y = 0; y < l->size[1]; y += ROOT_BLOCK)
+            for (int32_t x = 0; x < l->size[0]; x += ROOT_BLOCK) {
                 sup_vec3d middle =
-                    sup_v3_madd(l->origin, l->base, sup_v3(x + 0.5 * BLOCK, y + 0.5 * BLOCK, z + 0.5 * BLOCK));
+                    sup_v3_madd(l->origin, l->base, sup_v3(x + 0.5 * ROOT_BLOCK, y + 0.5 * ROOT_BLOCK, z + 0.5 * ROOT_BLOCK));
                 double limit = diagonal + 2.0 * l->base;
                 bool keep = sup_solid_distance(solid, middle, limit).distance < limit;
-                for (int32_t i = 0; i < BLOCK * BLOCK * BLOCK; i++) {
-                    int32_t at[3] = {x + i % BLOCK, y + i / BLOCK % BLOCK, z + i / (BLOCK * BLOCK)};
+                for (int32_t i = 0; i < ROOT_BLOCK * ROOT_BLOCK * ROOT_BLOCK; i++) {
+                    int32_t at[3] = {x + i % ROOT_BLOCK, y + i / ROOT_BLOCK % ROOT_BLOCK, z + i / (ROOT_BLOCK * ROOT_BLOCK)};
                     size_t place =
                         ((size_t)at[2] * (size_t)l->size[1] + (size_t)at[1]) * (size_t)l->size[0] + (size_t)at[0];
                     l->root[place] = NONE;
@@ -118,13 +118,13 @@ sup_result sup_lattice_size(const sup_solid *solid, double base, int32_t size[3]
     const double along[3] = {extent.x, extent.y, extent.z};
     double total = 1.0;
     for (int k = 0; k < 3; k++) {
-        double blocks = ceil(along[k] / (BLOCK * base)) + 2.0;
-        total *= blocks * BLOCK;
+        double blocks = ceil(along[k] / (ROOT_BLOCK * base)) + 2.0;
+        total *= blocks * ROOT_BLOCK;
         if (!(total <= root_limit))
             return sup_fail(error, SUP_ERROR_DATA, "lattice.size", "",
                             "The box around the skin is too large for tetrahedra of this size: remove stray pieces far "
                             "from the body, or ask for fewer tetrahedra.");
-        size[k] = (int32_t)blocks * BLOCK;
+        size[k] = (int32_t)blocks * ROOT_BLOCK;
     }
     return SUP_OK;
 }

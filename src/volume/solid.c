@@ -6,7 +6,7 @@
 
 enum { TRIANGLE_GRAIN = 128, SUBDIVISION_MAX = 32 };
 /* Triangles that are looked at to find a way along the surface, and places for them. More: there is a way. */
-enum { WALK_MAX = 2048, WALK_PLACES = 4096 };
+enum { WALK_MAX = 2048, WALK_CAPACITY = 4096 };
 
 static const double inside_winding = 0.5;
 static const double nearly_closed = 0.1; /* size of the sum of all normals, of the area */
@@ -49,36 +49,36 @@ static void find_box(sup_solid *solid)
 }
 
 /* Turns the pieces whose volume, as seen from their mean, is negative; those that are open wide have none to speak of. */
-static bool turn_pieces(sup_solid *solid, int32_t vertex_count)
+static bool orient_shells(sup_solid *solid, int32_t vertex_count)
 {
     solid->component = sup_arena_alloc(&solid->arena, (size_t)vertex_count, sizeof *solid->component);
     if (solid->component == NULL) return false;
     solid->component_count =
         sup_mesh_components(vertex_count, solid->triangle_count, solid->triangles, solid->component);
-    size_t pieces = (size_t)solid->component_count;
-    sup_vec3d *middle = sup_arena_alloc(&solid->arena, pieces, sizeof *middle);
-    double *area = sup_arena_alloc(&solid->arena, pieces, sizeof *area);
-    double *volume = sup_arena_alloc(&solid->arena, pieces, sizeof *volume);
-    sup_vec3d *open = sup_arena_alloc(&solid->arena, pieces, sizeof *open); /* zero for a closed surface */
+    size_t shells = (size_t)solid->component_count;
+    sup_vec3d *middle = sup_arena_alloc(&solid->arena, shells, sizeof *middle);
+    double *area = sup_arena_alloc(&solid->arena, shells, sizeof *area);
+    double *volume = sup_arena_alloc(&solid->arena, shells, sizeof *volume);
+    sup_vec3d *open = sup_arena_alloc(&solid->arena, shells, sizeof *open); /* zero for a closed surface */
     if (middle == NULL || area == NULL || volume == NULL || open == NULL) return false;
     for (int pass = 0; pass < 2; pass++)
         for (int32_t t = 0; t < solid->triangle_count; t++) {
-            int32_t piece = solid->component[solid->triangles[3 * (size_t)t]];
+            int32_t shell = solid->component[solid->triangles[3 * (size_t)t]];
             sup_vec3d cross = sup_triangle_cross(solid->positions, solid->triangles + 3 * (size_t)t);
             sup_vec3d sum = sup_v3_add(sup_v3_add(corner(solid, t, 0), corner(solid, t, 1)), corner(solid, t, 2));
             double size = sup_v3_length(cross);
             if (pass == 0) {
-                middle[piece] = sup_v3_madd(middle[piece], size / 3.0, sum);
-                area[piece] += size;
-                open[piece] = sup_v3_add(open[piece], cross);
-            } else if (area[piece] > 0.0) {
-                sup_vec3d from = sup_v3_scale(middle[piece], 1.0 / area[piece]);
-                volume[piece] += sup_v3_dot(cross, sup_v3_sub(sup_v3_scale(sum, 1.0 / 3.0), from));
+                middle[shell] = sup_v3_madd(middle[shell], size / 3.0, sum);
+                area[shell] += size;
+                open[shell] = sup_v3_add(open[shell], cross);
+            } else if (area[shell] > 0.0) {
+                sup_vec3d from = sup_v3_scale(middle[shell], 1.0 / area[shell]);
+                volume[shell] += sup_v3_dot(cross, sup_v3_sub(sup_v3_scale(sum, 1.0 / 3.0), from));
             }
         }
-    for (size_t i = 0; i < pieces; i++) {
+    for (size_t i = 0; i < shells; i++) {
         if (sup_v3_length(open[i]) > nearly_closed * area[i]) volume[i] = 0.0;
-        solid->turned += volume[i] < 0.0;
+        solid->flipped += volume[i] < 0.0;
     }
     for (int32_t t = 0; t < solid->triangle_count; t++) {
         int32_t *c = solid->triangles + 3 * (size_t)t;
@@ -93,7 +93,7 @@ static bool turn_pieces(sup_solid *solid, int32_t vertex_count)
 static sup_result build(const sup_context *context, sup_solid *solid, int32_t vertex_count, int32_t triangle_count,
                         const int32_t *triangles, sup_error *error)
 {
-    if (!copy_triangles(solid, triangle_count, triangles) || !turn_pieces(solid, vertex_count))
+    if (!copy_triangles(solid, triangle_count, triangles) || !orient_shells(solid, vertex_count))
         return sup_fail_memory(error, "the inside of a skin");
     find_box(solid);
     sup_result result = sup_winding_create(&context->allocator, solid->positions, solid->triangle_count,
@@ -190,15 +190,15 @@ static bool gap_ends(void *user, const sup_bvh_hit *hit)
 
 /* Triangles seen on a walk over the surface, in a table by their number. */
 typedef struct walk {
-    int32_t seen[WALK_MAX], count, place[WALK_PLACES];
+    int32_t seen[WALK_MAX], count, place[WALK_CAPACITY];
 } walk;
 
 /* Notes a triangle; false: there is no room for more. */
-static bool note(walk *w, int32_t triangle)
+static bool add_visited(walk *w, int32_t triangle)
 {
-    uint32_t at = (uint32_t)triangle * 2654435769u % WALK_PLACES;
+    uint32_t at = (uint32_t)triangle * 2654435769u % WALK_CAPACITY;
     while (w->place[at] >= 0 && w->seen[w->place[at]] != triangle)
-        at = (at + 1) % WALK_PLACES;
+        at = (at + 1) % WALK_CAPACITY;
     if (w->place[at] >= 0) return true;
     if (w->count == WALK_MAX) return false;
     w->place[at] = w->count;
@@ -212,7 +212,7 @@ static bool joined(const measuring *m, int32_t from, int32_t to, sup_vec3d middl
     walk w;
     w.count = 0;
     memset(w.place, 0xff, sizeof w.place);
-    note(&w, from);
+    add_visited(&w, from);
     for (int32_t i = 0; i < w.count; i++)
         for (int k = 0; k < 3; k++) {
             sup_vec3d a = corner(m->solid, w.seen[i], k), b = corner(m->solid, w.seen[i], (k + 1) % 3);
@@ -221,7 +221,7 @@ static bool joined(const measuring *m, int32_t from, int32_t to, sup_vec3d middl
             int32_t edge = m->around.half_edge[3 * w.seen[i] + k];
             for (int32_t h = m->around.edge_first[edge]; h < m->around.edge_first[edge + 1]; h++) {
                 int32_t next = m->around.edge_halves[h] / 3;
-                if (next == to || !note(&w, next)) return true;
+                if (next == to || !add_visited(&w, next)) return true;
             }
         }
     return false;

@@ -17,7 +17,7 @@ typedef struct sup_solid {
     int32_t *triangle_source; /* [triangle_count] triangle of the caller */
     int32_t component_count;  /* connected pieces of the triangles, by their first vertex */
     int32_t *component;       /* [vertex_count] or -1, as sup_mesh_components */
-    int32_t turned;           /* how many of them were inside out */
+    int32_t flipped;           /* how many of them were inside out */
     sup_vec3d lower, upper;   /* box of the triangles */
     int32_t sample_count;     /* made by sup_solid_measure, where the inside is thinner than its reach */
     struct sup_solid_sample *samples;

@@ -25,13 +25,13 @@ typedef struct sup_tetmesh_def {
 } sup_tetmesh_def;
 
 /* A piece of the skin (connected triangles) and what became of it. */
-typedef struct sup_tetmesh_piece {
+typedef struct sup_tetmesh_shell {
     int32_t first_vertex; /* of the skin */
     int32_t triangle_count;
     int32_t
         component; /* of the tetrahedra nearest to its first vertex near any, -1: it has no inside, or is too small */
     bool whole;    /* all its vertices have that component as their nearest */
-} sup_tetmesh_piece;
+} sup_tetmesh_shell;
 
 typedef struct sup_tetmesh_report {
     double spacing;                         /* side of a cube of the lattice in thick parts */
@@ -42,8 +42,8 @@ typedef struct sup_tetmesh_report {
     double angle_1, angle_99;               /* below 1 % and above 99 % of them */
     int32_t angles[SUP_TETMESH_ANGLE_BINS]; /* histogram */
     int32_t tries;                          /* lattices that were made to meet the wanted number */
-    int32_t turned;                         /* pieces of the skin that were inside out */
-    int32_t bare;                           /* pieces of the skin without tetrahedra */
+    int32_t flipped;                         /* pieces of the skin that were inside out */
+    int32_t empty_shells;                           /* pieces of the skin without tetrahedra */
 } sup_tetmesh_report;
 
 typedef struct sup_tetmesh {
@@ -56,8 +56,8 @@ typedef struct sup_tetmesh {
     int32_t *triangle_tet;   /* [triangle_count] the tetrahedron it belongs to */
     int32_t component_count; /* connected pieces, by their first vertex */
     int32_t *component;      /* [vertex_count] */
-    int32_t piece_count;     /* of the skin, by their first vertex */
-    sup_tetmesh_piece *pieces;
+    int32_t shell_count;     /* of the skin, by their first vertex */
+    sup_tetmesh_shell *shells;
     sup_tetmesh_report report;
     sup_arena arena;
 } sup_tetmesh;

@@ -86,19 +86,19 @@ static void evaluate_sphere(const sup_fields *fields, int32_t field, const float
     }
 }
 
-static void add_sphere(body *b, int32_t parent, int32_t table, int32_t controller, const double place[3], double radius)
+static void add_sphere(body *b, int32_t parent, int32_t table, int32_t controller, const double position[3], double radius)
 {
     int32_t f = b->compose.fields.field_count++;
     sup_bone_field *field = &b->fields[f];
     *field = (sup_bone_field){.joint = f, .size = {NODES, NODES, NODES}, .radius = (float)radius};
     for (int k = 0; k < 3; k++) {
         field->to_grid[5 * k] = (float)(2.0 / radius);
-        field->to_grid[4 * k + 3] = (float)(middle - place[k] * 2.0 / radius);
+        field->to_grid[4 * k + 3] = (float)(middle - position[k] * 2.0 / radius);
         field->from_grid[5 * k] = (float)(radius / 2.0);
-        field->from_grid[4 * k + 3] = (float)(place[k] - middle * radius / 2.0);
+        field->from_grid[4 * k + 3] = (float)(position[k] - middle * radius / 2.0);
         b->joints[12 * f + 5 * k] = 1.0f;
     }
-    b->tree[f] = (sup_tree_field){parent, table, controller, table == BULGE, radius, {place[0], place[1], place[2]}};
+    b->tree[f] = (sup_tree_field){parent, table, controller, table == BULGE, radius, {position[0], position[1], position[2]}};
 }
 
 static void close_body(body *b)
@@ -109,17 +109,17 @@ static void close_body(body *b)
 
 static void finish(body *b)
 {
-    static const int32_t brothers[2] = {CONTACT, SUP_CONTROLLER_ELBOW};
+    static const int32_t siblings[2] = {CONTACT, SUP_CONTROLLER_ELBOW};
     sup_compose *c = &b->compose;
     sup_error error = {0};
-    int32_t count = c->fields.field_count, meets[MOST];
-    CHECK_OK(sup_tree_build(NULL, b->tree, count, brothers, b->leaves, b->nodes, meets, &error), error);
+    int32_t count = c->fields.field_count, in_contact[MOST];
+    CHECK_OK(sup_composition_tree_build(NULL, b->tree, count, siblings, b->leaves, b->nodes, in_contact, &error), error);
     for (int32_t node = 0; node < count; node++) /* joints are half-way between spheres */
         for (int32_t f = 0; f < count; f++) {
-            if (meets[f] != node) continue;
+            if (in_contact[f] != node) continue;
             for (int k = 0; k < 3; k++)
                 b->pivots[4 * c->bend_count + k] =
-                    (float)(0.5 * (b->tree[f].place[k] + b->tree[b->tree[f].parent].place[k]));
+                    (float)(0.5 * (b->tree[f].position[k] + b->tree[b->tree[f].parent].position[k]));
             b->pivots[4 * c->bend_count + 3] = (float)(0.5 * b->tree[f].size);
             b->bends[c->bend_count++] = (sup_compose_bend){node, f, b->tree[f].parent};
         }
@@ -163,8 +163,8 @@ static void make_hand(body *b, const int32_t *order)
 {
     static const struct {
         int32_t parent, table, controller;
-        double place[3], radius;
-    } parts[11] = {
+        double position[3], radius;
+    } regions[11] = {
         {-1, CONTACT, 0, {0, 0, 0}, 1.0},      {0, CONTACT, 0, {0, 0, 1}, 1.4},
         {1, BULGE, 1, {-0.9, 0, 2}, 0.5},      {2, BULGE, 1, {-0.9, 0, 2.7}, 0.4},
         {1, BULGE, 1, {0, 0, 2.2}, 0.5},       {4, BULGE, 1, {0, 0, 2.9}, 0.4},
@@ -177,9 +177,9 @@ static void make_hand(body *b, const int32_t *order)
     for (int i = 0; i < 11; i++)
         number[order != NULL ? order[i] : i] = i;
     for (int i = 0; i < 11; i++) {
-        int from = order != NULL ? order[i] : i, parent = parts[from].parent;
-        add_sphere(b, parent < 0 ? -1 : number[parent], parts[from].table, parts[from].controller, parts[from].place,
-                 parts[from].radius);
+        int from = order != NULL ? order[i] : i, parent = regions[from].parent;
+        add_sphere(b, parent < 0 ? -1 : number[parent], regions[from].table, regions[from].controller, regions[from].position,
+                 regions[from].radius);
     }
     finish(b);
 }
@@ -198,13 +198,13 @@ static void random_block(sup_random *random, sup_field_points *points, double re
 
 /* --- The slow way: the tree from its ranks, in double, without boxes --- */
 
-typedef struct slow {
+typedef struct reference {
     double value, gradient[3], contact, side, across[3], left;
     bool own; /* holds the leaf that is asked for */
-} slow;
+} reference;
 
 /* d in the fold of the nearest joint of a node, and the way until its sheet ends. */
-static double slow_fold(const body *b, int32_t node, const double p[3], double *left)
+static double reference_fold(const body *b, int32_t node, const double p[3], double *left)
 {
     double nearest = INFINITY, d = 0.0;
     *left = (double)FLT_MAX;
@@ -224,11 +224,11 @@ static double slow_fold(const body *b, int32_t node, const double p[3], double *
     return d;
 }
 
-static slow slow_combine(const body *whole, const sup_compose_node *node, const double p[3], slow a, slow b)
+static reference reference_combine(const body *whole, const sup_compose_node *node, const double p[3], reference a, reference b)
 {
     const sup_compose *c = &whole->compose;
     bool own = a.own || b.own;
-    slow held = b.own ? b : a;
+    reference held = b.own ? b : a;
     if (!(b.value > 0.0)) held = a;
     if (!(a.value > 0.0)) held = b;
     if (!(b.value > 0.0) || !(a.value > 0.0)) {
@@ -243,9 +243,9 @@ static slow slow_combine(const body *whole, const sup_compose_node *node, const 
     }
     double angle = aa * bb > 0.0 ? acos(fmin(fmax(ab / sqrt(aa * bb), -1.0), 1.0)) : 0.0;
     double d = (double)sup_controller_at(c->controllers + node->controller * SUP_CONTROLLER_SIZE, (float)angle), left;
-    d = fmax(d, slow_fold(whole, (int32_t)(node - c->nodes), p, &left));
+    d = fmax(d, reference_fold(whole, (int32_t)(node - c->nodes), p, &left));
     sup_operator_at(c->tables + (size_t)node->table * SUP_OPERATOR_SIZE, a.value, b.value, d, out);
-    slow result = held;
+    reference result = held;
     result.own = own;
     result.value = fmin(fmax(out[0], 0.0), 1.0);
     for (int k = 0; k < 3; k++)
@@ -261,26 +261,26 @@ static slow slow_combine(const body *whole, const sup_compose_node *node, const 
     return result;
 }
 
-static slow slow_range(const body *b, int32_t first, int32_t last, int32_t own, const double p[3])
+static reference reference_range(const body *b, int32_t first, int32_t last, int32_t own, const double p[3])
 {
     const sup_compose *c = &b->compose;
     if (first == last) {
         double out[4];
         sphere(b->posed.to_grid + 12 * first, p, out);
-        return (slow){.value = out[0], .gradient = {out[1], out[2], out[3]}, .own = first == own && out[0] > 0.0};
+        return (reference){.value = out[0], .gradient = {out[1], out[2], out[3]}, .own = first == own && out[0] > 0.0};
     }
     int32_t top = first;
     for (int32_t i = first; i < last; i++)
         if (c->nodes[i].rank > c->nodes[top].rank) top = i;
-    return slow_combine(b, &c->nodes[top], p, slow_range(b, first, top, own, p), slow_range(b, top + 1, last, own, p));
+    return reference_combine(b, &c->nodes[top], p, reference_range(b, first, top, own, p), reference_range(b, top + 1, last, own, p));
 }
 
-TEST(compose_agrees_with_the_slow_way)
+TEST(compose_agrees_with_the_double_reference)
 {
     body b;
     make_hand(&b, NULL);
     sup_random random = {1};
-    int felt = 0, sided = 0, ended = 0;
+    int own_value = 0, sided = 0, ended = 0;
     for (int block = 0; block < 400; block++) {
         sup_field_points points;
         sup_field_samples samples;
@@ -294,14 +294,14 @@ TEST(compose_agrees_with_the_slow_way)
         sup_compose_evaluate(&b.compose, &b.posed, &points, &samples, &sides);
         for (int k = 0; k < SUP_FIELD_LANES; k++) {
             const double p[3] = {(double)points.x[k], (double)points.y[k], (double)points.z[k]};
-            slow s = slow_range(&b, 0, b.compose.fields.field_count - 1, (int32_t)sides.own[k], p);
+            reference s = reference_range(&b, 0, b.compose.fields.field_count - 1, (int32_t)sides.own[k], p);
             /* d comes from an angle within 7e-5, and its steepest controller rises by 3 a radian. */
             CHECK_NEAR(samples.value[k], s.value, 5e-4);
             CHECK_NEAR(samples.x[k], s.gradient[0], 5e-3);
             CHECK_NEAR(samples.y[k], s.gradient[1], 5e-3);
             CHECK_NEAR(samples.z[k], s.gradient[2], 5e-3);
             CHECK_NEAR(sides.contact[k], s.contact, 1e-3);
-            felt += s.value > 0.0;
+            own_value += s.value > 0.0;
             if (!(s.contact > 2e-3)) continue;
             CHECK_NEAR(sides.side.value[k], s.side, 1e-3);
             CHECK_NEAR(sides.side.x[k], s.across[0], 1e-2);
@@ -313,7 +313,7 @@ TEST(compose_agrees_with_the_slow_way)
             ended++;
         }
     }
-    CHECK(felt > 2000 && sided > 100);
+    CHECK(own_value > 2000 && sided > 100);
     CHECK_MSG(ended > 5, "%d of %d", ended, sided);
     close_body(&b);
 }
@@ -338,12 +338,12 @@ static void check_strongest(const sup_field_samples *found, int k, const double 
 }
 
 /* A limb goes on over one joint; what is two joints up or down the same line is neither kin nor strange; brothers are strange. */
-TEST(compose_tells_kin_from_strangers)
+TEST(compose_separates_own_and_other_limbs)
 {
     body b;
     make_hand(&b, NULL);
     sup_random random = {8};
-    int felt[2] = {0, 0};
+    int own_value[2] = {0, 0};
     for (int block = 0; block < 200; block++) {
         sup_field_points points;
         sup_field_samples samples;
@@ -363,13 +363,13 @@ TEST(compose_tells_kin_from_strangers)
                 sphere(b.posed.to_grid + 12 * leaf, p, out);
                 if (joints != 2 && out[0] > strongest[which][0]) memcpy(strongest[which], out, sizeof out);
             }
-            check_strongest(&sides.kin, k, strongest[0]);
-            check_strongest(&sides.strange, k, strongest[1]);
+            check_strongest(&sides.own_limb, k, strongest[0]);
+            check_strongest(&sides.other_limb, k, strongest[1]);
             for (int i = 0; i < 2; i++)
-                felt[i] += own >= 0 && strongest[i][0] > 0.1;
+                own_value[i] += own >= 0 && strongest[i][0] > 0.1;
         }
     }
-    CHECK(felt[0] > 200 && felt[1] > 200);
+    CHECK(own_value[0] > 200 && own_value[1] > 200);
     close_body(&b);
 }
 
@@ -382,13 +382,13 @@ TEST(compose_kernels_agree_with_each_other)
 #endif
     sup_random random = {2};
     for (int round = 0; round < 200; round++) {
-        sup_compose_operand a = {0}, b = {.meets = round % 4 == 0}, first = {0};
+        sup_compose_operand a = {0}, b = {.in_contact = round % 4 == 0}, first = {0};
         sup_field_points points;
         random_block(&random, &points, 1.0);
         for (int k = 0; k < SUP_FIELD_LANES; k++) {
             a.mine[k] = (round + k) % 3 == 0 ? 1.0f : 0.0f;
             b.mine[k] = (round + k) % 3 == 1 ? 1.0f : 0.0f;
-            b.sides.contact[k] = b.meets ? (float)sup_random_unit(&random) : 0.0f;
+            b.sides.contact[k] = b.in_contact ? (float)sup_random_unit(&random) : 0.0f;
             b.sides.side.value[k] = b.sides.end.x[k] = 0.25f;
             float *ga[3] = {a.samples.x, a.samples.y, a.samples.z}, *gb[3] = {b.samples.x, b.samples.y, b.samples.z};
             a.samples.value[k] = k == 3 ? 0.0f : (float)sup_random_unit(&random);
@@ -404,13 +404,13 @@ TEST(compose_kernels_agree_with_each_other)
             const sup_compose_fold folds[2] = {
                 {.centre = {0.2f, 0, 0}, .out = {0, 1, 0}, .end = 0.1f, .depth = 0.8f, .fade = 9},
                 {.centre = {-0.2f, 0, 0}, .out = {0, 0, 1}, .depth = 0.3f, .fade = 5}};
-            sup_compose_meeting meeting = {tables() + (round % 2) * SUP_OPERATOR_SIZE,
+            sup_compose_node_input node_input = {tables() + (round % 2) * SUP_OPERATOR_SIZE,
                                            controllers() + (round % SUP_CONTROLLER_PRESETS) * SUP_CONTROLLER_SIZE,
                                            round % 3, folds};
-            all[i]->combine(&meeting, &points, round % 5 > 0, &b, &out);
+            all[i]->combine(&node_input, &points, round % 5 > 0, &b, &out);
             const float *x = (const float *)&out, *y = (const float *)&first;
             if (i == 0) first = out;
-            for (size_t k = 0; k < offsetof(sup_compose_operand, meets) / sizeof(float); k++) {
+            for (size_t k = 0; k < offsetof(sup_compose_operand, in_contact) / sizeof(float); k++) {
                 CHECK(isfinite(x[k]));
                 CHECK_NEAR(x[k], y[k], 2e-4);
             }
@@ -477,7 +477,7 @@ TEST(order_of_fields_does_not_change_the_field_13)
     close_body(&a);
 }
 
-TEST(tree_has_bulges_at_the_bottom_and_mirrors_what_is_mirrored)
+TEST(tree_has_bulges_at_the_bottom_and_keeps_symmetry)
 {
     body b;
     make_hand(&b, NULL);
@@ -514,7 +514,7 @@ TEST(tree_has_bulges_at_the_bottom_and_mirrors_what_is_mirrored)
     close_body(&b);
 }
 
-TEST(what_a_lane_gets_does_not_depend_on_the_others)
+TEST(lanes_are_independent)
 {
     body b;
     make_hand(&b, NULL);
@@ -583,11 +583,11 @@ TEST(opposite_and_missing_gradients_are_safe_24)
 
 TEST(fields_follow_their_joints_and_muscles_swell)
 {
-    static const double place[3] = {1, 0, 0}, other[3] = {9, 0, 0};
+    static const double position[3] = {1, 0, 0}, other[3] = {9, 0, 0};
     const sup_controller_point growing[] = {{0, 1.0}, {90, 2.0}};
     float curve[SUP_CONTROLLER_SIZE];
     body b = {0};
-    add_sphere(&b, -1, CONTACT, 0, place, 1.0);
+    add_sphere(&b, -1, CONTACT, 0, position, 1.0);
     add_sphere(&b, 0, CONTACT, 0, other, 1.0);
     finish(&b);
     const sup_compose_muscle muscle = {0, 1, 0, 0};
@@ -598,8 +598,8 @@ TEST(fields_follow_their_joints_and_muscles_swell)
     b.compose.curves = curve;
     CHECK(sup_compose_check(&b.compose, 2));
     b.joints[3] = 0.5f; /* joint 0 moves along x; joint 1 turns by 90 degrees about x */
-    const float turned[12] = {1, 0, 0, 0, 0, 0, -1, 0, 0, 1, 0, 0};
-    memcpy(b.joints + 12, turned, sizeof turned);
+    const float flipped[12] = {1, 0, 0, 0, 0, 0, -1, 0, 0, 1, 0, 0};
+    memcpy(b.joints + 12, flipped, sizeof flipped);
     sup_compose_pose(&b.compose, b.joints, &b.posed);
     sup_field_points points = {0};
     sup_field_samples s;
@@ -699,13 +699,13 @@ TEST(damaged_trees_are_refused)
     CHECK(sup_compose_check(&falling, 1));
 }
 
-TEST(long_and_wide_skeletons_make_shallow_rows)
+TEST(long_and_wide_skeletons_need_little_depth)
 {
     enum { COUNT = 600 };
     static sup_tree_field fields[COUNT];
     static int32_t leaves[COUNT];
     static sup_compose_node nodes[COUNT];
-    const int32_t brothers[2] = {0, 0};
+    const int32_t siblings[2] = {0, 0};
     sup_error error = {0};
     for (int shape = 0; shape < 3; shape++) {
         for (int i = 0; i < COUNT; i++)
@@ -716,12 +716,12 @@ TEST(long_and_wide_skeletons_make_shallow_rows)
                                          1.0 + i % 7,
                                          {i, 0, 0}};
         fields[0].parent = -1;
-        CHECK_OK(sup_tree_build(NULL, fields, COUNT, brothers, leaves, nodes, NULL, &error), error);
-        int32_t waiting[COUNT], depth = 0, most = 0, seen = 0;
+        CHECK_OK(sup_composition_tree_build(NULL, fields, COUNT, siblings, leaves, nodes, NULL, &error), error);
+        int32_t pending[COUNT], depth = 0, most = 0, seen = 0;
         for (int i = 0; i + 1 < COUNT; i++) {
-            while (depth > 0 && waiting[depth - 1] <= nodes[i].rank)
+            while (depth > 0 && pending[depth - 1] <= nodes[i].rank)
                 depth--;
-            waiting[depth++] = nodes[i].rank;
+            pending[depth++] = nodes[i].rank;
             most = depth > most ? depth : most;
             seen += leaves[i];
         }
@@ -730,5 +730,5 @@ TEST(long_and_wide_skeletons_make_shallow_rows)
     }
     fields[0].parent = 5;
     fields[5].parent = 0;
-    CHECK(sup_tree_build(NULL, fields, COUNT, brothers, leaves, nodes, NULL, &error) == SUP_ERROR_DATA);
+    CHECK(sup_composition_tree_build(NULL, fields, COUNT, siblings, leaves, nodes, NULL, &error) == SUP_ERROR_DATA);
 }

@@ -72,7 +72,7 @@ static bool may_be_any(const char *name, int64_t at, int how)
 }
 
 /* Puts what no array may hold into four bytes of one. */
-static void lie(unsigned char *to, const sup_model_entry *entry, int64_t at, int how)
+static void corrupt(unsigned char *to, const sup_model_entry *entry, int64_t at, int how)
 {
     static const int32_t ints[2] = {INT32_MIN, INT32_MAX};
     static const float floats[2] = {NAN, -3e38f};
@@ -84,7 +84,7 @@ static void lie(unsigned char *to, const sup_model_entry *entry, int64_t at, int
 /* The arrays of the method itself; those of linear blending below it are tests/bind's. */
 static bool is_own(const char *name)
 {
-    static const char *const starts[] = {"implicit.", "census", "field.", "compose.", "track.", "shown.", "upsample"};
+    static const char *const starts[] = {"implicit.", "stats", "field.", "compose.", "track.", "render.", "upsample"};
     for (int i = 0; i < SUP_COUNT(starts); i++)
         if (strncmp(name, starts[i], strlen(starts[i])) == 0) return true;
     return false;
@@ -106,7 +106,7 @@ static int32_t damage_arrays(victim *v, const char *only)
                 int64_t at = k == 0 ? 0 : k == 1 ? fours / 2 : fours - 1;
                 unsigned char *to = v->model->block + entry->offset + 4 * (size_t)at, kept[4];
                 memcpy(kept, to, 4);
-                lie(to, entry, at, how);
+                corrupt(to, entry, at, how);
                 if (may_be_any(entry->name, at, how))
                     step_victim(v, entry->name);
                 else
@@ -118,7 +118,7 @@ static int32_t damage_arrays(victim *v, const char *only)
     return tried;
 }
 
-TEST(models_that_lie_are_refused_array_by_array)
+TEST(damaged_arrays_are_refused)
 {
     victim v;
     victim_open(&v, "2000");
@@ -131,7 +131,7 @@ TEST(models_that_lie_are_refused_array_by_array)
 }
 
 /* Any bytes behind a valid checksum: refused by name, or all that comes out is finite (the sanitizers watch the rest). */
-TEST(models_with_any_bytes_do_no_harm)
+TEST(models_with_random_bytes_are_safe)
 {
     victim v;
     victim_open(&v, "2000");

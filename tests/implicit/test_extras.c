@@ -108,9 +108,9 @@ static sup_character *with_island(sup_character *from, sup_vec3d centre, double 
             like = v;
     int32_t own = from->influence_first[like], each = from->influence_first[like + 1] - own;
     CHECK_EQ(from->primitive_count, 1);
-    sup_primitive part = from->primitives[0];
-    part.vertex_count += CORNERS;
-    part.triangle_count += FACES;
+    sup_primitive region = from->primitives[0];
+    region.vertex_count += CORNERS;
+    region.triangle_count += FACES;
     float *positions = calloc(3 * (size_t)(count + CORNERS), sizeof(float));
     int32_t *triangles = malloc(3 * (size_t)(from->triangle_count + FACES) * sizeof(int32_t));
     int32_t *starts = malloc((size_t)(count + CORNERS + 1) * sizeof(int32_t));
@@ -131,7 +131,7 @@ static sup_character *with_island(sup_character *from, sup_vec3d centre, double 
     }
     for (int i = 0; i < 3 * FACES; i++)
         triangles[3 * from->triangle_count + i] = count + faces[i];
-    copy.primitives = &part;
+    copy.primitives = &region;
     copy.vertex_count += CORNERS;
     copy.triangle_count += FACES;
     copy.positions = positions;
@@ -150,7 +150,7 @@ static sup_character *with_island(sup_character *from, sup_vec3d centre, double 
     return made;
 }
 
-TEST(skin_in_no_field_is_named_and_goes_with_its_bone)
+TEST(skin_outside_all_fields_is_reported_and_follows_its_bone)
 {
     actor a;
     actor_open(&a, NULL, with_island(cylinder(0.3), sup_v3(0.0, 0.5, 0.0), 0.01));
@@ -177,7 +177,7 @@ static void set_sphere(actor *a, sup_vec3 centre, float radius)
     CHECK_OK(sup_instance_set_colliders(a->instance, &sphere, radius > 0.0f ? 1 : 0, &error), error);
 }
 
-TEST(skin_gives_way_to_colliders_and_comes_back)
+TEST(colliders_push_the_skin_out_and_it_comes_back)
 {
     actor a;
     actor_open(&a, NULL, cylinder(0.5));
@@ -204,7 +204,7 @@ TEST(skin_gives_way_to_colliders_and_comes_back)
 
 /* --- Morph targets --- */
 
-TEST(morph_targets_ride_on_the_skin)
+TEST(morph_targets_are_added_to_the_skin)
 {
     sup_character *plain = cylinder(0.3), *character = NULL;
     sup_character copy = *plain;

@@ -191,14 +191,14 @@ static double exact(const built *b, int32_t field, sup_vec3d p, sup_vec3d *gradi
  * ends (keep_to_own in field_grid.c) and is not the fit. */
 static bool is_foreign(const built *b, int32_t field, sup_vec3d p, double cell)
 {
-    const sup_partition *parts = &b->bound.partition;
+    const sup_skin_regions *regions = &b->bound.regions;
     double own = INFINITY, other = INFINITY;
     for (int32_t v = 0; v < b->surface.fine_count; v++) {
         double distance = sup_v3_distance(p, sup_v3_load(b->surface.fine_positions + 3 * (size_t)v));
-        double *nearest = parts->vertex_part[v] == field ? &own : &other;
+        double *nearest = regions->vertex_region[v] == field ? &own : &other;
         *nearest = fmin(*nearest, distance);
     }
-    double bone = sup_partition_distance(parts, field, p, NULL);
+    double bone = sup_skin_regions_distance(regions, field, p, NULL);
     return other < own + 2.0 * cell && bone > (double)b->bound.fields.fields[field].radius - 2.0 * cell;
 }
 
@@ -343,7 +343,7 @@ static void largest(const sup_fields *fields, const sup_field_points *points, fl
     }
 }
 
-TEST(fields_together_are_the_skin) /* 3 */
+TEST(fields_together_fit_the_skin) /* 3 */
 {
     const built *b = arm();
     const sup_simulated_surface *s = &b->surface;
@@ -367,9 +367,9 @@ TEST(fields_together_are_the_skin) /* 3 */
         double off[SUP_FIELD_LANES];
         for (int32_t i = 0; i < SUP_FIELD_LANES; i++) {
             int32_t v = (int32_t)random_in(&random, 0.0, s->fine_count);
-            int32_t part = b->bound.partition.vertex_part[v];
+            int32_t region = b->bound.regions.vertex_region[v];
             sup_vec3d q = sup_v3_load(s->fine_positions + 3 * (size_t)v), bone = q;
-            sup_partition_distance(&b->bound.partition, part, q, &bone);
+            sup_skin_regions_distance(&b->bound.regions, region, q, &bone);
             off[i] = random_in(&random, -1.0, 1.0); /* to the bone, and as far away from it */
             p[i] = sup_v3_madd(q, off[i], sup_v3_sub(q, bone));
         }
@@ -389,21 +389,21 @@ TEST(fields_together_are_the_skin) /* 3 */
     sup_winding_destroy(&winding);
 }
 
-TEST(parts_are_whole_and_follow_the_weights)
+TEST(regions_are_connected_and_follow_the_weights)
 {
     const built *b = arm();
-    const sup_partition *parts = &b->bound.partition;
+    const sup_skin_regions *regions = &b->bound.regions;
     const sup_rig *rig = b->rig;
-    CHECK_EQ(parts->part_count, rig->joint_count);
+    CHECK_EQ(regions->region_count, rig->joint_count);
     int32_t agree = 0;
     for (int32_t v = 0; v < b->surface.fine_count; v++) {
         int32_t shown = rig->skin_to_vertex[b->surface.fine_source[v]];
-        agree += rig->influence_joint[rig->influence_first[shown]] == parts->part_joint[parts->vertex_part[v]];
+        agree += rig->influence_joint[rig->influence_first[shown]] == regions->region_joint[regions->vertex_region[v]];
     }
     CHECK_MSG(agree > 0.85 * b->surface.fine_count, "%d of %d", agree, b->surface.fine_count);
-    for (int32_t p = 0; p < parts->part_count; p++) {
-        CHECK(p == 0 || parts->part_joint[p] > parts->part_joint[p - 1]);
-        CHECK_EQ(parts->part_parent[p], rig->joint_parent[parts->part_joint[p]]); /* every joint has a part here */
+    for (int32_t p = 0; p < regions->region_count; p++) {
+        CHECK(p == 0 || regions->region_joint[p] > regions->region_joint[p - 1]);
+        CHECK_EQ(regions->region_parent[p], rig->joint_parent[regions->region_joint[p]]); /* every joint has a part here */
     }
 }
 
@@ -430,7 +430,7 @@ TEST(any_number_of_threads_gives_the_same_fields)
     sup_thread_pool_destroy(pool);
 }
 
-TEST(fields_do_not_know_the_unit)
+TEST(fields_are_independent_of_units)
 {
     const built *b = arm();
     const double scale = 1024.0; /* exact in float */
@@ -463,10 +463,10 @@ TEST(fields_do_not_know_the_unit)
 }
 
 /* Value of the composed fields in the middle of a part's longest segment. */
-static double on_the_bone(const built *b, int32_t part)
+static double on_the_bone(const built *b, int32_t region)
 {
-    const sup_partition *parts = &b->bound.partition;
-    const sup_bone_segment *segment = &parts->segments[parts->part_segment[part]];
+    const sup_skin_regions *regions = &b->bound.regions;
+    const sup_region_segment *segment = &regions->segments[regions->region_segment[region]];
     sup_vec3d p[SUP_FIELD_LANES];
     sup_field_points points;
     float value[SUP_FIELD_LANES];
@@ -477,7 +477,7 @@ static double on_the_bone(const built *b, int32_t part)
     return (double)value[0];
 }
 
-TEST(holes_and_skins_inside_out_still_have_an_inside)
+TEST(skins_with_holes_or_flipped_have_an_inside)
 {
     const built *b = arm();
     sup_fields_def def = skin_def();
@@ -504,7 +504,7 @@ TEST(holes_and_skins_inside_out_still_have_an_inside)
         sup_error error = {0};
         CHECK_OK(build_skin(&other, NULL, b->rig, &def, &error), error);
         CHECK_MSG(other.bound.report.rms < 0.3, "case %d: RMS %g edges", how, other.bound.report.rms);
-        for (int32_t p = 0; p < other.bound.partition.part_count; p++)
+        for (int32_t p = 0; p < other.bound.regions.region_count; p++)
             CHECK_MSG(on_the_bone(&other, p) > 0.6, "case %d, part %d: %g", how, p, on_the_bone(&other, p));
         free_fields(&other);
     }
@@ -523,7 +523,7 @@ TEST(a_single_triangle_gets_capsules_or_a_field)
     CHECK(other.bound.report.capsules > 0);
     for (int64_t i = 0; i < other.bound.fields.node_count; i++)
         CHECK(isfinite(other.bound.fields.nodes[i]));
-    for (int32_t p = 0; p < other.bound.partition.part_count; p++)
+    for (int32_t p = 0; p < other.bound.regions.region_count; p++)
         if (other.bound.fits[p].count == 0) CHECK(on_the_bone(&other, p) > 0.9);
     free_fields(&other);
     def.skin.triangle_count = 0;
@@ -532,7 +532,7 @@ TEST(a_single_triangle_gets_capsules_or_a_field)
     free_fields(&other);
 }
 
-TEST(grids_keep_to_the_memory_and_ellipsoids_are_fields)
+TEST(grids_respect_the_memory_limit_and_ellipsoids_are_fields)
 {
     const built *b = arm();
     sup_fields_def def = skin_def();
@@ -548,7 +548,7 @@ TEST(grids_keep_to_the_memory_and_ellipsoids_are_fields)
     const sup_fields *fields = &other.bound.fields;
     CHECK(4.0 * (double)fields->node_count < 1.02e6);
     int32_t f = fields->field_count - 1;
-    CHECK_EQ(f, other.bound.partition.part_count);
+    CHECK_EQ(f, other.bound.regions.region_count);
     CHECK_EQ(fields->fields[f].joint, 2);
     CHECK_EQ(other.bound.field_parent[f], 2);
     sup_vec3d p[SUP_FIELD_LANES];

@@ -134,7 +134,7 @@ TEST(fits_move_with_their_samples) /* 5 */
     free(memory), free(moved_memory);
 }
 
-TEST(samples_in_one_place_are_refused) /* 25 */
+TEST(duplicate_samples_are_refused) /* 25 */
 {
     double *memory = fit_memory();
     sup_sample samples[CYLINDER];
@@ -175,7 +175,7 @@ TEST(the_compact_map_is_flat_at_its_ends) /* 4 */
         CHECK(sup_field_map(f, 1.0, 0.4) >= sup_field_map(f + 0.01, 1.0, 0.4));
 }
 
-TEST(samples_are_apart_and_everywhere)
+TEST(samples_are_spaced_and_cover_the_surface)
 {
     /* A strip of unit squares: 40 x 1. */
     enum { LONG = 40, WANTED = 60 };
@@ -197,7 +197,7 @@ TEST(samples_are_apart_and_everywhere)
     }
     sup_sampled_surface surface = {2 * (LONG + 1), positions, triangles, normals, NULL, 0};
     sup_sample candidates[600], taken[WANTED];
-    sup_sample_choice choice = {.candidates = candidates, .turn = 1.0, .distance = distance, .taken = taken};
+    sup_sample_choice choice = {.candidates = candidates, .normal_weight = 1.0, .distance = distance, .taken = taken};
     choice.own_count = choice.candidate_count =
         sup_samples_scatter(&surface, list, 2 * LONG, 600, cumulative, candidates);
     CHECK_EQ(choice.own_count, 600);
@@ -214,5 +214,5 @@ TEST(samples_are_apart_and_everywhere)
             nearest = fmin(nearest, sup_v3_distance(candidates[i].position, taken[k].position));
         CHECK(nearest <= last);
     }
-    CHECK(!sup_samples_take(&choice, taken[11]));
+    CHECK(!sup_samples_add(&choice, taken[11]));
 }

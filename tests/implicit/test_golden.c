@@ -56,7 +56,7 @@ static uint64_t hash_compositions(void)
         controller[i] = (float)i / SUP_CONTROLLER_SIZE;
     const sup_compose_fold fold = {.centre = {0.2f, 0, 0}, .out = {0, 1, 0}, .end = 0.1f, .depth = 0.8f, .fade = 9};
     for (int round = 0; round < 50; round++) {
-        sup_compose_operand a = {.meets = false}, b = {.meets = false};
+        sup_compose_operand a = {.in_contact = false}, b = {.in_contact = false};
         sup_field_points points = random_points(&random, -1.0f, 1.0f);
         fill(&random, a.samples.value, SUP_FIELD_LANES, -0.1f, 1.0f);
         fill(&random, b.samples.value, SUP_FIELD_LANES, -0.1f, 1.0f);
@@ -65,9 +65,9 @@ static uint64_t hash_compositions(void)
             fill(&random, gradients[i], SUP_FIELD_LANES, -1.0f, 1.0f);
         for (int k = 0; k < SUP_FIELD_LANES; k++)
             a.mine[k] = k % 3 == 0 ? 1.0f : 0.0f;
-        const sup_compose_meeting meeting = {table, controller, round % 2, &fold};
-        sup_compose_kernels_base.combine(&meeting, &points, round % 3 > 0, &b, &a);
-        hash = sup_hash64(&a, offsetof(sup_compose_operand, sides.kin), hash);
+        const sup_compose_node_input node_input = {table, controller, round % 2, &fold};
+        sup_compose_kernels_base.combine(&node_input, &points, round % 3 > 0, &b, &a);
+        hash = sup_hash64(&a, offsetof(sup_compose_operand, sides.own_limb), hash);
     }
     return hash;
 }

@@ -84,13 +84,13 @@ TEST(method_rest_and_rigid_motion_are_exact)
     sup_affine root = sup_affine_from_trs(sup_v3(0.3, 1.0, -2.0), sup_quatd_from_axis_angle(sup_v3(1, 1, 0.3), 2.0),
                                           sup_v3(1.5, 1.5, 1.5));
     for (int i = 0; i < 3; i++) { /* slowly, then at once */
-        sup_affine part = i < 2 ? sup_affine_between(sup_affine_identity(), root, 0.05 * (i + 1)) : root;
+        sup_affine region = i < 2 ? sup_affine_between(sup_affine_identity(), root, 0.05 * (i + 1)) : root;
         sup_pose_rest(a.character, a.pose);
         for (int32_t n = 0; n < a.pose->node_count; n++)
-            a.pose->world[n] = sup_affine_to_float(sup_affine_multiply(part, sup_affine_from_float(a.pose->world[n])));
+            a.pose->world[n] = sup_affine_to_float(sup_affine_multiply(region, sup_affine_from_float(a.pose->world[n])));
         step(&a);
         for (int64_t v = 0; v < a.character->vertex_count; v++)
-            sup_v3_store(a.kept + 3 * v, sup_affine_point(part, sup_v3_load(a.rig->positions + 3 * v)));
+            sup_v3_store(a.kept + 3 * v, sup_affine_point(region, sup_v3_load(a.rig->positions + 3 * v)));
         CHECK_MSG(away(&a, a.kept) < 1e-5, "frame %d: %g", i, away(&a, a.kept));
     }
     actor_close(&a);
@@ -167,7 +167,7 @@ TEST(method_deep_bend_is_clean)
 }
 
 /* Figure 8: rotations alone come from the weights, so weights hardly matter. */
-TEST(method_weights_hardly_matter)
+TEST(method_depends_little_on_weights)
 {
     actor a, b;
     actor_open(&a, SUP_WEIGHTS_HEAT, NULL, NULL);
@@ -180,7 +180,7 @@ TEST(method_weights_hardly_matter)
 }
 
 /* Every way through the method: memoryless, the paper's solver, a decimated skin, rotations of the skin. None leaves the range of numbers. */
-TEST(method_modes_run)
+TEST(method_modes_give_finite_results)
 {
     static const char *const ways[][2] = {
         {"tracking", "off"}, {"solver", "jacobi"}, {"vertices", "200"}, {"rotations", "shape"}};

@@ -29,7 +29,7 @@ static double g_at(int which, double f1, double f2, double d)
     return out[0];
 }
 
-TEST(operator_is_symmetric_and_keeps_to_its_sides_7)
+TEST(operator_is_symmetric_and_meets_its_boundary_conditions_7)
 {
     for (int which = 0; which < 2; which++)
         for (int s = 0; s <= 8; s++)
@@ -134,7 +134,7 @@ TEST(operator_lookups_stay_on_the_contact_surface_9)
                 CHECK(g_at(CONTACT, 0.5 + 0.5 * i / FINE, 0.5 + 0.5 * j / FINE, s / 16.0) > 0.5 - 1e-2);
 }
 
-TEST(operator_is_the_union_without_depth_and_deepens_with_it_10)
+TEST(operator_is_the_union_at_depth_zero_and_monotonic_in_depth_10)
 {
     for (int which = 0; which < 2; which++)
         for (int i = 0; i <= FINE; i++)
@@ -147,7 +147,7 @@ TEST(operator_is_the_union_without_depth_and_deepens_with_it_10)
 }
 
 /* Skin at a joint is where both fields are 0.5: there the union must rise as fast as they do. */
-TEST(operator_union_has_a_slope_where_skins_meet)
+TEST(operator_union_has_a_slope_at_joints)
 {
     for (int which = 0; which < 2; which++)
         for (int i = -2; i <= 2; i++) {
@@ -158,7 +158,7 @@ TEST(operator_union_has_a_slope_where_skins_meet)
         }
 }
 
-TEST(operator_slices_follow_each_other_11)
+TEST(operator_slices_are_continuous_11)
 {
     for (int which = 0; which < 2; which++)
         for (int i = 0; i <= 30; i++)
@@ -186,7 +186,7 @@ TEST(operators_are_the_same_on_any_number_of_threads)
     free(made);
 }
 
-TEST(operator_can_be_looked_at)
+TEST(operators_can_be_sampled)
 {
     enum { SIDE = 21 };
     float values[SIDE * SIDE];
@@ -255,7 +255,7 @@ TEST(profile_text_in_all_forms_is_the_same_curve)
     }
 }
 
-TEST(profile_errors_name_the_place)
+TEST(profile_errors_name_the_position)
 {
     static const char *const bad[][2] = {
         {"", "two points"},

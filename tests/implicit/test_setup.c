@@ -94,7 +94,7 @@ TEST(setup_may_be_missing_or_empty)
     }
 }
 
-TEST(setup_names_the_line_and_what_is_allowed)
+TEST(setup_errors_name_the_line_and_the_allowed_values)
 {
     static const char *const bad[][3] = {
         {"bone x", "Line 1", "joint, muscle, controller, operator"},

@@ -19,7 +19,7 @@ typedef struct tube {
     sup_affine joints[TUBE_JOINTS]; /* now */
     sup_affine field[TUBE_JOINTS];  /* pose to bind, of the capsules */
     bool contact;                   /* where both are felt inside, the sheet between them is 0.5 */
-    bool strangers;                 /* each capsule is a limb of its own; else both are one */
+    bool other_limbs;                 /* each capsule is a limb of its own; else both are one */
     float boxes[2][12];
     int32_t field_joint[TUBE_JOINTS];
     sup_track_input input;

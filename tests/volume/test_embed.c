@@ -88,7 +88,7 @@ TEST(embed_is_exact_under_affine_motions)
     discard();
 }
 
-TEST(embed_rows_are_sound)
+TEST(embed_weights_are_valid)
 {
     skin.vertex_count = skin.triangle_count = 0;
     shape_capsule(&skin, 0.0, 0.0, 0.0, 0.25, 0.75, 0.1);
@@ -166,7 +166,7 @@ TEST(embed_shows_no_facets_under_a_bend)
     discard();
 }
 
-TEST(embed_refuses_places_that_are_not_finite)
+TEST(embed_refuses_nonfinite_positions)
 {
     sup_context context = shape_context(1);
     sup_error error = {0};

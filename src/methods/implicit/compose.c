@@ -18,37 +18,37 @@ static const sup_compose_kernels *kernels(void)
     return &sup_compose_kernels_base;
 }
 
-static bool check_row(const sup_compose *c)
+static bool check_nodes(const sup_compose *c)
 {
     const int32_t count = c->fields.field_count;
     for (int32_t i = 0; i < count; i++)
         if (c->leaves[i] < 0 || c->leaves[i] >= count) return false;
     /* The ranks that wait while all leaves are felt: no block can have more of them. */
-    int32_t waiting[SUP_COMPOSE_DEPTH], depth = 0;
+    int32_t pending[SUP_COMPOSE_DEPTH], depth = 0;
     for (int32_t i = 0; i + 1 < count; i++) {
         const sup_compose_node *node = &c->nodes[i];
         if (node->table < 0 || node->table >= c->table_count || node->controller < 0 ||
             node->controller >= c->controller_count)
             return false;
-        while (depth > 0 && waiting[depth - 1] <= node->rank)
+        while (depth > 0 && pending[depth - 1] <= node->rank)
             depth--;
         if (depth == SUP_COMPOSE_DEPTH) return false;
-        waiting[depth++] = node->rank;
+        pending[depth++] = node->rank;
     }
     return true;
 }
 
 /* Between two ends; not a number is not. */
-static bool all_within(const float *values, int64_t count, float least, float most)
+static bool all_within(const float *values, int64_t count, float minimum, float maximum)
 {
     for (int64_t i = 0; i < count; i++)
-        if (!(values[i] >= least && values[i] <= most)) return false;
+        if (!(values[i] >= minimum && values[i] <= maximum)) return false;
     return true;
 }
 
 bool sup_compose_check(const sup_compose *c, int32_t joint_count)
 {
-    if (!check_row(c)) return false;
+    if (!check_nodes(c)) return false;
     for (int32_t i = 0; i < c->fields.field_count; i++)
         if (c->fields.fields[i].joint < 0 || c->fields.fields[i].joint >= joint_count) return false;
     for (int32_t i = 0; i < c->muscle_count; i++) {
@@ -102,18 +102,18 @@ static sup_affine affine_of(const float *m)
 }
 
 /* How much a joint is turned against its parent, compared with the bind pose, in radians. */
-static float bend_of(const float *joints, int32_t row, int32_t above)
+static float bend_of(const float *joints, int32_t joint_index, int32_t above)
 {
     sup_quatd joint, parent = {0.0, 0.0, 0.0, 1.0};
     double stretch[9];
-    bool known = sup_affine_polar(affine_of(joints + 12 * (size_t)row), &joint, stretch);
+    bool known = sup_affine_polar(affine_of(joints + 12 * (size_t)joint_index), &joint, stretch);
     if (above >= 0) known = sup_affine_polar(affine_of(joints + 12 * (size_t)above), &parent, stretch) && known;
     if (!known) return 0.0f;
     sup_quatd q = sup_quatd_multiply(sup_quatd_conjugate(parent), joint);
     return (float)(2.0 * atan2(sqrt(q.x * q.x + q.y * q.y + q.z * q.z), fabs(q.w)));
 }
 
-static double swell_of(const sup_compose *compose, int32_t field, const float *joints)
+static double swell_scale(const sup_compose *compose, int32_t field, const float *joints)
 {
     for (int32_t i = 0; i < compose->muscle_count; i++) {
         const sup_compose_muscle *muscle = &compose->muscles[i];
@@ -125,7 +125,7 @@ static double swell_of(const sup_compose *compose, int32_t field, const float *j
 }
 
 /* Node coordinates scaled about the grid's middle line along its first axis. */
-static sup_affine swelling(const int32_t size[3], double swell)
+static sup_affine swell_transform(const int32_t size[3], double swell)
 {
     sup_affine s = sup_affine_identity();
     for (int32_t axis = 1; axis < 3; axis++) {
@@ -141,7 +141,7 @@ static bool pose_field(const sup_fields *fields, int32_t field, const float *joi
     const int32_t *size = fields->fields[field].size;
     sup_affine joint = affine_of(joints + 12 * (size_t)fields->fields[field].joint), back, shrink;
     if (!sup_affine_finite(joint) || !sup_affine_inverse(joint, &back)) return false;
-    sup_affine grow = swelling(size, swell);
+    sup_affine grow = swell_transform(size, swell);
     if (!sup_affine_inverse(grow, &shrink)) return false;
     sup_affine in = sup_affine_multiply(shrink, sup_affine_multiply(affine_of(fields->fields[field].to_grid), back));
     sup_affine out = sup_affine_multiply(joint, sup_affine_multiply(affine_of(fields->fields[field].from_grid), grow));
@@ -228,7 +228,7 @@ void sup_compose_find_limbs(const sup_compose *c, sup_posed_fields *posed)
             if (c->fields.fields[first].joint == c->fields.fields[f].joint) posed->limb[f] = posed->limb[first];
 }
 
-enum relation { KIN, NEITHER, STRANGER };
+enum relation { SAME_LIMB, UNRELATED_LIMB, OTHER_LIMB };
 
 /* `a` is a field below `b`. */
 static int32_t joints_above(const sup_posed_fields *posed, int32_t a, int32_t b)
@@ -242,7 +242,7 @@ static enum relation relation_of(const sup_posed_fields *posed, int32_t a, int32
 {
     int32_t up = joints_above(posed, posed->limb[a], posed->limb[b]),
             down = joints_above(posed, posed->limb[b], posed->limb[a]), joints = up < down ? up : down;
-    return joints <= 1 ? KIN : joints == 2 ? NEITHER : STRANGER;
+    return joints <= 1 ? SAME_LIMB : joints == 2 ? UNRELATED_LIMB : OTHER_LIMB;
 }
 
 void sup_compose_pose(const sup_compose *compose, const float *joints, sup_posed_fields *posed)
@@ -252,7 +252,7 @@ void sup_compose_pose(const sup_compose *compose, const float *joints, sup_posed
         float box[6] = {INFINITY, INFINITY, INFINITY, -INFINITY, -INFINITY, -INFINITY}, found[6];
         if (leaf < compose->fields.field_count) {
             int32_t field = compose->leaves[leaf];
-            if (pose_field(&compose->fields, field, joints, swell_of(compose, field, joints),
+            if (pose_field(&compose->fields, field, joints, swell_scale(compose, field, joints),
                            posed->to_grid + 12 * (size_t)leaf, found))
                 memcpy(box, found, sizeof box);
         }
@@ -262,7 +262,7 @@ void sup_compose_pose(const sup_compose *compose, const float *joints, sup_posed
 }
 
 /* Points that are not numbers are in no box. */
-static void block_box(const sup_field_points *points, float box[6])
+static void bounds_of(const sup_field_points *points, float box[6])
 {
     const float *coordinates[3] = {points->x, points->y, points->z};
     for (int32_t axis = 0; axis < 3; axis++) {
@@ -277,47 +277,47 @@ static void block_box(const sup_field_points *points, float box[6])
     }
 }
 
-static bool felt(const sup_field_samples *samples)
+static bool is_nonzero(const sup_field_samples *samples)
 {
-    float most = 0.0f;
+    float largest = 0.0f;
     for (int32_t k = 0; k < SUP_FIELD_LANES; k++)
-        most = samples->value[k] > most ? samples->value[k] : most;
-    return most > 0.0f;
+        largest = samples->value[k] > largest ? samples->value[k] : largest;
+    return largest > 0.0f;
 }
 
 /* From this value on another field is felt beside the own one. */
-static const float NOT_ALONE = 0.3f;
+static const float MIN_OTHER_VALUE = 0.3f;
 
 /* Operands that wait for their right side, and the nodes that will compose them. */
-typedef struct row {
+typedef struct evaluation {
     const sup_compose *compose;
     const sup_compose_kernels *kernels;
     const sup_posed_fields *posed;
     const sup_field_points *points;
     const float *own;                                     /* leaf of each lane, or NULL */
-    float felt[SUP_FIELD_LANES], others[SUP_FIELD_LANES]; /* values of the own leaf, and the largest of all others */
-    sup_field_samples kin, strange;
+    float own_value[SUP_FIELD_LANES], others[SUP_FIELD_LANES]; /* values of the own leaf, and the largest of all others */
+    sup_field_samples own_limb, other_limb;
     int32_t count; /* operands; one node fewer waits */
     int32_t last;  /* leaf of the newest operand */
     sup_compose_operand operands[SUP_COMPOSE_DEPTH + 2];
     const sup_compose_node *nodes[SUP_COMPOSE_DEPTH + 1];
-} row;
+} evaluation;
 
-static void close_node(row *r)
+static void close_node(evaluation *r)
 {
     r->count--;
     const sup_compose *c = r->compose;
     const sup_compose_node *node = r->nodes[r->count - 1];
     sup_compose_operand *left = &r->operands[r->count - 1], *right = &r->operands[r->count];
     const int32_t *fold = r->posed->fold_first + (node - c->nodes);
-    sup_compose_meeting meeting = {c->tables + (size_t)node->table * SUP_OPERATOR_SIZE,
+    sup_compose_node_input input = {c->tables + (size_t)node->table * SUP_OPERATOR_SIZE,
                                    c->controllers + (size_t)node->controller * SUP_CONTROLLER_SIZE, fold[1] - fold[0],
                                    r->posed->folds + fold[0]};
-    r->kernels->combine(&meeting, r->points, r->own != NULL, right, left);
+    r->kernels->combine(&input, r->points, r->own != NULL, right, left);
 }
 
 /* The node in which the newest operand meets a leaf further right. */
-static const sup_compose_node *node_before(const row *r, int32_t leaf)
+static const sup_compose_node *node_before(const evaluation *r, int32_t leaf)
 {
     const sup_compose_node *highest = &r->compose->nodes[r->last];
     for (int32_t i = r->last + 1; i < leaf; i++)
@@ -326,43 +326,43 @@ static const sup_compose_node *node_before(const row *r, int32_t leaf)
 }
 
 /* The field that a lane belongs to, or -1. */
-static int32_t own_field(const row *r, int32_t k)
+static int32_t own_field(const evaluation *r, int32_t k)
 {
     float own = r->own[k];
     return own >= 0.0f && own < (float)r->compose->fields.field_count ? r->compose->leaves[(int32_t)own] : -1;
 }
 
-static enum relation relation_to(const row *r, int32_t k, int32_t field)
+static enum relation relation_to(const evaluation *r, int32_t k, int32_t field)
 {
     int32_t own = own_field(r, k);
-    return own >= 0 ? relation_of(r->posed, own, field) : NEITHER;
+    return own >= 0 ? relation_of(r->posed, own, field) : UNRELATED_LIMB;
 }
 
-static void begin_sides(row *r)
+static void start_sides(evaluation *r)
 {
-    memset(&r->kin, 0, sizeof r->kin);
-    memset(&r->strange, 0, sizeof r->strange);
+    memset(&r->own_limb, 0, sizeof r->own_limb);
+    memset(&r->other_limb, 0, sizeof r->other_limb);
     for (int32_t k = 0; k < SUP_FIELD_LANES; k++)
-        r->kin.value[k] = own_field(r, k) < 0 ? 1.0f : 0.0f;
+        r->own_limb.value[k] = own_field(r, k) < 0 ? 1.0f : 0.0f;
 }
 
 /* What a leaf is to the lanes: their own, kin, or another. Lanes of a block belong to one part as a rule. */
-static void take_leaf(row *r, int32_t leaf, sup_compose_operand *operand)
+static void add_leaf_sides(evaluation *r, int32_t leaf, sup_compose_operand *operand)
 {
     const sup_field_samples *s = &operand->samples;
     int32_t field = r->compose->leaves[leaf];
     enum relation first = relation_to(r, 0, field);
-    memset(&operand->sides, 0, offsetof(sup_field_sides, kin));
+    memset(&operand->sides, 0, offsetof(sup_field_sides, own_limb));
     for (int32_t k = 0; k < SUP_FIELD_LANES; k++) {
         bool mine = r->own[k] == (float)leaf && s->value[k] > 0.0f;
         operand->mine[k] = mine ? 1.0f : 0.0f;
-        float *value = mine ? &r->felt[k] : &r->others[k];
+        float *value = mine ? &r->own_value[k] : &r->others[k];
         if (s->value[k] > *value) *value = s->value[k];
     }
     for (int32_t k = 0; k < SUP_FIELD_LANES; k++) {
         enum relation relation = r->own[k] == r->own[0] ? first : relation_to(r, k, field);
-        sup_field_samples *to = relation == KIN ? &r->kin : &r->strange;
-        if (relation == NEITHER || !(s->value[k] > to->value[k])) continue;
+        sup_field_samples *to = relation == SAME_LIMB ? &r->own_limb : &r->other_limb;
+        if (relation == UNRELATED_LIMB || !(s->value[k] > to->value[k])) continue;
         to->value[k] = s->value[k];
         to->x[k] = s->x[k];
         to->y[k] = s->y[k];
@@ -370,7 +370,7 @@ static void take_leaf(row *r, int32_t leaf, sup_compose_operand *operand)
     }
 }
 
-static void add_leaf(row *r, int32_t leaf)
+static void add_leaf(evaluation *r, int32_t leaf)
 {
     const sup_posed_fields *posed = r->posed;
     const sup_compose_node *node = r->count > 0 ? node_before(r, leaf) : NULL;
@@ -379,9 +379,9 @@ static void add_leaf(row *r, int32_t leaf)
     sup_compose_operand *operand = &r->operands[r->count];
     posed->evaluate(&r->compose->fields, r->compose->leaves[leaf], posed->to_grid + 12 * (size_t)leaf, r->points,
                     &operand->samples);
-    if (!felt(&operand->samples)) return;
-    if (r->own != NULL) take_leaf(r, leaf, operand);
-    operand->meets = false;
+    if (!is_nonzero(&operand->samples)) return;
+    if (r->own != NULL) add_leaf_sides(r, leaf, operand);
+    operand->in_contact = false;
     if (node != NULL) r->nodes[r->count - 1] = node;
     r->last = leaf;
     r->count++;
@@ -390,21 +390,21 @@ static void add_leaf(row *r, int32_t leaf)
 void sup_compose_evaluate(const sup_compose *compose, const sup_posed_fields *posed, const sup_field_points *points,
                           sup_field_samples *samples, sup_field_sides *sides)
 {
-    row r;
+    evaluation r;
     r.compose = compose;
     r.kernels = kernels();
     r.posed = posed;
     r.points = points;
-    memset(r.felt, 0, sizeof r.felt);
+    memset(r.own_value, 0, sizeof r.own_value);
     memset(r.others, 0, sizeof r.others);
     r.own = sides != NULL ? sides->own : NULL;
     r.count = 0;
     r.last = 0;
-    if (sides != NULL) begin_sides(&r);
-    float block[6];
-    block_box(points, block);
+    if (sides != NULL) start_sides(&r);
+    float bounds[6];
+    bounds_of(points, bounds);
     for (int32_t first = 0; first < posed->stride; first += SUP_FIELD_LANES) {
-        uint32_t bits = r.kernels->boxes_that_meet(posed->box + first, posed->stride, block);
+        uint32_t bits = r.kernels->overlapping_boxes(posed->box + first, posed->stride, bounds);
         for (; bits != 0; bits &= bits - 1)
             add_leaf(&r, first + __builtin_ctz(bits));
     }
@@ -415,8 +415,8 @@ void sup_compose_evaluate(const sup_compose *compose, const sup_posed_fields *po
     if (sides == NULL) return;
     memcpy(r.operands[0].sides.own, sides->own, sizeof sides->own);
     for (int32_t k = 0; k < SUP_FIELD_LANES; k++)
-        r.operands[0].sides.felt[k] = r.others[k] > NOT_ALONE ? -r.felt[k] : r.felt[k];
-    r.operands[0].sides.kin = r.kin;
-    r.operands[0].sides.strange = r.strange;
+        r.operands[0].sides.own_value[k] = r.others[k] > MIN_OTHER_VALUE ? -r.own_value[k] : r.own_value[k];
+    r.operands[0].sides.own_limb = r.own_limb;
+    r.operands[0].sides.other_limb = r.other_limb;
     *sides = r.operands[0].sides;
 }

@@ -28,7 +28,7 @@ typedef struct binding {
 } binding;
 
 /* What the joints between a field and its parent are told: the nearest one that was told something decides. */
-static sup_setup_joint choice_of(const binding *b, int32_t field)
+static sup_setup_joint joint_choice(const binding *b, int32_t field)
 {
     const sup_fields *fields = &b->bound->fields;
     int32_t parent = b->bound->field_parent[field], last = parent >= 0 ? fields->fields[parent].joint : -1;
@@ -52,8 +52,8 @@ static void describe_field(binding *b, int32_t field)
 {
     const sup_bone_field *record = &b->bound->fields.fields[field];
     sup_tree_field *f = &b->fields[field];
-    int32_t part_count = b->bound->partition.part_count, muscle = field - part_count;
-    sup_setup_joint choice = muscle >= 0 ? b->setup->muscle_joints[muscle] : choice_of(b, field);
+    int32_t region_count = b->bound->regions.region_count, muscle = field - region_count;
+    sup_setup_joint choice = muscle >= 0 ? b->setup->muscle_joints[muscle] : joint_choice(b, field);
     *f = (sup_tree_field){.parent = b->bound->field_parent[field], .size = (double)record->radius};
     f->table = choice.op >= 0 ? choice.op : SUP_OPERATOR_CONTACT;
     /* Bulges start at small angles (figure 4 b); a muscle is one with its limb. */
@@ -63,9 +63,9 @@ static void describe_field(binding *b, int32_t field)
                                                        : preset_named("finger");
     f->first = muscle >= 0 || f->table != SUP_OPERATOR_CONTACT;
     for (int32_t axis = 0; axis < 3; axis++) { /* the middle of its grid */
-        f->place[axis] = (double)record->from_grid[4 * axis + 3];
+        f->position[axis] = (double)record->from_grid[4 * axis + 3];
         for (int32_t k = 0; k < 3; k++)
-            f->place[axis] += 0.5 * (record->size[k] - 1) * (double)record->from_grid[4 * axis + k];
+            f->position[axis] += 0.5 * (record->size[k] - 1) * (double)record->from_grid[4 * axis + k];
     }
 }
 
@@ -108,7 +108,7 @@ static sup_result add_curves(binding *b, sup_error *error)
         int32_t joint = s->swell_joint[m];
         if (joint < 0) continue;
         muscle[found] =
-            (sup_compose_muscle){b->bound->partition.part_count + m, joint, b->rig->joint_parent[joint], found};
+            (sup_compose_muscle){b->bound->regions.region_count + m, joint, b->rig->joint_parent[joint], found};
         memcpy(curve + (size_t)found * SUP_CONTROLLER_SIZE, s->swell[m], sizeof s->swell[m]);
         found++;
     }
@@ -134,18 +134,18 @@ static void set_pivot(const binding *b, int32_t field, float pivot[4])
 
 static sup_result add_tree(const sup_context *context, binding *b, sup_arena *arena, sup_error *error)
 {
-    const int32_t count = b->bound->fields.field_count, brothers[2] = {0, SUP_CONTROLLER_ELBOW};
+    const int32_t count = b->bound->fields.field_count, siblings[2] = {0, SUP_CONTROLLER_ELBOW};
     int64_t between = count > 1 ? count - 1 : 0;
     int32_t *leaves = sup_model_add(b->builder, "compose.leaf", SUP_ARRAY_INT32, count);
     sup_compose_node *nodes = sup_model_add(b->builder, "compose.node", SUP_ARRAY_INT32, between * NODE_INTS);
-    int32_t *meets = sup_arena_alloc(arena, (size_t)count, sizeof *meets), bends = 0;
-    if (leaves == NULL || nodes == NULL || meets == NULL) return sup_fail_memory(error, "the tree of the fields");
+    int32_t *parent_node = sup_arena_alloc(arena, (size_t)count, sizeof *parent_node), bends = 0;
+    if (leaves == NULL || nodes == NULL || parent_node == NULL) return sup_fail_memory(error, "the tree of the fields");
     b->compose->leaves = leaves;
     b->compose->nodes = nodes;
-    sup_result result = sup_tree_build(context, b->fields, count, brothers, leaves, nodes, meets, error);
+    sup_result result = sup_composition_tree_build(context, b->fields, count, siblings, leaves, nodes, parent_node, error);
     if (result != SUP_OK) return result;
-    for (int32_t f = 0; f < b->bound->partition.part_count; f++)
-        bends += meets[f] >= 0 ? 1 : 0;
+    for (int32_t f = 0; f < b->bound->regions.region_count; f++)
+        bends += parent_node[f] >= 0 ? 1 : 0;
     sup_compose_bend *bend = sup_model_add(b->builder, "compose.bend", SUP_ARRAY_INT32, (int64_t)bends * BEND_INTS);
     float *pivot = sup_model_add(b->builder, "compose.pivot", SUP_ARRAY_FLOAT, 4 * (int64_t)bends);
     if (bend == NULL || pivot == NULL) return sup_fail_memory(error, "the tree of the fields");
@@ -153,8 +153,8 @@ static sup_result add_tree(const sup_context *context, binding *b, sup_arena *ar
     b->compose->pivots = pivot;
     b->compose->bend_count = bends;
     for (int32_t node = 0; node < count; node++)
-        for (int32_t f = 0; f < b->bound->partition.part_count; f++)
-            if (meets[f] == node) {
+        for (int32_t f = 0; f < b->bound->regions.region_count; f++)
+            if (parent_node[f] == node) {
                 *bend++ = (sup_compose_bend){node, f, b->bound->field_parent[f]};
                 set_pivot(b, f, pivot);
                 pivot += 4;

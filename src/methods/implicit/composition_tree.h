@@ -13,13 +13,13 @@ typedef struct sup_tree_field {
     int32_t parent;            /* field, -1 for none */
     int32_t table, controller; /* of the joint between it and its parent */
     bool first;                /* at the bottom of the tree: bulges, muscles */
-    double size, place[3];     /* its radius and a place in it, bind pose: tell fields apart without their numbers */
+    double size, position[3];     /* its radius and a place in it, bind pose: tell fields apart without their numbers */
 } sup_tree_field;
 
 /* `brothers`: table and controller where fields meet that share no joint. Parents may stand anywhere; circles are refused.
  * leaves [count], nodes [count-1]; meets [count], may be NULL: the node where a field meets its parent, -1 for roots. */
-sup_result sup_tree_build(const sup_context *context, const sup_tree_field *fields, int32_t count,
-                          const int32_t brothers[2], int32_t *leaves, sup_compose_node *nodes, int32_t *meets,
+sup_result sup_composition_tree_build(const sup_context *context, const sup_tree_field *fields, int32_t count,
+                          const int32_t siblings[2], int32_t *leaves, sup_compose_node *nodes, int32_t *parent_node,
                           sup_error *error);
 
 #endif

@@ -48,16 +48,16 @@ typedef struct sup_field_samples {
 /* On which side of a contact points are. */
 typedef struct sup_field_sides {
     float own[SUP_FIELD_LANES];     /* given: what a point belongs to; -1: nothing */
-    float felt[SUP_FIELD_LANES];    /* value of that; negative where something else is felt beside it */
+    float own_value[SUP_FIELD_LANES];    /* value of that; negative where something else is felt beside it */
     float contact[SUP_FIELD_LANES]; /* how much that is in contact with something else, 0 to 1 */
     sup_field_samples
         side; /* how much more of its own is felt than of the other: 0 on the sheet, where the composition of both
                              * has no slope but this has one */
     sup_field_samples
         end; /* way that is left until the sheet ends at a joint, and the unit direction out of the fold */
-    sup_field_samples kin;     /* the strongest of that and of what its limb goes on with at the next joints; 1 where it
+    sup_field_samples own_limb;     /* the strongest of that and of what its limb goes on with at the next joints; 1 where it
                             * belongs to nothing */
-    sup_field_samples strange; /* the strongest of those that are two joints away or more, or in another limb */
+    sup_field_samples other_limb; /* the strongest of those that are two joints away or more, or in another limb */
 } sup_field_sides;
 
 /* `to_grid` 3x4 row-major takes the points to the field's node coordinates (pose included); gradients are those of the

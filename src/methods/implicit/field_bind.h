@@ -38,7 +38,7 @@ typedef struct sup_field_ellipsoid {
 } sup_field_ellipsoid;
 
 typedef struct sup_fields_def {
-    sup_partition_skin skin;
+    sup_region_skin skin;
     double grid;     /* nodes that a field's radius r spans; 0: 8 */
     int32_t samples; /* of a part at most, beside its caps, 16 to SUP_FIELD_SAMPLES; 0: SUP_FIELD_SAMPLES */
     double memory;   /* bytes of all nodes at most, the grids are coarser where they do not fit; 0: 40e6 */
@@ -60,7 +60,7 @@ typedef struct sup_fields_report {
 /* What the rest of a bind needs. Memory of the arena that was given, but `fields`, which is the builder's. */
 typedef struct sup_fields_bound {
     sup_fields fields;
-    sup_partition partition; /* field p < part_count is that of part p */
+    sup_skin_regions regions; /* field p < part_count is that of part p */
     int32_t *field_parent;   /* [field_count] field of the nearest joint above that has one, -1 for none; an extra's is
                                 that of its own joint, or of the nearest above */
     sup_hrbf *fits;          /* [part_count] exact, for tests; count 0 for capsules */

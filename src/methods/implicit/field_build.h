@@ -49,7 +49,7 @@ typedef struct sup_fields_state {
     bool has_bvh, has_adjacency;
     sup_sampled_surface surface;
     double *normals;         /* [vertex_count*3] outwards */
-    unsigned char *turned;   /* [vertex_count] the triangles there are inside out */
+    unsigned char *flipped;   /* [vertex_count] the triangles there are inside out */
     unsigned char *hidden;   /* [vertex_count] from the outside of its part */
     unsigned char *border;   /* [vertex_count] beside another part */
     int32_t *triangle_first; /* [part_count+1] into triangle_list */
@@ -59,10 +59,10 @@ typedef struct sup_fields_state {
 } sup_fields_state;
 
 /* Whether a triangle has a corner in a part. */
-bool sup_fields_touches(const sup_fields_state *state, int32_t triangle, int32_t part);
+bool sup_fields_touches(const sup_fields_state *state, int32_t triangle, int32_t region);
 
 /* Distance from the caps and first samples of a part, and its bone. */
-double sup_fields_from_core(const sup_fields_state *state, int32_t part, sup_vec3d p);
+double sup_fields_from_core(const sup_fields_state *state, int32_t region, sup_vec3d p);
 
 /* The stages. */
 sup_result sup_fields_skin(sup_fields_state *state, sup_error *error);

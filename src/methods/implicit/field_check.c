@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-enum { LEAST_NODES = 5, MOST_NODES = 4096 };
+enum { MIN_NODES = 5, MOST_NODES = 4096 };
 static const float LARGEST = 1e18f,
                    LARGEST_NODE = 8.0f; /* a B-spline's coefficients are at most that far from 0 to 1 */
 
@@ -19,7 +19,7 @@ static bool good_record(const sup_bone_field *f, int32_t joint_count, int64_t no
 {
     int64_t nodes = 1;
     for (int k = 0; k < 3; k++) {
-        if (f->size[k] < LEAST_NODES || f->size[k] > MOST_NODES) return false;
+        if (f->size[k] < MIN_NODES || f->size[k] > MOST_NODES) return false;
         nodes *= f->size[k];
     }
     return f->joint >= 0 && f->joint < joint_count && f->first >= 0 && nodes <= INT32_MAX &&

@@ -25,7 +25,7 @@ static sup_wide to_axis(const float *row, sup_wide x, sup_wide y, sup_wide z)
 }
 
 /* The node below and the weights along one axis; `at` within [0.5, size - 1.5]. Adds to `first`. */
-static void place(sup_wide at, int32_t size, int32_t stride, int32_t axis, cell *c)
+static void axis_weights(sup_wide at, int32_t size, int32_t stride, int32_t axis, cell *c)
 {
     float coordinate[SUP_LANES], rest[SUP_LANES];
     sup_wide_store(coordinate, at);
@@ -62,9 +62,9 @@ static bool find_cells(const sup_bone_field *field, const float *map, sup_wide x
     if (inside == 0) return false;
     for (int32_t lane = 0; lane < SUP_LANES; lane++)
         c->first[lane] = field->first;
-    place(at[0], field->size[0], 1, 0, c);
-    place(at[1], field->size[1], field->size[0], 1, c);
-    place(at[2], field->size[2], field->size[0] * field->size[1], 2, c);
+    axis_weights(at[0], field->size[0], 1, 0, c);
+    axis_weights(at[1], field->size[1], field->size[0], 1, c);
+    axis_weights(at[2], field->size[2], field->size[0] * field->size[1], 2, c);
     return true;
 }
 
@@ -123,14 +123,14 @@ static inline __attribute__((always_inline)) void add_points(const cell *c, cons
 static void interpolate(const cell *c, const float *nodes, const int32_t *size, sup_wide sums[4])
 {
     sup_wide across[4], across_slope[4], products[4][4];
-    turn_weights(c->weight[0], across);
-    turn_weights(c->slope[0], across_slope);
+    transpose_weights(c->weight[0], across);
+    transpose_weights(c->slope[0], across_slope);
     add_points(c, nodes, size, 0, across[0], across_slope[0], products[0]);
     add_points(c, nodes, size, 1, across[1], across_slope[1], products[1]);
     add_points(c, nodes, size, 2, across[2], across_slope[2], products[2]);
     add_points(c, nodes, size, 3, across[3], across_slope[3], products[3]);
     for (int32_t i = 0; i < 4; i++)
-        sums[i] = add_up(products[0][i], products[1][i], products[2][i], products[3][i]);
+        sums[i] = add_quads(products[0][i], products[1][i], products[2][i], products[3][i]);
 }
 
 #endif

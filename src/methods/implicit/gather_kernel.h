@@ -56,19 +56,19 @@ static inline sup_wide load_rows(const float *const *at, size_t offset)
 }
 
 /* Four vectors of w0 w1 w2 0, for points k, k + 4, ... each, from the weights along x. */
-static inline void turn_weights(const sup_wide weight[3], sup_wide turned[4])
+static inline void transpose_weights(const sup_wide weight[3], sup_wide transposed[4])
 {
     const sup_wide none = sup_wide_splat(0.0f);
     sup_wide low = sup_wide_zip_low(weight[0], weight[1]), high = sup_wide_zip_high(weight[0], weight[1]);
     sup_wide last_low = sup_wide_zip_low(weight[2], none), last_high = sup_wide_zip_high(weight[2], none);
-    turned[0] = sup_wide_pair_low(low, last_low);
-    turned[1] = sup_wide_pair_high(low, last_low);
-    turned[2] = sup_wide_pair_low(high, last_high);
-    turned[3] = sup_wide_pair_high(high, last_high);
+    transposed[0] = sup_wide_pair_low(low, last_low);
+    transposed[1] = sup_wide_pair_high(low, last_low);
+    transposed[2] = sup_wide_pair_low(high, last_high);
+    transposed[3] = sup_wide_pair_high(high, last_high);
 }
 
 /* Lane 4 i + k: the sum of lanes 4 i to 4 i + 3 of vector k. */
-static inline sup_wide add_up(sup_wide a, sup_wide b, sup_wide c, sup_wide d)
+static inline sup_wide add_quads(sup_wide a, sup_wide b, sup_wide c, sup_wide d)
 {
     sup_wide ab = sup_wide_zip_low(a, b) + sup_wide_zip_high(a, b);
     sup_wide cd = sup_wide_zip_low(c, d) + sup_wide_zip_high(c, d);

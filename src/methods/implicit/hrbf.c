@@ -10,7 +10,7 @@
 
 enum { TERMS = 4 }; /* of the linear part, and unknowns of a sample */
 /* Samples nearer to each other than this, of the extent of all, are the same one twice. */
-static const double SAME_PLACE = 1e-7;
+static const double SAME_POSITION = 1e-7;
 static const double SMALLEST_PIVOT = 1e-13; /* of the largest diagonal entry */
 
 size_t sup_hrbf_workspace(int32_t count)
@@ -41,7 +41,7 @@ static sup_result normalise(int32_t count, const sup_sample *samples, sup_hrbf *
         sup_vec3d p = sup_v3_scale(sup_v3_sub(samples[i].position, h->origin), 1.0 / h->scale);
         memcpy(h->centre + 3 * (size_t)i, &p, sizeof p);
         for (int32_t k = 0; k < i; k++)
-            if (sup_v3_distance(p, centre_of(h, k)) < SAME_PLACE)
+            if (sup_v3_distance(p, centre_of(h, k)) < SAME_POSITION)
                 return sup_fail(error, SUP_ERROR_DATA, "hrbf.duplicate", "",
                                 "Samples %d and %d of a field are in the same place: a field can have only one "
                                 "gradient there. Remove one of them.",
@@ -160,7 +160,7 @@ static void solve_linear(const double y[TERMS], double r[TERMS][TERMS], double l
 }
 
 /* The fit's equations on their way through the workspace. */
-typedef struct system_parts {
+typedef struct hrbf_system {
     size_t n;
     double *a;          /* [n*n] column-major */
     double *reflection; /* [TERMS*n] */
@@ -168,11 +168,11 @@ typedef struct system_parts {
     double *upper;      /* [n*TERMS] first rows of Q^T A Q, by column */
     double *scratch;    /* [n] */
     double r[TERMS][TERMS];
-} system_parts;
+} hrbf_system;
 
-static system_parts fill_system(const sup_hrbf *h, const sup_sample *samples, double *workspace)
+static hrbf_system fill_system(const sup_hrbf *h, const sup_sample *samples, double *workspace)
 {
-    system_parts s = {.n = TERMS * (size_t)h->count, .a = workspace};
+    hrbf_system s = {.n = TERMS * (size_t)h->count, .a = workspace};
     s.reflection = s.a + s.n * s.n;
     s.upper = s.reflection + TERMS * s.n;
     s.y = s.upper + TERMS * s.n;
@@ -192,7 +192,7 @@ sup_result sup_hrbf_fit(int32_t count, const sup_sample *samples, double *worksp
         return sup_fail(error, SUP_ERROR_DATA, "hrbf.empty", "", "A field needs at least one sample of its surface.");
     sup_result result = normalise(count, samples, hrbf, error);
     if (result != SUP_OK) return result;
-    system_parts s = fill_system(hrbf, samples, workspace);
+    hrbf_system s = fill_system(hrbf, samples, workspace);
     factor_linear(hrbf, s.n, s.reflection, s.r);
     for (size_t k = 0; k < TERMS; k++) {
         reflect_matrix(s.reflection + k * s.n, s.n, s.a, s.scratch);

@@ -13,8 +13,8 @@ const sup_param sup_implicit_params[SUP_IMPLICIT_PARAM_COUNT] = {
                                "The skin goes on from the frame before; off: from dual quaternions, in every frame."},
     [SUP_IMPLICIT_SOLVER] = {"solver", "", SUP_PARAM_CHOICE, 0, 1, 0, solver_choices, true,
                              "How skin slides to rest: by a factorised system, or by the paper's Jacobi rounds."},
-    [SUP_IMPLICIT_ROUNDS] =
-        {"rounds", "", SUP_PARAM_INT, 0, 10000, 0, NULL, true,
+    [SUP_IMPLICIT_ITERATIONS] =
+        {"iterations", "", SUP_PARAM_INT, 0, 10000, 0, NULL, true,
          "Most rounds of sliding in a sub-frame; 0: as joints turn, 24 at most, or 200 with jacobi."},
     [SUP_IMPLICIT_TOLERANCE] = {"tolerance", "", SUP_PARAM_FLOAT, 0, 1, 0.001, NULL, true,
                                 "Rounds end when the skin slides less than this part of an edge."},
@@ -38,7 +38,7 @@ const sup_method sup_method_implicit = {
     .name = "implicit",
     .summary =
         "Implicit skinning: skin tracks iso-surfaces that bones carry; folds, bulges and slides, touches itself.",
-    .version = 3,
+    .version = 4,
     .flags = SUP_METHOD_DYNAMIC | SUP_METHOD_USES_WEIGHTS | SUP_METHOD_COLLIDES | SUP_METHOD_SETUP,
     .params = sup_implicit_params,
     .param_count = SUP_IMPLICIT_PARAM_COUNT,
@@ -51,5 +51,5 @@ const sup_method sup_method_implicit = {
     .step = sup_implicit_step,
     .saved_size = sup_implicit_saved_size,
     .restore = sup_implicit_restore,
-    .field = sup_implicit_look,
+    .field = sup_implicit_query_field,
 };

@@ -24,7 +24,7 @@ enum {
     SUP_IMPLICIT_GRID,
     SUP_IMPLICIT_TRACKING,
     SUP_IMPLICIT_SOLVER,
-    SUP_IMPLICIT_ROUNDS,
+    SUP_IMPLICIT_ITERATIONS,
     SUP_IMPLICIT_TOLERANCE,
     SUP_IMPLICIT_SUBSTEP,
     SUP_IMPLICIT_SMOOTH,
@@ -43,7 +43,7 @@ extern const sup_map sup_implicit_maps[SUP_IMPLICIT_MAP_COUNT];
 typedef struct sup_implicit_view {
     sup_compose compose;
     sup_track track;
-    sup_shown shown;
+    sup_implicit_render_mesh render_mesh;
     int32_t joint_count;
     const int32_t *joint_node;       /* [joint_count] */
     const int32_t *joint_parent;     /* [joint_count] before its children, -1 for roots */
@@ -56,7 +56,7 @@ typedef struct sup_implicit_view {
 sup_result sup_implicit_open(const sup_model *model, sup_implicit_view *view, sup_error *error);
 
 /* Joints of a pose in the track's space whose origin is `origin`: bind to pose. */
-sup_affine sup_implicit_place(const sup_implicit_view *view, sup_affine joint, const double origin[3]);
+sup_affine sup_implicit_joint_transform(const sup_implicit_view *view, sup_affine joint, const double origin[3]);
 /* The same from the world space of the bind pose, as the fields want it: 12 floats. */
 void sup_implicit_field_joint(const sup_implicit_view *view, sup_affine joint, const double origin[3], float to[12]);
 
@@ -75,11 +75,11 @@ sup_result sup_implicit_reset(const sup_step_input *input, void *state);
 sup_result sup_implicit_step(const sup_step_input *input, void *state, const sup_skin_out *out);
 size_t sup_implicit_saved_size(const sup_model *model, const sup_context *context);
 sup_result sup_implicit_restore(const sup_step_input *input, void *state);
-void sup_implicit_look(const sup_model *model, void *state, const float *points, int32_t count, float *values);
+void sup_implicit_query_field(const sup_model *model, void *state, const float *points, int32_t count, float *values);
 
 /* For measuring and pictures: what the last step did, and the tracked skin. */
 typedef struct sup_implicit_report {
-    int32_t subframes, rounds, awake;
+    int32_t subframes, iterations, awake;
     int64_t evaluations;
     float moved;
 } sup_implicit_report;
@@ -87,7 +87,7 @@ const sup_implicit_report *sup_implicit_report_of(const void *state);
 /* How the tracked skin fits the fields of the last step: rows, those whose value is off by more than 1e-3 and that are on
  * no contact sheet, those on a sheet, those that feel no field. */
 typedef struct sup_implicit_fit {
-    int32_t rows, off, sheet, lost;
+    int32_t vertices, off_target, in_contact, without_field;
 } sup_implicit_fit;
 sup_implicit_fit sup_implicit_fit_of(void *state);
 

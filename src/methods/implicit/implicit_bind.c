@@ -30,8 +30,8 @@ static sup_result bind_space(binding *b, sup_error *error)
     const sup_simulated_surface *s = &b->surface;
     float *space = sup_model_add(b->builder, "implicit.space", SUP_ARRAY_FLOAT, 4);
     int32_t *parent = sup_model_add(b->builder, "implicit.parent", SUP_ARRAY_INT32, rig->joint_count);
-    int32_t *census = sup_model_add(b->builder, "census", SUP_ARRAY_INT32, 2);
-    if (space == NULL || parent == NULL || census == NULL) return sup_fail_memory(error, "the joints");
+    int32_t *stats = sup_model_add(b->builder, "stats", SUP_ARRAY_INT32, 2);
+    if (space == NULL || parent == NULL || stats == NULL) return sup_fail_memory(error, "the joints");
     memcpy(parent, rig->joint_parent, (size_t)rig->joint_count * sizeof *parent);
     for (int c = 0; c < 3; c++) {
         float low = INFINITY, high = -INFINITY;
@@ -45,8 +45,8 @@ static sup_result bind_space(binding *b, sup_error *error)
     space[3] = rig->size;
     b->view.size = (double)rig->size;
     b->view.joint_count = rig->joint_count;
-    census[0] = s->coarse_count;
-    census[1] = s->coarse_triangle_count;
+    stats[0] = s->coarse_count;
+    stats[1] = s->coarse_triangle_count;
     return SUP_OK;
 }
 
@@ -98,7 +98,7 @@ static int32_t vertex_of(const binding *b, int32_t coarse)
 }
 
 /* The part of the relaxation that is left to the vertices of the coarse skin. */
-static void paint_relax(const binding *b, float *relax)
+static void set_relax(const binding *b, float *relax)
 {
     const float *const *maps = b->input->maps;
     const float *none = maps != NULL ? maps[SUP_IMPLICIT_MAP_NO_RELAX] : NULL;
@@ -108,7 +108,7 @@ static void paint_relax(const binding *b, float *relax)
 
 /* --- Islands in no field: pieces of skin of which no vertex feels a field go with one bone --- */
 
-static void mark_felt(const binding *b, const float *positions, unsigned char *felt)
+static void mark_reached(const binding *b, const float *positions, unsigned char *reached)
 {
     int32_t count = b->surface.coarse_count;
     for (int32_t first = 0; first < count; first += SUP_FIELD_LANES) {
@@ -122,50 +122,50 @@ static void mark_felt(const binding *b, const float *positions, unsigned char *f
         }
         sup_compose_evaluate(&b->view.compose, &b->posed, &points, &f, NULL);
         for (int32_t k = 0; k < SUP_FIELD_LANES && first + k < count; k++)
-            felt[first + k] = sup_track_feels(f.value[k], sqrtf(f.x[k] * f.x[k] + f.y[k] * f.y[k] + f.z[k] * f.z[k]));
+            reached[first + k] = sup_track_can_follow(f.value[k], sqrtf(f.x[k] * f.x[k] + f.y[k] * f.y[k] + f.z[k] * f.z[k]));
     }
 }
 
-static int32_t piece_of(const binding *b, int32_t coarse)
+static int32_t component_of(const binding *b, int32_t coarse)
 {
     return b->input->rig->skin_component[b->surface.fine_source[b->surface.coarse_fine[coarse]]];
 }
 
 /* Numbers the pieces without a vertex that feels a field, the others are -1. Returns how many there are. */
-static int32_t number_islands(const binding *b, const unsigned char *felt, int32_t *island)
+static int32_t number_islands(const binding *b, const unsigned char *reached, int32_t *island)
 {
-    int32_t pieces = b->input->rig->component_count, count = 0;
-    for (int32_t i = 0; i < pieces; i++)
+    int32_t components = b->input->rig->component_count, count = 0;
+    for (int32_t i = 0; i < components; i++)
         island[i] = -1;
     for (int32_t v = 0; v < b->surface.coarse_count; v++)
-        if (piece_of(b, v) >= 0) island[piece_of(b, v)] = 0;
+        if (component_of(b, v) >= 0) island[component_of(b, v)] = 0;
     for (int32_t v = 0; v < b->surface.coarse_count; v++)
-        if (piece_of(b, v) >= 0 && felt[v]) island[piece_of(b, v)] = -1;
-    for (int32_t i = 0; i < pieces; i++)
+        if (component_of(b, v) >= 0 && reached[v]) island[component_of(b, v)] = -1;
+    for (int32_t i = 0; i < components; i++)
         if (island[i] == 0) island[i] = count++;
     return count;
 }
 
 /* Vertices of an island belong to the joint that moves most of it, and do not slide. */
-static sup_result hold_islands(binding *b, const float *positions, int32_t *joint, float *relax, sup_error *error)
+static sup_result fix_islands(binding *b, const float *positions, int32_t *joint, float *relax, sup_error *error)
 {
     const sup_simulated_surface *s = &b->surface;
     size_t joints = (size_t)b->input->rig->joint_count, count = (size_t)s->coarse_count;
-    unsigned char *felt = sup_arena_alloc(&b->arena, count, 1);
+    unsigned char *reached = sup_arena_alloc(&b->arena, count, 1);
     int32_t *island = sup_arena_alloc(&b->arena, (size_t)b->input->rig->component_count + 1, sizeof *island);
-    if (felt == NULL || island == NULL) return sup_fail_memory(error, "the tracked skin");
-    mark_felt(b, positions, felt);
-    int32_t islands = number_islands(b, felt, island);
+    if (reached == NULL || island == NULL) return sup_fail_memory(error, "the tracked skin");
+    mark_reached(b, positions, reached);
+    int32_t islands = number_islands(b, reached, island);
     if (islands == 0) return SUP_OK;
     double *weight = sup_arena_alloc(&b->arena, (size_t)islands * joints, sizeof *weight);
     if (weight == NULL) return sup_fail_memory(error, "the tracked skin");
     for (size_t v = 0; v < count; v++) {
-        int32_t piece = piece_of(b, (int32_t)v), i = piece >= 0 ? island[piece] : -1;
+        int32_t component = component_of(b, (int32_t)v), i = component >= 0 ? island[component] : -1;
         for (int32_t k = s->influence_first[v]; i >= 0 && k < s->influence_first[v + 1]; k++)
             weight[(size_t)i * joints + (size_t)s->influence_joint[k]] += (double)s->influence_weight[k];
     }
     for (size_t v = 0; v < count; v++) {
-        int32_t piece = piece_of(b, (int32_t)v), i = piece >= 0 ? island[piece] : -1;
+        int32_t component = component_of(b, (int32_t)v), i = component >= 0 ? island[component] : -1;
         if (i < 0) continue;
         size_t most = 0;
         for (size_t j = 1; j < joints; j++)
@@ -176,7 +176,7 @@ static sup_result hold_islands(binding *b, const float *positions, int32_t *join
     return SUP_OK;
 }
 
-static sup_result bind_rows(binding *b, sup_error *error)
+static sup_result bind_track(binding *b, sup_error *error)
 {
     const sup_simulated_surface *s = &b->surface;
     size_t count = (size_t)s->coarse_count;
@@ -187,9 +187,9 @@ static sup_result bind_rows(binding *b, sup_error *error)
     for (size_t i = 0; i < 3 * count; i++)
         positions[i] = (float)(((double)s->coarse_positions[i] - b->view.centre[i % 3]) / b->view.size);
     for (size_t v = 0; v < count; v++)
-        joint[v] = b->fields.partition.part_joint[b->fields.partition.vertex_part[v]];
-    paint_relax(b, relax);
-    sup_result result = hold_islands(b, positions, joint, relax, error);
+        joint[v] = b->fields.regions.region_joint[b->fields.regions.vertex_region[v]];
+    set_relax(b, relax);
+    sup_result result = fix_islands(b, positions, joint, relax, error);
     if (result != SUP_OK) return result;
     sup_track_def def = {.vertex_count = s->coarse_count,
                          .triangle_count = s->coarse_triangle_count,
@@ -209,34 +209,34 @@ static void set_owners(binding *b)
 {
     const sup_track *track = &b->track.track;
     const sup_compose *compose = &b->view.compose;
-    for (int32_t row = 0; row < track->row_count; row++)
-        b->track.own[row] = -1.0f;
+    for (int32_t vertex = 0; vertex < track->vertex_count; vertex++)
+        b->track.own[vertex] = -1.0f;
     for (int32_t leaf = 0; leaf < compose->fields.field_count; leaf++) {
         int32_t field = compose->leaves[leaf];
-        for (int32_t block = 0; block < track->block_count && field < b->fields.partition.part_count; block++)
-            for (int32_t row = track->block_first[block]; row < track->block_first[block + 1]; row++)
-                if (compose->fields.fields[field].joint == track->block_joint[block]) b->track.own[row] = (float)leaf;
+        for (int32_t cluster = 0; cluster < track->cluster_count && field < b->fields.regions.region_count; cluster++)
+            for (int32_t vertex = track->cluster_first[cluster]; vertex < track->cluster_first[cluster + 1]; vertex++)
+                if (compose->fields.fields[field].joint == track->cluster_joint[cluster]) b->track.own[vertex] = (float)leaf;
     }
 }
 
 /* Says which parts of the character have vertices that feel no field, the fullest first. */
-static sup_result name_lost(binding *b, int32_t lost, sup_error *error)
+static sup_result report_unreached(binding *b, int32_t unreached, sup_error *error)
 {
     enum { NAMED = 4 };
     const sup_character *character = b->input->rig->character;
     int32_t *count = sup_arena_alloc(&b->arena, (size_t)character->primitive_count + 1, sizeof *count);
     if (count == NULL) return sup_fail_memory(error, "the tracked skin");
     for (int32_t v = 0; v < b->surface.coarse_count; v++) {
-        int32_t vertex = vertex_of(b, v), part = 0;
-        if (b->track.aim[b->track.row[v]].iso > 0.0f) continue;
-        while (part + 1 < character->primitive_count && vertex >= character->primitives[part + 1].vertex_first)
-            part++;
-        count[part]++;
+        int32_t vertex = vertex_of(b, v), primitive = 0;
+        if (b->track.target[b->track.tracked[v]].iso > 0.0f) continue;
+        while (primitive + 1 < character->primitive_count && vertex >= character->primitives[primitive + 1].vertex_first)
+            primitive++;
+        count[primitive]++;
     }
     char text[320];
     size_t used = 0;
     text[0] = '\0';
-    for (int32_t named = 0, left = lost; left > 0; named++) {
+    for (int32_t named = 0, left = unreached; left > 0; named++) {
         int32_t most = 0;
         for (int32_t i = 1; i < character->primitive_count; i++)
             if (count[i] > count[most]) most = i;
@@ -244,11 +244,11 @@ static sup_result name_lost(binding *b, int32_t lost, sup_error *error)
             sup_format(text + used, sizeof text - used, ", %d of others", left);
             break;
         }
-        const sup_primitive *part = &character->primitives[most];
+        const sup_primitive *primitive = &character->primitives[most];
         sup_format(text + used, sizeof text - used, "%s%d of \"%.40s\"", named > 0 ? ", " : "", count[most],
-                   part->name);
-        if (part->material >= 0 && character->primitive_count > 1)
-            sup_format(text + strlen(text), sizeof text - strlen(text), " (material %d)", part->material);
+                   primitive->name);
+        if (primitive->material >= 0 && character->primitive_count > 1)
+            sup_format(text + strlen(text), sizeof text - strlen(text), " (material %d)", primitive->material);
         used = strlen(text);
         left -= count[most];
         count[most] = 0;
@@ -256,22 +256,22 @@ static sup_result name_lost(binding *b, int32_t lost, sup_error *error)
     sup_log(
         b->input->context, SUP_LOG_WARNING,
         "%d of %d skin vertices are in no field: %s. They go with their neighbours, pieces of their own with a bone.",
-        lost, b->surface.coarse_count, text);
+        unreached, b->surface.coarse_count, text);
     return SUP_OK;
 }
 
 /* What the composed field says on the skin at rest, in the numbers of a step. */
-static sup_result bind_aims(binding *b, sup_error *error)
+static sup_result bind_targets(binding *b, sup_error *error)
 {
     sup_implicit_field field = {&b->view.compose, &b->posed};
     set_owners(b);
-    int32_t lost = sup_track_aim_at(b->input->context, &b->track, sup_implicit_sample, &field);
-    return lost > 0 ? name_lost(b, lost, error) : SUP_OK;
+    int32_t unreached = sup_track_set_targets(b->input->context, &b->track, sup_implicit_sample, &field);
+    return unreached > 0 ? report_unreached(b, unreached, error) : SUP_OK;
 }
 
-static sup_result bind_shown(binding *b, sup_error *error)
+static sup_result bind_render_mesh(binding *b, sup_error *error)
 {
-    return sup_shown_bind(b->input, &b->surface, b->track.row, &b->arena, b->builder, error);
+    return sup_implicit_render_mesh_bind(b->input, &b->surface, b->track.tracked, &b->arena, b->builder, error);
 }
 
 static sup_result bind_stages(binding *b, sup_error *error)
@@ -281,8 +281,8 @@ static sup_result bind_stages(binding *b, sup_error *error)
         const char *name;
         float done;
     } stages[] = {{bind_surface, "surface", 0.1f}, {bind_space, "space", 0.11f},  {bind_fields, "fields", 0.6f},
-                  {bind_compose, "tree", 0.75f},   {bind_pose, "pose", 0.76f},    {bind_rows, "skin", 0.85f},
-                  {bind_aims, "values", 0.9f},     {bind_shown, "upsample", 1.0f}};
+                  {bind_compose, "tree", 0.75f},   {bind_pose, "pose", 0.76f},    {bind_track, "skin", 0.85f},
+                  {bind_targets, "values", 0.9f},     {bind_render_mesh, "upsample", 1.0f}};
     sup_bind_input below = *b->input;
     below.progress = NULL; /* short, and its fractions are not of the whole */
     sup_result result = sup_skin_bind(&below, b->builder, error);

@@ -9,28 +9,28 @@
 #include "skin/simulated_surface.h"
 #include "upsample/upsample.h"
 
-typedef struct sup_shown {
+typedef struct sup_implicit_render_mesh {
     sup_upsample upsample;
     int32_t own_count;     /* vertices at rows */
     const int32_t *vertex; /* [own_count] */
-    const int32_t *row;    /* [own_count] */
+    const int32_t *tracked;    /* [own_count] */
     const float *normal;   /* [own_count*3] */
     const float *tangent;  /* [own_count*4] or NULL */
-} sup_shown;
+} sup_implicit_render_mesh;
 
 /* `row` [surface->coarse_count]: where the coarse vertices are. */
-sup_result sup_shown_bind(const sup_bind_input *input, const sup_simulated_surface *surface, const int32_t *row,
+sup_result sup_implicit_render_mesh_bind(const sup_bind_input *input, const sup_simulated_surface *surface, const int32_t *tracked,
                           sup_arena *arena, sup_model_builder *builder, sup_error *error);
-sup_result sup_shown_open(const sup_model *model, int32_t row_count, sup_shown *shown, sup_error *error);
+sup_result sup_implicit_render_mesh_open(const sup_model *model, int32_t tracked_count, sup_implicit_render_mesh *mesh, sup_error *error);
 
-typedef struct sup_shown_input {
-    const float *rows;  /* [row_count*4] sizes, from the origin */
-    const float *turns; /* [row_count*12] */
+typedef struct sup_implicit_render_mesh_input {
+    const float *positions;  /* [row_count*4] sizes, from the origin */
+    const float *transforms; /* [row_count*12] */
     double size, origin[3];
-} sup_shown_input;
+} sup_implicit_render_mesh_input;
 
-size_t sup_shown_scratch(const sup_shown *shown);
-sup_result sup_shown_apply(const sup_context *context, const sup_shown *shown, const sup_shown_input *input,
+size_t sup_implicit_render_mesh_scratch_size(const sup_implicit_render_mesh *mesh);
+sup_result sup_implicit_render_mesh_apply(const sup_context *context, const sup_implicit_render_mesh *mesh, const sup_implicit_render_mesh_input *input,
                            void *scratch, const sup_skin_out *out);
 
 #endif

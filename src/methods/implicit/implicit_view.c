@@ -32,10 +32,10 @@ static sup_result open_joints(const sup_model *model, sup_implicit_view *v, sup_
 }
 
 /* What the model says it simulates is what it does. */
-static bool census_is_true(const sup_model *model, const sup_implicit_view *v)
+static bool stats_match(const sup_model *model, const sup_implicit_view *v)
 {
-    const int32_t *census = sup_model_array(model, "census", SUP_ARRAY_INT32, 2);
-    return census != NULL && census[0] == v->track.row_count && census[1] == v->shown.upsample.coarse_triangle_count;
+    const int32_t *stats = sup_model_array(model, "stats", SUP_ARRAY_INT32, 2);
+    return stats != NULL && stats[0] == v->track.vertex_count && stats[1] == v->render_mesh.upsample.coarse_triangle_count;
 }
 
 sup_result sup_implicit_open(const sup_model *model, sup_implicit_view *view, sup_error *error)
@@ -44,8 +44,8 @@ sup_result sup_implicit_open(const sup_model *model, sup_implicit_view *view, su
     sup_result result = open_joints(model, view, error);
     if (result == SUP_OK) result = sup_compose_open(model, view->joint_count, &view->compose, error);
     if (result == SUP_OK) result = sup_track_open(model, &view->track, error);
-    if (result == SUP_OK) result = sup_shown_open(model, view->track.row_count, &view->shown, error);
-    return result == SUP_OK && !census_is_true(model, view) ? fail_arrays(error, "counts") : result;
+    if (result == SUP_OK) result = sup_implicit_render_mesh_open(model, view->track.vertex_count, &view->render_mesh, error);
+    return result == SUP_OK && !stats_match(model, view) ? fail_arrays(error, "counts") : result;
 }
 
 sup_result sup_implicit_check(const sup_model *model, sup_error *error)
@@ -56,7 +56,7 @@ sup_result sup_implicit_check(const sup_model *model, sup_error *error)
 }
 
 /* Both spaces are sizes from an origin: x -> size x + centre, the joint, and y -> (y - origin) / size. */
-sup_affine sup_implicit_place(const sup_implicit_view *view, sup_affine joint, const double origin[3])
+sup_affine sup_implicit_joint_transform(const sup_implicit_view *view, sup_affine joint, const double origin[3])
 {
     sup_vec3d at = sup_affine_point(joint, sup_v3(view->centre[0], view->centre[1], view->centre[2]));
     joint.m[3] = (at.x - origin[0]) / view->size;

@@ -68,13 +68,13 @@ static int32_t add_laplacian(const lattice *l, int32_t a, int32_t b, sup_triplet
                              folded(l, a, b + 1), folded(l, a, b - 1)};
     const double weight[5] = {-4.0, 1.0, 1.0, 1.0, 1.0};
     /* Nodes and their images in both mirrors: 8, 4 of a node on one of the mirrors, 1 in the corner. */
-    double share = a == 0 ? 0.125 : (b == 0 || a == b ? 0.5 : 1.0);
+    double area = a == 0 ? 0.125 : (b == 0 || a == b ? 0.5 : 1.0);
     int32_t count = 0;
     for (int32_t i = 0; i < 5; i++)
         for (int32_t j = 0; j <= i; j++) {
             /* A pair that is one node twice is met as (i, j) only, but counts for (j, i) too. */
             double twice = i != j && node[i] == node[j] ? 2.0 : 1.0;
-            to[count++] = (sup_triplet){node[i], node[j], share * twice * weight[i] * weight[j]};
+            to[count++] = (sup_triplet){node[i], node[j], area * twice * weight[i] * weight[j]};
         }
     return count;
 }
@@ -95,8 +95,8 @@ static sup_result lattice_open(const sup_context *context, lattice *l, sup_error
     if (l->index == NULL) return sup_fail_memory(error, "an operator");
     for (int32_t i = 0; i < SUP_LATTICE_SIZE; i++)
         l->index[i] = sup_lattice_inside(i / SUP_LATTICE_COLUMNS, i % SUP_LATTICE_COLUMNS) ? l->count++ : -1;
-    size_t room = (size_t)l->count * 15 * sizeof(sup_triplet);
-    sup_triplet *triplets = sup_alloc(memory, room);
+    size_t size = (size_t)l->count * 15 * sizeof(sup_triplet);
+    sup_triplet *triplets = sup_alloc(memory, size);
     l->order = sup_alloc(memory, (size_t)l->count * sizeof *l->order);
     sup_result result = triplets == NULL || l->order == NULL ? sup_fail_memory(error, "an operator") : SUP_OK;
     int32_t count = 0;
@@ -105,7 +105,7 @@ static sup_result lattice_open(const sup_context *context, lattice *l, sup_error
             count += add_laplacian(l, a, b, triplets + count);
     if (result == SUP_OK) result = sup_csr_from_triplets(context, l->count, triplets, count, &l->energy, error);
     if (result == SUP_OK) result = sup_order_minimum_degree(context, &l->energy, l->order, error);
-    sup_free(memory, triplets, room);
+    sup_free(memory, triplets, size);
     if (result != SUP_OK) lattice_close(l);
     return result;
 }
@@ -239,15 +239,15 @@ static sup_result solve_slice(const lattice *l, const sup_profile *profile, doub
     const sup_cholesky_options options = {.order = l->order};
     sup_result result = sup_cholesky_analyse(&l->context, &s.matrix, &options, &cholesky, error);
     if (result == SUP_OK) result = sup_cholesky_factorise(cholesky, &s.matrix, error);
-    size_t room = result == SUP_OK ? (size_t)sup_cholesky_workspace(cholesky, 1) * sizeof(double) : 0;
-    double *workspace = sup_alloc(&l->context.allocator, room);
+    size_t size = result == SUP_OK ? (size_t)sup_cholesky_workspace(cholesky, 1) * sizeof(double) : 0;
+    double *workspace = sup_alloc(&l->context.allocator, size);
     if (result == SUP_OK && workspace == NULL) result = sup_fail_memory(error, "a slice of an operator");
     if (result == SUP_OK) sup_cholesky_solve(cholesky, 1, s.rhs, s.rhs, workspace);
     for (int32_t i = 0; i < SUP_LATTICE_SIZE && result == SUP_OK; i++) {
         values[i] = l->index[i] >= 0 ? s.rhs[l->index[i]] : 0.0;
         if (fixed != NULL) fixed[i] = l->index[i] >= 0 ? s.fixed[l->index[i]] : 1;
     }
-    sup_free(&l->context.allocator, workspace, room);
+    sup_free(&l->context.allocator, workspace, size);
     sup_cholesky_destroy(cholesky);
     slice_close(l, &s);
     return result;
@@ -398,9 +398,9 @@ void sup_operator_at(const float *table, double f1, double f2, double d, double 
     spline(w - column, across, across_slope);
     for (int32_t k = 0; k < 18; k++) {
         int32_t i = k % 9 / 3, j = k % 3, layer = (int32_t)lower + k / 9;
-        double share = k < 9 ? 1.0 - (d - lower) : d - lower;
+        double weight = k < 9 ? 1.0 - (d - lower) : d - lower;
         double c =
-            share *
+            weight *
             (double)table[layer * SUP_OPERATOR_SLICE + ((int32_t)row + i) * SUP_OPERATOR_COLUMNS + (int32_t)column + j];
         value += along[i] * across[j] * c;
         by_u += along_slope[i] * across[j] * c;

@@ -23,13 +23,13 @@ typedef struct parser {
 static const word nothing = {"", 0};
 
 /* A word for a message: short, and without what a terminal would obey. */
-typedef struct shown {
+typedef struct printable {
     char text[SUP_SETUP_NAME];
-} shown;
+} printable;
 
-static shown show(word w)
+static printable to_printable(word w)
 {
-    shown s;
+    printable s;
     size_t size = w.size < sizeof s.text - 1 ? w.size : sizeof s.text - 1;
     for (size_t i = 0; i < size; i++)
         s.text[i] = (unsigned char)w.text[i] < 32 || w.text[i] == 127 ? '?' : w.text[i];
@@ -40,7 +40,7 @@ static shown show(word w)
 static sup_result fail(const parser *p, const char *what, word w, const char *rest)
 {
     return sup_fail(p->error, SUP_ERROR_DATA, "setup.line", "", "Line %d of the setup: %s%s%s%s%s", p->line, what,
-                    w.size > 0 ? " \"" : "", show(w).text, w.size > 0 ? "\"" : "", rest);
+                    w.size > 0 ? " \"" : "", to_printable(w).text, w.size > 0 ? "\"" : "", rest);
 }
 
 static bool is_word(word w, const char *text)
@@ -87,10 +87,10 @@ static bool to_number(word w, double *value)
 static sup_result read_length(parser *p, const char *what, double whole, double low, double high, double *value)
 {
     word w = peek(p), digits = w;
-    bool share = w.size > 1 && w.text[w.size - 1] == '%';
-    if (share) digits.size--;
+    bool percent = w.size > 1 && w.text[w.size - 1] == '%';
+    if (percent) digits.size--;
     bool good = to_number(digits, value);
-    if (good && share) *value *= 0.01 * whole;
+    if (good && percent) *value *= 0.01 * whole;
     if (!good || !(*value >= low && *value <= high)) {
         char allowed[128];
         sup_format(allowed, sizeof allowed, ": a number from %g to %g is expected, %% makes it a share of the bone.",
@@ -198,11 +198,11 @@ static sup_result fail_joint(const parser *p, word w)
 {
     char list[200] = " is no joint; there are: ";
     size_t used = strlen(list);
-    int32_t shown_count = 0;
-    for (; shown_count < p->rig->joint_count && used + 40 < sizeof list; shown_count++)
-        used += sup_format(list + used, sizeof list - used, "%s%s", shown_count == 0 ? "" : ", ",
-                           joint_name(p, shown_count));
-    if (shown_count < p->rig->joint_count) memcpy(list + sizeof list - 5, " ...", 5);
+    int32_t listed = 0;
+    for (; listed < p->rig->joint_count && used + 40 < sizeof list; listed++)
+        used += sup_format(list + used, sizeof list - used, "%s%s", listed == 0 ? "" : ", ",
+                           joint_name(p, listed));
+    if (listed < p->rig->joint_count) memcpy(list + sizeof list - 5, " ...", 5);
     return w.size > 0 ? fail(p, "", w, list) : fail(p, "the name of a joint is missing.", nothing, "");
 }
 
@@ -219,12 +219,12 @@ static sup_result read_joint(parser *p, int32_t *joint)
 }
 
 /* operator NAME or controller NAME; `*taken` when there was one of them. */
-static sup_result read_choice(parser *p, sup_setup_joint *choice, bool *taken)
+static sup_result read_choice(parser *p, sup_setup_joint *choice, bool *is_choice)
 {
     sup_setup *s = p->setup;
     bool op = is_word(peek(p), "operator"), controller = is_word(peek(p), "controller");
-    *taken = op || controller;
-    if (!*taken) return SUP_OK;
+    *is_choice = op || controller;
+    if (!*is_choice) return SUP_OK;
     p->next++;
     return op ? read_known_name(p, "the operator", s->operator_names, s->operator_count, &choice->op)
               : read_known_name(p, "the controller", s->controller_names, s->controller_count, &choice->controller);
@@ -234,12 +234,12 @@ static sup_result read_joint_line(parser *p)
 {
     word pattern = peek(p);
     sup_setup_joint choice = {-1, -1};
-    bool taken = true, found = false;
+    bool is_choice = true, found = false;
     if (pattern.size == 0) return fail_joint(p, pattern);
     p->next++;
     sup_result result = SUP_OK;
-    while (taken && p->next < p->word_count && result == SUP_OK)
-        result = read_choice(p, &choice, &taken);
+    while (is_choice && p->next < p->word_count && result == SUP_OK)
+        result = read_choice(p, &choice, &is_choice);
     if (result == SUP_OK) result = expect_end(p, " is not known here; a joint takes: operator NAME, controller NAME.");
     if (result != SUP_OK) return result;
     if (choice.op < 0 && choice.controller < 0)
@@ -269,13 +269,13 @@ static double bone_length(const parser *p, int32_t bone)
                            sup_v3_load(p->rig->bone_tail + 3 * (size_t)bone));
 }
 
-static sup_result read_muscle_part(parser *p, muscle *m)
+static sup_result read_muscle_property(parser *p, muscle *m)
 {
     word key = peek(p);
     double length = bone_length(p, m->bone), reach = 10.0 * (double)p->rig->size;
-    bool taken = false;
-    sup_result result = read_choice(p, &m->choice, &taken);
-    if (taken || result != SUP_OK) return result;
+    bool is_choice = false;
+    sup_result result = read_choice(p, &m->choice, &is_choice);
+    if (is_choice || result != SUP_OK) return result;
     p->next++;
     if (is_word(key, "along")) return read_length(p, "along", 1.0, -1.0, 2.0, &m->along);
     if (is_word(key, "offset")) {
@@ -304,7 +304,7 @@ static sup_result read_muscle_part(parser *p, muscle *m)
 }
 
 /* Along its bone, the second axis towards where it stands beside it. */
-static void place_muscle(const parser *p, const muscle *m, sup_field_ellipsoid *to)
+static void set_muscle_ellipsoid(const parser *p, const muscle *m, sup_field_ellipsoid *to)
 {
     sup_vec3d head = sup_v3_load(p->rig->bone_head + 3 * (size_t)m->bone);
     sup_vec3d tail = sup_v3_load(p->rig->bone_tail + 3 * (size_t)m->bone);
@@ -331,11 +331,11 @@ static sup_result read_muscle_line(parser *p)
     p->next++;
     result = read_joint(p, &m.bone);
     while (result == SUP_OK && p->next < p->word_count)
-        result = read_muscle_part(p, &m);
+        result = read_muscle_property(p, &m);
     if (result != SUP_OK) return result;
     if (!m.has_radii) return fail(p, "a muscle needs its radii: radii A B, along the bone and across.", nothing, "");
     int32_t i = s->muscle_count++;
-    place_muscle(p, &m, &s->extras[i]);
+    set_muscle_ellipsoid(p, &m, &s->extras[i]);
     s->muscle_joints[i] = m.choice;
     s->swell_joint[i] = m.swell_joint;
     memcpy(s->swell[i], m.swell, sizeof m.swell);
