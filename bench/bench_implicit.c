@@ -1,10 +1,10 @@
-/* bench_implicit.c - implicit skinning: table 1 of the paper beside ours, convergence against time, and the bend.
+/* bench_implicit.c - implicit skinning: table 1 of the paper next to ours, convergence against time, and bends.
  *
  *     bench_implicit [table] [converge] [bend] [vary]
  *
- * table: a human with all joints, and with one joint, moving to and fro by so many radians a frame; two threads and one.
- * converge: the same pose after so many rounds of each solver, as the distance from where 3000 rounds of the paper's end; and
- *   processor time on one thread.
+ * table: a human with all joints, and with one joint, swinging by a given angle per frame; two threads and one.
+ * converge: the same pose after a given number of iterations of each solver, as the distance from 3000 iterations of
+ * the paper's solver; and processor time on one thread.
  * bend: an elbow from 0 to 150 degrees and back, against dual quaternions.
  * vary: an elbow at 150 degrees with half the sub-steps, and with other weights. */
 #include "methods/implicit/implicit.h"
@@ -23,7 +23,7 @@ static double now_ms(void)
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
 }
 
-/* Of this process: what other programs do hardly matters. */
+/* Processor time of this process: other programs hardly affect it. */
 static double processor_ms(void)
 {
     return 1e3 * (double)clock() / (double)CLOCKS_PER_SEC;
@@ -36,7 +36,7 @@ static void must(sup_result result, const sup_error *error)
     exit(1);
 }
 
-/* A character on the method, its joints turned by hand. */
+/* A character with this method; its joints are rotated by the benchmark. */
 typedef struct body {
     sup_context context;
     sup_character *character;
@@ -48,7 +48,7 @@ typedef struct body {
     void *state;
     float *positions, *normals;
     double bind_ms;
-    sup_vec3d axis; /* that one joint turns about */
+    sup_vec3d axis; /* rotation axis of the single joint */
 } body;
 
 static sup_step_input input_of(body *b)
@@ -103,7 +103,7 @@ static sup_affine seen_from_parent(const body *b, int32_t node)
     return sup_affine_multiply(back, world);
 }
 
-/* The axis that a joint bends about: as it does in a clip, at a time. */
+/* The axis that a joint bends about in a clip at a time. */
 static void find_axis(body *b, const char *joint, const char *clip, double time)
 {
     int32_t index = sup_character_find_clip(b->character, clip), node = -1;
@@ -123,7 +123,7 @@ static void find_axis(body *b, const char *joint, const char *clip, double time)
     b->axis = sup_v3_unit_or(sup_v3(sign * turn.x, sign * turn.y, sign * turn.z), sup_v3(1, 0, 0));
 }
 
-/* Every joint that has a parent, or the one of that name alone, turned by `angle` about an axis of its own. */
+/* Rotates every joint that has a parent, or only the named one, by `angle` about its own axis. */
 static void turn_joints(body *b, const char *only, double angle)
 {
     static const double axes[3][3] = {{1, 0, 0}, {0, 0, 1}, {0, 1, 0}};
@@ -152,7 +152,7 @@ static double step(body *b)
 
 /* --- Table 1 --- */
 
-/* Angle of frame i, to and fro between 0 and `most` by `by` a frame. */
+/* Angle of frame i of a swing between 0 and `most` by `by` per frame. */
 static double swing_angle(int32_t i, double by, double most)
 {
     double t = fmod((double)i * by, 2.0 * most);
@@ -225,13 +225,14 @@ static double distance_to(const body *b, const float *other)
     return sqrt(sum / (double)b->character->vertex_count) / (double)b->rig->size;
 }
 
-/* One frame of 0.2 rad after the same frames before, with so many rounds; milliseconds of processor time of the frame. */
+/* One frame of 0.2 rad after identical previous frames, with a number of iterations; returns milliseconds of processor
+ * time of the frame. */
 static double one_frame(body *b, int solver, int32_t iterations)
 {
     b->values[SUP_IMPLICIT_SOLVER] = 0;
     b->values[SUP_IMPLICIT_ITERATIONS] = 40;
     b->values[SUP_IMPLICIT_TOLERANCE] = 0.0005;
-    b->values[SUP_IMPLICIT_SUBSTEP] = 10.0; /* all in one */
+    b->values[SUP_IMPLICIT_SUBSTEP] = 10.0; /* a single sub-frame */
     turn_joints(b, NULL, 0.4);
     sup_step_input input = input_of(b);
     if (sup_implicit_reset(&input, b->state) != SUP_OK) exit(1);
@@ -254,11 +255,11 @@ static void bench_converge(void)
     float *goal = malloc(3 * (size_t)b.character->vertex_count * sizeof *goal);
     if (goal == NULL) exit(1);
     memcpy(goal, b.positions, 3 * (size_t)b.character->vertex_count * sizeof *goal);
-    printf("\nA frame of 0.2 rad in one sub-frame, RMS distance from 3000 rounds of jacobi in 1e-6 sizes\n");
+    printf("\nA frame of 0.2 rad in one sub-frame, RMS distance from 3000 iterations of jacobi in 1e-6 sizes\n");
     for (int solver = 0; solver < 2; solver++)
         for (int i = 0; i < 9; i++) {
             double ms = one_frame(&b, solver, counts[solver][i]);
-            printf("%-8s %5d rounds %8.2f ms %10.2f\n", solver ? "jacobi" : "factor", counts[solver][i], ms,
+            printf("%-8s %5d iterations %8.2f ms %10.2f\n", solver ? "jacobi" : "factor", counts[solver][i], ms,
                    1e6 * distance_to(&b, goal));
         }
     free(goal);
@@ -267,7 +268,7 @@ static void bench_converge(void)
 
 /* --- Bend --- */
 
-/* Shown vertices that are not at the value they keep, and triangles that turned over. */
+/* Render vertices off their target value, and inverted triangles. */
 static void print_frame(body *b, double degrees, sup_measurer *measurer, float *gathered, double *dual, float *blended)
 {
     sup_frame_measure own, other;
@@ -307,7 +308,7 @@ static void bend(body *b, const char *joint, double by)
     memcpy(rest, b->positions, 3 * count * sizeof(float));
     int32_t frames = (int32_t)ceil(MOST / by);
     printf("%6s | %13s | %13s | %15s | %13s | %13s | %9s\n", "degree", "pairs, dq's", "flips, dq's", "depth, dq's",
-           "volume, dq's", "off iso, lost", "sub looks");
+           "volume, dq's", "off iso, lost", "sub evals");
     for (int32_t i = 1; i <= 2 * frames; i++) {
         double angle = MOST * (i <= frames ? i : 2 * frames - i) / frames, degrees = angle / 0.017453292519943295;
         turn_joints(b, joint, angle);
@@ -321,7 +322,7 @@ static void bend(body *b, const char *joint, double by)
         edge += (double)aim[4 * i + 2] / (double)vertices;
     for (int32_t i = 0; i < 10; i++)
         step(b);
-    printf("%s back at rest: RMS %.3f %% of an edge, %.3f %% after ten frames of standing\n\n", joint,
+    printf("%s back at rest: RMS %.3f %% of an edge, %.3f %% after ten frames without motion\n\n", joint,
            100.0 * back / edge, 100.0 * distance_to(b, rest) / edge);
     free(gathered);
     free(blended);
@@ -346,15 +347,15 @@ static void bench_bend(const sup_context *two)
     body_close(&b);
 }
 
-/* --- What should hardly matter --- */
+/* --- Sensitivity --- */
 
 typedef struct variant {
     const char *what;
     sup_weight_source weights;
-    double by; /* radians a frame */
+    double by; /* radians per frame */
 } variant;
 
-/* The skin at 150 degrees, to be freed; its distance from `other`, unless that is NULL, is printed. */
+/* Returns the skin at 150 degrees, to be freed; prints its distance from `other` unless that is NULL. */
 static float *bend_to(const sup_context *two, const char *scene, const char *joint, const variant *v,
                       const float *other)
 {

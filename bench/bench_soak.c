@@ -1,12 +1,12 @@
-/* bench_soak.c - an hour of wild motion: does the skin stay whole, and does it come back?
+/* bench_soak.c - an hour of random motion: does the skin stay intact, and does it return to rest?
  *
  *     bench_soak [MINUTES [SEED [CHARACTER]]]
  *
- * Every joint turns about an axis that wanders, at up to 10 rad/s and within a range of its own, for MINUTES of simulated
- * time (1 when not given); then the skeleton goes back to its rest pose and the skin has ten seconds to come to rest.
- * CHARACTER is scene:NAME or a file; without it scene:human and, where the shared assets are, the male of Fast
- * Projective Skinning. Ends with status 1 when a number is not finite, a length is more than a hundred times its rest,
- * or the skin is not back within 0.1 % of the size. */
+ * Every joint rotates about a random axis at up to 10 rad/s and within its own range, for MINUTES of simulated time
+ * (default 1); then the skeleton returns to its rest pose and the skin has ten seconds to come to rest. CHARACTER is
+ * scene:NAME or a file; default: scene:human and, if the shared assets exist, the male of Fast Projective Skinning. The
+ * exit status is 1 if a number is not finite, a length is more than a hundred times its rest length, or the skin is not
+ * back within 0.1 % of the size. */
 #include "base/base.h"
 #include "math/affine.h"
 #include "supple/supple.h"
@@ -20,7 +20,8 @@ static const double FASTEST = 10.0, WIDEST = 1.2; /* rad/s, rad */
 static const double STRETCH_LIMIT = 100.0, BACK_LIMIT = 1e-3;
 enum { RATE = 60, BACK_SECONDS = 10 };
 
-/* How a joint moves: an angle that turns at a speed, bounces at its range, and an axis that changes at each bounce. */
+/* Motion of a joint: an angle that changes at constant speed, reflects at its range, and an axis that changes at the
+ * rest pose. */
 typedef struct wander {
     sup_vec3d axis;
     double angle, speed;
@@ -36,7 +37,7 @@ typedef struct soak {
     wander *wanders;      /* [node_count] */
     float *positions;     /* [vertex_count*3] */
     sup_random random;
-    double stretch, farthest; /* largest so far; sizes */
+    double stretch, farthest; /* maximum so far; in sizes */
     bool finite;
 } soak;
 
@@ -54,7 +55,7 @@ static void new_way(soak *s, wander *w)
     w->speed = FASTEST * (2.0 * sup_random_unit(&s->random) - 1.0);
 }
 
-/* The next pose: joints in their rest places, turned. The root stays where it is. */
+/* The next pose: joints at their rest positions, rotated. The root stays fixed. */
 static sup_result wander_on(soak *s, double dt)
 {
     for (int32_t n = 0; n < s->character->node_count; n++) {
@@ -84,7 +85,7 @@ static void look(soak *s)
                w = (size_t)rig->skin_to_vertex[rig->skin_triangles[i % 3 == 2 ? i - 2 : i + 1]];
         double rest = sup_v3_distance(sup_v3_load(rig->positions + 3 * v), sup_v3_load(rig->positions + 3 * w));
         double now = sup_v3_distance(sup_v3_load(s->positions + 3 * v), sup_v3_load(s->positions + 3 * w));
-        /* Tiny edges say little: against a thousandth of the size at least. */
+        /* Limits the effect of tiny edges: at least a thousandth of the size. */
         s->stretch = fmax(s->stretch, now / fmax(rest, 1e-3 * (double)rig->size));
     }
 }
@@ -118,7 +119,8 @@ static void close_soak(soak *s)
     free(s->positions);
 }
 
-/* Back to rest within a second, then nine more; how far the skin is from where it began, in sizes. */
+/* Returns to rest within a second, then nine more; returns the distance of the skin from its initial positions, in
+ * sizes. */
 static double come_back(soak *s, const float *start, sup_result *result)
 {
     sup_skin_out out = {.positions = s->positions};
@@ -201,7 +203,7 @@ int main(int argc, char **argv)
             fclose(there);
             good = run(&context, male, minutes, seed) && good;
         } else
-            printf("%-28s is not there: left out\n", male);
+            printf("%-28s not found: skipped\n", male);
     }
     sup_thread_pool_destroy(pool);
     return good ? 0 : 1;

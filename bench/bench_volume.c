@@ -1,9 +1,9 @@
-/* bench_volume.c - how long tetrahedra and the skin's weights take, and how good they are.
+/* bench_volume.c - time and quality of tetrahedral meshes and embeddings.
  *
  *     bench_volume [threads, default 2] [scene, default human]
  *
- * A row a wanted number: times in seconds, the best of three, on so many threads and on one; dihedral angles in degrees;
- * volume of the tetrahedra against the skin's; components; rows of weights that are smooth. */
+ * A row per target number: times in seconds, best of three, with the given number of threads and with one; dihedral
+ * angles in degrees; volume of the tetrahedra relative to the skin's; components; vertices with smooth weights. */
 #include "volume/embed.h"
 
 #include "supple/rig.h"
@@ -67,7 +67,7 @@ int main(int argc, char **argv)
         sup_rig_create(&many, character, NULL, &rig, &error) != SUP_OK)
         return fail(&error);
     printf("skin: %d vertices, %d triangles\n", rig->skin_vertex_count, rig->skin_triangle_count);
-    printf("  wanted    tets vertices  mesh s  1 thread  embed s  spacing   finest  angles          volume  parts  "
+    printf("  wanted    tets vertices  mesh s  1 thread  embed s  spacing   finest  angles          volume  comps  "
            "smooth\n");
     static const int32_t targets[3] = {5000, 10000, 14000};
     for (int i = 0; i < 3; i++) {

@@ -1,16 +1,17 @@
-/* check_quality.c - how well bent joints keep their volume and how much of the skin crosses itself, rows for the manual.
+/* check_quality.c - volume loss of bent joints and self-intersections of the skin, as table rows for the manual.
  *
  *     check_quality bends
  *     check_quality crossings [INPUT CLIP]...
  *     check_quality rest [INPUT CLIP]...
  *
- * bends: elbow and knee of the built-in characters: volume of the skin around the joint over that at rest
- * (`bend_volume` of docs/measures.md) in the frame whose angle between the two bones is nearest 120 degrees, and the least
- * of every fourth frame of the motion, 60 a second. crossings: crossing pairs of triangles, summed over all frames of a clip, 30 a
- * second, without and with contact; INPUT is a file, or scene:NAME. Without any: all motions of scene:human. rest: the skeleton stops in
- * the middle of a clip for two seconds: how long until no shown vertex moves by 1e-5 of the size in a frame, 60 a second,
- * and the farthest of a frame of the second second; then, after the whole clip and three seconds in the rest pose, how far
- * the skin is from where it was at rest. */
+ * bends: elbow and knee of the built-in characters: volume of the skin around the joint relative to rest (`bend_volume`
+ * of docs/measures.md) in the frame whose angle between the two bones is nearest 120 degrees, and the minimum over
+ * every fourth frame of the motion, at 60 frames a second.
+ * crossings: crossing pairs of triangles, summed over all frames of a clip at 30 frames a second, without and with
+ * contact; INPUT is a file, or scene:NAME. Default: all motions of scene:human.
+ * rest: the skeleton stops in the middle of a clip for two seconds: time until no render vertex moves by 1e-5 of the
+ * size in a frame, at 60 frames a second, and the largest displacement in a frame of the second second; then, after the
+ * whole clip and three seconds in the rest pose, the distance of the skin from its initial position. */
 #include "supple/supple.h"
 
 #include <math.h>
@@ -28,9 +29,9 @@ static const way ways[] = {{"linear", "linear", NULL, NULL},
                            {"contact=off", "projective", "contact", "off"},
                            {"volume=0", "projective", "volume", "0"}};
 enum { WAYS = sizeof ways / sizeof ways[0], PARAM_LIMIT = 64, CONTACT_ON = 2, CONTACT_OFF = 3 };
-enum { EVERY = 4 };               /* frames of a bend, for its least volume */
-enum { REST_RATE = 60 };          /* frames a second where rest is looked at */
-static const double STILL = 1e-5; /* of the size: what moves less in a frame is still */
+enum { EVERY = 4 };               /* frames of a bend that are measured, for its minimum volume */
+enum { REST_RATE = 60 };          /* frames a second of the rest check */
+static const double STILL = 1e-5; /* of the size: skin that moves less in a frame is at rest */
 
 typedef struct player {
     sup_context context;
@@ -106,7 +107,7 @@ static void play(player *p, sup_instance *instance, const sup_clip *clip, double
     must(sup_instance_step(instance, p->pose, f == 0 ? 0.0f : (float)(1.0 / fps), &out), &error);
 }
 
-/* Measures it. */
+/* Measures the current frame. */
 static sup_frame_measure judge(player *p)
 {
     sup_frame_measure measure = {0};
@@ -141,7 +142,7 @@ static double dot(const double a[3], const double b[3])
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 }
 
-/* Degrees between the bone of a joint and that of its parent, 0 when they are in line. */
+/* Degrees between the bone of a joint and that of its parent, 0 if they are aligned. */
 static double angle_at(const player *p, int32_t joint)
 {
     const sup_rig *rig = p->rig;
@@ -235,8 +236,8 @@ static double farthest_move(const player *p, const float *from)
     return most / (double)p->rig->size;
 }
 
-/* The skeleton stands as it is for `frames`. Returns the frame from which on nothing moves farther than STILL; the farthest
- * of the last half goes to `late`. */
+/* Keeps the pose for `frames`. Returns the frame from which on nothing moves farther than STILL; `late` becomes the
+ * largest displacement in the last half. */
 static int32_t stand(player *p, sup_instance *instance, int32_t frames, double *late)
 {
     sup_skin_out out = {.positions = p->positions};
@@ -286,7 +287,7 @@ static void check_rest(player *p, const char *input, const sup_clip *clip)
 
 typedef void check_fn(player *p, const char *input, const sup_clip *clip);
 
-/* `check` for every INPUT CLIP, or for all motions of scene:human. */
+/* Runs `check` for every INPUT CLIP, or for all motions of scene:human. */
 static void check_clips(const sup_context *context, int count, char **inputs, check_fn *check)
 {
     for (int i = 0; i + 1 < count; i += 2) {
@@ -319,7 +320,7 @@ int main(int argc, char **argv)
     must(sup_thread_pool_create(0, &pool, &error), &error);
     context.tasks = sup_thread_pool_tasks(pool);
     if (strcmp(argv[1], "bends") == 0) {
-        printf("volume at 120 degrees, least of the motion\n| joint, motion, frame, angle |");
+        printf("volume at 120 degrees, minimum of the motion\n| joint, motion, frame, angle |");
         for (int w = 0; w < WAYS; w++)
             printf(" %s |", ways[w].title);
         printf("\n");
@@ -329,7 +330,7 @@ int main(int argc, char **argv)
         printf("| motion | pairs off, on | fewer | apart off, on | fewer | largest stretch off, on |\n");
         check_clips(&context, argc - 2, argv + 2, check_crossings);
     } else {
-        printf("| motion | still after, s | farthest move of the second second | off at rest |\n");
+        printf("| motion | at rest after, s | largest displacement in the second second | distance at rest |\n");
         check_clips(&context, argc - 2, argv + 2, check_rest);
     }
     sup_thread_pool_destroy(pool);

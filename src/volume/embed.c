@@ -12,9 +12,9 @@ typedef struct embed_work {
     const float *positions, *normals;
     sup_embedding *out;
     sup_bvh surface;
-    int32_t *first, *neighbours; /* vertices that share an edge with one: [first, next) of linked */
-    uint8_t *kind;           /* [vertex_count] 0 smooth, 1 linear, 2 plain */
-    float *noise;            /* [vertex_count] */
+    int32_t *first, *neighbours; /* neighbours of vertex v along edges: [first[v], first[v + 1]) of neighbours */
+    uint8_t *kind;               /* [vertex_count] 0 quadratic, 1 linear, 2 barycentric */
+    float *noise;                /* [vertex_count] */
 } embed_work;
 
 static sup_vec3d point_of(const sup_tetmesh *mesh, int32_t v)
@@ -47,8 +47,8 @@ static bool faces_along(void *user, int32_t triangle)
     return sup_v3_dot(sup_triangle_cross(mesh->positions, mesh->triangles + 3 * (size_t)triangle), f->normal) > 0.0;
 }
 
-/* Walks from the face nearest to p through the tetrahedra, always across the face p is furthest behind. A walk that
- * would leave has found nothing inside: the tetrahedron of the face it is then. */
+/* Walks from the face nearest to p through the tetrahedra, always across the face that p is farthest behind. If the
+ * walk would leave the mesh, p is outside: then the tetrahedron of the nearest face is used. */
 static int32_t locate(const embed_work *w, int32_t v, sup_vec3d p, double weights[4], double *outside)
 {
     sup_bvh_nearest at = {.triangle = -1};
@@ -79,7 +79,7 @@ typedef struct candidate {
     double distance;
 } candidate;
 
-/* Vertices within RINGS edges of a tetrahedron, as many as there is room for. */
+/* Vertices within RINGS edges of a tetrahedron, up to NEAR_MAX. */
 static int32_t gather(const embed_work *w, int32_t t, candidate list[NEAR_MAX])
 {
     int32_t count = 0, begin = 0;
@@ -100,7 +100,7 @@ static int32_t gather(const embed_work *w, int32_t t, candidate list[NEAR_MAX])
     return count;
 }
 
-/* The nearest SUP_EMBED_SLOTS + 1 to the front, by distance, then vertex. */
+/* Sorts the nearest SUP_EMBED_SLOTS + 1 to the front, by distance, then vertex. */
 static void sort_nearest(const embed_work *w, sup_vec3d p, candidate *list, int32_t count)
 {
     for (int32_t i = 0; i < count; i++)
@@ -117,9 +117,9 @@ static void sort_nearest(const embed_work *w, sup_vec3d p, candidate *list, int3
     }
 }
 
-/* Weights in double; 0 quadratic, 1 linear, 2 none. */
+/* Weights in double; returns 0 for quadratic, 1 for linear, 2 if there are none. */
 static uint8_t compute_weights(const embed_work *w, sup_vec3d p, const candidate *list, int32_t count, double *weights,
-                     int32_t *used)
+                               int32_t *used)
 {
     sup_mls mls = {0};
     double radius = count > SUP_EMBED_SLOTS ? list[SUP_EMBED_SLOTS].distance : 1.25 * list[count - 1].distance;
@@ -174,7 +174,7 @@ static void embed_vertex(embed_work *w, int32_t v)
         if (fabsf(weight[i]) > fabsf(weight[largest])) largest = i;
         w->noise[v] += fabsf(weight[i]);
     }
-    weight[largest] += (float)remainder; /* the sum is kept: far from the origin it matters most */
+    weight[largest] += (float)remainder; /* keeps the sum exact: errors would grow with the distance from the origin */
 }
 
 static void embed_vertices(void *work, int32_t begin, int32_t end, int32_t worker)
@@ -184,7 +184,7 @@ static void embed_vertices(void *work, int32_t begin, int32_t end, int32_t worke
         embed_vertex(work, v);
 }
 
-/* Neighbours along edges: both ends of the edges of all tetrahedra, each once. */
+/* Neighbours along the edges of all tetrahedra, each once. */
 static bool find_neighbours(embed_work *w, sup_arena *scratch)
 {
     const sup_tetmesh *mesh = w->mesh;
@@ -236,7 +236,7 @@ sup_result sup_embed(const sup_context *context, const sup_tetmesh *mesh, int32_
     for (int64_t i = 0; i < 3 * (int64_t)vertex_count; i++)
         if (!isfinite(positions[i]))
             return sup_fail(error, SUP_ERROR_DATA, "embed.position", "",
-                            "Vertex %lld of the skin is not at a finite place.", (long long)(i / 3));
+                            "Vertex %lld of the skin has a position that is not finite.", (long long)(i / 3));
     sup_embedding made = {.vertex_count = vertex_count, .arena = sup_arena_create(&context->allocator)};
     sup_arena scratch = sup_arena_create(&context->allocator);
     embed_work w = {.mesh = mesh, .positions = positions, .normals = normals, .out = &made};
@@ -246,7 +246,7 @@ sup_result sup_embed(const sup_context *context, const sup_tetmesh *mesh, int32_
         if (reserve(&w, &scratch) && find_neighbours(&w, &scratch))
             sup_parallel(context, vertex_count, VERTEX_GRAIN, embed_vertices, &w);
         else
-            result = sup_fail_memory(error, "how the skin rides on its inside");
+            result = sup_fail_memory(error, "the embedding of the skin");
         sup_bvh_free(&w.surface);
     }
     for (int32_t v = 0; v < vertex_count && result == SUP_OK; v++) {

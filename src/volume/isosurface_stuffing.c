@@ -1,22 +1,22 @@
-/* isosurface_stuffing.c - cut points, warping and stencils; see isosurface_stuffing.h for what it is based on. */
+/* isosurface_stuffing.c - cut points, warping and stencils; see isosurface_stuffing.h for the paper. */
 #include "volume/isosurface_stuffing.h"
 
 #include <stdlib.h>
 
 enum { VERTEX_GRAIN = 64, EDGE_GRAIN = 64, NONE = -1, CUT_STEPS = 3 };
 
-/* Table 1 of the paper, for bounds of 10.7 and 164.8 degrees; edges of the lattice that are not in the body-centred
- * cubic lattice run along the diagonals of faces. */
+/* Table 1 of the paper, for bounds of 10.7 and 164.8 degrees; lattice edges that are not in the body-centred cubic
+ * lattice run along the diagonals of faces. */
 static const double alpha_long = 0.24999, alpha_short = 0.41189, alpha_diagonal = 0.3;
-static const double reach = 3.0; /* leaves: distances are not needed further away */
+static const double reach = 3.0; /* leaves: distances farther away are not needed */
 
 typedef struct stuffing_work {
     const sup_solid *solid;
     const sup_lattice *lattice;
     double *value;       /* [vertex_count] negative inside, 0 once warped */
     sup_vec3d *position; /* [vertex_count] moved by warping */
-    double *cut;         /* [edge_count] place of the cut point from the first vertex to the second, -1 for none */
-    int32_t *out_vertex; /* [vertex_count] number in the result, NONE */
+    double *cut; /* [edge_count] position of the cut point from the first to the second vertex in [0, 1], -1 for none */
+    int32_t *out_vertex; /* [vertex_count] index in the result, NONE */
     int32_t *out_cut;    /* [edge_count] */
     sup_array tets, positions, sizes, surface;
     sup_allocator allocator;
@@ -37,7 +37,7 @@ static void evaluate_vertices(void *work, int32_t begin, int32_t end, int32_t wo
         w->position[v] = sup_lattice_position(w->lattice, v);
         sup_solid_nearest at = sup_solid_distance(w->solid, w->position[v], reach * size);
         w->value[v] = at.distance;
-        double minimum = 1e-9 * size; /* zero is for warped vertices */
+        double minimum = 1e-9 * size; /* zero is reserved for warped vertices */
         if (w->lattice->thread[v] && at.distance > -minimum)
             w->value[v] = -minimum;
         else if (w->lattice->gap[v] ? at.distance < minimum : at.distance == 0.0)
@@ -45,7 +45,7 @@ static void evaluate_vertices(void *work, int32_t begin, int32_t end, int32_t wo
     }
 }
 
-/* Where the value changes its sign: false position, with halving where it does not close in. */
+/* Where the value changes its sign: regula falsi with bisection where it converges slowly. */
 static double find_cut(const stuffing_work *w, int32_t a, int32_t b)
 {
     double low = 0.0, high = 1.0, f_low = w->value[a], f_high = w->value[b];
@@ -78,8 +78,8 @@ static void cut_edges(void *work, int32_t begin, int32_t end, int32_t worker)
     }
 }
 
-/* alpha of an edge at one of its ends: by its direction, and less of an edge that is longer than those of the smallest
- * leaf at that end, whose tetrahedra would not bear more. */
+/* alpha of an edge at one of its ends: by its direction, and smaller for an edge longer than those of the smallest leaf
+ * at that end, whose tetrahedra would degenerate. */
 static double alpha_of(const sup_lattice *l, int32_t e, int32_t end)
 {
     const int32_t *a = l->vertices + 3 * (size_t)l->edges[2 * (size_t)e];
@@ -101,13 +101,13 @@ static double edge_length(const sup_lattice *l, int32_t e)
                            sup_lattice_position(l, l->edges[2 * (size_t)e + 1]));
 }
 
-/* Vertices that warping must leave alone: it would take the last of a thin part, or join what a gap parts. */
+/* Vertices that warping must not move: it would remove the last one of a thin feature, or close a gap. */
 static bool is_fixed(const stuffing_work *w, int32_t v)
 {
     return w->lattice->thread[v] || w->lattice->gap[v];
 }
 
-/* Cut points too near to such a vertex are pushed away from it. */
+/* Cut points too near to such a vertex are moved away from it. */
 static void push_cuts(stuffing_work *w)
 {
     for (int32_t e = 0; e < w->lattice->edge_count; e++) {
@@ -118,7 +118,7 @@ static void push_cuts(stuffing_work *w)
     }
 }
 
-/* The nearest cut point that is too near to v, NONE when there is none. */
+/* The nearest cut point that is too near to v, NONE if there is none. */
 static int32_t worst_cut(const stuffing_work *w, int32_t v, const int32_t *first, const int32_t *around)
 {
     int32_t worst = NONE;
@@ -135,7 +135,7 @@ static int32_t worst_cut(const stuffing_work *w, int32_t v, const int32_t *first
     return worst;
 }
 
-/* In the order of the vertices: a warp takes cut points away and never makes a new vertex too near to one. */
+/* In the order of the vertices: a warp removes cut points and never creates one too near to another vertex. */
 static bool warp_vertices(stuffing_work *w, sup_arena *scratch)
 {
     const sup_lattice *l = w->lattice;
@@ -204,7 +204,7 @@ static void write_tet(stuffing_work *w, int32_t a, int32_t b, int32_t c, int32_t
         memcpy(tet, made, sizeof made);
 }
 
-/* A tetrahedron being cut: vertices of the lattice, and which edge joins two of them. */
+/* A tetrahedron to be cut: lattice vertices, and the edges that join them. */
 typedef struct stencil {
     int32_t v[4];
     int32_t edge[4][4];
@@ -227,7 +227,7 @@ static void swap_corners(stencil *s, int i, int j)
     }
 }
 
-/* Squared length of an edge in the lattice, units. */
+/* Squared length of a lattice edge, in units. */
 static int64_t square_length(const sup_lattice *l, int32_t a, int32_t b)
 {
     int64_t sum = 0;
@@ -239,15 +239,15 @@ static int64_t square_length(const sup_lattice *l, int32_t a, int32_t b)
 }
 
 /* Whether the diagonal of the quadrilateral a, b, cut bc, cut ac starts at a: at the end of the shorter cut edge, else
- * at the lower vertex. An order of a, b and any third vertex beside c: diagonals never go round. */
+ * at the lower vertex. This is a total order of a, b and any third vertex beside c, so diagonals are never cyclic. */
 static bool starts_at_first(const sup_lattice *l, int32_t a, int32_t b, int32_t c)
 {
     int64_t ac = square_length(l, a, c), bc = square_length(l, b, c);
     return ac != bc ? ac < bc : a < b;
 }
 
-/* Prism p0 p1 p2, q0 q1 q2 with (p0 p1 p2 q) positive: round[k] says that the side of k and k+1 has its diagonal from
- * p k+1 to q k, else from p k to q k+1. Not all sides the same. */
+/* Prism p0 p1 p2, q0 q1 q2 with (p0 p1 p2 q) positive: reversed[k] means that the side of k and k+1 has its diagonal
+ * from p k+1 to q k, else from p k to q k+1. Must not be equal for all sides. */
 static void write_prism(stuffing_work *w, const int32_t p[3], const int32_t q[3], const bool reversed[3])
 {
     int i = 0;
@@ -275,7 +275,8 @@ static void cut_corner(stuffing_work *w, const stencil *s)
     write_prism(w, p, q, reversed);
 }
 
-/* a, b inside, c, d outside. The diagonal in the surface is free: the shorter one, unless all would go round. */
+/* a, b inside, c, d outside. The diagonal in the surface is free: the shorter one, unless all diagonals would be
+ * cyclic. */
 static void cut_edge(stuffing_work *w, const stencil *s)
 {
     int32_t p[3] = {use_vertex(w, s->v[0]), use_cut(w, s->edge[0][2]), use_cut(w, s->edge[0][3])};
@@ -283,7 +284,7 @@ static void cut_edge(stuffing_work *w, const stencil *s)
     if (w->failed) return;
     bool reversed[3];
     reversed[0] = !starts_at_first(w->lattice, s->v[0], s->v[1], s->v[2]);
-    reversed[2] = starts_at_first(w->lattice, s->v[0], s->v[1], s->v[3]); /* the side of 2 and 0 */
+    reversed[2] = starts_at_first(w->lattice, s->v[0], s->v[1], s->v[3]); /* side of 2 and 0 */
     const sup_vec3d *x = (const sup_vec3d *)(const void *)w->positions.data;
     reversed[1] = sup_v3_distance(x[p[2]], x[q[1]]) < sup_v3_distance(x[p[1]], x[q[2]]);
     if (reversed[0] == reversed[2]) reversed[1] = !reversed[0];
@@ -315,7 +316,7 @@ static void cut_simple(stuffing_work *w, const stencil *s, int inside)
     write_tet(w, out[0], out[1], out[2], out[3]);
 }
 
-/* Sorts the corners: inside, outside, zero, keeping the orientation; one with two or more inside. */
+/* Sorts the corners: inside, outside, zero, keeping the orientation; for two or more inside. */
 static void sort_corners(const stuffing_work *w, stencil *s)
 {
     bool odd = false;
@@ -395,7 +396,7 @@ static bool hand_over(stuffing_work *w, sup_isosurface_stuffing *stuffing)
 }
 
 sup_result sup_isosurface_stuff(const sup_context *context, const sup_solid *solid, const sup_lattice *lattice,
-                     sup_isosurface_stuffing *stuffing, sup_error *error)
+                                sup_isosurface_stuffing *stuffing, sup_error *error)
 {
     stuffing_work w = {.solid = solid, .lattice = lattice, .allocator = context->allocator};
     sup_arena scratch = sup_arena_create(&context->allocator);

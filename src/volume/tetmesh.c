@@ -1,4 +1,4 @@
-/* tetmesh.c - the search for a spacing, and what is said about the mesh that comes out. */
+/* tetmesh.c - search for a spacing, and the report of the resulting mesh. */
 #include "volume/tetmesh.h"
 
 #include "geometry/adjacency.h"
@@ -9,22 +9,22 @@
 
 enum { TRIES_MAX = 8, DEFAULT_TETS = 10000, MIN_TARGET = 24, MAX_TARGET = 4000000, PASSES = 8, EMPTY_TRIES = 2 };
 
-static const double thick_enough[SUP_LATTICE_LEVELS - 1] = {1.0, 0.6,
-                                                            0.45}; /* leaves across: below, it is halved; the last
-                                                                              * ones where it may be less often */
-static const double coarsest = 1.4;        /* of the spacing without thin parts: what these may cost the others */
+static const double thick_enough[SUP_LATTICE_LEVELS - 1] = {
+    1.0, 0.6, 0.45}; /* thickness in leaves below which a leaf is halved; the last entries are used with fewer levels */
+static const double coarsest =
+    1.4; /* limit of the spacing relative to that without thin features: their maximum cost for the rest */
 static const double sample_spacing = 0.15; /* of the spacing */
-static const double close_enough = 0.05;   /* of the wanted number of tetrahedra */
+static const double close_enough = 0.05;   /* relative to the target number of tetrahedra */
 
 typedef struct mesher {
     const sup_context *context;
     const sup_tetmesh_def *def;
-    int32_t levels; /* halvings */
+    int32_t levels; /* maximum number of halvings */
     sup_solid solid;
-    double reach; /* of the thickness that was measured */
+    double reach; /* of the measured thickness */
     bool stuffed;
-    sup_isosurface_stuffing stuffing; /* the best so far */
-    double spacing;        /* its */
+    sup_isosurface_stuffing stuffing; /* best so far */
+    double spacing;                   /* of the best */
     int32_t tries;
 } mesher;
 
@@ -44,7 +44,7 @@ static int32_t level_at(const void *user, const sup_solid_sample *sample, double
     return level;
 }
 
-/* One mesh of a spacing; kept when it is nearer to the wanted number than the one before. */
+/* Builds one mesh with a spacing; keeps it if it is nearer to the target number than the previous one. */
 static sup_result try_spacing(mesher *m, double spacing, int32_t *count, sup_error *error)
 {
     sup_lattice lattice;
@@ -93,7 +93,8 @@ static double first_guess(const sup_solid *solid, double target)
     return high;
 }
 
-/* The next spacing to try: the secant in logarithms, within what is known. `low` gives too many, `high` too few. */
+/* The next spacing to try: the secant method in logarithms, within the known bracket. `low` gives too many, `high` too
+ * few. */
 static double next_spacing(double spacing, double ratio, double power, double low, double high)
 {
     double next = spacing * exp(fmax(-1.0, fmin(1.0, log(ratio) / power)));
@@ -101,7 +102,7 @@ static double next_spacing(double spacing, double ratio, double power, double lo
     return low > 0.0 && isfinite(high) ? sqrt(low * high) : next;
 }
 
-/* Number and spacing follow a power law closely. *fits is false when even leaves of side `limit` give too many. */
+/* Number and spacing follow a power law closely. *fits is false if even leaves of side `limit` give too many. */
 static sup_result search_spacing(mesher *m, double limit, bool *fits, sup_error *error)
 {
     double target = m->def->tet_target, spacing = first_guess(&m->solid, target), power = -2.5;
@@ -112,7 +113,7 @@ static sup_result search_spacing(mesher *m, double limit, bool *fits, sup_error 
         sup_result result = try_spacing(m, spacing, &count, error);
         if (result != SUP_OK) return result;
         if (fabs(count - target) <= close_enough * target) return SUP_OK;
-        if (count == 0 && i == EMPTY_TRIES) return SUP_OK; /* there is nothing to find */
+        if (count == 0 && i == EMPTY_TRIES) return SUP_OK; /* the solid is empty */
         if (count > target)
             low = fmax(low, spacing);
         else
@@ -134,7 +135,7 @@ static sup_result search_spacing(mesher *m, double limit, bool *fits, sup_error 
     return SUP_OK;
 }
 
-/* Halves leaves in thin parts as often as that leaves the thick ones fine enough. */
+/* Halves leaves in thin features as often as possible while the thick ones stay fine enough. */
 static sup_result search_levels(mesher *m, sup_error *error)
 {
     double limit = coarsest * first_guess(&m->solid, m->def->tet_target);
@@ -147,7 +148,7 @@ static sup_result search_levels(mesher *m, sup_error *error)
     }
 }
 
-/* --- What came out --- */
+/* --- Report --- */
 void sup_tet_angles(const float *const corners[4], double angles[6])
 {
     sup_vec3d p[4];
@@ -182,7 +183,7 @@ static int32_t angle_rank(const int32_t *fine, int32_t count, int64_t rank)
     return count - 1;
 }
 
-/* Volume and angles; false when a tetrahedron lost its volume to rounding. */
+/* Volume and angles; returns false if a tetrahedron lost its volume to rounding. */
 static bool report_shape(sup_tetmesh *mesh)
 {
     enum { FINE = 1800 }; /* bins of a tenth of a degree */
@@ -266,7 +267,7 @@ static bool find_surface(sup_tetmesh *mesh)
     return true;
 }
 
-/* Which component of the tetrahedra holds the vertices of each piece of the skin. */
+/* Finds the component of the tetrahedra that contains the vertices of each shell of the skin. */
 static sup_result match_shells(const mesher *m, int32_t vertex_count, sup_tetmesh *mesh, sup_error *error)
 {
     const sup_solid *solid = &m->solid;
@@ -288,7 +289,7 @@ static sup_result match_shells(const mesher *m, int32_t vertex_count, sup_tetmes
         if (shell->first_vertex < 0) shell->first_vertex = v;
         sup_vec3d p = sup_v3_load(solid->positions + 3 * (size_t)v);
         sup_bvh_nearest at = sup_bvh_closest(&surface, p, m->spacing);
-        if (at.triangle < 0) { /* far: deep inside of another piece, or nothing there */
+        if (at.triangle < 0) { /* far: deep inside of another shell, or outside of the mesh */
             if (!(sup_winding_number(&solid->winding, p) > 1.25)) shell->whole = false;
             continue;
         }
@@ -323,10 +324,11 @@ static sup_result finish(mesher *m, int32_t vertex_count, sup_tetmesh *mesh, sup
     mesh->report.flipped = m->solid.flipped;
     mesh->report.solid_volume = fabs(m->solid.winding.volume);
     if (!report_shape(mesh))
-        return sup_fail(error, SUP_ERROR_NUMERIC, "tetmesh.inverted", "",
-                        "A tetrahedron came out without volume: move the skin nearer to the origin, or ask for another "
-                        "number of tetrahedra than %d.",
-                        m->def->tet_target);
+        return sup_fail(
+            error, SUP_ERROR_NUMERIC, "tetmesh.inverted", "",
+            "A tetrahedron has no volume after rounding: move the skin nearer to the origin, or request another "
+            "number of tetrahedra than %d.",
+            m->def->tet_target);
     if (!find_neighbours(mesh) || !find_surface(mesh)) return sup_fail_memory(error, "tetrahedra");
     return match_shells(m, vertex_count, mesh, error);
 }
@@ -341,15 +343,16 @@ static sup_result check(int32_t vertex_count, const float *positions, int32_t tr
         const float *p = positions + 3 * (size_t)triangles[i];
         if (!isfinite(p[0]) || !isfinite(p[1]) || !isfinite(p[2]))
             return sup_fail(error, SUP_ERROR_DATA, "tetmesh.position", "",
-                            "Vertex %d of the skin is not at a finite place.", triangles[i]);
+                            "Vertex %d of the skin has a position that is not finite.", triangles[i]);
     }
     if (def->tet_target < MIN_TARGET || def->tet_target > MAX_TARGET)
         return sup_fail(error, SUP_ERROR_ARGUMENT, "tetmesh.target", "",
-                        "%d tetrahedra cannot be made: ask for %d to %d.", def->tet_target, (int)MIN_TARGET,
+                        "%d tetrahedra are not possible: request %d to %d.", def->tet_target, (int)MIN_TARGET,
                         (int)MAX_TARGET);
     if (!(def->spacing >= 0.0) || !isfinite(def->spacing))
-        return sup_fail(error, SUP_ERROR_ARGUMENT, "tetmesh.spacing", "",
-                        "The spacing of the tetrahedra must be a positive length, or 0 to let their number decide.");
+        return sup_fail(
+            error, SUP_ERROR_ARGUMENT, "tetmesh.spacing", "",
+            "The spacing of the tetrahedra must be a positive length, or 0 to derive it from their number.");
     return SUP_OK;
 }
 
@@ -362,8 +365,8 @@ static sup_result fill(mesher *m, int32_t vertex_count, sup_tetmesh *mesh, sup_e
     if (m->stuffing.tet_count == 0)
         return sup_fail(
             error, SUP_ERROR_DATA, "tetmesh.empty", "",
-            "The skin encloses nothing that tetrahedra of this size could fill: close it, give its sheets a "
-            "thickness, or ask for more tetrahedra.");
+            "The skin encloses no volume that tetrahedra of this size can fill: close it, give its sheets a "
+            "thickness, or request more tetrahedra.");
     result = sup_improve(m->context, &m->solid, PASSES, &m->stuffing, error);
     return result == SUP_OK ? finish(m, vertex_count, mesh, error) : result;
 }

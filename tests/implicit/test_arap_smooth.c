@@ -1,10 +1,10 @@
-/* Skin that gives way, on a tube of two bones with capsules as fields: arap_smooth.c. */
+/* Elastic smoothing of the output on a tube of two bones with capsules as fields: arap_smooth.c. */
 #include "implicit/tube.h"
 #include "test.h"
 
 enum { SWEEPS = 4000 };
 
-/* What is shown, with `share` of giving way: [row_count*4]. */
+/* Output positions with `amount` of smoothing: [vertex_count*4]. */
 static float *output_of(const tube *t, float amount)
 {
     float *output = malloc(4 * (size_t)t->track.vertex_count * sizeof *output);
@@ -20,7 +20,7 @@ static double moved(const tube *t, const float *output, int64_t vertex)
     return sup_v3_distance(sup_v3_load(output + 4 * vertex), sup_v3_load(p)) / (double)t->track.target[vertex].edge;
 }
 
-/* b - L p of a row, in double. */
+/* b - L p of a vertex, in double. */
 static sup_vec3d residual_of(const tube *t, const sup_track_arrays *arrays, int64_t i)
 {
     const sup_track *track = &t->track;
@@ -45,7 +45,8 @@ static sup_vec3d *reference_offsets(const tube *t)
 {
     const sup_track *track = &t->track;
     sup_track_arrays arrays = sup_track_arrays_of(track, t->state);
-    sup_vec3d *d = calloc((size_t)track->vertex_count, sizeof *d), *descent = calloc((size_t)track->vertex_count, sizeof *descent);
+    sup_vec3d *d = calloc((size_t)track->vertex_count, sizeof *d),
+              *descent = calloc((size_t)track->vertex_count, sizeof *descent);
     for (int64_t i = 0; i < track->vertex_count; i++)
         descent[i] = residual_of(t, &arrays, i);
     for (int sweep = 0; sweep < SWEEPS; sweep++)
@@ -100,8 +101,8 @@ TEST(arap_smooth_keeps_rigid_skin)
     tube_close(&t);
 }
 
-/* In a fold deeper than a limb is thick skin in contact stays, and what is near it does not go through the plane between
- * the bones, which is the sheet. */
+/* In a fold deeper than a limb is thick, skin in contact stays, and skin near it does not cross the plane between the
+ * bones, which is the contact surface. */
 TEST(arap_smooth_keeps_contacts)
 {
     static const double BEND = 2.5;
@@ -117,17 +118,18 @@ TEST(arap_smooth_keeps_contacts)
         double side = t.track.rest[4 * i] > 0.0f ? 1.0 : -1.0, edge = (double)t.track.target[i].edge;
         double previous = side * sup_v3_dot(sup_v3_load(p + 4 * i), across) / edge;
         double after = side * sup_v3_dot(sup_v3_load(output + 4 * i), across) / edge;
-        CHECK_MSG(!(p[4 * i + 3] > 0.75f) || moved(&t, output, i) == 0.0, "row %d in contact moved", (int)i);
-        CHECK_MSG(after > fmin(previous, 0.0) - 0.02, "row %d went through the sheet by %g edges", (int)i, -after);
+        CHECK_MSG(!(p[4 * i + 3] > 0.75f) || moved(&t, output, i) == 0.0, "vertex %d in contact moved", (int)i);
+        CHECK_MSG(after > fmin(previous, 0.0) - 0.02, "vertex %d crossed the contact surface by %g edges", (int)i,
+                  -after);
         stay += p[4 * i + 3] > 0.75f ? 1 : 0;
         gave += moved(&t, output, i) > 0.05 ? 1 : 0;
     }
-    CHECK_MSG(stay > 80 && gave > 80, "%d stay, %d gave", stay, gave);
+    CHECK_MSG(stay > 80 && gave > 80, "%d fixed, %d moved", stay, gave);
     free(output);
     tube_close(&t);
 }
 
-/* Where another limb is felt, skin goes into its own or stays. */
+/* Near another limb, skin moves into its own limb or stays. */
 TEST(arap_smooth_does_not_move_towards_other_limbs)
 {
     tube t;

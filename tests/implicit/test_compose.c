@@ -1,4 +1,5 @@
-/* The composition tree, on round fields with a closed form. Numbers in names are those of the checklist in the issue. */
+/* The composition tree on spherical fields with a closed form. Numbers in names are those of the checklist in the
+ * issue. */
 #include "test.h"
 
 #include "base/simd.h"
@@ -12,7 +13,7 @@
 enum { MOST = 12, NODES = 9, CONTACT = 0, BULGE = 1 };
 static const double middle = 0.5 * (NODES - 1);
 
-/* What one character is made of. */
+/* The fields and the tree of one character. */
 typedef struct body {
     sup_bone_field fields[MOST];
     int32_t leaves[MOST];
@@ -52,7 +53,7 @@ static const float *controllers(void)
     return made;
 }
 
-/* 0.5 two nodes from the middle of the grid, 0 from four on. */
+/* 0.5 two nodes from the centre of the grid, 0 from four on. */
 static void sphere(const float *map, const double p[3], double out[4])
 {
     double at[3], distance = 0.0, slope;
@@ -72,7 +73,7 @@ static void sphere(const float *map, const double p[3], double out[4])
 }
 
 static void evaluate_sphere(const sup_fields *fields, int32_t field, const float to_grid[12],
-                          const sup_field_points *points, sup_field_samples *samples)
+                            const sup_field_points *points, sup_field_samples *samples)
 {
     CHECK(field >= 0 && field < fields->field_count);
     for (int k = 0; k < SUP_FIELD_LANES; k++) {
@@ -86,7 +87,8 @@ static void evaluate_sphere(const sup_fields *fields, int32_t field, const float
     }
 }
 
-static void add_sphere(body *b, int32_t parent, int32_t table, int32_t controller, const double position[3], double radius)
+static void add_sphere(body *b, int32_t parent, int32_t table, int32_t controller, const double position[3],
+                       double radius)
 {
     int32_t f = b->compose.fields.field_count++;
     sup_bone_field *field = &b->fields[f];
@@ -98,7 +100,8 @@ static void add_sphere(body *b, int32_t parent, int32_t table, int32_t controlle
         field->from_grid[4 * k + 3] = (float)(position[k] - middle * radius / 2.0);
         b->joints[12 * f + 5 * k] = 1.0f;
     }
-    b->tree[f] = (sup_tree_field){parent, table, controller, table == BULGE, radius, {position[0], position[1], position[2]}};
+    b->tree[f] =
+        (sup_tree_field){parent, table, controller, table == BULGE, radius, {position[0], position[1], position[2]}};
 }
 
 static void close_body(body *b)
@@ -113,8 +116,9 @@ static void finish(body *b)
     sup_compose *c = &b->compose;
     sup_error error = {0};
     int32_t count = c->fields.field_count, in_contact[MOST];
-    CHECK_OK(sup_composition_tree_build(NULL, b->tree, count, siblings, b->leaves, b->nodes, in_contact, &error), error);
-    for (int32_t node = 0; node < count; node++) /* joints are half-way between spheres */
+    CHECK_OK(sup_composition_tree_build(NULL, b->tree, count, siblings, b->leaves, b->nodes, in_contact, &error),
+             error);
+    for (int32_t node = 0; node < count; node++) /* joints are halfway between spheres */
         for (int32_t f = 0; f < count; f++) {
             if (in_contact[f] != node) continue;
             for (int k = 0; k < 3; k++)
@@ -140,7 +144,7 @@ static void finish(body *b)
     sup_compose_pose(c, b->joints, &b->posed);
 }
 
-/* Turns what hangs on a joint about the first axis, at its pivot. */
+/* Rotates everything below a joint about the first axis, at its pivot. */
 static void bend_joint(body *b, int32_t field, double angle)
 {
     const sup_compose *c = &b->compose;
@@ -178,8 +182,8 @@ static void make_hand(body *b, const int32_t *order)
         number[order != NULL ? order[i] : i] = i;
     for (int i = 0; i < 11; i++) {
         int from = order != NULL ? order[i] : i, parent = regions[from].parent;
-        add_sphere(b, parent < 0 ? -1 : number[parent], regions[from].table, regions[from].controller, regions[from].position,
-                 regions[from].radius);
+        add_sphere(b, parent < 0 ? -1 : number[parent], regions[from].table, regions[from].controller,
+                   regions[from].position, regions[from].radius);
     }
     finish(b);
 }
@@ -196,14 +200,14 @@ static void random_block(sup_random *random, sup_field_points *points, double re
     }
 }
 
-/* --- The slow way: the tree from its ranks, in double, without boxes --- */
+/* --- Reference: the tree from its ranks, in double, without boxes --- */
 
 typedef struct reference {
     double value, gradient[3], contact, side, across[3], left;
-    bool own; /* holds the leaf that is asked for */
+    bool own; /* contains the queried leaf */
 } reference;
 
-/* d in the fold of the nearest joint of a node, and the way until its sheet ends. */
+/* d in the fold of the nearest joint of a node, and the distance to the end of its contact surface. */
 static double reference_fold(const body *b, int32_t node, const double p[3], double *left)
 {
     double nearest = INFINITY, d = 0.0;
@@ -224,7 +228,8 @@ static double reference_fold(const body *b, int32_t node, const double p[3], dou
     return d;
 }
 
-static reference reference_combine(const body *whole, const sup_compose_node *node, const double p[3], reference a, reference b)
+static reference reference_combine(const body *whole, const sup_compose_node *node, const double p[3], reference a,
+                                   reference b)
 {
     const sup_compose *c = &whole->compose;
     bool own = a.own || b.own;
@@ -272,7 +277,8 @@ static reference reference_range(const body *b, int32_t first, int32_t last, int
     int32_t top = first;
     for (int32_t i = first; i < last; i++)
         if (c->nodes[i].rank > c->nodes[top].rank) top = i;
-    return reference_combine(b, &c->nodes[top], p, reference_range(b, first, top, own, p), reference_range(b, top + 1, last, own, p));
+    return reference_combine(b, &c->nodes[top], p, reference_range(b, first, top, own, p),
+                             reference_range(b, top + 1, last, own, p));
 }
 
 TEST(compose_agrees_with_the_double_reference)
@@ -295,7 +301,7 @@ TEST(compose_agrees_with_the_double_reference)
         for (int k = 0; k < SUP_FIELD_LANES; k++) {
             const double p[3] = {(double)points.x[k], (double)points.y[k], (double)points.z[k]};
             reference s = reference_range(&b, 0, b.compose.fields.field_count - 1, (int32_t)sides.own[k], p);
-            /* d comes from an angle within 7e-5, and its steepest controller rises by 3 a radian. */
+            /* d comes from an angle within 7e-5, and its steepest controller rises by 3 per radian. */
             CHECK_NEAR(samples.value[k], s.value, 5e-4);
             CHECK_NEAR(samples.x[k], s.gradient[0], 5e-3);
             CHECK_NEAR(samples.y[k], s.gradient[1], 5e-3);
@@ -318,7 +324,7 @@ TEST(compose_agrees_with_the_double_reference)
     close_body(&b);
 }
 
-/* Joints between two fields of one line, from the lower one up; 3 for more, and for those of other lines. */
+/* Joints between two fields of one chain, from the lower one up; 3 for more, and for fields of other chains. */
 static int joints_between(const body *b, int32_t low, int32_t high)
 {
     int joints = 0;
@@ -337,7 +343,8 @@ static void check_strongest(const sup_field_samples *found, int k, const double 
     CHECK_NEAR(found->z[k], strongest[3], 1e-5);
 }
 
-/* A limb goes on over one joint; what is two joints up or down the same line is neither kin nor strange; brothers are strange. */
+/* A limb continues across one joint; fields two joints up or down the same chain belong to neither limb; siblings are
+ * other limbs. */
 TEST(compose_separates_own_and_other_limbs)
 {
     body b;
@@ -349,7 +356,7 @@ TEST(compose_separates_own_and_other_limbs)
         sup_field_samples samples;
         sup_field_sides sides;
         random_block(&random, &points, 1.5);
-        for (int k = 0; k < SUP_FIELD_LANES; k++) /* blocks of one owner, and mixed ones */
+        for (int k = 0; k < SUP_FIELD_LANES; k++) /* batches of one owner, and mixed ones */
             sides.own[k] = (float)((block + (block % 2 ? k : 0)) % (b.compose.fields.field_count + 1) - 1);
         sup_compose_evaluate(&b.compose, &b.posed, &points, &samples, &sides);
         for (int k = 0; k < SUP_FIELD_LANES; k++) {
@@ -405,8 +412,8 @@ TEST(compose_kernels_agree_with_each_other)
                 {.centre = {0.2f, 0, 0}, .out = {0, 1, 0}, .end = 0.1f, .depth = 0.8f, .fade = 9},
                 {.centre = {-0.2f, 0, 0}, .out = {0, 0, 1}, .depth = 0.3f, .fade = 5}};
             sup_compose_node_input node_input = {tables() + (round % 2) * SUP_OPERATOR_SIZE,
-                                           controllers() + (round % SUP_CONTROLLER_PRESETS) * SUP_CONTROLLER_SIZE,
-                                           round % 3, folds};
+                                                 controllers() + (round % SUP_CONTROLLER_PRESETS) * SUP_CONTROLLER_SIZE,
+                                                 round % 3, folds};
             all[i]->combine(&node_input, &points, round % 5 > 0, &b, &out);
             const float *x = (const float *)&out, *y = (const float *)&first;
             if (i == 0) first = out;
@@ -489,7 +496,7 @@ TEST(tree_has_bulges_at_the_bottom_and_keeps_symmetry)
     }
     CHECK(last_bulge >= 0 && last_bulge < first_contact);
     close_body(&b);
-    /* A pelvis, a spine and two legs that overlap: left and right see the same. */
+    /* A pelvis, a spine and two overlapping legs: left and right get the same values. */
     static const double pelvis[3] = {0, 0, 0}, spine[3] = {0, 0, 1.2}, left[3] = {-0.6, 0, -0.8},
                         right[3] = {0.6, 0, -0.8};
     memset(&b, 0, sizeof b);
@@ -557,7 +564,7 @@ TEST(opposite_and_missing_gradients_are_safe_24)
     sup_field_samples s;
     sup_field_sides sides = {0};
     const float *contact = sides.contact;
-    points.x[1] = -0.7f;  /* where one has no gradient */
+    points.x[1] = -0.7f;  /* where one field has no gradient */
     points.x[2] = 1e30f;  /* far away */
     points.x[3] = 0.001f; /* beside the contact surface */
     points.x[4] = NAN;
@@ -565,7 +572,7 @@ TEST(opposite_and_missing_gradients_are_safe_24)
     points.y[6] = 0.9f; /* on the surface, outside of both */
     sup_compose_evaluate(&b.compose, &b.posed, &points, &s, &sides);
     CHECK(sides.side.value[3] < 0.0f && sides.side.x[3] < -1.0f &&
-          fabsf(sides.side.value[0]) < 1e-6f); /* of the left */
+          fabsf(sides.side.value[0]) < 1e-6f); /* belongs to the left sphere */
     for (int k = 0; k < SUP_FIELD_LANES; k++)
         CHECK(k == 4 || (isfinite(s.value[k]) && isfinite(s.x[k]) && isfinite(s.y[k]) && isfinite(s.z[k])));
     CHECK_NEAR(s.value[0], 0.5, 1e-4); /* the surface where two spheres touch */
@@ -573,7 +580,7 @@ TEST(opposite_and_missing_gradients_are_safe_24)
     CHECK_NEAR(s.x[0], 0.0, 1e-4);
     CHECK(s.value[1] > 0.9f && s.value[2] == 0.0f && s.value[5] == 0.0f);
     CHECK(s.value[3] > 0.5f - 1e-4f && s.value[6] < 0.5f && contact[6] < 0.5f);
-    /* A joint without an inverse takes its field away. */
+    /* A joint without an inverse disables its field. */
     memset(b.joints + 12, 0, 12 * sizeof(float));
     sup_compose_pose(&b.compose, b.joints, &b.posed);
     sup_compose_evaluate(&b.compose, &b.posed, &points, &s, &sides);
@@ -597,7 +604,7 @@ TEST(fields_follow_their_joints_and_muscles_swell)
     b.compose.curve_count = 1;
     b.compose.curves = curve;
     CHECK(sup_compose_check(&b.compose, 2));
-    b.joints[3] = 0.5f; /* joint 0 moves along x; joint 1 turns by 90 degrees about x */
+    b.joints[3] = 0.5f; /* joint 0 moves along x; joint 1 rotates by 90 degrees about x */
     const float flipped[12] = {1, 0, 0, 0, 0, 0, -1, 0, 0, 1, 0, 0};
     memcpy(b.joints + 12, flipped, sizeof flipped);
     sup_compose_pose(&b.compose, b.joints, &b.posed);
@@ -607,7 +614,7 @@ TEST(fields_follow_their_joints_and_muscles_swell)
         points.x[k] = 1.5f;
     points.y[1] = 2.0f; /* twice as thick across */
     points.x[2] = 2.5f; /* not longer */
-    points.z[3] = 3.9f; /* still felt */
+    points.z[3] = 3.9f; /* still nonzero */
     points.z[4] = 4.1f;
     sup_compose_evaluate(&b.compose, &b.posed, &points, &s, NULL);
     CHECK_NEAR(s.value[0], 1.0, 1e-5);
@@ -617,7 +624,7 @@ TEST(fields_follow_their_joints_and_muscles_swell)
     close_body(&b);
 }
 
-/* A joint folds along the line between its bones, as far as its controller says at twice the bend; twists do not. */
+/* A joint folds along the line between its bones, by its controller at twice the bend; twists do not fold. */
 TEST(joints_fold_between_their_bones)
 {
     static const double up[3] = {0, 0, 1}, down[3] = {0, 0, -1};
@@ -639,7 +646,7 @@ TEST(joints_fold_between_their_bones)
             CHECK_NEAR(fold->out[2], sin(0.5 * angle), 1e-5);
             CHECK_NEAR(fold->end, 0.35, 1e-5);
         }
-        for (int k = 0; k < 12; k++) /* the same turn, but a twist */
+        for (int k = 0; k < 12; k++) /* the same rotation, but a twist */
             b.joints[12 + k] = k == 10 ? 1.0f : 0.0f;
         b.joints[12] = b.joints[17] = (float)cos(angle);
         b.joints[13] = -(float)sin(angle);
@@ -655,7 +662,7 @@ TEST(damaged_trees_are_refused)
     body b;
     make_hand(&b, NULL);
     const int32_t count = b.compose.fields.field_count;
-    CHECK(!sup_compose_check(&b.compose, count - 1)); /* a joint that is not there */
+    CHECK(!sup_compose_check(&b.compose, count - 1)); /* a joint that does not exist */
     b.leaves[3] = count;
     CHECK(!sup_compose_check(&b.compose, count));
     b.leaves[3] = 0;
@@ -682,7 +689,7 @@ TEST(damaged_trees_are_refused)
     b.compose.muscles = &muscle;
     CHECK(!sup_compose_check(&b.compose, count));
     close_body(&b);
-    /* Ranks that fall all the way would need more room than there is. */
+    /* Ranks that decrease all the way would exceed the stack. */
     enum { MANY = SUP_COMPOSE_DEPTH + 2 };
     static sup_bone_field fields[MANY];
     static sup_compose_node nodes[MANY];
@@ -726,7 +733,7 @@ TEST(long_and_wide_skeletons_need_little_depth)
             seen += leaves[i];
         }
         CHECK_EQ(seen + leaves[COUNT - 1], COUNT * (COUNT - 1) / 2);
-        CHECK_MSG(most <= 11, "%d nodes wait", most);
+        CHECK_MSG(most <= 11, "%d nodes pending", most);
     }
     fields[0].parent = 5;
     fields[5].parent = 0;

@@ -1,4 +1,4 @@
-/* What the method does beside the paper: skin in no field, colliders, morph targets, threads. */
+/* Features beyond the paper: skin outside of all fields, colliders, morph targets, threads. */
 #include "base/base.h"
 #include "math/affine.h"
 #include "supple/supple.h"
@@ -21,7 +21,7 @@ static void listen(void *user, sup_log_level level, const char *message)
         sup_format(a->said + strlen(a->said), sizeof a->said - strlen(a->said), "%s\n", message);
 }
 
-/* Takes the character. */
+/* Takes ownership of the character. */
 static void actor_open(actor *a, const sup_context *given, sup_character *character)
 {
     sup_error error = {0};
@@ -74,7 +74,7 @@ static sup_vec3d at(const float *positions, int32_t v)
     return sup_v3_load(positions + 3 * (int64_t)v);
 }
 
-/* Farthest of vertices [begin, end) from `other`, in sizes. */
+/* Largest distance of vertices [begin, end) from `other`, in sizes. */
 static double farthest(const actor *a, const float *other, int32_t begin, int32_t end)
 {
     double most = 0.0;
@@ -91,11 +91,11 @@ static sup_character *cylinder(double resolution)
     return character;
 }
 
-/* --- In no field --- */
+/* --- Outside of all fields --- */
 
 enum { CORNERS = 6, FACES = 8 };
 
-/* The cylinder with an octahedron around a point, of the same part and weights as the vertex that is nearest. */
+/* The cylinder with an octahedron around a point, with the region and weights of the nearest vertex. */
 static sup_character *with_island(sup_character *from, sup_vec3d centre, double radius)
 {
     static const int32_t faces[3 * FACES] = {0, 2, 4, 2, 1, 4, 1, 3, 4, 3, 0, 4, 2, 0, 5, 1, 2, 5, 3, 1, 5, 0, 3, 5};
@@ -154,7 +154,8 @@ TEST(skin_outside_all_fields_is_reported_and_follows_its_bone)
 {
     actor a;
     actor_open(&a, NULL, with_island(cylinder(0.3), sup_v3(0.0, 0.5, 0.0), 0.01));
-    CHECK_MSG(strstr(a.said, "6 of 586 skin vertices are in no field: 6 of \"cylinder\".") != NULL, "%s", a.said);
+    CHECK_MSG(strstr(a.said, "6 of 586 skin vertices are outside of all fields: 6 of \"cylinder\".") != NULL, "%s",
+              a.said);
     int32_t first = a.character->vertex_count - CORNERS, node = sup_character_find_node(a.character, "lower");
     sup_affine inverse, rest = sup_affine_from_float(a.pose->world[node]);
     CHECK(sup_affine_inverse(rest, &inverse));
@@ -193,7 +194,7 @@ TEST(colliders_push_the_skin_out_and_it_comes_back)
     set_sphere(&a, (sup_vec3){0, 0, 0}, 0.0f);
     step(&a);
     CHECK_NEAR(farthest(&a, a.rig->positions, 0, count), 0.0, 1e-6);
-    static const float swallowed[2] = {0.3f, 3.0f}; /* half of it, and all: nothing bursts */
+    static const float swallowed[2] = {0.3f, 3.0f}; /* half of the limb, and all of it: nothing explodes */
     for (int i = 0; i < 2; i++) {
         set_sphere(&a, (sup_vec3){0.0f, 0.5f, 0.0f}, swallowed[i]);
         step(&a);
@@ -220,7 +221,7 @@ TEST(morph_targets_are_added_to_the_skin)
     actor a;
     actor_open(&a, NULL, character);
     CHECK_OK(sup_instance_set(a.instance, "tracking", 0.0, &error),
-             error); /* frames without memory: two are compared */
+             error); /* frames without tracking: two are compared */
     int32_t node = sup_character_find_node(character, "upper");
     for (int bent = 0; bent < 2; bent++) {
         bend(&a, bent);

@@ -1,5 +1,5 @@
-/* test_field.c - fields of bones: partition, grids and their evaluation. Numbers in comments are those of
- * the checklist in shared/methods/facts_implicit.md. */
+/* test_field.c - fields of bones: regions, grids and their evaluation. Numbers in comments are those of the checklist
+ * in shared/methods/facts_implicit.md. */
 #include "base/simd.h"
 #include "bind/model.h"
 #include "geometry/winding.h"
@@ -99,7 +99,7 @@ static sup_vec3d node_to_world(const sup_bone_field *f, double x, double y, doub
     return sup_v3(at[0], at[1], at[2]);
 }
 
-/* Random places in and a little around a field's box. */
+/* Random points in and slightly around a field's box. */
 static void scatter(const sup_bone_field *f, sup_random *random, sup_vec3d *p)
 {
     for (int32_t i = 0; i < SUP_FIELD_LANES; i++)
@@ -187,8 +187,8 @@ static double exact(const built *b, int32_t field, sup_vec3d p, sup_vec3d *gradi
     return sup_field_map(value, r, m);
 }
 
-/* Whether skin of another part is about as near as that of a field's own, and the field's bone farther than its radius: there it
- * ends (keep_to_own in field_grid.c) and is not the fit. */
+/* Whether skin of another region is about as near as that of a field's own region, and the field's bone is farther than
+ * its radius: there the field is limited (limit_to_region in field_grid.c) and differs from the fit. */
 static bool is_foreign(const built *b, int32_t field, sup_vec3d p, double cell)
 {
     const sup_skin_regions *regions = &b->bound.regions;
@@ -244,7 +244,7 @@ TEST(grids_are_near_the_exact_fields) /* 2, 6 */
     CHECK_MSG(worst < 1e-2, "off by %g", worst);
     CHECK_MSG(worst_near < 5e-3, "off by %g near the skin", worst_near);
     CHECK(near > 100.0);
-    CHECK_MSG(sqrt(turn / near) < 0.035, "gradients turned by %g degrees (RMS)", sqrt(turn / near) * 57.3);
+    CHECK_MSG(sqrt(turn / near) < 0.035, "gradients off by %g degrees (RMS)", sqrt(turn / near) * 57.3);
 }
 
 TEST(values_and_gradients_are_of_one_function_and_fade_to_zero) /* 2, 6 */
@@ -403,7 +403,8 @@ TEST(regions_are_connected_and_follow_the_weights)
     CHECK_MSG(agree > 0.85 * b->surface.fine_count, "%d of %d", agree, b->surface.fine_count);
     for (int32_t p = 0; p < regions->region_count; p++) {
         CHECK(p == 0 || regions->region_joint[p] > regions->region_joint[p - 1]);
-        CHECK_EQ(regions->region_parent[p], rig->joint_parent[regions->region_joint[p]]); /* every joint has a part here */
+        CHECK_EQ(regions->region_parent[p],
+                 rig->joint_parent[regions->region_joint[p]]); /* every joint has a region here */
     }
 }
 
@@ -462,7 +463,7 @@ TEST(fields_are_independent_of_units)
     free(head), free(tail), free(positions);
 }
 
-/* Value of the composed fields in the middle of a part's longest segment. */
+/* Value of the composed fields in the middle of a region's longest segment. */
 static double on_the_bone(const built *b, int32_t region)
 {
     const sup_skin_regions *regions = &b->bound.regions;
@@ -493,7 +494,7 @@ TEST(skins_with_holes_or_flipped_have_an_inside)
             for (int32_t t = 0; t < b->surface.fine_triangle_count; t++)
                 if (t % 9 != 0) memcpy(triangles + 3 * (size_t)left++, b->surface.fine_triangles + 3 * (size_t)t, 12);
             def.skin.triangle_count = left;
-        } else { /* all of them turned */
+        } else { /* all of them flipped */
             for (size_t t = 0; t < count; t += 3) {
                 triangles[t] = b->surface.fine_triangles[t + 1];
                 triangles[t + 1] = b->surface.fine_triangles[t];
@@ -505,7 +506,7 @@ TEST(skins_with_holes_or_flipped_have_an_inside)
         CHECK_OK(build_skin(&other, NULL, b->rig, &def, &error), error);
         CHECK_MSG(other.bound.report.rms < 0.3, "case %d: RMS %g edges", how, other.bound.report.rms);
         for (int32_t p = 0; p < other.bound.regions.region_count; p++)
-            CHECK_MSG(on_the_bone(&other, p) > 0.6, "case %d, part %d: %g", how, p, on_the_bone(&other, p));
+            CHECK_MSG(on_the_bone(&other, p) > 0.6, "case %d, region %d: %g", how, p, on_the_bone(&other, p));
         free_fields(&other);
     }
     free(triangles);
@@ -587,7 +588,7 @@ TEST(damaged_fields_are_refused)
     CHECK_EQ(fields.field_count, b->bound.fields.field_count);
     CHECK(memcmp(fields.nodes, b->bound.fields.nodes, (size_t)fields.node_count * sizeof(float)) == 0);
     CHECK_EQ(sup_fields_open(model, b->rig->joint_count - 1, &fields, &error), SUP_ERROR_FORMAT);
-    /* The block is this test's own: it may be written to. */
+    /* The memory block belongs to this test: it may be written to. */
     int64_t bytes = sup_model_array_count(model, "field.record");
     sup_bone_field *records =
         (sup_bone_field *)(uintptr_t)sup_model_array(model, "field.record", SUP_ARRAY_BYTE, bytes);

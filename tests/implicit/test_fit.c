@@ -1,4 +1,4 @@
-/* test_fit.c - what fields are made of: samples, fits through them, and the compact map. Numbers in comments are those of
+/* test_fit.c - components of fields: samples, fits through them, and the compact map. Numbers in comments are those of
  * the checklist in shared/methods/facts_implicit.md. */
 #include "math/affine.h"
 #include "methods/implicit/field_bind.h"
@@ -7,7 +7,7 @@
 
 enum { RING = 10, RINGS = 6, CYLINDER = RING * RINGS + 2 };
 
-/* Samples on a cylinder of radius 1 about the x axis from 0 to 4, with caps at -1 and 5; all of it moved and scaled. */
+/* Samples on a cylinder of radius 1 about the x axis from 0 to 4, with caps at -1 and 5; transformed and scaled. */
 static void make_cylinder(sup_sample *samples, sup_affine move, double scale)
 {
     int32_t count = 0;
@@ -167,7 +167,7 @@ TEST(the_compact_map_is_flat_at_its_ends) /* 4 */
         CHECK_NEAR((c - a) / (2.0 * e), 0.0, 1e-5);
         CHECK_NEAR((c - 2.0 * b + a) / (e * e), 0.0, 1e-2);
     }
-    /* Stretched inside: 1 at the depth, the same slope and curvature on the skin, never rising outwards. */
+    /* Stretched inside: 1 at the depth, the same slope and curvature on the skin, non-increasing outward. */
     CHECK_NEAR(sup_field_map(-0.4, 1.0, 0.4), 1.0, 1e-12);
     CHECK_NEAR((sup_field_map(-e, 1.0, 0.4) - sup_field_map(e, 1.0, 0.4)) / (2.0 * e), 15.0 / 16.0, 1e-4);
     CHECK_NEAR((sup_field_map(-e, 1.0, 0.4) + sup_field_map(e, 1.0, 0.4) - 1.0) / (e * e), 0.0, 1e-2);

@@ -1,5 +1,5 @@
-/* The bits of the base kernels, which no processor feature changes: what was skinned once is skinned the same for ever. A
- * change here is a change of results that users will see: say so in CHANGELOG.md. */
+/* Golden hashes of the base kernels, which do not depend on processor features: results must stay the same. A changed
+ * hash means changed results for users: document it in CHANGELOG.md. */
 #include "methods/implicit/compose_internal.h"
 #include "methods/implicit/field_internal.h"
 #include "test.h"
@@ -78,7 +78,7 @@ TEST(golden_hashes_of_the_base_kernels_of_fields)
     SKIP("the hashes are those of four lanes without fused arithmetic");
 #endif
     uint64_t fields = hash_fields(), compositions = hash_compositions();
-    CHECK_MSG(fields == 0x825dcf40b0955048u, "the fields' hash is 0x%016llxu", (unsigned long long)fields);
-    CHECK_MSG(compositions == 0x98c43620b4b09e14u, "the compositions' hash is 0x%016llxu",
+    CHECK_MSG(fields == 0x825dcf40b0955048u, "the hash of the fields is 0x%016llxu", (unsigned long long)fields);
+    CHECK_MSG(compositions == 0x98c43620b4b09e14u, "the hash of the compositions is 0x%016llxu",
               (unsigned long long)compositions);
 }

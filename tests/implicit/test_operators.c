@@ -70,7 +70,7 @@ TEST(operator_derivatives_are_those_of_its_value)
             }
 }
 
-/* A slice over the whole plane, mirrored by hand. */
+/* A slice over the whole plane, mirrored explicitly. */
 static double whole(const double *values, int a, int b)
 {
     int f1 = a + b, f2 = a - b; /* in half cells */
@@ -146,7 +146,7 @@ TEST(operator_is_the_union_at_depth_zero_and_monotonic_in_depth_10)
         }
 }
 
-/* Skin at a joint is where both fields are 0.5: there the union must rise as fast as they do. */
+/* At a joint both fields are 0.5 on the skin: there the union must have the slope of the fields. */
 TEST(operator_union_has_a_slope_at_joints)
 {
     for (int which = 0; which < 2; which++)
@@ -281,7 +281,7 @@ TEST(profile_errors_name_the_position)
     for (int i = 0; i < (int)(sizeof bad / sizeof bad[0]); i++) {
         sup_profile profile = {.contact = 7.0};
         sup_error error = {0};
-        CHECK_MSG(parse(bad[i][0], &profile, &error) == SUP_ERROR_DATA, "\"%s\" is taken", bad[i][0]);
+        CHECK_MSG(parse(bad[i][0], &profile, &error) == SUP_ERROR_DATA, "\"%s\" is accepted", bad[i][0]);
         CHECK_MSG(strstr(error.message, bad[i][1]) != NULL, "\"%s\": %s", bad[i][0], error.message);
         CHECK(profile.contact == 7.0);
     }

@@ -1,4 +1,4 @@
-/* test_parts.c - which skin belongs to which bone, and where the fields of parts end. */
+/* test_parts.c - skin regions: which skin belongs to which bone, and where the fields of regions end. */
 #include "bind/model.h"
 #include "methods/implicit/field_bind.h"
 #include "skin/simulated_surface.h"
@@ -10,7 +10,7 @@
 
 enum { AROUND = 24, ALONG = 25, TUBE = AROUND * ALONG, TUBE_TRIANGLES = 2 * AROUND * (ALONG - 1), TUBES = 2 };
 
-/* Tubes, and two joints that move them, both each vertex. */
+/* Tubes and two joints, both of which influence every vertex. */
 typedef struct tubes {
     skin_fixture fixture;
     int32_t vertex_count, triangle_count;
@@ -47,7 +47,7 @@ static void set_bone(tubes *t, int32_t joint, sup_vec3d from, sup_vec3d to)
     sup_v3_store(t->tail + 3 * joint, to);
 }
 
-/* The rig of the tubes, and their skin. `weight`, of joint 0, may be NULL: not known. */
+/* The rig of the tubes, and their skin. `weight` of joint 0 may be NULL: unknown. */
 static const sup_rig *finish_tubes(tubes *t, double (*weight)(sup_vec3d p, int32_t v))
 {
     skin_fixture *f = &t->fixture;
@@ -84,7 +84,7 @@ static sup_skin_regions tube_regions(tubes *t, double (*weight)(sup_vec3d p, int
     return regions;
 }
 
-/* A thick one along its bone in the middle, and a thin one close to it. */
+/* A thick tube along its bone in the middle, and a thin one close to it. */
 TEST(limb_beside_trunk_does_not_claim_its_skin)
 {
     static tubes t;
@@ -101,7 +101,7 @@ TEST(limb_beside_trunk_does_not_claim_its_skin)
     fixture_destroy(&t.fixture);
 }
 
-/* Around a joint that lies below the skin of the trunk a limb's bone is the nearest, and may have some weight. */
+/* Around a joint that lies below the skin of the trunk, a limb's bone is the nearest and may have some weight. */
 TEST(limbs_do_not_claim_distant_skin)
 {
     sup_context context = sup_context_resolve(NULL);
@@ -115,7 +115,7 @@ TEST(limbs_do_not_claim_distant_skin)
     CHECK_OK(sup_rig_create(NULL, character, NULL, &rig, &error), error);
     CHECK_OK(sup_simulated_surface_create(&context, rig, INT32_MAX / 4, &arena, &s, &error), error);
     sup_region_skin skin = {s.coarse_count,    s.coarse_triangle_count, s.coarse_positions, s.coarse_triangles,
-                               s.influence_first, s.influence_joint,       s.influence_weight};
+                            s.influence_first, s.influence_joint,       s.influence_weight};
     CHECK_OK(sup_skin_regions_create(&context, rig, &skin, &arena, &regions, &error), error);
     static const char *const limbs[] = {"neck", "left_upper_arm", "right_upper_arm", "left_upper_leg"};
     static const double most[] = {1.35, 1.35, 1.35, 1.45}; /* of the mean distance from the bone */
@@ -164,7 +164,7 @@ TEST(region_borders_have_no_spikes)
     make_two_bones(&t, 1.0, 1.0);
     sup_arena arena;
     sup_skin_regions regions = tube_regions(&t, spiked_weights, &arena);
-    for (int32_t v = 0; v < TUBE; v++) { /* the foot of the spike may stay */
+    for (int32_t v = 0; v < TUBE; v++) { /* the base of the spike may stay */
         float x = t.fixture.positions[3 * (size_t)v];
         if (fabsf(x - 3.0f) > 0.6f) CHECK_EQ(regions.vertex_region[v], x < 3.0f ? 0 : 1);
     }
@@ -172,7 +172,8 @@ TEST(region_borders_have_no_spikes)
     fixture_destroy(&t.fixture);
 }
 
-/* A limb that is 2 wide and 0.8 high: its cap is no deeper than the skin is near, so that it stays inside when it turns. */
+/* A limb that is 2 wide and 0.8 high: its cap is at most as deep as the nearest skin, so that it stays inside when it
+ * rotates. */
 TEST(caps_lie_in_the_sphere_about_their_joint)
 {
     static tubes t;

@@ -8,7 +8,7 @@ static sup_affine at_home(void)
     return sup_affine_identity();
 }
 
-/* Root mean square distance of the rows from their rest places moved by `root`, in mean edges. */
+/* RMS distance of the vertices from their rest positions moved by `root`, in mean edge lengths. */
 static double off_rest(const tube *t, sup_affine root)
 {
     const float *p = sup_track_positions(&t->track, t->state);
@@ -21,7 +21,7 @@ static double off_rest(const tube *t, sup_affine root)
     return sqrt(sum / t->track.vertex_count) / (edge / t->track.vertex_count);
 }
 
-/* How far each row's value is from its own. */
+/* Residual of a vertex. */
 static double residual_at(const tube *t, int64_t vertex)
 {
     double gradient[3];
@@ -52,7 +52,7 @@ TEST(track_rest_pose_is_exact)
     tube_close(&t);
 }
 
-/* 15: and nothing is worked on. */
+/* 15: and no cluster is processed. */
 TEST(track_rigid_motion_moves_the_skin_rigidly)
 {
     tube t;
@@ -67,7 +67,7 @@ TEST(track_rigid_motion_moves_the_skin_rigidly)
     tube_close(&t);
 }
 
-/* 16 and 21: both solvers reach the same skin, on the surface, and come back. */
+/* 16 and 21: both solvers converge to the same skin, on the surface, and return. */
 TEST(track_bends_on_the_surface_and_comes_back)
 {
     double energy[2];
@@ -93,9 +93,9 @@ TEST(track_bends_on_the_surface_and_comes_back)
     CHECK_NEAR(energy[0] / energy[1], 1.0, 0.02);
 }
 
-/* 16 with contact: in a fold deeper than a limb is thick the rows that the sheet holds stand a tenth of an edge off it, each on its
- * own side. By symmetry the sheet is the plane between the bones. All others are at their value; those at its rim slide
- * over it by less than a quarter of an edge. */
+/* 16 with contact: in a fold deeper than a limb is thick, the vertices in contact are a tenth of an edge off the
+ * contact surface, each on its own side. By symmetry the contact surface is the plane between the bones. All others are
+ * at their target value; those at its rim slide over it by less than a quarter of an edge. */
 TEST(track_contact_surface_from_both_sides)
 {
     static const double BEND = 2.5;
@@ -111,19 +111,19 @@ TEST(track_contact_surface_from_both_sides)
         double x = (double)t.track.rest[4 * i], edge = (double)t.track.target[i].edge;
         double away = (x > 0.0 ? 1.0 : -1.0) * sup_v3_dot(sup_v3_load(p + 4 * i), across) / edge;
         if (p[4 * i + 3] > 0.0f) {
-            CHECK_MSG(fabs(away - 0.1) < 0.02, "row %d at %g is %g edges off the sheet", (int)i, x, away);
+            CHECK_MSG(fabs(away - 0.1) < 0.02, "vertex %d at %g is %g edges off the contact surface", (int)i, x, away);
             sheet[x > 0.0]++;
         } else
             off += residual_at(&t, i) > 1e-3 ? 1 : 0;
         bool folded = sup_v3_dot(sup_v3_load(p + 4 * i), inside) > 0.0;
-        CHECK_MSG(!folded || away > -0.25, "row %d at %g went through by %g edges", (int)i, x, -away);
+        CHECK_MSG(!folded || away > -0.25, "vertex %d at %g crossed by %g edges", (int)i, x, -away);
     }
     CHECK(sheet[0] > 40 && sheet[1] > 40);
-    CHECK_MSG(off <= t.track.vertex_count / 500, "%d of %d rows are off", off, t.track.vertex_count);
+    CHECK_MSG(off <= t.track.vertex_count / 500, "%d of %d vertices are off target", off, t.track.vertex_count);
     tube_close(&t);
 }
 
-/* A bent tube, and what projects all of its rows. */
+/* A bent tube, and the work to project all of its vertices. */
 static sup_track_work bent_work(tube *t, const sup_context *context, sup_track_joint *joints)
 {
     tube_open(t, 30, 12, 0.1f);
@@ -139,7 +139,7 @@ static sup_track_work bent_work(tube *t, const sup_context *context, sup_track_j
     return work;
 }
 
-/* 17: whatever the start. */
+/* 17: for any start. */
 TEST(track_projection_never_increases_the_residual)
 {
     tube t;
@@ -156,13 +156,15 @@ TEST(track_projection_never_increases_the_residual)
         }
         sup_track_project(&work, 1 + 2 * round, -1.0f);
         for (int64_t i = 0; i < t.track.vertex_count; i++)
-            CHECK_MSG(residual_at(&t, i) <= previous[i] + 1e-6, "row %d: %g after %g", (int)i, residual_at(&t, i), previous[i]);
+            CHECK_MSG(residual_at(&t, i) <= previous[i] + 1e-6, "vertex %d: %g after %g", (int)i, residual_at(&t, i),
+                      previous[i]);
     }
     free(previous);
     tube_close(&t);
 }
 
-/* Rows far out of every field, with dual quaternions that have them there too, go on from where their bone has them. */
+/* Vertices far outside of every field, with dual quaternion positions there too, continue from the position given by
+ * their bone. */
 TEST(track_lost_vertices_come_back)
 {
     tube t;
@@ -176,11 +178,11 @@ TEST(track_lost_vertices_come_back)
         }
     sup_track_project(&work, 8, -1.0f);
     for (int64_t i = 0; i < t.track.vertex_count; i++)
-        CHECK_MSG(residual_at(&t, i) <= 1e-3, "row %d is off by %g", (int)i, residual_at(&t, i));
+        CHECK_MSG(residual_at(&t, i) <= 1e-3, "vertex %d is off by %g", (int)i, residual_at(&t, i));
     tube_close(&t);
 }
 
-/* What tubes of two strangers feel of the limb that a row belongs to, and of the other. */
+/* Values of the limb that a vertex belongs to, and of the other one, for a tube with separate limbs. */
 static void limb_values(const tube *t, int64_t vertex, double own_value[2])
 {
     sup_field_points points;
@@ -198,7 +200,7 @@ static void limb_values(const tube *t, int64_t vertex, double own_value[2])
     own_value[1] = (double)sides.other_limb.value[0];
 }
 
-/* Rows of one limb that lie on another one, which is all that the union of both asks for, go back to theirs. */
+/* Vertices of one limb that lie on the other, which satisfies the union of both, return to their own. */
 TEST(track_vertices_on_other_limbs_come_back)
 {
     tube t;
@@ -211,7 +213,7 @@ TEST(track_vertices_on_other_limbs_come_back)
     for (int64_t i = 0; i < t.track.vertex_count; i++) {
         const float *rest = t.track.rest + 4 * i;
         if (!(t.track.own[i] > 0.5f && rest[0] > 0.1f && rest[0] < 0.2f)) continue;
-        work.arrays.position[4 * i] = -0.07f; /* beside the joint, on the other bone, which does not turn */
+        work.arrays.position[4 * i] = -0.07f; /* beside the joint, on the other bone, which does not rotate */
         work.arrays.position[4 * i + 1] = rest[1];
         work.arrays.position[4 * i + 2] = rest[2];
         moved++;
@@ -224,13 +226,13 @@ TEST(track_vertices_on_other_limbs_come_back)
         double own_value[2];
         limb_values(&t, i, own_value);
         if (t.track.own[i] > 0.5f && rest[0] > 0.1f && rest[0] < 0.2f)
-            CHECK_MSG(own_value[0] > 0.35, "row %d feels %g of its own", (int)i, own_value[0]);
+            CHECK_MSG(own_value[0] > 0.35, "vertex %d has %g of its own limb", (int)i, own_value[0]);
     }
     tube_close(&t);
 }
 
-/* Two limbs folded into each other by more than they are thick: rows are inside their own as much as inside the stranger, also
- * where both point the same way. */
+/* Two limbs folded into each other by more than their thickness: vertices are inside their own limb as much as inside
+ * the other, also where both gradients point the same way. */
 TEST(track_other_limbs_press_vertices_into_their_own_limb)
 {
     tube t;
@@ -261,12 +263,12 @@ TEST(track_other_limbs_press_vertices_into_their_own_limb)
         through += own_value[1] > 0.65 && own_value[0] < own_value[1] - 0.05 ? 1 : 0;
     }
     CHECK(inside > 20);
-    CHECK_MSG(through <= inside / 20, "%d of %d rows are through", through, inside);
+    CHECK_MSG(through <= inside / 20, "%d of %d vertices crossed", through, inside);
     tube_close(&t);
 }
 
-/* A row that lies on the other side of a fold, facing its own, is back among its neighbours after a sub-frame: on the surface it
- * would have to go around. What is shown of it before is no spike. */
+/* A vertex on the other side of a fold, facing its own side, is back among its neighbours after a sub-frame: on the
+ * surface it would have to go around. The output before that has no spike. */
 TEST(track_outliers_are_repaired_and_not_output)
 {
     tube t;
@@ -301,7 +303,8 @@ TEST(track_outliers_are_repaired_and_not_output)
     tube_close(&t);
 }
 
-/* A row that sticks out of the skin, though none of its edges is too long, is shown almost in line; those around hardly move. */
+/* A vertex that protrudes from the skin, though none of its edges is too long, is almost in line in the output; its
+ * neighbours hardly move. */
 TEST(track_protruding_vertices_are_smoothed_in_the_output)
 {
     tube t;
@@ -317,7 +320,8 @@ TEST(track_protruding_vertices_are_smoothed_in_the_output)
     for (int c = 0; c < 3; c++)
         p[c] -= 0.8f * (float)edge * inward[c];
     CHECK(sup_track_output(&context, &t.track, t.state, 0.0f, output));
-    sup_track_limit_edges(&context, &t.track, t.state, sup_track_arap_smooth(&context, &t.track, t.state, 0.0f, output), output);
+    sup_track_limit_edges(&context, &t.track, t.state, sup_track_arap_smooth(&context, &t.track, t.state, 0.0f, output),
+                          output);
     CHECK_MSG(sup_v3_distance(sup_v3_load(output + 4 * vertex), was) < 0.35 * edge, "it is %g edges off",
               sup_v3_distance(sup_v3_load(output + 4 * vertex), was) / edge);
     for (int32_t e = t.track.first[vertex]; e < t.track.first[vertex + 1]; e++) {
@@ -330,8 +334,8 @@ TEST(track_protruding_vertices_are_smoothed_in_the_output)
     tube_close(&t);
 }
 
-/* Skin that was shifted along its straight limb, or turned about it, is at its values all the same, but not at home. A little is
- * brought back by its bone, which no edge asks for; more at once. */
+/* Skin that was shifted along its straight limb, or rotated about it, is at its target values but not at rest. Small
+ * shifts are corrected by the anchors at the bone, which no edge resists; larger ones by a restart. */
 TEST(track_straight_skin_returns_to_rest)
 {
     for (int i = 0; i < 2; i++) {
@@ -349,23 +353,24 @@ TEST(track_straight_skin_returns_to_rest)
         t.input.iterations = 4;
         for (int frame = 0; frame < (i == 0 ? 12 : 1); frame++)
             tube_bend(&t, 0.0, at_home());
-        CHECK_MSG(off_rest(&t, at_home()) < 0.1 * previous, "%g edges of %g are left", off_rest(&t, at_home()), previous);
+        CHECK_MSG(off_rest(&t, at_home()) < 0.1 * previous, "%g of %g edges remain", off_rest(&t, at_home()), previous);
         tube_close(&t);
     }
 }
 
-/* Skin that faces into its field is a detail that the field does not show: it follows its neighbours, and is not lost. */
+/* Skin that faces into its field is a detail that the field does not represent: it follows its neighbours, and is not
+ * lost. */
 TEST(track_details_follow_their_neighbours)
 {
     tube t;
     tube_open(&t, 30, 12, 0.1f);
     sup_context context = sup_context_resolve(NULL);
     CHECK(t.built.target[0].gradient > 0.0f);
-    /* What was found before, inwards, is now taken for the normals. */
+    /* The gradients found before, inward, are now used as normals. */
     CHECK_EQ(sup_track_set_targets(&context, &t.built, t.input.field, &t), 0);
     for (int64_t i = 0; i < t.track.vertex_count; i++)
         CHECK(t.built.target[i].gradient == 0.0f && t.built.target[i].iso > 0.4f);
-    /* Nothing but their bones says where they are: bent or not, they are there again when all have been shifted. */
+    /* Only their bones define their positions: bent or not, they return after all have been shifted. */
     tube_bend(&t, 0.6, at_home());
     size_t bytes = (size_t)t.track.vertex_count * 4 * sizeof(float);
     float *p = sup_track_positions(&t.track, t.state), *was = malloc(bytes), edge = t.track.target[0].edge;
@@ -376,7 +381,7 @@ TEST(track_details_follow_their_neighbours)
     for (int frame = 0; frame < 12; frame++)
         tube_bend(&t, 0.6, at_home());
     for (int64_t i = 0; i < t.track.vertex_count; i++)
-        CHECK_MSG(fabsf(p[4 * i + 2] - was[4 * i + 2]) < 0.1f * edge, "row %d is %g edges off", (int)i,
+        CHECK_MSG(fabsf(p[4 * i + 2] - was[4 * i + 2]) < 0.1f * edge, "vertex %d is %g edges off", (int)i,
                   (double)(fabsf(p[4 * i + 2] - was[4 * i + 2]) / edge));
     free(was);
     tube_close(&t);
@@ -391,7 +396,7 @@ TEST(track_mean_value_coordinates)
     double weights[RING + 1], sum = 0.0, at[3] = {0, 0, 0};
     sup_vec3d u = sup_v3(0.6, 0.8, 0.0), v = sup_v3(0.0, 0.0, 1.0), c = sup_v3(0.3, -2.0, 0.7);
     sup_v3_store(positions + 3 * RING, c);
-    for (int i = 0; i < RING; i++) { /* a star that its middle sees, not even round, in a tilted plane */
+    for (int i = 0; i < RING; i++) { /* a star-shaped polygon, not convex, in a tilted plane */
         double angle = 6.283185307 * (i + 0.3 * (i % 2)) / RING, r = 1.0 + 0.2 * (i % 3);
         sup_v3_store(positions + 3 * i, sup_v3_madd(sup_v3_madd(c, r * cos(angle), u), r * sin(angle), v));
         corners[2 * i] = i;
@@ -411,7 +416,7 @@ TEST(track_mean_value_coordinates)
     CHECK(!sup_track_mean_value(positions, RING, RING - 1, corners, weights)); /* open */
 }
 
-/* 20: without a surface and projection, each damped Jacobi round goes downhill. */
+/* 20: without a surface and projection, each damped Jacobi iteration reduces the energy. */
 static void no_field(const void *user, const sup_field_points *points, sup_field_samples *samples,
                      sup_field_sides *sides)
 {
@@ -433,7 +438,7 @@ TEST(track_energy_goes_down_and_nothing_breaks_without_a_field)
     sup_random random = {3};
     for (int64_t i = 0; i < t.track.vertex_count; i++) {
         t.built.target[i].gradient = 0.0f;
-        t.built.own[i] = -1.0f; /* nothing to come home to */
+        t.built.own[i] = -1.0f; /* no restarts */
     }
     for (int64_t i = 0; i < 4 * (int64_t)t.track.vertex_count; i++)
         positions[i] += i % 4 < 3 ? (float)(0.05 * (sup_random_unit(&random) - 0.5)) : 0.0f;
@@ -446,7 +451,7 @@ TEST(track_energy_goes_down_and_nothing_breaks_without_a_field)
         for (int i = 0; i < 10; i++) {
             tube_bend(&t, 0.0, at_home());
             double energy = tube_energy(&t);
-            CHECK_MSG(energy <= last * 1.0001, "%g after %g in round %d", energy, last, i);
+            CHECK_MSG(energy <= last * 1.0001, "%g after %g in iteration %d", energy, last, i);
             last = energy;
         }
     }
@@ -454,7 +459,7 @@ TEST(track_energy_goes_down_and_nothing_breaks_without_a_field)
     tube_close(&t);
 }
 
-/* 19 and 24: in the tangent plane; and vertices in no field, or where gradients oppose, stay finite. */
+/* 19 and 24: in the tangent plane; and vertices outside of all fields, or between opposite gradients, stay finite. */
 TEST(track_relaxation_is_tangential)
 {
     tube t;
@@ -469,7 +474,7 @@ TEST(track_relaxation_is_tangential)
             length += (double)arrays.direction[4 * i + c] * (double)arrays.direction[4 * i + c];
         }
         most = fmax(most, sqrt(length));
-        /* the normal is that after the round's Newton step: a little turned */
+        /* the normal is that after the Newton step of the iteration: slightly rotated */
         CHECK(fabs(along) <= 0.05 * sqrt(length) + 1e-6);
     }
     CHECK(most > 0.0);

@@ -31,7 +31,7 @@ static void look(const tube *t, const float *p, double value[2], sup_vec3d slope
     for (int j = 0; j < 2; j++) {
         sup_vec3d g;
         value[j] = capsule(sup_affine_point(t->field[j], sup_v3_load(p)), j == 0 ? -0.4 : 0.4, &g);
-        const double *m = t->field[j].m; /* rigid: gradients go back by the transpose */
+        const double *m = t->field[j].m; /* rigid: gradients transform by the transpose */
         slope[j] = sup_v3(m[0] * g.x + m[4] * g.y + m[8] * g.z, m[1] * g.x + m[5] * g.y + m[9] * g.z,
                           m[2] * g.x + m[6] * g.y + m[10] * g.z);
     }
@@ -65,7 +65,7 @@ static void put(sup_field_samples *to, int k, double value, sup_vec3d slope)
     to->z[k] = (float)slope.z;
 }
 
-/* Rows belong to capsule 0 or 1. */
+/* Vertices belong to capsule 0 or 1. */
 static void set_side(const tube *t, const float *p, int k, sup_field_sides *sides)
 {
     double value[2];
@@ -203,7 +203,8 @@ void tube_bend(tube *t, double angle, sup_affine root)
     sup_context context = sup_context_resolve(NULL);
     for (int j = 0; j < TUBE_JOINTS; j++) {
         sup_quatd transform = sup_quatd_from_axis_angle(sup_v3(0, 0, 1), j == 1 ? angle : 0.0);
-        sup_affine position = sup_affine_multiply(root, sup_affine_from_trs(sup_v3(0, 0, 0), transform, sup_v3(1, 1, 1)));
+        sup_affine position =
+            sup_affine_multiply(root, sup_affine_from_trs(sup_v3(0, 0, 0), transform, sup_v3(1, 1, 1)));
         sup_track_set_joint(&joints[j], position, t->joints[j], sup_v3(0, 0, 0));
         t->joints[j] = position;
         CHECK(sup_affine_inverse(position, &t->field[j]));
@@ -230,8 +231,8 @@ double tube_energy(const tube *t)
             for (int c = 0; c < 3; c++) {
                 double rest = 0.0;
                 for (int k = 0; k < 3; k++)
-                    rest +=
-                        (double)transform[4 * c + k] * ((double)t->track.rest[4 * i + k] - (double)t->track.rest[4 * j + k]);
+                    rest += (double)transform[4 * c + k] *
+                            ((double)t->track.rest[4 * i + k] - (double)t->track.rest[4 * j + k]);
                 double off = (double)arrays.position[4 * i + c] - (double)arrays.position[4 * j + c] - rest;
                 sum += (double)t->track.weight[e] * off * off;
             }

@@ -1,4 +1,4 @@
-/* Skins on tetrahedra: exact at rest and under affine motions, and smoother than barycentric under a bend. */
+/* Skins embedded in tetrahedra: exact at rest and under affine motions, and smoother than barycentric under a bend. */
 #include "volume/embed.h"
 #include "volume/shapes.h"
 
@@ -60,10 +60,11 @@ TEST(embed_is_exact_under_affine_motions)
         for (int32_t i = 0; i < SUP_EMBED_SLOTS; i++)
             noise += fabs((double)embedding.weight[v * SUP_EMBED_SLOTS + i]);
         over += noise > SUP_EMBED_NOISE * 1.0001;
-        CHECK_MSG(over < skin.vertex_count / 20, "%d rows with large weights", over);
+        CHECK_MSG(over < skin.vertex_count / 20, "%d vertices with large weights", over);
         CHECK(embedding.plain > 0 || noise <= SUP_EMBED_NOISE_MAX * 1.0001);
     }
-    CHECK_MSG(embedding.smooth + embedding.linear > 99 * skin.vertex_count / 100, "%d plain rows", embedding.plain);
+    CHECK_MSG(embedding.smooth + embedding.linear > 99 * skin.vertex_count / 100, "%d barycentric vertices",
+              embedding.plain);
     float *moved = malloc((size_t)mesh.vertex_count * 12);
     CHECK(moved != NULL);
     for (int i = 0; i < 3; i++) {

@@ -1,4 +1,4 @@
-/* Tetrahedra inside of clean, dirty and thin skins: conforming, positive, connected, the same every time. */
+/* Tetrahedra inside of clean, dirty and thin skins: conforming, positive, connected, deterministic. */
 #include "volume/improve.h"
 #include "volume/shapes.h"
 #include "volume/tetmesh.h"
@@ -41,7 +41,7 @@ static int compare_faces(const void *a, const void *b)
     return memcmp(a, b, 3 * sizeof(int32_t));
 }
 
-/* All that the header guarantees, by sorting the faces: another way than the library's. */
+/* Everything that the header guarantees, by sorting the faces: a different algorithm than the library's. */
 static void check_mesh(const sup_tetmesh *mesh)
 {
     int32_t(*faces)[3] = malloc(4 * (size_t)mesh->tet_count * sizeof *faces);
@@ -77,7 +77,7 @@ static void check_mesh(const sup_tetmesh *mesh)
         single += run == 1;
     }
     CHECK_EQ(single, mesh->triangle_count);
-    for (int32_t i = 0; i < mesh->triangle_count; i++) { /* closed and turned outwards: the same volume */
+    for (int32_t i = 0; i < mesh->triangle_count; i++) { /* closed and oriented outward: the same volume */
         const int32_t *c = mesh->triangles + 3 * i;
         outer +=
             sup_v3_dot(sup_v3_load(mesh->positions + 3 * c[0]),
@@ -174,7 +174,7 @@ TEST(tetmesh_is_the_same_for_any_threads_and_units)
 TEST(tetmesh_treats_dirty_skins_as_solid)
 {
     sup_tetmesh mesh;
-    double sphere = 4.18879 * 0.97; /* of the sphere with corners, radius 1 */
+    double sphere = 4.18879 * 0.97; /* of the tessellated sphere, radius 1 */
     /* Inside out. */
     clear();
     shape_capsule(&skin, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0);
@@ -231,7 +231,8 @@ TEST(tetmesh_separates_shells_and_joins_crossing_ones)
     sup_tetmesh_free(&mesh);
 }
 
-/* A sphere with a rod and a plate far thinner than its cubes: all one piece, and the rod reached nearly to its end. */
+/* A sphere with a rod and a plate far thinner than its cubes: one component, and the rod is filled nearly to its
+ * end. */
 TEST(tetmesh_keeps_thin_features_connected)
 {
     static const double thickness[3] = {0.12, 0.12, 0.03};
@@ -259,7 +260,8 @@ TEST(tetmesh_keeps_thin_features_connected)
     }
 }
 
-/* Tetrahedra with a corner beyond x = 1.6 whose corners are on both prongs of a fork, or right in its gap's middle. */
+/* Tetrahedra with a corner beyond x = 1.6 whose corners are on both prongs of a fork, or exactly in the middle of its
+ * gap. */
 static int32_t bridges(const sup_tetmesh *mesh, double middle)
 {
     int32_t count = 0;

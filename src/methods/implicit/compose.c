@@ -1,4 +1,4 @@
-/* compose.c - all fields of a pose as one.
+/* compose.c - composes all fields of a pose into one.
  *
  * Based on: [vaillant2014iso] section 4.1. */
 #include "methods/implicit/compose_internal.h"
@@ -23,7 +23,7 @@ static bool check_nodes(const sup_compose *c)
     const int32_t count = c->fields.field_count;
     for (int32_t i = 0; i < count; i++)
         if (c->leaves[i] < 0 || c->leaves[i] >= count) return false;
-    /* The ranks that wait while all leaves are felt: no block can have more of them. */
+    /* Ranks of pending nodes if all leaves are nonzero: no batch of points can have more of them. */
     int32_t pending[SUP_COMPOSE_DEPTH], depth = 0;
     for (int32_t i = 0; i + 1 < count; i++) {
         const sup_compose_node *node = &c->nodes[i];
@@ -38,7 +38,7 @@ static bool check_nodes(const sup_compose *c)
     return true;
 }
 
-/* Between two ends; not a number is not. */
+/* Rejects NaN. */
 static bool all_within(const float *values, int64_t count, float minimum, float maximum)
 {
     for (int64_t i = 0; i < count; i++)
@@ -63,7 +63,7 @@ bool sup_compose_check(const sup_compose *c, int32_t joint_count)
             b->above < 0 || b->above >= c->fields.field_count || (i > 0 && b->node < b[-1].node))
             return false;
     }
-    /* Tables are coefficients of splines of [0, 1]; curves are kept to [0.1, 10] where they are used. */
+    /* Tables hold spline coefficients of values in [0, 1]; curves are clamped to [0.1, 10] where they are used. */
     return all_within(c->pivots, 4 * (int64_t)c->bend_count, -1e18f, 1e18f) &&
            all_within(c->tables, (int64_t)c->table_count * SUP_OPERATOR_SIZE, -8.0f, 8.0f) &&
            all_within(c->controllers, (int64_t)c->controller_count * SUP_CONTROLLER_SIZE, 0.0f, 1.0f) &&
@@ -101,7 +101,7 @@ static sup_affine affine_of(const float *m)
     return a;
 }
 
-/* How much a joint is turned against its parent, compared with the bind pose, in radians. */
+/* Rotation angle of a joint relative to its parent, compared with the bind pose, in radians. */
 static float bend_of(const float *joints, int32_t joint_index, int32_t above)
 {
     sup_quatd joint, parent = {0.0, 0.0, 0.0, 1.0};
@@ -124,7 +124,7 @@ static double swell_scale(const sup_compose *compose, int32_t field, const float
     return 1.0;
 }
 
-/* Node coordinates scaled about the grid's middle line along its first axis. */
+/* Scales node coordinates about the centre line of the grid along its first axis. */
 static sup_affine swell_transform(const int32_t size[3], double swell)
 {
     sup_affine s = sup_affine_identity();
@@ -153,14 +153,14 @@ static bool pose_field(const sup_fields *fields, int32_t field, const float *joi
             middle += 0.5 * (size[k] - 1) * out.m[4 * axis + k];
             reach += 0.5 * (size[k] - 1) * fabs(out.m[4 * axis + k]);
         }
-        reach += 1e-6 * (reach + fabs(middle)); /* floats of the box and the points */
+        reach += 1e-6 * (reach + fabs(middle)); /* rounding of the box and the points */
         box[axis] = (float)(middle - reach);
         box[3 + axis] = (float)(middle + reach);
     }
     return sup_affine_finite(in) && sup_affine_finite(out);
 }
 
-/* Middle of a field's grid in the bind pose's world space. */
+/* Centre of a field's grid in the bind pose's world space. */
 static sup_vec3d middle_of(const sup_bone_field *field)
 {
     return sup_affine_point(affine_of(field->from_grid),
@@ -172,10 +172,12 @@ static double angle_between(sup_vec3d a, sup_vec3d b)
     return atan2(sup_v3_length(sup_v3_cross(a, b)), sup_v3_dot(a, b));
 }
 
-/* Where a sheet ends, and the way on which it does, in distances of the skin from the joint. */
+/* Where a contact surface ends and over which length it fades out, in units of the distance from the joint to the
+ * skin. */
 static const double FOLD_END = 0.7, FOLD_FADE = 0.3;
 
-/* A joint's contact follows its controller at twice the angle that its bones are folded by. False where it has none. */
+/* The contact depth of a joint is its controller at twice the fold angle of its bones. Returns false if there is no
+ * contact. */
 static bool pose_fold(const sup_compose *c, int32_t i, const float *joints, sup_compose_fold *fold)
 {
     const sup_compose_bend *bend = &c->bends[i];
@@ -214,7 +216,7 @@ static void pose_folds(const sup_compose *c, const float *joints, sup_posed_fiel
     }
 }
 
-/* Fields that no joint bends are roots, and primitives that were added to a bone. */
+/* Fields without a bend record are roots, or extra primitives of a bone. */
 void sup_compose_find_limbs(const sup_compose *c, sup_posed_fields *posed)
 {
     for (int32_t f = 0; f < c->fields.field_count; f++) {
@@ -230,14 +232,14 @@ void sup_compose_find_limbs(const sup_compose *c, sup_posed_fields *posed)
 
 enum relation { SAME_LIMB, UNRELATED_LIMB, OTHER_LIMB };
 
-/* `a` is a field below `b`. */
+/* Number of joints from field `a` up to its ancestor `b`: 0 to 2, or 3 for all other cases. */
 static int32_t joints_above(const sup_posed_fields *posed, int32_t a, int32_t b)
 {
     int32_t first = posed->above[a], second = first >= 0 ? posed->above[posed->limb[first]] : -1;
     return a == b ? 0 : first == b ? 1 : second == b ? 2 : 3;
 }
 
-/* Whether a limb goes on from one field into the other. */
+/* Whether a limb continues from one field into the other. */
 static enum relation relation_of(const sup_posed_fields *posed, int32_t a, int32_t b)
 {
     int32_t up = joints_above(posed, posed->limb[a], posed->limb[b]),
@@ -261,7 +263,7 @@ void sup_compose_pose(const sup_compose *compose, const float *joints, sup_posed
     }
 }
 
-/* Points that are not numbers are in no box. */
+/* NaN coordinates are ignored. */
 static void bounds_of(const sup_field_points *points, float box[6])
 {
     const float *coordinates[3] = {points->x, points->y, points->z};
@@ -285,19 +287,19 @@ static bool is_nonzero(const sup_field_samples *samples)
     return largest > 0.0f;
 }
 
-/* From this value on another field is felt beside the own one. */
+/* Above this value another field counts as overlapping the own one. */
 static const float MIN_OTHER_VALUE = 0.3f;
 
-/* Operands that wait for their right side, and the nodes that will compose them. */
+/* Evaluation stack: operands that wait for their right side, and the nodes that will combine them. */
 typedef struct evaluation {
     const sup_compose *compose;
     const sup_compose_kernels *kernels;
     const sup_posed_fields *posed;
     const sup_field_points *points;
-    const float *own;                                     /* leaf of each lane, or NULL */
-    float own_value[SUP_FIELD_LANES], others[SUP_FIELD_LANES]; /* values of the own leaf, and the largest of all others */
+    const float *own;                                          /* leaf of each lane, or NULL */
+    float own_value[SUP_FIELD_LANES], others[SUP_FIELD_LANES]; /* value of the own leaf, largest value of all others */
     sup_field_samples own_limb, other_limb;
-    int32_t count; /* operands; one node fewer waits */
+    int32_t count; /* of operands; count - 1 nodes are pending */
     int32_t last;  /* leaf of the newest operand */
     sup_compose_operand operands[SUP_COMPOSE_DEPTH + 2];
     const sup_compose_node *nodes[SUP_COMPOSE_DEPTH + 1];
@@ -311,12 +313,12 @@ static void close_node(evaluation *r)
     sup_compose_operand *left = &r->operands[r->count - 1], *right = &r->operands[r->count];
     const int32_t *fold = r->posed->fold_first + (node - c->nodes);
     sup_compose_node_input input = {c->tables + (size_t)node->table * SUP_OPERATOR_SIZE,
-                                   c->controllers + (size_t)node->controller * SUP_CONTROLLER_SIZE, fold[1] - fold[0],
-                                   r->posed->folds + fold[0]};
+                                    c->controllers + (size_t)node->controller * SUP_CONTROLLER_SIZE, fold[1] - fold[0],
+                                    r->posed->folds + fold[0]};
     r->kernels->combine(&input, r->points, r->own != NULL, right, left);
 }
 
-/* The node in which the newest operand meets a leaf further right. */
+/* The node that combines the newest operand with a leaf further right. */
 static const sup_compose_node *node_before(const evaluation *r, int32_t leaf)
 {
     const sup_compose_node *highest = &r->compose->nodes[r->last];
@@ -346,7 +348,8 @@ static void start_sides(evaluation *r)
         r->own_limb.value[k] = own_field(r, k) < 0 ? 1.0f : 0.0f;
 }
 
-/* What a leaf is to the lanes: their own, kin, or another. Lanes of a block belong to one part as a rule. */
+/* Adds a leaf to the sides of each lane: its own field, its own limb or another limb. Usually all lanes of a batch
+ * belong to one region. */
 static void add_leaf_sides(evaluation *r, int32_t leaf, sup_compose_operand *operand)
 {
     const sup_field_samples *s = &operand->samples;

@@ -1,11 +1,11 @@
-/* compose_kernel.h - a node of the composition tree at a block of points. Compiled once per instruction set, see
- * base/simd.h.
+/* compose_kernel.h - evaluates a node of the composition tree at a batch of points. Compiled once per instruction set,
+ * see base/simd.h.
  *
- * Based on: [vaillant2014iso] section 4.1. The gradient is that of g with d held still: d's own gradient would need
- * second derivatives of the fields, and it only matters where d changes quickly.
+ * Based on: [vaillant2014iso] section 4.1. The gradient is that of g with d held constant: the gradient of d would need
+ * second derivatives of the fields and matters only where d changes quickly.
  *
- * Deviates: in the fold of a joint d does not follow the angle of the gradients, which is anything near the axes of the
- * limbs, but is even until a line before the joint (sup_compose_fold). */
+ * Deviates: in the fold of a joint d does not depend on the angle of the gradients, which is ill-defined near the axes
+ * of the limbs; it is constant up to a line in front of the joint (sup_compose_fold). */
 #include "base/simd.h"
 #include "methods/implicit/compose_internal.h"
 #include "methods/implicit/gather_kernel.h"
@@ -14,12 +14,12 @@
 
 static inline sup_wide clamp(sup_wide x, float low, float high)
 {
-    /* Not a number becomes the lower end. */
+    /* NaN becomes the lower end. */
     x = sup_wide_select(sup_wide_less(sup_wide_splat(low), x), x, sup_wide_splat(low));
     return sup_wide_select(sup_wide_less(x, sup_wide_splat(high)), x, sup_wide_splat(high));
 }
 
-/* Towards zero; for numbers that fit. */
+/* Truncates towards zero; the values must fit into int32. */
 static inline sup_mask to_int(sup_wide x)
 {
 #if SUP_LANES == 1
@@ -79,7 +79,7 @@ static inline sup_wide dot(const sup_wide *a, const sup_wide *b)
     return sup_wide_fma(a[0], b[0], sup_wide_fma(a[1], b[1], a[2] * b[2]));
 }
 
-/* d of the angle between two gradients; one without length goes along with the other. */
+/* d from the angle between two gradients; an angle of 0 is used where one of them is zero. */
 static inline sup_wide depth_of(const float *controller, const lanes *a, const lanes *b)
 {
     sup_wide length = sup_wide_sqrt(dot(a->gradient, a->gradient)) * sup_wide_sqrt(dot(b->gradient, b->gradient));
@@ -92,7 +92,7 @@ static inline sup_wide depth_of(const float *controller, const lanes *a, const l
     return clamp(sup_wide_fma(clamp(x - to_float(i), 0.0f, 1.0f), high - low, low), 0.0f, 1.0f);
 }
 
-/* Where points are in the fold of the nearest joint: `end` is what sup_field_sides says; d of its contact. */
+/* d in the fold of the nearest joint, and the distance to its end (`end` of sup_field_sides). */
 static inline sup_wide fold_of(const sup_compose_node_input *m, const sup_field_points *points, int32_t k, lanes *end)
 {
     sup_wide nearest = sup_wide_splat(FLT_MAX), d = sup_wide_splat(0.0f);
@@ -130,10 +130,10 @@ static inline spline spline_at(sup_wide x)
     return s;
 }
 
-/* Where a lookup is in a table, and how much of each node it takes. */
+/* Position in an operator table, with interpolation weights. */
 typedef struct table_position {
     int32_t node[SUP_LANES];
-    sup_wide slice_weight; /* of the upper of two slices */
+    sup_wide slice_weight; /* weight of the upper of two slices */
     spline along, across;
 } table_position;
 
@@ -146,15 +146,15 @@ static inline table_position find_table_position(sup_wide f1, sup_wide f2, sup_w
     sup_mask slice = to_int(clamp(d, 0.0f, SUP_OPERATOR_SLICES - 2));
     sup_mask node = slice * SUP_OPERATOR_SLICE + row * SUP_OPERATOR_COLUMNS + column;
     table_position p = {.slice_weight = d - to_float(slice),
-               .along = spline_at(u - to_float(row)),
-               .across = spline_at(w - to_float(column))};
+                        .along = spline_at(u - to_float(row)),
+                        .across = spline_at(w - to_float(column))};
     memcpy(p.node, &node, sizeof p.node);
     return p;
 }
 
 #if SUP_LANES == 1
 
-/* g and its derivatives by u and w, both in cells; see sup_operator_at. */
+/* g and its derivatives with respect to u and w, both in cells; see sup_operator_at. */
 static inline void lookup(const float *table, const table_position *p, sup_wide out[3])
 {
     const float *from = table + p->node[0];
@@ -171,9 +171,11 @@ static inline void lookup(const float *table, const table_position *p, sup_wide 
 
 #else
 
-/* Products along w of points k, k + 4, ...: four to be added up for each of value and two slopes. */
-static inline __attribute__((always_inline)) void add_rows(const float *table, const table_position *p, int32_t k, bool blend,
-                                                           sup_wide across, sup_wide across_slope, sup_wide products[3])
+/* Products along w of points k, k + 4, ...: groups of four lanes are added up later for the value and two
+ * derivatives. */
+static inline __attribute__((always_inline)) void add_rows(const float *table, const table_position *p, int32_t k,
+                                                           bool blend, sup_wide across, sup_wide across_slope,
+                                                           sup_wide products[3])
 {
     const float *at[SUP_LANES / 4];
     for (int32_t i = 0; i < SUP_LANES / 4; i++)
@@ -190,8 +192,8 @@ static inline __attribute__((always_inline)) void add_rows(const float *table, c
     products[2] = sum * across_slope;
 }
 
-static inline __attribute__((always_inline)) void lookup_blended(const float *table, const table_position *p, bool blend,
-                                                             sup_wide out[3])
+static inline __attribute__((always_inline)) void lookup_blended(const float *table, const table_position *p,
+                                                                 bool blend, sup_wide out[3])
 {
     sup_wide across[4], across_slope[4], products[4][3];
     transpose_weights(p->across.value, across);
@@ -204,8 +206,8 @@ static inline __attribute__((always_inline)) void lookup_blended(const float *ta
         out[i] = add_quads(products[0][i], products[1][i], products[2][i], products[3][i]);
 }
 
-/* g and its derivatives by u and w, both in cells; see sup_operator_at. Most limbs meet without a contact: one slice is all
- * then, with the same bits. */
+/* g and its derivatives with respect to u and w, both in cells; see sup_operator_at. Most limbs join without a contact:
+ * then one slice suffices, with the same bits. */
 static inline void lookup(const float *table, const table_position *p, sup_wide out[3])
 {
     if (sup_mask_bits(sup_wide_less(sup_wide_splat(0.0f), p->slice_weight)) == 0)
@@ -224,9 +226,10 @@ static inline void store_masked(sup_mask mask, const lanes *from, sup_field_samp
         sup_wide_store(fields[i], sup_wide_select(mask, values[i], sup_wide_load(fields[i])));
 }
 
-/* What a node says of sides: lanes of its right operand bring what they have, and its own contact counts if it is deeper. */
+/* Combines the sides of two operands: lanes of the right operand replace those of the left, and the contact of this
+ * node is kept if it is deeper. */
 static inline void combine_sides(const lanes *left, const lanes *right, const lanes *end, sup_wide contact, int32_t k,
-                              const sup_compose_operand *b, sup_compose_operand *a)
+                                 const sup_compose_operand *b, sup_compose_operand *a)
 {
     const sup_wide one = sup_wide_splat(1.0f), half = sup_wide_splat(0.5f);
     sup_wide mine = sup_wide_load(a->mine + k), there = sup_wide_load(b->mine + k);
@@ -272,7 +275,7 @@ static void combine(const sup_compose_node_input *m, const sup_field_points *poi
         lookup(m->table, &p, g);
         sup_wide by_w = sup_wide_copy_sign(one, f1 - f2) * g[2], by_1 = cells * (g[1] + by_w),
                  by_2 = cells * (g[1] - by_w);
-        /* Where only one is felt the result is that one, to the last bit: g(f, 0) = f, eq. (1). */
+        /* Where only one operand is nonzero the result equals it exactly: g(f, 0) = f, eq. (1). */
         sup_wide value = sup_wide_select(only_right, f2, clamp(g[0], 0.0f, 1.0f)), gradient[3];
         value = sup_wide_select(only_left, f1, value);
         for (int32_t c = 0; c < 3; c++) {

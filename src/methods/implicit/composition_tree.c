@@ -3,7 +3,7 @@
  * Based on: [vaillant2014iso] section 4.1. */
 #include "methods/implicit/composition_tree.h"
 
-/* A node while the tree is built. Items: a field, or count + a node. */
+/* A node during the build. Items are numbered: fields first, then count + node. */
 typedef struct joint_node {
     int32_t left, right, table, controller;
 } joint_node;
@@ -11,18 +11,18 @@ typedef struct joint_node {
 typedef struct tree {
     const sup_tree_field *fields;
     int32_t count, node_count;
-    joint_node *nodes; /* [count] */
-    int32_t *pending;     /* [2*count] by item: nodes that wait while it is evaluated, at most */
-    int32_t *depth;    /* [count] joints above a field */
-    int32_t *order;    /* [count] fields, deepest first */
-    int32_t *item;     /* [count] what stands for a field and all that is composed below it */
-    int32_t *parent_node;     /* [count] node where a field meets its parent, or -1 */
-    int32_t *subtree_root;      /* [count] the field at the top of the bottom nodes that a field is in */
-    int32_t *list;     /* [count] scratch: children of one field */
-    int32_t *stack;    /* [2*count] scratch */
+    joint_node *nodes;     /* [count] */
+    int32_t *pending;      /* [2*count] by item: maximum number of nodes pending while it is evaluated */
+    int32_t *depth;        /* [count] number of joints above a field */
+    int32_t *order;        /* [count] fields, deepest first */
+    int32_t *item;         /* [count] item that represents a field and everything composed below it */
+    int32_t *parent_node;  /* [count] node that joins a field with its parent, or -1 */
+    int32_t *subtree_root; /* [count] topmost field of the bottom subtree that a field is in */
+    int32_t *list;         /* [count] scratch: children of one field */
+    int32_t *stack;        /* [2*count] scratch */
 } tree;
 
-/* Composes two items; the one that needs more room goes left. */
+/* Joins two items; the one with the deeper evaluation stack becomes the left operand. */
 static int32_t join(tree *t, int32_t a, int32_t b, int32_t table, int32_t controller)
 {
     int32_t left = t->pending[a] >= t->pending[b] ? a : b, right = left == a ? b : a, item = t->count + t->node_count;
@@ -36,7 +36,7 @@ static int32_t compare_numbers(double a, double b)
     return a < b ? -1 : (a > b ? 1 : 0);
 }
 
-/* By what fields are, not by their numbers: small before large. */
+/* Orders fields by size and position, independent of their numbering: small before large. */
 static int32_t compare_fields(const tree *t, int32_t a, int32_t b)
 {
     const sup_tree_field *x = &t->fields[a], *y = &t->fields[b];
@@ -62,7 +62,7 @@ static bool same_size(const tree *t, int32_t a, int32_t b)
     return y - x <= 0.02 * y;
 }
 
-/* One item of the sorted fields in the list that have the operator of the first one; takes them out of the list. */
+/* Joins the fields of the sorted list that have the same operator as the first one, and removes them from the list. */
 static int32_t join_siblings(tree *t, int32_t *count, const int32_t siblings[2])
 {
     const sup_tree_field *like = &t->fields[t->list[0]];
@@ -103,7 +103,8 @@ static bool find_depths(tree *t)
     return true;
 }
 
-/* The children of `field` whose nodes are at the bottom, one after the other: each bulges against all before it. */
+/* Joins the children of `field` whose nodes are at the bottom, one after the other: each bulges against all previous
+ * ones. */
 static void join_bottom(tree *t, int32_t field)
 {
     int32_t count = 0;
@@ -130,8 +131,8 @@ static void join_children(tree *t, int32_t field, const int32_t siblings[2])
         t->item[field] = join(t, t->item[field], joined, like->table, like->controller);
         for (int32_t i = 0; i < t->count; i++) {
             const sup_tree_field *child = &t->fields[i];
-            if (child->parent >= 0 && !child->first && t->subtree_root[child->parent] == field && child->table == like->table &&
-                child->controller == like->controller)
+            if (child->parent >= 0 && !child->first && t->subtree_root[child->parent] == field &&
+                child->table == like->table && child->controller == like->controller)
                 t->parent_node[i] = t->node_count - 1;
         }
     }
@@ -162,7 +163,8 @@ static int32_t join_all(tree *t, const int32_t siblings[2])
     return all;
 }
 
-/* From left to right, without recursion: an item on the stack is still to be opened, -1 - node is to be written. */
+/* Writes the sequence from left to right without recursion: an item >= 0 on the stack is still to be expanded, -1 -
+ * node is to be written. */
 static void write_sequence(const tree *t, int32_t root, int32_t *leaves, sup_compose_node *nodes, int32_t *parent_node)
 {
     for (int32_t i = 0; i < t->count && parent_node != NULL; i++)
@@ -188,8 +190,8 @@ static void write_sequence(const tree *t, int32_t root, int32_t *leaves, sup_com
 }
 
 sup_result sup_composition_tree_build(const sup_context *context_in, const sup_tree_field *fields, int32_t count,
-                          const int32_t siblings[2], int32_t *leaves, sup_compose_node *nodes, int32_t *parent_node,
-                          sup_error *error)
+                                      const int32_t siblings[2], int32_t *leaves, sup_compose_node *nodes,
+                                      int32_t *parent_node, sup_error *error)
 {
     sup_context context = sup_context_resolve(context_in);
     sup_arena arena = sup_arena_create(&context.allocator);
@@ -206,12 +208,12 @@ sup_result sup_composition_tree_build(const sup_context *context_in, const sup_t
               .list = sup_arena_alloc(&arena, size, sizeof(int32_t)),
               .stack = sup_arena_alloc(&arena, 2 * size + 2, sizeof(int32_t))};
     sup_result result = SUP_OK;
-    if (t.nodes == NULL || t.pending == NULL || t.depth == NULL || t.order == NULL || t.item == NULL || t.parent_node == NULL ||
-        t.subtree_root == NULL || t.list == NULL || t.stack == NULL)
+    if (t.nodes == NULL || t.pending == NULL || t.depth == NULL || t.order == NULL || t.item == NULL ||
+        t.parent_node == NULL || t.subtree_root == NULL || t.list == NULL || t.stack == NULL)
         result = sup_fail_memory(error, "the composition tree");
     else if (!find_depths(&t))
-        result =
-            sup_fail(error, SUP_ERROR_DATA, "implicit.tree", "", "The bones of the skeleton go round in a circle.");
+        result = sup_fail(error, SUP_ERROR_DATA, "implicit.tree", "",
+                          "The parents of the skeleton's bones form a cycle: give each bone a parent above it.");
     else if (count > 0)
         write_sequence(&t, join_all(&t, siblings), leaves, nodes, parent_node);
     sup_arena_destroy(&arena);

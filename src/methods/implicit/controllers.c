@@ -1,7 +1,7 @@
-/* controllers.c - curves over an angle, from points.
+/* controllers.c - curves over an angle, interpolated from points.
  *
- * Based on: [vaillant2014iso] figure 4. Between points the curve is a cubic with the slopes of Fritsch and Butland's
- * monotone interpolation, so it has no corners and no overshoot. */
+ * Based on: [vaillant2014iso] figure 4. Between points the curve is a cubic Hermite spline with the slopes of Fritsch
+ * and Butland's monotone interpolation, so it is C1 and does not overshoot. */
 #include "methods/implicit/controllers.h"
 
 #include <math.h>
@@ -9,13 +9,13 @@
 static const double pi = 3.14159265358979323846;
 
 static const sup_controller_preset presets[SUP_CONTROLLER_PRESETS] = {
-    /* figure 4 (a): nothing up to a right angle, then contact */
+    /* figure 4 (a): no contact up to a right angle */
     {"elbow", "contact beyond a right angle", 2, {{90.0, 0.0}, {180.0, 1.0}}},
-    /* figure 4 (b): from small angles on */
-    {"finger", "contact and bulge from small angles on", 3, {{10.0, 0.0}, {70.0, 0.6}, {140.0, 1.0}}},
-    {"hip", "contact late: folds of wide limbs stay shallow", 2, {{120.0, 0.0}, {180.0, 1.0}}},
-    {"early", "contact from 45 degrees on: deep folds", 2, {{45.0, 0.0}, {135.0, 1.0}}},
-    {"none", "never a contact: the clean union", 1, {{0.0, 0.0}}},
+    /* figure 4 (b): contact from small angles on */
+    {"finger", "contact and bulge from small angles", 3, {{10.0, 0.0}, {70.0, 0.6}, {140.0, 1.0}}},
+    {"hip", "contact only at large angles: shallow folds of wide limbs", 2, {{120.0, 0.0}, {180.0, 1.0}}},
+    {"early", "contact from 45 degrees: deep folds", 2, {{45.0, 0.0}, {135.0, 1.0}}},
+    {"none", "no contact: the clean union", 1, {{0.0, 0.0}}},
 };
 
 const sup_controller_preset *sup_controller_preset_at(int32_t index)
@@ -23,7 +23,7 @@ const sup_controller_preset *sup_controller_preset_at(int32_t index)
     return index >= 0 && index < SUP_CONTROLLER_PRESETS ? &presets[index] : NULL;
 }
 
-/* Slope at a point between two pieces: 0 at turns, else between their slopes. */
+/* Slope at a point between two intervals: 0 at extrema, else a weighted harmonic mean. */
 static double slope_between(double left, double right, double left_width, double right_width)
 {
     if (left * right <= 0.0) return 0.0;
@@ -38,9 +38,9 @@ static double interval_slope(const sup_controller_point *points, int32_t i)
 
 static double slope_at(const sup_controller_point *points, int32_t count, int32_t i)
 {
-    if (i == 0 || i == count - 1) return 0.0; /* level outside */
-    return slope_between(interval_slope(points, i - 1), interval_slope(points, i), points[i].angle - points[i - 1].angle,
-                         points[i + 1].angle - points[i].angle);
+    if (i == 0 || i == count - 1) return 0.0; /* constant outside */
+    return slope_between(interval_slope(points, i - 1), interval_slope(points, i),
+                         points[i].angle - points[i - 1].angle, points[i + 1].angle - points[i].angle);
 }
 
 bool sup_controller_make(const sup_controller_point *points, int32_t count, float *curve)

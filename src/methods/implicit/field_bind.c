@@ -1,4 +1,4 @@
-/* field_bind.c - the fields of a rig's bones, stage by stage, and how well they fit. */
+/* field_bind.c - builds the fields of a rig's bones stage by stage, and measures how well they fit. */
 #include "methods/implicit/field_bind.h"
 
 #include "bind/model.h"
@@ -11,7 +11,7 @@ enum { BLOCK_GRAIN = 8 };
 
 typedef struct measuring {
     const sup_fields_state *state;
-    float *value, *gradient; /* [blocks*SUP_FIELD_LANES] largest value, and the length of its gradient */
+    float *value, *gradient; /* [batch_count*SUP_FIELD_LANES] largest value, and the length of its gradient */
     int32_t block_count;
 } measuring;
 
@@ -74,7 +74,7 @@ static sup_result measure(sup_fields_state *s, sup_error *error)
         if (!(m.value[v] > 0.0f) && report->outside++ == 0) report->first_outside = v;
         report->hidden += s->hidden[v];
         if (!(m.value[v] > 0.0f) || s->hidden[v]) continue;
-        /* Where the slope fades, at the ends of the compact map, it says nothing about distances. */
+        /* Where the slope vanishes, at the ends of the compact map, it does not measure distance. */
         double slope = fmax((double)m.gradient[v], 0.1 / s->shapes[s->bound->regions.vertex_region[v]].radius);
         double off = fabs((double)m.value[v] - 0.5) / slope / fmax(report->edge, 1e-30);
         sum += off * off;
@@ -101,17 +101,16 @@ static void log_report(const sup_fields_state *s)
     const sup_fields_report *report = &s->bound->report;
     const sup_skin_regions *regions = &s->bound->regions;
     sup_log(context, SUP_LOG_INFO,
-            "Fields: %d bones, %d samples, %.3g MB; the skin is %.2g edges from them (RMS), %.2g at most.",
+            "Fields: %d bones, %d samples, %.3g MB; distance of the skin: %.2g edges RMS, %.2g maximum.",
             regions->region_count, report->sample_count, 4e-6 * (double)s->bound->fields.node_count, report->rms,
             report->largest);
     for (int32_t p = 0; p < regions->region_count; p++)
         if (!s->shapes[p].fitted)
-            sup_log(context, SUP_LOG_WARNING,
-                    "The skin of joint '%s' is not enough for a field of its shape: a capsule takes its place.",
+            sup_log(context, SUP_LOG_WARNING, "Joint '%s' has too little skin to fit a field to it: using a capsule.",
                     joint_name(s, regions->region_joint[p]));
     if (report->outside > 0)
         sup_log(context, SUP_LOG_WARNING,
-                "%d of %d vertices lie outside of every bone's field and only follow their bone (the first one near "
+                "%d of %d vertices are outside of all fields and follow their bone rigidly (the first one near "
                 "joint '%s').",
                 report->outside, s->def->skin.vertex_count,
                 joint_name(s, regions->region_joint[regions->vertex_region[report->first_outside]]));
@@ -144,8 +143,9 @@ static sup_result make_shapes(sup_fields_state *s, sup_error *error)
     for (int32_t i = 0; i < s->def->extra_count; i++) {
         const sup_field_ellipsoid *extra = &s->def->extras[i];
         if (!good_ellipsoid(rig, extra))
-            return sup_fail(error, SUP_ERROR_ARGUMENT, "implicit.ellipsoid", rig->character->name,
-                            "Ellipsoid %d has no joint of the rig, or its axes and radii are no ellipsoid's.", i);
+            return sup_fail(
+                error, SUP_ERROR_ARGUMENT, "implicit.ellipsoid", rig->character->name,
+                "Ellipsoid %d is invalid: it needs a joint of the rig, orthonormal axes and positive radii.", i);
         int32_t field = regions->region_count + i, parent = -1;
         for (int32_t joint = extra->joint; joint >= 0 && parent < 0; joint = rig->joint_parent[joint])
             for (int32_t p = 0; p < regions->region_count; p++)
@@ -180,7 +180,7 @@ sup_result sup_fields_build(const sup_bind_input *input, const sup_fields_def *d
     filled.samples = def->samples > 0 && def->samples < SUP_FIELD_SAMPLES ? def->samples : SUP_FIELD_SAMPLES;
     if (def->skin.triangle_count < 1)
         return sup_fail(error, SUP_ERROR_DATA, "implicit.skin", input->rig->character->name,
-                        "The character has no skin that a field could be made of.");
+                        "The character has no skin triangles to fit fields to.");
     sup_fields_state s = {.input = input, .def = &filled, .arena = arena, .bound = bound};
     s.scratch = sup_arena_create(&input->context->allocator);
     sup_result result = build_stages(&s, builder, error);

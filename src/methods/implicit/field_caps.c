@@ -1,64 +1,66 @@
-/* field_caps.c - where a part of the skin is open, points beyond the opening: there its field ends.
+/* field_caps.c - cap samples beyond the openings of a skin region, which close its field there.
  *
- * Based on: [vaillant2013]: a sample beyond each end of the bone, as far as the limb is thick there. Deviation: a dome of
- * samples for each joint that a part meets others in, wherever its border lies: around hips, chests and palms that is not at
- * the ends of bones. A dome leaves the border along the skin and goes over to the sphere about the joint that touches the nearest
- * skin of the border, so that it stays inside of the body when the limb turns. Caps as deep as openings are wide came out as lobes
- * at shoulders and hips; caps no deeper than the nearest skin from the border on tore the skin apart. */
+ * Based on: [vaillant2013]: a sample beyond each end of the bone, at a distance of the limb's radius. Deviation: a dome
+ * of samples for each joint at which a region borders others, wherever the border lies: around hips, chests and palms
+ * that is not at the ends of bones. A dome is tangential to the skin at the border and approaches the sphere about the
+ * joint that touches the nearest skin of the border, so that it stays inside of the body when the limb rotates. Caps as
+ * deep as the openings are wide caused lobes at shoulders and hips; caps limited to the nearest skin from the border on
+ * tore the skin apart. */
 #include "methods/implicit/field_build.h"
 
-enum { LOW_RING = 8, FOOT_POINTS = 12 }; /* samples of a dome around its border, and those with the ring above */
-/* Depth of the cap over a hole of the mesh, in radii of the hole, and least height of a dome above its border. */
+enum { LOW_RING = 8, FOOT_POINTS = 12 }; /* samples of a dome in the lower ring, and in both rings */
+/* Depth of the cap over a hole of the mesh, in radii of the hole; also the minimum height of a dome above its
+ * border. */
 static const double FLATNESS = 0.3;
-/* Most of the way to the skin on the other side, and the same near the border. */
+/* Maximum fraction of the distance to the opposite skin, at the top and near the border. */
 static const double CLEARANCE = 0.7, LOW_CLEARANCE = 0.85;
-/* Where the rings of a dome are, of the angle from its border to its top. */
+/* Positions of the rings of a dome, as fractions of the angle from its border to its top. */
 static const double LOW = 0.25, HIGH = 0.65;
-/* Share of a part's border: what is at a joint closes by itself if it is less. */
+/* Minimum fraction of a region's border length that gets a dome: shorter borders close by themselves. */
 static const double MIN_BORDER = 0.1;
-/* A joint so near to the middle of a border, in its radii, is the centre of the dome. */
+/* A joint is the centre of the dome if it is this near to the middle of the border, in radii of the border. */
 static const double JOINT_REACH = 1.2;
 
 typedef struct opening {
-    sup_vec3d middle, area; /* area: half the sum of cross products, away from the part */
-    double length, hole;    /* of its edges; of those with no triangle at all on the other side */
+    sup_vec3d middle, area; /* area: half the sum of cross products, pointing away from the region */
+    double length, hole;    /* total edge length; length of edges without a triangle on the other side */
 } opening;
 
-/* A piece of a part's border, across a triangle between it and another part. */
+/* The border of a region inside one triangle between it and another region. */
 typedef struct border_edge {
     sup_vec3d middle;
-    int32_t dome;   /* number of the other part; then of the dome */
-    double distance; /* from the feet that were taken */
+    int32_t dome;    /* index of the other region; then of the dome */
+    double distance; /* from the foot points that were chosen */
 } border_edge;
 
-/* Pieces with the same joint. */
+/* Border edges that share a joint. */
 typedef struct border {
-    int32_t joint; /* that the parts turn against each other in */
+    int32_t joint; /* joint between the two regions */
     double length;
-    sup_vec3d middle, out; /* out: sum of the ways across it, away from the part */
+    sup_vec3d middle, out; /* out: sum of the directions across the border, away from the region */
 } border;
 
 typedef struct capping {
     sup_fields_state *state;
-    int32_t *loop;      /* [triangle_count*3] half-edges of one opening, in walking order */
-    int32_t *visited_by; /* [triangle_count*3] last part that has walked along a half-edge */
+    int32_t *loop;       /* [triangle_count*3] half-edges of one opening in walking order */
+    int32_t *visited_by; /* [triangle_count*3] last region whose border walk used a half-edge */
     int32_t border_edge_count;
-    border_edge *border_edges;   /* [triangle_count] */
-    border *borders; /* [part_count] with each other part */
-    border *domes;   /* [part_count] at each joint */
+    border_edge *border_edges; /* [triangle_count] */
+    border *borders;           /* [region_count] with each other region */
+    border *domes;             /* [region_count] at each joint */
 } capping;
 
 /* --- Holes of the mesh --- */
 
-/* Whether a half-edge of the part's triangles is on the border of them. */
+/* Whether a half-edge lies on the border of the region's triangles. */
 static bool is_open(const capping *c, int32_t region, int32_t half)
 {
     int32_t twin = c->state->adjacency.half_twin[half];
     return twin == SUP_HALF_BOUNDARY || (twin >= 0 && !sup_fields_touches(c->state, twin / 3, region));
 }
 
-/* The border's next half-edge: the first one in the fan of triangles at the end of `half`, -1 where triangles of three
- * sides, or turned against each other, are in the way. */
+/* The next half-edge of the border: the first one in the triangle fan at the end of `half`; -1 at non-manifold edges
+ * and where orientations differ. */
 static int32_t next_open(const capping *c, int32_t region, int32_t half)
 {
     const int32_t *triangles = c->state->def->skin.triangles;
@@ -72,7 +74,7 @@ static int32_t next_open(const capping *c, int32_t region, int32_t half)
     return -1;
 }
 
-/* Half-edges of the border from `start` on, all around. */
+/* Collects the half-edges of the border from `start` on until it closes. */
 static int32_t walk_border(capping *c, int32_t region, int32_t start)
 {
     int32_t count = 0;
@@ -104,7 +106,7 @@ static opening measure(const capping *c, int32_t count)
     for (int32_t i = 0; i < count; i++) {
         sup_vec3d a = sup_v3_sub(start_of(c, c->loop[i]), o.middle);
         sup_vec3d b = sup_v3_sub(start_of(c, sup_half_next(c->loop[i])), o.middle);
-        /* What closes the part has the opposite area. */
+        /* The closing surface has the opposite area. */
         bool flipped = c->state->flipped[c->state->def->skin.triangles[c->loop[i]]] != 0;
         o.area = sup_v3_madd(o.area, flipped ? 0.5 : -0.5, sup_v3_cross(a, b));
     }
@@ -130,9 +132,9 @@ static void cap_holes(capping *c, int32_t region)
         }
 }
 
-/* --- Borders with other parts --- */
+/* --- Borders with other regions --- */
 
-/* The line between a part and another goes through the middles of edges: adds what of it lies in a triangle. */
+/* The border between two regions goes through the midpoints of edges: adds the part that lies in one triangle. */
 static void add_border_edge(capping *c, int32_t region, const int32_t corner[3])
 {
     const sup_fields_state *s = c->state;
@@ -160,7 +162,7 @@ static void add_border_edge(capping *c, int32_t region, const int32_t corner[3])
     c->border_edges[c->border_edge_count++] = (border_edge){middle, other, INFINITY};
 }
 
-/* The joint that two parts turn against each other in: of those between them, the one that is nearest to a point. */
+/* The joint between two regions: of all joints on the path between them, the one nearest to a point. */
 static int32_t joint_between(const sup_fields_state *s, int32_t region, int32_t other, sup_vec3d p)
 {
     const sup_rig *rig = s->input->rig;
@@ -178,7 +180,7 @@ static int32_t joint_between(const sup_fields_state *s, int32_t region, int32_t 
     return best;
 }
 
-/* Numbers the borders by the joints that they are at, the longest first, into `domes` [part_count]; pieces get those numbers. */
+/* Groups the borders by joint, longest first, into `domes` [region_count]; border edges get the index of their dome. */
 static int32_t group_by_joint(capping *c, int32_t region, border *domes)
 {
     const int32_t regions = c->state->bound->regions.region_count;
@@ -186,7 +188,9 @@ static int32_t group_by_joint(capping *c, int32_t region, border *domes)
     for (int32_t other = 0; other < regions; other++) {
         border *neighbour = &c->borders[other];
         if (!(neighbour->length > 0.0)) continue;
-        int32_t joint = joint_between(c->state, region, other, sup_v3_scale(neighbour->middle, 1.0 / neighbour->length)), at = 0;
+        int32_t joint =
+                    joint_between(c->state, region, other, sup_v3_scale(neighbour->middle, 1.0 / neighbour->length)),
+                at = 0;
         while (at < count && domes[at].joint != joint)
             at++;
         if (at == count) domes[count++] = (border){.joint = joint};
@@ -212,17 +216,19 @@ static int32_t group_by_joint(capping *c, int32_t region, border *domes)
 
 /* --- Domes --- */
 
-/* Nearer to the centre where skin is in the way: not beyond `most` of the way to it. Not at all outside of the body. */
+/* Adds a cap; moves it towards the centre if skin is in between, to at most `clearance` of the distance to it. Skips
+ * positions outside of the body. */
 static void add_inside(const capping *c, int32_t region, sup_vec3d centre, sup_sample sample, double clearance)
 {
     sup_vec3d direction = sup_v3_sub(sample.position, centre);
     sup_bvh_ray ray = {.origin = centre, .direction = direction, .t_min = 0.0, .t_max = 1.0 / clearance};
     sup_bvh_hit hit;
-    if (sup_bvh_ray_first(&c->state->bvh, &ray, &hit)) sample.position = sup_v3_madd(centre, clearance * hit.t, direction);
+    if (sup_bvh_ray_first(&c->state->bvh, &ray, &hit))
+        sample.position = sup_v3_madd(centre, clearance * hit.t, direction);
     if (sup_bvh_inside(&c->state->bvh, sample.position)) add_cap(&c->state->shapes[region], sample);
 }
 
-/* The piece that is farthest from those that were taken, which it joins; -1 when all were. */
+/* The border edge farthest from those chosen before, which is then marked as chosen; -1 when all are. */
 static int32_t next_foot_point(capping *c, int32_t dome)
 {
     int32_t best = -1;
@@ -232,12 +238,13 @@ static int32_t next_foot_point(capping *c, int32_t dome)
             best = i;
     for (int32_t i = 0; i < c->border_edge_count && best >= 0; i++)
         if (c->border_edges[i].dome == dome)
-            c->border_edges[i].distance =
-                fmin(c->border_edges[i].distance, sup_v3_distance(c->border_edges[i].middle, c->border_edges[best].middle));
+            c->border_edges[i].distance = fmin(
+                c->border_edges[i].distance, sup_v3_distance(c->border_edges[i].middle, c->border_edges[best].middle));
     return best;
 }
 
-/* A point on the way from a place of the border to the top, `share` of the angle; nearer and nearer to the sphere. */
+/* A point on the arc from a border point to the top of the dome at `fraction` of the angle; approaches the sphere
+ * towards the top. */
 static sup_sample on_dome(sup_vec3d centre, sup_vec3d out, double height, sup_vec3d foot_point, double fraction)
 {
     double rest = 1.0 - fraction, far = sup_v3_distance(foot_point, centre);
@@ -267,7 +274,8 @@ static void add_dome(capping *c, int32_t region, const border *b, int32_t dome)
     sup_vec3d head = sup_v3_load(c->state->input->rig->bone_head + 3 * (size_t)b->joint);
     if (sup_v3_distance(head, middle) < JOINT_REACH * radius) centre = head;
     for (int32_t i = 0; i < c->border_edge_count; i++)
-        if (c->border_edges[i].dome == dome) nearest = fmin(nearest, sup_v3_distance(c->border_edges[i].middle, centre));
+        if (c->border_edges[i].dome == dome)
+            nearest = fmin(nearest, sup_v3_distance(c->border_edges[i].middle, centre));
     double height = fmax(fmin(nearest, radius), sup_v3_dot(sup_v3_sub(middle, centre), out) + FLATNESS * radius);
     if (!(height > 0.0)) return;
     add_inside(c, region, centre, (sup_sample){sup_v3_madd(centre, height, out), out}, CLEARANCE);
@@ -311,7 +319,7 @@ sup_result sup_fields_caps(sup_fields_state *s, sup_error *error)
     c.borders = sup_arena_alloc(&s->scratch, regions, sizeof(border));
     c.domes = sup_arena_alloc(&s->scratch, regions, sizeof(border));
     if (c.loop == NULL || c.visited_by == NULL || c.border_edges == NULL || c.borders == NULL || c.domes == NULL)
-        return sup_fail_memory(error, "the ends of the limbs");
+        return sup_fail_memory(error, "the caps of the fields");
     for (int32_t region = 0; region < s->bound->regions.region_count; region++) {
         cap_borders(&c, region);
         cap_holes(&c, region);

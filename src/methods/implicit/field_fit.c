@@ -1,24 +1,26 @@
-/* field_fit.c - a fit for each part: samples, HRBF, more samples where it is worst.
+/* field_fit.c - fits an HRBF to each region and adds samples where the error is largest.
  *
- * Based on: [vaillant2013]; see field_bind.h for what is different. */
+ * Based on: [vaillant2013]; see field_bind.h for deviations. */
 #include "methods/implicit/field_build.h"
 
 enum {
-    CANDIDATES = 1024, /* of the part's own skin */
-    OTHERS = 1024,     /* and of the skin around it */
-    MIN_SAMPLES = 4, /* below: a capsule */
+    CANDIDATES = 1024, /* on the region's own skin */
+    OTHERS = 1024,     /* on the surrounding skin */
+    MIN_SAMPLES = 4,   /* with fewer samples a capsule is used */
     MAX_SAMPLES = SUP_FIELD_SAMPLES + SUP_FIELD_CAPS
 };
-static const double MIN_FACING = 0.2;   /* cosine between a normal and the way from the bone */
-static const double GROWTH = 1.6;       /* samples of a round to those of the one before */
-static const double MAX_ERROR = 1e-2; /* error of a candidate, of the radius */
-static const double MAX_OUTSIDE = 0.03;  /* of the skin of other parts, of the radius: the field is held back there */
-static const double OUTSIDE_WEIGHT = 4.0;    /* how much more that counts than an error on the part's own skin */
-static const double NORMAL_WEIGHT = 0.5;         /* length that a turn of the normals counts for, of the radius */
-static const double MIN_SPACING = 0.02;       /* least distance of two samples, of the radius */
-static const double REFINE_SPACING = 0.4;   /* the same for those that mend, of the first round's */
+static const double MIN_FACING = 0.2; /* minimum cosine between the normal and the direction from the bone */
+static const double GROWTH = 1.6;     /* ratio of the numbers of samples of successive fits */
+static const double MAX_ERROR = 1e-2; /* maximum error of a candidate, in radii */
+static const double MAX_OUTSIDE =
+    0.03; /* maximum distance that a field may protrude from other regions' skin, in radii */
+static const double OUTSIDE_WEIGHT = 4.0; /* weight of such an error relative to one on the region's own skin */
+static const double NORMAL_WEIGHT = 0.5;  /* length in radii that corresponds to a unit difference of normals */
+static const double MIN_SPACING = 0.02;   /* minimum distance of two samples, in radii */
+static const double REFINE_SPACING =
+    0.4; /* minimum distance of added samples, relative to the spacing of the first fit */
 
-/* What one worker needs. */
+/* Buffers of one worker. */
 typedef struct fitter {
     double *workspace; /* of the HRBF */
     sup_sample *candidates, *taken;
@@ -32,7 +34,8 @@ typedef struct fitting {
     fitter *fitters; /* [worker_count] */
 } fitting;
 
-/* Whether a triangle between parts is on the far side of a fold, such as the trunk's side of an armpit: it looks back at the bone. */
+/* Whether a triangle between regions is on the far side of a fold, such as the trunk's side of an armpit: it faces
+ * towards the bone. */
 static bool faces_bone(const sup_fields_state *s, int32_t region, const int32_t corner[3])
 {
     sup_vec3d middle = {0.0, 0.0, 0.0}, normal = middle, nearest = middle;
@@ -45,7 +48,7 @@ static bool faces_bone(const sup_fields_state *s, int32_t region, const int32_t 
     return sup_v3_dot(normal, sup_v3_sub(middle, nearest)) < MIN_FACING * distance * sup_v3_length(normal);
 }
 
-/* Triangles of a part that can be seen. */
+/* Lists the visible triangles of a region. */
 static int32_t visible_triangles(const sup_fields_state *s, int32_t region, int32_t *list)
 {
     int32_t count = 0;
@@ -58,7 +61,7 @@ static int32_t visible_triangles(const sup_fields_state *s, int32_t region, int3
     return count;
 }
 
-/* Triangles of other parts near the candidates of this one. */
+/* Lists triangles of other regions near the candidates of this one. */
 static int32_t other_triangles(const sup_fields_state *s, int32_t region, const sup_sample *own, int32_t own_count,
                                double reach, int32_t *list)
 {
@@ -90,7 +93,7 @@ static double mean_distance(const sup_fields_state *s, int32_t region, const sup
     return count > 0 ? sum / count : 0.0;
 }
 
-/* The fit in float for the kernel. */
+/* The fit in float, for the kernel. */
 static void set_lanes(const sup_hrbf *fit, sup_field_shape *shape)
 {
     for (int32_t i = 0; i < fit->count; i++) {
@@ -148,8 +151,8 @@ static void set_core(sup_field_shape *shape, const sup_sample_choice *choice)
         sup_v3_store(shape->core + 3 * (size_t)i, choice->taken[i].position);
 }
 
-/* The field may end before the skin of other parts, but not stick out of it. Where that skin looks another way than the
- * field, it is held back by its own slope. */
+/* A field may end before the skin of other regions, but not protrude from it. Where that skin faces another direction
+ * than the field, the constraint uses the field's own gradient as the normal. */
 static void find_errors(const sup_fields_state *s, int32_t region, fitter *f, const sup_sample_choice *choice)
 {
     const sup_hrbf *fit = &s->bound->fits[region];
@@ -158,7 +161,7 @@ static void find_errors(const sup_fields_state *s, int32_t region, fitter *f, co
     for (int32_t i = choice->own_count; i < choice->candidate_count; i++) {
         sup_vec3d p = f->candidates[i].position;
         if ((double)f->error[i] > -MAX_OUTSIDE * shape->radius || sup_fields_from_core(s, region, p) > shape->radius) {
-            f->error[i] = 0.0f; /* farther away it ends anyway: see field_grid.c */
+            f->error[i] = 0.0f; /* cut off there anyway, see field_grid.c */
             continue;
         }
         sup_vec3d slope;
@@ -169,7 +172,7 @@ static void find_errors(const sup_fields_state *s, int32_t region, fitter *f, co
     }
 }
 
-/* Rounds of fitting. False where no fit can be found. */
+/* Fits and refines. Returns false if no fit is possible. */
 static bool fit_samples(const sup_fields_state *s, int32_t region, fitter *f, sup_sample_choice *choice)
 {
     sup_field_shape *shape = &s->shapes[region];
@@ -198,8 +201,9 @@ static void grow(sup_field_shape *shape, sup_vec3d p)
     shape->high = sup_v3(fmax(shape->high.x, q.x), fmax(shape->high.y, q.y), fmax(shape->high.z, q.z));
 }
 
-/* Along the longest segment, and across it along the widest spread of the samples. */
-static void set_axes(const sup_skin_regions *regions, int32_t region, const sup_sample_choice *choice, sup_field_shape *shape)
+/* First axis along the longest segment, second along the largest spread of the samples across it. */
+static void set_axes(const sup_skin_regions *regions, int32_t region, const sup_sample_choice *choice,
+                     sup_field_shape *shape)
 {
     sup_vec3d axis = {0.0, 0.0, 0.0};
     for (int32_t s = regions->region_segment[region]; s < regions->region_segment[region + 1]; s++) {
@@ -225,7 +229,7 @@ static void set_axes(const sup_skin_regions *regions, int32_t region, const sup_
     shape->axis[2] = sup_v3_cross(axis, shape->axis[1]);
 }
 
-/* A capsule around the segments, as thick as the skin is far from them. */
+/* A capsule around the segments with the mean distance of the skin as its radius. */
 static void set_capsule(const sup_fields_state *s, int32_t region, sup_field_shape *shape)
 {
     const sup_skin_regions *regions = &s->bound->regions;
@@ -264,7 +268,7 @@ static void fit_region(const sup_fields_state *s, fitter *f, int32_t region)
     choice.min_spacing = MIN_SPACING * shape->radius;
     for (int32_t i = 0; i < shape->cap_count; i++)
         sup_samples_add(&choice, shape->caps[i]);
-    shape->cap_count = choice.count; /* two may lie in one place */
+    shape->cap_count = choice.count; /* duplicates were removed */
     shape->fitted = shape->radius > 0.0 && choice.own_count > 0 && fit_samples(s, region, f, &choice);
     set_axes(&s->bound->regions, region, &choice, shape);
     shape->low = sup_v3(INFINITY, INFINITY, INFINITY);

@@ -4,15 +4,16 @@
 #include "methods/implicit/field_build.h"
 
 enum {
-    BORDER = 3,      /* empty layers around what is kept: two that must be 0, one for the B-spline's echo */
+    BORDER = 3, /* empty layers around the kept nodes: two that must be 0, one for the ringing of the B-spline filter */
     MAX_NODES = 512 /* along an axis */
 };
-static const double REACH = 1.15;    /* of a box beyond the samples, in radii */
-static const double FADE = 0.35;     /* of the radius: how far from the end of its box a field that goes on fades out */
-static const double FLARE = 0.5;     /* of what its skin is wider than its radius, that a part keeps in another */
-static const double BLEND_WIDTH = 0.4;   /* of the radius: the way on which what is between two parts becomes the other's */
-static const double CUT_SLOPE = 3.0;     /* slope where a fit is cut off: what is well inside of its part stays as it is */
-static const double MIN_VALUE = 1e-5; /* compact values below are 0 */
+static const double REACH = 1.15; /* extension of the box beyond the samples, in radii */
+static const double FADE = 0.35;  /* width in radii over which a field fades out at the end of its box */
+static const double FLARE =
+    0.5; /* fraction of the skin's excess over the radius that a region keeps inside of another */
+static const double BLEND_WIDTH = 0.4; /* width in radii of the transition between two regions */
+static const double CUT_SLOPE = 3.0;   /* slope of the cut-off, which leaves values deep inside unchanged */
+static const double MIN_VALUE = 1e-5;  /* smaller compact values become 0 */
 
 double sup_field_map(double value, double radius, double depth)
 {
@@ -33,7 +34,7 @@ static double edge_of(const sup_field_shape *shape, int32_t axis)
     return high[axis] - low[axis];
 }
 
-/* Bytes of all nodes when a radius has `grid` of them. */
+/* Bytes of all nodes with `grid` nodes per radius. */
 static double bytes_at(const sup_fields_state *s, double grid)
 {
     double sum = 0.0;
@@ -151,8 +152,8 @@ static sup_vec3d node_of(const sup_field_shape *shape, size_t i)
     return node_at(shape, (int32_t)(i % row), (int32_t)(i / row % rows), (int32_t)(i / (row * rows)));
 }
 
-/* Far from the samples an HRBF may become negative again. No inside of a part is farther than its radius from skin and
- * bone; where a fit says so, it is cut off there. */
+/* Far from the samples an HRBF may become negative again. No point inside of a region is farther than its radius from
+ * both skin and bone: values beyond that are cut off. */
 static void cut_off(const sup_fields_state *s, int32_t field)
 {
     const sup_field_shape *shape = &s->shapes[field];
@@ -167,7 +168,7 @@ static void cut_off(const sup_fields_state *s, int32_t field)
     }
 }
 
-/* The sample of a part's own skin that is nearest to a point; caps come before them. */
+/* The sample of a region's own skin nearest to a point; caps come first in `core`. */
 static sup_vec3d nearest_own_sample(const sup_field_shape *shape, sup_vec3d p)
 {
     const float x = (float)p.x, y = (float)p.y, z = (float)p.z;
@@ -194,8 +195,9 @@ static bool is_own(void *user, int32_t triangle)
     return sup_fields_touches(own->state, triangle, own->region);
 }
 
-/* How much a point, which is `width` radii from a part's bone and within `limit` from its skin, is another part's, in [0, 1]: 1
- * where skin of that is nearer by BETWEEN of the radius, 0 where that part's bone is not nearer, in its radii. */
+/* How much a point, `width` radii from a region's bone and within `limit` of its skin, belongs to another region, in
+ * [0, 1]: 1 where skin of the other region is nearer by BLEND_WIDTH of the radius, 0 where the other region's bone is
+ * not nearer in units of its radius. */
 static double other_region_weight(const sup_fields_state *s, int32_t field, sup_vec3d p, double width, double limit)
 {
     own_skin own = {s, field};
@@ -205,11 +207,12 @@ static double other_region_weight(const sup_fields_state *s, int32_t field, sup_
     if (sup_skin_regions_distance(&s->bound->regions, region, p, NULL) >= width * s->shapes[region].radius) return 0.0;
     double farthest = near.distance + BLEND_WIDTH * s->shapes[field].radius;
     sup_bvh_nearest mine = sup_bvh_closest_of(&s->bvh, p, fmin(farthest, limit), is_own, &own);
-    return mine.triangle < 0 ? 1.0 : fmin(1.0, (mine.distance - near.distance) / (BLEND_WIDTH * s->shapes[field].radius));
+    return mine.triangle < 0 ? 1.0
+                             : fmin(1.0, (mine.distance - near.distance) / (BLEND_WIDTH * s->shapes[field].radius));
 }
 
-/* In another part a field ends at its radius from the bone and FLARE of what its own skin is wider than that next to there. A
- * neck that goes on into the chin would hold it back when the head turns. */
+/* Inside another region a field ends at its radius from the bone plus FLARE of the excess of its own nearest skin over
+ * the radius. Otherwise a neck whose field continues into the chin would hold the chin back when the head turns. */
 static void limit_to_region(const sup_fields_state *s, int32_t field)
 {
     const sup_field_shape *shape = &s->shapes[field];
@@ -228,7 +231,7 @@ static void limit_to_region(const sup_fields_state *s, int32_t field)
     }
 }
 
-/* From 0 at the border layers to 1 a way inside, smoothly. */
+/* Smoothstep from 0 at the border layers to 1 at `cells` inside. */
 static double fade(int32_t at, int32_t size, double cells)
 {
     double inside = (at < size - 1 - at ? at : size - 1 - at) - (BORDER - 1);
@@ -247,7 +250,7 @@ static void make_compact(sup_field_shape *shape)
     if (!shape->fitted) shape->depth = shape->radius;
     for (int32_t k = 0; k < 3; k++) {
         shape->from[k] = shape->size[k];
-        shape->kept[k] = -1; /* the last, for now */
+        shape->kept[k] = -1; /* last node, for now */
     }
     for (size_t i = 0; i < count; i++) {
         const int32_t at[3] = {(int32_t)(i % row), (int32_t)(i / row % rows), (int32_t)(i / (row * rows))};
@@ -264,7 +267,7 @@ static void make_compact(sup_field_shape *shape)
         int32_t from = shape->from[k] - BORDER, last = shape->kept[k] + BORDER;
         from = from < 0 ? 0 : from;
         last = last >= shape->size[k] ? shape->size[k] - 1 : last;
-        if (shape->kept[k] < 0) { /* nothing at all is felt */
+        if (shape->kept[k] < 0) { /* the field is 0 everywhere */
             from = 0;
             last = 2 * BORDER;
         }
@@ -290,7 +293,7 @@ static void filter_line(float *v, size_t stride, int32_t count, double *pivot, d
     v[0] = v[stride] = v[(size_t)(count - 2) * stride] = v[(size_t)(count - 1) * stride] = 0.0f;
 }
 
-/* Moves what is kept to the front and makes coefficients of it. */
+/* Moves the kept nodes to the front and computes their coefficients. */
 static void make_nodes(sup_field_shape *shape)
 {
     double pivot[MAX_NODES + 1], c[MAX_NODES + 1];

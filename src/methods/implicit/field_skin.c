@@ -1,4 +1,4 @@
-/* field_skin.c - what fields need to know of the skin: normals that point outwards, and what cannot be seen. */
+/* field_skin.c - properties of the skin that fields need: outward normals and visibility. */
 #include "geometry/normals.h"
 #include "methods/implicit/field_build.h"
 
@@ -11,7 +11,7 @@ bool sup_fields_touches(const sup_fields_state *state, int32_t triangle, int32_t
     return of[corner[0]] == region || of[corner[1]] == region || of[corner[2]] == region;
 }
 
-/* Vertices of triangles between parts. */
+/* Marks the vertices of triangles between regions. */
 static void mark_borders(sup_fields_state *s)
 {
     const int32_t *of = s->bound->regions.vertex_region;
@@ -23,14 +23,14 @@ static void mark_borders(sup_fields_state *s)
     }
 }
 
-/* Triangles with a corner in each part. */
+/* Lists the triangles with a corner in each region. */
 static sup_result list_triangles(sup_fields_state *s, sup_error *error)
 {
     const sup_region_skin *skin = &s->def->skin;
     const sup_skin_regions *regions = &s->bound->regions;
     size_t count = (size_t)regions->region_count;
     s->triangle_first = sup_arena_alloc(&s->scratch, count + 2, sizeof(int32_t));
-    if (s->triangle_first == NULL) return sup_fail_memory(error, "the parts of the skin");
+    if (s->triangle_first == NULL) return sup_fail_memory(error, "the skin regions");
     for (int pass = 0; pass < 2; pass++) {
         for (int32_t t = 0; t < skin->triangle_count; t++) {
             int32_t of[3];
@@ -48,12 +48,12 @@ static sup_result list_triangles(sup_fields_state *s, sup_error *error)
         for (size_t p = 1; p <= count; p++)
             s->triangle_first[p + 1] += s->triangle_first[p];
         s->triangle_list = sup_arena_alloc(&s->scratch, (size_t)s->triangle_first[count + 1], sizeof(int32_t));
-        if (s->triangle_list == NULL) return sup_fail_memory(error, "the parts of the skin");
+        if (s->triangle_list == NULL) return sup_fail_memory(error, "the skin regions");
     }
     return SUP_OK;
 }
 
-/* Shells that are turned inside out have their normals turned: on the whole, skin looks away from its bone. */
+/* Flips the normals of components that are inside out: on average, skin faces away from its bone. */
 static sup_result orient_normals(sup_fields_state *s, sup_error *error)
 {
     const sup_region_skin *skin = &s->def->skin;
@@ -91,7 +91,7 @@ static bool is_own(void *user, const sup_bvh_hit *hit)
     return sup_fields_touches(own->state, hit->triangle, own->region);
 }
 
-/* Hidden: in every direction there is more skin of the same part. */
+/* A vertex is hidden if rays in all directions hit skin of the same region. */
 static bool is_hidden(const sup_fields_state *s, int32_t v)
 {
     own_region own = {s, v, s->bound->regions.vertex_region[v]};

@@ -1,9 +1,9 @@
-/* implicit_bind.c - from a rig to a model, stage by stage. */
+/* implicit_bind.c - builds a model from a rig, stage by stage. */
 #include "bind/model.h"
 #include "methods/implicit/implicit.h"
 #include "skin/skin.h"
 
-/* What the stages hand to each other; freed in one place. */
+/* Data passed between the stages; freed in sup_implicit_bind. */
 typedef struct binding {
     const sup_bind_input *input;
     sup_model_builder *builder;
@@ -11,8 +11,8 @@ typedef struct binding {
     sup_simulated_surface surface;
     sup_setup *setup;
     sup_fields_bound fields;
-    sup_implicit_view view; /* of the builder's arrays: to evaluate the bind pose */
-    sup_posed_fields posed; /* the fields in it */
+    sup_implicit_view view; /* view of the builder's arrays, to evaluate the bind pose */
+    sup_posed_fields posed; /* fields in the bind pose */
     void *posed_memory;
     sup_track_built track;
 } binding;
@@ -23,7 +23,7 @@ static sup_result bind_surface(binding *b, sup_error *error)
     return sup_simulated_surface_create(b->input->context, b->input->rig, target, &b->arena, &b->surface, error);
 }
 
-/* The space of the track: sizes of the character, from the middle of its box. */
+/* The space of the track: units are the character's size, the origin is the centre of its bounding box. */
 static sup_result bind_space(binding *b, sup_error *error)
 {
     const sup_rig *rig = b->input->rig;
@@ -64,7 +64,7 @@ static sup_result bind_fields(binding *b, sup_error *error)
     result = sup_fields_build(b->input, &def, b->builder, &b->arena, &b->fields, error);
     if (result != SUP_OK) return result;
     sup_log(b->input->context, SUP_LOG_INFO,
-            "Fields: %d parts, %d samples, %.3g edges off the skin (RMS), %d parts without a fit.",
+            "Fields: %d regions, %d samples, %.3g edges off the skin (RMS), %d regions without a fit.",
             b->fields.fields.field_count, b->fields.report.sample_count, b->fields.report.rms,
             b->fields.report.capsules);
     return SUP_OK;
@@ -76,7 +76,7 @@ static sup_result bind_compose(binding *b, sup_error *error)
                             &b->arena, b->builder, &b->view.compose, error);
 }
 
-/* The composed field of the bind pose, to look at. */
+/* Poses the composed field in the bind pose, for evaluation. */
 static sup_result bind_pose(binding *b, sup_error *error)
 {
     size_t joints = (size_t)b->view.joint_count;
@@ -91,13 +91,13 @@ static sup_result bind_pose(binding *b, sup_error *error)
     return SUP_OK;
 }
 
-/* Render vertex that a coarse one came from. */
+/* Render vertex that a coarse vertex came from. */
 static int32_t vertex_of(const binding *b, int32_t coarse)
 {
     return b->input->rig->skin_to_vertex[b->surface.fine_source[b->surface.coarse_fine[coarse]]];
 }
 
-/* The part of the relaxation that is left to the vertices of the coarse skin. */
+/* Relaxation weight of each coarse vertex, from the map "no_relax". */
 static void set_relax(const binding *b, float *relax)
 {
     const float *const *maps = b->input->maps;
@@ -106,7 +106,7 @@ static void set_relax(const binding *b, float *relax)
         relax[v] = none != NULL ? 1.0f - none[vertex_of(b, v)] : 1.0f;
 }
 
-/* --- Islands in no field: pieces of skin of which no vertex feels a field go with one bone --- */
+/* --- Islands: components of the skin that are outside of all fields follow one bone rigidly --- */
 
 static void mark_reached(const binding *b, const float *positions, unsigned char *reached)
 {
@@ -122,7 +122,8 @@ static void mark_reached(const binding *b, const float *positions, unsigned char
         }
         sup_compose_evaluate(&b->view.compose, &b->posed, &points, &f, NULL);
         for (int32_t k = 0; k < SUP_FIELD_LANES && first + k < count; k++)
-            reached[first + k] = sup_track_can_follow(f.value[k], sqrtf(f.x[k] * f.x[k] + f.y[k] * f.y[k] + f.z[k] * f.z[k]));
+            reached[first + k] =
+                sup_track_can_follow(f.value[k], sqrtf(f.x[k] * f.x[k] + f.y[k] * f.y[k] + f.z[k] * f.z[k]));
     }
 }
 
@@ -131,7 +132,7 @@ static int32_t component_of(const binding *b, int32_t coarse)
     return b->input->rig->skin_component[b->surface.fine_source[b->surface.coarse_fine[coarse]]];
 }
 
-/* Numbers the pieces without a vertex that feels a field, the others are -1. Returns how many there are. */
+/* Numbers the components without a vertex that can follow a field; -1 for all others. Returns their number. */
 static int32_t number_islands(const binding *b, const unsigned char *reached, int32_t *island)
 {
     int32_t components = b->input->rig->component_count, count = 0;
@@ -146,7 +147,7 @@ static int32_t number_islands(const binding *b, const unsigned char *reached, in
     return count;
 }
 
-/* Vertices of an island belong to the joint that moves most of it, and do not slide. */
+/* Vertices of an island belong to the joint with the largest total weight, and do not relax. */
 static sup_result fix_islands(binding *b, const float *positions, int32_t *joint, float *relax, sup_error *error)
 {
     const sup_simulated_surface *s = &b->surface;
@@ -204,7 +205,7 @@ static sup_result bind_track(binding *b, sup_error *error)
     return sup_track_bind(b->input->context, &def, &b->arena, b->builder, &b->track, error);
 }
 
-/* Rows belong to the field of their part. */
+/* Assigns each vertex to the field of its region. */
 static void set_owners(binding *b)
 {
     const sup_track *track = &b->track.track;
@@ -215,11 +216,12 @@ static void set_owners(binding *b)
         int32_t field = compose->leaves[leaf];
         for (int32_t cluster = 0; cluster < track->cluster_count && field < b->fields.regions.region_count; cluster++)
             for (int32_t vertex = track->cluster_first[cluster]; vertex < track->cluster_first[cluster + 1]; vertex++)
-                if (compose->fields.fields[field].joint == track->cluster_joint[cluster]) b->track.own[vertex] = (float)leaf;
+                if (compose->fields.fields[field].joint == track->cluster_joint[cluster])
+                    b->track.own[vertex] = (float)leaf;
     }
 }
 
-/* Says which parts of the character have vertices that feel no field, the fullest first. */
+/* Warns which primitives of the character have vertices outside of all fields, largest number first. */
 static sup_result report_unreached(binding *b, int32_t unreached, sup_error *error)
 {
     enum { NAMED = 4 };
@@ -229,7 +231,8 @@ static sup_result report_unreached(binding *b, int32_t unreached, sup_error *err
     for (int32_t v = 0; v < b->surface.coarse_count; v++) {
         int32_t vertex = vertex_of(b, v), primitive = 0;
         if (b->track.target[b->track.tracked[v]].iso > 0.0f) continue;
-        while (primitive + 1 < character->primitive_count && vertex >= character->primitives[primitive + 1].vertex_first)
+        while (primitive + 1 < character->primitive_count &&
+               vertex >= character->primitives[primitive + 1].vertex_first)
             primitive++;
         count[primitive]++;
     }
@@ -253,14 +256,14 @@ static sup_result report_unreached(binding *b, int32_t unreached, sup_error *err
         left -= count[most];
         count[most] = 0;
     }
-    sup_log(
-        b->input->context, SUP_LOG_WARNING,
-        "%d of %d skin vertices are in no field: %s. They go with their neighbours, pieces of their own with a bone.",
-        unreached, b->surface.coarse_count, text);
+    sup_log(b->input->context, SUP_LOG_WARNING,
+            "%d of %d skin vertices are outside of all fields: %s. They follow their neighbours; separate components "
+            "follow a bone.",
+            unreached, b->surface.coarse_count, text);
     return SUP_OK;
 }
 
-/* What the composed field says on the skin at rest, in the numbers of a step. */
+/* Sets the target values from the composed field on the skin at rest, evaluated as in a step. */
 static sup_result bind_targets(binding *b, sup_error *error)
 {
     sup_implicit_field field = {&b->view.compose, &b->posed};
@@ -280,11 +283,11 @@ static sup_result bind_stages(binding *b, sup_error *error)
         sup_result (*run)(binding *b, sup_error *error);
         const char *name;
         float done;
-    } stages[] = {{bind_surface, "surface", 0.1f}, {bind_space, "space", 0.11f},  {bind_fields, "fields", 0.6f},
-                  {bind_compose, "tree", 0.75f},   {bind_pose, "pose", 0.76f},    {bind_track, "skin", 0.85f},
-                  {bind_targets, "values", 0.9f},     {bind_render_mesh, "upsample", 1.0f}};
+    } stages[] = {{bind_surface, "surface", 0.1f}, {bind_space, "space", 0.11f},        {bind_fields, "fields", 0.6f},
+                  {bind_compose, "tree", 0.75f},   {bind_pose, "pose", 0.76f},          {bind_track, "skin", 0.85f},
+                  {bind_targets, "values", 0.9f},  {bind_render_mesh, "upsample", 1.0f}};
     sup_bind_input below = *b->input;
-    below.progress = NULL; /* short, and its fractions are not of the whole */
+    below.progress = NULL; /* short, and its fractions do not refer to the whole bind */
     sup_result result = sup_skin_bind(&below, b->builder, error);
     for (int32_t i = 0; result == SUP_OK && i < SUP_COUNT(stages); i++) {
         result = stages[i].run(b, error);

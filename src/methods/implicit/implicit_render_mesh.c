@@ -1,4 +1,4 @@
-/* implicit_render_mesh.c - the shown skin on the tracked one: bind, check and a frame. */
+/* implicit_render_mesh.c - the render mesh on the tracked skin: bind, check and a frame. */
 #include "methods/implicit/implicit_render_mesh.h"
 
 #include "math/vec3.h"
@@ -8,14 +8,15 @@ static const char *const PREFIX = "upsample";
 
 /* --- Bind --- */
 
-/* Where each shown vertex is: at a row (own), on the decimated surface, beside it (followers), or not on it (props). */
+/* Where each render vertex is: at a tracked vertex, on the decimated surface, near it (followers), or not on it
+ * (props). */
 static sup_result classify_vertices(const sup_bind_input *input, const sup_simulated_surface *s, bool own,
-                                 sup_arena *arena, int32_t *kind, int32_t *coarse, sup_error *error)
+                                    sup_arena *arena, int32_t *kind, int32_t *coarse, sup_error *error)
 {
     const sup_rig *rig = input->rig;
     size_t count = (size_t)rig->skin_vertex_count;
     int32_t *skin = sup_arena_alloc(arena, count, sizeof *skin), *at = sup_arena_alloc(arena, count, sizeof *at);
-    if (skin == NULL || at == NULL) return sup_fail_memory(error, "the shown skin");
+    if (skin == NULL || at == NULL) return sup_fail_memory(error, "the render mesh");
     for (size_t v = 0; v < count; v++) {
         skin[v] = SUP_UPSAMPLE_RIDES;
         at[v] = -1;
@@ -34,12 +35,12 @@ static sup_result classify_vertices(const sup_bind_input *input, const sup_simul
     return SUP_OK;
 }
 
-/* Vertices at rows, in the order of the rows: what a frame reads of those lies side by side. */
+/* Render vertices at tracked vertices, in the order of the latter for memory locality. */
 static sup_result add_own(const sup_rig *rig, const int32_t *coarse, const int32_t *tracked, int32_t tracked_count,
                           sup_arena *arena, sup_model_builder *builder, sup_error *error)
 {
     int32_t *first = sup_arena_alloc(arena, (size_t)tracked_count + 1, sizeof *first);
-    if (first == NULL) return sup_fail_memory(error, "the shown skin");
+    if (first == NULL) return sup_fail_memory(error, "the render mesh");
     for (int32_t v = 0; v < rig->vertex_count; v++)
         if (coarse[v] >= 0) first[tracked[coarse[v]] + 1]++;
     for (int32_t r = 0; r < tracked_count; r++)
@@ -50,7 +51,7 @@ static sup_result add_own(const sup_rig *rig, const int32_t *coarse, const int32
     float *normal = sup_model_add(builder, "render.normal", SUP_ARRAY_FLOAT, 3 * count);
     float *tangent = sup_model_add(builder, "render.tangent", SUP_ARRAY_FLOAT, rig->tangents != NULL ? 4 * count : 0);
     if (vertex == NULL || indices == NULL || normal == NULL || tangent == NULL)
-        return sup_fail_memory(error, "the shown skin");
+        return sup_fail_memory(error, "the render mesh");
     for (int32_t v = 0; v < rig->vertex_count; v++) {
         if (coarse[v] < 0) continue;
         int64_t i = first[tracked[coarse[v]]]++;
@@ -62,8 +63,9 @@ static sup_result add_own(const sup_rig *rig, const int32_t *coarse, const int32
     return SUP_OK;
 }
 
-sup_result sup_implicit_render_mesh_bind(const sup_bind_input *input, const sup_simulated_surface *surface, const int32_t *tracked,
-                          sup_arena *arena, sup_model_builder *builder, sup_error *error)
+sup_result sup_implicit_render_mesh_bind(const sup_bind_input *input, const sup_simulated_surface *surface,
+                                         const int32_t *tracked, sup_arena *arena, sup_model_builder *builder,
+                                         sup_error *error)
 {
     const sup_rig *rig = input->rig;
     size_t count = (size_t)surface->coarse_count, corners = 3 * (size_t)surface->coarse_triangle_count;
@@ -72,7 +74,7 @@ sup_result sup_implicit_render_mesh_bind(const sup_bind_input *input, const sup_
     int32_t *vertices = sup_arena_alloc(arena, count, sizeof *vertices);
     int32_t *triangles = sup_arena_alloc(arena, corners, sizeof *triangles);
     if (kind == NULL || coarse == NULL || vertices == NULL || triangles == NULL)
-        return sup_fail_memory(error, "the shown skin");
+        return sup_fail_memory(error, "the render mesh");
     bool own = surface->coarse_count == surface->fine_count;
     sup_result result = classify_vertices(input, surface, own, arena, kind, coarse, error);
     if (result == SUP_OK) result = add_own(rig, coarse, tracked, surface->coarse_count, arena, builder, error);
@@ -97,7 +99,8 @@ sup_result sup_implicit_render_mesh_bind(const sup_bind_input *input, const sup_
 
 /* --- Check --- */
 
-sup_result sup_implicit_render_mesh_open(const sup_model *model, int32_t tracked_count, sup_implicit_render_mesh *mesh, sup_error *error)
+sup_result sup_implicit_render_mesh_open(const sup_model *model, int32_t tracked_count, sup_implicit_render_mesh *mesh,
+                                         sup_error *error)
 {
     memset(mesh, 0, sizeof *mesh);
     sup_result result = sup_upsample_open(model, PREFIX, &mesh->upsample, error);
@@ -121,7 +124,7 @@ sup_result sup_implicit_render_mesh_open(const sup_model *model, int32_t tracked
         ok = fabsf(tangent[i]) <= 1.01f;
     if (!ok)
         return sup_fail(error, SUP_ERROR_FORMAT, "implicit.model", "",
-                        "The model is damaged: its shown skin does not fit the tracked one. Bind it again.");
+                        "The model is damaged: its render mesh does not match the tracked skin. Bind it again.");
     mesh->own_count = (int32_t)count;
     mesh->tangent = tangents ? tangent : NULL;
     return SUP_OK;
@@ -142,7 +145,7 @@ size_t sup_implicit_render_mesh_scratch_size(const sup_implicit_render_mesh *mes
 typedef struct render_work {
     const sup_implicit_render_mesh *mesh;
     const sup_implicit_render_mesh_input *input;
-    const float *packed; /* [row_count*8] places and normals of the tracked skin */
+    const float *packed; /* [tracked_count*8] positions and normals of the tracked skin */
     float *scaled;
     const sup_skin_out *out;
 } render_work;
@@ -165,7 +168,7 @@ static void rotate(const float m[12], const float v[3], float to[3])
 static bool make_unit(float v[3])
 {
     float square = v[0] * v[0] + v[1] * v[1] + v[2] * v[2];
-    if (fabsf(square - 1.0f) < 2e-6f) return true; /* as rotations leave it */
+    if (fabsf(square - 1.0f) < 2e-6f) return true; /* within the rounding error of rotations */
     if (!(square > 1e-20f) || !(square < 1e20f)) return false;
     float scale = 1.0f / sqrtf(square);
     for (int c = 0; c < 3; c++)
@@ -173,7 +176,8 @@ static bool make_unit(float v[3])
     return true;
 }
 
-/* v by the shortest rotation from a to b, unit vectors: v - (h . v) h / (1 + a . b) + 2 (a . v) b, with h = a + b. */
+/* Rotates v by the shortest rotation from a to b, unit vectors: v - (h . v) h / (1 + a . b) + 2 (a . v) b, with h = a +
+ * b. */
 static void swing(const float a[3], const float b[3], float v[3])
 {
     const float h[3] = {a[0] + b[0], a[1] + b[1], a[2] + b[2]};
@@ -184,7 +188,8 @@ static void swing(const float a[3], const float b[3], float v[3])
         v[i] += on * b[i] - back * h[i];
 }
 
-/* A direction of the bind pose, turned with its row and on to the tracked skin's normal. */
+/* Rotates a direction of the bind pose with its vertex, then by the rotation that aligns the normal with that of the
+ * tracked skin. */
 static void rotate_direction(const render_work *w, int64_t vertex, const float rest[3], float to[3])
 {
     const float *m = w->input->transforms + 12 * vertex, *now = w->packed + 8 * vertex + 4;
@@ -213,7 +218,7 @@ static void write_range(void *work, int32_t begin, int32_t end, int32_t worker)
         }
         if (out->normals != NULL)
             rotate_direction(w, vertex, w->mesh->normal + 3 * i,
-                           (float *)(void *)((char *)out->normals + v * out->normal_stride));
+                             (float *)(void *)((char *)out->normals + v * out->normal_stride));
         if (out->tangents != NULL) {
             float *to = (float *)(void *)((char *)out->tangents + v * out->tangent_stride);
             rotate_direction(w, vertex, w->mesh->tangent + 4 * i, to);
@@ -222,7 +227,7 @@ static void write_range(void *work, int32_t begin, int32_t end, int32_t worker)
     }
 }
 
-/* From the origin to the world, for what upsampling wrote. */
+/* Adds the origin to the positions that upsampling wrote. */
 static void add_origin(const render_work *w, const sup_upsample_clusters *clusters)
 {
     for (int64_t i = 0; i < (int64_t)clusters->block_count * SUP_UPSAMPLE_CLUSTER; i++) {
@@ -234,8 +239,9 @@ static void add_origin(const render_work *w, const sup_upsample_clusters *cluste
     }
 }
 
-sup_result sup_implicit_render_mesh_apply(const sup_context *context, const sup_implicit_render_mesh *mesh, const sup_implicit_render_mesh_input *input,
-                           void *scratch, const sup_skin_out *out)
+sup_result sup_implicit_render_mesh_apply(const sup_context *context, const sup_implicit_render_mesh *mesh,
+                                          const sup_implicit_render_mesh_input *input, void *scratch,
+                                          const sup_skin_out *out)
 {
     int32_t count = mesh->upsample.coarse_count;
     unsigned char *after = (unsigned char *)scratch + padded((size_t)count * 4 * sizeof(float));

@@ -1,10 +1,10 @@
-/* implicit_step.c - one frame: the skeleton in sub-frames, the skin after it, then what is shown.
+/* implicit_step.c - one frame: sub-frames of the skeleton, tracking of the skin, output of the render mesh.
  *
- * Based on: [vaillant2014iso] section 5.2. A joint turns by no more than a third of its bend in a sub-frame.
+ * Based on: [vaillant2014iso] section 5.2. A joint rotates by at most a third of its bend angle in a sub-frame.
  *
- * Deviates: the floor that the rule needs near the straight pose is FLOOR; the bend is the larger one of the two ends of
- * the frame; joints between the frames are interpolated about their own place and against their parents, so that bones
- * keep their length. */
+ * Deviates: the rule needs a lower bound near the straight pose, FLOOR; the bend is the larger one of both ends of the
+ * frame; joints are interpolated about their own centres and relative to their parents, so that bones keep their
+ * lengths. */
 #include "methods/implicit/implicit.h"
 
 #include "deform/instance_colliders.h"
@@ -12,31 +12,32 @@
 #include "methods/implicit/push_out.h"
 #include "methods/linear/linear.h"
 
-/* Least turn of a joint in a sub-frame, radians; and the most after a teleport, when the way starts at the bind pose. */
+/* Minimum rotation of a joint in a sub-frame, radians; and the maximum after a restart, which starts from the bind
+ * pose. */
 static const double FLOOR = 0.05, RESET_TURN = 0.12;
-/* Sizes that the body may be away from the track's origin before that follows; and a joint that moves farther than
- * TELEPORT, as all others do, was put there. */
+/* Distance of the body from the track's origin, in sizes, from which on the origin is moved; and displacement of all
+ * joints in a frame that counts as a teleport. */
 static const double FAR = 4.0, TELEPORT = 0.5;
-/* Radians that make one more round than the fewest worth while: what is left goes on in the next frame. */
+/* Rotation in radians that adds one iteration to the minimum; remaining error is reduced in the next frame. */
 static const double TURN_PER_ITERATION = 0.0025;
 enum { MAX_SUBFRAMES = 32, STILL_FRAMES = 60, MIN_ITERATIONS = 4, FACTOR_ITERATIONS = 24, JACOBI_ITERATIONS = 200 };
 
-/* Where things are in the state; offsets in bytes, 64-aligned. */
+/* Byte offsets into the state, 64-aligned. */
 typedef struct layout {
-    size_t joints[3]; /* sup_affine [joint_count]: before, now, between */
-    size_t boxes[2];  /* float [field_count*6] before, now */
+    size_t joints[3]; /* sup_affine [joint_count]: previous, current, interpolated */
+    size_t boxes[2];  /* float [field_count*6] previous, current */
     size_t track;
-    size_t kept; /* end of what is kept */
+    size_t kept; /* end of the saved bytes */
     size_t field_joints, field_joint, changed, posed, track_joints, output, scratch, morphs, linear, size;
 } layout;
 
 typedef struct implicit_state {
     sup_implicit_view view; /* pointers into the model */
     layout at;
-    double origin[3]; /* of the track's space, file units */
-    int32_t still;    /* frames that the skeleton stands */
-    double turn;      /* largest of a joint in a sub-frame, radians */
-    bool lost;        /* a joint was flat, or numbers left their range: the next frame starts anew */
+    double origin[3]; /* origin of the track's space, file units */
+    int32_t still;    /* frames since the skeleton last moved */
+    double turn;      /* largest rotation of a joint in a sub-frame, radians */
+    bool lost;        /* a joint was singular, or values left their range: the next frame restarts */
     sup_implicit_report report;
 } implicit_state;
 
@@ -145,7 +146,7 @@ static void read_joints(implicit_state *s, const sup_pose *pose)
     }
 }
 
-/* A joint as its parent sees it, about its own place: the identity at rest. */
+/* Transform of a joint relative to its parent and about its own centre: the identity at rest. */
 static sup_affine to_parent_space(const sup_implicit_view *view, const sup_affine *joints, int32_t j)
 {
     sup_affine local = joints[j], back;
@@ -158,7 +159,7 @@ static sup_affine to_parent_space(const sup_implicit_view *view, const sup_affin
     return local;
 }
 
-/* The other way. */
+/* The inverse of to_parent_space. */
 static sup_affine to_world_space(const sup_implicit_view *view, const sup_affine *joints, sup_affine local, int32_t j)
 {
     sup_vec3d c = sup_v3_load(view->joint_centre + 3 * (int64_t)j), rotated = sup_affine_vector(local, c);
@@ -179,7 +180,7 @@ static bool same_transform(const sup_affine *previous, const sup_affine *now, in
     return memcmp(&previous[j], &now[j], sizeof now[j]) == 0;
 }
 
-/* Sub-frames that the way from `before` to `now` takes: `scale` times the paper's, with `most` radians at most. */
+/* Number of sub-frames from `previous` to `now`: the paper's rule times `scale`, with at most `most` radians each. */
 static int32_t count_subframes(implicit_state *s, const sup_affine *previous, const sup_affine *now, double scale,
                                double most)
 {
@@ -202,8 +203,8 @@ static int32_t count_subframes(implicit_state *s, const sup_affine *previous, co
     return (int32_t)count;
 }
 
-static void interpolate_joints(const sup_implicit_view *view, const sup_affine *previous, const sup_affine *now, double t,
-                       sup_affine *interpolated)
+static void interpolate_joints(const sup_implicit_view *view, const sup_affine *previous, const sup_affine *now,
+                               double t, sup_affine *interpolated)
 {
     for (int32_t j = 0; j < view->joint_count; j++) {
         sup_affine local = sup_affine_between(to_parent_space(view, previous, j), to_parent_space(view, now, j), t);
@@ -211,7 +212,7 @@ static void interpolate_joints(const sup_implicit_view *view, const sup_affine *
     }
 }
 
-/* Whether all joints went farther than a body moves. */
+/* Whether all joints moved farther than a body does in a frame. */
 static bool teleported(const implicit_state *s, const sup_affine *previous, const sup_affine *now)
 {
     for (int32_t j = 0; j < s->view.joint_count; j++) {
@@ -222,7 +223,7 @@ static bool teleported(const implicit_state *s, const sup_affine *previous, cons
     return true;
 }
 
-/* A joint without an inverse: what hangs on it is in one plane and does not find back by itself. */
+/* Whether a joint transform is singular: skin that is flattened into a plane does not recover by itself. */
 static bool is_flat(const implicit_state *s, const sup_affine *joints)
 {
     sup_affine inverse;
@@ -241,7 +242,7 @@ static bool is_still(const implicit_state *s, const sup_affine *previous, const 
 
 /* --- Sub-frames --- */
 
-/* Fields to where the joints are, and their boxes. */
+/* Poses the fields and stores their bounding boxes. */
 static void pose_fields(implicit_state *s, const sup_affine *joints, float *boxes)
 {
     float *to = at(s, s->at.field_joints);
@@ -266,7 +267,7 @@ static void set_track_joints(implicit_state *s, const sup_affine *previous, cons
     }
 }
 
-/* Muscles whose joints moved are other fields than before. */
+/* Marks muscles whose joints moved: their fields changed shape. */
 static void mark_muscles(implicit_state *s)
 {
     unsigned char *changed = at(s, s->at.changed);
@@ -281,7 +282,8 @@ static void mark_muscles(implicit_state *s)
     }
 }
 
-static void step_subframe(implicit_state *s, const sup_step_input *input, const sup_affine *previous, const sup_affine *now)
+static void step_subframe(implicit_state *s, const sup_step_input *input, const sup_affine *previous,
+                          const sup_affine *now)
 {
     const double *v = input->values;
     float *boxes[2] = {at(s, s->at.boxes[0]), at(s, s->at.boxes[1])};
@@ -295,13 +297,13 @@ static void step_subframe(implicit_state *s, const sup_step_input *input, const 
     sup_track_input track = {
         .joints = at(s, s->at.track_joints),
         .field_bounds = {s->view.compose.fields.field_count, at(s, s->at.field_joint), at(s, s->at.changed), boxes[0],
-                  boxes[1]},
+                         boxes[1]},
         .field = sup_implicit_sample,
         .field_user = &field,
         .solver = jacobi ? SUP_TRACK_JACOBI : SUP_TRACK_FACTOR,
         .iterations = iterations > 0 ? iterations
-                  : jacobi   ? JACOBI_ITERATIONS
-                             : (int32_t)fmin(MIN_ITERATIONS + ceil(s->turn / TURN_PER_ITERATION), FACTOR_ITERATIONS),
+                      : jacobi       ? JACOBI_ITERATIONS
+                               : (int32_t)fmin(MIN_ITERATIONS + ceil(s->turn / TURN_PER_ITERATION), FACTOR_ITERATIONS),
         .tolerance = (float)v[SUP_IMPLICIT_TOLERANCE],
         .all = v[SUP_IMPLICIT_TRACKING] == 0.0 || v[SUP_IMPLICIT_ROTATIONS] != 0.0,
         .shape = v[SUP_IMPLICIT_ROTATIONS] != 0.0};
@@ -325,11 +327,12 @@ sup_implicit_fit sup_implicit_fit_of(void *state)
     sup_posed_fields posed = posed_fields(s);
     sup_implicit_field field = {&s->view.compose, &posed};
     sup_implicit_fit fit = {.vertices = track->vertex_count};
-    sup_track_fit(track, at(s, s->at.track), sup_implicit_sample, &field, &fit.off_target, &fit.in_contact, &fit.without_field);
+    sup_track_fit(track, at(s, s->at.track), sup_implicit_sample, &field, &fit.off_target, &fit.in_contact,
+                  &fit.without_field);
     return fit;
 }
 
-/* From `before` (joints[0]) to now (joints[1]). */
+/* Steps from the previous (joints[0]) to the current (joints[1]) joints. */
 static void step_subframes(implicit_state *s, const sup_step_input *input, int32_t subframes)
 {
     sup_affine *previous = at(s, s->at.joints[0]), *interpolated = at(s, s->at.joints[2]);
@@ -344,7 +347,7 @@ static void step_subframes(implicit_state *s, const sup_step_input *input, int32
     memcpy(previous, now, bytes);
 }
 
-/* --- Where the track's origin is --- */
+/* --- Origin of the track --- */
 
 static sup_vec3d body_position(const implicit_state *s, const sup_affine *joints)
 {
@@ -358,7 +361,7 @@ static void set_origin(implicit_state *s, sup_vec3d origin)
     s->origin[2] = origin.z;
 }
 
-/* Moves the origin to the body when that has gone far; everything keeps its place in the world. */
+/* Moves the origin to the body if that is far away; world positions do not change. */
 static void recentre_origin(implicit_state *s)
 {
     sup_vec3d body = body_position(s, at(s, s->at.joints[1])), from = sup_v3(s->origin[0], s->origin[1], s->origin[2]);
@@ -374,7 +377,7 @@ static void recentre_origin(implicit_state *s)
 
 /* --- Frames --- */
 
-/* The bind pose, carried to where the root is, and from there to the pose: the way decides where skin lies on skin. */
+/* Starts from the bind pose at the root and moves to the pose in sub-frames: the path decides how skin lies on skin. */
 static void restart_from_rest(implicit_state *s, const sup_step_input *input)
 {
     sup_affine *previous = at(s, s->at.joints[0]);
@@ -392,7 +395,7 @@ static void restart_from_rest(implicit_state *s, const sup_step_input *input)
     step_subframes(s, input, count_subframes(s, previous, now, input->values[SUP_IMPLICIT_SUBSTEP], RESET_TURN));
 }
 
-/* The input of the layer below, with parameters of its own. */
+/* The input of linear blend skinning, with its own parameters. */
 static sup_step_input linear_input(const sup_step_input *input)
 {
     static const double values[SUP_SKIN_PARAM_COUNT] = {0.0};
@@ -457,15 +460,18 @@ sup_result sup_implicit_step(const sup_step_input *input, void *state, const sup
     const sup_implicit_render_mesh *mesh = &s->view.render_mesh;
     bool all = mesh->own_count + mesh->upsample.covered == mesh->upsample.vertex_count &&
                !sup_morphs_active(input->model, input->pose);
-    sup_result result = all ? sup_linear_pose(&linear, at(s, s->at.linear)) /* both refuse poses out of range */
-                            : sup_method_linear.step(&linear, at(s, s->at.linear), out);
-    bool morphed = result == SUP_OK && !all && sup_morphs_extract(&linear, at(s, s->at.linear), at(s, s->at.morphs), out);
+    sup_result result =
+        all ? sup_linear_pose(&linear, at(s, s->at.linear)) /* both refuse poses that are out of range */
+            : sup_method_linear.step(&linear, at(s, s->at.linear), out);
+    bool morphed =
+        result == SUP_OK && !all && sup_morphs_extract(&linear, at(s, s->at.linear), at(s, s->at.morphs), out);
     stage_over(input, "linear");
     if (result != SUP_OK) return result;
     advance(s, input);
     stage_over(input, "track");
     float *positions = at(s, s->at.output), smooth = (float)input->values[SUP_IMPLICIT_SMOOTH];
-    if (!sup_track_output(input->context, &s->view.track, at(s, s->at.track), smooth, positions)) { /* shows linear blending */
+    if (!sup_track_output(input->context, &s->view.track, at(s, s->at.track), smooth,
+                          positions)) { /* falls back to linear blend skinning */
         s->lost = true;
         return all ? sup_method_linear.step(&linear, at(s, s->at.linear), out) : SUP_OK;
     }
@@ -479,16 +485,16 @@ sup_result sup_implicit_step(const sup_step_input *input, void *state, const sup
             sup_colliders_between(input->colliders, 0.0, 1.0, sup_v3(s->origin[0], s->origin[1], s->origin[2])),
             input->colliders->count, s->view.size, positions);
     sup_implicit_render_mesh_input render = {positions,
-                             sup_track_transforms(&s->view.track, at(s, s->at.track)),
-                             s->view.size,
-                             {s->origin[0], s->origin[1], s->origin[2]}};
+                                             sup_track_transforms(&s->view.track, at(s, s->at.track)),
+                                             s->view.size,
+                                             {s->origin[0], s->origin[1], s->origin[2]}};
     result = sup_implicit_render_mesh_apply(input->context, &s->view.render_mesh, &render, at(s, s->at.scratch), out);
     if (result == SUP_OK && morphed) sup_morphs_add(&s->view.render_mesh, at(s, s->at.morphs), out);
     stage_over(input, "skin");
     return result;
 }
 
-/* Points go to the track's space, where the fields stand. */
+/* Transforms the points to the track's space, where the fields are posed. */
 void sup_implicit_query_field(const sup_model *model, void *state, const float *points, int32_t count, float *values)
 {
     SUP_UNUSED(model);

@@ -1,19 +1,20 @@
-/* march.c - implicit skinning without memory: from dual quaternion skinning to the iso-surfaces, in every frame.
+/* march.c - implicit skinning without tracking: projects dual quaternion skinning onto the iso-surfaces in every frame.
  *
- * Based on: [vaillant2014iso] sections 2.3 and 3, which recount the method of 2013; step and angle are those of two public
- * implementations. Kept to be compared with tracking.
+ * Based on: [vaillant2014iso] sections 2.3 and 3, which summarise the method of 2013; step size and angle are those of
+ * two public implementations. Kept for comparison with tracking.
  *
- * A vertex marches along the gradient by part of a Newton step and stops at its value, or where the gradient's direction jumps:
- * that is where two parts of skin meet. In between vertices relax to the mean value coordinates of their rest ring, in
- * the plane across the gradient, and less the nearer they are to their value. */
+ * A vertex moves along the gradient by a fraction of a Newton step and stops at its target value, or where the
+ * direction of the gradient jumps: there two limbs are in contact. In between, vertices relax towards the mean value
+ * coordinates of their rest ring, in the plane perpendicular to the gradient, and less the nearer they are to their
+ * target value. */
 #include "methods/implicit/track_work.h"
 
-/* Part of a Newton step, cosine of the jump that stops a vertex, and the value that counts as reached. */
+/* Fraction of a Newton step, minimum cosine between successive gradients, and the residual that counts as converged. */
 static const float STEP_FRACTION = 0.35f, MIN_COSINE = 0.57357644f /* cos 55 degrees */, CONVERGED = 1e-4f;
 static const float MIN_SLOPE = 0.02f;
 enum { ITERATIONS = 30, STEPS = 2 };
 
-/* What a row is doing, in normal[3]. */
+/* State of a vertex, in normal[3]. */
 enum { ACTIVE = 1, STOPPED = 0 };
 
 static void start_vertex(sup_track_work *w, int64_t vertex)
@@ -34,8 +35,8 @@ static void start_range(void *work, int32_t begin, int32_t end, int32_t worker)
     sup_track_each_vertex(work, begin, end, start_vertex);
 }
 
-static void step_vertex(const sup_track_target *target, float value, const float gradient[3], float *position, float *normal,
-                      float *residual)
+static void step_vertex(const sup_track_target *target, float value, const float gradient[3], float *position,
+                        float *normal, float *residual)
 {
     float slope = sqrtf(gradient[0] * gradient[0] + gradient[1] * gradient[1] + gradient[2] * gradient[2]);
     float cosine = 1.0f;
@@ -79,13 +80,14 @@ static void step_range(void *work, int32_t begin, int32_t end, int32_t worker)
             int64_t vertex = first + k;
             const float gradient[3] = {f.x[k], f.y[k], f.z[k]};
             if (w->arrays.normal[4 * vertex + 3] == ACTIVE)
-                step_vertex(&track->target[vertex], f.value[k], gradient, w->arrays.position + 4 * vertex, w->arrays.normal + 4 * vertex,
-                          w->arrays.direction + 4 * vertex + 3);
+                step_vertex(&track->target[vertex], f.value[k], gradient, w->arrays.position + 4 * vertex,
+                            w->arrays.normal + 4 * vertex, w->arrays.direction + 4 * vertex + 3);
         }
     }
 }
 
-/* To the mean of the neighbours, seen in the plane across the gradient; reads `place`, writes `pull`. */
+/* Towards the mean of the neighbours, in the plane perpendicular to the gradient; reads `position`, writes
+ * `descent`. */
 static void relax_vertex(sup_track_work *w, int64_t vertex)
 {
     const sup_track *track = w->track;
@@ -96,7 +98,8 @@ static void relax_vertex(sup_track_work *w, int64_t vertex)
         for (int c = 0; c < 3; c++)
             by[c] += track->mean[e] * (w->arrays.position[4 * (int64_t)track->other[e] + c] - p[c]);
     }
-    float excess = fabsf(w->arrays.direction[4 * vertex + 3]) - 1.0f, along = by[0] * n[0] + by[1] * n[1] + by[2] * n[2];
+    float excess = fabsf(w->arrays.direction[4 * vertex + 3]) - 1.0f,
+          along = by[0] * n[0] + by[1] * n[1] + by[2] * n[2];
     float weight = n[3] == ACTIVE && sum > 0.5f ? fmaxf(0.0f, 1.0f - excess * excess * excess * excess) : 0.0f;
     weight *= track->target[vertex].relax;
     for (int c = 0; c < 3; c++)
@@ -120,14 +123,14 @@ static void copy_range(void *work, int32_t begin, int32_t end, int32_t worker)
     sup_track_each_vertex(work, begin, end, copy_vertex);
 }
 
-void sup_track_project_frame(const sup_context *context, const sup_track *track, void *state, const sup_track_input *input,
-                     sup_track_report *report)
+void sup_track_project_frame(const sup_context *context, const sup_track *track, void *state,
+                             const sup_track_input *input, sup_track_report *report)
 {
     sup_track_work work = {.context = context, .track = track, .input = input};
     work.arrays = sup_track_arrays_of(track, state);
     for (int32_t cluster = 0; cluster < track->cluster_count; cluster++) {
         work.arrays.list[cluster] = cluster;
-        work.arrays.awake[cluster] = SUP_TRACK_MOVING; /* if tracking goes on from here */
+        work.arrays.awake[cluster] = SUP_TRACK_MOVING; /* in case tracking continues from here */
     }
     work.awake_count = track->cluster_count;
     sup_track_blend_transforms(&work);

@@ -8,7 +8,7 @@ static size_t padded(size_t floats)
     return (floats * sizeof(float) + 63) / 64 * 64;
 }
 
-/* Positions, normals, and weights that are all 0. */
+/* Size of a vector per vertex. Scratch: positions, normals, and weights that are all 0. */
 static size_t vector_size(int32_t vertex_count)
 {
     return padded(3 * (size_t)vertex_count);
@@ -28,7 +28,7 @@ bool sup_morphs_active(const sup_model *model, const sup_pose *pose)
     return false;
 }
 
-/* plain <- with - plain */
+/* plain <- morphed - plain */
 static void subtract(const float *morphed, size_t stride, int32_t count, float *plain)
 {
     for (int64_t v = 0; v < count; v++) {

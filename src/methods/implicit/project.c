@@ -1,21 +1,22 @@
-/* project.c - vertices to their own value of the field, along its gradient.
+/* project.c - projects vertices along the gradient onto the iso-surface of their target value.
  *
  * Based on: [vaillant2014iso] section 5, second stage.
  *
- * Deviates where the paper is silent: steps are no longer than CLAMP of the way from skin to axis, and between half an edge
- * and three; a step that does not come nearer is halved.
+ * Deviates where the paper is silent: a step is at most STEP_FRACTION of the distance from skin to axis, and between
+ * half an edge and three edges; a step that does not reduce the residual is halved.
  *
- * Contact sheets are double roots of the field: values below 0.5 are nowhere, steps halve, and details are far away. There a
- * vertex aims at GAP from the sheet, by the difference of the two fields that meet, which has a slope. It stays on the side of
- * the field that it belongs to: one that is behind the sheet goes back. Sheets end before the joint; a vertex beyond goes
- * back along the fold, and relaxation does not push it there (`stop`). */
+ * Contact surfaces are double roots of the field: there are no values below 0.5, Newton steps only halve the residual,
+ * and larger values are far away. There the target of a vertex is a distance of GAP from the contact surface, measured
+ * by the difference of the two fields, which has a slope. A vertex stays on the side of its own field: one behind the
+ * contact surface moves back. Contact surfaces end in front of the joint; a vertex beyond the end moves back along the
+ * fold, and relaxation does not push it there (`barrier`). */
 #include "methods/implicit/track_work.h"
 
-/* Of the field: nearer than this is there. */
+/* Residual of the field value that counts as converged. */
 static const float CONVERGED = 1e-4f;
-/* Longest step, in inverse gradients at rest, about the radius of a limb; but between so many edges. */
+/* Longest step, in inverse gradients at rest, about the radius of a limb; clamped to this range in edge lengths. */
 static const float STEP_FRACTION = 0.15f, MIN_STEP = 0.5f, MAX_STEP = 3.0f;
-/* A gradient shorter than this part of that at rest has no direction. */
+/* Minimum slope relative to that at rest; below it the gradient has no direction. */
 static const float MIN_SLOPE = 0.02f;
 
 void sup_track_load_points(const sup_track *track, const float *position, int32_t cluster, sup_field_points *points)
@@ -30,7 +31,7 @@ void sup_track_load_points(const sup_track *track, const float *position, int32_
 }
 
 void sup_track_evaluate(const sup_track *track, int32_t cluster, sup_track_field_fn *field, const void *user,
-                    const sup_field_points *points, sup_field_samples *samples, sup_field_sides *sides)
+                        const sup_field_points *points, sup_field_samples *samples, sup_field_sides *sides)
 {
     int32_t first = track->cluster_first[cluster], count = track->cluster_first[cluster + 1] - first;
     for (int32_t k = 0; k < SUP_FIELD_LANES; k++)
@@ -38,29 +39,33 @@ void sup_track_evaluate(const sup_track *track, int32_t cluster, sup_track_field
     field(user, points, samples, sides);
 }
 
-/* Cosine between the gradient and where dual quaternions have it from which on a row is on the other side of its limb. */
+/* Cosine between the gradient and its direction by dual quaternion skinning, below which a vertex is on the opposite
+ * side of its limb; and the value below which a field counts as 0. */
 static const float FACING = -0.3f, NO_VALUE = 1e-3f;
-/* Edges from there that a row may be away on a limb that is not its own: what it feels of its own is less by ELSEWHERE. */
+/* Distance in edge lengths from dual quaternion skinning at which a vertex on another limb restarts: the value of its
+ * own field is lower than the composed one by OTHER_FIELD. */
 static const float MAX_STRAY = 10.0f, OTHER_FIELD = 0.05f;
-/* The same where its part is straight, and how straight that is: about 0.07 radians. */
+/* The same where its region is straight, and the minimum straightness: about 0.07 radians. */
 static const float MAX_STRAY_STRAIGHT = 0.5f, STRAIGHT = 0.98f;
-/* Less than at rest that a row may feel of its kin; and from where on it follows nothing else. */
+/* Loss of the own limb's value compared with rest from which on a vertex is pulled back to its limb, and where it
+ * follows only its limb. */
 static const float LIMB_LOSS = 0.1f, LIMB_LOSS_FULL = 0.2f;
-/* More than at rest that a row may feel of strangers, and from there on until they press it all the way. */
+/* Increase of other limbs' values compared with rest that is tolerated, and the range over which their pressure ramps
+ * up. */
 static const float OTHER_LIMB_REST = 0.1f, OTHER_LIMB_RAMP = 0.05f;
-/* More than its value that may be felt where a row is mended to. */
+/* Maximum increase of the value above the target at a repaired position. */
 static const float MAX_REPAIR_VALUE = 0.2f;
-/* Distance from a contact sheet that is aimed at, in edges. */
+/* Target distance from a contact surface, in edge lengths. */
 static const float GAP = 0.1f;
 
-/* What the field says at a row: of the whole; and of a contact that the row is in. */
+/* The field at a vertex: the composed value, and the contact that the vertex is in. */
 typedef struct sample {
     float value, gradient[3];
-    float own_value; /* of its own field; negative beside another */
+    float own_value; /* value of its own field; negative where another one overlaps */
     float contact;
-    float side, across[3]; /* how much more of its own is felt than of the other, and its gradient */
-    float to_end, out[3];    /* way until the contact's sheet ends, and the direction away from there */
-    float pressed;         /* by a stranger, in [0, 1] */
+    float side, across[3]; /* own value minus other value, and its gradient */
+    float to_end, out[3];  /* distance to the end of the contact surface, and the direction away from it */
+    float pressed;         /* pressure of another limb, in [0, 1] */
 } sample;
 
 static float length_of(const float v[3])
@@ -86,9 +91,10 @@ static void blend(sample *at, float weight, float value, const float gradient[3]
         at->gradient[c] += weight * (gradient[c] - at->gradient[c]);
 }
 
-/* Contacts press skin into its own limb, never out of it: a row that feels much less of its kin than at rest lies on another limb,
- * and follows its kin alone until it is back. One that is inside a stranger goes to where its kin is felt as much as that,
- * whatever the angle between the two: where they point the same way their union would press it out of its own limb. */
+/* Contacts press skin into its own limb, never out of it: a vertex whose own limb's value is much lower than at rest
+ * lies on another limb, and follows only its own limb until it is back. A vertex inside another limb moves to where
+ * both limbs have equal values, independent of the angle between the gradients: where they point the same way the union
+ * would press it out of its own limb. */
 static sample sample_of(const sup_track *track, int64_t vertex, const sup_field_samples *f, const sup_field_sides *s,
                         int32_t k)
 {
@@ -125,12 +131,12 @@ static void add_step(float step[3], float length, float limit, const float direc
         step[c] += length * direction[c];
 }
 
-/* How a contact holds a row. */
+/* How a contact constrains a vertex. */
 typedef struct contact_hold {
-    float weight; /* how much, in [0, 1] */
-    float error;   /* of the field: from the place beside the sheet that is aimed at */
-    float beyond;  /* way beyond the end of the sheet */
-    float end_weight;   /* how much that end holds it, in [0, 1] */
+    float weight;     /* weight of the contact, in [0, 1] */
+    float error;      /* field difference to the target beside the contact surface */
+    float beyond;     /* distance beyond the end of the contact surface */
+    float end_weight; /* how strongly that end blocks, in [0, 1] */
 } contact_hold;
 
 static contact_hold contact_hold_of(const sup_track_target *target, const sample *s, float slope, float across)
@@ -141,13 +147,13 @@ static contact_hold contact_hold_of(const sup_track_target *target, const sample
     h.error = gap - s->side;
     h.beyond = deep * sup_track_max(0.0f, -s->to_end);
     h.end_weight = deep * clamp(1.0f - 2.0f * s->to_end / target->edge, 0.0f, 1.0f);
-    h.weight = h.beyond > 0.0f
-                  ? deep
-                  : sup_track_max(sup_track_contact_weight(target, slope, s->contact), deep * clamp(h.error / gap, 0.0f, 1.0f));
+    h.weight = h.beyond > 0.0f ? deep
+                               : sup_track_max(sup_track_contact_weight(target, slope, s->contact),
+                                               deep * clamp(h.error / gap, 0.0f, 1.0f));
     return h;
 }
 
-/* The direction in the tangent plane that the end of a sheet closes. */
+/* The direction in the tangent plane that is blocked by the end of a contact surface. */
 static void set_barrier(const sample *s, const float *normal, float end, float *barrier)
 {
     float t[3], along = s->out[0] * normal[0] + s->out[1] * normal[1] + s->out[2] * normal[2];
@@ -159,13 +165,15 @@ static void set_barrier(const sample *s, const float *normal, float end, float *
     barrier[3] = length > 0.0f ? end : 0.0f;
 }
 
-/* A step to the value that is aimed at; how far the value is off. The normal is kept where there is no slope. `sheet`: how
- * much a contact sheet holds the row, in [0, 1]. */
-static float newton(const sup_track_target *target, const sample *s, float *normal, float *barrier, float step[3], float *weight)
+/* A Newton step to the target value; returns the residual. The normal is kept where there is no slope. `weight`:
+ * contact weight, in [0, 1]. */
+static float newton(const sup_track_target *target, const sample *s, float *normal, float *barrier, float step[3],
+                    float *weight)
 {
     step[0] = step[1] = step[2] = barrier[3] = *weight = 0.0f;
     if (!(target->gradient > 0.0f)) return 0.0f;
-    float slope = length_of(s->gradient), across = length_of(s->across), residual = target->iso - s->value, n[3] = {0, 0, 0};
+    float slope = length_of(s->gradient), across = length_of(s->across), residual = target->iso - s->value,
+          n[3] = {0, 0, 0};
     float limit = clamp(STEP_FRACTION / target->gradient, MIN_STEP * target->edge, MAX_STEP * target->edge);
     contact_hold h = contact_hold_of(target, s, slope, across);
     *weight = sup_track_max(h.weight, s->pressed);
@@ -189,13 +197,14 @@ static float newton(const sup_track_target *target, const sample *s, float *norm
 }
 
 typedef struct lane {
-    float from[3], step[3], residual; /* the best place so far, the step from it, and how far its value is off */
-    int32_t restarts;                /* places that it started from anew; 2: it does so no more */
+    float from[3], step[3], residual; /* best position so far, step from it, and its residual */
+    int32_t restarts;                 /* number of restarts; 2: no more restarts */
     bool done;
 } lane;
 
-/* Takes what the field says at a lane's place. */
-static void update_lane(const sup_track_target *target, const sample *s, float *position, float *normal, float *barrier, lane *l)
+/* Updates a lane with the field at its position. */
+static void update_lane(const sup_track_target *target, const sample *s, float *position, float *normal, float *barrier,
+                        lane *l)
 {
     float step[3], kept[3] = {normal[0], normal[1], normal[2]}, weight, end[4] = {0};
     float residual = newton(target, s, kept, end, step, &weight);
@@ -213,8 +222,9 @@ static void update_lane(const sup_track_target *target, const sample *s, float *
             l->step[c] *= 0.5f;
 }
 
-/* Where a matrix, rest to pose, has a row, and its gradient. */
-static void skinned_position(const sup_track *track, const float m[12], int64_t vertex, float position[3], float normal[3])
+/* Position and gradient of a vertex under a matrix, rest to pose. */
+static void skinned_position(const sup_track *track, const float m[12], int64_t vertex, float position[3],
+                             float normal[3])
 {
     const float *rest = track->rest + 4 * vertex, *inward = track->inward + 4 * vertex;
     for (int r = 0; r < 3; r++) {
@@ -223,11 +233,12 @@ static void skinned_position(const sup_track *track, const float m[12], int64_t 
     }
 }
 
-/* Rows that start anew. Where only its own limb is felt, a row went through that if its surface faces the other way than both dual
- * quaternions and its bone have it face. One is lost that feels nothing at all; one that lies on something else, in no
- * contact, far from where both have it; and one that is not where both have it though its part is straight and nothing presses
- * it. They start from where dual quaternions have them, and where that is in no field of their own, as in the flaps that
- * those make of deep folds, from where the bone has. */
+/* Restarts a vertex from its skinned position. If only its own limb's field is nonzero, a vertex has passed through the
+ * limb if the gradient opposes the directions given by both dual quaternions and its bone. A vertex is lost if all
+ * fields are 0, if it lies on another limb without contact and far from both skinned positions, or if it is away from
+ * both although its region is straight and nothing presses it. It restarts from the dual quaternion position, or from
+ * the bone's position if the former is outside of its own field, as in the flaps that dual quaternions make of deep
+ * folds. */
 static bool restart_vertex(const sup_track_work *w, const sample *s, int32_t joint, int64_t vertex, lane *l)
 {
     const sup_track *track = w->track;
@@ -235,8 +246,10 @@ static bool restart_vertex(const sup_track_work *w, const sample *s, int32_t joi
     float straight = w->arrays.straight[joint], *position = w->arrays.position + 4 * vertex, start[2][3], n[2][3],
           own = fabsf(s->own_value);
     bool at_rest = straight > STRAIGHT && !(s->pressed > 0.0f);
-    float faces = FACING * length_of(s->gradient), far = (at_rest ? MAX_STRAY_STRAIGHT : MAX_STRAY) * track->target[vertex].edge;
-    bool second = l->restarts == 1, has_field = track->own[vertex] >= 0.0f, inverted = fabsf(s->value - s->own_value) <= NO_VALUE;
+    float faces = FACING * length_of(s->gradient),
+          far = (at_rest ? MAX_STRAY_STRAIGHT : MAX_STRAY) * track->target[vertex].edge;
+    bool second = l->restarts == 1, has_field = track->own[vertex] >= 0.0f,
+         inverted = fabsf(s->value - s->own_value) <= NO_VALUE;
     bool strayed = at_rest || (s->value - own > OTHER_FIELD && s->contact < 0.1f);
     for (int i = 0; i < 2; i++) {
         skinned_position(track, i == 0 ? transform : bone, vertex, start[i], n[i]);
@@ -244,7 +257,8 @@ static bool restart_vertex(const sup_track_work *w, const sample *s, int32_t joi
         inverted = inverted && dot3(n[i], s->gradient) < faces;
         strayed = strayed && dot3(offset, offset) > far * far;
     }
-    bool restarts = second ? has_field && own <= NO_VALUE : inverted || (has_field && (s->value <= NO_VALUE || strayed));
+    bool restarts =
+        second ? has_field && own <= NO_VALUE : inverted || (has_field && (s->value <= NO_VALUE || strayed));
     l->restarts = restarts ? l->restarts + 1 : 2;
     if (!restarts) return false;
     memcpy(position, start[second], sizeof start[0]);
@@ -253,11 +267,12 @@ static bool restart_vertex(const sup_track_work *w, const sample *s, int32_t joi
     return true;
 }
 
-/* Takes a row that was mended back where it came from if that led it into a contact, or deep inside. */
+/* Undoes the repair of an outlier that led into a contact or deep inside. */
 static bool undo_repair(const sup_track_work *w, const sample *s, int64_t vertex)
 {
     float *direction = w->arrays.direction + 4 * vertex, *position = w->arrays.position + 4 * vertex;
-    bool back = direction[3] > 0.0f && (s->contact > 0.0f || s->value - w->track->target[vertex].iso > MAX_REPAIR_VALUE);
+    bool back =
+        direction[3] > 0.0f && (s->contact > 0.0f || s->value - w->track->target[vertex].iso > MAX_REPAIR_VALUE);
     direction[3] = 0.0f;
     for (int c = 0; c < 3 && back; c++)
         position[c] -= direction[c];
@@ -289,7 +304,8 @@ static int32_t project_cluster(sup_track_work *w, int32_t cluster, int32_t steps
                 busy = true;
                 continue;
             }
-            update_lane(&track->target[vertex], &s, position, w->arrays.normal + 4 * vertex, w->arrays.barrier + 4 * vertex, l);
+            update_lane(&track->target[vertex], &s, position, w->arrays.normal + 4 * vertex,
+                        w->arrays.barrier + 4 * vertex, l);
             bool last = evaluations == steps;
             for (int c = 0; c < 3; c++)
                 position[c] = l->from[c] + (l->done || last ? 0.0f : l->step[c]);
@@ -315,7 +331,7 @@ static void project_range(void *work, int32_t begin, int32_t end, int32_t worker
         bool far = p->work->arrays.drift[cluster] > p->drift;
         int32_t first = p->work->track->cluster_first[cluster], end_vertex = p->work->track->cluster_first[cluster + 1];
         sums[0] = far ? (double)project_cluster(p->work, cluster, p->steps) : 0.0;
-        sums[1] = sums[0] > (double)(end_vertex - first) ? 1.0 : 0.0; /* more than the first look */
+        sums[1] = sums[0] > (double)(end_vertex - first) ? 1.0 : 0.0; /* more than the first evaluation */
         for (int64_t vertex = first; vertex < end_vertex; vertex++)
             if (p->work->arrays.position[4 * vertex + 3] > 0.0f) sums[1] = 1.0;
         if (far) p->work->arrays.drift[cluster] = 0.0f;
@@ -354,8 +370,8 @@ void sup_track_newton_step(sup_track_work *work, int32_t cluster)
     work->arrays.drift[cluster] = moved;
 }
 
-void sup_track_fit(const sup_track *track, void *state, sup_track_field_fn *field, const void *user, int32_t *off_target,
-                   int32_t *in_contact, int32_t *without_field)
+void sup_track_fit(const sup_track *track, void *state, sup_track_field_fn *field, const void *user,
+                   int32_t *off_target, int32_t *in_contact, int32_t *without_field)
 {
     sup_track_arrays arrays = sup_track_arrays_of(track, state);
     *off_target = *in_contact = *without_field = 0;
@@ -365,13 +381,15 @@ void sup_track_fit(const sup_track *track, void *state, sup_track_field_fn *fiel
         sup_field_sides sides;
         sup_track_load_points(track, arrays.position, cluster, &points);
         sup_track_evaluate(track, cluster, field, user, &points, &f, &sides);
-        for (int32_t vertex = track->cluster_first[cluster], k = 0; vertex < track->cluster_first[cluster + 1]; vertex++, k++) {
+        for (int32_t vertex = track->cluster_first[cluster], k = 0; vertex < track->cluster_first[cluster + 1];
+             vertex++, k++) {
             const sup_track_target *target = &track->target[vertex];
             sample s = sample_of(track, vertex, &f, &sides, k);
             float across = length_of(s.across);
             contact_hold h = contact_hold_of(target, &s, length_of(s.gradient), across);
             bool follows = target->gradient > 0.0f, on_target = fabsf(s.value - target->iso) <= 1e-3f;
-            bool on = h.weight > 0.0f && fabsf(h.error) <= GAP * target->edge * across; /* beside its sheet, within a gap */
+            bool on = h.weight > 0.0f &&
+                      fabsf(h.error) <= GAP * target->edge * across; /* beside the contact surface, within a gap */
             *without_field += follows ? 0 : 1;
             *in_contact += follows && !on_target && on ? 1 : 0;
             *off_target += follows && !on_target && !on ? 1 : 0;

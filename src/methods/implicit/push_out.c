@@ -1,16 +1,17 @@
-/* push_out.c - the shown skin out of things in its way: see push_out.h. */
+/* push_out.c - pushes the output skin out of colliders: see push_out.h. */
 #include "methods/implicit/push_out.h"
 
 #include "methods/implicit/track_work.h"
 
-/* Distance from a thing that is kept, in edges. */
+/* Distance kept from a collider, in edge lengths. */
 static const float GAP = 0.1f;
-/* A thing that is farther inside than this pushes less, and nothing from the second on: it went through the limb. In inverse
- * gradients at rest, about the radius of the limb. */
+/* Depths, in inverse gradients at rest (about the radius of the limb), at which the push starts to weaken and at which
+ * it ends: a deeper collider has passed through the limb. */
 static const float FULL_DEPTH = 1.0f, MAX_DEPTH = 2.0f;
-/* Edges where there is no gradient to tell the radius by. */
+/* Radius in edge lengths where there is no gradient. */
 static const float DEFAULT_DEPTH = 4.0f;
-/* Passes in which the skin around follows, and the part of its neighbours' way that it takes in each. */
+/* Passes in which the surrounding skin follows, and the fraction of its neighbours' displacement that it takes in
+ * each. */
 enum { PASSES = 8, GRAIN = 128 };
 static const float FOLLOW = 0.9f;
 
@@ -20,11 +21,11 @@ typedef struct push_work {
     int32_t solid_count;
     double size;
     float *output;
-    float *offset;        /* [row_count*4] how far rows are pushed, and 1 where a thing does it itself */
-    const float *from; /* [row_count*4] ways before a pass */
+    float *offset;     /* [vertex_count*4] displacement, and 1 where a collider pushes the vertex itself */
+    const float *from; /* [vertex_count*4] displacements before a pass */
 } push_work;
 
-/* The way out of the thing that a row is deepest in; false where it is in none. */
+/* The displacement out of the collider that a vertex is deepest in; returns false outside of all colliders. */
 static bool push_vector(const push_work *w, int32_t vertex, const float *position, float offset[3])
 {
     const sup_track_target *target = &w->track->target[vertex];
@@ -72,7 +73,7 @@ static void follow_range(void *work, int32_t begin, int32_t end, int32_t worker)
     }
 }
 
-/* Along the ways; then out of what rows were pushed into, or pulled. */
+/* Applies the displacements; vertices that end up inside of a collider are pushed out once more. */
 static void push_range(void *work, int32_t begin, int32_t end, int32_t worker)
 {
     const push_work *w = work;
@@ -89,10 +90,10 @@ static void push_range(void *work, int32_t begin, int32_t end, int32_t worker)
 }
 
 void sup_push_out(const sup_context *context, const sup_track *track, void *state, const sup_solid *solids,
-                      int32_t solid_count, double size, float *output)
+                  int32_t solid_count, double size, float *output)
 {
     sup_track_arrays arrays = sup_track_arrays_of(track, state);
-    float *offsets[2] = {arrays.rhs, arrays.descent}; /* free between sub-frames */
+    float *offsets[2] = {arrays.rhs, arrays.descent}; /* scratch outside of sub-frames */
     push_work work = {track, solids, solid_count, size, output, offsets[0], NULL};
     bool any = false;
     sup_parallel(context, track->vertex_count, GRAIN, find_range, &work);

@@ -1,42 +1,48 @@
-/* relax.c - vertices slide over their iso-surfaces until edges are as near as can be to the rest edges, turned.
+/* relax.c - vertices slide on their iso-surfaces towards the rotated rest edges.
  *
- * Based on: [vaillant2014iso] sections 5.1 and 5.2, eq. 3 and 4. With prescribed rotations R the energy of eq. 3 is quadratic; half of its
- * gradient over two is L p - b, L the Laplacian of the weights and b_i = sum_j w_ij (R_i + R_j) / 2 (rest_i - rest_j).
- * The surface holds vertices in their tangent planes (eq. 4): downhill is r = T (b - L p), T = 1 - n n^T.
+ * Based on: [vaillant2014iso] sections 5.1 and 5.2, eq. 3 and 4. With prescribed rotations R the energy of eq. 3 is
+ * quadratic; a quarter of its gradient is L p - b, with L the Laplacian of the weights and b_i = sum_j w_ij (R_i + R_j)
+ * / 2 (rest_i - rest_j). Vertices stay in their tangent planes (eq. 4): the descent direction is r = T (b - L p), T = 1
+ * - n n^T.
  *
- * Two ways down:
- *   jacobi   the paper's: every vertex to where its neighbours want it, in its plane; one Newton step. A disturbance
- *            passes one edge a round.
- *   factor   downhill by the constant matrix L + m M: one factor made at bind, a solve, z = T (L + m M)^-1 r, with the step
- *            length from the quadratic energy; a Jacobi step in the same planes takes away what creases, where planes of
- *            neighbours differ, left of z; then one Newton step. Rows that sleep have r = z = 0. PLAIN rounds of the
- *            paper's follow: along creases z is mostly out of the planes, and Jacobi steps are cheap and stay near.
- *            Deviates from the paper, to the same minimum. Directions go on from those before (conjugate gradients, at
- *            most KEEP of them), and m is large: a solve that reaches as far as a body is long moves whole limbs, which
- *            tangent planes then take apart; the best step along that is a hundredth of one along what stays near.
+ * Two solvers:
+ *   jacobi   the paper's: every vertex moves to the mean given by its neighbours, in its plane; then one Newton step.
+ *            Information travels one edge per iteration.
+ *   factor   preconditioned by the constant matrix L + m M: one factor made at bind time, a solve,
+ *            z = T (L + m M)^-1 r, with the step length from the quadratic energy; a Jacobi step in the same planes
+ *            removes the error of z at creases, where the planes of neighbours differ; then one Newton step. Sleeping
+ *            vertices have r = z = 0. JACOBI_ITERATIONS of the paper's follow: along creases z is mostly out of the
+ *            planes, and Jacobi steps are cheap and local.
+ *            Deviates from the paper, with the same minimum. Directions are conjugate gradients (with at most MAX_KEEP
+ *            of the previous one), and m is large: a solve that reaches across the whole body moves whole limbs, which
+ *            the tangent planes then break up; the best step along that direction is a hundredth of a local one's.
  *
- * A round costs at most one look at the field for each vertex either way. */
+ * An iteration costs at most one field evaluation per vertex with either solver. */
 #include "methods/implicit/track_work.h"
 
-/* Part of a Jacobi step that is taken: whole ones oscillate on fans with an even number of spokes. */
+/* Fraction of a Jacobi step that is taken: full steps oscillate on fans with an even number of spokes. */
 static const float DAMPING = 0.8f;
-/* Rounds of Jacobi steps alone after one with a solve, and the part of the best step along z that is taken: planes turn on
- * the way. */
+/* Jacobi iterations after each one with a solve, and the fraction of the optimal step along z that is taken: the planes
+ * rotate along the step. */
 enum { JACOBI_ITERATIONS = 3 };
 static const double STEP_SCALE = 0.7;
-/* Most of the direction of the round before that is kept. */
+/* Maximum weight of the previous direction. */
 static const double MAX_KEEP = 0.9;
-/* Of the sum of a row's weights: how much it is held where its bone has it; and if it follows no field. */
+/* Stiffness of the anchor at the bone's position, relative to the sum of a vertex's weights; and the same for vertices
+ * without a field. */
 static const float ANCHOR = 0.02f, ANCHOR_FREE = 0.05f;
-/* Edges between a row and where its neighbours want it from which on it is torn off: it goes there through the air. */
+/* Distance in edge lengths between a vertex and the mean of its neighbours from which on it is an outlier and moves
+ * there directly. */
 static const float OUTLIER = 1.0f;
-/* Farthest in a round, edges. */
+/* Maximum displacement in an iteration, in edge lengths. */
 static const float MAX_STEP = 1.0f;
-/* Way, edges, from which on a block looks at the field again: sliding leaves a surface only as it curves; and at contacts. */
+/* Displacement in edge lengths after which a cluster is evaluated again: sliding leaves a surface only as far as it is
+ * curved; and the same in contacts. */
 static const float MAX_DRIFT = 0.05f, MAX_DRIFT_IN_CONTACT = 0.003f;
 
-/* How much a row is held where its bone has it, which is `place`: less as the joints of its part bend, unless it follows no field,
- * and the more dual quaternions have it elsewhere, nothing from an edge on. */
+/* Stiffness of a vertex's anchor; `position` becomes its skinned position by the bone of its region. It decreases as
+ * the joints of the region bend, unless the vertex follows no field, and with the distance to dual quaternion skinning;
+ * it is 0 from one edge length on. */
 static float anchor_of(const sup_track_work *w, int64_t vertex, int32_t joint, float position[3])
 {
     const float *rest = w->track->rest + 4 * vertex, *transform = w->arrays.transform + 12 * vertex,
@@ -59,7 +65,7 @@ void sup_track_compute_rhs(const sup_track *track, const sup_track_arrays *array
         const sup_four rest = sup_four_load(track->rest + 4 * i);
         const float *own = arrays->transform + 12 * i;
         sup_four edges = sup_four_splat(0.0f),
-                 sum[3] = {edges, edges, edges}; /* products along the edges, to be added up */
+                 sum[3] = {edges, edges, edges}; /* products along the edges, summed later */
         for (int32_t e = track->first[i]; e < track->first[i + 1]; e++) {
             int64_t j = track->other[e];
             sup_four edge = sup_four_splat(0.5f * track->weight[e]) * (rest - sup_four_load(track->rest + 4 * j));
@@ -74,7 +80,7 @@ void sup_track_compute_rhs(const sup_track *track, const sup_track_arrays *array
     }
 }
 
-/* The same, with their anchors. */
+/* The same including anchors. */
 static void rhs_with_anchors(const sup_track_work *w, int32_t cluster)
 {
     sup_track_compute_rhs(w->track, &w->arrays, cluster);
@@ -86,7 +92,7 @@ static void rhs_with_anchors(const sup_track_work *w, int32_t cluster)
     }
 }
 
-/* v <- share * T v; free where no field is felt. */
+/* v <- relax * T v; unconstrained where the vertex follows no field. */
 static inline void project_tangent(const sup_track_target *target, const float *normal, float v[3])
 {
     float along = target->gradient > 0.0f ? v[0] * normal[0] + v[1] * normal[1] + v[2] * normal[2] : 0.0f;
@@ -94,7 +100,7 @@ static inline void project_tangent(const sup_track_target *target, const float *
         v[c] = target->relax * (v[c] - along * normal[c]);
 }
 
-/* Not deeper into a contact than its sheet goes. */
+/* Blocks motion deeper into a contact than its surface extends. */
 static inline void apply_barrier(const float *barrier, float v[3])
 {
     float into = barrier[3] > 0.0f ? v[0] * barrier[0] + v[1] * barrier[1] + v[2] * barrier[2] : 0.0f;
@@ -108,9 +114,9 @@ static inline void constrain(const sup_track_work *w, int64_t vertex, float v[3]
     apply_barrier(w->arrays.barrier + 4 * vertex, v);
 }
 
-/* --- Passes over the blocks that are awake --- */
+/* --- Passes over the awake clusters --- */
 
-/* What blocks that woke up need: loads, and where their rows are in the factor. */
+/* Prepares clusters that woke up: right-hand sides, and the subdomains of their vertices. */
 static void rhs_range(void *work, int32_t begin, int32_t end, int32_t worker)
 {
     sup_track_work *w = work;
@@ -122,9 +128,10 @@ static void rhs_range(void *work, int32_t begin, int32_t end, int32_t worker)
         w->arrays.awake[cluster] &= (unsigned char)~SUP_TRACK_STALE;
         w->arrays.subdomain_bits[cluster] = 0;
         rhs_with_anchors(w, cluster);
-        for (int32_t vertex = w->track->cluster_first[cluster]; vertex < w->track->cluster_first[cluster + 1]; vertex++) {
+        for (int32_t vertex = w->track->cluster_first[cluster]; vertex < w->track->cluster_first[cluster + 1];
+             vertex++) {
             int32_t column = w->track->elimination[vertex], low = 0, high = subdomains->part_count;
-            while (low < high) { /* the part whose columns hold it; the top's are in none */
+            while (low < high) { /* subdomain whose columns contain it; separator columns are in none */
                 int32_t middle = (low + high) / 2;
                 if (subdomains->column_first[middle + 1] <= column)
                     low = middle + 1;
@@ -146,13 +153,14 @@ static void compute_descent(sup_track_work *w, int64_t vertex)
 {
     float *descent = w->arrays.descent + 4 * vertex;
     sup_four held = sup_four_splat(w->arrays.rhs[4 * vertex + 3]) * sup_four_load(w->arrays.position + 4 * vertex);
-    sup_four sum = sup_four_load(w->arrays.rhs + 4 * vertex) - held - sup_track_laplacian(w->track, w->arrays.position, vertex);
+    sup_four sum =
+        sup_four_load(w->arrays.rhs + 4 * vertex) - held - sup_track_laplacian(w->track, w->arrays.position, vertex);
     memcpy(descent, &sum, 3 * sizeof *descent);
     constrain(w, vertex, descent);
     if (!w->solves) return;
     float *solve = w->arrays.solve + 4 * (int64_t)w->track->elimination[vertex];
     memcpy(solve, descent, 3 * sizeof *solve);
-    solve[3] = 1.0f; /* the mark of a row that is asked for */
+    solve[3] = 1.0f; /* marks the vertex as requested */
 }
 
 static void descent_range(void *work, int32_t begin, int32_t end, int32_t worker)
@@ -166,7 +174,7 @@ static double dot3(const float *a, const float *b)
     return (double)a[0] * (double)b[0] + (double)a[1] * (double)b[1] + (double)a[2] * (double)b[2];
 }
 
-/* z, flattened, and r . z. */
+/* Projects z into the tangent planes, and computes r . z. */
 static void slope_range(void *work, int32_t begin, int32_t end, int32_t worker)
 {
     sup_track_work *w = work;
@@ -184,7 +192,7 @@ static void slope_range(void *work, int32_t begin, int32_t end, int32_t worker)
     }
 }
 
-/* The direction d: z, and what is left of that of the round before. */
+/* The search direction d: z plus a fraction of the previous direction. */
 static void update_direction(sup_track_work *w, int64_t vertex)
 {
     float *direction = w->arrays.direction + 4 * vertex;
@@ -200,7 +208,7 @@ static void direction_range(void *work, int32_t begin, int32_t end, int32_t work
     sup_track_each_vertex(work, begin, end, update_direction);
 }
 
-/* r . d and d . L d; and L d, where z was. */
+/* r . d and d . L d; stores L d in place of z. */
 static void curvature_range(void *work, int32_t begin, int32_t end, int32_t worker)
 {
     sup_track_work *w = work;
@@ -223,7 +231,8 @@ static void curvature_range(void *work, int32_t begin, int32_t end, int32_t work
     }
 }
 
-/* A Newton step, where rows went so far that their values may be others: sums[2] is how many were looked at. */
+/* A Newton step where vertices moved so far that their values may have changed: sums[2] is the number of
+ * evaluations. */
 static void reproject_drifted(sup_track_work *w, int32_t cluster)
 {
     float held = 0.0f;
@@ -235,13 +244,14 @@ static void reproject_drifted(sup_track_work *w, int32_t cluster)
     if (far) sup_track_newton_step(w, cluster);
 }
 
-/* A row's way in this round: to where its neighbours want it; after a solve first along d, and then so with the pull that is
- * left, b - L (p + scale d), in the same plane. */
+/* Step of a vertex in this iteration: the Jacobi step; after a solve first along d, then a Jacobi step with the
+ * remaining residual b - L (p + scale d), in the same plane. */
 static void vertex_step(const sup_track_work *w, int64_t vertex, float step[3])
 {
     const sup_track *track = w->track;
     const float *descent = w->arrays.descent + 4 * vertex, *d = w->arrays.direction + 4 * vertex;
-    float weight = weight_of(w, vertex), jacobi = weight > 0.0f ? DAMPING / weight : 0.0f, residual[3], scale = (float)w->scale;
+    float weight = weight_of(w, vertex), jacobi = weight > 0.0f ? DAMPING / weight : 0.0f, residual[3],
+          scale = (float)w->scale;
     memcpy(residual, descent, sizeof residual);
     step[0] = step[1] = step[2] = 0.0f;
     if (w->solves) {
@@ -284,9 +294,9 @@ static void move_range(void *work, int32_t begin, int32_t end, int32_t worker)
     }
 }
 
-/* --- Rows that are torn off --- */
+/* --- Outliers --- */
 
-/* From a row to the middle of its neighbours, of places [row_count*4]. */
+/* Vector from a vertex to the mean of its neighbours; positions [vertex_count*4]. */
 static inline sup_four to_ring_mean(const sup_track *track, const float *positions, int64_t vertex)
 {
     sup_four here = sup_four_load(positions + 4 * vertex), sum = sup_four_splat(0.0f);
@@ -295,8 +305,8 @@ static inline sup_four to_ring_mean(const sup_track *track, const float *positio
     return sum;
 }
 
-/* The way of a row to the middle of its neighbours, if that is much farther than at rest: into `move`. Rotations have no say: in the
- * flaps that dual quaternions make of deep folds they are no guide. */
+/* Stores the vector to the mean of the neighbours in `direction` if it is much longer than at rest. Rotations are not
+ * used: they are unreliable in the flaps that dual quaternions make of deep folds. */
 static void find_outlier(sup_track_work *w, int64_t vertex)
 {
     const sup_track *track = w->track;
@@ -345,7 +355,7 @@ static double total(const sup_track_work *w, int32_t which)
     return sum;
 }
 
-/* --- The factor on the parts that hold rows that are awake --- */
+/* --- The factor restricted to subdomains with awake vertices --- */
 
 static bool is_used(const sup_track_work *w, int32_t subdomain)
 {
@@ -357,7 +367,8 @@ static void forward_range(void *work, int32_t begin, int32_t end, int32_t worker
     sup_track_work *w = work;
     SUP_UNUSED(worker);
     for (int32_t subdomain = begin; subdomain < end; subdomain++)
-        if (is_used(w, subdomain)) sup_float_subdomain_forward4(&w->track->factor, &w->track->subdomains, subdomain, w->arrays.solve);
+        if (is_used(w, subdomain))
+            sup_float_subdomain_forward4(&w->track->factor, &w->track->subdomains, subdomain, w->arrays.solve);
 }
 
 static void backward_range(void *work, int32_t begin, int32_t end, int32_t worker)
@@ -365,10 +376,12 @@ static void backward_range(void *work, int32_t begin, int32_t end, int32_t worke
     sup_track_work *w = work;
     SUP_UNUSED(worker);
     for (int32_t subdomain = begin; subdomain < end; subdomain++)
-        if (is_used(w, subdomain)) sup_float_subdomain_backward4(&w->track->factor, &w->track->subdomains, subdomain, w->arrays.solve);
+        if (is_used(w, subdomain))
+            sup_float_subdomain_backward4(&w->track->factor, &w->track->subdomains, subdomain, w->arrays.solve);
 }
 
-/* Zeros where no pull will be: rows of the used parts and of the top; and slots that the others do not write. */
+/* Clears the columns of the used subdomains and of the separator, and the slots that the unused subdomains do not
+ * write. */
 static void clear_solve(sup_track_work *w)
 {
     const sup_float_subdomains *subdomains = &w->track->subdomains;
@@ -378,15 +391,17 @@ static void clear_solve(sup_track_work *w)
         w->subdomains |= w->arrays.subdomain_bits[w->arrays.list[i]];
     for (int32_t subdomain = 0; subdomain < subdomains->part_count; subdomain++) {
         bool used = is_used(w, subdomain);
-        int64_t first = used ? subdomains->column_first[subdomain] : w->track->vertex_count + subdomains->slot_first[subdomain];
-        int64_t end = used ? subdomains->column_first[subdomain + 1] : w->track->vertex_count + subdomains->slot_first[subdomain + 1];
+        int64_t first =
+            used ? subdomains->column_first[subdomain] : w->track->vertex_count + subdomains->slot_first[subdomain];
+        int64_t end = used ? subdomains->column_first[subdomain + 1]
+                           : w->track->vertex_count + subdomains->slot_first[subdomain + 1];
         memset(solve + 4 * first, 0, 4 * (size_t)(end - first) * sizeof(float));
     }
     int64_t separator = subdomains->column_first[subdomains->part_count];
     memset(solve + 4 * separator, 0, 4 * (size_t)(w->track->vertex_count - separator) * sizeof(float));
 }
 
-/* Sets the direction of this round and its scale. */
+/* Computes the search direction of this iteration and its scale. */
 static void choose_direction(sup_track_work *w)
 {
     const sup_track *track = w->track;
@@ -407,14 +422,14 @@ int32_t sup_track_relax(sup_track_work *w, float *moved)
 {
     int32_t iteration = 0;
     *moved = 0.0f;
-    for (int32_t i = 0; i < w->awake_count; i++) /* of rows that were mended */
+    for (int32_t i = 0; i < w->awake_count; i++) /* repaired outliers */
         sup_track_clear_directions(w, w->arrays.list[i]);
     for (bool busy = w->awake_count > 0; busy && iteration < w->input->iterations; iteration++) {
         w->solves = w->input->solver == SUP_TRACK_FACTOR && iteration % (JACOBI_ITERATIONS + 1) == 0;
-        bool can_stop =
-            w->solves || w->input->solver == SUP_TRACK_JACOBI; /* Jacobi steps alone say nothing of long ways */
+        /* With the factor, Jacobi steps alone do not measure convergence over long distances. */
+        bool can_stop = w->solves || w->input->solver == SUP_TRACK_JACOBI;
         if (w->input->shape) sup_track_fit_rotations(w);
-        if (w->fresh) sup_track_run(w, rhs_range);
+        if (w->has_stale) sup_track_run(w, rhs_range);
         if (w->solves) clear_solve(w);
         sup_track_run(w, descent_range);
         if (w->solves) choose_direction(w);

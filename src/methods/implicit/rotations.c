@@ -1,13 +1,13 @@
-/* rotations.c - the rotations that rest edges are turned by: dual quaternion blends of the joints.
+/* rotations.c - the transforms that rotate rest edges: dual quaternion blends of the joints.
  *
- * Based on: [vaillant2014iso] section 5.1; [kavan2008dual]. They depend on the pose alone, not on the skin before, so that
- * the skin finds back to its rest pose.
+ * Based on: [vaillant2014iso] section 5.1; [kavan2008dual]. They depend only on the pose, not on the previous skin, so
+ * that the skin returns to its rest pose.
  *
- * Deviates: a joint's scale and shear, which no dual quaternion holds, are blended linearly and applied first, as in the
- * method dualquat; without them a character that is scaled by its root would not keep its shape. */
+ * Deviates: scale and shear of a joint, which a dual quaternion cannot represent, are blended linearly and applied
+ * first, as in the method dualquat; without this a character that is scaled by its root would not keep its shape. */
 #include "methods/implicit/track_work.h"
 
-/* Stretches nearer to the identity than this are float noise of rigid joints. */
+/* Stretches nearer to the identity than this are rounding errors of rigid joints. */
 static const double RIGID = 2e-6;
 
 enum { GRAIN = 16 };
@@ -49,7 +49,7 @@ void sup_track_set_joint(sup_track_joint *joint, sup_affine transform, sup_affin
     }
 }
 
-/* The matrix of a dual quaternion of any length. */
+/* The matrix of a dual quaternion of any norm. */
 static void matrix_of(const float q[8], float m[12])
 {
     const float *e = q + 4;
@@ -75,7 +75,8 @@ static void stretch_first(float m[12], const float s[12])
     for (int r = 0; r < 3; r++) {
         const float matrix_row[3] = {m[4 * r], m[4 * r + 1], m[4 * r + 2]};
         for (int c = 0; c < 4; c++)
-            m[4 * r + c] = matrix_row[0] * s[c] + matrix_row[1] * s[4 + c] + matrix_row[2] * s[8 + c] + (c == 3 ? m[4 * r + 3] : 0.0f);
+            m[4 * r + c] = matrix_row[0] * s[c] + matrix_row[1] * s[4 + c] + matrix_row[2] * s[8 + c] +
+                           (c == 3 ? m[4 * r + 3] : 0.0f);
     }
 }
 
@@ -125,7 +126,7 @@ void sup_track_blend_transforms(sup_track_work *work)
     sup_parallel(work->context, work->track->cluster_count, GRAIN, blend_range, work);
 }
 
-/* --- Rotations of the skin itself: eq. 3 as Sorkine and Alexa have it, to be compared with (figure 7) --- */
+/* --- Rotations fitted to the skin itself: eq. 3 as in Sorkine and Alexa's ARAP, for comparison (figure 7) --- */
 
 static void fit_rotation(const sup_track_work *w, int64_t vertex, float *transform)
 {
@@ -141,7 +142,7 @@ static void fit_rotation(const sup_track_work *w, int64_t vertex, float *transfo
                     (double)track->weight[e] * (double)(position[r] - now[r]) * (double)(rest[c] - there[c]);
     }
     const float *normal = w->arrays.normal + 4 * vertex, *inward = track->inward + 4 * vertex;
-    double size = 0.0; /* edges of a flat ring say nothing of the side: the normals do, a little */
+    double size = 0.0; /* edges of a flat ring do not define the side: the normals do, with a small weight */
     for (int i = 0; i < 12; i++)
         size = fmax(size, fabs(sum.m[i]));
     for (int r = 0; r < 3; r++)
@@ -157,7 +158,8 @@ static void fit_rotation(const sup_track_work *w, int64_t vertex, float *transfo
         transform[8 + c] = (float)column.z;
     }
     for (int r = 0; r < 3; r++)
-        transform[4 * r + 3] = position[r] - (transform[4 * r] * rest[0] + transform[4 * r + 1] * rest[1] + transform[4 * r + 2] * rest[2]);
+        transform[4 * r + 3] = position[r] - (transform[4 * r] * rest[0] + transform[4 * r + 1] * rest[1] +
+                                              transform[4 * r + 2] * rest[2]);
 }
 
 static void fit_range(void *work, int32_t begin, int32_t end, int32_t worker)
@@ -175,5 +177,5 @@ static void fit_range(void *work, int32_t begin, int32_t end, int32_t worker)
 void sup_track_fit_rotations(sup_track_work *work)
 {
     sup_track_run(work, fit_range);
-    work->fresh = true;
+    work->has_stale = true;
 }

@@ -1,4 +1,4 @@
-/* samples.c - points spread evenly over a part of a surface. */
+/* samples.c - distributes points evenly over part of a surface. */
 #include "methods/implicit/samples.h"
 
 #include "geometry/normals.h"
@@ -22,7 +22,7 @@ static bool add_sample(sup_sample *samples, int32_t *count, sup_vec3d position, 
     return true;
 }
 
-/* A corner for each triangle and turn; the same vertex may come several times, which the choice sorts out. */
+/* Adds the corners of all triangles; a vertex may appear several times, which the selection removes. */
 static void scatter_corners(const sup_sampled_surface *s, const int32_t *list, int32_t count, sup_sample *samples,
                             int32_t *made)
 {
@@ -59,7 +59,7 @@ int32_t sup_samples_scatter(const sup_sampled_surface *surface, const int32_t *l
     if (!(area > 0.0) || !isfinite(area)) return 0;
     if (3 * (int64_t)count <= wanted / 2) scatter_corners(surface, list, count, samples, &made);
     for (int32_t i = made; i < wanted; i++) {
-        /* Spread over the area in order, so that no large stretch stays empty. */
+        /* Stratified by area, so that no large area stays empty. */
         int32_t t = triangle_at(cumulative, count, area * ((double)i + sup_random_unit(&random)) / (double)wanted);
         const int32_t *corner = surface->triangles + 3 * (size_t)list[t];
         double u = sqrt(sup_random_unit(&random)), v = sup_random_unit(&random);
@@ -76,7 +76,7 @@ int32_t sup_samples_scatter(const sup_sampled_surface *surface, const int32_t *l
     return made;
 }
 
-/* --- Choice --- */
+/* --- Selection --- */
 
 static void update_distances(sup_sample_choice *c, const sup_sample *taken)
 {

@@ -1,4 +1,4 @@
-/* skin_regions.c - which bone each vertex of a skin belongs to. */
+/* skin_regions.c - assigns each vertex of a skin to a bone. */
 #include "methods/implicit/skin_regions.h"
 
 #include "geometry/adjacency.h"
@@ -6,14 +6,15 @@
 
 enum {
     HEAT_INFLUENCES = 6,
-    SECTORS = 16, /* around a bone, for how much of it the skin of a part goes around */
+    SECTORS = 16, /* around a bone, to measure how much of it the skin of a region encloses */
     MIN_SECTORS = 6,
     MIN_VERTICES = 4,
-    BORDER_PASSES = 4, /* of evening borders; each takes off a vertex of a spike */
-    MAX_PASSES = 16   /* of moving islands; each makes at least one of them larger */
+    BORDER_PASSES = 4, /* of border smoothing; each shortens a spike by one vertex */
+    MAX_PASSES = 16    /* of moving islands; each makes at least one of them larger */
 };
-static const double SHORTEST = 1e-5; /* segment, of the character's size */
-/* Distance from its bone, of the mean of its skin, from which on a joint's weight counts less, and the power by which. */
+static const double SHORTEST = 1e-5; /* minimum length of a segment, in sizes of the character */
+/* Distance from the bone, relative to the mean of its skin, from which on a joint's weight decreases; and the
+ * exponent. */
 static const double THICK = 1.25, FALL = 8.0;
 
 typedef struct region_builder {
@@ -21,20 +22,20 @@ typedef struct region_builder {
     const sup_region_skin *skin;
     sup_arena scratch;
     sup_skin_regions *to;
-    bool *moves;        /* [joint_count] some skin */
-    bool *above_moving; /* [joint_count] the joint or one below it moves skin */
-    /* Heat that arrives at a vertex: [vertex_count+1], and as many as that says. */
+    bool *moves;        /* [joint_count] moves some skin */
+    bool *above_moving; /* [joint_count] the joint or a descendant moves skin */
+    /* Heat that arrives at a vertex: [vertex_count+1], and as many entries as that gives. */
     const int32_t *heat_first, *heat_joint;
     const float *heat;
     int32_t *joint_of; /* [vertex_count] */
     int32_t *neighbour_first, *neighbours;
     int32_t *island;     /* [vertex_count] */
-    int32_t *count_with; /* [joint_count] scratch: edges of an island with each part */
+    int32_t *count_with; /* [joint_count] scratch: edges of an island shared with each region */
 } region_builder;
 
 /* --- Bones --- */
 
-/* Joints without influence on the skin own nothing: helpers, targets of feet, roots on the floor. */
+/* Joints without influence on the skin get no region: helpers, IK targets, roots on the floor. */
 static void find_moving(region_builder *p)
 {
     const sup_rig *rig = p->rig;
@@ -65,7 +66,7 @@ static void add_segment(region_builder *p, int32_t joint, sup_vec3d from, sup_ve
     p->to->segments[p->to->segment_count++] = (sup_region_segment){joint, from, to};
 }
 
-/* To each child that moves skin, or is above one that does; else to the bone's own end. */
+/* Adds a segment to each child that moves skin or is above one that does; otherwise to the bone's own tail. */
 static void add_segments_of(region_builder *p, int32_t joint)
 {
     const sup_rig *rig = p->rig;
@@ -91,8 +92,8 @@ static sup_result make_segments(region_builder *p, sup_arena *arena, sup_error *
     if (p->to->segment_count > 0) return SUP_OK;
     if (rig->joint_count < 1)
         return sup_fail(error, SUP_ERROR_DATA, "implicit.bones", rig->character->name,
-                        "The character has no joint that could move its skin.");
-    /* All in one place: the skin is rigid with the first joint that moves it. */
+                        "The character has no joint: add a skeleton.");
+    /* All bones are degenerate: the skin is rigid with the first joint that moves it. */
     int32_t joint = 0;
     while (joint < rig->joint_count - 1 && !p->moves[joint])
         joint++;
@@ -102,7 +103,7 @@ static sup_result make_segments(region_builder *p, sup_arena *arena, sup_error *
 
 /* --- Heat and weights --- */
 
-/* From heat of segments to that of joints. */
+/* Sums the heat of segments per joint. */
 static void add_up_heat(region_builder *p, const sup_weights_output *heat, int32_t *first, int32_t *joints, float *sums)
 {
     int32_t count = 0;
@@ -136,7 +137,7 @@ static sup_result heat_skin(region_builder *p, const sup_context *context, sup_e
     float *sums = sup_arena_alloc(&p->scratch, vertices * HEAT_INFLUENCES, sizeof *sums);
     if (head == NULL || tail == NULL || parent == NULL || heat.joints == NULL || heat.weights == NULL ||
         first == NULL || joints == NULL || sums == NULL)
-        return sup_fail_memory(error, "the parts of the skin");
+        return sup_fail_memory(error, "the skin regions");
     for (size_t s = 0; s < segments; s++) {
         sup_v3_store(head + 3 * s, p->to->segments[s].from);
         sup_v3_store(tail + 3 * s, p->to->segments[s].to);
@@ -157,7 +158,7 @@ static sup_result heat_skin(region_builder *p, const sup_context *context, sup_e
     return result;
 }
 
-/* Distance from the bone of a joint; infinite where it has none. */
+/* Distance from the bone of a joint; infinite if it has none. */
 static double distance_from(const sup_skin_regions *to, int32_t joint, sup_vec3d p)
 {
     double nearest = INFINITY;
@@ -170,7 +171,7 @@ static double distance_from(const sup_skin_regions *to, int32_t joint, sup_vec3d
     return nearest;
 }
 
-/* Weight of a joint at a vertex; 1 where weights are not known. */
+/* Weight of a joint at a vertex; 1 where weights are unknown. */
 static double weight_of(const sup_region_skin *skin, int32_t vertex, int32_t joint)
 {
     if (skin->influence_first == NULL) return 1.0;
@@ -179,7 +180,7 @@ static double weight_of(const sup_region_skin *skin, int32_t vertex, int32_t joi
     return 0.0;
 }
 
-/* A joint with a bone for a vertex where no heat comes from joints that move it. */
+/* A joint with a bone for a vertex that gets no heat from the joints that move it. */
 static int32_t any_joint(const region_builder *p, int32_t v)
 {
     const int32_t *first = p->skin->influence_first;
@@ -189,8 +190,8 @@ static int32_t any_joint(const region_builder *p, int32_t v)
     return p->heat_joint[p->heat_first[v]];
 }
 
-/* The joint with most heat times weight at a vertex; that of bones whose limb is thinner than the vertex is far counts less.
- * `thick` [joint_count] or NULL: it is not known yet. */
+/* The joint with the largest product of heat and weight at a vertex; the score decreases where the vertex is farther
+ * from the bone than the limb is thick. `thick` [joint_count], NULL: not known yet. */
 static int32_t strongest(const region_builder *p, int32_t v, const double *thick)
 {
     int32_t best = -1;
@@ -207,7 +208,7 @@ static int32_t strongest(const region_builder *p, int32_t v, const double *thick
     return best >= 0 ? best : any_joint(p, v);
 }
 
-/* Mean distance of its vertices from the bone of each joint. */
+/* Mean distance of the vertices of each joint from its bone. */
 static void measure_limbs(const region_builder *p, double *thick, double *count)
 {
     for (int32_t v = 0; v < p->skin->vertex_count; v++) {
@@ -225,7 +226,7 @@ static sup_result assign_joints(region_builder *p, sup_error *error)
     double *thick = sup_arena_alloc(&p->scratch, joints, sizeof *thick);
     double *count = sup_arena_alloc(&p->scratch, joints, sizeof *count);
     p->joint_of = sup_arena_alloc(&p->scratch, (size_t)p->skin->vertex_count, sizeof(int32_t));
-    if (thick == NULL || count == NULL || p->joint_of == NULL) return sup_fail_memory(error, "the parts of the skin");
+    if (thick == NULL || count == NULL || p->joint_of == NULL) return sup_fail_memory(error, "the skin regions");
     for (int32_t pass = 0; pass < 2; pass++) {
         for (int32_t v = 0; v < p->skin->vertex_count; v++)
             p->joint_of[v] = strongest(p, v, pass == 0 ? NULL : thick);
@@ -247,19 +248,19 @@ static sup_result find_neighbours(region_builder *p, const sup_context *context,
     p->island = sup_arena_alloc(&p->scratch, (size_t)p->skin->vertex_count, sizeof(int32_t));
     p->count_with = sup_arena_alloc(&p->scratch, (size_t)p->rig->joint_count, sizeof(int32_t));
     if (p->neighbour_first == NULL || p->neighbours == NULL || p->island == NULL || p->count_with == NULL)
-        result = sup_fail_memory(error, "the parts of the skin");
+        result = sup_fail_memory(error, "the skin regions");
     else
         sup_adjacency_neighbours(&adjacency, p->neighbour_first, p->neighbours);
     sup_adjacency_destroy(&adjacency);
     return result;
 }
 
-/* A connected piece of one joint's skin: its vertices are listed from `first` on. */
+/* A connected set of vertices of one joint: listed from `first` on. */
 typedef struct skin_island {
     int32_t joint, first, count;
 } skin_island;
 
-/* Numbers the islands; `order` [vertex_count] gets their vertices one island after the other. Returns how many. */
+/* Numbers the islands; `order` [vertex_count] gets their vertices, grouped by island. Returns their number. */
 static int32_t list_islands(region_builder *p, int32_t *order, skin_island *islands)
 {
     int32_t count = 0, listed = 0;
@@ -285,7 +286,8 @@ static int32_t list_islands(region_builder *p, int32_t *order, skin_island *isla
     return count;
 }
 
-/* The joint with which an island shares most edges, -1 where it touches none. The parent wins where it has at least half as many. */
+/* The joint with which an island shares most edges, -1 if it has no neighbours. The parent wins if it shares at least
+ * half as many. */
 static int32_t best_neighbour(region_builder *p, const skin_island *island, const int32_t *order)
 {
     int32_t best = -1, parent = p->rig->joint_parent[island->joint];
@@ -314,7 +316,7 @@ static bool reassign_island(region_builder *p, const skin_island *island, const 
     return true;
 }
 
-/* All islands but the largest of each joint go to a neighbour, unless they are a shell of their own. */
+/* Moves all islands except the largest of each joint to a neighbour, unless they are separate components. */
 static bool move_islands(region_builder *p, int32_t *order, skin_island *islands, int32_t *largest)
 {
     int32_t count = list_islands(p, order, islands), moved = 0;
@@ -332,7 +334,7 @@ static bool move_islands(region_builder *p, int32_t *order, skin_island *islands
 
 /* --- Borders --- */
 
-/* The joint that more than half of a vertex's neighbours belong to, or its own. */
+/* The joint of more than half of a vertex's neighbours, or its own. */
 static int32_t majority_joint(const region_builder *p, int32_t v)
 {
     int32_t first = p->neighbour_first[v], last = p->neighbour_first[v + 1], best = p->joint_of[v];
@@ -345,7 +347,7 @@ static int32_t majority_joint(const region_builder *p, int32_t v)
     return best;
 }
 
-/* Evens the borders: strips and spikes that are one vertex wide are no limbs, but their fields have noses. `next` [vertex_count]
+/* Smooths the borders: strips and spikes one vertex wide would cause protrusions of the fields. `next` [vertex_count]
  * is scratch. */
 static void smooth_borders(region_builder *p, int32_t *next)
 {
@@ -357,9 +359,9 @@ static void smooth_borders(region_builder *p, int32_t *next)
     }
 }
 
-/* --- Parts that are no limbs --- */
+/* --- Regions that are too small --- */
 
-/* Sectors around the bone in which a joint's skin lies. */
+/* Number of sectors around the bone that contain skin of a joint. */
 static int32_t sectors_around(const region_builder *p, int32_t joint, const int32_t *order, const skin_island *island)
 {
     const sup_skin_regions *to = p->to;
@@ -383,13 +385,13 @@ static int32_t sectors_around(const region_builder *p, int32_t joint, const int3
     return count;
 }
 
-/* Joints whose skin is too little for a shape of its own give it to a neighbour: once for each, smallest joint first. */
+/* Joints with too little skin for a fit give it to a neighbour: once for each, largest index first. */
 static void merge_regions(region_builder *p, int32_t *order, skin_island *islands)
 {
     int32_t count = list_islands(p, order, islands);
     for (int32_t i = count - 1; i >= 0; i--) {
-        bool whole = islands[i].count >= MIN_VERTICES &&
-                     sectors_around(p, islands[i].joint, order, &islands[i]) >= MIN_SECTORS;
+        bool whole =
+            islands[i].count >= MIN_VERTICES && sectors_around(p, islands[i].joint, order, &islands[i]) >= MIN_SECTORS;
         if (!whole) p->to->merged_regions += reassign_island(p, &islands[i], order);
     }
 }
@@ -410,19 +412,20 @@ static sup_result clean_up(region_builder *p, sup_error *error)
     int32_t *largest = sup_arena_alloc(&p->scratch, (size_t)p->rig->joint_count, sizeof *largest);
     int32_t *previous = sup_arena_alloc(&p->scratch, vertices, sizeof *previous);
     if (order == NULL || islands == NULL || largest == NULL || previous == NULL)
-        return sup_fail_memory(error, "the parts of the skin");
+        return sup_fail_memory(error, "the skin regions");
     smooth_borders(p, order);
     for (int32_t pass = 0; pass < MAX_PASSES && move_islands(p, order, islands, largest); pass++) {
     }
     memcpy(previous, p->joint_of, vertices * sizeof *previous);
     merge_regions(p, order, islands);
-    if (is_single_region(p)) memcpy(p->joint_of, previous, vertices * sizeof *previous); /* a sheet goes around no bone */
+    if (is_single_region(p))
+        memcpy(p->joint_of, previous, vertices * sizeof *previous); /* for example a sheet, which encloses no bone */
     for (int32_t pass = 0; pass < MAX_PASSES && move_islands(p, order, islands, largest); pass++) {
     }
     return SUP_OK;
 }
 
-/* --- Parts --- */
+/* --- Regions --- */
 
 static sup_result number_regions(region_builder *p, sup_arena *arena, sup_error *error)
 {
@@ -435,7 +438,7 @@ static sup_result number_regions(region_builder *p, sup_arena *arena, sup_error 
     to->region_segment = sup_arena_alloc(arena, (size_t)rig->joint_count + 1, sizeof(int32_t));
     if (region_of == NULL || to->vertex_region == NULL || to->region_joint == NULL || to->region_parent == NULL ||
         to->region_segment == NULL)
-        return sup_fail_memory(error, "the parts of the skin");
+        return sup_fail_memory(error, "the skin regions");
     for (int32_t v = 0; v < p->skin->vertex_count; v++)
         region_of[p->joint_of[v]] = 1;
     int32_t kept = 0;
@@ -462,7 +465,7 @@ static sup_result number_regions(region_builder *p, sup_arena *arena, sup_error 
 }
 
 sup_result sup_skin_regions_create(const sup_context *context, const sup_rig *rig, const sup_region_skin *skin,
-                                sup_arena *arena, sup_skin_regions *regions, sup_error *error)
+                                   sup_arena *arena, sup_skin_regions *regions, sup_error *error)
 {
     memset(regions, 0, sizeof *regions);
     region_builder p = {.rig = rig, .skin = skin, .scratch = sup_arena_create(&context->allocator), .to = regions};

@@ -1,28 +1,28 @@
-/* track.c - one sub-frame of tracking: who is awake, and carrying.
+/* track.c - one sub-frame of tracking: waking clusters and rigid motion.
  *
  * Based on: [vaillant2014iso] section 5. */
 #include "methods/implicit/track_work.h"
 
-/* Relative motion of two joints below this, in radians and sizes, is noise of floats. */
+/* Relative motion of two joints below this, in radians and sizes, is rounding error. */
 static const float MOTION_NOISE = 3e-6f;
-/* Cosine of half the turn of a joint from which on it is bent: 0.5 radians. */
+/* Cosine of half the rotation angle from which on a joint counts as fully bent: 0.5 radians. */
 static const float BENT = 0.9689124f;
 /* Newton steps of the first projection, and of the one that ends a sub-frame. */
 enum { FIRST_STEPS = 8, LAST_STEPS = 4, TRANSFORM_GRAIN = 16 };
-/* Edges that a Newton step may be long without being looked at at the end of a sub-frame. */
+/* Length in edge lengths of a Newton step that is not verified at the end of a sub-frame. */
 static const float MAX_UNCHECKED_STEP = 0.002f;
 
-/* Sizes from the origin that a place may be: with a size of 1e18 units, and sums of some, it stays in the range of floats. */
+/* Maximum coordinate in sizes: with a size of 1e18 units, sums of several stay in the range of floats. */
 static const float MAX_COORDINATE = 1e12f;
 
-/* --- The state --- */
+/* --- State --- */
 
 typedef struct carving {
     unsigned char *base;
     size_t at;
 } carving;
 
-/* As a number: without a base only the sizes are asked for. */
+/* Uses integers: with a NULL base only the sizes are computed. */
 static void *carve(carving *c, size_t count, size_t size)
 {
     uintptr_t memory = (uintptr_t)c->base + c->at;
@@ -30,7 +30,7 @@ static void *carve(carving *c, size_t count, size_t size)
     return (void *)memory; /* NOLINT(performance-no-int-to-ptr) */
 }
 
-/* What a sub-frame leaves for the next comes first: `kept` bytes. */
+/* Arrays that a sub-frame leaves for the next come first: `kept` bytes. */
 static size_t carve_arrays(const sup_track *track, unsigned char *base, sup_track_arrays *arrays, size_t *kept)
 {
     carving c = {base, 0};
@@ -65,7 +65,7 @@ sup_track_arrays sup_track_arrays_of(const sup_track *track, void *state)
     return arrays;
 }
 
-/* The same of a state that is only looked at. */
+/* Read-only access to a state. */
 static sup_track_arrays arrays_read(const sup_track *track, const void *state)
 {
     union {
@@ -90,7 +90,7 @@ size_t sup_track_saved_size(const sup_track *track)
     return kept;
 }
 
-/* Moves a row with its bone. */
+/* Transforms a position and its normal. */
 static void transform_vertex(const float m[12], float *position, float *normal)
 {
     float p[3], n[3], square = 0.0f;
@@ -110,10 +110,10 @@ void sup_track_reset(const sup_track *track, void *state, const float transform[
     sup_track_arrays arrays = sup_track_arrays_of(track, state);
     memset(state, 0, sup_track_state_size(track));
     for (int64_t i = 0; i < track->vertex_count; i++) {
-        memcpy(arrays.transform + 4 * i, track->rest + 4 * i, 3 * sizeof(float));
+        memcpy(arrays.position + 4 * i, track->rest + 4 * i, 3 * sizeof(float));
         memcpy(arrays.normal + 4 * i, track->inward + 4 * i, 3 * sizeof(float));
         memcpy(arrays.transform + 12 * i, transform, 12 * sizeof(float));
-        transform_vertex(transform, arrays.transform + 4 * i, arrays.normal + 4 * i);
+        transform_vertex(transform, arrays.position + 4 * i, arrays.normal + 4 * i);
     }
 }
 
@@ -152,7 +152,8 @@ const float *sup_track_transforms(const sup_track *track, const void *state)
 
 bool sup_track_arrays_usable(const sup_track_arrays *arrays, int64_t begin, int64_t end)
 {
-    uint32_t farthest = 0, normals = 0, limit; /* magnitudes as bits: whatever is not finite is above all that is */
+    /* Magnitudes as bits: Inf and NaN compare greater than all finite values. */
+    uint32_t farthest = 0, normals = 0, limit;
     memcpy(&limit, &MAX_COORDINATE, sizeof limit);
     for (int64_t i = 4 * begin; i < 4 * end; i++) {
         uint32_t position, normal;
@@ -172,7 +173,7 @@ bool sup_track_usable(const sup_track *track, const void *state)
     return sup_track_arrays_usable(&arrays, 0, track->vertex_count);
 }
 
-/* --- Who is awake --- */
+/* --- Waking --- */
 
 void sup_track_run(sup_track_work *work, sup_task_fn *fn)
 {
@@ -186,7 +187,7 @@ bool sup_track_same_motion(const float a[12], const float b[12])
     return true;
 }
 
-/* Low and high ends of where a block is. */
+/* Bounding box of a cluster. */
 typedef struct bounds {
     float low[4], high[4];
 } bounds;
@@ -214,11 +215,12 @@ static void find_motion_classes(const sup_track_work *w)
     for (int32_t j = 0; j < w->track->joint_count; j++) {
         w->arrays.motion_class[j] = j;
         for (int32_t k = 0; k < j && w->arrays.motion_class[j] == j; k++)
-            if (w->arrays.motion_class[k] == k && sup_track_same_motion(joints[k].motion, joints[j].motion)) w->arrays.motion_class[j] = k;
+            if (w->arrays.motion_class[k] == k && sup_track_same_motion(joints[k].motion, joints[j].motion))
+                w->arrays.motion_class[j] = k;
     }
 }
 
-/* How straight parts are: cosines of half the turn between those that share an edge. */
+/* Straightness of regions: from cosines of half the rotation between adjacent regions. */
 static void find_straight(const sup_track_work *w)
 {
     const sup_track *track = w->track;
@@ -235,13 +237,14 @@ static void find_straight(const sup_track_work *w)
         }
 }
 
-/* Whether a field that is felt in these bounds moves otherwise than the part does, or is another than before. */
+/* Whether a field that overlaps these bounds moves relative to the region, or changed shape. */
 static bool field_moves(const sup_track_work *w, int32_t cluster, const bounds *b, const float *boxes)
 {
     const sup_track_field_bounds *field_bounds = &w->input->field_bounds;
     int32_t own = w->arrays.motion_class[w->track->cluster_joint[cluster]];
     for (int32_t f = 0; f < field_bounds->field_count; f++)
-        if ((w->arrays.motion_class[field_bounds->joint[f]] != own || (field_bounds->changed != NULL && field_bounds->changed[f])) &&
+        if ((w->arrays.motion_class[field_bounds->joint[f]] != own ||
+             (field_bounds->changed != NULL && field_bounds->changed[f])) &&
             overlaps(b, boxes + 6 * (int64_t)f))
             return true;
     return false;
@@ -255,11 +258,13 @@ static bool rotation_moves(const sup_track_work *w, int32_t cluster)
     return false;
 }
 
-/* Farthest that a row is brought to where dual quaternions have it, edges: from afar it could come out on another limb. */
+/* Maximum displacement towards the dual quaternion position, in edge lengths: a longer one could end on another
+ * limb. */
 static const float HOLD_STEP = 0.5f;
 
-/* Rows that the artist takes out of the relaxation have no memory: they go to where dual quaternions have them. Where their bone
- * alone has them, all that the skin of a joint is stretched is in the triangles between two parts. In a contact they stay. */
+/* Vertices that the artist excludes from relaxation have no memory: they move to their dual quaternion position. With
+ * their bone's position alone, all stretch of a joint would be in the triangles between two regions. In contact they
+ * stay. */
 static void pull_to_skinned(const sup_track *track, const float transform[12], int64_t vertex, float *position)
 {
     const sup_track_target *target = &track->target[vertex];
@@ -282,7 +287,7 @@ void sup_track_clear_directions(const sup_track_work *w, int32_t cluster)
     memset(w->arrays.direction + 4 * (int64_t)first, 0, 4 * (size_t)count * sizeof(float));
 }
 
-/* First stage: rows go with their bone; blocks where something stirs wake up. */
+/* First stage: clusters move rigidly with their bone; those affected by a relative motion wake up. */
 static void transform_range(void *work, int32_t begin, int32_t end, int32_t worker)
 {
     sup_track_work *w = work;
@@ -290,27 +295,31 @@ static void transform_range(void *work, int32_t begin, int32_t end, int32_t work
     SUP_UNUSED(worker);
     for (int32_t cluster = begin; cluster < end; cluster++) {
         const sup_track_joint *joint = &w->input->joints[track->cluster_joint[cluster]];
-        bool rotated = w->input->all || (w->arrays.awake[cluster] & SUP_TRACK_MOVING) != 0 || rotation_moves(w, cluster);
+        bool rotated =
+            w->input->all || (w->arrays.awake[cluster] & SUP_TRACK_MOVING) != 0 || rotation_moves(w, cluster);
         bounds b = bounds_of(w, cluster);
         bool wakes = rotated || field_moves(w, cluster, &b, w->input->field_bounds.previous_box);
         for (int64_t vertex = track->cluster_first[cluster]; vertex < track->cluster_first[cluster + 1]; vertex++) {
-            if (joint->moves) transform_vertex(joint->motion, w->arrays.position + 4 * vertex, w->arrays.normal + 4 * vertex);
-            if (wakes) pull_to_skinned(track, w->arrays.transform + 12 * vertex, vertex, w->arrays.position + 4 * vertex);
+            if (joint->moves)
+                transform_vertex(joint->motion, w->arrays.position + 4 * vertex, w->arrays.normal + 4 * vertex);
+            if (wakes)
+                pull_to_skinned(track, w->arrays.transform + 12 * vertex, vertex, w->arrays.position + 4 * vertex);
         }
         if (joint->moves) b = bounds_of(w, cluster);
         wakes = wakes || field_moves(w, cluster, &b, w->input->field_bounds.box);
-        int awake = wakes ? SUP_TRACK_AWAKE | SUP_TRACK_STALE | SUP_TRACK_WAS_AWAKE | (rotated ? SUP_TRACK_ROTATED : 0) : 0;
+        int awake =
+            wakes ? SUP_TRACK_AWAKE | SUP_TRACK_STALE | SUP_TRACK_WAS_AWAKE | (rotated ? SUP_TRACK_ROTATED : 0) : 0;
         w->arrays.awake[cluster] = (unsigned char)awake;
         w->arrays.moved[cluster] = w->arrays.drift[cluster] = 0.0f;
         sup_track_clear_directions(w, cluster);
     }
 }
 
-/* Lists the blocks that have one of the bits. Most have none: eight are looked at together; the array ends with some to spare. */
+/* Lists the clusters that have one of the bits. Most have none: eight are tested at a time; the array is padded. */
 static void list_clusters(sup_track_work *w, int bits)
 {
     w->awake_count = w->awake_vertices = 0;
-    w->fresh = false;
+    w->has_stale = false;
     for (int32_t first = 0; first < w->track->cluster_count; first += 8) {
         uint64_t eight;
         memcpy(&eight, w->arrays.awake + first, sizeof eight);
@@ -319,12 +328,13 @@ static void list_clusters(sup_track_work *w, int bits)
             if (!(w->arrays.awake[cluster] & bits)) continue;
             w->awake_vertices += w->track->cluster_first[cluster + 1] - w->track->cluster_first[cluster];
             w->arrays.list[w->awake_count++] = cluster;
-            w->fresh = w->fresh || (w->arrays.awake[cluster] & SUP_TRACK_STALE) != 0;
+            w->has_stale = w->has_stale || (w->arrays.awake[cluster] & SUP_TRACK_STALE) != 0;
         }
     }
 }
 
-/* Blocks that woke up for a field which then moved none of their rows and holds none sleep on: its box was all that met them. */
+/* Clusters that woke up for a field that moved none of their vertices and holds none go back to sleep: only the
+ * bounding box of the field overlapped them. */
 static void sleep_unmoved(sup_track_work *w)
 {
     for (int32_t i = 0; i < w->awake_count; i++) {
@@ -343,12 +353,14 @@ void sup_track_update_awake(sup_track_work *w, bool sleep)
     for (int32_t i = 0; i < w->awake_count; i++) {
         int32_t cluster = w->arrays.list[i];
         bool moves = moved[cluster] > tolerance, neighbour_moves = false;
-        for (int32_t k = track->neighbour_first[cluster]; k < track->neighbour_first[cluster + 1] && (moves || sleep); k++) {
+        for (int32_t k = track->neighbour_first[cluster]; k < track->neighbour_first[cluster + 1] && (moves || sleep);
+             k++) {
             int32_t neighbour = track->neighbour[k];
             neighbour_moves = neighbour_moves || moved[neighbour] > tolerance;
             if (moves && !(awake[neighbour] & SUP_TRACK_AWAKE))
                 awake[neighbour] |=
-                    SUP_TRACK_AWAKE | (awake[neighbour] & SUP_TRACK_WAS_AWAKE ? 0 : SUP_TRACK_STALE | SUP_TRACK_WAS_AWAKE);
+                    SUP_TRACK_AWAKE |
+                    (awake[neighbour] & SUP_TRACK_WAS_AWAKE ? 0 : SUP_TRACK_STALE | SUP_TRACK_WAS_AWAKE);
         }
         if (!sleep || moves || neighbour_moves) continue;
         awake[cluster] &= (unsigned char)~SUP_TRACK_AWAKE;

@@ -1,10 +1,10 @@
-/* track_bind.c - from a triangle mesh to the rows, edges and the factor that tracking works on. */
+/* track_bind.c - builds the clusters, edges and the factor of a tracked skin from a triangle mesh. */
 #include "geometry/laplace.h"
 #include "methods/implicit/track_work.h"
 
 #include <stdlib.h>
 
-/* Mass beside the Laplacian in the factor, in inverse squares of the character's size: how far a solve reaches (relax.c). */
+/* Mass added to the Laplacian in the factor, in inverse squared sizes: limits the reach of a solve (relax.c). */
 static const double REACH_MASS = 120.0;
 enum { SOLVE_SUBDOMAINS = 24, CLUSTER = SUP_FIELD_LANES };
 
@@ -14,10 +14,10 @@ typedef struct builder {
     sup_arena *arena;
     sup_model_builder *model;
     sup_track_built *built;
-    int32_t *source;       /* [vertex_count] of a row */
-    int32_t *cluster_first;  /* [block_count+1] */
-    int32_t *ring_first;   /* [vertex_count+1] triangles at a vertex */
-    int32_t *ring_corners; /* the other two corners of each */
+    int32_t *source;        /* [vertex_count] input vertex of a tracked vertex */
+    int32_t *cluster_first; /* [block_count+1] */
+    int32_t *ring_first;    /* [vertex_count+1] triangles at a vertex */
+    int32_t *ring_corners;  /* the other two corners of each */
 } builder;
 
 static sup_result fail_memory(sup_error *error)
@@ -25,7 +25,7 @@ static sup_result fail_memory(sup_error *error)
     return sup_fail_memory(error, "the tracked skin");
 }
 
-/* --- Blocks: vertices of one part, cut along the longest side until they fit --- */
+/* --- Clusters: vertices of one region, split along the longest side until they fit --- */
 
 typedef struct span {
     int32_t begin, end;
@@ -58,7 +58,7 @@ static int longest_side(const builder *b, span s)
     return axis;
 }
 
-/* Rows of one part, [begin, end) of `vertex`, into blocks; all but the last are full. */
+/* Splits the vertices of one region, [begin, end) of `source`, into clusters; all but the last are full. */
 static int32_t split_region(builder *b, span region, sort_key *keys, int32_t cluster_count)
 {
     span stack[64];
@@ -101,7 +101,7 @@ static sup_result build_clusters(builder *b, sup_error *error)
     int32_t clusters = 0;
     for (int32_t v = 0; v < def->vertex_count; v++)
         b->source[first[def->joint[v]]++] = v;
-    for (int32_t j = 0, begin = 0; j < def->joint_count; j++) { /* first[j] is the end of part j now */
+    for (int32_t j = 0, begin = 0; j < def->joint_count; j++) { /* first[j] is the end of region j now */
         if (first[j] > begin) clusters = split_region(b, (span){begin, first[j]}, keys, clusters);
         begin = first[j];
     }
@@ -170,11 +170,12 @@ static sup_result add_influences(builder *b, sup_error *error)
     return SUP_OK;
 }
 
-/* Joints that turn rows of a block, each once and rising: `seen` [joint_count] is a mark. */
+/* Joints that influence vertices of a cluster, each once and increasing: `seen` [joint_count] holds marks. */
 static sup_result add_moved_by(builder *b, sup_error *error)
 {
     sup_track *track = &b->built->track;
-    int32_t *first = sup_model_add(b->model, "track.moved_by_first", SUP_ARRAY_INT32, (int64_t)track->cluster_count + 1);
+    int32_t *first =
+        sup_model_add(b->model, "track.moved_by_first", SUP_ARRAY_INT32, (int64_t)track->cluster_count + 1);
     int32_t *seen = sup_arena_alloc(b->arena, (size_t)track->joint_count, sizeof *seen);
     if (first == NULL || seen == NULL) return fail_memory(error);
     int32_t *moved_by = NULL;
@@ -240,7 +241,7 @@ bool sup_track_mean_value(const float *positions, int32_t vertex, int32_t triang
     sup_vec3d n = ring_normal(positions, vertex, triangle_count, corners);
     sup_vec3d p = sup_v3_load(positions + 3 * (int64_t)vertex);
     double around = 0.0, sum = 0.0;
-    for (int pass = 0; pass < 2; pass++) /* look, then add */
+    for (int pass = 0; pass < 2; pass++) /* check, then add */
         for (int32_t t = 0; t < triangle_count; t++) {
             sup_vec3d a = sup_v3_sub(sup_v3_load(positions + 3 * (int64_t)corners[2 * t]), p),
                       b = sup_v3_sub(sup_v3_load(positions + 3 * (int64_t)corners[2 * t + 1]), p);
@@ -256,7 +257,8 @@ bool sup_track_mean_value(const float *positions, int32_t vertex, int32_t triang
                 weights[corners[2 * t]] += half / la / sum;
                 weights[corners[2 * t + 1]] += half / lb / sum;
             }
-            if (pass == 0 && t == triangle_count - 1 && !(fabs(around - full_circle) < 1e-4 && isfinite(sum))) return false;
+            if (pass == 0 && t == triangle_count - 1 && !(fabs(around - full_circle) < 1e-4 && isfinite(sum)))
+                return false;
         }
     return triangle_count > 0;
 }
@@ -267,7 +269,7 @@ static int compare_ints(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Edges from the ring of each row, rising in the other row. */
+/* Edges from the ring of each vertex, sorted by the vertex at the other end. */
 static sup_result add_edges(builder *b, sup_error *error)
 {
     sup_track *track = &b->built->track;
@@ -293,7 +295,7 @@ static sup_result add_edges(builder *b, sup_error *error)
     return SUP_OK;
 }
 
-/* Six times what the triangles enclose; negative where they are wound inside out. */
+/* Six times the enclosed volume; negative if the triangles are inside out. */
 static double volume_of(const sup_track_def *def)
 {
     double volume = 0.0;
@@ -317,7 +319,7 @@ static sup_result add_means(builder *b, sup_error *error)
         int32_t v = b->source[vertex], begin = b->ring_first[v];
         double edge = 0.0;
         bool closed = sup_track_mean_value(b->def->positions, v, b->ring_first[v + 1] - begin,
-                                          b->ring_corners + 2 * (int64_t)begin, weights);
+                                           b->ring_corners + 2 * (int64_t)begin, weights);
         for (int32_t e = track->first[vertex]; e < track->first[vertex + 1]; e++) {
             int32_t end = b->source[track->other[e]];
             mean[e] = closed ? (float)weights[end] : 0.0f;
@@ -336,7 +338,7 @@ static sup_result add_means(builder *b, sup_error *error)
     return SUP_OK;
 }
 
-/* Blocks that share an edge, each once and rising. */
+/* Clusters that share an edge, each once and increasing. */
 static sup_result add_neighbours(builder *b, sup_error *error)
 {
     sup_track *track = &b->built->track;
@@ -351,7 +353,8 @@ static sup_result add_neighbours(builder *b, sup_error *error)
     int32_t count = 0;
     for (int32_t cluster = 0; cluster < clusters; cluster++) {
         int32_t begin = count, all = count;
-        for (int32_t e = track->first[track->cluster_first[cluster]]; e < track->first[track->cluster_first[cluster + 1]]; e++)
+        for (int32_t e = track->first[track->cluster_first[cluster]];
+             e < track->first[track->cluster_first[cluster + 1]]; e++)
             if (of[track->other[e]] != cluster) ends[all++] = of[track->other[e]];
         qsort(ends + begin, (size_t)(all - begin), sizeof *ends, compare_ints);
         for (int32_t i = begin; i < all; i++)
@@ -374,7 +377,7 @@ static sup_result add_weights(builder *b, const sup_laplace *laplace, sup_error 
     float *weight = sup_model_add(b->model, "track.weight", SUP_ARRAY_FLOAT, track->edge_count);
     float *sum = sup_model_add(b->model, "track.sum", SUP_ARRAY_FLOAT, track->vertex_count);
     if (weight == NULL || sum == NULL) return fail_memory(error);
-    const sup_csr *m = &laplace->stiffness; /* rows are rows, lower triangle */
+    const sup_csr *m = &laplace->stiffness; /* lower triangle, in tracked order */
     for (int32_t i = 0; i < m->size; i++)
         for (int32_t k = m->first[i]; k < m->first[i + 1]; k++) {
             int32_t ends[2] = {i, m->column[k]};
@@ -437,7 +440,8 @@ static sup_result add_system(builder *b, sup_error *error)
     double mean_mass = 0.0;
     for (size_t i = 0; i < count; i++)
         mean_mass += laplace.mass[i] / (double)count;
-    for (size_t i = 0; i < count; i++) /* lone vertices and those of flat triangles get a little of the others' */
+    for (size_t i = 0; i < count;
+         i++) /* isolated vertices and those of degenerate triangles get a fraction of the mean mass */
         laplace.stiffness.value[laplace.stiffness.first[i + 1] - 1] +=
             REACH_MASS * fmax(laplace.mass[i], 0.1 * mean_mass) + 1e-12;
     sup_cholesky *cholesky = NULL;
@@ -468,9 +472,9 @@ sup_result sup_track_bind(const sup_context *context, const sup_track_def *def, 
     return result == SUP_OK ? add_system(&b, error) : result;
 }
 
-/* --- What the rows aim at --- */
+/* --- Targets --- */
 
-/* A slope, in inverse sizes, that is too little to find a surface by; and values where no field is felt, or only inside. */
+/* Minimum slope, in inverse sizes, and the range of values in which a vertex can follow a field. */
 static const float MIN_SLOPE = 1.0f, MIN_VALUE = 0.01f, MAX_VALUE = 0.99f;
 
 bool sup_track_can_follow(float value, float slope)
@@ -478,12 +482,14 @@ bool sup_track_can_follow(float value, float slope)
     return slope > MIN_SLOPE && value > MIN_VALUE && value < MAX_VALUE;
 }
 
-/* Details that fields do not show: cosine of their normal with the field's, value inside, contact at rest. Mouths, eyes, gaps
- * between toes; what follows the field there ends up somewhere else than it was. */
+/* Details that fields do not represent: minimum cosine between skin normal and field normal, maximum value, maximum
+ * contact at rest. Mouths, eyes, gaps between toes: vertices that followed the field there would move away from their
+ * rest positions. */
 static const float FACING = 0.5f, INSIDE = 0.7f, TOUCHING = 0.1f;
 
-/* `normal` of the skin, outwards. */
-static bool is_represented(const sup_field_samples *f, const sup_field_sides *sides, int32_t k, float slope, const float *normal)
+/* `normal` of the skin, outward. */
+static bool is_represented(const sup_field_samples *f, const sup_field_sides *sides, int32_t k, float slope,
+                           const float *normal)
 {
     float out = -(f->x[k] * normal[0] + f->y[k] * normal[1] + f->z[k] * normal[2]);
     return out > FACING * slope && f->value[k] < INSIDE && sides->contact[k] < TOUCHING;
@@ -506,11 +512,13 @@ static void set_target_range(void *work, int32_t begin, int32_t end, int32_t wor
         sup_field_sides sides;
         sup_track_load_points(track, track->rest, cluster, &points);
         sup_track_evaluate(track, cluster, w->field, w->user, &points, &f, &sides);
-        for (int32_t vertex = track->cluster_first[cluster], k = 0; vertex < track->cluster_first[cluster + 1]; vertex++, k++) {
+        for (int32_t vertex = track->cluster_first[cluster], k = 0; vertex < track->cluster_first[cluster + 1];
+             vertex++, k++) {
             sup_track_target *target = &w->built->target[vertex];
             float *inward = w->built->inward + 4 * (int64_t)vertex;
             float slope = sqrtf(f.x[k] * f.x[k] + f.y[k] * f.y[k] + f.z[k] * f.z[k]);
-            bool inside = sup_track_can_follow(f.value[k], slope), follows = inside && is_represented(&f, &sides, k, slope, inward);
+            bool inside = sup_track_can_follow(f.value[k], slope),
+                 follows = inside && is_represented(&f, &sides, k, slope, inward);
             target->iso = inside ? fminf(f.value[k], 1.0f) : 0.0f;
             target->gradient = follows ? slope : 0.0f;
             inward[0] = follows ? f.x[k] / slope : 0.0f;
@@ -523,7 +531,7 @@ static void set_target_range(void *work, int32_t begin, int32_t end, int32_t wor
 }
 
 int32_t sup_track_set_targets(const sup_context *context, sup_track_built *built, sup_track_field_fn *field,
-                         const void *user)
+                              const void *user)
 {
     target_work work = {built, field, user};
     sup_parallel(context, built->track.cluster_count, SUP_TRACK_GRAIN, set_target_range, &work);

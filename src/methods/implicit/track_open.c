@@ -1,4 +1,4 @@
-/* track_open.c - finding the arrays of a tracked skin again, and checking that they belong together. */
+/* track_open.c - opens the arrays of a tracked skin and checks their consistency. */
 #include "methods/implicit/track.h"
 
 typedef struct opening {
@@ -24,7 +24,7 @@ static const float *floats(opening *o, const char *name, int64_t count, float mi
     return array;
 }
 
-/* Starts of lists: from 0 to `end`, never falling, and rising by 1 to `most`. */
+/* Offsets of lists: from 0 to `end`, non-decreasing, with lists of `minimum` to `maximum` entries. */
 static const int32_t *starts(opening *o, const char *name, int64_t count, int32_t minimum, int64_t maximum, int32_t end)
 {
     const int32_t *array = sup_model_array(o->model, name, SUP_ARRAY_INT32, count + 1);
@@ -110,5 +110,5 @@ sup_result sup_track_open(const sup_model *model, sup_track *track, sup_error *e
     if (o.ok) open_factor(&o, track);
     return o.ok ? SUP_OK
                 : sup_fail(error, SUP_ERROR_FORMAT, "implicit.model", "",
-                           "The model is damaged: its tracked skin does not fit together. Bind it again.");
+                           "The model is damaged: its tracked skin is inconsistent. Bind it again.");
 }

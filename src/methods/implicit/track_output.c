@@ -1,28 +1,29 @@
-/* track_output.c - what is shown of the tracked skin: creases at contacts smoothed, and no edge longer than skin stretches.
+/* track_output.c - output of the tracked skin: creases at contacts smoothed, and no overstretched edges.
  *
  * Based on: [vaillant2014iso] section 3, the Laplacian pass around contacts.
  *
- * Deviates: both are of what is shown, not of what is tracked, and so do not add up over frames. */
+ * Deviates: both change the output only, not the tracked positions, and so do not accumulate over frames. */
 #include "methods/implicit/track_work.h"
 
-/* Passes of smoothing at creases, and those that spread how much is smoothed. */
+/* Smoothing passes at creases, and passes that spread the smoothing weight. */
 enum { SMOOTH_PASSES = 6, SPREAD_PASSES = 3, GRAIN = 16 };
-/* Times its length at rest, turned and scaled by the joints, that an edge may be long; edges that a row may be farther from the middle
- * of its neighbours than at rest; passes that pull in, and rings of blocks that give way around one where a row is too far. */
+/* Maximum edge length relative to rest, scaled by the joints; maximum distance of a vertex from the mean of its
+ * neighbours in excess of that at rest, in edge lengths; passes that shorten edges, and rings of clusters that take
+ * part around a cluster with an overstretched edge. */
 static const float MAX_STRETCH = 2.5f, MAX_RING_OFFSET = 0.15f;
 enum { LIMIT_PASSES = 24, LIMIT_RINGS = 2 };
 
 typedef struct output_work {
     const sup_track *track;
     const sup_track_arrays *arrays;
-    const int32_t *list; /* blocks near creases */
+    const int32_t *list; /* clusters near creases */
     const float *from, *crease, *transform;
     float *to, *spread;
-    uint64_t *marks; /* [block_count] 1: the block has a crease, or a row that is too far */
-    float smooth;  /* how much of creases goes */
+    uint64_t *marks; /* [cluster_count] 1: the cluster has a crease or an overstretched edge */
+    float smooth;    /* smoothing amount */
 } output_work;
 
-/* How much of a crease is at a row: contact, where the field's slope has gone. Spread over the neighbours. */
+/* Spreads the crease weight of a vertex over its neighbours; creases are contacts where the field's slope vanishes. */
 static void spread_crease(const output_work *w, int64_t vertex)
 {
     const sup_track *track = w->track;
@@ -52,7 +53,8 @@ static void smooth_range(void *work, int32_t begin, int32_t end, int32_t worker)
     const output_work *w = work;
     SUP_UNUSED(worker);
     for (int32_t i = begin; i < end; i++)
-        for (int64_t vertex = w->track->cluster_first[w->list[i]]; vertex < w->track->cluster_first[w->list[i] + 1]; vertex++)
+        for (int64_t vertex = w->track->cluster_first[w->list[i]]; vertex < w->track->cluster_first[w->list[i] + 1];
+             vertex++)
             if (w->spread != NULL)
                 spread_crease(w, vertex);
             else
@@ -65,7 +67,7 @@ int32_t sup_track_list_rings(const sup_track *track, const sup_track_arrays *arr
     int32_t count = 0, within = 0;
     for (int32_t cluster = 0; cluster < track->cluster_count; cluster++)
         if (marks[cluster] != 0) arrays->list[count++] = cluster;
-    for (int32_t i = 0; i < count; i++) { /* the list grows by rings */
+    for (int32_t i = 0; i < count; i++) { /* the list grows ring by ring */
         int32_t cluster = arrays->list[i];
         if (marks[cluster] > rings + 1) break;
         within = i + 1;
@@ -79,7 +81,7 @@ int32_t sup_track_list_rings(const sup_track *track, const sup_track_arrays *arr
     return within;
 }
 
-/* The rows of the listed blocks, from places [row_count*4] to others. */
+/* Copies positions [vertex_count*4] of the vertices of the listed clusters. */
 static void copy_range(void *work, int32_t begin, int32_t end, int32_t worker)
 {
     const output_work *w = work;
@@ -91,7 +93,8 @@ static void copy_range(void *work, int32_t begin, int32_t end, int32_t worker)
     }
 }
 
-/* What is tracked is shown, but for creases; blocks that have some are marked with 1, those with numbers out of range with 2. */
+/* Copies the tracked positions and sets the crease weights; marks clusters with creases by 1 and those with values out
+ * of range by 2. */
 static void begin_range(void *work, int32_t begin, int32_t end, int32_t worker)
 {
     const output_work *w = work;
@@ -108,14 +111,14 @@ static void begin_range(void *work, int32_t begin, int32_t end, int32_t worker)
     }
 }
 
-/* --- Rows that are shown too far from their neighbours --- */
+/* --- Vertices too far from their neighbours --- */
 
 static float square_of(sup_four v)
 {
     return v[0] * v[0] + v[1] * v[1] + v[2] * v[2];
 }
 
-/* Square of how long the edges of a row may be, for rest edges of length 1: joints scale them, evenly in the mean. */
+/* Square of the maximum edge length for rest edges of length 1: mean of the joint's scale over the axes. */
 static float longest_square(const output_work *w, int64_t vertex)
 {
     const float *m = w->transform + 12 * vertex;
@@ -123,9 +126,10 @@ static float longest_square(const output_work *w, int64_t vertex)
            (square_of(sup_four_load(m)) + square_of(sup_four_load(m + 4)) + square_of(sup_four_load(m + 8)));
 }
 
-/* The way of a row that is too far from its neighbours; whether it is. Both ends of an edge that is too long go towards each other, a
- * row by the mean of what its edges ask for: one that all others are far from goes to them, and they hardly move. And a row
- * goes towards the middle of its neighbours from where it is farther from that than at rest: it would turn triangles over. */
+/* Displacement of a vertex that is too far from its neighbours; returns whether it is. Both ends of an overstretched
+ * edge move towards each other, each vertex by the mean over its edges: a single outlier moves to its neighbours, which
+ * hardly move. A vertex that is farther from the mean of its neighbours than at rest moves towards it: otherwise it
+ * would invert triangles. */
 static bool pull_together(const output_work *w, int64_t vertex, sup_four *offset)
 {
     const sup_track *track = w->track;
@@ -146,7 +150,8 @@ static bool pull_together(const output_work *w, int64_t vertex, sup_four *offset
         rest_middle += sup_four_splat(track->mean[e]) * rest;
     }
     *offset = sup_four_splat(far ? 1.0f / (float)(end - first) : 0.0f) * sum;
-    float off = sqrtf(square_of(middle)), limit = sqrtf(square_of(rest_middle)) + MAX_RING_OFFSET * track->target[vertex].edge;
+    float off = sqrtf(square_of(middle)),
+          limit = sqrtf(square_of(rest_middle)) + MAX_RING_OFFSET * track->target[vertex].edge;
     if (off > limit) *offset += sup_four_splat(0.5f * (1.0f - limit / off)) * middle;
     return far || off > limit;
 }
@@ -166,8 +171,8 @@ static void find_stretched_range(void *work, int32_t begin, int32_t end, int32_t
     for (int32_t i = begin; i < end; i++) {
         int32_t cluster = w->list[i];
         sup_four offset;
-        for (int64_t vertex = w->track->cluster_first[cluster]; vertex < w->track->cluster_first[cluster + 1] && !w->marks[cluster];
-             vertex++)
+        for (int64_t vertex = w->track->cluster_first[cluster];
+             vertex < w->track->cluster_first[cluster + 1] && !w->marks[cluster]; vertex++)
             if (pull_together(w, vertex, &offset)) w->marks[cluster] = 1;
     }
 }
@@ -177,14 +182,19 @@ static void limit_range(void *work, int32_t begin, int32_t end, int32_t worker)
     const output_work *w = work;
     SUP_UNUSED(worker);
     for (int32_t i = begin; i < end; i++)
-        for (int64_t vertex = w->track->cluster_first[w->list[i]]; vertex < w->track->cluster_first[w->list[i] + 1]; vertex++)
+        for (int64_t vertex = w->track->cluster_first[w->list[i]]; vertex < w->track->cluster_first[w->list[i] + 1];
+             vertex++)
             limit_vertex(w, vertex, w->to + 4 * vertex);
 }
 
 void sup_track_limit_edges(const sup_context *context, const sup_track *track, void *state, int32_t bent, float *output)
 {
     sup_track_arrays arrays = sup_track_arrays_of(track, state);
-    output_work work = {.track = track, .list = arrays.list, .transform = arrays.transform, .from = output, .marks = arrays.subdomain_bits};
+    output_work work = {.track = track,
+                        .list = arrays.list,
+                        .transform = arrays.transform,
+                        .from = output,
+                        .marks = arrays.subdomain_bits};
     memset(arrays.subdomain_bits, 0, (size_t)track->cluster_count * sizeof *arrays.subdomain_bits);
     sup_parallel(context, bent, GRAIN, find_stretched_range, &work);
     int32_t around, clusters = sup_track_list_rings(track, &arrays, LIMIT_RINGS, &around);
@@ -200,14 +210,16 @@ void sup_track_limit_edges(const sup_context *context, const sup_track *track, v
 bool sup_track_output(const sup_context *context, const sup_track *track, void *state, float smooth, float *output)
 {
     sup_track_arrays arrays = sup_track_arrays_of(track, state);
-    float *crease = arrays.rhs, *spread = arrays.rhs + track->vertex_count; /* free between sub-frames */
-    output_work work = {.track = track, .arrays = &arrays, .list = arrays.list, .marks = arrays.subdomain_bits, .smooth = smooth};
+    float *crease = arrays.rhs, *spread = arrays.rhs + track->vertex_count; /* scratch outside of sub-frames */
+    output_work work = {
+        .track = track, .arrays = &arrays, .list = arrays.list, .marks = arrays.subdomain_bits, .smooth = smooth};
     work.to = output;
     work.spread = crease;
     sup_parallel(context, track->cluster_count, GRAIN, begin_range, &work);
     for (int32_t cluster = 0; cluster < track->cluster_count; cluster++)
         if (arrays.subdomain_bits[cluster] > 1) return false;
-    int32_t around, clusters = sup_track_list_rings(track, &arrays, SPREAD_PASSES, &around); /* as far as it spreads */
+    int32_t around,
+        clusters = sup_track_list_rings(track, &arrays, SPREAD_PASSES, &around); /* as far as the weights spread */
     work.from = output;
     work.to = arrays.descent;
     work.spread = spread;
