@@ -111,20 +111,20 @@ static void find_axis(body *b, const char *joint, const char *clip, double time)
         if (strcmp(b->character->nodes[n].name, joint) == 0) node = n;
     if (index < 0 || node < 0) exit(1);
     sup_affine pose[2], back;
-    sup_quatd turn;
+    sup_quatd rotation;
     double stretch[9];
     sup_pose_rest(b->character, b->pose);
     pose[0] = seen_from_parent(b, node);
     sup_pose_sample(b->character, &b->character->clips[index], time, b->pose);
     pose[1] = seen_from_parent(b, node);
     sup_affine_inverse(pose[0], &back);
-    sup_affine_polar(sup_affine_multiply(back, pose[1]), &turn, stretch);
-    double sign = turn.w < 0.0 ? -1.0 : 1.0;
-    b->axis = sup_v3_unit_or(sup_v3(sign * turn.x, sign * turn.y, sign * turn.z), sup_v3(1, 0, 0));
+    sup_affine_polar(sup_affine_multiply(back, pose[1]), &rotation, stretch);
+    double sign = rotation.w < 0.0 ? -1.0 : 1.0;
+    b->axis = sup_v3_unit_or(sup_v3(sign * rotation.x, sign * rotation.y, sign * rotation.z), sup_v3(1, 0, 0));
 }
 
 /* Rotates every joint that has a parent, or only the named one, by `angle` about its own axis. */
-static void turn_joints(body *b, const char *only, double angle)
+static void rotate_joints(body *b, const char *only, double angle)
 {
     static const double axes[3][3] = {{1, 0, 0}, {0, 0, 1}, {0, 1, 0}};
     for (int32_t n = 0; n < b->character->node_count; n++)
@@ -133,10 +133,11 @@ static void turn_joints(body *b, const char *only, double angle)
         int32_t n = b->rig->joint_node[j];
         if (b->rig->joint_parent[j] < 0 || (only != NULL && strcmp(b->character->nodes[n].name, only) != 0)) continue;
         const double *a = axes[j % 3];
-        sup_quatd turn = only != NULL
-                             ? sup_quatd_from_axis_angle(b->axis, angle)
-                             : sup_quatd_from_axis_angle(sup_v3(a[0], a[1], a[2]), j % 2 == 0 ? angle : -angle);
-        b->local[n].rotation = sup_quatd_to_float(sup_quatd_multiply(sup_quatd_from_float(b->local[n].rotation), turn));
+        sup_quatd rotation = only != NULL
+                                 ? sup_quatd_from_axis_angle(b->axis, angle)
+                                 : sup_quatd_from_axis_angle(sup_v3(a[0], a[1], a[2]), j % 2 == 0 ? angle : -angle);
+        b->local[n].rotation =
+            sup_quatd_to_float(sup_quatd_multiply(sup_quatd_from_float(b->local[n].rotation), rotation));
     }
     sup_pose_from_local(b->character, b->local, b->pose);
 }
@@ -152,11 +153,11 @@ static double step(body *b)
 
 /* --- Table 1 --- */
 
-/* Angle of frame i of a swing between 0 and `most` by `by` per frame. */
-static double swing_angle(int32_t i, double by, double most)
+/* Angle of frame i of a swing between 0 and `maximum` by `by` per frame. */
+static double swing_angle(int32_t i, double by, double maximum)
 {
-    double t = fmod((double)i * by, 2.0 * most);
-    return t <= most ? t : 2.0 * most - t;
+    double t = fmod((double)i * by, 2.0 * maximum);
+    return t <= maximum ? t : 2.0 * maximum - t;
 }
 
 static int compare_doubles(const void *a, const void *b)
@@ -168,17 +169,18 @@ static int compare_doubles(const void *a, const void *b)
 static void bench_row(body *b, const char *what, const char *only, double by)
 {
     enum { FRAMES = 40, WARM = 4 };
-    double times[FRAMES], most = fmax(by, only != NULL ? 1.5 : 0.4), iterations = 0.0, evaluations = 0.0, awake = 0.0;
+    double times[FRAMES], maximum = fmax(by, only != NULL ? 1.5 : 0.4), iterations = 0.0, evaluations = 0.0,
+                          awake = 0.0;
     int32_t start = only != NULL ? (int32_t)(0.6 / by) : 0, frames = by >= 0.5 ? 12 : FRAMES;
-    turn_joints(b, only, swing_angle(start, by, most));
+    rotate_joints(b, only, swing_angle(start, by, maximum));
     sup_step_input input = input_of(b);
     if (sup_implicit_reset(&input, b->state) != SUP_OK) exit(1);
     for (int32_t i = 1; i < WARM; i++) {
-        turn_joints(b, only, swing_angle(start + i, by, most));
+        rotate_joints(b, only, swing_angle(start + i, by, maximum));
         step(b);
     }
     for (int32_t i = 0; i < frames; i++) {
-        turn_joints(b, only, swing_angle(start + WARM + i, by, most));
+        rotate_joints(b, only, swing_angle(start + WARM + i, by, maximum));
         times[i] = step(b);
         const sup_implicit_report *r = sup_implicit_report_of(b->state);
         iterations += (double)r->iterations / frames;
@@ -203,7 +205,7 @@ static void bench_table(const sup_context *two)
                    (double)sup_model_bytes(b.model).size * 1e-6,
                    (double)sup_implicit_state_size(b.model, &b.context) * 1e-6);
             printf("%-22s %8s %6s %7s | %8s %8s | %7s %8s %8s\n", "moving", "vertices", "bones", "rad", "ms", "worst",
-                   "iterations", "awake", "looks/v");
+                   "iterations", "awake", "evals/v");
             for (int solver = 0; solver < (threads == 2 && !big ? 2 : 1); solver++) {
                 b.values[SUP_IMPLICIT_SOLVER] = solver;
                 for (int i = 0; i < 3; i++)
@@ -233,13 +235,13 @@ static double one_frame(body *b, int solver, int32_t iterations)
     b->values[SUP_IMPLICIT_ITERATIONS] = 40;
     b->values[SUP_IMPLICIT_TOLERANCE] = 0.0005;
     b->values[SUP_IMPLICIT_SUBSTEP] = 10.0; /* a single sub-frame */
-    turn_joints(b, NULL, 0.4);
+    rotate_joints(b, NULL, 0.4);
     sup_step_input input = input_of(b);
     if (sup_implicit_reset(&input, b->state) != SUP_OK) exit(1);
     b->values[SUP_IMPLICIT_SOLVER] = solver;
     b->values[SUP_IMPLICIT_ITERATIONS] = iterations;
     b->values[SUP_IMPLICIT_TOLERANCE] = 0.0;
-    turn_joints(b, NULL, 0.6);
+    rotate_joints(b, NULL, 0.6);
     double begin = processor_ms();
     step(b);
     return processor_ms() - begin;
@@ -287,7 +289,7 @@ static void print_frame(body *b, double degrees, sup_measurer *measurer, float *
            (double)r->evaluations / fit.vertices);
 }
 
-static const double MOST = 150.0 * 0.017453292519943295;
+static const double MAX_ANGLE = 150.0 * 0.017453292519943295;
 
 static void bend(body *b, const char *joint, double by)
 {
@@ -301,17 +303,17 @@ static void bend(body *b, const char *joint, double by)
           *blended = malloc(3 * count * sizeof(float)), *rest = malloc(3 * count * sizeof(float));
     double *dual = malloc(3 * count * sizeof(double));
     if (gathered == NULL || blended == NULL || rest == NULL || dual == NULL) exit(1);
-    turn_joints(b, joint, 0.0);
+    rotate_joints(b, joint, 0.0);
     sup_step_input input = input_of(b);
     if (sup_implicit_reset(&input, b->state) != SUP_OK) exit(1);
     step(b);
     memcpy(rest, b->positions, 3 * count * sizeof(float));
-    int32_t frames = (int32_t)ceil(MOST / by);
+    int32_t frames = (int32_t)ceil(MAX_ANGLE / by);
     printf("%6s | %13s | %13s | %15s | %13s | %13s | %9s\n", "degree", "pairs, dq's", "flips, dq's", "depth, dq's",
            "volume, dq's", "off iso, lost", "sub evals");
     for (int32_t i = 1; i <= 2 * frames; i++) {
-        double angle = MOST * (i <= frames ? i : 2 * frames - i) / frames, degrees = angle / 0.017453292519943295;
-        turn_joints(b, joint, angle);
+        double angle = MAX_ANGLE * (i <= frames ? i : 2 * frames - i) / frames, degrees = angle / 0.017453292519943295;
+        rotate_joints(b, joint, angle);
         step(b);
         if (i % (frames / 5) == 0 || i == frames) print_frame(b, degrees, measurer, gathered, dual, blended);
     }
@@ -362,9 +364,9 @@ static float *bend_to(const sup_context *two, const char *scene, const char *joi
     body b;
     body_open(&b, two, scene, 1.0, v->weights);
     find_axis(&b, joint, strcmp(scene, "arm") == 0 ? "bend" : "arms_crossed", 1.2);
-    int32_t frames = (int32_t)ceil(MOST / v->by);
+    int32_t frames = (int32_t)ceil(MAX_ANGLE / v->by);
     for (int32_t i = 1; i <= frames; i++) {
-        turn_joints(&b, joint, MOST * i / frames);
+        rotate_joints(&b, joint, MAX_ANGLE * i / frames);
         step(&b);
     }
     size_t floats = 3 * (size_t)b.character->vertex_count;
@@ -372,10 +374,11 @@ static float *bend_to(const sup_context *two, const char *scene, const char *joi
     if (skin == NULL) exit(1);
     memcpy(skin, b.positions, floats * sizeof *skin);
     if (other != NULL) {
-        double all = distance_to(&b, other), most = 0.0;
+        double all = distance_to(&b, other), maximum = 0.0;
         for (size_t i = 0; i < floats; i += 3)
-            most = fmax(most, sup_v3_distance(sup_v3_load(skin + i), sup_v3_load(other + i)) / (double)b.rig->size);
-        printf("%-6s %-20s RMS %.4f %% of the size, farthest %.3f %%\n", scene, v->what, 100.0 * all, 100.0 * most);
+            maximum =
+                fmax(maximum, sup_v3_distance(sup_v3_load(skin + i), sup_v3_load(other + i)) / (double)b.rig->size);
+        printf("%-6s %-20s RMS %.4f %% of the size, farthest %.3f %%\n", scene, v->what, 100.0 * all, 100.0 * maximum);
     }
     body_close(&b);
     return skin;

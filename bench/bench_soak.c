@@ -48,7 +48,7 @@ static double seconds_now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static void new_way(soak *s, wander *w)
+static void new_axis(soak *s, wander *w)
 {
     w->axis =
         sup_v3(sup_random_unit(&s->random) - 0.5, sup_random_unit(&s->random) - 0.5, sup_random_unit(&s->random) - 0.5);
@@ -63,19 +63,19 @@ static sup_result wander_on(soak *s, double dt)
         wander *w = &s->wanders[n];
         s->local[n] = node->rest;
         if (!node->is_joint || node->parent < 0) continue;
-        if (w->speed == 0.0) new_way(s, w);
-        double before = w->angle;
+        if (w->speed == 0.0) new_axis(s, w);
+        double previous = w->angle;
         w->angle += w->speed * dt;
         if (fabs(w->angle) > WIDEST) w->speed = -w->speed;
-        if (before * w->angle < 0.0) new_way(s, w); /* through the rest pose: another axis, without a jump */
-        sup_quatd turned =
+        if (previous * w->angle < 0.0) new_axis(s, w); /* through the rest pose: another axis, without a jump */
+        sup_quatd rotated =
             sup_quatd_multiply(sup_quatd_from_float(node->rest.rotation), sup_quatd_from_axis_angle(w->axis, w->angle));
-        s->local[n].rotation = sup_quatd_to_float(turned);
+        s->local[n].rotation = sup_quatd_to_float(rotated);
     }
     return sup_pose_from_local(s->character, s->local, s->pose);
 }
 
-static void look(soak *s)
+static void inspect_frame(soak *s)
 {
     const sup_rig *rig = s->rig;
     for (int64_t i = 0; i < 3 * (int64_t)rig->vertex_count; i++)
@@ -127,15 +127,15 @@ static double come_back(soak *s, const float *start, sup_result *result)
     for (int i = 1; *result == SUP_OK && i <= BACK_SECONDS * RATE; i++) {
         for (int32_t n = 0; n < s->character->node_count; n++) {
             const sup_node *node = &s->character->nodes[n];
-            double left = fmax(0.0, 1.0 - (double)i / RATE) * s->wanders[n].angle;
+            double angle = fmax(0.0, 1.0 - (double)i / RATE) * s->wanders[n].angle;
             s->local[n] = node->rest;
             if (node->is_joint && node->parent >= 0)
                 s->local[n].rotation = sup_quatd_to_float(sup_quatd_multiply(
-                    sup_quatd_from_float(node->rest.rotation), sup_quatd_from_axis_angle(s->wanders[n].axis, left)));
+                    sup_quatd_from_float(node->rest.rotation), sup_quatd_from_axis_angle(s->wanders[n].axis, angle)));
         }
         *result = sup_pose_from_local(s->character, s->local, s->pose);
         if (*result == SUP_OK) *result = sup_instance_step(s->instance, s->pose, 1.0f / RATE, &out);
-        look(s);
+        inspect_frame(s);
     }
     double farthest = 0.0;
     for (int32_t v = 0; v < s->character->vertex_count; v++)
@@ -166,7 +166,7 @@ static bool run(const sup_context *context, const char *input, double minutes, u
     for (int64_t f = 0; result == SUP_OK && s.finite && f < frames; f++) {
         result = wander_on(&s, 1.0 / RATE);
         if (result == SUP_OK) result = sup_instance_step(s.instance, s.pose, 1.0f / RATE, &out);
-        if (f % 4 == 0) look(&s);
+        if (f % 4 == 0) inspect_frame(&s);
     }
     if (result == SUP_OK && s.finite) back = come_back(&s, start, &result);
     bool good = result == SUP_OK && s.finite && s.stretch < STRETCH_LIMIT && back <= BACK_LIMIT;

@@ -20,13 +20,13 @@ static double now(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-typedef struct row {
+typedef struct measurement {
     double mesh_s, embed_s;
     sup_tetmesh mesh;
     sup_embedding embedding;
-} row;
+} measurement;
 
-static sup_result run(const sup_context *context, const sup_rig *rig, int32_t target, row *r, sup_error *error)
+static sup_result run(const sup_context *context, const sup_rig *rig, int32_t target, measurement *r, sup_error *error)
 {
     r->mesh_s = r->embed_s = 1e9;
     for (int i = 0; i < 3; i++) {
@@ -71,7 +71,7 @@ int main(int argc, char **argv)
            "smooth\n");
     static const int32_t targets[3] = {5000, 10000, 14000};
     for (int i = 0; i < 3; i++) {
-        row r, single;
+        measurement r, single;
         if (run(&many, rig, targets[i], &r, &error) != SUP_OK || run(&one, rig, targets[i], &single, &error) != SUP_OK)
             return fail(&error);
         const sup_tetmesh_report *report = &r.mesh.report;

@@ -115,7 +115,7 @@ static double edge_length(const float *p, int32_t a, int32_t b)
 }
 
 /* Statistics of one frame: non-finite values, stretch of edges that are not tiny, lost vertices. */
-static void look(run *r)
+static void inspect_frame(run *r)
 {
     const sup_rig *rig = r->rig;
     for (size_t i = 0; i < 3 * (size_t)rig->vertex_count; i++)
@@ -147,7 +147,7 @@ static sup_result play_clip(run *r, const sup_clip *clip)
         if (result == SUP_OK) result = sup_instance_step(r->instance, r->pose, (float)(f == 0 ? 0.0 : 1.0 / FPS), &out);
         r->step_ms += now_ms() - began;
         if (result == SUP_OK) result = sup_instance_step(r->linear, r->pose, 0.0f, &blended);
-        if (result == SUP_OK) look(r);
+        if (result == SUP_OK) inspect_frame(r);
         r->frames++;
     }
     return result;

@@ -19,16 +19,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct way {
+typedef struct variant {
     const char *title, *method, *param, *value; /* param NULL: defaults */
-} way;
+} variant;
 
-static const way ways[] = {{"linear", "linear", NULL, NULL},
-                           {"dualquat", "dualquat", NULL, NULL},
-                           {"projective", "projective", NULL, NULL},
-                           {"contact=off", "projective", "contact", "off"},
-                           {"volume=0", "projective", "volume", "0"}};
-enum { WAYS = sizeof ways / sizeof ways[0], PARAM_LIMIT = 64, CONTACT_ON = 2, CONTACT_OFF = 3 };
+static const variant variants[] = {{"linear", "linear", NULL, NULL},
+                                   {"dualquat", "dualquat", NULL, NULL},
+                                   {"projective", "projective", NULL, NULL},
+                                   {"contact=off", "projective", "contact", "off"},
+                                   {"volume=0", "projective", "volume", "0"}};
+enum { VARIANTS = sizeof variants / sizeof variants[0], PARAM_LIMIT = 64, CONTACT_ON = 2, CONTACT_OFF = 3 };
 enum { EVERY = 4 };               /* frames of a bend that are measured, for its minimum volume */
 enum { REST_RATE = 60 };          /* frames a second of the rest check */
 static const double STILL = 1e-5; /* of the size: skin that moves less in a frame is at rest */
@@ -82,7 +82,7 @@ static void close_player(player *p)
     sup_character_destroy(p->character);
 }
 
-static sup_instance *start(const player *p, const way *w, sup_model **model)
+static sup_instance *start(const player *p, const variant *w, sup_model **model)
 {
     const sup_method *method = sup_method_find(w->method);
     double values[PARAM_LIMIT];
@@ -108,7 +108,7 @@ static void play(player *p, sup_instance *instance, const sup_clip *clip, double
 }
 
 /* Measures the current frame. */
-static sup_frame_measure judge(player *p)
+static sup_frame_measure measure_frame(player *p)
 {
     sup_frame_measure measure = {0};
     sup_error error = {0};
@@ -176,19 +176,19 @@ static void check_bend(const sup_context *context, const bend *b)
         at = f;
     }
     printf("| %s, `%s` %s, %d, %.1f; widest %.1f |", b->name, b->scene, b->clip, (int)at, nearest, widest);
-    for (int w = 0; w < WAYS; w++) {
+    for (int w = 0; w < VARIANTS; w++) {
         sup_model *model = NULL;
-        sup_instance *instance = start(&p, &ways[w], &model);
-        double here = 1.0, least = INFINITY;
+        sup_instance *instance = start(&p, &variants[w], &model);
+        double here = 1.0, smallest = INFINITY;
         for (int32_t f = 0; f < frames; f++) {
             play(&p, instance, clip, fps, f);
             if (f != at && f % EVERY != 0) continue;
-            judge(&p);
+            measure_frame(&p);
             double volume = p.volumes[2 * joint + 1];
             if (f == at) here = volume;
-            least = fmin(least, volume);
+            smallest = fmin(smallest, volume);
         }
-        printf(" %.3f, %.3f |", here, least);
+        printf(" %.3f, %.3f |", here, smallest);
         fflush(stdout);
         sup_instance_destroy(instance);
         sup_model_destroy(model);
@@ -205,10 +205,10 @@ static void check_crossings(player *p, const char *input, const sup_clip *clip)
     double stretch[2] = {0.0, 0.0}, fps = 30.0;
     for (int on = 0; on < 2; on++) {
         sup_model *model = NULL;
-        sup_instance *instance = start(p, &ways[on != 0 ? CONTACT_ON : CONTACT_OFF], &model);
+        sup_instance *instance = start(p, &variants[on != 0 ? CONTACT_ON : CONTACT_OFF], &model);
         for (int32_t f = 0; f < sup_clip_frame_count(clip, fps); f++) {
             play(p, instance, clip, fps, f);
-            sup_frame_measure m = judge(p);
+            sup_frame_measure m = measure_frame(p);
             pairs[on] += m.intersections;
             apart[on] += m.intersections - m.close_intersections;
             stretch[on] = fmax(stretch[on], m.stretch_max);
@@ -226,14 +226,14 @@ static void check_crossings(player *p, const char *input, const sup_clip *clip)
 
 static double farthest_move(const player *p, const float *from)
 {
-    double most = 0.0;
+    double largest = 0.0;
     for (size_t i = 0; i < (size_t)p->rig->vertex_count * 3; i += 3) {
         double d[3];
         for (size_t k = 0; k < 3; k++)
             d[k] = (double)p->positions[i + k] - (double)from[i + k];
-        most = fmax(most, sqrt(dot(d, d)));
+        largest = fmax(largest, sqrt(dot(d, d)));
     }
-    return most / (double)p->rig->size;
+    return largest / (double)p->rig->size;
 }
 
 /* Keeps the pose for `frames`. Returns the frame from which on nothing moves farther than STILL; `late` becomes the
@@ -261,7 +261,7 @@ static int32_t stand(player *p, sup_instance *instance, int32_t frames, double *
 static void check_rest(player *p, const char *input, const sup_clip *clip)
 {
     sup_model *model = NULL;
-    sup_instance *instance = start(p, &ways[CONTACT_ON], &model);
+    sup_instance *instance = start(p, &variants[CONTACT_ON], &model);
     int32_t frames = sup_clip_frame_count(clip, REST_RATE), still = 0;
     double late = 0.0, unused = 0.0;
     float *rest = malloc((size_t)p->rig->vertex_count * 3 * sizeof(float));
@@ -321,8 +321,8 @@ int main(int argc, char **argv)
     context.tasks = sup_thread_pool_tasks(pool);
     if (strcmp(argv[1], "bends") == 0) {
         printf("volume at 120 degrees, minimum of the motion\n| joint, motion, frame, angle |");
-        for (int w = 0; w < WAYS; w++)
-            printf(" %s |", ways[w].title);
+        for (int w = 0; w < VARIANTS; w++)
+            printf(" %s |", variants[w].title);
         printf("\n");
         for (size_t i = 0; i < sizeof bends / sizeof bends[0]; i++)
             check_bend(&context, &bends[i]);

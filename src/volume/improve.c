@@ -22,7 +22,7 @@ double sup_tet_quality(const sup_vec3d p[4])
     sup_vec3d n0 = sup_v3_scale(sup_v3_add(sup_v3_add(n1, n2), n3), -1.0);
     double volume = sup_v3_dot(e1, n1); /* six times the volume */
     const sup_vec3d n[4] = {n0, n1, n2, n3};
-    double area[4], least = INFINITY;
+    double area[4], smallest = INFINITY;
     for (int i = 0; i < 4; i++)
         area[i] = sup_v3_dot(n[i], n[i]);
     /* sine at edge ij = 3 V l / (2 A A') with the faces opposite to the other two corners */
@@ -32,9 +32,9 @@ double sup_tet_quality(const sup_vec3d p[4])
             sup_vec3d edge = sup_v3_sub(p[j], p[i]);
             double square = sup_v3_dot(edge, edge) / (area[k] * area[l]);
             if (!(square > 0.0)) return 0.0;
-            least = fmin(least, square);
+            smallest = fmin(smallest, square);
         }
-    return volume * sqrt(least);
+    return volume * sqrt(smallest);
 }
 
 static double worst_around(const improver *m, int32_t v, sup_vec3d at)
@@ -73,9 +73,9 @@ static bool mean_neighbour(const improver *m, int32_t v, sup_vec3d *mean)
 static bool try_move(improver *m, int32_t v, sup_vec3d to, double good, double *worst)
 {
     sup_vec3d from = m->mesh->positions[v];
-    double part = 1.0;
-    for (int step = 0; step < STEPS; step++, part *= 0.5) {
-        sup_vec3d at = sup_v3_lerp(from, to, part);
+    double fraction = 1.0;
+    for (int step = 0; step < STEPS; step++, fraction *= 0.5) {
+        sup_vec3d at = sup_v3_lerp(from, to, fraction);
         double quality = worst_around(m, v, at);
         if (!(quality > *worst || quality >= good)) continue;
         m->mesh->positions[v] = at;

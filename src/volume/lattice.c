@@ -80,16 +80,16 @@ static bool make_roots(const sup_solid *solid, sup_lattice *l)
                 for (int32_t i = 0; i < ROOT_BLOCK * ROOT_BLOCK * ROOT_BLOCK; i++) {
                     int32_t at[3] = {x + i % ROOT_BLOCK, y + i / ROOT_BLOCK % ROOT_BLOCK,
                                      z + i / (ROOT_BLOCK * ROOT_BLOCK)};
-                    size_t place =
+                    size_t index =
                         ((size_t)at[2] * (size_t)l->size[1] + (size_t)at[1]) * (size_t)l->size[0] + (size_t)at[0];
-                    l->root[place] = NONE;
+                    l->root[index] = NONE;
                     if (!keep) continue;
                     sup_lattice_cell *cell = sup_array_push(&l->allocator, &l->cells, 1);
                     if (cell == NULL) return false;
                     *cell = (sup_lattice_cell){.child = NONE};
                     for (int k = 0; k < 3; k++)
                         cell->at[k] = at[k] * SUP_LATTICE_BASE;
-                    l->root[place] = (int32_t)l->cells.count - 1;
+                    l->root[index] = (int32_t)l->cells.count - 1;
                 }
             }
     return true;

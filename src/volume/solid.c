@@ -170,8 +170,8 @@ static int32_t subdivisions(const measuring *m, int32_t t)
     double longest = 0.0;
     for (int k = 0; k < 3; k++)
         longest = fmax(longest, sup_v3_distance(corner(m->solid, t, k), corner(m->solid, t, (k + 1) % 3)));
-    double parts = ceil(longest / m->spacing);
-    return parts < 1.0 ? 1 : parts > SUBDIVISION_MAX ? SUBDIVISION_MAX : (int32_t)parts;
+    double count = ceil(longest / m->spacing);
+    return count < 1.0 ? 1 : count > SUBDIVISION_MAX ? SUBDIVISION_MAX : (int32_t)count;
 }
 
 /* Distance from a point of the surface to the end of the inside; INFINITY beyond reach, and where there is no
@@ -194,18 +194,18 @@ static bool gap_ends(void *user, const sup_bvh_hit *hit)
 
 /* Triangles visited on a walk over the surface, in a hash table. */
 typedef struct walk {
-    int32_t seen[WALK_MAX], count, place[WALK_CAPACITY];
+    int32_t seen[WALK_MAX], count, slot[WALK_CAPACITY];
 } walk;
 
 /* Marks a triangle as visited; returns false if the table is full. */
 static bool add_visited(walk *w, int32_t triangle)
 {
     uint32_t at = (uint32_t)triangle * 2654435769u % WALK_CAPACITY;
-    while (w->place[at] >= 0 && w->seen[w->place[at]] != triangle)
+    while (w->slot[at] >= 0 && w->seen[w->slot[at]] != triangle)
         at = (at + 1) % WALK_CAPACITY;
-    if (w->place[at] >= 0) return true;
+    if (w->slot[at] >= 0) return true;
     if (w->count == WALK_MAX) return false;
-    w->place[at] = w->count;
+    w->slot[at] = w->count;
     w->seen[w->count++] = triangle;
     return true;
 }
@@ -215,7 +215,7 @@ static bool joined(const measuring *m, int32_t from, int32_t to, sup_vec3d middl
 {
     walk w;
     w.count = 0;
-    memset(w.place, 0xff, sizeof w.place);
+    memset(w.slot, 0xff, sizeof w.slot);
     add_visited(&w, from);
     for (int32_t i = 0; i < w.count; i++)
         for (int k = 0; k < 3; k++) {
@@ -282,12 +282,12 @@ static void measure_triangles(void *work, int32_t begin, int32_t end, int32_t wo
 static int64_t count_samples(measuring *m)
 {
     int64_t total = 0;
-    double area = 0.0, share = m->spacing * m->spacing;
+    double area = 0.0, sample_area = m->spacing * m->spacing;
     for (int32_t t = 0; t < m->solid->triangle_count && total <= INT32_MAX; t++) {
         int64_t n = subdivisions(m, t);
         m->first[t] = (int32_t)total;
         area += 0.5 * sup_v3_length(sup_triangle_cross(m->solid->positions, m->solid->triangles + 3 * (size_t)t));
-        if (n == 1 && area < share) continue;
+        if (n == 1 && area < sample_area) continue;
         area = 0.0;
         total += n * n;
     }

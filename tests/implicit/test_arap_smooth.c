@@ -27,15 +27,15 @@ static sup_vec3d residual_of(const tube *t, const sup_track_arrays *arrays, int6
     sup_vec3d sum = sup_v3(0, 0, 0);
     for (int32_t e = track->first[i]; e < track->first[i + 1]; e++) {
         int64_t j = track->other[e];
-        sup_vec3d edge = sup_v3_sub(sup_v3_load(track->rest + 4 * i), sup_v3_load(track->rest + 4 * j)), turned;
+        sup_vec3d edge = sup_v3_sub(sup_v3_load(track->rest + 4 * i), sup_v3_load(track->rest + 4 * j)), rotated;
         const float *a = arrays->transform + 12 * i, *b = arrays->transform + 12 * j;
         double m[9];
         for (int k = 0; k < 9; k++)
             m[k] = 0.5 * ((double)a[4 * (k / 3) + k % 3] + (double)b[4 * (k / 3) + k % 3]);
-        turned = sup_v3(m[0] * edge.x + m[1] * edge.y + m[2] * edge.z, m[3] * edge.x + m[4] * edge.y + m[5] * edge.z,
-                        m[6] * edge.x + m[7] * edge.y + m[8] * edge.z);
+        rotated = sup_v3(m[0] * edge.x + m[1] * edge.y + m[2] * edge.z, m[3] * edge.x + m[4] * edge.y + m[5] * edge.z,
+                         m[6] * edge.x + m[7] * edge.y + m[8] * edge.z);
         edge = sup_v3_sub(sup_v3_load(arrays->position + 4 * i), sup_v3_load(arrays->position + 4 * j));
-        sum = sup_v3_madd(sum, (double)track->weight[e], sup_v3_sub(turned, edge));
+        sum = sup_v3_madd(sum, (double)track->weight[e], sup_v3_sub(rotated, edge));
     }
     return sum;
 }
@@ -68,19 +68,19 @@ TEST(arap_smooth_minimises_both_energies)
     tube t;
     tube_open(&t, 48, 20, 0.1f);
     tube_bend_in(&t, 1.2, 12);
-    sup_vec3d *slow = reference_offsets(&t);
+    sup_vec3d *reference = reference_offsets(&t);
     float *output = output_of(&t, 1.0f), *half = output_of(&t, 0.5f), *none = output_of(&t, 0.0f);
-    double most = 0.0, worst = 0.0, linear = 0.0;
+    double largest = 0.0, worst = 0.0, linear = 0.0;
     for (int64_t i = 0; i < t.track.vertex_count; i++) {
         sup_vec3d p = sup_v3_load(sup_track_positions(&t.track, t.state) + 4 * i), x = sup_v3_load(output + 4 * i);
-        most = fmax(most, sup_v3_length(slow[i]));
-        worst = fmax(worst, sup_v3_distance(x, sup_v3_add(p, slow[i])));
+        largest = fmax(largest, sup_v3_length(reference[i]));
+        worst = fmax(worst, sup_v3_distance(x, sup_v3_add(p, reference[i])));
         linear = fmax(linear, sup_v3_distance(sup_v3_scale(sup_v3_add(p, x), 0.5), sup_v3_load(half + 4 * i)));
         CHECK_EQ(moved(&t, none, i), 0.0);
     }
-    CHECK_MSG(most > 0.002 && worst < 0.03 * most, "%g away from the minimum, which is %g away", worst, most);
+    CHECK_MSG(largest > 0.002 && worst < 0.03 * largest, "%g away from the minimum, which is %g away", worst, largest);
     CHECK(linear < 1e-6);
-    free(slow);
+    free(reference);
     free(output);
     free(half);
     free(none);
@@ -142,9 +142,9 @@ TEST(arap_smooth_does_not_move_towards_other_limbs)
             arrays.position[4 * i + 3] = near ? 0.3f : 0.0f;
         float *output = output_of(&t, 1.0f);
         for (int64_t i = 0; i < t.track.vertex_count; i++) {
-            sup_vec3d way = sup_v3_sub(sup_v3_load(output + 4 * i), sup_v3_load(arrays.position + 4 * i));
-            out[near] =
-                fmax(out[near], -sup_v3_dot(way, sup_v3_load(arrays.normal + 4 * i)) / (double)t.track.target[i].edge);
+            sup_vec3d offset = sup_v3_sub(sup_v3_load(output + 4 * i), sup_v3_load(arrays.position + 4 * i));
+            out[near] = fmax(out[near],
+                             -sup_v3_dot(offset, sup_v3_load(arrays.normal + 4 * i)) / (double)t.track.target[i].edge);
         }
         free(output);
     }

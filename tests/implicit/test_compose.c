@@ -10,18 +10,18 @@
 #include <float.h>
 #include <stddef.h>
 
-enum { MOST = 12, NODES = 9, CONTACT = 0, BULGE = 1 };
+enum { MAX_FIELDS = 12, NODES = 9, CONTACT = 0, BULGE = 1 };
 static const double middle = 0.5 * (NODES - 1);
 
 /* The fields and the tree of one character. */
 typedef struct body {
-    sup_bone_field fields[MOST];
-    int32_t leaves[MOST];
-    sup_compose_node nodes[MOST];
-    sup_tree_field tree[MOST];
-    sup_compose_bend bends[MOST];
-    float pivots[4 * MOST];
-    float joints[MOST * 12], *memory;
+    sup_bone_field fields[MAX_FIELDS];
+    int32_t leaves[MAX_FIELDS];
+    sup_compose_node nodes[MAX_FIELDS];
+    sup_tree_field tree[MAX_FIELDS];
+    sup_compose_bend bends[MAX_FIELDS];
+    float pivots[4 * MAX_FIELDS];
+    float joints[MAX_FIELDS * 12], *memory;
     sup_compose compose;
     sup_posed_fields posed;
 } body;
@@ -115,12 +115,12 @@ static void finish(body *b)
     static const int32_t siblings[2] = {CONTACT, SUP_CONTROLLER_ELBOW};
     sup_compose *c = &b->compose;
     sup_error error = {0};
-    int32_t count = c->fields.field_count, in_contact[MOST];
-    CHECK_OK(sup_composition_tree_build(NULL, b->tree, count, siblings, b->leaves, b->nodes, in_contact, &error),
+    int32_t count = c->fields.field_count, parent_node[MAX_FIELDS];
+    CHECK_OK(sup_composition_tree_build(NULL, b->tree, count, siblings, b->leaves, b->nodes, parent_node, &error),
              error);
     for (int32_t node = 0; node < count; node++) /* joints are halfway between spheres */
         for (int32_t f = 0; f < count; f++) {
-            if (in_contact[f] != node) continue;
+            if (parent_node[f] != node) continue;
             for (int k = 0; k < 3; k++)
                 b->pivots[4 * c->bend_count + k] =
                     (float)(0.5 * (b->tree[f].position[k] + b->tree[b->tree[f].parent].position[k]));
@@ -150,14 +150,14 @@ static void bend_joint(body *b, int32_t field, double angle)
     const sup_compose *c = &b->compose;
     for (int32_t i = 0; i < c->bend_count; i++) {
         if (c->bends[i].field != field) continue;
-        sup_affine turn =
+        sup_affine rotation =
             sup_affine_from_trs(sup_v3(0, 0, 0), sup_quatd_from_axis_angle(sup_v3(1, 0, 0), angle), sup_v3(1, 1, 1));
-        sup_vec3d at = sup_v3_load(c->pivots + 4 * i), to = sup_v3_sub(at, sup_affine_vector(turn, at));
-        turn.m[3] = to.x;
-        turn.m[7] = to.y;
-        turn.m[11] = to.z;
+        sup_vec3d at = sup_v3_load(c->pivots + 4 * i), to = sup_v3_sub(at, sup_affine_vector(rotation, at));
+        rotation.m[3] = to.x;
+        rotation.m[7] = to.y;
+        rotation.m[11] = to.z;
         for (int k = 0; k < 12; k++)
-            b->joints[12 * field + k] = (float)turn.m[k];
+            b->joints[12 * field + k] = (float)rotation.m[k];
     }
     sup_compose_pose(c, b->joints, &b->posed);
 }
@@ -188,7 +188,7 @@ static void make_hand(body *b, const int32_t *order)
     finish(b);
 }
 
-static void random_block(sup_random *random, sup_field_points *points, double reach)
+static void random_batch(sup_random *random, sup_field_points *points, double reach)
 {
     double middle_of[3];
     for (int k = 0; k < 3; k++)
@@ -203,15 +203,15 @@ static void random_block(sup_random *random, sup_field_points *points, double re
 /* --- Reference: the tree from its ranks, in double, without boxes --- */
 
 typedef struct reference {
-    double value, gradient[3], contact, side, across[3], left;
+    double value, gradient[3], contact, side, across[3], to_end;
     bool own; /* contains the queried leaf */
 } reference;
 
 /* d in the fold of the nearest joint of a node, and the distance to the end of its contact surface. */
-static double reference_fold(const body *b, int32_t node, const double p[3], double *left)
+static double reference_fold(const body *b, int32_t node, const double p[3], double *to_end)
 {
     double nearest = INFINITY, d = 0.0;
-    *left = (double)FLT_MAX;
+    *to_end = (double)FLT_MAX;
     for (int32_t i = b->posed.fold_first[node]; i < b->posed.fold_first[node + 1]; i++) {
         const sup_compose_fold *fold = &b->posed.folds[i];
         double square = 0.0, along = -(double)fold->end;
@@ -223,7 +223,7 @@ static double reference_fold(const body *b, int32_t node, const double p[3], dou
         if (square >= nearest) continue;
         nearest = square;
         d = (double)fold->depth * fmin(fmax(1.0 + along * (double)fold->fade, 0.0), 1.0);
-        *left = d > 0.0 ? along : (double)FLT_MAX;
+        *to_end = d > 0.0 ? along : (double)FLT_MAX;
     }
     return d;
 }
@@ -247,8 +247,8 @@ static reference reference_combine(const body *whole, const sup_compose_node *no
         ab += a.gradient[k] * b.gradient[k];
     }
     double angle = aa * bb > 0.0 ? acos(fmin(fmax(ab / sqrt(aa * bb), -1.0), 1.0)) : 0.0;
-    double d = (double)sup_controller_at(c->controllers + node->controller * SUP_CONTROLLER_SIZE, (float)angle), left;
-    d = fmax(d, reference_fold(whole, (int32_t)(node - c->nodes), p, &left));
+    double d = (double)sup_controller_at(c->controllers + node->controller * SUP_CONTROLLER_SIZE, (float)angle), to_end;
+    d = fmax(d, reference_fold(whole, (int32_t)(node - c->nodes), p, &to_end));
     sup_operator_at(c->tables + (size_t)node->table * SUP_OPERATOR_SIZE, a.value, b.value, d, out);
     reference result = held;
     result.own = own;
@@ -258,7 +258,7 @@ static reference reference_combine(const body *whole, const sup_compose_node *no
     double contact = d * fmin(fmax(4.0 * fmin(a.value, b.value) - 1.0, 0.0), 1.0);
     if (own && contact > held.contact) {
         result.contact = contact;
-        result.left = left;
+        result.to_end = to_end;
         result.side = b.own ? b.value - a.value : a.value - b.value;
         for (int k = 0; k < 3; k++)
             result.across[k] = b.own ? b.gradient[k] - a.gradient[k] : a.gradient[k] - b.gradient[k];
@@ -274,11 +274,11 @@ static reference reference_range(const body *b, int32_t first, int32_t last, int
         sphere(b->posed.to_grid + 12 * first, p, out);
         return (reference){.value = out[0], .gradient = {out[1], out[2], out[3]}, .own = first == own && out[0] > 0.0};
     }
-    int32_t top = first;
+    int32_t root = first;
     for (int32_t i = first; i < last; i++)
-        if (c->nodes[i].rank > c->nodes[top].rank) top = i;
-    return reference_combine(b, &c->nodes[top], p, reference_range(b, first, top, own, p),
-                             reference_range(b, top + 1, last, own, p));
+        if (c->nodes[i].rank > c->nodes[root].rank) root = i;
+    return reference_combine(b, &c->nodes[root], p, reference_range(b, first, root, own, p),
+                             reference_range(b, root + 1, last, own, p));
 }
 
 TEST(compose_agrees_with_the_double_reference)
@@ -287,16 +287,16 @@ TEST(compose_agrees_with_the_double_reference)
     make_hand(&b, NULL);
     sup_random random = {1};
     int own_value = 0, sided = 0, ended = 0;
-    for (int block = 0; block < 400; block++) {
+    for (int batch = 0; batch < 400; batch++) {
         sup_field_points points;
         sup_field_samples samples;
         sup_field_sides sides;
-        if (block == 200) /* from here on with folds */
+        if (batch == 200) /* from here on with folds */
             for (int f = 3; f < 10; f += 2)
                 bend_joint(&b, f, 0.4 * f);
-        random_block(&random, &points, block % 2 ? 0.3 : 3.0);
+        random_batch(&random, &points, batch % 2 ? 0.3 : 3.0);
         for (int k = 0; k < SUP_FIELD_LANES; k++)
-            sides.own[k] = (float)((block + k) % (b.compose.fields.field_count + 1) - 1);
+            sides.own[k] = (float)((batch + k) % (b.compose.fields.field_count + 1) - 1);
         sup_compose_evaluate(&b.compose, &b.posed, &points, &samples, &sides);
         for (int k = 0; k < SUP_FIELD_LANES; k++) {
             const double p[3] = {(double)points.x[k], (double)points.y[k], (double)points.z[k]};
@@ -314,8 +314,8 @@ TEST(compose_agrees_with_the_double_reference)
             CHECK_NEAR(sides.side.y[k], s.across[1], 1e-2);
             CHECK_NEAR(sides.side.z[k], s.across[2], 1e-2);
             sided++;
-            if (!(fabs(s.left) < 1.0)) continue;
-            CHECK_NEAR(sides.end.value[k], s.left, 1e-4);
+            if (!(fabs(s.to_end) < 1.0)) continue;
+            CHECK_NEAR(sides.end.value[k], s.to_end, 1e-4);
             ended++;
         }
     }
@@ -351,13 +351,13 @@ TEST(compose_separates_own_and_other_limbs)
     make_hand(&b, NULL);
     sup_random random = {8};
     int own_value[2] = {0, 0};
-    for (int block = 0; block < 200; block++) {
+    for (int batch = 0; batch < 200; batch++) {
         sup_field_points points;
         sup_field_samples samples;
         sup_field_sides sides;
-        random_block(&random, &points, 1.5);
+        random_batch(&random, &points, 1.5);
         for (int k = 0; k < SUP_FIELD_LANES; k++) /* batches of one owner, and mixed ones */
-            sides.own[k] = (float)((block + (block % 2 ? k : 0)) % (b.compose.fields.field_count + 1) - 1);
+            sides.own[k] = (float)((batch + (batch % 2 ? k : 0)) % (b.compose.fields.field_count + 1) - 1);
         sup_compose_evaluate(&b.compose, &b.posed, &points, &samples, &sides);
         for (int k = 0; k < SUP_FIELD_LANES; k++) {
             const double p[3] = {(double)points.x[k], (double)points.y[k], (double)points.z[k]};
@@ -388,13 +388,13 @@ TEST(compose_kernels_agree_with_each_other)
     if (sup_simd_lanes() >= 16) all[2] = &sup_compose_kernels_avx512;
 #endif
     sup_random random = {2};
-    for (int round = 0; round < 200; round++) {
-        sup_compose_operand a = {0}, b = {.in_contact = round % 4 == 0}, first = {0};
+    for (int trial = 0; trial < 200; trial++) {
+        sup_compose_operand a = {0}, b = {.in_contact = trial % 4 == 0}, first = {0};
         sup_field_points points;
-        random_block(&random, &points, 1.0);
+        random_batch(&random, &points, 1.0);
         for (int k = 0; k < SUP_FIELD_LANES; k++) {
-            a.mine[k] = (round + k) % 3 == 0 ? 1.0f : 0.0f;
-            b.mine[k] = (round + k) % 3 == 1 ? 1.0f : 0.0f;
+            a.own_mask[k] = (trial + k) % 3 == 0 ? 1.0f : 0.0f;
+            b.own_mask[k] = (trial + k) % 3 == 1 ? 1.0f : 0.0f;
             b.sides.contact[k] = b.in_contact ? (float)sup_random_unit(&random) : 0.0f;
             b.sides.side.value[k] = b.sides.end.x[k] = 0.25f;
             float *ga[3] = {a.samples.x, a.samples.y, a.samples.z}, *gb[3] = {b.samples.x, b.samples.y, b.samples.z};
@@ -411,10 +411,10 @@ TEST(compose_kernels_agree_with_each_other)
             const sup_compose_fold folds[2] = {
                 {.centre = {0.2f, 0, 0}, .out = {0, 1, 0}, .end = 0.1f, .depth = 0.8f, .fade = 9},
                 {.centre = {-0.2f, 0, 0}, .out = {0, 0, 1}, .depth = 0.3f, .fade = 5}};
-            sup_compose_node_input node_input = {tables() + (round % 2) * SUP_OPERATOR_SIZE,
-                                                 controllers() + (round % SUP_CONTROLLER_PRESETS) * SUP_CONTROLLER_SIZE,
-                                                 round % 3, folds};
-            all[i]->combine(&node_input, &points, round % 5 > 0, &b, &out);
+            sup_compose_node_input node_input = {tables() + (trial % 2) * SUP_OPERATOR_SIZE,
+                                                 controllers() + (trial % SUP_CONTROLLER_PRESETS) * SUP_CONTROLLER_SIZE,
+                                                 trial % 3, folds};
+            all[i]->combine(&node_input, &points, trial % 5 > 0, &b, &out);
             const float *x = (const float *)&out, *y = (const float *)&first;
             if (i == 0) first = out;
             for (size_t k = 0; k < offsetof(sup_compose_operand, in_contact) / sizeof(float); k++) {
@@ -470,10 +470,10 @@ TEST(order_of_fields_does_not_change_the_field_13)
     for (int i = 0; i < 3; i++) {
         sup_random random = {4};
         make_hand(&b, orders[i]);
-        for (int block = 0; block < 100; block++) {
+        for (int batch = 0; batch < 100; batch++) {
             sup_field_points points;
             sup_field_samples one, other;
-            random_block(&random, &points, 1.0);
+            random_batch(&random, &points, 1.0);
             sup_compose_evaluate(&a.compose, &a.posed, &points, &one, NULL);
             sup_compose_evaluate(&b.compose, &b.posed, &points, &other, NULL);
             for (int k = 0; k < SUP_FIELD_LANES; k++)
@@ -506,10 +506,10 @@ TEST(tree_has_bulges_at_the_bottom_and_keeps_symmetry)
     add_sphere(&b, 0, CONTACT, 0, right, 0.8);
     finish(&b);
     sup_random random = {5};
-    for (int block = 0; block < 50; block++) {
+    for (int batch = 0; batch < 50; batch++) {
         sup_field_points points, mirrored;
         sup_field_samples one, other;
-        random_block(&random, &points, 1.0);
+        random_batch(&random, &points, 1.0);
         mirrored = points;
         for (int k = 0; k < SUP_FIELD_LANES; k++)
             mirrored.x[k] = -points.x[k];
@@ -526,28 +526,28 @@ TEST(lanes_are_independent)
     body b;
     make_hand(&b, NULL);
     sup_random random = {6};
-    for (int block = 0; block < 100; block++) {
+    for (int batch = 0; batch < 100; batch++) {
         sup_field_points points;
-        sup_field_samples together, alone;
-        sup_field_sides sides, sides_alone;
-        random_block(&random, &points, 2.5);
-        if (block == 7) points.y[4] = NAN;
-        if (block == 50) bend_joint(&b, 3, 1.5);
+        sup_field_samples together, single;
+        sup_field_sides sides, sides_single;
+        random_batch(&random, &points, 2.5);
+        if (batch == 7) points.y[4] = NAN;
+        if (batch == 50) bend_joint(&b, 3, 1.5);
         for (int k = 0; k < SUP_FIELD_LANES; k++)
-            sides.own[k] = sides_alone.own[k] = (float)(block % 11);
+            sides.own[k] = sides_single.own[k] = (float)(batch % 11);
         sup_compose_evaluate(&b.compose, &b.posed, &points, &together, &sides);
         for (int k = 0; k < SUP_FIELD_LANES; k++) {
-            if (block == 7 && k == 4) continue;
+            if (batch == 7 && k == 4) continue;
             sup_field_points one;
             for (int i = 0; i < SUP_FIELD_LANES; i++) {
                 one.x[i] = points.x[k];
                 one.y[i] = points.y[k];
                 one.z[i] = points.z[k];
             }
-            sup_compose_evaluate(&b.compose, &b.posed, &one, &alone, &sides_alone);
-            CHECK(together.value[k] == alone.value[3] && together.x[k] == alone.x[3]);
-            CHECK(sides.contact[k] == sides_alone.contact[3]);
-            if (sides.contact[k] > 0.0f) CHECK(sides.side.value[k] == sides_alone.side.value[3]);
+            sup_compose_evaluate(&b.compose, &b.posed, &one, &single, &sides_single);
+            CHECK(together.value[k] == single.value[3] && together.x[k] == single.x[3]);
+            CHECK(sides.contact[k] == sides_single.contact[3]);
+            if (sides.contact[k] > 0.0f) CHECK(sides.side.value[k] == sides_single.side.value[3]);
         }
     }
     close_body(&b);
@@ -724,16 +724,16 @@ TEST(long_and_wide_skeletons_need_little_depth)
                                          {i, 0, 0}};
         fields[0].parent = -1;
         CHECK_OK(sup_composition_tree_build(NULL, fields, COUNT, siblings, leaves, nodes, NULL, &error), error);
-        int32_t pending[COUNT], depth = 0, most = 0, seen = 0;
+        int32_t pending[COUNT], depth = 0, deepest = 0, seen = 0;
         for (int i = 0; i + 1 < COUNT; i++) {
             while (depth > 0 && pending[depth - 1] <= nodes[i].rank)
                 depth--;
             pending[depth++] = nodes[i].rank;
-            most = depth > most ? depth : most;
+            deepest = depth > deepest ? depth : deepest;
             seen += leaves[i];
         }
         CHECK_EQ(seen + leaves[COUNT - 1], COUNT * (COUNT - 1) / 2);
-        CHECK_MSG(most <= 11, "%d nodes pending", most);
+        CHECK_MSG(deepest <= 11, "%d nodes pending", deepest);
     }
     fields[0].parent = 5;
     fields[5].parent = 0;

@@ -140,8 +140,8 @@ TEST(models_with_random_bytes_are_safe)
     const sup_model_entry *entries = sup_model_entries(whole);
     int32_t arrays = sup_model_header_of(whole)->array_count, accepted = 0;
     unsigned char *block = malloc(whole->size);
-    for (int round = 0; round < 2 * arrays; round++) {
-        const sup_model_entry *entry = &entries[round % arrays];
+    for (int trial = 0; trial < 2 * arrays; trial++) {
+        const sup_model_entry *entry = &entries[trial % arrays];
         size_t bytes = (size_t)entry->count * sup_array_type_size(entry->type);
         if (!is_own(entry->name) || bytes == 0) continue;
         memcpy(block, whole->block, whole->size);

@@ -77,10 +77,10 @@ static sup_vec3d at(const float *positions, int32_t v)
 /* Largest distance of vertices [begin, end) from `other`, in sizes. */
 static double farthest(const actor *a, const float *other, int32_t begin, int32_t end)
 {
-    double most = 0.0;
+    double largest = 0.0;
     for (int32_t v = begin; v < end; v++)
-        most = fmax(most, sup_v3_distance(at(a->positions, v), at(other, v)));
-    return most / (double)a->rig->size;
+        largest = fmax(largest, sup_v3_distance(at(a->positions, v), at(other, v)));
+    return largest / (double)a->rig->size;
 }
 
 static sup_character *cylinder(double resolution)
@@ -162,9 +162,10 @@ TEST(skin_outside_all_fields_is_reported_and_follows_its_bone)
     for (int i = 1; i <= 5; i++) {
         bend(&a, 0.2 * i);
         step(&a);
-        sup_affine turn = sup_affine_multiply(sup_affine_from_float(a.pose->world[node]), inverse);
+        sup_affine transform = sup_affine_multiply(sup_affine_from_float(a.pose->world[node]), inverse);
         for (int32_t v = first; v < first + CORNERS; v++)
-            CHECK_NEAR(sup_v3_distance(at(a.positions, v), sup_affine_point(turn, at(a.rig->positions, v))), 0.0, 1e-5);
+            CHECK_NEAR(sup_v3_distance(at(a.positions, v), sup_affine_point(transform, at(a.rig->positions, v))), 0.0,
+                       1e-5);
     }
     actor_close(&a);
 }
@@ -185,12 +186,13 @@ TEST(colliders_push_the_skin_out_and_it_comes_back)
     int32_t count = a.character->vertex_count;
     set_sphere(&a, (sup_vec3){0.13f, 0.5f, 0.0f}, 0.05f);
     step(&a);
-    double least = INFINITY, most = 0.0;
+    double smallest = INFINITY, largest = 0.0;
     for (int32_t v = 0; v < count; v++) {
-        least = fmin(least, sup_v3_distance(at(a.positions, v), sup_v3(0.13, 0.5, 0.0)) - 0.05);
-        most = fmax(most, sup_v3_distance(at(a.positions, v), at(a.rig->positions, v)));
+        smallest = fmin(smallest, sup_v3_distance(at(a.positions, v), sup_v3(0.13, 0.5, 0.0)) - 0.05);
+        largest = fmax(largest, sup_v3_distance(at(a.positions, v), at(a.rig->positions, v)));
     }
-    CHECK_MSG(least > 0.0 && most > 0.02 && most < 0.025, "%g off the sphere, %g from rest", least, most);
+    CHECK_MSG(smallest > 0.0 && largest > 0.02 && largest < 0.025, "%g off the sphere, %g from rest", smallest,
+              largest);
     set_sphere(&a, (sup_vec3){0, 0, 0}, 0.0f);
     step(&a);
     CHECK_NEAR(farthest(&a, a.rig->positions, 0, count), 0.0, 1e-6);
@@ -232,10 +234,10 @@ TEST(morph_targets_are_added_to_the_skin)
         step(&a);
         sup_affine inverse, rest = sup_affine_from_float(a.rig->joint_bind[a.rig->joint_count - 1]);
         CHECK(sup_affine_inverse(rest, &inverse));
-        sup_affine turn = sup_affine_multiply(sup_affine_from_float(a.pose->world[node]), inverse);
+        sup_affine transform = sup_affine_multiply(sup_affine_from_float(a.pose->world[node]), inverse);
         for (int32_t v = 0; v < character->vertex_count; v++) {
             sup_vec3d moved = sup_v3_sub(at(a.positions, v), at(a.kept, v));
-            sup_vec3d wanted = sup_affine_vector(turn, sup_v3_scale(at(offsets, v), 0.5));
+            sup_vec3d wanted = sup_affine_vector(transform, sup_v3_scale(at(offsets, v), 0.5));
             CHECK_NEAR(sup_v3_distance(moved, wanted), 0.0, 1e-5);
         }
     }

@@ -208,12 +208,12 @@ TEST(grids_are_near_the_exact_fields) /* 2, 6 */
     const sup_fields *fields = &b->bound.fields;
     sup_field_evaluate_fn *evaluate = sup_field_evaluator();
     sup_random random = {13};
-    double worst = 0.0, worst_near = 0.0, turn = 0.0, near = 0.0, looked = 0.0;
+    double worst = 0.0, worst_near = 0.0, angle_sum = 0.0, near = 0.0, compared = 0.0;
     for (int32_t f = 0; f < fields->field_count; f++) {
         const sup_bone_field *field = &fields->fields[f];
         double cell = sup_v3_length(
             sup_v3((double)field->from_grid[0], (double)field->from_grid[4], (double)field->from_grid[8]));
-        for (int32_t round = 0; round < 4; round++) {
+        for (int32_t trial = 0; trial < 4; trial++) {
             sup_vec3d p[SUP_FIELD_LANES];
             sup_field_points points;
             sup_field_samples samples;
@@ -229,22 +229,22 @@ TEST(grids_are_near_the_exact_fields) /* 2, 6 */
             for (int32_t i = 0; i < SUP_FIELD_LANES; i++) {
                 sup_vec3d g, got = sup_v3((double)samples.x[i], (double)samples.y[i], (double)samples.z[i]);
                 if (is_foreign(b, f, p[i], cell)) continue;
-                looked += 1.0;
+                compared += 1.0;
                 double value = exact(b, f, p[i], &g), off = fabs((double)samples.value[i] - value);
                 worst = fmax(worst, off);
                 if (fabs(value - 0.5) > 0.1) continue; /* a ninth of the radius from the skin */
                 worst_near = fmax(worst_near, off);
                 double cosine = sup_v3_dot(g, got) / (sup_v3_length(g) * sup_v3_length(got));
-                turn += acos(fmin(cosine, 1.0)) * acos(fmin(cosine, 1.0));
+                angle_sum += acos(fmin(cosine, 1.0)) * acos(fmin(cosine, 1.0));
                 near += 1.0;
             }
         }
     }
-    CHECK(looked > 700.0);
+    CHECK(compared > 700.0);
     CHECK_MSG(worst < 1e-2, "off by %g", worst);
     CHECK_MSG(worst_near < 5e-3, "off by %g near the skin", worst_near);
     CHECK(near > 100.0);
-    CHECK_MSG(sqrt(turn / near) < 0.035, "gradients off by %g degrees (RMS)", sqrt(turn / near) * 57.3);
+    CHECK_MSG(sqrt(angle_sum / near) < 0.035, "gradients off by %g degrees (RMS)", sqrt(angle_sum / near) * 57.3);
 }
 
 TEST(values_and_gradients_are_of_one_function_and_fade_to_zero) /* 2, 6 */
@@ -360,7 +360,7 @@ TEST(fields_together_fit_the_skin) /* 3 */
              error);
     sup_random random = {23};
     int32_t inside = 0, outside = 0;
-    for (int32_t block = 0; block < 200; block++) {
+    for (int32_t batch = 0; batch < 200; batch++) {
         sup_vec3d p[SUP_FIELD_LANES];
         sup_field_points points;
         float value[SUP_FIELD_LANES];
@@ -376,12 +376,12 @@ TEST(fields_together_fit_the_skin) /* 3 */
         set_points(&points, p);
         largest(&b->bound.fields, &points, value);
         for (int32_t i = 0; i < SUP_FIELD_LANES; i++) {
-            double turns = sup_winding_number(&winding, p[i]);
+            double winding_number = sup_winding_number(&winding, p[i]);
             if (fabs(off[i]) < 0.1) continue;
-            inside += turns > 0.95;
-            outside += turns < 0.05;
-            CHECK_MSG(!(turns > 0.95 && value[i] < 0.49f), "%g inside", (double)value[i]);
-            CHECK_MSG(!(turns < 0.05 && value[i] > 0.53f), "%g outside", (double)value[i]);
+            inside += winding_number > 0.95;
+            outside += winding_number < 0.05;
+            CHECK_MSG(!(winding_number > 0.95 && value[i] < 0.49f), "%g inside", (double)value[i]);
+            CHECK_MSG(!(winding_number < 0.05 && value[i] > 0.53f), "%g outside", (double)value[i]);
             CHECK(value[i] > -1e-3f && value[i] < 1.01f);
         }
     }
@@ -397,8 +397,9 @@ TEST(regions_are_connected_and_follow_the_weights)
     CHECK_EQ(regions->region_count, rig->joint_count);
     int32_t agree = 0;
     for (int32_t v = 0; v < b->surface.fine_count; v++) {
-        int32_t shown = rig->skin_to_vertex[b->surface.fine_source[v]];
-        agree += rig->influence_joint[rig->influence_first[shown]] == regions->region_joint[regions->vertex_region[v]];
+        int32_t render_vertex = rig->skin_to_vertex[b->surface.fine_source[v]];
+        agree += rig->influence_joint[rig->influence_first[render_vertex]] ==
+                 regions->region_joint[regions->vertex_region[v]];
     }
     CHECK_MSG(agree > 0.85 * b->surface.fine_count, "%d of %d", agree, b->surface.fine_count);
     for (int32_t p = 0; p < regions->region_count; p++) {
@@ -556,8 +557,8 @@ TEST(grids_respect_the_memory_limit_and_ellipsoids_are_fields)
     sup_field_points points;
     sup_field_samples samples;
     for (int32_t i = 0; i < SUP_FIELD_LANES; i++) {
-        const double way[5] = {0.0, 0.5, 1.0, 1.5, 2.1};
-        p[i] = sup_v3_madd(muscle.centre, way[i / 3 % 5] * muscle.radius[i % 3], muscle.axis[i % 3]);
+        const double distance[5] = {0.0, 0.5, 1.0, 1.5, 2.1};
+        p[i] = sup_v3_madd(muscle.centre, distance[i / 3 % 5] * muscle.radius[i % 3], muscle.axis[i % 3]);
     }
     set_points(&points, p);
     sup_field_evaluator()(fields, f, fields->fields[f].to_grid, &points, &samples);

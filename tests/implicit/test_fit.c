@@ -103,14 +103,14 @@ TEST(a_cylinder_is_negative_inside_and_ends_once_at_its_caps) /* 3 */
             }
         }
     int32_t crossings = 0;
-    double before = sup_hrbf_value(&fit, sup_v3(2.0, 0.0, 0.0), NULL);
+    double previous = sup_hrbf_value(&fit, sup_v3(2.0, 0.0, 0.0), NULL);
     for (double x = 2.001; x < 9.0; x += 0.002) {
         double here = sup_hrbf_value(&fit, sup_v3(x, 0.0, 0.0), NULL);
-        if ((before < 0.0) != (here < 0.0)) {
+        if ((previous < 0.0) != (here < 0.0)) {
             crossings++;
             CHECK_NEAR(x, 5.0, 3e-3);
         }
-        before = here;
+        previous = here;
     }
     CHECK_EQ(crossings, 1);
     free(memory);
@@ -196,23 +196,24 @@ TEST(samples_are_spaced_and_cover_the_surface)
         list[2 * i + 1] = 2 * i + 1;
     }
     sup_sampled_surface surface = {2 * (LONG + 1), positions, triangles, normals, NULL, 0};
-    sup_sample candidates[600], taken[WANTED];
-    sup_sample_choice choice = {.candidates = candidates, .normal_weight = 1.0, .distance = distance, .taken = taken};
+    sup_sample candidates[600], selected[WANTED];
+    sup_sample_choice choice = {
+        .candidates = candidates, .normal_weight = 1.0, .distance = distance, .selected = selected};
     choice.own_count = choice.candidate_count =
         sup_samples_scatter(&surface, list, 2 * LONG, 600, cumulative, candidates);
     CHECK_EQ(choice.own_count, 600);
     double last = sup_samples_spread(&choice, WANTED);
     CHECK_EQ(choice.count, WANTED);
     for (int32_t i = 0; i < WANTED; i++) {
-        CHECK(fabs(taken[i].position.z) < 1e-12 && taken[i].position.y >= 0.0 && taken[i].position.y <= 1.0);
+        CHECK(fabs(selected[i].position.z) < 1e-12 && selected[i].position.y >= 0.0 && selected[i].position.y <= 1.0);
         for (int32_t k = 0; k < i; k++)
-            CHECK(sup_v3_distance(taken[i].position, taken[k].position) >= last);
+            CHECK(sup_v3_distance(selected[i].position, selected[k].position) >= last);
     }
     for (int32_t i = 0; i < 600; i++) { /* none is farther from all samples than those from each other */
         double nearest = INFINITY;
         for (int32_t k = 0; k < WANTED; k++)
-            nearest = fmin(nearest, sup_v3_distance(candidates[i].position, taken[k].position));
+            nearest = fmin(nearest, sup_v3_distance(candidates[i].position, selected[k].position));
         CHECK(nearest <= last);
     }
-    CHECK(!sup_samples_add(&choice, taken[11]));
+    CHECK(!sup_samples_add(&choice, selected[11]));
 }

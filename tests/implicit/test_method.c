@@ -184,11 +184,11 @@ TEST(method_depends_little_on_weights)
  * outputs stay finite. */
 TEST(method_modes_give_finite_results)
 {
-    static const char *const ways[][2] = {
+    static const char *const modes[][2] = {
         {"tracking", "off"}, {"solver", "jacobi"}, {"vertices", "200"}, {"rotations", "shape"}};
-    for (int i = 0; i < SUP_COUNT(ways); i++) {
+    for (int i = 0; i < SUP_COUNT(modes); i++) {
         actor a;
-        actor_open(&a, SUP_WEIGHTS_AUTO, ways[i][0], ways[i][1]);
+        actor_open(&a, SUP_WEIGHTS_AUTO, modes[i][0], modes[i][1]);
         play(&a, 0.0, 1.0, 6);
         CHECK(away(&a, a.rig->positions) > 0.02);
         sup_pose_rest(a.character, a.pose);
@@ -198,7 +198,7 @@ TEST(method_modes_give_finite_results)
         step(&a);
         sup_pose_rest(a.character, a.pose);
         step(&a);
-        CHECK_MSG(away(&a, a.rig->positions) < (i == 2 ? 0.01 : 1e-3), "%s: %g", ways[i][0],
+        CHECK_MSG(away(&a, a.rig->positions) < (i == 2 ? 0.01 : 1e-3), "%s: %g", modes[i][0],
                   away(&a, a.rig->positions));
         actor_close(&a);
     }

@@ -260,7 +260,7 @@ TEST(profile_errors_name_the_position)
     static const char *const bad[][2] = {
         {"", "two points"},
         {"M .5 0", "two points"},
-        {"L .5 0 .5 .5", "starts with M"},
+        {"L .5 0 .5 .5", "must start with M"},
         {"M .5 0\nL .5\n", "Line 3"},
         {"M .5 0 X", "M L H V C S Q T Z"},
         {"M .5 0 A 1 1 0 0 0 .5 .5", "column 8"},

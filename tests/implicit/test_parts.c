@@ -118,7 +118,7 @@ TEST(limbs_do_not_claim_distant_skin)
                             s.influence_first, s.influence_joint,       s.influence_weight};
     CHECK_OK(sup_skin_regions_create(&context, rig, &skin, &arena, &regions, &error), error);
     static const char *const limbs[] = {"neck", "left_upper_arm", "right_upper_arm", "left_upper_leg"};
-    static const double most[] = {1.35, 1.35, 1.35, 1.45}; /* of the mean distance from the bone */
+    static const double limit[] = {1.35, 1.35, 1.35, 1.45}; /* of the mean distance from the bone */
     int32_t found = 0;
     for (int32_t region = 0; region < regions.region_count; region++) {
         const char *name = character->nodes[rig->joint_node[regions.region_joint[region]]].name;
@@ -136,7 +136,7 @@ TEST(limbs_do_not_claim_distant_skin)
             farthest = fmax(farthest, distance);
         }
         found++;
-        CHECK_MSG(farthest < most[limb] * sum / count, "%s %g", name, farthest * count / sum);
+        CHECK_MSG(farthest < limit[limb] * sum / count, "%s %g", name, farthest * count / sum);
     }
     CHECK_EQ(found, SUP_COUNT(limbs));
     sup_arena_destroy(&arena);

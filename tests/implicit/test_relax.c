@@ -34,7 +34,7 @@ TEST(relaxation_moves_across_the_gradient)
         float *positions = sup_track_positions(&t.track, t.state),
               *normals = sup_track_arrays_of(&t.track, t.state).normal;
         sup_vec3d slope = sup_v3_load(SLOPE);
-        double *height = malloc((size_t)t.track.vertex_count * sizeof *height), most = 0.0;
+        double *height = malloc((size_t)t.track.vertex_count * sizeof *height), largest = 0.0;
         sup_random random = {5};
         for (int64_t i = 0; i < t.track.vertex_count; i++) {
             for (int c = 0; c < 3; c++)
@@ -52,9 +52,9 @@ TEST(relaxation_moves_across_the_gradient)
         for (int64_t i = 0; i < t.track.vertex_count; i++) {
             double along = sup_v3_dot(sup_v3_load(positions + 4 * i), slope) - height[i];
             CHECK_MSG(fabs(along) <= 1e-6 * sup_v3_length(slope), "vertex %d by %g", (int)i, along);
-            most = fmax(most, sup_v3_distance(sup_v3_load(positions + 4 * i), sup_v3_load(previous + 4 * i)));
+            largest = fmax(largest, sup_v3_distance(sup_v3_load(positions + 4 * i), sup_v3_load(previous + 4 * i)));
         }
-        CHECK(most > 0.005);
+        CHECK(largest > 0.005);
         free(previous);
         free(height);
         tube_close(&t);

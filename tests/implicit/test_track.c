@@ -106,19 +106,19 @@ TEST(track_contact_surface_from_both_sides)
     const float *p = sup_track_positions(&t.track, t.state);
     sup_vec3d across = sup_v3_unit_or(sup_v3(cos(BEND) + 1.0, sin(BEND), 0.0), sup_v3(0, 0, 0));
     sup_vec3d inside = sup_v3(cos(BEND) - 1.0, sin(BEND), 0.0);
-    int32_t sheet[2] = {0, 0}, off = 0;
+    int32_t in_contact[2] = {0, 0}, off = 0;
     for (int64_t i = 0; i < t.track.vertex_count; i++) {
         double x = (double)t.track.rest[4 * i], edge = (double)t.track.target[i].edge;
         double away = (x > 0.0 ? 1.0 : -1.0) * sup_v3_dot(sup_v3_load(p + 4 * i), across) / edge;
         if (p[4 * i + 3] > 0.0f) {
             CHECK_MSG(fabs(away - 0.1) < 0.02, "vertex %d at %g is %g edges off the contact surface", (int)i, x, away);
-            sheet[x > 0.0]++;
+            in_contact[x > 0.0]++;
         } else
             off += residual_at(&t, i) > 1e-3 ? 1 : 0;
         bool folded = sup_v3_dot(sup_v3_load(p + 4 * i), inside) > 0.0;
         CHECK_MSG(!folded || away > -0.25, "vertex %d at %g crossed by %g edges", (int)i, x, -away);
     }
-    CHECK(sheet[0] > 40 && sheet[1] > 40);
+    CHECK(in_contact[0] > 40 && in_contact[1] > 40);
     CHECK_MSG(off <= t.track.vertex_count / 500, "%d of %d vertices are off target", off, t.track.vertex_count);
     tube_close(&t);
 }
@@ -148,13 +148,13 @@ TEST(track_projection_never_increases_the_residual)
     sup_track_work work = bent_work(&t, &context, joints);
     sup_random random = {7};
     double *previous = malloc((size_t)t.track.vertex_count * sizeof *previous);
-    for (int round = 0; round < 4; round++) {
+    for (int trial = 0; trial < 4; trial++) {
         for (int64_t i = 0; i < t.track.vertex_count; i++) {
             for (int c = 0; c < 3; c++)
-                work.arrays.position[4 * i + c] += (float)(0.2 * (sup_random_unit(&random) - 0.5) * (round + 1));
+                work.arrays.position[4 * i + c] += (float)(0.2 * (sup_random_unit(&random) - 0.5) * (trial + 1));
             previous[i] = residual_at(&t, i);
         }
-        sup_track_project(&work, 1 + 2 * round, -1.0f);
+        sup_track_project(&work, 1 + 2 * trial, -1.0f);
         for (int64_t i = 0; i < t.track.vertex_count; i++)
             CHECK_MSG(residual_at(&t, i) <= previous[i] + 1e-6, "vertex %d: %g after %g", (int)i, residual_at(&t, i),
                       previous[i]);
@@ -219,7 +219,7 @@ TEST(track_vertices_on_other_limbs_come_back)
         moved++;
     }
     CHECK(moved > 20);
-    for (int round = 0; round < 4; round++)
+    for (int trial = 0; trial < 4; trial++)
         sup_track_project(&work, 8, -1.0f);
     for (int64_t i = 0; i < t.track.vertex_count; i++) {
         const float *rest = t.track.rest + 4 * i;
@@ -254,7 +254,7 @@ TEST(track_other_limbs_press_vertices_into_their_own_limb)
         limb_values(&t, i, own_value);
         inside += own_value[1] > 0.65 ? 1 : 0;
     }
-    for (int round = 0; round < 6; round++)
+    for (int trial = 0; trial < 6; trial++)
         sup_track_project(&work, 8, -1.0f);
     int32_t through = 0;
     for (int64_t i = 0; i < t.track.vertex_count; i++) {
@@ -466,18 +466,18 @@ TEST(track_relaxation_is_tangential)
     tube_open(&t, 30, 12, 0.1f);
     tube_bend_in(&t, 0.9, 6);
     sup_track_arrays arrays = sup_track_arrays_of(&t.track, t.state);
-    double most = 0.0;
+    double largest = 0.0;
     for (int64_t i = 0; i < t.track.vertex_count; i++) {
         double along = 0.0, length = 0.0;
         for (int c = 0; c < 3; c++) {
             along += (double)arrays.direction[4 * i + c] * (double)arrays.normal[4 * i + c];
             length += (double)arrays.direction[4 * i + c] * (double)arrays.direction[4 * i + c];
         }
-        most = fmax(most, sqrt(length));
+        largest = fmax(largest, sqrt(length));
         /* the normal is that after the Newton step of the iteration: slightly rotated */
         CHECK(fabs(along) <= 0.05 * sqrt(length) + 1e-6);
     }
-    CHECK(most > 0.0);
+    CHECK(largest > 0.0);
     for (int64_t i = 0; i < t.track.vertex_count; i += 7) /* far away, and on the axis between opposite gradients */
         for (int c = 0; c < 3; c++)
             arrays.position[4 * i + c] = i % 2 == 0 ? 50.0f : 0.0f;

@@ -26,7 +26,7 @@ static double capsule(sup_vec3d p, double end, sup_vec3d *gradient)
     return value;
 }
 
-static void look(const tube *t, const float *p, double value[2], sup_vec3d slope[2])
+static void evaluate(const tube *t, const float *p, double value[2], sup_vec3d slope[2])
 {
     for (int j = 0; j < 2; j++) {
         sup_vec3d g;
@@ -41,7 +41,7 @@ double tube_value(const tube *t, const float *p, double gradient[3])
 {
     double value[2];
     sup_vec3d slope[2];
-    look(t, p, value, slope);
+    evaluate(t, p, value, slope);
     int first = value[1] > value[0] ? 1 : 0;
     double result = value[first];
     sup_vec3d g = slope[first];
@@ -70,7 +70,7 @@ static void set_side(const tube *t, const float *p, int k, sup_field_sides *side
 {
     double value[2];
     sup_vec3d slope[2];
-    look(t, p, value, slope);
+    evaluate(t, p, value, slope);
     int own = sides->own[k] > 0.5f ? 1 : 0;
     sup_vec3d across = sup_v3_sub(slope[own], slope[1 - own]);
     sides->own_value[k] = (float)value[own];

@@ -189,8 +189,8 @@ static bool pose_fold(const sup_compose *c, int32_t i, const float *joints, sup_
     sup_vec3d along = sup_v3_sub(middle_of(child), rest), down = sup_affine_vector(joint, along);
     sup_vec3d up = sup_affine_vector(parent, sup_v3_sub(middle_of(above), rest));
     sup_vec3d out = sup_v3_add(sup_v3_unit_or(down, sup_v3(0, 0, 0)), sup_v3_unit_or(up, sup_v3(0, 0, 0)));
-    double turn = angle_between(down, sup_affine_vector(parent, along));
-    double folded = fmin(turn, 3.14159265358979 - angle_between(down, up));
+    double bend_angle = angle_between(down, sup_affine_vector(parent, along));
+    double folded = fmin(bend_angle, 3.14159265358979 - angle_between(down, up));
     double scale = sup_v3_length(sup_affine_vector(parent, sup_v3(0.577350269, 0.577350269, 0.577350269)));
     double length = sup_v3_length(out), end = FOLD_END * scale * (double)pivot[3];
     const float *controller = c->controllers + (size_t)c->nodes[bend->node].controller * SUP_CONTROLLER_SIZE;
@@ -357,9 +357,9 @@ static void add_leaf_sides(evaluation *r, int32_t leaf, sup_compose_operand *ope
     enum relation first = relation_to(r, 0, field);
     memset(&operand->sides, 0, offsetof(sup_field_sides, own_limb));
     for (int32_t k = 0; k < SUP_FIELD_LANES; k++) {
-        bool mine = r->own[k] == (float)leaf && s->value[k] > 0.0f;
-        operand->mine[k] = mine ? 1.0f : 0.0f;
-        float *value = mine ? &r->own_value[k] : &r->others[k];
+        bool is_own = r->own[k] == (float)leaf && s->value[k] > 0.0f;
+        operand->own_mask[k] = is_own ? 1.0f : 0.0f;
+        float *value = is_own ? &r->own_value[k] : &r->others[k];
         if (s->value[k] > *value) *value = s->value[k];
     }
     for (int32_t k = 0; k < SUP_FIELD_LANES; k++) {

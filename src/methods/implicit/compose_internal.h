@@ -23,9 +23,9 @@ typedef struct sup_compose_node_input {
 
 typedef struct sup_compose_operand {
     sup_field_samples samples;
-    float mine[SUP_FIELD_LANES]; /* 1 in lanes whose own leaf is in this operand, else 0 */
-    sup_field_sides sides;       /* valid in those lanes */
-    bool in_contact;             /* some of those lanes may be in contact */
+    float own_mask[SUP_FIELD_LANES]; /* 1 in lanes whose own leaf is in this operand, else 0 */
+    sup_field_sides sides;           /* valid in those lanes */
+    bool in_contact;                 /* some of those lanes may be in contact */
 } sup_compose_operand;
 
 typedef struct sup_compose_kernels {

@@ -106,12 +106,12 @@ static inline sup_wide fold_of(const sup_compose_node_input *m, const sup_field_
         sup_mask nearer = sup_wide_less(square, nearest);
         nearest = sup_wide_select(nearer, square, nearest);
         const sup_wide out[3] = {sup_wide_splat(f->out[0]), sup_wide_splat(f->out[1]), sup_wide_splat(f->out[2])};
-        sup_wide left = dot(away, out) - sup_wide_splat(f->end);
+        sup_wide to_end = dot(away, out) - sup_wide_splat(f->end);
         sup_wide depth = sup_wide_splat(f->depth) *
-                         clamp(sup_wide_fma(left, sup_wide_splat(f->fade), sup_wide_splat(1.0f)), 0.0f, 1.0f);
+                         clamp(sup_wide_fma(to_end, sup_wide_splat(f->fade), sup_wide_splat(1.0f)), 0.0f, 1.0f);
         d = sup_wide_select(nearer, depth, d);
-        left = sup_wide_select(sup_wide_less(sup_wide_splat(0.0f), depth), left, sup_wide_splat(FLT_MAX));
-        end->value = sup_wide_select(nearer, left, end->value);
+        to_end = sup_wide_select(sup_wide_less(sup_wide_splat(0.0f), depth), to_end, sup_wide_splat(FLT_MAX));
+        end->value = sup_wide_select(nearer, to_end, end->value);
         for (int32_t c = 0; c < 3; c++)
             end->gradient[c] = sup_wide_select(nearer, out[c], end->gradient[c]);
     }
@@ -232,9 +232,9 @@ static inline void combine_sides(const lanes *left, const lanes *right, const la
                                  const sup_compose_operand *b, sup_compose_operand *a)
 {
     const sup_wide one = sup_wide_splat(1.0f), half = sup_wide_splat(0.5f);
-    sup_wide mine = sup_wide_load(a->mine + k), there = sup_wide_load(b->mine + k);
-    sup_mask in_right = sup_wide_less(half, there), in_any = in_right | sup_wide_less(half, mine);
-    sup_wide_store(a->mine + k, sup_wide_select(in_right, one, mine));
+    sup_wide own_mask = sup_wide_load(a->own_mask + k), there = sup_wide_load(b->own_mask + k);
+    sup_mask in_right = sup_wide_less(half, there), in_any = in_right | sup_wide_less(half, own_mask);
+    sup_wide_store(a->own_mask + k, sup_wide_select(in_right, one, own_mask));
     float *deepest = a->sides.contact + k;
     if (b->in_contact) {
         lanes side = load_lanes(&b->sides.side, k), until = load_lanes(&b->sides.end, k);

@@ -5,17 +5,17 @@
 #include "methods/implicit/field_build.h"
 
 static const double DEFAULT_GRID = 8.0, DEFAULT_MEMORY = 40e6;
-enum { BLOCK_GRAIN = 8 };
+enum { BATCH_GRAIN = 8 };
 
 /* --- Report --- */
 
 typedef struct measuring {
     const sup_fields_state *state;
     float *value, *gradient; /* [batch_count*SUP_FIELD_LANES] largest value, and the length of its gradient */
-    int32_t block_count;
+    int32_t batch_count;
 } measuring;
 
-static void measure_blocks(void *work, int32_t begin, int32_t end, int32_t worker)
+static void measure_batches(void *work, int32_t begin, int32_t end, int32_t worker)
 {
     const measuring *m = work;
     const sup_fields *fields = &m->state->bound->fields;
@@ -60,16 +60,16 @@ static sup_result measure(sup_fields_state *s, sup_error *error)
 {
     const sup_region_skin *skin = &s->def->skin;
     sup_fields_report *report = &s->bound->report;
-    measuring m = {.state = s, .block_count = (skin->vertex_count + SUP_FIELD_LANES - 1) / SUP_FIELD_LANES};
-    size_t lanes = (size_t)m.block_count * SUP_FIELD_LANES;
+    measuring m = {.state = s, .batch_count = (skin->vertex_count + SUP_FIELD_LANES - 1) / SUP_FIELD_LANES};
+    size_t lanes = (size_t)m.batch_count * SUP_FIELD_LANES;
     m.value = sup_arena_alloc(&s->scratch, lanes, sizeof(float));
     m.gradient = sup_arena_alloc(&s->scratch, lanes, sizeof(float));
     if (m.value == NULL || m.gradient == NULL) return sup_fail_memory(error, "the fields");
-    sup_parallel(s->input->context, m.block_count, BLOCK_GRAIN, measure_blocks, &m);
+    sup_parallel(s->input->context, m.batch_count, BATCH_GRAIN, measure_batches, &m);
     report->edge = mean_edge(skin);
     report->first_outside = -1;
     double sum = 0.0;
-    int32_t felt = 0;
+    int32_t measured = 0;
     for (int32_t v = 0; v < skin->vertex_count; v++) {
         if (!(m.value[v] > 0.0f) && report->outside++ == 0) report->first_outside = v;
         report->hidden += s->hidden[v];
@@ -78,10 +78,10 @@ static sup_result measure(sup_fields_state *s, sup_error *error)
         double slope = fmax((double)m.gradient[v], 0.1 / s->shapes[s->bound->regions.vertex_region[v]].radius);
         double off = fabs((double)m.value[v] - 0.5) / slope / fmax(report->edge, 1e-30);
         sum += off * off;
-        felt++;
+        measured++;
         report->largest = fmax(report->largest, off);
     }
-    report->rms = felt > 0 ? sqrt(sum / felt) : 0.0;
+    report->rms = measured > 0 ? sqrt(sum / measured) : 0.0;
     for (int32_t p = 0; p < s->bound->regions.region_count; p++) {
         report->capsules += !s->shapes[p].fitted;
         report->sample_count += s->bound->fits[p].count;

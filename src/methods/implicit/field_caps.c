@@ -139,16 +139,16 @@ static void add_border_edge(capping *c, int32_t region, const int32_t corner[3])
 {
     const sup_fields_state *s = c->state;
     const int32_t *of = s->bound->regions.vertex_region;
-    int32_t own = 0, alone = 0;
+    int32_t own = 0, single = 0;
     for (int32_t k = 0; k < 3; k++)
         own += of[corner[k]] == region ? 1 : 0;
     if (own == 0 || own == 3) return;
-    while ((of[corner[alone]] == region) != (own == 1))
-        alone++;
-    sup_vec3d tip = sup_v3_load(s->def->skin.positions + 3 * (size_t)corner[alone]);
-    sup_vec3d a = sup_v3_load(s->def->skin.positions + 3 * (size_t)corner[(alone + 1) % 3]);
-    sup_vec3d b = sup_v3_load(s->def->skin.positions + 3 * (size_t)corner[(alone + 2) % 3]);
-    int32_t other = of[corner[own == 1 ? (alone + 1) % 3 : alone]];
+    while ((of[corner[single]] == region) != (own == 1))
+        single++;
+    sup_vec3d tip = sup_v3_load(s->def->skin.positions + 3 * (size_t)corner[single]);
+    sup_vec3d a = sup_v3_load(s->def->skin.positions + 3 * (size_t)corner[(single + 1) % 3]);
+    sup_vec3d b = sup_v3_load(s->def->skin.positions + 3 * (size_t)corner[(single + 2) % 3]);
+    int32_t other = of[corner[own == 1 ? (single + 1) % 3 : single]];
     sup_vec3d edge = sup_v3_sub(b, a), middle = sup_v3_lerp(tip, sup_v3_lerp(a, b, 0.5), 0.5);
     double square = sup_v3_dot(edge, edge), length = 0.5 * sqrt(square);
     if (!(square > 0.0)) return;

@@ -23,7 +23,7 @@ static const double REFINE_SPACING =
 /* Buffers of one worker. */
 typedef struct fitter {
     double *workspace; /* of the HRBF */
-    sup_sample *candidates, *taken;
+    sup_sample *candidates, *selected;
     double *distance, *cumulative;
     float *error;
     int32_t *list;
@@ -148,7 +148,7 @@ static void set_core(sup_field_shape *shape, const sup_sample_choice *choice)
 {
     shape->core_count = choice->count;
     for (int32_t i = 0; i < choice->count; i++)
-        sup_v3_store(shape->core + 3 * (size_t)i, choice->taken[i].position);
+        sup_v3_store(shape->core + 3 * (size_t)i, choice->selected[i].position);
 }
 
 /* A field may end before the skin of other regions, but not protrude from it. Where that skin faces another direction
@@ -183,7 +183,7 @@ static bool fit_samples(const sup_fields_state *s, int32_t region, fitter *f, su
     set_core(shape, choice);
     for (;;) {
         int32_t previous_count = choice->count;
-        if (sup_hrbf_fit(choice->count, choice->taken, f->workspace, fit, NULL) != SUP_OK) return false;
+        if (sup_hrbf_fit(choice->count, choice->selected, f->workspace, fit, NULL) != SUP_OK) return false;
         set_lanes(fit, shape);
         if (previous_count >= maximum) return true;
         find_errors(s, region, f, choice);
@@ -215,10 +215,10 @@ static void set_axes(const sup_skin_regions *regions, int32_t region, const sup_
     e = sup_v3_unit_or(e, sup_v3(0.0, 0.0, 1.0));
     sup_vec3d f = sup_v3_cross(axis, e), mean = {0.0, 0.0, 0.0};
     for (int32_t i = 0; i < choice->count; i++)
-        mean = sup_v3_madd(mean, 1.0 / choice->count, choice->taken[i].position);
+        mean = sup_v3_madd(mean, 1.0 / choice->count, choice->selected[i].position);
     double cosine = 0.0, sine = 0.0;
     for (int32_t i = 0; i < choice->count; i++) {
-        sup_vec3d d = sup_v3_sub(choice->taken[i].position, mean);
+        sup_vec3d d = sup_v3_sub(choice->selected[i].position, mean);
         double x = sup_v3_dot(d, e), y = sup_v3_dot(d, f);
         cosine += x * x - y * y;
         sine += 2.0 * x * y;
@@ -255,7 +255,7 @@ static void fit_region(const sup_fields_state *s, fitter *f, int32_t region)
     sup_field_shape *shape = &s->shapes[region];
     sup_hrbf *fit = &s->bound->fits[region];
     int32_t triangles = visible_triangles(s, region, f->list);
-    sup_sample_choice choice = {.candidates = f->candidates, .distance = f->distance, .taken = f->taken};
+    sup_sample_choice choice = {.candidates = f->candidates, .distance = f->distance, .selected = f->selected};
     sup_sampled_surface own = s->surface;
     own.vertex_region = s->bound->regions.vertex_region;
     own.region = region;
@@ -279,7 +279,7 @@ static void fit_region(const sup_fields_state *s, fitter *f, int32_t region)
         return;
     }
     for (int32_t i = 0; i < choice.count; i++)
-        grow(shape, choice.taken[i].position);
+        grow(shape, choice.selected[i].position);
 }
 
 static void fit_regions(void *work, int32_t begin, int32_t end, int32_t worker)
@@ -308,12 +308,12 @@ static sup_result allocate(fitting *f, sup_error *error)
         fitter *one = &f->fitters[w];
         one->workspace = sup_arena_alloc(&s->scratch, sup_hrbf_workspace(MAX_SAMPLES), sizeof(double));
         one->candidates = sup_arena_alloc(&s->scratch, CANDIDATES + OTHERS, sizeof(sup_sample));
-        one->taken = sup_arena_alloc(&s->scratch, MAX_SAMPLES, sizeof(sup_sample));
+        one->selected = sup_arena_alloc(&s->scratch, MAX_SAMPLES, sizeof(sup_sample));
         one->distance = sup_arena_alloc(&s->scratch, CANDIDATES + OTHERS, sizeof(double));
         one->cumulative = sup_arena_alloc(&s->scratch, triangles, sizeof(double));
         one->error = sup_arena_alloc(&s->scratch, CANDIDATES + OTHERS, sizeof(float));
         one->list = sup_arena_alloc(&s->scratch, triangles, sizeof(int32_t));
-        if (one->workspace == NULL || one->candidates == NULL || one->taken == NULL || one->distance == NULL ||
+        if (one->workspace == NULL || one->candidates == NULL || one->selected == NULL || one->distance == NULL ||
             one->cumulative == NULL || one->error == NULL || one->list == NULL)
             return sup_fail_memory(error, "the fields");
     }

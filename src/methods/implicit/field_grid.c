@@ -206,9 +206,10 @@ static double other_region_weight(const sup_fields_state *s, int32_t field, sup_
     int32_t region = s->bound->regions.vertex_region[s->def->skin.triangles[3 * (size_t)near.triangle]];
     if (sup_skin_regions_distance(&s->bound->regions, region, p, NULL) >= width * s->shapes[region].radius) return 0.0;
     double farthest = near.distance + BLEND_WIDTH * s->shapes[field].radius;
-    sup_bvh_nearest mine = sup_bvh_closest_of(&s->bvh, p, fmin(farthest, limit), is_own, &own);
-    return mine.triangle < 0 ? 1.0
-                             : fmin(1.0, (mine.distance - near.distance) / (BLEND_WIDTH * s->shapes[field].radius));
+    sup_bvh_nearest own_nearest = sup_bvh_closest_of(&s->bvh, p, fmin(farthest, limit), is_own, &own);
+    return own_nearest.triangle < 0
+               ? 1.0
+               : fmin(1.0, (own_nearest.distance - near.distance) / (BLEND_WIDTH * s->shapes[field].radius));
 }
 
 /* Inside another region a field ends at its radius from the bone plus FLARE of the excess of its own nearest skin over

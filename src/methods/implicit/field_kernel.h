@@ -35,13 +35,13 @@ static void axis_weights(sup_wide at, int32_t size, int32_t stride, int32_t axis
         rest[lane] = coordinate[lane] - (float)node;
         c->first[lane] += (node - 1) * stride;
     }
-    const sup_wide half = sup_wide_splat(0.5f), t = sup_wide_load(rest), before = half - t, after = half + t;
-    c->weight[axis][0] = half * before * before;
+    const sup_wide half = sup_wide_splat(0.5f), t = sup_wide_load(rest), lower = half - t, upper = half + t;
+    c->weight[axis][0] = half * lower * lower;
     c->weight[axis][1] = sup_wide_splat(0.75f) - t * t;
-    c->weight[axis][2] = half * after * after;
-    c->slope[axis][0] = sup_wide_splat(0.0f) - before;
+    c->weight[axis][2] = half * upper * upper;
+    c->slope[axis][0] = sup_wide_splat(0.0f) - lower;
     c->slope[axis][1] = sup_wide_splat(-2.0f) * t;
-    c->slope[axis][2] = after;
+    c->slope[axis][2] = upper;
 }
 
 /* Finds the cells of SUP_LANES points; returns false if all of them are outside of the grid. Points outside are moved

@@ -14,12 +14,12 @@
 
 /* Minimum rotation of a joint in a sub-frame, radians; and the maximum after a restart, which starts from the bind
  * pose. */
-static const double FLOOR = 0.05, RESET_TURN = 0.12;
+static const double FLOOR = 0.05, RESET_ROTATION = 0.12;
 /* Distance of the body from the track's origin, in sizes, from which on the origin is moved; and displacement of all
  * joints in a frame that counts as a teleport. */
 static const double FAR = 4.0, TELEPORT = 0.5;
 /* Rotation in radians that adds one iteration to the minimum; remaining error is reduced in the next frame. */
-static const double TURN_PER_ITERATION = 0.0025;
+static const double ROTATION_PER_ITERATION = 0.0025;
 enum { MAX_SUBFRAMES = 32, STILL_FRAMES = 60, MIN_ITERATIONS = 4, FACTOR_ITERATIONS = 24, JACOBI_ITERATIONS = 200 };
 
 /* Byte offsets into the state, 64-aligned. */
@@ -36,7 +36,7 @@ typedef struct implicit_state {
     layout at;
     double origin[3]; /* origin of the track's space, file units */
     int32_t still;    /* frames since the skeleton last moved */
-    double turn;      /* largest rotation of a joint in a sub-frame, radians */
+    double rotation;  /* largest rotation of a joint in a sub-frame, radians */
     bool lost;        /* a joint was singular, or values left their range: the next frame restarts */
     sup_implicit_report report;
 } implicit_state;
@@ -180,9 +180,9 @@ static bool same_transform(const sup_affine *previous, const sup_affine *now, in
     return memcmp(&previous[j], &now[j], sizeof now[j]) == 0;
 }
 
-/* Number of sub-frames from `previous` to `now`: the paper's rule times `scale`, with at most `most` radians each. */
+/* Number of sub-frames from `previous` to `now`: the paper's rule times `scale`, with at most `limit` radians each. */
 static int32_t count_subframes(implicit_state *s, const sup_affine *previous, const sup_affine *now, double scale,
-                               double most)
+                               double limit)
 {
     double count = 1.0, largest = 0.0;
     for (int32_t j = 0; j < s->view.joint_count; j++) {
@@ -193,13 +193,13 @@ static int32_t count_subframes(implicit_state *s, const sup_affine *previous, co
             !sup_affine_polar(to_parent_space(&s->view, previous, j), &a, stretch) ||
             !sup_affine_polar(to_parent_space(&s->view, now, j), &b, stretch))
             continue;
-        double turn = angle_of(sup_quatd_multiply(sup_quatd_conjugate(a), b));
-        double third = fmin(most, scale * fmax(FLOOR, fmax(angle_of(a), angle_of(b)) / 3.0));
-        count = fmax(count, ceil(turn / third - 1e-6));
-        largest = fmax(largest, turn);
+        double angle = angle_of(sup_quatd_multiply(sup_quatd_conjugate(a), b));
+        double third = fmin(limit, scale * fmax(FLOOR, fmax(angle_of(a), angle_of(b)) / 3.0));
+        count = fmax(count, ceil(angle / third - 1e-6));
+        largest = fmax(largest, angle);
     }
     count = fmin(count, MAX_SUBFRAMES);
-    s->turn = largest / count;
+    s->rotation = largest / count;
     return (int32_t)count;
 }
 
@@ -301,9 +301,10 @@ static void step_subframe(implicit_state *s, const sup_step_input *input, const 
         .field = sup_implicit_sample,
         .field_user = &field,
         .solver = jacobi ? SUP_TRACK_JACOBI : SUP_TRACK_FACTOR,
-        .iterations = iterations > 0 ? iterations
-                      : jacobi       ? JACOBI_ITERATIONS
-                               : (int32_t)fmin(MIN_ITERATIONS + ceil(s->turn / TURN_PER_ITERATION), FACTOR_ITERATIONS),
+        .iterations =
+            iterations > 0 ? iterations
+            : jacobi       ? JACOBI_ITERATIONS
+                     : (int32_t)fmin(MIN_ITERATIONS + ceil(s->rotation / ROTATION_PER_ITERATION), FACTOR_ITERATIONS),
         .tolerance = (float)v[SUP_IMPLICIT_TOLERANCE],
         .all = v[SUP_IMPLICIT_TRACKING] == 0.0 || v[SUP_IMPLICIT_ROTATIONS] != 0.0,
         .shape = v[SUP_IMPLICIT_ROTATIONS] != 0.0};
@@ -392,7 +393,7 @@ static void restart_from_rest(implicit_state *s, const sup_step_input *input)
     sup_track_reset(&s->view.track, at(s, s->at.track), transform);
     pose_fields(s, previous, at(s, s->at.boxes[0]));
     s->still = 0;
-    step_subframes(s, input, count_subframes(s, previous, now, input->values[SUP_IMPLICIT_SUBSTEP], RESET_TURN));
+    step_subframes(s, input, count_subframes(s, previous, now, input->values[SUP_IMPLICIT_SUBSTEP], RESET_ROTATION));
 }
 
 /* The input of linear blend skinning, with its own parameters. */

@@ -176,12 +176,13 @@ static void cross_lines(const lattice *l, slice *s, const double from[2], const 
     if (!(high > low)) return;
     for (double line = ceil(low - 1e-9); line <= high + 1e-9; line += 1.0) {
         double t = (line - from[axis]) / (to[axis] - from[axis]);
-        double place = from[1 - axis] + fmin(fmax(t, 0.0), 1.0) * (to[1 - axis] - from[1 - axis]), cell = floor(place);
+        double coordinate = from[1 - axis] + fmin(fmax(t, 0.0), 1.0) * (to[1 - axis] - from[1 - axis]),
+               cell = floor(coordinate);
         int32_t node[2], next[2];
         node[axis] = next[axis] = (int32_t)line;
         node[1 - axis] = (int32_t)cell;
         next[1 - axis] = (int32_t)cell + 1;
-        cross_edge(l, s, node, next, place - cell);
+        cross_edge(l, s, node, next, coordinate - cell);
     }
 }
 

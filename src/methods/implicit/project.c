@@ -118,8 +118,9 @@ static sample sample_of(const sup_track *track, int64_t vertex, const sup_field_
         blend(&at, at.pressed, target->iso + s->own_limb.value[k] - boundary, across);
     }
     if (less > LIMB_LOSS) {
-        const float home[3] = {s->own_limb.x[k], s->own_limb.y[k], s->own_limb.z[k]};
-        blend(&at, sup_track_min((less - LIMB_LOSS) / (LIMB_LOSS_FULL - LIMB_LOSS), 1.0f), target->iso - less, home);
+        const float limb_gradient[3] = {s->own_limb.x[k], s->own_limb.y[k], s->own_limb.z[k]};
+        blend(&at, sup_track_min((less - LIMB_LOSS) / (LIMB_LOSS_FULL - LIMB_LOSS), 1.0f), target->iso - less,
+              limb_gradient);
     }
     return at;
 }

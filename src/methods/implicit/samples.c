@@ -78,12 +78,12 @@ int32_t sup_samples_scatter(const sup_sampled_surface *surface, const int32_t *l
 
 /* --- Selection --- */
 
-static void update_distances(sup_sample_choice *c, const sup_sample *taken)
+static void update_distances(sup_sample_choice *c, const sup_sample *selected)
 {
     double normal_weight = c->normal_weight * c->normal_weight;
     for (int32_t i = 0; i < c->candidate_count; i++) {
-        sup_vec3d d = sup_v3_sub(c->candidates[i].position, taken->position);
-        sup_vec3d n = sup_v3_sub(c->candidates[i].normal, taken->normal);
+        sup_vec3d d = sup_v3_sub(c->candidates[i].position, selected->position);
+        sup_vec3d n = sup_v3_sub(c->candidates[i].normal, selected->normal);
         double square_distance = sup_v3_dot(d, d), distance = square_distance + normal_weight * sup_v3_dot(n, n);
         if (square_distance < c->min_spacing * c->min_spacing) distance = 0.0;
         c->distance[i] = fmin(c->distance[i], distance);
@@ -95,14 +95,14 @@ static void select_sample(sup_sample_choice *c, sup_sample sample)
     if (c->count == 0)
         for (int32_t i = 0; i < c->candidate_count; i++)
             c->distance[i] = INFINITY;
-    c->taken[c->count++] = sample;
+    c->selected[c->count++] = sample;
     update_distances(c, &sample);
 }
 
 bool sup_samples_add(sup_sample_choice *choice, sup_sample sample)
 {
     for (int32_t i = 0; i < choice->count; i++)
-        if (!(sup_v3_distance(choice->taken[i].position, sample.position) > choice->min_spacing)) return false;
+        if (!(sup_v3_distance(choice->selected[i].position, sample.position) > choice->min_spacing)) return false;
     select_sample(choice, sample);
     return true;
 }

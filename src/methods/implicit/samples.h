@@ -32,7 +32,7 @@ typedef struct sup_sample_choice {
     double min_spacing;   /* minimum distance of two samples */
     double *distance;     /* [candidate_count] squared distance from the selected samples */
     int32_t count;
-    sup_sample *taken;
+    sup_sample *selected;
 } sup_sample_choice;
 
 /* Adds a sample that is not a candidate; returns false if it is too near to another one. */
