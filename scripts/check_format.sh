@@ -2,7 +2,7 @@
 # clang-format on every C file of the project: a difference is a failure. 'scripts/check_format.sh --fix' mends them.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-mapfile -d '' files < <(git ls-files -z --cached --others --exclude-standard '*.c' '*.h')
+mapfile -d '' files < <(git ls-files -z --cached --others --exclude-standard '*.c' '*.h' ':!third_party')
 if [ "${1:-}" = --fix ]; then
     clang-format -i "${files[@]}"
     exit 0
