@@ -200,6 +200,11 @@ static sup_result decompress_view(sup_gltf *g, const sup_json *meshopt, int32_t 
         return sup_gltf_fail(g, SUP_ERROR_FORMAT, "gltf.meshopt.layout",
                              "The compressed buffer view %d has a mode, filter, count or stride that cannot be.",
                              number);
+    if (!sup_meshopt_available())
+        return sup_gltf_fail(g, SUP_ERROR_UNSUPPORTED, "gltf.meshopt.missing",
+                             "Buffer view %d is compressed with meshoptimizer, whose decoder is not in this build. "
+                             "Build Supple with a C++ compiler, or save the file without compression.",
+                             number);
     void *data = sup_gltf_alloc(g, g->arena, (size_t)count, (size_t)stride);
     if (data == NULL) return g->error->result;
     if (!sup_meshopt_decode((sup_meshopt_mode)mode, (sup_meshopt_filter)filter, (size_t)count, (size_t)stride, source,
