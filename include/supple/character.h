@@ -1,7 +1,7 @@
-/* character.h - a character as its file has it: nodes, parts, bones, weights, clips. Plain data to read.
+/* character.h - a character as its file has it: nodes, primitives, bones, weights, clips. Plain data to read.
  *
  * A character comes from a file (load.h), from a built-in scene (scenes.h) or from arrays (sup_character_create).
- * All vertices of all parts stand in one order, which every output keeps: parts by node index, primitives in order,
+ * All vertices of all primitives stand in one order, which every output keeps: primitives by node index, primitives in order,
  * vertices in accessor order. Indices are int32_t, -1 means none. */
 #ifndef SUPPLE_CHARACTER_H
 #define SUPPLE_CHARACTER_H
@@ -32,21 +32,22 @@ typedef struct sup_skin {
 typedef struct sup_primitive {
     const char *name;        /* of the mesh, or of the node when the mesh has none */
     int32_t node;            /* node that carries the mesh */
-    int32_t mesh, primitive; /* indices in the file */
+    int32_t mesh;            /* index in the file */
+    int32_t index_in_mesh;   /* of the primitive, in the file's mesh */
     int32_t skin;            /* -1: rigid, moves with its node */
     int32_t material;        /* index in the file, -1 for none */
     int32_t vertex_first, vertex_count;
     int32_t triangle_first, triangle_count;
 } sup_primitive;
 
-/* A morph target of the input: offsets of one part's vertices before skinning. */
+/* A morph target of the input: offsets of one primitive's vertices before skinning. */
 typedef struct sup_morph {
     const char *name;
-    int32_t part;
+    int32_t primitive;
     int32_t weight; /* index into sup_pose.morph_weights: targets of one mesh instance share them */
     float default_weight;
-    const float *positions; /* [part.vertex_count*3] offsets, mesh space, or NULL */
-    const float *normals;   /* [part.vertex_count*3] offsets, or NULL */
+    const float *positions; /* [primitive.vertex_count*3] offsets, mesh space, or NULL */
+    const float *normals;   /* [primitive.vertex_count*3] offsets, or NULL */
 } sup_morph;
 
 typedef enum sup_channel_target {
@@ -95,8 +96,8 @@ typedef struct sup_character {
 
     int32_t vertex_count;
     const float *positions; /* [vertex_count*3] mesh space */
-    const float *normals;   /* [vertex_count*3] unit, or NULL when no part has normals; zero where a part has none */
-    const float *tangents;  /* [vertex_count*4] w = handedness, or NULL; zero where a part has none */
+    const float *normals;   /* [vertex_count*3] unit, or NULL when no primitive has normals; zero where a primitive has none */
+    const float *tangents;  /* [vertex_count*4] w = handedness, or NULL; zero where a primitive has none */
     const float *texcoords; /* [vertex_count*2] first set, or NULL */
     /* Surfaces under the skin, vertex by vertex: the line from skin to muscle to bone (method "anatomy"). A vertex that
      * has nothing under it has its own position in both. */
@@ -109,7 +110,7 @@ typedef struct sup_character {
     const int32_t *triangles; /* [triangle_count*3] character-wide vertex indices */
 
     /* Influences of vertex v are [influence_first[v], influence_first[v+1]): as the file has them, not repaired.
-     * A vertex of a part without a skin has none. */
+     * A vertex of a primitive without a skin has none. */
     const int32_t *influence_first; /* [vertex_count+1] */
     const int32_t *influence_bone;  /* character-wide bone indices, in range */
     const float *influence_weight;
@@ -133,7 +134,7 @@ SUP_API sup_result sup_character_create(const sup_context *context, const sup_ch
                                         sup_character **character, sup_error *error);
 SUP_API void sup_character_destroy(sup_character *character);
 
-/* The mesh of one character on the skeleton of another (a mesh file and a .skel). The parts get a skin over all
+/* The mesh of one character on the skeleton of another (a mesh file and a .skel). The primitives get a skin over all
  * of the skeleton's joints, with the bind pose as they stand and no influences: the rig makes the weights. */
 SUP_API sup_result sup_character_join(const sup_context *context, const sup_character *mesh,
                                       const sup_character *skeleton, sup_character **character, sup_error *error);

@@ -2,7 +2,7 @@
  *
  * .glb (the input document with the motion as morph targets), .pc2 and .mdd (point caches), .obj (a sequence,
  * NAME_0000.obj ...). Files are written beside their place and renamed when whole. Vertices stand in the character's
- * order, all parts one after another, in the world space of its file (Y up for glTF). */
+ * order, all primitives one after another, in the world space of its file (Y up for glTF). */
 #ifndef SUPPLE_OUTPUT_H
 #define SUPPLE_OUTPUT_H
 
@@ -37,14 +37,14 @@ SUP_API void sup_cache_abandon(sup_cache_writer *writer);
 /* A model as a file, for sup_model_load_file: there whole or not at all, an older file untouched on failure. */
 SUP_API sup_result sup_model_save(const sup_model *model, const char *path, sup_error *error);
 
-/* The character itself as a GLB, from its own data: nodes, skins, weights, parts, morph targets, clips, the surfaces
+/* The character itself as a GLB, from its own data: nodes, skins, weights, primitives, morph targets, clips, the surfaces
  * under the skin (attributes _MUSCLE, _BONE and _HOLDER), extras. sup_load gives the same again, but for what glTF has no words
- * for: parts without vertices and clips without channels are left out, mesh and material numbers are counted anew, a
+ * for: primitives without vertices and clips without channels are left out, mesh and material numbers are counted anew, a
  * vertex' weights add up to 1, keys at one time stand
  * just after each other, clips start no earlier than 0. Materials are plain ones, a
- * colour for each: pictures of the document it came with are not taken along. A part on a node that has another part
- * already, or that stands before that of the part before it, gets a child node of its own, so that vertices keep their
- * order. A skin of which a part has no weights at all is refused: sup_rig_create makes weights. */
+ * colour for each: pictures of the document it came with are not taken along. A primitive on a node that has another primitive
+ * already, or that stands before that of the primitive before it, gets a child node of its own, so that vertices keep their
+ * order. A skin of which a primitive has no weights at all is refused: sup_rig_create makes weights. */
 SUP_API sup_result sup_character_save(const sup_context *context, const sup_character *character, const char *path,
                                       sup_error *error);
 
@@ -55,7 +55,7 @@ SUP_API sup_result sup_character_save_memory(const sup_context *context, const s
 SUP_API sup_bytes sup_memory_file_bytes(const sup_memory_file *file);
 SUP_API void sup_memory_file_destroy(sup_memory_file *file);
 
-/* What a rig made of a character, as a GLB that any program skins: all parts in the bind pose on one skin over all joints,
+/* What a rig made of a character, as a GLB that any program skins: all primitives in the bind pose on one skin over all joints,
  * with the rig's weights (those of bone heat where it made them), and the clips. Morph targets stay behind. */
 SUP_API sup_result sup_rig_save(const sup_context *context, const sup_rig *rig, const char *path, sup_error *error);
 

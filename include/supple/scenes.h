@@ -15,7 +15,7 @@ SUP_API sup_scene_info sup_scene_at(int32_t index);
 
 /* `resolution` scales the number of vertices: 1 = default, 0.25 = about a quarter; 0.05 to 20. Metres, Y up, +Z
  * forward, feet at y = 0, with weights and clips; the same on every run. The human has surfaces of muscle and bone under
- * its skin; what is inside comes as meshes under the names "human.bones" and "human.muscles", a part each, on the same
+ * its skin; what is inside comes as meshes under the names "human.bones" and "human.muscles", a primitive each, on the same
  * skeleton. */
 SUP_API sup_result sup_scene_create(const sup_context *context, const char *name, double resolution,
                                     sup_character **character, sup_error *error);

@@ -119,30 +119,30 @@ static sup_result finish_bones(sup_character *character, const char *where, sup_
     return SUP_OK;
 }
 
-static sup_result finish_parts(sup_character *character, const char *where, sup_error *error)
+static sup_result finish_primitives(sup_character *character, const char *where, sup_error *error)
 {
     int32_t vertex = 0, triangle = 0;
     for (int32_t i = 0; i < character->primitive_count; i++) {
-        sup_primitive *part = (sup_primitive *)&character->primitives[i];
-        if (part->name == NULL) part->name = "";
-        bool ok = part->node >= 0 && part->node < character->node_count && part->skin >= -1 &&
-                  part->skin < character->skin_count && part->vertex_first == vertex &&
-                  part->triangle_first == triangle && in_range(vertex, part->vertex_count, character->vertex_count) &&
-                  in_range(triangle, part->triangle_count, character->triangle_count);
+        sup_primitive *primitive = (sup_primitive *)&character->primitives[i];
+        if (primitive->name == NULL) primitive->name = "";
+        bool ok = primitive->node >= 0 && primitive->node < character->node_count && primitive->skin >= -1 &&
+                  primitive->skin < character->skin_count && primitive->vertex_first == vertex &&
+                  primitive->triangle_first == triangle && in_range(vertex, primitive->vertex_count, character->vertex_count) &&
+                  in_range(triangle, primitive->triangle_count, character->triangle_count);
         if (!ok)
-            return sup_fail(error, SUP_ERROR_FORMAT, "character.part.range", where,
-                            "Part %d (%s) names a node, skin, vertex or triangle that does not exist.", i, part->name);
-        vertex += part->vertex_count;
-        triangle += part->triangle_count;
-        for (int32_t k = part->triangle_first * 3; k < triangle * 3; k++)
-            if (character->triangles[k] < part->vertex_first || character->triangles[k] >= vertex)
+            return sup_fail(error, SUP_ERROR_FORMAT, "character.primitive.range", where,
+                            "Primitive %d (%s) names a node, skin, vertex or triangle that does not exist.", i, primitive->name);
+        vertex += primitive->vertex_count;
+        triangle += primitive->triangle_count;
+        for (int32_t k = primitive->triangle_first * 3; k < triangle * 3; k++)
+            if (character->triangles[k] < primitive->vertex_first || character->triangles[k] >= vertex)
                 return sup_fail(error, SUP_ERROR_FORMAT, "character.triangle.range", where,
-                                "Triangle %d of part %d (%s) names a vertex that does not exist.",
-                                k / 3 - part->triangle_first, i, part->name);
+                                "Triangle %d of primitive %d (%s) names a vertex that does not exist.",
+                                k / 3 - primitive->triangle_first, i, primitive->name);
     }
     if (vertex != character->vertex_count || triangle != character->triangle_count)
-        return sup_fail(error, SUP_ERROR_FORMAT, "character.part.count", where,
-                        "The parts do not cover all vertices and triangles.");
+        return sup_fail(error, SUP_ERROR_FORMAT, "character.primitive.count", where,
+                        "The primitives do not cover all vertices and triangles.");
     if (character->vertex_count > 0 && character->positions == NULL)
         return sup_fail(error, SUP_ERROR_FORMAT, "character.positions", where, "The vertices have no positions.");
     return SUP_OK;
@@ -187,15 +187,15 @@ static sup_result finish_morphs(sup_character *character, const char *where, sup
     for (int32_t i = 0; i < character->morph_count; i++) {
         sup_morph *morph = (sup_morph *)&character->morphs[i];
         if (morph->name == NULL) morph->name = "";
-        bool ok = morph->part >= 0 && morph->part < character->primitive_count && morph->weight >= 0 &&
+        bool ok = morph->primitive >= 0 && morph->primitive < character->primitive_count && morph->weight >= 0 &&
                   morph->weight < character->morph_weight_count && isfinite(morph->default_weight);
-        size_t count = ok ? (size_t)character->primitives[morph->part].vertex_count * 3 : 0;
+        size_t count = ok ? (size_t)character->primitives[morph->primitive].vertex_count * 3 : 0;
         if (ok && morph->positions != NULL) ok = all_finite(morph->positions, count);
         if (ok && morph->normals != NULL) ok = all_finite(morph->normals, count);
         if (!ok)
             return sup_fail(
                 error, SUP_ERROR_FORMAT, "character.morph", where,
-                "Morph target %d (%s) names a part or weight that does not exist, or has a number that is not finite.",
+                "Morph target %d (%s) names a primitive or weight that does not exist, or has a number that is not finite.",
                 i, morph->name);
     }
     return SUP_OK;
@@ -249,7 +249,7 @@ sup_result sup_character_finish(sup_character *character, const char *where, sup
     if (character->name == NULL) character->name = "";
     sup_result result = finish_nodes(character, where, error);
     if (result == SUP_OK) result = finish_bones(character, where, error);
-    if (result == SUP_OK) result = finish_parts(character, where, error);
+    if (result == SUP_OK) result = finish_primitives(character, where, error);
     if (result == SUP_OK) result = finish_layers(character, where, error);
     if (result == SUP_OK) result = finish_influences(character, where, error);
     if (result == SUP_OK) result = finish_morphs(character, where, error);

@@ -24,10 +24,10 @@ static void copy_mesh(sup_character *to, const sup_character *from, bool *failed
     sup_arena *arena = sup_character_arena(to);
     int64_t vertices = from->vertex_count;
     to->primitive_count = from->primitive_count;
-    sup_primitive *parts = copy(arena, from->primitives, from->primitive_count, sizeof *parts, failed);
-    for (int32_t i = 0; parts != NULL && i < to->primitive_count; i++)
-        parts[i].name = copy_name(arena, parts[i].name, failed);
-    to->primitives = parts;
+    sup_primitive *primitives = copy(arena, from->primitives, from->primitive_count, sizeof *primitives, failed);
+    for (int32_t i = 0; primitives != NULL && i < to->primitive_count; i++)
+        primitives[i].name = copy_name(arena, primitives[i].name, failed);
+    to->primitives = primitives;
     to->vertex_count = from->vertex_count;
     to->positions = copy(arena, from->positions, vertices * 3, sizeof(float), failed);
     to->normals = copy(arena, from->normals, vertices * 3, sizeof(float), failed);
@@ -84,8 +84,8 @@ static void copy_morphs(sup_character *to, const sup_character *from, bool *fail
     to->morph_count = from->morph_count;
     sup_morph *morphs = copy(arena, from->morphs, from->morph_count, sizeof *morphs, failed);
     for (int32_t i = 0; morphs != NULL && i < to->morph_count; i++) {
-        bool has_part = morphs[i].part >= 0 && morphs[i].part < from->primitive_count;
-        int64_t count = has_part ? (int64_t)from->primitives[morphs[i].part].vertex_count * 3 : 0;
+        bool has_primitive = morphs[i].primitive >= 0 && morphs[i].primitive < from->primitive_count;
+        int64_t count = has_primitive ? (int64_t)from->primitives[morphs[i].primitive].vertex_count * 3 : 0;
         morphs[i].name = copy_name(arena, morphs[i].name, failed);
         morphs[i].positions = copy(arena, morphs[i].positions, count, sizeof(float), failed);
         morphs[i].normals = copy(arena, morphs[i].normals, count, sizeof(float), failed);
@@ -183,7 +183,7 @@ static void join_nodes(sup_character *made, const sup_character *mesh, bool *fai
         ((sup_primitive *)&made->primitives[i])->node += joints;
 }
 
-/* One skin over all joints for each part: a bone's inverse bind takes mesh space to the joint as both now stand. */
+/* One skin over all joints for each primitive: a bone's inverse bind takes mesh space to the joint as both now stand. */
 static sup_result join_skins(sup_character *made, const sup_character *mesh, const sup_character *skeleton,
                              sup_error *error)
 {

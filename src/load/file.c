@@ -115,7 +115,7 @@ bool sup_path_beside(const char *path, const char *name, bool is_uri, char *buff
     return true;
 }
 
-void sup_path_ending(const char *path, char *buffer, size_t size)
+void sup_path_extension(const char *path, char *buffer, size_t size)
 {
     const char *slash = strrchr(path, '/');
     const char *dot = strrchr(slash != NULL ? slash : path, '.');

@@ -21,7 +21,7 @@ sup_file_reader sup_file_reader_resolve(const sup_load_def *def);
  * Escapes such as %20 in `name` are undone when `is_uri`. */
 bool sup_path_beside(const char *path, const char *name, bool is_uri, char *buffer, size_t size);
 /* The ending without the dot, in lower case, "" for none or when longer than `size`. */
-void sup_path_ending(const char *path, char *buffer, size_t size);
+void sup_path_extension(const char *path, char *buffer, size_t size);
 /* The name without folders and ending, in the arena. */
 const char *sup_path_stem(sup_arena *arena, const char *path);
 

@@ -49,7 +49,7 @@ static sup_result read_pairs(sup_text_cursor *text, owned_map *owned, sup_error 
 {
     sup_array targets = {.item_size = sizeof(char *)}, sources = {.item_size = sizeof(char *)};
     sup_result result = SUP_OK;
-    while (result == SUP_OK && sup_text_next_filled(text)) {
+    while (result == SUP_OK && sup_text_skip_to_word(text)) {
         result = read_pair(text, owned, &targets, &sources, error);
         sup_text_next_line(text);
     }

@@ -82,7 +82,7 @@ sup_json *sup_json_copy(sup_json_tree *tree, const sup_json *value); /* deep, wi
  * in one container only: copy it otherwise. */
 sup_json *sup_json_set(sup_json_tree *tree, sup_json *object, const char *key, sup_json *value);
 /* The member of that name when it is of that type (SUP_JSON_ARRAY or SUP_JSON_OBJECT), else a new one put there. */
-sup_json *sup_json_need(sup_json_tree *tree, sup_json *object, const char *key, sup_json_type type);
+sup_json *sup_json_get_or_add(sup_json_tree *tree, sup_json *object, const char *key, sup_json_type type);
 void sup_json_remove(sup_json *object, const char *key);
 /* Adds at the end and returns the value; its index is the array's count - 1. */
 sup_json *sup_json_append(sup_json_tree *tree, sup_json *array, sup_json *value);

@@ -132,7 +132,7 @@ sup_json *sup_json_set(sup_json_tree *tree, sup_json *object, const char *key, s
     return set_member(tree, object, key, strlen(key), value);
 }
 
-sup_json *sup_json_need(sup_json_tree *tree, sup_json *object, const char *key, sup_json_type type)
+sup_json *sup_json_get_or_add(sup_json_tree *tree, sup_json *object, const char *key, sup_json_type type)
 {
     sup_json *member = sup_json_get(object, key);
     return sup_json_is(member, type) ? member : sup_json_set(tree, object, key, new_value(tree, type));

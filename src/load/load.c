@@ -28,7 +28,7 @@ sup_read_fn *sup_reader_for(const char *ending)
     return NULL;
 }
 
-bool sup_ending_is_mesh(const char *ending)
+bool sup_extension_is_mesh(const char *ending)
 {
     for (int32_t i = 0; i < SUP_COUNT(formats); i++)
         if (strcmp(formats[i].ending, ending) == 0) return formats[i].is_mesh;
@@ -85,7 +85,7 @@ static sup_result read_bytes(const sup_read_input *input, const sup_load_def *de
                              sup_error *error)
 {
     char ending[16];
-    sup_path_ending(input->name, ending, sizeof ending);
+    sup_path_extension(input->name, ending, sizeof ending);
     sup_read_fn *fn = sup_reader_for(ending);
     if (fn != NULL) return fn(input, character, error);
 #ifndef SUPPLE_SMALL
@@ -109,12 +109,12 @@ static sup_result join_skeleton(const sup_read_input *input, const sup_load_def 
     char ending[16];
     sup_character *skeleton = NULL;
     sup_result result = SUP_OK;
-    sup_path_ending(def->skeleton, ending, sizeof ending);
+    sup_path_extension(def->skeleton, ending, sizeof ending);
     sup_read_fn *fn = sup_reader_for(ending);
     if (mesh->bone_count > 0)
         result = sup_fail(error, SUP_ERROR_ARGUMENT, "load.skeleton.twice", input->name,
                           "The file has a skeleton of its own: leave out %s.", def->skeleton);
-    else if (fn == NULL || sup_ending_is_mesh(ending))
+    else if (fn == NULL || sup_extension_is_mesh(ending))
         result = sup_fail(error, SUP_ERROR_UNSUPPORTED, "load.skeleton", def->skeleton,
                           "This is no skeleton that can be read: expected .skel or .bvh.");
     else
@@ -181,7 +181,7 @@ sup_result sup_load_motion(const sup_context *context, const char *path, const s
         return sup_fail(error, SUP_ERROR_ARGUMENT, "argument.null", "",
                         "sup_load_motion needs a path, a character and a place for the clip.");
     char ending[16];
-    sup_path_ending(path, ending, sizeof ending);
+    sup_path_extension(path, ending, sizeof ending);
 #ifndef SUPPLE_SMALL
     if (strcmp(ending, "anim") == 0) {
         sup_context resolved = sup_context_resolve(context);

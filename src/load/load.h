@@ -7,7 +7,7 @@
 /* The reader of an ending ("obj"), NULL for one that the library does not know. */
 sup_read_fn *sup_reader_for(const char *ending);
 /* True for the mesh formats without a skeleton. */
-bool sup_ending_is_mesh(const char *ending);
+bool sup_extension_is_mesh(const char *ending);
 
 /* Reads the file `path` through input->reader and gives it to `fn` with that name. */
 sup_result sup_read_path(const sup_read_input *input, const char *path, sup_read_fn *fn, sup_character **character,

@@ -1,4 +1,4 @@
-/* mesh.c - from positions and polygons to a character of one node and one part. */
+/* mesh.c - from positions and polygons to a character of one node and one primitive. */
 #include "load/mesh.h"
 
 #include "load/file.h"
@@ -105,8 +105,8 @@ static sup_result fill(const sup_read_input *input, const sup_mesh *mesh, sup_ch
 {
     sup_arena *arena = sup_character_arena(character);
     sup_node *node = sup_arena_alloc(arena, 1, sizeof *node);
-    sup_primitive *part = sup_arena_alloc(arena, 1, sizeof *part);
-    bool failed = node == NULL || part == NULL;
+    sup_primitive *primitive = sup_arena_alloc(arena, 1, sizeof *primitive);
+    bool failed = node == NULL || primitive == NULL;
     character->name = sup_path_stem(arena, input->name);
     character->positions = keep(arena, &mesh->positions, &failed);
     character->normals = keep(arena, &mesh->normals, &failed);
@@ -116,14 +116,14 @@ static sup_result fill(const sup_read_input *input, const sup_mesh *mesh, sup_ch
     sup_result result = make_triangles(input, mesh, character, error);
     if (result != SUP_OK) return result;
     *node = (sup_node){character->name, -1, sup_transform_identity(), false};
-    *part = (sup_primitive){.name = character->name,
+    *primitive = (sup_primitive){.name = character->name,
                        .skin = -1,
                        .material = -1,
                        .vertex_count = character->vertex_count,
                        .triangle_count = character->triangle_count};
     character->node_count = character->primitive_count = 1;
     character->nodes = node;
-    character->primitives = part;
+    character->primitives = primitive;
     return sup_character_finish(character, input->name, error);
 }
 

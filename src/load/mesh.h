@@ -1,4 +1,4 @@
-/* mesh.h (internal) - from positions and polygons to a character of one node and one part, for the mesh formats. */
+/* mesh.h (internal) - from positions and polygons to a character of one node and one primitive, for the mesh formats. */
 #ifndef SUP_LOAD_MESH_H
 #define SUP_LOAD_MESH_H
 

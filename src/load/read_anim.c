@@ -30,7 +30,7 @@ static int32_t joint_count(const sup_character *character)
 static sup_result read_counts(anim_reader *r, int32_t joints)
 {
     int64_t keys, found;
-    if (!sup_text_next_filled(&r->text) || !sup_text_int64(&r->text, &keys) || !sup_text_int64(&r->text, &found) ||
+    if (!sup_text_skip_to_word(&r->text) || !sup_text_int64(&r->text, &keys) || !sup_text_int64(&r->text, &found) ||
         keys < 0 || found < 0)
         return sup_text_fail_expected(&r->text, r->error, "anim.counts", "the numbers of keys and of joints");
     if (joints == 0)
@@ -42,7 +42,7 @@ static sup_result read_counts(anim_reader *r, int32_t joints)
                              "The motion moves %lld joints, but the character has %d: joints go by their order, so "
                              "this motion is for another skeleton.",
                              (long long)found, joints);
-    if ((uint64_t)keys > (sup_text_left(&r->text) + 1) / (2 + 8 * (uint64_t)joints))
+    if ((uint64_t)keys > (sup_text_remaining(&r->text) + 1) / (2 + 8 * (uint64_t)joints))
         return sup_text_fail(&r->text, r->error, "anim.counts",
                              "The file promises %lld keys, but is too short to hold them.", (long long)keys);
     r->keys = (int32_t)keys;
@@ -52,7 +52,7 @@ static sup_result read_counts(anim_reader *r, int32_t joints)
 
 static sup_result read_number(anim_reader *r, const char *what, double *value)
 {
-    if (sup_text_next_filled(&r->text) && sup_text_double(&r->text, value) && isfinite(*value) &&
+    if (sup_text_skip_to_word(&r->text) && sup_text_double(&r->text, value) && isfinite(*value) &&
         isfinite((float)*value))
         return SUP_OK;
     return sup_text_fail_expected(&r->text, r->error, "anim.number", what);
@@ -105,7 +105,7 @@ static sup_result read_keys(anim_reader *r, sup_arena *arena)
     sup_result result = SUP_OK;
     for (int32_t key = 0; key < r->keys && result == SUP_OK; key++)
         result = read_key(r, key, axes);
-    if (result == SUP_OK && sup_text_next_filled(&r->text))
+    if (result == SUP_OK && sup_text_skip_to_word(&r->text))
         return sup_text_fail(&r->text, r->error, "anim.counts", "There is more here than the %d keys of line 1.",
                              r->keys);
     return result;

@@ -196,31 +196,31 @@ static sup_result read_details(const body_reader *r)
     const sup_character *c = r->character;
     sup_anatomy *a = &r->body->layers;
     int32_t count = c->primitive_count - 1;
-    size_t parts = (size_t)count;
+    size_t primitives = (size_t)count;
     sup_result result = read_digits(r, "muscles", count, 2, &a->part_is_muscle);
     if (result != SUP_OK) return result;
     a->part_count = count;
     a->detail_vertex_count = c->vertex_count - a->vertex_count;
     a->detail_triangle_count = c->triangle_count - a->triangle_count;
-    a->part_names = sup_arena_alloc(r->arena, parts + 1, sizeof *a->part_names);
-    a->part_joint = sup_arena_alloc(r->arena, parts + 1, sizeof(int32_t));
-    a->part_vertex = sup_arena_alloc(r->arena, parts + 2, sizeof(int32_t));
-    a->part_triangle = sup_arena_alloc(r->arena, parts + 2, sizeof(int32_t));
+    a->part_names = sup_arena_alloc(r->arena, primitives + 1, sizeof *a->part_names);
+    a->part_joint = sup_arena_alloc(r->arena, primitives + 1, sizeof(int32_t));
+    a->part_vertex = sup_arena_alloc(r->arena, primitives + 2, sizeof(int32_t));
+    a->part_triangle = sup_arena_alloc(r->arena, primitives + 2, sizeof(int32_t));
     a->detail = sup_arena_alloc(r->arena, 3 * (size_t)a->detail_vertex_count + 1, sizeof(double));
     a->detail_triangles = sup_arena_alloc(r->arena, 3 * (size_t)a->detail_triangle_count + 1, sizeof(int32_t));
     if (a->part_names == NULL || a->part_joint == NULL || a->part_vertex == NULL || a->part_triangle == NULL ||
         a->detail == NULL || a->detail_triangles == NULL)
         return sup_fail_memory(r->error, "a body");
     for (int32_t p = 0; p < count; p++) {
-        const sup_primitive *part = &c->primitives[p + 1];
-        a->part_names[p] = sup_arena_string(r->arena, part->name);
+        const sup_primitive *primitive = &c->primitives[p + 1];
+        a->part_names[p] = sup_arena_string(r->arena, primitive->name);
         if (a->part_names[p] == NULL) return sup_fail_memory(r->error, "a body");
-        a->part_joint[p] = joint_of(r, part->node);
-        a->part_vertex[p + 1] = part->vertex_first + part->vertex_count - a->vertex_count;
-        a->part_triangle[p + 1] = part->triangle_first + part->triangle_count - a->triangle_count;
-        for (int32_t v = part->vertex_first; v < part->vertex_first + part->vertex_count; v++)
+        a->part_joint[p] = joint_of(r, primitive->node);
+        a->part_vertex[p + 1] = primitive->vertex_first + primitive->vertex_count - a->vertex_count;
+        a->part_triangle[p + 1] = primitive->triangle_first + primitive->triangle_count - a->triangle_count;
+        for (int32_t v = primitive->vertex_first; v < primitive->vertex_first + primitive->vertex_count; v++)
             sup_point_set(a->detail, v - a->vertex_count,
-                          sup_affine_point(r->world[part->node], sup_v3_load(c->positions + 3 * (size_t)v)));
+                          sup_affine_point(r->world[primitive->node], sup_v3_load(c->positions + 3 * (size_t)v)));
     }
     for (size_t i = 0; i < 3 * (size_t)a->detail_triangle_count; i++)
         a->detail_triangles[i] = c->triangles[3 * (size_t)a->triangle_count + i] - a->vertex_count;
@@ -235,13 +235,13 @@ static bool in_range(const int32_t *values, int64_t count, int32_t low, int32_t 
 }
 
 /* The skin stands first, then the details one after the other. */
-static sup_result check_parts(const body_reader *r)
+static sup_result check_primitives(const body_reader *r)
 {
     const sup_character *c = r->character;
     for (int32_t p = 1; p < c->primitive_count; p++)
         if (c->primitives[p].vertex_first != c->primitives[p - 1].vertex_first + c->primitives[p - 1].vertex_count ||
             c->primitives[p].triangle_first != c->primitives[p - 1].triangle_first + c->primitives[p - 1].triangle_count)
-            return damaged(r, "order of parts");
+            return damaged(r, "order of primitives");
     return SUP_OK;
 }
 
@@ -266,7 +266,7 @@ static sup_result read_body(body_reader *r)
         sup_affine local = sup_affine_from_transform(c->nodes[node].rest);
         r->world[node] = parent >= 0 ? sup_affine_multiply(r->world[parent], local) : local;
     }
-    sup_result result = check_parts(r);
+    sup_result result = check_primitives(r);
     if (result == SUP_OK) result = read_layers(r);
     if (result == SUP_OK) result = read_joints(r);
     if (result == SUP_OK) result = read_maps(r);

@@ -66,7 +66,7 @@ static sup_result open_joint(bvh_reader *r, bool is_end)
     sup_word name = read_name(r);
     if (!is_end && name.length == 0) return sup_text_fail(&r->text, r->error, "bvh.name", "A joint has no name.");
     if (is_end) name.length = 0;
-    if (!sup_text_next_filled(&r->text) || *r->text.at != '{')
+    if (!sup_text_skip_to_word(&r->text) || *r->text.at != '{')
         return sup_text_fail_expected(&r->text, r->error, "bvh.brace", "{ after the name of a joint");
     r->text.at++;
     if (r->joints.count >= INT32_MAX / 8)
@@ -107,7 +107,7 @@ static sup_result read_channels(bvh_reader *r, bvh_joint *joint)
     if (!sup_text_int64(&r->text, &count) || count < 0)
         return sup_text_fail_expected(&r->text, r->error, "bvh.channels", "the number of channels");
     for (int64_t i = 0; i < count; i++) {
-        sup_text_next_filled(&r->text);
+        sup_text_skip_to_word(&r->text);
         bvh_channel channel;
         sup_text_cursor before = r->text;
         if (!channel_named(sup_text_word(&r->text), &channel)) {
@@ -150,10 +150,10 @@ static sup_result hierarchy_word(bvh_reader *r, sup_word word)
 static sup_result read_hierarchy(bvh_reader *r, bool *has_motion)
 {
     *has_motion = false;
-    if (!sup_text_next_filled(&r->text) || !sup_word_is(sup_text_word(&r->text), "HIERARCHY"))
+    if (!sup_text_skip_to_word(&r->text) || !sup_word_is(sup_text_word(&r->text), "HIERARCHY"))
         return sup_text_fail(&r->text, r->error, "bvh.hierarchy", "The file does not start with HIERARCHY.");
     sup_result result = SUP_OK;
-    while (result == SUP_OK && sup_text_next_filled(&r->text)) {
+    while (result == SUP_OK && sup_text_skip_to_word(&r->text)) {
         sup_word word = sup_text_word(&r->text);
         if (r->current < 0 && sup_word_is(word, "MOTION")) {
             *has_motion = true;
@@ -172,7 +172,7 @@ static sup_result read_hierarchy(bvh_reader *r, bool *has_motion)
 
 static bool expect(bvh_reader *r, const char *word)
 {
-    return sup_text_next_filled(&r->text) && sup_word_is(sup_text_word(&r->text), word);
+    return sup_text_skip_to_word(&r->text) && sup_word_is(sup_text_word(&r->text), word);
 }
 
 static sup_result read_motion_header(bvh_reader *r)
@@ -184,7 +184,7 @@ static sup_result read_motion_header(bvh_reader *r)
         return sup_text_fail(&r->text, r->error, "bvh.frametime",
                              "Expected \"Frame Time:\" and the seconds of a frame, more than 0.");
     size_t channels = r->channels.count > 0 ? r->channels.count : 1;
-    if ((uint64_t)r->frames > (sup_text_left(&r->text) + 1) / channels / 2 || r->frames > INT32_MAX / 8)
+    if ((uint64_t)r->frames > (sup_text_remaining(&r->text) + 1) / channels / 2 || r->frames > INT32_MAX / 8)
         return sup_text_fail(&r->text, r->error, "bvh.frames",
                              "The file promises %lld frames of %zu numbers, but is too short to hold them.",
                              (long long)r->frames, r->channels.count);
@@ -256,7 +256,7 @@ static sup_result read_frames(bvh_reader *r)
 {
     for (int64_t frame = 0; frame < r->frames && r->channels.count > 0; frame++) {
         sup_text_next_line(&r->text);
-        if (!sup_text_next_filled(&r->text))
+        if (!sup_text_skip_to_word(&r->text))
             return sup_text_fail(&r->text, r->error, "bvh.frames",
                                  "The file promises %lld frames, but ends after %lld.", (long long)r->frames,
                                  (long long)frame);
@@ -269,7 +269,7 @@ static sup_result read_frames(bvh_reader *r)
                                  (long long)frame, r->channels.count);
     }
     sup_text_next_line(&r->text);
-    if (sup_text_next_filled(&r->text))
+    if (sup_text_skip_to_word(&r->text))
         return sup_text_fail(&r->text, r->error, "bvh.frames", "There is more here than the %lld frames promised.",
                              (long long)r->frames);
     return SUP_OK;

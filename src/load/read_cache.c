@@ -112,10 +112,10 @@ sup_result sup_read_cache(const sup_context *context, const char *name, sup_byte
 {
     char ending[8];
     layout l = {0};
-    sup_path_ending(name, ending, sizeof ending);
+    sup_path_extension(name, ending, sizeof ending);
     bool mdd = sup_text_equal(ending, "mdd");
     if (!mdd && !sup_text_equal(ending, "pc2"))
-        return sup_fail(error, SUP_ERROR_UNSUPPORTED, "cache.ending", name, "A point cache ends in .pc2 or .mdd.");
+        return sup_fail(error, SUP_ERROR_UNSUPPORTED, "cache.extension", name, "A point cache ends in .pc2 or .mdd.");
     sup_result result = (mdd ? parse_mdd : parse_pc2)(bytes.data, bytes.size, name, &l, error);
     if (result != SUP_OK) return result;
     if (l.frames == 0 || l.vertices == 0)

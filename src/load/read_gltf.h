@@ -1,7 +1,7 @@
 /* read_gltf.h (internal) - the stages of the glTF reader and what they share.
  *
  * Stages in order, one file each: container (GLB chunks, buffers, views, images), accessor (typed arrays in views),
- * scene (nodes and skins), mesh (parts, vertices, triangles, influences), morph, animation. Every stage writes into
+ * scene (nodes and skins), mesh (primitives, vertices, triangles, influences), morph, animation. Every stage writes into
  * the character's arena; what only the reader needs lives in `scratch`. */
 #ifndef SUP_LOAD_READ_GLTF_H
 #define SUP_LOAD_READ_GLTF_H
@@ -75,7 +75,7 @@ typedef struct sup_gltf {
     int32_t material_count;
     sup_gltf_mesh *mesh_infos; /* [meshes] */
     sup_gltf_node *nodes;      /* [character->node_count] */
-    sup_primitive *parts;           /* [character->primitive_count] */
+    sup_primitive *primitives;           /* [character->primitive_count] */
 } sup_gltf;
 
 /* Fails with the file's name as the place. */

@@ -54,7 +54,7 @@ static sup_result read_line(ini_reader *r)
 static sup_result read_lines(ini_reader *r)
 {
     sup_result result = SUP_OK;
-    while (result == SUP_OK && sup_text_next_filled(&r->text)) {
+    while (result == SUP_OK && sup_text_skip_to_word(&r->text)) {
         result = read_line(r);
         sup_text_next_line(&r->text);
     }
@@ -85,8 +85,8 @@ static sup_result read_named(const ini_reader *r, sup_word word, bool is_mesh, s
     char path[PATH_SIZE], ending[16];
     sup_result result = path_of(r, word, path);
     if (result != SUP_OK) return result;
-    sup_path_ending(path, ending, sizeof ending);
-    bool fits = is_mesh ? sup_ending_is_mesh(ending) : strcmp(ending, "skel") == 0 || strcmp(ending, "bvh") == 0;
+    sup_path_extension(path, ending, sizeof ending);
+    bool fits = is_mesh ? sup_extension_is_mesh(ending) : strcmp(ending, "skel") == 0 || strcmp(ending, "bvh") == 0;
     if (!fits)
         return sup_fail(r->error, SUP_ERROR_UNSUPPORTED, "ini.format", r->text.name,
                         is_mesh ? "The file names the mesh \"%s\": expected .off, .obj, .ply or .stl."

@@ -25,7 +25,7 @@ static sup_result read_line(sup_text_cursor *cursor, sup_arena *arena, sup_landm
     }
     for (int k = 0; k < 3; k++)
         if (!sup_text_double(cursor, &landmark->position[k]) || !isfinite(landmark->position[k]))
-            return sup_text_fail_expected(cursor, error, "landmarks.place", "a vertex or joint and x y z");
+            return sup_text_fail_expected(cursor, error, "landmarks.position", "a vertex or joint and x y z");
     return SUP_OK;
 }
 
@@ -40,7 +40,7 @@ sup_result sup_landmarks_read(const sup_context *context, const char *name, sup_
     sup_array items = {.item_size = sizeof(sup_landmark)};
     sup_text_cursor cursor = sup_text_open(bytes, name, '#');
     sup_result result = SUP_OK;
-    while (result == SUP_OK && sup_text_next_filled(&cursor)) {
+    while (result == SUP_OK && sup_text_skip_to_word(&cursor)) {
         sup_landmark *landmark = sup_array_push(&resolved.allocator, &items, 1);
         result = landmark != NULL ? read_line(&cursor, &storage->arena, landmark, error)
                                   : sup_fail_memory(error, "the landmarks");

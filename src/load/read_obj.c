@@ -1,6 +1,6 @@
 /* read_obj.c - Wavefront OBJ meshes.
  *
- * One part whose vertices are the file's "v" lines in their order, because that is the order in which other programs
+ * One primitive whose vertices are the file's "v" lines in their order, because that is the order in which other programs
  * count them. Objects, groups and materials split nothing. Normals and texture coordinates belong to corners in this
  * format: they are kept when every vertex has one, dropped when a vertex would have to be split. */
 #include "load/mesh.h"
@@ -163,7 +163,7 @@ static sup_result keep_per_vertex(obj_reader *r, const sup_array *from, size_t w
 static sup_result read_all(obj_reader *r)
 {
     sup_result result = SUP_OK;
-    while (result == SUP_OK && sup_text_next_filled(&r->text)) {
+    while (result == SUP_OK && sup_text_skip_to_word(&r->text)) {
         result = read_line(r);
         if (result == SUP_OK) sup_text_next_line(&r->text);
     }

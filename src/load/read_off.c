@@ -12,7 +12,7 @@ typedef struct off_header {
 static sup_result read_keyword(sup_text_cursor *text, off_header *header, sup_error *error)
 {
     double unused;
-    if (!sup_text_next_filled(text)) return sup_text_fail(text, error, "off.empty", "The file is empty.");
+    if (!sup_text_skip_to_word(text)) return sup_text_fail(text, error, "off.empty", "The file is empty.");
     sup_text_cursor before = *text;
     if (sup_text_double(text, &unused)) {
         *text = before;
@@ -46,10 +46,10 @@ static sup_result read_keyword(sup_text_cursor *text, off_header *header, sup_er
  * and a line end, a face 1 and a line end. */
 static sup_result read_counts(sup_text_cursor *text, off_header *header, sup_error *error)
 {
-    if (!sup_text_next_filled(text) || !sup_text_int64(text, &header->vertices) ||
+    if (!sup_text_skip_to_word(text) || !sup_text_int64(text, &header->vertices) ||
         !sup_text_int64(text, &header->faces) || header->vertices < 0 || header->faces < 0)
         return sup_text_fail_expected(text, error, "off.counts", "the numbers of vertices and faces");
-    uint64_t left = sup_text_left(text) + 1;
+    uint64_t left = sup_text_remaining(text) + 1;
     if ((uint64_t)header->vertices > left / 6 || (uint64_t)header->faces > left / 2)
         return sup_text_fail(text, error, "off.counts",
                              "The file promises %lld vertices and %lld faces, but is too short to hold them.",
@@ -92,7 +92,7 @@ static sup_result read_vertices(sup_text_cursor *text, const off_header *header,
     sup_result result = SUP_OK;
     for (size_t i = 0; i < count && result == SUP_OK; i++) {
         sup_text_next_line(text);
-        sup_text_next_filled(text);
+        sup_text_skip_to_word(text);
         result = read_triple(text, positions + i * 3, "three coordinates", error);
         if (result == SUP_OK && normals != NULL)
             result = read_triple(text, normals + i * 3, "three components of a normal", error);
@@ -106,7 +106,7 @@ static sup_result read_face(sup_text_cursor *text, const off_header *header, sup
     int64_t corners;
     if (!sup_text_int64(text, &corners) || corners < 0)
         return sup_text_fail_expected(text, error, "off.face", "the number of corners of a face");
-    if ((uint64_t)corners > sup_text_left(text) / 2)
+    if ((uint64_t)corners > sup_text_remaining(text) / 2)
         return sup_text_fail(text, error, "off.face", "A face promises %lld corners, but the file is too short.",
                              (long long)corners);
     int32_t *start = sup_mesh_push(mesh, &mesh->face_starts, 1);
@@ -134,7 +134,7 @@ static sup_result read_all(sup_text_cursor *text, sup_mesh *mesh, sup_error *err
     if (result == SUP_OK) result = read_vertices(text, &header, mesh, error);
     for (int64_t i = 0; i < header.faces && result == SUP_OK; i++) {
         sup_text_next_line(text);
-        sup_text_next_filled(text);
+        sup_text_skip_to_word(text);
         result = read_face(text, &header, mesh, error);
     }
     return result;

@@ -207,8 +207,8 @@ static double decode(const unsigned char *bytes, ply_type type, bool big_endian)
 /* The next value of the data, of either kind. */
 static bool next_value(ply_reader *r, ply_type type, double *value)
 {
-    if (r->is_text) return sup_text_next_filled(&r->text) && sup_text_double(&r->text, value);
-    if (sup_text_left(&r->text) < type_sizes[type]) return false;
+    if (r->is_text) return sup_text_skip_to_word(&r->text) && sup_text_double(&r->text, value);
+    if (sup_text_remaining(&r->text) < type_sizes[type]) return false;
     *value = decode((const unsigned char *)r->text.at, type, r->big_endian);
     r->text.at += type_sizes[type];
     return true;
@@ -220,7 +220,7 @@ static sup_result read_list(ply_reader *r, const ply_property *property)
     double length;
     if (!next_value(r, property->count_type, &length)) return fail_short(r);
     size_t smallest = r->is_text ? 2 : type_sizes[property->type]; /* bytes that one item takes at least */
-    size_t room = (sup_text_left(&r->text) + 1) / smallest;
+    size_t room = (sup_text_remaining(&r->text) + 1) / smallest;
     if (!(length >= 0.0) || length != floor(length) || length > (double)room)
         return sup_text_fail(&r->text, r->error, "ply.list",
                              "A list promises %g items, but the file is too short to hold them.", length);
@@ -289,7 +289,7 @@ static sup_result read_element(ply_reader *r, const ply_element *element)
 {
     size_t smallest = smallest_item(r, element);
     if (smallest == 0) return SUP_OK; /* no properties, no data */
-    if ((uint64_t)element->count > (sup_text_left(&r->text) + 1) / smallest)
+    if ((uint64_t)element->count > (sup_text_remaining(&r->text) + 1) / smallest)
         return sup_text_fail(&r->text, r->error, "ply.count",
                              "An element promises %lld items, but the file is too short to hold them.",
                              (long long)element->count);

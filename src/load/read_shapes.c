@@ -203,18 +203,18 @@ sup_result sup_shapes_read_persons(const char *where, sup_bytes text, int32_t co
     sup_text_cursor cursor = sup_text_open(text, where, 0);
     column columns[MOST_COLUMNS] = {SEX};
     int32_t column_count = 0;
-    if (!sup_text_next_filled(&cursor))
+    if (!sup_text_skip_to_word(&cursor))
         return sup_fail(error, SUP_ERROR_FORMAT, "shapes.columns", where, "The file is empty.");
     sup_result result = read_columns(&cursor, columns, &column_count, error);
     if (result != SUP_OK) return result;
-    if (sup_text_left(&cursor) / 2 < (size_t)count) /* a line takes more than that: no memory for a lie */
-        return sup_fail(error, SUP_ERROR_FORMAT, "shapes.rows", where, "There are not %d lines, one a body.",
+    if (sup_text_remaining(&cursor) / 2 < (size_t)count) /* a line takes more than that: no memory for a lie */
+        return sup_fail(error, SUP_ERROR_FORMAT, "shapes.lines", where, "There are not %d lines, one a body.",
                         (int)count);
     sup_person *list = sup_arena_alloc(arena, (size_t)count, sizeof *list);
     if (list == NULL) return sup_fail_memory(error, "the shapes");
     for (int32_t b = 0; b < count && result == SUP_OK; b++) {
-        if (!sup_text_next_filled(&cursor))
-            return sup_fail(error, SUP_ERROR_FORMAT, "shapes.rows", where, "There are %d lines for %d bodies.", (int)b,
+        if (!sup_text_skip_to_word(&cursor))
+            return sup_fail(error, SUP_ERROR_FORMAT, "shapes.lines", where, "There are %d lines for %d bodies.", (int)b,
                             (int)count);
         result = read_person(&cursor, columns, column_count, &list[b], error);
     }

@@ -49,10 +49,10 @@ static int compare_name(const void *key, const void *entry)
 static sup_result read_count(skel_reader *r)
 {
     int64_t count;
-    if (!sup_text_next_filled(&r->text) || !sup_text_int64(&r->text, &count) || count < 0)
+    if (!sup_text_skip_to_word(&r->text) || !sup_text_int64(&r->text, &count) || count < 0)
         return sup_text_fail_expected(&r->text, r->error, "skel.count", "the number of joints");
     if (count == 0) return sup_text_fail(&r->text, r->error, "skel.empty", "The skeleton has no joints.");
-    if ((uint64_t)count > sup_text_left(&r->text) / 10)
+    if ((uint64_t)count > sup_text_remaining(&r->text) / 10)
         return sup_text_fail(&r->text, r->error, "skel.count",
                              "The file promises %lld joints, but is too short to hold them.", (long long)count);
     r->count = (int32_t)(count < INT32_MAX ? count : INT32_MAX);
@@ -62,7 +62,7 @@ static sup_result read_count(skel_reader *r)
 static sup_result read_joint(skel_reader *r, skel_joint *joint)
 {
     sup_text_next_line(&r->text);
-    sup_text_next_filled(&r->text);
+    sup_text_skip_to_word(&r->text);
     joint->line = r->text.line;
     for (int i = 0; i < 3; i++)
         if (!sup_text_double(&r->text, &joint->position[i]) || !isfinite(joint->position[i]) ||
@@ -85,7 +85,7 @@ static sup_result read_joints(skel_reader *r)
     }
     if (result != SUP_OK) return result;
     sup_text_next_line(&r->text);
-    if (sup_text_next_filled(&r->text))
+    if (sup_text_skip_to_word(&r->text))
         return sup_text_fail(&r->text, r->error, "skel.count", "There is more here than the %d joints of line 1.",
                              r->count);
     qsort(r->named, (size_t)r->count, sizeof(joint_ref), compare_joints);

@@ -15,7 +15,7 @@ static uint32_t little_u32(const unsigned char *p)
 static bool starts_with_solid(sup_bytes bytes)
 {
     sup_text_cursor text = sup_text_open(bytes, "", '\0');
-    return sup_text_next_filled(&text) && sup_word_is(sup_text_word(&text), "solid");
+    return sup_text_skip_to_word(&text) && sup_word_is(sup_text_word(&text), "solid");
 }
 
 /* Bytes that text never has, in the first part of the file. */
@@ -82,13 +82,13 @@ static sup_result read_loop(sup_text_cursor *text, sup_mesh *mesh, sup_error *er
     float corners[9];
     for (int i = 0; i < 9; i++) {
         double value;
-        if (i > 0 && i % 3 == 0 && (!sup_text_next_filled(text) || !sup_word_is(sup_text_word(text), "vertex")))
+        if (i > 0 && i % 3 == 0 && (!sup_text_skip_to_word(text) || !sup_word_is(sup_text_word(text), "vertex")))
             return sup_text_fail(text, error, "stl.facet", "A facet has fewer than three vertices.");
         if (!sup_text_double(text, &value))
             return sup_text_fail_expected(text, error, "stl.number", "three coordinates of a vertex");
         corners[i] = (float)value;
     }
-    if (!sup_text_next_filled(text) || !sup_word_is(sup_text_word(text), "endloop"))
+    if (!sup_text_skip_to_word(text) || !sup_word_is(sup_text_word(text), "endloop"))
         return sup_text_fail(text, error, "stl.facet", "Expected endloop after the three vertices of a facet.");
     return add_triangle(mesh, corners, error);
 }
@@ -106,7 +106,7 @@ static sup_result read_text(const sup_read_input *input, sup_mesh *mesh, sup_err
     sup_text_cursor text = sup_text_open(input->bytes, input->name, '\0');
     sup_result result = SUP_OK;
     bool in_facet = false;
-    while (result == SUP_OK && sup_text_next_filled(&text)) {
+    while (result == SUP_OK && sup_text_skip_to_word(&text)) {
         sup_word word = sup_text_word(&text);
         if (sup_word_is(word, "vertex")) {
             result = read_loop(&text, mesh, error);

@@ -9,7 +9,7 @@ sup_text_cursor sup_text_open(sup_bytes bytes, const char *name, char comment)
     return cursor;
 }
 
-size_t sup_text_left(const sup_text_cursor *cursor)
+size_t sup_text_remaining(const sup_text_cursor *cursor)
 {
     return (size_t)(cursor->end - cursor->at);
 }
@@ -68,7 +68,7 @@ bool sup_text_has_word(sup_text_cursor *cursor)
     return false;
 }
 
-bool sup_text_next_filled(sup_text_cursor *cursor)
+bool sup_text_skip_to_word(sup_text_cursor *cursor)
 {
     while (!sup_text_has_word(cursor))
         if (!sup_text_next_line(cursor)) return false;

@@ -1,7 +1,7 @@
 /* text_cursor.h (internal) - walking through a text file: lines, words, numbers, and the line that messages name.
  *
  * Lines end with "\n", "\r\n" or "\r". A cursor works inside the current line; sup_text_next_line and
- * sup_text_next_filled go on to the next. Nothing is copied and nothing depends on a zero at the end. */
+ * sup_text_skip_to_word go on to the next. Nothing is copied and nothing depends on a zero at the end. */
 #ifndef SUP_LOAD_TEXT_CURSOR_H
 #define SUP_LOAD_TEXT_CURSOR_H
 
@@ -23,14 +23,14 @@ typedef struct sup_word {
 
 /* A byte order mark at the start is skipped. */
 sup_text_cursor sup_text_open(sup_bytes bytes, const char *name, char comment);
-size_t sup_text_left(const sup_text_cursor *cursor); /* bytes to the end of the file */
+size_t sup_text_remaining(const sup_text_cursor *cursor); /* bytes to the end of the file */
 
 /* False at the end of the file. */
 bool sup_text_next_line(sup_text_cursor *cursor);
 /* Skips space; true when something but a comment is left on this line. */
 bool sup_text_has_word(sup_text_cursor *cursor);
 /* Goes to the next place with a word, on this line or a later one; false at the end of the file. */
-bool sup_text_next_filled(sup_text_cursor *cursor);
+bool sup_text_skip_to_word(sup_text_cursor *cursor);
 
 /* The next word of this line; length 0 when there is none. */
 sup_word sup_text_word(sup_text_cursor *cursor);

@@ -22,7 +22,7 @@ sup_cache_def sup_default_cache_def(void)
 static const sup_cache_format *find_format(const char *path)
 {
     char ending[16];
-    sup_path_ending(path, ending, sizeof ending);
+    sup_path_extension(path, ending, sizeof ending);
     for (const sup_cache_format *const *at = formats; *at != NULL; at++)
         if (sup_text_equal((*at)->ending, ending)) return *at;
     return NULL;
@@ -35,7 +35,7 @@ static sup_result fail_ending(const char *path, sup_error *error)
     for (const sup_cache_format *const *at = formats; *at != NULL && used < sizeof list; at++)
         used += sup_format(list + used, sizeof list - used, "%s.%s (%s)", at == formats ? "" : ", ", (*at)->ending,
                            (*at)->summary);
-    return sup_fail(error, SUP_ERROR_ARGUMENT, "output.ending", path,
+    return sup_fail(error, SUP_ERROR_ARGUMENT, "output.extension", path,
                     "The output's ending must name a format that can be written: %s.", list);
 }
 
@@ -130,12 +130,12 @@ static int64_t find_nonfinite(const float *values, int64_t count)
 static sup_result fail_nonfinite(const sup_cache_writer *writer, int64_t value, const char *what, sup_error *error)
 {
     const sup_character *character = writer->character;
-    int32_t vertex = (int32_t)(value / 3), part = 0;
-    while (part + 1 < character->primitive_count && vertex >= character->primitives[part + 1].vertex_first)
-        part++;
+    int32_t vertex = (int32_t)(value / 3), primitive = 0;
+    while (primitive + 1 < character->primitive_count && vertex >= character->primitives[primitive + 1].vertex_first)
+        primitive++;
     return sup_fail(error, SUP_ERROR_DATA, "output.nonfinite", writer->path,
-                    "The %s of vertex %d (part %d, %s) in frame %d is not a finite number.", what, vertex, part,
-                    character->primitives[part].name, writer->frame);
+                    "The %s of vertex %d (primitive %d, %s) in frame %d is not a finite number.", what, vertex, primitive,
+                    character->primitives[primitive].name, writer->frame);
 }
 
 static sup_result check_frame(sup_cache_writer *writer, const float *positions, const float *normals, sup_error *error)
@@ -201,11 +201,11 @@ void sup_cache_abandon(sup_cache_writer *writer)
     if (writer != NULL) destroy_writer(writer);
 }
 
-bool sup_primitive_is_mirrored(const sup_character *character, const sup_primitive *part)
+bool sup_primitive_is_mirrored(const sup_character *character, const sup_primitive *primitive)
 {
-    if (part->skin >= 0) return false; /* a skinned mesh ignores its node's transform */
+    if (primitive->skin >= 0) return false; /* a skinned mesh ignores its node's transform */
     bool mirrored = false;
-    for (int32_t node = part->node; node >= 0; node = character->nodes[node].parent)
+    for (int32_t node = primitive->node; node >= 0; node = character->nodes[node].parent)
         if (sup_affine_determinant(sup_affine_from_transform(character->nodes[node].rest)) < 0.0) mirrored = !mirrored;
     return mirrored;
 }

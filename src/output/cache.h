@@ -39,7 +39,7 @@ extern const sup_cache_format sup_format_glb, sup_format_pc2, sup_format_mdd, su
 /* sup_cache_finish that says how many bytes the files have. */
 sup_result sup_cache_finish_counted(sup_cache_writer *writer, uint64_t *bytes, sup_error *error);
 
-/* True when the part moves with a node that mirrors it: its triangles then face the other way in world space. */
-bool sup_primitive_is_mirrored(const sup_character *character, const sup_primitive *part);
+/* True when the primitive moves with a node that mirrors it: its triangles then face the other way in world space. */
+bool sup_primitive_is_mirrored(const sup_character *character, const sup_primitive *primitive);
 
 #endif

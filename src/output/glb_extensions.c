@@ -7,7 +7,7 @@ typedef struct visit {
 } visit;
 
 typedef struct walk {
-    sup_glb_keep *keep;
+    sup_glb_copy *copy;
     const sup_allocator *allocator;
     sup_array stack; /* visit */
     sup_array used;  /* const char *, names of extensions */
@@ -28,7 +28,7 @@ static void add_used(walk *w, const char *name)
     if (slot != NULL)
         *slot = name;
     else
-        w->keep->plan->tree.failed = true;
+        w->copy->layout->tree.failed = true;
 }
 
 static void push(walk *w, sup_json *value, bool inside)
@@ -38,7 +38,7 @@ static void push(walk *w, sup_json *value, bool inside)
     if (slot != NULL)
         *slot = (visit){value, inside};
     else
-        w->keep->plan->tree.failed = true;
+        w->copy->layout->tree.failed = true;
 }
 
 /* A bufferView named inside an extension moves along; one that does not exist is taken out. */
@@ -46,9 +46,9 @@ static void move_view(walk *w, sup_json *object)
 {
     const sup_json *view = sup_json_get(object, "bufferView");
     if (!sup_json_is(view, SUP_JSON_NUMBER)) return;
-    int32_t made = sup_glb_keep_view(w->keep, view);
+    int32_t made = sup_glb_copy_view(w->copy, view);
     if (made >= 0)
-        sup_glb_set_integer(&w->keep->plan->tree, object, "bufferView", made);
+        sup_glb_set_integer(&w->copy->layout->tree, object, "bufferView", made);
     else
         sup_json_remove(object, "bufferView");
 }
@@ -98,7 +98,7 @@ static bool needs_quantization(const sup_json_tree *tree)
 /* Only what is used stays in a list; with `all`, everything that is used is in it. */
 static void rewrite_list(walk *w, const char *key, bool all)
 {
-    sup_json_tree *tree = &w->keep->plan->tree;
+    sup_json_tree *tree = &w->copy->layout->tree;
     const sup_json *old = sup_json_get(tree->root, key);
     sup_json *list = sup_json_new_array(tree);
     const char *const *names = (const char *const *)(const void *)w->used.data;
@@ -112,10 +112,10 @@ static void rewrite_list(walk *w, const char *key, bool all)
     if (sup_json_count(list) > 0) sup_json_set(tree, tree->root, key, list);
 }
 
-void sup_glb_keep_extensions(sup_glb_keep *keep)
+void sup_glb_copy_extensions(sup_glb_copy *copy)
 {
-    sup_json_tree *tree = &keep->plan->tree;
-    walk w = {.keep = keep, .allocator = &keep->plan->arena.allocator};
+    sup_json_tree *tree = &copy->layout->tree;
+    walk w = {.copy = copy, .allocator = &copy->layout->arena.allocator};
     w.stack.item_size = sizeof(visit);
     w.used.item_size = sizeof(const char *);
     push(&w, tree->root, false);

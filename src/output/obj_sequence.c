@@ -1,6 +1,6 @@
 /* obj_sequence.c - one Wavefront OBJ per frame: NAME_0000.obj, NAME_0001.obj ...
  *
- * Each part is an object ("o NAME") with its vertices in order, so that vertex k of the file is vertex k of the
+ * Each primitive is an object ("o NAME") with its vertices in order, so that vertex k of the file is vertex k of the
  * character, in the world space of its file. Texture coordinates and faces are the same in all frames: their text is
  * made once. All files wait under temporary names and are put in place together, or none of them. */
 #include "output/cache.h"
@@ -10,9 +10,9 @@
 #include <math.h>
 #include <unistd.h>
 
-typedef struct part_text { /* pieces of obj_sequence.fixed */
+typedef struct primitive_text { /* pieces of obj_sequence.fixed */
     size_t name, texcoords, faces, end;
-} part_text;
+} primitive_text;
 
 /* A frame that is whole under its temporary name. */
 typedef struct waiting_frame {
@@ -24,8 +24,8 @@ typedef struct obj_sequence {
     sup_arena arena;
     sup_file_out out;  /* of the frame at hand */
     sup_array fixed;   /* text that every frame repeats */
-    part_text *parts;  /* [part_count] */
-    char *lines;       /* room for the v or vn lines of the largest part */
+    primitive_text *primitives;  /* [primitive_count] */
+    char *lines;       /* room for the v or vn lines of the largest primitive */
     sup_array waiting; /* waiting_frame */
 } obj_sequence;
 
@@ -63,13 +63,13 @@ static bool add_text(obj_sequence *sequence, const char *text, size_t size)
 }
 
 /* A name that stays one word on its line. */
-static bool add_name(obj_sequence *sequence, const sup_primitive *part, int32_t index)
+static bool add_name(obj_sequence *sequence, const sup_primitive *primitive, int32_t index)
 {
     char text[256];
-    if (part->name[0] != '\0')
-        sup_format(text, sizeof text - 1, "o %s", part->name);
+    if (primitive->name[0] != '\0')
+        sup_format(text, sizeof text - 1, "o %s", primitive->name);
     else
-        sup_format(text, sizeof text - 1, "o part_%d", index);
+        sup_format(text, sizeof text - 1, "o primitive_%d", index);
     size_t size = strlen(text);
     for (size_t i = 2; i < size; i++)
         if ((unsigned char)text[i] <= ' ') text[i] = '_';
@@ -77,11 +77,11 @@ static bool add_name(obj_sequence *sequence, const sup_primitive *part, int32_t 
     return add_text(sequence, text, size);
 }
 
-static bool add_texcoords(obj_sequence *sequence, const sup_character *character, const sup_primitive *part)
+static bool add_texcoords(obj_sequence *sequence, const sup_character *character, const sup_primitive *primitive)
 {
     char line[LINE_SIZE];
     bool ok = true;
-    for (int32_t v = part->vertex_first; ok && v < part->vertex_first + part->vertex_count; v++) {
+    for (int32_t v = primitive->vertex_first; ok && v < primitive->vertex_first + primitive->vertex_count; v++) {
         const float *at = character->texcoords + (size_t)v * 2;
         /* glTF counts down from the top of the picture, OBJ up from its bottom. */
         float uv[2] = {isfinite(at[0]) ? at[0] : 0.0f, isfinite(at[1]) ? 1.0f - at[1] : 0.0f};
@@ -90,11 +90,11 @@ static bool add_texcoords(obj_sequence *sequence, const sup_character *character
     return ok;
 }
 
-static bool add_faces(obj_sequence *sequence, const sup_cache_writer *writer, const sup_primitive *part)
+static bool add_faces(obj_sequence *sequence, const sup_cache_writer *writer, const sup_primitive *primitive)
 {
     const sup_character *character = writer->character;
-    bool mirrored = sup_primitive_is_mirrored(character, part), texcoords = character->texcoords != NULL, ok = true;
-    for (int32_t t = part->triangle_first; ok && t < part->triangle_first + part->triangle_count; t++) {
+    bool mirrored = sup_primitive_is_mirrored(character, primitive), texcoords = character->texcoords != NULL, ok = true;
+    for (int32_t t = primitive->triangle_first; ok && t < primitive->triangle_first + primitive->triangle_count; t++) {
         const int32_t *corners = character->triangles + (size_t)t * 3;
         char line[128], *at = line;
         *at++ = 'f';
@@ -122,7 +122,7 @@ static sup_result make_fixed_text(sup_cache_writer *writer, sup_error *error)
     const sup_character *character = writer->character;
     bool ok = true;
     for (int32_t p = 0; ok && p < character->primitive_count; p++) {
-        part_text *text = &sequence->parts[p];
+        primitive_text *text = &sequence->primitives[p];
         text->name = sequence->fixed.count;
         ok = add_name(sequence, &character->primitives[p], p);
         text->texcoords = sequence->fixed.count;
@@ -143,10 +143,10 @@ static sup_result open_sequence(sup_cache_writer *writer, sup_error *error)
         if (character->primitives[p].vertex_count > largest) largest = character->primitives[p].vertex_count;
     sequence->arena = sup_arena_create(&writer->context.allocator);
     sequence->fixed.item_size = 1;
-    sequence->parts = sup_arena_alloc(&sequence->arena, (size_t)character->primitive_count, sizeof *sequence->parts);
+    sequence->primitives = sup_arena_alloc(&sequence->arena, (size_t)character->primitive_count, sizeof *sequence->primitives);
     sequence->lines = sup_arena_alloc(&sequence->arena, (size_t)largest, LINE_SIZE);
     sequence->waiting.item_size = sizeof(waiting_frame);
-    if (sequence->parts == NULL || sequence->lines == NULL) return sup_fail_memory(error, "the output");
+    if (sequence->primitives == NULL || sequence->lines == NULL) return sup_fail_memory(error, "the output");
     /* A folder that cannot be written is found out now, not after the simulation of the first frame. */
     char path[4096];
     if (!frame_path(writer, writer->def.frame_count, path, sizeof path))
@@ -169,19 +169,19 @@ static sup_result write_fixed(obj_sequence *sequence, size_t begin, size_t end, 
     return sup_file_out_write(&sequence->out, sequence->fixed.data + begin, end - begin, error);
 }
 
-static sup_result write_parts(sup_cache_writer *writer, const float *positions, const float *normals, sup_error *error)
+static sup_result write_primitives(sup_cache_writer *writer, const float *positions, const float *normals, sup_error *error)
 {
     obj_sequence *sequence = writer->state;
     sup_result result = SUP_OK;
     for (int32_t p = 0; result == SUP_OK && p < writer->character->primitive_count; p++) {
-        const sup_primitive *part = &writer->character->primitives[p];
-        const part_text *text = &sequence->parts[p];
-        size_t first = (size_t)part->vertex_first * 3;
+        const sup_primitive *primitive = &writer->character->primitives[p];
+        const primitive_text *text = &sequence->primitives[p];
+        size_t first = (size_t)primitive->vertex_first * 3;
         result = write_fixed(sequence, text->name, text->texcoords, error);
-        if (result == SUP_OK) result = write_lines(sequence, "v", positions + first, part->vertex_count, error);
+        if (result == SUP_OK) result = write_lines(sequence, "v", positions + first, primitive->vertex_count, error);
         if (result == SUP_OK) result = write_fixed(sequence, text->texcoords, text->faces, error);
         if (result == SUP_OK && writer->has_normals)
-            result = write_lines(sequence, "vn", normals + first, part->vertex_count, error);
+            result = write_lines(sequence, "vn", normals + first, primitive->vertex_count, error);
         if (result == SUP_OK) result = write_fixed(sequence, text->faces, text->end, error);
     }
     return result;
@@ -229,7 +229,7 @@ static sup_result frame_sequence(sup_cache_writer *writer, const float *position
     size_t size = sup_format(head, sizeof head, "# Supple %d.%d.%d, frame %d of %d\n", SUP_VERSION_MAJOR,
                              SUP_VERSION_MINOR, SUP_VERSION_PATCH, writer->frame, writer->def.frame_count);
     if (result == SUP_OK) result = sup_file_out_write(&sequence->out, head, size, error);
-    if (result == SUP_OK) result = write_parts(writer, positions, normals, error);
+    if (result == SUP_OK) result = write_primitives(writer, positions, normals, error);
     if (result == SUP_OK) result = sup_file_out_close(&sequence->out, error);
     return result == SUP_OK ? keep_waiting(writer, error) : result;
 }

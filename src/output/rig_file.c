@@ -1,7 +1,7 @@
 /* rig_file.c - a rig as a character of its own, saved as GLB: one skin over all joints, with the rig's weights.
  *
- * Vertices stand in the bind pose in the world, on a new node of their own, so one skin fits every part, whatever skins
- * and nodes the input had. Morph targets are left out: they are in the space of the input's parts. */
+ * Vertices stand in the bind pose in the world, on a new node of their own, so one skin fits every primitive, whatever skins
+ * and nodes the input had. Morph targets are left out: they are in the space of the input's primitives. */
 #include "output/cache.h"
 
 static sup_result check_rig(const sup_rig *rig, const char *path, sup_error *error)
@@ -15,15 +15,15 @@ static sup_result check_rig(const sup_rig *rig, const char *path, sup_error *err
     return SUP_OK;
 }
 
-/* Corners of the triangles, turned round where a part's node mirrored it: no node does any longer. */
+/* Corners of the triangles, turned round where a primitive's node mirrored it: no node does any longer. */
 static int32_t *copy_triangles(const sup_character *character, sup_arena *arena)
 {
     int32_t *triangles =
         sup_arena_copy(arena, character->triangles, (size_t)character->triangle_count, 3 * sizeof *triangles);
     for (int32_t p = 0; triangles != NULL && p < character->primitive_count; p++) {
-        const sup_primitive *part = &character->primitives[p];
-        if (!sup_primitive_is_mirrored(character, part)) continue;
-        for (int32_t t = part->triangle_first; t < part->triangle_first + part->triangle_count; t++) {
+        const sup_primitive *primitive = &character->primitives[p];
+        if (!sup_primitive_is_mirrored(character, primitive)) continue;
+        for (int32_t t = primitive->triangle_first; t < primitive->triangle_first + primitive->triangle_count; t++) {
             int32_t *corner = triangles + 3 * (size_t)t, second = corner[1];
             corner[1] = corner[2];
             corner[2] = second;
@@ -48,7 +48,7 @@ static sup_clip *copy_clips(const sup_character *character, sup_arena *arena)
     return clips;
 }
 
-/* Nodes of the character and two more: the one that carries the parts, and one over all others, so that joints of several
+/* Nodes of the character and two more: the one that carries the primitives, and one over all others, so that joints of several
  * skeletons have a root in common, as glTF wants it. */
 static sup_node *copy_nodes(const sup_character *character, sup_arena *arena)
 {
@@ -70,20 +70,20 @@ static bool describe(const sup_rig *rig, sup_arena *arena, sup_character *made)
 {
     const sup_character *from = rig->character;
     sup_node *nodes = copy_nodes(from, arena);
-    sup_primitive *parts = sup_arena_copy(arena, from->primitives, (size_t)from->primitive_count, sizeof *parts);
+    sup_primitive *primitives = sup_arena_copy(arena, from->primitives, (size_t)from->primitive_count, sizeof *primitives);
     sup_bone *bones = sup_arena_alloc(arena, (size_t)rig->joint_count, sizeof *bones);
     sup_skin *skin = sup_arena_alloc(arena, 1, sizeof *skin);
     int32_t *triangles = copy_triangles(from, arena);
     sup_clip *clips = copy_clips(from, arena);
-    if (nodes == NULL || parts == NULL || bones == NULL || skin == NULL ||
+    if (nodes == NULL || primitives == NULL || bones == NULL || skin == NULL ||
         (triangles == NULL && from->triangle_count > 0) || (clips == NULL && from->clip_count > 0))
         return false;
     for (int32_t j = 0; j < rig->joint_count; j++)
         bones[j] = (sup_bone){rig->joint_node[j], rig->joint_inverse_bind[j]};
     *skin = (sup_skin){"skin", 0, rig->joint_count};
     for (int32_t p = 0; p < from->primitive_count; p++) {
-        parts[p].node = from->node_count;
-        parts[p].skin = 0;
+        primitives[p].node = from->node_count;
+        primitives[p].skin = 0;
     }
     *made = (sup_character){.name = from->name,
                             .unit_metres = from->unit_metres,
@@ -94,7 +94,7 @@ static bool describe(const sup_rig *rig, sup_arena *arena, sup_character *made)
                             .skin_count = 1,
                             .skins = skin,
                             .primitive_count = from->primitive_count,
-                            .primitives = parts,
+                            .primitives = primitives,
                             .vertex_count = rig->vertex_count,
                             .positions = rig->positions,
                             .normals = rig->normals,

@@ -1,4 +1,4 @@
-/* organs.c - bones or muscles of a recipe as meshes, each a part that its joint carries. */
+/* organs.c - bones or muscles of a recipe as meshes, each a primitive that its joint carries. */
 #include "scenes/scene_spec.h"
 #include "character/character.h"
 
@@ -114,7 +114,7 @@ static bool fill_nodes(const organ_kitchen *k, sup_character *c, sup_arena *aren
 }
 
 /* One side of an organ, in the space of the joint that carries it; the right side is the left one mirrored. */
-static void put_side(const organ_kitchen *k, const organ_mesh *organ, int32_t side, sup_primitive *part, float *positions,
+static void put_side(const organ_kitchen *k, const organ_mesh *organ, int32_t side, sup_primitive *primitive, float *positions,
                      int32_t *triangles)
 {
     const sup_surface *s = &organ->surface;
@@ -122,30 +122,30 @@ static void put_side(const organ_kitchen *k, const organ_mesh *organ, int32_t si
     for (int32_t v = 0; v < s->vertex_count; v++) {
         sup_vec3d p = s->positions[v];
         if (side == 1) p.x = -p.x;
-        sup_v3_store(positions + 3 * (size_t)(part->vertex_first + v), sup_v3_sub(p, origin));
+        sup_v3_store(positions + 3 * (size_t)(primitive->vertex_first + v), sup_v3_sub(p, origin));
     }
     for (int32_t t = 0; t < s->triangle_count * 3; t++) {
         int32_t from = side == 1 && t % 3 != 0 ? t - t % 3 + (3 - t % 3) : t;
-        triangles[3 * (size_t)part->triangle_first + (size_t)t] = s->triangles[from] + part->vertex_first;
+        triangles[3 * (size_t)primitive->triangle_first + (size_t)t] = s->triangles[from] + primitive->vertex_first;
     }
 }
 
-static bool fill_parts(const organ_kitchen *k, sup_character *c, sup_arena *arena)
+static bool fill_primitives(const organ_kitchen *k, sup_character *c, sup_arena *arena)
 {
     for (int32_t i = 0; i < k->organ_count; i++) {
         c->primitive_count += k->organs[i].side_count;
         c->vertex_count += k->organs[i].side_count * k->organs[i].surface.vertex_count;
         c->triangle_count += k->organs[i].side_count * k->organs[i].surface.triangle_count;
     }
-    sup_primitive *parts = sup_arena_alloc(arena, (size_t)c->primitive_count, sizeof *parts);
+    sup_primitive *primitives = sup_arena_alloc(arena, (size_t)c->primitive_count, sizeof *primitives);
     float *positions = sup_arena_alloc(arena, (size_t)c->vertex_count * 3, sizeof *positions);
     int32_t *triangles = sup_arena_alloc(arena, (size_t)c->triangle_count * 3, sizeof *triangles);
-    if (parts == NULL || positions == NULL || triangles == NULL) return false;
+    if (primitives == NULL || positions == NULL || triangles == NULL) return false;
     int32_t filled = 0, vertex = 0, triangle = 0;
     for (int32_t i = 0; i < k->organ_count; i++)
         for (int32_t side = 0; side < k->organs[i].side_count; side++, filled++) {
             const organ_mesh *organ = &k->organs[i];
-            parts[filled] = (sup_primitive){.name = sup_arena_string(arena, organ->name[side]),
+            primitives[filled] = (sup_primitive){.name = sup_arena_string(arena, organ->name[side]),
                                        .node = organ->joint[side],
                                        .mesh = filled,
                                        .skin = -1,
@@ -154,12 +154,12 @@ static bool fill_parts(const organ_kitchen *k, sup_character *c, sup_arena *aren
                                        .vertex_count = organ->surface.vertex_count,
                                        .triangle_first = triangle,
                                        .triangle_count = organ->surface.triangle_count};
-            if (parts[filled].name == NULL) return false;
-            put_side(k, organ, side, &parts[filled], positions, triangles);
+            if (primitives[filled].name == NULL) return false;
+            put_side(k, organ, side, &primitives[filled], positions, triangles);
             vertex += organ->surface.vertex_count;
             triangle += organ->surface.triangle_count;
         }
-    c->primitives = parts;
+    c->primitives = primitives;
     c->positions = positions;
     c->triangles = triangles;
     return true;
@@ -172,7 +172,7 @@ static sup_result serve(const organ_kitchen *k, sup_character **character, sup_e
     sup_arena *arena = sup_character_arena(made);
     made->name = k->recipe->name;
     made->unit_metres = 1.0f;
-    sup_result result = fill_nodes(k, made, arena) && fill_parts(k, made, arena)
+    sup_result result = fill_nodes(k, made, arena) && fill_primitives(k, made, arena)
                             ? sup_character_finish(made, k->recipe->name, error)
                             : sup_fail_memory(error, "the organs");
     if (result == SUP_OK)

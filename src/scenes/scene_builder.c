@@ -162,17 +162,17 @@ static void pack_influences(kitchen *k)
     k->influence_first[vertex] = next;
 }
 
-static sup_vec3d part_origin(const kitchen *k, int32_t part)
+static sup_vec3d primitive_origin(const kitchen *k, int32_t primitive)
 {
-    if (part == 0 || !k->recipe->extras[part - 1].rigid) return sup_v3(0.0, 0.0, 0.0);
-    return k->skeleton.joints[sup_skeleton_find(&k->skeleton, k->recipe->extras[part - 1].joint)].at;
+    if (primitive == 0 || !k->recipe->extras[primitive - 1].rigid) return sup_v3(0.0, 0.0, 0.0);
+    return k->skeleton.joints[sup_skeleton_find(&k->skeleton, k->recipe->extras[primitive - 1].joint)].at;
 }
 
 static bool fill_vertices(kitchen *k, sup_arena *arena)
 {
     sup_character *c = k->character;
-    int32_t parts = 1 + k->recipe->extra_count;
-    for (int32_t i = 0; i < parts; i++) {
+    int32_t primitives = 1 + k->recipe->extra_count;
+    for (int32_t i = 0; i < primitives; i++) {
         c->vertex_count += k->surfaces[i].vertex_count;
         c->triangle_count += k->surfaces[i].triangle_count;
     }
@@ -196,14 +196,14 @@ static bool fill_vertices(kitchen *k, sup_arena *arena)
     return done;
 }
 
-static void fill_parts(kitchen *k, sup_primitive *parts)
+static void fill_primitives(kitchen *k, sup_primitive *primitives)
 {
     int32_t vertex = 0, triangle = 0;
     for (int32_t i = 0; i < 1 + k->recipe->extra_count; i++) {
         const sup_surface *s = &k->surfaces[i];
-        sup_vec3d origin = part_origin(k, i);
+        sup_vec3d origin = primitive_origin(k, i);
         bool rigid = i > 0 && k->recipe->extras[i - 1].rigid;
-        parts[i] = (sup_primitive){i == 0 ? k->recipe->name : k->recipe->extras[i - 1].name,
+        primitives[i] = (sup_primitive){i == 0 ? k->recipe->name : k->recipe->extras[i - 1].name,
                               k->skeleton.count + i,
                               i,
                               0,
@@ -242,8 +242,8 @@ static bool fill_nodes(kitchen *k, sup_arena *arena)
 {
     sup_character *c = k->character;
     const sup_skeleton *s = &k->skeleton;
-    int32_t parts = 1 + k->recipe->extra_count;
-    sup_node *nodes = sup_arena_alloc(arena, (size_t)s->count + (size_t)parts, sizeof *nodes);
+    int32_t primitives = 1 + k->recipe->extra_count;
+    sup_node *nodes = sup_arena_alloc(arena, (size_t)s->count + (size_t)primitives, sizeof *nodes);
     sup_bone *bones = sup_arena_alloc(arena, (size_t)s->count, sizeof *bones);
     sup_skin *skins = sup_arena_alloc(arena, 1, sizeof *skins);
     if (!nodes || !bones || !skins) return false;
@@ -256,7 +256,7 @@ static bool fill_nodes(kitchen *k, sup_arena *arena)
         bones[j].inverse_bind = sup_mat34_from_transform(at_place(sup_v3_scale(joint->at, -1.0)));
         if (nodes[j].name == NULL) return false;
     }
-    for (int32_t i = 0; i < parts; i++) {
+    for (int32_t i = 0; i < primitives; i++) {
         const sup_extra_row *extra = i > 0 ? &k->recipe->extras[i - 1] : NULL;
         int32_t parent = extra && extra->rigid ? sup_skeleton_find(s, extra->joint) : -1;
         nodes[s->count + i] =
@@ -264,7 +264,7 @@ static bool fill_nodes(kitchen *k, sup_arena *arena)
     }
     skins[0] = (sup_skin){k->recipe->name, 0, s->count};
     c->nodes = nodes;
-    c->node_count = s->count + parts;
+    c->node_count = s->count + primitives;
     c->bones = bones;
     c->bone_count = s->count;
     c->skins = skins;
@@ -296,14 +296,14 @@ static sup_result cook(kitchen *k, double resolution, sup_error *error)
     sup_arena *arena = sup_character_arena(k->character);
     k->character->name = k->recipe->name;
     k->character->unit_metres = 1.0f;
-    sup_primitive *parts = sup_arena_alloc(arena, 1 + (size_t)k->recipe->extra_count, sizeof *parts);
-    if (parts == NULL || !fill_vertices(k, arena) || !fill_nodes(k, arena) || !fill_clips(k, arena))
+    sup_primitive *primitives = sup_arena_alloc(arena, 1 + (size_t)k->recipe->extra_count, sizeof *primitives);
+    if (primitives == NULL || !fill_vertices(k, arena) || !fill_nodes(k, arena) || !fill_clips(k, arena))
         return sup_fail_memory(error, "a character");
-    fill_parts(k, parts);
+    fill_primitives(k, primitives);
     if (k->recipe->organ_count > 0 &&
         !sup_scene_layers(k->context, k->recipe, &k->skeleton, &k->surfaces[0], k->character, arena))
         return sup_fail_memory(error, "a character");
-    k->character->primitives = parts;
+    k->character->primitives = primitives;
     k->character->primitive_count = 1 + k->recipe->extra_count;
     return sup_character_finish(k->character, k->recipe->name, error);
 }

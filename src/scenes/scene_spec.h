@@ -27,7 +27,7 @@ typedef struct sup_joint_row {
     sup_vec3d plane; /* direction in which that happens; zero = along the bone */
 } sup_joint_row;
 
-/* A part beside the skin, from shapes of its own: rigid ones are props on a node of their own, others are skinned to
+/* A primitive beside the skin, from shapes of its own: rigid ones are props on a node of their own, others are skinned to
  * one joint. */
 typedef struct sup_extra_row {
     const char *name, *joint;
@@ -195,7 +195,7 @@ void sup_recipe_elephant(sup_recipe *recipe);
  * of the recipe are met. Fills muscle_positions, bone_positions and bone_holders. False when memory ran out. */
 bool sup_scene_layers(const sup_context *context, const sup_recipe *recipe, const sup_skeleton *skeleton,
                       const sup_surface *skin, sup_character *character, sup_arena *arena);
-/* The organs as a mesh: a part each, both sides of those in pairs. */
+/* The organs as a mesh: a primitive each, both sides of those in pairs. */
 sup_result sup_recipe_cook_organs(const sup_context *context, const sup_recipe *recipe, bool muscles, double resolution,
                                   sup_character **character, sup_error *error);
 /* A recipe's body as a mesh: `vertices` times `resolution` of them. */

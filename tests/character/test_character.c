@@ -5,7 +5,7 @@
 static sup_node nodes[3];
 static sup_bone bones[2];
 static sup_skin skins[1];
-static sup_primitive parts[1];
+static sup_primitive primitives[1];
 static float positions[9] = {0, 0, 0, 1, 0, 0, 0, 1, 0};
 static int32_t triangles[3] = {0, 1, 2};
 static int32_t first[4] = {0, 1, 2, 3};
@@ -23,7 +23,7 @@ static sup_character sample(void)
     for (int i = 0; i < 2; i++)
         bones[i] = (sup_bone){i, sup_mat34_identity()};
     skins[0] = (sup_skin){"skin", 0, 2};
-    parts[0] = (sup_primitive){"part", 2, 0, 0, 0, -1, 0, 3, 0, 1};
+    primitives[0] = (sup_primitive){"primitive", 2, 0, 0, 0, -1, 0, 3, 0, 1};
     channel = (sup_channel){SUP_CHANNEL_ROTATION, 1, SUP_INTERPOLATE_LINEAR, 2, times, values};
     clip = (sup_clip){"turn", 0, 0, 1, &channel};
     return (sup_character){.name = "sample",
@@ -34,7 +34,7 @@ static sup_character sample(void)
                            .skin_count = 1,
                            .skins = skins,
                            .primitive_count = 1,
-                           .primitives = parts,
+                           .primitives = primitives,
                            .vertex_count = 3,
                            .positions = positions,
                            .triangle_count = 1,
@@ -94,11 +94,11 @@ TEST(create_refuses_by_name)
     skins[0].bone_count = 3;
     CHECK_TEXT(refusal(bad), "character.skin.range");
     bad = sample();
-    parts[0].node = 7;
-    CHECK_TEXT(refusal(bad), "character.part.range");
+    primitives[0].node = 7;
+    CHECK_TEXT(refusal(bad), "character.primitive.range");
     bad = sample();
     bad.vertex_count = 2; /* triangle 2 now points past the end */
-    parts[0].vertex_count = 2;
+    primitives[0].vertex_count = 2;
     CHECK_TEXT(refusal(bad), "character.triangle.range");
     bad = sample();
     bone_index[2] = 2;
@@ -123,8 +123,8 @@ TEST(join_puts_a_mesh_on_a_skeleton)
     sup_character source = sample(), *mesh = NULL, *skeleton = NULL, *joined = NULL;
     sup_error error;
     source.clip_count = 0;
-    parts[0].node = 0;
-    parts[0].skin = -1;
+    primitives[0].node = 0;
+    primitives[0].skin = -1;
     nodes[0].rest.translation.x = 5.0f;
     source.node_count = 1;
     source.bone_count = source.skin_count = 0;

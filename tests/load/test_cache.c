@@ -72,7 +72,7 @@ TEST(broken_caches_are_refused)
 {
     size_t size = make_pc2();
     CHECK_TEXT(refusal("a.pc2", size, 4), "cache.vertices");
-    CHECK_TEXT(refusal("a.txt", size, 3), "cache.ending");
+    CHECK_TEXT(refusal("a.txt", size, 3), "cache.extension");
     for (size_t cut = 0; cut < size; cut++)
         CHECK_TEXT(refusal("a.pc2", cut, 3), cut < 32 ? "cache.header" : "cache.truncated");
     put32(28, 0x7fffffff, false);

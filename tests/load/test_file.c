@@ -64,8 +64,8 @@ TEST(paths_beside_paths)
     CHECK(sup_path_beside("a/b.gltf", "/x/y", false, path, sizeof path));
     CHECK_TEXT(path, "/x/y");
     CHECK(!sup_path_beside("a/b.gltf", "much/too/long", false, path, 10));
-    sup_path_ending("x.tar/Hero.GLB", path, sizeof path);
+    sup_path_extension("x.tar/Hero.GLB", path, sizeof path);
     CHECK_TEXT(path, "glb");
-    sup_path_ending("x.tar/hero", path, sizeof path);
+    sup_path_extension("x.tar/hero", path, sizeof path);
     CHECK_TEXT(path, "");
 }

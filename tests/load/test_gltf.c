@@ -21,7 +21,7 @@ static void check_ints(const int32_t *got, const int32_t *expected, int count)
         CHECK_MSG(got[i] == expected[i], "value %d is %d, expected %d", i, got[i], expected[i]);
 }
 
-TEST(gltf_parts_follow_node_and_primitive_order)
+TEST(gltf_primitives_follow_node_and_primitive_order)
 {
     gltf_make *m = gltf_begin();
     int position = gltf_add_floats(m, square, "VEC3", 3, 4);
@@ -44,7 +44,7 @@ TEST(gltf_parts_follow_node_and_primitive_order)
     CHECK_EQ(c->primitive_count, 6);
     for (int i = 0; i < 6; i++) {
         const sup_primitive *p = &c->primitives[i];
-        int32_t got[6] = {p->node, p->mesh, p->primitive, p->material, p->vertex_count, p->triangle_count};
+        int32_t got[6] = {p->node, p->mesh, p->index_in_mesh, p->material, p->vertex_count, p->triangle_count};
         check_ints(got, expected[i], 6);
         CHECK_EQ(p->skin, -1);
     }
@@ -293,11 +293,11 @@ TEST(gltf_morph_targets)
     sup_character *c = gltf_read_made(m);
     CHECK_EQ(c->morph_count, 8);
     CHECK_EQ(c->morph_weight_count, 4);
-    static const int32_t slots[8] = {0, 1, 0, 1, 2, 3, 2, 3}, parts[8] = {0, 0, 1, 1, 2, 2, 3, 3};
+    static const int32_t slots[8] = {0, 1, 0, 1, 2, 3, 2, 3}, primitives[8] = {0, 0, 1, 1, 2, 2, 3, 3};
     static const float defaults[8] = {0.5f, 0.25f, 0.5f, 0.25f, 0, 1, 0, 1};
     for (int i = 0; i < 8; i++) {
         CHECK_EQ(c->morphs[i].weight, slots[i]);
-        CHECK_EQ(c->morphs[i].part, parts[i]);
+        CHECK_EQ(c->morphs[i].primitive, primitives[i]);
         CHECK_NEAR(c->morphs[i].default_weight, defaults[i], 0.0);
         CHECK_TEXT(c->morphs[i].name, i % 2 == 0 ? "smile" : "frown");
     }

@@ -58,7 +58,7 @@ static int32_t most_targets(const sup_character *c)
     for (int32_t p = 0; p < c->primitive_count; p++) {
         int32_t count = 0;
         for (int32_t i = 0; i < c->morph_count; i++)
-            count += c->morphs[i].part == p ? 1 : 0;
+            count += c->morphs[i].primitive == p ? 1 : 0;
         most = count > most ? count : most;
     }
     return most;
@@ -76,7 +76,7 @@ static void check_counts(const char *name, const sup_character *c, const double 
     }
     CHECK_MSG(c->vertex_count == (int32_t)stats[VERTICES], "%s: %d vertices", name, c->vertex_count);
     CHECK_MSG(c->triangle_count == (int32_t)stats[TRIANGLES], "%s: %d triangles", name, c->triangle_count);
-    CHECK_MSG(c->primitive_count == (int32_t)stats[PRIMITIVES], "%s: %d parts", name, c->primitive_count);
+    CHECK_MSG(c->primitive_count == (int32_t)stats[PRIMITIVES], "%s: %d primitives", name, c->primitive_count);
     CHECK_MSG(rigid == (int32_t)stats[RIGID], "%s: %d rigid meshes", name, rigid);
     CHECK_MSG(c->skin_count == (int32_t)stats[SKINS], "%s: %d skins", name, c->skin_count);
     CHECK_MSG(count_joints(c) == (int32_t)stats[JOINTS], "%s: %d joints", name, count_joints(c));

@@ -198,7 +198,7 @@ TEST(json_writes_what_it_read)
 TEST(json_builds_and_changes)
 {
     sup_json_tree tree = parsed("{\"a\":1,\"list\":[1,2],\"z\":\"end\"}");
-    sup_json *list = sup_json_need(&tree, tree.root, "list", SUP_JSON_ARRAY);
+    sup_json *list = sup_json_get_or_add(&tree, tree.root, "list", SUP_JSON_ARRAY);
     sup_json *first = sup_json_at(list, 0);
     for (int i = 0; i < 3; i++)
         sup_json_append(&tree, list, sup_json_new_integer(&tree, 10 + i));
@@ -206,7 +206,7 @@ TEST(json_builds_and_changes)
     sup_json_replace(&tree, list, 1, sup_json_new_bool(&tree, true));
     CHECK(sup_json_replace(&tree, list, 5, sup_json_new_null(&tree)) == NULL);
     sup_json_set(&tree, tree.root, "a", sup_json_new_string(&tree, "quote \" and \x01"));
-    sup_json *made = sup_json_need(&tree, tree.root, "new", SUP_JSON_OBJECT);
+    sup_json *made = sup_json_get_or_add(&tree, tree.root, "new", SUP_JSON_OBJECT);
     sup_json_set(&tree, made, "null", sup_json_new_null(&tree));
     sup_json_set(&tree, made, "copy", sup_json_copy(&tree, list));
     sup_json_set(&tree, made, "nan", sup_json_new_double(&tree, (double)NAN));

@@ -6,7 +6,7 @@
 #include "supple/output.h"
 #include "test.h"
 
-/* A tetrahedron and a square in two parts on two nodes, with texture coordinates. The square's node mirrors it when
+/* A tetrahedron and a square in two primitives on two nodes, with texture coordinates. The square's node mirrors it when
  * asked to. Freed by the caller. */
 sup_character *helper_character(bool mirrored);
 sup_character *helper_read_gltf(const char *path);

@@ -44,7 +44,7 @@ TEST(open_refuses_wrong_calls)
     sup_cache_def def = sup_default_cache_def();
     def.frame_count = 1;
     CHECK_EQ(sup_cache_open(NULL, test_temp("x.fbx"), character, &def, &writer, &error), SUP_ERROR_ARGUMENT);
-    CHECK_TEXT(error.id, "output.ending");
+    CHECK_TEXT(error.id, "output.extension");
     CHECK(strstr(error.message, ".glb") && strstr(error.message, ".pc2") && strstr(error.message, ".mdd") &&
           strstr(error.message, ".obj"));
     CHECK_EQ(sup_cache_open(NULL, "no_ending", character, &def, &writer, &error), SUP_ERROR_ARGUMENT);

@@ -15,7 +15,7 @@ static void check_floats(const char *what, const float *a, const float *b, size_
 
 static void check_nodes(const sup_character *a, const sup_character *b)
 {
-    CHECK(b->node_count >= a->node_count); /* nodes for parts that share one come after */
+    CHECK(b->node_count >= a->node_count); /* nodes for primitives that share one come after */
     for (int32_t i = 0; i < a->node_count; i++) {
         CHECK_TEXT(b->nodes[i].name, a->nodes[i].name);
         CHECK_EQ(b->nodes[i].parent, a->nodes[i].parent);
@@ -151,7 +151,7 @@ TEST(character_with_layers_and_extras_comes_back)
     sup_character_destroy(human);
 }
 
-/* Three parts on two nodes in falling order, six influences a vertex, morphs with times of their own. */
+/* Three primitives on two nodes in falling order, six influences a vertex, morphs with times of their own. */
 static sup_character *awkward(void)
 {
     static float positions[36], influence_weight[4 * 6], offsets[12];
@@ -179,7 +179,7 @@ static sup_character *awkward(void)
     }
     influence_bone[1] = 0; /* one bone twice */
     const sup_skin skin = {"", 0, 6};
-    const sup_primitive parts[3] = {
+    const sup_primitive primitives[3] = {
         {"a", 6, 0, 0, 0, 4, 0, 4, 0, 1}, {"b", 2, 1, 0, -1, 4, 4, 4, 1, 1}, {"c", 2, 2, 0, -1, -1, 8, 4, 2, 1}};
     triangles[3] = 4, triangles[4] = 5, triangles[5] = 6, triangles[6] = 8, triangles[7] = 9, triangles[8] = 10;
     const sup_morph morphs[3] = {
@@ -196,7 +196,7 @@ static sup_character *awkward(void)
                                   .skin_count = 1,
                                   .skins = &skin,
                                   .primitive_count = 3,
-                                  .primitives = parts,
+                                  .primitives = primitives,
                                   .vertex_count = 12,
                                   .positions = positions,
                                   .triangle_count = 3,
@@ -220,7 +220,7 @@ TEST(awkward_character_comes_back)
     sup_character *character = awkward();
     sup_character *read = save_and_load(character, "awkward.glb");
     check_nodes(character, read);
-    CHECK_EQ(read->node_count, 9); /* two parts on node 2, after one on node 6 */
+    CHECK_EQ(read->node_count, 9); /* two primitives on node 2, after one on node 6 */
     CHECK_EQ(read->nodes[7].parent, 2);
     check_floats("position", character->positions, read->positions, 36, 0.0);
     check_influences(character, read);
@@ -259,7 +259,7 @@ TEST(character_that_cannot_be_saved_is_refused_by_name)
     sup_character_destroy(character);
 }
 
-/* Morphs and rigid parts, weights that are no numbers, a plain one: as the files of others have them. */
+/* Morphs and rigid primitives, weights that are no numbers, a plain one: as the files of others have them. */
 TEST(assets_come_back)
 {
     static const char *const assets[] = {"gltf/quat_RobotExpressive.glb", "gltf/quat_Wasp_nanweights.glb",

@@ -68,7 +68,7 @@ TEST(glb_of_arrays_plays)
     sup_character_destroy(character);
 }
 
-TEST(glb_turns_mirrored_parts_round)
+TEST(glb_turns_mirrored_primitives_round)
 {
     sup_character *character = helper_character(true);
     helper_frames frames = helper_skin(character, NULL, 30.0, 1);
@@ -92,14 +92,14 @@ TEST(glb_leaves_out_what_does_not_move)
     sup_error error;
     long still = 0, moving = 0;
     const char *path = test_temp("still.glb");
-    for (int32_t f = 0; f < 5; f++) /* part 0 moves in frame 3 only, part 1 never */
+    for (int32_t f = 0; f < 5; f++) /* primitive 0 moves in frame 3 only, primitive 1 never */
         frames.positions[(size_t)f * 24 + 4] += f == 3 ? 0.5f : 0.0f;
     CHECK_OK(helper_write(path, character, &frames, NULL, &error), error);
     check_plays(path, character, &frames, 30.0);
     free(helper_file(path, &still));
     sup_character *read = helper_read_gltf(path);
     for (int32_t i = 0; i < read->morph_count; i++)
-        CHECK_EQ(read->morphs[i].part, 0);
+        CHECK_EQ(read->morphs[i].primitive, 0);
     CHECK_EQ(read->morph_count, 4);
     sup_character_destroy(read);
     helper_frames wave = helper_wave(character, 5);
@@ -175,7 +175,7 @@ TEST(glb_base_normals_are_unit)
     for (int32_t i = 0; i < 24; i++)
         frames.normals[i] *= 3.0f;
     memset(frames.normals + 6, 0, 3 * sizeof(float));   /* one without length */
-    memset(frames.normals + 12, 0, 12 * sizeof(float)); /* a part without normals in either frame */
+    memset(frames.normals + 12, 0, 12 * sizeof(float)); /* a primitive without normals in either frame */
     memset(frames.normals + 24 + 12, 0, 12 * sizeof(float));
     const char *path = test_temp("unit.glb");
     CHECK_OK(helper_write(path, character, &frames, NULL, &error), error);
@@ -247,8 +247,8 @@ static void check_kept(const char *asset, const sup_character *before, const sup
     sup_json_tree_destroy(&b);
 }
 
-/* The parts of the output are those of the input: order, names of nodes, materials, triangles, texture coordinates. */
-static void check_parts(const char *asset, const sup_character *before, const sup_character *after)
+/* The primitives of the output are those of the input: order, names of nodes, materials, triangles, texture coordinates. */
+static void check_primitives(const char *asset, const sup_character *before, const sup_character *after)
 {
     CHECK_EQ(after->primitive_count, before->primitive_count);
     for (int32_t p = 0; p < before->primitive_count; p++) {
@@ -256,7 +256,7 @@ static void check_parts(const char *asset, const sup_character *before, const su
         CHECK_MSG(a->vertex_first == b->vertex_first && a->vertex_count == b->vertex_count &&
                       a->triangle_first == b->triangle_first && a->triangle_count == b->triangle_count &&
                       a->material == b->material,
-                  "%s: part %d", asset, p);
+                  "%s: primitive %d", asset, p);
         if (before->nodes[a->node].name[0] != '\0') CHECK_TEXT(after->nodes[b->node].name, before->nodes[a->node].name);
         bool same = memcmp(before->triangles + (size_t)a->triangle_first * 3,
                            after->triangles + (size_t)a->triangle_first * 3, (size_t)a->triangle_count * 12) == 0;
@@ -264,7 +264,7 @@ static void check_parts(const char *asset, const sup_character *before, const su
         for (int32_t n = a->node; n >= 0; n = before->nodes[n].parent)
             world = sup_affine_multiply(sup_affine_from_transform(before->nodes[n].rest), world);
         bool mirrored = a->skin < 0 && sup_affine_determinant(world) < 0.0;
-        CHECK_MSG(same != (mirrored && a->triangle_count > 0), "%s: triangles of part %d", asset, p);
+        CHECK_MSG(same != (mirrored && a->triangle_count > 0), "%s: triangles of primitive %d", asset, p);
     }
     CHECK((before->texcoords != NULL) == (after->texcoords != NULL));
     if (before->texcoords != NULL)
@@ -289,7 +289,7 @@ static void check_trip(const char *asset)
     check_normals(path, &frames, fps);
     sup_character *after = helper_read_gltf(path);
     check_kept(asset, before, after);
-    check_parts(asset, before, after);
+    check_primitives(asset, before, after);
     sup_character_destroy(after);
     helper_frames_free(&frames);
     sup_character_destroy(before);

@@ -73,14 +73,14 @@ TEST(a_bare_mesh_gets_a_skin)
     static const char skel[] = "4\n0 0.1 0 a root\n0 0.4 0 b a\n0 0.6 0 c root\n0 0.9 0 d c\n";
     sup_character *tube = scene("cylinder", 0.2), *bare = NULL, *skeleton = NULL, *joined = NULL;
     sup_character source = *tube;
-    sup_primitive part = tube->primitives[0];
+    sup_primitive primitive = tube->primitives[0];
     sup_node node = {.name = "tube", .parent = -1, .rest = {.rotation = {0, 0, 0, 1}, .scale = {1, 1, 1}}};
     sup_error error;
-    part.skin = -1;
-    part.node = 0;
+    primitive.skin = -1;
+    primitive.node = 0;
     source.nodes = &node;
     source.node_count = 1;
-    source.primitives = &part;
+    source.primitives = &primitive;
     source.skins = NULL;
     source.bones = NULL;
     source.influence_first = NULL;

@@ -1,4 +1,4 @@
-/* mesh_check.c - measuring a part's mesh, straightforwardly. */
+/* mesh_check.c - measuring a primitive's mesh, straightforwardly. */
 #include "mesh_check.h"
 
 #include "test.h"
@@ -37,11 +37,11 @@ static const half *find_half(const half *halves, size_t count, half wanted)
 }
 
 /* Every directed edge exactly once, and its opposite too: closed, manifold along edges, consistently oriented. */
-static void check_edges(const sup_character *c, const sup_primitive *part, mesh_report *report)
+static void check_edges(const sup_character *c, const sup_primitive *primitive, mesh_report *report)
 {
-    size_t count = (size_t)part->triangle_count * 3;
+    size_t count = (size_t)primitive->triangle_count * 3;
     half *halves = malloc(count * sizeof *halves);
-    const int32_t *t = c->triangles + (size_t)part->triangle_first * 3;
+    const int32_t *t = c->triangles + (size_t)primitive->triangle_first * 3;
     for (size_t h = 0; h < count; h++)
         halves[h] = (half){t[h], t[h % 3 == 2 ? h - 2 : h + 1]};
     qsort(halves, count, sizeof *halves, compare_halves);
@@ -62,20 +62,20 @@ static int32_t root_of(int32_t *up, int32_t v)
 }
 
 /* Components, and vertices whose triangles do not form one fan (their corner count differs from their fan's). */
-static void check_pieces(const sup_character *c, const sup_primitive *part, mesh_report *report)
+static void check_pieces(const sup_character *c, const sup_primitive *primitive, mesh_report *report)
 {
-    int32_t *up = malloc((size_t)part->vertex_count * sizeof *up),
-            *uses = calloc((size_t)part->vertex_count, sizeof *uses);
-    for (int32_t v = 0; v < part->vertex_count; v++)
+    int32_t *up = malloc((size_t)primitive->vertex_count * sizeof *up),
+            *uses = calloc((size_t)primitive->vertex_count, sizeof *uses);
+    for (int32_t v = 0; v < primitive->vertex_count; v++)
         up[v] = v;
-    for (int32_t t = 0; t < part->triangle_count; t++)
+    for (int32_t t = 0; t < primitive->triangle_count; t++)
         for (int i = 0; i < 3; i++) {
-            const int32_t *corner = c->triangles + (size_t)(part->triangle_first + t) * 3;
-            int32_t a = corner[i] - part->vertex_first, b = corner[(i + 1) % 3] - part->vertex_first;
+            const int32_t *corner = c->triangles + (size_t)(primitive->triangle_first + t) * 3;
+            int32_t a = corner[i] - primitive->vertex_first, b = corner[(i + 1) % 3] - primitive->vertex_first;
             uses[a]++;
             up[root_of(up, a)] = root_of(up, b);
         }
-    for (int32_t v = 0; v < part->vertex_count; v++) {
+    for (int32_t v = 0; v < primitive->vertex_count; v++) {
         report->unused_vertices += uses[v] < 3;
         report->components += root_of(up, v) == v;
     }
@@ -83,12 +83,12 @@ static void check_pieces(const sup_character *c, const sup_primitive *part, mesh
     free(uses);
 }
 
-static void check_shapes(const sup_character *c, const sup_primitive *part, mesh_report *report)
+static void check_shapes(const sup_character *c, const sup_primitive *primitive, mesh_report *report)
 {
     int32_t thin = 0;
     report->smallest_angle = 180.0;
-    for (int32_t t = 0; t < part->triangle_count; t++) {
-        const int32_t *corner = c->triangles + (size_t)(part->triangle_first + t) * 3;
+    for (int32_t t = 0; t < primitive->triangle_count; t++) {
+        const int32_t *corner = c->triangles + (size_t)(primitive->triangle_first + t) * 3;
         double least = 180.0, p[3], n[3], a[3], b[3];
         for (int i = 0; i < 3; i++) {
             const float *here = c->positions + (size_t)corner[i] * 3;
@@ -112,7 +112,7 @@ static void check_shapes(const sup_character *c, const sup_primitive *part, mesh
             report->worst_normal = cosine < report->worst_normal ? cosine : report->worst_normal;
         }
     }
-    report->thin_share = (double)thin / part->triangle_count;
+    report->thin_share = (double)thin / primitive->triangle_count;
 }
 
 /* Whether segment pq pierces triangle abc, with a little room for rounding on the safe side. */
@@ -159,12 +159,12 @@ static int compare_boxes(const void *left, const void *right)
 }
 
 /* Sweeps along Y. */
-static void check_intersections(const sup_character *c, const sup_primitive *part, mesh_report *report)
+static void check_intersections(const sup_character *c, const sup_primitive *primitive, mesh_report *report)
 {
-    box *boxes = malloc((size_t)part->triangle_count * sizeof *boxes);
-    for (int32_t t = 0; t < part->triangle_count; t++) {
-        const int32_t *corner = c->triangles + (size_t)(part->triangle_first + t) * 3;
-        boxes[t].triangle = part->triangle_first + t;
+    box *boxes = malloc((size_t)primitive->triangle_count * sizeof *boxes);
+    for (int32_t t = 0; t < primitive->triangle_count; t++) {
+        const int32_t *corner = c->triangles + (size_t)(primitive->triangle_first + t) * 3;
+        boxes[t].triangle = primitive->triangle_first + t;
         for (int k = 0; k < 3; k++) {
             boxes[t].low[k] = boxes[t].high[k] = c->positions[(size_t)corner[0] * 3 + (size_t)k];
             for (int i = 1; i < 3; i++) {
@@ -174,9 +174,9 @@ static void check_intersections(const sup_character *c, const sup_primitive *par
             }
         }
     }
-    qsort(boxes, (size_t)part->triangle_count, sizeof *boxes, compare_boxes);
-    for (int32_t i = 0; i < part->triangle_count; i++)
-        for (int32_t k = i + 1; k < part->triangle_count && boxes[k].low[1] <= boxes[i].high[1]; k++) {
+    qsort(boxes, (size_t)primitive->triangle_count, sizeof *boxes, compare_boxes);
+    for (int32_t i = 0; i < primitive->triangle_count; i++)
+        for (int32_t k = i + 1; k < primitive->triangle_count && boxes[k].low[1] <= boxes[i].high[1]; k++) {
             const box *a = &boxes[i], *b = &boxes[k];
             if (a->low[0] > b->high[0] || b->low[0] > a->high[0] || a->low[2] > b->high[2] || b->low[2] > a->high[2])
                 continue;
@@ -186,23 +186,23 @@ static void check_intersections(const sup_character *c, const sup_primitive *par
     free(boxes);
 }
 
-mesh_report check_part(const sup_character *character, int32_t index, bool intersections)
+mesh_report check_primitive(const sup_character *character, int32_t index, bool intersections)
 {
-    const sup_primitive *part = &character->primitives[index];
-    mesh_report report = {.vertices = part->vertex_count, .triangles = part->triangle_count, .worst_normal = 1.0};
-    check_edges(character, part, &report);
-    check_pieces(character, part, &report);
-    check_shapes(character, part, &report);
-    if (intersections) check_intersections(character, part, &report);
+    const sup_primitive *primitive = &character->primitives[index];
+    mesh_report report = {.vertices = primitive->vertex_count, .triangles = primitive->triangle_count, .worst_normal = 1.0};
+    check_edges(character, primitive, &report);
+    check_pieces(character, primitive, &report);
+    check_shapes(character, primitive, &report);
+    if (intersections) check_intersections(character, primitive, &report);
     return report;
 }
 
 double winding(const sup_character *c, int32_t index, const double point[3])
 {
-    const sup_primitive *part = &c->primitives[index];
+    const sup_primitive *primitive = &c->primitives[index];
     double total = 0.0;
-    for (int32_t t = 0; t < part->triangle_count; t++) {
-        const int32_t *corner = c->triangles + (size_t)(part->triangle_first + t) * 3;
+    for (int32_t t = 0; t < primitive->triangle_count; t++) {
+        const int32_t *corner = c->triangles + (size_t)(primitive->triangle_first + t) * 3;
         double v[3][3], length[3], n[3];
         for (int i = 0; i < 3; i++) {
             for (int k = 0; k < 3; k++)

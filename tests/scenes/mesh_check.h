@@ -1,4 +1,4 @@
-/* mesh_check.h - what is asked of the meshes of built-in characters, measured part by part. */
+/* mesh_check.h - what is asked of the meshes of built-in characters, measured primitive by primitive. */
 #ifndef SUP_TESTS_SCENES_MESH_CHECK_H
 #define SUP_TESTS_SCENES_MESH_CHECK_H
 
@@ -17,8 +17,8 @@ typedef struct mesh_report {
     double worst_normal; /* smallest cosine between a vertex normal and the mean of its faces */
 } mesh_report;
 
-mesh_report check_part(const sup_character *character, int32_t part, bool intersections);
-/* Winding number of a part round a point: 1 inside, 0 outside. */
-double winding(const sup_character *character, int32_t part, const double point[3]);
+mesh_report check_primitive(const sup_character *character, int32_t primitive, bool intersections);
+/* Winding number of a primitive round a point: 1 inside, 0 outside. */
+double winding(const sup_character *character, int32_t primitive, const double point[3]);
 
 #endif

@@ -38,20 +38,20 @@ static void check_meshes(const char *name, double resolution, bool intersections
 {
     const sup_character *c = make(name, resolution);
     for (int32_t p = 0; p < c->primitive_count; p++) {
-        mesh_report r = check_part(c, p, intersections && p == 0);
-        CHECK_MSG(r.open_edges == 0, "%s part %d: %d edges are not closed", name, p, r.open_edges);
-        CHECK_MSG(r.unused_vertices == 0, "%s part %d: %d loose vertices", name, p, r.unused_vertices);
-        CHECK_MSG(r.volume > 0.0, "%s part %d: volume %g", name, p, r.volume);
-        CHECK_MSG(r.components == (p == 0 ? 1 : 2), "%s part %d: %d pieces", name, p, r.components);
+        mesh_report r = check_primitive(c, p, intersections && p == 0);
+        CHECK_MSG(r.open_edges == 0, "%s primitive %d: %d edges are not closed", name, p, r.open_edges);
+        CHECK_MSG(r.unused_vertices == 0, "%s primitive %d: %d loose vertices", name, p, r.unused_vertices);
+        CHECK_MSG(r.volume > 0.0, "%s primitive %d: volume %g", name, p, r.volume);
+        CHECK_MSG(r.components == (p == 0 ? 1 : 2), "%s primitive %d: %d pieces", name, p, r.components);
         /* Each piece is a sphere: no handles where surfaces nearly touch, no pinched vertices. */
-        CHECK_MSG(r.vertices - r.edges + r.triangles == 2 * r.components, "%s part %d: Euler number %d", name, p,
+        CHECK_MSG(r.vertices - r.edges + r.triangles == 2 * r.components, "%s primitive %d: Euler number %d", name, p,
                   r.vertices - r.edges + r.triangles);
-        CHECK_MSG(r.smallest_angle > 8.0 && r.largest_angle < 150.0, "%s at %g part %d: angles from %g to %g", name,
+        CHECK_MSG(r.smallest_angle > 8.0 && r.largest_angle < 150.0, "%s at %g primitive %d: angles from %g to %g", name,
                   resolution, p, r.smallest_angle, r.largest_angle);
-        CHECK_MSG(r.thin_share < 0.005, "%s at %g part %d: %g of the triangles are thin", name, resolution, p,
+        CHECK_MSG(r.thin_share < 0.005, "%s at %g primitive %d: %g of the triangles are thin", name, resolution, p,
                   r.thin_share);
         /* Coarse meshes fold a little in the webs of fingers. */
-        CHECK_MSG(r.worst_normal > (resolution < 1.0 ? -0.3 : 0.0), "%s at %g part %d: a normal turned %g from a face",
+        CHECK_MSG(r.worst_normal > (resolution < 1.0 ? -0.3 : 0.0), "%s at %g primitive %d: a normal turned %g from a face",
                   name, resolution, p, r.worst_normal);
         CHECK_MSG(r.self_intersections == 0, "%s at %g: %d triangles cross", name, resolution, r.self_intersections);
     }
@@ -92,18 +92,18 @@ TEST(extreme_resolutions_work)
 {
     for (int32_t s = 0; s < sup_scene_count(); s++) {
         const sup_character *c = make(sup_scene_at(s).name, 0.05);
-        mesh_report r = check_part(c, 0, false);
+        mesh_report r = check_primitive(c, 0, false);
         CHECK_MSG(r.open_edges == 0 && r.components == 1 && r.volume > 0.0, "%s at 0.05", sup_scene_at(s).name);
     }
     const sup_character *c = make("cylinder", 20.0);
-    mesh_report r = check_part(c, 0, false);
+    mesh_report r = check_primitive(c, 0, false);
     CHECK(r.open_edges == 0 && r.vertices > 36000 && r.vertices < 44000);
 }
 
 TEST(the_human_has_a_human_size)
 {
     const sup_character *c = make("human", 1.0);
-    mesh_report r = check_part(c, 0, false);
+    mesh_report r = check_primitive(c, 0, false);
     float low = 1e9f, high = -1e9f;
     for (int32_t v = 0; v < c->primitives[0].vertex_count; v++) {
         low = fminf(low, c->positions[v * 3 + 1]);
@@ -168,12 +168,12 @@ TEST(weights_are_clean)
     }
 }
 
-static float weight_of(const sup_character *c, int32_t v, const char *part_of_name, const char *side)
+static float weight_of(const sup_character *c, int32_t v, const char *primitive_of_name, const char *side)
 {
     float sum = 0.0f;
     for (int32_t i = c->influence_first[v]; i < c->influence_first[v + 1]; i++) {
         const char *name = c->nodes[c->bones[c->influence_bone[i]].node].name;
-        if (strstr(name, part_of_name) != NULL && strstr(name, side) != NULL) sum += c->influence_weight[i];
+        if (strstr(name, primitive_of_name) != NULL && strstr(name, side) != NULL) sum += c->influence_weight[i];
     }
     return sum;
 }
