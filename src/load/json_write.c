@@ -86,7 +86,7 @@ sup_json *sup_json_new_object(sup_json_tree *tree)
     return new_value(tree, SUP_JSON_OBJECT);
 }
 
-/* Room at the end of a container, doubling; older item arrays stay in the arena, at most as much again. */
+/* Appends a slot to a container, doubling its capacity; old item arrays stay in the arena (at most doubling its size). */
 static sup_json **add_item(sup_json_tree *tree, sup_json *container)
 {
     if (container->count == container->capacity) {
@@ -166,7 +166,7 @@ sup_json *sup_json_replace(sup_json_tree *tree, sup_json *array, int64_t index, 
     return value;
 }
 
-/* Depth is bounded: a tree that was parsed is never deeper than SUP_JSON_DEPTH. */
+/* Recursion depth is bounded: a parsed tree is never deeper than SUP_JSON_DEPTH. */
 static sup_json *copy_value(sup_json_tree *tree, const sup_json *value, int32_t depth)
 {
     if (value == NULL) return NULL;
@@ -205,7 +205,7 @@ static bool put(const sup_allocator *allocator, sup_array *text, const char *byt
     return true;
 }
 
-/* UTF-8 stays as it is; quotes, backslashes and control characters are escaped. */
+/* UTF-8 is copied; quotes, backslashes and control characters are escaped. */
 static bool put_string(const sup_allocator *allocator, sup_array *text, const char *bytes, size_t size)
 {
     static const char named[] = "\"\\\b\f\n\r\t", names[] = "\"\\bfnrt";

@@ -1,24 +1,23 @@
-/* read_gltf_mesh.c - primitives: a primitive for each primitive of each node with a mesh, its vertices, triangles, influences.
+/* read_gltf_mesh.c - one sup_primitive per mesh primitive and mesh node: its vertices, triangles, influences.
  *
- * Primitives stand by node index, primitives in order, vertices in accessor order. Primitives that share an accessor each get
- * their own copy of its vertices; primitives of points and lines are primitives without triangles. */
+ * Order: by node index, then by primitive of the mesh, then by accessor order. Primitives that share an accessor each get a copy of its vertices; primitives of points and lines have no triangles. */
 #include "load/read_gltf.h"
 
 #include "math/vec3.h"
 
 /* glTF's primitive modes. */
 enum { MODE_TRIANGLES = 4, MODE_STRIP = 5, MODE_FAN = 6 };
-/* Sets of four influences that are looked for: 256 influences a vertex. */
+/* Maximum number of JOINTS_n/WEIGHTS_n sets of four influences: 256 influences per vertex. */
 enum { MAX_SETS = 64 };
-/* Vertices and indices stay well inside int32_t when they are multiplied by a few. */
+/* Counts stay inside int32_t when multiplied by a small component count. */
 enum { MAX_ELEMENTS = INT32_MAX / 16 };
 
-/* What is known of a primitive beside sup_primitive. */
+/* Data of a primitive that is not in sup_primitive. */
 typedef struct gltf_primitive {
     const sup_json *object, *attributes;
     int32_t mode;
     sup_gltf_accessor position, indices; /* index -1: none */
-    int32_t set_count;                   /* of JOINTS_n and WEIGHTS_n, 0 for a primitive without a skin */
+    int32_t set_count;                   /* number of JOINTS_n and WEIGHTS_n, 0 for a primitive without a skin */
 } gltf_primitive;
 
 static void set_name(char *buffer, size_t size, const char *name, int32_t set)
@@ -31,10 +30,10 @@ static sup_result measure_triangles(sup_gltf *g, const gltf_primitive *p, sup_pr
     int32_t corners = primitive->vertex_count;
     if (p->indices.index >= 0) {
         int32_t component = p->indices.component;
-        bool whole = component == SUP_GLTF_UBYTE || component == SUP_GLTF_USHORT || component == SUP_GLTF_UINT;
-        if (p->indices.width != 1 || !whole)
+        bool is_unsigned = component == SUP_GLTF_UBYTE || component == SUP_GLTF_USHORT || component == SUP_GLTF_UINT;
+        if (p->indices.width != 1 || !is_unsigned)
             return sup_gltf_fail(g, SUP_ERROR_FORMAT, "gltf.mesh.indices",
-                                 "The indices of primitive %d of mesh %d must be unsigned whole numbers.",
+                                 "The indices of primitive %d of mesh %d must be unsigned integers.",
                                  primitive->index_in_mesh, primitive->mesh);
         corners = p->indices.count;
     }
@@ -43,7 +42,7 @@ static sup_result measure_triangles(sup_gltf *g, const gltf_primitive *p, sup_pr
     return SUP_OK;
 }
 
-/* How many sets of influences there are. */
+/* Counts the sets of influences. */
 static sup_result measure_influences(sup_gltf *g, gltf_primitive *p, const sup_primitive *primitive)
 {
     char joints[24], weights[24];
@@ -68,7 +67,7 @@ static sup_result open_primitive(sup_gltf *g, const sup_json *list, gltf_primiti
     if (result != SUP_OK) return result;
     p->attributes = sup_json_get(p->object, "attributes");
     size_t members = (size_t)sup_json_count(p->object) + (size_t)sup_json_count(p->attributes);
-    result = sup_gltf_charge(g, members, sizeof(sup_json)); /* each instance looks through them */
+    result = sup_gltf_charge(g, members, sizeof(sup_json)); /* each instance searches them */
     if (result == SUP_OK) result = sup_gltf_size(g, p->object, "mode", MODE_TRIANGLES, 6, "mesh", primitive->mesh, &mode);
     if (result != SUP_OK) return result;
     p->mode = (int32_t)mode;
@@ -87,7 +86,7 @@ static sup_result open_primitive(sup_gltf *g, const sup_json *list, gltf_primiti
     return result;
 }
 
-/* The primitives of one node; all counts are known after this. */
+/* Adds the primitives of one node and sets all their counts. */
 static sup_result add_primitives(sup_gltf *g, int32_t node, gltf_primitive *sources, int32_t *filled)
 {
     int32_t number = g->nodes[node].mesh;
@@ -111,7 +110,7 @@ static sup_result add_primitives(sup_gltf *g, int32_t node, gltf_primitive *sour
     return result;
 }
 
-/* One vertex attribute of all primitives, `width` floats a vertex, or NULL when no primitive has it. */
+/* One vertex attribute of all primitives, `width` floats per vertex, or NULL when no primitive has it. */
 static sup_result read_attribute(sup_gltf *g, const gltf_primitive *sources, const char *name, int32_t width,
                                  const float **attribute)
 {
@@ -135,7 +134,7 @@ static sup_result read_attribute(sup_gltf *g, const gltf_primitive *sources, con
     return SUP_OK;
 }
 
-/* Quantised normals are a little off unit length; those that are not numbers become "none". */
+/* Quantised normals are not exactly of unit length; invalid normals become zero ("no normal"). */
 static void unit_normals(float *normals, int32_t count)
 {
     for (int32_t i = 0; normals != NULL && i < count; i++) {
@@ -145,7 +144,7 @@ static void unit_normals(float *normals, int32_t count)
     }
 }
 
-/* A surface under the skin; primitives that have none have it where their skin is. */
+/* A surface under the skin; primitives without the attribute get their skin positions. */
 static sup_result read_layer(sup_gltf *g, const gltf_primitive *sources, const char *name, const float **layer)
 {
     sup_result result = read_attribute(g, sources, name, 3, layer);
@@ -158,8 +157,7 @@ static sup_result read_layer(sup_gltf *g, const gltf_primitive *sources, const c
     return result;
 }
 
-/* Which joint of its skin holds the bone surface under a vertex; a number that names none, and primitives that do not say,
- * mean that it slides. */
+/* The joint of the skin that the bone surface is attached to, per vertex; -1 (sliding) for an invalid index and for primitives without the attribute. */
 static sup_result read_holders(sup_gltf *g, const gltf_primitive *sources)
 {
     sup_character *c = g->character;
@@ -170,9 +168,9 @@ static sup_result read_holders(sup_gltf *g, const gltf_primitive *sources)
     if (holders == NULL) return g->error->result;
     for (int32_t i = 0; i < c->primitive_count; i++) {
         const sup_primitive *primitive = &g->primitives[i];
-        bool told = primitive->skin >= 0 && sup_json_get(sources[i].attributes, "_HOLDER") != NULL;
+        bool has_holders = primitive->skin >= 0 && sup_json_get(sources[i].attributes, "_HOLDER") != NULL;
         for (int32_t v = primitive->vertex_first; v < primitive->vertex_first + primitive->vertex_count; v++) {
-            bool good = told && numbers[v] >= 0.0f && numbers[v] < (float)c->skins[primitive->skin].bone_count;
+            bool good = has_holders && numbers[v] >= 0.0f && numbers[v] < (float)c->skins[primitive->skin].bone_count;
             holders[v] = good ? c->skins[primitive->skin].bone_first + (int32_t)numbers[v] : -1;
         }
     }
@@ -218,7 +216,7 @@ static sup_result fill_triangles(sup_gltf *g, const gltf_primitive *p, const sup
             if (vertex >= (uint32_t)primitive->vertex_count) {
                 result = sup_gltf_fail(
                     g, SUP_ERROR_FORMAT, "gltf.mesh.index",
-                    "Triangle %d of primitive %d of mesh %d names the vertex %u, but the primitive has %d vertices.", t,
+                    "Triangle %d of primitive %d of mesh %d refers to vertex %u, but the primitive has %d vertices.", t,
                     primitive->index_in_mesh, primitive->mesh, vertex, primitive->vertex_count);
                 break;
             }
@@ -239,7 +237,7 @@ static sup_result read_triangles(sup_gltf *g, const gltf_primitive *sources)
     return result;
 }
 
-/* One set of influences as the file has it: 4 joints and 4 weights a vertex. */
+/* One set of influences as stored in the file: 4 joints and 4 weights per vertex. */
 static sup_result read_set(sup_gltf *g, const gltf_primitive *p, const sup_primitive *primitive, int32_t set, uint32_t *joints,
                            float *weights)
 {
@@ -256,7 +254,7 @@ static sup_result read_set(sup_gltf *g, const gltf_primitive *p, const sup_primi
         result = sup_gltf_open_member(g, p->attributes, name, "mesh", primitive->mesh, &accessor);
         if (result != SUP_OK) return result;
         good = accessor.width == 4 && accessor.count == primitive->vertex_count;
-        accessor.normalized = true; /* whole-number weights mean nothing else */
+        accessor.normalized = true; /* integer weights are always normalised */
         if (good) sup_gltf_read_floats(&accessor, 4, weights);
     }
     if (good) return SUP_OK;
@@ -265,27 +263,27 @@ static sup_result read_set(sup_gltf *g, const gltf_primitive *p, const sup_primi
                          primitive->index_in_mesh, primitive->mesh, primitive->vertex_count);
 }
 
-/* Appends the influences of one primitive; weights of exactly 0 are dropped, everything else is kept as it is. */
+/* Appends the influences of one primitive; weights of exactly 0 are dropped, all others are kept unchanged. */
 static sup_result fill_influences(sup_gltf *g, const gltf_primitive *p, const sup_primitive *primitive, uint32_t *joints,
                                   float *weights, int32_t *first, int32_t *bone, float *weight)
 {
     const sup_skin *skin = primitive->skin >= 0 ? &g->character->skins[primitive->skin] : NULL;
-    size_t row = (size_t)primitive->vertex_count * 4;
+    size_t set_size = (size_t)primitive->vertex_count * 4;
     int32_t filled = first[primitive->vertex_first];
-    memset(joints, 0, (size_t)p->set_count * row * sizeof *joints);
-    memset(weights, 0, (size_t)p->set_count * row * sizeof *weights);
+    memset(joints, 0, (size_t)p->set_count * set_size * sizeof *joints);
+    memset(weights, 0, (size_t)p->set_count * set_size * sizeof *weights);
     for (int32_t set = 0; set < p->set_count; set++) {
-        sup_result result = read_set(g, p, primitive, set, joints + (size_t)set * row, weights + (size_t)set * row);
+        sup_result result = read_set(g, p, primitive, set, joints + (size_t)set * set_size, weights + (size_t)set * set_size);
         if (result != SUP_OK) return result;
     }
     for (int32_t v = 0; v < primitive->vertex_count; v++) {
         for (int32_t k = 0; k < p->set_count * 4; k++) {
-            size_t at = (size_t)(k / 4) * row + (size_t)v * 4 + (size_t)(k % 4);
+            size_t at = (size_t)(k / 4) * set_size + (size_t)v * 4 + (size_t)(k % 4);
             if (skin == NULL || weights[at] == 0.0f) continue;
             if (joints[at] >= (uint32_t)skin->bone_count)
                 return sup_gltf_fail(
                     g, SUP_ERROR_FORMAT, "gltf.mesh.joint",
-                    "Vertex %d of primitive %d of mesh %d names the joint %u, but skin %d has %d joints.", v,
+                    "Vertex %d of primitive %d of mesh %d refers to joint %u, but skin %d has %d joints.", v,
                     primitive->index_in_mesh, primitive->mesh, joints[at], primitive->skin, skin->bone_count);
             bone[filled] = skin->bone_first + (int32_t)joints[at];
             weight[filled++] = weights[at];
@@ -298,7 +296,7 @@ static sup_result fill_influences(sup_gltf *g, const gltf_primitive *p, const su
 static sup_result read_influences(sup_gltf *g, const gltf_primitive *sources)
 {
     sup_character *c = g->character;
-    size_t total = 0, largest = 0; /* upper bounds: zero weights are not known yet */
+    size_t total = 0, largest = 0; /* upper bounds: zero weights are dropped later */
     for (int32_t i = 0; i < c->primitive_count; i++) {
         size_t slots = (size_t)g->primitives[i].vertex_count * (size_t)sources[i].set_count * 4;
         total += slots;

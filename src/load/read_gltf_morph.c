@@ -1,4 +1,4 @@
-/* read_gltf_morph.c - morph targets: a weight slot for each target of each node with a mesh, shared by the primitives. */
+/* read_gltf_morph.c - reads morph targets: one weight slot per target and mesh node, shared by the primitives of the mesh. */
 #include "load/read_gltf.h"
 
 static sup_result read_offsets(sup_gltf *g, const sup_json *target, const char *name, const sup_primitive *primitive,
@@ -17,7 +17,7 @@ static sup_result read_offsets(sup_gltf *g, const sup_json *target, const char *
     return *offsets != NULL ? SUP_OK : g->error->result;
 }
 
-static sup_result read_primitive(sup_gltf *g, int32_t number, sup_morph *morphs, int32_t *filled)
+static sup_result read_targets(sup_gltf *g, int32_t number, sup_morph *morphs, int32_t *filled)
 {
     const sup_primitive *primitive = &g->primitives[number];
     const sup_gltf_mesh *mesh = &g->mesh_infos[primitive->mesh];
@@ -53,7 +53,7 @@ sup_result sup_gltf_read_morphs(sup_gltf *g)
         if (slots > INT32_MAX / 16) break;
     }
     for (int32_t i = 0; i < c->primitive_count; i++)
-        count += g->nodes[g->primitives[i].node].morph_count; /* at most: a primitive may have fewer than its mesh */
+        count += g->nodes[g->primitives[i].node].morph_count; /* upper bound: a primitive may have fewer targets than its mesh */
     if (slots > INT32_MAX / 16 || count > INT32_MAX / 16)
         return sup_gltf_fail(g, SUP_ERROR_UNSUPPORTED, "gltf.morph.large", "The file has too many morph targets.");
     sup_morph *morphs = sup_gltf_alloc(g, g->arena, (size_t)count, sizeof *morphs);
@@ -61,7 +61,7 @@ sup_result sup_gltf_read_morphs(sup_gltf *g)
     int32_t filled = 0;
     sup_result result = SUP_OK;
     for (int32_t i = 0; i < c->primitive_count && result == SUP_OK; i++)
-        result = read_primitive(g, i, morphs, &filled);
+        result = read_targets(g, i, morphs, &filled);
     c->morphs = morphs;
     c->morph_count = filled;
     c->morph_weight_count = (int32_t)slots;

@@ -1,6 +1,4 @@
-/* read_skel.c - the skeletons of Fast Projective Skinning: the number of joints, then a line a joint,
- * "x y z name parent", where the parent is another joint or the word root. Positions are in world space; joints have
- * no rotation of their own. Parents may come after their children. */
+/* read_skel.c - the skeleton format of Fast Projective Skinning: the number of joints, then one line per joint, "x y z name parent", where the parent is another joint or the word root. Positions are in world space; joints have no rest rotation. Parents may come after their children. */
 #include "load/file.h"
 #include "load/read.h"
 #include "load/text_cursor.h"
@@ -12,7 +10,7 @@ typedef struct skel_joint {
     double position[3];
     sup_word name, parent;
     int64_t line;
-    int32_t index; /* place in the file */
+    int32_t index; /* in file order */
 } skel_joint;
 
 typedef const skel_joint *joint_ref;
@@ -32,7 +30,7 @@ static int compare_words(sup_word a, sup_word b)
     return order != 0 ? order : (a.length > b.length) - (a.length < b.length);
 }
 
-/* Equal names stand in the order of the file, so that messages do not depend on the sort. */
+/* Equal names are in file order, so that messages do not depend on the sort. */
 static int compare_joints(const void *a, const void *b)
 {
     const skel_joint *x = *(const joint_ref *)a, *y = *(const joint_ref *)b;
@@ -45,7 +43,7 @@ static int compare_name(const void *key, const void *entry)
     return compare_words(*(const sup_word *)key, (*(const joint_ref *)entry)->name);
 }
 
-/* A joint takes at least 11 characters: "0 0 0 a root". */
+/* A joint has at least 11 characters: "0 0 0 a root". */
 static sup_result read_count(skel_reader *r)
 {
     int64_t count;
@@ -54,7 +52,7 @@ static sup_result read_count(skel_reader *r)
     if (count == 0) return sup_text_fail(&r->text, r->error, "skel.empty", "The skeleton has no joints.");
     if ((uint64_t)count > sup_text_remaining(&r->text) / 10)
         return sup_text_fail(&r->text, r->error, "skel.count",
-                             "The file promises %lld joints, but is too short to hold them.", (long long)count);
+                             "The file declares %lld joints, but is too short to contain them.", (long long)count);
     r->count = (int32_t)(count < INT32_MAX ? count : INT32_MAX);
     return SUP_OK;
 }
@@ -86,19 +84,19 @@ static sup_result read_joints(skel_reader *r)
     if (result != SUP_OK) return result;
     sup_text_next_line(&r->text);
     if (sup_text_skip_to_word(&r->text))
-        return sup_text_fail(&r->text, r->error, "skel.count", "There is more here than the %d joints of line 1.",
+        return sup_text_fail(&r->text, r->error, "skel.count", "There is data after the %d joints declared in line 1.",
                              r->count);
     qsort(r->named, (size_t)r->count, sizeof(joint_ref), compare_joints);
     for (int32_t i = 1; i < r->count; i++)
         if (compare_words(r->named[i]->name, r->named[i - 1]->name) == 0) {
             r->text.line = r->named[i]->line;
-            return sup_text_fail(&r->text, r->error, "skel.name", "A joint of this name is on line %lld already.",
+            return sup_text_fail(&r->text, r->error, "skel.name", "Duplicate joint name: it is already used on line %lld.",
                                  (long long)r->named[i - 1]->line);
         }
     return SUP_OK;
 }
 
-/* The parent's index, -1 for a root, -2 when there is no such joint. A joint may itself have the name "root". */
+/* The parent's index, -1 for a root, -2 when not found. A joint may itself have the name "root". */
 static int32_t find_parent(const skel_reader *r, const skel_joint *joint)
 {
     bool says_root = sup_word_is(joint->parent, "root");
@@ -115,7 +113,7 @@ static sup_result fill_nodes(skel_reader *r, sup_arena *arena, sup_node *nodes)
         if (parent == -2) {
             r->text.line = joint->line;
             return sup_text_fail(&r->text, r->error, "skel.parent",
-                                 "The parent that this joint names is no joint of the file, nor the word root.");
+                                 "The parent of this joint is neither a joint of the file nor the word root.");
         }
         nodes[i] = (sup_node){sup_arena_string_n(arena, joint->name.text, joint->name.length), parent,
                               sup_transform_identity(), true};

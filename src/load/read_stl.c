@@ -1,7 +1,6 @@
 /* read_stl.c - stereolithography meshes, text and binary.
  *
- * Three vertices a triangle, in the order of the file: the rig welds them. The facets' normals follow from the
- * triangles and are often wrong or zero: they are not kept. */
+ * Three vertices per triangle, in file order: the rig welds them. Facet normals are redundant and often wrong or zero: they are ignored. */
 #include "load/mesh.h"
 #include "load/text_cursor.h"
 
@@ -18,7 +17,7 @@ static bool starts_with_solid(sup_bytes bytes)
     return sup_text_skip_to_word(&text) && sup_word_is(sup_text_word(&text), "solid");
 }
 
-/* Bytes that text never has, in the first part of the file. */
+/* Whether the start of the file has bytes that text never has. */
 static bool looks_binary(sup_bytes bytes)
 {
     const unsigned char *data = bytes.data;
@@ -27,7 +26,7 @@ static bool looks_binary(sup_bytes bytes)
     return false;
 }
 
-/* Binary files may start with "solid" too: the length that their count gives decides first, then the first word. */
+/* Binary files may start with "solid" too: first compares the size with the triangle count, then checks the first word. */
 static bool is_binary(sup_bytes bytes)
 {
     if (bytes.size >= STL_HEADER) {
@@ -51,7 +50,7 @@ static sup_result add_triangle(sup_mesh *mesh, const float corners[9], sup_error
     return SUP_OK;
 }
 
-/* 80 bytes of comment, a count, then facets of a normal, three vertices and two spare bytes. */
+/* 80 bytes of comment, a count, then facets: a normal, three vertices and two unused bytes. */
 static sup_result read_binary(const sup_read_input *input, sup_mesh *mesh, sup_error *error)
 {
     const unsigned char *data = input->bytes.data;
@@ -61,7 +60,7 @@ static sup_result read_binary(const sup_read_input *input, sup_mesh *mesh, sup_e
     uint64_t facets = little_u32(data + 80), room = (input->bytes.size - STL_HEADER) / STL_FACET;
     if (facets > room)
         return sup_fail(error, SUP_ERROR_FORMAT, "stl.count", input->name,
-                        "The file promises %llu triangles, but has room for %llu: it is damaged or cut off.",
+                        "The file declares %llu triangles, but contains only %llu: it is truncated or damaged.",
                         (unsigned long long)facets, (unsigned long long)room);
     sup_result result = SUP_OK;
     for (uint64_t f = 0; f < facets && result == SUP_OK; f++) {
@@ -76,7 +75,7 @@ static sup_result read_binary(const sup_read_input *input, sup_mesh *mesh, sup_e
     return result;
 }
 
-/* The rest of a facet behind its first "vertex": two more, up to "endloop". */
+/* The rest of a facet after its first "vertex": two more vertices, up to "endloop". */
 static sup_result read_loop(sup_text_cursor *text, sup_mesh *mesh, sup_error *error)
 {
     float corners[9];
@@ -93,14 +92,14 @@ static sup_result read_loop(sup_text_cursor *text, sup_mesh *mesh, sup_error *er
     return add_triangle(mesh, corners, error);
 }
 
-/* "facet" is followed by "normal" and three numbers, which are not needed. */
+/* "facet" is followed by "normal" and three numbers, which are ignored. */
 static void skip_facet_normal(sup_text_cursor *text)
 {
     for (int i = 0; i < 4; i++)
         sup_text_word(text);
 }
 
-/* Solids may follow each other; their names are any words to the end of the line. */
+/* A file may have several solids; a name extends to the end of the line. */
 static sup_result read_text(const sup_read_input *input, sup_mesh *mesh, sup_error *error)
 {
     sup_text_cursor text = sup_text_open(input->bytes, input->name, '\0');
@@ -123,7 +122,7 @@ static sup_result read_text(const sup_read_input *input, sup_mesh *mesh, sup_err
         }
     }
     if (result == SUP_OK && in_facet)
-        return sup_text_fail(&text, error, "stl.facet", "The file ends inside a facet: it is cut off.");
+        return sup_text_fail(&text, error, "stl.facet", "The file ends inside a facet: it is truncated.");
     return result;
 }
 

@@ -1,7 +1,6 @@
-/* glb_character.c - a whole character as GLB: nodes, skins, meshes with weights, morph targets and layers, extras.
+/* glb_character.c - writes a whole character as GLB: nodes, skins, meshes with weights, morph targets and layers, extras.
  *
- * Nodes keep their numbers, and so do bones; primitives that share a node and a mesh are primitives of one mesh. The reader
- * gives primitives by node number, so groups of primitives go to nodes in rising order: one that cannot gets a new child node. */
+ * Nodes and bones keep their indices; primitives that share a node and a mesh become one mesh. The reader orders primitives by node index, so meshes must be on nodes of increasing index: a mesh that would not be gets a new child node. */
 #include "output/glb_character.h"
 
 #include "output/file_out.h"
@@ -16,14 +15,14 @@ static void set_bounds(sup_json_tree *tree, sup_json *accessor, const float *val
     sup_json *low = sup_json_get_or_add(tree, accessor, "min", SUP_JSON_ARRAY);
     sup_json *high = sup_json_get_or_add(tree, accessor, "max", SUP_JSON_ARRAY);
     for (int32_t k = 0; k < width; k++) {
-        float low_value = values == NULL ? 0.0f : FLT_MAX, most = -low_value;
+        float minimum = values == NULL ? 0.0f : FLT_MAX, maximum = -minimum;
         for (int64_t i = 0; values != NULL && i < count; i++) {
             float value = values[i * width + k];
-            low_value = value < low_value ? value : low_value;
-            most = value > most ? value : most;
+            minimum = value < minimum ? value : minimum;
+            maximum = value > maximum ? value : maximum;
         }
-        sup_json_append(tree, low, sup_json_new_float(tree, low_value + 0.0f));
-        sup_json_append(tree, high, sup_json_new_float(tree, most + 0.0f));
+        sup_json_append(tree, low, sup_json_new_float(tree, minimum + 0.0f));
+        sup_json_append(tree, high, sup_json_new_float(tree, maximum + 0.0f));
     }
 }
 
@@ -37,7 +36,7 @@ int32_t sup_glb_add_floats(sup_glb_layout *layout, const float *values, int64_t 
     return sup_glb_last_accessor(&layout->tree);
 }
 
-/* Floats of the layout's own; NULL with the tree marked when memory ran out. */
+/* Memory of the layout's arena; when out of memory returns NULL and marks the tree as failed. */
 static void *allocate(sup_glb_layout *layout, size_t count, size_t size)
 {
     void *memory = sup_arena_alloc(&layout->arena, count, size);
@@ -48,9 +47,9 @@ static void *allocate(sup_glb_layout *layout, size_t count, size_t size)
 /* --- Nodes and skins --- */
 
 static void set_numbers(sup_json_tree *tree, sup_json *node, const char *key, const float *values, int32_t count,
-                        const float *usual)
+                        const float *default_values)
 {
-    if (memcmp(values, usual, (size_t)count * sizeof *values) == 0) return;
+    if (memcmp(values, default_values, (size_t)count * sizeof *values) == 0) return;
     sup_json *list = sup_json_get_or_add(tree, node, key, SUP_JSON_ARRAY);
     for (int32_t i = 0; i < count; i++)
         sup_json_append(tree, list, sup_json_new_float(tree, values[i]));
@@ -116,11 +115,11 @@ static sup_result add_skins(sup_glb_layout *layout, sup_error *error)
         for (int32_t b = 0; b < from->bone_count; b++) {
             const sup_bone *bone = &character->bones[from->bone_first + b];
             sup_json_append(tree, joints, sup_json_new_integer(tree, bone->node));
-            for (int32_t k = 0; k < 12; k++) { /* rows to columns */
+            for (int32_t k = 0; k < 12; k++) { /* row-major to column-major */
                 matrices[b * 16 + k % 4 * 4 + k / 4] = bone->inverse_bind.m[k];
                 if (!isfinite(bone->inverse_bind.m[k]))
                     return sup_fail(error, SUP_ERROR_DATA, "output.glb.nonfinite", character->nodes[bone->node].name,
-                                    "The inverse bind matrix of a bone has a number that is not finite.");
+                                    "The inverse bind matrix of a bone has a non-finite number.");
             }
             matrices[b * 16 + 15] = 1.0f;
         }
@@ -130,9 +129,9 @@ static sup_result add_skins(sup_glb_layout *layout, sup_error *error)
     return SUP_OK;
 }
 
-/* --- Groups of primitives --- */
+/* --- Meshes of nodes --- */
 
-/* Morph weights that the primitives of a node_mesh use, each once, in order. */
+/* Morph weight slots that the primitives of a mesh use, without duplicates, in order. */
 static sup_result find_slots(sup_glb_character *writer, sup_glb_node_mesh *node_mesh, unsigned char *used, sup_error *error)
 {
     const sup_character *character = writer->layout.character;
@@ -163,7 +162,7 @@ static sup_result make_node_meshes(sup_glb_character *writer, sup_error *error)
     unsigned char *used = allocate(layout, slots, 1);
     if (writer->node_meshes == NULL || writer->defaults == NULL || used == NULL) return sup_fail_memory(error, "the primitives");
     const sup_primitive *last = NULL;
-    int32_t highest = -1; /* node that a node_mesh has */
+    int32_t highest = -1; /* highest node with a mesh */
     for (int32_t p = 0; p < character->primitive_count; p++) {
         const sup_primitive *primitive = &character->primitives[p];
         if (primitive->vertex_count == 0) continue;
@@ -190,8 +189,8 @@ static sup_result make_node_meshes(sup_glb_character *writer, sup_error *error)
 
 /* --- Weights --- */
 
-/* A vertex' influences as glTF takes them: each bone once, positive, together 1. Returns how many. */
-static int32_t gather(const sup_character *character, const sup_skin *skin, int32_t v, int32_t *bones, float *weights)
+/* The influences of a vertex as glTF requires: each bone once, positive weights that sum to 1. Returns their number. */
+static int32_t normalized_influences(const sup_character *character, const sup_skin *skin, int32_t v, int32_t *bones, float *weights)
 {
     int32_t count = 0;
     double sum = 0.0;
@@ -246,10 +245,10 @@ static sup_result add_influences(sup_glb_layout *layout, const sup_primitive *pr
     if (max_count == 0)
         return sup_fail(
             error, SUP_ERROR_DATA, "output.glb.weights", primitive->name,
-            "The primitive has a skin but no weights, which glTF cannot say: make weights first (sup_rig_create).");
+            "The primitive has a skin but no weights, which glTF cannot represent: compute weights first (sup_rig_create).");
     if (skin->bone_count > UINT16_MAX)
         return sup_fail(error, SUP_ERROR_UNSUPPORTED, "output.glb.bones", primitive->name,
-                        "The primitive's skin has %d bones; glTF can number %d.", skin->bone_count, UINT16_MAX);
+                        "The primitive's skin has %d bones; glTF supports %d.", skin->bone_count, UINT16_MAX);
     uint16_t *joints = allocate(layout, set_size * (size_t)set_count, sizeof *joints);
     float *weights = allocate(layout, set_size * (size_t)set_count, sizeof *weights);
     int32_t *bones = allocate(layout, (size_t)max_count, sizeof *bones);
@@ -258,14 +257,14 @@ static sup_result add_influences(sup_glb_layout *layout, const sup_primitive *pr
         return sup_fail_memory(error, "the weights");
     int32_t used = 1;
     for (int32_t v = 0; v < primitive->vertex_count; v++) {
-        int32_t count = gather(character, skin, primitive->vertex_first + v, bones, vertex_weights);
+        int32_t count = normalized_influences(character, skin, primitive->vertex_first + v, bones, vertex_weights);
         used = (count + 3) / 4 > used ? (count + 3) / 4 : used;
         for (int32_t k = 0; k < count; k++) {
             size_t at = (size_t)(k / 4) * set_size + (size_t)v * 4 + (size_t)(k % 4);
             joints[at] = (uint16_t)bones[k];
             weights[at] = vertex_weights[k];
         }
-        if (count == 0) weights[(size_t)v * 4] = 1.0f; /* held by the first bone: glTF has no vertex without any */
+        if (count == 0) weights[(size_t)v * 4] = 1.0f; /* assigned to the first bone: glTF requires at least one influence */
     }
     for (int32_t set = 0; set < used; set++)
         add_set(layout, attributes, set, joints + (size_t)set * set_size, weights + (size_t)set * set_size, primitive->vertex_count);
@@ -301,7 +300,7 @@ static bool add_normals(sup_glb_layout *layout, const sup_primitive *primitive, 
     return true;
 }
 
-/* Tangents are taken along when all of a primitive's are what glTF wants. */
+/* Tangents are written when all tangents of a primitive are valid in glTF. */
 static void add_tangents(sup_glb_layout *layout, const sup_primitive *primitive, sup_json *attributes)
 {
     const float *from = layout->character->tangents;
@@ -315,7 +314,7 @@ static void add_tangents(sup_glb_layout *layout, const sup_primitive *primitive,
     set_attribute(layout, attributes, "TANGENT", from, primitive, 4, false);
 }
 
-/* A surface under the skin, where some vertex has one. */
+/* A surface under the skin, if any vertex has one. */
 static void add_layer(sup_glb_layout *layout, const sup_primitive *primitive, sup_json *attributes, const char *name,
                       const float *layer)
 {
@@ -324,7 +323,7 @@ static void add_layer(sup_glb_layout *layout, const sup_primitive *primitive, su
     set_attribute(layout, attributes, name, layer + first, primitive, 3, false);
 }
 
-/* The joint of the primitive's skin that holds the bone surface, -1 where none does. */
+/* The joint of the primitive's skin that the bone surface is attached to, -1 where none. */
 static void add_holders(sup_glb_layout *layout, const sup_primitive *primitive, sup_json *attributes)
 {
     const sup_character *character = layout->character;
@@ -338,7 +337,7 @@ static void add_holders(sup_glb_layout *layout, const sup_primitive *primitive, 
     if (numbers != NULL) set_attribute(layout, attributes, "_HOLDER", numbers, primitive, 1, false);
 }
 
-/* A target for each slot of the node_mesh; a primitive that lacks one gets zeros. */
+/* One target per slot of the mesh; zeros where the primitive has no such target. */
 static void add_targets(sup_glb_character *writer, const sup_glb_node_mesh *node_mesh, int32_t p, sup_json *object,
                         bool normals, const sup_morph **slot_morphs)
 {
@@ -366,7 +365,7 @@ static void add_targets(sup_glb_character *writer, const sup_glb_node_mesh *node
     }
 }
 
-/* The material of a primitive: one that an earlier part of the same material has, or a new one. */
+/* The material of a primitive: shared with an earlier primitive of the same material, or a new one. */
 static int32_t primitive_material(sup_glb_layout *layout, int32_t p, int32_t *materials)
 {
     const sup_character *character = layout->character;
@@ -389,7 +388,7 @@ static sup_result add_primitive(sup_glb_character *writer, const sup_glb_node_me
     for (int32_t i = 0; i < primitive->vertex_count * 3; i++)
         if (!isfinite(positions[i]))
             return sup_fail(error, SUP_ERROR_DATA, "output.glb.nonfinite", primitive->name,
-                            "Vertex %d of the primitive has a position that is not finite.", i / 3);
+                            "Vertex %d of the primitive has a non-finite position.", i / 3);
     sup_json *object = sup_json_append(tree, primitives, sup_json_new_object(tree));
     sup_json *attributes = sup_json_get_or_add(tree, object, "attributes", SUP_JSON_OBJECT);
     set_attribute(layout, attributes, "POSITION", positions, primitive, 3, true);
@@ -421,7 +420,7 @@ static void describe_targets(sup_glb_character *writer, const sup_glb_node_mesh 
         const char *name = "";
         for (int32_t m = 0; m < character->morph_count && name[0] == '\0'; m++)
             if (character->morphs[m].weight == node_mesh->slots[k]) name = character->morphs[m].name;
-        sup_json *cleaned = sup_json_new_object(tree); /* cleans the text */
+        sup_json *cleaned = sup_json_new_object(tree); /* replaces invalid UTF-8 */
         sup_glb_set_text(tree, cleaned, "name", name);
         sup_json_append(tree, names, sup_json_copy(tree, sup_json_get(cleaned, "name")));
         sup_json_append(tree, weights, sup_json_new_float(tree, writer->defaults[node_mesh->slots[k]]));
@@ -499,7 +498,7 @@ static sup_result assemble(const sup_glb_layout *layout, const sup_array *text, 
     uint64_t total = HEADER + CHUNK + json_size + (layout->fixed_size > 0 ? CHUNK + layout->fixed_size : 0);
     if (total > UINT32_MAX)
         return sup_fail(error, SUP_ERROR_UNSUPPORTED, "output.glb.size", layout->character->name,
-                        "The character makes %.3g GB, and a GLB cannot hold more than 4 GiB.", (double)total * 1e-9);
+                        "The character needs %.3g GB, but a GLB file is limited to 4 GiB.", (double)total * 1e-9);
     file->data = sup_alloc_zero(&file->allocator, (size_t)total);
     if (file->data == NULL) return sup_fail_memory(error, "the file");
     file->size = (size_t)total;
@@ -523,7 +522,7 @@ sup_result sup_character_save_memory(const sup_context *context, const sup_chara
 {
     if (character == NULL || file == NULL)
         return sup_fail(error, SUP_ERROR_ARGUMENT, "argument.null", "",
-                        "sup_character_save_memory needs a character and a place for the result.");
+                        "sup_character_save_memory: character and file must not be NULL.");
     sup_context resolved = sup_context_resolve(context);
     const sup_allocator *allocator = &resolved.allocator;
     sup_memory_file *made = sup_alloc_zero(allocator, sizeof *made);
@@ -568,7 +567,7 @@ sup_result sup_character_save(const sup_context *context, const sup_character *c
 {
     if (character == NULL || path == NULL)
         return sup_fail(error, SUP_ERROR_ARGUMENT, "argument.null", "",
-                        "sup_character_save needs a character and a path.");
+                        "sup_character_save: character and path must not be NULL.");
     sup_memory_file *file = NULL;
     sup_result result = sup_character_save_memory(context, character, &file, error);
     if (result != SUP_OK) return result;

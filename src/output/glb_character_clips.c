@@ -1,4 +1,4 @@
-/* glb_character_clips.c - clips as glTF animations: a channel a joint and kind, and one for all morph weights of a mesh. */
+/* glb_character_clips.c - clips as glTF animations: one channel per node and property, and one for all morph weights of a mesh. */
 #include "output/glb_character.h"
 
 #include "pose/pose.h"
@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Keys that go to the file: at strictly rising times, none before 0. */
+/* Keys of the output: strictly increasing times, none before 0. */
 typedef struct key_list {
     int32_t count;
     float *times; /* [count] */
@@ -16,7 +16,7 @@ typedef struct clip_writer {
     sup_glb_character *writer;
     const sup_clip *clip;
     sup_json *animation; /* NULL until the first channel */
-    key_list last;       /* keys written last: channels mostly share their times */
+    key_list last;       /* keys written last: most channels share their times */
     int32_t last_accessor;
 } clip_writer;
 
@@ -27,7 +27,7 @@ static void *allocate(clip_writer *w, size_t count, size_t size)
     return memory;
 }
 
-/* Keys at the same time, which are jumps, stand as close together as floats can. */
+/* Keys at the same time (discontinuities) are moved apart by the smallest float step. */
 static bool list_keys(clip_writer *w, const sup_channel *channel, key_list *list)
 {
     double shift = w->clip->start < 0.0f ? -(double)w->clip->start : 0.0;
@@ -76,7 +76,7 @@ static void add_channel(clip_writer *w, const key_list *list, sup_interpolation 
     sup_glb_set_text(tree, sampler, "interpolation", names[interpolation]);
 }
 
-/* Rotations of unit length, as glTF wants them. */
+/* Normalises a rotation, as glTF requires. */
 static void unit_rotation(float *q)
 {
     double length = 0.0;
@@ -92,20 +92,20 @@ static void add_transform(clip_writer *w, const sup_channel *channel)
 {
     static const char *const paths[] = {"translation", "rotation", "scale"};
     size_t width = channel->target == SUP_CHANNEL_ROTATION ? 4 : 3;
-    size_t rows = channel->interpolation == SUP_INTERPOLATE_CUBIC ? 3 : 1;
+    size_t values_per_key = channel->interpolation == SUP_INTERPOLATE_CUBIC ? 3 : 1;
     key_list list;
     if (!list_keys(w, channel, &list)) return;
-    float *values = allocate(w, (size_t)list.count * rows * width, sizeof *values);
+    float *values = allocate(w, (size_t)list.count * values_per_key * width, sizeof *values);
     if (values == NULL) return;
-    memcpy(values, channel->values, (size_t)list.count * rows * width * sizeof *values);
+    memcpy(values, channel->values, (size_t)list.count * values_per_key * width * sizeof *values);
     for (size_t k = 0; channel->target == SUP_CHANNEL_ROTATION && k < (size_t)list.count; k++)
-        unit_rotation(values + k * rows * width + (rows == 3 ? width : 0));
-    int64_t count = (int64_t)list.count * (int64_t)rows;
+        unit_rotation(values + k * values_per_key * width + (values_per_key == 3 ? width : 0));
+    int64_t count = (int64_t)list.count * (int64_t)values_per_key;
     int32_t output = sup_glb_add_floats(&w->writer->layout, values, count, (int32_t)width, 0, false);
     add_channel(w, &list, channel->interpolation, output, channel->index, paths[channel->target]);
 }
 
-/* --- Morph weights: glTF keeps those of a mesh in one channel --- */
+/* --- Morph weights: glTF stores those of a mesh in one channel --- */
 
 static const sup_channel *find_channel(const sup_clip *clip, int32_t slot)
 {
@@ -120,23 +120,23 @@ static bool same_keys(const sup_channel *a, const sup_channel *b)
            memcmp(a->times, b->times, (size_t)a->key_count * sizeof *a->times) == 0;
 }
 
-/* Columns of a mesh's channels side by side; weights that do not move stand still. */
+/* Interleaves the channels of a mesh, which share their keys; weights without a channel keep their default. */
 static void add_aligned(clip_writer *w, const sup_glb_node_mesh *node_mesh, const sup_channel **channels,
                         const sup_channel *first)
 {
-    size_t rows = first->interpolation == SUP_INTERPOLATE_CUBIC ? 3 : 1, targets = (size_t)node_mesh->slot_count;
+    size_t values_per_key = first->interpolation == SUP_INTERPOLATE_CUBIC ? 3 : 1, targets = (size_t)node_mesh->slot_count;
     key_list list;
     if (!list_keys(w, first, &list)) return;
-    float *values = allocate(w, (size_t)list.count * rows * targets, sizeof *values);
+    float *values = allocate(w, (size_t)list.count * values_per_key * targets, sizeof *values);
     if (values == NULL) return;
     for (int32_t k = 0; k < list.count; k++)
-        for (size_t r = 0; r < rows; r++)
+        for (size_t r = 0; r < values_per_key; r++)
             for (size_t t = 0; t < targets; t++) {
-                float still = rows == 1 || r == 1 ? w->writer->defaults[node_mesh->slots[t]] : 0.0f;
-                values[((size_t)k * rows + r) * targets + t] =
-                    channels[t] != NULL ? channels[t]->values[(size_t)k * rows + r] : still;
+                float constant = values_per_key == 1 || r == 1 ? w->writer->defaults[node_mesh->slots[t]] : 0.0f;
+                values[((size_t)k * values_per_key + r) * targets + t] =
+                    channels[t] != NULL ? channels[t]->values[(size_t)k * values_per_key + r] : constant;
             }
-    int64_t count = (int64_t)list.count * (int64_t)rows * (int64_t)targets;
+    int64_t count = (int64_t)list.count * (int64_t)values_per_key * (int64_t)targets;
     int32_t output = sup_glb_add_floats(&w->writer->layout, values, count, 1, 0, false);
     add_channel(w, &list, first->interpolation, output, node_mesh->node, "weights");
 }
@@ -147,8 +147,7 @@ static int compare_times(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Channels with times of their own: all at all of their times, linear between. Curves between keys become chords, steps
- * become ramps to the next time of any of them. */
+/* Channels with different key times: samples all channels at the union of their times, with linear interpolation. Cubic segments become chords, steps become ramps to the next key time. */
 static void add_sampled(clip_writer *w, const sup_glb_node_mesh *node_mesh, const sup_channel **channels)
 {
     size_t targets = (size_t)node_mesh->slot_count, total = 0;

@@ -1,16 +1,13 @@
-/* glb_document.c - the plan of a GLB from the document that the character came with.
+/* glb_document.c - the layout of a GLB from the source document of the character.
  *
- * Every mesh instance becomes a mesh of its own on a new root node without a transform, because its vertices are in
- * world space; the old node keeps everything else. Skins, joint attributes, old morph targets, tangents and animations
- * are superseded and go; viewers make tangents for normal maps themselves, and those fit every frame. Materials,
- * textures, cameras, lights, other nodes and extras stay. */
+ * Every mesh instance becomes a separate mesh on a new root node without a transform, because its vertices are in world space; the old node keeps all other members. Skins, joint attributes, old morph targets, tangents and animations are removed; viewers compute tangents for normal maps, which then fit every frame. Materials, textures, cameras, lights, other nodes and extras are kept. */
 #include "load/document.h"
 #include "output/glb.h"
 
 #include <math.h>
 
-/* Attributes that go on as they are. */
-static bool is_kept_attribute(const char *name)
+/* Attributes that are copied unchanged. */
+static bool is_copied_attribute(const char *name)
 {
     return strncmp(name, "TEXCOORD_", 9) == 0 || strncmp(name, "COLOR_", 6) == 0 || name[0] == '_';
 }
@@ -22,14 +19,14 @@ static void remove_extension(sup_json *object, const char *name)
     if (extensions != NULL && sup_json_count(extensions) == 0) sup_json_remove(object, "extensions");
 }
 
-/* The attributes of a primitive that the frames do not make. */
+/* Copies the attributes of a primitive that do not depend on the frames. */
 static sup_json *copy_attributes(sup_glb_copy *copy, const sup_json *old, int64_t count)
 {
     sup_json_tree *tree = &copy->layout->tree;
     sup_json *attributes = sup_json_new_object(tree);
     for (int32_t i = 0; i < sup_json_count(old); i++) {
         const sup_json *attribute = old->of.items[i];
-        if (!is_kept_attribute(attribute->key)) continue;
+        if (!is_copied_attribute(attribute->key)) continue;
         sup_glb_use use = attribute->key[0] == 'C' ? SUP_GLB_USE_COLOUR : SUP_GLB_USE_ATTRIBUTE;
         int32_t made = sup_glb_copy_accessor(copy, attribute, use, count);
         if (made >= 0) sup_glb_set_integer(tree, attributes, attribute->key, made);
@@ -37,7 +34,7 @@ static sup_json *copy_attributes(sup_glb_copy *copy, const sup_json *old, int64_
     return attributes;
 }
 
-/* A primitive of the input without what is superseded. */
+/* Copies a primitive of the input without the members that the baked frames replace. */
 static sup_json *bake_primitive(sup_glb_copy *copy, const sup_json *source, int32_t p)
 {
     sup_json_tree *tree = &copy->layout->tree;
@@ -53,7 +50,7 @@ static sup_json *bake_primitive(sup_glb_copy *copy, const sup_json *source, int3
     int32_t indices = -1;
     if (mirrored) {
         indices = sup_glb_add_indices(copy->layout, primitive, true);
-        sup_json_remove(object, "mode"); /* strips and fans are triangles in the character */
+        sup_json_remove(object, "mode"); /* strips and fans are triangle lists in the character */
     } else if (sup_json_get(source, "indices") != NULL) {
         indices = sup_glb_copy_accessor(copy, sup_json_get(source, "indices"), SUP_GLB_USE_INDICES, -1);
     }
@@ -62,7 +59,7 @@ static sup_json *bake_primitive(sup_glb_copy *copy, const sup_json *source, int3
     return object;
 }
 
-/* A mesh of the input without its primitives and old morph targets. */
+/* Copies a mesh of the input without its primitives and morph targets. */
 static sup_json *copy_mesh(sup_json_tree *tree, const sup_json *source)
 {
     sup_json *mesh = sup_json_copy(tree, source);
@@ -75,8 +72,8 @@ static sup_json *copy_mesh(sup_json_tree *tree, const sup_json *source)
     return mesh;
 }
 
-/* True when a scene shows a node: it lists it or one of those above it. */
-static bool scene_shows(const sup_character *character, const sup_json *scene, int32_t node)
+/* True when a scene contains a node: it lists the node or one of its ancestors. */
+static bool scene_contains(const sup_character *character, const sup_json *scene, int32_t node)
 {
     const sup_json *roots = sup_json_get(scene, "nodes");
     for (; node >= 0; node = character->nodes[node].parent)
@@ -87,7 +84,7 @@ static bool scene_shows(const sup_character *character, const sup_json *scene, i
     return false;
 }
 
-/* The new root node of a mesh, in every scene that shows the old one. */
+/* Adds the new root node of a mesh to every scene that contains the old node. */
 static void add_root(sup_glb_copy *copy, const sup_glb_mesh *output_mesh, const char *name)
 {
     sup_json_tree *tree = &copy->layout->tree;
@@ -99,7 +96,7 @@ static void add_root(sup_glb_copy *copy, const sup_glb_mesh *output_mesh, const 
     sup_glb_set_integer(tree, node, "mesh", output_mesh->mesh);
     for (int32_t s = 0; s < sup_json_count(scenes); s++) {
         sup_json *scene = sup_json_at(scenes, s);
-        if (!scene_shows(copy->layout->character, scene, old)) continue;
+        if (!scene_contains(copy->layout->character, scene, old)) continue;
         sup_json *roots = sup_json_get_or_add(tree, scene, "nodes", SUP_JSON_ARRAY);
         sup_json_append(tree, roots, sup_json_new_integer(tree, output_mesh->node));
     }
@@ -124,7 +121,7 @@ static void bake_meshes(sup_glb_copy *copy, const sup_json *old_meshes, sup_json
     }
 }
 
-/* glTF wants unit quaternions; the reader has normalised its own copy. */
+/* glTF requires unit quaternions; the reader only normalised the character's copy. */
 static void normalize_rotation(sup_json_tree *tree, sup_json *node)
 {
     const sup_json *rotation = sup_json_get(node, "rotation");
@@ -157,7 +154,7 @@ static void strip_nodes(sup_json_tree *tree, int32_t node_count)
     }
 }
 
-/* Lists without items are not allowed in glTF. */
+/* glTF does not allow empty arrays. */
 static void remove_empty_lists(sup_json *root)
 {
     for (uint32_t i = root->count; i > 0; i--) {
@@ -172,8 +169,8 @@ static void remove_empty_lists(sup_json *root)
     }
 }
 
-/* A document without scenes gets one of all its roots, so that viewers have something to show. */
-static void need_scene(sup_glb_layout *layout)
+/* Adds a scene with all root nodes to a document without scenes, so that viewers show it. */
+static void ensure_scene(sup_glb_layout *layout)
 {
     sup_json_tree *tree = &layout->tree;
     if (sup_json_count(sup_json_get(tree->root, "scenes")) > 0) return;
@@ -207,10 +204,10 @@ sup_result sup_glb_layout_from_document(sup_glb_layout *layout, sup_error *error
     memset(copy.view_map, -1, views * sizeof *copy.view_map);
     static const char *const replaced[] = {"accessors", "bufferViews", "buffers", "skins", "animations", "meshes"};
     for (int32_t i = 0; i < SUP_COUNT(replaced); i++)
-        sup_json_remove(root, replaced[i]); /* the values themselves live on in the tree's arena */
+        sup_json_remove(root, replaced[i]); /* the values stay valid in the tree's arena */
     sup_json *meshes = sup_json_get_or_add(tree, root, "meshes", SUP_JSON_ARRAY);
     sup_glb_set_asset(tree);
-    need_scene(layout);
+    ensure_scene(layout);
     bake_meshes(&copy, old_meshes, meshes);
     strip_nodes(tree, node_count);
     sup_glb_copy_images(&copy);

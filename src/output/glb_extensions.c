@@ -1,9 +1,9 @@
-/* glb_extensions.c - extensions of the input document: bufferViews that they name, and which of them are still used. */
+/* glb_extensions.c - extensions of the source document: copies the bufferViews they refer to, and lists those still in use. */
 #include "output/glb.h"
 
 typedef struct visit {
     sup_json *value;
-    bool inside; /* of an extension */
+    bool inside; /* inside an extension */
 } visit;
 
 typedef struct walk {
@@ -41,8 +41,8 @@ static void push(walk *w, sup_json *value, bool inside)
         w->copy->layout->tree.failed = true;
 }
 
-/* A bufferView named inside an extension moves along; one that does not exist is taken out. */
-static void move_view(walk *w, sup_json *object)
+/* Copies a bufferView that an extension refers to; removes the reference if it does not exist. */
+static void copy_view(walk *w, sup_json *object)
 {
     const sup_json *view = sup_json_get(object, "bufferView");
     if (!sup_json_is(view, SUP_JSON_NUMBER)) return;
@@ -56,7 +56,7 @@ static void move_view(walk *w, sup_json *object)
 static void visit_value(walk *w, visit at)
 {
     bool object = sup_json_is(at.value, SUP_JSON_OBJECT);
-    if (object && at.inside) move_view(w, at.value);
+    if (object && at.inside) copy_view(w, at.value);
     for (uint32_t i = 0; i < at.value->count; i++) {
         sup_json *item = at.value->of.items[i];
         if (object && strcmp(item->key, "extras") == 0) continue;
@@ -69,7 +69,7 @@ static void visit_value(walk *w, visit at)
     }
 }
 
-/* True for texture coordinates of a type that only KHR_mesh_quantization allows; positions and normals are floats. */
+/* True for texture coordinates of a component type that requires KHR_mesh_quantization; positions and normals are floats. */
 static bool is_quantized(const sup_json_tree *tree, const sup_json *attribute)
 {
     int64_t index = -1, component = SUP_GLB_FLOAT;
@@ -95,7 +95,7 @@ static bool needs_quantization(const sup_json_tree *tree)
     return false;
 }
 
-/* Only what is used stays in a list; with `all`, everything that is used is in it. */
+/* Removes unused extensions from a list; with `all` also adds all used ones. */
 static void rewrite_list(walk *w, const char *key, bool all)
 {
     sup_json_tree *tree = &w->copy->layout->tree;

@@ -1,9 +1,9 @@
-/* glb_fresh.c - a document for characters that came without one: plain, with a material that is good to look at. */
+/* glb_fresh.c - a minimal document with plain materials, for characters without a source document. */
 #include "output/glb.h"
 
 #include <math.h>
 
-/* Base colours, linear: a warm grey for the first primitive, then muted tones to tell the others apart. */
+/* Base colours, linear RGB: a warm grey for the first primitive, then muted colours for the others. */
 static const float colours[][3] = {
     {0.60f, 0.47f, 0.40f}, {0.33f, 0.42f, 0.50f}, {0.52f, 0.50f, 0.42f},
     {0.42f, 0.30f, 0.28f}, {0.36f, 0.46f, 0.36f}, {0.48f, 0.40f, 0.52f},
@@ -26,7 +26,7 @@ int32_t sup_glb_add_material(sup_json_tree *tree, const char *name, int32_t inde
     sup_json_append(tree, colour, sup_json_new_integer(tree, 1));
     sup_glb_set_integer(tree, surface, "metallicFactor", 0);
     sup_json_set(tree, surface, "roughnessFactor", sup_json_new_float(tree, 0.7f));
-    sup_json_set(tree, material, "doubleSided", sup_json_new_bool(tree, true)); /* scans and clothes are open */
+    sup_json_set(tree, material, "doubleSided", sup_json_new_bool(tree, true)); /* scans and clothes are open surfaces */
     return sup_json_count(materials) - 1;
 }
 
@@ -61,7 +61,7 @@ static void add_primitive(sup_glb_layout *layout, sup_json *primitives, int32_t 
         sup_glb_set_integer(tree, object, "indices",
                             sup_glb_add_indices(layout, primitive, sup_primitive_is_mirrored(layout->character, primitive)));
     else
-        sup_glb_set_integer(tree, object, "mode", 0); /* points: as triangles they would be nonsense */
+        sup_glb_set_integer(tree, object, "mode", 0); /* points */
     int32_t index = sup_json_count(sup_json_get(tree->root, "materials"));
     sup_glb_set_integer(tree, object, "material", sup_glb_add_material(tree, primitive_name(primitive, "skin"), index));
 }

@@ -1,6 +1,4 @@
-/* glb_keep.c - what of the input document's bytes is still needed: vertex attributes, indices, images, views of
- * extensions. Elements are copied as they are; only numbers that glTF forbids (not finite, colours out of [0, 1]) are
- * mended, so that a file with such defects comes out valid. */
+/* glb_keep.c - copies data of the source document: vertex attributes, indices, images, bufferViews of extensions. Elements are copied unchanged, except for numbers that glTF forbids (non-finite values, colours outside [0, 1]), which are repaired so that the output is valid. */
 #include "load/document.h"
 #include "output/glb.h"
 
@@ -9,7 +7,7 @@
 typedef struct element_format {
     int32_t component;     /* SUP_GLB_... */
     size_t component_size; /* bytes */
-    size_t size, stride;   /* bytes of an element, and to the next one in the output */
+    size_t size, stride;   /* bytes of an element, and stride in the output */
     const char *type;      /* "VEC2" */
 } element_format;
 
@@ -30,7 +28,7 @@ static size_t component_size(int64_t component)
     }
 }
 
-/* Columns of matrices start at multiples of 4 bytes. */
+/* Matrix columns are aligned to 4 bytes. */
 static size_t element_size(const char *type, size_t component)
 {
     static const struct {
@@ -60,12 +58,12 @@ static bool read_format(const sup_json *accessor, bool is_index, element_format 
     format->component = (int32_t)component;
     format->type = sup_json_text(sup_json_get(accessor, "type"));
     format->size = element_size(format->type, format->component_size);
-    /* Vertex attributes stand at multiples of 4 bytes. */
+    /* Vertex attributes are aligned to 4 bytes. */
     format->stride = is_index ? format->size : (format->size + 3) / 4 * 4;
     return format->component_size > 0 && format->size > 0;
 }
 
-/* `count` elements of `size` bytes in a view from `offset` on, `stride` (0: packed) apart; NULL when not all there. */
+/* `count` elements of `size` bytes in a view from `offset` on, with `stride` (0: packed); NULL when out of range. */
 static const unsigned char *view_elements(const sup_glb_copy *copy, int64_t view, int64_t offset, int64_t count,
                                           size_t size, size_t *stride)
 {
@@ -89,7 +87,7 @@ static uint32_t read_index(const unsigned char *at, size_t size)
     return value;
 }
 
-/* Puts the replaced elements of a sparse accessor into the dense copy. */
+/* Writes the elements of a sparse accessor into the dense copy. */
 static bool apply_sparse(const sup_glb_copy *copy, const sup_json *sparse, const element_format *format, int64_t count,
                          unsigned char *to)
 {
@@ -113,7 +111,7 @@ static bool apply_sparse(const sup_glb_copy *copy, const sup_json *sparse, const
     return true;
 }
 
-/* A dense, packed copy of the elements; NULL when the accessor lies or memory ran out. */
+/* A dense, packed copy of the elements; NULL when the accessor is out of range or out of memory. */
 static unsigned char *copy_elements(const sup_glb_copy *copy, const sup_json *accessor, const element_format *format,
                                     int64_t count)
 {
@@ -158,7 +156,7 @@ int32_t sup_glb_copy_accessor(sup_glb_copy *copy, const sup_json *index, sup_glb
     element_format format;
     if (source == NULL || elements < 1 || (count >= 0 && elements != count)) return -1;
     if (copy->accessor_map[at] >= 0) return copy->accessor_map[at];
-    /* Zeros without bytes could be any number: memory stays in proportion to what is there. */
+    /* An accessor without data could have any count: bounds the memory by the file size. */
     if (elements > INT32_MAX || (count < 0 && sup_json_get(source, "bufferView") == NULL) ||
         !read_format(source, use == SUP_GLB_USE_INDICES, &format))
         return -1;
@@ -171,10 +169,10 @@ int32_t sup_glb_copy_accessor(sup_glb_copy *copy, const sup_json *index, sup_glb
                                     format.stride != format.size ? (int32_t)format.stride : 0,
                                     is_index ? SUP_GLB_ELEMENT_BUFFER : SUP_GLB_ARRAY_BUFFER);
     sup_json *made = sup_glb_add_accessor(tree, view, 0, format.component, elements, format.type);
-    static const char *const kept[] = {"normalized", "name", "extras"};
-    for (int32_t i = 0; i < SUP_COUNT(kept); i++)
-        if (sup_json_get(source, kept[i]) != NULL)
-            sup_json_set(tree, made, kept[i], sup_json_copy(tree, sup_json_get(source, kept[i])));
+    static const char *const copied_members[] = {"normalized", "name", "extras"};
+    for (int32_t i = 0; i < SUP_COUNT(copied_members); i++)
+        if (sup_json_get(source, copied_members[i]) != NULL)
+            sup_json_set(tree, made, copied_members[i], sup_json_copy(tree, sup_json_get(source, copied_members[i])));
     return copy->accessor_map[at] = sup_glb_last_accessor(tree);
 }
 

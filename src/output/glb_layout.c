@@ -1,4 +1,4 @@
-/* glb_layout.c - the plan of a GLB file: which primitives make which mesh, and the views that do not depend on frames. */
+/* glb_layout.c - the layout of a GLB file: primitives per mesh, and the bufferViews that do not depend on frames. */
 #include "output/glb.h"
 
 #include <math.h>
@@ -33,14 +33,14 @@ void sup_glb_set_integer(sup_json_tree *tree, sup_json *object, const char *key,
     sup_json_set(tree, object, key, sup_json_new_integer(tree, value));
 }
 
-/* Bytes of a well-formed UTF-8 character at `text` (RFC 3629, table 3-7 of Unicode), 0 when it is none. */
+/* Length in bytes of the well-formed UTF-8 character at `text` (RFC 3629, table 3-7 of Unicode), 0 when malformed. */
 static size_t utf8_length(const unsigned char *text)
 {
     unsigned char first = text[0];
     size_t length = first < 0x80 ? 1 : first >= 0xc2 && first < 0xe0 ? 2 : first >= 0xe0 && first < 0xf0 ? 3 : 4;
     if ((first >= 0x80 && first < 0xc2) || first > 0xf4) return 0;
     for (size_t i = 1; i < length; i++)
-        if ((text[i] & 0xc0) != 0x80) return 0; /* the end of the text stops here too */
+        if ((text[i] & 0xc0) != 0x80) return 0; /* also stops at the terminating zero */
     if ((first == 0xe0 && text[1] < 0xa0) || (first == 0xed && text[1] >= 0xa0)) return 0; /* overlong, surrogate */
     if ((first == 0xf0 && text[1] < 0x90) || (first == 0xf4 && text[1] >= 0x90)) return 0;
     return length;
@@ -53,7 +53,7 @@ void sup_glb_set_text(sup_json_tree *tree, sup_json *object, const char *key, co
         tree->failed = true;
         return;
     }
-    /* Names of OBJ files and the like may be in any encoding; JSON is UTF-8. */
+    /* Names from formats such as OBJ may have any encoding; JSON is UTF-8. */
     for (unsigned char *at = (unsigned char *)clean; *at != '\0';) {
         size_t length = utf8_length(at);
         if (length == 0) *at = '?';
@@ -88,7 +88,7 @@ sup_result sup_glb_set_extras(sup_glb_layout *layout, sup_error *error)
         sup_json_set(&layout->tree, asset, "extras", sup_json_copy(&layout->tree, extras.root));
     } else {
         result = sup_fail(error, result == SUP_ERROR_MEMORY ? result : SUP_ERROR_DATA, "output.glb.extras",
-                          character->name, "The character's extras are not JSON: %.200s", inner.message);
+                          character->name, "The character's extras are not valid JSON: %.200s", inner.message);
     }
     sup_json_tree_destroy(&extras);
     return result;
@@ -144,7 +144,7 @@ int32_t sup_glb_last_accessor(const sup_json_tree *tree)
 int32_t sup_glb_add_indices(sup_glb_layout *layout, const sup_primitive *primitive, bool mirrored)
 {
     size_t count = (size_t)primitive->triangle_count * 3;
-    bool small = primitive->vertex_count <= 65535; /* 65535 itself is glTF's forbidden index */
+    bool small = primitive->vertex_count <= 65535; /* index 65535 is reserved (primitive restart) */
     void *memory = sup_arena_alloc(&layout->arena, count, small ? 2 : 4);
     if (memory == NULL) {
         layout->tree.failed = true;

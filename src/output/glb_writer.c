@@ -1,9 +1,6 @@
-/* glb_writer.c - a motion as morph targets in one GLB: frames to disk as they come, the JSON at the end.
+/* glb_writer.c - writes a motion as morph targets of one GLB: each frame immediately, the JSON at the end.
  *
- * The first frame is the base geometry; frame k is morph target k - 1, positions and normals minus those of the first;
- * one animation moves the weights linearly, so that exactly one target is fully on at each frame. GLB wants its JSON
- * before its bytes, and the JSON tells the bounds of every target: room for the longest text that it can become is
- * kept free at the start, and the rest of it filled with spaces, which is what glTF pads with. */
+ * The first frame is the base geometry; frame k is morph target k - 1: positions and normals minus those of the first frame. One animation interpolates the weights linearly, so that exactly one target has weight 1 at each frame. In a GLB the JSON precedes the binary data, but it contains the bounds of every target: space for the longest possible text is reserved at the start, and the unused rest is filled with spaces, the padding that glTF specifies. */
 #include "output/file_out.h"
 #include "output/glb.h"
 
@@ -11,27 +8,27 @@
 
 #include <float.h>
 
-/* Where the positions and normals of one primitive in one frame are. */
+/* Offsets of the positions and normals of one primitive in one frame. */
 typedef struct target_record {
-    int64_t position_at, normal_at; /* bytes from the start of the frame's view, -1: nothing moved, the shared zeros */
+    int64_t position_at, normal_at; /* bytes from the start of the frame's view, -1: unchanged, uses the shared zeros */
     float low[3], high[3];          /* bounds of the positions */
 } target_record;
 
 typedef struct frame_record {
-    uint64_t offset, size; /* of its view in the BIN chunk; size 0: no view */
+    uint64_t offset, size; /* of the frame's view in the BIN chunk; size 0: no view */
 } frame_record;
 
 typedef struct glb_writer {
     sup_glb_layout layout;
     sup_file_out out;
-    bool morph_normals;     /* targets have normals too */
+    bool morph_normals;     /* targets have normals */
     float *base;            /* [vertex_count*3] positions of the first frame */
     float *base_normals;    /* [vertex_count*3] unit, or NULL */
-    float *packed;          /* [vertex_count*6] one frame on its way to the disk */
+    float *packed;          /* [vertex_count*6] output buffer of one frame */
     frame_record *frames;   /* [frame_count] */
     target_record *targets; /* [frame_count*primitive_count] */
-    uint64_t bin_size;      /* so far */
-    size_t json_room;       /* bytes kept for the JSON, a multiple of 4 */
+    uint64_t bin_size;      /* written so far */
+    size_t json_capacity;       /* bytes reserved for the JSON, a multiple of 4 */
 } glb_writer;
 
 enum { GLB_HEADER = 12, CHUNK_HEADER = 8, FLOAT_WEIGHT_FRAMES = 512 };
@@ -44,8 +41,7 @@ static target_record *record_of(const sup_cache_writer *writer, int32_t frame, i
 
 /* --- Opening --- */
 
-/* Times, and the place of the weights: frame_count rows of frame_count - 1 numbers, floats for short motions, bytes
- * (0 and 255 stand for 0 and 1) for long ones, because their number grows with the square. */
+/* Adds key times and reserves the weights: a matrix of frame_count x (frame_count - 1), floats for short motions, normalised bytes (255 = 1) for long ones, because the size is quadratic. */
 static void add_animation_data(sup_cache_writer *writer)
 {
     glb_writer *glb = writer->state;
@@ -74,17 +70,16 @@ static void add_animation_data(sup_cache_writer *writer)
     layout->weight_accessor = sup_glb_last_accessor(&layout->tree);
 }
 
-/* A GLB counts its bytes in 32 bits. Better refused now than after the simulation. */
+/* GLB sizes are 32 bits. Checked before the simulation, not after it. */
 static sup_result check_size(const sup_cache_writer *writer, uint64_t bytes, sup_error *error)
 {
     if (bytes <= UINT32_MAX) return SUP_OK;
     return sup_fail(error, SUP_ERROR_UNSUPPORTED, "output.glb.size", writer->path,
-                    "%d frames of %d vertices make %.3g GB, and a GLB cannot hold more than 4 GiB: write fewer frames "
-                    "(--frames, --fps) or a point cache (.pc2, .mdd).",
+                    "%d frames of %d vertices need %.3g GB, but a GLB file is limited to 4 GiB: write fewer frames (--frames, --fps) or a point cache (.pc2, .mdd).",
                     writer->def.frame_count, writer->character->vertex_count, (double)bytes * 1e-9);
 }
 
-/* Bytes of all frames and of the animation, when everything moves. */
+/* Upper bound of the bytes of all frames and of the animation, when all primitives move. */
 static uint64_t expected_size(const sup_cache_writer *writer)
 {
     const glb_writer *glb = writer->state;
@@ -134,7 +129,7 @@ static sup_result open_glb(sup_cache_writer *writer, sup_error *error)
 
 /* --- The JSON of the frames --- */
 
-/* A number of a bound; for measuring, a text that is longer than any float's. */
+/* A number of a bound; with `measure` a text longer than that of any float. */
 static sup_json *bound_value(sup_json_tree *tree, float value, bool measure)
 {
     return measure ? sup_json_new_string(tree, "0123456789abcdef") : sup_json_new_float(tree, value + 0.0f);
@@ -150,7 +145,7 @@ static void set_bounds(sup_json_tree *tree, sup_json *accessor, const target_rec
     }
 }
 
-/* Index of a new accessor over one primitive's numbers in a frame's view. */
+/* Adds an accessor for one primitive in a frame's view; returns its index. */
 static int32_t add_frame_accessor(sup_json_tree *tree, int32_t view, int64_t at, int32_t count,
                                   const target_record *bounds, bool measure)
 {
@@ -165,7 +160,7 @@ static sup_json *find_primitive(const sup_json_tree *tree, const sup_glb_primiti
     return sup_json_at(sup_json_get(mesh, "primitives"), primitive->index_in_mesh);
 }
 
-/* Views of the frames and of the zeros after the fixed ones. Returns their indices through `view_of`, -1 for none. */
+/* Adds views of the frames and of the zeros after the fixed views. view_of: [frame_count+1] their indices, -1 for none. */
 static void add_frame_views(const sup_cache_writer *writer, sup_json_tree *tree, const frame_record *frames,
                             int32_t *view_of)
 {
@@ -183,7 +178,7 @@ static void add_frame_views(const sup_cache_writer *writer, sup_json_tree *tree,
     }
 }
 
-/* POSITION, NORMAL and the targets of one primitive. */
+/* Adds POSITION, NORMAL and the targets of one primitive. */
 static void add_primitive(const sup_cache_writer *writer, sup_json_tree *tree, int32_t p, bool moves, const int32_t *view_of,
                      bool measure)
 {
@@ -195,13 +190,13 @@ static void add_primitive(const sup_cache_writer *writer, sup_json_tree *tree, i
     for (int32_t f = 0; f < (moves ? writer->def.frame_count : 1); f++) {
         const target_record *record = record_of(writer, f, p);
         int64_t at[2] = {record->position_at, record->normal_at};
-        bool wanted[2] = {true, primitive->normals && (f == 0 || glb->morph_normals)};
+        bool present[2] = {true, primitive->normals && (f == 0 || glb->morph_normals)};
         sup_json *target = attributes;
         if (f > 0)
             target = sup_json_append(tree, sup_json_get_or_add(tree, object, "targets", SUP_JSON_ARRAY),
                                      sup_json_new_object(tree));
         for (int i = 0; i < 2; i++) {
-            if (!wanted[i]) continue;
+            if (!present[i]) continue;
             int32_t accessor = zeros;
             if (measure || at[i] >= 0)
                 accessor = add_frame_accessor(tree, view_of[f], measure ? INT32_MAX : at[i], count,
@@ -224,7 +219,7 @@ static bool mesh_moves(const sup_cache_writer *writer, const sup_glb_mesh *mesh)
     return false;
 }
 
-/* One animation, one sampler, a channel for every mesh that moves; default weights of 0. */
+/* One animation, one sampler, one channel per mesh that moves; default weights are 0. */
 static void add_channel(const sup_cache_writer *writer, sup_json_tree *tree, const sup_glb_mesh *mesh)
 {
     const sup_glb_layout *layout = &((const glb_writer *)writer->state)->layout;
@@ -251,8 +246,7 @@ static void add_channel(const sup_cache_writer *writer, sup_json_tree *tree, con
         sup_json_append(tree, weights, sup_json_new_integer(tree, 0));
 }
 
-/* Completes a document with everything that the frames make, and appends its text. With `measure` every number takes
- * the most room it can, and nothing is left out: the text is then at least as long as the true one will be. */
+/* Completes the document with the data of the frames and appends its text. With `measure` every number has its maximum length and no target is omitted: the text is at least as long as the final one. */
 static sup_result make_json(const sup_cache_writer *writer, sup_json_tree *tree, const frame_record *frames,
                             uint64_t bin_size, bool measure, sup_array *text, sup_error *error)
 {
@@ -277,7 +271,7 @@ static sup_result make_json(const sup_cache_writer *writer, sup_json_tree *tree,
     return written ? SUP_OK : sup_fail_memory(error, "the document");
 }
 
-/* Room for the JSON: the length of the longest that it can become. */
+/* Sets json_capacity to the maximum length of the final JSON. */
 static sup_result measure_json(sup_cache_writer *writer, sup_error *error)
 {
     glb_writer *glb = writer->state;
@@ -295,7 +289,7 @@ static sup_result measure_json(sup_cache_writer *writer, sup_error *error)
     } else {
         result = sup_fail_memory(error, "the document");
     }
-    glb->json_room = (text.count + 3) / 4 * 4;
+    glb->json_capacity = (text.count + 3) / 4 * 4;
     sup_array_free(allocator, &text);
     sup_json_tree_destroy(&tree);
     return result;
@@ -309,14 +303,14 @@ static sup_result write_padding(glb_writer *glb, size_t size, char fill, sup_err
     sup_result result = SUP_OK;
     memset(block, fill, sizeof block);
     for (; result == SUP_OK && size > 0;) {
-        size_t piece = size < sizeof block ? size : sizeof block;
-        result = sup_file_out_write(&glb->out, block, piece, error);
-        size -= piece;
+        size_t length = size < sizeof block ? size : sizeof block;
+        result = sup_file_out_write(&glb->out, block, length, error);
+        size -= length;
     }
     return result;
 }
 
-/* Row f of the weights: all 0 but that of target f - 1. */
+/* Row f of the weight matrix: 1 for target f - 1, otherwise 0. */
 static sup_result write_weights(sup_cache_writer *writer, sup_error *error)
 {
     glb_writer *glb = writer->state;
@@ -337,13 +331,13 @@ static sup_result write_weights(sup_cache_writer *writer, sup_error *error)
     return result;
 }
 
-/* Room for headers and JSON, then everything that does not depend on frames. */
+/* Reserves headers and JSON, then writes all data that does not depend on frames. */
 static sup_result write_fixed(sup_cache_writer *writer, sup_error *error)
 {
     glb_writer *glb = writer->state;
     const sup_glb_blob *blobs = (const sup_glb_blob *)(const void *)glb->layout.blobs.data;
     sup_result result =
-        write_padding(glb, (size_t)GLB_HEADER + CHUNK_HEADER + glb->json_room + CHUNK_HEADER, ' ', error);
+        write_padding(glb, (size_t)GLB_HEADER + CHUNK_HEADER + glb->json_capacity + CHUNK_HEADER, ' ', error);
     for (size_t i = 0; result == SUP_OK && i < glb->layout.blobs.count; i++) {
         result = blobs[i].data != NULL ? sup_file_out_write(&glb->out, blobs[i].data, blobs[i].size, error)
                                        : write_weights(writer, error);
@@ -375,14 +369,13 @@ static sup_result begin_frames(sup_cache_writer *writer, const float *normals, s
     sup_result result = measure_json(writer, error);
     if (result == SUP_OK)
         result =
-            check_size(writer, expected_size(writer) + glb->json_room + GLB_HEADER + (uint64_t)2 * CHUNK_HEADER, error);
+            check_size(writer, expected_size(writer) + glb->json_capacity + GLB_HEADER + (uint64_t)2 * CHUNK_HEADER, error);
     return result == SUP_OK ? write_fixed(writer, error) : result;
 }
 
 /* --- Frames --- */
 
-/* to = values - base, with the bounds of each component. Four vertices at a time: twelve lanes
- * that a compiler turns into vectors. */
+/* to = values - base, with the bounds of each component. Four vertices at a time: twelve lanes, so that the compiler vectorises the loop. */
 static void subtract(const float *restrict values, const float *restrict base, float *restrict to, size_t vertices,
                      float low[3], float high[3])
 {
@@ -422,7 +415,7 @@ static bool moved(const float low[3], const float high[3])
     return false;
 }
 
-/* Adds a primitive's numbers to the frame's view; -1 and nothing added when they are all zero and may be left out. */
+/* Appends the values of a primitive to the frame's view and returns their offset; -1 when `optional` and all are zero. */
 static int64_t pack(glb_writer *glb, frame_record *frame, const float *values, const float *base, size_t vertices,
                     bool optional, float low[3], float high[3])
 {
@@ -434,7 +427,7 @@ static int64_t pack(glb_writer *glb, frame_record *frame, const float *values, c
     return at;
 }
 
-/* Positions and normals of one primitive. In the first frame `base` still holds zeros: the numbers go in as they are. */
+/* Packs positions and normals of one primitive. In the first frame `base` is zero: the values are stored unchanged. */
 static void pack_primitive(sup_cache_writer *writer, int32_t p, frame_record *frame, const float *positions,
                       const float *normals)
 {
@@ -477,8 +470,8 @@ static void put_u32(unsigned char *to, uint64_t value)
         to[i] = (unsigned char)(value >> (8 * i));
 }
 
-/* True when a primitive needs zeros in some frame. */
-static bool primitive_rests(const sup_cache_writer *writer, int32_t p)
+/* True when a primitive is unchanged in some frame and needs the shared zeros. */
+static bool needs_zeros(const sup_cache_writer *writer, int32_t p)
 {
     const glb_writer *glb = writer->state;
     bool normals = glb->layout.primitives[p].normals && glb->morph_normals;
@@ -489,8 +482,7 @@ static bool primitive_rests(const sup_cache_writer *writer, int32_t p)
     return false;
 }
 
-/* Zeros for all primitives that stand still while their mesh moves. An accessor without a view would mean the same, but not
- * every viewer reads those right (three.js issue 24999). */
+/* Shared zeros for primitives that do not move while their mesh moves. An accessor without a view is equivalent, but not all viewers support it (three.js issue 24999). */
 static sup_result write_zeros(sup_cache_writer *writer, sup_error *error)
 {
     glb_writer *glb = writer->state;
@@ -500,7 +492,7 @@ static sup_result write_zeros(sup_cache_writer *writer, sup_error *error)
         if (!mesh_moves(writer, mesh)) continue;
         for (int32_t p = mesh->primitive_first; p < mesh->primitive_first + mesh->primitive_count; p++) {
             int32_t count = writer->character->primitives[p].vertex_count;
-            if (count > largest && primitive_rests(writer, p)) largest = count;
+            if (count > largest && needs_zeros(writer, p)) largest = count;
         }
     }
     size_t size = (size_t)largest * 3 * sizeof(float);
@@ -516,12 +508,12 @@ static sup_result patch_headers(sup_cache_writer *writer, sup_error *error)
     memcpy(head, "glTF", 4);
     put_u32(head + 4, 2);
     put_u32(head + 8, glb->out.written);
-    put_u32(head + 12, glb->json_room);
+    put_u32(head + 12, glb->json_capacity);
     memcpy(head + 16, "JSON", 4);
     put_u32(chunk, glb->bin_size);
     memcpy(chunk + 4, "BIN", 4);
     sup_result result = sup_file_out_patch(&glb->out, 0, head, sizeof head, error);
-    return result == SUP_OK ? sup_file_out_patch(&glb->out, sizeof head + glb->json_room, chunk, sizeof chunk, error)
+    return result == SUP_OK ? sup_file_out_patch(&glb->out, sizeof head + glb->json_capacity, chunk, sizeof chunk, error)
                             : result;
 }
 
@@ -532,9 +524,9 @@ static sup_result finish_glb(sup_cache_writer *writer, sup_error *error)
     sup_result result = write_zeros(writer, error);
     if (result == SUP_OK) result = check_size(writer, glb->out.written, error);
     if (result == SUP_OK) result = make_json(writer, &glb->layout.tree, glb->frames, glb->bin_size, false, &text, error);
-    if (result == SUP_OK && text.count > glb->json_room)
-        result = sup_fail(error, SUP_ERROR_NUMERIC, "output.glb.room", writer->path,
-                          "The document became longer than was measured: please report this file.");
+    if (result == SUP_OK && text.count > glb->json_capacity)
+        result = sup_fail(error, SUP_ERROR_NUMERIC, "output.glb.json", writer->path,
+                          "The JSON document is longer than the reserved space. This is a bug: please report it with this file.");
     if (result == SUP_OK)
         result = sup_file_out_patch(&glb->out, GLB_HEADER + CHUNK_HEADER, text.data, text.count, error);
     sup_array_free(&writer->context.allocator, &text);
@@ -554,7 +546,7 @@ static void close_glb(sup_cache_writer *writer)
 }
 
 const sup_cache_format sup_format_glb = {
-    .ending = "glb",
+    .extension = "glb",
     .summary = "plays in any glTF viewer",
     .state_size = sizeof(glb_writer),
     .open = open_glb,

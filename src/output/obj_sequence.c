@@ -1,8 +1,7 @@
 /* obj_sequence.c - one Wavefront OBJ per frame: NAME_0000.obj, NAME_0001.obj ...
  *
  * Each primitive is an object ("o NAME") with its vertices in order, so that vertex k of the file is vertex k of the
- * character, in the world space of its file. Texture coordinates and faces are the same in all frames: their text is
- * made once. All files wait under temporary names and are put in place together, or none of them. */
+ * character, in the world space of its file. Texture coordinates and faces are equal in all frames: their text is generated once. All files are written under temporary names and renamed together at the end, or not at all. */
 #include "output/cache.h"
 #include "output/file_out.h"
 #include "output/number_text.h"
@@ -10,23 +9,23 @@
 #include <math.h>
 #include <unistd.h>
 
-typedef struct primitive_text { /* pieces of obj_sequence.fixed */
+typedef struct primitive_text { /* offsets in obj_sequence.fixed */
     size_t name, texcoords, faces, end;
 } primitive_text;
 
-/* A frame that is whole under its temporary name. */
-typedef struct waiting_frame {
+/* A frame that is complete under its temporary name. */
+typedef struct pending_frame {
     const char *temporary, *path, *backup;
     bool had_older;
-} waiting_frame;
+} pending_frame;
 
 typedef struct obj_sequence {
     sup_arena arena;
-    sup_file_out out;  /* of the frame at hand */
-    sup_array fixed;   /* text that every frame repeats */
+    sup_file_out out;  /* of the current frame */
+    sup_array fixed;   /* text common to all frames */
     primitive_text *primitives;  /* [primitive_count] */
-    char *lines;       /* room for the v or vn lines of the largest primitive */
-    sup_array waiting; /* waiting_frame */
+    char *lines;       /* scratch for the v or vn lines of the largest primitive */
+    sup_array pending; /* pending_frame */
 } obj_sequence;
 
 enum { LINE_SIZE = 3 * (SUP_NUMBER_TEXT + 1) + 4 };
@@ -57,12 +56,12 @@ static char *put_line(char *at, const char *word, const float *values, int count
 
 static bool add_text(obj_sequence *sequence, const char *text, size_t size)
 {
-    void *room = sup_array_push(&sequence->arena.allocator, &sequence->fixed, size);
-    if (room != NULL) memcpy(room, text, size);
-    return room != NULL;
+    void *slot = sup_array_push(&sequence->arena.allocator, &sequence->fixed, size);
+    if (slot != NULL) memcpy(slot, text, size);
+    return slot != NULL;
 }
 
-/* A name that stays one word on its line. */
+/* Adds the name as one word: white space is replaced. */
 static bool add_name(obj_sequence *sequence, const sup_primitive *primitive, int32_t index)
 {
     char text[256];
@@ -83,7 +82,7 @@ static bool add_texcoords(obj_sequence *sequence, const sup_character *character
     bool ok = true;
     for (int32_t v = primitive->vertex_first; ok && v < primitive->vertex_first + primitive->vertex_count; v++) {
         const float *at = character->texcoords + (size_t)v * 2;
-        /* glTF counts down from the top of the picture, OBJ up from its bottom. */
+        /* v points down in glTF, up in OBJ. */
         float uv[2] = {isfinite(at[0]) ? at[0] : 0.0f, isfinite(at[1]) ? 1.0f - at[1] : 0.0f};
         ok = add_text(sequence, line, (size_t)(put_line(line, "vt", uv, 2) - line));
     }
@@ -115,7 +114,7 @@ static bool add_faces(obj_sequence *sequence, const sup_cache_writer *writer, co
     return ok;
 }
 
-/* What all frames repeat. Made with the first frame, which tells whether there are normals. */
+/* Generates the text common to all frames. Called at the first frame, which determines whether there are normals. */
 static sup_result make_fixed_text(sup_cache_writer *writer, sup_error *error)
 {
     obj_sequence *sequence = writer->state;
@@ -145,9 +144,9 @@ static sup_result open_sequence(sup_cache_writer *writer, sup_error *error)
     sequence->fixed.item_size = 1;
     sequence->primitives = sup_arena_alloc(&sequence->arena, (size_t)character->primitive_count, sizeof *sequence->primitives);
     sequence->lines = sup_arena_alloc(&sequence->arena, (size_t)largest, LINE_SIZE);
-    sequence->waiting.item_size = sizeof(waiting_frame);
+    sequence->pending.item_size = sizeof(pending_frame);
     if (sequence->primitives == NULL || sequence->lines == NULL) return sup_fail_memory(error, "the output");
-    /* A folder that cannot be written is found out now, not after the simulation of the first frame. */
+    /* Reports an unwritable folder now, not after the simulation of the first frame. */
     char path[4096];
     if (!frame_path(writer, writer->def.frame_count, path, sizeof path))
         return sup_fail(error, SUP_ERROR_IO, "file.name", "", "The output path is too long.");
@@ -187,19 +186,19 @@ static sup_result write_primitives(sup_cache_writer *writer, const float *positi
     return result;
 }
 
-/* Remembers the closed file at hand for the renaming at the end. */
-static sup_result keep_waiting(sup_cache_writer *writer, sup_error *error)
+/* Registers the current closed file for renaming at the end. */
+static sup_result add_pending(sup_cache_writer *writer, sup_error *error)
 {
     obj_sequence *sequence = writer->state;
     const sup_file_out *out = &sequence->out;
     char backup[sizeof out->temporary];
     sup_format(backup, sizeof backup, "%s.old%lld", out->path, (long long)getpid());
-    waiting_frame frame = {sup_arena_string(&sequence->arena, out->temporary),
+    pending_frame frame = {sup_arena_string(&sequence->arena, out->temporary),
                            sup_arena_string(&sequence->arena, out->path), sup_arena_string(&sequence->arena, backup),
                            false};
-    waiting_frame *slot = NULL;
+    pending_frame *slot = NULL;
     if (frame.temporary != NULL && frame.path != NULL && frame.backup != NULL)
-        slot = sup_array_push(&writer->context.allocator, &sequence->waiting, 1);
+        slot = sup_array_push(&writer->context.allocator, &sequence->pending, 1);
     if (slot == NULL) {
         remove(out->temporary);
         return sup_fail_memory(error, "the output");
@@ -231,14 +230,14 @@ static sup_result frame_sequence(sup_cache_writer *writer, const float *position
     if (result == SUP_OK) result = sup_file_out_write(&sequence->out, head, size, error);
     if (result == SUP_OK) result = write_primitives(writer, positions, normals, error);
     if (result == SUP_OK) result = sup_file_out_close(&sequence->out, error);
-    return result == SUP_OK ? keep_waiting(writer, error) : result;
+    return result == SUP_OK ? add_pending(writer, error) : result;
 }
 
 static sup_result finish_sequence(sup_cache_writer *writer, sup_error *error)
 {
     obj_sequence *sequence = writer->state;
-    waiting_frame *frames = (waiting_frame *)(void *)sequence->waiting.data;
-    size_t count = sequence->waiting.count, done = 0;
+    pending_frame *frames = (pending_frame *)(void *)sequence->pending.data;
+    size_t count = sequence->pending.count, done = 0;
     int reason = 0;
     for (; done < count; done++) {
         reason =
@@ -249,11 +248,11 @@ static sup_result finish_sequence(sup_cache_writer *writer, sup_error *error)
         for (size_t i = 0; i < done; i++)
             sup_file_restore(frames[i].path, frames[i].backup, frames[i].had_older);
         return sup_fail(error, SUP_ERROR_IO, "file.rename", frames[done].path,
-                        "The output cannot be put in its place: %s.", strerror(reason));
+                        "The temporary file cannot be renamed to the output path: %s.", strerror(reason));
     }
     for (size_t i = 0; i < count; i++)
         if (frames[i].had_older) remove(frames[i].backup);
-    sequence->waiting.count = 0;
+    sequence->pending.count = 0;
     return SUP_OK;
 }
 
@@ -261,16 +260,16 @@ static void close_sequence(sup_cache_writer *writer)
 {
     obj_sequence *sequence = writer->state;
     sup_file_out_abandon(&sequence->out);
-    const waiting_frame *frames = (const waiting_frame *)(const void *)sequence->waiting.data;
-    for (size_t i = 0; i < sequence->waiting.count; i++)
+    const pending_frame *frames = (const pending_frame *)(const void *)sequence->pending.data;
+    for (size_t i = 0; i < sequence->pending.count; i++)
         remove(frames[i].temporary);
-    sup_array_free(&writer->context.allocator, &sequence->waiting);
+    sup_array_free(&writer->context.allocator, &sequence->pending);
     sup_array_free(&writer->context.allocator, &sequence->fixed);
     if (sequence->arena.allocator.allocate != NULL) sup_arena_destroy(&sequence->arena);
 }
 
 const sup_cache_format sup_format_obj = {
-    .ending = "obj",
+    .extension = "obj",
     .summary = "a sequence, NAME_0000.obj ...",
     .state_size = sizeof(obj_sequence),
     .open = open_sequence,
