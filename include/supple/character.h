@@ -1,7 +1,8 @@
 /* character.h - a character as stored in its file: nodes, primitives, bones, weights, clips. Plain data, read-only.
  *
- * A character comes from a file (load.h), from a built-in scene (scenes.h) or from arrays (sup_character_create).
- * The vertices of all primitives are in one order, which every output keeps: by node index, then by primitive of the node's mesh, then by accessor order. Indices are int32_t, -1 means none. */
+ * A character comes from a file (load.h), from a built-in scene (scenes.h) or from arrays (sup_character_create). The
+ * vertices of all primitives are in one order, which every output keeps: by node index, then by primitive of the node's
+ * mesh, then by accessor order. Indices are int32_t, -1 means none. */
 #ifndef SUPPLE_CHARACTER_H
 #define SUPPLE_CHARACTER_H
 
@@ -29,12 +30,12 @@ typedef struct sup_skin {
 
 /* One primitive of one mesh at one node: one material and one set of vertex arrays. */
 typedef struct sup_primitive {
-    const char *name;        /* of the mesh, or of the node when the mesh has none */
-    int32_t node;            /* node of the mesh */
-    int32_t mesh;            /* index in the file */
-    int32_t index_in_mesh;   /* of the primitive, in the file's mesh */
-    int32_t skin;            /* -1: rigid, follows its node */
-    int32_t material;        /* index in the file, -1 for none */
+    const char *name;      /* of the mesh, or of the node when the mesh has none */
+    int32_t node;          /* node of the mesh */
+    int32_t mesh;          /* index in the file */
+    int32_t index_in_mesh; /* of the primitive, in the file's mesh */
+    int32_t skin;          /* -1: rigid, follows its node */
+    int32_t material;      /* index in the file, -1 for none */
     int32_t vertex_first, vertex_count;
     int32_t triangle_first, triangle_count;
 } sup_primitive;
@@ -95,19 +96,22 @@ typedef struct sup_character {
 
     int32_t vertex_count;
     const float *positions; /* [vertex_count*3] mesh space */
-    const float *normals;   /* [vertex_count*3] unit length; NULL when no primitive has normals; zero where a primitive has none */
+    const float *
+        normals; /* [vertex_count*3] unit length; NULL when no primitive has normals; zero where a primitive has none */
     const float *tangents;  /* [vertex_count*4] w = handedness, or NULL; zero where a primitive has none */
     const float *texcoords; /* [vertex_count*2] first set, or NULL */
-    /* Surfaces under the skin, per vertex: the line from skin to muscle to bone (method "anatomy"). A vertex without tissue under it has its own position in both. */
+    /* Surfaces under the skin, per vertex: the line from skin to muscle to bone (method "anatomy"). A vertex without
+     * tissue under it has its own position in both. */
     const float *muscle_positions; /* [vertex_count*3] mesh space, or NULL */
     const float *bone_positions;   /* [vertex_count*3] mesh space, or NULL */
-    const int32_t
-        *bone_holders; /* [vertex_count] bone that the bone surface is attached to; -1: not attached, it slides over joints and organs. NULL: use the influences */
+    /* [vertex_count] bone that the bone surface is attached to; -1: not attached, it slides over joints and organs.
+     * NULL: use the influences. */
+    const int32_t *bone_holders;
     int32_t triangle_count;
     const int32_t *triangles; /* [triangle_count*3] character-wide vertex indices */
 
-    /* Influences of vertex v are [influence_first[v], influence_first[v+1]): as stored in the file, not repaired.
-     * A vertex of a primitive without a skin has none. */
+    /* Influences of vertex v are [influence_first[v], influence_first[v+1]): as stored in the file, not repaired. A
+     * vertex of a primitive without a skin has none. */
     const int32_t *influence_first; /* [vertex_count+1] */
     const int32_t *influence_bone;  /* character-wide bone indices, in range */
     const float *influence_weight;
@@ -125,12 +129,15 @@ typedef struct sup_character {
     struct sup_character_storage *storage; /* internal */
 } sup_character;
 
-/* Creates a character from arrays: fill a sup_character with your pointers (NULL where unused; node_order and storage are ignored). The arrays are checked and copied. */
+/* Creates a character from arrays: fill a sup_character with your pointers (NULL where unused; node_order and storage
+ * are ignored). The arrays are checked and copied. */
 SUP_API sup_result sup_character_create(const sup_context *context, const sup_character *source,
                                         sup_character **character, sup_error *error);
 SUP_API void sup_character_destroy(sup_character *character);
 
-/* Joins the mesh of one character with the skeleton of another (a mesh file and a .skel). Each primitive gets a skin over all joints of the skeleton, bound in the current pose, without influences: sup_rig_create computes the weights. */
+/* Joins the mesh of one character with the skeleton of another (a mesh file and a .skel). Each primitive gets a skin
+ * over all joints of the skeleton, bound in the current pose, without influences: sup_rig_create computes the
+ * weights. */
 SUP_API sup_result sup_character_join(const sup_context *context, const sup_character *mesh,
                                       const sup_character *skeleton, sup_character **character, sup_error *error);
 

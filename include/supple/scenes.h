@@ -14,7 +14,8 @@ SUP_API int32_t sup_scene_count(void);
 SUP_API sup_scene_info sup_scene_at(int32_t index);
 
 /* `resolution` scales the number of vertices: 1 = default, 0.25 = about a quarter; 0.05 to 20. Metres, Y up, +Z
- * forward, feet at y = 0, with weights and clips; deterministic. The human has muscle and bone surfaces under its skin. Its organs are the scenes "human.bones" and "human.muscles": one primitive per organ, on the same skeleton. */
+ * forward, feet at y = 0, with weights and clips; deterministic. The human has muscle and bone surfaces under its skin.
+ * Its organs are the scenes "human.bones" and "human.muscles": one primitive per organ, on the same skeleton. */
 SUP_API sup_result sup_scene_create(const sup_context *context, const char *name, double resolution,
                                     sup_character **character, sup_error *error);
 

@@ -127,11 +127,13 @@ static sup_result finish_primitives(sup_character *character, const char *where,
         if (primitive->name == NULL) primitive->name = "";
         bool ok = primitive->node >= 0 && primitive->node < character->node_count && primitive->skin >= -1 &&
                   primitive->skin < character->skin_count && primitive->vertex_first == vertex &&
-                  primitive->triangle_first == triangle && in_range(vertex, primitive->vertex_count, character->vertex_count) &&
+                  primitive->triangle_first == triangle &&
+                  in_range(vertex, primitive->vertex_count, character->vertex_count) &&
                   in_range(triangle, primitive->triangle_count, character->triangle_count);
         if (!ok)
             return sup_fail(error, SUP_ERROR_FORMAT, "character.primitive.range", where,
-                            "Primitive %d (%s) refers to a node, skin, vertex or triangle that does not exist.", i, primitive->name);
+                            "Primitive %d (%s) refers to a node, skin, vertex or triangle that does not exist.", i,
+                            primitive->name);
         vertex += primitive->vertex_count;
         triangle += primitive->triangle_count;
         for (int32_t k = primitive->triangle_first * 3; k < triangle * 3; k++)
@@ -154,8 +156,7 @@ static sup_result finish_layers(const sup_character *character, const char *wher
     for (int32_t i = 0; i < 2; i++)
         if (layers[i] != NULL && !all_finite(layers[i], (size_t)character->vertex_count * 3))
             return sup_fail(error, SUP_ERROR_FORMAT, "character.layer.nonfinite", where,
-                            "The %s surface under the skin has a non-finite coordinate.",
-                            i == 0 ? "muscle" : "bone");
+                            "The %s surface under the skin has a non-finite coordinate.", i == 0 ? "muscle" : "bone");
     for (int32_t v = 0; character->bone_holders != NULL && v < character->vertex_count; v++)
         if (character->bone_holders[v] < -1 || character->bone_holders[v] >= character->bone_count)
             return sup_fail(error, SUP_ERROR_FORMAT, "character.layer.holder", where,

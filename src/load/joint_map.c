@@ -41,7 +41,8 @@ static sup_result read_pair(sup_text_cursor *text, owned_map *owned, sup_array *
     bool keeps_rest_pose = source.length == 1 && source.text[0] == '-';
     *target_slot = sup_arena_string_n(&owned->arena, target.text, target.length);
     *source_slot = keeps_rest_pose ? NULL : sup_arena_string_n(&owned->arena, source.text, source.length);
-    if (*target_slot == NULL || (!keeps_rest_pose && *source_slot == NULL)) return sup_fail_memory(error, "the joint map");
+    if (*target_slot == NULL || (!keeps_rest_pose && *source_slot == NULL))
+        return sup_fail_memory(error, "the joint map");
     return SUP_OK;
 }
 

@@ -15,7 +15,8 @@ void sup_json_tree_destroy(sup_json_tree *tree)
     tree->root = NULL;
 }
 
-/* The parser works on a copy of the text that belongs to the tree: strings are unescaped in slot (they never grow) and are zero-terminated at the closing quote; numbers point at their digits. */
+/* The parser works on a copy of the text that belongs to the tree: strings are unescaped in slot (they never grow) and
+ * are zero-terminated at the closing quote; numbers point at their digits. */
 typedef struct parser {
     sup_json_tree *tree;
     const sup_allocator *allocator;

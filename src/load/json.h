@@ -1,8 +1,12 @@
 /* json.h (internal) - a small strict JSON tree (RFC 8259): parse, look up, change, write.
  *
- * A tree owns one arena; values live until the tree is destroyed, and pointers to values stay valid when their container grows. The parser does not recurse, uses memory in proportion to the text and rejects nesting deeper than SUP_JSON_DEPTH. Numbers keep their source text, strings are UTF-8 with a length (zero-terminated), members keep their order: unchanged values are written as they were read. Of members with equal keys the last one is used.
+ * A tree owns one arena; values live until the tree is destroyed, and pointers to values stay valid when their
+ * container grows. The parser does not recurse, uses memory in proportion to the text and rejects nesting deeper than
+ * SUP_JSON_DEPTH. Numbers keep their source text, strings are UTF-8 with a length (zero-terminated), members keep their
+ * order: unchanged values are written as they were read. Of members with equal keys the last one is used.
  *
- * Building: functions that run out of memory set tree->failed and return NULL, and accept NULL values, so a writer builds the whole tree and checks `failed` once. */
+ * Building: functions that run out of memory set tree->failed and return NULL, and accept NULL values, so a writer
+ * builds the whole tree and checks `failed` once. */
 #ifndef SUP_LOAD_JSON_H
 #define SUP_LOAD_JSON_H
 
@@ -43,10 +47,12 @@ typedef struct sup_json_tree {
 sup_json_tree sup_json_tree_create(const sup_allocator *allocator);
 void sup_json_tree_destroy(sup_json_tree *tree);
 
-/* Parses the whole text (a byte order mark is skipped) into a tree from sup_json_tree_create. `where` is the file name in error messages, which include line and column. */
+/* Parses the whole text (a byte order mark is skipped) into a tree from sup_json_tree_create. `where` is the file name
+ * in error messages, which include line and column. */
 sup_result sup_json_parse(sup_json_tree *tree, const char *where, sup_bytes text, sup_error *error);
 
-/* Appends the text of `value`, without spaces, to `text` (item_size 1). False when out of memory or nested deeper than SUP_JSON_DEPTH. */
+/* Appends the text of `value`, without spaces, to `text` (item_size 1). False when out of memory or nested deeper than
+ * SUP_JSON_DEPTH. */
 bool sup_json_write(const sup_json *value, const sup_allocator *allocator, sup_array *text);
 
 /* --- Look-ups: NULL in gives NULL out, so look-ups can be chained. --- */
@@ -57,8 +63,9 @@ bool sup_json_is(const sup_json *value, sup_json_type type);     /* false for NU
 const char *sup_json_text(const sup_json *value);                /* of a string, else NULL */
 bool sup_json_equals(const sup_json *value, const char *text);   /* is a string equal to `text` */
 bool sup_json_double(const sup_json *value, double *number);     /* not a number: false, *number unchanged */
-bool sup_json_integer(const sup_json *value, int64_t *number);   /* the same; also false if not an integer or beyond 2^53 */
-bool sup_json_boolean(const sup_json *value, bool default_value);     /* `default_value` when not a boolean */
+bool sup_json_integer(const sup_json *value,
+                      int64_t *number); /* the same; also false if not an integer or beyond 2^53 */
+bool sup_json_boolean(const sup_json *value, bool default_value); /* `default_value` when not a boolean */
 
 /* --- Building. New values belong to the tree and to no container yet. --- */
 sup_json *sup_json_new_null(sup_json_tree *tree);
@@ -71,7 +78,8 @@ sup_json *sup_json_new_array(sup_json_tree *tree);
 sup_json *sup_json_new_object(sup_json_tree *tree);
 sup_json *sup_json_copy(sup_json_tree *tree, const sup_json *value); /* deep copy without the key; from any tree */
 
-/* Sets member `key` to `value`, replacing an existing member or appending, and returns `value`. A value may be in one container only: copy it otherwise. */
+/* Sets member `key` to `value`, replacing an existing member or appending, and returns `value`. A value may be in one
+ * container only: copy it otherwise. */
 sup_json *sup_json_set(sup_json_tree *tree, sup_json *object, const char *key, sup_json *value);
 /* Returns the member if it has that type (SUP_JSON_ARRAY or SUP_JSON_OBJECT), else sets it to a new empty container. */
 sup_json *sup_json_get_or_add(sup_json_tree *tree, sup_json *object, const char *key, sup_json_type type);

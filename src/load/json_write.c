@@ -86,7 +86,8 @@ sup_json *sup_json_new_object(sup_json_tree *tree)
     return new_value(tree, SUP_JSON_OBJECT);
 }
 
-/* Appends a slot to a container, doubling its capacity; old item arrays stay in the arena (at most doubling its size). */
+/* Appends a slot to a container, doubling its capacity; old item arrays stay in the arena (at most doubling its
+ * size). */
 static sup_json **add_item(sup_json_tree *tree, sup_json *container)
 {
     if (container->count == container->capacity) {

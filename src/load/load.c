@@ -97,9 +97,10 @@ static sup_result read_bytes(const sup_read_input *input, const sup_load_def *de
         sup_result result = def->other(def->other_user, input->context, input->name, input->bytes, character, error);
         if (result != SUP_ERROR_UNSUPPORTED) return result;
     }
-    return sup_fail(error, SUP_ERROR_UNSUPPORTED, "load.format", input->name,
-                    "The file extension \"%s\" is not supported. Supported: .gltf .glb .obj .off .ply .stl .skel .bvh .ini%s.",
-                    extension, def != NULL && def->other != NULL ? " and those of the additional reader" : "");
+    return sup_fail(
+        error, SUP_ERROR_UNSUPPORTED, "load.format", input->name,
+        "The file extension \"%s\" is not supported. Supported: .gltf .glb .obj .off .ply .stl .skel .bvh .ini%s.",
+        extension, def != NULL && def->other != NULL ? " and those of the additional reader" : "");
 }
 
 /* Joins a mesh with the skeleton of the def. Frees `mesh`. */
@@ -132,7 +133,8 @@ static sup_result load_bytes(const sup_read_input *input, const sup_load_def *de
     sup_result result = read_bytes(input, def, &made, error);
     if (result != SUP_OK) return result;
     if (made == NULL)
-        return sup_fail(error, SUP_ERROR_DATA, "load.nothing", input->name, "The additional reader returned no character.");
+        return sup_fail(error, SUP_ERROR_DATA, "load.nothing", input->name,
+                        "The additional reader returned no character.");
     if (def != NULL && def->skeleton != NULL) return join_skeleton(input, def, made, character, error);
     *character = made;
     return SUP_OK;

@@ -117,10 +117,10 @@ static sup_result fill(const sup_read_input *input, const sup_mesh *mesh, sup_ch
     if (result != SUP_OK) return result;
     *node = (sup_node){character->name, -1, sup_transform_identity(), false};
     *primitive = (sup_primitive){.name = character->name,
-                       .skin = -1,
-                       .material = -1,
-                       .vertex_count = character->vertex_count,
-                       .triangle_count = character->triangle_count};
+                                 .skin = -1,
+                                 .material = -1,
+                                 .vertex_count = character->vertex_count,
+                                 .triangle_count = character->triangle_count};
     character->node_count = character->primitive_count = 1;
     character->nodes = node;
     character->primitives = primitive;

@@ -1,6 +1,8 @@
 /* read.h (internal) - the readers. Each parses the bytes of one file and makes a character or returns an error.
  *
- * `name` is the path of the file: the location in error messages; other files are found relative to it through `reader`. A zero byte follows the data. Readers validate every count, offset and index of the file, and use memory in proportion to its size. */
+ * `name` is the path of the file: the location in error messages; other files are found relative to it through
+ * `reader`. A zero byte follows the data. Readers validate every count, offset and index of the file, and use memory in
+ * proportion to its size. */
 #ifndef SUP_LOAD_READ_H
 #define SUP_LOAD_READ_H
 

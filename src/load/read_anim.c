@@ -1,6 +1,9 @@
-/* read_anim.c - the motion format of Fast Projective Skinning: "keys joints", then per key its time, one rotation axis per joint and a line of angles in radians.
+/* read_anim.c - the motion format of Fast Projective Skinning: "keys joints", then per key its time, one rotation axis
+ * per joint and a line of angles in radians.
  *
- * Rotation i rotates joint i and its descendants about joint i, relative to its parent. The published cylinder and human bend at inner joints and have zero angles at leaves, which matches this interpretation and not the one where rotation i rotates the bone that ends in joint i. */
+ * Rotation i rotates joint i and its descendants about joint i, relative to its parent. The published cylinder and
+ * human bend at inner joints and have zero angles at leaves, which matches this interpretation and not the one where
+ * rotation i rotates the bone that ends in joint i. */
 #include "load/file.h"
 #include "load/read.h"
 #include "load/text_cursor.h"
@@ -36,7 +39,8 @@ static sup_result read_counts(anim_reader *r, int32_t joints)
     if (keys == 0) return sup_text_fail(&r->text, r->error, "anim.empty", "The motion has no keys.");
     if (found != joints)
         return sup_text_fail(&r->text, r->error, "anim.joints",
-                             "The motion has %lld joints, but the character has %d: .anim files match joints by order, so this motion belongs to another skeleton.",
+                             "The motion has %lld joints, but the character has %d: .anim files match joints by order, "
+                             "so this motion belongs to another skeleton.",
                              (long long)found, joints);
     if ((uint64_t)keys > (sup_text_remaining(&r->text) + 1) / (2 + 8 * (uint64_t)joints))
         return sup_text_fail(&r->text, r->error, "anim.counts",

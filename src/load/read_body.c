@@ -1,6 +1,7 @@
 /* read_body.c - restores a body from the character that sup_body_character made, as loaded from a GLB.
  *
- * Layers, rig and details are data of the character; masses and maps are in its extras. Every count in the extras is checked against the character. */
+ * Layers, rig and details are data of the character; masses and maps are in its extras. Every count in the extras is
+ * checked against the character. */
 #include "anatomy/body.h"
 #include "anatomy/array_store.h"
 #include "load/json.h"
@@ -185,7 +186,9 @@ static sup_result read_joints(const body_reader *r)
         sup_point_set(a->joints, j, sup_affine_translation(r->world[node]));
         if (a->joint_names[j] == NULL) return sup_fail_memory(r->error, "a body");
         if (a->parents[j] >= j)
-            return fail(r, "anatomy.body.joints", "The body's joints are not sorted parents first: fit the body again with 'supple anatomy fit'.");
+            return fail(
+                r, "anatomy.body.joints",
+                "The body's joints are not sorted parents first: fit the body again with 'supple anatomy fit'.");
     }
     return SUP_OK;
 }
@@ -239,7 +242,8 @@ static sup_result check_primitive_order(const body_reader *r)
     const sup_character *c = r->character;
     for (int32_t p = 1; p < c->primitive_count; p++)
         if (c->primitives[p].vertex_first != c->primitives[p - 1].vertex_first + c->primitives[p - 1].vertex_count ||
-            c->primitives[p].triangle_first != c->primitives[p - 1].triangle_first + c->primitives[p - 1].triangle_count)
+            c->primitives[p].triangle_first !=
+                c->primitives[p - 1].triangle_first + c->primitives[p - 1].triangle_count)
             return damaged(r, "order of primitives");
     return SUP_OK;
 }
@@ -283,10 +287,11 @@ sup_result sup_body_from_character(const sup_context *context, const sup_charact
                         "sup_body_from_character: character and body must not be NULL.");
     sup_context resolved = sup_context_resolve(context);
     body_reader r = {.character = character, .error = error};
-    if (character->primitive_count < 1 || character->primitives[0].skin < 0 || character->primitives[0].vertex_first != 0 ||
-        character->primitives[0].triangle_first != 0 || character->muscle_positions == NULL ||
-        character->bone_positions == NULL || character->extras == NULL)
-        return fail(&r, "anatomy.body.other", "This character is not a fitted body: create one with 'supple anatomy fit'.");
+    if (character->primitive_count < 1 || character->primitives[0].skin < 0 ||
+        character->primitives[0].vertex_first != 0 || character->primitives[0].triangle_first != 0 ||
+        character->muscle_positions == NULL || character->bone_positions == NULL || character->extras == NULL)
+        return fail(&r, "anatomy.body.other",
+                    "This character is not a fitted body: create one with 'supple anatomy fit'.");
     sup_json_tree tree = sup_json_tree_create(&resolved.allocator);
     sup_bytes text = {character->extras, strlen(character->extras)};
     sup_result result = sup_json_parse(&tree, "extras", text, error);
@@ -295,7 +300,8 @@ sup_result sup_body_from_character(const sup_context *context, const sup_charact
         r.root = sup_json_get(tree.root, "supple_body");
         r.skin = &character->primitives[0];
         if (!sup_json_is(r.root, SUP_JSON_OBJECT))
-            result = fail(&r, "anatomy.body.other", "This character is not a fitted body: create one with 'supple anatomy fit'.");
+            result = fail(&r, "anatomy.body.other",
+                          "This character is not a fitted body: create one with 'supple anatomy fit'.");
     }
     if (result == SUP_OK) {
         storage = sup_anatomy_storage_create(context);

@@ -1,6 +1,8 @@
 /* read_bvh.c - Biovision Hierarchy (BVH): a skeleton, and its motion as one clip named after the file.
  *
- * Channels may be any subset in any order; rotations are applied in the listed order. Position channels either replace the components of a joint's OFFSET or are added to it: exporters differ, and is_relative() decides from the values. End sites become leaf joints named after their parent. The format does not specify the unit and the up axis. */
+ * Channels may be any subset in any order; rotations are applied in the listed order. Position channels either replace
+ * the components of a joint's OFFSET or are added to it: exporters differ, and is_relative() decides from the values.
+ * End sites become leaf joints named after their parent. The format does not specify the unit and the up axis. */
 #include "load/file.h"
 #include "load/read.h"
 #include "load/text_cursor.h"
@@ -208,7 +210,8 @@ static sup_result allocate_keys(bvh_reader *r, sup_arena *arena)
     return SUP_OK;
 }
 
-/* Of the two quaternions of a rotation, stores the one nearer to the previous key, so that curves are smooth in editors. The result does not depend on it. */
+/* Of the two quaternions of a rotation, stores the one nearer to the previous key, so that curves are smooth in
+ * editors. The result does not depend on it. */
 static void store_rotation(float *keys, int64_t frame, sup_quatd q)
 {
     float *slot = keys + frame * 4;
@@ -271,7 +274,9 @@ static sup_result read_frames(bvh_reader *r)
     return SUP_OK;
 }
 
-/* Positions that repeat or replace the OFFSET point along it; positions relative to it do not: their mean component along it is near 0. For inner joints the two cases differ clearly. The position of a root is in world space, where a low position (a character lying on the floor) must not be classified as relative. */
+/* Positions that repeat or replace the OFFSET point along it; positions relative to it do not: their mean component
+ * along it is near 0. For inner joints the two cases differ clearly. The position of a root is in world space, where a
+ * low position (a character lying on the floor) must not be classified as relative. */
 static bool is_relative(const bvh_reader *r, const bvh_joint *joint, const bool moves[3])
 {
     double along = 0.0, offset_length2 = 0.0;

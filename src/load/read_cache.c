@@ -37,7 +37,8 @@ typedef struct layout {
 static sup_result fail_size(sup_error *error, const char *name, const layout *l, size_t size)
 {
     return sup_fail(error, SUP_ERROR_FORMAT, "cache.truncated", name,
-                    "The header declares %lld frames of %lld vertices, but the file has only %zu bytes: it is truncated or damaged.",
+                    "The header declares %lld frames of %lld vertices, but the file has only %zu bytes: it is "
+                    "truncated or damaged.",
                     (long long)l->frames, (long long)l->vertices, size);
 }
 
@@ -114,7 +115,8 @@ sup_result sup_read_cache(const sup_context *context, const char *name, sup_byte
     sup_path_extension(name, ending, sizeof ending);
     bool mdd = sup_text_equal(ending, "mdd");
     if (!mdd && !sup_text_equal(ending, "pc2"))
-        return sup_fail(error, SUP_ERROR_UNSUPPORTED, "cache.extension", name, "The file extension of a point cache must be .pc2 or .mdd.");
+        return sup_fail(error, SUP_ERROR_UNSUPPORTED, "cache.extension", name,
+                        "The file extension of a point cache must be .pc2 or .mdd.");
     sup_result result = (mdd ? parse_mdd : parse_pc2)(bytes.data, bytes.size, name, &l, error);
     if (result != SUP_OK) return result;
     if (l.frames == 0 || l.vertices == 0)
@@ -122,7 +124,8 @@ sup_result sup_read_cache(const sup_context *context, const char *name, sup_byte
     if (!fits(&l, bytes.size)) return fail_size(error, name, &l, bytes.size);
     if (vertex_count > 0 && l.vertices != vertex_count)
         return sup_fail(error, SUP_ERROR_DATA, "cache.vertices", name,
-                        "The cache has %lld vertices, but the character has %d: it was baked from another character or with another vertex order.",
+                        "The cache has %lld vertices, but the character has %d: it was baked from another character or "
+                        "with another vertex order.",
                         (long long)l.vertices, vertex_count);
     return make_cache(context, bytes.data, &l, cache, error);
 }

@@ -3,7 +3,8 @@
 
 #include "load/file.h"
 
-/* Memory budget of the reader: this factor of the file size plus this constant. Enough for many instances of a mesh and for sparse or compressed data; a bound for malicious files. */
+/* Memory budget of the reader: this factor of the file size plus this constant. Enough for many instances of a mesh and
+ * for sparse or compressed data; a bound for malicious files. */
 enum { ALLOWED_FACTOR = 128, ALLOWED_EXTRA = 16 << 20 };
 
 sup_result sup_gltf_fail(sup_gltf *g, sup_result result, const char *id, const char *format, ...)
@@ -22,9 +23,10 @@ sup_result sup_gltf_charge(sup_gltf *g, size_t count, size_t size)
     size_t allowed = sup_size_multiply(g->bytes_read, ALLOWED_FACTOR);
     allowed = allowed > SIZE_MAX - ALLOWED_EXTRA ? SIZE_MAX : allowed + ALLOWED_EXTRA;
     if (bytes > allowed - g->charged)
-        return sup_gltf_fail(g, SUP_ERROR_FORMAT, "gltf.size",
-                             "The counts in the file require far more memory than its %zu bytes can justify: the file is damaged.",
-                             g->bytes_read);
+        return sup_gltf_fail(
+            g, SUP_ERROR_FORMAT, "gltf.size",
+            "The counts in the file require far more memory than its %zu bytes can justify: the file is damaged.",
+            g->bytes_read);
     g->charged += bytes;
     return SUP_OK;
 }
@@ -88,8 +90,8 @@ sup_result sup_gltf_size(sup_gltf *g, const sup_json *object, const char *key, i
         return sup_gltf_fail(g, SUP_ERROR_FORMAT, "gltf.number", "\"%s\" of %s %d is missing.", key, kind, number);
     if (member != NULL && !sup_json_integer(member, &read)) read = -1;
     if (read < 0)
-        return sup_gltf_fail(g, SUP_ERROR_FORMAT, "gltf.number",
-                             "\"%s\" of %s %d must be a non-negative integer.", key, kind, number);
+        return sup_gltf_fail(g, SUP_ERROR_FORMAT, "gltf.number", "\"%s\" of %s %d must be a non-negative integer.", key,
+                             kind, number);
     if (read > limit)
         return sup_gltf_fail(g, SUP_ERROR_FORMAT, "gltf.number", "\"%s\" of %s %d is %lld; the maximum is %lld.", key,
                              kind, number, (long long)read, (long long)limit);
@@ -149,7 +151,8 @@ static sup_result check_version(sup_gltf *g)
     return SUP_OK;
 }
 
-/* Whether a required extension is supported or does not affect the data that is read. Entries that end in '_' match all extensions with that prefix: materials, textures and lights are passed through unchanged. */
+/* Whether a required extension is supported or does not affect the data that is read. Entries that end in '_' match all
+ * extensions with that prefix: materials, textures and lights are passed through unchanged. */
 static bool extension_known(const char *name)
 {
     static const char *const known[] = {
@@ -186,14 +189,16 @@ static sup_result check_extensions(sup_gltf *g)
     for (int32_t i = 0; i < sup_json_count(required); i++) {
         const char *name = sup_json_text(sup_json_at(required, i));
         if (name == NULL)
-            return sup_gltf_fail(g, SUP_ERROR_FORMAT, "gltf.extension", "\"extensionsRequired\" must be an array of names.");
+            return sup_gltf_fail(g, SUP_ERROR_FORMAT, "gltf.extension",
+                                 "\"extensionsRequired\" must be an array of names.");
         if (extension_known(name)) continue;
         if (strcmp(name, "KHR_draco_mesh_compression") == 0)
             return sup_gltf_fail(g, SUP_ERROR_UNSUPPORTED, "gltf.extension.draco",
-                                 "The file requires KHR_draco_mesh_compression, which is not supported: convert it without Draco compression, for example with gltf-transform.");
-        return sup_gltf_fail(g, SUP_ERROR_UNSUPPORTED, "gltf.extension",
-                             "The file requires the extension %.60s, which is not supported: export it without that extension.",
-                             name);
+                                 "The file requires KHR_draco_mesh_compression, which is not supported: convert it "
+                                 "without Draco compression, for example with gltf-transform.");
+        return sup_gltf_fail(
+            g, SUP_ERROR_UNSUPPORTED, "gltf.extension",
+            "The file requires the extension %.60s, which is not supported: export it without that extension.", name);
     }
     return SUP_OK;
 }
@@ -213,7 +218,8 @@ static sup_result read_stages(sup_gltf *g)
     if (result != SUP_OK) return result;
     g->root = g->tree.root;
     if (!sup_json_is(g->root, SUP_JSON_OBJECT))
-        return sup_gltf_fail(g, SUP_ERROR_FORMAT, "gltf.root", "The JSON root is not an object: this is not a glTF file.");
+        return sup_gltf_fail(g, SUP_ERROR_FORMAT, "gltf.root",
+                             "The JSON root is not an object: this is not a glTF file.");
     g->character->name = sup_path_stem(g->arena, g->input->name);
     g->character->unit_metres = 1.0f;
     result = check_version(g);

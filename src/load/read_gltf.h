@@ -1,7 +1,8 @@
 /* read_gltf.h (internal) - the stages of the glTF reader and their shared data.
  *
  * Stages in order, one file each: container (GLB chunks, buffers, views, images), accessor (typed arrays in views),
- * scene (nodes and skins), mesh (primitives, vertices, triangles, influences), morph, animation. Stages allocate results from the character's arena and temporary data from `scratch`. */
+ * scene (nodes and skins), mesh (primitives, vertices, triangles, influences), morph, animation. Stages allocate
+ * results from the character's arena and temporary data from `scratch`. */
 #ifndef SUP_LOAD_READ_GLTF_H
 #define SUP_LOAD_READ_GLTF_H
 
@@ -74,7 +75,7 @@ typedef struct sup_gltf {
     int32_t material_count;
     sup_gltf_mesh *mesh_infos; /* [meshes] */
     sup_gltf_node *nodes;      /* [character->node_count] */
-    sup_primitive *primitives;           /* [character->primitive_count] */
+    sup_primitive *primitives; /* [character->primitive_count] */
 } sup_gltf;
 
 /* Fails with the file name as the location. */
@@ -112,10 +113,12 @@ sup_result sup_gltf_read_animations(sup_gltf *g);
 
 /* --- Accessors --- */
 sup_result sup_gltf_open_accessor(sup_gltf *g, int32_t index, sup_gltf_accessor *accessor);
-/* The same for a member that is an accessor index: accessor->index is -1 when absent. `kind` and `number` identify the owner in messages. */
+/* The same for a member that is an accessor index: accessor->index is -1 when absent. `kind` and `number` identify the
+ * owner in messages. */
 sup_result sup_gltf_open_member(sup_gltf *g, const sup_json *object, const char *key, const char *kind, int32_t number,
                                 sup_gltf_accessor *accessor);
-/* Converts elements to floats (normalised integers are scaled), `width` components each, into floats[i*width ...]. Extra components of the accessor are skipped; missing components are not written. */
+/* Converts elements to floats (normalised integers are scaled), `width` components each, into floats[i*width ...].
+ * Extra components of the accessor are skipped; missing components are not written. */
 void sup_gltf_read_floats(const sup_gltf_accessor *accessor, int32_t width, float *floats);
 /* Reads a scalar or vector accessor of integers, accessor->width components each. */
 void sup_gltf_read_integers(const sup_gltf_accessor *accessor, uint32_t *integers);

@@ -34,7 +34,8 @@ static int32_t type_width(const sup_json *type)
     return 0;
 }
 
-/* Checks that `count` elements of `size` bytes with stride `stride` are inside the view of `object`; *data is NULL when there is no view. stride 0: that of the view, or packed. */
+/* Checks that `count` elements of `size` bytes with stride `stride` are inside the view of `object`; *data is NULL when
+ * there is no view. stride 0: that of the view, or packed. */
 static sup_result locate(sup_gltf *g, const sup_json *object, int32_t number, size_t count, size_t size, size_t *stride,
                          const unsigned char **data)
 {
@@ -58,8 +59,7 @@ static sup_result locate(sup_gltf *g, const sup_json *object, int32_t number, si
     }
     if (!fits)
         return sup_gltf_fail(g, SUP_ERROR_FORMAT, "gltf.accessor.range",
-                             "Accessor %d exceeds buffer view %d, which has %zu bytes.", number, view,
-                             bytes.size);
+                             "Accessor %d exceeds buffer view %d, which has %zu bytes.", number, view, bytes.size);
     *data = (const unsigned char *)bytes.data + offset;
     return SUP_OK;
 }

@@ -70,7 +70,8 @@ static sup_result add_weights(sup_gltf *g, sampler *s, int32_t clip, int32_t nod
     return SUP_OK;
 }
 
-/* The target of a channel: its node and kind. *count is the number of sup_channels it becomes: 0 for an unsupported target (no node, an animation pointer, an unknown path). */
+/* The target of a channel: its node and kind. *count is the number of sup_channels it becomes: 0 for an unsupported
+ * target (no node, an animation pointer, an unknown path). */
 static sup_result find_target(sup_gltf *g, const sup_json *channel, int32_t clip, int32_t *node,
                               sup_channel_target *kind, int32_t *count)
 {

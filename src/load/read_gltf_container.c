@@ -15,11 +15,13 @@ static uint32_t load_u32(const unsigned char *bytes)
 
 static sup_result open_glb(sup_gltf *g, const unsigned char *data, size_t size)
 {
-    if (size < GLB_HEADER) return sup_gltf_fail(g, SUP_ERROR_FORMAT, "gltf.glb.truncated", "The GLB file is truncated.");
+    if (size < GLB_HEADER)
+        return sup_gltf_fail(g, SUP_ERROR_FORMAT, "gltf.glb.truncated", "The GLB file is truncated.");
     uint32_t version = load_u32(data + 4), length = load_u32(data + 8);
     if (version != 2)
         return sup_gltf_fail(g, SUP_ERROR_UNSUPPORTED, "gltf.version",
-                             "The file is GLB version %u; only version 2 is supported. Export it as glTF 2.0.", version);
+                             "The file is GLB version %u; only version 2 is supported. Export it as glTF 2.0.",
+                             version);
     if (length > size || length < GLB_HEADER)
         return sup_gltf_fail(g, SUP_ERROR_FORMAT, "gltf.glb.truncated",
                              "The GLB header declares %u bytes, but the file has %zu: it is truncated or damaged.",
@@ -41,7 +43,8 @@ static sup_result open_glb(sup_gltf *g, const unsigned char *data, size_t size)
     }
     if (g->json.data == NULL)
         return sup_gltf_fail(g, SUP_ERROR_FORMAT, "gltf.glb.json", "The first chunk of the GLB file is not JSON.");
-    while (g->json.size > 0 && ((const char *)g->json.data)[g->json.size - 1] == '\0') /* some exporters pad with zeros */
+    while (g->json.size > 0 &&
+           ((const char *)g->json.data)[g->json.size - 1] == '\0') /* some exporters pad with zeros */
         g->json.size--;
     return SUP_OK;
 }
@@ -55,8 +58,7 @@ sup_result sup_gltf_open_container(sup_gltf *g)
     while (at < size && (data[at] == ' ' || data[at] == '\n' || data[at] == '\r' || data[at] == '\t'))
         at++;
     if (at == size || data[at] != '{')
-        return sup_gltf_fail(g, SUP_ERROR_FORMAT, "gltf.magic",
-                             "This is neither a GLB file nor glTF JSON text.");
+        return sup_gltf_fail(g, SUP_ERROR_FORMAT, "gltf.magic", "This is neither a GLB file nor glTF JSON text.");
     g->json = (sup_bytes){data + at, size - at};
     return SUP_OK;
 }
@@ -88,8 +90,10 @@ static sup_result read_external(sup_gltf *g, const char *uri, const char *kind, 
 {
     char path[4096];
     if (has_scheme(uri))
-        return sup_gltf_fail(g, SUP_ERROR_UNSUPPORTED, "gltf.uri.scheme",
-                             "The URI \"%.80s\" of %s %d is not a local file: copy the file next to the glTF file and update the URI.", uri, kind, number);
+        return sup_gltf_fail(
+            g, SUP_ERROR_UNSUPPORTED, "gltf.uri.scheme",
+            "The URI \"%.80s\" of %s %d is not a local file: copy the file next to the glTF file and update the URI.",
+            uri, kind, number);
     if (!sup_path_beside(g->input->name, uri, true, path, sizeof path))
         return sup_gltf_fail(g, SUP_ERROR_FORMAT, "gltf.uri.long", "The file name of %s %d is too long.", kind, number);
     const sup_allocator *allocator = &g->input->context->allocator;
@@ -163,8 +167,7 @@ static sup_result read_range(sup_gltf *g, const sup_json *object, int32_t number
     sup_bytes whole = g->buffers[buffer].bytes;
     if ((uint64_t)offset > whole.size || (uint64_t)length > whole.size - (uint64_t)offset)
         return sup_gltf_fail(g, SUP_ERROR_FORMAT, "gltf.view.range",
-                             "Buffer view %d exceeds buffer %d, which has %zu bytes.", number, buffer,
-                             whole.size);
+                             "Buffer view %d exceeds buffer %d, which has %zu bytes.", number, buffer, whole.size);
     bytes->data = whole.data != NULL ? (const unsigned char *)whole.data + offset : NULL;
     bytes->size = (size_t)length;
     return SUP_OK;

@@ -1,6 +1,7 @@
 /* read_gltf_mesh.c - one sup_primitive per mesh primitive and mesh node: its vertices, triangles, influences.
  *
- * Order: by node index, then by primitive of the mesh, then by accessor order. Primitives that share an accessor each get a copy of its vertices; primitives of points and lines have no triangles. */
+ * Order: by node index, then by primitive of the mesh, then by accessor order. Primitives that share an accessor each
+ * get a copy of its vertices; primitives of points and lines have no triangles. */
 #include "load/read_gltf.h"
 
 #include "math/vec3.h"
@@ -52,8 +53,8 @@ static sup_result measure_influences(sup_gltf *g, gltf_primitive *p, const sup_p
         bool has_joints = sup_json_get(p->attributes, joints) != NULL;
         if (has_joints != (sup_json_get(p->attributes, weights) != NULL))
             return sup_gltf_fail(g, SUP_ERROR_FORMAT, "gltf.mesh.influences",
-                                 "Primitive %d of mesh %d has only one of %s and %s.", primitive->index_in_mesh, primitive->mesh,
-                                 joints, weights);
+                                 "Primitive %d of mesh %d has only one of %s and %s.", primitive->index_in_mesh,
+                                 primitive->mesh, joints, weights);
         if (!has_joints) break;
         p->set_count = set + 1;
     }
@@ -68,12 +69,14 @@ static sup_result open_primitive(sup_gltf *g, const sup_json *list, gltf_primiti
     p->attributes = sup_json_get(p->object, "attributes");
     size_t members = (size_t)sup_json_count(p->object) + (size_t)sup_json_count(p->attributes);
     result = sup_gltf_charge(g, members, sizeof(sup_json)); /* each instance searches them */
-    if (result == SUP_OK) result = sup_gltf_size(g, p->object, "mode", MODE_TRIANGLES, 6, "mesh", primitive->mesh, &mode);
+    if (result == SUP_OK)
+        result = sup_gltf_size(g, p->object, "mode", MODE_TRIANGLES, 6, "mesh", primitive->mesh, &mode);
     if (result != SUP_OK) return result;
     p->mode = (int32_t)mode;
-    result =
-        sup_gltf_index(g, p->object, "material", "material", g->material_count, "mesh", primitive->mesh, &primitive->material);
-    if (result == SUP_OK) result = sup_gltf_open_member(g, p->attributes, "POSITION", "mesh", primitive->mesh, &p->position);
+    result = sup_gltf_index(g, p->object, "material", "material", g->material_count, "mesh", primitive->mesh,
+                            &primitive->material);
+    if (result == SUP_OK)
+        result = sup_gltf_open_member(g, p->attributes, "POSITION", "mesh", primitive->mesh, &p->position);
     if (result == SUP_OK) result = sup_gltf_open_member(g, p->object, "indices", "mesh", primitive->mesh, &p->indices);
     if (result != SUP_OK) return result;
     if (p->position.index >= 0 && p->position.width != 3)
@@ -96,7 +99,8 @@ static sup_result add_primitives(sup_gltf *g, int32_t node, gltf_primitive *sour
     if (name[0] == '\0') name = g->character->nodes[node].name;
     for (int32_t i = 0; result == SUP_OK && i < sup_json_count(list); i++) {
         sup_primitive *primitive = &g->primitives[*filled];
-        *primitive = (sup_primitive){.name = name, .node = node, .mesh = number, .index_in_mesh = i, .skin = g->nodes[node].skin};
+        *primitive = (sup_primitive){
+            .name = name, .node = node, .mesh = number, .index_in_mesh = i, .skin = g->nodes[node].skin};
         primitive->vertex_first = g->character->vertex_count;
         primitive->triangle_first = g->character->triangle_count;
         result = open_primitive(g, list, &sources[(*filled)++], primitive);
@@ -157,7 +161,8 @@ static sup_result read_layer(sup_gltf *g, const gltf_primitive *sources, const c
     return result;
 }
 
-/* The joint of the skin that the bone surface is attached to, per vertex; -1 (sliding) for an invalid index and for primitives without the attribute. */
+/* The joint of the skin that the bone surface is attached to, per vertex; -1 (sliding) for an invalid index and for
+ * primitives without the attribute. */
 static sup_result read_holders(sup_gltf *g, const gltf_primitive *sources)
 {
     sup_character *c = g->character;
@@ -200,7 +205,8 @@ static int32_t corner(int32_t mode, int32_t t, int32_t k)
     return k == 0 ? t + 1 : k == 1 ? t + 2 : 0;
 }
 
-static sup_result fill_triangles(sup_gltf *g, const gltf_primitive *p, const sup_primitive *primitive, int32_t *triangles)
+static sup_result fill_triangles(sup_gltf *g, const gltf_primitive *p, const sup_primitive *primitive,
+                                 int32_t *triangles)
 {
     uint32_t *indices = NULL;
     if (p->indices.index >= 0 && primitive->triangle_count > 0) {
@@ -233,21 +239,22 @@ static sup_result read_triangles(sup_gltf *g, const gltf_primitive *sources)
     g->character->triangles = triangles;
     sup_result result = SUP_OK;
     for (int32_t i = 0; i < g->character->primitive_count && result == SUP_OK; i++)
-        result = fill_triangles(g, &sources[i], &g->primitives[i], triangles + (size_t)g->primitives[i].triangle_first * 3);
+        result =
+            fill_triangles(g, &sources[i], &g->primitives[i], triangles + (size_t)g->primitives[i].triangle_first * 3);
     return result;
 }
 
 /* One set of influences as stored in the file: 4 joints and 4 weights per vertex. */
-static sup_result read_set(sup_gltf *g, const gltf_primitive *p, const sup_primitive *primitive, int32_t set, uint32_t *joints,
-                           float *weights)
+static sup_result read_set(sup_gltf *g, const gltf_primitive *p, const sup_primitive *primitive, int32_t set,
+                           uint32_t *joints, float *weights)
 {
     char name[24];
     sup_gltf_accessor accessor;
     set_name(name, sizeof name, "JOINTS", set);
     sup_result result = sup_gltf_open_member(g, p->attributes, name, "mesh", primitive->mesh, &accessor);
     if (result != SUP_OK) return result;
-    bool good = accessor.width == 4 && accessor.count == primitive->vertex_count && accessor.component != SUP_GLTF_BYTE &&
-                accessor.component != SUP_GLTF_SHORT;
+    bool good = accessor.width == 4 && accessor.count == primitive->vertex_count &&
+                accessor.component != SUP_GLTF_BYTE && accessor.component != SUP_GLTF_SHORT;
     if (good) {
         sup_gltf_read_integers(&accessor, joints);
         set_name(name, sizeof name, "WEIGHTS", set);
@@ -264,8 +271,8 @@ static sup_result read_set(sup_gltf *g, const gltf_primitive *p, const sup_primi
 }
 
 /* Appends the influences of one primitive; weights of exactly 0 are dropped, all others are kept unchanged. */
-static sup_result fill_influences(sup_gltf *g, const gltf_primitive *p, const sup_primitive *primitive, uint32_t *joints,
-                                  float *weights, int32_t *first, int32_t *bone, float *weight)
+static sup_result fill_influences(sup_gltf *g, const gltf_primitive *p, const sup_primitive *primitive,
+                                  uint32_t *joints, float *weights, int32_t *first, int32_t *bone, float *weight)
 {
     const sup_skin *skin = primitive->skin >= 0 ? &g->character->skins[primitive->skin] : NULL;
     size_t set_size = (size_t)primitive->vertex_count * 4;
@@ -273,7 +280,8 @@ static sup_result fill_influences(sup_gltf *g, const gltf_primitive *p, const su
     memset(joints, 0, (size_t)p->set_count * set_size * sizeof *joints);
     memset(weights, 0, (size_t)p->set_count * set_size * sizeof *weights);
     for (int32_t set = 0; set < p->set_count; set++) {
-        sup_result result = read_set(g, p, primitive, set, joints + (size_t)set * set_size, weights + (size_t)set * set_size);
+        sup_result result =
+            read_set(g, p, primitive, set, joints + (size_t)set * set_size, weights + (size_t)set * set_size);
         if (result != SUP_OK) return result;
     }
     for (int32_t v = 0; v < primitive->vertex_count; v++) {

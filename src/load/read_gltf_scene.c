@@ -55,8 +55,8 @@ static sup_result read_children(sup_gltf *g, const sup_json *node, int32_t numbe
             return sup_gltf_fail(g, SUP_ERROR_FORMAT, "gltf.index", "Node %d has a child that does not exist.", number);
         if (nodes[child].parent >= 0)
             return sup_gltf_fail(g, SUP_ERROR_FORMAT, "gltf.node.parents",
-                                 "Node %d is a child of node %d and of node %d: a node can have only one parent.", (int)child,
-                                 nodes[child].parent, number);
+                                 "Node %d is a child of node %d and of node %d: a node can have only one parent.",
+                                 (int)child, nodes[child].parent, number);
         nodes[child].parent = number;
     }
     return result;
@@ -110,8 +110,8 @@ static sup_result read_inverse_binds(sup_gltf *g, const sup_json *skin, int32_t 
             float value = matrices[i * 16 + k % 4 * 4 + k / 4];
             if (!isfinite(value))
                 return sup_gltf_fail(g, SUP_ERROR_FORMAT, "gltf.skin.nonfinite",
-                                     "The inverse bind matrix of joint %d of skin %d has a non-finite number.",
-                                     i, number);
+                                     "The inverse bind matrix of joint %d of skin %d has a non-finite number.", i,
+                                     number);
             bones[i].inverse_bind.m[k] = value;
         }
     return SUP_OK;

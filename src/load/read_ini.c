@@ -34,7 +34,8 @@ static sup_result read_animation(ini_reader *r)
     if (animation == NULL) return sup_fail_memory(r->error, "the motions");
     animation->file = sup_text_word(&r->text);
     animation->name = sup_text_rest(&r->text);
-    if (animation->file.length == 0) return sup_text_fail(&r->text, r->error, "ini.value", "ANIMATION has no file name.");
+    if (animation->file.length == 0)
+        return sup_text_fail(&r->text, r->error, "ini.value", "ANIMATION has no file name.");
     return SUP_OK;
 }
 
@@ -86,11 +87,13 @@ static sup_result read_named(const ini_reader *r, sup_word word, bool is_mesh, s
     sup_result result = path_of(r, word, path);
     if (result != SUP_OK) return result;
     sup_path_extension(path, extension, sizeof extension);
-    bool fits = is_mesh ? sup_extension_is_mesh(extension) : strcmp(extension, "skel") == 0 || strcmp(extension, "bvh") == 0;
+    bool fits =
+        is_mesh ? sup_extension_is_mesh(extension) : strcmp(extension, "skel") == 0 || strcmp(extension, "bvh") == 0;
     if (!fits)
         return sup_fail(r->error, SUP_ERROR_UNSUPPORTED, "ini.format", r->text.name,
-                        is_mesh ? "The mesh \"%s\" has an unsupported file extension: expected .off, .obj, .ply or .stl."
-                                : "The skeleton \"%s\" has an unsupported file extension: expected .skel or .bvh.",
+                        is_mesh
+                            ? "The mesh \"%s\" has an unsupported file extension: expected .off, .obj, .ply or .stl."
+                            : "The skeleton \"%s\" has an unsupported file extension: expected .skel or .bvh.",
                         path);
     return sup_read_path(r->input, path, sup_reader_for(extension), character, r->error);
 }

@@ -25,7 +25,8 @@ static sup_result read_line(sup_text_cursor *cursor, sup_arena *arena, sup_landm
     }
     for (int k = 0; k < 3; k++)
         if (!sup_text_double(cursor, &landmark->position[k]) || !isfinite(landmark->position[k]))
-            return sup_text_fail_expected(cursor, error, "landmarks.position", "a vertex index or joint name and x y z");
+            return sup_text_fail_expected(cursor, error, "landmarks.position",
+                                          "a vertex index or joint name and x y z");
     return SUP_OK;
 }
 

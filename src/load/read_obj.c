@@ -1,6 +1,8 @@
 /* read_obj.c - Wavefront OBJ meshes.
  *
- * Makes one primitive whose vertices are the "v" lines in file order, because other programs number them so. Objects, groups and materials do not split the mesh. Normals and texture coordinates belong to corners in this format: they are kept when each vertex has exactly one, and dropped when a vertex would have to be split. */
+ * Makes one primitive whose vertices are the "v" lines in file order, because other programs number them so. Objects,
+ * groups and materials do not split the mesh. Normals and texture coordinates belong to corners in this format: they
+ * are kept when each vertex has exactly one, and dropped when a vertex would have to be split. */
 #include "load/mesh.h"
 #include "load/text_cursor.h"
 
@@ -48,7 +50,8 @@ static sup_result read_texcoord(obj_reader *r)
     return SUP_OK;
 }
 
-/* Parses one index of a corner at *at: from 1, or negative relative to the items read so far. *index is -1 when the field is empty. */
+/* Parses one index of a corner at *at: from 1, or negative relative to the items read so far. *index is -1 when the
+ * field is empty. */
 static bool parse_index(const char **at, const char *end, size_t read_count, int32_t *index)
 {
     int64_t value;
@@ -115,7 +118,8 @@ static sup_result check_corners(obj_reader *r)
     for (size_t i = 0; i < r->corners.count; i++)
         if (corners[i].texcoord >= texcoords || corners[i].normal >= normals)
             return sup_fail(r->error, SUP_ERROR_FORMAT, "obj.face.range", r->text.name,
-                            "A face refers to texture coordinate %d or normal %d (counted from 0), but the file has %lld texture coordinates and %lld normals.",
+                            "A face refers to texture coordinate %d or normal %d (counted from 0), but the file has "
+                            "%lld texture coordinates and %lld normals.",
                             corners[i].texcoord, corners[i].normal, (long long)texcoords, (long long)normals);
     int32_t *vertices = r->corners.count > 0 ? sup_mesh_push(&r->mesh, &r->mesh.corners, r->corners.count) : NULL;
     if (vertices == NULL && r->corners.count > 0) return sup_fail_memory(r->error, "the faces");
@@ -125,7 +129,8 @@ static sup_result check_corners(obj_reader *r)
 }
 
 /* Copies corner values to their vertices; false when a vertex has no value or two different values. */
-static bool corners_to_vertices(const obj_reader *r, const sup_array *from, size_t width, bool is_normal, float *to, bool *known)
+static bool corners_to_vertices(const obj_reader *r, const sup_array *from, size_t width, bool is_normal, float *to,
+                                bool *known)
 {
     const obj_corner *corners = corner_list(r);
     const float *values = (const float *)(const void *)from->data;

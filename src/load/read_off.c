@@ -42,7 +42,8 @@ static sup_result read_keyword(sup_text_cursor *text, off_header *header, sup_er
     return SUP_OK;
 }
 
-/* "vertices faces [edges]"; checks that the remaining bytes suffice: a vertex has at least 5 characters and a line end, a face 1 and a line end. */
+/* "vertices faces [edges]"; checks that the remaining bytes suffice: a vertex has at least 5 characters and a line end,
+ * a face 1 and a line end. */
 static sup_result read_counts(sup_text_cursor *text, off_header *header, sup_error *error)
 {
     if (!sup_text_skip_to_word(text) || !sup_text_int64(text, &header->vertices) ||
@@ -118,8 +119,9 @@ static sup_result read_face(sup_text_cursor *text, const off_header *header, sup
         if (!sup_text_int64(text, &vertex))
             return sup_text_fail_expected(text, error, "off.face", "a vertex index of a face");
         if (vertex < 0 || vertex >= header->vertices)
-            return sup_text_fail(text, error, "off.face.range", "A face refers to vertex %lld, but the mesh has %lld vertices.",
-                                 (long long)vertex, (long long)header->vertices);
+            return sup_text_fail(text, error, "off.face.range",
+                                 "A face refers to vertex %lld, but the mesh has %lld vertices.", (long long)vertex,
+                                 (long long)header->vertices);
         slots[i] = (int32_t)vertex;
     }
     return SUP_OK;

@@ -232,7 +232,8 @@ static sup_result read_list(ply_reader *r, const ply_property *property)
         double value;
         if (!next_value(r, property->type, &value)) return fail_short(r);
         /* Invalid indices become -1, which sup_mesh_finish rejects. */
-        if (is_face_list) corners[i] = value >= 0.0 && value <= INT32_MAX && value == floor(value) ? (int32_t)value : -1;
+        if (is_face_list)
+            corners[i] = value >= 0.0 && value <= INT32_MAX && value == floor(value) ? (int32_t)value : -1;
     }
     return SUP_OK;
 }
@@ -320,7 +321,8 @@ static sup_result read_all(ply_reader *r)
         const ply_element *element = (const ply_element *)(const void *)r->elements.data + i;
         vertex_elements += element->is_vertex ? 1 : 0;
         if (vertex_elements > 1)
-            return sup_fail(r->error, SUP_ERROR_FORMAT, "ply.element", r->text.name, "The header has two \"vertex\" elements.");
+            return sup_fail(r->error, SUP_ERROR_FORMAT, "ply.element", r->text.name,
+                            "The header has two \"vertex\" elements.");
         result = read_element(r, element);
     }
     return result;

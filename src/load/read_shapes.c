@@ -1,7 +1,9 @@
 /* read_shapes.c - a folder of bodies with one triangulation: header.json, params.csv and one file per array.
  *
- * header.json: n_shapes, n_vertices, n_triangles, scale, offset (metres = offset + scale * int16) and one object per skeleton, {"names": [...], "parents": [...]}; positions_i16.bin, triangles_u16.bin and
- * joints_NAME_f32.bin, little-endian. params.csv: one line per body; the first line names the columns: sex, age_years, height_m, mass_kg (or mass_kg_at_1010), optionally african, asian, fat_kg, muscle_kg. */
+ * header.json: n_shapes, n_vertices, n_triangles, scale, offset (metres = offset + scale * int16) and one object per
+ * skeleton, {"names": [...], "parents": [...]}; positions_i16.bin, triangles_u16.bin and joints_NAME_f32.bin,
+ * little-endian. params.csv: one line per body; the first line names the columns: sex, age_years, height_m, mass_kg (or
+ * mass_kg_at_1010), optionally african, asian, fat_kg, muscle_kg. */
 #include "load/shapes.h"
 
 #include "load/file.h"
@@ -29,8 +31,8 @@ static sup_result read_count(const sup_json *root, const char *key, int64_t mini
 {
     int64_t value = 0;
     if (!sup_json_integer(sup_json_get(root, key), &value) || value < minimum || value > maximum)
-        return sup_fail(error, SUP_ERROR_FORMAT, "shapes.header", where,
-                        "\"%s\" must be an integer from %lld to %lld.", key, (long long)minimum, (long long)maximum);
+        return sup_fail(error, SUP_ERROR_FORMAT, "shapes.header", where, "\"%s\" must be an integer from %lld to %lld.",
+                        key, (long long)minimum, (long long)maximum);
     *count = (int32_t)value;
     return SUP_OK;
 }
@@ -65,7 +67,8 @@ static sup_result read_skeleton(const sup_json *skeleton, const char *where, sup
         const char *text = sup_json_text(sup_json_at(names, j));
         if (text == NULL || !sup_json_integer(sup_json_at(parents, j), &parent) || parent >= j ||
             (j == 0 ? parent != -1 : parent < 0))
-            return bad(error, where, "Each joint needs a name and must come after its parent; the first joint is the only root.");
+            return bad(error, where,
+                       "Each joint needs a name and must come after its parent; the first joint is the only root.");
         texts[j] = sup_arena_string(arena, text);
         if (texts[j] == NULL) return sup_fail_memory(error, "the shapes");
         above[j] = (int32_t)parent;
@@ -84,7 +87,9 @@ static sup_result read_scale(const sup_json *root, const char *where, sup_shapes
     for (int k = 0; k < 3 && good; k++)
         good = sup_json_double(sup_json_at(offset, k), &h->offset[k]) && fabs(h->offset[k]) < 100.0;
     return good ? SUP_OK
-                : bad(error, where, "\"scale\" (a number in (0, 1)) and \"offset\" (three numbers) must be given to decode int16 positions.");
+                : bad(error, where,
+                      "\"scale\" (a number in (0, 1)) and \"offset\" (three numbers) must be given to decode int16 "
+                      "positions.");
 }
 
 sup_result sup_shapes_read_header(const sup_allocator *allocator, const char *where, sup_bytes text,
@@ -100,8 +105,9 @@ sup_result sup_shapes_read_header(const sup_allocator *allocator, const char *wh
     if (result == SUP_OK) result = read_scale(tree.root, where, &h, error);
     if (result == SUP_OK) {
         const sup_json *found = find_skeleton(tree.root, skeleton);
-        result = found != NULL ? read_skeleton(found, where, arena, &h, error)
-                               : bad(error, where, "The header has no skeleton of that name with \"names\" and \"parents\".");
+        result = found != NULL
+                     ? read_skeleton(found, where, arena, &h, error)
+                     : bad(error, where, "The header has no skeleton of that name with \"names\" and \"parents\".");
     }
     if (result == SUP_OK) *header = h;
     sup_json_tree_destroy(&tree);
@@ -206,14 +212,14 @@ sup_result sup_shapes_read_persons(const char *where, sup_bytes text, int32_t co
     sup_result result = read_columns(&cursor, columns, &column_count, error);
     if (result != SUP_OK) return result;
     if (sup_text_remaining(&cursor) / 2 < (size_t)count) /* a line has at least 2 bytes: bounds the allocation */
-        return sup_fail(error, SUP_ERROR_FORMAT, "shapes.lines", where, "The file has fewer than %d lines, one per body.",
-                        (int)count);
+        return sup_fail(error, SUP_ERROR_FORMAT, "shapes.lines", where,
+                        "The file has fewer than %d lines, one per body.", (int)count);
     sup_person *list = sup_arena_alloc(arena, (size_t)count, sizeof *list);
     if (list == NULL) return sup_fail_memory(error, "the shapes");
     for (int32_t b = 0; b < count && result == SUP_OK; b++) {
         if (!sup_text_skip_to_word(&cursor))
-            return sup_fail(error, SUP_ERROR_FORMAT, "shapes.lines", where, "The file has %d lines, but the header declares %d bodies.", (int)b,
-                            (int)count);
+            return sup_fail(error, SUP_ERROR_FORMAT, "shapes.lines", where,
+                            "The file has %d lines, but the header declares %d bodies.", (int)b, (int)count);
         result = read_person(&cursor, columns, column_count, &list[b], error);
     }
     if (result == SUP_OK) *persons = list;
@@ -260,8 +266,9 @@ static sup_result persons_file(folder *f, const char *where, sup_bytes bytes, su
 static sup_result check_size(const char *where, sup_bytes bytes, uint64_t expected, sup_error *error)
 {
     if (bytes.size == expected) return SUP_OK;
-    return sup_fail(error, SUP_ERROR_FORMAT, "shapes.size", where, "The file has %llu bytes, but its size from the header is %llu.",
-                    (unsigned long long)bytes.size, (unsigned long long)expected);
+    return sup_fail(error, SUP_ERROR_FORMAT, "shapes.size", where,
+                    "The file has %llu bytes, but its size from the header is %llu.", (unsigned long long)bytes.size,
+                    (unsigned long long)expected);
 }
 
 static uint32_t little16(const unsigned char *p)

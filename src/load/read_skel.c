@@ -1,4 +1,6 @@
-/* read_skel.c - the skeleton format of Fast Projective Skinning: the number of joints, then one line per joint, "x y z name parent", where the parent is another joint or the word root. Positions are in world space; joints have no rest rotation. Parents may come after their children. */
+/* read_skel.c - the skeleton format of Fast Projective Skinning: the number of joints, then one line per joint, "x y z
+ * name parent", where the parent is another joint or the word root. Positions are in world space; joints have no rest
+ * rotation. Parents may come after their children. */
 #include "load/file.h"
 #include "load/read.h"
 #include "load/text_cursor.h"
@@ -90,7 +92,8 @@ static sup_result read_joints(skel_reader *r)
     for (int32_t i = 1; i < r->count; i++)
         if (compare_words(r->named[i]->name, r->named[i - 1]->name) == 0) {
             r->text.line = r->named[i]->line;
-            return sup_text_fail(&r->text, r->error, "skel.name", "Duplicate joint name: it is already used on line %lld.",
+            return sup_text_fail(&r->text, r->error, "skel.name",
+                                 "Duplicate joint name: it is already used on line %lld.",
                                  (long long)r->named[i - 1]->line);
         }
     return SUP_OK;

@@ -1,6 +1,7 @@
 /* read_stl.c - stereolithography meshes, text and binary.
  *
- * Three vertices per triangle, in file order: the rig welds them. Facet normals are redundant and often wrong or zero: they are ignored. */
+ * Three vertices per triangle, in file order: the rig welds them. Facet normals are redundant and often wrong or zero:
+ * they are ignored. */
 #include "load/mesh.h"
 #include "load/text_cursor.h"
 
@@ -26,7 +27,8 @@ static bool looks_binary(sup_bytes bytes)
     return false;
 }
 
-/* Binary files may start with "solid" too: first compares the size with the triangle count, then checks the first word. */
+/* Binary files may start with "solid" too: first compares the size with the triangle count, then checks the first
+ * word. */
 static bool is_binary(sup_bytes bytes)
 {
     if (bytes.size >= STL_HEADER) {

@@ -70,9 +70,10 @@ static sup_result read_paint(const char *name, const sup_map *map, const sup_jso
     int32_t count = sup_json_count(numbers);
     if (!sup_json_is(numbers, SUP_JSON_ARRAY) || count == 0 ||
         (owned->settings.vertex_count != 0 && count != owned->settings.vertex_count))
-        return sup_fail(error, SUP_ERROR_FORMAT, "settings.paint", name,
-                        "The paint \"%s\" must be an array with one number per vertex; all paints must have the same length.",
-                        map->name);
+        return sup_fail(
+            error, SUP_ERROR_FORMAT, "settings.paint", name,
+            "The paint \"%s\" must be an array with one number per vertex; all paints must have the same length.",
+            map->name);
     float *values = sup_arena_alloc(&owned->arena, (size_t)count, sizeof *values);
     if (values == NULL) return sup_fail_memory(error, "the paint");
     for (int32_t i = 0; i < count; i++) {
@@ -80,8 +81,8 @@ static sup_result read_paint(const char *name, const sup_map *map, const sup_jso
         if (!sup_json_double(sup_json_at(numbers, i), &value) || !(value >= (double)map->minimum) ||
             !(value <= (double)map->maximum))
             return sup_fail(error, SUP_ERROR_FORMAT, "settings.paint", name,
-                            "Number %d of the paint \"%s\" must be in [%g, %g].", i, map->name,
-                            (double)map->minimum, (double)map->maximum);
+                            "Number %d of the paint \"%s\" must be in [%g, %g].", i, map->name, (double)map->minimum,
+                            (double)map->maximum);
         values[i] = fminf(fmaxf((float)value, map->minimum), map->maximum);
     }
     owned->settings.vertex_count = count;
@@ -100,14 +101,15 @@ static sup_result read_paints(const char *name, const sup_json *root, owned_sett
     sup_paint *paints = sup_arena_alloc(&owned->arena, (size_t)method->map_count + 1, sizeof *paints);
     if (paints == NULL) return sup_fail_memory(error, "the paint");
     owned->settings.paints = paints;
-    for (uint32_t i = 0; i < given->count; i++) { /* every name must be a map of the method; of duplicate names the last is used */
+    for (uint32_t i = 0; i < given->count;
+         i++) { /* every name must be a map of the method; of duplicate names the last is used */
         const sup_json *one = given->of.items[i];
         int32_t m = 0;
         while (m < method->map_count && strcmp(method->maps[m].name, one->key) != 0)
             m++;
         if (m == method->map_count || strlen(one->key) != one->key_size)
-            return sup_fail(error, SUP_ERROR_UNSUPPORTED, "settings.paint", name,
-                            "The method %s has no map \"%.60s\".", method->name, one->key);
+            return sup_fail(error, SUP_ERROR_UNSUPPORTED, "settings.paint", name, "The method %s has no map \"%.60s\".",
+                            method->name, one->key);
     }
     sup_result result = SUP_OK;
     for (int32_t m = 0; result == SUP_OK && m < method->map_count; m++) {
@@ -123,7 +125,8 @@ sup_result sup_settings_load_memory(const sup_context *context, const char *name
                                     sup_settings **settings, sup_error *error)
 {
     if (name == NULL || settings == NULL)
-        return sup_fail(error, SUP_ERROR_ARGUMENT, "argument.null", "", "sup_settings_load_memory: name and settings must not be NULL.");
+        return sup_fail(error, SUP_ERROR_ARGUMENT, "argument.null", "",
+                        "sup_settings_load_memory: name and settings must not be NULL.");
     sup_context resolved = sup_context_resolve(context);
     owned_settings *owned = sup_alloc_zero(&resolved.allocator, sizeof *owned);
     if (owned == NULL) return sup_fail_memory(error, "the settings");
@@ -143,7 +146,8 @@ sup_result sup_settings_load_memory(const sup_context *context, const char *name
 
 sup_result sup_settings_load(const sup_context *context, const char *path, sup_settings **settings, sup_error *error)
 {
-    if (path == NULL) return sup_fail(error, SUP_ERROR_ARGUMENT, "argument.null", "", "sup_settings_load: path must not be NULL.");
+    if (path == NULL)
+        return sup_fail(error, SUP_ERROR_ARGUMENT, "argument.null", "", "sup_settings_load: path must not be NULL.");
     sup_context resolved = sup_context_resolve(context);
     void *data;
     size_t size;

@@ -13,7 +13,8 @@ typedef struct sup_shapes_header {
     const int32_t *parents;
 } sup_shapes_header;
 
-/* `skeleton` is the name of the skeleton, NULL = the first in the header. Allocates the arrays of the result from `arena`. */
+/* `skeleton` is the name of the skeleton, NULL = the first in the header. Allocates the arrays of the result from
+ * `arena`. */
 sup_result sup_shapes_read_header(const sup_allocator *allocator, const char *where, sup_bytes text,
                                   const char *skeleton, sup_arena *arena, sup_shapes_header *header, sup_error *error);
 /* Reads `count` lines after the first; allocates from `arena`. */

@@ -140,7 +140,8 @@ sup_result sup_text_fail(const sup_text_cursor *cursor, sup_error *error, const 
 {
     char where[sizeof error->where], message[sizeof error->message];
     size_t length = strlen(cursor->name);
-    const char *tail = length > 200 ? cursor->name + (length - 200) : cursor->name; /* leave space for the line number */
+    const char *tail =
+        length > 200 ? cursor->name + (length - 200) : cursor->name; /* leave space for the line number */
     sup_format(where, sizeof where, "%s%s:%lld", tail != cursor->name ? "..." : "", tail, (long long)cursor->line);
     va_list args;
     va_start(args, format);

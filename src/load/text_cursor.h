@@ -1,6 +1,7 @@
 /* text_cursor.h (internal) - a cursor over a text file: lines, words, numbers, and the line number for error messages.
  *
- * Lines end with "\n", "\r\n" or "\r". A cursor reads inside the current line; sup_text_next_line and sup_text_skip_to_word advance to later lines. Nothing is copied; the text need not be zero-terminated. */
+ * Lines end with "\n", "\r\n" or "\r". A cursor reads inside the current line; sup_text_next_line and
+ * sup_text_skip_to_word advance to later lines. Nothing is copied; the text need not be zero-terminated. */
 #ifndef SUP_LOAD_TEXT_CURSOR_H
 #define SUP_LOAD_TEXT_CURSOR_H
 

@@ -23,7 +23,8 @@ static void write_triangle(int32_t *triangles, int32_t index, int32_t a, int32_t
     triangles[3 * index + 2] = c;
 }
 
-/* A diagonal is valid when both triangles have the same orientation (otherwise it is outside a concave quad); of two valid diagonals the shorter is used, the first when equal. */
+/* A diagonal is valid when both triangles have the same orientation (otherwise it is outside a concave quad); of two
+ * valid diagonals the shorter is used, the first when equal. */
 static void cut_quad(const float *positions, const int32_t *corners, int32_t *triangles)
 {
     sup_vec3d p[4];

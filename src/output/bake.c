@@ -55,8 +55,9 @@ static sup_result check_clip(const bake *b, sup_error *error)
         int32_t limit =
             channel->target == SUP_CHANNEL_MORPH ? b->character->morph_weight_count : b->character->node_count;
         if (channel->index < 0 || channel->index >= limit)
-            return sup_fail(error, SUP_ERROR_ARGUMENT, "bake.clip", b->clip->name,
-                            "The clip belongs to another character: it animates a node or morph weight that does not exist.");
+            return sup_fail(
+                error, SUP_ERROR_ARGUMENT, "bake.clip", b->clip->name,
+                "The clip belongs to another character: it animates a node or morph weight that does not exist.");
     }
     return SUP_OK;
 }
@@ -75,8 +76,8 @@ static sup_result choose_frames(bake *b, sup_error *error)
     b->count = b->def.frame_count != 0 ? b->def.frame_count : frames - b->first;
     if (b->first < 0 || b->count < 1 || b->first >= frames || b->count > frames - b->first)
         return sup_fail(error, SUP_ERROR_ARGUMENT, "bake.frames", b->clip != NULL ? b->clip->name : "",
-                        "The motion has %d frame%s, 0 to %d: the requested %d frames from frame %d are out of range.", frames,
-                        frames == 1 ? "" : "s", frames - 1, b->count, b->first);
+                        "The motion has %d frame%s, 0 to %d: the requested %d frames from frame %d are out of range.",
+                        frames, frames == 1 ? "" : "s", frames - 1, b->count, b->first);
     return check_clip(b, error);
 }
 
@@ -236,7 +237,8 @@ sup_result sup_bake(const sup_context *context, const sup_character *character, 
                     const char *path, sup_bake_stats *stats, sup_error *error)
 {
     if (character == NULL || path == NULL)
-        return sup_fail(error, SUP_ERROR_ARGUMENT, "argument.null", "", "sup_bake: character and path must not be NULL.");
+        return sup_fail(error, SUP_ERROR_ARGUMENT, "argument.null", "",
+                        "sup_bake: character and path must not be NULL.");
     sup_context resolved = sup_context_resolve(context);
     bake b = {.context = &resolved, .character = character, .def = def != NULL ? *def : sup_default_bake_def()};
     sup_result result = choose_frames(&b, error);

@@ -42,8 +42,8 @@ static sup_result fail_extension(const char *path, sup_error *error)
 static sup_result check_def(const sup_character *character, const sup_cache_def *def, sup_error *error)
 {
     if (def->frame_count < 1)
-        return sup_fail(error, SUP_ERROR_ARGUMENT, "output.frames", "", "The number of frames must be at least 1, not %d.",
-                        def->frame_count);
+        return sup_fail(error, SUP_ERROR_ARGUMENT, "output.frames", "",
+                        "The number of frames must be at least 1, not %d.", def->frame_count);
     if (!(def->fps >= 0.0) || !isfinite(def->fps) || !isfinite(def->start_time))
         return sup_fail(error, SUP_ERROR_ARGUMENT, "output.fps", "",
                         "Frames per second must be a positive number and the start time finite.");
@@ -134,8 +134,8 @@ static sup_result fail_nonfinite(const sup_cache_writer *writer, int64_t value, 
     while (primitive + 1 < character->primitive_count && vertex >= character->primitives[primitive + 1].vertex_first)
         primitive++;
     return sup_fail(error, SUP_ERROR_DATA, "output.nonfinite", writer->path,
-                    "The %s of vertex %d (primitive %d, %s) in frame %d is not a finite number.", what, vertex, primitive,
-                    character->primitives[primitive].name, writer->frame);
+                    "The %s of vertex %d (primitive %d, %s) in frame %d is not a finite number.", what, vertex,
+                    primitive, character->primitives[primitive].name, writer->frame);
 }
 
 static sup_result check_frame(sup_cache_writer *writer, const float *positions, const float *normals, sup_error *error)
@@ -145,8 +145,8 @@ static sup_result check_frame(sup_cache_writer *writer, const float *positions, 
         return sup_fail(error, SUP_ERROR_ARGUMENT, "output.failed", writer->path,
                         "An earlier frame could not be written: no further frames are accepted.");
     if (writer->frame >= writer->def.frame_count)
-        return sup_fail(error, SUP_ERROR_ARGUMENT, "output.frames", writer->path, "All %d frames have already been written.",
-                        writer->def.frame_count);
+        return sup_fail(error, SUP_ERROR_ARGUMENT, "output.frames", writer->path,
+                        "All %d frames have already been written.", writer->def.frame_count);
     if (writer->frame > 0 && (normals != NULL) != writer->has_normals && writer->def.normals)
         return sup_fail(error, SUP_ERROR_ARGUMENT, "output.normals", writer->path,
                         "Normals must be given for all frames or for none; frame %d differs from the first frame.",
@@ -182,8 +182,7 @@ sup_result sup_cache_finish_counted(sup_cache_writer *writer, uint64_t *bytes, s
                           "A frame could not be written: the file cannot be finished.");
     else if (writer->frame != writer->def.frame_count)
         result = sup_fail(error, SUP_ERROR_ARGUMENT, "output.frames", writer->path,
-                          "Only %d of the declared %d frames were written.", writer->frame,
-                          writer->def.frame_count);
+                          "Only %d of the declared %d frames were written.", writer->frame, writer->def.frame_count);
     else
         result = writer->format->finish(writer, error);
     if (result == SUP_OK && bytes != NULL) *bytes = writer->bytes;

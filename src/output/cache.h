@@ -9,10 +9,11 @@
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the writers are for little-endian machines");
 
 typedef struct sup_cache_format {
-    const char *extension;  /* "glb" */
-    const char *summary; /* for the error message about unsupported extensions */
+    const char *extension; /* "glb" */
+    const char *summary;   /* for the error message about unsupported extensions */
     size_t state_size;
-    /* Called in this order, `frame` once per frame; `state` is zeroed before. `frame` gets only finite numbers. After any failure, and after finish, `close` is called: it removes temporary files and frees memory. */
+    /* Called in this order, `frame` once per frame; `state` is zeroed before. `frame` gets only finite numbers. After
+     * any failure, and after finish, `close` is called: it removes temporary files and frees memory. */
     sup_result (*open)(sup_cache_writer *writer, sup_error *error);
     sup_result (*frame)(sup_cache_writer *writer, const float *positions, const float *normals, sup_error *error);
     sup_result (*finish)(sup_cache_writer *writer, sup_error *error);
@@ -38,7 +39,8 @@ extern const sup_cache_format sup_format_glb, sup_format_pc2, sup_format_mdd, su
 /* sup_cache_finish that also returns the total file size in bytes. */
 sup_result sup_cache_finish_counted(sup_cache_writer *writer, uint64_t *bytes, sup_error *error);
 
-/* True when the primitive follows a node with a mirroring transform: its triangles then have the opposite orientation in world space. */
+/* True when the primitive follows a node with a mirroring transform: its triangles then have the opposite orientation
+ * in world space. */
 bool sup_primitive_is_mirrored(const sup_character *character, const sup_primitive *primitive);
 
 #endif

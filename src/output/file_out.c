@@ -27,7 +27,8 @@ static sup_result resolve_path(sup_file_out *out, const char *path, sup_error *e
         return sup_fail(error, SUP_ERROR_IO, "file.folder", path, "The output is a folder: give the path of a file.");
     if (!S_ISREG(status.st_mode))
         return sup_fail(error, SUP_ERROR_IO, "file.special", path,
-                        "The output is a device or pipe: give the path of a regular file (output is written to a temporary file and renamed).");
+                        "The output is a device or pipe: give the path of a regular file (output is written to a "
+                        "temporary file and renamed).");
 #if !defined(__wasi__) /* no symbolic links in the browser */
     if (lstat(path, &status) == 0 && S_ISLNK(status.st_mode)) {
         char *target = realpath(path, NULL);
@@ -38,7 +39,8 @@ static sup_result resolve_path(sup_file_out *out, const char *path, sup_error *e
     return SUP_OK;
 }
 
-/* Creates a temporary file in the target folder with a unique name, which differs from other writers of this process and from files of a terminated process with the same id. False, with errno, on failure. */
+/* Creates a temporary file in the target folder with a unique name, which differs from other writers of this process
+ * and from files of a terminated process with the same id. False, with errno, on failure. */
 static bool create_temporary(sup_file_out *out)
 {
     int handle = -1;

@@ -1,4 +1,5 @@
-/* file_out.h (internal) - atomic file output: writes a temporary file in the target folder and renames it when complete. */
+/* file_out.h (internal) - atomic file output: writes a temporary file in the target folder and renames it when
+ * complete. */
 #ifndef SUP_OUTPUT_FILE_OUT_H
 #define SUP_OUTPUT_FILE_OUT_H
 
@@ -24,7 +25,9 @@ sup_result sup_file_out_whole(const char *path, sup_bytes bytes, sup_error *erro
 /* Removes the temporary file; no effect when nothing is open. */
 void sup_file_out_abandon(sup_file_out *out);
 
-/* The two halves of a commit, for several files that must be replaced together. After `close` the complete file is at out->temporary. `replace` renames a file to `path` and keeps the older file at `backup`; *had_older is set when there was one. `restore` undoes it. They return 0 or an errno. */
+/* The two halves of a commit, for several files that must be replaced together. After `close` the complete file is at
+ * out->temporary. `replace` renames a file to `path` and keeps the older file at `backup`; *had_older is set when there
+ * was one. `restore` undoes it. They return 0 or an errno. */
 sup_result sup_file_out_close(sup_file_out *out, sup_error *error);
 int sup_file_replace(const char *temporary, const char *path, const char *backup, bool *had_older);
 void sup_file_restore(const char *path, const char *backup, bool had_older);

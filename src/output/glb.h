@@ -37,9 +37,9 @@ typedef struct sup_glb_mesh {
 } sup_glb_mesh;
 
 typedef struct sup_glb_primitive {
-    int32_t mesh;      /* in the output document, -1 for a primitive without vertices, which is skipped */
+    int32_t mesh;          /* in the output document, -1 for a primitive without vertices, which is skipped */
     int32_t index_in_mesh; /* primitive index in that mesh */
-    bool normals;      /* the primitive gets NORMAL when the frames have normals */
+    bool normals;          /* the primitive gets NORMAL when the frames have normals */
 } sup_glb_primitive;
 
 typedef struct sup_glb_layout {
@@ -51,7 +51,7 @@ typedef struct sup_glb_layout {
     uint64_t fixed_size; /* bytes of the blobs with their padding */
     int32_t mesh_count;
     sup_glb_mesh *meshes;
-    sup_glb_primitive *primitives;                    /* [character->primitive_count] */
+    sup_glb_primitive *primitives;          /* [character->primitive_count] */
     int32_t time_accessor, weight_accessor; /* of the animation, -1 for a single frame */
 } sup_glb_layout;
 
@@ -61,13 +61,15 @@ sup_result sup_glb_layout_meshes(sup_glb_layout *layout, int32_t node_first, sup
 sup_result sup_glb_layout_from_document(sup_glb_layout *layout, sup_error *error);
 sup_result sup_glb_layout_without_document(sup_glb_layout *layout, sup_error *error);
 
-/* Adds a fixed bufferView over bytes that outlive the layout and returns its index. stride and target 0: not written. */
+/* Adds a fixed bufferView over bytes that outlive the layout and returns its index. stride and target 0: not
+ * written. */
 int32_t sup_glb_add_view(sup_glb_layout *layout, const void *data, size_t size, int32_t stride, int32_t target);
 /* Adds an accessor without min and max. Its index is the number of accessors - 1. */
 sup_json *sup_glb_add_accessor(sup_json_tree *tree, int64_t view, uint64_t offset, int32_t component, int64_t count,
                                const char *type);
 int32_t sup_glb_last_accessor(const sup_json_tree *tree);
-/* Adds the triangles of a primitive as an index accessor, with reversed orientation when mirrored; -1 when out of memory. */
+/* Adds the triangles of a primitive as an index accessor, with reversed orientation when mirrored; -1 when out of
+ * memory. */
 int32_t sup_glb_add_indices(sup_glb_layout *layout, const sup_primitive *primitive, bool mirrored);
 /* Adds a plain material with a colour selected by `index`; returns its index in the output. */
 int32_t sup_glb_add_material(sup_json_tree *tree, const char *name, int32_t index);
@@ -94,7 +96,8 @@ typedef struct sup_glb_copy {
 
 typedef enum sup_glb_use { SUP_GLB_USE_INDICES, SUP_GLB_USE_ATTRIBUTE, SUP_GLB_USE_COLOUR } sup_glb_use;
 
-/* Returns the output index of an accessor of the input; the first call copies its elements, packed and dense. -1 when it is invalid: out of range, or without exactly `count` elements (-1: any number of stored elements). */
+/* Returns the output index of an accessor of the input; the first call copies its elements, packed and dense. -1 when
+ * it is invalid: out of range, or without exactly `count` elements (-1: any number of stored elements). */
 int32_t sup_glb_copy_accessor(sup_glb_copy *copy, const sup_json *index, sup_glb_use use, int64_t count);
 /* Output index of a whole bufferView, -1 when it does not exist. */
 int32_t sup_glb_copy_view(sup_glb_copy *copy, const sup_json *index);

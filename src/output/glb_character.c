@@ -1,6 +1,9 @@
-/* glb_character.c - writes a whole character as GLB: nodes, skins, meshes with weights, morph targets and layers, extras.
+/* glb_character.c - writes a whole character as GLB: nodes, skins, meshes with weights, morph targets and layers,
+ * extras.
  *
- * Nodes and bones keep their indices; primitives that share a node and a mesh become one mesh. The reader orders primitives by node index, so meshes must be on nodes of increasing index: a mesh that would not be gets a new child node. */
+ * Nodes and bones keep their indices; primitives that share a node and a mesh become one mesh. The reader orders
+ * primitives by node index, so meshes must be on nodes of increasing index: a mesh that would not be gets a new child
+ * node. */
 #include "output/glb_character.h"
 
 #include "output/file_out.h"
@@ -106,8 +109,8 @@ static sup_result add_skins(sup_glb_layout *layout, sup_error *error)
     sup_json_tree *tree = &layout->tree;
     for (int32_t s = 0; s < character->skin_count; s++) {
         const sup_skin *from = &character->skins[s];
-        sup_json *skin =
-            sup_json_append(tree, sup_json_get_or_add(tree, tree->root, "skins", SUP_JSON_ARRAY), sup_json_new_object(tree));
+        sup_json *skin = sup_json_append(tree, sup_json_get_or_add(tree, tree->root, "skins", SUP_JSON_ARRAY),
+                                         sup_json_new_object(tree));
         if (from->name[0] != '\0') sup_glb_set_text(tree, skin, "name", from->name);
         sup_json *joints = sup_json_get_or_add(tree, skin, "joints", SUP_JSON_ARRAY);
         float *matrices = allocate(layout, (size_t)from->bone_count * 16, sizeof *matrices);
@@ -132,7 +135,8 @@ static sup_result add_skins(sup_glb_layout *layout, sup_error *error)
 /* --- Meshes of nodes --- */
 
 /* Morph weight slots that the primitives of a mesh use, without duplicates, in order. */
-static sup_result find_slots(sup_glb_character *writer, sup_glb_node_mesh *node_mesh, unsigned char *used, sup_error *error)
+static sup_result find_slots(sup_glb_character *writer, sup_glb_node_mesh *node_mesh, unsigned char *used,
+                             sup_error *error)
 {
     const sup_character *character = writer->layout.character;
     int32_t end = node_mesh->primitive_first + node_mesh->primitive_count;
@@ -160,13 +164,15 @@ static sup_result make_node_meshes(sup_glb_character *writer, sup_error *error)
     writer->node_meshes = allocate(layout, (size_t)character->primitive_count, sizeof *writer->node_meshes);
     writer->defaults = allocate(layout, slots, sizeof *writer->defaults);
     unsigned char *used = allocate(layout, slots, 1);
-    if (writer->node_meshes == NULL || writer->defaults == NULL || used == NULL) return sup_fail_memory(error, "the primitives");
+    if (writer->node_meshes == NULL || writer->defaults == NULL || used == NULL)
+        return sup_fail_memory(error, "the primitives");
     const sup_primitive *last = NULL;
     int32_t highest = -1; /* highest node with a mesh */
     for (int32_t p = 0; p < character->primitive_count; p++) {
         const sup_primitive *primitive = &character->primitives[p];
         if (primitive->vertex_count == 0) continue;
-        if (last == NULL || primitive->node != last->node || primitive->mesh != last->mesh || primitive->skin != last->skin) {
+        if (last == NULL || primitive->node != last->node || primitive->mesh != last->mesh ||
+            primitive->skin != last->skin) {
             int32_t node = primitive->node;
             if (node <= highest) {
                 node = sup_json_count(nodes);
@@ -175,7 +181,8 @@ static sup_result make_node_meshes(sup_glb_character *writer, sup_error *error)
                 add_child(&layout->tree, nodes, primitive->node, node);
             }
             highest = node;
-            writer->node_meshes[writer->node_mesh_count++] = (sup_glb_node_mesh){.node = node, .skin = primitive->skin, .primitive_first = p};
+            writer->node_meshes[writer->node_mesh_count++] =
+                (sup_glb_node_mesh){.node = node, .skin = primitive->skin, .primitive_first = p};
         }
         sup_glb_node_mesh *node_mesh = &writer->node_meshes[writer->node_mesh_count - 1];
         node_mesh->primitive_count = p + 1 - node_mesh->primitive_first;
@@ -190,7 +197,8 @@ static sup_result make_node_meshes(sup_glb_character *writer, sup_error *error)
 /* --- Weights --- */
 
 /* The influences of a vertex as glTF requires: each bone once, positive weights that sum to 1. Returns their number. */
-static int32_t normalized_influences(const sup_character *character, const sup_skin *skin, int32_t v, int32_t *bones, float *weights)
+static int32_t normalized_influences(const sup_character *character, const sup_skin *skin, int32_t v, int32_t *bones,
+                                     float *weights)
 {
     int32_t count = 0;
     double sum = 0.0;
@@ -223,8 +231,8 @@ static int32_t max_influences(const sup_character *character, const sup_primitiv
     return max_count;
 }
 
-static void add_set(sup_glb_layout *layout, sup_json *attributes, int32_t set, const uint16_t *joints, const float *weights,
-                    int32_t count)
+static void add_set(sup_glb_layout *layout, sup_json *attributes, int32_t set, const uint16_t *joints,
+                    const float *weights, int32_t count)
 {
     char name[24];
     int32_t view = sup_glb_add_view(layout, joints, (size_t)count * 4 * sizeof *joints, 0, SUP_GLB_ARRAY_BUFFER);
@@ -236,16 +244,17 @@ static void add_set(sup_glb_layout *layout, sup_json *attributes, int32_t set, c
                         sup_glb_add_floats(layout, weights, count, 4, SUP_GLB_ARRAY_BUFFER, false));
 }
 
-static sup_result add_influences(sup_glb_layout *layout, const sup_primitive *primitive, sup_json *attributes, sup_error *error)
+static sup_result add_influences(sup_glb_layout *layout, const sup_primitive *primitive, sup_json *attributes,
+                                 sup_error *error)
 {
     const sup_character *character = layout->character;
     const sup_skin *skin = &character->skins[primitive->skin];
     int32_t max_count = max_influences(character, primitive), set_count = (max_count + 3) / 4;
     size_t set_size = (size_t)primitive->vertex_count * 4;
     if (max_count == 0)
-        return sup_fail(
-            error, SUP_ERROR_DATA, "output.glb.weights", primitive->name,
-            "The primitive has a skin but no weights, which glTF cannot represent: compute weights first (sup_rig_create).");
+        return sup_fail(error, SUP_ERROR_DATA, "output.glb.weights", primitive->name,
+                        "The primitive has a skin but no weights, which glTF cannot represent: compute weights first "
+                        "(sup_rig_create).");
     if (skin->bone_count > UINT16_MAX)
         return sup_fail(error, SUP_ERROR_UNSUPPORTED, "output.glb.bones", primitive->name,
                         "The primitive's skin has %d bones; glTF supports %d.", skin->bone_count, UINT16_MAX);
@@ -264,10 +273,12 @@ static sup_result add_influences(sup_glb_layout *layout, const sup_primitive *pr
             joints[at] = (uint16_t)bones[k];
             weights[at] = vertex_weights[k];
         }
-        if (count == 0) weights[(size_t)v * 4] = 1.0f; /* assigned to the first bone: glTF requires at least one influence */
+        if (count == 0)
+            weights[(size_t)v * 4] = 1.0f; /* assigned to the first bone: glTF requires at least one influence */
     }
     for (int32_t set = 0; set < used; set++)
-        add_set(layout, attributes, set, joints + (size_t)set * set_size, weights + (size_t)set * set_size, primitive->vertex_count);
+        add_set(layout, attributes, set, joints + (size_t)set * set_size, weights + (size_t)set * set_size,
+                primitive->vertex_count);
     return SUP_OK;
 }
 
@@ -283,8 +294,9 @@ static bool any_nonzero(const float *values, size_t count)
 static void set_attribute(sup_glb_layout *layout, sup_json *attributes, const char *name, const float *values,
                           const sup_primitive *primitive, int32_t width, bool bounds)
 {
-    sup_glb_set_integer(&layout->tree, attributes, name,
-                        sup_glb_add_floats(layout, values, primitive->vertex_count, width, SUP_GLB_ARRAY_BUFFER, bounds));
+    sup_glb_set_integer(
+        &layout->tree, attributes, name,
+        sup_glb_add_floats(layout, values, primitive->vertex_count, width, SUP_GLB_ARRAY_BUFFER, bounds));
 }
 
 static bool add_normals(sup_glb_layout *layout, const sup_primitive *primitive, sup_json *attributes)
@@ -319,7 +331,8 @@ static void add_layer(sup_glb_layout *layout, const sup_primitive *primitive, su
                       const float *layer)
 {
     size_t first = (size_t)primitive->vertex_first * 3, count = (size_t)primitive->vertex_count * 3;
-    if (layer == NULL || memcmp(layer + first, layout->character->positions + first, count * sizeof *layer) == 0) return;
+    if (layer == NULL || memcmp(layer + first, layout->character->positions + first, count * sizeof *layer) == 0)
+        return;
     set_attribute(layout, attributes, name, layer + first, primitive, 3, false);
 }
 
@@ -371,14 +384,17 @@ static int32_t primitive_material(sup_glb_layout *layout, int32_t p, int32_t *ma
     const sup_character *character = layout->character;
     const sup_primitive *primitive = &character->primitives[p];
     for (int32_t earlier = 0; earlier < p && primitive->material >= 0; earlier++)
-        if (character->primitives[earlier].material == primitive->material && character->primitives[earlier].vertex_count > 0)
+        if (character->primitives[earlier].material == primitive->material &&
+            character->primitives[earlier].vertex_count > 0)
             return materials[p] = materials[earlier];
     int32_t index = sup_json_count(sup_json_get(layout->tree.root, "materials"));
-    return materials[p] = sup_glb_add_material(&layout->tree, primitive->name[0] != '\0' ? primitive->name : "skin", index);
+    return materials[p] =
+               sup_glb_add_material(&layout->tree, primitive->name[0] != '\0' ? primitive->name : "skin", index);
 }
 
-static sup_result add_primitive(sup_glb_character *writer, const sup_glb_node_mesh *node_mesh, int32_t p, sup_json *primitives,
-                                int32_t *materials, const sup_morph **slot_morphs, sup_error *error)
+static sup_result add_primitive(sup_glb_character *writer, const sup_glb_node_mesh *node_mesh, int32_t p,
+                                sup_json *primitives, int32_t *materials, const sup_morph **slot_morphs,
+                                sup_error *error)
 {
     sup_glb_layout *layout = &writer->layout;
     const sup_character *character = layout->character;
@@ -446,7 +462,8 @@ static sup_result add_meshes(sup_glb_character *writer, sup_error *error)
         if (node_mesh->skin >= 0) sup_glb_set_integer(tree, node, "skin", node_mesh->skin);
         if (name[0] != '\0') sup_glb_set_text(tree, mesh, "name", name);
         sup_json *primitives = sup_json_get_or_add(tree, mesh, "primitives", SUP_JSON_ARRAY);
-        for (int32_t p = node_mesh->primitive_first; result == SUP_OK && p < node_mesh->primitive_first + node_mesh->primitive_count; p++)
+        for (int32_t p = node_mesh->primitive_first;
+             result == SUP_OK && p < node_mesh->primitive_first + node_mesh->primitive_count; p++)
             if (character->primitives[p].vertex_count > 0)
                 result = add_primitive(writer, node_mesh, p, primitives, materials, slot_morphs, error);
         describe_targets(writer, node_mesh, mesh);

@@ -17,10 +17,11 @@ typedef struct sup_glb_character {
     sup_glb_layout layout;
     int32_t node_mesh_count;
     sup_glb_node_mesh *node_meshes; /* [node_mesh_count] */
-    float *defaults;       /* [character->morph_weight_count] default morph weights */
+    float *defaults;                /* [character->morph_weight_count] default morph weights */
 } sup_glb_character;
 
-/* Adds an accessor of `count` elements of `width` floats (1 to 4, 16) in memory that outlives the layout; returns its index. target 0: not vertex data. */
+/* Adds an accessor of `count` elements of `width` floats (1 to 4, 16) in memory that outlives the layout; returns its
+ * index. target 0: not vertex data. */
 int32_t sup_glb_add_floats(sup_glb_layout *layout, const float *values, int64_t count, int32_t width, int32_t target,
                            bool bounds);
 /* Adds all clips that have channels. */

@@ -1,4 +1,5 @@
-/* glb_character_clips.c - clips as glTF animations: one channel per node and property, and one for all morph weights of a mesh. */
+/* glb_character_clips.c - clips as glTF animations: one channel per node and property, and one for all morph weights of
+ * a mesh. */
 #include "output/glb_character.h"
 
 #include "pose/pose.h"
@@ -124,7 +125,8 @@ static bool same_keys(const sup_channel *a, const sup_channel *b)
 static void add_aligned(clip_writer *w, const sup_glb_node_mesh *node_mesh, const sup_channel **channels,
                         const sup_channel *first)
 {
-    size_t values_per_key = first->interpolation == SUP_INTERPOLATE_CUBIC ? 3 : 1, targets = (size_t)node_mesh->slot_count;
+    size_t values_per_key = first->interpolation == SUP_INTERPOLATE_CUBIC ? 3 : 1,
+           targets = (size_t)node_mesh->slot_count;
     key_list list;
     if (!list_keys(w, first, &list)) return;
     float *values = allocate(w, (size_t)list.count * values_per_key * targets, sizeof *values);
@@ -147,7 +149,8 @@ static int compare_times(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Channels with different key times: samples all channels at the union of their times, with linear interpolation. Cubic segments become chords, steps become ramps to the next key time. */
+/* Channels with different key times: samples all channels at the union of their times, with linear interpolation. Cubic
+ * segments become chords, steps become ramps to the next key time. */
 static void add_sampled(clip_writer *w, const sup_glb_node_mesh *node_mesh, const sup_channel **channels)
 {
     size_t targets = (size_t)node_mesh->slot_count, total = 0;
@@ -175,7 +178,8 @@ static void add_sampled(clip_writer *w, const sup_glb_node_mesh *node_mesh, cons
             if (channels[t] != NULL) sup_channel_sample(channels[t], (double)times[k], value);
             values[(size_t)k * targets + t] = value[0];
         }
-    int32_t output = sup_glb_add_floats(&w->writer->layout, values, (int64_t)list.count * (int64_t)targets, 1, 0, false);
+    int32_t output =
+        sup_glb_add_floats(&w->writer->layout, values, (int64_t)list.count * (int64_t)targets, 1, 0, false);
     add_channel(w, &list, SUP_INTERPOLATE_LINEAR, output, node_mesh->node, "weights");
 }
 

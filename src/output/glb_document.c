@@ -1,6 +1,9 @@
 /* glb_document.c - the layout of a GLB from the source document of the character.
  *
- * Every mesh instance becomes a separate mesh on a new root node without a transform, because its vertices are in world space; the old node keeps all other members. Skins, joint attributes, old morph targets, tangents and animations are removed; viewers compute tangents for normal maps, which then fit every frame. Materials, textures, cameras, lights, other nodes and extras are kept. */
+ * Every mesh instance becomes a separate mesh on a new root node without a transform, because its vertices are in world
+ * space; the old node keeps all other members. Skins, joint attributes, old morph targets, tangents and animations are
+ * removed; viewers compute tangents for normal maps, which then fit every frame. Materials, textures, cameras, lights,
+ * other nodes and extras are kept. */
 #include "load/document.h"
 #include "output/glb.h"
 
@@ -112,10 +115,12 @@ static void bake_meshes(sup_glb_copy *copy, const sup_json *old_meshes, sup_json
         const sup_json *source = sup_json_at(old_meshes, first->mesh);
         const sup_json *primitives = sup_json_get(source, "primitives");
         sup_json *mesh = sup_json_append(&layout->tree, meshes, copy_mesh(&layout->tree, source));
-        for (int32_t p = output_mesh->primitive_first; p < output_mesh->primitive_first + output_mesh->primitive_count; p++)
+        for (int32_t p = output_mesh->primitive_first; p < output_mesh->primitive_first + output_mesh->primitive_count;
+             p++)
             if (layout->primitives[p].mesh >= 0)
-                sup_json_append(&layout->tree, sup_json_get(mesh, "primitives"),
-                                bake_primitive(copy, sup_json_at(primitives, character->primitives[p].index_in_mesh), p));
+                sup_json_append(
+                    &layout->tree, sup_json_get(mesh, "primitives"),
+                    bake_primitive(copy, sup_json_at(primitives, character->primitives[p].index_in_mesh), p));
         const char *name = character->nodes[first->node].name;
         add_root(copy, output_mesh, name[0] != '\0' ? name : sup_json_text(sup_json_get(mesh, "name")));
     }

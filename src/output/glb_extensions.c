@@ -1,4 +1,5 @@
-/* glb_extensions.c - extensions of the source document: copies the bufferViews they refer to, and lists those still in use. */
+/* glb_extensions.c - extensions of the source document: copies the bufferViews they refer to, and lists those still in
+ * use. */
 #include "output/glb.h"
 
 typedef struct visit {
@@ -69,7 +70,8 @@ static void visit_value(walk *w, visit at)
     }
 }
 
-/* True for texture coordinates of a component type that requires KHR_mesh_quantization; positions and normals are floats. */
+/* True for texture coordinates of a component type that requires KHR_mesh_quantization; positions and normals are
+ * floats. */
 static bool is_quantized(const sup_json_tree *tree, const sup_json *attribute)
 {
     int64_t index = -1, component = SUP_GLB_FLOAT;

@@ -26,7 +26,8 @@ int32_t sup_glb_add_material(sup_json_tree *tree, const char *name, int32_t inde
     sup_json_append(tree, colour, sup_json_new_integer(tree, 1));
     sup_glb_set_integer(tree, surface, "metallicFactor", 0);
     sup_json_set(tree, surface, "roughnessFactor", sup_json_new_float(tree, 0.7f));
-    sup_json_set(tree, material, "doubleSided", sup_json_new_bool(tree, true)); /* scans and clothes are open surfaces */
+    sup_json_set(tree, material, "doubleSided",
+                 sup_json_new_bool(tree, true)); /* scans and clothes are open surfaces */
     return sup_json_count(materials) - 1;
 }
 
@@ -58,8 +59,9 @@ static void add_primitive(sup_glb_layout *layout, sup_json *primitives, int32_t 
     sup_json *attributes = sup_json_get_or_add(tree, object, "attributes", SUP_JSON_OBJECT);
     if (layout->character->texcoords != NULL) sup_glb_add_texcoords(layout, primitive, attributes);
     if (primitive->triangle_count > 0)
-        sup_glb_set_integer(tree, object, "indices",
-                            sup_glb_add_indices(layout, primitive, sup_primitive_is_mirrored(layout->character, primitive)));
+        sup_glb_set_integer(
+            tree, object, "indices",
+            sup_glb_add_indices(layout, primitive, sup_primitive_is_mirrored(layout->character, primitive)));
     else
         sup_glb_set_integer(tree, object, "mode", 0); /* points */
     int32_t index = sup_json_count(sup_json_get(tree->root, "materials"));
@@ -89,7 +91,8 @@ sup_result sup_glb_layout_without_document(sup_glb_layout *layout, sup_error *er
         sup_json *mesh = sup_json_append(tree, meshes, sup_json_new_object(tree));
         sup_glb_set_text(tree, mesh, "name", primitive_name(first, "skin"));
         sup_json *primitives = sup_json_get_or_add(tree, mesh, "primitives", SUP_JSON_ARRAY);
-        for (int32_t p = output_mesh->primitive_first; p < output_mesh->primitive_first + output_mesh->primitive_count; p++)
+        for (int32_t p = output_mesh->primitive_first; p < output_mesh->primitive_first + output_mesh->primitive_count;
+             p++)
             if (layout->primitives[p].mesh >= 0) add_primitive(layout, primitives, p);
         sup_json *node = sup_json_append(tree, nodes, sup_json_new_object(tree));
         sup_glb_set_text(tree, node, "name", node_name[0] != '\0' ? node_name : primitive_name(first, "skin"));

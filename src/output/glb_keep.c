@@ -1,4 +1,6 @@
-/* glb_keep.c - copies data of the source document: vertex attributes, indices, images, bufferViews of extensions. Elements are copied unchanged, except for numbers that glTF forbids (non-finite values, colours outside [0, 1]), which are repaired so that the output is valid. */
+/* glb_keep.c - copies data of the source document: vertex attributes, indices, images, bufferViews of extensions.
+ * Elements are copied unchanged, except for numbers that glTF forbids (non-finite values, colours outside [0, 1]),
+ * which are repaired so that the output is valid. */
 #include "load/document.h"
 #include "output/glb.h"
 

@@ -7,7 +7,8 @@ sup_result sup_glb_layout_meshes(sup_glb_layout *layout, int32_t node_first, sup
 {
     const sup_character *character = layout->character;
     layout->meshes = sup_arena_alloc(&layout->arena, (size_t)character->primitive_count, sizeof *layout->meshes);
-    layout->primitives = sup_arena_alloc(&layout->arena, (size_t)character->primitive_count, sizeof *layout->primitives);
+    layout->primitives =
+        sup_arena_alloc(&layout->arena, (size_t)character->primitive_count, sizeof *layout->primitives);
     if (layout->meshes == NULL || layout->primitives == NULL) return sup_fail_memory(error, "the meshes");
     int32_t node = -1, mesh = -1, index_in_mesh = 0;
     for (int32_t p = 0; p < character->primitive_count; p++) {

@@ -1,6 +1,9 @@
 /* glb_writer.c - writes a motion as morph targets of one GLB: each frame immediately, the JSON at the end.
  *
- * The first frame is the base geometry; frame k is morph target k - 1: positions and normals minus those of the first frame. One animation interpolates the weights linearly, so that exactly one target has weight 1 at each frame. In a GLB the JSON precedes the binary data, but it contains the bounds of every target: space for the longest possible text is reserved at the start, and the unused rest is filled with spaces, the padding that glTF specifies. */
+ * The first frame is the base geometry; frame k is morph target k - 1: positions and normals minus those of the first
+ * frame. One animation interpolates the weights linearly, so that exactly one target has weight 1 at each frame. In a
+ * GLB the JSON precedes the binary data, but it contains the bounds of every target: space for the longest possible
+ * text is reserved at the start, and the unused rest is filled with spaces, the padding that glTF specifies. */
 #include "output/file_out.h"
 #include "output/glb.h"
 
@@ -28,7 +31,7 @@ typedef struct glb_writer {
     frame_record *frames;   /* [frame_count] */
     target_record *targets; /* [frame_count*primitive_count] */
     uint64_t bin_size;      /* written so far */
-    size_t json_capacity;       /* bytes reserved for the JSON, a multiple of 4 */
+    size_t json_capacity;   /* bytes reserved for the JSON, a multiple of 4 */
 } glb_writer;
 
 enum { GLB_HEADER = 12, CHUNK_HEADER = 8, FLOAT_WEIGHT_FRAMES = 512 };
@@ -41,7 +44,8 @@ static target_record *record_of(const sup_cache_writer *writer, int32_t frame, i
 
 /* --- Opening --- */
 
-/* Adds key times and reserves the weights: a matrix of frame_count x (frame_count - 1), floats for short motions, normalised bytes (255 = 1) for long ones, because the size is quadratic. */
+/* Adds key times and reserves the weights: a matrix of frame_count x (frame_count - 1), floats for short motions,
+ * normalised bytes (255 = 1) for long ones, because the size is quadratic. */
 static void add_animation_data(sup_cache_writer *writer)
 {
     glb_writer *glb = writer->state;
@@ -64,8 +68,8 @@ static void add_animation_data(sup_cache_writer *writer)
     layout->time_accessor = sup_glb_last_accessor(&layout->tree);
     size_t numbers = sup_size_multiply(count, count - 1);
     view = sup_glb_add_view(layout, NULL, sup_size_multiply(numbers, floats ? sizeof(float) : 1), 0, 0);
-    accessor =
-        sup_glb_add_accessor(&layout->tree, view, 0, floats ? SUP_GLB_FLOAT : SUP_GLB_UBYTE, (int64_t)numbers, "SCALAR");
+    accessor = sup_glb_add_accessor(&layout->tree, view, 0, floats ? SUP_GLB_FLOAT : SUP_GLB_UBYTE, (int64_t)numbers,
+                                    "SCALAR");
     if (!floats) sup_json_set(&layout->tree, accessor, "normalized", sup_json_new_bool(&layout->tree, true));
     layout->weight_accessor = sup_glb_last_accessor(&layout->tree);
 }
@@ -75,7 +79,8 @@ static sup_result check_size(const sup_cache_writer *writer, uint64_t bytes, sup
 {
     if (bytes <= UINT32_MAX) return SUP_OK;
     return sup_fail(error, SUP_ERROR_UNSUPPORTED, "output.glb.size", writer->path,
-                    "%d frames of %d vertices need %.3g GB, but a GLB file is limited to 4 GiB: write fewer frames (--frames, --fps) or a point cache (.pc2, .mdd).",
+                    "%d frames of %d vertices need %.3g GB, but a GLB file is limited to 4 GiB: write fewer frames "
+                    "(--frames, --fps) or a point cache (.pc2, .mdd).",
                     writer->def.frame_count, writer->character->vertex_count, (double)bytes * 1e-9);
 }
 
@@ -117,8 +122,8 @@ static sup_result open_glb(sup_cache_writer *writer, sup_error *error)
     layout->tree = sup_json_tree_create(&writer->context.allocator);
     layout->blobs.item_size = sizeof(sup_glb_blob);
     layout->time_accessor = layout->weight_accessor = -1;
-    sup_result result =
-        writer->character->document != NULL ? sup_glb_layout_from_document(layout, error) : sup_glb_layout_without_document(layout, error);
+    sup_result result = writer->character->document != NULL ? sup_glb_layout_from_document(layout, error)
+                                                            : sup_glb_layout_without_document(layout, error);
     if (result == SUP_OK) result = check_size(writer, expected_size(writer), error);
     if (result != SUP_OK) return result;
     if (writer->def.frame_count > 1) add_animation_data(writer);
@@ -160,7 +165,8 @@ static sup_json *find_primitive(const sup_json_tree *tree, const sup_glb_primiti
     return sup_json_at(sup_json_get(mesh, "primitives"), primitive->index_in_mesh);
 }
 
-/* Adds views of the frames and of the zeros after the fixed views. view_of: [frame_count+1] their indices, -1 for none. */
+/* Adds views of the frames and of the zeros after the fixed views. view_of: [frame_count+1] their indices, -1 for
+ * none. */
 static void add_frame_views(const sup_cache_writer *writer, sup_json_tree *tree, const frame_record *frames,
                             int32_t *view_of)
 {
@@ -179,8 +185,8 @@ static void add_frame_views(const sup_cache_writer *writer, sup_json_tree *tree,
 }
 
 /* Adds POSITION, NORMAL and the targets of one primitive. */
-static void add_primitive(const sup_cache_writer *writer, sup_json_tree *tree, int32_t p, bool moves, const int32_t *view_of,
-                     bool measure)
+static void add_primitive(const sup_cache_writer *writer, sup_json_tree *tree, int32_t p, bool moves,
+                          const int32_t *view_of, bool measure)
 {
     const glb_writer *glb = writer->state;
     const sup_glb_primitive *primitive = &glb->layout.primitives[p];
@@ -240,13 +246,14 @@ static void add_channel(const sup_cache_writer *writer, sup_json_tree *tree, con
     sup_json *target = sup_json_get_or_add(tree, channel, "target", SUP_JSON_OBJECT);
     sup_glb_set_integer(tree, target, "node", mesh->node);
     sup_glb_set_text(tree, target, "path", "weights");
-    sup_json *weights =
-        sup_json_get_or_add(tree, sup_json_at(sup_json_get(tree->root, "meshes"), mesh->mesh), "weights", SUP_JSON_ARRAY);
+    sup_json *weights = sup_json_get_or_add(tree, sup_json_at(sup_json_get(tree->root, "meshes"), mesh->mesh),
+                                            "weights", SUP_JSON_ARRAY);
     for (int32_t f = 1; f < writer->def.frame_count; f++)
         sup_json_append(tree, weights, sup_json_new_integer(tree, 0));
 }
 
-/* Completes the document with the data of the frames and appends its text. With `measure` every number has its maximum length and no target is omitted: the text is at least as long as the final one. */
+/* Completes the document with the data of the frames and appends its text. With `measure` every number has its maximum
+ * length and no target is omitted: the text is at least as long as the final one. */
 static sup_result make_json(const sup_cache_writer *writer, sup_json_tree *tree, const frame_record *frames,
                             uint64_t bin_size, bool measure, sup_array *text, sup_error *error)
 {
@@ -368,14 +375,15 @@ static sup_result begin_frames(sup_cache_writer *writer, const float *normals, s
     }
     sup_result result = measure_json(writer, error);
     if (result == SUP_OK)
-        result =
-            check_size(writer, expected_size(writer) + glb->json_capacity + GLB_HEADER + (uint64_t)2 * CHUNK_HEADER, error);
+        result = check_size(
+            writer, expected_size(writer) + glb->json_capacity + GLB_HEADER + (uint64_t)2 * CHUNK_HEADER, error);
     return result == SUP_OK ? write_fixed(writer, error) : result;
 }
 
 /* --- Frames --- */
 
-/* to = values - base, with the bounds of each component. Four vertices at a time: twelve lanes, so that the compiler vectorises the loop. */
+/* to = values - base, with the bounds of each component. Four vertices at a time: twelve lanes, so that the compiler
+ * vectorises the loop. */
 static void subtract(const float *restrict values, const float *restrict base, float *restrict to, size_t vertices,
                      float low[3], float high[3])
 {
@@ -415,7 +423,8 @@ static bool moved(const float low[3], const float high[3])
     return false;
 }
 
-/* Appends the values of a primitive to the frame's view and returns their offset; -1 when `optional` and all are zero. */
+/* Appends the values of a primitive to the frame's view and returns their offset; -1 when `optional` and all are
+ * zero. */
 static int64_t pack(glb_writer *glb, frame_record *frame, const float *values, const float *base, size_t vertices,
                     bool optional, float low[3], float high[3])
 {
@@ -429,7 +438,7 @@ static int64_t pack(glb_writer *glb, frame_record *frame, const float *values, c
 
 /* Packs positions and normals of one primitive. In the first frame `base` is zero: the values are stored unchanged. */
 static void pack_primitive(sup_cache_writer *writer, int32_t p, frame_record *frame, const float *positions,
-                      const float *normals)
+                           const float *normals)
 {
     glb_writer *glb = writer->state;
     bool first = writer->frame == 0;
@@ -482,7 +491,8 @@ static bool needs_zeros(const sup_cache_writer *writer, int32_t p)
     return false;
 }
 
-/* Shared zeros for primitives that do not move while their mesh moves. An accessor without a view is equivalent, but not all viewers support it (three.js issue 24999). */
+/* Shared zeros for primitives that do not move while their mesh moves. An accessor without a view is equivalent, but
+ * not all viewers support it (three.js issue 24999). */
 static sup_result write_zeros(sup_cache_writer *writer, sup_error *error)
 {
     glb_writer *glb = writer->state;
@@ -513,8 +523,9 @@ static sup_result patch_headers(sup_cache_writer *writer, sup_error *error)
     put_u32(chunk, glb->bin_size);
     memcpy(chunk + 4, "BIN", 4);
     sup_result result = sup_file_out_patch(&glb->out, 0, head, sizeof head, error);
-    return result == SUP_OK ? sup_file_out_patch(&glb->out, sizeof head + glb->json_capacity, chunk, sizeof chunk, error)
-                            : result;
+    return result == SUP_OK
+               ? sup_file_out_patch(&glb->out, sizeof head + glb->json_capacity, chunk, sizeof chunk, error)
+               : result;
 }
 
 static sup_result finish_glb(sup_cache_writer *writer, sup_error *error)
@@ -523,10 +534,12 @@ static sup_result finish_glb(sup_cache_writer *writer, sup_error *error)
     sup_array text = {.item_size = 1};
     sup_result result = write_zeros(writer, error);
     if (result == SUP_OK) result = check_size(writer, glb->out.written, error);
-    if (result == SUP_OK) result = make_json(writer, &glb->layout.tree, glb->frames, glb->bin_size, false, &text, error);
+    if (result == SUP_OK)
+        result = make_json(writer, &glb->layout.tree, glb->frames, glb->bin_size, false, &text, error);
     if (result == SUP_OK && text.count > glb->json_capacity)
-        result = sup_fail(error, SUP_ERROR_NUMERIC, "output.glb.json", writer->path,
-                          "The JSON document is longer than the reserved space. This is a bug: please report it with this file.");
+        result = sup_fail(
+            error, SUP_ERROR_NUMERIC, "output.glb.json", writer->path,
+            "The JSON document is longer than the reserved space. This is a bug: please report it with this file.");
     if (result == SUP_OK)
         result = sup_file_out_patch(&glb->out, GLB_HEADER + CHUNK_HEADER, text.data, text.count, error);
     sup_array_free(&writer->context.allocator, &text);

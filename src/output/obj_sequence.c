@@ -1,7 +1,8 @@
 /* obj_sequence.c - one Wavefront OBJ per frame: NAME_0000.obj, NAME_0001.obj ...
  *
  * Each primitive is an object ("o NAME") with its vertices in order, so that vertex k of the file is vertex k of the
- * character, in the world space of its file. Texture coordinates and faces are equal in all frames: their text is generated once. All files are written under temporary names and renamed together at the end, or not at all. */
+ * character, in the world space of its file. Texture coordinates and faces are equal in all frames: their text is
+ * generated once. All files are written under temporary names and renamed together at the end, or not at all. */
 #include "output/cache.h"
 #include "output/file_out.h"
 #include "output/number_text.h"
@@ -21,11 +22,11 @@ typedef struct pending_frame {
 
 typedef struct obj_sequence {
     sup_arena arena;
-    sup_file_out out;  /* of the current frame */
-    sup_array fixed;   /* text common to all frames */
-    primitive_text *primitives;  /* [primitive_count] */
-    char *lines;       /* scratch for the v or vn lines of the largest primitive */
-    sup_array pending; /* pending_frame */
+    sup_file_out out;           /* of the current frame */
+    sup_array fixed;            /* text common to all frames */
+    primitive_text *primitives; /* [primitive_count] */
+    char *lines;                /* scratch for the v or vn lines of the largest primitive */
+    sup_array pending;          /* pending_frame */
 } obj_sequence;
 
 enum { LINE_SIZE = 3 * (SUP_NUMBER_TEXT + 1) + 4 };
@@ -92,7 +93,8 @@ static bool add_texcoords(obj_sequence *sequence, const sup_character *character
 static bool add_faces(obj_sequence *sequence, const sup_cache_writer *writer, const sup_primitive *primitive)
 {
     const sup_character *character = writer->character;
-    bool mirrored = sup_primitive_is_mirrored(character, primitive), texcoords = character->texcoords != NULL, ok = true;
+    bool mirrored = sup_primitive_is_mirrored(character, primitive), texcoords = character->texcoords != NULL,
+         ok = true;
     for (int32_t t = primitive->triangle_first; ok && t < primitive->triangle_first + primitive->triangle_count; t++) {
         const int32_t *corners = character->triangles + (size_t)t * 3;
         char line[128], *at = line;
@@ -142,7 +144,8 @@ static sup_result open_sequence(sup_cache_writer *writer, sup_error *error)
         if (character->primitives[p].vertex_count > largest) largest = character->primitives[p].vertex_count;
     sequence->arena = sup_arena_create(&writer->context.allocator);
     sequence->fixed.item_size = 1;
-    sequence->primitives = sup_arena_alloc(&sequence->arena, (size_t)character->primitive_count, sizeof *sequence->primitives);
+    sequence->primitives =
+        sup_arena_alloc(&sequence->arena, (size_t)character->primitive_count, sizeof *sequence->primitives);
     sequence->lines = sup_arena_alloc(&sequence->arena, (size_t)largest, LINE_SIZE);
     sequence->pending.item_size = sizeof(pending_frame);
     if (sequence->primitives == NULL || sequence->lines == NULL) return sup_fail_memory(error, "the output");
@@ -168,7 +171,8 @@ static sup_result write_fixed(obj_sequence *sequence, size_t begin, size_t end, 
     return sup_file_out_write(&sequence->out, sequence->fixed.data + begin, end - begin, error);
 }
 
-static sup_result write_primitives(sup_cache_writer *writer, const float *positions, const float *normals, sup_error *error)
+static sup_result write_primitives(sup_cache_writer *writer, const float *positions, const float *normals,
+                                   sup_error *error)
 {
     obj_sequence *sequence = writer->state;
     sup_result result = SUP_OK;

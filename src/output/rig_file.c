@@ -1,6 +1,7 @@
 /* rig_file.c - saves a rig as a GLB character: one skin over all joints, with the rig's weights.
  *
- * Vertices are in the bind pose in world space, on a new node, so one skin fits every primitive, independent of the skins and nodes of the input. Morph targets are not written: they are in the mesh space of the input. */
+ * Vertices are in the bind pose in world space, on a new node, so one skin fits every primitive, independent of the
+ * skins and nodes of the input. Morph targets are not written: they are in the mesh space of the input. */
 #include "output/cache.h"
 
 static sup_result check_rig(const sup_rig *rig, const char *path, sup_error *error)
@@ -9,7 +10,8 @@ static sup_result check_rig(const sup_rig *rig, const char *path, sup_error *err
         for (int32_t k = 0; k < j; k++)
             if (rig->joint_node[j] == rig->joint_node[k])
                 return sup_fail(error, SUP_ERROR_UNSUPPORTED, "output.rig.twice", path,
-                                "The skins of the input bind the joint %s with two different matrices, which one skin cannot represent.",
+                                "The skins of the input bind the joint %s with two different matrices, which one skin "
+                                "cannot represent.",
                                 rig->character->nodes[rig->joint_node[j]].name);
     return SUP_OK;
 }
@@ -47,7 +49,8 @@ static sup_clip *copy_clips(const sup_character *character, sup_arena *arena)
     return clips;
 }
 
-/* Nodes of the character and two more: the node of the primitives, and a parent of all former roots, so that the joints of several skeletons have a common root, as glTF requires. */
+/* Nodes of the character and two more: the node of the primitives, and a parent of all former roots, so that the joints
+ * of several skeletons have a common root, as glTF requires. */
 static sup_node *copy_nodes(const sup_character *character, sup_arena *arena)
 {
     const sup_transform rest = {.rotation = {0, 0, 0, 1}, .scale = {1, 1, 1}};
@@ -68,7 +71,8 @@ static bool describe(const sup_rig *rig, sup_arena *arena, sup_character *made)
 {
     const sup_character *from = rig->character;
     sup_node *nodes = copy_nodes(from, arena);
-    sup_primitive *primitives = sup_arena_copy(arena, from->primitives, (size_t)from->primitive_count, sizeof *primitives);
+    sup_primitive *primitives =
+        sup_arena_copy(arena, from->primitives, (size_t)from->primitive_count, sizeof *primitives);
     sup_bone *bones = sup_arena_alloc(arena, (size_t)rig->joint_count, sizeof *bones);
     sup_skin *skin = sup_arena_alloc(arena, 1, sizeof *skin);
     int32_t *triangles = copy_triangles(from, arena);

@@ -5,7 +5,8 @@
 sup_result sup_anatomy_save(const sup_context *context, const sup_anatomy *anatomy, const char *path, sup_error *error)
 {
     if (anatomy == NULL || path == NULL)
-        return sup_fail(error, SUP_ERROR_ARGUMENT, "argument.null", "", "sup_anatomy_save: anatomy and path must not be NULL.");
+        return sup_fail(error, SUP_ERROR_ARGUMENT, "argument.null", "",
+                        "sup_anatomy_save: anatomy and path must not be NULL.");
     sup_bytes bytes = {NULL, 0};
     sup_result result = sup_anatomy_write(context, anatomy, &bytes, error);
     if (result != SUP_OK) return result;

@@ -15,7 +15,8 @@ sup_character *helper_character(bool mirrored)
     sup_node nodes[2] = {{"Body", -1, sup_transform_identity(), false}, {"", 0, sup_transform_identity(), false}};
     nodes[1].rest.translation.x = 3.0f;
     if (mirrored) nodes[1].rest.scale.x = -1.0f;
-    const sup_primitive primitives[2] = {{"tetrahedron", 0, 0, 0, -1, -1, 0, 4, 0, 4}, {"square", 1, 1, 0, -1, -1, 4, 4, 4, 2}};
+    const sup_primitive primitives[2] = {{"tetrahedron", 0, 0, 0, -1, -1, 0, 4, 0, 4},
+                                         {"square", 1, 1, 0, -1, -1, 4, 4, 4, 2}};
     const sup_character source = {.name = "sample",
                                   .node_count = 2,
                                   .nodes = nodes,
@@ -110,7 +111,8 @@ static sup_vec3d morphed(const sup_character *c, int32_t p, int32_t v, const sup
 static void skin_frame(const sup_character *c, const sup_pose *pose, float *positions, float *normals)
 {
     for (int32_t p = 0; p < c->primitive_count; p++)
-        for (int32_t v = c->primitives[p].vertex_first; v < c->primitives[p].vertex_first + c->primitives[p].vertex_count; v++) {
+        for (int32_t v = c->primitives[p].vertex_first;
+             v < c->primitives[p].vertex_first + c->primitives[p].vertex_count; v++) {
             sup_affine matrix = vertex_matrix(c, &c->primitives[p], v, pose);
             sup_v3_store(positions + (size_t)v * 3, sup_affine_point(matrix, morphed(c, p, v, pose, false)));
             sup_vec3d normal = sup_affine_vector(matrix, morphed(c, p, v, pose, true));

@@ -6,8 +6,8 @@
 #include "supple/output.h"
 #include "test.h"
 
-/* A tetrahedron and a square in two primitives on two nodes, with texture coordinates. The square's node mirrors it when
- * asked to. Freed by the caller. */
+/* A tetrahedron and a square in two primitives on two nodes, with texture coordinates. The square's node mirrors it
+ * when asked to. Freed by the caller. */
 sup_character *helper_character(bool mirrored);
 sup_character *helper_read_gltf(const char *path);
 

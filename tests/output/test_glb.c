@@ -247,7 +247,8 @@ static void check_kept(const char *asset, const sup_character *before, const sup
     sup_json_tree_destroy(&b);
 }
 
-/* The primitives of the output are those of the input: order, names of nodes, materials, triangles, texture coordinates. */
+/* The primitives of the output are those of the input: order, names of nodes, materials, triangles, texture
+ * coordinates. */
 static void check_primitives(const char *asset, const sup_character *before, const sup_character *after)
 {
     CHECK_EQ(after->primitive_count, before->primitive_count);

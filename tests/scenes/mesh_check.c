@@ -189,7 +189,8 @@ static void check_intersections(const sup_character *c, const sup_primitive *pri
 mesh_report check_primitive(const sup_character *character, int32_t index, bool intersections)
 {
     const sup_primitive *primitive = &character->primitives[index];
-    mesh_report report = {.vertices = primitive->vertex_count, .triangles = primitive->triangle_count, .worst_normal = 1.0};
+    mesh_report report = {
+        .vertices = primitive->vertex_count, .triangles = primitive->triangle_count, .worst_normal = 1.0};
     check_edges(character, primitive, &report);
     check_pieces(character, primitive, &report);
     check_shapes(character, primitive, &report);

@@ -46,13 +46,13 @@ static void check_meshes(const char *name, double resolution, bool intersections
         /* Each piece is a sphere: no handles where surfaces nearly touch, no pinched vertices. */
         CHECK_MSG(r.vertices - r.edges + r.triangles == 2 * r.components, "%s primitive %d: Euler number %d", name, p,
                   r.vertices - r.edges + r.triangles);
-        CHECK_MSG(r.smallest_angle > 8.0 && r.largest_angle < 150.0, "%s at %g primitive %d: angles from %g to %g", name,
-                  resolution, p, r.smallest_angle, r.largest_angle);
+        CHECK_MSG(r.smallest_angle > 8.0 && r.largest_angle < 150.0, "%s at %g primitive %d: angles from %g to %g",
+                  name, resolution, p, r.smallest_angle, r.largest_angle);
         CHECK_MSG(r.thin_share < 0.005, "%s at %g primitive %d: %g of the triangles are thin", name, resolution, p,
                   r.thin_share);
         /* Coarse meshes fold a little in the webs of fingers. */
-        CHECK_MSG(r.worst_normal > (resolution < 1.0 ? -0.3 : 0.0), "%s at %g primitive %d: a normal turned %g from a face",
-                  name, resolution, p, r.worst_normal);
+        CHECK_MSG(r.worst_normal > (resolution < 1.0 ? -0.3 : 0.0),
+                  "%s at %g primitive %d: a normal turned %g from a face", name, resolution, p, r.worst_normal);
         CHECK_MSG(r.self_intersections == 0, "%s at %g: %d triangles cross", name, resolution, r.self_intersections);
     }
 }
@@ -248,44 +248,44 @@ TEST(joints_are_inside_the_skin)
     }
 }
 
-static void fill_recipe(const char *name, sup_recipe *recipe)
+static void fill_spec(const char *name, sup_scene_spec *spec)
 {
-    memset(recipe, 0, sizeof *recipe);
-    if (strcmp(name, "human") == 0) sup_recipe_human(recipe);
-    if (strcmp(name, "elephant") == 0) sup_recipe_elephant(recipe);
-    if (strcmp(name, "arm") == 0) sup_recipe_arm(recipe);
-    if (strcmp(name, "hand") == 0) sup_recipe_hand(recipe);
-    if (strcmp(name, "tbone") == 0) sup_recipe_tbone(recipe);
-    if (strcmp(name, "cylinder") == 0) sup_recipe_cylinder(recipe);
+    memset(spec, 0, sizeof *spec);
+    if (strcmp(name, "human") == 0) sup_scene_spec_human(spec);
+    if (strcmp(name, "elephant") == 0) sup_scene_spec_elephant(spec);
+    if (strcmp(name, "arm") == 0) sup_scene_spec_arm(spec);
+    if (strcmp(name, "hand") == 0) sup_scene_spec_hand(spec);
+    if (strcmp(name, "tbone") == 0) sup_scene_spec_tbone(spec);
+    if (strcmp(name, "cylinder") == 0) sup_scene_spec_cylinder(spec);
 }
 
 /* Motions stay within joint limits by construction; the tables must not lean on it, and must name real joints. */
 TEST(motion_tables_stay_within_joint_limits)
 {
-    sup_recipe *recipe = malloc(sizeof *recipe);
+    sup_scene_spec *spec = malloc(sizeof *spec);
     sup_skeleton *skeleton = malloc(sizeof *skeleton);
     for (int32_t s = 0; s < sup_scene_count(); s++) {
-        fill_recipe(sup_scene_at(s).name, recipe);
-        sup_skeleton_build(recipe, skeleton);
-        for (int32_t m = 0; m < recipe->motion_count; m++)
-            for (int32_t i = 0; i < recipe->motions[m].row_count; i++) {
-                const sup_motion_row *row = &recipe->motions[m].rows[i];
+        fill_spec(sup_scene_at(s).name, spec);
+        sup_skeleton_build(spec, skeleton);
+        for (int32_t m = 0; m < spec->motion_count; m++)
+            for (int32_t i = 0; i < spec->motions[m].key_count; i++) {
+                const sup_motion_key *key = &spec->motions[m].keys[i];
                 char name[SUP_NAME_MAX];
-                snprintf(name, sizeof name, "%s%s", row->joint[0] == '*' ? "left_" : "",
-                         row->joint + (row->joint[0] == '*'));
+                snprintf(name, sizeof name, "%s%s", key->joint[0] == '*' ? "left_" : "",
+                         key->joint + (key->joint[0] == '*'));
                 int32_t j = sup_skeleton_find(skeleton, name);
                 CHECK_MSG(j >= 0, "%s: no joint %s", sup_scene_at(s).name, name);
-                const sup_joint_row *joint = skeleton->joints[j].row;
-                bool fine = row->flex >= joint->flex.low && row->flex <= joint->flex.high &&
-                            row->swing >= joint->swing.low && row->swing <= joint->swing.high &&
-                            row->twist >= joint->twist.low && row->twist <= joint->twist.high;
-                CHECK_MSG(fine, "%s %s: %s at %g s is out of its limits", sup_scene_at(s).name, recipe->motions[m].name,
-                          name, row->time);
-                CHECK(row->time >= 0.0 && row->time <= recipe->motions[m].duration);
+                const sup_joint_spec *joint = skeleton->joints[j].spec;
+                bool fine = key->flex >= joint->flex.low && key->flex <= joint->flex.high &&
+                            key->swing >= joint->swing.low && key->swing <= joint->swing.high &&
+                            key->twist >= joint->twist.low && key->twist <= joint->twist.high;
+                CHECK_MSG(fine, "%s %s: %s at %g s is out of its limits", sup_scene_at(s).name, spec->motions[m].name,
+                          name, key->time);
+                CHECK(key->time >= 0.0 && key->time <= spec->motions[m].duration);
             }
     }
     free(skeleton);
-    free(recipe);
+    free(spec);
 }
 
 TEST(clips_are_unit_quaternions_and_loop)
@@ -331,13 +331,13 @@ TEST(knees_and_elbows_bend_the_right_way)
         }
 }
 
-/* Height of the lowest point of the soles, as the recipe names them. */
-static double lowest_contact(const sup_recipe *recipe, const sup_skeleton *skeleton, const sup_pose *pose)
+/* Height of the lowest point of the soles, as the spec names them. */
+static double lowest_contact(const sup_scene_spec *spec, const sup_skeleton *skeleton, const sup_pose *pose)
 {
     double lowest = 1e9;
-    for (int32_t i = 0; i < recipe->contact_count; i++) {
-        int32_t j = sup_skeleton_find(skeleton, recipe->contacts[i].joint);
-        sup_vec3d arm = sup_v3_sub(recipe->contacts[i].at, skeleton->joints[j].at);
+    for (int32_t i = 0; i < spec->contact_count; i++) {
+        int32_t j = sup_skeleton_find(skeleton, spec->contacts[i].joint);
+        sup_vec3d arm = sup_v3_sub(spec->contacts[i].at, skeleton->joints[j].at);
         sup_vec3 now = sup_mat34_transform_point(pose->world[j], sup_v3_to_float(arm));
         lowest = fmin(lowest, (double)now.y);
     }
@@ -349,21 +349,21 @@ TEST(walks_stay_on_the_floor)
 {
     const char *names[] = {"human", "elephant"}, *left[] = {"left_foot", "left_hind_foot"};
     const char *right[] = {"right_foot", "right_hind_foot"};
-    sup_recipe *recipe = malloc(sizeof *recipe);
+    sup_scene_spec *spec = malloc(sizeof *spec);
     sup_skeleton *skeleton = malloc(sizeof *skeleton);
     for (int i = 0; i < 2; i++) {
         const sup_character *c = make(names[i], 0.1);
         sup_pose *pose = NULL;
         sup_error error;
         CHECK_OK(sup_pose_create(NULL, c, &pose, &error), error);
-        fill_recipe(names[i], recipe);
-        sup_skeleton_build(recipe, skeleton);
+        fill_spec(names[i], spec);
+        sup_skeleton_build(spec, skeleton);
         const sup_clip *walk = &c->clips[sup_character_find_clip(c, "walk")];
         int32_t feet[2] = {sup_character_find_node(c, left[i]), sup_character_find_node(c, right[i])};
         double reach[2] = {0.0, 0.0};
         for (int32_t key = 0; key < walk->channels[0].key_count; key++) {
             CHECK_EQ(sup_pose_sample(c, walk, (double)walk->channels[0].times[key], pose), SUP_OK);
-            CHECK_NEAR(lowest_contact(recipe, skeleton, pose), 0.0, 1e-4);
+            CHECK_NEAR(lowest_contact(spec, skeleton, pose), 0.0, 1e-4);
             for (int k = 0; k < 2; k++)
                 reach[k] = fmax(reach[k], (double)pose->world[feet[k]].m[7]);
         }
@@ -372,7 +372,7 @@ TEST(walks_stay_on_the_floor)
         sup_pose_destroy(pose);
     }
     free(skeleton);
-    free(recipe);
+    free(spec);
 }
 
 TEST(any_number_of_threads_gives_the_same_bits)
