@@ -51,10 +51,10 @@ typedef struct sup_morph {
 } sup_morph;
 
 typedef enum sup_channel_target {
-    SUP_CHANNEL_TRANSLATION, /* 3 values a key */
-    SUP_CHANNEL_ROTATION,    /* 4 values a key, quaternion x y z w */
-    SUP_CHANNEL_SCALE,       /* 3 values a key */
-    SUP_CHANNEL_MORPH        /* 1 value a key: the weight of one morph slot */
+    SUP_CHANNEL_TRANSLATION, /* 3 values per key */
+    SUP_CHANNEL_ROTATION,    /* 4 values per key, quaternion x y z w */
+    SUP_CHANNEL_SCALE,       /* 3 values per key */
+    SUP_CHANNEL_MORPH        /* 1 value per key: the weight of one morph slot */
 } sup_channel_target;
 
 typedef enum sup_interpolation {
@@ -96,8 +96,7 @@ typedef struct sup_character {
 
     int32_t vertex_count;
     const float *positions; /* [vertex_count*3] mesh space */
-    const float *
-        normals; /* [vertex_count*3] unit length; NULL when no primitive has normals; zero where a primitive has none */
+    const float *normals;   /* [vertex_count*3] unit length, or NULL; zero where a primitive has none */
     const float *tangents;  /* [vertex_count*4] w = handedness, or NULL; zero where a primitive has none */
     const float *texcoords; /* [vertex_count*2] first set, or NULL */
     /* Surfaces under the skin, per vertex: the line from skin to muscle to bone (method "anatomy"). A vertex without

@@ -1,4 +1,4 @@
-/* What sup_character_finish accepts and refuses, and joining a mesh with a skeleton. */
+/* What sup_character_finish accepts and rejects; joining a mesh with a skeleton. */
 #include "character/character.h"
 #include "test.h"
 
@@ -76,7 +76,7 @@ TEST(create_copies_and_orders)
     sup_character_destroy(made);
 }
 
-TEST(create_refuses_by_name)
+TEST(create_reports_the_error_id)
 {
     sup_character bad = sample();
     nodes[0].parent = 1;
@@ -97,7 +97,7 @@ TEST(create_refuses_by_name)
     primitives[0].node = 7;
     CHECK_TEXT(refusal(bad), "character.primitive.range");
     bad = sample();
-    bad.vertex_count = 2; /* triangle 2 now points past the end */
+    bad.vertex_count = 2; /* triangle 2 now refers past the end */
     primitives[0].vertex_count = 2;
     CHECK_TEXT(refusal(bad), "character.triangle.range");
     bad = sample();
@@ -118,7 +118,7 @@ TEST(create_refuses_by_name)
     CHECK_TEXT(refusal(bad), "character.clip.empty");
 }
 
-TEST(join_puts_a_mesh_on_a_skeleton)
+TEST(join_binds_a_mesh_to_a_skeleton)
 {
     sup_character source = sample(), *mesh = NULL, *skeleton = NULL, *joined = NULL;
     sup_error error;
@@ -138,7 +138,7 @@ TEST(join_puts_a_mesh_on_a_skeleton)
     CHECK_EQ(joined->node_count, 4);
     CHECK_EQ(joined->primitives[0].node, 3);
     CHECK_EQ(joined->bone_count, 2);
-    /* Bone 1 sits at y = 1, the mesh at x = 5: mesh space -> joint space adds (5, -1, 0). */
+    /* Bone 1 is at y = 1, the mesh at x = 5: mesh space -> joint space adds (5, -1, 0). */
     CHECK_NEAR(joined->bones[1].inverse_bind.m[3], 5.0, 1e-6);
     CHECK_NEAR(joined->bones[1].inverse_bind.m[7], -1.0, 1e-6);
     CHECK_EQ(joined->clip_count, 1);

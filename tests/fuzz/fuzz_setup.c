@@ -1,4 +1,4 @@
-/* Any bytes as a setup text, and as a profile; what passes must stand in its ranges. */
+/* Any bytes as a setup text and as a profile; accepted values must be in range. */
 #include "methods/implicit/setup.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* Point caches: what is read, and what is refused. */
+/* Point caches: valid and invalid files. */
 #include "load/read_cache.h"
 #include "test.h"
 
@@ -68,7 +68,7 @@ TEST(caches_are_read)
     }
 }
 
-TEST(broken_caches_are_refused)
+TEST(invalid_caches_are_rejected)
 {
     size_t size = make_pc2();
     CHECK_TEXT(refusal("a.pc2", size, 4), "cache.vertices");

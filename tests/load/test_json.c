@@ -1,4 +1,4 @@
-/* The JSON tree: what it reads, what it refuses, and that what was read is written again. */
+/* The JSON tree: valid and invalid text, and writing what was read. */
 #include "load/json.h"
 #include "test.h"
 
@@ -22,7 +22,7 @@ static sup_json_tree parsed(const char *text)
     return tree;
 }
 
-/* The text of a value; lives until the next call. */
+/* The text of a value; valid until the next call. */
 static const char *written(const sup_json *value)
 {
     static char text[4096];
@@ -77,7 +77,7 @@ TEST(json_reads_every_kind)
     sup_json_tree_destroy(&tree);
 }
 
-TEST(json_last_of_equal_keys_counts)
+TEST(json_last_of_equal_keys_is_used)
 {
     sup_json_tree tree = parsed("{\"a\":1,\"b\":2,\"a\":3}");
     int64_t whole = 0;
@@ -105,7 +105,7 @@ TEST(json_escapes)
     sup_json_tree_destroy(&tree);
 }
 
-TEST(json_refuses_what_is_not_json)
+TEST(json_rejects_invalid_text)
 {
     static const struct {
         const char *text, *id;
@@ -217,7 +217,7 @@ TEST(json_builds_and_changes)
     sup_json_tree_destroy(&tree);
 }
 
-TEST(json_numbers_come_back)
+TEST(json_numbers_round_trip)
 {
     sup_allocator memory = allocator();
     sup_json_tree tree = sup_json_tree_create(&memory);
@@ -239,7 +239,7 @@ TEST(json_numbers_come_back)
     sup_json_tree_destroy(&tree);
 }
 
-/* An allocator that refuses after a number of calls. */
+/* An allocator that fails after a number of calls. */
 typedef struct limited {
     sup_allocator real;
     int left;
@@ -257,7 +257,7 @@ static void limited_release(void *user, void *memory, size_t size)
     l->real.release(l->real.user, memory, size);
 }
 
-TEST(json_memory_may_run_out)
+TEST(json_handles_out_of_memory)
 {
     static const char text[] = "{\"a\":[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20],\"b\":{\"c\":\"d\"}}";
     bool whole = false;

@@ -1,4 +1,4 @@
-/* OFF: variants, comments, polygons, counts that lie. */
+/* OFF: variants, comments, polygons, invalid counts. */
 #include "read_text.h"
 
 TEST(off_variants)
@@ -24,7 +24,7 @@ TEST(off_variants)
     }
 }
 
-TEST(off_skips_edges_and_cuts_polygons)
+TEST(off_skips_edges_and_triangulates_polygons)
 {
     sup_character *c = GOOD("a.off", "OFF\n5 3 0\n0 0 0\n2 0 0\n2 2 0\n1 0.5 0\n0 2 0\n2 0 1\n5 0 1 2 3 4\n0\n");
     CHECK_EQ(c->triangle_count, 3);
@@ -33,7 +33,7 @@ TEST(off_skips_edges_and_cuts_polygons)
     sup_character_destroy(c);
 }
 
-TEST(off_refuses_by_line)
+TEST(off_errors_name_the_line)
 {
     REFUSED("a.off", "", "off.empty", 1);
     REFUSED("a.off", "PLY\n", "off.header", 1);
@@ -53,10 +53,10 @@ TEST(off_refuses_by_line)
     REFUSED("a.off", "OFF\n1 1 0\n0 0 0\n3000000000 0 0\n", "off.face", 4);
 }
 
-TEST(off_survives_every_beginning)
+TEST(off_survives_every_prefix)
 {
     const char *text = "STCNOFF\n2 2 0\n0 0 0 0 0 1 9 9 9 9 0 0.25\n1 0 0 0 0 1 9 9 9 9 1 0\n3 0 1 0\n4 0 1 0 1\n";
-    check_all_beginnings("a.off", text, strlen(text));
+    check_all_prefixes("a.off", text, strlen(text));
 }
 
 TEST(off_assets)

@@ -1,4 +1,4 @@
-/* Settings as the studio saves them: what is read, and what is refused. */
+/* Settings as saved by Supple Studio: valid and invalid files. */
 #include "supple/load.h"
 #include "test.h"
 
@@ -65,7 +65,7 @@ static const char *refusal(const char *text)
     return error.id;
 }
 
-TEST(wrong_settings_are_refused)
+TEST(invalid_settings_are_rejected)
 {
     CHECK_TEXT(refusal("[]"), "settings.method");
     CHECK_TEXT(refusal("{\"method\": 3}"), "settings.method");

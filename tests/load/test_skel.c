@@ -1,4 +1,4 @@
-/* .skel skeletons, .anim motions and the .ini files that name them. */
+/* .skel skeletons, .anim motions and the .ini files that refer to them. */
 #include "load/read.h"
 #include "read_text.h"
 
@@ -28,7 +28,7 @@ TEST(skel_a_joint_may_be_called_root)
     sup_character_destroy(c);
 }
 
-TEST(skel_refuses_by_line)
+TEST(skel_errors_name_the_line)
 {
     REFUSED("a.skel", "", "skel.count", 1);
     REFUSED("a.skel", "zero\n", "skel.count", 1);
@@ -46,7 +46,7 @@ TEST(skel_refuses_by_line)
     REFUSED("a.skel", "3\n0 0 0 a root\n0 0 0 b a\n0 0 0 a b\n", "skel.name", 4);
     REFUSED("a.skel", "2\n0 0 0 a b\n0 0 0 b a\n", "character.node.cycle", 0);
     REFUSED("a.skel", "1\n0 0 0 a a        \n", "character.node.cycle", 0);
-    check_all_beginnings("a.skel", chain, strlen(chain));
+    check_all_prefixes("a.skel", chain, strlen(chain));
 }
 
 static sup_result read_anim(const sup_character *target, const char *text, sup_clip **clip, sup_error *error)
@@ -59,8 +59,8 @@ static sup_result read_anim(const sup_character *target, const char *text, sup_c
 static const char bend[] = "3 3\n0\n1 0 0\n1 0 0\n1 0 0\n0 0 0\n1\n1 0 0\n1 0 0\n0 0 2\n0 0 1.5707963\n"
                            "0\n1 0 0\n1 0 0\n0 0 1\n0 0 3.1415926\n";
 
-/* Joint b turns by a right angle about z: c, which hangs on it, swings up; a and b stay. */
-TEST(anim_turns_joints_about_themselves)
+/* Joint b rotates by a right angle about z: its child c moves up; a and b keep their positions. */
+TEST(anim_rotates_joints_about_their_origin)
 {
     sup_character *c = GOOD("chain.skel", chain);
     sup_clip *clip = NULL;
@@ -76,7 +76,7 @@ TEST(anim_turns_joints_about_themselves)
     CHECK_NEAR(pose->world[1].m[7], 4.0, 1e-5);
     CHECK_OK(sup_pose_sample(c, clip, 0.5, pose), error);
     CHECK_NEAR(pose->world[1].m[7], 4.0 * sin(3.14159265 / 4), 1e-5);
-    CHECK_NEAR(clip->end, 2.0, 0.0); /* a key whose time was left at 0 follows a second later */
+    CHECK_NEAR(clip->end, 2.0, 0.0); /* a key with time 0 is moved to a second after the previous key */
     sup_pose_destroy(pose);
     sup_clip_destroy(clip);
     sup_character_destroy(c);
@@ -91,7 +91,7 @@ static void check_anim_refused(const sup_character *c, const char *text, const c
     CHECK_TEXT(error.id, id);
 }
 
-TEST(anim_refuses_by_name)
+TEST(anim_reports_the_error_id)
 {
     sup_character *c = GOOD("chain.skel", chain);
     check_anim_refused(c, "", "anim.counts");
@@ -131,8 +131,8 @@ TEST(ini_of_the_published_cylinder)
     CHECK_OK(sup_pose_sample(c, &c->clips[0], 1.0, pose), error);
     CHECK_NEAR(pose->world[0].m[3], -6.0, 1e-5);
     CHECK_NEAR(pose->world[1].m[3], -3.0, 1e-5);
-    CHECK(pose->world[2].m[7] > 3.8f); /* the second bone stands up: 1.6 rad about z */
-    CHECK(pose->world[3].m[3] > 0.5f); /* the third goes on to the right: bent back by 1.89 rad */
+    CHECK(pose->world[2].m[7] > 3.8f); /* the second bone points up: 1.6 rad about z */
+    CHECK(pose->world[3].m[3] > 0.5f); /* the third points to the right: bent back by 1.89 rad */
     sup_pose_destroy(pose);
     sup_character_destroy(c);
 }
@@ -152,7 +152,7 @@ TEST(ini_of_all_assets)
     }
 }
 
-/* Every published motion fits its skeleton, those with broken times too. */
+/* Every published motion fits its skeleton, including those with invalid times. */
 TEST(anim_assets)
 {
     static const char *const files[] = {"fps/male/male0.anim",   "fps/male/male1.anim",  "fps/male/male2.anim",

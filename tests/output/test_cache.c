@@ -1,4 +1,5 @@
-/* test_cache.c - wrong calls, bad numbers, full disks: a clear error, nothing left behind, older files untouched. */
+/* test_cache.c - invalid arguments, non-finite numbers, full disks: a clear error, no files left, older files
+ * unchanged. */
 #include "helpers.h"
 
 #include <signal.h>
@@ -8,14 +9,14 @@
 
 static const char *const endings[] = {"glb", "pc2", "mdd", "obj"};
 
-static const char *named(const char *stem, const char *ending)
+static const char *named(const char *stem, const char *extension)
 {
     char name[100];
-    snprintf(name, sizeof name, "%s.%s", stem, ending);
+    snprintf(name, sizeof name, "%s.%s", stem, extension);
     return test_temp(name);
 }
 
-/* The file that a writer makes first (a sequence has numbers), with an older file in its place. */
+/* The first file of a writer (a sequence has numbers), with an older file of that name. */
 static const char *put_older(const char *path)
 {
     static char first[4200];
@@ -25,7 +26,7 @@ static const char *put_older(const char *path)
     return first;
 }
 
-/* The older file is all there is; it is removed. */
+/* Only the older file exists; removes it. */
 static void check_only_older(const char *first, const char *text)
 {
     long size = 0;
@@ -36,7 +37,7 @@ static void check_only_older(const char *first, const char *text)
     remove(first);
 }
 
-TEST(open_refuses_wrong_calls)
+TEST(open_rejects_invalid_arguments)
 {
     sup_character *character = helper_character(false);
     sup_cache_writer *writer = NULL;
@@ -72,7 +73,7 @@ TEST(open_refuses_wrong_calls)
     CHECK_EQ(sup_cache_finish(NULL, &error), SUP_ERROR_ARGUMENT);
 }
 
-TEST(bad_numbers_are_named)
+TEST(nonfinite_values_are_reported_with_frame_and_vertex)
 {
     sup_character *character = helper_character(false);
     helper_frames frames = helper_wave(character, 3);
@@ -93,7 +94,7 @@ TEST(bad_numbers_are_named)
     sup_character_destroy(character);
 }
 
-TEST(frames_must_be_as_many_as_announced)
+TEST(frame_count_must_match_the_declaration)
 {
     sup_character *character = helper_character(false);
     helper_frames frames = helper_wave(character, 2);
@@ -105,7 +106,7 @@ TEST(frames_must_be_as_many_as_announced)
         const char *path = named("count", endings[i]), *first = put_older(path);
         CHECK_OK(sup_cache_open(NULL, path, character, &def, &writer, &error), error);
         CHECK_OK(sup_cache_write(writer, helper_positions(&frames, 0), helper_normals(&frames, 0), &error), error);
-        CHECK_EQ(sup_cache_finish(writer, &error), SUP_ERROR_ARGUMENT); /* one of two */
+        CHECK_EQ(sup_cache_finish(writer, &error), SUP_ERROR_ARGUMENT); /* one frame of two */
         CHECK_TEXT(error.id, "output.frames");
         check_only_older(first, "test_output_count");
         put_older(path);
@@ -130,8 +131,8 @@ TEST(frames_must_be_as_many_as_announced)
     sup_character_destroy(character);
 }
 
-/* A limit on the size of files acts as a full disk does: writes fail somewhere, at every place in turn. */
-TEST(full_disk_leaves_nothing)
+/* A file size limit simulates a full disk: writes fail at every possible position. */
+TEST(full_disk_leaves_no_files)
 {
     sup_character *character = helper_character(false);
     helper_frames frames = helper_wave(character, 40);
@@ -191,7 +192,7 @@ TEST(paths_that_cannot_be_written)
     CHECK_EQ(helper_write(link, character, &frames, NULL, &error), SUP_ERROR_IO);
     CHECK_TEXT(error.id, "file.special");
     remove(link);
-    /* A link to a file keeps being a link; the file gets the bytes. */
+    /* A symbolic link stays a link; its target gets the bytes. */
     link = test_temp("link.glb");
     snprintf(target, sizeof target, "%s", test_temp("target.glb"));
     helper_put_file(target, "older");
@@ -208,13 +209,13 @@ TEST(paths_that_cannot_be_written)
     sup_character_destroy(character);
 }
 
-/* An allocator that refuses its n-th request: every way out of the writers frees everything. */
+/* An allocator that fails its n-th request: every error path of the writers frees all memory. */
 typedef struct scarce {
     int left;
     long held;
 } scarce;
 
-static void *scarce_allocate(void *user, size_t size, size_t alignment)
+static void *limited_allocate(void *user, size_t size, size_t alignment)
 {
     scarce *s = user;
     if (s->left-- <= 0) return NULL;
@@ -222,13 +223,13 @@ static void *scarce_allocate(void *user, size_t size, size_t alignment)
     return aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
 }
 
-static void scarce_release(void *user, void *memory, size_t size)
+static void limited_release(void *user, void *memory, size_t size)
 {
     ((scarce *)user)->held -= (long)size;
     free(memory);
 }
 
-TEST(running_out_of_memory_is_survived)
+TEST(out_of_memory_is_handled)
 {
     sup_character *character = helper_character(true);
     helper_frames frames = helper_wave(character, 3);
@@ -237,7 +238,7 @@ TEST(running_out_of_memory_is_survived)
         int limit = 0;
         for (sup_result result = SUP_ERROR_MEMORY; result != SUP_OK; limit++) {
             scarce s = {limit, 0};
-            sup_context context = {.allocator = {scarce_allocate, scarce_release, &s}};
+            sup_context context = {.allocator = {limited_allocate, limited_release, &s}};
             sup_cache_def def = sup_default_cache_def();
             sup_cache_writer *writer = NULL;
             def.frame_count = 3;
@@ -264,8 +265,8 @@ TEST(running_out_of_memory_is_survived)
     sup_character_destroy(character);
 }
 
-/* Two writers of one process at the same path: each has a file of its own until it is done. */
-TEST(two_writers_do_not_meet)
+/* Two writers of one process with the same path: each uses a separate temporary file. */
+TEST(two_writers_do_not_conflict)
 {
     sup_character *character = helper_character(false);
     helper_frames frames = helper_wave(character, 2), still = helper_skin(character, NULL, 30.0, 2);

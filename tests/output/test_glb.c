@@ -1,4 +1,4 @@
-/* test_glb.c - what was written as GLB is read again and played. */
+/* test_glb.c - written GLB files are loaded and played. */
 #include "helpers.h"
 #include "scene.h"
 
@@ -6,7 +6,7 @@
 #include "load/json.h"
 #include "math/affine.h"
 
-/* Positions of the file at its own frames are those that were written; halfway they are the mean of both. */
+/* Positions at the frames are those that were written; halfway between two frames they are the mean. */
 static void check_plays(const char *path, const sup_character *original, const helper_frames *frames, double fps)
 {
     sup_character *read = helper_read_gltf(path);
@@ -24,7 +24,7 @@ static void check_plays(const char *path, const sup_character *original, const h
         const float *got = helper_positions(&played, f);
         for (int32_t i = 0; i < frames->vertex_count * 3; i++) {
             double wanted = 0.5 * ((double)a[i] + (double)b[i]);
-            double late = 1.2e-7 * f; /* key times are floats: how far off in frames, times the motion of a frame */
+            double late = 1.2e-7 * f; /* rounding of float key times, in frames, times the motion per frame */
             CHECK_MSG(fabs((double)got[i] - wanted) <= tolerance + late, "%s: frame %g vertex %d: %.9g, expected %.9g",
                       path, 0.5 * f, i / 3, (double)got[i], wanted);
         }
@@ -33,7 +33,7 @@ static void check_plays(const char *path, const sup_character *original, const h
     sup_character_destroy(read);
 }
 
-/* Mean of the angle between written and read normals, where there are any. */
+/* Mean angle between written and loaded normals, where present. */
 static void check_normals(const char *path, const helper_frames *frames, double fps)
 {
     sup_character *read = helper_read_gltf(path);
@@ -47,7 +47,7 @@ static void check_normals(const char *path, const helper_frames *frames, double 
     sup_character_destroy(read);
 }
 
-TEST(glb_of_arrays_plays)
+TEST(glb_without_document_plays)
 {
     sup_character *character = helper_character(false);
     helper_frames frames = helper_wave(character, 7);
@@ -68,7 +68,7 @@ TEST(glb_of_arrays_plays)
     sup_character_destroy(character);
 }
 
-TEST(glb_turns_mirrored_primitives_round)
+TEST(glb_reverses_mirrored_primitives)
 {
     sup_character *character = helper_character(true);
     helper_frames frames = helper_skin(character, NULL, 30.0, 1);
@@ -79,13 +79,13 @@ TEST(glb_turns_mirrored_primitives_round)
     CHECK(memcmp(read->triangles, character->triangles, 12 * sizeof(int32_t)) == 0);
     const int32_t turned[6] = {4, 6, 5, 4, 7, 6};
     CHECK(memcmp(read->triangles + 12, turned, sizeof turned) == 0);
-    CHECK_EQ(read->clip_count, 0); /* one frame: nothing to play */
+    CHECK_EQ(read->clip_count, 0); /* one frame: no animation */
     sup_character_destroy(read);
     helper_frames_free(&frames);
     sup_character_destroy(character);
 }
 
-TEST(glb_leaves_out_what_does_not_move)
+TEST(glb_omits_targets_without_motion)
 {
     sup_character *character = helper_character(false);
     helper_frames frames = helper_skin(character, NULL, 30.0, 5);
@@ -115,7 +115,7 @@ TEST(glb_leaves_out_what_does_not_move)
 TEST(glb_of_many_frames_plays)
 {
     sup_character *character = helper_character(false);
-    helper_frames frames = helper_wave(character, 700); /* weights as bytes */
+    helper_frames frames = helper_wave(character, 700); /* weights stored as bytes */
     sup_error error;
     sup_cache_def def = {.fps = 24.0, .normals = false, .name = "long"};
     const char *path = test_temp("many.glb");
@@ -125,7 +125,7 @@ TEST(glb_of_many_frames_plays)
     sup_character_destroy(character);
 }
 
-TEST(glb_header_and_chunks_are_right)
+TEST(glb_header_and_chunks_are_valid)
 {
     sup_character *character = helper_character(false);
     helper_frames frames = helper_wave(character, 3);
@@ -150,7 +150,7 @@ TEST(glb_header_and_chunks_are_right)
     sup_character_destroy(character);
 }
 
-TEST(glb_refuses_more_than_it_can_hold)
+TEST(glb_rejects_more_than_4_gib)
 {
     sup_character *character = helper_character(false);
     sup_cache_writer *writer = NULL;
@@ -166,7 +166,7 @@ TEST(glb_refuses_more_than_it_can_hold)
     sup_character_destroy(character);
 }
 
-/* glTF wants unit normals in the base; targets add up to what was given all the same. */
+/* glTF requires unit normals in the base; base plus target still equals the input. */
 TEST(glb_base_normals_are_unit)
 {
     sup_character *character = helper_character(false);
@@ -174,7 +174,7 @@ TEST(glb_base_normals_are_unit)
     sup_error error;
     for (int32_t i = 0; i < 24; i++)
         frames.normals[i] *= 3.0f;
-    memset(frames.normals + 6, 0, 3 * sizeof(float));   /* one without length */
+    memset(frames.normals + 6, 0, 3 * sizeof(float));   /* a zero normal */
     memset(frames.normals + 12, 0, 12 * sizeof(float)); /* a primitive without normals in either frame */
     memset(frames.normals + 24 + 12, 0, 12 * sizeof(float));
     const char *path = test_temp("unit.glb");
@@ -216,12 +216,12 @@ TEST(glb_names_are_utf8)
     sup_character_destroy(character);
 }
 
-/* --- Whole trips of real files --- */
+/* --- Round trips of real files --- */
 
 static const char *const others[] = {"anatomy/bones.glb", "scans/LeePerrySmith_head.glb"};
 
-/* Members of the root that must come through unchanged. */
-static void check_kept(const char *asset, const sup_character *before, const sup_character *after)
+/* Members of the root that must not change. */
+static void check_unchanged_members(const char *asset, const sup_character *before, const sup_character *after)
 {
     static const char *const kept[] = {"materials", "textures", "samplers", "cameras", "extras"};
     sup_context context = sup_context_resolve(NULL);
@@ -272,7 +272,7 @@ static void check_primitives(const char *asset, const sup_character *before, con
         CHECK(memcmp(before->texcoords, after->texcoords, (size_t)before->vertex_count * 8) == 0);
 }
 
-static void check_trip(const char *asset)
+static void check_round_trip(const char *asset)
 {
     char name[200];
     snprintf(name, sizeof name, "trip_%s", strchr(asset, '/') + 1);
@@ -289,17 +289,17 @@ static void check_trip(const char *asset)
     check_plays(path, before, &frames, fps);
     check_normals(path, &frames, fps);
     sup_character *after = helper_read_gltf(path);
-    check_kept(asset, before, after);
+    check_unchanged_members(asset, before, after);
     check_primitives(asset, before, after);
     sup_character_destroy(after);
     helper_frames_free(&frames);
     sup_character_destroy(before);
 }
 
-TEST(glb_trip_of_every_asset)
+TEST(glb_round_trip_of_every_asset)
 {
     for (int32_t i = 0; i < TEST_CHARACTERS; i++)
-        check_trip(test_characters[i]);
+        check_round_trip(test_characters[i]);
     for (int32_t i = 0; i < SUP_COUNT(others); i++)
-        check_trip(others[i]);
+        check_round_trip(others[i]);
 }

@@ -1,4 +1,4 @@
-/* mesh_check.c - measuring a primitive's mesh, straightforwardly. */
+/* mesh_check.c - reference measurements of a primitive's mesh. */
 #include "mesh_check.h"
 
 #include "test.h"
@@ -62,7 +62,7 @@ static int32_t root_of(int32_t *up, int32_t v)
 }
 
 /* Components, and vertices whose triangles do not form one fan (their corner count differs from their fan's). */
-static void check_pieces(const sup_character *c, const sup_primitive *primitive, mesh_report *report)
+static void check_components(const sup_character *c, const sup_primitive *primitive, mesh_report *report)
 {
     int32_t *up = malloc((size_t)primitive->vertex_count * sizeof *up),
             *uses = calloc((size_t)primitive->vertex_count, sizeof *uses);
@@ -112,11 +112,11 @@ static void check_shapes(const sup_character *c, const sup_primitive *primitive,
             report->worst_normal = cosine < report->worst_normal ? cosine : report->worst_normal;
         }
     }
-    report->thin_share = (double)thin / primitive->triangle_count;
+    report->thin_fraction = (double)thin / primitive->triangle_count;
 }
 
-/* Whether segment pq pierces triangle abc, with a little room for rounding on the safe side. */
-static bool pierces(const float *p, const float *q, const float *a, const float *b, const float *c)
+/* Whether segment pq intersects triangle abc, with a conservative tolerance for rounding. */
+static bool segment_hits_triangle(const float *p, const float *q, const float *a, const float *b, const float *c)
 {
     double d[3], e1[3], e2[3], s[3], h[3], k[3];
     subtract(q, p, d);
@@ -132,7 +132,7 @@ static bool pierces(const float *p, const float *q, const float *a, const float 
     return u > 1e-6 && v > 1e-6 && u + v < 1.0 - 1e-6 && t > 1e-6 && t < 1.0 - 1e-6;
 }
 
-static bool triangles_meet(const sup_character *c, const int32_t *s, const int32_t *t)
+static bool triangles_intersect(const sup_character *c, const int32_t *s, const int32_t *t)
 {
     for (int i = 0; i < 3; i++)
         for (int k = 0; k < 3; k++)
@@ -141,8 +141,10 @@ static bool triangles_meet(const sup_character *c, const int32_t *s, const int32
     for (int i = 0; i < 3; i++) {
         const float *s0 = p + (size_t)s[i] * 3, *s1 = p + (size_t)s[(i + 1) % 3] * 3;
         const float *t0 = p + (size_t)t[i] * 3, *t1 = p + (size_t)t[(i + 1) % 3] * 3;
-        if (pierces(s0, s1, p + (size_t)t[0] * 3, p + (size_t)t[1] * 3, p + (size_t)t[2] * 3)) return true;
-        if (pierces(t0, t1, p + (size_t)s[0] * 3, p + (size_t)s[1] * 3, p + (size_t)s[2] * 3)) return true;
+        if (segment_hits_triangle(s0, s1, p + (size_t)t[0] * 3, p + (size_t)t[1] * 3, p + (size_t)t[2] * 3))
+            return true;
+        if (segment_hits_triangle(t0, t1, p + (size_t)s[0] * 3, p + (size_t)s[1] * 3, p + (size_t)s[2] * 3))
+            return true;
     }
     return false;
 }
@@ -181,7 +183,7 @@ static void check_intersections(const sup_character *c, const sup_primitive *pri
             if (a->low[0] > b->high[0] || b->low[0] > a->high[0] || a->low[2] > b->high[2] || b->low[2] > a->high[2])
                 continue;
             report->self_intersections +=
-                triangles_meet(c, c->triangles + (size_t)a->triangle * 3, c->triangles + (size_t)b->triangle * 3);
+                triangles_intersect(c, c->triangles + (size_t)a->triangle * 3, c->triangles + (size_t)b->triangle * 3);
         }
     free(boxes);
 }
@@ -192,7 +194,7 @@ mesh_report check_primitive(const sup_character *character, int32_t index, bool 
     mesh_report report = {
         .vertices = primitive->vertex_count, .triangles = primitive->triangle_count, .worst_normal = 1.0};
     check_edges(character, primitive, &report);
-    check_pieces(character, primitive, &report);
+    check_components(character, primitive, &report);
     check_shapes(character, primitive, &report);
     if (intersections) check_intersections(character, primitive, &report);
     return report;

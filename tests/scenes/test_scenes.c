@@ -1,10 +1,11 @@
-/* The built-in characters: sound meshes, local weights, honest motions, the same bits for any number of threads. */
+/* The built-in characters: valid meshes, local weights, motions within joint limits, bit-identical results for any
+ * number of threads. */
 #include "mesh_check.h"
 #include "scenes/scene_spec.h"
 #include "supple/pose.h"
 #include "test.h"
 
-/* Characters that several tests look at; making one takes longer than looking. Freed at exit. */
+/* Cache of characters used by several tests, because building one is slow. Freed at exit. */
 enum { KEPT_LIMIT = 64 };
 static struct {
     const char *name;
@@ -42,39 +43,39 @@ static void check_meshes(const char *name, double resolution, bool intersections
         CHECK_MSG(r.open_edges == 0, "%s primitive %d: %d edges are not closed", name, p, r.open_edges);
         CHECK_MSG(r.unused_vertices == 0, "%s primitive %d: %d loose vertices", name, p, r.unused_vertices);
         CHECK_MSG(r.volume > 0.0, "%s primitive %d: volume %g", name, p, r.volume);
-        CHECK_MSG(r.components == (p == 0 ? 1 : 2), "%s primitive %d: %d pieces", name, p, r.components);
-        /* Each piece is a sphere: no handles where surfaces nearly touch, no pinched vertices. */
+        CHECK_MSG(r.components == (p == 0 ? 1 : 2), "%s primitive %d: %d components", name, p, r.components);
+        /* Each component has genus 0: no handles where surfaces nearly touch, no pinched vertices. */
         CHECK_MSG(r.vertices - r.edges + r.triangles == 2 * r.components, "%s primitive %d: Euler number %d", name, p,
                   r.vertices - r.edges + r.triangles);
         CHECK_MSG(r.smallest_angle > 8.0 && r.largest_angle < 150.0, "%s at %g primitive %d: angles from %g to %g",
                   name, resolution, p, r.smallest_angle, r.largest_angle);
-        CHECK_MSG(r.thin_share < 0.005, "%s at %g primitive %d: %g of the triangles are thin", name, resolution, p,
-                  r.thin_share);
-        /* Coarse meshes fold a little in the webs of fingers. */
+        CHECK_MSG(r.thin_fraction < 0.005, "%s at %g primitive %d: %g of the triangles are thin", name, resolution, p,
+                  r.thin_fraction);
+        /* Coarse meshes fold slightly between the fingers. */
         CHECK_MSG(r.worst_normal > (resolution < 1.0 ? -0.3 : 0.0),
                   "%s at %g primitive %d: a normal turned %g from a face", name, resolution, p, r.worst_normal);
         CHECK_MSG(r.self_intersections == 0, "%s at %g: %d triangles cross", name, resolution, r.self_intersections);
     }
 }
 
-TEST(all_meshes_are_sound_at_resolution_1)
+TEST(all_meshes_are_valid_at_resolution_1)
 {
     for (int32_t s = 0; s < sup_scene_count(); s++)
         check_meshes(sup_scene_at(s).name, 1.0, true);
 }
 
-TEST(all_meshes_are_sound_when_coarse)
+TEST(all_meshes_are_valid_when_coarse)
 {
     for (int32_t s = 0; s < sup_scene_count(); s++)
         check_meshes(sup_scene_at(s).name, 0.25, true);
 }
 
-TEST(the_human_is_sound_when_subdivided)
+TEST(the_human_is_valid_when_subdivided)
 {
     check_meshes("human", 4.0, false);
 }
 
-TEST(counts_are_about_as_promised)
+TEST(vertex_counts_match_the_scene_info)
 {
     for (int32_t s = 0; s < sup_scene_count(); s++) {
         const double resolutions[] = {0.25, 1.0, 4.0};
@@ -143,7 +144,7 @@ TEST(symmetric_characters_are_symmetric)
     }
 }
 
-TEST(weights_are_clean)
+TEST(weights_are_valid)
 {
     for (int32_t s = 0; s < sup_scene_count(); s++) {
         const sup_character *c = make(sup_scene_at(s).name, 0.5);
@@ -168,17 +169,17 @@ TEST(weights_are_clean)
     }
 }
 
-static float weight_of(const sup_character *c, int32_t v, const char *primitive_of_name, const char *side)
+static float weight_of(const sup_character *c, int32_t v, const char *name_part, const char *side)
 {
     float sum = 0.0f;
     for (int32_t i = c->influence_first[v]; i < c->influence_first[v + 1]; i++) {
         const char *name = c->nodes[c->bones[c->influence_bone[i]].node].name;
-        if (strstr(name, primitive_of_name) != NULL && strstr(name, side) != NULL) sum += c->influence_weight[i];
+        if (strstr(name, name_part) != NULL && strstr(name, side) != NULL) sum += c->influence_weight[i];
     }
     return sum;
 }
 
-TEST(fingers_and_legs_keep_to_themselves)
+TEST(fingers_and_legs_do_not_share_weights)
 {
     const char *fingers[] = {"index_", "middle_", "ring_", "pinky_", "thumb_"};
     const sup_character *c = make("human", 1.0);
@@ -186,7 +187,7 @@ TEST(fingers_and_legs_keep_to_themselves)
         float x = c->positions[v * 3], outer = 0.0f, inner;
         CHECK(!(x >= 0.0f && weight_of(c, v, "_", "right") > 0.0f));
         CHECK(!(x <= 0.0f && weight_of(c, v, "_", "left") > 0.0f));
-        /* Past the webs of the fingers one finger rules. */
+        /* Beyond the base of the fingers one finger has all the weight. */
         for (int f = 0; f < 5; f++)
             for (int g = 0; g < 5; g++) {
                 outer = weight_of(c, v, fingers[f], "_2") + weight_of(c, v, fingers[f], "_3");
@@ -197,7 +198,7 @@ TEST(fingers_and_legs_keep_to_themselves)
     }
 }
 
-/* A cut across the middle of the index finger goes through at least 2 * 8 triangles even at a quarter of the size. */
+/* A cross-section of the middle of the index finger intersects at least 2 * 8 triangles, even at resolution 0.25. */
 TEST(fingers_are_well_resolved)
 {
     const sup_character *c = make("human", 0.25);
@@ -259,7 +260,7 @@ static void fill_spec(const char *name, sup_scene_spec *spec)
     if (strcmp(name, "cylinder") == 0) sup_scene_spec_cylinder(spec);
 }
 
-/* Motions stay within joint limits by construction; the tables must not lean on it, and must name real joints. */
+/* The sampler clamps motions to the joint limits; the tables must not need it, and must refer to existing joints. */
 TEST(motion_tables_stay_within_joint_limits)
 {
     sup_scene_spec *spec = malloc(sizeof *spec);
@@ -314,7 +315,7 @@ TEST(clips_are_unit_quaternions_and_loop)
 }
 
 /* Knees bend backwards, elbows forwards, in every key of every clip. */
-TEST(knees_and_elbows_bend_the_right_way)
+TEST(knees_and_elbows_bend_in_the_correct_direction)
 {
     const sup_character *c = make("human", 0.1);
     for (int32_t i = 0; i < c->clip_count; i++)
@@ -331,7 +332,7 @@ TEST(knees_and_elbows_bend_the_right_way)
         }
 }
 
-/* Height of the lowest point of the soles, as the spec names them. */
+/* Height of the lowest contact point of the spec. */
 static double lowest_contact(const sup_scene_spec *spec, const sup_skeleton *skeleton, const sup_pose *pose)
 {
     double lowest = 1e9;
@@ -344,8 +345,8 @@ static double lowest_contact(const sup_scene_spec *spec, const sup_skeleton *ske
     return lowest;
 }
 
-/* Walking, the lowest point of the soles is on the floor in every key, and both sides do the same by turns. */
-TEST(walks_stay_on_the_floor)
+/* In every key of a walk the lowest contact point is on the floor; both sides alternate. */
+TEST(feet_stay_on_the_floor_while_walking)
 {
     const char *names[] = {"human", "elephant"}, *left[] = {"left_foot", "left_hind_foot"};
     const char *right[] = {"right_foot", "right_hind_foot"};
@@ -375,7 +376,7 @@ TEST(walks_stay_on_the_floor)
     free(spec);
 }
 
-TEST(any_number_of_threads_gives_the_same_bits)
+TEST(results_do_not_depend_on_the_number_of_threads)
 {
     sup_thread_pool *pool = NULL;
     sup_error error;
@@ -399,7 +400,7 @@ TEST(any_number_of_threads_gives_the_same_bits)
     sup_thread_pool_destroy(pool);
 }
 
-TEST(bad_requests_are_refused)
+TEST(invalid_requests_are_rejected)
 {
     sup_character *c = NULL;
     sup_error error;
@@ -419,13 +420,13 @@ TEST(bad_requests_are_refused)
     CHECK_TEXT(sup_scene_at(sup_scene_count()).name, "");
 }
 
-/* An allocator that refuses after a number of calls and keeps count of what is out. */
+/* An allocator that fails after a number of calls and counts live allocations. */
 typedef struct miser {
     int calls_left;
     int64_t outstanding;
 } miser;
 
-static void *miser_allocate(void *user, size_t size, size_t alignment)
+static void *limited_allocate(void *user, size_t size, size_t alignment)
 {
     miser *m = user;
     if (m->calls_left-- <= 0) return NULL;
@@ -433,17 +434,17 @@ static void *miser_allocate(void *user, size_t size, size_t alignment)
     return aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
 }
 
-static void miser_release(void *user, void *memory, size_t size)
+static void limited_release(void *user, void *memory, size_t size)
 {
     ((miser *)user)->outstanding -= (int64_t)size;
     free(memory);
 }
 
-TEST(running_out_of_memory_leaks_nothing)
+TEST(out_of_memory_does_not_leak)
 {
     for (int calls = 0; calls < 400; calls += calls < 40 ? 1 : 23) {
         miser m = {calls, 0};
-        sup_context context = {.allocator = {miser_allocate, miser_release, &m}};
+        sup_context context = {.allocator = {limited_allocate, limited_release, &m}};
         sup_character *c = NULL;
         sup_error error;
         sup_result result = sup_scene_create(&context, "tbone", 0.1, &c, &error);
