@@ -96,7 +96,7 @@ static int hex_digit(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-bool sup_path_beside(const char *path, const char *name, bool is_uri, char *buffer, size_t size)
+bool sup_path_resolve(const char *path, const char *name, bool is_uri, char *buffer, size_t size)
 {
     const char *slash = strrchr(path, '/');
     size_t length = slash != NULL && name[0] != '/' ? (size_t)(slash - path) + 1 : 0;

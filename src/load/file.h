@@ -20,7 +20,7 @@ sup_file_reader sup_file_reader_resolve(const sup_load_def *def);
 
 /* Resolves `name` relative to the folder of the file `path`: "a/b.gltf" + "c.bin" = "a/c.bin"; an absolute name is
  * unchanged. False when the result is too long. Decodes escapes such as %20 in `name` when `is_uri`. */
-bool sup_path_beside(const char *path, const char *name, bool is_uri, char *buffer, size_t size);
+bool sup_path_resolve(const char *path, const char *name, bool is_uri, char *buffer, size_t size);
 /* The file extension without the dot, in lower case; "" for none or when longer than `size`. */
 void sup_path_extension(const char *path, char *buffer, size_t size);
 /* The file name without folders and extension, allocated from `arena`. */

@@ -301,8 +301,8 @@ bool sup_json_is(const sup_json *value, sup_json_type type)
 
 int32_t sup_json_count(const sup_json *container)
 {
-    bool holds = sup_json_is(container, SUP_JSON_ARRAY) || sup_json_is(container, SUP_JSON_OBJECT);
-    return holds ? (int32_t)container->count : 0;
+    bool is_container = sup_json_is(container, SUP_JSON_ARRAY) || sup_json_is(container, SUP_JSON_OBJECT);
+    return is_container ? (int32_t)container->count : 0;
 }
 
 sup_json *sup_json_get(const sup_json *object, const char *key)

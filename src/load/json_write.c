@@ -115,16 +115,16 @@ static sup_json **find_member(sup_json *object, const char *key, size_t size)
 static sup_json *set_member(sup_json_tree *tree, sup_json *object, const char *key, size_t size, sup_json *value)
 {
     if (value == NULL || !sup_json_is(object, SUP_JSON_OBJECT)) return NULL;
-    sup_json **place = find_member(object, key, size);
-    const char *name = place != NULL ? (*place)->key : sup_arena_string_n(&tree->arena, key, size);
-    if (place == NULL && name != NULL) place = add_item(tree, object);
-    if (name == NULL || place == NULL) {
+    sup_json **slot = find_member(object, key, size);
+    const char *name = slot != NULL ? (*slot)->key : sup_arena_string_n(&tree->arena, key, size);
+    if (slot == NULL && name != NULL) slot = add_item(tree, object);
+    if (name == NULL || slot == NULL) {
         tree->failed = true;
         return NULL;
     }
     value->key = name;
     value->key_size = (uint32_t)size;
-    *place = value;
+    *slot = value;
     return value;
 }
 
@@ -143,19 +143,19 @@ void sup_json_remove(sup_json *object, const char *key)
 {
     if (!sup_json_is(object, SUP_JSON_OBJECT)) return;
     size_t size = strlen(key);
-    uint32_t kept = 0;
+    uint32_t remaining = 0;
     for (uint32_t i = 0; i < object->count; i++) {
         sup_json *member = object->of.items[i];
-        if (member->key_size != size || memcmp(member->key, key, size) != 0) object->of.items[kept++] = member;
+        if (member->key_size != size || memcmp(member->key, key, size) != 0) object->of.items[remaining++] = member;
     }
-    object->count = kept;
+    object->count = remaining;
 }
 
 sup_json *sup_json_append(sup_json_tree *tree, sup_json *array, sup_json *value)
 {
-    sup_json **place = value != NULL && sup_json_is(array, SUP_JSON_ARRAY) ? add_item(tree, array) : NULL;
-    if (place == NULL) return NULL;
-    *place = value;
+    sup_json **slot = value != NULL && sup_json_is(array, SUP_JSON_ARRAY) ? add_item(tree, array) : NULL;
+    if (slot == NULL) return NULL;
+    *slot = value;
     return value;
 }
 
@@ -180,15 +180,15 @@ static sup_json *copy_value(sup_json_tree *tree, const sup_json *value, int32_t 
     for (int32_t i = 0; i < sup_json_count(value) && !tree->failed; i++) {
         const sup_json *item = value->of.items[i];
         sup_json *made = copy_value(tree, item, depth + 1);
-        sup_json **place = made != NULL ? add_item(tree, copy) : NULL;
+        sup_json **slot = made != NULL ? add_item(tree, copy) : NULL;
         const char *key = item->key != NULL ? sup_arena_string_n(&tree->arena, item->key, item->key_size) : NULL;
-        if (place == NULL || (key == NULL && item->key != NULL)) {
+        if (slot == NULL || (key == NULL && item->key != NULL)) {
             tree->failed = true;
             return NULL;
         }
         made->key = key;
         made->key_size = item->key_size;
-        *place = made;
+        *slot = made;
     }
     return copy;
 }
@@ -200,9 +200,9 @@ sup_json *sup_json_copy(sup_json_tree *tree, const sup_json *value)
 
 static bool put(const sup_allocator *allocator, sup_array *text, const char *bytes, size_t size)
 {
-    char *place = sup_array_push(allocator, text, size);
-    if (place == NULL) return false;
-    if (size > 0) memcpy(place, bytes, size);
+    char *slot = sup_array_push(allocator, text, size);
+    if (slot == NULL) return false;
+    if (size > 0) memcpy(slot, bytes, size);
     return true;
 }
 

@@ -22,7 +22,7 @@ static sup_result fail(const body_reader *r, const char *id, const char *message
     return sup_fail(r->error, SUP_ERROR_DATA, id, r->character->name, "%s", message);
 }
 
-static sup_result damaged(const body_reader *r, const char *what)
+static sup_result fail_damaged(const body_reader *r, const char *what)
 {
     return sup_fail(r->error, SUP_ERROR_DATA, "anatomy.body.damaged", r->character->name,
                     "The body's extras have no valid '%s': fit the body again with 'supple anatomy fit'.", what);
@@ -41,9 +41,9 @@ static sup_result read_digits(const body_reader *r, const char *key, int32_t cou
     const char *digits = sup_json_text(value);
     *values = sup_arena_alloc(r->arena, (size_t)count + 1, 1);
     if (*values == NULL) return sup_fail_memory(r->error, "a body");
-    if (digits == NULL || value->count != (uint32_t)count) return damaged(r, key);
+    if (digits == NULL || value->count != (uint32_t)count) return fail_damaged(r, key);
     for (int32_t v = 0; v < count; v++) {
-        if (digits[v] < '0' || digits[v] >= '0' + limit) return damaged(r, key);
+        if (digits[v] < '0' || digits[v] >= '0' + limit) return fail_damaged(r, key);
         (*values)[v] = (unsigned char)(digits[v] - '0');
     }
     return SUP_OK;
@@ -55,11 +55,11 @@ static sup_result read_lengths(const body_reader *r, const char *key, int32_t co
     const sup_json *list = sup_json_get(r->root, key);
     *values = sup_arena_alloc(r->arena, (size_t)count + 1, sizeof(double));
     if (*values == NULL) return sup_fail_memory(r->error, "a body");
-    if (!sup_json_is(list, SUP_JSON_ARRAY) || sup_json_count(list) != count) return damaged(r, key);
+    if (!sup_json_is(list, SUP_JSON_ARRAY) || sup_json_count(list) != count) return fail_damaged(r, key);
     for (int32_t v = 0; v < count; v++) {
         int64_t hundredths = 0;
         if (!sup_json_integer(sup_json_at(list, v), &hundredths) || hundredths < 0 || hundredths > 1000000)
-            return damaged(r, key);
+            return fail_damaged(r, key);
         (*values)[v] = (double)hundredths * 1e-5;
     }
     return SUP_OK;
@@ -244,7 +244,7 @@ static sup_result check_primitive_order(const body_reader *r)
         if (c->primitives[p].vertex_first != c->primitives[p - 1].vertex_first + c->primitives[p - 1].vertex_count ||
             c->primitives[p].triangle_first !=
                 c->primitives[p - 1].triangle_first + c->primitives[p - 1].triangle_count)
-            return damaged(r, "order of primitives");
+            return fail_damaged(r, "order of primitives");
     return SUP_OK;
 }
 
@@ -256,7 +256,7 @@ static sup_result check_indices(const body_reader *r)
                 in_range(a->influence_joint, a->influence_first[a->vertex_count], 0, a->joint_count) &&
                 in_range(a->bone_joint, a->vertex_count, -1, a->joint_count) &&
                 in_range(a->detail_triangles, 3 * (int64_t)a->detail_triangle_count, 0, a->detail_vertex_count);
-    return good ? SUP_OK : damaged(r, "vertex indices");
+    return good ? SUP_OK : fail_damaged(r, "vertex indices");
 }
 
 static sup_result read_body(body_reader *r)

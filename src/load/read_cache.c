@@ -46,8 +46,8 @@ static sup_result fail_size(sup_error *error, const char *name, const layout *l,
 static bool fits(const layout *l, size_t size)
 {
     if (l->frames < 0 || l->vertices < 0 || l->data > size) return false;
-    size_t room = (size - l->data) / 12;
-    return l->vertices == 0 || (uint64_t)l->frames <= (uint64_t)room / (uint64_t)l->vertices;
+    size_t capacity = (size - l->data) / 12;
+    return l->vertices == 0 || (uint64_t)l->frames <= (uint64_t)capacity / (uint64_t)l->vertices;
 }
 
 static sup_result parse_pc2(const unsigned char *p, size_t size, const char *name, layout *l, sup_error *error)
@@ -110,11 +110,11 @@ static sup_result make_cache(const sup_context *context, const unsigned char *p,
 sup_result sup_read_cache(const sup_context *context, const char *name, sup_bytes bytes, int32_t vertex_count,
                           sup_cache **cache, sup_error *error)
 {
-    char ending[8];
+    char extension[8];
     layout l = {0};
-    sup_path_extension(name, ending, sizeof ending);
-    bool mdd = sup_text_equal(ending, "mdd");
-    if (!mdd && !sup_text_equal(ending, "pc2"))
+    sup_path_extension(name, extension, sizeof extension);
+    bool mdd = sup_text_equal(extension, "mdd");
+    if (!mdd && !sup_text_equal(extension, "pc2"))
         return sup_fail(error, SUP_ERROR_UNSUPPORTED, "cache.extension", name,
                         "The file extension of a point cache must be .pc2 or .mdd.");
     sup_result result = (mdd ? parse_mdd : parse_pc2)(bytes.data, bytes.size, name, &l, error);

@@ -195,11 +195,11 @@ static void read_dense(const sup_gltf_accessor *a, int32_t width, int32_t used, 
     }
     for (int32_t i = 0; i < a->count; i++) {
         const unsigned char *data = a->data + (size_t)i * a->stride;
-        float *place = floats + (size_t)i * (size_t)width;
+        float *element = floats + (size_t)i * (size_t)width;
         if (a->component == SUP_GLTF_FLOAT)
-            memcpy(place, data, (size_t)used * sizeof(float));
+            memcpy(element, data, (size_t)used * sizeof(float));
         else
-            load_element(a, data, used, place);
+            load_element(a, data, used, element);
     }
 }
 

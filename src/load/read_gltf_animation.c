@@ -99,10 +99,10 @@ static sup_result read_channel(sup_gltf *g, const sup_json *channel, const sup_j
     result = sup_gltf_index(g, channel, "sampler", "sampler", sup_json_count(samplers), "animation", clip, &index);
     if (result == SUP_OK) result = open_sampler(g, samplers, index, clip, &s);
     if (result != SUP_OK) return result;
-    sup_channel *place = channels + *filled;
+    sup_channel *slot = channels + *filled;
     *filled += count;
-    return kind == SUP_CHANNEL_MORPH ? add_weights(g, &s, clip, node, place)
-                                     : add_transform(g, &s, kind, clip, node, place);
+    return kind == SUP_CHANNEL_MORPH ? add_weights(g, &s, clip, node, slot)
+                                     : add_transform(g, &s, kind, clip, node, slot);
 }
 
 static sup_result read_clip(sup_gltf *g, const sup_json *animation, int32_t number, sup_clip *clip)

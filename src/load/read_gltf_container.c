@@ -94,7 +94,7 @@ static sup_result read_external(sup_gltf *g, const char *uri, const char *kind, 
             g, SUP_ERROR_UNSUPPORTED, "gltf.uri.scheme",
             "The URI \"%.80s\" of %s %d is not a local file: copy the file next to the glTF file and update the URI.",
             uri, kind, number);
-    if (!sup_path_beside(g->input->name, uri, true, path, sizeof path))
+    if (!sup_path_resolve(g->input->name, uri, true, path, sizeof path))
         return sup_gltf_fail(g, SUP_ERROR_FORMAT, "gltf.uri.long", "The file name of %s %d is too long.", kind, number);
     const sup_allocator *allocator = &g->input->context->allocator;
     void *data = NULL;

@@ -74,7 +74,7 @@ static sup_result path_of(const ini_reader *r, sup_word word, char path[PATH_SIZ
     if (word.length < sizeof name) {
         memcpy(name, word.text, word.length);
         name[word.length] = '\0';
-        if (memchr(name, '\0', word.length) == NULL && sup_path_beside(r->text.name, name, false, path, PATH_SIZE))
+        if (memchr(name, '\0', word.length) == NULL && sup_path_resolve(r->text.name, name, false, path, PATH_SIZE))
             return SUP_OK;
     }
     return sup_fail(r->error, SUP_ERROR_FORMAT, "ini.path", r->text.name, "A file name in this file is too long.");
@@ -103,10 +103,10 @@ static const char *clip_name(const ini_reader *r, sup_arena *arena, size_t index
 {
     const ini_animation *list = (const ini_animation *)(const void *)r->animations.data;
     sup_word name = list[index].name;
-    bool taken = name.length == 0;
-    for (size_t i = 0; i < index && !taken; i++)
-        taken = list[i].name.length == name.length && memcmp(list[i].name.text, name.text, name.length) == 0;
-    return taken ? stem : sup_arena_string_n(arena, name.text, name.length);
+    bool is_used = name.length == 0;
+    for (size_t i = 0; i < index && !is_used; i++)
+        is_used = list[i].name.length == name.length && memcmp(list[i].name.text, name.text, name.length) == 0;
+    return is_used ? stem : sup_arena_string_n(arena, name.text, name.length);
 }
 
 /* Reads every motion into `clips`, which the caller destroys. */

@@ -220,8 +220,8 @@ static sup_result read_list(ply_reader *r, const ply_property *property)
     double length;
     if (!next_value(r, property->count_type, &length)) return fail_short(r);
     size_t smallest = r->is_text ? 2 : type_sizes[property->type]; /* minimum bytes per item */
-    size_t room = (sup_text_remaining(&r->text) + 1) / smallest;
-    if (!(length >= 0.0) || length != floor(length) || length > (double)room)
+    size_t capacity = (sup_text_remaining(&r->text) + 1) / smallest;
+    if (!(length >= 0.0) || length != floor(length) || length > (double)capacity)
         return sup_text_fail(&r->text, r->error, "ply.list",
                              "A list declares %g items, but the file is too short to contain them.", length);
     bool is_face_list = property->role == PLY_FACE_LIST;

@@ -37,13 +37,13 @@ static sup_result read_count(const sup_json *root, const char *key, int64_t mini
     return SUP_OK;
 }
 
-/* The skeleton named `wanted`, or the first object with names and parents. */
-static const sup_json *find_skeleton(const sup_json *root, const char *wanted)
+/* The skeleton named `skeleton_name`, or the first object with names and parents. */
+static const sup_json *find_skeleton(const sup_json *root, const char *skeleton_name)
 {
     for (int64_t i = 0; i < sup_json_count(root); i++) {
         const sup_json *item = root->of.items[i];
-        bool fits =
-            wanted == NULL || (strlen(wanted) == item->key_size && memcmp(wanted, item->key, item->key_size) == 0);
+        bool fits = skeleton_name == NULL ||
+                    (strlen(skeleton_name) == item->key_size && memcmp(skeleton_name, item->key, item->key_size) == 0);
         if (fits && sup_json_is(sup_json_get(item, "names"), SUP_JSON_ARRAY) &&
             sup_json_is(sup_json_get(item, "parents"), SUP_JSON_ARRAY))
             return item;
@@ -180,10 +180,10 @@ static bool set_value(sup_person *person, column c, sup_word field)
     }
     const char *end = sup_parse_double(field.text, field.text + field.length, &value);
     if (end != field.text + field.length || !isfinite(value)) return false;
-    double *places[OTHER] = {
+    double *fields[OTHER] = {
         [AGE] = &person->age,     [HEIGHT] = &person->height, [MASS] = &person->weight,  [AFRICAN] = &person->african,
         [ASIAN] = &person->asian, [FAT] = &person->fat,       [MUSCLE] = &person->muscle};
-    *places[c] = value;
+    *fields[c] = value;
     return true;
 }
 

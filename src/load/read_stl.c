@@ -59,11 +59,11 @@ static sup_result read_binary(const sup_read_input *input, sup_mesh *mesh, sup_e
     if (input->bytes.size < STL_HEADER)
         return sup_fail(error, SUP_ERROR_FORMAT, "stl.short", input->name,
                         "The file is too short for a binary STL header and is not a text STL either.");
-    uint64_t facets = little_u32(data + 80), room = (input->bytes.size - STL_HEADER) / STL_FACET;
-    if (facets > room)
+    uint64_t facets = little_u32(data + 80), capacity = (input->bytes.size - STL_HEADER) / STL_FACET;
+    if (facets > capacity)
         return sup_fail(error, SUP_ERROR_FORMAT, "stl.count", input->name,
                         "The file declares %llu triangles, but contains only %llu: it is truncated or damaged.",
-                        (unsigned long long)facets, (unsigned long long)room);
+                        (unsigned long long)facets, (unsigned long long)capacity);
     sup_result result = SUP_OK;
     for (uint64_t f = 0; f < facets && result == SUP_OK; f++) {
         const unsigned char *at = data + STL_HEADER + f * STL_FACET + 12;

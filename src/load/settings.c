@@ -41,17 +41,17 @@ static sup_result read_value(const char *name, const sup_method *method, const s
 
 static sup_result read_method(const char *name, const sup_json *root, owned_settings *owned, sup_error *error)
 {
-    const sup_json *wanted = sup_json_get(root, "method"), *settings = sup_json_get(root, "settings");
-    if (!sup_json_is(wanted, SUP_JSON_STRING))
+    const sup_json *method_name = sup_json_get(root, "method"), *settings = sup_json_get(root, "settings");
+    if (!sup_json_is(method_name, SUP_JSON_STRING))
         return sup_fail(error, SUP_ERROR_FORMAT, "settings.method", name,
                         "\"method\" is missing: expected {\"method\": NAME, \"settings\": {...}}.");
     if (settings != NULL && !sup_json_is(settings, SUP_JSON_OBJECT))
         return sup_fail(error, SUP_ERROR_FORMAT, "settings.object", name,
                         "\"settings\" must be an object of names and values, {\"name\": value, ...}.");
-    const sup_method *found = sup_method_find(sup_json_text(wanted));
+    const sup_method *found = sup_method_find(sup_json_text(method_name));
     if (found == NULL)
         return sup_fail(error, SUP_ERROR_UNSUPPORTED, "settings.method", name, "There is no method \"%.60s\".",
-                        sup_json_text(wanted));
+                        sup_json_text(method_name));
     double *values = sup_arena_alloc(&owned->arena, (size_t)found->param_count, sizeof *values);
     if (values == NULL) return sup_fail_memory(error, "the settings");
     sup_method_defaults(found, values);

@@ -123,15 +123,15 @@ static sup_result check_model(const bake *b, sup_error *error)
 static sup_result bind_method(bake *b, const sup_method *method, const sup_bind_def *def, sup_error *error)
 {
     const sup_method *plain = sup_method_find("linear");
-    sup_error refusal = {0};
-    sup_result result = sup_bind(b->context, method, b->rig, def, &b->made, &refusal);
+    sup_error bind_error = {0};
+    sup_result result = sup_bind(b->context, method, b->rig, def, &b->made, &bind_error);
     if (result == SUP_ERROR_DATA && b->def.method == NULL && b->def.values == NULL && b->def.paint_count == 0 &&
         b->def.setup == NULL && method != plain) {
         sup_log(b->context, SUP_LOG_WARNING, "The method %s cannot be used; using %s instead: %s", method->name,
-                plain->name, refusal.message);
+                plain->name, bind_error.message);
         return sup_bind(b->context, plain, b->rig, def, &b->made, error);
     }
-    if (result != SUP_OK && error != NULL) *error = refusal;
+    if (result != SUP_OK && error != NULL) *error = bind_error;
     return result;
 }
 

@@ -142,7 +142,7 @@ void sup_file_restore(const char *path, const char *backup, bool had_older)
         remove(backup); /* still exists when both names link to one file: rename is then a no-op */
 }
 
-sup_result sup_file_out_whole(const char *path, sup_bytes bytes, sup_error *error)
+sup_result sup_file_out_save(const char *path, sup_bytes bytes, sup_error *error)
 {
     sup_file_out out;
     sup_result result = sup_file_out_open(&out, path, error);

@@ -21,7 +21,7 @@ sup_result sup_file_out_patch(sup_file_out *out, uint64_t offset, const void *da
 /* Flushes and renames. On failure removes the temporary file; an older file is unchanged. */
 sup_result sup_file_out_commit(sup_file_out *out, sup_error *error);
 /* Open, write and commit: a file of these bytes. */
-sup_result sup_file_out_whole(const char *path, sup_bytes bytes, sup_error *error);
+sup_result sup_file_out_save(const char *path, sup_bytes bytes, sup_error *error);
 /* Removes the temporary file; no effect when nothing is open. */
 void sup_file_out_abandon(sup_file_out *out);
 

@@ -588,7 +588,7 @@ sup_result sup_character_save(const sup_context *context, const sup_character *c
     sup_memory_file *file = NULL;
     sup_result result = sup_character_save_memory(context, character, &file, error);
     if (result != SUP_OK) return result;
-    result = sup_file_out_whole(path, (sup_bytes){file->data, file->size}, error);
+    result = sup_file_out_save(path, (sup_bytes){file->data, file->size}, error);
     sup_memory_file_destroy(file);
     return result;
 }

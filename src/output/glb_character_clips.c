@@ -164,10 +164,10 @@ static void add_sampled(clip_writer *w, const sup_glb_node_mesh *node_mesh, cons
         for (int32_t k = 0; channels[t] != NULL && k < channels[t]->key_count && filled < total; k++)
             times[filled++] = channels[t]->times[k];
     qsort(times, filled, sizeof *times, compare_times);
-    size_t kept = 0;
+    size_t unique_count = 0;
     for (size_t i = 0; i < filled; i++)
-        if (kept == 0 || times[i] != times[kept - 1]) times[kept++] = times[i];
-    const sup_channel all = {SUP_CHANNEL_MORPH, 0, SUP_INTERPOLATE_LINEAR, (int32_t)kept, times, NULL};
+        if (unique_count == 0 || times[i] != times[unique_count - 1]) times[unique_count++] = times[i];
+    const sup_channel all = {SUP_CHANNEL_MORPH, 0, SUP_INTERPOLATE_LINEAR, (int32_t)unique_count, times, NULL};
     key_list list;
     if (!list_keys(w, &all, &list)) return;
     float *values = allocate(w, (size_t)list.count * targets, sizeof *values);

@@ -138,10 +138,11 @@ static void normalize_rotation(sup_json_tree *tree, sup_json *node)
     }
     length = sqrt(length);
     if (fabs(length - 1.0) < 1e-5) return;
-    sup_json *mended = sup_json_new_array(tree);
+    sup_json *normalized = sup_json_new_array(tree);
     for (int i = 0; i < 4; i++)
-        sup_json_append(tree, mended, sup_json_new_double(tree, length > 0.0 ? q[i] / length : (i == 3 ? 1.0 : 0.0)));
-    sup_json_set(tree, node, "rotation", mended);
+        sup_json_append(tree, normalized,
+                        sup_json_new_double(tree, length > 0.0 ? q[i] / length : (i == 3 ? 1.0 : 0.0)));
+    sup_json_set(tree, node, "rotation", normalized);
 }
 
 static void strip_nodes(sup_json_tree *tree, int32_t node_count)

@@ -76,8 +76,8 @@ static const unsigned char *view_elements(const sup_glb_copy *copy, int64_t view
     if (bytes.data == NULL || step < (int64_t)size || step > 255 + (int64_t)size ||
         (uint64_t)bytes.size > INT64_MAX / 2)
         return NULL;
-    int64_t room = (int64_t)bytes.size - offset - (int64_t)size;
-    if (room < 0 || count - 1 > room / step) return NULL;
+    int64_t available = (int64_t)bytes.size - offset - (int64_t)size;
+    if (available < 0 || count - 1 > available / step) return NULL;
     *stride = (size_t)step;
     return (const unsigned char *)bytes.data + offset;
 }

@@ -10,7 +10,7 @@ sup_result sup_anatomy_save(const sup_context *context, const sup_anatomy *anato
     sup_bytes bytes = {NULL, 0};
     sup_result result = sup_anatomy_write(context, anatomy, &bytes, error);
     if (result != SUP_OK) return result;
-    result = sup_file_out_whole(path, bytes, error);
+    result = sup_file_out_save(path, bytes, error);
     sup_anatomy_bytes_free(context, &bytes);
     return result;
 }

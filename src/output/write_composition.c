@@ -11,7 +11,7 @@ sup_result sup_composition_save(const sup_context *context, const sup_compositio
     sup_bytes bytes = {0};
     sup_result result = sup_composition_write(context, composition, &bytes, error);
     if (result != SUP_OK) return result;
-    result = sup_file_out_whole(path, bytes, error);
+    result = sup_file_out_save(path, bytes, error);
     sup_composition_bytes_free(context, &bytes);
     return result;
 }

@@ -7,5 +7,5 @@ sup_result sup_model_save(const sup_model *model, const char *path, sup_error *e
     if (model == NULL || path == NULL)
         return sup_fail(error, SUP_ERROR_ARGUMENT, "argument.null", "",
                         "sup_model_save: model and path must not be NULL.");
-    return sup_file_out_whole(path, sup_model_bytes(model), error);
+    return sup_file_out_save(path, sup_model_bytes(model), error);
 }

@@ -21,13 +21,13 @@ typedef struct organ_builder {
 
 static double largest(const sup_shape *shape)
 {
-    double most = fmax(fmax(shape->ra, shape->rb), fmax(shape->wide, shape->deep));
-    if (shape->kind == SUP_SHAPE_CONE) most = fmax(shape->ra, shape->rb) * fmax(1.0, fmax(shape->wide, shape->deep));
+    double extent = fmax(fmax(shape->ra, shape->rb), fmax(shape->wide, shape->deep));
+    if (shape->kind == SUP_SHAPE_CONE) extent = fmax(shape->ra, shape->rb) * fmax(1.0, fmax(shape->wide, shape->deep));
     for (int32_t i = 0; i < shape->section_count; i++) {
         const sup_section *s = &shape->sections[i];
-        most = fmax(most, fmax(fmax(s->left, s->right) + fabs(s->x), fmax(s->front, s->back) + fabs(s->z)));
+        extent = fmax(extent, fmax(fmax(s->left, s->right) + fabs(s->x), fmax(s->front, s->back) + fabs(s->z)));
     }
-    return most;
+    return extent;
 }
 
 static void grow_box(sup_scene_spec *local_spec, sup_vec3d p, double by)

@@ -16,7 +16,7 @@ static const scene_entry scenes[] = {
 #endif
     {{"hand", "A left hand with five fingers of three joints each.", 6000}, sup_scene_spec_hand, false},
     {{"arm", "A left arm with shoulder, elbow and hand.", 6000}, sup_scene_spec_arm, false},
-    {{"tbone", "A T of three soft branches that meet in one joint.", 3000}, sup_scene_spec_tbone, false},
+    {{"tbone", "A T of three soft branches that join at one joint.", 3000}, sup_scene_spec_tbone, false},
     {{"cylinder", "A capped tube with two moving bones, a minimal test of bending and twisting.", 2000},
      sup_scene_spec_cylinder,
      false},

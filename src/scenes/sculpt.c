@@ -22,8 +22,8 @@ typedef struct solid {
     double inverse_wide, inverse_deep;
     double length, ra, rb, sine, cosine; /* of the cone's slope */
     double cap_low, cap_high, first, last;
-    const loft_interval *pieces;
-    int32_t piece_count;
+    const loft_interval *intervals;
+    int32_t interval_count;
     double min_radius; /* upper bound of the depth of any interior point */
     sup_vec3d centre;  /* bounding sphere */
     double radius;
@@ -79,9 +79,9 @@ static double leaf_value(const solid *s, double x, double y, double z, double th
 {
     double u = x * s->inverse_wide, v = y / s->ra, rho = sqrt(u * u + v * v) + 1e-12;
     double gx = u / rho * s->inverse_wide, gy = v / rho / s->ra;
-    double beside = (rho - 1.0) / sqrt(gx * gx + gy * gy);
-    if (beside <= 0.0) return fabs(z) - thick;
-    return sqrt(beside * beside + z * z) - thick;
+    double outside = (rho - 1.0) / sqrt(gx * gx + gy * gy);
+    if (outside <= 0.0) return fabs(z) - thick;
+    return sqrt(outside * outside + z * z) - thick;
 }
 
 static double cubic(const double c[4], double t, double *slope)
@@ -94,14 +94,14 @@ static double loft_value(const solid *s, double x, double y, double z)
 {
     double inside = y < s->first ? s->first : y > s->last ? s->last : y;
     int32_t i = 0;
-    while (i + 1 < s->piece_count && s->pieces[i + 1].start <= inside)
+    while (i + 1 < s->interval_count && s->intervals[i + 1].start <= inside)
         i++;
-    const loft_interval *piece = &s->pieces[i];
-    double t = inside - piece->start, cx_slope, cz_slope, rx_slope, rz_slope, square_slope;
-    double u = x - cubic(piece->x, t, &cx_slope), v = z - cubic(piece->z, t, &cz_slope);
-    double rx = cubic(u > 0.0 ? piece->right : piece->left, t, &rx_slope);
-    double rz = cubic(v > 0.0 ? piece->front : piece->back, t, &rz_slope);
-    double square = cubic(piece->square, t, &square_slope);
+    const loft_interval *interval = &s->intervals[i];
+    double t = inside - interval->start, cx_slope, cz_slope, rx_slope, rz_slope, square_slope;
+    double u = x - cubic(interval->x, t, &cx_slope), v = z - cubic(interval->z, t, &cz_slope);
+    double rx = cubic(u > 0.0 ? interval->right : interval->left, t, &rx_slope);
+    double rz = cubic(v > 0.0 ? interval->front : interval->back, t, &rz_slope);
+    double square = cubic(interval->square, t, &square_slope);
     u /= rx;
     v /= rz;
     double uu = u * u, vv = v * v, round = sqrt(uu + vv) + 1e-12, boxy = sqrt(sqrt(uu * uu + vv * vv)) + 1e-12;
@@ -250,15 +250,15 @@ static double column_slope(const sup_section *sections, int32_t count, int32_t i
 
 static const loft_interval *build_intervals(sup_arena *arena, const sup_shape *shape)
 {
-    int32_t intervals = shape->section_count - 1;
-    loft_interval *pieces = sup_arena_alloc(arena, (size_t)intervals, sizeof *pieces);
-    if (pieces == NULL) return NULL;
-    for (int32_t i = 0; i < intervals; i++) {
+    int32_t count = shape->section_count - 1;
+    loft_interval *intervals = sup_arena_alloc(arena, (size_t)count, sizeof *intervals);
+    if (intervals == NULL) return NULL;
+    for (int32_t i = 0; i < count; i++) {
         const double *from = (const double *)&shape->sections[i], *to = (const double *)&shape->sections[i + 1];
-        double *columns[7] = {pieces[i].x,     pieces[i].z,    pieces[i].left,  pieces[i].right,
-                              pieces[i].front, pieces[i].back, pieces[i].square};
+        double *columns[7] = {intervals[i].x,     intervals[i].z,    intervals[i].left,  intervals[i].right,
+                              intervals[i].front, intervals[i].back, intervals[i].square};
         double length = to[0] - from[0];
-        pieces[i].start = from[0];
+        intervals[i].start = from[0];
         for (size_t c = 0; c < 7; c++) {
             double rise = (to[c + 1] - from[c + 1]) / length;
             double m0 = column_slope(shape->sections, shape->section_count, i, c + 1);
@@ -269,7 +269,7 @@ static const loft_interval *build_intervals(sup_arena *arena, const sup_shape *s
             columns[c][3] = (m0 + m1 - 2.0 * rise) / (length * length);
         }
     }
-    return pieces;
+    return intervals;
 }
 
 static void bound_loft(solid *s, const sup_shape *shape)
@@ -328,14 +328,14 @@ static bool build_solid(sup_arena *arena, const sup_shape *shape, solid *s)
     s->ra = shape->ra;
     s->rb = shape->rb;
     if (shape->kind == SUP_SHAPE_LOFT) {
-        s->pieces = build_intervals(arena, shape);
-        s->piece_count = shape->section_count - 1;
+        s->intervals = build_intervals(arena, shape);
+        s->interval_count = shape->section_count - 1;
         s->first = shape->sections[0].along;
         s->last = shape->sections[shape->section_count - 1].along;
         s->cap_low = shape->ra;
         s->cap_high = shape->rb;
         bound_loft(s, shape);
-        return s->pieces != NULL;
+        return s->intervals != NULL;
     }
     s->length = shape->kind == SUP_SHAPE_CONE ? sup_v3_length(along) : 0.0;
     if (s->length <= fabs(s->ra - s->rb)) s->length = 0.0; /* one sphere contains the other */

@@ -46,7 +46,7 @@ static sup_character sample(void)
                            .clips = &clip};
 }
 
-static const char *refusal(sup_character source)
+static const char *error_id_of(sup_character source)
 {
     static sup_error error;
     sup_character *made = NULL;
@@ -64,10 +64,10 @@ TEST(create_copies_and_orders)
     nodes[1].parent = -1;
     CHECK_OK(sup_character_create(NULL, &source, &made, &error), error);
     CHECK_EQ(made->node_count, 3);
-    int32_t place[3];
+    int32_t position[3];
     for (int32_t i = 0; i < 3; i++)
-        place[made->node_order[i]] = i;
-    CHECK(place[1] < place[0]);
+        position[made->node_order[i]] = i;
+    CHECK(position[1] < position[0]);
     CHECK(made->nodes[0].is_joint && made->nodes[1].is_joint && !made->nodes[2].is_joint);
     CHECK_NEAR(made->clips[0].end, 2.0, 0.0);
     CHECK(made->positions != positions && made->positions[3] == 1.0f);
@@ -80,42 +80,42 @@ TEST(create_reports_the_error_id)
 {
     sup_character bad = sample();
     nodes[0].parent = 1;
-    CHECK_TEXT(refusal(bad), "character.node.cycle");
+    CHECK_TEXT(error_id_of(bad), "character.node.cycle");
     bad = sample();
     nodes[0].parent = 9;
-    CHECK_TEXT(refusal(bad), "character.node.parent");
+    CHECK_TEXT(error_id_of(bad), "character.node.parent");
     bad = sample();
     nodes[1].rest.scale.y = (float)NAN;
-    CHECK_TEXT(refusal(bad), "character.node.nonfinite");
+    CHECK_TEXT(error_id_of(bad), "character.node.nonfinite");
     bad = sample();
     bones[1].node = 3;
-    CHECK_TEXT(refusal(bad), "character.bone.node");
+    CHECK_TEXT(error_id_of(bad), "character.bone.node");
     bad = sample();
     skins[0].bone_count = 3;
-    CHECK_TEXT(refusal(bad), "character.skin.range");
+    CHECK_TEXT(error_id_of(bad), "character.skin.range");
     bad = sample();
     primitives[0].node = 7;
-    CHECK_TEXT(refusal(bad), "character.primitive.range");
+    CHECK_TEXT(error_id_of(bad), "character.primitive.range");
     bad = sample();
     bad.vertex_count = 2; /* triangle 2 now refers past the end */
     primitives[0].vertex_count = 2;
-    CHECK_TEXT(refusal(bad), "character.triangle.range");
+    CHECK_TEXT(error_id_of(bad), "character.triangle.range");
     bad = sample();
     bone_index[2] = 2;
-    CHECK_TEXT(refusal(bad), "character.influence.range");
+    CHECK_TEXT(error_id_of(bad), "character.influence.range");
     bone_index[2] = 0;
     bad = sample();
     times[1] = -1.0f;
-    CHECK_TEXT(refusal(bad), "character.clip.order");
+    CHECK_TEXT(error_id_of(bad), "character.clip.order");
     times[1] = (float)INFINITY;
-    CHECK_TEXT(refusal(bad), "character.clip.nonfinite");
+    CHECK_TEXT(error_id_of(bad), "character.clip.nonfinite");
     times[1] = 2.0f;
     bad = sample();
     channel.index = 3;
-    CHECK_TEXT(refusal(bad), "character.clip.target");
+    CHECK_TEXT(error_id_of(bad), "character.clip.target");
     bad = sample();
     channel.key_count = 0;
-    CHECK_TEXT(refusal(bad), "character.clip.empty");
+    CHECK_TEXT(error_id_of(bad), "character.clip.empty");
 }
 
 TEST(join_binds_a_mesh_to_a_skeleton)

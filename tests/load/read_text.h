@@ -16,7 +16,7 @@ static inline sup_character *read_good(const char *name, const char *text, size_
 }
 
 /* A small file must fail with `id` and, when line > 0, with that line in `where`; no character may be returned. */
-static inline void check_refused(const char *name, const char *text, size_t size, const char *id, int line)
+static inline void check_rejected(const char *name, const char *text, size_t size, const char *id, int line)
 {
     sup_character *character = NULL;
     sup_error error = {0};
@@ -34,7 +34,7 @@ static inline void check_refused(const char *name, const char *text, size_t size
 }
 
 #define GOOD(name, text) read_good(name, text, strlen(text))
-#define REFUSED(name, text, id, line) check_refused(name, text, strlen(text), id, line)
+#define CHECK_REJECTED(name, text, id, line) check_rejected(name, text, strlen(text), id, line)
 
 /* Every prefix of a file must load or fail without a crash; sanitizers do the checking. */
 static inline void check_all_prefixes(const char *name, const char *text, size_t size)

@@ -102,28 +102,31 @@ TEST(bvh_skeleton_without_motion)
 
 TEST(bvh_errors_name_the_line)
 {
-    REFUSED("a.bvh", "", "bvh.hierarchy", 1);
-    REFUSED("a.bvh", "MOTION\n", "bvh.hierarchy", 1);
-    REFUSED("a.bvh", "HIERARCHY\n", "bvh.empty", 2);
-    REFUSED("a.bvh", "HIERARCHY\nROOT\n{\n", "bvh.name", 2);
-    REFUSED("a.bvh", "HIERARCHY\nROOT r\nOFFSET 0 0 0\n", "bvh.brace", 3);
-    REFUSED("a.bvh", "HIERARCHY\nROOT r\n{\nOFFSET 0 0\n}\n", "bvh.offset", 4);
-    REFUSED("a.bvh", "HIERARCHY\nROOT r\n{\nOFFSET 0 0 nan\n}\n", "bvh.offset", 4);
-    REFUSED("a.bvh", "HIERARCHY\nROOT r\n{\n}\n", "bvh.offset", 4);
-    REFUSED("a.bvh", "HIERARCHY\nROOT r\n{\nOFFSET 0 0 0\n", "bvh.brace", 5);
-    REFUSED("a.bvh", "HIERARCHY\nROOT r\n{\nOFFSET 0 0 0\n}\n}\n", "bvh.brace", 6);
-    REFUSED("a.bvh", "HIERARCHY\nJOINT r\n{\n", "bvh.hierarchy", 2);
-    REFUSED("a.bvh", "HIERARCHY\nROOT r\n{\nOFFSET 0 0 0\nCHANNELS 2 Xrotation Wrotation\n}\n", "bvh.channels", 5);
-    REFUSED("a.bvh", "HIERARCHY\nROOT r\n{\nOFFSET 0 0 0\nCHANNELS 9999999999 Xrotation\n}\n", "bvh.channels", 6);
-    REFUSED("a.bvh", "HIERARCHY\nROOT r\n{\nOFFSET 0 0 0\nEnd Site\n{\nCHANNELS 1 Xrotation\n", "bvh.channels", 7);
-    REFUSED("a.bvh", ONE "Frames: two\n", "bvh.frames", 8);
-    REFUSED("a.bvh", ONE "Frames: 4000000000\nFrame Time: 0.1\n1\n", "bvh.frames", 9);
-    REFUSED("a.bvh", ONE "Frames: 2\nFrame Time: 0\n1\n2\n", "bvh.frametime", 9);
-    REFUSED("a.bvh", ONE "Frames: 2\nFrame Time: 0.1\n1          \n", "bvh.frames", 11);
-    REFUSED("a.bvh", ONE "Frames: 1\nFrame Time: 0.1\n1\n2\n", "bvh.frames", 11);
-    REFUSED("a.bvh", ONE "Frames: 1\nFrame Time: 0.1\n1 2\n", "bvh.motion", 10);
-    REFUSED("a.bvh", ONE "Frames: 1\nFrame Time: 0.1\none\n", "bvh.motion", 10);
-    REFUSED("a.bvh", ONE "Frames: 1\nFrame Time: 0.1\ninf\n", "bvh.motion", 10);
+    CHECK_REJECTED("a.bvh", "", "bvh.hierarchy", 1);
+    CHECK_REJECTED("a.bvh", "MOTION\n", "bvh.hierarchy", 1);
+    CHECK_REJECTED("a.bvh", "HIERARCHY\n", "bvh.empty", 2);
+    CHECK_REJECTED("a.bvh", "HIERARCHY\nROOT\n{\n", "bvh.name", 2);
+    CHECK_REJECTED("a.bvh", "HIERARCHY\nROOT r\nOFFSET 0 0 0\n", "bvh.brace", 3);
+    CHECK_REJECTED("a.bvh", "HIERARCHY\nROOT r\n{\nOFFSET 0 0\n}\n", "bvh.offset", 4);
+    CHECK_REJECTED("a.bvh", "HIERARCHY\nROOT r\n{\nOFFSET 0 0 nan\n}\n", "bvh.offset", 4);
+    CHECK_REJECTED("a.bvh", "HIERARCHY\nROOT r\n{\n}\n", "bvh.offset", 4);
+    CHECK_REJECTED("a.bvh", "HIERARCHY\nROOT r\n{\nOFFSET 0 0 0\n", "bvh.brace", 5);
+    CHECK_REJECTED("a.bvh", "HIERARCHY\nROOT r\n{\nOFFSET 0 0 0\n}\n}\n", "bvh.brace", 6);
+    CHECK_REJECTED("a.bvh", "HIERARCHY\nJOINT r\n{\n", "bvh.hierarchy", 2);
+    CHECK_REJECTED("a.bvh", "HIERARCHY\nROOT r\n{\nOFFSET 0 0 0\nCHANNELS 2 Xrotation Wrotation\n}\n", "bvh.channels",
+                   5);
+    CHECK_REJECTED("a.bvh", "HIERARCHY\nROOT r\n{\nOFFSET 0 0 0\nCHANNELS 9999999999 Xrotation\n}\n", "bvh.channels",
+                   6);
+    CHECK_REJECTED("a.bvh", "HIERARCHY\nROOT r\n{\nOFFSET 0 0 0\nEnd Site\n{\nCHANNELS 1 Xrotation\n", "bvh.channels",
+                   7);
+    CHECK_REJECTED("a.bvh", ONE "Frames: two\n", "bvh.frames", 8);
+    CHECK_REJECTED("a.bvh", ONE "Frames: 4000000000\nFrame Time: 0.1\n1\n", "bvh.frames", 9);
+    CHECK_REJECTED("a.bvh", ONE "Frames: 2\nFrame Time: 0\n1\n2\n", "bvh.frametime", 9);
+    CHECK_REJECTED("a.bvh", ONE "Frames: 2\nFrame Time: 0.1\n1          \n", "bvh.frames", 11);
+    CHECK_REJECTED("a.bvh", ONE "Frames: 1\nFrame Time: 0.1\n1\n2\n", "bvh.frames", 11);
+    CHECK_REJECTED("a.bvh", ONE "Frames: 1\nFrame Time: 0.1\n1 2\n", "bvh.motion", 10);
+    CHECK_REJECTED("a.bvh", ONE "Frames: 1\nFrame Time: 0.1\none\n", "bvh.motion", 10);
+    CHECK_REJECTED("a.bvh", ONE "Frames: 1\nFrame Time: 0.1\ninf\n", "bvh.motion", 10);
     check_all_prefixes("a.bvh", two, strlen(two));
 }
 

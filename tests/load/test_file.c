@@ -57,13 +57,13 @@ TEST(unreadable_files_report_the_reason)
 TEST(relative_paths_are_resolved)
 {
     char path[64];
-    CHECK(sup_path_beside("a/b.gltf", "c%20d.bin", true, path, sizeof path));
+    CHECK(sup_path_resolve("a/b.gltf", "c%20d.bin", true, path, sizeof path));
     CHECK_TEXT(path, "a/c d.bin");
-    CHECK(sup_path_beside("b.gltf", "c%20d.bin", false, path, sizeof path));
+    CHECK(sup_path_resolve("b.gltf", "c%20d.bin", false, path, sizeof path));
     CHECK_TEXT(path, "c%20d.bin");
-    CHECK(sup_path_beside("a/b.gltf", "/x/y", false, path, sizeof path));
+    CHECK(sup_path_resolve("a/b.gltf", "/x/y", false, path, sizeof path));
     CHECK_TEXT(path, "/x/y");
-    CHECK(!sup_path_beside("a/b.gltf", "much/too/long", false, path, 10));
+    CHECK(!sup_path_resolve("a/b.gltf", "much/too/long", false, path, 10));
     sup_path_extension("x.tar/Hero.GLB", path, sizeof path);
     CHECK_TEXT(path, "glb");
     sup_path_extension("x.tar/hero", path, sizeof path);

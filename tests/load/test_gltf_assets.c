@@ -44,24 +44,24 @@ static int32_t count_joints(const sup_character *c)
 
 static int32_t max_influences(const sup_character *c)
 {
-    int32_t most = 0;
+    int32_t maximum = 0;
     for (int32_t v = 0; v < c->vertex_count; v++) {
         int32_t count = c->influence_first[v + 1] - c->influence_first[v];
-        most = count > most ? count : most;
+        maximum = count > maximum ? count : maximum;
     }
-    return most;
+    return maximum;
 }
 
 static int32_t max_targets(const sup_character *c)
 {
-    int32_t most = 0;
+    int32_t maximum = 0;
     for (int32_t p = 0; p < c->primitive_count; p++) {
         int32_t count = 0;
         for (int32_t i = 0; i < c->morph_count; i++)
             count += c->morphs[i].primitive == p ? 1 : 0;
-        most = count > most ? count : most;
+        maximum = count > maximum ? count : maximum;
     }
-    return most;
+    return maximum;
 }
 
 static void check_counts(const char *name, const sup_character *c, const double *stats)

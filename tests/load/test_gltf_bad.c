@@ -222,7 +222,7 @@ TEST(gltf_bad_versions_and_extensions)
     CHECK_TEXT(error.where, "made.glb");
 }
 
-static void check_refused_bytes(const void *data, size_t size, sup_result result, const char *id)
+static void check_rejected_bytes(const void *data, size_t size, sup_result result, const char *id)
 {
     sup_error error = {0};
     sup_character *c = NULL;
@@ -232,32 +232,32 @@ static void check_refused_bytes(const void *data, size_t size, sup_result result
 
 TEST(gltf_bad_containers)
 {
-    check_refused_bytes("", 0, SUP_ERROR_FORMAT, "gltf.magic");
-    check_refused_bytes("hello", 5, SUP_ERROR_FORMAT, "gltf.magic");
-    check_refused_bytes("  [1]", 5, SUP_ERROR_FORMAT, "gltf.magic");
-    check_refused_bytes("{", 1, SUP_ERROR_FORMAT, "json.key");
-    check_refused_bytes("{}", 2, SUP_ERROR_FORMAT, "gltf.asset");
-    check_refused_bytes("glTF", 4, SUP_ERROR_FORMAT, "gltf.glb.truncated");
+    check_rejected_bytes("", 0, SUP_ERROR_FORMAT, "gltf.magic");
+    check_rejected_bytes("hello", 5, SUP_ERROR_FORMAT, "gltf.magic");
+    check_rejected_bytes("  [1]", 5, SUP_ERROR_FORMAT, "gltf.magic");
+    check_rejected_bytes("{", 1, SUP_ERROR_FORMAT, "json.key");
+    check_rejected_bytes("{}", 2, SUP_ERROR_FORMAT, "gltf.asset");
+    check_rejected_bytes("glTF", 4, SUP_ERROR_FORMAT, "gltf.glb.truncated");
     gltf_make *m = make_valid();
     m->file[4] = 1;
-    check_refused_bytes(m->file, m->file_size, SUP_ERROR_UNSUPPORTED, "gltf.version");
+    check_rejected_bytes(m->file, m->file_size, SUP_ERROR_UNSUPPORTED, "gltf.version");
     m = make_valid();
-    check_refused_bytes(m->file, m->file_size - 1, SUP_ERROR_FORMAT, "gltf.glb.truncated");
+    check_rejected_bytes(m->file, m->file_size - 1, SUP_ERROR_FORMAT, "gltf.glb.truncated");
     memset(m->file + 8, 0xFF, 4);
-    check_refused_bytes(m->file, m->file_size, SUP_ERROR_FORMAT, "gltf.glb.truncated");
+    check_rejected_bytes(m->file, m->file_size, SUP_ERROR_FORMAT, "gltf.glb.truncated");
     m = make_valid();
     memset(m->file + 12, 0xFF, 4); /* a chunk of 4 GB */
-    check_refused_bytes(m->file, m->file_size, SUP_ERROR_FORMAT, "gltf.glb.chunk");
+    check_rejected_bytes(m->file, m->file_size, SUP_ERROR_FORMAT, "gltf.glb.chunk");
     m = make_valid();
     m->file[16] = 'X';
-    check_refused_bytes(m->file, m->file_size, SUP_ERROR_FORMAT, "gltf.glb.json");
+    check_rejected_bytes(m->file, m->file_size, SUP_ERROR_FORMAT, "gltf.glb.json");
     m = make_valid();
     size_t binary = 20 + (m->json_size + 3) / 4 * 4;
     memset(m->file + binary, 0xFF, 4);
-    check_refused_bytes(m->file, m->file_size, SUP_ERROR_FORMAT, "gltf.glb.chunk");
+    check_rejected_bytes(m->file, m->file_size, SUP_ERROR_FORMAT, "gltf.glb.chunk");
     m = make_valid();
     memset(m->file + binary + 4, 'x', 4); /* a chunk of another kind: no binary data */
-    check_refused_bytes(m->file, m->file_size, SUP_ERROR_FORMAT, "gltf.buffer.missing");
+    check_rejected_bytes(m->file, m->file_size, SUP_ERROR_FORMAT, "gltf.buffer.missing");
     m = make_valid();
     memset(m->file + 20 + m->json_size, 0, binary - 20 - m->json_size); /* padded with zeros: accepted */
     sup_character_destroy(gltf_read_built(m));
@@ -327,7 +327,7 @@ TEST(gltf_bad_positions_are_kept)
 /* An allocator that counts live bytes and fails after a number of calls. */
 typedef struct counting {
     sup_allocator real;
-    size_t held, most;
+    size_t held, maximum;
     int calls_left;
 } counting;
 
@@ -338,7 +338,7 @@ static void *counting_allocate(void *user, size_t size, size_t alignment)
     void *memory = c->real.allocate(c->real.user, size, alignment);
     if (memory == NULL) return NULL;
     c->held += size;
-    c->most = c->held > c->most ? c->held : c->most;
+    c->maximum = c->held > c->maximum ? c->held : c->maximum;
     return memory;
 }
 
@@ -365,7 +365,7 @@ static void check_bounded(const gltf_make *m)
     sup_character *c = NULL;
     CHECK_EQ(read_counted(m, &count, INT32_MAX, &c, &error), SUP_ERROR_FORMAT);
     CHECK_TEXT(error.id, "gltf.size");
-    CHECK_MSG(count.most < 40u << 20, "%zu bytes taken", count.most);
+    CHECK_MSG(count.maximum < 40u << 20, "%zu bytes taken", count.maximum);
     CHECK_EQ(count.held, 0);
 }
 
@@ -444,15 +444,15 @@ TEST(gltf_survives_corrupt_bytes)
     size_t size = m->file_size;
     memcpy(whole, m->file, size);
     int read = 0;
-    for (int round = 0; round < 6000; round++) {
+    for (int iteration = 0; iteration < 6000; iteration++) {
         static const char digits[] = "0123456789-,]}{[\"";
         sup_error error = {0};
         sup_character *c = NULL;
         memcpy(m->file, whole, size);
-        for (int k = 0; k < 1 + round % 3; k++) {
+        for (int k = 0; k < 1 + iteration % 3; k++) {
             size_t at = sup_random_u32(&random) % size;
-            m->file[at] = round % 2 == 0 ? (unsigned char)sup_random_u32(&random)
-                                         : (unsigned char)digits[sup_random_u32(&random) % (sizeof digits - 1)];
+            m->file[at] = iteration % 2 == 0 ? (unsigned char)sup_random_u32(&random)
+                                             : (unsigned char)digits[sup_random_u32(&random) % (sizeof digits - 1)];
         }
         if (gltf_read_bytes("damaged.glb", m->file, size, NULL, &c, &error) == SUP_OK) {
             sup_character_destroy(c);

@@ -36,7 +36,7 @@ static const char *written(const sup_json *value)
     return text;
 }
 
-static void check_refused(const char *text, size_t size, const char *id)
+static void check_rejected(const char *text, size_t size, const char *id)
 {
     sup_json_tree tree;
     sup_error error = {0};
@@ -156,9 +156,9 @@ TEST(json_rejects_invalid_text)
         {"\"\x80\"", "json.utf8"},
     };
     for (int i = 0; i < SUP_COUNT(cases); i++)
-        check_refused(cases[i].text, strlen(cases[i].text), cases[i].id);
-    check_refused("1\0", 2, "json.trailing");
-    check_refused("\"\\\0\"", 4, "json.escape");
+        check_rejected(cases[i].text, strlen(cases[i].text), cases[i].id);
+    check_rejected("1\0", 2, "json.trailing");
+    check_rejected("\"\\\0\"", 4, "json.escape");
 }
 
 TEST(json_depth_is_bounded)
@@ -167,7 +167,7 @@ TEST(json_depth_is_bounded)
     char *text = malloc(MANY);
     CHECK(text != NULL);
     memset(text, '[', MANY);
-    check_refused(text, MANY, "json.depth");
+    check_rejected(text, MANY, "json.depth");
     memset(text + SUP_JSON_DEPTH, ']', SUP_JSON_DEPTH);
     sup_json_tree tree;
     sup_error error = {0};

@@ -140,33 +140,34 @@ TEST(ply_survives_every_prefix)
 
 TEST(ply_reports_the_error_id)
 {
-    REFUSED("a.ply", "", "ply.magic", 1);
-    REFUSED("a.ply", "plywood\n", "ply.magic", 1);
-    REFUSED("a.ply", "ply\nformat ascii 1.0\n", "ply.header", 3);
-    REFUSED("a.ply", "ply\nformat morse 1.0\n", "ply.format", 2);
-    REFUSED("a.ply", "ply\nelement vertex 1\n" XYZ "end_header\n0 0 0\n", "ply.format", 6);
-    REFUSED("a.ply", HEAD "elephant\n", "ply.header", 3);
-    REFUSED("a.ply", HEAD "property float x\n", "ply.property", 3);
-    REFUSED("a.ply", HEAD "element vertex many\n", "ply.element", 3);
-    REFUSED("a.ply", HEAD "element vertex -1\n", "ply.element", 3);
-    REFUSED("a.ply", HEAD "element vertex 1\nproperty complex x\n", "ply.property", 4);
-    REFUSED("a.ply", HEAD "element vertex 1\nproperty list float int x\n", "ply.property", 4);
-    REFUSED("a.ply", HEAD "element vertex 1\n" XYZ "property float x\n", "ply.property", 7);
-    REFUSED("a.ply", HEAD "element vertex 0\n" XYZ "end_header\n", "mesh.empty", 0);
-    REFUSED("a.ply", HEAD "end_header\n", "mesh.empty", 0);
-    REFUSED("a.ply", HEAD "element vertex 1\nproperty float x\nproperty float y\nend_header\n0 0\n", "ply.position", 0);
-    REFUSED("a.ply", HEAD "element vertex 4000000000\n" XYZ "end_header\n0 0 0\n", "ply.count", 8);
-    REFUSED("a.ply", HEAD "element vertex 2\n" XYZ "end_header\n0 0 0\n0 0 zero\n", "ply.data", 9);
-    REFUSED("a.ply", HEAD "element vertex 1\n" XYZ "element face 1\n" FACE "end_header\n0 0 0\n3 0 0 1\n",
-            "mesh.face.range", 0);
-    REFUSED("a.ply", HEAD "element vertex 1\n" XYZ "element face 1\n" FACE "end_header\n0 0 0\n3 0 0 -1\n",
-            "mesh.face.range", 0);
-    REFUSED("a.ply", HEAD "element vertex 1\n" XYZ "element face 1\n" FACE "end_header\n0 0 0\n3 0 0 0.5\n",
-            "mesh.face.range", 0);
-    REFUSED("a.ply", HEAD "element vertex 1\n" XYZ "element face 1\n" FACE "end_header\n0 0 0\n250 0 0\n", "ply.list",
-            11);
-    REFUSED("a.ply", HEAD "element vertex 1\n" XYZ "element vertex 1\n" XYZ "end_header\n0 0 0\n0 0 0\n", "ply.element",
-            0);
+    CHECK_REJECTED("a.ply", "", "ply.magic", 1);
+    CHECK_REJECTED("a.ply", "plywood\n", "ply.magic", 1);
+    CHECK_REJECTED("a.ply", "ply\nformat ascii 1.0\n", "ply.header", 3);
+    CHECK_REJECTED("a.ply", "ply\nformat morse 1.0\n", "ply.format", 2);
+    CHECK_REJECTED("a.ply", "ply\nelement vertex 1\n" XYZ "end_header\n0 0 0\n", "ply.format", 6);
+    CHECK_REJECTED("a.ply", HEAD "elephant\n", "ply.header", 3);
+    CHECK_REJECTED("a.ply", HEAD "property float x\n", "ply.property", 3);
+    CHECK_REJECTED("a.ply", HEAD "element vertex many\n", "ply.element", 3);
+    CHECK_REJECTED("a.ply", HEAD "element vertex -1\n", "ply.element", 3);
+    CHECK_REJECTED("a.ply", HEAD "element vertex 1\nproperty complex x\n", "ply.property", 4);
+    CHECK_REJECTED("a.ply", HEAD "element vertex 1\nproperty list float int x\n", "ply.property", 4);
+    CHECK_REJECTED("a.ply", HEAD "element vertex 1\n" XYZ "property float x\n", "ply.property", 7);
+    CHECK_REJECTED("a.ply", HEAD "element vertex 0\n" XYZ "end_header\n", "mesh.empty", 0);
+    CHECK_REJECTED("a.ply", HEAD "end_header\n", "mesh.empty", 0);
+    CHECK_REJECTED("a.ply", HEAD "element vertex 1\nproperty float x\nproperty float y\nend_header\n0 0\n",
+                   "ply.position", 0);
+    CHECK_REJECTED("a.ply", HEAD "element vertex 4000000000\n" XYZ "end_header\n0 0 0\n", "ply.count", 8);
+    CHECK_REJECTED("a.ply", HEAD "element vertex 2\n" XYZ "end_header\n0 0 0\n0 0 zero\n", "ply.data", 9);
+    CHECK_REJECTED("a.ply", HEAD "element vertex 1\n" XYZ "element face 1\n" FACE "end_header\n0 0 0\n3 0 0 1\n",
+                   "mesh.face.range", 0);
+    CHECK_REJECTED("a.ply", HEAD "element vertex 1\n" XYZ "element face 1\n" FACE "end_header\n0 0 0\n3 0 0 -1\n",
+                   "mesh.face.range", 0);
+    CHECK_REJECTED("a.ply", HEAD "element vertex 1\n" XYZ "element face 1\n" FACE "end_header\n0 0 0\n3 0 0 0.5\n",
+                   "mesh.face.range", 0);
+    CHECK_REJECTED("a.ply", HEAD "element vertex 1\n" XYZ "element face 1\n" FACE "end_header\n0 0 0\n250 0 0\n",
+                   "ply.list", 11);
+    CHECK_REJECTED("a.ply", HEAD "element vertex 1\n" XYZ "element vertex 1\n" XYZ "end_header\n0 0 0\n0 0 0\n",
+                   "ply.element", 0);
 }
 
 /* An element without properties has no data, for any declared count. */

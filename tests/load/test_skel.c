@@ -30,22 +30,22 @@ TEST(skel_a_joint_may_be_called_root)
 
 TEST(skel_errors_name_the_line)
 {
-    REFUSED("a.skel", "", "skel.count", 1);
-    REFUSED("a.skel", "zero\n", "skel.count", 1);
-    REFUSED("a.skel", "0\n", "skel.empty", 1);
-    REFUSED("a.skel", "-3\n", "skel.count", 1);
-    REFUSED("a.skel", "4000000000\n0 0 0 a root\n", "skel.count", 1);
-    REFUSED("a.skel", "2\n0 0 0 a root          \n", "skel.number", 3);
-    REFUSED("a.skel", "1\n0 0 0 a root\n0 0 0 b root\n", "skel.count", 3);
-    REFUSED("a.skel", "1\n0 0 0 alone          \n", "skel.joint", 2);
-    REFUSED("a.skel", "1\n0 0 0 a root too\n", "skel.joint", 2);
-    REFUSED("a.skel", "1\n0 nought 0 a root\n", "skel.number", 2);
-    REFUSED("a.skel", "1\n0 nan 0 a root\n", "skel.number", 2);
-    REFUSED("a.skel", "1\n0 1e39 0 a root\n", "skel.number", 2);
-    REFUSED("a.skel", "2\n0 0 0 a root\n0 0 0 b c\n", "skel.parent", 3);
-    REFUSED("a.skel", "3\n0 0 0 a root\n0 0 0 b a\n0 0 0 a b\n", "skel.name", 4);
-    REFUSED("a.skel", "2\n0 0 0 a b\n0 0 0 b a\n", "character.node.cycle", 0);
-    REFUSED("a.skel", "1\n0 0 0 a a        \n", "character.node.cycle", 0);
+    CHECK_REJECTED("a.skel", "", "skel.count", 1);
+    CHECK_REJECTED("a.skel", "zero\n", "skel.count", 1);
+    CHECK_REJECTED("a.skel", "0\n", "skel.empty", 1);
+    CHECK_REJECTED("a.skel", "-3\n", "skel.count", 1);
+    CHECK_REJECTED("a.skel", "4000000000\n0 0 0 a root\n", "skel.count", 1);
+    CHECK_REJECTED("a.skel", "2\n0 0 0 a root          \n", "skel.number", 3);
+    CHECK_REJECTED("a.skel", "1\n0 0 0 a root\n0 0 0 b root\n", "skel.count", 3);
+    CHECK_REJECTED("a.skel", "1\n0 0 0 alone          \n", "skel.joint", 2);
+    CHECK_REJECTED("a.skel", "1\n0 0 0 a root too\n", "skel.joint", 2);
+    CHECK_REJECTED("a.skel", "1\n0 nought 0 a root\n", "skel.number", 2);
+    CHECK_REJECTED("a.skel", "1\n0 nan 0 a root\n", "skel.number", 2);
+    CHECK_REJECTED("a.skel", "1\n0 1e39 0 a root\n", "skel.number", 2);
+    CHECK_REJECTED("a.skel", "2\n0 0 0 a root\n0 0 0 b c\n", "skel.parent", 3);
+    CHECK_REJECTED("a.skel", "3\n0 0 0 a root\n0 0 0 b a\n0 0 0 a b\n", "skel.name", 4);
+    CHECK_REJECTED("a.skel", "2\n0 0 0 a b\n0 0 0 b a\n", "character.node.cycle", 0);
+    CHECK_REJECTED("a.skel", "1\n0 0 0 a a        \n", "character.node.cycle", 0);
     check_all_prefixes("a.skel", chain, strlen(chain));
 }
 
@@ -82,7 +82,7 @@ TEST(anim_rotates_joints_about_their_origin)
     sup_character_destroy(c);
 }
 
-static void check_anim_refused(const sup_character *c, const char *text, const char *id)
+static void check_anim_rejected(const sup_character *c, const char *text, const char *id)
 {
     sup_clip *clip = NULL;
     sup_error error = {0};
@@ -94,15 +94,15 @@ static void check_anim_refused(const sup_character *c, const char *text, const c
 TEST(anim_reports_the_error_id)
 {
     sup_character *c = GOOD("chain.skel", chain);
-    check_anim_refused(c, "", "anim.counts");
-    check_anim_refused(c, "x 3\n", "anim.counts");
-    check_anim_refused(c, "0 3\n", "anim.empty");
-    check_anim_refused(c, "2 4\n0\n", "anim.joints");
-    check_anim_refused(c, "4000000000 3\n0\n", "anim.counts");
-    check_anim_refused(c, "1 3\n0\n1 0 0\n1 0 0\n1 0 zero\n0 0 0\n", "anim.number");
-    check_anim_refused(c, "1 3\n0\n1 0 0\n1 0 0\n1 0 inf\n0 0 0\n", "anim.number");
-    check_anim_refused(c, "1 3\n0\n1 0 0\n1 0 0\n1 0 0\n0 0        \n", "anim.number");
-    check_anim_refused(c, "1 3\n0\n1 0 0\n1 0 0\n1 0 0\n0 0 0\n7\n", "anim.counts");
+    check_anim_rejected(c, "", "anim.counts");
+    check_anim_rejected(c, "x 3\n", "anim.counts");
+    check_anim_rejected(c, "0 3\n", "anim.empty");
+    check_anim_rejected(c, "2 4\n0\n", "anim.joints");
+    check_anim_rejected(c, "4000000000 3\n0\n", "anim.counts");
+    check_anim_rejected(c, "1 3\n0\n1 0 0\n1 0 0\n1 0 zero\n0 0 0\n", "anim.number");
+    check_anim_rejected(c, "1 3\n0\n1 0 0\n1 0 0\n1 0 inf\n0 0 0\n", "anim.number");
+    check_anim_rejected(c, "1 3\n0\n1 0 0\n1 0 0\n1 0 0\n0 0        \n", "anim.number");
+    check_anim_rejected(c, "1 3\n0\n1 0 0\n1 0 0\n1 0 0\n0 0 0\n7\n", "anim.counts");
     for (size_t length = 0; length + 9 < strlen(bend); length++) {
         char text[sizeof bend];
         memcpy(text, bend, length);
@@ -112,7 +112,7 @@ TEST(anim_reports_the_error_id)
     }
     sup_character_destroy(c);
     c = GOOD("a.obj", "v 0 0 0\n");
-    check_anim_refused(c, "1 0\n0\n\n", "anim.target");
+    check_anim_rejected(c, "1 0\n0\n\n", "anim.target");
     sup_character_destroy(c);
 }
 

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char *const endings[] = {"glb", "pc2", "mdd", "obj"};
+static const char *const extensions[] = {"glb", "pc2", "mdd", "obj"};
 
 static const char *named(const char *stem, const char *extension)
 {
@@ -17,7 +17,7 @@ static const char *named(const char *stem, const char *extension)
 }
 
 /* The first file of a writer (a sequence has numbers), with an older file of that name. */
-static const char *put_older(const char *path)
+static const char *write_older(const char *path)
 {
     static char first[4200];
     const char *dot = strrchr(path, '.');
@@ -52,22 +52,22 @@ TEST(open_rejects_invalid_arguments)
     CHECK_EQ(sup_cache_open(NULL, "", character, &def, &writer, &error), SUP_ERROR_ARGUMENT);
     CHECK_EQ(sup_cache_open(NULL, NULL, character, &def, &writer, &error), SUP_ERROR_ARGUMENT);
     CHECK_EQ(sup_cache_open(NULL, "a.glb", NULL, &def, &writer, &error), SUP_ERROR_ARGUMENT);
-    for (int32_t i = 0; i < SUP_COUNT(endings); i++) {
+    for (int32_t i = 0; i < SUP_COUNT(extensions); i++) {
         sup_cache_def bad = def;
         bad.frame_count = 0;
-        CHECK_EQ(sup_cache_open(NULL, named("x", endings[i]), character, &bad, &writer, &error), SUP_ERROR_ARGUMENT);
+        CHECK_EQ(sup_cache_open(NULL, named("x", extensions[i]), character, &bad, &writer, &error), SUP_ERROR_ARGUMENT);
         bad = def;
         bad.fps = -1.0;
-        CHECK_EQ(sup_cache_open(NULL, named("x", endings[i]), character, &bad, &writer, &error), SUP_ERROR_ARGUMENT);
+        CHECK_EQ(sup_cache_open(NULL, named("x", extensions[i]), character, &bad, &writer, &error), SUP_ERROR_ARGUMENT);
         bad.fps = (double)NAN;
-        CHECK_EQ(sup_cache_open(NULL, named("x", endings[i]), character, &bad, &writer, &error), SUP_ERROR_ARGUMENT);
+        CHECK_EQ(sup_cache_open(NULL, named("x", extensions[i]), character, &bad, &writer, &error), SUP_ERROR_ARGUMENT);
     }
-    sup_character empty = {.name = "nobody"}, *nobody = NULL;
-    CHECK_OK(sup_character_create(NULL, &empty, &nobody, &error), error);
-    CHECK_EQ(sup_cache_open(NULL, test_temp("x.glb"), nobody, &def, &writer, &error), SUP_ERROR_DATA);
+    sup_character empty = {.name = "empty_character"}, *empty_character = NULL;
+    CHECK_OK(sup_character_create(NULL, &empty, &empty_character, &error), error);
+    CHECK_EQ(sup_cache_open(NULL, test_temp("x.glb"), empty_character, &def, &writer, &error), SUP_ERROR_DATA);
     CHECK_TEXT(error.id, "output.empty");
     CHECK(writer == NULL);
-    sup_character_destroy(nobody);
+    sup_character_destroy(empty_character);
     sup_character_destroy(character);
     sup_cache_abandon(NULL);
     CHECK_EQ(sup_cache_finish(NULL, &error), SUP_ERROR_ARGUMENT);
@@ -78,9 +78,9 @@ TEST(nonfinite_values_are_reported_with_frame_and_vertex)
     sup_character *character = helper_character(false);
     helper_frames frames = helper_wave(character, 3);
     sup_error error;
-    for (int32_t i = 0; i < SUP_COUNT(endings); i++) {
+    for (int32_t i = 0; i < SUP_COUNT(extensions); i++) {
         float *bad = &frames.positions[2 * 24 + 6 * 3 + 1], good = *bad;
-        const char *path = named("nan", endings[i]), *first = put_older(path);
+        const char *path = named("nan", extensions[i]), *first = write_older(path);
         *bad = i % 2 == 0 ? (float)NAN : -(float)INFINITY;
         CHECK_EQ(helper_write(path, character, &frames, NULL, &error), SUP_ERROR_DATA);
         CHECK_TEXT(error.id, "output.nonfinite");
@@ -101,15 +101,15 @@ TEST(frame_count_must_match_the_declaration)
     sup_error error;
     sup_cache_def def = sup_default_cache_def();
     def.frame_count = 2;
-    for (int32_t i = 0; i < SUP_COUNT(endings); i++) {
+    for (int32_t i = 0; i < SUP_COUNT(extensions); i++) {
         sup_cache_writer *writer = NULL;
-        const char *path = named("count", endings[i]), *first = put_older(path);
+        const char *path = named("count", extensions[i]), *first = write_older(path);
         CHECK_OK(sup_cache_open(NULL, path, character, &def, &writer, &error), error);
         CHECK_OK(sup_cache_write(writer, helper_positions(&frames, 0), helper_normals(&frames, 0), &error), error);
         CHECK_EQ(sup_cache_finish(writer, &error), SUP_ERROR_ARGUMENT); /* one frame of two */
         CHECK_TEXT(error.id, "output.frames");
         check_only_older(first, "test_output_count");
-        put_older(path);
+        write_older(path);
         CHECK_OK(sup_cache_open(NULL, path, character, &def, &writer, &error), error);
         CHECK_OK(sup_cache_write(writer, helper_positions(&frames, 0), NULL, &error), error);
         CHECK_EQ(sup_cache_write(writer, helper_positions(&frames, 1), helper_normals(&frames, 1), &error),
@@ -119,7 +119,7 @@ TEST(frame_count_must_match_the_declaration)
         CHECK_TEXT(error.id, "output.failed");
         CHECK_EQ(sup_cache_finish(writer, &error), SUP_ERROR_ARGUMENT);
         check_only_older(first, "test_output_count");
-        put_older(path);
+        write_older(path);
         CHECK_OK(sup_cache_open(NULL, path, character, &def, &writer, &error), error);
         CHECK_OK(sup_cache_write(writer, helper_positions(&frames, 0), NULL, &error), error);
         CHECK_OK(sup_cache_write(writer, helper_positions(&frames, 1), NULL, &error), error);
@@ -140,11 +140,11 @@ TEST(full_disk_leaves_no_files)
     struct rlimit before, small;
     CHECK_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
     void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
-    for (int32_t i = 0; i < SUP_COUNT(endings); i++) {
+    for (int32_t i = 0; i < SUP_COUNT(extensions); i++) {
         long size = 0;
         char path[4200];
-        snprintf(path, sizeof path, "%s", named("full", endings[i]));
-        const char *first = put_older(path);
+        snprintf(path, sizeof path, "%s", named("full", extensions[i]));
+        const char *first = write_older(path);
         CHECK_OK(helper_write(path, character, &frames, NULL, &error), error);
         free(helper_file(first, &size));
         for (int32_t f = 0; f < 40; f++) {
@@ -153,13 +153,13 @@ TEST(full_disk_leaves_no_files)
             test_temp(name);
         }
         for (long limit = 0; limit < size; limit += 1 + size / 9) {
-            put_older(path);
+            write_older(path);
             small = before;
             small.rlim_cur = (rlim_t)limit;
             CHECK_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
             sup_result result = helper_write(path, character, &frames, NULL, &error);
             CHECK_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
-            CHECK_MSG(result == SUP_ERROR_IO, "%s with %ld of %ld bytes: %d", endings[i], limit, size, (int)result);
+            CHECK_MSG(result == SUP_ERROR_IO, "%s with %ld of %ld bytes: %d", extensions[i], limit, size, (int)result);
             CHECK_TEXT(error.id, "file.write");
             check_only_older(first, "test_output_full");
         }
@@ -176,8 +176,8 @@ TEST(paths_that_cannot_be_written)
     sup_error error;
     char path[4200], target[4200];
     long size = 0;
-    for (int32_t i = 0; i < SUP_COUNT(endings); i++) {
-        snprintf(path, sizeof path, "%s/test_files/no/such/folder/x.%s", SUPPLE_BINARY_DIR, endings[i]);
+    for (int32_t i = 0; i < SUP_COUNT(extensions); i++) {
+        snprintf(path, sizeof path, "%s/test_files/no/such/folder/x.%s", SUPPLE_BINARY_DIR, extensions[i]);
         CHECK_EQ(helper_write(path, character, &frames, NULL, &error), SUP_ERROR_IO);
         CHECK_TEXT(error.id, "file.create");
         CHECK(strstr(error.where, "no/such/folder") != NULL);
@@ -234,7 +234,7 @@ TEST(out_of_memory_is_handled)
     sup_character *character = helper_character(true);
     helper_frames frames = helper_wave(character, 3);
     sup_error error;
-    for (int32_t i = 0; i < SUP_COUNT(endings); i++) {
+    for (int32_t i = 0; i < SUP_COUNT(extensions); i++) {
         int limit = 0;
         for (sup_result result = SUP_ERROR_MEMORY; result != SUP_OK; limit++) {
             scarce s = {limit, 0};
@@ -242,19 +242,19 @@ TEST(out_of_memory_is_handled)
             sup_cache_def def = sup_default_cache_def();
             sup_cache_writer *writer = NULL;
             def.frame_count = 3;
-            result = sup_cache_open(&context, named("scarce", endings[i]), character, &def, &writer, &error);
+            result = sup_cache_open(&context, named("scarce", extensions[i]), character, &def, &writer, &error);
             for (int32_t f = 0; result == SUP_OK && f < 3; f++)
                 result = sup_cache_write(writer, helper_positions(&frames, f), helper_normals(&frames, f), &error);
             if (result == SUP_OK)
                 result = sup_cache_finish(writer, &error);
             else
                 sup_cache_abandon(writer);
-            CHECK_MSG(result == SUP_OK || result == SUP_ERROR_MEMORY, "%s: %d", endings[i], (int)result);
+            CHECK_MSG(result == SUP_OK || result == SUP_ERROR_MEMORY, "%s: %d", extensions[i], (int)result);
             CHECK_EQ(s.held, 0);
             if (result != SUP_OK) CHECK_EQ(helper_count_files("test_output_scarce"), 0);
         }
         CHECK(limit > 2);
-        named("scarce", endings[i]);
+        named("scarce", extensions[i]);
         for (int f = 0; f < 3; f++) {
             char name[40];
             snprintf(name, sizeof name, "scarce_%04d.obj", f);

@@ -23,10 +23,10 @@ static void check_plays(const char *path, const sup_character *original, const h
         const float *a = helper_positions(frames, f / 2), *b = helper_positions(frames, (f + 1) / 2);
         const float *got = helper_positions(&played, f);
         for (int32_t i = 0; i < frames->vertex_count * 3; i++) {
-            double wanted = 0.5 * ((double)a[i] + (double)b[i]);
-            double late = 1.2e-7 * f; /* rounding of float key times, in frames, times the motion per frame */
-            CHECK_MSG(fabs((double)got[i] - wanted) <= tolerance + late, "%s: frame %g vertex %d: %.9g, expected %.9g",
-                      path, 0.5 * f, i / 3, (double)got[i], wanted);
+            double expected = 0.5 * ((double)a[i] + (double)b[i]);
+            double key_error = 1.2e-7 * f; /* rounding of float key times, in frames, times the motion per frame */
+            CHECK_MSG(fabs((double)got[i] - expected) <= tolerance + key_error,
+                      "%s: frame %g vertex %d: %.9g, expected %.9g", path, 0.5 * f, i / 3, (double)got[i], expected);
         }
     }
     helper_frames_free(&played);
@@ -39,9 +39,9 @@ static void check_normals(const char *path, const helper_frames *frames, double 
     sup_character *read = helper_read_gltf(path);
     helper_frames played = helper_skin(read, read->clip_count > 0 ? &read->clips[0] : NULL, fps, frames->frame_count);
     for (size_t i = 0; i + 2 < (size_t)frames->frame_count * (size_t)frames->vertex_count * 3; i += 3) {
-        sup_vec3d wanted = sup_v3_load(frames->normals + i), got = sup_v3_load(played.normals + i);
-        if (sup_v3_length(got) > 0.0 && sup_v3_length(wanted) > 0.0)
-            CHECK_NEAR(sup_v3_distance(wanted, got), 0.0, 2e-5);
+        sup_vec3d expected = sup_v3_load(frames->normals + i), got = sup_v3_load(played.normals + i);
+        if (sup_v3_length(got) > 0.0 && sup_v3_length(expected) > 0.0)
+            CHECK_NEAR(sup_v3_distance(expected, got), 0.0, 2e-5);
     }
     helper_frames_free(&played);
     sup_character_destroy(read);

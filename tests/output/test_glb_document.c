@@ -247,12 +247,12 @@ TEST(document_extensions_and_images)
 {
     round_trip t = make_round_trip();
     const sup_json *used = sup_json_get(t.root, "extensionsUsed");
-    static const char *const wanted[] = {"VENDOR_test", "KHR_materials_unlit", "KHR_mesh_quantization"};
+    static const char *const expected[] = {"VENDOR_test", "KHR_materials_unlit", "KHR_mesh_quantization"};
     CHECK_EQ(sup_json_count(used), 3);
     for (int32_t i = 0; i < 3; i++) {
         bool found = false;
         for (int32_t k = 0; k < 3; k++)
-            found = found || sup_json_equals(sup_json_at(used, k), wanted[i]);
+            found = found || sup_json_equals(sup_json_at(used, k), expected[i]);
         CHECK(found);
     }
     CHECK_TEXT(text_of(sup_json_get(t.root, "extensionsRequired")), "[\"KHR_mesh_quantization\"]");
@@ -302,17 +302,17 @@ TEST(document_embeds_images)
         "\"buffers\":[{\"byteLength\":36,\"uri\":\"data:application/octet-stream;base64,"
         "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\"}]}";
     char json[2000];
-    const char *picture = test_temp("beside.png"), *input = test_temp("pictures.gltf"),
+    const char *image_path = test_temp("beside.png"), *input = test_temp("pictures.gltf"),
                *path = test_temp("pictures.bin.glb");
-    FILE *file = fopen(picture, "wb");
+    FILE *file = fopen(image_path, "wb");
     CHECK(file != NULL && fwrite(png, 1, sizeof png, file) == sizeof png && fclose(file) == 0);
-    snprintf(json, sizeof json, text, strrchr(picture, '/') + 1);
+    snprintf(json, sizeof json, text, strrchr(image_path, '/') + 1);
     helper_put_file(input, json);
     sup_error error;
     sup_character *before = helper_read_gltf(input);
     helper_frames frames = helper_wave(before, 2);
     CHECK_OK(helper_write(path, before, &frames, NULL, &error), error);
-    remove(picture);
+    remove(image_path);
     sup_character *after = helper_read_gltf(path);
     sup_context context = sup_context_resolve(NULL);
     sup_json_tree tree = sup_json_tree_create(&context.allocator);

@@ -20,12 +20,12 @@ static double difference(const sup_rig *a, const sup_rig *b, int32_t clip)
         CHECK(sup_reference_skin(NULL, rigs[k], pose, false, positions[k], NULL) == SUP_OK);
         sup_pose_destroy(pose);
     }
-    double most = 0.0;
+    double maximum = 0.0;
     for (int32_t i = 0; i < 3 * a->vertex_count; i++)
-        most = fmax(most, fabs(positions[0][i] - positions[1][i]));
+        maximum = fmax(maximum, fabs(positions[0][i] - positions[1][i]));
     free(positions[0]);
     free(positions[1]);
-    return most / (double)a->size;
+    return maximum / (double)a->size;
 }
 
 /* Saves a rig of `character`, which is freed, loads it and compares both. */

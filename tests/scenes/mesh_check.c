@@ -89,21 +89,21 @@ static void check_shapes(const sup_character *c, const sup_primitive *primitive,
     report->smallest_angle = 180.0;
     for (int32_t t = 0; t < primitive->triangle_count; t++) {
         const int32_t *corner = c->triangles + (size_t)(primitive->triangle_first + t) * 3;
-        double least = 180.0, p[3], n[3], a[3], b[3];
+        double smallest = 180.0, p[3], n[3], a[3], b[3];
         for (int i = 0; i < 3; i++) {
             const float *here = c->positions + (size_t)corner[i] * 3;
             subtract(c->positions + (size_t)corner[(i + 1) % 3] * 3, here, a);
             subtract(c->positions + (size_t)corner[(i + 2) % 3] * 3, here, b);
             cross(a, b, n);
             double angle = atan2(sqrt(dot(n, n)), dot(a, b)) * 57.29577951308232;
-            least = angle < least ? angle : least;
+            smallest = angle < smallest ? angle : smallest;
             report->largest_angle = angle > report->largest_angle ? angle : report->largest_angle;
         }
         for (int i = 0; i < 3; i++)
             p[i] = (double)c->positions[(size_t)corner[2] * 3 + (size_t)i];
         report->volume += dot(p, n) / 6.0;
-        report->smallest_angle = least < report->smallest_angle ? least : report->smallest_angle;
-        thin += least < 20.0;
+        report->smallest_angle = smallest < report->smallest_angle ? smallest : report->smallest_angle;
+        thin += smallest < 20.0;
         for (int i = 0; i < 3; i++) {
             double m[3];
             for (int k = 0; k < 3; k++)

@@ -82,9 +82,9 @@ TEST(vertex_counts_match_the_scene_info)
         for (int i = 0; i < 3; i++) {
             sup_scene_info info = sup_scene_at(s);
             const sup_character *c = make(info.name, resolutions[i]);
-            double wanted = info.default_vertex_count * resolutions[i];
-            CHECK_MSG(fabs(c->primitives[0].vertex_count / wanted - 1.0) < 0.12, "%s at %g has %d vertices", info.name,
-                      resolutions[i], c->primitives[0].vertex_count);
+            double expected = info.default_vertex_count * resolutions[i];
+            CHECK_MSG(fabs(c->primitives[0].vertex_count / expected - 1.0) < 0.12, "%s at %g has %d vertices",
+                      info.name, resolutions[i], c->primitives[0].vertex_count);
         }
     }
 }
@@ -228,7 +228,7 @@ TEST(fingers_are_well_resolved)
         }
         cut += sides == 3 && near > 0;
     }
-    CHECK_MSG(cut >= 16, "%d triangles round a finger", cut);
+    CHECK_MSG(cut >= 16, "%d triangles around a finger", cut);
     sup_pose_destroy(pose);
 }
 
