@@ -15,7 +15,7 @@ void sup_json_tree_destroy(sup_json_tree *tree)
     tree->root = NULL;
 }
 
-/* The parser works on a copy of the text that belongs to the tree: strings are unescaped in slot (they never grow) and
+/* The parser works on a copy of the text that belongs to the tree: strings are unescaped in place (they never grow) and
  * are zero-terminated at the closing quote; numbers point at their digits. */
 typedef struct parser {
     sup_json_tree *tree;

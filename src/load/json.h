@@ -56,15 +56,14 @@ sup_result sup_json_parse(sup_json_tree *tree, const char *where, sup_bytes text
 bool sup_json_write(const sup_json *value, const sup_allocator *allocator, sup_array *text);
 
 /* --- Look-ups: NULL in gives NULL out, so look-ups can be chained. --- */
-sup_json *sup_json_get(const sup_json *object, const char *key); /* NULL: not an object, or no such member */
-sup_json *sup_json_at(const sup_json *array, int64_t index);     /* NULL: not an array, or out of range */
-int32_t sup_json_count(const sup_json *container);               /* items of an array or object, else 0 */
-bool sup_json_is(const sup_json *value, sup_json_type type);     /* false for NULL */
-const char *sup_json_text(const sup_json *value);                /* of a string, else NULL */
-bool sup_json_equals(const sup_json *value, const char *text);   /* is a string equal to `text` */
-bool sup_json_double(const sup_json *value, double *number);     /* not a number: false, *number unchanged */
-bool sup_json_integer(const sup_json *value,
-                      int64_t *number); /* the same; also false if not an integer or beyond 2^53 */
+sup_json *sup_json_get(const sup_json *object, const char *key);  /* NULL: not an object, or no such member */
+sup_json *sup_json_at(const sup_json *array, int64_t index);      /* NULL: not an array, or out of range */
+int32_t sup_json_count(const sup_json *container);                /* items of an array or object, else 0 */
+bool sup_json_is(const sup_json *value, sup_json_type type);      /* false for NULL */
+const char *sup_json_text(const sup_json *value);                 /* of a string, else NULL */
+bool sup_json_equals(const sup_json *value, const char *text);    /* is a string equal to `text` */
+bool sup_json_double(const sup_json *value, double *number);      /* not a number: false, *number unchanged */
+bool sup_json_integer(const sup_json *value, int64_t *number);    /* not an integer within 2^53: false */
 bool sup_json_boolean(const sup_json *value, bool default_value); /* `default_value` when not a boolean */
 
 /* --- Building. New values belong to the tree and to no container yet. --- */

@@ -43,8 +43,7 @@ static sup_result open_glb(sup_gltf *g, const unsigned char *data, size_t size)
     }
     if (g->json.data == NULL)
         return sup_gltf_fail(g, SUP_ERROR_FORMAT, "gltf.glb.json", "The first chunk of the GLB file is not JSON.");
-    while (g->json.size > 0 &&
-           ((const char *)g->json.data)[g->json.size - 1] == '\0') /* some exporters pad with zeros */
+    while (g->json.size > 0 && ((const char *)g->json.data)[g->json.size - 1] == '\0') /* zero padding */
         g->json.size--;
     return SUP_OK;
 }

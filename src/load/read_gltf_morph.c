@@ -54,8 +54,7 @@ sup_result sup_gltf_read_morphs(sup_gltf *g)
         if (slots > INT32_MAX / 16) break;
     }
     for (int32_t i = 0; i < c->primitive_count; i++)
-        count += g->nodes[g->primitives[i].node]
-                     .morph_count; /* upper bound: a primitive may have fewer targets than its mesh */
+        count += g->nodes[g->primitives[i].node].morph_count; /* upper bound */
     if (slots > INT32_MAX / 16 || count > INT32_MAX / 16)
         return sup_gltf_fail(g, SUP_ERROR_UNSUPPORTED, "gltf.morph.large", "The file has too many morph targets.");
     sup_morph *morphs = sup_gltf_alloc(g, g->arena, (size_t)count, sizeof *morphs);

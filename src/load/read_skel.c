@@ -1,6 +1,6 @@
-/* read_skel.c - the skeleton format of Fast Projective Skinning: the number of joints, then one line per joint, "x y z
- * name parent", where the parent is another joint or the word root. Positions are in world space; joints have no rest
- * rotation. Parents may come after their children. */
+/* read_skel.c - the skeleton format of Fast Projective Skinning: the number of joints, then one line per joint:
+ * position, name and parent ("0 1 0 hand arm"), where the parent is another joint or the word root. Positions are in
+ * world space; joints have no rest rotation. Parents may come after their children. */
 #include "load/file.h"
 #include "load/read.h"
 #include "load/text_cursor.h"

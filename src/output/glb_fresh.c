@@ -26,8 +26,7 @@ int32_t sup_glb_add_material(sup_json_tree *tree, const char *name, int32_t inde
     sup_json_append(tree, colour, sup_json_new_integer(tree, 1));
     sup_glb_set_integer(tree, surface, "metallicFactor", 0);
     sup_json_set(tree, surface, "roughnessFactor", sup_json_new_float(tree, 0.7f));
-    sup_json_set(tree, material, "doubleSided",
-                 sup_json_new_bool(tree, true)); /* scans and clothes are open surfaces */
+    sup_json_set(tree, material, "doubleSided", sup_json_new_bool(tree, true)); /* open surfaces */
     return sup_json_count(materials) - 1;
 }
 

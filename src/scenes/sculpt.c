@@ -35,8 +35,7 @@ struct sup_sculpture {
     solid solids[SUP_SHAPES_MAX * 2];
     int32_t parent[SUP_REGIONS_MAX * 2];
     double join[SUP_REGIONS_MAX * 2];
-    double reach[SUP_REGIONS_MAX *
-                 2]; /* maximum distance of influence of a region's shape: its largest blend or join width */
+    double reach[SUP_REGIONS_MAX * 2]; /* influence distance of each region: its largest blend or join width */
     sup_vec3d lower;
     double block;
     int32_t coarse[3];
