@@ -6,9 +6,9 @@
 #include "volume/solid.h"
 
 typedef struct sup_wrap_def {
-    const sup_solid *groups; /* [group_count] bones that gaps are closed between: trunk, each arm, each leg */
+    const sup_mesh_sdf *groups; /* [group_count] bones that gaps are closed between: trunk, each arm, each leg */
     int32_t group_count;
-    const sup_solid *skin;
+    const sup_mesh_sdf *skin;
     double cell;           /* of the grid */
     double closing;        /* gaps narrower than twice this are closed */
     double offset;         /* of the wrap from the bones */
