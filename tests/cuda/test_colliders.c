@@ -59,7 +59,7 @@ static fixture open_fixture(const char *vertices, const char *contact)
     int32_t node = f.rig->joint_node[f.rig->joint_count - 1];
     sup_mat34 inverse = f.rig->joint_inverse_bind[f.rig->joint_count - 1];
     things[CAPSULE].node = node;
-    things[CAPSULE].place = inverse;
+    things[CAPSULE].transform = inverse;
     things[CUBE].friction = 0.0f;
     return f;
 }
@@ -169,7 +169,7 @@ TEST(a_collider_that_moves_wakes_flesh)
     sup_crowd_report report = {0};
     sup_mat34 away = sup_mat34_identity();
     away.m[3] = f.rig->size;
-    things[SPHERE].place = away;
+    things[SPHERE].transform = away;
     CHECK_OK(
         sup_crowd_create(f.device, f.model, &(sup_crowd_def){.colliders = things, .collider_count = 1}, &crowd, &error),
         error);
@@ -220,7 +220,7 @@ TEST(wrong_colliders_of_a_crowd_are_refused)
     CHECK_TEXT(error.id, "collider.method");
     CHECK_OK(sup_crowd_create(f.device, linear, NULL, &crowd, &error), error);
     CHECK_EQ(sup_crowd_move_collider(crowd, 0, 0, sup_mat34_identity(), &error), SUP_ERROR_ARGUMENT);
-    CHECK_TEXT(error.id, "collider.place");
+    CHECK_TEXT(error.id, "collider.transform");
     sup_crowd_destroy(crowd);
     sup_model_destroy(linear);
     close_fixture(&f);
