@@ -47,8 +47,8 @@ typedef struct bench {
 /* How far the fat layer is from what eq. 4.14 and the range allow, as a share of it: the 2 % of the issue. */
 static double mass_miss(const sup_body_masses *m)
 {
-    double ratio = 1.1 / 0.9, excess = (m->fat - m->fat_asked) - ratio * (m->muscle - m->muscle_asked);
-    if (m->clamped) return fmin(fabs(m->fat - m->fat_least), fabs(m->fat - m->fat_most)) / fmax(1.0, m->fat);
+    double ratio = 1.1 / 0.9, excess = (m->fat - m->fat_target) - ratio * (m->muscle - m->muscle_target);
+    if (m->clamped) return fmin(fabs(m->fat - m->fat_min), fabs(m->fat - m->fat_max)) / fmax(1.0, m->fat);
     return fabs(excess / (1.0 + ratio * ratio)) / fmax(1.0, m->fat_layer * 0.9);
 }
 
@@ -86,8 +86,8 @@ static void fit_one(bench *b, int body, totals *sum)
     printf("%3d %s %.2f m  fat %5.1f asked %5.1f [%5.1f %5.1f]  muscle %5.1f asked %5.1f [%5.1f %5.1f]%s miss %.2f %%  "
            "vat "
            "%.1f  crossing %d inverted %d moved %d closed %d  alignment %.3f  %.2f s\n",
-           body, s->persons[body].sex == SUP_SEX_MALE ? "m" : "f", fitted->height, m->fat, m->fat_asked, m->fat_least,
-           m->fat_most, m->muscle, m->muscle_asked, m->muscle_least, m->muscle_most, m->clamped ? " clamped" : "",
+           body, s->persons[body].sex == SUP_SEX_MALE ? "m" : "f", fitted->height, m->fat, m->fat_target, m->fat_min,
+           m->fat_max, m->muscle, m->muscle_target, m->muscle_min, m->muscle_max, m->clamped ? " clamped" : "",
            100.0 * miss, m->visceral, (int)fitted->crossings, (int)fitted->inverted, (int)fitted->moved,
            (int)fitted->closed, fitted->alignment, time);
     fflush(stdout);
@@ -122,7 +122,7 @@ static int bench_fit(bench *b, int argc, char **argv)
     if (b->skin == NULL || b->posed == NULL || b->joints == NULL || b->posed_joints == NULL || b->coordinates == NULL)
         return 1;
     double began = now();
-    if (b->anatomy->part_count > 0 && strcmp(argv[1], "fit") == 0)
+    if (b->anatomy->organ_count > 0 && strcmp(argv[1], "fit") == 0)
         must(sup_anatomy_warp_create(&b->context, b->anatomy, 0, 0, &b->warp, &error), &error);
     printf("warp made in %.2f s, %d detail vertices\n", now() - began, (int)b->anatomy->detail_vertex_count);
     int first = argc > 5 ? atoi(argv[5]) : 0, last = argc > 6 ? atoi(argv[6]) : b->shapes->body_count;

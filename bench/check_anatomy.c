@@ -141,7 +141,7 @@ static void add_square(const body *b, int32_t v, const float *p, const float *q,
     count[b->region[v]] += 1.0;
 }
 
-static void print_row(const char *motion, const char *method, const double sum[REGIONS], const double count[REGIONS])
+static void print_motion(const char *motion, const char *method, const double sum[REGIONS], const double count[REGIONS])
 {
     double belly = 1e3 * sqrt(sum[BELLY] / count[BELLY]), chest = 1e3 * sqrt(sum[CHEST] / count[CHEST]);
     printf("%-6s %-11s belly %6.2f mm   chest %6.2f mm   %5.2f times\n", motion, method, belly, chest, belly / chest);
@@ -163,7 +163,7 @@ static void measure_jump(body *b, const char *method, const char *clip_name)
         for (int32_t v = 0; v < b->rig->vertex_count; v++)
             add_square(b, v, moving + 3 * (size_t)v, hanging + 3 * (size_t)v, sum, count);
     }
-    print_row(clip_name, method, sum, count);
+    print_motion(clip_name, method, sum, count);
     sup_instance_destroy(one);
     sup_instance_destroy(two);
     sup_model_destroy(models[0]);
@@ -194,7 +194,7 @@ static void measure_twist(body *b, const char *method, const char *clip_name)
             add_square(b, v, seen, b->rig->positions + 3 * (size_t)v, sum, count);
         }
     }
-    print_row(clip_name, method, sum, count);
+    print_motion(clip_name, method, sum, count);
     sup_instance_destroy(instance);
     sup_model_destroy(model);
     free(posed);
@@ -214,20 +214,20 @@ static void measure_time(body *b, const char *method, const char *contact, const
     float *positions = take(3 * (size_t)b->rig->vertex_count, sizeof(float));
     sup_model *model = NULL;
     sup_instance *instance = start(b, method, "on", contact, &model);
-    const int32_t *census = sup_model_array(model, "census", SUP_ARRAY_INT32, 2);
+    const int32_t *counts = sup_model_array(model, "census", SUP_ARRAY_INT32, 2);
     enum { FRAMES = 60, RUNS = 12 };
-    double least[FRAMES], mean = 0.0;
+    double fastest[FRAMES], mean = 0.0;
     for (int run = 0; run < RUNS; run++)
         for (int32_t f = 0; f < FRAMES; f++) {
             double began = milliseconds();
             play(b, instance, clip, f, positions);
             double took = milliseconds() - began;
-            least[f] = run == 0 ? took : fmin(least[f], took);
+            fastest[f] = run == 0 ? took : fmin(fastest[f], took);
         }
     for (int32_t f = 1; f < FRAMES; f++)
-        mean += least[f] / (FRAMES - 1);
-    printf("%-6s %-11s contact %-3s  %6d unknowns %7d tets  %6.2f ms a step\n", clip_name, method, contact, census[0],
-           census[1], mean);
+        mean += fastest[f] / (FRAMES - 1);
+    printf("%-6s %-11s contact %-3s  %6d unknowns %7d tets  %6.2f ms a step\n", clip_name, method, contact, counts[0],
+           counts[1], mean);
     fflush(stdout);
     sup_instance_destroy(instance);
     sup_model_destroy(model);

@@ -113,7 +113,7 @@ typedef struct fit_work {
     double *positions, *posed; /* of the scan, and of the person in the template's pose */
     double *joints;            /* of the composition in that pose */
     double fat, muscle;        /* asked for or told */
-    bool told;
+    bool predicted;
     sup_body *body;
     double register_ms, fit_ms;
 } fit_work;
@@ -132,10 +132,10 @@ static int load_inputs(fit_work *w)
         return app_fail(&error, APP_PHASE_LOAD, values->landmarks);
     int status = app_open_character(w->session, values->scan, NULL, &w->scan);
     if (status != APP_DONE) return status;
-    size_t most =
+    size_t capacity =
         (size_t)(w->scan->vertex_count > w->anatomy->vertex_count ? w->scan->vertex_count : w->anatomy->vertex_count);
-    w->positions = calloc(3 * most + 1, sizeof(double));
-    w->posed = calloc(3 * most + 1, sizeof(double));
+    w->positions = calloc(3 * capacity + 1, sizeof(double));
+    w->posed = calloc(3 * capacity + 1, sizeof(double));
     w->joints = calloc(w->composition != NULL ? 3 * (size_t)w->composition->joint_count + 1 : 1, sizeof(double));
     if (w->positions == NULL || w->posed == NULL || w->joints == NULL) return APP_OTHER;
     for (size_t i = 0; i < 3 * (size_t)w->scan->vertex_count; i++)
@@ -148,13 +148,13 @@ static int32_t same_triangulation(const fit_work *w)
 {
     const sup_anatomy *a = w->anatomy;
     for (int32_t p = 0; p < w->scan->primitive_count; p++) {
-        const sup_primitive *part = &w->scan->primitives[p];
-        if (part->vertex_count != a->vertex_count || part->triangle_count != a->triangle_count) continue;
-        const int32_t *triangles = w->scan->triangles + 3 * (size_t)part->triangle_first;
+        const sup_primitive *primitive = &w->scan->primitives[p];
+        if (primitive->vertex_count != a->vertex_count || primitive->triangle_count != a->triangle_count) continue;
+        const int32_t *triangles = w->scan->triangles + 3 * (size_t)primitive->triangle_first;
         bool same = true;
         for (size_t i = 0; i < 3 * (size_t)a->triangle_count && same; i++)
-            same = triangles[i] - part->vertex_first == a->triangles[i];
-        if (same) return part->vertex_first;
+            same = triangles[i] - primitive->vertex_first == a->triangles[i];
+        if (same) return primitive->vertex_first;
     }
     return -1;
 }
@@ -173,7 +173,7 @@ static int tell_masses(fit_work *w, const double *rest)
     if (w->fat == 0.0 && w->muscle == 0.0) {
         w->fat = fat;
         w->muscle = muscle;
-        w->told = true;
+        w->predicted = true;
     }
     return APP_DONE;
 }
@@ -222,11 +222,11 @@ static void print_result(const fit_work *w)
     printf("%s: %.2f m, %s vertices a layer, %.1f s", app_clean(w->values->output), b->height,
            app_grouped(b->layers.vertex_count), 1e-3 * w->fit_ms);
     if (w->registration != NULL) printf(" after %.1f s of registration", 1e-3 * w->register_ms);
-    printf("\n  fat        %.1f kg (of %.1f to %.1f), %.1f of it visceral", m->fat, m->fat_least, m->fat_most,
+    printf("\n  fat        %.1f kg (of %.1f to %.1f), %.1f of it visceral", m->fat, m->fat_min, m->fat_max,
            m->visceral);
-    if (m->fat_asked != 0.0) printf("; %s %.1f", w->told ? "the shape tells" : "asked", m->fat_asked);
-    printf("\n  muscle     %.1f kg (of %.1f to %.1f)", m->muscle, m->muscle_least, m->muscle_most);
-    if (m->muscle_asked != 0.0) printf("; %s %.1f", w->told ? "the shape tells" : "asked", m->muscle_asked);
+    if (m->fat_target != 0.0) printf("; %s %.1f", w->predicted ? "the shape tells" : "asked", m->fat_target);
+    printf("\n  muscle     %.1f kg (of %.1f to %.1f)", m->muscle, m->muscle_min, m->muscle_max);
+    if (m->muscle_target != 0.0) printf("; %s %.1f", w->predicted ? "the shape tells" : "asked", m->muscle_target);
     printf("%s\n", m->clamped ? "; at the end of the range" : "");
     printf("  layers     %d vertices outside the next layer, %d inverted prisms, alignment error %.3f\n",
            (int)b->crossings, (int)b->inverted, b->alignment);
@@ -242,14 +242,14 @@ static void print_json(const fit_work *w)
     app_json_integer(&json, "vertices", b->layers.vertex_count);
     app_json_number(&json, "height_m", b->height);
     app_json_number(&json, "fat_kg", b->masses.fat);
-    app_json_number(&json, "fat_asked_kg", b->masses.fat_asked);
-    app_json_number(&json, "fat_least_kg", b->masses.fat_least);
-    app_json_number(&json, "fat_most_kg", b->masses.fat_most);
+    app_json_number(&json, "fat_asked_kg", b->masses.fat_target);
+    app_json_number(&json, "fat_least_kg", b->masses.fat_min);
+    app_json_number(&json, "fat_most_kg", b->masses.fat_max);
     app_json_number(&json, "visceral_kg", b->masses.visceral);
     app_json_number(&json, "muscle_kg", b->masses.muscle);
-    app_json_number(&json, "muscle_asked_kg", b->masses.muscle_asked);
-    app_json_number(&json, "muscle_least_kg", b->masses.muscle_least);
-    app_json_number(&json, "muscle_most_kg", b->masses.muscle_most);
+    app_json_number(&json, "muscle_asked_kg", b->masses.muscle_target);
+    app_json_number(&json, "muscle_least_kg", b->masses.muscle_min);
+    app_json_number(&json, "muscle_most_kg", b->masses.muscle_max);
     app_json_integer(&json, "clamped", b->masses.clamped);
     app_json_integer(&json, "crossings", b->crossings);
     app_json_integer(&json, "inverted", b->inverted);

@@ -126,41 +126,41 @@ static int open_body(app_session *session, const char *path, sup_body **body)
     return result == SUP_OK ? APP_DONE : app_fail(&error, APP_PHASE_LOAD, path);
 }
 
-static void print_result(const grow_values *values, const sup_body *before, const sup_body *after, double ms)
+static void print_result(const grow_values *values, const sup_body *previous, const sup_body *grown_body, double ms)
 {
-    const sup_body_masses *m = &after->masses;
+    const sup_body_masses *m = &grown_body->masses;
     if (values->json) {
         app_json json = {.file = stdout};
         app_json_object(&json, NULL);
         app_json_text(&json, "input", values->input);
         app_json_text(&json, "output", values->output);
-        app_json_number(&json, "fat_before_kg", before->masses.fat);
-        app_json_number(&json, "fat_asked_kg", m->fat_asked);
+        app_json_number(&json, "fat_before_kg", previous->masses.fat);
+        app_json_number(&json, "fat_asked_kg", m->fat_target);
         app_json_number(&json, "fat_kg", m->fat);
         app_json_number(&json, "visceral_kg", m->visceral);
         app_json_number(&json, "muscle_kg", m->muscle);
         app_json_integer(&json, "clamped", m->clamped);
-        app_json_integer(&json, "crossings", after->crossings);
-        app_json_integer(&json, "inverted", after->inverted);
+        app_json_integer(&json, "crossings", grown_body->crossings);
+        app_json_integer(&json, "inverted", grown_body->inverted);
         app_json_number(&json, "ms", ms);
         app_json_object_end(&json);
     } else if (!values->quiet) {
         printf("%s: fat %.1f kg, was %.1f (%+.2f kg), %.1f of it visceral, %.1f s\n", app_clean(values->output), m->fat,
-               before->masses.fat, m->fat - before->masses.fat, m->visceral, 1e-3 * ms);
-        printf("  layers     %d vertices outside the next layer, %d inverted prisms\n", (int)after->crossings,
-               (int)after->inverted);
+               previous->masses.fat, m->fat - previous->masses.fat, m->visceral, 1e-3 * ms);
+        printf("  layers     %d vertices outside the next layer, %d inverted prisms\n", (int)grown_body->crossings,
+               (int)grown_body->inverted);
         if (m->clamped)
-            printf("  asked for %+.2f kg, which this body cannot hold\n", m->fat_asked - before->masses.fat);
+            printf("  asked for %+.2f kg, which this body cannot hold\n", m->fat_target - previous->masses.fat);
     }
 }
 
-static int grow(app_session *session, const grow_values *values, const sup_body_grow_def *asked)
+static int grow(app_session *session, const grow_values *values, const sup_body_grow_def *requested)
 {
     sup_error error = {0};
     sup_body *body = NULL, *other = NULL, *grown = NULL;
     sup_character *character = NULL;
     app_progress progress;
-    sup_body_grow_def def = *asked;
+    sup_body_grow_def def = *requested;
     int status = open_body(session, values->input, &body);
     if (status == APP_DONE && values->from != NULL) status = open_body(session, values->from, &other);
     double began = app_milliseconds();

@@ -100,7 +100,7 @@ typedef struct template_input {
     double *skin, *joints, *weights, *wrap;
     int32_t *triangles, *parents, *first, *influences;
     const char **names;
-    sup_anatomy_organ *parts;
+    sup_anatomy_organ *organs;
     double *detail[2]; /* of bones and muscles */
     int32_t *detail_triangles[2];
     sup_character *skin_character, *wrap_character, *details[2];
@@ -120,7 +120,7 @@ static void close_input(template_input *in)
                      in->first,
                      in->influences,
                      (void *)in->names,
-                     in->parts,
+                     in->organs,
                      in->detail[0],
                      in->detail[1],
                      in->detail_triangles[0],
@@ -210,9 +210,9 @@ static int open_skin(app_session *session, const template_values *values, templa
     in->first = calloc(vertices + 2, sizeof *in->first);
     in->influences = calloc(influences + 1, sizeof *in->influences);
     in->weights = calloc(influences + 1, sizeof *in->weights);
-    bool room = number != NULL && in->skin != NULL && in->triangles != NULL && in->first != NULL &&
-                in->influences != NULL && in->weights != NULL;
-    status = room ? take_skin(in, number) : out_of_memory();
+    bool allocated = number != NULL && in->skin != NULL && in->triangles != NULL && in->first != NULL &&
+                     in->influences != NULL && in->weights != NULL;
+    status = allocated ? take_skin(in, number) : out_of_memory();
     if (status == APP_DONE) status = take_joints(in);
     free(number);
     in->def.influence_first = in->first;
@@ -222,7 +222,7 @@ static int open_skin(app_session *session, const template_values *values, templa
 }
 
 /* Points of a registration back to where the skin stands: the map to metres is a rotation with one scale. */
-static void turn_back(const double map[12], int32_t count, const double *from, double *to)
+static void apply_inverse(const double map[12], int32_t count, const double *from, double *to)
 {
     double square = map[0] * map[0] + map[4] * map[4] + map[8] * map[8];
     for (size_t i = 0; i < (size_t)count; i++) {
@@ -257,8 +257,8 @@ static int open_surface(app_session *session, const template_values *values, tem
     free(scan);
     if (result != SUP_OK) return app_fail(&error, APP_PHASE_LOAD, values->skin);
     const sup_registration *r = in->registration;
-    turn_back(r->from_scan, r->vertex_count, r->posed, in->skin);
-    turn_back(r->from_scan, r->joint_count, r->joints, in->joints);
+    apply_inverse(r->from_scan, r->vertex_count, r->posed, in->skin);
+    apply_inverse(r->from_scan, r->joint_count, r->joints, in->joints);
     in->def.skin = (sup_shape){comp->vertex_count, comp->triangle_count, in->skin, comp->triangles};
     in->def.joints = (sup_joints){comp->joint_count, (const char *const *)comp->joint_names, comp->parents, in->joints};
     in->def.influence_first = comp->influence_first;
@@ -271,7 +271,7 @@ static int open_surface(app_session *session, const template_values *values, tem
 /* --- Bones, muscles, wrap --- */
 
 /* A file's vertices where its nodes stand, in double. */
-static double *place_vertices(app_session *session, const sup_character *c)
+static double *world_positions(app_session *session, const sup_character *c)
 {
     sup_pose *pose = NULL;
     double *positions = calloc(3 * (size_t)c->vertex_count + 1, sizeof *positions);
@@ -280,11 +280,11 @@ static double *place_vertices(app_session *session, const sup_character *c)
         return NULL;
     }
     for (int32_t p = 0; p < c->primitive_count; p++) {
-        const sup_primitive *part = &c->primitives[p];
-        for (int32_t v = part->vertex_first; v < part->vertex_first + part->vertex_count; v++) {
+        const sup_primitive *primitive = &c->primitives[p];
+        for (int32_t v = primitive->vertex_first; v < primitive->vertex_first + primitive->vertex_count; v++) {
             const float *from = c->positions + 3 * (size_t)v;
             sup_vec3 at = {from[0], from[1], from[2]};
-            if (part->skin < 0) at = sup_mat34_transform_point(pose->world[part->node], at);
+            if (primitive->skin < 0) at = sup_mat34_transform_point(pose->world[primitive->node], at);
             positions[3 * (size_t)v] = (double)at.x;
             positions[3 * (size_t)v + 1] = (double)at.y;
             positions[3 * (size_t)v + 2] = (double)at.z;
@@ -295,7 +295,7 @@ static double *place_vertices(app_session *session, const sup_character *c)
 }
 
 /* Adds the parts of bones (0) or muscles (1) to the def. */
-static int add_parts(app_session *session, const char *path, int which, template_input *in)
+static int add_organs(app_session *session, const char *path, int which, template_input *in)
 {
     int status = app_open_character(session, path, NULL, &in->details[which]);
     if (status != APP_DONE) return status;
@@ -304,27 +304,27 @@ static int add_parts(app_session *session, const char *path, int which, template
         app_say("%s: There are no triangles in it.", path);
         return APP_INPUT;
     }
-    size_t count = (size_t)in->def.part_count + (size_t)c->primitive_count;
-    sup_anatomy_organ *parts = realloc(in->parts, (count + 1) * sizeof *parts);
-    if (parts == NULL) return out_of_memory();
-    in->parts = parts;
-    in->detail[which] = place_vertices(session, c);
+    size_t count = (size_t)in->def.organ_count + (size_t)c->primitive_count;
+    sup_anatomy_organ *organs = realloc(in->organs, (count + 1) * sizeof *organs);
+    if (organs == NULL) return out_of_memory();
+    in->organs = organs;
+    in->detail[which] = world_positions(session, c);
     int32_t *triangles = calloc(3 * (size_t)c->triangle_count + 1, sizeof *triangles);
     in->detail_triangles[which] = triangles;
     if (in->detail[which] == NULL || triangles == NULL) return out_of_memory();
     for (int32_t p = 0; p < c->primitive_count; p++) {
-        const sup_primitive *part = &c->primitives[p];
-        for (size_t i = 3 * (size_t)part->triangle_first;
-             i < 3 * ((size_t)part->triangle_first + (size_t)part->triangle_count); i++)
-            triangles[i] = c->triangles[i] - part->vertex_first;
-        parts[in->def.part_count++] = (sup_anatomy_organ){part->name,
-                                                         {part->vertex_count, part->triangle_count,
-                                                          in->detail[which] + 3 * (size_t)part->vertex_first,
-                                                          triangles + 3 * (size_t)part->triangle_first},
-                                                         which == 1,
-                                                         -1};
+        const sup_primitive *primitive = &c->primitives[p];
+        for (size_t i = 3 * (size_t)primitive->triangle_first;
+             i < 3 * ((size_t)primitive->triangle_first + (size_t)primitive->triangle_count); i++)
+            triangles[i] = c->triangles[i] - primitive->vertex_first;
+        organs[in->def.organ_count++] = (sup_anatomy_organ){primitive->name,
+                                                            {primitive->vertex_count, primitive->triangle_count,
+                                                             in->detail[which] + 3 * (size_t)primitive->vertex_first,
+                                                             triangles + 3 * (size_t)primitive->triangle_first},
+                                                            which == 1,
+                                                            -1};
     }
-    in->def.parts = parts;
+    in->def.organs = organs;
     return APP_DONE;
 }
 
@@ -332,16 +332,16 @@ static int open_details(app_session *session, const template_values *values, tem
 {
     sup_error error = {0};
     int32_t attached = 0;
-    int status = add_parts(session, values->bones, 0, in);
-    if (status == APP_DONE && values->muscles != NULL) status = add_parts(session, values->muscles, 1, in);
+    int status = add_organs(session, values->bones, 0, in);
+    if (status == APP_DONE && values->muscles != NULL) status = add_organs(session, values->muscles, 1, in);
     if (status == APP_DONE && values->attach != NULL &&
-        sup_anatomy_attach(&session->context, values->attach, &in->def.joints, in->parts, in->def.part_count, &attached,
-                           &error) != SUP_OK)
+        sup_anatomy_attach(&session->context, values->attach, &in->def.joints, in->organs, in->def.organ_count,
+                           &attached, &error) != SUP_OK)
         status = app_fail(&error, APP_PHASE_LOAD, values->attach);
     if (status != APP_DONE || values->wrap == NULL) return status;
     status = app_open_character(session, values->wrap, NULL, &in->wrap_character);
     if (status != APP_DONE) return status;
-    in->wrap = place_vertices(session, in->wrap_character);
+    in->wrap = world_positions(session, in->wrap_character);
     if (in->wrap == NULL) return out_of_memory();
     in->def.wrap = (sup_shape){in->wrap_character->vertex_count, in->wrap_character->triangle_count, in->wrap,
                                in->wrap_character->triangles};
@@ -357,11 +357,11 @@ static void print_json(const template_values *values, const sup_anatomy *a, cons
     app_json_text(&json, "output", values->output);
     app_json_integer(&json, "vertices", a->vertex_count);
     app_json_integer(&json, "joints", a->joint_count);
-    app_json_integer(&json, "parts", a->part_count);
-    app_json_integer(&json, "ironed", r->ironed);
-    app_json_number(&json, "ironed_most_mm", 1e3 * r->ironed_most);
+    app_json_integer(&json, "parts", a->organ_count);
+    app_json_integer(&json, "ironed", r->smoothed_vertices);
+    app_json_number(&json, "ironed_most_mm", 1e3 * r->smoothed_max);
     app_json_integer(&json, "wrap_vertices", r->wrap_vertices);
-    app_json_integer(&json, "wrap_pieces", r->wrap_pieces);
+    app_json_integer(&json, "wrap_pieces", r->wrap_components);
     app_json_integer(&json, "wrap_genus", r->wrap_genus);
     app_json_number(&json, "wrap_distance_mm", 1e3 * r->wrap_distance);
     app_json_number(&json, "alignment_mean", r->alignment_mean);
@@ -385,10 +385,11 @@ static void print_json(const template_values *values, const sup_anatomy *a, cons
 static void print_result(const template_values *values, const sup_anatomy *a, const sup_anatomy_report *r, double ms)
 {
     printf("%s: %s vertices, %d joints, %d detailed parts, %.1f s\n", app_clean(values->output),
-           app_grouped(a->vertex_count), (int)a->joint_count, (int)a->part_count, 1e-3 * ms);
-    printf("  skin       %d vertices of folds smoothed, by %.1f mm at most\n", (int)r->ironed, 1e3 * r->ironed_most);
+           app_grouped(a->vertex_count), (int)a->joint_count, (int)a->organ_count, 1e-3 * ms);
+    printf("  skin       %d vertices of folds smoothed, by %.1f mm at most\n", (int)r->smoothed_vertices,
+           1e3 * r->smoothed_max);
     printf("  wrap       %s vertices, %d piece%s, genus %d (%.1f s)\n", app_grouped(r->wrap_vertices),
-           (int)r->wrap_pieces, r->wrap_pieces == 1 ? "" : "s", (int)r->wrap_genus, r->wrap_seconds);
+           (int)r->wrap_components, r->wrap_components == 1 ? "" : "s", (int)r->wrap_genus, r->wrap_seconds);
     printf("  skeleton   %d iterations, %d fixed and %d collision targets, %.1f mm from the wrap (%.1f s)\n",
            (int)r->iterations, (int)r->fixed_targets, (int)r->collision_targets, 1e3 * r->wrap_distance,
            r->bone_seconds);

@@ -8,7 +8,7 @@
 
 typedef struct train_values {
     const char *shapes, *output;
-    int modes, told, threads;
+    int modes, regressor_modes, threads;
     bool json, quiet;
 } train_values;
 
@@ -28,7 +28,7 @@ static const app_option train_options[] = {
     {.kind = APP_WHOLE,
      .name = "regressor-modes",
      .argument = "N",
-     .offset = offsetof(train_values, told),
+     .offset = offsetof(train_values, regressor_modes),
      .minimum = 1,
      .maximum = 64,
      .help = "that masses are told from, 12 when not given"},
@@ -71,7 +71,7 @@ static const char *const sexes[3] = {"all", "female", "male"};
 
 static void print_line(const char *what, const sup_train_errors *e)
 {
-    printf("    %-7s %5.1f to %5.1f kg   mean error %.2f kg (+-%.2f)   R2 %.3f\n", what, e->least, e->most,
+    printf("    %-7s %5.1f to %5.1f kg   mean error %.2f kg (+-%.2f)   R2 %.3f\n", what, e->minimum, e->maximum,
            e->mean_error, e->deviation, e->r2);
 }
 
@@ -96,8 +96,8 @@ static void print_report(const train_values *values, const sup_composition *c, c
 static void json_errors(app_json *json, const char *name, const sup_train_errors *e)
 {
     app_json_object(json, name);
-    app_json_number(json, "least_kg", e->least);
-    app_json_number(json, "most_kg", e->most);
+    app_json_number(json, "least_kg", e->minimum);
+    app_json_number(json, "most_kg", e->maximum);
     app_json_number(json, "mean_error_kg", e->mean_error);
     app_json_number(json, "deviation_kg", e->deviation);
     app_json_number(json, "r2", e->r2);
@@ -139,7 +139,7 @@ static int train(app_session *session, const train_values *values)
     app_progress progress;
     app_progress_begin(&progress, values->quiet, values->json);
     sup_train_def def = {.mode_count = values->modes,
-                         .regressor_modes = values->told,
+                         .regressor_modes = values->regressor_modes,
                          .progress = app_progress_tell,
                          .progress_user = &progress};
     sup_result result = sup_composition_train(&session->context, shapes, &def, &composition, &report, &error);

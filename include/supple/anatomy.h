@@ -89,22 +89,22 @@ typedef struct sup_anatomy {
     double *influence_weight;
     int32_t *bone_joint; /* [vertex_count] joint that holds the bone surface here; -1: slides (4.3.3) */
     /* Detailed meshes: part p has vertices [part_vertex[p], part_vertex[p+1]) and triangles likewise. */
-    int32_t part_count, detail_vertex_count, detail_triangle_count;
-    char **part_names;
-    unsigned char *part_is_muscle;        /* [part_count] */
-    int32_t *part_joint;                  /* [part_count] bones: joint that carries it; -1: by weights of the layers */
-    int32_t *part_vertex, *part_triangle; /* [part_count+1] */
-    double *detail;                       /* [detail_vertex_count*3] */
-    int32_t *detail_triangles;            /* [detail_triangle_count*3] */
+    int32_t organ_count, detail_vertex_count, detail_triangle_count;
+    char **organ_names;
+    unsigned char *organ_is_muscle; /* [part_count] */
+    int32_t *organ_joint;           /* [part_count] bones: joint that carries it; -1: by weights of the layers */
+    int32_t *organ_vertex, *organ_triangle; /* [part_count+1] */
+    double *detail;                         /* [detail_vertex_count*3] */
+    int32_t *detail_triangles;              /* [detail_triangle_count*3] */
     sup_sex sex;
     struct sup_anatomy_storage *storage;
 } sup_anatomy;
 
 typedef struct sup_body_masses {
-    double fat, muscle;             /* FM, MM (eq. 4.12, 4.13), kg */
-    double fat_asked, muscle_asked; /* from the caller or the regressors */
-    double fat_least, fat_most;     /* the range of the layers: muscle at most and at least */
-    double muscle_least, muscle_most;
+    double fat, muscle;               /* FM, MM (eq. 4.12, 4.13), kg */
+    double fat_target, muscle_target; /* from the caller or the regressors */
+    double fat_min, fat_max;          /* the range of the layers: muscle at most and at least */
+    double muscle_min, muscle_max;
     double fat_layer, muscle_layer;                  /* litres */
     double visceral, skin, crotch, abdomen, missing; /* kg, corrections of eq. 4.12 and 4.13 */
     bool clamped;
@@ -161,11 +161,11 @@ typedef struct sup_train_def {
 
 /* Errors of the regressors where each body is told from all others of its sex. */
 typedef struct sup_train_errors {
-    int32_t count;      /* bodies */
-    double least, most; /* kilograms, of the labels */
-    double mean_error;  /* kilograms, mean absolute */
-    double deviation;   /* of the absolute error */
-    double r2;          /* share of the variance of the labels that is told */
+    int32_t count;           /* bodies */
+    double minimum, maximum; /* kilograms, of the labels */
+    double mean_error;       /* kilograms, mean absolute */
+    double deviation;        /* of the absolute error */
+    double r2;               /* share of the variance of the labels that is told */
 } sup_train_errors;
 
 typedef struct sup_train_report {
@@ -285,8 +285,8 @@ typedef struct sup_anatomy_organ {
 typedef struct sup_anatomy_def {
     sup_shape skin; /* closed, outward, its vertices welded */
     sup_joints joints;
-    const sup_anatomy_organ *parts;
-    int32_t part_count;
+    const sup_anatomy_organ *organs;
+    int32_t organ_count;
     sup_shape wrap; /* closed surface around the bones; without triangles it is made */
     /* Weights of the skin on the joints; NULL = made by heat from the bones of the skeleton. */
     const int32_t *influence_first; /* [vertex_count+1] */
@@ -303,17 +303,17 @@ typedef struct sup_anatomy_def {
 
 /* How good a template is; lengths in metres. */
 typedef struct sup_anatomy_report {
-    double alignment_mean, alignment_p95; /* eq. 4.4 over vertices with layers */
-    int32_t wrap_vertices, wrap_pieces;   /* of the wrap that was used */
-    int32_t wrap_genus;                   /* handles of all its pieces together */
-    int32_t bone_outside, muscle_outside; /* vertices of a layer outside the next: bone in muscle, muscle in skin */
-    int32_t wrap_outside;                 /* vertices of the wrap outside the skeleton surface */
+    double alignment_mean, alignment_p95;   /* eq. 4.4 over vertices with layers */
+    int32_t wrap_vertices, wrap_components; /* of the wrap that was used */
+    int32_t wrap_genus;                     /* handles of all its pieces together */
+    int32_t bone_outside, muscle_outside;   /* vertices of a layer outside the next: bone in muscle, muscle in skin */
+    int32_t wrap_outside;                   /* vertices of the wrap outside the skeleton surface */
     int32_t detail_outside; /* vertices of bones outside the skeleton surface; not of head, hands and feet */
     int32_t inverted_fat, inverted_muscle; /* prisms without a positive volume */
     int32_t fixed_targets, collision_targets, iterations;
-    int32_t ironed;       /* vertices of folds of the skin that were smoothed: navels, nipples, slivers */
-    double ironed_most;   /* how far one of them moved */
-    double wrap_distance; /* mean distance of the skeleton surface from the wrap */
+    int32_t smoothed_vertices; /* vertices of folds of the skin that were smoothed: navels, nipples, slivers */
+    double smoothed_max;       /* how far one of them moved */
+    double wrap_distance;      /* mean distance of the skeleton surface from the wrap */
     double wrap_seconds, bone_seconds, muscle_seconds;
 } sup_anatomy_report;
 
@@ -337,7 +337,8 @@ SUP_API sup_result sup_anatomy_save(const sup_context *context, const sup_anatom
 /* Sets the joints of the bones that a JSON file names: {"bone_to_joint": {BONE: JOINT, ...}}; *attached gets how many. Bones
  * and joints that only one side knows are left alone. */
 SUP_API sup_result sup_anatomy_attach(const sup_context *context, const char *path, const sup_joints *joints,
-                                      sup_anatomy_organ *parts, int32_t part_count, int32_t *attached, sup_error *error);
+                                      sup_anatomy_organ *organs, int32_t organ_count, int32_t *attached,
+                                      sup_error *error);
 /* --- Fitting the template to a person (4.2.4) --- */
 
 /* The warp that carries the template's detailed bones and muscles along (eq. 4.15). Depends on the template alone: make it

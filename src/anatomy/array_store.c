@@ -42,7 +42,7 @@ static size_t aligned(size_t size)
 
 static const void *field_data(const sup_store_field *field)
 {
-    return field->form == SUP_STORE_INLINE ? field->place : *(void *const *)field->place;
+    return field->form == SUP_STORE_INLINE ? field->target : *(void *const *)field->target;
 }
 
 static uint32_t field_type(const sup_store_field *field)
@@ -54,7 +54,7 @@ static uint32_t field_type(const sup_store_field *field)
 static int64_t stored_count(const sup_store_field *field)
 {
     if (field->form != SUP_STORE_TEXTS) return field->count;
-    char *const *texts = *(char ***)field->place;
+    char *const *texts = *(char ***)field->target;
     int64_t bytes = 0;
     for (int64_t i = 0; i < field->count; i++)
         bytes += (int64_t)strlen(texts[i]) + 1;
@@ -68,7 +68,7 @@ static void put_data(const sup_store_field *field, unsigned char *to, size_t siz
         memcpy(to, field_data(field), size);
         return;
     }
-    char *const *texts = *(char ***)field->place;
+    char *const *texts = *(char ***)field->target;
     for (int64_t i = 0; i < field->count; i++) {
         size_t length = strlen(texts[i]) + 1;
         memcpy(to, texts[i], length);
@@ -236,7 +236,7 @@ static sup_result read_texts(const char *from, int64_t size, const sup_store_fie
         from = stop + 1;
     }
     if (from != end) return sup_store_damaged(error, field->name, "there are more texts than there should be");
-    *(char ***)field->place = texts;
+    *(char ***)field->target = texts;
     return SUP_OK;
 }
 
@@ -250,11 +250,11 @@ static sup_result read_field(const sup_store *store, const sup_store_field *fiel
     if (field->form == SUP_STORE_TEXTS) return read_texts((const char *)from, entry.count, field, arena, error);
     if (entry.count != field->count) return sup_store_damaged(error, field->name, "an array has another size");
     size_t element = sup_array_type_size(entry.type), bytes = (size_t)entry.count * element;
-    void *to = field->place;
+    void *to = field->target;
     if (field->form == SUP_STORE_ARRAY) {
         to = sup_arena_alloc(arena, (size_t)entry.count + 1, element);
         if (to == NULL) return sup_fail_memory(error, "an anatomy file");
-        *(void **)field->place = to;
+        *(void **)field->target = to;
     }
     if (bytes > 0) memcpy(to, from, bytes);
     if (!all_finite(to, field->type, entry.count))

@@ -31,7 +31,7 @@ typedef struct sup_store_field {
     sup_store_form form;
     sup_array_type type; /* not of texts */
     int64_t count;       /* elements, or texts */
-    void *place;
+    void *target;
 } sup_store_field;
 
 /* The block, memory of the context's allocator: free it with sup_store_free. `kind` says what it is: "template". */

@@ -28,11 +28,11 @@ typedef struct sup_body_state {
     sup_vec3d translation;
     double log_scale;
     /* What sup_body_state_update makes of these: */
-    double *rest_joints; /* [joint_count*3] J */
-    sup_quatd *global;   /* [joint_count] A */
-    double *rotation;    /* [joint_count*9] A, row-major */
-    double *placed;      /* [joint_count*3] Q */
-    double *mode_offset; /* [mode_count][joint_count*3] dQ/db - A dJ/db */
+    double *rest_joints;  /* [joint_count*3] J */
+    sup_quatd *global;    /* [joint_count] A */
+    double *rotation;     /* [joint_count*9] A, row-major */
+    double *posed_origin; /* [joint_count*3] Q */
+    double *mode_offset;  /* [mode_count][joint_count*3] dQ/db - A dJ/db */
 } sup_body_state;
 
 /* Rest pose and mean shape; false when memory ran out. */
@@ -46,7 +46,7 @@ sup_vec3d sup_body_joint(const sup_body_state *state, int32_t joint);
 void sup_body_skin(const sup_context *context, const sup_body_model *model, const sup_body_state *state, double *posed,
                    double *rest);
 /* Rotation of the blended linear part at a vertex of the composition. */
-sup_quatd sup_body_turn(const sup_composition *composition, const sup_body_state *state, int32_t vertex);
+sup_quatd sup_body_rotation_at(const sup_composition *composition, const sup_body_state *state, int32_t vertex);
 
 /* Parameters of a step: 3 translation, 1 log scale, mode_count coefficients, 3 a joint (a rotation vector in the world). */
 static inline int32_t sup_body_parameters(const sup_composition *composition)

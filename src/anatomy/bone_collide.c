@@ -10,7 +10,7 @@
 
 enum { VERTEX_GRAIN = 128, HALVINGS = 10 };
 static const double clearance = 5e-4; /* kept from the wrap, metres */
-static const double blind_retreat = 0.2;
+static const double default_retreat = 0.2;
 
 /* Share of the way back to the skin at which a vertex leaves the wrap. */
 static void collide_vertices(void *work, int32_t begin, int32_t end, int32_t worker)
@@ -20,9 +20,9 @@ static void collide_vertices(void *work, int32_t begin, int32_t end, int32_t wor
     for (int32_t v = begin; v < end; v++) {
         s->retreat[v] = -1.0;
         if (s->def->excluded[v]) continue;
-        sup_vec3d skin = sup_v3_at(s->skin, v), way = sup_v3_sub(sup_v3_at(s->positions, v), skin);
-        double length = sup_v3_length(way);
-        sup_bvh_ray ray = {.origin = skin, .direction = way, .t_min = 0.0, .t_max = 1.0};
+        sup_vec3d skin = sup_v3_at(s->skin, v), line = sup_v3_sub(sup_v3_at(s->positions, v), skin);
+        double length = sup_v3_length(line);
+        sup_bvh_ray ray = {.origin = skin, .direction = line, .t_min = 0.0, .t_max = 1.0};
         sup_bvh_hit hit;
         if (!(length > 1e-9) || !sup_bvh_ray_first(&s->wrap_view.bvh, &ray, &hit)) continue;
         s->retreat[v] = fmin(1.0, 1.0 - hit.t + clearance / length);
@@ -30,12 +30,12 @@ static void collide_vertices(void *work, int32_t begin, int32_t end, int32_t wor
 }
 
 /* How far outside the plane of a triangle, gone back by `share`, a point is. */
-static double height_above(const sup_bone_surface_state *s, int32_t triangle, double share, sup_vec3d p)
+static double height_above(const sup_bone_surface_state *s, int32_t triangle, double fraction, sup_vec3d p)
 {
     const int32_t *c = s->own_view.triangles + 3 * (size_t)triangle;
     sup_vec3d q[3];
     for (int k = 0; k < 3; k++)
-        q[k] = sup_v3_lerp(sup_v3_at(s->positions, c[k]), sup_v3_at(s->skin, c[k]), share);
+        q[k] = sup_v3_lerp(sup_v3_at(s->positions, c[k]), sup_v3_at(s->skin, c[k]), fraction);
     sup_vec3d normal = sup_v3_cross(sup_v3_sub(q[1], q[0]), sup_v3_sub(q[2], q[0]));
     return sup_v3_dot(sup_v3_unit_or(normal, sup_v3(0.0, 0.0, 0.0)), sup_v3_sub(p, q[0]));
 }
@@ -60,7 +60,7 @@ static void collide_wrap(void *work, int32_t begin, int32_t end, int32_t worker)
             else
                 high = middle;
         }
-        if (!leads_out) high = blind_retreat; /* and then it is looked at again */
+        if (!leads_out) high = default_retreat; /* and then it is looked at again */
         s->wrap_hit[w] = near.triangle;
         s->wrap_retreat[w] = high;
     }

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-enum { ROUNDS = 16, UNTANGLINGS = 12, STAND_ROUNDS = 6, NORMAL_ROUNDS = 4, VERTEX_GRAIN = 128 };
+enum { PASSES = 16, UNTANGLE_PASSES = 12, STRAIGHTEN_PASSES = 6, NORMAL_PASSES = 4, VERTEX_GRAIN = 128 };
 static const double thin = 1e-3;    /* metres: the least layer above the surface */
 static const double shorter = 0.99; /* of a line's length, each time it is part of a turned prism */
 
@@ -21,12 +21,12 @@ static void keep_from_skin(void *work, int32_t begin, int32_t end, int32_t worke
         double distance = sup_mesh_view_distance(&s->skin_view, here, INFINITY, NULL), length = sup_v3_length(line);
         if (distance <= -gap) continue;
         sup_vec3d inward = sup_v3_scale(sup_v3_at(s->skin_view.normals, v), -1.0);
-        sup_vec3d way = sup_v3_unit_or(line, inward);
-        double steep = sup_v3_dot(way, inward);
-        if (steep < 0.3) way = sup_v3_unit_or(sup_v3_add(way, inward), inward);
+        sup_vec3d direction = sup_v3_unit_or(line, inward);
+        double steep = sup_v3_dot(direction, inward);
+        if (steep < 0.3) direction = sup_v3_unit_or(sup_v3_add(direction, inward), inward);
         bool is_short = length < 3.0 * gap;
         length = is_short ? length + (gap + distance) * 1.05 / fmax(steep, 0.3) : 0.8 * length;
-        sup_v3_put(s->positions, v, sup_v3_madd(skin, length, way));
+        sup_v3_put(s->positions, v, sup_v3_madd(skin, length, direction));
     }
 }
 
@@ -34,15 +34,15 @@ static void keep_from_skin(void *work, int32_t begin, int32_t end, int32_t worke
 static void lift(const sup_bone_surface_state *s, const double *from, const double *to, double *near)
 {
     for (int32_t v = 0; v < s->count; v++) {
-        sup_vec3d here = sup_v3_at(from, v), way = sup_v3_sub(sup_v3_at(to, v), here);
-        double length = sup_v3_length(way);
-        sup_v3_put(near, v, length > thin ? sup_v3_madd(here, thin / length, way) : sup_v3_at(to, v));
+        sup_vec3d here = sup_v3_at(from, v), direction = sup_v3_sub(sup_v3_at(to, v), here);
+        double length = sup_v3_length(direction);
+        sup_v3_put(near, v, length > thin ? sup_v3_madd(here, thin / length, direction) : sup_v3_at(to, v));
     }
 }
 
 /* Marks the corners of prisms that are turned over, from the surface to the skin, right above it, or right below the skin;
  * how many prisms. */
-static int32_t find_turned(const sup_bone_surface_state *s, unsigned char *bad, unsigned char *moving, double *near)
+static int32_t find_inverted(const sup_bone_surface_state *s, unsigned char *bad, unsigned char *moving, double *near)
 {
     const sup_shape *skin = &s->def->skin;
     int32_t count = 0;
@@ -64,8 +64,8 @@ static int32_t find_turned(const sup_bone_surface_state *s, unsigned char *bad, 
 static int32_t untangle(sup_bone_surface_state *s, unsigned char *bad, unsigned char *moving, double *scratch)
 {
     int32_t first = 0;
-    for (int i = 0; i < UNTANGLINGS; i++) {
-        int32_t count = find_turned(s, bad, moving, scratch);
+    for (int i = 0; i < UNTANGLE_PASSES; i++) {
+        int32_t count = find_inverted(s, bad, moving, scratch);
         if (i == 0) first = count;
         if (count == 0) break;
         memcpy(scratch, s->positions, 3 * (size_t)s->count * sizeof *scratch);
@@ -92,7 +92,7 @@ static void smooth_normals(const sup_bone_surface_state *s, double *normals, dou
 {
     size_t bytes = 3 * (size_t)s->count * sizeof *normals;
     memcpy(normals, s->skin_view.normals, bytes);
-    for (int round = 0; round < NORMAL_ROUNDS; round++) {
+    for (int pass = 0; pass < NORMAL_PASSES; pass++) {
         memcpy(scratch, normals, bytes);
         for (int32_t v = 0; v < s->count; v++) {
             sup_vec3d own = sup_v3_at(scratch, v), sum = own;
@@ -111,18 +111,18 @@ static void stand_up(sup_bone_surface_state *s, unsigned char *bad, unsigned cha
     unsigned char *wide = sup_arena_alloc(&s->arena, (size_t)s->count + 1, 1);
     if (normals == NULL || wide == NULL) return;
     smooth_normals(s, normals, scratch);
-    double least = 1.2 * s->def->skin_gap, most = 2.0 * s->def->skin_gap;
-    for (int round = 0; round < STAND_ROUNDS && find_turned(s, bad, moving, scratch) > 0; round++) {
+    double minimum = 1.2 * s->def->skin_gap, maximum = 2.0 * s->def->skin_gap;
+    for (int pass = 0; pass < STRAIGHTEN_PASSES && find_inverted(s, bad, moving, scratch) > 0; pass++) {
         for (int32_t v = 0; v < s->count; v++)
             wide[v] = wide[v] || moving[v];
         for (int32_t v = 0; v < s->count; v++) {
             bool near = wide[v];
-            for (int32_t i = s->first[v]; i < s->first[v + 1] && round > 0; i++)
+            for (int32_t i = s->first[v]; i < s->first[v + 1] && pass > 0; i++)
                 near = near || wide[s->neighbours[i]] == 1;
             if (!near || s->def->excluded[v]) continue;
             if (!wide[v]) wide[v] = 2; /* of this ring: not a start of it */
             sup_vec3d skin = sup_v3_at(s->skin, v);
-            double length = fmax(least, fmin(most, sup_v3_distance(skin, sup_v3_at(s->positions, v))));
+            double length = fmax(minimum, fmin(maximum, sup_v3_distance(skin, sup_v3_at(s->positions, v))));
             sup_v3_put(s->positions, v, sup_v3_madd(skin, -length, sup_v3_at(normals, v)));
         }
         for (int32_t v = 0; v < s->count; v++)
@@ -147,11 +147,11 @@ void sup_bone_surface_repair(sup_bone_surface_state *s)
     double *scratch = sup_arena_alloc(&s->arena, 3 * (size_t)s->count + 1, sizeof *scratch);
     if (bad == NULL || moving == NULL || scratch == NULL) return; /* what is left is counted and reported */
     bool clean = false;
-    for (int round = 0; round < ROUNDS && !clean; round++) {
+    for (int pass = 0; pass < PASSES && !clean; pass++) {
         int32_t found = retreat(s);
         sup_parallel(&s->context, s->count, VERTEX_GRAIN, keep_from_skin, s);
-        int32_t turned = untangle(s, bad, moving, scratch);
-        clean = turned == 0 && found == 0;
+        int32_t inverted = untangle(s, bad, moving, scratch);
+        clean = inverted == 0 && found == 0;
     }
     if (!clean) stand_up(s, bad, moving, scratch);
     s->report->wrap_outside = sup_points_outside(

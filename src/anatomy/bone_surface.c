@@ -19,7 +19,7 @@ static const double fixed_reach = 0.03, fixed_spacing = 0.05; /* metres */
 static const double alignment_limit = 0.01;                   /* of eq. 4.4 */
 static const double still = 5e-4;                             /* a stage ends when no vertex moves farther, metres */
 
-enum { STAGE_ITERATIONS = 12, LAST_ITERATIONS = 20, TRACES = 3, SMOOTHINGS = 3, VERTEX_GRAIN = 128, RING_STEPS = 3 };
+enum { STAGE_ITERATIONS = 12, LAST_ITERATIONS = 20, TRACES = 3, SMOOTH_PASSES = 3, VERTEX_GRAIN = 128, RING_STEPS = 3 };
 
 double sup_alignment(sup_vec3d skin, sup_vec3d skin_normal, sup_vec3d inside, sup_vec3d inside_normal)
 {
@@ -50,7 +50,7 @@ static sup_vec3d best_on_wrap(const sup_bone_surface_state *s, int32_t vertex, c
                                          {0.45, 0.45},       {0.1, 0.45}, {0.45, 0.1}};
     const sup_mesh_view *w = &s->wrap_view;
     sup_vec3d skin = sup_v3_at(s->skin, vertex), normal = sup_v3_at(s->skin_view.normals, vertex), best = start->point;
-    double least = sup_alignment(skin, normal, best, sup_mesh_view_normal(w, start->triangle, start->u, start->v));
+    double smallest = sup_alignment(skin, normal, best, sup_mesh_view_normal(w, start->triangle, start->u, start->v));
     double radius = start->distance + 0.01;
     int32_t count = 0;
     queue[count++] = start->triangle;
@@ -63,8 +63,8 @@ static sup_vec3d best_on_wrap(const sup_bone_surface_state *s, int32_t vertex, c
         for (int k = 0; k < 7; k++) {
             sup_vec3d p = sup_v3_madd(sup_v3_madd(a, samples[k][0], ab), samples[k][1], ac);
             double error = sup_alignment(skin, normal, p, sup_mesh_view_normal(w, t, samples[k][0], samples[k][1]));
-            if (error >= least) continue;
-            least = error;
+            if (error >= smallest) continue;
+            smallest = error;
             best = p;
         }
         for (int k = 0; k < 3; k++) {
@@ -117,7 +117,7 @@ sup_result sup_bone_surface_choose_fixed(sup_bone_surface_state *s, sup_error *e
 /* --- Closest correspondences --- */
 
 /* The place in the one-ring of a vertex that is best in line with its skin vertex. */
-static sup_vec3d best_in_ring(const sup_bone_surface_state *s, int32_t v, double least)
+static sup_vec3d best_in_ring(const sup_bone_surface_state *s, int32_t v, double smallest)
 {
     const sup_mesh_view *own = &s->own_view;
     sup_vec3d skin = sup_v3_at(s->skin, v), normal = sup_v3_at(s->skin_view.normals, v);
@@ -132,8 +132,8 @@ static sup_vec3d best_in_ring(const sup_bone_surface_state *s, int32_t v, double
                 p = sup_v3_madd(sup_v3_madd(p, to_a, sup_v3_at(s->positions, a)), to_b, sup_v3_at(s->positions, b));
                 n = sup_v3_madd(sup_v3_madd(n, to_a, sup_v3_at(own->normals, a)), to_b, sup_v3_at(own->normals, b));
                 double error = sup_alignment(skin, normal, p, sup_v3_unit_or(n, normal));
-                if (error >= least) continue;
-                least = error;
+                if (error >= smallest) continue;
+                smallest = error;
                 best = p;
             }
     }
@@ -145,18 +145,18 @@ static sup_vec3d trace_line(const sup_bone_surface_state *s, int32_t v, const su
 {
     sup_vec3d skin = sup_v3_at(s->skin, v), normal = sup_v3_at(s->skin_view.normals, v), best = start->point;
     sup_vec3d other = sup_mesh_view_normal(&s->wrap_view, start->triangle, start->u, start->v);
-    double least = sup_alignment(skin, normal, best, other);
+    double smallest = sup_alignment(skin, normal, best, other);
     double reach = 1.6 * sup_v3_distance(skin, best) + 0.004;
-    for (int i = 0; i < TRACES && least > 0.2 * alignment_limit; i++) {
-        sup_vec3d way = sup_v3_scale(sup_v3_unit_or(sup_v3_add(normal, other), normal), -1.0);
-        sup_bvh_ray ray = {.origin = skin, .direction = way, .t_min = 0.0, .t_max = reach};
+    for (int i = 0; i < TRACES && smallest > 0.2 * alignment_limit; i++) {
+        sup_vec3d direction = sup_v3_scale(sup_v3_unit_or(sup_v3_add(normal, other), normal), -1.0);
+        sup_bvh_ray ray = {.origin = skin, .direction = direction, .t_min = 0.0, .t_max = reach};
         sup_bvh_hit hit;
         if (!sup_bvh_ray_first(&s->wrap_view.bvh, &ray, &hit)) break;
-        sup_vec3d p = sup_v3_madd(skin, hit.t, way);
+        sup_vec3d p = sup_v3_madd(skin, hit.t, direction);
         other = sup_mesh_view_normal(&s->wrap_view, hit.triangle, hit.u, hit.v);
         double error = sup_alignment(skin, normal, p, other);
-        if (error >= least) break;
-        least = error;
+        if (error >= smallest) break;
+        smallest = error;
         best = p;
     }
     return best;
@@ -193,27 +193,27 @@ static sup_result set_weights(sup_bone_surface_state *s, sup_surface_fit *fit, d
     return sup_surface_fit_set_weights(fit, bending, s->weights, error);
 }
 
-static double largest_move(const sup_bone_surface_state *s, const double *before)
+static double largest_move(const sup_bone_surface_state *s, const double *previous)
 {
-    double most = 0.0;
+    double maximum = 0.0;
     for (int32_t v = 0; v < s->count; v++)
-        most = fmax(most, sup_v3_distance(sup_v3_at(s->positions, v), sup_v3_at(before, v)));
-    return most;
+        maximum = fmax(maximum, sup_v3_distance(sup_v3_at(s->positions, v), sup_v3_at(previous, v)));
+    return maximum;
 }
 
-static sup_result run_stage(sup_bone_surface_state *s, sup_surface_fit *fit, double bending, double *before,
+static sup_result run_stage(sup_bone_surface_state *s, sup_surface_fit *fit, double bending, double *previous,
                             sup_error *error)
 {
     sup_result result = set_weights(s, fit, bending, error);
     double moved = INFINITY;
-    int most = bending < 2.0 * bending_last ? LAST_ITERATIONS : STAGE_ITERATIONS;
-    for (int i = 0; i < most && moved > still && result == SUP_OK; i++) {
-        memcpy(before, s->positions, 3 * (size_t)s->count * sizeof *before);
+    int maximum = bending < 2.0 * bending_last ? LAST_ITERATIONS : STAGE_ITERATIONS;
+    for (int i = 0; i < maximum && moved > still && result == SUP_OK; i++) {
+        memcpy(previous, s->positions, 3 * (size_t)s->count * sizeof *previous);
         sup_mesh_view_move(&s->own_view, s->positions);
         sup_parallel(&s->context, s->count, VERTEX_GRAIN, closest_targets, s);
         if (sup_bone_surface_collide(s) > 0) result = set_weights(s, fit, bending, error);
         if (result == SUP_OK) result = sup_surface_fit_solve(fit, s->targets, 0.0, 1, s->positions, NULL, error);
-        moved = largest_move(s, before);
+        moved = largest_move(s, previous);
         s->report->iterations++;
     }
     return result;
@@ -224,14 +224,14 @@ static bool tell(const sup_bone_surface_state *s, double fraction, const char *s
     return s->def->progress == NULL || s->def->progress(s->def->progress_user, (float)fraction, stage);
 }
 
-static sup_result run_stages(sup_bone_surface_state *s, sup_surface_fit *fit, double *before, sup_error *error)
+static sup_result run_stages(sup_bone_surface_state *s, sup_surface_fit *fit, double *previous, sup_error *error)
 {
     sup_result result = SUP_OK;
     double stages = log(bending_last / bending_first) / log(bending_step) + 1.0, done = 0.0;
     for (double bending = bending_first; bending > 0.5 * bending_last && result == SUP_OK; bending *= bending_step) {
         if (!tell(s, done++ / stages, "skeleton surface"))
             return sup_fail(error, SUP_ERROR_CANCELLED, "anatomy.cancelled", "", "The template was cancelled.");
-        result = run_stage(s, fit, bending, before, error);
+        result = run_stage(s, fit, bending, previous, error);
         sup_surface_fit_set_rest(fit, s->positions);
     }
     return result;
@@ -241,7 +241,7 @@ static sup_result run_stages(sup_bone_surface_state *s, sup_surface_fit *fit, do
 static void smooth_skin(const sup_bone_surface_state *s, double *positions, double *scratch)
 {
     memcpy(positions, s->skin, 3 * (size_t)s->count * sizeof *positions);
-    for (int round = 0; round < SMOOTHINGS; round++) {
+    for (int pass = 0; pass < SMOOTH_PASSES; pass++) {
         memcpy(scratch, positions, 3 * (size_t)s->count * sizeof *scratch);
         for (int32_t v = 0; v < s->count; v++) {
             int32_t count = s->first[v + 1] - s->first[v];

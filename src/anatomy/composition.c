@@ -64,11 +64,11 @@ static sup_result make_character(const sup_context *context, const sup_compositi
     for (size_t i = 0; i < values; i++)
         positions[i] = (float)at_skin[i];
     const sup_skin skin = {.name = "skin", .bone_count = c->joint_count};
-    const sup_primitive part = {.name = "skin",
-                           .node = c->joint_count,
-                           .material = -1,
-                           .vertex_count = c->vertex_count,
-                           .triangle_count = c->triangle_count};
+    const sup_primitive primitive = {.name = "skin",
+                                     .node = c->joint_count,
+                                     .material = -1,
+                                     .vertex_count = c->vertex_count,
+                                     .triangle_count = c->triangle_count};
     const sup_character source = {.name = "body",
                                   .unit_metres = 1.0f,
                                   .influence_first = c->influence_first,
@@ -81,7 +81,7 @@ static sup_result make_character(const sup_context *context, const sup_compositi
                                   .skin_count = 1,
                                   .skins = &skin,
                                   .primitive_count = 1,
-                                  .primitives = &part,
+                                  .primitives = &primitive,
                                   .vertex_count = c->vertex_count,
                                   .positions = positions,
                                   .triangle_count = c->triangle_count,

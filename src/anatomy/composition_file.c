@@ -3,12 +3,12 @@
 
 #include <math.h>
 
-enum { MOST_JOINTS = 4096, MOST_MODES = 4096, MOST_FIELDS = 20 };
+enum { MAX_JOINTS = 4096, MAX_MODES = 4096, MAX_FIELDS = 20 };
 static const char kind[] = "composition";
 
-static sup_store_field array(const char *name, sup_array_type type, int64_t count, void *place)
+static sup_store_field array(const char *name, sup_array_type type, int64_t count, void *target)
 {
-    return (sup_store_field){name, SUP_STORE_ARRAY, type, count, place};
+    return (sup_store_field){name, SUP_STORE_ARRAY, type, count, target};
 }
 
 /* Counts are those of the composition; `influences` of its weights. */
@@ -42,7 +42,7 @@ sup_result sup_composition_write(const sup_context *context, const sup_compositi
         return sup_fail(error, SUP_ERROR_ARGUMENT, "argument.null", "",
                         "sup_composition_write needs a composition and a place for its bytes.");
     sup_composition view = *composition; /* the list takes places that could be written to */
-    sup_store_field fields[MOST_FIELDS];
+    sup_store_field fields[MAX_FIELDS];
     int32_t count = list(&view, view.influence_first[view.vertex_count], fields);
     return sup_store_write(context, kind, fields, count, bytes, error);
 }
@@ -58,7 +58,7 @@ static sup_result read_counts(const sup_store *store, sup_composition *c, int64_
             modes = sup_store_count(store, "deviation"), joints = sup_store_count(store, "parents");
     *influences = sup_store_count(store, "influence_joint");
     bool good = triangles >= 12 && triangles % 3 == 0 && triangles < INT32_MAX && mean >= 12 && mean % 3 == 0 &&
-                mean < INT32_MAX && modes >= 1 && modes <= MOST_MODES && joints >= 1 && joints <= MOST_JOINTS &&
+                mean < INT32_MAX && modes >= 1 && modes <= MAX_MODES && joints >= 1 && joints <= MAX_JOINTS &&
                 *influences >= 0 && *influences < INT32_MAX;
     if (!good) return sup_store_damaged(error, "counts", "its counts do not fit together");
     c->triangle_count = (int32_t)(triangles / 3);
@@ -107,7 +107,7 @@ sup_result sup_composition_read(const sup_context *context, sup_bytes bytes, sup
     sup_composition *c = sup_composition_open(context);
     if (c == NULL) return sup_fail_memory(error, "the composition");
     int64_t influences = 0;
-    sup_store_field fields[MOST_FIELDS];
+    sup_store_field fields[MAX_FIELDS];
     result = read_counts(&store, c, &influences, error);
     if (result == SUP_OK)
         result = sup_store_read(&store, fields, list(c, influences, fields), &c->storage->arena, error);

@@ -5,6 +5,6 @@
 #include "anatomy/layers.h"
 
 /* Fills body->detail from the template's and the person's bone and muscle surfaces. Both have the same parts. */
-sup_result sup_details_carry(sup_anatomy_warp *warp, const sup_anatomy *anatomy, sup_anatomy *body, sup_error *error);
+sup_result sup_details_warp(sup_anatomy_warp *warp, const sup_anatomy *anatomy, sup_anatomy *body, sup_error *error);
 
 #endif

@@ -5,7 +5,7 @@
 #include "anatomy/layers.h"
 
 typedef struct sup_bone_fit_report {
-    int32_t rounds;     /* of minimisation and detection */
+    int32_t passes;     /* of minimisation and detection */
     int32_t iterations; /* in all */
     int32_t colliding;  /* vertices outside at the end */
 } sup_bone_fit_report;

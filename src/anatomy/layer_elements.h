@@ -12,9 +12,9 @@
 typedef void sup_element_target_fn(void *user, int32_t element, const double f[9], double target[9]);
 
 typedef struct sup_elements_def {
-    int32_t unknown_count, place_count; /* places below unknown_count are unknowns */
+    int32_t unknown_count, point_count; /* places below unknown_count are unknowns */
     int32_t count, corners;             /* elements; corners of each: 3 (flat: F has no normal part), 4 or 6 */
-    const int32_t *places;              /* [count*corners] */
+    const int32_t *points;              /* [count*corners] */
     const double *rest;                 /* [place_count*3] */
     const double *weights;              /* [count] w_e; elements whose rest shape is flat (or a line) count as 0 */
     sup_element_target_fn *target;
@@ -29,7 +29,7 @@ sup_result sup_elements_create(const sup_context *context, const sup_elements_de
 void sup_elements_destroy(sup_elements *elements);
 
 /* Positions of the held places: [3*(place_count - unknown_count)]. They are those of the rest shape before. */
-void sup_elements_hold(sup_elements *elements, const double *held);
+void sup_elements_set_fixed(sup_elements *elements, const double *positions);
 
 /* The term for a sup_surface_fit over the unknowns; borrows `elements`. */
 sup_fit_term sup_elements_term(sup_elements *elements);

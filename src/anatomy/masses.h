@@ -21,10 +21,10 @@ double sup_cavity_volume(const sup_anatomy *anatomy, const double *muscle, const
 /* All of the frame for a body whose average muscle surface is `muscle`. `cavity_before` is the cavity of the scaled template,
  * cubic metres: what the body's own is larger by is visceral fat. `scratch` holds 3*vertex_count doubles. */
 void sup_mass_frame_set(const sup_anatomy *anatomy, const double *skin, const double *muscle, const double *bone,
-                        double scale, double cavity_before, double height, double *scratch, sup_mass_frame *frame);
+                        double scale, double previous_cavity, double height, double *scratch, sup_mass_frame *frame);
 /* The same with frame->cavity as it is. */
 void sup_mass_frame_with_cavity(const sup_anatomy *anatomy, const double *skin, const double *muscle,
-                                const double *bone, double cavity_before, double height, double *scratch,
+                                const double *bone, double previous_cavity, double height, double *scratch,
                                 sup_mass_frame *frame);
 /* Cubic metres of so many kg of fat. */
 double sup_fat_volume(double mass);

@@ -9,9 +9,9 @@ typedef struct sup_muscle_surface_def {
     sup_shape skin;
     const double *bone; /* [vertex_count*3] */
     const unsigned char *excluded;
-    const sup_anatomy_organ *parts; /* those with is_muscle count */
-    int32_t part_count;
-    double least; /* kept from the skeleton surface and from the skin, metres; less where they are nearer */
+    const sup_anatomy_organ *organs; /* those with is_muscle count */
+    int32_t organ_count;
+    double min_distance; /* kept from the skeleton surface and from the skin, metres; less where they are nearer */
 } sup_muscle_surface_def;
 
 /* `muscle` [vertex_count*3] on the lines; `thickness` [vertex_count] covered by muscles, metres. */

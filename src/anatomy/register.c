@@ -10,10 +10,10 @@
 enum {
     COARSE_VERTICES = 1400,
     COARSE_SAMPLES = 2000,
-    MOST_MODES = 64,
-    MOST_JOINTS = 256,
-    LEAST_SAMPLES = 600,
-    MOST_SAMPLES = 6000
+    MAX_MODES = 64,
+    MAX_JOINTS = 256,
+    MIN_SAMPLES = 600,
+    MAX_SAMPLES = 6000
 };
 
 sup_result sup_register_report_progress(const sup_register_work *w, float fraction, const char *stage, sup_error *error)
@@ -91,7 +91,7 @@ static sup_result prepare(sup_register_work *w, sup_shape shape, sup_error *erro
     if (result != SUP_OK) return result;
     joint_deviations(w);
     int32_t samples = c->vertex_count / 2;
-    samples = samples < LEAST_SAMPLES ? LEAST_SAMPLES : (samples > MOST_SAMPLES ? MOST_SAMPLES : samples);
+    samples = samples < MIN_SAMPLES ? MIN_SAMPLES : (samples > MAX_SAMPLES ? MAX_SAMPLES : samples);
     result = sup_scan_make(&w->context, shape, unit, samples, &w->arena, &w->scan, error);
     if (result == SUP_OK) result = read_marks(w, error);
     if (result == SUP_OK) result = sup_body_model_make(&w->context, c, COARSE_VERTICES, &w->arena, &w->coarse, error);
@@ -124,15 +124,15 @@ static sup_result fit_model(sup_register_work *w, sup_error *error)
          .tangent = 0.1,
          .pose = 1.0,
          .modes = 10,
-         .most = 10,
+         .max_iterations = 10,
          .use_marks = true},
         {.limit = 0.08,
          .cosine = 0.4,
          .noise = 0.010,
          .tangent = 0.05,
          .pose = 1.0,
-         .modes = MOST_MODES,
-         .most = 15,
+         .modes = MAX_MODES,
+         .max_iterations = 15,
          .use_marks = true},
     };
     static const sup_fit_settings fine[] = {
@@ -141,8 +141,8 @@ static sup_result fit_model(sup_register_work *w, sup_error *error)
          .noise = 0.006,
          .tangent = 0.03,
          .pose = 1.5,
-         .modes = MOST_MODES,
-         .most = 10,
+         .modes = MAX_MODES,
+         .max_iterations = 10,
          .use_marks = true},
     };
     sup_result result = fit_level(w, &w->coarse, COARSE_SAMPLES, coarse, SUP_COUNT(coarse), true, error);
@@ -236,7 +236,7 @@ static bool set_rest(sup_register_work *w, sup_registration *r)
     sup_body_skin(&w->context, &w->fine, &w->state, model, r->rest);
     for (int32_t v = 0; v < c->vertex_count; v++) {
         size_t at = 3 * (size_t)v;
-        sup_quatd back = sup_quatd_conjugate(sup_body_turn(c, &w->state, v));
+        sup_quatd back = sup_quatd_conjugate(sup_body_rotation_at(c, &w->state, v));
         sup_vec3d added = sup_quatd_rotate(back, sup_v3_sub(get(w->posed + at), get(model + at)));
         put(r->rest + at, sup_v3_madd(added, scale, get(r->rest + at)));
     }
@@ -333,9 +333,9 @@ sup_result sup_register(const sup_context *context, const sup_composition *compo
         scan.triangle_count < 0 || scan.vertex_count < 0)
         return sup_fail(error, SUP_ERROR_ARGUMENT, "argument.null", "",
                         "sup_register needs a composition, a scan and a place for the registration.");
-    if (composition->mode_count > MOST_MODES || composition->joint_count > MOST_JOINTS)
+    if (composition->mode_count > MAX_MODES || composition->joint_count > MAX_JOINTS)
         return sup_fail(error, SUP_ERROR_UNSUPPORTED, "anatomy.register.size", "",
-                        "A template to register has at most %d modes and %d joints.", MOST_MODES, MOST_JOINTS);
+                        "A template to register has at most %d modes and %d joints.", MAX_MODES, MAX_JOINTS);
     sup_register_work w = {.context = sup_context_resolve(context), .composition = composition, .def = def};
     w.arena = sup_arena_create(&w.context.allocator);
     sup_result result = sup_register_report_progress(&w, 0.0f, "scan", error);

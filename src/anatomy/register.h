@@ -23,7 +23,8 @@ typedef struct sup_register_work {
 } sup_register_work;
 
 /* Says how far it is; SUP_ERROR_CANCELLED when that was asked for. */
-sup_result sup_register_report_progress(const sup_register_work *work, float fraction, const char *stage, sup_error *error);
+sup_result sup_register_report_progress(const sup_register_work *work, float fraction, const char *stage,
+                                        sup_error *error);
 
 /* register_start.c: the best of many orientations and arm poses, in work->state. */
 sup_result sup_register_start(sup_register_work *work, sup_error *error);

@@ -2,14 +2,14 @@
  * of the template the scan shows. */
 #include "anatomy/register.h"
 
-static const double near_model = 0.04;           /* metres: a sample that the model explains */
-static const double least_explained = 0.8;       /* of the samples */
-static const double least_explained_fine = 0.87; /* after the fine fit, within 2 cm */
-static const double most_error = 0.016;          /* metres, median-like mean of explained samples */
-static const double least_seen = 0.35;           /* of the template's vertices */
-static const double least_limb = 0.4;            /* of a limb's area */
-static const double least_head = 0.3;            /* of the head's, much of which hair and ears hide */
-static const double near_surface = 0.03;         /* metres: a part of the scan lies on the surface */
+static const double near_model = 0.04;         /* metres: a sample that the model explains */
+static const double min_explained = 0.8;       /* of the samples */
+static const double min_explained_fine = 0.87; /* after the fine fit, within 2 cm */
+static const double max_error = 0.016;         /* metres, median-like mean of explained samples */
+static const double min_seen = 0.35;           /* of the template's vertices */
+static const double min_limb = 0.4;            /* of a limb's area */
+static const double min_head = 0.3;            /* of the head's, much of which hair and ears hide */
+static const double near_surface = 0.03;       /* metres: a part of the scan lies on the surface */
 
 sup_result sup_register_check(const sup_register_work *w, const sup_fit *fit, sup_error *error)
 {
@@ -22,13 +22,13 @@ sup_result sup_register_check(const sup_register_work *w, const sup_fit *fit, su
         if (fit->matches[i].distance < near_model) seen++;
     double explained = (double)near / fmax(fit->sample_count, 1), mean = near > 0 ? sum / near : 1.0;
     double shown = (double)seen / fmax(fit->model->vertex_count, 1);
-    if (explained < least_explained || mean > most_error)
+    if (explained < min_explained || mean > max_error)
         return sup_fail(
             error, SUP_ERROR_DATA, "anatomy.scan.shape", "",
             "The scan does not look like a person: a body explains %d %% of it, to %d mm. Give the whole body of "
             "one person and nothing else, or landmarks.",
             (int)(100.0 * explained), (int)(1000.0 * mean));
-    if (shown < least_seen)
+    if (shown < min_seen)
         return sup_fail(error, SUP_ERROR_DATA, "anatomy.scan.part", "",
                         "The scan shows %d %% of a body: give a scan of the whole person.", (int)(100.0 * shown));
     return SUP_OK;
@@ -36,7 +36,7 @@ sup_result sup_register_check(const sup_register_work *w, const sup_fit *fit, su
 
 sup_result sup_register_check_explained(double explained, sup_error *error)
 {
-    if (explained >= least_explained_fine) return SUP_OK;
+    if (explained >= min_explained_fine) return SUP_OK;
     return sup_fail(
         error, SUP_ERROR_DATA, "anatomy.scan.shape", "",
         "The scan does not look like a person: a body explains %d %% of it. Give the whole body of one person and "
@@ -123,12 +123,12 @@ sup_result sup_register_check_limbs(sup_register_work *w, sup_error *error)
     shown s = {0};
     sup_result result = spread_scan(w, &s, error);
     if (result != SUP_OK) return result;
-    if (w->roles.head >= 0 && shown_below(w, &s, w->roles.head, marks) < least_head)
+    if (w->roles.head >= 0 && shown_below(w, &s, w->roles.head, marks) < min_head)
         return refuse_limb("", "head", error);
     for (int side = 0; side < 2; side++)
         for (int i = 0; i < SUP_COUNT(limbs); i++) {
             int32_t joint = w->roles.limb[side][limbs[i].limb];
-            if (joint >= 0 && shown_below(w, &s, joint, marks) < least_limb)
+            if (joint >= 0 && shown_below(w, &s, joint, marks) < min_limb)
                 return refuse_limb(side == 0 ? "left " : "right ", limbs[i].name, error);
         }
     return SUP_OK;

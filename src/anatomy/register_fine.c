@@ -5,7 +5,7 @@
 #include "anatomy/surface_fit.h"
 #include "geometry/normals.h"
 
-enum { ROUNDS = 3, ITERATIONS = 4, VERTEX_GRAIN = 128 };
+enum { PASSES = 3, ITERATIONS = 4, VERTEX_GRAIN = 128 };
 
 typedef struct fine {
     sup_register_work *work;
@@ -27,8 +27,8 @@ static void target_some(void *user, int32_t begin, int32_t end, int32_t worker)
         sup_bvh_nearest found = sup_scan_closest(&f->work->scan, x, n, f->limit, f->cosine, &border);
         f->weights[v] = 0.0;
         if (found.triangle < 0 || border) continue;
-        double share = found.distance / f->limit, left = 1.0 - share * share; /* Tukey */
-        f->weights[v] = left * left;
+        double fraction = found.distance / f->limit, tukey = 1.0 - fraction * fraction; /* Tukey */
+        f->weights[v] = tukey * tukey;
         if (f->work->scan.is_cloud) { /* the plane at the point, not the point: the vertex must not slide to it */
             sup_vec3d across = sup_scan_normal(&f->work->scan, found.triangle, n);
             found.point = sup_v3_madd(x, -sup_v3_dot(across, sup_v3_sub(x, found.point)), across);
@@ -66,14 +66,15 @@ static sup_result bend(fine *f, sup_error *error)
     sup_register_work *w = f->work;
     sup_result result = SUP_OK;
     for (int s = 0; s < SUP_COUNT(stages) && result == SUP_OK; s++)
-        for (int round = 0; round < ROUNDS && result == SUP_OK; round++) {
+        for (int pass = 0; pass < PASSES && result == SUP_OK; pass++) {
             f->limit = stages[s].limit, f->cosine = stages[s].cosine;
             find_targets(f);
             result = sup_surface_fit_set_weights(f->fit, stages[s].bending, f->weights, error);
             if (result == SUP_OK)
                 result = sup_surface_fit_solve(f->fit, f->targets, 1e-5, ITERATIONS, w->posed, NULL, error);
             if (result == SUP_OK)
-                result = sup_register_report_progress(w, 0.6f + 0.1f * (float)s + 0.03f * (float)round, "fine fit", error);
+                result =
+                    sup_register_report_progress(w, 0.6f + 0.1f * (float)s + 0.03f * (float)pass, "fine fit", error);
         }
     if (result != SUP_OK) return result;
     find_targets(f);

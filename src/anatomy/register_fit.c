@@ -12,9 +12,9 @@
 enum { MATCH_GRAIN = 128, BLOCK = 1024, BINS = 512 };
 static const double effective = 1000.0; /* observations that all matches together count for, beside the priors */
 static const double scale_deviation = 0.08;
-static const double mark_deviation = 0.01; /* metres */
-static const double small_step = 5e-4;     /* metres or radians: done */
-static const double longest_turn = 0.6;    /* radians of a joint in a step */
+static const double mark_deviation = 0.01;   /* metres */
+static const double small_step = 5e-4;       /* metres or radians: done */
+static const double max_rotation_step = 0.6; /* radians of a joint in a step */
 
 static sup_vec3d load(const double *p)
 {
@@ -251,15 +251,15 @@ typedef struct block_work {
     const sup_fit_settings *settings;
 } block_work;
 
-enum { MOST_JOINTS = 256, MOST_PARAMETERS = 4 + 64 + 3 * MOST_JOINTS };
+enum { MAX_JOINTS = 256, MAX_PARAMETERS = 4 + 64 + 3 * MAX_JOINTS };
 
 static void add_block(void *work, int32_t begin, int32_t end, int32_t worker)
 {
     const block_work *w = work;
     SUP_UNUSED(worker);
     sup_fit *fit = w->fit;
-    int32_t n = sup_body_parameters(fit->composition), joints[MOST_JOINTS];
-    double row[MOST_PARAMETERS];
+    int32_t n = sup_body_parameters(fit->composition), joints[MAX_JOINTS];
+    double row[MAX_PARAMETERS];
     for (int32_t block = begin; block < end; block++) {
         double *matrix = fit->blocks + (size_t)block * (size_t)n * (size_t)n,
                *right = fit->right + (size_t)block * (size_t)n;
@@ -268,13 +268,13 @@ static void add_block(void *work, int32_t begin, int32_t end, int32_t worker)
         for (int32_t i = block * BLOCK; i < (block + 1) * BLOCK && i < fit->match_count; i++) {
             const sup_match *m = &fit->matches[i];
             if (!(m->weight > 0.0)) continue;
-            sup_vec3d way = sup_v3_sub(m->to, m->from), axes[3] = {m->normal};
+            sup_vec3d offset = sup_v3_sub(m->to, m->from), axes[3] = {m->normal};
             tangents_of(m->normal, &axes[1], &axes[2]);
             for (int k = 0; k < 3; k++) {
                 double weight = m->weight * (k == 0 ? 1.0 : w->settings->tangent);
                 if (!(weight > 0.0)) continue;
                 int32_t count = sup_body_derivative(fit->model, w->state, m->vertex, axes[k], row, joints);
-                add_row(n, 4 + fit->composition->mode_count, row, joints, count, sup_v3_dot(axes[k], way), weight,
+                add_row(n, 4 + fit->composition->mode_count, row, joints, count, sup_v3_dot(axes[k], offset), weight,
                         matrix, right);
             }
         }
@@ -283,8 +283,8 @@ static void add_block(void *work, int32_t begin, int32_t end, int32_t worker)
 
 static void add_marks(sup_fit *fit, const sup_body_state *state, double *matrix, double *right)
 {
-    int32_t n = sup_body_parameters(fit->composition), joints[MOST_JOINTS];
-    double row[MOST_PARAMETERS],
+    int32_t n = sup_body_parameters(fit->composition), joints[MAX_JOINTS];
+    double row[MAX_PARAMETERS],
         weight = effective / (10.0 * mark_deviation * mark_deviation * fmax(fit->mark_count, 10));
     const sup_vec3d axes[3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
     for (int32_t m = 0; m < fit->mark_count; m++) {
@@ -300,7 +300,7 @@ static void add_marks(sup_fit *fit, const sup_body_state *state, double *matrix,
 }
 
 /* Rotation vector of a joint against its parent, in the world. */
-static sup_vec3d turned(const sup_composition *c, const sup_body_state *s, int32_t joint)
+static sup_vec3d joint_rotation(const sup_composition *c, const sup_body_state *s, int32_t joint)
 {
     sup_quatd q = s->local[joint];
     if (q.w < 0.0) q = (sup_quatd){-q.x, -q.y, -q.z, -q.w};
@@ -314,7 +314,7 @@ static sup_vec3d turned(const sup_composition *c, const sup_body_state *s, int32
 static void add_priors(const sup_fit *fit, const sup_body_state *s, const sup_fit_settings *settings, double *matrix,
                        double *right)
 {
-    static const double held = 1e12;
+    static const double fixed_weight = 1e12;
     const sup_composition *c = fit->composition;
     size_t n = (size_t)sup_body_parameters(c);
     double weight = 1.0 / (scale_deviation * scale_deviation);
@@ -322,13 +322,13 @@ static void add_priors(const sup_fit *fit, const sup_body_state *s, const sup_fi
     right[3] -= weight * s->log_scale;
     for (int32_t k = 0; k < c->mode_count; k++) {
         size_t i = 4 + (size_t)k;
-        weight = k < settings->modes ? 1.0 / (c->deviation[k] * c->deviation[k]) : held;
+        weight = k < settings->modes ? 1.0 / (c->deviation[k] * c->deviation[k]) : fixed_weight;
         matrix[i * n + i] += weight;
         if (k < settings->modes) right[i] -= weight * s->coefficients[k];
     }
     for (int32_t j = 1; j < c->joint_count; j++) {
         double deviation = settings->pose * fit->joint_deviation[j];
-        sup_vec3d at = turned(c, s, j);
+        sup_vec3d at = joint_rotation(c, s, j);
         const double vector[3] = {at.x, at.y, at.z};
         weight = 1.0 / (deviation * deviation);
         for (size_t k = 0; k < 3; k++) {
@@ -343,11 +343,11 @@ static void add_priors(const sup_fit *fit, const sup_body_state *s, const sup_fi
 
 static void shorten(const sup_composition *c, double *step)
 {
-    double most = 0.0;
+    double largest = 0.0;
     for (int32_t j = 0; j < c->joint_count; j++)
-        most = fmax(most, sup_v3_length(load(step + 4 + c->mode_count + 3 * j)));
-    for (int32_t i = 0; most > longest_turn && i < sup_body_parameters(c); i++)
-        step[i] *= longest_turn / most;
+        largest = fmax(largest, sup_v3_length(load(step + 4 + c->mode_count + 3 * j)));
+    for (int32_t i = 0; largest > max_rotation_step && i < sup_body_parameters(c); i++)
+        step[i] *= max_rotation_step / largest;
 }
 
 static double step_size(const sup_composition *c, const double *step)
@@ -394,7 +394,7 @@ sup_result sup_fit_run(sup_fit *fit, sup_body_state *state, const sup_fit_settin
 {
     double size = INFINITY;
     sup_result result = SUP_OK;
-    for (int32_t i = 0; i < settings->most && size > small_step && result == SUP_OK; i++)
+    for (int32_t i = 0; i < settings->max_iterations && size > small_step && result == SUP_OK; i++)
         result = step_once(fit, state, settings, &size, error);
     return result;
 }

@@ -20,13 +20,13 @@ typedef struct sup_mark {
 } sup_mark;
 
 typedef struct sup_fit_settings {
-    double limit;   /* metres: partners farther away do not count */
-    double cosine;  /* between normals of partners, at least */
-    double noise;   /* metres: smallest scale of the robust weights */
-    double tangent; /* weight of point-to-point beside point-to-plane */
-    double pose;    /* how far joints may turn, times their usual deviation */
-    int32_t modes;  /* of the shape that may change */
-    int32_t most;   /* iterations */
+    double limit;           /* metres: partners farther away do not count */
+    double cosine;          /* between normals of partners, at least */
+    double noise;           /* metres: smallest scale of the robust weights */
+    double tangent;         /* weight of point-to-point beside point-to-plane */
+    double pose;            /* how far joints may turn, times their usual deviation */
+    int32_t modes;          /* of the shape that may change */
+    int32_t max_iterations; /* iterations */
     bool use_marks;
 } sup_fit_settings;
 

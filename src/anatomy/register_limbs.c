@@ -3,7 +3,7 @@
 #include "anatomy/register.h"
 
 enum { DIRECTIONS = 26, KEPT = 3 };
-static const double judge_limit = 0.12; /* metres */
+static const double score_limit = 0.12; /* metres */
 
 typedef struct limb_search {
     sup_register_work *work;
@@ -12,12 +12,12 @@ typedef struct limb_search {
     double score[KEPT];
 } limb_search;
 
-static sup_result judge(const limb_search *s, sup_body_state *state, double *score, sup_error *error)
+static sup_result evaluate(const limb_search *s, sup_body_state *state, double *score, sup_error *error)
 {
     static const sup_fit_settings settings = {.limit = 0.12, .cosine = 0.2};
     sup_body_state_update(s->work->composition, state);
     sup_result result = sup_fit_match(s->fit, state, &settings, error);
-    *score = result == SUP_OK ? sup_fit_score(s->fit, judge_limit) : INFINITY;
+    *score = result == SUP_OK ? sup_fit_score(s->fit, score_limit) : INFINITY;
     return result;
 }
 
@@ -25,8 +25,8 @@ static sup_result judge(const limb_search *s, sup_body_state *state, double *sco
 static void point_bone(const sup_composition *c, sup_body_state *s, int32_t joint, int32_t child, sup_vec3d direction)
 {
     sup_vec3d now = sup_v3_sub(sup_body_joint(s, child), sup_body_joint(s, joint));
-    sup_quatd above = s->global[c->parents[joint]], way = sup_quatd_between(now, direction);
-    sup_quatd local = sup_quatd_multiply(sup_quatd_conjugate(above), sup_quatd_multiply(way, above));
+    sup_quatd above = s->global[c->parents[joint]], swing = sup_quatd_between(now, direction);
+    sup_quatd local = sup_quatd_multiply(sup_quatd_conjugate(above), sup_quatd_multiply(swing, above));
     s->local[joint] = sup_quatd_normalise(sup_quatd_multiply(local, s->local[joint]));
     sup_body_state_update(c, s);
 }
@@ -66,7 +66,7 @@ static sup_result try_bone(limb_search *s, const sup_body_state *from, int32_t j
         sup_vec3d direction = direction_of(from, c->parents[joint], i);
         if (straighten) s->trial->local[child] = (sup_quatd){0, 0, 0, 1};
         point_bone(c, s->trial, joint, child, direction);
-        result = judge(s, s->trial, &score, error);
+        result = evaluate(s, s->trial, &score, error);
         if (result == SUP_OK) keep(s, score);
     }
     return result;
@@ -81,7 +81,7 @@ static sup_result search_limb(limb_search *s, sup_body_state *state, int32_t upp
         s->score[k] = INFINITY;
     sup_body_state_copy(c, state, s->trial);
     double now = 0.0;
-    sup_result result = judge(s, s->trial, &now, error);
+    sup_result result = evaluate(s, s->trial, &now, error);
     if (result == SUP_OK) keep(s, now);
     if (result == SUP_OK) result = try_bone(s, state, upper, lower, true, error);
     for (int k = 0; k < KEPT; k++)
@@ -100,11 +100,11 @@ static sup_result try_swap(limb_search *s, sup_body_state *state, sup_role_limb 
     if (left[0] <= 0 || right[0] <= 0 || left[1] < 0 || right[1] < 0) return SUP_OK;
     double now = 0.0, then = 0.0;
     sup_vec3d left_end = sup_body_joint(state, left[1]), right_end = sup_body_joint(state, right[1]);
-    sup_result result = judge(s, state, &now, error);
+    sup_result result = evaluate(s, state, &now, error);
     sup_body_state_copy(c, state, s->trial);
     point_bone(c, s->trial, left[0], left[1], sup_v3_sub(right_end, sup_body_joint(state, left[0])));
     point_bone(c, s->trial, right[0], right[1], sup_v3_sub(left_end, sup_body_joint(state, right[0])));
-    if (result == SUP_OK) result = judge(s, s->trial, &then, error);
+    if (result == SUP_OK) result = evaluate(s, s->trial, &then, error);
     if (result == SUP_OK && then < now) sup_body_state_copy(c, s->trial, state);
     return result;
 }

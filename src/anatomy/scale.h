@@ -9,8 +9,8 @@ double sup_shape_height(int32_t vertex_count, const double *positions);
 
 /* Points inside a closed surface carried along as it becomes `to` [vertex_count*3], by mean value coordinates: exact for
  * affine maps. `out` holds count*3. */
-sup_result sup_points_carry(const sup_context *context, sup_shape from, const double *to, int32_t count,
-                            const double *points, double *out, sup_error *error);
+sup_result sup_points_follow(const sup_context *context, sup_shape from, const double *to, int32_t count,
+                             const double *points, double *out, sup_error *error);
 
 /* Skin, muscle and bone surface of the template [vertex_count*3 each] after the global scaling (damped, returned through
  * *scale) and the stretching of its bones onto `joints` [joint_count*3]. */

@@ -4,12 +4,12 @@
 #include "anatomy/array_store.h"
 #include "geometry/adjacency.h"
 
-enum { MOST_CLOUD = 60000 };
-static const double least_height = 0.5, most_height = 2.5, usual_height = 1.68; /* metres */
+enum { MAX_CLOUD_POINTS = 60000 };
+static const double min_height = 0.5, max_height = 2.5, usual_height = 1.68; /* metres */
 
-static sup_result refuse(sup_error *error, const char *id, const char *sentence)
+static sup_result refuse(sup_error *error, const char *id, const char *message)
 {
-    return sup_fail(error, SUP_ERROR_DATA, id, "", "%s", sentence);
+    return sup_fail(error, SUP_ERROR_DATA, id, "", "%s", message);
 }
 
 /* --- Reading what was given --- */
@@ -37,15 +37,15 @@ static sup_vec3d cross_of(sup_shape s, const int32_t *t)
  * vertex of point i. */
 static bool gather_points(sup_shape s, bool is_cloud, sup_arena *arena, sup_scan_points *p, int32_t **element)
 {
-    size_t most = (size_t)(is_cloud ? s.vertex_count : s.triangle_count);
-    p->at = sup_arena_alloc(arena, most, sizeof *p->at);
-    p->weight = sup_arena_alloc(arena, most, sizeof *p->weight);
-    p->keep = sup_arena_alloc(arena, most, 1);
-    p->normal = sup_arena_alloc(arena, most, sizeof *p->normal);
-    *element = sup_arena_alloc(arena, most, sizeof **element);
+    size_t capacity = (size_t)(is_cloud ? s.vertex_count : s.triangle_count);
+    p->at = sup_arena_alloc(arena, capacity, sizeof *p->at);
+    p->weight = sup_arena_alloc(arena, capacity, sizeof *p->weight);
+    p->keep = sup_arena_alloc(arena, capacity, 1);
+    p->normal = sup_arena_alloc(arena, capacity, sizeof *p->normal);
+    *element = sup_arena_alloc(arena, capacity, sizeof **element);
     if (p->at == NULL || p->weight == NULL || p->keep == NULL || *element == NULL || p->normal == NULL) return false;
-    int32_t step = is_cloud ? 1 + s.vertex_count / MOST_CLOUD : 1;
-    for (int32_t i = 0; i < (int32_t)most; i += step) {
+    int32_t step = is_cloud ? 1 + s.vertex_count / MAX_CLOUD_POINTS : 1;
+    for (int32_t i = 0; i < (int32_t)capacity; i += step) {
         const int32_t *t = is_cloud ? NULL : s.triangles + 3 * (size_t)i;
         if (is_cloud ? !sup_v3_finite(corner_of(s, i)) : !usable(s, t)) continue;
         double area = is_cloud ? 1.0 : 0.5 * sup_v3_length(cross_of(s, t));
@@ -68,7 +68,7 @@ static double guess_unit(double height)
     double best = INFINITY, found = 0.0;
     for (int i = 0; i < SUP_COUNT(units); i++) {
         double metres = height * units[i], off = fabs(log(metres / usual_height));
-        if (metres >= least_height && metres <= most_height && off < best) best = off, found = units[i];
+        if (metres >= min_height && metres <= max_height && off < best) best = off, found = units[i];
     }
     return found > 0.0 ? found : usual_height / height; /* no unit that is used: a person of usual height */
 }
@@ -113,7 +113,7 @@ static sup_vec3d scan_cross(const sup_scan *scan, int32_t t)
 }
 
 /* The origin is in the middle of the kept scan, so that holes add little to the sum. */
-static void turn_outside(sup_scan *scan)
+static void flip_inside_out(sup_scan *scan)
 {
     double volume = 0.0;
     for (int32_t t = 0; t < scan->triangle_count; t++)
@@ -155,7 +155,7 @@ static sup_result find_normals(const sup_allocator *allocator, const sup_scan_po
             if (points->keep[i] != 0) put_normal(scan, t++, points->normal[i]);
         return SUP_OK;
     }
-    turn_outside(scan);
+    flip_inside_out(scan);
     for (int32_t t = 0; t < scan->triangle_count; t++)
         put_normal(scan, t, sup_v3_unit_or(scan_cross(scan, t), sup_v3(0, 0, 0)));
     return find_borders(allocator, scan, error);
@@ -164,9 +164,9 @@ static sup_result find_normals(const sup_allocator *allocator, const sup_scan_po
 /* Evenly by area: a point each time the running area passes a step, anywhere in its triangle. */
 static sup_result spread(int32_t target, sup_arena *arena, sup_scan *scan, sup_error *error)
 {
-    size_t most = (size_t)target + 2;
-    scan->samples = sup_arena_alloc(arena, 3 * most, sizeof(double));
-    scan->sample_normals = sup_arena_alloc(arena, 3 * most, sizeof(double));
+    size_t capacity = (size_t)target + 2;
+    scan->samples = sup_arena_alloc(arena, 3 * capacity, sizeof(double));
+    scan->sample_normals = sup_arena_alloc(arena, 3 * capacity, sizeof(double));
     if (scan->samples == NULL || scan->sample_normals == NULL) return sup_fail_memory(error, "the scan");
     double all = 0.0, run = 0.0;
     for (int32_t t = 0; t < scan->triangle_count; t++)
@@ -176,7 +176,7 @@ static sup_result spread(int32_t target, sup_arena *arena, sup_scan *scan, sup_e
     sup_random random = {11};
     for (int32_t t = 0; t < scan->triangle_count; t++) {
         run += scan->area[t];
-        for (; run >= step && scan->sample_count < (int32_t)most; run -= step) {
+        for (; run >= step && scan->sample_count < (int32_t)capacity; run -= step) {
             double u = sup_random_unit(&random), v = sup_random_unit(&random);
             if (u + v > 1.0) u = 1.0 - u, v = 1.0 - v;
             sup_vec3d a = scan_corner(scan, t, 0);
@@ -206,16 +206,16 @@ static sup_result build(const sup_context *context, sup_shape shape, const sup_s
 sup_result sup_scan_make(const sup_context *context, sup_shape shape, double metres_per_unit, int32_t sample_target,
                          sup_arena *arena, sup_scan *scan, sup_error *error)
 {
-    enum { LEAST_POINTS = 200 };
+    enum { MIN_POINTS = 200 };
     sup_context resolved = sup_context_resolve(context);
     *scan = (sup_scan){.is_cloud = shape.triangle_count == 0};
-    if (shape.vertex_count < LEAST_POINTS || shape.positions == NULL)
+    if (shape.vertex_count < MIN_POINTS || shape.positions == NULL)
         return refuse(error, "anatomy.scan.empty",
                       "There is hardly anything in the scan: it needs the surface of a whole person.");
     sup_scan_points points = {0};
     int32_t *element = NULL;
     if (!gather_points(shape, scan->is_cloud, arena, &points, &element)) return sup_fail_memory(error, "the scan");
-    if (points.count < LEAST_POINTS)
+    if (points.count < MIN_POINTS)
         return refuse(error, "anatomy.scan.empty",
                       "The scan has no surface to speak of: its triangles have no area or are not numbers.");
     if (scan->is_cloud && !sup_scan_cloud_normals(&resolved.allocator, &points))
@@ -277,8 +277,8 @@ sup_bvh_nearest sup_scan_closest(const sup_scan *scan, sup_vec3d point, sup_vec3
     bool on_rim = false;
     for (int k = 0; k < 3; k++) /* edge k lacks corner k + 2 */
         if ((scan->border[found.triangle] >> k & 1) != 0 && weights[(k + 2) % 3] < rim) on_rim = true;
-    sup_vec3d way = sup_v3_sub(point, found.point);
-    double along = sup_v3_dot(way, sup_scan_normal(scan, found.triangle, normal));
+    sup_vec3d offset = sup_v3_sub(point, found.point);
+    double along = sup_v3_dot(offset, sup_scan_normal(scan, found.triangle, normal));
     *border =
         on_rim && found.distance * found.distance - along * along > beside * beside * found.distance * found.distance;
     return found;

@@ -11,7 +11,7 @@
 #include <math.h>
 
 static const double cotangent_limit = 20.0;
-static const double area_least_share = 0.01; /* of the mean */
+static const double area_min_fraction = 0.01; /* of the mean */
 
 enum { FIT_GRAIN = 1024 };
 
@@ -88,7 +88,7 @@ static sup_result measure_surface(sup_surface_fit *f, const sup_shape *s, sup_cs
     for (int32_t v = 0; v < f->size; v++)
         mean += f->area[v] / f->size;
     for (int32_t v = 0; v < f->size; v++)
-        f->area[v] = fmax(f->area[v], area_least_share * mean);
+        f->area[v] = fmax(f->area[v], area_min_fraction * mean);
     sup_result result = sup_csr_from_triplets(&f->context, f->size, triplets, count, stiffness, error);
     sup_free(&f->context.allocator, triplets, bytes);
     if (result == SUP_OK && !(mean > 0.0)) {
@@ -173,11 +173,11 @@ static sup_result add_term_pattern(const sup_surface_fit *f, const sup_csr *m, s
 /* K^T A^-1 K of the free vertices on the pattern of the whole system. */
 static sup_result build_pattern(sup_surface_fit *f, sup_error *error)
 {
-    int32_t most = 0;
+    int32_t max_count = 0;
     for (int32_t i = 0; i < f->size; i++)
-        most = f->first[i + 1] - f->first[i] > most ? f->first[i + 1] - f->first[i] : most;
-    int32_t *columns = sup_arena_alloc(&f->arena, (size_t)most + 1, sizeof *columns);
-    double *values = sup_arena_alloc(&f->arena, (size_t)most + 1, sizeof *values);
+        max_count = f->first[i + 1] - f->first[i] > max_count ? f->first[i + 1] - f->first[i] : max_count;
+    int32_t *columns = sup_arena_alloc(&f->arena, (size_t)max_count + 1, sizeof *columns);
+    double *values = sup_arena_alloc(&f->arena, (size_t)max_count + 1, sizeof *values);
     if (columns == NULL || values == NULL) return sup_fail_memory(error, "a surface to fit");
     sup_array triplets = {.item_size = sizeof(sup_triplet)};
     sup_result result = SUP_OK;
@@ -358,7 +358,7 @@ sup_result sup_surface_fit_set_weights(sup_surface_fit *f, double bending, const
 }
 
 /* Local step: rotated rest Laplacians less those of now, over the area. */
-static void local_rows(void *work, int32_t begin, int32_t end, int32_t worker)
+static void local_step_range(void *work, int32_t begin, int32_t end, int32_t worker)
 {
     SUP_UNUSED(worker);
     sup_surface_fit *f = work;
@@ -371,7 +371,7 @@ static void local_rows(void *work, int32_t begin, int32_t end, int32_t worker)
 }
 
 /* Minus half the gradient of the energy at the positions, with rotations and projections held. */
-static void gradient_rows(void *work, int32_t begin, int32_t end, int32_t worker)
+static void gradient_range(void *work, int32_t begin, int32_t end, int32_t worker)
 {
     SUP_UNUSED(worker);
     sup_surface_fit *f = work;
@@ -398,7 +398,7 @@ static void apply_terms(sup_surface_fit *f, const double *positions)
         f->terms[k].project(f->terms[k].user, positions, f->term_side);
 }
 
-sup_result sup_surface_fit_solve(sup_surface_fit *f, const double *targets, double tolerance, int32_t most,
+sup_result sup_surface_fit_solve(sup_surface_fit *f, const double *targets, double tolerance, int32_t max_count,
                                  double *positions, int32_t *used, sup_error *error)
 {
     if (!f->cholesky->factorised)
@@ -407,10 +407,10 @@ sup_result sup_surface_fit_solve(sup_surface_fit *f, const double *targets, doub
     double moved = INFINITY;
     f->positions = positions;
     f->targets = targets;
-    while (done < most && moved > tolerance) {
+    while (done < max_count && moved > tolerance) {
         apply_terms(f, positions);
-        sup_parallel(&f->context, f->size, FIT_GRAIN, local_rows, f);
-        sup_parallel(&f->context, f->size, FIT_GRAIN, gradient_rows, f);
+        sup_parallel(&f->context, f->size, FIT_GRAIN, local_step_range, f);
+        sup_parallel(&f->context, f->size, FIT_GRAIN, gradient_range, f);
         sup_cholesky_solve(f->cholesky, 3, f->change, f->change, f->workspace);
         moved = 0.0;
         for (int32_t i = 0; i < f->size; i++) {
@@ -421,7 +421,7 @@ sup_result sup_surface_fit_solve(sup_surface_fit *f, const double *targets, doub
         done++;
     }
     if (used != NULL) *used = done;
-    if (!isfinite(moved) && most > 0)
+    if (!isfinite(moved) && max_count > 0)
         return sup_fail(error, SUP_ERROR_NUMERIC, "anatomy.fit.diverged", "",
                         "The fitted surface went out of all bounds: are the targets finite?");
     return SUP_OK;

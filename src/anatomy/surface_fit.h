@@ -45,7 +45,7 @@ sup_result sup_surface_fit_set_weights(sup_surface_fit *fit, double bending, con
 
 /* At most `most` iterations, until no vertex moves by more than `tolerance`; positions in and out; targets [3n] are read
  * where the weight is above 0 (NULL when it never is). *used (may be NULL) gets how many iterations were done. */
-sup_result sup_surface_fit_solve(sup_surface_fit *fit, const double *targets, double tolerance, int32_t most,
+sup_result sup_surface_fit_solve(sup_surface_fit *fit, const double *targets, double tolerance, int32_t max_iterations,
                                  double *positions, int32_t *used, sup_error *error);
 
 #endif

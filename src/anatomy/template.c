@@ -12,8 +12,8 @@
 
 /* Metres, of the wrap: see wrap.h. */
 static const double wrap_cell = 0.005, wrap_closing = 0.04, wrap_offset = 0.002, wrap_margin = 0.004;
-static const double skin_gap = 0.003;    /* of the skeleton surface from the skin */
-static const double layer_least = 0.001; /* of the muscle surface from the skeleton surface (4.2.2) */
+static const double skin_gap = 0.003;  /* of the skeleton surface from the skin */
+static const double min_layer = 0.001; /* of the muscle surface from the skeleton surface (4.2.2) */
 enum { WRAP_VERTICES = 30000, TRUNK = 0, ARMS = 1, LEGS = 3, GROUP_COUNT = 5, PULLS = 6 };
 
 static double seconds(void)
@@ -100,9 +100,9 @@ static int32_t group_triangles(const sup_template_build *b, int32_t group, int32
 {
     const sup_anatomy *a = b->anatomy;
     int32_t count = 0;
-    for (int32_t p = 0; p < a->part_count; p++) {
-        if (a->part_is_muscle[p] || wrap_group(b, a->part_joint[p]) != group) continue;
-        int32_t first = a->part_triangle[p], more = a->part_triangle[p + 1] - first;
+    for (int32_t p = 0; p < a->organ_count; p++) {
+        if (a->organ_is_muscle[p] || wrap_group(b, a->organ_joint[p]) != group) continue;
+        int32_t first = a->organ_triangle[p], more = a->organ_triangle[p + 1] - first;
         if (more > 0)
             memcpy(triangles + 3 * (size_t)count, a->detail_triangles + 3 * (size_t)first,
                    3 * (size_t)more * sizeof *triangles);
@@ -138,13 +138,13 @@ static sup_result make_wrap(sup_template_build *b, sup_error *error)
     for (int32_t g = 0; g < count; g++)
         sup_solid_free(&groups[g]);
     if (result != SUP_OK) return result;
-    double *place = sup_arena_alloc(&b->arena, 3 * (size_t)surface.vertex_count + 1, sizeof *place);
+    double *wrap_positions = sup_arena_alloc(&b->arena, 3 * (size_t)surface.vertex_count + 1, sizeof *wrap_positions);
     int32_t *corners =
         sup_arena_copy(&b->arena, surface.triangles, 3 * (size_t)surface.triangle_count + 1, sizeof *corners);
-    if (place != NULL && corners != NULL) {
+    if (wrap_positions != NULL && corners != NULL) {
         for (int32_t v = 0; v < surface.vertex_count; v++)
-            sup_v3_put(place, v, surface.positions[v]);
-        b->wrap = (sup_shape){surface.vertex_count, surface.triangle_count, place, corners};
+            sup_v3_put(wrap_positions, v, surface.positions[v]);
+        b->wrap = (sup_shape){surface.vertex_count, surface.triangle_count, wrap_positions, corners};
     } else {
         result = sup_fail_memory(error, "a template");
     }
@@ -168,7 +168,7 @@ static sup_result find_wrap(sup_template_build *b, sup_error *error)
         result = sup_wrap_measure(&b->context, b->wrap.vertex_count, b->wrap.triangle_count, b->wrap.triangles,
                                   &topology, error);
     b->report->wrap_vertices = b->wrap.vertex_count;
-    b->report->wrap_pieces = topology.pieces;
+    b->report->wrap_components = topology.components;
     b->report->wrap_genus = topology.genus;
     b->report->wrap_seconds = seconds() - began;
     return result;
@@ -184,15 +184,15 @@ static sup_result pull_bones_in(sup_template_build *b, sup_error *error)
     sup_shape muscle = {a->vertex_count, a->triangle_count, a->muscle, a->triangles};
     unsigned char *outside = sup_arena_alloc(&b->arena, (size_t)a->vertex_count + 1, 1);
     if (outside == NULL) return sup_fail_memory(error, "a template");
-    for (int round = 0; round < PULLS; round++) {
+    for (int pass = 0; pass < PULLS; pass++) {
         int32_t found = sup_points_outside(&b->context, &muscle, a->vertex_count, a->bone, a->excluded, outside);
         if (found < 0) return sup_fail_memory(error, "a template");
         if (found == 0) break;
         for (int32_t v = 0; v < a->vertex_count; v++) {
             if (!outside[v]) continue;
-            sup_vec3d from = sup_v3_at(a->muscle, v), way = sup_v3_sub(sup_v3_at(a->bone, v), from);
-            double length = sup_v3_length(way), wanted = fmax(layer_least, 0.5 * length);
-            if (length > wanted) sup_v3_put(a->bone, v, sup_v3_madd(from, wanted / length, way));
+            sup_vec3d from = sup_v3_at(a->muscle, v), line = sup_v3_sub(sup_v3_at(a->bone, v), from);
+            double length = sup_v3_length(line), wanted = fmax(min_layer, 0.5 * length);
+            if (length > wanted) sup_v3_put(a->bone, v, sup_v3_madd(from, wanted / length, line));
         }
     }
     return SUP_OK;
@@ -221,9 +221,9 @@ static sup_result make_layers(sup_template_build *b, sup_error *error)
     sup_muscle_surface_def muscle = {.skin = b->skin,
                                      .bone = a->bone,
                                      .excluded = a->excluded,
-                                     .parts = b->def->parts,
-                                     .part_count = b->def->part_count,
-                                     .least = layer_least};
+                                     .organs = b->def->organs,
+                                     .organ_count = b->def->organ_count,
+                                     .min_distance = min_layer};
     result = sup_muscle_surface(&b->context, &muscle, a->muscle, a->thickness, error);
     if (result == SUP_OK) result = pull_bones_in(b, error);
     b->report->muscle_seconds = seconds() - began;
@@ -272,11 +272,11 @@ static int32_t details_outside(sup_template_build *b, const sup_shape *bone)
 {
     const sup_anatomy *a = b->anatomy;
     int32_t count = 0;
-    for (int32_t p = 0; p < a->part_count; p++) {
-        int32_t first = a->part_vertex[p], more = a->part_vertex[p + 1] - first;
-        sup_body_role role = a->part_joint[p] >= 0 ? b->roles[a->part_joint[p]] : SUP_BODY_PELVIS;
+    for (int32_t p = 0; p < a->organ_count; p++) {
+        int32_t first = a->organ_vertex[p], more = a->organ_vertex[p + 1] - first;
+        sup_body_role role = a->organ_joint[p] >= 0 ? b->roles[a->organ_joint[p]] : SUP_BODY_PELVIS;
         bool end = role == SUP_BODY_HEAD || role == SUP_BODY_HAND || role == SUP_BODY_FOOT || role == SUP_BODY_TOE;
-        if (a->part_is_muscle[p] || end) continue;
+        if (a->organ_is_muscle[p] || end) continue;
         int32_t found = sup_points_outside(&b->context, bone, more, a->detail + 3 * (size_t)first, NULL, NULL);
         count += found > 0 ? found : 0;
     }
@@ -306,8 +306,8 @@ static sup_result build(sup_template_build *b, sup_error *error)
     if (result == SUP_OK) result = allocate_maps(b, error);
     if (result == SUP_OK) result = tell(b, 0.05, "weights", error);
     if (result == SUP_OK) result = sup_template_rig(b, error);
-    if (result == SUP_OK) result = sup_template_iron(b, error);
-    if (result == SUP_OK) result = sup_template_parts(b, error);
+    if (result == SUP_OK) result = sup_template_smooth_folds(b, error);
+    if (result == SUP_OK) result = sup_template_organs(b, error);
     if (result == SUP_OK) result = tell(b, 0.1, "wrap of the bones", error);
     if (result == SUP_OK) result = find_wrap(b, error);
     if (result == SUP_OK) result = make_layers(b, error);

@@ -25,9 +25,9 @@ typedef struct sup_template_build {
 /* Joints, weights, roles and what is excluded. */
 sup_result sup_template_rig(sup_template_build *b, sup_error *error);
 /* Smooths folds of the skin. */
-sup_result sup_template_iron(sup_template_build *b, sup_error *error);
+sup_result sup_template_smooth_folds(sup_template_build *b, sup_error *error);
 /* Detailed parts, and which joint carries a bone. */
-sup_result sup_template_parts(sup_template_build *b, sup_error *error);
+sup_result sup_template_organs(sup_template_build *b, sup_error *error);
 /* Group, region, crotch and bone_joint of every vertex; after the layers. */
 void sup_template_maps(sup_template_build *b);
 

@@ -7,8 +7,8 @@
 
 #include <math.h>
 
-static const double height_least = 0.3, height_most = 3.0; /* metres */
-static const double bones_out_most = 0.25, joints_out_most = 0.34;
+static const double min_height = 0.3, max_height = 3.0; /* metres */
+static const double max_bones_outside = 0.25, max_joints_outside = 0.34;
 
 static sup_result check_shape(const sup_shape *s, const char *what, const char *name, sup_error *error)
 {
@@ -69,11 +69,11 @@ static sup_result check_skin(const sup_context *context, const sup_shape *skin, 
         low = fmin(low, skin->positions[3 * (size_t)v + 1]);
         high = fmax(high, skin->positions[3 * (size_t)v + 1]);
     }
-    if (!(high - low > height_least && high - low < height_most))
+    if (!(high - low > min_height && high - low < max_height))
         return sup_fail(
             error, SUP_ERROR_DATA, "anatomy.units", "",
             "The skin is %g high: a template is in metres with Y up, and a human is between %g and %g high.",
-            high - low, height_least, height_most);
+            high - low, min_height, max_height);
     if (!(volume_of(skin) > 0.0))
         return sup_fail(error, SUP_ERROR_DATA, "anatomy.skin.inside_out", "",
                         "The skin is inside out: turn its triangles so that they face outwards.");
@@ -96,33 +96,33 @@ static sup_result check_joints(const sup_context *context, const sup_anatomy_def
     }
     int32_t outside = sup_points_outside(context, &d->skin, j->count, j->positions, NULL, NULL);
     if (outside < 0) return sup_fail_memory(error, "a template");
-    if (outside > joints_out_most * j->count + 1.0)
+    if (outside > max_joints_outside * j->count + 1.0)
         return sup_fail(error, SUP_ERROR_DATA, "anatomy.skeleton.outside", "",
                         "%d of %d joints are outside the skin: do skeleton and skin share one place, unit and pose?",
                         (int)outside, (int)j->count);
     return SUP_OK;
 }
 
-static sup_result check_parts(const sup_context *context, const sup_anatomy_def *d, sup_error *error)
+static sup_result check_organs(const sup_context *context, const sup_anatomy_def *d, sup_error *error)
 {
     int64_t bones = 0, outside = 0;
-    for (int32_t p = 0; p < d->part_count; p++) {
-        const sup_anatomy_organ *part = &d->parts[p];
-        sup_result result = check_shape(&part->shape, part->is_muscle ? "muscle" : "bone", part->name, error);
+    for (int32_t p = 0; p < d->organ_count; p++) {
+        const sup_anatomy_organ *organ = &d->organs[p];
+        sup_result result = check_shape(&organ->shape, organ->is_muscle ? "muscle" : "bone", organ->name, error);
         if (result != SUP_OK) return result;
-        if (part->joint < -1 || part->joint >= d->joints.count)
-            return sup_fail(error, SUP_ERROR_DATA, "anatomy.parts.joint", part->name,
+        if (organ->joint < -1 || organ->joint >= d->joints.count)
+            return sup_fail(error, SUP_ERROR_DATA, "anatomy.parts.joint", organ->name,
                             "The part hangs on a joint that is not there.");
-        if (part->is_muscle || part->shape.triangle_count == 0) continue;
+        if (organ->is_muscle || organ->shape.triangle_count == 0) continue;
         int32_t out =
-            sup_points_outside(context, &d->skin, part->shape.vertex_count, part->shape.positions, NULL, NULL);
+            sup_points_outside(context, &d->skin, organ->shape.vertex_count, organ->shape.positions, NULL, NULL);
         if (out < 0) return sup_fail_memory(error, "a template");
-        bones += part->shape.vertex_count;
+        bones += organ->shape.vertex_count;
         outside += out;
     }
     if (bones == 0)
         return sup_fail(error, SUP_ERROR_DATA, "anatomy.bones.none", "", "There are no bones: give a mesh of them.");
-    if ((double)outside > bones_out_most * (double)bones)
+    if ((double)outside > max_bones_outside * (double)bones)
         return sup_fail(error, SUP_ERROR_DATA, "anatomy.bones.outside", "",
                         "%lld of %lld vertices of the bones are outside the skin: do bones and skin share one place, "
                         "unit and pose?",
@@ -135,7 +135,7 @@ sup_result sup_template_check(const sup_context *context, const sup_anatomy_def 
     sup_result result = check_shape(&d->skin, "skin", "", error);
     if (result == SUP_OK) result = check_skin(context, &d->skin, error);
     if (result == SUP_OK) result = check_joints(context, d, error);
-    if (result == SUP_OK) result = check_parts(context, d, error);
+    if (result == SUP_OK) result = check_organs(context, d, error);
     if (result == SUP_OK && d->wrap.triangle_count > 0) {
         result = check_shape(&d->wrap, "wrap", "", error);
         if (result == SUP_OK && !(volume_of(&d->wrap) > 0.0))

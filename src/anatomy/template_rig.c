@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-static sup_vec3d joint_place(const sup_template_build *b, int32_t joint)
+static sup_vec3d joint_position(const sup_template_build *b, int32_t joint)
 {
     const double *p = b->def->joints.positions + 3 * (size_t)joint;
     return sup_v3(p[0], p[1], p[2]);
@@ -22,9 +22,9 @@ static void fill_skeleton(const sup_template_build *b, sup_node *nodes, sup_bone
 {
     const sup_joints *joints = &b->def->joints;
     for (int32_t j = 0; j < joints->count; j++) {
-        sup_vec3d at = joint_place(b, j);
+        sup_vec3d at = joint_position(b, j);
         int32_t parent = joints->parents[j];
-        sup_vec3d from = parent >= 0 ? joint_place(b, parent) : sup_v3(0.0, 0.0, 0.0);
+        sup_vec3d from = parent >= 0 ? joint_position(b, parent) : sup_v3(0.0, 0.0, 0.0);
         nodes[j] = (sup_node){joints->names[j], parent, moved_by(sup_v3_sub(at, from)), true};
         bones[j].node = j;
         bones[j].inverse_bind = (sup_mat34){{1, 0, 0, (float)-at.x, 0, 1, 0, (float)-at.y, 0, 0, 1, (float)-at.z}};
@@ -48,7 +48,8 @@ static sup_result make_character(sup_template_build *b, sup_error *error)
     for (int32_t i = 0; i < total; i++)
         weights[i] = (float)d->influence_weight[i];
     sup_skin skin = {"skin", 0, d->joints.count};
-    sup_primitive part = {"skin", d->joints.count, 0, 0, 0, -1, 0, d->skin.vertex_count, 0, d->skin.triangle_count};
+    sup_primitive primitive = {"skin", d->joints.count,       0, 0, 0, -1, 0, d->skin.vertex_count,
+                               0,      d->skin.triangle_count};
     sup_character source = {.name = "template",
                             .unit_metres = 1.0f,
                             .node_count = d->joints.count + 1,
@@ -58,7 +59,7 @@ static sup_result make_character(sup_template_build *b, sup_error *error)
                             .skin_count = 1,
                             .skins = &skin,
                             .primitive_count = 1,
-                            .primitives = &part,
+                            .primitives = &primitive,
                             .vertex_count = d->skin.vertex_count,
                             .positions = b->skin_floats,
                             .triangle_count = d->skin.triangle_count,
@@ -123,22 +124,22 @@ static sup_result drop_islands(sup_template_build *b, sup_error *error)
     sup_anatomy *a = b->anatomy;
     size_t n = (size_t)a->vertex_count, triangles = 0;
     int32_t *kept = sup_arena_alloc(&b->arena, 3 * (size_t)a->triangle_count + 1, sizeof *kept);
-    int32_t *piece = sup_arena_alloc(&b->arena, n + 1, sizeof *piece);
+    int32_t *component = sup_arena_alloc(&b->arena, n + 1, sizeof *component);
     int32_t *size = sup_arena_alloc(&b->arena, n + 1, sizeof *size);
-    if (kept == NULL || piece == NULL || size == NULL) return sup_fail_memory(error, "a template");
+    if (kept == NULL || component == NULL || size == NULL) return sup_fail_memory(error, "a template");
     for (int32_t t = 0; t < a->triangle_count; t++) {
         const int32_t *c = a->triangles + 3 * (size_t)t;
         if (!a->excluded[c[0]] && !a->excluded[c[1]] && !a->excluded[c[2]])
             memcpy(kept + 3 * triangles++, c, 3 * sizeof *c);
     }
-    int32_t pieces = sup_mesh_components(a->vertex_count, (int32_t)triangles, kept, piece), largest = 0;
+    int32_t component_count = sup_mesh_components(a->vertex_count, (int32_t)triangles, kept, component), largest = 0;
     for (size_t v = 0; v < n; v++)
-        if (piece[v] >= 0) size[piece[v]]++;
-    for (int32_t i = 1; i < pieces; i++)
+        if (component[v] >= 0) size[component[v]]++;
+    for (int32_t i = 1; i < component_count; i++)
         if (size[i] > size[largest]) largest = i;
     for (size_t v = 0; v < n; v++)
-        if (piece[v] != largest) a->excluded[v] = 1;
-    if (pieces == 0 || size[largest] < 4)
+        if (component[v] != largest) a->excluded[v] = 1;
+    if (component_count == 0 || size[largest] < 4)
         return sup_fail(error, SUP_ERROR_DATA, "anatomy.excluded", "",
                         "All of the skin is left without layers: give other words with --exclude.");
     return SUP_OK;

@@ -253,7 +253,7 @@ typedef struct apply_work {
     double *points;
 } apply_work;
 
-static void apply_piece(void *user, int32_t begin, int32_t end, int32_t worker)
+static void apply_range(void *user, int32_t begin, int32_t end, int32_t worker)
 {
     const apply_work *work = user;
     const sup_warp *warp = work->warp;
@@ -281,5 +281,5 @@ static void apply_piece(void *user, int32_t begin, int32_t end, int32_t worker)
 void sup_warp_apply(const sup_warp *warp, int32_t point_count, double *points)
 {
     apply_work work = {warp, point_count, points};
-    sup_parallel(&warp->context, (point_count + 7) / 8, 32, apply_piece, &work);
+    sup_parallel(&warp->context, (point_count + 7) / 8, 32, apply_range, &work);
 }

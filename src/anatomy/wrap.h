@@ -21,8 +21,8 @@ typedef struct sup_wrap_def {
 sup_result sup_wrap_create(const sup_context *context, const sup_wrap_def *def, sup_surface *wrap, sup_error *error);
 
 typedef struct sup_wrap_topology {
-    int32_t pieces, genus; /* genus of all pieces together */
-    bool closed;           /* every edge has two triangles */
+    int32_t components, genus; /* genus of all pieces together */
+    bool closed;               /* every edge has two triangles */
 } sup_wrap_topology;
 sup_result sup_wrap_measure(const sup_context *context, int32_t vertex_count, int32_t triangle_count,
                             const int32_t *triangles, sup_wrap_topology *topology, sup_error *error);

@@ -2,9 +2,9 @@
 #include "load/file.h"
 #include "supple/anatomy.h"
 
-static sup_result read_anatomy(const sup_context *context, sup_bytes bytes, void *place, sup_error *error)
+static sup_result read_anatomy(const sup_context *context, sup_bytes bytes, void *target, sup_error *error)
 {
-    return sup_anatomy_read(context, bytes, (sup_anatomy **)place, error);
+    return sup_anatomy_read(context, bytes, (sup_anatomy **)target, error);
 }
 
 sup_result sup_anatomy_load(const sup_context *context, const char *path, sup_anatomy **anatomy, sup_error *error)

@@ -17,9 +17,9 @@ typedef struct body_reader {
     sup_error *error;
 } body_reader;
 
-static sup_result refuse(const body_reader *r, const char *id, const char *sentence)
+static sup_result refuse(const body_reader *r, const char *id, const char *message)
 {
-    return sup_fail(r->error, SUP_ERROR_DATA, id, r->character->name, "%s", sentence);
+    return sup_fail(r->error, SUP_ERROR_DATA, id, r->character->name, "%s", message);
 }
 
 static sup_result damaged(const body_reader *r, const char *what)
@@ -90,12 +90,12 @@ static void read_masses(const body_reader *r)
     const sup_json *from = sup_json_get(r->root, "masses");
     r->body->masses = (sup_body_masses){.fat = number_of(from, "fat_kg"),
                                         .muscle = number_of(from, "muscle_kg"),
-                                        .fat_asked = number_of(from, "fat_asked_kg"),
-                                        .muscle_asked = number_of(from, "muscle_asked_kg"),
-                                        .fat_least = number_of(from, "fat_least_kg"),
-                                        .fat_most = number_of(from, "fat_most_kg"),
-                                        .muscle_least = number_of(from, "muscle_least_kg"),
-                                        .muscle_most = number_of(from, "muscle_most_kg"),
+                                        .fat_target = number_of(from, "fat_asked_kg"),
+                                        .muscle_target = number_of(from, "muscle_asked_kg"),
+                                        .fat_min = number_of(from, "fat_least_kg"),
+                                        .fat_max = number_of(from, "fat_most_kg"),
+                                        .muscle_min = number_of(from, "muscle_least_kg"),
+                                        .muscle_max = number_of(from, "muscle_most_kg"),
                                         .fat_layer = number_of(from, "fat_layer_l"),
                                         .muscle_layer = number_of(from, "muscle_layer_l"),
                                         .visceral = number_of(from, "visceral_kg"),
@@ -196,31 +196,31 @@ static sup_result read_details(const body_reader *r)
     const sup_character *c = r->character;
     sup_anatomy *a = &r->body->layers;
     int32_t count = c->primitive_count - 1;
-    size_t parts = (size_t)count;
-    sup_result result = read_digits(r, "muscles", count, 2, &a->part_is_muscle);
+    size_t organs = (size_t)count;
+    sup_result result = read_digits(r, "muscles", count, 2, &a->organ_is_muscle);
     if (result != SUP_OK) return result;
-    a->part_count = count;
+    a->organ_count = count;
     a->detail_vertex_count = c->vertex_count - a->vertex_count;
     a->detail_triangle_count = c->triangle_count - a->triangle_count;
-    a->part_names = sup_arena_alloc(r->arena, parts + 1, sizeof *a->part_names);
-    a->part_joint = sup_arena_alloc(r->arena, parts + 1, sizeof(int32_t));
-    a->part_vertex = sup_arena_alloc(r->arena, parts + 2, sizeof(int32_t));
-    a->part_triangle = sup_arena_alloc(r->arena, parts + 2, sizeof(int32_t));
+    a->organ_names = sup_arena_alloc(r->arena, organs + 1, sizeof *a->organ_names);
+    a->organ_joint = sup_arena_alloc(r->arena, organs + 1, sizeof(int32_t));
+    a->organ_vertex = sup_arena_alloc(r->arena, organs + 2, sizeof(int32_t));
+    a->organ_triangle = sup_arena_alloc(r->arena, organs + 2, sizeof(int32_t));
     a->detail = sup_arena_alloc(r->arena, 3 * (size_t)a->detail_vertex_count + 1, sizeof(double));
     a->detail_triangles = sup_arena_alloc(r->arena, 3 * (size_t)a->detail_triangle_count + 1, sizeof(int32_t));
-    if (a->part_names == NULL || a->part_joint == NULL || a->part_vertex == NULL || a->part_triangle == NULL ||
+    if (a->organ_names == NULL || a->organ_joint == NULL || a->organ_vertex == NULL || a->organ_triangle == NULL ||
         a->detail == NULL || a->detail_triangles == NULL)
         return sup_fail_memory(r->error, "a body");
     for (int32_t p = 0; p < count; p++) {
-        const sup_primitive *part = &c->primitives[p + 1];
-        a->part_names[p] = sup_arena_string(r->arena, part->name);
-        if (a->part_names[p] == NULL) return sup_fail_memory(r->error, "a body");
-        a->part_joint[p] = joint_of(r, part->node);
-        a->part_vertex[p + 1] = part->vertex_first + part->vertex_count - a->vertex_count;
-        a->part_triangle[p + 1] = part->triangle_first + part->triangle_count - a->triangle_count;
-        for (int32_t v = part->vertex_first; v < part->vertex_first + part->vertex_count; v++)
+        const sup_primitive *primitive = &c->primitives[p + 1];
+        a->organ_names[p] = sup_arena_string(r->arena, primitive->name);
+        if (a->organ_names[p] == NULL) return sup_fail_memory(r->error, "a body");
+        a->organ_joint[p] = joint_of(r, primitive->node);
+        a->organ_vertex[p + 1] = primitive->vertex_first + primitive->vertex_count - a->vertex_count;
+        a->organ_triangle[p + 1] = primitive->triangle_first + primitive->triangle_count - a->triangle_count;
+        for (int32_t v = primitive->vertex_first; v < primitive->vertex_first + primitive->vertex_count; v++)
             sup_point_set(a->detail, v - a->vertex_count,
-                          sup_affine_point(r->world[part->node], sup_v3_load(c->positions + 3 * (size_t)v)));
+                          sup_affine_point(r->world[primitive->node], sup_v3_load(c->positions + 3 * (size_t)v)));
     }
     for (size_t i = 0; i < 3 * (size_t)a->detail_triangle_count; i++)
         a->detail_triangles[i] = c->triangles[3 * (size_t)a->triangle_count + i] - a->vertex_count;
@@ -235,12 +235,13 @@ static bool in_range(const int32_t *values, int64_t count, int32_t low, int32_t 
 }
 
 /* The skin stands first, then the details one after the other. */
-static sup_result check_parts(const body_reader *r)
+static sup_result check_organs(const body_reader *r)
 {
     const sup_character *c = r->character;
     for (int32_t p = 1; p < c->primitive_count; p++)
         if (c->primitives[p].vertex_first != c->primitives[p - 1].vertex_first + c->primitives[p - 1].vertex_count ||
-            c->primitives[p].triangle_first != c->primitives[p - 1].triangle_first + c->primitives[p - 1].triangle_count)
+            c->primitives[p].triangle_first !=
+                c->primitives[p - 1].triangle_first + c->primitives[p - 1].triangle_count)
             return damaged(r, "order of parts");
     return SUP_OK;
 }
@@ -266,7 +267,7 @@ static sup_result read_body(body_reader *r)
         sup_affine local = sup_affine_from_transform(c->nodes[node].rest);
         r->world[node] = parent >= 0 ? sup_affine_multiply(r->world[parent], local) : local;
     }
-    sup_result result = check_parts(r);
+    sup_result result = check_organs(r);
     if (result == SUP_OK) result = read_layers(r);
     if (result == SUP_OK) result = read_joints(r);
     if (result == SUP_OK) result = read_maps(r);
@@ -284,9 +285,9 @@ sup_result sup_body_from_character(const sup_context *context, const sup_charact
                         "sup_body_from_character needs a character and a place for the body.");
     sup_context resolved = sup_context_resolve(context);
     body_reader r = {.character = character, .error = error};
-    if (character->primitive_count < 1 || character->primitives[0].skin < 0 || character->primitives[0].vertex_first != 0 ||
-        character->primitives[0].triangle_first != 0 || character->muscle_positions == NULL ||
-        character->bone_positions == NULL || character->extras == NULL)
+    if (character->primitive_count < 1 || character->primitives[0].skin < 0 ||
+        character->primitives[0].vertex_first != 0 || character->primitives[0].triangle_first != 0 ||
+        character->muscle_positions == NULL || character->bone_positions == NULL || character->extras == NULL)
         return refuse(&r, "anatomy.body.other", "This is no body: make one with 'supple anatomy fit'.");
     sup_json_tree tree = sup_json_tree_create(&resolved.allocator);
     sup_bytes text = {character->extras, strlen(character->extras)};

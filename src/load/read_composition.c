@@ -2,9 +2,9 @@
 #include "load/file.h"
 #include "supple/anatomy.h"
 
-static sup_result read_composition(const sup_context *context, sup_bytes bytes, void *place, sup_error *error)
+static sup_result read_composition(const sup_context *context, sup_bytes bytes, void *target, sup_error *error)
 {
-    return sup_composition_read(context, bytes, (sup_composition **)place, error);
+    return sup_composition_read(context, bytes, (sup_composition **)target, error);
 }
 
 sup_result sup_composition_load(const sup_context *context, const char *path, sup_composition **composition,

@@ -12,7 +12,7 @@
 
 #include <math.h>
 
-enum { MOST_COLUMNS = 64, MOST_FIELD = 64, MOST_JOINTS = 1024, MOST_BODIES = 100000, MOST_VERTICES = 10000000 };
+enum { MAX_COLUMNS = 64, MAX_FIELD = 64, MAX_JOINTS = 1024, MAX_BODIES = 100000, MAX_VERTICES = 10000000 };
 
 struct sup_shapes_storage {
     sup_arena arena;
@@ -26,13 +26,14 @@ static sup_result bad(sup_error *error, const char *where, const char *what)
     return sup_fail(error, SUP_ERROR_FORMAT, "shapes.header", where, "%s", what);
 }
 
-static sup_result read_count(const sup_json *root, const char *key, int64_t least, int64_t most, const char *where,
+static sup_result read_count(const sup_json *root, const char *key, int64_t minimum, int64_t maximum, const char *where,
                              int32_t *count, sup_error *error)
 {
     int64_t value = 0;
-    if (!sup_json_integer(sup_json_get(root, key), &value) || value < least || value > most)
+    if (!sup_json_integer(sup_json_get(root, key), &value) || value < minimum || value > maximum)
         return sup_fail(error, SUP_ERROR_FORMAT, "shapes.header", where,
-                        "\"%s\" must be a whole number from %lld to %lld.", key, (long long)least, (long long)most);
+                        "\"%s\" must be a whole number from %lld to %lld.", key, (long long)minimum,
+                        (long long)maximum);
     *count = (int32_t)value;
     return SUP_OK;
 }
@@ -56,7 +57,7 @@ static sup_result read_skeleton(const sup_json *skeleton, const char *where, sup
 {
     const sup_json *names = sup_json_get(skeleton, "names"), *parents = sup_json_get(skeleton, "parents");
     int32_t count = sup_json_count(names);
-    if (count < 1 || count > MOST_JOINTS || sup_json_count(parents) != count)
+    if (count < 1 || count > MAX_JOINTS || sup_json_count(parents) != count)
         return bad(error, where, "A skeleton needs as many parents as names, from 1 to 1024.");
     const char **texts = sup_arena_alloc(arena, (size_t)count, sizeof *texts);
     int32_t *above = sup_arena_alloc(arena, (size_t)count, sizeof *above);
@@ -95,10 +96,10 @@ sup_result sup_shapes_read_header(const sup_allocator *allocator, const char *wh
     sup_json_tree tree = sup_json_tree_create(allocator);
     sup_shapes_header h = {0};
     sup_result result = sup_json_parse(&tree, where, text, error);
-    if (result == SUP_OK) result = read_count(tree.root, "n_shapes", 1, MOST_BODIES, where, &h.body_count, error);
-    if (result == SUP_OK) result = read_count(tree.root, "n_vertices", 4, MOST_VERTICES, where, &h.vertex_count, error);
+    if (result == SUP_OK) result = read_count(tree.root, "n_shapes", 1, MAX_BODIES, where, &h.body_count, error);
+    if (result == SUP_OK) result = read_count(tree.root, "n_vertices", 4, MAX_VERTICES, where, &h.vertex_count, error);
     if (result == SUP_OK)
-        result = read_count(tree.root, "n_triangles", 4, 2 * MOST_VERTICES, where, &h.triangle_count, error);
+        result = read_count(tree.root, "n_triangles", 4, 2 * MAX_VERTICES, where, &h.triangle_count, error);
     if (result == SUP_OK) result = read_scale(tree.root, where, &h, error);
     if (result == SUP_OK) {
         const sup_json *found = find_skeleton(tree.root, skeleton);
@@ -152,8 +153,8 @@ static sup_result read_columns(sup_text_cursor *cursor, column *columns, int32_t
     int seen = 0;
     *count = 0;
     while (next_field(&line, &field)) {
-        if (*count == MOST_COLUMNS)
-            return sup_text_fail(cursor, error, "shapes.columns", "There are more than %d columns.", MOST_COLUMNS);
+        if (*count == MAX_COLUMNS)
+            return sup_text_fail(cursor, error, "shapes.columns", "There are more than %d columns.", MAX_COLUMNS);
         column c = column_of(field);
         if (c != OTHER) seen |= 1 << c;
         columns[(*count)++] = c;
@@ -176,10 +177,10 @@ static bool set_value(sup_person *person, column c, sup_word field)
     }
     const char *end = sup_parse_double(field.text, field.text + field.length, &value);
     if (end != field.text + field.length || !isfinite(value)) return false;
-    double *places[OTHER] = {
+    double *targets[OTHER] = {
         [AGE] = &person->age,     [HEIGHT] = &person->height, [MASS] = &person->weight,  [AFRICAN] = &person->african,
         [ASIAN] = &person->asian, [FAT] = &person->fat,       [MUSCLE] = &person->muscle};
-    *places[c] = value;
+    *targets[c] = value;
     return true;
 }
 
@@ -201,7 +202,7 @@ sup_result sup_shapes_read_persons(const char *where, sup_bytes text, int32_t co
                                    const sup_person **persons, sup_error *error)
 {
     sup_text_cursor cursor = sup_text_open(text, where, 0);
-    column columns[MOST_COLUMNS] = {SEX};
+    column columns[MAX_COLUMNS] = {SEX};
     int32_t column_count = 0;
     if (!sup_text_next_filled(&cursor))
         return sup_fail(error, SUP_ERROR_FORMAT, "shapes.columns", where, "The file is empty.");

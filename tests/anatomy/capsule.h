@@ -18,9 +18,9 @@ typedef struct capsule {
     int32_t bone_joint[CAPSULE_VERTICES];
     char *joint_names[3];
     /* One detailed bone, a tetrahedron, and one muscle. */
-    char *part_names[2];
-    unsigned char part_is_muscle[2];
-    int32_t part_joint[2], part_vertex[3], part_triangle[3], detail_triangles[24];
+    char *organ_names[2];
+    unsigned char organ_is_muscle[2];
+    int32_t organ_joint[2], organ_vertex[3], organ_triangle[3], detail_triangles[24];
     double detail[24];
 } capsule;
 

@@ -8,7 +8,7 @@ typedef struct capsule_man {
     sup_anatomy_def def; /* everything but progress */
     double *skin_positions;
     int32_t *skin_triangles;
-    sup_anatomy_organ parts[2]; /* bones, muscles */
+    sup_anatomy_organ organs[2]; /* bones, muscles */
     double *detail[2];
     int32_t *detail_triangles[2];
 } capsule_man;

@@ -5,7 +5,7 @@
 
 #include "supple/anatomy.h"
 
-enum { PEOPLE_BODIES = 16, PEOPLE_WAYS = 4 };
+enum { PEOPLE_BODIES = 16, PEOPLE_MODES = 4 };
 
 const sup_shapes *people_shapes(void);
 const sup_composition *people_composition(void);

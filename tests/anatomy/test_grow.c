@@ -48,7 +48,7 @@ TEST(growth_meets_the_mass)
             sup_body_grow_def def = {.fat = kilograms[i], .pressure = by_pressure};
             CHECK_OK(sup_body_grow(NULL, body, &def, &grown, &error), error);
             CHECK_NEAR(grown->masses.fat - body->masses.fat, def.fat, 0.02 * fabs(def.fat));
-            CHECK_NEAR(grown->masses.fat_asked, body->masses.fat + def.fat, 1e-12);
+            CHECK_NEAR(grown->masses.fat_target, body->masses.fat + def.fat, 1e-12);
             CHECK(!grown->masses.clamped);
             CHECK_NEAR(grown->masses.muscle, body->masses.muscle, 0.05 * body->masses.muscle);
             CHECK_EQ(grown->crossings, 0);
@@ -112,9 +112,9 @@ TEST(body_comes_back_from_its_file)
     CHECK_OK(sup_body_from_character(NULL, loaded, &again, &error), error);
     const sup_anatomy *a = &body->layers, *b = &again->layers;
     CHECK_EQ(b->vertex_count, CAPSULE_VERTICES);
-    CHECK_EQ(b->part_count, 2);
-    CHECK_EQ(b->part_is_muscle[1], 1);
-    CHECK_EQ(b->part_joint[0], 0);
+    CHECK_EQ(b->organ_count, 2);
+    CHECK_EQ(b->organ_is_muscle[1], 1);
+    CHECK_EQ(b->organ_joint[0], 0);
     CHECK_EQ(b->sex, SUP_SEX_MALE);
     CHECK(memcmp(a->triangles, b->triangles, sizeof man.triangles) == 0);
     CHECK(memcmp(a->group, b->group, CAPSULE_VERTICES) == 0 && memcmp(a->region, b->region, CAPSULE_VERTICES) == 0);

@@ -18,45 +18,45 @@ typedef struct scanned {
     sup_vec3d end; /* the last joint, scan units */
 } scanned;
 
-typedef struct scan_recipe {
+typedef struct scan_spec {
     uint64_t seed;
     double bend, noise, hole, unit; /* radians, metres, metres, metres a unit */
     sup_vec3d axis;
     double angle; /* turn of the whole */
     bool inside_out, cloud;
     const char *without; /* a joint below which all is cut off */
-} scan_recipe;
+} scan_spec;
 
-static double even(sup_random *random)
+static double signed_unit(sup_random *random)
 {
     return 2.0 * sup_random_unit(random) - 1.0;
 }
 
-static void pose_person(const sup_composition *c, const scan_recipe *recipe, sup_random *random, sup_body_state *s)
+static void pose_person(const sup_composition *c, const scan_spec *spec, sup_random *random, sup_body_state *s)
 {
     for (int32_t k = 0; k < c->mode_count; k++)
-        s->coefficients[k] = c->deviation[k] * even(random);
+        s->coefficients[k] = c->deviation[k] * signed_unit(random);
     for (int32_t j = 1; j < c->joint_count; j++) {
         bool arm = strstr(c->joint_names[j], "arm") != NULL;
-        sup_vec3d axis = sup_v3(even(random), even(random), even(random));
-        s->local[j] = sup_quatd_from_axis_angle(axis, recipe->bend * (arm ? 1.0 : 0.25) * sup_random_unit(random));
+        sup_vec3d axis = sup_v3(signed_unit(random), signed_unit(random), signed_unit(random));
+        s->local[j] = sup_quatd_from_axis_angle(axis, spec->bend * (arm ? 1.0 : 0.25) * sup_random_unit(random));
     }
     sup_body_state_update(c, s);
 }
 
 /* Triangles that are not in the hole and not of what was cut off. */
-static void cut(const sup_composition *c, const scan_recipe *recipe, sup_vec3d hole, scanned *out)
+static void cut(const sup_composition *c, const scan_spec *spec, sup_vec3d hole, scanned *out)
 {
     unsigned char *marks = sup_arena_alloc(&out->arena, (size_t)c->joint_count, 1);
-    for (int32_t j = 0; recipe->without != NULL && j < c->joint_count; j++)
-        if (strcmp(c->joint_names[j], recipe->without) == 0) sup_joint_mark_below(c->joint_count, c->parents, j, marks);
+    for (int32_t j = 0; spec->without != NULL && j < c->joint_count; j++)
+        if (strcmp(c->joint_names[j], spec->without) == 0) sup_joint_mark_below(c->joint_count, c->parents, j, marks);
     for (int32_t t = 0; t < c->triangle_count; t++) {
         const int32_t *corner = c->triangles + 3 * (size_t)t;
         const double *p = out->truth + 3 * (size_t)corner[0];
         int32_t strongest = c->influence_joint[c->influence_first[corner[0]]];
-        if (sup_v3_distance(hole, sup_v3(p[0], p[1], p[2])) < recipe->hole || marks[strongest] != 0) continue;
+        if (sup_v3_distance(hole, sup_v3(p[0], p[1], p[2])) < spec->hole || marks[strongest] != 0) continue;
         int32_t *to = out->triangles + 3 * (size_t)out->shape.triangle_count++;
-        to[0] = corner[0], to[1] = corner[recipe->inside_out ? 2 : 1], to[2] = corner[recipe->inside_out ? 1 : 2];
+        to[0] = corner[0], to[1] = corner[spec->inside_out ? 2 : 1], to[2] = corner[spec->inside_out ? 1 : 2];
     }
 }
 
@@ -78,12 +78,12 @@ static void scatter(sup_random *random, scanned *out)
     out->shape.triangle_count = 0;
 }
 
-static scanned scan_person(const scan_recipe *recipe)
+static scanned scan_person(const scan_spec *spec)
 {
     const sup_composition *c = people_composition();
     sup_context plain = sup_context_resolve(NULL);
     scanned out = {.arena = sup_arena_create(&plain.allocator)};
-    sup_random random = {recipe->seed};
+    sup_random random = {spec->seed};
     sup_body_model model;
     sup_body_state s;
     sup_error error = {0};
@@ -92,21 +92,21 @@ static scanned scan_person(const scan_recipe *recipe)
         sup_random_u32(&random);
     CHECK_OK(sup_body_model_make(NULL, c, 0, &out.arena, &model, &error), error);
     CHECK(sup_body_state_make(c, &out.arena, &s));
-    pose_person(c, recipe, &random, &s);
-    s.local[0] = sup_quatd_from_axis_angle(recipe->axis, recipe->angle);
-    s.translation = sup_v3(even(&random), even(&random), even(&random));
+    pose_person(c, spec, &random, &s);
+    s.local[0] = sup_quatd_from_axis_angle(spec->axis, spec->angle);
+    s.translation = sup_v3(signed_unit(&random), signed_unit(&random), signed_unit(&random));
     sup_body_state_update(c, &s);
     out.truth = sup_arena_alloc(&out.arena, values, sizeof(double));
     out.positions = sup_arena_alloc(&out.arena, values, sizeof(double));
     out.triangles = sup_arena_alloc(&out.arena, 3 * (size_t)c->triangle_count, sizeof(int32_t));
     sup_body_skin(&plain, &model, &s, out.truth, NULL);
-    out.end = sup_v3_scale(sup_body_joint(&s, c->joint_count - 1), 1.0 / recipe->unit);
+    out.end = sup_v3_scale(sup_body_joint(&s, c->joint_count - 1), 1.0 / spec->unit);
     for (size_t i = 0; i < values; i++)
-        out.positions[i] = (out.truth[i] + recipe->noise * even(&random)) / recipe->unit;
+        out.positions[i] = (out.truth[i] + spec->noise * signed_unit(&random)) / spec->unit;
     const double *middle = out.truth + 3 * (size_t)(c->vertex_count / 3);
-    cut(c, recipe, sup_v3(middle[0], middle[1], middle[2]), &out);
+    cut(c, spec, sup_v3(middle[0], middle[1], middle[2]), &out);
     out.shape.vertex_count = c->vertex_count;
-    if (recipe->cloud) scatter(&random, &out);
+    if (spec->cloud) scatter(&random, &out);
     out.shape.positions = out.positions;
     out.shape.triangles = out.triangles;
     return out;
@@ -136,7 +136,7 @@ static double true_distance(const scanned *s, const sup_registration *r)
 }
 
 enum { PERSONS = 3 };
-static const scan_recipe persons[PERSONS] = {
+static const scan_spec persons[PERSONS] = {
     {.seed = 1, .bend = 0.8, .noise = 0.002, .hole = 0.1, .unit = 0.001, .axis = {1, 0, 0}, .angle = 1.5708},
     {.seed = 2,
      .bend = 0.6,
@@ -256,8 +256,7 @@ TEST(what_is_no_whole_person_is_refused)
         sphere.positions[i] = NAN;
     check_refused(sphere.shape, "anatomy.scan.empty");
     shape_free(&sphere);
-    const scan_recipe one_legged = {
-        .seed = 7, .bend = 0.1, .unit = 1.0, .axis = {0, 1, 0}, .without = "left_lower_leg"};
+    const scan_spec one_legged = {.seed = 7, .bend = 0.1, .unit = 1.0, .axis = {0, 1, 0}, .without = "left_lower_leg"};
     scanned s = scan_person(&one_legged);
     check_refused(s.shape, "anatomy.scan.limb");
     sup_landmark nowhere = {.vertex = 1 << 30};
@@ -285,7 +284,7 @@ TEST(floor_and_debris_are_left_out)
     sup_random random = {4};
     for (int32_t i = 0; i < floor_vertices; i++) {
         double *p = positions + 3 * (size_t)(vertices + i);
-        p[0] = 120.0 * (i % SIDE - SIDE / 2), p[1] = 2.0 * even(&random), p[2] = 120.0 * (i / SIDE - SIDE / 2);
+        p[0] = 120.0 * (i % SIDE - SIDE / 2), p[1] = 2.0 * signed_unit(&random), p[2] = 120.0 * (i / SIDE - SIDE / 2);
     }
     int32_t *to = corners + 3 * (size_t)triangles;
     for (int32_t i = 0; i < floor_vertices - SIDE; i++) {
@@ -295,11 +294,11 @@ TEST(floor_and_debris_are_left_out)
         to += 6;
     }
     for (int32_t i = 0; i < BITS; i++) {
-        double far[3] = {1400.0 * even(&random), 1300.0 + 900.0 * sup_random_unit(&random), 1300.0};
+        double far[3] = {1400.0 * signed_unit(&random), 1300.0 + 900.0 * sup_random_unit(&random), 1300.0};
         for (int k = 0; k < 3; k++) {
             int32_t v = vertices + floor_vertices + 3 * i + k;
             for (int d = 0; d < 3; d++)
-                positions[3 * v + d] = far[d] + 20.0 * even(&random);
+                positions[3 * v + d] = far[d] + 20.0 * signed_unit(&random);
             *to++ = v;
         }
     }

@@ -99,8 +99,8 @@ TEST(store_sees_any_changed_byte_and_any_length)
 TEST(store_refuses_numbers_that_are_none)
 {
     double numbers[3] = {1.0, NAN, 2.0};
-    double *place = numbers;
-    sup_store_field field = {"numbers", SUP_STORE_ARRAY, SUP_ARRAY_DOUBLE, 3, (void *)&place};
+    double *target = numbers;
+    sup_store_field field = {"numbers", SUP_STORE_ARRAY, SUP_ARRAY_DOUBLE, 3, (void *)&target};
     sup_bytes block;
     sup_error error = {0};
     CHECK_OK(sup_store_write(NULL, "thing", &field, 1, &block, &error), error);

@@ -47,8 +47,8 @@ TEST(body_roles_of_names_and_what_is_missing)
                                  "elbow_r",    "wrist_r",  "hip_l",   "knee_l", "ankle_l",    "mtp2_l",
                                  "hip_r",      "knee_r",   "ankle_r"};
     const int32_t parents[] = {-1, 0, 1, 2, 3, 1, 5, 6, 7, 8, 1, 10, 11, 12, 0, 14, 15, 16, 0, 18, 19};
-    double places[21 * 3] = {0};
-    sup_joints joints = {21, names, parents, places};
+    double positions_of[21 * 3] = {0};
+    sup_joints joints = {21, names, parents, positions_of};
     sup_body_role roles[21];
     sup_error error = {0};
     CHECK_OK(sup_body_roles(NULL, &joints, roles, &error), error);
@@ -78,8 +78,8 @@ TEST(wrap_closes_rings_of_bones)
     CHECK(positions != NULL && triangles != NULL && outside != NULL);
     for (int b = 0; b < BARS; b++)
         for (int32_t i = 0; i < 3 * n; i++) { /* stretched along y, around a circle */
-            double place[3] = {0.13 * cos(6.2831853 * b / BARS), 0.0, 0.13 * sin(6.2831853 * b / BARS)};
-            positions[3 * n * b + i] = (float)((i % 3 == 1 ? 6.0 : 1.0) * sphere.positions[i] + place[i % 3]);
+            double offset[3] = {0.13 * cos(6.2831853 * b / BARS), 0.0, 0.13 * sin(6.2831853 * b / BARS)};
+            positions[3 * n * b + i] = (float)((i % 3 == 1 ? 6.0 : 1.0) * sphere.positions[i] + offset[i % 3]);
         }
     for (int b = 0; b < BARS; b++)
         for (int32_t i = 0; i < 3 * t; i++)
@@ -100,17 +100,17 @@ TEST(wrap_closes_rings_of_bones)
     CHECK_OK(sup_wrap_measure(&context, wrap.vertex_count, wrap.triangle_count, wrap.triangles, &topology, &error),
              error);
     CHECK(topology.closed);
-    CHECK_EQ(topology.pieces, 1);
+    CHECK_EQ(topology.components, 1);
     CHECK_EQ(topology.genus, 0);
     CHECK(wrap.vertex_count <= 2000);
-    double *places = malloc(3 * (size_t)wrap.vertex_count * sizeof *places);
-    CHECK(places != NULL);
-    memcpy(places, wrap.positions, 3 * (size_t)wrap.vertex_count * sizeof *places);
-    sup_shape shape = {wrap.vertex_count, wrap.triangle_count, places, wrap.triangles};
-    CHECK_EQ(sup_points_outside(NULL, &skin.shape, wrap.vertex_count, places, NULL, NULL), 0);
+    double *positions_of = malloc(3 * (size_t)wrap.vertex_count * sizeof *positions_of);
+    CHECK(positions_of != NULL);
+    memcpy(positions_of, wrap.positions, 3 * (size_t)wrap.vertex_count * sizeof *positions_of);
+    sup_shape shape = {wrap.vertex_count, wrap.triangle_count, positions_of, wrap.triangles};
+    CHECK_EQ(sup_points_outside(NULL, &skin.shape, wrap.vertex_count, positions_of, NULL, NULL), 0);
     const double middle[3] = {0.0, 0.0, 0.0}; /* inside the ring, far from every bar */
     CHECK_EQ(sup_points_outside(NULL, &shape, 1, middle, NULL, NULL), 0);
-    free(places);
+    free(positions_of);
     free(positions);
     free(triangles);
     free(outside);
@@ -129,7 +129,7 @@ TEST(template_layers_lie_inside_each_other)
     sup_anatomy_report report;
     sup_error error = {0};
     man.def.sex = SUP_SEX_MALE;
-    man.def.wrap = man.parts[0].shape; /* it is closed already, and a grid over the whole man takes long */
+    man.def.wrap = man.organs[0].shape; /* it is closed already, and a grid over the whole man takes long */
     CHECK_OK(sup_anatomy_create(NULL, &man.def, &a, &report, &error), error);
     CHECK_EQ(a->vertex_count, man.def.skin.vertex_count);
     CHECK_EQ(report.bone_outside, 0);
@@ -171,7 +171,7 @@ TEST(template_layers_lie_inside_each_other)
     CHECK_OK(sup_anatomy_read(NULL, first, &again, &error), error);
     CHECK_OK(sup_anatomy_write(NULL, again, &second, &error), error);
     CHECK(first.size == second.size && memcmp(first.data, second.data, first.size) == 0);
-    CHECK_TEXT(again->part_names[1], "muscles");
+    CHECK_TEXT(again->organ_names[1], "muscles");
     CHECK_EQ(again->sex, SUP_SEX_MALE);
     sup_anatomy_destroy(again);
     again = NULL;
@@ -213,7 +213,7 @@ TEST(template_refuses_by_name)
     def.joints.count = 12; /* no legs */
     refuse(&def, "anatomy.skeleton.human");
     def = man.def;
-    def.part_count = 0;
+    def.organ_count = 0;
     refuse(&def, "anatomy.bones.none");
     def = man.def;
     def.skin.triangle_count = 0;
@@ -228,7 +228,7 @@ TEST(template_refuses_by_name)
     def.progress = stop_at_once;
     sup_anatomy *a = NULL;
     CHECK_EQ(sup_anatomy_create(NULL, &def, &a, NULL, NULL), SUP_ERROR_CANCELLED);
-    for (int32_t i = 0; i < 3 * man.parts[0].shape.vertex_count; i++)
+    for (int32_t i = 0; i < 3 * man.organs[0].shape.vertex_count; i++)
         man.detail[0][i] += i % 3 == 2 ? 0.5 : 0.0;
     refuse(&man.def, "anatomy.bones.outside");
     for (int32_t t = 0; t < man.def.skin.triangle_count; t++) {

@@ -13,7 +13,7 @@ static void random_points(sup_random *random, int32_t count, double *points)
 TEST(warp_carries_centres_and_is_linear)
 {
     sup_random random = {7};
-    double centres[3 * CENTRES], moves[3 * CENTRES], points[3 * POINTS], before[3 * POINTS];
+    double centres[3 * CENTRES], moves[3 * CENTRES], points[3 * POINTS], original[3 * POINTS];
     sup_error error = {0};
     sup_warp *warp = NULL;
     random_points(&random, CENTRES, centres);
@@ -23,7 +23,7 @@ TEST(warp_carries_centres_and_is_linear)
     /* An affine map of the centres is that map everywhere, also outside of them. */
     const double a[3][4] = {{0.2, -0.1, 0.05, 1.0}, {0.0, 0.3, 0.2, -2.0}, {-0.15, 0.02, -0.4, 0.5}};
     points[0] = 40.0;
-    memcpy(before, points, sizeof before);
+    memcpy(original, points, sizeof original);
     for (int i = 0; i < CENTRES; i++)
         for (int k = 0; k < 3; k++)
             moves[3 * i + k] =
@@ -32,7 +32,7 @@ TEST(warp_carries_centres_and_is_linear)
     sup_warp_apply(warp, POINTS, points);
     for (int i = 0; i < POINTS; i++)
         for (int k = 0; k < 3; k++) {
-            const double *p = before + 3 * i;
+            const double *p = original + 3 * i;
             CHECK_NEAR(points[3 * i + k] - p[k], a[k][0] * p[0] + a[k][1] * p[1] + a[k][2] * p[2] + a[k][3], 1e-8);
         }
 

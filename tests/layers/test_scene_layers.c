@@ -10,7 +10,7 @@ static sup_vec3d point(const float *points, int32_t v)
     return sup_v3_load(points + 3 * (size_t)v);
 }
 
-static const char *holder_name(const sup_character *c, int32_t v)
+static const char *holding_bone_name(const sup_character *c, int32_t v)
 {
     return c->bone_holders[v] < 0 ? "" : c->nodes[c->bones[c->bone_holders[v]].node].name;
 }
@@ -37,8 +37,8 @@ TEST(muscle_is_between_skin_and_bone)
         if (fabs(skin.x) > 0.10 || skin.y < 1.0 || skin.y > 1.36) continue;
         torso++;
         CHECK(depth < 0.11);
-        if (skin.y > 1.20) CHECK_TEXT(holder_name(c, v), fabs(skin.x) < 0.04 ? "chest" : holder_name(c, v));
-        if (skin.y > 1.02 && skin.y < 1.06 && skin.z > 0.06) CHECK_TEXT(holder_name(c, v), "");
+        if (skin.y > 1.20) CHECK_TEXT(holding_bone_name(c, v), fabs(skin.x) < 0.04 ? "chest" : holding_bone_name(c, v));
+        if (skin.y > 1.02 && skin.y < 1.06 && skin.z > 0.06) CHECK_TEXT(holding_bone_name(c, v), "");
     }
     CHECK(layered > c->vertex_count / 3 && torso > 50);
     CHECK(inward > layered * 98 / 100);
@@ -61,10 +61,10 @@ TEST(both_sides_are_alike)
 }
 
 /* Six times the volume inside a part, in the world. */
-static double part_volume6(const sup_character *c, const sup_primitive *part)
+static double primitive_volume6(const sup_character *c, const sup_primitive *primitive)
 {
     double sum = 0.0;
-    for (int32_t t = part->triangle_first; t < part->triangle_first + part->triangle_count; t++) {
+    for (int32_t t = primitive->triangle_first; t < primitive->triangle_first + primitive->triangle_count; t++) {
         const int32_t *v = c->triangles + 3 * (size_t)t;
         sum +=
             sup_v3_dot(point(c->positions, v[0]), sup_v3_cross(point(c->positions, v[1]), point(c->positions, v[2])));
@@ -83,7 +83,7 @@ TEST(bones_and_muscles_are_meshes)
         CHECK(c->primitive_count > 15);
         for (int32_t p = 0; p < c->primitive_count; p++) {
             found = found || strcmp(c->primitives[p].name, some[kind]) == 0;
-            double volume = part_volume6(c, &c->primitives[p]) / 6.0;
+            double volume = primitive_volume6(c, &c->primitives[p]) / 6.0;
             CHECK_MSG(volume > 1e-5 && volume < 0.02, "%s: %g", c->primitives[p].name, volume);
         }
         CHECK(found);
