@@ -1,14 +1,15 @@
-/* check_anatomy.c - where flesh moves: rows for the manual, after figure 4.17 of [komaritzan2022].
+/* check_anatomy.c - measures tissue motion for docs/methods/anatomy.md, after figure 4.17 of [komaritzan2022].
  *
- *     check_anatomy motion [INPUT [JUMP TWIST]]
- *     check_anatomy time [INPUT CLIP]
+ *         check_anatomy motion [INPUT [JUMP TWIST]]
+ *         check_anatomy time [INPUT CLIP]
  *
- * motion: of a jump, how far skin is from where it would hang without momentum; of a twist without momentum, how far it
- * moves against the joint that carries the rib cage (the last one of the chain below the neck that has "chest" or "spine"
- * in its name). Root mean squares over all frames, 60 a second, in millimetres, of belly and chest, and of the belly over
- * the chest; methods "projective" and "anatomy" on one body. Belly: in front, 56 to 63 % of the height. Chest: 69 to 78 %,
- * without arms. time: milliseconds a step on two threads, contact off and on, with 5,500 skin vertices. INPUT is a file, or
- * scene:NAME. */
+ * motion: in a jump, the distance of the skin from its quasi-static position (without momentum); in a twist without
+ * momentum, its displacement relative to the joint of the rib cage (the last joint of the chain below the neck with
+ * "chest" or "spine" in its name). Root mean squares over all frames, 60 per second, in millimetres, of belly and
+ * chest, and the ratio of belly to chest; methods "projective" and "anatomy" on one body. Belly: in front, 56 to 63
+ * % of the height. Chest: 69 to 78 %, without arms.
+ * time: milliseconds per step on two threads, contact off and on, with 5,500 skin vertices.
+ * INPUT is a file, or scene:NAME. */
 #include "supple/supple.h"
 
 #include <math.h>
@@ -25,7 +26,7 @@ typedef struct body {
     sup_character *character;
     sup_rig *rig;
     sup_pose *pose;
-    unsigned char *region; /* [vertex_count] REGIONS for none */
+    unsigned char *region; /* [vertex_count] region, REGIONS if none */
     int32_t chest;         /* rig joint */
 } body;
 
@@ -43,7 +44,7 @@ static void *take(size_t count, size_t size)
     return memory;
 }
 
-/* The joint named so that comes last in the skeleton's order. */
+/* The last joint in the order of the skeleton with this word in its name. */
 static int32_t find_chest(const sup_rig *rig)
 {
     int32_t found = 0;
@@ -148,7 +149,7 @@ static void print_motion(const char *motion, const char *method, const double su
     fflush(stdout);
 }
 
-/* With momentum against without. */
+/* With momentum against quasi-static. */
 static void measure_jump(body *b, const char *method, const char *clip_name)
 {
     const sup_clip *clip = find_clip(b, clip_name);
@@ -172,7 +173,7 @@ static void measure_jump(body *b, const char *method, const char *clip_name)
     free(hanging);
 }
 
-/* Seen from the joint that carries the rib cage. */
+/* In the frame of the joint of the rib cage. */
 static void measure_twist(body *b, const char *method, const char *clip_name)
 {
     const sup_clip *clip = find_clip(b, clip_name);
@@ -207,7 +208,8 @@ static double milliseconds(void)
     return 1e3 * (double)now.tv_sec + 1e-6 * (double)now.tv_nsec;
 }
 
-/* Mean over frames of the first second of a clip, each the least of several runs: others share the machine. */
+/* Mean over the frames of the first second of a clip; each frame is the minimum of several runs, because other
+ * processes share the machine. */
 static void measure_time(body *b, const char *method, const char *contact, const char *clip_name)
 {
     const sup_clip *clip = find_clip(b, clip_name);
@@ -226,7 +228,7 @@ static void measure_time(body *b, const char *method, const char *contact, const
         }
     for (int32_t f = 1; f < FRAMES; f++)
         mean += fastest[f] / (FRAMES - 1);
-    printf("%-6s %-11s contact %-3s  %6d unknowns %7d tets  %6.2f ms a step\n", clip_name, method, contact, counts[0],
+    printf("%-6s %-11s contact %-3s  %6d unknowns %7d tets  %6.2f ms per step\n", clip_name, method, contact, counts[0],
            counts[1], mean);
     fflush(stdout);
     sup_instance_destroy(instance);

@@ -1,4 +1,4 @@
-/* anatomy_grow.c - `supple anatomy grow`: a fitted body in, the same person with more or less fat out. */
+/* anatomy_grow.c - `supple anatomy grow`: adds or removes fat of a fitted body. */
 #include "anatomy.h"
 #include "json_out.h"
 #include "options.h"
@@ -23,34 +23,34 @@ static const app_option grow_options[] = {
     {.kind = APP_POSITIONAL,
      .name = "BODY",
      .offset = offsetof(grow_values, input),
-     .help = "what 'supple anatomy fit' wrote"},
+     .help = "file written by 'supple anatomy fit'"},
     {.kind = APP_TEXT,
      .name = "fat",
      .argument = "KG",
      .offset = offsetof(grow_values, fat),
      .required = true,
-     .help = "to gain or to lose: +5kg, -2.5"},
+     .help = "fat to gain or lose: +5kg, -2.5"},
     {.kind = APP_TEXT,
      .name = "region",
      .argument = "NAME=RATE,...",
      .offset = offsetof(grow_values, regions),
-     .help = "how fast legs, belly, chest and arms grow beside each other; those not named do not grow"},
+     .help = "relative growth rates of legs, belly, chest and arms; regions that are not named do not grow"},
     {.kind = APP_TEXT,
      .name = "from",
      .argument = "OTHER",
      .offset = offsetof(grow_values, from),
-     .help = "a body of the same template: fat grows where that person has it"},
+     .help = "body of the same template whose distribution of fat to use"},
     {.kind = APP_NUMBER,
      .name = "pressure",
-     .argument = "SHARE",
+     .argument = "FRACTION",
      .offset = offsetof(grow_values, pressure),
      .minimum = 0.0,
      .maximum = 1.0,
-     .help = "share of it that grows evenly over the body instead of where fat already is"},
+     .help = "fraction of the fat that grows evenly over the body instead of where fat already is"},
     {.kind = APP_FLAG,
      .name = "no-visceral",
      .offset = offsetof(grow_values, no_visceral),
-     .help = "all of it under the skin: the belly's muscles stay where they are"},
+     .help = "add fat only under the skin: the muscles of the belly stay in place"},
     APP_OUTPUT(grow_values, "OUT.glb", "the grown body"),
     {.kind = APP_WHOLE,
      .name = "threads",
@@ -59,28 +59,26 @@ static const app_option grow_options[] = {
      .offset = offsetof(grow_values, threads),
      .minimum = 0,
      .maximum = 1024,
-     .help = "0 or not given: as many as the machine has; same result for any number"},
+     .help = "0 (default): all cores; the result does not depend on it"},
     {.kind = APP_FLAG,
      .name = "json",
      .offset = offsetof(grow_values, json),
-     .help = "the result as one JSON object on stdout"},
+     .help = "print the result as one JSON object on stdout"},
     {.kind = APP_FLAG,
      .name = "quiet",
      .letter = 'q',
      .offset = offsetof(grow_values, quiet),
-     .help = "no progress and no result lines"},
+     .help = "print no progress and no result"},
 };
 
 static const app_verb grow_verb = {
     .name = "anatomy grow",
     .usage = "BODY.glb --fat KG -o OUT.glb [options]",
-    .summary = "The same person with more or less fat.",
-    .details =
-        "Loss goes only as far as the fat layer is thick, and the skin keeps its size where it meets head and hands:\n"
-        "small losses are believable, large ones are not. Muscles keep their mass.\n\n"
-        "Example:\n"
-        "  supple anatomy grow person.glb --fat +5kg --region belly=2,legs=1 -o heavier.glb\n\n"
-        "Exit status: 0 done, 1 wrong usage, 2 bad input, 3 anything else (output, memory, Ctrl-C).\n",
+    .summary = "Add or remove fat of a person.",
+    .details = "Loss is limited by the thickness of the fat layer, and the skin keeps its size at the borders to head "
+               "and hands:\nsmall losses are plausible, large ones are not. Muscles keep their mass.\n\nExample:\n  "
+               "supple anatomy grow person.glb --fat +5kg --region belly=2,legs=1 -o heavier.glb\n\nExit status: 0 "
+               "success, 1 wrong usage, 2 bad input, 3 other errors (output, memory, Ctrl-C).\n",
     .options = grow_options,
     .option_count = (int)(sizeof grow_options / sizeof grow_options[0]),
 };
@@ -134,8 +132,8 @@ static void print_result(const grow_values *values, const sup_body *previous, co
         app_json_object(&json, NULL);
         app_json_text(&json, "input", values->input);
         app_json_text(&json, "output", values->output);
-        app_json_number(&json, "fat_before_kg", previous->masses.fat);
-        app_json_number(&json, "fat_asked_kg", m->fat_target);
+        app_json_number(&json, "fat_previous_kg", previous->masses.fat);
+        app_json_number(&json, "fat_target_kg", m->fat_target);
         app_json_number(&json, "fat_kg", m->fat);
         app_json_number(&json, "visceral_kg", m->visceral);
         app_json_number(&json, "muscle_kg", m->muscle);
@@ -145,12 +143,12 @@ static void print_result(const grow_values *values, const sup_body *previous, co
         app_json_number(&json, "ms", ms);
         app_json_object_end(&json);
     } else if (!values->quiet) {
-        printf("%s: fat %.1f kg, was %.1f (%+.2f kg), %.1f of it visceral, %.1f s\n", app_clean(values->output), m->fat,
-               previous->masses.fat, m->fat - previous->masses.fat, m->visceral, 1e-3 * ms);
+        printf("%s: fat %.1f kg, previously %.1f (%+.2f kg), %.1f of it visceral, %.1f s\n", app_clean(values->output),
+               m->fat, previous->masses.fat, m->fat - previous->masses.fat, m->visceral, 1e-3 * ms);
         printf("  layers     %d vertices outside the next layer, %d inverted prisms\n", (int)grown_body->crossings,
                (int)grown_body->inverted);
         if (m->clamped)
-            printf("  asked for %+.2f kg, which this body cannot hold\n", m->fat_target - previous->masses.fat);
+            printf("  requested %+.2f kg, which this body cannot reach\n", m->fat_target - previous->masses.fat);
     }
 }
 
@@ -194,10 +192,11 @@ int app_anatomy_grow(int argc, char **argv)
     sup_body_grow_def def = {0};
     int status = APP_DONE;
     if (!app_parse(&grow_verb, argc, argv, &values, &status)) return status;
-    if (!parse_fat(values.fat, &def.fat)) return app_usage("--fat takes kilograms, such as +5kg or -2.5.");
+    if (!parse_fat(values.fat, &def.fat)) return app_usage("--fat needs kilograms, such as +5kg or -2.5.");
     if (!parse_regions(values.regions, def.rate))
-        return app_usage("--region takes rates of legs, belly, chest and arms, such as belly=2,legs=1.");
-    if (app_ending(values.output, endings) < 0) return app_usage("%s: A body ends in .glb.", app_clean(values.output));
+        return app_usage("--region needs rates of legs, belly, chest or arms, such as belly=2,legs=1.");
+    if (app_ending(values.output, endings) < 0)
+        return app_usage("%s: The output file of a body must end in .glb.", app_clean(values.output));
     def.pressure = values.pressure;
     def.no_visceral = values.no_visceral;
     status = app_session_open(&session, values.threads, values.quiet);

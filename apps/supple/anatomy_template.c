@@ -1,4 +1,5 @@
-/* anatomy_template.c - `supple anatomy template`: skin, bones, muscles and skeleton in, the three-layer template out. */
+/* anatomy_template.c - `supple anatomy template`: builds the three-layer template from skin, bones, muscles and
+ * skeleton. */
 #include "anatomy.h"
 #include "json_out.h"
 #include "options.h"
@@ -23,45 +24,44 @@ static const app_option template_options[] = {
      .argument = "FILE",
      .offset = AT(skin),
      .required = true,
-     .help = "closed skin in metres, Y up, +Z forward; with weights, or --skeleton makes them"},
+     .help = "closed skin in metres, Y up, +Z forward; with skin weights, or use --skeleton to compute them"},
     {.kind = APP_TEXT,
      .name = "bones",
      .argument = "FILE",
      .offset = AT(bones),
      .required = true,
-     .help = "detailed bones inside that skin, a part each"},
+     .help = "detailed bones inside the skin, one primitive per bone"},
     {.kind = APP_TEXT,
      .name = "muscles",
      .argument = "FILE",
      .offset = AT(muscles),
-     .help = "detailed muscles, likewise"},
+     .help = "detailed muscles inside the skin, one primitive per muscle"},
     {.kind = APP_TEXT,
      .name = "skeleton",
      .argument = "FILE",
      .offset = AT(skeleton),
-     .help = "joints of the skin, .skel or .bvh; not needed when the skin has its own, or with --surface"},
+     .help = "joints of the skin, .skel or .bvh; not needed if the skin has a skeleton, or with --surface"},
     APP_OUTPUT(template_values, "TEMPLATE", "the template to write"),
     {.kind = APP_TEXT,
      .name = "surface",
      .argument = "COMPOSITION",
      .offset = AT(surface),
-     .help = "put this surface template on the skin and build on its triangulation and joints"},
+     .help = "register this surface template to the skin; use its triangulation and joints"},
     {.kind = APP_TEXT,
      .name = "wrap",
      .argument = "FILE",
      .offset = AT(wrap),
-     .help = "a closed surface around the bones; made when not given"},
+     .help = "closed surface around the bones (default: computed)"},
     {.kind = APP_TEXT,
      .name = "attach",
      .argument = "FILE",
      .offset = AT(attach),
-     .help = "JSON that says which joint carries a bone; else the nearest"},
+     .help = "JSON with the joint that each bone follows (default: the nearest)"},
     {.kind = APP_TEXT,
      .name = "exclude",
      .argument = "WORDS",
      .offset = AT(exclude),
-     .help = "joints without layers, by words in their names: head,hand,toe; those in the names that are common "
-             "when not given"},
+     .help = "words in the names of joints without layers: head,hand,toe (default: common names of these)"},
     {.kind = APP_CHOICE,
      .name = "sex",
      .argument = "SEX",
@@ -75,33 +75,31 @@ static const app_option template_options[] = {
      .offset = AT(threads),
      .minimum = 0,
      .maximum = 1024,
-     .help = "0 or not given: as many as the machine has; same result for any number"},
-    {.kind = APP_FLAG, .name = "json", .offset = AT(json), .help = "the result as one JSON object on stdout"},
-    {.kind = APP_FLAG, .name = "quiet", .letter = 'q', .offset = AT(quiet), .help = "no progress and no result lines"},
+     .help = "0 (default): all cores; the result does not depend on it"},
+    {.kind = APP_FLAG, .name = "json", .offset = AT(json), .help = "print the result as one JSON object on stdout"},
+    {.kind = APP_FLAG, .name = "quiet", .letter = 'q', .offset = AT(quiet), .help = "print no progress and no result"},
 };
 
 static const app_verb template_verb = {
     .name = "anatomy template",
     .usage = "--skin FILE --bones FILE -o OUT.template [options]",
-    .summary = "Makes the skeleton surface and the muscle surface inside a skin: three layers of one triangulation.",
-    .details = "All files share one place and pose. Once for each anatomy; people are then made with 'supple anatomy "
-               "fit'.\n\n"
-               "Example:\n"
-               "  supple anatomy template --skin skin.ply --bones bones.glb --muscles muscles.glb \\\n"
-               "    --skeleton body.skel -o body.template\n\n"
-               "Exit status: 0 done, 1 wrong usage, 2 bad input, 3 anything else (output, memory, Ctrl-C).\n",
+    .summary = "Compute the skeleton surface and the muscle surface inside a skin: three layers of one triangulation.",
+    .details = "All files must be in the same coordinates and pose. Run it once per anatomy; 'supple anatomy fit' then "
+               "creates people.\n\nExample:\n  supple anatomy template --skin skin.ply --bones bones.glb --muscles "
+               "muscles.glb \\\n    --skeleton body.skel -o body.template\n\nExit status: 0 success, 1 wrong usage, 2 "
+               "bad input, 3 other errors (output, memory, Ctrl-C).\n",
     .options = template_options,
     .option_count = (int)(sizeof template_options / sizeof template_options[0]),
 };
 
-/* All that the def of a template points at. */
+/* Owns everything that the def of a template points at. */
 typedef struct template_input {
     sup_anatomy_def def;
     double *skin, *joints, *weights, *wrap;
     int32_t *triangles, *parents, *first, *influences;
     const char **names;
     sup_anatomy_organ *organs;
-    double *detail[2]; /* of bones and muscles */
+    double *detail[2]; /* vertex positions of bones and muscles */
     int32_t *detail_triangles[2];
     sup_character *skin_character, *wrap_character, *details[2];
     sup_rig *rig;
@@ -144,7 +142,7 @@ static int out_of_memory(void)
 
 /* --- The skin and its joints --- */
 
-/* The main piece of a rig's welded skin; `number` gets the new number of its vertices, -1 for the others. */
+/* The main component of a rig's welded skin; `number` gets the new index of each vertex, -1 outside that component. */
 static int take_skin(template_input *in, int32_t *number)
 {
     const sup_rig *rig = in->rig;
@@ -197,7 +195,7 @@ static int open_skin(app_session *session, const template_values *values, templa
     int status = app_open_character(session, values->skin, values->skeleton, &in->skin_character);
     if (status != APP_DONE) return status;
     if (in->skin_character->bone_count == 0) {
-        app_say("%s: There is no skeleton: give one with --skeleton FILE.skel.", values->skin);
+        app_say("%s: The skin has no skeleton: add --skeleton FILE.skel.", values->skin);
         return APP_INPUT;
     }
     if (sup_rig_create(&session->context, in->skin_character, NULL, &in->rig, &error) != SUP_OK)
@@ -221,7 +219,8 @@ static int open_skin(app_session *session, const template_values *values, templa
     return status;
 }
 
-/* Points of a registration back to where the skin stands: the map to metres is a rotation with one scale. */
+/* Maps points of a registration back to the coordinates of the skin; the map to metres is a rotation with a uniform
+ * scale. */
 static void apply_inverse(const double map[12], int32_t count, const double *from, double *to)
 {
     double square = map[0] * map[0] + map[4] * map[4] + map[8] * map[8];
@@ -232,7 +231,7 @@ static void apply_inverse(const double map[12], int32_t count, const double *fro
     }
 }
 
-/* The surface template on the skin, in the skin's place. */
+/* Registers the surface template to the skin, in the skin's coordinates. */
 static int open_surface(app_session *session, const template_values *values, template_input *in, app_progress *progress)
 {
     sup_error error = {0};
@@ -270,7 +269,7 @@ static int open_surface(app_session *session, const template_values *values, tem
 
 /* --- Bones, muscles, wrap --- */
 
-/* A file's vertices where its nodes stand, in double. */
+/* World positions of a file's vertices in the rest pose, in double. */
 static double *world_positions(app_session *session, const sup_character *c)
 {
     sup_pose *pose = NULL;
@@ -294,14 +293,14 @@ static double *world_positions(app_session *session, const sup_character *c)
     return positions;
 }
 
-/* Adds the parts of bones (0) or muscles (1) to the def. */
+/* Adds the primitives of bones (0) or muscles (1) as organs to the def. */
 static int add_organs(app_session *session, const char *path, int which, template_input *in)
 {
     int status = app_open_character(session, path, NULL, &in->details[which]);
     if (status != APP_DONE) return status;
     const sup_character *c = in->details[which];
     if (c->triangle_count == 0) {
-        app_say("%s: There are no triangles in it.", path);
+        app_say("%s: The file has no triangles.", path);
         return APP_INPUT;
     }
     size_t count = (size_t)in->def.organ_count + (size_t)c->primitive_count;
@@ -357,11 +356,11 @@ static void print_json(const template_values *values, const sup_anatomy *a, cons
     app_json_text(&json, "output", values->output);
     app_json_integer(&json, "vertices", a->vertex_count);
     app_json_integer(&json, "joints", a->joint_count);
-    app_json_integer(&json, "parts", a->organ_count);
-    app_json_integer(&json, "ironed", r->smoothed_vertices);
-    app_json_number(&json, "ironed_most_mm", 1e3 * r->smoothed_max);
+    app_json_integer(&json, "organs", a->organ_count);
+    app_json_integer(&json, "smoothed_vertices", r->smoothed_vertices);
+    app_json_number(&json, "smoothed_max_mm", 1e3 * r->smoothed_max);
     app_json_integer(&json, "wrap_vertices", r->wrap_vertices);
-    app_json_integer(&json, "wrap_pieces", r->wrap_components);
+    app_json_integer(&json, "wrap_components", r->wrap_components);
     app_json_integer(&json, "wrap_genus", r->wrap_genus);
     app_json_number(&json, "wrap_distance_mm", 1e3 * r->wrap_distance);
     app_json_number(&json, "alignment_mean", r->alignment_mean);
@@ -384,11 +383,11 @@ static void print_json(const template_values *values, const sup_anatomy *a, cons
 
 static void print_result(const template_values *values, const sup_anatomy *a, const sup_anatomy_report *r, double ms)
 {
-    printf("%s: %s vertices, %d joints, %d detailed parts, %.1f s\n", app_clean(values->output),
-           app_grouped(a->vertex_count), (int)a->joint_count, (int)a->organ_count, 1e-3 * ms);
-    printf("  skin       %d vertices of folds smoothed, by %.1f mm at most\n", (int)r->smoothed_vertices,
+    printf("%s: %s vertices, %d joints, %d organs, %.1f s\n", app_clean(values->output), app_grouped(a->vertex_count),
+           (int)a->joint_count, (int)a->organ_count, 1e-3 * ms);
+    printf("  skin       %d vertices in folds smoothed, by at most %.1f mm\n", (int)r->smoothed_vertices,
            1e3 * r->smoothed_max);
-    printf("  wrap       %s vertices, %d piece%s, genus %d (%.1f s)\n", app_grouped(r->wrap_vertices),
+    printf("  wrap       %s vertices, %d component%s, genus %d (%.1f s)\n", app_grouped(r->wrap_vertices),
            (int)r->wrap_components, r->wrap_components == 1 ? "" : "s", (int)r->wrap_genus, r->wrap_seconds);
     printf("  skeleton   %d iterations, %d fixed and %d collision targets, %.1f mm from the wrap (%.1f s)\n",
            (int)r->iterations, (int)r->fixed_targets, (int)r->collision_targets, 1e3 * r->wrap_distance,
@@ -396,9 +395,9 @@ static void print_result(const template_values *values, const sup_anatomy *a, co
     printf("  alignment  mean %.3f, 95 %% below %.3f\n", r->alignment_mean, r->alignment_p95);
     printf("  inside     %d bone vertices outside the muscles, %d muscle vertices outside the skin (%.1f s)\n",
            (int)r->bone_outside, (int)r->muscle_outside, r->muscle_seconds);
-    printf("             %d wrap and %d bone detail vertices outside the skeleton surface\n", (int)r->wrap_outside,
+    printf("             %d wrap and %d organ vertices outside the skeleton surface\n", (int)r->wrap_outside,
            (int)r->detail_outside);
-    printf("  prisms     %d of fat and %d of muscle turned over\n", (int)r->inverted_fat, (int)r->inverted_muscle);
+    printf("  prisms     %d of fat and %d of muscle inverted\n", (int)r->inverted_fat, (int)r->inverted_muscle);
 }
 
 static int build(app_session *session, const template_values *values, template_input *in, app_progress *progress)
@@ -415,7 +414,7 @@ static int build(app_session *session, const template_values *values, template_i
     double ms = app_milliseconds() - began;
     app_progress_end(progress);
     if (result == SUP_ERROR_CANCELLED) {
-        app_say("%s: Stopped; nothing was written.", values->output);
+        app_say("%s: Cancelled; nothing was written.", values->output);
         return APP_OTHER;
     }
     if (result != SUP_OK) return app_fail(&error, APP_PHASE_LOAD, values->skin);

@@ -1,4 +1,4 @@
-/* body.c - a person from a template: the steps of a fit one after the other.
+/* body.c - fits a template to a person: the sequence of the steps.
  *
  * Based on: [komaritzan2022] section 4.2.4. */
 #include "anatomy/body.h"
@@ -21,7 +21,7 @@ static bool copy_texts(sup_arena *arena, char *const *texts, int32_t count, char
     return *copies != NULL;
 }
 
-/* The array itself replaced by a copy; false when memory ran out. Arrays that are not there stay so. */
+/* Replaces *array by a copy; returns false when out of memory. NULL stays NULL. */
 #define COPY(array, count) \
     ((array) == NULL ||    \
      ((array) = sup_arena_copy(arena, (array), (size_t)(count) + ((count) == 0), sizeof *(array))) != NULL)
@@ -90,7 +90,7 @@ typedef struct mixture {
     double *smallest, *largest, *fraction; /* [vertex_count] */
 } mixture;
 
-/* Muscles `t` of the way from smallest to largest, and their masses. */
+/* Muscles at parameter t between the smallest (0) and the largest (1), and their masses. */
 static void mix(mixture *m, double t)
 {
     sup_anatomy *a = &m->body->layers;
@@ -100,7 +100,8 @@ static void mix(mixture *m, double t)
     sup_masses_measure(a, a->skin, a->muscle, a->bone, &m->frame, &m->body->masses);
 }
 
-/* Falls with the muscles; zero where E_comp is least (eq. 4.14 says where), or where the one mass asked for is met. */
+/* Decreases with the size of the muscles; zero at the minimum of E_comp (eq. 4.14), or where the only target mass is
+ * reached. */
 static double excess(const sup_body_masses *masses)
 {
     double fat = masses->fat - masses->fat_target, muscle = masses->muscle - masses->muscle_target;
@@ -122,7 +123,7 @@ static void match_masses(mixture *m)
     masses->muscle_max = masses->muscle;
     if (masses->fat_target == 0.0 && masses->muscle_target == 0.0) return;
     masses->clamped = at_smallest <= 0.0 || excess(masses) >= 0.0;
-    if (excess(masses) >= 0.0) return; /* the largest muscles still leave too much fat */
+    if (excess(masses) >= 0.0) return; /* even the largest muscles leave too much fat */
     for (int i = 0; i < BISECTIONS && at_smallest > 0.0; i++) {
         double middle = 0.5 * (low + high);
         mix(m, middle);
@@ -199,22 +200,23 @@ static sup_result check_skin(const sup_anatomy *a, const double *skin, sup_error
     double volume = 0.0;
     for (size_t i = 0; i < 3 * (size_t)a->vertex_count; i++)
         if (!isfinite(skin[i]))
-            return refuse(error, "anatomy.fit.finite", "The skin has a vertex that is not a number: repair the scan.");
+            return refuse(error, "anatomy.fit.finite",
+                          "The skin has a vertex whose position is not a number: repair the scan.");
     for (int32_t t = 0; t < a->triangle_count; t++) {
         const int32_t *c = a->triangles + 3 * (size_t)t;
         volume += sup_v3_dot(sup_point(skin, c[0]), sup_v3_cross(sup_point(skin, c[1]), sup_point(skin, c[2]))) / 6.0;
     }
     double height = sup_shape_height(a->vertex_count, skin);
     if (!(height >= shortest && height <= tallest))
-        return sup_fail(error, SUP_ERROR_DATA, "anatomy.fit.height", "",
-                        "The skin is %g m tall; a person of %g to %g m is expected, in metres with Y up.", height,
-                        shortest, tallest);
-    if (!(volume > 0.0))
-        return refuse(error, "anatomy.fit.inside_out", "The skin is inside out: turn its triangles around.");
+        return sup_fail(
+            error, SUP_ERROR_DATA, "anatomy.fit.height", "",
+            "The skin is %g m tall; expected a person of %g to %g m, in metres with Y up. Scale or rotate the skin.",
+            height, shortest, tallest);
+    if (!(volume > 0.0)) return refuse(error, "anatomy.fit.inside_out", "The skin is inside out: flip its triangles.");
     return SUP_OK;
 }
 
-/* The person's joints: by name where they are given, from the skin where not. */
+/* The person's joints: matched by name if given, else estimated from the skin. */
 static sup_result find_joints(const sup_context *context, const sup_anatomy *anatomy, const sup_body_fit_def *def,
                               double *joints, sup_error *error)
 {
@@ -285,9 +287,10 @@ sup_result sup_body_fit(const sup_context *context, const sup_anatomy *anatomy, 
 {
     if (anatomy == NULL || def == NULL || def->skin == NULL || body == NULL)
         return sup_fail(error, SUP_ERROR_ARGUMENT, "anatomy.fit.argument", "",
-                        "sup_body_fit needs a template, a skin and a place for the body.");
+                        "sup_body_fit needs a template, a skin and a pointer to the body.");
     if (!isfinite(def->fat) || !isfinite(def->muscle))
-        return sup_fail(error, SUP_ERROR_ARGUMENT, "anatomy.fit.masses", "", "The masses asked for are not numbers.");
+        return sup_fail(error, SUP_ERROR_ARGUMENT, "anatomy.fit.masses", "",
+                        "The target masses must be finite: check fat and muscle.");
     sup_result result = check_skin(anatomy, def->skin, error);
     sup_body *made = NULL;
     if (result == SUP_OK) result = sup_body_create(context, anatomy, def->name, def->no_details, &made, error);
@@ -307,7 +310,7 @@ sup_result sup_body_fit(const sup_context *context, const sup_anatomy *anatomy, 
     return result;
 }
 
-/* Where the composition's joints are in the template: by name, or carried there with the skin. */
+/* Positions of the composition's joints in the template: matched by name, else moved there with the skin. */
 static sup_result template_joints(const sup_context *context, const sup_anatomy *anatomy, const sup_composition *c,
                                   double *joints, sup_error *error)
 {
@@ -326,12 +329,12 @@ sup_result sup_skin_like_template(const sup_context *context, const sup_anatomy 
 {
     if (anatomy == NULL || composition == NULL || skin == NULL || posed == NULL || posed_joints == NULL)
         return sup_fail(error, SUP_ERROR_ARGUMENT, "anatomy.fit.argument", "",
-                        "sup_skin_like_template needs a template, a composition, a skin and places for the results.");
+                        "sup_skin_like_template needs a template, a composition, a skin and arrays for the results.");
     if (composition->vertex_count != anatomy->vertex_count || composition->triangle_count != anatomy->triangle_count ||
         memcmp(composition->triangles, anatomy->triangles, 3 * (size_t)anatomy->triangle_count * sizeof(int32_t)) != 0)
-        return refuse(error, "anatomy.fit.triangulation",
-                      "Template and composition have different triangulations: make the template with --surface "
-                      "COMPOSITION.");
+        return refuse(
+            error, "anatomy.fit.triangulation",
+            "Template and composition have different triangulations: create the template with --surface COMPOSITION.");
     sup_context resolved = sup_context_resolve(context);
     sup_arena arena = sup_arena_create(&resolved.allocator);
     size_t count = 3 * (size_t)composition->joint_count;

@@ -1,7 +1,7 @@
-/* body_character.c - a body as a character that every other part of the library can use: skin with layers, rig, details.
+/* body_character.c - converts a body to a character: skin with layers, rig, organs.
  *
- * The extras are one object, {"supple_body": {...}}: masses in kg and litres, and the maps that fitting and growth need,
- * a digit or a number a vertex. Lengths in them are whole hundredths of a millimetre. */
+ * The extras are one object, {"supple_body": {...}}: masses in kg and litres, and the maps that fitting and growth
+ * need, one digit or number per vertex. Lengths are integers in hundredths of a millimetre. */
 #include "anatomy/layers.h"
 
 #include "base/base.h"
@@ -34,7 +34,7 @@ static void put_number(text *t, const char *name, double value)
     put(t, line);
 }
 
-/* Anything but plain letters becomes a dash: the name is for people. */
+/* Replaces everything but letters, digits, space, '_' and '.' by a dash; the name is only for display. */
 static void put_name(text *t, const char *name)
 {
     char plain[64];
@@ -84,12 +84,12 @@ static void put_masses(text *t, const sup_body_masses *m)
     put(t, "\"masses\":{");
     put_number(t, "fat_kg", m->fat);
     put_number(t, "muscle_kg", m->muscle);
-    put_number(t, "fat_asked_kg", m->fat_target);
-    put_number(t, "muscle_asked_kg", m->muscle_target);
-    put_number(t, "fat_least_kg", m->fat_min);
-    put_number(t, "fat_most_kg", m->fat_max);
-    put_number(t, "muscle_least_kg", m->muscle_min);
-    put_number(t, "muscle_most_kg", m->muscle_max);
+    put_number(t, "fat_target_kg", m->fat_target);
+    put_number(t, "muscle_target_kg", m->muscle_target);
+    put_number(t, "fat_min_kg", m->fat_min);
+    put_number(t, "fat_max_kg", m->fat_max);
+    put_number(t, "muscle_min_kg", m->muscle_min);
+    put_number(t, "muscle_max_kg", m->muscle_max);
     put_number(t, "fat_layer_l", m->fat_layer);
     put_number(t, "muscle_layer_l", m->muscle_layer);
     put_number(t, "visceral_kg", m->visceral);
@@ -127,9 +127,10 @@ static char *body_extras(const sup_body *body, sup_arena *arena)
     return extras;
 }
 
-/* --- Parts --- */
+/* --- Organs --- */
 
-/* The joint that most of a part's surroundings go with: layers next to a few of its vertices say so. */
+/* The joint with most votes around an organ: the layer vertices nearest to a few of its vertices vote with their
+ * weights. */
 static int32_t organ_main_joint(const sup_anatomy *a, int32_t organ, double *votes)
 {
     int32_t first = a->organ_vertex[organ], count = a->organ_vertex[organ + 1] - first, best = 0;
@@ -208,7 +209,7 @@ static bool build_rig(build *b)
     return true;
 }
 
-/* The skin first, then the details, each relative to its joint. */
+/* The skin first, then the organs, each relative to its joint. */
 static bool build_primitives(build *b)
 {
     const sup_anatomy *a = &b->body->layers;
@@ -290,7 +291,7 @@ sup_result sup_body_character(const sup_context *context, const sup_body *body, 
 {
     if (body == NULL || character == NULL)
         return sup_fail(error, SUP_ERROR_ARGUMENT, "anatomy.body.argument", "",
-                        "sup_body_character needs a body and a place for the character.");
+                        "sup_body_character needs a body and a pointer to the character.");
     sup_character *made = sup_character_begin(context);
     if (made == NULL) return sup_fail_memory(error, "a body's character");
     build b = {.body = body, .made = made, .arena = sup_character_arena(made)};

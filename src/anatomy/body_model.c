@@ -1,11 +1,11 @@
-/* body_model.c - the template posed by linear blending, and how it moves with each of its parameters. */
+/* body_model.c - poses the template by linear blend skinning, with derivatives by all parameters. */
 #include "anatomy/body_model.h"
 
 #include "geometry/decimate.h"
 
 enum { VERTEX_GRAIN = 512 };
 
-/* --- Making --- */
+/* --- Model --- */
 
 static sup_result choose_vertices(const sup_context *context, const sup_composition *c, int32_t target,
                                   sup_arena *arena, sup_body_model *model, sup_error *error)
@@ -116,7 +116,7 @@ static void matrix_of(sup_quatd q, double *m)
     memcpy(m, made, sizeof made);
 }
 
-/* Q of joints that stand at `at` in rest: also of the derivatives of joints, as all is linear in them. */
+/* Q of joints with rest positions `at`; also for the derivatives of joints, because Q is linear in them. */
 static void pose_joints(const sup_composition *c, const double *rotation, const double *at, double *posed_origin)
 {
     memcpy(posed_origin, at, 3 * sizeof(double));
@@ -221,7 +221,7 @@ sup_quatd sup_body_rotation_at(const sup_composition *c, const sup_body_state *s
 
 /* --- Derivatives --- */
 
-/* Notes a joint in the rising list, unless it is there. */
+/* Inserts a joint into the sorted list unless it is already there. */
 static int32_t note_joint(int32_t *joints, int32_t count, int32_t joint)
 {
     int32_t at = count;
@@ -233,7 +233,8 @@ static int32_t note_joint(int32_t *joints, int32_t count, int32_t joint)
     return count + 1;
 }
 
-/* Joints: x turns with joint j by what of it hangs below j: sum of w_k (x_k - P_j), P_j the joint in the world. */
+/* Derivatives by joint rotations: joint j rotates the part of x that is attached to j and its descendants, sum of
+ * w_k (x_k - P_j) with P_j the posed joint. */
 static int32_t joint_columns(const sup_body_model *model, const sup_body_state *s, int32_t v, sup_vec3d rest,
                              sup_vec3d direction, double *row, int32_t *joints)
 {

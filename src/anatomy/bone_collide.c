@@ -1,18 +1,18 @@
-/* bone_collide.c - where the shrinking surface went into the wrap, and how far back it must go.
+/* bone_collide.c - collisions of the shrinking surface with the wrap, and the retreat that resolves them.
  *
- * [komaritzan2022] 4.2.2, collision targets: the linear path from the present position back to the skin is followed to the
- * first state that does not collide, and of several the one nearest to the skin counts. Here a vertex collides when the
- * wrap lies between it and its skin vertex, and a triangle when a vertex of the wrap is outside of it; both are looked at
- * where the surface is, instead of all pairs over time. */
+ * [komaritzan2022] 4.2.2, collision targets: the linear path from the current position back to the skin is followed
+ * to the first state without collision; of several, the one nearest to the skin is used. Here a vertex collides when
+ * the wrap lies between it and its skin vertex, and a triangle when a vertex of the wrap is outside of it; both are
+ * tested at the current positions, instead of all pairs over time. */
 #include "anatomy/bone_surface.h"
 
 #include <math.h>
 
 enum { VERTEX_GRAIN = 128, HALVINGS = 10 };
-static const double clearance = 5e-4; /* kept from the wrap, metres */
+static const double clearance = 5e-4; /* distance kept from the wrap, metres */
 static const double default_retreat = 0.2;
 
-/* Share of the way back to the skin at which a vertex leaves the wrap. */
+/* Fraction of the line to the skin after which a vertex leaves the wrap. */
 static void collide_vertices(void *work, int32_t begin, int32_t end, int32_t worker)
 {
     SUP_UNUSED(worker);
@@ -29,7 +29,7 @@ static void collide_vertices(void *work, int32_t begin, int32_t end, int32_t wor
     }
 }
 
-/* How far outside the plane of a triangle, gone back by `share`, a point is. */
+/* Signed distance of a point above the plane of a triangle that has retreated by `fraction` towards the skin. */
 static double height_above(const sup_bone_surface_state *s, int32_t triangle, double fraction, sup_vec3d p)
 {
     const int32_t *c = s->own_view.triangles + 3 * (size_t)triangle;
@@ -60,7 +60,7 @@ static void collide_wrap(void *work, int32_t begin, int32_t end, int32_t worker)
             else
                 high = middle;
         }
-        if (!leads_out) high = default_retreat; /* and then it is looked at again */
+        if (!leads_out) high = default_retreat; /* tested again in the next iteration */
         s->wrap_hit[w] = near.triangle;
         s->wrap_retreat[w] = high;
     }
@@ -83,7 +83,7 @@ int32_t sup_bone_surface_collide(sup_bone_surface_state *s)
         sup_vec3d back = sup_v3_lerp(sup_v3_at(s->positions, v), skin, s->retreat[v]);
         if (s->kind[v] == SUP_TARGET_COLLISION &&
             sup_v3_distance(back, skin) > sup_v3_distance(sup_v3_at(s->targets, v), skin))
-            continue; /* the one nearest to the skin counts */
+            continue; /* the one nearest to the skin is used */
         s->kind[v] = SUP_TARGET_COLLISION;
         sup_v3_put(s->targets, v, back);
         found++;

@@ -1,15 +1,16 @@
-/* bone_repair.c - the last collisions, vertices too near to the skin, and prisms that are turned over. */
+/* bone_repair.c - resolves remaining collisions, vertices too close to the skin, and inverted prisms. */
 #include "anatomy/enclosure.h"
 #include "anatomy/bone_surface.h"
 
 #include <math.h>
 
 enum { PASSES = 16, UNTANGLE_PASSES = 12, STRAIGHTEN_PASSES = 6, NORMAL_PASSES = 4, VERTEX_GRAIN = 128 };
-static const double thin = 1e-3;    /* metres: the least layer above the surface */
-static const double shorter = 0.99; /* of a line's length, each time it is part of a turned prism */
+static const double thin = 1e-3; /* metres: the thinnest layer above the surface */
+/* fraction of a line's length that is kept each time it belongs to an inverted prism */
+static const double shorter = 0.99;
 
-/* Keeps vertices inside the skin by the gap, on their lines: short ones become longer, those that come near to another
- * part of the skin shorter. */
+/* Keeps vertices inside the skin by the gap, on their lines: short lines are lengthened; lines that come close to
+ * another part of the skin are shortened. */
 static void keep_from_skin(void *work, int32_t begin, int32_t end, int32_t worker)
 {
     SUP_UNUSED(worker);
@@ -30,7 +31,7 @@ static void keep_from_skin(void *work, int32_t begin, int32_t end, int32_t worke
     }
 }
 
-/* A point on each line, a little away from `from` towards `to`, in `near`. */
+/* Fills `near` with a point on each line, a small distance from `from` towards `to`. */
 static void lift(const sup_bone_surface_state *s, const double *from, const double *to, double *near)
 {
     for (int32_t v = 0; v < s->count; v++) {
@@ -40,8 +41,8 @@ static void lift(const sup_bone_surface_state *s, const double *from, const doub
     }
 }
 
-/* Marks the corners of prisms that are turned over, from the surface to the skin, right above it, or right below the skin;
- * how many prisms. */
+/* Marks the corners of inverted prisms: from the surface to the skin, thin ones above the surface, and thin ones
+ * below the skin. Returns the number of prisms. */
 static int32_t find_inverted(const sup_bone_surface_state *s, unsigned char *bad, unsigned char *moving, double *near)
 {
     const sup_shape *skin = &s->def->skin;
@@ -59,8 +60,8 @@ static int32_t find_inverted(const sup_bone_surface_state *s, unsigned char *bad
     return count;
 }
 
-/* Lines from the skin at the corners of turned prisms, and beside them, take the mean direction of their neighbours':
- * between lines that are parallel no prism is turned, whatever their lengths. */
+/* Lines from the skin at the corners of inverted prisms and their neighbours take the mean direction of their
+ * neighbours: a prism between parallel lines is not inverted, whatever their lengths. */
 static int32_t untangle(sup_bone_surface_state *s, unsigned char *bad, unsigned char *moving, double *scratch)
 {
     int32_t first = 0;
@@ -87,7 +88,7 @@ static int32_t untangle(sup_bone_surface_state *s, unsigned char *bad, unsigned 
     return first;
 }
 
-/* Smooth normals of the skin, in `normals`. */
+/* Fills `normals` with smooth normals of the skin. */
 static void smooth_normals(const sup_bone_surface_state *s, double *normals, double *scratch)
 {
     size_t bytes = 3 * (size_t)s->count * sizeof *normals;
@@ -103,8 +104,8 @@ static void smooth_normals(const sup_bone_surface_state *s, double *normals, dou
     }
 }
 
-/* The last resort, in folds such as an armpit: lines at turned prisms become short and stand on the smooth skin, in ever
- * wider rings around them. */
+/* Last resort, in folds such as an armpit: lines at inverted prisms become short and point along the smooth normals,
+ * in rings that widen with every pass. */
 static void stand_up(sup_bone_surface_state *s, unsigned char *bad, unsigned char *moving, double *scratch)
 {
     double *normals = sup_arena_alloc(&s->arena, 3 * (size_t)s->count + 1, sizeof *normals);
@@ -120,7 +121,7 @@ static void stand_up(sup_bone_surface_state *s, unsigned char *bad, unsigned cha
             for (int32_t i = s->first[v]; i < s->first[v + 1] && pass > 0; i++)
                 near = near || wide[s->neighbours[i]] == 1;
             if (!near || s->def->excluded[v]) continue;
-            if (!wide[v]) wide[v] = 2; /* of this ring: not a start of it */
+            if (!wide[v]) wide[v] = 2; /* marked in this pass: not a seed of it */
             sup_vec3d skin = sup_v3_at(s->skin, v);
             double length = fmax(minimum, fmin(maximum, sup_v3_distance(skin, sup_v3_at(s->positions, v))));
             sup_v3_put(s->positions, v, sup_v3_madd(skin, -length, sup_v3_at(normals, v)));
@@ -132,7 +133,7 @@ static void stand_up(sup_bone_surface_state *s, unsigned char *bad, unsigned cha
 
 static int32_t retreat(sup_bone_surface_state *s)
 {
-    memset(s->kind, SUP_TARGET_CLOSEST, (size_t)s->count); /* collisions of now, not those of before */
+    memset(s->kind, SUP_TARGET_CLOSEST, (size_t)s->count); /* only current collisions */
     sup_mesh_view_move(&s->own_view, s->positions);
     int32_t found = sup_bone_surface_collide(s);
     for (int32_t v = 0; v < s->count && found > 0; v++)
@@ -145,7 +146,7 @@ void sup_bone_surface_repair(sup_bone_surface_state *s)
     unsigned char *bad = sup_arena_alloc(&s->arena, (size_t)s->def->skin.triangle_count + 1, 1);
     unsigned char *moving = sup_arena_alloc(&s->arena, (size_t)s->count + 1, 1);
     double *scratch = sup_arena_alloc(&s->arena, 3 * (size_t)s->count + 1, sizeof *scratch);
-    if (bad == NULL || moving == NULL || scratch == NULL) return; /* what is left is counted and reported */
+    if (bad == NULL || moving == NULL || scratch == NULL) return; /* the remaining ones are counted and reported */
     bool clean = false;
     for (int pass = 0; pass < PASSES && !clean; pass++) {
         int32_t found = retreat(s);

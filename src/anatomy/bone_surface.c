@@ -1,13 +1,14 @@
-/* bone_surface.c - stages of ever less bending, each with targets that are found anew in every iteration.
+/* bone_surface.c - stages with decreasing bending weight; targets are updated in every iteration.
  *
- * Based on: [komaritzan2022] 4.2.2, the skeleton surface: eq. 4.1 to 4.4, weights .1, 1 and 100 for closest, fixed and
- * collision targets, w_reg from 1 to 1e-7 by tenths, Laplacians of the last stage, skin smoothed for the first ones.
- * Deviations: the first stage starts at the smoothed skin, whose Laplacians it keeps (from the skin itself it would fly
- * metres away: no surface has those Laplacians); where the one-ring has a better aligned place, the target comes from there
- * but the vertex is not set to it (that tears the stiff first stages), and targets are traced along the line between both
- * surfaces (figure 4.5); collisions are found between vertices and triangles where surfaces are at the end of an iteration, not
- * between all triangles over time (bone_collide.c); what is left after the last stage is taken out one by one
- * (bone_repair.c). */
+ * Based on: [komaritzan2022] 4.2.2, the skeleton surface: eq. 4.1 to 4.4, weights .1, 1 and 100 for closest, fixed
+ * and collision targets, w_reg from 1 to 1e-7 in factors of ten, Laplacians of the previous stage, smoothed skin for
+ * the first stages.
+ * Deviations: the first stage starts at the smoothed skin and keeps its Laplacians (starting at the skin moved
+ * vertices by metres, because no surface has those Laplacians); where a position in the one-ring is better aligned,
+ * it gives the target, but the vertex is not moved there (that tears the stiff first stages), and targets are traced
+ * along the line between both surfaces (figure 4.5); collisions are detected between vertices and triangles at the
+ * positions at the end of an iteration, not between all triangles over time (bone_collide.c); collisions that remain
+ * after the last stage are repaired individually (bone_repair.c). */
 #include "anatomy/bone_surface.h"
 
 #include <math.h>
@@ -17,7 +18,8 @@ static const double weight_closest = 0.1, weight_fixed = 1.0, weight_collision =
 static const double bending_first = 1.0, bending_last = 1e-7, bending_step = 0.1;
 static const double fixed_reach = 0.03, fixed_spacing = 0.05; /* metres */
 static const double alignment_limit = 0.01;                   /* of eq. 4.4 */
-static const double still = 5e-4;                             /* a stage ends when no vertex moves farther, metres */
+/* a stage ends when no vertex moves by more than this, metres */
+static const double still = 5e-4;
 
 enum { STAGE_ITERATIONS = 12, LAST_ITERATIONS = 20, TRACES = 3, SMOOTH_PASSES = 3, VERTEX_GRAIN = 128, RING_STEPS = 3 };
 
@@ -42,7 +44,7 @@ static int by_distance(const void *a, const void *b)
     return x->vertex < y->vertex ? -1 : x->vertex > y->vertex;
 }
 
-/* The point of the wrap near `start`, along its surface, that is best in line with a skin vertex. */
+/* The point of the wrap near `start`, found along its surface, that is best aligned with a skin vertex. */
 static sup_vec3d best_on_wrap(const sup_bone_surface_state *s, int32_t vertex, const sup_bvh_nearest *start,
                               int32_t *queue, unsigned char *seen)
 {
@@ -116,7 +118,7 @@ sup_result sup_bone_surface_choose_fixed(sup_bone_surface_state *s, sup_error *e
 
 /* --- Closest correspondences --- */
 
-/* The place in the one-ring of a vertex that is best in line with its skin vertex. */
+/* The position in the one-ring of a vertex that is best aligned with its skin vertex. */
 static sup_vec3d best_in_ring(const sup_bone_surface_state *s, int32_t v, double smallest)
 {
     const sup_mesh_view *own = &s->own_view;
@@ -140,7 +142,8 @@ static sup_vec3d best_in_ring(const sup_bone_surface_state *s, int32_t v, double
     return best;
 }
 
-/* Figure 4.5: the wrap along the mean of both normals from the skin, a few times, while that gets better. */
+/* Figure 4.5: traces the wrap along the mean of both normals from the skin, a few times, while the alignment
+ * improves. */
 static sup_vec3d trace_line(const sup_bone_surface_state *s, int32_t v, const sup_bvh_nearest *start)
 {
     sup_vec3d skin = sup_v3_at(s->skin, v), normal = sup_v3_at(s->skin_view.normals, v), best = start->point;
@@ -162,8 +165,8 @@ static sup_vec3d trace_line(const sup_bone_surface_state *s, int32_t v, const su
     return best;
 }
 
-/* Closest points, from a better aligned place of the one-ring where the own one is badly aligned, and then along the
- * line between both surfaces. */
+/* Closest points; from a better aligned position in the one-ring if the vertex is badly aligned, then traced along
+ * the line between both surfaces. */
 static void closest_targets(void *work, int32_t begin, int32_t end, int32_t worker)
 {
     SUP_UNUSED(worker);
@@ -219,7 +222,7 @@ static sup_result run_stage(sup_bone_surface_state *s, sup_surface_fit *fit, dou
     return result;
 }
 
-static bool tell(const sup_bone_surface_state *s, double fraction, const char *stage)
+static bool report_progress(const sup_bone_surface_state *s, double fraction, const char *stage)
 {
     return s->def->progress == NULL || s->def->progress(s->def->progress_user, (float)fraction, stage);
 }
@@ -229,15 +232,16 @@ static sup_result run_stages(sup_bone_surface_state *s, sup_surface_fit *fit, do
     sup_result result = SUP_OK;
     double stages = log(bending_last / bending_first) / log(bending_step) + 1.0, done = 0.0;
     for (double bending = bending_first; bending > 0.5 * bending_last && result == SUP_OK; bending *= bending_step) {
-        if (!tell(s, done++ / stages, "skeleton surface"))
-            return sup_fail(error, SUP_ERROR_CANCELLED, "anatomy.cancelled", "", "The template was cancelled.");
+        if (!report_progress(s, done++ / stages, "skeleton surface"))
+            return sup_fail(error, SUP_ERROR_CANCELLED, "anatomy.cancelled", "",
+                            "The creation of the template was cancelled.");
         result = run_stage(s, fit, bending, previous, error);
         sup_surface_fit_set_rest(fit, s->positions);
     }
     return result;
 }
 
-/* Uniform Laplacian smoothing: without nipples and navels. */
+/* Uniform Laplacian smoothing: removes nipples and navel. */
 static void smooth_skin(const sup_bone_surface_state *s, double *positions, double *scratch)
 {
     memcpy(positions, s->skin, 3 * (size_t)s->count * sizeof *positions);
@@ -295,7 +299,7 @@ static sup_result shrink(sup_bone_surface_state *s, sup_error *error)
     if (result != SUP_OK) return result;
     smooth_skin(s, smooth, scratch);
     sup_surface_fit_set_rest(fit, smooth);
-    memcpy(s->positions, smooth, bytes); /* else the first step would go after Laplacians that no surface has */
+    memcpy(s->positions, smooth, bytes); /* else the first step would move towards Laplacians that no surface has */
     memcpy(s->targets, s->skin, bytes);
     result = sup_bone_surface_choose_fixed(s, error);
     if (result == SUP_OK) result = run_stages(s, fit, scratch, error);

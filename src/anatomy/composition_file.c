@@ -1,4 +1,4 @@
-/* composition_file.c - a composition as bytes, and back with everything in them checked. */
+/* composition_file.c - serialises a composition and reads untrusted bytes. */
 #include "anatomy/composition.h"
 
 #include <math.h>
@@ -11,7 +11,7 @@ static sup_store_field array(const char *name, sup_array_type type, int64_t coun
     return (sup_store_field){name, SUP_STORE_ARRAY, type, count, target};
 }
 
-/* Counts are those of the composition; `influences` of its weights. */
+/* Counts are those of the composition; `influences` is the number of its weights. */
 static int32_t list(sup_composition *c, int64_t influences, sup_store_field *fields)
 {
     int64_t vertices = c->vertex_count, modes = c->mode_count, joints = c->joint_count;
@@ -40,8 +40,8 @@ sup_result sup_composition_write(const sup_context *context, const sup_compositi
 {
     if (composition == NULL || bytes == NULL)
         return sup_fail(error, SUP_ERROR_ARGUMENT, "argument.null", "",
-                        "sup_composition_write needs a composition and a place for its bytes.");
-    sup_composition view = *composition; /* the list takes places that could be written to */
+                        "sup_composition_write needs a composition and a pointer to its bytes.");
+    sup_composition view = *composition; /* the field list needs mutable targets */
     sup_store_field fields[MAX_FIELDS];
     int32_t count = list(&view, view.influence_first[view.vertex_count], fields);
     return sup_store_write(context, kind, fields, count, bytes, error);
@@ -60,7 +60,7 @@ static sup_result read_counts(const sup_store *store, sup_composition *c, int64_
     bool good = triangles >= 12 && triangles % 3 == 0 && triangles < INT32_MAX && mean >= 12 && mean % 3 == 0 &&
                 mean < INT32_MAX && modes >= 1 && modes <= MAX_MODES && joints >= 1 && joints <= MAX_JOINTS &&
                 *influences >= 0 && *influences < INT32_MAX;
-    if (!good) return sup_store_damaged(error, "counts", "its counts do not fit together");
+    if (!good) return sup_store_damaged(error, "counts", "its counts are inconsistent");
     c->triangle_count = (int32_t)(triangles / 3);
     c->vertex_count = (int32_t)(mean / 3);
     c->mode_count = (int32_t)modes;
@@ -84,7 +84,8 @@ static sup_result check(const sup_composition *c, int64_t influences, sup_error 
         if (j == 0 ? c->parents[j] != -1 : c->parents[j] < 0 || c->parents[j] >= j)
             result = sup_store_damaged(error, "parents", "a joint does not come after its parent");
     for (int32_t k = 0; result == SUP_OK && k < c->mode_count; k++)
-        if (!(c->deviation[k] > 0.0)) result = sup_store_damaged(error, "deviation", "a mode has no size");
+        if (!(c->deviation[k] > 0.0))
+            result = sup_store_damaged(error, "deviation", "a mode has no standard deviation");
     for (int32_t v = 0; result == SUP_OK && v < c->vertex_count; v++) {
         double sum = 0.0;
         for (int32_t i = c->influence_first[v]; i < c->influence_first[v + 1]; i++)
@@ -100,7 +101,7 @@ sup_result sup_composition_read(const sup_context *context, sup_bytes bytes, sup
 {
     if (composition == NULL)
         return sup_fail(error, SUP_ERROR_ARGUMENT, "argument.null", "",
-                        "sup_composition_read needs a place for the composition.");
+                        "sup_composition_read needs a pointer to the composition.");
     sup_store store;
     sup_result result = sup_store_open(bytes, kind, &store, error);
     if (result != SUP_OK) return result;

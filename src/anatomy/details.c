@@ -1,7 +1,7 @@
-/* details.c - the template's bones and muscles carried into a person by the warp.
+/* details.c - moves the template's organs into a person with the warp.
  *
- * Based on: [komaritzan2022] section 4.2.4, transferring original anatomical data: bones go with the skeleton surface,
- * muscles with the skeleton and muscle surfaces that enclose them. */
+ * Based on: [komaritzan2022] section 4.2.4, transferring original anatomical data: bones follow the skeleton
+ * surface, muscles follow the skeleton and muscle surfaces that enclose them. */
 #include "anatomy/details.h"
 
 #include "anatomy/warp.h"
@@ -9,7 +9,7 @@
 struct sup_anatomy_warp {
     sup_context context;
     sup_arena arena;
-    sup_warp *bone, *muscle; /* NULL where the template has no such parts */
+    sup_warp *bone, *muscle; /* NULL if the template has no such organs */
     int32_t *bone_centre;    /* vertices of the skeleton surface */
     int32_t *muscle_centre;  /* vertices of the skeleton surface, or vertex_count + of the muscle surface */
     int32_t bone_count, muscle_count;
@@ -44,7 +44,7 @@ sup_result sup_anatomy_warp_create(const sup_context *context, const sup_anatomy
 {
     if (anatomy == NULL || warp == NULL || bone_centres < 0 || muscle_centres < 0)
         return sup_fail(error, SUP_ERROR_ARGUMENT, "anatomy.warp.argument", "",
-                        "sup_anatomy_warp_create needs a template, a place for the warp and counts of 0 or more.");
+                        "sup_anatomy_warp_create needs a template, a pointer to the warp and counts of at least 0.");
     sup_context resolved = sup_context_resolve(context);
     sup_anatomy_warp *made = sup_alloc_zero(&resolved.allocator, sizeof *made);
     if (made == NULL) return sup_fail_memory(error, "a warp");
@@ -80,7 +80,7 @@ void sup_anatomy_warp_destroy(sup_anatomy_warp *warp)
     sup_free(&allocator, warp, sizeof *warp);
 }
 
-/* Positions of a template's or a person's centres: bone surface below vertex_count, muscle surface from there on. */
+/* Positions of the centres: on the bone surface for indices below vertex_count, else on the muscle surface. */
 static sup_vec3d surface_point(const sup_anatomy *layers, int32_t i)
 {
     return i < layers->vertex_count ? sup_point(layers->bone, i) : sup_point(layers->muscle, i - layers->vertex_count);

@@ -1,8 +1,8 @@
-/* fit_bone.c - quasi-static fit of the skeleton surface: bending, flesh between it and the skin, collisions.
+/* fit_bone.c - quasi-static fit of the skeleton surface: bending, tissue between it and the skin, collisions.
  *
- * Based on: [komaritzan2022] eq. 4.7 to 4.9, with the printed weights. Deviations: a vertex collides already when it is less
- * than 1 mm beneath the skin, and the weight of a collision that a round could not resolve is doubled instead of raised by
- * 1, so that a handful of rounds is enough. */
+ * Based on: [komaritzan2022] eq. 4.7 to 4.9, with the printed weights. Deviations: a vertex already collides when it
+ * is less than 1 mm below the skin, and the weight of a collision that a pass does not resolve is doubled instead of
+ * increased by 1, so that a few passes are enough. */
 #include "anatomy/fit_bone.h"
 
 #include "anatomy/layer_elements.h"
@@ -12,8 +12,9 @@
 
 static const double bending_weight = 0.1, tissue_weight = 0.01, collision_weight = 50.0;
 static const double min_stretch = 0.2, max_stretch = 5.0; /* alpha */
-static const double beneath = 0.002, nearest = 0.001; /* metres under the skin: the target, and what is left alone */
-static const double tolerance = 0.0002;               /* metres a vertex moves in a last iteration */
+/* metres below the skin: the collision target, and the depth that is no collision */
+static const double beneath = 0.002, nearest = 0.001;
+static const double tolerance = 0.0002; /* metres: convergence tolerance of a pass */
 enum { MAX_COLLISION_PASSES = 8, MAX_ITERATIONS = 40 };
 
 typedef struct bone_fit {
@@ -22,12 +23,13 @@ typedef struct bone_fit {
     const double *skin;
     double *bone;
     float *skin_float;
-    double *normals; /* [triangle_count*3] of the scaled template's skin: where stretching is free */
-    double *weights; /* [vertex_count] of collision targets, 1/A inside */
+    double *normals; /* [triangle_count*3] normals of the scaled template's skin: the direction of free stretching */
+    double *weights; /* [vertex_count] weights of collision targets, divided by the area A_i */
     double *growing; /* [vertex_count] w_i of eq. 4.9 */
     double *targets; /* [vertex_count*3] */
-    double *seen; /* [vertex_count*4] where a vertex was last found inside, and how far from the skin: it is inside as
-                        long as it has moved by less */
+    /* [vertex_count*4] position at which a vertex was last found inside, and its distance from the skin: it is
+     * inside as long as it has moved by less */
+    double *seen;
     sup_bvh tree;
     sup_winding winding;
 } bone_fit;
@@ -51,7 +53,7 @@ static void tissue_target(void *user, int32_t element, const double f[9], double
     }
 }
 
-/* Prisms of skin (held) and bone (unknown) over the scaled template. */
+/* Prisms between skin (fixed) and bone (unknown) over the scaled template. */
 static sup_result make_tissue(bone_fit *fit, sup_arena *arena, const double *scaled_skin, const double *scaled_bone,
                               sup_elements **tissue, sup_error *error)
 {
@@ -62,7 +64,7 @@ static sup_result make_tissue(bone_fit *fit, sup_arena *arena, const double *sca
     double *rest = sup_arena_alloc(arena, 6 * vertices, sizeof *rest);
     fit->normals = sup_arena_alloc(arena, 3 * triangles, sizeof *fit->normals);
     if (corners_of == NULL || weights == NULL || rest == NULL || fit->normals == NULL)
-        return sup_fail_memory(error, "the flesh between skin and bones");
+        return sup_fail_memory(error, "the tissue between skin and bones");
     memcpy(rest, scaled_bone, 3 * vertices * sizeof *rest);
     memcpy(rest + 3 * vertices, scaled_skin, 3 * vertices * sizeof *rest);
     for (int32_t t = 0; t < a->triangle_count; t++) {
@@ -113,11 +115,11 @@ static void collide_range(void *user, int32_t begin, int32_t end, int32_t worker
         n = sup_v3_unit_or(n, sup_v3(0.0, 0.0, 0.0));
         sup_point_set(fit->targets, v, sup_v3_madd(near.point, -beneath, n)); /* pi_S of eq. 4.9 */
         fit->growing[v] = fit->growing[v] > 0.0 ? 2.0 * fit->growing[v] : 1.0;
-        fit->weights[v] = -1.0; /* collides in this round */
+        fit->weights[v] = -1.0; /* collides in this pass */
     }
 }
 
-/* Targets and weights of what collides now; returns how many do. */
+/* Sets targets and weights of the colliding vertices; returns their number. */
 static int32_t detect(bone_fit *fit, const double *areas)
 {
     int32_t count = 0;

@@ -1,10 +1,10 @@
 /* fit_muscle.c - average, smallest and largest muscle surface of a person.
  *
  * Based on: [komaritzan2022] eq. 4.10, 4.11, 4.2 and 4.3 and the growth by muscle group of section 4.2.4.
- * What the thesis leaves open is set here: a group grows by at most 0.7 of its thickness and shrinks by at most half of it,
- * and is held back by the skin (or bone) where it is at least half as thick as at its thickest, when three tenths of those
- * vertices touch (each of them stops there on its own). The ends are smoothed with w_reg = 1e-7, the last weight of
- * eq. 4.1. Bending is quartered a stage, not halved: same lines, half the factorisations. */
+ * Not specified in the thesis: a group grows by at most 0.7 and shrinks by at most 0.5 of its thickness; it stops
+ * when three tenths of its thick vertices (at least half as thick as the thickest) touch the skin or the bone; each
+ * vertex also stops there individually. The smallest and largest surfaces are smoothed with w_reg = 1e-7, the last
+ * weight of eq. 4.1. The bending weight is quartered per stage, not halved: same lines, half the factorisations. */
 #include "anatomy/fit_muscle.h"
 
 #include "anatomy/surface_fit.h"
@@ -12,9 +12,9 @@
 #include <stdlib.h>
 
 static const double first_bending = 0.01, bending_factor = 0.25, line_weight = 1.0;
-static const double line_distance = 0.0002;             /* metres from the lines when it ends */
-static const double end_distance = 0.001;               /* metres from bone and from skin */
-static const double max_growth = 0.7, max_shrink = 0.5; /* of the thickness */
+static const double line_distance = 0.0002;             /* metres: distance from the lines at convergence */
+static const double end_distance = 0.001;               /* metres: distance kept from bone and skin */
+static const double max_growth = 0.7, max_shrink = 0.5; /* fractions of the thickness */
 static const double thick_fraction = 0.5, tightest = 0.3;
 static const double end_bending = 1e-7;
 enum { MAX_STAGES = 16, STAGE_ITERATIONS = 12 };
@@ -22,7 +22,7 @@ enum { MAX_STAGES = 16, STAGE_ITERATIONS = 12 };
 typedef struct line_term {
     const sup_anatomy *anatomy;
     const double *skin, *bone;
-    const double *minimum, *maximum; /* [vertex_count] shares */
+    const double *minimum, *maximum; /* [vertex_count] fractions of the line */
 } line_term;
 
 static double line_fraction(const line_term *term, int32_t v, sup_vec3d p)
@@ -78,7 +78,7 @@ static sup_result line_matrix(const sup_context *context, int32_t size, sup_csr 
     return result;
 }
 
-/* Visceral fat: muscles of the abdomen bulge at least by the share that they have in the template. */
+/* Visceral fat: the muscles of the abdomen bulge at least by their fraction in the template. */
 static void raise_abdomen(const sup_anatomy *anatomy, const double *const scaled[3], double *minimum,
                           const double *maximum)
 {
@@ -154,7 +154,7 @@ static int compare_doubles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* By how much of its thickness a group can grow (side 1) or shrink (side -1). */
+/* Fraction of its thickness by which a group can grow (side 1) or shrink (side -1). */
 static double group_reach(const line_term *term, const double *fraction, double scale, int group, int side,
                           double *slacks)
 {

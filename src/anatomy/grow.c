@@ -1,13 +1,15 @@
-/* grow.c - fat that grows: by volume where it already is, by pressure all over, or like another person's.
+/* grow.c - growth of fat: by volume where it already is, by pressure everywhere, or with the distribution of another
+ * person.
  *
- * Based on: [komaritzan2022] section 4.3.4, eq. 4.16 to 4.18, in projective form: the volume term is the tet constraint of
- * section 2.2.1 with det F = target (a few Newton steps on the singular values), weighted by the rest volumes as in
- * eq. 4.18. Pressure after [saito2015]: along the normals, against triangle strain, with the bending of eq. 4.2.
- * Deviations: the thesis names no weights; w_vol = 1, w_reg = 2e-5 and w_rest = 0.5 smooth over about 3 cm. Pressure draws
- * every vertex out along its first normal by the same length (eq. 4.3; w_reg = 1e-6 and strain 1e-3 smooth over 3 cm too):
- * as a force that follows the normals it pushed toes and fingers over, since small features hold less against it. Volumes of
- * another person are added to the body's own instead of replacing them, so that nobody loses what the other does not have.
- * The scale s is not given but found, so that the mass that was asked for is met. */
+ * Based on: [komaritzan2022] section 4.3.4, eq. 4.16 to 4.18, in projective form: the volume term is the tet
+ * constraint of section 2.2.1 with det F = target (a few Newton steps on the singular values), weighted by the rest
+ * volumes as in eq. 4.18. Pressure after [saito2015]: along the normals, against triangle strain, with the bending
+ * of eq. 4.2.
+ * Deviations: the thesis gives no weights; w_vol = 1, w_reg = 2e-5 and w_rest = 0.5 smooth over about 3 cm. Pressure
+ * moves every vertex along its initial normal by the same length (eq. 4.3; w_reg = 1e-6 and strain 1e-3 also smooth
+ * over 3 cm): a force along the current normals folded toes and fingers, because small features resist it less.
+ * Volumes of another person are added to the body's own instead of replacing them, so that no region loses fat that
+ * the other person does not have. The scale s is computed so that the requested mass is reached. */
 #include "anatomy/body.h"
 
 #include "anatomy/details.h"
@@ -19,28 +21,28 @@
 
 static const double bending_weight = 2e-5, rest_weight = 0.5;
 static const double pressure_bending = 1e-6, pressure_strain = 1e-3;
-static const double min_volume_fraction = 0.15; /* of a tet's volume that loss leaves */
-static const double skin_above = 0.0015;        /* metres of skin over the muscles that loss leaves */
-static const double mass_tolerance = 0.003;     /* of the change asked for */
-static const double border = 0.04;              /* metres over which rates of regions blend */
-static const double thin = 0.01;                /* metres of flesh that grow at the full rate */
+static const double min_volume_fraction = 0.15; /* minimum fraction of a tet's volume after loss */
+static const double skin_above = 0.0015;        /* minimum distance between skin and muscles after loss, metres */
+static const double mass_tolerance = 0.003;     /* fraction of the requested change */
+static const double border = 0.04;              /* metres over which the rates of regions blend */
+static const double thin = 0.01;                /* thickness of tissue that grows at the full rate, metres */
 static const double tolerance = 0.00005;        /* metres */
 enum { MAX_SCALES = 14, SCALE_ITERATIONS = 25, BORDER_SMOOTHING = 100, NEWTON_STEPS = 4, PASSES = 3, CENTRES = 1500 };
 
 typedef struct growth {
     const sup_context *context;
     const sup_body *body;
-    sup_anatomy *layers;    /* of the grown body: its skin moves */
-    const double *previous; /* [3n] the skin that it starts from */
-    const double *added;    /* [n] weight of growth at a vertex */
+    sup_anatomy *layers;    /* layers of the grown body: its skin moves */
+    const double *previous; /* [3n] the initial skin */
+    const double *added;    /* [n] growth weight of each vertex */
     double drive;           /* s - 1, or the pressure */
-    const double *fraction; /* [3*triangle_count] of volume: (target - rest) / (rest * drive) of a tet */
-    const double *normals;  /* [3n] of the skin that it starts from, under pressure; NULL when volume drives */
+    const double *fraction; /* [3*triangle_count] volume growth per tet: (target - rest) / (rest * drive) */
+    const double *normals;  /* [3n] normals of the initial skin, for pressure; NULL for growth by volume */
     double *targets;        /* [3n] */
     sup_surface_fit *solver;
 } growth;
 
-/* Derivative of the determinant; returns its square. */
+/* Derivative of the determinant (cofactor matrix); returns its squared norm. */
 static double cofactor(const double m[9], double c[9])
 {
     double square = 0.0;
@@ -53,8 +55,8 @@ static double cofactor(const double m[9], double c[9])
     return square;
 }
 
-/* The nearest F with the determinant that is wanted. Newton's steps on singular values s, written without them: the
- * derivative of s0 s1 s2 is the cofactor, which has the same two rotations as F, and so has every step. */
+/* The nearest F with the target determinant. Newton steps on the singular values s, without computing them: the
+ * derivative of s0 s1 s2 is the cofactor, which has the same singular vectors as F, and so has every step. */
 static void volume_target(void *user, int32_t element, const double f[9], double target[9])
 {
     const growth *g = user;
@@ -73,14 +75,14 @@ static void volume_target(void *user, int32_t element, const double f[9], double
     }
 }
 
-/* The nearest turn of a triangle: what is across it does not count. */
+/* The nearest rotation of a triangle; the direction across it is ignored. */
 static void strain_target(void *user, int32_t element, const double f[9], double target[9])
 {
     double c[9], whole[9], size = sqrt(cofactor(f, c));
     SUP_UNUSED(user);
     SUP_UNUSED(element);
     for (int i = 0; i < 9; i++) {
-        c[i] = size > 0.0 ? c[i] / size : 0.0; /* the normal now times the normal before */
+        c[i] = size > 0.0 ? c[i] / size : 0.0; /* current normal times rest normal */
         whole[i] = f[i] + c[i];
     }
     sup_polar_rotation(whole, target);
@@ -88,7 +90,7 @@ static void strain_target(void *user, int32_t element, const double f[9], double
         target[i] -= c[i];
 }
 
-/* Growth at every vertex: the rate of its region, with soft borders. */
+/* Growth weight of every vertex: the rate of its region, blended at borders. */
 static sup_result vertex_rates(const sup_anatomy *a, const double rate[SUP_REGION_COUNT], sup_arena *arena,
                                double **rates, sup_error *error)
 {
@@ -106,7 +108,7 @@ static sup_result vertex_rates(const sup_anatomy *a, const double rate[SUP_REGIO
         int32_t p = a->triangles[i], q = a->triangles[i % 3 == 2 ? i - 2 : i + 1];
         edges += sup_v3_distance(sup_point(a->skin, p), sup_point(a->skin, q)) / (3.0 * a->triangle_count);
     }
-    double spread = edges > 0.0 ? border / edges : 0.0; /* a round spreads by about 0.7 of an edge */
+    double spread = edges > 0.0 ? border / edges : 0.0; /* a pass spreads by about 0.7 of an edge */
     for (int pass = 0; pass < BORDER_SMOOTHING && pass < 2.0 * spread * spread && any; pass++) {
         memset(sum, 0, n * sizeof(double));
         memset(count, 0, n * sizeof(int32_t));
@@ -118,7 +120,7 @@ static sup_result vertex_rates(const sup_anatomy *a, const double rate[SUP_REGIO
         for (size_t v = 0; v < n; v++)
             if (count[v] > 0) now[v] = 0.5 * (now[v] + sum[v] / count[v]);
     }
-    for (int32_t v = 0; v < a->vertex_count; v++) { /* nothing grows where skin lies on bone */
+    for (int32_t v = 0; v < a->vertex_count; v++) { /* no growth where the skin lies on bone */
         double depth = sup_v3_distance(sup_point(a->skin, v), sup_point(a->bone, v));
         now[v] *= a->excluded[v] ? 0.0 : fmin(1.0, depth / thin);
     }
@@ -126,7 +128,8 @@ static sup_result vertex_rates(const sup_anatomy *a, const double rate[SUP_REGIO
     return SUP_OK;
 }
 
-/* Tets of the fat layer: skin vertices are unknowns, muscle vertices held. Fills the tets' shares of growth. */
+/* Tets of the fat layer: skin vertices are unknowns, muscle vertices are fixed. Fills the growth fractions of the
+ * tets. */
 static sup_result fat_tets(growth *g, const sup_anatomy *other, sup_arena *arena, sup_elements **elements,
                            sup_error *error)
 {
@@ -193,7 +196,7 @@ static sup_result skin_strain(growth *g, sup_arena *arena, sup_elements **elemen
     return sup_elements_create(g->context, &def, elements, error);
 }
 
-/* Skin that loss took into the muscles comes out again. */
+/* Moves skin that loss pushed into the muscles back out. */
 static void keep_above(const growth *g)
 {
     sup_anatomy *a = g->layers;
@@ -214,8 +217,8 @@ static double fat_volume(const growth *g)
     return sup_layer_volume(a->triangle_count, a->triangles, a->skin, a->muscle);
 }
 
-/* Finds the drive with which the fat layer gains `wanted` cubic metres. False through *met when it cannot be had. The skin
- * lags a little behind the drive, so the drive is corrected by what it has brought so far, not by differences. */
+/* Finds the drive with which the fat layer gains `wanted` cubic metres; *reached is false if that is impossible. The
+ * skin lags behind the drive, so the drive is corrected by the total gain so far, not by differences. */
 static sup_result find_drive(growth *g, double first, double minimum, double wanted, bool *reached, sup_error *error)
 {
     double start = fat_volume(g), gain = 0.0;
@@ -281,7 +284,8 @@ static sup_result move_skin(growth *g, const sup_anatomy *other, bool pressure, 
     return result;
 }
 
-/* Muscles on the new lines; those of the belly bulge with it, and what the cavity gains is visceral fat. */
+/* Fits the muscles to the new lines; the belly muscles bulge with the skin, and the gain of the cavity is visceral
+ * fat. */
 static sup_result refit_muscles(growth *g, bool visceral, sup_body *grown, sup_error *error)
 {
     const sup_anatomy *old = &g->body->layers;
@@ -332,14 +336,13 @@ static sup_result check_grow(const sup_body *body, const sup_body_grow_def *def,
 {
     if (body == NULL || def == NULL || grown == NULL)
         return sup_fail(error, SUP_ERROR_ARGUMENT, "anatomy.grow.argument", "",
-                        "sup_body_grow needs a body, what to do, and a place for the new body.");
+                        "sup_body_grow needs a body, a sup_body_grow_def and a pointer to the new body.");
     bool good = isfinite(def->fat) && def->pressure >= 0.0 && def->pressure <= 1.0;
     for (int k = 0; k < SUP_REGION_COUNT; k++)
         good = good && isfinite(def->rate[k]) && def->rate[k] >= 0.0;
     if (!good)
-        return sup_fail(
-            error, SUP_ERROR_ARGUMENT, "anatomy.grow.numbers", "",
-            "Growth needs kilograms that are a number, rates of 0 or more, and a share of pressure in 0..1.");
+        return sup_fail(error, SUP_ERROR_ARGUMENT, "anatomy.grow.numbers", "",
+                        "Growth needs finite kilograms, rates of at least 0, and a pressure fraction from 0 to 1.");
     const sup_body *from = def->from;
     if (from != NULL && (from->layers.vertex_count != body->layers.vertex_count ||
                          from->layers.triangle_count != body->layers.triangle_count ||
@@ -360,7 +363,7 @@ static sup_result warp_details(const growth *g, sup_error *error)
     return result;
 }
 
-/* Passes of skin and muscles until the whole fat mass, with skin and visceral fat, is what was asked for. */
+/* Repeats skin and muscles until the whole fat mass, including skin and visceral fat, is the requested one. */
 static sup_result grow_passes(growth *g, const sup_body_grow_def *def, sup_body *grown, sup_error *error)
 {
     const sup_anatomy *other = def->from != NULL ? &def->from->layers : NULL;

@@ -1,4 +1,4 @@
-/* joint_roles.c - joint names to parts of the body, by the words that retargeting knows. */
+/* joint_roles.c - finds the joints of head and limbs by the words that retargeting knows. */
 #include "anatomy/joint_roles.h"
 
 #include "pose/joint_names.h"

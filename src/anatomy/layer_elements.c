@@ -15,18 +15,18 @@ struct sup_elements {
     int32_t *points;    /* [count*corners] */
     double *gradients;  /* [count*corners*3] g_k, 1/m */
     double *weights;    /* [count] */
-    double *fixed_part; /* [count*9] what the held places add to F */
-    double *pull;       /* [count*9] w (T - held part) */
+    double *fixed_part; /* [count*9] contribution of the fixed points to F */
+    double *pull;       /* [count*9] w (T - fixed_part) */
     int32_t *first;     /* [unknowns+1] corners of elements at each unknown */
     int32_t *corner;    /* [first[unknowns]] element * corners + k */
     sup_csr matrix;
     sup_element_target_fn *target;
     void *user;
-    const double *positions; /* of the projection that runs */
+    const double *positions; /* of the projection in progress */
     double *right_side;
 };
 
-/* Gradients of one element; false when its rest shape spans too little. */
+/* Gradients of one element; returns false if its rest shape is degenerate. */
 static bool element_gradients(const sup_elements_def *def, int32_t e, double *gradients)
 {
     const int32_t *points = def->points + (size_t)e * (size_t)def->corners;
@@ -61,7 +61,7 @@ static sup_result build_matrix(sup_elements *elements, sup_error *error)
     size_t pairs = (size_t)elements->corners * (size_t)(elements->corners + 1) / 2;
     size_t size = sup_size_multiply((size_t)elements->count * pairs + 1, sizeof(sup_triplet));
     sup_triplet *triplets = sup_alloc(&elements->context.allocator, size);
-    if (triplets == NULL) return sup_fail_memory(error, "the flesh between two layers");
+    if (triplets == NULL) return sup_fail_memory(error, "the tissue between two layers");
     int64_t count = 0;
     for (int32_t e = 0; e < elements->count; e++) {
         const int32_t *points = elements->points + (size_t)e * (size_t)elements->corners;
@@ -113,7 +113,7 @@ sup_result sup_elements_create(const sup_context *context, const sup_elements_de
 {
     sup_context resolved = sup_context_resolve(context);
     sup_elements *made = sup_alloc_zero(&resolved.allocator, sizeof *made);
-    if (made == NULL) return sup_fail_memory(error, "the flesh between two layers");
+    if (made == NULL) return sup_fail_memory(error, "the tissue between two layers");
     made->context = resolved;
     made->arena = sup_arena_create(&resolved.allocator);
     made->unknowns = def->unknown_count;
@@ -122,7 +122,7 @@ sup_result sup_elements_create(const sup_context *context, const sup_elements_de
     made->target = def->target;
     made->user = def->user;
     sup_result result = SUP_OK;
-    if (!take_arrays(made, def)) result = sup_fail_memory(error, "the flesh between two layers");
+    if (!take_arrays(made, def)) result = sup_fail_memory(error, "the tissue between two layers");
     if (result == SUP_OK) {
         for (int32_t e = 0; e < def->count; e++)
             if (!element_gradients(def, e, made->gradients + 3 * (size_t)e * (size_t)def->corners))

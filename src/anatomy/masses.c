@@ -1,8 +1,8 @@
 /* masses.c - fat and muscle mass of a body from the volumes of its layers.
  *
- * Based on: [komaritzan2022] section 4.2.4, eq. 4.12 to 4.14. Deviation: the thesis does not say how the abdominal cavity
- * is told from the muscles around it; here it is the part of the abdomen's muscle layer, along each line from bone to
- * skin, that the template's muscle thickness map does not fill. */
+ * Based on: [komaritzan2022] section 4.2.4, eq. 4.12 to 4.14. Deviation: the thesis does not specify how to separate
+ * the abdominal cavity from the muscles around it; here the cavity is the fraction of the abdomen's muscle layer,
+ * along each line from bone to skin, that the template's muscle thickness map does not fill. */
 #include "anatomy/masses.h"
 
 static const double fat_density = 900.0, muscle_density = 1100.0; /* kg per cubic metre */

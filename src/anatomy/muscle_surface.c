@@ -1,10 +1,12 @@
-/* muscle_surface.c - first hits of the lines with the detailed muscles, fitted with little bending, back on the lines.
+/* muscle_surface.c - first hits of the lines with the detailed muscles, fitted with little bending, projected onto
+ * the lines.
  *
- * Based on: [komaritzan2022] 4.2.2, the muscle surface: eq. 4.1 with targets at the first intersection of the line from
- * skin to skeleton surface with the muscles, projected onto the lines after each stage, 1 mm from the skeleton surface.
- * Deviations: the muscles are enclosed on the lines themselves (a vertex is never below its first hit) and by pushing out
- * triangles that a muscle's vertex is outside of, instead of continuous collision detection; the surface starts where the
- * lines meet the muscles, so that few stages do. */
+ * Based on: [komaritzan2022] 4.2.2, the muscle surface: eq. 4.1 with targets at the first intersection of the line
+ * from skin to skeleton surface with the muscles, projected onto the lines after each stage, 1 mm from the skeleton
+ * surface.
+ * Deviations: the muscles are enclosed on the lines (a vertex is never below its first hit) and by moving triangles
+ * outward until no muscle vertex is outside, instead of continuous collision detection; the surface starts at the
+ * hits, so few stages are enough. */
 #include "anatomy/bone_surface.h"
 #include "anatomy/enclosure.h"
 #include "anatomy/muscle_surface.h"
@@ -23,13 +25,13 @@ typedef struct muscle_state {
     sup_shape all; /* of all muscles */
     int32_t *triangle_organ;
     sup_mesh_view view, own;
-    double *hit;       /* [count] share of the way from skin to bone of the first hit, 1 without one */
+    double *hit;       /* [count] fraction of the line from skin to bone at the first hit, 1 without a hit */
     double *thickness; /* [count] */
-    double *fraction;  /* [count] where the muscle surface is on the line */
+    double *fraction;  /* [count] position of the muscle surface on the line from skin to bone */
     int32_t point_count;
-    double *points;   /* [3*point_count] that must be inside: the muscles' vertices, then the skeleton surface's */
-    int32_t *outside; /* [point_count] triangle that one is outside of, -1 */
-    double *height;   /* [point_count] how far */
+    double *points;   /* [3*point_count] points to enclose: the muscles' vertices, then the skeleton surface's */
+    int32_t *outside; /* [point_count] triangle that the point is outside of, -1 = none */
+    double *height;   /* [point_count] distance to that triangle */
 } muscle_state;
 
 static sup_result gather_muscles(muscle_state *m, sup_error *error)
@@ -71,7 +73,7 @@ typedef struct line_hits {
     int32_t organ[HIT_MAX];
 } line_hits;
 
-/* Keeps every hit, sorted by part, then by place; says no to all of them so that the ray goes on. */
+/* Stores every hit, sorted by organ, then by position; rejects it so that the ray continues. */
 static bool keep_hit(void *user, const sup_bvh_hit *hit)
 {
     line_hits *h = user;
@@ -86,7 +88,7 @@ static bool keep_hit(void *user, const sup_bvh_hit *hit)
     return false;
 }
 
-/* Each part covers the line between its hits by pairs, an odd last one to the end. The union of that. */
+/* Each organ covers the line between pairs of its hits; after an odd last hit, to the end. Returns the covered fraction. */
 static double covered_fraction(const line_hits *h)
 {
     double begin[HIT_MAX], end[HIT_MAX], sum = 0.0, reached = 0.0;
@@ -138,7 +140,7 @@ static void follow_lines(void *work, int32_t begin, int32_t end, int32_t worker)
 
 /* --- The surface --- */
 
-/* Shares at which the muscle surface keeps from skin and bone. */
+/* Limits the fraction so that the muscle surface keeps its distance from skin and bone. */
 static double limited(const muscle_state *m, int32_t v, double fraction)
 {
     double length = sup_v3_distance(sup_v3_at(m->def->skin.positions, v), sup_v3_at(m->def->bone, v));
@@ -155,7 +157,7 @@ static void set_positions(const muscle_state *m, double *muscle)
     }
 }
 
-/* Back onto the lines, never below a muscle. */
+/* Projects onto the lines, never below a muscle. */
 static void project(muscle_state *m, const double *muscle)
 {
     for (int32_t v = 0; v < m->count; v++) {
@@ -202,13 +204,13 @@ static void find_outside(void *work, int32_t begin, int32_t end, int32_t worker)
         sup_bvh_nearest near;
         m->height[i] = sup_mesh_view_distance(&m->own, sup_v3_at(m->points, i), 0.02, &near);
         if (i >= m->all.vertex_count)
-            m->height[i] += 0.25 * m->def->min_distance; /* apart from bones by a part of it */
+            m->height[i] += 0.25 * m->def->min_distance; /* a fraction of the distance from bones */
         bool skipped = i >= m->all.vertex_count && m->def->excluded[i - m->all.vertex_count];
         m->outside[i] = !skipped && near.triangle >= 0 && m->height[i] > 0.0 ? near.triangle : -1;
     }
 }
 
-/* Corners of triangles that muscles stick out of go towards the skin. */
+/* Moves corners of triangles that muscles protrude from towards the skin. */
 static void push_out(muscle_state *m, double *muscle)
 {
     const int32_t *triangles = m->def->skin.triangles;
@@ -231,7 +233,7 @@ static void push_out(muscle_state *m, double *muscle)
     }
 }
 
-/* The corners of turned prisms, of either layer, come nearer to each other on their lines. */
+/* Moves the corners of inverted prisms, of either layer, closer to each other on their lines. */
 static void untangle(muscle_state *m, double *muscle, unsigned char *bad)
 {
     const sup_shape *skin = &m->def->skin;

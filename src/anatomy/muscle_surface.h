@@ -9,12 +9,13 @@ typedef struct sup_muscle_surface_def {
     sup_shape skin;
     const double *bone; /* [vertex_count*3] */
     const unsigned char *excluded;
-    const sup_anatomy_organ *organs; /* those with is_muscle count */
+    const sup_anatomy_organ *organs; /* only those with is_muscle are used */
     int32_t organ_count;
-    double min_distance; /* kept from the skeleton surface and from the skin, metres; less where they are nearer */
+    /* minimum distance from the skeleton surface and from the skin, metres; less where these are closer */
+    double min_distance;
 } sup_muscle_surface_def;
 
-/* `muscle` [vertex_count*3] on the lines; `thickness` [vertex_count] covered by muscles, metres. */
+/* `muscle` [vertex_count*3] is on the lines; `thickness` [vertex_count] is the length covered by muscles, metres. */
 sup_result sup_muscle_surface(const sup_context *context, const sup_muscle_surface_def *def, double *muscle,
                               double *thickness, sup_error *error);
 

@@ -1,19 +1,20 @@
-/* pose_like.c - a skin taken to the pose of other joints: [komaritzan2022] 4.2.4, the scan in the template's pose.
+/* pose_like.c - poses a skin like other joints: [komaritzan2022] 4.2.4, the scan in the template's pose.
  *
- * Only places of joints are known, so a joint turns as its bones do: two or more bones fix the rotation, one bone fixes it
- * up to twist, for which the parent's rotation is kept, and none leaves it to the parent. */
+ * Only joint positions are known, so the rotation of a joint comes from its bones: two or more bones determine it,
+ * one bone determines it up to twist, for which the parent's rotation is kept; without bones the parent's rotation
+ * is used. */
 #include "anatomy/body_model.h"
 
 enum { MAX_BONES = 16, VERTEX_GRAIN = 512 };
 static const double no_length =
-    0.02; /* of the skeleton's size: joints nearer than that have no direction to each other */
+    0.02; /* fraction of the skeleton's size: no direction between joints closer than that */
 
 typedef struct pose_like {
     const sup_composition *c;
     const double *skin, *from, *to;
     double *skin_out, *joints_out;
     sup_quatd *rotation; /* [joint_count] */
-    double size;         /* of the skeleton, metres */
+    double size;         /* size of the skeleton, metres */
 } pose_like;
 
 static sup_vec3d get(const double *p, int32_t i)
@@ -26,7 +27,8 @@ static void put(double *p, int32_t i, sup_vec3d v)
     p[3 * (size_t)i] = v.x, p[3 * (size_t)i + 1] = v.y, p[3 * (size_t)i + 2] = v.z;
 }
 
-/* Directions of the bones that leave a joint, here and there; joints that stand in its place hand on to their own. */
+/* Directions of the bones that start at a joint, in both poses; a child at the same position is replaced by its own
+ * children. */
 static int32_t bones_of(const pose_like *p, int32_t joint, sup_vec3d *from, sup_vec3d *to)
 {
     int32_t count = 0;
@@ -52,7 +54,7 @@ static void add_outer(sup_affine *m, sup_vec3d to, sup_vec3d from, double weight
         m->m[k / 3 * 4 + k % 3] += weight * t[k / 3] * f[k % 3];
 }
 
-/* The rotation nearest to what all bones ask; planes that pairs of them span stand in for the third direction. */
+/* The rotation that fits all bones best; the normals of the planes of bone pairs determine the third direction. */
 static bool fit_rotation(const sup_vec3d *from, const sup_vec3d *to, int32_t count, sup_quatd *rotation)
 {
     sup_affine m = {{0}};
@@ -107,8 +109,9 @@ sup_result sup_pose_like(const sup_context *context, const sup_composition *comp
                          sup_error *error)
 {
     if (composition == NULL || skin == NULL || joints == NULL || like == NULL || skin_out == NULL || joints_out == NULL)
-        return sup_fail(error, SUP_ERROR_ARGUMENT, "argument.null", "",
-                        "sup_pose_like needs a composition, a skin, joints, joints to copy and room for both.");
+        return sup_fail(
+            error, SUP_ERROR_ARGUMENT, "argument.null", "",
+            "sup_pose_like needs a composition, a skin, joints, joints to copy, and arrays for the results.");
     sup_context resolved = sup_context_resolve(context);
     const sup_composition *c = composition;
     pose_like p = {c, skin, joints, like, skin_out, joints_out, NULL, 0.0};

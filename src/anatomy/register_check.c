@@ -1,15 +1,15 @@
-/* register_check.c - whether what was fitted is a whole human, by how much of the scan the template explains and how much
- * of the template the scan shows. */
+/* register_check.c - checks that the fit is a whole human: the fraction of the scan that the template explains, and
+ * the fraction of the template that the scan covers. */
 #include "anatomy/register.h"
 
-static const double near_model = 0.04;         /* metres: a sample that the model explains */
-static const double min_explained = 0.8;       /* of the samples */
-static const double min_explained_fine = 0.87; /* after the fine fit, within 2 cm */
-static const double max_error = 0.016;         /* metres, median-like mean of explained samples */
-static const double min_seen = 0.35;           /* of the template's vertices */
-static const double min_limb = 0.4;            /* of a limb's area */
-static const double min_head = 0.3;            /* of the head's, much of which hair and ears hide */
-static const double near_surface = 0.03;       /* metres: a part of the scan lies on the surface */
+static const double near_model = 0.04;         /* metres: distance of a sample that the model explains */
+static const double min_explained = 0.8;       /* fraction of the samples */
+static const double min_explained_fine = 0.87; /* fraction after the fine fit, within 2 cm */
+static const double max_error = 0.016;         /* metres, mean over explained samples */
+static const double min_seen = 0.35;           /* fraction of the template's vertices */
+static const double min_limb = 0.4;            /* fraction of a limb's area */
+static const double min_head = 0.3;            /* fraction of the head's area; hair and ears hide much of it */
+static const double near_surface = 0.03;       /* metres: distance at which the scan covers the surface */
 
 sup_result sup_register_check(const sup_register_work *w, const sup_fit *fit, sup_error *error)
 {
@@ -23,28 +23,27 @@ sup_result sup_register_check(const sup_register_work *w, const sup_fit *fit, su
     double explained = (double)near / fmax(fit->sample_count, 1), mean = near > 0 ? sum / near : 1.0;
     double shown = (double)seen / fmax(fit->model->vertex_count, 1);
     if (explained < min_explained || mean > max_error)
-        return sup_fail(
-            error, SUP_ERROR_DATA, "anatomy.scan.shape", "",
-            "The scan does not look like a person: a body explains %d %% of it, to %d mm. Give the whole body of "
-            "one person and nothing else, or landmarks.",
-            (int)(100.0 * explained), (int)(1000.0 * mean));
+        return sup_fail(error, SUP_ERROR_DATA, "anatomy.scan.shape", "",
+                        "The scan does not look like a person: a body explains %d %% of it, at a mean distance of %d "
+                        "mm. Use a scan of "
+                        "one whole person without other objects, or give landmarks.",
+                        (int)(100.0 * explained), (int)(1000.0 * mean));
     if (shown < min_seen)
-        return sup_fail(error, SUP_ERROR_DATA, "anatomy.scan.part", "",
-                        "The scan shows %d %% of a body: give a scan of the whole person.", (int)(100.0 * shown));
+        return sup_fail(error, SUP_ERROR_DATA, "anatomy.scan.partial", "",
+                        "The scan covers only %d %% of a body: use a scan of the whole person.", (int)(100.0 * shown));
     return SUP_OK;
 }
 
 sup_result sup_register_check_explained(double explained, sup_error *error)
 {
     if (explained >= min_explained_fine) return SUP_OK;
-    return sup_fail(
-        error, SUP_ERROR_DATA, "anatomy.scan.shape", "",
-        "The scan does not look like a person: a body explains %d %% of it. Give the whole body of one person and "
-        "nothing else, or landmarks.",
-        (int)(100.0 * explained));
+    return sup_fail(error, SUP_ERROR_DATA, "anatomy.scan.shape", "",
+                    "The scan does not look like a person: a body explains %d %% of it. Use a scan of one whole person "
+                    "without other objects, or give landmarks.",
+                    (int)(100.0 * explained));
 }
 
-/* How much of the scan lies on each vertex of the fitted surface, square metres, and each vertex's own area. */
+/* Area of the scan that covers each vertex of the fitted surface, and the vertex's own area, square metres. */
 typedef struct shown {
     double *scan, *own; /* [vertex_count] */
 } shown;
@@ -87,8 +86,9 @@ static sup_result spread_scan(sup_register_work *w, shown *s, sup_error *error)
     return SUP_OK;
 }
 
-/* Of the vertices below a joint (held by it and its children by half or more): area of the scan that lies on them and
- * nowhere else, over their own. A limb that is not there was put onto another part, and shares the scan with it. */
+/* For the vertices below a joint (half of their weight or more on it and its descendants): area of the scan that
+ * covers only them, relative to their own area. A missing limb is fitted to another body part and shares its scan
+ * area. */
 static double shown_below(const sup_register_work *w, const shown *s, int32_t joint, unsigned char *marks)
 {
     const sup_composition *c = w->composition;
@@ -109,8 +109,7 @@ static double shown_below(const sup_register_work *w, const shown *s, int32_t jo
 static sup_result refuse_limb(const char *side, const char *limb, sup_error *error)
 {
     return sup_fail(error, SUP_ERROR_DATA, "anatomy.scan.limb", "",
-                    "The scan has no %s%s that could be found: give a scan of the whole person, or landmarks.", side,
-                    limb);
+                    "The scan has no %s%s: use a scan of the whole person, or give landmarks.", side, limb);
 }
 
 sup_result sup_register_check_limbs(sup_register_work *w, sup_error *error)

@@ -1,6 +1,6 @@
-/* register_fine.c - the last part of [komaritzan2022] 4.2.1: out of the model's space to the scan itself, by eq. 4.1 with
- * closest points as targets. What faces elsewhere, is far away or lies at a rim is no target; there the surface bends as
- * little as it can from the model. */
+/* register_fine.c - fine fit, the last step of [komaritzan2022] 4.2.1: deforms the surface from the model's shape
+ * space to the scan by eq. 4.1 with closest points as targets. Points that face another direction, are far away or
+ * lie at a border are no targets; there the surface bends as little as possible from the model. */
 #include "anatomy/register.h"
 #include "anatomy/surface_fit.h"
 #include "geometry/normals.h"
@@ -27,9 +27,10 @@ static void target_some(void *user, int32_t begin, int32_t end, int32_t worker)
         sup_bvh_nearest found = sup_scan_closest(&f->work->scan, x, n, f->limit, f->cosine, &border);
         f->weights[v] = 0.0;
         if (found.triangle < 0 || border) continue;
-        double fraction = found.distance / f->limit, tukey = 1.0 - fraction * fraction; /* Tukey */
+        double fraction = found.distance / f->limit, tukey = 1.0 - fraction * fraction; /* Tukey's weight */
         f->weights[v] = tukey * tukey;
-        if (f->work->scan.is_cloud) { /* the plane at the point, not the point: the vertex must not slide to it */
+        /* target on the plane at the closest point, so that the vertex does not slide */
+        if (f->work->scan.is_cloud) {
             sup_vec3d across = sup_scan_normal(&f->work->scan, found.triangle, n);
             found.point = sup_v3_madd(x, -sup_v3_dot(across, sup_v3_sub(x, found.point)), across);
         }

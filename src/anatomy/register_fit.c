@@ -1,27 +1,30 @@
-/* register_fit.c - registration of [komaritzan2022] 4.2.1 up to the fine fit, after Achenbach et al. 2017 and Bouaziz et
- * al. 2014: alignment, shape coefficients and joint angles by Gauss-Newton on closest points, with robust weights.
+/* register_fit.c - registration of [komaritzan2022] 4.2.1 up to the fine fit, after Achenbach et al. 2017 and
+ * Bouaziz et al. 2014: alignment, shape coefficients and joint angles by Gauss-Newton on closest points, with robust
+ * weights.
  *
- * Partners are looked for both ways: the template's vertices on the scan, so that its limbs are drawn to the data, and the
- * scan's samples on the template, so that all of the scan is explained. Only points that face the same way are partners,
- * and rims of holes are none. Residuals count along the partner's normal, and a little in all directions. */
+ * Correspondences are searched in both directions: from the template's vertices to the scan, so that limbs move to
+ * the data, and from the scan's samples to the template, so that all of the scan is explained. Only points with
+ * similar normals correspond, and points at borders of holes do not. Residuals are along the normal of the
+ * corresponding point, plus a small weight in all directions. */
 #include "anatomy/register_fit.h"
 
 #include "geometry/normals.h"
 #include "linalg/small_dense.h"
 
 enum { MATCH_GRAIN = 128, BLOCK = 1024, BINS = 512 };
-static const double effective = 1000.0; /* observations that all matches together count for, beside the priors */
+/* effective number of observations of all matches together, relative to the priors */
+static const double effective = 1000.0;
 static const double scale_deviation = 0.08;
 static const double mark_deviation = 0.01;   /* metres */
-static const double small_step = 5e-4;       /* metres or radians: done */
-static const double max_rotation_step = 0.6; /* radians of a joint in a step */
+static const double small_step = 5e-4;       /* metres or radians: convergence tolerance */
+static const double max_rotation_step = 0.6; /* largest rotation of a joint in a step, radians */
 
 static sup_vec3d load(const double *p)
 {
     return sup_v3(p[0], p[1], p[2]);
 }
 
-/* --- Making --- */
+/* --- Setup --- */
 
 static void find_mark_vertices(sup_fit *fit)
 {
@@ -182,7 +185,7 @@ double sup_fit_unexplained(const sup_fit *fit, double limit)
 
 /* --- Weights --- */
 
-/* Median distance of matches [begin, end) by a histogram up to `limit`. */
+/* Median distance of matches [begin, end), from a histogram up to `limit`. */
 static double median(const sup_match *matches, int32_t begin, int32_t end, double limit)
 {
     int32_t bins[BINS] = {0}, all = 0, run = 0;
@@ -198,7 +201,7 @@ static double median(const sup_match *matches, int32_t begin, int32_t end, doubl
     return limit;
 }
 
-/* Geman and McClure's weights, scaled so that one side's matches count as half of `effective` observations. */
+/* Geman-McClure weights, scaled so that the matches of one direction count as half of `effective` observations. */
 static void weigh(sup_match *matches, int32_t begin, int32_t end, const sup_fit_settings *s)
 {
     double sigma = fmax(2.0 * median(matches, begin, end, s->limit), s->noise), sum = 0.0;
@@ -214,8 +217,8 @@ static void weigh(sup_match *matches, int32_t begin, int32_t end, const sup_fit_
 
 /* --- Normal equations --- */
 
-/* A row with residual and weight: adds to the lower triangle and to the right side. The first `dense` columns count, and
- * three for each of the joints. */
+/* Adds a Jacobian row with residual and weight to the lower triangle and the right side. Only the first `dense`
+ * columns and three for each of the listed joints are nonzero. */
 static void add_row(int32_t n, int32_t dense, const double *row, const int32_t *joints, int32_t count, double residual,
                     double weight, double *matrix, double *right)
 {
@@ -231,7 +234,7 @@ static void add_row(int32_t n, int32_t dense, const double *row, const int32_t *
         right[i] += factor * residual;
         for (int32_t k = 0; k < dense; k++)
             to[k] += factor * row[k];
-        for (int32_t b = 0; b <= a / 3; b++) { /* the block on the diagonal is filled whole */
+        for (int32_t b = 0; b <= a / 3; b++) { /* the diagonal block is filled completely */
             int32_t k = dense + 3 * joints[b];
             to[k] += factor * row[k], to[k + 1] += factor * row[k + 1], to[k + 2] += factor * row[k + 2];
         }
@@ -299,7 +302,7 @@ static void add_marks(sup_fit *fit, const sup_body_state *state, double *matrix,
     }
 }
 
-/* Rotation vector of a joint against its parent, in the world. */
+/* Rotation vector of a joint relative to its parent, in the world. */
 static sup_vec3d joint_rotation(const sup_composition *c, const sup_body_state *s, int32_t joint)
 {
     sup_quatd q = s->local[joint];
@@ -310,7 +313,7 @@ static sup_vec3d joint_rotation(const sup_composition *c, const sup_body_state *
     return c->parents[joint] < 0 ? vector : sup_quatd_rotate(s->global[c->parents[joint]], vector);
 }
 
-/* Coefficients and joints stay near their means by their deviations; what may not change is held. */
+/* Priors on coefficients and joint angles by their deviations; parameters that must not change get a large weight. */
 static void add_priors(const sup_fit *fit, const sup_body_state *s, const sup_fit_settings *settings, double *matrix,
                        double *right)
 {
@@ -381,8 +384,9 @@ static sup_result step_once(sup_fit *fit, sup_body_state *state, const sup_fit_s
     for (size_t i = 0; i < n; i++)
         matrix[i * n + i] += 1e-6 * matrix[i * n + i] + 1e-3;
     if (!sup_dense_cholesky((int32_t)n, matrix))
-        return sup_fail(error, SUP_ERROR_NUMERIC, "anatomy.register.step", "",
-                        "The template could not be drawn to the scan: the equations have no solution.");
+        return sup_fail(
+            error, SUP_ERROR_NUMERIC, "anatomy.register.step", "",
+            "The template cannot be registered to the scan: the normal equations are singular. Give landmarks.");
     sup_dense_cholesky_solve((int32_t)n, matrix, right);
     shorten(c, right);
     *size = step_size(c, right);

@@ -1,5 +1,6 @@
-/* register_limbs.c - arms and legs that went astray: closest points draw a limb to the nearest surface, which may be the
- * trunk. Directions all around are tried for the upper bone and then for the lower one, and judged by the whole body. */
+/* register_limbs.c - recovers misplaced arms and legs: closest points may pull a limb to the nearest surface, such
+ * as the trunk. Directions all around are tried for the upper bone and then for the lower one, and scored by the
+ * whole body. */
 #include "anatomy/register.h"
 
 enum { DIRECTIONS = 26, KEPT = 3 };
@@ -21,7 +22,7 @@ static sup_result evaluate(const limb_search *s, sup_body_state *state, double *
     return result;
 }
 
-/* Turns a joint so that the bone to `child` points along `direction` in the world. */
+/* Rotates a joint so that the bone to `child` points along `direction` in the world. */
 static void point_bone(const sup_composition *c, sup_body_state *s, int32_t joint, int32_t child, sup_vec3d direction)
 {
     sup_vec3d now = sup_v3_sub(sup_body_joint(s, child), sup_body_joint(s, joint));
@@ -31,14 +32,14 @@ static void point_bone(const sup_composition *c, sup_body_state *s, int32_t join
     sup_body_state_update(c, s);
 }
 
-/* One of the 26 directions to the corners, edges and faces of a cube, in the axes of a joint. */
+/* One of the 26 directions to the corners, edge centres and face centres of a cube, in the axes of a joint. */
 static sup_vec3d direction_of(const sup_body_state *s, int32_t joint, int i)
 {
     int n = i < DIRECTIONS / 2 ? i : i + 1;
     return sup_quatd_rotate(s->global[joint], sup_v3(n % 3 - 1, n / 3 % 3 - 1, n / 9 - 1));
 }
 
-/* Puts the trial among the best when it is. */
+/* Inserts the trial into the sorted list of the best. */
 static void keep(limb_search *s, double score)
 {
     const sup_composition *c = s->work->composition;
@@ -54,7 +55,7 @@ static void keep(limb_search *s, double score)
     sup_body_state_copy(c, s->trial, &s->best[at]);
 }
 
-/* The directions of one bone for a state that was among the best. */
+/* Tries the directions of one bone for one of the best states. */
 static sup_result try_bone(limb_search *s, const sup_body_state *from, int32_t joint, int32_t child, bool straighten,
                            sup_error *error)
 {
@@ -92,7 +93,7 @@ static sup_result search_limb(limb_search *s, sup_body_state *state, int32_t upp
     return result;
 }
 
-/* Left and right may have taken each other's place: both bones point to where the other one ends, if that is better. */
+/* Tries to swap left and right: both bones point to the end of the other one, if that is better. */
 static sup_result try_swap(limb_search *s, sup_body_state *state, sup_role_limb limb, sup_error *error)
 {
     const sup_composition *c = s->work->composition;

@@ -1,27 +1,28 @@
-/* register_start.c - where a scan's up and front are, and how its arms hang: all are tried.
+/* register_start.c - finds the up and front directions of a scan and the pose of its arms by exhaustive search.
  *
- * 24 turns of the scan's own axes and 24 of its principal axes, each with the template's arms as they are, hanging and
- * spread, are judged by distance to the mean; the best are fitted coarsely, and the one that fits best is taken. Front and
- * back of a person are told apart in this way as well: feet, knees, elbows and face fit on one side only. */
+ * 24 rotations of the scan's axes and 24 of its principal axes, each with the template's arms as they are, hanging
+ * and spread, are scored by the distance to the mean body; the best are fitted coarsely, and the one with the best
+ * fit is used. This also distinguishes front and back: feet, knees, elbows and face fit on one side only. */
 #include "anatomy/register.h"
 
 enum { SCORE_POINTS = 180, RUN_POINTS = 700, POSES = 3, FRAMES = 2, ROTATIONS = 24, FINALISTS = 6, SEARCHES = 3 };
 static const double score_limit = 0.25; /* metres */
 static const double lost_limb_fraction =
-    0.02; /* of the scan, farther than astray_far from the template: a limb is lost */
-static const double max_lost_fraction = 0.35; /* more is no lost limb, but another shape */
+    /* fraction of the scan farther than lost_distance from the template: a limb is lost */
+    0.02;
+static const double max_lost_fraction = 0.35; /* a larger fraction is another shape, not a lost limb */
 static const double lost_distance = 0.05;     /* metres */
-static const double unreachable = 1.6;        /* times the best score */
-static const double min_upright = 0.55;       /* of the longest extent: a person is not lower than that */
+static const double unreachable = 1.6;        /* relative to the best score */
+static const double min_upright = 0.55;       /* fraction of the longest extent: the minimum height of a person */
 
 typedef struct candidate {
     sup_quatd rotation;
     int32_t pose;
-    double score, lost; /* metres; share of the scan */
+    double score, lost; /* metres; fraction of the scan */
     sup_body_state state;
 } candidate;
 
-/* Up and front of turn t in a frame: 6 axes with 4 directions across each. */
+/* Up and front of rotation t of a frame: 6 axes with 4 perpendicular directions each. */
 static void axes_of_rotation(const sup_vec3d axes[3], int32_t t, sup_vec3d *up, sup_vec3d *front)
 {
     int32_t u = t / 4 / 2, side = t % 4;
@@ -58,7 +59,7 @@ typedef struct box {
     sup_vec3d low, high;
 } box;
 
-/* Box of points in turned axes. */
+/* Bounding box of points in rotated axes. */
 static box box_in(const double *points, int32_t count, sup_quatd rotation)
 {
     box b = {{INFINITY, INFINITY, INFINITY}, {-INFINITY, -INFINITY, -INFINITY}};
@@ -72,7 +73,8 @@ static box box_in(const double *points, int32_t count, sup_quatd rotation)
     return b;
 }
 
-/* The template turned, of the scan's height, its box on the scan's. False when the scan is too low this way up. */
+/* Rotates the template, scales it to the scan's height and aligns the bounding boxes. Returns false if the scan is
+ * too low in this orientation. */
 static bool align_to_scan(const sup_register_work *w, const sup_body_model *model, double *posed, candidate *c)
 {
     const sup_scan *scan = &w->scan;
@@ -96,7 +98,7 @@ static bool align_to_scan(const sup_register_work *w, const sup_body_model *mode
     return true;
 }
 
-/* Small models and their fits: the smallest judges starts, the other runs. */
+/* Small models and their fits: the smallest scores starts, the other one fits them. */
 typedef struct start_search {
     sup_register_work *work;
     sup_body_model tiny, small;
@@ -121,7 +123,7 @@ static sup_result open_search(start_search *t, sup_error *error)
     return result;
 }
 
-/* A start of that rotation and pose at the end of the list, unless it cannot be. */
+/* Appends a start with that rotation and pose, unless the orientation is impossible. */
 static sup_result add_start(start_search *t, sup_quatd rotation, int32_t pose, sup_error *error)
 {
     const sup_fit_settings settings = {.limit = score_limit, .cosine = 0.0};
@@ -135,7 +137,7 @@ static sup_result add_start(start_search *t, sup_quatd rotation, int32_t pose, s
     return result;
 }
 
-/* Whether each principal axis is within 20 degrees of one of the scan's own: then these say the same. */
+/* Whether each principal axis is within 20 degrees of an axis of the scan, so that the principal frame is redundant. */
 static bool axes_agree(const sup_vec3d axes[3])
 {
     static const double near = 0.94;
@@ -158,7 +160,7 @@ static sup_result score_all(start_search *t, sup_error *error)
     return result;
 }
 
-/* The best `keep` to the front; of one orientation the two frames may give the same. */
+/* Sorts the best `keep` to the front; the two frames may contain the same orientation. */
 static void sort_best(candidate *list, int32_t count, int32_t keep)
 {
     for (int32_t i = 0; i < keep && i < count; i++)
@@ -176,7 +178,7 @@ static bool same_rotation(sup_quatd a, sup_quatd b)
     return fabs(a.x * b.x + a.y * b.y + a.z * b.z + a.w * b.w) > same;
 }
 
-/* Leaves out starts that say the same as a better one: nearly the same rotation and the same arms. */
+/* Removes starts that equal a better one: nearly the same rotation and the same arms. */
 static int32_t different(candidate *list, int32_t count)
 {
     int32_t kept = 0;
@@ -200,7 +202,7 @@ static sup_result run_one(start_search *t, candidate *c, const sup_fit_settings 
     return result;
 }
 
-/* Front and back look alike from afar: the best starts are also tried the other way round. */
+/* Front and back look similar from afar: also tries the best starts rotated by half a turn about Y. */
 static sup_result add_rotated(start_search *t, int32_t finalists, const sup_fit_settings *settings, sup_error *error)
 {
     sup_result result = SUP_OK;
@@ -290,11 +292,11 @@ sup_result sup_register_start(sup_register_work *w, sup_error *error)
     if (result == SUP_OK) {
         sort_best(t.list, t.count, t.count);
         t.count = different(t.list, t.count);
-        result = t.count > 0
-                     ? select_start(&t, error)
-                     : sup_fail(error, SUP_ERROR_DATA, "anatomy.scan.shape", "",
-                                "The scan does not look like a person any way round: give the whole body of one "
-                                "person.");
+        result =
+            t.count > 0
+                ? select_start(&t, error)
+                : sup_fail(error, SUP_ERROR_DATA, "anatomy.scan.shape", "",
+                           "The scan does not look like a person in any orientation: use a scan of one whole person.");
     }
     sup_fit_close(&t.score_fit);
     sup_fit_close(&t.run);

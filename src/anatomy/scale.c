@@ -1,15 +1,17 @@
 /* scale.c - global and per-bone scaling of the template.
  *
- * Based on: [komaritzan2022] section 4.2.4, global and local scaling, with the bone stretching of [kadlecek2016]: limbs are
- * scaled along their bones only, so their diameters follow the damped height alone.
- * Deviations: a bone is also turned to its direction in the person (shortest way), so small differences of the pose are
- * taken up here; bones shorter than 6 % of the height go with their parent, since their direction is mostly error. */
+ * Based on: [komaritzan2022] section 4.2.4, global and local scaling, with the bone stretching of [kadlecek2016]:
+ * limbs are scaled along their bones only, so their diameters depend only on the damped height.
+ * Deviations: a bone is also rotated to its direction in the person (smallest rotation), which removes small
+ * differences of the pose; bones shorter than 6 % of the height follow their parent, because their direction is
+ * mostly error. */
 #include "anatomy/scale.h"
 
 #include "math/affine.h"
 
-static const double short_bone = 0.06;                    /* of the height */
-static const double min_stretch = 0.5, max_stretch = 2.0; /* of a bone, beyond the global scaling */
+static const double short_bone = 0.06; /* fraction of the height */
+/* range of a bone's stretch, relative to the global scaling */
+static const double min_stretch = 0.5, max_stretch = 2.0;
 
 double sup_shape_height(int32_t vertex_count, const double *positions)
 {
@@ -21,8 +23,8 @@ double sup_shape_height(int32_t vertex_count, const double *positions)
     return vertex_count > 0 ? upper - lower : 0.0;
 }
 
-/* Adds the mean value weights of one triangle for the point p [ju2005]; false when p lies in the triangle's plane where
- * they have no value: the caller leaves that triangle out. */
+/* Adds the mean value weights of one triangle for the point p [ju2005]; returns false if p lies in the triangle's
+ * plane, where they are undefined: the caller skips that triangle. */
 static bool mean_value_weights(const sup_vec3d corner[3], sup_vec3d p, double weights[3])
 {
     sup_vec3d u[3];
@@ -70,7 +72,7 @@ static sup_vec3d follow_point(const sup_shape *from, const double *to, sup_vec3d
         }
     }
     if (!(total > 0.0)) return p;
-    /* What was left out makes the weights miss the point a little: the same offset goes along. */
+    /* Skipped triangles cause a small error of the weights at p; the same offset is added to the result. */
     return sup_v3_add(sup_v3_scale(sum, 1.0 / total), sup_v3_sub(p, sup_v3_scale(own, 1.0 / total)));
 }
 
@@ -97,11 +99,11 @@ sup_result sup_points_follow(const sup_context *context, sup_shape from, const d
     for (int32_t i = 0; i < count; i++)
         if (!sup_v3_finite(sup_point(out, i)))
             return sup_fail(error, SUP_ERROR_NUMERIC, "anatomy.fit.joints", "",
-                            "A joint could not be found in the skin: give the person's joints.");
+                            "The position of a joint could not be computed from the skin: give the person's joints.");
     return SUP_OK;
 }
 
-/* The child that carries a joint's bone on: the most straight one, or at the root the one with most joints behind it. */
+/* The child that continues a joint's bone: the straightest one; at the root the one with most descendants. */
 static int32_t main_child(const sup_anatomy *anatomy, const int32_t *behind, int32_t joint)
 {
     int32_t best = -1, parent = anatomy->parents[joint];
@@ -121,7 +123,7 @@ static int32_t main_child(const sup_anatomy *anatomy, const int32_t *behind, int
     return best;
 }
 
-/* Map that takes segment (from, to) onto (new_from, new_to): turned, and stretched along itself only. */
+/* Map from segment (from, to) to (new_from, new_to): rotation, and stretch along the segment only. */
 static sup_affine stretch_segment(sup_vec3d from, sup_vec3d to, sup_vec3d new_from, sup_vec3d new_to)
 {
     sup_vec3d old_line = sup_v3_sub(to, from), new_line = sup_v3_sub(new_to, new_from);
@@ -138,8 +140,8 @@ static sup_affine stretch_segment(sup_vec3d from, sup_vec3d to, sup_vec3d new_fr
     return sup_affine_multiply(rotation, sup_affine_multiply(stretch, back));
 }
 
-/* Maps of all joints, from the globally scaled template to the person. The torso, from the root to the last joint of its
- * main chain that branches, is one segment. */
+/* Maps of all joints, from the globally scaled template to the person. The torso, from the root to the last
+ * branching joint of its main chain, is one segment. */
 static void joint_maps(const sup_anatomy *anatomy, double height, const double *scaled, const double *joints,
                        int32_t *behind, sup_affine *maps)
 {
@@ -224,7 +226,8 @@ sup_result sup_anatomy_stretch(const sup_context *context, const sup_anatomy *an
     sup_result result = SUP_OK;
     if (maps == NULL || scaled == NULL || behind == NULL) result = sup_fail_memory(error, "the template's scaling");
     if (result == SUP_OK && !(own > 0.0 && height > 0.0))
-        result = sup_fail(error, SUP_ERROR_DATA, "anatomy.fit.height", "", "The skin has no height along the Y axis.");
+        result = sup_fail(error, SUP_ERROR_DATA, "anatomy.fit.height", "",
+                          "The skin has no extent along the Y axis: rotate it so that Y is up.");
     if (result == SUP_OK) {
         *scale = 0.5 * (height / own - 1.0) + 1.0; /* d_h <- 0.5 (d_h - 1) + 1 */
         sup_vec3d middle = sup_point(anatomy->joints, 0);

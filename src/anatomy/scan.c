@@ -1,4 +1,5 @@
-/* scan.c - a scan made ready: what cannot be used left out, its unit told from its height, turned outside out. */
+/* scan.c - prepares a scan: removes unusable data, estimates its unit from its height, orients its triangles
+ * outward. */
 #include "anatomy/scan.h"
 
 #include "anatomy/array_store.h"
@@ -12,7 +13,7 @@ static sup_result refuse(sup_error *error, const char *id, const char *message)
     return sup_fail(error, SUP_ERROR_DATA, id, "", "%s", message);
 }
 
-/* --- Reading what was given --- */
+/* --- Input --- */
 
 static sup_vec3d corner_of(sup_shape s, int32_t v)
 {
@@ -33,8 +34,8 @@ static sup_vec3d cross_of(sup_shape s, const int32_t *t)
     return sup_v3_cross(sup_v3_sub(corner_of(s, t[1]), a), sup_v3_sub(corner_of(s, t[2]), a));
 }
 
-/* Points to judge the scan by: centres of triangles with their areas, or the cloud's points. element[i] is the triangle or
- * vertex of point i. */
+/* Points that represent the scan: centres of triangles with their areas, or the points of the cloud. element[i] is
+ * the triangle or vertex of point i. */
 static bool gather_points(sup_shape s, bool is_cloud, sup_arena *arena, sup_scan_points *p, int32_t **element)
 {
     size_t capacity = (size_t)(is_cloud ? s.vertex_count : s.triangle_count);
@@ -61,7 +62,7 @@ static bool gather_points(sup_shape s, bool is_cloud, sup_arena *arena, sup_scan
     return true;
 }
 
-/* Metres a unit: of those that people use the one that gives a height nearest to usual, in ratio. */
+/* Metres per unit: of the common units the one whose height is nearest to the usual height, as a ratio. */
 static double guess_unit(double height)
 {
     static const double units[] = {1.0, 0.01, 0.001, 0.1, 0.0254, 0.3048};
@@ -70,10 +71,10 @@ static double guess_unit(double height)
         double metres = height * units[i], off = fabs(log(metres / usual_height));
         if (metres >= min_height && metres <= max_height && off < best) best = off, found = units[i];
     }
-    return found > 0.0 ? found : usual_height / height; /* no unit that is used: a person of usual height */
+    return found > 0.0 ? found : usual_height / height; /* no common unit: assume a person of usual height */
 }
 
-/* --- Building --- */
+/* --- Mesh and samples --- */
 
 static sup_result keep_mesh(sup_shape s, const sup_scan_points *p, const int32_t *element, sup_arena *arena,
                             sup_scan *scan, sup_error *error)
@@ -112,7 +113,7 @@ static sup_vec3d scan_cross(const sup_scan *scan, int32_t t)
     return sup_v3_cross(sup_v3_sub(scan_corner(scan, t, 1), a), sup_v3_sub(scan_corner(scan, t, 2), a));
 }
 
-/* The origin is in the middle of the kept scan, so that holes add little to the sum. */
+/* The origin is in the middle of the kept scan, so that holes contribute little to the volume. */
 static void flip_inside_out(sup_scan *scan)
 {
     double volume = 0.0;
@@ -161,7 +162,7 @@ static sup_result find_normals(const sup_allocator *allocator, const sup_scan_po
     return find_borders(allocator, scan, error);
 }
 
-/* Evenly by area: a point each time the running area passes a step, anywhere in its triangle. */
+/* Even sampling by area: a random point in a triangle each time the accumulated area passes a step. */
 static sup_result spread(int32_t target, sup_arena *arena, sup_scan *scan, sup_error *error)
 {
     size_t capacity = (size_t)target + 2;
@@ -211,13 +212,13 @@ sup_result sup_scan_make(const sup_context *context, sup_shape shape, double met
     *scan = (sup_scan){.is_cloud = shape.triangle_count == 0};
     if (shape.vertex_count < MIN_POINTS || shape.positions == NULL)
         return refuse(error, "anatomy.scan.empty",
-                      "There is hardly anything in the scan: it needs the surface of a whole person.");
+                      "The scan has almost no data: use a scan of the surface of a whole person.");
     sup_scan_points points = {0};
     int32_t *element = NULL;
     if (!gather_points(shape, scan->is_cloud, arena, &points, &element)) return sup_fail_memory(error, "the scan");
     if (points.count < MIN_POINTS)
         return refuse(error, "anatomy.scan.empty",
-                      "The scan has no surface to speak of: its triangles have no area or are not numbers.");
+                      "The scan has no surface: its triangles have no area or their positions are not numbers.");
     if (scan->is_cloud && !sup_scan_cloud_normals(&resolved.allocator, &points))
         return sup_fail_memory(error, "the scan");
     if (!sup_scan_clean(&resolved.allocator, &points, &scan->dropped)) return sup_fail_memory(error, "the scan");
@@ -225,7 +226,8 @@ sup_result sup_scan_make(const sup_context *context, sup_shape shape, double met
     sup_scan_axes(&points, &scan->centre, scan->axes, extent);
     double longest = fmax(extent[0], fmax(extent[1], extent[2]));
     if (!(longest > 0.0) || !isfinite(longest))
-        return refuse(error, "anatomy.scan.empty", "All of the scan is in one place, or it is too large to measure.");
+        return refuse(error, "anatomy.scan.empty",
+                      "All points of the scan coincide, or its size is not representable: check the file.");
     scan->metres_per_unit = metres_per_unit > 0.0 ? metres_per_unit : guess_unit(longest);
     scan->height = longest * scan->metres_per_unit;
     return build(&resolved, shape, &points, element, sample_target, arena, scan, error);
@@ -236,7 +238,7 @@ void sup_scan_free(sup_scan *scan)
     sup_bvh_free(&scan->bvh);
 }
 
-/* --- Searching --- */
+/* --- Queries --- */
 
 typedef struct facing {
     const sup_scan *scan;
@@ -267,7 +269,7 @@ sup_vec3d sup_scan_normal(const sup_scan *scan, int32_t triangle, sup_vec3d towa
 sup_bvh_nearest sup_scan_closest(const sup_scan *scan, sup_vec3d point, sup_vec3d normal, double limit, double cosine,
                                  bool *border)
 {
-    static const double beside = 0.7; /* sine of the angle between the way there and the normal */
+    static const double beside = 0.7; /* sine of the angle between the line to the point and the normal */
     facing f = {scan, normal, cosine};
     sup_bvh_nearest found = sup_bvh_closest_of(&scan->bvh, point, limit, faces, &f);
     *border = false;
@@ -275,7 +277,7 @@ sup_bvh_nearest sup_scan_closest(const sup_scan *scan, sup_vec3d point, sup_vec3
     static const double rim = 1e-9;
     const double weights[3] = {1.0 - found.u - found.v, found.u, found.v};
     bool on_rim = false;
-    for (int k = 0; k < 3; k++) /* edge k lacks corner k + 2 */
+    for (int k = 0; k < 3; k++) /* corner k + 2 is not on edge k */
         if ((scan->border[found.triangle] >> k & 1) != 0 && weights[(k + 2) % 3] < rim) on_rim = true;
     sup_vec3d offset = sup_v3_sub(point, found.point);
     double along = sup_v3_dot(offset, sup_scan_normal(scan, found.triangle, normal));

@@ -1,17 +1,21 @@
-/* scan_clean.c - what of a scan is the person: floor, walls and loose pieces are found by where points are, as the
- * triangles of a scan may hang together or not. Tolerances are relative to the scan's size. */
+/* scan_clean.c - separates the person from floor, walls and debris by point positions, because the triangles of a
+ * scan may be connected or not. Tolerances are relative to the scan's size. */
 #include "anatomy/scan.h"
 
 #include "linalg/small_dense.h"
 
 enum { TRIES = 400, MAX_PLANES = 4, MAX_SAMPLED = 2000, MAX_CELLS = 96 };
-static const double plane_near = 0.005;    /* of the size: a point is of the plane */
-static const double plane_fraction = 0.07; /* of the weight: less is a sole or a back */
-static const double plane_one_side = 0.95; /* of the rest is on one side of a floor; feet may sink in */
-static const double plane_facing = 0.6;    /* cosine to its normal: a foot that stands in the floor faces elsewhere */
-static const double plane_width = 0.075;   /* of the size: deviation across a floor; a back is narrower */
-static const double cell_size = 0.02;      /* of the size: pieces farther apart are apart */
-static const double component_fraction = 0.04; /* of the largest piece: less is debris */
+static const double plane_near = 0.005;    /* fraction of the size: distance of a point on the plane */
+static const double plane_fraction = 0.07; /* minimum fraction of the weight: less is a sole or a back */
+/* fraction of the remaining points on one side of a floor; feet may sink in */
+static const double plane_one_side = 0.95;
+/* minimum cosine with the plane's normal: excludes feet that stand in the floor */
+static const double plane_facing = 0.6;
+/* fraction of the size: minimum standard deviation across a floor; a back is narrower */
+static const double plane_width = 0.075;
+/* fraction of the size: components farther apart than this are separate */
+static const double cell_size = 0.02;
+static const double component_fraction = 0.04; /* fraction of the largest component: less is debris */
 
 typedef struct plane {
     sup_vec3d normal;
@@ -106,7 +110,7 @@ static bool is_of_plane(const void *user, const sup_scan_points *points, int32_t
     return points->keep[i] != 0 && near_plane(user, points, i);
 }
 
-/* Points drawn evenly by weight: item i of `drawn` is a point; how many is returned, at most MOST_DRAWN. */
+/* Draws points with probability proportional to weight into `sampled`; returns their number, at most MAX_SAMPLED. */
 static int32_t draw_samples(const sup_scan_points *p, int32_t *sampled)
 {
     double all = 0.0, run = 0.0;
@@ -121,7 +125,7 @@ static int32_t draw_samples(const sup_scan_points *p, int32_t *sampled)
     return count;
 }
 
-/* Share on the plane, and of the rest the larger share on one side. */
+/* Fraction of points on the plane; *one_side gets the larger fraction of the others on one side. */
 static double plane_weight(const sup_scan_points *p, const int32_t *sampled, int32_t count, plane_test t,
                            double *one_side)
 {
@@ -152,7 +156,7 @@ static bool plane_through(const sup_scan_points *p, const int32_t *sampled, int3
     return true;
 }
 
-/* Least squares through the points near the plane; the deviation of these in the narrower direction. */
+/* Least-squares plane through the points near the plane; returns their standard deviation in the narrower direction. */
 static double refine(const sup_scan_points *p, plane_test *t)
 {
     moments m = moments_of(p, is_of_plane, t);
@@ -164,7 +168,7 @@ static double refine(const sup_scan_points *p, plane_test *t)
     return sqrt(fmax(values[1], 0.0) / m.weight);
 }
 
-/* One plane found and its points dropped; false when there is none. */
+/* Finds one plane (RANSAC) and removes its points; returns false if there is none. */
 static bool drop_plane(sup_scan_points *p, int32_t *sampled, sup_random *random)
 {
     sup_vec3d low, high;
@@ -187,7 +191,7 @@ static bool drop_plane(sup_scan_points *p, int32_t *sampled, sup_random *random)
     return true;
 }
 
-/* --- Loose pieces --- */
+/* --- Separate components --- */
 
 typedef struct cells {
     int32_t size[3];
@@ -238,7 +242,7 @@ static bool cells_open(sup_arena *arena, const sup_scan_points *p, double fracti
     return true;
 }
 
-/* Joins a cell with those of its 13 neighbours that come before it. */
+/* Joins a cell with those of its 13 preceding neighbours. */
 static void join_neighbours(const cells *c, int32_t x, int32_t y, int32_t z)
 {
     int32_t self = (z * c->size[1] + y) * c->size[0] + x;
@@ -284,7 +288,7 @@ bool sup_scan_clean(const sup_allocator *allocator, sup_scan_points *points, dou
         points->keep[i] = 1;
     for (int n = 0; good && n < MAX_PLANES; n++)
         if (!drop_plane(points, sampled, &random)) break;
-    for (int pass = 0; good && pass < 2; pass++) { /* the size is known once far debris is gone */
+    for (int pass = 0; good && pass < 2; pass++) { /* again: the size is only known without distant debris */
         cells c = {0};
         good = cells_open(&arena, points, cell_size, &c);
         if (good) drop_components(points, &c);
@@ -317,7 +321,7 @@ static bool sort_points(sup_arena *arena, const sup_scan_points *p, buckets *b)
         b->first[cell_of(&b->grid, p->at[i]) + 1]++;
     for (size_t i = 0; i < count; i++)
         b->first[i + 1] += b->first[i];
-    for (int32_t i = p->count; i-- > 0;) /* from the end: each cell's start moves down and is put right below */
+    for (int32_t i = p->count; i-- > 0;) /* backwards: each cell's start moves down and is corrected below */
         b->items[--b->first[cell_of(&b->grid, p->at[i]) + 1]] = i;
     memmove(b->first, b->first + 1, count * sizeof *b->first);
     b->first[count] = p->count;
@@ -350,7 +354,8 @@ static int32_t gather_near(const sup_scan_points *p, const buckets *b, int32_t p
     return near;
 }
 
-/* Across the plane of the nearest points, in the smallest ring that holds enough of them; *area is a point's share. */
+/* Normal of the plane through the nearest points, in the smallest ring with enough of them; *area is the area per
+ * point. */
 static sup_vec3d normal_at(const sup_scan_points *p, const buckets *b, int32_t point, double *area)
 {
     enum { MIN_NEIGHBOURS = 8, MAX_RINGS = 4 };

@@ -1,9 +1,9 @@
-/* settle.c - repairs what energies alone do not promise.
+/* settle.c - repairs layers after a fit: nothing in the energies prevents crossings and inverted prisms.
  *
- * Just under the skin every prism stands upright as long as each vertex has a direction that all triangles around it agree
- * to call outward. A bone vertex that is outside, whose line leaves the body, or that turns a prism over, is therefore
- * drawn step by step to such a place beneath its own skin vertex, then ever less deep. Where a fold has no common direction,
- * the line of that vertex gets no length in the end: its prisms become flat instead of turned over. */
+ * Just below the skin no prism is inverted if each vertex has a direction that is outward for all triangles around
+ * it. A bone vertex that is outside, whose line leaves the body, or that inverts a prism, is therefore moved step by
+ * step to such a safe position below its own skin vertex, and then to ever smaller depths. In a fold without a
+ * common direction the line of the vertex ends up with zero length: its prisms become flat instead of inverted. */
 #include "anatomy/settle.h"
 
 #include "anatomy/fit_muscle.h"
@@ -11,11 +11,11 @@
 #include "geometry/bvh.h"
 #include "geometry/winding.h"
 
-static const double depth = 0.003;        /* metres beneath the skin where all is well */
-static const double depth_of_edge = 0.25; /* of the shortest edge at a vertex, at most */
-static const double min_depth = 2e-5;     /* metres; less is none */
+static const double depth = 0.003;        /* depth of the safe position below the skin, metres */
+static const double depth_of_edge = 0.25; /* maximum depth, as a fraction of the shortest edge at a vertex */
+static const double min_depth = 2e-5;     /* metres; less is treated as zero */
 static const double short_line = 0.002;   /* metres */
-static const double step = 0.2;           /* of the way there, each time something is wrong */
+static const double step = 0.2;           /* step towards the safe position after each failed test, as a fraction */
 static const double min_agreement = 0.05;
 enum { MAX_STEPS = 24, MUSCLE_STEPS = 40, CROSSING_STEPS = 12, MAX_REPEATS = 4 };
 
@@ -24,9 +24,9 @@ typedef struct repair {
     const sup_anatomy *anatomy;
     const double *skin;
     double *bone;
-    const double *from;    /* [3n] bone as the fit left it */
-    double *safe;          /* [3n] where all is well */
-    double *fraction;      /* [n] 0: as fitted, 1: safe */
+    const double *from;    /* [3n] bone surface after the fit */
+    double *safe;          /* [3n] safe positions */
+    double *fraction;      /* [n] 0: as fitted, 1: safe position */
     double *between;       /* [3n] points on the lines from bone to skin */
     unsigned char *folded; /* [n] no common direction; for muscles: outside the skin */
     unsigned char *wrong, *requested;
@@ -35,7 +35,7 @@ typedef struct repair {
     sup_bvh tree;
 } repair;
 
-static const double slack = 1e-18; /* cubic metres: rounding of tets without volume */
+static const double slack = 1e-18; /* cubic metres: rounding error of tets without volume */
 
 static sup_vec3d triangle_normal(const double *positions, const int32_t *c)
 {
@@ -44,7 +44,8 @@ static sup_vec3d triangle_normal(const double *positions, const int32_t *c)
     return sup_v3_unit_or(n, sup_v3(0.0, 0.0, 0.0));
 }
 
-/* The direction that the triangles around a vertex agree on most; returns the least cosine with their normals. */
+/* The direction with the largest minimum cosine to the normals of the triangles around a vertex; returns that
+ * cosine. */
 static double common_direction(const repair *s, int32_t v, sup_vec3d *direction)
 {
     const sup_adjacency *a = &s->adjacency;
@@ -98,7 +99,7 @@ static void safe_range(void *user, int32_t begin, int32_t end, int32_t worker)
     }
 }
 
-/* Vertices whose line from skin to bone is not inside the skin all along. */
+/* Finds vertices whose line from skin to bone is not entirely inside the skin. */
 static void find_leaving_range(void *user, int32_t begin, int32_t end, int32_t worker)
 {
     repair *s = user;
@@ -108,14 +109,14 @@ static void find_leaving_range(void *user, int32_t begin, int32_t end, int32_t w
         sup_vec3d b = sup_point(s->bone, v), p = sup_point(s->skin, v);
         double length = sup_v3_distance(b, p), clear = 0.0;
         for (int k = 0; k < 3 && length > 0.0 && !s->wrong[v]; k++) {
-            if (0.35 * k * length < clear) continue; /* no skin is that near to the bone */
+            if (0.35 * k * length < clear) continue; /* the skin is farther away than the bone */
             s->wrong[v] = sup_winding_number(&s->winding, sup_v3_lerp(b, p, 0.35 * k)) < 0.5;
             if (k == 0) clear = sup_bvh_closest(&s->tree, b, INFINITY).distance;
         }
     }
 }
 
-/* Flags corners of prisms of two surfaces that have a tet of negative volume; returns how many prisms. */
+/* Flags the corners of prisms with a tet of negative volume; returns the number of prisms. */
 static int32_t flag_inverted(const repair *s, const double *outer, const double *inner, unsigned char *flags)
 {
     const sup_anatomy *a = s->anatomy;
@@ -138,7 +139,7 @@ static sup_result repair_create(repair *s, sup_arena *arena, float *positions, s
     for (size_t i = 0; i < 3 * (size_t)a->vertex_count; i++)
         positions[i] = (float)s->skin[i];
     s->from = sup_arena_copy(arena, s->bone, 3 * (size_t)a->vertex_count, sizeof(double));
-    if (s->from == NULL) return sup_fail_memory(error, "the last pass of a fit");
+    if (s->from == NULL) return sup_fail_memory(error, "the final repair of a fit");
     sup_result result = sup_adjacency_create(&resolved.allocator, a->vertex_count, a->triangle_count, a->triangles,
                                              &s->adjacency, error);
     if (result != SUP_OK) return result;
@@ -157,7 +158,7 @@ static sup_result repair_create(repair *s, sup_arena *arena, float *positions, s
     return SUP_OK;
 }
 
-/* One round: who is wrong, and a step for them. Returns how many were. */
+/* One pass: flags failing vertices and moves them by a step. Returns their number. */
 static int32_t bone_pass(repair *s)
 {
     const sup_anatomy *a = s->anatomy;
@@ -165,7 +166,7 @@ static int32_t bone_pass(repair *s)
     int32_t count = 0;
     size_t n = 3 * (size_t)a->vertex_count;
     memset(s->wrong, 0, (size_t)a->vertex_count);
-    /* Cut at even shares the prisms must stand as well, or no muscle surface would do. */
+    /* Prisms split at equal fractions must not be inverted either, else no muscle surface would be valid. */
     static const double cuts[6][2] = {{1.0, 0.75}, {0.75, 0.5}, {0.5, 0.25}, {0.25, 0.0}, {1.0, 0.5}, {0.5, 0.0}};
     for (int k = 0; k < 6; k++) {
         double *outer = s->between, *inner = s->between + n;
@@ -182,14 +183,14 @@ static int32_t bone_pass(repair *s)
     for (int32_t v = 0; v < a->vertex_count; v++) {
         if (!s->wrong[v] || a->excluded[v]) continue;
         count++;
-        if (s->fraction[v] >= 1.0) { /* not well even there: half as deep, and no depth at all in the end */
+        if (s->fraction[v] >= 1.0) { /* fails even at the safe position: halve the depth, finally to zero */
             sup_vec3d p = sup_point(s->skin, v), half = sup_v3_lerp(sup_point(s->safe, v), p, 0.5);
             sup_point_set(s->safe, v, sup_v3_distance(half, p) > min_depth ? half : p);
         }
         s->fraction[v] = fmin(1.0, s->fraction[v] + step);
         s->requested[v] = 1;
     }
-    /* Neighbours follow a step behind, so that the surface stays even. */
+    /* Neighbours follow one step behind, so that the surface stays smooth. */
     for (int32_t e = 0; e < s->adjacency.edge_count; e++) {
         int32_t p = s->adjacency.edge_vertices[2 * (size_t)e], q = s->adjacency.edge_vertices[2 * (size_t)e + 1];
         for (int side = 0; side < 2; side++) {
@@ -223,7 +224,7 @@ sup_result sup_repair_bone(const sup_context *context, const sup_anatomy *anatom
     sup_result result = SUP_OK;
     if (positions == NULL || s.safe == NULL || s.fraction == NULL || s.between == NULL || s.folded == NULL ||
         s.wrong == NULL || s.requested == NULL)
-        result = sup_fail_memory(error, "the last pass of a fit");
+        result = sup_fail_memory(error, "the final repair of a fit");
     if (result == SUP_OK) result = repair_create(&s, &arena, positions, error);
     if (result == SUP_OK) {
         for (size_t v = 0; v < n; v++)
@@ -243,8 +244,8 @@ sup_result sup_repair_bone(const sup_context *context, const sup_anatomy *anatom
     return result;
 }
 
-/* Shares of flagged vertices go half way to the mean of their neighbours', or to the middle of their lines, where
- * settle_bone made sure that prisms stand. */
+/* Moves the fractions of flagged vertices half way to the mean of their neighbours', or to the middle of their
+ * lines, where repair_bone made the prisms valid. */
 static void smooth_fractions(const repair *s, const int32_t *first, const int32_t *neighbours, const double *minimum,
                              const double *maximum, const double *previous, bool to_middle, double *fraction)
 {
@@ -268,7 +269,7 @@ typedef struct muscle_repair {
     int32_t *first, *neighbours;
     double *minimum, *maximum, *previous;
     double *fraction, *muscle;
-    const double *from; /* [n] shares as they came */
+    const double *from; /* [n] initial fractions */
 } muscle_repair;
 
 static int32_t muscle_inverted(muscle_repair *m)
@@ -278,7 +279,7 @@ static int32_t muscle_inverted(muscle_repair *m)
     return flag_inverted(s, s->skin, m->muscle, s->wrong) + flag_inverted(s, m->muscle, s->bone, s->wrong);
 }
 
-/* Neighbours of flagged vertices are flagged as well. */
+/* Also flags the neighbours of flagged vertices. */
 static void widen(muscle_repair *m)
 {
     repair *s = &m->base;
@@ -302,8 +303,8 @@ static void smooth_passes(muscle_repair *m)
     }
 }
 
-/* Where raising the muscles does not help, lines are halved towards the skin; short ones, in folds where no layer is inside
- * the other, are given up: all layers become one point. */
+/* If raising the muscles does not help, halves the lines towards the skin; short lines, in folds where no layer can
+ * be inside another, collapse: all layers become one point. */
 static void shorten(muscle_repair *m, const unsigned char *outside, sup_repair_report *report)
 {
     repair *s = &m->base;
@@ -317,7 +318,8 @@ static void shorten(muscle_repair *m, const unsigned char *outside, sup_repair_r
     sup_muscle_positions(s->anatomy, s->skin, s->bone, m->fraction, m->muscle);
 }
 
-/* Raises the muscles over bone vertices that are outside them: of the vertex itself and of the triangle that is nearest. */
+/* Raises the muscles above bone vertices outside them: at the vertex itself and at the corners of the nearest
+ * triangle. */
 static sup_result raise_muscles(muscle_repair *m, const unsigned char *outside, float *positions, sup_error *error)
 {
     const sup_anatomy *a = m->base.anatomy;
@@ -383,14 +385,14 @@ sup_result sup_repair_muscle(const sup_context *context, const sup_anatomy *anat
     sup_result result = SUP_OK;
     if (positions == NULL || m.base.wrong == NULL || m.base.requested == NULL || m.base.folded == NULL ||
         m.minimum == NULL || m.maximum == NULL || m.previous == NULL || m.first == NULL || m.from == NULL)
-        result = sup_fail_memory(error, "the last pass of a fit");
+        result = sup_fail_memory(error, "the final repair of a fit");
     if (result == SUP_OK)
         result = sup_adjacency_create(&resolved.allocator, anatomy->vertex_count, anatomy->triangle_count,
                                       anatomy->triangles, &m.base.adjacency, error);
     if (result == SUP_OK) {
         m.neighbours = sup_arena_alloc(&arena, 2 * (size_t)m.base.adjacency.edge_count + 1, sizeof(int32_t));
         if (m.neighbours == NULL)
-            result = sup_fail_memory(error, "the last pass of a fit");
+            result = sup_fail_memory(error, "the final repair of a fit");
         else {
             sup_adjacency_neighbours(&m.base.adjacency, m.first, m.neighbours);
             sup_muscle_range(anatomy, skin, bone, m.minimum, m.maximum);

@@ -1,4 +1,4 @@
-/* template.c - the volumetric template from skin, bones, muscles and skeleton ([komaritzan2022] 4.2.2). */
+/* template.c - builds the volumetric template from skin, bones, muscles and skeleton ([komaritzan2022] 4.2.2). */
 #include "anatomy/template.h"
 #include "anatomy/bone_surface.h"
 #include "anatomy/enclosure.h"
@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* Metres, of the wrap: see wrap.h. */
+/* Parameters of the wrap, metres: see wrap.h. */
 static const double wrap_cell = 0.005, wrap_closing = 0.04, wrap_offset = 0.002, wrap_margin = 0.004;
-static const double skin_gap = 0.003;  /* of the skeleton surface from the skin */
-static const double min_layer = 0.001; /* of the muscle surface from the skeleton surface (4.2.2) */
+static const double skin_gap = 0.003;  /* distance of the skeleton surface from the skin, metres */
+static const double min_layer = 0.001; /* distance of the muscle surface from the skeleton surface (4.2.2), metres */
 enum { WRAP_VERTICES = 30000, TRUNK = 0, ARMS = 1, LEGS = 3, GROUP_COUNT = 5, PULLS = 6 };
 
 static double seconds(void)
@@ -23,16 +23,16 @@ static double seconds(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-static sup_result tell(const sup_template_build *b, double fraction, const char *stage, sup_error *error)
+static sup_result report_progress(const sup_template_build *b, double fraction, const char *stage, sup_error *error)
 {
     if (b->def->progress == NULL || b->def->progress(b->def->progress_user, (float)fraction, stage)) return SUP_OK;
-    return sup_fail(error, SUP_ERROR_CANCELLED, "anatomy.cancelled", "", "The template was cancelled.");
+    return sup_fail(error, SUP_ERROR_CANCELLED, "anatomy.cancelled", "", "The creation of the template was cancelled.");
 }
 
-static bool tell_bone(void *user, float fraction, const char *stage)
+static bool report_bone_progress(void *user, float fraction, const char *stage)
 {
     const sup_template_build *b = user;
-    return tell(b, 0.2 + 0.6 * (double)fraction, stage, NULL) == SUP_OK;
+    return report_progress(b, 0.2 + 0.6 * (double)fraction, stage, NULL) == SUP_OK;
 }
 
 static sup_result allocate_maps(sup_template_build *b, sup_error *error)
@@ -75,7 +75,7 @@ static sup_result allocate_maps(sup_template_build *b, sup_error *error)
 
 /* --- The wrap --- */
 
-/* Bones whose gaps are closed together: trunk and head, each arm, each leg. */
+/* Groups of bones whose gaps are closed: trunk and head, each arm, each leg. */
 static int32_t wrap_group(const sup_template_build *b, int32_t joint)
 {
     const sup_anatomy *a = b->anatomy;
@@ -95,7 +95,7 @@ static int32_t wrap_group(const sup_template_build *b, int32_t joint)
     }
 }
 
-/* The triangles of one group of bones; returns how many. */
+/* The triangles of one group of bones; returns their number. */
 static int32_t group_triangles(const sup_template_build *b, int32_t group, int32_t *triangles)
 {
     const sup_anatomy *a = b->anatomy;
@@ -162,7 +162,8 @@ static sup_result find_wrap(sup_template_build *b, sup_error *error)
     if (b->wrap.triangle_count == 0) result = make_wrap(b, error);
     if (result == SUP_OK && b->wrap.triangle_count == 0)
         result = sup_fail(error, SUP_ERROR_DATA, "anatomy.bones.none", "",
-                          "The bones leave nothing inside the skin to wrap.");
+                          "The bones leave no volume inside the skin for a wrap: check that bones and skin have the "
+                          "same unit and position.");
     sup_wrap_topology topology = {0};
     if (result == SUP_OK)
         result = sup_wrap_measure(&b->context, b->wrap.vertex_count, b->wrap.triangle_count, b->wrap.triangles,
@@ -176,8 +177,8 @@ static sup_result find_wrap(sup_template_build *b, sup_error *error)
 
 /* --- Layers --- */
 
-/* In folds a line may leave the muscle surface elsewhere: the few vertices of the skeleton surface that end outside go back
- * on their lines, to the muscle surface at most. */
+/* In folds a line may leave the muscle surface: the few vertices of the skeleton surface that end outside move back
+ * along their lines, at most to the muscle surface. */
 static sup_result pull_bones_in(sup_template_build *b, sup_error *error)
 {
     sup_anatomy *a = b->anatomy;
@@ -207,7 +208,7 @@ static sup_result make_layers(sup_template_build *b, sup_error *error)
                                  .excluded = a->excluded,
                                  .wrap = b->wrap,
                                  .skin_gap = skin_gap,
-                                 .progress = tell_bone,
+                                 .progress = report_bone_progress,
                                  .progress_user = b};
     sup_result result = sup_bone_surface(&b->context, &bone, a->bone, &found, error);
     b->report->iterations = found.iterations;
@@ -215,7 +216,7 @@ static sup_result make_layers(sup_template_build *b, sup_error *error)
     b->report->collision_targets = found.collision_targets;
     b->report->wrap_outside = found.wrap_outside;
     b->report->bone_seconds = seconds() - began;
-    if (result == SUP_OK) result = tell(b, 0.8, "muscle surface", error);
+    if (result == SUP_OK) result = report_progress(b, 0.8, "muscle surface", error);
     if (result != SUP_OK) return result;
     began = seconds();
     sup_muscle_surface_def muscle = {.skin = b->skin,
@@ -267,7 +268,7 @@ static sup_result measure_alignment(sup_template_build *b, sup_error *error)
     return result;
 }
 
-/* Vertices of detailed bones outside the skeleton surface, without the bones of head, hands and feet. */
+/* Number of bone vertices (organs) outside the skeleton surface, without the bones of head, hands and feet. */
 static int32_t details_outside(sup_template_build *b, const sup_shape *bone)
 {
     const sup_anatomy *a = b->anatomy;
@@ -301,17 +302,17 @@ static sup_result measure_template(sup_template_build *b, sup_error *error)
 
 static sup_result build(sup_template_build *b, sup_error *error)
 {
-    sup_result result = tell(b, 0.0, "checking", error);
+    sup_result result = report_progress(b, 0.0, "checking", error);
     if (result == SUP_OK) result = sup_template_check(&b->context, b->def, error);
     if (result == SUP_OK) result = allocate_maps(b, error);
-    if (result == SUP_OK) result = tell(b, 0.05, "weights", error);
+    if (result == SUP_OK) result = report_progress(b, 0.05, "weights", error);
     if (result == SUP_OK) result = sup_template_rig(b, error);
     if (result == SUP_OK) result = sup_template_smooth_folds(b, error);
     if (result == SUP_OK) result = sup_template_organs(b, error);
-    if (result == SUP_OK) result = tell(b, 0.1, "wrap of the bones", error);
+    if (result == SUP_OK) result = report_progress(b, 0.1, "wrap of the bones", error);
     if (result == SUP_OK) result = find_wrap(b, error);
     if (result == SUP_OK) result = make_layers(b, error);
-    if (result == SUP_OK) result = tell(b, 0.95, "measuring", error);
+    if (result == SUP_OK) result = report_progress(b, 0.95, "measuring", error);
     if (result == SUP_OK) {
         sup_template_maps(b);
         result = measure_template(b, error);
@@ -323,7 +324,8 @@ sup_result sup_anatomy_create(const sup_context *context, const sup_anatomy_def 
                               sup_anatomy_report *report, sup_error *error)
 {
     if (def == NULL || anatomy == NULL)
-        return sup_fail(error, SUP_ERROR_ARGUMENT, "argument.null", "", "A template needs a def and a place.");
+        return sup_fail(error, SUP_ERROR_ARGUMENT, "argument.null", "",
+                        "sup_anatomy_create needs a sup_anatomy_def and a pointer to the template.");
     sup_anatomy_report unread;
     sup_template_build b = {
         .context = sup_context_resolve(context), .def = def, .report = report != NULL ? report : &unread};

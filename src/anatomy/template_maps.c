@@ -1,22 +1,26 @@
-/* template_maps.c - detailed parts with their joints, and the maps on the triangulation: groups, regions, crotch, and what
- * holds the skeleton surface. The thesis paints them by hand once; here they come from weights and places. */
+/* template_maps.c - organs with their joints, and the maps on the triangulation: groups, regions, crotch, and the
+ * joints that hold the skeleton surface. The thesis paints them by hand; here they are computed from weights and
+ * positions. */
 #include "anatomy/bone_surface.h"
 #include "anatomy/template.h"
 
 #include <math.h>
 
-static const double slide_fraction = 0.12; /* of a bone's length around its joints, where the skeleton surface slides */
-static const double shoulder_fraction = 0.75; /* of the shoulders' half distance: farther out is shoulder, not chest */
-static const double crotch_reach = 0.3;       /* of the distance between the hips, around the middle below the pelvis */
+/* fraction of a bone's length around its joints in which the skeleton surface slides */
+static const double slide_fraction = 0.12;
+/* fraction of half the distance between the shoulders: farther out is shoulder, not chest */
+static const double shoulder_fraction = 0.75;
+/* fraction of the distance between the hips, around the middle below the pelvis */
+static const double crotch_reach = 0.3;
 
 static sup_vec3d joint_at(const sup_anatomy *a, int32_t joint)
 {
     return sup_v3_at(a->joints, joint);
 }
 
-/* --- Parts --- */
+/* --- Organs --- */
 
-/* The joint whose bone, from it to the mean of its children, is nearest to the middle of a part. */
+/* The joint whose bone, from the joint to the mean of its children, is nearest to the centre of an organ. */
 static int32_t nearest_joint(const sup_template_build *b, const sup_shape *shape)
 {
     const sup_rig *rig = b->rig;
@@ -65,8 +69,8 @@ sup_result sup_template_organs(sup_template_build *b, sup_error *error)
         triangles += b->def->organs[p].shape.triangle_count;
     }
     if (vertices > INT32_MAX / 8 || triangles > INT32_MAX / 8)
-        return sup_fail(error, SUP_ERROR_DATA, "anatomy.parts.large", "",
-                        "The detailed meshes have too many vertices.");
+        return sup_fail(error, SUP_ERROR_DATA, "anatomy.organs.large", "",
+                        "The organs have too many vertices or triangles: decimate them.");
     sup_result result = allocate_organs(a, vertices, triangles, error);
     int32_t v = 0, t = 0;
     for (int32_t p = 0; p < a->organ_count && result == SUP_OK; p++) {
@@ -93,9 +97,9 @@ sup_result sup_template_organs(sup_template_build *b, sup_error *error)
 /* --- Maps --- */
 
 typedef struct body_frame {
-    sup_vec3d hips, neck; /* the trunk from below to above */
-    sup_vec3d hip[2];     /* by x: less, more */
-    double shoulder;      /* half of the distance between the shoulders, along x */
+    sup_vec3d hips, neck; /* axis of the trunk, from bottom to top */
+    sup_vec3d hip[2];     /* along x: lower, higher */
+    double shoulder;      /* half the distance between the shoulders, along x */
 } body_frame;
 
 static body_frame find_frame(const sup_template_build *b)
@@ -151,7 +155,7 @@ static sup_muscle_group group_of(const body_frame *f, sup_body_role role, sup_ve
         return SUP_GROUP_UPPER_ARM;
     case SUP_BODY_FOREARM:
         return SUP_GROUP_LOWER_ARM;
-    case SUP_BODY_CLAVICLE: /* collar bones move the upper chest and back as well */
+    case SUP_BODY_CLAVICLE: /* clavicles also move the upper chest and back */
         if (fabs(p.x - f->hips.x) > shoulder_fraction * f->shoulder) return SUP_GROUP_SHOULDER;
         return is_in_front(f, p) ? SUP_GROUP_CHEST : SUP_GROUP_BACK;
     case SUP_BODY_PELVIS:
@@ -194,8 +198,8 @@ static bool is_crotch(const body_frame *f, sup_body_role role, sup_vec3d p)
     return trunk && fabs(p.x - middle) < crotch_reach * width && p.y < level && p.y > level - width;
 }
 
-/* The joint that holds the skeleton surface at a vertex: that of the nearest bone; none near other joints' bones and in
- * the belly, between rib cage and pelvis. */
+/* The joint that holds the skeleton surface at a vertex: the joint of the nearest bone; -1 near the bones of other
+ * joints, and in the belly between rib cage and pelvis. */
 static int32_t holding_joint(const sup_template_build *b, const body_frame *f, int32_t v, sup_body_role role)
 {
     const sup_anatomy *a = b->anatomy;

@@ -1,4 +1,4 @@
-/* template_rig.c - the skeleton of a template, weights of its skin on it, and the parts that have no layers. */
+/* template_rig.c - the skeleton of a template, the weights of its skin, and the vertices without layers. */
 #include "anatomy/template.h"
 #include "geometry/adjacency.h"
 #include "math/vec3.h"
@@ -89,7 +89,7 @@ static sup_result copy_weights(sup_template_build *b, sup_error *error)
     return SUP_OK;
 }
 
-/* Whether one of the words, commas between, is in the name; case does not matter. */
+/* Whether the name contains one of the comma-separated words; ignores case. */
 static bool has_word(const char *words, const char *name)
 {
     while (*words != 0) {
@@ -117,8 +117,8 @@ static void mark_joints(const sup_template_build *b, unsigned char *out)
     }
 }
 
-/* Of the vertices with layers only the largest connected piece: the inside of a mouth is part of the head, whatever its
- * weights say. */
+/* Keeps only the largest connected component of the vertices with layers: the inside of a mouth belongs to the head,
+ * whatever its weights are. */
 static sup_result drop_islands(sup_template_build *b, sup_error *error)
 {
     sup_anatomy *a = b->anatomy;
@@ -141,11 +141,12 @@ static sup_result drop_islands(sup_template_build *b, sup_error *error)
         if (component[v] != largest) a->excluded[v] = 1;
     if (component_count == 0 || size[largest] < 4)
         return sup_fail(error, SUP_ERROR_DATA, "anatomy.excluded", "",
-                        "All of the skin is left without layers: give other words with --exclude.");
+                        "All of the skin is excluded from the layers: use other words in --exclude.");
     return SUP_OK;
 }
 
-/* Ears, chin and mouth, which necks often move: about the head's joint and above, or in front of it and not far below. */
+/* Ears, chin and mouth, which the neck often moves: near the head's joint and above, or in front of it and slightly
+ * below. */
 static bool is_face(const sup_template_build *b, const double head[3], double height, int32_t v)
 {
     const double *p = b->anatomy->skin + 3 * (size_t)v;
@@ -154,7 +155,7 @@ static bool is_face(const sup_template_build *b, const double head[3], double he
     return p[1] > head[1] - 0.02 * height || (p[1] > head[1] - 0.05 * height && p[2] > head[2] + 0.03 * height);
 }
 
-/* Where excluded joints have half of the weight; and the face, unless the caller chose the joints. */
+/* Vertices with half of their weight on excluded joints; and the face, unless the caller chose the joints. */
 static sup_result mark_excluded(sup_template_build *b, unsigned char *out, sup_error *error)
 {
     sup_anatomy *a = b->anatomy;
@@ -172,7 +173,7 @@ static sup_result mark_excluded(sup_template_build *b, unsigned char *out, sup_e
         for (int32_t i = a->influence_first[v]; i < a->influence_first[v + 1]; i++)
             weight += out[a->influence_joint[i]] ? a->influence_weight[i] : 0.0;
         sup_body_role role = b->roles[sup_template_joint(a, v, NULL)];
-        bool toes = role == SUP_BODY_FOOT || role == SUP_BODY_TOE; /* also what is between them */
+        bool toes = role == SUP_BODY_FOOT || role == SUP_BODY_TOE; /* also the joints between them */
         bool given = b->def->excluded != NULL && b->def->excluded[v] != 0;
         a->excluded[v] = weight > (toes ? 0.15 : 0.5) || given || is_face(b, head, high - low, v);
     }

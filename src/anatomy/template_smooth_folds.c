@@ -1,7 +1,7 @@
-/* template_smooth_folds.c - folds of the skin that no layer can lie under: navels, nipples, triangles without a height.
+/* template_smooth_folds.c - smooths skin folds that no layer can lie below: navel, nipples, sliver triangles.
  *
- * A prism below a triangle that faces away from the skin around it is turned over wherever the inner layer is. The few
- * vertices of such triangles are smoothed; how many and how far is reported. */
+ * The prism below a triangle that faces away from the skin around it is inverted for any inner layer. The few
+ * vertices of such triangles are smoothed; their number and largest displacement are reported. */
 #include "anatomy/bone_surface.h"
 #include "anatomy/template.h"
 #include "geometry/normals.h"
@@ -9,8 +9,8 @@
 #include <math.h>
 
 enum { PASSES = 60, NORMAL_PASSES = 4 };
-static const double min_facing = 0.35; /* cosine of a triangle with the smooth normal there */
-static const double min_height = 0.04; /* of a triangle, of its longest edge */
+static const double min_facing = 0.35; /* minimum cosine of a triangle's normal with the smooth normal */
+static const double min_height = 0.04; /* minimum height of a triangle, as a fraction of its longest edge */
 
 typedef struct fold_state {
     sup_anatomy *a;

@@ -1,7 +1,7 @@
-/* warp_kernel.h - included by warp.c, warp_avx2.c and warp_avx512.c, each of which defines before:
- *   WARP_LANES         points in one vector: 2, 4 or 8
- *   WARP_ROOT(square)  square roots of a warp_wide
- *   WARP_SUM           name of the function that comes out */
+/* warp_kernel.h - included by warp.c, warp_avx2.c and warp_avx512.c, each of which defines first:
+ *     WARP_LANES         points in one vector: 2, 4 or 8
+ *     WARP_ROOT(square)  square roots of a warp_wide
+ *     WARP_SUM           name of the resulting function */
 typedef double warp_wide __attribute__((vector_size(8 * WARP_LANES)));
 
 static void WARP_SUM(int32_t count, const double *centres, const double *weights, const double *points, double *sums)

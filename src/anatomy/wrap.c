@@ -1,8 +1,9 @@
-/* wrap.c - distances on a grid, dilated, filled by slices, eroded again, and the zero surface of that.
+/* wrap.c - computes a distance grid, dilates, fills it by slices, erodes it, and extracts the zero surface.
  *
- * [komaritzan2022] 4.2.2 makes its wrap by hand in a modelling program (shrink-wrapping a sphere); this makes one without a
- * hand. The dilated bones are filled in every horizontal slice, which closes the rib cage and the pelvis as far down as
- * their bones go round, then eroded. Where bones are, their own distance less an offset counts, which is exact. */
+ * [komaritzan2022] 4.2.2 creates the wrap by hand in a modelling program (shrink-wrapping a sphere); here it is
+ * computed. The dilated bones are filled in every horizontal slice, which closes the rib cage and the pelvis
+ * wherever their bones form a ring, and then eroded. Near bones their own distance less an offset is used, which is
+ * exact. */
 #include "anatomy/wrap.h"
 #include "geometry/adjacency.h"
 #include "geometry/decimate.h"
@@ -12,7 +13,7 @@
 
 enum { BLOCK = 4, SMOOTH_PASSES = 2 };
 
-static const float web_fraction = 0.5f; /* of the distance from the bones, by which webs are thicker */
+static const float web_fraction = 0.5f; /* fraction of the distance from the bones by which webs are thickened */
 
 /* Nodes of a box of the lattice. */
 typedef struct wrap_grid {
@@ -23,7 +24,7 @@ typedef struct wrap_grid {
     float *value; /* [count] */
 } wrap_grid;
 
-/* The work on one group of bones. */
+/* State of one group of bones. */
 typedef struct wrap_group {
     wrap_grid grid;
     const sup_solid *solid;
@@ -43,7 +44,7 @@ static sup_vec3d position_of(const wrap_grid *g, double x, double y, double z)
     return sup_v3_madd(g->lower, g->def->cell, sup_v3(x, y, z));
 }
 
-/* Signed distance by the smooth normal at the nearest point, at most `reach`; NAN when nothing is within it. */
+/* Signed distance by the smooth normal at the nearest point, up to `reach`; NAN if nothing is within it. */
 static double signed_distance(const wrap_group *w, sup_vec3d p, double reach)
 {
     sup_bvh_nearest nearest = sup_bvh_closest(&w->solid->bvh, p, reach);
@@ -57,7 +58,7 @@ static double signed_distance(const wrap_group *w, sup_vec3d p, double reach)
     return sup_v3_dot(normal, sup_v3_sub(p, nearest.point)) < 0.0 ? -nearest.distance : nearest.distance;
 }
 
-/* Distances at the nodes of a block, within the reach; far ones have the side of its middle. */
+/* Distances at the nodes of a block, within the reach; distant nodes get the sign of the block's centre. */
 static void measure_block(const wrap_group *w, const int32_t first[3])
 {
     const wrap_grid *g = &w->grid;
@@ -88,7 +89,7 @@ static void measure_blocks(void *work, int32_t begin, int32_t end, int32_t worke
     }
 }
 
-/* What the border of a horizontal slice does not reach around the solid is solid too. */
+/* Marks nodes that cannot be reached from the border of a horizontal slice as solid. */
 static void fill_slice(const wrap_group *w, int32_t y, int32_t *stack, unsigned char *seen)
 {
     const wrap_grid *g = &w->grid;
@@ -155,7 +156,7 @@ static void transform_line(float *values, size_t stride, int32_t count, double *
     }
 }
 
-/* Squared distance in cells from every node to the nearest one whose value is 0; the others start huge. */
+/* Squared distance in cells from every node to the nearest one with value 0; all others start with a huge value. */
 static bool transform(const wrap_grid *g, float *values, sup_arena *arena)
 {
     int32_t longest = g->size[0] > g->size[1] ? g->size[0] : g->size[1];
@@ -175,7 +176,7 @@ static bool transform(const wrap_grid *g, float *values, sup_arena *arena)
     return true;
 }
 
-/* The mean with both neighbours along an axis. */
+/* Mean with both neighbours along an axis. */
 static void smooth_axis(const wrap_grid *g, const float *from, float *to, int axis)
 {
     size_t stride[3] = {1, (size_t)g->size[0], (size_t)g->size[0] * (size_t)g->size[1]};
@@ -189,7 +190,7 @@ static void smooth_axis(const wrap_grid *g, const float *from, float *to, int ax
     }
 }
 
-/* Dilates, fills and erodes: the field of a group, in `value`. */
+/* Dilates, fills and erodes: writes the field of a group to `value`. */
 static bool close_group(wrap_group *w, sup_arena *arena)
 {
     const wrap_grid *g = &w->grid;
@@ -205,7 +206,7 @@ static bool close_group(wrap_group *w, sup_arena *arena)
     for (size_t i = 0; i < g->count; i++)
         depth[i] = w->filled[i] ? 1e10f : 0.0f;
     if (!transform(g, depth, arena)) return false;
-    double deep = def->closing - def->offset; /* half a cell of each transform */
+    double deep = def->closing - def->offset; /* half a cell for each transform */
     for (size_t i = 0; i < g->count; i++)
         depth[i] = (float)(deep - (sqrt((double)depth[i]) - 1.0) * def->cell);
     for (int pass = 0; pass < SMOOTH_PASSES * 3; pass++) {
@@ -214,7 +215,7 @@ static bool close_group(wrap_group *w, sup_arena *arena)
         depth = other;
         other = swap;
     }
-    for (size_t i = 0; i < g->count; i++) /* webs between bones count for more, or the grid would lose them */
+    for (size_t i = 0; i < g->count; i++) /* webs between bones are thickened, else the grid would lose them */
         g->value[i] = fminf(depth[i] - web_fraction * fmaxf(g->value[i], 0.0f), g->value[i] - (float)def->offset);
     return true;
 }
@@ -251,7 +252,8 @@ static sup_result make_grid(wrap_grid *g, sup_vec3d lower, sup_vec3d upper, doub
         double nodes = ceil((high[k] + padding) / cell) - low[k] + 1.0;
         total *= nodes;
         if (!(total < 3e8))
-            return sup_fail(error, SUP_ERROR_DATA, "anatomy.wrap.large", "", "The bones are too large for a wrap.");
+            return sup_fail(error, SUP_ERROR_DATA, "anatomy.wrap.large", "",
+                            "The bones are too large for a wrap: use metres, and remove distant vertices.");
         g->size[k] = (int32_t)nodes;
         g->blocks[k] = (g->size[k] + BLOCK - 1) / BLOCK;
     }
@@ -274,7 +276,7 @@ static sup_result measure(const sup_context *context, wrap_group *w, sup_arena *
     return SUP_OK;
 }
 
-/* The field of one group, put into that of all where it is less. */
+/* Computes the field of one group and combines it with that of all by the minimum. */
 static sup_result add_group(const sup_context *context, const sup_solid *solid, wrap_grid *all, sup_error *error)
 {
     const sup_wrap_def *def = all->def;
@@ -301,7 +303,7 @@ static sup_result add_group(const sup_context *context, const sup_solid *solid, 
     return result;
 }
 
-/* Keeps the field inside the skin, and near enough to zero that no block is skipped. */
+/* Intersects the field with the skin, and keeps it close enough to zero that no block is skipped. */
 static sup_result clip_to_skin(const sup_context *context, wrap_grid *all, sup_error *error)
 {
     const sup_wrap_def *def = all->def;
@@ -336,7 +338,8 @@ static sup_result build_field(const sup_context *context, wrap_grid *all, sup_ar
     return result;
 }
 
-/* Keeps the pieces that stand outward and have a part of the largest one's volume: no cavities, no crumbs. */
+/* Keeps components that face outward and have a minimum fraction of the largest volume: no cavities, no small
+ * fragments. */
 static sup_result keep_components(const wrap_grid *g, sup_surface *s, sup_error *error)
 {
     sup_arena arena = sup_arena_create(&s->allocator);
@@ -388,7 +391,7 @@ static sup_result thin_out(const sup_context *context, int32_t target, sup_surfa
         sup_decimate(context, s->vertex_count, positions, s->triangle_count, s->triangles, &def, &thin, error);
     if (result == SUP_OK) {
         for (int32_t v = 0; v < thin.vertex_count; v++)
-            s->positions[v] = s->positions[thin.vertices[v]]; /* rising */
+            s->positions[v] = s->positions[thin.vertices[v]]; /* ascending */
         memcpy(s->triangles, thin.triangles, 3 * (size_t)thin.triangle_count * sizeof *thin.triangles);
         s->vertex_count = thin.vertex_count;
         s->triangle_count = thin.triangle_count;

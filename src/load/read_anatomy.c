@@ -1,4 +1,4 @@
-/* read_anatomy.c - a template from a file; everything in it is checked by sup_anatomy_read. */
+/* read_anatomy.c - reads a template from a file; sup_anatomy_read checks all of it. */
 #include "load/file.h"
 #include "supple/anatomy.h"
 

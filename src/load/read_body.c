@@ -1,7 +1,7 @@
-/* read_body.c - a body again from the character that sup_body_character made of it, as it comes from a GLB.
+/* read_body.c - restores a body from a character that sup_body_character made, as loaded from a GLB.
  *
- * Layers, rig and details are the character's own data; masses and maps stand in its extras. Every count of them is checked
- * against the character. */
+ * Layers, rig and organs are the character's data; masses and maps are in its extras. Every count is checked against
+ * the character. */
 #include "anatomy/body.h"
 #include "anatomy/array_store.h"
 #include "load/json.h"
@@ -12,7 +12,7 @@ typedef struct body_reader {
     const sup_primitive *skin;
     const sup_json *root; /* "supple_body" */
     sup_arena *arena;
-    sup_affine *world; /* [node_count] rest */
+    sup_affine *world; /* [node_count] rest transforms */
     sup_body *body;
     sup_error *error;
 } body_reader;
@@ -25,7 +25,7 @@ static sup_result refuse(const body_reader *r, const char *id, const char *messa
 static sup_result damaged(const body_reader *r, const char *what)
 {
     return sup_fail(r->error, SUP_ERROR_DATA, "anatomy.body.damaged", r->character->name,
-                    "The file's body has no good '%s' in its extras: fit it again.", what);
+                    "The extras of the body have no valid '%s': fit the body again.", what);
 }
 
 static double number_of(const sup_json *object, const char *key)
@@ -34,7 +34,7 @@ static double number_of(const sup_json *object, const char *key)
     return sup_json_double(sup_json_get(object, key), &value) && isfinite(value) ? value : 0.0;
 }
 
-/* A digit a vertex, below `limit`. */
+/* Reads one digit per vertex, below `limit`. */
 static sup_result read_digits(const body_reader *r, const char *key, int32_t count, int limit, unsigned char **values)
 {
     const sup_json *value = sup_json_get(r->root, key);
@@ -49,7 +49,7 @@ static sup_result read_digits(const body_reader *r, const char *key, int32_t cou
     return SUP_OK;
 }
 
-/* Hundredths of a millimetre a vertex. */
+/* Reads one length per vertex, in hundredths of a millimetre. */
 static sup_result read_lengths(const body_reader *r, const char *key, int32_t count, double **values)
 {
     const sup_json *list = sup_json_get(r->root, key);
@@ -90,12 +90,12 @@ static void read_masses(const body_reader *r)
     const sup_json *from = sup_json_get(r->root, "masses");
     r->body->masses = (sup_body_masses){.fat = number_of(from, "fat_kg"),
                                         .muscle = number_of(from, "muscle_kg"),
-                                        .fat_target = number_of(from, "fat_asked_kg"),
-                                        .muscle_target = number_of(from, "muscle_asked_kg"),
-                                        .fat_min = number_of(from, "fat_least_kg"),
-                                        .fat_max = number_of(from, "fat_most_kg"),
-                                        .muscle_min = number_of(from, "muscle_least_kg"),
-                                        .muscle_max = number_of(from, "muscle_most_kg"),
+                                        .fat_target = number_of(from, "fat_target_kg"),
+                                        .muscle_target = number_of(from, "muscle_target_kg"),
+                                        .fat_min = number_of(from, "fat_min_kg"),
+                                        .fat_max = number_of(from, "fat_max_kg"),
+                                        .muscle_min = number_of(from, "muscle_min_kg"),
+                                        .muscle_max = number_of(from, "muscle_max_kg"),
                                         .fat_layer = number_of(from, "fat_layer_l"),
                                         .muscle_layer = number_of(from, "muscle_layer_l"),
                                         .visceral = number_of(from, "visceral_kg"),
@@ -157,7 +157,7 @@ static sup_result read_layers(const body_reader *r)
     return SUP_OK;
 }
 
-/* Joint of a node: the bone that it is, or that the nearest node above it is; -1 for none. */
+/* Joint of a node: the bone of the node or of its nearest ancestor with a bone; -1 if none. */
 static int32_t joint_of(const body_reader *r, int32_t node)
 {
     const sup_character *c = r->character;
@@ -186,7 +186,8 @@ static sup_result read_joints(const body_reader *r)
         sup_point_set(a->joints, j, sup_affine_translation(r->world[node]));
         if (a->joint_names[j] == NULL) return sup_fail_memory(r->error, "a body");
         if (a->parents[j] >= j)
-            return refuse(r, "anatomy.body.joints", "The body's joints are not in order: fit it again.");
+            return refuse(r, "anatomy.body.joints",
+                          "The joints of the body are not sorted by parent: fit the body again.");
     }
     return SUP_OK;
 }
@@ -234,7 +235,7 @@ static bool in_range(const int32_t *values, int64_t count, int32_t low, int32_t 
     return true;
 }
 
-/* The skin stands first, then the details one after the other. */
+/* The skin is first, then the organs in order. */
 static sup_result check_organs(const body_reader *r)
 {
     const sup_character *c = r->character;
@@ -242,11 +243,11 @@ static sup_result check_organs(const body_reader *r)
         if (c->primitives[p].vertex_first != c->primitives[p - 1].vertex_first + c->primitives[p - 1].vertex_count ||
             c->primitives[p].triangle_first !=
                 c->primitives[p - 1].triangle_first + c->primitives[p - 1].triangle_count)
-            return damaged(r, "order of parts");
+            return damaged(r, "order of primitives");
     return SUP_OK;
 }
 
-/* Nothing points out of its own part of the body. */
+/* All indices refer to the vertices of their own primitive. */
 static sup_result check_indices(const body_reader *r)
 {
     const sup_anatomy *a = &r->body->layers;
@@ -254,7 +255,7 @@ static sup_result check_indices(const body_reader *r)
                 in_range(a->influence_joint, a->influence_first[a->vertex_count], 0, a->joint_count) &&
                 in_range(a->bone_joint, a->vertex_count, -1, a->joint_count) &&
                 in_range(a->detail_triangles, 3 * (int64_t)a->detail_triangle_count, 0, a->detail_vertex_count);
-    return good ? SUP_OK : damaged(r, "vertex numbers");
+    return good ? SUP_OK : damaged(r, "vertex indices");
 }
 
 static sup_result read_body(body_reader *r)
@@ -282,13 +283,14 @@ sup_result sup_body_from_character(const sup_context *context, const sup_charact
 {
     if (character == NULL || body == NULL)
         return sup_fail(error, SUP_ERROR_ARGUMENT, "anatomy.body.argument", "",
-                        "sup_body_from_character needs a character and a place for the body.");
+                        "sup_body_from_character needs a character and a pointer to the body.");
     sup_context resolved = sup_context_resolve(context);
     body_reader r = {.character = character, .error = error};
     if (character->primitive_count < 1 || character->primitives[0].skin < 0 ||
         character->primitives[0].vertex_first != 0 || character->primitives[0].triangle_first != 0 ||
         character->muscle_positions == NULL || character->bone_positions == NULL || character->extras == NULL)
-        return refuse(&r, "anatomy.body.other", "This is no body: make one with 'supple anatomy fit'.");
+        return refuse(&r, "anatomy.body.other",
+                      "The character is not a fitted body: create one with 'supple anatomy fit'.");
     sup_json_tree tree = sup_json_tree_create(&resolved.allocator);
     sup_bytes text = {character->extras, strlen(character->extras)};
     sup_result result = sup_json_parse(&tree, "extras", text, error);
@@ -297,7 +299,8 @@ sup_result sup_body_from_character(const sup_context *context, const sup_charact
         r.root = sup_json_get(tree.root, "supple_body");
         r.skin = &character->primitives[0];
         if (!sup_json_is(r.root, SUP_JSON_OBJECT))
-            result = refuse(&r, "anatomy.body.other", "This is no body: make one with 'supple anatomy fit'.");
+            result = refuse(&r, "anatomy.body.other",
+                            "The character is not a fitted body: create one with 'supple anatomy fit'.");
     }
     if (result == SUP_OK) {
         storage = sup_anatomy_storage_create(context);

@@ -1,4 +1,4 @@
-/* read_composition.c - a composition from a file; everything in it is checked by sup_composition_read. */
+/* read_composition.c - reads a composition from a file; sup_composition_read checks all of it. */
 #include "load/file.h"
 #include "supple/anatomy.h"
 

@@ -1,4 +1,4 @@
-/* read_landmarks.c - places that are known on a scan, a line each: VERTEX x y z, or JOINT_NAME x y z. */
+/* read_landmarks.c - reads known positions on a scan, one per line: VERTEX x y z, or JOINT_NAME x y z. */
 #include "load/file.h"
 #include "load/landmarks.h"
 #include "load/text_cursor.h"
@@ -16,7 +16,7 @@ static sup_result read_line(sup_text_cursor *cursor, sup_arena *arena, sup_landm
     *landmark = (sup_landmark){.vertex = -1};
     if (sup_text_int64(cursor, &vertex)) {
         if (vertex < 0 || vertex > INT32_MAX)
-            return sup_text_fail(cursor, error, "landmarks.vertex", "A vertex is a number from 0.");
+            return sup_text_fail(cursor, error, "landmarks.vertex", "A vertex must be an integer of at least 0.");
         landmark->vertex = (int32_t)vertex;
     } else {
         sup_word name = sup_text_word(cursor);
@@ -25,7 +25,7 @@ static sup_result read_line(sup_text_cursor *cursor, sup_arena *arena, sup_landm
     }
     for (int k = 0; k < 3; k++)
         if (!sup_text_double(cursor, &landmark->position[k]) || !isfinite(landmark->position[k]))
-            return sup_text_fail_expected(cursor, error, "landmarks.place", "a vertex or joint and x y z");
+            return sup_text_fail_expected(cursor, error, "landmarks.position", "a vertex or joint and x y z");
     return SUP_OK;
 }
 
@@ -64,7 +64,7 @@ sup_result sup_landmarks_load(const sup_context *context, const char *path, sup_
 {
     if (path == NULL || landmarks == NULL)
         return sup_fail(error, SUP_ERROR_ARGUMENT, "argument.null", "",
-                        "sup_landmarks_load needs a path and a place for the landmarks.");
+                        "sup_landmarks_load needs a path and a pointer to the landmarks.");
     sup_context resolved = sup_context_resolve(context);
     void *data = NULL;
     size_t size = 0;

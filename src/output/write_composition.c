@@ -1,4 +1,4 @@
-/* write_composition.c - a composition as a file: there whole or not at all. */
+/* write_composition.c - writes a composition to a file atomically. */
 #include "output/file_out.h"
 #include "supple/anatomy.h"
 

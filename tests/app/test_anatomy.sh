@@ -26,7 +26,7 @@ refuse 2 "fit: a template that is none" 'not a Supple anatomy file' \
 check "fit: nothing left behind by refusals" [ ! -e other.glb ]
 
 run 0 "grow" "$supple" anatomy grow person.glb --fat +4kg --region belly=2,legs=1 -o heavier.glb --json
-before=$(json_number fat_before_kg)
+before=$(json_number fat_previous_kg)
 check "grow: fat of the file" is_about "$before" 7.5 0.15
 check "grow: 4 kg more" is_about "$(json_number fat_kg)" "$(awk -v b="$before" 'BEGIN { print b + 4 }')" 0.08
 check "grow: layers in order" [ "$(json_number crossings)$(json_number inverted)" = 00 ]
