@@ -1,7 +1,7 @@
 /* layer_elements.c - deformation gradients of polyhedra as a term of the surface fit.
  *
- * Based on: [komaritzan2022] section 2.2.2, eq. 2.18. F = sum_k x_k g_k^T with g_k = (E E^T)^-1 (x_k - mean) of the rest
- * shape; a flat element (a triangle) has the inverse within its plane. */
+ * Based on: [komaritzan2022] section 2.2.2, eq. 2.18. F = sum_k x_k g_k^T with g_k = (E E^T)^-1 (x_k - mean) of the
+ * rest shape; a flat element (a triangle) has the inverse within its plane. */
 #include "anatomy/layer_elements.h"
 
 #include "math/polar.h"

@@ -88,7 +88,7 @@ static bool keep_hit(void *user, const sup_bvh_hit *hit)
     return false;
 }
 
-/* Each organ covers the line between pairs of its hits; after an odd last hit, to the end. Returns the covered fraction. */
+/* Each organ covers the line between pairs of its hits; after an odd last hit to the end. Returns that fraction. */
 static double covered_fraction(const line_hits *h)
 {
     double begin[HIT_MAX], end[HIT_MAX], sum = 0.0, reached = 0.0;

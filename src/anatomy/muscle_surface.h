@@ -1,4 +1,4 @@
-/* muscle_surface.h (internal) - the muscle surface on the lines from skin to skeleton surface, and the thickness map. */
+/* muscle_surface.h (internal) - the muscle surface on the lines from skin to skeleton surface; thickness map. */
 #ifndef SUP_ANATOMY_MUSCLE_SURFACE_H
 #define SUP_ANATOMY_MUSCLE_SURFACE_H
 

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Radius 14 cm, 1.7 m tall, round ends. `inward` shrinks it. */
+/* Radius 14 cm, height 1.7 m, round ends. `inward` shrinks it. */
 static void capsule_point(int ring, int side, double inward, double *p)
 {
     double along = (ring + 0.5) / CAPSULE_RINGS, angle = 6.283185307179586 * (side + 0.5 * (ring % 2)) / CAPSULE_SIDES;

@@ -30,7 +30,7 @@ static const double joint_positions[3 * JOINTS] = {
     0.45, 1.42, 0, 0.7,  1.42, 0, 0.85, 1.42, 0, -0.2,  1.42, 0, -0.45, 1.42, 0, -0.7,  1.42, 0,
     0.12, 0.95, 0, 0.14, 0.52, 0, 0.15, 0.12, 0, -0.12, 0.95, 0, -0.14, 0.52, 0, -0.15, 0.12, 0};
 
-/* From joint to joint (a point of its own where there is none) with a radius of the skin. */
+/* From joint to joint (or to a point if there is none), with the radius of the skin. */
 typedef struct limb {
     double a[3], b[3], skin, muscle, bone;
 } limb;
@@ -51,7 +51,7 @@ static double field_of(const void *user, sup_vec3d p)
         sup_vec3d b = sup_v3(limbs[i].b[0], limbs[i].b[1], limbs[i].b[2]);
         double radius = layer == 0 ? limbs[i].skin : layer == 1 ? limbs[i].muscle : limbs[i].bone;
         double d = sup_v3_distance(p, sup_v3_lerp(a, b, sup_v3_segment_parameter(p, a, b))) - radius;
-        double blend = 0.5 + 0.5 * (d - nearest) / 0.04; /* round where limbs meet */
+        double blend = 0.5 + 0.5 * (d - nearest) / 0.04; /* smooth blend between limbs */
         blend = blend < 0.0 ? 0.0 : blend > 1.0 ? 1.0 : blend;
         nearest = d + (nearest - d) * blend - 0.04 * blend * (1.0 - blend);
         if (i == 0) nearest = d;
@@ -78,7 +78,7 @@ static sup_shape surface_of(int layer, double cell, double **positions, int32_t 
     sup_surface surface;
     sup_error error = {0};
     CHECK_OK(sup_isosurface(&def, &surface, &error), error);
-    if (layer == 0) { /* even triangles */
+    if (layer == 0) { /* uniform triangles */
         sup_remesh_def remesh = {.context = &context,
                                  .field = def.field,
                                  .rounds = 6,

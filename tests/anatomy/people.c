@@ -10,11 +10,11 @@
 static sup_shapes shapes;
 static sup_composition *composition;
 static sup_person persons[PEOPLE_BODIES];
-/* What shapes point into. */
+/* Memory of the shapes. */
 static sup_character *human;
 static sup_decimated skin;
 
-/* Fingers and eyes are left out: the template of a test is small. */
+/* Fingers and eyes are skipped to keep the template small. */
 static bool is_wanted(const char *name)
 {
     static const char *const fingers[] = {"index", "middle", "ring", "pinky", "thumb"};
@@ -23,7 +23,8 @@ static bool is_wanted(const char *name)
     return true;
 }
 
-/* Where a point of the standing human goes: tall, stout, long legs, belly. Linear in `way`, so a few modes hold it all. */
+/* Deforms a point of the standing human: height, girth, leg length, belly. Linear in `mode`, so a few modes span
+ * all. */
 static void deform(const double mode[PEOPLE_MODES], const double *from, float *to)
 {
     double y = from[1], leg = y < 0.9 ? y : 0.9;
@@ -52,7 +53,7 @@ static void make_bodies(const sup_rig *rig, const int32_t *joints, int32_t joint
             deform(mode, (const double[3]){(double)m[3], (double)m[7], 0.0}, heads + b * joint_width + 3 * j);
             heads[b * joint_width + 3 * j + 2] = m[11];
         }
-        /* Masses that are linear in the ways: the regressors must find them. */
+        /* Masses linear in the modes, which the regressors must recover. */
         persons[b] = (sup_person){.sex = b % 2 == 0 ? SUP_SEX_FEMALE : SUP_SEX_MALE,
                                   .age = 30.0,
                                   .height = 1.7 + 0.08 * mode[0],

@@ -1,5 +1,5 @@
-/* people.h - a small shape space for tests: the built-in human at its lowest resolution, stretched and thickened in ways
- * that are linear, with some of its joints. Made once. */
+/* people.h - a small shape space for tests: the built-in human at its lowest resolution, deformed linearly by a few
+ * modes, with some of its joints. Created once. */
 #ifndef SUP_TESTS_ANATOMY_PEOPLE_H
 #define SUP_TESTS_ANATOMY_PEOPLE_H
 

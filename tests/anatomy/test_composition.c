@@ -1,4 +1,4 @@
-/* test_composition.c - shape space, regressors, their file, and the model with its derivatives. */
+/* test_composition.c - shape space, regressors, file format, and the model with its derivatives. */
 #include "anatomy/body_model.h"
 #include "anatomy/people.h"
 #include "base/base.h"
@@ -18,18 +18,18 @@ TEST(labels_are_the_published_formulas)
     sup_person_label(&woman, &fat, &muscle);
     CHECK_NEAR(fat, 0.64 * (30.0 + 9.2 - 5.4), 1e-9);
     CHECK_NEAR(muscle, 0.244 * 64.0 + 7.8 * 1.6 - 3.92 - 1.2 - 3.3, 1e-9);
-    man.fat = 11.0, man.muscle = 33.0; /* measured: kept */
+    man.fat = 11.0, man.muscle = 33.0; /* measured: unchanged */
     sup_person_label(&man, &fat, &muscle);
     CHECK_NEAR(fat, 11.0, 0.0);
     CHECK_NEAR(muscle, 33.0, 0.0);
 }
 
-TEST(modes_are_orthonormal_and_hold_the_bodies)
+TEST(modes_are_orthonormal_and_span_the_bodies)
 {
     const sup_shapes *s = people_shapes();
     const sup_composition *c = people_composition();
     size_t width = 3 * (size_t)c->vertex_count, joints = 3 * (size_t)c->joint_count;
-    CHECK_EQ(c->mode_count, PEOPLE_MODES); /* no more ways than there are */
+    CHECK_EQ(c->mode_count, PEOPLE_MODES); /* no more modes than the bodies have */
     for (int32_t a = 0; a < c->mode_count; a++)
         for (int32_t b = 0; b <= a; b++) {
             double sum = 0.0;
@@ -60,7 +60,7 @@ TEST(modes_are_orthonormal_and_hold_the_bodies)
     CHECK_NEAR(worst_joint, 0.0, 1e-5);
 }
 
-TEST(masses_are_told_from_a_skin)
+TEST(masses_are_predicted_from_a_skin)
 {
     const sup_shapes *s = people_shapes();
     const sup_composition *c = people_composition();
@@ -69,7 +69,8 @@ TEST(masses_are_told_from_a_skin)
     sup_error error = {0};
     for (size_t b = 0; b < 3; b++) {
         for (size_t i = 0; i < width; i++)
-            skin[i] = (double)s->positions[b * width + i] + (c->excluded[i / 3] != 0 ? 0.3 : 0.0); /* not looked at */
+            /* excluded vertices are ignored */
+            skin[i] = (double)s->positions[b * width + i] + (c->excluded[i / 3] != 0 ? 0.3 : 0.0);
         CHECK_OK(sup_composition_coordinates(NULL, c, skin, coordinates, &error), error);
         sup_composition_masses(c, coordinates, SUP_SEX_UNKNOWN, &fat, &muscle);
         CHECK_NEAR(fat, s->persons[b].fat, 0.2);
@@ -82,8 +83,8 @@ TEST(masses_are_told_from_a_skin)
     CHECK(excluded > c->vertex_count / 20 && excluded < c->vertex_count / 2);
 }
 
-/* Each body told from a least squares fit that never saw it. */
-TEST(leave_one_out_is_what_it_says)
+/* Predicts each body from a least squares fit without it. */
+TEST(leave_one_out_equals_refitting_without_the_body)
 {
     const sup_shapes *s = people_shapes();
     sup_train_report report;
@@ -127,7 +128,7 @@ TEST(leave_one_out_is_what_it_says)
     sup_composition_destroy(c);
 }
 
-TEST(composition_is_the_same_after_a_file)
+TEST(composition_survives_writing_and_reading)
 {
     const sup_composition *c = people_composition();
     sup_composition *again = NULL;
@@ -151,7 +152,7 @@ TEST(composition_is_the_same_after_a_file)
     sup_composition_bytes_free(NULL, &bytes);
 }
 
-TEST(reading_a_composition_survives_without_memory)
+TEST(reading_a_composition_handles_failed_allocations)
 {
     sup_bytes bytes = {0};
     sup_error error = {0};
@@ -227,7 +228,7 @@ static void random_state(const sup_composition *c, uint64_t seed, double angle_r
     sup_body_state_update(c, s);
 }
 
-TEST(derivatives_of_the_model_are_right)
+TEST(model_derivatives_equal_finite_differences)
 {
     const sup_composition *c = people_composition();
     sup_context plain = sup_context_resolve(NULL);
@@ -268,8 +269,8 @@ TEST(derivatives_of_the_model_are_right)
     sup_arena_destroy(&arena);
 }
 
-/* A body in one pose taken to another that is known: joints meet, and the skin is near where blending puts it. */
-TEST(a_skin_takes_the_pose_of_other_joints)
+/* A body is posed like a known pose: joints coincide, and the skin is close to linear blending. */
+TEST(skin_is_posed_like_other_joints)
 {
     const sup_composition *c = people_composition();
     sup_context plain = sup_context_resolve(NULL);
@@ -286,7 +287,7 @@ TEST(a_skin_takes_the_pose_of_other_joints)
     CHECK_OK(sup_pose_like(NULL, c, c->mean, c->joint_mean, c->joint_mean, out, at, &error), error);
     for (size_t i = 0; i < values; i++)
         CHECK_NEAR(out[i], c->mean[i], 1e-6);
-    for (int32_t j = 1; j < c->joint_count; j++) /* about one axis, no twist along the arms */
+    for (int32_t j = 1; j < c->joint_count; j++) /* about one axis, without twist along the arms */
         s.local[j] = sup_quatd_from_axis_angle(sup_v3(0, 0, 1), 0.1 * (double)(j % 3) - 0.1);
     sup_body_state_update(c, &s);
     sup_body_skin(&plain, &model, &s, posed, NULL);

@@ -1,4 +1,5 @@
-/* test_registration.c - bodies of the shape space itself, posed, turned, spoiled and found again; and what is refused. */
+/* test_registration.c - registers bodies of the shape space after posing, rotating and corrupting them; and
+ * refusals. */
 #include "anatomy/body_model.h"
 #include "anatomy/joint_roles.h"
 #include "anatomy/people.h"
@@ -8,23 +9,23 @@
 
 #include "test.h"
 
-/* A person as a scanner might give it, and the truth. */
+/* A person as a scanner would deliver it, and the ground truth. */
 typedef struct scanned {
     sup_arena arena;
     double *truth;     /* [vertex_count*3] metres, the scan's axes */
     double *positions; /* scan units */
     int32_t *triangles;
     sup_shape shape;
-    sup_vec3d end; /* the last joint, scan units */
+    sup_vec3d end; /* position of the last joint, scan units */
 } scanned;
 
 typedef struct scan_spec {
     uint64_t seed;
-    double bend, noise, hole, unit; /* radians, metres, metres, metres a unit */
+    double bend, noise, hole, unit; /* radians, metres, metres, metres per unit */
     sup_vec3d axis;
-    double angle; /* turn of the whole */
+    double angle; /* rotation of the whole body */
     bool inside_out, cloud;
-    const char *without; /* a joint below which all is cut off */
+    const char *without; /* joint below which everything is cut off */
 } scan_spec;
 
 static double signed_unit(sup_random *random)
@@ -44,7 +45,7 @@ static void pose_person(const sup_composition *c, const scan_spec *spec, sup_ran
     sup_body_state_update(c, s);
 }
 
-/* Triangles that are not in the hole and not of what was cut off. */
+/* Keeps triangles outside the hole and outside the removed limbs. */
 static void cut(const sup_composition *c, const scan_spec *spec, sup_vec3d hole, scanned *out)
 {
     unsigned char *marks = sup_arena_alloc(&out->arena, (size_t)c->joint_count, 1);
@@ -60,7 +61,7 @@ static void cut(const sup_composition *c, const scan_spec *spec, sup_vec3d hole,
     }
 }
 
-/* Points all over the triangles instead. */
+/* Random points on the triangles instead. */
 static void scatter(sup_random *random, scanned *out)
 {
     enum { POINTS = 4000 };
@@ -112,7 +113,7 @@ static scanned scan_person(const scan_spec *spec)
     return out;
 }
 
-/* Mean distance of what was found to the true surface, metres. */
+/* Mean distance of the registration to the true surface, metres. */
 static double true_distance(const scanned *s, const sup_registration *r)
 {
     const sup_composition *c = people_composition();
@@ -148,7 +149,7 @@ static const scan_spec persons[PERSONS] = {
     {.seed = 3, .bend = 0.6, .noise = 0.001, .unit = 1.0, .axis = {0, 1, 0}, .angle = 3.1, .cloud = true},
 };
 
-enum { MARKS = 3, MARKED = 1 }; /* the second person has landmarks, two of them vertices */
+enum { MARKS = 3, MARKED = 1 }; /* the second person has landmarks, two of them on vertices */
 
 static void mark(const scanned *s, sup_landmark marks[MARKS])
 {
@@ -161,7 +162,7 @@ static void mark(const scanned *s, sup_landmark marks[MARKS])
         (sup_landmark){.joint = c->joint_names[c->joint_count - 1], .position = {s->end.x, s->end.y, s->end.z}};
 }
 
-/* Each is registered once a program. */
+/* Each person is registered once per run. */
 static const sup_registration *found_person(int i)
 {
     static sup_registration *found[PERSONS];
@@ -176,7 +177,7 @@ static const sup_registration *found_person(int i)
     return found[i];
 }
 
-TEST(a_person_is_found_in_any_pose_axis_and_unit)
+TEST(registration_finds_people_in_any_pose_axis_and_unit)
 {
     const sup_composition *c = people_composition();
     for (int i = 0; i < PERSONS; i++) {
@@ -191,7 +192,7 @@ TEST(a_person_is_found_in_any_pose_axis_and_unit)
         double low = INFINITY, high = -INFINITY;
         for (int32_t v = 0; v < c->vertex_count; v++)
             low = fmin(low, r->rest[3 * v + 1]), high = fmax(high, r->rest[3 * v + 1]);
-        CHECK(high - low > 1.4 && high - low < 2.1); /* un-posed: it stands */
+        CHECK(high - low > 1.4 && high - low < 2.1); /* unposed: upright */
         sup_arena_destroy(&s.arena);
     }
 }
@@ -206,7 +207,7 @@ static double mark_distance(const sup_registration *r, const double *at, const d
     return sup_v3_distance(sup_v3(there[0], there[1], there[2]), sup_v3(found[0], found[1], found[2]));
 }
 
-TEST(landmarks_are_met)
+TEST(registration_matches_landmarks)
 {
     const sup_composition *c = people_composition();
     const sup_registration *r = found_person(MARKED);
@@ -219,7 +220,7 @@ TEST(landmarks_are_met)
     sup_arena_destroy(&s.arena);
 }
 
-TEST(registration_is_the_same_on_all_threads)
+TEST(registration_is_independent_of_thread_count)
 {
     scanned s = scan_person(&persons[0]);
     sup_thread_pool *pool = NULL;
@@ -245,7 +246,7 @@ static void check_refused(sup_shape shape, const char *id)
     CHECK(r == NULL);
 }
 
-TEST(what_is_no_whole_person_is_refused)
+TEST(registration_refuses_incomplete_people)
 {
     owned_shape sphere = shape_sphere(4, 0.9, (const double[3]){0, 0, 0});
     check_refused(sphere.shape, "anatomy.scan.shape");
@@ -269,7 +270,7 @@ TEST(what_is_no_whole_person_is_refused)
 }
 
 /* A sphere on a large floor with debris around, in millimetres and inside out. */
-TEST(floor_and_debris_are_left_out)
+TEST(floor_and_debris_are_removed)
 {
     enum { SIDE = 24, BITS = 12 };
     owned_shape sphere = shape_sphere(4, 850.0, (const double[3]){100, 1000, -40});

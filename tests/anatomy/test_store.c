@@ -1,4 +1,4 @@
-/* Blocks of named arrays: what is written is read, and nothing else is. */
+/* Blocks of named arrays: written data is read back, damaged data is refused. */
 #include "test.h"
 
 #include "anatomy/array_store.h"
@@ -35,7 +35,7 @@ static sup_bytes write_thing(void)
     return block;
 }
 
-TEST(store_gives_back_what_was_written)
+TEST(store_reads_what_was_written)
 {
     sup_bytes block = write_thing();
     sup_store store;
@@ -75,7 +75,7 @@ TEST(store_gives_back_what_was_written)
     sup_store_free(NULL, &block);
 }
 
-TEST(store_sees_any_changed_byte_and_any_length)
+TEST(store_detects_any_changed_byte_or_length)
 {
     sup_bytes block = write_thing();
     unsigned char *copy = malloc(block.size + 1);
@@ -96,7 +96,7 @@ TEST(store_sees_any_changed_byte_and_any_length)
     sup_store_free(NULL, &block);
 }
 
-TEST(store_refuses_numbers_that_are_none)
+TEST(store_refuses_values_that_are_not_finite)
 {
     double numbers[3] = {1.0, NAN, 2.0};
     double *target = numbers;

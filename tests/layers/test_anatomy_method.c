@@ -73,7 +73,7 @@ TEST(anatomy_refuses_bodies_without_layers)
     CHECK_TEXT(error.id, "anatomy.layers");
     CHECK(strstr(error.message, "supple anatomy fit") != NULL);
     sup_rig_destroy(rig);
-    /* Surfaces that are on the skin everywhere are none. */
+    /* Surfaces that coincide with the skin everywhere are no layers. */
     sup_character source = *c, *flat = NULL;
     source.muscle_positions = source.bone_positions = c->positions;
     CHECK_OK(sup_character_create(NULL, &source, &flat, &error), error);
@@ -85,7 +85,7 @@ TEST(anatomy_refuses_bodies_without_layers)
     sup_character_destroy(c);
 }
 
-TEST(anatomy_has_all_of_projectives_parameters)
+TEST(anatomy_has_all_projective_parameters)
 {
     const sup_method *own = sup_method_find("anatomy"), *other = sup_method_find("projective");
     CHECK_EQ(own->param_count, other->param_count + 1);
@@ -98,8 +98,8 @@ TEST(anatomy_has_all_of_projectives_parameters)
     CHECK_EQ(own->map_count, other->map_count);
 }
 
-/* The rest pose is at rest, a saved model gives the same bits, and so does any number of threads. */
-TEST(anatomy_is_steady_on_any_thread_count_and_from_a_file)
+/* The rest pose is in equilibrium; a saved model and any number of threads give the same bits. */
+TEST(anatomy_is_reproducible_across_threads_and_files)
 {
     fixture a = open_fixture("anatomy", "on", 1), b = open_fixture("anatomy", "on", 2);
     sup_error error;
@@ -128,7 +128,7 @@ TEST(anatomy_is_steady_on_any_thread_count_and_from_a_file)
     close_fixture(&b);
 }
 
-/* Figure 4.17 (c): in a twist the rib cage keeps the chest rigid; without bones it goes along. */
+/* Figure 4.17 (c): in a twist the rib cage keeps the chest rigid; without bones the chest twists too. */
 static double chest_motion(const char *method)
 {
     fixture a = open_fixture(method, "off", 2);

@@ -1,4 +1,4 @@
-/* What is inside the built-in human: surfaces under its skin, bones and muscles as meshes. */
+/* The anatomy of the built-in human: surfaces below its skin, bones and muscles as meshes. */
 #include "math/vec3.h"
 #include "scene.h"
 #include "test.h"
@@ -30,7 +30,7 @@ TEST(muscle_is_between_skin_and_bone)
             continue;
         }
         layered++;
-        /* On the line, in this order, with at least a millimetre of each. */
+        /* On the line, in this order, at least a millimetre thick each. */
         CHECK_NEAR(fat + sup_v3_distance(muscle, bone), depth, 1e-6);
         CHECK(fat > 0.001 && depth - fat > 0.001);
         inward += sup_v3_dot(sup_v3_sub(bone, skin), point(c->normals, v)) < 0.0;
@@ -45,7 +45,7 @@ TEST(muscle_is_between_skin_and_bone)
     sup_character_destroy(c);
 }
 
-TEST(both_sides_are_alike)
+TEST(layers_are_symmetric)
 {
     sup_character *c = test_scene("human", 0.1);
     double left[2] = {0}, right[2] = {0};
@@ -60,7 +60,7 @@ TEST(both_sides_are_alike)
     sup_character_destroy(c);
 }
 
-/* Six times the volume inside a part, in the world. */
+/* Six times the volume of a primitive, in the world. */
 static double primitive_volume6(const sup_character *c, const sup_primitive *primitive)
 {
     double sum = 0.0;
@@ -72,7 +72,7 @@ static double primitive_volume6(const sup_character *c, const sup_primitive *pri
     return sum;
 }
 
-TEST(bones_and_muscles_are_meshes)
+TEST(bones_and_muscles_have_plausible_volumes)
 {
     static const char *const names[2] = {"human.bones", "human.muscles"}, *const some[2] = {"rib_cage", "left_calf"};
     for (int kind = 0; kind < 2; kind++) {

@@ -1,4 +1,4 @@
-/* Two layers of flesh: the system and the step against the reference in double, on the built-in human. */
+/* Two layers of tissue: the system and the step against the reference in double precision, on the built-in human. */
 #include "bind/model.h"
 #include "methods/anatomy/anatomy.h"
 #include "tissue/anchors.h"
@@ -21,8 +21,8 @@ typedef struct layered_tissue {
     sup_tissue_report report;
 } layered_tissue;
 
-/* Bases two thirds of the way to the feet, held by the strongest joint, every third one free; where x is above a limit
- * nothing is given. */
+/* Bases at 0.6 of the distance to the foot points, fixed to the strongest joint, every third one free; no layers
+ * where x is above a limit. */
 static layered_tissue open_tissue(double inner_stiffness, double bare_from)
 {
     layered_tissue f = {.character = test_scene("human", 0.1)};
@@ -34,7 +34,7 @@ static layered_tissue open_tissue(double inner_stiffness, double bare_from)
     const sup_simulated_surface *s = &f.surface;
     sup_tissue_skin skin = {s->coarse_count,    s->coarse_triangle_count, s->coarse_positions, s->coarse_triangles,
                             s->influence_first, s->influence_joint,       s->influence_weight};
-    /* A first tissue tells the feet. */
+    /* A first tissue computes the foot points. */
     CHECK_OK(sup_tissue_create(&context, f.rig, &skin, NULL, &f.skeleton, &f.tissue, NULL, &error), error);
     float *base = sup_arena_alloc(&f.arena, 3 * (size_t)s->coarse_count, sizeof *base);
     float *share = sup_arena_alloc(&f.arena, (size_t)s->coarse_count, sizeof *share);
@@ -65,7 +65,7 @@ static void close_tissue(layered_tissue *f)
 
 static sup_model *bind_tissue(const layered_tissue *f, const sup_system_def *def)
 {
-    /* Through the builder of a model, as a method does it. */
+    /* With the model builder, as in a method. */
     sup_context context = sup_context_resolve(NULL);
     sup_error error;
     sup_model_builder builder = {.allocator = context.allocator, .arrays = {.item_size = sizeof(sup_built_array)}};
@@ -79,7 +79,7 @@ static sup_model *bind_tissue(const layered_tissue *f, const sup_system_def *def
     return model;
 }
 
-TEST(layers_share_the_column)
+TEST(layers_fill_the_prisms)
 {
     layered_tissue f = open_tissue(3.0, 0.3);
     const sup_tissue *t = f.tissue;
@@ -97,17 +97,18 @@ TEST(layers_share_the_column)
     }
     CHECK(held > n / 4 && free_given > n / 10);
     CHECK_EQ(f.report.on_joint, held);
-    /* Volumes of both layers are those of the columns. */
+    /* The volumes of both layers sum to the volumes of the prisms. */
     double prisms = 0.0, layers = 0.0;
     for (int32_t k = 0; k < 3 * t->triangle_count; k++)
         prisms += sup_tissue_volume6(t, t->tets + 4 * (size_t)k) / 6.0;
     for (int32_t k = 0; k < 6 * t->triangle_count; k++)
         layers += t->tet_volume[k];
-    CHECK_NEAR(layers / prisms, 1.0, 0.1); /* splits of layers are not splits of the column; some tets are inverted */
+    /* layers are split into other tets than the prism; some tets are inverted */
+    CHECK_NEAR(layers / prisms, 1.0, 0.1);
     close_tissue(&f);
 }
 
-/* A bent and shaken pose for the anchors: everything turns by an angle that grows with height. */
+/* A bent and perturbed pose for the anchors: the rotation angle grows with height. */
 static void set_anchors(const layered_tissue *f, const sup_system *s, double time, float *anchors)
 {
     for (int32_t i = 0; i < s->anchor_count; i++) {
@@ -121,7 +122,7 @@ static void set_anchors(const layered_tissue *f, const sup_system *s, double tim
     }
 }
 
-/* Plain iterations, step by step from the same states: positions of all three surfaces, and the objective. */
+/* Plain iterations, step by step from the same states: compares positions of all three surfaces and the objective. */
 static void check_against_reference(const layered_tissue *f, const sup_system_def *def)
 {
     sup_model *model = bind_tissue(f, def);
@@ -169,7 +170,7 @@ static void check_against_reference(const layered_tissue *f, const sup_system_de
     sup_model_destroy(model);
 }
 
-TEST(stacked_step_is_the_reference)
+TEST(stacked_step_equals_the_reference)
 {
     layered_tissue f = open_tissue(3.0, 0.3);
     sup_system_def def = {.tissue = f.tissue, .skeleton = f.skeleton};
@@ -179,15 +180,17 @@ TEST(stacked_step_is_the_reference)
     close_tissue(&f);
 }
 
-/* With a middle that has the stiffness of the flesh over it a stretched bar is straight; with a stiffer one most of the
- * stretch is outside. Seen as the way that middle and skin go when bones go sideways and nothing else does. */
+/* If the inner layer is as stiff as the outer one, a stretched bar stays straight; if it is stiffer, most of the
+ * stretch is in the outer layer. Measured by the displacement of middle surface and skin when only the bones move
+ * sideways. */
 TEST(stiffer_muscle_moves_more_with_its_bone)
 {
     double displacement[2];
     for (int k = 0; k < 2; k++) {
         layered_tissue f = open_tissue(k == 0 ? 1.0 : 10.0, 1e9);
         unsigned char *fixed = calloc((size_t)f.tissue->skin_count, 1);
-        memset(fixed, 1, (size_t)f.tissue->skin_count); /* the skin stays: the middle is pulled by both sides */
+        /* the skin is fixed: the middle surface is pulled from both sides */
+        memset(fixed, 1, (size_t)f.tissue->skin_count);
         sup_system_def def = {.tissue = f.tissue, .skeleton = f.skeleton, .fixed = fixed, .is_static = true};
         sup_model *model = bind_tissue(&f, &def);
         sup_system s;
