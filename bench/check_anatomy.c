@@ -37,7 +37,7 @@ static void must(sup_result result, const sup_error *error)
     exit(1);
 }
 
-static void *take(size_t count, size_t size)
+static void *allocate(size_t count, size_t size)
 {
     void *memory = calloc(count + 1, size);
     if (memory == NULL) exit(1);
@@ -83,7 +83,7 @@ static body open_body(const sup_context *context, const char *input)
         must(sup_load(context, input, NULL, &b.character, &error), &error);
     must(sup_rig_create(context, b.character, NULL, &b.rig, &error), &error);
     must(sup_pose_create(context, b.character, &b.pose, &error), &error);
-    b.region = take((size_t)b.rig->vertex_count, 1);
+    b.region = allocate((size_t)b.rig->vertex_count, 1);
     b.chest = find_chest(b.rig);
     find_regions(&b);
     return b;
@@ -154,7 +154,7 @@ static void measure_jump(body *b, const char *method, const char *clip_name)
 {
     const sup_clip *clip = find_clip(b, clip_name);
     size_t size = 3 * (size_t)b->rig->vertex_count;
-    float *moving = take(size, sizeof(float)), *hanging = take(size, sizeof(float));
+    float *moving = allocate(size, sizeof(float)), *hanging = allocate(size, sizeof(float));
     double sum[REGIONS] = {0}, count[REGIONS] = {0};
     sup_model *models[2] = {NULL, NULL};
     sup_instance *one = start(b, method, "on", "off", &models[0]), *two = start(b, method, "off", "off", &models[1]);
@@ -177,7 +177,7 @@ static void measure_jump(body *b, const char *method, const char *clip_name)
 static void measure_twist(body *b, const char *method, const char *clip_name)
 {
     const sup_clip *clip = find_clip(b, clip_name);
-    float *posed = take(3 * (size_t)b->rig->vertex_count, sizeof(float));
+    float *posed = allocate(3 * (size_t)b->rig->vertex_count, sizeof(float));
     double sum[REGIONS] = {0}, count[REGIONS] = {0};
     sup_model *model = NULL;
     sup_instance *instance = start(b, method, "off", "off", &model);
@@ -213,7 +213,7 @@ static double milliseconds(void)
 static void measure_time(body *b, const char *method, const char *contact, const char *clip_name)
 {
     const sup_clip *clip = find_clip(b, clip_name);
-    float *positions = take(3 * (size_t)b->rig->vertex_count, sizeof(float));
+    float *positions = allocate(3 * (size_t)b->rig->vertex_count, sizeof(float));
     sup_model *model = NULL;
     sup_instance *instance = start(b, method, "on", contact, &model);
     const int32_t *counts = sup_model_array(model, "census", SUP_ARRAY_INT32, 2);

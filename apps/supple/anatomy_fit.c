@@ -43,14 +43,14 @@ static const app_option fit_options[] = {
      .offset = offsetof(fit_values, fat),
      .minimum = 0.0,
      .maximum = 500.0,
-     .help = "fat mass (default: predicted from the shape by the composition)"},
+     .help = "fat mass; default: predicted from the shape by the composition"},
     {.kind = APP_NUMBER,
      .name = "muscle",
      .argument = "KG",
      .offset = offsetof(fit_values, muscle),
      .minimum = 0.0,
      .maximum = 500.0,
-     .help = "muscle mass (default: predicted from the shape by the composition)"},
+     .help = "muscle mass; default: predicted from the shape by the composition"},
     {.kind = APP_TEXT,
      .name = "landmarks",
      .argument = "FILE",
@@ -61,7 +61,7 @@ static const app_option fit_options[] = {
      .argument = "SEX",
      .choices = sexes,
      .offset = offsetof(fit_values, sex),
-     .help = "unknown, female or male (default: the template's)"},
+     .help = "unknown, female or male; default: the template's"},
     APP_OUTPUT(fit_values, "BODY.glb",
                "skin with its layers, organs (detailed bones and muscles), rig; masses in the extras"),
     {.kind = APP_FLAG, .name = "no-details", .offset = offsetof(fit_values, no_details), .help = "skip the organs"},
@@ -72,11 +72,8 @@ static const app_option fit_options[] = {
      .offset = offsetof(fit_values, threads),
      .minimum = 0,
      .maximum = 1024,
-     .help = "0 (default): all cores; the result does not depend on it"},
-    {.kind = APP_FLAG,
-     .name = "json",
-     .offset = offsetof(fit_values, json),
-     .help = "print the result as one JSON object on stdout"},
+     .help = "number of threads; 0 (default): one per core. Does not change the result"},
+    {.kind = APP_FLAG, .name = "json", .offset = offsetof(fit_values, json), .help = "print the result as JSON"},
     {.kind = APP_FLAG,
      .name = "quiet",
      .letter = 'q',
@@ -197,7 +194,7 @@ static int register_scan(fit_work *w, app_progress *progress)
 }
 
 /* A skin that already has the triangulation. */
-static int take_skin(fit_work *w, int32_t first)
+static int copy_skin(fit_work *w, int32_t first)
 {
     sup_error error = {0};
     memmove(w->positions, w->positions + 3 * (size_t)first, 3 * (size_t)w->anatomy->vertex_count * sizeof(double));
@@ -275,7 +272,7 @@ static int fit(fit_work *w)
     w->muscle = w->values->muscle;
     app_progress_begin(&progress, w->values->quiet, w->values->json);
     int32_t first = same_triangulation(w);
-    status = first >= 0 ? take_skin(w, first) : register_scan(w, &progress);
+    status = first >= 0 ? copy_skin(w, first) : register_scan(w, &progress);
     double began = app_milliseconds();
     if (status == APP_DONE) {
         sup_joints joints = {0};

@@ -51,17 +51,17 @@ static const app_option template_options[] = {
      .name = "wrap",
      .argument = "FILE",
      .offset = AT(wrap),
-     .help = "closed surface around the bones (default: computed)"},
+     .help = "closed surface around the bones; default: computed"},
     {.kind = APP_TEXT,
      .name = "attach",
      .argument = "FILE",
      .offset = AT(attach),
-     .help = "JSON with the joint that each bone follows (default: the nearest)"},
+     .help = "JSON with the joint that each bone follows; default: the nearest"},
     {.kind = APP_TEXT,
      .name = "exclude",
      .argument = "WORDS",
      .offset = AT(exclude),
-     .help = "words in the names of joints without layers: head,hand,toe (default: common names of these)"},
+     .help = "words in the names of joints without layers: head,hand,toe; default: common names of these"},
     {.kind = APP_CHOICE,
      .name = "sex",
      .argument = "SEX",
@@ -75,8 +75,8 @@ static const app_option template_options[] = {
      .offset = AT(threads),
      .minimum = 0,
      .maximum = 1024,
-     .help = "0 (default): all cores; the result does not depend on it"},
-    {.kind = APP_FLAG, .name = "json", .offset = AT(json), .help = "print the result as one JSON object on stdout"},
+     .help = "number of threads; 0 (default): one per core. Does not change the result"},
+    {.kind = APP_FLAG, .name = "json", .offset = AT(json), .help = "print the result as JSON"},
     {.kind = APP_FLAG, .name = "quiet", .letter = 'q', .offset = AT(quiet), .help = "print no progress and no result"},
 };
 
@@ -143,7 +143,7 @@ static int out_of_memory(void)
 /* --- The skin and its joints --- */
 
 /* The main component of a rig's welded skin; `number` gets the new index of each vertex, -1 outside that component. */
-static int take_skin(template_input *in, int32_t *number)
+static int copy_skin(template_input *in, int32_t *number)
 {
     const sup_rig *rig = in->rig;
     int32_t vertices = 0, triangles = 0, influences = 0;
@@ -171,7 +171,7 @@ static int take_skin(template_input *in, int32_t *number)
     return APP_DONE;
 }
 
-static int take_joints(template_input *in)
+static int copy_joints(template_input *in)
 {
     const sup_rig *rig = in->rig;
     size_t joints = (size_t)rig->joint_count;
@@ -210,8 +210,8 @@ static int open_skin(app_session *session, const template_values *values, templa
     in->weights = calloc(influences + 1, sizeof *in->weights);
     bool allocated = number != NULL && in->skin != NULL && in->triangles != NULL && in->first != NULL &&
                      in->influences != NULL && in->weights != NULL;
-    status = allocated ? take_skin(in, number) : out_of_memory();
-    if (status == APP_DONE) status = take_joints(in);
+    status = allocated ? copy_skin(in, number) : out_of_memory();
+    if (status == APP_DONE) status = copy_joints(in);
     free(number);
     in->def.influence_first = in->first;
     in->def.influence_joint = in->influences;

@@ -24,7 +24,7 @@ typedef struct builder {
 
 static int32_t holder_joint(const sup_rig *rig, int32_t vertex)
 {
-    const int32_t *holders = rig->character->bone_holders;
+    const int32_t *holders = rig->character->bone_attachments;
     for (int32_t j = 0; holders != NULL && holders[vertex] >= 0 && j < rig->joint_count; j++)
         if (rig->joint_node[j] == rig->character->bones[holders[vertex]].node) return j;
     return -1;

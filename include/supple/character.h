@@ -103,7 +103,7 @@ typedef struct sup_character {
     const float *muscle_positions; /* [vertex_count*3] mesh space, or NULL */
     const float *bone_positions;   /* [vertex_count*3] mesh space, or NULL */
     const int32_t
-        *bone_holders; /* [vertex_count] bone that the bone surface goes with here, -1: it slides over joints and
+        *bone_attachments; /* [vertex_count] bone that the bone surface goes with here, -1: it slides over joints and
                                   * organs; NULL: the influences say */
     int32_t triangle_count;
     const int32_t *triangles; /* [triangle_count*3] character-wide vertex indices */

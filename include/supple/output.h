@@ -38,7 +38,7 @@ SUP_API void sup_cache_abandon(sup_cache_writer *writer);
 SUP_API sup_result sup_model_save(const sup_model *model, const char *path, sup_error *error);
 
 /* The character itself as a GLB, from its own data: nodes, skins, weights, parts, morph targets, clips, the surfaces
- * under the skin (attributes _MUSCLE, _BONE and _HOLDER), extras. sup_load gives the same again, but for what glTF has no words
+ * under the skin (attributes _MUSCLE, _BONE and _ATTACHMENT), extras. sup_load gives the same again, but for what glTF has no words
  * for: parts without vertices and clips without channels are left out, mesh and material numbers are counted anew, a
  * vertex' weights add up to 1, keys at one time stand
  * just after each other, clips start no earlier than 0. Materials are plain ones, a

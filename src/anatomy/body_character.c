@@ -205,7 +205,7 @@ static bool build_rig(build *b)
     b->made->influence_first = b->influence_first;
     b->made->influence_bone = influence_bone;
     b->made->influence_weight = influence_weight;
-    b->made->bone_holders = NULL;
+    b->made->bone_attachments = NULL;
     return true;
 }
 
@@ -267,12 +267,12 @@ static bool build_character(build *b)
     b->influence_first = sup_arena_alloc(b->arena, total + 1, sizeof(int32_t));
     made->triangle_count = a->triangle_count + a->detail_triangle_count;
     b->triangles = sup_arena_alloc(b->arena, 3 * (size_t)made->triangle_count, sizeof(int32_t));
-    int32_t *holding_bones = sup_arena_alloc(b->arena, total, sizeof(int32_t));
+    int32_t *attachments = sup_arena_alloc(b->arena, total, sizeof(int32_t));
     if (b->positions == NULL || b->muscle == NULL || b->bone == NULL || b->influence_first == NULL ||
-        b->triangles == NULL || holding_bones == NULL)
+        b->triangles == NULL || attachments == NULL)
         return false;
     for (size_t v = 0; v < total; v++)
-        holding_bones[v] = v < (size_t)a->vertex_count && a->bone_joint != NULL ? a->bone_joint[v] : -1;
+        attachments[v] = v < (size_t)a->vertex_count && a->bone_joint != NULL ? a->bone_joint[v] : -1;
     made->vertex_count = (int32_t)total;
     made->positions = b->positions;
     made->muscle_positions = b->muscle;
@@ -282,7 +282,7 @@ static bool build_character(build *b)
     made->name = sup_arena_string(b->arena, b->body->name);
     made->extras = body_extras(b->body, b->arena);
     if (made->name == NULL || made->extras == NULL || !build_rig(b) || !build_primitives(b)) return false;
-    made->bone_holders = a->bone_joint != NULL ? holding_bones : NULL;
+    made->bone_attachments = a->bone_joint != NULL ? attachments : NULL;
     return true;
 }
 

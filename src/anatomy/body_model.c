@@ -183,7 +183,7 @@ typedef struct skin_work {
     double *posed, *rest;
 } skin_work;
 
-static void skin_some(void *work, int32_t begin, int32_t end, int32_t worker)
+static void skin_range(void *work, int32_t begin, int32_t end, int32_t worker)
 {
     const skin_work *w = work;
     SUP_UNUSED(worker);
@@ -203,7 +203,7 @@ void sup_body_skin(const sup_context *context, const sup_body_model *model, cons
                    double *rest)
 {
     skin_work work = {model, state, posed, rest};
-    sup_parallel(context, model->vertex_count, VERTEX_GRAIN, skin_some, &work);
+    sup_parallel(context, model->vertex_count, VERTEX_GRAIN, skin_range, &work);
 }
 
 sup_quatd sup_body_rotation_at(const sup_composition *c, const sup_body_state *state, int32_t vertex)

@@ -52,15 +52,15 @@ static void collide_wrap(void *work, int32_t begin, int32_t end, int32_t worker)
         const int32_t *c = s->own_view.triangles + 3 * (size_t)near.triangle;
         if (s->def->excluded[c[0]] && s->def->excluded[c[1]] && s->def->excluded[c[2]]) continue;
         double low = 0.0, high = 1.0;
-        bool leads_out = height_above(s, near.triangle, high, p) <= -clearance;
-        for (int i = 0; i < HALVINGS && leads_out; i++) {
+        bool retreat_resolves = height_above(s, near.triangle, high, p) <= -clearance;
+        for (int i = 0; i < HALVINGS && retreat_resolves; i++) {
             double middle = 0.5 * (low + high);
             if (height_above(s, near.triangle, middle, p) > -clearance)
                 low = middle;
             else
                 high = middle;
         }
-        if (!leads_out) high = default_retreat; /* tested again in the next iteration */
+        if (!retreat_resolves) high = default_retreat; /* tested again in the next iteration */
         s->wrap_hit[w] = near.triangle;
         s->wrap_retreat[w] = high;
     }

@@ -23,16 +23,16 @@ static void keep_from_skin(void *work, int32_t begin, int32_t end, int32_t worke
         if (distance <= -gap) continue;
         sup_vec3d inward = sup_v3_scale(sup_v3_at(s->skin_view.normals, v), -1.0);
         sup_vec3d direction = sup_v3_unit_or(line, inward);
-        double steep = sup_v3_dot(direction, inward);
-        if (steep < 0.3) direction = sup_v3_unit_or(sup_v3_add(direction, inward), inward);
+        double cosine = sup_v3_dot(direction, inward);
+        if (cosine < 0.3) direction = sup_v3_unit_or(sup_v3_add(direction, inward), inward);
         bool is_short = length < 3.0 * gap;
-        length = is_short ? length + (gap + distance) * 1.05 / fmax(steep, 0.3) : 0.8 * length;
+        length = is_short ? length + (gap + distance) * 1.05 / fmax(cosine, 0.3) : 0.8 * length;
         sup_v3_put(s->positions, v, sup_v3_madd(skin, length, direction));
     }
 }
 
 /* Fills `near` with a point on each line, a small distance from `from` towards `to`. */
-static void lift(const sup_bone_surface_state *s, const double *from, const double *to, double *near)
+static void thin_layer(const sup_bone_surface_state *s, const double *from, const double *to, double *near)
 {
     for (int32_t v = 0; v < s->count; v++) {
         sup_vec3d here = sup_v3_at(from, v), direction = sup_v3_sub(sup_v3_at(to, v), here);
@@ -49,8 +49,8 @@ static int32_t find_inverted(const sup_bone_surface_state *s, unsigned char *bad
     int32_t count = 0;
     memset(moving, 0, (size_t)s->count);
     for (int layer = 0; layer < 3; layer++) {
-        if (layer == 1) lift(s, s->positions, s->skin, near);
-        if (layer == 2) lift(s, s->skin, s->positions, near);
+        if (layer == 1) thin_layer(s, s->positions, s->skin, near);
+        if (layer == 2) thin_layer(s, s->skin, s->positions, near);
         count += sup_prisms_inverted(skin->triangle_count, skin->triangles, layer == 2 ? near : s->positions,
                                      layer == 1 ? near : s->skin, s->def->excluded, bad);
         for (int32_t t = 0; t < skin->triangle_count; t++)
@@ -106,7 +106,7 @@ static void smooth_normals(const sup_bone_surface_state *s, double *normals, dou
 
 /* Last resort, in folds such as an armpit: lines at inverted prisms become short and point along the smooth normals,
  * in rings that widen with every pass. */
-static void stand_up(sup_bone_surface_state *s, unsigned char *bad, unsigned char *moving, double *scratch)
+static void shorten_at_folds(sup_bone_surface_state *s, unsigned char *bad, unsigned char *moving, double *scratch)
 {
     double *normals = sup_arena_alloc(&s->arena, 3 * (size_t)s->count + 1, sizeof *normals);
     unsigned char *wide = sup_arena_alloc(&s->arena, (size_t)s->count + 1, 1);
@@ -154,7 +154,7 @@ void sup_bone_surface_repair(sup_bone_surface_state *s)
         int32_t inverted = untangle(s, bad, moving, scratch);
         clean = inverted == 0 && found == 0;
     }
-    if (!clean) stand_up(s, bad, moving, scratch);
+    if (!clean) shorten_at_folds(s, bad, moving, scratch);
     s->report->wrap_outside = sup_points_outside(
         &s->context, &(sup_shape){s->count, s->def->skin.triangle_count, s->positions, s->def->skin.triangles},
         s->wrap_view.vertex_count, s->wrap_view.positions, NULL, NULL);

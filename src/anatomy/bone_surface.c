@@ -187,10 +187,10 @@ static void closest_targets(void *work, int32_t begin, int32_t end, int32_t work
 
 static sup_result set_weights(sup_bone_surface_state *s, sup_surface_fit *fit, double bending, sup_error *error)
 {
-    static const double *const of_kind[3] = {&weight_closest, &weight_fixed, &weight_collision};
+    static const double *const kind_weight[3] = {&weight_closest, &weight_fixed, &weight_collision};
     s->report->collision_targets = 0;
     for (int32_t v = 0; v < s->count; v++) {
-        s->weights[v] = *of_kind[s->kind[v]];
+        s->weights[v] = *kind_weight[s->kind[v]];
         s->report->collision_targets += s->kind[v] == SUP_TARGET_COLLISION;
     }
     return sup_surface_fit_set_weights(fit, bending, s->weights, error);

@@ -91,7 +91,7 @@ static sup_result make_character(const sup_context *context, const sup_compositi
     return sup_character_create(context, &source, character, error);
 }
 
-static sup_result take_weights(sup_composition *c, const sup_rig *rig, sup_error *error)
+static sup_result copy_weights_in(sup_composition *c, const sup_rig *rig, sup_error *error)
 {
     sup_arena *arena = &c->storage->arena;
     size_t count = (size_t)rig->influence_first[rig->vertex_count];
@@ -132,7 +132,7 @@ static sup_result exclude(const sup_context *context, sup_composition *c, sup_er
     return SUP_OK;
 }
 
-sup_result sup_composition_weigh(const sup_context *context, sup_composition *composition, sup_error *error)
+sup_result sup_composition_compute_weights(const sup_context *context, sup_composition *composition, sup_error *error)
 {
     sup_context resolved = sup_context_resolve(context);
     sup_arena arena = sup_arena_create(&resolved.allocator);
@@ -143,7 +143,7 @@ sup_result sup_composition_weigh(const sup_context *context, sup_composition *co
     sup_result result =
         make_character(context, composition, composition->mean, composition->joint_mean, &arena, &character, error);
     if (result == SUP_OK) result = sup_rig_create(context, character, &def, &rig, error);
-    if (result == SUP_OK) result = take_weights(composition, rig, error);
+    if (result == SUP_OK) result = copy_weights_in(composition, rig, error);
     if (result == SUP_OK) result = exclude(context, composition, error);
     sup_rig_destroy(rig);
     sup_character_destroy(character);

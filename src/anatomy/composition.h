@@ -9,7 +9,7 @@ sup_composition *sup_composition_open(const sup_context *context);
 
 /* Computes influences by bone heat and the excluded vertices (4.2.2: head, hands, toes) from triangles, mean and
  * joints. */
-sup_result sup_composition_weigh(const sup_context *context, sup_composition *composition, sup_error *error);
+sup_result sup_composition_compute_weights(const sup_context *context, sup_composition *composition, sup_error *error);
 
 /* Least-squares coordinates over vertices that are not excluded: factor of the normal equations, shared by many
  * skins. */

@@ -25,10 +25,10 @@ static bool has_organs(const sup_anatomy *anatomy, bool muscles)
     return false;
 }
 
-static sup_result make_warp(sup_anatomy_warp *made, int32_t point_count, const double *points, int32_t wanted,
+static sup_result make_warp(sup_anatomy_warp *made, int32_t point_count, const double *points, int32_t requested,
                             int32_t **chosen, int32_t *count, sup_warp **warp, sup_error *error)
 {
-    size_t capacity = (size_t)(wanted < point_count ? wanted : point_count);
+    size_t capacity = (size_t)(requested < point_count ? requested : point_count);
     double *centres = sup_arena_alloc(&made->arena, 3 * capacity + 1, sizeof(double));
     double *distances = sup_arena_alloc(&made->arena, (size_t)point_count + 1, sizeof(double));
     *chosen = sup_arena_alloc(&made->arena, capacity + 1, sizeof(int32_t));

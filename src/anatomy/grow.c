@@ -60,7 +60,7 @@ static double cofactor(const double m[9], double c[9])
 static void volume_target(void *user, int32_t element, const double f[9], double target[9])
 {
     const growth *g = user;
-    double d[9] = {0.0}, c[9], wanted = fmax(min_volume_fraction, 1.0 + g->drive * g->fraction[element]);
+    double d[9] = {0.0}, c[9], requested = fmax(min_volume_fraction, 1.0 + g->drive * g->fraction[element]);
     memcpy(target, f, 9 * sizeof(double));
     for (int step = 0; step < NEWTON_STEPS; step++) {
         double square = cofactor(target, c), along = 0.0;
@@ -69,7 +69,7 @@ static void volume_target(void *user, int32_t element, const double f[9], double
         for (int i = 0; i < 9; i++)
             along += c[i] * d[i];
         for (int i = 0; i < 9; i++) {
-            d[i] = c[i] * (along - (volume - wanted)) / square;
+            d[i] = c[i] * (along - (volume - requested)) / square;
             target[i] = f[i] + d[i];
         }
     }
@@ -197,7 +197,7 @@ static sup_result skin_strain(growth *g, sup_arena *arena, sup_elements **elemen
 }
 
 /* Moves skin that loss pushed into the muscles back out. */
-static void keep_above(const growth *g)
+static void keep_skin_above_muscles(const growth *g)
 {
     sup_anatomy *a = g->layers;
     for (int32_t v = 0; v < a->vertex_count; v++) {
@@ -217,9 +217,9 @@ static double fat_volume(const growth *g)
     return sup_layer_volume(a->triangle_count, a->triangles, a->skin, a->muscle);
 }
 
-/* Finds the drive with which the fat layer gains `wanted` cubic metres; *reached is false if that is impossible. The
+/* Finds the drive with which the fat layer gains `requested` cubic metres; *reached is false if that is impossible. The
  * skin lags behind the drive, so the drive is corrected by the total gain so far, not by differences. */
-static sup_result find_drive(growth *g, double first, double minimum, double wanted, bool *reached, sup_error *error)
+static sup_result find_drive(growth *g, double first, double minimum, double requested, bool *reached, sup_error *error)
 {
     double start = fat_volume(g), gain = 0.0;
     sup_result result = SUP_OK;
@@ -233,19 +233,19 @@ static sup_result find_drive(growth *g, double first, double minimum, double wan
         result =
             sup_surface_fit_solve(g->solver, g->targets, tolerance, SCALE_ITERATIONS, g->layers->skin, NULL, error);
         if (result != SUP_OK) return result;
-        keep_above(g);
+        keep_skin_above_muscles(g);
         gain = fat_volume(g) - start;
-        if (fabs(gain - wanted) <= mass_tolerance * fabs(wanted)) break;
-        double ratio = gain / wanted, last = g->drive;
+        if (fabs(gain - requested) <= mass_tolerance * fabs(requested)) break;
+        double ratio = gain / requested, last = g->drive;
         g->drive = fmax(minimum, last / fmin(3.0, fmax(1.0 / 3.0, ratio)));
         if (g->drive == last) break; /* at its limit */
     }
-    *reached = fabs(gain - wanted) <= 0.05 * fabs(wanted);
+    *reached = fabs(gain - requested) <= 0.05 * fabs(requested);
     return SUP_OK;
 }
 
-/* Moves the skin until the fat layer has gained `wanted` cubic metres. */
-static sup_result move_skin(growth *g, const sup_anatomy *other, bool pressure, double wanted, bool *reached,
+/* Moves the skin until the fat layer has gained `requested` cubic metres. */
+static sup_result move_skin(growth *g, const sup_anatomy *other, bool pressure, double requested, bool *reached,
                             sup_error *error)
 {
     const sup_anatomy *a = g->layers;
@@ -274,8 +274,8 @@ static sup_result move_skin(growth *g, const sup_anatomy *other, bool pressure, 
     if (result == SUP_OK) {
         double volume = fat_volume(g);
         double area = sup_surface_area(a->triangle_count, a->triangles, g->previous, a->excluded);
-        double first = wanted / (pressure ? area : volume);
-        result = find_drive(g, first, pressure ? -INFINITY : -1.0, wanted, reached, error);
+        double first = requested / (pressure ? area : volume);
+        result = find_drive(g, first, pressure ? -INFINITY : -1.0, requested, reached, error);
     }
     sup_surface_fit_destroy(g->solver);
     g->solver = NULL;
@@ -367,7 +367,7 @@ static sup_result warp_details(const growth *g, sup_error *error)
 static sup_result grow_passes(growth *g, const sup_body_grow_def *def, sup_body *grown, sup_error *error)
 {
     const sup_anatomy *other = def->from != NULL ? &def->from->layers : NULL;
-    double wanted = g->body->masses.fat + def->fat, add = sup_fat_volume(def->fat);
+    double requested = g->body->masses.fat + def->fat, add = sup_fat_volume(def->fat);
     sup_result result = SUP_OK;
     for (int pass = 0; pass < PASSES && result == SUP_OK; pass++) {
         bool reached = true;
@@ -382,7 +382,7 @@ static sup_result grow_passes(growth *g, const sup_body_grow_def *def, sup_body 
             reached = reached && rest_reached;
         }
         if (result == SUP_OK) result = refit_muscles(g, def->fat > 0.0 && !def->no_visceral, grown, error);
-        double miss = wanted - grown->masses.fat;
+        double miss = requested - grown->masses.fat;
         grown->masses.clamped = fabs(miss) > 0.02 * fabs(def->fat);
         if (!reached || fabs(miss) <= 2.0 * mass_tolerance * fabs(def->fat)) break;
         add += sup_fat_volume(miss);

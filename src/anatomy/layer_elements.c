@@ -94,7 +94,7 @@ static void list_corners(sup_elements *elements)
     elements->first[0] = 0;
 }
 
-static bool take_arrays(sup_elements *made, const sup_elements_def *def)
+static bool copy_arrays(sup_elements *made, const sup_elements_def *def)
 {
     size_t count = (size_t)def->count, corners = count * (size_t)def->corners;
     made->points = sup_arena_copy(&made->arena, def->points, corners, sizeof(int32_t));
@@ -122,7 +122,7 @@ sup_result sup_elements_create(const sup_context *context, const sup_elements_de
     made->target = def->target;
     made->user = def->user;
     sup_result result = SUP_OK;
-    if (!take_arrays(made, def)) result = sup_fail_memory(error, "the tissue between two layers");
+    if (!copy_arrays(made, def)) result = sup_fail_memory(error, "the tissue between two layers");
     if (result == SUP_OK) {
         for (int32_t e = 0; e < def->count; e++)
             if (!element_gradients(def, e, made->gradients + 3 * (size_t)e * (size_t)def->corners))

@@ -9,12 +9,12 @@ void sup_prism_split(const int32_t corners[3], int32_t tets[3][4])
     if (corners[a] > corners[b]) swap = a, a = b, b = swap, odd ^= 1;
     if (corners[b] > corners[c]) swap = b, b = c, c = swap, odd ^= 1;
     if (corners[a] > corners[b]) swap = a, a = b, b = swap, odd ^= 1;
-    const int32_t stair[3][4] = {{a, b, c + 3, c}, {a, b, b + 3, c + 3}, {a, a + 3, c + 3, b + 3}};
+    const int32_t split[3][4] = {{a, b, c + 3, c}, {a, b, b + 3, c + 3}, {a, a + 3, c + 3, b + 3}};
     for (int32_t t = 0; t < 3; t++) {
-        tets[t][0] = stair[t][0];
-        tets[t][1] = stair[t][1];
-        tets[t][2] = stair[t][odd ? 3 : 2];
-        tets[t][3] = stair[t][odd ? 2 : 3];
+        tets[t][0] = split[t][0];
+        tets[t][1] = split[t][1];
+        tets[t][2] = split[t][odd ? 3 : 2];
+        tets[t][3] = split[t][odd ? 2 : 3];
     }
 }
 

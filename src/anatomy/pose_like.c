@@ -6,7 +6,7 @@
 #include "anatomy/body_model.h"
 
 enum { MAX_BONES = 16, VERTEX_GRAIN = 512 };
-static const double no_length =
+static const double zero_length =
     0.02; /* fraction of the skeleton's size: no direction between joints closer than that */
 
 typedef struct pose_like {
@@ -34,13 +34,13 @@ static int32_t bones_of(const pose_like *p, int32_t joint, sup_vec3d *from, sup_
     int32_t count = 0;
     for (int32_t j = joint + 1; j < p->c->joint_count && count < MAX_BONES; j++) {
         int32_t up = p->c->parents[j];
-        while (up > joint && sup_v3_distance(get(p->from, up), get(p->from, joint)) < no_length * p->size)
+        while (up > joint && sup_v3_distance(get(p->from, up), get(p->from, joint)) < zero_length * p->size)
             up = p->c->parents[up];
         if (up != joint) continue;
         sup_vec3d here = sup_v3_sub(get(p->from, j), get(p->from, joint));
         sup_vec3d there = sup_v3_sub(get(p->to, j), get(p->to, joint));
         double a = sup_v3_length(here), b = sup_v3_length(there);
-        if (a < no_length * p->size || b < no_length * p->size) continue;
+        if (a < zero_length * p->size || b < zero_length * p->size) continue;
         from[count] = sup_v3_scale(here, 1.0 / a);
         to[count++] = sup_v3_scale(there, 1.0 / b);
     }
@@ -88,7 +88,7 @@ static void rotate_joint(pose_like *p, int32_t joint)
     p->rotation[joint] = sup_quatd_normalise(sup_quatd_multiply(swing, above));
 }
 
-static void blend_some(void *work, int32_t begin, int32_t end, int32_t worker)
+static void blend_range(void *work, int32_t begin, int32_t end, int32_t worker)
 {
     const pose_like *p = work;
     const sup_composition *c = p->c;
@@ -128,7 +128,7 @@ sup_result sup_pose_like(const sup_context *context, const sup_composition *comp
         sup_vec3d bone = sup_quatd_rotate(p.rotation[up], sup_v3_sub(get(joints, j), get(joints, up)));
         put(joints_out, j, sup_v3_add(get(joints_out, up), bone));
     }
-    sup_parallel(&resolved, c->vertex_count, VERTEX_GRAIN, blend_some, &p);
+    sup_parallel(&resolved, c->vertex_count, VERTEX_GRAIN, blend_range, &p);
     sup_free(&resolved.allocator, p.rotation, bytes);
     return SUP_OK;
 }

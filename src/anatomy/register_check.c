@@ -21,16 +21,17 @@ sup_result sup_register_check(const sup_register_work *w, const sup_fit *fit, su
     for (int32_t i = 0; i < fit->model->vertex_count; i++)
         if (fit->matches[i].distance < near_model) seen++;
     double explained = (double)near / fmax(fit->sample_count, 1), mean = near > 0 ? sum / near : 1.0;
-    double shown = (double)seen / fmax(fit->model->vertex_count, 1);
+    double scan_coverage = (double)seen / fmax(fit->model->vertex_count, 1);
     if (explained < min_explained || mean > max_error)
         return sup_fail(error, SUP_ERROR_DATA, "anatomy.scan.shape", "",
                         "The scan does not look like a person: a body explains %d %% of it, at a mean distance of %d "
                         "mm. Use a scan of "
                         "one whole person without other objects, or give landmarks.",
                         (int)(100.0 * explained), (int)(1000.0 * mean));
-    if (shown < min_seen)
+    if (scan_coverage < min_seen)
         return sup_fail(error, SUP_ERROR_DATA, "anatomy.scan.partial", "",
-                        "The scan covers only %d %% of a body: use a scan of the whole person.", (int)(100.0 * shown));
+                        "The scan covers only %d %% of a body: use a scan of the whole person.",
+                        (int)(100.0 * scan_coverage));
     return SUP_OK;
 }
 
@@ -44,16 +45,16 @@ sup_result sup_register_check_explained(double explained, sup_error *error)
 }
 
 /* Area of the scan that covers each vertex of the fitted surface, and the vertex's own area, square metres. */
-typedef struct shown {
+typedef struct scan_coverage {
     double *scan, *own; /* [vertex_count] */
-} shown;
+} scan_coverage;
 
 static sup_vec3d get(const double *p, int32_t v)
 {
     return sup_v3(p[3 * (size_t)v], p[3 * (size_t)v + 1], p[3 * (size_t)v + 2]);
 }
 
-static sup_result spread_scan(sup_register_work *w, shown *s, sup_error *error)
+static sup_result spread_scan(sup_register_work *w, scan_coverage *s, sup_error *error)
 {
     const sup_composition *c = w->composition;
     size_t vertices = (size_t)c->vertex_count;
@@ -89,7 +90,7 @@ static sup_result spread_scan(sup_register_work *w, shown *s, sup_error *error)
 /* For the vertices below a joint (half of their weight or more on it and its descendants): area of the scan that
  * covers only them, relative to their own area. A missing limb is fitted to another body part and shares its scan
  * area. */
-static double shown_below(const sup_register_work *w, const shown *s, int32_t joint, unsigned char *marks)
+static double coverage_below(const sup_register_work *w, const scan_coverage *s, int32_t joint, unsigned char *marks)
 {
     const sup_composition *c = w->composition;
     double own = 0.0, scan = 0.0;
@@ -119,15 +120,15 @@ sup_result sup_register_check_limbs(sup_register_work *w, sup_error *error)
         const char *name;
     } limbs[] = {{SUP_ROLE_FOREARM, "forearm"}, {SUP_ROLE_LOWER_LEG, "lower leg"}};
     unsigned char marks[256];
-    shown s = {0};
+    scan_coverage s = {0};
     sup_result result = spread_scan(w, &s, error);
     if (result != SUP_OK) return result;
-    if (w->roles.head >= 0 && shown_below(w, &s, w->roles.head, marks) < min_head)
+    if (w->roles.head >= 0 && coverage_below(w, &s, w->roles.head, marks) < min_head)
         return refuse_limb("", "head", error);
     for (int side = 0; side < 2; side++)
         for (int i = 0; i < SUP_COUNT(limbs); i++) {
             int32_t joint = w->roles.limb[side][limbs[i].limb];
-            if (joint >= 0 && shown_below(w, &s, joint, marks) < min_limb)
+            if (joint >= 0 && coverage_below(w, &s, joint, marks) < min_limb)
                 return refuse_limb(side == 0 ? "left " : "right ", limbs[i].name, error);
         }
     return SUP_OK;

@@ -15,7 +15,7 @@ typedef struct fine {
     double limit, cosine;
 } fine;
 
-static void target_some(void *user, int32_t begin, int32_t end, int32_t worker)
+static void target_range(void *user, int32_t begin, int32_t end, int32_t worker)
 {
     fine *f = user;
     SUP_UNUSED(worker);
@@ -55,7 +55,7 @@ static void find_targets(fine *f)
     for (size_t i = 0; i < 3 * (size_t)c->vertex_count; i++)
         f->positions[i] = (float)f->work->posed[i];
     sup_vertex_normals(c->vertex_count, f->positions, c->triangle_count, c->triangles, NULL, f->normals);
-    sup_parallel(&f->work->context, c->vertex_count, VERTEX_GRAIN, target_some, f);
+    sup_parallel(&f->work->context, c->vertex_count, VERTEX_GRAIN, target_range, f);
     mark_targets(f);
 }
 

@@ -126,7 +126,7 @@ static void match_sample(const sup_fit *fit, const sup_fit_settings *s, int32_t 
     m->distance = found.distance;
 }
 
-static void match_some(void *work, int32_t begin, int32_t end, int32_t worker)
+static void match_range(void *work, int32_t begin, int32_t end, int32_t worker)
 {
     const match_work *w = work;
     SUP_UNUSED(worker);
@@ -163,7 +163,7 @@ sup_result sup_fit_match(sup_fit *fit, const sup_body_state *state, const sup_fi
         fit->has_bvh = true;
     }
     match_work work = {fit, settings};
-    sup_parallel(&fit->context, fit->match_count, MATCH_GRAIN, match_some, &work);
+    sup_parallel(&fit->context, fit->match_count, MATCH_GRAIN, match_range, &work);
     return SUP_OK;
 }
 
@@ -202,7 +202,7 @@ static double median(const sup_match *matches, int32_t begin, int32_t end, doubl
 }
 
 /* Geman-McClure weights, scaled so that the matches of one direction count as half of `effective` observations. */
-static void weigh(sup_match *matches, int32_t begin, int32_t end, const sup_fit_settings *s)
+static void set_robust_weights(sup_match *matches, int32_t begin, int32_t end, const sup_fit_settings *s)
 {
     double sigma = fmax(2.0 * median(matches, begin, end, s->limit), s->noise), sum = 0.0;
     for (int32_t i = begin; i < end; i++) {
@@ -368,8 +368,8 @@ static sup_result step_once(sup_fit *fit, sup_body_state *state, const sup_fit_s
     size_t n = (size_t)sup_body_parameters(c);
     sup_result result = sup_fit_match(fit, state, settings, error);
     if (result != SUP_OK) return result;
-    weigh(fit->matches, 0, fit->model->vertex_count, settings);
-    weigh(fit->matches, fit->model->vertex_count, fit->match_count, settings);
+    set_robust_weights(fit->matches, 0, fit->model->vertex_count, settings);
+    set_robust_weights(fit->matches, fit->model->vertex_count, fit->match_count, settings);
     block_work work = {fit, state, settings};
     sup_parallel(&fit->context, fit->block_count, 1, add_block, &work);
     double *matrix = fit->blocks, *right = fit->right;

@@ -50,8 +50,8 @@ static void set_arms(const sup_register_work *w, int32_t pose, sup_body_state *s
         const double *a = c->joint_mean + 3 * (size_t)arm, *h = c->joint_mean + 3 * (size_t)hand;
         sup_vec3d now = sup_v3(h[0] - a[0], h[1] - a[1], h[2] - a[2]);
         double out = now.x < 0.0 ? -1.0 : 1.0;
-        sup_vec3d wanted = pose == 1 ? sup_v3(0.12 * out, -1.0, 0.0) : sup_v3(out, 0.0, 0.0);
-        state->local[arm] = sup_quatd_between(now, wanted);
+        sup_vec3d target = pose == 1 ? sup_v3(0.12 * out, -1.0, 0.0) : sup_v3(out, 0.0, 0.0);
+        state->local[arm] = sup_quatd_between(now, target);
     }
 }
 
@@ -183,10 +183,10 @@ static int32_t different(candidate *list, int32_t count)
 {
     int32_t kept = 0;
     for (int32_t i = 0; i < count; i++) {
-        bool fresh = true;
-        for (int32_t j = 0; j < kept && fresh; j++)
-            fresh = !same_rotation(list[i].rotation, list[j].rotation) || list[i].pose != list[j].pose;
-        if (fresh) list[kept++] = list[i];
+        bool is_new = true;
+        for (int32_t j = 0; j < kept && is_new; j++)
+            is_new = !same_rotation(list[i].rotation, list[j].rotation) || list[i].pose != list[j].pose;
+        if (is_new) list[kept++] = list[i];
     }
     return kept;
 }

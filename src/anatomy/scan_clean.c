@@ -47,19 +47,19 @@ typedef struct moments {
     double covariance[9];
 } moments;
 
-typedef bool wanted_fn(const void *user, const sup_scan_points *points, int32_t i);
+typedef bool filter_fn(const void *user, const sup_scan_points *points, int32_t i);
 
-static moments moments_of(const sup_scan_points *p, wanted_fn *wanted, const void *user)
+static moments moments_of(const sup_scan_points *p, filter_fn *filter, const void *user)
 {
     moments m = {0};
     for (int32_t i = 0; i < p->count; i++)
-        if (wanted(user, p, i)) {
+        if (filter(user, p, i)) {
             m.weight += p->weight[i];
             m.mean = sup_v3_madd(m.mean, p->weight[i], p->at[i]);
         }
     m.mean = sup_v3_scale(m.mean, m.weight > 0.0 ? 1.0 / m.weight : 0.0);
     for (int32_t i = 0; i < p->count; i++) {
-        if (!wanted(user, p, i)) continue;
+        if (!filter(user, p, i)) continue;
         sup_vec3d d = sup_v3_sub(p->at[i], m.mean);
         const double at[3] = {d.x, d.y, d.z};
         for (int k = 0; k < 9; k++)
@@ -105,7 +105,7 @@ static bool near_plane(const plane_test *t, const sup_scan_points *points, int32
            fabs(sup_v3_dot(points->normal[i], t->plane.normal)) > plane_facing;
 }
 
-static bool is_of_plane(const void *user, const sup_scan_points *points, int32_t i)
+static bool is_on_plane(const void *user, const sup_scan_points *points, int32_t i)
 {
     return points->keep[i] != 0 && near_plane(user, points, i);
 }
@@ -159,7 +159,7 @@ static bool plane_through(const sup_scan_points *p, const int32_t *sampled, int3
 /* Least-squares plane through the points near the plane; returns their standard deviation in the narrower direction. */
 static double refine(const sup_scan_points *p, plane_test *t)
 {
-    moments m = moments_of(p, is_of_plane, t);
+    moments m = moments_of(p, is_on_plane, t);
     if (!(m.weight > 0.0)) return 0.0;
     double values[3], vectors[9];
     sup_dense_eigen(3, m.covariance, values, vectors);

@@ -192,8 +192,8 @@ static sup_result pull_bones_in(sup_template_build *b, sup_error *error)
         for (int32_t v = 0; v < a->vertex_count; v++) {
             if (!outside[v]) continue;
             sup_vec3d from = sup_v3_at(a->muscle, v), line = sup_v3_sub(sup_v3_at(a->bone, v), from);
-            double length = sup_v3_length(line), wanted = fmax(min_layer, 0.5 * length);
-            if (length > wanted) sup_v3_put(a->bone, v, sup_v3_madd(from, wanted / length, line));
+            double length = sup_v3_length(line), limit = fmax(min_layer, 0.5 * length);
+            if (length > limit) sup_v3_put(a->bone, v, sup_v3_madd(from, limit / length, line));
         }
     }
     return SUP_OK;
@@ -326,9 +326,9 @@ sup_result sup_anatomy_create(const sup_context *context, const sup_anatomy_def 
     if (def == NULL || anatomy == NULL)
         return sup_fail(error, SUP_ERROR_ARGUMENT, "argument.null", "",
                         "sup_anatomy_create needs a sup_anatomy_def and a pointer to the template.");
-    sup_anatomy_report unread;
+    sup_anatomy_report unused_report;
     sup_template_build b = {
-        .context = sup_context_resolve(context), .def = def, .report = report != NULL ? report : &unread};
+        .context = sup_context_resolve(context), .def = def, .report = report != NULL ? report : &unused_report};
     memset(b.report, 0, sizeof *b.report);
     struct sup_anatomy_storage *storage = sup_anatomy_storage_create(&b.context);
     b.anatomy = storage != NULL ? sup_arena_alloc(&storage->arena, 1, sizeof *b.anatomy) : NULL;

@@ -144,7 +144,7 @@ static void combine(const training *t, const float *rows, const double *mean, si
     }
 }
 
-static sup_result components(training *t, int32_t wanted, double *variance, sup_error *error)
+static sup_result components(training *t, int32_t requested, double *variance, sup_error *error)
 {
     const sup_shapes *s = t->shapes;
     sup_composition *c = t->c;
@@ -164,7 +164,7 @@ static sup_result components(training *t, int32_t wanted, double *variance, sup_
     double all = 0.0, held = 0.0;
     for (size_t b = 0; b < bodies; b++)
         all += t->values[b] > 0.0 ? t->values[b] : 0.0;
-    int32_t mode_limit = wanted < s->body_count - 1 ? wanted : s->body_count - 1;
+    int32_t mode_limit = requested < s->body_count - 1 ? requested : s->body_count - 1;
     while (c->mode_count < mode_limit && t->values[c->mode_count] > flat_mode * t->values[0])
         held += t->values[c->mode_count++];
     if (c->mode_count == 0)
@@ -338,12 +338,12 @@ static sup_result train(training *t, const sup_train_def *def, sup_train_report 
     if (result == SUP_OK) result = report_progress(def, 0.0f, "shape space", error);
     if (result == SUP_OK) result = components(t, modes, &report->variance, error);
     if (result == SUP_OK) result = report_progress(def, 0.4f, "skin weights", error);
-    if (result == SUP_OK) result = sup_composition_weigh(&t->context, t->c, error);
+    if (result == SUP_OK) result = sup_composition_compute_weights(&t->context, t->c, error);
     if (result == SUP_OK) result = report_progress(def, 0.8f, "masses", error);
     if (result != SUP_OK) return result;
-    int32_t spare = t->shapes->body_count - 2;
+    int32_t max_modes = t->shapes->body_count - 2;
     t->regressor_modes = predicted < t->c->mode_count ? predicted : t->c->mode_count;
-    if (t->regressor_modes > spare) t->regressor_modes = spare;
+    if (t->regressor_modes > max_modes) t->regressor_modes = max_modes;
     return regress_all(t, report, error);
 }
 

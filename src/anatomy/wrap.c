@@ -206,9 +206,9 @@ static bool close_group(wrap_group *w, sup_arena *arena)
     for (size_t i = 0; i < g->count; i++)
         depth[i] = w->filled[i] ? 1e10f : 0.0f;
     if (!transform(g, depth, arena)) return false;
-    double deep = def->closing - def->offset; /* half a cell for each transform */
+    double erosion = def->closing - def->offset; /* half a cell for each transform */
     for (size_t i = 0; i < g->count; i++)
-        depth[i] = (float)(deep - (sqrt((double)depth[i]) - 1.0) * def->cell);
+        depth[i] = (float)(erosion - (sqrt((double)depth[i]) - 1.0) * def->cell);
     for (int pass = 0; pass < SMOOTH_PASSES * 3; pass++) {
         smooth_axis(g, depth, other, pass % 3);
         float *swap = depth;

@@ -146,8 +146,8 @@ static sup_result read_layers(const body_reader *r)
         return sup_fail_memory(r->error, "a body");
     int32_t bone_first = c->skins[r->skin->skin].bone_first;
     for (int32_t v = 0; v < a->vertex_count; v++) {
-        int32_t holder = c->bone_holders != NULL ? c->bone_holders[r->skin->vertex_first + v] : -1;
-        a->bone_joint[v] = holder >= 0 ? holder - bone_first : -1;
+        int32_t attachment = c->bone_attachments != NULL ? c->bone_attachments[r->skin->vertex_first + v] : -1;
+        a->bone_joint[v] = attachment >= 0 ? attachment - bone_first : -1;
         a->influence_first[v + 1] = c->influence_first[r->skin->vertex_first + v + 1] - offset;
     }
     for (int32_t i = 0; i < influences; i++)

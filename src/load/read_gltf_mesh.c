@@ -164,19 +164,19 @@ static sup_result read_holders(sup_gltf *g, const primitive *primitives)
 {
     sup_character *c = g->character;
     const float *numbers = NULL;
-    sup_result result = read_attribute(g, primitives, "_HOLDER", 1, &numbers);
+    sup_result result = read_attribute(g, primitives, "_ATTACHMENT", 1, &numbers);
     if (result != SUP_OK || numbers == NULL) return result;
     int32_t *holders = sup_gltf_alloc(g, g->arena, (size_t)c->vertex_count, sizeof *holders);
     if (holders == NULL) return g->error->result;
     for (int32_t i = 0; i < c->primitive_count; i++) {
         const sup_primitive *part = &g->parts[i];
-        bool told = part->skin >= 0 && sup_json_get(primitives[i].attributes, "_HOLDER") != NULL;
+        bool told = part->skin >= 0 && sup_json_get(primitives[i].attributes, "_ATTACHMENT") != NULL;
         for (int32_t v = part->vertex_first; v < part->vertex_first + part->vertex_count; v++) {
             bool good = told && numbers[v] >= 0.0f && numbers[v] < (float)c->skins[part->skin].bone_count;
             holders[v] = good ? c->skins[part->skin].bone_first + (int32_t)numbers[v] : -1;
         }
     }
-    c->bone_holders = holders;
+    c->bone_attachments = holders;
     return SUP_OK;
 }
 

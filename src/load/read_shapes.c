@@ -38,12 +38,12 @@ static sup_result read_count(const sup_json *root, const char *key, int64_t mini
 }
 
 /* The requested skeleton, or the first object with names and parents. */
-static const sup_json *find_skeleton(const sup_json *root, const char *wanted)
+static const sup_json *find_skeleton(const sup_json *root, const char *requested)
 {
     for (int64_t i = 0; i < sup_json_count(root); i++) {
         const sup_json *item = root->of.items[i];
-        bool fits =
-            wanted == NULL || (strlen(wanted) == item->key_size && memcmp(wanted, item->key, item->key_size) == 0);
+        bool fits = requested == NULL ||
+                    (strlen(requested) == item->key_size && memcmp(requested, item->key, item->key_size) == 0);
         if (fits && sup_json_is(sup_json_get(item, "names"), SUP_JSON_ARRAY) &&
             sup_json_is(sup_json_get(item, "parents"), SUP_JSON_ARRAY))
             return item;

@@ -328,14 +328,14 @@ static void add_layer(sup_glb_plan *plan, const sup_primitive *part, sup_json *a
 static void add_holders(sup_glb_plan *plan, const sup_primitive *part, sup_json *attributes)
 {
     const sup_character *character = plan->character;
-    if (character->bone_holders == NULL || part->skin < 0) return;
+    if (character->bone_attachments == NULL || part->skin < 0) return;
     const sup_skin *skin = &character->skins[part->skin];
     float *numbers = take(plan, (size_t)part->vertex_count, sizeof *numbers);
     for (int32_t v = 0; numbers != NULL && v < part->vertex_count; v++) {
-        int32_t bone = character->bone_holders[part->vertex_first + v] - skin->bone_first;
+        int32_t bone = character->bone_attachments[part->vertex_first + v] - skin->bone_first;
         numbers[v] = bone >= 0 && bone < skin->bone_count ? (float)bone : -1.0f;
     }
-    if (numbers != NULL) set_attribute(plan, attributes, "_HOLDER", numbers, part, 1, false);
+    if (numbers != NULL) set_attribute(plan, attributes, "_ATTACHMENT", numbers, part, 1, false);
 }
 
 /* A target for each slot of the group; a part that lacks one gets zeros. */

@@ -192,7 +192,7 @@ void sup_recipe_human(sup_recipe *recipe);
 void sup_recipe_elephant(sup_recipe *recipe);
 
 /* The surfaces under a skin whose weights the character has: from each vertex towards its bones until muscles and bones
- * of the recipe are met. Fills muscle_positions, bone_positions and bone_holders. False when memory ran out. */
+ * of the recipe are met. Fills muscle_positions, bone_positions and bone_attachments. False when memory ran out. */
 bool sup_scene_layers(const sup_context *context, const sup_recipe *recipe, const sup_skeleton *skeleton,
                       const sup_surface *skin, sup_character *character, sup_arena *arena);
 /* The organs as a mesh: a part each, both sides of those in pairs. */

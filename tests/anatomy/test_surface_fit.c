@@ -141,22 +141,22 @@ TEST(surface_fit_energy_decreases_in_every_iteration)
     for (double bending = 1.0; bending > 1e-6; bending *= 0.01) {
         sup_error error = {0};
         CHECK_OK(sup_surface_fit_set_weights(fit, bending, weights, &error), error);
-        double before = energy_of(&sphere.shape, areas, bending, weights, targets, positions);
+        double previous = energy_of(&sphere.shape, areas, bending, weights, targets, positions);
         for (int i = 0; i < 12; i++) {
             CHECK_OK(sup_surface_fit_solve(fit, targets, 0.0, 1, positions, NULL, &error), error);
             double after = energy_of(&sphere.shape, areas, bending, weights, targets, positions);
-            CHECK_MSG(after <= before * (1.0 + 1e-12) && after >= 0.0, "%g after %g at weight %g", after, before,
+            CHECK_MSG(after <= previous * (1.0 + 1e-12) && after >= 0.0, "%g after %g at weight %g", after, previous,
                       bending);
-            before = after;
+            previous = after;
         }
         /* At the minimum the gradient is zero: no small step decreases the energy. */
         CHECK_OK(sup_surface_fit_solve(fit, targets, 1e-10, 3000, positions, NULL, &error), error);
-        before = energy_of(&sphere.shape, areas, bending, weights, targets, positions);
+        previous = energy_of(&sphere.shape, areas, bending, weights, targets, positions);
         for (int i = 0; i < 20; i++) {
             int32_t at = (int32_t)(sup_random_unit(&random) * 3 * n);
             double was = positions[at];
             positions[at] += (i % 2 == 0 ? 1e-4 : -1e-4);
-            CHECK(energy_of(&sphere.shape, areas, bending, weights, targets, positions) >= before);
+            CHECK(energy_of(&sphere.shape, areas, bending, weights, targets, positions) >= previous);
             positions[at] = was;
         }
     }

@@ -53,14 +53,14 @@ TEST(body_roles_come_from_names_and_missing_joints_are_named)
     sup_body_role roles[21];
     sup_error error = {0};
     CHECK_OK(sup_body_roles(NULL, &joints, roles, &error), error);
-    static const sup_body_role wanted[21] = {
+    static const sup_body_role expected[21] = {
         SUP_BODY_PELVIS,    SUP_BODY_SPINE,     SUP_BODY_NECK,    SUP_BODY_HEAD,      SUP_BODY_HEAD,
         SUP_BODY_CLAVICLE,  SUP_BODY_UPPER_ARM, SUP_BODY_FOREARM, SUP_BODY_HAND,      SUP_BODY_HAND,
         SUP_BODY_CLAVICLE,  SUP_BODY_UPPER_ARM, SUP_BODY_FOREARM, SUP_BODY_HAND,      SUP_BODY_UPPER_LEG,
         SUP_BODY_LOWER_LEG, SUP_BODY_FOOT,      SUP_BODY_TOE,     SUP_BODY_UPPER_LEG, SUP_BODY_LOWER_LEG,
         SUP_BODY_FOOT};
     for (int i = 0; i < 21; i++)
-        CHECK_MSG(roles[i] == wanted[i], "%s is %d", names[i], (int)roles[i]);
+        CHECK_MSG(roles[i] == expected[i], "%s is %d", names[i], (int)roles[i]);
     joints.count = 18; /* without the right leg */
     CHECK_EQ(sup_body_roles(NULL, &joints, roles, &error), SUP_ERROR_DATA);
     CHECK_TEXT(error.id, "anatomy.skeleton.human");
@@ -197,7 +197,7 @@ static void refuse(const sup_anatomy_def *def, const char *id)
     CHECK(strlen(error.message) > 20 && a == NULL);
 }
 
-static bool stop_at_once(void *user, float fraction, const char *stage)
+static bool cancel_immediately(void *user, float fraction, const char *stage)
 {
     (void)user;
     (void)fraction;
@@ -227,7 +227,7 @@ TEST(template_refuses_invalid_input)
     def.exclude = "hips"; /* and all its descendants */
     refuse(&def, "anatomy.excluded");
     def = man.def;
-    def.progress = stop_at_once;
+    def.progress = cancel_immediately;
     sup_anatomy *a = NULL;
     CHECK_EQ(sup_anatomy_create(NULL, &def, &a, NULL, NULL), SUP_ERROR_CANCELLED);
     for (int32_t i = 0; i < 3 * man.organs[0].shape.vertex_count; i++)

@@ -49,7 +49,7 @@ TEST(warp_interpolates_centres_and_reproduces_affine_maps)
 }
 
 /* The printed system, (n+4) x (n+4), by Gaussian elimination with pivoting. */
-static void slow_warp(int32_t n, const double *centres, const double *moves, const double *at, double *value)
+static void reference_warp(int32_t n, const double *centres, const double *moves, const double *at, double *value)
 {
     enum { SIZE = 24 };
     static double m[SIZE][SIZE + 3];
@@ -109,7 +109,7 @@ TEST(warp_equals_the_dense_system_of_the_thesis)
     CHECK_OK(sup_warp_set(warp, moves, &error), error);
     for (int i = 0; i < 3; i++) {
         double p[3] = {points[3 * i], points[3 * i + 1], points[3 * i + 2]};
-        slow_warp(20, centres, moves, p, expected);
+        reference_warp(20, centres, moves, p, expected);
         sup_warp_apply(warp, 1, p);
         for (int k = 0; k < 3; k++)
             CHECK_NEAR(p[k] - points[3 * i + k], expected[k], 1e-9);

@@ -17,8 +17,8 @@ for none in bone_outside_muscle muscle_outside_skin inverted_fat_prisms inverted
 done
 
 run 0 "fit" "$supple" anatomy fit $skin --template human.template --fat 7.5 --muscle 15.6 -o person.glb --json
-check "fit: muscle as asked for" is_about "$(json_number muscle_kg)" 15.6 0.3
-check "fit: fat as asked for" is_about "$(json_number fat_kg)" 7.5 0.15
+check "fit: muscle as requested" is_about "$(json_number muscle_kg)" 15.6 0.3
+check "fit: fat as requested" is_about "$(json_number fat_kg)" 7.5 0.15
 refuse 1 "fit: a skin that is not the template's, without a composition" 'composition' \
     "$supple" anatomy fit scene:human@0.2 --template human.template --fat 9 --muscle 18 -o other.glb --quiet
 refuse 2 "fit: a template that is none" 'not a Supple anatomy file' \

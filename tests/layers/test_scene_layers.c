@@ -10,23 +10,23 @@ static sup_vec3d point(const float *points, int32_t v)
     return sup_v3_load(points + 3 * (size_t)v);
 }
 
-static const char *holding_bone_name(const sup_character *c, int32_t v)
+static const char *attachment_name(const sup_character *c, int32_t v)
 {
-    return c->bone_holders[v] < 0 ? "" : c->nodes[c->bones[c->bone_holders[v]].node].name;
+    return c->bone_attachments[v] < 0 ? "" : c->nodes[c->bones[c->bone_attachments[v]].node].name;
 }
 
 TEST(muscle_is_between_skin_and_bone)
 {
     sup_character *c = test_scene("human", 0.1);
-    CHECK(c->muscle_positions != NULL && c->bone_positions != NULL && c->bone_holders != NULL);
+    CHECK(c->muscle_positions != NULL && c->bone_positions != NULL && c->bone_attachments != NULL);
     int32_t layered = 0, inward = 0, torso = 0;
     for (int32_t v = 0; v < c->vertex_count; v++) {
         sup_vec3d skin = point(c->positions, v), muscle = point(c->muscle_positions, v),
                   bone = point(c->bone_positions, v);
         double depth = sup_v3_distance(skin, bone), fat = sup_v3_distance(skin, muscle);
-        CHECK(c->bone_holders[v] >= -1 && c->bone_holders[v] < c->bone_count);
+        CHECK(c->bone_attachments[v] >= -1 && c->bone_attachments[v] < c->bone_count);
         if (depth == 0.0) {
-            CHECK(fat == 0.0 && c->bone_holders[v] == -1);
+            CHECK(fat == 0.0 && c->bone_attachments[v] == -1);
             continue;
         }
         layered++;
@@ -37,8 +37,8 @@ TEST(muscle_is_between_skin_and_bone)
         if (fabs(skin.x) > 0.10 || skin.y < 1.0 || skin.y > 1.36) continue;
         torso++;
         CHECK(depth < 0.11);
-        if (skin.y > 1.20) CHECK_TEXT(holding_bone_name(c, v), fabs(skin.x) < 0.04 ? "chest" : holding_bone_name(c, v));
-        if (skin.y > 1.02 && skin.y < 1.06 && skin.z > 0.06) CHECK_TEXT(holding_bone_name(c, v), "");
+        if (skin.y > 1.20) CHECK_TEXT(attachment_name(c, v), fabs(skin.x) < 0.04 ? "chest" : attachment_name(c, v));
+        if (skin.y > 1.02 && skin.y < 1.06 && skin.z > 0.06) CHECK_TEXT(attachment_name(c, v), "");
     }
     CHECK(layered > c->vertex_count / 3 && torso > 50);
     CHECK(inward > layered * 98 / 100);
