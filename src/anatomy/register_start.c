@@ -12,7 +12,7 @@ static const double lost_limb_fraction =
     0.02;
 static const double max_lost_fraction = 0.35; /* a larger fraction is another shape, not a lost limb */
 static const double lost_distance = 0.05;     /* metres */
-static const double unreachable = 1.6;        /* relative to the best score */
+static const double max_score_ratio = 1.6;    /* relative to the best score */
 static const double min_upright = 0.55;       /* fraction of the longest extent: the minimum height of a person */
 
 typedef struct candidate {
@@ -193,11 +193,11 @@ static int32_t different(candidate *list, int32_t count)
 
 static sup_result run_one(start_search *t, candidate *c, const sup_fit_settings *settings, sup_error *error)
 {
-    sup_fit_settings score_fit = *settings;
-    score_fit.limit = 0.1, score_fit.cosine = 0.3;
+    sup_fit_settings scoring = *settings;
+    scoring.limit = 0.1, scoring.cosine = 0.3;
     sup_result result = sup_fit_run(&t->run, &c->state, settings, error);
-    if (result == SUP_OK) result = sup_fit_match(&t->run, &c->state, &score_fit, error);
-    if (result == SUP_OK) c->score = sup_fit_score(&t->run, score_fit.limit);
+    if (result == SUP_OK) result = sup_fit_match(&t->run, &c->state, &scoring, error);
+    if (result == SUP_OK) c->score = sup_fit_score(&t->run, scoring.limit);
     if (result == SUP_OK) c->lost = sup_fit_unexplained(&t->run, lost_distance);
     return result;
 }
@@ -261,7 +261,7 @@ static sup_result select_start(start_search *t, sup_error *error)
     if (result == SUP_OK) result = sup_register_report_progress(t->work, 0.15f, "alignment", error);
     double best = t->list[0].score;
     for (finalists = 0; finalists < minimum(t->count, 4) && result == SUP_OK; finalists++) {
-        if (t->list[finalists].score > unreachable * best) break;
+        if (t->list[finalists].score > max_score_ratio * best) break;
         result = run_one(t, &t->list[finalists], &closer, error);
     }
     sort_best(t->list, finalists, finalists);
@@ -269,7 +269,7 @@ static sup_result select_start(start_search *t, sup_error *error)
     best = t->list[0].score;
     finalists = minimum(finalists, 2);
     for (int32_t i = 0; i < finalists && result == SUP_OK; i++) {
-        if (t->list[i].score > unreachable * best) continue;
+        if (t->list[i].score > max_score_ratio * best) continue;
         for (int n = 0; n < SEARCHES && person && t->list[i].lost > lost_limb_fraction && result == SUP_OK; n++) {
             result = sup_register_limbs(t->work, &t->run, true, &t->list[i].state, error);
             if (result == SUP_OK) result = run_one(t, &t->list[i], &closer, error);

@@ -29,7 +29,8 @@ typedef struct repair {
     double *fraction;      /* [n] 0: as fitted, 1: safe position */
     double *between;       /* [3n] points on the lines from bone to skin */
     unsigned char *folded; /* [n] no common direction; for muscles: outside the skin */
-    unsigned char *wrong, *requested;
+    unsigned char *wrong;  /* [n] fails a test */
+    unsigned char *active; /* [n] moved in the last pass, tested in the next; for muscles: bone outside the muscles */
     sup_adjacency adjacency;
     sup_winding winding;
     sup_bvh tree;
@@ -105,7 +106,7 @@ static void find_leaving_range(void *user, int32_t begin, int32_t end, int32_t w
     repair *s = user;
     SUP_UNUSED(worker);
     for (int32_t v = begin; v < end; v++) {
-        if (!s->requested[v]) continue;
+        if (!s->active[v]) continue;
         sup_vec3d b = sup_point(s->bone, v), p = sup_point(s->skin, v);
         double length = sup_v3_distance(b, p), clear = 0.0;
         for (int k = 0; k < 3 && length > 0.0 && !s->wrong[v]; k++) {
@@ -179,7 +180,7 @@ static int32_t bone_pass(repair *s)
     }
     flag_inverted(s, s->skin, s->bone, s->wrong);
     sup_parallel(&resolved, a->vertex_count, 128, find_leaving_range, s);
-    memset(s->requested, 0, (size_t)a->vertex_count);
+    memset(s->active, 0, (size_t)a->vertex_count);
     for (int32_t v = 0; v < a->vertex_count; v++) {
         if (!s->wrong[v] || a->excluded[v]) continue;
         count++;
@@ -188,21 +189,21 @@ static int32_t bone_pass(repair *s)
             sup_point_set(s->safe, v, sup_v3_distance(half, p) > min_depth ? half : p);
         }
         s->fraction[v] = fmin(1.0, s->fraction[v] + step);
-        s->requested[v] = 1;
+        s->active[v] = 1;
     }
     /* Neighbours follow one step behind, so that the surface stays smooth. */
     for (int32_t e = 0; e < s->adjacency.edge_count; e++) {
         int32_t p = s->adjacency.edge_vertices[2 * (size_t)e], q = s->adjacency.edge_vertices[2 * (size_t)e + 1];
         for (int side = 0; side < 2; side++) {
             int32_t low = side ? p : q, high = side ? q : p;
-            if (s->requested[high] && !a->excluded[low] && s->fraction[low] < s->fraction[high] - 2.0 * step) {
+            if (s->active[high] && !a->excluded[low] && s->fraction[low] < s->fraction[high] - 2.0 * step) {
                 s->fraction[low] = s->fraction[high] - 2.0 * step;
-                s->requested[low] = s->requested[low] | 2;
+                s->active[low] = s->active[low] | 2;
             }
         }
     }
     for (int32_t v = 0; v < a->vertex_count; v++)
-        if (s->requested[v])
+        if (s->active[v])
             sup_point_set(s->bone, v, sup_v3_lerp(sup_point(s->from, v), sup_point(s->safe, v), s->fraction[v]));
     return count;
 }
@@ -220,15 +221,15 @@ sup_result sup_repair_bone(const sup_context *context, const sup_anatomy *anatom
     s.between = sup_arena_alloc(&arena, 6 * n, sizeof(double));
     s.folded = sup_arena_alloc(&arena, n, 1);
     s.wrong = sup_arena_alloc(&arena, n, 1);
-    s.requested = sup_arena_alloc(&arena, n, 1);
+    s.active = sup_arena_alloc(&arena, n, 1);
     sup_result result = SUP_OK;
     if (positions == NULL || s.safe == NULL || s.fraction == NULL || s.between == NULL || s.folded == NULL ||
-        s.wrong == NULL || s.requested == NULL)
+        s.wrong == NULL || s.active == NULL)
         result = sup_fail_memory(error, "the final repair of a fit");
     if (result == SUP_OK) result = repair_create(&s, &arena, positions, error);
     if (result == SUP_OK) {
         for (size_t v = 0; v < n; v++)
-            s.requested[v] = !anatomy->excluded[v];
+            s.active[v] = !anatomy->excluded[v];
         for (int32_t pass = 0; pass < MAX_STEPS; pass++)
             if (bone_pass(&s) == 0) break;
         for (size_t v = 0; v < n; v++) {
@@ -245,7 +246,7 @@ sup_result sup_repair_bone(const sup_context *context, const sup_anatomy *anatom
 }
 
 /* Moves the fractions of flagged vertices half way to the mean of their neighbours', or to the middle of their
- * lines, where repair_bone made the prisms valid. */
+ * lines, where sup_repair_bone made the prisms valid. */
 static void smooth_fractions(const repair *s, const int32_t *first, const int32_t *neighbours, const double *minimum,
                              const double *maximum, const double *previous, bool to_middle, double *fraction)
 {
@@ -283,11 +284,11 @@ static int32_t muscle_inverted(muscle_repair *m)
 static void widen(muscle_repair *m)
 {
     repair *s = &m->base;
-    memcpy(s->requested, s->wrong, (size_t)s->anatomy->vertex_count);
+    memcpy(s->active, s->wrong, (size_t)s->anatomy->vertex_count);
     for (int32_t e = 0; e < s->adjacency.edge_count; e++) {
         int32_t p = s->adjacency.edge_vertices[2 * (size_t)e], q = s->adjacency.edge_vertices[2 * (size_t)e + 1];
-        if (s->requested[p]) s->wrong[q] = 1;
-        if (s->requested[q]) s->wrong[p] = 1;
+        if (s->active[p]) s->wrong[q] = 1;
+        if (s->active[q]) s->wrong[p] = 1;
     }
 }
 
@@ -351,14 +352,14 @@ static sup_result repair_crossings(muscle_repair *m, float *positions, sup_repai
         smooth_passes(m);
         result = sup_layer_outside(s->context, s->anatomy, s->skin, m->muscle, s->folded, &under_skin, error);
         if (result == SUP_OK)
-            result = sup_layer_outside(s->context, s->anatomy, m->muscle, s->bone, s->requested, &under_muscle, error);
+            result = sup_layer_outside(s->context, s->anatomy, m->muscle, s->bone, s->active, &under_muscle, error);
         report->crossings = under_skin + under_muscle;
         if (result != SUP_OK || report->crossings == 0 || pass == CROSSING_STEPS) break;
         if (pass >= CROSSING_STEPS / 3) {
             shorten(m, s->folded, report);
-            shorten(m, s->requested, report);
+            shorten(m, s->active, report);
         }
-        if (under_muscle > 0) result = raise_muscles(m, s->requested, positions, error);
+        if (under_muscle > 0) result = raise_muscles(m, s->active, positions, error);
     }
     report->inverted = muscle_inverted(m);
     return result;
@@ -375,7 +376,7 @@ sup_result sup_repair_muscle(const sup_context *context, const sup_anatomy *anat
                        .muscle = muscle};
     float *positions = sup_arena_alloc(&arena, 3 * n, sizeof(float));
     m.base.wrong = sup_arena_alloc(&arena, n, 1);
-    m.base.requested = sup_arena_alloc(&arena, n, 1);
+    m.base.active = sup_arena_alloc(&arena, n, 1);
     m.base.folded = sup_arena_alloc(&arena, n, 1);
     m.minimum = sup_arena_alloc(&arena, n, sizeof(double));
     m.maximum = sup_arena_alloc(&arena, n, sizeof(double));
@@ -383,7 +384,7 @@ sup_result sup_repair_muscle(const sup_context *context, const sup_anatomy *anat
     m.first = sup_arena_alloc(&arena, n + 1, sizeof(int32_t));
     m.from = sup_arena_copy(&arena, fraction, n, sizeof(double));
     sup_result result = SUP_OK;
-    if (positions == NULL || m.base.wrong == NULL || m.base.requested == NULL || m.base.folded == NULL ||
+    if (positions == NULL || m.base.wrong == NULL || m.base.active == NULL || m.base.folded == NULL ||
         m.minimum == NULL || m.maximum == NULL || m.previous == NULL || m.first == NULL || m.from == NULL)
         result = sup_fail_memory(error, "the final repair of a fit");
     if (result == SUP_OK)
