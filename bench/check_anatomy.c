@@ -216,7 +216,7 @@ static void measure_time(body *b, const char *method, const char *contact, const
     float *positions = allocate(3 * (size_t)b->rig->vertex_count, sizeof(float));
     sup_model *model = NULL;
     sup_instance *instance = start(b, method, "on", contact, &model);
-    const int32_t *counts = sup_model_array(model, "census", SUP_ARRAY_INT32, 2);
+    const int32_t *counts = sup_model_array(model, "stats", SUP_ARRAY_INT32, 2);
     enum { FRAMES = 60, RUNS = 12 };
     double fastest[FRAMES], mean = 0.0;
     for (int run = 0; run < RUNS; run++)

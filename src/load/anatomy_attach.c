@@ -1,5 +1,4 @@
-/* anatomy_attach.c - reads the joint that each bone follows from JSON: {"bone_to_joint": {"Left femur": "hip_l",
- * ...}}. */
+/* anatomy_attach.c - assigns bones to joints from JSON: {"bone_to_joint": {"Left femur": "hip_l", ...}}. */
 #include "load/file.h"
 #include "load/json.h"
 #include "supple/anatomy.h"
@@ -17,7 +16,7 @@ static sup_result attach(const char *path, const sup_json *root, const sup_joint
     const sup_json *table = sup_json_get(root, "bone_to_joint");
     if (!sup_json_is(table, SUP_JSON_OBJECT))
         return sup_fail(error, SUP_ERROR_FORMAT, "anatomy.attach", path,
-                        "The file has no table of joints: expected {\"bone_to_joint\": {BONE: JOINT, ...}}.");
+                        "The file has no object \"bone_to_joint\": expected {\"bone_to_joint\": {BONE: JOINT, ...}}.");
     int32_t count = 0;
     for (int32_t p = 0; p < organ_count; p++) {
         if (organs[p].is_muscle) continue;

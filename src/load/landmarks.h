@@ -5,7 +5,7 @@
 #include "base/base.h"
 #include "supple/anatomy.h"
 
-/* `name` is the file name for error messages. */
+/* `name` is the location in error messages. */
 sup_result sup_landmarks_read(const sup_context *context, const char *name, sup_bytes bytes, sup_landmarks **landmarks,
                               sup_error *error);
 

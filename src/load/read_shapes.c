@@ -1,9 +1,9 @@
-/* read_shapes.c - reads a folder of bodies with one triangulation: header.json, params.csv and one file per array.
+/* read_shapes.c - a folder of bodies with one triangulation: header.json, params.csv and one file per array.
  *
  * header.json: n_shapes, n_vertices, n_triangles, scale, offset (metres = offset + scale * int16) and one object per
  * skeleton, {"names": [...], "parents": [...]}; positions_i16.bin, triangles_u16.bin and joints_NAME_f32.bin,
- * little-endian. params.csv: one line per body, columns named in the first line: sex, age_years, height_m, mass_kg
- * (or mass_kg_at_1010), and optionally african, asian, fat_kg, muscle_kg. */
+ * little-endian. params.csv: one line per body; the first line names the columns: sex, age_years, height_m, mass_kg (or
+ * mass_kg_at_1010), optionally african, asian, fat_kg, muscle_kg. */
 #include "load/shapes.h"
 
 #include "load/file.h"
@@ -37,13 +37,13 @@ static sup_result read_count(const sup_json *root, const char *key, int64_t mini
     return SUP_OK;
 }
 
-/* The requested skeleton, or the first object with names and parents. */
-static const sup_json *find_skeleton(const sup_json *root, const char *requested)
+/* The skeleton named `skeleton_name`, or the first object with names and parents. */
+static const sup_json *find_skeleton(const sup_json *root, const char *skeleton_name)
 {
     for (int64_t i = 0; i < sup_json_count(root); i++) {
         const sup_json *item = root->of.items[i];
-        bool fits = requested == NULL ||
-                    (strlen(requested) == item->key_size && memcmp(requested, item->key, item->key_size) == 0);
+        bool fits = skeleton_name == NULL ||
+                    (strlen(skeleton_name) == item->key_size && memcmp(skeleton_name, item->key, item->key_size) == 0);
         if (fits && sup_json_is(sup_json_get(item, "names"), SUP_JSON_ARRAY) &&
             sup_json_is(sup_json_get(item, "parents"), SUP_JSON_ARRAY))
             return item;
@@ -57,7 +57,7 @@ static sup_result read_skeleton(const sup_json *skeleton, const char *where, sup
     const sup_json *names = sup_json_get(skeleton, "names"), *parents = sup_json_get(skeleton, "parents");
     int32_t count = sup_json_count(names);
     if (count < 1 || count > MAX_JOINTS || sup_json_count(parents) != count)
-        return bad(error, where, "A skeleton needs equal numbers of names and parents, from 1 to 1024.");
+        return bad(error, where, "A skeleton needs equal numbers of \"names\" and \"parents\", from 1 to 1024.");
     const char **texts = sup_arena_alloc(arena, (size_t)count, sizeof *texts);
     int32_t *above = sup_arena_alloc(arena, (size_t)count, sizeof *above);
     h->skeleton = sup_arena_string_n(arena, skeleton->key, skeleton->key_size);
@@ -67,7 +67,8 @@ static sup_result read_skeleton(const sup_json *skeleton, const char *where, sup
         const char *text = sup_json_text(sup_json_at(names, j));
         if (text == NULL || !sup_json_integer(sup_json_at(parents, j), &parent) || parent >= j ||
             (j == 0 ? parent != -1 : parent < 0))
-            return bad(error, where, "Joints must have names and come after their parents, with a single root first.");
+            return bad(error, where,
+                       "Each joint needs a name and must come after its parent; the first joint is the only root.");
         texts[j] = sup_arena_string(arena, text);
         if (texts[j] == NULL) return sup_fail_memory(error, "the shapes");
         above[j] = (int32_t)parent;
@@ -87,7 +88,8 @@ static sup_result read_scale(const sup_json *root, const char *where, sup_shapes
         good = sup_json_double(sup_json_at(offset, k), &h->offset[k]) && fabs(h->offset[k]) < 100.0;
     return good ? SUP_OK
                 : bad(error, where,
-                      "The header needs \"scale\" (a number) and \"offset\" (three numbers) for the int16 positions.");
+                      "\"scale\" (a number in (0, 1)) and \"offset\" (three numbers) must be given to decode int16 "
+                      "positions.");
 }
 
 sup_result sup_shapes_read_header(const sup_allocator *allocator, const char *where, sup_bytes text,
@@ -114,7 +116,7 @@ sup_result sup_shapes_read_header(const sup_allocator *allocator, const char *wh
 
 /* --- params.csv --- */
 
-/* The next field of a line: up to a comma, without surrounding spaces. Returns false at the end of the line. */
+/* The next field of a line: up to a comma, trimmed. False at the end of the line. */
 static bool next_field(sup_word *line, sup_word *field)
 {
     if (line->text == NULL) return false;
@@ -155,8 +157,7 @@ static sup_result read_columns(sup_text_cursor *cursor, column *columns, int32_t
     *count = 0;
     while (next_field(&line, &field)) {
         if (*count == MAX_COLUMNS)
-            return sup_text_fail(cursor, error, "shapes.columns", "The first line has more than %d columns.",
-                                 MAX_COLUMNS);
+            return sup_text_fail(cursor, error, "shapes.columns", "There are more than %d columns.", MAX_COLUMNS);
         column c = column_of(field);
         if (c != OTHER) seen |= 1 << c;
         columns[(*count)++] = c;
@@ -164,7 +165,7 @@ static sup_result read_columns(sup_text_cursor *cursor, column *columns, int32_t
     int needed = 1 << SEX | 1 << AGE | 1 << HEIGHT | 1 << MASS;
     if ((seen & needed) != needed)
         return sup_text_fail(cursor, error, "shapes.columns",
-                             "The first line must name the columns sex, age_years, height_m and mass_kg.");
+                             "The columns sex, age_years, height_m and mass_kg must be named in the first line.");
     return SUP_OK;
 }
 
@@ -179,10 +180,10 @@ static bool set_value(sup_person *person, column c, sup_word field)
     }
     const char *end = sup_parse_double(field.text, field.text + field.length, &value);
     if (end != field.text + field.length || !isfinite(value)) return false;
-    double *targets[OTHER] = {
+    double *fields[OTHER] = {
         [AGE] = &person->age,     [HEIGHT] = &person->height, [MASS] = &person->weight,  [AFRICAN] = &person->african,
         [ASIAN] = &person->asian, [FAT] = &person->fat,       [MUSCLE] = &person->muscle};
-    *targets[c] = value;
+    *fields[c] = value;
     return true;
 }
 
@@ -206,20 +207,19 @@ sup_result sup_shapes_read_persons(const char *where, sup_bytes text, int32_t co
     sup_text_cursor cursor = sup_text_open(text, where, 0);
     column columns[MAX_COLUMNS] = {SEX};
     int32_t column_count = 0;
-    if (!sup_text_next_filled(&cursor))
-        return sup_fail(error, SUP_ERROR_FORMAT, "shapes.columns", where,
-                        "The file is empty: expected a line of column names and one line per body.");
+    if (!sup_text_skip_to_word(&cursor))
+        return sup_fail(error, SUP_ERROR_FORMAT, "shapes.columns", where, "The file is empty.");
     sup_result result = read_columns(&cursor, columns, &column_count, error);
     if (result != SUP_OK) return result;
-    if (sup_text_left(&cursor) / 2 < (size_t)count) /* a line is longer than that: limits memory for a wrong count */
-        return sup_fail(error, SUP_ERROR_FORMAT, "shapes.rows", where,
-                        "The file has fewer than %d lines: expected one per body.", (int)count);
+    if (sup_text_remaining(&cursor) / 2 < (size_t)count) /* a line has at least 2 bytes: bounds the allocation */
+        return sup_fail(error, SUP_ERROR_FORMAT, "shapes.lines", where,
+                        "The file has fewer than %d lines, one per body.", (int)count);
     sup_person *list = sup_arena_alloc(arena, (size_t)count, sizeof *list);
     if (list == NULL) return sup_fail_memory(error, "the shapes");
     for (int32_t b = 0; b < count && result == SUP_OK; b++) {
-        if (!sup_text_next_filled(&cursor))
-            return sup_fail(error, SUP_ERROR_FORMAT, "shapes.rows", where, "The file has %d lines for %d bodies.",
-                            (int)b, (int)count);
+        if (!sup_text_skip_to_word(&cursor))
+            return sup_fail(error, SUP_ERROR_FORMAT, "shapes.lines", where,
+                            "The file has %d lines, but the header declares %d bodies.", (int)b, (int)count);
         result = read_person(&cursor, columns, column_count, &list[b], error);
     }
     if (result == SUP_OK) *persons = list;
@@ -267,7 +267,7 @@ static sup_result check_size(const char *where, sup_bytes bytes, uint64_t expect
 {
     if (bytes.size == expected) return SUP_OK;
     return sup_fail(error, SUP_ERROR_FORMAT, "shapes.size", where,
-                    "The file has %llu bytes, but the header requires %llu.", (unsigned long long)bytes.size,
+                    "The file has %llu bytes, but its size from the header is %llu.", (unsigned long long)bytes.size,
                     (unsigned long long)expected);
 }
 
@@ -336,7 +336,7 @@ static sup_result read_folder(folder *f, sup_error *error)
     if (result != SUP_OK) return result;
     sup_format(name, sizeof name, "joints_%s_f32.bin", f->header.skeleton);
     for (char *c = name; *c != '\0'; c++)
-        if (*c == '/' || *c == '\\') *c = '_'; /* rejects names that are paths */
+        if (*c == '/' || *c == '\\') *c = '_'; /* a name must not be a path */
     result = with_file(f, name, joints_file, error);
     f->shapes->body_count = f->header.body_count;
     f->shapes->vertex_count = f->header.vertex_count;
@@ -351,7 +351,7 @@ sup_result sup_shapes_load(const sup_context *context, const char *path, sup_sha
 {
     if (path == NULL || shapes == NULL)
         return sup_fail(error, SUP_ERROR_ARGUMENT, "argument.null", "",
-                        "sup_shapes_load needs a folder and a pointer to the shapes.");
+                        "sup_shapes_load: path and shapes must not be NULL.");
     folder f = {.path = path, .context = sup_context_resolve(context)};
     f.storage = sup_alloc_zero(&f.context.allocator, sizeof *f.storage);
     if (f.storage == NULL) return sup_fail_memory(error, "the shapes");
