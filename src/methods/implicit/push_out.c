@@ -16,7 +16,7 @@ static const float FOLLOW = 0.9f;
 
 typedef struct outside_work {
     const sup_track *track;
-    const sup_solid *solids;
+    const sup_posed_collider *solids;
     int32_t solid_count;
     double size;
     float *shown;
@@ -31,8 +31,8 @@ static bool way_out(const outside_work *w, int32_t row, const float *place, floa
     double gap = (double)(GAP * aim->edge) * w->size, deepest = gap;
     sup_vec3d p = sup_v3_scale(sup_v3_load(place), w->size), out = sup_v3(0, 0, 0);
     for (int32_t i = 0; i < w->solid_count; i++) {
-        sup_solid_view view;
-        if (!sup_solid_look(&w->solids[i], p, gap, &view) || !(view.height < deepest)) continue;
+        sup_collider_query view;
+        if (!sup_collider_find_nearest(&w->solids[i], p, gap, &view) || !(view.height < deepest)) continue;
         deepest = view.height;
         out = view.normal;
     }
@@ -88,7 +88,7 @@ static void push_some(void *work, int32_t begin, int32_t end, int32_t worker)
     }
 }
 
-void sup_outside_push(const sup_context *context, const sup_track *track, void *state, const sup_solid *solids,
+void sup_outside_push(const sup_context *context, const sup_track *track, void *state, const sup_posed_collider *solids,
                       int32_t solid_count, double size, float *shown)
 {
     sup_track_rows rows = sup_track_rows_of(track, state);

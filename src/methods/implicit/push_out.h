@@ -10,7 +10,7 @@
 
 /* `shown` [row_count*4] in sizes from the origin, as sup_track_show leaves it; solids in file units from there. The
  * state's own places stay. */
-void sup_outside_push(const sup_context *context, const sup_track *track, void *state, const sup_solid *solids,
+void sup_outside_push(const sup_context *context, const sup_track *track, void *state, const sup_posed_collider *solids,
                       int32_t solid_count, double size, float *shown);
 
 #endif
