@@ -48,8 +48,13 @@ if(SUPPLE_WASM) # small where work is done once, fast in the files where steps s
   set_property(SOURCE ${smaller} APPEND PROPERTY COMPILE_OPTIONS -Os)
 endif()
 
+# While the major version is 0, a minor version may change the ABI: it is part of the SONAME (docs/abi.md).
+set(SUPPLE_SOVERSION ${PROJECT_VERSION_MAJOR})
+if(PROJECT_VERSION_MAJOR EQUAL 0)
+  set(SUPPLE_SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+endif()
 function(supple_library name)
-  set_target_properties(${name} PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
+  set_target_properties(${name} PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${SUPPLE_SOVERSION})
   target_include_directories(${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)
   target_link_libraries(${name} PUBLIC m Threads::Threads)
   if(SUPPLE_SANITIZE)

@@ -105,11 +105,11 @@ __global__ void __launch_bounds__(SELECT_THREADS)
     }
     __syncthreads();
     for (int base = 0; base < words && searches; base += SELECT_THREADS) {
-        const int own = base + (int)threadIdx.x;
-        uint32_t bits = own < words ? selected[own] : 0u;
+        const int word = base + (int)threadIdx.x;
+        uint32_t bits = word < words ? selected[word] : 0u;
         int all, at = frame.active_count + scan_block<SELECT_THREADS>(__popc(bits), warps, all);
         for (; bits != 0; bits &= bits - 1)
-            active[at++] = 32 * own + __ffs((int)bits) - 1;
+            active[at++] = 32 * word + __ffs((int)bits) - 1;
         frame.active_count += all;
     }
     if (threadIdx.x == 0) g.frame[character] = frame;

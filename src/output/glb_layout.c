@@ -97,7 +97,8 @@ sup_result sup_glb_set_extras(sup_glb_plan *plan, sup_error *error)
 void sup_glb_set_asset(sup_json_tree *tree)
 {
     char generator[40];
-    sup_format(generator, sizeof generator, "Supple %d.%d.%d", SUP_VERSION_MAJOR, SUP_VERSION_MINOR, SUP_VERSION_PATCH);
+    sup_format(generator, sizeof generator, "Supple %d.%d.%d", SUPPLE_VERSION_MAJOR, SUPPLE_VERSION_MINOR,
+               SUPPLE_VERSION_PATCH);
     sup_json *asset = sup_json_need(tree, tree->root, "asset", SUP_JSON_OBJECT);
     sup_glb_set_text(tree, asset, "version", "2.0");
     sup_glb_set_text(tree, asset, "generator", generator);

@@ -226,8 +226,8 @@ static sup_result frame_sequence(sup_cache_writer *writer, const float *position
         result = sup_file_out_open(&sequence->out, path, error);
     }
     char head[120];
-    size_t size = sup_format(head, sizeof head, "# Supple %d.%d.%d, frame %d of %d\n", SUP_VERSION_MAJOR,
-                             SUP_VERSION_MINOR, SUP_VERSION_PATCH, writer->frame, writer->def.frame_count);
+    size_t size = sup_format(head, sizeof head, "# Supple %d.%d.%d, frame %d of %d\n", SUPPLE_VERSION_MAJOR,
+                             SUPPLE_VERSION_MINOR, SUPPLE_VERSION_PATCH, writer->frame, writer->def.frame_count);
     if (result == SUP_OK) result = sup_file_out_write(&sequence->out, head, size, error);
     if (result == SUP_OK) result = write_parts(writer, positions, normals, error);
     if (result == SUP_OK) result = sup_file_out_close(&sequence->out, error);
