@@ -355,8 +355,8 @@ static contact_query query_triangle(const detect_work *work, vec p, int32_t tria
     const int32_t *t = work->detect->triangles + 3 * (size_t)triangle;
     const vec c[3] = {skin_point(work, t[0]), skin_point(work, t[1]), skin_point(work, t[2])};
     vec area = cross(sub(c[1], c[0]), sub(c[2], c[0]));
-    contact_query view = {.normal = unit(area), .distance2 = INFINITY};
-    view.height = dot(view.normal, sub(p, c[0]));
+    contact_query query = {.normal = unit(area), .distance2 = INFINITY};
+    query.height = dot(query.normal, sub(p, c[0]));
     float whole = dot(area, area), weight[3], least = INFINITY;
     for (int32_t k = 0; k < 3; k++) {
         weight[k] = dot(area, cross(sub(c[(k + 1) % 3], p), sub(c[(k + 2) % 3], p))) / whole;
@@ -365,21 +365,21 @@ static contact_query query_triangle(const detect_work *work, vec p, int32_t tria
     if (whole > 0.0f && least >= 0.0f) {
         float sum = weight[0] + weight[1] + weight[2];
         for (int32_t k = 0; k < 3; k++)
-            view.weight[k] = weight[k] / sum;
-        view.distance2 = view.height * view.height;
-        return view;
+            query.weight[k] = weight[k] / sum;
+        query.distance2 = query.height * query.height;
+        return query;
     }
     for (int32_t k = 0; k < 3; k++) { /* outside: on the nearest edge */
         int32_t next = (k + 1) % 3;
         float s = along(p, c[k], c[next]);
         vec off = sub(p, madd(c[k], s, sub(c[next], c[k])));
-        if (!(dot(off, off) < view.distance2)) continue;
-        view.distance2 = dot(off, off);
-        view.weight[k] = 1.0f - s;
-        view.weight[next] = s;
-        view.weight[(k + 2) % 3] = 0.0f;
+        if (!(dot(off, off) < query.distance2)) continue;
+        query.distance2 = dot(off, off);
+        query.weight[k] = 1.0f - s;
+        query.weight[next] = s;
+        query.weight[(k + 2) % 3] = 0.0f;
     }
-    return view;
+    return query;
 }
 
 /* --- Vertices in tetrahedra --- */
@@ -393,11 +393,11 @@ static void atomic_minimum(_Atomic uint64_t *slot, uint64_t key)
     }
 }
 
-static float gap_at(const detect_work *work, int32_t v, int32_t triangle, const contact_query *view)
+static float gap_at(const detect_work *work, int32_t v, int32_t triangle, const contact_query *query)
 {
     const int32_t *t = work->detect->triangles + 3 * (size_t)triangle;
     const float *gap = work->detect->gap;
-    return sup_contact_pair_gap(view->weight, gap[t[0]], gap[t[1]], gap[t[2]], gap[v]);
+    return sup_contact_pair_gap(query->weight, gap[t[0]], gap[t[1]], gap[t[2]], gap[v]);
 }
 
 static vec foot_point(const detect_work *work, int32_t v)
@@ -407,17 +407,17 @@ static vec foot_point(const detect_work *work, int32_t v)
 
 /* Two outer sides that collide (sup_contact_faces), where skin of one segment may collide with itself at all.
  * `tolerance` is larger for a pair that exists. */
-static bool may_pair(const detect_work *work, int32_t v, int32_t triangle, const contact_query *view, float tolerance)
+static bool may_pair(const detect_work *work, int32_t v, int32_t triangle, const contact_query *query, float tolerance)
 {
     const sup_detect *d = work->detect;
     if (is_corner(d, v, triangle)) return false;
     sup_skin_relation relation = relation_of(d, v, triangle);
     if (relation != SUP_SKIN_DISTANT &&
         (!d->self_contact[v] || !d->self_contact[d->vertex_count + triangle] ||
-         !sup_contact_in_fold(view->height, gap_at(work, v, triangle, view), tolerance)))
+         !sup_contact_in_fold(query->height, gap_at(work, v, triangle, query), tolerance)))
         return false;
-    return sup_contact_faces(relation, dot(view->normal, vertex_normal(work, v)),
-                             dot(view->normal, load(work->a.bone_direction + 4 * (size_t)v)), tolerance);
+    return sup_contact_faces(relation, dot(query->normal, vertex_normal(work, v)),
+                             dot(query->normal, load(work->a.bone_direction + 4 * (size_t)v)), tolerance);
 }
 
 static void offer_pair(const detect_work *work, int32_t v, int32_t triangle, float rank)
@@ -437,18 +437,18 @@ static void mark_near(const detect_work *work, int32_t v, int32_t triangle)
 
 static void test_candidate(const detect_work *work, int32_t v, int32_t triangle)
 {
-    vec normal =
-        unit(load(work->a.area + 4 * (size_t)triangle)); /* early out: most candidates fail this test of may_pair */
+    /* Early out: most candidates fail this test of may_pair. */
+    vec normal = unit(load(work->a.area + 4 * (size_t)triangle));
     if (is_corner(work->detect, v, triangle) ||
         !(dot(normal, vertex_normal(work, v)) < sup_contact_facing(SUP_SKIN_DISTANT) + SUP_CONTACT_FACING_NEAR))
         return;
-    contact_query view = query_triangle(work, skin_point(work, v), triangle);
-    if (!isfinite(view.distance2) || !may_pair(work, v, triangle, &view, SUP_CONTACT_FACING_NEAR)) return;
+    contact_query query = query_triangle(work, skin_point(work, v), triangle);
+    if (!isfinite(query.distance2) || !may_pair(work, v, triangle, &query, SUP_CONTACT_FACING_NEAR)) return;
     float slack = work->detect->slack[v];
-    if (slack > 0.0f && sup_contact_within_slack(view.height, gap_at(work, v, triangle, &view), slack)) return;
+    if (slack > 0.0f && sup_contact_within_slack(query.height, gap_at(work, v, triangle, &query), slack)) return;
     mark_near(work, v, triangle);
-    if (!may_pair(work, v, triangle, &view, 0.0f)) return;
-    offer_pair(work, v, triangle, view.distance2);
+    if (!may_pair(work, v, triangle, &query, 0.0f)) return;
+    offer_pair(work, v, triangle, query.distance2);
 }
 
 /* The bind pose: a depth below the gap becomes slack; skin inside prisms of its own segment looks like a fold and
@@ -456,12 +456,12 @@ static void test_candidate(const detect_work *work, int32_t v, int32_t triangle)
 static void test_bind_pose(const detect_work *work, int32_t v, int32_t triangle)
 {
     const sup_detect *d = work->detect;
-    contact_query view = query_triangle(work, skin_point(work, v), triangle);
-    float gap = gap_at(work, v, triangle, &view), depth = gap - view.height;
+    contact_query query = query_triangle(work, skin_point(work, v), triangle);
+    float gap = gap_at(work, v, triangle, &query), depth = gap - query.height;
     if (is_corner(d, v, triangle) || !(depth > 0.0f) || !isfinite(depth)) return;
-    if (relation_of(d, v, triangle) != SUP_SKIN_DISTANT && view.height < -SUP_CONTACT_REST_OVERLAP * gap)
+    if (relation_of(d, v, triangle) != SUP_SKIN_DISTANT && query.height < -SUP_CONTACT_REST_OVERLAP * gap)
         work->self_contact[v] = work->self_contact[d->vertex_count + triangle] = 0;
-    else if (dot(view.normal, vertex_normal(work, v)) < sup_contact_facing(SUP_SKIN_DISTANT))
+    else if (dot(query.normal, vertex_normal(work, v)) < sup_contact_facing(SUP_SKIN_DISTANT))
         offer_pair(work, v, triangle, 1.0f / depth);
 }
 
@@ -567,24 +567,24 @@ static void test_tet_clusters(void *data, int32_t begin, int32_t end, int32_t wo
 /* --- Pairs and contacts --- */
 
 /* Descends to the triangle nearest to the vertex, from neighbour to neighbour. */
-static int32_t walk(const detect_work *work, int32_t v, int32_t triangle, float tolerance, contact_query *view)
+static int32_t walk(const detect_work *work, int32_t v, int32_t triangle, float tolerance, contact_query *query)
 {
     vec p = skin_point(work, v);
-    *view = query_triangle(work, p, triangle);
+    *query = query_triangle(work, p, triangle);
     for (int32_t step = 0; step < SUP_CONTACT_WALK_STEPS; step++) {
         const int32_t *adjacent = work->detect->adjacent + 3 * (size_t)triangle;
         int32_t best = -1;
-        contact_query best_view = *view;
+        contact_query best_query = *query;
         for (int32_t k = 0; k < 3; k++) {
             if (adjacent[k] < 0) continue;
             contact_query next = query_triangle(work, p, adjacent[k]);
-            if (!(next.distance2 < best_view.distance2) || !may_pair(work, v, adjacent[k], &next, tolerance)) continue;
+            if (!(next.distance2 < best_query.distance2) || !may_pair(work, v, adjacent[k], &next, tolerance)) continue;
             best = adjacent[k];
-            best_view = next;
+            best_query = next;
         }
         if (best < 0) break;
         triangle = best;
-        *view = best_view;
+        *query = best_query;
     }
     return triangle;
 }
@@ -603,23 +603,23 @@ static float prism_depth(const detect_work *work, int32_t triangle)
     return fmaxf(tissue_depth(work, t[0]), fmaxf(tissue_depth(work, t[1]), tissue_depth(work, t[2])));
 }
 
-static float touch_height(const detect_work *work, int32_t v, int32_t triangle, const contact_query *view)
+static float touch_height(const detect_work *work, int32_t v, int32_t triangle, const contact_query *query)
 {
-    return sup_contact_touch_height(relation_of(work->detect, v, triangle), gap_at(work, v, triangle, view),
+    return sup_contact_touch_height(relation_of(work->detect, v, triangle), gap_at(work, v, triangle, query),
                                     work->detect->slack[v]);
 }
 
-static float release_height(const detect_work *work, int32_t v, int32_t triangle, const contact_query *view)
+static float release_height(const detect_work *work, int32_t v, int32_t triangle, const contact_query *query)
 {
-    return sup_contact_release_height(gap_at(work, v, triangle, view), work->detect->slack[v]);
+    return sup_contact_release_height(gap_at(work, v, triangle, query), work->detect->slack[v]);
 }
 
-static bool is_kept(const detect_work *work, int32_t v, int32_t triangle, const contact_query *view)
+static bool is_kept(const detect_work *work, int32_t v, int32_t triangle, const contact_query *query)
 {
-    return sup_contact_is_kept(view->height, view->distance2, dot(view->normal, view->normal),
-                               gap_at(work, v, triangle, view), work->detect->slack[v], work->detect->edge[0],
+    return sup_contact_is_kept(query->height, query->distance2, dot(query->normal, query->normal),
+                               gap_at(work, v, triangle, query), work->detect->slack[v], work->detect->edge[0],
                                prism_depth(work, triangle)) &&
-           may_pair(work, v, triangle, view, SUP_CONTACT_FACING_KEPT);
+           may_pair(work, v, triangle, query, SUP_CONTACT_FACING_KEPT);
 }
 
 /* The vertex, or all of the triangle, belongs to segments whose pairs are released. */
@@ -633,51 +633,51 @@ static bool is_released(const detect_work *work, int32_t v, int32_t triangle)
 }
 
 /* The triangle that the vertex forms a pair with now, -1 for none. */
-static int32_t update_pair(const detect_work *work, int32_t v, contact_query *view)
+static int32_t update_pair(const detect_work *work, int32_t v, contact_query *query)
 {
     uint64_t key = atomic_load_explicit(&work->a.nearest[v], memory_order_relaxed);
     int32_t triangle = work->a.pair[v];
     if (triangle < 0 && key == no_pair) return -1;
     if (triangle >= 0) {
-        triangle = walk(work, v, triangle, SUP_CONTACT_FACING_KEPT, view);
-        bool stale = work->input->end_stale && key == no_pair && view->height < touch_height(work, v, triangle, view);
-        if (!stale && is_kept(work, v, triangle, view)) return triangle;
+        triangle = walk(work, v, triangle, SUP_CONTACT_FACING_KEPT, query);
+        bool stale = work->input->end_stale && key == no_pair && query->height < touch_height(work, v, triangle, query);
+        if (!stale && is_kept(work, v, triangle, query)) return triangle;
     }
     if (key == no_pair) return -1;
-    return walk(work, v, (int32_t)(key & 0xffffffffu), 0.0f, view);
+    return walk(work, v, (int32_t)(key & 0xffffffffu), 0.0f, query);
 }
 
 /* Direction of the push: continuous while the vertex slides over the triangles, and between the two surfaces. */
-static vec push_normal(const detect_work *work, int32_t v, int32_t triangle, const contact_query *view)
+static vec push_normal(const detect_work *work, int32_t v, int32_t triangle, const contact_query *query)
 {
     const int32_t *t = work->detect->triangles + 3 * (size_t)triangle;
     vec sum = {0.0f, 0.0f, 0.0f};
     for (int32_t k = 0; k < 3; k++)
-        sum = madd(sum, view->weight[k], vertex_normal(work, t[k]));
+        sum = madd(sum, query->weight[k], vertex_normal(work, t[k]));
     sum = unit(madd(unit(sum), -SUP_CONTACT_OWN_NORMAL, vertex_normal(work, v)));
-    return sup_contact_uses_smooth_normal(dot(sum, view->normal)) ? sum : view->normal;
+    return sup_contact_uses_smooth_normal(dot(sum, query->normal)) ? sum : query->normal;
 }
 
-static sup_contact make_contact(const detect_work *work, int32_t v, int32_t triangle, const contact_query *view)
+static sup_contact make_contact(const detect_work *work, int32_t v, int32_t triangle, const contact_query *query)
 {
-    vec normal = push_normal(work, v, triangle, view);
-    float gap = gap_at(work, v, triangle, view), touch = touch_height(work, v, triangle, view);
+    vec normal = push_normal(work, v, triangle, query);
+    float gap = gap_at(work, v, triangle, query), touch = touch_height(work, v, triangle, query);
     const int32_t *corner = work->detect->triangles + 3 * (size_t)triangle;
     vec off = skin_point(work, v);
     for (int32_t k = 0; k < 3; k++)
-        off = madd(off, -view->weight[k], skin_point(work, corner[k]));
-    sup_contact contact = {.vertex = v,
-                           .normal = {normal.x, normal.y, normal.z},
-                           .offset = sup_contact_offset(touch, dot(normal, off), gap),
-                           .stiffness = work->input->stiffness > 0.0f ? work->input->stiffness : SUP_CONTACT_STIFFNESS,
-                           .friction = work->input->friction,
-                           .limit = SUP_CONTACT_FORCE_LIMIT * gap,
-                           .damping = sup_contact_damping(view->height, touch, release_height(work, v, triangle, view)),
-                           .press =
-                               sup_contact_pressure(view->height, prism_depth(work, triangle), tissue_depth(work, v))};
+        off = madd(off, -query->weight[k], skin_point(work, corner[k]));
+    sup_contact contact = {
+        .vertex = v,
+        .normal = {normal.x, normal.y, normal.z},
+        .offset = sup_contact_offset(touch, dot(normal, off), gap),
+        .stiffness = work->input->stiffness > 0.0f ? work->input->stiffness : SUP_CONTACT_STIFFNESS,
+        .friction = work->input->friction,
+        .limit = SUP_CONTACT_FORCE_LIMIT * gap,
+        .damping = sup_contact_damping(query->height, touch, release_height(work, v, triangle, query)),
+        .press = sup_contact_pressure(query->height, prism_depth(work, triangle), tissue_depth(work, v))};
     for (int32_t k = 0; k < 3; k++) {
         contact.corner[k] = corner[k];
-        contact.weight[k] = view->weight[k];
+        contact.weight[k] = query->weight[k];
     }
     return contact;
 }
@@ -688,14 +688,14 @@ static void update_pairs(void *data, int32_t begin, int32_t end, int32_t worker)
     int32_t count = 0;
     SUP_UNUSED(worker);
     for (int32_t v = begin; v < end; v++) {
-        contact_query view;
-        int32_t triangle = update_pair(work, v, &view);
+        contact_query query;
+        int32_t triangle = update_pair(work, v, &query);
         if (triangle < 0 || is_released(work, v, triangle)) {
             work->a.pair[v] = -1;
             continue;
         }
         work->a.pair[v] = triangle;
-        work->contacts[begin + count++] = make_contact(work, v, triangle, &view);
+        work->contacts[begin + count++] = make_contact(work, v, triangle, &query);
         mark_near(work, v, triangle);
     }
     work->a.contact_count[begin / GRAIN_PAIRS] = count;
@@ -731,12 +731,12 @@ void sup_detect_find_separated(const sup_context *context, const sup_detect *det
     find_nearest(context, &work);
     for (int32_t v = 0; v < detect->vertex_count; v++) {
         uint64_t key = atomic_load_explicit(&work.a.nearest[v], memory_order_relaxed);
-        contact_query view;
+        contact_query query;
         if (key == no_pair) continue;
-        int32_t triangle = walk(&work, v, (int32_t)(key & 0xffffffffu), 0.0f, &view);
+        int32_t triangle = walk(&work, v, (int32_t)(key & 0xffffffffu), 0.0f, &query);
         float touch =
-            touch_height(&work, v, triangle, &view) - SUP_CONTACT_SEPARATION * gap_at(&work, v, triangle, &view);
-        if (!(view.height < touch)) continue;
+            touch_height(&work, v, triangle, &query) - SUP_CONTACT_SEPARATION * gap_at(&work, v, triangle, &query);
+        if (!(query.height < touch)) continue;
         work.a.separated[detect->foot_segment[v]] = 0;
         for (int32_t k = 0; k < 3; k++)
             work.a.separated[detect->foot_segment[detect->triangles[3 * (size_t)triangle + (size_t)k]]] = 0;

@@ -12,7 +12,7 @@
 
 static const float SINGLE_WEIGHT = 0.9f;   /* joint weight from which on a vertex follows one joint, */
 static const float RELEASED_WEIGHT = 0.5f; /* and up to which it is not attached to it */
-static const double RIGID_REACH = 2.0;     /* edges of an eye several_joints it and skin that lies against it */
+static const double RIGID_REACH = 2.0;     /* edges of a rigid component: distance of skin that lies against it */
 
 enum {
     LAYER_DISTANCE = 6, /* edges along the skin from which on two positions are on different layers */

@@ -35,13 +35,13 @@ static __device__ int find_deepest(const sup_gpu_colliders &c, const sup_gpu_col
     int which = -1;
     for (int i = 0; i < c.count; i++) {
         const double limit = contact_limit(c.gap, c.release, previous == i);
-        sup_collider_query view;
+        sup_collider_query query;
         if (!(colliders[i].space.scale > 0.0) ||
-            !query_collider(&colliders[i].solid, &colliders[i].space, vector_of(point), limit, &view))
+            !query_collider(&colliders[i].solid, &colliders[i].space, vector_of(point), limit, &query))
             continue;
-        if (which >= 0 && !(view.height < deepest.height)) continue;
+        if (which >= 0 && !(query.height < deepest.height)) continue;
         which = i;
-        deepest = view;
+        deepest = query;
     }
     return which;
 }
@@ -49,14 +49,14 @@ static __device__ int find_deepest(const sup_gpu_colliders &c, const sup_gpu_col
 /* Fraction of the stiffness with which it holds the vertex: less where it went through the tissue to the bone. */
 static __device__ float hold_fraction(const sup_gpu_collider &collider, double thickness, float4 free_position)
 {
-    sup_collider_query view;
-    if (!query_collider(&collider.solid, &collider.space, vector_of(free_position), 0.0, &view)) return 1.0f;
-    return sup_collider_hold(-view.height / thickness);
+    sup_collider_query query;
+    if (!query_collider(&collider.solid, &collider.space, vector_of(free_position), 0.0, &query)) return 1.0f;
+    return sup_collider_hold(-query.height / thickness);
 }
 
 /* A contact with one unknown; the collider's point is part of the offset and of the start position. */
 static __device__ sup_gpu_row make_contact(const sup_gpu_system &s, int unknown, float4 now,
-                                           const sup_posed_collider &solid, const sup_collider_query &view, float gap,
+                                           const sup_posed_collider &solid, const sup_collider_query &query, float gap,
                                            float hold)
 {
     sup_gpu_row contact = {};
@@ -64,9 +64,9 @@ static __device__ sup_gpu_row make_contact(const sup_gpu_system &s, int unknown,
     contact.weight[0] = 1.0f;
     for (int k = 1; k < 4; k++)
         contact.place[k] = s.unknown_count; /* an anchor with weight 0 */
-    sup_v3_store(contact.normal, view.normal);
-    contact.offset = (float)((double)gap + sup_v3_dot(view.normal, view.point));
-    sup_v3_store(contact.start, sup_v3_add(vector_of(now), view.motion));
+    sup_v3_store(contact.normal, query.normal);
+    contact.offset = (float)((double)gap + sup_v3_dot(query.normal, query.point));
+    sup_v3_store(contact.start, sup_v3_add(vector_of(now), query.motion));
     contact.stiffness = SUP_COLLIDER_STIFFNESS * hold * s.diagonal[unknown];
     contact.friction = solid.friction;
     contact.limit = INFINITY;
@@ -87,8 +87,8 @@ __global__ void __launch_bounds__(THREADS)
     if (v < s.skin_count) {
         const size_t skin = (size_t)character * s.skin_count + v, slot = (size_t)character * s.row_count + v;
         const sup_gpu_collider *colliders = c.solids + (size_t)character * c.count;
-        sup_collider_query view;
-        const int which = find_deepest(c, colliders, st.carried[skin], st.touched[skin], view), unknown = s.place[v];
+        sup_collider_query query;
+        const int which = find_deepest(c, colliders, st.carried[skin], st.touched[skin], query), unknown = s.place[v];
         float hold = 0.0f;
         if (which >= 0 && unknown < s.unknown_count)
             hold = hold_fraction(colliders[which], c.thickness[v],
@@ -97,7 +97,7 @@ __global__ void __launch_bounds__(THREADS)
         if (is_held)
             st.rows[slot + s.skin_count] =
                 make_contact(s, unknown, st.x[p.phase & 1][(size_t)character * s.unknown_count + unknown],
-                             colliders[which].solid, view, c.gap, hold);
+                             colliders[which].solid, query, c.gap, hold);
         st.touched[skin] = which;
         st.pair[slot + s.skin_count] = is_held ? which : -1;
         if (!st.orders[character].contact) st.pair[slot] = -1; /* from when self contact was enabled */

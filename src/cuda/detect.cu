@@ -13,14 +13,14 @@
 static __device__ void test_candidate(const work &w, int v, int triangle)
 {
     const query_vertex own = open_vertex(w, v);
-    contact_query view = query_triangle(w, own.position, triangle);
-    if (!isfinite(view.distance2) || !may_pair(w, own, triangle, view, SUP_CONTACT_FACING_NEAR)) return;
+    contact_query query = query_triangle(w, own.position, triangle);
+    if (!isfinite(query.distance2) || !may_pair(w, own, triangle, query, SUP_CONTACT_FACING_NEAR)) return;
     float slack = w.d->slack[v];
-    if (slack > 0.0f && sup_contact_within_slack(view.height, gap_at(w, v, triangle, view), slack)) return;
+    if (slack > 0.0f && sup_contact_within_slack(query.height, gap_at(w, v, triangle, query), slack)) return;
     mark_near(w, v, triangle);
-    if (!may_pair(w, own, triangle, view, 0.0f)) return;
+    if (!may_pair(w, own, triangle, query, 0.0f)) return;
     /* Positive floats are ordered as their bits are; the minimum does not depend on thread timing. */
-    atomicMin(&w.nearest[v], (unsigned long long)__float_as_uint(view.distance2) << 32 | (unsigned)triangle);
+    atomicMin(&w.nearest[v], (unsigned long long)__float_as_uint(query.distance2) << 32 | (unsigned)triangle);
 }
 
 /* A tetrahedron: the map from a point to the weights of its last three corners (detect_internal.h); its triangle. */

@@ -15,54 +15,54 @@ template <int LANES, typename V> static __device__ V shuffle(V value, int from)
     return __shfl_sync(((1u << LANES) - 1u) << first, value, first + from);
 }
 
-template <int LANES> static __device__ contact_query shuffle_query(const contact_query &view, int from)
+template <int LANES> static __device__ contact_query shuffle_query(const contact_query &query, int from)
 {
     contact_query taken;
-    taken.normal.x = shuffle<LANES>(view.normal.x, from);
-    taken.normal.y = shuffle<LANES>(view.normal.y, from);
-    taken.normal.z = shuffle<LANES>(view.normal.z, from);
+    taken.normal.x = shuffle<LANES>(query.normal.x, from);
+    taken.normal.y = shuffle<LANES>(query.normal.y, from);
+    taken.normal.z = shuffle<LANES>(query.normal.z, from);
     taken.normal.w = 0.0f;
-    taken.height = shuffle<LANES>(view.height, from);
-    taken.distance2 = shuffle<LANES>(view.distance2, from);
+    taken.height = shuffle<LANES>(query.height, from);
+    taken.distance2 = shuffle<LANES>(query.distance2, from);
 #pragma unroll
     for (int k = 0; k < 3; k++)
-        taken.weight[k] = shuffle<LANES>(view.weight[k], from);
-    taken.relation = shuffle<LANES>(view.relation, from);
+        taken.weight[k] = shuffle<LANES>(query.weight[k], from);
+    taken.relation = shuffle<LANES>(query.relation, from);
     return taken;
 }
 
 /* The adjacent triangle that is nearer to the vertex than this one, -1 for none: one thread tests all three, */
 static __device__ int step_nearer(const work &w, const query_vertex &own, int triangle, float tolerance,
-                                  contact_query &view)
+                                  contact_query &query)
 {
     const int32_t *adjacent = w.d->adjacent + 3 * (size_t)triangle;
     int best = -1;
-    contact_query best_view = view;
+    contact_query best_query = query;
     for (int k = 0; k < 3; k++) {
         if (adjacent[k] < 0) continue;
         contact_query next = query_triangle(w, own.position, adjacent[k]);
-        if (!(next.distance2 < best_view.distance2) || !may_pair(w, own, adjacent[k], next, tolerance)) continue;
+        if (!(next.distance2 < best_query.distance2) || !may_pair(w, own, adjacent[k], next, tolerance)) continue;
         best = adjacent[k];
-        best_view = next;
+        best_query = next;
     }
-    view = best_view;
+    query = best_query;
     return best;
 }
 
 /* or each of four threads with the same arguments tests one; the last one queries the triangle itself if it is the
  * first. */
 static __device__ int step_nearer_by_four(const work &w, const query_vertex &own, int triangle, float tolerance,
-                                          bool first, contact_query &view)
+                                          bool first, contact_query &query)
 {
     enum { LANES = 4, LAST = LANES - 1 };
     const int lane = threadIdx.x % LANES;
     const int candidate = lane < LAST ? w.d->adjacent[3 * (size_t)triangle + lane] : triangle;
     contact_query next = query_triangle(w, own.position, max(candidate, 0));
-    if (first) view = shuffle_query<LANES>(next, LAST);
-    const bool nearer = lane < LAST && candidate >= 0 && next.distance2 < view.distance2 &&
+    if (first) query = shuffle_query<LANES>(next, LAST);
+    const bool nearer = lane < LAST && candidate >= 0 && next.distance2 < query.distance2 &&
                         may_pair(w, own, candidate, next, tolerance);
     const float distance2 = nearer ? next.distance2 : INFINITY;
-    float least = view.distance2;
+    float least = query.distance2;
     int best = -1;
 #pragma unroll
     for (int k = 0; k < LAST; k++) {
@@ -72,19 +72,19 @@ static __device__ int step_nearer_by_four(const work &w, const query_vertex &own
         best = k;
     }
     if (best < 0) return -1;
-    view = shuffle_query<LANES>(next, best);
+    query = shuffle_query<LANES>(next, best);
     return shuffle<LANES>(candidate, best);
 }
 
 /* Descends to the triangle nearest to the vertex, from neighbour to neighbour. */
 template <int LANES>
-static __device__ int walk(const work &w, const query_vertex &own, int triangle, float tolerance, contact_query &view)
+static __device__ int walk(const work &w, const query_vertex &own, int triangle, float tolerance, contact_query &query)
 {
-    if (LANES == 1) view = query_triangle(w, own.position, triangle);
+    if (LANES == 1) query = query_triangle(w, own.position, triangle);
 #pragma unroll 1
     for (int step = 0; step < SUP_CONTACT_WALK_STEPS; step++) {
-        const int next = LANES == 1 ? step_nearer(w, own, triangle, tolerance, view)
-                                    : step_nearer_by_four(w, own, triangle, tolerance, step == 0, view);
+        const int next = LANES == 1 ? step_nearer(w, own, triangle, tolerance, query)
+                                    : step_nearer_by_four(w, own, triangle, tolerance, step == 0, query);
         if (next < 0) break;
         triangle = next;
     }
@@ -103,23 +103,24 @@ static __device__ float prism_depth(const work &w, int triangle)
     return fmaxf(tissue_depth(w, t[0]), fmaxf(tissue_depth(w, t[1]), tissue_depth(w, t[2])));
 }
 
-static __device__ bool is_kept(const work &w, const query_vertex &own, int triangle, contact_query &view)
+static __device__ bool is_kept(const work &w, const query_vertex &own, int triangle, contact_query &query)
 {
-    return sup_contact_is_kept(view.height, view.distance2, dot(view.normal, view.normal),
-                               gap_at(w, own.v, triangle, view), w.d->slack[own.v], w.d->edge[0],
+    return sup_contact_is_kept(query.height, query.distance2, dot(query.normal, query.normal),
+                               gap_at(w, own.v, triangle, query), w.d->slack[own.v], w.d->edge[0],
                                prism_depth(w, triangle)) &&
-           may_pair(w, own, triangle, view, SUP_CONTACT_FACING_KEPT);
+           may_pair(w, own, triangle, query, SUP_CONTACT_FACING_KEPT);
 }
 
-static __device__ float touch_height(const work &w, int v, int triangle, contact_query &view)
+static __device__ float touch_height(const work &w, int v, int triangle, contact_query &query)
 {
-    return sup_contact_touch_height(relation_of(*w.d, v, triangle, view), gap_at(w, v, triangle, view), w.d->slack[v]);
+    return sup_contact_touch_height(relation_of(*w.d, v, triangle, query), gap_at(w, v, triangle, query),
+                                    w.d->slack[v]);
 }
 
 /* The triangle that the vertex forms a pair with now, -1 for none. `end_stale`: ends pairs that push and would not be
  * found now. */
 template <int LANES>
-static __device__ int update_pair(const work &w, int v, int triangle, bool end_stale, contact_query &view)
+static __device__ int update_pair(const work &w, int v, int triangle, bool end_stale, contact_query &query)
 {
     const unsigned long long key = w.nearest[v];
     const query_vertex own = open_vertex(w, v);
@@ -127,21 +128,21 @@ static __device__ int update_pair(const work &w, int v, int triangle, bool end_s
     for (bool kept = triangle >= 0;; kept = false) { /* the pair it had, or the one that was found */
         if (!kept && key == NO_PAIR) return -1;
         triangle = walk<LANES>(w, own, kept ? triangle : (int)(key & 0xffffffffu),
-                               kept ? SUP_CONTACT_FACING_KEPT : 0.0f, view);
+                               kept ? SUP_CONTACT_FACING_KEPT : 0.0f, query);
         if (!kept) return triangle;
-        const bool stale = end_stale && key == NO_PAIR && view.height < touch_height(w, v, triangle, view);
-        if (!stale && is_kept(w, own, triangle, view)) return triangle;
+        const bool stale = end_stale && key == NO_PAIR && query.height < touch_height(w, v, triangle, query);
+        if (!stale && is_kept(w, own, triangle, query)) return triangle;
     }
 }
 
-static __device__ float4 push_normal(const work &w, int v, int triangle, const contact_query &view)
+static __device__ float4 push_normal(const work &w, int v, int triangle, const contact_query &query)
 {
     const int32_t *t = w.d->triangles + 3 * (size_t)triangle;
     float4 sum = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
     for (int k = 0; k < 3; k++)
-        sum = add_scaled(sum, view.weight[k], w.normal[t[k]]);
+        sum = add_scaled(sum, query.weight[k], w.normal[t[k]]);
     sum = unit(add_scaled(unit(sum), -SUP_CONTACT_OWN_NORMAL, w.normal[v]));
-    return sup_contact_uses_smooth_normal(dot(sum, view.normal)) ? sum : view.normal;
+    return sup_contact_uses_smooth_normal(dot(sum, query.normal)) ? sum : query.normal;
 }
 
 /* Position of the contact's vertices at the start of the timestep. Returns their compliance, each alone, to a unit
@@ -171,19 +172,19 @@ static __device__ float start_contact(const sup_gpu_system &s, const sup_gpu_sta
 /* make_contact of detect.c and its counterpart in solver_contact.c. Contacts with values that are not finite push
  * nothing. */
 static __device__ sup_gpu_row make_contact(const sup_gpu_system &s, const sup_gpu_state &st, const work &w,
-                                           int character, int v, int triangle, contact_query &view)
+                                           int character, int v, int triangle, contact_query &query)
 {
     const int32_t *t = w.d->triangles + 3 * (size_t)triangle;
     sup_gpu_row contact = {};
-    float4 normal = push_normal(w, v, triangle, view), off = w.skin[v];
-    float gap = gap_at(w, v, triangle, view), touch = touch_height(w, v, triangle, view);
-    const float pressure = sup_contact_pressure(view.height, prism_depth(w, triangle), tissue_depth(w, v));
+    float4 normal = push_normal(w, v, triangle, query), off = w.skin[v];
+    float gap = gap_at(w, v, triangle, query), touch = touch_height(w, v, triangle, query);
+    const float pressure = sup_contact_pressure(query.height, prism_depth(w, triangle), tissue_depth(w, v));
     contact.place[0] = s.place[v];
     contact.weight[0] = 1.0f;
     for (int k = 0; k < 3; k++) {
         contact.place[1 + k] = s.place[t[k]];
-        contact.weight[1 + k] = -view.weight[k];
-        off = add_scaled(off, -view.weight[k], w.skin[t[k]]);
+        contact.weight[1 + k] = -query.weight[k];
+        off = add_scaled(off, -query.weight[k], w.skin[t[k]]);
     }
     put(contact.normal, normal);
     contact.offset = sup_contact_offset(touch, dot(normal, off), gap);
@@ -194,7 +195,7 @@ static __device__ sup_gpu_row make_contact(const sup_gpu_system &s, const sup_gp
     contact.stiffness = SUP_CONTACT_STIFFNESS * pressure / compliance;
     contact.stiffness *= fminf(1.0f, moves / LEAST_SHARE);
     contact.damping =
-        sup_contact_damping(view.height, touch, sup_contact_release_height(gap, w.d->slack[v])) * contact.stiffness;
+        sup_contact_damping(query.height, touch, sup_contact_release_height(gap, w.d->slack[v])) * contact.stiffness;
     bool sound = fabsf(dot(normal, normal) - 1.0f) < 0.01f && isfinite(contact.offset) && isfinite(contact.stiffness) &&
                  isfinite(contact.damping) && compliance > 0.0f;
     for (int k = 1; k < 4; k++)
@@ -216,12 +217,12 @@ static __device__ bool find_contact(const sup_gpu_system &s, const sup_gpu_state
     const size_t at = (size_t)character * s.row_count + v;
     const int previous = v < s.skin_count ? st.pair[at] : -1;
     if (v >= s.skin_count || (previous < 0 && w.nearest[v] == NO_PAIR)) return false;
-    contact_query view;
-    const int triangle = update_pair<LANES>(w, v, previous, st.progress[character].still == STILL_TOUCH, view);
+    contact_query query;
+    const int triangle = update_pair<LANES>(w, v, previous, st.progress[character].still == STILL_TOUCH, query);
     const bool first = threadIdx.x % LANES == 0;
     if (first) st.pair[at] = triangle;
     if (!first || triangle < 0) return false;
-    st.rows[at] = make_contact(s, st, w, character, v, triangle, view);
+    st.rows[at] = make_contact(s, st, w, character, v, triangle, query);
     mark_near(w, v, triangle);
     return true;
 }
@@ -229,8 +230,8 @@ static __device__ bool find_contact(const sup_gpu_system &s, const sup_gpu_state
 /* Adds the contacts that threads of a warp found. */
 static __device__ void count_contacts(const sup_gpu_state &st, int character, bool found)
 {
-    const unsigned rows = __ballot_sync(0xffffffffu, found);
-    if (threadIdx.x % 32 == 0 && rows != 0) atomicAdd(&st.progress[character].rows, __popc(rows));
+    const unsigned found_set = __ballot_sync(0xffffffffu, found);
+    if (threadIdx.x % 32 == 0 && found_set != 0) atomicAdd(&st.progress[character].rows, __popc(found_set));
 }
 
 #endif

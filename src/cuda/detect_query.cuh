@@ -262,10 +262,10 @@ static __device__ sup_skin_relation find_relation(const sup_detect &d, int v, in
                : SUP_SKIN_DISTANT;
 }
 
-static __device__ sup_skin_relation relation_of(const sup_detect &d, int v, int triangle, contact_query &view)
+static __device__ sup_skin_relation relation_of(const sup_detect &d, int v, int triangle, contact_query &query)
 {
-    if (view.relation == UNKNOWN_RELATION) view.relation = find_relation(d, v, triangle);
-    return (sup_skin_relation)view.relation;
+    if (query.relation == UNKNOWN_RELATION) query.relation = find_relation(d, v, triangle);
+    return (sup_skin_relation)query.relation;
 }
 
 /* Weight of the second end at the point of segment ab nearest to p. */
@@ -280,36 +280,36 @@ static __device__ float along(float4 p, float4 a, float4 b)
 static __device__ contact_query query_triangle(float4 p, const float4 (&c)[3])
 {
     float4 area = cross(minus(c[1], c[0]), minus(c[2], c[0]));
-    contact_query view;
-    view.normal = unit(area);
-    view.height = dot(view.normal, minus(p, c[0]));
-    view.distance2 = INFINITY;
-    view.relation = UNKNOWN_RELATION;
+    contact_query query;
+    query.normal = unit(area);
+    query.height = dot(query.normal, minus(p, c[0]));
+    query.distance2 = INFINITY;
+    query.relation = UNKNOWN_RELATION;
     float whole = dot(area, area), least = INFINITY;
 #pragma unroll
     for (int k = 0; k < 3; k++) {
-        view.weight[k] = dot(area, cross(minus(c[(k + 1) % 3], p), minus(c[(k + 2) % 3], p))) / whole;
-        least = fminf(least, view.weight[k]);
+        query.weight[k] = dot(area, cross(minus(c[(k + 1) % 3], p), minus(c[(k + 2) % 3], p))) / whole;
+        least = fminf(least, query.weight[k]);
     }
     if (whole > 0.0f && least >= 0.0f) {
-        float sum = view.weight[0] + view.weight[1] + view.weight[2];
+        float sum = query.weight[0] + query.weight[1] + query.weight[2];
 #pragma unroll
         for (int k = 0; k < 3; k++)
-            view.weight[k] /= sum;
-        view.distance2 = view.height * view.height;
-        return view;
+            query.weight[k] /= sum;
+        query.distance2 = query.height * query.height;
+        return query;
     }
 #pragma unroll
     for (int k = 0; k < 3; k++) { /* outside: on the nearest edge */
         float s = along(p, c[k], c[(k + 1) % 3]);
         float4 off = minus(p, add_scaled(c[k], s, minus(c[(k + 1) % 3], c[k])));
-        if (!(dot(off, off) < view.distance2)) continue;
-        view.distance2 = dot(off, off);
-        view.weight[k] = 1.0f - s;
-        view.weight[(k + 1) % 3] = s;
-        view.weight[(k + 2) % 3] = 0.0f;
+        if (!(dot(off, off) < query.distance2)) continue;
+        query.distance2 = dot(off, off);
+        query.weight[k] = 1.0f - s;
+        query.weight[(k + 1) % 3] = s;
+        query.weight[(k + 2) % 3] = 0.0f;
     }
-    return view;
+    return query;
 }
 
 static __device__ void fetch_triangle(const work &w, int triangle, float4 (&c)[3])
@@ -327,11 +327,11 @@ static __device__ contact_query query_triangle(const work &w, float4 p, int tria
     return query_triangle(p, c);
 }
 
-static __device__ float gap_at(const work &w, int v, int triangle, const contact_query &view)
+static __device__ float gap_at(const work &w, int v, int triangle, const contact_query &query)
 {
     const int32_t *t = w.d->triangles + 3 * (size_t)triangle;
     const float *gap = w.d->gap;
-    return sup_contact_pair_gap(view.weight, gap[t[0]], gap[t[1]], gap[t[2]], gap[v]);
+    return sup_contact_pair_gap(query.weight, gap[t[0]], gap[t[1]], gap[t[2]], gap[v]);
 }
 
 static __device__ float4 foot_point(const work &w, int v)
@@ -352,20 +352,20 @@ static __device__ query_vertex open_vertex(const work &w, int v)
 }
 
 /* As in detect.c: two outer sides that collide, where skin of one segment may collide with itself at all. */
-static __device__ bool may_pair(const work &w, const query_vertex &own, int triangle, contact_query &view,
+static __device__ bool may_pair(const work &w, const query_vertex &own, int triangle, contact_query &query,
                                 float tolerance)
 {
     const sup_detect &d = *w.d;
     const int v = own.v;
     if (is_corner(d, v, triangle)) return false;
     /* First what needs no search: distant skin has the widest limits. */
-    const float cosine = dot(view.normal, own.normal), bone_cosine = dot(view.normal, own.bone_direction);
+    const float cosine = dot(query.normal, own.normal), bone_cosine = dot(query.normal, own.bone_direction);
     if (!sup_contact_faces(SUP_SKIN_DISTANT, cosine, bone_cosine, tolerance)) return false;
-    const sup_skin_relation relation = relation_of(d, v, triangle, view);
+    const sup_skin_relation relation = relation_of(d, v, triangle, query);
     if (relation == SUP_SKIN_DISTANT) return true;
     return sup_contact_faces(relation, cosine, bone_cosine, tolerance) && d.self_contact[v] &&
            d.self_contact[d.vertex_count + triangle] &&
-           sup_contact_in_fold(view.height, gap_at(w, v, triangle, view), tolerance);
+           sup_contact_in_fold(query.height, gap_at(w, v, triangle, query), tolerance);
 }
 
 /* For untangling (untangle.cu). */

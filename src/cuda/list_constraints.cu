@@ -56,10 +56,10 @@ static __device__ void sort_list(int32_t *list, int count)
 }
 
 /* Unknowns of the contact of a vertex; none where it has no contact. */
-static __device__ int4 unknowns_of(const sup_gpu_row *rows, const int32_t *pair, int v)
+static __device__ int4 unknowns_of(const sup_gpu_row *contacts, const int32_t *pair, int v)
 {
     const int none = INT_MAX;
-    return pair[v] >= 0 ? *(const int4 *)rows[v].place : make_int4(none, none, none, none);
+    return pair[v] >= 0 ? *(const int4 *)contacts[v].place : make_int4(none, none, none, none);
 }
 
 /* The lists of a character, by a block with `next` [unknown_count] in shared memory. A contact whose vertex is
@@ -69,32 +69,32 @@ static __device__ void list_contacts(const sup_gpu_system &s, const sup_gpu_stat
     const int n = s.unknown_count;
     if (st.progress[character].rows == 0) return;
     const int32_t *pair = st.pair + (size_t)character * s.row_count;
-    const sup_gpu_row *rows = st.rows + (size_t)character * s.row_count;
+    const sup_gpu_row *contacts = st.rows + (size_t)character * s.row_count;
     int32_t *first = st.touch_first + (size_t)character * (n + 1),
-            *touch = st.touch + 4 * (size_t)character * s.row_count;
+            *list = st.touch + 4 * (size_t)character * s.row_count;
     for (int i = threadIdx.x; i < n; i += INDEX_THREADS)
         next[i] = 0;
     __syncthreads();
     for (int v = threadIdx.x; v < s.row_count; v += INDEX_THREADS) {
-        const int4 q = unknowns_of(rows, pair, v);
-        const int place[4] = {q.x, q.y, q.z, q.w};
+        const int4 q = unknowns_of(contacts, pair, v);
+        const int unknown[4] = {q.x, q.y, q.z, q.w};
 #pragma unroll
         for (int k = 0; k < 4; k++)
-            if (place[k] < n) atomicAdd(&next[place[k]], 1);
+            if (unknown[k] < n) atomicAdd(&next[unknown[k]], 1);
     }
     __syncthreads();
     scan(next, n, first);
     for (int v = threadIdx.x; v < s.row_count; v += INDEX_THREADS) {
-        const int4 q = unknowns_of(rows, pair, v);
-        const int place[4] = {q.x, q.y, q.z, q.w};
+        const int4 q = unknowns_of(contacts, pair, v);
+        const int unknown[4] = {q.x, q.y, q.z, q.w};
 #pragma unroll
         for (int k = 0; k < 4; k++)
-            if (place[k] < n) touch[atomicAdd(&next[place[k]], 1)] = 4 * v + k;
+            if (unknown[k] < n) list[atomicAdd(&next[unknown[k]], 1)] = 4 * v + k;
     }
     __syncthreads();
     for (int p = threadIdx.x; p < n; p += INDEX_THREADS) { /* `next` now points to the end of each list */
         const int begin = p > 0 ? next[p - 1] : 0;
-        sort_list(touch + begin, next[p] - begin);
+        sort_list(list + begin, next[p] - begin);
     }
 }
 

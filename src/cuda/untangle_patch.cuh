@@ -119,9 +119,9 @@ static __device__ int flood(untangle_work &w, int seed)
     for (int at = 0, seen = 0; at < count && (count <= SUP_UNTANGLE_MAX_PATCH || seen > 0); owner += MOVE_THREADS) {
         const flood_step step = next_edges(w, count, at, seen);
         const int next = step.edge >= 0 && !w.r.boundary[step.edge] ? w.view.neighbours[step.edge] : (int)NONE;
-        const int2 edges = edges_of(w, max(next, 0)); /* on its way, whether it is needed or not */
+        const int2 edges = edges_of(w, max(next, 0)); /* load in flight, needed or not */
         const bool selects = next >= 0 && !(w.r.state[max(next, 0)] & PATCHED);
-        /* A vertex that comes alone may have more edges than there are slots, but no two to the same vertex. */
+        /* A vertex that is processed alone may have more edges than slots, but no two edges to the same vertex. */
         const int slot = selects ? find_slot(w, next, count <= SUP_UNTANGLE_MAX_PATCH) : -1;
         if (slot >= 0) atomicMin(&w.scratch.flood.owner[slot], owner);
         __syncthreads();

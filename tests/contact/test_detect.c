@@ -456,7 +456,7 @@ TEST(contact_slides_over_the_skin)
 TEST(slow_motion_begins_and_ends_each_contact_once)
 {
     blobs b = blobs_make(2, 40, 25, 3.0, 0.0, 4);
-    int32_t *switches = calloc((size_t)b.vertex_count, sizeof *switches), touched = 0, much = 0, jumps = 0;
+    int32_t *switches = calloc((size_t)b.vertex_count, sizeof *switches), in_contact = 0, flickering = 0, jumps = 0;
     unsigned char *on = calloc((size_t)b.vertex_count, 1);
     int32_t *last = malloc((size_t)b.vertex_count * sizeof *last);
     memset(last, 0xff, (size_t)b.vertex_count * sizeof *last);
@@ -480,11 +480,11 @@ TEST(slow_motion_begins_and_ends_each_contact_once)
         }
     }
     for (int32_t v = 0; v < b.vertex_count; v++) {
-        touched += switches[v] > 0;
-        much += switches[v] > 2;
+        in_contact += switches[v] > 0;
+        flickering += switches[v] > 2;
     }
-    CHECK(touched > 100);
-    CHECK_EQ(much, 0);
+    CHECK(in_contact > 100);
+    CHECK_EQ(flickering, 0);
     CHECK_MSG(jumps <= 2, "%d pairs jumped", jumps);
     free(switches);
     free(on);
@@ -613,9 +613,9 @@ TEST(separated_segments_are_released)
     int32_t all = blobs_step(&b, NULL), held = contacts_of_blob(&b, all, 0);
     CHECK(held > 10 && all > held + 10);
     input.release_separated = true;
-    int32_t left = sup_detect_step(&context, &b.detect, b.state, &input, b.contacts);
-    CHECK_EQ(left, all - held);
-    CHECK_EQ(contacts_of_blob(&b, left, 0), 0);
+    int32_t remaining = sup_detect_step(&context, &b.detect, b.state, &input, b.contacts);
+    CHECK_EQ(remaining, all - held);
+    CHECK_EQ(contacts_of_blob(&b, remaining, 0), 0);
     for (int32_t v = 0; v < b.vertex_count / 3; v++)
         CHECK_EQ(pair[v], -1);
     CHECK_EQ(blobs_step(&b, NULL), all); /* and found again */

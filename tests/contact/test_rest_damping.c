@@ -10,7 +10,7 @@ enum { COUNT = 1000 };
 
 typedef struct tissue {
     sup_system system;
-    sup_rest_damping calm;
+    sup_rest_damping damping;
     sup_rest_damping_vertex vertices[COUNT];
     float before[4 * COUNT], now[4 * COUNT];
 } tissue;
@@ -20,7 +20,7 @@ static tissue *tissue_make(float size)
     tissue *f = calloc(1, sizeof *f);
     f->system.unknown_count = COUNT;
     f->system.size = size;
-    sup_rest_damping_begin(&f->system, &f->calm, f->vertices);
+    sup_rest_damping_begin(&f->system, &f->damping, f->vertices);
     return f;
 }
 
@@ -31,7 +31,7 @@ static double move_step(tissue *f, int32_t many, double displacement, bool touch
     memcpy(f->before, f->now, sizeof f->now);
     for (int32_t v = 0; v < many; v++)
         f->now[4 * v] += (float)(displacement * (double)f->system.size);
-    sup_rest_damping_step(&f->system, f->before, f->now, touches, &f->calm, f->vertices);
+    sup_rest_damping_step(&f->system, f->before, f->now, touches, &f->damping, f->vertices);
     return ((double)f->now[0] - (double)f->before[0]) / (double)f->system.size;
 }
 
@@ -55,7 +55,7 @@ TEST(slow_swings_are_not_damped)
     for (int step = 0; step < 200; step++) {
         double displacement = 1e-4 * sin(6.283185307 * step / 15.0); /* four a second */
         move_step(f, 2, displacement, true);
-        CHECK_MSG(f->calm.part == 1.0f && (fabs(displacement) < 5e-5 || f->vertices[0].share > 0.5f),
+        CHECK_MSG(f->damping.part == 1.0f && (fabs(displacement) < 5e-5 || f->vertices[0].share > 0.5f),
                   "step %d: %g of it", step, (double)f->vertices[0].share);
     }
     free(f);
