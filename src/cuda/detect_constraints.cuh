@@ -147,8 +147,8 @@ static __device__ float4 push_normal(const work &w, int v, int triangle, const c
 
 /* Position of the contact's vertices at the start of the timestep. Returns their compliance, each alone, to a unit
  * force; moves: sum of squares of the weights of those that are not anchored. */
-static __device__ float start_contact(const sup_gpu_system &s, const sup_gpu_state &st, int character,
-                                      sup_gpu_row &contact, float &moves)
+static __device__ float set_start(const sup_gpu_system &s, const sup_gpu_state &st, int character, sup_gpu_row &contact,
+                                  float &moves)
 {
     const int phase = st.progress[character].phase;
     const float4 *x = st.x[phase & 1] + (size_t)character * s.unknown_count;
@@ -191,7 +191,7 @@ static __device__ sup_gpu_row make_contact(const sup_gpu_system &s, const sup_gp
     contact.friction = st.orders[character].friction;
     contact.limit = SUP_CONTACT_FORCE_LIMIT * gap > 0.0f ? SUP_CONTACT_FORCE_LIMIT * gap : INFINITY;
     contact.cap = -1.0f;
-    float moves, compliance = start_contact(s, st, character, contact, moves);
+    float moves, compliance = set_start(s, st, character, contact, moves);
     contact.stiffness = SUP_CONTACT_STIFFNESS * pressure / compliance;
     contact.stiffness *= fminf(1.0f, moves / LEAST_SHARE);
     contact.damping =
