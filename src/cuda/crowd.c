@@ -11,7 +11,7 @@
 #include "math/affine.h"
 #include "methods/projective/projective.h"
 #include "skin/skin.h"
-#include "untangle/untangle_tuning.h"
+#include "untangle/offset_decay.h"
 
 #include <math.h>
 
@@ -383,7 +383,7 @@ static int send_seconds(sup_crowd *crowd, float seconds, void *stream)
 /* How much is kept of what was moved apart in the last frame, `dt` seconds ago. */
 static int send_keep(sup_crowd *crowd, float dt, void *stream)
 {
-    float keep = expf(-dt / SUP_UNTANGLE_DECAY_SECONDS);
+    float keep = sup_untangle_decay(dt);
     if (crowd->keep == keep) return 0;
     crowd->keep = keep;
     return sup_cuda_copy_async(crowd->device_keep, &crowd->keep, sizeof keep, stream);

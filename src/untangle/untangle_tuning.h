@@ -34,8 +34,6 @@ enum {
 #define SUP_UNTANGLE_FOLD_DISTANCE 3.0f /* gaps at rest: crossing skin that is nearer to itself is a fold */
 #define SUP_UNTANGLE_FOLD_PUSH 0.2f     /* of the displacement that crossings ask for is applied in a fold, */
 #define SUP_UNTANGLE_FOLD_SMOOTH 0.8f   /* and of the displacement to the mean of the neighbours */
-/* Seconds in which offsets of earlier frames decay to 1/e while nothing crosses. */
-#define SUP_UNTANGLE_DECAY_SECONDS 0.15f
 
 /* --- Edge lengths --- */
 #define SUP_UNTANGLE_MAX_GROWTH 1.3f    /* of an edge's length before untangling, or at rest: no edge is made longer */

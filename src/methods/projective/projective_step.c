@@ -15,6 +15,7 @@
 #include "solver/rest_damping.h"
 #include "contact/collider_contact.h"
 #include "contact/contact_rules.h"
+#include "untangle/offset_decay.h"
 #include "untangle/untangle_rules.h"
 #include "methods/projective/projective_paint.h"
 #include "solver/solver.h"
@@ -712,7 +713,7 @@ static void part(projective_state *s, const sup_step_input *input, const sup_ski
                         .gap = view->detect.gap,
                         .offset = at(s, s->at.offset),
                         .offset_fraction = sup_untangle_offset_fraction(s->parted, rests,
-                                                             expf(-input->dt / SUP_UNTANGLE_DECAY_SECONDS)),
+                                                             sup_untangle_decay(input->dt)),
                         .search = s->still != ASLEEP_FOR_GOOD};
     sup_untangle(input->context, &view->part, &def, at(s, s->at.part), out);
 }
