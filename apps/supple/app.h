@@ -21,9 +21,9 @@ typedef enum app_phase { APP_PHASE_LOAD, APP_PHASE_BAKE } app_phase;
 void app_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The same, and APP_USAGE to return. */
 int app_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* A failed library call as one line on stderr, `supple: PLACE: what is wrong`; the exit status to return. `place` is
+/* A failed library call as one line on stderr, `supple: PLACE: what is wrong`; the exit status to return. `path` is
  * the file that the call was about, for errors that do not name it themselves. */
-int app_fail(const sup_error *error, app_phase phase, const char *place);
+int app_fail(const sup_error *error, app_phase phase, const char *path);
 
 /* A copy of `text` that is safe on a terminal: control characters become '?'. Lives for 8 calls, 500 bytes each. */
 const char *app_clean(const char *text);

@@ -13,7 +13,7 @@
 enum { SIZE_COUNT = 5, ROW_LIMIT = 256, METHOD_LIMIT = 16, INPUT_LIMIT = 16 };
 
 typedef struct bench_values {
-    app_take_values take;
+    app_job_values job;
     const char *save, *against;
     int contact, instances, device;
     double seconds;
@@ -25,15 +25,15 @@ static const char *const contact_choices[] = {"default", "on", "off", NULL};
 static const app_option bench_options[] = {
     {.kind = APP_POSITIONAL,
      .name = "INPUT",
-     .offset = AT(take.input),
+     .offset = AT(job.input),
      .optional = true,
      .help = "as for bake; without it the built-in characters"},
-    APP_TAKE_METHOD(bench_values),
-    APP_TAKE_SET(bench_values),
-    APP_TAKE_SETUP(bench_values),
-    APP_TAKE_CLIP(bench_values),
-    APP_TAKE_SKELETON(bench_values),
-    APP_TAKE_WEIGHTS(bench_values),
+    APP_JOB_METHOD(bench_values),
+    APP_JOB_SET(bench_values),
+    APP_JOB_SETUP(bench_values),
+    APP_JOB_CLIP(bench_values),
+    APP_JOB_SKELETON(bench_values),
+    APP_JOB_WEIGHTS(bench_values),
     {.kind = APP_CHOICE,
      .name = "contact",
      .argument = "on|off",
@@ -61,9 +61,9 @@ static const app_option bench_options[] = {
      .argument = "FILE",
      .offset = AT(against),
      .help = "compare with results kept before"},
-    APP_TAKE_THREADS(bench_values),
-    APP_TAKE_JSON(bench_values),
-    APP_TAKE_QUIET(bench_values),
+    APP_JOB_THREADS(bench_values),
+    APP_JOB_JSON(bench_values),
+    APP_JOB_QUIET(bench_values),
 };
 
 static const app_verb bench_verb = {
@@ -127,16 +127,16 @@ static int choose_contact(bench_method *chosen, int wish, bool explicit)
 
 static int choose_methods(bench *b)
 {
-    const app_take_values *take = &b->values->take;
-    int32_t count = take->method != NULL ? 1 : sup_method_count();
+    const app_job_values *job = &b->values->job;
+    int32_t count = job->method != NULL ? 1 : sup_method_count();
     int status = APP_DONE;
-    if (take->method == NULL && take->set.count > 0) return app_usage("--set needs --method.");
+    if (job->method == NULL && job->set.count > 0) return app_usage("--set needs --method.");
     for (int32_t i = 0; status == APP_DONE && i < count && i < METHOD_LIMIT; i++) {
-        if (take->method == NULL && (sup_method_at(i)->flags & SUP_METHOD_LAYERS) != 0) continue;
+        if (job->method == NULL && (sup_method_at(i)->flags & SUP_METHOD_LAYERS) != 0) continue;
         bench_method *chosen = &b->methods[b->method_count++];
-        const char *name = take->method != NULL ? take->method : sup_method_at(i)->name;
-        status = app_choose_method(name, &take->set, &chosen->method, chosen->params);
-        if (status == APP_DONE) status = choose_contact(chosen, b->values->contact, take->method != NULL);
+        const char *name = job->method != NULL ? job->method : sup_method_at(i)->name;
+        status = app_choose_method(name, &job->set, &chosen->method, chosen->params);
+        if (status == APP_DONE) status = choose_contact(chosen, b->values->contact, job->method != NULL);
     }
     return status;
 }
@@ -154,11 +154,11 @@ static void keep_device_methods(bench *b)
 
 static int load_setup(bench *b)
 {
-    const char *path = b->values->take.setup;
+    const char *path = b->values->job.setup;
     const sup_method *methods[METHOD_LIMIT];
     for (int32_t i = 0; i < b->method_count; i++)
         methods[i] = b->methods[i].method;
-    int status = app_setup_check(&b->values->take, methods, b->method_count);
+    int status = app_setup_check(&b->values->job, methods, b->method_count);
     if (status != APP_DONE || path == NULL) return status;
     b->setup = app_read_file(path, &b->setup_size);
     if (b->setup != NULL) return APP_DONE;
@@ -166,28 +166,28 @@ static int load_setup(bench *b)
     return APP_INPUT;
 }
 
-static int time_one(bench *b, const char *input, const bench_method *chosen, bool compares)
+static int time_one(bench *b, const char *input, const bench_method *chosen, bool compare_solver)
 {
-    const app_take_values *take = &b->values->take;
+    const app_job_values *job = &b->values->job;
     char stage[128];
     if (b->row_count == ROW_LIMIT) return APP_DONE;
     snprintf(stage, sizeof stage, "%.80s, %.40s", input, chosen->method->name);
-    if (!app_progress_tell(&b->progress, (float)b->row_count / (float)b->planned, stage)) {
+    if (!app_progress_report(&b->progress, (float)b->row_count / (float)b->planned, stage)) {
         app_progress_end(&b->progress);
         app_say("Stopped.");
         return APP_OTHER;
     }
     app_timing_def def = {.input = input,
-                          .skeleton = take->skeleton,
+                          .skeleton = job->skeleton,
                           .method = chosen->method,
                           .params = chosen->params,
-                          .threads = take->threads,
+                          .threads = job->threads,
                           .instances = b->values->instances,
                           .device = b->device,
                           .seconds = b->values->seconds,
-                          .rig = app_take_rig_def(take),
-                          .clip = take->clip,
-                          .compares = compares};
+                          .rig = app_job_rig_def(job),
+                          .clip = job->clip,
+                          .compare_solver = compare_solver};
     if ((chosen->method->flags & SUP_METHOD_SETUP) != 0) {
         def.setup = b->setup;
         def.setup_size = b->setup_size;
@@ -240,8 +240,8 @@ static int time_all(bench *b)
     char scenes[INPUT_LIMIT][64];
     int32_t input_count = 0;
     int status = APP_DONE;
-    if (b->values->take.input != NULL) inputs[input_count++] = b->values->take.input;
-    for (int32_t i = 0; b->values->take.input == NULL && i < sup_scene_count() && i < INPUT_LIMIT; i++) {
+    if (b->values->job.input != NULL) inputs[input_count++] = b->values->job.input;
+    for (int32_t i = 0; b->values->job.input == NULL && i < sup_scene_count() && i < INPUT_LIMIT; i++) {
         snprintf(scenes[i], sizeof scenes[i], "scene:%s", sup_scene_at(i).name);
         inputs[input_count++] = scenes[i];
     }
@@ -249,7 +249,7 @@ static int time_all(bench *b)
     b->planned = (input_count + (grows ? SIZE_COUNT : 0)) * b->method_count;
     for (int32_t m = 0; m < b->method_count; m++) {
         for (int32_t i = 0; status == APP_DONE && i < input_count; i++)
-            status = time_one(b, inputs[i], &b->methods[m], b->values->take.input != NULL);
+            status = time_one(b, inputs[i], &b->methods[m], b->values->job.input != NULL);
         if (status == APP_DONE && grows) status = time_growth(b, inputs[0], &b->methods[m]);
     }
     return status;
@@ -273,17 +273,17 @@ static void write_index64(app_json *json, const char *key, int64_t value)
         app_json_null(json, key);
 }
 
-static void write_way(app_json *json, const char *key, const sup_compare_figures *solver, const sup_compare_way *way)
+static void write_solver_run(app_json *json, const char *key, const sup_compare_figures *solver, const sup_compare_way *run)
 {
     app_json_object(json, key);
-    app_json_number(json, "ms", way->ms);
-    app_json_number(json, "objective", way->objective);
-    app_json_number(json, "iterations", way->iterations);
-    app_json_number(json, "ratio_to_reference", solver->reference.ms / way->ms);
-    if (way != &solver->reference) {
+    app_json_number(json, "ms", run->ms);
+    app_json_number(json, "objective", run->objective);
+    app_json_number(json, "iterations", run->iterations);
+    app_json_number(json, "ratio_to_reference", solver->reference.ms / run->ms);
+    if (run != &solver->reference) {
         app_json_object(json, "stages");
         for (int32_t i = 0; i < solver->stage_count; i++)
-            app_json_number(json, solver->stage_names[i], way->stage_ms[i]);
+            app_json_number(json, solver->stage_names[i], run->stage_ms[i]);
         app_json_object_end(json);
     }
     app_json_object_end(json);
@@ -300,9 +300,9 @@ static void write_solver(app_json *json, const sup_compare_figures *solver)
     app_json_integer(json, "at_or_below", solver->at_or_below);
     app_json_integer(json, "within_rounding", solver->within_rounding);
     app_json_number(json, "worst", solver->worst);
-    write_way(json, "accelerated", solver, &solver->own);
-    write_way(json, "plain", solver, &solver->plain);
-    write_way(json, "reference", solver, &solver->reference);
+    write_solver_run(json, "accelerated", solver, &solver->own);
+    write_solver_run(json, "plain", solver, &solver->plain);
+    write_solver_run(json, "reference", solver, &solver->reference);
     app_json_object_end(json);
 }
 
@@ -342,14 +342,14 @@ static void write_row(app_json *json, const app_timing *row, bool against)
     write_times(json, "reference", &row->reference);
     app_json_object_end(json);
     app_json_object(json, "parts_of_step");
-    for (int32_t i = 0; i < row->part_count; i++)
-        app_json_number(json, row->parts[i].name, row->parts[i].ms);
+    for (int32_t i = 0; i < row->step_stage_count; i++)
+        app_json_number(json, row->step_stages[i].name, row->step_stages[i].ms);
     app_json_object_end(json);
     write_solver(json, &row->solver);
     if (against) {
-        app_json_number(json, "step_ms_before", row->before_step_ms);
-        app_json_number(json, "bind_ms_before", row->before_bind_ms);
-        app_json_number(json, "ratio_to_reference_before", row->before_ratio);
+        app_json_number(json, "step_ms_before", row->previous_step_ms);
+        app_json_number(json, "bind_ms_before", row->previous_bind_ms);
+        app_json_number(json, "ratio_to_reference_before", row->previous_ratio);
     }
     app_json_object_end(json);
 }
@@ -415,16 +415,16 @@ static void print_row(const app_timing *row, bool against)
            app_grouped((long long)(1e3 / row->step.median)),
            (double)row->vertices * row->instances / row->step.median / 1e3, app_timing_ratio(row),
            app_size((double)row->model_bytes));
-    if (against && isfinite(row->before_step_ms))
-        printf("  %+6.1f%% (%+.1f%%)", 100.0 * (row->step.median / row->before_step_ms - 1.0),
-               100.0 * (row->before_ratio / app_timing_ratio(row) - 1.0));
+    if (against && isfinite(row->previous_step_ms))
+        printf("  %+6.1f%% (%+.1f%%)", 100.0 * (row->step.median / row->previous_step_ms - 1.0),
+               100.0 * (row->previous_ratio / app_timing_ratio(row) - 1.0));
     printf("\n");
 }
 
 /* The solver beside ten plain iterations: times of the stages, and what objective the steps end at. */
 static void print_solver(const sup_compare_figures *solver)
 {
-    const sup_compare_way *ways[] = {&solver->own, &solver->plain, &solver->reference};
+    const sup_compare_way *runs[] = {&solver->own, &solver->plain, &solver->reference};
     const char *names[] = {"accelerated", "plain", "double, scalar"};
     if (solver->steps == 0) return;
     printf("  the solver alone, %d steps from the same states, mean ms a step\n    %-14s", (int)solver->steps, "");
@@ -432,20 +432,20 @@ static void print_solver(const sup_compare_figures *solver)
         printf(" %14s", names[i]);
     printf("\n    %-14s", "step");
     for (int i = 0; i < 3; i++)
-        printf(" %14.4g", ways[i]->ms);
+        printf(" %14.4g", runs[i]->ms);
     for (int32_t k = 0; k < solver->stage_count; k++)
         if (solver->own.stage_ms[k] > 0.0 || solver->plain.stage_ms[k] > 0.0)
             printf("\n      %-12s %14.4g %14.4g", solver->stage_names[k], solver->own.stage_ms[k],
                    solver->plain.stage_ms[k]);
     printf("\n    %-14s", "times");
     for (int i = 0; i < 3; i++)
-        printf(" %13.1fx", solver->reference.ms / ways[i]->ms);
+        printf(" %13.1fx", solver->reference.ms / runs[i]->ms);
     printf("\n    %-14s", "iterations");
     for (int i = 0; i < 3; i++)
-        printf(" %14.1f", ways[i]->iterations);
+        printf(" %14.1f", runs[i]->iterations);
     printf("\n    %-14s", "objective");
     for (int i = 0; i < 3; i++)
-        printf(" %14.8g", ways[i]->objective);
+        printf(" %14.8g", runs[i]->objective);
     printf(
         "\n    at or below the objective of the last: %d of %d steps, %d but for the rounding of positions to float; "
         "worst %+.1e of it\n",
@@ -463,9 +463,9 @@ static void print_stages(const app_timing *row)
     for (size_t i = 0; i < sizeof stages / sizeof stages[0]; i++)
         printf("  %-10s %10.4g  (%.4g - %.4g), %d\n", stages[i].name, stages[i].times->median, stages[i].times->low,
                stages[i].times->high, stages[i].times->count);
-    if (row->part_count > 0) printf("  parts of the step, mean ms of a frame at 30 frames a second\n");
-    for (int32_t i = 0; i < row->part_count; i++)
-        printf("    %-14s %10.4g\n", row->parts[i].name, row->parts[i].ms);
+    if (row->step_stage_count > 0) printf("  parts of the step, mean ms of a frame at 30 frames a second\n");
+    for (int32_t i = 0; i < row->step_stage_count; i++)
+        printf("    %-14s %10.4g\n", row->step_stages[i].name, row->step_stages[i].ms);
     print_solver(&row->solver);
     printf("  memory: model %s, an instance %s, at most %s while binding\n", app_size((double)row->model_bytes),
            app_size((double)row->state_bytes), app_size((double)row->peak_bytes));
@@ -486,9 +486,9 @@ static void print_text(const bench *b, int32_t matched)
                b->rows[b->growth[i].first].method, b->growth[i].exponent,
                app_grouped(b->rows[b->growth[i].first].vertices),
                app_grouped(b->rows[b->growth[i].first + SIZE_COUNT - 1].vertices));
-    if (b->values->take.input != NULL)
+    if (b->values->job.input != NULL)
         for (int32_t i = 0; i < b->row_count; i++)
-            if (strcmp(b->rows[i].input, b->values->take.input) == 0) print_stages(&b->rows[i]);
+            if (strcmp(b->rows[i].input, b->values->job.input) == 0) print_stages(&b->rows[i]);
     if (against)
         printf("\n%d of %d results are in %s\n", (int)matched, (int)b->row_count, app_clean(b->values->against));
 }
@@ -498,9 +498,9 @@ static int finish(bench *b)
     const bench_values *values = b->values;
     int32_t matched = 0;
     int status = APP_DONE;
-    if (values->against != NULL) status = app_ledger_read(values->against, b->rows, b->row_count, &matched);
-    if (status == APP_DONE && values->take.json) write_json(b, stdout);
-    if (status == APP_DONE && !values->take.json && !values->take.quiet) print_text(b, matched);
+    if (values->against != NULL) status = app_bench_history_read(values->against, b->rows, b->row_count, &matched);
+    if (status == APP_DONE && values->job.json) write_json(b, stdout);
+    if (status == APP_DONE && !values->job.json && !values->job.quiet) print_text(b, matched);
     if (status == APP_DONE && values->save != NULL) status = save(b, values->save);
     return status;
 }
@@ -519,11 +519,11 @@ int app_command_bench(int argc, char **argv)
     if (b.rows == NULL) return APP_OTHER;
     if (values.against != NULL) { /* a file that cannot be read is told before the work, not after it */
         int32_t none = 0;
-        status = app_ledger_read(values.against, b.rows, 0, &none);
+        status = app_bench_history_read(values.against, b.rows, 0, &none);
     }
     b.device = app_open_device(NULL, values.device);
-    if (b.device != NULL && values.take.method == NULL) keep_device_methods(&b);
-    app_progress_begin(&b.progress, values.take.quiet, values.take.json);
+    if (b.device != NULL && values.job.method == NULL) keep_device_methods(&b);
+    app_progress_begin(&b.progress, values.job.quiet, values.job.json);
     if (status == APP_DONE) status = load_setup(&b);
     if (status == APP_DONE) status = time_all(&b);
     app_progress_end(&b.progress);

@@ -74,10 +74,10 @@ static int measure(info_report *report, const sup_context *context)
     if (sup_pose_create(context, character, &pose, &error) != SUP_OK)
         return app_fail(&error, APP_PHASE_LOAD, report->input);
     for (int32_t i = 0; i < character->primitive_count; i++) {
-        const sup_primitive *part = &character->primitives[i];
-        for (int32_t v = part->vertex_first; v < part->vertex_first + part->vertex_count; v++) {
+        const sup_primitive *primitive = &character->primitives[i];
+        for (int32_t v = primitive->vertex_first; v < primitive->vertex_first + primitive->vertex_count; v++) {
             const float *p = character->positions + 3 * (size_t)v;
-            sup_vec3 point = sup_mat34_transform_point(pose->world[part->node], (sup_vec3){p[0], p[1], p[2]});
+            sup_vec3 point = sup_mat34_transform_point(pose->world[primitive->node], (sup_vec3){p[0], p[1], p[2]});
             add_point(report, (float[3]){point.x, point.y, point.z});
         }
     }
@@ -99,38 +99,38 @@ static void count(info_report *report)
     }
 }
 
-static const char *role_name(const info_report *report, int32_t part)
+static const char *role_name(const info_report *report, int32_t primitive)
 {
     static const char *const names[] = {"skin", "follower", "prop"};
-    return report->rig != NULL ? names[report->rig->primitive_role[part]] : NULL;
+    return report->rig != NULL ? names[report->rig->primitive_role[primitive]] : NULL;
 }
 
-static const char *text_or(const char *text, const char *otherwise)
+static const char *text_or(const char *text, const char *default_text)
 {
-    return text != NULL && text[0] != '\0' ? text : otherwise;
+    return text != NULL && text[0] != '\0' ? text : default_text;
 }
 
 /* --- JSON --- */
 
-static void json_parts(app_json *json, const info_report *report)
+static void json_primitives(app_json *json, const info_report *report)
 {
     const sup_character *character = report->character;
     app_json_array(json, "parts");
     for (int32_t i = 0; i < character->primitive_count; i++) {
-        const sup_primitive *part = &character->primitives[i];
+        const sup_primitive *primitive = &character->primitives[i];
         app_json_object(json, NULL);
-        app_json_text(json, "name", part->name);
+        app_json_text(json, "name", primitive->name);
         app_json_text(json, "role", role_name(report, i));
-        app_json_integer(json, "offset", part->vertex_first);
-        app_json_integer(json, "vertices", part->vertex_count);
-        app_json_integer(json, "triangle_offset", part->triangle_first);
-        app_json_integer(json, "triangles", part->triangle_count);
-        app_json_integer(json, "node", part->node);
-        app_json_text(json, "node_name", character->nodes[part->node].name);
-        app_json_integer(json, "mesh", part->mesh);
-        app_json_integer(json, "primitive", part->primitive);
-        app_json_index(json, "material", part->material);
-        app_json_index(json, "skin", part->skin);
+        app_json_integer(json, "offset", primitive->vertex_first);
+        app_json_integer(json, "vertices", primitive->vertex_count);
+        app_json_integer(json, "triangle_offset", primitive->triangle_first);
+        app_json_integer(json, "triangles", primitive->triangle_count);
+        app_json_integer(json, "node", primitive->node);
+        app_json_text(json, "node_name", character->nodes[primitive->node].name);
+        app_json_integer(json, "mesh", primitive->mesh);
+        app_json_integer(json, "primitive", primitive->primitive);
+        app_json_index(json, "material", primitive->material);
+        app_json_index(json, "skin", primitive->skin);
         app_json_object_end(json);
     }
     app_json_array_end(json);
@@ -219,7 +219,7 @@ static void print_json(const info_report *report)
     else
         app_json_null(&json, "unit_metres");
     json_bounds(&json, report);
-    json_parts(&json, report);
+    json_primitives(&json, report);
     json_clips(&json, character);
     json_skeleton(&json, character);
     json_defects(&json, report->defects);
@@ -228,22 +228,22 @@ static void print_json(const info_report *report)
 
 /* --- Text --- */
 
-static void print_parts(const info_report *report)
+static void print_primitives(const info_report *report)
 {
     const sup_character *character = report->character;
     if (character->primitive_count == 0) return;
     printf("\n  parts\n  %10s %10s %10s  %-9s %5s %9s  %s\n", "offset", "vertices", "triangles", "role", "skin",
            "material", "name");
     for (int32_t i = 0; i < character->primitive_count; i++) {
-        const sup_primitive *part = &character->primitives[i];
+        const sup_primitive *primitive = &character->primitives[i];
         char skin[16] = "-", material[16] = "-";
-        if (part->skin >= 0) snprintf(skin, sizeof skin, "%d", (int)part->skin);
-        if (part->material >= 0) snprintf(material, sizeof material, "%d", (int)part->material);
-        printf("  %10s %10s %10s  %-9s %5s %9s  %s (node %d%s%s)\n", app_grouped(part->vertex_first),
-               app_grouped(part->vertex_count), app_grouped(part->triangle_count),
-               text_or(role_name(report, i), "unknown"), skin, material, app_clean(text_or(part->name, "no name")),
-               (int)part->node, character->nodes[part->node].name[0] != '\0' ? " " : "",
-               app_clean(character->nodes[part->node].name));
+        if (primitive->skin >= 0) snprintf(skin, sizeof skin, "%d", (int)primitive->skin);
+        if (primitive->material >= 0) snprintf(material, sizeof material, "%d", (int)primitive->material);
+        printf("  %10s %10s %10s  %-9s %5s %9s  %s (node %d%s%s)\n", app_grouped(primitive->vertex_first),
+               app_grouped(primitive->vertex_count), app_grouped(primitive->triangle_count),
+               text_or(role_name(report, i), "unknown"), skin, material, app_clean(text_or(primitive->name, "no name")),
+               (int)primitive->node, character->nodes[primitive->node].name[0] != '\0' ? " " : "",
+               app_clean(character->nodes[primitive->node].name));
     }
 }
 
@@ -323,7 +323,7 @@ static void print_text(const info_report *report, bool joints)
         printf("  weights     none; made when baked\n");
     if (character->morph_count > 0) printf("  morphs      %s targets\n", app_grouped(character->morph_count));
     print_size(report);
-    print_parts(report);
+    print_primitives(report);
     print_clips(character);
     if (joints) print_joints(character);
     print_defects(report->defects);

@@ -1,5 +1,5 @@
 /* cmd_slice.c - `supple slice`: the field of a skin in a plane, or an operator, as iso-lines. */
-#include "play.h"
+#include "playback.h"
 #include "paint.h"
 #include "stage.h"
 
@@ -8,7 +8,7 @@
 #include <string.h>
 
 typedef struct slice_values {
-    app_take_values take;
+    app_job_values job;
     const char *output, *joint, *op;
     double reach, depth;
     int plane, frame, size;
@@ -22,7 +22,7 @@ static const char *const output_endings[] = {"png", NULL};
 static const app_option slice_options[] = {
     {.kind = APP_POSITIONAL,
      .name = "INPUT",
-     .offset = AT(take.input),
+     .offset = AT(job.input),
      .optional = true,
      .help = "as for bake; not with --operator"},
     APP_OUTPUT(slice_values, "OUTPUT", "the picture, .png"),
@@ -60,9 +60,9 @@ static const app_option slice_options[] = {
      .minimum = 16,
      .maximum = 4096,
      .help = "width and height in pixels; 800 when not given"},
-    APP_TAKE_HOW(slice_values),
-    APP_TAKE_MODEL(slice_values),
-    APP_TAKE_PLAY(slice_values),
+    APP_JOB_SKINNING(slice_values),
+    APP_JOB_MODEL(slice_values),
+    APP_JOB_PLAYBACK(slice_values),
 };
 
 static const app_verb slice_verb = {
@@ -81,10 +81,10 @@ static const app_verb slice_verb = {
 
 /* --- Iso-lines --- */
 
-static void mix(uint8_t *pixel, const double color[3], double share)
+static void mix(uint8_t *pixel, const double color[3], double alpha)
 {
     for (int c = 0; c < 3; c++)
-        pixel[c] = (uint8_t)((1.0 - share) * (double)pixel[c] + share * color[c] + 0.5);
+        pixel[c] = (uint8_t)((1.0 - alpha) * (double)pixel[c] + alpha * color[c] + 0.5);
 }
 
 /* Lines at every twentieth, the skin's own thicker; distances in pixels come from the values beside a pixel. */
@@ -103,8 +103,8 @@ static void draw_pixel(const float *values, int size, int x, int y, uint8_t *pix
     if (line <= 0 || line >= last) return;          /* flat outside and deep inside */
     double off = fabs(value - (double)line * step); /* a contact is a flat valley: on it already */
     double distance = off > 2e-4 && slope > 0.0 ? off / slope : 0.0;
-    double width = line == skin ? 1.6 : 0.6, share = width + 0.5 - distance;
-    if (share > 0.0) mix(pixel, line == skin ? grey : line < skin ? blue : red, share < 1.0 ? share : 1.0);
+    double width = line == skin ? 1.6 : 0.6, alpha = width + 0.5 - distance;
+    if (alpha > 0.0) mix(pixel, line == skin ? grey : line < skin ? blue : red, alpha < 1.0 ? alpha : 1.0);
 }
 
 /* Row 0 of the values is the bottom of the picture. */
@@ -125,7 +125,7 @@ static int draw(const slice_values *values, const float *field)
     if (render_write_png(&image, values->output, &error) != SUP_OK)
         status = app_fail(&error, APP_PHASE_BAKE, values->output);
     render_image_destroy(&image);
-    if (status == APP_DONE && !values->take.quiet)
+    if (status == APP_DONE && !values->job.quiet)
         printf("%s: %d x %d\n", app_clean(values->output), values->size, values->size);
     return status;
 }
@@ -140,7 +140,7 @@ typedef struct plane {
     sup_result result;
 } plane;
 
-static void node_place(const sup_pose *pose, int32_t node, double at[3])
+static void node_position(const sup_pose *pose, int32_t node, double at[3])
 {
     for (int c = 0; c < 3; c++)
         at[c] = (double)pose->world[node].m[4 * c + 3];
@@ -170,13 +170,13 @@ static void bone_end(const plane *p, const sup_pose *pose, int32_t joint, double
 static double bend_axes(const plane *p, const sup_pose *pose, double right[3], double up[3])
 {
     int32_t parent = p->rig->joint_parent[p->joint];
-    double here[3], before[3], after[3], along[3], bone[3], reach = 0.0;
-    node_place(pose, p->rig->joint_node[p->joint], here);
-    bone_end(p, pose, p->joint, after);
-    node_place(pose, p->rig->joint_node[parent >= 0 ? parent : p->joint], before);
+    double here[3], parent_position[3], tail_position[3], along[3], bone[3], reach = 0.0;
+    node_position(pose, p->rig->joint_node[p->joint], here);
+    bone_end(p, pose, p->joint, tail_position);
+    node_position(pose, p->rig->joint_node[parent >= 0 ? parent : p->joint], parent_position);
     for (int c = 0; c < 3; c++) {
-        bone[c] = after[c] - here[c];
-        along[c] = parent >= 0 ? here[c] - before[c] : bone[c];
+        bone[c] = tail_position[c] - here[c];
+        along[c] = parent >= 0 ? here[c] - parent_position[c] : bone[c];
     }
     double length = sqrt(dot(along, along)), bone_length = sqrt(dot(bone, bone));
     reach = 1.3 * fmax(length, bone_length);
@@ -191,9 +191,9 @@ static double bend_axes(const plane *p, const sup_pose *pose, double right[3], d
         for (int c = 0; c < 3 && size > 0.0; c++)
             up[c] /= size;
         if (size > 0.05 * bone_length) break;
-        int least = fabs(right[1]) < 0.7 ? 1 : 2;
+        int axis = fabs(right[1]) < 0.7 ? 1 : 2;
         for (int c = 0; c < 3; c++)
-            bone[c] = c == least ? fmax(bone_length, 1e-30) : 0.0;
+            bone[c] = c == axis ? fmax(bone_length, 1e-30) : 0.0;
     }
     return reach;
 }
@@ -210,7 +210,7 @@ static void sample(void *user, const sup_instance *instance, const sup_pose *pos
     bool bend = p->values->plane == PLANE_BEND;
     double reach = bend_axes(p, pose, bend ? right : unused[0], bend ? up : unused[1]);
     if (p->values->reach > 0.0) reach = p->values->reach;
-    node_place(pose, p->rig->joint_node[p->joint], middle);
+    node_position(pose, p->rig->joint_node[p->joint], middle);
     for (int y = 0; y < size; y++)
         for (int x = 0; x < size; x++)
             for (int c = 0; c < 3; c++) {
@@ -221,37 +221,37 @@ static void sample(void *user, const sup_instance *instance, const sup_pose *pos
     p->result = sup_instance_field(instance, p->points, size * size, p->field);
 }
 
-static int slice(app_take *take, const slice_values *values)
+static int slice(app_job *job, const slice_values *values)
 {
     size_t pixels = (size_t)values->size * (size_t)values->size;
     plane p = {.values = values, .result = SUP_ERROR_ARGUMENT};
-    sup_rig_def def = app_take_rig_def(take->values);
+    sup_rig_def def = app_job_rig_def(job->values);
     sup_rig *rig = NULL;
     sup_error error = {0};
     app_progress progress;
-    if (values->frame >= take->frame_count)
+    if (values->frame >= job->frame_count)
         return app_usage("Frame %d is asked for: the motion has %d frames, 0 to %d.", values->frame,
-                         (int)take->frame_count, (int)take->frame_count - 1);
-    if (sup_rig_create(&take->session.context, take->character, &def, &rig, &error) != SUP_OK)
-        return app_fail(&error, APP_PHASE_LOAD, take->values->input);
+                         (int)job->frame_count, (int)job->frame_count - 1);
+    if (sup_rig_create(&job->session.context, job->character, &def, &rig, &error) != SUP_OK)
+        return app_fail(&error, APP_PHASE_LOAD, job->values->input);
     p.rig = rig;
     p.points = malloc(3 * pixels * sizeof *p.points);
     p.field = calloc(pixels, sizeof *p.field);
-    app_play play = {.watch = sample, .watch_user = &p};
+    app_playback playback = {.on_last_frame = sample, .on_last_frame_user = &p};
     int status = app_find_joint(rig, "--joint", values->joint, &p.joint);
-    if (status == APP_DONE) status = app_paint_check(&take->values->paint, &take->method, 1);
-    if (status == APP_DONE) status = app_setup_check(take->values, &take->method, 1);
+    if (status == APP_DONE) status = app_paint_check(&job->values->paint, &job->method, 1);
+    if (status == APP_DONE) status = app_setup_check(job->values, &job->method, 1);
     if (status == APP_DONE && (p.points == NULL || p.field == NULL)) {
         app_say("There is not enough memory for the slice.");
         status = APP_OTHER;
     }
     if (status == APP_DONE) {
-        app_progress_begin(&progress, values->take.quiet, false);
-        status = app_play_method(take, rig, take->method, take->params, values->frame, values->frame, &progress, &play);
+        app_progress_begin(&progress, values->job.quiet, false);
+        status = app_playback_run(job, rig, job->method, job->params, values->frame, values->frame, &progress, &playback);
         app_progress_end(&progress);
     }
     if (status == APP_DONE) status = draw(values, p.field);
-    app_play_close(&play);
+    app_playback_close(&playback);
     free(p.points);
     free(p.field);
     sup_rig_destroy(rig);
@@ -283,30 +283,30 @@ static int slice_operator(const slice_values *values)
     return status;
 }
 
-static int check_method(const app_take *take)
+static int check_method(const app_job *job)
 {
-    if (take->method->field != NULL) return APP_DONE;
-    return app_usage("--method %s: It has no field to draw; implicit has.", take->method->name);
+    if (job->method->field != NULL) return APP_DONE;
+    return app_usage("--method %s: It has no field to draw; implicit has.", job->method->name);
 }
 
 int app_command_slice(int argc, char **argv)
 {
-    slice_values values = {.take.fps = 30.0, .size = 800, .depth = 1.0};
-    app_take take;
+    slice_values values = {.job.fps = 30.0, .size = 800, .depth = 1.0};
+    app_job job;
     int status = APP_DONE;
     if (!app_parse(&slice_verb, argc, argv, &values, &status)) return status;
     if (app_ending(values.output, output_endings) < 0)
         return app_usage("%s: A slice is a picture and ends in .png.", values.output);
-    if (values.op != NULL && values.take.input != NULL)
+    if (values.op != NULL && values.job.input != NULL)
         return app_usage("--operator %s: Give an INPUT or --operator, not both.", values.op);
     if (values.op != NULL) return slice_operator(&values);
-    if (values.take.input == NULL) return app_usage("An INPUT and --joint are missing, or --operator.");
+    if (values.job.input == NULL) return app_usage("An INPUT and --joint are missing, or --operator.");
     if (values.joint == NULL) return app_usage("--joint is missing: 'supple info --joints' lists the joints.");
-    if (values.take.method == NULL && values.take.model == NULL && values.take.settings == NULL)
-        values.take.method = "implicit";
-    status = app_take_open(&take, &values.take);
-    if (status == APP_DONE) status = check_method(&take);
-    if (status == APP_DONE) status = slice(&take, &values);
-    app_take_close(&take);
+    if (values.job.method == NULL && values.job.model == NULL && values.job.settings == NULL)
+        values.job.method = "implicit";
+    status = app_job_open(&job, &values.job);
+    if (status == APP_DONE) status = check_method(&job);
+    if (status == APP_DONE) status = slice(&job, &values);
+    app_job_close(&job);
     return status;
 }

@@ -73,7 +73,7 @@ static bool has_page(const char *folder)
 /* Beside the program, as installed or as built in the source tree. */
 static bool find_folder(char folder[PATH_MAX])
 {
-    static const char *const places[] = {"../share/supple/studio", "../web/dist/studio"};
+    static const char *const folders[] = {"../share/supple/studio", "../web/dist/studio"};
     char program[PATH_MAX / 2];
     ssize_t size = readlink("/proc/self/exe", program, sizeof program - 1);
     if (size <= 0) return false;
@@ -81,8 +81,8 @@ static bool find_folder(char folder[PATH_MAX])
     char *slash = strrchr(program, '/');
     if (slash == NULL) return false;
     *slash = '\0';
-    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
-        snprintf(folder, PATH_MAX, "%s/%s", program, places[i]);
+    for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
+        snprintf(folder, PATH_MAX, "%s/%s", program, folders[i]);
         if (has_page(folder)) return true;
     }
     return false;

@@ -1,127 +1,127 @@
 /* job.h - what a verb works on: a character, the motion that plays, the method and its settings, the frames. */
-#ifndef APP_TAKE_H
-#define APP_TAKE_H
+#ifndef APP_JOB_H
+#define APP_JOB_H
 
 #include "collider_options.h"
 
 enum { APP_PARAM_LIMIT = 64 };
 
-/* What the command line says. A verb's own values begin with one of these, named `take`, and its table has those of the
+/* What the command line says. A verb's own values begin with one of these, named `job`, and its table has those of the
  * rows below that it knows. */
-typedef struct app_take_values {
+typedef struct app_job_values {
     const char *input, *method, *settings, *model, *setup, *clip, *motion, *map, *skeleton, *frames;
     double fps;
     app_texts set, paint, colliders;
     int weights, threads;
     bool json, quiet;
-} app_take_values;
+} app_job_values;
 
 extern const char *const app_weight_choices[];
 
-#define APP_TAKE_AT(type, field) offsetof(type, take.field)
-#define APP_TAKE_INPUT(type)                                                                  \
+#define APP_JOB_AT(type, field) offsetof(type, job.field)
+#define APP_JOB_INPUT(type)                                                                  \
     {                                                                                         \
-        .kind = APP_POSITIONAL, .name = "INPUT", .offset = APP_TAKE_AT(type, input),          \
+        .kind = APP_POSITIONAL, .name = "INPUT", .offset = APP_JOB_AT(type, input),          \
         .help = "character file, mesh with --skeleton, .ini, or scene:NAME ('supple scenes')" \
     }
-#define APP_TAKE_METHOD(type)                                                                                       \
+#define APP_JOB_METHOD(type)                                                                                       \
     {                                                                                                               \
-        .kind = APP_TEXT, .name = "method", .letter = 'm', .argument = "NAME", .offset = APP_TAKE_AT(type, method), \
+        .kind = APP_TEXT, .name = "method", .letter = 'm', .argument = "NAME", .offset = APP_JOB_AT(type, method), \
         .help = "skinning method ('supple methods'); projective when not given"                                     \
     }
-#define APP_TAKE_SET(type)                                                                                          \
+#define APP_JOB_SET(type)                                                                                          \
     {                                                                                                               \
-        .kind = APP_MANY, .name = "set", .letter = 's', .argument = "NAME=VALUE", .offset = APP_TAKE_AT(type, set), \
+        .kind = APP_MANY, .name = "set", .letter = 's', .argument = "NAME=VALUE", .offset = APP_JOB_AT(type, set), \
         .help = "a parameter of the method; may be given again"                                                     \
     }
-#define APP_TAKE_SETTINGS(type)                                                                          \
+#define APP_JOB_SETTINGS(type)                                                                          \
     {                                                                                                    \
-        .kind = APP_TEXT, .name = "settings", .argument = "FILE", .offset = APP_TAKE_AT(type, settings), \
+        .kind = APP_TEXT, .name = "settings", .argument = "FILE", .offset = APP_JOB_AT(type, settings), \
         .help = "method, parameters and paint from JSON that Supple Studio saved; --set goes on top"     \
     }
-#define APP_TAKE_PAINT(type)                                                                                    \
+#define APP_JOB_PAINT(type)                                                                                    \
     {                                                                                                           \
-        .kind = APP_MANY, .name = "paint", .argument = "MAP=WHERE[*VALUE]", .offset = APP_TAKE_AT(type, paint), \
+        .kind = APP_MANY, .name = "paint", .argument = "MAP=WHERE[*VALUE]", .offset = APP_JOB_AT(type, paint), \
         .help = "a map of the method; sphere:JOINT:RADIUS[:BORDER], joint:NAME, part:NAME, all, file:PATH"        \
     }
-#define APP_TAKE_SETUP(type)                                                                       \
+#define APP_JOB_SETUP(type)                                                                       \
     {                                                                                              \
-        .kind = APP_TEXT, .name = "setup", .argument = "FILE", .offset = APP_TAKE_AT(type, setup), \
+        .kind = APP_TEXT, .name = "setup", .argument = "FILE", .offset = APP_JOB_AT(type, setup), \
         .help = "operators, controllers and muscles for implicit, a line each: see its page"       \
     }
-#define APP_TAKE_MODEL(type)                                                                       \
+#define APP_JOB_MODEL(type)                                                                       \
     {                                                                                              \
-        .kind = APP_TEXT, .name = "model", .argument = "FILE", .offset = APP_TAKE_AT(type, model), \
+        .kind = APP_TEXT, .name = "model", .argument = "FILE", .offset = APP_JOB_AT(type, model), \
         .help = "what 'supple bind' made of the same input: nothing is bound again"                \
     }
-#define APP_TAKE_COLLIDER(type)                                                                              \
+#define APP_JOB_COLLIDER(type)                                                                              \
     {                                                                                                        \
-        .kind = APP_MANY, .name = "collider", .argument = "THING", .offset = APP_TAKE_AT(type, colliders),   \
+        .kind = APP_MANY, .name = "collider", .argument = "THING", .offset = APP_JOB_AT(type, colliders),   \
         .help = "plane:X,Y,Z:NX,NY,NZ, sphere:X,Y,Z:R, capsule:X,Y,Z:X,Y,Z:R, mesh:FILE; @NODE: it follows it" \
     }
-#define APP_TAKE_CLIP(type)                                                                                           \
+#define APP_JOB_CLIP(type)                                                                                           \
     {                                                                                                                 \
-        .kind = APP_TEXT, .name = "clip", .letter = 'c', .argument = "NAME|INDEX", .offset = APP_TAKE_AT(type, clip), \
+        .kind = APP_TEXT, .name = "clip", .letter = 'c', .argument = "NAME|INDEX", .offset = APP_JOB_AT(type, clip), \
         .help = "which motion of the file plays ('supple info'); else the first"                                      \
     }
-#define APP_TAKE_MOTION(type)                                                                        \
+#define APP_JOB_MOTION(type)                                                                        \
     {                                                                                                \
-        .kind = APP_TEXT, .name = "motion", .argument = "FILE", .offset = APP_TAKE_AT(type, motion), \
+        .kind = APP_TEXT, .name = "motion", .argument = "FILE", .offset = APP_JOB_AT(type, motion), \
         .help = "a motion from another file: .bvh, .anim, or a character with a clip"                \
     }
-#define APP_TAKE_MAP(type)                                                                     \
+#define APP_JOB_MAP(type)                                                                     \
     {                                                                                          \
-        .kind = APP_TEXT, .name = "map", .argument = "FILE", .offset = APP_TAKE_AT(type, map), \
+        .kind = APP_TEXT, .name = "map", .argument = "FILE", .offset = APP_JOB_AT(type, map), \
         .help = "joint names for --motion, a line each: my_joint = its_joint"                  \
     }
-#define APP_TAKE_SKELETON(type)                                                                          \
+#define APP_JOB_SKELETON(type)                                                                          \
     {                                                                                                    \
-        .kind = APP_TEXT, .name = "skeleton", .argument = "FILE", .offset = APP_TAKE_AT(type, skeleton), \
+        .kind = APP_TEXT, .name = "skeleton", .argument = "FILE", .offset = APP_JOB_AT(type, skeleton), \
         .help = "a .skel or .bvh for a mesh without one"                                                 \
     }
-#define APP_TAKE_FPS(type)                                                                                           \
+#define APP_JOB_FPS(type)                                                                                           \
     {                                                                                                                \
-        .kind = APP_NUMBER, .name = "fps", .argument = "NUMBER", .offset = APP_TAKE_AT(type, fps), .minimum = 0.001, \
+        .kind = APP_NUMBER, .name = "fps", .argument = "NUMBER", .offset = APP_JOB_AT(type, fps), .minimum = 0.001, \
         .maximum = 10000.0, .help = "frames per second; 30 when not given"                                           \
     }
-#define APP_TAKE_FRAMES(type)                                                                       \
+#define APP_JOB_FRAMES(type)                                                                       \
     {                                                                                               \
-        .kind = APP_TEXT, .name = "frames", .argument = "A:B", .offset = APP_TAKE_AT(type, frames), \
+        .kind = APP_TEXT, .name = "frames", .argument = "A:B", .offset = APP_JOB_AT(type, frames), \
         .help = "only frames A to B, both included, counted from 0; A: and :B work"                 \
     }
-#define APP_TAKE_WEIGHTS(type)                                                                            \
+#define APP_JOB_WEIGHTS(type)                                                                            \
     {                                                                                                     \
-        .kind = APP_CHOICE, .name = "weights", .argument = "HOW", .offset = APP_TAKE_AT(type, weights),   \
+        .kind = APP_CHOICE, .name = "weights", .argument = "HOW", .offset = APP_JOB_AT(type, weights),   \
         .choices = app_weight_choices, .help = "auto (the file's, else heat), file, nearest, heat, rigid" \
     }
-#define APP_TAKE_THREADS(type)                                                                                      \
+#define APP_JOB_THREADS(type)                                                                                      \
     {                                                                                                               \
-        .kind = APP_WHOLE, .name = "threads", .letter = 'j', .argument = "N", .offset = APP_TAKE_AT(type, threads), \
+        .kind = APP_WHOLE, .name = "threads", .letter = 'j', .argument = "N", .offset = APP_JOB_AT(type, threads), \
         .minimum = 0, .maximum = 1024,                                                                              \
         .help = "0 or not given: as many as the machine has; same result for any number"                            \
     }
-#define APP_TAKE_JSON(type)                                                  \
+#define APP_JOB_JSON(type)                                                  \
     {                                                                        \
-        .kind = APP_FLAG, .name = "json", .offset = APP_TAKE_AT(type, json), \
+        .kind = APP_FLAG, .name = "json", .offset = APP_JOB_AT(type, json), \
         .help = "the result as one JSON object on stdout"                    \
     }
-#define APP_TAKE_QUIET(type)                                                                  \
+#define APP_JOB_QUIET(type)                                                                  \
     {                                                                                         \
-        .kind = APP_FLAG, .name = "quiet", .letter = 'q', .offset = APP_TAKE_AT(type, quiet), \
+        .kind = APP_FLAG, .name = "quiet", .letter = 'q', .offset = APP_JOB_AT(type, quiet), \
         .help = "no progress and no result line"                                              \
     }
 
 /* Rows that stand together in most verbs: how the skin is made; which motion plays; the motion and what goes with it. */
-#define APP_TAKE_HOW(type) \
-    APP_TAKE_METHOD(type), APP_TAKE_SET(type), APP_TAKE_SETTINGS(type), APP_TAKE_PAINT(type), APP_TAKE_SETUP(type)
-#define APP_TAKE_WHICH_MOTION(type) APP_TAKE_CLIP(type), APP_TAKE_MOTION(type), APP_TAKE_MAP(type)
-#define APP_TAKE_PLAY(type)                                                                           \
-    APP_TAKE_WHICH_MOTION(type), APP_TAKE_SKELETON(type), APP_TAKE_FPS(type), APP_TAKE_WEIGHTS(type), \
-        APP_TAKE_THREADS(type), APP_TAKE_QUIET(type)
+#define APP_JOB_SKINNING(type) \
+    APP_JOB_METHOD(type), APP_JOB_SET(type), APP_JOB_SETTINGS(type), APP_JOB_PAINT(type), APP_JOB_SETUP(type)
+#define APP_JOB_ANIMATION(type) APP_JOB_CLIP(type), APP_JOB_MOTION(type), APP_JOB_MAP(type)
+#define APP_JOB_PLAYBACK(type)                                                                           \
+    APP_JOB_ANIMATION(type), APP_JOB_SKELETON(type), APP_JOB_FPS(type), APP_JOB_WEIGHTS(type), \
+        APP_JOB_THREADS(type), APP_JOB_QUIET(type)
 
 /* The same, found and loaded. */
-typedef struct app_take {
-    const app_take_values *values;
+typedef struct app_job {
+    const app_job_values *values;
     app_session session;
     const sup_method *method;
     double params[APP_PARAM_LIMIT];
@@ -130,33 +130,33 @@ typedef struct app_take {
     char *setup;            /* of --setup, or NULL */
     size_t setup_size;
     sup_character *character;
-    app_obstacles obstacles;
+    app_colliders colliders;
     sup_joint_map *map;
     sup_clip *motion;
     const sup_clip *clip;            /* of the character, or the motion; NULL = the rest pose */
     int32_t frame_count;             /* of the whole motion */
     int32_t first_frame, last_frame; /* those asked for, both included */
-} app_take;
+} app_job;
 
-/* APP_DONE or an exit status after its sentence; app_take_close is due in either case. */
-int app_take_open(app_take *take, const app_take_values *values);
-void app_take_close(app_take *take);
+/* APP_DONE or an exit status after its sentence; app_job_close is due in either case. */
+int app_job_open(app_job *job, const app_job_values *values);
+void app_job_close(app_job *job);
 
 /* A method and its parameters from names; NULL is the default method, the first. Every NAME=VALUE of `set` must be the method's. */
 int app_choose_method(const char *name, const app_texts *set, const sup_method **method, double *params);
 /* Whether the method is the default one, which nobody asked for: a character that it refuses is skinned by linear. */
-bool app_take_is_default(const app_take *take);
+bool app_job_is_default(const app_job *job);
 /* The rig as --weights asks for it. */
-sup_rig_def app_take_rig_def(const app_take_values *values);
+sup_rig_def app_job_rig_def(const app_job_values *values);
 /* The pose of a frame of the motion; the rest pose when there is none. */
-sup_result app_take_pose(const app_take *take, int32_t frame, sup_pose *pose);
+sup_result app_job_pose(const app_job *job, int32_t frame, sup_pose *pose);
 /* "A:B", "A:", ":B" or "A", whole numbers from 0; *last is -1 where it is open. */
 bool app_parse_frames(const char *text, int32_t *first, int32_t *last);
 
 /* A sentence when there is a --setup and none of the methods takes one. */
-int app_setup_check(const app_take_values *values, const sup_method *const *methods, int32_t count);
+int app_setup_check(const app_job_values *values, const sup_method *const *methods, int32_t count);
 /* The setup goes to methods that take one. */
-void app_setup_give(const app_take *take, const sup_method *method, sup_bind_def *def);
+void app_setup_apply(const app_job *job, const sup_method *method, sup_bind_def *def);
 /* All bytes of a file, to be freed, and a zero after them; NULL when it cannot be read. */
 char *app_read_file(const char *path, size_t *size);
 

@@ -9,7 +9,7 @@
 typedef struct app_layers {
     const sup_rig *rig;
     float *bone;     /* [vertex_count*3] world */
-    float *share;    /* [vertex_count] where between skin and bone the muscle surface is; 0: there are no layers here */
+    float *muscle_fraction;    /* [vertex_count] where between skin and bone the muscle surface is; 0: there are no layers here */
     int32_t *holder; /* [vertex_count] joint that the bone goes with, -1: the influences say */
     unsigned char *detail; /* [vertex_count] 1: of a bone inside, 2: of a muscle inside, 0: neither */
     float middle;          /* x of the cut */
@@ -25,7 +25,7 @@ void app_layers_close(app_layers *layers);
  * bone, with fat and muscle in the cuts; the muscles that a fitted body brings along are in the first, its bones in the
  * second. `nodes` [node_count] or NULL: bones stay where they are under the skin. The arrays
  * of the scene are to free() with app_layers_free. */
-bool app_layers_show(const app_layers *layers, const float *positions, const sup_mat34 *nodes, render_scene *scene);
+bool app_layers_mesh(const app_layers *layers, const float *positions, const sup_mat34 *nodes, render_scene *scene);
 void app_layers_free(render_scene *scene);
 
 #endif

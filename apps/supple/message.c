@@ -90,15 +90,15 @@ static const char *advice(const sup_error *error, app_phase phase)
     return error->result == SUP_ERROR_MEMORY ? " Close other programs or take a smaller character." : "";
 }
 
-int app_fail(const sup_error *error, app_phase phase, const char *place)
+int app_fail(const sup_error *error, app_phase phase, const char *path)
 {
     const char *where = error->where, *message = error->message, *hint = advice(error, phase);
     if (where[0] == '\0')
-        app_say("%s: %s%s", place, message, hint);
-    else if (strstr(where, place) != NULL)
+        app_say("%s: %s%s", path, message, hint);
+    else if (strstr(where, path) != NULL)
         app_say("%s: %s%s", where, message, hint);
     else
-        app_say("%s: %s: %s%s", place, where, message, hint);
+        app_say("%s: %s: %s%s", path, where, message, hint);
     return exit_status(error->result, phase);
 }
 

@@ -19,7 +19,7 @@ extern const char *const app_device_choices[];
 sup_device *app_open_device(const sup_context *context, int choice);
 
 /* sup_bake with the steps on a device. */
-sup_result app_bake_on_device(sup_device *device, const app_take *take, const sup_bake_def *def, const char *path,
+sup_result app_bake_on_device(sup_device *device, const app_job *job, const sup_bake_def *def, const char *path,
                               sup_bake_stats *stats, sup_error *error);
 
 #endif

@@ -63,7 +63,7 @@ static bool fail(int *status)
     return false;
 }
 
-static bool set_number(const app_option *option, const char *text, char *place, int *status)
+static bool set_number(const app_option *option, const char *text, char *target, int *status)
 {
     double value = 0.0;
     bool whole = option->kind == APP_WHOLE;
@@ -75,20 +75,20 @@ static bool set_number(const app_option *option, const char *text, char *place, 
     }
     if (whole) {
         int number = (int)value;
-        memcpy(place, &number, sizeof number);
+        memcpy(target, &number, sizeof number);
     } else {
-        memcpy(place, &value, sizeof value);
+        memcpy(target, &value, sizeof value);
     }
     return true;
 }
 
-static bool set_choice(const app_option *option, const char *text, char *place, int *status)
+static bool set_choice(const app_option *option, const char *text, char *target, int *status)
 {
     char list[200] = "";
     int count = 0;
     for (; option->choices[count] != NULL; count++) {
         if (strcmp(option->choices[count], text) == 0) {
-            memcpy(place, &count, sizeof count);
+            memcpy(target, &count, sizeof count);
             return true;
         }
         size_t length = strlen(list);
@@ -104,22 +104,22 @@ static bool set_choice(const app_option *option, const char *text, char *place, 
 
 static bool set_value(const app_option *option, const char *text, void *values, int *status)
 {
-    char *place = (char *)values + option->offset;
+    char *target = (char *)values + option->offset;
     switch (option->kind) {
     case APP_FLAG:
-        memcpy(place, &(bool){true}, sizeof(bool));
+        memcpy(target, &(bool){true}, sizeof(bool));
         return true;
     case APP_POSITIONAL:
     case APP_TEXT:
-        memcpy(place, &text, sizeof text);
+        memcpy(target, &text, sizeof text);
         return true;
     case APP_WHOLE:
     case APP_NUMBER:
-        return set_number(option, text, place, status);
+        return set_number(option, text, target, status);
     case APP_CHOICE:
-        return set_choice(option, text, place, status);
+        return set_choice(option, text, target, status);
     case APP_MANY: {
-        app_texts *texts = (app_texts *)(void *)place;
+        app_texts *texts = (app_texts *)(void *)target;
         if (texts->count == APP_MANY_LIMIT) {
             app_usage("--%s can be given %d times at most.", option->name, APP_MANY_LIMIT);
             return fail(status);

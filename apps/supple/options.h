@@ -33,15 +33,15 @@ typedef struct app_option {
 } app_option;
 
 /* Rows of values with an `output` and a `frame`. */
-#define APP_OUTPUT(type, word, what)                                                                             \
+#define APP_OUTPUT(type, argument_name, description)                                                                             \
     {                                                                                                            \
-        .kind = APP_TEXT, .name = "output", .letter = 'o', .argument = (word), .offset = offsetof(type, output), \
-        .required = true, .help = (what)                                                                         \
+        .kind = APP_TEXT, .name = "output", .letter = 'o', .argument = (argument_name), .offset = offsetof(type, output), \
+        .required = true, .help = (description)                                                                         \
     }
-#define APP_ONE_FRAME(type, what)                                                                                 \
+#define APP_ONE_FRAME(type, description)                                                                                 \
     {                                                                                                             \
         .kind = APP_WHOLE, .name = "frame", .argument = "N", .offset = offsetof(type, frame), .maximum = 1000000, \
-        .help = (what)                                                                                            \
+        .help = (description)                                                                                            \
     }
 
 typedef struct app_verb {

@@ -78,16 +78,16 @@ static bool parse_length(const char *text, const sup_rig *rig, double *length)
 {
     char number[64];
     size_t count = strlen(text);
-    bool share = count > 0 && text[count - 1] == '%';
+    bool is_percent = count > 0 && text[count - 1] == '%';
     if (count == 0 || count >= sizeof number) return false;
-    snprintf(number, sizeof number, "%.*s", (int)(share ? count - 1 : count), text);
+    snprintf(number, sizeof number, "%.*s", (int)(is_percent ? count - 1 : count), text);
     if (!app_parse_number(number, length) || !(*length >= 0.0)) return false;
-    if (share) *length *= 0.01 * (double)rig->size;
+    if (is_percent) *length *= 0.01 * (double)rig->size;
     return true;
 }
 
 /* The number after the last colon of `text`, which is cut off there. */
-static bool take_length(char *text, const sup_rig *rig, double *length)
+static bool cut_length(char *text, const sup_rig *rig, double *length)
 {
     char *colon = strrchr(text, ':');
     if (colon == NULL || colon == text || !parse_length(colon + 1, rig, length)) return false;
@@ -112,11 +112,11 @@ static int make_sphere(const stroke *s, const sup_rig *rig, char *rest, float *m
     double last = 0.0, radius = 0.0, border = 0.0;
     int32_t joint = -1;
     sup_error error = {0};
-    if (!take_length(rest, rig, &last))
+    if (!cut_length(rest, rig, &last))
         return app_usage("--paint %s: A sphere is sphere:JOINT:RADIUS[:BORDER], lengths in the file's units or as 10%% of "
                          "the character's size.",
                          s->text);
-    bool two = take_length(rest, rig, &radius);
+    bool two = cut_length(rest, rig, &radius);
     border = two ? last : 0.5 * last;
     if (!two) radius = last;
     int status = find_joint(s, rig, rest, &joint);
@@ -137,7 +137,7 @@ static int make_joint(const stroke *s, const sup_rig *rig, const char *name, flo
 }
 
 /* All parts of that name. */
-static int make_part(const stroke *s, const sup_rig *rig, const char *name, float *mask, float *one)
+static int make_primitive(const stroke *s, const sup_rig *rig, const char *name, float *mask, float *one)
 {
     const char *names[NAME_LIMIT];
     const sup_character *character = rig->character;
@@ -179,12 +179,12 @@ static int apply(const stroke *s, const sup_rig *rig, const sup_map *map, float 
     if (!(value >= (double)map->minimum && value <= (double)map->maximum))
         return app_usage("--paint %s: The map %s takes numbers from %g to %g, not %g.", s->text, map->name,
                          (double)map->minimum, (double)map->maximum, value);
-    if (strncmp(source, "sphere:", 5) == 0)
-        status = make_sphere(s, rig, source + 5, mask);
+    if (strncmp(source, "sphere:", 7) == 0)
+        status = make_sphere(s, rig, source + 7, mask);
     else if (strncmp(source, "joint:", 6) == 0)
         status = make_joint(s, rig, source + 6, mask);
-    else if (strncmp(source, "part:", 5) == 0)
-        status = make_part(s, rig, source + 5, mask, more);
+    else if (strncmp(source, "primitive:", 10) == 0)
+        status = make_primitive(s, rig, source + 10, mask, more);
     else if (strncmp(source, "file:", 5) == 0)
         status = make_from_file(s, rig, source + 5, mask);
     else if (strcmp(source, "all") == 0)
@@ -222,9 +222,9 @@ static float *values_of(app_paints *paints, const sup_map *map, int32_t vertex_c
 }
 
 /* What --settings brings along; strokes go on top. */
-static int paint_settings(const app_take *take, const sup_rig *rig, const sup_method *method, app_paints *paints)
+static int paint_settings(const app_job *job, const sup_rig *rig, const sup_method *method, app_paints *paints)
 {
-    const sup_settings *settings = take->settings;
+    const sup_settings *settings = job->settings;
     for (int32_t i = 0; settings != NULL && settings->method == method && i < settings->paint_count; i++) {
         float *values = values_of(paints, find_map(method, settings->paints[i].map), rig->vertex_count);
         if (values == NULL) {
@@ -236,12 +236,12 @@ static int paint_settings(const app_take *take, const sup_rig *rig, const sup_me
     return APP_DONE;
 }
 
-int app_paint(const app_take *take, const sup_rig *rig, const sup_method *method, app_paints *paints)
+int app_paint(const app_job *job, const sup_rig *rig, const sup_method *method, app_paints *paints)
 {
-    const app_texts *texts = &take->values->paint;
+    const app_texts *texts = &job->values->paint;
     int status = APP_DONE;
     memset(paints, 0, sizeof *paints);
-    status = paint_settings(take, rig, method, paints);
+    status = paint_settings(job, rig, method, paints);
     float *mask = malloc(2 * (size_t)rig->vertex_count * sizeof *mask + 1);
     for (int i = 0; status == APP_DONE && i < texts->count; i++) {
         stroke s;

@@ -13,7 +13,7 @@ typedef struct app_paints {
 /* A sentence when none of the methods has the map of a --paint. */
 int app_paint_check(const app_texts *texts, const sup_method *const *methods, int32_t count);
 /* The maps of `method` that the user painted; those of other methods are left out. app_paints_free is due. */
-int app_paint(const app_take *take, const sup_rig *rig, const sup_method *method, app_paints *paints);
+int app_paint(const app_job *job, const sup_rig *rig, const sup_method *method, app_paints *paints);
 void app_paints_free(app_paints *paints);
 
 #endif

@@ -80,7 +80,7 @@ static void print_line(app_progress *progress, float fraction, const char *stage
     fflush(stdout);
 }
 
-bool app_progress_tell(void *user, float fraction, const char *stage)
+bool app_progress_report(void *user, float fraction, const char *stage)
 {
     app_progress *progress = user;
     if (stop_asked) return false;

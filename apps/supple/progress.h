@@ -16,7 +16,7 @@ typedef struct app_progress {
 /* Also catches Ctrl-C and SIGTERM: the first asks the work to stop, a second one ends the program at once. */
 void app_progress_begin(app_progress *progress, bool quiet, bool json);
 /* A sup_progress_fn: false once a Ctrl-C came. */
-bool app_progress_tell(void *progress, float fraction, const char *stage);
+bool app_progress_report(void *progress, float fraction, const char *stage);
 /* Takes the bar off the screen. */
 void app_progress_end(app_progress *progress);
 

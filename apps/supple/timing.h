@@ -12,11 +12,11 @@ typedef struct app_times {
 } app_times;
 
 /* A stage inside the step: mean milliseconds a frame. */
-enum { APP_PART_LIMIT = 24 };
-typedef struct app_part {
+enum { APP_STEP_STAGE_LIMIT = 24 };
+typedef struct app_step_stage {
     char name[32];
     double ms;
-} app_part;
+} app_step_stage;
 
 typedef struct app_timing {
     char input[256];
@@ -28,14 +28,14 @@ typedef struct app_timing {
     int64_t simulated, elements;     /* -1: the method simulates nothing */
     app_times load, rig, bind, pose; /* pose: sampling of the clip */
     app_times step;                  /* of all instances together, positions and normals */
-    int32_t part_count;              /* of the step; 0 when the method has no stages */
-    app_part parts[APP_PART_LIMIT];
+    int32_t step_stage_count;              /* of the step; 0 when the method has no stages */
+    app_step_stage step_stages[APP_STEP_STAGE_LIMIT];
     sup_compare_figures solver;      /* beside plain iterations; steps = 0 when the method has no solver to compare */
     app_times reference;             /* double, scalar, one thread: linear blend, or dual quaternions for "dualquat" */
     double energy;                   /* mean of the first frames' steps; NaN: the method has none */
     size_t model_bytes, state_bytes; /* of one model and one instance */
     size_t peak_bytes;               /* most that rig and bind held at once */
-    double before_step_ms, before_bind_ms, before_ratio; /* of an earlier run; NaN: not there */
+    double previous_step_ms, previous_bind_ms, previous_ratio; /* of an earlier run; NaN: not there */
 } app_timing;
 
 /* How many times as fast as the reference, from the low times of both: a busy machine spoils medians first. */
@@ -52,7 +52,7 @@ typedef struct app_timing_def {
     double seconds;     /* for each stage, about */
     sup_rig_def rig;
     const char *clip; /* NULL: the first */
-    bool compares;    /* also the solver with plain iterations, which takes seconds */
+    bool compare_solver;    /* also the solver with plain iterations, which takes seconds */
 } app_timing_def;
 
 /* APP_DONE or an exit status after its sentence. `contact`, `before_*` are the caller's. */

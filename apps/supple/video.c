@@ -25,16 +25,16 @@ static bool is_installed(const char *name)
 }
 
 /* Runs in the child, between fork and exec. */
-static void become_ffmpeg(const int pictures[2], const int words[2], char *const *arguments)
+static void become_ffmpeg(const int pictures[2], const int errors[2], char *const *arguments)
 {
     int nothing = open("/dev/null", O_WRONLY);
     dup2(pictures[0], STDIN_FILENO);
     dup2(nothing, STDOUT_FILENO);
-    dup2(words[1], STDERR_FILENO);
+    dup2(errors[1], STDERR_FILENO);
     close(pictures[0]);
     close(pictures[1]);
-    close(words[0]);
-    close(words[1]);
+    close(errors[0]);
+    close(errors[1]);
     setpgid(0, 0); /* a Ctrl-C is ours to handle: we close the pipe and remove what there is */
     signal(SIGPIPE, SIG_DFL);
     execvp("ffmpeg", arguments);
@@ -43,21 +43,21 @@ static void become_ffmpeg(const int pictures[2], const int words[2], char *const
 
 static bool start(app_video *video, char *const *arguments)
 {
-    int pictures[2] = {-1, -1}, words[2] = {-1, -1};
+    int pictures[2] = {-1, -1}, errors[2] = {-1, -1};
     if (pipe(pictures) != 0) return false;
-    if (pipe(words) == 0) video->process = fork();
-    if (video->process == 0 && words[0] >= 0) become_ffmpeg(pictures, words, arguments);
+    if (pipe(errors) == 0) video->process = fork();
+    if (video->process == 0 && errors[0] >= 0) become_ffmpeg(pictures, errors, arguments);
     close(pictures[0]);
-    if (words[1] >= 0) close(words[1]);
+    if (errors[1] >= 0) close(errors[1]);
     if (video->process <= 0) {
         close(pictures[1]);
-        if (words[0] >= 0) close(words[0]);
+        if (errors[0] >= 0) close(errors[0]);
         video->process = 0;
         return false;
     }
     fcntl(pictures[1], F_SETFD, FD_CLOEXEC);
     video->pictures = pictures[1];
-    video->words = words[0];
+    video->errors = errors[0];
     return true;
 }
 
@@ -75,7 +75,7 @@ int app_video_open(app_video *video, const char *path, int32_t width, int32_t he
 {
     char size[32], rate[32];
     const char *ending = strrchr(path, '.') + 1;
-    *video = (app_video){.path = path, .pictures = -1, .words = -1};
+    *video = (app_video){.path = path, .pictures = -1, .errors = -1};
     if (snprintf(video->temporary, sizeof video->temporary, "%s.part%ld", path, (long)getpid()) >=
         (int)sizeof video->temporary)
         return app_usage("%s: The path is too long.", path);
@@ -108,11 +108,11 @@ int app_video_open(app_video *video, const char *path, int32_t width, int32_t he
 }
 
 /* The first line of what ffmpeg said, once it has ended. */
-static void read_words(const app_video *video, char *text, size_t size)
+static void read_errors(const app_video *video, char *text, size_t size)
 {
     size_t length = 0;
     ssize_t got = 0;
-    while (length + 1 < size && (got = read(video->words, text + length, size - 1 - length)) > 0)
+    while (length + 1 < size && (got = read(video->errors, text + length, size - 1 - length)) > 0)
         length += (size_t)got;
     text[length] = '\0';
     text[strcspn(text, "\n")] = '\0';
@@ -135,7 +135,7 @@ int app_video_add(app_video *video, const render_image *image)
 int app_video_close(app_video *video, int status)
 {
     int end = 0;
-    char said[600] = "";
+    char message[600] = "";
     if (video->process == 0) return status;
     if (status != APP_DONE && waitpid(video->process, &end, WNOHANG) == 0) {
         kill(video->process, SIGTERM); /* we stop before the end: the film is not wanted */
@@ -144,13 +144,13 @@ int app_video_close(app_video *video, int status)
         end = 0;
     } else {
         close(video->pictures);
-        read_words(video, said, sizeof said);
+        read_errors(video, message, sizeof message);
         if (status == APP_DONE) waitpid(video->process, &end, 0);
     }
-    close(video->words);
+    close(video->errors);
     bool failed = !WIFEXITED(end) || WEXITSTATUS(end) != 0;
     if (failed) {
-        app_say("%s: ffmpeg could not make the film: %s", video->path, said[0] != '\0' ? said : "it ended early");
+        app_say("%s: ffmpeg could not make the film: %s", video->path, message[0] != '\0' ? message : "it ended early");
         status = APP_OTHER;
     } else if (status == APP_DONE && rename(video->temporary, video->path) != 0) {
         app_say("%s: The film cannot be put in its place: %s.", video->path, strerror(errno));

@@ -11,7 +11,7 @@ typedef struct app_video {
     char temporary[4200];
     pid_t process; /* 0 when none runs */
     int pictures;  /* our end of ffmpeg's stdin, -1 when closed */
-    int words;     /* our end of its stderr */
+    int errors;     /* our end of its stderr */
 } app_video;
 
 /* Whether films can be made at all: APP_DONE, or APP_OTHER after a sentence. */
