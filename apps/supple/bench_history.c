@@ -1,7 +1,7 @@
-/* bench_history.c - reads what an earlier `supple bench --save` wrote.
+/* bench_history.c - reads a file of `supple bench --save`.
  *
- * A small reader of JSON that keeps what it needs: the members of the objects right inside the array "results". Anything
- * else of the document is passed over, so that files of later versions can be read. */
+ * A small JSON reader that stores the members of the objects in the top-level array "results" and skips everything
+ * else, so that it accepts files of later versions. */
 #include "bench_history.h"
 
 #include <ctype.h>
@@ -35,7 +35,8 @@ static char peek(reader *r)
     return r->next < r->end ? *r->next : '\0';
 }
 
-/* A string into `text`, cut to its room; escapes are kept as they stand, both sides being written by one writer. */
+/* Reads a string into `text`, truncated to TEXT_LIMIT. Keeps escapes undecoded: both sides come from the same
+ * writer. */
 static void read_string(reader *r, char text[TEXT_LIMIT])
 {
     size_t length = 0;
@@ -64,8 +65,8 @@ static void store_number(reader *r, double value)
         const char *key;
         double *target;
     } targets[] = {{"threads", &r->row.threads}, {"instances", &r->row.instances},
-                  {"contact", &r->row.contact}, {"bind_ms", &r->row.bind_ms},
-                  {"step_ms", &r->row.step_ms}, {"ratio_to_reference", &r->row.ratio}};
+                   {"contact", &r->row.contact}, {"bind_ms", &r->row.bind_ms},
+                   {"step_ms", &r->row.step_ms}, {"ratio_to_reference", &r->row.ratio}};
     for (size_t i = 0; i < sizeof targets / sizeof targets[0]; i++)
         if (strcmp(r->key, targets[i].key) == 0) *targets[i].target = value;
 }
@@ -90,7 +91,8 @@ static void open_nest(reader *r, char bracket)
         return;
     }
     if (r->depth == 1 && bracket == '[' && strcmp(r->key, "results") == 0) r->in_results = true;
-    if (r->depth == 2 && r->in_results) r->row = (saved_result){.contact = -1.0, .bind_ms = NAN, .step_ms = NAN, .ratio = NAN};
+    if (r->depth == 2 && r->in_results)
+        r->row = (saved_result){.contact = -1.0, .bind_ms = NAN, .step_ms = NAN, .ratio = NAN};
     r->stack[r->depth++] = bracket;
     r->key[0] = '\0';
     r->next++;
@@ -176,6 +178,6 @@ int app_bench_history_read(const char *path, app_timing *rows, int32_t count, in
     bool failed = r.failed || r.depth != 0;
     free(data);
     if (!failed) return APP_DONE;
-    app_say("--against %s: This is not a file that 'supple bench --save' wrote, or it is damaged.", path);
+    app_say("--against %s: Not a valid file of 'supple bench --save'.", path);
     return APP_INPUT;
 }

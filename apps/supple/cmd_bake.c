@@ -1,4 +1,4 @@
-/* cmd_bake.c - `supple bake`: a character and a motion in, skinned frames out. */
+/* cmd_bake.c - `supple bake`: skins an animation and writes the frames. */
 #include "json_out.h"
 #include "on_device.h"
 #include "paint.h"
@@ -16,7 +16,7 @@ static const char *const output_endings[] = {"glb", "pc2", "mdd", "obj", NULL};
 
 static const app_option bake_options[] = {
     APP_JOB_INPUT(bake_values),
-    APP_OUTPUT(bake_values, "OUTPUT", ".glb (motion as morph targets), .pc2, .mdd (point caches), .obj (a sequence)"),
+    APP_OUTPUT(bake_values, "OUTPUT", "output file: .glb (morph targets), .pc2 or .mdd (point cache), .obj (sequence)"),
     APP_JOB_SKINNING(bake_values),
     APP_JOB_MODEL(bake_values),
     APP_JOB_COLLIDER(bake_values),
@@ -26,10 +26,7 @@ static const app_option bake_options[] = {
     APP_JOB_FRAMES(bake_values),
     APP_JOB_WEIGHTS(bake_values),
     APP_JOB_THREADS(bake_values),
-    {.kind = APP_FLAG,
-     .name = "no-normals",
-     .offset = offsetof(bake_values, no_normals),
-     .help = "leave normals out of the output"},
+    {.kind = APP_FLAG, .name = "no-normals", .offset = offsetof(bake_values, no_normals), .help = "write no normals"},
     APP_ON_DEVICE(bake_values),
     APP_JOB_JSON(bake_values),
     APP_JOB_QUIET(bake_values),
@@ -38,16 +35,17 @@ static const app_option bake_options[] = {
 static const app_verb bake_verb = {
     .name = "bake",
     .usage = "INPUT -o OUTPUT [options]",
-    .summary = "Plays a motion on a character and writes the skinned result.",
-    .details = "Vertices keep the order of the input, in its own world space. The output is written beside its place\n"
-               "and renamed when whole: a failure or Ctrl-C leaves no half file and an older file untouched.\n\n"
-               "Examples:\n"
-               "  supple bake scene:human -o human.glb\n"
-               "  supple bake dancer.glb -o dancer.pc2 --method dualquat --clip Samba --fps 60\n"
-               "  supple bake hero.glb -o hero_walks.glb --motion walk.bvh --map joints.txt\n"
-               "  supple bake hero.glb -o hero.pc2 --model hero.supple --collider plane:0,0,0:0,1,0\n"
-               "  supple bake body.obj -o body.mdd --skeleton body.skel --motion jump.anim\n\n"
-               "Exit status: 0 done, 1 wrong usage, 2 bad input, 3 anything else (output, memory, Ctrl-C).\n",
+    .summary = "Skins an animation and writes the vertex positions of all frames.",
+    .details =
+        "Vertices are in the order and the world space of the input. The output is written to a temporary file and\n"
+        "renamed when complete: after a failure or Ctrl-C an existing output file is unchanged.\n\n"
+        "Examples:\n"
+        "  supple bake scene:human -o human.glb\n"
+        "  supple bake dancer.glb -o dancer.pc2 --method dualquat --clip Samba --fps 60\n"
+        "  supple bake hero.glb -o hero_walks.glb --motion walk.bvh --map joints.txt\n"
+        "  supple bake hero.glb -o hero.pc2 --model hero.supple --collider plane:0,0,0:0,1,0\n"
+        "  supple bake body.obj -o body.mdd --skeleton body.skel --motion jump.anim\n\n"
+        "Exit status: 0 success, 1 wrong usage, 2 bad input, 3 other errors (output, memory, Ctrl-C).\n",
     .options = bake_options,
     .option_count = (int)(sizeof bake_options / sizeof bake_options[0]),
 };
@@ -84,16 +82,16 @@ static void print_result(const app_job *job, const char *output, const sup_bake_
     printf("%s: %s frame%s, %s vertices, %.3g ms per frame\n", app_clean(output), app_grouped(stats->frame_count),
            stats->frame_count == 1 ? "" : "s", app_grouped(stats->vertex_count), stats->step_ms);
     if (job->clip == NULL)
-        printf("  the rest pose, there is no clip;");
+        printf("  rest pose (no clip);");
     else if (job->clip->name[0] == '\0')
-        printf("  a clip without a name;");
+        printf("  unnamed clip;");
     else
         printf("  clip %s;", app_clean(job->clip->name));
     printf(" method %s; %s in %.2f s (load %.0f ms, bind %.0f ms, write %.0f ms)\n", stats->method->name,
            app_size((double)stats->bytes), total_ms / 1e3, job->session.load_ms, stats->bind_ms, stats->write_ms);
 }
 
-/* The maps that were painted: on a rig of their own, since the bake makes its rig itself. */
+/* Evaluates --paint and --settings on a temporary rig: sup_bake creates its own. */
 static int paint(const app_job *job, const sup_rig_def *def, app_paints *paints)
 {
     sup_rig *rig = NULL;
@@ -147,21 +145,21 @@ static int bake(app_job *job, const bake_values *values)
     app_progress_end(&progress);
     if (status != APP_DONE) return status;
     if (result == SUP_ERROR_CANCELLED) {
-        app_say("%s: Stopped; nothing was written.", values->output);
+        app_say("%s: Cancelled; nothing was written.", values->output);
         return APP_OTHER;
     }
     if (result != SUP_OK)
         return app_fail(&error, APP_PHASE_BAKE, result == SUP_ERROR_IO ? values->output : values->job.input);
     if (values->job.json) print_json(job, values->output, &stats, app_milliseconds() - began);
-    if (!values->job.json && !values->job.quiet)
-        print_result(job, values->output, &stats, app_milliseconds() - began);
+    if (!values->job.json && !values->job.quiet) print_result(job, values->output, &stats, app_milliseconds() - began);
     return APP_DONE;
 }
 
 static int check_values(const bake_values *values)
 {
     if (app_ending(values->output, output_endings) < 0)
-        return app_usage("%s: The ending of the output says its format: .glb, .pc2, .mdd or .obj.", values->output);
+        return app_usage("%s: Unknown output format; the file extension must be .glb, .pc2, .mdd or .obj.",
+                         values->output);
     return APP_DONE;
 }
 

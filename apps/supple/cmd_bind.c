@@ -1,4 +1,4 @@
-/* cmd_bind.c - `supple bind`: a character in, the model of a method out, for bakes and engines to load. */
+/* cmd_bind.c - `supple bind`: precomputes the model of a method for a character. */
 #include "json_out.h"
 #include "paint.h"
 #include "progress.h"
@@ -12,23 +12,23 @@ typedef struct bind_values {
 static const char *const output_endings[] = {"supple", NULL};
 
 static const app_option bind_options[] = {
-    APP_JOB_INPUT(bind_values),   APP_OUTPUT(bind_values, "MODEL", "the model to write, ending in .supple"),
-    APP_JOB_SKINNING(bind_values),     APP_JOB_SKELETON(bind_values),
-    APP_JOB_WEIGHTS(bind_values), APP_JOB_THREADS(bind_values),
-    APP_JOB_JSON(bind_values),    APP_JOB_QUIET(bind_values),
+    APP_JOB_INPUT(bind_values),    APP_OUTPUT(bind_values, "MODEL", "output file, .supple"),
+    APP_JOB_SKINNING(bind_values), APP_JOB_SKELETON(bind_values),
+    APP_JOB_WEIGHTS(bind_values),  APP_JOB_THREADS(bind_values),
+    APP_JOB_JSON(bind_values),     APP_JOB_QUIET(bind_values),
 };
 
 static const app_verb bind_verb = {
     .name = "bind",
     .usage = "INPUT -o MODEL.supple [options]",
-    .summary = "Makes a method's model of a character once: bakes and engines load it instead of binding.",
+    .summary = "Precomputes the model of a method for a character; 'supple bake --model' and engines load it.",
     .details =
-        "The model is one block of bytes with a checksum; it fits the input that it was made of and this version of\n"
-        "the method, and everything else is refused. It is written beside its place and renamed when whole.\n\n"
+        "A model has a checksum and is valid only for the same input and the same version of the method. The output\n"
+        "is written to a temporary file and renamed when complete.\n\n"
         "Examples:\n"
         "  supple bind hero.glb -o hero.supple\n"
         "  supple bake hero.glb -o hero.pc2 --model hero.supple --clip Run\n\n"
-        "Exit status: 0 done, 1 wrong usage, 2 bad input, 3 anything else (output, memory, Ctrl-C).\n",
+        "Exit status: 0 success, 1 wrong usage, 2 bad input, 3 other errors (output, memory, Ctrl-C).\n",
     .options = bind_options,
     .option_count = (int)(sizeof bind_options / sizeof bind_options[0]),
 };
@@ -101,7 +101,7 @@ static int bind(app_job *job, const bind_values *values)
     if (painted != APP_DONE)
         status = painted;
     else if (result == SUP_ERROR_CANCELLED)
-        app_say("%s: Stopped; nothing was written.", values->output);
+        app_say("%s: Cancelled; nothing was written.", values->output);
     else if (result != SUP_OK)
         status = app_fail(&error, APP_PHASE_BAKE, values->job.input);
     else
@@ -117,7 +117,8 @@ int app_command_bind(int argc, char **argv)
     app_job job;
     int status = APP_DONE;
     if (!app_parse(&bind_verb, argc, argv, &values, &status)) return status;
-    if (app_ending(values.output, output_endings) < 0) return app_usage("%s: A model ends in .supple.", values.output);
+    if (app_ending(values.output, output_endings) < 0)
+        return app_usage("%s: The file extension of a model must be .supple.", values.output);
     status = app_job_open(&job, &values.job);
     if (status == APP_DONE) status = app_paint_check(&values.job.paint, &job.method, 1);
     if (status == APP_DONE) status = app_setup_check(&values.job, &job.method, 1);

@@ -1,4 +1,4 @@
-/* cmd_compare.c - `supple compare`: methods side by side in one picture. */
+/* cmd_compare.c - `supple compare`: renders methods side by side in one image. */
 #include "comparison.h"
 #include "image.h"
 #include "stage.h"
@@ -18,37 +18,36 @@ static const char *const endings[] = {"png", NULL};
 #define AT(field) offsetof(compare_values, field)
 static const app_option compare_options[] = {
     APP_JOB_INPUT(compare_values),
-    APP_OUTPUT(compare_values, "OUTPUT", "the sheet, a .png"),
+    APP_OUTPUT(compare_values, "OUTPUT", "output image, .png"),
     APP_COMPARISON_METHODS(compare_values),
     APP_JOB_SET(compare_values),
     APP_JOB_PAINT(compare_values),
     APP_JOB_SETUP(compare_values),
-    APP_ONE_FRAME(compare_values, "the frame to show; the worst of the motion when not given"),
+    APP_ONE_FRAME(compare_values, "frame to show; default: the frame with the worst metrics"),
     APP_JOB_FRAMES(compare_values),
     APP_VIEW_OPTIONS(compare_values),
-    {.kind = APP_FLAG, .name = "wire", .offset = AT(view.wire), .help = "draw the edges of the triangles"},
+    {.kind = APP_FLAG, .name = "wire", .offset = AT(view.wire), .help = "draw triangle edges"},
     APP_JOB_PLAYBACK(compare_values),
 };
 
 static const app_verb compare_verb = {
     .name = "compare",
     .usage = "INPUT -o sheet.png [--methods linear,dualquat] [options]",
-    .summary = "One picture of several methods side by side, with times and measures under each.",
-    .details =
-        "All methods play the whole motion and are measured; the sheet shows one frame of it, by itself the one\n"
-        "with the most crossings, volume change and stretch. Measures are of that frame and of the worst frame.\n\n"
-        "Examples:\n"
-        "  supple compare scene:human -o sheet.png --methods linear,dualquat\n"
-        "  supple compare scene:human -o sheet.png --clip squat --methods projective:contact=off,projective\n"
-        "  supple compare dancer.glb -o sheet.png --clip Samba --frame 40 --zoom LeftForeArm --color stretch\n\n"
-        "Exit status: 0 done, 1 wrong usage, 2 bad input, 3 anything else.\n",
+    .summary = "Renders several methods side by side in one image, with times and metrics below each.",
+    .details = "Every method skins the whole frame range. The image shows one frame, by default the one with the most\n"
+               "crossings, volume change and stretch; metrics are given for this frame and for the worst frame.\n\n"
+               "Examples:\n"
+               "  supple compare scene:human -o sheet.png --methods linear,dualquat\n"
+               "  supple compare scene:human -o sheet.png --clip squat --methods projective:contact=off,projective\n"
+               "  supple compare dancer.glb -o sheet.png --clip Samba --frame 40 --zoom LeftForeArm --color stretch\n\n"
+               "Exit status: 0 success, 1 wrong usage, 2 bad input, 3 other errors.\n",
     .options = compare_options,
     .option_count = (int)(sizeof compare_options / sizeof compare_options[0]),
 };
 
 enum { NO_FRAME = -1, MAX_COLUMNS = 4 };
 
-/* All lengths of a sheet follow the width of a panel. */
+/* All lengths of the sheet are proportional to the panel width. */
 typedef struct sheet {
     render_image image;
     int32_t columns, panel_width, panel_height, text_height, title_height;
@@ -56,7 +55,7 @@ typedef struct sheet {
 } sheet;
 
 static const uint8_t DARK[3] = {38, 42, 51}, GREY[3] = {105, 112, 125};
-static const uint8_t PAPER[3] = {241, 242, 243}; /* the backdrop of the pictures */
+static const uint8_t PAPER[3] = {241, 242, 243}; /* background color of the renderer */
 
 static bool sheet_create(sheet *s, const app_view_options *view, int32_t count)
 {
@@ -87,7 +86,7 @@ static void text_right(sheet *s, float right, float baseline, const uint8_t *col
     image_text(&s->image, right - image_text_width(text, s->unit), baseline, s->unit, color, text);
 }
 
-/* Name, time, and a table of measures: of this frame, and the worst of the motion. */
+/* Writes name, time and a table of metrics: at this frame, and at the worst frame. */
 static void write_metrics(sheet *s, const app_entry *entry, int32_t frame, float left, float top)
 {
     const sup_frame_measure *m = &entry->measure->frames[frame];
@@ -104,7 +103,7 @@ static void write_metrics(sheet *s, const app_entry *entry, int32_t frame, float
                 {"flips", m->flips, all->flips, true}};
     float u = s->unit, x = left + 1.5f * u, here = left + 20.0f * u, worst = left + 27.5f * u, y = top + 1.8f * u;
     char time[64];
-    snprintf(time, sizeof time, "%.3g ms a frame", entry->playback.step_ms);
+    snprintf(time, sizeof time, "%.3g ms per frame", entry->playback.step_ms);
     text_right(s, worst, y, DARK, time);
     float available = worst - image_text_width(time, u) - x - u, width = image_text_width(entry->label, 1.5f * u);
     image_text(&s->image, x, y, 1.5f * u * (width > available ? available / width : 1.0f), DARK, entry->label);
@@ -142,18 +141,19 @@ static int draw(const app_comparison *comparison, const compare_values *values, 
     render_image picture = render_image_create(values->view.width, values->view.height);
     int status = app_stage_open(&stage, &comparison->job->session.context, comparison->rig, &values->view);
     if (picture.pixels == NULL || !sheet_create(s, &values->view, comparison->entry_count)) {
-        app_say("There is not enough memory for the sheet.");
+        app_say("Out of memory for the image.");
         status = APP_OTHER;
     }
     if (status == APP_DONE) {
-        app_stage_set_camera(&stage, app_comparison_positions(comparison, 0, frame), 1, app_comparison_nodes(comparison, frame), &def);
+        app_stage_set_camera(&stage, app_comparison_positions(comparison, 0, frame), 1,
+                             app_comparison_nodes(comparison, frame), &def);
         write_title(s, comparison, frame);
     }
     for (int32_t i = 0; status == APP_DONE && i < comparison->entry_count; i++) {
         int32_t left = i % s->columns * s->panel_width;
         int32_t top = s->title_height + i / s->columns * (s->panel_height + s->text_height);
-        status = app_stage_render(&stage, app_comparison_positions(comparison, i, frame), app_comparison_nodes(comparison, frame),
-                                 &def, &picture);
+        status = app_stage_render(&stage, app_comparison_positions(comparison, i, frame),
+                                  app_comparison_nodes(comparison, frame), &def, &picture);
         sheet_paste(s, &picture, left, top);
         write_metrics(s, &comparison->entries[i], frame, (float)left, (float)(top + s->panel_height));
     }
@@ -171,7 +171,8 @@ static int compare(app_comparison *comparison, app_job *job, const compare_value
     int status = app_comparison_run(comparison, job, &progress);
     app_progress_end(&progress);
     if (status != APP_DONE) return status;
-    int32_t frame = values->frame != NO_FRAME ? values->frame - job->first_frame : app_comparison_worst_frame(comparison);
+    int32_t frame =
+        values->frame != NO_FRAME ? values->frame - job->first_frame : app_comparison_worst_frame(comparison);
     status = draw(comparison, values, frame, &s);
     if (status == APP_DONE && render_write_png(&s.image, values->output, &error) != SUP_OK)
         status = app_fail(&error, APP_PHASE_BAKE, values->output);
@@ -184,7 +185,8 @@ static int compare(app_comparison *comparison, app_job *job, const compare_value
 
 static int check_values(compare_values *values)
 {
-    if (app_ending(values->output, endings) < 0) return app_usage("%s: The sheet is a .png.", values->output);
+    if (app_ending(values->output, endings) < 0)
+        return app_usage("%s: The file extension of the output must be .png.", values->output);
     return app_view_check(&values->view, 480, 600);
 }
 
@@ -204,7 +206,7 @@ int app_command_compare(int argc, char **argv)
     status = check_values(&values);
     if (status == APP_DONE) status = app_comparison_choose(&comparison, values.methods, &values.job.set);
     if (status != APP_DONE) return status;
-    values.job.set.count = 0; /* they are the contest's now */
+    values.job.set.count = 0; /* already applied by app_comparison_choose */
     status = app_job_open(&job, &values.job);
     if (status == APP_DONE) status = check_frame(&job, values.frame);
     if (status == APP_DONE) status = compare(&comparison, &job, &values);

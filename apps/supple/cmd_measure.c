@@ -1,4 +1,4 @@
-/* cmd_measure.c - `supple measure`: numbers that judge a baked motion. */
+/* cmd_measure.c - `supple measure`: quality metrics of a baked animation. */
 #include "metrics.h"
 
 #include <stdlib.h>
@@ -13,7 +13,7 @@ static const app_option measure_options[] = {
     {.kind = APP_POSITIONAL,
      .name = "CACHE",
      .offset = offsetof(measure_values, cache),
-     .help = "point cache of a bake of it: .pc2 or .mdd"},
+     .help = "point cache baked from INPUT: .pc2 or .mdd"},
     APP_JOB_ANIMATION(measure_values),
     APP_JOB_SKELETON(measure_values),
     APP_JOB_FPS(measure_values),
@@ -28,15 +28,15 @@ static const app_verb measure_verb = {
     .name = "measure",
     .usage = "INPUT CACHE.pc2 [options]",
     .summary =
-        "Judges a baked motion by numbers: volume, self-intersection, stretch, flips, smoothness, drift, jitter.",
+        "Computes metrics of a baked animation: volume, self-intersection, stretch, flips, roughness, drift, jitter.",
     .details =
-        "The cache must be a bake of INPUT. Drift and jitter look at the skeleton: --clip, --motion, --fps and\n"
-        "--frames say which motion the cache holds, as they did for bake. docs/measures.md explains the numbers.\n"
-        "A cache with numbers that are not finite is measured, and is bad input all the same.\n\n"
+        "The cache must be baked from INPUT. Drift and jitter need the skeleton: repeat the --clip, --motion, --fps\n"
+        "and --frames of the bake. docs/measures.md defines the metrics. A cache with NaN or infinite coordinates is\n"
+        "measured, but the exit status is 2.\n\n"
         "Examples:\n"
         "  supple bake scene:human -o human.pc2 && supple measure scene:human human.pc2\n"
         "  supple measure dancer.glb dancer.pc2 --clip Samba --fps 60 --json\n\n"
-        "Exit status: 0 done, 1 wrong usage, 2 bad input, 3 anything else.\n",
+        "Exit status: 0 success, 1 wrong usage, 2 bad input, 3 other errors.\n",
     .options = measure_options,
     .option_count = (int)(sizeof measure_options / sizeof measure_options[0]),
 };
@@ -62,7 +62,7 @@ static int report_nonfinite(const char *path, const sup_motion_measure *measure,
 {
     for (int32_t f = 0; f < measure->frame_count; f++)
         if (measure->frames[f].nonfinite > 0) {
-            app_say("%s: Frame %d has %s vertices with a number that is not finite, %s in all frames: bake it again.",
+            app_say("%s: Frame %d has %s vertices with NaN or infinite coordinates, %s in all frames; bake again.",
                     path, (int)(first + f), app_grouped(measure->frames[f].nonfinite),
                     app_grouped((long long)measure->summary.nonfinite));
             return APP_INPUT;
@@ -81,7 +81,7 @@ static int measure_cache(app_job *job, const measure_values *values, const sup_r
         nodes = app_metrics_nodes(job, job->first_frame, cache->frame_count);
     else if (!values->job.quiet)
         app_say(
-            "note: The cache has %d frames and the motion %d: no drift and no jitter; say --clip, --fps or --frames "
+            "note: No drift and jitter: the cache has %d frames and the animation %d. Give --clip, --fps and --frames "
             "as for the bake.",
             (int)cache->frame_count, (int)expected);
     app_progress_begin(&progress, values->job.quiet, values->job.json);

@@ -1,4 +1,4 @@
-/* cmd_report.c - `supple report`: one self-contained page with pictures, plots and tables, to send to a colleague. */
+/* cmd_report.c - `supple report`: a self-contained HTML page with images, plots and tables. */
 #include "comparison.h"
 #include "stage.h"
 #include "svg.h"
@@ -20,27 +20,24 @@ static const char *const endings[] = {"html", "htm", NULL};
 
 #define AT(field) offsetof(report_values, field)
 static const app_option report_options[] = {
-    APP_JOB_INPUT(report_values),
-    APP_OUTPUT(report_values, "OUTPUT", "the page, an .html that needs no other file"),
-    APP_COMPARISON_METHODS(report_values),
-    APP_JOB_SET(report_values),
-    APP_JOB_PAINT(report_values),
-    APP_JOB_SETUP(report_values),
-    APP_JOB_FRAMES(report_values),
-    APP_VIEW_OPTIONS(report_values),
+    APP_JOB_INPUT(report_values),          APP_OUTPUT(report_values, "OUTPUT", "output page, .html, self-contained"),
+    APP_COMPARISON_METHODS(report_values), APP_JOB_SET(report_values),
+    APP_JOB_PAINT(report_values),          APP_JOB_SETUP(report_values),
+    APP_JOB_FRAMES(report_values),         APP_VIEW_OPTIONS(report_values),
     APP_JOB_PLAYBACK(report_values),
 };
 
 static const app_verb report_verb = {
     .name = "report",
     .usage = "INPUT -o report.html [options]",
-    .summary = "One page that judges the methods on a motion: pictures, plots, tables, settings, machine.",
-    .details = "The page is one file, readable on dark and light screens. Its pictures are the frames with the most\n"
-               "crossings, the largest change of volume and the largest stretch over all methods.\n\n"
-               "Examples:\n"
-               "  supple report scene:human -o report.html\n"
-               "  supple report dancer.glb -o report.html --clip Samba --methods linear,dualquat\n\n"
-               "Exit status: 0 done, 1 wrong usage, 2 bad input, 3 anything else.\n",
+    .summary = "Writes an HTML page that compares methods on an animation: images, plots, tables, settings, machine.",
+    .details =
+        "The page is a single file with a light and a dark theme. Its images show the frames with the most crossings,\n"
+        "the largest volume change and the largest stretch over all methods.\n\n"
+        "Examples:\n"
+        "  supple report scene:human -o report.html\n"
+        "  supple report dancer.glb -o report.html --clip Samba --methods linear,dualquat\n\n"
+        "Exit status: 0 success, 1 wrong usage, 2 bad input, 3 other errors.\n",
     .options = report_options,
     .option_count = (int)(sizeof report_options / sizeof report_options[0]),
 };
@@ -90,17 +87,17 @@ static void write_head(FILE *file, const app_comparison *comparison)
     fprintf(file, "</h1>\n<p class=\"soft\">");
     if (job->clip != NULL) {
         fprintf(file, "Clip ");
-        app_html_text(file, job->clip->name[0] != '\0' ? job->clip->name : "(without a name)");
+        app_html_text(file, job->clip->name[0] != '\0' ? job->clip->name : "(unnamed)");
         fprintf(file, ", ");
     } else {
         fprintf(file, "Rest pose, ");
     }
-    fprintf(file, "%s frames at %g frames per second, %s vertices, %s triangles of skin, %s joints. %s</p>\n",
+    fprintf(file, "%s frames at %g frames per second, %s vertices, %s skin triangles, %s joints. %s</p>\n",
             app_grouped(comparison->frame_count), job->values->fps, app_grouped(comparison->rig->vertex_count),
             app_grouped(comparison->rig->skin_triangle_count), app_grouped(comparison->rig->joint_count), day);
 }
 
-/* How far a figure is from ideal: smaller is better. */
+/* Distance of a metric from its ideal value: smaller is better. */
 static double deviation(const app_metric *metric)
 {
     if (metric->value < 0.0 || !isfinite(metric->value)) return INFINITY;
@@ -111,12 +108,12 @@ static double deviation(const app_metric *metric)
 static void write_summary(FILE *file, const app_comparison *comparison)
 {
     app_metric metrics[APP_COMPARISON_LIMIT][APP_METRIC_COUNT] = {0};
-    fprintf(file, "<h2>Measures</h2>\n<div class=\"card\"><table><thead><tr><th>worst over all frames</th>");
+    fprintf(file, "<h2>Metrics</h2>\n<div class=\"card\"><table><thead><tr><th>worst over all frames</th>");
     for (int32_t i = 0; i < comparison->entry_count; i++) {
         app_metrics_list(&comparison->entries[i].measure->summary, metrics[i]);
         fprintf(file, "<th><span class=\"key s%d\"></span>%s</th>", (int)(i % 8), comparison->entries[i].label);
     }
-    fprintf(file, "</tr></thead><tbody>\n<tr><td>milliseconds a frame</td>");
+    fprintf(file, "</tr></thead><tbody>\n<tr><td>milliseconds per frame</td>");
     for (int32_t i = 0; i < comparison->entry_count; i++)
         fprintf(file, "<td>%.3g</td>", comparison->entries[i].playback.step_ms);
     fprintf(file, "</tr>\n<tr><td>milliseconds to bind</td>");
@@ -130,13 +127,13 @@ static void write_summary(FILE *file, const app_comparison *comparison)
         fprintf(file, "<tr><td title=\"%s\">%s<br><span class=\"soft\">%s</span></td>", metrics[0][k].help,
                 metrics[0][k].name, metrics[0][k].help);
         for (int32_t i = 0; i < comparison->entry_count; i++) {
-            const char *value = app_metric_text(&metrics[i][k]); /* those that read the same are equally good */
+            const char *value = app_metric_text(&metrics[i][k]); /* equal as displayed: equally good */
             bool is_best = comparison->entry_count > 1 && strcmp(value, app_metric_text(best)) == 0;
             fprintf(file, "<td%s>%s</td>", is_best ? " class=\"best\"" : "", value);
         }
         fprintf(file, "</tr>\n");
     }
-    fprintf(file, "<tr><td>not finite<br><span class=\"soft\">vertices of all frames</span></td>");
+    fprintf(file, "<tr><td>not finite<br><span class=\"soft\">vertices, all frames</span></td>");
     for (int32_t i = 0; i < comparison->entry_count; i++)
         fprintf(file, "<td>%s</td>", app_grouped((long long)comparison->entries[i].measure->summary.nonfinite));
     fprintf(file, "</tr>\n</tbody></table></div>\n");
@@ -150,7 +147,7 @@ static void write_keys(FILE *file, const app_comparison *comparison)
     fprintf(file, "</p>\n");
 }
 
-/* A number of every frame, by name. */
+/* A per-frame metric to plot. */
 typedef struct plot_spec {
     const char *title, *help;
     size_t offset; /* in sup_frame_measure */
@@ -202,21 +199,23 @@ static bool write_plots(FILE *file, const app_comparison *comparison, int32_t ma
 {
     static const plot_spec plots[] = {
         {"Volume", "enclosed volume / rest volume", FIELD(volume_ratio), false, 1.0},
-        {"Crossing pairs", "triangle pairs that cross and did not at rest", FIELD(intersections), true, 0.0},
-        {"Penetration", "deepest place of the skin inside itself / size", FIELD(penetration), false, 0.0},
+        {"Crossing pairs", "intersecting triangle pairs that do not intersect at rest", FIELD(intersections), true,
+         0.0},
+        {"Penetration", "maximum self-penetration depth / character size", FIELD(penetration), false, 0.0},
         {"Largest stretch", "longest edge / its rest length", FIELD(stretch_max), false, 1.0},
         {"Smallest stretch", "shortest edge / its rest length", FIELD(stretch_min), false, 1.0},
-        {"Flips", "triangles turned against their neighbours", FIELD(flips), true, 0.0},
-        {"Roughness", "change of the Laplacian / mean edge", FIELD(roughness), false, 0.0},
-        {"Distortion of angles", "mean ratio of the singular values of the triangles", FIELD(angle_mean), false, 1.0},
+        {"Flips", "triangles flipped against their neighbours", FIELD(flips), true, 0.0},
+        {"Roughness", "change of the Laplacian / mean edge length", FIELD(roughness), false, 0.0},
+        {"Angle distortion", "mean ratio of the singular values of the triangles", FIELD(angle_mean), false, 1.0},
     };
     bool done = true;
     fprintf(file, "<h2>Over time</h2>\n");
     write_keys(file, comparison);
-    fprintf(file,
-            "<p class=\"soft\">Frames to the right; dashed: ideal; the upright line: frame %d, the worst.</p>\n"
-            "<div class=\"grid2\">\n",
-            (int)(comparison->job->first_frame + mark));
+    fprintf(
+        file,
+        "<p class=\"soft\">Horizontal axis: frames; dashed line: ideal value; vertical line: frame %d, the worst.</p>\n"
+        "<div class=\"grid2\">\n",
+        (int)(comparison->job->first_frame + mark));
     for (size_t i = 0; done && i < sizeof plots / sizeof plots[0]; i++)
         done = write_plot(file, comparison, &plots[i], mark);
     fprintf(file, "</div>\n");
@@ -240,8 +239,8 @@ static int write_picture(FILE *file, const app_comparison *comparison, app_stage
 {
     const char *name = comparison->entries[entry].label;
     size_t size = 0;
-    int status = app_stage_render(stage, app_comparison_positions(comparison, entry, frame), app_comparison_nodes(comparison, frame),
-                                 def, image);
+    int status = app_stage_render(stage, app_comparison_positions(comparison, entry, frame),
+                                  app_comparison_nodes(comparison, frame), def, image);
     uint8_t *png = status == APP_DONE ? render_encode_png(image, &size) : NULL;
     if (png == NULL) return status != APP_DONE ? status : APP_OTHER;
     fprintf(file, "<figure><img alt=\"%s, frame %d\" src=\"data:image/png;base64,", name,
@@ -252,7 +251,7 @@ static int write_picture(FILE *file, const app_comparison *comparison, app_stage
     return APP_DONE;
 }
 
-/* The methods at one frame, in one colouring. */
+/* Writes images of all methods at one frame. */
 static int write_pictures(FILE *file, const app_comparison *comparison, const report_values *values, const char *title,
                           app_color color, int32_t frame)
 {
@@ -265,7 +264,8 @@ static int write_pictures(FILE *file, const app_comparison *comparison, const re
     if (image.pixels == NULL) status = APP_OTHER;
     fprintf(file, "<h2>%s: frame %d</h2>\n<div class=\"row\">\n", title, (int)(comparison->job->first_frame + frame));
     if (status == APP_DONE)
-        app_stage_set_camera(&stage, app_comparison_positions(comparison, 0, frame), 1, app_comparison_nodes(comparison, frame), &def);
+        app_stage_set_camera(&stage, app_comparison_positions(comparison, 0, frame), 1,
+                             app_comparison_nodes(comparison, frame), &def);
     for (int32_t i = 0; status == APP_DONE && i < comparison->entry_count; i++)
         status = write_picture(file, comparison, &stage, i, frame, &def, &image);
     fprintf(file, "</div>\n");
@@ -312,16 +312,17 @@ static int write_worst_frames(FILE *file, const app_comparison *comparison, cons
         const char *title;
         frame_score *score;
         app_color color;
-    } rows[] = {{"Most crossings (red: crossing or inside)", by_crossings, APP_COLOR_CONTACT},
-                {"Largest change of volume", by_volume, APP_COLOR_NONE},
+    } rows[] = {{"Most crossings (red: crossing or penetrating)", by_crossings, APP_COLOR_CONTACT},
+                {"Largest volume change", by_volume, APP_COLOR_NONE},
                 {"Largest stretch (red: double length, blue: half)", by_stretch, APP_COLOR_STRETCH}};
     int status = APP_DONE;
     for (size_t i = 0; status == APP_DONE && i < sizeof rows / sizeof rows[0]; i++)
-        status = write_pictures(file, comparison, values, rows[i].title, rows[i].color, worst_frame(comparison, rows[i].score));
+        status = write_pictures(file, comparison, values, rows[i].title, rows[i].color,
+                                worst_frame(comparison, rows[i].score));
     return status;
 }
 
-/* Bends and their smallest volume, those first that lose most in any method. */
+/* Writes the smallest volume ratio at each joint, largest loss over all methods first. */
 static void write_bends(FILE *file, const app_comparison *comparison)
 {
     enum { SHOWN = 12 };
@@ -333,7 +334,7 @@ static void write_bends(FILE *file, const app_comparison *comparison)
             low[(size_t)i * (size_t)rig->joint_count + (size_t)j] =
                 app_metrics_region_range(comparison->entries[i].measure, 2 * j + 1).low;
     fprintf(file,
-            "<h2>Volume at the bends</h2>\n<div class=\"card\"><table><thead><tr><th>joint, smallest volume / rest"
+            "<h2>Volume at the joints</h2>\n<div class=\"card\"><table><thead><tr><th>joint, minimum volume / rest"
             "</th>");
     for (int32_t i = 0; i < comparison->entry_count; i++)
         fprintf(file, "<th>%s</th>", comparison->entries[i].label);
@@ -421,7 +422,7 @@ static int write_page(FILE *file, const app_comparison *comparison, const report
     return status;
 }
 
-/* Beside its place, then renamed. */
+/* Writes a temporary file, then renames it. */
 static int write_file(const app_comparison *comparison, const report_values *values)
 {
     char temporary[4200];
@@ -449,7 +450,7 @@ static int report(app_comparison *comparison, app_job *job, const report_values 
     app_progress_begin(&progress, values->job.quiet, false);
     int status = app_comparison_run(comparison, job, &progress);
     if (status == APP_DONE) {
-        app_progress_report(&progress, 1.0f, "drawing");
+        app_progress_report(&progress, 1.0f, "rendering");
         status = write_file(comparison, values);
     }
     app_progress_end(&progress);
@@ -461,7 +462,8 @@ static int report(app_comparison *comparison, app_job *job, const report_values 
 
 static int check_values(report_values *values)
 {
-    if (app_ending(values->output, endings) < 0) return app_usage("%s: The page is an .html.", values->output);
+    if (app_ending(values->output, endings) < 0)
+        return app_usage("%s: The file extension of the output must be .html.", values->output);
     return app_view_check(&values->view, 420, 525);
 }
 
@@ -475,7 +477,7 @@ int app_command_report(int argc, char **argv)
     status = check_values(&values);
     if (status == APP_DONE) status = app_comparison_choose(&comparison, values.methods, &values.job.set);
     if (status != APP_DONE) return status;
-    values.job.set.count = 0; /* they are the contest's now */
+    values.job.set.count = 0; /* already applied by app_comparison_choose */
     status = app_job_open(&job, &values.job);
     if (status == APP_DONE) status = report(&comparison, &job, &values);
     app_comparison_close(&comparison);

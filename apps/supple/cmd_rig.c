@@ -1,4 +1,4 @@
-/* cmd_rig.c - `supple rig`: a mesh and a skeleton in, a rigged GLB out. */
+/* cmd_rig.c - `supple rig`: writes a GLB with skeleton and skinning weights. */
 #include "job.h"
 
 typedef struct rig_values {
@@ -9,7 +9,7 @@ typedef struct rig_values {
 static const char *const output_endings[] = {"glb", NULL};
 
 static const app_option rig_options[] = {
-    APP_JOB_INPUT(rig_values),    APP_OUTPUT(rig_values, "OUTPUT", "the rigged character, .glb"),
+    APP_JOB_INPUT(rig_values),    APP_OUTPUT(rig_values, "OUTPUT", "output file, .glb"),
     APP_JOB_SKELETON(rig_values), APP_JOB_WEIGHTS(rig_values),
     APP_JOB_THREADS(rig_values),  APP_JOB_QUIET(rig_values),
 };
@@ -17,14 +17,15 @@ static const app_option rig_options[] = {
 static const app_verb rig_verb = {
     .name = "rig",
     .usage = "INPUT -o OUTPUT.glb [options]",
-    .summary = "Writes a character with its skeleton, weights and clips as a GLB that any program skins.",
-    .details = "A bare mesh gets the weights of bone heat; --weights asks for others. Vertices keep the order of the\n"
-               "input and stand in its bind pose; materials are plain. The output is written beside its place and\n"
-               "renamed when whole.\n\n"
-               "Examples:\n"
-               "  supple rig scan.ply --skeleton scan.skel -o scan.glb\n"
-               "  supple rig hero.glb --weights heat -o hero_heat.glb\n\n"
-               "Exit status: 0 done, 1 wrong usage, 2 bad input, 3 anything else (output, memory).\n",
+    .summary = "Writes a character with skeleton, skinning weights and clips as a GLB for other programs.",
+    .details =
+        "A mesh without weights gets bone heat weights; --weights selects other ones. Vertices are in the order and\n"
+        "the bind pose of the input; materials are plain, morph targets are omitted. The output is written to a\n"
+        "temporary file and renamed when complete.\n\n"
+        "Examples:\n"
+        "  supple rig scan.ply --skeleton scan.skel -o scan.glb\n"
+        "  supple rig hero.glb --weights heat -o hero_heat.glb\n\n"
+        "Exit status: 0 success, 1 wrong usage, 2 bad input, 3 other errors (output, memory).\n",
     .options = rig_options,
     .option_count = (int)(sizeof rig_options / sizeof rig_options[0]),
 };
@@ -54,7 +55,7 @@ int app_command_rig(int argc, char **argv)
     int status = APP_DONE;
     if (!app_parse(&rig_verb, argc, argv, &values, &status)) return status;
     if (app_ending(values.output, output_endings) < 0)
-        return app_usage("%s: A rigged character ends in .glb.", values.output);
+        return app_usage("%s: The file extension of the output must be .glb.", values.output);
     status = app_job_open(&job, &values.job);
     if (status == APP_DONE) status = rig(&job, &values);
     app_job_close(&job);

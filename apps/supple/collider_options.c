@@ -1,4 +1,4 @@
-/* collider_options.c - things in the way of the skin, from the command line. */
+/* collider_options.c - colliders from the command line. */
 #include "collider_options.h"
 
 #include <math.h>
@@ -9,12 +9,13 @@ enum { MAX_NUMBERS = 7, NAME_LIMIT = 512, SEGMENTS = 48 };
 
 static int fail_form(const char *given)
 {
-    return app_usage("--collider %s: Give plane:X,Y,Z:NX,NY,NZ, sphere:X,Y,Z:R, capsule:X,Y,Z:X,Y,Z:R or mesh:FILE, and "
-                     "@NODE behind it to follow a node.",
-                     given);
+    return app_usage(
+        "--collider %s: Expected plane:X,Y,Z:NX,NY,NZ, sphere:X,Y,Z:R, capsule:X,Y,Z:X,Y,Z:R or mesh:FILE, and "
+        "optionally @NODE to attach it to a node.",
+        given);
 }
 
-/* Exactly `count` numbers, apart by commas and colons as in `pattern` ("xyz:r" has "..,..,..:.."). */
+/* Parses exactly `count` numbers; separators[i] follows number i (the last is followed by the end of the text). */
 static bool parse_numbers(const char *text, const char *separators, int count, float *numbers)
 {
     for (int i = 0; i < count; i++) {
@@ -36,8 +37,8 @@ static int find_node(const sup_character *character, const char *given, const ch
     for (int32_t i = 0; i < count; i++)
         names[i] = character->nodes[i].name;
     const char *nearest = app_nearest(name, names, count);
-    if (nearest != NULL) return app_usage("--collider %s: There is no node %s; did you mean %s?", given, name, nearest);
-    return app_usage("--collider %s: There is no node %s; 'supple info --joints' lists the joints.", given, name);
+    if (nearest != NULL) return app_usage("--collider %s: Unknown node %s; did you mean %s?", given, name, nearest);
+    return app_usage("--collider %s: Unknown node %s; 'supple info --joints' lists the joints.", given, name);
 }
 
 static int load_mesh(app_colliders *o, app_session *session, const char *path, int32_t index)
@@ -48,14 +49,14 @@ static int load_mesh(app_colliders *o, app_session *session, const char *path, i
         return app_fail_load(&error, path);
     const sup_character *mesh = o->meshes[index];
     if (mesh->triangle_count < 4) {
-        app_say("%s: There is no closed mesh in it.", path);
+        app_say("%s: The file contains no closed mesh.", path);
         return APP_INPUT;
     }
     o->items[index] = sup_collider_mesh(mesh->positions, mesh->vertex_count, mesh->triangles, mesh->triangle_count);
     return APP_DONE;
 }
 
-/* The thing itself, without its node. */
+/* Parses the shape, without @NODE. */
 static int parse_shape(app_colliders *o, app_session *session, const char *given, const char *text, int32_t index)
 {
     float n[MAX_NUMBERS] = {0};
@@ -70,9 +71,9 @@ static int parse_shape(app_colliders *o, app_session *session, const char *given
     else
         return fail_form(given);
     if (collider->shape == SUP_COLLIDER_PLANE && n[3] == 0.0f && n[4] == 0.0f && n[5] == 0.0f)
-        return app_usage("--collider %s: The second three numbers are the way out of the plane, not all 0.", given);
+        return app_usage("--collider %s: NX,NY,NZ is the plane normal and must not be zero.", given);
     if (collider->shape == SUP_COLLIDER_CAPSULE && !(collider->radius > 0.0f))
-        return app_usage("--collider %s: The radius must be above 0.", given);
+        return app_usage("--collider %s: The radius must be greater than 0.", given);
     return APP_DONE;
 }
 
@@ -122,17 +123,19 @@ void app_colliders_close(app_colliders *colliders)
     *colliders = (app_colliders){0};
 }
 
-/* --- Pictures --- */
+/* --- Meshes for rendering --- */
 
 static void count_shape(const sup_collider *c, int32_t *vertices, int32_t *triangles)
 {
-    *vertices = c->shape == SUP_COLLIDER_MESH ? c->vertex_count : c->shape == SUP_COLLIDER_PLANE ? 4 : SEGMENTS * SEGMENTS;
+    *vertices = c->shape == SUP_COLLIDER_MESH    ? c->vertex_count
+                : c->shape == SUP_COLLIDER_PLANE ? 4
+                                                 : SEGMENTS * SEGMENTS;
     *triangles = c->shape == SUP_COLLIDER_MESH    ? c->triangle_count
                  : c->shape == SUP_COLLIDER_PLANE ? 2
                                                   : 2 * SEGMENTS * (SEGMENTS - 1);
 }
 
-/* Two unit vectors across `n`, which need not be one. */
+/* Two unit vectors perpendicular to `n`, which need not be normalized. */
 static void perpendiculars(const float n[3], float u[3], float v[3])
 {
     int axis = fabsf(n[0]) <= fabsf(n[1]) && fabsf(n[0]) <= fabsf(n[2]) ? 0 : fabsf(n[1]) <= fabsf(n[2]) ? 1 : 2;
@@ -141,9 +144,9 @@ static void perpendiculars(const float n[3], float u[3], float v[3])
     float length = sqrtf(n[0] * n[0] + n[1] * n[1] + n[2] * n[2]);
     for (int k = 0; k < 3; k++)
         u[k] = n[(k + 1) % 3] * e[(k + 2) % 3] - n[(k + 2) % 3] * e[(k + 1) % 3];
-    float across_length = sqrtf(u[0] * u[0] + u[1] * u[1] + u[2] * u[2]);
+    float u_length = sqrtf(u[0] * u[0] + u[1] * u[1] + u[2] * u[2]);
     for (int k = 0; k < 3; k++)
-        u[k] /= across_length;
+        u[k] /= u_length;
     for (int k = 0; k < 3; k++)
         v[k] = (n[(k + 1) % 3] * u[(k + 2) % 3] - n[(k + 2) % 3] * u[(k + 1) % 3]) / length;
 }
@@ -161,7 +164,7 @@ static void mesh_plane(const sup_collider *c, float size, float *p, int32_t *t)
     memcpy(t, corners, sizeof corners);
 }
 
-/* Rings from one end to the other, half of them around each end. */
+/* Rings from one end to the other, half of them on each hemisphere. */
 static void mesh_capsule(const sup_collider *c, float *p, int32_t *t)
 {
     const float from[3] = {c->from.x, c->from.y, c->from.z}, to[3] = {c->to.x, c->to.y, c->to.z};
@@ -187,7 +190,7 @@ static void mesh_capsule(const sup_collider *c, float *p, int32_t *t)
 }
 
 static void mesh_collider(const sup_collider *c, const sup_mat34 *nodes, float size, int32_t base, int32_t vertices,
-                     int32_t triangles, float *p, int32_t *t)
+                          int32_t triangles, float *p, int32_t *t)
 {
     sup_mat34 world = c->node >= 0 && nodes != NULL ? sup_mat34_multiply(nodes[c->node], c->place) : c->place;
     if (c->shape == SUP_COLLIDER_PLANE)
@@ -223,7 +226,7 @@ bool app_colliders_mesh(const app_colliders *colliders, const sup_mat34 *nodes, 
         int32_t vertices, triangles;
         count_shape(&colliders->items[i], &vertices, &triangles);
         mesh_collider(&colliders->items[i], nodes, size, vertex, vertices, triangles,
-                 mesh->positions + 3 * (size_t)vertex, mesh->triangles + 3 * (size_t)triangle);
+                      mesh->positions + 3 * (size_t)vertex, mesh->triangles + 3 * (size_t)triangle);
         vertex += vertices;
         triangle += triangles;
     }

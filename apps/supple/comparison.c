@@ -1,4 +1,4 @@
-/* comparison.c - several methods on one motion. */
+/* comparison.c - several methods on one animation. */
 #include "comparison.h"
 
 #include "paint.h"
@@ -6,15 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One of --methods, its own settings kept for later. */
+/* Adds one item of --methods; apply_own reads its settings later. */
 static int add_method(app_comparison *comparison, const char *text, size_t length)
 {
     app_texts none = {0};
     char name[64];
     if (comparison->entry_count == APP_COMPARISON_LIMIT)
-        return app_usage("--methods: %d methods can be compared at most.", APP_COMPARISON_LIMIT);
+        return app_usage("--methods: At most %d methods can be compared.", APP_COMPARISON_LIMIT);
     app_entry *entry = &comparison->entries[comparison->entry_count];
-    if (length >= sizeof entry->label) return app_usage("--methods %s: That is too long.", text);
+    if (length >= sizeof entry->label) return app_usage("--methods %s: The item is too long.", text);
     memcpy(entry->label, text, length);
     entry->label[length] = '\0';
     snprintf(name, sizeof name, "%.*s", (int)strcspn(entry->label, ":"), entry->label);
@@ -22,7 +22,7 @@ static int add_method(app_comparison *comparison, const char *text, size_t lengt
     if (status != APP_DONE) return status;
     for (int32_t i = 0; i < comparison->entry_count; i++)
         if (strcmp(comparison->entries[i].label, entry->label) == 0)
-            return app_usage("--methods: %s is there twice.", entry->label);
+            return app_usage("--methods: %s is listed twice.", entry->label);
     comparison->entry_count++;
     return APP_DONE;
 }
@@ -34,42 +34,43 @@ static bool has_param(const sup_method *method, const char *name, size_t length)
     return false;
 }
 
-/* NAME=VALUE, the first `length` characters of `setting`, for one entry; `option` and `text` as the user wrote them. */
+/* Applies NAME=VALUE, the first `length` characters of `setting`, to one entry; `option` and `text` are for
+ * messages. */
 static int set_param(app_entry *entry, const char *setting, size_t length, const char *option, const char *text)
 {
     char name[96];
     sup_error error = {0};
-    if (length >= sizeof name) return app_usage("%s %s: That is too long.", option, text);
+    if (length >= sizeof name) return app_usage("%s %s: The setting is too long.", option, text);
     memcpy(name, setting, length);
     name[length] = '\0';
     char *equals = strchr(name, '=');
-    if (equals == NULL) return app_usage("%s %s: Give a name and a value.", option, text);
+    if (equals == NULL) return app_usage("%s %s: Expected NAME=VALUE.", option, text);
     *equals = '\0';
     if (sup_method_set(entry->method, entry->params, name, equals + 1, &error) != SUP_OK)
         return app_usage("%s %s: %s", option, text, error.message);
     return APP_DONE;
 }
 
-/* One --set for every entry that it is meant for; `text` as the user wrote it. */
+/* Applies one --set to every entry that it addresses. */
 static int apply_set(app_comparison *comparison, const char *text)
 {
     const char *dot = strchr(text, '.'), *equals = strchr(text, '=');
     bool named = dot != NULL && (equals == NULL || dot < equals);
     const char *setting = named ? dot + 1 : text;
-    int taken = 0, status = APP_DONE;
+    int applied = 0, status = APP_DONE;
     for (int32_t i = 0; status == APP_DONE && i < comparison->entry_count; i++) {
         app_entry *entry = &comparison->entries[i];
         const char *name = entry->method->name;
         if (named && (strlen(name) != (size_t)(dot - text) || strncmp(name, text, strlen(name)) != 0)) continue;
         if (!named && !has_param(entry->method, setting, strcspn(setting, "="))) continue;
         status = set_param(entry, setting, strlen(setting), "--set", text);
-        taken++;
+        applied++;
     }
-    if (taken == 0) return app_usage("--set %s: None of the methods has that parameter.", text);
+    if (applied == 0) return app_usage("--set %s: None of the methods has this parameter.", text);
     return status;
 }
 
-/* What --methods says behind the name of the method. */
+/* Applies the :NAME=VALUE settings of an item of --methods. */
 static int apply_own(app_entry *entry)
 {
     int status = APP_DONE;
@@ -82,9 +83,11 @@ int app_comparison_choose(app_comparison *comparison, const char *methods, const
 {
     int status = APP_DONE;
     *comparison = (app_comparison){0};
-    for (int32_t i = 0; methods == NULL && status == APP_DONE && i < sup_method_count() && i < APP_COMPARISON_LIMIT; i++) {
+    for (int32_t i = 0; methods == NULL && status == APP_DONE && i < sup_method_count() && i < APP_COMPARISON_LIMIT;
+         i++) {
         const sup_method *method = sup_method_at(i);
-        if ((method->flags & SUP_METHOD_LAYERS) == 0) status = add_method(comparison, method->name, strlen(method->name));
+        if ((method->flags & SUP_METHOD_LAYERS) == 0)
+            status = add_method(comparison, method->name, strlen(method->name));
     }
     while (methods != NULL && status == APP_DONE) {
         size_t length = strcspn(methods, ",");
@@ -103,10 +106,10 @@ static int run_entry(app_comparison *comparison, app_entry *entry, app_progress 
 {
     app_job *job = comparison->job;
     int status = app_playback_run(job, comparison->rig, entry->method, entry->params, job->first_frame, job->last_frame,
-                                 progress, &entry->playback);
+                                  progress, &entry->playback);
     if (status != APP_DONE) return status;
-    return app_metrics_measure(job, comparison->rig, entry->playback.positions, comparison->nodes, comparison->frame_count, progress,
-                     &entry->measure);
+    return app_metrics_measure(job, comparison->rig, entry->playback.positions, comparison->nodes,
+                               comparison->frame_count, progress, &entry->measure);
 }
 
 int app_comparison_run(app_comparison *comparison, app_job *job, app_progress *progress)

@@ -1,4 +1,4 @@
-/* job.c - choosing what a verb works on: input, clip or motion, method and settings, frames. */
+/* job.c - resolves the shared options of a verb: input, clip or motion, method and parameters, frames. */
 #include "job.h"
 
 #include <stdlib.h>
@@ -20,8 +20,8 @@ static int fail_method(const char *name)
     }
     const char *nearest = app_nearest(name, names, count);
     if (nearest != NULL)
-        return app_usage("--method %s: There is no such method; did you mean %s? There are: %s.", name, nearest, list);
-    return app_usage("--method %s: There is no such method; there are: %s.", name, list);
+        return app_usage("--method %s: Unknown method; did you mean %s? Available: %s.", name, nearest, list);
+    return app_usage("--method %s: Unknown method. Available: %s.", name, list);
 }
 
 static int fail_param(const sup_method *method, const char *name)
@@ -36,9 +36,9 @@ static int fail_param(const sup_method *method, const char *name)
     const char *nearest = app_nearest(name, names, method->param_count);
     if (method->param_count == 0) return app_usage("--set %s: The method %s has no parameters.", name, method->name);
     if (nearest != NULL)
-        return app_usage("--set %s: %s has no such parameter; did you mean %s? It has: %s.", name, method->name,
+        return app_usage("--set %s: %s has no such parameter; did you mean %s? Available: %s.", name, method->name,
                          nearest, list);
-    return app_usage("--set %s: %s has no such parameter; it has: %s.", name, method->name, list);
+    return app_usage("--set %s: %s has no such parameter. Available: %s.", name, method->name, list);
 }
 
 static bool has_param(const sup_method *method, const char *name)
@@ -48,7 +48,7 @@ static bool has_param(const sup_method *method, const char *name)
     return false;
 }
 
-/* Every NAME=VALUE of `set` into the parameters of a method. */
+/* Applies every NAME=VALUE of `set` to the parameters of a method. */
 static int apply_set(const sup_method *found, const app_texts *set, double *params)
 {
     for (int i = 0; i < set->count; i++) {
@@ -56,7 +56,7 @@ static int apply_set(const sup_method *found, const app_texts *set, double *para
         char param[64];
         sup_error error = {0};
         if (equals == NULL || equals == text || (size_t)(equals - text) >= sizeof param)
-            return app_usage("--set %s: Give a name and a value, such as --set stiffness=2.", text);
+            return app_usage("--set %s: Expected NAME=VALUE, such as --set stiffness=2.", text);
         snprintf(param, sizeof param, "%.*s", (int)(equals - text), text);
         if (!has_param(found, param)) return fail_param(found, param);
         if (sup_method_set(found, params, param, equals + 1, &error) != SUP_OK)
@@ -75,7 +75,7 @@ int app_choose_method(const char *name, const app_texts *set, const sup_method *
     return apply_set(found, set, params);
 }
 
-/* The method and parameters of --settings, and those of --set over them. */
+/* Method and parameters from --settings; --set overrides them. */
 static int load_settings(app_job *job)
 {
     const app_job_values *values = job->values;
@@ -83,16 +83,15 @@ static int load_settings(app_job *job)
     if (sup_settings_load(NULL, values->settings, &job->settings, &error) != SUP_OK)
         return app_fail(&error, APP_PHASE_LOAD, values->settings);
     job->method = job->settings->method;
-    if (job->method->param_count > APP_PARAM_LIMIT)
-        return app_usage("%s has too many parameters.", job->method->name);
+    if (job->method->param_count > APP_PARAM_LIMIT) return app_usage("%s has too many parameters.", job->method->name);
     memcpy(job->params, job->settings->values, (size_t)job->method->param_count * sizeof *job->params);
     if (values->method != NULL && strcmp(values->method, job->method->name) != 0)
-        return app_usage("--method %s: %s is for %s; leave --method out.", values->method, values->settings,
+        return app_usage("--method %s: %s contains settings of %s; omit --method.", values->method, values->settings,
                          job->method->name);
     return apply_set(job->method, &values->set, job->params);
 }
 
-/* The model of --model, with its method and the parameters that it was bound with; only live ones may be set. */
+/* Loads --model with its method and the parameters of its bind; --set may change only live parameters. */
 static int load_model(app_job *job)
 {
     const app_job_values *values = job->values;
@@ -101,7 +100,7 @@ static int load_model(app_job *job)
         return app_fail(&error, APP_PHASE_LOAD, values->model);
     const sup_method *method = job->method = sup_model_method(job->model);
     if (values->method != NULL && strcmp(values->method, method->name) != 0)
-        return app_usage("--method %s: %s was bound for %s; leave --method out or bind again.", values->method,
+        return app_usage("--method %s: %s was bound for %s; omit --method or bind again.", values->method,
                          values->model, method->name);
     if (method->param_count > APP_PARAM_LIMIT) return app_usage("%s has too many parameters.", method->name);
     const double *bound = sup_model_values(job->model);
@@ -110,22 +109,22 @@ static int load_model(app_job *job)
     int status = apply_set(method, &values->set, job->params);
     for (int32_t i = 0; status == APP_DONE && i < method->param_count; i++)
         if (job->params[i] != bound[i] && !method->params[i].live)
-            status = app_usage("--set %s: It is fixed in %s: bind again with the new value.", method->params[i].name,
-                               values->model);
+            status = app_usage("--set %s: The parameter is fixed in %s; bind again with the new value.",
+                               method->params[i].name, values->model);
     return status;
 }
 
-/* What was painted must have been painted on the character that was loaded. */
+/* Painted maps must have the vertex count of the character. */
 static int check_settings(const app_job *job)
 {
     int32_t painted = job->settings->vertex_count, count = job->character->vertex_count;
     if (painted == 0 || painted == count) return APP_DONE;
-    app_say("%s: It was painted on a character of %d vertices, and this one has %d.", job->values->settings,
+    app_say("%s: The maps were painted on a character with %d vertices; this character has %d.", job->values->settings,
             (int)painted, (int)count);
     return APP_INPUT;
 }
 
-/* The model must be of the character that was loaded. */
+/* The model must belong to the loaded character. */
 static int check_model(const app_job *job)
 {
     sup_error error = {0};
@@ -138,8 +137,8 @@ static int open_colliders(app_job *job)
 {
     const app_texts *given = &job->values->colliders;
     if (given->count > 0 && (job->method->flags & SUP_METHOD_COLLIDES) == 0)
-        return app_usage("--collider %s: The method %s does not mind what is in the way; projective does.",
-                         given->items[0], job->method->name);
+        return app_usage("--collider %s: The method %s does not support colliders; projective does.", given->items[0],
+                         job->method->name);
     return app_colliders_open(&job->colliders, &job->session, job->character, given);
 }
 
@@ -188,7 +187,8 @@ int app_setup_check(const app_job_values *values, const sup_method *const *metho
         if ((sup_method_at(i)->flags & SUP_METHOD_SETUP) != 0)
             snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", list[0] != '\0' ? ", " : "",
                      sup_method_at(i)->name);
-    return app_usage("--setup %s: The method %s takes no setup; these do: %s.", values->setup, methods[0]->name, list);
+    return app_usage("--setup %s: The method %s accepts no setup; these methods do: %s.", values->setup,
+                     methods[0]->name, list);
 }
 
 void app_setup_apply(const app_job *job, const sup_method *method, sup_bind_def *def)
@@ -203,7 +203,7 @@ static int fail_clip(const sup_character *character, const char *name, const cha
     const char *names[NAME_LIMIT];
     char list[1500] = "";
     int32_t count = character->clip_count < NAME_LIMIT ? character->clip_count : NAME_LIMIT;
-    if (count == 0) return app_usage("--clip %s: %s has no clips; leave --clip out or give a --motion.", name, input);
+    if (count == 0) return app_usage("--clip %s: %s has no clips; omit --clip or give --motion.", name, input);
     for (int32_t i = 0; i < count; i++) {
         size_t length = strlen(list);
         names[i] = character->clips[i].name;
@@ -211,8 +211,8 @@ static int fail_clip(const sup_character *character, const char *name, const cha
     }
     const char *nearest = app_nearest(name, names, count);
     if (nearest != NULL)
-        return app_usage("--clip %s: There is no such clip; did you mean %s? There are: %s.", name, nearest, list);
-    return app_usage("--clip %s: There is no such clip; there are: %s.", name, list);
+        return app_usage("--clip %s: Unknown clip; did you mean %s? Available: %s.", name, nearest, list);
+    return app_usage("--clip %s: Unknown clip. Available: %s.", name, list);
 }
 
 static int choose_clip(app_job *job)
@@ -250,23 +250,23 @@ static int load_motion(app_job *job)
 
 bool app_parse_frames(const char *text, int32_t *first, int32_t *last)
 {
-    char part[2][16] = {"", ""};
+    char bound[2][16] = {"", ""};
     double number = 0.0;
     const char *colon = strchr(text, ':');
     size_t length = colon != NULL ? (size_t)(colon - text) : strlen(text);
-    if (length >= sizeof part[0] || (colon != NULL && strlen(colon + 1) >= sizeof part[1])) return false;
-    memcpy(part[0], text, length);
-    if (colon != NULL) memcpy(part[1], colon + 1, strlen(colon + 1));
-    if (part[0][0] == '\0' && part[1][0] == '\0') return false;
+    if (length >= sizeof bound[0] || (colon != NULL && strlen(colon + 1) >= sizeof bound[1])) return false;
+    memcpy(bound[0], text, length);
+    if (colon != NULL) memcpy(bound[1], colon + 1, strlen(colon + 1));
+    if (bound[0][0] == '\0' && bound[1][0] == '\0') return false;
     *first = 0;
     *last = ALL_FRAMES;
-    if (part[0][0] != '\0') {
-        if (!app_parse_whole(part[0], &number) || number < 0.0) return false;
+    if (bound[0][0] != '\0') {
+        if (!app_parse_whole(bound[0], &number) || number < 0.0) return false;
         *first = (int32_t)number;
     }
     if (colon == NULL) *last = *first;
-    if (part[1][0] != '\0') {
-        if (!app_parse_whole(part[1], &number) || number < (double)*first) return false;
+    if (bound[1][0] != '\0') {
+        if (!app_parse_whole(bound[1], &number) || number < (double)*first) return false;
         *last = (int32_t)number;
     }
     return true;
@@ -280,10 +280,9 @@ static int choose_frames(app_job *job)
     job->frame_count = count;
     job->last_frame = ALL_FRAMES;
     if (text != NULL && !app_parse_frames(text, &job->first_frame, &job->last_frame))
-        return app_usage("--frames %s: Give two whole numbers from 0, the first not above the second, such as 0:59.",
-                         text);
+        return app_usage("--frames %s: Expected two integers from 0 in ascending order, such as 0:59.", text);
     if (job->first_frame >= count || job->last_frame >= count)
-        return app_usage("--frames %s: The motion has %d frames at %g frames per second, 0 to %d.", text, (int)count,
+        return app_usage("--frames %s: The animation has %d frames at %g frames per second, 0 to %d.", text, (int)count,
                          fps, (int)count - 1);
     if (job->last_frame == ALL_FRAMES) job->last_frame = count - 1;
     return APP_DONE;
@@ -292,16 +291,18 @@ static int choose_frames(app_job *job)
 static int check_values(const app_job_values *values)
 {
     if (values->map != NULL && values->motion == NULL)
-        return app_usage("--map %s: A joint map is for --motion, which is missing.", values->map);
+        return app_usage("--map %s: A joint map needs --motion.", values->map);
     if (values->clip != NULL && values->motion != NULL)
         return app_usage("--clip %s: Give --clip or --motion, not both.", values->clip);
     if (values->model != NULL && values->weights != 0)
-        return app_usage("--weights: They are in the model of --model: bind it again with other ones.");
+        return app_usage("--weights: The weights are fixed in the model of --model; bind again with other weights.");
     if (values->model != NULL && values->settings != NULL)
-        return app_usage("--settings %s: They are in the model of --model: bind it again with other ones.",
-                         values->settings);
+        return app_usage(
+            "--settings %s: The settings are fixed in the model of --model; bind again with these settings.",
+            values->settings);
     if (values->model != NULL && values->setup != NULL)
-        return app_usage("--setup %s: It is in the model of --model: bind it again with another one.", values->setup);
+        return app_usage("--setup %s: The setup is fixed in the model of --model; bind again with this setup.",
+                         values->setup);
     if (values->json && values->quiet) return app_usage("Give --json or --quiet, not both.");
     return APP_DONE;
 }

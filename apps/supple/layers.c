@@ -1,6 +1,6 @@
-/* layers.c - a body cut open. Triangles that the middle of the body crosses are cut there; walls of fat and muscle join
- * both sides. Where a bone is in a pose is said by the joint that holds it, else by the skin's influences; muscle is on the
- * line between. */
+/* layers.c - cutaway view of a body. Triangles are cut at the middle plane; walls of fat and muscle connect both
+ * sides. A bone vertex moves with the joint of its bone, else by linear blend skinning; the muscle surface
+ * interpolates between skin and bone. */
 #include "layers.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@
 
 static const float SKIN[3] = {0.62f, 0.47f, 0.39f}, FAT[3] = {0.80f, 0.60f, 0.24f}, MUSCLE[3] = {0.47f, 0.11f, 0.09f},
                    BONE[3] = {0.78f, 0.73f, 0.60f};
-/* Between the figures, of a figure's width. */
+/* Distance between the figures / figure width. */
 static const float GAP = 1.06f;
 
 typedef struct builder {
@@ -48,7 +48,8 @@ static void read_layers(app_layers *layers, int32_t primitive, int32_t v)
     layers->muscle_fraction[v] = fminf(fmaxf(muscle_fraction, 1e-3f), 1.0f);
 }
 
-/* Parts that no joints deform are bones and muscles where a fitted body's extras tell them apart: a digit each, in order. */
+/* Unskinned primitives of a fitted body are detailed bones and muscles; its extras hold one digit for each, in
+ * order. */
 static void find_details(app_layers *layers)
 {
     static const char key[] = "\"muscles\":\"";
@@ -59,7 +60,8 @@ static void find_details(app_layers *layers)
     for (int32_t p = 0; p < c->primitive_count; p++) {
         if (c->primitives[p].skin >= 0) continue;
         if (*digit != '0' && *digit != '1') return;
-        memset(layers->detail + c->primitives[p].vertex_first, *digit == '1' ? 2 : 1, (size_t)c->primitives[p].vertex_count);
+        memset(layers->detail + c->primitives[p].vertex_first, *digit == '1' ? 2 : 1,
+               (size_t)c->primitives[p].vertex_count);
         digit++;
     }
 }
@@ -72,7 +74,8 @@ bool app_layers_open(app_layers *layers, const sup_rig *rig, float azimuth, int3
     layers->muscle_fraction = calloc(count + 1, sizeof(float));
     layers->holder = malloc(count * sizeof(int32_t) + 1);
     layers->detail = calloc(count + 1, 1);
-    if (layers->bone == NULL || layers->muscle_fraction == NULL || layers->holder == NULL || layers->detail == NULL) return false;
+    if (layers->bone == NULL || layers->muscle_fraction == NULL || layers->holder == NULL || layers->detail == NULL)
+        return false;
     find_details(layers);
     const sup_character *c = rig->character;
     for (int32_t p = 0; p < c->primitive_count; p++)
@@ -168,15 +171,15 @@ static void add_triangle(builder *b, int32_t u, int32_t v, int32_t w)
     to[0] = u, to[1] = v, to[2] = w;
 }
 
-/* A figure: its outer surface left of the middle, its inner one right of it. */
+/* A figure: outer surface left of the middle plane, inner surface right of it. */
 typedef struct figure {
     const float *outer, *inner; /* [vertex_count*3] */
     const float *outer_color, *inner_color, *wall_color;
-    int32_t *outer_vertex, *inner_vertex; /* [vertex_count] of the picture, -1 not yet */
+    int32_t *outer_vertex, *inner_vertex; /* [vertex_count] index in the output, -1: not added yet */
     int number;
 } figure;
 
-/* Of a vertex that has no layers. */
+/* Color of a vertex without layers. */
 static const float *plain_color(const app_layers *layers, int32_t v)
 {
     return layers->detail[v] == 1 ? BONE : layers->detail[v] == 2 ? MUSCLE : SKIN;
@@ -188,10 +191,10 @@ static int32_t surface_vertex(builder *b, const figure *f, bool outer, int32_t v
     bool no_layers = !(b->layers->muscle_fraction[v] > 0.0f);
     if (*vertex_map < 0)
         *vertex_map = add_vertex(b, (outer ? f->outer : f->inner) + 3 * (size_t)v,
-                            no_layers    ? plain_color(b->layers, v)
-                            : outer ? f->outer_color
-                                    : f->inner_color,
-                            f->number);
+                                 no_layers ? plain_color(b->layers, v)
+                                 : outer   ? f->outer_color
+                                           : f->inner_color,
+                                 f->number);
     return *vertex_map;
 }
 
@@ -201,7 +204,7 @@ static void between(const float *a, const float *b, float t, float *to)
         to[k] = a[k] + t * (b[k] - a[k]);
 }
 
-/* Where the middle crosses the edge from u to v: new vertices on both surfaces and, apart, for the wall. */
+/* Intersects edge u-v with the middle plane: adds vertices for both surfaces and separate ones for the wall. */
 static void cut_edge(builder *b, const figure *f, int32_t u, int32_t v, int32_t made[4])
 {
     const float *rest = b->layers->rig->positions;
@@ -216,7 +219,7 @@ static void cut_edge(builder *b, const figure *f, int32_t u, int32_t v, int32_t 
     made[3] = add_vertex(b, at, f->wall_color, f->number);
 }
 
-/* A triangle whose first corner is alone on its side. */
+/* Cuts a triangle whose first corner is alone on its side. */
 static void cut_triangle(builder *b, const figure *f, const int32_t c[3], bool first_outer)
 {
     int32_t one[4], two[4];

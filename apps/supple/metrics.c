@@ -1,4 +1,4 @@
-/* metrics.c - the measures of a motion for people and programs. */
+/* metrics.c - quality metrics of an animation as text and JSON. */
 #include "metrics.h"
 
 #include <math.h>
@@ -19,13 +19,13 @@ sup_mat34 *app_metrics_nodes(const app_job *job, int32_t first, int32_t count)
     }
     sup_pose_destroy(pose);
     if (done) return nodes;
-    app_say("There is not enough memory for the poses of the motion.");
+    app_say("Out of memory for the poses of the animation.");
     free(nodes);
     return NULL;
 }
 
-int app_metrics_measure(app_job *job, const sup_rig *rig, const float *positions, const sup_mat34 *nodes, int32_t frame_count,
-              app_progress *progress, sup_motion_measure **measure)
+int app_metrics_measure(app_job *job, const sup_rig *rig, const float *positions, const sup_mat34 *nodes,
+                        int32_t frame_count, app_progress *progress, sup_motion_measure **measure)
 {
     sup_motion_def def = {.frame_count = frame_count,
                           .positions = positions,
@@ -69,7 +69,7 @@ static void write_summary(app_json *json, const sup_motion_summary *s)
     app_json_object_end(json);
 }
 
-/* Every `step`-th region from `first` on, on one line. */
+/* Writes every `step`-th region from `first` on, on one line. */
 static void write_regions(app_json *json, const char *key, const double *ratio, int32_t first, int32_t step,
                           int32_t count)
 {
@@ -106,7 +106,7 @@ static void write_frame(app_json *json, const sup_rig *rig, const sup_motion_mea
     app_json_integer(json, "nonfinite", m->nonfinite);
     write_regions(json, "bone_volume", ratio, 0, 2, rig->joint_count);
     write_regions(json, "bend_volume", ratio, 1, 2, rig->joint_count);
-    write_regions(json, "part_volume", ratio, 2 * rig->joint_count, 1, rig->character->primitive_count);
+    write_regions(json, "primitive_volume", ratio, 2 * rig->joint_count, 1, rig->character->primitive_count);
     app_json_object_end(json);
 }
 
@@ -144,7 +144,7 @@ void app_metrics_json(app_json *json, const sup_rig *rig, const sup_motion_measu
         app_json_object_end(json);
     }
     app_json_array_end(json);
-    app_json_array(json, "parts");
+    app_json_array(json, "primitives");
     for (int32_t p = 0; p < rig->character->primitive_count; p++) {
         app_json_object(json, NULL);
         app_json_text(json, "name", rig->character->primitives[p].name);
@@ -161,15 +161,16 @@ void app_metrics_json(app_json *json, const sup_rig *rig, const sup_motion_measu
 void app_metrics_list(const sup_motion_summary *s, app_metric metrics[APP_METRIC_COUNT])
 {
     const app_metric made[APP_METRIC_COUNT] = {
-        {"volume", "enclosed volume / rest volume, the farthest from 1", false, s->volume_ratio},
-        {"crossing pairs", "triangle pairs that cross and did not at rest, in the worst frame", true, s->intersections},
-        {"penetration", "deepest place of the skin inside itself / size", false, s->penetration},
-        {"largest stretch", "edge length / rest length", false, s->stretch_max},
-        {"smallest stretch", "edge length / rest length", false, s->stretch_min},
-        {"flips", "triangles turned against their neighbours, in the worst frame", true, s->flips},
-        {"roughness", "change of the Laplacian / mean edge, in the worst frame", false, s->roughness},
-        {"drift", "from where the skin was, once the skeleton is back / size", false, s->drift},
-        {"jitter", "way of the skin in a frame while the skeleton stands still / size", false, s->jitter},
+        {"volume", "enclosed volume / rest volume, the value farthest from 1", false, s->volume_ratio},
+        {"crossing pairs", "intersecting triangle pairs that do not intersect at rest, worst frame", true,
+         s->intersections},
+        {"penetration", "maximum self-penetration depth / character size", false, s->penetration},
+        {"largest stretch", "maximum of edge length / rest length", false, s->stretch_max},
+        {"smallest stretch", "minimum of edge length / rest length", false, s->stretch_min},
+        {"flips", "triangles flipped against their neighbours, worst frame", true, s->flips},
+        {"roughness", "change of the Laplacian / mean edge length, worst frame", false, s->roughness},
+        {"drift", "distance of the skin between equal skeleton poses / character size", false, s->drift},
+        {"jitter", "displacement per frame while the skeleton does not move / character size", false, s->jitter},
     };
     memcpy(metrics, made, sizeof made);
 }
@@ -183,7 +184,7 @@ const char *app_metric_text(const app_metric *metric)
     return app_clean(text);
 }
 
-/* The bends that lost most volume, and the frame of each. */
+/* Prints the joints with the largest volume loss. */
 static void print_bends(const sup_rig *rig, const sup_motion_measure *measure)
 {
     enum { SHOWN = 5 };
@@ -202,7 +203,7 @@ static void print_bends(const sup_rig *rig, const sup_motion_measure *measure)
         shown[count] = best;
     }
     if (count == 0) return;
-    printf("\n  volume at the bends that lose most:\n");
+    printf("\n  smallest volume ratio at the joints:\n");
     for (int32_t i = 0; i < count; i++)
         printf("    %-24s %.4f\n", app_clean(joint_name(rig, shown[i])),
                app_metrics_region_range(measure, 2 * shown[i] + 1).low);
@@ -214,16 +215,16 @@ void app_metrics_print(const sup_rig *rig, const sup_motion_measure *measure, in
     app_metrics_list(&measure->summary, metrics);
     for (int i = 0; i < APP_METRIC_COUNT; i++)
         printf("  %-18s %-12s %s\n", metrics[i].name, app_metric_text(&metrics[i]), metrics[i].help);
-    printf("  %-18s %-12s vertices of all frames with a number that is not finite\n", "not finite",
+    printf("  %-18s %-12s vertices with NaN or infinite coordinates, all frames\n", "not finite",
            app_grouped((long long)measure->summary.nonfinite));
-    printf("  %-18s %-12d the one to look at\n", "worst frame",
+    printf("  %-18s %-12d frame with the worst metrics\n", "worst frame",
            (int)(first + app_metrics_worst_frame((const sup_motion_measure *const[]){measure}, 1)));
     print_bends(rig, measure);
 }
 
 int32_t app_metrics_worst_frame(const sup_motion_measure *const *measures, int32_t count)
 {
-    /* Below these a measure is noise and does not choose a frame. */
+    /* Lower bounds: smaller values are noise and must not select a frame. */
     double pairs = 1.0, volume = 0.005, stretch = 0.05, worst = -1.0;
     int32_t frame = 0;
     for (int32_t i = 0; i < count; i++) {

@@ -1,4 +1,4 @@
-/* on_device.c - baking with the steps on a GPU. */
+/* on_device.c - bakes on a GPU. */
 #include "on_device.h"
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@ sup_device *app_open_device(const sup_context *context, int choice)
     sup_device *device = NULL;
     sup_error error = {0};
     if (choice != APP_DEVICE_CUDA || sup_device_cuda_create(context, 0, &device, &error) == SUP_OK) return device;
-    app_say("%s Going on with the CPU.", error.message);
+    app_say("%s Using the CPU instead.", error.message);
     return NULL;
 }
 
@@ -19,8 +19,8 @@ typedef struct device_bake {
     const app_job *job;
     const sup_bake_def *def;
     sup_rig *rig;
-    sup_model *made;        /* NULL where --model gave one */
-    const sup_model *model; /* the one or the other */
+    sup_model *made;        /* NULL with --model */
+    const sup_model *model; /* `made`, or the model of --model */
     sup_crowd *crowd;
     sup_pose *pose;
     sup_cache_writer *writer;
@@ -44,7 +44,7 @@ static sup_result make_model(device_bake *b, sup_error *error)
     return result;
 }
 
-/* Live parameters that are asked for in another value than the model's. */
+/* Sets live parameters that differ from the model. */
 static sup_result set_values(device_bake *b, sup_error *error)
 {
     const sup_method *method = sup_model_method(b->model);

@@ -1,4 +1,4 @@
-/* play.c - frames of a motion in memory. */
+/* playback.c - the frames of an animation in memory. */
 #include "playback.h"
 
 #include "paint.h"
@@ -32,7 +32,7 @@ static sup_result step(player *p, int32_t frame, int32_t index, float *positions
     return result;
 }
 
-/* Live parameters that were asked for after the bind, and what is in the way. */
+/* Sets live parameters that differ from the bind, and the colliders. */
 static sup_result apply_live_settings(player *p, sup_error *error)
 {
     const sup_method *method = sup_model_method(p->model);
@@ -58,7 +58,7 @@ static sup_result run(player *p, int32_t start, app_playback *playback, app_prog
     for (int32_t i = 0; result == SUP_OK && i < total; i++) {
         int32_t stored = start + i - playback->first_frame;
         if (!app_progress_report(progress, (float)i / (float)total, "skinning")) return SUP_ERROR_CANCELLED;
-        /* Frames before the first one asked for are only passed through. */
+        /* Frames before the first requested one are simulated and overwritten. */
         result = step(p, start + i, i, playback->owned + frame_size * (size_t)(stored > 0 ? stored : 0));
     }
     if (result != SUP_OK) return result;
@@ -73,13 +73,13 @@ static int fail(const app_job *job, sup_result result, sup_error *error)
     if (error->id[0] == '\0') {
         error->result = result;
         snprintf(error->message, sizeof error->message, "%s",
-                 result == SUP_ERROR_CANCELLED ? "Stopped." : "The motion cannot be skinned.");
+                 result == SUP_ERROR_CANCELLED ? "Cancelled." : "The animation cannot be skinned.");
     }
     return app_fail(error, APP_PHASE_BAKE, job->values->input);
 }
 
 int app_playback_run(app_job *job, const sup_rig *rig, const sup_method *method, const double *params, int32_t first,
-                    int32_t last, app_progress *progress, app_playback *playback)
+                     int32_t last, app_progress *progress, app_playback *playback)
 {
     const sup_context *context = &job->session.context;
     int32_t start = (method->flags & SUP_METHOD_DYNAMIC) != 0 ? 0 : first;
@@ -88,10 +88,10 @@ int app_playback_run(app_job *job, const sup_rig *rig, const sup_method *method,
     sup_error error = {0};
     double began = app_milliseconds();
     *playback = (app_playback){.on_last_frame = playback->on_last_frame,
-                       .on_last_frame_user = playback->on_last_frame_user,
-                       .first_frame = first,
-                       .frame_count = last - first + 1,
-                       .vertex_count = rig->vertex_count};
+                               .on_last_frame_user = playback->on_last_frame_user,
+                               .first_frame = first,
+                               .frame_count = last - first + 1,
+                               .vertex_count = rig->vertex_count};
     int status = APP_DONE;
     sup_result result = SUP_OK;
     if (p.model == NULL) {
@@ -102,7 +102,8 @@ int app_playback_run(app_job *job, const sup_rig *rig, const sup_method *method,
         result = status == APP_DONE ? sup_bind(context, method, rig, &def, &made, &error) : SUP_ERROR_ARGUMENT;
         app_paints_free(&paints);
         if (result == SUP_ERROR_DATA && app_job_is_default(job) && method == job->method) {
-            app_say("warning: The method %s cannot be used, linear is instead: %s", method->name, error.message);
+            app_say("warning: Falling back to the method linear because %s cannot be used: %s", method->name,
+                    error.message);
             error = (sup_error){0};
             result = sup_bind(context, sup_method_find("linear"), rig, NULL, &made, &error);
         }
@@ -115,7 +116,8 @@ int app_playback_run(app_job *job, const sup_rig *rig, const sup_method *method,
         playback->owned = calloc((size_t)playback->frame_count * (size_t)rig->vertex_count, 3 * sizeof(float));
         playback->positions = playback->owned;
         playback->model_bytes = sup_model_bytes(p.model).size;
-        result = p.times != NULL && playback->owned != NULL ? run(&p, start, playback, progress, &error) : SUP_ERROR_MEMORY;
+        result =
+            p.times != NULL && playback->owned != NULL ? run(&p, start, playback, progress, &error) : SUP_ERROR_MEMORY;
     }
     sup_instance_destroy(p.instance);
     sup_pose_destroy(p.pose);
@@ -133,7 +135,7 @@ static int check_finite(const char *path, const sup_cache *cache)
         for (int32_t v = 0; v < cache->vertex_count; v++) {
             const float *p = cache->positions + 3 * ((size_t)f * (size_t)cache->vertex_count + (size_t)v);
             if (isfinite(p[0]) && isfinite(p[1]) && isfinite(p[2])) continue;
-            app_say("%s: Vertex %d of frame %d has a number that is not finite: bake it again.", path, (int)v, (int)f);
+            app_say("%s: Vertex %d of frame %d has a NaN or infinite coordinate; bake again.", path, (int)v, (int)f);
             return APP_INPUT;
         }
     return APP_DONE;

@@ -1,11 +1,11 @@
-/* stage.c - a character before the camera. */
+/* stage.c - prepares a character for rendering. */
 #include "stage.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-const char *const app_color_choices[] = {"none", "stretch", "contact", "weights", "parts", NULL};
+const char *const app_color_choices[] = {"none", "stretch", "contact", "weights", "primitives", NULL};
 const char *const app_up_choices[] = {"y", "z", NULL};
 
 int app_view_check(app_view_options *view, int width, int height)
@@ -15,15 +15,14 @@ int app_view_check(app_view_options *view, int width, int height)
     view->height = height;
     if (view->camera == NULL) view->camera = "three-quarter";
     if (!render_def_camera(&def, view->camera))
-        return app_usage(
-            "--camera %s: There are front, back, side, three-quarter, top, or AZIMUTH,ELEVATION in degrees "
-            "such as 30,10.",
-            view->camera);
+        return app_usage("--camera %s: Expected front, back, side, three-quarter, top, or AZIMUTH,ELEVATION in degrees "
+                         "such as 30,10.",
+                         view->camera);
     if (view->size == NULL) return APP_DONE;
     char *end = NULL;
     long w = strtol(view->size, &end, 10), h = *end == 'x' ? strtol(end + 1, &end, 10) : 0;
     if (*end != '\0' || w < 16 || h < 16 || w > 8192 || h > 8192)
-        return app_usage("--size %s: Give a width and a height from 16 to 8192 pixels, such as 800x800.", view->size);
+        return app_usage("--size %s: Expected WIDTHxHEIGHT, each 16 to 8192 pixels, such as 800x800.", view->size);
     view->width = (int)w;
     view->height = (int)h;
     return APP_DONE;
@@ -43,12 +42,12 @@ int app_find_joint(const sup_rig *rig, const char *option, const char *name, int
         }
     }
     const char *nearest = app_nearest(name, names, count);
-    if (nearest != NULL) return app_usage("%s %s: There is no such joint; did you mean %s?", option, name, nearest);
-    return app_usage("%s %s: There is no such joint; 'supple info --joints' lists them.", option, name);
+    if (nearest != NULL) return app_usage("%s %s: Unknown joint; did you mean %s?", option, name, nearest);
+    return app_usage("%s %s: Unknown joint; 'supple info --joints' lists the joints.", option, name);
 }
 
-/* Vertices at one place of the skin with one normal of the file shade alike: smooth over seams of textures, hard where
- * the file is. A group is named by its smallest vertex. */
+/* Groups vertices with the same skin vertex and nearly the same normal in the file: shading is smooth across texture
+ * seams and keeps hard edges of the file. The id of a group is its smallest vertex. */
 static bool group_vertices(app_stage *stage)
 {
     const sup_rig *rig = stage->rig;
@@ -94,21 +93,20 @@ int app_stage_open(app_stage *stage, const sup_context *context, const sup_rig *
                  (stage->colors != NULL || view->color == APP_COLOR_NONE) && stage->vertex_values != NULL &&
                  stage->skin_positions != NULL && stage->bones != NULL && group_vertices(stage);
     if (!ready) {
-        app_say("There is not enough memory for the picture.");
+        app_say("Out of memory for the image.");
         return APP_OTHER;
     }
     if (view->layers) {
         const sup_character *c = rig->character;
         if (c->muscle_positions == NULL || c->bone_positions == NULL)
-            return app_usage(
-                "--layers: %s has no muscle and bone surfaces under its skin: fit them with 'supple anatomy "
-                "fit', or try scene:human, which has them.",
-                c->name);
+            return app_usage("--layers: %s has no muscle and bone surfaces; fit them with 'supple anatomy fit', or use "
+                             "scene:human.",
+                             c->name);
         render_def camera_def = {0};
         render_def_camera(&camera_def, view->camera);
         ready = app_layers_open(&stage->layers, rig, camera_def.azimuth, view->up + 1);
         if (!ready) {
-            app_say("There is not enough memory for the picture.");
+            app_say("Out of memory for the image.");
             return APP_OTHER;
         }
     }
@@ -139,7 +137,7 @@ static sup_vec3 posed_point(const app_stage *stage, const sup_mat34 *nodes, int3
     return sup_mat34_transform_point(motion, (sup_vec3){point[0], point[1], point[2]});
 }
 
-/* As far around a joint as its bones reach, but no farther than a third of the character. */
+/* Radius of the close-up of a joint: from the lengths of its bones, at most a third of the character size. */
 static float zoom_radius(const sup_rig *rig, int32_t joint)
 {
     const float *head = rig->bone_head + 3 * (size_t)joint, *tail = rig->bone_tail + 3 * (size_t)joint;
@@ -151,7 +149,7 @@ static float zoom_radius(const sup_rig *rig, int32_t joint)
 }
 
 void app_stage_set_camera(const app_stage *stage, const float *positions, int32_t frame_count, const sup_mat34 *nodes,
-                   render_def *def)
+                          render_def *def)
 {
     int32_t up = stage->view->up + 1;
     def->width = stage->view->width;
@@ -160,7 +158,7 @@ void app_stage_set_camera(const app_stage *stage, const float *positions, int32_
     render_def_camera(def, stage->view->camera);
     render_def_frame(def, positions, (int64_t)frame_count * stage->rig->vertex_count, up);
     if (stage->view->layers) {
-        /* Room for both figures. */
+        /* Both figures must fit. */
         const float *shift = stage->layers.shift;
         float half = 0.5f * hypotf(hypotf(shift[0], shift[1]), shift[2]);
         for (int k = 0; k < 3; k++)
@@ -207,7 +205,7 @@ static void mix(float *to, const float *a, const float *b, float t)
 
 static const float PALE[3] = {0.62f, 0.60f, 0.57f};
 
-/* Linear colours that tell neighbours of a list apart: hues a golden section apart. */
+/* Distinct linear colors for consecutive indices: hues separated by the golden ratio. */
 static void palette(int32_t i, float color[3])
 {
     float hue = 6.2831853f * (0.61803399f * (float)i + 0.07f), light = i % 3 == 0 ? 0.34f : i % 3 == 1 ? 0.48f : 0.24f;
@@ -241,7 +239,7 @@ static void color_primitives(app_stage *stage)
     }
 }
 
-/* One value per vertex of the skin to colours: -1 blue, 0 pale, 1 red; props stay pale. */
+/* Maps one value per skin vertex to a color: -1 blue, 0 pale, 1 red; props stay pale. */
 static void color_values(app_stage *stage)
 {
     static const float low[3] = {0.05f, 0.20f, 0.62f}, high[3] = {0.72f, 0.06f, 0.04f};
@@ -258,7 +256,7 @@ static float edge_length(const float *positions, int32_t a, int32_t b)
     return hypotf(hypotf(p[0] - q[0], p[1] - q[1]), p[2] - q[2]);
 }
 
-/* The edge at each vertex that changed most, as a power of two: half and double length are full colour. */
+/* log2 of the largest edge length change at each vertex: half and double length are saturated. */
 static void color_stretch(app_stage *stage)
 {
     const sup_rig *rig = stage->rig;
@@ -310,7 +308,7 @@ static void pose_bones(app_stage *stage, const sup_mat34 *nodes)
     }
 }
 
-/* The skin and the obstacles in one scene; what is new in it is to free(). */
+/* The skin and the colliders in one scene; owns its arrays. */
 typedef struct collider_scene {
     app_collider_mesh colliders;
     float *positions, *normals, *colors;
@@ -327,7 +325,7 @@ static void collider_scene_free(collider_scene *c)
     free(c->triangles);
 }
 
-/* Normals of the obstacles from their triangles, larger ones counting more. */
+/* Area-weighted vertex normals of the colliders. */
 static void collider_normals(const app_collider_mesh *colliders, float *normals)
 {
     for (int32_t t = 0; t < colliders->triangle_count; t++) {
@@ -371,7 +369,7 @@ static bool add_colliders(const app_stage *stage, const sup_mat34 *nodes, render
 }
 
 int app_stage_render(app_stage *stage, const float *positions, const sup_mat34 *nodes, const render_def *def,
-                    render_image *image)
+                     render_image *image)
 {
     const sup_rig *rig = stage->rig;
     bool bones = stage->view->bones && nodes != NULL;
@@ -393,14 +391,14 @@ int app_stage_render(app_stage *stage, const float *positions, const sup_mat34 *
     int status = APP_DONE;
     if (stage->view->layers) {
         if (!app_layers_mesh(&stage->layers, positions, nodes, &cut)) {
-            app_say("There is not enough memory for the picture.");
+            app_say("Out of memory for the image.");
             status = APP_OTHER;
         }
         scene = cut;
     }
     if (status == APP_DONE && stage->colliders != NULL && stage->colliders->count > 0 &&
         !add_colliders(stage, nodes, &scene, &colliders)) {
-        app_say("There is not enough memory for the picture.");
+        app_say("Out of memory for the image.");
         status = APP_OTHER;
     }
     if (status == APP_DONE && render_picture(&stage->context, &scene, def, image, &error) != SUP_OK)

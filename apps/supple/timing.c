@@ -1,4 +1,4 @@
-/* timing.c - how long the stages of a method take on one input. */
+/* timing.c - times the stages of a method on one input. */
 #include "timing.h"
 
 #include <math.h>
@@ -14,7 +14,7 @@ static int compare_numbers(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Times of one stage as they come in. */
+/* Collects the times of one stage. */
 typedef struct stopwatch {
     double *times;
     int count;
@@ -47,7 +47,7 @@ static app_times finish(stopwatch *watch)
     return result;
 }
 
-/* An allocator that keeps count. */
+/* An allocator that counts bytes. */
 typedef struct counter {
     atomic_size_t current, peak;
 } counter;
@@ -72,7 +72,7 @@ static void count_release(void *user, void *memory, size_t size)
     free(memory);
 }
 
-/* One input on one method, from file to frames. */
+/* One method on one input, from loading to stepping. */
 typedef struct trial {
     const app_timing_def *def;
     app_timing *timing;
@@ -86,7 +86,7 @@ typedef struct trial {
     sup_model *model;
     sup_pose *pose;
     sup_instance **instances;
-    sup_crowd *crowd; /* in their place on a device */
+    sup_crowd *crowd; /* replaces `instances` on a device */
     float *positions, *normals;
     double *reference_positions, *reference_normals;
 } trial;
@@ -110,7 +110,7 @@ static int load(trial *t)
     t->timing->load = finish(&t->watch);
     if (status != APP_DONE) return status;
     int32_t clip = def->clip != NULL ? sup_character_find_clip(t->character, def->clip) : 0;
-    if (clip < 0) return app_usage("--clip %s: %s has no such clip.", def->clip, def->input);
+    if (clip < 0) return app_usage("--clip %s: Unknown clip of %s.", def->clip, def->input);
     t->clip = clip < t->character->clip_count ? &t->character->clips[clip] : NULL;
     return APP_DONE;
 }
@@ -199,7 +199,7 @@ static sup_result time_pose(trial *t)
     return result;
 }
 
-/* The same with all instances on a device; they take one pose. */
+/* Times all instances on a device, with the same pose. */
 static sup_result time_crowd(trial *t, sup_error *error)
 {
     sup_result result = SUP_OK;
@@ -218,7 +218,7 @@ static sup_result time_crowd(trial *t, sup_error *error)
     return result;
 }
 
-/* The motion from its start, over and over; a frame that jumps back to the start resets. */
+/* Loops over the clip; resets the instances at its first frame. */
 static sup_result time_steps(trial *t)
 {
     sup_result result = SUP_OK;
@@ -265,7 +265,7 @@ static void stage_done(void *user, const char *stage)
     o->last = app_milliseconds();
 }
 
-/* The motion once more with somebody watching, which costs a little: the whole is timed without. */
+/* Times the stages of the step with the profiling hook; time_steps runs without it because it costs time. */
 static sup_result time_step_stages(trial *t)
 {
     sup_skin_out out = {.positions = t->positions, .normals = t->normals};
@@ -285,7 +285,7 @@ static sup_result time_step_stages(trial *t)
     return result;
 }
 
-/* The solver beside plain iterations and the scalar reference, over some steps of the motion: the reference is slow. */
+/* Compares the solver with plain iterations and the scalar reference, over few steps: the reference is slow. */
 static sup_result time_solver(trial *t, sup_error *error)
 {
     if (t->def->method->compare == NULL || t->clip == NULL) return SUP_OK;
@@ -305,7 +305,8 @@ static sup_result time_reference(trial *t)
     for (int32_t f = 0; result == SUP_OK && needs_more_runs(t, 3); f++) {
         result = pose_at(t, f);
         start(&t->watch);
-        if (result == SUP_OK) result = sup_reference_skin(NULL, t->rig, t->pose, dual, t->reference_positions, t->reference_normals);
+        if (result == SUP_OK)
+            result = sup_reference_skin(NULL, t->rig, t->pose, dual, t->reference_positions, t->reference_normals);
         stop(&t->watch);
     }
     t->timing->reference = finish(&t->watch);
@@ -317,7 +318,7 @@ static int run(trial *t)
     sup_error error = {0};
     t->watch.times = calloc(MAX_TIMES, sizeof(double));
     if (t->watch.times == NULL) {
-        app_say("There is not enough memory for the times.");
+        app_say("Out of memory for the times.");
         return APP_OTHER;
     }
     int status = load(t);

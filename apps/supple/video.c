@@ -1,4 +1,4 @@
-/* video.c - films through the ffmpeg program. */
+/* video.c - encodes videos with the ffmpeg program. */
 #include "video.h"
 #include "app.h"
 
@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Whether a program of that name is on the PATH. */
+/* True when a program of this name is on the PATH. */
 static bool is_installed(const char *name)
 {
     const char *path = getenv("PATH");
@@ -35,7 +35,7 @@ static void become_ffmpeg(const int pictures[2], const int errors[2], char *cons
     close(pictures[1]);
     close(errors[0]);
     close(errors[1]);
-    setpgid(0, 0); /* a Ctrl-C is ours to handle: we close the pipe and remove what there is */
+    setpgid(0, 0); /* own process group: on Ctrl-C the parent closes the pipe and removes the file */
     signal(SIGPIPE, SIG_DFL);
     execvp("ffmpeg", arguments);
     _exit(127);
@@ -64,10 +64,9 @@ static bool start(app_video *video, char *const *arguments)
 int app_video_check(const char *path)
 {
     if (is_installed("ffmpeg")) return APP_DONE;
-    app_say(
-        "%s: Films are made by the ffmpeg program, which is not on the PATH: install it (apt-get install ffmpeg), or "
-        "write a .png.",
-        path);
+    app_say("%s: Videos need the ffmpeg program, which is not on the PATH; install it (apt-get install ffmpeg), or "
+            "write a .png.",
+            path);
     return APP_OTHER;
 }
 
@@ -81,7 +80,7 @@ int app_video_open(app_video *video, const char *path, int32_t width, int32_t he
         return app_usage("%s: The path is too long.", path);
     snprintf(size, sizeof size, "%dx%d", (int)width, (int)height);
     snprintf(rate, sizeof rate, "%.6g", fps);
-    /* H.264 and VP9 want even sides; a GIF gets a palette of its own. */
+    /* H.264 and VP9 need even sizes; a GIF gets an optimized palette. */
     static const char even[] = "pad=ceil(iw/2)*2:ceil(ih/2)*2:color=white";
     static const char own_palette[] = "split[a][b];[a]palettegen[p];[b][p]paletteuse=dither=bayer:bayer_scale=4";
     const char *mp4[] = {"-vf", even,      "-c:v",   "libx264",   "-pix_fmt",   "yuv420p", "-crf",
@@ -101,13 +100,13 @@ int app_video_open(app_video *video, const char *path, int32_t width, int32_t he
         arguments[count++] = rest[i];
     arguments[count++] = "-y";
     arguments[count] = video->temporary;
-    /* execvp does not change its arguments; its type is older than const. */
+    /* execvp does not modify its arguments; its prototype lacks const. */
     if (start(video, (char *const *)(uintptr_t)arguments)) return APP_DONE;
     app_say("%s: ffmpeg cannot be started: %s.", path, strerror(errno));
     return APP_OTHER;
 }
 
-/* The first line of what ffmpeg said, once it has ended. */
+/* Reads the first line of the stderr of ffmpeg after it ended. */
 static void read_errors(const app_video *video, char *text, size_t size)
 {
     size_t length = 0;
@@ -125,7 +124,7 @@ int app_video_add(app_video *video, const render_image *image)
     while (left > 0) {
         ssize_t written = write(video->pictures, next, left);
         if (written < 0 && errno == EINTR) continue;
-        if (written <= 0) return APP_OTHER; /* ffmpeg has ended: app_video_close says why */
+        if (written <= 0) return APP_OTHER; /* ffmpeg ended: app_video_close prints the reason */
         next += written;
         left -= (size_t)written;
     }
@@ -138,7 +137,7 @@ int app_video_close(app_video *video, int status)
     char message[600] = "";
     if (video->process == 0) return status;
     if (status != APP_DONE && waitpid(video->process, &end, WNOHANG) == 0) {
-        kill(video->process, SIGTERM); /* we stop before the end: the film is not wanted */
+        kill(video->process, SIGTERM); /* cancelled: discard the video */
         close(video->pictures);
         waitpid(video->process, &end, 0);
         end = 0;
@@ -150,10 +149,11 @@ int app_video_close(app_video *video, int status)
     close(video->errors);
     bool failed = !WIFEXITED(end) || WEXITSTATUS(end) != 0;
     if (failed) {
-        app_say("%s: ffmpeg could not make the film: %s", video->path, message[0] != '\0' ? message : "it ended early");
+        app_say("%s: ffmpeg could not write the video: %s", video->path,
+                message[0] != '\0' ? message : "it exited early");
         status = APP_OTHER;
     } else if (status == APP_DONE && rename(video->temporary, video->path) != 0) {
-        app_say("%s: The film cannot be put in its place: %s.", video->path, strerror(errno));
+        app_say("%s: The video cannot be renamed: %s.", video->path, strerror(errno));
         status = APP_OTHER;
     }
     if (status != APP_DONE) remove(video->temporary);

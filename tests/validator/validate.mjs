@@ -1,5 +1,5 @@
 // Runs the Khronos glTF validator over files and folders: node validate.mjs [--verbose] FILE_OR_FOLDER...
-// Exit status 1 when any file has an error, 2 when there is nothing to look at.
+// Exit status 1 when any file has an error, 2 when there are no files.
 import { readFileSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import validator from 'gltf-validator';
