@@ -1,11 +1,11 @@
 # bash completion for supple; installed to share/bash-completion/completions/supple, or: source supple.bash
-_supple_files() { # endings
+_supple_files() { # word, file extensions
     local word=$1 pattern=$2
     mapfile -t COMPREPLY < <(compgen -d -- "$word"; compgen -f -X "!*.@($pattern)" -- "$word")
     compopt -o filenames 2>/dev/null
 }
 
-# bash breaks words at ':', so "scene:human" comes in three.
+# bash splits words at ":": "scene:human" arrives as three words.
 _supple_scenes() {
     local word=$1 names
     names=$("${COMP_WORDS[0]}" scenes --names 2>/dev/null)
@@ -13,7 +13,7 @@ _supple_scenes() {
 }
 
 _supple() {
-    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} verb=${COMP_WORDS[1]}
+    local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} verb=${COMP_WORDS[1]}
     local verbs='info bake bind rig render compare slice measure report bench anatomy studio methods scenes'
     local anatomy='template train register fit grow'
     local -A anatomy_options=(
@@ -30,15 +30,15 @@ _supple() {
         mapfile -t COMPREPLY < <(compgen -W "$verbs help --help --version" -- "$word")
     elif [ "$COMP_CWORD" -eq 2 ] && [ "$verb" = anatomy ]; then
         mapfile -t COMPREPLY < <(compgen -W "$anatomy --help" -- "$word")
-    elif [ "$word" = : ] && [ "$before" = scene ]; then
+    elif [ "$word" = : ] && [ "$previous" = scene ]; then
         _supple_scenes ""
-    elif [ "$before" = : ] && [ "${COMP_WORDS[COMP_CWORD - 2]}" = scene ]; then
+    elif [ "$previous" = : ] && [ "${COMP_WORDS[COMP_CWORD - 2]}" = scene ]; then
         _supple_scenes "$word"
     else
-        case $before in
+        case $previous in
         -m | --method) mapfile -t COMPREPLY < <(compgen -W "$("${COMP_WORDS[0]}" methods --names 2>/dev/null)" -- "$word") ;;
         --weights) mapfile -t COMPREPLY < <(compgen -W "auto file nearest heat rigid" -- "$word") ;;
-        --color) mapfile -t COMPREPLY < <(compgen -W "none stretch contact weights parts" -- "$word") ;;
+        --color) mapfile -t COMPREPLY < <(compgen -W "none stretch contact weights primitives" -- "$word") ;;
         --camera) mapfile -t COMPREPLY < <(compgen -W "front back side three-quarter top" -- "$word") ;;
         --contact) mapfile -t COMPREPLY < <(compgen -W "on off" -- "$word") ;;
         --up) mapfile -t COMPREPLY < <(compgen -W "y z" -- "$word") ;;
