@@ -186,7 +186,7 @@ static void bench_row(body *b, const char *what, const char *only, double by)
         looks += (double)r->evaluations / frames;
     }
     qsort(times, (size_t)frames, sizeof *times, compare_doubles);
-    const int32_t *census = sup_model_array(b->model, "census", SUP_ARRAY_INT32, 2);
+    const int32_t *census = sup_model_array(b->model, "stats", SUP_ARRAY_INT32, 2);
     printf("%-22s %8d %6d %7.3f | %8.2f %8.2f | %7.1f %8.0f %8.1f\n", what, census[0], b->rig->joint_count, by,
            times[frames / 2], times[frames - 1], rounds, awake, looks / census[0]);
 }
