@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 
 processor=$(sed -n 's/^model name[[:space:]]*: //p' /proc/cpuinfo 2>/dev/null | head -n 1)
 machine=${SUPPLE_MACHINE:-${processor:-$(uname -m)} $(getconf _NPROCESSORS_ONLN) cores}
-machine=$(tr -cs 'A-Za-z0-9\n' _ <<<"$machine" | tr 'A-Z' 'a-z' | sed 's/^_//; s/_$//')
+machine=$(tr -cs 'A-Za-z0-9\n' _ <<<"$machine" | tr '[:upper:]' '[:lower:]' | sed 's/^_//; s/_$//')
 commit=$(git rev-parse --short=10 HEAD)
 git diff --quiet HEAD -- src include apps bench cmake ':!bench/results' || commit=$commit-dirty
 date=$(date -u +%Y-%m-%d)

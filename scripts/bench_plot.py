@@ -3,8 +3,8 @@
 
     scripts/bench_plot.py bench/results/MACHINE.csv -o plot.svg [--benchmark NAME] [--case TEXT] [--column COLUMN]
 
-One line per case that contains TEXT. COLUMN is 'value' (default) or 'ratio_to_reference'. Several results of a case at one
-commit are reduced to their median.
+One line per case that contains TEXT. COLUMN is 'value' (default) or 'ratio_to_reference'. The median is plotted if a
+case has several results at one commit.
 """
 import argparse
 import csv
@@ -72,7 +72,8 @@ def write_svg(arguments, commits, series, unit):
         return TOP + HEIGHT * (1.0 - (scale(value) - low) / ((high - low) or 1.0))
 
     total = legend + LEGEND_ROW * len(series) + 10
-    out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {total}" font-family="sans-serif" font-size="12">',
+    out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {total}"',
+           ' font-family="sans-serif" font-size="12">',
            f'<rect width="{WIDTH}" height="{total}" fill="white"/>',
            f'<text x="{LEFT}" y="20" font-size="14">{html.escape(arguments.column)} [{html.escape(unit)}]</text>']
     for value in grid:
@@ -88,7 +89,8 @@ def write_svg(arguments, commits, series, unit):
         color, y = COLORS[k % len(COLORS)], legend + LEGEND_ROW * k
         line = " ".join(f"{x_of(c):.1f},{y_of(points[c]):.1f}" for c in commits if c in points)
         title = html.escape(case)
-        out.append(f'<polyline points="{line}" fill="none" stroke="{color}" stroke-width="2"><title>{title}</title></polyline>')
+        out.append(f'<polyline points="{line}" fill="none" stroke="{color}" stroke-width="2">'
+                   f"<title>{title}</title></polyline>")
         out += [f'<circle cx="{x_of(c):.1f}" cy="{y_of(points[c]):.1f}" r="3" fill="{color}"/>' for c in points]
         latest = points[[c for c in commits if c in points][-1]]
         out.append(f'<rect x="{LEFT}" y="{y - 4}" width="18" height="4" fill="{color}"/>')

@@ -64,7 +64,8 @@ def main():
     writer = csv.writer(sys.stdout, lineterminator="\n")
     count = 0
     for case, value, unit, ratio in parsers[name](sys.stdin.read()):
-        writer.writerow([date, commit, machine, name, case, f"{value:.6g}", unit, "" if ratio is None else f"{ratio:.4g}"])
+        ratio_text = "" if ratio is None else f"{ratio:.4g}"
+        writer.writerow([date, commit, machine, name, case, f"{value:.6g}", unit, ratio_text])
         count += 1
     if count == 0:
         sys.exit(f"bench_rows: no results in the output of {name}")

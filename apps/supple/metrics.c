@@ -187,26 +187,26 @@ const char *app_metric_text(const app_metric *metric)
 /* Prints the joints with the largest volume loss. */
 static void print_bends(const sup_rig *rig, const sup_motion_measure *measure)
 {
-    enum { SHOWN = 5 };
-    int32_t shown[SHOWN], count = 0;
-    for (; count < SHOWN; count++) {
+    enum { LISTED_COUNT = 5 };
+    int32_t listed_joints[LISTED_COUNT], count = 0;
+    for (; count < LISTED_COUNT; count++) {
         int32_t best = -1;
         for (int32_t j = 0; j < rig->joint_count; j++) {
-            bool taken = false;
+            bool listed = false;
             for (int32_t i = 0; i < count; i++)
-                taken = taken || shown[i] == j;
-            if (!taken && (best < 0 || app_metrics_region_range(measure, 2 * j + 1).low <
-                                           app_metrics_region_range(measure, 2 * best + 1).low))
+                listed = listed || listed_joints[i] == j;
+            if (!listed && (best < 0 || app_metrics_region_range(measure, 2 * j + 1).low <
+                                            app_metrics_region_range(measure, 2 * best + 1).low))
                 best = j;
         }
         if (best < 0 || !(app_metrics_region_range(measure, 2 * best + 1).low < 0.995)) break;
-        shown[count] = best;
+        listed_joints[count] = best;
     }
     if (count == 0) return;
     printf("\n  smallest volume ratio at the joints:\n");
     for (int32_t i = 0; i < count; i++)
-        printf("    %-24s %.4f\n", app_clean(joint_name(rig, shown[i])),
-               app_metrics_region_range(measure, 2 * shown[i] + 1).low);
+        printf("    %-24s %.4f\n", app_clean(joint_name(rig, listed_joints[i])),
+               app_metrics_region_range(measure, 2 * listed_joints[i] + 1).low);
 }
 
 void app_metrics_print(const sup_rig *rig, const sup_motion_measure *measure, int32_t first)

@@ -60,7 +60,8 @@ refuse() {
 json_number() { sed -n "s/^ *\"$1\": \(-\{0,1\}[0-9.e+-]*\),\{0,1\}\$/\1/p" "$work/out" | head -n 1; }
 
 # --- A skinned triangle with one clip, as glTF text; the bad input tests corrupt it ---
-le32() { printf "\\x$(printf %02x $(($1 & 255)))\\x$(printf %02x $(($1 >> 8 & 255)))\\x$(printf %02x $(($1 >> 16 & 255)))\\x$(printf %02x $(($1 >> 24 & 255)))"; }
+le32() { printf \
+    "\\x$(printf %02x $(($1 & 255)))\\x$(printf %02x $(($1 >> 8 & 255)))\\x$(printf %02x $(($1 >> 16 & 255)))\\x$(printf %02x $(($1 >> 24 & 255)))"; }
 f32_zero='\x00\x00\x00\x00' f32_one='\x00\x00\x80\x3f' f32_nan='\x00\x00\xc0\x7f'
 
 # 180 bytes: 3 positions, 3 normals, 3 joint quadruples, 3 weight quadruples, 3 indices, 2 times, 2 rotations.

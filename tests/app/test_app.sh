@@ -10,7 +10,8 @@ for verb in info bake bind render compare slice measure report bench anatomy stu
     check "help names $verb" grep -q "  $verb" out
 done
 run 0 "version" "$supple" --version
-check "version is the header's" grep -qx "supple $(sed -n 's/^#define SUP_VERSION_[A-Z]* //p' "$source_dir/include/supple/base.h" | paste -sd.)" out
+check "version is the header's" grep \
+    -qx "supple $(sed -n 's/^#define SUP_VERSION_[A-Z]* //p' "$source_dir/include/supple/base.h" | paste -sd.)" out
 refuse 1 "no verb" 'verb' "$supple"
 refuse 1 "misspelled verb suggests bake" "did you mean 'bake'" "$supple" bkae
 refuse 1 "unknown verb lists all verbs" 'info, bake' "$supple" zzzzzzzz
@@ -90,7 +91,8 @@ run 0 "bake obj" "$supple" bake --method linear scene:cylinder -o "sub folder.ob
 check "obj sequence" test "$(find . -name 'sub folder*.obj' | wc -l)" -eq 3
 run 0 "frames A:B" "$supple" bake --method linear scene:cylinder -o b.pc2 --frames 3:6 --quiet
 check "four frames" test "$(stat -c %s b.pc2)" = $((32 + vertices * 12 * 4))
-check "frames 3 to 6 are those of the whole" cmp -s -i $((32 + vertices * 12 * 3)):32 -n $((vertices * 12 * 4)) a.pc2 b.pc2
+check "frames 3 to 6 are those of the whole" cmp -s -i $((32 + vertices * 12 * 3)):32 -n $((vertices * 12 * 4)) a.pc2 \
+    b.pc2
 run 0 "first frame alone" "$supple" bake --method linear scene:cylinder -o b.pc2 --frames 0:0 --quiet
 check "one frame" test "$(stat -c %s b.pc2)" = $((32 + vertices * 12))
 run 0 "open range" "$supple" bake --method linear scene:cylinder -o b.pc2 --frames "$((frames - 2)):" --quiet
@@ -131,7 +133,8 @@ done
 run 0 "info on a written file" "$supple" info a.glb
 run 0 "info --joints" "$supple" info scene:human --joints
 run 0 "info --json" "$supple" info scene:human --json
-for key in file name vertices triangles nodes joints skins weights max_influences morph_targets unit_metres bounds primitives \
+for key in file name vertices triangles nodes joints skins weights max_influences morph_targets unit_metres bounds \
+    primitives \
     clips skeleton defects offset; do
     check "JSON has $key" grep -q "\"$key\":" out
     check "man page has $key" grep -q -w "$key" "$source_dir/docs/supple.1"
@@ -177,7 +180,8 @@ if [ -d "$assets" ]; then
     run 0 "mesh with a skeleton" "$supple" bake --method linear "$assets/makehuman/mh_male_average.obj" \
         --skeleton "$assets/makehuman/mh_male_average.cmu_mb.skel" -o mesh.glb --quiet
     run 0 "mesh, skeleton and .anim" "$supple" bake --method linear "$assets/fps/cylinder/cylinder.off" \
-        --skeleton "$assets/fps/cylinder/cylinder.skel" --motion "$assets/fps/cylinder/cylinder0.anim" -o anim.pc2 --quiet
+        --skeleton "$assets/fps/cylinder/cylinder.skel" --motion "$assets/fps/cylinder/cylinder0.anim" -o anim.pc2 \
+            --quiet
     run 0 "motion from a BVH file" "$supple" bake --method linear "$assets/makehuman/mh_male_average.glb" \
         --motion "$(find "$assets/bvh" -name 'cmu_*.bvh' | sort | head -n 1)" -o bvh.pc2 --frames 0:9 --json
     check "ten frames" test "$(json_number frames)" = 10

@@ -30,7 +30,8 @@ run 0 "linear model" "$supple" bind $scene -o linear.supple --method linear --qu
 run 0 "bake with a linear model" "$supple" bake $scene -o linear.pc2 --model linear.supple --frames 0:9 --json
 check "the method is the model's" grep -q '"method": "linear"' out
 refuse 1 "fixed parameter" 'bind again' "$supple" bake $scene -o x.pc2 --model m.supple --set vertices=200
-refuse 1 "method that is not the model's" 'was bound for projective' "$supple" bake $scene -o x.pc2 --model m.supple -m linear
+refuse 1 "method that is not the model's" 'was bound for projective' "$supple" bake $scene -o x.pc2 --model m.supple \
+    -m linear
 refuse 1 "weights with a model" 'weights' "$supple" bake $scene -o x.pc2 --model m.supple --weights heat
 refuse 2 "model of another character" 'another character' "$supple" bake scene:arm@0.25 -o x.pc2 --model m.supple
 run 0 "bind a triangle" "$supple" bind flat.gltf -o flat.supple --method linear --quiet
@@ -59,21 +60,27 @@ run 3 "a full disk" bash -c 'ulimit -f 16; "$1" bind "$2" -o old.supple --quiet'
 check "leaves the older model" cmp -s m.supple old.supple
 
 # --- Colliders ---
-run 0 "collider out of reach" "$supple" bake $scene -o far.pc2 --model m.supple --frames 0:9 --quiet --collider sphere:99,0,0:1
+run 0 "collider out of reach" "$supple" bake $scene -o far.pc2 --model m.supple --frames 0:9 \
+    --quiet --collider sphere:99,0,0:1
 check "changes nothing" cmp -s default.pc2 far.pc2
 printf 'v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n' >tet.obj
 joint=$("$supple" info $scene --joints | sed -n 's/^ *[0-9][0-9]*  *\([a-z_0-9]*\)$/\1/p' | head -n 1)
 for collider in plane:0,0,0:0,1,0 plane:0,0,0:0,0,-2 sphere:0,0.5,0:0.2 capsule:-1,0.5,0:1,0.5,0:0.1 mesh:tet.obj \
     "sphere:0,0,0:0.1@$joint"; do
-    run 0 "collider $collider" "$supple" bake $scene -o c.pc2 --model m.supple --frames 0:9 --quiet --collider "$collider"
+    run 0 "collider $collider" "$supple" bake $scene -o c.pc2 --model m.supple --frames 0:9 \
+        --quiet --collider "$collider"
     check "$collider changes the result" bash -c '! cmp -s default.pc2 c.pc2'
 done
-for collider in sphere sphere: sphere:1,2,3 sphere:1,2,3:x sphere:1,2,3:0 sphere:1,2,3:-1 sphere:1,2,3:1,2 sphere:nan,0,0:1 cube:0,0,0:1 \
+for collider in sphere sphere: sphere:1,2,3 sphere:1,2,3:x sphere:1,2,3:0 sphere:1,2,3:-1 sphere:1,2,3:1,2 \
+    sphere:nan,0,0:1 cube:0,0,0:1 \
     plane:0,0,0:0,0,0 plane:0,0,0 capsule:0,0,0:1,1,1 mesh: "sphere:0,0,0:1@zzzzzzzz" "$(printf '%5000s' x)"; do
-    refuse 1 "collider '${collider:0:30}'" '--collider' "$supple" bake $scene -o x.pc2 --model m.supple --collider "$collider"
+    refuse 1 "collider '${collider:0:30}'" '--collider' "$supple" bake $scene -o x.pc2 --model m.supple \
+        --collider "$collider"
 done
-refuse 2 "collider mesh that is not there" 'gone.obj' "$supple" bake $scene -o x.pc2 --model m.supple --collider mesh:gone.obj
-refuse 1 "collider for linear" 'does not support colliders' "$supple" bake $scene -o x.pc2 -m linear --collider sphere:0,0,0:1
+refuse 2 "collider mesh that is not there" 'gone.obj' "$supple" bake $scene -o x.pc2 --model m.supple \
+    --collider mesh:gone.obj
+refuse 1 "collider for linear" 'does not support colliders' "$supple" bake $scene -o x.pc2 -m linear \
+    --collider sphere:0,0,0:1
 if ! "$supple" render --help 2>&1 | grep -q 'no renderer'; then
     run 0 "image without colliders" "$supple" render $scene -o p.png --model m.supple --size 48x48 --frame 5 --quiet
     run 0 "image with colliders" "$supple" render $scene -o q.png --model m.supple --size 48x48 --frame 5 --quiet \

@@ -92,9 +92,11 @@ echo '{"method": "projective", ' >"$work/cut.json"
 run 0 "bake --settings" "${bake[@]}" -o "$work/a.pc2" --settings "$work/saved.json" --set iterations=4
 run 0 "bake --set" "${bake[@]}" -o "$work/b.pc2" --method projective --set iterations=4 --set contact=off
 check "both are the same" cmp "$work/a.pc2" "$work/b.pc2"
-refuse 2 "a wrong name" 'wrong.json: .*no parameter "iteration"' "${bake[@]}" -o "$work/c.pc2" --settings "$work/wrong.json"
+refuse 2 "a wrong name" 'wrong.json: .*no parameter "iteration"' "${bake[@]}" -o "$work/c.pc2" \
+    --settings "$work/wrong.json"
 refuse 2 "cut short" 'cut.json' "${bake[@]}" -o "$work/c.pc2" --settings "$work/cut.json"
 refuse 2 "no such settings" 'none.json' "${bake[@]}" -o "$work/c.pc2" --settings "$work/none.json"
 refuse 1 "another method" 'settings of projective' "${bake[@]}" -o "$work/c.pc2" --settings "$work/saved.json" -m linear
-refuse 1 "settings and a model" 'bind again' "${bake[@]}" -o "$work/c.pc2" --settings "$work/saved.json" --model m.supple
+refuse 1 "settings and a model" 'bind again' "${bake[@]}" -o "$work/c.pc2" --settings "$work/saved.json" \
+    --model m.supple
 finish

@@ -20,7 +20,8 @@ for input in "${inputs[@]}"; do
     name=$(basename "$input")
     for extra in "" --no-normals; do
         # shellcheck disable=SC2086 # empty for no option
-        run 0 "bake $name $extra" "$supple" bake --method linear "$input" -o "$work/glb/${name//[:@]/_}$extra.glb" --fps 5 --quiet $extra
+        run 0 "bake $name $extra" "$supple" bake --method linear "$input" -o "$work/glb/${name//[:@]/_}$extra.glb" \
+            --fps 5 --quiet $extra
     done
     # Inputs without a skeleton cannot be rigged.
     if "$supple" rig "$input" -o "$work/glb/${name//[:@]/_}_rig.glb" --quiet 2>/dev/null; then rigs=$((rigs + 1)); fi

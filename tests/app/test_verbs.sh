@@ -21,7 +21,8 @@ json_check() { # name, condition
 run 0 "measure" "$supple" measure $scene a.pc2
 check "measure prints the volume" grep -q -E '^  volume +[0-9.]+' out
 run 0 "measure json" "$supple" measure $scene a.pc2 --json
-for field in volume_ratio intersections penetration stretch_max stretch_min flips area_max angle_max roughness drift jitter \
+for field in volume_ratio intersections penetration stretch_max stretch_min flips area_max angle_max roughness drift \
+    jitter \
     nonfinite; do
     json_check "summary and frames have $field" "'$field' in j.summary && j.frames.every(f => '$field' in f)"
 done
@@ -68,7 +69,8 @@ for field in input method device threads instances contact vertices simulated el
     ratio_to_reference; do
     json_check "results have $field" "j.results.length === $methods && j.results.every(r => '$field' in r)"
 done
-json_check "stages" "j.results.every(r => ['load', 'rig', 'bind', 'pose', 'step'].every(s => r.stages[s].low <= r.stages[s].median && r.stages[s].median <= r.stages[s].high))"
+json_check "stages" \
+    "j.results.every(r => ['load', 'rig', 'bind', 'pose', 'step'].every(s => r.stages[s].low <= r.stages[s].median && r.stages[s].median <= r.stages[s].high))"
 run 0 "bench against" "$supple" bench $small --seconds 0 --json --against base.json
 json_check "all rows were found" "j.results.length === $methods && j.results.every(r => r.previous_step_ms > 0)"
 run 0 "bench of sizes" "$supple" bench $scene --seconds 0 --method projective --save sizes.json
@@ -76,22 +78,26 @@ check "bench prints the scaling exponent" grep -q -E 'scales as vertices\^' out
 cp sizes.json out
 json_check "five sizes" "j.growth.length === 1 && j.growth[0].vertices.length === 5 && isFinite(j.growth[0].exponent)"
 run 0 "bench of a method" "$supple" bench $small --seconds 0 --method dualquat --threads 1 --instances 3 --json
-json_check "options are applied" "j.results.every(r => r.method === 'dualquat' && r.threads === 1 && r.instances === 3 && r.device === 'cpu')"
-refuse 1 "contact of a method without self-collision" 'does not support self-collision' "$supple" bench $small --method linear --contact on
+json_check "options are applied" \
+    "j.results.every(r => r.method === 'dualquat' && r.threads === 1 && r.instances === 3 && r.device === 'cpu')"
+refuse 1 "contact of a method without self-collision" 'does not support self-collision' "$supple" bench $small \
+    --method linear --contact on
 refuse 1 "contact" 'did you mean|unknown value' "$supple" bench $small --contact maybe
 refuse 2 "against nothing" 'gone.json' "$supple" bench $small --method linear --against gone.json
 for text in '' '{' '[]' '{"results": [{"input": "x}' '{"results": [}' "$(printf '[%.0s' $(seq 200))"; do
     printf '%s' "$text" >bad.json
     refuse 2 "against '${text:0:20}'" 'bad.json' "$supple" bench $small --seconds 0 --method linear --against bad.json
 done
-refuse 3 "save to a missing folder" 'no/such' "$supple" bench $small --seconds 0 --method linear --quiet --save no/such/x.json
+refuse 3 "save to a missing folder" 'no/such' "$supple" bench $small --seconds 0 --method linear \
+    --quiet --save no/such/x.json
 
 # --- Images ---
 if "$supple" render --method linear $scene -o probe.png --size 16x16 2>&1 | grep -q 'no renderer'; then
     skip "images" "this build has no Embree or libpng"
     finish
 fi
-png_size() { od -An -tu1 -j16 -N8 "$1" | awk '{ print $1 * 16777216 + $2 * 65536 + $3 * 256 + $4 "x" $5 * 16777216 + $6 * 65536 + $7 * 256 + $8 }'; }
+png_size() { od -An -tu1 -j16 -N8 "$1" | awk \
+    '{ print $1 * 16777216 + $2 * 65536 + $3 * 256 + $4 "x" $5 * 16777216 + $6 * 65536 + $7 * 256 + $8 }'; }
 run 0 "render" "$supple" render --method linear $scene -o a.png --size 96x64
 check "PNG of that size" test "$(png_size a.png)" = 96x64
 run 0 "render again" "$supple" render --method linear $scene -o b.png --size 96x64 --threads 1
@@ -100,7 +106,8 @@ run 0 "render a cache" "$supple" render --method linear $scene a.pc2 -o c.png --
 run 0 "render the same by its method" "$supple" render $scene -o d.png --size 96x64 --frame 0 --method linear
 check "cache and method look the same" cmp -s c.png d.png
 for color in stretch contact weights primitives none; do
-    run 0 "color $color" "$supple" render --method linear $scene -o color.png --frame 20 --size 48x48 --color $color --wire --skeleton
+    run 0 "color $color" "$supple" render --method linear $scene -o color.png --frame 20 --size 48x48 --color $color \
+        --wire --skeleton
     [ $color = none ] || check "$color differs from the previous mode" bash -c '! cmp -s color.png last.png'
     cp color.png last.png
 done
@@ -124,7 +131,8 @@ printf 'v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n' >bare.obj
 refuse 2 "mesh without a skeleton" 'skeleton-file' "$supple" render bare.obj -o x.png
 
 # A setup of the method implicit, and slices of its field.
-printf 'controller own 20:0 90:1\njoint up* operator bulge controller own\nmuscle m bone upper radii 30%% 20%%\n' >setup.txt
+printf 'controller own 20:0 90:1\njoint up* operator bulge controller own\nmuscle m bone upper radii 30%% 20%%\n' \
+    >setup.txt
 printf '# fine\njoint upper operator pinch\n' >wrong.txt
 run 0 "slice" "$supple" slice $scene -o slice.png --joint upper --frame 3 --size 64 --setup setup.txt
 run 0 "slice without a setup" "$supple" slice $scene -o plain.png --joint upper --frame 3 --size 64
@@ -135,7 +143,8 @@ run 0 "slice of a profile" "$supple" slice --operator profile.txt -o profile.png
 refuse 2 "bad line of a setup" 'Line 2 of the setup.*contact, bulge' "$supple" bake $scene -o x.pc2 \
     --method implicit --setup wrong.txt
 refuse 2 "missing setup" 'cannot be read' "$supple" bind $scene -o x.supple --method implicit --setup nowhere.txt
-refuse 1 "setup for another method" 'linear accepts no setup.*implicit' "$supple" render $scene -o x.png --method linear --setup setup.txt
+refuse 1 "setup for another method" 'linear accepts no setup.*implicit' "$supple" render $scene -o x.png \
+    --method linear --setup setup.txt
 refuse 1 "slice of another method" 'no field' "$supple" slice $scene -o x.png --joint x --method linear
 refuse 1 "slice without a joint" 'joint is missing' "$supple" slice $scene -o x.png
 refuse 1 "slice of nothing" 'INPUT and --joint' "$supple" slice -o x.png
@@ -151,8 +160,10 @@ if command -v ffmpeg >/dev/null 2>&1; then
     check "is an MP4" bash -c 'head -c 12 video.mp4 | grep -q ftyp'
     run 0 "gif" "$supple" render --method linear $scene -o video.gif --frame 2 --fps 2 --size 32x32
     check "is a GIF" test "$(head -c 4 video.gif)" = GIF8
-    run 0 "webm" "$supple" render --method linear $scene a.pc2 -o video.webm --frames 0:3 --size 32x32 --turn --zoom "$joint" || true
-    refuse 3 "video to a missing folder" 'no/such' "$supple" render $scene -o no/such/x.mp4 --frames 0:1 --size 32x32 --quiet
+    run 0 "webm" "$supple" render --method linear $scene a.pc2 -o video.webm --frames 0:3 --size 32x32 \
+        --turn --zoom "$joint" || true
+    refuse 3 "video to a missing folder" 'no/such' "$supple" render $scene -o no/such/x.mp4 --frames 0:1 --size 32x32 \
+        --quiet
     timeout -s INT 1 "$supple" render scene:human -o stopped.mp4 --quiet 2>/dev/null
     check "Ctrl-C leaves nothing" test -z "$(find . -name 'stopped*')"
     check "no parts" test -z "$(find . -name '*.part*')"
@@ -182,6 +193,7 @@ check "plots are embedded" test "$(grep -c '<svg class="plot"' report.html)" -eq
 check "dark and light" grep -q 'prefers-color-scheme:dark' report.html
 check "machine and settings" grep -q '<td>processor</td>' report.html
 refuse 1 "report ending" 'html' "$supple" report $scene -o x.pdf
-refuse 3 "report to a missing folder" 'no/such' "$supple" report $scene -o no/such/x.html --frames 0:1 --size 32x32 --quiet
+refuse 3 "report to a missing folder" 'no/such' "$supple" report $scene -o no/such/x.html --frames 0:1 --size 32x32 \
+    --quiet
 check "wrong usage writes nothing" test -z "$(find . -name 'x.*' -o -name '*.part*')"
 finish

@@ -11,7 +11,8 @@ libraries=$(dirname "$library")
 for file in bin/supple include/supple/supple.h share/man/man1/supple.1 share/bash-completion/completions/supple; do
     check "installs $file" test -s "$prefix/$file"
 done
-check "installs every header" test "$(find "$prefix/include" -name '*.h' | wc -l)" -eq "$(find "$source_dir/include" -name '*.h' | wc -l)"
+check "installs every header" test "$(find "$prefix/include" -name '*.h' | wc -l)" \
+    -eq "$(find "$source_dir/include" -name '*.h' | wc -l)"
 run 0 "installed program" "$prefix/bin/supple" --version
 
 # The shared library exports exactly the functions that the headers declare with SUP_API.
@@ -36,7 +37,8 @@ for name in $(comm -13 "$work/given_device" "$work/declared_device"); do
     fail "the device API is complete" "$name is declared but not exported"
 done
 pass
-check "no dependency but libc, libm and threads" test -z "$(ldd "$library" | grep -v -E 'linux-vdso|ld-linux|libc\.|libm\.|libpthread\.|libgcc_s\.')"
+check "no dependency but libc, libm and threads" test \
+    -z "$(ldd "$library" | grep -v -E 'linux-vdso|ld-linux|libc\.|libm\.|libpthread\.|libgcc_s\.')"
 
 # pkg-config, shared and static.
 export PKG_CONFIG_PATH=$libraries/pkgconfig
