@@ -128,7 +128,7 @@ static void json_primitives(app_json *json, const info_report *report)
         app_json_integer(json, "node", primitive->node);
         app_json_text(json, "node_name", character->nodes[primitive->node].name);
         app_json_integer(json, "mesh", primitive->mesh);
-        app_json_integer(json, "index_in_mesh", primitive->primitive);
+        app_json_integer(json, "index_in_mesh", primitive->index_in_mesh);
         app_json_index(json, "material", primitive->material);
         app_json_index(json, "skin", primitive->skin);
         app_json_object_end(json);

@@ -51,7 +51,7 @@ static int print_help(void)
 {
     printf("Supple %d.%d.%d: character skinning. Input: a mesh and an animated skeleton; output: the deformed mesh.\n\n"
            "Usage: supple VERB [arguments]\n\n",
-           SUP_VERSION_MAJOR, SUP_VERSION_MINOR, SUP_VERSION_PATCH);
+           SUPPLE_VERSION_MAJOR, SUPPLE_VERSION_MINOR, SUPPLE_VERSION_PATCH);
     for (int i = 0; i < VERB_COUNT; i++)
         printf("  %-8s %-16s %s\n", verbs[i].name, verbs[i].usage, verbs[i].summary);
     printf("\n'supple VERB --help' lists the options of a verb; 'man supple' is the reference.\n\n"
@@ -65,7 +65,7 @@ static int print_help(void)
 
 static int print_version(void)
 {
-    printf("supple %d.%d.%d\n", SUP_VERSION_MAJOR, SUP_VERSION_MINOR, SUP_VERSION_PATCH);
+    printf("supple %d.%d.%d\n", SUPPLE_VERSION_MAJOR, SUPPLE_VERSION_MINOR, SUPPLE_VERSION_PATCH);
     return APP_DONE;
 }
 

@@ -15,6 +15,12 @@ check "installs every header" test "$(find "$prefix/include" -name '*.h' | wc -l
     -eq "$(find "$source_dir/include" -name '*.h' | wc -l)"
 run 0 "installed program" "$prefix/bin/supple" --version
 
+# The SONAME carries the minor version while the major version is 0 (docs/abi.md).
+version_of() { sed -n "s/^#define SUPPLE_VERSION_$1 //p" "$source_dir/include/supple/base.h"; }
+soname=libsupple.so.$(version_of MAJOR)
+if [ "$(version_of MAJOR)" -eq 0 ]; then soname=$soname.$(version_of MINOR); fi
+check "SONAME" grep -qF "[$soname]" <(readelf -d "$library")
+
 # The shared library exports exactly the functions that the headers declare with SUP_API.
 nm -D --defined-only "$library" | awk '{ print $3 }' | sort -u >"$work/given"
 # The device API is in a separate library.
