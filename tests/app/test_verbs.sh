@@ -148,7 +148,7 @@ refuse 1 "setup for another method" 'linear accepts no setup.*implicit' "$supple
 refuse 1 "slice of another method" 'no field' "$supple" slice $scene -o x.png --joint x --method linear
 refuse 1 "slice without a joint" 'joint is missing' "$supple" slice $scene -o x.png
 refuse 1 "slice of nothing" 'INPUT and --joint' "$supple" slice -o x.png
-refuse 2 "bad profile" 'Line 2, column 1.*path commands' "$supple" slice --operator wrong.txt -o x.png
+refuse 2 "bad profile" 'Line 2, column 1.*path command' "$supple" slice --operator wrong.txt -o x.png
 refuse 1 "unknown output extension" '.png, .mp4' "$supple" render $scene -o x.jpg
 refuse 3 "folder that is not there" 'no/such' "$supple" render $scene -o no/such/x.png --size 16x16
 check "failures leave no files" test -z "$(find . -name 'x.*' -o -name '*.part*')"
