@@ -182,7 +182,7 @@ static int register_scan(fit_work *w, app_progress *progress)
     sup_shape shape = {w->scan->vertex_count, w->scan->triangle_count, w->positions, w->scan->triangles};
     sup_register_def def = {.landmarks = w->landmarks != NULL ? w->landmarks->items : NULL,
                             .landmark_count = w->landmarks != NULL ? w->landmarks->count : 0,
-                            .progress = app_progress_tell,
+                            .progress = app_progress_report,
                             .progress_user = progress};
     if (sup_register(context, w->composition, shape, &def, &w->registration, &error) != SUP_OK)
         return app_fail(&error, APP_PHASE_LOAD, w->values->scan);
@@ -286,7 +286,7 @@ static int fit(fit_work *w)
                                 .fat = w->fat,
                                 .muscle = w->muscle,
                                 .no_details = w->values->no_details,
-                                .progress = app_progress_tell,
+                                .progress = app_progress_report,
                                 .progress_user = &progress};
         if (sup_body_fit(&w->session->context, w->anatomy, &def, &w->body, &error) != SUP_OK)
             status = app_fail(&error, APP_PHASE_LOAD, w->values->scan);

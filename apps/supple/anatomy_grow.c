@@ -162,7 +162,7 @@ static int grow(app_session *session, const grow_values *values, const sup_body_
     if (status == APP_DONE) {
         def.from = other;
         app_progress_begin(&progress, values->quiet, values->json);
-        def.progress = app_progress_tell;
+        def.progress = app_progress_report;
         def.progress_user = &progress;
         sup_result result = sup_body_grow(&session->context, body, &def, &grown, &error);
         app_progress_end(&progress);

@@ -147,7 +147,7 @@ static int fit(const app_session *session, const register_values *values, const 
     sup_register_def def = {.landmarks = landmarks != NULL ? landmarks->items : NULL,
                             .landmark_count = landmarks != NULL ? landmarks->count : 0,
                             .metres_per_unit = values->unit,
-                            .progress = app_progress_tell,
+                            .progress = app_progress_report,
                             .progress_user = &progress};
     sup_result result = sup_register(&session->context, c, scan, &def, &r, &error);
     app_progress_end(&progress);

@@ -250,7 +250,7 @@ static int open_surface(app_session *session, const template_values *values, tem
     }
     for (size_t i = 0; i < 3 * (size_t)c->vertex_count; i++)
         scan[i] = (double)c->positions[i];
-    sup_register_def def = {.metres_per_unit = 1.0, .progress = app_progress_tell, .progress_user = progress};
+    sup_register_def def = {.metres_per_unit = 1.0, .progress = app_progress_report, .progress_user = progress};
     sup_shape shape = {c->vertex_count, c->triangle_count, scan, c->triangles};
     sup_result result = sup_register(&session->context, comp, shape, &def, &in->registration, &error);
     free(scan);
@@ -408,7 +408,7 @@ static int build(app_session *session, const template_values *values, template_i
     double began = app_milliseconds();
     in->def.sex = (sup_sex)values->sex;
     in->def.exclude = values->exclude;
-    in->def.progress = app_progress_tell;
+    in->def.progress = app_progress_report;
     in->def.progress_user = progress;
     sup_result result = sup_anatomy_create(&session->context, &in->def, &anatomy, &report, &error);
     double ms = app_milliseconds() - began;

@@ -136,7 +136,7 @@ static int train(app_session *session, const train_values *values)
     app_progress_begin(&progress, values->quiet, values->json);
     sup_train_def def = {.mode_count = values->modes,
                          .regressor_modes = values->regressor_modes,
-                         .progress = app_progress_tell,
+                         .progress = app_progress_report,
                          .progress_user = &progress};
     sup_result result = sup_composition_train(&session->context, shapes, &def, &composition, &report, &error);
     app_progress_end(&progress);

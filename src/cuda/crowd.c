@@ -11,6 +11,7 @@
 #include "math/affine.h"
 #include "methods/projective/projective.h"
 #include "skin/skin.h"
+#include "untangle/offset_decay.h"
 
 #include <math.h>
 
@@ -21,9 +22,6 @@ enum {
     MOST_STEPS = SUP_TIMESTEP_MOST_STEPS,
     SPARE_OF_COLLIDERS = 12 /* instead of SUP_GPU_SPARE: their rows are stiff, and up to eleven steps were taken back */
 };
-
-/* In which what was moved apart in the shown skin comes back, but for a third (projective_step.c). */
-static const float PART_SECONDS = 0.15f;
 
 /* --- Opening --- */
 
@@ -288,9 +286,9 @@ static int launch_contact(sup_crowd *crowd, void *stream)
     if (code == 0 && crowd->graph_detects)
         code = sup_gpu_detect_step(&crowd->detect, &crowd->system, &crowd->state, &crowd->body, stream);
     if (code == 0 && crowd->colliders.count > 0)
-        code = sup_gpu_touch(&crowd->colliders.device, &crowd->system, &crowd->state, &crowd->body, crowd->joints.pose,
+        code = sup_gpu_collide(&crowd->colliders.device, &crowd->system, &crowd->state, &crowd->body, crowd->joints.pose,
                              stream);
-    return code == 0 ? sup_gpu_list_rows(&crowd->system, &crowd->state, stream) : code;
+    return code == 0 ? sup_gpu_list_contacts(&crowd->system, &crowd->state, stream) : code;
 }
 
 /* Colliders that the device itself must move. */
@@ -385,7 +383,7 @@ static int send_seconds(sup_crowd *crowd, float seconds, void *stream)
 /* How much is kept of what was moved apart in the last frame, `dt` seconds ago. */
 static int send_keep(sup_crowd *crowd, float dt, void *stream)
 {
-    float keep = expf(-dt / PART_SECONDS);
+    float keep = sup_untangle_decay(dt);
     if (crowd->keep == keep) return 0;
     crowd->keep = keep;
     return sup_cuda_copy_async(crowd->device_keep, &crowd->keep, sizeof keep, stream);
@@ -477,9 +475,9 @@ static sup_gpu_detect detect_range(const sup_crowd *crowd, int32_t begin)
     d.points += 2 * skin;
     d.normal += skin;
     d.nearest += skin;
-    d.grouped += n * (size_t)d.view.block_count * SUP_DETECT_CLUSTER;
-    d.block_box += n * (size_t)sup_gpu_detect_boxes(&d.view);
-    d.cell_box += n * SUP_GPU_CELL_FOURS * (size_t)d.view.cell_count;
+    d.clustered += n * (size_t)d.view.vertex_cluster_count * SUP_DETECT_CLUSTER;
+    d.cluster_box += n * (size_t)sup_gpu_detect_boxes(&d.view);
+    d.tet_cluster_box += n * SUP_GPU_TET_BOX_FOURS * (size_t)d.view.tet_cluster_count;
     return d;
 }
 
@@ -507,7 +505,7 @@ static int settle_touching(sup_crowd *crowd, int32_t begin, const sup_gpu_state 
     for (int32_t round = 0; code == 0 && round < TOUCH_ROUNDS; round++) {
         code = sup_gpu_settle_look(system, st, stream);
         if (code == 0) code = sup_gpu_detect_step(&detect, system, st, body, stream);
-        if (code == 0) code = sup_gpu_list_rows(system, st, stream);
+        if (code == 0) code = sup_gpu_list_contacts(system, st, stream);
         if (code == 0) code = sup_gpu_settle_touch(st, stream);
         if (code == 0) code = sup_gpu_step(system, st, OWN_TURNS_TOUCHING + SUP_GPU_SPARE, SUP_GPU_SOLVES, stream);
         if (code == 0) code = sup_gpu_finish(system, st, body, pose, stream);

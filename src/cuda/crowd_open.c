@@ -526,27 +526,27 @@ static sup_result open_detect(sup_crowd *crowd, const sup_detect *d, sup_error *
     to->edge = up(&u, d->edge, 1, sizeof(float));
     to->gap = up(&u, d->gap, v, sizeof(float));
     to->slack = up(&u, d->slack, v, sizeof(float));
-    to->folds = up(&u, d->folds, v + t, index);
-    to->foot_at = up(&u, d->foot_at, v, sizeof(float));
+    to->self_contact = up(&u, d->self_contact, v + t, index);
+    to->foot_parameter = up(&u, d->foot_parameter, v, sizeof(float));
     to->foot_segment = up(&u, d->foot_segment, v, index);
     to->triangles = up(&u, d->triangles, 3 * t, index);
-    to->beside = up(&u, d->beside, 3 * t, index);
+    to->adjacent = up(&u, d->adjacent, 3 * t, index);
     to->fan_first = up(&u, d->fan_first, v + 1, index);
     to->fan = up(&u, d->fan, 3 * t, index);
     to->ring_first = up(&u, d->ring_first, v + 1, index);
     to->ring = up(&u, d->ring, d->ring_first[v], index);
-    to->block_vertex = up(&u, d->block_vertex, (int64_t)d->block_count * SUP_DETECT_CLUSTER, index);
-    to->cell_tet_first = up(&u, d->cell_tet_first, (int64_t)d->cell_count + 1, index);
-    to->cell_point_first = up(&u, d->cell_point_first, (int64_t)d->cell_count + 1, index);
-    to->cell_point = up(&u, d->cell_point, d->cell_point_first[d->cell_count], index);
+    to->vertex_clusters = up(&u, d->vertex_clusters, (int64_t)d->vertex_cluster_count * SUP_DETECT_CLUSTER, index);
+    to->tet_cluster_first = up(&u, d->tet_cluster_first, (int64_t)d->tet_cluster_count + 1, index);
+    to->tet_cluster_point_first = up(&u, d->tet_cluster_point_first, (int64_t)d->tet_cluster_count + 1, index);
+    to->tet_cluster_points = up(&u, d->tet_cluster_points, d->tet_cluster_point_first[d->tet_cluster_count], index);
     to->tets = up(&u, d->tets, 4 * (int64_t)d->tet_count, index);
     to->tet_triangle = up(&u, d->tet_triangle, d->tet_count, index);
     crowd->detect.points = up(&u, NULL, 2 * n * v, four);
     crowd->detect.normal = up(&u, NULL, n * v, four);
     crowd->detect.nearest = up(&u, NULL, n * v, sizeof(unsigned long long));
-    crowd->detect.grouped = up(&u, NULL, n * d->block_count * SUP_DETECT_CLUSTER, four);
-    crowd->detect.block_box = up(&u, NULL, n * sup_gpu_detect_boxes(d), four);
-    crowd->detect.cell_box = up(&u, NULL, SUP_GPU_CELL_FOURS * n * d->cell_count, four);
+    crowd->detect.clustered = up(&u, NULL, n * d->vertex_cluster_count * SUP_DETECT_CLUSTER, four);
+    crowd->detect.cluster_box = up(&u, NULL, n * sup_gpu_detect_boxes(d), four);
+    crowd->detect.tet_cluster_box = up(&u, NULL, SUP_GPU_TET_BOX_FOURS * n * d->tet_cluster_count, four);
     return done(&u);
 }
 
@@ -637,36 +637,36 @@ static void open_part_view(uploader *u, const sup_untangle_view *from, sup_untan
     size_t index = sizeof(int32_t);
     *to = *from;
     to->triangles = up(u, from->triangles, 3 * (int64_t)from->triangle_count, index);
-    to->crossed = up(u, from->crossed, from->triangle_count, 1);
+    to->crosses_at_rest = up(u, from->crosses_at_rest, from->triangle_count, 1);
     to->coarse_first = up(u, from->coarse_first, coarse + 1, index);
     to->coarse_clusters = up(u, from->coarse_clusters, from->coarse_first[coarse], index);
-    to->beside_first = up(u, from->beside_first, clusters + 1, index);
-    to->beside = up(u, from->beside, from->beside_first[clusters], index);
+    to->adjacent_first = up(u, from->adjacent_first, clusters + 1, index);
+    to->adjacent = up(u, from->adjacent, from->adjacent_first[clusters], index);
     to->coarse = up(u, from->coarse, n, index);
-    to->close = up(u, from->close, coarse, 1);
+    to->rest_contact = up(u, from->rest_contact, coarse, 1);
     to->rest = up(u, from->rest, 3 * n, sizeof(float));
     to->neighbour_first = up(u, from->neighbour_first, n + 1, index);
     to->neighbours = up(u, from->neighbours, from->neighbour_first[n], index);
-    to->shown_first = up(u, from->shown_first, n + 1, index);
-    to->shown = up(u, from->shown, from->shown_first[n], index);
+    to->render_first = up(u, from->render_first, n + 1, index);
+    to->render_vertices = up(u, from->render_vertices, from->render_first[n], index);
 }
 
 /* Room for as many characters at a time as the device can part. */
 static void open_part_room(uploader *u, const sup_untangle_view *view, sup_gpu_untangle *part)
 {
-    int64_t rooms = part->room_count, n = rooms * view->vertex_count;
-    part->room = (sup_gpu_untangle_room){.vertex = up(u, NULL, n, sizeof(sup_gpu_untangle_vertex)),
+    int64_t rooms = part->scratch_count, n = rooms * view->vertex_count;
+    part->scratch = (sup_gpu_untangle_scratch){.vertex = up(u, NULL, n, sizeof(sup_gpu_untangle_vertex)),
                                      .state = up(u, NULL, n, sizeof(int32_t)),
-                                     .wall = up(u, NULL, rooms * view->neighbour_first[view->vertex_count], 1),
-                                     .turn = up(u, NULL, n, sizeof(uint32_t)),
+                                     .boundary = up(u, NULL, rooms * view->neighbour_first[view->vertex_count], 1),
+                                     .owner = up(u, NULL, n, sizeof(uint32_t)),
                                      .list = up(u, NULL, n, sizeof(int32_t)),
                                      .known = up(u, NULL, n, sizeof(int32_t)),
                                      .queue = up(u, NULL, n, sizeof(int32_t)),
                                      .bits = up(u, NULL, rooms * part->words, sizeof(uint32_t)),
                                      .dirty = up(u, NULL, rooms * part->cluster_count, sizeof(int32_t)),
-                                     .again = up(u, NULL, rooms * part->cluster_count, sizeof(int32_t)),
-                                     .place = up(u, NULL, rooms * part->cluster_count, sizeof(int32_t)),
-                                     .hits = up(u, NULL, rooms * SUP_GPU_UNTANGLE_HITS, sizeof(sup_gpu_untangle_hit)),
+                                     .dirty_list = up(u, NULL, rooms * part->cluster_count, sizeof(int32_t)),
+                                     .slot = up(u, NULL, rooms * part->cluster_count, sizeof(int32_t)),
+                                     .crossings = up(u, NULL, rooms * SUP_GPU_UNTANGLE_CROSSINGS, sizeof(sup_gpu_untangle_crossing)),
                                      .patches = up(u, NULL, rooms * SUP_GPU_UNTANGLE_PATCHES, sizeof(sup_gpu_untangle_patch)),
                                      .sorted = up(u, NULL, rooms * SUP_GPU_UNTANGLE_PAIRS, sizeof(unsigned long long))};
 }
@@ -679,31 +679,31 @@ static sup_result open_part(sup_crowd *crowd, const sup_projective_view *from, s
     uploader u = {crowd, error, false};
     int32_t rooms = ROOMS_A_PROCESSOR * crowd->device->info.processors, n = crowd->count;
     if (view->triangle_count == 0) return SUP_OK; /* too fine */
-    unsigned char *held = sup_arena_alloc(&crowd->arena, (size_t)view->coarse_count, 1);
-    int32_t *first_shown = sup_arena_alloc(&crowd->arena, (size_t)view->vertex_count, sizeof(int32_t));
+    unsigned char *fixed = sup_arena_alloc(&crowd->arena, (size_t)view->coarse_count, 1);
+    int32_t *first_render = sup_arena_alloc(&crowd->arena, (size_t)view->vertex_count, sizeof(int32_t));
     sup_untangle_clusters clusters;
-    if (held == NULL || first_shown == NULL || !sup_untangle_clusters_create(view, &crowd->arena, &clusters))
+    if (fixed == NULL || first_render == NULL || !sup_untangle_clusters_create(view, &crowd->arena, &clusters))
         return sup_fail_memory(error, "the crowd");
     for (int32_t v = 0; v < view->vertex_count; v++)
-        first_shown[v] = view->shown[view->shown_first[v]];
+        first_render[v] = view->render_vertices[view->render_first[v]];
     for (int32_t i = 0; i < from->rigid_count; i++)
-        held[from->rigid_vertex[i]] = (view->close[from->rigid_vertex[i]] & SUP_UNTANGLE_CARRIED) == 0;
+        fixed[from->rigid_vertex[i]] = (view->rest_contact[from->rigid_vertex[i]] & SUP_UNTANGLE_REST_ONE_JOINT) == 0;
     part->cluster_count = (view->triangle_count + SUP_UNTANGLE_CLUSTER - 1) / SUP_UNTANGLE_CLUSTER;
     int32_t most = view->vertex_count > part->cluster_count ? view->vertex_count : part->cluster_count;
     part->words = (most + 31) / 32;
-    part->room_count = rooms < 1 ? 1 : rooms < n ? rooms : n;
+    part->scratch_count = rooms < 1 ? 1 : rooms < n ? rooms : n;
     part->joined = n > 2 ? JOINED : JOINED_ALONE;
     part->split = n > 2 ? 1 : SPLIT_ALONE;
     open_part_view(&u, view, &part->view);
-    part->first_shown = up(&u, first_shown, view->vertex_count, sizeof(int32_t));
-    part->held = up(&u, held, view->coarse_count, 1);
+    part->first_render = up(&u, first_render, view->vertex_count, sizeof(int32_t));
+    part->fixed = up(&u, fixed, view->coarse_count, 1);
     part->coarse_rest = crowd->body.start_rest;
     part->gap = crowd->detect.view.gap;
-    part->keep = crowd->device_keep;
+    part->decay = crowd->device_keep;
     part->offset = up(&u, NULL, (int64_t)n * view->vertex_count, 3 * sizeof(float));
     part->moved = up(&u, NULL, (int64_t)n * part->words, sizeof(uint32_t));
     part->frame = up(&u, NULL, n, sizeof(sup_gpu_untangle_frame));
-    part->chosen = up(&u, NULL, (int64_t)n * part->words, sizeof(uint32_t));
+    part->selected = up(&u, NULL, (int64_t)n * part->words, sizeof(uint32_t));
     part->active = up(&u, NULL, (int64_t)n * part->cluster_count, sizeof(int32_t));
     part->box = up(&u, NULL, (int64_t)n * part->cluster_count, SUP_GPU_UNTANGLE_BOX_FOURS * sizeof(sup_gpu_four));
     part->pair = up(&u, NULL, (int64_t)n * SUP_GPU_UNTANGLE_PAIRS, sizeof(unsigned long long));

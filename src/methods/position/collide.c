@@ -41,8 +41,8 @@ static size_t lay_out(const sup_meet *m, unsigned char *base, sup_meet_state *s)
     s->planes = carve(base, &size, (size_t)m->plane_count * sizeof(sup_meet_plane));
     s->near = carve(base, &size, (size_t)m->entry_count * sizeof(int32_t));
     s->points = carve(base, &size, points * 4 * sizeof(float));
-    s->touches = carve(base, &size, points * sizeof(sup_touch));
-    s->touch = carve(base, &size, sup_touch_state_size(m->surface_count));
+    s->touches = carve(base, &size, points * sizeof(sup_point_contact));
+    s->touch = carve(base, &size, sup_point_contact_state_size(m->surface_count));
     s->cells_memory = carve(base, &size, sup_cells_size(m->surface_count));
     return size;
 }
@@ -61,7 +61,7 @@ void sup_meet_reset(const sup_meet *meet, void *state)
     s->since = SUP_MEET_LONGEST_WAIT;
     memset(s->held, -1, (size_t)meet->surface_count * sizeof(int32_t));
     memset(s->bend_then, 0, (size_t)meet->joint_count * sizeof(float));
-    sup_touch_reset(meet->surface_count, s->touch);
+    sup_point_contact_reset(meet->surface_count, s->touch);
     sup_cells_start(&s->cells, s->cells_memory, meet->surface_count, 1.1f * meet->edge);
 }
 
@@ -106,15 +106,15 @@ static void find_touches(sup_meet_state *s, const sup_context *context, const fl
     for (int64_t i = 0; i < m->surface_count; i++)
         for (int c = 0; c < 3; c++)
             s->points[4 * i + c] = rows[4 * (int64_t)m->row[i] + c] * in->size;
-    sup_touch_input touch = {.solids = in->solids,
-                             .solid_count = in->solid_count,
+    sup_point_contact_input touch = {.colliders = in->solids,
+                             .collider_count = in->solid_count,
                              .generation = in->generation,
                              .points = s->points,
                              .stride = 4,
                              .point_count = m->surface_count,
                              .gap = SUP_MEET_GAP * m->edge * in->size,
-                             .keep = KEEP * m->edge * in->size};
-    s->touch_count = sup_touch_find(context, &touch, s->touch, s->touches);
+                             .release = KEEP * m->edge * in->size};
+    s->touch_count = sup_point_contact_find(context, &touch, s->touch, s->touches);
 }
 
 typedef struct touch_work {
@@ -128,7 +128,7 @@ static float dot(const float a[3], const float b[3])
 }
 
 /* How high a particle is over what it touches, less the gap; and how it moved there in this step. */
-static float touch_height(const touch_work *work, const sup_touch *t, float *p, float slip[3])
+static float touch_height(const touch_work *work, const sup_point_contact *t, float *p, float slip[3])
 {
     const sup_meet_state *s = work->state;
     const float *before = s->input.before + (p - work->rows);
@@ -147,14 +147,14 @@ static void solve_touches(void *user, int32_t begin, int32_t end, int32_t worker
     const sup_meet_state *s = work->state;
     SUP_UNUSED(worker);
     for (int32_t i = begin; i < end; i++) {
-        const sup_touch *t = &s->touches[i];
+        const sup_point_contact *t = &s->touches[i];
         float *p = work->rows + 4 * (int64_t)s->meet->row[t->vertex], slip[3], by = -touch_height(work, t, p, slip);
         if (!(by > 0.0f) || !(p[3] > 0.0f)) continue;
         float along = dot(slip, t->normal), side[3];
         for (int c = 0; c < 3; c++)
             side[c] = slip[c] - along * t->normal[c];
         float length = sqrtf(dot(side, side));
-        float brake = length > 0.0f ? fminf(s->input.solids[t->solid].friction * by / length, 1.0f) : 0.0f;
+        float brake = length > 0.0f ? fminf(s->input.solids[t->collider].friction * by / length, 1.0f) : 0.0f;
         for (int c = 0; c < 3; c++)
             p[c] += by * t->normal[c] - brake * side[c];
     }
@@ -166,7 +166,7 @@ static void still_touches(void *user, int32_t begin, int32_t end, int32_t worker
     const sup_meet_state *s = work->state;
     SUP_UNUSED(worker);
     for (int32_t i = begin; i < end; i++) {
-        const sup_touch *t = &s->touches[i];
+        const sup_point_contact *t = &s->touches[i];
         float *p = work->rows + 4 * (int64_t)s->meet->row[t->vertex], *before = s->input.before + (p - work->rows),
               slip[3], height = touch_height(work, t, p, slip), along = dot(slip, t->normal);
         bool on = height < 1e-3f * s->meet->edge && along > 0.0f && p[3] > 0.0f;

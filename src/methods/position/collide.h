@@ -81,7 +81,7 @@ typedef struct sup_meet_input {
     const float *bone;       /* [row_count*4] point of the nearest bone at the end of the step */
     float *before;           /* [row_count*4] where the step began */
     int32_t iterations;
-    const sup_solid *solids; /* or NULL */
+    const sup_posed_collider *solids; /* or NULL */
     int32_t solid_count;
     uint32_t generation; /* of the list of solids */
 } sup_meet_input;

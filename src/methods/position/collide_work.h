@@ -53,8 +53,8 @@ typedef struct sup_meet_state {
     sup_meet_plane *planes;  /* [plane_count] those that are bent */
     int32_t *near;           /* [entry_count] entries near their planes */
     float *points;           /* [surface_count*4] the skin above hashed particles; then file units less the origin */
-    sup_touch *touches;      /* [surface_count] */
-    void *touch;             /* state of sup_touch_find */
+    sup_point_contact *touches;      /* [surface_count] */
+    void *touch;             /* state of sup_point_contact_find */
     void *cells_memory;
 } sup_meet_state;
 
