@@ -1,7 +1,7 @@
 /* simulated_surface.c - extracts and decimates the simulated skin.
  *
- * Based on: [komaritzan2022] section 3.2.4: quadric error decimation; the coarse vertices are a subset of the fine ones.
- * Skin near joints bends and therefore stays denser. A large skin is decimated in two passes: upsampling measures
+ * Based on: [komaritzan2022] section 3.2.4: quadric error decimation; the coarse vertices are a subset of the fine
+ * ones. Skin near joints bends and therefore stays denser. A large skin is decimated in two passes: upsampling measures
  * geodesic distances on the intermediate mesh, so their time and memory do not grow with the input resolution. */
 #include "skin/simulated_surface.h"
 
@@ -57,9 +57,10 @@ static sup_result extract_body(const sup_rig *rig, sup_arena *arena, sup_simulat
         }
         s->fine_triangle_count++;
     }
-    return s->fine_triangle_count > 0 ? SUP_OK
-                                      : sup_fail(error, SUP_ERROR_DATA, "projective.skin", rig->character->name,
-                                                 "The character has no skin to simulate: all of its primitives are rigid.");
+    return s->fine_triangle_count > 0
+               ? SUP_OK
+               : sup_fail(error, SUP_ERROR_DATA, "projective.skin", rig->character->name,
+                          "The character has no skin to simulate: all of its primitives are rigid.");
 }
 
 /* Decimation importance: larger near joints between two bones. */
@@ -96,7 +97,8 @@ static sup_result copy_decimated(const sup_decimated *d, const float *positions,
     to->source = sup_arena_copy(arena, d->vertices, (size_t)d->vertex_count, sizeof(int32_t));
     to->triangles = sup_arena_copy(arena, d->triangles, 3 * (size_t)d->triangle_count, sizeof(int32_t));
     to->positions = sup_arena_alloc(arena, 3 * (size_t)d->vertex_count, sizeof(float));
-    if (to->source == NULL || to->triangles == NULL || to->positions == NULL) return sup_fail_memory(error, "the simulated skin");
+    if (to->source == NULL || to->triangles == NULL || to->positions == NULL)
+        return sup_fail_memory(error, "the simulated skin");
     for (int32_t v = 0; v < d->vertex_count; v++)
         memcpy(to->positions + 3 * (size_t)v, positions + 3 * (size_t)d->vertices[v], 3 * sizeof(float));
     return SUP_OK;
@@ -118,7 +120,7 @@ static void find_importance(void *work, int32_t begin, int32_t end, int32_t work
 
 /* Decimates `from` to about `target` vertices; shares the arrays of `from` when no decimation is needed. */
 static sup_result decimate_to(const sup_context *context, const sup_rig *rig, const decimated_mesh *from, double target,
-                           sup_arena *arena, decimated_mesh *to, sup_error *error)
+                              sup_arena *arena, decimated_mesh *to, sup_error *error)
 {
     *to = *from;
     to->source = sup_arena_alloc(arena, (size_t)from->count, sizeof *to->source);
@@ -146,9 +148,10 @@ static sup_result decimate_to(const sup_context *context, const sup_rig *rig, co
 
 /* From fine to middle to coarse. */
 static sup_result decimate_twice(const sup_context *context, const sup_rig *rig, int32_t target, sup_arena *arena,
-                             sup_simulated_surface *s, sup_error *error)
+                                 sup_simulated_surface *s, sup_error *error)
 {
-    decimated_mesh fine = {s->fine_count, s->fine_triangle_count, s->fine_positions, s->fine_triangles, NULL}, middle, coarse;
+    decimated_mesh fine = {s->fine_count, s->fine_triangle_count, s->fine_positions, s->fine_triangles, NULL}, middle,
+                   coarse;
     sup_result result = decimate_to(context, rig, &fine, (double)target * MIDDLE_RATIO, arena, &middle, error);
     if (result == SUP_OK) result = decimate_to(context, rig, &middle, (double)target, arena, &coarse, error);
     if (result != SUP_OK) return result;

@@ -1,8 +1,8 @@
 /* skin.h (internal) - shared by the linear and dualquat methods: the vertices of a rig in a layout for SIMD lanes.
  *
  * The render vertices are split into windows of SUP_SKIN_WINDOW, the units of parallel work: each window writes its own
- * range of the output. Inside a window vertices are sorted into clusters of SUP_SKIN_CLUSTER that share a few joints. The
- * matrix of a joint is then loaded once for 16 vertices and multiplied with 16 weights at a time, instead of being
+ * range of the output. Inside a window vertices are sorted into clusters of SUP_SKIN_CLUSTER that share a few joints.
+ * The matrix of a joint is then loaded once for 16 vertices and multiplied with 16 weights at a time, instead of being
  * gathered per vertex; where the vertices of a cluster have too few joints in common, the cluster has a list of joints
  * per lane. All arrays are read sequentially. Unused lanes of a cluster repeat its last vertex. */
 #ifndef SUP_SKIN_SKIN_H
@@ -13,7 +13,7 @@
 #include "supple/model.h"
 
 enum {
-    SUP_SKIN_CLUSTER = 16,    /* vertices per cluster */
+    SUP_SKIN_CLUSTER = 16,  /* vertices per cluster */
     SUP_SKIN_WINDOW = 4096, /* vertices per window */
     SUP_SKIN_SHARED = 16,   /* maximum number of joints in a cluster with shared joints */
     SUP_SKIN_CHANNEL = 3 * SUP_SKIN_CLUSTER
@@ -43,11 +43,12 @@ typedef struct sup_skin_model {
     const int32_t *weight_first;     /* [cluster_count+1] multiples of 16: a cluster has (difference / 16) slots */
     const uint16_t *joints;          /* per cluster: [slots] when shared, else [slots*16], 16 lanes per slot */
     const float *weights;            /* per cluster: [slots*16], weight of a slot in each lane */
-    const unsigned char *strongest;  /* [cluster_count*16] slot of the largest weight; 0 in clusters without shared joints */
-    const uint16_t *vertex;          /* [cluster_count*16] vertex, relative to its window */
-    const float *positions;          /* [cluster_count*48] 16 x, 16 y, 16 z per cluster; bind pose */
-    const float *normals;            /* [cluster_count*48] */
-    const float *tangents;           /* [cluster_count*64] 16 x, y, z, w per cluster; NULL without tangents */
+    const unsigned char
+        *strongest;         /* [cluster_count*16] slot of the largest weight; 0 in clusters without shared joints */
+    const uint16_t *vertex; /* [cluster_count*16] vertex, relative to its window */
+    const float *positions; /* [cluster_count*48] 16 x, 16 y, 16 z per cluster; bind pose */
+    const float *normals;   /* [cluster_count*48] */
+    const float *tangents;  /* [cluster_count*64] 16 x, y, z, w per cluster; NULL without tangents */
     sup_skin_morphs morphs;
 } sup_skin_model;
 
@@ -62,8 +63,8 @@ sup_affine sup_skin_joint(const sup_skin_model *skin, const sup_pose *pose, int3
  * coordinate of size `reach`, exceeds the range of float arithmetic. */
 sup_result sup_skin_range(const sup_skin_model *skin, const sup_pose *pose, double largest, double reach);
 
-/* Bind positions and normals of a window with the morph targets of the pose added. Points to the arrays of the model when
- * no target is active, else to `scratch` [sup_skin_morph_scratch]. Indexed by cluster - window_first[window]. */
+/* Bind positions and normals of a window with the morph targets of the pose added. Points to the arrays of the model
+ * when no target is active, else to `scratch` [sup_skin_morph_scratch]. Indexed by cluster - window_first[window]. */
 typedef struct sup_skin_base {
     const float *positions, *normals; /* [clusters of the window * 48] */
 } sup_skin_base;

@@ -77,7 +77,7 @@ static void make_sum_exact(float *weights, int32_t slots)
 
 /* Appends a cluster of lane_count vertices; unused lanes repeat the last one. joints is NULL for a list per lane. */
 static bool emit_cluster(sup_skin_builder *b, int32_t window, const int32_t *vertices, int32_t lane_count,
-                       const uint16_t *joints, int32_t slots)
+                         const uint16_t *joints, int32_t slots)
 {
     const sup_allocator *allocator = b->allocator;
     int32_t joint_count = joints != NULL ? slots : slots * SUP_SKIN_CLUSTER;
@@ -116,9 +116,10 @@ static bool emit_cluster(sup_skin_builder *b, int32_t window, const int32_t *ver
     return true;
 }
 
-/* Union of joints[count] and the joints of a vertex, all ascending, to `out`. Returns its length, or -1 beyond `limit`. */
-static int32_t merge_joints(const sup_skin_builder *b, const uint16_t *joints, int32_t count, int32_t vertex, int32_t limit,
-                     uint16_t *out)
+/* Union of joints[count] and the joints of a vertex, all ascending, to `out`. Returns its length, or -1 beyond
+ * `limit`. */
+static int32_t merge_joints(const sup_skin_builder *b, const uint16_t *joints, int32_t count, int32_t vertex,
+                            int32_t limit, uint16_t *out)
 {
     const uint16_t *other = b->sorted + b->first[vertex];
     int32_t other_count = b->first[vertex + 1] - b->first[vertex], i = 0, k = 0, size = 0;
@@ -159,8 +160,8 @@ static shared_cluster grow_cluster(const sup_skin_builder *b, const int32_t *res
         for (int32_t i = 0; i < near_count && best_size > cluster.joint_count; i++) {
             int32_t count = b->first[rest[i] + 1] - b->first[rest[i]];
             if (used[i]) continue;
-            int32_t size =
-                merge_joints(b, cluster.joints, cluster.joint_count, rest[i], shared_limit(count > max_count ? count : max_count), joints);
+            int32_t size = merge_joints(b, cluster.joints, cluster.joint_count, rest[i],
+                                        shared_limit(count > max_count ? count : max_count), joints);
             if (size >= 0 && size < best_size) {
                 best = i;
                 best_size = size;
@@ -272,7 +273,8 @@ static bool emit_window(sup_skin_builder *b, int32_t window, int32_t vertex_coun
         for (end = run + 1; end < count && same_joints(b, v, vertices[end]);)
             end++;
         for (; slots <= SUP_SKIN_SHARED && end - from >= SUP_SKIN_CLUSTER; from += SUP_SKIN_CLUSTER)
-            if (!emit_cluster(b, window, vertices + from, SUP_SKIN_CLUSTER, b->sorted + b->first[v], slots)) return false;
+            if (!emit_cluster(b, window, vertices + from, SUP_SKIN_CLUSTER, b->sorted + b->first[v], slots))
+                return false;
         for (; from < end; from++)
             spare[rest_count++] = vertices[from];
     }
@@ -290,7 +292,8 @@ static sup_result emit_windows(const sup_bind_input *input, sup_skin_builder *b,
         float fraction = (float)window / (float)b->window_count;
         sup_result result = sup_bind_report_progress(input, fraction, "sorting vertices by joints", error);
         if (result != SUP_OK) return result;
-        if (!emit_window(b, window, input->rig->vertex_count)) return sup_fail_memory(error, "the clusters of the skin");
+        if (!emit_window(b, window, input->rig->vertex_count))
+            return sup_fail_memory(error, "the clusters of the skin");
     }
     b->window_first[b->window_count] = (int32_t)(b->vertex.count / SUP_SKIN_CLUSTER);
     return SUP_OK;
@@ -334,10 +337,10 @@ static sup_result add_vertices(const sup_rig *rig, const sup_skin_builder *b, su
                                sup_error *error)
 {
     int64_t clusters = b->window_first[b->window_count];
-    sup_skin_arrays arrays = {.positions =
-                                  sup_model_add(builder, "positions", SUP_ARRAY_FLOAT, clusters * SUP_SKIN_CHANNEL),
-                              .normals = sup_model_add(builder, "normals", SUP_ARRAY_FLOAT, clusters * SUP_SKIN_CHANNEL),
-                              .extent = sup_model_add(builder, "extent", SUP_ARRAY_FLOAT, 1)};
+    sup_skin_arrays arrays = {
+        .positions = sup_model_add(builder, "positions", SUP_ARRAY_FLOAT, clusters * SUP_SKIN_CHANNEL),
+        .normals = sup_model_add(builder, "normals", SUP_ARRAY_FLOAT, clusters * SUP_SKIN_CHANNEL),
+        .extent = sup_model_add(builder, "extent", SUP_ARRAY_FLOAT, 1)};
     if (rig->tangents != NULL)
         arrays.tangents = sup_model_add(builder, "tangents", SUP_ARRAY_FLOAT, clusters * SUP_SKIN_CLUSTER * 4);
     if (arrays.positions == NULL || arrays.normals == NULL || arrays.extent == NULL ||

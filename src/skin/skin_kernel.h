@@ -39,7 +39,7 @@ SUP_INLINE cluster_view view_cluster(const sup_skin_model *skin, int32_t cluster
     int32_t slots = (skin->weight_first[cluster + 1] - skin->weight_first[cluster]) / SUP_SKIN_CLUSTER;
     int32_t joints = skin->joint_first[cluster + 1] - skin->joint_first[cluster];
     cluster_view view = {joints == slots, slots, skin->joints + skin->joint_first[cluster],
-                       skin->weights + skin->weight_first[cluster]};
+                         skin->weights + skin->weight_first[cluster]};
     return view;
 }
 
@@ -72,7 +72,7 @@ SUP_INLINE void blend_shared(const cluster_view *view, int32_t lane, const float
 
 /* The same where each lane has its own joints. Not inlined: rare and large. */
 static __attribute__((noinline)) void blend_per_lane(const cluster_view *view, int32_t lane, const float *palette,
-                                                  sup_wide m[12])
+                                                     sup_wide m[12])
 {
     float columns[12][SUP_LANES];
     for (int32_t k = 0; k < SUP_LANES; k++) {
@@ -164,10 +164,11 @@ SUP_INLINE void store_directions(const lane_arrays *arrays, const sup_wide m[12]
     }
 }
 
-/* Transforms normals by the inverse transpose up to scale: the cofactor matrix with the sign of the determinant. Normals
- * stay perpendicular to the skin under shear and non-uniform scale. *sign is that of the determinant. A rotation is its
- * own inverse transpose. */
-SUP_INLINE void transform_normal(const sup_wide m[12], bool rotation, const sup_wide n[3], sup_wide out[3], sup_wide *sign)
+/* Transforms normals by the inverse transpose up to scale: the cofactor matrix with the sign of the determinant.
+ * Normals stay perpendicular to the skin under shear and non-uniform scale. *sign is that of the determinant. A
+ * rotation is its own inverse transpose. */
+SUP_INLINE void transform_normal(const sup_wide m[12], bool rotation, const sup_wide n[3], sup_wide out[3],
+                                 sup_wide *sign)
 {
     *sign = sup_wide_splat(1.0f);
     if (rotation) {
@@ -206,7 +207,8 @@ SUP_INLINE void move_tangents(const sup_skin_window *work, lane_arrays arrays, c
     load3(arrays.tangents, tangent);
     transform3(m, tangent, moved_direction);
     store_directions(&arrays, m, moved_direction, sup_wide_splat(1.0f));
-    sup_wide_store(handedness, sup_wide_load(arrays.tangents + 3 * SUP_SKIN_CLUSTER) * sign); /* a reflection flips the handedness */
+    sup_wide_store(handedness, sup_wide_load(arrays.tangents + 3 * SUP_SKIN_CLUSTER) *
+                                   sign); /* a reflection flips the handedness */
     for (int32_t k = 0; k < SUP_LANES; k++)
         memcpy(arrays.first + arrays.vertex[k] * arrays.stride + 12, handedness + k, 4);
 }

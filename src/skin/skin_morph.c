@@ -2,8 +2,8 @@
 #include "math/affine.h"
 #include "skin/skin_bind.h"
 
-/* Maps offsets of a primitive to bind space: vectors by the linear map, normals by its inverse transpose up to scale, the
- * cofactor matrix with the sign of the determinant. */
+/* Maps offsets of a primitive to bind space: vectors by the linear map, normals by its inverse transpose up to scale,
+ * the cofactor matrix with the sign of the determinant. */
 typedef struct primitive_map {
     sup_affine linear;
     double cofactor[9];
@@ -34,10 +34,10 @@ static sup_vec3d apply_cofactor(const primitive_map *map, sup_vec3d n)
                   c[6] * n.x + c[7] * n.y + c[8] * n.z);
 }
 
-/* Offsets of one vertex: 3 floats for its position, 3 for its normal; false when all are zero. A normal offset is scaled
- * like its normal, which was normalised after the transformation. */
-static bool morph_offsets(const sup_character *character, const sup_morph *morph, const primitive_map *map, int32_t vertex,
-                          float offsets[6])
+/* Offsets of one vertex: 3 floats for its position, 3 for its normal; false when all are zero. A normal offset is
+ * scaled like its normal, which was normalised after the transformation. */
+static bool morph_offsets(const sup_character *character, const sup_morph *morph, const primitive_map *map,
+                          int32_t vertex, float offsets[6])
 {
     int64_t local = 3 * (int64_t)(vertex - character->primitives[morph->part].vertex_first);
     memset(offsets, 0, 6 * sizeof *offsets);
@@ -72,8 +72,8 @@ static sup_result push_window(const sup_rig *rig, const sup_skin_builder *b, int
     if (first == NULL || arrays->slot.count > INT32_MAX) return sup_fail_memory(error, "the morph targets");
     *first = (int32_t)arrays->slot.count;
     if (end <= begin || primitive->vertex_first - begin >= SUP_SKIN_WINDOW) return SUP_OK;
-    for (int32_t slot = b->window_first[window] * SUP_SKIN_CLUSTER; slot < b->window_first[window + 1] * SUP_SKIN_CLUSTER;
-         slot++) {
+    for (int32_t slot = b->window_first[window] * SUP_SKIN_CLUSTER;
+         slot < b->window_first[window + 1] * SUP_SKIN_CLUSTER; slot++) {
         int32_t v = begin + ((const uint16_t *)(const void *)b->vertex.data)[slot];
         float offsets[6];
         if (v < primitive->vertex_first || v >= end || !morph_offsets(rig->character, morph, map, v, offsets)) continue;

@@ -1,8 +1,10 @@
-/* skin_step.c - the step of the linear and dualquat methods: per window, in parallel, morph targets and then a kernel. */
+/* skin_step.c - the step of the linear and dualquat methods: per window, in parallel, morph targets and then a
+ * kernel. */
 #include "skin/skin.h"
 
 const sup_param sup_skin_params[SUP_SKIN_PARAM_COUNT] = {
-    {"rigid", "", SUP_PARAM_BOOL, 0.0, 1.0, 0.0, NULL, true, "Move each vertex only with the joint of its largest weight."},
+    {"rigid", "", SUP_PARAM_BOOL, 0.0, 1.0, 0.0, NULL, true,
+     "Move each vertex only with the joint of its largest weight."},
 };
 
 size_t sup_skin_state_size(const sup_skin_model *skin, const sup_context *context, size_t joint_bytes)

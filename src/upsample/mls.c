@@ -5,8 +5,8 @@
 
 enum { MONOMIALS = 9, LINEAR = 3 };
 
-/* Minimum RMS of the component of a monomial that is independent of the others, in powers of the radius. A smaller one is
- * rounding noise, or redundant on a smooth surface, and would only make the weights rougher. */
+/* Minimum RMS of the component of a monomial that is independent of the others, in powers of the radius. A smaller one
+ * is rounding noise, or redundant on a smooth surface, and would only make the weights rougher. */
 static const double MIN_LINEAR = 1e-7, MIN_QUADRATIC = 1e-3;
 
 /* Weight of a normal relative to a position: that of a neighbour at a third of the radius. */
@@ -33,8 +33,8 @@ typedef struct columns {
     double column[MONOMIALS][SUP_MLS_MAX];
 } columns;
 
-/* One step of pivoted Gram-Schmidt: moves the longest of columns [taken, end) to the front, normalises it and projects it
- * out of the following ones. False when no column has an RMS above `minimum`. */
+/* One step of pivoted Gram-Schmidt: moves the longest of columns [taken, end) to the front, normalises it and projects
+ * it out of the following ones. False when no column has an RMS above `minimum`. */
 static bool orthogonalize_next(columns *c, int32_t end, double minimum)
 {
     int32_t best = -1, at = c->taken;

@@ -2,16 +2,16 @@
  *
  * Based on: [komaritzan2022], eq. 3.2 to 3.8. The weights N_i of (3.8) minimise sum N_i^2 / omega_i among all weights
  * that reproduce the polynomials of psi at the point. With the point as origin psi(x_j) is (1, 0, ..., 0). They follow
- * from projecting the constant monomial onto the complement of the others: r = a_0 - its projection onto the span of the
- * others, N = sqrt(omega) r / |r|^2, where a_m = sqrt(omega_i) psi_m(x_i). The matrix K (3.5), whose condition number is
- * the square of that of the monomials, is not formed.
+ * from projecting the constant monomial onto the complement of the others: r = a_0 - its projection onto the span of
+ * the others, N = sqrt(omega) r / |r|^2, where a_m = sqrt(omega_i) psi_m(x_i). The matrix K (3.5), whose condition
+ * number is the square of that of the monomials, is not formed.
  *
  * Deviations:
  * - Monomials are added in the order of their degree, and within a degree the least dependent one first, until the
  *   weights exceed a limit. A pseudo-inverse would damp all of them: for points on a plane or quadric it would not
  *   reproduce linear functions either.
- * - For points off the surface of their neighbours, where (3.5) has no solution, an affine map is fitted to positions and
- *   normals together (sup_mls_follow). It is exact for every rigid motion and any neighbourhood. */
+ * - For points off the surface of their neighbours, where (3.5) has no solution, an affine map is fitted to positions
+ *   and normals together (sup_mls_follow). It is exact for every rigid motion and any neighbourhood. */
 #ifndef SUP_UPSAMPLE_MLS_H
 #define SUP_UPSAMPLE_MLS_H
 
@@ -29,8 +29,8 @@ typedef struct sup_mls {
 } sup_mls;
 
 /* Weights of positions, with as many quadratic monomials as keep the sum of |N| within `limit`. Returns the number of
- * reproduced quadratic monomials, 0 to 6: fewer than 6 when the neighbours do not distinguish them or, with *reduced set,
- * because of the limit; -1 when linear functions cannot be reproduced. */
+ * reproduced quadratic monomials, 0 to 6: fewer than 6 when the neighbours do not distinguish them or, with *reduced
+ * set, because of the limit; -1 when linear functions cannot be reproduced. */
 int32_t sup_mls_position(const sup_mls *mls, double limit, double *weights, bool *reduced);
 
 /* Weights that give a normal from the neighbours' normals: `normal` at rest, up to length. False when there are none

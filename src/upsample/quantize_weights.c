@@ -99,7 +99,8 @@ static bool apply_move(const sup_vec3d *points, double unit, unit_move move, sup
     return true;
 }
 
-double sup_quantize_correct(const sup_vec3d *points, int32_t count, double unit, sup_vec3d residual, double tolerance, int16_t *to)
+double sup_quantize_correct(const sup_vec3d *points, int32_t count, double unit, sup_vec3d residual, double tolerance,
+                            int16_t *to)
 {
     bool improved = unit > 0.0;
     double square = sup_v3_dot(residual, residual);
@@ -109,7 +110,7 @@ double sup_quantize_correct(const sup_vec3d *points, int32_t count, double unit,
         if (!improved && square > LARGE_ERROR * LARGE_ERROR * tolerance * tolerance) {
             move = best_of_two(points, count, unit, residual, square);
             improved = apply_move(points, unit, move, &residual, to) &&
-                      apply_move(points, unit, best_move(points, count, unit, residual, INFINITY), &residual, to);
+                       apply_move(points, unit, best_move(points, count, unit, residual, INFINITY), &residual, to);
         }
         square = sup_v3_dot(residual, residual);
     }

@@ -5,8 +5,8 @@
  *
  * Deviations (those of the weights are in mls.h):
  * - No residual of the rest pose is stored: weights are quantised to 16 bits such that their sum is exact and the rest
- *   pose is reproduced to a few units in the last place of the character's size (quantize_weights.h). Displacements (3.7)
- *   would read the rest positions of both meshes in every frame.
+ *   pose is reproduced to a few units in the last place of the character's size (quantize_weights.h). Displacements
+ *   (3.7) would read the rest positions of both meshes in every frame.
  * - The weights do not interpolate: a fine vertex that is also a coarse vertex moves with its neighbourhood.
  *   Interpolation would restore the noise that the fit removes.
  * - Vertices off the simulated surface (eyes, clothes, hair), and the few whose neighbours give no valid weights, are
@@ -23,9 +23,9 @@
 
 enum {
     SUP_UPSAMPLE_FOLLOWS = -1,     /* of `surface_vertex`: off the surface; follows its nearest point */
-    SUP_UPSAMPLE_SKIPPED = -2,  /* not written */
-    SUP_UPSAMPLE_IN_TRIANGLE = -3,   /* on the simulated skin, but not at a surface vertex */
-    SUP_UPSAMPLE_NEIGHBOURS = 24 /* default number of neighbours */
+    SUP_UPSAMPLE_SKIPPED = -2,     /* not written */
+    SUP_UPSAMPLE_IN_TRIANGLE = -3, /* on the simulated skin, but not at a surface vertex */
+    SUP_UPSAMPLE_NEIGHBOURS = 24   /* default number of neighbours */
 };
 
 /* Input of bind. Everything in the bind pose, in one space. */
@@ -47,11 +47,11 @@ typedef struct sup_upsample_def {
 
 /* Counts of vertices by the kind of fit. */
 typedef struct sup_upsample_report {
-    int32_t quadratic; /* all quadratic functions that the neighbours can represent */
-    int32_t reduced;   /* fewer, to limit the weights; linear functions are exact */
-    int32_t followers;    /* positions of followers: requested, or no valid weights */
+    int32_t quadratic;  /* all quadratic functions that the neighbours can represent */
+    int32_t reduced;    /* fewer, to limit the weights; linear functions are exact */
+    int32_t followers;  /* positions of followers: requested, or no valid weights */
     int32_t degenerate; /* mean of the neighbours; the rest pose is not reproduced */
-    double largest;    /* largest sum of |N|: the maximum gain of noise */
+    double largest;     /* largest sum of |N|: the maximum gain of noise */
 } sup_upsample_report;
 
 /* Adds arrays whose names start with `prefix` (at most 15 characters). `report` may be NULL. */
@@ -75,7 +75,7 @@ enum { SUP_UPSAMPLE_CLUSTER = 16 }; /* vertices of a cluster */
  * followers have the first four. */
 typedef struct sup_upsample_clusters {
     int32_t cluster_count, entry_count, channels;
-    const int32_t *render_vertex;    /* [cluster_count*16] output vertex; -1: none, only at the end of a cluster */
+    const int32_t *render_vertex; /* [cluster_count*16] output vertex; -1: none, only at the end of a cluster */
     const int32_t *first;         /* [cluster_count+1] first entry of a cluster */
     const uint16_t *narrow_index; /* [entry_count] coarse vertex; NULL when there are more than 65536 of them */
     const int32_t *wide_index;    /* [entry_count] the same for more than 65536; else NULL */
@@ -105,8 +105,8 @@ sup_result sup_upsample_open(const sup_model *model, const char *prefix, sup_ups
 size_t sup_upsample_scratch(const sup_upsample *view);
 
 /* Computes one frame. coarse_positions: 4 floats per coarse vertex, the last one ignored, absolute values below 1e30.
- * Computes the normals of the coarse mesh. `out` is indexed by render vertex, strides as in sup_skin_out; skipped vertices
- * are not written. Tangents need a model with tangents. `scratch` is 64-byte aligned. */
+ * Computes the normals of the coarse mesh. `out` is indexed by render vertex, strides as in sup_skin_out; skipped
+ * vertices are not written. Tangents need a model with tangents. `scratch` is 64-byte aligned. */
 sup_result sup_upsample_apply(const sup_context *context, const sup_upsample *view, const float *coarse_positions,
                               void *scratch, const sup_skin_out *out);
 /* Coarse vertices in the scratch of the last apply: [coarse_count*8] x y z 0 nx ny nz 0, unit normals. */

@@ -15,7 +15,8 @@ enum {
 
 static const double NOISE_LIMIT = 3.0; /* maximum sum of |N|: the gain of errors of the coarse mesh */
 
-/* Tolerated error of quantised weights: of the rest pose, as a fraction of the size of the surface, and of directions. */
+/* Tolerated error of quantised weights: of the rest pose, as a fraction of the size of the surface, and of
+ * directions. */
 static const double ENOUGH_POSITION = 3e-8, ENOUGH_DIRECTION = 1e-6;
 
 /* Neighbours of a point by geodesic distance, nearest first. */
@@ -33,19 +34,19 @@ typedef struct bind_work {
     int32_t near;   /* entries per list of `nearest` */
     int32_t wanted; /* entries of a supported vertex */
     int32_t neighbours;
-    double size;      /* of the surface */
-    int32_t *nearest; /* [surface vertices * near] coarse vertex, -1 */
-    float *distance;  /* [surface vertices * near] */
-    int32_t *supported;  /* triangles with enough neighbours at all corners, for followers */
+    double size;        /* of the surface */
+    int32_t *nearest;   /* [surface vertices * near] coarse vertex, -1 */
+    float *distance;    /* [surface vertices * near] */
+    int32_t *supported; /* triangles with enough neighbours at all corners, for followers */
     int32_t supported_count;
-    sup_bvh bvh;              /* of these triangles */
-    sup_vec3d *coarse_normal; /* [coarse_count] */
-    unsigned char *fit;      /* [vertex_count] */
-    float *noise;             /* [vertex_count] sum of |N| */
-    int32_t *order;           /* [vertex_count] vertices in spatial order */
-    const int32_t *batch;     /* current range of `order` */
-    sup_upsample_weights *weights;   /* [BATCH] */
-    float *points;            /* [BATCH*3] */
+    sup_bvh bvh;                   /* of these triangles */
+    sup_vec3d *coarse_normal;      /* [coarse_count] */
+    unsigned char *fit;            /* [vertex_count] */
+    float *noise;                  /* [vertex_count] sum of |N| */
+    int32_t *order;                /* [vertex_count] vertices in spatial order */
+    const int32_t *batch;          /* current range of `order` */
+    sup_upsample_weights *weights; /* [BATCH] */
+    float *points;                 /* [BATCH*3] */
     sup_arena arena;
 } bind_work;
 
@@ -142,8 +143,8 @@ static bool faces_along(void *user, int32_t triangle)
     return sup_v3_dot(sup_triangle_cross(positions, f->work->supported + 3 * (size_t)triangle), f->normal) > 0.0;
 }
 
-/* Neighbours of the nearest surface point; with `normal`, only of triangles that face the same way, so that skin does not
- * attach to the opposite lip or finger. */
+/* Neighbours of the nearest surface point; with `normal`, only of triangles that face the same way, so that skin does
+ * not attach to the opposite lip or finger. */
 static bool neighbours_of_point(const bind_work *w, sup_vec3d point, const sup_vec3d *normal, neighbourhood *n)
 {
     sup_bvh_nearest at = {.triangle = -1};
@@ -176,8 +177,8 @@ static void localize(const bind_work *w, const neighbourhood *n, sup_vec3d point
 }
 
 /* Weighted sum of the quantised weights of a channel and the next one, scaled by `per_position` and `per_normal`. */
-static sup_vec3d quantized_sum(const sup_mls *mls, const sup_upsample_weights *out, sup_upsample_channel channel, double per_position,
-                             double per_normal)
+static sup_vec3d quantized_sum(const sup_mls *mls, const sup_upsample_weights *out, sup_upsample_channel channel,
+                               double per_position, double per_normal)
 {
     sup_vec3d sum = sup_v3(0.0, 0.0, 0.0);
     double x = (double)out->units[channel] * per_position, n = (double)out->units[channel + 1] * per_normal;
@@ -190,28 +191,29 @@ static sup_vec3d quantized_sum(const sup_mls *mls, const sup_upsample_weights *o
 
 /* Quantises weights of a position; preserves the rest pose. */
 static bool quantize_position(const bind_work *w, const sup_mls *mls, const double *position, const double *normal,
-                           sup_upsample_weights *out)
+                              sup_upsample_weights *out)
 {
     const sup_upsample_channel channel = SUP_CHANNEL_POSITION_X;
     if (!sup_quantize_weights(position, mls->count, 1.0, true, out->weights[channel], &out->units[channel]) ||
         !sup_quantize_weights(normal, mls->count, 0.0, false, out->weights[channel + 1], &out->units[channel + 1]))
         return false;
-    sup_vec3d residual = sup_v3_scale(quantized_sum(mls, out, channel, 1.0, 1.0 / mls->scale), -1.0); /* the point is at 0 */
-    sup_quantize_correct(mls->positions, mls->count, (double)out->units[channel], residual, ENOUGH_POSITION * w->size / mls->scale,
-                      out->weights[channel]);
+    sup_vec3d residual =
+        sup_v3_scale(quantized_sum(mls, out, channel, 1.0, 1.0 / mls->scale), -1.0); /* the point is at 0 */
+    sup_quantize_correct(mls->positions, mls->count, (double)out->units[channel], residual,
+                         ENOUGH_POSITION * w->size / mls->scale, out->weights[channel]);
     return true;
 }
 
 /* Quantises weights of a direction; the weights of positions sum to zero. */
 static bool quantize_direction(const sup_mls *mls, sup_vec3d direction, const double *position, const double *normal,
-                            sup_upsample_channel channel, sup_upsample_weights *out)
+                               sup_upsample_channel channel, sup_upsample_weights *out)
 {
     if (!sup_quantize_weights(position, mls->count, 0.0, true, out->weights[channel], &out->units[channel]) ||
         !sup_quantize_weights(normal, mls->count, 0.0, false, out->weights[channel + 1], &out->units[channel + 1]))
         return false;
     sup_vec3d residual = sup_v3_sub(direction, quantized_sum(mls, out, channel, mls->scale, 1.0));
-    sup_quantize_correct(mls->positions, mls->count, (double)out->units[channel] * mls->scale, residual, ENOUGH_DIRECTION,
-                      out->weights[channel]);
+    sup_quantize_correct(mls->positions, mls->count, (double)out->units[channel] * mls->scale, residual,
+                         ENOUGH_DIRECTION, out->weights[channel]);
     return true;
 }
 
@@ -235,18 +237,21 @@ static vertex_fit fit_position(const bind_work *w, const sup_mls *mls, bool foll
     if (!follows && sup_mls_position(mls, NOISE_LIMIT, position, &reduced) >= 0 &&
         quantize_position(w, mls, position, normal, out))
         return reduced ? FIT_REDUCED : FIT_QUADRATIC;
-    if (sup_mls_follow(mls, NULL, position, normal) && quantize_position(w, mls, position, normal, out)) return FIT_FOLLOWER;
+    if (sup_mls_follow(mls, NULL, position, normal) && quantize_position(w, mls, position, normal, out))
+        return FIT_FOLLOWER;
     weights_of_mean(mls, position, normal);
     sup_quantize_weights(position, mls->count, 1.0, true, out->weights[SUP_CHANNEL_POSITION_X],
-                      &out->units[SUP_CHANNEL_POSITION_X]);
+                         &out->units[SUP_CHANNEL_POSITION_X]);
     return FIT_DEGENERATE;
 }
 
 /* Weights of a direction that follows the skin; the normal of the nearest neighbour when there is no fit. */
-static void fit_direction(const sup_mls *mls, sup_vec3d direction, sup_upsample_channel channel, sup_upsample_weights *out)
+static void fit_direction(const sup_mls *mls, sup_vec3d direction, sup_upsample_channel channel,
+                          sup_upsample_weights *out)
 {
     double position[SUP_MLS_MAX], normal[SUP_MLS_MAX];
-    if (sup_mls_follow(mls, &direction, position, normal) && quantize_direction(mls, direction, position, normal, channel, out))
+    if (sup_mls_follow(mls, &direction, position, normal) &&
+        quantize_direction(mls, direction, position, normal, channel, out))
         return;
     memset(out->weights[channel], 0, sizeof out->weights[channel]);
     memset(out->weights[channel + 1], 0, sizeof out->weights[channel + 1]);
@@ -259,11 +264,12 @@ static void fit_direction(const sup_mls *mls, sup_vec3d direction, sup_upsample_
 static bool quantize_normal(const sup_mls *mls, sup_vec3d direction, const double *normal, sup_upsample_weights *out)
 {
     const sup_upsample_channel channel = SUP_CHANNEL_NORMAL_N;
-    if (!sup_quantize_weights(normal, mls->count, 0.0, false, out->weights[channel], &out->units[channel])) return false;
+    if (!sup_quantize_weights(normal, mls->count, 0.0, false, out->weights[channel], &out->units[channel]))
+        return false;
     sup_vec3d sum = quantized_sum(mls, out, SUP_CHANNEL_NORMAL_X, 0.0, 1.0);
     double along = sup_v3_dot(sum, direction);
     sup_quantize_correct(mls->normals, mls->count, (double)out->units[channel],
-                      sup_v3_sub(sup_v3_scale(direction, along), sum), ENOUGH_DIRECTION, out->weights[channel]);
+                         sup_v3_sub(sup_v3_scale(direction, along), sum), ENOUGH_DIRECTION, out->weights[channel]);
     return true;
 }
 
@@ -391,8 +397,8 @@ static void make_coarse_normals(bind_work *w)
     }
 }
 
-/* A vertex is supported when it has the requested number of neighbours, or as many as any vertex. Surface components with
- * fewer coarse vertices become followers. */
+/* A vertex is supported when it has the requested number of neighbours, or as many as any vertex. Surface components
+ * with fewer coarse vertices become followers. */
 static void find_supported(bind_work *w)
 {
     const sup_geodesic_mesh *surface = &w->def->surface;
@@ -488,7 +494,7 @@ static bool build_clusters(const sup_context *context, bind_work *w, sup_model_b
 }
 
 static sup_result bind_weights(const sup_context *context, bind_work *w, sup_model_builder *builder, const char *prefix,
-                            sup_error *error)
+                               sup_error *error)
 {
     const sup_upsample_def *def = w->def;
     if (!reserve(w)) return sup_fail_memory(error, "upsampling weights");

@@ -4,8 +4,8 @@
 enum { NAME_LENGTH = 32, STACK_MAX = 64 };
 
 static const sup_upsample_channel PLAIN_CHANNELS[] = {SUP_CHANNEL_POSITION_X, SUP_CHANNEL_NORMAL_N};
-static const sup_upsample_channel FOLLOWER_CHANNELS[] = {SUP_CHANNEL_POSITION_X, SUP_CHANNEL_POSITION_N, SUP_CHANNEL_NORMAL_X,
-                                               SUP_CHANNEL_NORMAL_N};
+static const sup_upsample_channel FOLLOWER_CHANNELS[] = {SUP_CHANNEL_POSITION_X, SUP_CHANNEL_POSITION_N,
+                                                         SUP_CHANNEL_NORMAL_X, SUP_CHANNEL_NORMAL_N};
 static const sup_upsample_channel TANGENT_CHANNELS[] = {SUP_CHANNEL_TANGENT_X, SUP_CHANNEL_TANGENT_N};
 
 /* Clusters of one call of sup_cluster_builder_append. Layouts as in sup_upsample_clusters. */
@@ -107,8 +107,8 @@ static int32_t lanes_of_cluster(int32_t count, int32_t at)
 }
 
 /* Union of the coarse neighbours of the vertices of a cluster, to `index`; slot[] has their positions in it. */
-static int32_t merge_neighbours(const sup_cluster_builder *builder, const sup_upsample_weights *vertices, const int32_t *list,
-                                int32_t count, int32_t *index)
+static int32_t merge_neighbours(const sup_cluster_builder *builder, const sup_upsample_weights *vertices,
+                                const int32_t *list, int32_t count, int32_t *index)
 {
     int32_t found = 0;
     for (int32_t r = 0; r < count; r++)
@@ -129,8 +129,10 @@ static void clear_slots(const sup_cluster_builder *builder, const int32_t *index
 
 static bool reserve_batch(const sup_cluster_builder *builder, sup_cluster_batch *batch)
 {
-    size_t clusters = (size_t)batch->cluster_count, entries = (size_t)batch->entry_count, channels = (size_t)batch->channels;
-    batch->render_vertex = sup_arena_alloc(builder->arena, clusters * SUP_UPSAMPLE_CLUSTER, sizeof *batch->render_vertex);
+    size_t clusters = (size_t)batch->cluster_count, entries = (size_t)batch->entry_count,
+           channels = (size_t)batch->channels;
+    batch->render_vertex =
+        sup_arena_alloc(builder->arena, clusters * SUP_UPSAMPLE_CLUSTER, sizeof *batch->render_vertex);
     batch->first = sup_arena_alloc(builder->arena, clusters, sizeof *batch->first);
     batch->index = sup_arena_alloc(builder->arena, entries, sizeof *batch->index);
     batch->weights = sup_arena_alloc(builder->arena, entries * channels * SUP_UPSAMPLE_CLUSTER, sizeof *batch->weights);
@@ -139,46 +141,52 @@ static bool reserve_batch(const sup_cluster_builder *builder, sup_cluster_batch 
               batch->units != NULL;
     if (!ok || !builder->has_tangents) return ok;
     batch->tangents = sup_arena_alloc(builder->arena, entries * 2 * SUP_UPSAMPLE_CLUSTER, sizeof *batch->tangents);
-    batch->tangent_units = sup_arena_alloc(builder->arena, clusters * 2 * SUP_UPSAMPLE_CLUSTER, sizeof *batch->tangent_units);
-    batch->tangent_signs = sup_arena_alloc(builder->arena, clusters * SUP_UPSAMPLE_CLUSTER, sizeof *batch->tangent_signs);
+    batch->tangent_units =
+        sup_arena_alloc(builder->arena, clusters * 2 * SUP_UPSAMPLE_CLUSTER, sizeof *batch->tangent_units);
+    batch->tangent_signs =
+        sup_arena_alloc(builder->arena, clusters * SUP_UPSAMPLE_CLUSTER, sizeof *batch->tangent_signs);
     return batch->tangents != NULL && batch->tangent_units != NULL && batch->tangent_signs != NULL;
 }
 
 /* Stores some channels of a vertex in lane `lane` of its cluster, whose entries and units start at `weights` and
  * `units`. */
 static void store_weights(const sup_cluster_builder *builder, const sup_upsample_weights *vertex, int32_t lane,
-                       const sup_upsample_channel *channels, int32_t channel_count, int16_t *weights, float *units)
+                          const sup_upsample_channel *channels, int32_t channel_count, int16_t *weights, float *units)
 {
     for (int32_t w = 0; w < channel_count; w++) {
         units[w * SUP_UPSAMPLE_CLUSTER + lane] = vertex->units[channels[w]];
         for (int32_t i = 0; i < vertex->count; i++) {
             size_t entry = (size_t)builder->slot[vertex->coarse[i]];
-            weights[(entry * (size_t)channel_count + (size_t)w) * SUP_UPSAMPLE_CLUSTER + (size_t)lane] = vertex->weights[channels[w]][i];
+            weights[(entry * (size_t)channel_count + (size_t)w) * SUP_UPSAMPLE_CLUSTER + (size_t)lane] =
+                vertex->weights[channels[w]][i];
         }
     }
 }
 
-static void fill_cluster(const sup_cluster_builder *builder, const sup_upsample_weights *vertices, const int32_t *list, int32_t count,
-                       size_t cluster, sup_cluster_batch *batch)
+static void fill_cluster(const sup_cluster_builder *builder, const sup_upsample_weights *vertices, const int32_t *list,
+                         int32_t count, size_t cluster, sup_cluster_batch *batch)
 {
     size_t first = (size_t)batch->first[cluster], channels = (size_t)batch->channels;
-    const sup_upsample_channel *which = batch->channels == SUP_COUNT(PLAIN_CHANNELS) ? PLAIN_CHANNELS : FOLLOWER_CHANNELS;
+    const sup_upsample_channel *which =
+        batch->channels == SUP_COUNT(PLAIN_CHANNELS) ? PLAIN_CHANNELS : FOLLOWER_CHANNELS;
     for (int32_t lane = 0; lane < SUP_UPSAMPLE_CLUSTER; lane++)
-        batch->render_vertex[cluster * SUP_UPSAMPLE_CLUSTER + (size_t)lane] = lane < count ? vertices[list[lane]].vertex : -1;
+        batch->render_vertex[cluster * SUP_UPSAMPLE_CLUSTER + (size_t)lane] =
+            lane < count ? vertices[list[lane]].vertex : -1;
     for (int32_t lane = 0; lane < count; lane++) {
         const sup_upsample_weights *vertex = &vertices[list[lane]];
-        store_weights(builder, vertex, lane, which, batch->channels, batch->weights + first * channels * SUP_UPSAMPLE_CLUSTER,
-                   batch->units + cluster * channels * SUP_UPSAMPLE_CLUSTER);
+        store_weights(builder, vertex, lane, which, batch->channels,
+                      batch->weights + first * channels * SUP_UPSAMPLE_CLUSTER,
+                      batch->units + cluster * channels * SUP_UPSAMPLE_CLUSTER);
         if (!builder->has_tangents) continue;
         store_weights(builder, vertex, lane, TANGENT_CHANNELS, 2, batch->tangents + first * 2 * SUP_UPSAMPLE_CLUSTER,
-                   batch->tangent_units + cluster * 2 * SUP_UPSAMPLE_CLUSTER);
+                      batch->tangent_units + cluster * 2 * SUP_UPSAMPLE_CLUSTER);
         batch->tangent_signs[cluster * SUP_UPSAMPLE_CLUSTER + (size_t)lane] = vertex->sign;
     }
 }
 
 /* Appends the vertices in `list`, all of one kind, as a new batch. index: scratch for the neighbours of a cluster. */
-static bool append_kind(sup_cluster_builder *builder, const sup_upsample_weights *vertices, const int32_t *list, int32_t count,
-                        int32_t *index, sup_cluster_list *kind)
+static bool append_kind(sup_cluster_builder *builder, const sup_upsample_weights *vertices, const int32_t *list,
+                        int32_t count, int32_t *index, sup_cluster_list *kind)
 {
     if (count == 0) return true;
     sup_cluster_batch *batch = sup_arena_alloc(builder->arena, 1, sizeof *batch);
@@ -214,7 +222,8 @@ static int32_t list_kind(const sup_upsample_weights *vertices, int32_t vertex_co
     return count;
 }
 
-bool sup_cluster_builder_append(sup_cluster_builder *builder, const sup_upsample_weights *vertices, const float *points, int32_t vertex_count)
+bool sup_cluster_builder_append(sup_cluster_builder *builder, const sup_upsample_weights *vertices, const float *points,
+                                int32_t vertex_count)
 {
     sup_arena scratch = sup_arena_create(&builder->arena->allocator);
     int32_t *list = sup_arena_alloc(&scratch, (size_t)vertex_count, sizeof *list);
@@ -230,8 +239,8 @@ bool sup_cluster_builder_append(sup_cluster_builder *builder, const sup_upsample
 }
 
 /* --- Arrays --- */
-static void *add(sup_model_builder *model, const char *prefix, const char *kind, const char *name,
-                 sup_array_type type, int64_t count)
+static void *add(sup_model_builder *model, const char *prefix, const char *kind, const char *name, sup_array_type type,
+                 int64_t count)
 {
     char full[NAME_LENGTH];
     sup_format(full, sizeof full, "%s%s%s", prefix, kind, name);
@@ -256,7 +265,8 @@ static bool add_arrays(const sup_cluster_builder *builder, const sup_cluster_lis
     a->index = add(model, prefix, kind, "index", index_type, entries);
     a->weights = add(model, prefix, kind, "weights", SUP_ARRAY_UINT16, entries * channels * SUP_UPSAMPLE_CLUSTER);
     a->units = add(model, prefix, kind, "units", SUP_ARRAY_FLOAT, clusters * channels * SUP_UPSAMPLE_CLUSTER);
-    bool ok = a->render_vertex != NULL && a->first != NULL && a->index != NULL && a->weights != NULL && a->units != NULL;
+    bool ok =
+        a->render_vertex != NULL && a->first != NULL && a->index != NULL && a->weights != NULL && a->units != NULL;
     if (!ok || !builder->has_tangents) return ok;
     a->tangents = add(model, prefix, kind, "tangents", SUP_ARRAY_UINT16, entries * 2 * SUP_UPSAMPLE_CLUSTER);
     a->tangent_units = add(model, prefix, kind, "tan_units", SUP_ARRAY_FLOAT, clusters * 2 * SUP_UPSAMPLE_CLUSTER);
@@ -267,8 +277,10 @@ static bool add_arrays(const sup_cluster_builder *builder, const sup_cluster_lis
 static void copy_batch(const sup_cluster_builder *builder, const sup_cluster_batch *batch, size_t cluster, size_t entry,
                        kind_arrays *a)
 {
-    size_t clusters = (size_t)batch->cluster_count, entries = (size_t)batch->entry_count, channels = (size_t)batch->channels;
-    memcpy(a->render_vertex + cluster * SUP_UPSAMPLE_CLUSTER, batch->render_vertex, clusters * SUP_UPSAMPLE_CLUSTER * sizeof(int32_t));
+    size_t clusters = (size_t)batch->cluster_count, entries = (size_t)batch->entry_count,
+           channels = (size_t)batch->channels;
+    memcpy(a->render_vertex + cluster * SUP_UPSAMPLE_CLUSTER, batch->render_vertex,
+           clusters * SUP_UPSAMPLE_CLUSTER * sizeof(int32_t));
     for (size_t i = 0; i < clusters; i++)
         a->first[cluster + i] = (int32_t)entry + batch->first[i];
     for (size_t i = 0; i < entries; i++) {
@@ -277,12 +289,17 @@ static void copy_batch(const sup_cluster_builder *builder, const sup_cluster_bat
         else
             ((int32_t *)a->index)[entry + i] = batch->index[i];
     }
-    memcpy(a->weights + entry * channels * SUP_UPSAMPLE_CLUSTER, batch->weights, entries * channels * SUP_UPSAMPLE_CLUSTER * sizeof(int16_t));
-    memcpy(a->units + cluster * channels * SUP_UPSAMPLE_CLUSTER, batch->units, clusters * channels * SUP_UPSAMPLE_CLUSTER * sizeof(float));
+    memcpy(a->weights + entry * channels * SUP_UPSAMPLE_CLUSTER, batch->weights,
+           entries * channels * SUP_UPSAMPLE_CLUSTER * sizeof(int16_t));
+    memcpy(a->units + cluster * channels * SUP_UPSAMPLE_CLUSTER, batch->units,
+           clusters * channels * SUP_UPSAMPLE_CLUSTER * sizeof(float));
     if (!builder->has_tangents) return;
-    memcpy(a->tangents + entry * 2 * SUP_UPSAMPLE_CLUSTER, batch->tangents, entries * 2 * SUP_UPSAMPLE_CLUSTER * sizeof(int16_t));
-    memcpy(a->tangent_units + cluster * 2 * SUP_UPSAMPLE_CLUSTER, batch->tangent_units, clusters * 2 * SUP_UPSAMPLE_CLUSTER * sizeof(float));
-    memcpy(a->tangent_signs + cluster * SUP_UPSAMPLE_CLUSTER, batch->tangent_signs, clusters * SUP_UPSAMPLE_CLUSTER * sizeof(float));
+    memcpy(a->tangents + entry * 2 * SUP_UPSAMPLE_CLUSTER, batch->tangents,
+           entries * 2 * SUP_UPSAMPLE_CLUSTER * sizeof(int16_t));
+    memcpy(a->tangent_units + cluster * 2 * SUP_UPSAMPLE_CLUSTER, batch->tangent_units,
+           clusters * 2 * SUP_UPSAMPLE_CLUSTER * sizeof(float));
+    memcpy(a->tangent_signs + cluster * SUP_UPSAMPLE_CLUSTER, batch->tangent_signs,
+           clusters * SUP_UPSAMPLE_CLUSTER * sizeof(float));
 }
 
 bool sup_cluster_builder_finish(const sup_cluster_builder *builder, sup_model_builder *model, const char *prefix)

@@ -34,7 +34,8 @@ typedef struct sup_cluster_builder {
 bool sup_cluster_builder_open(sup_arena *arena, int32_t coarse_count, bool has_tangents, sup_cluster_builder *builder);
 /* Adds vertices that are near each other; skips those with is_set false. points: [vertex_count*3] positions. Returns
  * false when out of memory. */
-bool sup_cluster_builder_append(sup_cluster_builder *builder, const sup_upsample_weights *vertices, const float *points, int32_t vertex_count);
+bool sup_cluster_builder_append(sup_cluster_builder *builder, const sup_upsample_weights *vertices, const float *points,
+                                int32_t vertex_count);
 /* Adds all clusters to a model; false when out of memory. */
 bool sup_cluster_builder_finish(const sup_cluster_builder *builder, sup_model_builder *model, const char *prefix);
 

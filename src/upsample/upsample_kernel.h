@@ -68,7 +68,7 @@ typedef struct two_sums {
 } two_sums;
 
 SUP_INLINE two_sums sum_channels(const sup_upsample_work *w, int32_t cluster, const int16_t *weights, size_t step,
-                             const float *units, bool narrow, bool x, bool n)
+                                 const float *units, bool narrow, bool x, bool n)
 {
     const sup_upsample_clusters *b = w->clusters;
     const float *coarse = w->coarse;
@@ -87,8 +87,8 @@ SUP_INLINE two_sums sum_channels(const sup_upsample_work *w, int32_t cluster, co
 }
 
 /* Positions and unnormalised normals of SUP_LANES vertices from `lane` on. */
-SUP_INLINE two_sums sum_vertices(const sup_upsample_work *w, int32_t cluster, size_t lane, bool narrow, bool follows, bool x,
-                             bool n)
+SUP_INLINE two_sums sum_vertices(const sup_upsample_work *w, int32_t cluster, size_t lane, bool narrow, bool follows,
+                                 bool x, bool n)
 {
     const sup_upsample_clusters *b = w->clusters;
     size_t step = (follows ? 4 : 2) * SUP_UPSAMPLE_CLUSTER;
@@ -101,7 +101,8 @@ SUP_INLINE two_sums sum_vertices(const sup_upsample_work *w, int32_t cluster, si
         result.x = wide3_sum(p.x, p.n);
     }
     if (n) {
-        two_sums p = sum_channels(w, cluster, weights + 2 * SUP_UPSAMPLE_CLUSTER, step, units + 2 * SUP_UPSAMPLE_CLUSTER, narrow, true, true);
+        two_sums p = sum_channels(w, cluster, weights + 2 * SUP_UPSAMPLE_CLUSTER, step,
+                                  units + 2 * SUP_UPSAMPLE_CLUSTER, narrow, true, true);
         result.n = wide3_sum(p.x, p.n);
     }
     return result;
@@ -142,7 +143,8 @@ SUP_INLINE uint32_t unit_lanes(wide3 a, float to[3][SUP_LANES])
     return ~sup_mask_bits(valid);
 }
 
-SUP_INLINE void unit_normals(const sup_upsample_work *w, int32_t cluster, size_t lane, wide3 sum, float to[3][SUP_LANES])
+SUP_INLINE void unit_normals(const sup_upsample_work *w, int32_t cluster, size_t lane, wide3 sum,
+                             float to[3][SUP_LANES])
 {
     uint32_t invalid = unit_lanes(sum, to);
     for (int32_t k = 0; invalid != 0 && k < SUP_LANES; k++) {
@@ -165,13 +167,13 @@ SUP_INLINE void any_tangent(float n[3][SUP_LANES], int32_t lane, float to[3][SUP
 
 /* Tangents are made perpendicular to the new normal. */
 SUP_INLINE void write_tangents(const sup_upsample_work *w, int32_t cluster, size_t lane, bool narrow,
-                             float normals[3][SUP_LANES])
+                               float normals[3][SUP_LANES])
 {
     const sup_upsample_clusters *b = w->clusters;
     const size_t step = 2 * SUP_UPSAMPLE_CLUSTER;
     const int32_t *vertex = b->render_vertex + (size_t)cluster * SUP_UPSAMPLE_CLUSTER + lane;
-    two_sums sums = sum_channels(w, cluster, b->tangents + lane, step, b->tangent_units + (size_t)cluster * step + lane, narrow,
-                             true, true);
+    two_sums sums = sum_channels(w, cluster, b->tangents + lane, step, b->tangent_units + (size_t)cluster * step + lane,
+                                 narrow, true, true);
     wide3 t = wide3_sum(sums.x, sums.n);
     wide3 n = {sup_wide_load(normals[0]), sup_wide_load(normals[1]), sup_wide_load(normals[2])};
     sup_wide along = wide3_dot(t, n);

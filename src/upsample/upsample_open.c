@@ -61,7 +61,7 @@ static bool vertices_are_valid(const sup_upsample_clusters *b, int32_t vertex_co
 static bool entries_are_valid(const sup_upsample_clusters *b, int32_t coarse_count)
 {
     if (b->first[0] != 0 || b->first[b->cluster_count] != b->entry_count) return false;
-    for (int32_t i = 0; i < b->cluster_count; i++) /* a vertex without a normal uses that of a neighbour: at least one entry */
+    for (int32_t i = 0; i < b->cluster_count; i++) /* at least one entry: a default normal */
         if (b->first[i] >= b->first[i + 1]) return false;
     for (int32_t i = 0; b->narrow_index != NULL && i < b->entry_count; i++)
         if (b->narrow_index[i] >= coarse_count) return false;

@@ -36,8 +36,8 @@ static void store_dual_quaternion(sup_quatd q, sup_vec3d t, float out[8])
         out[i] = (float)values[i];
 }
 
-/* M = D S: S stretches about the bind position c of the joint, D is the rigid motion with D c = M c. Returns whether S is
- * more than rounding noise. */
+/* M = D S: S stretches about the bind position c of the joint, D is the rigid motion with D c = M c. Returns whether S
+ * is more than rounding noise. */
 static bool split_joint(sup_affine joint, sup_vec3d c, float rigid[8], float stretch[12])
 {
     sup_quatd rotation;

@@ -7,7 +7,8 @@
 #include "skin/skin_kernel.h"
 
 /* Quaternions with a larger |dot| to the first one are pairwise less than 90 degrees apart on the 3-sphere, up to sign:
- * one choice of signs is then valid for every vertex, whichever joint is its strongest. Slightly above cos(45 degrees). */
+ * one choice of signs is then valid for every vertex, whichever joint is its strongest. Slightly above cos(45
+ * degrees). */
 static const float same_side = 0.7072f;
 
 SUP_INLINE float dot4(const float *a, const float *b)
@@ -70,7 +71,7 @@ static __attribute__((noinline)) void blend_by_lane(const cluster_view *view, co
 
 /* Clusters with a list of joints per lane: the strongest joint is the first. */
 static __attribute__((noinline)) void blend_per_lane_signed(const cluster_view *view, int32_t lane, const float *rigid,
-                                                         sup_wide q[8])
+                                                            sup_wide q[8])
 {
     float columns[8][SUP_LANES];
     for (int32_t k = 0; k < SUP_LANES; k++) {
@@ -128,8 +129,8 @@ SUP_INLINE void stretch_first(sup_wide m[12], const sup_wide s[12])
 }
 
 /* Lanes with scale or shear in their joints. Not inlined: rare and large. */
-static __attribute__((noinline)) void move_stretched(const sup_skin_window *work, const cluster_view *view, int32_t cluster,
-                                                     int32_t lane, const sup_wide rigid[12])
+static __attribute__((noinline)) void move_stretched(const sup_skin_window *work, const cluster_view *view,
+                                                     int32_t cluster, int32_t lane, const sup_wide rigid[12])
 {
     const sup_dualquat_joints *joints = work->joints;
     sup_wide m[12], s[12];
@@ -156,7 +157,8 @@ SUP_INLINE void skin_window(const sup_skin_window *work, int32_t outputs)
     const sup_skin_model *skin = work->skin;
     const sup_dualquat_joints *joints = work->joints;
     float rigid[SUP_SKIN_SHARED * SUP_SKIN_CLUSTER], signs[SUP_SKIN_SHARED];
-    for (int32_t cluster = skin->window_first[work->window]; cluster < skin->window_first[work->window + 1]; cluster++) {
+    for (int32_t cluster = skin->window_first[work->window]; cluster < skin->window_first[work->window + 1];
+         cluster++) {
         cluster_view view = view_cluster(skin, cluster);
         if (work->rigid) view = view_rigid(skin, cluster, view, rigid);
         bool stretched = is_stretched(&view, joints->stretched);
@@ -168,7 +170,8 @@ SUP_INLINE void skin_window(const sup_skin_window *work, int32_t outputs)
             else {
                 sup_wide sum[8];
                 if (view.shared)
-                    blend_by_lane(&view, skin->strongest + (int64_t)cluster * SUP_SKIN_CLUSTER, lane, joints->rigid, sum);
+                    blend_by_lane(&view, skin->strongest + (int64_t)cluster * SUP_SKIN_CLUSTER, lane, joints->rigid,
+                                  sum);
                 else
                     blend_per_lane_signed(&view, lane, joints->rigid, sum);
                 memcpy(q, sum, sizeof q);

@@ -10,7 +10,8 @@ SUP_INLINE void skin_window(const sup_skin_window *work, int32_t outputs)
     const sup_skin_model *skin = work->skin;
     const float *joints = work->joints;
     float rigid[SUP_SKIN_SHARED * SUP_SKIN_CLUSTER];
-    for (int32_t cluster = skin->window_first[work->window]; cluster < skin->window_first[work->window + 1]; cluster++) {
+    for (int32_t cluster = skin->window_first[work->window]; cluster < skin->window_first[work->window + 1];
+         cluster++) {
         cluster_view view = view_cluster(skin, cluster);
         if (work->rigid) view = view_rigid(skin, cluster, view, rigid);
         for (int32_t lane = 0; lane < SUP_SKIN_CLUSTER; lane += SUP_LANES) {
