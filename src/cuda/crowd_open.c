@@ -257,7 +257,7 @@ static sup_result open_out(sup_crowd *crowd, const sup_crowd_def *def, sup_error
 static sup_result open_skin(sup_crowd *crowd, const unsigned char *covered, sup_error *error)
 {
     sup_skin_model skin = sup_skin_open(crowd->model);
-    size_t all = (size_t)skin.block_count * SUP_SKIN_CLUSTER;
+    size_t all = (size_t)skin.cluster_count * SUP_SKIN_CLUSTER;
     sup_arena arena = sup_arena_create(&crowd->context.allocator);
     unsigned char *seen = sup_arena_alloc(&arena, (size_t)crowd->vertex_count + 1, 1);
     int32_t *lane = sup_arena_alloc(&arena, all + 1, sizeof(int32_t));
@@ -280,8 +280,8 @@ static sup_result open_skin(sup_crowd *crowd, const unsigned char *covered, sup_
         (sup_gpu_skin){.lane_count = count,
                        .lane = up(&u, lane, count, sizeof(int32_t)),
                        .vertex = up(&u, vertex, count, sizeof(int32_t)),
-                       .joint_first = up(&u, skin.joint_first, (int64_t)skin.block_count + 1, sizeof(int32_t)),
-                       .weight_first = up(&u, skin.weight_first, (int64_t)skin.block_count + 1, sizeof(int32_t)),
+                       .joint_first = up(&u, skin.joint_first, (int64_t)skin.cluster_count + 1, sizeof(int32_t)),
+                       .weight_first = up(&u, skin.weight_first, (int64_t)skin.cluster_count + 1, sizeof(int32_t)),
                        .joints = up(&u, skin.joints, sup_model_array_count(crowd->model, "joints"), sizeof(uint16_t)),
                        .weights = up(&u, skin.weights, sup_model_array_count(crowd->model, "weights"), sizeof(float)),
                        .strongest = up(&u, skin.strongest, (int64_t)all, 1),

@@ -168,7 +168,7 @@ static void check_wide(const sup_upsample *u, const sup_upsample_row_table *narr
     sup_error error = {0};
     w.coarse_count = 65537;
     w.plain = widen(&u->plain, sup_arena_alloc(arena, (size_t)u->plain.entry_count + 1, sizeof(int32_t)));
-    w.riding = widen(&u->riding, sup_arena_alloc(arena, (size_t)u->riding.entry_count + 1, sizeof(int32_t)));
+    w.followers = widen(&u->followers, sup_arena_alloc(arena, (size_t)u->followers.entry_count + 1, sizeof(int32_t)));
     CHECK_OK(sup_upsample_row_table_create(&w, false, arena, &rows, &error), error);
     CHECK(rows.narrow == NULL && rows.slots == narrow->slots && rows.row_count == narrow->row_count);
     for (size_t i = 0; i < (size_t)rows.slots * (size_t)rows.row_count; i++)

@@ -679,8 +679,8 @@ static sup_result advance(projective_state *s, const sup_step_input *input)
 
 static void move_blocks(const projective_state *s, const sup_upsample_clusters *blocks, const sup_skin_out *out)
 {
-    for (int64_t i = 0; i < (int64_t)blocks->block_count * SUP_UPSAMPLE_CLUSTER; i++) {
-        int32_t v = blocks->row_vertex[i];
+    for (int64_t i = 0; i < (int64_t)blocks->cluster_count * SUP_UPSAMPLE_CLUSTER; i++) {
+        int32_t v = blocks->render_vertex[i];
         float *p = (float *)(void *)((unsigned char *)out->positions + (size_t)(v < 0 ? 0 : v) * out->position_stride);
         for (int k = 0; k < 3 && v >= 0; k++)
             p[k] += s->origin[k];
@@ -692,7 +692,7 @@ static void move_to_world(const projective_state *s, const sup_skin_out *out)
 {
     if (out->positions == NULL || (s->origin[0] == 0.0f && s->origin[1] == 0.0f && s->origin[2] == 0.0f)) return;
     move_blocks(s, &s->view.upsample.plain, out);
-    move_blocks(s, &s->view.upsample.riding, out);
+    move_blocks(s, &s->view.upsample.followers, out);
 }
 
 /* What still crosses in the shown skin is parted; skin that is painted rigid or lies on a collider stays where it is. */
