@@ -22,7 +22,7 @@ struct cg_length {
 /* Steps of conjugate gradients of a character at most. */
 static __device__ int solves_of(const sup_gpu_state &st, int character)
 {
-    return st.orders[character].shared ? 1 : SUP_GPU_SOLVES;
+    return sup_response_max_solves(st.orders[character].shared != 0);
 }
 
 /* By a warp, after solve k. `blocks` found the rows' curvature, `local_rows` how near they are. */
@@ -52,9 +52,9 @@ static __device__ cg_length step_length(const sup_gpu_system &s, const sup_gpu_s
     }
     contacts = warp_sum(contacts);
     curvature = warp_sum(curvature) + contacts;
-    const double alpha = rz / curvature;
-    const bool any_near = __any_sync(0xffffffffu, close) != 0, slight = k == 0 && contacts < CONTACT_SLIGHT * curvature;
-    return cg_length{curvature > 0.0 && isfinite(alpha) ? (float)alpha : 0.0f, any_near && !slight};
+    const bool any_near = __any_sync(0xffffffffu, close) != 0;
+    return cg_length{sup_response_step_length(rz, curvature),
+                     sup_response_leaves_residual(k, any_near, contacts, curvature)};
 }
 
 /* The gradient at a place that the part takes care of; at the top from what all parts left there. */
@@ -172,7 +172,7 @@ static __device__ void end_place(const sup_gpu_system &s, const sup_gpu_state &s
     st.direction[history][q] = to.product;
     values[0] -= dot(to.product, image);
 #pragma unroll
-    for (int j = 0; j < SUP_GPU_HISTORY; j++)
+    for (int j = 0; j < SUP_SOLVER_HISTORY; j++)
         if (j < history) values[1 + j] += dot(st.direction[j][q], image);
 }
 

@@ -8,11 +8,7 @@
 
 #include "cuda/step_control.cuh"
 #include "cuda/vectors.cuh"
-
-/* As in solver_contact.c. */
-#define CONTACT_NEAR 3e-4f
-#define CONTACT_SOLVED 1e-2
-#define CONTACT_SLIGHT 1e-3
+#include "solver/contact_response.h"
 
 /* Contacts of one character. */
 struct contact_view {
@@ -45,13 +41,12 @@ struct row_push {
 static __device__ void rub(const sup_gpu_row &row, float4 d, float press, row_push &out)
 {
     if (!(row.friction > 0.0f)) return;
-    if (out.cap < 0.0f) out.cap = row.friction * press; /* known from here on: the objective must not change */
+    out.cap = sup_response_friction_cap(out.cap, row.friction, press);
     float4 n = get(row.normal), t = minus(d, get(row.start));
     t = add_scaled(t, -dot(t, n), n);
-    float length = sqrtf(dot(t, t)), pull = row.stiffness * length;
-    bool sticks = pull <= out.cap;
-    out.slide = sticks ? row.stiffness : out.cap / length; /* slipping: the parabola that touches from above */
-    float energy = out.force.w + (sticks ? 0.5f * pull * length : out.cap * (length - 0.5f * out.cap / row.stiffness));
+    const sup_response_tangent slide = sup_response_slide(sqrtf(dot(t, t)), row.stiffness, out.cap);
+    const float energy = out.force.w + slide.energy;
+    out.slide = slide.stiffness;
     out.force = add_scaled(out.force, out.slide, t);
     out.force.w = energy;
 }
@@ -65,26 +60,15 @@ static __device__ row_push push_row(const sup_gpu_system &s, const contact_view 
     for (int j = 0; j < 4; j++)
         d = add_scaled(d, row.weight[j],
                        row.place[j] < s.unknown_count ? x[row.place[j]] : v.anchors[row.place[j] - s.unknown_count]);
-    float along = dot(n, d), moved = along - dot(n, get(row.start)), drag = row.damping * moved, press = 0.0f;
-    float energy = 0.5f * drag * moved;
-    out.depth = row.offset - along;
-    out.hold = row.damping;
+    const sup_response_normal c = sup_response_push(dot(n, d), dot(n, get(row.start)), row.offset, row.stiffness,
+                                                  row.limit, row.damping, s.size);
+    const float force = c.drag - c.press;
+    out.depth = c.depth;
+    out.hold = c.stiffness;
     out.slide = 0.0f;
     out.cap = row.cap;
-    if (out.depth > 0.0f && out.depth < row.limit) {
-        press = row.stiffness * out.depth;
-        out.hold += row.stiffness;
-        energy += 0.5f * press * out.depth;
-    } else if (out.depth > 0.0f) {
-        press = row.stiffness * row.limit; /* constant from here on: the parabola that touches from above */
-        out.hold += press / out.depth;
-        energy += press * (out.depth - 0.5f * row.limit);
-    } else if (out.depth > -CONTACT_NEAR * s.size) {
-        out.hold += row.stiffness;
-    }
-    float size = drag - press;
-    out.force = make_float4(size * n.x, size * n.y, size * n.z, energy);
-    if (out.depth > 0.0f) rub(row, d, press, out);
+    out.force = make_float4(force * n.x, force * n.y, force * n.z, 0.5f * c.drag * c.moved + c.energy);
+    if (c.depth > 0.0f) rub(row, d, c.press, out);
     return out;
 }
 

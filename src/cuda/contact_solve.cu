@@ -35,13 +35,12 @@ static __device__ cg_plan plan_back(const sup_gpu_system &s, const sup_gpu_state
     cg_plan plan = {0, 0, 0.0f};
     plan.touches = touches(st, turn, character);
     if (!plan.touches) return plan;
-    sup_gpu_cg *cg = st.cg + (size_t)character * SUP_GPU_SOLVES;
+    sup_gpu_cg *cg = st.cg + (size_t)character * SUP_RESPONSE_MAX_SOLVES;
     double rz = sum_rows(st, character, SUM_NEWEST, s.part_count + top_blocks);
     bool ended = !(rz > 0.0);
     if (k > 0) {
-        double beta = rz / cg[k - 1].rz;
-        ended = ended || cg[k - 1].ended || cg[k - 1].last || !(rz > CONTACT_SOLVED * cg[0].rz) || !isfinite(beta);
-        plan.factor = (float)beta;
+        const bool more = sup_response_next_search(rz, cg[k - 1].rz, cg[0].rz, &plan.factor);
+        ended = ended || cg[k - 1].ended || cg[k - 1].last || !more;
     }
     plan.active = !ended;
     if (blockIdx.x == 0 && threadIdx.x % 32 == 0) {
@@ -92,7 +91,7 @@ __global__ void __launch_bounds__(ROW_THREADS)
     __shared__ float warps[ROW_THREADS / 32];
     int character = blockIdx.y, v = blockIdx.x * ROW_THREADS + threadIdx.x;
     wait_for_kernel();
-    if (!touches(st, turn, character) || st.cg[(size_t)character * SUP_GPU_SOLVES + k].ended) return;
+    if (!touches(st, turn, character) || st.cg[(size_t)character * SUP_RESPONSE_MAX_SOLVES + k].ended) return;
     const contact_view view = open_contacts(s, st, character);
     float curvature = 0.0f;
     if (v < s.row_count && view.pair[v] >= 0)
@@ -124,7 +123,7 @@ __global__ void __launch_bounds__(T, C > 1 ? 3 : 1)
     unsigned which = 0;
     for (int c = threadIdx.x / 32; c < b.live; c += T / 32) {
         cg_plan plan = {0, 0, 0.0f};
-        sup_gpu_cg *last = st.cg + (size_t)(b.first + c) * SUP_GPU_SOLVES + k - 1;
+        sup_gpu_cg *last = st.cg + (size_t)(b.first + c) * SUP_RESPONSE_MAX_SOLVES + k - 1;
         if (touches(st, turn, b.first + c) && !last->ended) {
             const cg_length length = step_length(s, st, b.first + c, k - 1, last->rz, row_blocks(s), s.part_count);
             plan.factor = length.alpha;
@@ -153,13 +152,13 @@ __global__ void __launch_bounds__(T, C > 1 ? 3 : 1)
 __global__ void __launch_bounds__(ROW_THREADS)
     cg_end_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st, int turn)
 {
-    __shared__ float factor, warps[SUP_GPU_HISTORY + 1][ROW_THREADS / 32];
+    __shared__ float factor, warps[SUP_SOLVER_HISTORY + 1][ROW_THREADS / 32];
     __shared__ bool kept; /* what the steps before the last left is in memory: cg_subdomain.cuh */
     const int character = blockIdx.y, place = blockIdx.x * ROW_THREADS + threadIdx.x, lane = threadIdx.x % 32;
     wait_for_kernel();
     if (!touches(st, turn, character)) return;
     if (threadIdx.x < 32) {
-        const sup_gpu_cg *cg = st.cg + (size_t)character * SUP_GPU_SOLVES;
+        const sup_gpu_cg *cg = st.cg + (size_t)character * SUP_RESPONSE_MAX_SOLVES;
         const int solves = solves_of(st, character);
         int last = solves - 1; /* the last search direction; a step along it may be still to be made */
         while (last >= 0 && cg[last].ended)
@@ -172,10 +171,10 @@ __global__ void __launch_bounds__(ROW_THREADS)
     }
     __syncthreads();
     const int history = st.control[turn & 1][character].history;
-    float values[SUP_GPU_HISTORY + 1] = {0.0f};
+    float values[SUP_SOLVER_HISTORY + 1] = {0.0f};
     if (place < s.unknown_count) end_place(s, st, character, place, factor, history, values, kept);
 #pragma unroll
-    for (int j = 0; j <= SUP_GPU_HISTORY; j++) {
+    for (int j = 0; j <= SUP_SOLVER_HISTORY; j++) {
         if (j > history) break;
         float product = values[j];
         for (int step = 16; step > 0; step >>= 1)

@@ -255,7 +255,7 @@ static int32_t count_solves(const sup_crowd *crowd)
     int32_t most = 0;
     for (int32_t i = 0; i < crowd->count; i++) {
         bool touches = crowd->orders[i].contact || crowd->colliders.count > 0;
-        int32_t solves = !touches ? 0 : crowd->orders[i].shared ? 1 : SUP_GPU_SOLVES;
+        int32_t solves = !touches ? 0 : crowd->orders[i].shared ? 1 : SUP_RESPONSE_MAX_SOLVES;
         most = solves > most ? solves : most;
     }
     return most;
@@ -441,7 +441,7 @@ static sup_gpu_state state_range(const sup_crowd *crowd, int32_t begin, int32_t 
         *vectors[i] += vector;
     for (int32_t i = 0; i < SUP_COUNT(skins); i++)
         *skins[i] += skin;
-    for (int32_t i = 0; i < SUP_GPU_HISTORY; i++)
+    for (int32_t i = 0; i < SUP_SOLVER_HISTORY; i++)
         st.direction[i] += vector;
     for (int32_t i = 0; i < 3; i++)
         st.anchors[i] += anchors;
@@ -465,7 +465,7 @@ static sup_gpu_state state_range(const sup_crowd *crowd, int32_t begin, int32_t 
     st.touch_first += vector + n;
     st.touch += 4 * rows;
     st.raw += n * (size_t)s->slot_count;
-    st.cg += n * SUP_GPU_SOLVES;
+    st.cg += n * SUP_RESPONSE_MAX_SOLVES;
     return st; /* rhs is scratch of the whole crowd */
 }
 
@@ -509,7 +509,7 @@ static int settle_touching(sup_crowd *crowd, int32_t begin, const sup_gpu_state 
         if (code == 0) code = sup_gpu_detect_step(&detect, system, st, body, stream);
         if (code == 0) code = sup_gpu_list_rows(system, st, stream);
         if (code == 0) code = sup_gpu_settle_touch(st, stream);
-        if (code == 0) code = sup_gpu_step(system, st, OWN_TURNS_TOUCHING + SUP_GPU_SPARE, SUP_GPU_SOLVES, stream);
+        if (code == 0) code = sup_gpu_step(system, st, OWN_TURNS_TOUCHING + SUP_GPU_SPARE, SUP_RESPONSE_MAX_SOLVES, stream);
         if (code == 0) code = sup_gpu_finish(system, st, body, pose, stream);
         if (code == 0) code = sup_gpu_still(system, st, stream);
     }

@@ -293,7 +293,7 @@ static __device__ void crowd_gradient(const sup_gpu_system &s, const sup_gpu_sta
                 st.raw[(size_t)character * s.slot_count + slot[i - b.part.count]] = g;
         } else {
 #pragma unroll
-            for (int j = 0; j < SUP_GPU_HISTORY - 1; j++)
+            for (int j = 0; j < SUP_SOLVER_HISTORY - 1; j++)
                 if (j < now.history) values[SUM_OLDER + j] += dot(st.direction[j][at + place], g);
         }
         put(b.row(b.in, b.left, i, c), inside ? make_float4(-g.x, -g.y, -g.z, 0.0f) : g);

@@ -443,7 +443,7 @@ static void open_contact_state(uploader *u, sup_gpu_state *st)
     sup_gpu_four **vectors[] = {&st->gradient, &st->residual, &st->search, &st->image, &st->product};
     for (int32_t i = 0; i < SUP_COUNT(vectors); i++)
         *vectors[i] = up(u, NULL, vector, four);
-    st->cg = up(u, NULL, n * SUP_GPU_SOLVES, sizeof(sup_gpu_cg));
+    st->cg = up(u, NULL, n * SUP_RESPONSE_MAX_SOLVES, sizeof(sup_gpu_cg));
 }
 
 /* What blocks of a single character tell each other. */
@@ -484,7 +484,7 @@ static sup_result open_state(sup_crowd *crowd, sup_error *error)
                                 &st->guess, &st->miss, &st->inertial,   &st->push};
     for (int32_t i = 0; i < SUP_COUNT(vectors); i++)
         *vectors[i] = up(&u, NULL, vector, four);
-    for (int32_t i = 0; i < SUP_GPU_HISTORY; i++)
+    for (int32_t i = 0; i < SUP_SOLVER_HISTORY; i++)
         st->direction[i] = up(&u, NULL, vector, four);
     for (int32_t i = 0; i < 3; i++)
         st->anchors[i] = up(&u, NULL, n * s->anchor_count, four);

@@ -188,7 +188,7 @@ static __device__ sup_gpu_row make_row(const sup_gpu_system &s, const sup_gpu_st
     row.cap = -1.0f;
     float moves, give = start_row(s, st, character, row, moves);
     row.stiffness = ROW_STIFFNESS * fminf(1.0f, fmaxf(LEAST_PRESS, 2.0f + 2.0f * view.height / flesh)) / give;
-    row.stiffness *= fminf(1.0f, moves / LEAST_SHARE);
+    row.stiffness *= fminf(1.0f, moves / SUP_RESPONSE_FREE_WEIGHT);
     row.damping = ROW_DAMPING * fminf(1.0f, fmaxf(0.0f, 1.0f - away)) * row.stiffness;
     bool sound = fabsf(dot(normal, normal) - 1.0f) < 0.01f && isfinite(row.offset) && isfinite(row.stiffness) &&
                  isfinite(row.damping) && give > 0.0f;

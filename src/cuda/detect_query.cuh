@@ -23,7 +23,6 @@
 #define LEAST_PRESS 1e-3f
 #define ROW_STIFFNESS 1.0f
 #define ROW_DAMPING 0.3f
-#define LEAST_SHARE 0.1f /* solver_contact.c */
 #define NO_PAIR 0xffffffffffffffffull
 enum { STRANGERS, SAME_SEGMENT, NEIGHBOURS, UNKNOWN };
 enum {

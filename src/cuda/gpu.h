@@ -6,6 +6,8 @@
 #define SUP_CUDA_GPU_H
 
 #include "cuda/subdomains.h"
+#include "solver/contact_response_tuning.h"
+#include "solver/solver_tuning.h"
 
 #ifdef __cplusplus
 #include <cuda_runtime.h>
@@ -18,10 +20,8 @@ typedef struct sup_gpu_four {
 #endif
 
 enum {
-    SUP_GPU_HISTORY = 8,        /* directions that the acceleration looks back on (solver_work.h) */
     SUP_GPU_SUMS = 14,          /* sums of a character: step_control.cuh */
     SUP_GPU_SUMS_ALL = 16,      /* rounded up to a power of two */
-    SUP_GPU_SOLVES = 3,         /* steps of conjugate gradients a direction at most, with contacts (solver_contact.c) */
     SUP_GPU_SPARE = 1,          /* turns of a step beyond its iterations, for those that are taken back */
     SUP_GPU_LOCKSTEP = 4,       /* characters that a block handles together in a crowd */
     SUP_GPU_SCHUR_LOCKSTEP = 16,  /* and in the solve of the top */
@@ -103,14 +103,14 @@ typedef struct sup_gpu_iteration {
     int32_t active, accepted, finish;
     int32_t history; /* the newest direction's place */
     int32_t base, target;
-    float factor[SUP_GPU_HISTORY];
+    float factor[SUP_SOLVER_HISTORY];
     float repeat, forget;
 } sup_gpu_iteration;
 
 /* A step in progress: what solver.c keeps in sup_step. Two of them take turns. */
 typedef struct sup_gpu_control {
-    double inner[SUP_GPU_HISTORY][SUP_GPU_HISTORY];
-    double coefficient[SUP_GPU_HISTORY + 1][SUP_GPU_HISTORY];
+    double inner[SUP_SOLVER_HISTORY][SUP_SOLVER_HISTORY];
+    double coefficient[SUP_SOLVER_HISTORY + 1][SUP_SOLVER_HISTORY];
     double last;     /* objective of the last iterate */
     double promised; /* what the step from it gains at least */
     double part;     /* of the plain step that is tried */
@@ -171,7 +171,7 @@ typedef struct sup_gpu_state {
     sup_gpu_four *x[2];           /* [count*unknown_count] positions: now and before, or the other way round */
     sup_gpu_four *iterate[3];     /* the same count, */
     sup_gpu_four *inertial, *guess, *miss;
-    sup_gpu_four *direction[SUP_GPU_HISTORY];
+    sup_gpu_four *direction[SUP_SOLVER_HISTORY];
     sup_gpu_four *push;       /* the same count: what velocity limits add to the prediction */
     sup_gpu_four *y;          /* [count*interior_count] */
     sup_gpu_four *slot;       /* [count*slot_count] what parts leave to the top: gradient + A_tp y_p */
@@ -201,7 +201,7 @@ typedef struct sup_gpu_state {
     sup_gpu_four *force;  /* [count*row_count] of the rows in a direction */
     sup_gpu_four *raw;    /* as slot: the gradient alone */
     sup_gpu_four *gradient, *residual, *search, *image, *product; /* [count*unknown_count] solver_contact.c */
-    sup_gpu_cg *cg;                                               /* [count*SUP_GPU_SOLVES] */
+    sup_gpu_cg *cg;                                               /* [count*SUP_RESPONSE_MAX_SOLVES] */
     int32_t *touched;    /* [count*skin_count] collider that a vertex touches, -1 for none; NULL without colliders */
     sup_gpu_messages words; /* of a single character */
 } sup_gpu_state;

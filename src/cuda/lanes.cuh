@@ -6,8 +6,9 @@
 #include <cuda_runtime.h>
 #include <stdint.h>
 
+#include "solver/element.h"
+
 #define SUP_LANES 1
-#define SUP_ELEMENT static __device__ __forceinline__
 
 typedef float sup_wide;
 typedef bool sup_mask;

@@ -189,7 +189,7 @@ static __device__ void predict(const sup_gpu_system &s, const sup_gpu_state &st,
 
 /* What the next iterate is made of at the thread's place, fetched while it is decided how. */
 struct move_view {
-    float4 x, base, older[SUP_GPU_HISTORY - 1];
+    float4 x, base, older[SUP_SOLVER_HISTORY - 1];
 };
 
 static __device__ void fetch_move(const part_view &v, move_view &m)
@@ -199,7 +199,7 @@ static __device__ void fetch_move(const part_view &v, move_view &m)
     m.x = get(v.b.x + 3 * i);
     m.base = get(v.base + 3 * i);
 #pragma unroll
-    for (int j = 0; j < SUP_GPU_HISTORY - 1; j++)
+    for (int j = 0; j < SUP_SOLVER_HISTORY - 1; j++)
         m.older[j] = get(v.older(j, i));
 }
 
@@ -220,7 +220,7 @@ static __device__ void move_place(const sup_gpu_system &s, const sup_gpu_state &
         next = p.accepted ? m.x : m.base;
         put(v.base + 3 * i, next);
 #pragma unroll
-        for (int j = 0; j < SUP_GPU_HISTORY - 1; j++)
+        for (int j = 0; j < SUP_SOLVER_HISTORY - 1; j++)
             if (j < p.history) next = add_scaled(next, p.factor[j], m.older[j]);
         if (p.accepted) {
             next = add_scaled(next, p.factor[p.history], d);
@@ -326,10 +326,10 @@ static __device__ void find_pressures(const sup_gpu_system &s, const sup_gpu_mes
         if (!at.here || at.lane > 0) continue;
         const float marked = b.at<float>(SUP_PACK_SEAT_REST)[at.seat]; /* negative: another part answers for it */
         const double rest = fabs((double)marked), excess = sum * invert(rest) - 1.0;
-        const double u = invert(1.0 + 0.25 * excess * excess);
-        b.pressure[at.seat] = (float)((double)s.volume * excess * u * u);
-        b.pressure[s.most_seats + at.seat] =
-            marked > 0.0f ? (float)(0.5 * (double)s.volume * rest * excess * excess * u) : 0.0f;
+        const double u = invert(sup_volume_denominator(excess));
+        const sup_volume_response response = sup_volume_respond((double)s.volume, rest, excess, u);
+        b.pressure[at.seat] = (float)response.pressure;
+        b.pressure[s.most_seats + at.seat] = marked > 0.0f ? (float)response.energy : 0.0f;
     }
 }
 

@@ -54,7 +54,7 @@ struct alone_sizes {
         x = take(3 * (size_t)s.most_local);
         feet = take(s.volume > 0.0f ? 4 * (size_t)s.most_local : 0);
         pressure = take(2 * (size_t)s.most_seats);
-        direction = take(3 * SUP_GPU_HISTORY * places);
+        direction = take(3 * SUP_SOLVER_HISTORY * places);
         base = take(3 * places);
         inertial = take(3 * places);
         pack = take((size_t)s.most_pack / sizeof(float));

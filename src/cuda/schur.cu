@@ -8,7 +8,7 @@ enum { ALONE_THREADS = 32 * SUP_GPU_SCHUR_ROWS_ALONE };
 /* Whether conjugate gradients of a character go on with that solve. */
 static __device__ bool solves_on(const sup_gpu_state &st, int character, int solve)
 {
-    const sup_gpu_cg &before = st.cg[(size_t)character * SUP_GPU_SOLVES + solve - 1];
+    const sup_gpu_cg &before = st.cg[(size_t)character * SUP_RESPONSE_MAX_SOLVES + solve - 1];
     return st.progress[character].rows > 0 && !before.ended && !before.last;
 }
 

@@ -5,17 +5,11 @@
 
 #include "cuda/gpu.h"
 #include "cuda/launch.cuh"
+#include "solver/step_control.h"
 
 enum { SUM_ENERGY = 0, SUM_NEWEST = 1, SUM_OLDER = 2 };                              /* of a local step */
 enum { SUM_PRODUCT = 2, SUM_OLD = 3, SUM_NEW = 4, SUM_MOVED = 5, SUM_SIZE = 6 };     /* of the start */
 enum { SUM_NEAR = 10, SUM_PUSHING = 11, SUM_CURVATURE = 12, SUM_CONTACTS = 13 };     /* of contacts */
-#define ROUNDING 1e-6 /* what float rounding may do to the objective without being a rise */
-/* As in solver.c. */
-#define LEAST_OF_STRAIN 2e-9f
-#define LEAST_OF_VOLUME 1e-8f
-#define ROUNDING_OF_STRAIN 1e-15
-#define ROUNDING_OF_VOLUME 1.6e-15
-#define SLOW 0.2
 
 typedef sup_gpu_iteration plan;
 
@@ -64,7 +58,7 @@ static __device__ double solve_small(int size, double low, double high, double t
         const double pivot = __shfl_sync(all, holds, 4 * p + p % 4), mine = __shfl_sync(all, holds, 4 * row + p % 4);
         const double their_low = __shfl_sync(all, low, 4 * p + column), their_high = __shfl_sync(all, high, 4 * p + column);
         const double from = __shfl_sync(all, t, 4 * p);
-        const bool lost = !(pivot > 1e-290) || (p > 0 && !(pivot > 1e-7 * largest));
+        const bool lost = !(pivot > 1e-290) || !sup_anderson_keeps(p, pivot, largest); /* 1e-290: invert */
         const double inverse = lost ? 0.0 : invert(pivot), part = row > p ? mine * inverse : 0.0;
         if (row == p) own_inverse = inverse;
         if (column > p) low -= part * their_low;
@@ -96,10 +90,10 @@ static __device__ void set_multiple(sup_gpu_control &c, int k, double multiple, 
     }
 }
 
-/* A sum over the first SUP_GPU_HISTORY lanes. */
+/* A sum over the first SUP_SOLVER_HISTORY lanes. */
 static __device__ double short_sum(double v)
 {
-    for (int d = SUP_GPU_HISTORY / 2; d > 0; d >>= 1)
+    for (int d = SUP_SOLVER_HISTORY / 2; d > 0; d >>= 1)
         v += __shfl_xor_sync(0xffffffffu, v, d);
     return __shfl_sync(0xffffffffu, v, 0);
 }
@@ -109,7 +103,7 @@ static __device__ double short_sum(double v)
 static __device__ bool choose_step(sup_gpu_control &c, float *factor)
 {
     const unsigned all = 0xffffffffu;
-    const int k = c.history, lane = threadIdx.x % 32; /* k + 1 < SUP_GPU_HISTORY */
+    const int k = c.history, lane = threadIdx.x % 32; /* k + 1 < SUP_SOLVER_HISTORY */
     const int row = lane / 4, mine = row < k ? k - 1 - row : 0; /* newest first */
     const double newest = c.inner[k][k], own = c.inner[mine][k];
     double matrix[2];
@@ -125,7 +119,7 @@ static __device__ bool choose_step(sup_gpu_control &c, float *factor)
     if (lane == k) weight = rest;
     double next = weight, before = lane < k ? c.coefficient[k][lane] : 0.0;
 #pragma unroll
-    for (int j = 1; j < SUP_GPU_HISTORY - 1; j++) {
+    for (int j = 1; j < SUP_SOLVER_HISTORY - 1; j++) {
         double other = __shfl_sync(all, weight, j);
         if (j <= k && lane < j) next += other * c.coefficient[j][lane];
     }
@@ -135,34 +129,14 @@ static __device__ bool choose_step(sup_gpu_control &c, float *factor)
     if (lane <= k) factor[lane] = part;
     double along = 0.0;
 #pragma unroll
-    for (int j = 0; j < SUP_GPU_HISTORY - 1; j++) {
+    for (int j = 0; j < SUP_SOLVER_HISTORY - 1; j++) {
         float other = __shfl_sync(all, part, j);
         if (j <= k && lane <= k) along += (double)other * c.inner[lane][j];
     }
     double slope = -short_sum(lane <= k ? (double)part * c.inner[lane][k] : 0.0);
     double square = short_sum((double)part * along);
     __syncwarp();
-    return !(slope > -0.5 * newest || square > 36.0 * newest);
-}
-
-/* Iterations and when they end (solver.c: set_limits). */
-struct limits {
-    int most, usual;
-    double tolerance;
-};
-
-static __device__ limits limits_of(const sup_gpu_system &s, const sup_gpu_command &in, bool touching)
-{
-    bool fixed = in.iterations > 0, volume = s.volume > 0.0f;
-    limits l;
-    l.most = fixed ? in.iterations : touching ? 5 : volume ? 7 : 8;
-    l.usual = !fixed && !touching && volume ? 6 : 0;
-    l.tolerance = in.tolerance > 0.0f ? in.tolerance
-                  : fixed             ? 0.0f
-                  : touching          ? 1e-6f
-                  : volume            ? LEAST_OF_VOLUME
-                                      : LEAST_OF_STRAIN;
-    return l;
+    return sup_anderson_accepted(slope, square, newest);
 }
 
 /* What the last local step found (sums, [SUP_GPU_SUMS]) decides what comes next; by a warp (solver.c: iterate). Every part
@@ -171,15 +145,14 @@ static __device__ void decide(const sup_gpu_system &s, const sup_gpu_state &st, 
                               const double *sums, sup_gpu_control &c, plan &p)
 {
     const bool touching = st.progress[character].rows > 0, unsure = touching || s.volume > 0.0f;
-    const limits limit = limits_of(s, st.orders[character], touching);
+    const sup_gpu_command &command = st.orders[character];
+    const sup_step_limits limits =
+        sup_step_limits_of(command.iterations, command.tolerance, false, touching, s.volume > 0.0f);
     double energy = sums[SUM_ENERGY], newest = sums[SUM_NEWEST], promised = 0.5 * newest;
-    double least = fmax(1e-12 * (double)s.weight_sum, c.rounding);
     int k = c.history, lane = threadIdx.x % 32, done = c.done + 1;
-    bool rose = c.done > 0 && !(energy <= c.last + ROUNDING * fabs(c.last));
-    bool accepted = !(rose && (c.accelerated || unsure)), good = false;
-    bool stop = promised <= limit.tolerance * energy || promised <= least ||
-                (done == limit.usual && promised <= SLOW * c.promised);
-    bool accelerate = accepted && k > 0 && k + 1 < SUP_GPU_HISTORY && !(touching && (stop || done >= limit.most));
+    bool accepted = !(c.done > 0 && sup_step_rejected(energy, c.last, c.accelerated, unsure)), good = false;
+    bool stop = sup_step_converged(&limits, done, promised, c.promised, energy, (double)s.weight_sum, c.rounding);
+    bool accelerate = accepted && sup_step_accelerates(k, touching, stop || done >= limits.max_iterations);
     __syncwarp();
     if (accepted && lane < k) c.inner[lane][k] = c.inner[k][lane] = -sums[SUM_OLDER + lane];
     if (accepted && lane == 0) c.inner[k][k] = newest;
@@ -192,19 +165,19 @@ static __device__ void decide(const sup_gpu_system &s, const sup_gpu_state &st, 
     p.target = 3 - c.base - c.current;
     p.base = accepted ? c.current : c.base;
     if (!accepted) { /* back to the last iterate, and from there a part of the plain step */
-        c.part = last_turn && unsure ? 0.0 : c.accelerated ? 1.0 : c.part > 0.2 ? c.part * 0.5 : 0.0;
+        c.part = last_turn && unsure ? 0.0 : sup_step_backtrack(c.accelerated, c.part);
         p.finish = last_turn || c.part == 0.0;
         set_multiple(c, k - 1, c.part, p.factor);
         c.rejected++;
     } else {
-        if (!good) set_multiple(c, k, accelerate ? 1.9 : 1.0, p.factor);
+        if (!good) set_multiple(c, k, accelerate ? SUP_ANDERSON_RELAXATION : 1.0, p.factor);
         c.last = energy;
         c.promised = promised;
         c.part = 1.0;
         c.done = done;
         c.base = c.current;
-        c.history = k + 1 < SUP_GPU_HISTORY ? k + 1 : 0;
-        p.finish = last_turn || stop || done >= limit.most;
+        c.history = k + 1 < SUP_SOLVER_HISTORY ? k + 1 : 0;
+        p.finish = last_turn || stop || done >= limits.max_iterations;
     }
     c.accelerated = accelerate;
     c.current = p.target;
@@ -221,18 +194,17 @@ static __device__ void decide(const sup_gpu_system &s, const sup_gpu_state &st, 
 static __device__ void begin(const sup_gpu_system &s, const sup_gpu_state &st, int character, const double *sums,
                              sup_gpu_control &c, plan &p)
 {
-    double product = sums[SUM_PRODUCT], larger = fmax(sums[SUM_OLD], sums[SUM_NEW]);
     bool asleep = st.progress[character].asleep != 0;
     p.active = !asleep;
     p.accepted = 1;
     p.finish = 0;
     p.history = 0;
     p.base = p.target = 0;
-    p.repeat = product > 0.0 && larger > 0.0 ? (float)(product / larger) : 0.0f;
-    p.forget = !s.is_static ? 0.0f : sums[SUM_MOVED] > sums[SUM_NEW] ? (float)(sums[SUM_NEW] / sums[SUM_MOVED]) : 1.0f;
+    p.repeat = sup_prediction_repeat(sums[SUM_PRODUCT], sums[SUM_OLD], sums[SUM_NEW]);
+    p.forget = sup_prediction_drop(s.is_static, sums[SUM_NEW], sums[SUM_MOVED]);
     c.last = c.promised = 0.0;
     c.part = 1.0;
-    c.rounding = (s.volume > 0.0f ? ROUNDING_OF_VOLUME : ROUNDING_OF_STRAIN) * sums[SUM_SIZE];
+    c.rounding = sup_step_rounding(s.volume > 0.0f, sums[SUM_SIZE]);
     c.history = c.done = c.accelerated = c.rejected = 0;
     c.over = asleep;
     c.current = 0;

@@ -164,9 +164,7 @@ static __device__ void decide_search(const sup_gpu_system &s, const sup_gpu_stat
         j.pushing = help[2];
         j.first_rz = now;
     } else {
-        const double beta = now / j.rz;
-        active = active && now > CONTACT_SOLVED * j.first_rz && isfinite(beta);
-        j.search.factor = (float)beta;
+        active = sup_response_next_search(now, j.rz, j.first_rz, &j.search.factor) && active;
     }
     j.rz = now;
     j.search.active = active;
@@ -179,10 +177,9 @@ static __device__ void decide_length(const sup_gpu_state &st, judge &j, int k, c
     double curvature[2]; /* all, and that of the rows */
     sum_words<2>(st.words.curve[clock.round & 1], 0, (int)gridDim.x, clock.round, curvature);
     if (threadIdx.x % 32 > 0) return;
-    const double alpha = j.rz / curvature[0];
-    const bool slight = k == 0 && curvature[1] < CONTACT_SLIGHT * curvature[0];
-    j.search.factor = curvature[0] > 0.0 && isfinite(alpha) ? (float)alpha : 0.0f;
-    j.search.active = k + 1 < solves_of(st, 0) && j.search.factor != 0.0f && j.near && !slight;
+    j.search.factor = sup_response_step_length(j.rz, curvature[0]);
+    j.search.active = k + 1 < solves_of(st, 0) && j.search.factor != 0.0f &&
+                      sup_response_leaves_residual(k, j.near != 0, curvature[1], curvature[0]);
     if (j.search.active) give_order(st, ORDER_SOLVE, clock.round + 1, clock.order + 1);
 }
 
@@ -244,7 +241,7 @@ static __device__ void find_gradient(const team &t, int history, float (&values)
             if (lane + PLACE_LANES * k < history) products[k] += dot(get(v.older(lane + PLACE_LANES * k, i)), g);
     }
 #pragma unroll
-    for (int j = 0; j < SUP_GPU_HISTORY - 1; j++)
+    for (int j = 0; j < SUP_SOLVER_HISTORY - 1; j++)
         values[SUM_OLDER + j] = j % PLACE_LANES == lane ? products[j / PLACE_LANES] : 0.0f;
 }
 
@@ -317,7 +314,7 @@ static __device__ void tell_products(const team &t, const cg_place &c, unsigned 
     if (c.own) {
         values[SUM_NEWEST] = -dot(c.product, image);
 #pragma unroll
-        for (int j = 0; j < SUP_GPU_HISTORY - 1; j++)
+        for (int j = 0; j < SUP_SOLVER_HISTORY - 1; j++)
             if (j < t.j.control.history) values[SUM_OLDER + j] = dot(get(t.v.older(j, threadIdx.x)), image);
     }
     __syncthreads();

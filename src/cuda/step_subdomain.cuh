@@ -144,7 +144,7 @@ static __device__ float4 next_place(const sup_gpu_state &st, const plan &p, int 
     }
     float4 next = st.iterate[p.base][q];
 #pragma unroll
-    for (int j = 0; j < SUP_GPU_HISTORY; j++)
+    for (int j = 0; j < SUP_SOLVER_HISTORY; j++)
         if (j < p.history) next = add_scaled(next, p.factor[j], st.direction[j][q]);
     return p.accepted ? add_scaled(next, p.factor[p.history], d) : next;
 }
@@ -297,10 +297,10 @@ static __device__ void pressures(const sup_gpu_system &s, const sup_gpu_state &s
             for (int k = 0; k < SEATS_AT_A_TIME; k++)
                 sum += v[k];
         }
-        double excess = sum / rest - 1.0, u = 1.0 / (1.0 + 0.25 * excess * excess);
-        b.pressure[c * s.most_seats + i] = (float)((double)s.volume * excess * u * u);
-        b.pressure[(C + c) * s.most_seats + i] =
-            answers ? (float)(0.5 * (double)s.volume * rest * excess * excess * u) : 0.0f;
+        const double excess = sum / rest - 1.0, u = 1.0 / sup_volume_denominator(excess);
+        const sup_volume_response response = sup_volume_respond((double)s.volume, rest, excess, u);
+        b.pressure[c * s.most_seats + i] = (float)response.pressure;
+        b.pressure[(C + c) * s.most_seats + i] = answers ? (float)response.energy : 0.0f;
     }
 }
 
@@ -496,7 +496,7 @@ static __device__ void gradient(const sup_gpu_system &s, const sup_gpu_state &st
             put(b.row(b.in, b.left, i, c), i < b.part.count ? make_float4(-g.x, -g.y, -g.z, 0.0f) : g);
         }
 #pragma unroll
-        for (int j = 0; j < SUP_GPU_HISTORY; j++)
+        for (int j = 0; j < SUP_SOLVER_HISTORY; j++)
             if (j < history && j % 2 == half) values[SUM_OLDER + j] += dot(st.direction[j][q], g);
     }
 }

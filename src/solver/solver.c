@@ -18,19 +18,6 @@
 enum { NOW, BEFORE, WORK, SPARE };
 enum { SKIN_GRAIN = 1024 }; /* vertices that a thread takes at a time */
 enum { SUM_ENERGY, SUM_PRODUCT, SUM_OLD, SUM_NEW, SUM_MOVED, SUM_SIZE, SUM_INNER }; /* SUM_INNER + j: d_j . image */
-/* What float rounding may do to the objective without being a rise. */
-#define ROUNDING 1e-6
-/* Part of the objective that an iteration must promise unless told otherwise: of strain alone, where ten plain iterations come
- * close to the minimum, and with volume, where they leave more. */
-#define LEAST_OF_STRAIN 2e-9f
-#define LEAST_OF_VOLUME 1e-8f
-/* Square of what rounding to float does to a number of size 1: of strain alone, and with volume, where more of it is lost
- * in what ten plain iterations leave. */
-#define ROUNDING_OF_STRAIN 1e-15
-#define ROUNDING_OF_VOLUME 1.6e-15
-/* With volume the seventh iteration is for steps whose sixth promises more than this part of the fifth. */
-#define SLOW 0.2
-
 const char *const sup_solver_stage_names[SUP_SOLVER_STAGE_COUNT] = {[SUP_SOLVER_START] = "start",
                                                                     [SUP_SOLVER_VOLUME] = "volume",
                                                                     [SUP_SOLVER_LOCAL] = "local",
@@ -197,23 +184,6 @@ static void measure_miss(const sup_step *step, int32_t range, int64_t begin, int
     }
 }
 
-/* Part of the last miss that the next guess adds: how much the last two agree. */
-static float miss_to_repeat(const sup_step *step)
-{
-    double product = sup_step_sum(step, SUM_PRODUCT);
-    double larger = fmax(sup_step_sum(step, SUM_OLD), sup_step_sum(step, SUM_NEW));
-    return product > 0.0 && larger > 0.0 ? (float)(product / larger) : 0.0f;
-}
-
-/* Where nothing has momentum, going on as in the last step is a guess like any other: the worse the last one was, the less
- * of it. Otherwise flesh that a step does not bring to its minimum would be thrown past it for ever. */
-static float move_to_forget(const sup_step *step)
-{
-    double miss = sup_step_sum(step, SUM_NEW), moved = sup_step_sum(step, SUM_MOVED);
-    if (!step->system->is_static) return 0.0f;
-    return moved > miss ? (float)(miss / moved) : 1.0f;
-}
-
 static void predict(const sup_step *step, int64_t begin, int64_t end)
 {
     float square = step->system->time_step * step->system->time_step;
@@ -318,9 +288,10 @@ static void start(sup_step *step)
     step->solve = step->memory.direction[0];
     sup_step_ranges(step, start_range);
     if (step->input->mode != SUP_SOLVER_PLAIN) {
-        step->repeat = miss_to_repeat(step);
-        step->forget = move_to_forget(step);
-        step->rounding = (step->keeps_volume ? ROUNDING_OF_VOLUME : ROUNDING_OF_STRAIN) * sup_step_sum(step, SUM_SIZE);
+        double error = sup_step_sum(step, SUM_NEW);
+        step->repeat = sup_prediction_repeat(sup_step_sum(step, SUM_PRODUCT), sup_step_sum(step, SUM_OLD), error);
+        step->forget = sup_prediction_drop(s->is_static, error, sup_step_sum(step, SUM_MOVED));
+        step->rounding = sup_step_rounding(step->keeps_volume, sup_step_sum(step, SUM_SIZE));
         sup_float_separator_solve4(&s->factor, &s->parts, step->solve);
         sup_step_ranges(step, finish_start_range);
     }
@@ -463,45 +434,33 @@ static void take_back(sup_step *step, double part)
     step->report.rejected++;
 }
 
-/* Iterations stop where the next one promises a gain below this: a part of the objective, what a strain of 1e-6 everywhere
- * costs, or what the rounding of positions does. The plain step gains at least half of d . A d. */
-static bool enough(const sup_step *step, double energy)
-{
-    double gain = step->report.promised, least = fmax(1e-12 * (double)step->system->weight_sum, step->rounding);
-    return gain <= (double)step->tolerance * energy || gain <= least;
-}
-
 static void iterate(sup_step *step)
 {
-    bool plain = step->input->mode == SUP_SOLVER_PLAIN, accelerated = false;
-    bool unsure = step->contact_count > 0 || (step->keeps_volume && !plain);
-    double last = 0.0, part = 1.0;
-    for (int32_t done = 0; done < step->most;) {
+    bool plain = step->input->mode == SUP_SOLVER_PLAIN, touching = step->contact_count > 0, accelerated = false;
+    bool unsure = touching || (step->keeps_volume && !plain);
+    double last = 0.0, fraction = 1.0;
+    for (int32_t done = 0; done < step->limits.max_iterations;) {
         double energy = evaluate(step);
-        bool rose = done > 0 && !(energy <= last + ROUNDING * fabs(last));
-        if (rose && (accelerated || unsure)) {
-            /* Of strain alone the plain step cannot raise the objective. Rows of contact that begin to push can, and
-             * volumes far from those at rest. */
-            part = accelerated ? 1.0 : part > 0.2 ? part * 0.5 : 0.0;
+        if (done > 0 && sup_step_rejected(energy, last, accelerated, unsure)) {
+            fraction = sup_step_backtrack(accelerated, fraction);
             accelerated = false;
-            take_back(step, part);
-            if (part > 0.0) continue;
+            take_back(step, fraction);
+            if (fraction > 0.0) continue;
             break;
         }
         last = energy;
         find_direction(step);
         step->report.iterations = ++done;
         step->report.objective = energy;
-        double last_promise = step->report.promised;
+        double previous = step->report.promised;
         step->report.promised = 0.5 * step->inner[step->history][step->history];
-        bool stop =
-            !plain && (enough(step, energy) || (done == step->usual && step->report.promised <= SLOW * last_promise));
-        /* Where the memory is full a plain step ends it: it needs no looking back. The last one with contacts either. */
-        accelerated = !plain && step->history > 0 && step->history + 1 < SUP_SOLVER_HISTORY &&
-                      !(step->contact_count > 0 && (stop || done == step->most));
+        bool stop = !plain && sup_step_converged(&step->limits, done, step->report.promised, previous, energy,
+                                                 (double)step->system->weight_sum, step->rounding);
+        accelerated = !plain && sup_step_accelerates(step->history, touching,
+                                                     stop || done == step->limits.max_iterations);
         sup_step_choose(step, accelerated);
         move(step);
-        part = 1.0;
+        fraction = 1.0;
         step->history = step->history + 1 < SUP_SOLVER_HISTORY ? step->history + 1 : 0;
         if (stop) break;
     }
@@ -548,15 +507,11 @@ static sup_result check_input(const sup_system *s, const sup_solver_input *input
     return good && input->damping >= 0.0f && input->damping <= 1.0f ? SUP_OK : SUP_ERROR_DATA;
 }
 
-/* Contacts change from step to step: nobody sees the last digits of the objective with them. */
 static void set_limits(sup_step *step)
 {
     const sup_solver_input *input = step->input;
-    bool plain = input->mode == SUP_SOLVER_PLAIN, fixed = input->iterations > 0, touching = step->contact_count > 0;
-    float least = step->keeps_volume ? LEAST_OF_VOLUME : LEAST_OF_STRAIN;
-    step->most = fixed ? input->iterations : plain ? 10 : touching ? 5 : step->keeps_volume ? 7 : 8;
-    step->usual = !fixed && !touching && step->keeps_volume ? 6 : 0;
-    step->tolerance = input->tolerance > 0.0f ? input->tolerance : fixed ? 0.0f : touching ? 1e-6f : least;
+    step->limits = sup_step_limits_of(input->iterations, input->tolerance, input->mode == SUP_SOLVER_PLAIN,
+                                      step->contact_count > 0, step->keeps_volume);
 }
 
 sup_result sup_solver_step_lanes(const sup_context *context, const sup_system *system, void *state,
@@ -650,7 +605,7 @@ sup_result sup_solver_settle(const sup_context *context, const sup_system *syste
         sup_step step = open_step(NULL, s, state);
         double moved = furthest_move(&step, (int64_t)s->unknown_count * 4);
         stand_still(s, state);
-        if (moved < 1e-6 * (double)s->size) break;
+        if (moved < SUP_SOLVER_SETTLED * (double)s->size) break;
     }
     return SUP_OK;
 }

@@ -9,7 +9,7 @@ static void solve_small(int32_t size, double b[SUP_SOLVER_HISTORY][SUP_SOLVER_HI
 {
     double pivot[SUP_SOLVER_HISTORY] = {0.0};
     for (int32_t i = 0; i < size; i++) {
-        pivot[i] = b[i][i] > 1e-7 * pivot[0] || i == 0 ? b[i][i] : 0.0;
+        pivot[i] = sup_anderson_keeps(i, b[i][i], pivot[0]) ? b[i][i] : 0.0;
         if (!(pivot[i] > 0.0)) {
             c[i] = 0.0;
             pivot[i] = 0.0;
@@ -99,5 +99,6 @@ void sup_step_choose(sup_step *step, bool accelerate)
     if (!accelerate) return;
     anderson_weights(step, weight);
     set_step(step, weight);
-    if (step_slope(step, &square) > -0.5 * plain || square > 36.0 * plain) sup_step_multiple(step, 1.9);
+    double slope = step_slope(step, &square);
+    if (!sup_anderson_accepted(slope, square, plain)) sup_step_multiple(step, SUP_ANDERSON_RELAXATION);
 }

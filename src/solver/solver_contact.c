@@ -9,6 +9,7 @@
  * row and a dense factor of their size: four times slower at two hundred rows. Deviations from the thesis: rows act along their normal
  * instead of as three springs, so that they do not glue, and never pull; detection, not the solver, keeps a pair alive
  * while it is near. */
+#include "solver/contact_response.h"
 #include "solver/solver_work.h"
 
 #include "base/simd.h"
@@ -16,25 +17,6 @@
 #include <math.h>
 
 enum { SUM_RZ = 1, SUM_CURVATURE = 2 };
-/* Steps of conjugate gradients a global step, where one rotation a prism is good enough too, and the part of the residual's
- * square at which they end earlier. */
-enum { MOST_SOLVES = 3, FAST_SOLVES = 1 };
-#define SOLVED 1e-2
-/* Part of the first direction's curvature that is the rows': with less, that step leaves below SOLVED without another solve that
- * finds it out (below 1.3e-3 in 1,300 directions of six motions). */
-#define SLIGHT 1e-3
-/* Rows nearer than this part of the character's size stiffen the matrix before they push: most of those that begin to
- * push in an iteration are then foreseen, and the objective does not rise. */
-#define NEAR 3e-4f
-/* Times the stiffness of the row's vertices, each alone, where a row does not say. Against a patch of rows the tissue
- * gives way together, so that this holds it to a few hundredths of where it would have gone; more makes the system
- * harder to solve. */
-#define DEFAULT_STIFFNESS 2.0f
-#define STIFFEST 100.0f
-/* Sum of squares of the weights that are not anchors', from which on a row is as stiff as it says: one that holds almost
- * only by anchors would throw its last vertex far away. */
-#define LEAST_SHARE 0.1f
-
 static sup_four four(const float *from)
 {
     return sup_four_load(from);
@@ -89,7 +71,7 @@ static bool make_row(const sup_step *step, const sup_contact *c, sup_contact_row
         if (vertex[j] >= s->skin_count || (j > 0 && vertex[j] == c->vertex)) return false;
         row->place[j] = vertex[j] >= 0 ? s->place[vertex[j]] : 0;
         row->weight[j] = vertex[j] >= 0 ? weight[j] : 0.0f;
-        if (!isfinite(row->weight[j]) || fabsf(row->weight[j]) > 2.0f) return false;
+        if (!isfinite(row->weight[j]) || fabsf(row->weight[j]) > SUP_RESPONSE_MAX_WEIGHT) return false;
         if (vertex[j] < 0 || row->place[j] >= s->unknown_count) continue;
         row->moved[j] = row->place[j];
         row->share[j] = row->weight[j];
@@ -101,17 +83,17 @@ static bool make_row(const sup_step *step, const sup_contact *c, sup_contact_row
         row->point[k] = c->point[k];
         if (!isfinite(c->point[k]) || !isfinite(c->motion[k])) return false;
     }
-    if (!(fabsf(dot3(four(row->normal), four(row->normal)) - 1.0f) < 0.01f) || !isfinite(c->offset) ||
-        !isfinite(c->stiffness) || !(c->friction >= 0.0f && c->friction <= 100.0f) || !(c->limit >= 0.0f) ||
-        !(c->press >= 0.0f) || !(c->damping >= 0.0f && c->damping <= 100.0f) || !(give > 0.0f))
+    if (!(fabsf(dot3(four(row->normal), four(row->normal)) - 1.0f) < SUP_RESPONSE_NORMAL_ERROR) ||
+        !isfinite(c->offset) || !isfinite(c->stiffness) || !(c->limit >= 0.0f) || !(c->press >= 0.0f) ||
+        !(c->friction >= 0.0f && c->friction <= SUP_RESPONSE_MAX_COEFFICIENT) ||
+        !(c->damping >= 0.0f && c->damping <= SUP_RESPONSE_MAX_COEFFICIENT) || !(give > 0.0f))
         return false;
     sup_four motion = {c->motion[0], c->motion[1], c->motion[2], 0.0f};
     sup_four start = difference(row, step->now) + motion; /* from where the point was */
     memcpy(row->start, &start, sizeof start);
     row->limit = c->limit > 0.0f ? c->limit : INFINITY;
-    row->stiffness = (c->stiffness > 0.0f ? fminf(c->stiffness, STIFFEST) : DEFAULT_STIFFNESS) / give;
-    if (c->press > 0.0f) row->stiffness *= fminf(c->press, 1.0f);
-    row->stiffness *= fminf(1.0f, moves / LEAST_SHARE);
+    float multiple = c->stiffness > 0.0f ? fminf(c->stiffness, SUP_RESPONSE_MAX_STIFFNESS) : SUP_RESPONSE_STIFFNESS;
+    row->stiffness = sup_response_stiffness(multiple, give, c->press, moves);
     row->damping = c->damping * row->stiffness;
     return true;
 }
@@ -128,27 +110,13 @@ void sup_step_contact_prepare(sup_step *step)
 static float rub(sup_contact_row *row, sup_four d, float press, sup_four *force)
 {
     if (!(row->friction > 0.0f)) return 0.0f;
-    if (row->cap < 0.0f) row->cap = row->friction * press; /* known from here on: the objective must not change */
+    row->cap = sup_response_friction_cap(row->cap, row->friction, press);
     sup_four t = d - four(row->start), normal = four(row->normal);
     t = t - sup_four_splat(dot3(t, normal)) * normal;
-    float length = sqrtf(dot3(t, t)), pull = row->stiffness * length;
-    bool sticks = pull <= row->cap;
-    row->slide = sticks ? row->stiffness : row->cap / length; /* slipping: the parabola that touches from above */
+    sup_response_tangent slide = sup_response_slide(sqrtf(dot3(t, t)), row->stiffness, row->cap);
+    row->slide = slide.stiffness;
     *force = *force + sup_four_splat(row->slide) * t;
-    return sticks ? 0.5f * pull * length : row->cap * (length - 0.5f * row->cap / row->stiffness);
-}
-
-/* Pushes along the normal: sets the stiffness, returns the energy. `press` is how hard. */
-static float push(sup_contact_row *row, float depth, float *press)
-{
-    if (depth < row->limit) {
-        *press = row->stiffness * depth;
-        row->hold += row->stiffness;
-        return 0.5f * *press * depth;
-    }
-    *press = row->stiffness * row->limit; /* constant from here on: the parabola that touches from above */
-    row->hold += *press / depth;
-    return *press * (depth - 0.5f * row->limit);
+    return slide.energy;
 }
 
 double sup_step_contact_forces(sup_step *step)
@@ -158,21 +126,16 @@ double sup_step_contact_forces(sup_step *step)
     step->contact_near = false;
     for (int32_t i = 0; i < step->contact_count; i++) {
         sup_contact_row *row = &step->memory.rows[i];
-        float press = 0.0f;
         sup_four normal = four(row->normal), d = difference(row, step->x);
-        float along = dot3(normal, d), depth = row->offset - along;
-        float moved = along - dot3(normal, four(row->start)), drag = row->damping * moved;
-        row->hold = row->damping;
+        sup_response_normal c = sup_response_push(dot3(normal, d), dot3(normal, four(row->start)), row->offset,
+                                                row->stiffness, row->limit, row->damping, step->system->size);
+        row->hold = c.stiffness;
         row->slide = 0.0f;
-        energy += 0.5 * (double)drag * (double)moved;
-        if (depth > 0.0f) {
-            energy += (double)push(row, depth, &press);
-            step->report.contacts++;
-        } else if (depth > -NEAR * step->system->size) {
-            row->hold += row->stiffness;
-        }
-        sup_four force = sup_four_splat(drag - press) * normal;
-        if (depth > 0.0f) energy += (double)rub(row, d, press, &force);
+        energy += 0.5 * (double)c.drag * (double)c.moved;
+        energy += (double)c.energy;
+        step->report.contacts += c.depth > 0.0f;
+        sup_four force = sup_four_splat(c.drag - c.press) * normal;
+        if (c.depth > 0.0f) energy += (double)rub(row, d, c.press, &force);
         if (!(row->hold > 0.0f)) continue;
         step->contact_near = true;
         spread(row, force, 1.0f, step->memory.gradient);
@@ -316,23 +279,20 @@ static void finish(void *data, int32_t begin, int32_t end, int32_t worker)
 void sup_step_contact_solve(sup_step *step)
 {
     const sup_solver_memory *m = &step->memory;
-    const int32_t most = step->input->shared_rotation ? FAST_SOLVES : MOST_SOLVES;
+    const int32_t max_solves = sup_response_max_solves(step->input->shared_rotation);
     step->cg_begins = true; /* -g is in `solve` */
     double rz = precondition(step), first = rz;
-    for (int32_t k = 0; k < most; k++) {
+    for (int32_t k = 0; k < max_solves; k++) {
         sup_step_ranges(step, turn);
         step->cg_begins = false;
-        double rows = contact_product(step, m->search), curvature = sup_step_sum(step, SUM_CURVATURE) + rows;
-        double alpha = rz / curvature;
-        if (!(rz > 0.0) || !(curvature > 0.0) || !isfinite(alpha)) break;
-        step->cg_factor = (float)alpha;
+        double contacts = contact_product(step, m->search), curvature = sup_step_sum(step, SUM_CURVATURE) + contacts;
+        step->cg_factor = sup_response_step_length(rz, curvature);
+        if (step->cg_factor == 0.0f) break;
         spread_product(step, -step->cg_factor, m->residual);
         sup_step_ranges(step, advance);
-        if (k + 1 == most || !step->contact_near || (k == 0 && rows < SLIGHT * curvature))
-            break; /* exact without rows */
+        if (k + 1 == max_solves || !sup_response_leaves_residual(k, step->contact_near, contacts, curvature)) break;
         double next = precondition(step);
-        step->cg_factor = (float)(next / rz);
-        if (!(next > SOLVED * first) || !isfinite(step->cg_factor)) break;
+        if (!sup_response_next_search(next, rz, first, &step->cg_factor)) break;
         rz = next;
     }
     sup_step_ranges(step, finish);

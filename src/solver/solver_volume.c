@@ -40,9 +40,10 @@ double sup_step_pressures(sup_step *step)
         chamber[s->seat_chamber[k]] += step->memory.seat_volume[k];
     for (int32_t c = 0; c < s->chamber_count; c++) {
         double rest = (double)s->chamber_volume[c];
-        double excess = rest > 0.0 ? chamber[c] / rest - 1.0 : 0.0, u = 1.0 / (1.0 + 0.25 * excess * excess);
-        chamber[c] = (double)s->volume * excess * u * u;
-        energy += 0.5 * (double)s->volume * rest * excess * excess * u;
+        double excess = rest > 0.0 ? chamber[c] / rest - 1.0 : 0.0, u = 1.0 / sup_volume_denominator(excess);
+        sup_volume_response response = sup_volume_respond((double)s->volume, rest, excess, u);
+        chamber[c] = response.pressure;
+        energy += response.energy;
     }
     for (int32_t k = 0; k < s->seat_count; k++)
         step->memory.seat_pressure[k] = (float)chamber[s->seat_chamber[k]];

@@ -3,11 +3,9 @@
 #define SUP_SOLVER_SOLVER_WORK_H
 
 #include "solver/solver.h"
+#include "solver/step_control.h"
 
-enum {
-    SUP_SOLVER_HISTORY = 8, /* iterations that the acceleration can look back on; then it starts anew */
-    SUP_SOLVER_SUMS = 16    /* sums a range of vertices */
-};
+enum { SUP_SOLVER_SUMS = 16 }; /* sums a range of vertices */
 
 /* One piece of the local step: reads positions, writes partial gradients and the piece's energy. */
 typedef struct sup_local_work {
@@ -109,9 +107,7 @@ typedef struct sup_step {
     int32_t contact_count;
     bool contact_near; /* some row stiffens the system */
     bool keeps_volume; /* there are pressures */
-    int32_t most;      /* iterations, */
-    int32_t usual;     /* and after so many of them only those that converge slowly go on; 0: all do */
-    float tolerance;   /* part of the objective that is not worth an iteration */
+    sup_step_limits limits;
     float cg_factor;   /* alpha or beta of the step of conjugate gradients */
     bool cg_begins;    /* its first step */
     float repeat;      /* part of the last miss that the guess takes */

@@ -15,15 +15,11 @@
 #ifndef SUP_SOLVER_TETRAHEDRON_H
 #define SUP_SOLVER_TETRAHEDRON_H
 
-#if !defined(__CUDACC__) /* on a GPU the includer gives SUP_ELEMENT, one lane, and sup_rotation_exact */
+#include "solver/element.h"
+
+#if !defined(__CUDACC__) /* on a GPU the includer defines one lane and sup_rotation_exact */
 #include "base/simd.h"
 #include "math/polar.h"
-
-#if defined(__GNUC__)
-#define SUP_ELEMENT static inline __attribute__((always_inline))
-#else
-#define SUP_ELEMENT static inline
-#endif
 #endif
 
 typedef struct sup_wide3 {
