@@ -252,8 +252,8 @@ static void bench_alone(const male *m)
     sup_error e = {0};
     sup_crowd *crowd = open_crowd(m, m->model, 1);
     printf("one character: %d unknowns, %d parts, top %d, %d slots, %d seats; %d kB of shared memory\n",
-           (int)crowd->system.unknown_count, (int)crowd->system.part_count, (int)crowd->system.top_count,
-           (int)crowd->system.slot_count, (int)crowd->system.seat_count,
+           (int)crowd->system.unknown_count, (int)crowd->system.subdomain_count, (int)crowd->system.separator_count,
+           (int)crowd->system.slot_count, (int)crowd->system.region_slot_count,
            (int)(sup_gpu_local_shared(&crowd->system) >> 10));
     static const setting settings[] = {{.iterations = 0}, {.iterations = 5},         {.iterations = 10},
                                        {.contact = 1},    {.contact = 1, .left = 1}, {.iterations = 3, .contact = 1}};

@@ -186,7 +186,7 @@ static void print_floor(const body *b, const result *r)
                          4.0 * (double)s->anchored_batch_count * SUP_PRISM_ANCHOR_FLOATS;
     double solve_bytes = 2.0 * 4.0 * ((double)s->factor.value_count + (double)s->factor.row_count);
     double local_us = r->us[SUP_SOLVER_LOCAL] / r->iterations;
-    double solve_us = (r->us[SUP_SOLVER_GRADIENT] + r->us[SUP_SOLVER_TOP] + r->us[SUP_SOLVER_BACKWARD]) / r->iterations;
+    double solve_us = (r->us[SUP_SOLVER_GRADIENT] + r->us[SUP_SOLVER_SEPARATOR] + r->us[SUP_SOLVER_BACKWARD]) / r->iterations;
     printf("  an iteration: local %.2f MB, %.1f Mflop in %.0f us (%.1f GB/s, %.0f Gflop/s, %.2f ns/tet); "
            "solve %.2f MB in %.0f us (%.1f GB/s)\n",
            local_bytes / 1e6, flops / 1e6, local_us, local_bytes / local_us / 1e3, flops / local_us / 1e3,
@@ -303,12 +303,12 @@ static void bench_body(const char *name, body *b, double volume, int32_t every, 
     if (sup_reference_create(NULL, &def, &reference, &error) != SUP_OK) exit(1);
     motion m = motion_of(b);
     const sup_system *s = &b->system;
-    printf("%s, volume %g: S=%d N=%d T=%d, %d steps, %d of %d batches anchored inside, factor %.0fk in %d parts (top "
+    printf("%s, volume %g: S=%d N=%d T=%d, %d steps, %d of %d batches anchored inside, factor %.0fk in %d subdomains (top "
            "%d of %d "
            "panels), bind %.0f ms, state %.2f MB, model %.2f MB\n",
            name, volume, (int)s->skin_count, (int)s->unknown_count, (int)b->tissue.triangle_count * 3,
            (int)m.frames - 1, (int)s->anchored_batch_count, (int)s->batch_count, (double)s->factor.value_count / 1e3,
-           (int)s->parts.part_count, (int)(s->factor.panel_count - s->parts.panel_first[s->parts.part_count]),
+           (int)s->subdomains.subdomain_count, (int)(s->factor.panel_count - s->subdomains.panel_first[s->subdomains.subdomain_count]),
            (int)s->factor.panel_count, bind_ms, (double)sup_solver_state_size(s, 0) / 1e6,
            (double)sup_model_bytes(b->model).size / 1e6);
     static const struct {

@@ -57,7 +57,7 @@ while IFS= read -r line; do
     [ -n "$line" ] || continue
     file=${line%%:*} rest=${line#*:}
     number=${rest%%:*} # a pointer matters where it stands on a constant or right above one
-    near=$(sed -n "${number},$((number + 2))p" "$file" | grep -cE '#[[:space:]]*define [A-Z]|[A-Z][A-Z0-9_]+ = [-(]?[0-9.]' || true)
+    near=$(sed -n "${number},$((number + 2))p" "$file" | grep -cE '#[[:space:]]*define [A-Z0-9_]+ [-(]?[0-9.]|[A-Z][A-Z0-9_]+ = [-(]?[0-9.]' || true)
     report "$([ "$near" -eq 0 ] && echo 0 || echo 1)" "$file:$number repeats a value of a CPU file: include its *_tuning.h"
 done <<<"$copies"
 

@@ -1,4 +1,4 @@
-/* cg_subdomain.cuh (internal) - conjugate gradients of a direction with contacts: what a block of threads does with its part. See
+/* cg_subdomain.cuh (internal) - conjugate gradients of a direction with contacts: what a block of threads does with its subdomain. See
  * contact_solve.cu. */
 #ifndef SUP_CUDA_CG_SUBDOMAIN_CUH
 #define SUP_CUDA_CG_SUBDOMAIN_CUH
@@ -8,7 +8,7 @@
 #include "cuda/schur_residual.cuh"
 
 /* What a character does in a step of them. */
-struct cg_plan {
+struct cg_control {
     int active, touches;
     float factor; /* alpha or beta */
 };
@@ -19,32 +19,32 @@ struct cg_length {
     bool more;   /* a row stiffens the system: this step is not exact */
 };
 
-/* Steps of conjugate gradients of a character at most. */
+/* Steps of conjugate gradients of a character at max_nodes. */
 static __device__ int solves_of(const sup_gpu_state &st, int character)
 {
-    return sup_response_max_solves(st.orders[character].shared != 0);
+    return sup_response_max_solves(st.commands[character].shared_rotation != 0);
 }
 
-/* By a warp, after solve k. `blocks` found the rows' curvature, `local_rows` how near they are. */
+/* By a warp, after solve k. `blocks` found the rows' curvature, `local_sums` how near they are. */
 static __device__ cg_length step_length(const sup_gpu_system &s, const sup_gpu_state &st, int character, int k,
-                                        double rz, int blocks, int local_rows)
+                                        double rz, int blocks, int local_sums)
 {
-    const float *from = st.sums + (size_t)character * SUP_GPU_SUMS * st.sum_rows;
-    const float *ours = from + SUM_CURVATURE * st.sum_rows, *rows = from + SUM_CONTACTS * st.sum_rows;
-    const float *near = from + SUM_NEAR * st.sum_rows;
+    const float *from = st.sums + (size_t)character * SUP_GPU_SUMS * st.sum_stride;
+    const float *ours = from + SUM_CURVATURE * st.sum_stride, *rows = from + SUM_CONTACTS * st.sum_stride;
+    const float *near = from + SUM_NEAR * st.sum_stride;
     double curvature = 0.0, contacts = 0.0;
     int close = 0;
-    for (int first = threadIdx.x % 32; first < max(max(s.part_count, local_rows), blocks); first += 32 * AT_A_TIME) {
-        float v[AT_A_TIME][3]; /* all on the way at once */
+    for (int first = threadIdx.x % 32; first < max(max(s.subdomain_count, local_sums), blocks); first += 32 * AT_ONCE) {
+        float v[AT_ONCE][3]; /* all on the way at once */
 #pragma unroll
-        for (int k = 0; k < AT_A_TIME; k++) {
+        for (int k = 0; k < AT_ONCE; k++) {
             const int i = first + 32 * k;
-            v[k][0] = i < s.part_count ? ours[i] : 0.0f;
+            v[k][0] = i < s.subdomain_count ? ours[i] : 0.0f;
             v[k][1] = i < blocks ? rows[i] : 0.0f;
-            v[k][2] = i < local_rows ? near[i] : 0.0f;
+            v[k][2] = i < local_sums ? near[i] : 0.0f;
         }
 #pragma unroll
-        for (int k = 0; k < AT_A_TIME; k++) {
+        for (int k = 0; k < AT_ONCE; k++) {
             curvature += (double)v[k][0];
             contacts += (double)v[k][1];
             close |= v[k][2] > 0.0f;
@@ -57,15 +57,15 @@ static __device__ cg_length step_length(const sup_gpu_system &s, const sup_gpu_s
                      sup_response_leaves_residual(k, any_near, contacts, curvature)};
 }
 
-/* The gradient at a place that the part takes care of; at the top from what all parts left there. */
+/* The gradient at a node that the subdomain takes care of; at the top from what all subdomains left there. */
 template <int C>
 static __device__ float4 whole_gradient(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b,
-                                        int character, int local, int place)
+                                        int character, int local, int node)
 {
-    if (local < b.part.count) return st.gradient[(size_t)character * s.unknown_count + place];
-    const float4 *raw = st.raw + (size_t)character * s.slot_count;
-    const int end = s.top_first[place - s.interior_count + 1];
-    const float4 sum = top_rest(raw, s.top_first[place - s.interior_count], end);
+    if (local < b.subdomain.count) return st.gradient[(size_t)character * s.unknown_count + node];
+    const float4 *raw = st.raw_gradient + (size_t)character * s.slot_count;
+    const int end = s.separator_first[node - s.interior_count + 1];
+    const float4 sum = separator_residual(raw, s.separator_first[node - s.interior_count], end);
     return make_float4(-sum.x, -sum.y, -sum.z, 0.0f);
 }
 
@@ -79,31 +79,31 @@ static __device__ float4 first_residual(const sup_gpu_state &st, size_t q)
 /* The direction to search in after solve k, and its image, of the characters of `which`. Crowds do not write down what they start
  * from. */
 template <int C, int T>
-static __device__ void turn_search(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b,
-                                   unsigned which, int k, const cg_plan *plans)
+static __device__ void next_search(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b,
+                                   unsigned which, int k, const cg_control *steps)
 {
-    const int places = b.part.count + b.part.slot_count;
+    const int nodes = b.subdomain.count + b.subdomain.slot_count;
     float sums[C];
 #pragma unroll
     for (int c = 0; c < C; c++)
         sums[c] = 0.0f;
-    for (int n = threadIdx.x; n < places * b.live; n += T) {
-        const int c = which_of<C>(n, places), i = n - c * places;
+    for (int n = threadIdx.x; n < nodes * b.live; n += T) {
+        const int c = which_of<C>(n, nodes), i = n - c * nodes;
         bool own;
-        const int place = b.place(s.interior_count, i, own);
+        const int node = b.node(s.interior_count, i, own);
         if (!own || (which >> c & 1u) == 0) continue;
-        const size_t q = (size_t)(b.first + c) * s.unknown_count + place;
+        const size_t q = (size_t)(b.first + c) * s.unknown_count + node;
         float4 search = get(b.row(b.out, b.slots, i, c)), image;
         if (k == 0) {
-            float4 g = whole_gradient<C>(s, st, b, b.first + c, i, place);
+            float4 g = whole_gradient<C>(s, st, b, b.first + c, i, node);
             image = make_float4(-g.x, -g.y, -g.z, 0.0f);
-            if (C == 1 || i >= b.part.count) st.gradient[q] = g;
+            if (C == 1 || i >= b.subdomain.count) st.gradient[q] = g;
             if (C == 1) {
                 st.residual[q] = st.image[q] = image;
                 st.product[q] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
             }
         } else {
-            const float beta = plans[c].factor;
+            const float beta = steps[c].factor;
             const float4 last = st.search[q], rest = st.residual[q];
             const float4 before = C > 1 && k == 1 ? first_residual(st, q) : st.image[q];
             search = add_scaled(search, beta, last);
@@ -116,13 +116,13 @@ static __device__ void turn_search(const sup_gpu_system &s, const sup_gpu_state 
     reduce<T, C>(b.sums, sums, which, st, b.first, SUM_CURVATURE, 1);
 }
 
-/* d += alpha p, r -= alpha (A p + C p) at a place. */
+/* d += alpha p, r -= alpha (A p + C p) at a node. */
 struct cg_step {
     float4 product, residual;
 };
 
 /* `kept`: d, r and A p are written down; otherwise it is the first step. */
-static __device__ cg_step step_along(const sup_gpu_state &st, const contact_view &view, size_t q, int place,
+static __device__ cg_step step_along(const sup_gpu_state &st, const contact_view &view, size_t q, int node,
                                      float alpha, bool kept)
 {
     cg_step to = {make_float4(0.0f, 0.0f, 0.0f, 0.0f), {}};
@@ -136,38 +136,38 @@ static __device__ cg_step step_along(const sup_gpu_state &st, const contact_view
     }
     if (alpha == 0.0f) return to;
     to.product = add_scaled(to.product, alpha, st.search[q]);
-    to.residual = add_scaled(to.residual, -alpha, add_scaled(image, 1.0f, gather_rows(view, place)));
+    to.residual = add_scaled(to.residual, -alpha, add_scaled(image, 1.0f, gather_contacts(view, node)));
     return to;
 }
 
 /* The step along the search direction: what is left to solve for into `in` and `left`. */
 template <int C, int T>
-static __device__ void step_part(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b,
-                                 const cg_plan *plans, bool kept = true)
+static __device__ void step_subdomain(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b,
+                                 const cg_control *steps, bool kept = true)
 {
-    const int places = b.part.count + b.part.slot_count;
-    for (int n = threadIdx.x; n < places * b.live; n += T) {
-        const int c = which_of<C>(n, places), i = n - c * places;
+    const int nodes = b.subdomain.count + b.subdomain.slot_count;
+    for (int n = threadIdx.x; n < nodes * b.live; n += T) {
+        const int c = which_of<C>(n, nodes), i = n - c * nodes;
         bool own;
-        int place = b.place(s.interior_count, i, own);
+        int node = b.node(s.interior_count, i, own);
         float4 rest = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-        if (own && plans[c].active) {
-            const size_t q = (size_t)(b.first + c) * s.unknown_count + place;
-            const cg_step to = step_along(st, open_contacts(s, st, b.first + c), q, place, plans[c].factor, kept);
+        if (own && steps[c].active) {
+            const size_t q = (size_t)(b.first + c) * s.unknown_count + node;
+            const cg_step to = step_along(st, open_contacts(s, st, b.first + c), q, node, steps[c].factor, kept);
             st.product[q] = to.product;
             st.residual[q] = rest = to.residual;
         }
-        put(b.row(b.in, b.left, i, c), i < b.part.count ? rest : make_float4(-rest.x, -rest.y, -rest.z, 0.0f));
+        put(b.row(b.in, b.left, i, c), i < b.subdomain.count ? rest : make_float4(-rest.x, -rest.y, -rest.z, 0.0f));
     }
 }
 
-/* The direction at a place after the last step, along the search direction by `factor`, and its products with those before
+/* The direction at a node after the last step, along the search direction by `factor`, and its products with those before
  * into values[0..history]; image = g + r: - (A + C) d. */
-static __device__ void end_place(const sup_gpu_system &s, const sup_gpu_state &st, int character, int place,
+static __device__ void end_node(const sup_gpu_system &s, const sup_gpu_state &st, int character, int node,
                                  float factor, int history, float *values, bool kept = true)
 {
-    const size_t q = (size_t)character * s.unknown_count + place;
-    const cg_step to = step_along(st, open_contacts(s, st, character), q, place, factor, kept);
+    const size_t q = (size_t)character * s.unknown_count + node;
+    const cg_step to = step_along(st, open_contacts(s, st, character), q, node, factor, kept);
     const float4 image = add_scaled(st.gradient[q], 1.0f, to.residual);
     st.direction[history][q] = to.product;
     values[0] -= dot(to.product, image);

@@ -57,14 +57,14 @@ static __device__ float hold_of(const sup_gpu_solid &thing, double thickness, fl
 }
 
 /* A row with one place that is not given; the thing's point is taken out of the offset and of where it started. */
-static __device__ sup_gpu_row make_row(const sup_gpu_system &s, int place, float4 now, const sup_solid &solid,
+static __device__ sup_gpu_contact make_row(const sup_gpu_system &s, int place, float4 now, const sup_solid &solid,
                                        const sup_solid_view &view, float gap, float hold)
 {
-    sup_gpu_row row = {};
-    row.place[0] = place;
+    sup_gpu_contact row = {};
+    row.node[0] = place;
     row.weight[0] = 1.0f;
     for (int k = 1; k < 4; k++)
-        row.place[k] = s.unknown_count; /* an anchor that counts for nothing */
+        row.node[k] = s.unknown_count; /* an anchor that counts for nothing */
     sup_v3_store(row.normal, view.normal);
     row.offset = (float)((double)gap + sup_v3_dot(view.normal, view.point));
     sup_v3_store(row.start, sup_v3_add(vector_of(now), view.motion));
@@ -85,25 +85,25 @@ __global__ void __launch_bounds__(THREADS)
     if (p.asleep) return;
     bool pushes = false;
     if (v < s.skin_count) {
-        const size_t skin = (size_t)character * s.skin_count + v, row = (size_t)character * s.row_count + v;
+        const size_t skin = (size_t)character * s.skin_count + v, row = (size_t)character * s.contact_count + v;
         const sup_gpu_solid *things = c.solids + (size_t)character * c.count;
         sup_solid_view view;
-        const int which = find_touch(c, things, st.carried[skin], st.touched[skin], view), place = s.place[v];
+        const int which = find_touch(c, things, st.extrapolated[skin], st.touched[skin], view), place = s.node[v];
         float hold = 0.0f;
         if (which >= 0 && place < s.unknown_count)
             hold = hold_of(things[which], c.thickness[v],
                            blend_vertex(body, joints + (size_t)character * body.joint_count * 12, v));
         pushes = hold > 0.0f;
         if (pushes)
-            st.rows[row + s.skin_count] =
+            st.contacts[row + s.skin_count] =
                 make_row(s, place, st.x[p.phase & 1][(size_t)character * s.unknown_count + place], things[which].solid, view,
                          c.gap, hold);
         st.touched[skin] = which;
         st.pair[row + s.skin_count] = pushes ? which : -1;
-        if (!st.orders[character].contact) st.pair[row] = -1; /* left over from when it touched itself */
+        if (!st.commands[character].contact) st.pair[row] = -1; /* left over from when it touched itself */
     }
     const unsigned found = __ballot_sync(0xffffffffu, pushes);
-    if (threadIdx.x % 32 == 0 && found != 0) atomicAdd(&p.rows, __popc(found));
+    if (threadIdx.x % 32 == 0 && found != 0) atomicAdd(&p.contacts, __popc(found));
 }
 
 extern "C" int sup_gpu_touch(const sup_gpu_colliders *colliders, const sup_gpu_system *system, const sup_gpu_state *state,

@@ -141,7 +141,7 @@ static __device__ float4 push_normal(const work &w, int v, int triangle, const s
 }
 
 /* Where the row's vertices were at the start of the step, and how far they give way to a unit force, each alone. */
-static __device__ float start_row(const sup_gpu_system &s, const sup_gpu_state &st, int character, sup_gpu_row &row,
+static __device__ float start_row(const sup_gpu_system &s, const sup_gpu_state &st, int character, sup_gpu_contact &row,
                                   float &moves)
 {
     const int phase = st.progress[character].phase;
@@ -151,39 +151,39 @@ static __device__ float start_row(const sup_gpu_system &s, const sup_gpu_state &
     float give = 0.0f;
     moves = 0.0f;
     for (int j = 0; j < 4; j++) {
-        bool free_place = row.place[j] < s.unknown_count;
+        bool free_place = row.node[j] < s.unknown_count;
         if (free_place) {
-            give += row.weight[j] * row.weight[j] / s.diagonal[row.place[j]];
+            give += row.weight[j] * row.weight[j] / s.diagonal[row.node[j]];
             moves += row.weight[j] * row.weight[j];
         }
         start =
-            add_scaled(start, row.weight[j], free_place ? x[row.place[j]] : anchors[row.place[j] - s.unknown_count]);
+            add_scaled(start, row.weight[j], free_place ? x[row.node[j]] : anchors[row.node[j] - s.unknown_count]);
     }
     put(row.start, start);
     return give;
 }
 
 /* detect.c and solver_contact.c: make_row. Rows that make no sense push nothing. */
-static __device__ sup_gpu_row make_row(const sup_gpu_system &s, const sup_gpu_state &st, const work &w, int character,
+static __device__ sup_gpu_contact make_row(const sup_gpu_system &s, const sup_gpu_state &st, const work &w, int character,
                                        int v, int triangle, sight &view)
 {
     const int32_t *t = w.d->triangles + 3 * (size_t)triangle;
-    sup_gpu_row row = {};
+    sup_gpu_contact row = {};
     float4 normal = push_normal(w, v, triangle, view), off = w.skin[v];
     float gap = gap_at(w, v, triangle, view), slack = w.d->slack[v], touch = touch_height(w, v, triangle, view);
     float away =
         (view.height - touch) / (KEEP_DISTANCE * gap - slack - touch); /* 0 where the row pushes, 1 where it ends */
     float flesh = PRESS_FLESH * 0.5f * (prism_depth(w, triangle) + flesh_depth(w, v));
-    row.place[0] = s.place[v];
+    row.node[0] = s.node[v];
     row.weight[0] = 1.0f;
     for (int k = 0; k < 3; k++) {
-        row.place[1 + k] = s.place[t[k]];
+        row.node[1 + k] = s.node[t[k]];
         row.weight[1 + k] = -view.weight[k];
         off = add_scaled(off, -view.weight[k], w.skin[t[k]]);
     }
     put(row.normal, normal);
     row.offset = fminf(touch, dot(normal, off) + PUSH_GAP * gap);
-    row.friction = st.orders[character].friction;
+    row.friction = st.commands[character].friction;
     row.limit = LIMIT_GAP * gap > 0.0f ? LIMIT_GAP * gap : INFINITY;
     row.cap = -1.0f;
     float moves, give = start_row(s, st, character, row, moves);
@@ -207,7 +207,7 @@ static __device__ sup_gpu_row make_row(const sup_gpu_system &s, const sup_gpu_st
 template <int LANES>
 static __device__ bool find_row(const sup_gpu_system &s, const sup_gpu_state &st, const work &w, int character, int v)
 {
-    const size_t at = (size_t)character * s.row_count + v;
+    const size_t at = (size_t)character * s.contact_count + v;
     const int before = v < s.skin_count ? st.pair[at] : -1;
     if (v >= s.skin_count || (before < 0 && w.nearest[v] == NO_PAIR)) return false;
     sight view;
@@ -215,7 +215,7 @@ static __device__ bool find_row(const sup_gpu_system &s, const sup_gpu_state &st
     const bool first = threadIdx.x % LANES == 0, touches = triangle >= 0;
     if (first) st.pair[at] = triangle;
     if (!first || !touches) return false;
-    st.rows[at] = make_row(s, st, w, character, v, triangle, view);
+    st.contacts[at] = make_row(s, st, w, character, v, triangle, view);
     mark_near(w, v, triangle);
     return true;
 }
@@ -224,7 +224,7 @@ static __device__ bool find_row(const sup_gpu_system &s, const sup_gpu_state &st
 static __device__ void count_rows(const sup_gpu_state &st, int character, bool found)
 {
     const unsigned rows = __ballot_sync(0xffffffffu, found);
-    if (threadIdx.x % 32 == 0 && rows != 0) atomicAdd(&st.progress[character].rows, __popc(rows));
+    if (threadIdx.x % 32 == 0 && rows != 0) atomicAdd(&st.progress[character].contacts, __popc(rows));
 }
 
 #endif

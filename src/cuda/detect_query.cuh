@@ -67,7 +67,7 @@ static __device__ work open_work(const sup_gpu_detect &detect, const sup_gpu_sta
     work w;
     size_t at = (size_t)character * detect.view.vertex_count;
     w.d = &detect.view;
-    w.skin = st.carried + at;
+    w.skin = st.extrapolated + at;
     w.normal = detect.normal + at;
     w.points = detect.points + 2 * at;
     w.grouped = detect.grouped + (size_t)character * detect.view.block_count * SUP_DETECT_CLUSTER;
@@ -80,7 +80,7 @@ static __device__ work open_work(const sup_gpu_detect &detect, const sup_gpu_sta
 
 static __device__ bool looks(const sup_gpu_state &st, int character)
 {
-    return st.orders[character].contact && !st.progress[character].asleep;
+    return st.commands[character].contact && !st.progress[character].asleep;
 }
 
 static __device__ float4 cross(float4 a, float4 b)
@@ -130,7 +130,7 @@ static __device__ void find_point(const sup_gpu_detect &detect, const sup_gpu_st
 {
     const sup_detect &d = detect.view;
     const size_t at = (size_t)character * d.vertex_count;
-    const float4 *skin = st.carried + at;
+    const float4 *skin = st.extrapolated + at;
     const float *ends = all_ends + ((size_t)character * d.segment_count + d.foot_segment[v]) * 8;
     const float4 own = skin[v], from = get(ends), to = get(ends + 4);
     float4 sum = make_float4(0.0f, 0.0f, 0.0f, 0.0f);

@@ -195,7 +195,7 @@ static __device__ __noinline__ void sup_nearest_rotation(const float f[9], float
             c += cofactor * cofactor;
             if (i == 0) d += m[j] * cofactor;
         }
-    /* Newton from above, most of the way in float. It ends where the height is lost in rounding: further down, next to a double
+    /* Newton from above, max_nodes of the way in float. It ends where the height is lost in rounding: further down, next to a double
      * root, a step could lead anywhere. */
     float rough = 1.7320508f;
 #pragma unroll 1
@@ -219,17 +219,17 @@ static __device__ __noinline__ void sup_nearest_rotation(const float f[9], float
     const double own[4] = {fabs(sup_minor(k, 1, 2, 3, 1, 2, 3)), fabs(sup_minor(k, 0, 2, 3, 0, 2, 3)),
                            fabs(sup_minor(k, 0, 1, 3, 0, 1, 3)), fabs(sup_minor(k, 0, 1, 2, 0, 1, 2))};
     float q[4];
-    double most = fmax(fmax(own[0], own[1]), fmax(own[2], own[3]));
-    if (!(most > 1e-10)) {
+    double max_nodes = fmax(fmax(own[0], own[1]), fmax(own[2], own[3]));
+    if (!(max_nodes > 1e-10)) {
         k[0][0] += l, k[1][1] += l, k[2][2] += l, k[3][3] += l;
         sup_any_nearest_quaternion(k, q);
-    } else if (own[3] == most) {
+    } else if (own[3] == max_nodes) {
         q[0] = (float)-sup_minor(k, 0, 1, 2, 1, 2, 3), q[1] = (float)sup_minor(k, 0, 1, 2, 0, 2, 3);
         q[2] = (float)-sup_minor(k, 0, 1, 2, 0, 1, 3), q[3] = (float)sup_minor(k, 0, 1, 2, 0, 1, 2);
-    } else if (own[2] == most) {
+    } else if (own[2] == max_nodes) {
         q[0] = (float)sup_minor(k, 0, 1, 3, 1, 2, 3), q[1] = (float)-sup_minor(k, 0, 1, 3, 0, 2, 3);
         q[2] = (float)sup_minor(k, 0, 1, 3, 0, 1, 3), q[3] = (float)-sup_minor(k, 0, 1, 3, 0, 1, 2);
-    } else if (own[1] == most) {
+    } else if (own[1] == max_nodes) {
         q[0] = (float)-sup_minor(k, 0, 2, 3, 1, 2, 3), q[1] = (float)sup_minor(k, 0, 2, 3, 0, 2, 3);
         q[2] = (float)-sup_minor(k, 0, 2, 3, 0, 1, 3), q[3] = (float)sup_minor(k, 0, 2, 3, 0, 1, 2);
     } else {

@@ -6,7 +6,7 @@
 
 /* A launch that may begin before the kernel before it has ended (wait_for_kernel), where it is `early`. What begins early finds the
  * memory of a multiprocessor split as the kernel before wanted it: kernels of a crowd that live by the cache must not after one that
- * took most of it as shared memory, nor would those behind them get it back. */
+ * took max_nodes of it as shared memory, nor would those behind them get it back. */
 template <typename... P, typename... A>
 static void launch_when(bool early, void (*kernel)(P...), dim3 grid, int threads, size_t shared, cudaStream_t stream,
                         A... args)

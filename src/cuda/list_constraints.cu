@@ -55,10 +55,10 @@ static __device__ void sort_list(int32_t *list, int count)
 }
 
 /* Places of the row of a vertex; none where it touches nothing. */
-static __device__ int4 places_of(const sup_gpu_row *rows, const int32_t *pair, int v)
+static __device__ int4 places_of(const sup_gpu_contact *rows, const int32_t *pair, int v)
 {
     const int none = INT_MAX;
-    return pair[v] >= 0 ? *(const int4 *)rows[v].place : make_int4(none, none, none, none);
+    return pair[v] >= 0 ? *(const int4 *)rows[v].node : make_int4(none, none, none, none);
 }
 
 /* The lists of a character, by a block with `next` [unknown_count] in fast memory. A row whose vertex is given still moves
@@ -66,15 +66,15 @@ static __device__ int4 places_of(const sup_gpu_row *rows, const int32_t *pair, i
 static __device__ void list_rows(const sup_gpu_system &s, const sup_gpu_state &st, int character, int *next)
 {
     const int n = s.unknown_count;
-    if (st.progress[character].rows == 0) return;
-    const int32_t *pair = st.pair + (size_t)character * s.row_count;
-    const sup_gpu_row *rows = st.rows + (size_t)character * s.row_count;
-    int32_t *first = st.touch_first + (size_t)character * (n + 1),
-            *touch = st.touch + 4 * (size_t)character * s.row_count;
+    if (st.progress[character].contacts == 0) return;
+    const int32_t *pair = st.pair + (size_t)character * s.contact_count;
+    const sup_gpu_contact *rows = st.contacts + (size_t)character * s.contact_count;
+    int32_t *first = st.node_contact_first + (size_t)character * (n + 1),
+            *touch = st.node_contact + 4 * (size_t)character * s.contact_count;
     for (int i = threadIdx.x; i < n; i += INDEX_THREADS)
         next[i] = 0;
     __syncthreads();
-    for (int v = threadIdx.x; v < s.row_count; v += INDEX_THREADS) {
+    for (int v = threadIdx.x; v < s.contact_count; v += INDEX_THREADS) {
         const int4 q = places_of(rows, pair, v);
         const int place[4] = {q.x, q.y, q.z, q.w};
 #pragma unroll
@@ -83,7 +83,7 @@ static __device__ void list_rows(const sup_gpu_system &s, const sup_gpu_state &s
     }
     __syncthreads();
     scan(next, n, first);
-    for (int v = threadIdx.x; v < s.row_count; v += INDEX_THREADS) {
+    for (int v = threadIdx.x; v < s.contact_count; v += INDEX_THREADS) {
         const int4 q = places_of(rows, pair, v);
         const int place[4] = {q.x, q.y, q.z, q.w};
 #pragma unroll

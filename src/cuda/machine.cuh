@@ -37,14 +37,14 @@ template <int N> static __device__ void wait_groups()
 }
 
 /* 16 bytes that are written and read in one go by blocks of the same launch. */
-static __device__ void store_word(void *to, unsigned long long low, unsigned long long high)
+static __device__ void store_message(void *to, unsigned long long low, unsigned long long high)
 {
     asm volatile("{ .reg .b128 all; mov.b128 all, {%1, %2}; st.relaxed.gpu.global.b128 [%0], all; }" ::"l"(to), "l"(low),
                  "l"(high)
                  : "memory");
 }
 
-static __device__ void load_word(const void *from, unsigned long long &low, unsigned long long &high)
+static __device__ void load_message_words(const void *from, unsigned long long &low, unsigned long long &high)
 {
     asm volatile("{ .reg .b128 all; ld.relaxed.gpu.global.b128 all, [%2]; mov.b128 {%0, %1}, all; }"
                  : "=l"(low), "=l"(high)
@@ -60,8 +60,8 @@ static __device__ double invert_roughly(double x)
     return y;
 }
 
-/* sum += a b: a of 16 x 8, b of 8 x 8. Of a thread with group = lane / 4, place = lane % 4: a has row group, then group + 8, of column
- * place, then of place + 4; b rows place and place + 4 of column group; sum columns 2 place and + 1 of row group, then group + 8.
+/* sum += a b: a of 16 x 8, b of 8 x 8. Of a thread with group = lane / 4, column = lane % 4: a has row group, then group + 8, of column
+ * column, then of column + 4; b rows column and column + 4 of column group; sum columns 2 column and + 1 of row group, then group + 8.
  * The last thirteen bits of a and b are left out. */
 static __device__ __forceinline__ void multiply_tile(float (&sum)[4], const unsigned (&a)[4], unsigned b0, unsigned b1)
 {

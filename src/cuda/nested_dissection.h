@@ -1,4 +1,4 @@
-/* nested_dissection.h (internal) - unknowns cut into parts that touch each other only through a top: nested dissection.
+/* nested_dissection.h (internal) - unknowns cut into subdomains that touch each other only through a separator: nested dissection.
  *
  * Based on: A. George, "Nested dissection of a regular finite element mesh", 1973, with level sets as separators: a body
  * is a cluster of tubes, and a ring around a tube is a short cut through it. */
@@ -16,9 +16,9 @@ typedef struct sup_graph {
 
 enum { SUP_DISSECTION_SEPARATOR = -1 };
 
-/* part[v]: 0 .. *part_count-1, or SUP_DISSECTION_SEPARATOR. No part has more than `limit` vertices, and no edge joins two parts.
- * Of every cut `tries` ways are looked at: more of them make the top smaller. The same for the same graph. */
-sup_result sup_partition(const sup_context *context, const sup_graph *graph, int32_t limit, int32_t tries,
-                         int32_t *part, int32_t *part_count, sup_error *error);
+/* subdomain[v]: 0 .. *subdomain_count-1, or SUP_DISSECTION_SEPARATOR. No subdomain has more than `limit` vertices, and no edge joins two subdomains.
+ * Of every cut `tries` ways are looked at: more of them make the separator smaller. The same for the same graph. */
+sup_result sup_nested_dissection(const sup_context *context, const sup_graph *graph, int32_t limit, int32_t tries,
+                         int32_t *subdomain, int32_t *subdomain_count, sup_error *error);
 
 #endif

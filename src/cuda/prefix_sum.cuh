@@ -1,4 +1,4 @@
-/* prefix_sum.cuh (internal) - sums over the threads of a block, in their order. */
+/* prefix_sum.cuh (internal) - sums over the threads of a block, in their command. */
 #ifndef SUP_CUDA_PREFIX_SUM_CUH
 #define SUP_CUDA_PREFIX_SUM_CUH
 

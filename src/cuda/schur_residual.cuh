@@ -1,11 +1,11 @@
-/* schur_residual.cuh (internal) - what the parts leave to the top. */
+/* schur_residual.cuh (internal) - what the subdomains leave to the top. */
 #ifndef SUP_CUDA_SCHUR_RESIDUAL_CUH
 #define SUP_CUDA_SCHUR_RESIDUAL_CUH
 
 #include "cuda/gpu.h"
 
-/* At a place, from its slots, in their order: the same bits every time. */
-static __device__ float4 top_rest(const float4 *slot, int first, int end)
+/* At a node, from its slots, in their command: the same bits every time. */
+static __device__ float4 separator_residual(const float4 *slot, int first, int end)
 {
     enum { AT_ONCE = 3 };
     const float4 none = make_float4(0.0f, 0.0f, 0.0f, 0.0f);

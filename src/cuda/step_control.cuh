@@ -1,5 +1,5 @@
 /* step_control.cuh (internal) - the accelerated step: what solver.c does with the sums of a local step, by one thread of every
- * part of a character. All parts find the same; the first one keeps it. */
+ * subdomain of a character. All subdomains find the same; the first one keeps it. */
 #ifndef SUP_CUDA_STEP_CONTROL_CUH
 #define SUP_CUDA_STEP_CONTROL_CUH
 
@@ -11,22 +11,21 @@ enum { SUM_ENERGY = 0, SUM_NEWEST = 1, SUM_OLDER = 2 };                         
 enum { SUM_PRODUCT = 2, SUM_OLD = 3, SUM_NEW = 4, SUM_MOVED = 5, SUM_SIZE = 6 };     /* of the start */
 enum { SUM_NEAR = 10, SUM_PUSHING = 11, SUM_CURVATURE = 12, SUM_CONTACTS = 13 };     /* of contacts */
 
-typedef sup_gpu_iteration plan;
 
-enum { AT_A_TIME = 4 };
+enum { AT_ONCE = 4 };
 
-/* A sum over the parts (and, the newest direction's, blocks of the top) by a warp. */
-static __device__ double sum_rows(const sup_gpu_state &st, int character, int value, int rows)
+/* A sum over the subdomains (and, the newest direction's, blocks of the top) by a warp. */
+static __device__ double sum_blocks(const sup_gpu_state &st, int character, int value, int rows)
 {
-    const float *from = st.sums + ((size_t)character * SUP_GPU_SUMS + value) * st.sum_rows;
+    const float *from = st.sums + ((size_t)character * SUP_GPU_SUMS + value) * st.sum_stride;
     double sum = 0.0;
-    for (int first = threadIdx.x % 32; first < rows; first += 32 * AT_A_TIME) {
-        float v[AT_A_TIME]; /* all on the way at once */
+    for (int first = threadIdx.x % 32; first < rows; first += 32 * AT_ONCE) {
+        float v[AT_ONCE]; /* all on the way at once */
 #pragma unroll
-        for (int k = 0; k < AT_A_TIME; k++)
+        for (int k = 0; k < AT_ONCE; k++)
             v[k] = first + 32 * k < rows ? from[first + 32 * k] : 0.0f;
 #pragma unroll
-        for (int k = 0; k < AT_A_TIME; k++)
+        for (int k = 0; k < AT_ONCE; k++)
             sum += (double)v[k];
     }
     for (int d = 16; d > 0; d >>= 1)
@@ -59,11 +58,11 @@ static __device__ double solve_small(int size, double low, double high, double t
         const double their_low = __shfl_sync(all, low, 4 * p + column), their_high = __shfl_sync(all, high, 4 * p + column);
         const double from = __shfl_sync(all, t, 4 * p);
         const bool lost = !(pivot > 1e-290) || !sup_anderson_keeps(p, pivot, largest); /* 1e-290: invert */
-        const double inverse = lost ? 0.0 : invert(pivot), part = row > p ? mine * inverse : 0.0;
+        const double inverse = lost ? 0.0 : invert(pivot), multiple = row > p ? mine * inverse : 0.0;
         if (row == p) own_inverse = inverse;
-        if (column > p) low -= part * their_low;
-        if (column + 4 > p) high -= part * their_high;
-        t -= part * from;
+        if (column > p) low -= multiple * their_low;
+        if (column + 4 > p) high -= multiple * their_high;
+        t -= multiple * from;
     }
 #pragma unroll 1
     for (int p = size - 1; p >= 0; p--) {
@@ -125,33 +124,33 @@ static __device__ bool choose_step(sup_gpu_control &c, float *factor)
     }
     __syncwarp();
     if (lane <= k) c.coefficient[k + 1][lane] = next;
-    float part = lane <= k ? (float)(next - before) : 0.0f;
-    if (lane <= k) factor[lane] = part;
+    float step = lane <= k ? (float)(next - before) : 0.0f;
+    if (lane <= k) factor[lane] = step;
     double along = 0.0;
 #pragma unroll
     for (int j = 0; j < SUP_SOLVER_HISTORY - 1; j++) {
-        float other = __shfl_sync(all, part, j);
+        float other = __shfl_sync(all, step, j);
         if (j <= k && lane <= k) along += (double)other * c.inner[lane][j];
     }
-    double slope = -short_sum(lane <= k ? (double)part * c.inner[lane][k] : 0.0);
-    double square = short_sum((double)part * along);
+    double slope = -short_sum(lane <= k ? (double)step * c.inner[lane][k] : 0.0);
+    double square = short_sum((double)step * along);
     __syncwarp();
     return sup_anderson_accepted(slope, square, newest);
 }
 
-/* What the last local step found (sums, [SUP_GPU_SUMS]) decides what comes next; by a warp (solver.c: iterate). Every part
+/* What the last local step found (sums, [SUP_GPU_SUMS]) decides what comes next; by a warp (solver.c: iterate). Every subdomain
  * of the character finds the same; the first one keeps it. */
-static __device__ void decide(const sup_gpu_system &s, const sup_gpu_state &st, int character, bool last_turn,
-                              const double *sums, sup_gpu_control &c, plan &p)
+static __device__ void control_step(const sup_gpu_system &s, const sup_gpu_state &st, int character, bool last_iteration,
+                              const double *sums, sup_gpu_control &c, sup_gpu_iteration &p)
 {
-    const bool touching = st.progress[character].rows > 0, unsure = touching || s.volume > 0.0f;
-    const sup_gpu_command &command = st.orders[character];
+    const bool touching = st.progress[character].contacts > 0, unsure = touching || s.volume > 0.0f;
+    const sup_gpu_command &command = st.commands[character];
     const sup_step_limits limits =
         sup_step_limits_of(command.iterations, command.tolerance, false, touching, s.volume > 0.0f);
-    double energy = sums[SUM_ENERGY], newest = sums[SUM_NEWEST], promised = 0.5 * newest;
+    double energy = sums[SUM_ENERGY], newest = sums[SUM_NEWEST], predicted = 0.5 * newest;
     int k = c.history, lane = threadIdx.x % 32, done = c.done + 1;
-    bool accepted = !(c.done > 0 && sup_step_rejected(energy, c.last, c.accelerated, unsure)), good = false;
-    bool stop = sup_step_converged(&limits, done, promised, c.promised, energy, (double)s.weight_sum, c.rounding);
+    bool accepted = !(c.done > 0 && sup_step_rejected(energy, c.objective, c.accelerated, unsure)), good = false;
+    bool stop = sup_step_converged(&limits, done, predicted, c.predicted, energy, (double)s.weight_sum, c.rounding);
     bool accelerate = accepted && sup_step_accelerates(k, touching, stop || done >= limits.max_iterations);
     __syncwarp();
     if (accepted && lane < k) c.inner[lane][k] = c.inner[k][lane] = -sums[SUM_OLDER + lane];
@@ -164,35 +163,35 @@ static __device__ void decide(const sup_gpu_system &s, const sup_gpu_state &st, 
     p.history = k;
     p.target = 3 - c.base - c.current;
     p.base = accepted ? c.current : c.base;
-    if (!accepted) { /* back to the last iterate, and from there a part of the plain step */
-        c.part = last_turn && unsure ? 0.0 : sup_step_backtrack(c.accelerated, c.part);
-        p.finish = last_turn || c.part == 0.0;
-        set_multiple(c, k - 1, c.part, p.factor);
+    if (!accepted) { /* back to the last iterate, and from there a subdomain of the plain step */
+        c.fraction = last_iteration && unsure ? 0.0 : sup_step_backtrack(c.accelerated, c.fraction);
+        p.finish = last_iteration || c.fraction == 0.0;
+        set_multiple(c, k - 1, c.fraction, p.factor);
         c.rejected++;
     } else {
         if (!good) set_multiple(c, k, accelerate ? SUP_ANDERSON_RELAXATION : 1.0, p.factor);
-        c.last = energy;
-        c.promised = promised;
-        c.part = 1.0;
+        c.objective = energy;
+        c.predicted = predicted;
+        c.fraction = 1.0;
         c.done = done;
         c.base = c.current;
         c.history = k + 1 < SUP_SOLVER_HISTORY ? k + 1 : 0;
-        p.finish = last_turn || stop || done >= limits.max_iterations;
+        p.finish = last_iteration || stop || done >= limits.max_iterations;
     }
     c.accelerated = accelerate;
     c.current = p.target;
-    c.over = p.finish;
+    c.finished = p.finish;
     if (blockIdx.x != 0 || !p.finish) return;
     st.progress[character].iterations = c.done;
     st.progress[character].rejected = c.rejected;
-    st.progress[character].objective = (float)c.last;
+    st.progress[character].objective = (float)c.objective;
     st.progress[character].pushing = touching ? (int)sums[SUM_PUSHING] : 0;
 }
 
-/* The first turn: how much of the last miss to repeat, and of the last move to forget (solver.c: miss_to_repeat,
+/* The first iteration: how much of the last miss to repeat, and of the last move to forget (solver.c: miss_to_repeat,
  * move_to_forget). By one thread. */
 static __device__ void begin(const sup_gpu_system &s, const sup_gpu_state &st, int character, const double *sums,
-                             sup_gpu_control &c, plan &p)
+                             sup_gpu_control &c, sup_gpu_iteration &p)
 {
     bool asleep = st.progress[character].asleep != 0;
     p.active = !asleep;
@@ -202,11 +201,11 @@ static __device__ void begin(const sup_gpu_system &s, const sup_gpu_state &st, i
     p.base = p.target = 0;
     p.repeat = sup_prediction_repeat(sums[SUM_PRODUCT], sums[SUM_OLD], sums[SUM_NEW]);
     p.forget = sup_prediction_drop(s.is_static, sums[SUM_NEW], sums[SUM_MOVED]);
-    c.last = c.promised = 0.0;
-    c.part = 1.0;
+    c.objective = c.predicted = 0.0;
+    c.fraction = 1.0;
     c.rounding = sup_step_rounding(s.volume > 0.0f, sums[SUM_SIZE]);
     c.history = c.done = c.accelerated = c.rejected = 0;
-    c.over = asleep;
+    c.finished = asleep;
     c.current = 0;
     c.base = 1;
 }
@@ -214,56 +213,56 @@ static __device__ void begin(const sup_gpu_system &s, const sup_gpu_state &st, i
 /* By a warp, all on the way at once. */
 static __device__ void copy_control(sup_gpu_control *to, const sup_gpu_control *from)
 {
-    enum { DOUBLES = sizeof(sup_gpu_control) / sizeof(double), ROUNDS = (DOUBLES + 31) / 32 };
+    enum { DOUBLES = sizeof(sup_gpu_control) / sizeof(double), PASSES = (DOUBLES + 31) / 32 };
     const int lane = threadIdx.x % 32;
-    double v[ROUNDS];
+    double v[PASSES];
 #pragma unroll
-    for (int k = 0; k < ROUNDS; k++)
+    for (int k = 0; k < PASSES; k++)
         v[k] = 32 * k + lane < DOUBLES ? ((const double *)from)[32 * k + lane] : 0.0;
 #pragma unroll
-    for (int k = 0; k < ROUNDS; k++)
+    for (int k = 0; k < PASSES; k++)
         if (32 * k + lane < DOUBLES) ((double *)to)[32 * k + lane] = v[k];
     __syncwarp();
 }
 
-static __device__ bool is_over(const sup_gpu_state &st, int turn, int character)
+static __device__ bool is_finished(const sup_gpu_state &st, int iteration, int character)
 {
-    return turn >= 0 && st.control[turn & 1][character].over;
+    return iteration >= 0 && st.control[iteration & 1][character].finished;
 }
 
-/* Sums by the D threads of a block, then a warp a character decides: `live` of them from `first` on, at most C.
- * `controls` and `sums` are shared memory. With contacts `local_rows` blocks have sums of a
+/* Sums by the D threads of a block, then a warp a character decides: `live` of them from `first` on, at max_nodes C.
+ * `controls` and `sums` are shared memory. With contacts `local_sums` blocks have sums of a
  * local step. */
 template <int C, int D>
-static __device__ void decide_all(const sup_gpu_system &s, const sup_gpu_state &st, int first, int live, int turn,
-                                  bool last_turn, int top_blocks, int contact_rows, int local_rows,
-                                  sup_gpu_control *controls, double *sums, plan *plans)
+static __device__ void control_steps(const sup_gpu_system &s, const sup_gpu_state &st, int first, int live, int iteration,
+                                  bool last_iteration, int schur_blocks, int contact_sums, int local_sums,
+                                  sup_gpu_control *controls, double *sums, sup_gpu_iteration *next)
 {
     int warp = threadIdx.x / 32, warps = D / 32;
-    for (int c = warp; turn > 0 && c < live; c += warps)
-        copy_control(&controls[c], &st.control[(turn - 1) & 1][first + c]);
+    for (int c = warp; iteration > 0 && c < live; c += warps)
+        copy_control(&controls[c], &st.control[(iteration - 1) & 1][first + c]);
     for (int i = warp; i < live * SUP_GPU_SUMS; i += warps) {
         int c = i / SUP_GPU_SUMS, value = i % SUP_GPU_SUMS;
-        bool touching = turn > 0 && st.progress[first + c].rows > 0; /* then products come from cg_end_kernel */
+        bool touching = iteration > 0 && st.progress[first + c].contacts > 0; /* then products come from cg_end_kernel */
         if (value >= SUM_NEAR && !(touching && value == SUM_PUSHING)) continue;
-        if (value > SUM_SIZE && value < SUM_NEAR && turn < value - SUM_OLDER) continue; /* not so many directions yet */
+        if (value > SUM_SIZE && value < SUM_NEAR && iteration < value - SUM_OLDER) continue; /* not so many directions yet */
         bool product = touching && value >= SUM_NEWEST && value < SUM_NEAR;
-        int rows = product ? contact_rows : value == SUM_NEWEST ? s.part_count + top_blocks : touching ? local_rows : s.part_count;
-        double sum = sum_rows(st, first + c, value, rows);
+        int rows = product ? contact_sums : value == SUM_NEWEST ? s.subdomain_count + schur_blocks : touching ? local_sums : s.subdomain_count;
+        double sum = sum_blocks(st, first + c, value, rows);
         if (threadIdx.x % 32 == 0) sums[i] = sum;
     }
     __syncthreads();
     for (int c = warp; c < C; c += warps) {
         int character = first + c;
         bool here = c < live;
-        if (threadIdx.x % 32 == 0) plans[c].active = 0;
+        if (threadIdx.x % 32 == 0) next[c].active = 0;
         __syncwarp();
-        if (here && turn == 0 && threadIdx.x % 32 == 0) begin(s, st, character, sums + c * SUP_GPU_SUMS, controls[c], plans[c]);
+        if (here && iteration == 0 && threadIdx.x % 32 == 0) begin(s, st, character, sums + c * SUP_GPU_SUMS, controls[c], next[c]);
         __syncwarp(); /* before others look at it */
-        if (here && turn > 0 && !controls[c].over)
-            decide(s, st, character, last_turn, sums + c * SUP_GPU_SUMS, controls[c], plans[c]);
+        if (here && iteration > 0 && !controls[c].finished)
+            control_step(s, st, character, last_iteration, sums + c * SUP_GPU_SUMS, controls[c], next[c]);
         __syncwarp();
-        if (here && blockIdx.x == 0) copy_control(&st.control[turn & 1][character], &controls[c]);
+        if (here && blockIdx.x == 0) copy_control(&st.control[iteration & 1][character], &controls[c]);
     }
 }
 

@@ -23,10 +23,10 @@ static_assert(ROUNDS * (3 + AROUND) + 2 < MOST_WALKS, "turns of a character");
 static __device__ sup_gpu_untangle_frame begin_frame(const sup_gpu_untangle &g, const sup_gpu_state &st, int character)
 {
     const sup_gpu_progress &p = st.progress[character];
-    const sup_gpu_command &in = st.orders[character];
+    const sup_gpu_command &in = st.commands[character];
     sup_gpu_untangle_frame frame = g.frame[character];
-    const bool rests = p.still >= STILL_CALM || (p.still > STILL_EASE && p.calm_part < 1.0f);
-    frame.shows = in.contact && in.parting && !in.hidden;
+    const bool rests = p.still >= STILL_CALM || (p.still > STILL_EASE && p.rest_damping_fraction < 1.0f);
+    frame.shows = in.contact && in.untangling && !in.hidden;
     frame.keep = frame.stale ? 0.0f : rests ? 1.0f : *g.keep;
     frame.stale = !frame.shows;
     frame.active_count = frame.pair_count = 0;

@@ -1,4 +1,4 @@
-/* solver.c - the step: stages in order, each a loop over pieces that threads share.
+/* solver.c - the step: stages in order, each a loop over clusters that threads share.
  *
  * Based on: [komaritzan2022] Algorithm 2.1, eq. 2.7 to 2.16. The local step and the matrix of the global step are
  * those of the thesis. Deviations, all of them ways to the same minimum of eq. 2.12 in fewer iterations:
@@ -8,7 +8,7 @@
  * - The local-global map is a fixed point iteration; Anderson acceleration (D. G. Anderson, 1965) combines its images.
  *   The norm is that of A: d_i . A d_j = -d_i . g_j needs no more than a sum of products. All iterates are sums of
  *   directions, so what the quadratic bound of projective dynamics says about a step costs nothing to know.
- * - An accelerated step that raises the objective is taken back; the plain step from the same place cannot. */
+ * - An accelerated step that raises the objective is taken back; the plain step from the same node cannot. */
 #include "solver/solver_work.h"
 
 #include "base/simd.h"
@@ -22,10 +22,10 @@ const char *const sup_solver_stage_names[SUP_SOLVER_STAGE_COUNT] = {[SUP_SOLVER_
                                                                     [SUP_SOLVER_VOLUME] = "volume",
                                                                     [SUP_SOLVER_LOCAL] = "local",
                                                                     [SUP_SOLVER_GRADIENT] = "gradient",
-                                                                    [SUP_SOLVER_TOP] = "solve top",
+                                                                    [SUP_SOLVER_SEPARATOR] = "solve top",
                                                                     [SUP_SOLVER_BACKWARD] = "solve",
                                                                     [SUP_SOLVER_CONTACT] = "contact forces",
-                                                                    [SUP_SOLVER_MIX] = "accelerate"};
+                                                                    [SUP_SOLVER_ACCELERATE] = "accelerate"};
 
 /* --- Memory --- */
 
@@ -48,7 +48,7 @@ static size_t carve(const sup_system *s, int32_t contacts, unsigned char *block,
     at = carve_floats(block, at, n, &m->guess);
     at = carve_floats(block, at, n, &m->miss);
     for (int32_t k = 0; k < SUP_SOLVER_HISTORY; k++)
-        at = carve_floats(block, at, n + (int64_t)s->parts.slot_count * 4, &m->direction[k]);
+        at = carve_floats(block, at, n + (int64_t)s->subdomains.slot_count * 4, &m->direction[k]);
     at = carve_floats(block, at, (int64_t)s->copy_count * 4, &m->copy);
     at = carve_floats(block, at, (int64_t)s->copy_count * 4, &m->partial);
     at = carve_floats(block, at, (int64_t)s->anchored_batch_count * SUP_PRISM_ANCHOR_FLOATS, &m->anchors);
@@ -56,20 +56,20 @@ static size_t carve(const sup_system *s, int32_t contacts, unsigned char *block,
     if (s->volume > 0.0f) {
         at = carve_floats(block, at, all, &m->foot);
         at = carve_floats(block, at, (int64_t)s->batch_count * SUP_PRISM_FEET_FLOATS, &m->feet);
-        at = carve_floats(block, at, (int64_t)s->seat_count * SUP_PRISM_LANES, &m->seat_lanes);
-        at = carve_floats(block, at, s->seat_count, &m->seat_pressure);
-        at = carve_floats(block, at, (int64_t)s->seat_count * 2, &doubles);
-        m->seat_volume = (double *)(void *)doubles;
-        at = carve_floats(block, at, (int64_t)s->chamber_count * 2, &doubles);
-        m->chamber = (double *)(void *)doubles;
+        at = carve_floats(block, at, (int64_t)s->region_slot_count * SUP_PRISM_LANES, &m->region_slot_lanes);
+        at = carve_floats(block, at, s->region_slot_count, &m->region_slot_pressure);
+        at = carve_floats(block, at, (int64_t)s->region_slot_count * 2, &doubles);
+        m->region_slot_volume = (double *)(void *)doubles;
+        at = carve_floats(block, at, (int64_t)s->region_count * 2, &doubles);
+        m->region = (double *)(void *)doubles;
     }
-    at = carve_floats(block, at, (int64_t)s->piece_count * 2, &doubles);
-    m->piece_energy = (double *)(void *)doubles;
-    at = carve_floats(block, at, (int64_t)(s->parts.part_count + 1) * SUP_SOLVER_SUMS * 2, &doubles);
+    at = carve_floats(block, at, (int64_t)s->cluster_count * 2, &doubles);
+    m->cluster_energy = (double *)(void *)doubles;
+    at = carve_floats(block, at, (int64_t)(s->subdomains.subdomain_count + 1) * SUP_SOLVER_SUMS * 2, &doubles);
     m->sums = (double *)(void *)doubles;
     if (contacts <= 0) return at;
-    at = carve_floats(block, at, (int64_t)contacts * (int64_t)(sizeof(sup_contact_row) / sizeof(float)), &rows);
-    m->rows = (sup_contact_row *)(void *)rows;
+    at = carve_floats(block, at, (int64_t)contacts * (int64_t)(sizeof(sup_contact_state) / sizeof(float)), &rows);
+    m->rows = (sup_contact_state *)(void *)rows;
     float **vectors[4] = {&m->residual, &m->search, &m->image, &m->product};
     for (int32_t k = 0; k < 4; k++)
         at = carve_floats(block, at, n, vectors[k]);
@@ -127,13 +127,13 @@ double sup_step_sum(const sup_step *step, int32_t slot)
 static void forward(const sup_step *step, int32_t range)
 {
     const sup_system *s = step->system;
-    if (range < s->parts.part_count) sup_float_subdomain_forward4(&s->factor, &s->parts, range, step->solve);
+    if (range < s->subdomains.subdomain_count) sup_float_subdomain_forward4(&s->factor, &s->subdomains, range, step->solve);
 }
 
 static void backward(const sup_step *step, int32_t range)
 {
     const sup_system *s = step->system;
-    if (range < s->parts.part_count) sup_float_subdomain_backward4(&s->factor, &s->parts, range, step->solve);
+    if (range < s->subdomains.subdomain_count) sup_float_subdomain_backward4(&s->factor, &s->subdomains, range, step->solve);
 }
 
 /* --- Start --- */
@@ -171,8 +171,8 @@ static void measure_miss(const sup_step *step, int32_t range, int64_t begin, int
         memcpy(miss + i * 4, &now, sizeof now);
         sup_four way = sup_four_load(step->now + i * 4) - sup_four_load(step->before + i * 4);
         moved = sup_four_fma(weight * way, way, moved);
-        sup_four place = sup_four_load(step->now + i * 4) - first;
-        size = sup_four_fma(weight * place, place, size);
+        sup_four node = sup_four_load(step->now + i * 4) - first;
+        size = sup_four_fma(weight * node, node, size);
     }
     sums[SUM_PRODUCT] = sums[SUM_OLD] = sums[SUM_NEW] = sums[SUM_MOVED] = sums[SUM_SIZE] = 0.0;
     for (int32_t k = 0; k < 3; k++) {
@@ -205,9 +205,9 @@ static void pull_of_anchors(const sup_step *step, int64_t begin, int64_t end)
     const float *anchors = step->x_last + (int64_t)s->unknown_count * 4;
     for (int64_t i = begin; i < end; i++) {
         sup_four pull = sup_four_splat(0.0f);
-        for (int32_t k = s->couple_first[i]; k < s->couple_first[i + 1]; k++)
+        for (int32_t k = s->coupling_first[i]; k < s->coupling_first[i + 1]; k++)
             pull =
-                pull - sup_four_splat(s->couple_value[k]) * sup_four_load(anchors + (int64_t)s->couple_anchor[k] * 4);
+                pull - sup_four_splat(s->coupling_value[k]) * sup_four_load(anchors + (int64_t)s->coupling_anchor[k] * 4);
         memcpy(step->solve + i * 4, &pull, sizeof pull);
     }
 }
@@ -252,10 +252,10 @@ static void inner_sides(void *data, int32_t begin, int32_t end, int32_t worker)
 {
     sup_step *step = data;
     SUP_UNUSED(worker);
-    for (int32_t piece = begin; piece < end; piece++) {
-        step->kernels->anchors(step->system, step->x, step->memory.copy, step->memory.anchors, piece);
+    for (int32_t cluster = begin; cluster < end; cluster++) {
+        step->kernels->anchors(step->system, step->x, step->memory.copy, step->memory.anchors, cluster);
         if (step->keeps_volume)
-            step->kernels->feet(step->system, step->memory.foot, step->memory.copy, step->memory.feet, piece);
+            step->kernels->feet(step->system, step->memory.foot, step->memory.copy, step->memory.feet, cluster);
     }
 }
 
@@ -264,7 +264,7 @@ static void add_forces(const sup_step *step, int32_t begin, int32_t end)
 {
     const sup_system *s = step->system;
     for (int32_t v = begin; v < end; v++) {
-        int64_t i = s->place[v];
+        int64_t i = s->node[v];
         if (i >= s->unknown_count || !(s->mass[i] > 0.0f)) continue;
         float inverse = 1.0f / s->mass[i];
         for (int32_t k = 0; k < 3; k++)
@@ -292,12 +292,12 @@ static void start(sup_step *step)
         step->repeat = sup_prediction_repeat(sup_step_sum(step, SUM_PRODUCT), sup_step_sum(step, SUM_OLD), error);
         step->forget = sup_prediction_drop(s->is_static, error, sup_step_sum(step, SUM_MOVED));
         step->rounding = sup_step_rounding(step->keeps_volume, sup_step_sum(step, SUM_SIZE));
-        sup_float_separator_solve4(&s->factor, &s->parts, step->solve);
+        sup_float_separator_solve4(&s->factor, &s->subdomains, step->solve);
         sup_step_ranges(step, finish_start_range);
     }
     if (step->keeps_volume || step->input->force != NULL)
         sup_parallel(step->context, s->skin_count, SKIN_GRAIN, skin_vertices, step);
-    sup_parallel(step->context, s->piece_count, 2, inner_sides, step);
+    sup_parallel(step->context, s->cluster_count, 2, inner_sides, step);
     memcpy(step->x_last + (int64_t)s->unknown_count * 4, step->x + (int64_t)s->unknown_count * 4,
            (size_t)s->anchor_count * 4 * sizeof(float));
     sup_step_contact_prepare(step);
@@ -314,24 +314,24 @@ sup_local_work sup_step_local_work(const sup_step *step)
                            .anchors = m->anchors,
                            .copy = m->copy,
                            .partial = m->partial,
-                           .energy = m->piece_energy,
+                           .energy = m->cluster_energy,
                            .shared_rotation = step->input->shared_rotation};
     if (step->keeps_volume) {
         work.feet = m->feet;
-        work.pressure = m->seat_pressure;
-        work.seat_lanes = m->seat_lanes;
-        work.seat_volume = m->seat_volume;
+        work.pressure = m->region_slot_pressure;
+        work.region_slot_lanes = m->region_slot_lanes;
+        work.region_slot_volume = m->region_slot_volume;
     }
     return work;
 }
 
-static void local_pieces(void *data, int32_t begin, int32_t end, int32_t worker)
+static void local_clusters(void *data, int32_t begin, int32_t end, int32_t worker)
 {
     const sup_step *step = data;
     sup_local_work work = sup_step_local_work(step);
     SUP_UNUSED(worker);
-    for (int32_t piece = begin; piece < end; piece++)
-        step->kernels->local(&work, piece);
+    for (int32_t cluster = begin; cluster < end; cluster++)
+        step->kernels->local(&work, cluster);
 }
 
 static void gradient_range(void *data, int32_t begin, int32_t end, int32_t worker)
@@ -353,12 +353,12 @@ static double evaluate(sup_step *step)
 {
     step->solve = step->memory.direction[step->history];
     double energy = step->keeps_volume ? sup_step_pressures(step) : 0.0;
-    sup_parallel(step->context, step->system->piece_count, 1, local_pieces, step);
+    sup_parallel(step->context, step->system->cluster_count, 1, local_clusters, step);
     sup_step_done(step, SUP_SOLVER_LOCAL);
     sup_step_ranges(step, gradient_range);
     energy += sup_step_sum(step, SUM_ENERGY);
-    for (int32_t k = 0; k < step->system->piece_count; k++)
-        energy += step->memory.piece_energy[k];
+    for (int32_t k = 0; k < step->system->cluster_count; k++)
+        energy += step->memory.cluster_energy[k];
     sup_step_done(step, SUP_SOLVER_GRADIENT);
     if (step->contact_count == 0) return energy;
     energy += sup_step_contact_forces(step);
@@ -388,8 +388,8 @@ static void find_direction(sup_step *step)
     if (step->contact_count > 0)
         sup_step_contact_solve(step);
     else
-        sup_float_separator_solve4(&s->factor, &s->parts, step->solve);
-    sup_step_done(step, step->contact_count > 0 ? SUP_SOLVER_CONTACT : SUP_SOLVER_TOP);
+        sup_float_separator_solve4(&s->factor, &s->subdomains, step->solve);
+    sup_step_done(step, step->contact_count > 0 ? SUP_SOLVER_CONTACT : SUP_SOLVER_SEPARATOR);
     sup_step_ranges(step, inner_range);
     int32_t k = step->history;
     for (int32_t j = 0; j <= k; j++)
@@ -411,14 +411,14 @@ static void mix_range(void *data, int32_t begin, int32_t end, int32_t worker)
     }
 }
 
-/* x_last becomes the next iterate, then they change places. */
+/* x_last becomes the next iterate, then they change nodes. */
 static void move(sup_step *step)
 {
     sup_step_ranges(step, mix_range);
     float *x = step->x;
     step->x = step->x_last;
     step->x_last = x;
-    sup_step_done(step, SUP_SOLVER_MIX);
+    sup_step_done(step, SUP_SOLVER_ACCELERATE);
 }
 
 /* Back to the last iterate, and from there a part of the plain step. */
@@ -452,9 +452,9 @@ static void iterate(sup_step *step)
         find_direction(step);
         step->report.iterations = ++done;
         step->report.objective = energy;
-        double previous = step->report.promised;
-        step->report.promised = 0.5 * step->inner[step->history][step->history];
-        bool stop = !plain && sup_step_converged(&step->limits, done, step->report.promised, previous, energy,
+        double previous = step->report.predicted;
+        step->report.predicted = 0.5 * step->inner[step->history][step->history];
+        bool stop = !plain && sup_step_converged(&step->limits, done, step->report.predicted, previous, energy,
                                                  (double)step->system->weight_sum, step->rounding);
         accelerated = !plain && sup_step_accelerates(step->history, touching,
                                                      stop || done == step->limits.max_iterations);
@@ -573,23 +573,23 @@ sup_result sup_solver_reset(const sup_context *context, const sup_system *system
     float *x = step.memory.x[0];
     memcpy(x, s->rest, all * sizeof(float));
     for (int32_t v = 0; skin != NULL && v < s->skin_count; v++)
-        if (s->place[v] < s->unknown_count)
+        if (s->node[v] < s->unknown_count)
             for (int32_t k = 0; k < 3; k++)
-                if (isfinite(skin[(int64_t)v * 3 + k])) x[(int64_t)s->place[v] * 4 + k] = skin[(int64_t)v * 3 + k];
+                if (isfinite(skin[(int64_t)v * 3 + k])) x[(int64_t)s->node[v] * 4 + k] = skin[(int64_t)v * 3 + k];
     stand_still(s, state);
     if (anchors == NULL) return SUP_OK;
     sup_solver_input input = {.anchors = anchors};
     return sup_solver_settle(context, s, state, &input, rounds);
 }
 
-void sup_solver_put(const sup_system *system, void *state, int32_t first, int32_t count, const float *positions)
+void sup_solver_set_positions(const sup_system *system, void *state, int32_t first, int32_t count, const float *positions)
 {
     sup_step step = open_step(NULL, system, state);
     const sup_solver_head *head = state;
     float *x = step.memory.x[head->role[NOW]];
     for (int32_t i = 0; i < count; i++)
-        if (system->place[first + i] < system->unknown_count)
-            memcpy(x + (int64_t)system->place[first + i] * 4, positions + (int64_t)i * 3, 3 * sizeof(float));
+        if (system->node[first + i] < system->unknown_count)
+            memcpy(x + (int64_t)system->node[first + i] * 4, positions + (int64_t)i * 3, 3 * sizeof(float));
     stand_still(system, state);
 }
 
@@ -627,7 +627,7 @@ void sup_solver_skin(const sup_system *system, const void *state, float *skin, i
 {
     const float *x = sup_solver_positions(system, state);
     for (int64_t v = 0; v < system->skin_count; v++)
-        memcpy(skin + v * stride, x + (int64_t)system->place[v] * 4, 3 * sizeof(float));
+        memcpy(skin + v * stride, x + (int64_t)system->node[v] * 4, 3 * sizeof(float));
 }
 
 float *sup_solver_step_ends(const sup_system *system, void *state, const float **before)
@@ -649,5 +649,5 @@ void sup_solver_vertices(const sup_system *system, const void *state, float *ver
 {
     const float *x = sup_solver_positions(system, state);
     for (int64_t v = 0; v < system->vertex_count; v++)
-        memcpy(vertices + v * 3, x + (int64_t)system->place[v] * 4, 3 * sizeof(float));
+        memcpy(vertices + v * 3, x + (int64_t)system->node[v] * 4, 3 * sizeof(float));
 }

@@ -15,13 +15,13 @@
 /* Stages, for those who measure. */
 typedef enum sup_solver_stage {
     SUP_SOLVER_START,    /* prediction and harmonic start */
-    SUP_SOLVER_VOLUME,   /* volumes of the chambers, pressures */
+    SUP_SOLVER_VOLUME,   /* volumes of the regions, pressures */
     SUP_SOLVER_LOCAL,    /* rotations, gradients of the tetrahedra, energy */
     SUP_SOLVER_GRADIENT, /* their sum and momentum, first half of the solve */
-    SUP_SOLVER_TOP,      /* the part of the solve that runs alone */
+    SUP_SOLVER_SEPARATOR,      /* the part of the solve that runs alone */
     SUP_SOLVER_BACKWARD, /* second half of the solve, sums for the acceleration */
     SUP_SOLVER_CONTACT,  /* contact forces, and the solves that they cost */
-    SUP_SOLVER_MIX,      /* the accelerated step */
+    SUP_SOLVER_ACCELERATE,      /* the accelerated step */
     SUP_SOLVER_STAGE_COUNT
 } sup_solver_stage;
 
@@ -34,7 +34,7 @@ typedef enum sup_solver_mode {
 
 typedef struct sup_solver_input {
     const float *anchors; /* [anchor_count*4] where the anchors are at the end of the step; the fourth is not read */
-    const float *bones; /* [bone_count*8] ends of the bones' pieces then, x y z and one not read; NULL: strain alone */
+    const float *bones; /* [bone_count*8] ends of the bones' clusters then, x y z and one not read; NULL: strain alone */
     const float *force; /* [skin_count*3] on each skin vertex, or NULL */
     float gravity[3];   /* acceleration: file units per square of the time step's unit */
     float damping;      /* 1 - mu of eq. 2.14: 0 none, 1 no momentum from step to step */
@@ -57,7 +57,7 @@ typedef struct sup_solver_report {
     int32_t contacts;       /* rows that pushed at the end */
     int32_t contact_solves; /* global solves that contacts cost */
     double objective;       /* at the last local step, in file units squared */
-    double promised;        /* what the step after that gains at least, unless contacts or volumes are in its way */
+    double predicted;        /* what the step after that gains at least, unless contacts or volumes are in its way */
 } sup_solver_report;
 
 /* Bytes of a state with room for that many contacts, a multiple of 64. */
@@ -67,7 +67,7 @@ size_t sup_solver_state_size(const sup_system *system, int32_t contact_capacity)
 sup_result sup_solver_reset(const sup_context *context, const sup_system *system, void *state, int32_t contact_capacity,
                             const float *anchors, const float *skin, int32_t rounds);
 /* Tissue vertices [first, first + count) that are unknowns go to `positions` [count*3], finite, and nothing has momentum. */
-void sup_solver_put(const sup_system *system, void *state, int32_t first, int32_t count, const float *positions);
+void sup_solver_set_positions(const sup_system *system, void *state, int32_t first, int32_t count, const float *positions);
 /* Up to `rounds` steps without momentum, until nothing moves any more. */
 sup_result sup_solver_settle(const sup_context *context, const sup_system *system, void *state,
                              const sup_solver_input *input, int32_t rounds);
@@ -79,11 +79,11 @@ sup_result sup_solver_step(const sup_context *context, const sup_system *system,
 void sup_solver_shift(const sup_system *system, void *state, const float offset[3]);
 /* Positions of the skin after the step: skin[stride*i .. stride*i + 2]. */
 void sup_solver_skin(const sup_system *system, const void *state, float *skin, int32_t stride);
-/* The same by place, anchors included: [(unknown_count+anchor_count)*4]. */
+/* The same by node, anchors included: [(unknown_count+anchor_count)*4]. */
 const float *sup_solver_positions(const sup_system *system, const void *state);
 /* The same for any tissue vertex, bases and anchors included: [vertex_count*3]; for tests. */
 void sup_solver_vertices(const sup_system *system, const void *state, float *vertices);
-/* Both ends of the last step, by place: where it ended, which may be changed at unknowns, and where it began. */
+/* Both ends of the last step, by node: where it ended, which may be changed at unknowns, and where it began. */
 float *sup_solver_step_ends(const sup_system *system, void *state, const float **before);
 
 /* The step on kernels of that many lanes (1 or 4, 8, 16; what the processor has): for tests and benchmarks. */

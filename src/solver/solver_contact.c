@@ -22,28 +22,28 @@ static sup_four four(const float *from)
     return sup_four_load(from);
 }
 
-static sup_four see(const int32_t place[4], const float weight[4], const float *y)
+static sup_four see(const int32_t node[4], const float weight[4], const float *y)
 {
-    sup_four d = sup_four_splat(weight[0]) * four(y + (int64_t)place[0] * 4);
+    sup_four d = sup_four_splat(weight[0]) * four(y + (int64_t)node[0] * 4);
     for (int32_t j = 1; j < 4; j++)
-        d = d + sup_four_splat(weight[j]) * four(y + (int64_t)place[j] * 4);
+        d = d + sup_four_splat(weight[j]) * four(y + (int64_t)node[j] * 4);
     return d;
 }
 
 /* J y: what a row sees of a direction. Anchors do not move in it. */
-static sup_four row_of(const sup_contact_row *row, const float *y)
+static sup_four row_of(const sup_contact_state *row, const float *y)
 {
     return see(row->moved, row->share, y);
 }
 
 /* d of contact_constraint.h at positions x. */
-static sup_four difference(const sup_contact_row *row, const float *x)
+static sup_four difference(const sup_contact_state *row, const float *x)
 {
-    return see(row->place, row->weight, x) - four(row->point);
+    return see(row->node, row->weight, x) - four(row->point);
 }
 
 /* y += scale J^T f, at unknowns. */
-static void spread(const sup_contact_row *row, sup_four f, float scale, float *y)
+static void spread(const sup_contact_state *row, sup_four f, float scale, float *y)
 {
     for (int32_t j = 0; j < 4; j++) {
         float *to = y + (int64_t)row->moved[j] * 4;
@@ -58,24 +58,24 @@ static float dot3(sup_four a, sup_four b)
     return product[0] + product[1] + product[2];
 }
 
-/* A row of the caller's, if it makes sense: places in range, finite numbers, a unit normal, something to push. */
-static bool make_row(const sup_step *step, const sup_contact *c, sup_contact_row *row)
+/* A row of the caller's, if it makes sense: nodes in range, finite numbers, a unit normal, something to push. */
+static bool make_row(const sup_step *step, const sup_contact *c, sup_contact_state *row)
 {
     const sup_system *s = step->system;
     int32_t vertex[4] = {c->vertex, c->corner[0], c->corner[1], c->corner[2]};
     float weight[4] = {1.0f, -c->weight[0], -c->weight[1], -c->weight[2]};
     float give = 0.0f, moves = 0.0f; /* how far the row's vertices give way to a unit force, each alone; their share */
-    *row = (sup_contact_row){.offset = c->offset, .friction = c->friction, .cap = -1.0f};
+    *row = (sup_contact_state){.offset = c->offset, .friction = c->friction, .cap = -1.0f};
     if (c->vertex < 0) return false;
     for (int32_t j = 0; j < 4; j++) {
         if (vertex[j] >= s->skin_count || (j > 0 && vertex[j] == c->vertex)) return false;
-        row->place[j] = vertex[j] >= 0 ? s->place[vertex[j]] : 0;
+        row->node[j] = vertex[j] >= 0 ? s->node[vertex[j]] : 0;
         row->weight[j] = vertex[j] >= 0 ? weight[j] : 0.0f;
         if (!isfinite(row->weight[j]) || fabsf(row->weight[j]) > SUP_RESPONSE_MAX_WEIGHT) return false;
-        if (vertex[j] < 0 || row->place[j] >= s->unknown_count) continue;
-        row->moved[j] = row->place[j];
+        if (vertex[j] < 0 || row->node[j] >= s->unknown_count) continue;
+        row->moved[j] = row->node[j];
         row->share[j] = row->weight[j];
-        give += row->weight[j] * row->weight[j] / s->diagonal[row->place[j]];
+        give += row->weight[j] * row->weight[j] / s->diagonal[row->node[j]];
         moves += row->weight[j] * row->weight[j];
     }
     for (int32_t k = 0; k < 3; k++) {
@@ -107,7 +107,7 @@ void sup_step_contact_prepare(sup_step *step)
 }
 
 /* Friction of a row that pushes with `press`: adds its force, sets its stiffness, returns its energy. */
-static float rub(sup_contact_row *row, sup_four d, float press, sup_four *force)
+static float rub(sup_contact_state *row, sup_four d, float press, sup_four *force)
 {
     if (!(row->friction > 0.0f)) return 0.0f;
     row->cap = sup_response_friction_cap(row->cap, row->friction, press);
@@ -125,7 +125,7 @@ double sup_step_contact_forces(sup_step *step)
     step->report.contacts = 0;
     step->contact_near = false;
     for (int32_t i = 0; i < step->contact_count; i++) {
-        sup_contact_row *row = &step->memory.rows[i];
+        sup_contact_state *row = &step->memory.rows[i];
         sup_four normal = four(row->normal), d = difference(row, step->x);
         sup_response_normal c = sup_response_push(dot3(normal, d), dot3(normal, four(row->start)), row->offset,
                                                 row->stiffness, row->limit, row->damping, step->system->size);
@@ -149,7 +149,7 @@ static double contact_product(const sup_step *step, const float *y)
 {
     double sum = 0.0;
     for (int32_t i = 0; i < step->contact_count; i++) {
-        sup_contact_row *row = &step->memory.rows[i];
+        sup_contact_state *row = &step->memory.rows[i];
         if (!(row->hold > 0.0f)) continue;
         sup_four normal = four(row->normal), d = row_of(row, y);
         sup_four force =
@@ -191,7 +191,7 @@ static void solve_forward(void *data, int32_t begin, int32_t end, int32_t worker
             copy_range(step->solve, step->memory.residual, first, last);
         else
             copy_range(step->memory.residual, step->solve, first, last);
-        if (range < s->parts.part_count) sup_float_subdomain_forward4(&s->factor, &s->parts, range, step->solve);
+        if (range < s->subdomains.subdomain_count) sup_float_subdomain_forward4(&s->factor, &s->subdomains, range, step->solve);
     }
 }
 
@@ -204,7 +204,7 @@ static void solve_backward(void *data, int32_t begin, int32_t end, int32_t worke
     for (int32_t range = begin; range < end; range++) {
         int32_t first, last;
         sup_step_range(step, range, &first, &last);
-        if (range < s->parts.part_count) sup_float_subdomain_backward4(&s->factor, &s->parts, range, step->solve);
+        if (range < s->subdomains.subdomain_count) sup_float_subdomain_backward4(&s->factor, &s->subdomains, range, step->solve);
         step->memory.sums[(int64_t)range * SUP_SOLVER_SUMS + SUM_RZ] =
             range_dot(step, step->memory.residual, step->solve, first, last);
     }
@@ -254,7 +254,7 @@ static double precondition(sup_step *step)
 {
     const sup_system *s = step->system;
     sup_step_ranges(step, solve_forward);
-    sup_float_separator_solve4(&s->factor, &s->parts, step->solve);
+    sup_float_separator_solve4(&s->factor, &s->subdomains, step->solve);
     sup_step_ranges(step, solve_backward);
     step->report.contact_solves++;
     return sup_step_sum(step, SUM_RZ);

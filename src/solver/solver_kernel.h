@@ -2,7 +2,7 @@
  *
  * Based on: [komaritzan2022] section 2.2, local step. Prisms come in batches of 16 (system.h). Positions are
  * gathered as rows of four floats and transposed: hardware gathers are slower. Gradients go back the same way, row by
- * row, into sums that belong to the piece alone, so their order never changes. */
+ * row, into sums that belong to the cluster alone, so their order never changes. */
 #include "base/simd_rows.h"
 #include "solver/wedge.h"
 #include "solver/solver_work.h"
@@ -71,35 +71,35 @@ SUP_ELEMENT sup_wide3 load3(const float *from)
                        sup_wide_load(from + 2 * SUP_PRISM_LANES)};
 }
 
-SUP_ELEMENT column column_of(const float *feet, const sup_wide3 skin[3])
+SUP_ELEMENT wedge wedge_of(const float *feet, const sup_wide3 skin[3])
 {
     sup_wide3 last = load3(feet), foot = load3(feet + 3 * SUP_PRISM_LANES);
-    return (column){sup_wide3_sub(skin[0], last), sup_wide3_sub(skin[1], last),
+    return (wedge){sup_wide3_sub(skin[0], last), sup_wide3_sub(skin[1], last),
                     sup_wide3_sub(sup_wide3_sub(skin[2], last), foot), load3(feet + 6 * SUP_PRISM_LANES)};
 }
 
-/* Gradient of a column's volume at its skin, times the pressures of its chambers. */
+/* Gradient of a wedge's volume at its skin, times the pressures of its regions. */
 SUP_ELEMENT void press(const sup_local_work *work, int64_t batch, int lane, const sup_wide3 skin[3], sup_wide3 sum[5])
 {
     const sup_system *s = work->system;
     sup_wide scale = sup_wide_splat(0.0f);
     for (int64_t k = s->blend_first[batch]; k < s->blend_first[batch + 1]; k++)
         scale = sup_wide_fma(sup_wide_load(s->blend_weight + k * SUP_PRISM_LANES + lane),
-                             sup_wide_splat(work->pressure[s->blend_seat[k]]), scale);
-    column c = column_of(work->feet + batch * SUP_PRISM_FEET_FLOATS + lane, skin);
-    column_press(&c, scale, sum);
+                             sup_wide_splat(work->pressure[s->blend_region_slot[k]]), scale);
+    wedge c = wedge_of(work->feet + batch * SUP_PRISM_FEET_FLOATS + lane, skin);
+    wedge_press(&c, scale, sum);
 }
 
 /* Batches whose inner side is anchored: only the skin takes gradients. */
-SUP_ELEMENT sup_wide anchored_batches(const sup_local_work *work, const sup_system_piece *piece, bool shared,
+SUP_ELEMENT sup_wide anchored_batches(const sup_local_work *work, const sup_system_cluster *cluster, bool shared,
                                       bool volume)
 {
     const sup_system *s = work->system;
-    const float *copy = work->copy + (int64_t)piece->copy_first * 4;
-    float *partial = work->partial + (int64_t)piece->copy_first * 4;
+    const float *copy = work->copy + (int64_t)cluster->copy_first * 4;
+    float *partial = work->partial + (int64_t)cluster->copy_first * 4;
     sup_wide energy = sup_wide_splat(0.0f);
-    for (int64_t b = piece->batch_first; b < piece->batch_mixed; b++) {
-        const float *inner = work->anchors + (piece->anchor_first + (b - piece->batch_first)) * SUP_PRISM_ANCHOR_FLOATS;
+    for (int64_t b = cluster->batch_first; b < cluster->batch_mixed; b++) {
+        const float *inner = work->anchors + (cluster->anchor_first + (b - cluster->batch_first)) * SUP_PRISM_ANCHOR_FLOATS;
         for (int lane = 0; lane < SUP_PRISM_LANES; lane += SUP_LANES) {
             const uint16_t *corner = s->corner + b * SUP_PRISM_CORNERS + lane;
             sup_wide3 base[3], skin[3], edge[5], sum[5];
@@ -120,13 +120,13 @@ SUP_ELEMENT sup_wide anchored_batches(const sup_local_work *work, const sup_syst
     return energy;
 }
 
-SUP_ELEMENT sup_wide mixed_batches(const sup_local_work *work, const sup_system_piece *piece, bool shared, bool volume)
+SUP_ELEMENT sup_wide mixed_batches(const sup_local_work *work, const sup_system_cluster *cluster, bool shared, bool volume)
 {
     const sup_system *s = work->system;
-    const float *copy = work->copy + (int64_t)piece->copy_first * 4;
-    float *partial = work->partial + (int64_t)piece->copy_first * 4;
+    const float *copy = work->copy + (int64_t)cluster->copy_first * 4;
+    float *partial = work->partial + (int64_t)cluster->copy_first * 4;
     sup_wide energy = sup_wide_splat(0.0f);
-    for (int64_t b = piece->batch_mixed; b < piece->batch_end; b++)
+    for (int64_t b = cluster->batch_mixed; b < cluster->batch_end; b++)
         for (int lane = 0; lane < SUP_PRISM_LANES; lane += SUP_LANES) {
             const uint16_t *corner = s->corner + b * SUP_PRISM_CORNERS + lane;
             sup_wide3 point[6], edge[5], sum[5];
@@ -146,16 +146,16 @@ SUP_ELEMENT sup_wide mixed_batches(const sup_local_work *work, const sup_system_
     return energy;
 }
 
-/* Copies of rows that a piece works on: its gathers then stay in the nearest cache. */
+/* Copies of rows that a cluster works on: its gathers then stay in the nearest cache. */
 static void copy_rows(const sup_system *s, const float *rows, float *copy, int64_t begin, int64_t end)
 {
     for (int64_t k = begin; k < end; k++)
-        memcpy(copy + k * 4, rows + (int64_t)s->copy_place[k] * 4, 4 * sizeof(float));
+        memcpy(copy + k * 4, rows + (int64_t)s->copy_node[k] * 4, 4 * sizeof(float));
 }
 
-SUP_ELEMENT void local_piece(const sup_local_work *work, int32_t piece, bool shared, bool volume)
+SUP_ELEMENT void local_cluster(const sup_local_work *work, int32_t cluster, bool shared, bool volume)
 {
-    const sup_system_piece *p = &work->system->pieces[piece];
+    const sup_system_cluster *p = &work->system->clusters[cluster];
     if (!volume) copy_rows(work->system, work->x, work->copy, p->copy_first, p->copy_inner);
     memset(work->partial + (int64_t)p->copy_first * 4, 0, (size_t)(p->copy_inner - p->copy_first) * 4 * sizeof(float));
     float lanes[2][SUP_LANES];
@@ -164,45 +164,45 @@ SUP_ELEMENT void local_piece(const sup_local_work *work, int32_t piece, bool sha
     double energy = 0.0;
     for (int k = 0; k < SUP_LANES; k++)
         energy += (double)lanes[0][k] + (double)lanes[1][k];
-    work->energy[piece] = 0.5 * energy;
+    work->energy[cluster] = 0.5 * energy;
 }
 
-static void local(const sup_local_work *work, int32_t piece)
+static void local(const sup_local_work *work, int32_t cluster)
 {
     bool volume = work->pressure != NULL;
 #if defined(__wasm__) /* one copy, too */
-    local_piece(work, piece, work->shared_rotation, volume);
+    local_cluster(work, cluster, work->shared_rotation, volume);
 #else
     if (volume && work->shared_rotation)
-        local_piece(work, piece, true, true);
+        local_cluster(work, cluster, true, true);
     else if (volume)
-        local_piece(work, piece, false, true);
+        local_cluster(work, cluster, false, true);
     else if (work->shared_rotation)
-        local_piece(work, piece, true, false);
+        local_cluster(work, cluster, true, false);
     else
-        local_piece(work, piece, false, false);
+        local_cluster(work, cluster, false, false);
 #endif
 }
 
-/* Volumes of a piece's columns, as they count for its seats. */
-static void volumes(const sup_local_work *work, int32_t piece)
+/* Volumes of a cluster's wedges, as they count for its region_slots. */
+static void volumes(const sup_local_work *work, int32_t cluster)
 {
     const sup_system *s = work->system;
-    const sup_system_piece *p = &s->pieces[piece];
+    const sup_system_cluster *p = &s->clusters[cluster];
     const float *copy = work->copy + (int64_t)p->copy_first * 4;
-    int64_t first = s->seat_first[piece], end = s->seat_first[piece + 1];
+    int64_t first = s->region_slot_first[cluster], end = s->region_slot_first[cluster + 1];
     copy_rows(s, work->x, work->copy, p->copy_first, p->copy_inner);
-    memset(work->seat_lanes + first * SUP_PRISM_LANES, 0, (size_t)(end - first) * SUP_PRISM_LANES * sizeof(float));
+    memset(work->region_slot_lanes + first * SUP_PRISM_LANES, 0, (size_t)(end - first) * SUP_PRISM_LANES * sizeof(float));
     for (int64_t b = p->batch_first; b < p->batch_end; b++)
         for (int lane = 0; lane < SUP_PRISM_LANES; lane += SUP_LANES) {
             sup_wide3 skin[3];
             for (int k = 0; k < 3; k++) {
                 skin[k] = gather(copy, s->corner + b * SUP_PRISM_CORNERS + k * SUP_PRISM_LANES + lane);
             }
-            column c = column_of(work->feet + b * SUP_PRISM_FEET_FLOATS + lane, skin);
-            sup_wide six = column_volume6(&c);
+            wedge c = wedge_of(work->feet + b * SUP_PRISM_FEET_FLOATS + lane, skin);
+            sup_wide six = wedge_volume6(&c);
             for (int64_t k = s->blend_first[b]; k < s->blend_first[b + 1]; k++) {
-                float *sum = work->seat_lanes + (int64_t)s->blend_seat[k] * SUP_PRISM_LANES + lane;
+                float *sum = work->region_slot_lanes + (int64_t)s->blend_region_slot[k] * SUP_PRISM_LANES + lane;
                 sup_wide weight = sup_wide_load(s->blend_weight + k * SUP_PRISM_LANES + lane);
                 sup_wide_store(sum, sup_wide_fma(weight, six, sup_wide_load(sum)));
             }
@@ -210,8 +210,8 @@ static void volumes(const sup_local_work *work, int32_t piece)
     for (int64_t k = first; k < end; k++) {
         double sum = 0.0;
         for (int lane = 0; lane < SUP_PRISM_LANES; lane++)
-            sum += (double)work->seat_lanes[k * SUP_PRISM_LANES + lane];
-        work->seat_volume[k] = sum;
+            sum += (double)work->region_slot_lanes[k * SUP_PRISM_LANES + lane];
+        work->region_slot_volume[k] = sum;
     }
 }
 
@@ -222,9 +222,9 @@ SUP_ELEMENT void store3(float *to, sup_wide3 v)
     sup_wide_store(to + 2 * SUP_PRISM_LANES, v.z);
 }
 
-static void anchors(const sup_system *s, const float *x, float *copy, float *to, int32_t piece)
+static void anchors(const sup_system *s, const float *x, float *copy, float *to, int32_t cluster)
 {
-    const sup_system_piece *p = &s->pieces[piece];
+    const sup_system_cluster *p = &s->clusters[cluster];
     copy_rows(s, x, copy, p->copy_first, p->copy_end);
     copy += (int64_t)p->copy_first * 4;
     to += (int64_t)p->anchor_first * SUP_PRISM_ANCHOR_FLOATS;
@@ -235,9 +235,9 @@ static void anchors(const sup_system *s, const float *x, float *copy, float *to,
                        gather(copy, s->corner + b * SUP_PRISM_CORNERS + (3 + k) * SUP_PRISM_LANES + lane));
 }
 
-static void feet(const sup_system *s, const float *points, float *copy, float *to, int32_t piece)
+static void feet(const sup_system *s, const float *points, float *copy, float *to, int32_t cluster)
 {
-    const sup_system_piece *p = &s->pieces[piece];
+    const sup_system_cluster *p = &s->clusters[cluster];
     copy_rows(s, points, copy, p->copy_first, p->copy_inner);
     copy += (int64_t)p->copy_first * 4;
     to += (int64_t)p->batch_first * SUP_PRISM_FEET_FLOATS;
@@ -249,7 +249,7 @@ static void feet(const sup_system *s, const float *points, float *copy, float *t
             sup_wide3 a = sup_wide3_sub(foot[0], foot[2]), b1 = sup_wide3_sub(foot[1], foot[2]);
             store3(to + lane, foot[2]);
             store3(to + 3 * SUP_PRISM_LANES + lane, b1);
-            store3(to + 6 * SUP_PRISM_LANES + lane, column_cross(a, b1));
+            store3(to + 6 * SUP_PRISM_LANES + lane, wedge_cross(a, b1));
         }
 }
 

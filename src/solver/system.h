@@ -4,8 +4,8 @@
  * Based on: [komaritzan2022] section 2.2, eq. 2.12 to 2.16, hard constraints as in 2.2.3.
  *
  * Unknowns are the skin vertices, those of the tissue's middle where it has one, and the free bases; anchored bases (and skin vertices that the caller fixes) are
- * given. A place is the index of a vertex in the step's arrays: unknowns first, in order of elimination, then anchors in
- * order of their tissue vertex. Every prism has six places a, b, c on the skin and a', b', c' under them, named so that
+ * given. A node is the index of a vertex in the step's arrays: unknowns first, in order of elimination, then anchors in
+ * order of their tissue vertex. Every prism has six nodes a, b, c on the skin and a', b', c' under them, named so that
  * its tetrahedra are (a b c c'), (a b b' c') and (a a' b' c'): any split of a prism into three can be named so.
  *
  * Units: a tetrahedron weighs w = stiffness * V / size with size the cube root of the bounding box's volume, times 10:
@@ -39,14 +39,14 @@ typedef struct sup_system_def {
     bool is_static;                          /* without momentum: every step goes to where the pose pulls */
 } sup_system_def;
 
-/* A piece of the local step: batches whose inner side is anchored come first. It works on copies of the vertices that its
+/* A cluster of the local step: batches whose inner side is anchored come first. It works on copies of the vertices that its
  * prisms touch, and sums gradients for them: unknowns first, then anchors of its mixed batches, which get a sum that nobody
  * reads, then those inside its anchored batches, which are not copied in every iteration. */
-typedef struct sup_system_piece {
+typedef struct sup_system_cluster {
     int32_t batch_first, batch_mixed, batch_end; /* [first, mixed) anchored inside, [mixed, end) anything */
     int32_t anchor_first;                        /* first of them among all batches that are anchored inside */
     int32_t copy_first, copy_inner, copy_end;    /* copies; [inner, end) are inside anchored batches only */
-} sup_system_piece;
+} sup_system_cluster;
 
 /* Where volume counts, the matrix of the global step has strain's stiffness times 1 + this times `volume`: so much stiffer
  * is flesh that swells all around a limb, and a step does not go too far. */
@@ -56,36 +56,36 @@ typedef struct sup_system_piece {
 typedef struct sup_system {
     int32_t skin_count, unknown_count, anchor_count;
     int32_t vertex_count; /* of the tissue: 2 or, with a middle, 3 times skin_count */
-    int32_t batch_count, piece_count, anchored_batch_count, copy_count;
+    int32_t batch_count, cluster_count, anchored_batch_count, copy_count;
     bool is_static;
     float time_step;
     float size;       /* cube root of the bounding box's volume */
     float weight_sum; /* of all tetrahedra: the energy of a strain of sqrt 2 everywhere */
     float volume;     /* how much volume counts beside strain; 0: the arrays of volume are empty */
-    int32_t bone_count, chamber_count;
+    int32_t bone_count, region_count;
     sup_float_factor factor;
-    sup_float_subdomains parts;
-    const int32_t *place;           /* [vertex_count] of each tissue vertex */
+    sup_float_subdomains subdomains;
+    const int32_t *node;           /* [vertex_count] of each tissue vertex */
     const int32_t *anchor;          /* [anchor_count] tissue vertex, increasing */
-    const float *rest;              /* [(unknown_count+anchor_count)*4] by place */
+    const float *rest;              /* [(unknown_count+anchor_count)*4] by node */
     const float *mass;              /* [unknown_count] m / dt^2; 0 for free bases and static systems */
     const float *diagonal;          /* [unknown_count] of the system's matrix */
-    const int32_t *couple_first;    /* [unknown_count+1] the matrix between unknowns and anchors, by rows */
-    const int32_t *couple_anchor;   /* [couple_first[unknown_count]] anchor */
-    const float *couple_value;      /* the same count */
-    const sup_system_piece *pieces; /* [piece_count] */
+    const int32_t *coupling_first;    /* [unknown_count+1] the matrix between unknowns and anchors, by rows */
+    const int32_t *coupling_anchor;   /* [coupling_first[unknown_count]] anchor */
+    const float *coupling_value;      /* the same count */
+    const sup_system_cluster *clusters; /* [cluster_count] */
     const float *tets;              /* [batch_count*SUP_PRISM_FLOATS] */
-    const uint16_t *corner;         /* [batch_count*SUP_PRISM_CORNERS] copies, counted from the piece's first */
-    const int32_t *copy_place;      /* [copy_count] place of a copy */
+    const uint16_t *corner;         /* [batch_count*SUP_PRISM_CORNERS] copies, counted from the cluster's first */
+    const int32_t *copy_node;      /* [copy_count] node of a copy */
     const int32_t *foot_bone;       /* [skin_count] where on the bone lines the vertex stands */
     const float *foot_along;        /* [skin_count] from 0 to 1 */
-    const float *chamber_volume;    /* [chamber_count] at rest, times weight; 0: not kept */
-    /* A seat is a chamber that some columns of a piece belong to; a blend is a seat that some of a batch do. */
-    int32_t seat_count;
-    const int32_t *seat_first;   /* [piece_count+1] seats of a piece */
-    const int32_t *seat_chamber; /* [seat_count] */
+    const float *region_volume;    /* [region_count] at rest, times weight; 0: not kept */
+    /* A region_slot is a region that some columns of a cluster belong to; a blend is a region_slot that some of a batch do. */
+    int32_t region_slot_count;
+    const int32_t *region_slot_first;   /* [cluster_count+1] region_slots of a cluster */
+    const int32_t *region_slot_region; /* [region_slot_count] */
     const int32_t *blend_first;  /* [batch_count+1] blends of a batch */
-    const int32_t *blend_seat;   /* [blend_first[batch_count]] */
+    const int32_t *blend_region_slot;   /* [blend_first[batch_count]] */
     const float *blend_weight;   /* [blend_first[batch_count]*SUP_PRISM_LANES] of six times a column's volume */
     const int32_t *sum_first;    /* [unknown_count+1] */
     const int32_t *sum_from;     /* [sum_first[unknown_count]] copies whose gradients make up a gradient */
@@ -103,7 +103,7 @@ sup_result sup_system_open(const sup_model *model, const char *prefix, sup_syste
 bool sup_prism_corners(const int32_t triangle[3], const int32_t tets[12], int32_t skin_count, int32_t corner[6]);
 /* Corners of the three tetrahedra of a prism, the common one (c') last. */
 extern const int32_t sup_prism_tets[3][4];
-/* Tets of the flesh, those that were left out aside; places into `tets` [count*4] where it is not NULL. */
+/* Tets of the flesh, those that were left out aside; nodes into `tets` [count*4] where it is not NULL. */
 int32_t sup_system_tets(const sup_system *system, int32_t *tets);
 
 #endif

@@ -28,12 +28,12 @@ typedef struct sup_system_builder {
     float *rest;       /* [vertex_count*3] tissue vertices */
     sup_prism *prisms; /* [prism_count] */
     double *mass;      /* [vertex_count] 0 for bases */
-    int32_t *place;    /* [vertex_count] */
+    int32_t *node;    /* [vertex_count] */
     int32_t dropped;   /* flat tetrahedra */
 
-    int32_t batch_count, piece_count;
+    int32_t batch_count, cluster_count;
     int32_t *lane_prism;            /* [batch_count*SUP_PRISM_LANES] -1 for lanes left over */
-    const sup_system_piece *pieces; /* [piece_count] */
+    const sup_system_cluster *clusters; /* [cluster_count] */
 } sup_system_builder;
 
 /* A new array of the model: the prefix and `name`. NULL when memory ran out. */
@@ -43,7 +43,7 @@ void sup_system_name(const char *prefix, const char *name, char to[32]);
 
 /* Fills prisms and mass. */
 sup_result sup_system_build_prisms(sup_system_builder *b, sup_error *error);
-/* Batches, pieces and the sums over them, once `place` is known. */
+/* Batches, clusters and the sums over them, once `node` is known. */
 sup_result sup_system_build_batches(sup_system_builder *b, sup_error *error);
 /* Arrays for keeping volume, once there are batches. */
 sup_result sup_system_build_volume(sup_system_builder *b, sup_error *error);

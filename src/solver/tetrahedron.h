@@ -139,7 +139,7 @@ static __attribute__((noinline)) void sup_rotation_exact(const sup_wide f[9], su
 SUP_ELEMENT void sup_rotation_end(const sup_rotation *q, const sup_wide f[9], sup_wide r[9])
 {
     const sup_wide one = sup_wide_splat(1.0f);
-    static const int place[9] = {0, 3, 4, 3, 1, 5, 4, 5, 2};
+    static const int node[9] = {0, 3, 4, 3, 1, 5, 4, 5, 2};
     sup_wide cofactor[9], m[6], a, b, c;
     sup_wide inverse = q->scale / q->slope; /* 1 / (|F| slope) */
     sup_wide over = inverse * q->scale;
@@ -151,9 +151,9 @@ SUP_ELEMENT void sup_rotation_end(const sup_rotation *q, const sup_wide f[9], su
     sup_element_cofactor(f, cofactor);
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++) {
-            sup_wide sum = sup_wide_fma(f[3 * i], m[place[j]], c * cofactor[3 * i + j]);
+            sup_wide sum = sup_wide_fma(f[3 * i], m[node[j]], c * cofactor[3 * i + j]);
             r[3 * i + j] =
-                sup_wide_fma(f[3 * i + 2], m[place[6 + j]], sup_wide_fma(f[3 * i + 1], m[place[3 + j]], sum));
+                sup_wide_fma(f[3 * i + 2], m[node[6 + j]], sup_wide_fma(f[3 * i + 1], m[node[3 + j]], sum));
         }
     /* Rounding grows as 1 / slope (3.08 at rest); F = 0 and numbers out of range land here too, as NaN or 0. */
     sup_mask good =

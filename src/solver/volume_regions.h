@@ -5,15 +5,15 @@
 
 #include "tissue/tissue.h"
 
-/* Every skin vertex stands in two neighbouring chambers, with weights that add up to 1. */
-typedef struct sup_chamber_share {
-    int32_t chamber[2];
+/* Every skin vertex stands in two neighbouring regions, with weights that add up to 1. */
+typedef struct sup_region_weights {
+    int32_t region[2];
     double weight[2];
-} sup_chamber_share;
+} sup_region_weights;
 
-/* Chambers of a tissue with feet on a skeleton: `share` [skin_count], in memory of `arena`. Returns how many there are;
+/* Regions of a tissue with feet on a skeleton: `weights` [skin_count], in memory of `arena`. Returns how many there are;
  * 0 when memory ran out. */
-int32_t sup_chambers_create(const sup_tissue *tissue, const sup_volumetric_skeleton *skeleton, sup_arena *arena,
-                            sup_chamber_share **share);
+int32_t sup_volume_regions_create(const sup_tissue *tissue, const sup_volumetric_skeleton *skeleton, sup_arena *arena,
+                            sup_region_weights **weights);
 
 #endif

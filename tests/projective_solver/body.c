@@ -64,11 +64,11 @@ static void make_bones(body *b, const double chain[TUBE_BONES + 1])
     sup_context context = sup_context_resolve(NULL);
     sup_arena arena = sup_arena_create(&context.allocator);
     sup_volumetric_skeleton *s = sup_arena_alloc(&arena, 1, sizeof *s);
-    sup_bone_segment *pieces = sup_arena_alloc(&arena, TUBE_BONES, sizeof *pieces);
+    sup_bone_segment *clusters = sup_arena_alloc(&arena, TUBE_BONES, sizeof *clusters);
     b->tissue.feet = grab((size_t)b->tissue.skin_count, sizeof *b->tissue.feet);
-    if (s == NULL || pieces == NULL) abort();
+    if (s == NULL || clusters == NULL) abort();
     for (int32_t k = 0; k < TUBE_BONES; k++)
-        pieces[k] = (sup_bone_segment){.joint = k,
+        clusters[k] = (sup_bone_segment){.joint = k,
                                      .child = k + 1 < TUBE_BONES ? k + 1 : -1,
                                      .node_from = k,
                                      .node_to = k + 1,
@@ -80,7 +80,7 @@ static void make_bones(body *b, const double chain[TUBE_BONES + 1])
         foot->parameter = (x - chain[foot->segment]) / (chain[foot->segment + 1] - chain[foot->segment]);
     }
     *s = (sup_volumetric_skeleton){
-        .segment_count = TUBE_BONES, .node_count = TUBE_BONES + 1, .segments = pieces, .arena = arena};
+        .segment_count = TUBE_BONES, .node_count = TUBE_BONES + 1, .segments = clusters, .arena = arena};
     b->skeleton = s;
 }
 
@@ -267,10 +267,10 @@ void body_bones(const body *b, double time, float *bones)
     sup_affine *motion = grab((size_t)b->joint_count, sizeof *motion);
     body_pose(b, time, motion);
     for (int32_t p = 0; p < b->skeleton->segment_count; p++) {
-        const sup_bone_segment *piece = &b->skeleton->segments[p];
-        sup_v3_store(bones + 8 * p, sup_affine_point(motion[piece->joint], piece->from));
+        const sup_bone_segment *cluster = &b->skeleton->segments[p];
+        sup_v3_store(bones + 8 * p, sup_affine_point(motion[cluster->joint], cluster->from));
         sup_v3_store(bones + 8 * p + 4,
-                     sup_affine_point(motion[piece->child >= 0 ? piece->child : piece->joint], piece->to));
+                     sup_affine_point(motion[cluster->child >= 0 ? cluster->child : cluster->joint], cluster->to));
     }
     free(motion);
 }

@@ -45,7 +45,7 @@ void body_vertices(const body *b, double time, double *vertices);
 sup_result body_bind(body *b, const sup_context *context, const sup_system_def *def, sup_error *error);
 /* Anchors of the system at a time: [anchor_count*4]. */
 void body_anchors(const body *b, double time, float *anchors);
-/* Ends of the bones' pieces at a time: [piece_count*8]. */
+/* Ends of the bones' clusters at a time: [cluster_count*8]. */
 void body_bones(const body *b, double time, float *bones);
 
 #endif

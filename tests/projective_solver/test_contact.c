@@ -131,7 +131,7 @@ TEST(a_push_has_a_limit)
     CHECK_MSG(height[0] < 0.5 * height[1] && height[1] < 0.95 * height[2], "%g %g %g", height[0], height[1], height[2]);
 }
 
-/* Damping is against moving along the normal, either way, and leaves the place of rest alone. */
+/* Damping is against moving along the normal, either way, and leaves the node of rest alone. */
 TEST(rows_calm_what_they_touch)
 {
     double way[2], depth[2];

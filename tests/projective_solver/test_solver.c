@@ -137,7 +137,7 @@ TEST(rigid_motion_is_followed)
         sup_solver_vertices(s, f.state, f.now);
         double worst = 0.0;
         for (int32_t v = 0; v < 2 * s->skin_count; v++) {
-            sup_vec3d goal = sup_affine_point(motion, sup_v3_load(s->rest + (int64_t)s->place[v] * 4));
+            sup_vec3d goal = sup_affine_point(motion, sup_v3_load(s->rest + (int64_t)s->node[v] * 4));
             worst = fmax(worst, sup_v3_distance(goal, sup_v3_load(f.now + 3 * v)));
         }
         CHECK_MSG(worst < 5e-6 * 12.0, "step %d: %g", (int)k, worst);
@@ -172,17 +172,17 @@ TEST(every_half_step_lowers_the_objective)
 static double kernel_energy(const fixture *f, const sup_solver_kernels *kernels, bool shared)
 {
     const sup_system *s = &f->b.system;
-    size_t places = (size_t)s->unknown_count + (size_t)s->anchor_count;
-    float *x = aligned_alloc(64, (places * 16 + 127) / 64 * 64);
+    size_t nodes = (size_t)s->unknown_count + (size_t)s->anchor_count;
+    float *x = aligned_alloc(64, (nodes * 16 + 127) / 64 * 64);
     float *inner = aligned_alloc(64, (size_t)(s->anchored_batch_count + 1) * SUP_PRISM_ANCHOR_FLOATS * 4);
     float *partial = aligned_alloc(64, ((size_t)s->copy_count * 16 + 127) / 64 * 64);
     float *copy = aligned_alloc(64, ((size_t)s->copy_count * 16 + 127) / 64 * 64);
-    double *energy = calloc((size_t)s->piece_count, 8), sum = 0.0;
+    double *energy = calloc((size_t)s->cluster_count, 8), sum = 0.0;
     CHECK(x && inner && partial && copy && energy);
-    memset(x, 0, places * 16);
+    memset(x, 0, nodes * 16);
     for (int32_t v = 0; v < 2 * s->skin_count; v++)
         for (int32_t k = 0; k < 3; k++)
-            x[(int64_t)s->place[v] * 4 + k] = (float)f->x[3 * v + k];
+            x[(int64_t)s->node[v] * 4 + k] = (float)f->x[3 * v + k];
     sup_local_work work = {.system = s,
                            .x = x,
                            .anchors = inner,
@@ -190,7 +190,7 @@ static double kernel_energy(const fixture *f, const sup_solver_kernels *kernels,
                            .partial = partial,
                            .energy = energy,
                            .shared_rotation = shared};
-    for (int32_t p = 0; p < s->piece_count; p++) {
+    for (int32_t p = 0; p < s->cluster_count; p++) {
         kernels->anchors(s, x, copy, inner, p);
         kernels->local(&work, p);
         sum += energy[p];
@@ -231,15 +231,15 @@ TEST(energy_of_a_uniform_stretch)
     fixture_free(&f);
 }
 
-/* Everything grown evenly: every chamber's volume with the cube of it, beside the strain of above. */
+/* Everything grown evenly: every region's volume with the cube of it, beside the strain of above. */
 TEST(volume_of_a_uniform_stretch)
 {
     sup_system_def def = {.volume = 3.0};
     fixture f = tube(14, 9, 1.0, &def);
     double rest = 0.0;
-    for (int32_t c = 0; c < f.b.system.chamber_count; c++) {
-        CHECK(f.b.system.chamber_volume[c] > 0.0f);
-        rest += (double)f.b.system.chamber_volume[c];
+    for (int32_t c = 0; c < f.b.system.region_count; c++) {
+        CHECK(f.b.system.region_volume[c] > 0.0f);
+        rest += (double)f.b.system.region_volume[c];
     }
     static const double stretches[4] = {1.0, 1.1, 0.8, 1.5};
     for (int32_t k = 0; k < 4; k++) {
@@ -481,7 +481,7 @@ TEST(threads_change_nothing)
 {
     sup_system_def def = {.volume = 1.0};
     fixture f = tube(120, 48, 1.0, &def);
-    CHECK(f.b.system.parts.part_count > 2 && f.b.system.piece_count > 3);
+    CHECK(f.b.system.subdomains.subdomain_count > 2 && f.b.system.cluster_count > 3);
     float *first = malloc(f.count * 4), *again = malloc(f.count * 4);
     CHECK(first && again);
     for (int32_t threads = 1; threads <= 4; threads++) {
@@ -605,7 +605,7 @@ TEST(forces_and_gravity_are_the_same_thing)
     CHECK(force != NULL);
     double sum = 0.0;
     for (int32_t v = 0; v < s->skin_count; v++) {
-        force[3 * v + 1] = -0.3f * s->mass[s->place[v]] * s->time_step * s->time_step;
+        force[3 * v + 1] = -0.3f * s->mass[s->node[v]] * s->time_step * s->time_step;
         sum += (double)force[3 * v + 1];
     }
     CHECK_NEAR(sum, -0.3 * 4000.0, 0.1);
@@ -615,7 +615,7 @@ TEST(forces_and_gravity_are_the_same_thing)
         step_to(&b, 0.0, (sup_solver_input){.gravity = {0.0f, -0.3f, 0.0f}});
     }
     for (int32_t v = 0; v < s->skin_count; v++)
-        fell += ((double)a.now[3 * v + 1] - (double)s->rest[4 * (int64_t)s->place[v] + 1]) / s->skin_count;
+        fell += ((double)a.now[3 * v + 1] - (double)s->rest[4 * (int64_t)s->node[v] + 1]) / s->skin_count;
     CHECK_MSG(furthest(a.now, b.now, (size_t)s->skin_count * 3) < 1e-4, "%g",
               furthest(a.now, b.now, (size_t)s->skin_count * 3));
     CHECK_MSG(fell < -0.005, "fell by %g", fell);

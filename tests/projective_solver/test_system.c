@@ -65,8 +65,8 @@ TEST(masses_sum_to_the_total)
     double sum = 0.0;
     int32_t unknown_bases = 0;
     for (int32_t v = 0; v < b.tissue.skin_count; v++) {
-        sum += (double)b.system.mass[b.system.place[v]] * 0.25;
-        int32_t base = b.system.place[b.tissue.skin_count + v];
+        sum += (double)b.system.mass[b.system.node[v]] * 0.25;
+        int32_t base = b.system.node[b.tissue.skin_count + v];
         CHECK((base < b.system.unknown_count) == (b.tissue.base_class[v] == SUP_BASE_FREE));
         if (base >= b.system.unknown_count) continue;
         unknown_bases++;
@@ -117,16 +117,16 @@ TEST(rows_sum_to_the_mass)
     body b = bound_tube(16, 12, 1.0, NULL);
     const sup_system *s = &b.system;
     size_t n = (size_t)s->unknown_count;
-    float *x = calloc(n + (size_t)s->parts.slot_count, 16);
+    float *x = calloc(n + (size_t)s->subdomains.slot_count, 16);
     CHECK(x != NULL);
     for (size_t i = 0; i < n; i++) {
         double pull = 0.0;
-        for (int32_t k = s->couple_first[i]; k < s->couple_first[i + 1]; k++)
-            pull += (double)s->couple_value[k];
+        for (int32_t k = s->coupling_first[i]; k < s->coupling_first[i + 1]; k++)
+            pull += (double)s->coupling_value[k];
         for (size_t k = 0; k < 3; k++)
             x[4 * i + k] = (float)((double)s->mass[i] - pull); /* A 1 = m - A_fb 1 */
     }
-    sup_float_subdomains_solve4(NULL, &s->factor, &s->parts, x);
+    sup_float_subdomains_solve4(NULL, &s->factor, &s->subdomains, x);
     for (size_t i = 0; i < n; i++)
         CHECK_NEAR(x[4 * i], 1.0, 2e-5);
     free(x);
@@ -142,7 +142,7 @@ TEST(systems_do_not_depend_on_the_unit)
         body other = bound_tube(16, 12, scales[k], NULL);
         CHECK_EQ(one.system.unknown_count, other.system.unknown_count);
         for (int32_t v = 0; v < 2 * one.tissue.skin_count; v++) {
-            int32_t i = one.system.place[v], j = other.system.place[v];
+            int32_t i = one.system.node[v], j = other.system.node[v];
             if (i >= one.system.unknown_count) continue;
             double d = (double)one.system.diagonal[i];
             CHECK_NEAR((double)other.system.diagonal[j], d, 1e-4 * d);
@@ -168,9 +168,9 @@ TEST(stiffness_map_scales_the_tissue)
     double soft = (double)b.system.weight_sum;
     CHECK_OK(body_bind(&b, NULL, &stiff, &error), error);
     CHECK_NEAR((double)b.system.weight_sum, 3.0 * soft, 1e-4 * soft);
-    double diagonal = (double)b.system.diagonal[b.system.place[5]];
+    double diagonal = (double)b.system.diagonal[b.system.node[5]];
     CHECK_OK(body_bind(&b, NULL, &same, &error), error);
-    CHECK_NEAR((double)b.system.diagonal[b.system.place[5]], diagonal, 1e-5 * diagonal);
+    CHECK_NEAR((double)b.system.diagonal[b.system.node[5]], diagonal, 1e-5 * diagonal);
     map[7] = 0.0f;
     CHECK_EQ(body_bind(&b, NULL, &stiff, &error), SUP_ERROR_ARGUMENT);
     CHECK_TEXT(error.id, "system.stiffness");
@@ -240,9 +240,9 @@ TEST(damaged_models_are_refused)
     sup_random random = {9};
     sup_error error = {0};
     static const char *const names[] = {
-        "system.head",         "system.factor",      "system.parts",      "system.place",      "system.couple_first",
-        "system.pieces",       "system.copy_place",  "system.sum_first",  "system.sum_from",   "system.couple_anchor",
-        "system.seat_chamber", "system.blend_first", "system.blend_seat", "system.seat_first", "system.foot_bone"};
+        "system.head",         "system.factor",      "system.subdomains",      "system.node",      "system.coupling_first",
+        "system.clusters",       "system.copy_node",  "system.sum_first",  "system.sum_from",   "system.coupling_anchor",
+        "system.region_slot_region", "system.blend_first", "system.blend_region_slot", "system.region_slot_first", "system.foot_bone"};
     sup_system system;
     int32_t refused = 0, trials = 0;
     for (int32_t k = 0; k < SUP_COUNT(names); k++) {

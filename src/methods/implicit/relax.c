@@ -123,7 +123,7 @@ static void load_some(void *work, int32_t begin, int32_t end, int32_t worker)
         w->rows.parts[block] = 0;
         load_anchored(w, block);
         for (int32_t row = w->track->block_first[block]; row < w->track->block_first[block + 1]; row++) {
-            int32_t place = w->track->place[row], low = 0, high = parts->part_count;
+            int32_t place = w->track->place[row], low = 0, high = parts->subdomain_count;
             while (low < high) { /* the part whose columns hold it; the top's are in none */
                 int32_t middle = (low + high) / 2;
                 if (parts->column_first[middle + 1] <= place)
@@ -131,7 +131,7 @@ static void load_some(void *work, int32_t begin, int32_t end, int32_t worker)
                 else
                     high = middle;
             }
-            if (low < parts->part_count) w->rows.parts[block] |= (uint64_t)1 << (low % 64);
+            if (low < parts->subdomain_count) w->rows.parts[block] |= (uint64_t)1 << (low % 64);
         }
     }
 }
@@ -376,13 +376,13 @@ static void clear_solve(sup_track_work *w)
     w->parts = 0;
     for (int32_t i = 0; i < w->awake_count; i++)
         w->parts |= w->rows.parts[w->rows.list[i]];
-    for (int32_t part = 0; part < parts->part_count; part++) {
+    for (int32_t part = 0; part < parts->subdomain_count; part++) {
         bool used = is_used(w, part);
         int64_t first = used ? parts->column_first[part] : w->track->row_count + parts->slot_first[part];
         int64_t end = used ? parts->column_first[part + 1] : w->track->row_count + parts->slot_first[part + 1];
         memset(solve + 4 * first, 0, 4 * (size_t)(end - first) * sizeof(float));
     }
-    int64_t top = parts->column_first[parts->part_count];
+    int64_t top = parts->column_first[parts->subdomain_count];
     memset(solve + 4 * top, 0, 4 * (size_t)(w->track->row_count - top) * sizeof(float));
 }
 
@@ -390,9 +390,9 @@ static void clear_solve(sup_track_work *w)
 static void choose_direction(sup_track_work *w)
 {
     const sup_track *track = w->track;
-    sup_parallel(w->context, track->parts.part_count, 1, forward_some, w);
+    sup_parallel(w->context, track->parts.subdomain_count, 1, forward_some, w);
     sup_float_separator_solve4(&track->factor, &track->parts, w->rows.solve);
-    sup_parallel(w->context, track->parts.part_count, 1, backward_some, w);
+    sup_parallel(w->context, track->parts.subdomain_count, 1, backward_some, w);
     sup_track_run(w, slope_some);
     double slope = total(w, 0);
     w->keep = w->slope > 0.0 ? fmin(slope / w->slope, KEEP) : 0.0;

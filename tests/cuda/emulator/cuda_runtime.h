@@ -119,8 +119,8 @@ void wait_for_kernel();                      /* there is no other, but a thread 
 void begin_copy(void *to, const void *from); /* of 16 bytes */
 void end_group();
 void wait_groups(int but); /* all but the last */
-void store_word(void *to, unsigned long long low, unsigned long long high);
-void load_word(const void *from, unsigned long long &low, unsigned long long &high); /* others get their turn first */
+void store_message(void *to, unsigned long long low, unsigned long long high);
+void load_message_words(const void *from, unsigned long long &low, unsigned long long &high); /* others get their turn first */
 
 int meet_block(int vote); /* the barrier of a block: whether any thread voted */
 

@@ -507,12 +507,12 @@ void wait_groups(int but)
 }
 
 /* Processors with AVX write and read 16 aligned bytes in one go. */
-void store_word(void *to, unsigned long long low, unsigned long long high)
+void store_message(void *to, unsigned long long low, unsigned long long high)
 {
     *(volatile __m128i *)to = _mm_set_epi64x((long long)high, (long long)low);
 }
 
-void load_word(const void *from, unsigned long long &low, unsigned long long &high)
+void load_message_words(const void *from, unsigned long long &low, unsigned long long &high)
 {
     mine->pause();
     const __m128i all = *(const volatile __m128i *)from;

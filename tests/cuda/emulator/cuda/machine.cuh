@@ -27,14 +27,14 @@ template <int N> static inline void wait_groups()
     emulated::wait_groups(N);
 }
 
-static inline void store_word(void *to, unsigned long long low, unsigned long long high)
+static inline void store_message(void *to, unsigned long long low, unsigned long long high)
 {
-    emulated::store_word(to, low, high);
+    emulated::store_message(to, low, high);
 }
 
-static inline void load_word(const void *from, unsigned long long &low, unsigned long long &high)
+static inline void load_message_words(const void *from, unsigned long long &low, unsigned long long &high)
 {
-    emulated::load_word(from, low, high);
+    emulated::load_message_words(from, low, high);
 }
 
 static inline double invert_roughly(double x)
