@@ -1,5 +1,5 @@
-/* system.h (internal) - the projective dynamics system of a tissue: assembled and factorised once, in double, and laid
- * out for the step as arrays of a model.
+/* system.h (internal) - the projective dynamics system of a tissue: assembled and factorised once, in double, and stored
+ * as arrays of a model in the layout that the step reads.
  *
  * Based on: [komaritzan2022] section 2.2, eq. 2.12 to 2.16, hard constraints as in 2.2.3.
  *
