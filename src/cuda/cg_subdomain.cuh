@@ -1,5 +1,5 @@
-/* cg_subdomain.cuh (internal) - conjugate gradients of a direction with contacts: what a block of threads does with its subdomain. See
- * contact_solve.cu. */
+/* cg_subdomain.cuh (internal) - conjugate gradients for a direction with contacts: work of a thread block on its
+ * subdomain. See contact_solve.cu. */
 #ifndef SUP_CUDA_CG_SUBDOMAIN_CUH
 #define SUP_CUDA_CG_SUBDOMAIN_CUH
 
@@ -7,25 +7,25 @@
 #include "cuda/step_block.cuh"
 #include "cuda/schur_residual.cuh"
 
-/* What a character does in a step of them. */
+/* What a character does in an iteration. */
 struct cg_control {
     int active, touches;
     float factor; /* alpha or beta */
 };
 
-/* What is known after the rows of a search direction whose r . z is `rz`. */
+/* Result of a search direction whose r . z is `rz`. */
 struct cg_length {
-    float alpha; /* 0 where there is none */
-    bool more;   /* a row stiffens the system: this step is not exact */
+    float alpha; /* step length; 0: none */
+    bool more;   /* contacts add stiffness: this iteration is not exact */
 };
 
-/* Steps of conjugate gradients of a character at max_nodes. */
+/* Maximum number of iterations for a character. */
 static __device__ int solves_of(const sup_gpu_state &st, int character)
 {
     return sup_response_max_solves(st.commands[character].shared_rotation != 0);
 }
 
-/* By a warp, after solve k. `blocks` found the rows' curvature, `local_sums` how near they are. */
+/* By a warp, after solve k. `blocks` have the contacts' curvature, `local_sums` the number of near contacts. */
 static __device__ cg_length step_length(const sup_gpu_system &s, const sup_gpu_state &st, int character, int k,
                                         double rz, int blocks, int local_sums)
 {
@@ -35,7 +35,7 @@ static __device__ cg_length step_length(const sup_gpu_system &s, const sup_gpu_s
     double curvature = 0.0, contacts = 0.0;
     int close = 0;
     for (int first = threadIdx.x % 32; first < max(max(s.subdomain_count, local_sums), blocks); first += 32 * AT_ONCE) {
-        float v[AT_ONCE][3]; /* all on the way at once */
+        float v[AT_ONCE][3]; /* all loads in flight at once */
 #pragma unroll
         for (int k = 0; k < AT_ONCE; k++) {
             const int i = first + 32 * k;
@@ -57,7 +57,7 @@ static __device__ cg_length step_length(const sup_gpu_system &s, const sup_gpu_s
                      sup_response_leaves_residual(k, any_near, contacts, curvature)};
 }
 
-/* The gradient at a node that the subdomain takes care of; at the top from what all subdomains left there. */
+/* The gradient at a node that the subdomain owns; at the separator the sum over all subdomains. */
 template <int C>
 static __device__ float4 whole_gradient(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b,
                                         int character, int local, int node)
@@ -69,15 +69,15 @@ static __device__ float4 whole_gradient(const sup_gpu_system &s, const sup_gpu_s
     return make_float4(-sum.x, -sum.y, -sum.z, 0.0f);
 }
 
-/* What conjugate gradients start from: the residual, which is the first search direction's image too. */
+/* Initial residual, which is also the image of the first search direction. */
 static __device__ float4 first_residual(const sup_gpu_state &st, size_t q)
 {
     const float4 g = st.gradient[q];
     return make_float4(-g.x, -g.y, -g.z, 0.0f);
 }
 
-/* The direction to search in after solve k, and its image, of the characters of `which`. Crowds do not write down what they start
- * from. */
+/* The search direction after solve k and its image, for the characters of `which`. Crowds do not store the initial
+ * values. */
 template <int C, int T>
 static __device__ void next_search(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b,
                                    unsigned which, int k, const cg_control *steps)
@@ -121,9 +121,9 @@ struct cg_step {
     float4 product, residual;
 };
 
-/* `kept`: d, r and A p are written down; otherwise it is the first step. */
-static __device__ cg_step step_along(const sup_gpu_state &st, const contact_view &view, size_t q, int node,
-                                     float alpha, bool kept)
+/* `kept`: d, r and A p are stored; otherwise it is the first iteration. */
+static __device__ cg_step step_along(const sup_gpu_state &st, const contact_view &view, size_t q, int node, float alpha,
+                                     bool kept)
 {
     cg_step to = {make_float4(0.0f, 0.0f, 0.0f, 0.0f), {}};
     float4 image;
@@ -140,10 +140,10 @@ static __device__ cg_step step_along(const sup_gpu_state &st, const contact_view
     return to;
 }
 
-/* The step along the search direction: what is left to solve for into `in` and `left`. */
+/* The step along the search direction: the residual into `in` and `left`. */
 template <int C, int T>
 static __device__ void step_subdomain(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b,
-                                 const cg_control *steps, bool kept = true)
+                                      const cg_control *steps, bool kept = true)
 {
     const int nodes = b.subdomain.count + b.subdomain.slot_count;
     for (int n = threadIdx.x; n < nodes * b.live; n += T) {
@@ -161,10 +161,10 @@ static __device__ void step_subdomain(const sup_gpu_system &s, const sup_gpu_sta
     }
 }
 
-/* The direction at a node after the last step, along the search direction by `factor`, and its products with those before
- * into values[0..history]; image = g + r: - (A + C) d. */
-static __device__ void end_node(const sup_gpu_system &s, const sup_gpu_state &st, int character, int node,
-                                 float factor, int history, float *values, bool kept = true)
+/* The direction at a node after the last iteration, `factor` along the search direction, and its products with the
+ * previous directions into values[0..history]; image = g + r: -(A + C) d. */
+static __device__ void end_node(const sup_gpu_system &s, const sup_gpu_state &st, int character, int node, float factor,
+                                int history, float *values, bool kept = true)
 {
     const size_t q = (size_t)character * s.unknown_count + node;
     const cg_step to = step_along(st, open_contacts(s, st, character), q, node, factor, kept);

@@ -1,8 +1,8 @@
-/* contact_constraints.cuh (internal) - rows of contact on the device: their forces, and what a vertex gets of them.
+/* contact_constraints.cuh (internal) - contacts on the device: their forces, and the sums of these at a node.
  *
- * The same formulas as solver/solver_contact.c. A contact stands at its vertex, those with colliders behind the others; the rows that a node is
- * subdomain of are in a list, sorted: sums are gathered in a fixed command and need no atomics. A contact's force is found anew by
- * each of its nodes, which costs less than to wait for each other. */
+ * The formulas are those of solver/contact_response.h. A contact is stored at the index of its vertex, those with
+ * colliders after the others. The contacts of a node are in a sorted list: sums are gathered in a fixed order and need no
+ * atomics. Each node of a contact computes its force again, which is faster than synchronising. */
 #ifndef SUP_CUDA_CONTACT_CONSTRAINTS_CUH
 #define SUP_CUDA_CONTACT_CONSTRAINTS_CUH
 
@@ -31,9 +31,9 @@ static __device__ contact_view open_contacts(const sup_gpu_system &s, const sup_
     return v;
 }
 
-/* How a contact pushes at some positions. */
+/* Response of a contact at given positions. */
 struct contact_push {
-    float4 force; /* along d; the fourth is its energy */
+    float4 force; /* of the difference d; w: its energy */
     float hold, slide, cap, depth;
 };
 
@@ -52,16 +52,17 @@ static __device__ void add_friction(const sup_gpu_contact &contact, float4 d, fl
 }
 
 static __device__ contact_push push_contact(const sup_gpu_system &s, const contact_view &v, const float4 *x,
-                                    const sup_gpu_contact &contact)
+                                            const sup_gpu_contact &contact)
 {
     contact_push out;
     float4 d = make_float4(0.0f, 0.0f, 0.0f, 0.0f), n = get(contact.normal);
 #pragma unroll
     for (int j = 0; j < 4; j++)
         d = add_scaled(d, contact.weight[j],
-                       contact.node[j] < s.unknown_count ? x[contact.node[j]] : v.anchors[contact.node[j] - s.unknown_count]);
-    const sup_response_normal c = sup_response_push(dot(n, d), dot(n, get(contact.start)), contact.offset, contact.stiffness,
-                                                  contact.limit, contact.damping, s.size);
+                       contact.node[j] < s.unknown_count ? x[contact.node[j]]
+                                                         : v.anchors[contact.node[j] - s.unknown_count]);
+    const sup_response_normal c = sup_response_push(dot(n, d), dot(n, get(contact.start)), contact.offset,
+                                                    contact.stiffness, contact.limit, contact.damping, s.size);
     const float force = c.drag - c.press;
     out.depth = c.depth;
     out.hold = c.stiffness;
@@ -72,7 +73,7 @@ static __device__ contact_push push_contact(const sup_gpu_system &s, const conta
     return out;
 }
 
-/* A contact is brought up to date at positions x, and counted in `values`. */
+/* Stores the response of a contact and counts it in `values`. */
 static __device__ void update_contact(sup_gpu_contact &contact, const contact_push &p, float *values)
 {
     contact.cap = p.cap;
@@ -83,7 +84,7 @@ static __device__ void update_contact(sup_gpu_contact &contact, const contact_pu
     values[SUM_PUSHING] += p.depth > 0.0f ? 1.0f : 0.0f;
 }
 
-/* The force of all rows on a node at positions x. Rows that it is the first node of are kept up to date, and counted in
+/* Sum of all contact forces on a node at positions x. Contacts whose first unknown it is are stored and counted in
  * `values`. */
 static __device__ float4 contact_forces(const sup_gpu_system &s, const contact_view &v, const float4 *x, int node,
                                         float *values)
@@ -95,7 +96,7 @@ static __device__ float4 contact_forces(const sup_gpu_system &s, const contact_v
         sup_gpu_contact &contact = v.contacts[touch >> 2];
         const contact_push p = push_contact(s, v, x, contact);
         sum = add_scaled(sum, contact.weight[corner], p.force);
-        bool first = true; /* of the contact's nodes that are not given */
+        bool first = true; /* of the contact's unknowns */
         for (int k = 0; k < corner; k++)
             first = first && contact.node[k] >= s.unknown_count;
         if (first) update_contact(contact, p, values);
@@ -103,8 +104,9 @@ static __device__ float4 contact_forces(const sup_gpu_system &s, const contact_v
     return sum;
 }
 
-/* The force of a contact in a direction, P J y. */
-static __device__ float4 contact_force(const sup_gpu_system &s, const sup_gpu_contact &contact, const float4 *y, float &curvature)
+/* Force of a contact for a direction, P J y. */
+static __device__ float4 contact_force(const sup_gpu_system &s, const sup_gpu_contact &contact, const float4 *y,
+                                       float &curvature)
 {
     float4 d = make_float4(0.0f, 0.0f, 0.0f, 0.0f), n = get(contact.normal), zero = d;
 #pragma unroll
@@ -115,7 +117,7 @@ static __device__ float4 contact_force(const sup_gpu_system &s, const sup_gpu_co
     return force;
 }
 
-/* What a node gets of the forces that contact_force found. */
+/* Sum at a node of the forces that contact_force computed. */
 static __device__ float4 gather_contacts(const contact_view &v, int node)
 {
     float4 sum = make_float4(0.0f, 0.0f, 0.0f, 0.0f);

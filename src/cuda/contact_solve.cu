@@ -1,8 +1,8 @@
-/* contact_solve.cu - the direction of a global step where skin touches: solver/solver_contact.c on the device.
+/* contact_solve.cu - direction of a global step with contacts: solver/solver_contact.c on the device.
  *
- * Based on: [komaritzan2022] section 3.2.5, and conjugate gradients (M. R. Hestenes, E. Stiefel, 1952) with the exact solve of
- * A as preconditioner. A step of them is four kernels: the solve's first half with the step before, the top, its second half
- * with the search direction, and the rows in that direction. Characters that touch nothing take no subdomain. */
+ * Based on: [komaritzan2022] section 3.2.5, and conjugate gradients (M. R. Hestenes, E. Stiefel, 1952) with the exact solve
+ * of A as preconditioner. An iteration is four kernels: the previous step with the first half of the solve, the separator,
+ * the second half with the search direction, and the contacts along that direction. Characters without contacts skip it. */
 #include "cuda/cg_subdomain.cuh"
 
 static __device__ bool touches(const sup_gpu_state &st, int iteration, int character)
@@ -10,7 +10,7 @@ static __device__ bool touches(const sup_gpu_state &st, int iteration, int chara
     return !is_finished(st, iteration, character) && st.progress[character].contacts > 0;
 }
 
-/* Whether one of the characters of a block does. */
+/* Whether any character of a block has contacts. */
 template <int C> static __device__ bool any_touches(const sup_gpu_state &st, int iteration)
 {
     bool any = false;
@@ -19,7 +19,7 @@ template <int C> static __device__ bool any_touches(const sup_gpu_state &st, int
     return any;
 }
 
-/* Blocks that cg_rows has for a character. */
+/* Blocks of cg_contacts_kernel per character. */
 enum { CONTACT_THREADS = 256 };
 
 static __host__ __device__ int contact_blocks(const sup_gpu_system &s)
@@ -27,10 +27,10 @@ static __host__ __device__ int contact_blocks(const sup_gpu_system &s)
     return (s.contact_count + CONTACT_THREADS - 1) / CONTACT_THREADS;
 }
 
-/* --- Second half of solve k, and the direction to search in --- */
+/* --- Second half of solve k, and the search direction --- */
 
-static __device__ cg_control control_backward(const sup_gpu_system &s, const sup_gpu_state &st, int character, int iteration, int k,
-                                    int schur_blocks)
+static __device__ cg_control control_backward(const sup_gpu_system &s, const sup_gpu_state &st, int character,
+                                              int iteration, int k, int schur_blocks)
 {
     cg_control step = {0, 0, 0.0f};
     step.touches = touches(st, iteration, character);
@@ -53,8 +53,8 @@ static __device__ cg_control control_backward(const sup_gpu_system &s, const sup
 
 template <int C, int T>
 __global__ void __launch_bounds__(T, C > 1 ? 3 : 1)
-    cg_back_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st, int iteration, int k,
-                   int schur_blocks)
+    cg_back_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st, int iteration,
+                   int k, int schur_blocks)
 {
     SHARED_ARRAY(float, shared);
     __shared__ cg_control steps[C];
@@ -83,10 +83,11 @@ __global__ void __launch_bounds__(T, C > 1 ? 3 : 1)
     next_search<C, T>(s, st, b, which, k, steps);
 }
 
-/* --- The rows in that direction --- */
+/* --- Contacts along that direction --- */
 
 __global__ void __launch_bounds__(CONTACT_THREADS)
-    cg_contacts_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st, int iteration, int k)
+    cg_contacts_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st,
+                       int iteration, int k)
 {
     __shared__ float warps[CONTACT_THREADS / 32];
     int character = blockIdx.y, v = blockIdx.x * CONTACT_THREADS + threadIdx.x;
@@ -125,7 +126,8 @@ __global__ void __launch_bounds__(T, C > 1 ? 3 : 1)
         cg_control step = {0, 0, 0.0f};
         sup_gpu_cg *last = st.cg + (size_t)(b.first + c) * SUP_RESPONSE_MAX_SOLVES + k - 1;
         if (touches(st, iteration, b.first + c) && !last->ended) {
-            const cg_length length = step_length(s, st, b.first + c, k - 1, last->rz, contact_blocks(s), s.subdomain_count);
+            const cg_length length =
+                step_length(s, st, b.first + c, k - 1, last->rz, contact_blocks(s), s.subdomain_count);
             step.factor = length.alpha;
             step.active = length.alpha != 0.0f && length.more && k < solves_of(st, b.first + c);
             if (blockIdx.x == 0 && threadIdx.x % 32 == 0) last->last = !step.active;
@@ -148,19 +150,19 @@ __global__ void __launch_bounds__(T, C > 1 ? 3 : 1)
     forward<C, T>(s, st, b, which);
 }
 
-/* The direction. A thread a node: subdomains do not matter. */
+/* The direction, one thread per node, independent of subdomains. */
 __global__ void __launch_bounds__(CONTACT_THREADS)
     cg_end_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st, int iteration)
 {
     __shared__ float factor, warps[SUP_SOLVER_HISTORY + 1][CONTACT_THREADS / 32];
-    __shared__ bool kept; /* what the steps before the last left is in memory: cg_subdomain.cuh */
+    __shared__ bool kept; /* the result of the previous iterations is in memory: cg_subdomain.cuh */
     const int character = blockIdx.y, node = blockIdx.x * CONTACT_THREADS + threadIdx.x, lane = threadIdx.x % 32;
     wait_for_kernel();
     if (!touches(st, iteration, character)) return;
     if (threadIdx.x < 32) {
         const sup_gpu_cg *cg = st.cg + (size_t)character * SUP_RESPONSE_MAX_SOLVES;
         const int solves = solves_of(st, character);
-        int last = solves - 1; /* the last search direction; a step along it may be still to be made */
+        int last = solves - 1; /* the last search direction; the step along it may still be missing */
         while (last >= 0 && cg[last].ended)
             last--;
         const cg_length length =
@@ -205,8 +207,8 @@ static int solve(const sup_gpu_system &s, const sup_gpu_state &st, int iteration
         launch_early(cg_back_kernel<C, T>, grid, T, shared, stream, s, st, iteration, k, schur_blocks);
         launch_early(cg_contacts_kernel, rows, (int)CONTACT_THREADS, (size_t)0, stream, s, st, iteration, k);
     }
-    launch_early(cg_end_kernel, dim3(sup_gpu_contact_sum_count(&s), st.count), (int)CONTACT_THREADS, (size_t)0, stream, s,
-                 st, iteration);
+    launch_early(cg_end_kernel, dim3(sup_gpu_contact_sum_count(&s), st.count), (int)CONTACT_THREADS, (size_t)0, stream,
+                 s, st, iteration);
     return error != 0 ? error : (int)cudaGetLastError();
 }
 

@@ -1,8 +1,8 @@
-/* crowd_local.cuh (internal) - the local step of a subdomain in a crowd: the same as in step_subdomain.cuh, a thread a prism.
+/* crowd_local.cuh (internal) - the local step of a subdomain in a crowd: as in step_subdomain.cuh, one thread per prism.
  *
- * One character fills the device only with a thread a tetrahedron; of a crowd there is enough for a thread to take all three of a prism,
- * which it reads once, and to leave one force a corner instead of one for each tetrahedron there. Forces of two characters are
- * in fast memory at a time. */
+ * A single character fills the device only with one thread per tetrahedron. In a crowd a thread can process all three
+ * tetrahedra of a prism, which it loads once, and write one force per corner instead of one per tetrahedron and corner.
+ * Forces of two characters are in shared memory at a time. */
 #ifndef SUP_CUDA_CROWD_LOCAL_CUH
 #define SUP_CUDA_CROWD_LOCAL_CUH
 
@@ -14,11 +14,11 @@ enum {
     PAIR = 2,
     EACH = 128,
     BLENDS_AT_ONCE = 3
-}; /* EACH: threads of one of the two, where they subdomain */
+}; /* EACH: threads per character while the two are processed in parallel */
 
 typedef block_view<CROWD> crowd_view;
 
-/* Floats of fast memory; products of the solve are where the forces were. */
+/* Floats in shared memory; products of the solve reuse the memory of the forces. */
 struct crowd_sizes {
     int in, scratch, left, sums, x, feet, pressure;
     __host__ __device__ crowd_sizes(const sup_gpu_system &s)
@@ -73,16 +73,16 @@ static __device__ crowd_view open_crowd(const sup_gpu_system &s, const sup_gpu_s
     return b;
 }
 
-/* Begins to copy where the iterates and the anchors of all characters are. */
+/* Begins to copy the iterates and the anchors of all characters. */
 static __device__ void load_nodes(const sup_gpu_system &s, const sup_gpu_state &st, const crowd_view &b,
-                                   const local_view *views)
+                                  const local_view *views)
 {
     const int32_t *anchor = b.at<int32_t>(SUP_PACK_ANCHOR);
     const int free_count = b.subdomain.count + b.subdomain.slot_count;
     const float4 *from[CROWD], *given[CROWD];
 #pragma unroll
     for (int c = 0; c < CROWD; c++) {
-        const int here = min(c, b.live - 1); /* of those beyond, and those that are over, nobody looks at the nodes */
+        const int here = min(c, b.live - 1); /* nodes of missing and finished characters are not used */
         from[c] = st.iterate[views[here].current] + (size_t)(b.first + here) * s.unknown_count;
         given[c] = st.anchors[st.progress[b.first + here].phase % 3] + (size_t)(b.first + here) * s.anchor_count;
     }
@@ -107,13 +107,13 @@ static __device__ sup_wide3 node_position(const float4 *x, unsigned node)
     return sup_wide3{v.x, v.y, v.z};
 }
 
-/* What a prism of a character has. */
+/* A prism of a character. */
 struct crowd_prism {
     const float *tets;
     const uint16_t *corner; /* stride apart */
-    const float4 *x, *feet; /* feet NULL: no volume */
+    const float4 *x, *feet; /* foot points; NULL: no volume */
     float *force;
-    float pressure; /* on its column */
+    float pressure; /* on its wedge */
     int stride, loose_stride;
     bool shared_rotation;
 };
@@ -132,7 +132,7 @@ static __device__ void press_wedge(const crowd_prism &p, sup_wide3 sum[5])
     wedge_press(&under, p.pressure, sum);
 }
 
-/* The edges of a prism, from its last corner. */
+/* Edges of a prism from its last corner. */
 static __device__ void edges_of(const crowd_prism &p, sup_wide3 edge[5])
 {
     const sup_wide3 last = node_position(p.x, p.corner[CORNER_C1 * p.stride]);
@@ -141,7 +141,7 @@ static __device__ void edges_of(const crowd_prism &p, sup_wide3 edge[5])
         edge[k] = sup_wide3_sub(node_position(p.x, p.corner[k * p.stride]), last);
 }
 
-/* Forces of a prism into fast memory. CORNERS: 3 where its inner side is given, else 5. */
+/* Forces of a prism into shared memory. CORNERS: 3 where its inner side is anchored, else 5. */
 template <int CORNERS> static __device__ void put_forces(const crowd_prism &p, int prism, sup_wide3 sum[5])
 {
     if (CORNERS == 5) {
@@ -150,7 +150,7 @@ template <int CORNERS> static __device__ void put_forces(const crowd_prism &p, i
         const sup_wide3 all = plus(plus(plus(sum[0], sum[1]), plus(sum[2], sum[3])), sum[4]);
         put_force(to, 1, sum[3]);
         put_force(to + step, 1, sum[4]);
-        put_force(to + 2 * step, 1, sup_wide3{-all.x, -all.y, -all.z}); /* a common translation costs nothing */
+        put_force(to + 2 * step, 1, sup_wide3{-all.x, -all.y, -all.z}); /* forces of strain sum to zero */
     }
     if (p.feet != NULL) press_wedge(p, sum);
 #pragma unroll
@@ -158,7 +158,7 @@ template <int CORNERS> static __device__ void put_forces(const crowd_prism &p, i
         put_force(p.force + 3 * (k * p.stride + prism), 1, sum[k]);
 }
 
-/* Twice the energy of its strain; not a number where the closed form cannot give a rotation. */
+/* Returns twice the strain energy; NaN where the rotation has no closed form. */
 template <int CORNERS> static __device__ __forceinline__ float push_prism(const crowd_prism &p, int prism)
 {
     sup_wide3 edge[5], sum[5];
@@ -168,7 +168,7 @@ template <int CORNERS> static __device__ __forceinline__ float push_prism(const 
     return energy;
 }
 
-/* The same without exceptions, for the few that need it. */
+/* The same for all matrices, for the few prisms that need it. */
 static __device__ __noinline__ float repair_prism(const crowd_prism &p, int prism, bool loose)
 {
     sup_wide3 edge[5], sum[5] = {};
@@ -211,7 +211,7 @@ static __device__ crowd_prism view_prism(const sup_gpu_system &s, const crowd_vi
     p.shared_rotation = views[c].shared_rotation != 0;
     p.pressure = 0.0f;
     for (int first = 0; s.volume > 0.0f && first < b.subdomain.blend_count; first += BLENDS_AT_ONCE) {
-        float weight[BLENDS_AT_ONCE]; /* all on the way at once */
+        float weight[BLENDS_AT_ONCE]; /* all loads in flight at once */
         int region_slot[BLENDS_AT_ONCE];
 #pragma unroll
         for (int k = 0; k < BLENDS_AT_ONCE; k++) {
@@ -226,8 +226,8 @@ static __device__ crowd_prism view_prism(const sup_gpu_system &s, const crowd_vi
     return p;
 }
 
-/* Forces of the subdomain's prisms of two characters, a thread a prism; warps take them 32 by 32. Returns their energies. The few whose
- * rotations the closed form cannot give come last. */
+/* Forces of the subdomain's prisms of two characters, one thread per prism, 32 per warp. Returns their energies. The
+ * few whose rotations have no closed form are computed last. */
 static __device__ void crowd_forces(const sup_gpu_system &s, const crowd_view &b, const local_view *views, int first,
                                     float (&energy)[PAIR])
 {
@@ -256,8 +256,8 @@ static __device__ void crowd_forces(const sup_gpu_system &s, const crowd_view &b
     }
 }
 
-/* The gradient of two characters, half of the threads each: what gradient() and contact_gradient() of step_subdomain.cuh do. Values of the
- * threads' own character. */
+/* Gradient of two characters, half of the threads each: gradient() and contact_gradient() of step_subdomain.cuh.
+ * `values` belong to the thread's character. */
 static __device__ void crowd_gradient(const sup_gpu_system &s, const sup_gpu_state &st, const crowd_view &b,
                                       const local_view &now, int c, float (&values)[SUP_GPU_SUMS_PADDED])
 {
@@ -276,7 +276,8 @@ static __device__ void crowd_gradient(const sup_gpu_system &s, const sup_gpu_sta
         const bool inside = i < b.subdomain.count;
         float4 here = x[i], inertial = here, g = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
         if (mass > 0.0f) inertial = st.inertial[at + node];
-        const int touches = touching && own ? contacts.node_contact_first[node + 1] - contacts.node_contact_first[node] : 0;
+        const int touches =
+            touching && own ? contacts.node_contact_first[node + 1] - contacts.node_contact_first[node] : 0;
         for (int e = begin[i], end = begin[i + 1]; e < end; e++) {
             const float *f = force + from[e];
             g.x += f[0], g.y += f[1], g.z += f[2];
@@ -300,7 +301,8 @@ static __device__ void crowd_gradient(const sup_gpu_system &s, const sup_gpu_sta
     }
 }
 
-/* Sums of a local step of two characters, whose `energy` every thread has a subdomain of, `values` only those of its half. */
+/* Sums of a local step of two characters; every thread has a part of both energies in `energy`, and `values` of its
+ * own character only. */
 static __device__ void crowd_sums(const sup_gpu_state &st, const crowd_view &b, const local_view *views, int first,
                                   float (&energy)[PAIR], float (&values)[SUP_GPU_SUMS_PADDED])
 {
@@ -324,7 +326,7 @@ static __device__ void crowd_sums(const sup_gpu_state &st, const crowd_view &b, 
     st.sums[((size_t)(b.first + c) * SUP_GPU_SUMS + SUM_ENERGY + k) * st.sum_stride + blockIdx.x] = total;
 }
 
-/* A local step of two characters, whose nodes are there. */
+/* A local step of two characters whose nodes are in shared memory. */
 static __device__ void crowd_pair(const sup_gpu_system &s, const sup_gpu_state &st, const crowd_view &b,
                                   const local_view *views, int first)
 {

@@ -3,11 +3,11 @@
 
 typedef struct cutter {
     const sup_graph *graph;
-    int32_t *subdomain;  /* [size] */
-    int32_t *size;  /* [size] vertices of each subdomain */
-    int32_t *level; /* [size] of the subdomain that is being cut, -1 elsewhere */
-    int32_t *order; /* [size] its vertices by rising level */
-    int32_t *first; /* [size+1] where levels begin in `order` */
+    int32_t *subdomain; /* [size] */
+    int32_t *size;      /* [size] vertices of each subdomain */
+    int32_t *level;     /* [size] of the subdomain that is being cut, -1 elsewhere */
+    int32_t *order;     /* [size] its vertices by rising level */
+    int32_t *first;     /* [size+1] where levels begin in `order` */
     int32_t subdomain_count, level_count;
 } cutter;
 
@@ -77,7 +77,8 @@ static int32_t choose_cut(const cutter *c, int32_t p, int32_t count, double *cos
     int32_t best = -1;
     double best_cost = 0.0;
     for (int32_t level = 0; level + 1 < c->level_count; level++) {
-        double below = c->first[level + 1], region_weight = below / count, uneven = region_weight < 0.5 ? 0.5 - region_weight : region_weight - 0.5;
+        double below = c->first[level + 1], region_weight = below / count,
+               uneven = region_weight < 0.5 ? 0.5 - region_weight : region_weight - 0.5;
         if (uneven > 0.3 && best >= 0) continue;
         double cost = (cut_size(c, p, level) + 1.0) * (1.0 + 4.0 * uneven * uneven) + (uneven > 0.3 ? 1e6 : 0.0);
         if (best >= 0 && cost >= best_cost) continue;
@@ -175,7 +176,7 @@ static void join_subdomains(cutter *c, int32_t limit)
 }
 
 sup_result sup_nested_dissection(const sup_context *context, const sup_graph *graph, int32_t limit, int32_t tries,
-                         int32_t *subdomain, int32_t *subdomain_count, sup_error *error)
+                                 int32_t *subdomain, int32_t *subdomain_count, sup_error *error)
 {
     sup_arena arena = sup_arena_create(&context->allocator);
     size_t n = (size_t)graph->size + 2;

@@ -1,5 +1,5 @@
-/* persistent_contact.cuh (internal) - contacts of a character by itself: blocks without a subdomain find what the rows push with, the
- * others solve for the direction by conjugate gradients, as contact_solve.cu does. */
+/* persistent_contact.cuh (internal) - contacts of a single character: blocks without a subdomain compute the contact
+ * forces, the others solve for the direction by conjugate gradients, as contact_solve.cu does. */
 #ifndef SUP_CUDA_PERSISTENT_CONTACT_CUH
 #define SUP_CUDA_PERSISTENT_CONTACT_CUH
 
@@ -7,11 +7,12 @@
 #include "cuda/persistent_schur.cuh"
 #include "cuda/cg_subdomain.cuh"
 
-/* --- Rows --- */
+/* --- Contacts --- */
 
-/* A contact with its nodes in `at`: those that are given where the anchors are, or at 0 in directions. */
-static __device__ sup_gpu_contact poll_contact(const sup_gpu_system &s, const contact_view &view, const sup_gpu_message *messages,
-                                       int v, bool directions, float4 (&at)[4], unsigned epoch)
+/* A contact with its nodes in `at`: anchors at their position, or at 0 in directions. */
+static __device__ sup_gpu_contact poll_contact(const sup_gpu_system &s, const contact_view &view,
+                                               const sup_gpu_message *messages, int v, bool directions, float4 (&at)[4],
+                                               unsigned epoch)
 {
     sup_gpu_contact contact = view.contacts[v];
     int index[4];
@@ -29,7 +30,7 @@ static __device__ sup_gpu_contact poll_contact(const sup_gpu_system &s, const co
     return contact;
 }
 
-/* The rows that a block without a subdomain has: the first, and the one behind the last. */
+/* Contacts [x, y) of a block without a subdomain. */
 static __device__ int2 contacts_of_block(const sup_gpu_system &s)
 {
     const int helpers = (int)gridDim.x - s.subdomain_count, each = (s.contact_count + helpers - 1) / helpers;
@@ -53,7 +54,7 @@ static __device__ void publish_contact_sums(float *shared, float (&values)[4], s
     publish(to, total[0], total[1], total[2], epoch);
 }
 
-/* The rows at the iterate of a epoch. */
+/* Contact forces at the iterate of an epoch. */
 static __device__ void push_contacts(const sup_gpu_system &s, const sup_gpu_state &st, float *shared, unsigned epoch)
 {
     const contact_view view = open_contacts(s, st, 0);
@@ -72,7 +73,7 @@ static __device__ void push_contacts(const sup_gpu_system &s, const sup_gpu_stat
     publish_contact_sums(shared, sums, st.messages.contact_sums + blockIdx.x, epoch);
 }
 
-/* The rows in the search direction of a epoch. */
+/* Contact forces along the search direction of an epoch. */
 static __device__ void search_contacts(const sup_gpu_system &s, const sup_gpu_state &st, float *shared, unsigned epoch)
 {
     const contact_view view = open_contacts(s, st, 0);
@@ -88,12 +89,13 @@ static __device__ void search_contacts(const sup_gpu_system &s, const sup_gpu_st
         publish(st.messages.contact[epoch & 1] + v, force.x, force.y, force.z, epoch);
         sums[0] += curvature;
     }
-    sums[1] = sums[0]; /* that of the rows alone */
+    sums[1] = sums[0]; /* curvature of the contacts alone */
     publish_contact_sums(shared, sums, st.messages.curve[epoch & 1] + blockIdx.x, epoch);
 }
 
-/* What a node gets of the rows that it is subdomain of. */
-static __device__ float4 poll_node_contacts(const contact_view &view, const sup_gpu_message *messages, int node, unsigned epoch)
+/* Sum at a node of the forces of its contacts. */
+static __device__ float4 poll_node_contacts(const contact_view &view, const sup_gpu_message *messages, int node,
+                                            unsigned epoch)
 {
     enum { AT_ONCE = 4 };
     float4 sum = make_float4(0.0f, 0.0f, 0.0f, 0.0f);

@@ -1,12 +1,12 @@
-/* persistent_messages.cuh (internal) - what blocks of threads that stay publish each other, without meeting.
+/* persistent_messages.cuh (internal) - messages between persistent thread blocks, without barriers.
  *
- * A message is 16 bytes that are written and read in one go: three numbers, and the epoch that they belong to. Who needs it reads
- * it again until the epoch is the one that it waits for. That takes one way through the memory, where a barrier of all
- * blocks takes three: wait until what was written is there, count, read. Epochs count on from step to step.
+ * A message is 16 bytes that are written and read atomically: three values and the epoch that they belong to. A reader
+ * polls it until it has the expected epoch. That takes one memory round trip, where a barrier of all blocks takes three:
+ * wait for the write, count, read. Epochs continue from step to step.
  *
- * A message may be written anew when all have read it. Who tells something in a epoch has polled sums of all others from the epoch
- * before, and those were told after everything of the epoch before that had been read: messages that are told in every epoch
- * have two nodes, others one. */
+ * A message may be overwritten when all have read it. A block that publishes in an epoch has polled sums of all other
+ * blocks from the previous epoch, which these published after reading everything of the epoch before that. Messages that
+ * are published in every epoch are therefore double-buffered; others need one buffer. */
 #ifndef SUP_CUDA_PERSISTENT_MESSAGES_CUH
 #define SUP_CUDA_PERSISTENT_MESSAGES_CUH
 
@@ -24,8 +24,8 @@ static __device__ void publish(sup_gpu_message *to, float x, float y, float z, u
     publish(to, __float_as_uint(x), __float_as_uint(y), __float_as_uint(z), epoch);
 }
 
-/* As it is now. The assembler reads only those numbers that are used, and one by one if they are two: use at least three of the
- * four, or what comes may be of two epochs. */
+/* Current value. The compiler loads only the values that are used, and two of them separately: use at least three of
+ * the four, or they may be of two epochs. */
 static __device__ uint4 load_message(const sup_gpu_message *from)
 {
     unsigned long long low, high;
@@ -33,7 +33,7 @@ static __device__ uint4 load_message(const sup_gpu_message *from)
     return make_uint4((unsigned)low, (unsigned)(low >> 32), (unsigned)high, (unsigned)(high >> 32));
 }
 
-/* Words of a epoch, all on the way at once; zeros where the index is negative. */
+/* Polls N messages of an epoch, all loads in flight at once; zeros where the index is negative. */
 template <int N>
 static __device__ void poll(const sup_gpu_message *from, const int (&index)[N], unsigned epoch, uint4 (&polled)[N])
 {

@@ -1,10 +1,11 @@
-/* persistent_schur.cuh (internal) - the top's subdomain of a solve (subdomains.h) by the blocks of step_persistent.cu, a tile of S^-1 each. */
+/* persistent_schur.cuh (internal) - separator part of a solve (subdomains.h) by the blocks of step_persistent.cu,
+ * one tile of S^-1 each. */
 #ifndef SUP_CUDA_PERSISTENT_SCHUR_CUH
 #define SUP_CUDA_PERSISTENT_SCHUR_CUH
 
 #include "cuda/persistent_view.cuh"
 
-/* What the subdomains leave to a node, in the command of its slots. */
+/* Residual of a separator node, summed over its slots in their order. */
 static __device__ float4 poll_separator_residual(const sup_gpu_message *slot, int2 range, unsigned epoch)
 {
     enum { AT_ONCE = 4 };
@@ -24,8 +25,8 @@ static __device__ float4 poll_separator_residual(const sup_gpu_message *slot, in
     return sum;
 }
 
-/* A few rows of the tile times what is left to its columns, by a warp; told at once. Lane k < TILE_ROWS returns the product of
- * its row with what is left there. */
+/* A few rows of the tile times the residual at its columns, by a warp; published immediately. Lane k < TILE_ROWS
+ * returns the product of its row's result with the residual there. */
 static __device__ float multiply_rows(const tile_view &t, int first, sup_gpu_message *out, unsigned epoch)
 {
     const unsigned all = 0xffffffffu;
@@ -43,7 +44,8 @@ static __device__ float multiply_rows(const tile_view &t, int first, sup_gpu_mes
             const float4 m = rows[min(first + r, t.row_count - 1) * quarters + j];
 #pragma unroll
             for (int k = 0; k < 3; k++)
-                sum[3 * r + k] = fmaf(m.x, v[k].x, fmaf(m.y, v[k].y, fmaf(m.z, v[k].z, fmaf(m.w, v[k].w, sum[3 * r + k]))));
+                sum[3 * r + k] =
+                    fmaf(m.x, v[k].x, fmaf(m.y, v[k].y, fmaf(m.z, v[k].z, fmaf(m.w, v[k].w, sum[3 * r + k]))));
         }
     }
     const float total = warp_sums<16>(sum);
@@ -55,11 +57,12 @@ static __device__ float multiply_rows(const tile_view &t, int first, sup_gpu_mes
     return dot(make_float4(x, y, z, 0.0f), t.row_rest[row]);
 }
 
-/* One solve of the top, from the subdomains' messages of a epoch. A barrier comes before `sums` is used again. */
-static __device__ void solve_separator(const sup_gpu_system &s, const sup_gpu_messages &messages, const tile_view &t, unsigned epoch)
+/* One separator solve, from the subdomains' messages of an epoch. A barrier must precede the next use of `sums`. */
+static __device__ void solve_separator(const sup_gpu_system &s, const sup_gpu_messages &messages, const tile_view &t,
+                                       unsigned epoch)
 {
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    __syncwarp(); /* what own lanes publish is told */
+    __syncwarp(); /* messages of the warp's own lanes are published */
 #pragma unroll 1
     for (int i = threadIdx.x; i < t.columns + t.row_count && t.row_count > 0; i += T) {
         const float4 v = poll_separator_residual(messages.slot[epoch & 1], t.range[i], epoch);
@@ -73,7 +76,7 @@ static __device__ void solve_separator(const sup_gpu_system &s, const sup_gpu_me
 #pragma unroll 1
     for (int first = warp * TILE_ROWS; first < t.row_count; first += T / 32 * TILE_ROWS)
         product += multiply_rows(t, first, messages.separator[epoch & 1] + t.first_out, epoch);
-    for (int d = 4; d > 0; d >>= 1) /* TILE_ROWS lanes have one */
+    for (int d = 4; d > 0; d >>= 1) /* TILE_ROWS lanes have a product */
         product += __shfl_xor_sync(0xffffffffu, product, d);
     if (lane == 0) t.sums[warp] = product;
     __syncthreads();

@@ -1,6 +1,6 @@
-/* persistent_subdomain.cuh (internal) - what a block of step_persistent.cu does with its subdomain: both halves of a solve, the accelerated step, the
- * local step. The formulas are those of step_subdomain.cuh. A thread has a node of the subdomain, with everything that only the subdomain
- * needs to know about it in fast memory; what others need is told in messages. */
+/* persistent_subdomain.cuh (internal) - work of a block of step_persistent.cu on its subdomain: both halves of a
+ * solve, the accelerated step, the local step. The formulas are those of step_subdomain.cuh. A thread has a node of
+ * the subdomain, whose private data is in shared memory; data for other blocks is published in messages. */
 #ifndef SUP_CUDA_PERSISTENT_SUBDOMAIN_CUH
 #define SUP_CUDA_PERSISTENT_SUBDOMAIN_CUH
 
@@ -10,7 +10,7 @@
 
 enum { SUBDOMAIN_SUMS = 9 }; /* SUM_ENERGY to the last of SUM_OLDER: three messages */
 
-/* Sums over the warps of a block: the first stride; a barrier must follow. */
+/* Sums over the warps of a block, first stage; a barrier must follow. */
 static __device__ void add_up(float *shared, float (&values)[SUP_GPU_SUMS_PADDED])
 {
     const float sum = warp_sums<SUP_GPU_SUMS_PADDED>(values);
@@ -27,7 +27,7 @@ static __device__ float sum_of_warps(const float *shared, int value)
     return total;
 }
 
-/* Second stride: the last warp tells them. */
+/* Second stage: the last warp publishes them. */
 static __device__ void publish_sums(const sup_gpu_messages &messages, const float *shared, unsigned epoch)
 {
     const unsigned all = 0xffffffffu;
@@ -40,10 +40,10 @@ static __device__ void publish_sums(const sup_gpu_messages &messages, const floa
 
 /* --- A solve --- */
 
-/* First half: `in` holds r of the subdomain, `left` the gradient at its slots. y stays; gradient + A_tp y_p of the slots is told, and
- * the sums, r . y among them. */
-static __device__ void forward(const sup_gpu_messages &messages, const subdomain_view &v, float (&values)[SUP_GPU_SUMS_PADDED],
-                               unsigned epoch)
+/* First half: `in` holds r of the subdomain, `left` the gradient at its slots. Keeps y; publishes gradient + A_tp
+ * y_p of the slots and the sums, including r . y. */
+static __device__ void forward(const sup_gpu_messages &messages, const subdomain_view &v,
+                               float (&values)[SUP_GPU_SUMS_PADDED], unsigned epoch)
 {
     const int n = v.b.subdomain.count, slice = v.slice, row = v.row;
     const bool here = slice < v.slices && row < v.nodes;
@@ -70,10 +70,10 @@ static __device__ void forward(const sup_gpu_messages &messages, const subdomain
     publish(messages.slot[epoch & 1] + v.b.at<int32_t>(SUP_PACK_SLOT)[row - n], sum.x, sum.y, sum.z, epoch);
 }
 
-/* Second half, first stride: the newest direction at the subdomain's nodes of the top into `slots`, from the tiles that their rows
- * go through. By the first SOLVERS threads; a barrier must follow. */
-static __device__ void poll_separator(const sup_gpu_system &s, const sup_gpu_messages &messages, const subdomain_view &v, int across,
-                                  unsigned epoch)
+/* Second half, first stage: the newest direction at the subdomain's separator nodes into `slots`, summed over the
+ * tiles of their rows. By the first SOLVERS threads; a barrier must follow. */
+static __device__ void poll_separator(const sup_gpu_system &s, const sup_gpu_messages &messages,
+                                      const subdomain_view &v, int across, unsigned epoch)
 {
     enum { AT_ONCE = 6 };
 #pragma unroll 1
@@ -97,11 +97,13 @@ static __device__ void poll_separator(const sup_gpu_system &s, const sup_gpu_mes
     }
 }
 
-/* Second stride: what they take from the subdomain's own unknowns, four threads each. y becomes the direction. */
+/* Second stage: subtracts their effect on the subdomain's own unknowns, four threads per row. y becomes the
+ * direction. */
 static __device__ void backward(const subdomain_view &v)
 {
     enum { LANES = 4 };
-    const int row = threadIdx.x / LANES, lane = threadIdx.x % LANES, n = v.b.subdomain.count, slots = v.b.subdomain.slot_count;
+    const int row = threadIdx.x / LANES, lane = threadIdx.x % LANES, n = v.b.subdomain.count,
+              slots = v.b.subdomain.slot_count;
     if (threadIdx.x >= LIMIT * LANES) return;
     float4 sum = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
     const float *m = v.solve + min(row, n - 1) * v.stride + n;
@@ -127,7 +129,7 @@ static __device__ float4 newest_at(const subdomain_view &v)
 
 enum { PULLS = 6 };
 
-/* What the prediction needs of the model at the thread's node: asked for before the kernel before has ended. */
+/* Constant inputs of the prediction at the thread's node: loaded before the previous kernel has ended. */
 struct pull_view {
     int q, begin, end, anchor[PULLS];
     float weight, value[PULLS];
@@ -151,10 +153,10 @@ static __device__ pull_view fetch_pull(const sup_gpu_system &s, const subdomain_
     return p;
 }
 
-/* Eq. 2.9 at the thread's node, and the pull of the anchors. Where the node is, how it moved and what the last guess missed
+/* Eq. 2.9 at the thread's node, and the pull of the anchors. Position, displacement and prediction error of the node
  * stay in `x`, `base` and the first direction for the start. */
-static __device__ void predict(const sup_gpu_system &s, const sup_gpu_state &st, const subdomain_view &v, const pull_view &p,
-                               float (&values)[SUP_GPU_SUMS_PADDED])
+static __device__ void predict(const sup_gpu_system &s, const sup_gpu_state &st, const subdomain_view &v,
+                               const pull_view &p, float (&values)[SUP_GPU_SUMS_PADDED])
 {
     const int i = threadIdx.x, n = v.b.subdomain.count;
     const predict_view view = view_predict(s, st, 0);
@@ -166,7 +168,7 @@ static __device__ void predict(const sup_gpu_system &s, const sup_gpu_state &st,
             float4 bend[PULLS];
 #pragma unroll
             for (int k = 0; k < PULLS; k++)
-                bend[k] = view.bend[p.anchor[k]]; /* any, times 0, where there are fewer */
+                bend[k] = view.bend[p.anchor[k]]; /* any value, times 0, where there are fewer */
             inertial = predict_node(st, view, p.q, p.weight, sums);
             if (p.begin + PULLS < p.end) pull = pull_of_anchors(s, view, p.begin + PULLS, p.end);
 #pragma unroll
@@ -187,7 +189,7 @@ static __device__ void predict(const sup_gpu_system &s, const sup_gpu_state &st,
         values[k] = k >= SUM_PRODUCT && k <= SUM_SIZE ? sums[k - SUM_PRODUCT] : 0.0f;
 }
 
-/* What the next iterate is made of at the thread's node, fetched while it is decided how. */
+/* Inputs of the next iterate at the thread's node, loaded while the control warps decide. */
 struct move_view {
     float4 x, base, older[SUP_SOLVER_HISTORY - 1];
 };
@@ -204,15 +206,16 @@ static __device__ void fetch_move(const subdomain_view &v, move_view &m)
 }
 
 /* The next iterate at the thread's node, `d` the newest direction there. */
-static __device__ void move_node(const sup_gpu_system &s, const sup_gpu_state &st, const subdomain_view &v, const sup_gpu_iteration &p,
-                                  const move_view &m, int iteration, float4 d, bool touching, unsigned epoch)
+static __device__ void move_node(const sup_gpu_system &s, const sup_gpu_state &st, const subdomain_view &v,
+                                 const sup_gpu_iteration &p, const move_view &m, int iteration, float4 d, bool touching,
+                                 unsigned epoch)
 {
     const int i = threadIdx.x;
     if (i >= v.nodes) return;
     bool own;
     const int q = v.b.node(s.interior_count, i, own);
     float4 next;
-    if (iteration == 0) { /* where a linear system would go, and subdomain of the last miss */
+    if (iteration == 0) { /* exact for a linear system, plus a fraction of the last prediction error */
         const float4 guess = add_scaled(add_scaled(m.x, 1.0f - p.forget, m.base), 1.0f, d);
         if (own) st.prediction[q] = guess;
         next = add_scaled(guess, p.repeat, m.older[0]);
@@ -239,7 +242,7 @@ static __device__ void move_node(const sup_gpu_system &s, const sup_gpu_state &s
 
 enum { PUBLISH_LANES = 8, REGION_SLOT_LANES = 4, REGION_SLOTS_PER_PASS = (T - SOLVERS) / REGION_SLOT_LANES };
 
-/* LANES threads, from `from` on, that have a region_slot together. */
+/* LANES threads, starting at thread `from`, that share a region slot. */
 template <int LANES> struct region_slot_view {
     int region_slot, lane;
     bool here;
@@ -259,7 +262,7 @@ template <int LANES> struct region_slot_view {
     }
 };
 
-/* Six times the volumes of the subdomain's columns. */
+/* Six times the volumes of the subdomain's wedges. */
 static __device__ void find_wedges(const subdomain_view &v)
 {
 #pragma unroll 1
@@ -269,30 +272,35 @@ static __device__ void find_wedges(const subdomain_view &v)
     }
 }
 
-/* What they add to its regions. */
+/* Publishes what they add to its volume regions. */
 static __device__ void publish_volumes(const sup_gpu_messages &messages, const subdomain_view &v, unsigned epoch)
 {
     const block_view<1> &b = v.b;
-    const uint16_t *begin = b.at<uint16_t>(SUP_PACK_REGION_SLOT_BEGIN), *prism = b.at<uint16_t>(SUP_PACK_REGION_SLOT_PRISM);
+    const uint16_t *begin = b.at<uint16_t>(SUP_PACK_REGION_SLOT_BEGIN),
+                   *prism = b.at<uint16_t>(SUP_PACK_REGION_SLOT_PRISM);
     const float *weights = b.at<float>(SUP_PACK_REGION_SLOT_WEIGHT);
 #pragma unroll 1
     for (int first = 0; first < b.subdomain.region_slot_count; first += T / PUBLISH_LANES) {
         const region_slot_view<PUBLISH_LANES> at(0, first, b.subdomain.region_slot_count);
-        if (at.region_slot - (int)threadIdx.x % 32 / PUBLISH_LANES >= b.subdomain.region_slot_count) continue; /* nobody of the warp */
+        if (at.region_slot - (int)threadIdx.x % 32 / PUBLISH_LANES >= b.subdomain.region_slot_count)
+            continue; /* no lane of the warp has one */
         double sum = 0.0;
 #pragma unroll 2
-        for (int e = at.here ? begin[at.region_slot] + at.lane : 0; at.here && e < begin[at.region_slot + 1]; e += PUBLISH_LANES)
+        for (int e = at.here ? begin[at.region_slot] + at.lane : 0; at.here && e < begin[at.region_slot + 1];
+             e += PUBLISH_LANES)
             sum += (double)(weights[e] * v.wedges[prism[e]]);
         __syncwarp();
         sum = at.sum(sum);
         const unsigned long long bits = (unsigned long long)__double_as_longlong(sum);
         if (at.here && at.lane == 0)
-            publish(messages.volume + b.subdomain.region_slot_first + at.region_slot, (unsigned)bits, (unsigned)(bits >> 32), 0u, epoch);
+            publish(messages.volume + b.subdomain.region_slot_first + at.region_slot, (unsigned)bits,
+                    (unsigned)(bits >> 32), 0u, epoch);
     }
 }
 
-/* The volume of a region, from all region_slots of it; a lane's share. */
-static __device__ double poll_volume(const sup_gpu_messages &messages, const int32_t *region_slots, int first, int end, unsigned epoch)
+/* Volume of a region, summed over its region slots; a lane's partial sum. */
+static __device__ double poll_volume(const sup_gpu_messages &messages, const int32_t *region_slots, int first, int end,
+                                     unsigned epoch)
 {
     enum { AT_ONCE = 6 };
     double sum = 0.0;
@@ -311,8 +319,9 @@ static __device__ double poll_volume(const sup_gpu_messages &messages, const int
     return sum;
 }
 
-/* Pressures of the subdomain's regions (solver_volume.c), and the energies of those it answers for, by the last warps. */
-static __device__ void find_pressures(const sup_gpu_system &s, const sup_gpu_messages &messages, const subdomain_view &v, unsigned epoch)
+/* Pressures of the subdomain's regions (step_control.h), and the energies of those that it sums, by the last warps. */
+static __device__ void find_pressures(const sup_gpu_system &s, const sup_gpu_messages &messages,
+                                      const subdomain_view &v, unsigned epoch)
 {
     const block_view<1> &b = v.b;
     const uint16_t *begin = b.at<uint16_t>(SUP_PACK_REGION_BEGIN);
@@ -320,11 +329,14 @@ static __device__ void find_pressures(const sup_gpu_system &s, const sup_gpu_mes
 #pragma unroll 1
     for (int first = 0; first < b.subdomain.region_slot_count; first += REGION_SLOTS_PER_PASS) {
         const region_slot_view<REGION_SLOT_LANES> at(SOLVERS, first, b.subdomain.region_slot_count);
-        double sum = at.here ? poll_volume(messages, region_slots, begin[at.region_slot] + at.lane, begin[at.region_slot + 1], epoch) : 0.0;
+        double sum = at.here ? poll_volume(messages, region_slots, begin[at.region_slot] + at.lane,
+                                           begin[at.region_slot + 1], epoch)
+                             : 0.0;
         __syncwarp();
         sum = at.sum(sum);
         if (!at.here || at.lane > 0) continue;
-        const float marked = b.at<float>(SUP_PACK_REGION_SLOT_REST)[at.region_slot]; /* negative: another subdomain answers for it */
+        const float marked =
+            b.at<float>(SUP_PACK_REGION_SLOT_REST)[at.region_slot]; /* negative: another subdomain sums its energy */
         const double rest = fabs((double)marked), excess = sum * invert(rest) - 1.0;
         const double u = invert(sup_volume_denominator(excess));
         const sup_volume_response response = sup_volume_respond((double)s.volume, rest, excess, u);
@@ -333,7 +345,7 @@ static __device__ void find_pressures(const sup_gpu_system &s, const sup_gpu_mes
     }
 }
 
-/* Pressures on the columns, added to the forces of the first tetrahedron of a prism by the thread that found those. */
+/* Adds pressures on the wedges to the forces of the first tetrahedron of a prism, in the thread that wrote those. */
 static __device__ void press_wedges(const subdomain_view &v)
 {
     const block_view<1> &b = v.b;
@@ -362,7 +374,7 @@ static __device__ float sum_of_node(float sum)
     return sum;
 }
 
-/* What forces give at a node, some threads together. */
+/* Sum of the forces at a node, by NODE_LANES threads. */
 static __device__ float4 add_forces(const block_view<1> &b, int i)
 {
     const uint16_t *begin = b.at<uint16_t>(SUP_PACK_SUM_BEGIN), *from = b.at<uint16_t>(SUP_PACK_SUM_FROM);
@@ -377,9 +389,10 @@ static __device__ float4 add_forces(const block_view<1> &b, int i)
     return make_float4(sum_of_node(g.x), sum_of_node(g.y), sum_of_node(g.z), 0.0f);
 }
 
-/* Forces of the subdomain's tetrahedra and regions at x; the energy of both. While max_nodes threads find rotations, the last warps poll
- * the volumes of others. */
-static __device__ float find_forces(const sup_gpu_system &s, const sup_gpu_state &st, const subdomain_view &v, unsigned epoch)
+/* Forces of the subdomain's tetrahedra and regions at x; returns the energy of both. While most threads compute
+ * rotations, the last warps poll the volumes of other subdomains. */
+static __device__ float find_forces(const sup_gpu_system &s, const sup_gpu_state &st, const subdomain_view &v,
+                                    unsigned epoch)
 {
     const block_view<1> &b = v.b;
     const pressed_view<1> unpressed = {b, b.x, b.feet, NULL};

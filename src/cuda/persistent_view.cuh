@@ -1,5 +1,5 @@
-/* persistent_view.cuh (internal) - what a block of step_persistent.cu keeps in fast memory: its subdomain of the character, everything that
- * iterations remember of it, and its tile of S^-1. */
+/* persistent_view.cuh (internal) - shared memory of a block of step_persistent.cu: its subdomain of the character,
+ * the data of the iterations, and its tile of S^-1. */
 #ifndef SUP_CUDA_PERSISTENT_VIEW_CUH
 #define SUP_CUDA_PERSISTENT_VIEW_CUH
 
@@ -8,16 +8,17 @@
 
 enum {
     T = STEP_SINGLE_THREADS,
-    SOLVERS = T - 64, /* threads that solve or find rotations, while two warps control_step or find pressures */
+    SOLVERS =
+        T - 64, /* threads that solve or compute rotations, while two warps control the step or compute pressures */
     LIMIT = SUP_SUBDOMAIN_LIMIT_SINGLE,
-    TILE_COLUMNS = 256, /* at max_nodes */
-    TILE_ROWS = 5,      /* a warp, at a time */
-    HALVES = 3 * T      /* numbers that threads that share a row leave for each other, at max_nodes */
+    TILE_COLUMNS = 256, /* maximum */
+    TILE_ROWS = 5,      /* per warp and pass */
+    HALVES = 3 * T      /* maximum number of partial sums of threads that share a row */
 };
 
-/* S^-1 in tiles, one a block: what all blocks together read of the subdomains' messages is least where tiles are about square. */
+/* S^-1 in tiles, one per block: about square tiles minimise the number of messages that all blocks read. */
 struct schur_tiles {
-    int across, down, columns, rows; /* tiles; numbers of one */
+    int across, down, columns, rows; /* number of tiles; size of one */
     __host__ __device__ schur_tiles(const sup_gpu_system &s, int blocks)
     {
         across = s.separator_count > TILE_COLUMNS ? (s.separator_count + TILE_COLUMNS - 1) / TILE_COLUMNS : 1;
@@ -27,10 +28,10 @@ struct schur_tiles {
     }
 };
 
-/* Where everything begins, in floats. */
+/* Offsets in floats. */
 struct persistent_sizes {
-    size_t solve, in, left, y, slots, force, wedges, sums, x, feet, pressure, direction, base, inertial, pack, tets, weights,
-        region_slots, tile, rest, row_rest, range, all;
+    size_t solve, in, left, y, slots, force, wedges, sums, x, feet, pressure, direction, base, inertial, pack, tets,
+        weights, region_slots, tile, rest, row_rest, range, all;
     __host__ __device__ size_t take(size_t floats)
     {
         const size_t at = all;
@@ -70,11 +71,11 @@ struct persistent_sizes {
 
 /* A block's tile. */
 struct tile_view {
-    const float *numbers;   /* [rows*columns] of S^-1 */
-    float *rest;            /* [3*columns] what the subdomains leave, x, then y, then z */
-    float4 *row_rest;       /* [row_count] the same at its rows */
-    const int2 *range;      /* [columns+row_count] slots of those nodes */
-    float *sums;            /* [warps] */
+    const float *numbers;                         /* [rows*columns] of S^-1 */
+    float *rest;                                  /* [3*columns] residual of the separator: x, then y, then z */
+    float4 *row_rest;                             /* [row_count] the same at its rows */
+    const int2 *range;                            /* [columns+row_count] slots of those nodes */
+    float *sums;                                  /* [warps] */
     int columns, first_row, row_count, first_out; /* first_out: of its messages */
 };
 
@@ -84,12 +85,14 @@ struct subdomain_view {
     const float *solve; /* [count*stride] subdomains.h */
     int stride, max_nodes;
     float4 *in, *left, *y, *slots;
-    float *half;                      /* the same memory as the forces */
-    float *wedges; /* [max_prisms] six times their volume */
-    float *direction, *base, *inertial; /* three floats a node; directions max_nodes apart */
-    int nodes;                       /* of unknowns and slots */
-    int wide, slices, slice, row;     /* threads a slice of the columns; the thread's slice and row of the first half */
-    __device__ subdomain_view(const sup_subdomain &subdomain) : b(subdomain) {}
+    float *half;                        /* the same memory as the forces */
+    float *wedges;                      /* [max_prisms] six times their volume */
+    float *direction, *base, *inertial; /* three floats per node; directions max_nodes apart */
+    int nodes;                          /* unknowns and slots */
+    int wide, slices, slice, row; /* threads per slice of the columns; the thread's slice and row in the first half */
+    __device__ subdomain_view(const sup_subdomain &subdomain) : b(subdomain)
+    {
+    }
     __device__ float *older(int j, int i) const
     {
         return direction + 3 * (j * max_nodes + i);
@@ -103,7 +106,7 @@ static __device__ void copy_floats(float *to, const void *from, size_t count)
         copy_chunk(to + i, (const float *)from + i);
 }
 
-/* Begins to copy the subdomain, which never changes. */
+/* Begins to copy the subdomain, which is constant. */
 static __device__ void load_persistent(const sup_gpu_system &s, float *shared, const persistent_sizes &size)
 {
     const sup_subdomain &from = s.subdomains[blockIdx.x];
@@ -119,9 +122,10 @@ static __device__ void load_persistent(const sup_gpu_system &s, float *shared, c
 }
 
 static __device__ subdomain_view open_persistent(const sup_gpu_system &s, float *shared, const persistent_sizes &size,
-                                       sup_subdomain &subdomain)
+                                                 sup_subdomain &subdomain)
 {
-    const sup_subdomain *from = &s.subdomains[min((int)blockIdx.x, s.subdomain_count - 1)]; /* blocks without a subdomain: any */
+    const sup_subdomain *from =
+        &s.subdomains[min((int)blockIdx.x, s.subdomain_count - 1)]; /* blocks without a subdomain: any */
     for (int i = threadIdx.x; i < (int)(sizeof subdomain / sizeof(int)); i += T)
         ((int *)&subdomain)[i] = ((const int *)from)[i];
     subdomain_view v(subdomain);
@@ -187,7 +191,8 @@ static __device__ tile_view open_tile(const sup_gpu_system &s, float *shared, co
     end_group();
     for (int i = threadIdx.x; i < top.columns + t.row_count; i += T) {
         const int node = i < top.columns ? first_column + i : t.first_row + i - top.columns;
-        range[i] = node < s.separator_count ? make_int2(s.separator_first[node], s.separator_first[node + 1]) : make_int2(0, 0);
+        range[i] = node < s.separator_count ? make_int2(s.separator_first[node], s.separator_first[node + 1])
+                                            : make_int2(0, 0);
     }
     return t;
 }

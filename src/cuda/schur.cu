@@ -1,38 +1,40 @@
-/* schur.cu - the top of the solve: d_t = S^-1 (r_t - sum_p A_tp y_p), for one character or for a crowd. See subdomains.h. */
+/* schur.cu - separator part of the solve: d_t = S^-1 (r_t - sum_p A_tp y_p), for one character or for a crowd. See
+ * subdomains.h. */
 #include "cuda/step_control.cuh"
 #include "cuda/tensor.cuh"
 #include "cuda/schur_residual.cuh"
 
 enum { SINGLE_THREADS = 32 * SUP_GPU_SCHUR_ROWS_SINGLE };
 
-/* Whether conjugate gradients of a character go on with that solve. */
+/* Whether conjugate gradients of a character need this solve. */
 static __device__ bool solves_on(const sup_gpu_state &st, int character, int solve)
 {
     const sup_gpu_cg &before = st.cg[(size_t)character * SUP_RESPONSE_MAX_SOLVES + solve - 1];
     return st.progress[character].contacts > 0 && !before.ended && !before.last;
 }
 
-/* Single characters: a warp a row. */
+/* Single characters: one warp per row. */
 __global__ void __launch_bounds__(SINGLE_THREADS)
-    schur_single_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st, int iteration,
-                     int solve)
+    schur_single_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st,
+                        int iteration, int solve)
 {
     SHARED_ARRAY(float, rest); /* [3*separator_stride] x, then y, then z */
     __shared__ float products[SUP_GPU_SCHUR_ROWS_SINGLE];
     int character = blockIdx.y, lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     int row = blockIdx.x * SUP_GPU_SCHUR_ROWS_SINGLE + warp, quarters = s.separator_stride / 4;
     const float4 *slot = st.slot + (size_t)character * s.slot_count;
-    const float4 *inverse = (const float4 *)(s.schur_inverse + (size_t)min(row, s.separator_count - 1) * s.separator_stride);
+    const float4 *inverse =
+        (const float4 *)(s.schur_inverse + (size_t)min(row, s.separator_count - 1) * s.separator_stride);
     enum { AHEAD = 12 };
-    float4 m[AHEAD]; /* asked for before the rest is known */
+    float4 m[AHEAD]; /* loaded before the residual is known */
 #pragma unroll
     for (int j = 0; j < AHEAD; j++)
         m[j] = lane + 32 * j < quarters ? inverse[lane + 32 * j] : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
     wait_for_kernel();
     if (is_finished(st, iteration, character) || (solve > 0 && !solves_on(st, character, solve))) return;
     for (int i = threadIdx.x; i < s.separator_stride; i += SINGLE_THREADS) {
-        float4 v =
-            i < s.separator_count ? separator_residual(slot, s.separator_first[i], s.separator_first[i + 1]) : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+        float4 v = i < s.separator_count ? separator_residual(slot, s.separator_first[i], s.separator_first[i + 1])
+                                         : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
         rest[i] = v.x, rest[s.separator_stride + i] = v.y, rest[2 * s.separator_stride + i] = v.z;
     }
     __syncthreads();
@@ -59,8 +61,8 @@ __global__ void __launch_bounds__(SINGLE_THREADS)
         products[warp] = 0.0f;
         if (row < s.separator_count) {
             st.separator[(size_t)character * s.separator_count + row] = make_float4(sum[0], sum[1], sum[2], 0.0f);
-            products[warp] =
-                sum[0] * rest[row] + sum[1] * rest[s.separator_stride + row] + sum[2] * rest[2 * s.separator_stride + row];
+            products[warp] = sum[0] * rest[row] + sum[1] * rest[s.separator_stride + row] +
+                             sum[2] * rest[2 * s.separator_stride + row];
         }
     }
     __syncthreads();
@@ -77,7 +79,7 @@ enum {
     COLUMNS = 3 * SUP_GPU_SCHUR_LOCKSTEP,
     CHUNK = 32,
     STAGES = 2,
-    ROWS_APART = SUP_GPU_SCHUR_ROWS + 8, /* of a chunk in fast memory, so that threads find different banks */
+    ROWS_APART = SUP_GPU_SCHUR_ROWS + 8, /* strides of a chunk in shared memory, chosen to avoid bank conflicts */
     COLUMNS_APART = COLUMNS + 8,
     STAGE = CHUNK * (ROWS_APART + COLUMNS_APART),
     TILES = COLUMNS / 8
@@ -92,8 +94,9 @@ static __device__ bool group_solves(const sup_gpu_state &st, int group, int iter
     return any;
 }
 
-__global__ void __launch_bounds__(256) schur_gather_kernel(const __grid_constant__ sup_gpu_system s,
-                                                         const __grid_constant__ sup_gpu_state st, int iteration, int solve)
+__global__ void __launch_bounds__(256)
+    schur_gather_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st,
+                        int iteration, int solve)
 {
     int group = blockIdx.y, node = blockIdx.x * 256 + threadIdx.x;
     int character = group * SUP_GPU_SCHUR_LOCKSTEP + blockIdx.z;
@@ -101,19 +104,20 @@ __global__ void __launch_bounds__(256) schur_gather_kernel(const __grid_constant
     if (node >= s.separator_stride || !group_solves(st, group, iteration, solve)) return;
     float4 v = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
     if (character < st.count && node < s.separator_count)
-        v = separator_residual(st.slot + (size_t)character * s.slot_count, s.separator_first[node], s.separator_first[node + 1]);
+        v = separator_residual(st.slot + (size_t)character * s.slot_count, s.separator_first[node],
+                               s.separator_first[node + 1]);
     float *to = st.rhs + ((size_t)group * s.separator_stride + node) * COLUMNS + blockIdx.z * 3;
     to[0] = v.x, to[1] = v.y, to[2] = v.z;
 }
 
-/* Begins to copy a chunk of the terms: rows of S^-1, which is symmetric, then what is left to the top. */
+/* Begins to copy a chunk of the terms: rows of S^-1, which is symmetric, then the residuals of the separator. */
 static __device__ void load_chunk(const sup_gpu_system &s, const float *inverse, const float *from, int chunk,
                                   float *stage)
 {
     if (chunk < s.separator_stride) {
         for (int i = threadIdx.x; i < CHUNK * SUP_GPU_SCHUR_ROWS / 4; i += 256) {
             const int term = i / (SUP_GPU_SCHUR_ROWS / 4), row = i % (SUP_GPU_SCHUR_ROWS / 4) * 4;
-            int j = min(chunk + term, s.separator_count - 1); /* beyond: times zero */
+            int j = min(chunk + term, s.separator_count - 1); /* beyond the last: multiplied by zero */
             copy_chunk(stage + term * ROWS_APART + row, inverse + (size_t)j * s.separator_stride + row);
         }
         for (int i = threadIdx.x; i < CHUNK * COLUMNS / 4; i += 256)
@@ -123,11 +127,11 @@ static __device__ void load_chunk(const sup_gpu_system &s, const float *inverse,
     end_group();
 }
 
-/* Rows of S^-1 times columns of characters, chunk by chunk, one on the way while the other is multiplied. A warp has 16 rows and all
- * columns; two warps share them, each half of the terms, added up in command. */
+/* Rows of S^-1 times columns of characters, chunk by chunk; the next chunk is copied while one is multiplied. A warp
+ * has 16 rows and all columns; two warps share them, half of the terms each, summed in order. */
 __global__ void __launch_bounds__(256, 3)
-    schur_crowd_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st, int iteration,
-                     int solve)
+    schur_crowd_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st,
+                       int iteration, int solve)
 {
     __shared__ __align__(16) float stages[STAGES * STAGE];
     float *total = stages; /* [SUP_GPU_SCHUR_ROWS*(COLUMNS+1)] afterwards */
@@ -140,7 +144,8 @@ __global__ void __launch_bounds__(256, 3)
     if (!group_solves(st, group, iteration, solve)) return;
     for (int k = 0; k < STAGES - 1; k++)
         load_chunk(s, inverse, from, k * CHUNK, stages + k * STAGE);
-    for (int chunk = 0, stage = 0; chunk < s.separator_stride; chunk += CHUNK, stage = stage + 1 < STAGES ? stage + 1 : 0) {
+    for (int chunk = 0, stage = 0; chunk < s.separator_stride;
+         chunk += CHUNK, stage = stage + 1 < STAGES ? stage + 1 : 0) {
         wait_groups<STAGES - 2>();
         __syncthreads();
         load_chunk(s, inverse, from, chunk + (STAGES - 1) * CHUNK, stages + (stage + STAGES - 1) % STAGES * STAGE);
@@ -157,7 +162,7 @@ __global__ void __launch_bounds__(256, 3)
         }
     }
     wait_groups<0>();
-    for (int pass = 0; pass < 2; pass++) { /* slice by slice */
+    for (int pass = 0; pass < 2; pass++) { /* one slice after the other */
         __syncthreads();
         if (slice != pass) continue;
 #pragma unroll
@@ -179,8 +184,8 @@ __global__ void __launch_bounds__(256, 3)
         for (int k = 16; k > 0; k >>= 1) /* a warp has 32 rows of one character */
             product += __shfl_xor_sync(0xffffffffu, product, k);
         if (threadIdx.x % 32 == 0 && character < st.count)
-            st.sums[((size_t)character * SUP_GPU_SUMS + SUM_NEWEST) * st.sum_stride + s.subdomain_count + blockIdx.x * 2 +
-                    r / 32] = product;
+            st.sums[((size_t)character * SUP_GPU_SUMS + SUM_NEWEST) * st.sum_stride + s.subdomain_count +
+                    blockIdx.x * 2 + r / 32] = product;
     }
 }
 
@@ -210,7 +215,7 @@ extern "C" int sup_gpu_schur_prepare(const sup_gpu_system *system)
 }
 
 extern "C" int sup_gpu_schur(const sup_gpu_system *system, const sup_gpu_state *state, int32_t iteration, int32_t solve,
-                           void *stream)
+                             void *stream)
 {
     const sup_gpu_system &s = *system;
     const sup_gpu_state &st = *state;
@@ -218,13 +223,14 @@ extern "C" int sup_gpu_schur(const sup_gpu_system *system, const sup_gpu_state *
     if (s.separator_count == 0) return 0;
     if (s.lockstep == 1) {
         dim3 grid(sup_gpu_schur_sum_count(&s), st.count);
-        launch_early(schur_single_kernel, grid, SINGLE_THREADS, single_shared(&s), on, s, st, (int)iteration, (int)solve);
+        launch_early(schur_single_kernel, grid, SINGLE_THREADS, single_shared(&s), on, s, st, (int)iteration,
+                     (int)solve);
         return (int)cudaGetLastError();
     }
     int groups = (st.count + SUP_GPU_SCHUR_LOCKSTEP - 1) / SUP_GPU_SCHUR_LOCKSTEP;
-    launch_early(schur_gather_kernel, dim3((s.separator_stride + 255) / 256, groups, SUP_GPU_SCHUR_LOCKSTEP), 256, 0, on, s, st,
+    launch_early(schur_gather_kernel, dim3((s.separator_stride + 255) / 256, groups, SUP_GPU_SCHUR_LOCKSTEP), 256, 0,
+                 on, s, st, (int)iteration, (int)solve);
+    launch_early(schur_crowd_kernel, dim3(s.separator_stride / SUP_GPU_SCHUR_ROWS, groups), 256, 0, on, s, st,
                  (int)iteration, (int)solve);
-    launch_early(schur_crowd_kernel, dim3(s.separator_stride / SUP_GPU_SCHUR_ROWS, groups), 256, 0, on, s, st, (int)iteration,
-                 (int)solve);
     return (int)cudaGetLastError();
 }

@@ -1,21 +1,22 @@
-/* step.cu - a step of projective dynamics on the device: the solver of solver/solver.c, stage by stage.
+/* step.cu - a step of projective dynamics on the device: solver/solver.c, stage by stage.
  *
  * Based on: [komaritzan2022] Algorithm 2.1, eq. 2.7 to 2.16, and section 3.4.2 (projective skinning on a GPU). Deviation:
- * where the thesis launches about 310 kernels a step (ten local-global times ten PCG iterations), an iteration here is
- * two: every subdomain of the tissue by a block of threads of its own, then the top (subdomains.h, schur.cu). The solve is exact, so
- * that harmonic start and Anderson acceleration work as on the CPU.
+ * the thesis launches about 310 kernels per step (ten local-global times ten PCG iterations). Here an iteration is two
+ * kernels: one with a thread block per subdomain of the tissue, then the separator (subdomains.h, schur.cu). The solve is
+ * exact, so the predicted start and Anderson acceleration work as on the CPU.
  *
- *     predict inertial prediction, the anchors' pull
- *     start   first half of its solve
- *     top     S^-1 of what the subdomains left over
- *     control_step  in a crowd: what the sums of a local step mean for the next iterate
- *     move    second half of the solve, the accelerated step, volumes
- *     local   pressures, rotations, gradient, first half of the next solve
+ *     predict   inertial positions, pull of the anchors
+ *     start     first half of the solve for the start
+ *     schur     S^-1 times the residual of the separator
+ *     control   in a crowd: decides the next iterate from the sums of a local step
+ *     move      second half of the solve, the accelerated step, volumes
+ *     local     pressures, rotations, gradient, first half of the next solve
  *
- * Contacts come in between local and move (contact_solve.cu). A character by itself takes step_persistent.cu instead, which does the same in
- * one launch.
+ * Contacts are solved between local and move (contact_solve.cu). A single character uses step_persistent.cu instead, which
+ * does the same in one launch.
  *
- * A block handles one subdomain of C characters: their inverses and prisms are read once. Sums are taken in a fixed command. */
+ * A thread block handles one subdomain of C characters: the inverse and the prisms are read once. Sums have a fixed
+ * order. */
 #include "cuda/crowd_local.cuh"
 
 enum { PREDICT_THREADS = 256 };
@@ -44,20 +45,20 @@ __global__ void __launch_bounds__(T, C > 1 ? 3 : 1)
     forward<C, T>(s, st, b, all_of(b));
 }
 
-/* Of a crowd, once a character: C of them a block. Of one or two characters every subdomain decides for itself, which takes less
- * time than a kernel. */
+/* In a crowd, one warp per character, C characters per block. With one or two characters every subdomain decides for
+ * itself, which is faster than a kernel. */
 template <int C>
 __global__ void __launch_bounds__(32 * C)
     control_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st, int iteration,
-                  int last_iteration, int schur_blocks, int contact_sums)
+                   int last_iteration, int schur_blocks, int contact_sums)
 {
     __shared__ sup_gpu_iteration next[C];
     __shared__ sup_gpu_control controls[C];
     __shared__ double sums[C * SUP_GPU_SUMS];
     const int first = blockIdx.y * C, live = min(C, st.count - first), c = threadIdx.x / 32;
     wait_for_kernel();
-    control_steps<C, 32 * C>(s, st, first, live, iteration, last_iteration != 0, schur_blocks, contact_sums, s.subdomain_count, controls,
-                          sums, next);
+    control_steps<C, 32 * C>(s, st, first, live, iteration, last_iteration != 0, schur_blocks, contact_sums,
+                             s.subdomain_count, controls, sums, next);
     __syncwarp();
     if (c < live && threadIdx.x % 32 == 0) st.control[iteration & 1][first + c].next = next[c];
 }
@@ -74,12 +75,13 @@ __global__ void __launch_bounds__(T, C > 1 ? 3 : 1)
     bool any = false, solves = iteration == 0;
     wait_for_kernel();
     for (int c = first; c < first + live; c++) {
-        any = any || (C > 1 ? st.control[iteration & 1][c].next.active : iteration == 0 || !is_finished(st, iteration - 1, c));
+        any = any ||
+              (C > 1 ? st.control[iteration & 1][c].next.active : iteration == 0 || !is_finished(st, iteration - 1, c));
         solves = solves || st.progress[c].contacts == 0;
     }
-    if (!any) { /* before anything is fetched: many a block of a crowd has nothing to do in its last iterations */
+    if (!any) { /* before any load: in the last iterations many blocks of a crowd have nothing to do */
         if (C == 1 && blockIdx.x == 0 && threadIdx.x == 0) st.control[iteration & 1][first].finished = 1;
-        wait_inverse(); /* no thread ends while copies of its are on the way */
+        wait_inverse(); /* no thread may exit while its copies are in flight */
         return;
     }
     block_view<C> b = open_block<C, T>(s, st, shared);
@@ -95,8 +97,8 @@ __global__ void __launch_bounds__(T, C > 1 ? 3 : 1)
     if (C == 1) {
         __shared__ sup_gpu_control control;
         __shared__ double sums[SUP_GPU_SUMS];
-        control_steps<1, T>(s, st, b.first, b.live, iteration, last_iteration != 0, schur_blocks, contact_sums, s.subdomain_count, &control,
-                         sums, next);
+        control_steps<1, T>(s, st, b.first, b.live, iteration, last_iteration != 0, schur_blocks, contact_sums,
+                            s.subdomain_count, &control, sums, next);
     }
     if (solves) backward<C, T>(s, st, b);
     __syncthreads();
@@ -106,7 +108,7 @@ __global__ void __launch_bounds__(T, C > 1 ? 3 : 1)
     if (s.volume > 0.0f) volumes<C, T>(s, st, b, next);
 }
 
-/* Of one or two characters, a block for each. */
+/* For one or two characters, one block each. */
 __global__ void __launch_bounds__(STEP_SINGLE_THREADS)
     local_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st, int iteration)
 {
@@ -137,7 +139,8 @@ __global__ void __launch_bounds__(STEP_SINGLE_THREADS)
 }
 
 __global__ void __launch_bounds__(CROWD_THREADS, 2)
-    local_crowd_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st, int iteration)
+    local_crowd_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st,
+                       int iteration)
 {
     SHARED_ARRAY(float, shared);
     __shared__ local_view views[CROWD];
@@ -207,13 +210,14 @@ extern "C" int sup_gpu_step_prepare(const sup_gpu_system *system)
 }
 
 template <int C, int T>
-static int launch_step(const sup_gpu_system &s, const sup_gpu_state &st, int iterations, int solves, cudaStream_t stream)
+static int launch_step(const sup_gpu_system &s, const sup_gpu_state &st, int iterations, int solves,
+                       cudaStream_t stream)
 {
     dim3 grid(s.subdomain_count, (st.count + C - 1) / C);
     size_t shared = sup_gpu_step_shared(&s);
     const int lines = (s.unknown_count + PREDICT_THREADS - 1) / PREDICT_THREADS;
-    launch_early(predict_kernel, dim3(lines < s.subdomain_count ? lines : s.subdomain_count, st.count), (int)PREDICT_THREADS,
-                 (size_t)0, stream, s, st);
+    launch_early(predict_kernel, dim3(lines < s.subdomain_count ? lines : s.subdomain_count, st.count),
+                 (int)PREDICT_THREADS, (size_t)0, stream, s, st);
     launch_early(start_kernel<C, T>, grid, T, sup_gpu_solve_shared(&s), stream, s, st);
     int error = sup_gpu_schur(&s, &st, -1, 0, stream);
     for (int iteration = 0; error == 0 && iteration <= iterations; iteration++) {
@@ -231,11 +235,12 @@ static int launch_step(const sup_gpu_system &s, const sup_gpu_state &st, int ite
     return error != 0 ? error : (int)cudaGetLastError();
 }
 
-extern "C" int sup_gpu_step(const sup_gpu_system *system, const sup_gpu_state *state, int32_t iterations, int32_t solves,
-                            void *stream)
+extern "C" int sup_gpu_step(const sup_gpu_system *system, const sup_gpu_state *state, int32_t iterations,
+                            int32_t solves, void *stream)
 {
     cudaStream_t on = (cudaStream_t)stream;
-    if (system->persistent_blocks > 0 && state->count == 1) return sup_gpu_persistent(system, state, iterations, stream);
+    if (system->persistent_blocks > 0 && state->count == 1)
+        return sup_gpu_persistent(system, state, iterations, stream);
     return system->lockstep == 1
                ? launch_step<1, STEP_SINGLE_THREADS>(*system, *state, iterations, solves, on)
                : launch_step<SUP_GPU_LOCKSTEP, STEP_CROWD_THREADS>(*system, *state, iterations, solves, on);

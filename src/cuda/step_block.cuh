@@ -1,5 +1,5 @@
-/* step_block.cuh (internal) - a block of threads at work on one subdomain of C characters: its fast memory, the products with
- * the subdomain's inverse, sums, and the two halves of a solve (subdomains.h). */
+/* step_block.cuh (internal) - a thread block that works on one subdomain of C characters: its shared memory,
+ * products with the subdomain's inverse, sums, and the two halves of a solve (subdomains.h). */
 #ifndef SUP_CUDA_STEP_BLOCK_CUH
 #define SUP_CUDA_STEP_BLOCK_CUH
 
@@ -8,37 +8,37 @@
 
 enum { STEP_SINGLE_THREADS = 512, STEP_CROWD_THREADS = 384 };
 
-/* Unknowns of a subdomain, for blocks of C characters. */
+/* Maximum unknowns of a subdomain, for blocks of C characters. */
 template <int C> struct limit {
     enum { value = C == 1 ? SUP_SUBDOMAIN_LIMIT_SINGLE : SUP_SUBDOMAIN_LIMIT };
 };
 
-/* Floats a row of right-hand sides of C characters, whole float4. */
+/* Floats per row of right-hand sides of C characters, a multiple of 4. */
 template <int C> struct width {
     enum { value = (3 * C + 3) / 4 * 4 };
 };
 
-/* Floats of the right-hand sides of a subdomain; products of crowds look at four more. */
+/* Floats of the right-hand sides of a subdomain; products of crowds read four more. */
 template <int C> struct in_size {
     enum { value = limit<C>::value * width<C>::value + (C > 1 ? 4 : 0) };
 };
 
 /* A subdomain and its characters; pointers into shared memory. */
 template <int C> struct block_view {
-    const sup_subdomain &subdomain; /* in shared memory too, after the first barrier */
-    int first, live;            /* characters */
-    const float *inverse; /* [subdomain.count*LIMIT] in shared memory for one character; crowds leave it to the cache */
+    const sup_subdomain &subdomain; /* also in shared memory, after the first barrier */
+    int first, live;                /* characters */
+    const float *inverse; /* [subdomain.count*LIMIT] in shared memory for one character, in global memory for crowds */
     float *in, *out;      /* [LIMIT*width] */
-    float *half;          /* [LIMIT*width*(slices-1)], the same memory as: */
+    float *half;          /* [LIMIT*width*(slices-1)], the same memory as `force` */
     float *force;         /* [3*SUP_SUBDOMAIN_FORCES*max_prisms] in local_kernel, else [max_prisms] */
-    float *slots;         /* [max_slots*width] the newest direction at the top */
-    float *left;          /* [max_slots*width] gradient there, as far as the subdomain knows it */
+    float *slots;         /* [max_slots*width] the newest direction at the separator */
+    float *left;          /* [max_slots*width] the subdomain's part of the gradient there */
     float *sums;          /* [32*SUP_GPU_SUMS_PADDED] */
     float *x;             /* [C*max_nodes*3] */
-    float *feet;          /* [max_nodes*4] of character c at c % feet_count * feet_step, with volume */
-    int max_nodes;             /* nodes: all, or without the anchors that are no skin */
+    float *feet;          /* [max_nodes*4] foot points of character c at c % feet_count * feet_step, with volume */
+    int max_nodes;        /* nodes: all, or without anchors that are not skin */
     int feet_count, feet_step;
-    float *pressure; /* [C*max_region_slots], then the energies of the regions that the subdomain answers for */
+    float *pressure; /* [C*max_region_slots], then the energies of the regions that the subdomain sums */
     const unsigned char *pack;
     const float *tets;         /* of its prisms, in batches */
     const float *blend_weight; /* and their regions (subdomains.h) */
@@ -50,7 +50,7 @@ template <int C> struct block_view {
     {
         return (const A *)(pack + subdomain.pack[array]);
     }
-    /* The node, in a vector, of an unknown or slot of the subdomain; whether the subdomain takes care of it. */
+    /* Index in a vector of an unknown or slot of the subdomain; `own`: whether the subdomain owns it. */
     __device__ int node(int interior_count, int local, bool &own) const
     {
         own = true;
@@ -59,7 +59,7 @@ template <int C> struct block_view {
         own = top >= 0;
         return interior_count + (own ? top : -1 - top);
     }
-    /* Numbers of character c in the row of an unknown, or of a slot. */
+    /* Values of character c in the row of an unknown or slot. */
     __device__ float *row(float *unknowns, float *separators, int local, int c) const
     {
         const int w = width<C>::value;
@@ -67,7 +67,8 @@ template <int C> struct block_view {
     }
 };
 
-/* Of fast memory. `F`: with room for the forces of prisms. Without `X` there are no nodes: for kernels that solve only. */
+/* Sizes in shared memory. `F`: with the forces of prisms. Without `X` there are no positions: for kernels that only
+ * solve. */
 template <int C, int T, bool F = false, bool X = true> struct sizes {
     enum { LIMIT = limit<C>::value };
     int inverse, in, out, scratch, slots, left, x, feet, pressure; /* floats */
@@ -104,8 +105,8 @@ static __device__ block_view<C> open_block(const sup_gpu_system &s, const sup_gp
     enum { LIMIT = limit<C>::value };
     const sizes<C, T, F, X> size(s);
     __shared__ sup_subdomain subdomain;
-    const sup_subdomain *from =
-        &s.subdomains[min((int)blockIdx.x, s.subdomain_count - 1)]; /* step_persistent.cu has blocks without a subdomain */
+    const sup_subdomain *from = &s.subdomains[min(
+        (int)blockIdx.x, s.subdomain_count - 1)]; /* step_persistent.cu has blocks without a subdomain */
     for (int i = threadIdx.x; i < (int)(sizeof subdomain / sizeof(int)); i += T)
         ((int *)&subdomain)[i] = ((const int *)from)[i];
     block_view<C> b(subdomain);
@@ -138,8 +139,8 @@ template <int T> static __device__ void load_pack(const sup_gpu_system &s, const
     end_group();
 }
 
-/* Begins to copy the subdomain's arrays, then its inverse, into shared memory. They never change, so that this may begin before
- * the kernel before this one has ended; `wait_for_kernel` then waits for that. */
+/* Begins to copy the subdomain's arrays, then its inverse, into shared memory. They are constant, so this may begin
+ * before the previous kernel has ended; `wait_for_kernel` then waits for that kernel. */
 template <int C, int T, bool F = false, bool X = true>
 static __device__ void load_subdomain(const sup_gpu_system &s, float *shared)
 {
@@ -152,7 +153,7 @@ static __device__ void load_subdomain(const sup_gpu_system &s, float *shared)
     end_group();
 }
 
-/* The arrays are there; the inverse as well. Own copies only: a barrier must follow. */
+/* Wait for the arrays; for the inverse as well. Only for the thread's own copies: a barrier must follow. */
 static __device__ void wait_pack()
 {
     wait_groups<1>();
@@ -163,9 +164,9 @@ static __device__ void wait_inverse()
     wait_groups<0>();
 }
 
-/* out = inverse * in for the right-hand sides of a crowd's characters: sixteen rows and a slice of the terms a warp; slices are added
- * up in their command. Rows of `in` behind the last are zero, as those of the inverse: `clear_rest`. Columns behind the last belong
- * to the next row, and what comes of them is left out. */
+/* out = inverse * in for the right-hand sides of a crowd's characters: sixteen rows and a slice of the terms per
+ * warp; slices are summed in order. Rows of `in` beyond the last are zero, like those of the inverse: `clear_rest`.
+ * Columns beyond the last belong to the next row, and their products are ignored. */
 template <int C, int T> static __device__ void multiply_crowd(const block_view<C> &b)
 {
     enum {
@@ -211,14 +212,14 @@ template <int C, int T> static __device__ void multiply_crowd(const block_view<C
     __syncthreads();
 }
 
-/* Zero behind the last row of `in`, up to whole tiles; once, before the barrier in front of the first product. */
+/* Zeros the rows of `in` beyond the last, up to whole tiles; once, before the barrier in front of the first product. */
 template <int C> static __device__ void clear_rest(const block_view<C> &b)
 {
     const int first = b.subdomain.count * width<C>::value, end = (b.subdomain.count + 7) / 8 * 8 * width<C>::value;
     if (C > 1 && first + (int)threadIdx.x < end) b.in[first + threadIdx.x] = 0.0f;
 }
 
-/* The same for one character: several threads share a row; their sums are added in command. */
+/* The same for one character: several threads share a row; their sums are added in order. */
 template <int C, int T> static __device__ void multiply_single(const block_view<C> &b)
 {
     enum { LIMIT = limit<C>::value };
@@ -268,8 +269,8 @@ template <int C, int T> static __device__ void multiply(const block_view<C> &b)
         multiply_single<C, T>(b);
 }
 
-/* Sums over a warp of N values, N a power of two: lanes pass half of what they have to each other, and end with one value each,
- * number lane / (32 / N). */
+/* Sums of N values over a warp, N a power of two: lanes exchange half of their values and end with one sum each,
+ * that of value lane / (32 / N). */
 template <int N, int HALF = N / 2, int D = 16, typename V> static __device__ __forceinline__ V warp_sums(V (&v)[N])
 {
     if constexpr (HALF > 0) {
@@ -288,8 +289,8 @@ template <int N, int HALF = N / 2, int D = 16, typename V> static __device__ __f
     }
 }
 
-/* Adds up values of every thread, in a fixed command, into the sums of the subdomain: number k of them is `first` + k % each of
- * character + k / each, if `which` has its bit. A barrier must come before the next. */
+/* Sums of the values of all threads, in a fixed order, into the sums of the subdomain: value k goes to `first` + k %
+ * each of character + k / each, if bit k of `which` is set. A barrier must precede the next call. */
 template <int T, int N>
 static __device__ void reduce(float *shared, float (&values)[N], unsigned which, const sup_gpu_state &st, int character,
                               int first, int each)
@@ -307,7 +308,7 @@ static __device__ void reduce(float *shared, float (&values)[N], unsigned which,
     st.sums[((size_t)(character + k / each) * SUP_GPU_SUMS + first + k % each) * st.sum_stride + blockIdx.x] = total;
 }
 
-/* Which of C equal stretches of `length` a number is in: a division that costs less. */
+/* Which of C equal intervals of `length` a number is in: cheaper than a division. */
 template <int C> static __device__ int which_of(int number, int length)
 {
     int which = 0;
@@ -317,7 +318,7 @@ template <int C> static __device__ int which_of(int number, int length)
     return which;
 }
 
-/* Adds to the value of character c; all stay in registers. */
+/* Adds to the value of character c; all values stay in registers. */
 template <int C> static __device__ void add_to(float (&values)[C], int c, float what)
 {
 #pragma unroll
@@ -331,8 +332,8 @@ template <int C> static __device__ unsigned all_of(const block_view<C> &b)
     return (1u << b.live) - 1u;
 }
 
-/* First half of a solve: `in` holds r of the subdomain, `left` the gradient at its slots. y goes out, gradient + A_tp y_p into
- * the slots, r . y into the sums: of the characters of `which`, others keep what they have. */
+/* First half of a solve: `in` holds r of the subdomain, `left` the gradient at its slots. Writes y, gradient + A_tp
+ * y_p of the slots, and r . y into the sums, for the characters of `which`. */
 template <int C, int T>
 static __device__ void forward(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b, unsigned which)
 {
@@ -353,7 +354,8 @@ static __device__ void forward(const sup_gpu_system &s, const sup_gpu_state &st,
         if (i < b.subdomain.count) {
             const float *v = b.out + i * w + 3 * c, *r = b.in + i * w + 3 * c;
             add_to<C>(product, c, fmaf(v[0], r[0], fmaf(v[1], r[1], v[2] * r[2])));
-            st.y[(size_t)(b.first + c) * s.interior_count + b.subdomain.first + i] = make_float4(v[0], v[1], v[2], 0.0f);
+            st.y[(size_t)(b.first + c) * s.interior_count + b.subdomain.first + i] =
+                make_float4(v[0], v[1], v[2], 0.0f);
             continue;
         }
         const int local = i - b.subdomain.count;
@@ -370,7 +372,7 @@ static __device__ void forward(const sup_gpu_system &s, const sup_gpu_state &st,
     reduce<T, C>(b.sums, product, which, st, b.first, SUM_NEWEST, 1);
 }
 
-/* The newest direction at the subdomain's nodes of the top into `slots`, of its own unknowns into `out`. */
+/* Second half: the newest direction at the subdomain's separator nodes into `slots`, at its own unknowns into `out`. */
 template <int C, int T>
 static __device__ void backward(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b)
 {
@@ -379,7 +381,7 @@ static __device__ void backward(const sup_gpu_system &s, const sup_gpu_state &st
     const uint16_t *begin = b.template at<uint16_t>(SUP_PACK_ROW_BEGIN),
                    *slot_of = b.template at<uint16_t>(SUP_PACK_ROW_SLOT);
     const float *value = b.template at<float>(SUP_PACK_ROW_VALUE);
-    float4 y[passes]; /* asked for early */
+    float4 y[passes]; /* loaded early */
 #pragma unroll
     for (int r = 0; r < passes; r++) {
         int i = thread + r * all, c = i / LIMIT, row = i % LIMIT;

@@ -1,5 +1,6 @@
-/* step_control.cuh (internal) - the accelerated step: what solver.c does with the sums of a local step, by one thread of every
- * subdomain of a character. All subdomains find the same; the first one keeps it. */
+/* step_control.cuh (internal) - control of the local-global iteration from the sums of a local step, by one warp per
+ * subdomain of a character. The decisions are those of solver/step_control.h. All subdomains compute the same; the
+ * first one stores it. */
 #ifndef SUP_CUDA_STEP_CONTROL_CUH
 #define SUP_CUDA_STEP_CONTROL_CUH
 
@@ -7,20 +8,19 @@
 #include "cuda/launch.cuh"
 #include "solver/step_control.h"
 
-enum { SUM_ENERGY = 0, SUM_NEWEST = 1, SUM_OLDER = 2 };                              /* of a local step */
-enum { SUM_PRODUCT = 2, SUM_OLD = 3, SUM_NEW = 4, SUM_MOVED = 5, SUM_SIZE = 6 };     /* of the start */
-enum { SUM_NEAR = 10, SUM_PUSHING = 11, SUM_CURVATURE = 12, SUM_CONTACTS = 13 };     /* of contacts */
-
+enum { SUM_ENERGY = 0, SUM_NEWEST = 1, SUM_OLDER = 2 };                          /* of a local step */
+enum { SUM_PRODUCT = 2, SUM_OLD = 3, SUM_NEW = 4, SUM_MOVED = 5, SUM_SIZE = 6 }; /* of the start */
+enum { SUM_NEAR = 10, SUM_PUSHING = 11, SUM_CURVATURE = 12, SUM_CONTACTS = 13 }; /* of contacts */
 
 enum { AT_ONCE = 4 };
 
-/* A sum over the subdomains (and, the newest direction's, blocks of the top) by a warp. */
+/* Sum of a value over the subdomains (and, of the newest direction, the blocks of schur.cu), by a warp. */
 static __device__ double sum_blocks(const sup_gpu_state &st, int character, int value, int rows)
 {
     const float *from = st.sums + ((size_t)character * SUP_GPU_SUMS + value) * st.sum_stride;
     double sum = 0.0;
     for (int first = threadIdx.x % 32; first < rows; first += 32 * AT_ONCE) {
-        float v[AT_ONCE]; /* all on the way at once */
+        float v[AT_ONCE]; /* all loads in flight at once */
 #pragma unroll
         for (int k = 0; k < AT_ONCE; k++)
             v[k] = first + 32 * k < rows ? from[first + 32 * k] : 0.0f;
@@ -33,7 +33,7 @@ static __device__ double sum_blocks(const sup_gpu_state &st, int character, int 
     return sum;
 }
 
-/* 1 / x to the last bits, of a normal number: a third of the time of a division. */
+/* 1 / x to the last bits, for normal numbers: a third of the time of a division. */
 static __device__ double invert(double x)
 {
     double y = invert_roughly(x);
@@ -42,9 +42,9 @@ static __device__ double invert(double x)
     return y;
 }
 
-/* Solves the symmetric system of `size` unknowns by a warp, as solve_small of solver.c: four lanes have a row of it, of which lane
- * l has the numbers l % 4 and l % 4 + 4, and all four its right side t and then its unknown. Unknowns whose pivot is lost in
- * rounding get 0. Rolled up: what fits the cache of instructions is faster here than what has no loops. */
+/* Solves the symmetric system of `size` unknowns by a warp, as solve_small of solver_accelerate.c: four lanes share
+ * a row; lane l has entries l % 4 and l % 4 + 4 of it, and all four have its right-hand side t, later its unknown.
+ * Unknowns whose pivot is lost in rounding become 0. Not unrolled: fitting the instruction cache is faster here. */
 static __device__ double solve_small(int size, double low, double high, double t, int lane)
 {
     const unsigned all = 0xffffffffu;
@@ -53,11 +53,13 @@ static __device__ double solve_small(int size, double low, double high, double t
     double own_inverse = 0.0;
 #pragma unroll 1
     for (int p = 0; p < size; p++) {
-        const double holds = p < 4 ? low : high; /* whoever has column p */
+        const double holds = p < 4 ? low : high; /* the lanes with column p */
         const double pivot = __shfl_sync(all, holds, 4 * p + p % 4), mine = __shfl_sync(all, holds, 4 * row + p % 4);
-        const double their_low = __shfl_sync(all, low, 4 * p + column), their_high = __shfl_sync(all, high, 4 * p + column);
+        const double their_low = __shfl_sync(all, low, 4 * p + column),
+                     their_high = __shfl_sync(all, high, 4 * p + column);
         const double from = __shfl_sync(all, t, 4 * p);
-        const bool lost = !(pivot > 1e-290) || !sup_anderson_keeps(p, pivot, largest); /* 1e-290: invert */
+        const bool lost =
+            !(pivot > 1e-290) || !sup_anderson_keeps(p, pivot, largest); /* 1e-290: smallest argument of invert */
         const double inverse = lost ? 0.0 : invert(pivot), multiple = row > p ? mine * inverse : 0.0;
         if (row == p) own_inverse = inverse;
         if (column > p) low -= multiple * their_low;
@@ -97,12 +99,12 @@ static __device__ double short_sum(double v)
     return __shfl_sync(0xffffffffu, v, 0);
 }
 
-/* Weights of the images that make the combined direction shortest, and the step to it, by a warp (solver.c:
- * anderson_weights, set_step, step_slope, choose_step). False: the step leads backwards or far away. */
+/* Weights of the images that minimise the combined direction, and the step to it, by a warp (as in
+ * solver_accelerate.c). False: the step is not accepted. */
 static __device__ bool choose_step(sup_gpu_control &c, float *factor)
 {
     const unsigned all = 0xffffffffu;
-    const int k = c.history, lane = threadIdx.x % 32; /* k + 1 < SUP_SOLVER_HISTORY */
+    const int k = c.history, lane = threadIdx.x % 32;           /* k + 1 < SUP_SOLVER_HISTORY */
     const int row = lane / 4, mine = row < k ? k - 1 - row : 0; /* newest first */
     const double newest = c.inner[k][k], own = c.inner[mine][k];
     double matrix[2];
@@ -138,10 +140,10 @@ static __device__ bool choose_step(sup_gpu_control &c, float *factor)
     return sup_anderson_accepted(slope, square, newest);
 }
 
-/* What the last local step found (sums, [SUP_GPU_SUMS]) decides what comes next; by a warp (solver.c: iterate). Every subdomain
- * of the character finds the same; the first one keeps it. */
-static __device__ void control_step(const sup_gpu_system &s, const sup_gpu_state &st, int character, bool last_iteration,
-                              const double *sums, sup_gpu_control &c, sup_gpu_iteration &p)
+/* Decides from the sums of the last local step ([SUP_GPU_SUMS]) what comes next, by a warp: iterate() of solver.c.
+ * Every subdomain of the character computes the same; the first one stores it. */
+static __device__ void control_step(const sup_gpu_system &s, const sup_gpu_state &st, int character,
+                                    bool last_iteration, const double *sums, sup_gpu_control &c, sup_gpu_iteration &p)
 {
     const bool touching = st.progress[character].contacts > 0, unsure = touching || s.volume > 0.0f;
     const sup_gpu_command &command = st.commands[character];
@@ -163,7 +165,7 @@ static __device__ void control_step(const sup_gpu_system &s, const sup_gpu_state
     p.history = k;
     p.target = 3 - c.base - c.current;
     p.base = accepted ? c.current : c.base;
-    if (!accepted) { /* back to the last iterate, and from there a subdomain of the plain step */
+    if (!accepted) { /* back to the last iterate, and from there a fraction of the plain step */
         c.fraction = last_iteration && unsure ? 0.0 : sup_step_backtrack(c.accelerated, c.fraction);
         p.finish = last_iteration || c.fraction == 0.0;
         set_multiple(c, k - 1, c.fraction, p.factor);
@@ -188,8 +190,7 @@ static __device__ void control_step(const sup_gpu_system &s, const sup_gpu_state
     st.progress[character].pushing = touching ? (int)sums[SUM_PUSHING] : 0;
 }
 
-/* The first iteration: how much of the last miss to repeat, and of the last move to forget (solver.c: miss_to_repeat,
- * move_to_forget). By one thread. */
+/* First iteration: use of the last prediction error and displacement. By one thread. */
 static __device__ void begin(const sup_gpu_system &s, const sup_gpu_state &st, int character, const double *sums,
                              sup_gpu_control &c, sup_gpu_iteration &p)
 {
@@ -210,7 +211,7 @@ static __device__ void begin(const sup_gpu_system &s, const sup_gpu_state &st, i
     c.base = 1;
 }
 
-/* By a warp, all on the way at once. */
+/* By a warp, all loads in flight at once. */
 static __device__ void copy_control(sup_gpu_control *to, const sup_gpu_control *from)
 {
     enum { DOUBLES = sizeof(sup_gpu_control) / sizeof(double), PASSES = (DOUBLES + 31) / 32 };
@@ -230,24 +231,28 @@ static __device__ bool is_finished(const sup_gpu_state &st, int iteration, int c
     return iteration >= 0 && st.control[iteration & 1][character].finished;
 }
 
-/* Sums by the D threads of a block, then a warp a character decides: `live` of them from `first` on, at max_nodes C.
- * `controls` and `sums` are shared memory. With contacts `local_sums` blocks have sums of a
- * local step. */
+/* Sums by the D threads of a block, then one warp per character decides: `live` characters from `first` on, at most
+ * C. `controls` and `sums` are in shared memory. With contacts, `local_sums` blocks have sums of a local step. */
 template <int C, int D>
-static __device__ void control_steps(const sup_gpu_system &s, const sup_gpu_state &st, int first, int live, int iteration,
-                                  bool last_iteration, int schur_blocks, int contact_sums, int local_sums,
-                                  sup_gpu_control *controls, double *sums, sup_gpu_iteration *next)
+static __device__ void control_steps(const sup_gpu_system &s, const sup_gpu_state &st, int first, int live,
+                                     int iteration, bool last_iteration, int schur_blocks, int contact_sums,
+                                     int local_sums, sup_gpu_control *controls, double *sums, sup_gpu_iteration *next)
 {
     int warp = threadIdx.x / 32, warps = D / 32;
     for (int c = warp; iteration > 0 && c < live; c += warps)
         copy_control(&controls[c], &st.control[(iteration - 1) & 1][first + c]);
     for (int i = warp; i < live * SUP_GPU_SUMS; i += warps) {
         int c = i / SUP_GPU_SUMS, value = i % SUP_GPU_SUMS;
-        bool touching = iteration > 0 && st.progress[first + c].contacts > 0; /* then products come from cg_end_kernel */
+        bool touching =
+            iteration > 0 && st.progress[first + c].contacts > 0; /* then products come from cg_end_kernel */
         if (value >= SUM_NEAR && !(touching && value == SUM_PUSHING)) continue;
-        if (value > SUM_SIZE && value < SUM_NEAR && iteration < value - SUM_OLDER) continue; /* not so many directions yet */
+        if (value > SUM_SIZE && value < SUM_NEAR && iteration < value - SUM_OLDER)
+            continue; /* fewer directions so far */
         bool product = touching && value >= SUM_NEWEST && value < SUM_NEAR;
-        int rows = product ? contact_sums : value == SUM_NEWEST ? s.subdomain_count + schur_blocks : touching ? local_sums : s.subdomain_count;
+        int rows = product               ? contact_sums
+                   : value == SUM_NEWEST ? s.subdomain_count + schur_blocks
+                   : touching            ? local_sums
+                                         : s.subdomain_count;
         double sum = sum_blocks(st, first + c, value, rows);
         if (threadIdx.x % 32 == 0) sums[i] = sum;
     }
@@ -257,8 +262,9 @@ static __device__ void control_steps(const sup_gpu_system &s, const sup_gpu_stat
         bool here = c < live;
         if (threadIdx.x % 32 == 0) next[c].active = 0;
         __syncwarp();
-        if (here && iteration == 0 && threadIdx.x % 32 == 0) begin(s, st, character, sums + c * SUP_GPU_SUMS, controls[c], next[c]);
-        __syncwarp(); /* before others look at it */
+        if (here && iteration == 0 && threadIdx.x % 32 == 0)
+            begin(s, st, character, sums + c * SUP_GPU_SUMS, controls[c], next[c]);
+        __syncwarp(); /* before other lanes read it */
         if (here && iteration > 0 && !controls[c].finished)
             control_step(s, st, character, last_iteration, sums + c * SUP_GPU_SUMS, controls[c], next[c]);
         __syncwarp();

@@ -1,16 +1,18 @@
-/* step_persistent.cu - the step of one character in one launch: all of step.cu, schur.cu and contact_solve.cu by blocks that stay.
+/* step_persistent.cu - the step of a single character in one launch: step.cu, schur.cu and contact_solve.cu by persistent
+ * thread blocks.
  *
- * Based on: as step.cu. A character by itself fills the device for a few microseconds at a time, and what kernels cost is their
- * beginning: fetching the subdomain, and waiting for what the kernel before left in memory. Here a block keeps its subdomain and its
- * tile of S^-1 in fast memory from beginning to end (persistent_view.cuh), and blocks do not meet: what one needs of others
- * comes in messages (persistent_messages.cuh). An iteration has three ways through the memory: slots to the top, the top's direction
- * and all sums back, volumes of regions; the last one while rotations are found. All subdomains control_step the same by themselves,
- * two warps of them while the others solve. Blocks without a subdomain are told by the first one what comes next.
+ * Based on: as step.cu. A single character keeps the device busy only for a few microseconds at a time, so the cost of a
+ * kernel is its start: loading the subdomain and waiting for the results of the previous kernel. Here a block keeps its
+ * subdomain and its tile of S^-1 in shared memory for the whole step (persistent_view.cuh), and there are no grid
+ * barriers: data of other blocks comes in messages (persistent_messages.cuh). An iteration has three memory round trips:
+ * slots to the separator, the separator's direction and all sums back, volumes of regions; the last one is hidden by the
+ * rotations. All subdomains make the same decisions, by two warps while the others solve. Blocks without a subdomain
+ * receive commands from the first block.
  *
- * The arithmetic is that of the kernels; sums have another command and so other roundings. */
+ * The arithmetic is that of the kernels; sums have a different order and thus different rounding. */
 #include "cuda/persistent_contact.cuh"
 
-/* --- Orders --- */
+/* --- Commands --- */
 
 enum { COMMAND_LOCAL = 1, COMMAND_SEARCH, COMMAND_SOLVE, COMMAND_END };
 
@@ -41,10 +43,10 @@ static __device__ uint2 poll_command(const sup_gpu_state &st, unsigned number)
 
 /* --- Decisions, by the last two warps --- */
 
-/* What the two keep between them, in fast memory. */
+/* Shared memory of the two control warps. */
 struct control_state {
     double sums[SUP_GPU_SUMS_PADDED];
-    double other; /* what the second warp found */
+    double other; /* result of the second warp */
     double energy, pushing;
     double rz, first_rz;
     int near;
@@ -53,9 +55,10 @@ struct control_state {
     cg_control search;
 };
 
-/* The first N numbers of messages [first, end) by a warp; those behind them are 0. */
+/* Sums of the first N values of messages [first, end), by a warp; the values behind them are 0. */
 template <int N>
-static __device__ void sum_messages(const sup_gpu_message *messages, int first, int end, unsigned epoch, double (&sum)[N])
+static __device__ void sum_messages(const sup_gpu_message *messages, int first, int end, unsigned epoch,
+                                    double (&sum)[N])
 {
     enum { AT_ONCE = 5 };
     const int lane = threadIdx.x % 32;
@@ -85,7 +88,8 @@ static __device__ void sum_messages(const sup_gpu_message *messages, int first, 
         sum[n] = warp_sum(sum[n]);
 }
 
-/* Words [0, 3*count), nine numbers a subdomain, by a warp, into sums. Every third lane has the same numbers of a subdomain. */
+/* Messages [0, 3*count), nine values per subdomain, by a warp, into sums. Every third lane has the same values of a
+ * subdomain. */
 static __device__ void sum_subdomains(const sup_gpu_message *messages, int count, unsigned epoch, double *sums)
 {
     enum { AT_ONCE = 8, LANES = 30 };
@@ -109,7 +113,7 @@ static __device__ void sum_subdomains(const sup_gpu_message *messages, int count
     }
     __syncwarp();
 #pragma unroll
-    for (int n = 0; n < 3; n++) { /* ten lanes have the same */
+    for (int n = 0; n < 3; n++) { /* ten lanes have the same value */
         double v = sum[n] + __shfl_down_sync(all, sum[n], 15), last = __shfl_down_sync(all, v, 12);
         v += __shfl_down_sync(all, v, 6);
         v += __shfl_down_sync(all, v, 3) + last;
@@ -118,9 +122,10 @@ static __device__ void sum_subdomains(const sup_gpu_message *messages, int count
     __syncwarp();
 }
 
-/* Sums of the subdomains in a epoch, by the first warp; the products of the tiles as well where the epoch had a solve, by the
- * second. A barrier must follow. */
-static __device__ void poll_sums(const sup_gpu_system &s, const sup_gpu_state &st, control_state &j, bool solved, unsigned epoch)
+/* Sums of the subdomains in an epoch, by the first control warp; if the epoch had a solve, the products of the tiles
+ * by the second. A barrier must follow. */
+static __device__ void poll_sums(const sup_gpu_system &s, const sup_gpu_state &st, control_state &j, bool solved,
+                                 unsigned epoch)
 {
     const sup_gpu_message *messages = st.messages.sum[epoch & 1];
     if (threadIdx.x < T - 32) {
@@ -132,9 +137,9 @@ static __device__ void poll_sums(const sup_gpu_system &s, const sup_gpu_state &s
     if (threadIdx.x % 32 == 0) j.other = sum[0];
 }
 
-/* What comes after a epoch, by the first warp. */
-static __device__ void control_iteration(const sup_gpu_system &s, const sup_gpu_state &st, control_state &j, int iteration, bool last_iteration,
-                                   bool touching, clocks clock)
+/* What follows an epoch, by the first control warp. */
+static __device__ void control_iteration(const sup_gpu_system &s, const sup_gpu_state &st, control_state &j,
+                                         int iteration, bool last_iteration, bool touching, clocks clock)
 {
     const int lane = threadIdx.x % 32;
     if (lane == 0) {
@@ -150,8 +155,10 @@ static __device__ void control_iteration(const sup_gpu_system &s, const sup_gpu_
     if (lane == 0) publish_command(st, j.next.finish ? COMMAND_END : COMMAND_LOCAL, clock.epoch + 1, clock.command + 1);
 }
 
-/* Conjugate gradients: whether to search on after solve k, and what of the last direction to keep. By the first warp. */
-static __device__ void control_search(const sup_gpu_system &s, const sup_gpu_state &st, control_state &j, int k, clocks clock)
+/* Conjugate gradients: whether to continue after solve k, and the weight of the last direction. By the first control
+ * warp. */
+static __device__ void control_search(const sup_gpu_system &s, const sup_gpu_state &st, control_state &j, int k,
+                                      clocks clock)
 {
     double help[3] = {0.0, 0.0, 0.0};
     if (k == 0) sum_messages<3>(st.messages.contact_sums, s.subdomain_count, (int)gridDim.x, clock.epoch, help);
@@ -171,10 +178,10 @@ static __device__ void control_search(const sup_gpu_system &s, const sup_gpu_sta
     if (active) publish_command(st, COMMAND_SEARCH, clock.epoch, clock.command + 1);
 }
 
-/* How far to go along the search direction, and whether there is another one. By the first warp. */
+/* Step length along the search direction, and whether another one follows. By the first control warp. */
 static __device__ void control_step_length(const sup_gpu_state &st, control_state &j, int k, clocks clock)
 {
-    double curvature[2]; /* all, and that of the rows */
+    double curvature[2]; /* total, and that of the contacts */
     sum_messages<2>(st.messages.curve[clock.epoch & 1], 0, (int)gridDim.x, clock.epoch, curvature);
     if (threadIdx.x % 32 > 0) return;
     j.search.factor = sup_response_step_length(j.rz, curvature[0]);
@@ -185,7 +192,7 @@ static __device__ void control_step_length(const sup_gpu_state &st, control_stat
 
 /* --- Subdomains --- */
 
-/* What a block works with. */
+/* Work of a block. */
 struct block_work {
     const sup_gpu_system &s;
     const sup_gpu_state &st;
@@ -196,7 +203,7 @@ struct block_work {
     bool touching;
 };
 
-/* The last two warps control_step, while others solve; the first of the two has all sums. */
+/* The last two warps control the step, while the others solve; the first of the two has all sums. */
 static __device__ bool is_control_warp()
 {
     return threadIdx.x >= SOLVERS;
@@ -207,15 +214,16 @@ static __device__ bool is_first_control_warp()
     return threadIdx.x >= SOLVERS && threadIdx.x < T - 32;
 }
 
-/* Gradient at x, some threads a node: what there is to solve for into `in` and `left`, its products with all
- * directions so far into the values. */
-static __device__ void find_gradient(const block_work &t, int history, float (&values)[SUP_GPU_SUMS_PADDED], unsigned epoch)
+/* Gradient at x, NODE_LANES threads per node: the right-hand side into `in` and `left`, its products with all
+ * directions so far into `values`. */
+static __device__ void find_gradient(const block_work &t, int history, float (&values)[SUP_GPU_SUMS_PADDED],
+                                     unsigned epoch)
 {
     const subdomain_view &v = t.v;
     const int n = v.b.subdomain.count, lane = threadIdx.x % NODE_LANES;
     const float *masses = v.b.at<float>(SUP_PACK_MASS);
     const contact_view view = open_contacts(t.s, t.st, 0);
-    float products[2] = {0.0f, 0.0f}; /* with direction `lane`, and the one NODE_LANES on */
+    float products[2] = {0.0f, 0.0f}; /* with directions `lane` and `lane` + NODE_LANES */
 #pragma unroll 1
     for (int at = threadIdx.x; at - (int)threadIdx.x % 32 < NODE_LANES * v.nodes; at += T) { /* whole warps */
         const int i = min(at / NODE_LANES, v.nodes - 1);
@@ -227,7 +235,8 @@ static __device__ void find_gradient(const block_work &t, int history, float (&v
             bool own;
             const int q = v.b.node(t.s.interior_count, i, own);
             if (own && lane == 0) g = add_scaled(g, 1.0f, poll_node_contacts(view, t.st.messages.push, q, epoch));
-            if (lane == 0 && i >= n) publish(t.st.messages.raw_gradient + v.b.at<int32_t>(SUP_PACK_SLOT)[i - n], g.x, g.y, g.z, epoch);
+            if (lane == 0 && i >= n)
+                publish(t.st.messages.raw_gradient + v.b.at<int32_t>(SUP_PACK_SLOT)[i - n], g.x, g.y, g.z, epoch);
         }
         if (lane == 0) {
             values[SUM_ENERGY] = fmaf(0.5f * masses[i], dot(apart, apart), values[SUM_ENERGY]);
@@ -264,14 +273,15 @@ static __device__ cg_node open_node(const block_work &t, unsigned epoch)
         c.residual = v.in[i];
     } else if (c.own) {
         const int node = c.q - t.s.interior_count;
-        c.residual = poll_separator_residual(t.st.messages.raw_gradient, make_int2(t.s.separator_first[node], t.s.separator_first[node + 1]), epoch);
+        c.residual = poll_separator_residual(
+            t.st.messages.raw_gradient, make_int2(t.s.separator_first[node], t.s.separator_first[node + 1]), epoch);
     }
     c.gradient = minus(none, c.residual);
     c.image = c.residual;
     return c;
 }
 
-/* The search direction is told, and its product with its image. */
+/* Publishes the search direction and its product with its image. */
 static __device__ void publish_search(const block_work &t, const cg_node &c, unsigned epoch)
 {
     float sum = c.own ? dot(c.search, c.image) : 0.0f;
@@ -284,8 +294,9 @@ static __device__ void publish_search(const block_work &t, const cg_node &c, uns
         publish(t.st.messages.curve[epoch & 1] + blockIdx.x, sum_of_warps(t.v.b.sums, 0), 0.0f, 0.0f, epoch);
 }
 
-/* Along the search direction. */
-static __device__ void step_along(const block_work &t, const contact_view &view, cg_node &c, float alpha, unsigned epoch)
+/* Step along the search direction. */
+static __device__ void step_along(const block_work &t, const contact_view &view, cg_node &c, float alpha,
+                                  unsigned epoch)
 {
     c.product = add_scaled(c.product, alpha, c.search);
     if (!c.own) return;
@@ -293,7 +304,7 @@ static __device__ void step_along(const block_work &t, const contact_view &view,
     c.residual = add_scaled(c.residual, -alpha, add_scaled(c.image, 1.0f, rows));
 }
 
-/* What is left to solve for. */
+/* The residual as the next right-hand side. */
 static __device__ void load_residual(const block_work &t, const cg_node &c)
 {
     const int i = threadIdx.x, n = t.v.b.subdomain.count;
@@ -323,7 +334,8 @@ static __device__ void publish_products(const block_work &t, const cg_node &c, u
     publish_sums(t.st.messages, t.v.b.sums, epoch);
 }
 
-/* A step of conjugate gradients after solve k, whose direction at the thread's node is z. False: it was the last. */
+/* An iteration of conjugate gradients after solve k, whose direction at the thread's node is z. False: it was the
+ * last. */
 static __device__ bool search_on(const block_work &t, cg_node &c, int k, float4 z, clocks &clock)
 {
     if (!t.j.search.active) return false;
@@ -342,22 +354,23 @@ static __device__ bool search_on(const block_work &t, cg_node &c, int k, float4 
 
 enum { STAGE_START, STAGE_LOCAL, STAGE_SEARCH };
 
-/* What a stage after the start solves for into `in` and `left`, and its sums. */
-static __device__ void prepare_solve(const block_work &t, int stage, const cg_node &c, float (&values)[SUP_GPU_SUMS_PADDED],
-                                     unsigned epoch)
+/* Right-hand side of a stage after the start into `in` and `left`, and its sums. */
+static __device__ void prepare_solve(const block_work &t, int stage, const cg_node &c,
+                                     float (&values)[SUP_GPU_SUMS_PADDED], unsigned epoch)
 {
 #pragma unroll
     for (int k = 0; k < SUP_GPU_SUMS_PADDED; k++)
         values[k] = 0.0f;
     if (stage == STAGE_LOCAL) {
         values[SUM_ENERGY] = find_forces(t.s, t.st, t.v, epoch);
-        find_gradient(t, t.touching ? 0 : t.j.control.history, values, epoch); /* with rows publish_products has them */
+        find_gradient(t, t.touching ? 0 : t.j.control.history, values,
+                      epoch); /* with contacts publish_products computes them */
     } else {
         load_residual(t, c);
     }
 }
 
-/* The first solve of a step needs no more than the subdomain; what others need is fetched now. */
+/* The first solve of a step needs only the subdomain's solve matrix; the other data is loaded meanwhile. */
 static __device__ void load_rest(const block_work &t)
 {
     load_anchors<1, T>(t.s, t.st, t.v.b);
@@ -365,10 +378,10 @@ static __device__ void load_rest(const block_work &t)
     wait_inverse();
 }
 
-/* The second half of a solve, while the judges control_step what comes next: the direction at the thread's node. Where there are
- * contacts, a step of conjugate gradients more; `again` where that needs another solve. */
-static __device__ float4 finish_solve(const block_work &t, int stage, int iteration, bool last_iteration, int k, cg_node &c,
-                                      clocks &clock, bool &again, move_view &m)
+/* The second half of a solve, while the control warps decide what follows: returns the direction at the thread's
+ * node. With contacts, one more iteration of conjugate gradients; `again`: it needs another solve. */
+static __device__ float4 finish_solve(const block_work &t, int stage, int iteration, bool last_iteration, int k,
+                                      cg_node &c, clocks &clock, bool &again, move_view &m)
 {
     again = false;
     for (bool products = false;; products = true) {
@@ -448,8 +461,8 @@ static __device__ void run_helper(const block_work &t, clocks &clock)
 
 /* --- The step --- */
 
-__global__ void __launch_bounds__(T, 1)
-    persistent_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st, int iterations)
+__global__ void __launch_bounds__(T, 1) persistent_kernel(const __grid_constant__ sup_gpu_system s,
+                                                          const __grid_constant__ sup_gpu_state st, int iterations)
 {
     SHARED_ARRAY(float, shared);
     __shared__ sup_subdomain subdomain;
@@ -459,7 +472,7 @@ __global__ void __launch_bounds__(T, 1)
     if (has_subdomain) load_persistent(s, shared, size);
     const subdomain_view v = open_persistent(s, shared, size, subdomain);
     const tile_view tile = open_tile(s, shared, size);
-    wait_groups<1>(); /* what the start needs of the subdomain */
+    wait_groups<1>(); /* data of the subdomain for the start */
     __syncthreads();
     pull_view pull = {};
     if (has_subdomain) pull = fetch_pull(s, v);
@@ -500,10 +513,12 @@ extern "C" int sup_gpu_persistent_prepare(const sup_gpu_system *system)
                                      (int)(persistent_sizes(*system, system->persistent_blocks).all * sizeof(float)));
 }
 
-extern "C" int sup_gpu_persistent(const sup_gpu_system *system, const sup_gpu_state *state, int32_t iterations, void *stream)
+extern "C" int sup_gpu_persistent(const sup_gpu_system *system, const sup_gpu_state *state, int32_t iterations,
+                                  void *stream)
 {
     cudaLaunchAttribute attributes[2] = {};
-    attributes[0].id = cudaLaunchAttributeCooperative; /* all blocks at once, or none: they wait for each other */
+    attributes[0].id =
+        cudaLaunchAttributeCooperative; /* all blocks run at the same time, or none: they wait for each other */
     attributes[0].val.cooperative = 1;
     attributes[1].id = cudaLaunchAttributeProgrammaticStreamSerialization; /* launch_early */
     attributes[1].val.programmaticStreamSerializationAllowed = 1;

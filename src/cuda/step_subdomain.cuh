@@ -1,5 +1,5 @@
-/* step_subdomain.cuh (internal) - what a block of threads does with its subdomain of a character in a step: prediction, the accelerated
- * step, volumes, the local step. See step.cu. */
+/* step_subdomain.cuh (internal) - work of a thread block on its subdomain of a character in a step: prediction, the
+ * accelerated step, volumes, the local step. See step.cu. */
 #ifndef SUP_CUDA_STEP_SUBDOMAIN_CUH
 #define SUP_CUDA_STEP_SUBDOMAIN_CUH
 
@@ -12,7 +12,7 @@
 
 /* --- Start --- */
 
-/* What the prediction of a character looks at. */
+/* Inputs of the prediction of a character. */
 struct predict_view {
     const float4 *bend;
     size_t at; /* of the character's first node */
@@ -34,8 +34,9 @@ static __device__ predict_view view_predict(const sup_gpu_system &s, const sup_g
     return v;
 }
 
-/* Eq. 2.9 at a node, and how far the last guess was from it into `sums`. */
-static __device__ float4 predict_node(const sup_gpu_state &st, const predict_view &v, int node, float weight, float (&sums)[8])
+/* Eq. 2.9 at a node; products of the last prediction error into `sums`. */
+static __device__ float4 predict_node(const sup_gpu_state &st, const predict_view &v, int node, float weight,
+                                      float (&sums)[8])
 {
     const size_t q = v.at + node;
     float4 x = st.x[v.now][q], moved = minus(x, st.x[1 - v.now][q]);
@@ -50,7 +51,7 @@ static __device__ float4 predict_node(const sup_gpu_state &st, const predict_vie
     return inertial;
 }
 
-/* The pull of the anchors' second difference at a node, from those of its anchors [begin, end). */
+/* Pull of the anchors' second difference at a node, from entries [begin, end) of its couplings. */
 static __device__ float4 pull_of_anchors(const sup_gpu_system &s, const predict_view &v, int begin, int end)
 {
     enum { AT_ONCE = 4 };
@@ -72,7 +73,7 @@ static __device__ float4 pull_of_anchors(const sup_gpu_system &s, const predict_
     return pull;
 }
 
-/* What a node is pulled by, and its subdomain in sums. Never changes; beyond the last node: any. */
+/* Couplings of a node to anchors, and its weight in sums. Constant; beyond the last node: any. */
 struct pull_list {
     int begin, end;
     float weight;
@@ -84,10 +85,10 @@ static __device__ pull_list fetch_pulls(const sup_gpu_system &s, int node)
     return {s.pull_first[at], s.pull_first[at + 1], s.diagonal[at]};
 }
 
-/* The prediction, and the pull, which is the gradient that the start is solved from, into `gradient`: by blocks of T threads, at max_nodes
- * as many as a character has subdomains. Nodes in line: subdomain by subdomain, in the few blocks that solve, it takes longer. */
-template <int T>
-static __device__ void predict(const sup_gpu_system &s, const sup_gpu_state &st, float *shared)
+/* The prediction, and the pull, which is the gradient of the start, into `gradient`: by blocks of T threads, at most
+ * one per subdomain of a character. Nodes are processed in order: by subdomain, in the few blocks that solve, it
+ * takes longer. */
+template <int T> static __device__ void predict(const sup_gpu_system &s, const sup_gpu_state &st, float *shared)
 {
     enum { SUMS = 8, SOME = 5 }; /* five of them are used */
     const int character = blockIdx.y, blocks = gridDim.x, warp = threadIdx.x / 32;
@@ -111,7 +112,7 @@ static __device__ void predict(const sup_gpu_system &s, const sup_gpu_state &st,
     for (int w = 0; w < T / 32; w++)
         total += shared[threadIdx.x * 32 + w];
     float *rows = st.sums + ((size_t)character * SUP_GPU_SUMS + SUM_PRODUCT + threadIdx.x) * st.sum_stride;
-    for (int row = blockIdx.x; row < s.subdomain_count; row += blocks) /* who reads them expects one of every subdomain */
+    for (int row = blockIdx.x; row < s.subdomain_count; row += blocks) /* readers expect one sum per subdomain */
         rows[row] = row == (int)blockIdx.x ? total : 0.0f;
 }
 
@@ -133,10 +134,11 @@ static __device__ void load_pull(const sup_gpu_system &s, const sup_gpu_state &s
 
 /* --- The accelerated step --- */
 
-/* The next iterate at one node of a character, which is `d` away from the current one along the newest direction. */
-static __device__ float4 next_node(const sup_gpu_state &st, const sup_gpu_iteration &p, int iteration, int phase, size_t q, float4 d, bool own)
+/* The next iterate at one node of a character; `d` is the newest direction there. */
+static __device__ float4 next_node(const sup_gpu_state &st, const sup_gpu_iteration &p, int iteration, int phase,
+                                   size_t q, float4 d, bool own)
 {
-    if (iteration == 0) { /* where a linear system would go, and subdomain of the last miss */
+    if (iteration == 0) { /* exact for a linear system, plus a fraction of the last prediction error */
         float4 now = st.x[phase & 1][q], moved = minus(now, st.x[1 - (phase & 1)][q]), miss = st.prediction_error[q];
         float4 guess = add_scaled(add_scaled(now, 1.0f - p.forget, moved), 1.0f, d);
         if (own) st.prediction[q] = guess;
@@ -149,10 +151,10 @@ static __device__ float4 next_node(const sup_gpu_state &st, const sup_gpu_iterat
     return p.accepted ? add_scaled(next, p.factor[p.history], d) : next;
 }
 
-/* Own unknowns and nodes of the top into shared memory; what the subdomain owns to where it is kept. */
+/* Own unknowns and separator nodes into shared memory; owned nodes also into the state. */
 template <int C, int T>
-static __device__ void move(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b, const sup_gpu_iteration *next,
-                            int iteration)
+static __device__ void move(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b,
+                            const sup_gpu_iteration *next, int iteration)
 {
     const int nodes = b.subdomain.count + b.subdomain.slot_count;
     for (int n = threadIdx.x; n < nodes * b.live; n += T) {
@@ -160,7 +162,8 @@ static __device__ void move(const sup_gpu_system &s, const sup_gpu_state &st, co
         const sup_gpu_iteration &p = next[c];
         if (!p.active) continue;
         const int phase = st.progress[character].phase;
-        const bool touching = iteration > 0 && st.progress[character].contacts > 0; /* its direction is in memory already */
+        const bool touching =
+            iteration > 0 && st.progress[character].contacts > 0; /* its direction is in memory already */
         bool own;
         size_t q = (size_t)character * s.unknown_count + b.node(s.interior_count, i, own);
         float4 d = touching ? st.direction[p.history][q] : get(b.row(b.out, b.slots, i, c));
@@ -172,21 +175,22 @@ static __device__ void move(const sup_gpu_system &s, const sup_gpu_state &st, co
     }
 }
 
-/* Anchors where the phase has them, behind the unknowns; the first `max_nodes` of them. */
+/* Anchors of the phase, after the unknowns; at most `max_count` of them. */
 template <int C, int T>
 static __device__ void load_anchors(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b,
-                                    int max_nodes = INT_MAX)
+                                    int max_count = INT_MAX)
 {
     const int32_t *anchor = b.template at<int32_t>(SUP_PACK_ANCHOR);
     for (int c = 0; c < b.live; c++) {
         const float4 *from = st.anchors[st.progress[b.first + c].phase % 3] + (size_t)(b.first + c) * s.anchor_count;
         float *to = b.x + (c * b.max_nodes + b.subdomain.count + b.subdomain.slot_count) * 3;
-        for (int i = threadIdx.x; i < min(max_nodes, b.subdomain.anchor_count); i += T)
+        for (int i = threadIdx.x; i < min(max_count, b.subdomain.anchor_count); i += T)
             put(to + 3 * i, from[anchor[i]]);
     }
 }
 
-/* Begins to copy the feet of one character at the subdomain's nodes; with volume only. `wait_inverse` waits for it. */
+/* Begins to copy the foot points of one character at the subdomain's nodes; with volume only. `wait_inverse` waits
+ * for it. */
 template <int C, int T>
 static __device__ void load_feet(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b, int c)
 {
@@ -196,8 +200,8 @@ static __device__ void load_feet(const sup_gpu_system &s, const sup_gpu_state &s
     float *to = b.feet + c % b.feet_count * b.feet_step;
     for (int i = threadIdx.x; i < b.subdomain.foot_count; i += T) {
         bool own;
-        copy_chunk(to + 4 * i, &from[i < free_count ? b.node(s.interior_count, i, own)
-                                                    : s.unknown_count + anchor[i - free_count]]);
+        copy_chunk(to + 4 * i,
+                   &from[i < free_count ? b.node(s.interior_count, i, own) : s.unknown_count + anchor[i - free_count]]);
     }
     end_group();
 }
@@ -207,12 +211,12 @@ static __device__ sup_wide3 corner_position(const float *x, int node)
     return sup_wide3{x[3 * node], x[3 * node + 1], x[3 * node + 2]};
 }
 
-/* The column from the outer side of a prism down to its feet. */
+/* The wedge between the outer side of a prism and its foot points. */
 static __device__ wedge wedge_between(const sup_wide3 skin[3], const sup_wide3 foot[3])
 {
     sup_wide3 p = sup_wide3_sub(foot[0], foot[2]), q = sup_wide3_sub(foot[1], foot[2]);
     return wedge{sup_wide3_sub(skin[0], foot[2]), sup_wide3_sub(skin[1], foot[2]),
-                  sup_wide3_sub(sup_wide3_sub(skin[2], foot[2]), q), wedge_cross(p, q)};
+                 sup_wide3_sub(sup_wide3_sub(skin[2], foot[2]), q), wedge_cross(p, q)};
 }
 
 template <int C> static __device__ wedge wedge_of(const block_view<C> &b, const float *x, const float *feet, int prism)
@@ -229,9 +233,11 @@ template <int C> static __device__ wedge wedge_of(const block_view<C> &b, const 
     return wedge_between(skin, foot);
 }
 
-/* What the subdomain adds to the regions of all characters that go on: columns into shared memory, then eight threads a region_slot. */
+/* What the subdomain adds to the volume regions of all active characters: wedges into shared memory, then eight
+ * threads per region slot. */
 template <int C, int T>
-static __device__ void volumes(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b, const sup_gpu_iteration *next)
+static __device__ void volumes(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b,
+                               const sup_gpu_iteration *next)
 {
     enum { LANES = 8 };
     const int prisms = b.subdomain.prism_count, region_slots = b.subdomain.region_slot_count;
@@ -242,18 +248,22 @@ static __device__ void volumes(const sup_gpu_system &s, const sup_gpu_state &st,
         b.force[c * s.max_prisms + i] = wedge_volume6(&under);
     }
     __syncthreads();
-    const uint16_t *begin = b.template at<uint16_t>(SUP_PACK_REGION_SLOT_BEGIN), *prism = b.template at<uint16_t>(SUP_PACK_REGION_SLOT_PRISM);
+    const uint16_t *begin = b.template at<uint16_t>(SUP_PACK_REGION_SLOT_BEGIN),
+                   *prism = b.template at<uint16_t>(SUP_PACK_REGION_SLOT_PRISM);
     const float *weights = b.template at<float>(SUP_PACK_REGION_SLOT_WEIGHT);
     const int lane = threadIdx.x % LANES, all = region_slots * b.live;
     for (int first = 0; first < all; first += T / LANES) {
-        const int n = first + threadIdx.x / LANES, c = n < all ? which_of<C>(n, region_slots) : 0, region_slot = n - c * region_slots;
+        const int n = first + threadIdx.x / LANES, c = n < all ? which_of<C>(n, region_slots) : 0,
+                  region_slot = n - c * region_slots;
         const bool here = n < all && next[c].active && !next[c].finish;
         double sum = 0.0;
         for (int e = here ? begin[region_slot] + lane : 0; here && e < begin[region_slot + 1]; e += LANES)
             sum += (double)(weights[e] * b.force[c * s.max_prisms + prism[e]]);
         for (int d = LANES / 2; d > 0; d >>= 1)
             sum += __shfl_xor_sync(0xffffffffu, sum, d);
-        if (here && lane == 0) st.region_slot_volume[(size_t)(b.first + c) * s.region_slot_count + b.subdomain.region_slot_first + region_slot] = sum;
+        if (here && lane == 0)
+            st.region_slot_volume[(size_t)(b.first + c) * s.region_slot_count + b.subdomain.region_slot_first +
+                                  region_slot] = sum;
     }
 }
 
@@ -269,11 +279,12 @@ struct local_view {
 static __device__ local_view view_local(const sup_gpu_state &st, int iteration, int character)
 {
     const sup_gpu_control &c = st.control[iteration & 1][character];
-    return local_view{c.finished, c.current, c.history, st.commands[character].shared_rotation, st.progress[character].contacts};
+    return local_view{c.finished, c.current, c.history, st.commands[character].shared_rotation,
+                      st.progress[character].contacts};
 }
 
-/* Pressures of the subdomain's regions (solver_volume.c), of all characters that go on, into shared memory, with the energies of
- * those it answers for. */
+/* Pressures of the subdomain's regions (step_control.h) of all active characters into shared memory, with the
+ * energies of those that it sums. */
 template <int C, int T>
 static __device__ void pressures(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b,
                                  const local_view *views)
@@ -289,7 +300,7 @@ static __device__ void pressures(const sup_gpu_system &s, const sup_gpu_state &s
         const bool answers = rest > 0.0;
         rest = fabs(rest);
         for (int first = begin[i], end = begin[i + 1]; first < end; first += REGION_SLOTS_AT_ONCE) {
-            double v[REGION_SLOTS_AT_ONCE]; /* all on the way at once */
+            double v[REGION_SLOTS_AT_ONCE]; /* all loads in flight at once */
 #pragma unroll
             for (int k = 0; k < REGION_SLOTS_AT_ONCE; k++)
                 v[k] = first + k < end ? volume[region_slots[first + k]] : 0.0;
@@ -309,13 +320,13 @@ static __device__ void put_force(float *to, int stride, sup_wide3 v)
     to[0] = v.x, to[stride] = v.y, to[2 * stride] = v.z;
 }
 
-/* Of one character of a subdomain. */
+/* One character of a subdomain. */
 template <int C> struct pressed_view {
     const block_view<C> &b;
     const float *x, *feet, *pressure;
 };
 
-/* Pressures on the column of a prism: forces on its outer corners. */
+/* Forces of the pressures on the outer corners of a prism's wedge. */
 template <int C> static __device__ void press(const pressed_view<C> &v, int prism, sup_wide3 sum[5])
 {
     float scale = 0.0f;
@@ -332,7 +343,7 @@ static __device__ sup_wide3 plus(sup_wide3 a, sup_wide3 b)
     return sup_wide3{a.x + b.x, a.y + b.y, a.z + b.z};
 }
 
-/* Deformation of a tetrahedron of a prism, seen from its last corner. */
+/* Deformation gradient of a tetrahedron of a prism, with edges from the last corner. */
 static __device__ void deform(const float *tet, int t, const uint16_t *corner, int stride, const float *x,
                               sup_wide3 g[3], float f[9])
 {
@@ -346,8 +357,9 @@ static __device__ void deform(const float *tet, int t, const uint16_t *corner, i
         sup_wide3_outer(sup_wide3_sub(corner_position(x, corner[edge_corner(t, k) * stride]), last), g[k], f);
 }
 
-/* All three together ([komaritzan2018], section 6): prism_shared of prism.h. */
-static __device__ void deform_prism(const float *tets, const uint16_t *corner, int stride, const float *x, float mean[9])
+/* Mean of all three ([komaritzan2018], section 6): prism_shared of prism.h. */
+static __device__ void deform_prism(const float *tets, const uint16_t *corner, int stride, const float *x,
+                                    float mean[9])
 {
     float total = 0.0f;
 #pragma unroll
@@ -367,12 +379,12 @@ static __device__ void deform_prism(const float *tets, const uint16_t *corner, i
         mean[i] /= total;
 }
 
-/* What a tetrahedron of a subdomain has. */
+/* A tetrahedron of a subdomain. */
 struct tet_view {
     const float *tets; /* of its prism */
     const float *tet;
     const uint16_t *corner;
-    float *to; /* where its forces go */
+    float *to; /* its forces */
     int t, stride;
 };
 
@@ -389,10 +401,11 @@ template <int C> static __device__ tet_view view_tet(const block_view<C> &b, int
     return v;
 }
 
-/* Forces w (F - R) g_k on its corners, and the pressures on those of the first of a prism; returns twice its energy
- * (eq. 2.16). */
+/* Forces w (F - R) g_k on its corners, plus the pressures for the first tetrahedron of a prism; returns twice its
+ * energy (eq. 2.16). */
 template <int C>
-static __device__ float push_tet(const tet_view &v, float f[9], const float r[9], const pressed_view<C> &under, int prism)
+static __device__ float push_tet(const tet_view &v, float f[9], const float r[9], const pressed_view<C> &under,
+                                 int prism)
 {
     sup_wide3 g[3], all = {0.0f, 0.0f, 0.0f}, pressed[5] = {};
     if (v.t == 0 && under.pressure != NULL) press<C>(under, prism, pressed);
@@ -412,11 +425,11 @@ static __device__ float push_tet(const tet_view &v, float f[9], const float r[9]
         all = plus(all, own);
         put_force(to, v.stride, plus(own, pressed[k]));
     }
-    put_force(v.to + 9 * v.stride, v.stride, sup_wide3{-all.x, -all.y, -all.z}); /* a common translation costs nothing */
+    put_force(v.to + 9 * v.stride, v.stride, sup_wide3{-all.x, -all.y, -all.z}); /* forces of strain sum to zero */
     return energy;
 }
 
-/* Deformation of a tetrahedron, and of what its rotation is taken from. */
+/* Deformation gradient of a tetrahedron, and the one that its rotation is computed from. */
 static __device__ void deform_both(const tet_view &v, const float *x, bool shared_rotation, float f[9], float of[9])
 {
     sup_wide3 g[3];
@@ -430,8 +443,8 @@ static __device__ void deform_both(const tet_view &v, const float *x, bool share
         of[k] = f[k];
 }
 
-/* Forces of the subdomain's tetrahedra into shared memory, a thread each; returns their energy. Threads of a warp have the same
- * tetrahedron of different prisms. The few whose rotation the closed form cannot give come last. */
+/* Forces of the subdomain's tetrahedra into shared memory, one thread each; returns their energy. Threads of a warp
+ * have the same tetrahedron of different prisms. The few whose rotation has no closed form are computed last. */
 template <int C, int T>
 static __device__ float prism_forces(const block_view<C> &b, const float *x, bool shared_rotation,
                                      const pressed_view<C> &under)
@@ -462,15 +475,17 @@ static __device__ float prism_forces(const block_view<C> &b, const float *x, boo
     return 0.5f * energy;
 }
 
-/* The gradient from the forces and momentum, two threads a node: into `in` as -g, at the top's slots into `left`, and its
+/* Gradient of the forces and momentum, two threads per node: -g into `in`, at separator slots g into `left`, and its
  * products with all directions so far into values[SUM_OLDER..]. */
 template <int C, int T>
-static __device__ void gradient(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b, const float *x,
-                                int c, int history, float *values)
+static __device__ void gradient(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b,
+                                const float *x, int c, int history, float *values)
 {
-    const int stride = b.subdomain.prism_stride, nodes = b.subdomain.count + b.subdomain.slot_count, half = threadIdx.x % 2;
+    const int stride = b.subdomain.prism_stride, nodes = b.subdomain.count + b.subdomain.slot_count,
+              half = threadIdx.x % 2;
     size_t at = (size_t)(b.first + c) * s.unknown_count;
-    const uint16_t *begin = b.template at<uint16_t>(SUP_PACK_SUM_BEGIN), *from = b.template at<uint16_t>(SUP_PACK_SUM_FROM);
+    const uint16_t *begin = b.template at<uint16_t>(SUP_PACK_SUM_BEGIN),
+                   *from = b.template at<uint16_t>(SUP_PACK_SUM_FROM);
     const float *masses = b.template at<float>(SUP_PACK_MASS);
     for (int n = threadIdx.x; n - (int)threadIdx.x % 32 < 2 * nodes; n += T) { /* whole warps */
         const int i = min(n / 2, nodes - 1);
@@ -501,11 +516,11 @@ static __device__ void gradient(const sup_gpu_system &s, const sup_gpu_state &st
     }
 }
 
-/* What contacts add to it, after a barrier, and the gradient to where contact_solve.cu finds it. */
+/* Adds contact forces to it, after a barrier, and stores the gradient for contact_solve.cu. */
 template <int C, int T>
 static __device__ void contact_gradient(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b, int c,
                                         const float4 *x, float *values)
-{ /* x NULL: the rows' forces are found already */
+{ /* x NULL: the contact forces are computed already */
     const int character = b.first + c;
     const contact_view view = open_contacts(s, st, character);
     const int32_t *slot = b.template at<int32_t>(SUP_PACK_SLOT);
@@ -516,7 +531,8 @@ static __device__ void contact_gradient(const sup_gpu_system &s, const sup_gpu_s
         const bool inside = i < b.subdomain.count;
         float4 g = get(row);
         if (inside) g = make_float4(-g.x, -g.y, -g.z, 0.0f);
-        if (own) g = add_scaled(g, 1.0f, x == NULL ? gather_contacts(view, node) : contact_forces(s, view, x, node, values));
+        if (own)
+            g = add_scaled(g, 1.0f, x == NULL ? gather_contacts(view, node) : contact_forces(s, view, x, node, values));
         put(row, inside ? make_float4(-g.x, -g.y, -g.z, 0.0f) : g);
         if (inside)
             st.gradient[(size_t)character * s.unknown_count + node] = g;
@@ -525,7 +541,7 @@ static __device__ void contact_gradient(const sup_gpu_system &s, const sup_gpu_s
     }
 }
 
-/* A local step of one character, whose pressures and feet are there: forces, and the gradient without contacts. */
+/* A local step of one character with given pressures and foot points: forces, and the gradient without contacts. */
 template <int C, int T>
 static __device__ void evaluate(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b,
                                 const local_view &now, int c, float (&values)[SUP_GPU_SUMS_PADDED])
@@ -540,7 +556,8 @@ static __device__ void evaluate(const sup_gpu_system &s, const sup_gpu_state &st
         values[SUM_ENERGY] += pressure[C * s.max_region_slots + i];
     values[SUM_ENERGY] += prism_forces<C, T>(b, x, now.shared_rotation != 0, under);
     __syncthreads();
-    gradient<C, T>(s, st, b, x, c, now.contacts > 0 ? 0 : now.history, values); /* with rows cg_end_kernel finds the products */
+    gradient<C, T>(s, st, b, x, c, now.contacts > 0 ? 0 : now.history,
+                   values); /* with contacts cg_end_kernel computes the products */
 }
 
 template <int T>
@@ -551,7 +568,7 @@ static __device__ void reduce_local(const sup_gpu_state &st, float *shared, cons
     reduce<T, SUP_GPU_SUMS_PADDED>(shared, values, (1u << count) - 1u, st, character, SUM_ENERGY, SUP_GPU_SUMS_PADDED);
 }
 
-/* Where the iterates are, into shared memory. */
+/* Iterates into shared memory. */
 template <int C, int T>
 static __device__ void load_iterates(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b,
                                      const local_view *views)

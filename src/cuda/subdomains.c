@@ -103,7 +103,8 @@ static bool number_unknowns(sup_subdomains_builder *b)
     }
     k->interior_count = next[k->subdomain_count];
     k->separator_count = n - k->interior_count;
-    k->separator_stride = (k->separator_count + SUP_SUBDOMAIN_SEPARATOR_ALIGN - 1) / SUP_SUBDOMAIN_SEPARATOR_ALIGN * SUP_SUBDOMAIN_SEPARATOR_ALIGN;
+    k->separator_stride = (k->separator_count + SUP_SUBDOMAIN_SEPARATOR_ALIGN - 1) / SUP_SUBDOMAIN_SEPARATOR_ALIGN *
+                          SUP_SUBDOMAIN_SEPARATOR_ALIGN;
     for (int32_t v = 0; v < n; v++) {
         int32_t p = b->subdomain[v] < 0 ? k->subdomain_count : b->subdomain[v];
         k->number[v] = next[p]++;
@@ -118,7 +119,7 @@ static bool number_unknowns(sup_subdomains_builder *b)
 /* Nodes of the separator and anchors that a subdomain has so far. */
 typedef struct subdomain_lists {
     sup_array *separators, *anchors; /* [subdomain_count] of int32_t */
-    int32_t *prisms;           /* [subdomain_count] counts */
+    int32_t *prisms;                 /* [subdomain_count] counts */
 } subdomain_lists;
 
 static bool list_has(const sup_array *list, int32_t value)
@@ -259,8 +260,8 @@ static bool build_lists(sup_subdomains_builder *b)
 {
     size_t subdomains = (size_t)b->layout->subdomain_count;
     subdomain_lists lists = {sup_arena_alloc(&b->arena, subdomains, sizeof(sup_array)),
-                        sup_arena_alloc(&b->arena, subdomains, sizeof(sup_array)),
-                        sup_arena_alloc(&b->arena, subdomains, sizeof(int32_t))};
+                             sup_arena_alloc(&b->arena, subdomains, sizeof(sup_array)),
+                             sup_arena_alloc(&b->arena, subdomains, sizeof(int32_t))};
     if (lists.separators == NULL || lists.anchors == NULL || lists.prisms == NULL) return false;
     for (size_t p = 0; p < subdomains; p++)
         lists.separators[p].item_size = lists.anchors[p].item_size = sizeof(int32_t);
@@ -296,7 +297,8 @@ static int32_t local_of(const sup_subdomains_builder *b, const sup_subdomain *su
                find_in(k->anchor + subdomain->anchor_first, subdomain->anchor_count, node - k->unknown_count);
     int32_t number = k->number[node];
     if (number < k->interior_count) return number - subdomain->first;
-    return subdomain->count + find_in(k->slot_node + subdomain->slot_first, subdomain->slot_count, number - k->interior_count);
+    return subdomain->count +
+           find_in(k->slot_node + subdomain->slot_first, subdomain->slot_count, number - k->interior_count);
 }
 
 /* Whether one of its inner corners is an unknown. */
@@ -357,7 +359,8 @@ static void write_sums(sup_subdomains *k, const sup_subdomain *subdomain, int32_
     for (int32_t i = 0; i < subdomain->prism_count * forces; i++) {
         int32_t corner = i % forces, prism = i / forces;
         int32_t v = corner_at(k, subdomain, prism, crowd ? corner : tet_corner(corner));
-        int32_t from = crowd ? sup_subdomain_force(subdomain, corner, prism) : corner * 3 * subdomain->prism_stride + prism;
+        int32_t from =
+            crowd ? sup_subdomain_force(subdomain, corner, prism) : corner * 3 * subdomain->prism_stride + prism;
         if (v < count) k->sum_from[next[v]++] = (uint16_t)from;
     }
 }
@@ -436,16 +439,19 @@ static sup_result build(sup_subdomains_builder *b, sup_error *error)
 {
     sup_subdomains *k = b->layout;
     b->subdomain = sup_arena_alloc(&b->arena, (size_t)k->unknown_count, sizeof(int32_t));
-    if (b->subdomain == NULL || !find_corners(b) || !build_graph(b)) return sup_fail_memory(error, "the system's graph");
-    sup_result result = sup_nested_dissection(b->context, &b->graph, k->limit, k->limit == SUP_SUBDOMAIN_LIMIT_SINGLE ? SINGLE_TRIES : 1,
-                                      b->subdomain, &k->subdomain_count, error);
+    if (b->subdomain == NULL || !find_corners(b) || !build_graph(b))
+        return sup_fail_memory(error, "the system's graph");
+    sup_result result = sup_nested_dissection(b->context, &b->graph, k->limit,
+                                              k->limit == SUP_SUBDOMAIN_LIMIT_SINGLE ? SINGLE_TRIES : 1, b->subdomain,
+                                              &k->subdomain_count, error);
     if (result != SUP_OK) return result;
     if (!number_unknowns(b)) return sup_fail_memory(error, "the system's subdomains");
     if (k->separator_count > SEPARATOR_LIMIT)
-        return sup_fail(error, SUP_ERROR_UNSUPPORTED, "cuda.large", "",
-                        "The simulated skin is too large for the device: %d of its nodes join its subdomains, %d can. Bind "
-                        "with fewer \"vertices\", or step it on the CPU.",
-                        (int)k->separator_count, SEPARATOR_LIMIT);
+        return sup_fail(
+            error, SUP_ERROR_UNSUPPORTED, "cuda.large", "",
+            "The simulated skin is too large for the device: %d of its nodes join its subdomains, %d can. Bind "
+            "with fewer \"vertices\", or step it on the CPU.",
+            (int)k->separator_count, SEPARATOR_LIMIT);
     if (!build_lists(b) || !build_prisms(b) || !build_vectors(b) || !sup_subdomains_build_volume(b))
         return sup_fail_memory(error, "the system's subdomains");
     result = sup_subdomains_build_inverses(b, error);
@@ -453,8 +459,8 @@ static sup_result build(sup_subdomains_builder *b, sup_error *error)
     return result;
 }
 
-sup_result sup_subdomains_create(const sup_context *context, const sup_system *system, int32_t limit, sup_subdomains **layout,
-                             sup_error *error)
+sup_result sup_subdomains_create(const sup_context *context, const sup_system *system, int32_t limit,
+                                 sup_subdomains **layout, sup_error *error)
 {
     sup_context resolved = sup_context_resolve(context);
     sup_subdomains *k = sup_alloc_zero(&resolved.allocator, sizeof *k);

@@ -120,7 +120,8 @@ static void write_solve(const sup_subdomains *k, int32_t p, const double *invers
             to[i] = (float)inverse[i * n + j];
         for (int32_t s = 0; s < subdomain->slot_count; s++) {
             double sum = 0.0;
-            for (int32_t e = k->column_first[subdomain->slot_first + s]; e < k->column_first[subdomain->slot_first + s + 1]; e++)
+            for (int32_t e = k->column_first[subdomain->slot_first + s];
+                 e < k->column_first[subdomain->slot_first + s + 1]; e++)
                 sum += (double)k->column_value[e] * inverse[k->column_row[e] * n + j];
             to[n + s] = (float)sum;
         }
@@ -255,7 +256,8 @@ sup_result sup_subdomains_build_inverses(sup_subdomains_builder *b, sup_error *e
                  sup_arena_alloc(&b->arena, (size_t)k->unknown_count, sizeof(double))};
     inverse_work work = {b, &a, sup_arena_alloc(&b->arena, (size_t)k->subdomain_count + 1, 1)};
     k->inverse = sup_arena_alloc(&k->arena, (size_t)k->subdomain_count * square + 1, sizeof(float));
-    k->schur_inverse = sup_arena_alloc(&k->arena, (size_t)k->separator_count * (size_t)k->separator_stride + 1, sizeof(float));
+    k->schur_inverse =
+        sup_arena_alloc(&k->arena, (size_t)k->separator_count * (size_t)k->separator_stride + 1, sizeof(float));
     k->solve_stride = (k->limit + k->max_slots + 27) / 32 * 32 + 4; /* four numbers of eight rows: 32 banks */
     if (k->limit == SUP_SUBDOMAIN_LIMIT_SINGLE) {
         k->solve = sup_arena_alloc(&k->arena, (size_t)k->subdomain_count * (size_t)k->limit * (size_t)k->solve_stride,
@@ -269,8 +271,9 @@ sup_result sup_subdomains_build_inverses(sup_subdomains_builder *b, sup_error *e
     sup_parallel(b->context, (k->separator_count + 7) / 8, 8, invert_schur, &work);
     for (int32_t p = 0; p <= k->subdomain_count; p++)
         if (work.failed[p])
-            return sup_fail(error, SUP_ERROR_NUMERIC, "cuda.inverse", "",
-                            "A subdomain of the system has no inverse, or memory ran out for it: bind the character again.");
+            return sup_fail(
+                error, SUP_ERROR_NUMERIC, "cuda.inverse", "",
+                "A subdomain of the system has no inverse, or memory ran out for it: bind the character again.");
     return SUP_OK;
 }
 
@@ -322,7 +325,8 @@ void sup_subdomains_solve(const sup_subdomains *k, float *x, float *scratch)
             for (int32_t c = 0; c < 4; c++) {
                 pull[4 * i + c] = 0.0f;
                 for (int32_t e = k->row_first[subdomain->first + i]; e < k->row_first[subdomain->first + i + 1]; e++)
-                    pull[4 * i + c] += k->row_value[e] * separator[4 * k->slot_node[subdomain->slot_first + k->row_slot[e]] + c];
+                    pull[4 * i + c] +=
+                        k->row_value[e] * separator[4 * k->slot_node[subdomain->slot_first + k->row_slot[e]] + c];
             }
         multiply_inverse(k->inverse + (int64_t)p * k->limit * k->limit, k->limit, subdomain->count, pull, back);
         for (int32_t i = 0; i < 4 * subdomain->count; i++)

@@ -8,7 +8,8 @@ static void measure(const sup_subdomains *k, const sup_subdomain *subdomain, siz
     size_t couplings = (size_t)(k->row_first[subdomain->first + subdomain->count] - k->row_first[subdomain->first]);
     const int32_t *sums = k->sum_begin + subdomain->sum_first;
     size_t region_slots = (size_t)subdomain->region_slot_count, others = 0;
-    size_t region_weights = (size_t)(k->region_slot_begin[subdomain->region_slot_first + subdomain->region_slot_count] - k->region_slot_begin[subdomain->region_slot_first]);
+    size_t region_weights = (size_t)(k->region_slot_begin[subdomain->region_slot_first + subdomain->region_slot_count] -
+                                     k->region_slot_begin[subdomain->region_slot_first]);
     for (int32_t i = subdomain->region_slot_first; i < subdomain->region_slot_first + subdomain->region_slot_count; i++)
         others += (size_t)(k->region_first[k->region_slot_region[i] + 1] - k->region_first[k->region_slot_region[i]]);
     const size_t bytes[SUP_PACK_COUNT] = {
@@ -87,7 +88,8 @@ static void write_region_slots(const sup_subdomains *k, const sup_subdomain *sub
 static void write_subdomain(const sup_subdomains *k, const sup_subdomain *subdomain)
 {
     int32_t rows = k->row_first[subdomain->first], columns = k->column_first[subdomain->slot_first];
-    int32_t couplings = k->row_first[subdomain->first + subdomain->count] - rows, unknowns = subdomain->count + subdomain->slot_count;
+    int32_t couplings = k->row_first[subdomain->first + subdomain->count] - rows,
+            unknowns = subdomain->count + subdomain->slot_count;
     const int32_t *sums = k->sum_begin + subdomain->sum_first;
     uint16_t *corner = at(k, subdomain, SUP_PACK_CORNER);
     write_slots(k, subdomain);
@@ -98,7 +100,8 @@ static void write_subdomain(const sup_subdomains *k, const sup_subdomain *subdom
     memcpy(at(k, subdomain, SUP_PACK_COL_VALUE), k->column_value + columns, (size_t)couplings * 4);
     memcpy(at(k, subdomain, SUP_PACK_COL_ROW), k->column_row + columns, (size_t)couplings * 2);
     copy_narrow(at(k, subdomain, SUP_PACK_ROW_BEGIN), k->row_first + subdomain->first, subdomain->count + 1);
-    copy_narrow(at(k, subdomain, SUP_PACK_COL_BEGIN), k->column_first + subdomain->slot_first, subdomain->slot_count + 1);
+    copy_narrow(at(k, subdomain, SUP_PACK_COL_BEGIN), k->column_first + subdomain->slot_first,
+                subdomain->slot_count + 1);
     copy_narrow(at(k, subdomain, SUP_PACK_SUM_BEGIN), sums, unknowns + 1);
     memcpy(at(k, subdomain, SUP_PACK_SUM_FROM), k->sum_from + sums[0], (size_t)(sums[unknowns] - sums[0]) * 2);
     for (int32_t i = 0; i < subdomain->prism_count; i++)

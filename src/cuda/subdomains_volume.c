@@ -22,7 +22,8 @@ static int32_t region_weights_of(const sup_system *s, int32_t source, region_wei
 }
 
 /* Region slots of a subdomain, in the order in which its prisms come to them; `region_slot_of` has -1 for every region before and after. */
-static void assign_region_slots(const sup_subdomains_builder *b, sup_subdomain *subdomain, int32_t *region_slot_of, int32_t *entries)
+static void assign_region_slots(const sup_subdomains_builder *b, sup_subdomain *subdomain, int32_t *region_slot_of,
+                                int32_t *entries)
 {
     sup_subdomains *k = b->layout;
     region_weight region_weights[MAX_REGIONS];
@@ -41,14 +42,15 @@ static void assign_region_slots(const sup_subdomains_builder *b, sup_subdomain *
     subdomain->region_slot_count = k->region_slot_count - subdomain->region_slot_first;
     subdomain->blend_first = k->blend_total;
     k->blend_total += subdomain->blend_count * subdomain->prism_stride;
-    k->max_region_slots = subdomain->region_slot_count > k->max_region_slots ? subdomain->region_slot_count : k->max_region_slots;
+    k->max_region_slots =
+        subdomain->region_slot_count > k->max_region_slots ? subdomain->region_slot_count : k->max_region_slots;
     for (int32_t i = subdomain->region_slot_first; i < k->region_slot_count; i++)
         region_slot_of[k->region_slot_region[i]] = -1;
 }
 
 /* The blends of a subdomain's prisms, and by region_slot the prisms. `next` is where a region_slot's next prism goes. */
-static void blend_subdomain(const sup_subdomains_builder *b, const sup_subdomain *subdomain, int32_t *region_slot_of, int32_t *next,
-                       bool counting)
+static void blend_subdomain(const sup_subdomains_builder *b, const sup_subdomain *subdomain, int32_t *region_slot_of,
+                            int32_t *next, bool counting)
 {
     sup_subdomains *k = b->layout;
     region_weight region_weights[MAX_REGIONS];
@@ -57,7 +59,8 @@ static void blend_subdomain(const sup_subdomains_builder *b, const sup_subdomain
     for (int32_t i = 0; i < subdomain->prism_count; i++) {
         int32_t count = region_weights_of(b->system, b->source[subdomain->prism_first + i], region_weights);
         for (int32_t j = 0; j < count; j++) {
-            int32_t region_slot = region_slot_of[region_weights[j].region], at = next[subdomain->region_slot_first + region_slot]++;
+            int32_t region_slot = region_slot_of[region_weights[j].region],
+                    at = next[subdomain->region_slot_first + region_slot]++;
             if (counting) continue;
             k->region_slot_prism[at] = (uint16_t)i;
             k->region_slot_weight[at] = region_weights[j].weight;
@@ -104,7 +107,8 @@ bool sup_subdomains_build_volume(sup_subdomains_builder *b)
     k->blend_region_slot = sup_arena_alloc(&k->arena, (size_t)k->blend_total + 1, sizeof(uint16_t));
     k->blend_weight = sup_arena_alloc(&k->arena, (size_t)k->blend_total + 1, sizeof(float));
     k->region_slots = sup_arena_alloc(&k->arena, (size_t)k->region_slot_count + 1, sizeof(int32_t));
-    if (!k->region_slot_begin || !k->region_slot_prism || !k->region_slot_weight || !k->blend_region_slot || !k->blend_weight || !k->region_slots)
+    if (!k->region_slot_begin || !k->region_slot_prism || !k->region_slot_weight || !k->blend_region_slot ||
+        !k->blend_weight || !k->region_slots)
         return false;
     for (int32_t p = 0; regions > 0 && p < k->subdomain_count; p++)
         blend_subdomain(b, &k->subdomains[p], region_slot_of, next, true);

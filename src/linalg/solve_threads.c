@@ -23,14 +23,14 @@ typedef struct cutter {
     sup_float_factor factor;
     sup_arena arena;
     int32_t unit_count, subdomain_count;
-    int32_t *unit_first;  /* [unit_count+1] panels */
-    int32_t *parent;      /* [unit_count] NONE for roots */
-    int64_t *work;        /* [unit_count] values of the subtree */
-    int32_t *subdomain;        /* [unit_count] SEPARATOR or the subdomain */
-    int32_t *panel_order; /* [panel_count] old panel at each new place */
-    int32_t *column_new;  /* [size] */
-    int32_t *subdomain_panel;  /* [subdomain_count+1] */
-    int64_t *value_first; /* [panel_count+1] of the old panels */
+    int32_t *unit_first;      /* [unit_count+1] panels */
+    int32_t *parent;          /* [unit_count] NONE for roots */
+    int64_t *work;            /* [unit_count] values of the subtree */
+    int32_t *subdomain;       /* [unit_count] SEPARATOR or the subdomain */
+    int32_t *panel_order;     /* [panel_count] old panel at each new place */
+    int32_t *column_new;      /* [size] */
+    int32_t *subdomain_panel; /* [subdomain_count+1] */
+    int64_t *value_first;     /* [panel_count+1] of the old panels */
 } cutter;
 
 static bool same_unit(const sup_float_factor *f, int32_t panel)
@@ -50,7 +50,8 @@ static bool find_units(cutter *c)
     c->parent = sup_arena_alloc(&c->arena, panels, sizeof(int32_t));
     c->work = sup_arena_alloc(&c->arena, panels, sizeof(int64_t));
     c->subdomain = sup_arena_alloc(&c->arena, panels, sizeof(int32_t));
-    if (!c->unit_first || !c->value_first || !c->panel_order || !c->column_new || !c->parent || !c->work || !c->subdomain)
+    if (!c->unit_first || !c->value_first || !c->panel_order || !c->column_new || !c->parent || !c->work ||
+        !c->subdomain)
         return false;
     for (int32_t k = 0; k < f->panel_count; k++) {
         c->value_first[k + 1] = c->value_first[k] + panel_values(&f->panels[k]);
@@ -110,7 +111,8 @@ static bool order_panels(cutter *c)
     c->subdomain_panel = sup_arena_alloc(&c->arena, (size_t)c->subdomain_count + 1, sizeof(int32_t));
     if (next == NULL || c->subdomain_panel == NULL) return false;
     for (int32_t u = 0; u < c->unit_count; u++)
-        next[(c->subdomain[u] == SEPARATOR ? c->subdomain_count : c->subdomain[u]) + 1] += c->unit_first[u + 1] - c->unit_first[u];
+        next[(c->subdomain[u] == SEPARATOR ? c->subdomain_count : c->subdomain[u]) + 1] +=
+            c->unit_first[u + 1] - c->unit_first[u];
     for (int32_t k = 0; k <= c->subdomain_count; k++)
         next[k + 1] += next[k];
     memcpy(c->subdomain_panel, next, ((size_t)c->subdomain_count + 1) * sizeof(int32_t));
@@ -152,8 +154,8 @@ static bool move_factor(cutter *c, int32_t *ints, float *floats)
 
 /* Slots of one subdomain: the separator rows that it reaches, increasing. `slot_of` [size] is scratch. Returns their count; fills
  * slot_row and rows where they are not NULL. */
-static int32_t subdomain_slots(const sup_float_factor *f, int32_t begin, int32_t end, int32_t separator, int32_t first_slot,
-                          int32_t *slot_of, int32_t *slot_row, int32_t *rows)
+static int32_t subdomain_slots(const sup_float_factor *f, int32_t begin, int32_t end, int32_t separator,
+                               int32_t first_slot, int32_t *slot_of, int32_t *slot_row, int32_t *rows)
 {
     int32_t count = 0;
     for (int32_t i = separator; i < f->size; i++)
@@ -178,7 +180,8 @@ static int64_t ints_needed(int64_t subdomains, int64_t slots, int64_t rows)
     return HEAD_COUNT + 5 * (subdomains + 1) + slots + rows;
 }
 
-static void write_subdomains(const cutter *c, const sup_float_factor *f, int32_t slot_count, int32_t *slot_of, int32_t *ints)
+static void write_subdomains(const cutter *c, const sup_float_factor *f, int32_t slot_count, int32_t *slot_of,
+                             int32_t *ints)
 {
     int32_t n = c->subdomain_count, *panel_first = ints + HEAD_COUNT, *column_first = panel_first + n + 1;
     int32_t *slot_first = column_first + n + 1, *value_first = slot_first + n + 1;
@@ -197,7 +200,8 @@ static void write_subdomains(const cutter *c, const sup_float_factor *f, int32_t
         slot_first[k] = slot;
         value_first[2 * k] = (int32_t)(value & 0x7fffffff);
         value_first[2 * k + 1] = (int32_t)(value >> 31);
-        if (k < n) slot += subdomain_slots(f, panel_first[k], panel_first[k + 1], separator, slot, slot_of, slot_row, rows);
+        if (k < n)
+            slot += subdomain_slots(f, panel_first[k], panel_first[k + 1], separator, slot, slot_of, slot_row, rows);
     }
 }
 
@@ -210,7 +214,7 @@ static bool cut(cutter *c, int32_t wanted, int32_t *factor_ints, float *factor_f
 }
 
 sup_result sup_float_subdomains_create(const sup_context *context, int32_t subdomain_count, int32_t *factor_ints,
-                                  float *factor_floats, int32_t **ints, int64_t *int_count, sup_error *error)
+                                       float *factor_floats, int32_t **ints, int64_t *int_count, sup_error *error)
 {
     sup_context resolved = sup_context_resolve(context);
     cutter c = {.factor = sup_float_factor_view(factor_ints, factor_floats),
@@ -222,7 +226,8 @@ sup_result sup_float_subdomains_create(const sup_context *context, int32_t subdo
         int32_t slots = 0, separator = c.subdomain_panel[c.subdomain_count];
         separator = separator < f->panel_count ? f->panels[separator].first : f->size;
         for (int32_t k = 0; k < c.subdomain_count; k++)
-            slots += subdomain_slots(f, c.subdomain_panel[k], c.subdomain_panel[k + 1], separator, 0, slot_of, NULL, NULL);
+            slots +=
+                subdomain_slots(f, c.subdomain_panel[k], c.subdomain_panel[k + 1], separator, 0, slot_of, NULL, NULL);
         *int_count = ints_needed(c.subdomain_count, slots, f->row_count);
         made = sup_alloc(&resolved.allocator, (size_t)*int_count * sizeof(int32_t));
         if (made != NULL) write_subdomains(&c, f, slots, slot_of, made);
@@ -236,9 +241,9 @@ sup_result sup_float_subdomains_create(const sup_context *context, int32_t subdo
 sup_float_subdomains sup_float_subdomains_view(const int32_t *ints)
 {
     sup_float_subdomains p = {.subdomain_count = ints[HEAD_SUBDOMAINS],
-                         .size = ints[HEAD_SIZE],
-                         .row_count = ints[HEAD_ROWS],
-                         .slot_count = ints[HEAD_SLOTS]};
+                              .size = ints[HEAD_SIZE],
+                              .row_count = ints[HEAD_ROWS],
+                              .slot_count = ints[HEAD_SLOTS]};
     p.panel_first = ints + HEAD_COUNT;
     p.column_first = p.panel_first + p.subdomain_count + 1;
     p.slot_first = p.column_first + p.subdomain_count + 1;
@@ -265,8 +270,8 @@ bool sup_float_subdomains_check(const sup_float_factor *factor, const int32_t *i
 {
     const sup_float_factor *f = factor;
     if (ints == NULL || int_count < HEAD_COUNT || ints[HEAD_MAGIC] != MAGIC) return false;
-    if (ints[HEAD_SUBDOMAINS] < 0 || ints[HEAD_SLOTS] < 0 || ints[HEAD_SIZE] != f->size || ints[HEAD_ROWS] != f->row_count ||
-        ints[HEAD_SLOTS] > INT32_MAX - f->size ||
+    if (ints[HEAD_SUBDOMAINS] < 0 || ints[HEAD_SLOTS] < 0 || ints[HEAD_SIZE] != f->size ||
+        ints[HEAD_ROWS] != f->row_count || ints[HEAD_SLOTS] > INT32_MAX - f->size ||
         ints_needed(ints[HEAD_SUBDOMAINS], ints[HEAD_SLOTS], ints[HEAD_ROWS]) != int_count)
         return false;
     sup_float_subdomains p = sup_float_subdomains_view(ints);
@@ -321,7 +326,8 @@ static void backward4(const sup_float_factor *f, bool marked, int32_t begin, int
     }
 }
 
-void sup_float_subdomain_forward4(const sup_float_factor *factor, const sup_float_subdomains *subdomains, int32_t subdomain, float *x)
+void sup_float_subdomain_forward4(const sup_float_factor *factor, const sup_float_subdomains *subdomains,
+                                  int32_t subdomain, float *x)
 {
     sup_float_factor own = *factor;
     own.rows = subdomains->rows;
@@ -343,7 +349,8 @@ void sup_float_separator_solve4(const sup_float_factor *factor, const sup_float_
     backward4(factor, subdomains->marked, separator, factor->panel_count, factor->values + factor->value_count, x);
 }
 
-void sup_float_subdomain_backward4(const sup_float_factor *factor, const sup_float_subdomains *subdomains, int32_t subdomain, float *x)
+void sup_float_subdomain_backward4(const sup_float_factor *factor, const sup_float_subdomains *subdomains,
+                                   int32_t subdomain, float *x)
 {
     sup_float_factor own = *factor;
     own.rows = subdomains->rows;
@@ -375,8 +382,8 @@ static void backward_parts(void *data, int32_t begin, int32_t end, int32_t worke
         sup_float_subdomain_backward4(work->factor, work->subdomains, k, work->x);
 }
 
-void sup_float_subdomains_solve4(const sup_context *context, const sup_float_factor *factor, const sup_float_subdomains *subdomains,
-                            float *x)
+void sup_float_subdomains_solve4(const sup_context *context, const sup_float_factor *factor,
+                                 const sup_float_subdomains *subdomains, float *x)
 {
     sup_context resolved = sup_context_resolve(context);
     solve_work work = {factor, subdomains, x};

@@ -27,7 +27,7 @@ typedef struct sup_response_normal {
 /* `along`: n . d now; `start`: the same at the start of the step; `size`: of the character. Beyond `limit` the force is
  * constant, and the stiffness is that of the parabola that touches the energy from above. */
 SUP_ELEMENT sup_response_normal sup_response_push(float along, float start, float offset, float stiffness, float limit,
-                                                float damping, float size)
+                                                  float damping, float size)
 {
     sup_response_normal c;
     c.depth = offset - along;

@@ -17,7 +17,7 @@
 #include <math.h>
 
 enum { NOW, PREVIOUS, WORK, SPARE };
-enum { SKIN_GRAIN = 1024 }; /* vertices per task */
+enum { SKIN_GRAIN = 1024 };                                                         /* vertices per task */
 enum { SUM_ENERGY, SUM_PRODUCT, SUM_OLD, SUM_NEW, SUM_MOVED, SUM_SIZE, SUM_INNER }; /* SUM_INNER + j: d_j . image */
 
 const char *const sup_solver_stage_names[SUP_SOLVER_STAGE_COUNT] = {[SUP_SOLVER_START] = "start",
@@ -618,7 +618,8 @@ static sup_result check_input(const sup_system *s, const sup_solver_input *input
     good = good && (input->force == NULL || all_finite(input->force, (int64_t)s->skin_count * 3));
     for (int32_t k = 0; good && k < 3; k++)
         good = isfinite(input->gravity[k]);
-    if (input->bones != NULL) good = good && all_within(input->bones, (int64_t)s->bone_count * 2, MAX_COORDINATE * s->size);
+    if (input->bones != NULL)
+        good = good && all_within(input->bones, (int64_t)s->bone_count * 2, MAX_COORDINATE * s->size);
     return good && input->damping >= 0.0f && input->damping <= 1.0f ? SUP_OK : SUP_ERROR_DATA;
 }
 

@@ -142,9 +142,8 @@ sup_contacts_report sup_contacts_forces(sup_contact_state *contacts, int32_t cou
     for (int32_t i = 0; i < count; i++) {
         sup_contact_state *contact = &contacts[i];
         sup_four normal = four(contact->normal), d = difference(contact, x);
-        sup_response_normal c =
-            sup_response_push(dot3(normal, d), dot3(normal, four(contact->start)), contact->offset, contact->stiffness,
-                              contact->limit, contact->damping, size);
+        sup_response_normal c = sup_response_push(dot3(normal, d), dot3(normal, four(contact->start)), contact->offset,
+                                                  contact->stiffness, contact->limit, contact->damping, size);
         contact->normal_stiffness = c.stiffness;
         contact->tangent_stiffness = 0.0f;
         report.energy += 0.5 * (double)c.drag * (double)c.moved;

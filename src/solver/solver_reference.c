@@ -1,7 +1,7 @@
-/* solver_reference.c - the reference: local step by polar decomposition, global step by an exact solve, in double.
+/* solver_reference.c - reference implementation: local step by polar decomposition, global step by an exact solve, in double.
  *
- * Based on: [komaritzan2022] Algorithm 2.1. Written for reading: element by element, matrix by matrix. Where volume counts
- * (solver_volume.c) a global step is x - A^-1 gradient, with the solver's stiffer A. */
+ * Based on: [komaritzan2022] Algorithm 2.1. Written for readability: element by element, matrix by matrix. With volume
+ * (solver_volume.c) a global step is x - A^-1 gradient, with the solver's stiffened A. */
 #include "solver/solver_reference.h"
 
 #include "linalg/cholesky.h"
@@ -12,7 +12,7 @@
 
 typedef struct tet {
     int32_t vertex[4];
-    double inverse[9]; /* of the rest edge matrix (wedges are the edges from vertex 3) */
+    double inverse[9]; /* of the rest edge matrix (columns are the edges from vertex 3) */
     double weight;
 } tet;
 
@@ -20,7 +20,7 @@ struct sup_reference {
     sup_context context;
     sup_arena arena;
     int32_t skin_count, vertex_count, tet_count, unknown_count;
-    int32_t outer_count; /* tets over the middle, which stand first */
+    int32_t outer_count; /* tets above the middle layer, which come first */
     bool is_static;
     double time_step;
     tet *tets;
@@ -30,21 +30,21 @@ struct sup_reference {
     float *rest;      /* [vertex_count*3] */
     double *gradient; /* [vertex_count*3] */
 
-    sup_tissue tissue; /* with volume only, as all that follows; its arrays are the caller's */
+    sup_tissue tissue; /* from here on with volume only; its arrays belong to the caller */
     const sup_volumetric_skeleton *skeleton;
     double volume;
     int32_t region_count;
     sup_region_weights *weights; /* [skin_count] */
-    double *wedge_weight;    /* [triangle_count] of a volume */
-    double *foot;             /* [skin_count*3] */
+    double *wedge_weight;        /* [triangle_count] of a volume */
+    double *foot;                /* [skin_count*3] */
     bool has_feet;
-    double *region, *region_rest; /* [region_count] volumes now and at rest; at rest 0: not kept */
+    double *region, *region_rest; /* [region_count] volumes now and at rest; at rest 0: not preserved */
     double *right, *solution, *workspace;
     sup_csr matrix;
     sup_cholesky *cholesky;
 };
 
-/* Positions as the step has them: through memory, since gcc 12 drops a rounding that vectors make superfluous. */
+/* Positions rounded to float, through memory: gcc 12 drops the rounding when it vectorises. */
 static void round_positions(sup_reference *r, const sup_tissue *t)
 {
     for (int32_t i = 0; i < 3 * r->skin_count; i++) {
@@ -96,7 +96,7 @@ static void hats(const tet *e, double g[4][3])
     }
 }
 
-/* Length of the steepest of them: one over the least height. */
+/* Length of the longest of them: one over the smallest height. */
 static double steepest_hat(const tet *e)
 {
     double g[4][3], most = 0.0;
@@ -114,9 +114,9 @@ static void build_tets(sup_reference *r, const sup_system_def *def)
     for (int32_t k = 0; k < r->tet_count; k++) {
         tet *e = &r->tets[k];
         double p[4][3], edges[9], here = 1.0;
-        int32_t layer = k / r->outer_count, wedge = k % r->outer_count;
+        int32_t layer = k / r->outer_count, index = k % r->outer_count;
         for (int32_t c = 0; c < 4; c++)
-            e->vertex[c] = sup_tissue_layer_vertex(t, layer, t->tets[(int64_t)4 * wedge + c]);
+            e->vertex[c] = sup_tissue_layer_vertex(t, layer, t->tets[(int64_t)4 * index + c]);
         for (int32_t c = 0; c < 4; c++)
             for (int32_t i = 0; i < 3; i++)
                 p[c][i] = (double)r->rest[3 * e->vertex[c] + i];
@@ -125,11 +125,11 @@ static void build_tets(sup_reference *r, const sup_system_def *def)
                 edges[3 * i + c] = p[c][i] - p[3][i];
         double volume = fabs(invert(edges, e->inverse)) / 6.0;
         if (!(volume > 0.0) || !(t->tet_volume[k] > 0.0) ||
-            steepest_hat(e) * 1e-6 * diagonal > 1.0) { /* as flat as a system leaves out */
+            steepest_hat(e) * 1e-6 * diagonal > 1.0) { /* too flat: ignored by the system too */
             *e = (tet){.vertex = {e->vertex[0], e->vertex[1], e->vertex[2], e->vertex[3]}};
             continue;
         }
-        const int32_t *triangle = t->triangles + (int64_t)3 * (wedge / 3);
+        const int32_t *triangle = t->triangles + (int64_t)3 * (index / 3);
         if (def->stiffness != NULL)
             here = ((double)def->stiffness[triangle[0]] + (double)def->stiffness[triangle[1]] +
                     (double)def->stiffness[triangle[2]]) /
@@ -157,10 +157,10 @@ static sup_result build_matrix(sup_reference *r, sup_error *error)
         hats(e, g);
         for (int32_t i = 0; i < 4; i++)
             for (int32_t j = 0; j <= i; j++) {
-                int32_t row = r->number[e->vertex[i]], wedge = r->number[e->vertex[j]];
+                int32_t row = r->number[e->vertex[i]], column = r->number[e->vertex[j]];
                 double value = (1.0 + SUP_VOLUME_STIFFENING * volume) * e->weight *
                                (g[i][0] * g[j][0] + g[i][1] * g[j][1] + g[i][2] * g[j][2]);
-                if (row >= 0 && wedge >= 0) t[count++] = (sup_triplet){row, wedge, value};
+                if (row >= 0 && column >= 0) t[count++] = (sup_triplet){row, column, value};
             }
     }
     for (int32_t v = 0; v < r->vertex_count && !r->is_static; v++)
@@ -179,7 +179,7 @@ static sup_vec3d column_point(const sup_reference *r, const double *x, int32_t v
 }
 
 /* Six times the volume of a tetrahedron of a wedge, with the sign of tissue.h, and its gradient at each corner. */
-static double column_tet(const sup_reference *r, const double *x, const int32_t corner[4], sup_vec3d gradient[4])
+static double wedge_tet(const sup_reference *r, const double *x, const int32_t corner[4], sup_vec3d gradient[4])
 {
     sup_vec3d p[4];
     for (int32_t k = 0; k < 4; k++)
@@ -192,7 +192,7 @@ static double column_tet(const sup_reference *r, const double *x, const int32_t 
     return sup_v3_dot(a, gradient[0]);
 }
 
-/* Volumes of the regions at x; vertices that are anchors do not count. `size`, or NULL, gets what they would be if all
+/* Volumes of the regions at x; vertices that are anchors do not count. `size`, or NULL, receives what they would be if all
  * wedges were right side out. */
 static void measure_regions(const sup_reference *r, const double *x, double *volume, double *size)
 {
@@ -201,7 +201,7 @@ static void measure_regions(const sup_reference *r, const double *x, double *vol
         double wedge = 0.0;
         sup_vec3d gradient[4];
         for (int32_t k = 0; k < 3; k++)
-            wedge += r->wedge_weight[t] / 6.0 * column_tet(r, x, r->tissue.tets + (int64_t)12 * t + 4 * k, gradient);
+            wedge += r->wedge_weight[t] / 6.0 * wedge_tet(r, x, r->tissue.tets + (int64_t)12 * t + 4 * k, gradient);
         for (int32_t k = 0; k < 6; k++) {
             int32_t v = r->tissue.triangles[(int64_t)3 * t + k / 2];
             if (r->number[v] < 0) continue;
@@ -246,7 +246,7 @@ static sup_result build_chambers(sup_reference *r, const sup_system_def *def, su
             here = ((double)def->stiffness[v[0]] + (double)def->stiffness[v[1]] + (double)def->stiffness[v[2]]) / 3.0;
         r->wedge_weight[t] = stiffness * here * 10.0 / box_size(&r->tissue, &diagonal);
     }
-    for (size_t i = 0; i < n * 6; i++) /* skin and bases: wedges have no middle */
+    for (size_t i = 0; i < n * 6; i++) /* skin and bases: wedges have no middle layer */
         rest[i] = (double)r->rest[i];
     for (int32_t v = 0; v < r->skin_count; v++) {
         sup_vec3d foot = sup_foot_point(r->skeleton, r->tissue.feet[v]);
@@ -262,7 +262,7 @@ static sup_result build_chambers(sup_reference *r, const sup_system_def *def, su
     return SUP_OK;
 }
 
-/* Energy of the volumes at x; r->region gets the pressures. */
+/* Energy of the volumes at x; r->region receives the pressures. */
 static double pressures(const sup_reference *r, const double *x)
 {
     double energy = 0.0;
@@ -285,12 +285,13 @@ static void add_volume_gradient(const sup_reference *r, const double *x, double 
         double pressure = 0.0;
         for (int32_t k = 0; k < 6; k++) {
             int32_t v = r->tissue.triangles[(int64_t)3 * t + k / 2];
-            if (r->number[v] >= 0) pressure += r->weights[v].weight[k % 2] * r->region[r->weights[v].region[k % 2]] / 3.0;
+            if (r->number[v] >= 0)
+                pressure += r->weights[v].weight[k % 2] * r->region[r->weights[v].region[k % 2]] / 3.0;
         }
         for (int32_t k = 0; k < 3; k++) {
             const int32_t *corner = r->tissue.tets + (int64_t)12 * t + 4 * k;
             sup_vec3d g[4];
-            column_tet(r, x, corner, g);
+            wedge_tet(r, x, corner, g);
             for (int32_t c = 0; c < 4; c++) {
                 if (corner[c] >= r->skin_count) continue;
                 gradient[3 * corner[c]] += pressure * r->wedge_weight[t] / 6.0 * g[c].x;
@@ -374,7 +375,7 @@ static void deformation(const tet *e, const double *x, double f[9])
         }
 }
 
-/* The local step: one rotation a tetrahedron, or one a prism from the weighted sum of its three. */
+/* The local step: one rotation per tetrahedron, or one per prism from the weighted sum of its three. */
 static void project(const sup_reference *r, const double *x, bool shared_rotation, double *rotation)
 {
     for (int32_t k = 0; k < r->tet_count; k += 3) {
@@ -479,7 +480,7 @@ static void right_side(const sup_reference *r, const double *x, const double *y,
     }
 }
 
-/* The global step of strain alone: where the projections pull. */
+/* The global step of strain alone: the minimum for the given projections. */
 static void solve_strain(sup_reference *r, double *x, const double *y, bool shared_rotation)
 {
     project(r, x, shared_rotation, r->rotation);

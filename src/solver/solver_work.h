@@ -80,8 +80,8 @@ static inline double sup_range_sum(const sup_system *system, const double *sums,
 /* --- Anderson acceleration (solver_accelerate.c) --- */
 
 typedef struct sup_anderson {
-    int32_t newest;                                       /* index of the newest direction */
-    double inner[SUP_SOLVER_HISTORY][SUP_SOLVER_HISTORY]; /* d_i . A d_j */
+    int32_t newest;                                                 /* index of the newest direction */
+    double inner[SUP_SOLVER_HISTORY][SUP_SOLVER_HISTORY];           /* d_i . A d_j */
     double coefficient[SUP_SOLVER_HISTORY + 1][SUP_SOLVER_HISTORY]; /* x_k - x_0 as a sum of directions */
     float factor[SUP_SOLVER_HISTORY];                               /* the next step as a sum of directions */
 } sup_anderson;
@@ -137,13 +137,14 @@ typedef struct sup_contact_solve {
     const sup_solver_kernels *kernels;
     sup_contact_state *contacts; /* [count] */
     int32_t count, max_solves;
-    bool near;                                  /* of sup_contacts_report */
-    const float *gradient;                      /* [unknown_count*4] */
-    float *solve;                               /* [(unknown_count+slot_count)*4] -g, then the direction */
-    float *residual, *search, *image, *product; /* [unknown_count*4] scratch; image: -A times the direction at the end */
-    double *sums;                               /* [ranges*SUP_SOLVER_SUMS] scratch */
-    float factor;                               /* alpha or beta of conjugate gradients */
-    bool first;                                 /* first iteration of conjugate gradients */
+    bool near;             /* of sup_contacts_report */
+    const float *gradient; /* [unknown_count*4] */
+    float *solve;          /* [(unknown_count+slot_count)*4] -g, then the direction */
+    float *residual, *search, *image,
+        *product; /* [unknown_count*4] scratch; image: -A times the direction at the end */
+    double *sums; /* [ranges*SUP_SOLVER_SUMS] scratch */
+    float factor; /* alpha or beta of conjugate gradients */
+    bool first;   /* first iteration of conjugate gradients */
 } sup_contact_solve;
 
 /* Returns the number of solves with the factor of A. */

@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-/* Parts that the global solve is cut into: enough for a few threads; more of them make the serial top larger. */
+/* Parts of the global solve: enough for a few threads; more of them make the serial separator larger. */
 enum { SOLVE_SUBDOMAINS = 8 };
 
 void sup_system_name(const char *prefix, const char *name, char to[32])
@@ -38,7 +38,7 @@ static sup_result check_def(const sup_system_def *def, const char *prefix, sup_e
                             "Stiffness, mass, time step and volume must be positive numbers, not %g.", numbers[k]);
     if (def->volume > 0.0 && (def->skeleton == NULL || t->feet == NULL))
         return sup_fail(error, SUP_ERROR_ARGUMENT, "system.volume", "",
-                        "Volume is kept along bones: it needs a skeleton and feet on it.");
+                        "Volume preservation needs a skeleton and the foot points of the skin on it: pass both.");
     for (int32_t v = 0; def->stiffness != NULL && v < t->skin_count; v++)
         if (!isfinite(def->stiffness[v]) || def->stiffness[v] <= 0.0f)
             return sup_fail(error, SUP_ERROR_ARGUMENT, "system.stiffness", "",
@@ -51,7 +51,7 @@ static sup_result check_def(const sup_system_def *def, const char *prefix, sup_e
     return SUP_OK;
 }
 
-/* The box of the skin. Flat characters have no volume: each side counts at least a hundredth of the diagonal. */
+/* Bounding box of the skin. Flat characters have no volume: each side is at least a hundredth of the diagonal. */
 static sup_result measure_size(sup_system_builder *b, sup_error *error)
 {
     double low[3], high[3], square = 0.0, volume = 1.0;
@@ -70,7 +70,8 @@ static sup_result measure_size(sup_system_builder *b, sup_error *error)
     }
     b->size = cbrt(volume);
     if (!(b->size > 0.0) || !isfinite(volume))
-        return sup_fail(error, SUP_ERROR_DATA, "system.size", "", "The skin has no size.");
+        return sup_fail(error, SUP_ERROR_DATA, "system.size", "",
+                        "The skin has no extent, or it is not finite: check its positions.");
     return SUP_OK;
 }
 
@@ -92,11 +93,11 @@ static sup_result number_vertices(sup_system_builder *b, sup_error *error)
         if (b->number[v] < 0) b->number[v] = b->unknown_count - 1 - b->number[v];
     if (b->unknown_count == 0)
         return sup_fail(error, SUP_ERROR_DATA, "system.fixed", "",
-                        "Every vertex is fixed: nothing is left to simulate.");
+                        "All vertices are fixed: nothing can be simulated. Free at least one.");
     return SUP_OK;
 }
 
-/* K_ij = sum over tetrahedra of w g_i . g_j for the six corners of a prism, stiffer where volume counts too. */
+/* K_ij = sum over tetrahedra of w g_i . g_j for the six corners of a prism, stiffened where volume is preserved. */
 static void prism_matrix(const sup_prism *p, double volume, double k[6][6])
 {
     double stiffening = 1.0 + SUP_VOLUME_STIFFENING * volume;
@@ -115,14 +116,14 @@ static void prism_matrix(const sup_prism *p, double volume, double k[6][6])
     }
 }
 
-/* The matrix of unknowns and anchors together, without what anchors have among themselves. Its first rows are the
- * system's matrix, the others couple the anchors to it. */
+/* The matrix of unknowns and anchors, without entries between anchors. Its first rows are the system's matrix, the
+ * others couple the anchors to it. */
 static sup_result assemble(sup_system_builder *b, sup_csr *matrix, sup_error *error)
 {
     const sup_tissue *t = b->tissue;
     double step = b->def->time_step > 0.0 ? b->def->time_step : 0.2;
-    int64_t most = (int64_t)b->prism_count * 21 + b->vertex_count, count = 0;
-    sup_triplet *triplets = sup_alloc(&b->context->allocator, sup_size_multiply((size_t)most, sizeof(sup_triplet)));
+    int64_t capacity = (int64_t)b->prism_count * 21 + b->vertex_count, count = 0;
+    sup_triplet *triplets = sup_alloc(&b->context->allocator, sup_size_multiply((size_t)capacity, sizeof(sup_triplet)));
     if (triplets == NULL) return sup_fail_memory(error, "the system's entries");
     for (int32_t p = 0; p < b->prism_count; p++) {
         double k[6][6];
@@ -139,13 +140,13 @@ static sup_result assemble(sup_system_builder *b, sup_csr *matrix, sup_error *er
             triplets[count++] = (sup_triplet){b->number[v], b->number[v], b->mass[v] / (step * step)};
     sup_result result =
         sup_csr_from_triplets(b->context, b->unknown_count + b->anchor_count, triplets, count, matrix, error);
-    sup_free(&b->context->allocator, triplets, sup_size_multiply((size_t)most, sizeof(sup_triplet)));
+    sup_free(&b->context->allocator, triplets, sup_size_multiply((size_t)capacity, sizeof(sup_triplet)));
     if (result != SUP_OK) return result;
-    for (int32_t i = 0; i < b->unknown_count; i++) { /* vertices of no triangle stay where they are */
+    for (int32_t i = 0; i < b->unknown_count; i++) { /* vertices without triangles keep their position */
         double *diagonal = &matrix->value[matrix->first[i + 1] - 1];
         if (matrix->first[i + 1] - matrix->first[i] == 1 && !(*diagonal > 0.0)) *diagonal = 1.0;
     }
-    for (int32_t v = 2 * t->skin_count; v < b->vertex_count; v++) { /* and those between flat layers only */
+    for (int32_t v = 2 * t->skin_count; v < b->vertex_count; v++) { /* so do vertices that only have flat tetrahedra */
         double *diagonal = &matrix->value[matrix->first[b->number[v] + 1] - 1];
         if (!(*diagonal > 0.0)) *diagonal = 1.0;
     }
@@ -181,14 +182,15 @@ static sup_result add_factor(sup_system_builder *b, const sup_cholesky *cholesky
 
 static sup_result factorise(sup_system_builder *b, const sup_csr *matrix, sup_error *error)
 {
-    sup_csr unknowns = *matrix; /* the first rows hold nothing of the others */
+    sup_csr unknowns = *matrix; /* the first rows have no entries of the anchors */
     unknowns.size = b->unknown_count;
     sup_cholesky *cholesky = NULL;
     sup_error inner = {0};
     sup_result result = sup_cholesky_create(b->context, &unknowns, &cholesky, &inner);
     if (result == SUP_ERROR_NUMERIC)
         return sup_fail(error, SUP_ERROR_DATA, "system.loose", "",
-                        "Some of the tissue is not held by any bone, so it has no node to rest: %s", inner.message);
+                        "Some of the tissue is not attached to any bone, so its position is not determined: %s",
+                        inner.message);
     if (result != SUP_OK) {
         if (error != NULL) *error = inner;
         return result;
@@ -223,7 +225,7 @@ static sup_result add_vertices(sup_system_builder *b, const sup_csr *matrix, sup
     return SUP_OK;
 }
 
-/* The rows of the anchors turned into columns of the unknowns. */
+/* Rows of the anchors, transposed: entries by unknown. */
 static sup_result add_couplings(sup_system_builder *b, const sup_csr *matrix, sup_error *error)
 {
     int32_t n = b->unknown_count, all = n + b->anchor_count;
@@ -266,7 +268,7 @@ static sup_result build(sup_system_builder *b, sup_error *error)
     if (result == SUP_OK) result = sup_system_build_volume(b, error);
     sup_csr_free(&matrix);
     if (result == SUP_OK && b->dropped > 0)
-        sup_log(b->context, SUP_LOG_WARNING, "%d of %d tetrahedra are too flat to have strain; they are left out.",
+        sup_log(b->context, SUP_LOG_WARNING, "%d of %d tetrahedra are too flat to have strain and are ignored.",
                 (int)b->dropped, (int)b->prism_count * 3);
     return result;
 }

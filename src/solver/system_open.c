@@ -6,7 +6,7 @@
 typedef struct opener {
     const sup_model *model;
     const char *prefix;
-    const char *missing; /* name of the first array that is not as it should be */
+    const char *missing; /* name of the first invalid array */
 } opener;
 
 static const void *array(opener *o, const char *name, sup_array_type type, int64_t count)
@@ -30,7 +30,7 @@ static void require(opener *o, bool holds, const char *name)
     if (!holds && o->missing == NULL) o->missing = name;
 }
 
-/* Offsets that start at 0, never fall and end at `count`. */
+/* Offsets that start at 0, never decrease and end at `end`. */
 static bool offsets_valid(const int32_t *first, int32_t count, int64_t end)
 {
     bool valid = first[0] == 0 && first[count] == end;
@@ -85,7 +85,8 @@ static void open_head(opener *o, sup_system *s)
 
 static void open_factor(opener *o, sup_system *s)
 {
-    int64_t ints = array_count(o, "factor"), floats = array_count(o, "factor_values"), subdomains = array_count(o, "subdomains");
+    int64_t ints = array_count(o, "factor"), floats = array_count(o, "factor_values"),
+            subdomains = array_count(o, "subdomains");
     const int32_t *factor = array(o, "factor", SUP_ARRAY_INT32, ints);
     const float *values = array(o, "factor_values", SUP_ARRAY_FLOAT, floats);
     const int32_t *part = array(o, "subdomains", SUP_ARRAY_INT32, subdomains);
@@ -130,7 +131,7 @@ static bool all_below(const uint16_t *values, int64_t count, int32_t end)
     return valid;
 }
 
-/* One cluster after the other covers all batches and all copies. */
+/* Clusters cover all batches and all copies, in order. */
 static bool clusters_valid(const sup_system *s)
 {
     int32_t batch = 0, anchored = 0, copy = 0;
@@ -172,13 +173,14 @@ static void open_batches(opener *o, sup_system *s)
     require(o, in_range(s->copy_node, s->copy_count, 0, n + s->anchor_count), "copy_node");
 }
 
-/* Batches blend the region_slots of their own cluster. */
+/* Batches blend only region slots of their own cluster. */
 static bool blends_valid(const sup_system *s)
 {
     bool valid = true;
     for (int32_t k = 0; k < s->cluster_count; k++) {
         int32_t first = s->blend_first[s->clusters[k].batch_first], end = s->blend_first[s->clusters[k].batch_end];
-        valid = valid && in_range(s->blend_region_slot + first, end - first, s->region_slot_first[k], s->region_slot_first[k + 1]);
+        valid = valid && in_range(s->blend_region_slot + first, end - first, s->region_slot_first[k],
+                                  s->region_slot_first[k + 1]);
     }
     return valid;
 }

@@ -5,9 +5,9 @@
 
 #include <math.h>
 
-/* Prisms a cluster of the local step: a few tens of microseconds of work. */
+/* Prisms per cluster of the local step: a few tens of microseconds of work. */
 enum { CLUSTER_PRISMS = 768 };
-/* Tetrahedra lower than this part of the skin's diagonal are left out: float positions cannot tell their strain. */
+/* Tetrahedra lower than this fraction of the skin's diagonal are ignored: float positions cannot resolve their strain. */
 #define FLAT_HEIGHT 1e-6
 
 const int32_t sup_prism_tets[3][4] = {{0, 1, 2, 5}, {0, 1, 4, 5}, {0, 3, 4, 5}};
@@ -53,8 +53,8 @@ bool sup_prism_corners(const int32_t triangle[3], const int32_t tets[12], int32_
     return true;
 }
 
-/* Positions as the step will see them, so that the rest shape is at rest to the last bit. They go through memory: gcc 12
- * drops the rounding of a float that it makes a double again in the same vector. */
+/* Positions rounded to float, as the step reads them, so that the rest shape is exactly at rest. They go through memory:
+ * gcc 12 drops the rounding when it converts back to double in the same vector. */
 static bool round_positions(sup_system_builder *b)
 {
     const sup_tissue *t = b->tissue;
@@ -98,7 +98,7 @@ static double tet_gradients(const double p[4][3], double flat, double gradient[9
     return fabs(determinant) / 6.0;
 }
 
-/* `rest_volume`: the tissue's own, 0 for tetrahedra that it gave up. */
+/* `rest_volume`: of the tissue, 0 for tetrahedra that it dropped. */
 static void build_prism(sup_system_builder *b, sup_prism *prism, const double rest_volume[3], double stiffness)
 {
     for (int32_t t = 0; t < 3; t++) {
@@ -116,12 +116,12 @@ static void build_prism(sup_system_builder *b, sup_prism *prism, const double re
             continue;
         }
         b->dropped++;
-        for (int32_t k = 0; k < 9; k++) /* anything regular: the weight is zero */
+        for (int32_t k = 0; k < 9; k++) /* any regular matrix: the weight is zero */
             prism->gradient[t][k] = k % 4 == 0 ? 1.0 / b->size : 0.0;
     }
 }
 
-/* Volume shares of the vertices that have mass, scaled to the total: checklist 14. */
+/* Masses in proportion to volume, scaled to the total. */
 static void scale_masses(sup_system_builder *b)
 {
     double sum = 0.0, total = b->def->total_mass > 0.0 ? b->def->total_mass : 4000.0;
@@ -132,7 +132,7 @@ static void scale_masses(sup_system_builder *b)
             b->mass[v] = sum > 0.0 ? b->mass[v] * (total / sum) : total / b->tissue->skin_count;
 }
 
-/* Volumes of a prism's tetrahedra as the tissue has them, by corners on the outer side, as the names have them. */
+/* Volumes of a prism's tetrahedra in the tissue, ordered by their number of corners on the outer side, as the names. */
 static void rest_volumes(const sup_tissue *t, int32_t prism, double volume[3])
 {
     int32_t triangle = prism % t->triangle_count;
@@ -145,7 +145,7 @@ static void rest_volumes(const sup_tissue *t, int32_t prism, double volume[3])
     }
 }
 
-/* What the artist painted, over the corners of a triangle. */
+/* Mean of the painted stiffness over the corners of a triangle. */
 static double painted_stiffness(const sup_system_builder *b, const int32_t triangle[3])
 {
     const float *painted = b->def->stiffness;
@@ -160,8 +160,9 @@ static sup_result name_prism(sup_system_builder *b, int32_t p, sup_error *error)
     const int32_t *triangle = t->triangles + (int64_t)3 * index;
     for (int32_t k = 0; k < 3; k++)
         if (triangle[k] < 0 || triangle[k] >= t->skin_count)
-            return sup_fail(error, SUP_ERROR_DATA, "system.index", "", "Triangle %d names vertex %d of %d.",
-                            (int)index, (int)triangle[k], (int)t->skin_count);
+            return sup_fail(error, SUP_ERROR_DATA, "system.index", "",
+                            "Triangle %d refers to vertex %d, but there are %d: check the indices.", (int)index,
+                            (int)triangle[k], (int)t->skin_count);
     if (!sup_prism_corners(triangle, t->tets + (int64_t)12 * index, t->skin_count, b->prisms[p].corner))
         return sup_fail(error, SUP_ERROR_DATA, "system.split", "",
                         "The prism under triangle %d is not split into three tetrahedra.", (int)index);
@@ -184,15 +185,15 @@ sup_result sup_system_build_prisms(sup_system_builder *b, sup_error *error)
         const int32_t *triangle = t->triangles + (int64_t)3 * (p % t->triangle_count);
         double here = painted_stiffness(b, triangle), volume[3] = {0.0, 0.0, 0.0};
         rest_volumes(t, p, volume);
-        if (p >= t->triangle_count) { /* under the middle: no part of what is kept by pressure */
+        if (p >= t->triangle_count) { /* below the middle layer: not part of the volume regions */
             build_prism(b, &b->prisms[p], volume, stiffness * here * t->inner_stiffness);
             continue;
         }
         build_prism(b, &b->prisms[p], volume, stiffness * here);
         int32_t a = b->prisms[p].corner[0], next = b->prisms[p].corner[1];
-        bool turns = (a == triangle[0] && next == triangle[1]) || (a == triangle[1] && next == triangle[2]) ||
-                     (a == triangle[2] && next == triangle[0]);
-        b->prisms[p].span = (turns ? 1.0 : -1.0) * stiffness * here * 10.0 / (6.0 * b->size);
+        bool same_orientation = (a == triangle[0] && next == triangle[1]) ||
+                                (a == triangle[1] && next == triangle[2]) || (a == triangle[2] && next == triangle[0]);
+        b->prisms[p].span = (same_orientation ? 1.0 : -1.0) * stiffness * here * 10.0 / (6.0 * b->size);
     }
     scale_masses(b);
     return SUP_OK;
@@ -205,10 +206,10 @@ enum { NONE = -1, INNER = -2, COPIED = -3 };
 typedef struct layout {
     sup_system_builder *b;
     int32_t prism_count; /* those with an unknown corner */
-    int32_t *sorted;     /* [prism_count] by lowest node: neighbours in the elimination tree stand together */
+    int32_t *sorted;     /* [prism_count] by lowest node: neighbours in the elimination tree are adjacent */
     int32_t cluster_count, batch_count, anchored_count, copy_count;
     sup_system_cluster *clusters;
-    int32_t *local; /* [node] copy of a node in the current cluster; NONE, or while they are counted COPIED or INNER */
+    int32_t *local; /* [node] copy of a node in the current cluster; NONE, or COPIED or INNER while counting */
     float *tets;
     uint16_t *corner;
     int32_t *copy_node, *sum_next, *sum_from;
@@ -263,7 +264,7 @@ static int32_t node_count(const layout *l)
     return l->b->unknown_count + l->b->anchor_count;
 }
 
-/* Nodes that a cluster touches: marks them in `local`, and counts those that are copied and those that are not. */
+/* Marks the nodes of a cluster in `local`; counts those that are copied in every iteration and those that are not. */
 static void mark_nodes(layout *l, int32_t begin, int32_t end, int32_t count[2])
 {
     for (int32_t i = 0; i < node_count(l); i++)
@@ -285,7 +286,7 @@ static void mark_nodes(layout *l, int32_t begin, int32_t end, int32_t count[2])
     }
 }
 
-/* Sizes of all clusters, and how many copies each unknown has (in sum_next). */
+/* Sizes of all clusters, and the number of copies of each unknown (in sum_next). */
 static void measure_clusters(layout *l)
 {
     for (int32_t cluster = 0; cluster < l->cluster_count; cluster++) {
@@ -326,7 +327,7 @@ static void write_lane(const layout *l, const sup_system_cluster *cluster, int32
             (uint16_t)(l->local[l->b->node[p->corner[k]]] - cluster->copy_first);
 }
 
-/* Lanes left over in the last batch repeat its last prism, without weight. */
+/* Unused lanes of the last batch repeat its last prism, with weight 0. */
 static void write_class(const layout *l, const sup_system_cluster *cluster, int32_t begin, int32_t end, bool anchored)
 {
     int32_t batch = anchored ? cluster->batch_first : cluster->batch_mixed, lane = 0, last = -1;

@@ -1,10 +1,10 @@
-/* system_volume.c - what the step needs to keep volumes: regions (volume_regions.c) as sums over the prisms' outer sides. */
+/* system_volume.c - arrays of the volume regions (volume_regions.c): weighted sums over wedges. */
 #include "solver/volume_regions.h"
 #include "solver/system_build.h"
 
 #include <math.h>
 
-/* Six times the volume between an outer side and its feet, split as the prism is (system.h). */
+/* Six times the volume between an outer side and its foot points, split like the prism (system.h). */
 static double wedge_volume6(const sup_system_builder *b, const sup_prism *p)
 {
     sup_vec3d e[5], foot[3];
@@ -19,7 +19,7 @@ static double wedge_volume6(const sup_system_builder *b, const sup_prism *p)
     return sup_v3_dot(cross, sup_v3_sub(e[2], e[4])) + sup_v3_dot(e[0], sup_v3_cross(e[3], e[4]));
 }
 
-/* Volumes at rest; regions that hold next to nothing, or more outside in than inside out, are not kept: 0. */
+/* Volumes at rest. Regions that are nearly empty or mostly inverted are not preserved: 0. */
 static bool measure_regions(sup_system_builder *b, const sup_region_weights *weights, int32_t count, float *volume)
 {
     double *sum = sup_arena_alloc(&b->arena, (size_t)count, sizeof *sum);
@@ -48,17 +48,18 @@ static void write_foot_points(const sup_system_builder *b, int32_t *segment, flo
     }
 }
 
-/* Region slots and blends (system.h) as they are counted and written. */
+/* Region slots and blends (system.h) while they are counted and written. */
 typedef struct slot_assignment {
     const sup_system_builder *b;
     const sup_region_weights *weights;
-    int32_t *region_slot_of, *blend_of; /* [region_count] of a region, old where below the first of this cluster or batch */
+    int32_t *region_slot_of,
+        *blend_of; /* [region_count] by region; values below the first of this cluster or batch are stale */
     int32_t region_slot_count, blend_count;
     int32_t *region_slot_first, *region_slot_region, *blend_first, *blend_region_slot; /* NULL while counting */
     float *blend_weight;
 } slot_assignment;
 
-/* The blend of a region in this batch, a new one where there is none. */
+/* The blend of a region in this batch; creates it if there is none. */
 static int32_t blend_for(slot_assignment *s, int32_t region, int32_t first_region_slot, int32_t first_blend)
 {
     if (s->region_slot_of[region] < first_region_slot) {
@@ -72,7 +73,7 @@ static int32_t blend_for(slot_assignment *s, int32_t region, int32_t first_regio
     return s->blend_of[region];
 }
 
-/* A wedge belongs by thirds to the regions of its three skin vertices; those that are anchors do not count. */
+/* A wedge belongs by thirds to the regions of its three skin vertices; anchors do not count. */
 static void assign_batch(slot_assignment *s, int32_t batch, int32_t first_region_slot)
 {
     const sup_system_builder *b = s->b;
@@ -104,7 +105,7 @@ static void assign_region_slots(slot_assignment *s, int32_t region_count)
     }
 }
 
-/* Counts, makes room in the model and writes. */
+/* Counts, allocates in the model and writes. */
 static bool add_region_slots(sup_system_builder *b, const sup_region_weights *weights, int32_t region_count)
 {
     slot_assignment s = {.b = b, .weights = weights};
@@ -114,12 +115,14 @@ static bool add_region_slots(sup_system_builder *b, const sup_region_weights *we
     if (s.region_slot_of == NULL || s.blend_of == NULL) return false;
     if (keeps) assign_region_slots(&s, region_count);
     int64_t blends = s.blend_count;
-    int32_t *region_slot_first = sup_system_add(b, "region_slot_first", SUP_ARRAY_INT32, keeps ? (int64_t)b->cluster_count + 1 : 0);
+    int32_t *region_slot_first =
+        sup_system_add(b, "region_slot_first", SUP_ARRAY_INT32, keeps ? (int64_t)b->cluster_count + 1 : 0);
     s.region_slot_region = sup_system_add(b, "region_slot_region", SUP_ARRAY_INT32, s.region_slot_count);
     int32_t *blend_first = sup_system_add(b, "blend_first", SUP_ARRAY_INT32, keeps ? (int64_t)b->batch_count + 1 : 0);
     s.blend_region_slot = sup_system_add(b, "blend_region_slot", SUP_ARRAY_INT32, blends);
     s.blend_weight = sup_system_add(b, "blend_weight", SUP_ARRAY_FLOAT, blends * SUP_PRISM_LANES);
-    if (!region_slot_first || !s.region_slot_region || !blend_first || !s.blend_region_slot || !s.blend_weight) return false;
+    if (!region_slot_first || !s.region_slot_region || !blend_first || !s.blend_region_slot || !s.blend_weight)
+        return false;
     s.region_slot_first = region_slot_first;
     s.blend_first = blend_first;
     if (keeps) assign_region_slots(&s, region_count);

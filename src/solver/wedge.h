@@ -1,6 +1,5 @@
-/* wedge.h (internal) - volume between a side of the skin and its feet on the bone lines: one source for all processors.
- *
- * See volume_regions.c for what volumes are kept, and solver_volume.c for how. */
+/* wedge.h (internal) - volume between a triangle of the skin and its foot points on the bone lines: one source for CPU and
+ * GPU. volume_regions.c says which volumes are preserved, solver_volume.c how. */
 #ifndef SUP_SOLVER_WEDGE_H
 #define SUP_SOLVER_WEDGE_H
 
@@ -23,8 +22,8 @@ SUP_ELEMENT void wedge_add(sup_wide scale, sup_wide3 v, sup_wide3 *sum)
                        sup_wide_fma(scale, v.z, sum->z)};
 }
 
-/* A wedge reaches from three skin vertices to their feet on the bone lines, split as its prism is. From the foot of c:
- * a, b, and the foot of b down to c; and the normal of the feet. */
+/* A wedge lies between three skin vertices and their foot points on the bone lines and is split like its prism. Relative
+ * to the foot point of c: a, b, the vector from the foot point of b to c, and the normal of the foot points. */
 typedef struct wedge {
     sup_wide3 a, b, down, normal;
 } wedge;
@@ -35,7 +34,7 @@ SUP_ELEMENT sup_wide wedge_volume6(const wedge *c)
     return wedge_dot(wedge_cross(c->a, c->b), c->down) + wedge_dot(c->normal, c->a);
 }
 
-/* Adds the gradient of its volume at its skin, times `scale`. */
+/* Adds the gradient of its volume at its skin vertices, times `scale`. */
 SUP_ELEMENT void wedge_press(const wedge *c, sup_wide scale, sup_wide3 sum[5])
 {
     wedge_add(scale, wedge_cross(c->b, c->down), &sum[CORNER_A]);
