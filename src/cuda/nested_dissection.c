@@ -6,12 +6,12 @@ typedef struct cutter {
     int32_t *subdomain; /* [size] */
     int32_t *size;      /* [size] vertices of each subdomain */
     int32_t *level;     /* [size] of the subdomain that is being cut, -1 elsewhere */
-    int32_t *order;     /* [size] its vertices by rising level */
+    int32_t *order;     /* [size] its vertices by ascending level */
     int32_t *first;     /* [size+1] where levels begin in `order` */
     int32_t subdomain_count, level_count;
 } cutter;
 
-/* Levels of the vertices of subdomain `p` that can be reached from `from`, behind those in `order` already. */
+/* Breadth-first levels of the vertices of subdomain `p` reachable from `from`, appended to `order`. */
 static int32_t spread(cutter *c, int32_t p, int32_t from, int32_t begin)
 {
     const sup_graph *g = c->graph;
@@ -32,7 +32,8 @@ static int32_t spread(cutter *c, int32_t p, int32_t from, int32_t begin)
     return end;
 }
 
-/* Levels of a whole subdomain, cluster after cluster, each from an end of it; of the cluster that has it from vertex `seed`, -1 for none. */
+/* Levels of a whole subdomain, one connected component after the other, each from a peripheral vertex; the component
+ * of vertex `seed` (-1: none) from there. */
 static int32_t find_levels(cutter *c, int32_t p, int32_t seed)
 {
     int32_t end = 0;
@@ -41,7 +42,7 @@ static int32_t find_levels(cutter *c, int32_t p, int32_t seed)
     for (int32_t v = 0; v < c->graph->size; v++) {
         if (c->subdomain[v] != p || c->level[v] >= 0) continue;
         int32_t from = v, begin = end, levels = c->level_count;
-        for (int32_t pass = 0; pass < 4; pass++) { /* the last vertex reached is an end */
+        for (int32_t pass = 0; pass < 4; pass++) { /* the last vertex reached is peripheral */
             end = spread(c, p, from, begin);
             from = c->order[end - 1];
             if (pass == 3) break;
@@ -62,7 +63,7 @@ static bool touches_level(const cutter *c, int32_t p, int32_t v, int32_t level)
     return false;
 }
 
-/* Vertices of `level` that touch the next one: the cut behind that level. */
+/* Vertices of `level` adjacent to the next one: the cut behind that level. */
 static int32_t cut_size(const cutter *c, int32_t p, int32_t level)
 {
     int32_t count = 0;
@@ -71,7 +72,7 @@ static int32_t cut_size(const cutter *c, int32_t p, int32_t level)
     return count;
 }
 
-/* The level behind which to cut: few vertices on it, sides of similar size. *cost_out: how bad that is. */
+/* The level behind which to cut: few vertices on it, sides of similar size. *cost_out: its cost. */
 static int32_t choose_cut(const cutter *c, int32_t p, int32_t count, double *cost_out)
 {
     int32_t best = -1;
@@ -89,7 +90,8 @@ static int32_t choose_cut(const cutter *c, int32_t p, int32_t count, double *cos
     return best;
 }
 
-/* The vertex of subdomain p around which levels have the best cut, of `tries` - 1 among its own; -1 for the levels from an end. */
+/* The vertex of subdomain p whose levels have the best cut, of `tries` - 1 candidates; -1 for the levels from a
+ * peripheral vertex. */
 static int32_t choose_seed(cutter *c, int32_t p, int32_t tries)
 {
     int32_t best = -1, apart = c->size[p] / tries + 1, number = 0;
@@ -108,7 +110,8 @@ static int32_t choose_seed(cutter *c, int32_t p, int32_t tries)
     return best;
 }
 
-/* Subdomain p becomes two subdomains and some of the separator. A subdomain that is one clique goes to the separator but for `limit` vertices. */
+/* Splits subdomain p into two and a piece of the separator. A clique goes to the separator except for `limit`
+ * vertices. */
 static void cut_subdomain(cutter *c, int32_t p, int32_t limit, int32_t tries)
 {
     double cost;
@@ -118,7 +121,7 @@ static void cut_subdomain(cutter *c, int32_t p, int32_t limit, int32_t tries)
         int32_t v = c->order[i], level = c->level[v];
         if (cut < 0 ? i >= limit : level == cut && touches_level(c, p, v, cut + 1)) {
             c->size[p]--;
-            c->order[i] = -1 - v; /* moved below: levels are still looked at */
+            c->order[i] = -1 - v; /* moved below: levels are still needed */
         }
     }
     for (int32_t i = 0; i < count; i++) {
@@ -138,7 +141,7 @@ static void cut_subdomain(cutter *c, int32_t p, int32_t limit, int32_t tries)
     if (cut >= 0) c->subdomain_count++;
 }
 
-/* Vertices of the separator that touch one subdomain at most join it. */
+/* Separator vertices adjacent to at most one subdomain join it. */
 static void thin_separator(cutter *c, int32_t limit)
 {
     const sup_graph *g = c->graph;
@@ -158,7 +161,7 @@ static void thin_separator(cutter *c, int32_t limit)
     }
 }
 
-/* Small subdomains are put together as far as the limit allows: they do not touch. */
+/* Merges small subdomains up to the limit: they are not adjacent. */
 static void join_subdomains(cutter *c, int32_t limit)
 {
     int32_t count = 0;

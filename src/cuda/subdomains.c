@@ -1,9 +1,10 @@
-/* subdomains.c - building the layout: subdomains, couplings, prisms. The inverses are in subdomains_inverse.c. See subdomains.h. */
+/* subdomains.c - builds the layout: subdomains, couplings, prisms. The inverses are in subdomains_inverse.c. See
+ * subdomains.h. */
 #include "cuda/subdomains_build.h"
 
-/* The separator's inverse is dense: beyond this many nodes it is slower and larger than it is worth. */
+/* The inverse of the Schur complement is dense: beyond this many nodes it is too slow and too large. */
 enum { SEPARATOR_LIMIT = 12288 };
-/* Ways that are looked at for every cut of a single character, whose separator is half the work; crowds want few subdomains. */
+/* Candidates per cut for a single character, whose separator is half the work; crowds need few subdomains. */
 enum { SINGLE_TRIES = 24 };
 
 static bool is_padding(const sup_system *s, int64_t batch, int32_t lane)
@@ -28,7 +29,7 @@ static bool find_corners(sup_subdomains_builder *b)
     return b->corner != NULL;
 }
 
-/* Pairs of unknowns of each prism, counted (neighbour NULL) or written; repeated as often as they region_weight prisms. */
+/* Pairs of unknowns of each prism, counted (neighbour NULL) or written; repeated for every common prism. */
 static void add_pairs(const sup_subdomains_builder *builder, int32_t *next, int32_t *neighbour)
 {
     const sup_system *s = builder->system;
@@ -81,7 +82,7 @@ static bool build_graph(sup_subdomains_builder *b)
     return true;
 }
 
-/* --- Numbers --- */
+/* --- Node numbers --- */
 
 static bool number_unknowns(sup_subdomains_builder *b)
 {
@@ -116,7 +117,7 @@ static bool number_unknowns(sup_subdomains_builder *b)
 
 /* --- Prisms to subdomains --- */
 
-/* Nodes of the separator and anchors that a subdomain has so far. */
+/* Separator nodes and anchors of the subdomains so far. */
 typedef struct subdomain_lists {
     sup_array *separators, *anchors; /* [subdomain_count] of int32_t */
     int32_t *prisms;                 /* [subdomain_count] counts */
@@ -138,7 +139,8 @@ static bool list_add(const sup_allocator *allocator, sup_array *list, int32_t va
     return to != NULL;
 }
 
-/* The subdomain of a prism: that of its own unknowns; for one that has only nodes of the separator, the subdomain that knows most. */
+/* The subdomain of a prism: that of its own unknowns; for prisms with separator nodes only, the subdomain that has
+ * most of them. */
 static int32_t choose_subdomain(const sup_subdomains_builder *b, const subdomain_lists *lists, const int32_t corner[6])
 {
     int32_t best = 0, best_known = -1;
@@ -162,7 +164,7 @@ static void load_corners(const sup_subdomains_builder *b, int64_t batch, int32_t
         corner[k] = b->corner[batch * SUP_PRISM_CORNERS + k * SUP_PRISM_LANES + lane];
 }
 
-/* Two rounds: prisms that have a subdomain, then those that are all separator. */
+/* Two passes: prisms with unknowns of a subdomain, then those with separator nodes only. */
 static bool assign_prisms(sup_subdomains_builder *b, subdomain_lists *lists)
 {
     const sup_system *s = b->system;
@@ -195,7 +197,7 @@ static bool assign_prisms(sup_subdomains_builder *b, subdomain_lists *lists)
     return true;
 }
 
-/* Nodes of the separator that no prism touches still need an owner: the first subdomain. */
+/* Separator nodes without prisms belong to the first subdomain. */
 static bool adopt_loose(sup_subdomains_builder *b, subdomain_lists *lists)
 {
     for (int32_t t = 0; t < b->layout->separator_count; t++) {
@@ -288,7 +290,7 @@ static int32_t find_in(const int32_t *values, int32_t count, int32_t value)
     return low;
 }
 
-/* The number of a node of the system within a subdomain. */
+/* Local node of a node of the system in a subdomain. */
 static int32_t local_of(const sup_subdomains_builder *b, const sup_subdomain *subdomain, int32_t node)
 {
     const sup_subdomains *k = b->layout;
@@ -301,7 +303,7 @@ static int32_t local_of(const sup_subdomains_builder *b, const sup_subdomain *su
            find_in(k->slot_node + subdomain->slot_first, subdomain->slot_count, number - k->interior_count);
 }
 
-/* Whether one of its inner corners is an unknown. */
+/* Whether an inner corner is an unknown. */
 static bool is_loose(const sup_subdomains_builder *b, int64_t source)
 {
     const int32_t *inner =
@@ -333,14 +335,14 @@ static int32_t corner_at(const sup_subdomains *k, const sup_subdomain *subdomain
     return k->corner[at / SUP_PRISM_LANES * SUP_PRISM_CORNERS + corner * SUP_PRISM_LANES + at % SUP_PRISM_LANES];
 }
 
-/* The prism's corner that is corner i of its tetrahedra, four by four. */
+/* Prism corner of corner i of its tetrahedra, four per tetrahedron. */
 static int32_t tet_corner(int32_t i)
 {
     return sup_prism_tets[i / 4][i % 4];
 }
 
-/* Forces of a subdomain: for every unknown and slot the corners of tetrahedra that are it, in crowds of prisms, in the order of
- * the prisms. */
+/* Forces of a subdomain: for every unknown and slot the corners of its tetrahedra (in crowds: prisms), in the order
+ * of the prisms. */
 static void write_sums(sup_subdomains *k, const sup_subdomain *subdomain, int32_t *next)
 {
     int32_t count = subdomain->count + subdomain->slot_count, *begin = k->sum_begin + subdomain->sum_first;
@@ -397,7 +399,7 @@ static bool build_prisms(sup_subdomains_builder *b)
     if (!k->tets || !k->corner || !k->sum_begin || !k->sum_from || !next || !b->source) return false;
     for (size_t i = 0; i < total; i++)
         b->source[i] = -1;
-    for (int32_t pass = 0; pass < 2; pass++) /* loose ones first */
+    for (int32_t pass = 0; pass < 2; pass++) /* prisms with an unknown inner corner first */
         for (int64_t i = 0; i < all; i++) {
             int32_t p = b->prism_subdomain[i];
             if (p >= 0 && is_loose(b, i) == (pass == 0)) write_prism(b, &k->subdomains[p], i, next[p]++);
@@ -407,7 +409,7 @@ static bool build_prisms(sup_subdomains_builder *b)
     return true;
 }
 
-/* --- Vectors and the anchors' pull --- */
+/* --- Vectors and couplings to anchors --- */
 
 static bool build_vectors(sup_subdomains_builder *b)
 {
@@ -445,17 +447,18 @@ static sup_result build(sup_subdomains_builder *b, sup_error *error)
                                               k->limit == SUP_SUBDOMAIN_LIMIT_SINGLE ? SINGLE_TRIES : 1, b->subdomain,
                                               &k->subdomain_count, error);
     if (result != SUP_OK) return result;
-    if (!number_unknowns(b)) return sup_fail_memory(error, "the system's subdomains");
+    if (!number_unknowns(b)) return sup_fail_memory(error, "the subdomains of the system");
     if (k->separator_count > SEPARATOR_LIMIT)
         return sup_fail(
             error, SUP_ERROR_UNSUPPORTED, "cuda.large", "",
-            "The simulated skin is too large for the device: %d of its nodes join its subdomains, %d can. Bind "
-            "with fewer \"vertices\", or step it on the CPU.",
+            "The simulated skin is too large for the GPU solver: its separator has %d nodes, the limit is %d. "
+            "Bind with fewer \"vertices\", or step it on the CPU.",
             (int)k->separator_count, SEPARATOR_LIMIT);
     if (!build_lists(b) || !build_prisms(b) || !build_vectors(b) || !sup_subdomains_build_volume(b))
-        return sup_fail_memory(error, "the system's subdomains");
+        return sup_fail_memory(error, "the subdomains of the system");
     result = sup_subdomains_build_inverses(b, error);
-    if (result == SUP_OK && !sup_subdomains_build_pack(k)) return sup_fail_memory(error, "the system's subdomains");
+    if (result == SUP_OK && !sup_subdomains_build_pack(k))
+        return sup_fail_memory(error, "the subdomains of the system");
     return result;
 }
 
@@ -464,7 +467,7 @@ sup_result sup_subdomains_create(const sup_context *context, const sup_system *s
 {
     sup_context resolved = sup_context_resolve(context);
     sup_subdomains *k = sup_alloc_zero(&resolved.allocator, sizeof *k);
-    if (k == NULL) return sup_fail_memory(error, "the system's subdomains");
+    if (k == NULL) return sup_fail_memory(error, "the subdomains of the system");
     k->context = resolved;
     k->arena = sup_arena_create(&resolved.allocator);
     k->limit = limit;

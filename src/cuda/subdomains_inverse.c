@@ -1,4 +1,5 @@
-/* subdomains_inverse.c - the numbers of the layout: entries of A, inverses of the subdomains and of the separator. See subdomains.h. */
+/* subdomains_inverse.c - values of the layout: entries of A, inverses of the subdomains and of the Schur complement.
+ * See subdomains.h. */
 #include "cuda/subdomains_build.h"
 
 #include <math.h>
@@ -22,7 +23,7 @@ static double *entry_at(const sup_subdomains_builder *b, const entries *a, int32
     return low < b->graph.first[v + 1] && b->graph.neighbour[low] == w ? &a->edge[low] : NULL;
 }
 
-/* Lower triangular block of which `values` holds the inverse, packed by rows. */
+/* Lower triangular block whose inverse is in `values`, packed by rows. */
 static void unpack_diagonal(const float *values, int32_t width, double l[SUP_PANEL_WIDTH][SUP_PANEL_WIDTH])
 {
     double inverse[SUP_PANEL_WIDTH][SUP_PANEL_WIDTH] = {{0}};
@@ -42,7 +43,7 @@ static void unpack_diagonal(const float *values, int32_t width, double l[SUP_PAN
     }
 }
 
-/* A = L L^T, panel by panel; only what the graph has. Entries that fill made are zero in A but for rounding. */
+/* A = L L^T, panel by panel; only entries of the graph. Fill-in entries are zero in A, up to rounding. */
 static bool multiply_out(const sup_subdomains_builder *b, entries *a)
 {
     const sup_float_factor *f = &b->system->factor;
@@ -78,7 +79,7 @@ static bool multiply_out(const sup_subdomains_builder *b, entries *a)
     return ok;
 }
 
-/* Inverse of a positive definite matrix in node (lower triangle given, n*n by rows): Cholesky, then L^-T L^-1. */
+/* Inverse of a positive definite matrix in place (lower triangle given, n*n by rows): Cholesky, then L^-T L^-1. */
 static bool invert(double *m, int32_t n, double *work)
 {
     for (int32_t j = 0; j < n; j++)
@@ -109,7 +110,7 @@ static bool invert(double *m, int32_t n, double *work)
     return true;
 }
 
-/* A_p^-1 and below it A_tp A_p^-1, by columns: both halves of a solve are then one product each. */
+/* A_p^-1 and below it A_tp A_p^-1, by columns: each half of a solve is then one product. */
 static void write_solve(const sup_subdomains *k, int32_t p, const double *inverse)
 {
     const sup_subdomain *subdomain = &k->subdomains[p];
@@ -167,7 +168,7 @@ static void invert_subdomains(void *data, int32_t begin, int32_t end, int32_t wo
     if (memory != NULL) sup_free(&work->b->context->allocator, memory, 2 * square * sizeof(double));
 }
 
-/* S^-1 is the subdomain of A^-1 between the nodes of the separator: eight columns a solve. */
+/* S^-1 is the block of A^-1 of the separator nodes: eight columns per solve. */
 static void invert_schur(void *data, int32_t begin, int32_t end, int32_t worker)
 {
     inverse_work *work = data;
@@ -191,7 +192,7 @@ static void invert_schur(void *data, int32_t begin, int32_t end, int32_t worker)
     if (x != NULL) sup_free(&work->b->context->allocator, x, bytes);
 }
 
-/* The slot, within its subdomain, of a node of the separator. */
+/* Slot within a subdomain of a separator node. */
 static int32_t slot_of(const sup_subdomains *k, const sup_subdomain *subdomain, int32_t separator)
 {
     for (int32_t i = 0; i < subdomain->slot_count; i++)
@@ -258,7 +259,8 @@ sup_result sup_subdomains_build_inverses(sup_subdomains_builder *b, sup_error *e
     k->inverse = sup_arena_alloc(&k->arena, (size_t)k->subdomain_count * square + 1, sizeof(float));
     k->schur_inverse =
         sup_arena_alloc(&k->arena, (size_t)k->separator_count * (size_t)k->separator_stride + 1, sizeof(float));
-    k->solve_stride = (k->limit + k->max_slots + 27) / 32 * 32 + 4; /* four numbers of eight rows: 32 banks */
+    k->solve_stride =
+        (k->limit + k->max_slots + 27) / 32 * 32 + 4; /* eight rows of four floats are in 32 different banks */
     if (k->limit == SUP_SUBDOMAIN_LIMIT_SINGLE) {
         k->solve = sup_arena_alloc(&k->arena, (size_t)k->subdomain_count * (size_t)k->limit * (size_t)k->solve_stride,
                                    sizeof(float));
@@ -273,7 +275,7 @@ sup_result sup_subdomains_build_inverses(sup_subdomains_builder *b, sup_error *e
         if (work.failed[p])
             return sup_fail(
                 error, SUP_ERROR_NUMERIC, "cuda.inverse", "",
-                "A subdomain of the system has no inverse, or memory ran out for it: bind the character again.");
+                "A subdomain of the system cannot be inverted, or memory ran out: bind the character again.");
     return SUP_OK;
 }
 

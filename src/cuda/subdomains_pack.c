@@ -1,4 +1,4 @@
-/* subdomains_pack.c - what a subdomain's threads look up, in one stretch of memory. See subdomains.h. */
+/* subdomains_pack.c - packs the arrays of a subdomain for its threads. See subdomains.h. */
 #include "cuda/subdomains_build.h"
 
 /* Bytes of the arrays of a subdomain, in the order of enum sup_pack. */
@@ -62,7 +62,7 @@ static void write_slots(const sup_subdomains *k, const sup_subdomain *subdomain)
     }
 }
 
-/* Regions of a subdomain: what its prisms add to them, and where else they are. */
+/* Volume regions of a subdomain: what its prisms add to them, and their other region slots. */
 static void write_region_slots(const sup_subdomains *k, const sup_subdomain *subdomain)
 {
     const int32_t *first = k->region_slot_begin + subdomain->region_slot_first;

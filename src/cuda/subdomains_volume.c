@@ -1,7 +1,7 @@
-/* subdomains_volume.c - which regions the prisms of a subdomain belong to, and the subdomains of a region. See subdomains.h. */
+/* subdomains_volume.c - volume regions of the prisms of a subdomain, and region slots of a region. See subdomains.h. */
 #include "cuda/subdomains_build.h"
 
-/* One prism's region_weight of a region. */
+/* Weight of a prism in a region. */
 typedef struct region_weight {
     int32_t region;
     float weight;
@@ -9,7 +9,7 @@ typedef struct region_weight {
 
 enum { MAX_REGIONS = 6 }; /* three skin vertices, two regions each */
 
-/* Regions of a prism of the system; those that are not kept are left out. */
+/* Regions of a prism of the system, without those that are not preserved. */
 static int32_t region_weights_of(const sup_system *s, int32_t source, region_weight out[MAX_REGIONS])
 {
     int32_t batch = source / SUP_PRISM_LANES, lane = source % SUP_PRISM_LANES, count = 0;
@@ -21,7 +21,7 @@ static int32_t region_weights_of(const sup_system *s, int32_t source, region_wei
     return count;
 }
 
-/* Region slots of a subdomain, in the order in which its prisms come to them; `region_slot_of` has -1 for every region before and after. */
+/* Region slots of a subdomain, in the order of its prisms; `region_slot_of` is -1 for every region before and after. */
 static void assign_region_slots(const sup_subdomains_builder *b, sup_subdomain *subdomain, int32_t *region_slot_of,
                                 int32_t *entries)
 {
@@ -48,7 +48,7 @@ static void assign_region_slots(const sup_subdomains_builder *b, sup_subdomain *
         region_slot_of[k->region_slot_region[i]] = -1;
 }
 
-/* The blends of a subdomain's prisms, and by region_slot the prisms. `next` is where a region_slot's next prism goes. */
+/* Blends of a subdomain's prisms, and prisms by region slot. `next` is the index of a region slot's next prism. */
 static void blend_subdomain(const sup_subdomains_builder *b, const sup_subdomain *subdomain, int32_t *region_slot_of,
                             int32_t *next, bool counting)
 {

@@ -1,11 +1,11 @@
-/* solve_threads.c - subdomains of a float factor: finding them, putting the factor into their order, solving with them. */
+/* solve_threads.c - subdomains of a float factor: finds them, reorders the factor, solves with them. */
 #include "linalg/solve_threads.h"
 #include "linalg/kernels.h"
 
 /* The int array: a head, panel_first, column_first, slot_first, value_first, slot_row, rows. */
 enum { HEAD_MAGIC, HEAD_SUBDOMAINS, HEAD_SIZE, HEAD_ROWS, HEAD_SLOTS, HEAD_COUNT = 8 };
 enum { MAGIC = 0x31545250, SEPARATOR = -1, NONE = -1 };
-/* Factors with fewer values stay in one subdomain: handing them to threads takes longer than solving. */
+/* Factors with fewer values stay in one subdomain: distributing them takes longer than solving. */
 enum { SMALL_FACTOR = 40000 };
 
 static int64_t value_offset(const int32_t *pair)
@@ -18,7 +18,7 @@ static int64_t panel_values(const sup_float_panel *p)
     return (int64_t)p->width * (p->width + 1) / 2 + (int64_t)p->width * p->below;
 }
 
-/* Units are runs of panels that share one list of rows: the supernodes. They are never torn apart. */
+/* Units are runs of panels that share one list of rows: the supernodes. They are never split. */
 typedef struct cutter {
     sup_float_factor factor;
     sup_arena arena;
@@ -27,7 +27,7 @@ typedef struct cutter {
     int32_t *parent;          /* [unit_count] NONE for roots */
     int64_t *work;            /* [unit_count] values of the subtree */
     int32_t *subdomain;       /* [unit_count] SEPARATOR or the subdomain */
-    int32_t *panel_order;     /* [panel_count] old panel at each new place */
+    int32_t *panel_order;     /* [panel_count] old panel at each new index */
     int32_t *column_new;      /* [size] */
     int32_t *subdomain_panel; /* [subdomain_count+1] */
     int64_t *value_first;     /* [panel_count+1] of the old panels */
@@ -61,7 +61,7 @@ static bool find_units(cutter *c)
     return true;
 }
 
-/* Parents, and the work of every subtree. Children stand before their parents. */
+/* Parents, and the work of every subtree. Children precede their parents. */
 static void find_tree(cutter *c)
 {
     const sup_float_factor *f = &c->factor;
@@ -79,7 +79,8 @@ static void find_tree(cutter *c)
     }
 }
 
-/* Units whose subtree is too heavy for one subdomain make the separator; the subtrees below it fill the subdomains one by one. */
+/* Units whose subtree is too large for one subdomain form the separator; the subtrees below fill the subdomains one
+ * by one. */
 static void assign_subdomains(cutter *c, int32_t wanted)
 {
     int64_t total = c->factor.value_count, limit = total < SMALL_FACTOR ? total : total / wanted, left = total;
@@ -152,8 +153,8 @@ static bool move_factor(cutter *c, int32_t *ints, float *floats)
     return true;
 }
 
-/* Slots of one subdomain: the separator rows that it reaches, increasing. `slot_of` [size] is scratch. Returns their count; fills
- * slot_row and rows where they are not NULL. */
+/* Slots of one subdomain: the separator rows that it updates, increasing. `slot_of` [size] is scratch. Returns their
+ * count; fills slot_row and rows unless they are NULL. */
 static int32_t subdomain_slots(const sup_float_factor *f, int32_t begin, int32_t end, int32_t separator,
                                int32_t first_slot, int32_t *slot_of, int32_t *slot_row, int32_t *rows)
 {
@@ -253,12 +254,12 @@ sup_float_subdomains sup_float_subdomains_view(const int32_t *ints)
     return p;
 }
 
-/* The rows of one subdomain stay inside it or go to its own slots. */
+/* The rows of a subdomain are inside it or in its own slots. */
 static bool subdomain_valid(const sup_float_factor *f, const sup_float_subdomains *p, int32_t subdomain)
 {
     for (int32_t k = p->panel_first[subdomain]; k < p->panel_first[subdomain + 1]; k++)
         for (int32_t r = f->panels[k].rows; r < f->panels[k].rows + f->panels[k].below; r++) {
-            int64_t slot = (int64_t)p->rows[r] - f->size; /* the block may hold anything */
+            int64_t slot = (int64_t)p->rows[r] - f->size; /* the array may contain any value */
             if (slot < 0 ? p->rows[r] != f->rows[r] || p->rows[r] >= p->column_first[subdomain + 1]
                          : slot < p->slot_first[subdomain] || slot >= p->slot_first[subdomain + 1])
                 return false;
@@ -294,7 +295,7 @@ bool sup_float_subdomains_check(const sup_float_factor *factor, const int32_t *i
     return true;
 }
 
-/* Forward on panels [begin, end). Those that a marked row reaches pass its mark on, to the panel that their first row below is in. */
+/* Forward on panels [begin, end). Panels with a marked row pass the mark on to the panel of their first row below. */
 static void forward4(const sup_float_factor *f, bool marked, int32_t begin, int32_t end, const float *values, float *x)
 {
     const sup_linalg_kernels *kernels = sup_linalg_kernels_best();
@@ -314,7 +315,7 @@ static void forward4(const sup_float_factor *f, bool marked, int32_t begin, int3
     }
 }
 
-/* Backward; `end_values`: behind those of the last. */
+/* Backward; `end_values`: end of those of the last panel. */
 static void backward4(const sup_float_factor *f, bool marked, int32_t begin, int32_t end, const float *end_values,
                       float *x)
 {

@@ -34,7 +34,7 @@ TEST(what_the_device_cannot_do_is_refused_by_name)
 /* --- Chambers --- */
 
 /* What the prisms of all parts add to the chambers is what those of the system do, by seats and by prisms. */
-TEST(chambers_of_the_parts_are_those_of_the_system)
+TEST(volume_regions_of_subdomains_match_system)
 {
     actor a = actor_open(actor_scene("human", 0.2), "vertices=600", 1);
     sup_projective_view view;

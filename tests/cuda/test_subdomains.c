@@ -1,10 +1,11 @@
-/* test_subdomains.c - the layout for a GPU, on the CPU: subdomains that do not touch, every prism once, the exact solve. */
+/* test_subdomains.c - the GPU layout on the CPU: subdomains are not adjacent, every prism occurs once, the solve is
+ * exact. */
 #include "cuda/subdomains.h"
 #include "cuda/nested_dissection.h"
 #include "projective_solver/body.h"
 #include "test.h"
 
-/* A torus of size * size vertices, each joined to four. */
+/* A torus of size * size vertices with four neighbours each. */
 static sup_graph torus(int32_t size, int32_t **memory)
 {
     int32_t n = size * size, *first = calloc((size_t)n * 5 + 1, sizeof *first), *to = first + n + 1;
@@ -39,7 +40,7 @@ static void check_partition(const sup_graph *g, int32_t limit, int32_t tries)
     free(subdomain), free(size);
 }
 
-TEST(parts_do_not_touch)
+TEST(subdomains_are_not_adjacent)
 {
     for (int32_t size = 3; size <= 40; size += 37) {
         int32_t *memory;
@@ -52,7 +53,7 @@ TEST(parts_do_not_touch)
     }
 }
 
-TEST(a_clique_and_loose_vertices_are_cut_too)
+TEST(cliques_and_isolated_vertices_are_split)
 {
     enum { N = 20 };
     int32_t first[2 * N + 1] = {0}, to[N * N], count = 0;
@@ -73,12 +74,13 @@ static body tube_of(int32_t rings, sup_subdomains **layout)
     body b = body_tube(rings, 24, 1.0);
     sup_system_def def = {0};
     CHECK_OK(body_bind(&b, NULL, &def, &error), error);
-    CHECK_OK(sup_subdomains_create(NULL, &b.system, rings % 60 == 6 ? SUP_SUBDOMAIN_LIMIT_SINGLE : SUP_SUBDOMAIN_LIMIT, layout, &error),
+    CHECK_OK(sup_subdomains_create(NULL, &b.system, rings % 60 == 6 ? SUP_SUBDOMAIN_LIMIT_SINGLE : SUP_SUBDOMAIN_LIMIT,
+                                   layout, &error),
              error);
     return b;
 }
 
-TEST(the_solve_in_blocks_is_the_factors_solve)
+TEST(subdomain_solve_matches_factor_solve)
 {
     for (int32_t rings = 6; rings <= 66; rings += 30) { /* one subdomain, few, many */
         sup_subdomains *k = NULL;
@@ -106,8 +108,8 @@ TEST(the_solve_in_blocks_is_the_factors_solve)
     }
 }
 
-/* Single characters have both halves of a solve as one product each: A_p^-1 r, and A_tp of that at the subdomain's slots. */
-TEST(halves_of_a_solve_are_products)
+/* For single characters each half of a solve is one product: A_p^-1 r, and A_tp of that at the subdomain's slots. */
+TEST(solve_halves_are_matrix_products)
 {
     sup_subdomains *k = NULL, *crowd = NULL;
     body b = tube_of(66, &k), other = tube_of(40, &crowd);
@@ -139,16 +141,18 @@ TEST(halves_of_a_solve_are_products)
     body_free(&other);
 }
 
-/* Nodes of the system that a corner of a subdomain stands for: unknown, or unknown_count + anchor. */
-static int32_t place_of(const sup_subdomains *k, const sup_subdomain *subdomain, const int32_t *place_of_number, int32_t local)
+/* Node of the system of a corner of a subdomain: unknown, or unknown_count + anchor. */
+static int32_t place_of(const sup_subdomains *k, const sup_subdomain *subdomain, const int32_t *place_of_number,
+                        int32_t local)
 {
     if (local < subdomain->count) return place_of_number[subdomain->first + local];
     local -= subdomain->count;
-    if (local < subdomain->slot_count) return place_of_number[k->interior_count + k->slot_node[subdomain->slot_first + local]];
+    if (local < subdomain->slot_count)
+        return place_of_number[k->interior_count + k->slot_node[subdomain->slot_first + local]];
     return k->unknown_count + k->anchor[subdomain->anchor_first + local - subdomain->slot_count];
 }
 
-/* The node of a corner of the system: of its cluster's copy. */
+/* Node of a corner of the system, through its cluster's copy. */
 static int32_t system_place(const sup_system *s, int64_t batch, int64_t at)
 {
     int32_t p = 0;
@@ -157,7 +161,7 @@ static int32_t system_place(const sup_system *s, int64_t batch, int64_t at)
     return s->copy_node[s->clusters[p].copy_first + s->corner[batch * SUP_PRISM_CORNERS + at]];
 }
 
-TEST(every_prism_is_there_once_with_its_corners)
+TEST(every_prism_occurs_once_with_its_corners)
 {
     sup_subdomains *k = NULL;
     body b = tube_of(40, &k);
@@ -194,9 +198,9 @@ TEST(every_prism_is_there_once_with_its_corners)
     body_free(&b);
 }
 
-/* Forces on the corners of a crowd's prisms: loose prisms first, no two in the same node, and every one that moves something is
- * gathered once. */
-TEST(forces_of_a_crowds_prisms_stand_apart)
+/* Forces on the corners of a crowd's prisms: prisms with unknown inner corners first, no two forces overlap, and
+ * every force on an unknown is gathered once. */
+TEST(crowd_prism_forces_do_not_overlap)
 {
     sup_subdomains *k = NULL;
     body b = tube_of(40, &k);
@@ -221,7 +225,8 @@ TEST(forces_of_a_crowds_prisms_stand_apart)
                 }
                 moved += node < nodes;
             }
-        for (int32_t e = k->sum_begin[subdomain->sum_first]; e < k->sum_begin[subdomain->sum_first + nodes]; e++, gathered++) {
+        for (int32_t e = k->sum_begin[subdomain->sum_first]; e < k->sum_begin[subdomain->sum_first + nodes];
+             e++, gathered++) {
             CHECK_EQ(taken[k->sum_from[e]], 1);
             taken[k->sum_from[e]] = 3;
         }
@@ -233,7 +238,7 @@ TEST(forces_of_a_crowds_prisms_stand_apart)
     body_free(&b);
 }
 
-TEST(every_place_of_the_top_has_one_owner)
+TEST(every_separator_node_has_one_owner)
 {
     sup_subdomains *k = NULL;
     body b = tube_of(50, &k);

@@ -22,7 +22,8 @@ static parted parted_of(sup_csr a, int32_t wanted)
     p.floats = malloc((size_t)p.float_count * 4 + 4);
     CHECK(p.ints != NULL && p.floats != NULL);
     CHECK_OK(sup_float_factor_write(p.cholesky, p.ints, p.floats, &error), error);
-    CHECK_OK(sup_float_subdomains_create(NULL, wanted, p.ints, p.floats, &p.part_ints, &p.part_int_count, &error), error);
+    CHECK_OK(sup_float_subdomains_create(NULL, wanted, p.ints, p.floats, &p.part_ints, &p.part_int_count, &error),
+             error);
     CHECK(sup_float_factor_check(p.ints, p.int_count, p.floats, p.float_count));
     p.factor = sup_float_factor_view(p.ints, p.floats);
     CHECK(sup_float_subdomains_check(&p.factor, p.part_ints, p.part_int_count));
@@ -46,7 +47,7 @@ static float *right_hand_side(const parted *p)
     float *x = malloc(rows * 16 + 16);
     CHECK(b != NULL && x != NULL);
     for (size_t i = 0; i < rows * 4; i++)
-        x[i] = i < (size_t)p->factor.size * 4 ? (float)b[i] : 1e30f; /* slots may hold anything */
+        x[i] = i < (size_t)p->factor.size * 4 ? (float)b[i] : 1e30f; /* slots may have any value */
     free(b);
     return x;
 }
@@ -96,7 +97,7 @@ static void check_solve(sup_csr a, int32_t wanted, double tolerance)
     parted_free(&p);
 }
 
-TEST(parts_solve_grids)
+TEST(subdomains_solve_grids)
 {
     check_solve(matrix_grid(70, 60, 1.0, 10.0), 8, 2e-5);
     check_solve(matrix_grid(300, 8, 1.0, 10.0), 4, 2e-5);
@@ -104,14 +105,14 @@ TEST(parts_solve_grids)
     check_solve(matrix_grid(1, 1, 1.0, 10.0), 8, 2e-5);
 }
 
-TEST(parts_solve_other_shapes)
+TEST(subdomains_solve_other_shapes)
 {
     check_solve(matrix_dense(300, 3), 8, 2e-5); /* one chain: everything is separator */
     check_solve(matrix_random(3000, 3.0, 7), 8, 2e-5);
     check_solve(matrix_random(3000, 0.5, 9), 8, 2e-5); /* a forest */
 }
 
-TEST(parts_share_the_work)
+TEST(subdomains_balance_work)
 {
     parted p = parted_of(matrix_grid(120, 60, 1.0, 10.0), 8);
     CHECK(p.subdomains.subdomain_count >= 6 && p.subdomains.subdomain_count <= 16);
@@ -125,15 +126,17 @@ TEST(parts_share_the_work)
         }
         all += values;
         if (values > largest && k < p.subdomains.subdomain_count) largest = values;
-        if (k == p.subdomains.subdomain_count) CHECK_MSG(values * 2 < p.factor.value_count, "the separator has more than half");
+        if (k == p.subdomains.subdomain_count)
+            CHECK_MSG(values * 2 < p.factor.value_count, "the separator has more than half");
     }
     CHECK_EQ(all, p.factor.value_count);
     CHECK(largest * 4 < all);
     parted_free(&p);
 }
 
-/* A patch of rows of a subdomain, and a few of the separator: the same bits there as of a whole solve, and most of the others are passed over. */
-TEST(parts_solve_for_marked_rows)
+/* A patch of rows of a subdomain, and a few of the separator: the same bits there as in a whole solve, and most
+ * other rows are skipped. */
+TEST(subdomains_solve_marked_rows)
 {
     parted p = parted_of(matrix_grid(120, 60, 1.0, 10.0), 8);
     int32_t size = p.factor.size, separator = p.subdomains.column_first[p.subdomains.subdomain_count], zeros = 0;
@@ -159,7 +162,7 @@ TEST(parts_solve_for_marked_rows)
     parted_free(&p);
 }
 
-TEST(parts_refuse_damage)
+TEST(subdomains_check_detects_damage)
 {
     parted p = parted_of(matrix_grid(70, 60, 1.0, 10.0), 8);
     sup_random random = {77};
@@ -174,7 +177,8 @@ TEST(parts_refuse_damage)
         refused += !good;
         p.part_ints[at] = kept;
     }
-    CHECK(refused >= 1700); /* not refused: spare words of the head, rows of the separator, which nobody reads here */
+    CHECK(refused >=
+          1700); /* not rejected: unused values of the head, and rows of the separator, which are not read here */
     CHECK(sup_float_subdomains_check(&p.factor, p.part_ints, p.part_int_count));
     parted_free(&p);
 }
