@@ -9,7 +9,7 @@
 
 /* What a character does in an iteration. */
 struct cg_control {
-    int active, touches;
+    int active, has_contacts;
     float factor; /* alpha or beta */
 };
 
@@ -20,7 +20,7 @@ struct cg_length {
 };
 
 /* Maximum number of iterations for a character. */
-static __device__ int solves_of(const sup_gpu_state &st, int character)
+static __device__ int max_solves_of(const sup_gpu_state &st, int character)
 {
     return sup_response_max_solves(st.commands[character].shared_rotation != 0);
 }
@@ -30,7 +30,7 @@ static __device__ cg_length step_length(const sup_gpu_system &s, const sup_gpu_s
                                         double rz, int blocks, int local_sums)
 {
     const float *from = st.sums + (size_t)character * SUP_GPU_SUMS * st.sum_stride;
-    const float *ours = from + SUM_CURVATURE * st.sum_stride, *rows = from + SUM_CONTACTS * st.sum_stride;
+    const float *ours = from + SUM_CURVATURE * st.sum_stride, *contact_sums = from + SUM_CONTACTS * st.sum_stride;
     const float *near = from + SUM_NEAR * st.sum_stride;
     double curvature = 0.0, contacts = 0.0;
     int close = 0;
@@ -40,7 +40,7 @@ static __device__ cg_length step_length(const sup_gpu_system &s, const sup_gpu_s
         for (int k = 0; k < AT_ONCE; k++) {
             const int i = first + 32 * k;
             v[k][0] = i < s.subdomain_count ? ours[i] : 0.0f;
-            v[k][1] = i < blocks ? rows[i] : 0.0f;
+            v[k][1] = i < blocks ? contact_sums[i] : 0.0f;
             v[k][2] = i < local_sums ? near[i] : 0.0f;
         }
 #pragma unroll
@@ -59,8 +59,8 @@ static __device__ cg_length step_length(const sup_gpu_system &s, const sup_gpu_s
 
 /* The gradient at a node that the subdomain owns; at the separator the sum over all subdomains. */
 template <int C>
-static __device__ float4 whole_gradient(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b,
-                                        int character, int local, int node)
+static __device__ float4 node_gradient(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b,
+                                       int character, int local, int node)
 {
     if (local < b.subdomain.count) return st.gradient[(size_t)character * s.unknown_count + node];
     const float4 *raw = st.raw_gradient + (size_t)character * s.slot_count;
@@ -95,7 +95,7 @@ static __device__ void next_search(const sup_gpu_system &s, const sup_gpu_state 
         const size_t q = (size_t)(b.first + c) * s.unknown_count + node;
         float4 search = get(b.row(b.out, b.slots, i, c)), image;
         if (k == 0) {
-            float4 g = whole_gradient<C>(s, st, b, b.first + c, i, node);
+            float4 g = node_gradient<C>(s, st, b, b.first + c, i, node);
             image = make_float4(-g.x, -g.y, -g.z, 0.0f);
             if (C == 1 || i >= b.subdomain.count) st.gradient[q] = g;
             if (C == 1) {
@@ -104,10 +104,10 @@ static __device__ void next_search(const sup_gpu_system &s, const sup_gpu_state 
             }
         } else {
             const float beta = steps[c].factor;
-            const float4 last = st.search[q], rest = st.residual[q];
-            const float4 before = C > 1 && k == 1 ? first_residual(st, q) : st.image[q];
+            const float4 last = st.search[q], residual = st.residual[q];
+            const float4 previous = C > 1 && k == 1 ? first_residual(st, q) : st.image[q];
             search = add_scaled(search, beta, last);
-            image = add_scaled(rest, beta, before);
+            image = add_scaled(residual, beta, previous);
             st.image[q] = image;
         }
         st.search[q] = search;
@@ -140,7 +140,7 @@ static __device__ cg_step step_along(const sup_gpu_state &st, const contact_view
     return to;
 }
 
-/* The step along the search direction: the residual into `in` and `left`. */
+/* The step along the search direction: the residual into `in` and `slot_gradient`. */
 template <int C, int T>
 static __device__ void step_subdomain(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b,
                                       const cg_control *steps, bool kept = true)
@@ -150,14 +150,15 @@ static __device__ void step_subdomain(const sup_gpu_system &s, const sup_gpu_sta
         const int c = which_of<C>(n, nodes), i = n - c * nodes;
         bool own;
         int node = b.node(s.interior_count, i, own);
-        float4 rest = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+        float4 residual = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
         if (own && steps[c].active) {
             const size_t q = (size_t)(b.first + c) * s.unknown_count + node;
             const cg_step to = step_along(st, open_contacts(s, st, b.first + c), q, node, steps[c].factor, kept);
             st.product[q] = to.product;
-            st.residual[q] = rest = to.residual;
+            st.residual[q] = residual = to.residual;
         }
-        put(b.row(b.in, b.left, i, c), i < b.subdomain.count ? rest : make_float4(-rest.x, -rest.y, -rest.z, 0.0f));
+        put(b.row(b.in, b.slot_gradient, i, c),
+            i < b.subdomain.count ? residual : make_float4(-residual.x, -residual.y, -residual.z, 0.0f));
     }
 }
 

@@ -21,20 +21,20 @@ struct contact_view {
 static __device__ contact_view open_contacts(const sup_gpu_system &s, const sup_gpu_state &st, int character)
 {
     contact_view v;
-    size_t rows = (size_t)character * s.contact_count;
-    v.pair = st.pair + rows;
+    size_t first = (size_t)character * s.contact_count;
+    v.pair = st.pair + first;
     v.node_contact_first = st.node_contact_first + (size_t)character * (s.unknown_count + 1);
-    v.node_contact = st.node_contact + 4 * rows;
-    v.contacts = st.contacts + rows;
+    v.node_contact = st.node_contact + 4 * first;
+    v.contacts = st.contacts + first;
     v.anchors = st.anchors[st.progress[character].phase % 3] + (size_t)character * s.anchor_count;
-    v.force = st.force + rows;
+    v.force = st.force + first;
     return v;
 }
 
 /* Response of a contact at given positions. */
 struct contact_push {
     float4 force; /* of the difference d; w: its energy */
-    float hold, slide, cap, depth;
+    float normal_stiffness, tangent_stiffness, cap, depth;
 };
 
 /* Friction of a contact that pushes with `press`. */
@@ -44,10 +44,10 @@ static __device__ void add_friction(const sup_gpu_contact &contact, float4 d, fl
     out.cap = sup_response_friction_cap(out.cap, contact.friction, press);
     float4 n = get(contact.normal), t = minus(d, get(contact.start));
     t = add_scaled(t, -dot(t, n), n);
-    const sup_response_tangent slide = sup_response_slide(sqrtf(dot(t, t)), contact.stiffness, out.cap);
-    const float energy = out.force.w + slide.energy;
-    out.slide = slide.stiffness;
-    out.force = add_scaled(out.force, out.slide, t);
+    const sup_response_tangent tangent_stiffness = sup_response_slide(sqrtf(dot(t, t)), contact.stiffness, out.cap);
+    const float energy = out.force.w + tangent_stiffness.energy;
+    out.tangent_stiffness = tangent_stiffness.stiffness;
+    out.force = add_scaled(out.force, out.tangent_stiffness, t);
     out.force.w = energy;
 }
 
@@ -65,8 +65,8 @@ static __device__ contact_push push_contact(const sup_gpu_system &s, const conta
                                                     contact.stiffness, contact.limit, contact.damping, s.size);
     const float force = c.drag - c.press;
     out.depth = c.depth;
-    out.hold = c.stiffness;
-    out.slide = 0.0f;
+    out.normal_stiffness = c.stiffness;
+    out.tangent_stiffness = 0.0f;
     out.cap = contact.cap;
     out.force = make_float4(force * n.x, force * n.y, force * n.z, 0.5f * c.drag * c.moved + c.energy);
     if (c.depth > 0.0f) add_friction(contact, d, c.press, out);
@@ -77,10 +77,10 @@ static __device__ contact_push push_contact(const sup_gpu_system &s, const conta
 static __device__ void update_contact(sup_gpu_contact &contact, const contact_push &p, float *values)
 {
     contact.cap = p.cap;
-    contact.hold = p.hold;
-    contact.slide = p.slide;
+    contact.normal_stiffness = p.normal_stiffness;
+    contact.tangent_stiffness = p.tangent_stiffness;
     values[SUM_ENERGY] += p.force.w;
-    values[SUM_NEAR] += p.hold > 0.0f ? 1.0f : 0.0f;
+    values[SUM_NEAR] += p.normal_stiffness > 0.0f ? 1.0f : 0.0f;
     values[SUM_PUSHING] += p.depth > 0.0f ? 1.0f : 0.0f;
 }
 
@@ -112,7 +112,8 @@ static __device__ float4 contact_force(const sup_gpu_system &s, const sup_gpu_co
 #pragma unroll
     for (int j = 0; j < 4; j++)
         if (contact.node[j] < s.unknown_count) d = add_scaled(d, contact.weight[j], y[contact.node[j]]);
-    float4 force = add_scaled(add_scaled(zero, contact.slide, d), (contact.hold - contact.slide) * dot(d, n), n);
+    float4 force = add_scaled(add_scaled(zero, contact.tangent_stiffness, d),
+                              (contact.normal_stiffness - contact.tangent_stiffness) * dot(d, n), n);
     curvature = dot(force, d);
     return force;
 }

@@ -5,17 +5,17 @@
  * the second half with the search direction, and the contacts along that direction. Characters without contacts skip it. */
 #include "cuda/cg_subdomain.cuh"
 
-static __device__ bool touches(const sup_gpu_state &st, int iteration, int character)
+static __device__ bool has_contacts(const sup_gpu_state &st, int iteration, int character)
 {
     return !is_finished(st, iteration, character) && st.progress[character].contacts > 0;
 }
 
 /* Whether any character of a block has contacts. */
-template <int C> static __device__ bool any_touches(const sup_gpu_state &st, int iteration)
+template <int C> static __device__ bool any_has_contacts(const sup_gpu_state &st, int iteration)
 {
     bool any = false;
     for (int c = blockIdx.y * C; c < min((int)(blockIdx.y + 1) * C, st.count); c++)
-        any = any || touches(st, iteration, c);
+        any = any || has_contacts(st, iteration, c);
     return any;
 }
 
@@ -33,8 +33,8 @@ static __device__ cg_control control_backward(const sup_gpu_system &s, const sup
                                               int iteration, int k, int schur_blocks)
 {
     cg_control step = {0, 0, 0.0f};
-    step.touches = touches(st, iteration, character);
-    if (!step.touches) return step;
+    step.has_contacts = has_contacts(st, iteration, character);
+    if (!step.has_contacts) return step;
     sup_gpu_cg *cg = st.cg + (size_t)character * SUP_RESPONSE_MAX_SOLVES;
     double rz = sum_blocks(st, character, SUM_NEWEST, s.subdomain_count + schur_blocks);
     bool ended = !(rz > 0.0);
@@ -60,7 +60,7 @@ __global__ void __launch_bounds__(T, C > 1 ? 3 : 1)
     __shared__ cg_control steps[C];
     if (C == 1) load_subdomain<C, T, false, false>(s, shared);
     wait_for_kernel();
-    if (C > 1 && !any_touches<C>(st, iteration)) return;
+    if (C > 1 && !any_has_contacts<C>(st, iteration)) return;
     block_view<C> b = open_block<C, T, false, false>(s, st, shared);
     for (int c = threadIdx.x / 32; c < b.live; c += T / 32) {
         cg_control step = control_backward(s, st, b.first + c, iteration, k, schur_blocks);
@@ -69,13 +69,13 @@ __global__ void __launch_bounds__(T, C > 1 ? 3 : 1)
     __syncthreads();
     unsigned which = 0;
     for (int c = 0; c < b.live; c++)
-        which |= steps[c].active || (k == 0 && steps[c].touches) ? 1u << c : 0u;
+        which |= steps[c].active || (k == 0 && steps[c].has_contacts) ? 1u << c : 0u;
     if (which == 0) {
         wait_inverse();
         return;
     }
     if (C > 1) load_subdomain<C, T, false, false>(s, shared);
-    clear_rest(b);
+    clear_padding(b);
     wait_inverse();
     __syncthreads();
     backward<C, T>(s, st, b);
@@ -92,7 +92,7 @@ __global__ void __launch_bounds__(CONTACT_THREADS)
     __shared__ float warps[CONTACT_THREADS / 32];
     int character = blockIdx.y, v = blockIdx.x * CONTACT_THREADS + threadIdx.x;
     wait_for_kernel();
-    if (!touches(st, iteration, character) || st.cg[(size_t)character * SUP_RESPONSE_MAX_SOLVES + k].ended) return;
+    if (!has_contacts(st, iteration, character) || st.cg[(size_t)character * SUP_RESPONSE_MAX_SOLVES + k].ended) return;
     const contact_view view = open_contacts(s, st, character);
     float curvature = 0.0f;
     if (v < s.contact_count && view.pair[v] >= 0)
@@ -119,17 +119,17 @@ __global__ void __launch_bounds__(T, C > 1 ? 3 : 1)
     __shared__ cg_control steps[C];
     if (C == 1) load_subdomain<C, T, false, false>(s, shared);
     wait_for_kernel();
-    if (C > 1 && !any_touches<C>(st, iteration)) return;
+    if (C > 1 && !any_has_contacts<C>(st, iteration)) return;
     block_view<C> b = open_block<C, T, false, false>(s, st, shared);
     unsigned which = 0;
     for (int c = threadIdx.x / 32; c < b.live; c += T / 32) {
         cg_control step = {0, 0, 0.0f};
         sup_gpu_cg *last = st.cg + (size_t)(b.first + c) * SUP_RESPONSE_MAX_SOLVES + k - 1;
-        if (touches(st, iteration, b.first + c) && !last->ended) {
+        if (has_contacts(st, iteration, b.first + c) && !last->ended) {
             const cg_length length =
                 step_length(s, st, b.first + c, k - 1, last->rz, contact_blocks(s), s.subdomain_count);
             step.factor = length.alpha;
-            step.active = length.alpha != 0.0f && length.more && k < solves_of(st, b.first + c);
+            step.active = length.alpha != 0.0f && length.more && k < max_solves_of(st, b.first + c);
             if (blockIdx.x == 0 && threadIdx.x % 32 == 0) last->last = !step.active;
         }
         if (threadIdx.x % 32 == 0) steps[c] = step;
@@ -142,7 +142,7 @@ __global__ void __launch_bounds__(T, C > 1 ? 3 : 1)
         return;
     }
     if (C > 1) load_subdomain<C, T, false, false>(s, shared);
-    clear_rest(b);
+    clear_padding(b);
     wait_inverse();
     __syncthreads();
     step_subdomain<C, T>(s, st, b, steps, C == 1 || k > 1);
@@ -158,10 +158,10 @@ __global__ void __launch_bounds__(CONTACT_THREADS)
     __shared__ bool kept; /* the result of the previous iterations is in memory: cg_subdomain.cuh */
     const int character = blockIdx.y, node = blockIdx.x * CONTACT_THREADS + threadIdx.x, lane = threadIdx.x % 32;
     wait_for_kernel();
-    if (!touches(st, iteration, character)) return;
+    if (!has_contacts(st, iteration, character)) return;
     if (threadIdx.x < 32) {
         const sup_gpu_cg *cg = st.cg + (size_t)character * SUP_RESPONSE_MAX_SOLVES;
-        const int solves = solves_of(st, character);
+        const int solves = max_solves_of(st, character);
         int last = solves - 1; /* the last search direction; the step along it may still be missing */
         while (last >= 0 && cg[last].ended)
             last--;
@@ -196,7 +196,7 @@ __global__ void __launch_bounds__(CONTACT_THREADS)
 template <int C, int T>
 static int solve(const sup_gpu_system &s, const sup_gpu_state &st, int iteration, int solves, cudaStream_t stream)
 {
-    dim3 grid(s.subdomain_count, (st.count + C - 1) / C), rows(contact_blocks(s), st.count);
+    dim3 grid(s.subdomain_count, (st.count + C - 1) / C), contact_grid(contact_blocks(s), st.count);
     size_t shared = sup_gpu_solve_shared(&s);
     int schur_blocks = sup_gpu_schur_sum_count(&s), error = 0;
     for (int k = 0; error == 0 && k < solves; k++) {
@@ -205,7 +205,7 @@ static int solve(const sup_gpu_system &s, const sup_gpu_state &st, int iteration
             error = sup_gpu_schur(&s, &st, iteration, k, stream);
         }
         launch_early(cg_back_kernel<C, T>, grid, T, shared, stream, s, st, iteration, k, schur_blocks);
-        launch_early(cg_contacts_kernel, rows, (int)CONTACT_THREADS, (size_t)0, stream, s, st, iteration, k);
+        launch_early(cg_contacts_kernel, contact_grid, (int)CONTACT_THREADS, (size_t)0, stream, s, st, iteration, k);
     }
     launch_early(cg_end_kernel, dim3(sup_gpu_contact_sum_count(&s), st.count), (int)CONTACT_THREADS, (size_t)0, stream,
                  s, st, iteration);

@@ -20,14 +20,14 @@ typedef block_view<CROWD> crowd_view;
 
 /* Floats in shared memory; products of the solve reuse the memory of the forces. */
 struct crowd_sizes {
-    int in, scratch, left, sums, x, feet, pressure;
+    int in, scratch, slot_gradient, sums, x, feet, pressure;
     __host__ __device__ crowd_sizes(const sup_gpu_system &s)
     {
         enum { LIMIT = limit<CROWD>::value, ROW = width<CROWD>::value };
         const int products = CROWD_THREADS / LIMIT * LIMIT * ROW, forces = PAIR * s.max_forces;
         in = in_size<CROWD>::value;
         scratch = ((products > forces ? products : forces) + 3) / 4 * 4;
-        left = s.max_slots * ROW;
+        slot_gradient = s.max_slots * ROW;
         sums = PAIR * 32 * SUP_GPU_SUMS_PADDED;
         x = CROWD * s.max_local * 4;
         feet = s.volume > 0.0f ? PAIR * s.max_foot_points * 4 : 0;
@@ -35,7 +35,7 @@ struct crowd_sizes {
     }
     __host__ __device__ int pack_offset() const
     {
-        return in + scratch + left + sums + x + feet + pressure;
+        return in + scratch + slot_gradient + sums + x + feet + pressure;
     }
     size_t bytes(const sup_gpu_system &s) const
     {
@@ -58,8 +58,8 @@ static __device__ crowd_view open_crowd(const sup_gpu_system &s, const sup_gpu_s
     b.force = b.out = b.in + size.in;
     b.half = b.out + limit<CROWD>::value * width<CROWD>::value;
     b.slots = NULL;
-    b.left = b.force + size.scratch;
-    b.sums = b.left + size.left;
+    b.slot_gradient = b.force + size.scratch;
+    b.sums = b.slot_gradient + size.slot_gradient;
     b.x = b.sums + size.sums;
     b.feet = b.x + size.x;
     b.max_nodes = s.max_local;
@@ -110,7 +110,7 @@ static __device__ sup_wide3 node_position(const float4 *x, unsigned node)
 /* A prism of a character. */
 struct crowd_prism {
     const float *tets;
-    const uint16_t *corner; /* stride apart */
+    const uint16_t *corner; /* with a stride */
     const float4 *x, *feet; /* foot points; NULL: no volume */
     float *force;
     float pressure; /* on its wedge */
@@ -276,17 +276,17 @@ static __device__ void crowd_gradient(const sup_gpu_system &s, const sup_gpu_sta
         const bool inside = i < b.subdomain.count;
         float4 here = x[i], inertial = here, g = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
         if (mass > 0.0f) inertial = st.inertial[at + node];
-        const int touches =
+        const int has_contacts =
             touching && own ? contacts.node_contact_first[node + 1] - contacts.node_contact_first[node] : 0;
         for (int e = begin[i], end = begin[i + 1]; e < end; e++) {
             const float *f = force + from[e];
             g.x += f[0], g.y += f[1], g.z += f[2];
         }
-        const float4 apart = minus(here, inertial);
-        g = add_scaled(g, mass, apart);
-        values[SUM_ENERGY] = fmaf(0.5f * mass, dot(apart, apart), values[SUM_ENERGY]);
+        const float4 difference = minus(here, inertial);
+        g = add_scaled(g, mass, difference);
+        values[SUM_ENERGY] = fmaf(0.5f * mass, dot(difference, difference), values[SUM_ENERGY]);
         if (touching) {
-            if (touches > 0)
+            if (has_contacts > 0)
                 g = add_scaled(g, 1.0f, contact_forces(s, contacts, st.iterate[now.current] + at, node, values));
             if (inside)
                 st.gradient[at + node] = g;
@@ -297,7 +297,7 @@ static __device__ void crowd_gradient(const sup_gpu_system &s, const sup_gpu_sta
             for (int j = 0; j < SUP_SOLVER_HISTORY - 1; j++)
                 if (j < now.history) values[SUM_OLDER + j] += dot(st.direction[j][at + node], g);
         }
-        put(b.row(b.in, b.left, i, c), inside ? make_float4(-g.x, -g.y, -g.z, 0.0f) : g);
+        put(b.row(b.in, b.slot_gradient, i, c), inside ? make_float4(-g.x, -g.y, -g.z, 0.0f) : g);
     }
 }
 

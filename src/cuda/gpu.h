@@ -104,7 +104,7 @@ typedef struct sup_gpu_iteration {
     int32_t history; /* index of the newest direction */
     int32_t base, target;
     float factor[SUP_SOLVER_HISTORY];
-    float repeat, forget;
+    float repeat, drop;
 } sup_gpu_iteration;
 
 /* A step in progress: what solver.c keeps between iterations. Double-buffered by iteration. */
@@ -130,7 +130,7 @@ typedef struct sup_gpu_contact {
     float normal[3], offset;
     float start[3], stiffness;
     float friction, limit, damping, cap;
-    float hold, slide, pad[2];
+    float normal_stiffness, tangent_stiffness, pad[2];
 } sup_gpu_contact;
 
 /* Conjugate gradients of a character after a solve. */
@@ -205,7 +205,7 @@ typedef struct sup_gpu_state {
     sup_gpu_four *gradient, *residual, *search, *image,
         *product;     /* [count*unknown_count] as in sup_contact_solve (solver_work.h) */
     sup_gpu_cg *cg;   /* [count*SUP_RESPONSE_MAX_SOLVES] */
-    int32_t *touched; /* [count*skin_count] collider that a vertex touches, -1 for none; NULL without colliders */
+    int32_t *touched; /* [count*skin_count] collider that touches a vertex, -1 for none; NULL without colliders */
     sup_gpu_messages messages; /* of the persistent kernel */
 } sup_gpu_state;
 

@@ -31,14 +31,14 @@ static __device__ float multiply_rows(const tile_view &t, int first, sup_gpu_mes
 {
     const unsigned all = 0xffffffffu;
     const int lane = threadIdx.x % 32, quarters = t.columns / 4;
-    const float4 *rest = (const float4 *)t.rest, *rows = (const float4 *)t.numbers;
+    const float4 *residual = (const float4 *)t.residual, *rows = (const float4 *)t.numbers;
     float sum[16]; /* row by row */
 #pragma unroll
     for (int i = 0; i < 16; i++)
         sum[i] = 0.0f;
 #pragma unroll 2
     for (int j = lane; j < quarters; j += 32) {
-        const float4 v[3] = {rest[j], rest[quarters + j], rest[2 * quarters + j]};
+        const float4 v[3] = {residual[j], residual[quarters + j], residual[2 * quarters + j]};
 #pragma unroll
         for (int r = 0; r < TILE_ROWS; r++) {
             const float4 m = rows[min(first + r, t.row_count - 1) * quarters + j];
@@ -54,7 +54,7 @@ static __device__ float multiply_rows(const tile_view &t, int first, sup_gpu_mes
     const float z = __shfl_sync(all, total, 6 * own + 4);
     if (lane >= TILE_ROWS || row >= t.row_count) return 0.0f;
     publish(out + row, x, y, z, epoch);
-    return dot(make_float4(x, y, z, 0.0f), t.row_rest[row]);
+    return dot(make_float4(x, y, z, 0.0f), t.row_residual[row]);
 }
 
 /* One separator solve, from the subdomains' messages of an epoch. A barrier must precede the next use of `sums`. */
@@ -67,9 +67,9 @@ static __device__ void solve_separator(const sup_gpu_system &s, const sup_gpu_me
     for (int i = threadIdx.x; i < t.columns + t.row_count && t.row_count > 0; i += T) {
         const float4 v = poll_separator_residual(messages.slot[epoch & 1], t.range[i], epoch);
         if (i < t.columns)
-            t.rest[i] = v.x, t.rest[t.columns + i] = v.y, t.rest[2 * t.columns + i] = v.z;
+            t.residual[i] = v.x, t.residual[t.columns + i] = v.y, t.residual[2 * t.columns + i] = v.z;
         else
-            t.row_rest[i - t.columns] = v;
+            t.row_residual[i - t.columns] = v;
     }
     __syncthreads();
     float product = 0.0f;

@@ -11,7 +11,7 @@
 enum { SUBDOMAIN_SUMS = 9 }; /* SUM_ENERGY to the last of SUM_OLDER: three messages */
 
 /* Sums over the warps of a block, first stage; a barrier must follow. */
-static __device__ void add_up(float *shared, float (&values)[SUP_GPU_SUMS_PADDED])
+static __device__ void sum_over_warps(float *shared, float (&values)[SUP_GPU_SUMS_PADDED])
 {
     const float sum = warp_sums<SUP_GPU_SUMS_PADDED>(values);
     if (threadIdx.x % 2 == 0) shared[threadIdx.x % 32 / 2 * 32 + threadIdx.x / 32] = sum;
@@ -40,7 +40,7 @@ static __device__ void publish_sums(const sup_gpu_messages &messages, const floa
 
 /* --- A solve --- */
 
-/* First half: `in` holds r of the subdomain, `left` the gradient at its slots. Keeps y; publishes gradient + A_tp
+/* First half: `in` holds r of the subdomain, `slot_gradient` the gradient at its slots. Keeps y; publishes gradient + A_tp
  * y_p of the slots and the sums, including r . y. */
 static __device__ void forward(const sup_gpu_messages &messages, const subdomain_view &v,
                                float (&values)[SUP_GPU_SUMS_PADDED], unsigned epoch)
@@ -55,7 +55,7 @@ static __device__ void forward(const sup_gpu_messages &messages, const subdomain
         if (row < n) values[SUM_NEWEST] += dot(sum, v.in[row]);
         if (slice > 0) put(v.half + 3 * ((slice - 1) * v.wide + row), sum);
     }
-    add_up(v.b.sums, values);
+    sum_over_warps(v.b.sums, values);
     __syncthreads();
     publish_sums(messages, v.b.sums, epoch);
     if (slice > 0 || !here) return;
@@ -66,7 +66,7 @@ static __device__ void forward(const sup_gpu_messages &messages, const subdomain
         v.y[row] = sum;
         return;
     }
-    sum = add_scaled(v.left[row - n], 1.0f, sum);
+    sum = add_scaled(v.slot_gradient[row - n], 1.0f, sum);
     publish(messages.slot[epoch & 1] + v.b.at<int32_t>(SUP_PACK_SLOT)[row - n], sum.x, sum.y, sum.z, epoch);
 }
 
@@ -163,26 +163,26 @@ static __device__ void predict(const sup_gpu_system &s, const sup_gpu_state &st,
     float sums[8] = {0.0f};
     if (i < v.nodes) {
         float4 pull = make_float4(0.0f, 0.0f, 0.0f, 0.0f), inertial = pull;
-        const float4 x = st.x[view.now][p.q], guess = st.prediction[p.q], before = st.x[1 - view.now][p.q];
+        const float4 x = st.x[view.now][p.q], prediction = st.prediction[p.q], before = st.x[1 - view.now][p.q];
         if (p.own) {
-            float4 bend[PULLS];
+            float4 acceleration[PULLS];
 #pragma unroll
             for (int k = 0; k < PULLS; k++)
-                bend[k] = view.bend[p.anchor[k]]; /* any value, times 0, where there are fewer */
+                acceleration[k] = view.acceleration[p.anchor[k]]; /* any value, times 0, where there are fewer */
             inertial = predict_node(st, view, p.q, p.weight, sums);
             if (p.begin + PULLS < p.end) pull = pull_of_anchors(s, view, p.begin + PULLS, p.end);
 #pragma unroll
             for (int k = 0; k < PULLS; k++)
-                pull = add_scaled(pull, p.value[k], bend[k]);
+                pull = add_scaled(pull, p.value[k], acceleration[k]);
         }
         put(v.b.x + 3 * i, x);
         put(v.base + 3 * i, minus(x, before));
-        put(v.older(0, i), minus(x, guess));
+        put(v.older(0, i), minus(x, prediction));
         put(v.inertial + 3 * i, inertial);
         if (i < n)
             v.in[i] = make_float4(-pull.x, -pull.y, -pull.z, 0.0f);
         else
-            v.left[i - n] = pull;
+            v.slot_gradient[i - n] = pull;
     }
 #pragma unroll
     for (int k = 0; k < SUP_GPU_SUMS_PADDED; k++)
@@ -216,9 +216,9 @@ static __device__ void move_node(const sup_gpu_system &s, const sup_gpu_state &s
     const int q = v.b.node(s.interior_count, i, own);
     float4 next;
     if (iteration == 0) { /* exact for a linear system, plus a fraction of the last prediction error */
-        const float4 guess = add_scaled(add_scaled(m.x, 1.0f - p.forget, m.base), 1.0f, d);
-        if (own) st.prediction[q] = guess;
-        next = add_scaled(guess, p.repeat, m.older[0]);
+        const float4 prediction = add_scaled(add_scaled(m.x, 1.0f - p.drop, m.base), 1.0f, d);
+        if (own) st.prediction[q] = prediction;
+        next = add_scaled(prediction, p.repeat, m.older[0]);
     } else {
         next = p.accepted ? m.x : m.base;
         put(v.base + 3 * i, next);

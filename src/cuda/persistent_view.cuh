@@ -30,8 +30,8 @@ struct schur_tiles {
 
 /* Offsets in floats. */
 struct persistent_sizes {
-    size_t solve, in, left, y, slots, force, wedges, sums, x, feet, pressure, direction, base, inertial, pack, tets,
-        weights, region_slots, tile, rest, row_rest, range, all;
+    size_t solve, in, slot_gradient, y, slots, force, wedges, sums, x, feet, pressure, direction, base, inertial, pack,
+        tets, weights, region_slots, tile, residual, row_residual, range, all;
     __host__ __device__ size_t take(size_t floats)
     {
         const size_t at = all;
@@ -46,7 +46,7 @@ struct persistent_sizes {
         all = 0;
         solve = take((size_t)LIMIT * s.solve_stride);
         in = take(4 * LIMIT);
-        left = take(4 * (size_t)s.max_slots);
+        slot_gradient = take(4 * (size_t)s.max_slots);
         y = take(4 * LIMIT);
         slots = take(4 * (size_t)s.max_slots);
         force = take(forces > HALVES ? forces : HALVES);
@@ -63,8 +63,8 @@ struct persistent_sizes {
         weights = take((size_t)s.max_blend);
         region_slots = take(((size_t)s.max_blend + 7) / 8 * 4);
         tile = take((size_t)top.rows * top.columns);
-        rest = take(3 * (size_t)top.columns);
-        row_rest = take(4 * (size_t)top.rows);
+        residual = take(3 * (size_t)top.columns);
+        row_residual = take(4 * (size_t)top.rows);
         range = take(2 * ((size_t)top.columns + top.rows));
     }
 };
@@ -72,8 +72,8 @@ struct persistent_sizes {
 /* A block's tile. */
 struct tile_view {
     const float *numbers;                         /* [rows*columns] of S^-1 */
-    float *rest;                                  /* [3*columns] residual of the separator: x, then y, then z */
-    float4 *row_rest;                             /* [row_count] the same at its rows */
+    float *residual;                              /* [3*columns] residual of the separator: x, then y, then z */
+    float4 *row_residual;                         /* [row_count] the same at its rows */
     const int2 *range;                            /* [columns+row_count] slots of those nodes */
     float *sums;                                  /* [warps] */
     int columns, first_row, row_count, first_out; /* first_out: of its messages */
@@ -84,10 +84,10 @@ struct subdomain_view {
     block_view<1> b;
     const float *solve; /* [count*stride] subdomains.h */
     int stride, max_nodes;
-    float4 *in, *left, *y, *slots;
+    float4 *in, *slot_gradient, *y, *slots;
     float *half;                        /* the same memory as the forces */
     float *wedges;                      /* [max_prisms] six times their volume */
-    float *direction, *base, *inertial; /* three floats per node; directions max_nodes apart */
+    float *direction, *base, *inertial; /* three floats per node; stride of directions: max_nodes */
     int nodes;                          /* unknowns and slots */
     int wide, slices, slice, row; /* threads per slice of the columns; the thread's slice and row in the first half */
     __device__ subdomain_view(const sup_subdomain &subdomain) : b(subdomain)
@@ -133,7 +133,7 @@ static __device__ subdomain_view open_persistent(const sup_gpu_system &s, float 
     v.stride = s.solve_stride;
     v.max_nodes = LIMIT + s.max_slots;
     v.in = (float4 *)(shared + size.in);
-    v.left = (float4 *)(shared + size.left);
+    v.slot_gradient = (float4 *)(shared + size.slot_gradient);
     v.y = (float4 *)(shared + size.y);
     v.slots = (float4 *)(shared + size.slots);
     v.half = shared + size.force;
@@ -172,8 +172,8 @@ static __device__ tile_view open_tile(const sup_gpu_system &s, float *shared, co
     int2 *range = (int2 *)(shared + size.range);
     tile_view t;
     t.numbers = numbers;
-    t.rest = shared + size.rest;
-    t.row_rest = (float4 *)(shared + size.row_rest);
+    t.residual = shared + size.residual;
+    t.row_residual = (float4 *)(shared + size.row_residual);
     t.range = range;
     t.sums = shared + size.sums;
     t.columns = top.columns;

@@ -7,10 +7,10 @@
 enum { SINGLE_THREADS = 32 * SUP_GPU_SCHUR_ROWS_SINGLE };
 
 /* Whether conjugate gradients of a character need this solve. */
-static __device__ bool solves_on(const sup_gpu_state &st, int character, int solve)
+static __device__ bool needs_solve(const sup_gpu_state &st, int character, int solve)
 {
-    const sup_gpu_cg &before = st.cg[(size_t)character * SUP_RESPONSE_MAX_SOLVES + solve - 1];
-    return st.progress[character].contacts > 0 && !before.ended && !before.last;
+    const sup_gpu_cg &previous = st.cg[(size_t)character * SUP_RESPONSE_MAX_SOLVES + solve - 1];
+    return st.progress[character].contacts > 0 && !previous.ended && !previous.last;
 }
 
 /* Single characters: one warp per row. */
@@ -18,7 +18,7 @@ __global__ void __launch_bounds__(SINGLE_THREADS)
     schur_single_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st,
                         int iteration, int solve)
 {
-    SHARED_ARRAY(float, rest); /* [3*separator_stride] x, then y, then z */
+    SHARED_ARRAY(float, residual); /* [3*separator_stride] x, then y, then z */
     __shared__ float products[SUP_GPU_SCHUR_ROWS_SINGLE];
     int character = blockIdx.y, lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     int row = blockIdx.x * SUP_GPU_SCHUR_ROWS_SINGLE + warp, quarters = s.separator_stride / 4;
@@ -31,11 +31,11 @@ __global__ void __launch_bounds__(SINGLE_THREADS)
     for (int j = 0; j < AHEAD; j++)
         m[j] = lane + 32 * j < quarters ? inverse[lane + 32 * j] : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
     wait_for_kernel();
-    if (is_finished(st, iteration, character) || (solve > 0 && !solves_on(st, character, solve))) return;
+    if (is_finished(st, iteration, character) || (solve > 0 && !needs_solve(st, character, solve))) return;
     for (int i = threadIdx.x; i < s.separator_stride; i += SINGLE_THREADS) {
         float4 v = i < s.separator_count ? separator_residual(slot, s.separator_first[i], s.separator_first[i + 1])
                                          : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-        rest[i] = v.x, rest[s.separator_stride + i] = v.y, rest[2 * s.separator_stride + i] = v.z;
+        residual[i] = v.x, residual[s.separator_stride + i] = v.y, residual[2 * s.separator_stride + i] = v.z;
     }
     __syncthreads();
     float sum[3] = {0.0f, 0.0f, 0.0f};
@@ -43,14 +43,14 @@ __global__ void __launch_bounds__(SINGLE_THREADS)
     for (int j = 0; j < AHEAD; j++)
         for (int k = 0; k < 3; k++) {
             if (lane + 32 * j >= quarters) continue;
-            float4 v = ((const float4 *)rest)[k * quarters + lane + 32 * j];
+            float4 v = ((const float4 *)residual)[k * quarters + lane + 32 * j];
             sum[k] = fmaf(m[j].x, v.x, fmaf(m[j].y, v.y, fmaf(m[j].z, v.z, fmaf(m[j].w, v.w, sum[k]))));
         }
 #pragma unroll 3
     for (int j = lane + 32 * AHEAD; j < quarters; j += 32) {
         float4 n = inverse[j];
         for (int k = 0; k < 3; k++) {
-            float4 v = ((const float4 *)rest)[k * quarters + j];
+            float4 v = ((const float4 *)residual)[k * quarters + j];
             sum[k] = fmaf(n.x, v.x, fmaf(n.y, v.y, fmaf(n.z, v.z, fmaf(n.w, v.w, sum[k]))));
         }
     }
@@ -61,8 +61,8 @@ __global__ void __launch_bounds__(SINGLE_THREADS)
         products[warp] = 0.0f;
         if (row < s.separator_count) {
             st.separator[(size_t)character * s.separator_count + row] = make_float4(sum[0], sum[1], sum[2], 0.0f);
-            products[warp] = sum[0] * rest[row] + sum[1] * rest[s.separator_stride + row] +
-                             sum[2] * rest[2 * s.separator_stride + row];
+            products[warp] = sum[0] * residual[row] + sum[1] * residual[s.separator_stride + row] +
+                             sum[2] * residual[2 * s.separator_stride + row];
         }
     }
     __syncthreads();
@@ -79,18 +79,18 @@ enum {
     COLUMNS = 3 * SUP_GPU_SCHUR_LOCKSTEP,
     CHUNK = 32,
     STAGES = 2,
-    ROWS_APART = SUP_GPU_SCHUR_ROWS + 8, /* strides of a chunk in shared memory, chosen to avoid bank conflicts */
-    COLUMNS_APART = COLUMNS + 8,
-    STAGE = CHUNK * (ROWS_APART + COLUMNS_APART),
+    ROW_STRIDE = SUP_GPU_SCHUR_ROWS + 8, /* strides of a chunk in shared memory, chosen to avoid bank conflicts */
+    COLUMN_STRIDE = COLUMNS + 8,
+    STAGE = CHUNK * (ROW_STRIDE + COLUMN_STRIDE),
     TILES = COLUMNS / 8
 };
 
 /* Whether any character of a group needs this solve. */
-static __device__ bool group_solves(const sup_gpu_state &st, int group, int iteration, int solve)
+static __device__ bool group_needs_solve(const sup_gpu_state &st, int group, int iteration, int solve)
 {
     bool any = false;
     for (int c = group * SUP_GPU_SCHUR_LOCKSTEP; c < min(st.count, (group + 1) * SUP_GPU_SCHUR_LOCKSTEP); c++)
-        any = any || (!is_finished(st, iteration, c) && (solve == 0 || solves_on(st, c, solve)));
+        any = any || (!is_finished(st, iteration, c) && (solve == 0 || needs_solve(st, c, solve)));
     return any;
 }
 
@@ -101,7 +101,7 @@ __global__ void __launch_bounds__(256)
     int group = blockIdx.y, node = blockIdx.x * 256 + threadIdx.x;
     int character = group * SUP_GPU_SCHUR_LOCKSTEP + blockIdx.z;
     wait_for_kernel();
-    if (node >= s.separator_stride || !group_solves(st, group, iteration, solve)) return;
+    if (node >= s.separator_stride || !group_needs_solve(st, group, iteration, solve)) return;
     float4 v = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
     if (character < st.count && node < s.separator_count)
         v = separator_residual(st.slot + (size_t)character * s.slot_count, s.separator_first[node],
@@ -118,10 +118,10 @@ static __device__ void load_chunk(const sup_gpu_system &s, const float *inverse,
         for (int i = threadIdx.x; i < CHUNK * SUP_GPU_SCHUR_ROWS / 4; i += 256) {
             const int term = i / (SUP_GPU_SCHUR_ROWS / 4), row = i % (SUP_GPU_SCHUR_ROWS / 4) * 4;
             int j = min(chunk + term, s.separator_count - 1); /* beyond the last: multiplied by zero */
-            copy_chunk(stage + term * ROWS_APART + row, inverse + (size_t)j * s.separator_stride + row);
+            copy_chunk(stage + term * ROW_STRIDE + row, inverse + (size_t)j * s.separator_stride + row);
         }
         for (int i = threadIdx.x; i < CHUNK * COLUMNS / 4; i += 256)
-            copy_chunk(stage + CHUNK * ROWS_APART + i / (COLUMNS / 4) * COLUMNS_APART + i % (COLUMNS / 4) * 4,
+            copy_chunk(stage + CHUNK * ROW_STRIDE + i / (COLUMNS / 4) * COLUMN_STRIDE + i % (COLUMNS / 4) * 4,
                        from + (size_t)chunk * COLUMNS + 4 * i);
     }
     end_group();
@@ -141,7 +141,7 @@ __global__ void __launch_bounds__(256, 3)
     const float *inverse = s.schur_inverse + blockIdx.x * SUP_GPU_SCHUR_ROWS;
     float sum[TILES][4] = {};
     wait_for_kernel();
-    if (!group_solves(st, group, iteration, solve)) return;
+    if (!group_needs_solve(st, group, iteration, solve)) return;
     for (int k = 0; k < STAGES - 1; k++)
         load_chunk(s, inverse, from, k * CHUNK, stages + k * STAGE);
     for (int chunk = 0, stage = 0; chunk < s.separator_stride;
@@ -149,15 +149,15 @@ __global__ void __launch_bounds__(256, 3)
         wait_groups<STAGES - 2>();
         __syncthreads();
         load_chunk(s, inverse, from, chunk + (STAGES - 1) * CHUNK, stages + (stage + STAGES - 1) % STAGES * STAGE);
-        const float *m = stages + stage * STAGE + row, *in = stages + stage * STAGE + CHUNK * ROWS_APART + tile_row;
+        const float *m = stages + stage * STAGE + row, *in = stages + stage * STAGE + CHUNK * ROW_STRIDE + tile_row;
 #pragma unroll
         for (int k = 0; k < CHUNK; k += 16) {
             const int k0 = k + slice * 8 + at, k1 = k0 + 4;
-            const float a[4] = {m[k0 * ROWS_APART], m[k0 * ROWS_APART + 8], m[k1 * ROWS_APART], m[k1 * ROWS_APART + 8]};
+            const float a[4] = {m[k0 * ROW_STRIDE], m[k0 * ROW_STRIDE + 8], m[k1 * ROW_STRIDE], m[k1 * ROW_STRIDE + 8]};
             float b[TILES][2];
 #pragma unroll
             for (int t = 0; t < TILES; t++)
-                b[t][0] = in[k0 * COLUMNS_APART + 8 * t], b[t][1] = in[k1 * COLUMNS_APART + 8 * t];
+                b[t][0] = in[k0 * COLUMN_STRIDE + 8 * t], b[t][1] = in[k1 * COLUMN_STRIDE + 8 * t];
             multiply_tiles<TILES>(sum, a, b);
         }
     }

@@ -38,7 +38,7 @@ __global__ void __launch_bounds__(T, C > 1 ? 3 : 1)
     wait_pack();
     wait_for_kernel();
     __syncthreads();
-    clear_rest(b);
+    clear_padding(b);
     load_pull<C, T>(s, st, b);
     wait_inverse();
     __syncthreads();
@@ -88,7 +88,7 @@ __global__ void __launch_bounds__(T, C > 1 ? 3 : 1)
     if (C > 1) load_subdomain<C, T>(s, shared);
     if (C > 1 && threadIdx.x < b.live) next[threadIdx.x] = st.control[iteration & 1][b.first + threadIdx.x].next;
     __syncthreads();
-    clear_rest(b);
+    clear_padding(b);
     wait_inverse();
     __syncthreads();
     for (int c = 0; s.volume > 0.0f && c < b.live; c++)
@@ -153,7 +153,7 @@ __global__ void __launch_bounds__(CROWD_THREADS, 2)
     if (threadIdx.x < b.live) views[threadIdx.x] = view_local(st, iteration, b.first + threadIdx.x);
     __syncthreads();
     load_pack<CROWD_THREADS>(s, b.pack);
-    clear_rest(b);
+    clear_padding(b);
     wait_inverse();
     __syncthreads();
     load_nodes(s, st, b, views);

@@ -32,7 +32,7 @@ template <int C> struct block_view {
     float *half;          /* [LIMIT*width*(slices-1)], the same memory as `force` */
     float *force;         /* [3*SUP_SUBDOMAIN_FORCES*max_prisms] in local_kernel, else [max_prisms] */
     float *slots;         /* [max_slots*width] the newest direction at the separator */
-    float *left;          /* [max_slots*width] the subdomain's part of the gradient there */
+    float *slot_gradient; /* [max_slots*width] the subdomain's part of the gradient there */
     float *sums;          /* [32*SUP_GPU_SUMS_PADDED] */
     float *x;             /* [C*max_nodes*3] */
     float *feet;          /* [max_nodes*4] foot points of character c at c % feet_count * feet_step, with volume */
@@ -55,9 +55,9 @@ template <int C> struct block_view {
     {
         own = true;
         if (local < subdomain.count) return subdomain.first + local;
-        int top = at<int32_t>(SUP_PACK_NODE)[local - subdomain.count];
-        own = top >= 0;
-        return interior_count + (own ? top : -1 - top);
+        int separator = at<int32_t>(SUP_PACK_NODE)[local - subdomain.count];
+        own = separator >= 0;
+        return interior_count + (own ? separator : -1 - separator);
     }
     /* Values of character c in the row of an unknown or slot. */
     __device__ float *row(float *unknowns, float *separators, int local, int c) const
@@ -71,7 +71,7 @@ template <int C> struct block_view {
  * solve. */
 template <int C, int T, bool F = false, bool X = true> struct sizes {
     enum { LIMIT = limit<C>::value };
-    int inverse, in, out, scratch, slots, left, x, feet, pressure; /* floats */
+    int inverse, in, out, scratch, slots, slot_gradient, x, feet, pressure; /* floats */
     int max_nodes;
     __host__ __device__ sizes(const sup_gpu_system &s)
     {
@@ -84,14 +84,14 @@ template <int C, int T, bool F = false, bool X = true> struct sizes {
         out = LIMIT * width<C>::value;
         scratch = half > force ? half : force;
         slots = s.max_slots * width<C>::value;
-        left = F || !X ? slots : 0;
+        slot_gradient = F || !X ? slots : 0;
         x = X ? (C * max_nodes * 3 + 3) / 4 * 4 : 0;
         feet = C * one;
         pressure = F ? (2 * C * s.max_region_slots + 3) / 4 * 4 : 0;
     }
     __host__ __device__ int pack_offset() const
     {
-        return inverse + in + out + scratch + slots + left + 32 * SUP_GPU_SUMS_PADDED + x + feet + pressure;
+        return inverse + in + out + scratch + slots + slot_gradient + 32 * SUP_GPU_SUMS_PADDED + x + feet + pressure;
     }
     size_t bytes(const sup_gpu_system &s) const
     {
@@ -117,8 +117,8 @@ static __device__ block_view<C> open_block(const sup_gpu_system &s, const sup_gp
     b.out = b.in + size.in;
     b.half = b.force = b.out + size.out;
     b.slots = b.half + size.scratch;
-    b.left = b.slots + size.slots;
-    b.sums = b.left + size.left;
+    b.slot_gradient = b.slots + size.slots;
+    b.sums = b.slot_gradient + size.slot_gradient;
     b.x = b.sums + 32 * SUP_GPU_SUMS_PADDED;
     b.feet = b.x + size.x;
     b.pressure = b.feet + size.feet;
@@ -165,7 +165,7 @@ static __device__ void wait_inverse()
 }
 
 /* out = inverse * in for the right-hand sides of a crowd's characters: sixteen rows and a slice of the terms per
- * warp; slices are summed in order. Rows of `in` beyond the last are zero, like those of the inverse: `clear_rest`.
+ * warp; slices are summed in order. Rows of `in` beyond the last are zero, like those of the inverse: `clear_padding`.
  * Columns beyond the last belong to the next row, and their products are ignored. */
 template <int C, int T> static __device__ void multiply_crowd(const block_view<C> &b)
 {
@@ -213,7 +213,7 @@ template <int C, int T> static __device__ void multiply_crowd(const block_view<C
 }
 
 /* Zeros the rows of `in` beyond the last, up to whole tiles; once, before the barrier in front of the first product. */
-template <int C> static __device__ void clear_rest(const block_view<C> &b)
+template <int C> static __device__ void clear_padding(const block_view<C> &b)
 {
     const int first = b.subdomain.count * width<C>::value, end = (b.subdomain.count + 7) / 8 * 8 * width<C>::value;
     if (C > 1 && first + (int)threadIdx.x < end) b.in[first + threadIdx.x] = 0.0f;
@@ -332,7 +332,7 @@ template <int C> static __device__ unsigned all_of(const block_view<C> &b)
     return (1u << b.live) - 1u;
 }
 
-/* First half of a solve: `in` holds r of the subdomain, `left` the gradient at its slots. Writes y, gradient + A_tp
+/* First half of a solve: `in` holds r of the subdomain, `slot_gradient` the gradient at its slots. Writes y, gradient + A_tp
  * y_p of the slots, and r . y into the sums, for the characters of `which`. */
 template <int C, int T>
 static __device__ void forward(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b, unsigned which)
@@ -359,7 +359,7 @@ static __device__ void forward(const sup_gpu_system &s, const sup_gpu_state &st,
             continue;
         }
         const int local = i - b.subdomain.count;
-        const float *g = b.left + local * w + 3 * c;
+        const float *g = b.slot_gradient + local * w + 3 * c;
         float4 sum = make_float4(g[0], g[1], g[2], 0.0f);
         for (int e = begin[local]; e < begin[local + 1]; e++) {
             const float *v = b.out + row[e] * w + 3 * c;

@@ -15,15 +15,15 @@ enum { SUM_NEAR = 10, SUM_PUSHING = 11, SUM_CURVATURE = 12, SUM_CONTACTS = 13 };
 enum { AT_ONCE = 4 };
 
 /* Sum of a value over the subdomains (and, of the newest direction, the blocks of schur.cu), by a warp. */
-static __device__ double sum_blocks(const sup_gpu_state &st, int character, int value, int rows)
+static __device__ double sum_blocks(const sup_gpu_state &st, int character, int value, int count)
 {
     const float *from = st.sums + ((size_t)character * SUP_GPU_SUMS + value) * st.sum_stride;
     double sum = 0.0;
-    for (int first = threadIdx.x % 32; first < rows; first += 32 * AT_ONCE) {
+    for (int first = threadIdx.x % 32; first < count; first += 32 * AT_ONCE) {
         float v[AT_ONCE]; /* all loads in flight at once */
 #pragma unroll
         for (int k = 0; k < AT_ONCE; k++)
-            v[k] = first + 32 * k < rows ? from[first + 32 * k] : 0.0f;
+            v[k] = first + 32 * k < count ? from[first + 32 * k] : 0.0f;
 #pragma unroll
         for (int k = 0; k < AT_ONCE; k++)
             sum += (double)v[k];
@@ -116,9 +116,9 @@ static __device__ bool choose_step(sup_gpu_control &c, float *factor)
     const double t = solve_small(k, matrix[0], matrix[1], newest - own, lane);
     double weight = __shfl_sync(all, t, lane < k ? 4 * (k - 1 - lane) : 31); /* oldest first */
     if (lane >= k) weight = 0.0;
-    double rest = 1.0 - short_sum(weight);
-    if (lane == k) weight = rest;
-    double next = weight, before = lane < k ? c.coefficient[k][lane] : 0.0;
+    double remainder = 1.0 - short_sum(weight);
+    if (lane == k) weight = remainder;
+    double next = weight, previous = lane < k ? c.coefficient[k][lane] : 0.0;
 #pragma unroll
     for (int j = 1; j < SUP_SOLVER_HISTORY - 1; j++) {
         double other = __shfl_sync(all, weight, j);
@@ -126,7 +126,7 @@ static __device__ bool choose_step(sup_gpu_control &c, float *factor)
     }
     __syncwarp();
     if (lane <= k) c.coefficient[k + 1][lane] = next;
-    float step = lane <= k ? (float)(next - before) : 0.0f;
+    float step = lane <= k ? (float)(next - previous) : 0.0f;
     if (lane <= k) factor[lane] = step;
     double along = 0.0;
 #pragma unroll
@@ -201,7 +201,7 @@ static __device__ void begin(const sup_gpu_system &s, const sup_gpu_state &st, i
     p.history = 0;
     p.base = p.target = 0;
     p.repeat = sup_prediction_repeat(sums[SUM_PRODUCT], sums[SUM_OLD], sums[SUM_NEW]);
-    p.forget = sup_prediction_drop(s.is_static, sums[SUM_NEW], sums[SUM_MOVED]);
+    p.drop = sup_prediction_drop(s.is_static, sums[SUM_NEW], sums[SUM_MOVED]);
     c.objective = c.predicted = 0.0;
     c.fraction = 1.0;
     c.rounding = sup_step_rounding(s.volume > 0.0f, sums[SUM_SIZE]);
@@ -249,11 +249,11 @@ static __device__ void control_steps(const sup_gpu_system &s, const sup_gpu_stat
         if (value > SUM_SIZE && value < SUM_NEAR && iteration < value - SUM_OLDER)
             continue; /* fewer directions so far */
         bool product = touching && value >= SUM_NEWEST && value < SUM_NEAR;
-        int rows = product               ? contact_sums
-                   : value == SUM_NEWEST ? s.subdomain_count + schur_blocks
-                   : touching            ? local_sums
-                                         : s.subdomain_count;
-        double sum = sum_blocks(st, first + c, value, rows);
+        int count = product               ? contact_sums
+                    : value == SUM_NEWEST ? s.subdomain_count + schur_blocks
+                    : touching            ? local_sums
+                                          : s.subdomain_count;
+        double sum = sum_blocks(st, first + c, value, count);
         if (threadIdx.x % 32 == 0) sums[i] = sum;
     }
     __syncthreads();

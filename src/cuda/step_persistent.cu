@@ -185,7 +185,7 @@ static __device__ void control_step_length(const sup_gpu_state &st, control_stat
     sum_messages<2>(st.messages.curve[clock.epoch & 1], 0, (int)gridDim.x, clock.epoch, curvature);
     if (threadIdx.x % 32 > 0) return;
     j.search.factor = sup_response_step_length(j.rz, curvature[0]);
-    j.search.active = k + 1 < solves_of(st, 0) && j.search.factor != 0.0f &&
+    j.search.active = k + 1 < max_solves_of(st, 0) && j.search.factor != 0.0f &&
                       sup_response_leaves_residual(k, j.near != 0, curvature[1], curvature[0]);
     if (j.search.active) publish_command(st, COMMAND_SOLVE, clock.epoch + 1, clock.command + 1);
 }
@@ -214,7 +214,7 @@ static __device__ bool is_first_control_warp()
     return threadIdx.x >= SOLVERS && threadIdx.x < T - 32;
 }
 
-/* Gradient at x, NODE_LANES threads per node: the right-hand side into `in` and `left`, its products with all
+/* Gradient at x, NODE_LANES threads per node: the right-hand side into `in` and `slot_gradient`, its products with all
  * directions so far into `values`. */
 static __device__ void find_gradient(const block_work &t, int history, float (&values)[SUP_GPU_SUMS_PADDED],
                                      unsigned epoch)
@@ -229,8 +229,8 @@ static __device__ void find_gradient(const block_work &t, int history, float (&v
         const int i = min(at / NODE_LANES, v.nodes - 1);
         float4 g = add_forces(v.b, i);
         if (at >= NODE_LANES * v.nodes) continue;
-        const float4 apart = minus(get(v.b.x + 3 * i), get(v.inertial + 3 * i));
-        g = add_scaled(g, masses[i], apart);
+        const float4 difference = minus(get(v.b.x + 3 * i), get(v.inertial + 3 * i));
+        g = add_scaled(g, masses[i], difference);
         if (t.touching) {
             bool own;
             const int q = v.b.node(t.s.interior_count, i, own);
@@ -239,11 +239,11 @@ static __device__ void find_gradient(const block_work &t, int history, float (&v
                 publish(t.st.messages.raw_gradient + v.b.at<int32_t>(SUP_PACK_SLOT)[i - n], g.x, g.y, g.z, epoch);
         }
         if (lane == 0) {
-            values[SUM_ENERGY] = fmaf(0.5f * masses[i], dot(apart, apart), values[SUM_ENERGY]);
+            values[SUM_ENERGY] = fmaf(0.5f * masses[i], dot(difference, difference), values[SUM_ENERGY]);
             if (i < n)
                 v.in[i] = make_float4(-g.x, -g.y, -g.z, 0.0f);
             else
-                v.left[i - n] = g;
+                v.slot_gradient[i - n] = g;
         }
 #pragma unroll
         for (int k = 0; k < 2; k++)
@@ -300,8 +300,8 @@ static __device__ void step_along(const block_work &t, const contact_view &view,
 {
     c.product = add_scaled(c.product, alpha, c.search);
     if (!c.own) return;
-    const float4 rows = poll_node_contacts(view, t.st.messages.contact[epoch & 1], c.q, epoch);
-    c.residual = add_scaled(c.residual, -alpha, add_scaled(c.image, 1.0f, rows));
+    const float4 forces = poll_node_contacts(view, t.st.messages.contact[epoch & 1], c.q, epoch);
+    c.residual = add_scaled(c.residual, -alpha, add_scaled(c.image, 1.0f, forces));
 }
 
 /* The residual as the next right-hand side. */
@@ -311,7 +311,7 @@ static __device__ void load_residual(const block_work &t, const cg_node &c)
     if (c.here && i < n)
         t.v.in[i] = c.residual;
     else if (c.here)
-        t.v.left[i - n] = c.own ? make_float4(-c.residual.x, -c.residual.y, -c.residual.z, 0.0f) : c.residual;
+        t.v.slot_gradient[i - n] = c.own ? make_float4(-c.residual.x, -c.residual.y, -c.residual.z, 0.0f) : c.residual;
 }
 
 /* Its products with the directions so far; image = g + r: - (A + C) d. */
@@ -329,14 +329,14 @@ static __device__ void publish_products(const block_work &t, const cg_node &c, u
             if (j < t.j.control.history) values[SUM_OLDER + j] = dot(get(t.v.older(j, threadIdx.x)), image);
     }
     __syncthreads();
-    add_up(t.v.b.sums, values);
+    sum_over_warps(t.v.b.sums, values);
     __syncthreads();
     publish_sums(t.st.messages, t.v.b.sums, epoch);
 }
 
 /* An iteration of conjugate gradients after solve k, whose direction at the thread's node is z. False: it was the
  * last. */
-static __device__ bool search_on(const block_work &t, cg_node &c, int k, float4 z, clocks &clock)
+static __device__ bool continue_search(const block_work &t, cg_node &c, int k, float4 z, clocks &clock)
 {
     if (!t.j.search.active) return false;
     const float beta = k > 0 ? t.j.search.factor : 0.0f;
@@ -354,7 +354,7 @@ static __device__ bool search_on(const block_work &t, cg_node &c, int k, float4 
 
 enum { STAGE_START, STAGE_LOCAL, STAGE_SEARCH };
 
-/* Right-hand side of a stage after the start into `in` and `left`, and its sums. */
+/* Right-hand side of a stage after the start into `in` and `slot_gradient`, and its sums. */
 static __device__ void prepare_solve(const block_work &t, int stage, const cg_node &c,
                                      float (&values)[SUP_GPU_SUMS_PADDED], unsigned epoch)
 {
@@ -371,7 +371,7 @@ static __device__ void prepare_solve(const block_work &t, int stage, const cg_no
 }
 
 /* The first solve of a step needs only the subdomain's solve matrix; the other data is loaded meanwhile. */
-static __device__ void load_rest(const block_work &t)
+static __device__ void load_inputs(const block_work &t)
 {
     load_anchors<1, T>(t.s, t.st, t.v.b);
     if (t.s.volume > 0.0f) load_feet<1, T>(t.s, t.st, t.v.b, 0);
@@ -401,7 +401,7 @@ static __device__ float4 finish_solve(const block_work &t, int stage, int iterat
         __syncthreads();
         if (plain) return products ? c.product : newest_at(t.v);
         if (k == 0) c = open_node(t, clock.epoch);
-        again = search_on(t, c, k, newest_at(t.v), clock);
+        again = continue_search(t, c, k, newest_at(t.v), clock);
         if (again) return c.product;
         publish_products(t, c, ++clock.epoch);
     }
@@ -417,7 +417,7 @@ static __device__ void run_subdomain(const block_work &t, const pull_view &pull,
         if (stage != STAGE_START) prepare_solve(t, stage, c, values, clock.epoch);
         __syncthreads();
         forward(t.st.messages, t.v, values, clock.epoch);
-        if (stage == STAGE_START) load_rest(t);
+        if (stage == STAGE_START) load_inputs(t);
         solve_separator(t.s, t.st.messages, t.tile, clock.epoch);
         bool again;
         move_view m;
@@ -441,7 +441,7 @@ static __device__ void run_subdomain(const block_work &t, const pull_view &pull,
 
 /* --- Blocks without a subdomain --- */
 
-static __device__ void run_helper(const block_work &t, clocks &clock)
+static __device__ void run_contact_block(const block_work &t, clocks &clock)
 {
     wait_inverse();
     __syncthreads();
@@ -486,7 +486,7 @@ __global__ void __launch_bounds__(T, 1) persistent_kernel(const __grid_constant_
     if (has_subdomain)
         run_subdomain(t, pull, iterations, clock);
     else
-        run_helper(t, clock);
+        run_contact_block(t, clock);
     if (blockIdx.x == 0 && threadIdx.x == 0) st.messages.clock[0] = clock.epoch, st.messages.clock[1] = clock.command;
 }
 

@@ -14,7 +14,7 @@
 
 /* Inputs of the prediction of a character. */
 struct predict_view {
-    const float4 *bend;
+    const float4 *acceleration;
     size_t at; /* of the character's first node */
     int now;
     float keep;
@@ -25,7 +25,7 @@ static __device__ predict_view view_predict(const sup_gpu_system &s, const sup_g
 {
     const sup_gpu_command &in = st.commands[character];
     predict_view v;
-    v.bend = st.anchor_acceleration + (size_t)character * s.anchor_count;
+    v.acceleration = st.anchor_acceleration + (size_t)character * s.anchor_count;
     v.at = (size_t)character * s.unknown_count;
     v.now = st.progress[character].phase & 1;
     v.keep = 1.0f - st.progress[character].damping;
@@ -40,14 +40,14 @@ static __device__ float4 predict_node(const sup_gpu_state &st, const predict_vie
 {
     const size_t q = v.at + node;
     float4 x = st.x[v.now][q], moved = minus(x, st.x[1 - v.now][q]);
-    float4 miss = minus(x, st.prediction[q]), old = st.prediction_error[q], apart = minus(x, v.first);
+    float4 error = minus(x, st.prediction[q]), old = st.prediction_error[q], difference = minus(x, v.first);
     float4 inertial = add_scaled(add_scaled(add_scaled(x, v.keep, moved), 1.0f, v.fall), 1.0f, st.limit_push[q]);
-    st.prediction_error[q] = miss;
-    sums[0] = fmaf(weight, dot(old, miss), sums[0]);
+    st.prediction_error[q] = error;
+    sums[0] = fmaf(weight, dot(old, error), sums[0]);
     sums[1] = fmaf(weight, dot(old, old), sums[1]);
-    sums[2] = fmaf(weight, dot(miss, miss), sums[2]);
+    sums[2] = fmaf(weight, dot(error, error), sums[2]);
     sums[3] = fmaf(weight, dot(moved, moved), sums[3]);
-    sums[4] = fmaf(weight, dot(apart, apart), sums[4]);
+    sums[4] = fmaf(weight, dot(difference, difference), sums[4]);
     return inertial;
 }
 
@@ -59,16 +59,16 @@ static __device__ float4 pull_of_anchors(const sup_gpu_system &s, const predict_
 #pragma unroll 1
     for (int first = begin; first < end; first += AT_ONCE) {
         float value[AT_ONCE];
-        float4 bend[AT_ONCE];
+        float4 acceleration[AT_ONCE];
 #pragma unroll
         for (int k = 0; k < AT_ONCE; k++) {
             const int e = min(first + k, end - 1);
             value[k] = first + k < end ? s.pull_value[e] : 0.0f;
-            bend[k] = v.bend[s.pull_anchor[e]];
+            acceleration[k] = v.acceleration[s.pull_anchor[e]];
         }
 #pragma unroll
         for (int k = 0; k < AT_ONCE; k++)
-            pull = add_scaled(pull, value[k], bend[k]);
+            pull = add_scaled(pull, value[k], acceleration[k]);
     }
     return pull;
 }
@@ -90,7 +90,7 @@ static __device__ pull_list fetch_pulls(const sup_gpu_system &s, int node)
  * takes longer. */
 template <int T> static __device__ void predict(const sup_gpu_system &s, const sup_gpu_state &st, float *shared)
 {
-    enum { SUMS = 8, SOME = 5 }; /* five of them are used */
+    enum { SUMS = 8, USED = 5 }; /* five of them are used */
     const int character = blockIdx.y, blocks = gridDim.x, warp = threadIdx.x / 32;
     int node = blockIdx.x * T + threadIdx.x;
     pull_list pulls = fetch_pulls(s, node);
@@ -107,16 +107,16 @@ template <int T> static __device__ void predict(const sup_gpu_system &s, const s
     const float sum = warp_sums<SUMS>(sums);
     if (threadIdx.x % 4 == 0) shared[threadIdx.x % 32 / 4 * 32 + warp] = sum;
     __syncthreads();
-    if (threadIdx.x >= SOME) return;
+    if (threadIdx.x >= USED) return;
     float total = 0.0f;
     for (int w = 0; w < T / 32; w++)
         total += shared[threadIdx.x * 32 + w];
-    float *rows = st.sums + ((size_t)character * SUP_GPU_SUMS + SUM_PRODUCT + threadIdx.x) * st.sum_stride;
-    for (int row = blockIdx.x; row < s.subdomain_count; row += blocks) /* readers expect one sum per subdomain */
-        rows[row] = row == (int)blockIdx.x ? total : 0.0f;
+    float *sums_of_blocks = st.sums + ((size_t)character * SUP_GPU_SUMS + SUM_PRODUCT + threadIdx.x) * st.sum_stride;
+    for (int k = blockIdx.x; k < s.subdomain_count; k += blocks) /* readers expect one sum per subdomain */
+        sums_of_blocks[k] = k == (int)blockIdx.x ? total : 0.0f;
 }
 
-/* The pull into `in` and `left`. */
+/* The pull into `in` and `slot_gradient`. */
 template <int C, int T>
 static __device__ void load_pull(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b)
 {
@@ -127,7 +127,8 @@ static __device__ void load_pull(const sup_gpu_system &s, const sup_gpu_state &s
         const int node = b.node(s.interior_count, i, own);
         float4 pull = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
         if (own) pull = st.gradient[(size_t)(b.first + c) * s.unknown_count + node];
-        put(b.row(b.in, b.left, i, c), i < b.subdomain.count ? make_float4(-pull.x, -pull.y, -pull.z, 0.0f) : pull);
+        put(b.row(b.in, b.slot_gradient, i, c),
+            i < b.subdomain.count ? make_float4(-pull.x, -pull.y, -pull.z, 0.0f) : pull);
     }
     __syncthreads();
 }
@@ -139,10 +140,10 @@ static __device__ float4 next_node(const sup_gpu_state &st, const sup_gpu_iterat
                                    size_t q, float4 d, bool own)
 {
     if (iteration == 0) { /* exact for a linear system, plus a fraction of the last prediction error */
-        float4 now = st.x[phase & 1][q], moved = minus(now, st.x[1 - (phase & 1)][q]), miss = st.prediction_error[q];
-        float4 guess = add_scaled(add_scaled(now, 1.0f - p.forget, moved), 1.0f, d);
-        if (own) st.prediction[q] = guess;
-        return add_scaled(guess, p.repeat, miss);
+        float4 now = st.x[phase & 1][q], moved = minus(now, st.x[1 - (phase & 1)][q]), error = st.prediction_error[q];
+        float4 prediction = add_scaled(add_scaled(now, 1.0f - p.drop, moved), 1.0f, d);
+        if (own) st.prediction[q] = prediction;
+        return add_scaled(prediction, p.repeat, error);
     }
     float4 next = st.iterate[p.base][q];
 #pragma unroll
@@ -297,7 +298,7 @@ static __device__ void pressures(const sup_gpu_system &s, const sup_gpu_state &s
         if (views[c].finished) continue;
         const double *volume = st.region_slot_volume + (size_t)(b.first + c) * s.region_slot_count;
         double sum = 0.0, rest = (double)b.template at<float>(SUP_PACK_REGION_SLOT_REST)[i];
-        const bool answers = rest > 0.0;
+        const bool sums_energy = rest > 0.0;
         rest = fabs(rest);
         for (int first = begin[i], end = begin[i + 1]; first < end; first += REGION_SLOTS_AT_ONCE) {
             double v[REGION_SLOTS_AT_ONCE]; /* all loads in flight at once */
@@ -311,7 +312,7 @@ static __device__ void pressures(const sup_gpu_system &s, const sup_gpu_state &s
         const double excess = sum / rest - 1.0, u = 1.0 / sup_volume_denominator(excess);
         const sup_volume_response response = sup_volume_respond((double)s.volume, rest, excess, u);
         b.pressure[c * s.max_region_slots + i] = (float)response.pressure;
-        b.pressure[(C + c) * s.max_region_slots + i] = answers ? (float)response.energy : 0.0f;
+        b.pressure[(C + c) * s.max_region_slots + i] = sums_energy ? (float)response.energy : 0.0f;
     }
 }
 
@@ -475,7 +476,7 @@ static __device__ float prism_forces(const block_view<C> &b, const float *x, boo
     return 0.5f * energy;
 }
 
-/* Gradient of the forces and momentum, two threads per node: -g into `in`, at separator slots g into `left`, and its
+/* Gradient of the forces and momentum, two threads per node: -g into `in`, at separator slots g into `slot_gradient`, and its
  * products with all directions so far into values[SUM_OLDER..]. */
 template <int C, int T>
 static __device__ void gradient(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b,
@@ -503,12 +504,12 @@ static __device__ void gradient(const sup_gpu_system &s, const sup_gpu_state &st
         g.x += __shfl_xor_sync(0xffffffffu, g.x, 1);
         g.y += __shfl_xor_sync(0xffffffffu, g.y, 1);
         g.z += __shfl_xor_sync(0xffffffffu, g.z, 1);
-        float4 apart = minus(here, inertial);
-        g = add_scaled(g, mass, apart);
+        float4 difference = minus(here, inertial);
+        g = add_scaled(g, mass, difference);
         if (n >= 2 * nodes) continue;
         if (half == 0) {
-            values[SUM_ENERGY] = fmaf(0.5f * mass, dot(apart, apart), values[SUM_ENERGY]);
-            put(b.row(b.in, b.left, i, c), i < b.subdomain.count ? make_float4(-g.x, -g.y, -g.z, 0.0f) : g);
+            values[SUM_ENERGY] = fmaf(0.5f * mass, dot(difference, difference), values[SUM_ENERGY]);
+            put(b.row(b.in, b.slot_gradient, i, c), i < b.subdomain.count ? make_float4(-g.x, -g.y, -g.z, 0.0f) : g);
         }
 #pragma unroll
         for (int j = 0; j < SUP_SOLVER_HISTORY; j++)
@@ -527,7 +528,7 @@ static __device__ void contact_gradient(const sup_gpu_system &s, const sup_gpu_s
     for (int i = threadIdx.x; i < b.subdomain.count + b.subdomain.slot_count; i += T) {
         bool own;
         const int node = b.node(s.interior_count, i, own);
-        float *row = b.row(b.in, b.left, i, c);
+        float *row = b.row(b.in, b.slot_gradient, i, c);
         const bool inside = i < b.subdomain.count;
         float4 g = get(row);
         if (inside) g = make_float4(-g.x, -g.y, -g.z, 0.0f);

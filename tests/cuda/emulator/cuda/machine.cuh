@@ -1,4 +1,4 @@
-/* machine.cuh (emulator) - what src/cuda/machine.cuh does by the GPU's assembler, on a CPU. */
+/* machine.cuh (emulator) - src/cuda/machine.cuh on a CPU. */
 #ifndef SUP_CUDA_MACHINE_CUH
 #define SUP_CUDA_MACHINE_CUH
 
@@ -11,7 +11,7 @@ static inline void wait_for_kernel()
     emulated::wait_for_kernel();
 }
 
-/* Copies are made when they are waited for, not before: who reads too early reads what was there. */
+/* Copies are performed when they are waited for: a premature read gets the old values. */
 static inline void copy_chunk(const void *to, const void *from)
 {
     emulated::begin_copy((void *)to, from);
