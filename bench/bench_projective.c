@@ -2,11 +2,11 @@
  *
  *     bench_projective [male] [cylinder] [tbone] [growth]
  *
- * The accelerated solver takes every step of a motion. From its state at the start of the step, ten plain local-global
- * iterations in double (solver_reference.h) give the objective (eq. 2.12) to reach; `reached` counts the steps that end at
- * or below it up to the rounding of positions to float (1e-7 of it), `worst` is the largest relative excess. Times are
- * means over the steps of a motion, of the best of several repetitions of each step; ratios are against the reference in
- * the same run. */
+ * The accelerated solver takes every step of a motion. From its state at the start of the step, ten plain
+ * local-global iterations in double (solver_reference.h) give the objective (eq. 2.12) to reach; `reached` counts
+ * the steps that end at or below it up to the rounding of positions to float (1e-7 of it), `worst` is the largest
+ * relative excess. Times are means over the steps of a motion, of the best of several repetitions of each step;
+ * ratios are against the reference in the same run. */
 #include "base/simd.h"
 #include "solver/solver_reference.h"
 #include "projective_solver/body.h"

@@ -147,7 +147,7 @@ static sup_result bind(trial *t, sup_error *error)
 
 static void take_census(trial *t)
 {
-    const int32_t *census = sup_model_array(t->model, "census", SUP_ARRAY_INT32, 2);
+    const int32_t *census = sup_model_array(t->model, "stats", SUP_ARRAY_INT32, 2);
     t->timing->simulated = census != NULL ? census[0] : -1;
     t->timing->elements = census != NULL ? census[1] : -1;
     t->timing->model_bytes = sup_model_bytes(t->model).size;

@@ -1,8 +1,8 @@
 /* contact_constraints.cuh (internal) - contacts on the device: their forces, and the sums of these at a node.
  *
  * The formulas are those of solver/contact_response.h. A contact is stored at the index of its vertex, those with
- * colliders after the others. The contacts of a node are in a sorted list: sums are gathered in a fixed order and need no
- * atomics. Each node of a contact computes its force again, which is faster than synchronising. */
+ * colliders after the others. The contacts of a node are in a sorted list: sums are gathered in a fixed order and
+ * need no atomics. Each node of a contact computes its force again, which is faster than synchronising. */
 #ifndef SUP_CUDA_CONTACT_CONSTRAINTS_CUH
 #define SUP_CUDA_CONTACT_CONSTRAINTS_CUH
 

@@ -1,8 +1,9 @@
 /* contact_solve.cu - direction of a global step with contacts: solver/solver_contact.c on the device.
  *
- * Based on: [komaritzan2022] section 3.2.5, and conjugate gradients (M. R. Hestenes, E. Stiefel, 1952) with the exact solve
- * of A as preconditioner. An iteration is four kernels: the previous step with the first half of the solve, the separator,
- * the second half with the search direction, and the contacts along that direction. Characters without contacts skip it. */
+ * Based on: [komaritzan2022] section 3.2.5, and conjugate gradients (M. R. Hestenes, E. Stiefel, 1952) with the
+ * exact solve of A as preconditioner. An iteration is four kernels: the previous step with the first half of the
+ * solve, the separator, the second half with the search direction, and the contacts along that direction.
+ * Characters without contacts skip it. */
 #include "cuda/cg_subdomain.cuh"
 
 static __device__ bool has_contacts(const sup_gpu_state &st, int iteration, int character)
@@ -184,7 +185,7 @@ __global__ void __launch_bounds__(CONTACT_THREADS)
         if (lane == 0) warps[j][threadIdx.x / 32] = product;
     }
     __syncthreads();
-    if (threadIdx.x > history) return;
+    if ((int)threadIdx.x > history) return;
     float total = 0.0f;
     for (int w = 0; w < CONTACT_THREADS / 32; w++)
         total += warps[threadIdx.x][w];

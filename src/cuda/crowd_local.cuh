@@ -1,8 +1,9 @@
-/* crowd_local.cuh (internal) - the local step of a subdomain in a crowd: as in step_subdomain.cuh, one thread per prism.
+/* crowd_local.cuh (internal) - the local step of a subdomain in a crowd: as in step_subdomain.cuh, one thread per
+ * prism.
  *
- * A single character fills the device only with one thread per tetrahedron. In a crowd a thread can process all three
- * tetrahedra of a prism, which it loads once, and write one force per corner instead of one per tetrahedron and corner.
- * Forces of two characters are in shared memory at a time. */
+ * A single character fills the device only with one thread per tetrahedron. In a crowd a thread can process all
+ * three tetrahedra of a prism, which it loads once, and write one force per corner instead of one per tetrahedron
+ * and corner. Forces of two characters are in shared memory at a time. */
 #ifndef SUP_CUDA_CROWD_LOCAL_CUH
 #define SUP_CUDA_CROWD_LOCAL_CUH
 

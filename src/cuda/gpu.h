@@ -1,7 +1,7 @@
 /* gpu.h (internal) - shared by the host code in C and the kernels in CUDA: device arrays and launches.
  *
- * Vectors of a character have four floats per node, x y z 0, in the order of subdomains.h; characters follow one another.
- * All launches are asynchronous on a stream; errors are CUDA error codes, 0 for none. */
+ * Vectors of a character have four floats per node, x y z 0, in the order of subdomains.h; characters follow one
+ * another. All launches are asynchronous on a stream; errors are CUDA error codes, 0 for none. */
 #ifndef SUP_CUDA_GPU_H
 #define SUP_CUDA_GPU_H
 
@@ -33,10 +33,9 @@ enum {
 typedef struct sup_gpu_system {
     int32_t unknown_count, interior_count, separator_count, separator_stride, subdomain_count, slot_count, anchor_count;
     int32_t skin_count;
-    int32_t
-        contact_count; /* contacts per character: one per skin vertex with the skin and, with colliders, one with them */
-    int32_t lockstep;  /* characters per thread block: 1 or SUP_GPU_LOCKSTEP, for which the subdomains were built */
-    int32_t max_local;       /* nodes of a subdomain, anchors included */
+    int32_t contact_count; /* per character: one per skin vertex and, with colliders, one more */
+    int32_t lockstep;      /* characters per thread block: 1 or SUP_GPU_LOCKSTEP, for which the subdomains were built */
+    int32_t max_local;     /* nodes of a subdomain, anchors included */
     int32_t max_foot_points; /* nodes of a subdomain that can have a foot point */
     int32_t max_prisms;      /* of a subdomain */
     int32_t max_forces;      /* floats of a subdomain's forces, in crowds */

@@ -91,8 +91,8 @@ static __device__ void sup_jacobi_rotate(double k[4][4], double v[4][4], int p, 
     }
 }
 
-/* The quaternion x y z w of the rotation nearest to f (row-major), in double: the eigenvector of the largest eigenvalue
- * of the matrix whose quadratic form is tr(R(q)^T F) (P. Davenport's q method, 1968). For any finite F. */
+/* The quaternion x y z w of the rotation nearest to f (row-major), in double: the eigenvector of the largest
+ * eigenvalue of the matrix whose quadratic form is tr(R(q)^T F) (P. Davenport's q method, 1968). For any finite F. */
 static __device__ __noinline__ void sup_nearest_quaternion(const float *f, double q[4])
 {
     double m[9], v[4][4], size = 0.0;

@@ -1,7 +1,7 @@
 /* nested_dissection.h (internal) - splits unknowns into subdomains that are coupled only through a separator.
  *
- * Based on: A. George, "Nested dissection of a regular finite element mesh", 1973, with level sets as separators: a body
- * consists of tubes, and a ring around a tube is a small separator. */
+ * Based on: A. George, "Nested dissection of a regular finite element mesh", 1973, with level sets as separators: a
+ * body consists of tubes, and a ring around a tube is a small separator. */
 #ifndef SUP_CUDA_NESTED_DISSECTION_H
 #define SUP_CUDA_NESTED_DISSECTION_H
 

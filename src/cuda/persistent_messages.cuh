@@ -1,12 +1,12 @@
 /* persistent_messages.cuh (internal) - messages between persistent thread blocks, without barriers.
  *
- * A message is 16 bytes that are written and read atomically: three values and the epoch that they belong to. A reader
- * polls it until it has the expected epoch. That takes one memory round trip, where a barrier of all blocks takes three:
- * wait for the write, count, read. Epochs continue from step to step.
+ * A message is 16 bytes that are written and read atomically: three values and the epoch that they belong to. A
+ * reader polls it until it has the expected epoch. That takes one memory round trip, where a barrier of all blocks
+ * takes three: wait for the write, count, read. Epochs continue from step to step.
  *
- * A message may be overwritten when all have read it. A block that publishes in an epoch has polled sums of all other
- * blocks from the previous epoch, which these published after reading everything of the epoch before that. Messages that
- * are published in every epoch are therefore double-buffered; others need one buffer. */
+ * A message may be overwritten when all have read it. A block that publishes in an epoch has polled sums of all
+ * other blocks from the previous epoch, which these published after reading everything of the epoch before that.
+ * Messages that are published in every epoch are therefore double-buffered; others need one buffer. */
 #ifndef SUP_CUDA_PERSISTENT_MESSAGES_CUH
 #define SUP_CUDA_PERSISTENT_MESSAGES_CUH
 

@@ -40,8 +40,8 @@ static __device__ void publish_sums(const sup_gpu_messages &messages, const floa
 
 /* --- A solve --- */
 
-/* First half: `in` holds r of the subdomain, `slot_gradient` the gradient at its slots. Keeps y; publishes gradient + A_tp
- * y_p of the slots and the sums, including r . y. */
+/* First half: `in` holds r of the subdomain, `slot_gradient` the gradient at its slots. Keeps y; publishes gradient
+ * + A_tp y_p of the slots and the sums, including r . y. */
 static __device__ void forward(const sup_gpu_messages &messages, const subdomain_view &v,
                                float (&values)[SUP_GPU_SUMS_PADDED], unsigned epoch)
 {
@@ -139,7 +139,7 @@ struct pull_view {
 static __device__ pull_view fetch_pull(const sup_gpu_system &s, const subdomain_view &v)
 {
     pull_view p = {};
-    if (threadIdx.x >= v.nodes) return p;
+    if ((int)threadIdx.x >= v.nodes) return p;
     p.q = v.b.node(s.interior_count, threadIdx.x, p.own);
     p.begin = s.pull_first[p.q];
     p.end = s.pull_first[p.q + 1];

@@ -1,9 +1,9 @@
 /* step.cu - a step of projective dynamics on the device: solver/solver.c, stage by stage.
  *
- * Based on: [komaritzan2022] Algorithm 2.1, eq. 2.7 to 2.16, and section 3.4.2 (projective skinning on a GPU). Deviation:
- * the thesis launches about 310 kernels per step (ten local-global times ten PCG iterations). Here an iteration is two
- * kernels: one with a thread block per subdomain of the tissue, then the separator (subdomains.h, schur.cu). The solve is
- * exact, so the predicted start and Anderson acceleration work as on the CPU.
+ * Based on: [komaritzan2022] Algorithm 2.1, eq. 2.7 to 2.16, and section 3.4.2 (projective skinning on a GPU).
+ * Deviation: the thesis launches about 310 kernels per step (ten local-global times ten PCG iterations). Here an
+ * iteration is two kernels: one with a thread block per subdomain of the tissue, then the separator (subdomains.h,
+ * schur.cu). The solve is exact, so the predicted start and Anderson acceleration work as on the CPU.
  *
  *     predict   inertial positions, pull of the anchors
  *     start     first half of the solve for the start
@@ -12,8 +12,8 @@
  *     move      second half of the solve, the accelerated step, volumes
  *     local     pressures, rotations, gradient, first half of the next solve
  *
- * Contacts are solved between local and move (contact_solve.cu). A single character uses step_persistent.cu instead, which
- * does the same in one launch.
+ * Contacts are solved between local and move (contact_solve.cu). A single character uses step_persistent.cu
+ * instead, which does the same in one launch.
  *
  * A thread block handles one subdomain of C characters: the inverse and the prisms are read once. Sums have a fixed
  * order. */
@@ -86,7 +86,7 @@ __global__ void __launch_bounds__(T, C > 1 ? 3 : 1)
     }
     block_view<C> b = open_block<C, T>(s, st, shared);
     if (C > 1) load_subdomain<C, T>(s, shared);
-    if (C > 1 && threadIdx.x < b.live) next[threadIdx.x] = st.control[iteration & 1][b.first + threadIdx.x].next;
+    if (C > 1 && (int)threadIdx.x < b.live) next[threadIdx.x] = st.control[iteration & 1][b.first + threadIdx.x].next;
     __syncthreads();
     clear_padding(b);
     wait_inverse();
@@ -150,7 +150,7 @@ __global__ void __launch_bounds__(CROWD_THREADS, 2)
         any = any || !is_finished(st, iteration, c);
     if (!any) return;
     crowd_view b = open_crowd(s, st, shared);
-    if (threadIdx.x < b.live) views[threadIdx.x] = view_local(st, iteration, b.first + threadIdx.x);
+    if ((int)threadIdx.x < b.live) views[threadIdx.x] = view_local(st, iteration, b.first + threadIdx.x);
     __syncthreads();
     load_pack<CROWD_THREADS>(s, b.pack);
     clear_padding(b);

@@ -212,7 +212,8 @@ template <int C, int T> static __device__ void multiply_crowd(const block_view<C
     __syncthreads();
 }
 
-/* Zeros the rows of `in` beyond the last, up to whole tiles; once, before the barrier in front of the first product. */
+/* Zeros the rows of `in` beyond the last, up to whole tiles; once, before the barrier in front of the first
+ * product. */
 template <int C> static __device__ void clear_padding(const block_view<C> &b)
 {
     const int first = b.subdomain.count * width<C>::value, end = (b.subdomain.count + 7) / 8 * 8 * width<C>::value;
@@ -332,8 +333,8 @@ template <int C> static __device__ unsigned all_of(const block_view<C> &b)
     return (1u << b.live) - 1u;
 }
 
-/* First half of a solve: `in` holds r of the subdomain, `slot_gradient` the gradient at its slots. Writes y, gradient + A_tp
- * y_p of the slots, and r . y into the sums, for the characters of `which`. */
+/* First half of a solve: `in` holds r of the subdomain, `slot_gradient` the gradient at its slots. Writes y,
+ * gradient + A_tp y_p of the slots, and r . y into the sums, for the characters of `which`. */
 template <int C, int T>
 static __device__ void forward(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b, unsigned which)
 {
@@ -372,7 +373,8 @@ static __device__ void forward(const sup_gpu_system &s, const sup_gpu_state &st,
     reduce<T, C>(b.sums, product, which, st, b.first, SUM_NEWEST, 1);
 }
 
-/* Second half: the newest direction at the subdomain's separator nodes into `slots`, at its own unknowns into `out`. */
+/* Second half: the newest direction at the subdomain's separator nodes into `slots`, at its own unknowns into
+ * `out`. */
 template <int C, int T>
 static __device__ void backward(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b)
 {

@@ -1,13 +1,13 @@
-/* step_persistent.cu - the step of a single character in one launch: step.cu, schur.cu and contact_solve.cu by persistent
- * thread blocks.
+/* step_persistent.cu - the step of a single character in one launch: step.cu, schur.cu and contact_solve.cu by
+ * persistent thread blocks.
  *
- * Based on: as step.cu. A single character keeps the device busy only for a few microseconds at a time, so the cost of a
- * kernel is its start: loading the subdomain and waiting for the results of the previous kernel. Here a block keeps its
- * subdomain and its tile of S^-1 in shared memory for the whole step (persistent_view.cuh), and there are no grid
- * barriers: data of other blocks comes in messages (persistent_messages.cuh). An iteration has three memory round trips:
- * slots to the separator, the separator's direction and all sums back, volumes of regions; the last one is hidden by the
- * rotations. All subdomains make the same decisions, by two warps while the others solve. Blocks without a subdomain
- * receive commands from the first block.
+ * Based on: as step.cu. A single character keeps the device busy only for a few microseconds at a time, so the cost
+ * of a kernel is its start: loading the subdomain and waiting for the results of the previous kernel. Here a block
+ * keeps its subdomain and its tile of S^-1 in shared memory for the whole step (persistent_view.cuh), and there are
+ * no grid barriers: data of other blocks comes in messages (persistent_messages.cuh). An iteration has three memory
+ * round trips: slots to the separator, the separator's direction and all sums back, volumes of regions; the last
+ * one is hidden by the rotations. All subdomains make the same decisions, by two warps while the others solve.
+ * Blocks without a subdomain receive commands from the first block.
  *
  * The arithmetic is that of the kernels; sums have a different order and thus different rounding. */
 #include "cuda/persistent_contact.cuh"

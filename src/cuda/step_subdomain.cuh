@@ -168,11 +168,11 @@ static __device__ void move(const sup_gpu_system &s, const sup_gpu_state &st, co
         bool own;
         size_t q = (size_t)character * s.unknown_count + b.node(s.interior_count, i, own);
         float4 d = touching ? st.direction[p.history][q] : get(b.row(b.out, b.slots, i, c));
-        float4 next = next_node(st, p, iteration, phase, q, d, own);
-        put(b.x + (c * b.max_nodes + i) * 3, next);
+        float4 position = next_node(st, p, iteration, phase, q, d, own);
+        put(b.x + (c * b.max_nodes + i) * 3, position);
         if (!own) continue;
         if (iteration > 0 && p.accepted && !touching) st.direction[p.history][q] = d;
-        (p.finish ? st.x[1 - (phase & 1)] : st.iterate[p.target])[q] = next;
+        (p.finish ? st.x[1 - (phase & 1)] : st.iterate[p.target])[q] = position;
     }
 }
 
@@ -476,8 +476,8 @@ static __device__ float prism_forces(const block_view<C> &b, const float *x, boo
     return 0.5f * energy;
 }
 
-/* Gradient of the forces and momentum, two threads per node: -g into `in`, at separator slots g into `slot_gradient`, and its
- * products with all directions so far into values[SUM_OLDER..]. */
+/* Gradient of the forces and momentum, two threads per node: -g into `in`, at separator slots g into
+ * `slot_gradient`, and its products with all directions so far into values[SUM_OLDER..]. */
 template <int C, int T>
 static __device__ void gradient(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b,
                                 const float *x, int c, int history, float *values)

@@ -1,4 +1,5 @@
-/* subdomains.h (internal) - layout of a projective system for a GPU: subdomains that one thread block handles by itself.
+/* subdomains.h (internal) - layout of a projective system for a GPU: subdomains that one thread block handles by
+ * itself.
  *
  * The unknowns are split into subdomains of at most `limit` unknowns that are coupled only through the separator
  * (nested_dissection.h):
@@ -11,8 +12,9 @@
  * Every prism belongs to one subdomain, which has copies of all nodes of its prisms. What a subdomain adds to the
  * separator goes into slots of its own, which are summed in their order: no atomics, the same bits every time.
  *
- * Unknowns are numbered by subdomain, the separator last; these numbers are the nodes of the GPU. Entries of A come from
- * the product of the model's own factor, S^-1 from solves with it, so this file is independent of the energies. */
+ * Unknowns are numbered by subdomain, the separator last; these numbers are the nodes of the GPU. Entries of A come
+ * from the product of the model's own factor, S^-1 from solves with it, so this file is independent of the
+ * energies. */
 #ifndef SUP_CUDA_SUBDOMAINS_H
 #define SUP_CUDA_SUBDOMAINS_H
 
@@ -32,16 +34,16 @@ enum sup_pack {
     SUP_PACK_SLOT,   /* int32 [slot_count] index of the slot's sum: separator_slot_first of its node + its rank there */
     SUP_PACK_ANCHOR, /* int32 [anchor_count] */
     SUP_PACK_MASS,   /* float [count + slot_count]; 0 where another subdomain owns the node */
-    SUP_PACK_ROW_VALUE, /* float, A_pt by rows */
-    SUP_PACK_COL_VALUE, /* float, the same by slots */
-    SUP_PACK_ROW_BEGIN, /* uint16 [count + 1] */
-    SUP_PACK_ROW_SLOT,  /* uint16 */
-    SUP_PACK_COL_BEGIN, /* uint16 [slot_count + 1] */
-    SUP_PACK_COL_ROW,   /* uint16 */
-    SUP_PACK_SUM_BEGIN, /* uint16 [count + slot_count + 1] */
-    SUP_PACK_SUM_FROM,  /* uint16, as sum_from below */
-    SUP_PACK_CORNER,    /* uint16 [6*prism_stride] corner by corner */
-    SUP_PACK_REGION_SLOT_REST, /* float [region_slot_count] volume of the region at rest; negative where another subdomain sums its energy */
+    SUP_PACK_ROW_VALUE,          /* float, A_pt by rows */
+    SUP_PACK_COL_VALUE,          /* float, the same by slots */
+    SUP_PACK_ROW_BEGIN,          /* uint16 [count + 1] */
+    SUP_PACK_ROW_SLOT,           /* uint16 */
+    SUP_PACK_COL_BEGIN,          /* uint16 [slot_count + 1] */
+    SUP_PACK_COL_ROW,            /* uint16 */
+    SUP_PACK_SUM_BEGIN,          /* uint16 [count + slot_count + 1] */
+    SUP_PACK_SUM_FROM,           /* uint16, as sum_from below */
+    SUP_PACK_CORNER,             /* uint16 [6*prism_stride] corner by corner */
+    SUP_PACK_REGION_SLOT_REST,   /* float [region_slot_count] rest volume; < 0: another subdomain sums the energy */
     SUP_PACK_REGION_SLOT_WEIGHT, /* float, by region slot: weight of six times the volume of a prism's wedge */
     SUP_PACK_REGION_SLOTS,       /* int32, by region slot: all region slots of the region */
     SUP_PACK_REGION_SLOT_BEGIN,  /* uint16 [region_slot_count + 1] */
@@ -84,8 +86,7 @@ typedef struct sup_subdomains {
     int32_t *number;                            /* [unknown_count] node (on the GPU) of each node of the system */
     sup_subdomain *subdomains;                  /* [subdomain_count] */
     float *inverse;                             /* [subdomain_count*limit^2] A_p^-1 by columns */
-    float *
-        solve; /* [subdomain_count*limit*solve_stride] the same, and A_tp A_p^-1 at the slots below it; single characters only */
+    float *solve; /* [subdomain_count*limit*solve_stride] A_p^-1 and A_tp A_p^-1 below it; single characters only */
     int32_t solve_stride;          /* rows of it, maximum over the subdomains */
     float *schur_inverse;          /* [separator_count*separator_stride] S^-1 */
     float *mass, *diagonal;        /* [unknown_count] */
@@ -95,7 +96,8 @@ typedef struct sup_subdomains {
     int32_t *separator_slot;       /* [slot_count] ascending */
     int32_t *anchor;               /* anchors of the subdomains */
     int32_t anchor_list_count;
-    /* A_pt, by rows of the subdomains' unknowns (slot within the subdomain) and by slots (unknown within the subdomain). */
+    /* A_pt, by rows of the subdomains' unknowns (slot within the subdomain) and by slots (unknown within the
+     * subdomain). */
     int32_t *row_first;    /* [interior_count+1] */
     uint16_t *row_slot;    /* [coupling_count] */
     float *row_value;      /* [coupling_count] */
@@ -117,21 +119,20 @@ typedef struct sup_subdomains {
     int32_t *sum_begin; /* by subdomain, from sum_first */
     uint16_t *sum_from;
     int32_t sum_count, sum_begin_count;
-    /* Volume regions (solver/volume_regions.c): a region slot is a region that some prisms of a subdomain belong to. */
+    /* Volume regions (solver/volume_regions.c): a region slot is a region that some prisms of a subdomain belong
+     * to. */
     int32_t region_slot_count, max_region_slots, blend_total;
     int32_t *region_slot_region; /* [region_slot_count] */
     float *region_slot_rest;     /* [region_slot_count] volume of its region at rest */
     int32_t *region_slot_begin;  /* [region_slot_count+1] */
-    uint16_t *
-        region_slot_prism; /* [region_slot_begin[region_slot_count]] prisms within the subdomain, and the weights of six times their wedges' volume */
-    float *region_slot_weight; /* the same count */
-    uint16_t *
-        blend_region_slot; /* [blend_total] region slots within the subdomain, by prism: blend_first + i*prism_stride + prism */
-    float *blend_weight;   /* [blend_total] 0 where a prism has fewer */
-    int32_t *region_first; /* [region_count+1] */
-    int32_t *region_slots; /* [region_slot_count] region slots of a region, ascending */
-    unsigned char *pack;   /* [subdomain_count*pack_size] */
-    int32_t pack_size;     /* bytes per subdomain, a multiple of 16 */
+    uint16_t *region_slot_prism; /* [region_slot_begin[region_slot_count]] prisms within the subdomain, and */
+    float *region_slot_weight;   /* the weights of six times their wedges' volume */
+    uint16_t *blend_region_slot; /* [blend_total] region slots, by prism: blend_first + i*prism_stride + prism */
+    float *blend_weight;         /* [blend_total] 0 where a prism has fewer */
+    int32_t *region_first;       /* [region_count+1] */
+    int32_t *region_slots;       /* [region_slot_count] region slots of a region, ascending */
+    unsigned char *pack;         /* [subdomain_count*pack_size] */
+    int32_t pack_size;           /* bytes per subdomain, a multiple of 16 */
 } sup_subdomains;
 
 /* Subdomains of at most `limit` unknowns, up to SUP_SUBDOMAIN_LIMIT. SUP_ERROR_UNSUPPORTED when the separator is too

@@ -1,4 +1,5 @@
-/* subdomains_volume.c - volume regions of the prisms of a subdomain, and region slots of a region. See subdomains.h. */
+/* subdomains_volume.c - volume regions of the prisms of a subdomain, and region slots of a region. See
+ * subdomains.h. */
 #include "cuda/subdomains_build.h"
 
 /* Weight of a prism in a region. */
@@ -21,7 +22,8 @@ static int32_t region_weights_of(const sup_system *s, int32_t source, region_wei
     return count;
 }
 
-/* Region slots of a subdomain, in the order of its prisms; `region_slot_of` is -1 for every region before and after. */
+/* Region slots of a subdomain, in the order of its prisms; `region_slot_of` is -1 for every region before and
+ * after. */
 static void assign_region_slots(const sup_subdomains_builder *b, sup_subdomain *subdomain, int32_t *region_slot_of,
                                 int32_t *entries)
 {

@@ -126,8 +126,8 @@ static void measure_overlaps(quotient *q, int32_t p)
     }
 }
 
-/* Drops from i's list what the clique of p covers, puts p in front and returns the approximate degree without the clique's part.
- * Every variable of the clique lost p or an absorbed element, so there is space for p. */
+/* Drops from i's list what the clique of p covers, puts p in front and returns the approximate degree without the
+ * clique's part. Every variable of the clique lost p or an absorbed element, so there is space for p. */
 static int32_t prune_variable(quotient *q, int32_t p, int32_t i)
 {
     int32_t *list = q->list + q->start[i];

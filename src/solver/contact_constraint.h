@@ -2,13 +2,13 @@
  *
  * Based on: [komaritzan2022] section 3.2.5. A contact keeps the difference
  *     d = x[vertex] - sum_k weight[k] x[corner[k]] - point
- * at n . d >= offset. It is invariant to a common translation of its vertices when the weights sum to 1 and `point` is
- * zero, so resting contacts do not slow down a jump. Kinds of contacts:
- *   a skin vertex against a skin triangle   corners and weights of the triangle, point = 0
- *   a pair of skin vertices                 corner = {other, -1, -1}, weight = {1, 0, 0}, point = 0
- *   a skin vertex against a collider        corner = {-1, -1, -1}, point = the nearest point on it, world space
- * The solver pushes along n only while n . d < offset. It never pulls, apart from the contact's own damping. It holds the
- * tangential part of d where it was at the start of the step, as long as the force stays inside the friction cone. */
+ * at n . d >= offset. It is invariant to a common translation of its vertices when the weights sum to 1 and `point`
+ * is zero, so resting contacts do not slow down a jump. Kinds of contacts: a skin vertex against a skin triangle  
+ * corners and weights of the triangle, point = 0 a pair of skin vertices                 corner = {other, -1, -1},
+ * weight = {1, 0, 0}, point = 0 a skin vertex against a collider        corner = {-1, -1, -1}, point = the nearest
+ * point on it, world space The solver pushes along n only while n . d < offset. It never pulls, apart from the
+ * contact's own damping. It holds the tangential part of d where it was at the start of the step, as long as the
+ * force stays inside the friction cone. */
 #ifndef SUP_SOLVER_CONTACT_CONSTRAINT_H
 #define SUP_SOLVER_CONTACT_CONSTRAINT_H
 

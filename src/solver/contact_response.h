@@ -1,7 +1,8 @@
-/* contact_response.h (internal) - forces of one contact, and when conjugate gradients with contacts end: one source for
- * solver_contact.c and src/cuda.
+/* contact_response.h (internal) - forces of one contact, and when conjugate gradients with contacts end: one source
+ * for solver_contact.c and src/cuda.
  *
- * Based on: [komaritzan2022] section 3.2.5; see contact_constraint.h for the terms and solver_contact.c for the solve. */
+ * Based on: [komaritzan2022] section 3.2.5; see contact_constraint.h for the terms and solver_contact.c for the
+ * solve. */
 #ifndef SUP_SOLVER_CONTACT_RESPONSE_H
 #define SUP_SOLVER_CONTACT_RESPONSE_H
 
@@ -24,8 +25,8 @@ typedef struct sup_response_normal {
     float energy;    /* of `press` */
 } sup_response_normal;
 
-/* `along`: n . d now; `start`: the same at the start of the step; `size`: of the character. Beyond `limit` the force is
- * constant, and the stiffness is that of the parabola that touches the energy from above. */
+/* `along`: n . d now; `start`: the same at the start of the step; `size`: of the character. Beyond `limit` the
+ * force is constant, and the stiffness is that of the parabola that touches the energy from above. */
 SUP_ELEMENT sup_response_normal sup_response_push(float along, float start, float offset, float stiffness, float limit,
                                                   float damping, float size)
 {

@@ -10,7 +10,8 @@
 
 enum { CORNER_A, CORNER_B, CORNER_C, CORNER_A1, CORNER_B1, CORNER_C1 };
 
-/* Corner at the end of edge k of tetrahedron t: a b c, a b b', a a' b'. A function, since a table would be in slow memory on a GPU. */
+/* Corner at the end of edge k of tetrahedron t: a b c, a b b', a a' b'. A function, since a table would be in slow
+ * memory on a GPU. */
 SUP_ELEMENT int edge_corner(int t, int k)
 {
     if (k == 0) return CORNER_A;
@@ -35,8 +36,8 @@ SUP_ELEMENT void strain(const float *tet, int t, const sup_wide3 edge[5], sup_wi
         sup_wide3_outer(edge[edge_corner(t, k)], g[k], f); /* F = E^T E_rest^-T */
 }
 
-/* Adds w (F - R) g_k to the corners' gradients and returns w |F - R|^2, twice eq. 2.16. `corners`: 3 when the inner side
- * is anchored and needs no gradient. */
+/* Adds w (F - R) g_k to the corners' gradients and returns w |F - R|^2, twice eq. 2.16. `corners`: 3 when the inner
+ * side is anchored and needs no gradient. */
 SUP_ELEMENT sup_wide push(const float *tet, int t, int corners, sup_wide f[9], const sup_wide r[9], sup_wide3 sum[5])
 {
     sup_wide3 g[3];

@@ -1,13 +1,14 @@
 /* solver.c - the step: stages in order, each a loop over clusters or ranges that threads share.
  *
- * Based on: [komaritzan2022] Algorithm 2.1, eq. 2.7 to 2.16. The local step and the matrix of the global step are those
- * of the thesis. Deviations, all of which reach the same minimum of eq. 2.12 in fewer iterations:
- * - The global step is solved for the increment: A d = -gradient. At the exact minimum d is zero, so float suffices.
- * - Line 2 (z <- y) starts from x_n + (x_n - x_(n-1)) - A^-1 A_fb (second difference of the anchors), which is exact for
- *   a linear system. Momentum alone lags behind whenever the skeleton accelerates.
- * - The local-global map is a fixed point iteration; Anderson acceleration (D. G. Anderson, 1965) combines its images.
- *   The norm is that of A: d_i . A d_j = -d_i . g_j needs only a sum of products. All iterates are sums of directions,
- *   so the quadratic bound of projective dynamics on a step is known without further work.
+ * Based on: [komaritzan2022] Algorithm 2.1, eq. 2.7 to 2.16. The local step and the matrix of the global step are
+ * those of the thesis. Deviations, all of which reach the same minimum of eq. 2.12 in fewer iterations:
+ * - The global step is solved for the increment: A d = -gradient. At the exact minimum d is zero, so float
+ * suffices.
+ * - Line 2 (z <- y) starts from x_n + (x_n - x_(n-1)) - A^-1 A_fb (second difference of the anchors), which is
+ * exact for a linear system. Momentum alone lags behind whenever the skeleton accelerates.
+ * - The local-global map is a fixed point iteration; Anderson acceleration (D. G. Anderson, 1965) combines its
+ * images. The norm is that of A: d_i . A d_j = -d_i . g_j needs only a sum of products. All iterates are sums of
+ * directions, so the quadratic bound of projective dynamics on a step is known without further work.
  * - An accelerated step that raises the objective is rejected; the plain step from the same point cannot raise it. */
 #include "solver/contact_response.h"
 #include "solver/solver_work.h"

@@ -40,8 +40,8 @@ typedef struct sup_solver_input {
     float gravity[3];     /* acceleration: file units per square of the time step's unit */
     float damping;        /* 1 - mu of eq. 2.14: 0 none, 1 no momentum from step to step */
     /* Iterations run until the next one is predicted to gain less than `tolerance` of the objective, at most
-     * `iterations`. 0 for both: limits of solver_tuning.h, which end at or below the objective of ten plain iterations.
-     * `iterations` alone: that many. Plain mode always runs `iterations`, 0 = 10. */
+     * `iterations`. 0 for both: limits of solver_tuning.h, which end at or below the objective of ten plain
+     * iterations. `iterations` alone: that many. Plain mode always runs `iterations`, 0 = 10. */
     int32_t iterations;
     float tolerance;
     sup_solver_mode mode;
@@ -74,8 +74,8 @@ void sup_solver_set_positions(const sup_system *system, void *state, int32_t fir
 /* Up to `max_steps` steps without momentum, until nothing moves any more. */
 sup_result sup_solver_settle(const sup_context *context, const sup_system *system, void *state,
                              const sup_solver_input *input, int32_t max_steps);
-/* One step. SUP_ERROR_DATA, and the state unchanged, when an anchor or a force is not finite or an anchor is farther than
- * a million body sizes away. Invalid contacts are ignored. `report` may be NULL. */
+/* One step. SUP_ERROR_DATA, and the state unchanged, when an anchor or a force is not finite or an anchor is
+ * farther than a million body sizes away. Invalid contacts are ignored. `report` may be NULL. */
 sup_result sup_solver_step(const sup_context *context, const sup_system *system, void *state,
                            const sup_solver_input *input, sup_solver_report *report);
 /* Moves the origin of space: adds `offset` to every position. */

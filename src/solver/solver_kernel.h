@@ -1,8 +1,8 @@
 /* solver_kernel.h (internal) - the loops of a step over prisms and vertices; includers define SUP_KERNEL(name).
  *
- * Based on: [komaritzan2022] section 2.2, local step. Prisms come in batches of 16 (system.h). Positions are gathered as
- * vectors of four floats and transposed: hardware gathers are slower. Gradients are scattered the same way, one vector at
- * a time, into sums of one cluster, so their order never changes. */
+ * Based on: [komaritzan2022] section 2.2, local step. Prisms come in batches of 16 (system.h). Positions are
+ * gathered as vectors of four floats and transposed: hardware gathers are slower. Gradients are scattered the same
+ * way, one vector at a time, into sums of one cluster, so their order never changes. */
 #include "base/simd_rows.h"
 #include "solver/wedge.h"
 #include "solver/solver_work.h"

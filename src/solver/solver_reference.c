@@ -1,7 +1,8 @@
-/* solver_reference.c - reference implementation: local step by polar decomposition, global step by an exact solve, in double.
+/* solver_reference.c - reference implementation: local step by polar decomposition, global step by an exact solve,
+ * in double.
  *
- * Based on: [komaritzan2022] Algorithm 2.1. Written for readability: element by element, matrix by matrix. With volume
- * (solver_volume.c) a global step is x - A^-1 gradient, with the solver's stiffened A. */
+ * Based on: [komaritzan2022] Algorithm 2.1. Written for readability: element by element, matrix by matrix. With
+ * volume (solver_volume.c) a global step is x - A^-1 gradient, with the solver's stiffened A. */
 #include "solver/solver_reference.h"
 
 #include "linalg/cholesky.h"
@@ -192,8 +193,8 @@ static double wedge_tet(const sup_reference *r, const double *x, const int32_t c
     return sup_v3_dot(a, gradient[0]);
 }
 
-/* Volumes of the regions at x; vertices that are anchors do not count. `size`, or NULL, receives what they would be if all
- * wedges were right side out. */
+/* Volumes of the regions at x; vertices that are anchors do not count. `size`, or NULL, receives what they would be
+ * if all wedges were right side out. */
 static void measure_regions(const sup_reference *r, const double *x, double *volume, double *size)
 {
     memset(volume, 0, (size_t)r->region_count * sizeof *volume);

@@ -5,9 +5,9 @@
 
 enum {
     SUP_SOLVER_HISTORY = 8, /* directions that Anderson acceleration combines; then it restarts */
-    /* Iterations of a step when the caller sets none. Plain mode: the ten of [komaritzan2022]. Accelerated modes end at
-     * or below the objective of ten plain iterations; contacts change from step to step, so a lower objective is not
-     * visible there. */
+    /* Iterations of a step when the caller sets none. Plain mode: the ten of [komaritzan2022]. Accelerated modes
+     * end at or below the objective of ten plain iterations; contacts change from step to step, so a lower
+     * objective is not visible there. */
     SUP_SOLVER_ITERATIONS_PLAIN = 10,
     SUP_SOLVER_ITERATIONS_STRAIN = 8,
     SUP_SOLVER_ITERATIONS_VOLUME = 7,

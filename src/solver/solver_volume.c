@@ -1,7 +1,7 @@
 /* solver_volume.c - volumes of the volume regions (volume_regions.c) and the pressures that preserve them.
  *
- * step_control.h has the energy. The inner ends of the regions are the foot points on the bone lines, which a step does
- * not move: pressure moves the skin, along the gradient of the volume under it. */
+ * step_control.h has the energy. The inner ends of the regions are the foot points on the bone lines, which a step
+ * does not move: pressure moves the skin, along the gradient of the volume under it. */
 #include "solver/solver_work.h"
 
 #include "base/simd.h"

@@ -95,8 +95,8 @@ void sup_anderson_set_multiple(sup_anderson *anderson, double multiple);
 
 /* Foot points of skin vertices [begin, end) into `foot` [node*4]. `bones`: sup_solver_input.bones. */
 void sup_volume_foot_points(const sup_system *system, const float *bones, int32_t begin, int32_t end, float *foot);
-/* Volumes of the regions at work->x into `region` [region_count], which then receives their pressures; the pressures of
- * the region slots into `pressure` [region_slot_count]. Returns the energy. */
+/* Volumes of the regions at work->x into `region` [region_count], which then receives their pressures; the
+ * pressures of the region slots into `pressure` [region_slot_count]. Returns the energy. */
 double sup_volume_pressures(const sup_context *context, const sup_solver_kernels *kernels, const sup_local_work *work,
                             double *region, float *pressure);
 

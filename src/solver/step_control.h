@@ -22,9 +22,9 @@ SUP_ELEMENT float sup_prediction_repeat(double product, double previous_square, 
     return product > 0.0 && larger > 0.0 ? (float)(product / larger) : 0.0f;
 }
 
-/* Fraction of the last displacement that the prediction drops. Without momentum, extrapolating the last displacement is
- * only a guess: the larger its last error, the less of it is used. Otherwise a step that does not reach its minimum
- * would overshoot it forever. */
+/* Fraction of the last displacement that the prediction drops. Without momentum, extrapolating the last
+ * displacement is only a guess: the larger its last error, the less of it is used. Otherwise a step that does not
+ * reach its minimum would overshoot it forever. */
 SUP_ELEMENT float sup_prediction_drop(bool is_static, double error_square, double displacement_square)
 {
     if (!is_static) return 0.0f;

@@ -1,17 +1,18 @@
-/* system.h (internal) - the projective dynamics system of a tissue: assembled and factorised once, in double, and stored
- * as arrays of a model in the layout that the step reads.
+/* system.h (internal) - the projective dynamics system of a tissue: assembled and factorised once, in double, and
+ * stored as arrays of a model in the layout that the step reads.
  *
  * Based on: [komaritzan2022] section 2.2, eq. 2.12 to 2.16, hard constraints as in 2.2.3.
  *
- * Unknowns are the skin vertices, the vertices of the tissue's middle layer if it has one, and the free bases. Anchors
- * are the anchored bases and the skin vertices that the caller fixes; their positions are given. A node is the index of
- * a vertex in the step's arrays: unknowns first, in elimination order, then anchors in the order of their tissue vertex.
- * Every prism has six nodes a, b, c on the skin and a', b', c' under them, named so that its tetrahedra are (a b c c'),
- * (a b b' c') and (a a' b' c'); any split of a prism into three tetrahedra can be named so.
+ * Unknowns are the skin vertices, the vertices of the tissue's middle layer if it has one, and the free bases.
+ * Anchors are the anchored bases and the skin vertices that the caller fixes; their positions are given. A node is
+ * the index of a vertex in the step's arrays: unknowns first, in elimination order, then anchors in the order of
+ * their tissue vertex. Every prism has six nodes a, b, c on the skin and a', b', c' under them, named so that its
+ * tetrahedra are (a b c c'), (a b b' c') and (a a' b' c'); any split of a prism into three tetrahedra can be named
+ * so.
  *
- * Units: a tetrahedron weighs w = stiffness * V / size with size the cube root of the bounding box's volume, times 10:
- * 85 V (1000 / volume)^(1/3) of the authors' program. Masses are fractions of a given total, so momentum m |x|^2 and
- * strain V / size both scale with the square of the unit of length, and the unit cancels. */
+ * Units: a tetrahedron weighs w = stiffness * V / size with size the cube root of the bounding box's volume, times
+ * 10: 85 V (1000 / volume)^(1/3) of the authors' program. Masses are fractions of a given total, so momentum m
+ * |x|^2 and strain V / size both scale with the square of the unit of length, and the unit cancels. */
 #ifndef SUP_SOLVER_SYSTEM_H
 #define SUP_SOLVER_SYSTEM_H
 
@@ -40,17 +41,18 @@ typedef struct sup_system_def {
     bool is_static;                          /* no momentum: every step moves to the equilibrium of the pose */
 } sup_system_def;
 
-/* A cluster of prisms, the unit of parallel work of the local step: batches whose inner side is anchored come first. It
- * works on copies of its prisms' vertices and sums their gradients: unknowns first, then anchors of its mixed batches,
- * whose sum is not used, then the inner sides of its anchored batches, which are copied once per step. */
+/* A cluster of prisms, the unit of parallel work of the local step: batches whose inner side is anchored come
+ * first. It works on copies of its prisms' vertices and sums their gradients: unknowns first, then anchors of its
+ * mixed batches, whose sum is not used, then the inner sides of its anchored batches, which are copied once per
+ * step. */
 typedef struct sup_system_cluster {
     int32_t batch_first, batch_mixed, batch_end; /* [first, mixed) anchored inside, [mixed, end) anything */
     int32_t anchor_first;                        /* first of them among all batches that are anchored inside */
     int32_t copy_first, copy_inner, copy_end;    /* copies; [inner, end) are inside anchored batches only */
 } sup_system_cluster;
 
-/* With volume, the matrix of the global step has the stiffness of strain times 1 + this times `volume`: an upper bound for
- * tissue that swells all around a limb, so that a step does not overshoot. */
+/* With volume, the matrix of the global step has the stiffness of strain times 1 + this times `volume`: an upper
+ * bound for tissue that swells all around a limb, so that a step does not overshoot. */
 #define SUP_VOLUME_STIFFENING 1.0
 
 /* A view of the arrays in a model. */
@@ -93,20 +95,20 @@ typedef struct sup_system {
     const int32_t *sum_from;           /* [sum_first[unknown_count]] copies whose gradients add up to a gradient */
 } sup_system;
 
-/* Adds the arrays PREFIX.name to `builder`; `prefix` has at most 12 characters. Fails, with an
- * error id, for prisms that are not split into three tetrahedra and for systems without a unique minimum (static, without
- * anchors). */
+/* Adds the arrays PREFIX.name to `builder`; `prefix` has at most 12 characters. Fails, with an error id, for prisms
+ * that are not split into three tetrahedra and for systems without a unique minimum (static, without anchors). */
 sup_result sup_system_bind(const sup_context *context, const sup_system_def *def, sup_model_builder *builder,
                            const char *prefix, sup_error *error);
 /* A view of the arrays with that prefix, after checking every count and index: the model may come from a file. */
 sup_result sup_system_open(const sup_model *model, const char *prefix, sup_system *system, sup_error *error);
 
-/* Names of the corners of a tissue's prism: corner[0..5] = a, b, c, a', b', c' as tissue vertices. False when `tets` is no split of
- * the prism over `triangle` into three. */
+/* Names of the corners of a tissue's prism: corner[0..5] = a, b, c, a', b', c' as tissue vertices. False when
+ * `tets` is no split of the prism over `triangle` into three. */
 bool sup_prism_corners(const int32_t triangle[3], const int32_t tets[12], int32_t skin_count, int32_t corner[6]);
 /* Corners of the three tetrahedra of a prism, the common one (c') last. */
 extern const int32_t sup_prism_tets[3][4];
-/* Number of tetrahedra, without those that were dropped as flat; their nodes into `tets` [count*4] if it is not NULL. */
+/* Number of tetrahedra, without those that were dropped as flat; their nodes into `tets` [count*4] if it is not
+ * NULL. */
 int32_t sup_system_tets(const sup_system *system, int32_t *tets);
 
 #endif

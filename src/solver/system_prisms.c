@@ -7,7 +7,8 @@
 
 /* Prisms per cluster of the local step: a few tens of microseconds of work. */
 enum { CLUSTER_PRISMS = 768 };
-/* Tetrahedra lower than this fraction of the skin's diagonal are ignored: float positions cannot resolve their strain. */
+/* Tetrahedra lower than this fraction of the skin's diagonal are ignored: float positions cannot resolve their
+ * strain. */
 #define FLAT_HEIGHT 1e-6
 
 const int32_t sup_prism_tets[3][4] = {{0, 1, 2, 5}, {0, 1, 4, 5}, {0, 3, 4, 5}};
@@ -53,8 +54,8 @@ bool sup_prism_corners(const int32_t triangle[3], const int32_t tets[12], int32_
     return true;
 }
 
-/* Positions rounded to float, as the step reads them, so that the rest shape is exactly at rest. They go through memory:
- * gcc 12 drops the rounding when it converts back to double in the same vector. */
+/* Positions rounded to float, as the step reads them, so that the rest shape is exactly at rest. They go through
+ * memory: gcc 12 drops the rounding when it converts back to double in the same vector. */
 static bool round_positions(sup_system_builder *b)
 {
     const sup_tissue *t = b->tissue;
@@ -132,7 +133,8 @@ static void scale_masses(sup_system_builder *b)
             b->mass[v] = sum > 0.0 ? b->mass[v] * (total / sum) : total / b->tissue->skin_count;
 }
 
-/* Volumes of a prism's tetrahedra in the tissue, ordered by their number of corners on the outer side, as the names. */
+/* Volumes of a prism's tetrahedra in the tissue, ordered by their number of corners on the outer side, as the
+ * names. */
 static void rest_volumes(const sup_tissue *t, int32_t prism, double volume[3])
 {
     int32_t triangle = prism % t->triangle_count;

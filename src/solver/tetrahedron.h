@@ -1,17 +1,17 @@
 /* tetrahedron.h (internal) - the arithmetic of one tetrahedron, SUP_LANES of them at a time.
  *
- * Based on: [komaritzan2022] eq. 2.15 and 2.16. F = sum_k e_k g_k^T over three edges e_k from a common corner,
- * g_k the columns of the inverse rest edge matrix (the gradients of the hat functions); W = w/2 |F - R|^2 with
- * w = stiffness * volume; dW/de_k = w (F - R) g_k, since R is the nearest rotation and so adds nothing.
+ * Based on: [komaritzan2022] eq. 2.15 and 2.16. F = sum_k e_k g_k^T over three edges e_k from a common corner, g_k
+ * the columns of the inverse rest edge matrix (the gradients of the hat functions); W = w/2 |F - R|^2 with w =
+ * stiffness * volume; dW/de_k = w (F - R) g_k, since R is the nearest rotation and so adds nothing.
  *
- * The rotation needs no initial value and no iteration on matrices. With singular values a, b, c of F (c < 0 when inverted),
- * l = a + b + c = tr(R^T F) is the largest root of
+ * The rotation needs no initial value and no iteration on matrices. With singular values a, b, c of F (c < 0 when
+ * inverted), l = a + b + c = tr(R^T F) is the largest root of
  *     (l^2 - I)^2 - 8 l det F - 4 |cof F|^2 = 0,   I = |F|^2,
  * which Newton's iteration finds from above, from sqrt(3 I), staying on the side where the quartic is convex; then
  *     R = [(l^2 + I) F + 2 l cof F - 2 F F^T F] / (l (l^2 - I) - 2 det F).
- * The denominator is 2 (a + b) (b + c) (a + c): zero exactly where the nearest rotation is not unique. Elements near
- * such a case, F = 0 among them, are computed in double, lane by lane. Deviation: the thesis uses Newton's iteration on R
- * with a singular value decomposition for inverted elements; the result is the same, this is faster. */
+ * The denominator is 2 (a + b) (b + c) (a + c): zero exactly where the nearest rotation is not unique. Elements
+ * near such a case, F = 0 among them, are computed in double, lane by lane. Deviation: the thesis uses Newton's
+ * iteration on R with a singular value decomposition for inverted elements; the result is the same, this is faster. */
 #ifndef SUP_SOLVER_TETRAHEDRON_H
 #define SUP_SOLVER_TETRAHEDRON_H
 
@@ -67,8 +67,8 @@ SUP_ELEMENT sup_wide sup_element_square(const sup_wide f[9])
     return sum;
 }
 
-/* Intermediate values of the rotation of a matrix, computed in three stages, so that the stages of several matrices can
- * be interleaved; the second is a chain of dependent divisions with a high latency. */
+/* Intermediate values of the rotation of a matrix, computed in three stages, so that the stages of several matrices
+ * can be interleaved; the second is a chain of dependent divisions with a high latency. */
 typedef struct sup_rotation {
     sup_wide square, scale; /* |F|^2, 1 / |F| */
     sup_wide d, c;          /* determinant and |cofactor|^2 of F / |F| */

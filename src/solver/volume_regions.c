@@ -1,14 +1,15 @@
 /* volume_regions.c - splits a limb into volume regions along its bones.
  *
- * Not in the thesis, whose strain energy alone loses volume where limbs bend. Tissue is nearly incompressible, but it can
- * flow: what the crease of an elbow loses bulges out around it. Preserving the volume of each prism or vertex restores
- * less and is rougher: such elements can only trade area for height, and the crease has neither. Minimum volume at the
- * arm's elbow, and roughness of the skin (supple measure, volume 1, five iterations): strain alone 0.943, 0.0536; per
- * prism 0.948, 0.0601; per vertex 0.951, 0.0613; regions 0.977, 0.0563. A region goes all around the limb, from the skin
- * to the bone line, so what the volumetric bones lose where they slide over a joint counts too.
+ * Not in the thesis, whose strain energy alone loses volume where limbs bend. Tissue is nearly incompressible, but
+ * it can flow: what the crease of an elbow loses bulges out around it. Preserving the volume of each prism or
+ * vertex restores less and is rougher: such elements can only trade area for height, and the crease has neither.
+ * Minimum volume at the arm's elbow, and roughness of the skin (supple measure, volume 1, five iterations): strain
+ * alone 0.943, 0.0536; per prism 0.948, 0.0601; per vertex 0.951, 0.0613; regions 0.977, 0.0563. A region goes all
+ * around the limb, from the skin to the bone line, so what the volumetric bones lose where they slide over a joint
+ * counts too.
  *
- * Regions are the hat functions of points on the bone lines: the joints, and points between them about as far apart as
- * the tissue is thick. */
+ * Regions are the hat functions of points on the bone lines: the joints, and points between them about as far apart
+ * as the tissue is thick. */
 #include "solver/volume_regions.h"
 
 /* Sections of one bone segment at most. */

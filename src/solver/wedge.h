@@ -1,5 +1,5 @@
-/* wedge.h (internal) - volume between a triangle of the skin and its foot points on the bone lines: one source for CPU and
- * GPU. volume_regions.c says which volumes are preserved, solver_volume.c how. */
+/* wedge.h (internal) - volume between a triangle of the skin and its foot points on the bone lines: one source for
+ * CPU and GPU. volume_regions.c says which volumes are preserved, solver_volume.c how. */
 #ifndef SUP_SOLVER_WEDGE_H
 #define SUP_SOLVER_WEDGE_H
 
@@ -22,8 +22,9 @@ SUP_ELEMENT void wedge_add(sup_wide scale, sup_wide3 v, sup_wide3 *sum)
                        sup_wide_fma(scale, v.z, sum->z)};
 }
 
-/* A wedge lies between three skin vertices and their foot points on the bone lines and is split like its prism. Relative
- * to the foot point of c: a, b, the vector from the foot point of b to c, and the normal of the foot points. */
+/* A wedge lies between three skin vertices and their foot points on the bone lines and is split like its prism.
+ * Relative to the foot point of c: a, b, the vector from the foot point of b to c, and the normal of the foot
+ * points. */
 typedef struct wedge {
     sup_wide3 a, b, down, normal;
 } wedge;

@@ -2,7 +2,7 @@
 #include "linalg/solve_threads.h"
 #include "matrices.h"
 
-typedef struct parted {
+typedef struct split {
     sup_csr a;
     sup_cholesky *cholesky;
     int64_t int_count, float_count, part_int_count;
@@ -10,11 +10,11 @@ typedef struct parted {
     float *floats;
     sup_float_factor factor;
     sup_float_subdomains subdomains;
-} parted;
+} split;
 
-static parted parted_of(sup_csr a, int32_t wanted)
+static split split_of(sup_csr a, int32_t wanted)
 {
-    parted p = {.a = a};
+    split p = {.a = a};
     sup_error error = {0};
     CHECK_OK(sup_cholesky_create(NULL, &a, &p.cholesky, &error), error);
     sup_float_factor_sizes(p.cholesky, &p.int_count, &p.float_count);
@@ -31,7 +31,7 @@ static parted parted_of(sup_csr a, int32_t wanted)
     return p;
 }
 
-static void parted_free(parted *p)
+static void split_free(split *p)
 {
     sup_context context = sup_context_resolve(NULL);
     sup_free(&context.allocator, p->part_ints, (size_t)p->part_int_count * 4);
@@ -40,7 +40,7 @@ static void parted_free(parted *p)
     free(p->ints), free(p->floats);
 }
 
-static float *right_hand_side(const parted *p)
+static float *right_hand_side(const split *p)
 {
     size_t rows = (size_t)p->factor.size + (size_t)p->subdomains.slot_count;
     double *b = random_vector((int64_t)p->factor.size * 4, 5);
@@ -53,7 +53,7 @@ static float *right_hand_side(const parted *p)
 }
 
 /* |A x - b| / |b| in double, x and b in elimination order. */
-static double residual(const parted *p, const float *x, const float *b)
+static double residual(const split *p, const float *x, const float *b)
 {
     size_t n = (size_t)p->factor.size;
     double *xd = calloc(n * 4 + 1, 8), *y = calloc(n * 4 + 1, 8), miss = 0.0, length = 0.0;
@@ -74,7 +74,7 @@ static double residual(const parted *p, const float *x, const float *b)
 
 static void check_solve(sup_csr a, int32_t wanted, double tolerance)
 {
-    parted p = parted_of(a, wanted);
+    split p = split_of(a, wanted);
     float *b = right_hand_side(&p), *x = right_hand_side(&p), *plain = right_hand_side(&p);
     sup_float_solve4_ordered(&p.factor, plain);
     CHECK_NEAR(residual(&p, plain, b), 0.0, tolerance);
@@ -94,7 +94,7 @@ static void check_solve(sup_csr a, int32_t wanted, double tolerance)
         sup_thread_pool_destroy(pool);
     }
     free(b), free(x), free(plain);
-    parted_free(&p);
+    split_free(&p);
 }
 
 TEST(subdomains_solve_grids)
@@ -114,7 +114,7 @@ TEST(subdomains_solve_other_shapes)
 
 TEST(subdomains_balance_work)
 {
-    parted p = parted_of(matrix_grid(120, 60, 1.0, 10.0), 8);
+    split p = split_of(matrix_grid(120, 60, 1.0, 10.0), 8);
     CHECK(p.subdomains.subdomain_count >= 6 && p.subdomains.subdomain_count <= 16);
     int64_t largest = 0, all = 0;
     for (int32_t k = 0; k <= p.subdomains.subdomain_count; k++) {
@@ -131,14 +131,14 @@ TEST(subdomains_balance_work)
     }
     CHECK_EQ(all, p.factor.value_count);
     CHECK(largest * 4 < all);
-    parted_free(&p);
+    split_free(&p);
 }
 
 /* A patch of rows of a subdomain, and a few of the separator: the same bits there as in a whole solve, and most
  * other rows are skipped. */
 TEST(subdomains_solve_marked_rows)
 {
-    parted p = parted_of(matrix_grid(120, 60, 1.0, 10.0), 8);
+    split p = split_of(matrix_grid(120, 60, 1.0, 10.0), 8);
     int32_t size = p.factor.size, separator = p.subdomains.column_first[p.subdomains.subdomain_count], zeros = 0;
     size_t floats = 4 * ((size_t)size + (size_t)p.subdomains.slot_count);
     float *b = right_hand_side(&p), *whole = calloc(floats, sizeof *whole), *x = calloc(floats, sizeof *x);
@@ -159,12 +159,12 @@ TEST(subdomains_solve_marked_rows)
     }
     CHECK_MSG(zeros > size * 3 / 4, "%d of %d rows were passed over", zeros, size);
     free(b), free(whole), free(x);
-    parted_free(&p);
+    split_free(&p);
 }
 
 TEST(subdomains_check_detects_damage)
 {
-    parted p = parted_of(matrix_grid(70, 60, 1.0, 10.0), 8);
+    split p = split_of(matrix_grid(70, 60, 1.0, 10.0), 8);
     sup_random random = {77};
     CHECK(!sup_float_subdomains_check(&p.factor, p.part_ints, p.part_int_count - 1));
     CHECK(!sup_float_subdomains_check(&p.factor, NULL, p.part_int_count));
@@ -180,5 +180,5 @@ TEST(subdomains_check_detects_damage)
     CHECK(refused >=
           1700); /* not rejected: unused values of the head, and rows of the separator, which are not read here */
     CHECK(sup_float_subdomains_check(&p.factor, p.part_ints, p.part_int_count));
-    parted_free(&p);
+    split_free(&p);
 }

@@ -39,7 +39,8 @@ void body_free(body *b);
 double body_duration(const body *b);
 /* Joint motions rest -> posed at a time, [joint_count]. */
 void body_pose(const body *b, double time, sup_affine *motion);
-/* Base (or fixed skin) positions for a pose by tissue vertex: [2*skin_count*3]; the skin moves rigidly with its bone. */
+/* Base (or fixed skin) positions for a pose by tissue vertex: [2*skin_count*3]; the skin moves rigidly with its
+ * bone. */
 void body_vertices(const body *b, double time, double *vertices);
 
 /* Binds the tissue with `def` (its tissue is set here) into b->model and opens b->system. */

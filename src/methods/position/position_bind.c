@@ -218,7 +218,7 @@ static bool find_fine(const binding *b, float *fine)
         for (int32_t i = rig->influence_first[v]; i < rig->influence_first[v + 1]; i++)
             if (moved[rig->influence_joint[i]] < SMALL_JOINT) fine[v] += rig->influence_weight[i];
     for (int32_t m = 0; m < character->morph_count; m++) {
-        const sup_primitive *part = &character->primitives[character->morphs[m].part];
+        const sup_primitive *part = &character->primitives[character->morphs[m].primitive];
         for (int32_t v = part->vertex_first; v < part->vertex_first + part->vertex_count; v++)
             fine[v] = 1.0f;
     }
@@ -365,7 +365,7 @@ static sup_result bind_joints(binding *b, sup_error *error)
     float *inverse = sup_model_add(b->builder, "position.inverse", SUP_ARRAY_FLOAT, 12 * joints);
     float *centre = sup_model_add(b->builder, "position.centre", SUP_ARRAY_FLOAT, 3 * joints);
     float *scale = sup_model_add(b->builder, "position.scale", SUP_ARRAY_FLOAT, 2);
-    int32_t *census = sup_model_add(b->builder, "census", SUP_ARRAY_INT32, 2);
+    int32_t *census = sup_model_add(b->builder, "stats", SUP_ARRAY_INT32, 2);
     if (node == NULL || inverse == NULL || centre == NULL || scale == NULL || census == NULL)
         return sup_fail_memory(error, "the joints");
     memcpy(node, rig->joint_node, (size_t)joints * sizeof *node);

@@ -1,10 +1,10 @@
 /* cuda_runtime.h (emulator) - the subset of CUDA that src/cuda uses, on a CPU, for tests without a GPU.
  *
- * Every thread of a block is a fibre of one CPU thread (emulator.cpp); blocks that wait for each other are CPU threads.
- * Fibres switch at barriers, votes and shuffles. Thousands of times slower than a GPU, but it detects what a GPU does not:
- * threads that wait for a barrier that others never reach, lanes of a warp that wait at different calls, results that
- * depend on the order of threads (emulated_order), and under a sanitizer every access beyond an array. Rounding is that of
- * the CPU, not the GPU's bits. */
+ * Every thread of a block is a fibre of one CPU thread (emulator.cpp); blocks that wait for each other are CPU
+ * threads. Fibres switch at barriers, votes and shuffles. Thousands of times slower than a GPU, but it detects what
+ * a GPU does not: threads that wait for a barrier that others never reach, lanes of a warp that wait at different
+ * calls, results that depend on the order of threads (emulated_order), and under a sanitizer every access beyond an
+ * array. Rounding is that of the CPU, not the GPU's bits. */
 #ifndef SUP_EMULATED_CUDA_H
 #define SUP_EMULATED_CUDA_H
 
@@ -116,12 +116,13 @@ extern thread_local dim3 blockDim, gridDim;
 namespace emulated
 {
 void *shared_memory();
-void wait_for_kernel();                      /* there is no other kernel, but a thread that ends without this call is an error */
+void wait_for_kernel();                      /* no other kernel runs, but a thread must not end without this call */
 void begin_copy(void *to, const void *from); /* of 16 bytes */
 void end_group();
 void wait_groups(int but); /* all but the last */
 void store_message(void *to, unsigned long long low, unsigned long long high);
-void load_message_words(const void *from, unsigned long long &low, unsigned long long &high); /* other threads run first */
+/* Other threads run first. */
+void load_message_words(const void *from, unsigned long long &low, unsigned long long &high);
 
 int meet_block(int vote); /* the barrier of a block: whether any thread voted */
 

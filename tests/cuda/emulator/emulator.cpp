@@ -1,7 +1,7 @@
 /* emulator.cpp - threads of a GPU as fibres. See cuda_runtime.h.
  *
- * A block runs on one worker, a CPU thread, which owns the block's static shared memory. The worker runs every fibre until
- * it waits or ends: the lanes of a warp as long as one of them is ready, then the next warp. */
+ * A block runs on one worker, a CPU thread, which owns the block's static shared memory. The worker runs every
+ * fibre until it waits or ends: the lanes of a warp as long as one of them is ready, then the next warp. */
 #include "emulator.h"
 
 #include <emmintrin.h>
