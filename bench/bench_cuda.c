@@ -254,8 +254,8 @@ static void bench_single(const male *m)
     sup_crowd *crowd = open_crowd(m, m->model, 1);
     printf("one character: %d unknowns, %d subdomains, Schur complement %d, %d slots, %d region slots; %d kB of shared "
            "memory\n",
-           (int)crowd->system.unknown_count, (int)crowd->system.part_count, (int)crowd->system.top_count,
-           (int)crowd->system.slot_count, (int)crowd->system.seat_count,
+           (int)crowd->system.unknown_count, (int)crowd->system.subdomain_count, (int)crowd->system.separator_count,
+           (int)crowd->system.slot_count, (int)crowd->system.region_slot_count,
            (int)(sup_gpu_local_shared(&crowd->system) >> 10));
     static const setting settings[] = {{.iterations = 0},
                                        {.iterations = 5},

@@ -55,15 +55,15 @@ static __device__ float hold_fraction(const sup_gpu_collider &collider, double t
 }
 
 /* A contact with one unknown; the collider's point is part of the offset and of the start position. */
-static __device__ sup_gpu_row make_contact(const sup_gpu_system &s, int unknown, float4 now,
+static __device__ sup_gpu_contact make_contact(const sup_gpu_system &s, int unknown, float4 now,
                                            const sup_posed_collider &solid, const sup_collider_query &query, float gap,
                                            float hold)
 {
-    sup_gpu_row contact = {};
-    contact.place[0] = unknown;
+    sup_gpu_contact contact = {};
+    contact.node[0] = unknown;
     contact.weight[0] = 1.0f;
     for (int k = 1; k < 4; k++)
-        contact.place[k] = s.unknown_count; /* an anchor with weight 0 */
+        contact.node[k] = s.unknown_count; /* an anchor with weight 0 */
     sup_v3_store(contact.normal, query.normal);
     contact.offset = (float)((double)gap + sup_v3_dot(query.normal, query.point));
     sup_v3_store(contact.start, sup_v3_add(vector_of(now), query.motion));
@@ -85,25 +85,25 @@ __global__ void __launch_bounds__(THREADS)
     if (p.asleep) return;
     bool is_held = false;
     if (v < s.skin_count) {
-        const size_t skin = (size_t)character * s.skin_count + v, slot = (size_t)character * s.row_count + v;
+        const size_t skin = (size_t)character * s.skin_count + v, slot = (size_t)character * s.contact_count + v;
         const sup_gpu_collider *colliders = c.solids + (size_t)character * c.count;
         sup_collider_query query;
-        const int which = find_deepest(c, colliders, st.carried[skin], st.touched[skin], query), unknown = s.place[v];
+        const int which = find_deepest(c, colliders, st.extrapolated[skin], st.touched[skin], query), unknown = s.node[v];
         float hold = 0.0f;
         if (which >= 0 && unknown < s.unknown_count)
             hold = hold_fraction(colliders[which], c.thickness[v],
                                  blend_vertex(body, joints + (size_t)character * body.joint_count * 12, v));
         is_held = hold > 0.0f;
         if (is_held)
-            st.rows[slot + s.skin_count] =
+            st.contacts[slot + s.skin_count] =
                 make_contact(s, unknown, st.x[p.phase & 1][(size_t)character * s.unknown_count + unknown],
                              colliders[which].solid, query, c.gap, hold);
         st.touched[skin] = which;
         st.pair[slot + s.skin_count] = is_held ? which : -1;
-        if (!st.orders[character].contact) st.pair[slot] = -1; /* from when self contact was enabled */
+        if (!st.commands[character].contact) st.pair[slot] = -1; /* from when self contact was enabled */
     }
     const unsigned found = __ballot_sync(0xffffffffu, is_held);
-    if (threadIdx.x % 32 == 0 && found != 0) atomicAdd(&p.rows, __popc(found));
+    if (threadIdx.x % 32 == 0 && found != 0) atomicAdd(&p.contacts, __popc(found));
 }
 
 extern "C" int sup_gpu_collide(const sup_gpu_colliders *colliders, const sup_gpu_system *system,

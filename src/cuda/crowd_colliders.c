@@ -43,8 +43,8 @@ static double *find_thickness(sup_crowd *crowd, const sup_projective_view *view)
     const sup_system *s = &view->system;
     double *thickness = sup_arena_alloc(&crowd->arena, (size_t)s->skin_count, sizeof *thickness);
     for (int32_t v = 0; thickness != NULL && v < s->skin_count; v++)
-        thickness[v] = sup_v3_distance(sup_v3_load(s->rest + 4 * (size_t)s->place[v]),
-                                       sup_v3_load(s->rest + 4 * (size_t)s->place[s->skin_count + v])) +
+        thickness[v] = sup_v3_distance(sup_v3_load(s->rest + 4 * (size_t)s->node[v]),
+                                       sup_v3_load(s->rest + 4 * (size_t)s->node[s->skin_count + v])) +
                        (double)view->detect.edge[0];
     return thickness;
 }

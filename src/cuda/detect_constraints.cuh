@@ -147,7 +147,7 @@ static __device__ float4 push_normal(const work &w, int v, int triangle, const c
 
 /* Position of the contact's vertices at the start of the timestep. Returns their compliance, each alone, to a unit
  * force; moves: sum of squares of the weights of those that are not anchored. */
-static __device__ float set_start(const sup_gpu_system &s, const sup_gpu_state &st, int character, sup_gpu_row &contact,
+static __device__ float set_start(const sup_gpu_system &s, const sup_gpu_state &st, int character, sup_gpu_contact &contact,
                                   float &moves)
 {
     const int phase = st.progress[character].phase;
@@ -157,13 +157,13 @@ static __device__ float set_start(const sup_gpu_system &s, const sup_gpu_state &
     float compliance = 0.0f;
     moves = 0.0f;
     for (int j = 0; j < 4; j++) {
-        bool is_free = contact.place[j] < s.unknown_count;
+        bool is_free = contact.node[j] < s.unknown_count;
         if (is_free) {
-            compliance += contact.weight[j] * contact.weight[j] / s.diagonal[contact.place[j]];
+            compliance += contact.weight[j] * contact.weight[j] / s.diagonal[contact.node[j]];
             moves += contact.weight[j] * contact.weight[j];
         }
         start = add_scaled(start, contact.weight[j],
-                           is_free ? x[contact.place[j]] : anchors[contact.place[j] - s.unknown_count]);
+                           is_free ? x[contact.node[j]] : anchors[contact.node[j] - s.unknown_count]);
     }
     put(contact.start, start);
     return compliance;
@@ -171,29 +171,29 @@ static __device__ float set_start(const sup_gpu_system &s, const sup_gpu_state &
 
 /* make_contact of detect.c and its counterpart in solver_contact.c. Contacts with values that are not finite push
  * nothing. */
-static __device__ sup_gpu_row make_contact(const sup_gpu_system &s, const sup_gpu_state &st, const work &w,
+static __device__ sup_gpu_contact make_contact(const sup_gpu_system &s, const sup_gpu_state &st, const work &w,
                                            int character, int v, int triangle, contact_query &query)
 {
     const int32_t *t = w.d->triangles + 3 * (size_t)triangle;
-    sup_gpu_row contact = {};
+    sup_gpu_contact contact = {};
     float4 normal = push_normal(w, v, triangle, query), off = w.skin[v];
     float gap = gap_at(w, v, triangle, query), touch = touch_height(w, v, triangle, query);
     const float pressure = sup_contact_pressure(query.height, prism_depth(w, triangle), tissue_depth(w, v));
-    contact.place[0] = s.place[v];
+    contact.node[0] = s.node[v];
     contact.weight[0] = 1.0f;
     for (int k = 0; k < 3; k++) {
-        contact.place[1 + k] = s.place[t[k]];
+        contact.node[1 + k] = s.node[t[k]];
         contact.weight[1 + k] = -query.weight[k];
         off = add_scaled(off, -query.weight[k], w.skin[t[k]]);
     }
     put(contact.normal, normal);
     contact.offset = sup_contact_offset(touch, dot(normal, off), gap);
-    contact.friction = st.orders[character].friction;
+    contact.friction = st.commands[character].friction;
     contact.limit = SUP_CONTACT_FORCE_LIMIT * gap > 0.0f ? SUP_CONTACT_FORCE_LIMIT * gap : INFINITY;
     contact.cap = -1.0f;
     float moves, compliance = set_start(s, st, character, contact, moves);
     contact.stiffness = SUP_CONTACT_STIFFNESS * pressure / compliance;
-    contact.stiffness *= fminf(1.0f, moves / LEAST_SHARE);
+    contact.stiffness *= fminf(1.0f, moves / SUP_RESPONSE_FREE_WEIGHT);
     contact.damping =
         sup_contact_damping(query.height, touch, sup_contact_release_height(gap, w.d->slack[v])) * contact.stiffness;
     bool sound = fabsf(dot(normal, normal) - 1.0f) < 0.01f && isfinite(contact.offset) && isfinite(contact.stiffness) &&
@@ -214,7 +214,7 @@ template <int LANES>
 static __device__ bool find_contact(const sup_gpu_system &s, const sup_gpu_state &st, const work &w, int character,
                                     int v)
 {
-    const size_t at = (size_t)character * s.row_count + v;
+    const size_t at = (size_t)character * s.contact_count + v;
     const int previous = v < s.skin_count ? st.pair[at] : -1;
     if (v >= s.skin_count || (previous < 0 && w.nearest[v] == NO_PAIR)) return false;
     contact_query query;
@@ -222,7 +222,7 @@ static __device__ bool find_contact(const sup_gpu_system &s, const sup_gpu_state
     const bool first = threadIdx.x % LANES == 0;
     if (first) st.pair[at] = triangle;
     if (!first || triangle < 0) return false;
-    st.rows[at] = make_contact(s, st, w, character, v, triangle, query);
+    st.contacts[at] = make_contact(s, st, w, character, v, triangle, query);
     mark_near(w, v, triangle);
     return true;
 }
@@ -231,7 +231,7 @@ static __device__ bool find_contact(const sup_gpu_system &s, const sup_gpu_state
 static __device__ void count_contacts(const sup_gpu_state &st, int character, bool found)
 {
     const unsigned found_set = __ballot_sync(0xffffffffu, found);
-    if (threadIdx.x % 32 == 0 && found_set != 0) atomicAdd(&st.progress[character].rows, __popc(found_set));
+    if (threadIdx.x % 32 == 0 && found_set != 0) atomicAdd(&st.progress[character].contacts, __popc(found_set));
 }
 
 #endif

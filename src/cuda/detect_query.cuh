@@ -10,7 +10,6 @@
 
 #include <math.h>
 
-#define LEAST_SHARE 0.1f /* solver_contact.c */
 #define NO_PAIR 0xffffffffffffffffull
 enum { UNKNOWN_RELATION = -1 };
 enum {
@@ -44,7 +43,7 @@ static __device__ work open_character(const sup_gpu_detect &detect, const sup_gp
     work w;
     size_t at = (size_t)character * detect.view.vertex_count;
     w.d = &detect.view;
-    w.skin = st.carried + at;
+    w.skin = st.extrapolated + at;
     w.normal = detect.normal + at;
     w.points = detect.points + 2 * at;
     w.clustered = detect.clustered + (size_t)character * detect.view.vertex_cluster_count * SUP_DETECT_CLUSTER;
@@ -59,7 +58,7 @@ static __device__ work open_character(const sup_gpu_detect &detect, const sup_gp
 
 static __device__ bool is_active(const sup_gpu_state &st, int character)
 {
-    return st.orders[character].contact && !st.progress[character].asleep;
+    return st.commands[character].contact && !st.progress[character].asleep;
 }
 
 static __device__ float4 cross(float4 a, float4 b)
@@ -110,7 +109,7 @@ static __device__ void find_point(const sup_gpu_detect &detect, const sup_gpu_st
 {
     const sup_detect &d = detect.view;
     const size_t at = (size_t)character * d.vertex_count;
-    const float4 *skin = st.carried + at;
+    const float4 *skin = st.extrapolated + at;
     const float *ends = all_ends + ((size_t)character * d.segment_count + d.foot_segment[v]) * 8;
     const float4 own = skin[v], from = get(ends), to = get(ends + 4);
     float4 sum = make_float4(0.0f, 0.0f, 0.0f, 0.0f);

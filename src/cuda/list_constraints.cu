@@ -56,10 +56,10 @@ static __device__ void sort_list(int32_t *list, int count)
 }
 
 /* Unknowns of the contact of a vertex; none where it has no contact. */
-static __device__ int4 unknowns_of(const sup_gpu_row *contacts, const int32_t *pair, int v)
+static __device__ int4 unknowns_of(const sup_gpu_contact *contacts, const int32_t *pair, int v)
 {
     const int none = INT_MAX;
-    return pair[v] >= 0 ? *(const int4 *)contacts[v].place : make_int4(none, none, none, none);
+    return pair[v] >= 0 ? *(const int4 *)contacts[v].node : make_int4(none, none, none, none);
 }
 
 /* The lists of a character, by a block with `next` [unknown_count] in shared memory. A contact whose vertex is
@@ -67,15 +67,15 @@ static __device__ int4 unknowns_of(const sup_gpu_row *contacts, const int32_t *p
 static __device__ void list_contacts(const sup_gpu_system &s, const sup_gpu_state &st, int character, int *next)
 {
     const int n = s.unknown_count;
-    if (st.progress[character].rows == 0) return;
-    const int32_t *pair = st.pair + (size_t)character * s.row_count;
-    const sup_gpu_row *contacts = st.rows + (size_t)character * s.row_count;
-    int32_t *first = st.touch_first + (size_t)character * (n + 1),
-            *list = st.touch + 4 * (size_t)character * s.row_count;
+    if (st.progress[character].contacts == 0) return;
+    const int32_t *pair = st.pair + (size_t)character * s.contact_count;
+    const sup_gpu_contact *contacts = st.contacts + (size_t)character * s.contact_count;
+    int32_t *first = st.node_contact_first + (size_t)character * (n + 1),
+            *list = st.node_contact + 4 * (size_t)character * s.contact_count;
     for (int i = threadIdx.x; i < n; i += INDEX_THREADS)
         next[i] = 0;
     __syncthreads();
-    for (int v = threadIdx.x; v < s.row_count; v += INDEX_THREADS) {
+    for (int v = threadIdx.x; v < s.contact_count; v += INDEX_THREADS) {
         const int4 q = unknowns_of(contacts, pair, v);
         const int unknown[4] = {q.x, q.y, q.z, q.w};
 #pragma unroll
@@ -84,7 +84,7 @@ static __device__ void list_contacts(const sup_gpu_system &s, const sup_gpu_stat
     }
     __syncthreads();
     scan(next, n, first);
-    for (int v = threadIdx.x; v < s.row_count; v += INDEX_THREADS) {
+    for (int v = threadIdx.x; v < s.contact_count; v += INDEX_THREADS) {
         const int4 q = unknowns_of(contacts, pair, v);
         const int unknown[4] = {q.x, q.y, q.z, q.w};
 #pragma unroll

@@ -21,10 +21,10 @@ static_assert(SUP_UNTANGLE_ITERATIONS * (3 + SUP_UNTANGLE_RINGS) + 2 < MAX_WALKS
 static __device__ sup_gpu_untangle_frame begin_frame(const sup_gpu_untangle &g, const sup_gpu_state &st, int character)
 {
     const sup_gpu_progress &p = st.progress[character];
-    const sup_gpu_command &in = st.orders[character];
+    const sup_gpu_command &in = st.commands[character];
     sup_gpu_untangle_frame frame = g.frame[character];
-    const bool at_rest = p.still >= STILL_CALM || (p.still > STILL_EASE && p.calm_part < 1.0f);
-    frame.untangles = in.contact && in.parting && !in.hidden;
+    const bool at_rest = p.still >= STILL_CALM || (p.still > STILL_EASE && p.rest_damping_fraction < 1.0f);
+    frame.untangles = in.contact && in.untangling && !in.hidden;
     frame.offset_fraction = sup_untangle_offset_fraction(!frame.stale, at_rest, *g.decay);
     frame.stale = !frame.untangles;
     frame.active_count = frame.pair_count = 0;

@@ -290,7 +290,7 @@ static void pull_some(void *work, int32_t begin, int32_t end, int32_t worker)
         }
         memcpy(limited + 3 * (size_t)i, blended, sizeof blended);
         bool taut = square > length * length;
-        float cut = taut ? (length / sqrtf(square) - 1.0f) * view->system.mass[view->system.place[v]] : 0.0f;
+        float cut = taut ? (length / sqrtf(square) - 1.0f) * view->system.mass[view->system.node[v]] : 0.0f;
         for (int k = 0; k < 3; k++)
             force[3 * v + (size_t)k] = cut * rel[k];
     }
@@ -349,8 +349,8 @@ static void put_layers(projective_state *s, const sup_mat34 *joints, float *room
     const sup_system *system = &s->view.system;
     int32_t skin = system->skin_count, end = system->vertex_count > 2 * skin ? system->vertex_count : 0;
     for (int32_t i = skin; i < end; i++) {
-        blend(&s->view, joints, i % skin, system->rest + 4 * (size_t)system->place[i], room + 3 * (size_t)(i % skin));
-        if ((i + 1) % skin == 0) sup_solver_put(system, at(s, s->at.solver), i + 1 - skin, skin, room);
+        blend(&s->view, joints, i % skin, system->rest + 4 * (size_t)system->node[i], room + 3 * (size_t)(i % skin));
+        if ((i + 1) % skin == 0) sup_solver_set_positions(system, at(s, s->at.solver), i + 1 - skin, skin, room);
     }
 }
 
@@ -489,8 +489,8 @@ sup_result sup_projective_reset(const sup_step_input *input, void *state)
 static float collider_hold(projective_state *s, const sup_posed_collider *solid, int32_t v)
 {
     const sup_system *system = &s->view.system;
-    const float *skin = system->rest + 4 * (size_t)system->place[v],
-                *base = system->rest + 4 * (size_t)system->place[system->skin_count + v];
+    const float *skin = system->rest + 4 * (size_t)system->node[v],
+                *base = system->rest + 4 * (size_t)system->node[system->skin_count + v];
     double thickness = sup_v3_distance(sup_v3_load(skin), sup_v3_load(base)) + (double)s->view.detect.edge[0];
     sup_collider_query view;
     float free_place[3];
