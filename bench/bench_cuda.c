@@ -129,7 +129,7 @@ static int launch_stage(sup_crowd *crowd, int32_t stage, void *stream)
         errors |= sup_gpu_wake(&crowd->motion, &crowd->joints, crowd->device_seconds, system, state, stream);
     } else if (stage == STAGE_ANCHORS) {
         errors |= sup_gpu_anchors_step(&crowd->anchors, &crowd->joints, &state->progress->phase,
-                                       sizeof(sup_gpu_progress), state->anchors, state->bend, stream);
+                                       sizeof(sup_gpu_progress), state->anchors, state->anchor_acceleration, stream);
         errors |= sup_gpu_prepare(system, state, &crowd->body, pose, stream);
     } else if (stage == STAGE_DETECT && crowd->graph_solves > 0) {
         errors |= sup_gpu_extrapolate(system, state, &crowd->body, pose, stream);

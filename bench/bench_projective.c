@@ -120,7 +120,8 @@ typedef struct quality {
 } quality;
 
 /* Steps whose objective is compared with the reference's from the same state. */
-static quality judge(const body *b, const motion *m, sup_reference *reference, sup_solver_input input, int32_t every)
+static quality measure_quality(const body *b, const motion *m, sup_reference *reference, sup_solver_input input,
+                               int32_t every)
 {
     quality q = {.worst = -1.0, .reference_ms = 1e30};
     size_t n = (size_t)b->tissue.skin_count * 6;
@@ -330,7 +331,7 @@ static void bench_body(const char *name, body *b, double volume, int32_t every, 
     sup_context two = {.tasks = sup_thread_pool_tasks(pool)};
     int32_t lanes = sup_simd_lanes();
     for (int32_t k = 0; k < SUP_COUNT(ways); k++) {
-        quality q = judge(b, &m, reference, ways[k].input, every);
+        quality q = measure_quality(b, &m, reference, ways[k].input, every);
         if (k == 0) {
             printf("  %-22s %7.3f ms\n", "reference, double, 10", q.reference_ms);
             printf("  %-22s thr %10s %8s %5s %5s | us: start volume local gradient top backward contact mix\n", "",

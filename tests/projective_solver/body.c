@@ -199,10 +199,10 @@ void body_pose(const body *b, double time, sup_affine *motion)
     double swing = fmod(time, 2.0) < 1.0 ? fmod(time, 1.0) : 1.0 - fmod(time, 1.0);
     motion[0] = sup_affine_identity();
     for (int32_t k = 1; k < b->joint_count; k++) {
-        sup_quatd turn = sup_quatd_from_axis_angle(sup_v3(0.1, 0.2, 1.0), k == 1 ? 1.2 * swing : -1.4 * swing);
+        sup_quatd rotation = sup_quatd_from_axis_angle(sup_v3(0.1, 0.2, 1.0), k == 1 ? 1.2 * swing : -1.4 * swing);
         sup_vec3d joint = sup_affine_translation(b->bind[k]);
-        sup_vec3d shift = sup_v3_sub(joint, sup_quatd_rotate(turn, joint));
-        motion[k] = sup_affine_multiply(motion[k - 1], sup_affine_from_trs(shift, turn, sup_v3(1.0, 1.0, 1.0)));
+        sup_vec3d shift = sup_v3_sub(joint, sup_quatd_rotate(rotation, joint));
+        motion[k] = sup_affine_multiply(motion[k - 1], sup_affine_from_trs(shift, rotation, sup_v3(1.0, 1.0, 1.0)));
     }
 }
 
@@ -214,8 +214,8 @@ static sup_affine half_turn(const body *b, const sup_affine *motion, int32_t joi
     sup_affine_polar(motion[joint], &own, stretch);
     sup_affine_polar(motion[b->parent[joint] >= 0 ? b->parent[joint] : joint], &other, stretch);
     sup_vec3d centre = sup_affine_translation(b->bind[joint]), to = sup_affine_point(motion[joint], centre);
-    sup_quatd turn = sup_quatd_slerp(own, other, 0.5);
-    return sup_affine_from_trs(sup_v3_sub(to, sup_quatd_rotate(turn, centre)), turn, sup_v3(1.0, 1.0, 1.0));
+    sup_quatd rotation = sup_quatd_slerp(own, other, 0.5);
+    return sup_affine_from_trs(sup_v3_sub(to, sup_quatd_rotate(rotation, centre)), rotation, sup_v3(1.0, 1.0, 1.0));
 }
 
 void body_vertices(const body *b, double time, double *vertices)

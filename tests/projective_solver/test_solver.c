@@ -126,8 +126,8 @@ TEST(rigid_motion_is_followed)
     fixture f = tube(20, 12, 1.0, &def);
     const sup_system *s = &f.b.system;
     for (int32_t k = 1; k <= 40; k++) { /* rotated by 3 degrees a step, and translated */
-        sup_quatd turn = sup_quatd_from_axis_angle(sup_v3(0.3, 1.0, -0.2), k * 0.05);
-        sup_affine motion = sup_affine_from_trs(sup_v3(0.2 * k, -0.1 * k, 0.05 * k), turn, sup_v3(1.0, 1.0, 1.0));
+        sup_quatd rotation = sup_quatd_from_axis_angle(sup_v3(0.3, 1.0, -0.2), k * 0.05);
+        sup_affine motion = sup_affine_from_trs(sup_v3(0.2 * k, -0.1 * k, 0.05 * k), rotation, sup_v3(1.0, 1.0, 1.0));
         for (int32_t a = 0; a < s->anchor_count; a++) {
             const float *rest = s->rest + ((int64_t)s->unknown_count + a) * 4;
             sup_v3_store(f.anchors + 4 * a, sup_affine_point(motion, sup_v3_load(rest)));
