@@ -115,7 +115,7 @@ sup_result sup_rig_positions(sup_rig_build *build, sup_error *error)
             result = sup_rig_defect(
                 &build->defects, SUP_DEFECT_NON_FINITE_POSITION, SUP_SEVERITY_REPAIRED, p, count, first, error,
                 "Non-finite positions of primitive %s, replaced by the mean of their neighbours: %d.",
-                sup_rig_primitive_name(build->character, p), count);
+                sup_rig_primitive_name(c, p), count);
     }
     build->rig->vertex_count = c->vertex_count;
     build->rig->positions = build->surface.positions;
@@ -137,7 +137,7 @@ static sup_result number_skin_vertices(sup_rig_build *build, sup_error *error)
     if (to_skin == NULL) return sup_fail_memory(error, "the skin");
     int32_t count = 0;
     for (int32_t v = 0; v < c->vertex_count; v++) {
-        if (!sup_primitive_in_skin(build->character, build->skeleton.has_joints, build->surface.vertex_primitive[v]))
+        if (!sup_primitive_in_skin(c, build->skeleton.has_joints, build->surface.vertex_primitive[v]))
             to_skin[v] = -1;
         else
             to_skin[v] = build->surface.leader[v] == v ? count++ : to_skin[build->surface.leader[v]];
@@ -203,14 +203,14 @@ typedef struct triangle_count {
     int32_t degenerate, first_degenerate, duplicate, first_duplicate;
 } triangle_count;
 
-static void collect_triangles(sup_rig_build *build, face_table *table, int32_t *source, triangle_count *found)
+static void collect_triangles(const sup_rig_joints *skeleton, face_table *table, sup_rig *rig, sup_rig_surface *surface,
+                              int32_t *source, triangle_count *found)
 {
-    const sup_character *c = build->character;
-    sup_rig *rig = build->rig;
-    int32_t *to = build->surface.skin_triangles, count = 0;
+    const sup_character *c = rig->character;
+    int32_t *to = surface->skin_triangles, count = 0;
     for (int32_t p = 0; p < c->primitive_count; p++) {
-        if (!sup_primitive_in_skin(build->character, build->skeleton.has_joints, p)) continue;
-        int second = is_mirrored(build->skeleton.primitive_map[p]) ? 2 : 1;
+        if (!sup_primitive_in_skin(c, skeleton->has_joints, p)) continue;
+        int second = is_mirrored(skeleton->primitive_map[p]) ? 2 : 1;
         for (int32_t t = c->primitives[p].triangle_first;
              t < c->primitives[p].triangle_first + c->primitives[p].triangle_count; t++) {
             int32_t *corners = to + 3 * (size_t)count;
@@ -223,7 +223,7 @@ static void collect_triangles(sup_rig_build *build, face_table *table, int32_t *
             } else if (insert_face(table, count)) {
                 if (found->duplicate++ == 0) found->first_duplicate = t;
             } else {
-                build->surface.triangle_area[count] = area;
+                surface->triangle_area[count] = area;
                 source[count++] = t;
             }
         }
@@ -236,7 +236,7 @@ static sup_result build_skin_triangles(sup_rig_build *build, sup_error *error)
     const sup_character *c = build->character;
     size_t triangles = 0;
     for (int32_t p = 0; p < c->primitive_count; p++)
-        if (sup_primitive_in_skin(build->character, build->skeleton.has_joints, p))
+        if (sup_primitive_in_skin(c, build->skeleton.has_joints, p))
             triangles += (size_t)c->primitives[p].triangle_count;
     face_table table = {.mask = 15};
     while (table.mask < 2 * triangles)
@@ -250,7 +250,7 @@ static sup_result build_skin_triangles(sup_rig_build *build, sup_error *error)
         return sup_fail_memory(error, "the skin");
     table.triangles = build->surface.skin_triangles;
     triangle_count found = {0, -1, 0, -1};
-    collect_triangles(build, &table, source, &found);
+    collect_triangles(&build->skeleton, &table, build->rig, &build->surface, source, &found);
     build->rig->skin_triangles = build->surface.skin_triangles;
     build->rig->skin_triangle_source = source;
     sup_result result = sup_rig_defect(&build->defects, SUP_DEFECT_DEGENERATE_TRIANGLE, SUP_SEVERITY_REPAIRED, -1,
@@ -296,15 +296,15 @@ static sup_vec3d transform_normal(sup_affine a, sup_vec3d n)
 }
 
 /* Smooth normals of the welded surface, props included; [vertex_count*3], set at leaders. NULL when out of memory. */
-static double *computed_normals(sup_rig_build *build)
+static double *computed_normals(const sup_character *c, const sup_affine *primitive_map, const sup_rig_surface *surface,
+                                sup_arena *scratch)
 {
-    const sup_character *c = build->character;
-    double *normals = sup_arena_alloc(&build->scratch, 3 * (size_t)c->vertex_count, sizeof *normals);
-    int32_t *triangles = sup_arena_alloc(&build->scratch, 3 * (size_t)c->triangle_count, sizeof *triangles);
+    double *normals = sup_arena_alloc(scratch, 3 * (size_t)c->vertex_count, sizeof *normals);
+    int32_t *triangles = sup_arena_alloc(scratch, 3 * (size_t)c->triangle_count, sizeof *triangles);
     if (normals == NULL || triangles == NULL) return NULL;
     if (c->triangle_count > 0) memcpy(triangles, c->triangles, 3 * (size_t)c->triangle_count * sizeof *triangles);
     for (int32_t p = 0; p < c->primitive_count; p++) {
-        if (!is_mirrored(build->skeleton.primitive_map[p])) continue;
+        if (!is_mirrored(primitive_map[p])) continue;
         for (int32_t t = c->primitives[p].triangle_first;
              t < c->primitives[p].triangle_first + c->primitives[p].triangle_count; t++) {
             int32_t corner = triangles[3 * (size_t)t + 1];
@@ -312,15 +312,14 @@ static double *computed_normals(sup_rig_build *build)
             triangles[3 * (size_t)t + 2] = corner;
         }
     }
-    sup_vertex_normals(c->vertex_count, build->surface.positions, c->triangle_count, triangles, build->surface.leader,
-                       normals);
+    sup_vertex_normals(c->vertex_count, surface->positions, c->triangle_count, triangles, surface->leader, normals);
     return normals;
 }
 
 /* Normals of the file in the bind pose; zero where they are unusable, *missing counts those. */
-static sup_result load_normals(sup_rig_build *build, float *normals, int32_t *missing, sup_error *error)
+static sup_result load_normals(const sup_character *c, const sup_affine *primitive_map, sup_defect_list *defects,
+                               float *normals, int32_t *missing, sup_error *error)
 {
-    const sup_character *c = build->character;
     *missing = c->normals == NULL ? c->vertex_count : 0;
     for (int32_t p = 0; p < c->primitive_count && c->normals != NULL; p++) {
         int32_t bad = 0, first = -1;
@@ -332,38 +331,33 @@ static sup_result load_normals(sup_rig_build *build, float *normals, int32_t *mi
                 n = sup_v3(0, 0, 0);
             }
             n = sup_v3_unit_or(n, sup_v3(0, 0, 0));
-            n = sup_v3_unit_or(transform_normal(build->skeleton.primitive_map[p], n), sup_v3(0, 0, 0));
+            n = sup_v3_unit_or(transform_normal(primitive_map[p], n), sup_v3(0, 0, 0));
             if (n.x == 0.0 && n.y == 0.0 && n.z == 0.0) (*missing)++;
             sup_v3_store(normals + 3 * (size_t)v, n);
         }
-        sup_result result =
-            sup_rig_defect(&build->defects, SUP_DEFECT_NON_FINITE_NORMAL, SUP_SEVERITY_REPAIRED, p, bad, first, error,
-                           "Non-finite normals of primitive %s, replaced by computed normals: %d.",
-                           sup_rig_primitive_name(build->character, p), bad);
+        sup_result result = sup_rig_defect(
+            defects, SUP_DEFECT_NON_FINITE_NORMAL, SUP_SEVERITY_REPAIRED, p, bad, first, error,
+            "Non-finite normals of primitive %s, replaced by computed normals: %d.", sup_rig_primitive_name(c, p), bad);
         if (result != SUP_OK) return result;
     }
     return SUP_OK;
 }
 
-static sup_result load_tangents(sup_rig_build *build, sup_error *error)
+/* Unit tangents in the bind pose, zero where the file has none. */
+static void load_tangents(const sup_character *c, const sup_affine *primitive_map, const int32_t *vertex_primitive,
+                          float *tangents)
 {
-    const sup_character *c = build->character;
-    if (c->tangents == NULL) return SUP_OK;
-    float *tangents = sup_arena_alloc(build->arena, 4 * (size_t)c->vertex_count, sizeof *tangents);
-    if (tangents == NULL) return sup_fail_memory(error, "the tangents");
     for (int32_t v = 0; v < c->vertex_count; v++) {
-        int32_t primitive = build->surface.vertex_primitive[v];
+        int32_t primitive = vertex_primitive[v];
         const float *from = c->tangents + 4 * (size_t)v;
         sup_vec3d t = sup_v3_unit_or(sup_v3_load(from), sup_v3(0, 0, 0)); /* zero when not finite */
-        t = sup_v3_unit_or(sup_affine_vector(build->skeleton.primitive_map[primitive], t), sup_v3(0, 0, 0));
+        t = sup_v3_unit_or(sup_affine_vector(primitive_map[primitive], t), sup_v3(0, 0, 0));
         bool none = t.x == 0.0 && t.y == 0.0 && t.z == 0.0;
         sup_v3_store(tangents + 4 * (size_t)v, t);
         /* A mirror transform flips the handedness of the tangent frame. */
         tangents[4 * (size_t)v + 3] =
-            none ? 0.0f : ((from[3] < 0.0f) != is_mirrored(build->skeleton.primitive_map[primitive]) ? -1.0f : 1.0f);
+            none ? 0.0f : ((from[3] < 0.0f) != is_mirrored(primitive_map[primitive]) ? -1.0f : 1.0f);
     }
-    build->rig->tangents = tangents;
-    return SUP_OK;
 }
 
 sup_result sup_rig_normals(sup_rig_build *build, sup_error *error)
@@ -372,10 +366,10 @@ sup_result sup_rig_normals(sup_rig_build *build, sup_error *error)
     float *normals = sup_arena_alloc(build->arena, 3 * (size_t)c->vertex_count, sizeof *normals);
     if (normals == NULL) return sup_fail_memory(error, "the normals");
     int32_t missing = 0;
-    sup_result result = load_normals(build, normals, &missing, error);
+    sup_result result = load_normals(c, build->skeleton.primitive_map, &build->defects, normals, &missing, error);
     if (result != SUP_OK) return result;
     if (missing > 0) {
-        const double *computed = computed_normals(build);
+        const double *computed = computed_normals(c, build->skeleton.primitive_map, &build->surface, &build->scratch);
         if (computed == NULL) return sup_fail_memory(error, "the normals");
         for (int32_t v = 0; v < c->vertex_count; v++) {
             float *n = normals + 3 * (size_t)v;
@@ -386,5 +380,10 @@ sup_result sup_rig_normals(sup_rig_build *build, sup_error *error)
         }
     }
     build->rig->normals = normals;
-    return load_tangents(build, error);
+    if (c->tangents == NULL) return SUP_OK;
+    float *tangents = sup_arena_alloc(build->arena, 4 * (size_t)c->vertex_count, sizeof *tangents);
+    if (tangents == NULL) return sup_fail_memory(error, "the tangents");
+    load_tangents(c, build->skeleton.primitive_map, build->surface.vertex_primitive, tangents);
+    build->rig->tangents = tangents;
+    return SUP_OK;
 }

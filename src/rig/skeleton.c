@@ -384,9 +384,8 @@ static sup_result report_nodes(skeleton_work *w, sup_error *error)
 }
 
 /* Whether there is a mesh with joints; else adds a fatal defect that describes what is missing. */
-static bool check_skin(sup_rig_build *build, sup_result *result, sup_error *error)
+static bool check_skin(const sup_character *c, sup_defect_list *defects, sup_result *result, sup_error *error)
 {
-    const sup_character *c = build->character;
     bool skinned = false, joints = false;
     for (int32_t p = 0; p < c->primitive_count; p++)
         skinned = skinned || sup_primitive_is_skinned(c, p);
@@ -401,7 +400,7 @@ static bool check_skin(sup_rig_build *build, sup_result *result, sup_error *erro
     else if (!skinned && c->clip_count == 0)
         problem = "No primitive of the mesh is bound to the skeleton, and no clip animates it.";
     if (problem == NULL) return true;
-    *result = sup_rig_defect(&build->defects, SUP_DEFECT_NO_SKIN, SUP_SEVERITY_FATAL, -1, 1, -1, error, "%s", problem);
+    *result = sup_rig_defect(defects, SUP_DEFECT_NO_SKIN, SUP_SEVERITY_FATAL, -1, 1, -1, error, "%s", problem);
     return false;
 }
 
@@ -409,7 +408,7 @@ sup_result sup_rig_skeleton(sup_rig_build *build, sup_error *error)
 {
     const sup_character *c = build->character;
     sup_result result = SUP_OK;
-    build->skeleton.has_joints = check_skin(build, &result, error);
+    build->skeleton.has_joints = check_skin(c, &build->defects, &result, error);
     if (c->vertex_count == 0) build->stop = true;
     if (result != SUP_OK || build->stop) return result;
     skeleton_work w = {.build = build, .character = c};
