@@ -1,4 +1,5 @@
-/* bench_position.c - steps of position based skinning: time against the scalar reference, threads, bytes, long shaking.
+/* bench_position.c - steps of position based skinning: time against the scalar reference, threads, bytes, long stress
+ * tests.
  *
  *     bench_position [solver | contact | shake STEPS | crush STEPS [SEED]]
  *
@@ -114,11 +115,11 @@ static void bench_solver(void)
     sup_thread_pool_destroy(pool);
 }
 
-/* Milliseconds of a frame of a motion from a time on, best of four each. */
+/* Milliseconds per frame of a motion from a given time on, best of four. */
 static double time_motion(const sup_context *context, const sup_character *character, const sup_model *model,
                           const sup_clip *clip, double from, int contact)
 {
-    enum { FRAMES = 40, ROUNDS = 4 }; /* even: cells are made anew every second step, the same ones each round */
+    enum { FRAMES = 40, ROUNDS = 4 }; /* even: detection runs every second step, the same steps in each repetition */
     static double best[FRAMES];
     sup_instance *instance;
     sup_pose *pose;
@@ -129,7 +130,7 @@ static double time_motion(const sup_context *context, const sup_character *chara
         sup_instance_set(instance, "contact", contact, NULL) != SUP_OK)
         exit(1);
     sup_skin_out out = {.positions = positions};
-    for (int i = 0; i < FRAMES * ROUNDS; i++) { /* 100 frames a second: one step each */
+    for (int i = 0; i < FRAMES * ROUNDS; i++) { /* 100 frames per second: one step each */
         sup_pose_sample(character, clip, from + i % FRAMES * 0.01, pose);
         if (i % FRAMES == 0) sup_instance_reset(instance, pose);
         double begin = now_ms();
@@ -145,7 +146,7 @@ static double time_motion(const sup_context *context, const sup_character *chara
     return sum;
 }
 
-/* A scene's character bound with that many tets and iterations; the clip of that name. */
+/* Binds the character of a scene with the given tets and iterations; selects the clip. */
 typedef struct bound {
     sup_character *character;
     sup_rig *rig;
@@ -196,7 +197,7 @@ static void bench_contact(void)
     for (size_t k = 0; k < sizeof rows / sizeof rows[0]; k++) {
         bound b = bound_make(rows[k].scene, rows[k].clip, rows[k].tets, rows[k].iterations);
         double ms[5];
-        for (int i = 0; i < 5; i++) /* the parameter's choices: on demand, off, always */
+        for (int i = 0; i < 5; i++) /* choices of the parameter: on demand, off, always */
             ms[i] = time_motion(i < 3 ? NULL : &two, b.character, b.model, b.clip, rows[k].from, i % 3);
         printf("%10s %7s %6.0f %3.0f | %7.3f %7.3f %7.3f | %7.1f%% %9.2f | %7.3f %7.3f %5.2f\n", rows[k].scene,
                rows[k].clip, rows[k].tets, rows[k].iterations, ms[1], ms[0], ms[2], 100.0 * (ms[0] / ms[1] - 1.0),
@@ -206,7 +207,7 @@ static void bench_contact(void)
     sup_thread_pool_destroy(pool);
 }
 
-/* Throws the body about as hard as it goes: time steps, poses and whole motion at random. */
+/* Stress test: random timesteps, poses and global motion. */
 static void bench_shake(int64_t steps)
 {
     block b = block_make(&(block_def){.nx = 8, .ny = 3, .nz = 3, .core = true});
@@ -238,23 +239,23 @@ static void bench_shake(int64_t steps)
             speed = fmax(speed, fabs((double)rows[k] - (double)before[k]));
         }
     printf(
-        "%lld steps of shaking: furthest coordinate %.2f sizes, %lld steps out of range, %.1f us a step; ten seconds "
+        "%lld steps of shaking: furthest coordinate %.2f sizes, %lld steps out of range, %.1f us per step; ten seconds "
         "later %.1e from rest, moving %.1e a step\n",
         (long long)steps, largest, (long long)lost, (now_ms() - begin) * 1e3 / (double)steps, off, speed);
     block_free(&b);
 }
 
-/* A body with contact, whose joints are thrown about. */
+/* A body with contact and random joint motion. */
 typedef struct crushed {
     sup_character *character;
     sup_rig *rig;
     sup_model *model;
     sup_position_view view;
     sup_pose *pose;
-    sup_transform *local;               /* [node_count] */
-    double *angle;                      /* [node_count] */
-    sup_mat34 *joints;                  /* [joint_count] */
-    sup_affine *moves;                  /* the same in double */
+    sup_transform *local;                 /* [node_count] */
+    double *angle;                        /* [node_count] */
+    sup_mat34 *joints;                    /* [joint_count] */
+    sup_affine *moves;                    /* the same in double */
     float *guide, *guide_previous, *bone; /* [slot_count*4] */
     void *pbd, *collide;
     sup_pbd_input input;
@@ -320,16 +321,16 @@ static void crushed_free(crushed *c)
     sup_character_destroy(c->character);
 }
 
-/* Every joint turned further by up to `most` radians, either way, within 2.6; then linear blending. */
-static void crushed_pose(crushed *c, sup_random *random, double most)
+/* Rotates every joint randomly by up to `max_angle` radians, within 2.6; then linear blending. */
+static void crushed_pose(crushed *c, sup_random *random, double max_angle)
 {
     const sup_position_view *view = &c->view;
     for (int32_t n = 0; n < c->character->node_count; n++) {
         const sup_node *node = &c->character->nodes[n];
         c->local[n] = node->rest;
         if (!node->is_joint) continue;
-        c->angle[n] += most * (2.0 * sup_random_unit(random) - 1.0);
-        c->angle[n] = most > 0.0 ? fmin(fmax(c->angle[n], -2.6), 2.6) : 0.0;
+        c->angle[n] += max_angle * (2.0 * sup_random_unit(random) - 1.0);
+        c->angle[n] = max_angle > 0.0 ? fmin(fmax(c->angle[n], -2.6), 2.6) : 0.0;
         sup_quatd turn = sup_quatd_from_axis_angle(sup_v3(1, n % 3, n % 2), c->angle[n]);
         c->local[n].rotation = sup_quatd_to_float(sup_quatd_multiply(sup_quatd_from_float(node->rest.rotation), turn));
     }
@@ -356,15 +357,15 @@ static bool crushed_step(crushed *c, bool still)
 {
     sup_context context = sup_context_resolve(NULL);
     sup_collide_input collide = {.mode = SUP_COLLIDE_ALWAYS,
-                           .planes = true,
-                           .still = still,
-                           .friction = 0.3f,
-                           .joints = c->joints,
-                           .size = c->view.size,
-                           .rest = c->view.rest,
-                           .bone = c->bone,
-                           .before = sup_pbd_previous(&c->view.pbd, c->pbd),
-                           .iterations = c->input.iterations};
+                                 .planes = true,
+                                 .still = still,
+                                 .friction = 0.3f,
+                                 .joints = c->joints,
+                                 .size = c->view.size,
+                                 .rest = c->view.rest,
+                                 .bone = c->bone,
+                                 .previous = sup_pbd_previous(&c->view.pbd, c->pbd),
+                                 .iterations = c->input.iterations};
     sup_collide_begin(&c->view.collide, c->collide, &collide);
     return sup_pbd_step(&context, &c->view.pbd, c->pbd, &c->input);
 }
@@ -377,7 +378,7 @@ static double largest_coordinate(const sup_pbd *pbd, const float *rows)
     return largest;
 }
 
-/* An arm whose joints jump at random, with contact found anew in every step, and steps of 1 to 33 ms. */
+/* An arm with random joint jumps, contact detection in every step, and timesteps of 1 to 33 ms. */
 static void bench_crush(int64_t steps, uint64_t seed)
 {
     crushed c = crushed_make();
@@ -404,10 +405,11 @@ static void bench_crush(int64_t steps, uint64_t seed)
     const float *rows = sup_pbd_positions(&c.view.pbd, c.pbd);
     for (int32_t k = 0; k < 4 * c.view.pbd.slot_count; k++)
         if (k % 4 != 3) off = fmax(off, fabs((double)rows[k] - (double)c.guide[k]));
-    printf("%lld steps of crushing, seed %llu: furthest coordinate %.2f sizes, %lld steps out of range, %.1f holds and "
-           "%.1f us a step; ten seconds later %.1e from rest\n",
-           (long long)steps, (unsigned long long)seed, largest, (long long)lost, (double)pairs / (double)steps,
-           took * 1e3 / (double)steps, off);
+    printf(
+        "%lld steps of crushing, seed %llu: furthest coordinate %.2f sizes, %lld steps out of range, %.1f contacts and "
+        "%.1f us per step; ten seconds later %.1e from rest\n",
+        (long long)steps, (unsigned long long)seed, largest, (long long)lost, (double)pairs / (double)steps,
+        took * 1e3 / (double)steps, off);
     crushed_free(&c);
 }
 

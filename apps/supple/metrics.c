@@ -106,7 +106,7 @@ static void write_frame(app_json *json, const sup_rig *rig, const sup_motion_mea
     app_json_integer(json, "nonfinite", m->nonfinite);
     write_regions(json, "bone_volume", ratio, 0, 2, rig->joint_count);
     write_regions(json, "bend_volume", ratio, 1, 2, rig->joint_count);
-    write_regions(json, "part_volume", ratio, 2 * rig->joint_count, 1, rig->character->primitive_count);
+    write_regions(json, "primitive_volume", ratio, 2 * rig->joint_count, 1, rig->character->primitive_count);
     app_json_object_end(json);
 }
 

@@ -28,7 +28,7 @@ done
 json_check "a frame each" "j.frames.length === j.frame_count && j.frames.every((f, i) => f.frame === i)"
 json_check "volume near rest" "Math.abs(j.frames[0].volume_ratio - 1) < 0.05"
 json_check "regions in the order of the joints" \
-    "j.frames.every(f => f.bone_volume.length === j.joints.length && f.bend_volume.length === j.joints.length && f.part_volume.length === j.parts.length)"
+    "j.frames.every(f => f.bone_volume.length === j.joints.length && f.bend_volume.length === j.joints.length && f.primitive_volume.length === j.parts.length)"
 json_check "worst is worst" "j.summary.stretch_max === Math.max(...j.frames.map(f => f.stretch_max))"
 cp out one.json
 run 0 "measure with one thread" "$supple" measure $scene a.pc2 --json --threads 1

@@ -62,7 +62,7 @@ static void frame(played *p, float dt)
         CHECK(isfinite(p->positions[i]) && isfinite(p->normals[i]));
 }
 
-/* Furthest that a vertex is from its place in the bind pose, in sizes. */
+/* Largest distance of a vertex from its bind position, in sizes. */
 static double from_bind(const played *p)
 {
     double most = 0.0;
@@ -87,7 +87,7 @@ TEST(rest_pose_is_the_bind_pose) /* 1, 13 */
     close_scene(&p);
 }
 
-TEST(skin_rides_exactly_through_affine_motions) /* 13 */
+TEST(embedding_is_exact_for_affine_motions) /* 13 */
 {
     static const double linear[9] = {1.3, 0.4, -0.1, -0.2, 0.8, 0.3, 0.1, 0.5, 1.1}, shift[3] = {0.3, -0.2, 0.6};
     played p;
@@ -98,7 +98,8 @@ TEST(skin_rides_exactly_through_affine_motions) /* 13 */
     size_t rows = (size_t)view.pbd.slot_count, vertices = (size_t)p.rig->vertex_count;
     float *moved = calloc(4 * rows, sizeof(float)), *expected = calloc(3 * vertices, sizeof(float));
     double size = (double)view.size, most = 0.0;
-    for (size_t i = 0; i < rows + vertices; i++) { /* particles in the solver's space, then vertices in the world */
+    for (size_t i = 0; i < rows + vertices;
+         i++) { /* particles in the space of the solver, then vertices in the world */
         const float *from = i < rows ? view.rest + 4 * i : p.rig->positions + 3 * (i - rows);
         for (size_t r = 0; r < 3; r++) {
             double to = shift[r] * size;
@@ -113,10 +114,12 @@ TEST(skin_rides_exactly_through_affine_motions) /* 13 */
     void *scratch = aligned_alloc(64, sup_position_embed_scratch(&view.embed));
     sup_context context = sup_context_resolve(NULL);
     sup_skin_out out = {.positions = p.positions, .position_stride = 3 * sizeof(float)};
-    memcpy(p.positions, expected, 3 * vertices * sizeof(float)); /* linear blending of such joints, for what is fine */
+    memcpy(p.positions, expected,
+           3 * vertices * sizeof(float)); /* linear blending of these joints, for fine vertices */
     for (size_t v = 0; v < vertices; v++)
         if (view.embed.fine[v] == 0.0f) p.positions[3 * v] = 1e9f;
-    sup_position_embed_apply(&context, &view.embed, moved, moved, &(sup_position_embed_space){.size = view.size}, scratch, &out);
+    sup_position_embed_apply(&context, &view.embed, moved, moved, &(sup_position_embed_space){.size = view.size},
+                             scratch, &out);
     for (size_t i = 0; i < 3 * vertices; i++)
         most = fmax(most, fabs((double)p.positions[i] - (double)expected[i]) / size);
     CHECK_MSG(most < 2e-6, "%g sizes from the affine motion", most);
@@ -124,7 +127,7 @@ TEST(skin_rides_exactly_through_affine_motions) /* 13 */
     close_scene(&p);
 }
 
-/* The arm in another unit of length, with the same metres. */
+/* The arm in another unit of length, with the same size in metres. */
 static sup_character *scaled_arm(double scale)
 {
     sup_character *arm, *made, copy;
@@ -156,7 +159,7 @@ static sup_character *scaled_arm(double scale)
     return made;
 }
 
-/* The elbow bent quickly, then gravity and contact for a while: places in sizes. */
+/* Bends the elbow quickly, then gravity and contact; positions in sizes. */
 static float *bend_in_unit(double scale, int32_t *count)
 {
     sup_character *arm = scaled_arm(scale);
@@ -197,7 +200,7 @@ static float *bend_in_unit(double scale, int32_t *count)
     return positions;
 }
 
-TEST(motion_is_free_of_the_unit) /* 10 */
+TEST(motion_is_independent_of_the_unit) /* 10 */
 {
     int32_t count, again;
     float *first = bend_in_unit(1.0, &count);
@@ -213,7 +216,7 @@ TEST(motion_is_free_of_the_unit) /* 10 */
     free(first);
 }
 
-TEST(weights_are_sound) /* 11 */
+TEST(weights_are_valid) /* 11 */
 {
     played p;
     open_scene(&p);
@@ -236,7 +239,7 @@ TEST(weights_are_sound) /* 11 */
     close_scene(&p);
 }
 
-/* Plays the first clip at that rate; the last frame stays in p. */
+/* Plays the first clip at the given rate; p has the last frame. */
 static void play(played *p, double seconds, double rate)
 {
     for (int i = 0; i <= (int)(seconds * rate + 0.5); i++) {
@@ -245,7 +248,7 @@ static void play(played *p, double seconds, double rate)
     }
 }
 
-TEST(look_is_free_of_the_frame_rate)
+TEST(motion_is_independent_of_the_frame_rate)
 {
     static const double rates[] = {30.0, 60.0, 100.0, 144.0};
     float *first = NULL;
@@ -256,7 +259,7 @@ TEST(look_is_free_of_the_frame_rate)
         double most = 0.0;
         for (int32_t i = 0; first != NULL && i < 3 * p.rig->vertex_count; i++)
             most = fmax(most, fabs((double)p.positions[i] - (double)first[i]));
-        CHECK_MSG(most < 0.01 * (double)p.rig->size, "%g frames a second: %g sizes apart", rates[k],
+        CHECK_MSG(most < 0.01 * (double)p.rig->size, "%g frames per second: %g sizes apart", rates[k],
                   most / (double)p.rig->size);
         if (first == NULL) {
             first = p.positions;
@@ -305,7 +308,7 @@ TEST(soft_region_leaves_linear_blending_above_the_mean_distance)
     close_scene(&p);
 }
 
-/* Mean way from the bind pose, in sizes, of the vertices within `radius` sizes of a joint. */
+/* Mean distance from the bind pose, in sizes, of the vertices within `radius` sizes of a joint. */
 static double sag_near(const played *p, int32_t joint, double radius)
 {
     double sum = 0.0, size = (double)p->rig->size;
@@ -325,7 +328,7 @@ static double sag_near(const played *p, int32_t joint, double radius)
     return sum / count;
 }
 
-TEST(soft_control_is_live)
+TEST(soft_regions_change_at_runtime)
 {
     played p;
     sup_error error = {0};
@@ -342,11 +345,11 @@ TEST(soft_control_is_live)
             frame(&p, 1.0f / 60.0f);
         moved[k] = sag_near(&p, 1, 0.2);
     }
-    CHECK_MSG(moved[1] > 1.2 * moved[0], "soft flesh sags by %g, other by %g", moved[1], moved[0]);
+    CHECK_MSG(moved[1] > 1.2 * moved[0], "soft tissue sags by %g, other by %g", moved[1], moved[0]);
     close_scene(&p);
 }
 
-TEST(damaged_models_are_refused)
+TEST(damaged_models_are_rejected)
 {
     played p;
     open_scene(&p);
