@@ -58,11 +58,11 @@ static double time_reference(block *b)
 {
     sup_pbd_reference *reference;
     sup_pbd_regions regions = sup_pbd_regions_of(&b->pbd, b->state);
-    double *rows = calloc((size_t)b->pbd.slot_count * 4, sizeof(double)), best = 1e30;
+    double *positions = calloc((size_t)b->pbd.slot_count * 4, sizeof(double)), best = 1e30;
     block_pose(b, 0.0, sup_affine_identity());
     for (int32_t i = 0; i < 4 * b->pbd.slot_count; i++)
-        rows[i] = (double)b->guide[i];
-    if (sup_pbd_reference_create(&b->pbd, rows, &regions, &reference, NULL) != SUP_OK) exit(1);
+        positions[i] = (double)b->guide[i];
+    if (sup_pbd_reference_create(&b->pbd, positions, &regions, &reference, NULL) != SUP_OK) exit(1);
     for (int32_t i = 0; i < 8; i++) {
         block_pose(b, 1.5 * i / STEPS, swing(0.01 * i));
         double begin = now_ms();
@@ -70,16 +70,16 @@ static double time_reference(block *b)
         best = fmin(best, now_ms() - begin);
     }
     sup_pbd_reference_destroy(reference);
-    free(rows);
+    free(positions);
     return best;
 }
 
 /* Bytes that an iteration reads and writes, and its floating point operations. */
 static void count_work(const sup_pbd *s, double *bytes, double *flops)
 {
-    double tets = s->volume_batches * 16.0, edges = s->stretch_batches * 16.0, rows = s->slot_count;
-    *bytes = tets * (16 + 4 + 4 * 4 + 4 * 32) + edges * (8 + 4 + 3 * 4 + 2 * 32) + rows * (16 * 3 + 12);
-    *flops = tets * 104.0 + edges * 31.0 + rows * 25.0;
+    double tets = s->volume_batches * 16.0, edges = s->stretch_batches * 16.0, slots = s->slot_count;
+    *bytes = tets * (16 + 4 + 4 * 4 + 4 * 32) + edges * (8 + 4 + 3 * 4 + 2 * 32) + slots * (16 * 3 + 12);
+    *flops = tets * 104.0 + edges * 31.0 + slots * 25.0;
 }
 
 static void bench_solver(void)
@@ -185,22 +185,22 @@ static void bench_contact(void)
     static const struct {
         const char *scene, *clip;
         double tets, iterations, from;
-    } rows[] = {{"human", "walk", 10000, 12, 0.0},
-                {"elephant", "walk", 10000, 12, 0.0},
-                {"arm", "bend", 4400, 22, 0.9},
-                {"human", "squat", 4400, 22, 0.9}};
+    } cases[] = {{"human", "walk", 10000, 12, 0.0},
+                 {"elephant", "walk", 10000, 12, 0.0},
+                 {"arm", "bend", 4400, 22, 0.9},
+                 {"human", "squat", 4400, 22, 0.9}};
     sup_thread_pool *pool;
     if (sup_thread_pool_create(2, &pool, NULL) != SUP_OK) exit(1);
     sup_context two = {.tasks = sup_thread_pool_tasks(pool)};
     printf("%10s %7s %6s %3s | %7s %7s %7s | %8s %9s | %7s %7s %5s\n", "", "", "tets", "its", "off ms", "on", "always",
            "on adds", "always/on", "2: off", "on", "1/2");
-    for (size_t k = 0; k < sizeof rows / sizeof rows[0]; k++) {
-        bound b = bound_make(rows[k].scene, rows[k].clip, rows[k].tets, rows[k].iterations);
+    for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
+        bound b = bound_make(cases[k].scene, cases[k].clip, cases[k].tets, cases[k].iterations);
         double ms[5];
         for (int i = 0; i < 5; i++) /* choices of the parameter: on demand, off, always */
-            ms[i] = time_motion(i < 3 ? NULL : &two, b.character, b.model, b.clip, rows[k].from, i % 3);
-        printf("%10s %7s %6.0f %3.0f | %7.3f %7.3f %7.3f | %7.1f%% %9.2f | %7.3f %7.3f %5.2f\n", rows[k].scene,
-               rows[k].clip, rows[k].tets, rows[k].iterations, ms[1], ms[0], ms[2], 100.0 * (ms[0] / ms[1] - 1.0),
+            ms[i] = time_motion(i < 3 ? NULL : &two, b.character, b.model, b.clip, cases[k].from, i % 3);
+        printf("%10s %7s %6.0f %3.0f | %7.3f %7.3f %7.3f | %7.1f%% %9.2f | %7.3f %7.3f %5.2f\n", cases[k].scene,
+               cases[k].clip, cases[k].tets, cases[k].iterations, ms[1], ms[0], ms[2], 100.0 * (ms[0] / ms[1] - 1.0),
                ms[2] / ms[0], ms[4], ms[3], ms[0] / ms[3]);
         bound_free(&b);
     }
@@ -222,9 +222,9 @@ static void bench_shake(int64_t steps)
         if (i % 64 == 0) b.input.settings.seconds = (float)(0.001 + 0.032 * sup_random_unit(&random));
         block_pose(&b, angle, sup_affine_from_trs(to, turn, sup_v3(1, 1, 1)));
         lost += !block_step(&b, NULL);
-        const float *rows = sup_pbd_positions(&b.pbd, b.state);
+        const float *positions = sup_pbd_positions(&b.pbd, b.state);
         for (int32_t k = 0; k < 4 * b.pbd.slot_count; k++)
-            if (k % 4 != 3) largest = fmax(largest, fabs((double)rows[k]));
+            if (k % 4 != 3) largest = fmax(largest, fabs((double)positions[k]));
     }
     b.input.settings.seconds = 0.01f;
     for (int32_t i = 0; i < 1000; i++) {
@@ -232,11 +232,11 @@ static void bench_shake(int64_t steps)
         block_step(&b, NULL);
     }
     double off = 0.0, speed = 0.0;
-    const float *rows = sup_pbd_positions(&b.pbd, b.state), *before = sup_pbd_previous(&b.pbd, b.state);
+    const float *positions = sup_pbd_positions(&b.pbd, b.state), *previous = sup_pbd_previous(&b.pbd, b.state);
     for (int32_t k = 0; k < 4 * b.pbd.slot_count; k++)
         if (k % 4 != 3) {
-            off = fmax(off, fabs((double)rows[k] - (double)b.guide[k]));
-            speed = fmax(speed, fabs((double)rows[k] - (double)before[k]));
+            off = fmax(off, fabs((double)positions[k] - (double)b.guide[k]));
+            speed = fmax(speed, fabs((double)positions[k] - (double)previous[k]));
         }
     printf(
         "%lld steps of shaking: furthest coordinate %.2f sizes, %lld steps out of range, %.1f us per step; ten seconds "
@@ -261,7 +261,7 @@ typedef struct crushed {
     sup_pbd_input input;
 } crushed;
 
-static void *room(size_t bytes)
+static void *allocate(size_t bytes)
 {
     void *memory = aligned_alloc(64, (bytes + 63) / 64 * 64);
     if (memory == NULL) exit(1);
@@ -282,17 +282,17 @@ static crushed crushed_make(void)
         sup_position_open(c.model, &c.view, NULL) != SUP_OK ||
         sup_pose_create(NULL, c.character, &c.pose, NULL) != SUP_OK)
         exit(1);
-    size_t rows = (size_t)c.view.pbd.slot_count * 4 * sizeof(float), nodes = (size_t)c.character->node_count;
+    size_t bytes = (size_t)c.view.pbd.slot_count * 4 * sizeof(float), nodes = (size_t)c.character->node_count;
     double metres = (double)c.view.size * (double)c.view.unit_metres;
-    c.local = room(nodes * sizeof *c.local);
-    c.angle = room(nodes * sizeof *c.angle);
-    c.joints = room((size_t)c.view.joint_count * sizeof *c.joints);
-    c.moves = room((size_t)c.view.joint_count * sizeof *c.moves);
-    c.guide = room(rows);
-    c.guide_previous = room(rows);
-    c.bone = room(rows);
-    c.pbd = room(sup_pbd_state_size(&c.view.pbd));
-    c.collide = room(sup_collide_state_size(&c.view.collide));
+    c.local = allocate(nodes * sizeof *c.local);
+    c.angle = allocate(nodes * sizeof *c.angle);
+    c.joints = allocate((size_t)c.view.joint_count * sizeof *c.joints);
+    c.moves = allocate((size_t)c.view.joint_count * sizeof *c.moves);
+    c.guide = allocate(bytes);
+    c.guide_previous = allocate(bytes);
+    c.bone = allocate(bytes);
+    c.pbd = allocate(sup_pbd_state_size(&c.view.pbd));
+    c.collide = allocate(sup_collide_state_size(&c.view.collide));
     c.input = (sup_pbd_input){.settings = {.stretch = values[SUP_POSITION_STIFFNESS],
                                            .volume = values[SUP_POSITION_VOLUME],
                                            .bind = values[SUP_POSITION_BIND],
@@ -370,11 +370,11 @@ static bool crushed_step(crushed *c, bool still)
     return sup_pbd_step(&context, &c->view.pbd, c->pbd, &c->input);
 }
 
-static double largest_coordinate(const sup_pbd *pbd, const float *rows)
+static double largest_coordinate(const sup_pbd *pbd, const float *positions)
 {
     double largest = 0.0;
     for (int32_t k = 0; k < 4 * pbd->slot_count; k++)
-        if (k % 4 != 3) largest = fmax(largest, fabs((double)rows[k]));
+        if (k % 4 != 3) largest = fmax(largest, fabs((double)positions[k]));
     return largest;
 }
 
@@ -402,9 +402,9 @@ static void bench_crush(int64_t steps, uint64_t seed)
         crushed_pose(&c, &random, 0.0);
         crushed_step(&c, true);
     }
-    const float *rows = sup_pbd_positions(&c.view.pbd, c.pbd);
+    const float *positions = sup_pbd_positions(&c.view.pbd, c.pbd);
     for (int32_t k = 0; k < 4 * c.view.pbd.slot_count; k++)
-        if (k % 4 != 3) off = fmax(off, fabs((double)rows[k] - (double)c.guide[k]));
+        if (k % 4 != 3) off = fmax(off, fabs((double)positions[k] - (double)c.guide[k]));
     printf(
         "%lld steps of crushing, seed %llu: furthest coordinate %.2f sizes, %lld steps out of range, %.1f contacts and "
         "%.1f us per step; ten seconds later %.1e from rest\n",

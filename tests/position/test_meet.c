@@ -33,15 +33,15 @@ TEST(spatial_hash_matches_brute_force) /* 20 */
     enum { POINTS = 600, TETS = 200 };
     static float points[POINTS][3];
     sup_random random = {11};
-    sup_spatial_hash cells;
+    sup_spatial_hash hash;
     void *memory = malloc(sup_spatial_hash_size(POINTS));
-    sup_spatial_hash_init(&cells, memory, POINTS, 0.3f);
+    sup_spatial_hash_init(&hash, memory, POINTS, 0.3f);
     for (int round = 0; round < 3; round++) { /* timestamps: earlier points must be gone */
-        sup_spatial_hash_clear(&cells);
+        sup_spatial_hash_clear(&hash);
         for (int i = 0; i < POINTS; i++) {
             for (int c = 0; c < 3; c++)
                 points[i][c] = (float)(4.0 * sup_random_unit(&random) - 2.5);
-            sup_spatial_hash_insert(&cells, i, points[i]);
+            sup_spatial_hash_insert(&hash, i, points[i]);
         }
         int found = 0, expected = 0;
         for (int t = 0; t < TETS; t++) {
@@ -56,11 +56,10 @@ TEST(spatial_hash_matches_brute_force) /* 20 */
                     high[c] = fmaxf(high[c], corner[k][c]);
                 }
             const float *tet[4] = {corner[0], corner[1], corner[2], corner[3]};
-            for (int x = sup_spatial_hash_cell(&cells, low[0]); x <= sup_spatial_hash_cell(&cells, high[0]); x++)
-                for (int y = sup_spatial_hash_cell(&cells, low[1]); y <= sup_spatial_hash_cell(&cells, high[1]); y++)
-                    for (int z = sup_spatial_hash_cell(&cells, low[2]); z <= sup_spatial_hash_cell(&cells, high[2]);
-                         z++)
-                        for (int32_t i = sup_spatial_hash_first(&cells, x, y, z); i >= 0; i = cells.next[i])
+            for (int x = sup_spatial_hash_cell(&hash, low[0]); x <= sup_spatial_hash_cell(&hash, high[0]); x++)
+                for (int y = sup_spatial_hash_cell(&hash, low[1]); y <= sup_spatial_hash_cell(&hash, high[1]); y++)
+                    for (int z = sup_spatial_hash_cell(&hash, low[2]); z <= sup_spatial_hash_cell(&hash, high[2]); z++)
+                        for (int32_t i = sup_spatial_hash_first(&hash, x, y, z); i >= 0; i = hash.next[i])
                             seen[i] |= sup_tet_contains(tet, points[i], w);
             for (int i = 0; i < POINTS; i++) {
                 found += seen[i];
@@ -84,7 +83,7 @@ typedef struct body {
     sup_model *model;
     sup_position_view view;
     sup_mat34 *joints;
-    float *rows, *previous, *bone; /* [slot_count*4] */
+    float *positions, *previous, *bone; /* [slot_count*4] */
     void *state;
 } body;
 
@@ -115,7 +114,7 @@ static void bind_shared(void)
     atexit(free_shared);
 }
 
-/* The plane with the most entries: the elbow. */
+/* The plane with the largest entries: the elbow. */
 static int32_t widest(const sup_collide *m)
 {
     int32_t best = 0;
@@ -132,11 +131,11 @@ static body *bend(double angle)
     body *b = &made;
     *b = shared;
     const sup_collide *m = &b->view.collide;
-    size_t rows = (size_t)b->view.pbd.slot_count;
+    size_t slots = (size_t)b->view.pbd.slot_count;
     b->joints = calloc((size_t)m->joint_count, sizeof(sup_mat34));
-    b->rows = calloc(4 * rows, sizeof(float));
-    b->previous = calloc(4 * rows, sizeof(float));
-    b->bone = calloc(4 * rows, sizeof(float));
+    b->positions = calloc(4 * slots, sizeof(float));
+    b->previous = calloc(4 * slots, sizeof(float));
+    b->bone = calloc(4 * slots, sizeof(float));
     CHECK(m->plane_count > 0);
     int32_t elbow = m->plane[widest(m)];
     sup_vec3d head = sup_v3_load(m->bone + 6 * elbow);
@@ -150,7 +149,7 @@ static body *bend(double angle)
         below[j] = j == elbow || (m->parent[j] >= 0 && below[m->parent[j]]);
         b->joints[j] = below[j] ? sup_affine_to_float(turn) : sup_mat34_identity();
     }
-    for (size_t i = 0; i < rows; i++) {
+    for (size_t i = 0; i < slots; i++) {
         sup_vec3d p = sup_v3_load(b->view.rest + 4 * i), q = sup_v3_load(b->view.bone_point + 4 * i), sum = {0};
         for (int k = 0; k < SUP_POSITION_INFLUENCES; k++) {
             size_t at = i * SUP_POSITION_INFLUENCES + (size_t)k;
@@ -158,11 +157,11 @@ static body *bend(double angle)
             sum = sup_v3_madd(sum, (double)b->view.influence_weight[at] / (double)b->view.size, moved);
         }
         if (b->view.bone_joint[i] >= 0 && below[b->view.bone_joint[i]]) q = sup_affine_point(turn, q);
-        sup_v3_store(b->rows + 4 * i, sum);
+        sup_v3_store(b->positions + 4 * i, sum);
         sup_v3_store(b->bone + 4 * i, sup_v3_scale(q, 1.0 / (double)b->view.size));
-        b->rows[4 * i + 3] = b->view.pbd.inverse_mass[i];
+        b->positions[4 * i + 3] = b->view.pbd.inverse_mass[i];
     }
-    memcpy(b->previous, b->rows, 4 * rows * sizeof(float));
+    memcpy(b->previous, b->positions, 4 * slots * sizeof(float));
     b->state = aligned_alloc(64, (sup_collide_state_size(m) + 63) / 64 * 64);
     sup_collide_reset(m, b->state);
     free(below);
@@ -171,7 +170,7 @@ static body *bend(double angle)
 
 static void done(body *b)
 {
-    free(b->joints), free(b->rows), free(b->previous), free(b->bone), free(b->state);
+    free(b->joints), free(b->positions), free(b->previous), free(b->bone), free(b->state);
 }
 
 static void begin(body *b, sup_collide_mode mode, bool planes)
@@ -194,12 +193,12 @@ TEST(separated_tissue_has_no_contacts) /* 21: at rest, and with the forearm well
         body *b = bend(0.6 * k);
         size_t size = (size_t)b->view.pbd.slot_count * 4 * sizeof(float);
         begin(b, SUP_COLLIDE_ALWAYS, k == 0);
-        sup_collide_solve(b->state, &context, b->rows);
+        sup_collide_solve(b->state, &context, b->positions);
         const sup_collide_report *report = sup_collide_report_of(b->state);
         CHECK(report->hashed > 100 && report->tested > 1000);
         CHECK_MSG(report->pairs == 0, "%d pairs at %g radians", report->pairs, 0.6 * k);
         CHECK_EQ(report->planes, 0);
-        CHECK(memcmp(b->rows, b->previous, size) == 0);
+        CHECK(memcmp(b->positions, b->previous, size) == 0);
         done(b);
     }
 }
@@ -214,13 +213,13 @@ TEST(planes_keep_tissue_on_its_side) /* 22, 24 */
     CHECK(s->plane_count >= 1);
     int32_t moved = 0;
     float *start = malloc((size_t)b->view.pbd.slot_count * 4 * sizeof(float));
-    memcpy(start, b->rows, (size_t)b->view.pbd.slot_count * 4 * sizeof(float));
+    memcpy(start, b->positions, (size_t)b->view.pbd.slot_count * 4 * sizeof(float));
     const sup_collide_plane *plane = &s->planes[0];
     s->plane_count = 1;
-    sup_collide_planes_gather(s, &context, b->rows);
-    sup_collide_planes_solve(s, &context, b->rows);
+    sup_collide_planes_gather(s, &context, b->positions);
+    sup_collide_planes_solve(s, &context, b->positions);
     for (int32_t i = 0; i < b->view.pbd.slot_count; i++) { /* along the normal only */
-        const float *n = plane->normal, *p = b->rows + 4 * i, *q = start + 4 * i;
+        const float *n = plane->normal, *p = b->positions + 4 * i, *q = start + 4 * i;
         float d[3] = {p[0] - q[0], p[1] - q[1], p[2] - q[2]}, along = d[0] * n[0] + d[1] * n[1] + d[2] * n[2];
         for (int c = 0; c < 3; c++)
             CHECK(fabsf(d[c] - along * n[c]) < 1e-6f);
@@ -229,13 +228,13 @@ TEST(planes_keep_tissue_on_its_side) /* 22, 24 */
     }
     CHECK_MSG(moved > 5, "%d particles moved", moved);
     for (int i = 0; i < 10; i++)
-        sup_collide_planes_solve(s, &context, b->rows);
-    memcpy(start, b->rows, (size_t)b->view.pbd.slot_count * 4 * sizeof(float));
-    sup_collide_planes_solve(s, &context, b->rows); /* no motion when all particles are on their side */
+        sup_collide_planes_solve(s, &context, b->positions);
+    memcpy(start, b->positions, (size_t)b->view.pbd.slot_count * 4 * sizeof(float));
+    sup_collide_planes_solve(s, &context, b->positions); /* no motion when all particles are on their side */
     for (int32_t i = 0; i < 4 * b->view.pbd.slot_count; i++)
-        CHECK(fabsf(b->rows[i] - start[i]) < 1e-5f);
+        CHECK(fabsf(b->positions[i] - start[i]) < 1e-5f);
     for (int32_t k = m->plane_first[plane->plane]; k < m->plane_first[plane->plane + 1]; k++) {
-        const float *p = b->rows + 4 * m->entry_slot[k];
+        const float *p = b->positions + 4 * m->entry_slot[k];
         float height = 0.0f, deep = 0.0f;
         for (int c = 0; c < 3; c++) {
             height += m->entry[2 * k] * (p[c] - plane->centre[c]) * plane->normal[c];
@@ -254,7 +253,7 @@ TEST(detection_on_demand_finds_all_contacts) /* 23 */
     for (int k = 0; k < 2; k++) {
         body *b = bend(CRUSHED);
         begin(b, k == 0 ? SUP_COLLIDE_ALWAYS : SUP_COLLIDE_ON_DEMAND, false);
-        sup_collide_solve(b->state, &context, b->rows);
+        sup_collide_solve(b->state, &context, b->positions);
         size_t size = (size_t)b->view.collide.surface_count * sizeof(int32_t);
         CHECK_MSG(sup_collide_report_of(b->state)->pairs >= 8, "%d pairs", sup_collide_report_of(b->state)->pairs);
         if (k == 0) {
@@ -276,22 +275,22 @@ TEST(contacts_move_both_sides)
     for (int step = 0; step < 40; step++) {
         begin(b, SUP_COLLIDE_ON_DEMAND, false);
         for (int i = 0; i < 4; i++)
-            sup_collide_solve(b->state, &context, b->rows);
+            sup_collide_solve(b->state, &context, b->positions);
         if (step == 0) first = sup_collide_report_of(b->state)->pairs;
     }
     const sup_collide *m = &b->view.collide;
     sup_collide_state *s = b->state;
     for (int32_t i = 0; i < s->active_count; i++) { /* all contacts are resolved */
         const int32_t *t = m->triangle + 3 * (int64_t)s->contact[s->active[i]];
-        float *p = b->rows + 4 * m->slot[s->active[i]];
+        float *p = b->positions + 4 * m->slot[s->active[i]];
         sup_vec3d c[3];
         for (int k = 0; k < 3; k++)
-            c[k] = sup_v3_load(b->rows + 4 * m->slot[t[k]]);
+            c[k] = sup_v3_load(b->positions + 4 * m->slot[t[k]]);
         sup_vec3d n = sup_v3_unit_or(sup_v3_cross(sup_v3_sub(c[1], c[0]), sup_v3_sub(c[2], c[0])), sup_v3(0, 0, 0));
         last += sup_v3_dot(sup_v3_sub(sup_v3_load(p), c[0]), n) < -0.05 * (double)m->edge;
     }
     for (int32_t i = 0; i < m->surface_count; i++) {
-        float *p = b->rows + 4 * m->slot[i], *q = b->previous + 4 * m->slot[i];
+        float *p = b->positions + 4 * m->slot[i], *q = b->previous + 4 * m->slot[i];
         CHECK(isfinite(p[0]) && isfinite(p[1]) && isfinite(p[2]));
         contact += s->contact[i] >= 0;
         gave += s->contact[i] < 0 && memcmp(p, q, 3 * sizeof(float)) != 0;
@@ -345,11 +344,11 @@ TEST(bent_arm_keeps_volume_stays_above_ground_and_sleeps)
         memcpy(last, positions, floats * sizeof(float));
         CHECK_EQ(sup_instance_step(instance, pose, 1.0f / 30.0f, &out), SUP_OK);
     }
-    float most = 0.0f;
+    float largest = 0.0f;
     for (size_t i = 0; i < floats; i++)
-        most = fmaxf(most, fabsf(positions[i] - last[i]));
-    CHECK_MSG(most == 0.0f, "still moves by %g sizes after ten seconds without motion",
-              (double)(most / shared.rig->size));
+        largest = fmaxf(largest, fabsf(positions[i] - last[i]));
+    CHECK_MSG(largest == 0.0f, "still moves by %g sizes after ten seconds without motion",
+              (double)(largest / shared.rig->size));
     sup_instance_destroy(instance);
     sup_pose_destroy(pose);
     free(positions), free(last);
@@ -413,9 +412,10 @@ TEST(crushing_stays_bounded)
     sup_skin_out out = {.positions = positions};
     for (int i = 0; i < 220; i++) {
         for (int32_t n = 0; n < c->node_count; n++) {
-            double most = i >= 120 ? 0.0 : i % 60 < 30 ? 0.1 : 1.0;
-            angle[n] =
-                most > 0.0 ? fmin(fmax(angle[n] + most * (2.0 * sup_random_unit(&random) - 1.0), -2.6), 2.6) : 0.0;
+            double largest = i >= 120 ? 0.0 : i % 60 < 30 ? 0.1 : 1.0;
+            angle[n] = largest > 0.0
+                           ? fmin(fmax(angle[n] + largest * (2.0 * sup_random_unit(&random) - 1.0), -2.6), 2.6)
+                           : 0.0;
             local[n] = c->nodes[n].rest;
             sup_quatd turn = sup_quatd_from_axis_angle(sup_v3(1, n % 3, n % 2), angle[n]);
             local[n].rotation = sup_quatd_to_float(sup_quatd_multiply(sup_quatd_from_float(local[n].rotation), turn));

@@ -65,10 +65,10 @@ static void frame(played *p, float dt)
 /* Largest distance of a vertex from its bind position, in sizes. */
 static double from_bind(const played *p)
 {
-    double most = 0.0;
+    double largest = 0.0;
     for (int32_t i = 0; i < 3 * p->rig->vertex_count; i++)
-        most = fmax(most, fabs((double)p->positions[i] - (double)p->rig->positions[i]));
-    return most / (double)p->rig->size;
+        largest = fmax(largest, fabs((double)p->positions[i] - (double)p->rig->positions[i]));
+    return largest / (double)p->rig->size;
 }
 
 TEST(rest_pose_is_the_bind_pose) /* 1, 13 */
@@ -95,20 +95,20 @@ TEST(embedding_is_exact_for_affine_motions) /* 13 */
     sup_error error = {0};
     open_scene(&p);
     CHECK_OK(sup_position_open(p.model, &view, &error), error);
-    size_t rows = (size_t)view.pbd.slot_count, vertices = (size_t)p.rig->vertex_count;
-    float *moved = calloc(4 * rows, sizeof(float)), *expected = calloc(3 * vertices, sizeof(float));
-    double size = (double)view.size, most = 0.0;
-    for (size_t i = 0; i < rows + vertices;
+    size_t slots = (size_t)view.pbd.slot_count, vertices = (size_t)p.rig->vertex_count;
+    float *moved = calloc(4 * slots, sizeof(float)), *expected = calloc(3 * vertices, sizeof(float));
+    double size = (double)view.size, largest = 0.0;
+    for (size_t i = 0; i < slots + vertices;
          i++) { /* particles in the space of the solver, then vertices in the world */
-        const float *from = i < rows ? view.rest + 4 * i : p.rig->positions + 3 * (i - rows);
+        const float *from = i < slots ? view.rest + 4 * i : p.rig->positions + 3 * (i - slots);
         for (size_t r = 0; r < 3; r++) {
             double to = shift[r] * size;
             for (size_t c = 0; c < 3; c++)
                 to += linear[3 * r + c] * (double)from[c];
-            if (i < rows)
+            if (i < slots)
                 moved[4 * i + r] = (float)(to / size);
             else
-                expected[3 * (i - rows) + r] = (float)to;
+                expected[3 * (i - slots) + r] = (float)to;
         }
     }
     void *scratch = aligned_alloc(64, sup_position_embed_scratch(&view.embed));
@@ -121,8 +121,8 @@ TEST(embedding_is_exact_for_affine_motions) /* 13 */
     sup_position_embed_apply(&context, &view.embed, moved, moved, &(sup_position_embed_space){.size = view.size},
                              scratch, &out);
     for (size_t i = 0; i < 3 * vertices; i++)
-        most = fmax(most, fabs((double)p.positions[i] - (double)expected[i]) / size);
-    CHECK_MSG(most < 2e-6, "%g sizes from the affine motion", most);
+        largest = fmax(largest, fabs((double)p.positions[i] - (double)expected[i]) / size);
+    CHECK_MSG(largest < 2e-6, "%g sizes from the affine motion", largest);
     free(moved), free(expected), free(scratch);
     close_scene(&p);
 }
@@ -206,11 +206,11 @@ TEST(motion_is_independent_of_the_unit) /* 10 */
     float *first = bend_in_unit(1.0, &count);
     for (int k = 0; k < 2; k++) {
         float *other = bend_in_unit(k == 0 ? 0.01 : 100.0, &again);
-        double most = 0.0;
+        double largest = 0.0;
         CHECK_EQ(count, again);
         for (int32_t i = 0; i < count; i++)
-            most = fmax(most, fabs((double)first[i] - (double)other[i]));
-        CHECK_MSG(most < 1e-3, "%s: %g sizes apart", k == 0 ? "a hundredth" : "a hundred times", most);
+            largest = fmax(largest, fabs((double)first[i] - (double)other[i]));
+        CHECK_MSG(largest < 1e-3, "%s: %g sizes apart", k == 0 ? "a hundredth" : "a hundred times", largest);
         free(other);
     }
     free(first);
@@ -256,11 +256,11 @@ TEST(motion_is_independent_of_the_frame_rate)
         played p;
         open_scene(&p);
         play(&p, 0.5, rates[k]);
-        double most = 0.0;
+        double largest = 0.0;
         for (int32_t i = 0; first != NULL && i < 3 * p.rig->vertex_count; i++)
-            most = fmax(most, fabs((double)p.positions[i] - (double)first[i]));
-        CHECK_MSG(most < 0.01 * (double)p.rig->size, "%g frames per second: %g sizes apart", rates[k],
-                  most / (double)p.rig->size);
+            largest = fmax(largest, fabs((double)p.positions[i] - (double)first[i]));
+        CHECK_MSG(largest < 0.01 * (double)p.rig->size, "%g frames per second: %g sizes apart", rates[k],
+                  largest / (double)p.rig->size);
         if (first == NULL) {
             first = p.positions;
             p.positions = NULL;
@@ -277,16 +277,16 @@ TEST(soft_region_leaves_linear_blending_above_the_mean_distance)
     sup_position_view view;
     sup_error error = {0};
     CHECK_OK(sup_position_open(p.model, &view, &error), error);
-    size_t rows = (size_t)view.pbd.slot_count;
-    float *soft = calloc(rows, 4), *stiffness = calloc(rows, 4), *follow = calloc(rows, 4);
-    double mean = 0.0, volume = 0.0, *depth = calloc(rows, sizeof *depth);
+    size_t slots = (size_t)view.pbd.slot_count;
+    float *soft = calloc(slots, 4), *stiffness = calloc(slots, 4), *follow = calloc(slots, 4);
+    double mean = 0.0, volume = 0.0, *depth = calloc(slots, sizeof *depth);
     int32_t count = 0;
-    for (size_t i = 0; i < rows; i++) {
+    for (size_t i = 0; i < slots; i++) {
         soft[i] = view.pbd.particle_volume[i] > 0.0f && view.bone_joint[i] == 1 ? 1.0f : 0.0f;
         const float *skin = view.surface + 4 * i, *bone = view.bone_point + 4 * i;
-        double way = sqrt(pow((double)skin[0] - (double)bone[0], 2) + pow((double)skin[1] - (double)bone[1], 2) +
-                          pow((double)skin[2] - (double)bone[2], 2));
-        depth[i] = fmin((double)view.rest[4 * i + 3] / way, 1.0);
+        double thickness = sqrt(pow((double)skin[0] - (double)bone[0], 2) + pow((double)skin[1] - (double)bone[1], 2) +
+                                pow((double)skin[2] - (double)bone[2], 2));
+        depth[i] = fmin((double)view.rest[4 * i + 3] / thickness, 1.0);
         mean += soft[i] > 0.0f ? depth[i] * (double)view.pbd.particle_volume[i] : 0.0;
         volume += soft[i] > 0.0f ? (double)view.pbd.particle_volume[i] : 0.0;
         count += soft[i] > 0.0f;
@@ -296,7 +296,7 @@ TEST(soft_region_leaves_linear_blending_above_the_mean_distance)
     sup_pbd_regions regions = {stiffness, follow};
     sup_position_soften(&view, soft, 0.25f, &regions);
     int32_t free_count = 0;
-    for (size_t i = 0; i < rows; i++) {
+    for (size_t i = 0; i < slots; i++) {
         bool is_free = soft[i] > 0.0f && depth[i] > mean;
         free_count += is_free;
         if (fabs(depth[i] - mean) < 1e-5) continue;
@@ -314,14 +314,14 @@ static double sag_near(const played *p, int32_t joint, double radius)
     double sum = 0.0, size = (double)p->rig->size;
     int32_t count = 0;
     for (int32_t i = 0; i < p->rig->vertex_count; i++) {
-        double away = 0.0, way = 0.0;
+        double away = 0.0, square = 0.0;
         for (int c = 0; c < 3; c++) {
             double rest = (double)p->rig->positions[3 * i + c];
             away += pow(rest - (double)p->rig->joint_bind[joint].m[4 * c + 3], 2.0);
-            way += pow((double)p->positions[3 * i + c] - rest, 2.0);
+            square += pow((double)p->positions[3 * i + c] - rest, 2.0);
         }
         if (away > radius * radius * size * size) continue;
-        sum += sqrt(way) / size;
+        sum += sqrt(square) / size;
         count++;
     }
     CHECK(count > 20);

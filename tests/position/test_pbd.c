@@ -193,9 +193,9 @@ TEST(single_stretch_reduces_its_error_by_k) /* 5, 6 */
         lone *l = lone_make(2, unit_tet);
         l->input.settings.stretch = k[i];
         lone_put(l, 1, 1.3, 0.4, -0.2);
-        double before = lone_value(l, 2) - 1.0;
+        double previous = lone_value(l, 2) - 1.0;
         lone_step(l);
-        CHECK_NEAR(lone_value(l, 2) - 1.0, (1.0 - k[i]) * before, 3e-7);
+        CHECK_NEAR(lone_value(l, 2) - 1.0, (1.0 - k[i]) * previous, 3e-7);
         if (k[i] == 0.0) CHECK(lone_row(l, 1)[0] == 1.3f && lone_row(l, 0)[0] == 0.0f);
         free(l);
     }
@@ -210,10 +210,10 @@ TEST(single_volume_is_restored_in_one_step) /* 5 */
             lone_put(l, k, unit_tet[k][0] + 0.015 * (sup_random_unit(&random) - 0.5),
                      unit_tet[k][1] + 0.015 * (sup_random_unit(&random) - 0.5),
                      unit_tet[k][2] + 0.015 * (sup_random_unit(&random) - 0.5));
-        double before = fabs(lone_value(l, 4) - 1.0 / 6.0);
+        double previous = fabs(lone_value(l, 4) - 1.0 / 6.0);
         lone_step(l);
-        CHECK_MSG(fabs(lone_value(l, 4) - 1.0 / 6.0) <= 0.01 * before + 1e-7, "%g of %g is left",
-                  lone_value(l, 4) - 1.0 / 6.0, before);
+        CHECK_MSG(fabs(lone_value(l, 4) - 1.0 / 6.0) <= 0.01 * previous + 1e-7, "%g of %g is left",
+                  lone_value(l, 4) - 1.0 / 6.0, previous);
         free(l);
     }
 }
@@ -249,16 +249,16 @@ TEST(bind_keeps_the_distance_and_allows_twist) /* 12 */
           1e-6); /* directly inward */
     /* Rotated about the bone the distance is the same: nothing moves. */
     lone_put(l, 0, 0.1, -0.2 + 0.5 * cos(1.0), 0.3 + 0.5 * sin(1.0));
-    float before[3];
-    memcpy(before, lone_row(l, 0), sizeof before);
+    float previous[3];
+    memcpy(previous, lone_row(l, 0), sizeof previous);
     lone_step(l);
     for (int c = 0; c < 3; c++)
-        CHECK_NEAR(lone_row(l, 0)[c], before[c], 1e-6);
+        CHECK_NEAR(lone_row(l, 0)[c], previous[c], 1e-6);
     /* On the bone point there is no direction: it stays, finite. */
     lone_put(l, 0, 0.1f, -0.2f, 0.3f);
     lone_step(l);
     CHECK_NEAR(lone_row(l, 0)[0], 0.1, 1e-6);
-    /* Half way with k = 0.5. */
+    /* Half the distance with k = 0.5. */
     l->input.settings.bind = 0.5;
     lone_put(l, 0, 1.1, -0.2, 0.3);
     lone_step(l);
@@ -356,11 +356,11 @@ TEST(rigid_motion_stays_rigid) /* 2 */
 
 static void momentum(const block *b, sup_vec3d *linear, sup_vec3d *angular)
 {
-    const float *positions = sup_pbd_positions(&b->pbd, b->state), *before = sup_pbd_previous(&b->pbd, b->state);
+    const float *positions = sup_pbd_positions(&b->pbd, b->state), *previous = sup_pbd_previous(&b->pbd, b->state);
     *linear = *angular = sup_v3(0, 0, 0);
     for (int32_t v = 0; v < b->particle_count; v++) {
         int64_t i = b->pbd.slot[v];
-        sup_vec3d x = sup_v3_load(positions + 4 * i), d = sup_v3_sub(x, sup_v3_load(before + 4 * i));
+        sup_vec3d x = sup_v3_load(positions + 4 * i), d = sup_v3_sub(x, sup_v3_load(previous + 4 * i));
         double mass = 1.0 / (double)b->pbd.inverse_mass[i];
         *linear = sup_v3_madd(*linear, mass, d);
         *angular = sup_v3_madd(*angular, mass, sup_v3_cross(x, d));
@@ -375,9 +375,9 @@ TEST(momentum_is_conserved) /* 8 */
     sup_vec3d linear, angular, scale = sup_v3(0, 0, 0);
     CHECK(block_step(&b, NULL));
     momentum(&b, &linear, &angular);
-    const float *positions = sup_pbd_positions(&b.pbd, b.state), *before = sup_pbd_previous(&b.pbd, b.state);
+    const float *positions = sup_pbd_positions(&b.pbd, b.state), *previous = sup_pbd_previous(&b.pbd, b.state);
     for (int32_t i = 0; i < b.pbd.slot_count; i++)
-        scale.x += fabs((double)positions[4 * i] - (double)before[4 * i]);
+        scale.x += fabs((double)positions[4 * i] - (double)previous[4 * i]);
     CHECK(scale.x > 0.01);
     CHECK_MSG(sup_v3_length(linear) < 3e-5 * scale.x, "linear momentum %g", sup_v3_length(linear));
     CHECK_MSG(sup_v3_length(angular) < 2e-4 * scale.x, "angular momentum %g", sup_v3_length(angular));
@@ -568,7 +568,7 @@ TEST(tissue_jiggles_and_comes_to_rest) /* 18 */
         block b = block_make(&(block_def){.nx = 8, .ny = 3, .nz = 3, .core = true});
         b.input.settings.seconds = seconds[k];
         b.input.damping = 3.0f;
-        double jump = 0.0, most = 0.0;
+        double jump = 0.0, largest = 0.0;
         for (int i = 0; i < 4; i++) { /* a jolt sideways, then still */
             block_pose(&b, 0.0, sup_affine_from_trs(sup_v3(0, 0, 0.02 * i), (sup_quatd){0, 0, 0, 1}, sup_v3(1, 1, 1)));
             CHECK(block_step(&b, NULL));
@@ -579,12 +579,12 @@ TEST(tissue_jiggles_and_comes_to_rest) /* 18 */
             block_pose(&b, 0.0, sup_affine_from_trs(sup_v3(0, 0, 0.06), (sup_quatd){0, 0, 0, 1}, sup_v3(1, 1, 1)));
             CHECK(block_step(&b, NULL));
             if (i == 1) jump = from_guide(&b);
-            if (i > steps / 2) most = fmax(most, from_guide(&b));
+            if (i > steps / 2) largest = fmax(largest, from_guide(&b));
         }
         CHECK_MSG(jump > 1e-4, "step of %g s: the tissue does not move (%g)", (double)seconds[k], jump);
         /* With a timestep of 1 ms the force of the spring is below the resolution of float positions. */
-        CHECK_MSG(most < (seconds[k] < 0.003f ? 2e-4 : 3e-6), "step of %g s: still %g off after three seconds",
-                  (double)seconds[k], most);
+        CHECK_MSG(largest < (seconds[k] < 0.003f ? 2e-4 : 3e-6), "step of %g s: still %g off after three seconds",
+                  (double)seconds[k], largest);
         block_free(&b);
     }
 }
