@@ -79,7 +79,7 @@ static sup_result scale_character(checker *c, sup_character **character, sup_err
     for (int32_t m = 0; m < copy.morph_count; m++) {
         morphs[m] = copy.morphs[m];
         morphs[m].positions =
-            scaled(morphs[m].positions, 3 * (size_t)copy.primitives[morphs[m].part].vertex_count, c->scale);
+            scaled(morphs[m].positions, 3 * (size_t)copy.primitives[morphs[m].primitive].vertex_count, c->scale);
     }
     for (int32_t k = 0; k < copy.clip_count; k++) {
         clips[k] = copy.clips[k];

@@ -30,7 +30,7 @@ project_files() { # patterns of git ls-files
     files=()
     while IFS= read -r -d '' file; do
         if [ -f "$file" ]; then files+=("$file"); fi
-    done < <(git ls-files -z --cached --others --exclude-standard -- "$@")
+    done < <(git ls-files -z --cached --others --exclude-standard -- "$@" ':!third_party')
     if [ ${#files[@]} -eq 0 ]; then
         report 1 "git lists no file that matches: $*"
         finish || exit 1

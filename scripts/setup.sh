@@ -8,6 +8,7 @@ target=${1:-build}
 # A line per need: package, and what shows that it is there already however it came (a command, or a file).
 build_needs='
 gcc            command gcc
+g++            command g++
 libc6-dev      file /usr/include/stdio.h
 cmake          command cmake
 ninja-build    command ninja
@@ -28,7 +29,6 @@ wasi-libc        file /usr/include/wasm32-wasi/stdio.h
 libclang-rt-dev-wasm32  wasm builtins
 '
 test_needs="$build_needs$studio_needs"'
-g++              command g++
 clang-format     command clang-format
 pkg-config       command pkg-config
 shellcheck       command shellcheck

@@ -30,7 +30,7 @@ typedef struct sup_crowd_colliders {
     bool follow;         /* some follow nodes */
     /* [instances*count] own space -> node or world; node -> world; own space -> world in the frame before, and in this one */
     sup_affine *place, *carrier, *from, *to;
-    sup_gpu_solid *solids; /* [instances*count] as last sent */
+    sup_gpu_collider *solids; /* [instances*count] as last sent */
     bool stood;            /* nothing moves in them */
     sup_gpu_colliders device;
 } sup_crowd_colliders;

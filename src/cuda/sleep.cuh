@@ -26,7 +26,7 @@ static __device__ sup_gpu_progress wake(const sup_gpu_system &s, const sup_gpu_c
 {
     bool stands = !moves && p.version == in.version;
     bool quiet = __uint_as_float(p.moved) <= ASLEEP * s.body_size ||
-                 (p.still > STILL_LATE && p.still % STILL_WINDOW == 0 && __uint_as_float(p.trembled) <= TREMBLE * s.body_size);
+                 (p.still > STILL_LATE && p.still % STILL_WINDOW == 0 && __uint_as_float(p.window_motion) <= TREMBLE * s.body_size);
     bool tired = p.still >= STILL_CALM && (p.still == ASLEEP_FOR_GOOD || quiet);
     p.version = in.version;
     p.still = !stands ? 0 : tired ? ASLEEP_FOR_GOOD : p.still + 1;
@@ -36,8 +36,8 @@ static __device__ sup_gpu_progress wake(const sup_gpu_system &s, const sup_gpu_c
     float part = (float)(p.still - begin) / (float)(end - begin);
     float calm = (touches ? CALM_TOUCHING : CALM) * fmaxf(0.0f, fminf(1.0f, part));
     p.damping = fmaxf(in.damping, calm);
-    p.moved = p.trembled = p.trembles = 0;
-    p.rows = 0;
+    p.moved = p.window_motion = p.oscillates = 0;
+    p.contacts = 0;
     return p;
 }
 

@@ -28,18 +28,18 @@ __global__ void __launch_bounds__(THREADS)
     if (v >= s.skin_count || p.asleep) return;
     const float *joints = all_joints + (size_t)character * body.joint_count * 12;
     size_t skin = (size_t)character * s.skin_count + v;
-    int place = s.place[v];
+    int place = s.node[v];
     if (body.foot_bone != NULL) {
         const float *bone = body.ends + ((size_t)character * body.segment_count + body.foot_bone[v]) * 8;
         float4 from = get(bone), foot = add_scaled(from, body.foot_along[v], minus(get(bone + 4), from));
-        st.feet[(size_t)character * (s.unknown_count + s.anchor_count) + place] = foot;
+        st.foot_points[(size_t)character * (s.unknown_count + s.anchor_count) + place] = foot;
     }
     if (place >= s.unknown_count) {
         size_t at = (size_t)character * s.anchor_count + (place - s.unknown_count);
         float4 last = st.anchors[(p.phase + 2) % 3][at], older = st.anchors[(p.phase + 1) % 3][at];
         float4 now = blend_vertex(body, joints, v);
         st.anchors[p.phase % 3][at] = now;
-        st.bend[at] = minus(minus(now, last), minus(last, older));
+        st.anchor_acceleration[at] = minus(minus(now, last), minus(last, older));
         return;
     }
     float length = body.velocity_limit != NULL ? body.velocity_limit[v] : 0.0f;
@@ -50,7 +50,7 @@ __global__ void __launch_bounds__(THREADS)
     float4 apart = add_scaled(make_float4(-went.x, -went.y, -went.z, 0.0f), 1.0f - p.damping, moved);
     float square = dot(apart, apart), cut = square > length * length ? length / sqrtf(square) - 1.0f : 0.0f;
     st.limited[skin] = blended;
-    st.push[(size_t)character * s.unknown_count + place] = make_float4(cut * apart.x, cut * apart.y, cut * apart.z, 0.0f);
+    st.limit_push[(size_t)character * s.unknown_count + place] = make_float4(cut * apart.x, cut * apart.y, cut * apart.z, 0.0f);
 }
 
 /* --- After a step --- */
@@ -74,9 +74,9 @@ static __device__ bool is_calmed(const sup_gpu_progress &p)
 static __device__ float shorten(const sup_gpu_system &s, const sup_gpu_state &st, const sup_gpu_progress &p, size_t at)
 {
     const bool begins = p.still == STILL_EASE;
-    const float4 before = st.x[p.phase & 1][at], old = st.calm[at];
+    const float4 before = st.x[p.phase & 1][at], old = st.rest_damping[at];
     const float turned = LEAST_WAY * LEAST_WAY * s.size * s.size;
-    const float least = p.pushing > 0 && !begins ? fminf(1.0f, p.calm_mean / ROUSED) : 1.0f;
+    const float least = p.pushing > 0 && !begins ? fminf(1.0f, p.rest_damping_mean / ROUSED) : 1.0f;
     float4 way = minus(st.x[1 - (p.phase & 1)][at], before);
     float share = begins ? 1.0f : old.w;
     const float turn = begins ? 0.0f : dot(way, old);
@@ -85,10 +85,10 @@ static __device__ float shorten(const sup_gpu_system &s, const sup_gpu_state &st
     else if (share > LATCH)
         share = fminf(1.0f, share * RISE);
     if (share <= LATCH) share *= FADE;
-    st.x[1 - (p.phase & 1)][at] = add_scaled(before, (begins ? 1.0f : p.calm_part) * fmaxf(share, least), way);
+    st.x[1 - (p.phase & 1)][at] = add_scaled(before, (begins ? 1.0f : p.rest_damping_fraction) * fmaxf(share, least), way);
     const float length = sqrtf(dot(way, way));
     way.w = share;
-    st.calm[at] = way;
+    st.rest_damping[at] = way;
     return length;
 }
 
@@ -98,7 +98,7 @@ static __device__ void calm(const sup_gpu_system &s, const sup_gpu_state &st, su
     __shared__ double warps[THREADS / 32];
     const size_t at = (size_t)character * s.unknown_count + (place < 0 ? 0 : place);
     double sum = place >= 0 ? (double)shorten(s, st, p, at) : 0.0;
-    if (place >= 0 && st.calm[at].w <= LATCH) atomicMax(&p.trembles, 1u);
+    if (place >= 0 && st.rest_damping[at].w <= LATCH) atomicMax(&p.oscillates, 1u);
     for (int d = 16; d > 0; d >>= 1)
         sum += __shfl_xor_sync(0xffffffffu, sum, d);
     if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = sum;
@@ -107,19 +107,19 @@ static __device__ void calm(const sup_gpu_system &s, const sup_gpu_state &st, su
     sum = 0.0;
     for (int i = 0; i < THREADS / 32; i++)
         sum += warps[i];
-    st.calm_ways[(size_t)character * st.calm_rows + blockIdx.x] = sum;
+    st.rest_damping_lengths[(size_t)character * st.rest_damping_blocks + blockIdx.x] = sum;
 }
 
 /* What the ways of all unknowns mean for the next step. */
 static __device__ void end_calm(const sup_gpu_system &s, const sup_gpu_state &st, sup_gpu_progress &p, int character)
 {
     double sum = 0.0;
-    for (int i = 0; i < st.calm_rows; i++)
-        sum += st.calm_ways[(size_t)character * st.calm_rows + i];
-    const float part = p.still == STILL_EASE ? 1.0f : p.calm_part;
-    p.calm_mean = (float)(sum / fmax(1.0, (double)s.unknown_count)) / s.size;
-    const bool stop = p.pushing > 0 && p.trembles != 0 && p.calm_mean < QUIET;
-    p.calm_part = stop ? part * STOP : fminf(1.0f, part / STOP);
+    for (int i = 0; i < st.rest_damping_blocks; i++)
+        sum += st.rest_damping_lengths[(size_t)character * st.rest_damping_blocks + i];
+    const float part = p.still == STILL_EASE ? 1.0f : p.rest_damping_fraction;
+    p.rest_damping_mean = (float)(sum / fmax(1.0, (double)s.unknown_count)) / s.size;
+    const bool stop = p.pushing > 0 && p.oscillates != 0 && p.rest_damping_mean < QUIET;
+    p.rest_damping_fraction = stop ? part * STOP : fminf(1.0f, part / STOP);
 }
 
 /* Skin, then unknowns that are none, which are only calmed. */
@@ -130,15 +130,15 @@ __global__ void __launch_bounds__(THREADS)
     wait_for_kernel();
     int character = blockIdx.y, v = blockIdx.x * THREADS + threadIdx.x, inner = v - s.skin_count;
     sup_gpu_progress &p = st.progress[character];
-    float moved = 0.0f, trembled = 0.0f;
+    float moved = 0.0f, window_motion = 0.0f;
     if (p.asleep) return;
     if (is_calmed(p)) {
-        const int own = inner < 0 ? s.place[v] : inner < s.inner_count ? s.inner[inner] : -1;
+        const int own = inner < 0 ? s.node[v] : inner < s.inner_count ? s.inner[inner] : -1;
         calm(s, st, p, character, own < s.unknown_count ? own : -1);
     }
     if (v < s.skin_count) {
         size_t skin = (size_t)character * s.skin_count + v;
-        int place = s.place[v];
+        int place = s.node[v];
         float share = body.rigid != NULL ? body.rigid[v] : 0.0f;
         float4 x = place < s.unknown_count
                        ? st.x[1 - (p.phase & 1)][(size_t)character * s.unknown_count + place]
@@ -148,17 +148,17 @@ __global__ void __launch_bounds__(THREADS)
         moved = largest(minus(x, st.skin[p.phase & 1][skin]));
         st.skin[1 - (p.phase & 1)][skin] = x;
         if (p.still >= STILL_LATE && p.still % STILL_WINDOW == 0) {
-            trembled = largest(minus(x, st.window[skin]));
+            window_motion = largest(minus(x, st.window[skin]));
             st.window[skin] = x;
         }
     }
     for (int d = 16; d > 0; d >>= 1) {
         moved = fmaxf(moved, __shfl_xor_sync(0xffffffffu, moved, d));
-        trembled = fmaxf(trembled, __shfl_xor_sync(0xffffffffu, trembled, d));
+        window_motion = fmaxf(window_motion, __shfl_xor_sync(0xffffffffu, window_motion, d));
     }
     if (threadIdx.x % 32 != 0) return;
     atomicMax(&p.moved, __float_as_uint(moved)); /* not negative: in the order of their bits */
-    if (trembled > 0.0f) atomicMax(&p.trembled, __float_as_uint(trembled));
+    if (window_motion > 0.0f) atomicMax(&p.window_motion, __float_as_uint(window_motion));
 }
 
 /* The phase goes on: what was solved for is now. A block a character. */
@@ -172,7 +172,7 @@ __global__ void __launch_bounds__(JOINT_THREADS)
     if (p.asleep) return;
     size_t at = (size_t)character * joint_count * 12;
     for (int i = threadIdx.x; i < joint_count * 12; i += JOINT_THREADS)
-        st.stepped[at + i] = joints[at + i];
+        st.step_joints[at + i] = joints[at + i];
     __syncthreads();
     if (threadIdx.x > 0) return;
     if (is_calmed(p)) end_calm(s, st, p, character);
@@ -220,7 +220,7 @@ __global__ void __launch_bounds__(JOINT_THREADS)
     wait_for_kernel();
     int i = blockIdx.x * JOINT_THREADS + threadIdx.x;
     if (i < st.count * joint_count)
-        way_of(joints + 12 * (size_t)i, st.stepped + 12 * (size_t)i, st.carry + 12 * (size_t)i);
+        way_of(joints + 12 * (size_t)i, st.step_joints + 12 * (size_t)i, st.joint_motion + 12 * (size_t)i);
 }
 
 /* The skin of the last step, carried on by the joints. */
@@ -232,7 +232,7 @@ __global__ void __launch_bounds__(THREADS)
     int character = blockIdx.y, v = blockIdx.x * THREADS + threadIdx.x;
     if (v >= s.skin_count) return;
     size_t skin = (size_t)character * s.skin_count + v;
-    st.carried[skin] = blend(body, st.carry + (size_t)character * body.joint_count * 12, v,
+    st.extrapolated[skin] = blend(body, st.joint_motion + (size_t)character * body.joint_count * 12, v,
                              st.skin[st.progress[character].phase & 1][skin]);
 }
 
@@ -248,9 +248,9 @@ __global__ void still_kernel(const __grid_constant__ sup_gpu_system s, const __g
     size_t at = (size_t)character * s.unknown_count + i, anchor = (size_t)character * s.anchor_count + i;
     if (i < s.unknown_count) {
         float4 now = st.x[phase & 1][at];
-        if (largest(minus(now, st.x[1 - (phase & 1)][at])) >= AT_REST * s.size) atomicMax(&st.progress[character].stirs, 1u);
-        st.x[1 - (phase & 1)][at] = st.guess[at] = now;
-        st.miss[at] = st.push[at] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+        if (largest(minus(now, st.x[1 - (phase & 1)][at])) >= AT_REST * s.size) atomicMax(&st.progress[character].unsettled, 1u);
+        st.x[1 - (phase & 1)][at] = st.prediction[at] = now;
+        st.prediction_error[at] = st.limit_push[at] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
     }
     if (i < s.anchor_count) st.anchors[(phase + 1) % 3][anchor] = st.anchors[(phase + 2) % 3][anchor];
 }
@@ -265,7 +265,7 @@ __global__ void rest_kernel(const __grid_constant__ sup_gpu_system s, const __gr
     if (i < s.unknown_count) st.x[0][at] = get(body.rest + 3 * (size_t)i);
     if (i >= s.anchor_count) return;
     st.anchors[1][anchor] = st.anchors[2][anchor] = st.anchors[0][anchor];
-    st.bend[anchor] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+    st.anchor_acceleration[anchor] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
 }
 
 /* The skin by linear blending, and no pairs. */
@@ -278,11 +278,11 @@ __global__ void blend_kernel(const __grid_constant__ sup_gpu_system s, const __g
     float4 blended = blend_vertex(body, joints + (size_t)character * body.joint_count * 12, v);
     size_t skin = (size_t)character * s.skin_count + v;
     st.limited[skin] = blended;
-    for (int r = v; r < s.row_count; r += s.skin_count)
-        st.pair[(size_t)character * s.row_count + r] = -1;
+    for (int r = v; r < s.contact_count; r += s.skin_count)
+        st.pair[(size_t)character * s.contact_count + r] = -1;
     if (st.touched != NULL) st.touched[skin] = -1;
     st.near[skin] = 0;
-    if (s.place[v] < s.unknown_count) st.x[0][(size_t)character * s.unknown_count + s.place[v]] = blended;
+    if (s.node[v] < s.unknown_count) st.x[0][(size_t)character * s.unknown_count + s.node[v]] = blended;
 }
 
 __global__ void phase_kernel(const __grid_constant__ sup_gpu_state st)
@@ -292,7 +292,7 @@ __global__ void phase_kernel(const __grid_constant__ sup_gpu_state st)
     sup_gpu_progress none = {};
     if (c >= st.count) return;
     none.damping = 1.0f;
-    none.version = st.orders[c].version;
+    none.version = st.commands[c].version;
     st.progress[c] = none;
 }
 
@@ -301,8 +301,8 @@ __global__ void settle_end_kernel(const __grid_constant__ sup_gpu_state st)
     wait_for_kernel();
     int c = blockIdx.x * blockDim.x + threadIdx.x;
     if (c >= st.count) return;
-    if (st.progress[c].stirs == 0) st.progress[c].asleep = 1;
-    st.progress[c].stirs = 0;
+    if (st.progress[c].unsettled == 0) st.progress[c].asleep = 1;
+    st.progress[c].unsettled = 0;
 }
 
 /* The skin that is looked at while flesh settles with contact. */
@@ -312,8 +312,8 @@ __global__ void settle_look_kernel(const __grid_constant__ sup_gpu_system s, con
     int character = blockIdx.y, v = blockIdx.x * blockDim.x + threadIdx.x;
     sup_gpu_progress &p = st.progress[character];
     size_t skin = (size_t)character * s.skin_count + v;
-    if (v < s.skin_count) st.carried[skin] = st.skin[p.phase & 1][skin];
-    if (v == 0) p.rows = 0;
+    if (v < s.skin_count) st.extrapolated[skin] = st.skin[p.phase & 1][skin];
+    if (v == 0) p.contacts = 0;
 }
 
 /* Flesh that touches nothing has settled: it takes no more of these steps. */
@@ -321,7 +321,7 @@ __global__ void settle_touch_kernel(const __grid_constant__ sup_gpu_state st)
 {
     wait_for_kernel();
     int c = blockIdx.x * blockDim.x + threadIdx.x;
-    if (c < st.count && st.progress[c].rows == 0) st.progress[c].asleep = 1;
+    if (c < st.count && st.progress[c].contacts == 0) st.progress[c].asleep = 1;
 }
 
 /* Both skins where the flesh is, after it settled. */
@@ -331,7 +331,7 @@ __global__ void settled_kernel(const __grid_constant__ sup_gpu_system s, const _
     int character = blockIdx.y, v = blockIdx.x * blockDim.x + threadIdx.x;
     sup_gpu_progress &p = st.progress[character];
     const int now = p.phase & 1;
-    if (v == 0) p.asleep = p.rows = p.pushing = 0;
+    if (v == 0) p.asleep = p.contacts = p.pushing = 0;
     size_t skin = (size_t)character * s.skin_count + v;
     if (v < s.skin_count) st.skin[1 - now][skin] = st.window[skin] = st.skin[now][skin];
 }
@@ -365,7 +365,7 @@ extern "C" int sup_gpu_finish(const sup_gpu_system *system, const sup_gpu_state 
                               const float *joints, void *stream)
 {
     cudaStream_t on = (cudaStream_t)stream;
-    launch_when(system->lockstep == 1, skin_kernel, dim3(state->calm_rows, state->count), THREADS, 0, on, *system, *state, *body, joints);
+    launch_when(system->lockstep == 1, skin_kernel, dim3(state->rest_damping_blocks, state->count), THREADS, 0, on, *system, *state, *body, joints);
     launch_early(end_kernel, dim3(state->count), JOINT_THREADS, 0, on, *system, *state, joints, body->joint_count);
     return (int)cudaGetLastError();
 }
@@ -380,7 +380,7 @@ extern "C" int sup_gpu_extrapolate(const sup_gpu_system *system, const sup_gpu_s
     return (int)cudaGetLastError();
 }
 
-extern "C" int sup_gpu_still(const sup_gpu_system *system, const sup_gpu_state *state, void *stream)
+extern "C" int sup_gpu_stop(const sup_gpu_system *system, const sup_gpu_state *state, void *stream)
 {
     launch_early(still_kernel, grid_for(most_of(system), state->count), THREADS, 0, (cudaStream_t)stream, *system, *state);
     return (int)cudaGetLastError();
@@ -398,7 +398,7 @@ extern "C" int sup_gpu_reset(const sup_gpu_system *system, const sup_gpu_state *
     cudaStream_t on = (cudaStream_t)stream;
     launch_early(rest_kernel, grid_for(most_of(system), state->count), THREADS, 0, on, *system, *state, *body);
     launch_early(blend_kernel, grid_for(system->skin_count, state->count), THREADS, 0, on, *system, *state, *body, joints);
-    return sup_gpu_still(system, state, stream);
+    return sup_gpu_stop(system, state, stream);
 }
 
 extern "C" int sup_gpu_settle_end(const sup_gpu_state *state, void *stream)
@@ -407,13 +407,13 @@ extern "C" int sup_gpu_settle_end(const sup_gpu_state *state, void *stream)
     return (int)cudaGetLastError();
 }
 
-extern "C" int sup_gpu_settle_look(const sup_gpu_system *system, const sup_gpu_state *state, void *stream)
+extern "C" int sup_gpu_settle_detect(const sup_gpu_system *system, const sup_gpu_state *state, void *stream)
 {
     launch_early(settle_look_kernel, grid_for(system->skin_count, state->count), THREADS, 0, (cudaStream_t)stream, *system, *state);
     return (int)cudaGetLastError();
 }
 
-extern "C" int sup_gpu_settle_touch(const sup_gpu_state *state, void *stream)
+extern "C" int sup_gpu_settle_contact(const sup_gpu_state *state, void *stream)
 {
     launch_early(settle_touch_kernel, dim3((state->count + THREADS - 1) / THREADS), THREADS, 0, (cudaStream_t)stream, *state);
     return (int)cudaGetLastError();

@@ -8,7 +8,7 @@
 typedef struct sup_colliders {
     int32_t count;
     uint32_t generation;   /* of this list, as counted by its owner */
-    sup_solid *solids;     /* [count] as sup_colliders_between left them */
+    sup_posed_collider *solids;     /* [count] as sup_colliders_between left them */
     sup_affine *place;     /* [count] own space -> node or world */
     sup_affine *from, *to; /* [count] own space -> world in the frame before and in this one */
     int32_t *node;         /* [count] or -1 */
@@ -31,6 +31,6 @@ bool sup_colliders_stand(const sup_colliders *colliders);
 /* The frame is over: what was now is before. */
 void sup_colliders_pass(sup_colliders *colliders);
 /* For methods: the things in a step from part t0 to part t1 of the frame, less `origin`. */
-const sup_solid *sup_colliders_between(sup_colliders *colliders, double t0, double t1, sup_vec3d origin);
+const sup_posed_collider *sup_colliders_between(sup_colliders *colliders, double t0, double t1, sup_vec3d origin);
 
 #endif

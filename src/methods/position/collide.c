@@ -41,8 +41,8 @@ static size_t lay_out(const sup_collide *m, unsigned char *base, sup_collide_sta
     s->planes = carve(base, &size, (size_t)m->plane_count * sizeof(sup_collide_plane));
     s->near = carve(base, &size, (size_t)m->entry_count * sizeof(int32_t));
     s->points = carve(base, &size, points * 4 * sizeof(float));
-    s->touches = carve(base, &size, points * sizeof(sup_touch));
-    s->touch = carve(base, &size, sup_touch_state_size(m->surface_count));
+    s->touches = carve(base, &size, points * sizeof(sup_point_contact));
+    s->touch = carve(base, &size, sup_point_contact_state_size(m->surface_count));
     s->hash_memory = carve(base, &size, sup_spatial_hash_size(m->surface_count));
     return size;
 }
@@ -61,7 +61,7 @@ void sup_collide_reset(const sup_collide *collide, void *state)
     s->since = SUP_COLLIDE_MAX_INTERVAL;
     memset(s->contact, -1, (size_t)collide->surface_count * sizeof(int32_t));
     memset(s->bend_previous, 0, (size_t)collide->joint_count * sizeof(float));
-    sup_touch_reset(collide->surface_count, s->touch);
+    sup_point_contact_reset(collide->surface_count, s->touch);
     sup_spatial_hash_init(&s->hash, s->hash_memory, collide->surface_count, 1.1f * collide->edge);
 }
 
@@ -106,15 +106,15 @@ static void find_collider_contacts(sup_collide_state *s, const sup_context *cont
     for (int64_t i = 0; i < m->surface_count; i++)
         for (int c = 0; c < 3; c++)
             s->points[4 * i + c] = positions[4 * (int64_t)m->slot[i] + c] * in->size;
-    sup_touch_input touch = {.solids = in->solids,
-                             .solid_count = in->solid_count,
+    sup_point_contact_input touch = {.colliders = in->solids,
+                             .collider_count = in->solid_count,
                              .generation = in->generation,
                              .points = s->points,
                              .stride = 4,
                              .point_count = m->surface_count,
                              .gap = SUP_COLLIDE_GAP * m->edge * in->size,
-                             .keep = RELEASE_HEIGHT * m->edge * in->size};
-    s->touch_count = sup_touch_find(context, &touch, s->touch, s->touches);
+                             .release = RELEASE_HEIGHT * m->edge * in->size};
+    s->touch_count = sup_point_contact_find(context, &touch, s->touch, s->touches);
 }
 
 typedef struct touch_work {
@@ -128,7 +128,7 @@ static float dot(const float a[3], const float b[3])
 }
 
 /* Height of a particle above the collider, minus the gap; and its motion relative to the collider in this step. */
-static float touch_height(const touch_work *work, const sup_touch *t, float *p, float slip[3])
+static float touch_height(const touch_work *work, const sup_point_contact *t, float *p, float slip[3])
 {
     const sup_collide_state *s = work->state;
     const float *previous = s->input.previous + (p - work->positions);
@@ -147,7 +147,7 @@ static void solve_touches(void *user, int32_t begin, int32_t end, int32_t worker
     const sup_collide_state *s = work->state;
     SUP_UNUSED(worker);
     for (int32_t i = begin; i < end; i++) {
-        const sup_touch *t = &s->touches[i];
+        const sup_point_contact *t = &s->touches[i];
         float *p = work->positions + 4 * (int64_t)s->collide->slot[t->vertex], slip[3],
               by = -touch_height(work, t, p, slip);
         if (!(by > 0.0f) || !(p[3] > 0.0f)) continue;
@@ -155,7 +155,7 @@ static void solve_touches(void *user, int32_t begin, int32_t end, int32_t worker
         for (int c = 0; c < 3; c++)
             side[c] = slip[c] - along * t->normal[c];
         float length = sqrtf(dot(side, side));
-        float friction_scale = length > 0.0f ? fminf(s->input.solids[t->solid].friction * by / length, 1.0f) : 0.0f;
+        float friction_scale = length > 0.0f ? fminf(s->input.solids[t->collider].friction * by / length, 1.0f) : 0.0f;
         for (int c = 0; c < 3; c++)
             p[c] += by * t->normal[c] - friction_scale * side[c];
     }
@@ -167,7 +167,7 @@ static void stop_touches(void *user, int32_t begin, int32_t end, int32_t worker)
     const sup_collide_state *s = work->state;
     SUP_UNUSED(worker);
     for (int32_t i = begin; i < end; i++) {
-        const sup_touch *t = &s->touches[i];
+        const sup_point_contact *t = &s->touches[i];
         float *p = work->positions + 4 * (int64_t)s->collide->slot[t->vertex],
               *previous = s->input.previous + (p - work->positions), slip[3], height = touch_height(work, t, p, slip),
               along = dot(slip, t->normal);

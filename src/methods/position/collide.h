@@ -80,7 +80,7 @@ typedef struct sup_collide_input {
     const float *bone;       /* [slot_count*4] point of the nearest bone at the end of the step */
     float *previous;         /* [slot_count*4] positions at the start of the step */
     int32_t iterations;
-    const sup_solid *solids; /* or NULL */
+    const sup_posed_collider *solids; /* or NULL */
     int32_t solid_count;
     uint32_t generation; /* of the list of solids */
 } sup_collide_input;

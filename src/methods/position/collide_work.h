@@ -54,8 +54,8 @@ typedef struct sup_collide_state {
     sup_collide_plane *planes; /* [plane_count] active planes */
     int32_t *near;             /* [entry_count] entries near their planes */
     float *points;      /* [surface_count*4] skin above hashed particles; later file units relative to the origin */
-    sup_touch *touches; /* [surface_count] */
-    void *touch;        /* state of sup_touch_find */
+    sup_point_contact *touches; /* [surface_count] */
+    void *touch;        /* state of sup_point_contact_find */
     void *hash_memory;
 } sup_collide_state;
 

@@ -99,7 +99,7 @@ static sup_result bind_contact(binding *b, sup_error *error)
     for (int32_t v = 0; v < b->surface.coarse_count; v++) {
         float share = b->paint.close[v];
         bool between = b->paint.between[v] || (share > 0.0f && share < 1.0f);
-        close[v] = (unsigned char)((between ? SUP_UNTANGLE_BETWEEN : 0) | (share > 0.0f ? SUP_UNTANGLE_CARRIED : 0));
+        close[v] = (unsigned char)((between ? SUP_UNTANGLE_REST_SEVERAL_JOINTS : 0) | (share > 0.0f ? SUP_UNTANGLE_REST_ONE_JOINT : 0));
     }
     return sup_untangle_bind(b->input->context, b->input->rig, &b->surface, &detect, close, b->builder, error);
 }

@@ -14,6 +14,9 @@
 #include "methods/linear/linear.h"
 #include "solver/rest_damping.h"
 #include "contact/collider_contact.h"
+#include "contact/contact_rules.h"
+#include "untangle/offset_decay.h"
+#include "untangle/untangle_rules.h"
 #include "methods/projective/projective_paint.h"
 #include "solver/solver.h"
 #include "methods/projective/projective_view.h"
@@ -42,15 +45,8 @@ static const float STILL = 1e-6f;
 /* How far flesh moves in a step when it falls asleep, in sizes of the character; late: how
  * far it gets in STILL_WINDOW steps, creeping or trembling. */
 static const float ASLEEP = 2e-6f, TREMBLE = 3e-3f;
-/* In which what was moved apart in the shown skin comes back, but for a third. */
-static const float PART_SECONDS = 0.15f;
 /* The root may be this far from the simulation's origin, in sizes: floats are good to 1e-6 of the size there. */
 static const double ORIGIN_REACH = 16.0;
-/* Skin stays this far off colliders, and leaves a contact when it is that much farther; in mean edges of the skin. */
-static const float COLLIDER_GAP = 0.1f, COLLIDER_KEEP = 0.25f;
-/* A collider that went farther than this into where the skin would be, in thicknesses of the flesh there and an edge, pushes less,
- * and from the second on not at all: skin is not torn off bones that are inside a thing. */
-static const double COLLIDER_DEEP = 2.0, COLLIDER_DEEPEST = 4.0;
 
 /* Where things are in the state; offsets in bytes, 64-aligned. */
 typedef struct layout {
@@ -118,8 +114,8 @@ static layout layout_of(const sup_projective_view *view, const sup_model *model,
     at.anchor_state = place(&size, sup_anchors_state_size(&view->anchors));
     at.solver = place(&size, sup_solver_state_size(&view->system, most_contacts(view)));
     at.detect = place(&size, sup_detect_state_size(&view->detect));
-    at.touch = place(&size, sup_touch_state_size(view->system.skin_count));
-    at.touches = place(&size, (size_t)view->system.skin_count * sizeof(sup_touch));
+    at.touch = place(&size, sup_point_contact_state_size(view->system.skin_count));
+    at.touches = place(&size, (size_t)view->system.skin_count * sizeof(sup_point_contact));
     at.contacts = place(&size, (size_t)most_contacts(view) * sizeof(sup_contact));
     at.calm = place(&size, (size_t)view->system.unknown_count * sizeof(sup_rest_damping_vertex));
     at.offset = place(&size, (size_t)view->part.vertex_count * 3 * sizeof(float));
@@ -294,7 +290,7 @@ static void pull_some(void *work, int32_t begin, int32_t end, int32_t worker)
         }
         memcpy(limited + 3 * (size_t)i, blended, sizeof blended);
         bool taut = square > length * length;
-        float cut = taut ? (length / sqrtf(square) - 1.0f) * view->system.mass[view->system.place[v]] : 0.0f;
+        float cut = taut ? (length / sqrtf(square) - 1.0f) * view->system.mass[view->system.node[v]] : 0.0f;
         for (int k = 0; k < 3; k++)
             force[3 * v + (size_t)k] = cut * rel[k];
     }
@@ -353,8 +349,8 @@ static void put_layers(projective_state *s, const sup_mat34 *joints, float *room
     const sup_system *system = &s->view.system;
     int32_t skin = system->skin_count, end = system->vertex_count > 2 * skin ? system->vertex_count : 0;
     for (int32_t i = skin; i < end; i++) {
-        blend(&s->view, joints, i % skin, system->rest + 4 * (size_t)system->place[i], room + 3 * (size_t)(i % skin));
-        if ((i + 1) % skin == 0) sup_solver_put(system, at(s, s->at.solver), i + 1 - skin, skin, room);
+        blend(&s->view, joints, i % skin, system->rest + 4 * (size_t)system->node[i], room + 3 * (size_t)(i % skin));
+        if ((i + 1) % skin == 0) sup_solver_set_positions(system, at(s, s->at.solver), i + 1 - skin, skin, room);
     }
 }
 
@@ -365,7 +361,7 @@ static void find_apart(projective_state *s, const sup_context *context, const su
     float *carried = at(s, s->at.shown);
     for (int32_t v = 0; v < s->view.system.skin_count; v++)
         blend_vertex(&s->view, joints, v, carried + 4 * (size_t)v);
-    sup_detect_apart(context, &s->view.detect, at(s, s->at.detect), detect);
+    sup_detect_find_separated(context, &s->view.detect, at(s, s->at.detect), detect);
     carry_skin(s, context, joints);
 }
 
@@ -380,8 +376,8 @@ static int32_t detect_contacts(projective_state *s, const sup_step_input *input)
                                .skin_stride = 4,
                                .segment_ends = ends,
                                .friction = (float)input->values[SUP_PROJECTIVE_FRICTION],
-                               .anew = s->still == STILL_TOUCH,
-                               .let_go = s->still >= STILL_TOUCH && s->still < STILL_EASE};
+                               .end_stale = s->still == STILL_TOUCH,
+                               .release_separated = s->still >= STILL_TOUCH && s->still < STILL_EASE};
     if (s->still == STILL_TOUCH) find_apart(s, input->context, &detect);
     return sup_detect_step(input->context, &s->view.detect, at(s, s->at.detect), &detect, at(s, s->at.contacts));
 }
@@ -419,7 +415,7 @@ static sup_result put_at_rest(projective_state *s, const sup_step_input *input)
     for (int32_t i = 0; i < s->view.velocity_limit_count; i++)
         blend_vertex(&s->view, now, s->view.velocity_limit_vertex[i], (float *)at(s, s->at.limited) + 3 * (size_t)i);
     sup_detect_reset(&s->view.detect, at(s, s->at.detect));
-    sup_touch_reset(s->view.system.skin_count, at(s, s->at.touch));
+    sup_point_contact_reset(s->view.system.skin_count, at(s, s->at.touch));
     sup_result result =
         sup_solver_reset(context, &s->view.system, at(s, s->at.solver), most_contacts(&s->view), NULL, start, 0);
     put_layers(s, now, start);
@@ -490,18 +486,18 @@ sup_result sup_projective_reset(const sup_step_input *input, void *state)
 }
 
 /* How much a collider holds a vertex: all, or less where it went through the flesh to the bone. */
-static float collider_hold(projective_state *s, const sup_solid *solid, int32_t v)
+static float collider_hold(projective_state *s, const sup_posed_collider *solid, int32_t v)
 {
     const sup_system *system = &s->view.system;
-    const float *skin = system->rest + 4 * (size_t)system->place[v],
-                *base = system->rest + 4 * (size_t)system->place[system->skin_count + v];
+    const float *skin = system->rest + 4 * (size_t)system->node[v],
+                *base = system->rest + 4 * (size_t)system->node[system->skin_count + v];
     double thickness = sup_v3_distance(sup_v3_load(skin), sup_v3_load(base)) + (double)s->view.detect.edge[0];
-    sup_solid_view view;
+    sup_collider_query view;
     float free_place[3];
     blend_vertex(&s->view, at(s, s->at.joints[3]), v, free_place);
-    if (!sup_solid_look(solid, sup_v3_load(free_place), 0.0, &view)) return 1.0f;
+    if (!sup_collider_find_nearest(solid, sup_v3_load(free_place), 0.0, &view)) return 1.0f;
     double deep = -view.height / thickness;
-    return (float)fmax(0.0, fmin(1.0, (COLLIDER_DEEPEST - deep) / (COLLIDER_DEEPEST - COLLIDER_DEEP)));
+    return sup_collider_hold(deep);
 }
 
 /* Rows of the skin with what is in the way, part t0 to t1 of the frame. */
@@ -509,23 +505,23 @@ static int32_t touch_colliders(projective_state *s, const sup_step_input *input,
                                sup_contact *rows)
 {
     float edge = s->view.detect.edge[0];
-    const sup_solid *solids = sup_colliders_between(input->colliders, t0, t1, sup_v3_load(s->origin));
-    sup_touch_input touch = {.solids = solids,
-                             .solid_count = input->colliders->count,
+    const sup_posed_collider *solids = sup_colliders_between(input->colliders, t0, t1, sup_v3_load(s->origin));
+    sup_point_contact_input touch = {.colliders = solids,
+                             .collider_count = input->colliders->count,
                              .generation = input->colliders->generation,
                              .points = at(s, s->at.shown),
                              .stride = 4,
                              .point_count = s->view.system.skin_count,
-                             .gap = COLLIDER_GAP * edge,
-                             .keep = COLLIDER_KEEP * edge};
-    sup_touch *touches = at(s, s->at.touches);
-    int32_t count = sup_touch_find(input->context, &touch, at(s, s->at.touch), touches);
+                             .gap = SUP_COLLIDER_GAP * edge,
+                             .release = SUP_COLLIDER_RELEASE * edge};
+    sup_point_contact *touches = at(s, s->at.touches);
+    int32_t count = sup_point_contact_find(input->context, &touch, at(s, s->at.touch), touches);
     int32_t rows_found = 0;
     s->touch_count = count;
     for (int32_t i = 0; i < count; i++) {
-        const sup_solid *solid = &solids[touches[i].solid];
+        const sup_posed_collider *solid = &solids[touches[i].collider];
         float hold = collider_hold(s, solid, touches[i].vertex);
-        if (hold > 0.0f) rows[rows_found++] = sup_collider_row(solid, &touches[i], touch.gap, hold);
+        if (hold > 0.0f) rows[rows_found++] = sup_collider_contact(solid, &touches[i], touch.gap, hold);
     }
     return rows_found;
 }
@@ -707,19 +703,18 @@ static void part(projective_state *s, const sup_step_input *input, const sup_ski
     bool rests = s->still >= STILL_CALM || (s->still > STILL_EASE && s->calm.part < 1.0f);
     memset(held, 0, (size_t)view->system.skin_count);
     for (int32_t i = 0; i < view->rigid_count; i++)
-        held[view->rigid_vertex[i]] = (view->part.close[view->rigid_vertex[i]] & SUP_UNTANGLE_CARRIED) == 0;
-    const sup_touch *touches = at(s, s->at.touches);
+        held[view->rigid_vertex[i]] = (view->part.rest_contact[view->rigid_vertex[i]] & SUP_UNTANGLE_REST_ONE_JOINT) == 0;
+    const sup_point_contact *touches = at(s, s->at.touches);
     for (int32_t i = 0; input->colliders != NULL && i < s->touch_count; i++)
         held[touches[i].vertex] = 1;
     sup_untangle_def def = {.near = sup_detect_near(&view->detect, at(s, s->at.detect)),
-                        .held = held,
-                        .rest = view->start_rest,
+                        .fixed = held,
+                        .coarse_rest = view->start_rest,
                         .gap = view->detect.gap,
                         .offset = at(s, s->at.offset),
-                        .keep = !s->parted ? 0.0f
-                                : rests    ? 1.0f
-                                           : expf(-input->dt / PART_SECONDS),
-                        .look = s->still != ASLEEP_FOR_GOOD};
+                        .offset_fraction = sup_untangle_offset_fraction(s->parted, rests,
+                                                             sup_untangle_decay(input->dt)),
+                        .search = s->still != ASLEEP_FOR_GOOD};
     sup_untangle(input->context, &view->part, &def, at(s, s->at.part), out);
 }
 
